@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// A Door is the protocol's end of one connection. The engine calls it from the goroutine that owns the vhost
+// at that moment, never from two at once, and a call must not block: what a slow client has not taken yet is
+// bounded by its window.
+type Door interface {
+	// Emit encodes one effect of one of the connection's channels. Effects of a channel come in order. A
+	// message's Record and History are there; they are immutable and may be kept.
+	Emit(e *vhost.Effect)
+	// Flush ends a run of Emit: what was encoded may go to the socket.
+	Flush()
+	// Stopped ends the attachment: the vhost was deleted or has failed, or the broker shuts down. No Emit
+	// follows. The connection closes with err.
+	Stopped(err *amqp.Error)
+}
+
+// A Batch is what one read of a socket brought, in order. From Post to Free it belongs to the engine: the
+// commands and all that they point to must not change.
+type Batch struct {
+	Commands []vhost.Command
+	// Free, if not nil, is called when the engine is done with the batch, from its goroutine; it must not block.
+	Free func(*Batch)
+}
+
+// ConnInfo is what a connection says of itself.
+type ConnInfo struct {
+	Name         string // "peer:port -> host:port"
+	User         string // authenticated
+	VHost        string
+	CancelNotify bool   // the client takes basic.cancel. Source: RabbitMQ consumer-cancel
+	Window       int64  // bytes on their way to the client at most; 0 means WindowDefault
+	Protocol     string // "AMQP 0-9-1"
+}
+
+// WindowDefault is the window of a connection, in bytes. Source: ours, design §2.
+const WindowDefault = 2 << 20
+
+// DeliveryCost is what a delivery takes from its connection's window, in bytes; the door gives the sum back
+// with Link.Written once the bytes are in the socket.
+func DeliveryCost(e *vhost.Effect) int64 { return vhost.WindowCost(e.Message.Ref.Size) }

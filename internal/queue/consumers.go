@@ -1,0 +1,137 @@
+package queue
+
+import "sort"
+
+// Limit is a bound that several consumers may share. Max 0 means none.
+type Limit struct{ Max, Used int64 }
+
+// Open reports whether one more may be taken.
+func (l *Limit) Open() bool { return l.Max == 0 || l.Used < l.Max }
+
+// Consumer is one subscription. Its fields are set by the vhost before Add and do not change, but Own.Used.
+// Source: AMQP basic.consume, basic.qos; RabbitMQ consumers, consumer-priority.
+type Consumer struct {
+	Tag       string
+	Channel   uint64 // the vhost's ChannelID
+	Queue     uint32 // the vhost's QueueID
+	Priority  int64  // x-priority
+	NoAck     bool
+	Exclusive bool
+
+	Own     Limit  // prefetch of this consumer, in messages
+	Shared  *Limit // prefetch of its channel, in messages
+	Window  *Limit // bytes that its connection may still be sent
+	ordinal uint64 // order of attaching
+}
+
+// Can reports whether c can take a message now. A consumer without acks is held back by its window alone.
+func (c *Consumer) Can() bool {
+	return c.Window.Open() && (c.NoAck || c.Own.Open() && c.Shared.Open())
+}
+
+// Consumers is who listens to one queue.
+type Consumers struct {
+	all      []*Consumer // by priority, highest first, then by order of attaching
+	turn     int         // where the search for the next one begins
+	stuck    bool        // the last search found none, and nothing has changed since
+	attached uint64
+	single   bool // only the first may take messages. Source: RabbitMQ consumers#single-active-consumer
+}
+
+// SetSingle chooses between all consumers and only the first as takers.
+func (cs *Consumers) SetSingle(on bool) { cs.single = on }
+
+// Len counts consumers.
+func (cs *Consumers) Len() int { return len(cs.all) }
+
+// All lists the consumers in order of priority; the slice is lent.
+func (cs *Consumers) All() []*Consumer { return cs.all }
+
+// Exclusive reports whether a consumer has the queue for itself.
+func (cs *Consumers) Exclusive() bool { return len(cs.all) > 0 && cs.all[0].Exclusive }
+
+// Active reports whether c may take messages at all: always, but for single active consumer.
+func (cs *Consumers) Active(c *Consumer) bool { return !cs.single || cs.active() == c }
+
+// active is the consumer that attached first.
+func (cs *Consumers) active() *Consumer {
+	var first *Consumer
+	for _, c := range cs.all {
+		if first == nil || c.ordinal < first.ordinal {
+			first = c
+		}
+	}
+	return first
+}
+
+// Add attaches c.
+func (cs *Consumers) Add(c *Consumer) {
+	cs.attached++
+	c.ordinal = cs.attached
+	i := sort.Search(len(cs.all), func(i int) bool { return cs.all[i].Priority < c.Priority })
+	cs.all = append(cs.all, nil)
+	copy(cs.all[i+1:], cs.all[i:])
+	cs.all[i] = c
+	if i < cs.turn {
+		cs.turn++
+	}
+	cs.stuck = false
+}
+
+// Remove detaches c and reports whether it was attached.
+func (cs *Consumers) Remove(c *Consumer) bool {
+	for i, x := range cs.all {
+		if x == c {
+			cs.all = append(cs.all[:i], cs.all[i+1:]...)
+			if i < cs.turn {
+				cs.turn--
+			}
+			cs.stuck = false
+			return true
+		}
+	}
+	return false
+}
+
+// Wake says that a consumer may have room again: credit came back, or a window opened.
+func (cs *Consumers) Wake() { cs.stuck = false }
+
+// Next chooses who takes the next message: of those that can, the ones of the highest priority, in turn;
+// nil if none can. Source: RabbitMQ consumer-priority; AMQP work queues (round robin).
+func (cs *Consumers) Next() *Consumer {
+	n := len(cs.all)
+	if n == 0 || cs.stuck {
+		return nil
+	}
+	if cs.single {
+		if c := cs.active(); c.Can() {
+			return c
+		}
+		cs.stuck = true
+		return nil
+	}
+	if cs.turn >= n {
+		cs.turn = 0
+	}
+	var best *Consumer
+	bestAt := 0
+	for k := range n {
+		i := cs.turn + k
+		if i >= n {
+			i -= n
+		}
+		c := cs.all[i]
+		if (best == nil || c.Priority > best.Priority) && c.Can() {
+			best, bestAt = c, i
+			if c.Priority == cs.all[0].Priority {
+				break
+			}
+		}
+	}
+	if best == nil {
+		cs.stuck = true
+		return nil
+	}
+	cs.turn = bestAt + 1
+	return best
+}

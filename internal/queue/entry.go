@@ -1,0 +1,75 @@
+package queue
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/place"
+)
+
+// Seq is the place of a message in its queue: the priority lane in the top 8 bits, below it the number of
+// the message in that lane, from 0 without gaps. A Seq is never used twice in a queue.
+type Seq uint64
+
+const laneShift = 56
+
+func seqOf(lane int, n uint64) Seq { return Seq(uint64(lane)<<laneShift | n) }
+
+func (s Seq) lane() int { return int(s >> laneShift) }
+func (s Seq) n() uint64 { return uint64(s) & (1<<laneShift - 1) }
+
+// State tells where a copy is. Source: ours, design §1.1.
+type State uint8
+
+// The states of an entry.
+const (
+	Gone    State = iota
+	Ready         // may be delivered now
+	Unacked       // with a consumer, or taken by a get
+)
+
+// Flags of an entry.
+type Flags uint8
+
+const (
+	// Persistent marks a copy that is in the log: a persistent message in a durable queue.
+	Persistent Flags = 1 << iota
+	// Volatile says that the record lies in the machine's memory, not in the log.
+	Volatile
+	// Redelivered marks a message that was handed over before. Source: AMQP basic.deliver redelivered.
+	Redelivered
+	// Moved says that the copy was enqueued in a later batch than the one that holds its record.
+	Moved
+	// Ordered marks a deadline that is not earlier than those of all ordered entries before it in its lane,
+	// so that the lane needs one deadline for all of them, its head's.
+	Ordered
+	// Indexed marks an entry whose deadline stands in the vhost's set on its own account.
+	Indexed
+	// Letter marks a dead letter: its Side names its history.
+	Letter
+)
+
+// Entry is one copy of a message. It holds no pointer, so that the garbage collector never walks messages.
+type Entry struct {
+	Index     place.Index      // of the record
+	Offset    uint32           // of the record
+	Size      uint32           // of the record, bytes
+	ExpireAt  deadline.Instant // absolute, 0 = never
+	BodyBytes uint32           // what max-length-bytes counts
+	Flags     Flags
+	State     State
+	Priority  uint8
+}
+
+// Ref names the entry's record; log is the vhost's own.
+func (e *Entry) Ref(log place.LogID) place.Ref {
+	if e.Flags&Volatile != 0 {
+		log = place.Volatile
+	}
+	return place.Ref{Log: log, Index: e.Index, Offset: e.Offset, Size: e.Size}
+}
+
+// Side is what only some entries have.
+type Side struct {
+	History  place.Ref // of a dead letter
+	Acquired uint32    // returns so far, of any kind. Source: RabbitMQ quorum-queues, acquired count
+	Failed   uint32    // failed returns so far. Source: RabbitMQ quorum-queues, delivery count
+}

@@ -1,0 +1,226 @@
+package queue
+
+import (
+	"fmt"
+
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+)
+
+// Messages holds every copy in one queue. Its owner is the vhost; it changes only by folding facts.
+type Messages struct {
+	lanes []lane
+
+	ready, unacked           int
+	readyBytes, unackedBytes int64
+}
+
+// NewMessages returns an empty queue with priorities 0 to priorityMax.
+func NewMessages(priorityMax uint8) *Messages {
+	return &Messages{lanes: make([]lane, int(priorityMax)+1)}
+}
+
+// Ready, Unacked and their bytes count copies; bytes are those of bodies.
+func (m *Messages) Ready() int          { return m.ready }
+func (m *Messages) Unacked() int        { return m.unacked }
+func (m *Messages) ReadyBytes() int64   { return m.readyBytes }
+func (m *Messages) UnackedBytes() int64 { return m.unackedBytes }
+
+// Next is the Seq that the next message of that priority must be pushed with. A priority above the queue's
+// maximum counts as the maximum. Source: RabbitMQ priority#behaviour.
+func (m *Messages) Next(priority uint8) Seq {
+	i := min(int(priority), len(m.lanes)-1)
+	return seqOf(i, m.lanes[i].next)
+}
+
+// Push appends a ready entry. The caller gives the Seq that Next gave when the fact was made; a larger one
+// skips numbers, so that a snapshot need not mention what is gone.
+func (m *Messages) Push(s Seq, e Entry) *Entry {
+	l := &m.lanes[s.lane()]
+	if s.n() > l.next {
+		l.skip(s.n())
+	}
+	e.State = Ready
+	if e.ExpireAt != 0 && e.ExpireAt >= l.orderedMax && e.Flags&Indexed == 0 {
+		e.Flags |= Ordered
+		l.orderedMax = e.ExpireAt
+	}
+	m.ready++
+	m.readyBytes += int64(e.BodyBytes)
+	return l.push(e)
+}
+
+// Entry returns the entry at s, or nil if it is gone. The pointer is good until the next change.
+func (m *Messages) Entry(s Seq) *Entry {
+	if s.lane() >= len(m.lanes) {
+		return nil
+	}
+	c, i := m.lanes[s.lane()].at(s.n())
+	if c == nil || c.entries[i].State == Gone {
+		return nil
+	}
+	return &c.entries[i]
+}
+
+// Side returns what is known of s beside its entry; the zero Side if nothing is.
+func (m *Messages) Side(s Seq) Side {
+	c, i := m.lanes[s.lane()].at(s.n())
+	if c == nil || c.sides == nil {
+		return Side{}
+	}
+	return c.sides[i]
+}
+
+// SetSide replaces what is known of s.
+func (m *Messages) SetSide(s Seq, side Side) {
+	c, i := m.lanes[s.lane()].at(s.n())
+	if c == nil {
+		return
+	}
+	if c.sides == nil {
+		c.sides = make([]Side, len(c.entries), cap(c.entries))
+	}
+	c.sides[i] = side
+}
+
+// Head returns the message that is delivered next.
+func (m *Messages) Head() (Seq, *Entry, bool) {
+	if m.ready == 0 {
+		return 0, nil, false
+	}
+	for i := len(m.lanes) - 1; i >= 0; i-- {
+		if n, e := m.lanes[i].head(); e != nil {
+			return seqOf(i, n), e, true
+		}
+	}
+	return 0, nil, false
+}
+
+// Take makes a ready entry unacked.
+func (m *Messages) Take(s Seq) {
+	l := &m.lanes[s.lane()]
+	c, i := l.at(s.n())
+	e := &c.entries[i]
+	e.State = Unacked
+	l.ready--
+	l.passed(s.n())
+	m.ready--
+	m.readyBytes -= int64(e.BodyBytes)
+	m.unacked++
+	m.unackedBytes += int64(e.BodyBytes)
+}
+
+// Return makes an unacked entry ready again, where it was, flagged as redelivered.
+func (m *Messages) Return(s Seq) {
+	l := &m.lanes[s.lane()]
+	c, i := l.at(s.n())
+	e := &c.entries[i]
+	e.State = Ready
+	e.Flags |= Redelivered
+	if e.Flags&Ordered != 0 && s.n() < l.ttlCursor {
+		e.Flags &^= Ordered
+	}
+	l.ready++
+	if s.n() < l.cursor {
+		l.returned.push(s.n())
+	}
+	m.ready++
+	m.readyBytes += int64(e.BodyBytes)
+	m.unacked--
+	m.unackedBytes -= int64(e.BodyBytes)
+}
+
+// Remove forgets an entry, ready or unacked.
+func (m *Messages) Remove(s Seq) {
+	l := &m.lanes[s.lane()]
+	c, i := l.at(s.n())
+	e := &c.entries[i]
+	if e.State == Ready {
+		l.ready--
+		m.ready--
+		m.readyBytes -= int64(e.BodyBytes)
+		l.passed(s.n())
+	} else {
+		m.unacked--
+		m.unackedBytes -= int64(e.BodyBytes)
+	}
+	l.gone(c, i, s.n())
+}
+
+// ExpiringHead returns the entry whose deadline stands for all ordered ones of its lane, the earliest of all
+// lanes: they expire in queue order, so one deadline is enough.
+func (m *Messages) ExpiringHead() (Seq, deadline.Instant, bool) {
+	var best Seq
+	var at deadline.Instant
+	for i := range m.lanes {
+		if n, e := m.lanes[i].expiringHead(); e != nil && (at == 0 || e.ExpireAt < at) {
+			best, at = seqOf(i, n), e.ExpireAt
+		}
+	}
+	return best, at, at != 0
+}
+
+// Each calls fn for every entry from s on, lane by lane in queue order, until fn returns false.
+func (m *Messages) Each(s Seq, fn func(Seq, *Entry) bool) {
+	for i := s.lane(); i < len(m.lanes); i++ {
+		l := &m.lanes[i]
+		n := uint64(0)
+		if i == s.lane() {
+			n = s.n()
+		}
+		for n = max(n, l.base*chunkLen); n < l.next; n++ {
+			c, k := l.at(n)
+			if c == nil {
+				if l.chunk(n) == nil {
+					n = (n/chunkLen+1)*chunkLen - 1
+				}
+				continue
+			}
+			if c.entries[k].State != Gone && !fn(seqOf(i, n), &c.entries[k]) {
+				return
+			}
+		}
+	}
+}
+
+// Lanes returns, for each priority, the Seq that the next message will have: what a snapshot must keep
+// besides the entries.
+func (m *Messages) Lanes() []Seq {
+	s := make([]Seq, len(m.lanes))
+	for i := range m.lanes {
+		s[i] = seqOf(i, m.lanes[i].next)
+	}
+	return s
+}
+
+// Skip makes s the next Seq of its lane, if it is not beyond it already.
+func (m *Messages) Skip(s Seq) {
+	if l := &m.lanes[s.lane()]; s.n() > l.next {
+		l.skip(s.n())
+	}
+}
+
+// Check walks the queue and reports the first of the package's invariants that does not hold.
+func (m *Messages) Check() error {
+	var ready, unacked int
+	var readyBytes, unackedBytes int64
+	var err error
+	m.Each(0, func(s Seq, e *Entry) bool {
+		switch e.State {
+		case Ready:
+			ready++
+			readyBytes += int64(e.BodyBytes)
+			if l := &m.lanes[s.lane()]; s.n() < l.cursor && !l.isReturned(s.n()) {
+				err = fmt.Errorf("queue: ready %d below the cursor %d is not in returned", s.n(), l.cursor)
+			}
+		case Unacked:
+			unacked++
+			unackedBytes += int64(e.BodyBytes)
+		}
+		return err == nil
+	})
+	if err == nil && (ready != m.ready || unacked != m.unacked || readyBytes != m.readyBytes || unackedBytes != m.unackedBytes) {
+		err = fmt.Errorf("queue: counted ready %d/%d unacked %d/%d, bytes %d/%d %d/%d",
+			m.ready, ready, m.unacked, unacked, m.readyBytes, readyBytes, m.unackedBytes, unackedBytes)
+	}
+	return err
+}

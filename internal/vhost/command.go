@@ -1,0 +1,131 @@
+package vhost
+
+import "github.com/bartleby-mq/bartleby/internal/amqp"
+
+// ConnID names a connection, ChannelID a channel, for the life of the process; both are given by the engine
+// and never used twice. QueueID names a queue for ever.
+type (
+	ConnID    uint64
+	ChannelID uint64
+	QueueID   uint32
+)
+
+// CommandKind says what a Command asks for.
+type CommandKind uint8
+
+// The commands. Each lists the fields it reads besides Kind and Channel. A command on a channel that is not
+// open is ignored: its channel was closed by a refusal that the client does not know of yet.
+const (
+	// Connect makes a connection known. Fields: Conn; Definition.Name, its name for lists;
+	// Definition.CancelNotify; Window, bytes that may be on their way to it, at least 1.
+	Connect CommandKind = iota + 1
+	// Disconnect ends a connection: its channels close, its exclusive queues are deleted. Fields: Conn.
+	Disconnect
+	// Grant gives back window: bytes written to the socket. Fields: Conn, Window.
+	Grant
+	// OpenChannel makes a channel known. Fields: Conn, Channel; Number, the client's.
+	OpenChannel
+	// CloseChannel ends a channel: its consumers go, its unacked messages return in order.
+	// Source: AMQP channel.close.
+	CloseChannel
+
+	// DeclareExchange: Definition.Name, Type, Passive, Durable, AutoDelete, Internal, Arguments; NoWait.
+	// Source: AMQP exchange.declare.
+	DeclareExchange
+	// DeleteExchange: Definition.Name, IfUnused; NoWait. Source: AMQP exchange.delete.
+	DeleteExchange
+	// BindExchange and UnbindExchange: Definition.Source, Name (the destination), RoutingKey, Arguments; NoWait.
+	// Source: RabbitMQ e2e.
+	BindExchange
+	UnbindExchange
+	// DeclareQueue: Definition.Name (empty: the broker makes one), Passive, Durable, Exclusive, AutoDelete,
+	// Arguments; NoWait. Source: AMQP queue.declare.
+	DeclareQueue
+	// DeleteQueue: Definition.Name, IfUnused, IfEmpty; NoWait. Source: AMQP queue.delete.
+	DeleteQueue
+	// BindQueue and UnbindQueue: Definition.Source, Name (the queue), RoutingKey, Arguments; NoWait.
+	// Source: AMQP queue.bind, queue.unbind.
+	BindQueue
+	UnbindQueue
+	// PurgeQueue drops what is ready: Definition.Name; NoWait. Source: AMQP queue.purge.
+	PurgeQueue
+
+	// Qos: Definition.Prefetch, PrefetchSize, Global. Source: AMQP basic.qos; RabbitMQ consumer-prefetch.
+	Qos
+	// Consume: Definition.Name (the queue), ConsumerTag, NoAck, Exclusive, Arguments; NoWait.
+	// Source: AMQP basic.consume.
+	Consume
+	// Cancel: Definition.ConsumerTag; NoWait. Source: AMQP basic.cancel.
+	Cancel
+	// Publish: Exchange, Key, Properties, Body, Mandatory, Immediate. Source: AMQP basic.publish.
+	Publish
+	// Get: Definition.Name, NoAck. Source: AMQP basic.get.
+	Get
+	// Ack: Tag, Multiple. Source: AMQP basic.ack.
+	Ack
+	// Nack gives messages back: Tag, Multiple, Requeue. Without Requeue they are dead letters, reason
+	// "rejected". Source: RabbitMQ nack.
+	Nack
+	// Reject is Nack of one message. Source: AMQP basic.reject.
+	Reject
+	// Recover returns everything unacked on the channel: Requeue; NoWait is the asynchronous form.
+	// Source: AMQP basic.recover.
+	Recover
+	// SelectConfirms: NoWait. Source: RabbitMQ confirms#publisher-confirms.
+	SelectConfirms
+
+	// SetPolicy: Policy. It is in force on every queue and exchange before the answer. Source: RabbitMQ policies.
+	SetPolicy
+	// ClearPolicy: Policy.Name, Policy.Operator.
+	ClearPolicy
+
+	// Tick lets time pass: what is due at Stamp.Now happens, up to tickMax deadlines.
+	Tick
+	// Recovered is the first command after a log was folded: what a crash left with consumers is ready.
+	Recovered
+)
+
+// Command is one request to the machine. Byte slices are lent for the call of Step.
+type Command struct {
+	Kind    CommandKind
+	Conn    ConnID
+	Channel ChannelID
+
+	Exchange, Key    []byte
+	Properties, Body []byte // raw properties as in the header frame, without CC and BCC changes; the whole body
+	Mandatory        bool
+	Immediate        bool
+
+	Tag      uint64 // delivery tag
+	Multiple bool
+	Requeue  bool
+	NoWait   bool
+
+	Window     int64
+	Number     uint16
+	Definition *Definition
+	Policy     *Policy
+}
+
+// Definition holds what the rarer commands name.
+type Definition struct {
+	Name         string
+	Type         string // of an exchange
+	Source       string // of a binding
+	RoutingKey   string
+	ConsumerTag  string
+	User         string
+	Durable      bool
+	AutoDelete   bool
+	Exclusive    bool
+	Internal     bool
+	Passive      bool
+	IfUnused     bool
+	IfEmpty      bool
+	NoAck        bool
+	Global       bool
+	CancelNotify bool
+	PrefetchSize uint32
+	Prefetch     uint16
+	Arguments    amqp.Table
+}

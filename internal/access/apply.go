@@ -1,0 +1,93 @@
+package access
+
+// Apply folds one fact made earlier or elsewhere. It cannot fail: an expression that no longer compiles permits
+// nothing. It keeps the fact's slices, which must not change afterwards.
+func (m *Machine) Apply(f Fact) {
+	v := &m.now
+	v.version++
+	switch f.Kind {
+	case UserPut:
+		u := &User{Name: f.User, Hash: f.Hash, Algorithm: f.Algorithm, Tags: f.Tags}
+		if old, ok := v.users.rows[f.User]; ok {
+			u.Limits = old.Limits
+		}
+		v.users.put(f.User, u)
+	case UserDeleted:
+		v.users.remove(f.User)
+		v.permissions.removeAll(func(g grant) bool { return g.user == f.User })
+		v.topics.removeAll(func(g topicGrant) bool { return g.user == f.User })
+	case VHostPut:
+		v.putVHost(f)
+	case VHostDeleted:
+		v.vhosts.remove(f.VHost)
+		v.permissions.removeAll(func(g grant) bool { return g.vhost == f.VHost })
+		v.topics.removeAll(func(g topicGrant) bool { return g.vhost == f.VHost })
+	case PermissionSet:
+		p, _ := newPermission(f)
+		v.permissions.put(grant{f.User, f.VHost}, p)
+	case PermissionCleared:
+		v.permissions.remove(grant{f.User, f.VHost})
+	case TopicPermissionSet:
+		t, _ := newTopicPermission(f)
+		v.topics.put(topicGrant{f.User, f.VHost, f.Exchange}, t)
+	case TopicPermissionCleared:
+		v.clearTopics(f)
+	case GlobalParameterSet:
+		v.globals.put(f.Name, &GlobalParameter{Name: f.Name, Value: f.Value})
+	case GlobalParameterCleared:
+		v.globals.remove(f.Name)
+	case VHostLimitSet, VHostLimitCleared:
+		v.limitVHost(f)
+	case UserLimitSet, UserLimitCleared:
+		v.limitUser(f)
+	case LogIDsUsed:
+		v.nextLogID = max(v.nextLogID, f.LogID+1)
+	}
+}
+
+func (v *View) putVHost(f Fact) {
+	h := &VHost{
+		Name: f.VHost, LogID: f.LogID, Description: f.Description, Tags: f.Tags,
+		DefaultQueueType: f.DefaultQueueType, Tracing: f.Tracing, Protected: f.Protected,
+	}
+	if old, ok := v.vhosts.rows[f.VHost]; ok {
+		h.Limits = old.Limits
+	}
+	v.vhosts.put(f.VHost, h)
+	v.nextLogID = max(v.nextLogID, f.LogID+1)
+}
+
+func (v *View) clearTopics(f Fact) {
+	if f.Exchange != "" {
+		v.topics.remove(topicGrant{f.User, f.VHost, f.Exchange})
+		return
+	}
+	v.topics.removeAll(func(g topicGrant) bool { return g.user == f.User && g.vhost == f.VHost })
+}
+
+func (v *View) limitVHost(f Fact) {
+	old, ok := v.vhosts.rows[f.VHost]
+	if !ok {
+		return
+	}
+	h := *old
+	h.Limits = f.changeLimits(old.Limits)
+	v.vhosts.put(f.VHost, &h)
+}
+
+func (v *View) limitUser(f Fact) {
+	old, ok := v.users.rows[f.User]
+	if !ok {
+		return
+	}
+	u := *old
+	u.Limits = f.changeLimits(old.Limits)
+	v.users.put(f.User, &u)
+}
+
+func (f Fact) changeLimits(limits []Limit) []Limit {
+	if f.Kind == VHostLimitCleared || f.Kind == UserLimitCleared {
+		return withoutLimit(limits, f.Name)
+	}
+	return withLimit(limits, Limit{Name: f.Name, Value: f.Limit})
+}

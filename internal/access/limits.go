@@ -1,0 +1,26 @@
+package access
+
+const (
+	// nameBytesMax bounds names of users, virtual hosts, tags, exchanges and parameters. A virtual host and an
+	// exchange travel as AMQP short strings; the others follow them.
+	nameBytesMax = 255
+
+	// tagsMax bounds the tags of one user or virtual host. Source: RabbitMQ management API, at most 32 tags.
+	tagsMax = 32
+
+	// descriptionBytesMax bounds the description of a virtual host; it is a line for people.
+	descriptionBytesMax = 4 << 10
+
+	// patternBytesMax bounds one permission expression. Long lists of names are written as alternatives, so it is
+	// wider than the 1 KiB of a policy's pattern; compiled, it stays below some megabytes.
+	patternBytesMax = 16 << 10
+
+	// hashBytesMax bounds a password hash given from outside; the longest known one has 4 + 64 bytes.
+	hashBytesMax = 1 << 10
+
+	// passwordBytesMax bounds what is hashed; nobody types more.
+	passwordBytesMax = 4 << 10
+
+	// valueBytesMax bounds a global parameter's JSON value, so that the log's batches stay small.
+	valueBytesMax = 1 << 20
+)

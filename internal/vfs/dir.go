@@ -1,0 +1,197 @@
+package vfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// Dir is a real directory of a Linux system. The directory itself must exist.
+//
+// Writes that meet the alignment named at [File] go past the page cache (O_DIRECT) where the file system can; all others,
+// and all reads, go through it. The kernel keeps the two coherent for reads that follow a write.
+func Dir(path string) FS { return dir(path) }
+
+type dir string
+
+func (d dir) path(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
+
+func (d dir) Create(name string) (File, error) {
+	return d.open(name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
+}
+func (d dir) Open(name string) (File, error) { return d.open(name, unix.O_RDWR) }
+
+func (d dir) open(name string, flags int) (File, error) {
+	f, err := os.OpenFile(d.path(name), flags, 0o640)
+	if err != nil {
+		return nil, known(err)
+	}
+	return &dirFile{f: f}, nil
+}
+
+func (d dir) Remove(name string) error { return known(os.Remove(d.path(name))) }
+
+func (d dir) Rename(from, to string) error { return known(os.Rename(d.path(from), d.path(to))) }
+
+func (d dir) List(name string) ([]string, error) {
+	entries, err := os.ReadDir(d.path(name))
+	if err != nil {
+		return nil, known(err)
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Mkdir makes what is missing from the top down and syncs each parent, so that no crash leaves a child without one.
+func (d dir) Mkdir(name string) error {
+	var missing []string
+	for path := filepath.Clean(filepath.FromSlash(name)); path != "."; path = filepath.Dir(path) {
+		if _, err := os.Stat(d.path(path)); err == nil {
+			break
+		}
+		missing = append(missing, path)
+	}
+	for _, path := range slices.Backward(missing) {
+		if err := os.Mkdir(d.path(path), 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
+			return known(err)
+		}
+		if err := d.SyncDir(filepath.Dir(path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d dir) SyncDir(name string) error {
+	f, err := os.Open(d.path(name))
+	if err != nil {
+		return known(err)
+	}
+	return known(errors.Join(f.Sync(), f.Close()))
+}
+
+// Lock uses flock on a file of the directory: the kernel lets go of it when the process ends, however it ends.
+func (d dir) Lock(name string) (io.Closer, error) {
+	f, err := os.OpenFile(filepath.Join(d.path(name), "lock"), unix.O_RDWR|unix.O_CREAT, 0o640)
+	if err != nil {
+		return nil, known(err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("%s: %w", d.path(name), ErrLocked)
+		}
+		return nil, fmt.Errorf("lock %s: %w", d.path(name), err)
+	}
+	return f, nil
+}
+
+func (d dir) Free() (int64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(string(d), &s); err != nil {
+		return 0, fmt.Errorf("free space of %s: %w", string(d), err)
+	}
+	return int64(s.Bavail) * s.Bsize, nil
+}
+
+// known adds this package's sentinel to an error of the system.
+func known(err error) error {
+	for _, k := range [...]struct{ system, ours error }{
+		{fs.ErrNotExist, ErrNotExist}, {fs.ErrExist, ErrExist}, {unix.ENOSPC, ErrNoSpace}, {unix.EDQUOT, ErrNoSpace},
+	} {
+		if errors.Is(err, k.system) {
+			return fmt.Errorf("%w: %w", k.ours, err)
+		}
+	}
+	return err
+}
+
+// dirFile is a file with two descriptors: one through the page cache and, from the first aligned write on, one past it.
+type dirFile struct {
+	f        *os.File
+	direct   *os.File // nil until wanted
+	noDirect bool     // this file system cannot, or not at this alignment
+}
+
+func (f *dirFile) ReadAt(p []byte, off int64) (int, error) { return f.f.ReadAt(p, off) }
+
+func (f *dirFile) WriteAt(p []byte, off int64) (int, error) {
+	if !f.noDirect && aligned(p, off, SectorBytes) && f.openDirect() {
+		n, err := f.direct.WriteAt(p, off)
+		if !errors.Is(err, unix.EINVAL) {
+			return n, known(err)
+		}
+		f.noDirect = true // a disk with larger sectors
+	}
+	n, err := f.f.WriteAt(p, off)
+	return n, known(err)
+}
+
+func (f *dirFile) openDirect() bool {
+	if f.direct == nil {
+		// By way of /proc, so that a file renamed or removed meanwhile is still the same one.
+		d, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", f.f.Fd()), unix.O_RDWR|unix.O_DIRECT, 0)
+		f.direct, f.noDirect = d, err != nil
+	}
+	return !f.noDirect
+}
+
+// zeros is what files are filled with. Never written to.
+var zeros = Aligned(1 << 20)
+
+// Preallocate asks for the space first, in one piece, and then writes the zeros: space that is only reserved makes the
+// file system note each first write to it, which costs a fifth to a third of the speed of synced appends.
+func (f *dirFile) Preallocate(off, n int64) error {
+	err := unix.Fallocate(int(f.f.Fd()), 0, off, n)
+	if err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
+		return fmt.Errorf("preallocate %s: %w", f.f.Name(), known(err))
+	}
+	for n > 0 {
+		w, err := f.WriteAt(zeros[:min(n, int64(len(zeros)))], off)
+		if err != nil {
+			return err
+		}
+		off, n = off+int64(w), n-int64(w)
+	}
+	return nil
+}
+
+func (f *dirFile) Truncate(size int64) error { return known(f.f.Truncate(size)) }
+
+func (f *dirFile) Size() (int64, error) {
+	s, err := f.f.Stat()
+	if err != nil {
+		return 0, known(err)
+	}
+	return s.Size(), nil
+}
+
+func (f *dirFile) Sync() error {
+	for {
+		err := unix.Fdatasync(int(f.f.Fd()))
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("fdatasync %s: %w", f.f.Name(), known(err))
+		}
+		return nil
+	}
+}
+
+func (f *dirFile) Close() error {
+	if f.direct == nil {
+		return f.f.Close()
+	}
+	return errors.Join(f.direct.Close(), f.f.Close())
+}

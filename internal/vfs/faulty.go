@@ -1,0 +1,281 @@
+package vfs
+
+import (
+	"fmt"
+	"io"
+	"path"
+)
+
+// Call is one call of an FS or a File, as Faulty sees it.
+type Call struct {
+	N    int    // from 1
+	Op   string // the method's name in lower case: "write", "sync", "syncdir", …
+	Name string // the file or directory
+	Off  int64  // of read, write, preallocate; the size of truncate
+	Len  int64  // of read, write, preallocate
+}
+
+// String renders a call as one line of a golden sequence.
+func (c Call) String() string {
+	switch c.Op {
+	case "read", "write", "preallocate":
+		return fmt.Sprintf("%s %s %d+%d", c.Op, c.Name, c.Off, c.Len)
+	case "truncate":
+		return fmt.Sprintf("%s %s %d", c.Op, c.Name, c.Off)
+	}
+	return c.Op + " " + c.Name
+}
+
+// Faulty passes calls on to another FS and fails some on purpose. A failed call has no effect. The zero plan fails
+// nothing. It is for tests, and for one goroutine.
+type Faulty struct {
+	fs     FS
+	calls  int
+	before func(Call) error
+	budget int64 // bytes that files may still grow by; negative: no limit
+	flips  []flip
+}
+
+type flip struct {
+	name string
+	off  int64
+	mask byte
+}
+
+// NewFaulty wraps fs.
+func NewFaulty(fs FS) *Faulty { return &Faulty{fs: fs, budget: -1} }
+
+// Calls tells how many calls there were.
+func (f *Faulty) Calls() int { return f.calls }
+
+// Before sets what is asked before every call; an error fails the call with it. Nil asks nobody.
+func (f *Faulty) Before(ask func(Call) error) { f.before = ask }
+
+// FailOnce fails call n, counted from 1 over the life of f.
+func (f *Faulty) FailOnce(n int, err error) {
+	f.before = func(c Call) error {
+		if c.N == n {
+			return err
+		}
+		return nil
+	}
+}
+
+// FailFrom fails call n and all after it: with ErrCrashed, the moment of a power cut.
+func (f *Faulty) FailFrom(n int, err error) {
+	f.before = func(c Call) error {
+		if c.N >= n {
+			return err
+		}
+		return nil
+	}
+}
+
+// Budget lets files grow by n more bytes, then answers ErrNoSpace; removing and shrinking files gives their bytes back.
+// Negative lifts the limit.
+func (f *Faulty) Budget(n int64) { f.budget = n }
+
+// Flip inverts the bits of mask in the byte at off of the file whenever it is read under the name it was opened by.
+func (f *Faulty) Flip(name string, off int64, mask byte) {
+	f.flips = append(f.flips, flip{path.Clean(name), off, mask})
+}
+
+func (f *Faulty) ask(c Call) error {
+	f.calls++
+	c.N = f.calls
+	if f.before == nil {
+		return nil
+	}
+	if err := f.before(c); err != nil {
+		return fmt.Errorf("%s: %w", c, err)
+	}
+	return nil
+}
+
+// grow takes n bytes from the budget; n may be negative.
+func (f *Faulty) grow(name string, n int64) error {
+	if f.budget < 0 {
+		return nil
+	}
+	if n > f.budget {
+		return fmt.Errorf("%s: %w", name, ErrNoSpace)
+	}
+	f.budget -= n
+	return nil
+}
+
+// Create implements FS.
+func (f *Faulty) Create(name string) (File, error) { return f.open("create", name, f.fs.Create) }
+
+// Open implements FS.
+func (f *Faulty) Open(name string) (File, error) { return f.open("open", name, f.fs.Open) }
+
+func (f *Faulty) open(op, name string, open func(string) (File, error)) (File, error) {
+	name = path.Clean(name)
+	if err := f.ask(Call{Op: op, Name: name}); err != nil {
+		return nil, err
+	}
+	file, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyFile{fs: f, file: file, name: name}, nil
+}
+
+// Remove implements FS.
+func (f *Faulty) Remove(name string) error {
+	if err := f.ask(Call{Op: "remove", Name: path.Clean(name)}); err != nil {
+		return err
+	}
+	size := int64(0)
+	if file, err := f.fs.Open(name); err == nil {
+		size, _ = file.Size()
+		file.Close()
+	}
+	if err := f.fs.Remove(name); err != nil {
+		return err
+	}
+	return f.grow(name, -size)
+}
+
+// Rename implements FS.
+func (f *Faulty) Rename(from, to string) error {
+	if err := f.ask(Call{Op: "rename", Name: path.Clean(from) + " " + path.Clean(to)}); err != nil {
+		return err
+	}
+	size := int64(0)
+	if file, err := f.fs.Open(to); err == nil {
+		size, _ = file.Size()
+		file.Close()
+	}
+	if err := f.fs.Rename(from, to); err != nil {
+		return err
+	}
+	return f.grow(to, -size)
+}
+
+// List implements FS.
+func (f *Faulty) List(dir string) ([]string, error) {
+	if err := f.ask(Call{Op: "list", Name: path.Clean(dir)}); err != nil {
+		return nil, err
+	}
+	return f.fs.List(dir)
+}
+
+// Mkdir implements FS.
+func (f *Faulty) Mkdir(dir string) error {
+	if err := f.ask(Call{Op: "mkdir", Name: path.Clean(dir)}); err != nil {
+		return err
+	}
+	return f.fs.Mkdir(dir)
+}
+
+// SyncDir implements FS.
+func (f *Faulty) SyncDir(dir string) error {
+	if err := f.ask(Call{Op: "syncdir", Name: path.Clean(dir)}); err != nil {
+		return err
+	}
+	return f.fs.SyncDir(dir)
+}
+
+// Lock implements FS.
+func (f *Faulty) Lock(dir string) (io.Closer, error) {
+	if err := f.ask(Call{Op: "lock", Name: path.Clean(dir)}); err != nil {
+		return nil, err
+	}
+	return f.fs.Lock(dir)
+}
+
+// Free implements FS.
+func (f *Faulty) Free() (int64, error) {
+	if err := f.ask(Call{Op: "free", Name: "."}); err != nil {
+		return 0, err
+	}
+	if f.budget >= 0 {
+		return f.budget, nil
+	}
+	return f.fs.Free()
+}
+
+type faultyFile struct {
+	fs   *Faulty
+	file File
+	name string
+}
+
+func (f *faultyFile) ReadAt(p []byte, off int64) (int, error) {
+	if err := f.fs.ask(Call{Op: "read", Name: f.name, Off: off, Len: int64(len(p))}); err != nil {
+		return 0, err
+	}
+	n, err := f.file.ReadAt(p, off)
+	for _, flip := range f.fs.flips {
+		if flip.name == f.name && flip.off >= off && flip.off < off+int64(n) {
+			p[flip.off-off] ^= flip.mask
+		}
+	}
+	return n, err
+}
+
+func (f *faultyFile) WriteAt(p []byte, off int64) (int, error) {
+	if err := f.fs.ask(Call{Op: "write", Name: f.name, Off: off, Len: int64(len(p))}); err != nil {
+		return 0, err
+	}
+	if err := f.room(off + int64(len(p))); err != nil {
+		return 0, err
+	}
+	return f.file.WriteAt(p, off)
+}
+
+func (f *faultyFile) Preallocate(off, n int64) error {
+	if err := f.fs.ask(Call{Op: "preallocate", Name: f.name, Off: off, Len: n}); err != nil {
+		return err
+	}
+	if err := f.room(off + n); err != nil {
+		return err
+	}
+	return f.file.Preallocate(off, n)
+}
+
+// room takes from the budget what the file grows by to end at end.
+func (f *faultyFile) room(end int64) error {
+	size, err := f.file.Size()
+	if err != nil {
+		return err
+	}
+	return f.fs.grow(f.name, max(0, end-size))
+}
+
+func (f *faultyFile) Truncate(size int64) error {
+	if err := f.fs.ask(Call{Op: "truncate", Name: f.name, Off: size}); err != nil {
+		return err
+	}
+	old, err := f.file.Size()
+	if err != nil {
+		return err
+	}
+	if err := f.fs.grow(f.name, size-old); err != nil {
+		return err
+	}
+	return f.file.Truncate(size)
+}
+
+func (f *faultyFile) Size() (int64, error) {
+	if err := f.fs.ask(Call{Op: "size", Name: f.name}); err != nil {
+		return 0, err
+	}
+	return f.file.Size()
+}
+
+func (f *faultyFile) Sync() error {
+	if err := f.fs.ask(Call{Op: "sync", Name: f.name}); err != nil {
+		return err
+	}
+	return f.file.Sync()
+}
+
+func (f *faultyFile) Close() error {
+	if err := f.fs.ask(Call{Op: "close", Name: f.name}); err != nil {
+		return err
+	}
+	return f.file.Close()
+}

@@ -1,0 +1,43 @@
+# Bartleby. `make` prints what can be made; the README says what it is.
+
+# What `make test` runs: names, or names to leave out (SUITES="unit lint", SUITES="-interop"); empty: all of them.
+SUITES ?=
+# How many seeds the sim suite tries, how long a soak lasts, what plants the faults.
+SEEDS ?= 2000
+SOAK ?= 1h
+MUTANTS ?= go run ./internal/sim/mutants
+# What `bartleby version` prints.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+export SEEDS SOAK MUTANTS
+
+.PHONY: help build deps test lint unit race sim mutants conformance kill interop \
+	soak violence conformance-rabbitmq bench clean
+
+help:
+	@echo 'make build       build/bartleby, one static binary'
+	@echo 'make deps        says what the test suites need on this machine, and installs it'
+	@echo 'make test        every suite; SUITES="unit lint" only these, SUITES="-interop" all but this'
+	@echo 'make NAME        one suite or long run by its name:'
+	@go run ./scripts/suites -list | sed 's/^/  /'
+	@echo 'make bench       Bartleby beside rabbitmq-server; bench/README.md keeps the figures'
+	@echo 'make clean       removes build/'
+
+build:
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o build/bartleby ./cmd/bartleby
+
+deps:
+	@scripts/deps.sh $(SUITES)
+
+test: deps
+	@go build -buildvcs=false -o build/suites ./scripts/suites
+	@exec build/suites -- $(SUITES)
+
+lint unit race sim mutants conformance kill interop soak violence conformance-rabbitmq:
+	@$(MAKE) --no-print-directory test SUITES=$@
+
+bench: build
+	bench/run.sh build/bartleby
+
+clean:
+	rm -rf build

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"cmp"
+	"os"
+	"strings"
+	"time"
+)
+
+// A suite is one line of the summary.
+type suite struct {
+	name   string
+	about  string
+	limit  time.Duration // a suite that takes longer is ended and has failed; 0: none
+	binary bool          // build/bartleby is built first
+	broker startBroker   // nil: the suite needs none, or starts its own
+	long   bool          // runs only when named
+	skips  bool          // a skipped test is not a failure
+	steps  []step        // all of them run, even if one fails
+}
+
+// A step is one command of a suite.
+type step struct {
+	args  []string // $AMQP, $HTTP and $SERIES stand for the suite's broker
+	env   []string // added to the environment
+	count counter
+}
+
+// binary is what `make build` makes.
+const binary = "build/bartleby"
+
+// concurrent lists the packages in which goroutines meet; the race detector runs on these.
+var concurrent = []string{".", "./bartlebytest", "./internal/engine", "./internal/amqpserver", "./internal/management"}
+
+// suites returns the table, in the order of running: what fails fastest comes first. The settings come from the
+// environment, under the names that the Makefile gives them.
+func suites() []suite {
+	seeds := cmp.Or(os.Getenv("SEEDS"), "2000")
+	soak := cmp.Or(os.Getenv("SOAK"), "1h")
+	mutants := strings.Fields(cmp.Or(os.Getenv("MUTANTS"), "go run ./internal/sim/mutants"))
+	return []suite{
+		{
+			name: "lint", about: "gofmt, go vet, staticcheck", limit: 5 * time.Minute,
+			steps: []step{
+				silent("gofmt", "-l", "."),
+				silent("go", "vet", "./..."),
+				silent("go", "tool", "staticcheck", "./..."),
+			},
+		},
+		{
+			name: "unit", about: "go test ./...", limit: 5 * time.Minute, skips: true,
+			steps: []step{goTest("./...")},
+		},
+		{
+			name: "race", about: "the concurrent packages under the race detector", limit: 8 * time.Minute, skips: true,
+			steps: []step{{
+				args:  append([]string{"go", "test", "-json", "-count=1", "-race"}, concurrent...),
+				env:   []string{"CGO_ENABLED=1"},
+				count: countGoTest,
+			}},
+		},
+		{
+			name: "sim", about: "seeded simulation with a crash at any disk call", limit: 6 * time.Minute,
+			steps: []step{goTest("-run=TestSeeds", "./internal/sim", "-args", "-seeds="+seeds)},
+		},
+		{
+			name: "mutants", about: "planted faults, each of which a checker must catch", limit: 6 * time.Minute,
+			steps: []step{command(mutants...)},
+		},
+		{
+			name: "conformance", about: "AMQP cases against the real binary", limit: 5 * time.Minute,
+			binary: true, broker: startBartleby,
+			steps: []step{conformance()},
+		},
+		{
+			name: "kill", about: "kill -9 of the real binary under load", limit: 5 * time.Minute, binary: true,
+			steps: []step{goTest("-run=Kill", "./violence/...")},
+		},
+		{
+			name: "interop", about: "real clients: Java, Spring, Python, Node, Go", limit: 12 * time.Minute, binary: true,
+			steps: []step{command("interop/run.sh", binary)},
+		},
+		{
+			name: "soak", about: "the simulation for as long as SOAK says", long: true,
+			steps: []step{goTest("-run=TestSeeds", "-timeout=0", "./internal/sim", "-args", "-soak="+soak)},
+		},
+		{
+			name: "violence", about: "all that can be done to a real process", long: true, binary: true, limit: 2 * time.Hour,
+			steps: []step{goTest("-timeout=0", "./violence/...")},
+		},
+		{
+			name: "conformance-rabbitmq", about: "the AMQP cases against Debian's rabbitmq-server", long: true,
+			limit: 15 * time.Minute, broker: startRabbitMQ,
+			steps: []step{conformance()},
+		},
+	}
+}
+
+// silent makes a step that passes if the command succeeds and has nothing to say.
+func silent(args ...string) step {
+	return step{args: args, count: countSilent}
+}
+
+// command makes a step whose command ends with a line `N passed, N failed`; a `go test` is counted as one.
+func command(args ...string) step {
+	if len(args) > 2 && args[0] == "go" && args[1] == "test" {
+		return goTest(args[2:]...)
+	}
+	return step{args: args, count: countTotals}
+}
+
+// goTest makes a step of `go test`. Nothing is taken from the cache: a figure in the summary was seen in this run.
+func goTest(args ...string) step {
+	return step{args: append([]string{"go", "test", "-json", "-count=1"}, args...), count: countGoTest}
+}
+
+func conformance() step {
+	return goTest("./conformance", "-args", "-amqp=$AMQP", "-http=$HTTP", "-series=$SERIES")
+}

@@ -1,0 +1,90 @@
+package topology
+
+import "github.com/bartleby-mq/bartleby/internal/amqp"
+
+// ExchangeKind is the type of an exchange: how it compares messages with bindings. Zero is none.
+type ExchangeKind uint8
+
+// The kinds of exchange. The numbers are kept on disk and never change their meaning.
+const (
+	Direct  ExchangeKind = iota + 1 // binding key equals a routing key, octet by octet
+	Fanout                          // every binding
+	Topic                           // binding key is a pattern of words: * is one, # is none or more
+	Headers                         // binding arguments are compared with the message's headers
+)
+
+// kind is what tells one kind of exchange from another.
+type kind struct {
+	name   string
+	byKeys bool                      // the match depends on nothing but the exchange and the routing keys
+	check  func(b Binding) error     // what a binding must obey; nil if anything goes
+	index  func(x *Exchange) matcher // the matcher of a new exchange
+}
+
+var kinds = [...]kind{
+	Direct:  {name: "direct", byKeys: true, index: newDirect},
+	Fanout:  {name: "fanout", byKeys: true, index: newFanout},
+	Topic:   {name: "topic", byKeys: true, index: newTopic},
+	Headers: {name: "headers", check: checkHeadersBinding, index: newHeaders},
+}
+
+// matcher finds the bindings of one exchange that a message satisfies.
+type matcher interface {
+	add(b *binding)
+	remove(b *binding)
+	match(w *walk) // calls w.reach for each binding satisfied, in an order that depends on bindings and message alone
+}
+
+// ParseKind is the kind of that name, as in exchange.declare; ok is false if there is none.
+func ParseKind(name string) (k ExchangeKind, ok bool) {
+	for i := range kinds {
+		if name != "" && kinds[i].name == name {
+			return ExchangeKind(i), true
+		}
+	}
+	return 0, false
+}
+
+// Valid reports whether k is one of the kinds.
+func (k ExchangeKind) Valid() bool { return k > 0 && int(k) < len(kinds) }
+
+// String is the name of the kind, as in exchange.declare.
+func (k ExchangeKind) String() string {
+	if !k.Valid() {
+		return "none"
+	}
+	return kinds[k].name
+}
+
+// Exchange is an exchange as it was declared. Once declared it is read-only for everyone but its Topology.
+type Exchange struct {
+	Name       string // "" is the default exchange
+	Kind       ExchangeKind
+	Durable    bool
+	AutoDelete bool
+	Internal   bool       // clients may not publish to it
+	Arguments  amqp.Table // as declared; kept, not copied
+	// Alternate is the effective alternate exchange: argument or policy, whichever the owner found to win; "" is
+	// none. It need not exist. It changes by SetAlternate.
+	Alternate string
+
+	matcher matcher
+	out     bindingList           // bindings from here
+	in      bindingList           // bindings to here
+	ids     map[identity]*binding // those in out, by identity
+	pass    uint64                // the last Route that came by
+}
+
+// Predeclared is the exchanges every vhost is born with, all durable. The default exchange is not among them: it needs
+// no declaration.
+// Source: RabbitMQ, exchange class.
+func Predeclared() []Exchange {
+	return []Exchange{
+		{Name: "amq.direct", Kind: Direct, Durable: true},
+		{Name: "amq.fanout", Kind: Fanout, Durable: true},
+		{Name: "amq.headers", Kind: Headers, Durable: true},
+		{Name: "amq.match", Kind: Headers, Durable: true},
+		{Name: "amq.rabbitmq.trace", Kind: Topic, Durable: true, Internal: true},
+		{Name: "amq.topic", Kind: Topic, Durable: true},
+	}
+}

@@ -1,0 +1,116 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
+
+const xMatch = "x-match"
+
+// headers compares binding arguments with header fields, binding by binding.
+// Source: RabbitMQ, routing: headers.
+type headers struct{ rules []rule }
+
+// rule is a binding made ready to compare.
+type rule struct {
+	b    *binding
+	any  bool         // one field is enough
+	want []amqp.Field // those that count
+}
+
+func newHeaders(*Exchange) matcher { return &headers{} }
+
+func (h *headers) add(b *binding) {
+	mode := "all"
+	if v, ok := b.Arguments.Get(xMatch); ok {
+		mode = v.Str
+	}
+	r := rule{b: b, any: strings.HasPrefix(mode, "any")}
+	withX := strings.HasSuffix(mode, "-with-x")
+	for _, f := range b.Arguments {
+		if f.Name != xMatch && (withX || !strings.HasPrefix(f.Name, "x-")) {
+			r.want = append(r.want, f)
+		}
+	}
+	h.rules = append(h.rules, r)
+}
+
+func (h *headers) remove(b *binding) {
+	i, found := slices.BinarySearchFunc(h.rules, b.seq, func(r rule, seq uint64) int { return cmp.Compare(r.b.seq, seq) })
+	if found {
+		h.rules = slices.Delete(h.rules, i, i+1)
+	}
+}
+
+func (h *headers) match(w *walk) {
+	for i := range h.rules {
+		if h.rules[i].satisfied(w) {
+			w.reach(h.rules[i].b)
+		}
+	}
+}
+
+// satisfied: all of nothing is satisfied, any of nothing is not.
+func (r *rule) satisfied(w *walk) bool {
+	for i := range r.want {
+		v, present := w.header(r.want[i].Name)
+		want := r.want[i].Value
+		if present && !isVoid(want) {
+			present = want.Equivalent(v)
+		}
+		if present == r.any {
+			return r.any
+		}
+	}
+	return !r.any
+}
+
+// isVoid: an argument without a value asks for presence alone.
+func isVoid(v amqp.Value) bool { return v.Kind == amqp.KindVoid || v.Kind == 0 }
+
+// checkHeadersBinding refuses an x-match that is not one of the four.
+// Source: RabbitMQ, binding arguments.
+func checkHeadersBinding(b Binding) error {
+	v, ok := b.Arguments.Get(xMatch)
+	if !ok {
+		return nil
+	}
+	if v.Kind != amqp.KindString {
+		return amqp.PreconditionFailed("Invalid x-match field type %s (value %s); expected longstr", v.TypeName(), term(v))
+	}
+	switch v.Str {
+	case "all", "any", "all-with-x", "any-with-x":
+		return nil
+	}
+	return amqp.PreconditionFailed("Invalid x-match field value %s; expected all, any, all-with-x, or any-with-x", term(v))
+}
+
+// term renders a value as RabbitMQ's texts do, as an Erlang term; tables and arrays by their size alone.
+func term(v amqp.Value) string {
+	if n, ok := v.Integer(); ok {
+		return strconv.FormatInt(n, 10)
+	}
+	if f, ok := v.Float(); ok {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	switch v.Kind {
+	case amqp.KindString, amqp.KindBinary:
+		return fmt.Sprintf("<<%q>>", v.Str)
+	case amqp.KindBool:
+		return strconv.FormatBool(v.Int != 0)
+	case amqp.KindTimestamp:
+		return strconv.FormatUint(uint64(v.Int), 10)
+	case amqp.KindDecimal:
+		return fmt.Sprintf("{%d,%d}", v.Scale, v.Int)
+	case amqp.KindTable:
+		return fmt.Sprintf("[%d fields]", len(v.Table))
+	case amqp.KindArray:
+		return fmt.Sprintf("[%d values]", len(v.Array))
+	}
+	return "undefined"
+}

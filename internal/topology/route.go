@@ -1,0 +1,116 @@
+package topology
+
+import "github.com/bartleby-mq/bartleby/internal/amqp"
+
+// Message is what routing looks at. Its slices are lent until Route returns.
+type Message struct {
+	Key  []byte   // the routing key
+	More [][]byte // further routing keys: CC, then BCC
+
+	// Headers is the encoded headers table with its 4-octet length, as amqp.PropertyScan leaves it; nil is none. Octets
+	// that are no table count as none.
+	Headers []byte
+	// Extra is header fields that the broker keeps beside the encoded ones, such as x-first-death-queue. They hide
+	// encoded ones of the same name.
+	Extra amqp.Table
+}
+
+// Route appends to out the queues that m goes to when published to x, each once, in an order that depends on the history
+// of bindings and on m alone. If nothing is appended the message is unroutable.
+//
+// An exchange whose own bindings m does not satisfy hands it to its alternate exchange, if that exists and was not
+// visited; a binding to another exchange counts as satisfied wherever that leads.
+//
+// byKeys reports that the answer depended on nothing of m but its keys: it holds for every message with the same keys
+// until Version changes.
+// Source: RabbitMQ, routing; policies, alternate exchange.
+func (t *Topology) Route(x *Exchange, m *Message, out []QueueID) (queues []QueueID, byKeys bool) {
+	w := &t.walk
+	w.pass++
+	w.message, w.queues = *m, out
+	w.visit(x)
+	byKeys = true
+	for i := 0; i < len(w.visited); i++ {
+		x := w.visited[i]
+		byKeys = byKeys && kinds[x.Kind].byKeys
+		w.satisfied = false
+		x.matcher.match(w)
+		if w.satisfied || x.Alternate == "" {
+			continue
+		}
+		if alternate := t.exchanges[x.Alternate]; alternate != nil {
+			w.visit(alternate)
+		}
+	}
+	queues = w.queues
+	w.end()
+	return queues, byKeys
+}
+
+// walk is one Route under way. What was reached is marked with the number of the pass, which saves a set.
+type walk struct {
+	pass      uint64
+	message   Message // a copy, so that the caller's need not escape to the heap
+	queues    []QueueID
+	visited   []*Exchange // in the order of visiting; those not matched yet are the work left
+	satisfied bool        // a binding of the present exchange
+	headers   amqp.Table  // of message, decoded when first asked for
+	decoded   bool
+}
+
+// reach follows a binding that the message satisfies.
+func (w *walk) reach(b *binding) {
+	if b.queue != nil {
+		w.reachQueue(b.queue)
+		return
+	}
+	w.satisfied = true
+	w.visit(b.exchange)
+}
+
+func (w *walk) reachQueue(q *queue) {
+	w.satisfied = true
+	if q.pass != w.pass {
+		q.pass = w.pass
+		w.queues = append(w.queues, q.id)
+	}
+}
+
+func (w *walk) visit(x *Exchange) {
+	if x.pass != w.pass {
+		x.pass = w.pass
+		w.visited = append(w.visited, x)
+	}
+}
+
+// end lets go of what the caller lent.
+func (w *walk) end() {
+	clear(w.visited)
+	w.visited = w.visited[:0]
+	w.message, w.queues = Message{}, nil
+	w.headers, w.decoded = nil, false
+}
+
+// keys is the number of routing keys; key is the i-th of them.
+func (w *walk) keys() int { return 1 + len(w.message.More) }
+
+func (w *walk) key(i int) []byte {
+	if i == 0 {
+		return w.message.Key
+	}
+	return w.message.More[i-1]
+}
+
+// header is the message's header field of that name.
+func (w *walk) header(name string) (v amqp.Value, ok bool) {
+	if v, ok := w.message.Extra.Get(name); ok {
+		return v, true
+	}
+	if !w.decoded {
+		w.decoded = true
+		if len(w.message.Headers) > 0 {
+			w.headers, _, _ = amqp.ParseTable(w.message.Headers) // nil on error: as if there were none
+		}
+	}
+	return w.headers.Get(name)
+}

@@ -1,0 +1,146 @@
+package topology
+
+import (
+	"bytes"
+	"strings"
+)
+
+// topic finds patterns in a trie over their words. A message walks down with the set of all nodes it may be at, one
+// word at a time, so the cost is bounded by words times patterns alike, never exponential in the number of #.
+//
+//	a.*.c   root ─a─▶ ○ ─*─▶ ○ ─c─▶ ● bindings
+//	a.#     root ─a─▶ ○ ─#─▶ ●           a # node is entered together with its parent, and stays in the set
+//
+// Words are separated by dots; the empty key has none. Two dots in a row enclose an empty word. Only a whole word can be
+// a wildcard.
+// Source: RabbitMQ, routing: topic.
+type topic struct {
+	root  *node
+	words map[edge]*node // the children by literal word, of all nodes: one map is smaller than one per node
+	at    []*node        // working memory: the set of nodes before and after a word
+	next  []*node
+	stamp uint64 // number of the set being filled
+}
+
+// node is a prefix of patterns.
+type node struct {
+	parent     *node
+	word       string // by which the parent leads here
+	star, hash *node  // the children by wildcard
+	literals   int    // number of children in words
+	repeats    bool   // the node is its parent's hash
+	bindings   bindingList
+	stamp      uint64 // the last set it was put into
+}
+
+type edge struct {
+	from *node
+	word string
+}
+
+func newTopic(*Exchange) matcher { return &topic{root: &node{}, words: map[edge]*node{}} }
+
+func (t *topic) add(b *binding) { t.node(b.RoutingKey).bindings.add(b) }
+
+func (t *topic) remove(b *binding) {
+	n := t.node(b.RoutingKey)
+	n.bindings.remove(b)
+	for n != t.root && len(n.bindings) == 0 && n.star == nil && n.hash == nil && n.literals == 0 {
+		switch p := n.parent; n {
+		case p.star:
+			p.star = nil
+		case p.hash:
+			p.hash = nil
+		default:
+			p.literals--
+			delete(t.words, edge{p, n.word})
+		}
+		n = n.parent
+	}
+}
+
+// node is the node of a pattern, made if need be.
+func (t *topic) node(pattern string) *node {
+	n := t.root
+	for more := pattern != ""; more; {
+		var word string
+		word, pattern, more = strings.Cut(pattern, ".")
+		n = t.child(n, word)
+	}
+	return n
+}
+
+func (t *topic) child(n *node, word string) *node {
+	switch word {
+	case "*":
+		if n.star == nil {
+			n.star = &node{parent: n, word: word}
+		}
+		return n.star
+	case "#":
+		if n.hash == nil {
+			n.hash = &node{parent: n, word: word, repeats: true}
+		}
+		return n.hash
+	}
+	c := t.words[edge{n, word}]
+	if c == nil {
+		c = &node{parent: n, word: strings.Clone(word)}
+		t.words[edge{n, c.word}] = c
+		n.literals++
+	}
+	return c
+}
+
+func (t *topic) match(w *walk) {
+	for i := range w.keys() {
+		t.stamp++
+		t.next = t.next[:0]
+		t.enter(t.root)
+		t.at, t.next = t.next, t.at
+		key := w.key(i)
+		for more := len(key) > 0; more && len(t.at) > 0; {
+			word := key
+			dot := bytes.IndexByte(key, '.')
+			if more = dot >= 0; more {
+				word, key = key[:dot], key[dot+1:]
+			}
+			t.step(word)
+		}
+		for _, n := range t.at {
+			for _, b := range n.bindings {
+				w.reach(b)
+			}
+		}
+	}
+	clear(t.at[:cap(t.at)]) // so that pruned nodes are not kept alive
+	clear(t.next[:cap(t.next)])
+}
+
+// step moves the set on by one word.
+func (t *topic) step(word []byte) {
+	t.stamp++
+	t.next = t.next[:0]
+	for _, n := range t.at {
+		if n.repeats {
+			t.enter(n)
+		}
+		if n.star != nil {
+			t.enter(n.star)
+		}
+		if n.literals > 0 {
+			if c := t.words[edge{n, string(word)}]; c != nil {
+				t.enter(c)
+			}
+		}
+	}
+	t.at, t.next = t.next, t.at
+}
+
+// enter puts n into the set, with the # nodes that follow it, for # may be no word at all.
+func (t *topic) enter(n *node) {
+	for ; n != nil && n.stamp != t.stamp; n = n.hash {
+		n.stamp = t.stamp
+		t.next = append(t.next, n)
+	}
+}

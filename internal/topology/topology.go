@@ -1,0 +1,281 @@
+package topology
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+)
+
+// QueueID is the owner's number for a queue.
+type QueueID uint32
+
+// Topology is the exchanges, bindings and queue names of one vhost.
+type Topology struct {
+	exchanges map[string]*Exchange // the default exchange included
+	queues    map[string]*queue
+	seq       uint64 // of the latest binding
+	version   uint64
+	walk      walk // working memory of Route
+}
+
+// queue is a queue as bindings see it.
+type queue struct {
+	name string
+	id   QueueID
+	in   bindingList
+	pass uint64 // the last Route that came by
+}
+
+// Removed is what went with a change.
+type Removed struct {
+	Bindings []Binding // by source, then in the order of binding
+	// Orphans are the auto-delete exchanges that lost their last binding as source, by name. They still exist:
+	// the owner deletes them with DeleteExchange, which may orphan further ones.
+	Orphans []string
+}
+
+// New is a topology with the default exchange alone.
+func New() *Topology {
+	t := &Topology{exchanges: map[string]*Exchange{}, queues: map[string]*queue{}}
+	t.exchanges[""] = &Exchange{Kind: Direct, Durable: true, matcher: byName{t.queues}}
+	return t
+}
+
+// Version changes with every change that can alter the answer of Route. It is no part of the replicated state: it means
+// something only compared with an earlier answer of the same Topology.
+func (t *Topology) Version() uint64 { return t.version }
+
+// Declare adds an exchange and returns it. If one of that name exists it is returned as it is; whether the two agree is
+// for the owner to judge. x.Kind must be valid.
+// Source: AMQP exchange.declare.
+func (t *Topology) Declare(x Exchange) *Exchange {
+	if old := t.exchanges[x.Name]; old != nil {
+		return old
+	}
+	if !x.Kind.Valid() {
+		panic(fmt.Sprintf("topology: exchange %q declared with kind %d", x.Name, x.Kind))
+	}
+	declared := &Exchange{
+		Name: x.Name, Kind: x.Kind, Durable: x.Durable, AutoDelete: x.AutoDelete, Internal: x.Internal,
+		Arguments: x.Arguments, Alternate: x.Alternate,
+		ids: map[identity]*binding{},
+	}
+	declared.matcher = kinds[x.Kind].index(declared)
+	t.exchanges[x.Name] = declared
+	t.version++
+	return declared
+}
+
+// SetAlternate sets the effective alternate exchange of the named exchange; "" is none. The default exchange has none,
+// ever.
+// Source: RabbitMQ policies, alternate exchange.
+func (t *Topology) SetAlternate(name, alternate string) {
+	if x := t.exchanges[name]; x != nil && name != "" && x.Alternate != alternate {
+		x.Alternate = alternate
+		t.version++
+	}
+}
+
+// Exchange is the exchange of that name, "" being the default exchange; nil if there is none. It stays valid until it
+// is deleted.
+func (t *Topology) Exchange(name string) *Exchange { return t.exchanges[name] }
+
+// Exchanges is all exchanges by name, the default exchange first. The topology must not change meanwhile.
+func (t *Topology) Exchanges() iter.Seq[*Exchange] {
+	return func(yield func(*Exchange) bool) {
+		for _, name := range slices.Sorted(maps.Keys(t.exchanges)) {
+			if !yield(t.exchanges[name]) {
+				return
+			}
+		}
+	}
+}
+
+// DeleteExchange removes an exchange with its bindings, as source and as destination. A missing exchange and the
+// default exchange are left alone.
+// Source: AMQP exchange.delete.
+func (t *Topology) DeleteExchange(name string) Removed {
+	x := t.exchanges[name]
+	if x == nil || name == "" {
+		return Removed{}
+	}
+	delete(t.exchanges, name)
+	gone := slices.Clone(x.in)
+	for _, b := range x.out {
+		if b.exchange != x {
+			gone = append(gone, b)
+		}
+	}
+	return t.removeAll(gone, x)
+}
+
+// AddQueue makes a queue reachable, by its name through the default exchange and by bindings. It reports false, and
+// changes nothing, if the name is taken.
+func (t *Topology) AddQueue(name string, id QueueID) bool {
+	if t.queues[name] != nil {
+		return false
+	}
+	t.queues[name] = &queue{name: name, id: id}
+	t.version++
+	return true
+}
+
+// Queue is the number of the queue of that name; ok is false if there is none.
+func (t *Topology) Queue(name string) (id QueueID, ok bool) {
+	if q := t.queues[name]; q != nil {
+		return q.id, true
+	}
+	return 0, false
+}
+
+// DeleteQueue removes a queue with its bindings. A missing queue is fine.
+// Source: AMQP queue.delete.
+func (t *Topology) DeleteQueue(name string) Removed {
+	q := t.queues[name]
+	if q == nil {
+		return Removed{}
+	}
+	delete(t.queues, name)
+	return t.removeAll(slices.Clone(q.in), nil)
+}
+
+// CheckBinding reports why the source's kind refuses b: an *amqp.Error with code 406, or nil. That both ends exist, and
+// that neither is the default exchange, is for the owner to check.
+func (t *Topology) CheckBinding(b Binding) error {
+	x := t.exchanges[b.Source]
+	if x == nil || kinds[x.Kind].check == nil {
+		return nil
+	}
+	return kinds[x.Kind].check(b)
+}
+
+// Bind adds a binding that CheckBinding accepts, and reports whether it is new. It changes nothing if the binding
+// exists, if either end does not, or if one is the default exchange. b.Arguments is kept, not copied.
+// Source: AMQP queue.bind; RabbitMQ exchange.bind.
+func (t *Topology) Bind(b Binding) bool {
+	x := t.exchanges[b.Source]
+	if x == nil || b.Source == "" {
+		return false
+	}
+	added := &binding{Binding: b, id: identify(b), from: x}
+	if x.ids[added.id] != nil {
+		return false
+	}
+	switch {
+	case b.ToQueue:
+		added.queue = t.queues[b.Destination]
+	case b.Destination != "":
+		added.exchange = t.exchanges[b.Destination]
+	}
+	in := added.destinationList()
+	if in == nil {
+		return false
+	}
+	t.seq++
+	t.version++
+	added.seq = t.seq
+	in.add(added)
+	x.out.add(added)
+	x.ids[added.id] = added
+	x.matcher.add(added)
+	return true
+}
+
+// Unbind removes a binding. An absent one is fine: then nothing is in the answer.
+// Source: AMQP queue.unbind; RabbitMQ exchange.unbind.
+func (t *Topology) Unbind(b Binding) Removed {
+	if found := t.find(b); found != nil {
+		return t.removeAll(bindingList{found}, nil)
+	}
+	return Removed{}
+}
+
+// Bound reports whether the binding exists.
+func (t *Topology) Bound(b Binding) bool { return t.find(b) != nil }
+
+func (t *Topology) find(b Binding) *binding {
+	if x := t.exchanges[b.Source]; x != nil {
+		return x.ids[identify(b)]
+	}
+	return nil
+}
+
+// HasBindingsFrom reports whether the named exchange is the source of a binding, which makes it used in the sense of
+// exchange.delete's if-unused.
+func (t *Topology) HasBindingsFrom(exchange string) bool {
+	x := t.exchanges[exchange]
+	return x != nil && len(x.out) > 0
+}
+
+// Bindings is all bindings by name of the source, then in the order of binding: bound again in this order, they make an
+// equal topology. The implicit ones of the default exchange are not among them. The topology must not change meanwhile.
+func (t *Topology) Bindings() iter.Seq[Binding] {
+	return func(yield func(Binding) bool) {
+		for x := range t.Exchanges() {
+			for _, b := range x.out {
+				if !yield(b.Binding) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// BindingsFrom is the bindings whose source is the named exchange, in the order of binding. The topology must not
+// change meanwhile.
+func (t *Topology) BindingsFrom(exchange string) iter.Seq[Binding] {
+	if x := t.exchanges[exchange]; x != nil {
+		return x.out.all()
+	}
+	return bindingList(nil).all()
+}
+
+// BindingsTo is the bindings to the named queue, or exchange, by name of the source, then in the order of binding.
+func (t *Topology) BindingsTo(destination string, isQueue bool) iter.Seq[Binding] {
+	var in bindingList
+	if q := t.queues[destination]; isQueue && q != nil {
+		in = q.in
+	} else if x := t.exchanges[destination]; !isQueue && x != nil {
+		in = x.in
+	}
+	return in.bySource().all()
+}
+
+// removeAll takes bindings out of all lists and says so. dying is an exchange that goes as well, or nil.
+func (t *Topology) removeAll(gone bindingList, dying *Exchange) Removed {
+	t.version++
+	var r Removed
+	for _, b := range gone.bySource() {
+		r.Bindings = append(r.Bindings, b.Binding)
+		b.destinationList().remove(b)
+		delete(b.from.ids, b.id)
+		b.from.out.remove(b)
+		b.from.matcher.remove(b)
+		if b.from.AutoDelete && len(b.from.out) == 0 && b.from != dying {
+			r.Orphans = append(r.Orphans, b.from.Name) // in order, as the bindings are
+		}
+	}
+	return r
+}
+
+// destinationList is the list of the destination that b is to be in; nil if there is no destination.
+func (b *binding) destinationList() *bindingList {
+	switch {
+	case b.queue != nil:
+		return &b.queue.in
+	case b.exchange != nil:
+		return &b.exchange.in
+	}
+	return nil
+}
+
+func (l bindingList) all() iter.Seq[Binding] {
+	return func(yield func(Binding) bool) {
+		for _, b := range l {
+			if !yield(b.Binding) {
+				return
+			}
+		}
+	}
+}

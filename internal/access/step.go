@@ -249,11 +249,11 @@ func (v *View) needVHost(name string) error {
 func checkName(what, name string) error {
 	switch {
 	case name == "":
-		return amqp.PreconditionFailed("the name of a %s must not be empty", what)
+		return amqp.PreconditionFailed("the %s name must not be empty", what)
 	case len(name) > nameBytesMax:
-		return amqp.PreconditionFailed("the name of a %s must not exceed %d bytes", what, nameBytesMax)
+		return amqp.PreconditionFailed("the %s name must not exceed %d bytes", what, nameBytesMax)
 	case !utf8.ValidString(name):
-		return amqp.PreconditionFailed("the name of a %s must be UTF-8", what)
+		return amqp.PreconditionFailed("the %s name must be UTF-8", what)
 	}
 	return nil
 }

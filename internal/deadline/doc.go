@@ -7,7 +7,7 @@
 //     structures; no clock is read, no random number drawn.
 //   - Cost: Add and Remove are amortised O(log n). Adding in rising order, in one stream or in several at once
 //     (queues with different TTLs), and popping the minimum move almost no memory.
-//   - Memory: 24 bytes an entry plus the slack of its leaf; about 24.1 bytes when filled in rising order, about 28
+//   - Memory: 24 bytes an entry plus the slack of its leaf; about 24.1 bytes when filled in rising order, about 29
 //     at random. Leaves hold no pointers, so the garbage collector never looks inside them, and emptied leaves are
 //     given back.
 //

@@ -9,7 +9,6 @@ type leaf struct {
 
 func (l *leaf) len() int      { return int(l.hi) - int(l.lo) }
 func (l *leaf) first() Entry  { return l.entries[l.lo] }
-func (l *leaf) last() Entry   { return l.entries[l.hi-1] }
 func (l *leaf) live() []Entry { return l.entries[l.lo:l.hi] }
 
 // search is the position of e among the live entries, or where it would go.

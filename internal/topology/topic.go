@@ -57,6 +57,8 @@ func (t *topic) remove(b *binding) {
 		}
 		n = n.parent
 	}
+	clear(t.at[:cap(t.at)]) // so that the last match does not keep pruned nodes alive
+	clear(t.next[:cap(t.next)])
 }
 
 // node is the node of a pattern, made if need be.
@@ -113,8 +115,6 @@ func (t *topic) match(w *walk) {
 			}
 		}
 	}
-	clear(t.at[:cap(t.at)]) // so that pruned nodes are not kept alive
-	clear(t.next[:cap(t.next)])
 }
 
 // step moves the set on by one word.

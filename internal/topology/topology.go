@@ -249,10 +249,13 @@ func (t *Topology) removeAll(gone bindingList, dying *Exchange) Removed {
 	for _, b := range gone.bySource() {
 		r.Bindings = append(r.Bindings, b.Binding)
 		b.destinationList().remove(b)
+		if b.from == dying {
+			continue // its own lists go with it
+		}
 		delete(b.from.ids, b.id)
 		b.from.out.remove(b)
 		b.from.matcher.remove(b)
-		if b.from.AutoDelete && len(b.from.out) == 0 && b.from != dying {
+		if b.from.AutoDelete && len(b.from.out) == 0 {
 			r.Orphans = append(r.Orphans, b.from.Name) // in order, as the bindings are
 		}
 	}

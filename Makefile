@@ -29,7 +29,8 @@ build:
 deps:
 	@scripts/deps.sh $(SUITES)
 
-test: deps
+# It calls `make deps` first; if that fails, the suites that can run still do.
+test:
 	@go build -buildvcs=false -o build/suites ./scripts/suites
 	@exec build/suites -- $(SUITES)
 

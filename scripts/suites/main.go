@@ -87,52 +87,68 @@ type result struct {
 	took time.Duration
 }
 
-// runAll runs the suites, prints the summary and reports whether nothing failed.
+// runAll installs what the suites need, runs them, prints the summary and reports whether nothing failed.
 func runAll(ctx context.Context, chosen []suite, out io.Writer) bool {
-	build := sync.OnceValue(func() tally {
-		fmt.Fprintf(out, "== build: make build\n")
-		return runLogged(ctx, suite{name: "build", steps: []step{
-			{args: []string{"make", "--no-print-directory", "build"}, count: countExit},
-		}}, out)
-	})
 	var results []result
+	if deps := runMake(ctx, out, "deps", "SUITES="+names(chosen)); len(deps.failures) > 0 {
+		results = append(results, deps) // what does not need the missing runs all the same
+	}
+	build := sync.OnceValue(func() result { return runMake(ctx, out, "build") })
 	for _, s := range chosen {
-		began := time.Now()
-		var t tally
 		if s.binary {
-			t = build()
+			if b := build(); len(b.failures) > 0 {
+				results = append(results, result{name: s.name, tally: b.tally})
+				continue
+			}
 		}
-		if len(t.failures) == 0 {
-			began = time.Now()
-			fmt.Fprintf(out, "== %s: %s\n", s.name, s.about)
-			t = runLogged(ctx, s, out)
-		}
-		results = append(results, result{s.name, t, time.Since(began)})
+		results = append(results, runLogged(ctx, s, out))
 	}
 	return summarize(results, out)
 }
 
+// names lists suites with blanks between.
+func names(list []suite) string {
+	var all []string
+	for _, s := range list {
+		all = append(all, s.name)
+	}
+	return strings.Join(all, " ")
+}
+
+// runMake makes a target that is not a suite.
+func runMake(ctx context.Context, out io.Writer, target string, args ...string) result {
+	args = append([]string{"make", "--no-print-directory", target}, args...)
+	return runLogged(ctx, suite{name: target, about: "make " + target, steps: []step{{args: args, count: countExit}}}, out)
+}
+
 // runLogged runs a suite with its log file, within its limit, and shows that it lives.
-func runLogged(ctx context.Context, s suite, out io.Writer) (t tally) {
-	path := filepath.Join("build", "logs", s.name+".log")
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.fail(s.name, err.Error()+"\n")
-		return t
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		t.fail(s.name, err.Error()+"\n")
-		return t
-	}
-	defer file.Close()
+func runLogged(ctx context.Context, s suite, out io.Writer) result {
+	began := time.Now()
+	fmt.Fprintf(out, "== %s: %s\n", s.name, s.about)
 	if s.limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, s.limit, fmt.Errorf("%s took more than %v", s.name, s.limit))
 		defer cancel()
 	}
-	screen, log := &shared{w: out}, &shared{w: file}
-	defer screen.beat(s.name)()
-	return s.run(ctx, screen, log)
+	var t tally
+	if file, err := createLog(s.name); err != nil {
+		t.fail(s.name, err.Error()+"\n")
+	} else {
+		defer file.Close()
+		screen := &shared{w: out}
+		defer screen.beat(s.name)()
+		t = s.run(ctx, screen, &shared{w: file})
+	}
+	return result{s.name, t, time.Since(began)}
+}
+
+// createLog creates the file that keeps a suite's output.
+func createLog(name string) (*os.File, error) {
+	path := filepath.Join("build", "logs", name+".log")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	return os.Create(path)
 }
 
 // run runs the suite's steps against its broker.

@@ -122,7 +122,7 @@ func (s *Set) PopDue(now Instant) (e Entry, ok bool) {
 	l.remove(0)
 	s.size--
 	if l.len() == 0 {
-		s.dropLeaf(place{})
+		s.dropLeaf(position{})
 	}
 	return e, true
 }
@@ -147,19 +147,19 @@ func (s *Set) Ascend(from Entry, fn func(Entry) bool) {
 	}
 }
 
-// place names a leaf: its branch's position in the root and its own in the branch.
-type place struct{ branch, leaf int }
+// position names a leaf: its branch's position in the root and its own in the branch.
+type position struct{ branch, leaf int }
 
-func (s *Set) leaf(at place) *leaf { return s.root.kids[at.branch].kids[at.leaf] }
+func (s *Set) leaf(at position) *leaf { return s.root.kids[at.branch].kids[at.leaf] }
 
 // seek names the only leaf that may hold e.
-func (s *Set) seek(e Entry) place {
+func (s *Set) seek(e Entry) position {
 	b := s.root.child(e)
-	return place{b, s.root.kids[b].child(e)}
+	return position{b, s.root.kids[b].child(e)}
 }
 
 // makeRoom makes room for e, whose position in the full leaf at would be i, and names the leaf e now belongs to.
-func (s *Set) makeRoom(at place, i int, e Entry) place {
+func (s *Set) makeRoom(at position, i int, e Entry) position {
 	b := s.root.kids[at.branch]
 	l := b.kids[at.leaf]
 	if i == leafMax {
@@ -187,7 +187,7 @@ func (s *Set) makeRoom(at place, i int, e Entry) place {
 }
 
 // addLeaf puts l behind the leaf at, with sep as its separator, splitting the branch if it is full.
-func (s *Set) addLeaf(at place, sep Entry, l *leaf) place {
+func (s *Set) addLeaf(at position, sep Entry, l *leaf) position {
 	b := s.root.kids[at.branch]
 	if len(b.kids) == branchMax {
 		// As with leaves: at the end begin a new branch, else split in half.
@@ -205,7 +205,7 @@ func (s *Set) addLeaf(at place, sep Entry, l *leaf) place {
 		}
 		s.root.insert(at.branch+1, rsep, r)
 		if at.leaf >= from || from == branchMax {
-			at = place{at.branch + 1, at.leaf - from}
+			at = position{at.branch + 1, at.leaf - from}
 			if from == branchMax {
 				at.leaf = -1
 			}
@@ -213,11 +213,11 @@ func (s *Set) addLeaf(at place, sep Entry, l *leaf) place {
 		}
 	}
 	b.insert(at.leaf+1, sep, l)
-	return place{at.branch, at.leaf + 1}
+	return position{at.branch, at.leaf + 1}
 }
 
 // dropLeaf gives the empty leaf at back.
-func (s *Set) dropLeaf(at place) {
+func (s *Set) dropLeaf(at position) {
 	b := s.root.kids[at.branch]
 	if len(s.spare) < spareMax {
 		s.spare = append(s.spare, b.kids[at.leaf])
@@ -226,13 +226,13 @@ func (s *Set) dropLeaf(at place) {
 	switch n := len(b.kids); {
 	case n == 0:
 		s.root.delete(at.branch, at.branch+1)
-	case n <= branchMax/2 && at != place{}:
+	case n <= branchMax/2 && at != position{}:
 		s.mergeBranch(at.branch)
 	}
 }
 
 // mergeLeaf joins the leaf at with a neighbour if both fit into one with room to spare.
-func (s *Set) mergeLeaf(at place) {
+func (s *Set) mergeLeaf(at position) {
 	b := s.root.kids[at.branch]
 	n := b.kids[at.leaf].len()
 	if at.leaf+1 < len(b.kids) && n+b.kids[at.leaf+1].len() <= mergeMax {

@@ -356,3 +356,32 @@ func FuzzSet(f *testing.F) {
 		same(t, &s, m)
 	})
 }
+
+func TestJoinedBranchesKeepTheirSeparators(t *testing.T) {
+	// Broken if an entry that went below a branch's unused first separator were out of reach once that branch is joined
+	// with its left neighbour, where the separator counts.
+	t.Parallel()
+	const n = branchMax * leafMax
+	var s Set
+	for i := range 2 * n {
+		s.Add(Entry{At: Instant(i)})
+	}
+	remove := func(from, to int) {
+		for i := from; i < to; i++ {
+			if !s.Remove(Entry{At: Instant(i)}) {
+				t.Fatalf("%d is missing", i)
+			}
+		}
+	}
+	remove(n, n+leafMax) // the first leaf of the second branch
+	s.Add(Entry{At: n + 5})
+	remove(leafMax, n-leafMax)
+	remove(n+2*leafMax, 2*n-leafMax)
+	if len(s.root.kids) != 1 {
+		t.Fatalf("%d branches, want them joined", len(s.root.kids))
+	}
+	check(t, &s)
+	if s.Add(Entry{At: n + 5}) || !s.Remove(Entry{At: n + 5}) {
+		t.Error("the entry is out of reach")
+	}
+}

@@ -38,20 +38,16 @@ func (m *BasicQos) Parse(r *Reader) {
 // BasicQosOk is basic.qos-ok, received by the client.
 //
 // Source: AMQP basic.qos-ok.
-type BasicQosOk struct {
-}
+type BasicQosOk struct{}
 
 // ID returns IDBasicQosOk.
 func (m *BasicQosOk) ID() MethodID { return IDBasicQosOk }
 
 // Append appends the arguments.
-func (m *BasicQosOk) Append(b []byte) []byte {
-	return b
-}
+func (m *BasicQosOk) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *BasicQosOk) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *BasicQosOk) Parse(*Reader) {}
 
 // BasicConsume is basic.consume, received by the server.
 //
@@ -313,8 +309,7 @@ func (m *BasicGetOk) Parse(r *Reader) {
 // BasicGetEmpty is basic.get-empty, received by the client.
 //
 // Source: AMQP basic.get-empty.
-type BasicGetEmpty struct {
-}
+type BasicGetEmpty struct{}
 
 // ID returns IDBasicGetEmpty.
 func (m *BasicGetEmpty) ID() MethodID { return IDBasicGetEmpty }
@@ -423,20 +418,16 @@ func (m *BasicRecover) Parse(r *Reader) {
 // BasicRecoverOk is basic.recover-ok, received by the client.
 //
 // Source: AMQP basic.recover-ok.
-type BasicRecoverOk struct {
-}
+type BasicRecoverOk struct{}
 
 // ID returns IDBasicRecoverOk.
 func (m *BasicRecoverOk) ID() MethodID { return IDBasicRecoverOk }
 
 // Append appends the arguments.
-func (m *BasicRecoverOk) Append(b []byte) []byte {
-	return b
-}
+func (m *BasicRecoverOk) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *BasicRecoverOk) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *BasicRecoverOk) Parse(*Reader) {}
 
 // BasicNack is basic.nack, received by the server or the client.
 //

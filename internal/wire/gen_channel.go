@@ -11,8 +11,7 @@ import (
 // ChannelOpen is channel.open, received by the server.
 //
 // Source: AMQP channel.open.
-type ChannelOpen struct {
-}
+type ChannelOpen struct{}
 
 // ID returns IDChannelOpen.
 func (m *ChannelOpen) ID() MethodID { return IDChannelOpen }
@@ -31,8 +30,7 @@ func (m *ChannelOpen) Parse(r *Reader) {
 // ChannelOpenOk is channel.open-ok, received by the client.
 //
 // Source: AMQP channel.open-ok.
-type ChannelOpenOk struct {
-}
+type ChannelOpenOk struct{}
 
 // ID returns IDChannelOpenOk.
 func (m *ChannelOpenOk) ID() MethodID { return IDChannelOpenOk }
@@ -123,17 +121,13 @@ func (m *ChannelClose) Parse(r *Reader) {
 // ChannelCloseOk is channel.close-ok, received by the client or the server.
 //
 // Source: AMQP channel.close-ok.
-type ChannelCloseOk struct {
-}
+type ChannelCloseOk struct{}
 
 // ID returns IDChannelCloseOk.
 func (m *ChannelCloseOk) ID() MethodID { return IDChannelCloseOk }
 
 // Append appends the arguments.
-func (m *ChannelCloseOk) Append(b []byte) []byte {
-	return b
-}
+func (m *ChannelCloseOk) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *ChannelCloseOk) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *ChannelCloseOk) Parse(*Reader) {}

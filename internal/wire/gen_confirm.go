@@ -26,17 +26,13 @@ func (m *ConfirmSelect) Parse(r *Reader) {
 // ConfirmSelectOk is confirm.select-ok, received by the client.
 //
 // Source: AMQP confirm.select-ok.
-type ConfirmSelectOk struct {
-}
+type ConfirmSelectOk struct{}
 
 // ID returns IDConfirmSelectOk.
 func (m *ConfirmSelectOk) ID() MethodID { return IDConfirmSelectOk }
 
 // Append appends the arguments.
-func (m *ConfirmSelectOk) Append(b []byte) []byte {
-	return b
-}
+func (m *ConfirmSelectOk) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *ConfirmSelectOk) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *ConfirmSelectOk) Parse(*Reader) {}

@@ -195,8 +195,7 @@ func (m *ConnectionOpen) Parse(r *Reader) {
 // ConnectionOpenOk is connection.open-ok, received by the client.
 //
 // Source: AMQP connection.open-ok.
-type ConnectionOpenOk struct {
-}
+type ConnectionOpenOk struct{}
 
 // ID returns IDConnectionOpenOk.
 func (m *ConnectionOpenOk) ID() MethodID { return IDConnectionOpenOk }
@@ -245,20 +244,16 @@ func (m *ConnectionClose) Parse(r *Reader) {
 // ConnectionCloseOk is connection.close-ok, received by the client or the server.
 //
 // Source: AMQP connection.close-ok.
-type ConnectionCloseOk struct {
-}
+type ConnectionCloseOk struct{}
 
 // ID returns IDConnectionCloseOk.
 func (m *ConnectionCloseOk) ID() MethodID { return IDConnectionCloseOk }
 
 // Append appends the arguments.
-func (m *ConnectionCloseOk) Append(b []byte) []byte {
-	return b
-}
+func (m *ConnectionCloseOk) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *ConnectionCloseOk) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *ConnectionCloseOk) Parse(*Reader) {}
 
 // ConnectionBlocked is connection.blocked, received by the server or the client.
 //
@@ -284,20 +279,16 @@ func (m *ConnectionBlocked) Parse(r *Reader) {
 // ConnectionUnblocked is connection.unblocked, received by the server or the client.
 //
 // Source: AMQP connection.unblocked.
-type ConnectionUnblocked struct {
-}
+type ConnectionUnblocked struct{}
 
 // ID returns IDConnectionUnblocked.
 func (m *ConnectionUnblocked) ID() MethodID { return IDConnectionUnblocked }
 
 // Append appends the arguments.
-func (m *ConnectionUnblocked) Append(b []byte) []byte {
-	return b
-}
+func (m *ConnectionUnblocked) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *ConnectionUnblocked) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *ConnectionUnblocked) Parse(*Reader) {}
 
 // ConnectionUpdateSecret is connection.update-secret, received by the client.
 //
@@ -326,17 +317,13 @@ func (m *ConnectionUpdateSecret) Parse(r *Reader) {
 // ConnectionUpdateSecretOk is connection.update-secret-ok, received by the server.
 //
 // Source: AMQP connection.update-secret-ok.
-type ConnectionUpdateSecretOk struct {
-}
+type ConnectionUpdateSecretOk struct{}
 
 // ID returns IDConnectionUpdateSecretOk.
 func (m *ConnectionUpdateSecretOk) ID() MethodID { return IDConnectionUpdateSecretOk }
 
 // Append appends the arguments.
-func (m *ConnectionUpdateSecretOk) Append(b []byte) []byte {
-	return b
-}
+func (m *ConnectionUpdateSecretOk) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *ConnectionUpdateSecretOk) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *ConnectionUpdateSecretOk) Parse(*Reader) {}

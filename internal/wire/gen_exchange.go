@@ -51,20 +51,16 @@ func (m *ExchangeDeclare) Parse(r *Reader) {
 // ExchangeDeclareOk is exchange.declare-ok, received by the client.
 //
 // Source: AMQP exchange.declare-ok.
-type ExchangeDeclareOk struct {
-}
+type ExchangeDeclareOk struct{}
 
 // ID returns IDExchangeDeclareOk.
 func (m *ExchangeDeclareOk) ID() MethodID { return IDExchangeDeclareOk }
 
 // Append appends the arguments.
-func (m *ExchangeDeclareOk) Append(b []byte) []byte {
-	return b
-}
+func (m *ExchangeDeclareOk) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *ExchangeDeclareOk) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *ExchangeDeclareOk) Parse(*Reader) {}
 
 // ExchangeDelete is exchange.delete, received by the server.
 //
@@ -97,20 +93,16 @@ func (m *ExchangeDelete) Parse(r *Reader) {
 // ExchangeDeleteOk is exchange.delete-ok, received by the client.
 //
 // Source: AMQP exchange.delete-ok.
-type ExchangeDeleteOk struct {
-}
+type ExchangeDeleteOk struct{}
 
 // ID returns IDExchangeDeleteOk.
 func (m *ExchangeDeleteOk) ID() MethodID { return IDExchangeDeleteOk }
 
 // Append appends the arguments.
-func (m *ExchangeDeleteOk) Append(b []byte) []byte {
-	return b
-}
+func (m *ExchangeDeleteOk) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *ExchangeDeleteOk) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *ExchangeDeleteOk) Parse(*Reader) {}
 
 // ExchangeBind is exchange.bind, received by the server.
 //
@@ -150,20 +142,16 @@ func (m *ExchangeBind) Parse(r *Reader) {
 // ExchangeBindOk is exchange.bind-ok, received by the client.
 //
 // Source: AMQP exchange.bind-ok.
-type ExchangeBindOk struct {
-}
+type ExchangeBindOk struct{}
 
 // ID returns IDExchangeBindOk.
 func (m *ExchangeBindOk) ID() MethodID { return IDExchangeBindOk }
 
 // Append appends the arguments.
-func (m *ExchangeBindOk) Append(b []byte) []byte {
-	return b
-}
+func (m *ExchangeBindOk) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *ExchangeBindOk) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *ExchangeBindOk) Parse(*Reader) {}
 
 // ExchangeUnbind is exchange.unbind, received by the server.
 //
@@ -203,17 +191,13 @@ func (m *ExchangeUnbind) Parse(r *Reader) {
 // ExchangeUnbindOk is exchange.unbind-ok, received by the client.
 //
 // Source: AMQP exchange.unbind-ok.
-type ExchangeUnbindOk struct {
-}
+type ExchangeUnbindOk struct{}
 
 // ID returns IDExchangeUnbindOk.
 func (m *ExchangeUnbindOk) ID() MethodID { return IDExchangeUnbindOk }
 
 // Append appends the arguments.
-func (m *ExchangeUnbindOk) Append(b []byte) []byte {
-	return b
-}
+func (m *ExchangeUnbindOk) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *ExchangeUnbindOk) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *ExchangeUnbindOk) Parse(*Reader) {}

@@ -110,20 +110,16 @@ func (m *QueueBind) Parse(r *Reader) {
 // QueueBindOk is queue.bind-ok, received by the client.
 //
 // Source: AMQP queue.bind-ok.
-type QueueBindOk struct {
-}
+type QueueBindOk struct{}
 
 // ID returns IDQueueBindOk.
 func (m *QueueBindOk) ID() MethodID { return IDQueueBindOk }
 
 // Append appends the arguments.
-func (m *QueueBindOk) Append(b []byte) []byte {
-	return b
-}
+func (m *QueueBindOk) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *QueueBindOk) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *QueueBindOk) Parse(*Reader) {}
 
 // QueuePurge is queue.purge, received by the server.
 //
@@ -258,17 +254,13 @@ func (m *QueueUnbind) Parse(r *Reader) {
 // QueueUnbindOk is queue.unbind-ok, received by the client.
 //
 // Source: AMQP queue.unbind-ok.
-type QueueUnbindOk struct {
-}
+type QueueUnbindOk struct{}
 
 // ID returns IDQueueUnbindOk.
 func (m *QueueUnbindOk) ID() MethodID { return IDQueueUnbindOk }
 
 // Append appends the arguments.
-func (m *QueueUnbindOk) Append(b []byte) []byte {
-	return b
-}
+func (m *QueueUnbindOk) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *QueueUnbindOk) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *QueueUnbindOk) Parse(*Reader) {}

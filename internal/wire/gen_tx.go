@@ -5,107 +5,83 @@ package wire
 // TxSelect is tx.select, received by the server.
 //
 // Source: AMQP tx.select.
-type TxSelect struct {
-}
+type TxSelect struct{}
 
 // ID returns IDTxSelect.
 func (m *TxSelect) ID() MethodID { return IDTxSelect }
 
 // Append appends the arguments.
-func (m *TxSelect) Append(b []byte) []byte {
-	return b
-}
+func (m *TxSelect) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *TxSelect) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *TxSelect) Parse(*Reader) {}
 
 // TxSelectOk is tx.select-ok, received by the client.
 //
 // Source: AMQP tx.select-ok.
-type TxSelectOk struct {
-}
+type TxSelectOk struct{}
 
 // ID returns IDTxSelectOk.
 func (m *TxSelectOk) ID() MethodID { return IDTxSelectOk }
 
 // Append appends the arguments.
-func (m *TxSelectOk) Append(b []byte) []byte {
-	return b
-}
+func (m *TxSelectOk) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *TxSelectOk) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *TxSelectOk) Parse(*Reader) {}
 
 // TxCommit is tx.commit, received by the server.
 //
 // Source: AMQP tx.commit.
-type TxCommit struct {
-}
+type TxCommit struct{}
 
 // ID returns IDTxCommit.
 func (m *TxCommit) ID() MethodID { return IDTxCommit }
 
 // Append appends the arguments.
-func (m *TxCommit) Append(b []byte) []byte {
-	return b
-}
+func (m *TxCommit) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *TxCommit) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *TxCommit) Parse(*Reader) {}
 
 // TxCommitOk is tx.commit-ok, received by the client.
 //
 // Source: AMQP tx.commit-ok.
-type TxCommitOk struct {
-}
+type TxCommitOk struct{}
 
 // ID returns IDTxCommitOk.
 func (m *TxCommitOk) ID() MethodID { return IDTxCommitOk }
 
 // Append appends the arguments.
-func (m *TxCommitOk) Append(b []byte) []byte {
-	return b
-}
+func (m *TxCommitOk) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *TxCommitOk) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *TxCommitOk) Parse(*Reader) {}
 
 // TxRollback is tx.rollback, received by the server.
 //
 // Source: AMQP tx.rollback.
-type TxRollback struct {
-}
+type TxRollback struct{}
 
 // ID returns IDTxRollback.
 func (m *TxRollback) ID() MethodID { return IDTxRollback }
 
 // Append appends the arguments.
-func (m *TxRollback) Append(b []byte) []byte {
-	return b
-}
+func (m *TxRollback) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *TxRollback) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *TxRollback) Parse(*Reader) {}
 
 // TxRollbackOk is tx.rollback-ok, received by the client.
 //
 // Source: AMQP tx.rollback-ok.
-type TxRollbackOk struct {
-}
+type TxRollbackOk struct{}
 
 // ID returns IDTxRollbackOk.
 func (m *TxRollbackOk) ID() MethodID { return IDTxRollbackOk }
 
 // Append appends the arguments.
-func (m *TxRollbackOk) Append(b []byte) []byte {
-	return b
-}
+func (m *TxRollbackOk) Append(b []byte) []byte { return b }
 
-// Parse takes the arguments from r, whose End tells whether they were sound.
-func (m *TxRollbackOk) Parse(r *Reader) {
-}
+// Parse takes nothing: there are no arguments.
+func (m *TxRollbackOk) Parse(*Reader) {}

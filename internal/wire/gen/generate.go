@@ -73,18 +73,21 @@ func classFile(c class) string {
 func writeMethod(w *bytes.Buffer, c class, m method) {
 	name := goName(c.Name) + goName(m.Name)
 	writeDoc(w, name, c, m)
-	fmt.Fprintf(w, "type %s struct {\n", name)
+	fmt.Fprintf(w, "type %s struct {", name)
 	for _, f := range m.Fields {
 		if !f.Reserved {
-			fmt.Fprintf(w, "%s %s\n", goName(f.Name), goTypes[f.Type])
+			fmt.Fprintf(w, "\n%s %s", goName(f.Name), goTypes[f.Type])
 		}
 	}
-	fmt.Fprintf(w, "}\n\n")
-	fmt.Fprintf(w, "// ID returns ID%s.\nfunc (m *%s) ID() MethodID { return ID%s }\n\n", name, name, name)
-	fmt.Fprintf(w, "// Append appends the arguments.\nfunc (m *%s) Append(b []byte) []byte {\n", name)
+	fmt.Fprintf(w, "}\n\n// ID returns ID%s.\nfunc (m *%s) ID() MethodID { return ID%s }\n\n", name, name, name)
+	fmt.Fprintf(w, "// Append appends the arguments.\nfunc (m *%s) Append(b []byte) []byte {", name)
+	if len(m.Fields) == 0 {
+		fmt.Fprintf(w, " return b }\n\n// Parse takes nothing: there are no arguments.\nfunc (m *%s) Parse(*Reader) {}\n\n", name)
+		return
+	}
+	fmt.Fprintln(w)
 	writeAppend(w, m)
-	fmt.Fprintf(w, "return b\n}\n\n")
-	fmt.Fprintf(w, "// Parse takes the arguments from r, whose End tells whether they were sound.\n")
+	fmt.Fprintf(w, "return b\n}\n\n// Parse takes the arguments from r, whose End tells whether they were sound.\n")
 	fmt.Fprintf(w, "func (m *%s) Parse(r *Reader) {\n", name)
 	writeParse(w, m)
 	fmt.Fprintf(w, "}\n\n")

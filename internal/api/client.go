@@ -1,0 +1,155 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// answerBytesMax bounds what the client takes from a broker: a hundred thousand queues are some 100 MiB.
+const answerBytesMax = 512 << 20
+
+// Error is the body of every answer that is not a success. A Client returns it as error, with the status.
+// Source: RabbitMQ management API, errors.
+type Error struct {
+	Status int    `json:"-"`      // of HTTP
+	Kind   string `json:"error"`  // bad_request, not_authorised, Object Not Found, …
+	Reason string `json:"reason"` // a sentence for people
+}
+
+// Error is the reason, with the status.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%d %s: %s", e.Status, e.Kind, e.Reason)
+}
+
+// A Client asks the management API of one broker. It may be used by several goroutines at once.
+type Client struct {
+	Base     string // http://host:port, with the path prefix if there is one
+	User     string // with Password for Basic authentication, unless there is a Token
+	Password string
+	Token    string       // sent as bearer token; empty is none
+	HTTP     *http.Client // nil is http.DefaultClient
+}
+
+// Path joins the segments to a path below /api, each escaped: Path("queues", "/", "q") is /api/queues/%2F/q.
+func Path(segments ...string) string {
+	var b strings.Builder
+	b.WriteString("/api")
+	for _, s := range segments {
+		b.WriteByte('/')
+		if s == "." || s == ".." { // which servers and proxies would take for steps of a walk
+			b.WriteString(strings.ReplaceAll(s, ".", "%2E"))
+			continue
+		}
+		b.WriteString(url.PathEscape(s))
+	}
+	return b.String()
+}
+
+// Do sends in as JSON, unless it is nil, and reads the answer into out, unless it is nil. The path is one made by
+// Path, perhaps with a query. An answer other than 2xx is an *Error; what keeps the broker from being asked at all
+// is a *url.Error. The status is 0 if there was no answer.
+func (c *Client) Do(ctx context.Context, method, path string, in, out any) (status int, err error) {
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return 0, fmt.Errorf("api: %s %s: %w", method, path, err)
+		}
+		body = bytes.NewReader(b)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.Base, "/")+path, body)
+	if err != nil {
+		return 0, fmt.Errorf("api: %s %s: %w", method, path, err)
+	}
+	c.sign(request)
+	if in != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := c.http().Do(request)
+	if err != nil {
+		return 0, fmt.Errorf("api: %w", err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, answerBytesMax+1))
+	switch {
+	case err != nil:
+		return response.StatusCode, fmt.Errorf("api: %s %s: %w", method, path, err)
+	case len(answer) > answerBytesMax:
+		return response.StatusCode, fmt.Errorf("api: %s %s: the answer has more than %d bytes", method, path, answerBytesMax)
+	case response.StatusCode/100 != 2:
+		return response.StatusCode, readError(response.StatusCode, answer)
+	case out == nil:
+		return response.StatusCode, nil
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return response.StatusCode, fmt.Errorf("api: %s %s: %w", method, path, err)
+	}
+	return response.StatusCode, nil
+}
+
+// Get reads what is at the path of the segments into out.
+func (c *Client) Get(ctx context.Context, out any, segments ...string) error {
+	_, err := c.Do(ctx, http.MethodGet, Path(segments...), nil, out)
+	return err
+}
+
+// Put sends in to the path of the segments; created tells 201 from 204.
+func (c *Client) Put(ctx context.Context, in any, segments ...string) (created bool, err error) {
+	status, err := c.Do(ctx, http.MethodPut, Path(segments...), in, nil)
+	return status == http.StatusCreated, err
+}
+
+// Post sends in to the path of the segments and reads the answer into out, unless it is nil.
+func (c *Client) Post(ctx context.Context, in, out any, segments ...string) error {
+	_, err := c.Do(ctx, http.MethodPost, Path(segments...), in, out)
+	return err
+}
+
+// Delete removes what is at the path of the segments.
+func (c *Client) Delete(ctx context.Context, segments ...string) error {
+	_, err := c.Do(ctx, http.MethodDelete, Path(segments...), nil, nil)
+	return err
+}
+
+// AdvanceClock moves the clock of a broker started with a test clock by ms milliseconds and returns its new time in
+// ms since the Unix epoch.
+func (c *Client) AdvanceClock(ctx context.Context, ms int64) (now int64, err error) {
+	var clock Clock
+	err = c.Post(ctx, ClockAdvance{MS: ms}, &clock, "x", "clock", "advance")
+	return clock.Now, err
+}
+
+func (c *Client) sign(r *http.Request) {
+	switch {
+	case c.Token != "":
+		r.Header.Set("Authorization", "Bearer "+c.Token)
+	case c.User != "" || c.Password != "":
+		r.SetBasicAuth(c.User, c.Password)
+	}
+}
+
+func (c *Client) http() *http.Client {
+	if c.HTTP != nil {
+		return c.HTTP
+	}
+	return http.DefaultClient
+}
+
+// readError takes the error body, or that of a failed health check; a proxy on the way may have answered otherwise.
+func readError(status int, body []byte) *Error {
+	e := &Error{}
+	if err := json.Unmarshal(body, e); err != nil || e.Reason == "" {
+		e.Reason = strings.TrimSpace(string(body[:min(len(body), 1000)]))
+	}
+	if e.Kind == "" {
+		e.Kind = http.StatusText(status)
+	}
+	e.Status = status
+	return e
+}

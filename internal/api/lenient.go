@@ -1,0 +1,97 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Flag is a boolean that may also arrive as the string "true" or "false".
+// Source: RabbitMQ management API; rabbitmqadmin sends such strings.
+type Flag bool
+
+// UnmarshalJSON takes a boolean or its string.
+func (f *Flag) UnmarshalJSON(b []byte) error {
+	switch string(b) {
+	case "true", `"true"`:
+		*f = true
+	case "false", `"false"`:
+		*f = false
+	case "null":
+	default:
+		return fmt.Errorf("%s is not a boolean", b)
+	}
+	return nil
+}
+
+// An Integer may also arrive as a string of digits, or as a number whose fraction is zero.
+// Source: RabbitMQ management API; rabbitmqadmin sends such strings.
+type Integer int64
+
+// UnmarshalJSON takes a number or a string that holds one.
+func (n *Integer) UnmarshalJSON(b []byte) error {
+	text := string(b)
+	if text == "null" {
+		return nil
+	}
+	if unquoted, err := strconv.Unquote(text); err == nil {
+		text = unquoted
+	}
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		*n = Integer(i)
+		return nil
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	const exact = 1 << 53
+	if err != nil || f != float64(int64(f)) || f > exact || f < -exact {
+		return fmt.Errorf("%s is not an integer", b)
+	}
+	*n = Integer(f)
+	return nil
+}
+
+// Tags are shown as a list; they may also arrive as one string with commas. Blanks around a tag and empty tags fall
+// away. Source: RabbitMQ management API, users.
+type Tags []string
+
+// MarshalJSON renders a list, [] if there is no tag.
+func (t Tags) MarshalJSON() ([]byte, error) { return json.Marshal(append([]string{}, t...)) }
+
+// UnmarshalJSON takes a list or a string. Present but empty, t is empty and not nil.
+func (t *Tags) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	var list []string
+	var line string
+	if err := json.Unmarshal(b, &line); err == nil {
+		list = strings.Split(line, ",")
+	} else if err := json.Unmarshal(b, &list); err != nil {
+		return fmt.Errorf("tags must be a list of strings, or a string with commas")
+	}
+	*t = Tags{}
+	for _, tag := range list {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			*t = append(*t, tag)
+		}
+	}
+	return nil
+}
+
+// A List is never null in JSON.
+type List[T any] []T
+
+// MarshalJSON renders [] for no element.
+func (l List[T]) MarshalJSON() ([]byte, error) { return json.Marshal(append([]T{}, l...)) }
+
+// An Object is a JSON object with keys of any name, never null.
+type Object[V any] map[string]V
+
+// MarshalJSON renders {} for no key.
+func (o Object[V]) MarshalJSON() ([]byte, error) {
+	if o == nil {
+		return []byte("{}"), nil
+	}
+	return json.Marshal(map[string]V(o))
+}

@@ -1,0 +1,201 @@
+package api
+
+// Overview answers GET /api/overview.
+type Overview struct {
+	ManagementVersion string             `json:"management_version"`
+	RatesMode         string             `json:"rates_mode"` // none, basic or detailed
+	RetentionPolicies RetentionPolicies  `json:"sample_retention_policies"`
+	ExchangeTypes     List[ExchangeType] `json:"exchange_types"`
+	ProductName       string             `json:"product_name"`
+	ProductVersion    string             `json:"product_version"`
+	RabbitMQVersion   string             `json:"rabbitmq_version"` // of the series whose behaviour this is; tools compare it
+	ErlangVersion     string             `json:"erlang_version"`
+	ErlangFullVersion string             `json:"erlang_full_version"`
+	CryptoLibVersion  string             `json:"crypto_lib_version"`
+	ClusterName       string             `json:"cluster_name"`
+	ClusterTags       Object[string]     `json:"cluster_tags"`
+	Node              string             `json:"node"`
+	NodeTags          Object[string]     `json:"node_tags"`
+	DefaultQueueType  string             `json:"default_queue_type"`
+	MessageStats      MessageStats       `json:"message_stats"`
+	QueueTotals       Totals             `json:"queue_totals"`
+	ObjectTotals      ObjectTotals       `json:"object_totals"`
+	ChurnRates        ChurnRates         `json:"churn_rates"`
+	Listeners         List[Listener]     `json:"listeners,omitempty"` // for the tag monitoring
+	Contexts          List[Context]      `json:"contexts,omitempty"`  // for the tag monitoring
+	EventQueue        int64              `json:"statistics_db_event_queue"`
+	DisableStats      bool               `json:"disable_stats"`
+	EnableQueueTotals bool               `json:"enable_queue_totals"`
+	OpPolicyUpdating  bool               `json:"is_op_policy_updating_enabled"`
+}
+
+// RetentionPolicies says for how many seconds samples are kept.
+type RetentionPolicies struct {
+	Global   List[int] `json:"global"`
+	Basic    List[int] `json:"basic"`
+	Detailed List[int] `json:"detailed"`
+}
+
+// An ExchangeType that may be declared.
+type ExchangeType struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Enabled     bool   `json:"enabled"`
+}
+
+// ObjectTotals counts what the caller may see.
+type ObjectTotals struct {
+	Channels    int `json:"channels"`
+	Connections int `json:"connections"`
+	Consumers   int `json:"consumers"`
+	Exchanges   int `json:"exchanges"`
+	Queues      int `json:"queues"`
+}
+
+// ChurnRates counts comings and goings since the node started.
+type ChurnRates struct {
+	ChannelClosed            uint64 `json:"channel_closed"`
+	ChannelClosedDetails     Rate   `json:"channel_closed_details"`
+	ChannelCreated           uint64 `json:"channel_created"`
+	ChannelCreatedDetails    Rate   `json:"channel_created_details"`
+	ConnectionClosed         uint64 `json:"connection_closed"`
+	ConnectionClosedDetails  Rate   `json:"connection_closed_details"`
+	ConnectionCreated        uint64 `json:"connection_created"`
+	ConnectionCreatedDetails Rate   `json:"connection_created_details"`
+	QueueCreated             uint64 `json:"queue_created"`
+	QueueCreatedDetails      Rate   `json:"queue_created_details"`
+	QueueDeclared            uint64 `json:"queue_declared"`
+	QueueDeclaredDetails     Rate   `json:"queue_declared_details"`
+	QueueDeleted             uint64 `json:"queue_deleted"`
+	QueueDeletedDetails      Rate   `json:"queue_deleted_details"`
+}
+
+// A Listener accepts connections.
+type Listener struct {
+	Node       string   `json:"node"`
+	Protocol   string   `json:"protocol"` // amqp, amqp/ssl, http, https, http/prometheus, …
+	IPAddress  string   `json:"ip_address"`
+	Port       int      `json:"port"`
+	SocketOpts struct{} `json:"socket_opts"`
+	TLS        bool     `json:"tls"`
+}
+
+// A Context is something served over HTTP.
+type Context struct {
+	Node        string   `json:"node"`
+	Description string   `json:"description"`
+	Path        string   `json:"path"`
+	Port        int      `json:"port"`
+	SSLOpts     struct{} `json:"ssl_opts"`
+}
+
+// ClusterName is the answer and the body of /api/cluster-name.
+type ClusterName struct {
+	Name string `json:"name"`
+}
+
+// A Node of GET /api/nodes. Numbers marked 32 are read by some clients as unsigned 32 bit and must be capped.
+type Node struct {
+	Name            string             `json:"name"`
+	Type            string             `json:"type"` // disc
+	Running         bool               `json:"running"`
+	OSPid           string             `json:"os_pid"` // digits, as a string
+	Uptime          int64              `json:"uptime"` // ms, 32
+	RunQueue        int64              `json:"run_queue"`
+	Processors      int                `json:"processors"`
+	BeingDrained    bool               `json:"being_drained"`
+	RatesMode       string             `json:"rates_mode"`
+	EnabledPlugins  List[string]       `json:"enabled_plugins"`
+	FDUsed          int64              `json:"fd_used"`
+	FDTotal         int64              `json:"fd_total"` // 32
+	SocketsUsed     int64              `json:"sockets_used"`
+	SocketsTotal    int64              `json:"sockets_total"`
+	ProcUsed        int64              `json:"proc_used"`  // goroutines
+	ProcTotal       int64              `json:"proc_total"` // 32
+	MemUsed         int64              `json:"mem_used"`   // bytes
+	MemLimit        int64              `json:"mem_limit"`
+	MemAlarm        bool               `json:"mem_alarm"`
+	DiskFree        int64              `json:"disk_free"` // bytes
+	DiskFreeLimit   int64              `json:"disk_free_limit"`
+	DiskFreeAlarm   bool               `json:"disk_free_alarm"`
+	NetTicktime     int                `json:"net_ticktime"`
+	DBDir           string             `json:"db_dir"`
+	ConfigFiles     List[string]       `json:"config_files"`
+	LogFiles        List[string]       `json:"log_files"`
+	ExchangeTypes   List[ExchangeType] `json:"exchange_types"`
+	AuthMechanisms  List[Mechanism]    `json:"auth_mechanisms"`
+	Applications    List[Application]  `json:"applications"` // rabbit and rabbitmq_management among them
+	Contexts        List[Context]      `json:"contexts"`
+	Partitions      List[string]       `json:"partitions"`
+	ClusterLinks    List[string]       `json:"cluster_links"`
+	GCQueueLength   struct{}           `json:"metrics_gc_queue_length"`
+	RabbitMQVersion string             `json:"rabbitmq_version"`
+	ErlangVersion   string             `json:"erlang_version"`
+}
+
+// A Mechanism is a way to authenticate.
+type Mechanism struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Enabled     bool   `json:"enabled"`
+}
+
+// An Application is a part of the node.
+type Application struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Version     string `json:"version"`
+}
+
+// Health answers a health check that passed or failed; what does not concern the check is absent.
+type Health struct {
+	Status       string        `json:"status"` // ok or failed
+	Reason       string        `json:"reason,omitempty"`
+	Alarms       []Alarm       `json:"alarms,omitempty"`
+	VirtualHosts []string      `json:"virtual-hosts,omitempty"`
+	Queues       []QueueAtRisk `json:"queues,omitempty"`
+	Online       int           `json:"online,omitempty"`
+	Target       int           `json:"target,omitempty"`
+}
+
+// An Alarm that is raised.
+type Alarm struct {
+	Node     string `json:"node"`
+	Resource string `json:"resource"` // memory or disk
+}
+
+// QueueAtRisk would lose its quorum with this node.
+type QueueAtRisk struct {
+	Name         string `json:"name"`
+	ReadableName string `json:"readable_name"`
+	VirtualHost  string `json:"virtual_host"`
+	Type         string `json:"type"`
+}
+
+// PortHealth answers GET /api/health/checks/port-listener/{port}: Port if it passed, else Missing and Ports.
+type PortHealth struct {
+	Status  string `json:"status"`
+	Reason  string `json:"reason,omitempty"`
+	Port    int    `json:"port,omitempty"`
+	Missing int    `json:"missing,omitempty"`
+	Ports   []int  `json:"ports,omitempty"`
+}
+
+// ProtocolHealth answers GET /api/health/checks/protocol-listener/{protocols}.
+type ProtocolHealth struct {
+	Status    string       `json:"status"`
+	Reason    string       `json:"reason,omitempty"`
+	Missing   []string     `json:"missing,omitempty"`
+	Protocols List[string] `json:"protocols"`
+}
+
+// ClockAdvance is the body of POST /api/x/clock/advance, which a broker started with a test clock answers with Clock
+// once every expiry, delay and backoff up to then has happened.
+type ClockAdvance struct {
+	MS int64 `json:"ms"` // how far to go on, at least 0
+}
+
+// Clock is what the node takes the time to be.
+type Clock struct {
+	Now int64 `json:"now"` // ms since the Unix epoch
+}

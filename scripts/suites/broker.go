@@ -62,7 +62,7 @@ func startBartleby(ctx context.Context, log io.Writer) (broker, error) {
 	case <-ready.seen:
 		return broker{
 			amqp:   "amqp://guest:guest@" + addresses[0] + "/",
-			http:   "http://guest:guest@" + addresses[1],
+			http:   "http://" + addresses[1],
 			series: "bartleby",
 			stop:   func() { cancel(); <-gone },
 		}, nil

@@ -2,8 +2,8 @@
 // and the refusals that carry them.
 //
 // It promises that what is decoded and encoded again means the same to a client, and that no input, however
-// malformed, makes it panic or allocate more than the octets present can justify. Frames and methods are left to
-// package wire, meaning of arguments to those who own the objects.
+// malformed, makes it panic or allocate more than about a hundred octets per octet present. Frames and methods are left
+// to package wire, meaning of arguments to those who own the objects.
 //
 // Invariants:
 //   - A declared length is compared with the octets present before anything is allocated.

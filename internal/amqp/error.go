@@ -2,6 +2,7 @@ package amqp
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -83,10 +84,11 @@ type Error struct {
 }
 
 // Errorf makes a refusal whose text is the code's name, " - " and the explanation. An explanation that makes the text
-// exceed ReplyTextMax octets is cut before the 253rd octet, never inside a character, and "..." appended.
+// exceed ReplyTextMax octets is cut before the 253rd octet, never inside a character, and "..." appended. Octets that
+// are not UTF-8, such as a name from a publish, are replaced, because many clients fail on such a text.
 // Source: RabbitMQ, errors.
 func Errorf(code uint16, format string, args ...any) *Error {
-	text := CodeName(code) + " - " + fmt.Sprintf(format, args...)
+	text := CodeName(code) + " - " + strings.ToValidUTF8(fmt.Sprintf(format, args...), string(utf8.RuneError))
 	if len(text) > ReplyTextMax {
 		end := ReplyTextMax - len("...")
 		for end > 0 && !utf8.RuneStart(text[end]) {

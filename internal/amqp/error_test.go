@@ -24,6 +24,7 @@ func TestErrorTextCut(t *testing.T) {
 		{strings.Repeat("x", 255-len(name)), name + strings.Repeat("x", 255-len(name))},
 		{strings.Repeat("x", 256-len(name)), name + strings.Repeat("x", 252-len(name)) + "..."},
 		{strings.Repeat("x", 251-len(name)) + "é and more", name + strings.Repeat("x", 251-len(name)) + "..."},
+		{"no exchange '\xff\xfe'", name + "no exchange '\uFFFD'"},
 		{strings.Repeat("x", 250-len(name)) + "é and more", name + strings.Repeat("x", 250-len(name)) + "é..."},
 	} {
 		if got := NotFound("%s", c.explanation).Text; got != c.want || len(got) > ReplyTextMax || !utf8.ValidString(got) {

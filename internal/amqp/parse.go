@@ -28,7 +28,8 @@ func SkipTable(b []byte) (raw, rest []byte, err error) {
 	if err := skipFields(body, 0); err != nil {
 		return nil, nil, err
 	}
-	return b[:4+len(body)], rest, nil
+	end := 4 + len(body)
+	return b[:end:end], rest, nil
 }
 
 // LookupField finds the first field of that name in an encoded table, which begins with its 4-octet length, and
@@ -62,7 +63,20 @@ func parseFields(b []byte, depth int) (Table, error) {
 	if depth > depthMax {
 		return nil, malformed("field table: nested deeper than %d", depthMax)
 	}
-	var t Table
+	n := 0
+	for rest := b; len(rest) > 0; n++ {
+		_, value, err := cutName(rest)
+		if err != nil {
+			return nil, err
+		}
+		if _, _, rest, err = cutValue(value); err != nil {
+			return nil, err
+		}
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	t := make(Table, 0, n) // counted before: growing would allocate several times as much
 	for len(b) > 0 {
 		name, value, err := cutName(b)
 		if err != nil {
@@ -82,7 +96,17 @@ func parseArray(b []byte, depth int) ([]Value, error) {
 	if depth > depthMax {
 		return nil, malformed("field table: nested deeper than %d", depthMax)
 	}
-	var vs []Value
+	n := 0
+	for rest := b; len(rest) > 0; n++ {
+		var err error
+		if _, _, rest, err = cutValue(rest); err != nil {
+			return nil, err
+		}
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	vs := make([]Value, 0, n)
 	for len(b) > 0 {
 		v, rest, err := parseValue(b, depth)
 		if err != nil {
@@ -193,7 +217,7 @@ func cutShort(b []byte) (s, rest []byte, ok bool) {
 		return nil, nil, false
 	}
 	n := 1 + int(b[0])
-	return b[1:n], b[n:], true
+	return b[1:n:n], b[n:], true
 }
 
 // cutLong splits b after the 4-octet length and as many octets that it begins with.
@@ -206,7 +230,7 @@ func cutLong(b []byte) (s, rest []byte, ok bool) {
 		return nil, nil, false
 	}
 	n := 4 + int(size)
-	return b[4:n], b[n:], true
+	return b[4:n:n], b[n:], true
 }
 
 // fixedSize returns the octets that a value of a kind of fixed size takes after its tag.

@@ -141,6 +141,23 @@ func TestTableDepth(t *testing.T) {
 	}
 }
 
+func TestTableAllocatesExactly(t *testing.T) {
+	t.Parallel() // If it fails, a frame of tiny values takes several times the memory that it needs.
+	var fields Table
+	for range 1000 {
+		fields = append(fields, Field{"", Void()})
+	}
+	in := AppendTable(nil, append(fields, Field{"a", Array(make([]Value, 1000)...)}))
+	table, _, err := ParseTable(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	array, _ := table.Get("a")
+	if cap(table) != 1001 || len(array.Array) != 1000 || cap(array.Array) != 1000 {
+		t.Errorf("room for %d fields, %d values", cap(table), cap(array.Array))
+	}
+}
+
 func TestTableCheck(t *testing.T) {
 	t.Parallel() // If it fails, what an operator types is cut silently when encoded.
 	deep := func(kind byte) Table {

@@ -1,0 +1,86 @@
+package journal
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+)
+
+// checkpoint names a file with the state of a log after batch at; the zero value names none.
+type checkpoint struct {
+	file uint64
+	at   place.Index
+	size int64
+	crc  uint32 // of the state
+}
+
+func (c checkpoint) name() string { return fileName(c.file, "checkpoint") }
+
+// Checkpoint writes the state that a log's batches up to at have led to, syncs it and names it in the manifest, all
+// before it returns; the older one is removed then. State is lent until return.
+//
+// Errors: ErrUnsafe if at is not safe yet, ErrNoSpace; nothing has changed. A failed write or sync of the checkpoint
+// itself changes nothing either: the older one still counts.
+func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) error {
+	if j.failed != nil {
+		return j.failed
+	}
+	if j.dropped[log] {
+		return fmt.Errorf("%w: log %d", ErrDropped, log)
+	}
+	l := j.log(log)
+	if l.fault != nil {
+		return l.fault
+	}
+	if at > l.safe || at < l.checkpoint.at {
+		return fmt.Errorf("%w: log %d, index %d, safe %d, earlier checkpoint %d", ErrUnsafe, log, at, l.safe, l.checkpoint.at)
+	}
+	c := checkpoint{file: j.nextFile, at: at, size: int64(len(state)), crc: checksum(0, state)}
+	j.nextFile++
+	j.unsyncedNames = true
+	if err := j.withRoom(func() error { return j.writeFile(c.name(), state) }); err != nil {
+		j.fs.Remove(j.path(c.name())) // if it stays, Open sweeps it
+		return err
+	}
+	old := l.checkpoint
+	l.checkpoint = c
+	if err := j.writeManifest(); err != nil {
+		l.checkpoint = old
+		return err
+	}
+	if old.file == 0 {
+		return nil
+	}
+	return j.fs.Remove(j.path(old.name()))
+}
+
+// LoadCheckpoint returns the newest checkpoint of log. Errors: ErrNoCheckpoint; a *Fault if the bytes are damaged.
+func (j *Journal) LoadCheckpoint(log place.LogID) (at place.Index, state []byte, err error) {
+	l := j.logs[log]
+	if l == nil || l.checkpoint.file == 0 {
+		return 0, nil, fmt.Errorf("%w: log %d", ErrNoCheckpoint, log)
+	}
+	state, err = j.readFile(l.checkpoint.name())
+	if err != nil {
+		return 0, nil, err
+	}
+	if int64(len(state)) != l.checkpoint.size || checksum(0, state) != l.checkpoint.crc {
+		return 0, nil, &Fault{Log: log, File: l.checkpoint.name(), What: "checksum mismatch in the checkpoint"}
+	}
+	return l.checkpoint.at, state, nil
+}
+
+// checkpoints lists the logs that have one, in order.
+func (j *Journal) checkpoints() []*logState {
+	var with []*logState
+	for _, id := range slices.Sorted(maps.Keys(j.logs)) {
+		if l := j.logs[id]; l.checkpoint.file != 0 {
+			with = append(with, l)
+		}
+	}
+	return with
+}
+
+func (j *Journal) droppedLogs() []place.LogID { return slices.Sorted(maps.Keys(j.dropped)) }

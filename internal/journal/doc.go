@@ -1,0 +1,31 @@
+// Package journal is the node's one segment log, with every logical log in it.
+//
+// A logical log is a sequence of batches, numbered from 1 without gaps. The journal appends groups of batches of any
+// logs, makes them safe with one sync, finds and verifies them again, keeps one checkpoint per log, and gives space back.
+// It does not know what is in a batch.
+//
+// # Promises
+//
+//   - What Sync reported safe survives a crash, whole and in order; what it did not may be cut, whole batches from the
+//     end of each log, never from the middle, and never something that was not written.
+//   - A place.Ref means the same bytes for as long as its batch is not reclaimed.
+//   - Damage to what was safe is told from an unfinished tail: the first is a Fault, the second is cut and reported.
+//   - A full disk changes nothing and loses nothing; with the reserve it can still be drained.
+//   - Reclaim gives nothing back that a checkpoint does not cover or that its caller calls live.
+//
+// # What it leaves to others
+//
+// The journal is passive: no goroutine, no lock, no clock, no dice, no logging. The engine calls it from one goroutine and
+// guards it: calls that change it run alone; ReadAt and ReadBatch run side by side, and beside Sync.
+//
+// # Invariants
+//
+//   - Only the last segment is open; everything in the others, below their end, is safe.
+//   - A segment is written front to back, once, under one nonce. After a restart or a failure the next group goes to
+//     another segment, so what a cut left behind is never behind something new.
+//   - The manifest names a file before anything depends on it, and stops naming it before it is touched again.
+//   - Of a log, a segment holds an unbroken run of batches, unless it is damaged.
+//
+// Begin reading at Open (open.go, scan.go), then Write and Sync (write.go), then Reserve and Reclaim (space.go).
+// docs/format/journal.md draws every byte.
+package journal

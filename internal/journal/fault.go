@@ -1,0 +1,46 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+)
+
+var (
+	// ErrNoSpace reports that there is no room on the disk. An alarm, not a fault: nothing has changed, and the same call
+	// succeeds once there is room.
+	ErrNoSpace = errors.New("journal: no space left")
+	// ErrFailed is final: an earlier write or sync failed, and nothing past the last safe position is trusted. See Recover.
+	ErrFailed = errors.New("journal: an earlier write or sync failed")
+	// ErrGone reports a batch that the journal does not hold: never written, cut, reclaimed or of a dropped log.
+	ErrGone = errors.New("journal: no such batch")
+	// ErrDropped reports a write to a log that was dropped.
+	ErrDropped = errors.New("journal: log was dropped")
+	// ErrOrder reports a batch whose index is not the next of its log. Nothing was written.
+	ErrOrder = errors.New("journal: batch out of order")
+	// ErrTooLarge reports a batch of more than BatchBytesMax. Nothing was written.
+	ErrTooLarge = errors.New("journal: batch too large")
+	// ErrUnsafe reports a checkpoint that covers batches which are not safe yet. Nothing was written.
+	ErrUnsafe = errors.New("journal: checkpoint of batches that are not safe")
+	// ErrNoCheckpoint reports that a log has none.
+	ErrNoCheckpoint = errors.New("journal: log has no checkpoint")
+)
+
+// Fault is damage to what was known safe: bytes of a log that the disk has lost. It stops that log; the others go on.
+type Fault struct {
+	Log    place.LogID
+	File   string // in the journal's directory
+	Offset int64  // in the file, of the first bad byte known
+	What   string // in words, without names
+}
+
+func (f *Fault) Error() string {
+	return fmt.Sprintf("journal: log %d: %s, offset %d: %s", f.Log, f.File, f.Offset, f.What)
+}
+
+// fail makes err final and returns it as the caller is to see it.
+func (j *Journal) fail(err error) error {
+	j.failed = fmt.Errorf("%w: %w", ErrFailed, err)
+	return j.failed
+}

@@ -1,0 +1,171 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// Journal is an open journal. Calls that change it (all but ReadAt, ReadBatch and Sync) must run alone; Sync may run
+// beside ReadAt and ReadBatch, and these beside each other.
+type Journal struct {
+	fs   vfs.FS
+	o    Options
+	lock io.Closer
+
+	segments []*segment // in order of their ids
+	open     *segment   // the last of segments, once something was written; else nil
+	spares   []spare    // ready for use
+	making   *making    // the spare in the making
+	logs     map[place.LogID]*logState
+	dropped  map[place.LogID]bool
+	nextID   uint64
+	nextFile uint64
+
+	dirty         []*logState // with batches written since the last sync
+	failed        error       // of ErrFailed
+	lost          *Fault      // damage that may have held batches of logs that nothing else names
+	damage        *Fault      // the last damage that Open found below what was safe; of no log
+	damagedAt     position    // of it
+	swallowed     uint64      // batches that damage made unreadable; the most there is if nobody knows
+	explained     uint64      // of these, batches that are known to be missing from logs
+	unended       *segment    // left open by an earlier run
+	unsyncedNames bool        // files were created since the last SyncDir
+
+	buf   []byte // of what is being written; aligned
+	cache tableCache
+}
+
+// Batch is what one call of the machine left to be remembered.
+type Batch struct {
+	Log   place.LogID
+	Index place.Index // Next(Log)
+	Data  []byte      // at most BatchBytesMax; lent until Write returns
+}
+
+// Next returns the index that the next batch of log must have.
+func (j *Journal) Next(log place.LogID) place.Index {
+	if l := j.logs[log]; l != nil {
+		return l.next
+	}
+	return 1
+}
+
+// Safe returns the last index of log that a crash can no longer take away; zero if there is none.
+func (j *Journal) Safe(log place.LogID) place.Index {
+	if l := j.logs[log]; l != nil {
+		return l.safe
+	}
+	return 0
+}
+
+// log returns the state of a log, new if need be.
+func (j *Journal) log(id place.LogID) *logState {
+	l := j.logs[id]
+	if l == nil {
+		l = &logState{id: id, next: 1, fault: j.lost}
+		if j.lost != nil {
+			f := *j.lost
+			f.Log, l.fault = id, &f
+		}
+		j.logs[id] = l
+	}
+	return l
+}
+
+// LogStat describes one logical log.
+type LogStat struct {
+	Log        place.LogID
+	Next, Safe place.Index // of the next batch; of the last safe one
+	Checkpoint place.Index // covered by the newest checkpoint; 0: none
+	Segments   int         // that hold batches of it
+	Fault      *Fault      // nil: sound
+}
+
+// Logs describes all logs that have batches or a checkpoint, in order of their identifiers.
+func (j *Journal) Logs() []LogStat {
+	stats := make([]LogStat, 0, len(j.logs))
+	for _, id := range slices.Sorted(maps.Keys(j.logs)) {
+		l := j.logs[id]
+		s := LogStat{Log: id, Next: l.next, Safe: l.safe, Checkpoint: l.checkpoint.at, Fault: l.fault}
+		for i, sp := range l.spans {
+			if i == 0 || l.spans[i-1].seg != sp.seg {
+				s.Segments++
+			}
+		}
+		stats = append(stats, s)
+	}
+	return stats
+}
+
+// Stats describes the journal as a whole. Sizes are in bytes.
+type Stats struct {
+	Segments        int   // the open one included
+	SegmentBytes    int64 // of their files
+	Spares          int   // preallocated, ready for use
+	SpareBytes      int64
+	CheckpointBytes int64
+	Unsafe          int64 // written and not yet synced
+	Dropped         int   // logs of which segments still hold batches
+}
+
+// Stats describes the journal as a whole.
+func (j *Journal) Stats() Stats {
+	s := Stats{Segments: len(j.segments), Spares: len(j.spares), Dropped: len(j.dropped)}
+	for _, seg := range j.segments {
+		s.SegmentBytes += seg.size
+	}
+	for _, sp := range j.spares {
+		s.SpareBytes += sp.size
+	}
+	for _, l := range j.logs {
+		s.CheckpointBytes += l.checkpoint.size
+	}
+	if j.open != nil {
+		s.Unsafe = j.open.end - max(j.open.safe, segmentHeaderBytes)
+	}
+	return s
+}
+
+// Close records the position known safe, so that the next Open finds no tail, and lets go of the directory. What was
+// written and not synced is synced first, unless the journal has failed.
+func (j *Journal) Close() error {
+	var err error
+	if j.failed == nil {
+		if err = j.Sync(); err == nil {
+			err = j.MarkSafe()
+		}
+	}
+	return errors.Join(err, j.release())
+}
+
+// release closes all files.
+func (j *Journal) release() error {
+	var errs []error
+	if j.making != nil {
+		errs = append(errs, j.making.f.Close())
+		j.making = nil
+	}
+	for _, s := range j.segments {
+		if s.f != nil {
+			errs = append(errs, s.f.Close())
+			s.f = nil
+		}
+	}
+	if j.lock != nil {
+		errs = append(errs, j.lock.Close())
+		j.lock = nil
+	}
+	if j.failed == nil {
+		j.failed = fmt.Errorf("%w: it is closed", ErrFailed)
+	}
+	return errors.Join(errs...)
+}
+
+func (j *Journal) path(name string) string { return path.Join(j.o.Dir, name) }

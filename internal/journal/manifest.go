@@ -1,0 +1,208 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// The manifest names every file that counts; files it does not name are swept away by Open. It is replaced whole.
+//
+//	 0  magic      8 bytes
+//	 8  format     u32
+//	12  checksum   u32  of what follows
+//	16  size       u64  of the manifest
+//	24  nextID     u64  of the next segment
+//	32  nextFile   u64  number of the next file
+//	40  counts     u32 × 4: segments, spares, checkpoints, dropped logs
+//	    segments:    id, file, nonce, size, end, table at, table entries u64; table spans u32, zero u32
+//	    spares:      file, size, nonce u64
+//	    checkpoints: log u32, checksum u32; at, file, size u64
+//	    dropped:     log u32, zero u32
+const (
+	manifestName        = "manifest"
+	manifestTemp        = "manifest.new"
+	manifestMagic       = "BARTLEBY"
+	manifestHeaderBytes = 56
+	manifestSegment     = 64
+	manifestSpare       = 24
+	manifestCheckpoint  = 32
+	manifestDropped     = 8
+)
+
+// encodeManifest renders the journal's present state.
+func (j *Journal) encodeManifest() []byte {
+	checkpoints := j.checkpoints()
+	dropped := j.droppedLogs()
+	p := make([]byte, manifestHeaderBytes, manifestHeaderBytes+manifestSegment*len(j.segments)+manifestSpare*len(j.spares)+
+		manifestCheckpoint*len(checkpoints)+manifestDropped*len(dropped))
+	for _, s := range j.segments {
+		end := s.end
+		if s == j.open {
+			end = 0
+		}
+		for _, n := range [...]uint64{s.id, s.file, s.nonce, uint64(s.size), uint64(end), uint64(s.table.at), s.table.entries} {
+			p = le.AppendUint64(p, n)
+		}
+		p = le.AppendUint32(p, s.table.spans)
+		p = le.AppendUint32(p, 0)
+	}
+	for _, s := range j.spares {
+		p = le.AppendUint64(p, s.file)
+		p = le.AppendUint64(p, uint64(s.size))
+		p = le.AppendUint64(p, s.nonce)
+	}
+	for _, l := range checkpoints {
+		p = le.AppendUint32(p, uint32(l.id))
+		p = le.AppendUint32(p, l.checkpoint.crc)
+		p = le.AppendUint64(p, uint64(l.checkpoint.at))
+		p = le.AppendUint64(p, l.checkpoint.file)
+		p = le.AppendUint64(p, uint64(l.checkpoint.size))
+	}
+	for _, log := range dropped {
+		p = le.AppendUint32(p, uint32(log))
+		p = le.AppendUint32(p, 0)
+	}
+	copy(p, manifestMagic)
+	le.PutUint32(p[8:], formatNumber)
+	le.PutUint64(p[16:], uint64(len(p)))
+	le.PutUint64(p[24:], j.nextID)
+	le.PutUint64(p[32:], j.nextFile)
+	le.PutUint32(p[40:], uint32(len(j.segments)))
+	le.PutUint32(p[44:], uint32(len(j.spares)))
+	le.PutUint32(p[48:], uint32(len(checkpoints)))
+	le.PutUint32(p[52:], uint32(len(dropped)))
+	le.PutUint32(p[12:], checksum(0, p[16:]))
+	return p
+}
+
+// decodeManifest fills in the journal from a manifest.
+func (j *Journal) decodeManifest(p []byte) error {
+	if len(p) < 16 || string(p[:8]) != manifestMagic {
+		return errors.New("not the manifest of a Bartleby journal")
+	}
+	if n := le.Uint32(p[8:]); n != formatNumber {
+		return fmt.Errorf("format %d: this version of Bartleby reads format %d only", n, formatNumber)
+	}
+	if len(p) < manifestHeaderBytes || le.Uint64(p[16:]) != uint64(len(p)) || le.Uint32(p[12:]) != checksum(0, p[16:]) {
+		return errors.New("checksum mismatch")
+	}
+	j.nextID, j.nextFile = le.Uint64(p[24:]), le.Uint64(p[32:])
+	segments, spares := int(le.Uint32(p[40:])), int(le.Uint32(p[44:]))
+	checkpoints, dropped := int(le.Uint32(p[48:])), int(le.Uint32(p[52:]))
+	if manifestHeaderBytes+segments*manifestSegment+spares*manifestSpare+checkpoints*manifestCheckpoint+dropped*manifestDropped != len(p) {
+		return errors.New("counts do not add up")
+	}
+	p = p[manifestHeaderBytes:]
+	for range segments {
+		s := &segment{
+			id: le.Uint64(p), file: le.Uint64(p[8:]), nonce: le.Uint64(p[16:]), size: int64(le.Uint64(p[24:])), end: int64(le.Uint64(p[32:])),
+			table: tableAt{at: int64(le.Uint64(p[40:])), entries: le.Uint64(p[48:]), spans: le.Uint32(p[56:])},
+		}
+		s.seed = seedOf(s.nonce)
+		j.segments = append(j.segments, s)
+		p = p[manifestSegment:]
+	}
+	for range spares {
+		j.spares = append(j.spares, spare{file: le.Uint64(p), size: int64(le.Uint64(p[8:])), nonce: le.Uint64(p[16:])})
+		p = p[manifestSpare:]
+	}
+	for range checkpoints {
+		l := j.log(place.LogID(le.Uint32(p)))
+		l.checkpoint = checkpoint{crc: le.Uint32(p[4:]), at: place.Index(le.Uint64(p[8:])), file: le.Uint64(p[16:]), size: int64(le.Uint64(p[24:]))}
+		p = p[manifestCheckpoint:]
+	}
+	for range dropped {
+		j.dropped[place.LogID(le.Uint32(p))] = true
+		p = p[manifestDropped:]
+	}
+	return nil
+}
+
+// writeManifest makes the journal's present state durable. ErrNoSpace changes nothing on the disk; every other error
+// leaves open which manifest counts, and is final.
+func (j *Journal) writeManifest() error {
+	if j.unsyncedNames { // a manifest must not be found where a file that it names is not
+		if err := j.fs.SyncDir(j.o.Dir); err != nil {
+			return j.fail(err)
+		}
+		j.unsyncedNames = false
+	}
+	err := j.withRoom(func() error { return j.writeFile(manifestTemp, j.encodeManifest()) })
+	if errors.Is(err, ErrNoSpace) {
+		return err
+	}
+	if err != nil {
+		return j.fail(err)
+	}
+	if err := j.fs.Rename(j.path(manifestTemp), j.path(manifestName)); err != nil {
+		return j.fail(err)
+	}
+	if err := j.fs.SyncDir(j.o.Dir); err != nil {
+		return j.fail(err)
+	}
+	return nil
+}
+
+// writeFile writes and syncs a small file whole, replacing what an unfinished try left.
+func (j *Journal) writeFile(name string, parts ...[]byte) error {
+	f, err := j.fs.Create(j.path(name))
+	if errors.Is(err, vfs.ErrExist) {
+		if err = j.fs.Remove(j.path(name)); err == nil {
+			f, err = j.fs.Create(j.path(name))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	off := int64(0)
+	for _, p := range parts {
+		for len(p) > 0 && err == nil {
+			var n int
+			n, err = f.WriteAt(p[:min(len(p), bufferBytes)], off)
+			off, p = off+int64(n), p[n:]
+		}
+	}
+	if err == nil && !(j.o.Mutant == MutantEarlyCheckpoint && name != manifestTemp) {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// withRoom tries again with a spare segment's space for each time the disk is full: what is small and must be written
+// for anything to be given back, manifests and checkpoints, comes from the reserve too.
+func (j *Journal) withRoom(write func() error) error {
+	for {
+		err := write()
+		if !errors.Is(err, vfs.ErrNoSpace) {
+			return err
+		}
+		if len(j.spares) == 0 {
+			return fmt.Errorf("%w: %w", ErrNoSpace, err)
+		}
+		last := j.spares[len(j.spares)-1]
+		j.spares = slices.Delete(j.spares, len(j.spares)-1, len(j.spares))
+		if err := j.fs.Remove(j.path(last.name())); err != nil {
+			return err
+		}
+	}
+}
+
+// readFile reads a small file whole.
+func (j *Journal) readFile(name string) ([]byte, error) {
+	f, err := j.fs.Open(j.path(name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	p := make([]byte, size)
+	_, err = f.ReadAt(p, 0)
+	return p, err
+}

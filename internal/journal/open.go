@@ -1,0 +1,245 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// Report tells what Open found.
+type Report struct {
+	Created bool    // there was no journal
+	Cut     *Cut    // an unfinished tail, nil if there was none
+	Faults  []Fault // of each log that has one, in order of the logs; the others are sound
+}
+
+// Cut describes an unfinished tail: what a crash left of writes that nobody was told were safe.
+type Cut struct {
+	File   string
+	Offset int64 // of the first bad byte's group: the new end
+	Bytes  int64 // from there to the last sector that was recognised as written since
+}
+
+// Open opens the journal in a file system, or makes one. It locks the directory, reads the manifest, finds the end of the
+// last segment and cuts an unfinished tail there, at the first bad byte, even if valid groups follow. What it keeps is
+// safe on return.
+//
+// Damage below the highest position recorded as safe is a fault of every log with a gap there, and of every log that may
+// have had its last batches there. Such logs are reported, refuse Write, Replay and Checkpoint, and stay so until they
+// are dropped; the others go on.
+//
+// Errors: vfs.ErrLocked when another broker uses the directory; an unknown format, a damaged manifest or a missing file,
+// in words; what the disk said.
+func Open(fs vfs.FS, o Options) (*Journal, Report, error) {
+	if err := o.fill(); err != nil {
+		return nil, Report{}, err
+	}
+	j := &Journal{
+		fs: fs, o: o, nextID: 1, nextFile: 1, buf: vfs.Aligned(bufferBytes),
+		logs: map[place.LogID]*logState{}, dropped: map[place.LogID]bool{},
+	}
+	var r Report
+	if err := j.load(&r); err != nil {
+		return nil, Report{}, errors.Join(fmt.Errorf("journal: open: %w", err), j.release())
+	}
+	return j, r, nil
+}
+
+func (j *Journal) load(r *Report) error {
+	err := j.fs.Mkdir(j.o.Dir)
+	if err != nil {
+		return err
+	}
+	if j.lock, err = j.fs.Lock(j.o.Dir); err != nil {
+		return err
+	}
+	if err := j.loadManifest(r); err != nil {
+		return fmt.Errorf("%s: %w", manifestName, err)
+	}
+	if err := j.sweep(); err != nil {
+		return err
+	}
+	for _, s := range j.segments {
+		if err := j.loadSegment(s, r); err != nil {
+			return fmt.Errorf("%s: %w", s.name(), err)
+		}
+	}
+	j.suspect()
+	for _, id := range slices.Sorted(maps.Keys(j.logs)) {
+		l := j.logs[id]
+		l.safe = l.checkpoint.at
+		if n := len(l.spans); n > 0 {
+			l.safe = max(l.safe, l.spans[n-1].last())
+		}
+		l.next = l.safe + 1
+		if l.fault != nil {
+			r.Faults = append(r.Faults, *l.fault)
+		}
+	}
+	return j.settleLast()
+}
+
+// loadManifest reads the manifest, or makes the first one.
+func (j *Journal) loadManifest(r *Report) error {
+	p, err := j.readFile(manifestName)
+	if errors.Is(err, vfs.ErrNotExist) {
+		names, err := j.fs.List(j.o.Dir)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, ".segment") }); i >= 0 {
+			return fmt.Errorf("missing, but there is %s", names[i])
+		}
+		r.Created = true
+		return j.writeManifest()
+	}
+	if err != nil {
+		return err
+	}
+	return j.decodeManifest(p)
+}
+
+// sweep removes what the manifest does not name: files of unfinished steps, and of finished ones whose last call failed.
+// Spares that are missing were given up for the manifest's own sake.
+func (j *Journal) sweep() error {
+	names, err := j.fs.List(j.o.Dir)
+	if err != nil {
+		return err
+	}
+	j.spares = slices.DeleteFunc(j.spares, func(s spare) bool { return !slices.Contains(names, s.name()) })
+	named := map[string]bool{}
+	for _, s := range j.segments {
+		named[s.name()] = true
+	}
+	for _, s := range j.spares {
+		named[s.name()] = true
+	}
+	for _, l := range j.checkpoints() {
+		named[l.checkpoint.name()] = true
+	}
+	for _, n := range names {
+		ours := strings.HasSuffix(n, ".segment") || strings.HasSuffix(n, ".checkpoint") || n == manifestTemp
+		if ours && !named[n] {
+			if err := j.fs.Remove(j.path(n)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// loadSegment learns what batches s holds: from its table, or by reading all of it.
+func (j *Journal) loadSegment(s *segment, r *Report) (err error) {
+	if s.f, err = j.fs.Open(j.path(s.name())); err != nil {
+		return err
+	}
+	if s.table.at != 0 {
+		err := s.readDirectory()
+		if err == nil {
+			for _, sp := range s.spans {
+				j.join(sp, 0)
+			}
+			return nil
+		}
+		if !errors.Is(err, errTable) {
+			return err
+		}
+		s.table, s.spans, s.batches = tableAt{}, nil, 0 // what it said can be learnt from the groups
+	}
+	return j.scan(s, r)
+}
+
+// join adds a span to its log, and notes a fault if batches are missing before it.
+func (j *Journal) join(sp *span, at int64) {
+	if j.dropped[sp.log] {
+		return
+	}
+	l := j.log(sp.log)
+	expected, gap := l.checkpoint.at+1, false
+	if n := len(l.spans); n > 0 {
+		before := l.spans[n-1]
+		expected = before.last() + 1
+		gap = sp.first < expected || before.seg == sp.seg // a segment is reclaimed whole: in one, nothing goes missing
+		if !gap {
+			expected = max(expected, l.checkpoint.at+1)
+		}
+	}
+	if gap || sp.first > expected {
+		if sp.first > expected {
+			j.explained += uint64(sp.first - expected)
+		}
+		j.blame(l, sp.seg, at, fmt.Sprintf("batches %d to %d are missing", expected, sp.first-1))
+	}
+	l.spans = append(l.spans, sp)
+}
+
+// blame notes a fault of l; the first one counts. Known damage is named rather than the place where it shows.
+func (j *Journal) blame(l *logState, s *segment, at int64, what string) {
+	if l.fault != nil {
+		return
+	}
+	if j.damage != nil {
+		l.fault = &Fault{Log: l.id, File: j.damage.File, Offset: j.damage.Offset, What: what}
+	} else {
+		l.fault = s.fault(l.id, at, what)
+	}
+}
+
+// suspect blames, if damage swallowed batches that no gap accounts for, every log that has no batch behind it: its last
+// ones may have been there.
+func (j *Journal) suspect() {
+	if j.damage == nil || j.swallowed <= j.explained {
+		return
+	}
+	j.lost = j.damage
+	for _, id := range slices.Sorted(maps.Keys(j.logs)) {
+		l := j.logs[id]
+		if n := len(l.spans); n == 0 || !l.spans[n-1].endsBehind(j.damagedAt) {
+			j.blame(l, nil, 0, j.damage.What)
+		}
+	}
+}
+
+// position is a place in the journal as a whole.
+type position struct {
+	segment uint64 // id
+	at      int64
+}
+
+// endsBehind reports whether the last batch of sp is behind p.
+func (sp *span) endsBehind(p position) bool {
+	if sp.seg.id != p.segment {
+		return sp.seg.id > p.segment
+	}
+	return int64(sp.entries[len(sp.entries)-1].pos) > p.at
+}
+
+// settleLast makes safe what was found in segments that an earlier run left open, and records where they end.
+func (j *Journal) settleLast() error {
+	if j.unended == nil {
+		return nil
+	}
+	s := j.unended
+	j.unended = nil
+	if err := s.f.Sync(); err != nil {
+		return fmt.Errorf("%s: %w", s.name(), err)
+	}
+	if len(s.spans) == 0 && !s.damaged {
+		if err := s.f.Close(); err != nil {
+			return err
+		}
+		j.segments = j.segments[:len(j.segments)-1]
+		if s.size == j.o.SegmentBytes {
+			j.spares = append(j.spares, spare{file: s.file, size: s.size, nonce: s.nonce})
+		}
+	}
+	if err := j.writeManifest(); err != nil && !errors.Is(err, ErrNoSpace) {
+		return err
+	}
+	return nil // on a full disk the next Open finds the same end again
+}

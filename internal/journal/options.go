@@ -1,0 +1,75 @@
+package journal
+
+import (
+	"fmt"
+
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+const (
+	// BatchBytesMax limits the data of one batch: positions in a segment are 32 bits wide, with room to spare.
+	BatchBytesMax = 1 << 30
+	// Overhead is the most that a batch costs beyond its data, in a segment of usual size: headers, checksums, padding, its
+	// place in the table. Callers of Reserve add it for each batch.
+	Overhead = 1 << 10
+
+	segmentBytesDefault = 64 << 20  // so that reclaiming goes by small steps and rolling is rare
+	reserveBytesDefault = 256 << 20 // what settles and moves may still take when the disk is full
+	segmentBytesMin     = 64 << 10
+	bufferBytes         = 1 << 20 // of one write to the disk, and of one step of filling with zeros
+	tableCachePages     = 256     // of 4 KiB each: the bound of what closed segments keep in memory beside their spans
+)
+
+// Options says how a journal is kept. The zero value, with Entropy, is right for production.
+type Options struct {
+	// Dir is the journal's directory in the file system; made if missing. Empty: "journal".
+	Dir string
+	// Entropy is 64 fresh random bits, other ones at each Open. They make the nonces of segments.
+	Entropy uint64
+	// SegmentBytes is the size of a segment file. Zero: 64 MiB. At least 64 KiB, rounded up to whole blocks.
+	SegmentBytes int64
+	// ReserveBytes is kept free in preallocated segments for Draining. Zero: 256 MiB; negative: none.
+	ReserveBytes int64
+	// Mutant plants a known fault. For tests that prove that a checker can fail; empty everywhere else.
+	Mutant Mutant
+}
+
+func (o *Options) fill() error {
+	if o.Dir == "" {
+		o.Dir = "journal"
+	}
+	if o.SegmentBytes == 0 {
+		o.SegmentBytes = segmentBytesDefault
+	}
+	if o.SegmentBytes < segmentBytesMin || o.SegmentBytes > BatchBytesMax {
+		return fmt.Errorf("journal: segments of %d bytes: from %d to %d are possible", o.SegmentBytes, segmentBytesMin, BatchBytesMax)
+	}
+	o.SegmentBytes = roundUp(o.SegmentBytes, vfs.BlockBytes)
+	if o.ReserveBytes == 0 {
+		o.ReserveBytes = reserveBytesDefault
+	}
+	return nil
+}
+
+// reserve is how many spare segments only Draining may take.
+func (o *Options) reserve() int {
+	return int(max(0, (o.ReserveBytes+o.SegmentBytes-1)/o.SegmentBytes))
+}
+
+// Mutant names a fault planted on purpose. Each stands at exactly one place in the code, marked by its name.
+type Mutant string
+
+const (
+	// MutantSkipSync reports everything safe without syncing the disk.
+	MutantSkipSync Mutant = "skip-sync"
+	// MutantTrustAfterFailedSync goes on after a failed sync as if it had succeeded.
+	MutantTrustAfterFailedSync Mutant = "trust-after-failed-sync"
+	// MutantReclaimTooSoon gives back segments without asking for checkpoints or live records.
+	MutantReclaimTooSoon Mutant = "reclaim-too-soon"
+	// MutantOldNonce gives recycled segments the nonce they had before.
+	MutantOldNonce Mutant = "old-nonce"
+	// MutantKeepTail takes valid groups behind the first bad byte of an unfinished tail for written.
+	MutantKeepTail Mutant = "keep-tail"
+	// MutantEarlyCheckpoint names a checkpoint before it is synced.
+	MutantEarlyCheckpoint Mutant = "early-checkpoint"
+)

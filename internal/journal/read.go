@@ -1,0 +1,125 @@
+package journal
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+)
+
+// ReadBatch returns the data of a batch, verified, in buf if it is large enough. Errors: ErrGone, a *Fault, or what the
+// disk said.
+func (j *Journal) ReadBatch(buf []byte, log place.LogID, index place.Index) ([]byte, error) {
+	sp, e, err := j.locate(log, index)
+	if err != nil {
+		return nil, err
+	}
+	n := int(batchBytes(int(e.size)))
+	raw := slices.Grow(buf[:0], n)[:n]
+	if _, err := sp.seg.f.ReadAt(raw, int64(e.pos)); err != nil {
+		return nil, sp.seg.readError(err)
+	}
+	var h batchHeader
+	if !h.parse(raw, sp.seg.seed) || h != (batchHeader{log: log, index: index, size: e.size}) {
+		return nil, sp.seg.fault(log, int64(e.pos), fmt.Sprintf("batch %d is damaged", index))
+	}
+	data, bad := unchunk(raw[batchHeaderBytes:], int(e.size), sp.seg.seed)
+	if bad >= 0 {
+		return nil, sp.seg.fault(log, int64(e.pos)+batchHeaderBytes+int64(bad), fmt.Sprintf("batch %d is damaged", index))
+	}
+	copy(raw, data)
+	return raw[:len(data)], nil
+}
+
+// ReadAt reads the bytes that r names into p, which has room for r.Size of them. Only the chunks that hold them are read
+// and verified. Errors: ErrGone, a *Fault, or what the disk said.
+func (j *Journal) ReadAt(p []byte, r place.Ref) (int, error) {
+	sp, e, err := j.locate(r.Log, r.Index)
+	if err != nil {
+		return 0, err
+	}
+	if len(p) < int(r.Size) || uint64(r.Offset)+uint64(r.Size) > uint64(e.size) {
+		return 0, fmt.Errorf("journal: log %d, index %d: %d bytes at %d of %d into %d: %w",
+			r.Log, r.Index, r.Size, r.Offset, e.size, len(p), io.ErrShortBuffer)
+	}
+	first, last := int(r.Offset)/chunkBytes, (int(r.Offset)+int(r.Size)+chunkBytes-1)/chunkBytes
+	size := min(last*chunkBytes, int(e.size)) - first*chunkBytes // of the data of those chunks
+	if size <= 0 {
+		return 0, nil
+	}
+	pos := int64(e.pos) + batchHeaderBytes + int64(first)*(chunkBytes+checksumBytes)
+	raw := make([]byte, size+(last-first)*checksumBytes)
+	if _, err := sp.seg.f.ReadAt(raw, pos); err != nil {
+		return 0, sp.seg.readError(err)
+	}
+	data, bad := unchunk(raw, size, sp.seg.seed)
+	if bad >= 0 {
+		return 0, sp.seg.fault(r.Log, pos+int64(bad), fmt.Sprintf("batch %d is damaged", r.Index))
+	}
+	return copy(p, data[int(r.Offset)-first*chunkBytes:][:r.Size]), nil
+}
+
+// unchunk verifies chunks with size bytes of data and moves the data together at the start of raw. Bad is the offset of
+// the first damaged chunk, -1 if there is none.
+func unchunk(raw []byte, size int, seed uint32) (data []byte, bad int) {
+	for from, to := 0, 0; to < size; {
+		n := min(size-to, chunkBytes)
+		if le.Uint32(raw[from+n:]) != checksum(seed, raw[from:from+n]) {
+			return nil, from
+		}
+		copy(raw[to:], raw[from:from+n])
+		from, to = from+n+checksumBytes, to+n
+	}
+	return raw[:size], -1
+}
+
+// locate finds a batch.
+func (j *Journal) locate(log place.LogID, index place.Index) (*span, entry, error) {
+	var sp *span
+	if l := j.logs[log]; l != nil {
+		sp = l.find(index)
+	}
+	if sp == nil {
+		return nil, entry{}, fmt.Errorf("%w: log %d, index %d", ErrGone, log, index)
+	}
+	e, err := j.lookup(sp, index)
+	if err != nil {
+		if f, ok := err.(*Fault); ok {
+			f.Log = log
+			return nil, entry{}, f
+		}
+		return nil, entry{}, sp.seg.readError(err)
+	}
+	return sp, e, nil
+}
+
+func (s *segment) fault(log place.LogID, at int64, what string) *Fault {
+	return &Fault{Log: log, File: s.name(), Offset: at, What: what}
+}
+
+func (s *segment) readError(err error) error { return fmt.Errorf("journal: %s: %w", s.name(), err) }
+
+// Replay hands over the batches of log after its newest checkpoint, in order; each is lent until fn returns. It stops
+// at the first error of fn. A log with a fault is refused before its first batch.
+func (j *Journal) Replay(log place.LogID, fn func(index place.Index, data []byte) error) error {
+	l := j.logs[log]
+	if l == nil {
+		return nil
+	}
+	if l.fault != nil {
+		return l.fault
+	}
+	var buf []byte
+	for index := l.checkpoint.at + 1; index < l.next; index++ {
+		data, err := j.ReadBatch(buf, log, index)
+		if err != nil {
+			return err
+		}
+		if err := fn(index, data); err != nil {
+			return err
+		}
+		buf = data
+	}
+	return nil
+}

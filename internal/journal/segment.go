@@ -1,0 +1,102 @@
+package journal
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// segment is one file of the log. It is open while groups are appended to it, then closed for ever. Everything below end
+// of a segment that is not the open one is safe.
+type segment struct {
+	id    uint64 // order of segments, from 1; never used again
+	file  uint64 // number of the file; goes to the next user when the segment is recycled
+	nonce uint64
+	seed  uint32 // of nonce
+	size  int64  // of the file
+	f     vfs.File
+
+	end     int64   // where the next group begins; of a closed segment: where the last one ended
+	safe    int64   // open segment: everything below is safe; 0: nothing
+	marked  int64   // open segment: the highest safe position that a group of it records
+	batches uint64  // in the segment, readable or not
+	table   tableAt // zero: the entries are in memory, and Open scans the file
+	spans   []*span // in the order in which they began; in the table, sorted by log and first
+	latest  map[place.LogID]*span
+	damaged bool // holds a fault: never reclaimed, never given a table, so that each Open finds the fault again
+}
+
+// span is an unbroken run of batches of one log in one segment.
+type span struct {
+	seg     *segment
+	log     place.LogID
+	first   place.Index
+	count   uint32
+	ordinal uint64  // of the first entry in the segment's table
+	entries []entry // nil once they are in the table
+}
+
+func (s *span) last() place.Index { return s.first + place.Index(s.count) - 1 }
+
+// entry says where a batch is in its segment.
+type entry struct {
+	pos  uint32 // of the batch header
+	size uint32 // of the data
+}
+
+func fileName(number uint64, kind string) string { return fmt.Sprintf("%08d.%s", number, kind) }
+
+func (s *segment) name() string { return fileName(s.file, "segment") }
+
+// add notes a batch at pos. It returns the span if this is its first batch.
+func (s *segment) add(log place.LogID, index place.Index, e entry) *span {
+	s.batches++
+	sp := s.latest[log]
+	if sp != nil && sp.last()+1 == index {
+		sp.entries = append(sp.entries, e)
+		sp.count++
+		return nil
+	}
+	sp = &span{seg: s, log: log, first: index, count: 1, entries: append(make([]entry, 0, 16), e)}
+	s.spans = append(s.spans, sp)
+	if s.latest == nil {
+		s.latest = map[place.LogID]*span{}
+	}
+	s.latest[log] = sp
+	return sp
+}
+
+// room is how many bytes a group of n more batches may have, header included, if it begins k spans.
+func (s *segment) room(k, n int) int64 {
+	return s.size - s.end - tableBytes(len(s.spans)+k, s.batches+uint64(n)) - sectorBytes
+}
+
+// logState is what the journal knows of one logical log.
+type logState struct {
+	id         place.LogID
+	next       place.Index // of the batch to be written
+	safe       place.Index // last batch that is safe
+	dirty      bool        // has batches written since the last sync
+	spans      []*span     // sorted by first; across segments
+	checkpoint checkpoint
+	fault      *Fault
+}
+
+// find returns the span with the batch, nil if there is none.
+func (l *logState) find(index place.Index) *span {
+	i, found := slices.BinarySearchFunc(l.spans, index, func(s *span, at place.Index) int {
+		switch {
+		case s.last() < at:
+			return -1
+		case s.first > at:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		return nil
+	}
+	return l.spans[i]
+}

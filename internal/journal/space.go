@@ -1,0 +1,369 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// Use says what room is wanted for.
+type Use uint8
+
+const (
+	// Growing is for what makes the journal hold more: publishing, declaring. It leaves the reserve alone.
+	Growing Use = iota
+	// Draining is for settles, moves and rewriting, which let space be given back. It may take the reserve.
+	Draining
+)
+
+// spare is a file filled with zeros or with what a reclaimed segment held, ready to be a segment.
+type spare struct {
+	file  uint64
+	size  int64
+	nonce uint64 // that it had last; only MutantOldNonce looks at it
+}
+
+func (s spare) name() string { return fileName(s.file, "segment") }
+
+// making is a spare being filled with zeros, a step at a time.
+type making struct {
+	spare
+	f    vfs.File
+	done int64
+}
+
+// capacity is how many bytes of batches, overheads included, a segment file of that size takes.
+func capacity(size int64) int64 {
+	return size - segmentHeaderBytes - groupHeaderBytes - sectorBytes - tableBytes(1, 1) - pageBytes
+}
+
+// fits reports whether n more bytes of batches go into the open segment, however many batches they are.
+func (j *Journal) fits(n int64) bool {
+	return j.open != nil && groupHeaderBytes+n+pageBytes <= j.open.room(1, 1)
+}
+
+// Reserve makes sure that the next n bytes can be written without meeting the end of the disk: the sum over all batches
+// that are to come of their data and Overhead. It counts nothing up: n is everything outstanding, each time. It may
+// take as long as filling a segment with zeros does, if Prepare was not called often enough before.
+//
+// Errors: ErrNoSpace, when the disk is full, for Growing also when only the reserve is left; else as of a failed write
+// to a file that holds nothing yet, and nothing has changed.
+func (j *Journal) Reserve(n int, use Use) error {
+	if j.failed != nil {
+		return j.failed
+	}
+	keep := 0
+	if use == Growing {
+		keep = j.o.reserve()
+	}
+	for !j.enough(int64(n), keep) {
+		size := j.o.SegmentBytes
+		if capacity(size) < int64(n) && !j.sparesFor(int64(n), 1) && !j.fits(int64(n)) {
+			size = j.sizeFor(int64(n))
+		}
+		if err := j.makeSpare(size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enough reports whether n bytes find room and keep spares are left after that.
+func (j *Journal) enough(n int64, keep int) bool {
+	if j.fits(n) {
+		return len(j.spares) >= keep
+	}
+	return j.sparesFor(n, 1) && len(j.spares) >= keep+1
+}
+
+// sparesFor reports whether at least k spares take n bytes each.
+func (j *Journal) sparesFor(n int64, k int) bool {
+	for _, s := range j.spares {
+		if capacity(s.size) >= n {
+			k--
+		}
+	}
+	return k <= 0
+}
+
+// sizeFor is the size of a segment that takes n bytes of batches.
+func (j *Journal) sizeFor(n int64) int64 {
+	return max(j.o.SegmentBytes, roundUp(n+(j.o.SegmentBytes-capacity(j.o.SegmentBytes)), vfs.BlockBytes))
+}
+
+// Prepare does one bounded step, at most 1 MiB of writing, towards having the reserve and two more spare segments, so
+// that Reserve need not wait. More tells that there is more to do. ErrNoSpace is an alarm, as for Reserve.
+func (j *Journal) Prepare() (more bool, err error) {
+	if j.failed != nil {
+		return false, j.failed
+	}
+	if len(j.spares) >= j.o.reserve()+sparesAhead && j.making == nil {
+		return false, nil
+	}
+	if err := j.makeStep(j.o.SegmentBytes); err != nil {
+		return false, err
+	}
+	return j.making != nil || len(j.spares) < j.o.reserve()+sparesAhead, nil
+}
+
+// sparesAhead is how many spares beyond the reserve are made ahead of need, and kept when segments are reclaimed.
+const sparesAhead = 2
+
+// makeSpare makes a spare of that size and finishes the one in the making, if there is one.
+func (j *Journal) makeSpare(size int64) error {
+	if j.making != nil && j.making.size < size {
+		j.abandon()
+	}
+	for {
+		if err := j.makeStep(size); err != nil {
+			return err
+		}
+		if j.making == nil {
+			return nil
+		}
+	}
+}
+
+// makeStep begins, continues or finishes a spare.
+func (j *Journal) makeStep(size int64) error {
+	if j.making == nil {
+		sp := spare{file: j.nextFile, size: size}
+		j.nextFile++
+		f, err := j.fs.Create(j.path(sp.name()))
+		if err != nil {
+			return noSpace(err)
+		}
+		j.unsyncedNames = true
+		j.making = &making{spare: sp, f: f}
+	}
+	m := j.making
+	n := min(m.size-m.done, bufferBytes)
+	err := m.f.Preallocate(m.done, n)
+	if m.done += n; err == nil && m.done == m.size {
+		if err = m.f.Sync(); err == nil {
+			err = m.f.Close()
+			j.spares = append(j.spares, m.spare)
+			j.making = nil
+		}
+	}
+	if err != nil {
+		j.abandon()
+	}
+	return noSpace(err)
+}
+
+// abandon removes the spare in the making. What fails here is left to the sweep of Open.
+func (j *Journal) abandon() {
+	if m := j.making; m != nil {
+		j.making = nil
+		m.f.Close()
+		j.fs.Remove(j.path(m.name()))
+	}
+}
+
+// noSpace turns the disk's word for being full into the journal's.
+func noSpace(err error) error {
+	if errors.Is(err, vfs.ErrNoSpace) {
+		return fmt.Errorf("%w: %w", ErrNoSpace, err)
+	}
+	return err
+}
+
+// roll closes the open segment and opens a new one with room for a batch that takes n bytes.
+func (j *Journal) roll(n int64) error {
+	for !j.sparesFor(n, 1) {
+		if err := j.makeSpare(j.sizeFor(n)); err != nil {
+			return err
+		}
+	}
+	if err := j.closeSegments(); err != nil {
+		return err
+	}
+	sp := j.takeSpare(n)
+	f, err := j.fs.Open(j.path(sp.name()))
+	if err != nil {
+		return j.fail(err)
+	}
+	s := &segment{id: j.nextID, file: sp.file, nonce: mix(j.o.Entropy + j.nextID), size: sp.size, f: f, end: segmentHeaderBytes}
+	if j.o.Mutant == MutantOldNonce && sp.nonce != 0 {
+		s.nonce = sp.nonce
+	}
+	s.seed = seedOf(s.nonce)
+	j.nextID++
+	j.segments = append(j.segments, s)
+	j.open = s
+	clear(j.buf[:segmentHeaderBytes])
+	putSegmentHeader(j.buf, s)
+	if _, err := f.WriteAt(j.buf[:segmentHeaderBytes], 0); err != nil {
+		return j.fail(err)
+	}
+	if err := j.writeManifest(); err != nil {
+		return j.fail(err)
+	}
+	return nil
+}
+
+// closeSegments gives a table to every segment that needs one, and syncs it: the open one, and the last one of an
+// earlier run.
+func (j *Journal) closeSegments() error {
+	for _, s := range j.segments {
+		if s.table.at != 0 || s.damaged {
+			continue
+		}
+		t, err := s.writeTable()
+		if err != nil {
+			return j.fail(err)
+		}
+		if j.o.Mutant != MutantSkipSync {
+			if err := s.f.Sync(); err != nil && j.o.Mutant != MutantTrustAfterFailedSync {
+				return j.fail(fmt.Errorf("%s: %w", s.name(), err))
+			}
+		}
+		if s == j.open {
+			j.settle()
+			j.open = nil
+		}
+		s.table, s.latest = t, nil
+		for _, sp := range s.spans {
+			sp.entries = nil
+		}
+	}
+	return nil
+}
+
+// takeSpare takes the smallest spare that holds n bytes; there is one. Of equals the newest recycled one: what was
+// written not long ago is likely to be near the disk's heart.
+func (j *Journal) takeSpare(n int64) spare {
+	best := -1
+	for i, s := range j.spares {
+		if capacity(s.size) >= n && (best < 0 || s.size < j.spares[best].size) {
+			best = i
+		}
+	}
+	s := j.spares[best]
+	j.spares = slices.Delete(j.spares, best, best+1)
+	return s
+}
+
+// mix spreads the bits of n, one to one (the finalizer of SplitMix64).
+func mix(n uint64) uint64 {
+	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
+	n = (n ^ n>>27) * 0x94d049bb133111eb
+	return n ^ n>>31
+}
+
+// Reclaim gives back every closed segment of which nothing is needed: each log in it is dropped, or has a durable
+// checkpoint that covers its last batch there while live answers false for its batches first to last. It tells how
+// many. Their files become spares, or are removed.
+//
+// Live is asked in the order of segments and logs. The caller answers true while a record in those batches is live
+// (counting only safe settles) or leased.
+func (j *Journal) Reclaim(live func(log place.LogID, first, last place.Index) bool) (removed int, err error) {
+	if j.failed != nil {
+		return 0, j.failed
+	}
+	var keep, free []*segment
+	for _, s := range j.segments {
+		if s == j.open || !j.dead(s, live) {
+			keep = append(keep, s)
+		} else {
+			free = append(free, s)
+		}
+	}
+	if len(free) == 0 {
+		return 0, nil
+	}
+	return len(free), j.free(keep, free)
+}
+
+// dead reports whether nothing in s is needed.
+func (j *Journal) dead(s *segment, live func(log place.LogID, first, last place.Index) bool) bool {
+	if j.o.Mutant == MutantReclaimTooSoon {
+		return true
+	}
+	if s.damaged {
+		return false
+	}
+	for _, sp := range s.spans {
+		if j.dropped[sp.log] {
+			continue
+		}
+		if l := j.logs[sp.log]; l.fault != nil || l.checkpoint.at < sp.last() || live(sp.log, sp.first, sp.last()) {
+			return false
+		}
+	}
+	return true
+}
+
+// free makes the journal's segments those of keep. The manifest says so before any file of free is touched.
+func (j *Journal) free(keep, free []*segment) error {
+	j.segments = keep
+	room := j.o.reserve() + sparesAhead - len(j.spares)
+	var gone []*segment
+	for _, s := range free {
+		if s.size == j.o.SegmentBytes && room > 0 {
+			j.spares = append(j.spares, spare{file: s.file, size: s.size, nonce: s.nonce})
+			room--
+		} else {
+			gone = append(gone, s)
+		}
+		for _, sp := range s.spans {
+			if l := j.logs[sp.log]; l != nil {
+				l.spans = slices.DeleteFunc(l.spans, func(of *span) bool { return of.seg == s })
+			}
+		}
+	}
+	j.forgetDropped()
+	if err := j.writeManifest(); err != nil {
+		return j.fail(err)
+	}
+	var errs []error
+	for _, s := range free {
+		errs = append(errs, s.f.Close())
+	}
+	for _, s := range gone {
+		errs = append(errs, j.fs.Remove(j.path(s.name())))
+	}
+	return errors.Join(errs...)
+}
+
+// forgetDropped forgets the dropped logs of which no segment holds a batch.
+func (j *Journal) forgetDropped() {
+	for log := range j.dropped {
+		if !slices.ContainsFunc(j.segments, func(s *segment) bool {
+			return slices.ContainsFunc(s.spans, func(sp *span) bool { return sp.log == log })
+		}) {
+			delete(j.dropped, log)
+		}
+	}
+}
+
+// Drop makes a log's batches and its checkpoint dead, durably: the log of a deleted virtual host. Its identifier is
+// never used again. It also puts aside a fault of the log.
+func (j *Journal) Drop(log place.LogID) error {
+	if j.failed != nil {
+		return j.failed
+	}
+	l := j.logs[log]
+	if l == nil {
+		return nil
+	}
+	delete(j.logs, log)
+	j.dirty = slices.DeleteFunc(j.dirty, func(of *logState) bool { return of == l })
+	j.dropped[log] = true
+	j.forgetDropped()
+	if err := j.writeManifest(); err != nil {
+		return j.fail(err)
+	}
+	if l.checkpoint.file == 0 {
+		return nil
+	}
+	return j.fs.Remove(j.path(l.checkpoint.name()))
+}
+
+func dropEmpty(spans []*span) []*span {
+	return slices.DeleteFunc(spans, func(sp *span) bool { return sp.count == 0 })
+}

@@ -1,0 +1,148 @@
+package journal
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync/atomic"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// The table of a closed segment stands behind its last group: a directory of spans, then the entries in pages.
+//
+//	directory = checksum u32 (of nonce, what follows), zero u32, spans; zeros to the next sector
+//	span      = log u32, count u32, first u64, ordinal of the first entry u64      sorted by log, first
+//	page      = checksum u32 (of nonce, what follows), zero u32, entriesPerPage entries, the last page padded with zeros
+//	entry     = position of the batch header u32, size of its data u32
+const (
+	directoryHeaderBytes = 8
+	spanBytes            = 24
+	pageBytes            = 4096
+	pageHeaderBytes      = 8
+	entryBytes           = 8
+	entriesPerPage       = (pageBytes - pageHeaderBytes) / entryBytes
+)
+
+// errTable reports a directory that is damaged.
+var errTable = errors.New("checksum mismatch in the table of batches")
+
+// tableAt is where a table is; at zero: there is none.
+type tableAt struct {
+	at      int64
+	spans   uint32
+	entries uint64
+}
+
+func directoryBytes(spans int) int64 {
+	return roundUp(directoryHeaderBytes+spanBytes*int64(spans), sectorBytes)
+}
+
+func tableBytes(spans int, entries uint64) int64 {
+	return directoryBytes(spans) + int64((entries+entriesPerPage-1)/entriesPerPage)*pageBytes
+}
+
+// writeTable writes the table of s behind its last group, without syncing it.
+func (s *segment) writeTable() (tableAt, error) {
+	spans := slices.Clone(s.spans)
+	slices.SortFunc(spans, func(a, b *span) int {
+		return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.first, b.first))
+	})
+	t := tableAt{at: s.end, spans: uint32(len(spans))}
+	for _, sp := range spans {
+		sp.ordinal = t.entries
+		t.entries += uint64(sp.count)
+	}
+	p := vfs.Aligned(int(tableBytes(len(spans), t.entries)))
+	for i, sp := range spans {
+		q := p[directoryHeaderBytes+i*spanBytes:]
+		le.PutUint32(q[0:], uint32(sp.log))
+		le.PutUint32(q[4:], sp.count)
+		le.PutUint64(q[8:], uint64(sp.first))
+		le.PutUint64(q[16:], sp.ordinal)
+	}
+	pages := p[directoryBytes(len(spans)):]
+	le.PutUint32(p, checksum(s.seed, p[4:len(p)-len(pages)]))
+	for _, sp := range spans {
+		for i, e := range sp.entries {
+			n := int(sp.ordinal) + i
+			q := pages[n/entriesPerPage*pageBytes+pageHeaderBytes+n%entriesPerPage*entryBytes:]
+			le.PutUint32(q[0:], e.pos)
+			le.PutUint32(q[4:], e.size)
+		}
+	}
+	for q := pages; len(q) > 0; q = q[pageBytes:] {
+		le.PutUint32(q, checksum(s.seed, q[4:pageBytes]))
+	}
+	_, err := s.f.WriteAt(p, t.at)
+	return t, err
+}
+
+// readDirectory fills in the spans of a segment with a table.
+func (s *segment) readDirectory() error {
+	p := make([]byte, directoryBytes(int(s.table.spans)))
+	if _, err := s.f.ReadAt(p, s.table.at); err != nil {
+		return err
+	}
+	if le.Uint32(p) != checksum(s.seed, p[4:]) {
+		return errTable
+	}
+	s.spans = make([]*span, s.table.spans)
+	for i := range s.spans {
+		q := p[directoryHeaderBytes+i*spanBytes:]
+		s.spans[i] = &span{
+			seg: s, log: place.LogID(le.Uint32(q)), count: le.Uint32(q[4:]),
+			first: place.Index(le.Uint64(q[8:])), ordinal: le.Uint64(q[16:]),
+		}
+	}
+	s.batches = s.table.entries
+	return nil
+}
+
+// tableCache keeps pages of tables, each at the one place that its number gives. Readers run side by side, so a place is
+// an atomic pointer to an immutable page: two of them may read the same page twice, and nothing worse.
+type tableCache [tableCachePages]atomic.Pointer[tablePage]
+
+type tablePage struct {
+	seg     uint64
+	number  uint64
+	entries [entriesPerPage]entry
+}
+
+// lookup returns the entry of the batch, which must be in sp.
+func (j *Journal) lookup(sp *span, index place.Index) (entry, error) {
+	i := uint64(index - sp.first)
+	if sp.entries != nil {
+		return sp.entries[i], nil
+	}
+	n := sp.ordinal + i
+	number := n / entriesPerPage
+	slot := &j.cache[(sp.seg.id*31+number)%tableCachePages]
+	p := slot.Load()
+	if p == nil || p.seg != sp.seg.id || p.number != number {
+		var err error
+		if p, err = sp.seg.readPage(number); err != nil {
+			return entry{}, err
+		}
+		slot.Store(p)
+	}
+	return p.entries[n%entriesPerPage], nil
+}
+
+func (s *segment) readPage(number uint64) (*tablePage, error) {
+	var raw [pageBytes]byte
+	at := s.table.at + directoryBytes(int(s.table.spans)) + int64(number)*pageBytes
+	if _, err := s.f.ReadAt(raw[:], at); err != nil {
+		return nil, err
+	}
+	if le.Uint32(raw[:]) != checksum(s.seed, raw[4:]) {
+		return nil, &Fault{File: s.name(), Offset: at, What: "checksum mismatch in the table of batches"}
+	}
+	p := &tablePage{seg: s.id, number: number}
+	for i := range p.entries {
+		q := raw[pageHeaderBytes+i*entryBytes:]
+		p.entries[i] = entry{pos: le.Uint32(q), size: le.Uint32(q[4:])}
+	}
+	return p, nil
+}

@@ -1,0 +1,248 @@
+package journal
+
+import "fmt"
+
+// Write appends a group: one contiguous write, unless the open segment has no room for all of it. The batches of a log
+// must come in order, each with the index after the one before. They are readable on return, and safe after Sync.
+//
+// Errors: ErrOrder, ErrTooLarge, ErrDropped, a *Fault of one of the logs, and ErrNoSpace (never after a Reserve that
+// covers the group): nothing was written. Everything else is final.
+func (j *Journal) Write(group []Batch) error {
+	if j.failed != nil {
+		return j.failed
+	}
+	if err := j.check(group); err != nil {
+		return err
+	}
+	for written := false; len(group) > 0; {
+		n, size := j.fit(group)
+		if n == 0 {
+			if err := j.roll(batchBytes(len(group[0].Data))); err != nil {
+				if written && j.failed == nil {
+					err = j.fail(err)
+				}
+				return err
+			}
+			continue
+		}
+		if err := j.append(group[:n], size); err != nil {
+			return j.fail(err)
+		}
+		group, written = group[n:], true
+	}
+	return nil
+}
+
+// check refuses a group before anything is changed.
+func (j *Journal) check(group []Batch) error {
+	for i, b := range group {
+		l := j.logs[b.Log]
+		switch {
+		case len(b.Data) > BatchBytesMax:
+			return fmt.Errorf("%w: log %d, index %d: %d bytes", ErrTooLarge, b.Log, b.Index, len(b.Data))
+		case j.dropped[b.Log]:
+			return fmt.Errorf("%w: log %d", ErrDropped, b.Log)
+		case l != nil && l.fault != nil:
+			return l.fault
+		case l == nil && j.lost != nil:
+			return j.log(b.Log).fault
+		}
+		want := j.Next(b.Log)
+		for k := i - 1; k >= 0; k-- {
+			if group[k].Log == b.Log {
+				want = group[k].Index + 1
+				break
+			}
+		}
+		if b.Index != want {
+			return fmt.Errorf("%w: log %d, index %d, expected %d", ErrOrder, b.Log, b.Index, want)
+		}
+	}
+	return nil
+}
+
+// fit tells how many batches of the group fit into the open segment, and what size the group will have.
+func (j *Journal) fit(group []Batch) (n int, size int64) {
+	if j.open == nil {
+		return 0, 0
+	}
+	size = groupHeaderBytes
+	for ; n < len(group); n++ {
+		next := size + batchBytes(len(group[n].Data))
+		if next > j.open.room(n+1, n+1) {
+			break
+		}
+		size = next
+	}
+	return n, size
+}
+
+// append writes a group that fits into the open segment.
+func (j *Journal) append(group []Batch, size int64) error {
+	s := j.open
+	h := groupHeader{at: s.end, size: size, safe: s.safe, before: s.batches, count: uint32(len(group))}
+	w := writer{s: s, buf: j.buf, at: s.end}
+	h.put(w.next(groupHeaderBytes), s.seed)
+	pos := s.end + groupHeaderBytes
+	for i := range group {
+		b := &group[i]
+		w.batch(b)
+		l := j.log(b.Log)
+		if sp := s.add(b.Log, b.Index, entry{pos: uint32(pos), size: uint32(len(b.Data))}); sp != nil {
+			l.spans = append(l.spans, sp)
+		}
+		pos += batchBytes(len(b.Data))
+		l.next = b.Index + 1
+		if !l.dirty {
+			l.dirty = true
+			j.dirty = append(j.dirty, l)
+		}
+	}
+	if err := w.finish(); err != nil {
+		return err
+	}
+	s.end = w.at
+	s.marked = h.safe
+	return nil
+}
+
+// writer assembles a group in the journal's buffer; what outgrows it is written in several pieces.
+type writer struct {
+	s   *segment
+	buf []byte // of bufferBytes
+	n   int    // filled
+	at  int64  // in the segment, of buf[0]
+	err error
+}
+
+// next returns the next n bytes of the buffer, at most half of it, to be filled in.
+func (w *writer) next(n int) []byte {
+	if w.n+n > len(w.buf) {
+		w.flush(w.n / sectorBytes * sectorBytes)
+	}
+	p := w.buf[w.n : w.n+n]
+	w.n += n
+	return p
+}
+
+// flush writes the first n bytes, whole sectors, and moves the rest to the front.
+func (w *writer) flush(n int) {
+	if w.err == nil {
+		_, w.err = w.s.f.WriteAt(w.buf[:n], w.at)
+	}
+	copy(w.buf, w.buf[n:w.n])
+	w.n -= n
+	w.at += int64(n)
+}
+
+// batch adds a batch: its header, then chunks with their checksums.
+func (w *writer) batch(b *Batch) {
+	h := batchHeader{log: b.Log, index: b.Index, size: uint32(len(b.Data))}
+	h.put(w.next(batchHeaderBytes), w.s.seed)
+	for data := b.Data; len(data) > 0; {
+		n := min(len(data), chunkBytes)
+		p := w.next(n + checksumBytes)
+		copy(p, data[:n])
+		le.PutUint32(p[n:], checksum(w.s.seed, p[:n]))
+		data = data[n:]
+	}
+}
+
+// finish pads the group to whole sectors and writes what is left of it.
+func (w *writer) finish() error {
+	end := int(roundUp(int64(w.n), sectorBytes))
+	clear(w.buf[w.n:end])
+	w.n = end
+	w.flush(end)
+	return w.err
+}
+
+// Sync makes safe everything written before. A failure is final: the disk may have dropped what it could not write, and
+// a second sync would report success.
+func (j *Journal) Sync() error {
+	if j.failed != nil {
+		return j.failed
+	}
+	if len(j.dirty) == 0 {
+		return nil
+	}
+	if err := j.syncOpen(); err != nil {
+		return err
+	}
+	j.settle()
+	return nil
+}
+
+// syncOpen syncs the open segment.
+func (j *Journal) syncOpen() error {
+	if j.o.Mutant == MutantSkipSync {
+		return nil
+	}
+	if err := j.open.f.Sync(); err != nil && j.o.Mutant != MutantTrustAfterFailedSync {
+		return j.fail(fmt.Errorf("%s: %w", j.open.name(), err))
+	}
+	return nil
+}
+
+// settle notes that everything written is safe.
+func (j *Journal) settle() {
+	j.open.safe = j.open.end
+	for _, l := range j.dirty {
+		l.safe, l.dirty = l.next-1, false
+	}
+	j.dirty = j.dirty[:0]
+}
+
+// MarkSafe writes and syncs a record with the position known safe, so that damage to anything before it is told from an
+// unfinished tail. The engine calls it at a pause in traffic. It does nothing if there is nothing new to record.
+func (j *Journal) MarkSafe() error {
+	if j.failed != nil {
+		return j.failed
+	}
+	s := j.open
+	if s == nil || len(j.dirty) > 0 || s.marked == s.safe || s.room(0, 0) < groupHeaderBytes {
+		return nil
+	}
+	if err := j.append(nil, groupHeaderBytes); err != nil {
+		return j.fail(err)
+	}
+	if err := j.syncOpen(); err != nil {
+		return err
+	}
+	s.safe, s.marked = s.end, s.end
+	return nil
+}
+
+// Recover goes on after a failure, without the batches that were not safe: they are cut, and the next Write goes to a
+// new segment. The engine drops every machine that had some, and opens it again. An error is final: the process ends.
+func (j *Journal) Recover() error {
+	if j.failed == nil {
+		return nil
+	}
+	j.failed = nil
+	if s := j.open; s != nil {
+		j.cut(s, max(s.safe, segmentHeaderBytes))
+		j.open = nil
+	}
+	for _, l := range j.logs {
+		l.next, l.dirty = max(l.safe, l.checkpoint.at)+1, false
+	}
+	j.dirty = j.dirty[:0]
+	return j.writeManifest()
+}
+
+// cut forgets the batches of s from position end on.
+func (j *Journal) cut(s *segment, end int64) {
+	s.end = end
+	for _, sp := range s.spans {
+		for len(sp.entries) > 0 && int64(sp.entries[len(sp.entries)-1].pos) >= end {
+			sp.entries = sp.entries[:len(sp.entries)-1]
+			sp.count--
+			s.batches--
+		}
+	}
+	s.spans = dropEmpty(s.spans)
+	for _, l := range j.logs {
+		l.spans = dropEmpty(l.spans)
+	}
+}

@@ -1,6 +1,10 @@
 package queue
 
-import "sort"
+import (
+	"sort"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
 
 // Limit is a bound that several consumers may share. Max 0 means none.
 type Limit struct{ Max, Used int64 }
@@ -18,9 +22,11 @@ type Consumer struct {
 	NoAck     bool
 	Exclusive bool
 
-	Own     Limit  // prefetch of this consumer, in messages
-	Shared  *Limit // prefetch of its channel, in messages
-	Window  *Limit // bytes that its connection may still be sent
+	Own       Limit      // prefetch of this consumer, in messages
+	Shared    *Limit     // prefetch of its channel, in messages
+	Window    *Limit     // bytes that its connection may still be sent
+	Arguments amqp.Table // as given
+
 	ordinal uint64 // order of attaching
 }
 

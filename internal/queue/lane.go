@@ -33,7 +33,7 @@ type lane struct {
 	spare    *chunk // the last full chunk that was emptied, to be filled again
 
 	orderedMax deadline.Instant // deadline of the youngest ordered entry
-	ttlCursor  uint64          // no ready ordered entry is below it, but those Indexed
+	ttlCursor  uint64           // no ready ordered entry is below it, but those Indexed
 }
 
 func (l *lane) at(n uint64) (*chunk, int) {

@@ -19,10 +19,16 @@ func NewMessages(priorityMax uint8) *Messages {
 	return &Messages{lanes: make([]lane, int(priorityMax)+1)}
 }
 
-// Ready, Unacked and their bytes count copies; bytes are those of bodies.
-func (m *Messages) Ready() int          { return m.ready }
-func (m *Messages) Unacked() int        { return m.unacked }
-func (m *Messages) ReadyBytes() int64   { return m.readyBytes }
+// Ready counts the copies that may be delivered.
+func (m *Messages) Ready() int { return m.ready }
+
+// Unacked counts the copies with consumers.
+func (m *Messages) Unacked() int { return m.unacked }
+
+// ReadyBytes sums the bodies of ready copies.
+func (m *Messages) ReadyBytes() int64 { return m.readyBytes }
+
+// UnackedBytes sums the bodies of unacked copies.
 func (m *Messages) UnackedBytes() int64 { return m.unackedBytes }
 
 // Next is the Seq that the next message of that priority must be pushed with. A priority above the queue's
@@ -179,23 +185,6 @@ func (m *Messages) Each(s Seq, fn func(Seq, *Entry) bool) {
 				return
 			}
 		}
-	}
-}
-
-// Lanes returns, for each priority, the Seq that the next message will have: what a snapshot must keep
-// besides the entries.
-func (m *Messages) Lanes() []Seq {
-	s := make([]Seq, len(m.lanes))
-	for i := range m.lanes {
-		s[i] = seqOf(i, m.lanes[i].next)
-	}
-	return s
-}
-
-// Skip makes s the next Seq of its lane, if it is not beyond it already.
-func (m *Messages) Skip(s Seq) {
-	if l := &m.lanes[s.lane()]; s.n() > l.next {
-		l.skip(s.n())
 	}
 }
 

@@ -112,3 +112,19 @@ func (r *reader) table() amqp.Table {
 	r.rest = rest
 	return t
 }
+
+// sized takes a 4-octet length and as many octets.
+func (r *reader) sized() []byte {
+	if len(r.rest) < 4 {
+		r.fail()
+		return nil
+	}
+	n := binary.BigEndian.Uint32(r.rest)
+	if uint64(n)+4 > uint64(len(r.rest)) {
+		r.fail()
+		return nil
+	}
+	b := r.rest[4 : 4+n]
+	r.rest = r.rest[4+n:]
+	return b
+}

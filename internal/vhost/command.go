@@ -1,13 +1,16 @@
 package vhost
 
-import "github.com/bartleby-mq/bartleby/internal/amqp"
+import (
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/topology"
+)
 
 // ConnID names a connection, ChannelID a channel, for the life of the process; both are given by the engine
 // and never used twice. QueueID names a queue for ever.
 type (
 	ConnID    uint64
 	ChannelID uint64
-	QueueID   uint32
+	QueueID   = topology.QueueID
 )
 
 // CommandKind says what a Command asks for.

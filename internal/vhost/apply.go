@@ -1,0 +1,182 @@
+package vhost
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/topology"
+)
+
+// Apply folds one fact made earlier or elsewhere. It cannot fail, reads no page and consults nothing but v
+// and f. A fact about what is no longer there is void.
+func (v *VHost) Apply(f Fact) { v.apply(&f) }
+
+// apply is the switch over facts, and nothing else.
+func (v *VHost) apply(f *Fact) {
+	switch f.Kind {
+	case ExchangeDeclared:
+		v.topo.Declare(exchangeOf(f.Object))
+		v.applyPolicies()
+	case ExchangeDeleted:
+		v.topo.DeleteExchange(f.Object.Name)
+	case QueueDeclared:
+		v.addQueue(f)
+	case QueueDeleted:
+		v.dropQueue(f.Queue)
+	case Bound:
+		v.topo.Bind(bindingOf(f.Object))
+	case Unbound:
+		v.topo.Unbind(bindingOf(f.Object))
+	case PolicySet:
+		v.policies.set(*f.Policy)
+		v.applyPolicies()
+	case PolicyCleared:
+		v.policies.clear(f.Policy.Name, f.Policy.Operator)
+		v.applyPolicies()
+	case Stored, Remembered:
+	case Enqueued:
+		if q := v.queues[f.Queue]; q != nil {
+			v.enqueued(q, f)
+		}
+	case Handed:
+		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { e.Flags |= queue.Redelivered })
+	case Returned:
+		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.returned(q, s, e, f.Failed) })
+	case Ended:
+		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.endOne(q, s, f.Cause) })
+	case Counted:
+		v.books, v.durable = *f.Books, *f.Books
+	}
+}
+
+// eachIn calls fn for every copy in f's range that is there.
+func (v *VHost) eachIn(f *Fact, fn func(*queueState, queue.Seq, *queue.Entry)) {
+	q := v.queues[f.Queue]
+	if q == nil {
+		return
+	}
+	for s := f.Seq; s < f.Seq+queue.Seq(max(f.N, 1)); s++ {
+		if e := q.messages.Entry(s); e != nil {
+			fn(q, s, e)
+		}
+	}
+}
+
+// enqueued makes a copy.
+func (v *VHost) enqueued(q *queueState, f *Fact) {
+	v.books.Made++
+	if f.Entry.Flags&queue.Persistent != 0 {
+		v.durable.Made++
+	}
+	e := q.messages.Push(f.Seq, f.Entry)
+	v.retain(e.Ref(v.log))
+	if f.Entry.Flags&queue.Letter != 0 {
+		v.retain(f.History)
+		q.messages.SetSide(f.Seq, queue.Side{History: f.History})
+	}
+	if f.N > 0 { // from a snapshot: returns so far
+		side := q.messages.Side(f.Seq)
+		side.Acquired = uint32(f.N)
+		q.messages.SetSide(f.Seq, side)
+	}
+	v.schedule(q, f.Seq, e)
+}
+
+// schedule sees to it that e's deadline is in the set, its own or that of its queue's ordered entries.
+func (v *VHost) schedule(q *queueState, s queue.Seq, e *queue.Entry) {
+	switch {
+	case e.ExpireAt == 0:
+	case e.Flags&queue.Ordered != 0:
+		if q.armed == 0 {
+			q.armed = e.ExpireAt
+			v.deadlines.Add(deadline.Entry{At: e.ExpireAt, Owner: owner(q, ownOrdered)})
+		}
+	case e.Flags&queue.Indexed == 0:
+		e.Flags |= queue.Indexed
+		v.deadlines.Add(deadline.Entry{At: e.ExpireAt, Owner: owner(q, ownMessage), Item: uint64(s)})
+	}
+}
+
+// unschedule takes e's own deadline out of the set.
+func (v *VHost) unschedule(q *queueState, s queue.Seq, e *queue.Entry) {
+	if e.Flags&queue.Indexed != 0 {
+		e.Flags &^= queue.Indexed
+		v.deadlines.Remove(deadline.Entry{At: e.ExpireAt, Owner: owner(q, ownMessage), Item: uint64(s)})
+	}
+}
+
+// endOne forgets a copy.
+func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
+	e := q.messages.Entry(s)
+	v.books.Ended[cause]++
+	if e.Flags&queue.Persistent != 0 {
+		v.durable.Ended[cause]++
+	}
+	v.unschedule(q, s, e)
+	v.release(e.Ref(v.log))
+	if e.Flags&queue.Letter != 0 {
+		v.release(q.messages.Side(s).History)
+	}
+	q.messages.Remove(s)
+}
+
+// returned makes a copy ready again. In a replay it never left: what is not logged is who held it.
+func (v *VHost) returned(q *queueState, s queue.Seq, e *queue.Entry, failed bool) {
+	side := q.messages.Side(s)
+	side.Acquired++
+	if failed {
+		side.Failed++
+	}
+	if q.counts() {
+		q.messages.SetSide(s, side)
+	}
+	if e.State == queue.Unacked {
+		q.messages.Return(s)
+		e = q.messages.Entry(s)
+	}
+	e.Flags |= queue.Redelivered
+	v.schedule(q, s, e)
+}
+
+func (v *VHost) addQueue(f *Fact) {
+	q := &queueState{
+		id: f.Queue, object: *f.Object, owner: f.Owner, quorum: f.Object.Type == "quorum",
+		messages: queue.NewMessages(priorityMax(f.Object.Arguments)),
+	}
+	v.queues[q.id] = q
+	v.queueMax = max(v.queueMax, q.id)
+	v.topo.AddQueue(q.object.Name, q.id)
+	v.applyPoliciesTo(q)
+	q.consumers.SetSingle(q.settings.SingleActive)
+}
+
+func (v *VHost) dropQueue(id QueueID) {
+	q := v.queues[id]
+	if q == nil {
+		return
+	}
+	var all []queue.Seq
+	q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {
+		all = append(all, s)
+		return true
+	})
+	for _, s := range all {
+		v.endOne(q, s, GoneDeleted)
+	}
+	v.disarm(q)
+	q.deleted = true
+	v.topo.DeleteQueue(q.object.Name)
+	delete(v.queues, id)
+}
+
+func exchangeOf(o *Object) topology.Exchange {
+	kind, _ := topology.ParseKind(o.Type)
+	return topology.Exchange{
+		Name: o.Name, Kind: kind, Durable: o.Durable, AutoDelete: o.AutoDelete, Internal: o.Internal, Arguments: o.Arguments,
+	}
+}
+
+func bindingOf(o *Object) topology.Binding {
+	return topology.Binding{
+		Source: o.Source, Destination: o.Name, ToQueue: !o.ToExchange, RoutingKey: o.RoutingKey, Arguments: o.Arguments,
+	}
+}

@@ -1,0 +1,264 @@
+package vhost
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// conn is a connection as the machine knows it.
+type conn struct {
+	id           ConnID
+	name, user   string
+	cancelNotify bool
+	window       queue.Limit // bytes on their way
+	channels     []*channel  // in order of opening
+}
+
+// channel is a channel with what is outstanding on it.
+type channel struct {
+	id        ChannelID
+	number    uint16
+	conn      *conn
+	consumers []*queue.Consumer // in order of consuming
+	shared    queue.Limit       // global prefetch
+	prefetch  int64             // for consumers to come
+	lastQueue string            // last declared: what an empty queue name means
+
+	unacked   deliveries
+	confirms  bool
+	published uint64 // messages since SelectConfirms
+
+	route routeCache
+}
+
+// routeCache is the last route of a channel: most channels publish to one place.
+type routeCache struct {
+	version       uint64
+	exchange, key []byte
+	valid         bool
+	targets       []*queueState
+}
+
+// delivery is one message that a client holds.
+type delivery struct {
+	queue    *queueState
+	consumer *queue.Consumer // nil for a get
+	seq      queue.Seq
+	open     bool
+}
+
+// deliveries are a channel's outstanding deliveries by tag: list[0] has tag first.
+type deliveries struct {
+	list  []delivery
+	first uint64
+	last  uint64 // tag given last, no-ack deliveries included
+	open  int
+}
+
+// tag gives the next delivery tag; a delivery without ack leaves no trace.
+func (d *deliveries) tag() uint64 {
+	d.last++
+	return d.last
+}
+
+func (d *deliveries) add(tag uint64, x delivery) {
+	if len(d.list) == 0 {
+		d.first = tag
+	}
+	for d.first+uint64(len(d.list)) < tag { // no-ack deliveries between
+		d.list = append(d.list, delivery{})
+	}
+	x.open = true
+	d.list = append(d.list, x)
+	d.open++
+}
+
+// at returns the open delivery with that tag, or nil.
+func (d *deliveries) at(tag uint64) *delivery {
+	if tag < d.first || tag >= d.first+uint64(len(d.list)) {
+		return nil
+	}
+	if x := &d.list[tag-d.first]; x.open {
+		return x
+	}
+	return nil
+}
+
+func (d *deliveries) remove(tag uint64) {
+	x := &d.list[tag-d.first]
+	*x = delivery{}
+	d.open--
+	k := 0
+	for k < len(d.list) && !d.list[k].open {
+		k++
+	}
+	if k == len(d.list) {
+		d.list = d.list[:0]
+	} else if k > 0 && (k >= 1024 || 2*k >= len(d.list)) {
+		d.list = append(d.list[:0], d.list[k:]...)
+		d.first += uint64(k)
+	}
+}
+
+// channelOf finds the channel of a command; nil if it is not open.
+func (v *VHost) channelOf(c *Command) *channel {
+	if v.last != nil && v.last.id == c.Channel {
+		return v.last
+	}
+	v.last = v.channels[c.Channel]
+	return v.last
+}
+
+func (v *VHost) connect(c *Command) {
+	d := c.Definition
+	n := &conn{id: c.Conn, name: d.Name, user: d.User, cancelNotify: d.CancelNotify}
+	n.window.Max = max(c.Window, 1)
+	v.conns[c.Conn] = n
+}
+
+func (v *VHost) disconnect(s *Stamp, c *Command, out *Outcome) {
+	n := v.conns[c.Conn]
+	if n == nil {
+		return
+	}
+	for len(n.channels) > 0 {
+		v.closeChannel(s, n.channels[0], out)
+	}
+	for _, q := range v.sortedQueues() {
+		if q.owner == n.id {
+			v.deleteQueue(s, q, out)
+		}
+	}
+	delete(v.conns, n.id)
+}
+
+func (v *VHost) grant(c *Command) {
+	n := v.conns[c.Conn]
+	if n == nil {
+		return
+	}
+	n.window.Used = max(n.window.Used-c.Window, 0)
+	for _, ch := range n.channels {
+		v.wake(ch)
+	}
+}
+
+// wake looks at all queues that ch consumes from: it has room again.
+func (v *VHost) wake(ch *channel) {
+	for _, x := range ch.consumers {
+		if q := v.queues[QueueID(x.Queue)]; q != nil {
+			q.consumers.Wake()
+			v.touch(q, 0)
+		}
+	}
+}
+
+func (v *VHost) openChannel(c *Command, out *Outcome) {
+	n := v.conns[c.Conn]
+	if n == nil || v.channels[c.Channel] != nil {
+		return
+	}
+	ch := &channel{id: c.Channel, number: c.Number, conn: n}
+	v.channels[c.Channel] = ch
+	n.channels = append(n.channels, ch)
+	out.Effects = append(out.Effects, Effect{Kind: Done, Command: OpenChannel, Channel: ch.id})
+}
+
+// closeChannel ends ch: consumers go, then what is unacked returns in the order of delivery.
+func (v *VHost) closeChannel(s *Stamp, ch *channel, out *Outcome) {
+	var left []*queueState
+	for _, x := range ch.consumers {
+		if q := v.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
+			left = append(left, q)
+			v.touch(q, 0)
+		}
+	}
+	ch.consumers = nil
+	for tag := ch.unacked.first; ch.unacked.open > 0; tag++ {
+		if d := ch.unacked.at(tag); d != nil {
+			v.giveBack(s, ch, tag, *d, out)
+		}
+	}
+	delete(v.channels, ch.id)
+	if v.last == ch {
+		v.last = nil
+	}
+	ch.conn.channels = slices.DeleteFunc(ch.conn.channels, func(o *channel) bool { return o == ch })
+	for _, q := range left {
+		v.consumerLeft(s, q, out)
+	}
+}
+
+func (v *VHost) qos(ch *channel, c *Command, out *Outcome) *amqp.Error {
+	d := c.Definition
+	if d.PrefetchSize != 0 {
+		return amqp.NotImplemented("prefetch_size!=0 (%d)", d.PrefetchSize)
+	}
+	if d.Global {
+		ch.shared.Max = int64(d.Prefetch)
+		v.wake(ch)
+	} else {
+		ch.prefetch = int64(d.Prefetch)
+	}
+	v.done(ch, c, out, Effect{})
+	return nil
+}
+
+// done answers c, unless the client wants none. The answer waits for all that it may reveal: the newest fact.
+func (v *VHost) done(ch *channel, c *Command, out *Outcome, e Effect) {
+	if c.NoWait {
+		return
+	}
+	e.Kind, e.Command, e.Channel = Done, c.Kind, ch.id
+	e.After = v.newest(out)
+	out.effect(e, v.index)
+}
+
+// newest is the index of the newest fact: what an answer that reveals state depends on.
+func (v *VHost) newest(out *Outcome) place.Index {
+	if len(out.Batch) > 0 || out.ended.n > 0 {
+		return v.index
+	}
+	return v.index - 1
+}
+
+// checkConnected compares what channels hold with what queues have unacked, and credit with both.
+func (v *VHost) checkConnected() error {
+	held := map[*queueState]int{}
+	used := map[*queue.Consumer]int64{}
+	for _, ch := range v.channels {
+		var shared int64
+		for i := range ch.unacked.list {
+			d := &ch.unacked.list[i]
+			if !d.open {
+				continue
+			}
+			held[d.queue]++
+			if d.consumer != nil {
+				used[d.consumer]++
+				shared++
+			}
+			if e := d.queue.messages.Entry(d.seq); !d.queue.deleted && (e == nil || e.State != queue.Unacked) {
+				return fmt.Errorf("vhost: channel %d holds message %d of %q, which is not unacked", ch.id, d.seq, d.queue.object.Name)
+			}
+		}
+		if shared != ch.shared.Used {
+			return fmt.Errorf("vhost: channel %d counts %d outstanding, holds %d", ch.id, ch.shared.Used, shared)
+		}
+		for _, x := range ch.consumers {
+			if x.Own.Used != used[x] || x.Own.Max > 0 && x.Own.Used > x.Own.Max {
+				return fmt.Errorf("vhost: consumer %q counts %d outstanding of %d, holds %d", x.Tag, x.Own.Used, x.Own.Max, used[x])
+			}
+		}
+	}
+	for _, q := range v.queues {
+		if held[q] != q.messages.Unacked() {
+			return fmt.Errorf("vhost: queue %q has %d unacked, channels hold %d", q.object.Name, q.messages.Unacked(), held[q])
+		}
+	}
+	return nil
+}

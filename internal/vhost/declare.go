@@ -1,0 +1,253 @@
+package vhost
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	mathbits "math/bits"
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// generated makes the random part of a name that the broker gives: 22 URL-safe characters.
+func generated(entropy uint64, index place.Index) string {
+	var b [16]byte
+	binary.LittleEndian.PutUint64(b[:8], entropy)
+	binary.LittleEndian.PutUint64(b[8:], entropy*0x9E3779B97F4A7C15^mathbits.Reverse64(uint64(index)))
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// lookUp finds the queue that a command names, the channel's last declared if it names none, and makes sure
+// that the connection may use it. Source: reference amqp-surface 6, 9.
+func (v *VHost) lookUp(ch *channel, name string) (*queueState, *amqp.Error) {
+	if name == "" {
+		if name = ch.lastQueue; name == "" {
+			return nil, amqp.NotFound("no previously declared queue")
+		}
+	}
+	q := v.queueNamed(name)
+	if q == nil {
+		return nil, amqp.NotFound("no queue '%s' in vhost '%s'", name, v.name)
+	}
+	if q.object.Exclusive && q.owner != ch.conn.id {
+		return nil, v.locked(name)
+	}
+	return q, nil
+}
+
+func (v *VHost) locked(name string) *amqp.Error {
+	return amqp.ResourceLocked("cannot obtain exclusive access to locked queue '%s' in vhost '%s'. It could be originally declared on another connection or the exclusive property value does not match that of the original declaration.", name, v.name)
+}
+
+// declareQueue decides queue.declare. Source: AMQP queue.declare; reference amqp-surface 9.
+func (v *VHost) declareQueue(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	d := *c.Definition
+	q := v.queueNamed(d.Name)
+	switch {
+	case d.Passive:
+		if q == nil {
+			return amqp.NotFound("no queue '%s' in vhost '%s'", d.Name, v.name)
+		}
+		if q.object.Exclusive && q.owner != ch.conn.id {
+			return v.locked(d.Name)
+		}
+	case q != nil:
+		if err := v.equivalentQueue(ch, q, &d); err != nil {
+			return err
+		}
+	default:
+		if d.Name == "" {
+			d.Name = "amq.gen-" + generated(s.Entropy, s.Index)
+		} else if strings.HasPrefix(d.Name, "amq.") {
+			return amqp.AccessRefused("queue name '%s' contains reserved prefix 'amq.*'", d.Name)
+		}
+		if err := v.newQueue(s, ch, &d, c.Definition.Name == "", out); err != nil {
+			return err
+		}
+		q = v.queueNamed(d.Name)
+	}
+	ch.lastQueue = d.Name
+	if q.expires != 0 && !c.NoWait || q.expires == 0 && q.settings.Expires > 0 {
+		v.armExpiry(s, q)
+	}
+	v.done(ch, c, out, Effect{Name: d.Name, Count: uint64(q.messages.Ready()), Consumers: uint32(q.consumers.Len())})
+	return nil
+}
+
+// newQueue makes the queue that d describes.
+func (v *VHost) newQueue(s *Stamp, ch *channel, d *Definition, serverNamed bool, out *Outcome) *amqp.Error {
+	kind := "classic"
+	if a, ok := d.Arguments.Get("x-queue-type"); ok && a.Kind == amqp.KindString {
+		kind = a.Str
+	}
+	switch kind {
+	case "classic":
+	case "quorum":
+		switch {
+		case serverNamed:
+			return amqp.PreconditionFailed("Cannot declare a server-named queue for type rabbit_quorum_queue")
+		case !d.Durable:
+			return amqp.PreconditionFailed("invalid property 'non-durable' for queue '%s' in vhost '%s'", d.Name, v.name)
+		case d.Exclusive:
+			return amqp.PreconditionFailed("invalid property 'exclusive' for queue '%s' in vhost '%s'", d.Name, v.name)
+		case d.AutoDelete:
+			return amqp.PreconditionFailed("invalid property 'auto-delete' for queue '%s' in vhost '%s'", d.Name, v.name)
+		}
+	case "stream":
+		return amqp.NotImplemented("queue type 'stream' of queue '%s' in vhost '%s'", d.Name, v.name)
+	default:
+		return invalidArgument("x-queue-type", d.Name, v.name, "unknown queue type")
+	}
+	if err := v.checkArguments(d); err != nil {
+		return err
+	}
+	o := &Object{
+		Name: d.Name, Type: kind, Durable: d.Durable && !d.Exclusive, AutoDelete: d.AutoDelete, Exclusive: d.Exclusive,
+		Arguments: d.Arguments,
+	}
+	f := Fact{Kind: QueueDeclared, Durable: o.Durable, Queue: v.queueMax + 1, Object: o}
+	if d.Exclusive {
+		f.Owner = ch.conn.id
+	}
+	v.emit(s, &f, out)
+	return nil
+}
+
+// equivalentQueue compares a redeclaration with what is there. Source: reference amqp-surface 6, 9.
+func (v *VHost) equivalentQueue(ch *channel, q *queueState, d *Definition) *amqp.Error {
+	o := &q.object
+	if o.Exclusive != d.Exclusive || o.Exclusive && q.owner != ch.conn.id {
+		return v.locked(d.Name)
+	}
+	what := "queue '" + d.Name + "' in vhost '" + v.name + "'"
+	if !o.Exclusive {
+		if err := sameFlag("durable", what, d.Durable, o.Durable); err != nil {
+			return err
+		}
+	}
+	if err := sameFlag("auto_delete", what, d.AutoDelete, o.AutoDelete); err != nil {
+		return err
+	}
+	names := make([]string, 0, len(queueArguments))
+	for name, a := range queueArguments {
+		if a.compare {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := sameArgument(name, what, d.Arguments, o.Arguments); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sameFlag(name, what string, received, current bool) *amqp.Error {
+	if received == current {
+		return nil
+	}
+	return amqp.PreconditionFailed("inequivalent arg '%s' for %s: received '%t' but current is '%t'", name, what, received, current)
+}
+
+func sameArgument(name, what string, received, current amqp.Table) *amqp.Error {
+	r, hasR := received.Get(name)
+	c, hasC := current.Get(name)
+	if name == "x-queue-type" { // absent is the default type
+		if !hasR {
+			r, hasR = amqp.String("classic"), true
+		}
+		if !hasC {
+			c, hasC = amqp.String("classic"), true
+		}
+	}
+	switch {
+	case !hasR && !hasC:
+		return nil
+	case !hasR:
+		return amqp.PreconditionFailed("inequivalent arg '%s' for %s: received none but current is the value '%s' of type '%s'", name, what, show(c), c.TypeName())
+	case !hasC:
+		return amqp.PreconditionFailed("inequivalent arg '%s' for %s: received the value '%s' of type '%s' but current is none", name, what, show(r), r.TypeName())
+	case !r.Equivalent(c):
+		return amqp.PreconditionFailed("inequivalent arg '%s' for %s: received '%s' but current is '%s'", name, what, show(r), show(c))
+	}
+	return nil
+}
+
+// removeQueue decides queue.delete. Source: AMQP queue.delete.
+func (v *VHost) removeQueue(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	d := c.Definition
+	q, err := v.lookUp(ch, d.Name)
+	if err != nil {
+		if err.Code == amqp.CodeNotFound && d.Name != "" {
+			v.done(ch, c, out, Effect{})
+			return nil
+		}
+		return err
+	}
+	if d.IfUnused && q.consumers.Len() > 0 {
+		return amqp.PreconditionFailed("queue '%s' in vhost '%s' in use", q.object.Name, v.name)
+	}
+	if d.IfEmpty && q.messages.Ready() > 0 {
+		return amqp.PreconditionFailed("queue '%s' in vhost '%s' not empty", q.object.Name, v.name)
+	}
+	n := uint64(q.messages.Ready())
+	v.deleteQueue(s, q, out)
+	v.done(ch, c, out, Effect{Count: n})
+	return nil
+}
+
+// deleteQueue deletes q, with its bindings and messages, and the auto-delete exchanges that lose their last
+// binding by it. Nothing becomes a dead letter. Source: reference dead-lettering 1.
+func (v *VHost) deleteQueue(s *Stamp, q *queueState, out *Outcome) {
+	if q.deleted {
+		return
+	}
+	for _, x := range q.consumers.All() {
+		ch := v.channels[ChannelID(x.Channel)]
+		if ch == nil {
+			continue
+		}
+		ch.consumers = slices.DeleteFunc(ch.consumers, func(o *queue.Consumer) bool { return o == x })
+		if ch.conn.cancelNotify {
+			out.effect(Effect{Kind: Cancelled, Channel: ch.id, ConsumerTag: x.Tag, After: v.newest(out)}, s.Index)
+		}
+	}
+	orphans := v.orphansOf(q.object.Name, true)
+	v.emit(s, &Fact{Kind: QueueDeleted, Durable: q.object.Durable, Queue: q.id}, out)
+	v.deleteOrphans(s, orphans, out)
+}
+
+// purge decides queue.purge: what is ready goes, what is unacked stays. Source: AMQP queue.purge.
+func (v *VHost) purge(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	q, err := v.lookUp(ch, c.Definition.Name)
+	if err != nil {
+		return err
+	}
+	n := uint64(q.messages.Ready())
+	var ready []queue.Seq
+	q.messages.Each(0, func(at queue.Seq, e *queue.Entry) bool {
+		if e.State == queue.Ready {
+			ready = append(ready, at)
+		}
+		return true
+	})
+	for _, at := range ready {
+		v.end(s, q, at, GonePurged, out)
+	}
+	v.done(ch, c, out, Effect{Count: n})
+	return nil
+}
+
+// sortedQueues lists the queues by number: map order must not reach a fact.
+func (v *VHost) sortedQueues() []*queueState {
+	all := make([]*queueState, 0, len(v.queues))
+	for _, q := range v.queues {
+		all = append(all, q)
+	}
+	slices.SortFunc(all, func(a, b *queueState) int { return int(int64(a.id) - int64(b.id)) })
+	return all
+}

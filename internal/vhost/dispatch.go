@@ -1,0 +1,186 @@
+package vhost
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// dispatch pairs ready messages with consumers that have room, until one side runs out.
+func (v *VHost) dispatch(s *Stamp, q *queueState, depth int, out *Outcome) {
+	for q.messages.Ready() > 0 {
+		x := q.consumers.Next()
+		if x == nil {
+			return
+		}
+		seq, e, ok := q.messages.Head()
+		if !ok {
+			return
+		}
+		if due(e, s.Now) {
+			v.die(s, q, seq, Expired, depth, out)
+			continue
+		}
+		v.handTo(s, q, seq, e, x, out)
+	}
+}
+
+func due(e *queue.Entry, now deadline.Instant) bool { return e.ExpireAt != 0 && e.ExpireAt <= now }
+
+// handTo gives the message at the head to a consumer.
+func (v *VHost) handTo(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, x *queue.Consumer, out *Outcome) {
+	ch := v.last
+	if ch == nil || ch.id != ChannelID(x.Channel) {
+		ch = v.channels[ChannelID(x.Channel)]
+	}
+	x.Window.Used += WindowCost(e.Size)
+	tag := ch.unacked.tag()
+	out.effect(Effect{
+		Kind: Deliver, Channel: ch.id, ConsumerTag: x.Tag, Tag: tag, Redelivered: e.Flags&queue.Redelivered != 0,
+		After: v.safeAfter(q, e), Message: v.delivered(q, seq, e),
+	}, s.Index)
+	q.stats.Delivered++
+	if x.NoAck {
+		v.end(s, q, seq, Acked, out)
+		return
+	}
+	x.Own.Used++
+	x.Shared.Used++
+	v.hand(q, seq, e, out)
+	ch.unacked.add(tag, delivery{queue: q, consumer: x, seq: seq})
+}
+
+// safeAfter is the batch that must be safe before e may be seen: the one that enqueued it.
+func (v *VHost) safeAfter(q *queueState, e *queue.Entry) place.Index {
+	switch {
+	case e.Flags&queue.Persistent == 0:
+		return 0
+	case e.Flags&queue.Moved != 0:
+		return max(e.Index, q.lastMoved)
+	}
+	return e.Index
+}
+
+// delivered names e's record and history, and holds them if they are in memory anyway.
+func (v *VHost) delivered(q *queueState, seq queue.Seq, e *queue.Entry) Delivered {
+	d := Delivered{Ref: e.Ref(v.log)}
+	if e.Flags&queue.Volatile != 0 {
+		d.Record = v.volatile.read(d.Ref)
+	}
+	if e.Flags&queue.Letter == 0 && !q.counts() {
+		return d
+	}
+	side := q.messages.Side(seq)
+	d.HistoryRef = side.History
+	if !d.HistoryRef.IsZero() && d.HistoryRef.Log == place.Volatile {
+		d.History = v.volatile.read(d.HistoryRef)
+	}
+	if q.counts() {
+		d.Returns = side.Acquired
+	}
+	return d
+}
+
+// get decides basic.get. Source: AMQP basic.get.
+func (v *VHost) get(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	q, err := v.lookUp(ch, c.Definition.Name)
+	if err != nil {
+		return err
+	}
+	v.used(s, q)
+	v.touch(q, 0)
+	for {
+		seq, e, ok := q.messages.Head()
+		if !ok {
+			out.effect(Effect{Kind: DeliverNone, Command: Get, Channel: ch.id, After: v.newest(out)}, s.Index)
+			return nil
+		}
+		if due(e, s.Now) {
+			v.die(s, q, seq, Expired, 0, out)
+			continue
+		}
+		tag := ch.unacked.tag()
+		out.effect(Effect{
+			Kind: DeliverGot, Command: Get, Channel: ch.id, Tag: tag, Redelivered: e.Flags&queue.Redelivered != 0,
+			Count: uint64(q.messages.Ready() - 1), After: max(v.newest(out), v.safeAfter(q, e)), Message: v.delivered(q, seq, e),
+		}, s.Index)
+		q.stats.Got++
+		if c.Definition.NoAck {
+			v.end(s, q, seq, Acked, out)
+			return nil
+		}
+		v.hand(q, seq, e, out)
+		ch.unacked.add(tag, delivery{queue: q, seq: seq})
+		return nil
+	}
+}
+
+// consume decides basic.consume. Source: AMQP basic.consume; reference amqp-surface 13.
+func (v *VHost) consume(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	d := c.Definition
+	q, err := v.lookUp(ch, d.Name)
+	if err != nil {
+		return err
+	}
+	tag := d.ConsumerTag
+	if tag == "" {
+		tag = "amq.ctag-" + generated(s.Entropy, s.Index)
+	}
+	for _, x := range ch.consumers {
+		if x.Tag == tag {
+			return amqp.NotAllowed("attempt to reuse consumer tag '%s'", tag)
+		}
+	}
+	if q.consumers.Exclusive() || d.Exclusive && (q.consumers.Len() > 0 || q.settings.SingleActive) {
+		return amqp.AccessRefused("queue '%s' in vhost '%s' in exclusive use", q.object.Name, v.name)
+	}
+	priority := int64(0)
+	if a, ok := d.Arguments.Get("x-priority"); ok {
+		if priority, ok = a.Integer(); !ok {
+			return invalidArgument("x-priority", q.object.Name, v.name, expectedInteger(a))
+		}
+	}
+	x := &queue.Consumer{
+		Tag: tag, Channel: uint64(ch.id), Queue: uint32(q.id), Priority: priority, NoAck: d.NoAck, Exclusive: d.Exclusive,
+		Shared: &ch.shared, Window: &ch.conn.window, Arguments: d.Arguments,
+	}
+	x.Own.Max = ch.prefetch
+	ch.consumers = append(ch.consumers, x)
+	q.consumers.Add(x)
+	q.consumed = true
+	v.disarmExpiry(q)
+	v.done(ch, c, out, Effect{Name: tag})
+	v.touch(q, 0)
+	return nil
+}
+
+// cancel decides basic.cancel: what the consumer holds stays with its channel. Source: AMQP basic.cancel.
+func (v *VHost) cancel(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	v.done(ch, c, out, Effect{Name: c.Definition.ConsumerTag})
+	for i, x := range ch.consumers {
+		if x.Tag != c.Definition.ConsumerTag {
+			continue
+		}
+		ch.consumers = append(ch.consumers[:i], ch.consumers[i+1:]...)
+		q := v.queues[QueueID(x.Queue)]
+		if q != nil && q.consumers.Remove(x) {
+			v.touch(q, 0)
+			v.consumerLeft(s, q, out)
+		}
+		break
+	}
+	return nil
+}
+
+// consumerLeft lets auto-delete strike, or the queue's own expiry begin. Source: AMQP queue.declare auto-delete.
+func (v *VHost) consumerLeft(s *Stamp, q *queueState, out *Outcome) {
+	if q.deleted || q.consumers.Len() > 0 {
+		return
+	}
+	if q.object.AutoDelete && q.consumed {
+		v.deleteQueue(s, q, out)
+		return
+	}
+	v.armExpiry(s, q)
+}

@@ -1,0 +1,239 @@
+package vhost
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// A batch, and a snapshot likewise, is
+//
+//	format(1) now(uvarint) { kind(1) fields }*
+//
+// drawn in docs/format/vhost.md. Numbers are uvarints unless they say otherwise, strings have their length
+// before them, tables are as on the wire.
+
+// appendFact encodes f; index is that of the batch it goes into.
+func appendFact(b []byte, f *Fact, index place.Index) []byte {
+	b = append(b, byte(f.Kind))
+	switch f.Kind {
+	case ExchangeDeclared, Bound, Unbound:
+		b = appendObject(b, f.Object)
+	case ExchangeDeleted:
+		b = appendText(b, f.Object.Name)
+	case QueueDeclared:
+		b = binary.AppendUvarint(b, uint64(f.Queue))
+		b = appendObject(b, f.Object)
+	case QueueDeleted:
+		b = binary.AppendUvarint(b, uint64(f.Queue))
+	case PolicySet, PolicyCleared:
+		b = appendPolicy(b, f.Policy)
+	case Enqueued:
+		b = appendEnqueued(b, f, index)
+	case Handed:
+		b = binary.AppendUvarint(b, uint64(f.Queue))
+		b = binary.AppendUvarint(b, uint64(f.Seq))
+		b = binary.AppendUvarint(b, f.N)
+	case Returned:
+		b = append(b, bits(f.Failed))
+		b = binary.AppendUvarint(b, uint64(f.Queue))
+		b = binary.AppendUvarint(b, uint64(f.Seq))
+	case Ended:
+		b = append(b, byte(f.Cause))
+		b = binary.AppendUvarint(b, uint64(f.Queue))
+		b = binary.AppendUvarint(b, uint64(f.Seq))
+		b = binary.AppendUvarint(b, f.N)
+	case Counted:
+		b = binary.AppendUvarint(b, f.Books.Made)
+		b = binary.AppendUvarint(b, causes)
+		for _, n := range f.Books.Ended {
+			b = binary.AppendUvarint(b, n)
+		}
+	case Stored, Remembered:
+		panic("vhost: records are encoded by Outcome.store")
+	}
+	return b
+}
+
+func appendObject(b []byte, o *Object) []byte {
+	b = append(b, bits(o.Durable, o.AutoDelete, o.Exclusive, o.Internal, o.ToExchange))
+	b = appendText(b, o.Name)
+	b = appendText(b, o.Type)
+	b = appendText(b, o.Source)
+	b = appendText(b, o.RoutingKey)
+	return amqp.AppendTable(b, o.Arguments)
+}
+
+func appendPolicy(b []byte, p *Policy) []byte {
+	b = append(b, bits(p.Operator))
+	b = appendText(b, p.Name)
+	b = appendText(b, p.Pattern)
+	b = appendText(b, p.ApplyTo)
+	b = binary.AppendVarint(b, p.Priority)
+	return amqp.AppendTable(b, p.Definition)
+}
+
+const (
+	entryExpires  = 1 << iota // an instant follows
+	entryLetter               // a history's ref follows
+	entryElse                 // the record is in another batch, whose index follows
+	entryReturned             // redelivered
+	entryCounted              // counts follow; only in snapshots
+)
+
+func appendEnqueued(b []byte, f *Fact, index place.Index) []byte {
+	e := &f.Entry
+	flags := byte(0)
+	if e.ExpireAt != 0 {
+		flags |= entryExpires
+	}
+	if e.Flags&queue.Letter != 0 {
+		flags |= entryLetter
+	}
+	if e.Index != index {
+		flags |= entryElse
+	}
+	if e.Flags&queue.Redelivered != 0 {
+		flags |= entryReturned
+	}
+	if f.N > 0 {
+		flags |= entryCounted
+	}
+	b = append(b, flags, e.Priority)
+	b = binary.AppendUvarint(b, uint64(f.Queue))
+	b = binary.AppendUvarint(b, uint64(f.Seq))
+	if flags&entryElse != 0 {
+		b = binary.AppendUvarint(b, uint64(e.Index))
+	}
+	b = binary.AppendUvarint(b, uint64(e.Offset))
+	b = binary.AppendUvarint(b, uint64(e.Size))
+	b = binary.AppendUvarint(b, uint64(e.BodyBytes))
+	if flags&entryExpires != 0 {
+		b = binary.AppendUvarint(b, uint64(e.ExpireAt))
+	}
+	if flags&entryLetter != 0 {
+		b = binary.AppendUvarint(b, uint64(f.History.Index))
+		b = binary.AppendUvarint(b, uint64(f.History.Offset))
+		b = binary.AppendUvarint(b, uint64(f.History.Size))
+	}
+	if flags&entryCounted != 0 {
+		b = binary.AppendUvarint(b, f.N)
+	}
+	return b
+}
+
+// Fold applies a batch of the vhost's log, or a snapshot with index 0, made by this or an earlier version.
+// An error says that the data is not what was written: the vhost must not be used.
+func (v *VHost) Fold(index place.Index, batch []byte) error {
+	r := reader{rest: batch}
+	if format := r.byte(); r.err == nil && format != formatVersion {
+		return fmt.Errorf("vhost %q: batch %d has format %d, this version reads %d", v.name, index, format, formatVersion)
+	}
+	v.logged = max(v.logged, deadline.Instant(r.uint()))
+	for len(r.rest) > 0 && r.err == nil {
+		f, err := parseFact(&r, v.log, index)
+		if err != nil {
+			return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, err)
+		}
+		if r.err == nil {
+			v.apply(&f)
+		}
+	}
+	if r.err != nil {
+		return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, r.err)
+	}
+	return nil
+}
+
+func parseFact(r *reader, log place.LogID, index place.Index) (Fact, error) {
+	f := Fact{Kind: FactKind(r.byte()), Durable: true}
+	switch f.Kind {
+	case ExchangeDeclared, Bound, Unbound:
+		f.Object = parseObject(r)
+		if f.Kind == ExchangeDeclared && r.err == nil && !exchangeOf(f.Object).Kind.Valid() {
+			return f, fmt.Errorf("exchange %q has unknown type %q", f.Object.Name, f.Object.Type)
+		}
+	case ExchangeDeleted:
+		f.Object = &Object{Name: r.text()}
+	case QueueDeclared:
+		f.Queue = QueueID(r.uint())
+		f.Object = parseObject(r)
+	case QueueDeleted:
+		f.Queue = QueueID(r.uint())
+	case PolicySet, PolicyCleared:
+		f.Policy = parsePolicy(r)
+	case Stored, Remembered:
+		f.Bytes = r.sized()
+	case Enqueued:
+		parseEnqueued(r, &f, log, index)
+	case Handed:
+		f.Queue, f.Seq, f.N = QueueID(r.uint()), queue.Seq(r.uint()), r.uint()
+	case Returned:
+		f.Failed = r.byte() != 0
+		f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
+	case Ended:
+		f.Cause = Cause(r.byte())
+		f.Queue, f.Seq, f.N = QueueID(r.uint()), queue.Seq(r.uint()), r.uint()
+		if f.Cause >= causes {
+			return f, fmt.Errorf("unknown cause %d", f.Cause)
+		}
+	case Counted:
+		f.Books = parseBooks(r)
+	default:
+		return f, fmt.Errorf("unknown fact %d", f.Kind)
+	}
+	return f, nil
+}
+
+func parseObject(r *reader) *Object {
+	flags := r.byte()
+	return &Object{
+		Durable: flags&1 != 0, AutoDelete: flags&2 != 0, Exclusive: flags&4 != 0, Internal: flags&8 != 0, ToExchange: flags&16 != 0,
+		Name: r.text(), Type: r.text(), Source: r.text(), RoutingKey: r.text(), Arguments: r.table(),
+	}
+}
+
+func parsePolicy(r *reader) *Policy {
+	return &Policy{
+		Operator: r.byte() != 0, Name: r.text(), Pattern: r.text(), ApplyTo: r.text(), Priority: r.int(), Definition: r.table(),
+	}
+}
+
+func parseBooks(r *reader) *Books {
+	b := &Books{Made: r.uint()}
+	for i := range min(r.uint(), causes) {
+		b.Ended[i] = r.uint()
+	}
+	return b
+}
+
+func parseEnqueued(r *reader, f *Fact, log place.LogID, index place.Index) {
+	flags := r.byte()
+	e := &f.Entry
+	e.Flags = queue.Persistent
+	e.Priority = r.byte()
+	f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
+	e.Index = index
+	if flags&entryElse != 0 {
+		e.Index = place.Index(r.uint())
+		e.Flags |= queue.Moved
+	}
+	e.Offset, e.Size, e.BodyBytes = uint32(r.uint()), uint32(r.uint()), uint32(r.uint())
+	if flags&entryExpires != 0 {
+		e.ExpireAt = deadline.Instant(r.uint())
+	}
+	if flags&entryReturned != 0 {
+		e.Flags |= queue.Redelivered
+	}
+	if flags&entryLetter != 0 {
+		e.Flags |= queue.Letter
+		f.History = place.Ref{Log: log, Index: place.Index(r.uint()), Offset: uint32(r.uint()), Size: uint32(r.uint())}
+	}
+	if flags&entryCounted != 0 {
+		f.N = r.uint()
+	}
+}

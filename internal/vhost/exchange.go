@@ -1,0 +1,156 @@
+package vhost
+
+import (
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/topology"
+)
+
+const defaultExchange = "operation not permitted on the default exchange"
+
+// declareExchange decides exchange.declare. Source: AMQP exchange.declare; reference amqp-surface 8.
+func (v *VHost) declareExchange(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	d := c.Definition
+	kind, known := topology.ParseKind(d.Type)
+	if !d.Passive && !known {
+		return amqp.PreconditionFailed("unknown exchange type '%s'", d.Type)
+	}
+	if d.Name == "" {
+		return amqp.AccessRefused(defaultExchange)
+	}
+	x := v.topo.Exchange(d.Name)
+	switch {
+	case x != nil && !d.Passive:
+		if err := v.equivalentExchange(x, d); err != nil {
+			return err
+		}
+	case x != nil:
+	case d.Passive:
+		return amqp.NotFound("no exchange '%s' in vhost '%s'", d.Name, v.name)
+	default:
+		if strings.HasPrefix(d.Name, "amq.") {
+			return amqp.AccessRefused("exchange name '%s' contains reserved prefix 'amq.*'", d.Name)
+		}
+		if a, ok := d.Arguments.Get("alternate-exchange"); ok && a.Kind != amqp.KindString {
+			return amqp.PreconditionFailed("invalid type '%s' for arg 'alternate-exchange' in exchange '%s' in vhost '%s'", a.TypeName(), d.Name, v.name)
+		}
+		v.emit(s, &Fact{Kind: ExchangeDeclared, Durable: d.Durable, Object: &Object{
+			Name: d.Name, Type: kind.String(), Durable: d.Durable, AutoDelete: d.AutoDelete, Internal: d.Internal, Arguments: d.Arguments,
+		}}, out)
+	}
+	v.done(ch, c, out, Effect{})
+	return nil
+}
+
+func (v *VHost) equivalentExchange(x *topology.Exchange, d *Definition) *amqp.Error {
+	what := "exchange '" + d.Name + "' in vhost '" + v.name + "'"
+	if x.Kind.String() != d.Type {
+		return amqp.PreconditionFailed("inequivalent arg 'type' for %s: received '%s' but current is '%s'", what, d.Type, x.Kind)
+	}
+	for _, f := range [3]struct {
+		name              string
+		received, current bool
+	}{{"durable", d.Durable, x.Durable}, {"auto_delete", d.AutoDelete, x.AutoDelete}, {"internal", d.Internal, x.Internal}} {
+		if err := sameFlag(f.name, what, f.received, f.current); err != nil {
+			return err
+		}
+	}
+	return sameArgument("alternate-exchange", what, d.Arguments, x.Arguments)
+}
+
+// removeExchange decides exchange.delete. Source: AMQP exchange.delete.
+func (v *VHost) removeExchange(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	d := c.Definition
+	switch {
+	case d.Name == "":
+		return amqp.AccessRefused(defaultExchange)
+	case strings.HasPrefix(d.Name, "amq."):
+		return amqp.AccessRefused("deletion of system exchange '%s' in vhost '%s' not allowed", d.Name, v.name)
+	case d.IfUnused && v.topo.HasBindingsFrom(d.Name):
+		return amqp.PreconditionFailed("exchange '%s' in vhost '%s' in use", d.Name, v.name)
+	}
+	v.deleteExchange(s, d.Name, out)
+	v.done(ch, c, out, Effect{})
+	return nil
+}
+
+// deleteExchange deletes an exchange with its bindings; a missing one is fine.
+func (v *VHost) deleteExchange(s *Stamp, name string, out *Outcome) {
+	x := v.topo.Exchange(name)
+	if x == nil {
+		return
+	}
+	orphans := v.orphansOf(name, false)
+	v.emit(s, &Fact{Kind: ExchangeDeleted, Durable: x.Durable, Object: &Object{Name: name}}, out)
+	v.deleteOrphans(s, orphans, out)
+}
+
+// orphansOf lists the auto-delete exchanges that bind to a destination: they may lose their last binding.
+func (v *VHost) orphansOf(destination string, isQueue bool) []string {
+	var names []string
+	for b := range v.topo.BindingsTo(destination, isQueue) {
+		if x := v.topo.Exchange(b.Source); x != nil && x.AutoDelete && (isQueue || b.Source != destination) {
+			names = append(names, b.Source)
+		}
+	}
+	return names
+}
+
+// deleteOrphans deletes those of the candidates that are the source of no binding any more.
+func (v *VHost) deleteOrphans(s *Stamp, candidates []string, out *Outcome) {
+	for _, name := range candidates {
+		if !v.topo.HasBindingsFrom(name) {
+			v.deleteExchange(s, name, out)
+		}
+	}
+}
+
+// bind decides queue.bind, queue.unbind, exchange.bind and exchange.unbind.
+// Source: AMQP queue.bind; RabbitMQ e2e; reference amqp-surface 8, 9.
+func (v *VHost) bind(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	d := *c.Definition
+	toQueue := c.Kind == BindQueue || c.Kind == UnbindQueue
+	durable := false
+	if toQueue {
+		q, err := v.lookUp(ch, d.Name)
+		if err != nil {
+			return err
+		}
+		if d.Name == "" && d.RoutingKey == "" {
+			d.RoutingKey = q.object.Name
+		}
+		d.Name, durable = q.object.Name, q.object.Durable
+	}
+	if d.Source == "" || !toQueue && d.Name == "" {
+		return amqp.AccessRefused(defaultExchange)
+	}
+	for _, name := range [2]string{d.Source, d.Name} {
+		if toQueue && name == d.Name && name != d.Source {
+			continue
+		}
+		if v.topo.Exchange(name) == nil {
+			return amqp.NotFound("no exchange '%s' in vhost '%s'", name, v.name)
+		}
+	}
+	if !toQueue {
+		durable = v.topo.Exchange(d.Name).Durable
+	}
+	o := &Object{Source: d.Source, Name: d.Name, ToExchange: !toQueue, RoutingKey: d.RoutingKey, Arguments: d.Arguments}
+	o.Durable = durable && v.topo.Exchange(d.Source).Durable
+	if c.Kind == BindQueue || c.Kind == BindExchange {
+		if err := v.topo.CheckBinding(bindingOf(o)); err != nil {
+			return malformed(err)
+		}
+		if !v.topo.Bound(bindingOf(o)) {
+			v.emit(s, &Fact{Kind: Bound, Durable: o.Durable, Object: o}, out)
+		}
+	} else if v.topo.Bound(bindingOf(o)) {
+		v.emit(s, &Fact{Kind: Unbound, Durable: o.Durable, Object: o}, out)
+		if v.topo.Exchange(d.Source).AutoDelete {
+			v.deleteOrphans(s, []string{d.Source}, out)
+		}
+	}
+	v.done(ch, c, out, Effect{})
+	return nil
+}

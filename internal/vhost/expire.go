@@ -1,0 +1,146 @@
+package vhost
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// What an entry of the deadline set belongs to: the queue's number above, one of these below.
+const (
+	ownMessage = iota // Item is the Seq of a message
+	ownOrdered        // the first of the queue's ordered messages
+	ownQueue          // the queue itself, unused
+	ownExcess         // work left over: more messages than the limit
+	ownBits    = 2
+)
+
+func owner(q *queueState, kind uint64) uint64 { return uint64(q.id)<<ownBits | kind }
+
+// tick handles what is due, tickMax deadlines at the most.
+func (v *VHost) tick(s *Stamp, out *Outcome) {
+	for range tickMax {
+		d, ok := v.deadlines.PopDue(s.Now)
+		if !ok {
+			return
+		}
+		q := v.queues[QueueID(d.Owner>>ownBits)]
+		if q == nil {
+			continue
+		}
+		switch d.Owner & (1<<ownBits - 1) {
+		case ownMessage:
+			v.expireMessage(s, q, queue.Seq(d.Item), out)
+		case ownOrdered:
+			q.armed = 0
+			v.expireOrdered(s, q, out)
+		case ownQueue:
+			q.expires = 0
+			v.deleteQueue(s, q, out)
+		case ownExcess:
+			v.touch(q, 0)
+		}
+	}
+}
+
+func (v *VHost) expireMessage(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
+	e := q.messages.Entry(seq)
+	if e == nil {
+		return
+	}
+	e.Flags &^= queue.Indexed
+	v.die(s, q, seq, Expired, 0, out)
+}
+
+// expireOrdered lets the ordered messages of q go, head by head, tickMax at the most.
+func (v *VHost) expireOrdered(s *Stamp, q *queueState, out *Outcome) {
+	for range tickMax {
+		seq, at, ok := q.messages.ExpiringHead()
+		if !ok || at > s.Now {
+			break
+		}
+		v.die(s, q, seq, Expired, 0, out)
+	}
+	v.arm(q)
+}
+
+// arm puts the deadline of q's first ordered message into the set, if none of q's is there.
+func (v *VHost) arm(q *queueState) {
+	if q.armed != 0 || q.deleted {
+		return
+	}
+	if _, at, ok := q.messages.ExpiringHead(); ok {
+		q.armed = at
+		v.deadlines.Add(deadline.Entry{At: at, Owner: owner(q, ownOrdered)})
+	}
+}
+
+// armExpiry starts the life of an unused queue anew. Source: RabbitMQ ttl#queue-ttl.
+func (v *VHost) armExpiry(s *Stamp, q *queueState) {
+	v.disarmExpiry(q)
+	if q.settings.Expires > 0 && q.consumers.Len() == 0 {
+		q.expires = s.From + deadline.Instant(q.settings.Expires)
+		v.deadlines.Add(deadline.Entry{At: q.expires, Owner: owner(q, ownQueue)})
+	}
+}
+
+func (v *VHost) disarmExpiry(q *queueState) {
+	if q.expires != 0 {
+		v.deadlines.Remove(deadline.Entry{At: q.expires, Owner: owner(q, ownQueue)})
+		q.expires = 0
+	}
+}
+
+// used notes a use of q that renews its life: a get, a declare.
+func (v *VHost) used(s *Stamp, q *queueState) {
+	if q.expires != 0 {
+		v.armExpiry(s, q)
+	}
+}
+
+// disarm takes everything of q out of the set, when it is deleted.
+func (v *VHost) disarm(q *queueState) {
+	v.disarmExpiry(q)
+	if q.armed != 0 {
+		v.deadlines.Remove(deadline.Entry{At: q.armed, Owner: owner(q, ownOrdered)})
+		q.armed = 0
+	}
+}
+
+// enforce makes q obey its length limits, dropping from the head; a message with TTL 0 that nobody took is
+// due already. Source: RabbitMQ maxlength, ttl; reference expiry-and-limits 4, 6.
+func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
+	for _, seq := range q.zero {
+		if e := q.messages.Entry(seq); e != nil && e.State == queue.Ready {
+			v.die(s, q, seq, Expired, depth, out)
+		}
+	}
+	q.zero = q.zero[:0]
+	set := &q.settings
+	if set.Overflow != DropHead {
+		return
+	}
+	for n := 0; q.over(set); n++ {
+		seq, _, ok := q.messages.Head()
+		if !ok {
+			return
+		}
+		if n == excessMax {
+			v.deadlines.Add(deadline.Entry{At: s.Now, Owner: owner(q, ownExcess)})
+			return
+		}
+		v.die(s, q, seq, MaxLen, depth, out)
+	}
+}
+
+func (q *queueState) over(set *Settings) bool {
+	return set.MaxLength >= 0 && int64(q.messages.Ready()) > set.MaxLength ||
+		set.MaxLengthBytes >= 0 && q.messages.ReadyBytes() > set.MaxLengthBytes
+}
+
+// recovered begins the life of queues that are unused after a restart. Source: reference expiry-and-limits 5.
+func (v *VHost) recovered(s *Stamp) {
+	for _, q := range v.sortedQueues() {
+		v.armExpiry(s, q)
+		v.touch(q, 0)
+	}
+}

@@ -1,0 +1,129 @@
+package vhost
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// Stamp is all a decision may know of the world outside the vhost.
+type Stamp struct {
+	Now     deadline.Instant // vhost time, ms since the Unix epoch, rounded down: what is due is tested against it; never steps back
+	From    deadline.Instant // the same moment rounded up: relative deadlines count from it
+	Wall    deadline.Instant // the wall clock: only for instants that clients name, and x-death's time
+	Index   place.Index      // of the batch that these facts will be in
+	Entropy uint64           // fresh bits: generated names
+}
+
+// FactKind says what has become true.
+type FactKind uint8
+
+// The facts. Each lists its fields besides Kind and Durable. The numbers are on disk: they never change meaning.
+const (
+	// ExchangeDeclared: Object. ExchangeDeleted: Object.Name; its bindings go with it.
+	ExchangeDeclared FactKind = 1
+	ExchangeDeleted  FactKind = 2
+	// QueueDeclared: Queue, Object; Owner if exclusive. QueueDeleted: Queue; its bindings and messages go with it.
+	QueueDeclared FactKind = 3
+	QueueDeleted  FactKind = 4
+	// Bound and Unbound: Object as a binding.
+	Bound   FactKind = 5
+	Unbound FactKind = 6
+	// PolicySet and PolicyCleared: Policy.
+	PolicySet     FactKind = 7
+	PolicyCleared FactKind = 8
+	// Stored: Bytes, a record; in the log they lie where Ref says.
+	Stored FactKind = 9
+	// Remembered: Bytes, the history of a dead letter.
+	Remembered FactKind = 10
+	// Enqueued: Queue, Seq, Entry, History. A copy is made.
+	Enqueued FactKind = 11
+	// Handed: Queue, Seq, N. Messages went to consumers; a lazy fact, written with the next batch.
+	Handed FactKind = 12
+	// Returned: Queue, Seq, Failed. An unacked message is ready again, one return more on its account.
+	Returned FactKind = 13
+	// Ended: Queue, Seq, N, Cause. The copies from Seq on are no more.
+	Ended FactKind = 14
+	// Counted: Books so far; only in snapshots.
+	Counted FactKind = 15
+)
+
+// Fact is one thing that is true from now on. Byte slices alias the batch or the command.
+type Fact struct {
+	Kind    FactKind
+	Durable bool // enters the log
+	Failed  bool
+	Cause   Cause
+	Queue   QueueID
+	Seq     queue.Seq
+	N       uint64
+	Entry   queue.Entry
+	History place.Ref
+	Owner   ConnID
+	Bytes   []byte
+	Object  *Object
+	Policy  *Policy
+	Books   *Books
+}
+
+// Object is an exchange, a queue or a binding as declared.
+type Object struct {
+	Name       string
+	Type       string // of an exchange; of a queue: "classic" or "quorum"
+	Source     string // of a binding
+	RoutingKey string // of a binding
+	ToExchange bool   // the binding's destination is an exchange
+	Durable    bool
+	AutoDelete bool
+	Exclusive  bool
+	Internal   bool
+	Arguments  amqp.Table
+}
+
+// Cause says how a copy ended. Source: ours, design §1.1.
+type Cause uint8
+
+// The causes. The numbers are on disk.
+const (
+	Acked        Cause = 1  // settled by a consumer, or handed over without acks
+	Moved        Cause = 2  // a dead letter that went on into other queues
+	GoneRejected Cause = 3  // died, and its queue has no dead-letter exchange
+	GoneExpired  Cause = 4  // likewise
+	GoneMaxLen   Cause = 5  // likewise
+	GoneLimit    Cause = 6  // likewise
+	GonePurged   Cause = 7  // queue.purge
+	GoneDeleted  Cause = 8  // its queue was deleted
+	LostExchange Cause = 9  // a dead letter whose dead-letter exchange does not exist
+	LostRoute    Cause = 10 // a dead letter that its exchange routes nowhere
+	LostCycle    Cause = 11 // a dead letter that would come to the same queue again without a rejection
+	LostRefused  Cause = 12 // a dead letter that its target had no room for
+	LostHops     Cause = 13 // a dead letter that went through too many queues at one moment
+	causes             = 14
+)
+
+// String names the cause as metrics and lists show it.
+func (c Cause) String() string {
+	return [causes]string{"", "acked", "moved", "rejected", "expired", "maxlen", "delivery_limit", "purged", "deleted",
+		"no_exchange", "no_route", "cycle", "refused", "hops"}[c]
+}
+
+// withoutDLX is the cause of a death that nobody wants to hear of.
+func (r Reason) withoutDLX() Cause {
+	return [...]Cause{0, GoneRejected, GoneExpired, GoneMaxLen, GoneLimit}[r]
+}
+
+// Books counts copies: Made = sum of Ended + those in queues, always. Source: ours, design §1.1.
+type Books struct {
+	Made  uint64
+	Ended [causes]uint64
+}
+
+// Total is the sum of all that ended.
+func (b *Books) Total() uint64 {
+	var n uint64
+	for _, c := range b.Ended {
+		n += c
+	}
+	return n
+}

@@ -1,0 +1,167 @@
+package vhost
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/topology"
+)
+
+// QueueStats counts what happened in a queue since the vhost was opened.
+type QueueStats struct {
+	Published, Delivered, Got, Acked uint64
+	Died                             [DeliveryLimit + 1]uint64 // by Reason, with or without a dead-letter exchange
+	Lost                             [causes]uint64            // dead letters of this queue that found no place, by Cause
+}
+
+// QueueView is a queue as lists show it. Its tables are shared: do not change them.
+type QueueView struct {
+	Object
+	ID                       QueueID
+	Owner                    string // the connection of an exclusive queue
+	Ready, Unacked           int
+	ReadyBytes, UnackedBytes int64
+	Consumers                int
+	Policy, OperatorPolicy   string
+	EffectivePolicy          amqp.Table
+	Settings                 Settings
+	Stats                    QueueStats
+	SingleActiveTag          string
+}
+
+// ConsumerView is a consumer as lists show it.
+type ConsumerView struct {
+	Tag, Queue, Connection string
+	Channel                uint16
+	AckRequired, Exclusive bool
+	Active                 bool
+	Prefetch               int64
+	Arguments              amqp.Table
+}
+
+// ChannelView is a channel as lists show it.
+type ChannelView struct {
+	ID             ChannelID
+	Connection     string
+	User           string
+	Number         uint16
+	Consumers      int
+	Unacked        int
+	Prefetch       int64
+	GlobalPrefetch int64
+	Confirms       bool
+}
+
+// Queues lists the queues by name.
+func (v *VHost) Queues() []QueueView {
+	all := make([]QueueView, 0, len(v.queues))
+	for _, q := range v.queues {
+		all = append(all, v.view(q))
+	}
+	slices.SortFunc(all, func(a, b QueueView) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Queue shows one queue.
+func (v *VHost) Queue(name string) (QueueView, bool) {
+	q := v.queueNamed(name)
+	if q == nil {
+		return QueueView{}, false
+	}
+	return v.view(q), true
+}
+
+func (v *VHost) view(q *queueState) QueueView {
+	view := QueueView{
+		Object: q.object, ID: q.id,
+		Ready: q.messages.Ready(), Unacked: q.messages.Unacked(),
+		ReadyBytes: q.messages.ReadyBytes(), UnackedBytes: q.messages.UnackedBytes(),
+		Consumers: q.consumers.Len(), Policy: q.policy, OperatorPolicy: q.operator, Settings: q.settings, Stats: q.stats,
+		EffectivePolicy: v.effectivePolicy(q),
+	}
+	if n := v.conns[q.owner]; n != nil {
+		view.Owner = n.name
+	}
+	if q.settings.SingleActive {
+		for _, x := range q.consumers.All() {
+			if q.consumers.Active(x) {
+				view.SingleActiveTag = x.Tag
+			}
+		}
+	}
+	return view
+}
+
+func (v *VHost) effectivePolicy(q *queueState) amqp.Table {
+	var user, operator amqp.Table
+	if p := v.policies.user[q.policy]; p != nil && q.policy != "" {
+		user = p.Definition
+	}
+	if p := v.policies.operator[q.operator]; p != nil && q.operator != "" {
+		operator = p.Definition
+	}
+	return mergeDefinitions(user, operator)
+}
+
+// Consumers lists the consumers, by queue, in the order in which they are served.
+func (v *VHost) Consumers() []ConsumerView {
+	var all []ConsumerView
+	for _, q := range v.sortedQueues() {
+		for _, x := range q.consumers.All() {
+			all = append(all, v.consumerView(q, x))
+		}
+	}
+	return all
+}
+
+func (v *VHost) consumerView(q *queueState, x *queue.Consumer) ConsumerView {
+	view := ConsumerView{
+		Tag: x.Tag, Queue: q.object.Name, AckRequired: !x.NoAck, Exclusive: x.Exclusive, Active: q.consumers.Active(x),
+		Prefetch: x.Own.Max, Arguments: x.Arguments,
+	}
+	if ch := v.channels[ChannelID(x.Channel)]; ch != nil {
+		view.Channel, view.Connection = ch.number, ch.conn.name
+	}
+	return view
+}
+
+// Channels lists the open channels, by connection and number.
+func (v *VHost) Channels() []ChannelView {
+	all := make([]ChannelView, 0, len(v.channels))
+	for _, ch := range v.channels {
+		all = append(all, ChannelView{
+			ID: ch.id, Connection: ch.conn.name, User: ch.conn.user, Number: ch.number, Consumers: len(ch.consumers),
+			Unacked: ch.unacked.open, Prefetch: ch.prefetch, GlobalPrefetch: ch.shared.Max, Confirms: ch.confirms,
+		})
+	}
+	slices.SortFunc(all, func(a, b ChannelView) int {
+		if c := strings.Compare(a.Connection, b.Connection); c != 0 {
+			return c
+		}
+		return int(a.Number) - int(b.Number)
+	})
+	return all
+}
+
+// Topology lends the exchanges and bindings for reading.
+func (v *VHost) Topology() *topology.Topology { return v.topo }
+
+// Policies lists the policies of one kind, by name.
+func (v *VHost) Policies(operator bool) []Policy {
+	var all []Policy
+	for _, p := range v.policies.of(operator) {
+		all = append(all, p.Policy)
+	}
+	slices.SortFunc(all, func(a, b Policy) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// PolicyOf names the policy that applies to an exchange, "" if none.
+func (v *VHost) PolicyOf(exchange string) string {
+	if p := v.policies.match(false, exchange, "all", "exchanges"); p != nil {
+		return p.Name
+	}
+	return ""
+}

@@ -1,0 +1,21 @@
+package vhost
+
+const (
+	// tickMax is how many deadlines one Tick handles, so that publishers and consumers are served between.
+	tickMax = 2048
+	// excessMax is how many messages of one queue a single command drops for its length; the rest follows
+	// tick by tick, at once.
+	excessMax = 4096
+	// hopsMax is how many queues a dead letter may run through at one moment. Real chains are short; a ring of
+	// queues that are full would never end.
+	hopsMax = 128
+	// ttlMax is the longest TTL and queue expiry, in ms: ten years. Source: RabbitMQ ttl.
+	ttlMax = 315_360_000_000
+	// volatileChunkBytes is the size of a piece of memory for transient records: few pieces, no copying when
+	// they fill, and little is pinned by one long-lived message.
+	volatileChunkBytes = 256 << 10
+	// quorumDeliveryLimit is the delivery limit of a quorum queue that sets none. Source: RabbitMQ 4.0 quorum-queues.
+	quorumDeliveryLimit = 20
+	// patternBytesMax bounds a policy's pattern. Source: RabbitMQ policies.
+	patternBytesMax = 1024
+)

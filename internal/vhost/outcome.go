@@ -1,0 +1,98 @@
+package vhost
+
+import (
+	"encoding/binary"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// formatVersion begins every batch and snapshot. Source: docs/format.
+const formatVersion = 1
+
+// Outcome collects what a run of commands led to, in order: all those of one batch. It is reused from batch
+// to batch (Next), and keeps lazy facts until a batch comes that carries them.
+type Outcome struct {
+	Facts   []Fact   // what is now true, volatile facts included; only if Trace
+	Batch   []byte   // the durable projection, encoded as it is emitted: all that enters the log
+	Effects []Effect // what the doors shall do
+	Trace   bool     // keep Facts
+
+	urgent bool  // somebody waits for the batch
+	ended  run   // copies ended in a row, not encoded yet
+	handed []run // lazy
+}
+
+// run is a range of one queue's Seqs.
+type run struct {
+	queue QueueID
+	cause Cause
+	seq   queue.Seq
+	n     uint64
+}
+
+// extend adds seq to r if it follows.
+func (r *run) extend(q QueueID, s queue.Seq, c Cause) bool {
+	if r.n == 0 || r.queue != q || r.cause != c || r.seq+queue.Seq(r.n) != s {
+		return false
+	}
+	r.n++
+	return true
+}
+
+// Next empties o for the next batch; the old Batch is given away, buf takes its place. Lazy facts stay.
+func (o *Outcome) Next(buf []byte) {
+	clear(o.Effects)
+	clear(o.Facts)
+	o.Facts, o.Effects, o.Batch, o.urgent = o.Facts[:0], o.Effects[:0], buf[:0], false
+}
+
+// Seal ends the batch and returns it: nil if nothing durable happened. Urgent tells whether an effect waits
+// for it; if not, it may be synced with the next.
+func (o *Outcome) Seal() (batch []byte, urgent bool) {
+	o.flush()
+	if len(o.Batch) == 0 {
+		return nil, false
+	}
+	for _, r := range o.handed {
+		o.Batch = append(o.Batch, byte(Handed))
+		o.Batch = binary.AppendUvarint(o.Batch, uint64(r.queue))
+		o.Batch = binary.AppendUvarint(o.Batch, uint64(r.seq))
+		o.Batch = binary.AppendUvarint(o.Batch, r.n)
+	}
+	o.handed = o.handed[:0]
+	return o.Batch, o.urgent
+}
+
+// flush encodes the open run.
+func (o *Outcome) flush() {
+	if o.ended.n == 0 {
+		return
+	}
+	r := o.ended
+	o.ended = run{}
+	o.Batch = append(o.Batch, byte(Ended), byte(r.cause))
+	o.Batch = binary.AppendUvarint(o.Batch, uint64(r.queue))
+	o.Batch = binary.AppendUvarint(o.Batch, uint64(r.seq))
+	o.Batch = binary.AppendUvarint(o.Batch, r.n)
+}
+
+// store appends record bytes as a fact of their own, and names them.
+func (o *Outcome) store(s *Stamp, log place.LogID, kind FactKind, size int, fill func([]byte) []byte) place.Ref {
+	o.flush()
+	o.Batch = append(o.Batch, byte(kind))
+	o.Batch = binary.BigEndian.AppendUint32(o.Batch, uint32(size))
+	at := len(o.Batch)
+	o.Batch = fill(o.Batch)
+	size = len(o.Batch) - at
+	binary.BigEndian.PutUint32(o.Batch[at-4:], uint32(size))
+	return place.Ref{Log: log, Index: s.Index, Offset: uint32(at), Size: uint32(size)}
+}
+
+// effect appends e and remembers whether it waits for the batch to be.
+func (o *Outcome) effect(e Effect, current place.Index) {
+	if e.After >= current {
+		o.urgent = true
+	}
+	o.Effects = append(o.Effects, e)
+}

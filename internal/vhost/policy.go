@@ -1,0 +1,253 @@
+package vhost
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
+
+// Policy is a rule that gives settings to the queues and exchanges whose names match. Source: RabbitMQ policies.
+type Policy struct {
+	Name       string
+	Operator   bool   // an operator policy: it limits what users and arguments ask for
+	Pattern    string // RE2, searched in the name
+	ApplyTo    string // all, queues, classic_queues, quorum_queues, streams, exchanges
+	Priority   int64
+	Definition amqp.Table
+}
+
+// policyKey says what a key of a definition must be, and whether operators may use it.
+// Source: reference policies-and-permissions 4, 5.
+type policyKey struct {
+	valid    func(amqp.Value) bool
+	what     string // "… is not a valid <what>"
+	operator bool
+}
+
+func isText(a amqp.Value) bool { return a.Kind == amqp.KindString }
+
+func isInteger(a amqp.Value) bool {
+	_, ok := a.Integer()
+	return ok
+}
+
+func atLeast(least int64) func(amqp.Value) bool {
+	return func(a amqp.Value) bool {
+		n, ok := a.Integer()
+		return ok && n >= least
+	}
+}
+
+func lasting(least int64) func(amqp.Value) bool {
+	return func(a amqp.Value) bool {
+		n, ok := a.Integer()
+		return ok && n >= least && n <= ttlMax
+	}
+}
+
+func oneOf(words ...string) func(amqp.Value) bool {
+	return func(a amqp.Value) bool { return isText(a) && slices.Contains(words, a.Str) }
+}
+
+var policyKeys = map[string]policyKey{
+	"dead-letter-exchange":    {isText, "dead letter exchange name", false},
+	"dead-letter-routing-key": {isText, "dead letter routing key", false},
+	"dead-letter-strategy":    {oneOf("at-most-once", "at-least-once"), "dead letter strategy", false},
+	"message-ttl":             {lasting(0), "message TTL", true},
+	"expires":                 {lasting(1), "queue expiry", true},
+	"max-length":              {atLeast(0), "maximum length", true},
+	"max-length-bytes":        {atLeast(0), "maximum length in bytes", true},
+	"max-in-memory-length":    {atLeast(0), "maximum memory in bytes", true},
+	"max-in-memory-bytes":     {atLeast(0), "maximum memory in bytes", true},
+	"overflow":                {oneOf("drop-head", "reject-publish", "reject-publish-dlx"), "overflow value", true},
+	"delivery-limit":          {isInteger, "delivery limit", true},
+	"queue-mode":              {oneOf("default", "lazy"), "queue-mode value", false},
+	"queue-version":           {func(a amqp.Value) bool { n, ok := a.Integer(); return ok && (n == 1 || n == 2) }, "queue-version value", true},
+	"queue-leader-locator":    {oneOf("client-local", "balanced", "random", "least-leaders"), "queue leader locator value", false},
+	"queue-master-locator":    {isText, "queue master locator value", false},
+	"target-group-size":       {atLeast(1), "qq target count value", true},
+	"alternate-exchange":      {isText, "alternate exchange name", false},
+	"ha-mode":                 {isText, "ha-mode", false},
+	"ha-params":               {func(amqp.Value) bool { return true }, "ha-params", false},
+	"ha-sync-mode":            {isText, "ha-sync-mode", false},
+	"ha-promote-on-shutdown":  {isText, "ha-promote-on-shutdown", false},
+	"ha-promote-on-failure":   {isText, "ha-promote-on-failure", false},
+}
+
+// check validates p. Its errors are worded as RabbitMQ's, after the line "Validation failed".
+// Source: reference policies-and-permissions 4.
+func (p *Policy) check() *amqp.Error {
+	invalid := func(format string, args ...any) *amqp.Error {
+		return amqp.PreconditionFailed("Validation failed\n\n"+format, args...)
+	}
+	switch p.ApplyTo {
+	case "all", "queues", "classic_queues", "quorum_queues", "streams", "exchanges":
+	default:
+		return invalid("apply-to '%s' unrecognised; should be one of: 'queues', 'classic_queues',  'quorum_queues', 'streams', 'exchanges', or 'all'", p.ApplyTo)
+	}
+	if len(p.Pattern) > patternBytesMax {
+		return invalid("pattern must not exceed %d bytes", patternBytesMax)
+	}
+	if _, err := regexp.Compile(p.Pattern); err != nil {
+		return invalid("pattern should be regular expression but is invalid: %v", err)
+	}
+	if len(p.Definition) == 0 {
+		return invalid("no policy provided")
+	}
+	var unknown []string
+	for _, f := range p.Definition {
+		key, ok := policyKeys[f.Name]
+		switch {
+		case !ok || p.Operator && !key.operator:
+			unknown = append(unknown, fmt.Sprintf("{<<\"%s\">>,%s}", f.Name, erlang(f.Value)))
+		case !key.valid(f.Value):
+			return invalid("%s is not a valid %s", erlang(f.Value), key.what)
+		}
+	}
+	if unknown != nil {
+		return invalid("[%s] are not recognised policy settings", strings.Join(unknown, ","))
+	}
+	return nil
+}
+
+// erlang prints a value as RabbitMQ's messages do.
+func erlang(a amqp.Value) string {
+	switch a.Kind {
+	case amqp.KindString:
+		return fmt.Sprintf("<<\"%s\">>", a.Str)
+	case amqp.KindBool:
+		return fmt.Sprint(a.Int != 0)
+	}
+	return show(a)
+}
+
+func (v *VHost) setPolicy(s *Stamp, c *Command, out *Outcome) *amqp.Error {
+	p := *c.Policy
+	if p.ApplyTo == "" {
+		p.ApplyTo = "all"
+	}
+	if err := p.check(); err != nil {
+		return err
+	}
+	v.emit(s, &Fact{Kind: PolicySet, Durable: true, Policy: &p}, out)
+	v.policiesChanged(s, c, out)
+	return nil
+}
+
+func (v *VHost) clearPolicy(s *Stamp, c *Command, out *Outcome) *amqp.Error {
+	if v.policies.of(c.Policy.Operator)[c.Policy.Name] == nil {
+		return amqp.NotFound("policy '%s' in vhost '%s'", c.Policy.Name, v.name)
+	}
+	v.emit(s, &Fact{Kind: PolicyCleared, Durable: true, Policy: &Policy{Name: c.Policy.Name, Operator: c.Policy.Operator}}, out)
+	v.policiesChanged(s, c, out)
+	return nil
+}
+
+// policiesChanged puts new settings in force: limits at once, queue expiry from now on.
+// Source: reference policies-and-permissions 7.
+func (v *VHost) policiesChanged(s *Stamp, c *Command, out *Outcome) {
+	for _, q := range v.sortedQueues() {
+		v.armExpiry(s, q)
+		v.touch(q, 0)
+	}
+	out.effect(Effect{Kind: Done, Command: c.Kind, Channel: c.Channel, After: v.newest(out)}, s.Index)
+}
+
+func (ps *policySet) of(operator bool) map[string]*policyEntry {
+	if operator {
+		return ps.operator
+	}
+	return ps.user
+}
+
+func (ps *policySet) set(p Policy) {
+	pattern, err := regexp.Compile(p.Pattern)
+	if err != nil {
+		pattern = regexp.MustCompile(`^\b$`) // checked before it was set: matches nothing
+	}
+	ps.of(p.Operator)[p.Name] = &policyEntry{p, pattern}
+}
+
+func (ps *policySet) clear(name string, operator bool) { delete(ps.of(operator), name) }
+
+// match finds the policy that applies to a name: the highest priority, then the smallest name.
+// Source: reference policies-and-permissions 2.
+func (ps *policySet) match(operator bool, name string, kinds ...string) *policyEntry {
+	var best *policyEntry
+	for _, p := range ps.of(operator) {
+		if !slices.Contains(kinds, p.ApplyTo) || !p.pattern.MatchString(name) {
+			continue
+		}
+		if best == nil || p.Priority > best.Priority || p.Priority == best.Priority && p.Name < best.Name {
+			best = p
+		}
+	}
+	return best
+}
+
+// applyPolicies computes anew what every queue and exchange runs with.
+func (v *VHost) applyPolicies() {
+	for _, q := range v.queues {
+		v.applyPoliciesTo(q)
+	}
+	for x := range v.topo.Exchanges() {
+		var alternate string
+		var byPolicy amqp.Table
+		if p := v.policies.match(false, x.Name, "all", "exchanges"); p != nil {
+			byPolicy = p.Definition
+		}
+		alternate, _ = first(x.Arguments, "alternate-exchange", byPolicy, "alternate-exchange")
+		v.topo.SetAlternate(x.Name, alternate)
+	}
+}
+
+func (v *VHost) applyPoliciesTo(q *queueState) {
+	kind := q.object.Type + "_queues"
+	var user, operator amqp.Table
+	q.policy, q.operator = "", ""
+	if p := v.policies.match(false, q.object.Name, "all", "queues", kind); p != nil {
+		q.policy, user = p.Name, p.Definition
+	}
+	if p := v.policies.match(true, q.object.Name, "all", "queues", kind); p != nil {
+		q.operator, operator = p.Name, p.Definition
+	}
+	q.settings = effective(q.object.Arguments, user, operator, q.quorum)
+}
+
+// mergeDefinitions merges a user's and an operator's policy, key by key. Source: reference
+// policies-and-permissions 5.
+func mergeDefinitions(user, operator amqp.Table) amqp.Table {
+	if len(operator) == 0 {
+		return user
+	}
+	merged := slices.Clone(user)
+	for _, f := range operator {
+		i := slices.IndexFunc(merged, func(o amqp.Field) bool { return o.Name == f.Name })
+		if i < 0 {
+			merged = append(merged, f)
+			continue
+		}
+		u, _ := merged[i].Value.Integer()
+		o, _ := f.Value.Integer()
+		switch f.Name {
+		case "expires", "message-ttl", "max-length", "max-length-bytes", "max-in-memory-length", "max-in-memory-bytes":
+			if o < u {
+				merged[i] = f
+			}
+		case "delivery-limit":
+			if o < u && o >= 0 || u < 0 {
+				merged[i] = f
+			}
+		case "target-group-size":
+			if o > u {
+				merged[i] = f
+			}
+		default:
+			merged[i] = f
+		}
+	}
+	return merged
+}

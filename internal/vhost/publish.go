@@ -1,0 +1,295 @@
+package vhost
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/topology"
+)
+
+// message is a message on its way into queues: published, or a dead letter.
+type message struct {
+	content    content
+	persistent bool
+	priority   uint8
+	ttl        int64 // from the expiration property, -1 if none; a letter has none
+
+	history *History // of a letter
+
+	// Where the record and the history lie, as far as they were stored: durable first.
+	record, recordVolatile  place.Ref
+	letter, historyVolatile place.Ref
+}
+
+// publish decides basic.publish. Every check comes before the first change.
+// Source: AMQP basic.publish; reference amqp-surface 11.
+func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	if c.Immediate {
+		return amqp.NotImplemented("immediate=true")
+	}
+	var scan amqp.PropertyScan
+	if err := scan.Scan(c.Properties); err != nil {
+		return malformed(err)
+	}
+	m := message{
+		content: content{exchange: c.Exchange, key: c.Key, properties: c.Properties, body: c.Body},
+		ttl:     -1, persistent: scan.Persistent(), priority: scan.Priority,
+	}
+	hit := ch.route.valid && ch.route.version == v.topo.Version() && bytes.Equal(ch.route.key, c.Key) && bytes.Equal(ch.route.exchange, c.Exchange)
+	if scan.Headers != nil || scan.Expiration != nil || scan.UserID != nil || !hit {
+		if err := v.checkPublish(ch, c, &scan, &m); err != nil {
+			return err
+		}
+	}
+	var targets []*queueState
+	if hit && m.content.cc == nil && m.content.bcc == nil {
+		targets = ch.route.targets
+	} else {
+		targets = v.routePublish(ch, c, &scan, &m)
+	}
+	if ch.confirms {
+		ch.published++
+	}
+	if len(targets) == 0 {
+		v.unroutable(s, ch, c, &m, out)
+		return nil
+	}
+	refused, durable := v.deliverTo(s, targets, &m, 0, out)
+	if ch.confirms {
+		e := Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published}
+		if refused {
+			e.Kind = Refuse
+		} else if durable {
+			e.After = s.Index
+		}
+		out.effect(e, s.Index)
+	}
+	return nil
+}
+
+// checkPublish makes the checks that most messages of a channel need no more than once, and reads what is
+// rarely there. Source: reference amqp-surface 11, 15.
+func (v *VHost) checkPublish(ch *channel, c *Command, scan *amqp.PropertyScan, m *message) *amqp.Error {
+	x := v.topo.Exchange(string(c.Exchange))
+	if x == nil {
+		return amqp.NotFound("no exchange '%s' in vhost '%s'", c.Exchange, v.name)
+	}
+	if x.Internal {
+		return amqp.AccessRefused("cannot publish to internal exchange '%s' in vhost '%s'", c.Exchange, v.name)
+	}
+	if scan.Expiration != nil {
+		ttl, err := parseExpiration(string(scan.Expiration))
+		if err != nil {
+			return err
+		}
+		m.ttl = ttl
+	}
+	if scan.Headers != nil {
+		if err := m.senderSelected(scan.Headers); err != nil {
+			return err
+		}
+	}
+	if scan.UserID != nil && ch.conn.user != "" && string(scan.UserID) != ch.conn.user {
+		return amqp.PreconditionFailed("user_id property set to '%s' but authenticated user was '%s'", scan.UserID, ch.conn.user)
+	}
+	return nil
+}
+
+// malformed is the refusal of content that does not decode.
+func malformed(err error) *amqp.Error {
+	var refused *amqp.Error
+	if errors.As(err, &refused) {
+		return refused
+	}
+	return amqp.SyntaxError("%v", err)
+}
+
+// senderSelected takes CC and BCC from the headers: both are further routing keys, and BCC is taken out.
+// Source: RabbitMQ sender-selected.
+func (m *message) senderSelected(headers []byte) *amqp.Error {
+	for _, name := range [2]string{"CC", "BCC"} {
+		value, ok, err := amqp.LookupField(headers, name)
+		if err != nil {
+			return malformed(err)
+		}
+		if !ok {
+			continue
+		}
+		if value.Kind != amqp.KindArray {
+			return amqp.PreconditionFailed("invalid message: {unacceptable_type_in_header,\"%s\",%s}", name, value.TypeName())
+		}
+		for _, k := range value.Array {
+			switch {
+			case k.Kind != amqp.KindString:
+			case name == "CC":
+				m.content.cc = append(m.content.cc, []byte(k.Str))
+			default:
+				m.content.bcc = append(m.content.bcc, []byte(k.Str))
+			}
+		}
+		if name == "BCC" {
+			p, err := amqp.ParseProperties(m.content.properties)
+			if err != nil {
+				return malformed(err)
+			}
+			kept := p.Headers[:0]
+			for _, f := range p.Headers {
+				if f.Name != "BCC" {
+					kept = append(kept, f)
+				}
+			}
+			p.Headers = kept
+			m.content.properties = amqp.AppendProperties(nil, &p)
+		}
+	}
+	return nil
+}
+
+// routePublish asks the topology, and remembers the answer for the channel if it depends on keys alone.
+func (v *VHost) routePublish(ch *channel, c *Command, scan *amqp.PropertyScan, m *message) []*queueState {
+	more := append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...)
+	ids, byKeys := v.topo.Route(v.topo.Exchange(string(c.Exchange)),
+		&topology.Message{Key: c.Key, More: more, Headers: scan.Headers}, v.route[:0])
+	v.route = ids
+	v.targets = v.targets[:0]
+	for _, id := range ids {
+		v.targets = append(v.targets, v.queues[id])
+	}
+	if byKeys && len(more) == 0 {
+		r := &ch.route
+		r.version, r.valid = v.topo.Version(), true
+		r.exchange, r.key = append(r.exchange[:0], c.Exchange...), append(r.key[:0], c.Key...)
+		r.targets = append(r.targets[:0], v.targets...)
+	}
+	return v.targets
+}
+
+// unroutable confirms a message that goes nowhere, after sending it back if it is mandatory.
+// Source: AMQP basic.return; RabbitMQ confirms.
+func (v *VHost) unroutable(s *Stamp, ch *channel, c *Command, m *message, out *Outcome) {
+	after := v.newest(out)
+	if c.Mandatory {
+		record := appendRecord(nil, &m.content)
+		out.effect(Effect{Kind: SendBack, Channel: ch.id, After: after, Message: Delivered{Record: record}}, s.Index)
+	} else {
+		after = 0
+	}
+	if ch.confirms {
+		out.effect(Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published, After: after}, s.Index)
+	}
+}
+
+// deliverTo enqueues m wherever there is room. A queue that refuses may make it a dead letter at once.
+// refused: at least one queue had no room. durable: a copy is in the log.
+func (v *VHost) deliverTo(s *Stamp, targets []*queueState, m *message, depth int, out *Outcome) (refused, durable bool) {
+	for i := range targets {
+		q := targets[i]
+		if q.refuses(m) {
+			refused = true
+			if q.settings.Overflow == RejectPublishDLX && q.settings.hasDLX {
+				v.move(s, q, m, MaxLen, depth, out)
+			}
+			continue
+		}
+		if v.enqueue(s, q, m, out) {
+			durable = true
+		}
+		v.touch(q, depth)
+	}
+	return refused, durable
+}
+
+// refuses reports whether q's limit keeps m out. Source: reference expiry-and-limits 6, reject-publish.
+func (q *queueState) refuses(m *message) bool {
+	set := &q.settings
+	if set.Overflow == DropHead {
+		return false
+	}
+	return set.MaxLength >= 0 && int64(q.messages.Ready())+1 > set.MaxLength ||
+		set.MaxLengthBytes >= 0 && q.messages.ReadyBytes()+int64(len(m.content.body)) > set.MaxLengthBytes
+}
+
+// enqueue makes a copy of m in q and reports whether it is in the log.
+func (v *VHost) enqueue(s *Stamp, q *queueState, m *message, out *Outcome) (durable bool) {
+	durable = q.object.Durable && (m.persistent || q.quorum)
+	f := Fact{Kind: Enqueued, Durable: durable, Queue: q.id, Seq: q.messages.Next(m.priority)}
+	ref := v.recordOf(s, m, durable, out)
+	f.Entry = queue.Entry{
+		Index: ref.Index, Offset: ref.Offset, Size: ref.Size,
+		BodyBytes: uint32(len(m.content.body)), Priority: m.priority, ExpireAt: q.deadlineOf(s, m),
+	}
+	if durable {
+		f.Entry.Flags |= queue.Persistent
+		if ref.Index != s.Index {
+			f.Entry.Flags |= queue.Moved
+			q.lastMoved = s.Index
+		}
+	}
+	if ref.Log == place.Volatile {
+		f.Entry.Flags |= queue.Volatile
+	}
+	if m.history != nil {
+		f.Entry.Flags |= queue.Letter
+		f.History = v.historyOf(s, m, durable, out)
+	}
+	if f.Entry.ExpireAt != 0 && f.Entry.ExpireAt <= s.From {
+		f.Entry.ExpireAt = max(s.From, s.Now+1) // TTL 0: good for this step
+		q.zero = append(q.zero, f.Seq)
+	}
+	v.emit(s, &f, out)
+	q.stats.Published++
+	return durable
+}
+
+// deadlineOf is the instant at which m expires in q: the lesser of both TTLs counts, from now.
+// Source: RabbitMQ ttl.
+func (q *queueState) deadlineOf(s *Stamp, m *message) deadline.Instant {
+	ttl := q.settings.TTL
+	if m.ttl >= 0 && (ttl < 0 || m.ttl < ttl) {
+		ttl = m.ttl
+	}
+	if ttl < 0 {
+		return 0
+	}
+	return s.From + deadline.Instant(ttl)
+}
+
+// recordOf names m's record where a copy can refer to it, storing it first if need be.
+func (v *VHost) recordOf(s *Stamp, m *message, durable bool, out *Outcome) place.Ref {
+	if !m.record.IsZero() {
+		return m.record
+	}
+	if !durable && !m.recordVolatile.IsZero() {
+		return m.recordVolatile
+	}
+	c := &m.content
+	size := 1 + 2 + len(c.exchange) + len(c.key) + 4 + len(c.properties) + len(c.body)
+	ref := v.store(s, Stored, durable, size, func(b []byte) []byte { return appendRecord(b, c) }, out)
+	if durable {
+		m.record = ref
+	} else {
+		m.recordVolatile = ref
+	}
+	return ref
+}
+
+func (v *VHost) historyOf(s *Stamp, m *message, durable bool, out *Outcome) place.Ref {
+	if !m.letter.IsZero() {
+		return m.letter
+	}
+	if !durable && !m.historyVolatile.IsZero() {
+		return m.historyVolatile
+	}
+	b := appendHistory(nil, m.history)
+	ref := v.store(s, Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) }, out)
+	if durable {
+		m.letter = ref
+	} else {
+		m.historyVolatile = ref
+	}
+	return ref
+}

@@ -1,0 +1,113 @@
+package vhost
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// tags finds which deliveries a settlement names: from first to last. Source: reference amqp-surface 12.
+func (ch *channel) tags(c *Command) (first, last uint64, err *amqp.Error) {
+	u := &ch.unacked
+	switch {
+	case c.Multiple && c.Tag == 0:
+		return u.first, u.first + uint64(len(u.list)), nil
+	case u.at(c.Tag) == nil:
+		return 0, 0, amqp.PreconditionFailed("unknown delivery tag %d", c.Tag)
+	case c.Multiple:
+		return u.first, c.Tag, nil
+	}
+	return c.Tag, c.Tag, nil
+}
+
+// ack decides basic.ack.
+func (v *VHost) ack(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	first, last, err := ch.tags(c)
+	if err != nil {
+		return err
+	}
+	for tag := first; tag <= last; tag++ {
+		d := ch.unacked.at(tag)
+		if d == nil {
+			continue
+		}
+		if !d.queue.deleted {
+			v.end(s, d.queue, d.seq, Acked, out)
+			d.queue.stats.Acked++
+		}
+		v.settled(ch, tag, *d)
+	}
+	return nil
+}
+
+// nack decides basic.nack and basic.reject: in the order of delivery, messages return or die.
+// Source: RabbitMQ nack; AMQP basic.reject; reference dead-lettering 10.
+func (v *VHost) nack(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	first, last, err := ch.tags(c)
+	if err != nil {
+		return err
+	}
+	for tag := first; tag <= last; tag++ {
+		d := ch.unacked.at(tag)
+		switch {
+		case d == nil:
+		case c.Requeue:
+			v.giveBack(s, ch, tag, *d, out)
+		default:
+			if !d.queue.deleted {
+				v.die(s, d.queue, d.seq, Rejected, 0, out)
+			}
+			v.settled(ch, tag, *d)
+		}
+	}
+	return nil
+}
+
+// recover decides basic.recover. Source: AMQP basic.recover; RabbitMQ specification notes.
+func (v *VHost) recover(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	if !c.Requeue {
+		return amqp.NotImplemented("requeue=false")
+	}
+	for tag := ch.unacked.first; ch.unacked.open > 0; tag++ {
+		if d := ch.unacked.at(tag); d != nil {
+			v.giveBack(s, ch, tag, *d, out)
+		}
+	}
+	v.done(ch, c, out, Effect{})
+	return nil
+}
+
+// settled takes a delivery off its channel, and gives its credit back.
+func (v *VHost) settled(ch *channel, tag uint64, d delivery) {
+	ch.unacked.remove(tag)
+	if d.consumer == nil {
+		v.touch(d.queue, 0)
+		return
+	}
+	d.consumer.Own.Used--
+	blocked := !ch.shared.Open()
+	ch.shared.Used--
+	d.queue.consumers.Wake()
+	v.touch(d.queue, 0)
+	if blocked {
+		v.wake(ch)
+	}
+}
+
+// giveBack returns a message unsettled to its place in the queue; or it dies, if it has come back too often.
+// Source: reference expiry-and-limits 8, quorum-and-retry 1.
+func (v *VHost) giveBack(s *Stamp, ch *channel, tag uint64, d delivery, out *Outcome) {
+	v.settled(ch, tag, d)
+	q := d.queue
+	if q.deleted {
+		return
+	}
+	e := q.messages.Entry(d.seq)
+	v.emit(s, &Fact{Kind: Returned, Queue: q.id, Seq: d.seq, Durable: e.Flags&queue.Persistent != 0}, out)
+	if limit := q.settings.DeliveryLimit; limit >= 0 && int64(q.messages.Side(d.seq).Acquired) > limit {
+		v.die(s, q, d.seq, DeliveryLimit, 0, out)
+		return
+	}
+	if e = q.messages.Entry(d.seq); due(e, s.Now) {
+		v.die(s, q, d.seq, Expired, 0, out)
+	}
+}

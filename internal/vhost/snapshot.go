@@ -1,0 +1,87 @@
+package vhost
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// Snapshot appends the durable state as the shortest list of facts that leads to it: folded into a new VHost
+// it gives the same state as a replay of the whole log. Records stay where they are in the log.
+func (v *VHost) Snapshot(b []byte) []byte { return v.snapshot(b, true) }
+
+// Projection is the durable state for comparison: a snapshot without what only lazy facts tell.
+func (v *VHost) Projection() []byte { return v.snapshot(nil, false) }
+
+func (v *VHost) snapshot(b []byte, lazy bool) []byte {
+	b = append(b, formatVersion)
+	b = binary.AppendUvarint(b, uint64(v.logged))
+	for x := range v.topo.Exchanges() {
+		if x.Durable && x.Name != "" && !isPredeclared(x.Name) {
+			b = appendFact(b, &Fact{Kind: ExchangeDeclared, Object: &Object{
+				Name: x.Name, Type: x.Kind.String(), Durable: true, AutoDelete: x.AutoDelete, Internal: x.Internal, Arguments: x.Arguments,
+			}}, 0)
+		}
+	}
+	queues := v.sortedQueues()
+	for _, q := range queues {
+		if q.object.Durable {
+			b = appendFact(b, &Fact{Kind: QueueDeclared, Queue: q.id, Object: &q.object}, 0)
+		}
+	}
+	for bound := range v.topo.Bindings() {
+		o := Object{
+			Name: bound.Destination, Source: bound.Source, RoutingKey: bound.RoutingKey, ToExchange: !bound.ToQueue,
+			Durable: true, Arguments: bound.Arguments,
+		}
+		if v.durableBinding(&o) {
+			b = appendFact(b, &Fact{Kind: Bound, Object: &o}, 0)
+		}
+	}
+	for _, operator := range [2]bool{false, true} {
+		for _, p := range v.Policies(operator) {
+			b = appendFact(b, &Fact{Kind: PolicySet, Policy: &p}, 0)
+		}
+	}
+	for _, q := range queues {
+		if q.object.Durable {
+			b = v.snapshotQueue(b, q, lazy)
+		}
+	}
+	return appendFact(b, &Fact{Kind: Counted, Books: &v.durable}, 0)
+}
+
+func (v *VHost) snapshotQueue(b []byte, q *queueState, lazy bool) []byte {
+	q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {
+		if e.Flags&queue.Persistent == 0 {
+			return true
+		}
+		side := q.messages.Side(s)
+		f := Fact{Kind: Enqueued, Queue: q.id, Seq: s, Entry: *e, History: side.History, N: uint64(side.Acquired)}
+		if e.State == queue.Unacked {
+			f.Entry.Flags |= queue.Redelivered
+		}
+		if !lazy {
+			f.Entry.Flags &^= queue.Redelivered
+		}
+		b = appendFact(b, &f, 0)
+		return true
+	})
+	return b
+}
+
+// durableBinding reports whether both ends of a binding survive a restart. Source: reference amqp-surface 8.
+func (v *VHost) durableBinding(o *Object) bool {
+	if x := v.topo.Exchange(o.Source); x == nil || !x.Durable {
+		return false
+	}
+	if o.ToExchange {
+		x := v.topo.Exchange(o.Name)
+		return x != nil && x.Durable
+	}
+	q := v.queueNamed(o.Name)
+	return q != nil && q.object.Durable
+}
+
+func isPredeclared(name string) bool { return strings.HasPrefix(name, "amq.") }

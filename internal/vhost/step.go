@@ -1,0 +1,130 @@
+package vhost
+
+import "github.com/bartleby-mq/bartleby/internal/amqp"
+
+// Step decides one command: it emits facts, folds each at once, and lists the effects. A refusal, always an
+// *amqp.Error, leaves no trace: nothing has changed, and out is as it was. The caller then passes it on with
+// Refuse, or answers itself.
+func (v *VHost) Step(s Stamp, c Command, out *Outcome) error {
+	v.index, v.batch = s.Index, out.Batch
+	if err := v.decide(&s, &c, out); err != nil {
+		return err
+	}
+	v.calm(&s, out)
+	return nil
+}
+
+// Refuse closes the channel of a refused command: the client is told, its consumers go, what it held returns.
+func (v *VHost) Refuse(s Stamp, c Command, err *amqp.Error, out *Outcome) {
+	v.index, v.batch = s.Index, out.Batch
+	ch := v.channelOf(&c)
+	if ch == nil {
+		return
+	}
+	out.effect(Effect{Kind: Closed, Command: c.Kind, Channel: ch.id, Err: err, After: v.newest(out)}, v.index)
+	v.closeChannel(&s, ch, out)
+	v.calm(&s, out)
+}
+
+// decide is the switch over commands, and nothing else.
+func (v *VHost) decide(s *Stamp, c *Command, out *Outcome) error {
+	switch c.Kind {
+	case Connect:
+		v.connect(c)
+		return nil
+	case Disconnect:
+		v.disconnect(s, c, out)
+		return nil
+	case Grant:
+		v.grant(c)
+		return nil
+	case OpenChannel:
+		v.openChannel(c, out)
+		return nil
+	case Tick:
+		v.tick(s, out)
+		return nil
+	case Recovered:
+		v.recovered(s)
+		return nil
+	case SetPolicy:
+		return refusal(v.setPolicy(s, c, out))
+	case ClearPolicy:
+		return refusal(v.clearPolicy(s, c, out))
+	}
+	ch := v.channelOf(c)
+	if ch == nil {
+		return nil
+	}
+	return refusal(v.decideOn(s, ch, c, out))
+}
+
+// decideOn is the switch over what needs an open channel.
+func (v *VHost) decideOn(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	switch c.Kind {
+	case Publish:
+		return v.publish(s, ch, c, out)
+	case Ack:
+		return v.ack(s, ch, c, out)
+	case Nack, Reject:
+		return v.nack(s, ch, c, out)
+	case Recover:
+		return v.recover(s, ch, c, out)
+	case Get:
+		return v.get(s, ch, c, out)
+	case Consume:
+		return v.consume(s, ch, c, out)
+	case Cancel:
+		return v.cancel(s, ch, c, out)
+	case Qos:
+		return v.qos(ch, c, out)
+	case SelectConfirms:
+		ch.confirms = true
+		v.done(ch, c, out, Effect{})
+	case CloseChannel:
+		v.closeChannel(s, ch, out)
+		v.done(ch, c, out, Effect{})
+	case DeclareExchange:
+		return v.declareExchange(s, ch, c, out)
+	case DeleteExchange:
+		return v.removeExchange(s, ch, c, out)
+	case BindExchange, UnbindExchange, BindQueue, UnbindQueue:
+		return v.bind(s, ch, c, out)
+	case DeclareQueue:
+		return v.declareQueue(s, ch, c, out)
+	case DeleteQueue:
+		return v.removeQueue(s, ch, c, out)
+	case PurgeQueue:
+		return v.purge(s, ch, c, out)
+	default:
+		return amqp.NotImplemented("command %d", c.Kind)
+	}
+	return nil
+}
+
+// refusal keeps a nil *amqp.Error from becoming an error that is not nil.
+func refusal(err *amqp.Error) error {
+	if err == nil {
+		return nil
+	}
+	return err
+}
+
+// calm looks at every queue that the command has touched until none has anything left to do: messages go to
+// consumers, what is over a limit leaves, and where dead letters arrive it begins again.
+func (v *VHost) calm(s *Stamp, out *Outcome) {
+	for i := 0; i < len(v.dirty); i++ {
+		d := v.dirty[i]
+		d.queue.dirty = false
+		if d.queue.deleted {
+			continue
+		}
+		v.dispatch(s, d.queue, d.depth, out)
+		v.enforce(s, d.queue, d.depth, out)
+		v.arm(d.queue)
+	}
+	clear(v.dirty)
+	v.dirty = v.dirty[:0]
+	v.batch = nil
+	v.volatile.sweep()
+}

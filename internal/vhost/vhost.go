@@ -1,0 +1,201 @@
+package vhost
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/topology"
+)
+
+// VHost is one virtual host. See the package comment.
+type VHost struct {
+	name    string
+	log     place.LogID
+	records place.Records
+
+	// Folded by Apply.
+	topo     *topology.Topology
+	queues   map[QueueID]*queueState
+	queueMax QueueID // the greatest ever given
+	policies policySet
+	volatile volatileStore
+	live     map[place.Index]int // records in the log that copies refer to, by batch
+	books    Books               // all copies since the vhost was opened, and the durable ones before
+	durable  Books               // persistent copies in durable queues
+	logged   deadline.Instant    // time of the newest batch folded or made
+
+	// deadlines follow from the folded state: entries of queues, queue expiry, and work left over.
+	deadlines deadline.Set
+
+	// Connected.
+	conns    map[ConnID]*conn
+	channels map[ChannelID]*channel
+	last     *channel // of the newest command, spared a look-up
+
+	// Working memory of Step.
+	dirty   []dirtyQueue
+	route   []QueueID
+	targets []*queueState
+	batch   []byte // the batch in the making, where the newest records lie
+	index   place.Index
+}
+
+// queueState is a queue with all that the vhost knows of it.
+type queueState struct {
+	id        QueueID
+	object    Object
+	owner     ConnID // of an exclusive queue
+	quorum    bool
+	messages  *queue.Messages
+	consumers queue.Consumers
+	settings  Settings
+	policy    string // names, "" if none
+	operator  string
+
+	armed     deadline.Instant // deadline in the set for the ordered entries, 0 if none
+	expires   deadline.Instant // deadline in the set for the queue itself, 0 if none
+	lastMoved place.Index      // newest batch that moved a message here
+	consumed  bool             // had a consumer: auto-delete may strike
+	zero      []queue.Seq      // enqueued with TTL 0 in this step: handed over in it, or expired
+	dirty     bool
+	deleted   bool
+	stats     QueueStats
+}
+
+type dirtyQueue struct {
+	queue *queueState
+	depth int // hops that led here within this step
+}
+
+// policySet is the policies of both kinds, by name, with their compiled patterns.
+type policySet struct {
+	user, operator map[string]*policyEntry
+}
+
+type policyEntry struct {
+	Policy
+	pattern *regexp.Regexp
+}
+
+// New returns an empty vhost, as it is before anything was folded, with the predeclared exchanges. log is
+// its logical log; records finds what was stored there.
+func New(name string, log place.LogID, records place.Records) *VHost {
+	v := &VHost{
+		name: name, log: log, records: records,
+		topo:     topology.New(),
+		queues:   map[QueueID]*queueState{},
+		policies: policySet{map[string]*policyEntry{}, map[string]*policyEntry{}},
+		live:     map[place.Index]int{},
+		conns:    map[ConnID]*conn{},
+		channels: map[ChannelID]*channel{},
+	}
+	v.volatile.chunks = map[place.Index]*volatileChunk{}
+	for _, x := range topology.Predeclared() {
+		v.topo.Declare(x)
+	}
+	return v
+}
+
+// Name is the vhost's name.
+func (v *VHost) Name() string { return v.name }
+
+// Books counts all copies: those of persistent messages in durable queues since the log began, the others since
+// the vhost was opened.
+func (v *VHost) Books() Books { return v.books }
+
+// DurableBooks counts the copies that the log knows.
+func (v *VHost) DurableBooks() Books { return v.durable }
+
+// Logged is the time of the newest batch: vhost time never goes below it.
+func (v *VHost) Logged() deadline.Instant { return v.logged }
+
+// Due reports when the next Tick command is worth sending.
+func (v *VHost) Due() (at deadline.Instant, ok bool) {
+	e, ok := v.deadlines.Min()
+	return e.At, ok
+}
+
+// Live reports whether a copy refers to a record in batches first to last of the log.
+func (v *VHost) Live(first, last place.Index) bool {
+	if uint64(last-first) > uint64(len(v.live)) {
+		for i := range v.live {
+			if first <= i && i <= last {
+				return true
+			}
+		}
+		return false
+	}
+	for i := first; i <= last; i++ {
+		if v.live[i] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// record returns the bytes that r names; they are lent until the next command.
+func (v *VHost) record(r place.Ref) []byte {
+	switch {
+	case r.Log == place.Volatile:
+		return v.volatile.read(r)
+	case r.Index == v.index && int(r.Offset+r.Size) <= len(v.batch):
+		return v.batch[r.Offset : r.Offset+r.Size]
+	}
+	return v.records.Record(r)
+}
+
+func (v *VHost) retain(r place.Ref) {
+	switch {
+	case r.IsZero():
+	case r.Log == place.Volatile:
+		v.volatile.retain(r.Index)
+	default:
+		v.live[r.Index]++
+	}
+}
+
+func (v *VHost) release(r place.Ref) {
+	switch {
+	case r.IsZero():
+	case r.Log == place.Volatile:
+		v.volatile.release(r.Index)
+	default:
+		if v.live[r.Index]--; v.live[r.Index] <= 0 {
+			delete(v.live, r.Index)
+		}
+	}
+}
+
+func (v *VHost) queueNamed(name string) *queueState {
+	id, ok := v.topo.Queue(name)
+	if !ok {
+		return nil
+	}
+	return v.queues[id]
+}
+
+// touch puts q on the list of queues to be looked at before the step ends.
+func (v *VHost) touch(q *queueState, depth int) {
+	if !q.dirty {
+		q.dirty = true
+		v.dirty = append(v.dirty, dirtyQueue{q, depth})
+	}
+}
+
+// Check reports the first invariant that does not hold. Source: the package comment.
+func (v *VHost) Check() error {
+	var held uint64
+	for _, q := range v.queues {
+		if err := q.messages.Check(); err != nil {
+			return fmt.Errorf("vhost: queue %q: %w", q.object.Name, err)
+		}
+		held += uint64(q.messages.Ready() + q.messages.Unacked())
+	}
+	if v.books.Made != v.books.Total()+held {
+		return fmt.Errorf("vhost: books: made %d, ended %d, in queues %d", v.books.Made, v.books.Total(), held)
+	}
+	return v.checkConnected()
+}

@@ -1,0 +1,86 @@
+package amqpserver
+
+import "github.com/bartleby-mq/bartleby/internal/engine"
+
+// load is the buffer of one read, with the commands that point into it. From Post to Free it is the engine's.
+type load struct {
+	engine.Batch
+	buf []byte
+}
+
+// buffers keeps what reads and writes were done with for their next use, bounded, for all connections.
+type buffers struct {
+	small, large chan *load
+	chunks       chan []byte
+}
+
+func newBuffers() buffers {
+	return buffers{
+		small:  make(chan *load, readBuffersKept),
+		large:  make(chan *load, readBuffersKept),
+		chunks: make(chan []byte, chunksKept),
+	}
+}
+
+// load returns an empty load whose buffer has room for size octets at least.
+func (b *buffers) load(size int) *load {
+	var kept chan *load
+	switch {
+	case size <= readBufferSmall:
+		kept, size = b.small, readBufferSmall
+	case size <= readBufferLarge:
+		kept, size = b.large, readBufferLarge
+	}
+	select {
+	case l := <-kept: // nil, and never ready, for a size that is not kept
+		return l
+	default:
+	}
+	l := &load{buf: make([]byte, size)}
+	l.Free = func(*engine.Batch) { b.recycle(l) }
+	return l
+}
+
+// recycle takes l back. It does not block.
+func (b *buffers) recycle(l *load) {
+	clear(l.Commands) // bodies and arguments are not kept
+	l.Commands = l.Commands[:0]
+	if cap(l.Commands) > commandsKept {
+		l.Commands = nil
+	}
+	var kept chan *load
+	switch len(l.buf) {
+	case readBufferSmall:
+		kept = b.small
+	case readBufferLarge:
+		kept = b.large
+	}
+	select {
+	case kept <- l:
+	default:
+	}
+}
+
+// chunk returns an empty slice with room for size octets at least.
+func (b *buffers) chunk(size int) []byte {
+	if size > chunkBytes {
+		return make([]byte, 0, size)
+	}
+	select {
+	case c := <-b.chunks:
+		return c
+	default:
+		return make([]byte, 0, chunkBytes)
+	}
+}
+
+// recycleChunk takes a slice back that chunk returned, or any other. It does not block.
+func (b *buffers) recycleChunk(c []byte) {
+	if cap(c) != chunkBytes {
+		return
+	}
+	select {
+	case b.chunks <- c[:0]:
+	default:
+	}
+}

@@ -1,0 +1,225 @@
+package amqpserver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/wire"
+)
+
+// How a connection ends beside a refusal, which is an *amqp.Error, and the socket's own errors.
+var (
+	errClosedByClient   = errors.New("closed by the client")
+	errEnding           = errors.New("ended by the broker")
+	errProtocolHeader   = errors.New("bad protocol header")
+	errHandshakeTimeout = errors.New("handshake timeout")
+	errMissedHeartbeats = errors.New("missed heartbeats from client")
+	errLost             = errors.New("client unexpectedly closed TCP connection")
+)
+
+// conn is one connection. The reader, which runs serve, owns what has no other owner named.
+type conn struct {
+	server      *Server
+	id          uint64
+	name        string
+	connectedAt time.Time
+	socket      net.Conn
+	log         *slog.Logger
+
+	link   Link // nil until attached; set before the first Post
+	input  input
+	outbox outbox
+
+	tellsLogin bool                // the client wants to be told of a failed login
+	tuned      bool                // the client has logged in and tuned: refusals are told from now on
+	numbers    map[uint16]*channel // channels by the client's number, until it may use it anew
+	recent     *channel            // of the last frame
+	partial    []*channel          // those with a content that has not arrived whole
+	assembled  int                 // octets of their bodies
+	channelMax uint16              // as negotiated; never 0
+	heartbeat  time.Duration       // likewise; 0 means none
+	silence    int                 // half intervals since the last octet
+	sentBefore uint64              // octets sent at the last pulse
+
+	channels channels
+	encoder  encoder // the engine's
+
+	mu struct {
+		sync.Mutex
+		about Connection // what a picture shows and serve knows
+	}
+}
+
+func newConn(s *Server, id uint64, socket net.Conn) *conn {
+	c := &conn{
+		server: s, id: id, socket: socket, connectedAt: time.Now(),
+		name:    fmt.Sprintf("%v -> %v", socket.RemoteAddr(), socket.LocalAddr()),
+		numbers: make(map[uint16]*channel),
+		outbox:  newOutbox(&s.buffers),
+	}
+	c.log = s.log.With("connection", c.name)
+	c.input.socket, c.input.buffers = socket, &s.buffers
+	c.input.frameMax, c.input.size = loginFrameMax, readBufferSmall
+	c.encoder.conn = c
+	c.mu.about.State = "starting"
+	return c
+}
+
+// serve leads the connection from its first octet to the end of both its goroutines.
+func (c *conn) serve() {
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		if err := c.outbox.write(c.socket, c.written); err != nil {
+			c.socket.Close() // the reader sees it
+		}
+	}()
+	c.log.Info("accepting AMQP connection " + c.name)
+	err := c.handshake()
+	if err == nil {
+		err = c.run()
+	}
+	c.finish(err)
+	c.outbox.finish()
+	c.socket.SetWriteDeadline(time.Now().Add(closeTimeout))
+	<-written
+	if errors.Is(err, errClosedByClient) {
+		c.linger(lingerTimeout)
+	}
+	c.socket.Close()
+}
+
+// written gives window back for what is in the socket. The writer calls it.
+func (c *conn) written(cost int64) { c.link.Written(cost) }
+
+// end makes the connection close with err, from any goroutine, without waiting. Only the first call has an effect.
+func (c *conn) end(err *amqp.Error) {
+	if c.outbox.seal(closeFrame(err)) {
+		c.setState("closing")
+		c.logEnd(err)
+		c.socket.SetReadDeadline(past) // wakes the reader
+	}
+}
+
+// past is a deadline that interrupts a read.
+var past = time.Unix(1, 0)
+
+func closeFrame(err *amqp.Error) []byte {
+	return wire.AppendMethod(nil, 0, &wire.ConnectionClose{
+		ReplyCode: err.Code, ReplyText: err.Text, ClassID: err.ClassID, MethodID: err.MethodID,
+	})
+}
+
+// finish does what the end of the connection, for that reason, asks for. The engine is left first: who is told of the
+// close knows that exclusive queues are gone and unacked messages back.
+func (c *conn) finish(reason error) {
+	c.setState("closing")
+	if c.link != nil {
+		c.link.Close()
+	}
+	var refusal *amqp.Error
+	switch {
+	case errors.Is(reason, errClosedByClient):
+		c.logEnd(reason)
+		c.outbox.seal(wire.AppendMethod(nil, 0, &wire.ConnectionCloseOk{}))
+	case errors.As(reason, &refusal) && c.tuned:
+		c.end(refusal)
+		c.awaitCloseOk(closeTimeout)
+	case errors.As(reason, &refusal) && c.tellsLogin && refusal.Code == amqp.CodeAccessRefused:
+		c.end(refusal)
+		c.awaitCloseOk(lingerTimeout)
+	case errors.As(reason, &refusal):
+		c.logEnd(refusal)
+		c.linger(refusalDelay)
+	case c.outbox.isSealed(): // by end
+		c.awaitCloseOk(closeTimeout)
+	case errors.Is(reason, errProtocolHeader):
+		c.logEnd(reason)
+		c.outbox.seal([]byte(wire.ProtocolHeader))
+	default:
+		c.logEnd(reason)
+		c.outbox.fail()
+	}
+}
+
+// awaitCloseOk discards what the client sends until its close-ok, answering a close that crossed ours, for at most
+// that long.
+// Source: AMQP connection.close; RabbitMQ, connection.close.
+func (c *conn) awaitCloseOk(timeout time.Duration) {
+	deadline := time.Now().Add(timeout)
+	c.socket.SetReadDeadline(deadline)
+	for {
+		f, ok, err := c.input.frame()
+		switch {
+		case err != nil:
+			return
+		case !ok:
+			switch err := c.input.fill(); {
+			case isTimeout(err) && time.Now().Before(deadline): // end's wake-up came late
+				c.socket.SetReadDeadline(deadline)
+			case err != nil:
+				return
+			}
+			continue
+		case f.Type != wire.FrameMethod || f.Channel != 0:
+			continue
+		}
+		switch id, _, _ := wire.CutMethod(f.Payload); id {
+		case wire.IDConnectionClose:
+			c.outbox.putSealed(wire.AppendMethod(nil, 0, &wire.ConnectionCloseOk{}))
+		case wire.IDConnectionCloseOk:
+			return
+		}
+	}
+}
+
+// linger discards what the client still sends until it closes its socket, for at most that long.
+func (c *conn) linger(timeout time.Duration) {
+	c.socket.SetReadDeadline(time.Now().Add(timeout))
+	_, _ = io.Copy(io.Discard, c.socket) // its error is the end
+}
+
+func (c *conn) setState(state string) {
+	c.mu.Lock()
+	c.mu.about.State = state
+	c.mu.Unlock()
+}
+
+// logEnd says why the connection closes, in the words that log scrapers know.
+// Source: RabbitMQ, log lines.
+func (c *conn) logEnd(reason error) {
+	c.mu.Lock()
+	user, vhost := c.mu.about.User, c.mu.about.VHost
+	c.mu.Unlock()
+	if errors.Is(reason, errClosedByClient) {
+		c.log.Info(fmt.Sprintf("closing AMQP connection (%s, vhost: '%s', user: '%s')", c.name, vhost, user))
+		return
+	}
+	c.log.Warn(fmt.Sprintf("closing AMQP connection (%s, vhost: '%s', user: '%s'): %v", c.name, vhost, user, reason))
+}
+
+// waitUntil sets the deadline of reads, unless the connection shall end: end has set it, or will.
+func (c *conn) waitUntil(deadline time.Time) {
+	c.socket.SetReadDeadline(deadline)
+	if c.outbox.isSealed() {
+		c.socket.SetReadDeadline(past)
+	}
+}
+
+// lost names the socket's error as a reason.
+func lost(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) {
+		return errLost
+	}
+	return fmt.Errorf("%w: %w", errLost, err)
+}
+
+func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }

@@ -1,0 +1,157 @@
+package amqpserver
+
+import (
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/wire"
+)
+
+// stage says which frame of a content is due.
+type stage uint8
+
+const (
+	noContent stage = iota // a method
+	headerDue
+	bodyDue
+)
+
+// content is a message on its way in. Its slices point into the read buffer until keepPartial, except for an assembled
+// body.
+//
+//	basic.publish → header → body* ; body frames of one channel only, others may come between
+type content struct {
+	stage                stage
+	kept                 bool // the slices are our own
+	mandatory, immediate bool
+	exchange, key        []byte
+	properties           []byte
+	size                 uint64 // announced
+	body                 []byte // what has arrived of a body in several frames
+}
+
+// publish acts on basic.publish; its content is to follow.
+func (c *conn) publish(ch *channel, arguments []byte) error {
+	m, err := wire.ParsePublish(arguments)
+	if err != nil {
+		return err
+	}
+	ch.content = content{
+		stage: headerDue, mandatory: m.Mandatory, immediate: m.Immediate, exchange: m.Exchange, key: m.RoutingKey,
+	}
+	c.partial = append(c.partial, ch)
+	return nil
+}
+
+// contentHeader acts on a header frame.
+func (c *conn) contentHeader(ch *channel, payload []byte) error {
+	t := &ch.content
+	switch t.stage {
+	case noContent:
+		return amqp.UnexpectedFrame("expected method frame, got non method frame instead")
+	case bodyDue:
+		return t.interrupted()
+	}
+	h, err := wire.ParseContentHeader(payload)
+	if err != nil {
+		return err
+	}
+	if h.BodySize > uint64(c.server.options.MessageMax) {
+		c.refuse(ch, amqp.PreconditionFailed("message size %d is larger than configured max size %d",
+			h.BodySize, c.server.options.MessageMax).WithMethod(ids(wire.IDBasicPublish)))
+		return nil
+	}
+	t.stage, t.size, t.properties = bodyDue, h.BodySize, h.Properties
+	if t.kept {
+		t.properties = slices.Clone(h.Properties)
+	}
+	if t.size == 0 {
+		c.published(ch, nil)
+	}
+	return nil
+}
+
+// contentBody acts on a body frame. A body in one frame stays where it is; the parts of another are put together.
+func (c *conn) contentBody(ch *channel, payload []byte) error {
+	t := &ch.content
+	if t.stage == headerDue {
+		return t.interrupted()
+	}
+	if t.stage == noContent {
+		return amqp.UnexpectedFrame("expected method frame, got non method frame instead")
+	}
+	missing := t.size - uint64(len(t.body))
+	switch n := uint64(len(payload)); {
+	case n > missing:
+		return amqp.FrameError("body of %d octets announced, %d more in the last frame than missing", t.size, n-missing)
+	case n == t.size:
+		c.published(ch, payload)
+		return nil
+	}
+	if c.assembled += len(payload); c.assembled > partialBytesMax {
+		return amqp.ResourceError("more than %d octets in messages that have not arrived whole", partialBytesMax)
+	}
+	if room := cap(t.body) - len(t.body); room < len(payload) {
+		// The announcement alone is worth bodyAtOnceMax; what has arrived, as much again.
+		size := max(bodyAtOnceMax, 2*len(t.body), len(t.body)+len(payload))
+		t.body = append(make([]byte, 0, min(uint64(size), t.size)), t.body...)
+	}
+	t.body = append(t.body, payload...)
+	if uint64(len(t.body)) == t.size {
+		c.published(ch, t.body)
+	}
+	return nil
+}
+
+// published turns a whole content into a command. The body is lent to it.
+func (c *conn) published(ch *channel, body []byte) {
+	t := &ch.content
+	cmd := c.input.add(vhost.Publish, ch.id)
+	cmd.Exchange, cmd.Key = t.exchange, t.key
+	cmd.Properties, cmd.Body = t.properties, body
+	cmd.Mandatory, cmd.Immediate = t.mandatory, t.immediate
+	c.dropContent(ch)
+}
+
+// dropContent forgets a content, whole or not.
+func (c *conn) dropContent(ch *channel) {
+	if ch.content.stage == noContent {
+		return
+	}
+	c.assembled -= len(ch.content.body)
+	ch.content = content{}
+	for i := len(c.partial) - 1; i >= 0; i-- { // mostly the last
+		if c.partial[i] == ch {
+			c.partial = slices.Delete(c.partial, i, i+1)
+			return
+		}
+	}
+}
+
+// keepPartial copies what contents that have not arrived whole need of the read buffer, which goes away.
+func (c *conn) keepPartial() {
+	for _, ch := range c.partial {
+		t := &ch.content
+		if t.kept {
+			continue
+		}
+		own := make([]byte, 0, len(t.exchange)+len(t.key)+len(t.properties))
+		own = append(own, t.exchange...)
+		own = append(own, t.key...)
+		own = append(own, t.properties...)
+		x, k := len(t.exchange), len(t.exchange)+len(t.key)
+		t.exchange, t.key, t.properties = own[:x:x], own[x:k:k], own[k:]
+		t.kept = true
+	}
+}
+
+// interrupted is the refusal of a frame that is not the one due.
+// Source: RabbitMQ, frames.
+func (t *content) interrupted() error {
+	err := amqp.UnexpectedFrame("expected content body, got non content body frame instead")
+	if t.stage == headerDue {
+		err = amqp.UnexpectedFrame("expected content header for class %d, got non content header frame instead", wire.ClassBasic)
+	}
+	return err.WithMethod(ids(wire.IDBasicPublish))
+}

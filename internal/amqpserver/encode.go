@@ -1,0 +1,155 @@
+package amqpserver
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/wire"
+)
+
+// encoder is the connection's engine.Door: it turns effects into frames, in chunks that it gives to the outbox. The
+// goroutine that owns the virtual host owns it; deliveries and confirms allocate nothing.
+type encoder struct {
+	conn     *conn
+	frameMax uint32     // as negotiated
+	chunk    []byte     // frames that are not in the outbox yet; nil if none
+	cost     int64      // window that they take
+	recent   *channel   // of the last effect
+	acking   []*channel // those with confirms to send; each at most once
+}
+
+var _ engine.Door = (*encoder)(nil)
+
+// Emit encodes one effect.
+func (n *encoder) Emit(e *vhost.Effect) {
+	ch := n.channel(e.Channel)
+	if ch == nil {
+		return // its close-ok is out
+	}
+	switch e.Kind {
+	case vhost.Deliver:
+		n.deliver(ch, e)
+	case vhost.Confirm:
+		if ch.acks == 0 {
+			n.acking = append(n.acking, ch)
+		}
+		ch.acks++
+		ch.ackThrough = e.Tag
+	case vhost.DeliverGot:
+		n.deliverGot(ch, e)
+	case vhost.SendBack:
+		n.sendBack(ch, e)
+	default:
+		n.confirm(ch) // before what may end the channel
+		n.answer(ch, e)
+	}
+}
+
+// Flush gives what was encoded to the writer.
+func (n *encoder) Flush() {
+	for _, ch := range n.acking {
+		n.confirm(ch)
+	}
+	n.acking = n.acking[:0]
+	n.hand()
+}
+
+// Stopped ends the connection.
+func (n *encoder) Stopped(err *amqp.Error) {
+	n.Flush()
+	n.conn.end(err)
+}
+
+// hand gives the chunk away.
+func (n *encoder) hand() {
+	if len(n.chunk) == 0 {
+		return
+	}
+	n.conn.outbox.put(n.chunk, n.cost)
+	n.chunk, n.cost = nil, 0
+}
+
+// room makes sure that size octets fit in the chunk: it never grows, so it is never copied.
+func (n *encoder) room(size int) {
+	if cap(n.chunk)-len(n.chunk) >= size {
+		return
+	}
+	n.hand()
+	n.chunk = n.conn.server.buffers.chunk(size)
+}
+
+func (n *encoder) channel(id vhost.ChannelID) *channel {
+	if n.recent == nil || n.recent.id != id {
+		n.recent = n.conn.channels.find(id)
+	}
+	return n.recent
+}
+
+// confirm sends the confirms of a run as one. Publish numbers ascend, so all below the last are answered.
+// Source: RabbitMQ confirms.
+func (n *encoder) confirm(ch *channel) {
+	if ch.acks == 0 {
+		return
+	}
+	n.room(methodBytes)
+	n.chunk = wire.AppendAck(n.chunk, ch.number, ch.ackThrough, ch.acks > 1)
+	ch.acks = 0
+}
+
+const (
+	// methodBytes is more than a method frame takes whose arguments are numbers and bits.
+	methodBytes = 32
+	// contentMethodBytes is more than deliver, get-ok and return take besides their strings.
+	contentMethodBytes = 64
+)
+
+func (n *encoder) deliver(ch *channel, e *vhost.Effect) {
+	v, ok := n.view(e, len(e.ConsumerTag))
+	if !ok {
+		return
+	}
+	n.chunk = wire.AppendDeliver(n.chunk, ch.number, e.ConsumerTag, e.Tag, e.Redelivered, v.Exchange, v.RoutingKey)
+	n.content(ch, &v)
+	n.cost += engine.DeliveryCost(e)
+}
+
+func (n *encoder) deliverGot(ch *channel, e *vhost.Effect) {
+	v, ok := n.view(e, 0)
+	if !ok {
+		return
+	}
+	n.chunk = wire.AppendGetOk(n.chunk, ch.number, e.Tag, e.Redelivered, v.Exchange, v.RoutingKey, uint32(e.Count))
+	n.content(ch, &v)
+}
+
+// noRoute is the whole reply text of basic.return.
+// Source: RabbitMQ, basic.return.
+const noRoute = "NO_ROUTE"
+
+func (n *encoder) sendBack(ch *channel, e *vhost.Effect) {
+	v, ok := n.view(e, len(noRoute))
+	if !ok {
+		return
+	}
+	n.chunk = wire.AppendReturn(n.chunk, ch.number, amqp.CodeNoRoute, noRoute, v.Exchange, v.RoutingKey)
+	n.content(ch, &v)
+}
+
+// view renders a message and makes room for it and extra octets. A message that cannot be rendered is a fault of
+// ours; the connection ends rather than go on without it.
+func (n *encoder) view(e *vhost.Effect, extra int) (vhost.View, bool) {
+	v, err := e.Message.View()
+	if err != nil {
+		n.conn.log.Error("cannot render message", "error", err)
+		n.Stopped(amqp.InternalError("message cannot be read"))
+		return v, false
+	}
+	n.room(contentMethodBytes + extra + len(v.Exchange) + len(v.RoutingKey) +
+		wire.ContentSize(len(v.Properties), len(v.Body), n.frameMax))
+	return v, true
+}
+
+func (n *encoder) content(ch *channel, v *vhost.View) {
+	n.chunk = wire.AppendContentHeader(n.chunk, ch.number, uint64(len(v.Body)), v.Properties)
+	n.chunk = wire.AppendBody(n.chunk, ch.number, v.Body, n.frameMax)
+}

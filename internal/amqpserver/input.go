@@ -1,0 +1,101 @@
+package amqpserver
+
+import (
+	"encoding/binary"
+	"net"
+	"sync/atomic"
+
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/wire"
+)
+
+// input cuts frames out of what the socket brings, in place. The reader owns it; the counter may be read by all.
+//
+//	load.buf:  | cut already | start: not cut yet :end | room for the next read |
+type input struct {
+	socket   net.Conn
+	buffers  *buffers
+	received atomic.Uint64 // octets
+
+	frameMax   uint32 // as negotiated; before that, what a login may take
+	load       *load  // of this read; nil before the first
+	start, end int
+	size       int // of the next buffer: what the last read lets expect
+}
+
+// frame cuts the next frame, ok if it is there whole. It lives as long as the load. Errors are *amqp.Error.
+func (in *input) frame() (f wire.Frame, ok bool, err error) {
+	if in.start == in.end {
+		return wire.Frame{}, false, nil
+	}
+	f, n, err := wire.ParseFrame(in.load.buf[in.start:in.end], in.frameMax)
+	in.start += n
+	return f, n > 0, err
+}
+
+// add appends a command to those of this read. The pointer, for the fields to be filled in, holds until the next add.
+func (in *input) add(kind vhost.CommandKind, channel vhost.ChannelID) *vhost.Command {
+	in.load.Commands = append(in.load.Commands, vhost.Command{Kind: kind, Channel: channel})
+	return &in.load.Commands[len(in.load.Commands)-1]
+}
+
+// take gives away the load with its commands and goes on in a fresh one; nil if there are no commands.
+func (in *input) take() *load {
+	full := in.load
+	if full == nil || len(full.Commands) == 0 {
+		return nil
+	}
+	in.load = in.buffers.load(in.room(full))
+	in.move(full)
+	return full
+}
+
+// fill reads once: at least one octet, or the socket's error. Nothing may point into the load but its tail.
+func (in *input) fill() error {
+	switch {
+	case in.load == nil:
+		in.load = in.buffers.load(in.size)
+	case in.start == in.end:
+		in.start, in.end = 0, 0
+	case in.room(in.load) > len(in.load.buf):
+		small := in.load
+		in.load = in.buffers.load(in.room(small))
+		in.move(small)
+		in.buffers.recycle(small)
+	case in.start+in.whole(in.load) > len(in.load.buf):
+		in.move(in.load)
+	}
+	free := in.load.buf[in.end:]
+	n, err := in.socket.Read(free)
+	in.end += n
+	in.received.Add(uint64(n))
+	switch {
+	case n == len(free):
+		in.size = readBufferLarge
+	case n < readBufferSmall/2:
+		in.size = readBufferSmall
+	}
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+// move copies what is not cut yet to the beginning of the present load.
+func (in *input) move(from *load) {
+	in.end = copy(in.load.buf, from.buf[in.start:in.end])
+	in.start = 0
+}
+
+// room is the size of a buffer in which the frame at start fits, if one has begun.
+func (in *input) room(from *load) int { return max(in.size, in.whole(from)) }
+
+// whole is how many octets the frame at start takes; one more than there are while that is not known. It
+// believes in no size beyond frameMax.
+func (in *input) whole(from *load) int {
+	begun := from.buf[in.start:in.end]
+	if len(begun) < wire.FrameOverhead-1 {
+		return len(begun) + 1
+	}
+	return int(min(binary.BigEndian.Uint32(begun[3:]), in.frameMax)) + wire.FrameOverhead
+}

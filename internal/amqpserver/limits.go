@@ -1,0 +1,65 @@
+package amqpserver
+
+import "time"
+
+const (
+	// readBufferSmall and readBufferLarge are the octets of a read buffer: a connection that sends little waits with
+	// a small one, one that fills it goes on with a large one, in which one read brings hundreds of messages.
+	// Source: ours, design §6.
+	readBufferSmall = 16 << 10
+	readBufferLarge = 256 << 10
+
+	// readBuffersKept is how many buffers of each size wait for their next use, for all connections together; more
+	// are left to the garbage collector. Large ones take 16 MiB, and as much again for their commands.
+	readBuffersKept = 64
+
+	// commandsKept is the capacity of a batch that is kept with its buffer: a read of nothing but acks may need
+	// sixty times as much, and is rare.
+	commandsKept = 1 << 10
+
+	// chunkBytes is the size of the pieces that frames are encoded into. Source: ours, design §6.
+	chunkBytes = 64 << 10
+
+	// chunksKept is how many chunks wait for their next use, for all connections together: 16 MiB.
+	chunksKept = 256
+
+	// unsentBytesMax is what may wait in the outbox of a connection before its reader pauses: the answers to what a
+	// client sends without reading. Deliveries are bounded by the window besides.
+	unsentBytesMax = 16 << 20
+
+	// bodyAtOnceMax is how much memory the announcement of a body is worth; beyond it the buffer grows with what
+	// has arrived.
+	bodyAtOnceMax = 256 << 10
+
+	// partialBytesMax bounds the bodies of a connection that have not arrived whole, on all its channels together:
+	// far more than clients interleave, far less than 65,535 channels could.
+	partialBytesMax = 1 << 30
+
+	// messageBytesCeiling is the largest that Options.MessageMax may be. Source: RabbitMQ max_message_size.
+	messageBytesCeiling = 512 << 20
+
+	// frameBytesCeiling is the largest that Options.FrameMax may be: a frame must fit in one buffer.
+	frameBytesCeiling = 16 << 20
+
+	// loginFrameMax bounds frames until the client has logged in and tuned. Source: RabbitMQ 4.1 initial_frame_max.
+	loginFrameMax = 8192
+
+	// channelNumbers is how many channels there can be when neither side sets a limit.
+	channelNumbers = 1<<16 - 1
+
+	// silencePeriodsMax is how many half intervals without an octet end a connection: about two intervals.
+	// Source: RabbitMQ heartbeats.
+	silencePeriodsMax = 5
+
+	// refusalDelay is how long a client that failed to log in waits for its socket to close.
+	// Source: RabbitMQ, handshake.
+	refusalDelay = 3 * time.Second
+
+	// closeTimeout is how long the answer to connection.close may take, and the last octets to leave.
+	// Source: RabbitMQ, connection.close.
+	closeTimeout = 10 * time.Second
+
+	// lingerTimeout is how long a client may take to close its socket after our close-ok. Closing first would let
+	// the octets that it still sends destroy the close-ok on its way.
+	lingerTimeout = time.Second
+)

@@ -1,0 +1,176 @@
+package amqpserver
+
+import (
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// outbox holds what is to be sent, in order, until the writer has sent it. Any goroutine may put something in; none
+// waits. What it holds is bounded by others: deliveries by the window, the rest by the reader, which pauses.
+type outbox struct {
+	buffers *buffers
+	wake    chan struct{} // to the writer: look again; one is enough
+	eased   chan struct{} // to the reader: less is unsent, or nothing more will be
+	sent    atomic.Uint64 // octets
+
+	mu struct {
+		sync.Mutex
+		queue    [][]byte // chunks
+		cost     int64    // window taken by what is in queue
+		unsent   int      // octets in queue and with the writer
+		sealed   bool     // connection.close or close-ok is in
+		finished bool     // nothing more comes: the writer ends when the queue is empty
+		broken   bool     // the socket takes nothing more
+	}
+}
+
+func newOutbox(b *buffers) outbox {
+	return outbox{buffers: b, wake: make(chan struct{}, 1), eased: make(chan struct{}, 1)}
+}
+
+// put adds whole frames and takes chunk over; cost is the window that they took. What comes after the seal is dropped.
+func (o *outbox) put(chunk []byte, cost int64) {
+	o.mu.Lock()
+	if o.mu.sealed || o.mu.broken {
+		o.mu.Unlock()
+		o.buffers.recycleChunk(chunk)
+		return
+	}
+	o.mu.cost += cost
+	o.add(chunk)
+	o.mu.Unlock()
+	signal(o.wake)
+}
+
+// seal adds the last frames and reports true, unless something was the last already.
+func (o *outbox) seal(last []byte) bool {
+	o.mu.Lock()
+	first := !o.mu.sealed
+	if first && !o.mu.broken {
+		o.add(last)
+	}
+	o.mu.sealed = true
+	o.mu.Unlock()
+	signal(o.wake)
+	signal(o.eased)
+	return first
+}
+
+// putSealed adds frames that may follow the seal: close-ok.
+func (o *outbox) putSealed(frames []byte) {
+	o.mu.Lock()
+	if !o.mu.broken {
+		o.add(frames)
+	}
+	o.mu.Unlock()
+	signal(o.wake)
+}
+
+// add queues chunk, in the room that the last one has left if it fits: a client that reads slowly must not hold a
+// whole chunk for each small flush. mu is held.
+func (o *outbox) add(chunk []byte) {
+	o.mu.unsent += len(chunk)
+	if n := len(o.mu.queue); n > 0 {
+		if last := o.mu.queue[n-1]; len(chunk) <= cap(last)-len(last) {
+			o.mu.queue[n-1] = append(last, chunk...)
+			o.buffers.recycleChunk(chunk)
+			return
+		}
+	}
+	o.mu.queue = append(o.mu.queue, chunk)
+}
+
+// finish says that nothing more comes.
+func (o *outbox) finish() {
+	o.mu.Lock()
+	o.mu.finished = true
+	o.mu.Unlock()
+	signal(o.wake)
+}
+
+// isSealed reports whether connection.close or close-ok is in.
+func (o *outbox) isSealed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.mu.sealed
+}
+
+// isFull reports whether so much is unsent that the reader shall pause.
+func (o *outbox) isFull() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.mu.unsent > unsentBytesMax && !o.mu.sealed && !o.mu.broken
+}
+
+// isIdle reports whether the writer has nothing to do.
+func (o *outbox) isIdle() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.mu.unsent == 0
+}
+
+// write sends what is put in until the outbox is finished and empty, or the socket fails: the error. One system call
+// sends all that waits. written is told the window to give back.
+func (o *outbox) write(socket net.Conn, written func(cost int64)) error {
+	var chunks, iov net.Buffers
+	for range o.wake {
+		for {
+			o.mu.Lock()
+			chunks, o.mu.queue = o.mu.queue, chunks[:0]
+			cost := o.mu.cost
+			o.mu.cost = 0
+			finished := o.mu.finished
+			o.mu.Unlock()
+			if len(chunks) == 0 {
+				if finished {
+					return nil
+				}
+				break
+			}
+			iov = append(iov[:0], chunks...)
+			rest := iov // WriteTo consumes it
+			n, err := rest.WriteTo(socket)
+			o.sent.Add(uint64(n))
+			if err != nil {
+				o.fail()
+				return err
+			}
+			o.wrote(int(n))
+			for _, c := range chunks {
+				o.buffers.recycleChunk(c)
+			}
+			clear(chunks)
+			if cost > 0 {
+				written(cost)
+			}
+		}
+	}
+	return nil
+}
+
+func (o *outbox) wrote(n int) {
+	o.mu.Lock()
+	o.mu.unsent -= n
+	o.mu.Unlock()
+	signal(o.eased)
+}
+
+// fail drops what waits and what will come.
+func (o *outbox) fail() {
+	o.mu.Lock()
+	o.mu.broken = true
+	o.mu.unsent = 0
+	o.mu.queue = slices.Delete(o.mu.queue, 0, len(o.mu.queue))
+	o.mu.Unlock()
+	signal(o.eased)
+}
+
+// signal leaves a token in c unless one is there.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

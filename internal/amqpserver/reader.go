@@ -1,0 +1,215 @@
+package amqpserver
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/wire"
+)
+
+// run reads until the connection ends and returns why. What came before the end is posted.
+func (c *conn) run() error {
+	c.sentBefore = c.outbox.sent.Load()
+	c.setPulse()
+	for {
+		err := c.frames()
+		c.keepPartial()
+		if l := c.input.take(); l != nil {
+			c.link.Post(&l.Batch)
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.read(); err != nil {
+			return err
+		}
+	}
+}
+
+// frames turns all that has arrived into commands.
+func (c *conn) frames() error {
+	for {
+		f, ok, err := c.input.frame()
+		if err != nil || !ok {
+			return err
+		}
+		if err := c.frame(f); err != nil {
+			return err
+		}
+	}
+}
+
+// frame acts on one frame. Errors end the connection.
+func (c *conn) frame(f wire.Frame) error {
+	switch {
+	case f.Channel != 0:
+		return c.channelFrame(f)
+	case f.Type == wire.FrameHeartbeat:
+		return nil
+	case f.Type == wire.FrameMethod:
+		return c.connectionMethod(f.Payload)
+	}
+	return wire.UnexpectedFrame(f)
+}
+
+// connectionMethod acts on a method on channel 0.
+func (c *conn) connectionMethod(payload []byte) error {
+	m, err := wire.ParseMethod(payload)
+	if err != nil {
+		return err
+	}
+	switch m.(type) {
+	case *wire.ConnectionClose:
+		return errClosedByClient
+	case *wire.ConnectionUpdateSecret:
+		return amqp.NotImplemented("connection.update-secret").WithMethod(ids(m.ID()))
+	}
+	return outOfState(m, "running")
+}
+
+// channelFrame acts on a frame of a channel.
+func (c *conn) channelFrame(f wire.Frame) error {
+	ch := c.channel(f.Channel)
+	if f.Type == wire.FrameMethod {
+		id, arguments, err := wire.CutMethod(f.Payload)
+		switch {
+		case err != nil:
+			return err
+		case ch == nil:
+			return c.firstMethod(f.Channel, id)
+		case id == wire.IDChannelClose:
+			return c.closedByClient(ch, f.Payload)
+		case id == wire.IDChannelCloseOk:
+			c.closeOk(ch)
+			return nil
+		case ch.isDeaf():
+			return nil
+		case ch.content.stage != noContent:
+			return ch.content.interrupted()
+		}
+		return c.channelMethod(ch, id, arguments, f.Payload)
+	}
+	switch {
+	case ch == nil:
+		return amqp.UnexpectedFrame("expected method frame, got non method frame instead")
+	case ch.isDeaf():
+		c.dropContent(ch)
+		return nil
+	case f.Type == wire.FrameHeader:
+		return c.contentHeader(ch, f.Payload)
+	}
+	return c.contentBody(ch, f.Payload)
+}
+
+// channel finds the channel of that number, nil if it is not open.
+func (c *conn) channel(number uint16) *channel {
+	if c.recent == nil || c.recent.number != number {
+		c.recent = c.numbers[number]
+	}
+	return c.recent
+}
+
+// firstMethod acts on a method on a number that is not in use.
+func (c *conn) firstMethod(number uint16, id wire.MethodID) error {
+	switch {
+	case id == wire.IDChannelCloseOk: // late: both sides closed, and ours was answered second
+		return nil
+	case id != wire.IDChannelOpen:
+		return amqp.ChannelError("expected 'channel.open'").WithMethod(ids(id))
+	case number > c.channelMax:
+		return amqp.NotAllowed("number of channels opened (%d) has reached the negotiated channel_max (%d)",
+			len(c.numbers), c.channelMax).WithMethod(ids(id))
+	}
+	ch := &channel{number: number, id: c.link.NewChannel()}
+	c.numbers[number] = ch
+	c.recent = ch
+	c.channels.add(ch)
+	cmd := c.input.add(vhost.OpenChannel, ch.id)
+	cmd.Conn, cmd.Number = c.link.Conn(), number
+	return nil
+}
+
+// closedByClient acts on channel.close. The number is free from now on: answers keep their order by the engine's ids.
+func (c *conn) closedByClient(ch *channel, payload []byte) error {
+	if _, err := wire.ParseMethod(payload); err != nil {
+		return err
+	}
+	c.forget(ch)
+	switch {
+	case !ch.state.CompareAndSwap(open, closedByClient): // ours crossed it
+		c.outbox.put(wire.AppendMethod(nil, ch.number, &wire.ChannelCloseOk{}), 0)
+	case !ch.refused:
+		c.input.add(vhost.CloseChannel, ch.id)
+	}
+	return nil
+}
+
+// closeOk acts on channel.close-ok. One that we do not wait for is late, as in firstMethod.
+func (c *conn) closeOk(ch *channel) {
+	if ch.state.Load() == closedByBroker {
+		c.forget(ch)
+	}
+}
+
+// forget frees the number of ch.
+func (c *conn) forget(ch *channel) {
+	c.dropContent(ch)
+	delete(c.numbers, ch.number)
+	c.recent = nil
+}
+
+// refuse closes a channel for what the reader found wrong on it, after the answers to all that came before.
+func (c *conn) refuse(ch *channel, err *amqp.Error) {
+	c.dropContent(ch)
+	ch.refused, ch.refusal = true, err
+	c.input.add(vhost.CloseChannel, ch.id)
+}
+
+// read waits for the next octets, and for room to answer them. It keeps the heartbeats going meanwhile.
+func (c *conn) read() error {
+	for c.outbox.isFull() {
+		<-c.outbox.eased
+	}
+	for {
+		err := c.input.fill()
+		switch {
+		case err == nil:
+			c.silence = 0
+			if c.outbox.isSealed() {
+				return errEnding
+			}
+			return nil
+		case !isTimeout(err):
+			return lost(err)
+		case c.outbox.isSealed():
+			return errEnding
+		}
+		if c.silence++; c.silence >= silencePeriodsMax {
+			return fmt.Errorf("%w, timeout: %ds", errMissedHeartbeats, int(c.heartbeat.Seconds()))
+		}
+		c.pulse()
+	}
+}
+
+// pulse sends a heartbeat if nothing else was sent for half an interval.
+// Source: AMQP heartbeats; RabbitMQ heartbeats.
+func (c *conn) pulse() {
+	c.setPulse()
+	sent := c.outbox.sent.Load()
+	if sent == c.sentBefore && c.outbox.isIdle() {
+		c.outbox.put(wire.AppendHeartbeat(nil), 0)
+	}
+	c.sentBefore = sent
+}
+
+// setPulse lets reads time out after half a heartbeat interval. The deadline stands however much is read: it costs
+// nothing per read.
+func (c *conn) setPulse() {
+	var deadline time.Time // never
+	if c.heartbeat > 0 {
+		deadline = time.Now().Add(c.heartbeat / 2)
+	}
+	c.waitUntil(deadline)
+}

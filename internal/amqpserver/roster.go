@@ -1,0 +1,94 @@
+package amqpserver
+
+import (
+	"cmp"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// Connection is a picture of one live connection.
+type Connection struct {
+	ID               uint64 // never used twice in a process
+	Name             string // "peer:port -> host:port"
+	UserProvidedName string // client property connection_name
+	User, VHost      string // empty until known
+	State            string // starting, tuning, opening, running, closing. Source: RabbitMQ management
+	PeerHost, Host   string
+	PeerPort, Port   int
+	AuthMechanism    string
+	ClientProperties amqp.Table // shared, not to be changed
+	ConnectedAt      time.Time
+	Conn             vhost.ConnID // zero until attached
+	Channels         []Channel    // by number
+	ChannelMax       uint16
+	FrameMax         uint32
+	Heartbeat        time.Duration
+	Received, Sent   uint64 // octets
+}
+
+// Channel is a picture of one open channel.
+type Channel struct {
+	Number uint16
+	ID     vhost.ChannelID
+}
+
+// Connections lists the live connections in the order of their arrival.
+func (s *Server) Connections() []Connection {
+	conns := s.live()
+	list := make([]Connection, len(conns))
+	for i, c := range conns {
+		list[i] = c.picture()
+	}
+	return list
+}
+
+// CloseConnection ends the connections of that name with 320 and the reason, and reports whether there was one. It
+// does not wait until they are gone.
+// Source: RabbitMQ management, connections.
+func (s *Server) CloseConnection(name, reason string) bool {
+	found := false
+	for _, c := range s.live() {
+		if c.name == name {
+			c.end(amqp.ConnectionForced("%s", reason))
+			found = true
+		}
+	}
+	return found
+}
+
+// live lists the connections in the order of their arrival.
+func (s *Server) live() []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(maps.Values(s.mu.conns), func(a, b *conn) int { return cmp.Compare(a.id, b.id) })
+}
+
+func (c *conn) picture() Connection {
+	c.mu.Lock()
+	p := c.mu.about
+	c.mu.Unlock()
+	p.ID, p.Name, p.ConnectedAt = c.id, c.name, c.connectedAt
+	p.PeerHost, p.PeerPort = splitAddr(c.socket.RemoteAddr())
+	p.Host, p.Port = splitAddr(c.socket.LocalAddr())
+	p.Received, p.Sent = c.input.received.Load(), c.outbox.sent.Load()
+	p.Channels = c.channels.pictures()
+	if v, ok := p.ClientProperties.Get("connection_name"); ok && v.Kind == amqp.KindString {
+		p.UserProvidedName = v.Str
+	}
+	return p
+}
+
+func splitAddr(a net.Addr) (host string, port int) {
+	host, service, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String(), 0
+	}
+	port, _ = strconv.Atoi(service) // the net package writes numbers
+	return host, port
+}

@@ -1,0 +1,57 @@
+package amqpserver
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/wire"
+)
+
+// mechanisms are those offered, the preferred one first.
+const mechanisms = "PLAIN AMQPLAIN"
+
+// credentials takes a response apart. Errors are *amqp.Error: 502 for one that is malformed, 503 for a mechanism that
+// is not offered.
+// Source: RabbitMQ, authentication mechanisms.
+func credentials(mechanism, response string) (user, password string, err error) {
+	ok := false
+	switch mechanism {
+	case "PLAIN":
+		user, password, ok = plain(response)
+	case "AMQPLAIN":
+		user, password, ok = amqPlain(response)
+	default:
+		err := amqp.CommandInvalid("unknown authentication mechanism '%s'", mechanism)
+		return "", "", err.WithMethod(ids(wire.IDConnectionStartOk))
+	}
+	if !ok {
+		err := amqp.SyntaxError("response for mechanism %s is malformed", mechanism)
+		return "", "", err.WithMethod(ids(wire.IDConnectionStartOk))
+	}
+	return user, password, nil
+}
+
+// plain reads NUL user NUL password. An identity to act as, before the first NUL, is not accepted.
+func plain(response string) (user, password string, ok bool) {
+	rest, ok := strings.CutPrefix(response, "\x00")
+	if !ok {
+		return "", "", false
+	}
+	user, password, ok = strings.Cut(rest, "\x00")
+	return user, password, ok && !strings.Contains(password, "\x00")
+}
+
+// amqPlain reads a field table without its length.
+func amqPlain(response string) (user, password string, ok bool) {
+	sized := binary.BigEndian.AppendUint32(nil, uint32(len(response)))
+	t, _, err := amqp.ParseTable(append(sized, response...))
+	if err != nil {
+		return "", "", false
+	}
+	login, _ := t.Get("LOGIN")
+	secret, _ := t.Get("PASSWORD")
+	return login.Str, secret.Str, isText(login) && isText(secret)
+}
+
+func isText(v amqp.Value) bool { return v.Kind == amqp.KindString || v.Kind == amqp.KindBinary }

@@ -1,0 +1,164 @@
+package amqpserver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// Engine is what the door needs of the broker.
+type Engine interface {
+	// Access returns the present picture of users and permissions.
+	Access() *access.View
+	// Attach makes a connection known to its virtual host. Errors that are *amqp.Error are told to the client.
+	Attach(d engine.Door, info engine.ConnInfo) (Link, error)
+}
+
+// Link is one connection's way into its virtual host.
+type Link interface {
+	Conn() vhost.ConnID
+	NewChannel() vhost.ChannelID
+	// Post gives a batch away, in order. It may wait for the virtual host.
+	Post(b *engine.Batch)
+	// Written gives window back, from any goroutine, also after Close.
+	Written(cost int64)
+	// Close detaches: on return no Emit follows and the connection's exclusive queues are gone.
+	Close()
+}
+
+// Server accepts AMQP connections. Its methods may be called from any goroutine.
+type Server struct {
+	engine  Engine
+	options Options
+	log     *slog.Logger
+	buffers buffers
+
+	running sync.WaitGroup // one for each connection and each Serve
+
+	mu struct {
+		sync.Mutex
+		closed    bool
+		lastID    uint64
+		listeners map[net.Listener]struct{}
+		conns     map[uint64]*conn
+	}
+}
+
+// New returns a server of e. The error names an option that cannot be.
+func New(e Engine, o Options) (*Server, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	s := &Server{engine: e, options: o, log: o.Log, buffers: newBuffers()}
+	s.mu.listeners = make(map[net.Listener]struct{})
+	s.mu.conns = make(map[uint64]*conn)
+	return s, nil
+}
+
+// Serve accepts connections from l, which may speak TLS, until Close, then returns nil; any other error is l's. It
+// closes l.
+func (s *Server) Serve(l net.Listener) error {
+	defer l.Close()
+	if !s.keep(l) {
+		return nil
+	}
+	defer s.running.Done()
+	defer s.forget(l)
+	for {
+		socket, err := l.Accept()
+		if err != nil {
+			if s.isClosed() && errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			return err
+		}
+		s.Take(socket)
+	}
+}
+
+// Take serves one connection that was accepted elsewhere, in goroutines of its own, and closes it in the end. After
+// Close it is closed at once.
+func (s *Server) Take(socket net.Conn) {
+	s.mu.Lock()
+	if s.mu.closed {
+		s.mu.Unlock()
+		socket.Close()
+		return
+	}
+	s.mu.lastID++
+	c := newConn(s, s.mu.lastID, socket)
+	s.mu.conns[c.id] = c
+	s.running.Add(1)
+	s.mu.Unlock()
+	go func() {
+		defer s.running.Done()
+		defer s.drop(c)
+		c.serve()
+	}()
+}
+
+// Close stops accepting, ends every connection with 320 and returns when all are gone. Once ctx is done, what is left
+// is cut off without waiting for its close-ok, and its error returned.
+// Source: RabbitMQ, shutdown.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.mu.closed = true
+	for l := range s.mu.listeners {
+		l.Close()
+	}
+	s.mu.Unlock()
+	for _, c := range s.live() {
+		c.end(amqp.ConnectionForced("broker forced connection closure with reason 'shutdown'"))
+	}
+	gone := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+	}
+	for _, c := range s.live() {
+		c.socket.Close()
+	}
+	<-gone
+	return context.Cause(ctx)
+}
+
+func (s *Server) keep(l net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.closed {
+		return false
+	}
+	s.running.Add(1)
+	s.mu.listeners[l] = struct{}{}
+	return true
+}
+
+func (s *Server) forget(l net.Listener) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.mu.listeners, l)
+}
+
+func (s *Server) drop(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.mu.conns, c.id)
+}
+
+func (s *Server) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.closed
+}

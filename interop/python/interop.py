@@ -230,7 +230,8 @@ class Interop(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    result = unittest.TextTestRunner(verbosity=2).run(unittest.defaultTestLoader.loadTestsFromTestCase(Interop))
+    result = unittest.TextTestRunner(descriptions=False, verbosity=2).run(
+        unittest.defaultTestLoader.loadTestsFromTestCase(Interop))
     failed = len(result.failures) + len(result.errors)
     print(f"{result.testsRun - failed} passed, {failed} failed", flush=True)
     sys.exit(0 if result.wasSuccessful() else 1)

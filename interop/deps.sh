@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Says what the clients of interop/ need on this machine, and installs what is missing. Quick when all is there.
+#
+#   deps.sh               for every suite
+#   deps.sh java node     for these
+#
+# Debian packages need root, or sudo. Everything else stays in build/interop, node_modules and Maven's local repository.
+set -euo pipefail
+exec </dev/null
+
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+build=$(dirname -- "$here")/build/interop
+suites=${*:-java spring python node go}
+
+say() { echo "interop/deps: $*"; }
+
+wants() { case " $suites " in *" $1 "*) return 0 ;; esac; return 1; }
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+
+# major prints the first number of a version such as 17.0.15 or v20.1, 0 if there is none.
+major() { sed -n 's/^[^0-9]*\([0-9][0-9]*\).*/\1/p;q' <<<"$1" | grep . || echo 0; }
+
+have_jdk() { [ "$(major "$(javac -version 2>&1)")" -ge 17 ]; }
+have_node() { [ "$(major "$(node --version 2>&1)")" -ge 18 ]; }
+have_python() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
+
+packages=()
+if wants java || wants spring; then
+	have_jdk || packages+=(default-jdk-headless)
+	command -v mvn >/dev/null || packages+=(maven)
+fi
+if wants node; then
+	have_node || packages+=(nodejs)
+	command -v npm >/dev/null || packages+=(npm)
+fi
+if wants python; then
+	have_python || packages+=(python3 python3-venv)
+fi
+if [ ${#packages[@]} -gt 0 ]; then
+	say "will install the Debian packages ${packages[*]}"
+	as_root apt-get update -qq
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
+else
+	say "no Debian package is missing"
+fi
+
+# once NAME FILE... -- COMMAND runs the command unless it has succeeded before with the same contents of these files.
+once() {
+	local name=$1 stamp sum
+	shift
+	local files=()
+	while [ "$1" != -- ]; do
+		files+=("$1")
+		shift
+	done
+	shift
+	stamp=$build/deps.$name
+	sum=$(cat -- "${files[@]}" | sha256sum)
+	if [ -f "$stamp" ] && [ "$(cat -- "$stamp")" = "$sum" ]; then
+		say "$name: everything is there"
+		return
+	fi
+	"$@"
+	echo "$sum" >"$stamp"
+}
+
+# Runs the tests that need no broker; then Maven has all that the others need.
+maven() {
+	say "$1: will fetch what interop/$1/pom.xml names, with Maven"
+	mvn -B -ntp -q -Dstyle.color=never -f "$here/$1/pom.xml" test -Dtest="$2"
+}
+
+python() {
+	say "python: will install $(tr '\n' ' ' <"$here/python/requirements.txt")into build/interop/venv"
+	python3 -m venv --clear "$build/venv"
+	"$build/venv/bin/python" -m pip install -q --disable-pip-version-check -r "$here/python/requirements.txt"
+}
+
+node_modules() {
+	say "node: will install what interop/node/package-lock.json names into interop/node/node_modules"
+	npm ci --prefix "$here/node" --no-audit --no-fund --ignore-scripts --loglevel=error >/dev/null
+}
+
+mkdir -p "$build"
+[ -x "$build/venv/bin/python" ] || rm -f "$build/deps.python"
+[ -d "$here/node/node_modules" ] || rm -f "$build/deps.node"
+if wants java; then once java "$here/java/pom.xml" -- maven java 'DeathTest,WindowsWordsTest'; fi
+if wants spring; then once spring "$here/spring/pom.xml" -- maven spring TtlDlxConfigTest; fi
+if wants python; then once python "$here/python/requirements.txt" -- python; fi
+if wants node; then once node "$here/node/package-lock.json" -- node_modules; fi
+if wants go; then say "go: needs nothing but the modules in go.mod"; fi

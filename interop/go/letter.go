@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// wantCame fails unless the letter came through this exchange with this key and body, for the first time.
+func (l letter) wantCame(exchange, key, body string) error {
+	if l.Exchange != exchange || l.RoutingKey != key || string(l.Body) != body || l.Redelivered {
+		return fmt.Errorf("came %q by %q with key %q, redelivered %v; want %q by %q with key %q",
+			l.Body, l.Exchange, l.RoutingKey, l.Redelivered, body, exchange, key)
+	}
+	return nil
+}
+
+// A death is what a check expects in x-death, apart from the time.
+type death struct {
+	reason, queue, exchange, key string
+	originalExpiration           string // empty: absent
+}
+
+// wantDied checks all that the broker writes into a letter that died once. The client keeps the wire types apart: a
+// longstr is a string, a signed 64-bit number an int64, a timestamp a time.Time.
+func (l letter) wantDied(since time.Time, want death) error {
+	deaths, ok := l.Headers["x-death"].([]any)
+	if !ok || len(deaths) != 1 {
+		return fmt.Errorf("x-death is %v, want an array of one", l.Headers["x-death"])
+	}
+	entry, ok := deaths[0].(amqp.Table)
+	if !ok {
+		return fmt.Errorf("an entry of x-death is a %T, want a table", deaths[0])
+	}
+	died, ok := entry["time"].(time.Time)
+	if !ok || died.Before(since.Truncate(time.Second)) || died.After(time.Now()) {
+		return fmt.Errorf("died at %v, published at %v", entry["time"], since)
+	}
+	expected := amqp.Table{
+		"time": died, "count": int64(1), "reason": want.reason, "queue": want.queue,
+		"exchange": want.exchange, "routing-keys": []any{want.key},
+	}
+	if want.originalExpiration != "" {
+		expected["original-expiration"] = want.originalExpiration
+	}
+	if !reflect.DeepEqual(entry, expected) {
+		return fmt.Errorf("x-death has %#v, want %#v", entry, expected)
+	}
+	if l.Expiration != "" {
+		return fmt.Errorf("the dead letter has the expiration %q", l.Expiration)
+	}
+	return l.wantDeathHeaders(want)
+}
+
+// wantDeathHeaders checks x-first-death-*, and x-last-death-*, which RabbitMQ knows since 3.13, if it is Bartleby's.
+func (l letter) wantDeathHeaders(want death) error {
+	which := []string{"first"}
+	if os.Getenv("PRODUCT") == "bartleby" {
+		which = append(which, "last")
+	}
+	for _, w := range which {
+		for field, value := range map[string]string{"reason": want.reason, "queue": want.queue, "exchange": want.exchange} {
+			name := "x-" + w + "-death-" + field
+			if l.Headers[name] != value {
+				return fmt.Errorf("%s is %v, want %q", name, l.Headers[name], value)
+			}
+		}
+	}
+	return nil
+}
+
+// wantAfter fails if the letter came before delay had passed since its publication began, or much later than delay
+// after its confirm. What is late is generous to a busy machine; never being early is held exactly.
+func (l letter) wantAfter(delay time.Duration, p published) error {
+	if early := l.at.Sub(p.begun); early < delay {
+		return fmt.Errorf("early: %v after publish, want %v", early, delay)
+	}
+	if late := l.at.Sub(p.confirmed); late > delay+lateMax {
+		return fmt.Errorf("late: %v after the confirm, want %v", late, delay)
+	}
+	return nil
+}

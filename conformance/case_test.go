@@ -1,0 +1,107 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// A Case is one rule that a client may rely on, and how it shows.
+type Case struct {
+	Topic   string // one of topics
+	Section int    // of that topic
+	Name    string // unique, words joined by hyphens
+	Rule    string // the rule, as a sentence that needs no other text
+
+	// Since is the series of RabbitMQ from which on the rule holds, Before what the earlier ones do. Run asks
+	// T.since which of the two to expect. Bartleby counts as series 4.2.
+	Since, Before string
+
+	// Differs says what Bartleby does otherwise, and why. Run asks T.differs which of the two to expect.
+	Differs string
+
+	Run func(t *T)
+}
+
+// The topics: what the client sees of the protocol, dead letters, expiry and limits, policies and permissions.
+const (
+	surface  = "amqp-surface"
+	dead     = "dead-lettering"
+	expiry   = "expiry-and-limits"
+	policies = "policies-and-permissions"
+)
+
+var topics = []string{surface, dead, expiry, policies}
+
+// suites is every case, in the order of the topics.
+var suites = [][]Case{
+	handshakeCases, frameCases, channelCases,
+	exchangeCases, queueCases, queueArgumentCases, routingCases, headersCases,
+	publishCases, deliveryCases, settleCases, consumerCases, confirmCases,
+	triggerCases, letterCases, deathCases, cycleCases, targetCases, topologyCases,
+	ttlCases, leaseCases, limitCases,
+	policyCases, validationCases, permissionCases, topicPermissionCases,
+}
+
+// A version is a series of RabbitMQ.
+type version struct{ major, minor int }
+
+func parseSeries(s string) (version, error) {
+	var v version
+	if _, err := fmt.Sscanf(s, "%d.%d", &v.major, &v.minor); err != nil {
+		return v, fmt.Errorf("%q is not a series such as 3.10: %w", s, err)
+	}
+	return v, nil
+}
+
+func (v version) less(w version) bool {
+	return v.major < w.major || v.major == w.major && v.minor < w.minor
+}
+
+// A broker is what the cases talk to.
+type broker struct {
+	uri      amqp.URI
+	http     string // of the management API, without a slash at the end
+	series   version
+	bartleby bool
+}
+
+// bartlebySeries is the series that Bartleby reports and follows.
+var bartlebySeries = version{4, 2}
+
+func parseBroker(amqpURL, httpURL, series string) (broker, error) {
+	uri, err := amqp.ParseURI(amqpURL)
+	if err != nil {
+		return broker{}, fmt.Errorf("-amqp: %w", err)
+	}
+	b := broker{uri: uri, http: strings.TrimSuffix(httpURL, "/")}
+	if b.http == "" {
+		b.http = fmt.Sprintf("http://%s:15672", uri.Host)
+	}
+	if series == "bartleby" {
+		b.bartleby, b.series = true, bartlebySeries
+		return b, nil
+	}
+	b.series, err = parseSeries(series)
+	return b, err
+}
+
+// since reports whether the broker is of a series in which the case's rule holds.
+func (t *T) since() bool {
+	t.Helper()
+	v, err := parseSeries(t.Since)
+	if err != nil {
+		t.Fatalf("the case does not say since when: %v", err)
+	}
+	return !t.broker.series.less(v)
+}
+
+// differs reports whether the broker is Bartleby, which differs here as the case says.
+func (t *T) differs() bool {
+	t.Helper()
+	if t.Differs == "" {
+		t.Fatal("the case does not say what differs")
+	}
+	return t.broker.bartleby
+}

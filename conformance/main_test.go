@@ -1,0 +1,102 @@
+package conformance
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var (
+	amqpURL = flag.String("amqp", os.Getenv("CONFORMANCE_AMQP"), "URL of the broker under test; without it only the case table is checked")
+	httpURL = flag.String("http", os.Getenv("CONFORMANCE_HTTP"), "URL of its management API")
+	series  = flag.String("series", cmp(os.Getenv("CONFORMANCE_SERIES"), "bartleby"), "what answers there: bartleby, or a series of RabbitMQ such as 3.10")
+)
+
+// outcome counts the cases that ran.
+var outcome struct{ passed, failed atomic.Int64 }
+
+// parallelCases is how many cases run at once: most of them wait for a TTL, not for a processor.
+const parallelCases = "12"
+
+func cmp(s, otherwise string) string {
+	if s != "" {
+		return s
+	}
+	return otherwise
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
+	if !asked {
+		if err := flag.Set("test.parallel", parallelCases); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+	}
+	begun := time.Now()
+	code := m.Run()
+	if *amqpURL != "" {
+		fmt.Printf("conformance (%s): %d passed, %d failed in %.1f s\n",
+			*series, outcome.passed.Load(), outcome.failed.Load(), time.Since(begun).Seconds())
+	}
+	os.Exit(code)
+}
+
+// If this fails, a case cannot be told from another or cannot be understood without its code.
+func TestCaseTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range slices.Concat(suites...) {
+		switch {
+		case seen[c.Name]:
+			t.Errorf("two cases are called %q", c.Name)
+		case c.Name == "" || strings.ContainsAny(c.Name, " /"):
+			t.Errorf("the name %q must be words joined by hyphens", c.Name)
+		case !slices.Contains(topics, c.Topic) || c.Section <= 0:
+			t.Errorf("%s: topic %q, section %d is not a place where rules are written", c.Name, c.Topic, c.Section)
+		case len(strings.Fields(c.Rule)) < 5 || !strings.HasSuffix(c.Rule, "."):
+			t.Errorf("%s: the rule %q is not a sentence", c.Name, c.Rule)
+		case c.Run == nil:
+			t.Errorf("%s: has nothing to run", c.Name)
+		}
+		if _, err := parseSeries(c.Since); c.Since != "" && err != nil {
+			t.Errorf("%s: Since: %v", c.Name, err)
+		}
+		if (c.Since == "") != (c.Before == "") {
+			t.Errorf("%s: Since and Before go together", c.Name)
+		}
+		seen[c.Name] = true
+	}
+}
+
+// If a case fails, the broker under test does not do what its rule says.
+func TestConformance(t *testing.T) {
+	if *amqpURL == "" {
+		t.Log("no -amqp: nothing but the case table was checked")
+		return
+	}
+	b, err := parseBroker(*amqpURL, *httpURL, *series)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range slices.Concat(suites...) {
+		t.Run(fmt.Sprintf("%s-%d/%s", c.Topic, c.Section, c.Name), func(t *testing.T) {
+			t.Parallel()
+			t.Cleanup(func() {
+				if t.Failed() {
+					outcome.failed.Add(1)
+					t.Logf("the rule: %s", c.Rule)
+				} else {
+					outcome.passed.Add(1)
+				}
+			})
+			c.Run(&T{T: t, broker: b, Case: c, number: i, vhost: b.uri.Vhost})
+		})
+	}
+}

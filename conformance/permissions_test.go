@@ -1,0 +1,239 @@
+package conformance
+
+import (
+	"strings"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// everything is the permissions of a user who may do all.
+var everything = grant{".*", ".*", ".*"}
+
+var permissionCases = []Case{
+	denied("declare-queue", "configure", grant{"^$", ".*", ".*"}, func(ch *channel, q, x string) (error, string) {
+		name := ch.t.name("new")
+		_, err := ch.QueueDeclare(name, false, false, true, false, nil)
+		return err, "queue '" + name + "'"
+	}),
+	denied("delete-queue", "configure", grant{"^$", ".*", ".*"}, func(ch *channel, q, x string) (error, string) {
+		_, err := ch.QueueDelete(q, false, false, false)
+		return err, "queue '" + q + "'"
+	}),
+	denied("declare-exchange", "configure", grant{"^$", ".*", ".*"}, func(ch *channel, q, x string) (error, string) {
+		name := ch.t.name("new")
+		return ch.ExchangeDeclare(name, "direct", false, true, false, false, nil), "exchange '" + name + "'"
+	}),
+	denied("delete-exchange", "configure", grant{"^$", ".*", ".*"}, func(ch *channel, q, x string) (error, string) {
+		return ch.ExchangeDelete(x, false, false), "exchange '" + x + "'"
+	}),
+	denied("bind-queue", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (error, string) {
+		return ch.QueueBind(q, "k", x, false, nil), "queue '" + q + "'"
+	}),
+	denied("bind-exchange", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (error, string) {
+		return ch.QueueBind(q, "k", x, false, nil), "exchange '" + x + "'"
+	}),
+	denied("unbind", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (error, string) {
+		return ch.QueueUnbind(q, "k", x, nil), "queue '" + q + "'"
+	}),
+	denied("bind-exchanges-destination", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (error, string) {
+		return ch.ExchangeBind(x, "k", "amq.fanout", false, nil), "exchange '" + x + "'"
+	}),
+	denied("bind-exchanges-source", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (error, string) {
+		return ch.ExchangeBind(x, "k", "amq.fanout", false, nil), "exchange 'amq.fanout'"
+	}),
+	denied("get", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (error, string) {
+		_, _, err := ch.Get(q, true)
+		return err, "queue '" + q + "'"
+	}),
+	denied("consume", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (error, string) {
+		_, err := ch.Consume(q, "", true, false, false, false, nil)
+		return err, "queue '" + q + "'"
+	}),
+	denied("purge", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (error, string) {
+		_, err := ch.QueuePurge(q, false)
+		return err, "queue '" + q + "'"
+	}),
+	denied("publish", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (error, string) {
+		ch.publish(x, "k", "m")
+		return await(ch.t, "channel.close", ch.closed), "exchange '" + x + "'"
+	}),
+	denied("publish-default-exchange", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (error, string) {
+		ch.publish("", q, "m")
+		return await(ch.t, "channel.close", ch.closed), "exchange 'amq.default'"
+	}),
+	denied("declare-with-dlx", "write", grant{".*", "^other$", ".*"}, func(ch *channel, q, x string) (error, string) {
+		_, err := ch.QueueDeclare(ch.t.name("new"), false, false, true, false, dlx(x))
+		return err, "exchange '" + x + "'"
+	}),
+	denied("declare-with-default-dlx", "write", grant{".*", "^other$", ".*"}, func(ch *channel, q, x string) (error, string) {
+		_, err := ch.QueueDeclare(ch.t.name("new"), false, false, true, false, dlx(""))
+		return err, "exchange 'amq.default'"
+	}),
+	denied("declare-with-dlx-unreadable", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (error, string) {
+		name := ch.t.name("new")
+		_, err := ch.QueueDeclare(name, false, false, true, false, dlx(x))
+		return err, "queue '" + name + "'"
+	}),
+	denied("declare-with-alternate", "write", grant{".*", "^other$", ".*"}, func(ch *channel, q, x string) (error, string) {
+		err := ch.ExchangeDeclare(ch.t.name("new"), "direct", false, true, false, false, amqp.Table{"alternate-exchange": x})
+		return err, "exchange '" + x + "'"
+	}),
+	{
+		Topic: policies, Section: 10, Name: "dlx-not-checked-again",
+		Rule: "Declaring an existing queue again does not check permissions on its dead-letter exchange.",
+		Run: func(t *T) {
+			q := t.channel().queue("q", dlx("somewhere"))
+			ch, _ := t.as(grant{".*", "^$", "^$"})
+			_, err := ch.QueueDeclare(q, false, false, false, false, dlx("somewhere"))
+			t.must(err)
+		},
+	},
+	{
+		Topic: policies, Section: 10, Name: "no-permission-at-death",
+		Rule: "When a message dies no permission is checked: it reaches an exchange that neither publisher nor consumer may write to.",
+		Run: func(t *T) {
+			owner := t.channel()
+			x := owner.exchange("x", "fanout")
+			dlq, q := owner.bound("dlq", x, ""), owner.queue("q", dlx(x))
+			ch, _ := t.as(grant{"^$", `^amq\.default$`, ".*"})
+			ch.publish("", q, "m")
+			t.must(ch.get(q).Reject(false))
+			t.equal("dead letters", owner.taken(dlq, 1), []string{"m"})
+		},
+	},
+	{
+		Topic: policies, Section: 10, Name: "permission-is-searched",
+		Rule: "A permission's expression is searched in the name, not anchored.",
+		Run: func(t *T) {
+			q := t.channel().queue("myq2")
+			ch, _ := t.as(grant{"^$", "^$", "q2"})
+			ch.empty(q)
+		},
+	},
+	{
+		Topic: policies, Section: 10, Name: "default-exchange-has-a-name",
+		Rule: "Permissions know the default exchange as amq.default.",
+		Run: func(t *T) {
+			q := t.channel().queue("q")
+			ch, _ := t.as(grant{"^$", `^amq\.default$`, ".*"})
+			ch.publish("", q, "m")
+			ch.get(q)
+		},
+	},
+	{
+		Topic: policies, Section: 10, Name: "settling-needs-no-permission",
+		Rule: "Acks, rejects, prefetch and confirms need no permission.",
+		Run: func(t *T) {
+			owner := t.channel()
+			q := owner.queue("q")
+			owner.publish("", q, "m")
+			owner.settled()
+			ch, _ := t.as(grant{"^$", "^$", ".*"})
+			t.must(ch.Qos(5, 0, false))
+			ch.confirm()
+			d := ch.get(q)
+			t.must(d.Nack(false, true))
+			t.must(ch.get(q).Ack(false))
+			ch.settled()
+		},
+	},
+	{
+		Topic: policies, Section: 10, Name: "user-id-needs-the-login",
+		Rule: "A user-id other than the login is refused to a user without the tag impersonator, and allowed with it.",
+		Run: func(t *T) {
+			q := t.channel().queue("q")
+			ch, user := t.as(everything)
+			ch.publish("", q, "m", func(m *amqp.Publishing) { m.UserId = "somebody" })
+			ch.refused(406, "PRECONDITION_FAILED - user_id property set to 'somebody' but authenticated user was '"+user+"'")
+			t.manage("PUT", object{"password": "secret", "tags": "impersonator"}, "users", user)
+			conn, err := t.dial(user, "secret", t.vhost)
+			t.must(err)
+			again := conn.channel()
+			again.publish("", q, "m", func(m *amqp.Publishing) { m.UserId = "somebody" })
+			t.equal("user-id", again.get(q).UserId, "somebody")
+		},
+	},
+}
+
+// denied is a case of an operation that a user lacks one permission for. do returns the broker's error and the
+// object that its text names.
+func denied(name, permission string, g grant, do func(ch *channel, q, x string) (error, string)) Case {
+	return Case{
+		Topic: policies, Section: 10, Name: "denied-" + name,
+		Rule:  "Without the " + permission + " permission that it needs, this is refused with 403, which names permission, object and user (" + name + ").",
+		Since: "3.13", Before: "the text does not name the permission",
+		Run: func(t *T) {
+			owner := t.channel()
+			q, x := owner.queue("q"), owner.exchange("x", "direct")
+			ch, user := t.as(g)
+			err, object := do(ch, q, x)
+			t.refusal(err, 403, "ACCESS_REFUSED - "+t.permission(permission)+"access to "+object+" in vhost '"+t.vhost+"' refused for user '"+user+"'")
+		},
+	}
+}
+
+// permission is the word of a refusal that names the permission, which earlier series do not have.
+func (t *T) permission(word string) string {
+	if t.since() {
+		return word + " "
+	}
+	return ""
+}
+
+var topicPermissionCases = []Case{
+	{
+		Topic: policies, Section: 11, Name: "topic-write",
+		Rule:  "A topic permission must match every routing key of a publish, CC included.",
+		Since: "4.0", Before: "only the key of the publish is looked at, not CC",
+		Run: func(t *T) {
+			owner := t.channel()
+			x := owner.exchange("x", "topic")
+			q := owner.bound("q", x, "#")
+			ch, user := t.as(everything)
+			t.manage("PUT", object{"exchange": x, "write": `^a\.`, "read": ".*"}, "topic-permissions", t.vhost, user)
+			ch.publish(x, "a.b", "m")
+			ch.get(q)
+			ch.publish(x, "a.b", "m", headers(amqp.Table{"CC": []any{"b.c"}}))
+			if t.since() {
+				ch.topicRefused("write", "b.c", x, user)
+				return
+			}
+			ch.get(q)
+			ch.publish(x, "b.c", "m")
+			ch.topicRefused("write", "b.c", x, user)
+		},
+	},
+	{
+		Topic: policies, Section: 11, Name: "topic-read",
+		Rule: "A topic permission for reading must match the binding key.",
+		Run: func(t *T) {
+			owner := t.channel()
+			x, q := owner.exchange("x", "topic"), owner.queue("q")
+			ch, user := t.as(everything)
+			t.manage("PUT", object{"exchange": x, "write": ".*", "read": `^a\.`}, "topic-permissions", t.vhost, user)
+			t.must(ch.QueueBind(q, "a.#", x, false, nil))
+			t.refusalLike(ch.QueueBind(q, "b.#", x, false, nil), 403, "access to topic 'b.#' in exchange '"+x+"' in vhost '"+t.vhost+"' refused for user '"+user+"'")
+		},
+	},
+	{
+		Topic: policies, Section: 11, Name: "topic-without-record",
+		Rule: "A topic exchange for which the user has no topic permission is not restricted.",
+		Run: func(t *T) {
+			owner := t.channel()
+			x, y := owner.exchange("x", "topic"), owner.exchange("y", "topic")
+			q := owner.bound("q", y, "#")
+			ch, user := t.as(everything)
+			t.manage("PUT", object{"exchange": x, "write": "^$", "read": "^$"}, "topic-permissions", t.vhost, user)
+			ch.publish(y, "any.key", "m")
+			ch.get(q)
+		},
+	},
+}
+
+// topicRefused waits for the refusal of a topic; what comes before 'access' depends on the series.
+func (ch *channel) topicRefused(permission, key, exchange, user string) {
+	ch.t.Helper()
+	e := await(ch.t, "channel.close", ch.closed)
+	e.Reason = strings.Replace(e.Reason, "ACCESS_REFUSED - "+permission+" access", "ACCESS_REFUSED - access", 1)
+	ch.t.refusal(e, 403, "ACCESS_REFUSED - access to topic '"+key+"' in exchange '"+exchange+"' in vhost '"+ch.t.vhost+"' refused for user '"+user+"'")
+}

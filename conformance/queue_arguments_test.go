@@ -1,0 +1,156 @@
+package conformance
+
+import amqp "github.com/rabbitmq/amqp091-go"
+
+// year10 is the longest TTL there is, in milliseconds.
+const year10 = int64(315360000000)
+
+var queueArgumentCases = []Case{
+	invalidArgument("max-length-negative", "x-max-length", int32(-1), "{value_negative,-1}"),
+	invalidArgument("max-length-bytes-negative", "x-max-length-bytes", int64(-5), "{value_negative,-5}"),
+	invalidArgument("message-ttl-negative", "x-message-ttl", int32(-1), "{value_negative,-1}"),
+	invalidArgument("message-ttl-too-large", "x-message-ttl", year10+1, "{value_too_large,315360000001}"),
+	invalidArgument("message-ttl-string", "x-message-ttl", "1000", `"expected integer, got longstr"`),
+	invalidArgument("expires-zero", "x-expires", int32(0), "{value_zero,0}"),
+	invalidArgument("expires-negative", "x-expires", int32(-1), "{value_negative,-1}"),
+	invalidArgument("expires-too-large", "x-expires", year10+1, "{value_too_large,315360000001}"),
+	invalidArgument("overflow-unknown", "x-overflow", "drop-tail", "invalid_overflow"),
+	invalidArgument("dead-letter-routing-key-alone", "x-dead-letter-routing-key", "k", "routing_key_but_no_dlx_defined"),
+	{
+		Topic: dead, Section: 13, Name: "dead-letter-routing-key-type",
+		Rule: "A dead-letter routing key that is not a string is refused with 406.",
+		Run: func(t *T) {
+			q := t.name("q")
+			_, err := t.channel().QueueDeclare(q, false, false, true, false,
+				amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": int32(1)})
+			t.refusal(err, 406, t.invalid("x-dead-letter-routing-key", q)+": {unacceptable_type,signedint}")
+		},
+	},
+	{
+		Topic: dead, Section: 13, Name: "dead-letter-exchange-type",
+		Rule: "A dead-letter exchange that is not a string is refused with 406.",
+		Run: func(t *T) {
+			q := t.name("q")
+			_, err := t.channel().QueueDeclare(q, false, false, true, false, amqp.Table{"x-dead-letter-exchange": int32(1)})
+			t.refusal(err, 406, "PRECONDITION_FAILED - invalid type 'signedint' for arg 'x-dead-letter-exchange' in queue '"+q+"' in vhost '"+t.vhost+"'")
+		},
+	},
+	{
+		Topic: expiry, Section: 1, Name: "message-ttl-longest",
+		Rule: "The longest message TTL and queue expiry are ten years.",
+		Run: func(t *T) {
+			t.channel().queue("q", amqp.Table{"x-message-ttl": year10, "x-expires": year10})
+		},
+	},
+	{
+		Topic: surface, Section: 9, Name: "unknown-arguments",
+		Rule: "Arguments that no queue type knows are accepted and not compared.",
+		Run: func(t *T) {
+			ch := t.channel()
+			ch.queue("q", amqp.Table{"x-foo": "one"})
+			ch.queue("q", amqp.Table{"x-foo": int32(2), "x-bar": true})
+		},
+	},
+	{
+		Topic: surface, Section: 9, Name: "classic-is-the-default-type",
+		Rule: "A queue declared without x-queue-type is equivalent to one declared with classic.",
+		Run: func(t *T) {
+			ch := t.channel()
+			ch.queue("q")
+			ch.queue("q", amqp.Table{"x-queue-type": "classic"})
+		},
+	},
+	{
+		Topic: surface, Section: 6, Name: "argument-inequivalent",
+		Rule: "Declaring a queue again with another value of a known argument is refused with 406, which gives both values.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q", amqp.Table{"x-max-length": int32(10)})
+			_, err := ch.QueueDeclare(q, false, false, false, false, amqp.Table{"x-max-length": int32(11)})
+			t.refusal(err, 406, t.inequivalent("x-max-length", q)+"received '11' but current is '10'")
+		},
+	},
+	{
+		Topic: surface, Section: 6, Name: "argument-missing-now",
+		Rule: "Declaring a queue again without an argument it has is refused with 406, which gives value and type.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q", amqp.Table{"x-message-ttl": int32(60000)})
+			_, err := ch.QueueDeclare(q, false, false, false, false, nil)
+			t.refusal(err, 406, t.inequivalent("x-message-ttl", q)+"received none but current is the value '60000' of type 'signedint'")
+		},
+	},
+	{
+		Topic: surface, Section: 6, Name: "argument-missing-before",
+		Rule: "Declaring a queue again with an argument it does not have is refused with 406, which gives value and type.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q")
+			_, err := ch.QueueDeclare(q, false, false, false, false, amqp.Table{"x-overflow": "reject-publish"})
+			t.refusal(err, 406, t.inequivalent("x-overflow", q)+"received the value 'reject-publish' of type 'longstr' but current is none")
+		},
+	},
+	{
+		Topic: dead, Section: 13, Name: "dead-letter-exchange-inequivalent",
+		Rule: "The dead-letter exchange of a queue cannot be changed by declaring the queue again: 406.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q", dlx("dlx_foo"))
+			_, err := ch.QueueDeclare(q, false, false, false, false, dlx("dlx_bar"))
+			t.refusal(err, 406, t.inequivalent("x-dead-letter-exchange", q)+"received 'dlx_bar' but current is 'dlx_foo'")
+		},
+	},
+	{
+		Topic: dead, Section: 13, Name: "dead-letter-exchange-missing-now",
+		Rule: "Declaring a queue again without its dead-letter exchange is refused with 406.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q", dlx("dlx_foo"))
+			_, err := ch.QueueDeclare(q, false, false, false, false, nil)
+			t.refusal(err, 406, t.inequivalent("x-dead-letter-exchange", q)+"received none but current is the value 'dlx_foo' of type 'longstr'")
+		},
+	},
+	{
+		Topic: surface, Section: 9, Name: "integer-width-is-equivalent",
+		Rule: "An integer argument is equivalent whatever its width.",
+		Run: func(t *T) {
+			ch := t.channel()
+			for _, v := range []any{int8(100), uint8(100), int16(100), uint16(100), int32(100), uint32(100), int64(100)} {
+				ch.queue("q", amqp.Table{"x-max-length": v})
+			}
+		},
+	},
+	{
+		Topic: surface, Section: 9, Name: "transient-shared-queue",
+		Rule: "A queue that is neither durable nor exclusive is accepted.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q")
+			ch.publish("", q, "m")
+			ch.get(q)
+		},
+	},
+}
+
+// invalid is the beginning of the text for an argument whose value is not valid.
+func (t *T) invalid(arg, q string) string {
+	return "PRECONDITION_FAILED - invalid arg '" + arg + "' for queue '" + q + "' in vhost '" + t.vhost + "'"
+}
+
+// inequivalent is the beginning of the text for an argument that differs from the queue's.
+func (t *T) inequivalent(arg, q string) string {
+	return "PRECONDITION_FAILED - inequivalent arg '" + arg + "' for queue '" + q + "' in vhost '" + t.vhost + "': "
+}
+
+// invalidArgument is a case of an argument that a new queue is refused for.
+func invalidArgument(name, arg string, value any, detail string) Case {
+	return Case{
+		Topic: surface, Section: 6, Name: name,
+		Rule: "A queue with an invalid " + arg + " is refused with 406, which gives the reason " + detail + ".",
+		Run: func(t *T) {
+			q := t.name("q")
+			_, err := t.channel().QueueDeclare(q, false, false, true, false, amqp.Table{arg: value})
+			t.refusal(err, 406, t.invalid(arg, q)+": "+detail)
+		},
+	}
+}

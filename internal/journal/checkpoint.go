@@ -41,7 +41,7 @@ func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) erro
 	j.nextFile++
 	j.unsyncedNames = true
 	if err := j.withRoom(func() error { return j.writeFile(c.name(), state) }); err != nil {
-		j.fs.Remove(j.path(c.name())) // if it stays, Open sweeps it
+		j.discard(c.name())
 		return err
 	}
 	old := l.checkpoint
@@ -50,10 +50,10 @@ func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) erro
 		l.checkpoint = old
 		return err
 	}
-	if old.file == 0 {
-		return nil
+	if old.file != 0 {
+		j.discard(old.name())
 	}
-	return j.fs.Remove(j.path(old.name()))
+	return nil
 }
 
 // LoadCheckpoint returns the newest checkpoint of log. Errors: ErrNoCheckpoint; a *Fault if the bytes are damaged.

@@ -13,6 +13,8 @@ var (
 	ErrNoSpace = errors.New("journal: no space left")
 	// ErrFailed is final: an earlier write or sync failed, and nothing past the last safe position is trusted. See Recover.
 	ErrFailed = errors.New("journal: an earlier write or sync failed")
+	// ErrClosed reports a call after Close.
+	ErrClosed = errors.New("journal: closed")
 	// ErrGone reports a batch that the journal does not hold: never written, cut, reclaimed or of a dropped log.
 	ErrGone = errors.New("journal: no such batch")
 	// ErrDropped reports a write to a log that was dropped.

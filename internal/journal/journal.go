@@ -2,7 +2,6 @@ package journal
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"path"
@@ -36,6 +35,7 @@ type Journal struct {
 	swallowed     uint64      // batches that damage made unreadable; the most there is if nobody knows
 	explained     uint64      // of these, batches that are known to be missing from logs
 	unended       *segment    // left open by an earlier run
+	garbage       []string    // files to be removed: nothing names them
 	unsyncedNames bool        // files were created since the last SyncDir
 
 	buf   []byte // of what is being written; aligned
@@ -163,7 +163,7 @@ func (j *Journal) release() error {
 		j.lock = nil
 	}
 	if j.failed == nil {
-		j.failed = fmt.Errorf("%w: it is closed", ErrFailed)
+		j.failed = ErrClosed
 	}
 	return errors.Join(errs...)
 }

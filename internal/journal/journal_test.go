@@ -29,15 +29,12 @@ func mustOpen(t testing.TB, fs vfs.FS, o Options) *Journal {
 
 // data is what the tests write as a batch: any of its bytes tells which batch it is of.
 func data(log place.LogID, index place.Index, n int) []byte {
-	p := make([]byte, n)
-	x := uint64(log)<<32 | uint64(index)
-	for i := range p {
-		if i%8 == 0 {
-			x = mix(x + 0x9e3779b97f4a7c15)
-		}
-		p[i] = byte(x >> (i % 8 * 8))
+	p := make([]byte, 0, n+8)
+	for x := uint64(log)<<32 | uint64(index); len(p) < n; {
+		x = mix(x + 0x9e3779b97f4a7c15)
+		p = le.AppendUint64(p, x)
 	}
-	return p
+	return p[:n:n]
 }
 
 // write appends one batch of n bytes to each of the logs, as one group.

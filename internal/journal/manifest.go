@@ -185,9 +185,7 @@ func (j *Journal) withRoom(write func() error) error {
 		}
 		last := j.spares[len(j.spares)-1]
 		j.spares = slices.Delete(j.spares, len(j.spares)-1, len(j.spares))
-		if err := j.fs.Remove(j.path(last.name())); err != nil {
-			return err
-		}
+		j.discard(last.name())
 	}
 }
 

@@ -40,7 +40,7 @@ func Open(fs vfs.FS, o Options) (*Journal, Report, error) {
 		return nil, Report{}, err
 	}
 	j := &Journal{
-		fs: fs, o: o, nextID: 1, nextFile: 1, buf: vfs.Aligned(bufferBytes),
+		fs: fs, o: o, nextID: 1, nextFile: 1, buf: vfs.Aligned(int(min(bufferBytes, o.SegmentBytes))),
 		logs: map[place.LogID]*logState{}, dropped: map[place.LogID]bool{},
 	}
 	var r Report

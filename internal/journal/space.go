@@ -155,12 +155,12 @@ func (j *Journal) makeStep(size int64) error {
 	return noSpace(err)
 }
 
-// abandon removes the spare in the making. What fails here is left to the sweep of Open.
+// abandon removes the spare in the making.
 func (j *Journal) abandon() {
 	if m := j.making; m != nil {
 		j.making = nil
 		m.f.Close()
-		j.fs.Remove(j.path(m.name()))
+		j.discard(m.name())
 	}
 }
 
@@ -320,14 +320,23 @@ func (j *Journal) free(keep, free []*segment) error {
 	if err := j.writeManifest(); err != nil {
 		return j.fail(err)
 	}
-	var errs []error
 	for _, s := range free {
-		errs = append(errs, s.f.Close())
+		s.f.Close() // read only by now: nothing can be lost by it
 	}
 	for _, s := range gone {
-		errs = append(errs, j.fs.Remove(j.path(s.name())))
+		j.discard(s.name())
 	}
-	return errors.Join(errs...)
+	return nil
+}
+
+// discard removes a file that the manifest no longer names. One that stays is tried again with the next, at the latest by
+// Open: it is in nobody's way.
+func (j *Journal) discard(name string) {
+	j.garbage = append(j.garbage, name)
+	j.garbage = slices.DeleteFunc(j.garbage, func(name string) bool {
+		err := j.fs.Remove(j.path(name))
+		return err == nil || errors.Is(err, vfs.ErrNotExist)
+	})
 }
 
 // forgetDropped forgets the dropped logs of which no segment holds a batch.
@@ -358,10 +367,10 @@ func (j *Journal) Drop(log place.LogID) error {
 	if err := j.writeManifest(); err != nil {
 		return j.fail(err)
 	}
-	if l.checkpoint.file == 0 {
-		return nil
+	if l.checkpoint.file != 0 {
+		j.discard(l.checkpoint.name())
 	}
-	return j.fs.Remove(j.path(l.checkpoint.name()))
+	return nil
 }
 
 func dropEmpty(spans []*span) []*span {

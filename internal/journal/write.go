@@ -219,6 +219,9 @@ func (j *Journal) Recover() error {
 	if j.failed == nil {
 		return nil
 	}
+	if j.lock == nil {
+		return ErrClosed
+	}
 	j.failed = nil
 	if s := j.open; s != nil {
 		j.cut(s, max(s.safe, segmentHeaderBytes))

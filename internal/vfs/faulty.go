@@ -26,8 +26,9 @@ func (c Call) String() string {
 	return c.Op + " " + c.Name
 }
 
-// Faulty passes calls on to another FS and fails some on purpose. A failed call has no effect. The zero plan fails
-// nothing. It is for tests, and for one goroutine.
+// Faulty passes calls on to another FS and fails some on purpose. A failed call has no effect, but for Sync of a file of a
+// Mem: as on a real system, what was to be synced may be forgotten, and a second Sync reports success. It is for tests,
+// and for one goroutine.
 type Faulty struct {
 	fs     FS
 	calls  int
@@ -268,6 +269,9 @@ func (f *faultyFile) Size() (int64, error) {
 
 func (f *faultyFile) Sync() error {
 	if err := f.fs.ask(Call{Op: "sync", Name: f.name}); err != nil {
+		if m, ok := f.file.(*memFile); ok {
+			m.spoil()
+		}
 		return err
 	}
 	return f.file.Sync()

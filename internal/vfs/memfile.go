@@ -197,6 +197,9 @@ func (f *memFile) Sync() error {
 	return nil
 }
 
+// spoil is what a failed sync does: the system forgets that some of the pages were never written.
+func (f *memFile) spoil() { f.inode.crash(f.fs.dice) }
+
 func (f *memFile) Close() error {
 	if f.epoch != f.fs.epoch {
 		return nil

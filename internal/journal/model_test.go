@@ -1,0 +1,358 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// model is what a journal under test must hold: the slow and obvious version of it.
+type model struct {
+	logs map[place.LogID]*modelLog
+}
+
+type modelLog struct {
+	sizes      []int       // of the batches written, from index 1
+	safe       place.Index // last one reported safe
+	checkpoint place.Index // last one that succeeded
+	trying     place.Index // one whose outcome is unknown; 0: none
+	floor      place.Index // batches above it are live
+	dropping   bool        // or dropped
+}
+
+const modelLogs = 4
+
+func newModel() *model {
+	m := &model{logs: map[place.LogID]*modelLog{}}
+	for log := place.LogID(1); log <= modelLogs; log++ {
+		m.logs[log] = &modelLog{}
+	}
+	return m
+}
+
+// state is the checkpoint that a log has at an index.
+func state(log place.LogID, at place.Index) []byte { return data(log, at, int(at)*37%5000) }
+
+// live is what the model answers to Reclaim.
+func (m *model) live(log place.LogID, _, last place.Index) bool { return last > m.logs[log].floor }
+
+// step does one random thing to the journal, and notes what it led to.
+func (m *model) step(j *Journal, dice *rand.Rand) error {
+	log := place.LogID(1 + dice.IntN(modelLogs))
+	l := m.logs[log]
+	switch k := dice.IntN(100); {
+	case k < 55:
+		return m.write(j, dice)
+	case k < 75:
+		if err := j.Sync(); err != nil {
+			return err
+		}
+		for _, l := range m.logs {
+			l.safe = place.Index(len(l.sizes))
+		}
+	case k < 80:
+		return j.MarkSafe()
+	case k < 85:
+		return m.checkpoint(j, log, l.checkpoint+place.Index(dice.IntN(int(l.safe-l.checkpoint)+1)))
+	case k < 88:
+		l.floor = max(l.floor, place.Index(dice.IntN(int(l.safe)+1)))
+	case k < 91:
+		_, err := j.Reclaim(m.live)
+		return err
+	case k < 95: // as an engine does: settle most, cover it, give back what is free
+		for log := place.LogID(1); log <= modelLogs; log++ {
+			l := m.logs[log]
+			l.floor = max(l.floor, l.safe-min(l.safe, place.Index(dice.IntN(4))))
+			if err := m.checkpoint(j, log, l.safe); err != nil {
+				return err
+			}
+		}
+		_, err := j.Reclaim(m.live)
+		return err
+	case k < 98:
+		_, err := j.Prepare()
+		return err
+	case k < 99 && log == modelLogs && len(l.sizes) > 20:
+		l.dropping = true
+		return j.Drop(log)
+	}
+	return nil
+}
+
+func (m *model) checkpoint(j *Journal, log place.LogID, at place.Index) error {
+	l := m.logs[log]
+	if l.dropping || l.safe == 0 {
+		return nil
+	}
+	l.trying = at
+	if err := j.Checkpoint(log, at, state(log, at)); err != nil {
+		return err
+	}
+	l.checkpoint, l.trying = at, 0
+	return nil
+}
+
+func (m *model) write(j *Journal, dice *rand.Rand) error {
+	var group []Batch
+	total := 0
+	sizes := map[place.LogID]int{}
+	for range 1 + dice.IntN(6) {
+		log := place.LogID(1 + dice.IntN(modelLogs))
+		l := m.logs[log]
+		if l.dropping {
+			continue
+		}
+		n := dice.IntN(2000)
+		if dice.IntN(60) == 0 {
+			n = dice.IntN(100 << 10) // larger than a segment, at times
+		}
+		l.sizes = append(l.sizes, n)
+		sizes[log]++
+		group = append(group, Batch{log, place.Index(len(l.sizes)), data(log, place.Index(len(l.sizes)), n)})
+		total += n + Overhead
+	}
+	if dice.IntN(2) == 0 {
+		if err := j.Reserve(total, Growing); err != nil {
+			m.unwrite(sizes)
+			return err
+		}
+	}
+	err := j.Write(group)
+	if err != nil && !errors.Is(err, ErrFailed) {
+		m.unwrite(sizes)
+	}
+	return err
+}
+
+func (m *model) unwrite(sizes map[place.LogID]int) {
+	for log, n := range sizes {
+		l := m.logs[log]
+		l.sizes = l.sizes[:len(l.sizes)-n]
+	}
+}
+
+// check compares the journal, just opened or recovered, with the model, and makes the model follow it where both outcomes were
+// allowed.
+func (m *model) check(j *Journal) error {
+	for log := place.LogID(1); log <= modelLogs; log++ {
+		l := m.logs[log]
+		if l.dropping {
+			continue
+		}
+		last := j.Next(log) - 1
+		if last < l.safe || last > place.Index(len(l.sizes)) {
+			return fmt.Errorf("log %d ends at %d: %d were safe, %d written", log, last, l.safe, len(l.sizes))
+		}
+		l.sizes, l.safe = l.sizes[:last], last
+		at, s, err := j.LoadCheckpoint(log)
+		switch {
+		case errors.Is(err, ErrNoCheckpoint):
+			if l.checkpoint != 0 {
+				return fmt.Errorf("log %d: checkpoint at %d is gone", log, l.checkpoint)
+			}
+		case err != nil:
+			return err
+		case at != l.checkpoint && (l.trying == 0 || at != l.trying):
+			return fmt.Errorf("log %d: checkpoint at %d, want %d", log, at, l.checkpoint)
+		case !bytes.Equal(s, state(log, at)):
+			return fmt.Errorf("log %d: checkpoint at %d has other bytes than written", log, at)
+		}
+		l.checkpoint, l.trying = at, 0
+		if err := l.checkBatches(j, log); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkBatches reads every batch that a checkpoint does not cover or that is live, twice: alone and by Replay.
+func (l *modelLog) checkBatches(j *Journal, log place.LogID) error {
+	for i := min(l.checkpoint, l.floor) + 1; i <= l.safe; i++ {
+		p, err := j.ReadBatch(nil, log, i)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(p, data(log, i, l.sizes[i-1])) {
+			return fmt.Errorf("log %d, index %d: other bytes than written", log, i)
+		}
+	}
+	want := l.checkpoint + 1
+	err := j.Replay(log, func(i place.Index, p []byte) error {
+		if i != want || !bytes.Equal(p, data(log, i, l.sizes[i-1])) {
+			return fmt.Errorf("log %d: replay: index %d, want %d", log, i, want)
+		}
+		want++
+		return nil
+	})
+	if err == nil && want != l.safe+1 {
+		err = fmt.Errorf("log %d: replay ended at %d, want %d", log, want-1, l.safe)
+	}
+	return err
+}
+
+// walkSteps are enough for segments to be closed, given back and used again.
+const walkSteps = 120
+
+var seeds = flag.Uint64("seeds", 3, "how many random walks each test takes")
+
+// walk opens the journal and takes steps until one fails.
+func walk(fs vfs.FS, m *model, seed uint64, o Options) (*Journal, error) {
+	j, r, err := Open(fs, o)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Faults) > 0 {
+		return j, &r.Faults[0]
+	}
+	if err := m.check(j); err != nil {
+		return j, err
+	}
+	dice := rand.New(rand.NewPCG(seed, 1))
+	for range walkSteps {
+		if err := m.step(j, dice); err != nil {
+			return j, err
+		}
+	}
+	return j, j.Close()
+}
+
+// crashAt runs a walk that crashes at call n, and two more that must find everything; the second crashes too, somewhere.
+// It reports whether the walk got that far.
+func crashAt(seed uint64, n int, o Options) (reached bool, err error) {
+	mem := vfs.NewMem(seed)
+	fs := vfs.NewFaulty(mem)
+	fs.FailFrom(n, vfs.ErrCrashed)
+	m := newModel()
+	_, err = walk(fs, m, seed, o)
+	reached = err != nil
+	if err != nil && !errors.Is(err, vfs.ErrCrashed) {
+		return true, err
+	}
+	mem.Crash()
+	o.Entropy++
+	fs.FailFrom(fs.Calls()+1+int(mix(seed+uint64(n))%200), vfs.ErrCrashed)
+	if _, err := walk(fs, m, seed+1, o); err != nil && !errors.Is(err, vfs.ErrCrashed) {
+		return true, fmt.Errorf("after a crash: %w", err)
+	}
+	mem.Crash()
+	o.Entropy++
+	if _, err := walk(mem, m, seed+2, o); err != nil {
+		return true, fmt.Errorf("after a second crash: %w", err)
+	}
+	return reached, nil
+}
+
+func TestCrashAtEveryCall(t *testing.T) {
+	t.Parallel()
+	// A power cut at some moment would lose what was safe, bring back what was cut, or keep the broker from starting.
+	for seed := range *seeds {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			for n, reached := 1, true; reached; n++ {
+				var err error
+				if reached, err = crashAt(seed, n, small()); err != nil {
+					t.Fatalf("seed %d, crash at call %d: %v", seed, n, err)
+				}
+			}
+		})
+	}
+}
+
+// failAt runs a walk in which call n fails, once; the journal recovers or is opened again, the walk goes on.
+func failAt(seed uint64, n int, o Options) (reached bool, err error) {
+	mem := vfs.NewMem(seed)
+	fs := vfs.NewFaulty(mem)
+	broken := errors.New("broken")
+	fs.FailOnce(n, broken)
+	m := newModel()
+	j, err := walk(fs, m, seed, o)
+	reached = fs.Calls() >= n
+	if err != nil && !errors.Is(err, broken) {
+		return true, err
+	}
+	dice := rand.New(rand.NewPCG(seed, 2))
+	if j != nil && err != nil {
+		if errors.Is(err, ErrFailed) {
+			if again := j.Sync(); !errors.Is(again, ErrFailed) {
+				return true, fmt.Errorf("sync after a failure: %w", again)
+			}
+		}
+		if again := j.Recover(); errors.Is(again, ErrClosed) {
+			mem.Crash() // the call that failed was Close's
+			j, err = walk(mem, m, seed+1, o)
+			return true, err
+		} else if again != nil {
+			return true, fmt.Errorf("recover: %w", again)
+		}
+		if errors.Is(err, ErrFailed) {
+			if err := m.check(j); err != nil {
+				return true, fmt.Errorf("after recovering: %w", err)
+			}
+		}
+		for range 40 {
+			if err := m.step(j, dice); err != nil {
+				return true, fmt.Errorf("after a failure: %w", err)
+			}
+		}
+		if dice.IntN(2) == 0 {
+			if err := j.Close(); err != nil {
+				return true, err
+			}
+		}
+	}
+	mem.Crash()
+	o.Entropy++
+	if _, err := walk(mem, m, seed+1, o); err != nil {
+		return true, fmt.Errorf("after a failure and a crash: %w", err)
+	}
+	return reached, nil
+}
+
+func TestFailEachCallOnce(t *testing.T) {
+	t.Parallel()
+	// One error of the disk would lose what was safe, or something not safe would be trusted.
+	for seed := range *seeds {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			for n, reached := 1, true; reached; n++ {
+				var err error
+				if reached, err = failAt(seed, n, small()); err != nil {
+					t.Fatalf("seed %d, call %d fails: %v", seed, n, err)
+				}
+			}
+		})
+	}
+}
+
+func TestMutantsAreCaught(t *testing.T) {
+	t.Parallel()
+	// A check that cannot fail proves nothing.
+	for _, mutant := range []Mutant{
+		MutantSkipSync, MutantTrustAfterFailedSync, MutantReclaimTooSoon, MutantOldNonce, MutantKeepTail, MutantEarlyCheckpoint,
+	} {
+		t.Run(string(mutant), func(t *testing.T) {
+			t.Parallel()
+			o := small()
+			o.Mutant = mutant
+			for seed := range uint64(300) {
+				for n := 1; n < 200; n += 1 + int(seed)%17 {
+					try := crashAt
+					if mutant == MutantTrustAfterFailedSync {
+						try = failAt
+					}
+					if _, err := try(seed, n, o); err != nil {
+						t.Logf("seed %d, call %d: %v", seed, n, err)
+						return
+					}
+				}
+			}
+			t.Fatal("nobody noticed")
+		})
+	}
+}

@@ -1,0 +1,20 @@
+// Package cli is the command line of an administrator: the commands of rabbitmqctl, rabbitmq-diagnostics and
+// rabbitmq-plugins under their names, arguments, output and exit codes, so that scripts, images and fingers that know
+// them keep working.
+//
+// It asks the broker over the management API and owns no rule: what a policy may contain or who may do what is
+// decided there, and its reasons are shown as they come. The one exception is check_port_connectivity, which opens
+// and closes a connection to each listener, because that is what it is for.
+//
+// The words are parsed by a table of its own instead of a library, since RabbitMQ's tools have habits that none has:
+// options anywhere among the arguments, underscores and dashes alike, one set of global options for every command,
+// and fixed texts and exit codes for each mistake.
+//
+// Invariants:
+//   - Results go to stdout, errors to stderr; an exit code other than 0 comes with a text on stderr,
+//     but for a failed check under --silent.
+//   - With a machine-readable formatter, stdout holds nothing else.
+//   - The secret of a data directory is sent to this machine only.
+//
+// Begin with Main in main.go, then the table of commands in commands.go.
+package cli

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// A tool is one of the programs whose commands overlap.
+type tool uint8
+
+const (
+	ctl tool = 1 << iota
+	diagnostics
+	plugins
+)
+
+// Main runs one command. argv0 is the name the program was called under: rabbitmqctl, rabbitmq-diagnostics and
+// rabbitmq-plugins (with any directory, .exe or .bat) offer their own commands, every other name all of them. args
+// follow it. env is asked for BARTLEBY_MANAGEMENT, BARTLEBY_USER, BARTLEBY_PASSWORD and BARTLEBY_DATA.
+//
+// The result is the exit code: 0, or of sysexits 64 usage, 65 bad data or object not found, 67 no such user, 69
+// broker unavailable or refusing, 70 internal or already there, 75 timed out. Source: RabbitMQ cli#exit-codes.
+func Main(argv0 string, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
+	c := &call{stdin: stdin, stdout: stdout, stderr: stderr, env: env, windows: runtime.GOOS == "windows"}
+	c.program, c.tool = programOf(argv0)
+	err := c.main(args)
+	if err == nil {
+		return exitOK
+	}
+	var f *failure
+	if !errors.As(err, &f) {
+		f = &failure{exitSoftware, "Error:\n" + err.Error()}
+	}
+	if f.text != "" {
+		fmt.Fprintln(stderr, f.text)
+	}
+	return f.code
+}
+
+func programOf(argv0 string) (name string, of tool) {
+	name = filepath.Base(strings.ReplaceAll(argv0, `\`, "/"))
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".bat")
+	switch name {
+	case "rabbitmqctl":
+		return name, ctl
+	case "rabbitmq-diagnostics":
+		return name, diagnostics
+	case "rabbitmq-plugins":
+		return name, plugins
+	}
+	return "bartleby ctl", ctl | diagnostics | plugins
+}
+
+func (c *call) main(args []string) error {
+	words, err := parse(args)
+	c.words = words
+	switch {
+	case words.on("help") && len(words.args) == 0:
+		fmt.Fprint(c.stdout, c.usage())
+		return nil
+	case words.on("version"):
+		return version(c)
+	case len(words.args) == 0:
+		return &failure{exitUsage, c.usage()}
+	}
+	name := strings.ReplaceAll(words.args[0], "-", "_")
+	if name == "help" {
+		return c.help(words.args[1:])
+	}
+	cmd, ok := c.find(name)
+	if !ok {
+		return c.unknownCommand(words.args[0])
+	}
+	c.command, c.args = cmd, words.args[1:]
+	switch {
+	case words.on("help"):
+		return c.help([]string{name})
+	case err != nil:
+		return c.invalid(err.Error())
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	if words.on("dry-run") {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+	defer cancel()
+	c.ctx = ctx
+	return c.run()
+}
+
+// check refuses what is wrong with the words themselves.
+func (c *call) check() error {
+	for _, name := range c.words.order {
+		if !isGlobal(name) && !c.command.takes(name) {
+			return c.invalid("Invalid options for this command:\n\t--" + name)
+		}
+	}
+	switch {
+	case len(c.args) < c.command.least:
+		return c.tooFew()
+	case c.command.most >= 0 && len(c.args) > c.command.most:
+		return c.invalid("too many arguments.")
+	}
+	if err := c.checkFormatter(); err != nil {
+		return err
+	}
+	c.timeout = c.command.patience
+	if c.timeout == 0 {
+		c.timeout = time.Minute
+	}
+	if text, ok := c.words.get("timeout"); ok {
+		seconds, err := time.ParseDuration(text + "s")
+		if err != nil || seconds <= 0 {
+			return c.invalid(fmt.Sprintf("the timeout '%s' is not a number of seconds", text))
+		}
+		c.timeout = seconds
+	}
+	return c.connect()
+}
+
+func (c *call) run() error {
+	err := c.command.run(c)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return c.timedOut()
+	}
+	return c.explain(err)
+}

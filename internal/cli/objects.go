@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+func addVHost(c *call) error {
+	name := c.args[0]
+	c.banner(`Adding vhost "%s" ...`, name)
+	var put api.PutVHost
+	if d, ok := c.words.get("description"); ok {
+		put.Description = &d
+	}
+	if t, ok := c.words.get("tags"); ok {
+		tags := api.Tags(strings.FieldsFunc(t, func(r rune) bool { return r == ',' || r == ' ' }))
+		put.Tags = &tags
+	}
+	if t, ok := c.words.get("default-queue-type"); ok {
+		put.DefaultQueueType = &t
+	}
+	if _, err := c.client.Put(c.ctx, put, "vhosts", name); err != nil {
+		return err
+	}
+	return c.done("", nil)
+}
+
+func deleteVHost(c *call) error {
+	name := c.args[0]
+	c.banner(`Deleting vhost "%s" ...`, name)
+	err := c.client.Delete(c.ctx, "vhosts", name)
+	if status(err) == http.StatusNotFound {
+		return c.noVHost(name)
+	}
+	if err != nil {
+		return err
+	}
+	return c.done("", nil)
+}
+
+func listVHosts(c *call) error {
+	columns, err := c.choose(same("name tracing default_queue_type description tags cluster_state metadata protected_from_deletion"), "name")
+	if err != nil {
+		return err
+	}
+	c.banner("Listing vhosts ...")
+	return c.list(columns, c.rows, "vhosts")
+}
+
+// list asks for rows and shows the columns chosen.
+func (c *call) list(columns []column, ask func(...string) ([]row, error), segments ...string) error {
+	rows, err := ask(segments...)
+	if err != nil {
+		return err
+	}
+	return c.show(columns, rows)
+}
+
+func (c *call) timeoutBanner() { c.banner("Timeout: %.1f seconds ...", c.timeout.Seconds()) }
+
+func listQueues(c *call) error {
+	known := same("name durable auto_delete arguments policy operator_policy effective_policy_definition exclusive " +
+		"exclusive_consumer_tag single_active_consumer_tag messages_ready messages_unacknowledged messages messages_ready_ram " +
+		"messages_unacknowledged_ram messages_ram messages_persistent message_bytes message_bytes_ready message_bytes_unacknowledged " +
+		"message_bytes_ram message_bytes_persistent head_message_timestamp consumers consumer_utilisation consumer_capacity " +
+		"memory state type leader members online")
+	known = append(known, column{name: "pid", path: "node"}, column{name: "owner_pid", path: "owner_pid_details.name"})
+	known = append(known, absent("exclusive_consumer_pid single_active_consumer_pid disk_reads disk_writes slave_pids "+
+		"synchronised_slave_pids mirror_pids synchronised_mirror_pids recoverable_slaves recoverable_mirrors")...)
+	columns, err := c.choose(known, "name messages")
+	if err != nil {
+		return err
+	}
+	c.timeoutBanner()
+	c.banner("Listing queues for vhost %s ...", c.vhost())
+	return c.list(columns, c.vhostRows, "queues", c.vhost())
+}
+
+func listExchanges(c *call) error {
+	columns, err := c.choose(same("name type durable auto_delete internal arguments policy user_who_performed_action"), "name type")
+	if err != nil {
+		return err
+	}
+	c.banner("Listing exchanges for vhost %s ...", c.vhost())
+	return c.list(columns, c.vhostRows, "exchanges", c.vhost())
+}
+
+func listBindings(c *call) error {
+	columns, err := c.choose([]column{
+		{name: "source_name", path: "source"},
+		{name: "source_kind", path: "source", as: func(cell) cell { return textCell("exchange") }},
+		{name: "destination_name", path: "destination"},
+		{name: "destination_kind", path: "destination_type"},
+		{name: "routing_key", path: "routing_key"},
+		{name: "arguments", path: "arguments"},
+		{name: "vhost", path: "vhost"},
+	}, "source_name source_kind destination_name destination_kind routing_key arguments")
+	if err != nil {
+		return err
+	}
+	c.banner("Listing bindings for vhost %s...", c.vhost())
+	return c.list(columns, c.vhostRows, "bindings", c.vhost())
+}
+
+func listConnections(c *call) error {
+	known := same("name node user vhost protocol state channels channel_max frame_max timeout host port peer_host peer_port " +
+		"auth_mechanism ssl ssl_protocol ssl_key_exchange ssl_cipher ssl_hash peer_cert_subject peer_cert_issuer " +
+		"peer_cert_validity client_properties connected_at recv_oct recv_cnt send_oct send_cnt send_pend user_provided_name")
+	columns, err := c.choose(append(known, column{name: "pid", path: "name"}), "user peer_host peer_port state")
+	if err != nil {
+		return err
+	}
+	c.banner("Listing connections ...")
+	return c.list(columns, c.rows, "connections")
+}
+
+func listChannels(c *call) error {
+	known := same("name number user vhost node state confirm transactional consumer_count prefetch_count global_prefetch_count " +
+		"messages_unacknowledged messages_unconfirmed messages_uncommitted acks_uncommitted")
+	known = append(known, column{name: "pid", path: "name"}, column{name: "connection", path: "connection_details.name"})
+	columns, err := c.choose(known, "pid user consumer_count messages_unacknowledged")
+	if err != nil {
+		return err
+	}
+	c.banner("Listing channels ...")
+	return c.list(columns, c.rows, "channels")
+}
+
+func listConsumers(c *call) error {
+	const usual = "queue_name channel_pid consumer_tag ack_required prefetch_count active arguments"
+	known := append(same("consumer_tag ack_required prefetch_count active activity_status exclusive arguments consumer_timeout"),
+		column{name: "queue_name", path: "queue.name"}, column{name: "channel_pid", path: "channel_details.name"})
+	columns, err := c.choose(known, usual)
+	if err != nil {
+		return err
+	}
+	c.banner("Listing consumers in vhost %s ...", c.vhost())
+	return c.list(columns, c.vhostRows, "consumers", c.vhost())
+}
+
+// noQueue says what of a queue's address does not exist.
+func (c *call) noQueue(queue, text string, code int) error {
+	if status(c.client.Get(c.ctx, nil, "vhosts", c.vhost())) == http.StatusNotFound {
+		return c.noVHost(c.vhost())
+	}
+	return failf(code, "%s", fmt.Sprintf(text, queue, c.vhost()))
+}
+
+func purgeQueue(c *call) error {
+	queue := c.args[0]
+	c.banner("Purging queue '%s' in vhost '%s' ...", queue, c.vhost())
+	err := c.client.Delete(c.ctx, "queues", c.vhost(), queue, "contents")
+	if status(err) == http.StatusNotFound {
+		return c.noQueue(queue, "Object (queue, stream, exchange, etc) '%s' was not found in virtual host '%s'", exitData)
+	}
+	if err != nil {
+		return err
+	}
+	return c.done("", nil)
+}
+
+func deleteQueue(c *call) error {
+	queue := c.args[0]
+	c.banner("Deleting queue '%s' on vhost '%s' ...", queue, c.vhost())
+	var before api.Queue
+	err := c.client.Get(c.ctx, &before, "queues", c.vhost(), queue)
+	if err == nil {
+		path := api.Path("queues", c.vhost(), queue)
+		if query := c.deleteQuery(); query != "" {
+			path += "?" + query
+		}
+		_, err = c.client.Do(c.ctx, http.MethodDelete, path, nil, nil)
+	}
+	switch {
+	case status(err) == http.StatusNotFound:
+		return c.noQueue(queue, "No such queue was found: '%s' in virtual host '%s'", exitUsage)
+	case status(err) == http.StatusBadRequest && strings.Contains(err.Error(), "not empty"):
+		return failf(exitUsage, "The queue is not empty")
+	case status(err) == http.StatusBadRequest && strings.Contains(err.Error(), "in use"):
+		return failf(exitUsage, "The queue is in use")
+	case err != nil:
+		return err
+	}
+	ready := strconv.FormatInt(before.MessagesReady, 10)
+	return c.done("Queue was successfully deleted with "+ready+" ready messages", cell(ready))
+}
+
+func (c *call) deleteQuery() string {
+	var conditions []string
+	for _, name := range []string{"if-empty", "if-unused"} {
+		if c.words.on(name) {
+			conditions = append(conditions, name+"=true")
+		}
+	}
+	return strings.Join(conditions, "&")
+}

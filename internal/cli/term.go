@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// text shows a cell to people, as rabbitmqctl does: a string bare, what is absent as nothing, a table as an Erlang
+// term such as [{"x-message-ttl",60000}], and what would break a line in octal.
+// Source: RabbitMQ rabbitmqctl, table formatter.
+func text(v cell) string {
+	var s string
+	switch {
+	case len(v) == 0 || string(v) == "null":
+		return ""
+	case v[0] == '"':
+		if err := json.Unmarshal(v, &s); err != nil {
+			s = string(v)
+		}
+	case v[0] == '{' || v[0] == '[':
+		s = term(v)
+	default:
+		s = string(v)
+	}
+	return escapeControl(s)
+}
+
+func escapeControl(s string) string {
+	if strings.IndexFunc(s, unicode.IsControl) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			fmt.Fprintf(&b, "\\%03o", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// term writes the outermost object as a property list, those inside as maps.
+func term(v cell) string {
+	d := json.NewDecoder(bytes.NewReader(v))
+	d.UseNumber()
+	var b strings.Builder
+	if err := writeTerm(&b, d, true); err != nil {
+		return string(v)
+	}
+	return b.String()
+}
+
+func writeTerm(b *strings.Builder, d *json.Decoder, outermost bool) error {
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	switch token := token.(type) {
+	case string:
+		fmt.Fprintf(b, "%q", token)
+	case json.Number:
+		b.WriteString(token.String())
+	case bool:
+		fmt.Fprint(b, token)
+	case nil:
+		b.WriteString("undefined")
+	case json.Delim:
+		if token == '[' {
+			return writeItems(b, d, "[", "]", func() error { return writeTerm(b, d, false) })
+		}
+		return writeTable(b, d, outermost)
+	}
+	return nil
+}
+
+func writeTable(b *strings.Builder, d *json.Decoder, list bool) error {
+	left, right, before, between, after := "#{", "}", "", " => ", ""
+	if list {
+		left, right, before, between, after = "[", "]", "{", ",", "}"
+	}
+	return writeItems(b, d, left, right, func() error {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b, "%s%q%s", before, key, between)
+		err = writeTerm(b, d, false)
+		b.WriteString(after)
+		return err
+	})
+}
+
+func writeItems(b *strings.Builder, d *json.Decoder, left, right string, item func() error) error {
+	b.WriteString(left)
+	for first := true; d.More(); first = false {
+		if !first {
+			b.WriteByte(',')
+		}
+		if err := item(); err != nil {
+			return err
+		}
+	}
+	b.WriteString(right)
+	_, err := d.Token()
+	return err
+}

@@ -67,7 +67,7 @@ func (c *call) main(args []string) error {
 	case words.on("version"):
 		return version(c)
 	case len(words.args) == 0:
-		return &failure{exitUsage, c.usage()}
+		return &failure{exitUsage, strings.TrimSpace(c.usage())}
 	}
 	name := strings.ReplaceAll(words.args[0], "-", "_")
 	if name == "help" {

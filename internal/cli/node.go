@@ -18,15 +18,23 @@ func version(c *call) error {
 	return nil
 }
 
-// ping asks once, or until the timeout if one is given.
+// ping asks once, or until the timeout if one is given. Whatever the answer is, who answers is alive.
 func ping(c *call) error {
 	c.banner("Will ping %s. Timeout: %d ms.", c.node, c.timeout.Milliseconds())
-	ask := func() error { return c.client.Get(c.ctx, nil, "version") }
-	if _, patient := c.words.get("timeout"); patient {
-		if err := c.await(ask); err != nil {
-			return err
+	ask := func() error {
+		err := c.client.Get(c.ctx, nil, "version")
+		if status(err) != 0 {
+			return nil
 		}
-	} else if err := ask(); err != nil {
+		return err
+	}
+	var err error
+	if _, patient := c.words.get("timeout"); patient {
+		err = c.await(ask)
+	} else {
+		err = ask()
+	}
+	if err != nil {
 		return err
 	}
 	return c.done("Ping succeeded", nil)

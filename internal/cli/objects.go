@@ -43,7 +43,9 @@ func deleteVHost(c *call) error {
 }
 
 func listVHosts(c *call) error {
-	columns, err := c.choose(same("name tracing default_queue_type description tags cluster_state metadata protected_from_deletion"), "name")
+	known := append(same("name tracing default_queue_type description cluster_state metadata protected_from_deletion"),
+		column{name: "tags", path: "tags", as: c.forPeople(asAtoms)})
+	columns, err := c.choose(known, "name")
 	if err != nil {
 		return err
 	}

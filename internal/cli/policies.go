@@ -77,12 +77,16 @@ func (c *call) definition() (string, error) {
 }
 
 func (c *call) parseDefinition(definition string) (api.Arguments, error) {
-	var parsed api.Arguments
-	if err := json.Unmarshal([]byte(definition), &parsed); err != nil {
+	var whole json.RawMessage
+	if err := json.Unmarshal([]byte(definition), &whole); err != nil {
 		return nil, failf(exitUnavailable, "Could not parse JSON document: %v%s", err, c.definitionHint(definition))
 	}
-	if definition = strings.TrimSpace(definition); definition[0] != '{' {
-		return nil, failf(exitUnavailable, "Validation failed\n\ndefinition must be a dictionary: %s", definition)
+	if !isObject(definition) {
+		return nil, failf(exitUnavailable, "Validation failed\n\ndefinition must be a dictionary: %s%s", definition, c.definitionHint(definition))
+	}
+	var parsed api.Arguments
+	if err := json.Unmarshal(whole, &parsed); err != nil {
+		return nil, failf(exitUnavailable, "Validation failed\n\n%v", err)
 	}
 	return parsed, nil
 }

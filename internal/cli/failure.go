@@ -112,6 +112,15 @@ func status(err error) int {
 	return 0
 }
 
+// reasonOf is why the broker refused, "" for any other error.
+func reasonOf(err error) string {
+	var refused *api.Error
+	if errors.As(err, &refused) {
+		return refused.Reason
+	}
+	return ""
+}
+
 // unanswered reports whether nobody listens there, or nobody has answered in time.
 func unanswered(err error) bool {
 	var unreachable *url.Error

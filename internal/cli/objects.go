@@ -180,9 +180,9 @@ func deleteQueue(c *call) error {
 	switch {
 	case status(err) == http.StatusNotFound:
 		return c.noQueue(queue, "No such queue was found: '%s' in virtual host '%s'", exitUsage)
-	case status(err) == http.StatusBadRequest && strings.Contains(err.Error(), "not empty"):
+	case status(err) == http.StatusBadRequest && strings.Contains(reasonOf(err), "not empty"):
 		return failf(exitUsage, "The queue is not empty")
-	case status(err) == http.StatusBadRequest && strings.Contains(err.Error(), "in use"):
+	case status(err) == http.StatusBadRequest && strings.Contains(reasonOf(err), "in use"):
 		return failf(exitUsage, "The queue is in use")
 	case err != nil:
 		return err

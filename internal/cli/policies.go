@@ -54,11 +54,6 @@ func setPolicy(c *call) error {
 	return c.done("", nil)
 }
 
-func reasonOf(err error) string {
-	_, reason, _ := strings.Cut(err.Error(), ": ")
-	return reason
-}
-
 // definition is the third argument, or what the file behind @ or standard input hold. Source: ours.
 func (c *call) definition() (string, error) {
 	given := c.args[2]

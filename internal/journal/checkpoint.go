@@ -40,7 +40,7 @@ func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) erro
 	c := checkpoint{file: j.nextFile, at: at, size: int64(len(state)), crc: checksum(0, state)}
 	j.nextFile++
 	j.unsyncedNames = true
-	if err := j.withRoom(func() error { return j.writeFile(c.name(), state) }); err != nil {
+	if err := j.withRoom(1, func() error { return j.writeFile(c.name(), state) }); err != nil {
 		j.discard(c.name())
 		return err
 	}

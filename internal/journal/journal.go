@@ -29,7 +29,6 @@ type Journal struct {
 
 	dirty         []*logState // with batches written since the last sync
 	failed        error       // of ErrFailed
-	lost          *Fault      // damage that may have held batches of logs that nothing else names
 	damage        *Fault      // the last damage that Open found below what was safe; of no log
 	damagedAt     position    // of it
 	swallowed     uint64      // batches that damage made unreadable; the most there is if nobody knows
@@ -69,11 +68,7 @@ func (j *Journal) Safe(log place.LogID) place.Index {
 func (j *Journal) log(id place.LogID) *logState {
 	l := j.logs[id]
 	if l == nil {
-		l = &logState{id: id, next: 1, fault: j.lost}
-		if j.lost != nil {
-			f := *j.lost
-			f.Log, l.fault = id, &f
-		}
+		l = &logState{id: id, next: 1}
 		j.logs[id] = l
 	}
 	return l

@@ -131,7 +131,7 @@ func (j *Journal) writeManifest() error {
 		}
 		j.unsyncedNames = false
 	}
-	err := j.withRoom(func() error { return j.writeFile(manifestTemp, j.encodeManifest()) })
+	err := j.withRoom(0, func() error { return j.writeFile(manifestTemp, j.encodeManifest()) })
 	if errors.Is(err, ErrNoSpace) {
 		return err
 	}
@@ -173,14 +173,14 @@ func (j *Journal) writeFile(name string, parts ...[]byte) error {
 }
 
 // withRoom tries again with a spare segment's space for each time the disk is full: what is small and must be written
-// for anything to be given back, manifests and checkpoints, comes from the reserve too.
-func (j *Journal) withRoom(write func() error) error {
+// for anything to be given back, manifests and checkpoints, comes from the reserve too, down to least spares.
+func (j *Journal) withRoom(least int, write func() error) error {
 	for {
 		err := write()
 		if !errors.Is(err, vfs.ErrNoSpace) {
 			return err
 		}
-		if len(j.spares) == 0 {
+		if len(j.spares) <= least {
 			return fmt.Errorf("%w: %w", ErrNoSpace, err)
 		}
 		last := j.spares[len(j.spares)-1]

@@ -16,6 +16,9 @@ type Report struct {
 	Created bool    // there was no journal
 	Cut     *Cut    // an unfinished tail, nil if there was none
 	Faults  []Fault // of each log that has one, in order of the logs; the others are sound
+	// Unnamed is damage that may have held all there was of logs that the journal no longer knows; of log 0, nil if there is
+	// none. A log that its owner knows and Logs does not list has this fault.
+	Unnamed *Fault
 }
 
 // Cut describes an unfinished tail: what a crash left of writes that nobody was told were safe.
@@ -69,7 +72,7 @@ func (j *Journal) load(r *Report) error {
 			return fmt.Errorf("%s: %w", s.name(), err)
 		}
 	}
-	j.suspect()
+	j.suspect(r)
 	for _, id := range slices.Sorted(maps.Keys(j.logs)) {
 		l := j.logs[id]
 		l.safe = l.checkpoint.at
@@ -173,7 +176,11 @@ func (j *Journal) join(sp *span, at int64) {
 		if sp.first > expected {
 			j.explained += uint64(sp.first - expected)
 		}
-		j.blame(l, sp.seg, at, fmt.Sprintf("batches %d to %d are missing", expected, sp.first-1))
+		what := fmt.Sprintf("batches %d to %d are missing", expected, sp.first-1)
+		if sp.first < expected {
+			what = fmt.Sprintf("batch %d stands behind batch %d", sp.first, expected-1)
+		}
+		j.blame(l, sp.seg, at, what)
 	}
 	l.spans = append(l.spans, sp)
 }
@@ -192,11 +199,11 @@ func (j *Journal) blame(l *logState, s *segment, at int64, what string) {
 
 // suspect blames, if damage swallowed batches that no gap accounts for, every log that has no batch behind it: its last
 // ones may have been there.
-func (j *Journal) suspect() {
+func (j *Journal) suspect(r *Report) {
 	if j.damage == nil || j.swallowed <= j.explained {
 		return
 	}
-	j.lost = j.damage
+	r.Unnamed = j.damage
 	for _, id := range slices.Sorted(maps.Keys(j.logs)) {
 		l := j.logs[id]
 		if n := len(l.spans); n == 0 || !l.spans[n-1].endsBehind(j.damagedAt) {

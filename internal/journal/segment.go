@@ -25,7 +25,9 @@ type segment struct {
 	table   tableAt // zero: the entries are in memory, and Open scans the file
 	spans   []*span // in the order in which they began; in the table, sorted by log and first
 	latest  map[place.LogID]*span
-	damaged bool // holds a fault: never reclaimed, never given a table, so that each Open finds the fault again
+	damaged bool // holds a fault: never given a table, so that each Open finds the fault again
+
+	distrusted bool // a write or sync of it failed in this run: never written again
 }
 
 // span is an unbroken run of batches of one log in one segment.

@@ -49,6 +49,8 @@ func (j *Journal) fits(n int64) bool {
 // that are to come of their data and Overhead. It counts nothing up: n is everything outstanding, each time. It may
 // take as long as filling a segment with zeros does, if Prepare was not called often enough before.
 //
+// A Checkpoint on a full disk may take spare segments, all but one: reserve again after it.
+//
 // Errors: ErrNoSpace, when the disk is full, for Growing also when only the reserve is left; else as of a failed write
 // to a file that holds nothing yet, and nothing has changed.
 func (j *Journal) Reserve(n int, use Use) error {
@@ -59,10 +61,11 @@ func (j *Journal) Reserve(n int, use Use) error {
 	if use == Growing {
 		keep = j.o.reserve()
 	}
-	for !j.enough(int64(n), keep) {
+	need := int64(n) + int64(n)/(chunkBytes/8) // checksums of the chunks of large batches, and some
+	for !j.enough(need, keep) {
 		size := j.o.SegmentBytes
-		if capacity(size) < int64(n) && !j.sparesFor(int64(n), 1) && !j.fits(int64(n)) {
-			size = j.sizeFor(int64(n))
+		if !j.hasSpare(need) && !j.fits(need) {
+			size = j.sizeFor(need)
 		}
 		if err := j.makeSpare(size); err != nil {
 			return err
@@ -76,17 +79,12 @@ func (j *Journal) enough(n int64, keep int) bool {
 	if j.fits(n) {
 		return len(j.spares) >= keep
 	}
-	return j.sparesFor(n, 1) && len(j.spares) >= keep+1
+	return j.hasSpare(n) && len(j.spares) >= keep+1
 }
 
-// sparesFor reports whether at least k spares take n bytes each.
-func (j *Journal) sparesFor(n int64, k int) bool {
-	for _, s := range j.spares {
-		if capacity(s.size) >= n {
-			k--
-		}
-	}
-	return k <= 0
+// hasSpare reports whether a spare takes n bytes.
+func (j *Journal) hasSpare(n int64) bool {
+	return slices.ContainsFunc(j.spares, func(s spare) bool { return capacity(s.size) >= n })
 }
 
 // sizeFor is the size of a segment that takes n bytes of batches.
@@ -174,7 +172,7 @@ func noSpace(err error) error {
 
 // roll closes the open segment and opens a new one with room for a batch that takes n bytes.
 func (j *Journal) roll(n int64) error {
-	for !j.sparesFor(n, 1) {
+	for !j.hasSpare(n) {
 		if err := j.makeSpare(j.sizeFor(n)); err != nil {
 			return err
 		}
@@ -210,7 +208,7 @@ func (j *Journal) roll(n int64) error {
 // earlier run.
 func (j *Journal) closeSegments() error {
 	for _, s := range j.segments {
-		if s.table.at != 0 || s.damaged {
+		if s.table.at != 0 || s.damaged || s.distrusted {
 			continue
 		}
 		t, err := s.writeTable()
@@ -284,7 +282,7 @@ func (j *Journal) dead(s *segment, live func(log place.LogID, first, last place.
 	if j.o.Mutant == MutantReclaimTooSoon {
 		return true
 	}
-	if s.damaged {
+	if s.damaged && j.faulty() {
 		return false
 	}
 	for _, sp := range s.spans {
@@ -298,13 +296,23 @@ func (j *Journal) dead(s *segment, live func(log place.LogID, first, last place.
 	return true
 }
 
+// faulty reports whether any log has a fault; as long as one does, what is left of damaged segments is evidence.
+func (j *Journal) faulty() bool {
+	for _, l := range j.logs {
+		if l.fault != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // free makes the journal's segments those of keep. The manifest says so before any file of free is touched.
 func (j *Journal) free(keep, free []*segment) error {
 	j.segments = keep
 	room := j.o.reserve() + sparesAhead - len(j.spares)
 	var gone []*segment
 	for _, s := range free {
-		if s.size == j.o.SegmentBytes && room > 0 {
+		if s.size == j.o.SegmentBytes && room > 0 && !s.distrusted {
 			j.spares = append(j.spares, spare{file: s.file, size: s.size, nonce: s.nonce})
 			room--
 		} else {

@@ -44,8 +44,6 @@ func (j *Journal) check(group []Batch) error {
 			return fmt.Errorf("%w: log %d", ErrDropped, b.Log)
 		case l != nil && l.fault != nil:
 			return l.fault
-		case l == nil && j.lost != nil:
-			return j.log(b.Log).fault
 		}
 		want := j.Next(b.Log)
 		for k := i - 1; k >= 0; k-- {
@@ -225,6 +223,7 @@ func (j *Journal) Recover() error {
 	j.failed = nil
 	if s := j.open; s != nil {
 		j.cut(s, max(s.safe, segmentHeaderBytes))
+		s.distrusted = true
 		j.open = nil
 	}
 	for _, l := range j.logs {

@@ -18,11 +18,11 @@ wants() { case " $suites " in *" $1 "*) return 0 ;; esac; return 1; }
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 
-# major prints the first number of a version such as 17.0.15 or v20.1, 0 if there is none.
-major() { sed -n 's/^[^0-9]*\([0-9][0-9]*\).*/\1/p;q' <<<"$1" | grep . || echo 0; }
+# at_least VERSION MAJOR compares the first number of what a command says of itself, such as "javac 17.0.15".
+at_least() { [[ $1 =~ [0-9]+ ]] && [ "${BASH_REMATCH[0]}" -ge "$2" ]; }
 
-have_jdk() { [ "$(major "$(javac -version 2>&1)")" -ge 17 ]; }
-have_node() { [ "$(major "$(node --version 2>&1)")" -ge 18 ]; }
+have_jdk() { at_least "$(javac -version 2>/dev/null)" 17; }
+have_node() { at_least "$(node --version 2>/dev/null)" 18; }
 have_python() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 
 packages=()

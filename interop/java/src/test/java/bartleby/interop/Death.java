@@ -43,9 +43,8 @@ record Death(String reason, String queue, String exchange, List<String> routingK
 
     /** Parses the value of the header x-death, the most recent death first. */
     static List<Death> parse(Object header) {
-        return assertInstanceOf(List.class, header, "x-death is an array").stream()
-                .<Death>map(entry -> parseEntry((Object) entry))
-                .toList();
+        List<?> entries = assertInstanceOf(List.class, header, "x-death is an array");
+        return entries.stream().map(Death::parseEntry).toList();
     }
 
     private static Death parseEntry(Object entry) {

@@ -11,6 +11,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeoutException;
 
 /**
  * A connection with one channel in confirm mode, and the names the test uses on it: whatever has these names is
@@ -131,7 +132,7 @@ final class Session implements AutoCloseable {
 
     /** Deletes what was claimed, on a channel of its own in case the test has lost its one. */
     @Override
-    public void close() throws Exception {
+    public void close() throws IOException, TimeoutException {
         try (Connection last = Target.connect(Recovery.NONE); Channel cleaning = last.createChannel()) {
             for (String queue : queues) {
                 cleaning.queueDelete(queue);

@@ -2,8 +2,12 @@ package bartleby.interop;
 
 import com.rabbitmq.client.Connection;
 import com.rabbitmq.client.ConnectionFactory;
+import java.io.IOException;
 import java.net.URI;
+import java.net.URISyntaxException;
+import java.security.GeneralSecurityException;
 import java.util.List;
+import java.util.concurrent.TimeoutException;
 
 /** The broker these tests run against, as the environment names it. */
 final class Target {
@@ -22,18 +26,22 @@ final class Target {
     private Target() {}
 
     /** Opens a connection, recovering by itself or not, to the broker or to a relay in front of it. */
-    static Connection connect(Recovery recovery, int port) throws Exception {
+    static Connection connect(Recovery recovery, int port) throws IOException, TimeoutException {
         return factory(recovery, port).newConnection("interop-java");
     }
 
-    static Connection connect(Recovery recovery) throws Exception {
+    static Connection connect(Recovery recovery) throws IOException, TimeoutException {
         return connect(recovery, AMQP_URL.getPort());
     }
 
-    private static ConnectionFactory factory(Recovery recovery, int port) throws Exception {
+    private static ConnectionFactory factory(Recovery recovery, int port) {
         ConnectionFactory factory = new ConnectionFactory();
         // The client reads a path of "/" as the virtual host with the empty name.
-        factory.setUri(AMQP_URL.toString().replaceFirst("/$", ""));
+        try {
+            factory.setUri(AMQP_URL.toString().replaceFirst("/$", ""));
+        } catch (GeneralSecurityException | URISyntaxException e) {
+            throw new IllegalArgumentException("AMQP_URL " + AMQP_URL, e);
+        }
         factory.setPort(port);
         factory.setAutomaticRecoveryEnabled(recovery == Recovery.AUTOMATIC);
         factory.setTopologyRecoveryEnabled(recovery == Recovery.AUTOMATIC);

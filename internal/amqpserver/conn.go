@@ -159,7 +159,8 @@ func (c *conn) awaitCloseOk(timeout time.Duration) {
 	for {
 		f, ok, err := c.input.frame()
 		switch {
-		case err != nil:
+		case err != nil: // nor can what follows be cut into frames
+			c.linger(lingerTimeout)
 			return
 		case !ok:
 			switch err := c.input.fill(); {

@@ -1,0 +1,227 @@
+package amqpserver
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/wire"
+)
+
+// If it failed, a client that closes would wait for its answer, or get it before its exclusive queues are gone.
+func TestClientCloses(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		c := b.open(0)
+		c.openChannel(1)
+		c.raw(slices.Concat(publishing(1, "q", "last"), method(0, &wire.ConnectionClose{ReplyCode: 200}), publishing(1, "q", "after")))
+		expect[*wire.ConnectionCloseOk](c, 0)
+		if !c.link.isClosed() {
+			c.Error("close-ok came before the engine was left")
+		}
+		if n := len(c.link.got(vhost.Publish)); n != 1 {
+			c.Errorf("%d messages published", n)
+		}
+		c.Conn.Close()
+		synctest.Wait()
+		if n := len(b.server.Connections()); n != 0 {
+			c.Errorf("%d connections left", n)
+		}
+	})
+}
+
+// If it failed, a broker would not stop, or clients would not learn why they lose their connection.
+func TestServerCloses(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		polite, mute := b.open(0), b.open(60)
+		began := time.Now()
+		done := make(chan error)
+		go func() { done <- b.server.Close(context.Background()) }()
+		for _, c := range []*client{polite, mute} {
+			got := expect[*wire.ConnectionClose](c, 0)
+			want := wire.ConnectionClose{ReplyCode: 320,
+				ReplyText: "CONNECTION_FORCED - broker forced connection closure with reason 'shutdown'"}
+			if *got != want {
+				c.Errorf("told %+v", got)
+			}
+		}
+		polite.openLate() // ignored
+		polite.send(0, &wire.ConnectionCloseOk{})
+		polite.expectEnd()
+		if wait := polite.at.Sub(began); wait != 0 {
+			b.Errorf("closed %v after close-ok", wait)
+		}
+		mute.expectEnd()
+		if wait := mute.at.Sub(began); wait != closeTimeout {
+			b.Errorf("closed %v after connection.close without an answer", wait)
+		}
+		if err := <-done; err != nil {
+			b.Error(err)
+		}
+		if !polite.link.isClosed() || !mute.link.isClosed() {
+			b.Error("still attached")
+		}
+		late := b.dial()
+		if _, err := late.Write([]byte("AMQP")); err == nil {
+			b.Error("a closed server took a connection")
+		}
+	})
+}
+
+func (c *client) openLate() { c.send(9, &wire.ChannelOpen{}) }
+
+// If it failed, a shutdown would hang on a client that neither reads nor answers.
+func TestServerCloseIsCutShort(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		b.open(0)
+		b.dial() // never reads
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if err := b.server.Close(ctx); err != context.DeadlineExceeded {
+			b.Errorf("Close returned %v", err)
+		}
+		if took := time.Since(began); took != time.Second {
+			b.Errorf("Close took %v", took)
+		}
+	})
+}
+
+// If it failed, an operator could not end a connection, or would end others.
+func TestOperatorClosesAConnection(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		c := b.open(0)
+		if b.server.CloseConnection("other", "none") {
+			c.Error("a connection that does not exist was closed")
+		}
+		if !b.server.CloseConnection(b.server.Connections()[0].Name, "Closed via management plugin") {
+			c.Error("connection not found")
+		}
+		got := expect[*wire.ConnectionClose](c, 0)
+		if got.ReplyCode != 320 || got.ReplyText != "CONNECTION_FORCED - Closed via management plugin" {
+			c.Errorf("told %+v", got)
+		}
+		if state := b.server.Connections()[0].State; state != "closing" {
+			c.Errorf("state is %s", state)
+		}
+		c.send(0, &wire.ConnectionClose{ReplyCode: 200}) // crossed ours
+		expect[*wire.ConnectionCloseOk](c, 0)
+		c.send(0, &wire.ConnectionCloseOk{})
+		c.expectEnd()
+	})
+}
+
+// If it failed, a vhost that fails or is deleted would leave its clients hanging.
+func TestEngineStopsTheDoor(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		c := b.open(0)
+		c.openChannel(1)
+		c.link.mu.Lock()
+		id := c.link.commands[0].Channel
+		c.link.door.Emit(&vhost.Effect{Kind: vhost.Confirm, Channel: id, Tag: 1})
+		c.link.door.Stopped(amqp.InternalError("vhost '/' has failed"))
+		c.link.mu.Unlock()
+		if got := expect[*wire.BasicAck](c, 1); got.DeliveryTag != 1 {
+			c.Errorf("got %+v", got)
+		}
+		if got := expect[*wire.ConnectionClose](c, 0); got.ReplyCode != 541 {
+			c.Errorf("told %+v", got)
+		}
+		c.send(0, &wire.ConnectionCloseOk{})
+		c.expectEnd()
+	})
+}
+
+// If it failed, a channel number would stay taken, or the answers of its two lives would mix.
+func TestClientClosesChannel(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		c := b.open(0)
+		c.raw(slices.Concat(method(1, &wire.ChannelOpen{}), method(1, &wire.ChannelClose{}), method(1, &wire.ChannelOpen{}),
+			method(1, &wire.BasicQos{})))
+		expect[*wire.ChannelOpenOk](c, 1)
+		expect[*wire.ChannelCloseOk](c, 1)
+		expect[*wire.ChannelOpenOk](c, 1)
+		expect[*wire.BasicQosOk](c, 1)
+		if p := b.server.Connections()[0].Channels; len(p) != 1 || p[0].Number != 1 {
+			c.Errorf("channels are %+v", p)
+		}
+	})
+}
+
+// If it failed, a client whose close crosses ours would wait for ever, or lose the reason.
+func TestChannelClosesCross(t *testing.T) {
+	t.Parallel()
+	refusal := amqp.NotFound("no exchange 'x' in vhost '/'")
+	t.Run("ours first", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, nil, func(b *bed) {
+			b.script.answer = func(l *scriptLink, c *vhost.Command) bool {
+				if c.Kind == vhost.Publish {
+					l.closeWith(c, refusal)
+				}
+				return c.Kind == vhost.Publish
+			}
+			c := b.open(0)
+			c.openChannel(1)
+			c.raw(publishing(1, "q", "refused"))
+			synctest.Wait() // ours is out, the client has not read it
+			c.send(1, &wire.ChannelClose{})
+			if got := expect[*wire.ChannelClose](c, 1); got.ReplyCode != 404 {
+				c.Errorf("told %+v", got)
+			}
+			expect[*wire.ChannelCloseOk](c, 1)
+			c.send(1, &wire.ChannelCloseOk{})
+			c.openChannel(1)
+			c.expectQuiet()
+		})
+	})
+	t.Run("theirs first", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, nil, func(b *bed) {
+			var refused vhost.Command
+			b.script.answer = func(l *scriptLink, c *vhost.Command) bool {
+				if c.Kind == vhost.Publish { // decided, but its answer is not safe yet
+					refused = *c
+					l.kill(c.Channel)
+				}
+				return c.Kind == vhost.Publish
+			}
+			c := b.open(0)
+			c.openChannel(1)
+			c.raw(slices.Concat(publishing(1, "q", "refused"), method(1, &wire.ChannelClose{})))
+			c.expectQuiet()
+			c.link.emit(vhost.Effect{Kind: vhost.Closed, Command: vhost.Publish, Channel: refused.Channel, Err: refusal})
+			if got := expect[*wire.ChannelClose](c, 1); got.ReplyCode != 404 || got.MethodID != 40 {
+				c.Errorf("told %+v", got)
+			}
+			expect[*wire.ChannelCloseOk](c, 1)
+			c.send(1, &wire.ChannelCloseOk{})
+			c.openChannel(1)
+			c.expectQuiet()
+		})
+	})
+	t.Run("reader's refusal", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, func(o *Options) { o.MessageMax = 1 }, func(b *bed) {
+			c := b.open(0)
+			c.openChannel(1)
+			c.raw(slices.Concat(publishing(1, "q", "long"), method(1, &wire.ChannelClose{})))
+			if got := expect[*wire.ChannelClose](c, 1); got.ReplyCode != 406 {
+				c.Errorf("told %+v", got)
+			}
+			expect[*wire.ChannelCloseOk](c, 1)
+			c.send(1, &wire.ChannelCloseOk{})
+			c.openChannel(1)
+			c.expectQuiet()
+		})
+	})
+}

@@ -262,3 +262,11 @@ func (v *VHost) checkConnected() error {
 	}
 	return nil
 }
+
+// LastDeclared names the queue that an empty name means on a channel, "" if none.
+func (v *VHost) LastDeclared(c ChannelID) string {
+	if ch := v.channels[c]; ch != nil {
+		return ch.lastQueue
+	}
+	return ""
+}

@@ -293,3 +293,13 @@ func (v *VHost) historyOf(s *Stamp, m *message, durable bool, out *Outcome) plac
 	}
 	return ref
 }
+
+// PublishKeys lists the routing keys of a Publish: its own, CC and BCC. Headers that do not decode have none.
+func PublishKeys(c *Command) []string {
+	m := message{content: content{key: c.Key, properties: c.Properties}}
+	var scan amqp.PropertyScan
+	if scan.Scan(c.Properties) == nil && scan.Headers != nil && m.senderSelected(scan.Headers) != nil {
+		m.content.cc, m.content.bcc = nil, nil
+	}
+	return m.content.keys()
+}

@@ -2,7 +2,9 @@ package vhost
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/place"
@@ -118,24 +120,6 @@ func (v *VHost) Due() (at deadline.Instant, ok bool) {
 	return e.At, ok
 }
 
-// Live reports whether a copy refers to a record in batches first to last of the log.
-func (v *VHost) Live(first, last place.Index) bool {
-	if uint64(last-first) > uint64(len(v.live)) {
-		for i := range v.live {
-			if first <= i && i <= last {
-				return true
-			}
-		}
-		return false
-	}
-	for i := first; i <= last; i++ {
-		if v.live[i] > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // record returns the bytes that r names; they are lent until the next command.
 func (v *VHost) record(r place.Ref) []byte {
 	switch {
@@ -199,3 +183,6 @@ func (v *VHost) Check() error {
 	}
 	return v.checkConnected()
 }
+
+// LiveBatches lists the batches of the log in which copies have records, in order.
+func (v *VHost) LiveBatches() []place.Index { return slices.Sorted(maps.Keys(v.live)) }

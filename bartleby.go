@@ -1,0 +1,200 @@
+// Package bartleby is a message broker: AMQP 0-9-1 with RabbitMQ's extensions, with embedded storage, at home
+// where messages expire, fail, wait or overflow. This package puts it together, so that it runs inside any Go
+// program; the command in cmd/bartleby is one.
+//
+//	b, err := bartleby.Start(bartleby.Config{Data: "bartleby-data", AMQP: "127.0.0.1:5672"})
+//	…
+//	defer b.Close(context.Background())
+//
+// In tests use package bartlebytest. There are no rules here: they live in internal/vhost.
+package bartleby
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/amqpserver"
+	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// Version is the broker's own version.
+const Version = "0.1.0-dev"
+
+// Config says how a broker runs. The zero value is a broker in memory without listeners.
+type Config struct {
+	// Data is the directory that holds everything; made if missing. Empty: in memory, gone at Close.
+	Data string
+	// AMQP, Management and Prometheus are addresses to listen on, HOST:PORT; port 0 takes a free one, an empty
+	// address opens no listener.
+	AMQP, Management, Prometheus string
+	// TestClock makes time stand still until Advance moves it.
+	TestClock bool
+	// Log receives what operators should know; nil: slog.Default.
+	Log *slog.Logger
+}
+
+// Broker is a running broker. Its methods may be called by any goroutine.
+type Broker struct {
+	config Config
+	engine *engine.Engine
+	amqp   *amqpserver.Server
+	pages  []*http.Server
+
+	amqpAddr, managementAddr, prometheusAddr net.Addr
+	serving                                  chan error // one for each listener, when it ends
+	listeners                                int
+}
+
+// Start opens the data, or makes it, and listens. On return clients can connect.
+func Start(c Config) (*Broker, error) {
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	o := engine.Options{Log: c.Log}
+	if c.Data == "" {
+		o.FS = vfs.NewMem(uint64(time.Now().UnixNano()))
+		o.Journal = journal.Options{SegmentBytes: 4 << 20, ReserveBytes: -1}
+	} else {
+		if err := os.MkdirAll(c.Data, 0o755); err != nil {
+			return nil, fmt.Errorf("data directory: %w", err)
+		}
+		o.FS = vfs.Dir(c.Data)
+	}
+	if c.TestClock {
+		o.Clock = engine.NewTestClock(time.Now())
+	}
+	e, err := engine.Open(o)
+	if errors.Is(err, vfs.ErrLocked) {
+		return nil, fmt.Errorf("data directory %s is in use by another broker: %w", c.Data, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := &Broker{config: c, engine: e, serving: make(chan error, 3)}
+	if err := b.listen(); err != nil {
+		return nil, errors.Join(err, b.Close(context.Background()))
+	}
+	return b, nil
+}
+
+// listen opens the doors.
+func (b *Broker) listen() error {
+	options := amqpserver.Defaults()
+	options.Log = b.config.Log
+	options.Platform = "Bartleby " + Version
+	server, err := amqpserver.New(door{b.engine}, options)
+	if err != nil {
+		return err
+	}
+	b.amqp = server
+	if b.config.AMQP != "" {
+		l, err := net.Listen("tcp", b.config.AMQP)
+		if err != nil {
+			return fmt.Errorf("AMQP listener: %w", err)
+		}
+		b.amqpAddr = l.Addr()
+		b.listeners++
+		go func() { b.serving <- server.Serve(l) }()
+	}
+	secret, err := b.secret()
+	if err != nil {
+		return err
+	}
+	return b.listenHTTP(secret)
+}
+
+// door lets the AMQP server see the engine through its own eyes.
+type door struct{ *engine.Engine }
+
+// Attach implements amqpserver.Engine.
+func (d door) Attach(to engine.Door, info engine.ConnInfo) (amqpserver.Link, error) {
+	l, err := d.Engine.Attach(to, info)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// AMQPAddr is where AMQP clients connect, nil without a listener. ManagementAddr and PrometheusAddr likewise.
+func (b *Broker) AMQPAddr() net.Addr       { return b.amqpAddr }
+func (b *Broker) ManagementAddr() net.Addr { return b.managementAddr }
+func (b *Broker) PrometheusAddr() net.Addr { return b.prometheusAddr }
+
+// URL is the AMQP address with the default user, as clients take it.
+func (b *Broker) URL() string {
+	if b.amqpAddr == nil {
+		return ""
+	}
+	u := url.URL{Scheme: "amqp", User: url.UserPassword("guest", "guest"), Host: b.amqpAddr.String(), Path: "/"}
+	return u.String()
+}
+
+// Advance moves the test clock by d. On return every expiry up to then has happened, each at its own instant.
+func (b *Broker) Advance(d time.Duration) error { return b.engine.Advance(context.Background(), d) }
+
+// Close ends the broker: connections are closed with 320, what is under way is written, the data is released.
+// When ctx ends first, connections that have not answered are cut.
+func (b *Broker) Close(ctx context.Context) error {
+	var errs []error
+	for _, p := range b.pages {
+		if err := p.Shutdown(ctx); err != nil {
+			errs = append(errs, p.Close())
+		}
+	}
+	if b.amqp != nil {
+		if err := b.amqp.Close(ctx); err != nil && !errors.Is(err, ctx.Err()) {
+			errs = append(errs, err)
+		}
+	}
+	for range b.listeners {
+		if err := <-b.serving; err != nil && !errors.Is(err, http.ErrServerClosed) {
+			errs = append(errs, err)
+		}
+	}
+	b.listeners = 0
+	return errors.Join(append(errs, b.engine.Close())...)
+}
+
+// secret is what lets the user who runs the broker administer it without a password: a file that only they
+// can read. Source: reference cli 1.
+func (b *Broker) secret() (string, error) {
+	if b.config.Data == "" {
+		return "", nil
+	}
+	path := filepath.Join(b.config.Data, "ctl-secret")
+	if old, err := os.ReadFile(path); err == nil && len(old) > 0 {
+		return string(old), nil
+	}
+	secret := newSecret()
+	if err := os.WriteFile(path, []byte(secret), 0o600); err != nil {
+		return "", fmt.Errorf("secret for local administration: %w", err)
+	}
+	return secret, nil
+}
+
+// Listener is an open door.
+type Listener struct {
+	Protocol string // amqp, http, http/prometheus
+	Addr     net.Addr
+}
+
+// Listeners lists the open doors.
+func (b *Broker) Listeners() []Listener {
+	var all []Listener
+	for _, l := range []Listener{{"amqp", b.amqpAddr}, {"http", b.managementAddr}, {"http/prometheus", b.prometheusAddr}} {
+		if l.Addr != nil {
+			all = append(all, l)
+		}
+	}
+	return all
+}

@@ -1,0 +1,59 @@
+// Command bartleby is the broker and its tools in one binary. Under the name of one of RabbitMQ's tools, such
+// as rabbitmqctl, it is that tool.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby"
+	"github.com/bartleby-mq/bartleby/internal/cli"
+)
+
+// version is set by the build.
+var version = bartleby.Version
+
+const usage = `Bartleby, the dead letter office for messages: a RabbitMQ-compatible broker.
+
+Usage:
+  bartleby serve [options]     start the broker
+  bartleby ctl COMMAND …       administer a running broker, as rabbitmqctl does
+  bartleby version             print the version
+
+Run 'bartleby serve --help' or 'bartleby ctl help' for more.
+`
+
+func main() {
+	os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr))
+}
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+	if strings.HasPrefix(name, "rabbitmq") && name != "rabbitmq-server" {
+		return cli.Main(args[0], args[1:], stdin, stdout, stderr, os.Getenv)
+	}
+	if name == "rabbitmq-server" {
+		return serve(args[1:], stdout, stderr)
+	}
+	if len(args) < 2 {
+		fmt.Fprint(stderr, usage)
+		return exitUsage
+	}
+	switch args[1] {
+	case "serve":
+		return serve(args[2:], stdout, stderr)
+	case "ctl":
+		return cli.Main("bartleby", args[2:], stdin, stdout, stderr, os.Getenv)
+	case "version", "--version":
+		fmt.Fprintln(stdout, "bartleby", version)
+		return 0
+	case "help", "--help", "-h":
+		fmt.Fprint(stdout, usage)
+		return 0
+	}
+	fmt.Fprintf(stderr, "bartleby: unknown command %q\n\n%s", args[1], usage)
+	return exitUsage
+}

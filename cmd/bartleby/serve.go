@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/bartleby-mq/bartleby"
+)
+
+// Exit codes. Source: sysexits; reference cli 4, configuration 12.
+const (
+	exitUsage  = 64
+	exitFailed = 1
+	exitConfig = 78
+)
+
+// closeWithin is how long connections have to answer when the broker stops.
+const closeWithin = 10 * time.Second
+
+func serve(args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("bartleby serve", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	config := flags.String("config", "", "`file` with options, one 'key = value' on a line: data, listen, management, prometheus, test-clock")
+	c := bartleby.Config{}
+	flags.StringVar(&c.Data, "data", "./bartleby-data", "`directory` for everything the broker keeps")
+	flags.StringVar(&c.AMQP, "listen", ":5672", "`host:port` for AMQP clients")
+	flags.StringVar(&c.Management, "management", ":15672", "`host:port` for the management API; empty: none")
+	flags.StringVar(&c.Prometheus, "prometheus", ":15692", "`host:port` for metrics; empty: none")
+	flags.BoolVar(&c.TestClock, "test-clock", false, "time stands still until POST /api/x/clock/advance moves it")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return 0
+	} else if err != nil {
+		return exitUsage
+	}
+	if flags.NArg() > 0 {
+		fmt.Fprintf(stderr, "bartleby serve: unexpected argument %q\n", flags.Arg(0))
+		return exitUsage
+	}
+	if *config != "" {
+		if err := readConfig(*config, flags); err != nil {
+			fmt.Fprintf(stderr, "bartleby: %v\n", err)
+			return exitConfig
+		}
+	}
+	c.Log = slog.New(slog.NewTextHandler(stderr, nil))
+	b, err := bartleby.Start(c)
+	if err != nil {
+		fmt.Fprintf(stderr, "bartleby: cannot start: %v\n", err)
+		return exitFailed
+	}
+	for _, l := range b.Listeners() {
+		fmt.Fprintf(stdout, "started %s listener on %s\n", l.Protocol, l.Addr)
+	}
+	fmt.Fprintln(stdout, "Server startup complete")
+	return wait(b, stdout, stderr)
+}
+
+// wait serves until a signal comes; a second one ends at once.
+func wait(b *bartleby.Broker, stdout, stderr io.Writer) int {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	<-signals
+	fmt.Fprintln(stdout, "Stopping")
+	closed := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+		defer cancel()
+		closed <- b.Close(ctx)
+	}()
+	select {
+	case err := <-closed:
+		if err != nil {
+			fmt.Fprintf(stderr, "bartleby: not stopped cleanly: %v\n", err)
+			return exitFailed
+		}
+		fmt.Fprintln(stdout, "Stopped")
+		return 0
+	case <-signals:
+		fmt.Fprintln(stderr, "bartleby: stopped by a second signal")
+		return exitFailed
+	}
+}

@@ -1,0 +1,19 @@
+// Package engine runs the machines: one runner per vhost stamps commands, steps them, appends what they
+// left to the node's journal, and lets effects go when what they depend on is safe. It asks access for
+// permission, in one place; it starts vhosts from the log and starts them anew when the log loses a write.
+// It speaks no protocol: doors attach to it.
+//
+// A runner has one owner at a time: its own goroutine, or whoever posts a small batch to a vhost that is
+// idle. One more goroutine, the scribe, writes and syncs the journal for all. Batches, and indexes that have
+// become safe, are all that passes between them.
+//
+// Order and promises:
+//   - commands of one link are stepped in the order in which they were posted;
+//   - effects of one channel leave in the order in which they were emitted, each not before its After is
+//     safe; effects of different channels do not wait for each other;
+//   - a runner waits for its inbox, the log and the clock, never for a door;
+//   - after a failed write or sync nothing more is confirmed: connections of the vhosts concerned close, and
+//     the vhosts open again at what was safe.
+//
+// Begin reading at runner.run.
+package engine

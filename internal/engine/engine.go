@@ -1,0 +1,342 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// Options say how an engine runs. FS is needed, the rest has defaults.
+type Options struct {
+	FS       vfs.FS
+	Journal  journal.Options // Entropy is filled in
+	Clock    Clock           // nil: SystemClock
+	Log      *slog.Logger    // nil: slog.Default
+	Defaults *access.Defaults
+}
+
+// Engine runs every vhost of a node.
+type Engine struct {
+	clock    Clock
+	slog     *slog.Logger
+	scribe   *scribe
+	defaults access.Defaults
+	ids      atomic.Uint64 // of connections and channels
+	full     atomic.Bool   // no room for growing writes
+
+	view   atomic.Pointer[access.View]
+	change sync.Mutex // one change of access at a time
+	access *accessLog
+
+	mu struct {
+		sync.RWMutex
+		runners map[string]*runner
+		faults  map[string]*amqp.Error // vhosts that cannot be opened
+		closed  bool
+	}
+	jobs sync.WaitGroup
+}
+
+// Open starts an engine on what its file system holds, or with the defaults if that is nothing. The data is
+// locked: a second engine on it is refused.
+func Open(o Options) (*Engine, error) {
+	if o.Clock == nil {
+		o.Clock = SystemClock()
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Defaults == nil {
+		d := access.StandardDefaults()
+		o.Defaults = &d
+	}
+	o.Journal.Entropy = rand.Uint64()
+	j, report, err := journal.Open(o.FS, o.Journal)
+	if err != nil {
+		return nil, err
+	}
+	if c := report.Cut; c != nil {
+		o.Log.Warn("unfinished tail cut", "file", c.File, "offset", c.Offset, "bytes", c.Bytes)
+	}
+	for _, f := range report.Faults {
+		o.Log.Error("damaged log", "error", &f)
+	}
+	e := &Engine{clock: o.Clock, slog: o.Log, defaults: *o.Defaults}
+	e.mu.runners, e.mu.faults = map[string]*runner{}, map[string]*amqp.Error{}
+	e.scribe = newScribe(j, o.Log, e.checkpointSoon, e.space)
+	if err := e.openAccess(); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	if err := e.dropDeleted(); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	for _, h := range e.Access().VHosts() {
+		e.openVHost(h.Name, place.LogID(h.LogID))
+	}
+	go e.scribe.run()
+	if err := e.bootDefaults(); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+// dropDeleted forgets logs of vhosts that were deleted when the process ended.
+func (e *Engine) dropDeleted() error {
+	known := map[place.LogID]bool{place.LogID(access.OwnLogID): true}
+	for _, h := range e.Access().VHosts() {
+		known[place.LogID(h.LogID)] = true
+	}
+	for _, l := range e.scribe.journal.Logs() {
+		if !known[l.Log] {
+			if err := e.scribe.journal.Drop(l.Log); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// openVHost folds a vhost's log and starts its runner. A fault of its log stops this vhost alone. It runs on
+// the scribe's goroutine, or before that is started.
+func (e *Engine) openVHost(name string, log place.LogID) {
+	r, err := e.newRunner(name, log)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err != nil {
+		e.slog.Error("vhost cannot be opened", "vhost", name, "error", err)
+		e.mu.faults[name] = amqp.InternalError("vhost '%s' is down: %v", name, err)
+		return
+	}
+	delete(e.mu.faults, name)
+	if e.mu.closed {
+		return
+	}
+	e.mu.runners[name] = r
+	e.scribe.listen(log, r)
+	e.jobs.Go(r.serve)
+}
+
+// reopen opens a vhost anew after its runner has ended.
+func (e *Engine) reopen(old *runner) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.mu.closed || e.mu.runners[old.name] != old {
+		return
+	}
+	delete(e.mu.runners, old.name)
+	e.mu.faults[old.name] = amqp.InternalError("vhost '%s' is being opened again", old.name)
+	e.scribe.listen(old.log, nil)
+	e.jobs.Go(func() {
+		close(old.stop)
+		<-old.stopped
+		e.scribe.do(func(*scribe) { e.openVHost(old.name, old.log) })
+	})
+}
+
+func (e *Engine) runnerOf(name string) (*runner, error) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if r := e.mu.runners[name]; r != nil {
+		return r, nil
+	}
+	if err := e.mu.faults[name]; err != nil {
+		return nil, err
+	}
+	return nil, accessUnknown(name)
+}
+
+func (e *Engine) allRunners() []*runner {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	all := make([]*runner, 0, len(e.mu.runners))
+	for _, r := range e.mu.runners {
+		all = append(all, r)
+	}
+	return all
+}
+
+// Access is who may do what, as of now.
+func (e *Engine) Access() *access.View { return e.view.Load() }
+
+// Now is the wall clock.
+func (e *Engine) Now() time.Time {
+	wall, _ := e.clock.Read()
+	return time.Unix(0, wall)
+}
+
+// Full reports whether publishers are held back because the disk has no room.
+func (e *Engine) Full() bool { return e.full.Load() }
+
+// Down tells why a vhost cannot be used; nil if it can.
+func (e *Engine) Down(vhost string) error {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if err := e.mu.faults[vhost]; err != nil {
+		return err
+	}
+	return nil
+}
+
+// space is told by the scribe whether growing writes have room.
+func (e *Engine) space(full bool) {
+	e.full.Store(full)
+	if full {
+		e.slog.Warn("disk resource limit alarm set: publishers are blocked")
+		return
+	}
+	e.slog.Warn("disk resource limit alarm cleared")
+	for _, r := range e.allRunners() {
+		r.kick()
+	}
+}
+
+// ErrClock refuses to move a clock that moves by itself.
+var ErrClock = errors.New("engine: the clock moves by itself; start with a test clock")
+
+// Advance moves a test clock by d. On return everything that became due on the way has happened, each thing
+// at its own instant, and is safe.
+func (e *Engine) Advance(ctx context.Context, d time.Duration) error {
+	c, ok := e.clock.(*TestClock)
+	if !ok {
+		return ErrClock
+	}
+	wall, _ := c.Read()
+	target := wall + int64(d)
+	for {
+		at, any := e.nextDue()
+		if !any || at > target {
+			break
+		}
+		c.moveTo(at)
+		if err := e.settle(ctx); err != nil {
+			return err
+		}
+	}
+	c.moveTo(target)
+	return e.settle(ctx)
+}
+
+// nextDue is the earliest instant, ns, at which a vhost has something to do.
+func (e *Engine) nextDue() (at int64, any bool) {
+	for _, r := range e.allRunners() {
+		for !r.owned.CompareAndSwap(false, true) {
+			time.Sleep(10 * time.Microsecond)
+		}
+		due, ok := r.vhost.Due()
+		r.release()
+		if t := int64(due) * int64(time.Millisecond); ok && (!any || t < at) {
+			at, any = t, true
+		}
+	}
+	return at, any
+}
+
+// settle waits until every vhost has done what is due now, and all of it is safe.
+func (e *Engine) settle(ctx context.Context) error {
+	for _, r := range e.allRunners() {
+		for {
+			now, _, _ := (&vhostTime{clock: e.clock}).read()
+			more := false
+			done := make(chan error, 1)
+			r.put(post{done: done, look: r.dueBy(now, &more)})
+			if err := r.await(ctx, done); err != nil {
+				return err
+			}
+			if !more {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// Close ends every vhost cleanly: what is under way is written, a checkpoint is made, the data is released.
+// Doors must have been closed before.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	if e.mu.closed {
+		e.mu.Unlock()
+		return nil
+	}
+	e.mu.closed = true
+	runners := e.mu.runners
+	e.mu.runners = map[string]*runner{}
+	e.mu.Unlock()
+	for _, r := range runners {
+		close(r.stop)
+		<-r.stopped
+	}
+	for _, r := range runners {
+		r.shutDown()
+	}
+	e.jobs.Wait()
+	err := e.checkpointAll(runners)
+	e.scribe.close()
+	return errors.Join(err, e.scribe.journal.Close())
+}
+
+// checkpointAll checkpoints what has changed, and gives back what nobody needs.
+func (e *Engine) checkpointAll(runners map[string]*runner) error {
+	var states []machineState
+	for _, r := range runners {
+		if st, ok := r.freeze(); ok {
+			states = append(states, st)
+		}
+	}
+	if st, ok := e.access.freeze(); ok {
+		states = append(states, st)
+	}
+	done := make(chan error, 1)
+	e.scribe.do(func(s *scribe) { done <- e.store(s, states) })
+	return <-done
+}
+
+// checkpointSoon is told by the scribe that the journal has grown.
+func (e *Engine) checkpointSoon() {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if e.mu.closed {
+		return
+	}
+	e.jobs.Go(func() {
+		runners := map[string]*runner{}
+		for _, r := range e.allRunners() {
+			runners[r.name] = r
+		}
+		if err := e.checkpointAll(runners); err != nil {
+			e.slog.Error("checkpoint failed", "error", err)
+		}
+	})
+}
+
+// store writes checkpoints on the scribe's goroutine, behind everything that they cover.
+func (e *Engine) store(s *scribe, states []machineState) error {
+	var errs []error
+	for _, st := range states {
+		if err := s.checkpoint(st.log, st.at, st.bytes); err != nil {
+			errs = append(errs, fmt.Errorf("log %d: %w", st.log, err))
+			continue
+		}
+		st.stored()
+	}
+	live := map[place.LogID]machineState{}
+	for _, st := range states {
+		live[st.log] = st
+	}
+	errs = append(errs, s.reclaim(func(log place.LogID, first, last place.Index) bool {
+		st, ok := live[log]
+		return !ok || st.live == nil || st.live(first, last)
+	}))
+	return errors.Join(errs...)
+}

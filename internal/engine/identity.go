@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/place"
+)
+
+// accessLog is the machine of users and vhosts with its log. It is changed under Engine.change.
+type accessLog struct {
+	machine *access.Machine
+	next    place.Index
+	waiting struct {
+		sync.Mutex
+		safe   place.Index
+		failed error
+		change chan struct{} // closed at every change of the above
+	}
+}
+
+func (e *Engine) openAccess() error {
+	a := &accessLog{machine: access.New()}
+	a.waiting.change = make(chan struct{})
+	j, log := e.scribe.journal, place.LogID(access.OwnLogID)
+	fold := func(facts []byte) error {
+		list, err := access.ParseFacts(nil, facts)
+		for _, f := range list {
+			a.machine.Apply(f)
+		}
+		return err
+	}
+	_, state, err := j.LoadCheckpoint(log)
+	if err == nil {
+		err = fold(state)
+	}
+	if err == nil {
+		err = j.Replay(log, func(_ place.Index, facts []byte) error { return fold(facts) })
+	}
+	if err != nil {
+		return fmt.Errorf("users and vhosts: %w", err)
+	}
+	a.next = j.Next(log)
+	a.waiting.safe = a.next - 1
+	e.access = a
+	e.view.Store(a.machine.View())
+	e.scribe.listen(log, a)
+	return nil
+}
+
+func (a *accessLog) becameSafe(i place.Index) { a.tell(i, nil) }
+
+// lost ends all changes of access: what they built on is gone.
+func (a *accessLog) lost(err error) { a.tell(0, err) }
+
+func (a *accessLog) tell(i place.Index, err error) {
+	w := &a.waiting
+	w.Lock()
+	defer w.Unlock()
+	w.safe, w.failed = max(w.safe, i), err
+	close(w.change)
+	w.change = make(chan struct{})
+}
+
+// await waits until batch i is safe.
+func (a *accessLog) await(ctx context.Context, i place.Index) error {
+	for {
+		a.waiting.Lock()
+		safe, failed, change := a.waiting.safe, a.waiting.failed, a.waiting.change
+		a.waiting.Unlock()
+		switch {
+		case failed != nil:
+			return amqp.InternalError("users and vhosts lost their log: %v", failed)
+		case safe >= i:
+			return nil
+		}
+		select {
+		case <-change:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (a *accessLog) freeze() (machineState, bool) {
+	st := machineState{log: place.LogID(access.OwnLogID), at: a.next - 1, bytes: a.machine.Snapshot(nil)}
+	st.live = func(first, last place.Index) bool { return false }
+	st.stored = func() {}
+	return st, st.at > 0
+}
+
+// ChangeAccess decides changes of users, vhosts and permissions, and answers when they are safe and in force:
+// vhosts that were made can be entered, those that were deleted are gone. Created reports whether the last
+// command made something new. A refusal is an *amqp.Error; the commands before it stand.
+func (e *Engine) ChangeAccess(ctx context.Context, commands ...access.Command) (created bool, err error) {
+	e.change.Lock()
+	defer e.change.Unlock()
+	a := e.access
+	var out access.Outcome
+	var refused error
+	for _, c := range commands {
+		if c.Kind == access.PutUser && c.Password != "" {
+			c.Salt = newSalt()
+		}
+		if refused = a.machine.Step(c, &out); refused != nil {
+			break
+		}
+	}
+	if len(out.Batch) > 0 {
+		e.scribe.append(journal.Batch{Log: place.LogID(access.OwnLogID), Index: a.next, Data: out.Batch}, true)
+		a.next++
+		if err := a.await(ctx, a.next-1); err != nil {
+			return false, err
+		}
+	}
+	before := e.Access()
+	e.view.Store(a.machine.View())
+	e.follow(before)
+	return out.Created, refused
+}
+
+// follow starts the vhosts that are new since before, and ends those that are gone.
+func (e *Engine) follow(before *access.View) {
+	now := e.Access()
+	for _, h := range now.VHosts() {
+		if old, ok := before.VHost(h.Name); !ok || old.LogID != h.LogID {
+			opened := make(chan struct{})
+			e.scribe.do(func(*scribe) {
+				e.openVHost(h.Name, place.LogID(h.LogID))
+				close(opened)
+			})
+			<-opened
+		}
+	}
+	for _, h := range before.VHosts() {
+		if now, ok := now.VHost(h.Name); !ok || now.LogID != h.LogID {
+			e.endVHost(h.Name, place.LogID(h.LogID))
+		}
+	}
+}
+
+// endVHost ends a deleted vhost: its connections close, its log is dropped.
+func (e *Engine) endVHost(name string, log place.LogID) {
+	e.mu.Lock()
+	r := e.mu.runners[name]
+	delete(e.mu.runners, name)
+	delete(e.mu.faults, name)
+	e.mu.Unlock()
+	if r != nil {
+		e.scribe.listen(log, nil)
+		close(r.stop)
+		<-r.stopped
+		r.own()
+		r.fail(amqp.ConnectionForced("vhost '%s' is deleted", name))
+		r.abandon()
+		r.release()
+	}
+	dropped := make(chan error, 1)
+	e.scribe.do(func(s *scribe) {
+		s.tables.Lock()
+		defer s.tables.Unlock()
+		dropped <- s.journal.Drop(log)
+	})
+	if err := <-dropped; err != nil {
+		e.slog.Error("log of a deleted vhost cannot be dropped; tried again at the next start", "vhost", name, "error", err)
+	}
+}
+
+// bootDefaults makes the first vhost and user of a node that has none.
+func (e *Engine) bootDefaults() error {
+	if len(e.Access().VHosts()) > 0 || len(e.Access().Users()) > 0 {
+		return nil
+	}
+	_, err := e.ChangeAccess(context.Background(), e.defaults.Commands(newSalt())...)
+	return err
+}
+
+func newSalt() (s access.Salt) {
+	rand.Read(s[:])
+	return s
+}

@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// Link is a connection's attachment to its vhost.
+type Link struct {
+	engine *Engine
+	runner *runner
+	door   Door
+	info   ConnInfo
+	conn   vhost.ConnID
+
+	returned atomic.Int64 // window given back and not granted yet
+
+	// The runner's owner's.
+	touched bool // has effects to flush
+	closed  bool
+}
+
+func (b *Batch) free() {
+	if b.Free != nil {
+		b.Free(b)
+	}
+}
+
+// Conn identifies the connection in the vhost.
+func (l *Link) Conn() vhost.ConnID { return l.conn }
+
+// NewChannel returns an identifier for a channel about to be opened.
+func (l *Link) NewChannel() vhost.ChannelID { return vhost.ChannelID(l.engine.ids.Add(1)) }
+
+// Post hands over a batch. It may step it in place, and so call the door, before it returns. How much can be
+// under way is bounded by the batches that the door has.
+func (l *Link) Post(b *Batch) { l.runner.put(post{link: l, batch: b}) }
+
+// Written gives back window: the DeliveryCost of deliveries that are in the socket. Any goroutine may call it.
+func (l *Link) Written(cost int64) {
+	if l.returned.Add(cost) >= l.info.Window/4 {
+		l.runner.put(post{link: l, batch: &Batch{}})
+	}
+}
+
+// Close ends the attachment. On return the door is called no more, and what belonged to the connection is gone.
+func (l *Link) Close() {
+	done := make(chan error, 1)
+	l.runner.put(post{
+		link: l, done: done, batch: &Batch{Commands: []vhost.Command{{Kind: vhost.Disconnect, Conn: l.conn}}},
+	})
+	l.runner.await(context.Background(), done)
+}
+
+// await waits for an answer, or for the end of the runner.
+func (r *runner) await(ctx context.Context, done chan error) error {
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-r.stopped:
+		select {
+		case err := <-done:
+			return err
+		default:
+			return amqp.InternalError("vhost '%s' has stopped", r.name)
+		}
+	}
+}
+
+// detach forgets a link after its Disconnect was stepped.
+func (r *runner) detach(l *Link) {
+	l.closed = true
+	delete(r.links, l.conn)
+	for id, p := range r.ports {
+		if p.link == l {
+			delete(r.ports, id)
+		}
+	}
+	r.last = nil
+}
+
+// Attach connects a door to a vhost. Errors are *amqp.Error: an unknown vhost, one that the user may not
+// enter (530), one that is stopped (541).
+func (e *Engine) Attach(d Door, info ConnInfo) (*Link, error) {
+	view := e.Access()
+	if _, ok := view.VHost(info.VHost); !ok {
+		return nil, accessUnknown(info.VHost)
+	}
+	if info.User != "" && !view.HasAccess(info.User, info.VHost) {
+		return nil, accessRefused(info.VHost, info.User)
+	}
+	r, err := e.runnerOf(info.VHost)
+	if err != nil {
+		return nil, err
+	}
+	if info.Window <= 0 {
+		info.Window = WindowDefault
+	}
+	l := &Link{engine: e, runner: r, door: d, info: info, conn: vhost.ConnID(e.ids.Add(1))}
+	done := make(chan error, 1)
+	r.put(post{link: l, done: done, batch: &Batch{Commands: []vhost.Command{{
+		Kind: vhost.Connect, Conn: l.conn, Window: info.Window,
+		Definition: &vhost.Definition{Name: info.Name, User: e.userIDOf(info.User), CancelNotify: info.CancelNotify},
+	}}}})
+	if err := r.await(context.Background(), done); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// collector is the door of a one-off command: it keeps what comes.
+type collector struct {
+	effects []vhost.Effect
+	done    chan struct{}
+	stopped *amqp.Error
+}
+
+func (c *collector) Emit(e *vhost.Effect) {
+	if e.Kind == vhost.Done && (e.Command == vhost.OpenChannel || e.Command == vhost.CloseChannel) {
+		if e.Command == vhost.CloseChannel {
+			close(c.done)
+		}
+		return
+	}
+	c.effects = append(c.effects, *e)
+	if e.Kind == vhost.Closed {
+		close(c.done)
+	}
+}
+
+func (c *collector) Flush() {}
+
+func (c *collector) Stopped(err *amqp.Error) {
+	c.stopped = err
+	close(c.done)
+}
+
+// Do runs commands in a vhost on a channel of their own, with user's permissions; "" is the broker itself.
+// It returns their effects when all is safe. A refusal is an *amqp.Error.
+func (e *Engine) Do(ctx context.Context, vhostName, user string, commands ...vhost.Command) ([]vhost.Effect, error) {
+	c := &collector{done: make(chan struct{})}
+	l, err := e.Attach(c, ConnInfo{Name: "engine", User: user, VHost: vhostName, Window: 1 << 40})
+	if err != nil {
+		return nil, err
+	}
+	ch := l.NewChannel()
+	b := &Batch{Commands: []vhost.Command{{Kind: vhost.OpenChannel, Conn: l.conn, Channel: ch}}}
+	for _, x := range commands {
+		x.Conn, x.Channel = l.conn, ch
+		b.Commands = append(b.Commands, x)
+	}
+	b.Commands = append(b.Commands, vhost.Command{Kind: vhost.CloseChannel, Conn: l.conn, Channel: ch})
+	l.Post(b)
+	var late error
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		late = ctx.Err()
+	}
+	l.Close()
+	if late != nil {
+		return nil, late
+	}
+	if c.stopped != nil {
+		return nil, c.stopped
+	}
+	for i := range c.effects {
+		if c.effects[i].Kind == vhost.Closed {
+			return c.effects, c.effects[i].Err
+		}
+	}
+	return c.effects, nil
+}
+
+// Look runs fn inside the vhost's loop, on live state: it must be short, and keep nothing of it. It returns
+// when everything that fn can have seen is safe.
+func (e *Engine) Look(ctx context.Context, vhostName string, fn func(*vhost.VHost)) error {
+	r, err := e.runnerOf(vhostName)
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	r.put(post{look: fn, done: done})
+	return r.await(ctx, done)
+}

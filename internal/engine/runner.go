@@ -1,0 +1,510 @@
+package engine
+
+import (
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+const (
+	// inPlaceMax is how many commands a poster steps itself on an idle vhost; more wakes its goroutine.
+	inPlaceMax = 32
+	// batchBytesMax is how large a batch of the log grows before the next is begun.
+	batchBytesMax = 4 << 20
+	// batchCommandsMax bounds the commands of one batch likewise, so that effects do not wait for long.
+	batchCommandsMax = 4096
+)
+
+// runner runs one vhost. What is not in mu, and not atomic, belongs to the owner: whoever holds owned.
+type runner struct {
+	name   string
+	log    place.LogID
+	engine *Engine
+	slog   *slog.Logger
+
+	owned   atomic.Bool
+	wake    chan struct{}
+	stop    chan struct{}
+	stopped chan struct{}
+	safeTo  atomic.Uint64 // what the scribe says
+	safeIs  atomic.Uint64 // what the owner knows of it
+	failure atomic.Pointer[failure]
+
+	mu struct {
+		sync.Mutex
+		inbox []post
+		spare []post
+	}
+
+	vhost                  *vhost.VHost
+	time                   vhostTime
+	cache                  *batchCache
+	next                   place.Index // of the batch to be
+	safe                   place.Index
+	out                    vhost.Outcome
+	buffer                 int // capacity that the next batch will want
+	links                  map[vhost.ConnID]*Link
+	ports                  map[vhost.ChannelID]*port
+	last                   *port
+	held                   []*port // with effects that wait
+	looks                  []look  // answers that wait
+	parked                 []post  // publishes that wait for room on the disk
+	flush                  []*Link
+	appended, checkpointed place.Index
+}
+
+// post is what somebody puts into the inbox: a batch of a link, or a look.
+type post struct {
+	link  *Link
+	batch *Batch
+	look  func(*vhost.VHost)
+	done  chan error
+}
+
+type look struct {
+	after place.Index
+	done  chan error
+}
+
+// failure is why a runner has stopped for good.
+type failure struct{ err *amqp.Error }
+
+// port is a channel's way out.
+type port struct {
+	link    *Link
+	channel vhost.ChannelID
+	held    []vhost.Effect // from first on
+	first   int
+	granted granted
+}
+
+func (r *runner) put(p post) {
+	r.mu.Lock()
+	r.mu.inbox = append(r.mu.inbox, p)
+	r.mu.Unlock()
+	if p.batch == nil || len(p.batch.Commands) <= inPlaceMax {
+		r.here()
+	} else {
+		r.kick()
+	}
+}
+
+func (r *runner) kick() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// release ends an ownership. What came meanwhile is for the runner's goroutine.
+func (r *runner) release() {
+	r.owned.Store(false)
+	if r.pending() {
+		r.kick()
+	}
+}
+
+func (r *runner) pending() bool {
+	r.mu.Lock()
+	n := len(r.mu.inbox)
+	r.mu.Unlock()
+	return n > 0 || r.safeTo.Load() > r.safeIs.Load()
+}
+
+// becameSafe implements listener.
+func (r *runner) becameSafe(i place.Index) {
+	r.safeTo.Store(uint64(i))
+	r.here()
+}
+
+// lost implements listener: the runner ends; the engine opens the vhost anew.
+func (r *runner) lost(err error) {
+	r.fail(amqp.InternalError("vhost '%s' lost its log: %v", r.name, err))
+	r.engine.reopen(r)
+}
+
+// fail stops the runner for good.
+func (r *runner) fail(err *amqp.Error) {
+	r.failure.CompareAndSwap(nil, &failure{err})
+	r.kick()
+}
+
+// here does what there is to do in place, if nobody else is at it.
+func (r *runner) here() {
+	if r.owned.CompareAndSwap(false, true) {
+		r.run(1)
+		r.release()
+		return
+	}
+	r.kick()
+}
+
+// serve is the runner's goroutine: it takes ownership whenever there is something to do that nobody has done
+// in place, and lets time pass.
+func (r *runner) serve() {
+	defer close(r.stopped)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		for !r.owned.CompareAndSwap(false, true) {
+			select { // the owner will kick us if anything is left
+			case <-r.wake:
+			case <-r.stop:
+				return
+			}
+		}
+		r.run(0)
+		wait := r.untilDue()
+		r.release()
+		timer.Reset(wait)
+		select {
+		case <-r.wake:
+		case <-timer.C:
+		case <-r.stop:
+			return
+		}
+	}
+}
+
+// untilDue is how long nothing is due. A clock that stands still is advanced from outside.
+func (r *runner) untilDue() time.Duration {
+	const long = time.Hour
+	if !r.engine.clock.Running() || r.failure.Load() != nil {
+		return long
+	}
+	at, ok := r.vhost.Due()
+	if !ok {
+		return long
+	}
+	now, _, _ := r.time.read()
+	return min(max(time.Duration(at-now)*time.Millisecond, 0), long)
+}
+
+// run does what there is to do: it releases what has become safe, steps what is in the inbox, and lets time
+// pass. With rounds it stops after so many, else when nothing is left.
+func (r *runner) run(rounds int) {
+	defer r.recoverRead()
+	for n := 0; rounds == 0 || n < rounds; n++ {
+		if r.failure.Load() != nil {
+			r.abandon()
+			return
+		}
+		if i := place.Index(r.safeTo.Load()); i > r.safe {
+			r.safe = i
+			r.safeIs.Store(uint64(i))
+			r.releaseHeld()
+		}
+		r.mu.Lock()
+		inbox := r.mu.inbox
+		r.mu.inbox, r.mu.spare = r.mu.spare[:0], nil
+		r.mu.Unlock()
+		ticked := r.step(inbox)
+		clear(inbox)
+		r.mu.Lock()
+		r.mu.spare = inbox[:0]
+		r.mu.Unlock()
+		r.flushDoors()
+		if len(inbox) == 0 && !ticked && place.Index(r.safeTo.Load()) <= r.safe {
+			return
+		}
+	}
+}
+
+// step decides a round of posts, in batches of the log.
+func (r *runner) step(inbox []post) (ticked bool) {
+	if len(r.parked) > 0 && !r.engine.full.Load() {
+		inbox = append(r.parked, inbox...)
+		r.parked = nil
+	}
+	r.begin()
+	for i := range inbox {
+		p := &inbox[i]
+		switch {
+		case p.look != nil:
+			r.finish()
+			p.look(r.vhost)
+			r.answer(p.done)
+			r.begin()
+		case r.mustWait(p):
+			r.parked = append(r.parked, *p)
+		default:
+			r.stepBatch(p)
+		}
+	}
+	if at, ok := r.vhost.Due(); ok {
+		if s := r.stamp(); at <= s.Now {
+			ticked = true
+			r.decide(nil, &vhost.Command{Kind: vhost.Tick})
+		}
+	}
+	r.finish()
+	return ticked
+}
+
+// mustWait reports whether p would grow a log that has no room: then its link waits, in order.
+func (r *runner) mustWait(p *post) bool {
+	if !r.engine.full.Load() {
+		return false
+	}
+	for i := range r.parked {
+		if r.parked[i].link == p.link {
+			return true
+		}
+	}
+	for i := range p.batch.Commands {
+		if p.batch.Commands[i].Kind == vhost.Publish {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *runner) stepBatch(p *post) {
+	if p.link.closed {
+		p.batch.free()
+		return
+	}
+	if n := p.link.returned.Swap(0); n > 0 {
+		r.decide(p.link, &vhost.Command{Kind: vhost.Grant, Conn: p.link.conn, Window: n})
+	}
+	for i := range p.batch.Commands {
+		c := &p.batch.Commands[i]
+		switch c.Kind {
+		case vhost.OpenChannel:
+			r.ports[c.Channel] = &port{link: p.link, channel: c.Channel}
+		case vhost.Disconnect:
+			defer r.detach(p.link)
+		}
+		r.decide(p.link, c)
+		if len(r.out.Batch) > batchBytesMax || len(r.out.Effects) > batchCommandsMax {
+			r.finish()
+			r.begin()
+		}
+	}
+	p.batch.free()
+	if p.done != nil {
+		r.answer(p.done)
+	}
+}
+
+// decide asks for permission and steps one command.
+func (r *runner) decide(l *Link, c *vhost.Command) {
+	s := r.stamp()
+	var err error
+	if l != nil && l.info.User != "" {
+		if refused := r.authorize(l, c); refused != nil {
+			err = refused
+		}
+	}
+	if err == nil {
+		err = r.vhost.Step(s, *c, &r.out)
+	}
+	if err == nil {
+		return
+	}
+	var refused *amqp.Error
+	if !errors.As(err, &refused) {
+		refused = amqp.InternalError("%v", err)
+	}
+	r.vhost.Refuse(s, *c, refused, &r.out)
+}
+
+func (r *runner) stamp() vhost.Stamp {
+	now, from, wall := r.time.read()
+	return vhost.Stamp{Now: now, From: from, Wall: wall, Index: r.next, Entropy: rand.Uint64()}
+}
+
+// begin readies the outcome for the batch to be. A buffer that no batch took serves again.
+func (r *runner) begin() {
+	buffer := r.out.Batch
+	if cap(buffer) == 0 && r.buffer > 0 {
+		buffer = make([]byte, 0, r.buffer)
+	}
+	r.out.Next(buffer)
+}
+
+// finish appends what the batch left to the log and lets effects go, or holds them until it is safe.
+func (r *runner) finish() {
+	batch, urgent := r.out.Seal()
+	if batch != nil {
+		r.buffer = min(max(len(batch)+len(batch)/8, 4<<10), batchBytesMax+batchBytesMax/4)
+		r.cache.add(r.next, batch)
+		r.appended = r.next
+		r.next++
+		r.engine.scribe.append(journal.Batch{Log: r.log, Index: r.appended, Data: batch}, urgent)
+	}
+	for i := range r.out.Effects {
+		r.emit(&r.out.Effects[i])
+	}
+	if batch != nil {
+		r.out.Next(nil) // the batch is the scribe's, and the cache's
+	}
+}
+
+// emit sends an effect on its way: to its door if it may leave, else behind what waits on its channel.
+func (r *runner) emit(e *vhost.Effect) {
+	p := r.portOf(e.Channel)
+	if p == nil || p.link.closed {
+		return
+	}
+	r.resolve(&e.Message)
+	if p.first < len(p.held) || e.After > r.safe {
+		if p.first == len(p.held) {
+			p.held, p.first = p.held[:0], 0
+			r.held = append(r.held, p)
+		}
+		p.held = append(p.held, *e)
+		return
+	}
+	r.send(p, e)
+}
+
+func (r *runner) portOf(c vhost.ChannelID) *port {
+	if r.last == nil || r.last.channel != c {
+		r.last = r.ports[c]
+	}
+	return r.last
+}
+
+func (r *runner) send(p *port, e *vhost.Effect) {
+	p.link.door.Emit(e)
+	if !p.link.touched {
+		p.link.touched = true
+		r.flush = append(r.flush, p.link)
+	}
+	if e.Kind == vhost.Closed || e.Kind == vhost.Done && e.Command == vhost.CloseChannel {
+		delete(r.ports, e.Channel)
+		if r.last == p {
+			r.last = nil
+		}
+	}
+}
+
+// releaseHeld lets go what waited for batches that are safe now.
+func (r *runner) releaseHeld() {
+	still := r.held[:0]
+	for _, p := range r.held {
+		for p.first < len(p.held) && p.held[p.first].After <= r.safe {
+			if !p.link.closed {
+				r.send(p, &p.held[p.first])
+			}
+			p.held[p.first] = vhost.Effect{}
+			p.first++
+		}
+		if p.first < len(p.held) {
+			still = append(still, p)
+		}
+	}
+	clear(r.held[len(still):])
+	r.held = still
+	looks := r.looks[:0]
+	for _, l := range r.looks {
+		if l.after <= r.safe {
+			l.done <- nil
+		} else {
+			looks = append(looks, l)
+		}
+	}
+	r.looks = looks
+}
+
+// answer ends a look when all that it may have seen is safe.
+func (r *runner) answer(done chan error) {
+	if r.appended <= r.safe {
+		done <- nil
+		return
+	}
+	r.engine.scribe.urge()
+	r.looks = append(r.looks, look{r.appended, done})
+}
+
+func (r *runner) flushDoors() {
+	for _, l := range r.flush {
+		l.touched = false
+		if !l.closed {
+			l.door.Flush()
+		}
+	}
+	clear(r.flush)
+	r.flush = r.flush[:0]
+}
+
+// resolve fills in the bytes of a message that lies in the log.
+func (r *runner) resolve(m *vhost.Delivered) {
+	if m.Record == nil && !m.Ref.IsZero() {
+		m.Record = r.Record(m.Ref)
+	}
+	if m.History == nil && !m.HistoryRef.IsZero() {
+		m.History = r.Record(m.HistoryRef)
+	}
+}
+
+// Record implements place.Records: from memory, or from the disk.
+func (r *runner) Record(ref place.Ref) []byte {
+	data := r.cache.get(ref.Index)
+	if data == nil {
+		var err error
+		if data, err = r.engine.scribe.readBatch(ref.Log, ref.Index); err != nil {
+			panic(readFault{err})
+		}
+		r.cache.addCold(ref.Index, data)
+	}
+	return data[ref.Offset : ref.Offset+ref.Size : ref.Offset+ref.Size]
+}
+
+// recoverRead stops the vhost if a read failed in the middle of a step: what was decided in it is dropped.
+func (r *runner) recoverRead() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	fault, ok := p.(readFault)
+	if !ok {
+		panic(p)
+	}
+	r.slog.Error("vhost stopped: a record cannot be read", "vhost", r.name, "error", fault.err)
+	r.fail(amqp.InternalError("vhost '%s' cannot read its log: %v", r.name, fault.err))
+	r.abandon()
+	r.engine.reopen(r)
+}
+
+// abandon tells everybody that the runner has ended.
+func (r *runner) abandon() {
+	err := r.failure.Load().err
+	for _, l := range r.links {
+		if !l.closed {
+			l.closed = true
+			l.door.Stopped(err)
+		}
+	}
+	clear(r.links)
+	clear(r.ports)
+	r.held, r.last = nil, nil
+	r.mu.Lock()
+	inbox := append(r.parked, r.mu.inbox...)
+	r.mu.inbox, r.parked = nil, nil
+	r.mu.Unlock()
+	for _, p := range inbox {
+		if p.batch != nil {
+			p.batch.free()
+		}
+		if p.done != nil {
+			p.done <- err
+		}
+	}
+	for _, l := range r.looks {
+		l.done <- err
+	}
+	r.looks = nil
+}
+
+// readFault is the one panic that a runner recovers: a read that failed in the middle of a step.
+type readFault struct{ err error }

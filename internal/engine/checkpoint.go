@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -50,10 +52,11 @@ func (r *runner) load() (at place.Index, err error) {
 	s.tables.Lock()
 	defer s.tables.Unlock()
 	at, state, err := s.journal.LoadCheckpoint(r.log)
-	if err != nil {
+	switch {
+	case errors.Is(err, journal.ErrNoCheckpoint):
+	case err != nil:
 		return 0, err
-	}
-	if state != nil {
+	default:
 		if err := r.vhost.Fold(0, state); err != nil {
 			return 0, fmt.Errorf("checkpoint: %w", err)
 		}

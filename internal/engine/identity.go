@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -38,6 +39,8 @@ func (e *Engine) openAccess() error {
 	_, state, err := j.LoadCheckpoint(log)
 	if err == nil {
 		err = fold(state)
+	} else if errors.Is(err, journal.ErrNoCheckpoint) {
+		err = nil
 	}
 	if err == nil {
 		err = j.Replay(log, func(_ place.Index, facts []byte) error { return fold(facts) })

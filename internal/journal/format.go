@@ -23,7 +23,7 @@ const (
 	groupMagic         = 0x50524742 // "BGRP"
 	groupHeaderBytes   = 48
 	batchHeaderBytes   = 24
-	chunkBytes         = 8 << 10
+	chunkBytes         = 2 << 10
 	checksumBytes      = 4
 	sectorBytes        = vfs.SectorBytes
 )

@@ -94,6 +94,7 @@ func (t *T) since() bool {
 	if err != nil {
 		t.Fatalf("the case does not say since when: %v", err)
 	}
+	t.asked.since = true
 	return !t.broker.series.less(v)
 }
 
@@ -103,5 +104,6 @@ func (t *T) differs() bool {
 	if t.Differs == "" {
 		t.Fatal("the case does not say what differs")
 	}
+	t.asked.differs = true
 	return t.broker.bartleby
 }

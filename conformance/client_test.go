@@ -27,6 +27,19 @@ type T struct {
 	broker broker
 	number int
 	vhost  string // that the case's connections open
+
+	asked struct{ since, differs bool } // which sides the case has told apart
+}
+
+// sides fails a case that says in its data that sides differ and then does not tell them apart. On RabbitMQ the
+// series may decide before it matters what Bartleby does.
+func (t *T) sides() {
+	if t.Since != "" && !t.asked.since {
+		t.Error("the case says since when its rule holds, but asserts the same for every series")
+	}
+	if t.Differs != "" && t.broker.bartleby && !t.asked.differs {
+		t.Error("the case says that Bartleby differs, but asserts the same for it")
+	}
 }
 
 // name makes the name of a queue, exchange or user that no other case uses. It is short, so that no reply text is cut.
@@ -164,10 +177,11 @@ func (ch *channel) refused(code int, text string) {
 	ch.t.refusal(await(ch.t, "channel.close", ch.closed), code, text)
 }
 
-// connectionRefused waits for the broker to close the connection with this code and text.
-func (ch *channel) connectionRefused(code int, text string) {
+// requeueUnacked is basic.recover.
+func (ch *channel) requeueUnacked() {
 	ch.t.Helper()
-	ch.t.refusal(await(ch.t, "connection.close", ch.conn.closed), code, text)
+	//lint:ignore SA1019 The library advises against the method; a broker must know it all the same.
+	ch.t.must(ch.Recover(true))
 }
 
 // confirm puts the channel into confirm mode.

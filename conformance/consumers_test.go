@@ -37,6 +37,29 @@ var consumerCases = []Case{
 	exclusiveConsumer("exclusive-beside-a-consumer", "An exclusive consumer is refused with 403 while the queue has another.", false, true),
 	exclusiveConsumer("consumer-beside-an-exclusive", "A consumer is refused with 403 while the queue has an exclusive one.", true, false),
 	{
+		Topic: surface, Section: 13, Name: "exclusive-consumer-leaves",
+		Rule: "When an exclusive consumer has gone, another one may come.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q")
+			_, err := ch.Consume(q, "one", false, true, false, false, nil)
+			t.must(err)
+			t.must(ch.Cancel("one", false))
+			_, err = ch.Consume(q, "two", false, true, false, false, nil)
+			t.must(err)
+		},
+	},
+	{
+		Topic: surface, Section: 13, Name: "consumer-priority-type",
+		Rule: "An x-priority of a consumer that is no integer is refused with 406.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q")
+			_, err := ch.Consume(q, "", false, false, false, false, amqp.Table{"x-priority": "high"})
+			t.refusal(err, 406, t.invalid("x-priority", q)+`: "expected integer, got longstr"`)
+		},
+	},
+	{
 		Topic: surface, Section: 13, Name: "cancel-ends-deliveries",
 		Rule: "After cancel-ok nothing is delivered to that consumer, and the messages stay in the queue.",
 		Run: func(t *T) {
@@ -224,6 +247,63 @@ var confirmCases = []Case{
 				ch.confirmed(true)
 			}
 			t.equal("depth", ch.depth(q), 10)
+		},
+	},
+	{
+		Topic: surface, Section: 6, Name: "confirm-after-tx",
+		Rule: "A transactional channel cannot be put into confirm mode: 406.",
+		Run: func(t *T) {
+			ch := t.channel()
+			t.must(ch.Tx())
+			t.refusal(ch.Confirm(false), 406, "PRECONDITION_FAILED - cannot switch from tx to confirm mode")
+		},
+	},
+	{
+		Topic: surface, Section: 6, Name: "tx-after-confirm",
+		Rule: "A channel in confirm mode cannot be made transactional: 406.",
+		Run: func(t *T) {
+			ch := t.channel()
+			ch.confirm()
+			t.refusal(ch.Tx(), 406, "PRECONDITION_FAILED - cannot switch from confirm to tx mode")
+		},
+	},
+	{
+		Topic: surface, Section: 6, Name: "commit-and-rollback-without-tx",
+		Rule: "Commit and rollback on a channel that is not transactional are refused with 406.",
+		Run: func(t *T) {
+			conn := t.connect()
+			t.refusal(conn.channel().TxCommit(), 406, "PRECONDITION_FAILED - channel is not transactional")
+			t.refusal(conn.channel().TxRollback(), 406, "PRECONDITION_FAILED - channel is not transactional")
+		},
+	},
+	{
+		Topic: surface, Section: 14, Name: "tx-publish",
+		Rule: "A publish in a transaction reaches its queue at commit and never after a rollback.",
+		Run: func(t *T) {
+			conn := t.connect()
+			ch, other := conn.channel(), conn.channel()
+			q := ch.queue("q")
+			t.must(ch.Tx())
+			ch.publish("", q, "undone")
+			t.must(ch.TxRollback())
+			ch.publish("", q, "done")
+			ch.settled()
+			other.empty(q)
+			t.must(ch.TxCommit())
+			t.equal("committed", other.drain(q), []string{"done"})
+		},
+	},
+	{
+		Topic: surface, Section: 14, Name: "tx-return",
+		Rule: "In a transaction an unroutable mandatory message is returned at commit, before commit-ok.",
+		Run: func(t *T) {
+			ch := t.channel()
+			t.must(ch.Tx())
+			ch.publishMandatory("", t.name("no-q"), "m")
+			ch.settled()
+			silent(t, "basic.return before commit", ch.returns)
+			t.must(ch.TxCommit())
+			t.equal("text", await(t, "basic.return", ch.returns).ReplyText, "NO_ROUTE")
 		},
 	},
 	{

@@ -91,7 +91,7 @@ var triggerCases = []Case{
 	}),
 	notDead("recover", "Messages that basic.recover returns are not dead-lettered.", func(ch *channel, q string) {
 		ch.get(q)
-		ch.t.must(ch.Recover(true))
+		ch.requeueUnacked()
 		ch.t.must(ch.get(q).Ack(false))
 	}),
 	notDead("purge", "Purged messages are not dead-lettered.", func(ch *channel, q string) {
@@ -174,10 +174,10 @@ var triggerCases = []Case{
 			ch := t.channel()
 			dlq := ch.queue("dlq")
 			q := ch.queue("q", to(dlq), amqp.Table{"x-max-length": int32(1)})
-			ch.publish("", q, "m", expiration("50"))
+			ch.publish("", q, "m", expiration("500"))
 			d := ch.get(q)
 			ch.publish("", q, "later")
-			t.pass(100 * time.Millisecond)
+			t.pass(600 * time.Millisecond)
 			t.must(d.Nack(false, true))
 			want := "maxlen"
 			if t.differs() {

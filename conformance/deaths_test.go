@@ -129,6 +129,24 @@ var deathCases = []Case{
 		},
 	},
 	{
+		Topic: dead, Section: 6, Name: "first-death-headers-beside-x-death-of-a-client",
+		Rule:  "Headers of the first death that a publisher sends are replaced even if x-death comes with them.",
+		Since: "4.0", Before: "they are not set where x-death is there already",
+		Run: func(t *T) {
+			ch := t.channel()
+			dlq := ch.queue("dlq")
+			q := ch.queue("q", to(dlq))
+			history := []any{amqp.Table{"queue": "other", "reason": "rejected", "count": int64(3)}}
+			ch.publish("", q, "m", headers(amqp.Table{"x-first-death-queue": "spoof", "x-death": history}))
+			t.must(ch.get(q).Reject(false))
+			want := "spoof"
+			if t.since() {
+				want = q
+			}
+			t.equal("first death's queue", text(ch.take(dlq, 1)[0], "x-first-death-queue"), want)
+		},
+	},
+	{
 		Topic: dead, Section: 8, Name: "x-death-of-a-client-undisturbed",
 		Rule: "An x-death header that a publisher sends reaches the consumer as it is while the message has not died.",
 		Run: func(t *T) {

@@ -180,11 +180,11 @@ var settleCases = []Case{
 			}
 			all := ch.fetch(q, 5)
 			t.must(all[1].Ack(true))
-			t.must(ch.Recover(true))
+			ch.requeueUnacked()
 			again := ch.fetch(q, 3)
 			t.equal("left", bodies(again), []string{"2", "3", "4"})
 			t.must(ch.Ack(0, true))
-			t.must(ch.Recover(true))
+			ch.requeueUnacked()
 			ch.empty(q)
 		},
 	},
@@ -251,7 +251,7 @@ var settleCases = []Case{
 			ch.publish("", q, "a")
 			ch.publish("", q, "b")
 			ch.fetch(q, 2)
-			t.must(ch.Recover(true))
+			ch.requeueUnacked()
 			again := ch.fetch(q, 2)
 			t.equal("order", bodies(again), []string{"a", "b"})
 			t.equal("redelivered", again[0].Redelivered, true)
@@ -268,8 +268,40 @@ var settleCases = []Case{
 			t.must(ch.Cancel(d.ConsumerTag, false))
 			t.equal("depth", ch.depth(q), 0)
 			t.must(d.Ack(false))
-			t.must(ch.Recover(true))
+			ch.requeueUnacked()
 			ch.empty(q)
+		},
+	},
+	{
+		Topic: surface, Section: 12, Name: "recover-async",
+		Rule: "basic.recover-async returns everything unacked on the channel and is not answered.",
+		Run: func(t *T) {
+			s := t.session(login{})
+			q := s.exclusive("q")
+			s.send(publishOf(1, q, "m"))
+			s.sendMethod(1, basicGet, uint16(0), q, byte(0))
+			s.want(basicGetOk)
+			s.content()
+			s.sendMethod(1, basicRecoverAsync, byte(1))
+			s.sendMethod(1, basicGet, uint16(0), q, byte(0))
+			a := s.want(basicGetOk)
+			t.equal("tag and redelivered", []any{a.uint64(), a.octet()}, []any{uint64(2), byte(1)})
+		},
+	},
+	{
+		Topic: surface, Section: 12, Name: "settle-after-queue-deletion",
+		Rule: "Settling a message whose queue has been deleted meanwhile is fine.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q")
+			ch.publish("", q, "a")
+			ch.publish("", q, "b")
+			all := ch.fetch(q, 2)
+			_, err := ch.QueueDelete(q, false, false, false)
+			t.must(err)
+			t.must(all[0].Ack(false))
+			t.must(all[1].Nack(false, true))
+			ch.settled()
 		},
 	},
 	{

@@ -41,14 +41,14 @@ var ttlCases = []Case{
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
-			q := ch.queue("q", to(dlq), ms(1000))
+			q := ch.queue("q", to(dlq), ms(1500))
 			begun := time.Now()
 			ch.publish("", q, "m")
 			d := ch.get(q)
-			t.pass(600 * time.Millisecond)
+			t.pass(time.Second)
 			t.must(d.Nack(false, true))
 			ch.take(dlq, 1)
-			if after := time.Since(begun); after < time.Second || after > 1550*time.Millisecond {
+			if after := time.Since(begun); after < 1500*time.Millisecond || after > 2400*time.Millisecond {
 				t.Errorf("expired after %v", after)
 			}
 		},
@@ -59,7 +59,7 @@ var ttlCases = []Case{
 		Run: func(t *T) {
 			ch := t.channel()
 			x, dlq := ch.exchange("x", "fanout"), ch.queue("dlq")
-			slow, quick := ch.bound("slow", x, "", to(dlq), ms(400)), ch.bound("quick", x, "", to(dlq), ms(50))
+			slow, quick := ch.bound("slow", x, "", to(dlq), ms(800)), ch.bound("quick", x, "", to(dlq), ms(50))
 			ch.publish(x, "", "m")
 			all := ch.take(dlq, 2)
 			t.equal("order", []string{t.deaths(all[0])[0].Queue, t.deaths(all[1])[0].Queue}, []string{quick, slow})
@@ -70,10 +70,10 @@ var ttlCases = []Case{
 		Rule: "The TTL of a message published in a transaction starts at commit.",
 		Run: func(t *T) {
 			ch := t.channel()
-			q := ch.queue("q", ms(300))
+			q := ch.queue("q", ms(1000))
 			t.must(ch.Tx())
 			ch.publish("", q, "m")
-			t.pass(400 * time.Millisecond)
+			t.pass(1100 * time.Millisecond)
 			t.must(ch.TxCommit())
 			ch.get(q)
 		},
@@ -103,12 +103,12 @@ var ttlCases = []Case{
 		Rule: "Expired messages are passed over: the next fresh one is delivered, in order.",
 		Run: func(t *T) {
 			ch := t.channel()
-			q := ch.queue("q", ms(600))
+			q := ch.queue("q", ms(1500))
 			ch.publish("", q, "m1")
-			t.pass(400 * time.Millisecond)
+			t.pass(time.Second)
 			ch.publish("", q, "m2")
 			ch.publish("", q, "m3")
-			t.pass(300 * time.Millisecond)
+			t.pass(700 * time.Millisecond)
 			t.equal("fresh", bodies(ch.fetch(q, 2)), []string{"m2", "m3"})
 			ch.empty(q)
 		},
@@ -184,13 +184,13 @@ var ttlCases = []Case{
 			conn := t.connect()
 			ch, own := conn.channel(), conn.channel()
 			dlq := ch.queue("dlq")
-			q := ch.queue("q", to(dlq), ms(300))
+			q := ch.queue("q", to(dlq), ms(1000))
 			for _, m := range []string{"a", "b", "c"} {
 				ch.publish("", q, m)
 			}
 			ch.settled()
 			own.fetch(q, 3)
-			t.pass(400 * time.Millisecond)
+			t.pass(1200 * time.Millisecond)
 			ch.empty(dlq)
 			t.must(own.Close())
 			t.equal("dead letters", ch.taken(dlq, 3), []string{"a", "b", "c"})
@@ -262,9 +262,9 @@ var leaseCases = []Case{
 		Rule: "Declaring an expiring queue again, even passively, starts its time anew.",
 		Run: func(t *T) {
 			ch := t.channel()
-			q := ch.queue("q", lease(600))
-			for range 5 {
-				t.pass(250 * time.Millisecond)
+			q := ch.queue("q", lease(1000))
+			for range 4 {
+				t.pass(400 * time.Millisecond)
 				ch.depth(q)
 			}
 		},
@@ -274,9 +274,9 @@ var leaseCases = []Case{
 		Rule: "basic.get starts the time of an expiring queue anew.",
 		Run: func(t *T) {
 			ch := t.channel()
-			q := ch.queue("q", lease(600))
-			for range 5 {
-				t.pass(250 * time.Millisecond)
+			q := ch.queue("q", lease(1000))
+			for range 4 {
+				t.pass(400 * time.Millisecond)
 				ch.empty(q)
 			}
 		},

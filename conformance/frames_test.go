@@ -52,6 +52,8 @@ var frameCases = []Case{
 		methodOf(1, basicPublish, uint16(0), "", "q", byte(0)), headerOf(1, 5), methodOf(1, basicQos, uint32(0), uint16(1), byte(0))),
 	unexpected("header-of-another-class", "A content header of another class than the method's ends the connection with 505.",
 		methodOf(1, basicPublish, uint16(0), "", "q", byte(0)), frameOf(frameHeader, 1, encode(uint16(50), uint16(0), uint64(0), uint16(0)))),
+	unexpected("heartbeat-on-a-channel", "A heartbeat on a channel other than 0 ends the connection with 505.",
+		frameOf(frameHeartbeat, 1, nil)),
 	ends("unknown-method", "An unknown method of a known class ends the connection.", methodOf(1, methodID{60, 999})),
 	ends("unknown-class", "A method of an unknown class ends the connection.", methodOf(1, methodID{999, 10})),
 	ends("method-cut-short", "A method whose arguments are cut short ends the connection.", methodOf(1, queueDeclare, uint16(0), byte(200), []byte("short"))),

@@ -96,7 +96,9 @@ func TestConformance(t *testing.T) {
 					outcome.passed.Add(1)
 				}
 			})
-			c.Run(&T{T: t, broker: b, Case: c, number: i, vhost: b.uri.Vhost})
+			ct := &T{T: t, broker: b, Case: c, number: i, vhost: b.uri.Vhost}
+			c.Run(ct)
+			ct.sides()
 		})
 	}
 }

@@ -10,73 +10,73 @@ import (
 var everything = grant{".*", ".*", ".*"}
 
 var permissionCases = []Case{
-	denied("declare-queue", "configure", grant{"^$", ".*", ".*"}, func(ch *channel, q, x string) (error, string) {
+	denied("declare-queue", "configure", grant{"^$", ".*", ".*"}, func(ch *channel, q, x string) (string, error) {
 		name := ch.t.name("new")
 		_, err := ch.QueueDeclare(name, false, false, true, false, nil)
-		return err, "queue '" + name + "'"
+		return "queue '" + name + "'", err
 	}),
-	denied("delete-queue", "configure", grant{"^$", ".*", ".*"}, func(ch *channel, q, x string) (error, string) {
+	denied("delete-queue", "configure", grant{"^$", ".*", ".*"}, func(ch *channel, q, x string) (string, error) {
 		_, err := ch.QueueDelete(q, false, false, false)
-		return err, "queue '" + q + "'"
+		return "queue '" + q + "'", err
 	}),
-	denied("declare-exchange", "configure", grant{"^$", ".*", ".*"}, func(ch *channel, q, x string) (error, string) {
+	denied("declare-exchange", "configure", grant{"^$", ".*", ".*"}, func(ch *channel, q, x string) (string, error) {
 		name := ch.t.name("new")
-		return ch.ExchangeDeclare(name, "direct", false, true, false, false, nil), "exchange '" + name + "'"
+		return "exchange '" + name + "'", ch.ExchangeDeclare(name, "direct", false, true, false, false, nil)
 	}),
-	denied("delete-exchange", "configure", grant{"^$", ".*", ".*"}, func(ch *channel, q, x string) (error, string) {
-		return ch.ExchangeDelete(x, false, false), "exchange '" + x + "'"
+	denied("delete-exchange", "configure", grant{"^$", ".*", ".*"}, func(ch *channel, q, x string) (string, error) {
+		return "exchange '" + x + "'", ch.ExchangeDelete(x, false, false)
 	}),
-	denied("bind-queue", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (error, string) {
-		return ch.QueueBind(q, "k", x, false, nil), "queue '" + q + "'"
+	denied("bind-queue", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (string, error) {
+		return "queue '" + q + "'", ch.QueueBind(q, "k", x, false, nil)
 	}),
-	denied("bind-exchange", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (error, string) {
-		return ch.QueueBind(q, "k", x, false, nil), "exchange '" + x + "'"
+	denied("bind-exchange", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (string, error) {
+		return "exchange '" + x + "'", ch.QueueBind(q, "k", x, false, nil)
 	}),
-	denied("unbind", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (error, string) {
-		return ch.QueueUnbind(q, "k", x, nil), "queue '" + q + "'"
+	denied("unbind", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (string, error) {
+		return "queue '" + q + "'", ch.QueueUnbind(q, "k", x, nil)
 	}),
-	denied("bind-exchanges-destination", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (error, string) {
-		return ch.ExchangeBind(x, "k", "amq.fanout", false, nil), "exchange '" + x + "'"
+	denied("bind-exchanges-destination", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (string, error) {
+		return "exchange '" + x + "'", ch.ExchangeBind(x, "k", "amq.fanout", false, nil)
 	}),
-	denied("bind-exchanges-source", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (error, string) {
-		return ch.ExchangeBind(x, "k", "amq.fanout", false, nil), "exchange 'amq.fanout'"
+	denied("bind-exchanges-source", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (string, error) {
+		return "exchange 'amq.fanout'", ch.ExchangeBind(x, "k", "amq.fanout", false, nil)
 	}),
-	denied("get", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (error, string) {
+	denied("get", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (string, error) {
 		_, _, err := ch.Get(q, true)
-		return err, "queue '" + q + "'"
+		return "queue '" + q + "'", err
 	}),
-	denied("consume", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (error, string) {
+	denied("consume", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (string, error) {
 		_, err := ch.Consume(q, "", true, false, false, false, nil)
-		return err, "queue '" + q + "'"
+		return "queue '" + q + "'", err
 	}),
-	denied("purge", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (error, string) {
+	denied("purge", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (string, error) {
 		_, err := ch.QueuePurge(q, false)
-		return err, "queue '" + q + "'"
+		return "queue '" + q + "'", err
 	}),
-	denied("publish", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (error, string) {
+	denied("publish", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (string, error) {
 		ch.publish(x, "k", "m")
-		return await(ch.t, "channel.close", ch.closed), "exchange '" + x + "'"
+		return "exchange '" + x + "'", await(ch.t, "channel.close", ch.closed)
 	}),
-	denied("publish-default-exchange", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (error, string) {
+	denied("publish-default-exchange", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (string, error) {
 		ch.publish("", q, "m")
-		return await(ch.t, "channel.close", ch.closed), "exchange 'amq.default'"
+		return "exchange 'amq.default'", await(ch.t, "channel.close", ch.closed)
 	}),
-	denied("declare-with-dlx", "write", grant{".*", "^other$", ".*"}, func(ch *channel, q, x string) (error, string) {
+	denied("declare-with-dlx", "write", grant{".*", "^other$", ".*"}, func(ch *channel, q, x string) (string, error) {
 		_, err := ch.QueueDeclare(ch.t.name("new"), false, false, true, false, dlx(x))
-		return err, "exchange '" + x + "'"
+		return "exchange '" + x + "'", err
 	}),
-	denied("declare-with-default-dlx", "write", grant{".*", "^other$", ".*"}, func(ch *channel, q, x string) (error, string) {
+	denied("declare-with-default-dlx", "write", grant{".*", "^other$", ".*"}, func(ch *channel, q, x string) (string, error) {
 		_, err := ch.QueueDeclare(ch.t.name("new"), false, false, true, false, dlx(""))
-		return err, "exchange 'amq.default'"
+		return "exchange 'amq.default'", err
 	}),
-	denied("declare-with-dlx-unreadable", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (error, string) {
+	denied("declare-with-dlx-unreadable", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (string, error) {
 		name := ch.t.name("new")
 		_, err := ch.QueueDeclare(name, false, false, true, false, dlx(x))
-		return err, "queue '" + name + "'"
+		return "queue '" + name + "'", err
 	}),
-	denied("declare-with-alternate", "write", grant{".*", "^other$", ".*"}, func(ch *channel, q, x string) (error, string) {
+	denied("declare-with-alternate", "write", grant{".*", "^other$", ".*"}, func(ch *channel, q, x string) (string, error) {
 		err := ch.ExchangeDeclare(ch.t.name("new"), "direct", false, true, false, false, amqp.Table{"alternate-exchange": x})
-		return err, "exchange '" + x + "'"
+		return "exchange '" + x + "'", err
 	}),
 	{
 		Topic: policies, Section: 10, Name: "dlx-not-checked-again",
@@ -155,9 +155,9 @@ var permissionCases = []Case{
 	},
 }
 
-// denied is a case of an operation that a user lacks one permission for. do returns the broker's error and the
-// object that its text names.
-func denied(name, permission string, g grant, do func(ch *channel, q, x string) (error, string)) Case {
+// denied is a case of an operation that a user lacks one permission for. do returns the object that
+// the text names, and the broker's error.
+func denied(name, permission string, g grant, do func(ch *channel, q, x string) (string, error)) Case {
 	return Case{
 		Topic: policies, Section: 10, Name: "denied-" + name,
 		Rule:  "Without the " + permission + " permission that it needs, this is refused with 403, which names permission, object and user (" + name + ").",
@@ -166,8 +166,8 @@ func denied(name, permission string, g grant, do func(ch *channel, q, x string) 
 			owner := t.channel()
 			q, x := owner.queue("q"), owner.exchange("x", "direct")
 			ch, user := t.as(g)
-			err, object := do(ch, q, x)
-			t.refusal(err, 403, "ACCESS_REFUSED - "+t.permission(permission)+"access to "+object+" in vhost '"+t.vhost+"' refused for user '"+user+"'")
+			named, err := do(ch, q, x)
+			t.refusal(err, 403, "ACCESS_REFUSED - "+t.permission(permission)+"access to "+named+" in vhost '"+t.vhost+"' refused for user '"+user+"'")
 		},
 	}
 }

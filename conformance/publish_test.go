@@ -43,10 +43,10 @@ var publishCases = []Case{
 		Rule: "The return of an unroutable message precedes its confirm, which is an ack.",
 		Run: func(t *T) {
 			s := t.session(login{})
-			s.sendMethod(1, methodID{85, 10}, byte(0))
-			s.want(methodID{85, 11})
+			s.sendMethod(1, confirmSelect, byte(0))
+			s.want(confirmSelectOk)
 			s.send(slicesJoin(methodOf(1, basicPublish, uint16(0), "", t.name("no-q"), byte(1)), headerOf(1, 1), bodyOf(1, "m")))
-			a := s.want(methodID{60, 50})
+			a := s.want(basicReturn)
 			t.equal("code", a.uint16(), uint16(312))
 			t.equal("body", string(s.content()), "m")
 			t.equal("confirmed", s.want(basicAck).uint64(), uint64(1))
@@ -130,6 +130,21 @@ var publishCases = []Case{
 			if got := string(ch.get(q).Body); got != body {
 				t.Fatalf("%d octets of %d arrived, or other ones", len(got), len(body))
 			}
+		},
+	},
+	{
+		Topic: surface, Section: 11, Name: "body-over-the-maximum",
+		Rule:  "A message of more than 16 MiB is refused with 406, and the channel closes.",
+		Since: "4.0", Before: "the maximum is 128 MiB",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q")
+			ch.publish("", q, strings.Repeat("x", 16<<20+1))
+			if t.since() {
+				ch.refused(406, "PRECONDITION_FAILED - message size 16777217 is larger than configured max size 16777216")
+				return
+			}
+			t.equal("size", len(ch.get(q).Body), 16<<20+1)
 		},
 	},
 	{

@@ -16,6 +16,24 @@ var queueArgumentCases = []Case{
 	invalidArgument("expires-too-large", "x-expires", year10+1, "{value_too_large,315360000001}"),
 	invalidArgument("overflow-unknown", "x-overflow", "drop-tail", "invalid_overflow"),
 	invalidArgument("dead-letter-routing-key-alone", "x-dead-letter-routing-key", "k", "routing_key_but_no_dlx_defined"),
+	invalidArgument("queue-type-unknown", "x-queue-type", "nonsense", `"unsupported queue type 'nonsense'"`),
+	quorumOnly("x-delivery-limit", int32(3)),
+	quorumOnly("x-dead-letter-strategy", "at-least-once"),
+	{
+		Topic: surface, Section: 9, Name: "stream-queue",
+		Rule:    "A durable queue of the type stream can be declared.",
+		Differs: "it is refused with 540 (on purpose, until there are streams)",
+		Run: func(t *T) {
+			ch, q := t.channel(), t.name("q")
+			_, err := ch.QueueDeclare(q, true, false, false, false, amqp.Table{"x-queue-type": "stream"})
+			if t.differs() {
+				t.refusalLike(err, 540, "NOT_IMPLEMENTED - ")
+				return
+			}
+			t.forget(q, "")
+			t.must(err)
+		},
+	},
 	{
 		Topic: dead, Section: 13, Name: "dead-letter-routing-key-type",
 		Rule: "A dead-letter routing key that is not a string is refused with 406.",
@@ -140,6 +158,25 @@ func (t *T) invalid(arg, q string) string {
 // inequivalent is the beginning of the text for an argument that differs from the queue's.
 func (t *T) inequivalent(arg, q string) string {
 	return "PRECONDITION_FAILED - inequivalent arg '" + arg + "' for queue '" + q + "' in vhost '" + t.vhost + "': "
+}
+
+// quorumOnly is a case of an argument that only a quorum queue has in RabbitMQ.
+func quorumOnly(arg string, value any) Case {
+	return Case{
+		Topic: dead, Section: 13, Name: "classic-queue-with-" + arg[2:],
+		Rule:    "A classic queue with " + arg + " is refused with 406: the argument belongs to another type.",
+		Differs: "it is accepted (on purpose: every queue can have it)",
+		Run: func(t *T) {
+			ch, q := t.channel(), t.name("q")
+			_, err := ch.QueueDeclare(q, true, false, false, false, amqp.Table{arg: value, "x-dead-letter-exchange": ""})
+			if t.differs() {
+				t.forget(q, "")
+				t.must(err)
+				return
+			}
+			t.refusal(err, 406, t.invalid(arg, q)+" of queue type rabbit_classic_queue")
+		},
+	}
 }
 
 // invalidArgument is a case of an argument that a new queue is refused for.

@@ -192,6 +192,31 @@ var queueCases = []Case{
 		},
 	},
 	{
+		Topic: surface, Section: 9, Name: "auto-delete-by-channel",
+		Rule: "An auto-delete queue goes too when the channel of its last consumer closes.",
+		Run: func(t *T) {
+			conn := t.connect()
+			ch := conn.channel()
+			q, err := ch.QueueDeclare(t.name("q"), false, true, false, false, nil)
+			t.must(err)
+			ch.consume(q.Name)
+			t.must(ch.Close())
+			_, err = conn.channel().QueueDeclarePassive(q.Name, false, true, false, false, nil)
+			t.refusal(err, 404, t.noQueue(q.Name))
+		},
+	},
+	{
+		Topic: surface, Section: 9, Name: "exclusive-is-never-durable",
+		Rule: "An exclusive queue is not durable whatever was declared: declaring it again with the other flag is fine.",
+		Run: func(t *T) {
+			ch := t.channel()
+			for _, durable := range []bool{true, false, true} {
+				_, err := ch.QueueDeclare(t.name("q"), durable, false, true, false, nil)
+				t.must(err)
+			}
+		},
+	},
+	{
 		Topic: surface, Section: 9, Name: "purge-counts-ready",
 		Rule: "queue.purge drops the ready messages and tells how many; unacked ones stay with their consumer.",
 		Run: func(t *T) {

@@ -3,6 +3,7 @@
 #
 #   rabbitmq.sh start   installs rabbitmq-server if it is missing (Debian, root), starts a node on ports of its own
 #                       with a fresh data directory and the management plugin, and returns when it is ready
+#   rabbitmq.sh check   starts it, runs the conformance suite against it and stops it
 #   rabbitmq.sh stop    stops that node; fine if none runs
 #   rabbitmq.sh url     prints the AMQP URL
 #   rabbitmq.sh http    prints the URL of the management API
@@ -31,6 +32,7 @@ environment() {
 	export RABBITMQ_CONFIG_FILE="$dir/rabbitmq.conf" RABBITMQ_CONF_ENV_FILE="$dir/none"
 	export RABBITMQ_ADVANCED_CONFIG_FILE="$dir/advanced.config"
 	export RABBITMQ_ENABLED_PLUGINS_FILE="$dir/enabled_plugins"
+	export RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="-kernel inet_dist_use_interface {127,0,0,1}"
 }
 
 install() {
@@ -48,9 +50,9 @@ install() {
 }
 
 start() {
-	install
+	(install)
 	stop
-	rm -rf "$dir"
+	rm -rf "$dir/data" "$dir/log" "$dir/pid"
 	mkdir -p "$dir/data" "$dir/log"
 	cat >"$dir/rabbitmq.conf" <<-CONF
 		listeners.tcp.default = 127.0.0.1:$port
@@ -61,17 +63,30 @@ start() {
 	CONF
 	echo '[].' >"$dir/advanced.config"
 	echo '[rabbitmq_management].' >"$dir/enabled_plugins"
-	environment
-	setsid epmd -port "$epmd_port" -address 127.0.0.1 >"$dir/log/epmd" 2>&1 </dev/null &
-	echo $! >"$dir/epmd.pid"
-	setsid "$bin/rabbitmq-server" >"$dir/log/stdout" 2>&1 </dev/null &
-	if ! "$bin/rabbitmqctl" wait --timeout 120 "$dir/pid" >"$dir/log/wait" 2>&1; then
+	if ! (launch); then
 		echo "rabbitmq.sh: the node did not start; see $dir/log" >&2
 		tail -n 20 "$dir/log/wait" "$dir/log/stdout" >&2
 		stop
 		exit 1
 	fi
 	echo "rabbitmq.sh: rabbitmq-server $(series) listens on $(url), management on $(http)"
+}
+
+# launch starts epmd and the node, and waits for the latter. It runs in a subshell, where it changes HOME.
+launch() {
+	environment
+	setsid epmd -port "$epmd_port" -address 127.0.0.1 >"$dir/log/epmd" 2>&1 </dev/null &
+	echo $! >"$dir/epmd.pid"
+	setsid "$bin/rabbitmq-server" >"$dir/log/stdout" 2>&1 </dev/null &
+	"$bin/rabbitmqctl" wait --timeout 120 "$dir/pid" >"$dir/log/wait" 2>&1
+}
+
+check() {
+	start
+	trap stop EXIT
+	suite="$dir/conformance.test"
+	(cd "$root" && go test -c -o "$suite" ./conformance)
+	"$suite" -amqp "$(url)" -http "$(http)" -series "$(series)"
 }
 
 stop() {
@@ -99,7 +114,7 @@ pid() { cat "$dir/pid"; }
 series() { dpkg-query -W -f '${Version}' rabbitmq-server | cut -d. -f1,2; }
 
 case "${1:-}" in
-start | stop | url | http | pid | series) "$1" ;;
+start | check | stop | url | http | pid | series) "$1" ;;
 *)
 	sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p;}' "$0" >&2
 	exit 64

@@ -45,21 +45,27 @@ var (
 	channelFlowOk     = methodID{20, 21}
 	channelClose      = methodID{20, 40}
 	channelCloseOk    = methodID{20, 41}
-	exchangeDeclare   = methodID{40, 10}
+	accessRequest     = methodID{30, 10}
+	accessRequestOk   = methodID{30, 11}
 	queueDeclare      = methodID{50, 10}
 	queueDeclareOk    = methodID{50, 11}
+	queueBind         = methodID{50, 20}
+	queueBindOk       = methodID{50, 21}
 	basicQos          = methodID{60, 10}
 	basicQosOk        = methodID{60, 11}
 	basicConsume      = methodID{60, 20}
 	basicConsumeOk    = methodID{60, 21}
-	basicCancel       = methodID{60, 30}
 	basicPublish      = methodID{60, 40}
+	basicReturn       = methodID{60, 50}
 	basicDeliver      = methodID{60, 60}
 	basicGet          = methodID{60, 70}
 	basicGetOk        = methodID{60, 71}
 	basicGetEmpty     = methodID{60, 72}
 	basicAck          = methodID{60, 80}
+	basicRecoverAsync = methodID{60, 100}
 	basicRecover      = methodID{60, 110}
+	confirmSelect     = methodID{85, 10}
+	confirmSelectOk   = methodID{85, 11}
 )
 
 // longstr is a string with a 32-bit length; a plain string is written as a short one.

@@ -1,0 +1,62 @@
+package conformance
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the table of differences in README.md anew")
+
+const tableBegin, tableEnd = "<!-- differences -->\n", "<!-- end of differences -->"
+
+// If this fails, the table of differences in README.md is not that of the cases; -update writes it anew.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, begun := strings.Cut(string(text), tableBegin)
+	_, after, ended := strings.Cut(rest, tableEnd)
+	if !begun || !ended {
+		t.Fatal("README.md has no place for the table of differences")
+	}
+	want := before + tableBegin + differences() + tableEnd + after
+	if *update {
+		if err := os.WriteFile("README.md", []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if string(text) != want {
+		t.Error("README.md does not list the differences that the cases name; run with -update")
+	}
+}
+
+// differences is the table of the cases that tell sides apart. Cases that differ in the same way share a row.
+func differences() string {
+	type way struct{ since, before, differs string }
+	seen := map[way]int{}
+	var rows []Case
+	for _, c := range slices.Concat(suites...) {
+		w := way{c.Since, c.Before, c.Differs}
+		if w == (way{}) {
+			continue
+		}
+		if seen[w] == 0 {
+			rows = append(rows, c)
+		}
+		seen[w]++
+	}
+	var b strings.Builder
+	b.WriteString("| case | rule on RabbitMQ | from | before | on Bartleby, if otherwise |\n|--|--|--|--|--|\n")
+	for _, c := range rows {
+		name := "`" + c.Name + "`"
+		if n := seen[way{c.Since, c.Before, c.Differs}]; n > 1 {
+			name += fmt.Sprintf(" and %d more", n-1)
+		}
+		fmt.Fprintf(&b, "| %s (%s %d) | %s | %s | %s | %s |\n", name, c.Topic, c.Section, c.Rule, c.Since, c.Before, c.Differs)
+	}
+	return b.String()
+}

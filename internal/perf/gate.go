@@ -1,0 +1,73 @@
+package perf
+
+import "sync"
+
+// gate bounds how many messages are between two points: published and not confirmed, or published and not consumed.
+// Any goroutine may call it.
+type gate struct {
+	limit int // 0: no limit
+
+	mu struct {
+		sync.Mutex
+		held   int
+		closed bool
+	}
+	room *sync.Cond // held has fallen, or the gate is closed
+}
+
+func newGate(limit int) *gate {
+	g := &gate{limit: limit}
+	g.room = sync.NewCond(&g.mu)
+	return g
+}
+
+// acquire waits for room and takes at most want places; ok is false once the gate is closed. It wakes late on purpose,
+// with an eighth of the limit free: a publisher that ran for every single place would spend its time in system calls.
+func (g *gate) acquire(want int) (n int, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.limit == 0 {
+		g.mu.held += want
+		return want, !g.mu.closed
+	}
+	if g.mu.held >= g.limit {
+		for g.mu.held > g.limit-max(g.limit/8, 1) && !g.mu.closed {
+			g.room.Wait()
+		}
+	}
+	if g.mu.closed {
+		return 0, false
+	}
+	n = min(want, g.limit-g.mu.held)
+	g.mu.held += n
+	return n, true
+}
+
+// release gives n places back.
+func (g *gate) release(n int) {
+	if n == 0 {
+		return
+	}
+	g.mu.Lock()
+	before := g.mu.held
+	g.mu.held -= n
+	if most := g.limit - max(g.limit/8, 1); before > most && g.mu.held <= most {
+		g.room.Broadcast()
+	}
+	g.mu.Unlock()
+}
+
+// held returns how many places are taken.
+func (g *gate) held() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.mu.held
+}
+
+// close lets nobody through any more, nor wait.
+func (g *gate) close() {
+	g.mu.Lock()
+	g.mu.closed = true
+	g.mu.Unlock()
+	g.room.Broadcast()
+}

@@ -1,0 +1,352 @@
+package perf
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/wire"
+)
+
+const (
+	// readBytes is the size of the read buffer; one read can bring as much.
+	readBytes = 256 << 10
+
+	// frameMax is the largest frame the client agrees to, in octets; it must fit the read buffer.
+	frameMax = 128 << 10
+
+	// channel is the only one of a link.
+	channel = 1
+
+	// replyTimeout is how long the broker may take for one synchronous answer.
+	replyTimeout = 30 * time.Second
+
+	// stampBytes is how much of a body the generator uses, and the size of the smallest.
+	stampBytes = 16
+)
+
+// errInterrupted ends a receive on a link that interrupt was called on.
+var errInterrupted = errors.New("interrupted")
+
+// delivery is what the generator wants to know of one basic.deliver.
+type delivery struct {
+	tag         uint64
+	id          uint64 // the first 8 octets of the body
+	stamp       int64  // the next 8
+	redelivered bool
+	dead        bool // carries an x-death header
+	short       bool // the body is not of the generator's making: under stampBytes
+}
+
+// settled is a basic.ack or basic.nack from the broker: the answer to one publish, or to all up to it.
+type settled struct {
+	tag      uint64
+	multiple bool
+	nacked   bool
+}
+
+// received is what one read brought. Its slices are valid until the link's next receive.
+type received struct {
+	deliveries []delivery
+	settled    []settled
+	returned   int         // messages that came back as unroutable
+	reply      wire.Method // the answer to a call; it ends the batch
+}
+
+// link is one connection with one channel. One goroutine may receive while another sends; call does both.
+type link struct {
+	conn     net.Conn
+	product  string // the broker's name and version, as it gives them
+	frameMax uint32 // octets of the largest frame that may be sent
+
+	in         []byte // in[start:end] is read and not yet parsed
+	start, end int
+	got        received
+
+	// The content whose frames are still arriving.
+	partial struct {
+		delivery
+		returned bool
+		header   bool   // the header is still to come
+		left     uint64 // octets of the body still to come
+		have     int    // octets in first
+		first    [stampBytes]byte
+	}
+}
+
+// dial connects, logs in and opens the channel.
+func dial(ctx context.Context, to target) (*link, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", to.address)
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLink(conn, to)
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("%s: %w", to.address, err)
+	}
+	return l, nil
+}
+
+// newLink shakes hands over conn, which it then owns unless it fails.
+func newLink(conn net.Conn, to target) (*link, error) {
+	l := &link{conn: conn, in: make([]byte, readBytes)}
+	conn.SetDeadline(time.Now().Add(replyTimeout))
+	defer conn.SetDeadline(time.Time{})
+	if err := l.send([]byte(wire.ProtocolHeader)); err != nil {
+		return nil, err
+	}
+	start, err := await[*wire.ConnectionStart](l)
+	if err != nil {
+		return nil, err
+	}
+	product, _ := start.ServerProperties.Get("product")
+	version, _ := start.ServerProperties.Get("version")
+	l.product = product.Str + " " + version.Str
+
+	err = l.sendMethod(0, &wire.ConnectionStartOk{
+		ClientProperties: amqp.Table{{Name: "product", Value: amqp.String("bartleby perf")}},
+		Mechanism:        "PLAIN",
+		Response:         "\x00" + to.user + "\x00" + to.password,
+		Locale:           "en_US",
+	})
+	if err != nil {
+		return nil, err
+	}
+	tune, err := await[*wire.ConnectionTune](l)
+	if err != nil {
+		return nil, err
+	}
+	l.frameMax = tune.FrameMax
+	if l.frameMax == 0 || l.frameMax > frameMax {
+		l.frameMax = frameMax
+	}
+	// No heartbeats: they would be one more timer per connection, and the run has its own timeouts.
+	if err := l.sendMethod(0, &wire.ConnectionTuneOk{ChannelMax: tune.ChannelMax, FrameMax: l.frameMax}); err != nil {
+		return nil, err
+	}
+	if err := l.sendMethod(0, &wire.ConnectionOpen{VirtualHost: to.vhost}); err != nil {
+		return nil, err
+	}
+	if _, err := await[*wire.ConnectionOpenOk](l); err != nil {
+		return nil, err
+	}
+	_, err = call[*wire.ChannelOpenOk](l, &wire.ChannelOpen{})
+	return l, err
+}
+
+// call sends m and waits for its answer. Nothing may be under way to the link but that.
+func call[Reply wire.Method](l *link, m wire.Method) (Reply, error) {
+	l.conn.SetReadDeadline(time.Now().Add(replyTimeout))
+	defer l.conn.SetReadDeadline(time.Time{})
+	if err := l.sendMethod(channel, m); err != nil {
+		var none Reply
+		return none, err
+	}
+	return await[Reply](l)
+}
+
+// await receives until a reply comes. Contents and confirms before it are dropped.
+func await[Reply wire.Method](l *link) (Reply, error) {
+	var none Reply
+	for {
+		got, err := l.receive()
+		if err != nil {
+			return none, fmt.Errorf("waiting for %v: %w", none.ID(), err)
+		}
+		if got.reply == nil {
+			continue
+		}
+		reply, ok := got.reply.(Reply)
+		if !ok {
+			return none, fmt.Errorf("waiting for %v: got %v", none.ID(), got.reply.ID())
+		}
+		return reply, nil
+	}
+}
+
+func (l *link) sendMethod(ch uint16, m wire.Method) error {
+	return l.send(wire.AppendMethod(nil, ch, m))
+}
+
+// send writes b, which is whole frames.
+func (l *link) send(b []byte) error {
+	_, err := l.conn.Write(b)
+	return err
+}
+
+// interrupt makes receive return, now and until resume. Another goroutine than the receiving one may call it.
+func (l *link) interrupt() { l.conn.SetReadDeadline(time.Unix(1, 0)) }
+
+func (l *link) resume() { l.conn.SetReadDeadline(time.Time{}) }
+
+// close says goodbye, which tells that the broker has handled all that was sent, and ends the connection.
+func (l *link) close() error {
+	defer l.conn.Close()
+	l.conn.SetDeadline(time.Now().Add(replyTimeout))
+	if err := l.sendMethod(0, &wire.ConnectionClose{ReplyCode: amqp.CodeReplySuccess, ReplyText: "done"}); err != nil {
+		return err
+	}
+	_, err := await[*wire.ConnectionCloseOk](l)
+	return err
+}
+
+// receive returns what the frames already read, or else one more read of the socket, hold. Errors are errInterrupted,
+// what the broker says as it closes channel, connection or consumer, and those of the network.
+func (l *link) receive() (*received, error) {
+	l.got = received{deliveries: l.got.deliveries[:0], settled: l.got.settled[:0]}
+	for {
+		some, err := l.decode()
+		if err != nil {
+			return nil, err
+		}
+		if some {
+			return &l.got, nil
+		}
+		if err := l.fill(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// fill reads once.
+func (l *link) fill() error {
+	// What is left of the last read is less than a frame.
+	l.end = copy(l.in, l.in[l.start:l.end])
+	l.start = 0
+	n, err := l.conn.Read(l.in[l.end:])
+	l.end += n
+	if n > 0 {
+		return nil
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return errInterrupted
+	}
+	return err
+}
+
+// decode takes all whole frames that were read, up to the first reply, and reports whether they amount to anything.
+func (l *link) decode() (some bool, err error) {
+	for l.got.reply == nil {
+		f, n, err := wire.ParseFrame(l.in[l.start:l.end], frameMax)
+		if err != nil {
+			return false, err
+		}
+		if n == 0 {
+			break
+		}
+		l.start += n
+		switch f.Type {
+		case wire.FrameMethod:
+			err = l.method(f)
+		case wire.FrameHeader:
+			err = l.header(f.Payload)
+		case wire.FrameBody:
+			err = l.body(f.Payload)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return len(l.got.deliveries) > 0 || len(l.got.settled) > 0 || l.got.returned > 0 || l.got.reply != nil, nil
+}
+
+func (l *link) method(f wire.Frame) error {
+	id, arguments, err := wire.CutMethod(f.Payload)
+	if err != nil {
+		return err
+	}
+	switch id {
+	case wire.IDBasicDeliver:
+		v, err := wire.ParseDeliver(arguments)
+		l.partial.delivery = delivery{tag: v.DeliveryTag, redelivered: v.Redelivered}
+		l.partial.returned, l.partial.header = false, true
+		return err
+	case wire.IDBasicReturn:
+		l.partial.returned, l.partial.header = true, true
+		return nil
+	case wire.IDBasicAck:
+		m, err := wire.ParseAck(arguments)
+		l.got.settled = append(l.got.settled, settled{tag: m.DeliveryTag, multiple: m.Multiple})
+		return err
+	case wire.IDBasicNack:
+		m, err := wire.ParseNack(arguments)
+		l.got.settled = append(l.got.settled, settled{tag: m.DeliveryTag, multiple: m.Multiple, nacked: true})
+		return err
+	}
+	m, err := wire.ParseMethod(f.Payload)
+	if err != nil {
+		return err
+	}
+	switch m := m.(type) {
+	case *wire.ConnectionClose:
+		return fmt.Errorf("the broker closes the connection: %d %s", m.ReplyCode, m.ReplyText)
+	case *wire.ChannelClose:
+		return fmt.Errorf("the broker closes the channel: %d %s", m.ReplyCode, m.ReplyText)
+	case *wire.BasicCancel:
+		return fmt.Errorf("the broker cancels consumer %s", m.ConsumerTag)
+	}
+	l.got.reply = m
+	return nil
+}
+
+func (l *link) header(payload []byte) error {
+	h, err := wire.ParseContentHeader(payload)
+	if err != nil {
+		return err
+	}
+	if !l.partial.header {
+		return errors.New("a content header without its method")
+	}
+	l.partial.header, l.partial.left, l.partial.have = false, h.BodySize, 0
+	l.partial.dead = hasDeath(h.Properties)
+	if h.BodySize == 0 {
+		l.finish()
+	}
+	return nil
+}
+
+func (l *link) body(payload []byte) error {
+	if l.partial.header || uint64(len(payload)) > l.partial.left {
+		return errors.New("a body frame that no header announced")
+	}
+	l.partial.have += copy(l.partial.first[l.partial.have:], payload)
+	l.partial.left -= uint64(len(payload))
+	if l.partial.left == 0 {
+		l.finish()
+	}
+	return nil
+}
+
+// finish takes the content that has become whole into what was received.
+func (l *link) finish() {
+	p := &l.partial
+	if p.returned {
+		l.got.returned++
+		return
+	}
+	p.short = p.have < stampBytes
+	p.id = binary.BigEndian.Uint64(p.first[:])
+	p.stamp = int64(binary.BigEndian.Uint64(p.first[8:]))
+	l.got.deliveries = append(l.got.deliveries, p.delivery)
+}
+
+// hasDeath reports whether encoded properties hold an x-death array that is not empty. It looks for its name and tag
+// instead of parsing: the headers of a dead letter are most of it, and decoding them would cost more than the rest.
+func hasDeath(properties []byte) bool {
+	if len(properties) < 2 || amqp.Flags(binary.BigEndian.Uint16(properties))&amqp.FlagHeaders == 0 {
+		return false
+	}
+	_, array, ok := bytes.Cut(properties, deathField)
+	return ok && len(array) >= 4 && binary.BigEndian.Uint32(array) > 0
+}
+
+// deathField is how the x-death array begins in an encoded table: length, name, tag.
+var deathField = []byte("\x07x-deathA")

@@ -1,0 +1,110 @@
+package perf
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// scenario is one kind of measurement.
+type scenario struct {
+	name  string
+	about string
+	run   func(ctx context.Context, o *options) (*Report, error)
+
+	// Defaults.
+	size  int
+	count int64
+	rate  float64
+	flows bool // measured over a duration rather than to the last message
+}
+
+func scenarios() []scenario {
+	return []scenario{
+		{name: "throughput", run: flow, size: 1024, flows: true,
+			about: "Publishes and consumes at once, at full speed or at -rate."},
+		{name: "latency", run: flow, size: 128, rate: 5000, flows: true,
+			about: "Publishes at -rate and measures the time until delivery."},
+		{name: "dead-letter", run: deadLetter, size: 1024, flows: true,
+			about: "Rejects every message of a queue and consumes them from the queue behind its dead-letter exchange."},
+		{name: "expire", run: expire, size: 128, count: 100_000,
+			about: "Publishes messages that expire, and measures how late they come out of the queue behind the dead-letter exchange."},
+		{name: "backlog", run: backlog, size: 1024, count: 1_000_000,
+			about: "Fills queues, then empties them."},
+	}
+}
+
+// Exit codes of Main.
+const (
+	exitDone       = 0
+	exitFailed     = 1 // the run could not be completed
+	exitUnbalanced = 2 // it was, but messages were lost, doubled, out of order or altered
+	exitUsage      = 64
+)
+
+// Main runs `bartleby perf` with the arguments after these words, prints the result to stdout and what went wrong to
+// stderr, and returns the exit code: 0; 1 if the run could not be completed; 2 if messages were lost, doubled, out of
+// order or altered; 64 for arguments that make no sense. An interrupt ends the run early and removes its queues.
+func Main(args []string, stdout, stderr io.Writer) int {
+	s := find(args)
+	if s == nil {
+		fmt.Fprintln(stderr, "usage: bartleby perf SCENARIO [flags]; -h after a scenario shows its flags")
+		for _, one := range scenarios() {
+			fmt.Fprintf(stderr, "  %-12s %s\n", one.name, one.about)
+		}
+		return exitUsage
+	}
+	o, err := parseOptions(s, args[1:], stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitDone
+	}
+	if err != nil {
+		return exitUsage
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	report, err := s.run(ctx, o)
+	if report != nil {
+		if err := printReport(report, o.json, stdout); err != nil {
+			fmt.Fprintf(stderr, "bartleby perf %s: %v\n", s.name, err)
+			return exitFailed
+		}
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintf(stderr, "bartleby perf %s: %v\n", s.name, err)
+		return exitFailed
+	case !report.Books.Balanced():
+		fmt.Fprintf(stderr, "bartleby perf %s: the books do not balance\n", s.name)
+		return exitUnbalanced
+	}
+	return exitDone
+}
+
+func find(args []string) *scenario {
+	if len(args) == 0 {
+		return nil
+	}
+	for _, s := range scenarios() {
+		if s.name == args[0] {
+			return &s
+		}
+	}
+	return nil
+}
+
+func printReport(r *Report, asJSON bool, w io.Writer) error {
+	if !asJSON {
+		_, err := io.WriteString(w, r.Text())
+		return err
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}

@@ -1,0 +1,120 @@
+package perf
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/wire"
+)
+
+// batchBytes is about how much a publisher writes at once: much less costs system calls, much more the cache.
+const batchBytes = 128 << 10
+
+// shape makes the frames of one publisher's messages. Message k of the publisher goes to its queue k modulo their
+// number, round and round. One goroutine uses it.
+type shape interface {
+	// most returns how many messages the next batch may have at most, at least 1, if it begins with message first.
+	most(first int64) int
+
+	// batch returns n messages from first on, sent at an instant. They are valid until the next batch.
+	batch(first int64, n int, at int64) ([]byte, error)
+}
+
+// lane is where a publisher sends: the queues by name, all of the same length, and the number of the first one's
+// stream; the others follow.
+type lane struct {
+	queues []string
+	stream int
+}
+
+// ring holds as many messages as fit a batch, encoded once; a batch only fills in numbers and instants.
+type ring struct {
+	lane   lane
+	buf    []byte
+	stride int   // octets of one message
+	body   int   // where in it the body begins
+	slots  int64 // messages in buf, a multiple of the number of queues
+}
+
+func newRing(to lane, size int, properties *amqp.Properties, frameMax uint32) *ring {
+	r := &ring{lane: to}
+	encoded := amqp.AppendProperties(nil, properties)
+	body := make([]byte, size)
+	for len(r.buf) < batchBytes {
+		for _, queue := range to.queues {
+			start := len(r.buf)
+			r.buf = wire.AppendPublish(r.buf, channel, "", queue, false)
+			r.buf = wire.AppendContentHeader(r.buf, channel, uint64(size), encoded)
+			r.body = len(r.buf) - start + wire.FrameOverhead - 1 // a frame's overhead but its end marker stands before the payload
+			r.buf = wire.AppendBody(r.buf, channel, body, frameMax)
+			r.stride = len(r.buf) - start
+			r.slots++
+		}
+	}
+	return r
+}
+
+func (r *ring) most(first int64) int { return int(r.slots - first%r.slots) }
+
+func (r *ring) batch(first int64, n int, at int64) ([]byte, error) {
+	start := int(first%r.slots) * r.stride
+	end := start + n*r.stride
+	queues := int64(len(r.lane.queues))
+	queue, place := first%queues, first/queues
+	for slot := start; slot < end; slot += r.stride {
+		stamp := r.buf[slot+r.body : slot+r.body+stampBytes]
+		binary.BigEndian.PutUint64(stamp, messageID(r.lane.stream+int(queue), place))
+		binary.BigEndian.PutUint64(stamp[8:], uint64(at))
+		if queue++; queue == queues {
+			queue, place = 0, place+1
+		}
+	}
+	return r.buf[start:end], nil
+}
+
+// expiring makes messages that are to expire at chosen instants. Their stamp is the instant at which they are due: when
+// they were made plus their expiration, which AMQP counts in whole milliseconds.
+type expiring struct {
+	lane       lane
+	body       []byte
+	properties amqp.Properties
+	frameMax   uint32
+
+	due    int64      // when the first are due
+	window int64      // how much later the last are, in ns; in between at random
+	head   int64      // when the first message of each queue is due; 0: like the others
+	dice   *rand.Rand // seeded by the run
+
+	buf, encoded []byte
+}
+
+func (e *expiring) most(int64) int { return max(batchBytes/len(e.body), 1) }
+
+func (e *expiring) batch(first int64, n int, at int64) ([]byte, error) {
+	e.buf = e.buf[:0]
+	for k := first; k < first+int64(n); k++ {
+		queue, place := int(k%int64(len(e.lane.queues))), k/int64(len(e.lane.queues))
+		due := e.due
+		if e.window > 0 {
+			due += e.dice.Int64N(e.window)
+		}
+		if e.head > 0 && place == 0 {
+			due = e.head
+		}
+		ttl := (due - at) / int64(time.Millisecond)
+		if ttl <= 0 {
+			return nil, errLateFill
+		}
+		binary.BigEndian.PutUint64(e.body, messageID(e.lane.stream+queue, place))
+		binary.BigEndian.PutUint64(e.body[8:], uint64(at+ttl*int64(time.Millisecond)))
+		e.properties.Expiration = strconv.FormatInt(ttl, 10)
+		e.encoded = amqp.AppendProperties(e.encoded[:0], &e.properties)
+		e.buf = wire.AppendPublish(e.buf, channel, "", e.lane.queues[queue], false)
+		e.buf = wire.AppendContentHeader(e.buf, channel, uint64(len(e.body)), e.encoded)
+		e.buf = wire.AppendBody(e.buf, channel, e.body, e.frameMax)
+	}
+	return e.buf, nil
+}

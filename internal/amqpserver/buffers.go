@@ -5,7 +5,8 @@ import "github.com/bartleby-mq/bartleby/internal/engine"
 // load is the buffer of one read, with the commands that point into it. From Post to Free it is the engine's.
 type load struct {
 	engine.Batch
-	buf []byte
+	buf  []byte
+	conn *conn // told when the engine is done; nil until posted
 }
 
 // buffers keeps what reads and writes were done with for their next use, bounded, for all connections.
@@ -37,7 +38,12 @@ func (b *buffers) load(size int) *load {
 	default:
 	}
 	l := &load{buf: make([]byte, size)}
-	l.Free = func(*engine.Batch) { b.recycle(l) }
+	l.Free = func(*engine.Batch) {
+		c := l.conn
+		l.conn = nil
+		b.recycle(l)
+		c.freed()
+	}
 	return l
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -48,6 +49,9 @@ type conn struct {
 	heartbeat  time.Duration       // likewise; 0 means none
 	silence    int                 // half intervals since the last octet
 	sentBefore uint64              // octets sent at the last pulse
+	patience   *time.Timer         // for pulses while the reader pauses; nil without heartbeats
+
+	underWay atomic.Int32 // batches that the engine has
 
 	channels channels
 	encoder  encoder // the engine's

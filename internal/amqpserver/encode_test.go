@@ -206,40 +206,6 @@ func TestConfirmsAreCoalesced(t *testing.T) {
 	})
 }
 
-// If it failed, a client that asks without ever reading the answers would take memory without end.
-func TestClientThatNeverReads(t *testing.T) {
-	t.Parallel()
-	inBubble(t, nil, func(b *bed) {
-		c := b.open(0)
-		c.openChannel(1)
-		close(c.mute)
-		body := strings.Repeat("b", 1<<20)
-		gets := 0
-		b.script.answer = func(l *scriptLink, k *vhost.Command) bool {
-			if k.Kind == vhost.Get {
-				gets++
-				l.door.Emit(&vhost.Effect{Kind: vhost.DeliverGot, Channel: k.Channel, Message: message("", "q", "\x00\x00", body)})
-			}
-			return k.Kind == vhost.Get
-		}
-		reading := make(chan struct{})
-		go func() {
-			defer close(reading)
-			for range 1000 {
-				if _, err := c.Write(method(1, &wire.BasicGet{Queue: "q"})); err != nil {
-					return
-				}
-			}
-		}()
-		synctest.Wait()
-		if gets < unsentBytesMax>>20 || gets > unsentBytesMax>>20+2 {
-			c.Errorf("%d answers of 1 MiB were made for a client that does not read", gets)
-		}
-		c.Conn.Close()
-		<-reading
-	})
-}
-
 // If it failed, every delivery and confirm would cost the garbage collector.
 func TestDeliveriesAndConfirmsAllocateNothing(t *testing.T) {
 	ours, theirs := net.Pipe()
@@ -300,6 +266,7 @@ func TestPublishesAllocateNothing(t *testing.T) {
 		if len(full.Commands) != 400 {
 			t.Fatalf("%d commands", len(full.Commands))
 		}
+		full.conn = c
 		full.Free(&full.Batch)
 	}
 	c.input.size = readBufferLarge

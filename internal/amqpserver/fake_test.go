@@ -56,6 +56,8 @@ type scriptLink struct {
 	commands []vhost.Command // all that came, with slices of their own
 	batches  int
 	dead     map[vhost.ChannelID]bool
+	parks    bool            // batches are kept
+	parked   []*engine.Batch // those
 	closed   bool
 }
 
@@ -73,6 +75,10 @@ func (l *scriptLink) Post(b *engine.Batch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.batches++
+	if l.parks {
+		l.parked = append(l.parked, b)
+		return
+	}
 	for i := range b.Commands {
 		c := own(&b.Commands[i])
 		l.commands = append(l.commands, c)
@@ -91,6 +97,23 @@ func (l *scriptLink) Post(b *engine.Batch) {
 	}
 	if b.Free != nil {
 		b.Free(b)
+	}
+}
+
+// park makes the engine fall behind; unpark lets it go on.
+func (l *scriptLink) park() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.parks = true
+}
+
+func (l *scriptLink) unpark() {
+	l.mu.Lock()
+	parked := l.parked
+	l.parks, l.parked = false, nil
+	l.mu.Unlock()
+	for _, b := range parked {
+		l.Post(b)
 	}
 }
 

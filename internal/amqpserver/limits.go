@@ -23,6 +23,11 @@ const (
 	// chunksKept is how many chunks wait for their next use, for all connections together: 16 MiB.
 	chunksKept = 256
 
+	// batchesUnderWayMax is how many batches of a connection the engine may have at once before its reader pauses:
+	// enough that neither waits for the other, few enough that a backlog stays with the client. Four take 1 MiB.
+	// Source: ours, design §6.
+	batchesUnderWayMax = 4
+
 	// unsentBytesMax is what may wait in the outbox of a connection before its reader pauses: the answers to what a
 	// client sends without reading. Deliveries are bounded by the window besides.
 	unsentBytesMax = 16 << 20

@@ -12,7 +12,7 @@ import (
 type outbox struct {
 	buffers *buffers
 	wake    chan struct{} // to the writer: look again; one is enough
-	eased   chan struct{} // to the reader: less is unsent, or nothing more will be
+	eased   chan struct{} // to the reader: what it may pause for has changed
 	sent    atomic.Uint64 // octets
 
 	mu struct {

@@ -13,11 +13,15 @@ import (
 func (c *conn) run() error {
 	c.sentBefore = c.outbox.sent.Load()
 	c.setPulse()
+	if c.heartbeat > 0 {
+		c.patience = time.NewTimer(c.heartbeat)
+		defer c.patience.Stop()
+	}
 	for {
 		err := c.frames()
 		c.keepPartial()
 		if l := c.input.take(); l != nil {
-			c.link.Post(&l.Batch)
+			c.post(l)
 		}
 		if err != nil {
 			return err
@@ -167,10 +171,24 @@ func (c *conn) refuse(ch *channel, err *amqp.Error) {
 	c.input.add(vhost.CloseChannel, ch.id)
 }
 
-// read waits for the next octets, and for room to answer them. It keeps the heartbeats going meanwhile.
+// post gives a batch to the engine.
+func (c *conn) post(l *load) {
+	l.conn = c
+	c.underWay.Add(1)
+	c.link.Post(&l.Batch)
+}
+
+// freed says that the engine is done with a batch. The engine calls it.
+func (c *conn) freed() {
+	if c.underWay.Add(-1) == batchesUnderWayMax-1 {
+		signal(c.outbox.eased)
+	}
+}
+
+// read waits for the next octets, once there is room for what they lead to. It keeps the heartbeats going meanwhile.
 func (c *conn) read() error {
-	for c.outbox.isFull() {
-		<-c.outbox.eased
+	for c.mustPause() {
+		c.pause()
 	}
 	for {
 		err := c.input.fill()
@@ -189,6 +207,27 @@ func (c *conn) read() error {
 		if c.silence++; c.silence >= silencePeriodsMax {
 			return fmt.Errorf("%w, timeout: %ds", errMissedHeartbeats, int(c.heartbeat.Seconds()))
 		}
+		c.pulse()
+	}
+}
+
+// mustPause reports whether the engine, or the client as a reader, is too far behind for more.
+func (c *conn) mustPause() bool {
+	return (c.underWay.Load() >= batchesUnderWayMax || c.outbox.isFull()) && !c.outbox.isSealed()
+}
+
+// pause waits until mustPause may have changed. The client is not to blame for a silence that we do not listen to.
+func (c *conn) pause() {
+	if c.patience == nil {
+		<-c.outbox.eased
+		return
+	}
+	c.patience.Reset(c.heartbeat / 2)
+	select {
+	case <-c.outbox.eased:
+		c.patience.Stop()
+	case <-c.patience.C:
+		c.silence = 0
 		c.pulse()
 	}
 }

@@ -7,31 +7,8 @@ import (
 	"net"
 	"sync"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/engine"
-	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
-
-// Engine is what the door needs of the broker.
-type Engine interface {
-	// Access returns the present picture of users and permissions.
-	Access() *access.View
-	// Attach makes a connection known to its virtual host. Errors that are *amqp.Error are told to the client.
-	Attach(d engine.Door, info engine.ConnInfo) (Link, error)
-}
-
-// Link is one connection's way into its virtual host.
-type Link interface {
-	Conn() vhost.ConnID
-	NewChannel() vhost.ChannelID
-	// Post gives a batch away, in order. It may wait for the virtual host.
-	Post(b *engine.Batch)
-	// Written gives window back, from any goroutine, also after Close.
-	Written(cost int64)
-	// Close detaches: on return no Emit follows and the connection's exclusive queues are gone.
-	Close()
-}
 
 // Server accepts AMQP connections. Its methods may be called from any goroutine.
 type Server struct {

@@ -1,0 +1,129 @@
+package amqpserver
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/wire"
+)
+
+// If it failed, a client that asks without ever reading the answers would take memory without end.
+func TestClientThatNeverReads(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		c := b.open(0)
+		c.openChannel(1)
+		close(c.mute)
+		body := strings.Repeat("b", 1<<20)
+		gets := 0
+		b.script.answer = func(l *scriptLink, k *vhost.Command) bool {
+			if k.Kind == vhost.Get {
+				gets++
+				l.door.Emit(&vhost.Effect{Kind: vhost.DeliverGot, Channel: k.Channel, Message: message("", "q", "\x00\x00", body)})
+			}
+			return k.Kind == vhost.Get
+		}
+		written := make(chan struct{})
+		go func() {
+			defer close(written)
+			for range 1000 {
+				if _, err := c.Write(method(1, &wire.BasicGet{Queue: "q"})); err != nil {
+					return
+				}
+			}
+		}()
+		synctest.Wait()
+		if gets < unsentBytesMax>>20 || gets > unsentBytesMax>>20+2 {
+			c.Errorf("%d answers of 1 MiB were made for a client that does not read", gets)
+		}
+		c.Conn.Close()
+		<-written
+	})
+}
+
+// If it failed, a slow client that reads small answers would hold a chunk for each.
+func TestSmallFlushesShareAChunk(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		c := b.open(0)
+		c.openChannel(1)
+		close(c.mute)
+		id := c.link.got(vhost.OpenChannel)[0].Channel
+		for tag := range uint64(10_000) {
+			if tag < 3 {
+				synctest.Wait() // until the writer is stuck
+			}
+			c.link.emit(vhost.Effect{Kind: vhost.Confirm, Channel: id, Tag: tag + 1})
+		}
+		synctest.Wait()
+		b.server.mu.Lock()
+		defer b.server.mu.Unlock()
+		for _, conn := range b.server.mu.conns {
+			if n := len(conn.outbox.mu.queue); n < 1 || n > 5 {
+				c.Errorf("%d chunks for 210 kB", n)
+			}
+		}
+	})
+}
+
+// If it failed, a publisher faster than the engine would pile up its messages in the broker; or would be dropped,
+// or think the broker dead, while it is held back.
+func TestPublisherIsHeldBack(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		c := b.open(10)
+		c.openChannel(1)
+		c.link.park()
+		written := make(chan struct{})
+		go func() {
+			defer close(written)
+			for range 20 {
+				c.raw(publishing(1, "q", "x"))
+			}
+		}()
+		time.Sleep(time.Minute)
+		select {
+		case <-written:
+			c.Error("an engine that is behind was sent everything")
+		default:
+		}
+		c.link.mu.Lock()
+		if n := len(c.link.parked); n != batchesUnderWayMax {
+			c.Errorf("%d batches under way", n)
+		}
+		c.link.mu.Unlock()
+		if n := len(c.frames); n < 5 || n > 12 {
+			c.Errorf("%d heartbeats in six intervals", n)
+		}
+		c.link.unpark()
+		<-written
+		synctest.Wait()
+		if n := len(c.link.got(vhost.Publish)); n != 20 {
+			c.Errorf("%d messages published", n)
+		}
+	})
+}
+
+// If it failed, a connection could not end while the engine is behind.
+func TestHeldBackPublisherCanBeClosed(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		c := b.open(0)
+		c.openChannel(1)
+		c.link.park()
+		for range batchesUnderWayMax {
+			c.raw(publishing(1, "q", "x"))
+			synctest.Wait()
+		}
+		b.server.CloseConnection(b.server.Connections()[0].Name, "enough")
+		if got := expect[*wire.ConnectionClose](c, 0); got.ReplyCode != 320 {
+			c.Errorf("told %+v", got)
+		}
+		c.send(0, &wire.ConnectionCloseOk{})
+		c.expectEnd()
+		c.link.unpark() // late, for a connection that is gone
+	})
+}

@@ -120,18 +120,15 @@ var queueCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "server-named-queue-declared-again",
-		Rule:  "A server-named queue may be declared again by its name although that begins with amq.",
-		Since: "4.0", Before: "it is refused with 403 like a new one",
+		Rule: "A name that begins with amq. is refused with 403 even where the queue exists, unless the declaration is passive.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q, err := ch.QueueDeclare("", false, false, true, false, nil)
 			t.must(err)
+			_, err = ch.QueueDeclarePassive(q.Name, false, false, true, false, nil)
+			t.must(err)
 			_, err = ch.QueueDeclare(q.Name, false, false, true, false, nil)
-			if t.since() {
-				t.must(err)
-			} else {
-				t.refusal(err, 403, "ACCESS_REFUSED - queue name '"+q.Name+"' contains reserved prefix 'amq.*'")
-			}
+			t.refusal(err, 403, "ACCESS_REFUSED - queue name '"+q.Name+"' contains reserved prefix 'amq.*'")
 		},
 	},
 	lockedQueue("declare", func(ch *channel, q string) error {

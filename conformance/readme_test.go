@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	_ "embed"
 	"flag"
 	"fmt"
 	"os"
@@ -13,13 +14,12 @@ var update = flag.Bool("update", false, "write the table of differences in READM
 
 const tableBegin, tableEnd = "<!-- differences -->\n", "<!-- end of differences -->"
 
+//go:embed README.md
+var readme string
+
 // If this fails, the table of differences in README.md is not that of the cases; -update writes it anew.
 func TestReadme(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, begun := strings.Cut(string(text), tableBegin)
+	before, rest, begun := strings.Cut(readme, tableBegin)
 	_, after, ended := strings.Cut(rest, tableEnd)
 	if !begun || !ended {
 		t.Fatal("README.md has no place for the table of differences")
@@ -29,7 +29,7 @@ func TestReadme(t *testing.T) {
 		if err := os.WriteFile("README.md", []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if string(text) != want {
+	} else if readme != want {
 		t.Error("README.md does not list the differences that the cases name; run with -update")
 	}
 }

@@ -8,11 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"golang.org/x/sys/unix"
 )
 
-// Dir is a real directory of a Linux system. The directory itself must exist.
+// Dir is a real directory, which must exist. It is made for Linux; elsewhere, for development, it works without direct
+// writes, without a lock between processes and without knowing what space is free.
 //
 // Writes that meet the alignment named at [File] go past the page cache (O_DIRECT) where the file system can; all others,
 // and all reads, go through it. The kernel keeps the two coherent for reads that follow a write.
@@ -23,9 +22,9 @@ type dir string
 func (d dir) path(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
 
 func (d dir) Create(name string) (File, error) {
-	return d.open(name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
+	return d.open(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 }
-func (d dir) Open(name string) (File, error) { return d.open(name, unix.O_RDWR) }
+func (d dir) Open(name string) (File, error) { return d.open(name, os.O_RDWR) }
 
 func (d dir) open(name string, flags int) (File, error) {
 	f, err := os.OpenFile(d.path(name), flags, 0o640)
@@ -82,36 +81,36 @@ func (d dir) SyncDir(name string) error {
 
 // Lock uses flock on a file of the directory: the kernel lets go of it when the process ends, however it ends.
 func (d dir) Lock(name string) (io.Closer, error) {
-	f, err := os.OpenFile(filepath.Join(d.path(name), "lock"), unix.O_RDWR|unix.O_CREAT, 0o640)
+	f, err := os.OpenFile(filepath.Join(d.path(name), "lock"), os.O_RDWR|os.O_CREATE, 0o640)
 	if err != nil {
 		return nil, known(err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := lockFile(f); err != nil {
 		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%s: %w", d.path(name), ErrLocked)
-		}
 		return nil, fmt.Errorf("lock %s: %w", d.path(name), err)
 	}
 	return f, nil
 }
 
 func (d dir) Free() (int64, error) {
-	var s unix.Statfs_t
-	if err := unix.Statfs(string(d), &s); err != nil {
+	n, err := freeSpace(string(d))
+	if err != nil {
 		return 0, fmt.Errorf("free space of %s: %w", string(d), err)
 	}
-	return int64(s.Bavail) * s.Bsize, nil
+	return n, nil
 }
 
 // known adds this package's sentinel to an error of the system.
 func known(err error) error {
-	for _, k := range [...]struct{ system, ours error }{
-		{fs.ErrNotExist, ErrNotExist}, {fs.ErrExist, ErrExist}, {unix.ENOSPC, ErrNoSpace}, {unix.EDQUOT, ErrNoSpace},
-	} {
-		if errors.Is(err, k.system) {
-			return fmt.Errorf("%w: %w", k.ours, err)
-		}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %w", ErrNotExist, err)
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%w: %w", ErrExist, err)
+	case isFull(err):
+		return fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
 	return err
 }
@@ -128,7 +127,7 @@ func (f *dirFile) ReadAt(p []byte, off int64) (int, error) { return f.f.ReadAt(p
 func (f *dirFile) WriteAt(p []byte, off int64) (int, error) {
 	if !f.noDirect && aligned(p, off, SectorBytes) && f.openDirect() {
 		n, err := f.direct.WriteAt(p, off)
-		if !errors.Is(err, unix.EINVAL) {
+		if !isMisaligned(err) {
 			return n, known(err)
 		}
 		f.noDirect = true // a disk with larger sectors
@@ -139,8 +138,7 @@ func (f *dirFile) WriteAt(p []byte, off int64) (int, error) {
 
 func (f *dirFile) openDirect() bool {
 	if f.direct == nil {
-		// By way of /proc, so that a file renamed or removed meanwhile is still the same one.
-		d, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", f.f.Fd()), unix.O_RDWR|unix.O_DIRECT, 0)
+		d, err := reopenDirect(f.f)
 		f.direct, f.noDirect = d, err != nil
 	}
 	return !f.noDirect
@@ -152,8 +150,7 @@ var zeros = Aligned(1 << 20)
 // Preallocate asks for the space first, in one piece, and then writes the zeros: space that is only reserved makes the
 // file system note each first write to it, which costs a fifth to a third of the speed of synced appends.
 func (f *dirFile) Preallocate(off, n int64) error {
-	err := unix.Fallocate(int(f.f.Fd()), 0, off, n)
-	if err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
+	if err := allocate(f.f, off, n); err != nil {
 		return fmt.Errorf("preallocate %s: %w", f.f.Name(), known(err))
 	}
 	for n > 0 {
@@ -177,16 +174,10 @@ func (f *dirFile) Size() (int64, error) {
 }
 
 func (f *dirFile) Sync() error {
-	for {
-		err := unix.Fdatasync(int(f.f.Fd()))
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("fdatasync %s: %w", f.f.Name(), known(err))
-		}
-		return nil
+	if err := syncData(f.f); err != nil {
+		return fmt.Errorf("sync %s: %w", f.f.Name(), known(err))
 	}
+	return nil
 }
 
 func (f *dirFile) Close() error {

@@ -93,7 +93,7 @@ var channelCases = []Case{
 		Rule: "A channel.close that crosses the broker's own is answered by close-ok.",
 		Run: func(t *T) {
 			s := t.session(login{})
-			s.send(slicesJoin(methodOf(1, basicAck, uint64(99), byte(0)), methodOf(1, channelClose, uint16(200), "bye", uint16(0), uint16(0))))
+			s.send(join(methodOf(1, basicAck, uint64(99), byte(0)), methodOf(1, channelClose, uint16(200), "bye", uint16(0), uint16(0))))
 			s.want(channelClose)
 			s.want(channelCloseOk)
 			s.sendMethod(1, channelCloseOk)
@@ -247,7 +247,7 @@ func notImplemented(name, rule, text string, input ...[]byte) Case {
 		Topic: surface, Section: 6, Name: name, Rule: rule,
 		Run: func(t *T) {
 			s := t.session(login{})
-			s.send(slicesJoin(input...))
+			s.send(join(input...))
 			s.refused(540, "NOT_IMPLEMENTED - "+text)
 		},
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,7 +29,33 @@ type T struct {
 	number int
 	vhost  string // that the case's connections open
 
-	asked struct{ since, differs bool } // which sides the case has told apart
+	asked    struct{ since, differs bool } // which sides the case has told apart
+	lifeline lifeline
+}
+
+// caseLimit is how long a case may take at all; the longest waits ten seconds for a handshake to be given up.
+const caseLimit = 45 * time.Second
+
+// A lifeline cuts the connections of a case that takes too long: the library waits for an answer for ever.
+type lifeline struct {
+	mu struct {
+		sync.Mutex
+		conns []net.Conn
+	}
+}
+
+func (l *lifeline) add(c net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.conns = append(l.mu.conns, c)
+}
+
+func (l *lifeline) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.mu.conns {
+		c.Close()
+	}
 }
 
 // sides fails a case that says in its data that sides differ and then does not tell them apart. On RabbitMQ the
@@ -118,9 +145,13 @@ type connection struct {
 func (t *T) dial(user, password, vhost string) (*connection, error) {
 	uri := t.broker.uri
 	uri.Username, uri.Password, uri.Vhost = user, password, vhost
-	// The library's own dialler would leave a dead broker to time out after 30 s.
+	dial := amqp.DefaultDial(patience)
 	config := amqp.Config{Vhost: vhost, Dial: func(network, addr string) (net.Conn, error) {
-		return net.DialTimeout(network, addr, patience)
+		c, err := dial(network, addr)
+		if err == nil {
+			t.lifeline.add(c)
+		}
+		return c, err
 	}}
 	c, err := amqp.DialConfig(uri.String(), config)
 	if err != nil {

@@ -203,7 +203,7 @@ func unexpected(name, rule string, frames ...[]byte) Case {
 		Topic: surface, Section: 1, Name: name, Rule: rule,
 		Run: func(t *T) {
 			s := t.session(login{})
-			s.send(slicesJoin(frames...))
+			s.send(join(frames...))
 			s.refusedLike(505, "UNEXPECTED_FRAME - ")
 		},
 	}

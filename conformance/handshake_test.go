@@ -106,7 +106,7 @@ var handshakeCases = []Case{
 		Rule: "AMQPLAIN logs in with a field table, without its length, of LOGIN and PASSWORD.",
 		Run: func(t *T) {
 			s, uri := t.socket(), t.broker.uri
-			response := slicesJoin(field("LOGIN", 'S', longstr(uri.Username)), field("PASSWORD", 'S', longstr(uri.Password)))
+			response := join(field("LOGIN", 'S', longstr(uri.Username)), field("PASSWORD", 'S', longstr(uri.Password)))
 			s.open(login{mechanism: "AMQPLAIN", response: string(response)})
 			s.want(connectionOpenOk)
 		},

@@ -14,7 +14,7 @@ import (
 var (
 	amqpURL = flag.String("amqp", os.Getenv("CONFORMANCE_AMQP"), "URL of the broker under test; without it only the case table is checked")
 	httpURL = flag.String("http", os.Getenv("CONFORMANCE_HTTP"), "URL of its management API")
-	series  = flag.String("series", cmp(os.Getenv("CONFORMANCE_SERIES"), "bartleby"), "what answers there: bartleby, or a series of RabbitMQ such as 3.10")
+	series  = flag.String("series", either(os.Getenv("CONFORMANCE_SERIES"), "bartleby"), "what answers there: bartleby, or a series of RabbitMQ such as 3.10")
 )
 
 // outcome counts the cases that ran.
@@ -23,7 +23,8 @@ var outcome struct{ passed, failed atomic.Int64 }
 // parallelCases is how many cases run at once: most of them wait for a TTL, not for a processor.
 const parallelCases = "12"
 
-func cmp(s, otherwise string) string {
+// either is s, or otherwise if that is empty.
+func either(s, otherwise string) string {
 	if s != "" {
 		return s
 	}
@@ -97,6 +98,8 @@ func TestConformance(t *testing.T) {
 				}
 			})
 			ct := &T{T: t, broker: b, Case: c, number: i, vhost: b.uri.Vhost}
+			late := time.AfterFunc(caseLimit, ct.lifeline.cut)
+			t.Cleanup(func() { late.Stop() })
 			c.Run(ct)
 			ct.sides()
 		})

@@ -45,7 +45,7 @@ var publishCases = []Case{
 			s := t.session(login{})
 			s.sendMethod(1, confirmSelect, byte(0))
 			s.want(confirmSelectOk)
-			s.send(slicesJoin(methodOf(1, basicPublish, uint16(0), "", t.name("no-q"), byte(1)), headerOf(1, 1), bodyOf(1, "m")))
+			s.send(join(methodOf(1, basicPublish, uint16(0), "", t.name("no-q"), byte(1)), headerOf(1, 1), bodyOf(1, "m")))
 			a := s.want(basicReturn)
 			t.equal("code", a.uint16(), uint16(312))
 			t.equal("body", string(s.content()), "m")

@@ -122,7 +122,7 @@ func methodOf(channel uint16, id methodID, args ...any) []byte {
 
 // publishOf is a publish through the default exchange without properties: method, header, and a body frame if any.
 func publishOf(channel uint16, key, body string) []byte {
-	return slicesJoin(
+	return join(
 		methodOf(channel, basicPublish, uint16(0), "", key, byte(0)),
 		headerOf(channel, uint64(len(body))),
 		bodyOf(channel, body))
@@ -139,7 +139,7 @@ func bodyOf(channel uint16, body string) []byte {
 	return frameOf(frameBody, channel, []byte(body))
 }
 
-func slicesJoin(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
 // socket connects and sends nothing yet.
 func (t *T) socket() *socket {
@@ -148,6 +148,7 @@ func (t *T) socket() *socket {
 	c, err := net.DialTimeout("tcp", addr, patience)
 	t.must(err)
 	t.Cleanup(func() { c.Close() })
+	t.lifeline.add(c)
 	return &socket{Conn: c, t: t, in: bufio.NewReader(c)}
 }
 
@@ -277,13 +278,13 @@ func (s *socket) start(l login) {
 	s.send([]byte("AMQP\x00\x00\x09\x01"))
 	s.want(connectionStart)
 	uri := s.t.broker.uri
-	user, password := cmp(l.user, uri.Username), cmp(l.password, uri.Password)
+	user, password := either(l.user, uri.Username), either(l.password, uri.Password)
 	properties := l.properties
 	if properties == nil {
 		properties = emptyTable
 	}
-	response := cmp(l.response, "\x00"+user+"\x00"+password)
-	s.sendMethod(0, connectionStartOk, properties, cmp(l.mechanism, "PLAIN"), longstr(response), "en_US")
+	response := either(l.response, "\x00"+user+"\x00"+password)
+	s.sendMethod(0, connectionStartOk, properties, either(l.mechanism, "PLAIN"), longstr(response), "en_US")
 }
 
 // open does the whole handshake and returns before reading the answer to connection.open.
@@ -299,7 +300,7 @@ func (s *socket) open(l login) {
 		frameMax = 131072
 	}
 	s.sendMethod(0, connectionTuneOk, channelMax, frameMax, l.heartbeat)
-	s.sendMethod(0, connectionOpen, cmp(l.vhost, s.t.vhost), "", byte(0))
+	s.sendMethod(0, connectionOpen, either(l.vhost, s.t.vhost), "", byte(0))
 }
 
 // session connects, logs in and opens channel 1.

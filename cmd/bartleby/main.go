@@ -11,6 +11,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby"
 	"github.com/bartleby-mq/bartleby/internal/cli"
+	"github.com/bartleby-mq/bartleby/internal/perf"
 )
 
 // version is set by the build.
@@ -21,6 +22,7 @@ const usage = `Bartleby, the dead letter office for messages: a RabbitMQ-compati
 Usage:
   bartleby serve [options]     start the broker
   bartleby ctl COMMAND …       administer a running broker, as rabbitmqctl does
+  bartleby perf SCENARIO …     load any AMQP 0-9-1 broker and measure it
   bartleby version             print the version
 
 Run 'bartleby serve --help' or 'bartleby ctl help' for more.
@@ -47,6 +49,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return serve(args[2:], stdout, stderr)
 	case "ctl":
 		return cli.Main("bartleby", args[2:], stdin, stdout, stderr, os.Getenv)
+	case "perf":
+		return perf.Main(args[2:], stdout, stderr)
 	case "version", "--version":
 		fmt.Fprintln(stdout, "bartleby", version)
 		return 0

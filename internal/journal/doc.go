@@ -26,6 +26,6 @@
 //   - The manifest names a file before anything depends on it, and stops naming it before it is touched again.
 //   - Of a log, a segment holds an unbroken run of batches, unless it is damaged.
 //
-// Begin reading at Open (open.go, scan.go), then Write and Sync (write.go), then Reserve and Reclaim (space.go).
+// Begin reading at Open (open.go, scan.go), then Write and Sync (write.go), then Reserve (space.go) and Reclaim (reclaim.go).
 // docs/format/journal.md draws every byte.
 package journal

@@ -88,6 +88,9 @@ func (j *Journal) Logs() []LogStat {
 	stats := make([]LogStat, 0, len(j.logs))
 	for _, id := range slices.Sorted(maps.Keys(j.logs)) {
 		l := j.logs[id]
+		if l.next == 1 && l.checkpoint.file == 0 && l.fault == nil {
+			continue // only asked for
+		}
 		s := LogStat{Log: id, Next: l.next, Safe: l.safe, Checkpoint: l.checkpoint.at, Fault: l.fault}
 		for i, sp := range l.spans {
 			if i == 0 || l.spans[i-1].seg != sp.seg {

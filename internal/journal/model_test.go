@@ -265,6 +265,58 @@ func TestCrashAtEveryCall(t *testing.T) {
 	}
 }
 
+func TestWalksOnARealDirectory(t *testing.T) {
+	t.Parallel()
+	// The journal would work on the simulated disk only. Between the walks the process ends, now with a clean stop, now killed.
+	fs := vfs.Dir(t.TempDir())
+	m := newModel()
+	o := small()
+	for seed := range uint64(6) {
+		o.Entropy = seed
+		_, err := walk(fs, m, seed, o)
+		must(t, err)
+		if seed%2 == 0 {
+			continue
+		}
+		o.Entropy = seed + 100
+		j := mustOpen(t, fs, o)
+		dice := rand.New(rand.NewPCG(seed, 3))
+		for range walkSteps {
+			must(t, m.step(j, dice))
+		}
+		must(t, j.release())
+	}
+}
+
+func TestWriteRefusesBeforeItWrites(t *testing.T) {
+	t.Parallel()
+	// A mistake of the engine would tear a hole into a log.
+	j := mustOpen(t, vfs.NewMem(1), small())
+	write(t, j, 10, 1, 2)
+	end := j.open.end
+	for what, group := range map[string][]Batch{
+		"gap":      {{1, 2, nil}, {2, 3, nil}},
+		"again":    {{2, 2, nil}, {1, 1, nil}},
+		"twice":    {{1, 2, nil}, {1, 2, nil}},
+		"first":    {{3, 2, nil}},
+		"no index": {{3, 0, nil}},
+	} {
+		if err := j.Write(group); !errors.Is(err, ErrOrder) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if j.open.end != end || j.Next(1) != 2 || j.Next(3) != 1 || len(j.Logs()) != 2 {
+		t.Errorf("a refused group left a trace: %+v", j.Logs())
+	}
+	if err := j.Write([]Batch{{1, 2, nil}, {2, 2, nil}, {1, 3, nil}}); err != nil {
+		t.Error(err)
+	}
+	must(t, j.Close())
+	if err := j.Write([]Batch{{1, 4, nil}}); !errors.Is(err, ErrClosed) {
+		t.Errorf("write after close: %v", err)
+	}
+}
+
 // failAt runs a walk in which call n fails, once; the journal recovers or is opened again, the walk goes on.
 func failAt(seed uint64, n int, o Options) (reached bool, err error) {
 	return failOne(seed, n, o, func(vfs.Call) bool { return true })
@@ -303,7 +355,7 @@ func failOne(seed uint64, n int, o Options, counts func(vfs.Call) bool) (reached
 		}
 		if again := j.Recover(); errors.Is(again, ErrClosed) {
 			mem.Crash() // the call that failed was Close's
-			j, err = walk(mem, m, seed+1, o)
+			_, err = walk(mem, m, seed+1, o)
 			return true, err
 		} else if again != nil {
 			return true, fmt.Errorf("recover: %w", again)

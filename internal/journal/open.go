@@ -218,12 +218,12 @@ type position struct {
 	at      int64
 }
 
-// endsBehind reports whether the last batch of sp is behind p.
-func (sp *span) endsBehind(p position) bool {
-	if sp.seg.id != p.segment {
-		return sp.seg.id > p.segment
+// endsBehind reports whether the last batch of s is behind p.
+func (s *span) endsBehind(p position) bool {
+	if s.seg.id != p.segment {
+		return s.seg.id > p.segment
 	}
-	return int64(sp.entries[len(sp.entries)-1].pos) > p.at
+	return int64(s.entries[len(s.entries)-1].pos) > p.at
 }
 
 // settleLast makes safe what was found in segments that an earlier run left open, and records where they end.

@@ -70,9 +70,12 @@ func (s *segment) add(log place.LogID, index place.Index, e entry) *span {
 	return sp
 }
 
+// markBytes are kept for an empty group that records what is safe behind the last one, and for the padding of that one.
+const markBytes = 2 * sectorBytes
+
 // room is how many bytes a group of n more batches may have, header included, if it begins k spans.
 func (s *segment) room(k, n int) int64 {
-	return s.size - s.end - tableBytes(len(s.spans)+k, s.batches+uint64(n)) - sectorBytes
+	return s.size - s.end - tableBytes(len(s.spans)+k, s.batches+uint64(n)) - markBytes
 }
 
 // logState is what the journal knows of one logical log.
@@ -80,6 +83,7 @@ type logState struct {
 	id         place.LogID
 	next       place.Index // of the batch to be written
 	safe       place.Index // last batch that is safe
+	want       place.Index // scratch of a check
 	dirty      bool        // has batches written since the last sync
 	spans      []*span     // sorted by first; across segments
 	checkpoint checkpoint

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -37,7 +36,7 @@ type making struct {
 
 // capacity is how many bytes of batches, overheads included, a segment file of that size takes.
 func capacity(size int64) int64 {
-	return size - segmentHeaderBytes - groupHeaderBytes - sectorBytes - tableBytes(1, 1) - pageBytes
+	return size - segmentHeaderBytes - groupHeaderBytes - markBytes - tableBytes(1, 1) - pageBytes
 }
 
 // fits reports whether n more bytes of batches go into the open segment, however many batches they are.
@@ -251,136 +250,4 @@ func mix(n uint64) uint64 {
 	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
 	n = (n ^ n>>27) * 0x94d049bb133111eb
 	return n ^ n>>31
-}
-
-// Reclaim gives back every closed segment of which nothing is needed: each log in it is dropped, or has a durable
-// checkpoint that covers its last batch there while live answers false for its batches first to last. It tells how
-// many. Their files become spares, or are removed.
-//
-// Live is asked in the order of segments and logs. The caller answers true while a record in those batches is live
-// (counting only safe settles) or leased.
-func (j *Journal) Reclaim(live func(log place.LogID, first, last place.Index) bool) (removed int, err error) {
-	if j.failed != nil {
-		return 0, j.failed
-	}
-	var keep, free []*segment
-	for _, s := range j.segments {
-		if s == j.open || !j.dead(s, live) {
-			keep = append(keep, s)
-		} else {
-			free = append(free, s)
-		}
-	}
-	if len(free) == 0 {
-		return 0, nil
-	}
-	return len(free), j.free(keep, free)
-}
-
-// dead reports whether nothing in s is needed.
-func (j *Journal) dead(s *segment, live func(log place.LogID, first, last place.Index) bool) bool {
-	if j.o.Mutant == MutantReclaimTooSoon {
-		return true
-	}
-	if s.damaged && j.faulty() {
-		return false
-	}
-	for _, sp := range s.spans {
-		if j.dropped[sp.log] {
-			continue
-		}
-		if l := j.logs[sp.log]; l.fault != nil || l.checkpoint.at < sp.last() || live(sp.log, sp.first, sp.last()) {
-			return false
-		}
-	}
-	return true
-}
-
-// faulty reports whether any log has a fault; as long as one does, what is left of damaged segments is evidence.
-func (j *Journal) faulty() bool {
-	for _, l := range j.logs {
-		if l.fault != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// free makes the journal's segments those of keep. The manifest says so before any file of free is touched.
-func (j *Journal) free(keep, free []*segment) error {
-	j.segments = keep
-	room := j.o.reserve() + sparesAhead - len(j.spares)
-	var gone []*segment
-	for _, s := range free {
-		if s.size == j.o.SegmentBytes && room > 0 && !s.distrusted {
-			j.spares = append(j.spares, spare{file: s.file, size: s.size, nonce: s.nonce})
-			room--
-		} else {
-			gone = append(gone, s)
-		}
-		for _, sp := range s.spans {
-			if l := j.logs[sp.log]; l != nil {
-				l.spans = slices.DeleteFunc(l.spans, func(of *span) bool { return of.seg == s })
-			}
-		}
-	}
-	j.forgetDropped()
-	if err := j.writeManifest(); err != nil {
-		return j.fail(err)
-	}
-	for _, s := range free {
-		s.f.Close() // read only by now: nothing can be lost by it
-	}
-	for _, s := range gone {
-		j.discard(s.name())
-	}
-	return nil
-}
-
-// discard removes a file that the manifest no longer names. One that stays is tried again with the next, at the latest by
-// Open: it is in nobody's way.
-func (j *Journal) discard(name string) {
-	j.garbage = append(j.garbage, name)
-	j.garbage = slices.DeleteFunc(j.garbage, func(name string) bool {
-		err := j.fs.Remove(j.path(name))
-		return err == nil || errors.Is(err, vfs.ErrNotExist)
-	})
-}
-
-// forgetDropped forgets the dropped logs of which no segment holds a batch.
-func (j *Journal) forgetDropped() {
-	for log := range j.dropped {
-		if !slices.ContainsFunc(j.segments, func(s *segment) bool {
-			return slices.ContainsFunc(s.spans, func(sp *span) bool { return sp.log == log })
-		}) {
-			delete(j.dropped, log)
-		}
-	}
-}
-
-// Drop makes a log's batches and its checkpoint dead, durably: the log of a deleted virtual host. Its identifier is
-// never used again. It also puts aside a fault of the log.
-func (j *Journal) Drop(log place.LogID) error {
-	if j.failed != nil {
-		return j.failed
-	}
-	l := j.logs[log]
-	if l == nil {
-		return nil
-	}
-	delete(j.logs, log)
-	j.dirty = slices.DeleteFunc(j.dirty, func(of *logState) bool { return of == l })
-	j.dropped[log] = true
-	j.forgetDropped()
-	if err := j.writeManifest(); err != nil {
-		return j.fail(err)
-	}
-	if l.checkpoint.file != 0 {
-		j.discard(l.checkpoint.name())
-	}
-	return nil
-}
-
-func dropEmpty(spans []*span) []*span {
-	return slices.DeleteFunc(spans, func(sp *span) bool { return sp.count == 0 })
 }

@@ -33,28 +33,26 @@ func (j *Journal) Write(group []Batch) error {
 	return nil
 }
 
-// check refuses a group before anything is changed.
+// check refuses a group before anything is written.
 func (j *Journal) check(group []Batch) error {
-	for i, b := range group {
+	for i := range group {
+		l := j.log(group[i].Log)
+		l.want = l.next
+	}
+	for i := range group {
+		b := &group[i]
 		l := j.logs[b.Log]
 		switch {
 		case len(b.Data) > BatchBytesMax:
 			return fmt.Errorf("%w: log %d, index %d: %d bytes", ErrTooLarge, b.Log, b.Index, len(b.Data))
 		case j.dropped[b.Log]:
 			return fmt.Errorf("%w: log %d", ErrDropped, b.Log)
-		case l != nil && l.fault != nil:
+		case l.fault != nil:
 			return l.fault
+		case b.Index != l.want:
+			return fmt.Errorf("%w: log %d, index %d, expected %d", ErrOrder, b.Log, b.Index, l.want)
 		}
-		want := j.Next(b.Log)
-		for k := i - 1; k >= 0; k-- {
-			if group[k].Log == b.Log {
-				want = group[k].Index + 1
-				break
-			}
-		}
-		if b.Index != want {
-			return fmt.Errorf("%w: log %d, index %d, expected %d", ErrOrder, b.Log, b.Index, want)
-		}
+		l.want++
 	}
 	return nil
 }
@@ -198,7 +196,7 @@ func (j *Journal) MarkSafe() error {
 		return j.failed
 	}
 	s := j.open
-	if s == nil || len(j.dirty) > 0 || s.marked == s.safe || s.room(0, 0) < groupHeaderBytes {
+	if s == nil || len(j.dirty) > 0 || s.marked == s.safe {
 		return nil
 	}
 	if err := j.append(nil, groupHeaderBytes); err != nil {
@@ -247,4 +245,8 @@ func (j *Journal) cut(s *segment, end int64) {
 	for _, l := range j.logs {
 		l.spans = dropEmpty(l.spans)
 	}
+}
+
+func dropEmpty(spans []*span) []*span {
+	return slices.DeleteFunc(spans, func(sp *span) bool { return sp.count == 0 })
 }

@@ -47,14 +47,10 @@ type role struct {
 // consumer receives from some queues over a link of its own, in one goroutine. That one also writes the settlements:
 // it cannot block on them for ever, as they are few octets and no more than the prefetch count at a time.
 type consumer struct {
-	link    *link
-	verdict verdict
-	every   int // deliveries per settlement
-	use     clockUse
-	dead    bool    // what comes must carry x-death
-	book    *ledger // read by others only once receive has returned
-	since   *atomic.Int64
-	backlog *gate // told of what arrives; nil: nobody waits
+	role
+	link  *link
+	book  *ledger // read by others only once receive has returned
+	since *atomic.Int64
 
 	arrived atomic.Int64 // those that the ledger knows
 	state   atomic.Int32

@@ -30,6 +30,7 @@ type channel struct {
 
 	unacked   deliveries
 	confirms  bool
+	tx        *transaction // nil unless transactional
 	published uint64 // messages since SelectConfirms
 
 	route routeCache

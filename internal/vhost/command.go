@@ -77,6 +77,12 @@ const (
 	// SelectConfirms: NoWait. Source: RabbitMQ confirms#publisher-confirms.
 	SelectConfirms
 
+	// SelectTx makes the channel transactional: publishes and settlements are held until CommitTx, which makes
+	// all of them happen in one batch, or forgotten by RollbackTx. Source: AMQP tx.
+	SelectTx
+	CommitTx
+	RollbackTx
+
 	// SetPolicy: Policy. It is in force on every queue and exchange before the answer. Source: RabbitMQ policies.
 	SetPolicy
 	// ClearPolicy: Policy.Name, Policy.Operator.

@@ -3,6 +3,7 @@ package vhost
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	mathbits "math/bits"
 	"slices"
 	"strings"
@@ -99,7 +100,7 @@ func (v *VHost) newQueue(s *Stamp, ch *channel, d *Definition, serverNamed bool,
 	case "stream":
 		return amqp.NotImplemented("queue type 'stream' of queue '%s' in vhost '%s'", d.Name, v.name)
 	default:
-		return invalidArgument("x-queue-type", d.Name, v.name, "unknown queue type")
+		return invalidArgument("x-queue-type", d.Name, v.name, fmt.Sprintf("\"unsupported queue type '%s'\"", kind))
 	}
 	if err := v.checkArguments(d); err != nil {
 		return err

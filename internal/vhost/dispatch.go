@@ -1,6 +1,8 @@
 package vhost
 
 import (
+	"slices"
+
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/place"
@@ -18,7 +20,7 @@ func (v *VHost) dispatch(s *Stamp, q *queueState, depth int, out *Outcome) {
 		if !ok {
 			return
 		}
-		if due(e, s.Now) {
+		if due(e, s.Now) && !slices.Contains(q.zero, seq) {
 			v.die(s, q, seq, Expired, depth, out)
 			continue
 		}

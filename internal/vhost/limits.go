@@ -16,6 +16,10 @@ const (
 	volatileChunkBytes = 256 << 10
 	// quorumDeliveryLimit is the delivery limit of a quorum queue that sets none. Source: RabbitMQ 4.0 quorum-queues.
 	quorumDeliveryLimit = 20
+	// txBytesMax bounds what a transaction holds, so that its commit is one batch; txCommandBytes is the share
+	// of a command beside its content.
+	txBytesMax     = 64 << 20
+	txCommandBytes = 128
 	// patternBytesMax bounds a policy's pattern. Source: RabbitMQ policies.
 	patternBytesMax = 1024
 )

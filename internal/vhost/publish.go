@@ -237,7 +237,7 @@ func (v *VHost) enqueue(s *Stamp, q *queueState, m *message, out *Outcome) (dura
 		f.History = v.historyOf(s, m, durable, out)
 	}
 	if f.Entry.ExpireAt != 0 && f.Entry.ExpireAt <= s.From {
-		f.Entry.ExpireAt = max(s.From, s.Now+1) // TTL 0: good for this step
+		f.Entry.ExpireAt = s.Now // TTL 0: good for this step only
 		q.zero = append(q.zero, f.Seq)
 	}
 	v.emit(s, &f, out)

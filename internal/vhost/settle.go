@@ -19,47 +19,38 @@ func (ch *channel) tags(c *Command) (first, last uint64, err *amqp.Error) {
 	return c.Tag, c.Tag, nil
 }
 
-// ack decides basic.ack.
-func (v *VHost) ack(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+// settleAll decides basic.ack, basic.nack and basic.reject, in the order of delivery.
+// Source: AMQP basic.ack, basic.reject; RabbitMQ nack; reference dead-lettering 10.
+func (v *VHost) settleAll(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
 	first, last, err := ch.tags(c)
 	if err != nil {
 		return err
 	}
 	for tag := first; tag <= last; tag++ {
-		d := ch.unacked.at(tag)
-		if d == nil {
-			continue
-		}
-		if !d.queue.deleted {
-			v.end(s, d.queue, d.seq, Acked, out)
-			d.queue.stats.Acked++
-		}
-		v.settled(ch, tag, *d)
+		v.settle(s, ch, tag, c, out)
 	}
 	return nil
 }
 
-// nack decides basic.nack and basic.reject: in the order of delivery, messages return or die.
-// Source: RabbitMQ nack; AMQP basic.reject; reference dead-lettering 10.
-func (v *VHost) nack(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
-	first, last, err := ch.tags(c)
-	if err != nil {
-		return err
+// settle ends one delivery, if it is outstanding: it is acked, returns, or dies.
+func (v *VHost) settle(s *Stamp, ch *channel, tag uint64, c *Command, out *Outcome) {
+	x := ch.unacked.at(tag)
+	if x == nil {
+		return
 	}
-	for tag := first; tag <= last; tag++ {
-		d := ch.unacked.at(tag)
-		switch {
-		case d == nil:
-		case c.Requeue:
-			v.giveBack(s, ch, tag, *d, out)
-		default:
-			if !d.queue.deleted {
-				v.die(s, d.queue, d.seq, Rejected, 0, out)
-			}
-			v.settled(ch, tag, *d)
-		}
+	d := *x
+	switch {
+	case c.Kind != Ack && c.Requeue:
+		v.giveBack(s, ch, tag, d, out)
+		return
+	case d.queue.deleted:
+	case c.Kind == Ack:
+		v.end(s, d.queue, d.seq, Acked, out)
+		d.queue.stats.Acked++
+	default:
+		v.die(s, d.queue, d.seq, Rejected, 0, out)
 	}
-	return nil
+	v.settled(ch, tag, d)
 }
 
 // recover decides basic.recover. Source: AMQP basic.recover; RabbitMQ specification notes.

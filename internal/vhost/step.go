@@ -62,12 +62,14 @@ func (v *VHost) decide(s *Stamp, c *Command, out *Outcome) error {
 // decideOn is the switch over what needs an open channel.
 func (v *VHost) decideOn(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
 	switch c.Kind {
-	case Publish:
-		return v.publish(s, ch, c, out)
-	case Ack:
-		return v.ack(s, ch, c, out)
-	case Nack, Reject:
-		return v.nack(s, ch, c, out)
+	case Publish, Ack, Nack, Reject:
+		switch {
+		case ch.tx != nil:
+			return v.hold(ch, c)
+		case c.Kind == Publish:
+			return v.publish(s, ch, c, out)
+		}
+		return v.settleAll(s, ch, c, out)
 	case Recover:
 		return v.recover(s, ch, c, out)
 	case Get:
@@ -79,8 +81,13 @@ func (v *VHost) decideOn(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 	case Qos:
 		return v.qos(ch, c, out)
 	case SelectConfirms:
-		ch.confirms = true
-		v.done(ch, c, out, Effect{})
+		return v.selectConfirms(ch, c, out)
+	case SelectTx:
+		return v.selectTx(ch, c, out)
+	case CommitTx:
+		return v.commitTx(s, ch, c, out)
+	case RollbackTx:
+		return v.rollbackTx(ch, c, out)
 	case CloseChannel:
 		v.closeChannel(s, ch, out)
 		v.done(ch, c, out, Effect{})

@@ -1,0 +1,128 @@
+package vhost
+
+import (
+	"bytes"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
+
+// transaction holds what a transactional channel asked for since its last commit.
+type transaction struct {
+	held    []heldCommand
+	settled map[uint64]bool // tags that held settlements name
+	bytes   int
+}
+
+// heldCommand is a publish, or the settlement of tags.
+type heldCommand struct {
+	command Command // slices are its own
+	tags    []uint64
+}
+
+// selectTx decides tx.select. Source: AMQP tx.select; reference amqp-surface 14.
+func (v *VHost) selectTx(ch *channel, c *Command, out *Outcome) *amqp.Error {
+	if ch.confirms {
+		return amqp.PreconditionFailed("cannot switch from confirm to tx mode")
+	}
+	if ch.tx == nil {
+		ch.tx = &transaction{settled: map[uint64]bool{}}
+	}
+	v.done(ch, c, out, Effect{})
+	return nil
+}
+
+func (v *VHost) selectConfirms(ch *channel, c *Command, out *Outcome) *amqp.Error {
+	if ch.tx != nil {
+		return amqp.PreconditionFailed("cannot switch from tx to confirm mode")
+	}
+	ch.confirms = true
+	v.done(ch, c, out, Effect{})
+	return nil
+}
+
+// hold keeps a publish or a settlement until commit. What is wrong with it is refused now.
+func (v *VHost) hold(ch *channel, c *Command) *amqp.Error {
+	tx := ch.tx
+	h := heldCommand{command: *c}
+	if c.Kind == Publish {
+		if err := v.checkHeld(ch, c); err != nil {
+			return err
+		}
+		k := &h.command
+		k.Exchange, k.Key = bytes.Clone(c.Exchange), bytes.Clone(c.Key)
+		k.Properties, k.Body = bytes.Clone(c.Properties), bytes.Clone(c.Body)
+	} else {
+		first, last, err := ch.tags(c)
+		if err == nil && !c.Multiple && tx.settled[c.Tag] {
+			err = amqp.PreconditionFailed("unknown delivery tag %d", c.Tag)
+		}
+		if err != nil {
+			return err
+		}
+		for tag := first; tag <= last; tag++ {
+			if ch.unacked.at(tag) != nil && !tx.settled[tag] {
+				tx.settled[tag] = true
+				h.tags = append(h.tags, tag)
+			}
+		}
+	}
+	tx.bytes += len(c.Body) + len(c.Properties) + txCommandBytes
+	if tx.bytes > txBytesMax {
+		return amqp.PreconditionFailed("transaction is larger than %d bytes", txBytesMax)
+	}
+	tx.held = append(tx.held, h)
+	return nil
+}
+
+// checkHeld makes the checks that a publish in a transaction must pass at once.
+func (v *VHost) checkHeld(ch *channel, c *Command) *amqp.Error {
+	if c.Immediate {
+		return amqp.NotImplemented("immediate=true")
+	}
+	var scan amqp.PropertyScan
+	if err := scan.Scan(c.Properties); err != nil {
+		return malformed(err)
+	}
+	m := message{content: content{properties: c.Properties}}
+	return v.checkPublish(ch, c, &scan, &m)
+}
+
+// commitTx decides tx.commit: everything held happens, in order, in one batch.
+func (v *VHost) commitTx(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	if ch.tx == nil {
+		return amqp.PreconditionFailed("channel is not transactional")
+	}
+	held := ch.tx.held
+	ch.tx = &transaction{settled: map[uint64]bool{}}
+	for i := range held {
+		h := &held[i]
+		if h.command.Kind == Publish {
+			if v.topo.Exchange(string(h.command.Exchange)) == nil {
+				m := message{content: content{
+					exchange: h.command.Exchange, key: h.command.Key, properties: h.command.Properties, body: h.command.Body,
+				}}
+				v.unroutable(s, ch, &h.command, &m, out) // deleted since
+				continue
+			}
+			if err := v.publish(s, ch, &h.command, out); err != nil {
+				panic(err) // checked when it was held
+			}
+			continue
+		}
+		for _, tag := range h.tags {
+			v.settle(s, ch, tag, &h.command, out)
+		}
+	}
+	v.done(ch, c, out, Effect{})
+	return nil
+}
+
+// rollbackTx decides tx.rollback: publishes are dropped, settlements undone.
+func (v *VHost) rollbackTx(ch *channel, c *Command, out *Outcome) *amqp.Error {
+	if ch.tx == nil {
+		return amqp.PreconditionFailed("channel is not transactional")
+	}
+	ch.tx = &transaction{settled: map[uint64]bool{}}
+	v.done(ch, c, out, Effect{})
+	return nil
+}

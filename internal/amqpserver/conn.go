@@ -32,7 +32,7 @@ type conn struct {
 	id          uint64
 	name        string
 	connectedAt time.Time
-	socket      net.Conn
+	socket      *socket
 	log         *slog.Logger
 
 	link   Link // nil until attached; set before the first Post
@@ -62,12 +62,13 @@ type conn struct {
 	}
 }
 
-func newConn(s *Server, id uint64, socket net.Conn) *conn {
+func newConn(s *Server, id uint64, accepted net.Conn) *conn {
+	socket := newSocket(accepted)
 	c := &conn{
 		server: s, id: id, socket: socket, connectedAt: time.Now(),
 		name:    fmt.Sprintf("%v -> %v", socket.RemoteAddr(), socket.LocalAddr()),
 		numbers: make(map[uint16]*channel),
-		outbox:  newOutbox(&s.buffers),
+		outbox:  newOutbox(&s.buffers, socket),
 	}
 	c.log = s.log.With("connection", c.name)
 	c.input.socket, c.input.buffers = socket, &s.buffers
@@ -82,7 +83,7 @@ func (c *conn) serve() {
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		if err := c.outbox.write(c.socket, c.written); err != nil {
+		if err := c.outbox.write(c.written); err != nil {
 			c.socket.Close() // the reader sees it
 		}
 	}()

@@ -65,7 +65,9 @@ func (n *encoder) hand() {
 	if len(n.chunk) == 0 {
 		return
 	}
-	n.conn.outbox.put(n.chunk, n.cost)
+	if n.conn.outbox.put(n.chunk, n.cost) && n.cost > 0 {
+		n.conn.link.Written(n.cost)
+	}
 	n.chunk, n.cost = nil, 0
 }
 

@@ -2,7 +2,6 @@ package amqpserver
 
 import (
 	"encoding/binary"
-	"net"
 	"sync/atomic"
 
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -13,7 +12,7 @@ import (
 //
 //	load.buf:  | cut already | start: not cut yet :end | room for the next read |
 type input struct {
-	socket   net.Conn
+	socket   *socket
 	buffers  *buffers
 	received atomic.Uint64 // octets
 

@@ -6,7 +6,7 @@ const (
 	// readBufferSmall and readBufferLarge are the octets of a read buffer: a connection that sends little waits with
 	// a small one, one that fills it goes on with a large one, in which one read brings hundreds of messages.
 	// Source: ours, design §6.
-	readBufferSmall = 16 << 10
+	readBufferSmall = 8 << 10
 	readBufferLarge = 256 << 10
 
 	// readBuffersKept is how many buffers of each size wait for their next use, for all connections together; more
@@ -19,6 +19,10 @@ const (
 
 	// chunkBytes is the size of the pieces that frames are encoded into. Source: ours, design §6.
 	chunkBytes = 64 << 10
+
+	// directBytesMax is how much the engine's goroutine writes itself when the writer is idle: more would keep it from
+	// its virtual host for longer than waking the writer does. Source: ours, design §6.
+	directBytesMax = 16 << 10
 
 	// chunksKept is how many chunks wait for their next use, for all connections together: 16 MiB.
 	chunksKept = 256

@@ -68,7 +68,6 @@ func TestMalformedInputEndsTheConnection(t *testing.T) {
 		{"channel number too high", [][]byte{method(2048, &wire.ChannelOpen{})}, 530, "NOT_ALLOWED - number of channels opened (1) has reached the negotiated channel_max (2047)", wire.IDChannelOpen},
 		{"recover without requeue", [][]byte{method(1, &wire.BasicRecover{})}, 540, "NOT_IMPLEMENTED - requeue=false", wire.IDBasicRecover},
 		{"channel.flow off", [][]byte{method(1, &wire.ChannelFlow{})}, 540, "NOT_IMPLEMENTED - active=false", wire.IDChannelFlow},
-		{"transaction", [][]byte{method(1, &wire.TxSelect{})}, 540, "NOT_IMPLEMENTED - ", wire.IDTxSelect},
 	} {
 		inBubble(t, nil, func(b *bed) {
 			c := b.open(0)

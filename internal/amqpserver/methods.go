@@ -76,8 +76,12 @@ func (c *conn) rareMethod(ch *channel, m wire.Method) error {
 		return c.recoverMessages(ch, m.ID(), m.Requeue)
 	case *wire.ConfirmSelect:
 		c.input.add(vhost.SelectConfirms, ch.id).NoWait = m.NoWait
-	case *wire.TxSelect, *wire.TxCommit, *wire.TxRollback:
-		return amqp.NotImplemented("%v", m.ID()).WithMethod(ids(m.ID()))
+	case *wire.TxSelect:
+		c.input.add(vhost.SelectTx, ch.id)
+	case *wire.TxCommit:
+		c.input.add(vhost.CommitTx, ch.id)
+	case *wire.TxRollback:
+		c.input.add(vhost.RollbackTx, ch.id)
 	default:
 		return c.topologyMethod(ch, m)
 	}

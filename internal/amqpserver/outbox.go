@@ -10,6 +10,7 @@ import (
 // outbox holds what is to be sent, in order, until the writer has sent it. Any goroutine may put something in; none
 // waits. What it holds is bounded by others: deliveries by the window, the rest by the reader, which pauses.
 type outbox struct {
+	socket  *socket
 	buffers *buffers
 	wake    chan struct{} // to the writer: look again; one is enough
 	eased   chan struct{} // to the reader: what it may pause for has changed
@@ -26,22 +27,35 @@ type outbox struct {
 	}
 }
 
-func newOutbox(b *buffers) outbox {
-	return outbox{buffers: b, wake: make(chan struct{}, 1), eased: make(chan struct{}, 1)}
+func newOutbox(b *buffers, s *socket) outbox {
+	return outbox{socket: s, buffers: b, wake: make(chan struct{}, 1), eased: make(chan struct{}, 1)}
 }
 
 // put adds whole frames and takes chunk over; cost is the window that they took. What comes after the seal is dropped.
-func (o *outbox) put(chunk []byte, cost int64) {
+// If the writer is idle and the kernel takes a small chunk at once, there is no need to wake the writer: written is
+// true, and the window is the caller's to give back.
+func (o *outbox) put(chunk []byte, cost int64) (written bool) {
 	o.mu.Lock()
 	if o.mu.sealed || o.mu.broken {
 		o.mu.Unlock()
 		o.buffers.recycleChunk(chunk)
-		return
+		return false
+	}
+	if o.mu.unsent == 0 && len(chunk) <= directBytesMax {
+		n := o.socket.tryWrite(chunk)
+		o.sent.Add(uint64(n))
+		if n == len(chunk) {
+			o.mu.Unlock()
+			o.buffers.recycleChunk(chunk)
+			return true
+		}
+		chunk = chunk[n:]
 	}
 	o.mu.cost += cost
 	o.add(chunk)
 	o.mu.Unlock()
 	signal(o.wake)
+	return false
 }
 
 // seal adds the last frames and reports true, unless something was the last already.
@@ -113,7 +127,7 @@ func (o *outbox) isIdle() bool {
 
 // write sends what is put in until the outbox is finished and empty, or the socket fails: the error. One system call
 // sends all that waits. written is told the window to give back.
-func (o *outbox) write(socket net.Conn, written func(cost int64)) error {
+func (o *outbox) write(written func(cost int64)) error {
 	var chunks, iov net.Buffers
 	for range o.wake {
 		for {
@@ -131,7 +145,7 @@ func (o *outbox) write(socket net.Conn, written func(cost int64)) error {
 			}
 			iov = append(iov[:0], chunks...)
 			rest := iov // WriteTo consumes it
-			n, err := rest.WriteTo(socket)
+			n, err := rest.WriteTo(o.socket.Conn)
 			o.sent.Add(uint64(n))
 			if err != nil {
 				o.fail()

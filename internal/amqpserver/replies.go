@@ -58,6 +58,12 @@ func (n *encoder) done(ch *channel, e *vhost.Effect) {
 		n.method(ch, &wire.BasicRecoverOk{})
 	case vhost.SelectConfirms:
 		n.method(ch, &wire.ConfirmSelectOk{})
+	case vhost.SelectTx:
+		n.method(ch, &wire.TxSelectOk{})
+	case vhost.CommitTx:
+		n.method(ch, &wire.TxCommitOk{})
+	case vhost.RollbackTx:
+		n.method(ch, &wire.TxRollbackOk{})
 	}
 }
 
@@ -157,6 +163,12 @@ func blamed(k vhost.CommandKind) wire.MethodID {
 		return wire.IDBasicRecover
 	case vhost.SelectConfirms:
 		return wire.IDConfirmSelect
+	case vhost.SelectTx:
+		return wire.IDTxSelect
+	case vhost.CommitTx:
+		return wire.IDTxCommit
+	case vhost.RollbackTx:
+		return wire.IDTxRollback
 	}
 	return 0
 }

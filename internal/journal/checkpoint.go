@@ -48,6 +48,9 @@ func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) erro
 	l.checkpoint = c
 	if err := j.writeManifest(); err != nil {
 		l.checkpoint = old
+		if j.failed == nil {
+			j.discard(c.name()) // no manifest names it
+		}
 		return err
 	}
 	if old.file != 0 {

@@ -144,6 +144,9 @@ func (j *Journal) writeManifest() error {
 	if err := j.fs.SyncDir(j.o.Dir); err != nil {
 		return j.fail(err)
 	}
+	for i := range j.spares {
+		j.spares[i].named = false
+	}
 	return nil
 }
 
@@ -180,12 +183,13 @@ func (j *Journal) withRoom(least int, write func() error) error {
 		if !errors.Is(err, vfs.ErrNoSpace) {
 			return err
 		}
-		if len(j.spares) <= least {
+		i := slices.IndexFunc(j.spares, func(s spare) bool { return !s.named })
+		if i < 0 || len(j.spares) <= least {
 			return fmt.Errorf("%w: %w", ErrNoSpace, err)
 		}
-		last := j.spares[len(j.spares)-1]
-		j.spares = slices.Delete(j.spares, len(j.spares)-1, len(j.spares))
-		j.discard(last.name())
+		name := j.spares[i].name()
+		j.spares = slices.Delete(j.spares, i, i+1)
+		j.discard(name)
 	}
 }
 

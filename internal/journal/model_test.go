@@ -400,6 +400,59 @@ func TestFailEachCallOnce(t *testing.T) {
 	}
 }
 
+func TestWalksOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	// A disk that is full at the wrong moment would lose what was safe, or never be drained.
+	for seed := range 20 * *seeds {
+		mem := vfs.NewMem(seed)
+		fs := vfs.NewFaulty(mem)
+		m := newModel()
+		o := small()
+		j, err := walk(fs, m, seed, o)
+		must(t, err)
+		dice := rand.New(rand.NewPCG(seed, 4))
+		refused := 0
+		for round := range 4 {
+			o.Entropy++
+			if j, _, err = Open(fs, o); err != nil {
+				t.Fatalf("seed %d, round %d: open: %v", seed, round, err)
+			}
+			if err := m.check(j); err != nil {
+				t.Fatalf("seed %d, round %d: %v", seed, round, err)
+			}
+			for range walkSteps {
+				if dice.IntN(20) == 0 {
+					fs.Budget(int64(dice.IntN(300 << 10)))
+				}
+				err := m.step(j, dice)
+				if err != nil && !errors.Is(err, ErrNoSpace) {
+					t.Fatalf("seed %d, round %d: %v", seed, round, err)
+				}
+				if err != nil {
+					refused++
+				}
+				if errors.Is(err, ErrFailed) { // a group without a reservation, written in part
+					if j.Recover() != nil {
+						break
+					}
+					if err := m.check(j); err != nil {
+						t.Fatalf("seed %d, round %d: recovered: %v", seed, round, err)
+					}
+				}
+			}
+			mem.Crash()
+		}
+		fs.Budget(-1)
+		o.Entropy++
+		if _, err := walk(fs, m, seed+1, o); err != nil {
+			t.Fatalf("seed %d: with room again: %v", seed, err)
+		}
+		if refused == 0 {
+			t.Errorf("seed %d: the disk was never full", seed)
+		}
+	}
+}
+
 func TestMutantsAreCaught(t *testing.T) {
 	t.Parallel()
 	// A check that cannot fail proves nothing.

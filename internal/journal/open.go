@@ -242,7 +242,7 @@ func (j *Journal) settleLast() error {
 		}
 		j.segments = j.segments[:len(j.segments)-1]
 		if s.size == j.o.SegmentBytes {
-			j.spares = append(j.spares, spare{file: s.file, size: s.size, nonce: s.nonce})
+			j.spares = append(j.spares, spare{file: s.file, size: s.size, nonce: s.nonce, named: true})
 		}
 	}
 	if err := j.writeManifest(); err != nil && !errors.Is(err, ErrNoSpace) {

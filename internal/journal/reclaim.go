@@ -29,7 +29,10 @@ func (j *Journal) Reclaim(live func(log place.LogID, first, last place.Index) bo
 	if len(free) == 0 {
 		return 0, nil
 	}
-	return len(free), j.free(keep, free)
+	if err := j.free(keep, free); err != nil {
+		return 0, err
+	}
+	return len(free), nil
 }
 
 // dead reports whether nothing in s is needed.
@@ -63,26 +66,37 @@ func (j *Journal) faulty() bool {
 
 // free makes the journal's segments those of keep. The manifest says so before any file of free is touched.
 func (j *Journal) free(keep, free []*segment) error {
+	before := j.segments
 	j.segments = keep
 	room := j.o.reserve() + sparesAhead - len(j.spares)
 	var gone []*segment
 	for _, s := range free {
 		if s.size == j.o.SegmentBytes && room > 0 && !s.distrusted {
-			j.spares = append(j.spares, spare{file: s.file, size: s.size, nonce: s.nonce})
+			j.spares = append(j.spares, spare{file: s.file, size: s.size, nonce: s.nonce, named: true})
 			room--
 		} else {
 			gone = append(gone, s)
 		}
+	}
+	err := j.writeManifest()
+	if err != nil && j.failed == nil { // no room for it: nothing has changed
+		j.segments = before
+		j.spares = slices.DeleteFunc(j.spares, func(sp spare) bool {
+			return slices.ContainsFunc(free, func(s *segment) bool { return s.file == sp.file })
+		})
+		return err
+	}
+	for _, s := range free {
 		for _, sp := range s.spans {
 			if l := j.logs[sp.log]; l != nil {
 				l.spans = slices.DeleteFunc(l.spans, func(of *span) bool { return of.seg == s })
 			}
 		}
 	}
-	j.forgetDropped()
-	if err := j.writeManifest(); err != nil {
-		return j.fail(err)
+	if err != nil {
+		return err
 	}
+	j.forgetDropped()
 	for _, s := range free {
 		s.f.Close() // read only by now: nothing can be lost by it
 	}
@@ -102,7 +116,7 @@ func (j *Journal) discard(name string) {
 	})
 }
 
-// forgetDropped forgets the dropped logs of which no segment holds a batch.
+// forgetDropped forgets the dropped logs of which no segment holds a batch; the next manifest does.
 func (j *Journal) forgetDropped() {
 	for log := range j.dropped {
 		if !slices.ContainsFunc(j.segments, func(s *segment) bool {
@@ -124,12 +138,16 @@ func (j *Journal) Drop(log place.LogID) error {
 		return nil
 	}
 	delete(j.logs, log)
-	j.dirty = slices.DeleteFunc(j.dirty, func(of *logState) bool { return of == l })
 	j.dropped[log] = true
-	j.forgetDropped()
 	if err := j.writeManifest(); err != nil {
-		return j.fail(err)
+		if j.failed == nil { // no room for it: nothing has changed
+			j.logs[log] = l
+			delete(j.dropped, log)
+		}
+		return err
 	}
+	j.dirty = slices.DeleteFunc(j.dirty, func(of *logState) bool { return of == l })
+	j.forgetDropped()
 	if l.checkpoint.file != 0 {
 		j.discard(l.checkpoint.name())
 	}

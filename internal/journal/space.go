@@ -23,6 +23,7 @@ type spare struct {
 	file  uint64
 	size  int64
 	nonce uint64 // that it had last; only MutantOldNonce looks at it
+	named bool   // the manifest on the disk may still call it a segment: not to be removed
 }
 
 func (s spare) name() string { return fileName(s.file, "segment") }
@@ -78,7 +79,7 @@ func (j *Journal) enough(n int64, keep int) bool {
 	if j.fits(n) {
 		return len(j.spares) >= keep
 	}
-	return j.hasSpare(n) && len(j.spares) >= keep+1
+	return j.hasSpare(n) && len(j.spares) >= max(keep, 1)+1 // one stays, should the manifest find no room
 }
 
 // hasSpare reports whether a spare takes n bytes.
@@ -211,13 +212,14 @@ func (j *Journal) closeSegments() error {
 			continue
 		}
 		t, err := s.writeTable()
-		if err != nil {
-			return j.fail(err)
-		}
-		if j.o.Mutant != MutantSkipSync {
-			if err := s.f.Sync(); err != nil && j.o.Mutant != MutantTrustAfterFailedSync {
-				return j.fail(fmt.Errorf("%s: %w", s.name(), err))
+		if err == nil && j.o.Mutant != MutantSkipSync {
+			if err = s.f.Sync(); j.o.Mutant == MutantTrustAfterFailedSync {
+				err = nil
 			}
+		}
+		if err != nil {
+			s.distrusted = true
+			return j.fail(fmt.Errorf("%s: %w", s.name(), err))
 		}
 		if s == j.open {
 			j.settle()

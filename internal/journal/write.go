@@ -1,6 +1,9 @@
 package journal
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Write appends a group: one contiguous write, unless the open segment has no room for all of it. The batches of a log
 // must come in order, each with the index after the one before. They are readable on return, and safe after Sync.

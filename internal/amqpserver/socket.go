@@ -10,6 +10,9 @@ import (
 // telling Go's scheduler: such a call never waits, so it needs no thread to stand in, and after an idle moment it
 // wakes no monitor. With TLS, or elsewhere, it is the connection it was made of.
 //
+// Measured with bartleby perf latency, 5,000 messages a second: 35 CPU seconds of the broker per million with this and
+// with the engine's goroutine writing small flushes, 74 without.
+//
 // Read belongs to one goroutine, tryWrite to the holder of the outbox.
 type socket struct {
 	net.Conn

@@ -32,6 +32,8 @@ type lane struct {
 	live     int
 	spare    *chunk // the last full chunk that was emptied, to be filled again
 
+	requeueLast bool // a fault, see Messages.PlantRequeueLast
+
 	orderedMax deadline.Instant // deadline of the youngest ordered entry
 	ttlCursor  uint64           // no ready ordered entry is below it, but those Indexed
 }
@@ -123,6 +125,13 @@ func (l *lane) gone(c *chunk, i int, n uint64) {
 func (l *lane) head() (uint64, *Entry) {
 	if l.ready == 0 {
 		return 0, nil
+	}
+	if l.requeueLast {
+		if n := l.nextReady(l.cursor); n < l.next {
+			l.cursor = n
+			c, i := l.at(n)
+			return n, &c.entries[i]
+		}
 	}
 	for len(l.returned) > 0 {
 		if c, i := l.at(l.returned[0]); c != nil && c.entries[i].State == Ready {

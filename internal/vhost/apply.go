@@ -90,7 +90,7 @@ func (v *VHost) schedule(q *queueState, s queue.Seq, e *queue.Entry) {
 			q.armed = e.ExpireAt
 			v.deadlines.Add(deadline.Entry{At: e.ExpireAt, Owner: owner(q, ownOrdered)})
 		}
-	case e.Flags&queue.Indexed == 0:
+	case e.Flags&queue.Indexed == 0 && v.mutant != MutantForgetExpiry:
 		e.Flags |= queue.Indexed
 		v.deadlines.Add(deadline.Entry{At: e.ExpireAt, Owner: owner(q, ownMessage), Item: uint64(s)})
 	}
@@ -108,6 +108,9 @@ func (v *VHost) unschedule(q *queueState, s queue.Seq, e *queue.Entry) {
 func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
 	e := q.messages.Entry(s)
 	v.books.Ended[cause]++
+	if v.mutant == MutantDoubleCount {
+		v.books.Ended[cause]++
+	}
 	if e.Flags&queue.Persistent != 0 {
 		v.durable.Ended[cause]++
 	}
@@ -141,6 +144,9 @@ func (v *VHost) addQueue(f *Fact) {
 	q := &queueState{
 		id: f.Queue, object: *f.Object, owner: f.Owner, quorum: f.Object.Type == "quorum",
 		messages: queue.NewMessages(priorityMax(f.Object.Arguments)),
+	}
+	if v.mutant == MutantRequeueLast {
+		q.messages.PlantRequeueLast()
 	}
 	v.queues[q.id] = q
 	v.queueMax = max(v.queueMax, q.id)

@@ -85,9 +85,11 @@ func (v *VHost) move(s *Stamp, from *queueState, m *message, reason Reason, dept
 	letter.history, letter.ttl = &h, -1
 	lost := Moved
 	taken := false
-	for _, id := range ids {
+	for i, id := range ids {
 		q := v.queues[id]
 		switch {
+		case v.mutant == MutantLoseMove && i == len(ids)-1:
+			taken = true
 		case h.cycles(q.object.Name, reason):
 			lost = v.lose(from, LostCycle)
 		case q.refuses(&letter):

@@ -47,8 +47,10 @@ func (v *VHost) handTo(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, x
 		v.end(s, q, seq, Acked, out)
 		return
 	}
-	x.Own.Used++
-	x.Shared.Used++
+	if v.mutant != MutantIgnorePrefetch {
+		x.Own.Used++
+		x.Shared.Used++
+	}
 	v.hand(q, seq, e, out)
 	ch.unacked.add(tag, delivery{queue: q, consumer: x, seq: seq})
 }

@@ -34,7 +34,7 @@ func (v *VHost) begin(s *Stamp, out *Outcome) {
 // end emits Ended for one copy. Copies that end in a row are one fact in the log.
 func (v *VHost) end(s *Stamp, q *queueState, seq queue.Seq, cause Cause, out *Outcome) {
 	f := Fact{Kind: Ended, Queue: q.id, Seq: seq, N: 1, Cause: cause}
-	if q.messages.Entry(seq).Flags&queue.Persistent != 0 {
+	if q.messages.Entry(seq).Flags&queue.Persistent != 0 && v.mutant != MutantForgetEnded {
 		f.Durable = true
 		v.begin(s, out)
 		if !out.ended.extend(q.id, seq, cause) {
@@ -66,14 +66,16 @@ func (v *VHost) hand(q *queueState, seq queue.Seq, e *queue.Entry, out *Outcome)
 
 // store puts a record, or a history, where a durable or a volatile copy can refer to it.
 func (v *VHost) store(s *Stamp, kind FactKind, durable bool, size int, fill func([]byte) []byte, out *Outcome) place.Ref {
-	if !durable {
-		return v.volatile.store(size, fill)
+	var r place.Ref
+	if durable {
+		v.begin(s, out)
+		r = out.store(s, v.log, kind, size, fill)
+		v.batch = out.Batch
+	} else {
+		r = v.volatile.store(size, fill)
 	}
-	v.begin(s, out)
-	r := out.store(s, v.log, kind, size, fill)
-	v.batch = out.Batch
 	if out.Trace {
-		out.Facts = append(out.Facts, Fact{Kind: kind, Durable: true, Bytes: out.Batch[r.Offset:]})
+		out.Facts = append(out.Facts, Fact{Kind: kind, Durable: durable, Bytes: v.record(r)})
 	}
 	return r
 }

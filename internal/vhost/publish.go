@@ -63,7 +63,7 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		e := Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published}
 		if refused {
 			e.Kind = Refuse
-		} else if durable {
+		} else if durable && v.mutant != MutantConfirmAtOnce {
 			e.After = s.Index
 		}
 		out.effect(e, s.Index)

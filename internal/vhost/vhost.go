@@ -43,6 +43,8 @@ type VHost struct {
 	targets []*queueState
 	batch   []byte // the batch in the making, where the newest records lie
 	index   place.Index
+
+	mutant Mutant // empty but in tests of the checkers
 }
 
 // queueState is a queue with all that the vhost knows of it.

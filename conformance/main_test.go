@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
 )
 
 var (
@@ -86,6 +88,12 @@ func TestConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	probe, err := amqp.Dial(*amqpURL)
+	if err != nil {
+		outcome.failed.Add(1)
+		t.Fatalf("no broker to test: %v", err) // once, instead of in every case
+	}
+	probe.Close()
 	for i, c := range slices.Concat(suites...) {
 		t.Run(fmt.Sprintf("%s-%d/%s", c.Topic, c.Section, c.Name), func(t *testing.T) {
 			t.Parallel()

@@ -13,7 +13,6 @@ func backlog(ctx context.Context, o *options) (*Report, error) {
 		return nil, err
 	}
 	defer r.close()
-	r.backlog.limit = 0 // a backlog is the point
 	queues, err := r.declare("queue", plain)
 	if err != nil {
 		return nil, err

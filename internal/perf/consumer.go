@@ -52,7 +52,7 @@ type consumer struct {
 	book  *ledger // read by others only once receive has returned
 	since *atomic.Int64
 
-	arrived atomic.Int64 // those that the ledger knows
+	arrived atomic.Int64 // different messages
 	state   atomic.Int32
 
 	// The delay, or the lateness of those that came when due or later; and those that came before.

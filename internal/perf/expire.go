@@ -17,7 +17,6 @@ func expire(ctx context.Context, o *options) (*Report, error) {
 		return nil, err
 	}
 	defer r.close()
-	r.backlog.limit = 0 // nobody consumes before the instant
 	dead, err := r.declare("dead", plain)
 	if err != nil {
 		return nil, err

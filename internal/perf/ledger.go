@@ -34,7 +34,7 @@ type ledger struct {
 	seen []bitset // by stream
 	last []int64  // by stream: the latest place that was not redelivered; -1 before the first
 
-	arrived     int64 // all, doubled and redelivered ones included
+	arrived     int64 // different ones
 	doubled     int64
 	unordered   int64
 	redelivered int64
@@ -60,15 +60,17 @@ func (l *ledger) note(d *delivery) {
 		l.unknown++
 		return
 	}
-	l.arrived++
 	if d.redelivered {
 		l.redelivered++
 	}
-	switch fresh := l.seen[stream].add(place); {
-	case !fresh:
+	if !l.seen[stream].add(place) {
 		if !d.redelivered { // after a requeue it may come again
 			l.doubled++
 		}
+		return
+	}
+	l.arrived++
+	switch {
 	case d.redelivered:
 	case place < l.last[stream]:
 		if l.ordered {

@@ -265,10 +265,8 @@ func (l *link) method(f wire.Frame) error {
 	}
 	switch id {
 	case wire.IDBasicDeliver:
-		v, err := wire.ParseDeliver(arguments)
-		l.partial.delivery = delivery{tag: v.DeliveryTag, redelivered: v.Redelivered}
 		l.partial.returned, l.partial.header = false, true
-		return err
+		return l.deliver(arguments)
 	case wire.IDBasicReturn:
 		l.partial.returned, l.partial.header = true, true
 		return nil
@@ -294,6 +292,20 @@ func (l *link) method(f wire.Frame) error {
 		return fmt.Errorf("the broker cancels consumer %s", m.ConsumerTag)
 	}
 	l.got.reply = m
+	return nil
+}
+
+// deliver takes delivery tag and redelivered from the arguments of basic.deliver. It reads nothing else, which is a
+// quarter of what a message costs here: see BenchmarkReceive.
+func (l *link) deliver(arguments []byte) error {
+	const tagBytes, flagBytes = 8, 1
+	if len(arguments) > 0 {
+		arguments = arguments[min(1+int(arguments[0]), len(arguments)):] // the consumer tag
+	}
+	if len(arguments) < tagBytes+flagBytes {
+		return errors.New("a basic.deliver that is cut short")
+	}
+	l.partial.delivery = delivery{tag: binary.BigEndian.Uint64(arguments), redelivered: arguments[tagBytes]&1 != 0}
 	return nil
 }
 

@@ -94,6 +94,8 @@ func (o *options) common(f *flag.FlagSet, s *scenario) {
 	if s.flows {
 		f.DurationVar(&o.duration, "duration", 10*time.Second, "of the measured stretch")
 		f.DurationVar(&o.warmup, "warmup", time.Second, "what is not measured before it; 0 with -count unless given")
+		f.IntVar(&o.backlogMax, "backlog-max", 0, fmt.Sprintf("hold publishers back while so many messages are published "+
+			"and not consumed; -1: never; 0: %d, or never with -rate", backlogDefault))
 	}
 	f.DurationVar(&o.drain, "drain", 10*time.Second, "how long nothing may come before what is missing counts as lost")
 	f.Float64Var(&o.rate, "rate", s.rate, "messages per second, of all publishers; 0: full speed")
@@ -104,11 +106,9 @@ func (o *options) common(f *flag.FlagSet, s *scenario) {
 	f.BoolVar(&o.persistent, "persistent", false, "persistent messages; implies -durable")
 	f.BoolVar(&o.durable, "durable", false, "durable queues")
 	f.StringVar(&o.queueType, "queue-type", "", "x-queue-type of the queues; quorum implies -durable")
-	f.IntVar(&o.confirms, "confirms", 0, "publish with confirms, at most so many outstanding per publisher; 0: without")
+	f.IntVar(&o.confirms, "confirms", s.confirms, "publish with confirms, at most so many outstanding per publisher; 0: without")
 	f.Func("ack", "auto, or how many deliveries one ack settles (default 100)", o.parseAck)
 	f.IntVar(&o.prefetch, "prefetch", 0, "per consumer; 0: 1000, or ten times the deliveries of a settlement")
-	f.IntVar(&o.backlogMax, "backlog-max", 0, fmt.Sprintf(
-		"hold publishers back while so many messages are published and not consumed; -1: never (default %d; never with -rate)", backlogDefault))
 }
 
 func (o *options) parseAck(text string) (err error) {
@@ -133,13 +133,13 @@ func (o *options) settle(extra int, given map[string]bool) (err error) {
 	if o.prefetch == 0 {
 		o.prefetch = min(max(1000, 10*o.every, 10*o.reject), prefetchMax)
 	}
+	filling := o.scenario == "expire" || o.scenario == "backlog" // nobody consumes until all is published
 	switch {
-	case o.backlogMax < 0 || o.backlogMax == 0 && o.rate > 0:
+	case o.backlogMax < 0 || o.backlogMax == 0 && o.rate > 0 || filling:
 		o.backlogMax = 0
 	case o.backlogMax == 0:
 		o.backlogMax = backlogDefault
 	}
-	filling := o.scenario == "expire" || o.scenario == "backlog"
 	switch {
 	case extra > 0:
 		return errors.New("flags only, no other arguments")

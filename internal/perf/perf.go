@@ -19,10 +19,11 @@ type scenario struct {
 	run   func(ctx context.Context, o *options) (*Report, error)
 
 	// Defaults.
-	size  int
-	count int64
-	rate  float64
-	flows bool // measured over a duration rather than to the last message
+	size     int
+	count    int64
+	rate     float64
+	confirms int
+	flows    bool // measured over a duration rather than to the last message
 }
 
 func scenarios() []scenario {
@@ -33,9 +34,9 @@ func scenarios() []scenario {
 			about: "Publishes at -rate and measures the time until delivery."},
 		{name: "dead-letter", run: deadLetter, size: 1024, flows: true,
 			about: "Rejects every message of a queue and consumes them from the queue behind its dead-letter exchange."},
-		{name: "expire", run: expire, size: 128, count: 100_000,
+		{name: "expire", run: expire, size: 128, count: 100_000, confirms: 1000,
 			about: "Publishes messages that expire, and measures how late they come out of the queue behind the dead-letter exchange."},
-		{name: "backlog", run: backlog, size: 1024, count: 1_000_000,
+		{name: "backlog", run: backlog, size: 1024, count: 1_000_000, confirms: 1000,
 			about: "Fills queues, then empties them."},
 	}
 }

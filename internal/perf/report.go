@@ -17,7 +17,7 @@ type Report struct {
 
 	Latency  *Quantiles `json:"latency,omitempty"`  // meant to be sent → delivered
 	Confirm  *Quantiles `json:"confirm,omitempty"`  // sent → confirmed
-	Pacing   *Quantiles `json:"pacing,omitempty"`   // meant to be sent → written: the generator's own part
+	Pacing   *Quantiles `json:"pacing,omitempty"`   // meant to be sent → written: the generator's own part, and what a full socket adds
 	Lateness *Quantiles `json:"lateness,omitempty"` // due → arrived, of those that did not come early
 	Early    *Early     `json:"early,omitempty"`
 
@@ -96,7 +96,7 @@ func (r *Report) Text() string {
 }
 
 func (s *Settings) text() string {
-	parts := []string{fmt.Sprintf("%d B", s.Size)}
+	parts := []string{fmt.Sprintf("%d octets", s.Size)}
 	add := func(is bool, format string, args ...any) {
 		if is {
 			parts = append(parts, fmt.Sprintf(format, args...))
@@ -105,7 +105,7 @@ func (s *Settings) text() string {
 	add(s.Persistent, "persistent")
 	add(s.Durable && !s.Persistent, "durable queues")
 	add(s.QueueType != "", "%s queues", s.QueueType)
-	add(true, "%d publishers, %d consumers, %d queues", s.Publishers, s.Consumers, s.Queues)
+	add(true, "publishers %d, consumers %d, queues %d", s.Publishers, s.Consumers, s.Queues)
 	add(s.Rate > 0, "%.0f/s", s.Rate)
 	add(s.Confirms > 0, "confirms (%d outstanding)", s.Confirms)
 	add(s.AckEvery == 0, "auto-ack")

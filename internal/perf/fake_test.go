@@ -1,0 +1,239 @@
+package perf
+
+import (
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/wire"
+)
+
+// fakeBroker knows just enough AMQP for the scenarios: the default exchange, queues, consumers, confirms, dead letters.
+// A message that has an expiration expires at once.
+type fakeBroker struct {
+	t      *testing.T
+	url    string
+	copies func(n int) int // how often the n-th message that reaches a queue is put into it; nil: once
+	deaths amqp.Table      // the headers of dead letters
+
+	mu struct {
+		sync.Mutex
+		queues map[string]*fakeQueue
+		n      int
+	}
+}
+
+type fakeQueue struct {
+	deadTo   string
+	ready    []fakeMessage
+	consumer *fakeConn
+	tag      string
+}
+
+type fakeMessage struct {
+	properties, body []byte
+	queue            string
+}
+
+// fakeConn is one connection; its fields but the socket are guarded by the broker's lock.
+type fakeConn struct {
+	conn     net.Conn
+	unacked  map[uint64]fakeMessage
+	next     uint64
+	confirms uint64 // the number of the next publish; 0: no confirms
+
+	to       string // where the content that is arriving goes
+	arriving fakeMessage
+	left     uint64
+}
+
+func startFake(t *testing.T) *fakeBroker {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &fakeBroker{t: t, url: "amqp://guest:guest@" + l.Addr().String() + "/"}
+	b.deaths = amqp.Table{{Name: "x-death", Value: amqp.Array(amqp.TableValue(nil))}}
+	b.mu.queues = map[string]*fakeQueue{}
+	var served sync.WaitGroup
+	served.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			served.Go(func() { b.serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		served.Wait()
+		if len(b.mu.queues) > 0 {
+			t.Errorf("%d queues left behind", len(b.mu.queues))
+		}
+	})
+	return b
+}
+
+func (b *fakeBroker) serve(conn net.Conn) {
+	defer conn.Close()
+	c := &fakeConn{conn: conn, unacked: map[uint64]fakeMessage{}}
+	buf, end := make([]byte, 1<<20), 0
+	for started := false; ; {
+		n, err := conn.Read(buf[end:])
+		if err != nil {
+			return
+		}
+		end += n
+		at := 0
+		if !started {
+			started, at = true, len(wire.ProtocolHeader) // which is written alone
+			c.write(0, &wire.ConnectionStart{VersionMinor: 9, Mechanisms: "PLAIN", Locales: "en_US", ServerProperties: amqp.Table{
+				{Name: "product", Value: amqp.String("fake")}, {Name: "version", Value: amqp.String("1")},
+			}})
+		}
+		for {
+			f, n, err := wire.ParseFrame(buf[at:end], 0)
+			if err != nil {
+				b.t.Error(err)
+				return
+			}
+			if n == 0 {
+				break
+			}
+			at += n
+			b.frame(c, f)
+		}
+		end = copy(buf, buf[at:end])
+	}
+}
+
+func (b *fakeBroker) frame(c *fakeConn, f wire.Frame) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch f.Type {
+	case wire.FrameHeader:
+		h, _ := wire.ParseContentHeader(f.Payload)
+		c.arriving = fakeMessage{properties: append([]byte(nil), h.Properties...)}
+		c.left = h.BodySize
+	case wire.FrameBody:
+		c.arriving.body = append(c.arriving.body, f.Payload...)
+		if c.left -= uint64(len(f.Payload)); c.left == 0 {
+			b.enqueue(c.to, c.arriving)
+			if c.confirms > 0 {
+				c.conn.Write(wire.AppendAck(nil, f.Channel, c.confirms, false))
+				c.confirms++
+			}
+		}
+	case wire.FrameMethod:
+		m, err := wire.ParseMethod(f.Payload)
+		if err != nil {
+			b.t.Error(err)
+			return
+		}
+		b.method(c, f.Channel, m)
+	}
+}
+
+func (b *fakeBroker) method(c *fakeConn, ch uint16, m wire.Method) {
+	switch m := m.(type) {
+	case *wire.ConnectionStartOk:
+		c.write(ch, &wire.ConnectionTune{ChannelMax: 2047, FrameMax: 131072, Heartbeat: 60})
+	case *wire.ConnectionOpen:
+		c.write(ch, &wire.ConnectionOpenOk{})
+	case *wire.ConnectionClose:
+		c.write(ch, &wire.ConnectionCloseOk{})
+	case *wire.ChannelOpen:
+		c.write(ch, &wire.ChannelOpenOk{})
+	case *wire.ConfirmSelect:
+		c.confirms = 1
+		c.write(ch, &wire.ConfirmSelectOk{})
+	case *wire.BasicQos:
+		c.write(ch, &wire.BasicQosOk{})
+	case *wire.QueueDeclare:
+		if !m.Passive {
+			key, _ := m.Arguments.Get("x-dead-letter-routing-key")
+			b.mu.queues[m.Queue] = &fakeQueue{deadTo: key.Str}
+		}
+		c.write(ch, &wire.QueueDeclareOk{Queue: m.Queue, MessageCount: uint32(len(b.mu.queues[m.Queue].ready))})
+	case *wire.QueueDelete:
+		c.write(ch, &wire.QueueDeleteOk{MessageCount: uint32(len(b.mu.queues[m.Queue].ready))})
+		delete(b.mu.queues, m.Queue)
+	case *wire.BasicConsume:
+		q := b.mu.queues[m.Queue]
+		q.consumer, q.tag = c, m.ConsumerTag
+		b.dispatch(q)
+	case *wire.BasicPublish:
+		c.to = m.RoutingKey
+	case *wire.BasicAck:
+		c.settle(m.DeliveryTag, m.Multiple)
+	case *wire.BasicReject:
+		b.bury(c.settle(m.DeliveryTag, false))
+	case *wire.BasicNack:
+		b.bury(c.settle(m.DeliveryTag, m.Multiple))
+	}
+}
+
+func (b *fakeBroker) enqueue(queue string, m fakeMessage) {
+	p, _ := amqp.ParseProperties(m.properties)
+	m.queue = queue
+	q := b.mu.queues[queue]
+	if q == nil {
+		return // unroutable
+	}
+	if p.Has&amqp.FlagExpiration != 0 {
+		b.bury([]fakeMessage{m})
+		return
+	}
+	copies := 1
+	if b.copies != nil {
+		copies = b.copies(b.mu.n)
+	}
+	b.mu.n++
+	for range copies {
+		q.ready = append(q.ready, m)
+	}
+	b.dispatch(q)
+}
+
+// bury moves messages to where their queues' dead letters go.
+func (b *fakeBroker) bury(dead []fakeMessage) {
+	for _, m := range dead {
+		m.properties = amqp.AppendProperties(nil, &amqp.Properties{Has: amqp.FlagHeaders, Headers: b.deaths})
+		b.enqueue(b.mu.queues[m.queue].deadTo, m)
+	}
+}
+
+func (b *fakeBroker) dispatch(q *fakeQueue) {
+	c := q.consumer
+	if c == nil {
+		return
+	}
+	for _, m := range q.ready {
+		c.next++
+		c.unacked[c.next] = m
+		out := wire.AppendDeliver(nil, channel, q.tag, c.next, false, nil, []byte(m.queue))
+		out = wire.AppendContentHeader(out, channel, uint64(len(m.body)), m.properties)
+		c.conn.Write(wire.AppendBody(out, channel, m.body, 4096))
+	}
+	q.ready = nil
+}
+
+// settle takes what is settled out of the unacked, in order.
+func (c *fakeConn) settle(tag uint64, multiple bool) (gone []fakeMessage) {
+	first := tag
+	if multiple {
+		first = 1
+	}
+	for ; first <= tag; first++ {
+		if m, ok := c.unacked[first]; ok {
+			gone = append(gone, m)
+			delete(c.unacked, first)
+		}
+	}
+	return gone
+}
+
+func (c *fakeConn) write(ch uint16, m wire.Method) { c.conn.Write(wire.AppendMethod(nil, ch, m)) }

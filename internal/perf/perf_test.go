@@ -1,0 +1,132 @@
+package perf
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
+
+// runMain runs a scenario against a fake broker and returns the exit code and the report.
+func runMain(t *testing.T, b *fakeBroker, drain string, args ...string) (int, Report) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	args = append(args, "-url", b.url, "-json", "-drain", drain)
+	code := Main(args, &stdout, &stderr)
+	var r Report
+	if stdout.Len() > 0 {
+		if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
+			t.Fatalf("%v in %s", err, stdout.String())
+		}
+	}
+	t.Logf("exit code %d, %s", code, stderr.String())
+	return code, r
+}
+
+func TestScenariosBalance(t *testing.T) {
+	// If this fails, a scenario does not work, or accuses a broker that does nothing wrong.
+	t.Parallel()
+	for _, line := range []string{
+		"throughput -count 1001",
+		"throughput -count 1001 -size 16 -ack auto",
+		"throughput -count 1001 -size 10000 -confirms 10 -publishers 3 -consumers 2 -queues 2 -backlog-max 50 -persistent",
+		"throughput -count 1001 -publishers 2 -consumers 2 -queues 5 -ack 7 -prefetch 7",
+		"latency -count 501 -rate 100000 -publishers 2",
+		"dead-letter -count 1001",
+		"dead-letter -count 1001 -reject 1 -publishers 2 -queues 2 -confirms 100",
+		"backlog -count 1001 -queues 2",
+		"backlog -count 1001 -confirms 0",
+		"expire -count 501 -ttl 500ms -window 50ms -head 600ms",
+	} {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			args := strings.Fields(line)
+			code, r := runMain(t, startFake(t), "30s", args...)
+			if code != exitDone {
+				t.Fatalf("exit code %d", code)
+			}
+			want, _ := strconv.ParseInt(args[2], 10, 64)
+			if r.Books.Published != want || r.Books.Received != want || r.Broker != "fake 1" {
+				t.Errorf("books %+v of %q", r.Books, r.Broker)
+			}
+			if text := r.Text(); !strings.Contains(text, "lost 0, doubled 0") {
+				t.Errorf("the text says: %s", text)
+			}
+			if paced := args[0] == "latency"; paced != (r.Latency != nil) || paced != (r.Pacing != nil) {
+				t.Errorf("latency %+v, pacing %+v", r.Latency, r.Pacing)
+			}
+			if r.Confirm != nil && r.Confirm.Count != want {
+				t.Errorf("%d confirm latencies, want %d", r.Confirm.Count, want)
+			}
+		})
+	}
+}
+
+func TestFaultsAreFound(t *testing.T) {
+	// If this fails, a broker may lose or double messages, or forget x-death, and the run still counts as good.
+	t.Parallel()
+	every := func(nth, copies int) func(int) int {
+		return func(n int) int {
+			if n%nth == nth-1 {
+				return copies
+			}
+			return 1
+		}
+	}
+	for _, c := range []struct {
+		line   string
+		copies func(int) int
+		deaths amqp.Table
+		want   Books
+	}{
+		{"throughput -count 1000", every(100, 0), nil, Books{Published: 1000, Received: 990, Lost: 10}},
+		{"throughput -count 1000", every(250, 2), nil, Books{Published: 1000, Received: 1000, Doubled: 4}},
+		{"dead-letter -count 100", nil, amqp.Table{}, Books{Published: 100, Received: 100, Deathless: 100}},
+	} {
+		t.Run(c.line, func(t *testing.T) {
+			t.Parallel()
+			b := startFake(t)
+			b.copies = c.copies
+			if c.deaths != nil {
+				b.deaths = c.deaths
+			}
+			code, r := runMain(t, b, "1s", strings.Fields(c.line)...)
+			if code != exitUnbalanced || r.Books != c.want {
+				t.Errorf("exit code %d, books %+v, want %+v", code, r.Books, c.want)
+			}
+		})
+	}
+}
+
+func TestEarlyExpiryIsFound(t *testing.T) {
+	// If this fails, a broker that lets messages expire too early looks punctual.
+	t.Parallel()
+	code, r := runMain(t, startFake(t), "30s", "expire", "-count", "100", "-ttl", "500ms")
+	if code != exitDone || r.Early == nil || r.Early.Count != 100 || r.Early.Most <= 0 || r.Lateness != nil {
+		t.Errorf("exit code %d, early %+v, lateness %+v", code, r.Early, r.Lateness)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	// If this fails, arguments that make no sense start a run, or one that fails looks like success.
+	t.Parallel()
+	for _, line := range []string{
+		"", "nonsense", "throughput extra", "throughput -size 15", "throughput -queues 0", "throughput -ack never",
+		"throughput -ack 200 -prefetch 100", "dead-letter -reject 0", "expire -count 0", "latency -rate 0",
+		"throughput -url http://localhost/", "throughput -prefetch 65536", "backlog -count -1",
+	} {
+		if code := Main(strings.Fields(line), io.Discard, io.Discard); code != exitUsage {
+			t.Errorf("%q: exit code %d, want %d", line, code, exitUsage)
+		}
+	}
+	if code := Main([]string{"throughput", "-url", "amqp://127.0.0.1:1/"}, io.Discard, io.Discard); code != exitFailed {
+		t.Errorf("nobody listens: exit code %d, want %d", code, exitFailed)
+	}
+	if code := Main([]string{"expire", "-h"}, io.Discard, io.Discard); code != exitDone {
+		t.Errorf("-h: exit code %d, want %d", code, exitDone)
+	}
+}

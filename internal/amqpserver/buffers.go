@@ -49,7 +49,7 @@ func (b *buffers) load(size int) *load {
 
 // recycle takes l back. It does not block.
 func (b *buffers) recycle(l *load) {
-	clear(l.Commands) // bodies and arguments are not kept
+	clear(l.Commands) // bodies and arguments are not kept; add relies on it
 	l.Commands = l.Commands[:0]
 	if cap(l.Commands) > commandsKept {
 		l.Commands = nil

@@ -2,7 +2,11 @@ package amqpserver
 
 import (
 	"context"
+	"net"
 	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -223,5 +227,55 @@ func TestChannelClosesCross(t *testing.T) {
 			c.openChannel(1)
 			c.expectQuiet()
 		})
+	})
+}
+
+// shortListener has no file descriptor at first.
+type shortListener struct {
+	net.Listener
+	shortages atomic.Int32
+	conns     chan net.Conn
+	closing   sync.Once
+}
+
+func (l *shortListener) Accept() (net.Conn, error) {
+	if l.shortages.Add(-1) >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	c, ok := <-l.conns
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (l *shortListener) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (l *shortListener) Close() error {
+	l.closing.Do(func() { close(l.conns) })
+	return nil
+}
+
+// If it failed, a moment without file descriptors would end the listener for good.
+func TestShortageDoesNotEndTheListener(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		l := &shortListener{conns: make(chan net.Conn)}
+		l.shortages.Store(3)
+		served := make(chan error)
+		go func() { served <- b.server.Serve(l) }()
+		ours, theirs := net.Pipe()
+		l.conns <- theirs
+		synctest.Wait()
+		if n := len(b.server.Connections()); n != 1 {
+			b.Errorf("%d connections", n)
+		}
+		ours.Close()
+		if err := b.server.Close(b.Context()); err != nil {
+			b.Error(err)
+		}
+		if err := <-served; err != nil {
+			b.Errorf("Serve returned %v", err)
+		}
 	})
 }

@@ -93,6 +93,9 @@ func (c *conn) serve() {
 		err = c.run()
 	}
 	c.finish(err)
+	if c.input.load != nil {
+		c.server.buffers.recycle(c.input.load)
+	}
 	c.outbox.finish()
 	c.socket.SetWriteDeadline(time.Now().Add(closeTimeout))
 	<-written

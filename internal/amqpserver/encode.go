@@ -16,6 +16,7 @@ type encoder struct {
 	cost     int64      // window that they take
 	recent   *channel   // of the last effect
 	acking   []*channel // those with confirms to send; each at most once
+	scratch  []byte     // of what is rendered for one message
 }
 
 var _ engine.Door = (*encoder)(nil)
@@ -140,7 +141,8 @@ func (n *encoder) sendBack(ch *channel, e *vhost.Effect) {
 // view renders a message and makes room for it and extra octets. A message that cannot be rendered is a fault of
 // ours; the connection ends rather than go on without it.
 func (n *encoder) view(e *vhost.Effect, extra int) (vhost.View, bool) {
-	v, err := e.Message.View()
+	v, scratch, err := e.Message.AppendView(n.scratch[:0])
+	n.scratch = scratch
 	if err != nil {
 		n.conn.log.Error("cannot render message", "error", err)
 		n.Stopped(amqp.InternalError("message cannot be read"))

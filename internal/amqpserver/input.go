@@ -34,8 +34,16 @@ func (in *input) frame() (f wire.Frame, ok bool, err error) {
 
 // add appends a command to those of this read. The pointer, for the fields to be filled in, holds until the next add.
 func (in *input) add(kind vhost.CommandKind, channel vhost.ChannelID) *vhost.Command {
-	in.load.Commands = append(in.load.Commands, vhost.Command{Kind: kind, Channel: channel})
-	return &in.load.Commands[len(in.load.Commands)-1]
+	commands := in.load.Commands
+	if n := len(commands); n < cap(commands) {
+		commands = commands[:n+1] // zero there: see recycle
+	} else {
+		commands = append(commands, vhost.Command{})
+	}
+	in.load.Commands = commands
+	c := &commands[len(commands)-1]
+	c.Kind, c.Channel = kind, channel
+	return c
 }
 
 // take gives away the load with its commands and goes on in a fresh one; nil if there are no commands.

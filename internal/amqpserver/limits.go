@@ -10,12 +10,12 @@ const (
 	readBufferLarge = 256 << 10
 
 	// readBuffersKept is how many buffers of each size wait for their next use, for all connections together; more
-	// are left to the garbage collector. Large ones take 16 MiB, and as much again for their commands.
-	readBuffersKept = 64
+	// are left to the garbage collector. The large ones take 8 MiB.
+	readBuffersKept = 32
 
-	// commandsKept is the capacity of a batch that is kept with its buffer: a read of nothing but acks may need
-	// sixty times as much, and is rare.
-	commandsKept = 1 << 10
+	// commandsKept is the capacity of a batch that is kept with its buffer: what a large one of the smallest messages
+	// brings. They take 1 MiB; a read of nothing but acks may need three times as much, and is rare.
+	commandsKept = 4 << 10
 
 	// chunkBytes is the size of the pieces that frames are encoded into. Source: ours, design §6.
 	chunkBytes = 64 << 10
@@ -55,6 +55,9 @@ const (
 
 	// channelNumbers is how many channels there can be when neither side sets a limit.
 	channelNumbers = 1<<16 - 1
+
+	// acceptPause is how long the server waits when it has no file descriptor or memory for a new connection.
+	acceptPause = 100 * time.Millisecond
 
 	// silencePeriodsMax is how many half intervals without an octet end a connection: about two intervals.
 	// Source: RabbitMQ heartbeats.

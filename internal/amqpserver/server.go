@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"syscall"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
@@ -17,6 +19,7 @@ type Server struct {
 	log     *slog.Logger
 	buffers buffers
 
+	closing chan struct{}  // closed by Close
 	running sync.WaitGroup // one for each connection and each Serve
 
 	mu struct {
@@ -33,7 +36,7 @@ func New(e Engine, o Options) (*Server, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{engine: e, options: o, log: o.Log, buffers: newBuffers()}
+	s := &Server{engine: e, options: o, log: o.Log, buffers: newBuffers(), closing: make(chan struct{})}
 	s.mu.listeners = make(map[net.Listener]struct{})
 	s.mu.conns = make(map[uint64]*conn)
 	return s, nil
@@ -50,13 +53,20 @@ func (s *Server) Serve(l net.Listener) error {
 	defer s.forget(l)
 	for {
 		socket, err := l.Accept()
-		if err != nil {
-			if s.isClosed() && errors.Is(err, net.ErrClosed) {
-				return nil
+		switch {
+		case err == nil:
+			s.Take(socket)
+		case s.isClosed():
+			return nil
+		case isShortage(err):
+			s.log.Error("cannot accept AMQP connections for now", "listener", l.Addr(), "error", err)
+			select {
+			case <-time.After(acceptPause):
+			case <-s.closing:
 			}
+		default:
 			return err
 		}
-		s.Take(socket)
 	}
 }
 
@@ -86,7 +96,10 @@ func (s *Server) Take(socket net.Conn) {
 // Source: RabbitMQ, shutdown.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
-	s.mu.closed = true
+	if !s.mu.closed {
+		s.mu.closed = true
+		close(s.closing)
+	}
 	for l := range s.mu.listeners {
 		l.Close()
 	}
@@ -109,6 +122,18 @@ func (s *Server) Close(ctx context.Context) error {
 	}
 	<-gone
 	return context.Cause(ctx)
+}
+
+// isShortage reports whether accepting may work again later.
+func isShortage(err error) bool {
+	for _, shortage := range []error{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED,
+	} {
+		if errors.Is(err, shortage) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Server) keep(l net.Listener) bool {

@@ -31,7 +31,7 @@ type channel struct {
 	unacked   deliveries
 	confirms  bool
 	tx        *transaction // nil unless transactional
-	published uint64 // messages since SelectConfirms
+	published uint64       // messages since SelectConfirms
 
 	route routeCache
 }
@@ -52,9 +52,11 @@ type delivery struct {
 	open     bool
 }
 
-// deliveries are a channel's outstanding deliveries by tag: list[0] has tag first.
+// deliveries are a channel's outstanding deliveries by tag: list[head] has tag first, and is open unless
+// nothing is.
 type deliveries struct {
 	list  []delivery
+	head  int
 	first uint64
 	last  uint64 // tag given last, no-ack deliveries included
 	open  int
@@ -67,10 +69,10 @@ func (d *deliveries) tag() uint64 {
 }
 
 func (d *deliveries) add(tag uint64, x delivery) {
-	if len(d.list) == 0 {
-		d.first = tag
+	if d.open == 0 {
+		d.list, d.head, d.first = d.list[:0], 0, tag
 	}
-	for d.first+uint64(len(d.list)) < tag { // no-ack deliveries between
+	for d.end() <= tag-1 { // no-ack deliveries between
 		d.list = append(d.list, delivery{})
 	}
 	x.open = true
@@ -78,30 +80,35 @@ func (d *deliveries) add(tag uint64, x delivery) {
 	d.open++
 }
 
+// end is the tag after the last in the list.
+func (d *deliveries) end() uint64 { return d.first + uint64(len(d.list)-d.head) }
+
 // at returns the open delivery with that tag, or nil.
 func (d *deliveries) at(tag uint64) *delivery {
-	if tag < d.first || tag >= d.first+uint64(len(d.list)) {
+	if d.open == 0 || tag < d.first || tag >= d.end() {
 		return nil
 	}
-	if x := &d.list[tag-d.first]; x.open {
+	if x := &d.list[d.head+int(tag-d.first)]; x.open {
 		return x
 	}
 	return nil
 }
 
 func (d *deliveries) remove(tag uint64) {
-	x := &d.list[tag-d.first]
-	*x = delivery{}
+	d.list[d.head+int(tag-d.first)] = delivery{}
 	d.open--
-	k := 0
-	for k < len(d.list) && !d.list[k].open {
-		k++
+	if d.open == 0 {
+		d.list, d.head, d.first = d.list[:0], 0, d.last+1
+		return
 	}
-	if k == len(d.list) {
-		d.list = d.list[:0]
-	} else if k > 0 && (k >= 1024 || 2*k >= len(d.list)) {
-		d.list = append(d.list[:0], d.list[k:]...)
-		d.first += uint64(k)
+	for !d.list[d.head].open {
+		d.head++
+		d.first++
+	}
+	if 2*d.head >= len(d.list) {
+		n := copy(d.list, d.list[d.head:])
+		clear(d.list[n:])
+		d.list, d.head = d.list[:n], 0
 	}
 }
 

@@ -150,31 +150,6 @@ func parseHistory(p []byte) (History, error) {
 	return h, r.err
 }
 
-// headers renders the history as RabbitMQ 4.x does. Source: RabbitMQ dlx#effects; reference dead-lettering 5, 6.
-func (h *History) headers() amqp.Table {
-	deaths := make([]amqp.Value, len(h.Deaths))
-	for i := range h.Deaths {
-		d := &h.Deaths[i]
-		var t amqp.Table
-		if d.HadTTL {
-			t = append(t, amqp.Field{Name: "original-expiration", Value: amqp.String(d.Expiration)})
-		}
-		keys := make([]amqp.Value, len(d.Keys))
-		for k, s := range d.Keys {
-			keys[k] = amqp.String(s)
-		}
-		t = append(t,
-			amqp.Field{Name: "count", Value: amqp.Int64(d.Count)},
-			amqp.Field{Name: "reason", Value: amqp.String(d.Reason.String())},
-			amqp.Field{Name: "queue", Value: amqp.String(d.Queue)},
-			amqp.Field{Name: "time", Value: amqp.Timestamp(uint64(d.Time))},
-			amqp.Field{Name: "exchange", Value: amqp.String(d.Exchange)},
-			amqp.Field{Name: "routing-keys", Value: amqp.Array(keys...)})
-		deaths[i] = amqp.TableValue(t)
-	}
-	return append(amqp.Table{{Name: "x-death", Value: amqp.Array(deaths...)}}, h.origins()...)
-}
-
 // origins are the headers that a headers exchange can match. Source: reference dead-lettering 3.
 func (h *History) origins() amqp.Table {
 	return amqp.Table{

@@ -10,7 +10,7 @@ func (ch *channel) tags(c *Command) (first, last uint64, err *amqp.Error) {
 	u := &ch.unacked
 	switch {
 	case c.Multiple && c.Tag == 0:
-		return u.first, u.first + uint64(len(u.list)), nil
+		return u.first, u.last, nil
 	case u.at(c.Tag) == nil:
 		return 0, 0, amqp.PreconditionFailed("unknown delivery tag %d", c.Tag)
 	case c.Multiple:

@@ -156,6 +156,46 @@ func TestReclaimKeepsWhatIsNeeded(t *testing.T) {
 	must(t, j.Close())
 }
 
+func TestReclaimWithoutRoomForAManifest(t *testing.T) {
+	t.Parallel()
+	// Segments that the manifest on the disk still names would be removed to make room for the next manifest.
+	for n, reached := 1, true; reached; n++ {
+		mem := vfs.NewMem(uint64(n))
+		fs := vfs.NewFaulty(mem)
+		o := small()
+		o.ReserveBytes = 64 << 10
+		j := mustOpen(t, fs, o)
+		for len(j.segments) < 4 {
+			write(t, j, 3000, 1)
+		}
+		last := j.Next(1) - 1
+		must(t, j.Sync())
+		must(t, j.Checkpoint(1, last, nil))
+		for len(j.spares) > 0 { // the reserve is used up
+			j.discard(j.spares[0].name())
+			j.spares = j.spares[1:]
+		}
+		must(t, j.writeManifest())
+		fs.Budget(0)
+		fs.FailFrom(fs.Calls()+n, vfs.ErrCrashed)
+		_, err := j.Reclaim(func(place.LogID, place.Index, place.Index) bool { return false })
+		if reached = errors.Is(err, vfs.ErrCrashed); !reached {
+			if !errors.Is(err, ErrNoSpace) || errors.Is(err, ErrFailed) || len(j.segments) != 4 || len(j.spares) != 0 {
+				t.Fatalf("reclaim: %v; %+v", err, j.Stats())
+			}
+			fs.Before(nil)
+			has(t, j, 1, 1, last, 3000)
+		}
+		mem.Crash()
+		j = mustOpen(t, mem, o)
+		has(t, j, 1, 1, last, 3000)
+		if n, err := j.Reclaim(func(place.LogID, place.Index, place.Index) bool { return false }); n < 3 || err != nil {
+			t.Fatalf("reclaimed %d, %v", n, err)
+		}
+		must(t, j.Close())
+	}
+}
+
 func TestAnIdleLogKeepsItsIndex(t *testing.T) {
 	t.Parallel()
 	// A log whose last segment was reclaimed would begin again, and its refs mean something else.

@@ -18,7 +18,7 @@ const (
 )
 
 // content is a message on its way in. Its slices point into the read buffer until keepPartial, except for an assembled
-// body.
+// body. At noContent only stage, kept and body mean anything.
 //
 //	basic.publish → header → body* ; body frames of one channel only, others may come between
 type content struct {
@@ -37,9 +37,9 @@ func (c *conn) publish(ch *channel, arguments []byte) error {
 	if err != nil {
 		return err
 	}
-	ch.content = content{
-		stage: headerDue, mandatory: m.Mandatory, immediate: m.Immediate, exchange: m.Exchange, key: m.RoutingKey,
-	}
+	t := &ch.content
+	t.stage, t.mandatory, t.immediate = headerDue, m.Mandatory, m.Immediate
+	t.exchange, t.key, t.properties = m.Exchange, m.RoutingKey, nil
 	c.partial = append(c.partial, ch)
 	return nil
 }
@@ -116,11 +116,12 @@ func (c *conn) published(ch *channel, body []byte) {
 
 // dropContent forgets a content, whole or not.
 func (c *conn) dropContent(ch *channel) {
-	if ch.content.stage == noContent {
+	t := &ch.content
+	if t.stage == noContent {
 		return
 	}
-	c.assembled -= len(ch.content.body)
-	ch.content = content{}
+	c.assembled -= len(t.body)
+	t.stage, t.kept, t.body = noContent, false, nil
 	for i := len(c.partial) - 1; i >= 0; i-- { // mostly the last
 		if c.partial[i] == ch {
 			c.partial = slices.Delete(c.partial, i, i+1)

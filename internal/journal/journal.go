@@ -37,8 +37,7 @@ type Journal struct {
 	garbage       []string    // files to be removed: nothing names them
 	unsyncedNames bool        // files were created since the last SyncDir
 
-	buf   []byte // of what is being written; aligned
-	cache tableCache
+	buf []byte // of what is being written; aligned
 }
 
 // Batch is what one call of the machine left to be remembered.

@@ -17,7 +17,6 @@ const (
 	reserveBytesDefault = 256 << 20 // what settles and moves may still take when the disk is full
 	segmentBytesMin     = 64 << 10
 	bufferBytes         = 1 << 20 // of one write to the disk, and of one step of filling with zeros
-	tableCachePages     = 256     // of 4 KiB each: the bound of what closed segments keep in memory beside their spans
 )
 
 // Options says how a journal is kept. The zero value, with Entropy, is right for production.

@@ -84,14 +84,7 @@ func (j *Journal) locate(log place.LogID, index place.Index) (*span, entry, erro
 		return nil, entry{}, fmt.Errorf("%w: log %d, index %d", ErrGone, log, index)
 	}
 	e, err := j.lookup(sp, index)
-	if err != nil {
-		if f, ok := err.(*Fault); ok {
-			f.Log = log
-			return nil, entry{}, f
-		}
-		return nil, entry{}, sp.seg.readError(err)
-	}
-	return sp, e, nil
+	return sp, e, err
 }
 
 func (s *segment) fault(log place.LogID, at int64, what string) *Fault {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"sync/atomic"
 
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
@@ -19,7 +18,7 @@ import (
 const (
 	directoryHeaderBytes = 8
 	spanBytes            = 24
-	pageBytes            = 4096
+	pageBytes            = sectorBytes
 	pageHeaderBytes      = 8
 	entryBytes           = 8
 	entriesPerPage       = (pageBytes - pageHeaderBytes) / entryBytes
@@ -100,49 +99,23 @@ func (s *segment) readDirectory() error {
 	return nil
 }
 
-// tableCache keeps pages of tables, each at the one place that its number gives. Readers run side by side, so a place is
-// an atomic pointer to an immutable page: two of them may read the same page twice, and nothing worse.
-type tableCache [tableCachePages]atomic.Pointer[tablePage]
-
-type tablePage struct {
-	seg     uint64
-	number  uint64
-	entries [entriesPerPage]entry
-}
-
-// lookup returns the entry of the batch, which must be in sp.
+// lookup returns the entry of the batch, which must be in sp. It reads one page of the table each time: the system's page
+// cache is what bounds the memory of tables, and readers side by side share nothing else.
 func (j *Journal) lookup(sp *span, index place.Index) (entry, error) {
 	i := uint64(index - sp.first)
 	if sp.entries != nil {
 		return sp.entries[i], nil
 	}
+	s := sp.seg
 	n := sp.ordinal + i
-	number := n / entriesPerPage
-	slot := &j.cache[(sp.seg.id*31+number)%tableCachePages]
-	p := slot.Load()
-	if p == nil || p.seg != sp.seg.id || p.number != number {
-		var err error
-		if p, err = sp.seg.readPage(number); err != nil {
-			return entry{}, err
-		}
-		slot.Store(p)
+	at := s.table.at + directoryBytes(int(s.table.spans)) + int64(n/entriesPerPage)*pageBytes
+	p := make([]byte, pageBytes)
+	if _, err := s.f.ReadAt(p, at); err != nil {
+		return entry{}, s.readError(err)
 	}
-	return p.entries[n%entriesPerPage], nil
-}
-
-func (s *segment) readPage(number uint64) (*tablePage, error) {
-	var raw [pageBytes]byte
-	at := s.table.at + directoryBytes(int(s.table.spans)) + int64(number)*pageBytes
-	if _, err := s.f.ReadAt(raw[:], at); err != nil {
-		return nil, err
+	if le.Uint32(p) != checksum(s.seed, p[4:]) {
+		return entry{}, s.fault(sp.log, at, "checksum mismatch in the table of batches")
 	}
-	if le.Uint32(raw[:]) != checksum(s.seed, raw[4:]) {
-		return nil, &Fault{File: s.name(), Offset: at, What: "checksum mismatch in the table of batches"}
-	}
-	p := &tablePage{seg: s.id, number: number}
-	for i := range p.entries {
-		q := raw[pageHeaderBytes+i*entryBytes:]
-		p.entries[i] = entry{pos: le.Uint32(q), size: le.Uint32(q[4:])}
-	}
-	return p, nil
+	q := p[pageHeaderBytes+n%entriesPerPage*entryBytes:]
+	return entry{pos: le.Uint32(q), size: le.Uint32(q[4:])}, nil
 }

@@ -2,7 +2,6 @@ package amqpserver
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net"
 	"reflect"
@@ -26,7 +25,7 @@ func inBubble(t *testing.T, change func(*Options), test func(b *bed)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		o := Defaults()
-		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		o.Log = slog.New(slog.DiscardHandler)
 		if change != nil {
 			change(&o)
 		}
@@ -102,6 +101,13 @@ func (c *client) listen() *client {
 func (b *bed) open(heartbeat uint16) *client {
 	b.Helper()
 	c := b.dial().listen()
+	c.handshake(heartbeat)
+	return c
+}
+
+// handshake leads to connection.open-ok.
+func (c *client) handshake(heartbeat uint16) {
+	c.Helper()
 	c.raw([]byte(wire.ProtocolHeader))
 	expect[*wire.ConnectionStart](c, 0)
 	c.send(0, startOk("PLAIN", "\x00guest\x00guest", true))
@@ -109,8 +115,7 @@ func (b *bed) open(heartbeat uint16) *client {
 	c.send(0, &wire.ConnectionTuneOk{ChannelMax: 2047, FrameMax: 128 << 10, Heartbeat: heartbeat})
 	c.send(0, &wire.ConnectionOpen{VirtualHost: "/"})
 	expect[*wire.ConnectionOpenOk](c, 0)
-	c.link = <-b.script.links
-	return c
+	c.link = <-c.script.links
 }
 
 // openChannel opens a channel and waits for it.

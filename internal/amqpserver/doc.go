@@ -13,12 +13,14 @@
 //
 //	reader   owns input, the channel numbers and half-read contents; the only one to attach and to detach.
 //	writer   sends what lies in the outbox, and gives window back.
-//	engine   calls Emit and Flush of the encoder, from whichever goroutine owns the vhost, never from two at once.
+//	engine   calls Emit and Flush of the encoder, from whichever goroutine owns the vhost, never from two at once;
+//	         what is small, and finds the writer idle, it writes itself as far as that takes no waiting.
 //
 //	socket ──reader: input ─frames─▶ commands ─Post─▶ engine ─Emit, Flush─▶ encoder ─chunks─▶ outbox ──writer─▶ socket
 //
 // Invariants:
-//   - The commands of one read are one batch; what they point to is the read's buffer, which comes back with Free.
+//   - The commands of one read are one batch; what they point to is the read's buffer, which comes back with Free. The
+//     reader pauses while the engine has batchesUnderWayMax of them.
 //   - Nothing is sent after connection.close, save close-ok: the outbox is sealed.
 //   - On a channel that the broker closed, nothing is sent until its number is opened anew.
 //   - The encoder never waits: the outbox takes what the window and the reader's pause allow to exist.

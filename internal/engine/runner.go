@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -104,10 +105,13 @@ func (r *runner) kick() {
 	}
 }
 
-// release ends an ownership. What came meanwhile is for the runner's goroutine.
+// release ends an ownership. What came meanwhile is for the runner's goroutine, and so is a deadline before
+// the one that its timer waits for.
 func (r *runner) release() {
+	at, ok := r.vhost.Due()
+	sooner := ok && at < r.timerAt
 	r.owned.Store(false)
-	if r.pending() {
+	if sooner || r.pending() {
 		r.kick()
 	}
 }
@@ -180,11 +184,13 @@ func (r *runner) untilDue() time.Duration {
 	if !r.engine.clock.Running() || r.failure.Load() != nil {
 		return long
 	}
+	now, _, _ := r.time.read()
+	r.timerAt = now + deadline.Instant(long/time.Millisecond)
 	at, ok := r.vhost.Due()
 	if !ok {
 		return long
 	}
-	now, _, _ := r.time.read()
+	r.timerAt = min(at, r.timerAt)
 	return min(max(time.Duration(at-now)*time.Millisecond, 0), long)
 }
 

@@ -47,6 +47,7 @@ type runner struct {
 
 	vhost                  *vhost.VHost
 	time                   vhostTime
+	timerAt                deadline.Instant // when the goroutine fires its timer; never, for a clock that stands still
 	cache                  *batchCache
 	next                   place.Index // of the batch to be
 	safe                   place.Index

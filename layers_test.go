@@ -83,7 +83,7 @@ var house = []room{
 	{path: "internal/sim/mutants", floor: assembly, column: between, imports: []string{"*"}},
 
 	{path: "internal/amqpserver", floor: doors, column: decides,
-		imports: []string{"internal/engine", "internal/vhost", "internal/wire", "internal/amqp"}},
+		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/wire", "internal/amqp"}}, // access: to look at, for logins
 	{path: "internal/management", floor: doors, column: decides,
 		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/api", "internal/amqp"}},
 	// cli reaches a broker over HTTP and no other way.

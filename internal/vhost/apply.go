@@ -86,7 +86,8 @@ func (v *VHost) schedule(q *queueState, s queue.Seq, e *queue.Entry) {
 	switch {
 	case e.ExpireAt == 0:
 	case e.Flags&queue.Ordered != 0:
-		if q.armed == 0 {
+		if q.armed == 0 || e.ExpireAt < q.armed { // of another lane, or back from a consumer
+			v.disarmOrdered(q)
 			q.armed = e.ExpireAt
 			v.deadlines.Add(deadline.Entry{At: e.ExpireAt, Owner: owner(q, ownOrdered)})
 		}

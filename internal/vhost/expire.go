@@ -100,6 +100,10 @@ func (v *VHost) used(s *Stamp, q *queueState) {
 // disarm takes everything of q out of the set, when it is deleted.
 func (v *VHost) disarm(q *queueState) {
 	v.disarmExpiry(q)
+	v.disarmOrdered(q)
+}
+
+func (v *VHost) disarmOrdered(q *queueState) {
 	if q.armed != 0 {
 		v.deadlines.Remove(deadline.Entry{At: q.armed, Owner: owner(q, ownOrdered)})
 		q.armed = 0

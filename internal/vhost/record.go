@@ -87,7 +87,8 @@ func cutShort(r []byte) (s, rest []byte, ok bool) {
 	if len(r) < 1 || len(r) < 1+int(r[0]) {
 		return nil, nil, false
 	}
-	return r[1 : 1+r[0]], r[1+r[0]:], true
+	n := 1 + int(r[0])
+	return r[1:n], r[n:], true
 }
 
 func cutKeys(r []byte) (keys [][]byte, rest []byte, ok bool) {

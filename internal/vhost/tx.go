@@ -97,11 +97,11 @@ func (v *VHost) commitTx(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 	for i := range held {
 		h := &held[i]
 		if h.command.Kind == Publish {
-			if v.topo.Exchange(string(h.command.Exchange)) == nil {
+			if x := v.topo.Exchange(string(h.command.Exchange)); x == nil || x.Internal {
 				m := message{content: content{
 					exchange: h.command.Exchange, key: h.command.Key, properties: h.command.Properties, body: h.command.Body,
 				}}
-				v.unroutable(s, ch, &h.command, &m, out) // deleted since
+				v.unroutable(s, ch, &h.command, &m, out) // deleted since, or made again as another
 				continue
 			}
 			if err := v.publish(s, ch, &h.command, out); err != nil {

@@ -1,0 +1,148 @@
+package management
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// An answer is what an endpoint found out, before it is JSON.
+type answer struct {
+	status int
+	body   any // nil: none
+	header http.Header
+	paged  bool // body is a page: columns are those of its items
+}
+
+func ok(body any) (answer, error) { return answer{status: http.StatusOK, body: body}, nil }
+
+// nothing is the answer to what was done and has no more to say.
+func nothing() (answer, error) { return answer{status: http.StatusNoContent}, nil }
+
+// put tells what was made from what was there.
+func put(created bool) (answer, error) {
+	if created {
+		return answer{status: http.StatusCreated}, nil
+	}
+	return nothing()
+}
+
+// send renders a and sends it.
+func send(w http.ResponseWriter, r *request, a answer) {
+	h := w.Header()
+	for name, values := range a.header {
+		h[name] = values
+	}
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Vary", "accept, accept-encoding, origin")
+	if a.body == nil {
+		if a.status != http.StatusNoContent {
+			h.Set("Content-Length", "0")
+		}
+		w.WriteHeader(a.status)
+		return
+	}
+	text, err := render(r, a)
+	if err != nil {
+		r.server.options.Log.Error("answer cannot be rendered", "path", r.URL.Path, "error", err)
+		http.Error(w, `{"error":"internal_server_error","reason":"the answer cannot be rendered"}`, http.StatusInternalServerError)
+		return
+	}
+	h.Set("Content-Type", "application/json")
+	if len(text) >= gzipBytesMin && acceptsGzip(r.Header.Values("Accept-Encoding")) {
+		h.Set("Content-Encoding", "gzip")
+		text = compress(text)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(a.status)
+	if r.Method != http.MethodHead {
+		if _, err := w.Write(text); err != nil {
+			r.server.options.Log.Debug("answer not taken", "path", r.URL.Path, "error", err)
+		}
+	}
+}
+
+// render makes JSON of an answer, of the columns that were asked for only.
+func render(r *request, a answer) ([]byte, error) {
+	text, err := encode(a.body)
+	columns := r.columns()
+	if err != nil || columns == nil || a.status != http.StatusOK {
+		return text, err
+	}
+	var tree any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&tree); err != nil {
+		return nil, err
+	}
+	if page, ok := tree.(map[string]any); ok && a.paged {
+		page["items"] = project(page["items"], columns)
+		return encode(page)
+	}
+	return encode(project(tree, columns))
+}
+
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+func compress(text []byte) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	// Writing to a buffer cannot fail.
+	_, _ = z.Write(text)
+	_ = z.Close()
+	return b.Bytes()
+}
+
+// acceptsJSON reports whether a client that says what it takes, takes JSON.
+func acceptsJSON(headers []string) bool {
+	asked := false
+	for _, header := range headers {
+		for part := range strings.SplitSeq(header, ",") {
+			kind, parameters, _ := strings.Cut(part, ";")
+			kind = strings.ToLower(strings.TrimSpace(kind))
+			if kind == "" {
+				continue
+			}
+			asked = true
+			switch kind {
+			case "*/*", "application/*", "application/json":
+				if !zeroQuality(parameters) {
+					return true
+				}
+			}
+		}
+	}
+	return !asked
+}
+
+func acceptsGzip(headers []string) bool {
+	for _, header := range headers {
+		for part := range strings.SplitSeq(header, ",") {
+			coding, parameters, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(coding), "gzip") && !zeroQuality(parameters) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// zeroQuality reports whether the parameters say q=0: not acceptable at all.
+func zeroQuality(parameters string) bool {
+	for p := range strings.SplitSeq(parameters, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+		if q, err := strconv.ParseFloat(value, 64); strings.EqualFold(name, "q") && err == nil && q == 0 {
+			return true
+		}
+	}
+	return false
+}

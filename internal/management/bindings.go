@@ -1,0 +1,263 @@
+package management
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+const (
+	toQueue    = "queue"
+	toExchange = "exchange"
+)
+
+// binding renders one.
+func binding(vhost, source, destination string, isQueue bool, routingKey string, arguments amqp.Table) api.Binding {
+	kind := toExchange
+	if isQueue {
+		kind = toQueue
+	}
+	return api.Binding{
+		Source: source, VHost: vhost, Destination: destination, DestinationType: kind, RoutingKey: routingKey,
+		Arguments: api.Arguments(arguments), PropertiesKey: api.PropertiesKey(routingKey, arguments),
+	}
+}
+
+// implicit renders the binding that every queue has to the default exchange.
+func implicit(vhost, queue string) api.Binding { return binding(vhost, "", queue, true, queue, nil) }
+
+// bindingsWhere lists the bindings of a virtual host that are wanted, implicit ones included, in the order of lists.
+func (r *request) bindingsWhere(name string, wanted func(*api.Binding) bool) ([]api.Binding, error) {
+	if r.down(name) {
+		return nil, nil
+	}
+	var all []api.Binding
+	err := r.look(name, func(v *vhost.VHost) {
+		for _, q := range v.Queues() {
+			if b := implicit(name, q.Name); wanted(&b) {
+				all = append(all, b)
+			}
+		}
+		for t := range v.Topology().Bindings() {
+			b := binding(name, t.Source, t.Destination, t.ToQueue, t.RoutingKey, t.Arguments)
+			if wanted(&b) {
+				all = append(all, b)
+			}
+		}
+	})
+	slices.SortStableFunc(all, func(a, b api.Binding) int {
+		return cmp.Or(
+			cmp.Compare(a.Source, b.Source), cmp.Compare(a.DestinationType, b.DestinationType),
+			cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.RoutingKey, b.RoutingKey),
+			cmp.Compare(a.PropertiesKey, b.PropertiesKey))
+	})
+	return all, err
+}
+
+func getBindings(r *request) (answer, error) {
+	shown, err := r.shown(r.names...)
+	if err != nil {
+		return answer{}, err
+	}
+	var all []api.Binding
+	for _, h := range shown {
+		some, err := r.bindingsWhere(h.Name, func(*api.Binding) bool { return true })
+		if err != nil {
+			return answer{}, err
+		}
+		all = append(all, some...)
+	}
+	return list(r, all, func(b *api.Binding) string { return b.Source })
+}
+
+func getQueueBindings(r *request) (answer, error) {
+	h, err := r.vhost(r.names[0])
+	if err != nil {
+		return answer{}, err
+	}
+	if found, err := r.hasQueue(); err != nil {
+		return answer{}, err
+	} else if !found {
+		return answer{}, errNotFound
+	}
+	return r.listBindings(h.Name, func(b *api.Binding) bool {
+		return b.DestinationType == toQueue && b.Destination == r.names[1]
+	})
+}
+
+func getBindingsFrom(r *request) (answer, error) {
+	return exchangeBindings(r, func(b *api.Binding, x string) bool { return b.Source == x })
+}
+
+func getBindingsTo(r *request) (answer, error) {
+	return exchangeBindings(r, func(b *api.Binding, x string) bool {
+		return b.DestinationType == toExchange && b.Destination == x
+	})
+}
+
+func exchangeBindings(r *request, wanted func(b *api.Binding, exchange string) bool) (answer, error) {
+	if _, err := r.vhost(r.names[0]); err != nil {
+		return answer{}, err
+	}
+	name := exchangeNamed(r.names[1])
+	found, err := r.hasExchange(name)
+	if err != nil {
+		return answer{}, err
+	}
+	if !found {
+		return answer{}, errNotFound
+	}
+	return r.listBindings(r.names[0], func(b *api.Binding) bool { return wanted(b, name) })
+}
+
+func (r *request) listBindings(name string, wanted func(*api.Binding) bool) (answer, error) {
+	all, err := r.bindingsWhere(name, wanted)
+	if err != nil {
+		return answer{}, err
+	}
+	return list(r, all, func(b *api.Binding) string { return b.Source })
+}
+
+// ends are what a path …/e/{source}/q/{destination} or …/e/{source}/e/{destination} names.
+type ends struct {
+	vhost, source, destination, kind string
+}
+
+func (e *ends) has(b *api.Binding) bool {
+	return b.Source == e.source && b.Destination == e.destination && b.DestinationType == e.kind
+}
+
+// endsOf makes sure that both ends are there.
+func (r *request) endsOf(kind string) (*ends, error) {
+	e := &ends{r.names[0], exchangeNamed(r.names[1]), r.names[2], kind}
+	if _, err := r.vhost(e.vhost); err != nil {
+		return nil, err
+	}
+	if kind == toExchange {
+		e.destination = exchangeNamed(e.destination)
+	}
+	found := false
+	err := r.look(e.vhost, func(v *vhost.VHost) {
+		found = v.Topology().Exchange(e.source) != nil
+		if kind == toQueue {
+			_, isQueue := v.Topology().Queue(e.destination)
+			found = found && isQueue
+		} else {
+			found = found && v.Topology().Exchange(e.destination) != nil
+		}
+	})
+	if err == nil && !found {
+		err = errNotFound
+	}
+	return e, err
+}
+
+// betweenQueue and betweenExchange serve the same paths for the two kinds of destination.
+func betweenQueue(serve func(*request, string) (answer, error)) endpoint {
+	return func(r *request) (answer, error) { return serve(r, toQueue) }
+}
+
+func betweenExchange(serve func(*request, string) (answer, error)) endpoint {
+	return func(r *request) (answer, error) { return serve(r, toExchange) }
+}
+
+func getBetween(r *request, kind string) (answer, error) {
+	e, err := r.endsOf(kind)
+	if err != nil {
+		return answer{}, err
+	}
+	return r.listBindings(e.vhost, e.has)
+}
+
+// postBetween makes a binding and tells in Location, relative to the request's path, where it is.
+func postBetween(r *request, kind string) (answer, error) {
+	e, err := r.endsOf(kind)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := r.enter(e.vhost); err != nil {
+		return answer{}, err
+	}
+	var body api.PostBinding
+	if err := r.readAtMost(bindingBytesMax, &body); err != nil {
+		return answer{}, err
+	}
+	if len(body.RoutingKey) > amqp.ShortStringMax {
+		return answer{}, badRequest("the routing key must not exceed %d bytes", amqp.ShortStringMax)
+	}
+	c := vhost.Command{Kind: vhost.BindQueue, Definition: &vhost.Definition{
+		Source: e.source, Name: e.destination, RoutingKey: body.RoutingKey, Arguments: amqp.Table(body.Arguments),
+	}}
+	if kind == toExchange {
+		c.Kind = vhost.BindExchange
+	}
+	if _, err := r.do(e.vhost, c); err != nil {
+		return answer{}, err
+	}
+	location := url.PathEscape(r.names[2]) + "/" + url.PathEscape(api.PropertiesKey(body.RoutingKey, amqp.Table(body.Arguments)))
+	return answer{status: http.StatusCreated, header: http.Header{"Location": {location}}}, nil
+}
+
+// named finds the binding with the properties key of the path. Clients that escape it but once, or a space as '+',
+// are understood. Source: RabbitMQ management API, bindings; reference http-api 1.1.
+func (r *request) named(e *ends) (*api.Binding, error) {
+	given := r.names[3]
+	once := strings.ReplaceAll(given, "+", " ")
+	all, err := r.bindingsWhere(e.vhost, e.has)
+	if err != nil {
+		return nil, err
+	}
+	for i, b := range all {
+		if b.PropertiesKey == given || b.PropertiesKey == once {
+			return &all[i], nil
+		}
+	}
+	for i, b := range all {
+		if len(b.Arguments) == 0 && (b.RoutingKey == given || b.RoutingKey == once) {
+			return &all[i], nil
+		}
+	}
+	return nil, errNotFound
+}
+
+func getBinding(r *request, kind string) (answer, error) {
+	e, err := r.endsOf(kind)
+	if err != nil {
+		return answer{}, err
+	}
+	b, err := r.named(e)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(b)
+}
+
+func deleteBinding(r *request, kind string) (answer, error) {
+	e, err := r.endsOf(kind)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := r.enter(e.vhost); err != nil {
+		return answer{}, err
+	}
+	b, err := r.named(e)
+	if err != nil {
+		return answer{}, err
+	}
+	c := vhost.Command{Kind: vhost.UnbindQueue, Definition: &vhost.Definition{
+		Source: e.source, Name: e.destination, RoutingKey: b.RoutingKey, Arguments: amqp.Table(b.Arguments),
+	}}
+	if kind == toExchange {
+		c.Kind = vhost.UnbindExchange
+	}
+	if _, err := r.do(e.vhost, c); err != nil {
+		return answer{}, err
+	}
+	return nothing()
+}

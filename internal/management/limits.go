@@ -1,0 +1,35 @@
+package management
+
+import "time"
+
+const (
+	// bodyBytesMax bounds a request body. Source: RabbitMQ management.http.max_body_size.
+	bodyBytesMax = 10 << 20
+
+	// bindingBytesMax bounds the body that makes a binding. Source: RabbitMQ management API, bindings.
+	bindingBytesMax = 5000
+
+	// pageSizeUsual and pageSizeMax are the items of a page, unasked and at most.
+	// Source: RabbitMQ management API, pagination.
+	pageSizeUsual, pageSizeMax = 100, 500
+
+	// patternBytesMax bounds the expression that filters a list by name.
+	patternBytesMax = 1024
+
+	// getMax bounds the messages that one request takes from a queue, all of which are in memory at once.
+	getMax = 10_000
+
+	// advanceMax bounds how far a test clock moves in one request: ten years.
+	advanceMax = 10 * 366 * 24 * time.Hour
+
+	// samplePeriod is the time between two readings of the counters, from which rates are computed.
+	// Source: RabbitMQ collect_statistics_interval.
+	samplePeriod = 5 * time.Second
+
+	// commandPatience is how long a request waits for the virtual host, which holds publishes back while its disk
+	// has no room.
+	commandPatience = 30 * time.Second
+
+	// gzipBytesMin is the size from which an answer is worth compressing.
+	gzipBytesMin = 1 << 10
+)

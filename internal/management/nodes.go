@@ -1,0 +1,52 @@
+package management
+
+import (
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+// cap32 keeps a number in what some clients read as unsigned 32 bits.
+func cap32(n int64) int64 { return max(0, min(n, math.MaxUint32)) }
+
+func (s *Server) node() api.Node {
+	m := readMachine(s.options.Data)
+	connections := s.options.Roster.Connections()
+	return api.Node{
+		Name: s.options.Node, Type: "disc", Running: true, OSPid: strconv.Itoa(os.Getpid()),
+		Uptime: cap32(time.Since(s.started).Milliseconds()), Processors: runtime.GOMAXPROCS(0), RatesMode: "basic",
+		EnabledPlugins: api.List[string]{"rabbitmq_management", "rabbitmq_prometheus"},
+		FDUsed:         m.filesOpen, FDTotal: cap32(m.filesMax),
+		SocketsUsed: int64(len(connections)), SocketsTotal: cap32(m.filesMax),
+		// Goroutines have no limit of their own: the largest number that clients can read.
+		ProcUsed: int64(runtime.NumGoroutine()), ProcTotal: math.MaxUint32,
+		MemUsed: m.memoryUsed, MemLimit: m.memoryMax,
+		DiskFree: m.diskFree, DiskFreeLimit: s.options.DiskFreeMin, DiskFreeAlarm: s.engine.Full(),
+		DBDir: s.options.Data, ExchangeTypes: exchangeTypes(),
+		AuthMechanisms: api.List[api.Mechanism]{
+			{Name: "PLAIN", Description: "SASL PLAIN authentication mechanism", Enabled: true},
+			{Name: "AMQPLAIN", Description: "QPid AMQPLAIN mechanism", Enabled: true},
+		},
+		Applications: api.List[api.Application]{
+			{Name: "rabbit", Description: s.options.Product, Version: api.RabbitMQVersion},
+			{Name: "rabbitmq_management", Description: "Management API", Version: api.RabbitMQVersion},
+			{Name: "rabbitmq_prometheus", Description: "Prometheus metrics", Version: api.RabbitMQVersion},
+		},
+		Contexts: s.contexts(), RabbitMQVersion: api.RabbitMQVersion, ErlangVersion: runtime.Version(),
+	}
+}
+
+func getNodes(r *request) (answer, error) {
+	return list(r, []api.Node{r.server.node()}, func(n *api.Node) string { return n.Name })
+}
+
+func getNode(r *request) (answer, error) {
+	if r.names[0] != r.server.options.Node {
+		return answer{}, errNotFound
+	}
+	return ok(r.server.node())
+}

@@ -1,0 +1,132 @@
+package management
+
+import (
+	"encoding/json"
+	"net"
+	"runtime"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+// exchangeTypes are what may be declared. Source: AMQP exchange.declare.
+func exchangeTypes() api.List[api.ExchangeType] {
+	return api.List[api.ExchangeType]{
+		{Name: "direct", Description: "AMQP direct exchange, as per the AMQP specification", Enabled: true},
+		{Name: "fanout", Description: "AMQP fanout exchange, as per the AMQP specification", Enabled: true},
+		{Name: "headers", Description: "AMQP headers exchange, as per the AMQP specification", Enabled: true},
+		{Name: "topic", Description: "AMQP topic exchange, as per the AMQP specification", Enabled: true},
+	}
+}
+
+func getOverview(r *request) (answer, error) {
+	o := r.server.options
+	var all tally
+	for _, h := range r.visible() {
+		all.add(r.server.sum(r.Context(), h))
+	}
+	connections, channels := r.connectionTotals()
+	v := api.Overview{
+		ManagementVersion: api.RabbitMQVersion, RabbitMQVersion: api.RabbitMQVersion, RatesMode: "basic",
+		RetentionPolicies: api.RetentionPolicies{
+			Global: api.List[int]{5}, Basic: api.List[int]{5}, Detailed: api.List[int]{5},
+		},
+		ExchangeTypes: exchangeTypes(), ProductName: o.Product, ProductVersion: o.Version,
+		ErlangVersion: runtime.Version(), ErlangFullVersion: runtime.Version(), CryptoLibVersion: runtime.Version(),
+		ClusterName: r.clusterName(), Node: o.Node, DefaultQueueType: "classic",
+		MessageStats: messageStats(&all.stats, all.pace),
+		QueueTotals:  totals(all.ready, all.unacked, all.pace),
+		ObjectTotals: api.ObjectTotals{
+			Channels: channels, Connections: connections, Consumers: all.consumers,
+			Exchanges: all.exchanges, Queues: all.queues,
+		},
+		OpPolicyUpdating: true,
+	}
+	if r.caller.may(access.TagMonitoring) {
+		v.Listeners, v.Contexts = r.server.listeners(), r.server.contexts()
+	}
+	return ok(v)
+}
+
+// connectionTotals counts the connections that the caller sees, and their channels.
+func (r *request) connectionTotals() (connections, channels int) {
+	for _, c := range r.connections() {
+		connections++
+		channels += c.Channels
+	}
+	return connections, channels
+}
+
+func (s *Server) listeners() api.List[api.Listener] {
+	var all api.List[api.Listener]
+	for _, l := range s.options.Listeners() {
+		all = append(all, api.Listener{Node: s.options.Node, Protocol: l.Protocol, IPAddress: address(l.Address), Port: l.Port, TLS: l.TLS})
+	}
+	return all
+}
+
+// address writes an unspecified address as RabbitMQ does.
+func address(a string) string {
+	if ip := net.ParseIP(a); ip == nil || ip.IsUnspecified() {
+		return "::"
+	}
+	return a
+}
+
+func (s *Server) contexts() api.List[api.Context] {
+	var all api.List[api.Context]
+	for _, l := range s.options.Listeners() {
+		switch l.Protocol {
+		case "http", "https":
+			all = append(all, api.Context{Node: s.options.Node, Description: "RabbitMQ Management", Path: "/", Port: l.Port})
+		case "http/prometheus", "https/prometheus":
+			all = append(all, api.Context{Node: s.options.Node, Description: "RabbitMQ Prometheus", Path: "/", Port: l.Port})
+		}
+	}
+	return all
+}
+
+func getWhoAmI(r *request) (answer, error) {
+	return ok(api.WhoAmI{Name: r.caller.shownName(), Tags: r.caller.tags(), IsInternalUser: true})
+}
+
+func getVersion(r *request) (answer, error) { return ok(r.server.options.Version) }
+
+// clusterNameParameter is the global parameter that holds the cluster's name. Source: RabbitMQ global parameters.
+const clusterNameParameter = "cluster_name"
+
+// clusterName is what was set, or else the node's name.
+func (r *request) clusterName() string {
+	if g, ok := r.view.GlobalParameter(clusterNameParameter); ok {
+		var name string
+		if err := json.Unmarshal(g.Value, &name); err == nil {
+			return name
+		}
+	}
+	return r.server.options.Node
+}
+
+func getClusterName(r *request) (answer, error) { return ok(api.ClusterName{Name: r.clusterName()}) }
+
+func putClusterName(r *request) (answer, error) {
+	var body struct {
+		Name *string `json:"name"`
+	}
+	if err := r.read(&body); err != nil {
+		return answer{}, err
+	}
+	if err := needKeys(key{"name", body.Name != nil}); err != nil {
+		return answer{}, err
+	}
+	value, err := encode(*body.Name)
+	if err != nil {
+		return answer{}, err
+	}
+	if _, err := r.change(access.Command{Kind: access.SetGlobalParameter, Name: clusterNameParameter, Value: value}); err != nil {
+		return answer{}, plainly(err)
+	}
+	return nothing()
+}
+
+// getNone answers with the empty list where there is nothing of the kind.
+func getNone(*request) (answer, error) { return ok(api.List[string]{}) }

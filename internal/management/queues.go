@@ -1,0 +1,222 @@
+package management
+
+import (
+	"cmp"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// text is a string for JSON that is null where there is none.
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func (s *Server) showQueue(h *access.VHost, q *vhost.QueueView, p pace) api.Queue {
+	shown := api.Queue{
+		Name: q.Name, VHost: h.Name, Type: q.Type, Durable: q.Durable, AutoDelete: q.AutoDelete, Exclusive: q.Exclusive,
+		Arguments: api.Arguments(q.Arguments), Node: s.options.Node, State: "running",
+		Totals: totals(q.Ready, q.Unacked, p), MessageStats: messageStats(&q.Stats, p),
+		Consumers: q.Consumers, ActiveConsumers: q.Consumers,
+		SingleActiveConsumerTag: text(q.SingleActiveTag), Policy: text(q.Policy), OperatorPolicy: text(q.OperatorPolicy),
+		EffectivePolicyDefinition: api.Arguments(q.EffectivePolicy),
+		MessageBytes:              q.ReadyBytes + q.UnackedBytes,
+		MessageBytesReady:         q.ReadyBytes, MessageBytesUnacknowledged: q.UnackedBytes,
+	}
+	if q.SingleActiveTag != "" {
+		shown.ActiveConsumers = 1
+	}
+	if q.Consumers > 0 && q.Ready == 0 {
+		shown.ConsumerUtilisation, shown.ConsumerCapacity = 1, 1
+	}
+	if q.Owner != "" {
+		host, port := peerNamed(q.Owner)
+		shown.Owner = &api.QueueOwner{Name: q.Owner, PeerHost: host, PeerPort: port}
+	}
+	if q.Type == "quorum" {
+		shown.Leader, shown.Members, shown.Online = s.options.Node, api.List[string]{s.options.Node}, api.List[string]{s.options.Node}
+	}
+	return shown
+}
+
+// peerNamed reads the peer's address from the name of a connection: "peer:port -> host:port".
+func peerNamed(connection string) (host string, port int) {
+	peer, _, _ := strings.Cut(connection, " -> ")
+	host, service, err := net.SplitHostPort(peer)
+	if err != nil {
+		return peer, 0
+	}
+	port, err = strconv.Atoi(service)
+	if err != nil {
+		return peer, 0
+	}
+	return host, port
+}
+
+func (r *request) queuesOf(h *access.VHost) ([]api.Queue, error) {
+	if r.down(h.Name) {
+		return nil, nil
+	}
+	var views []vhost.QueueView
+	if err := r.look(h.Name, func(v *vhost.VHost) { views = v.Queues() }); err != nil {
+		return nil, err
+	}
+	paces := r.server.sampler.paces(h)
+	all := make([]api.Queue, len(views))
+	for i := range views {
+		all[i] = r.server.showQueue(h, &views[i], paces[views[i].ID])
+	}
+	return all, nil
+}
+
+func getQueues(r *request) (answer, error) {
+	shown, err := r.shown(r.names...)
+	if err != nil {
+		return answer{}, err
+	}
+	var all []api.Queue
+	for _, h := range shown {
+		some, err := r.queuesOf(h)
+		if err != nil {
+			return answer{}, err
+		}
+		all = append(all, some...)
+	}
+	return list(r, all, func(q *api.Queue) string { return q.Name })
+}
+
+// getQueue shows one queue with its consumers.
+func getQueue(r *request) (answer, error) {
+	h, err := r.vhost(r.names[0])
+	if err != nil {
+		return answer{}, err
+	}
+	var q vhost.QueueView
+	var found bool
+	var consumers []vhost.ConsumerView
+	err = r.look(h.Name, func(v *vhost.VHost) {
+		if q, found = v.Queue(r.names[1]); found && q.Consumers > 0 {
+			consumers = v.Consumers()
+		}
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	if !found {
+		return answer{}, errNotFound
+	}
+	shown := r.server.showQueue(h, &q, r.server.sampler.paces(h)[q.ID])
+	at := r.roster()
+	for i := range consumers {
+		if consumers[i].Queue == q.Name {
+			shown.ConsumerDetails = append(shown.ConsumerDetails, r.showConsumer(h.Name, &consumers[i], at))
+			if consumers[i].Exclusive {
+				shown.ExclusiveConsumerTag = text(consumers[i].Tag)
+			}
+		}
+	}
+	return ok(shown)
+}
+
+// hasQueue reports whether the queue that the path names is there.
+func (r *request) hasQueue() (found bool, err error) {
+	err = r.look(r.names[0], func(v *vhost.VHost) { _, found = v.Topology().Queue(r.names[1]) })
+	return found, err
+}
+
+// needQueue makes sure that the caller may enter the virtual host and that the queue is there.
+func (r *request) needQueue() error {
+	if err := r.enter(r.names[0]); err != nil {
+		return err
+	}
+	found, err := r.hasQueue()
+	if err == nil && !found {
+		err = errNotFound
+	}
+	return err
+}
+
+func putQueue(r *request) (answer, error) {
+	if err := r.enter(r.names[0]); err != nil {
+		return answer{}, err
+	}
+	var body api.PutQueue
+	if err := r.read(&body); err != nil {
+		return answer{}, err
+	}
+	name := r.names[1]
+	if name == "" || !amqp.ValidName(name) {
+		return answer{}, badRequest("the name of a queue must be UTF-8 of 1 to %d bytes", amqp.ShortStringMax)
+	}
+	existed, err := r.hasQueue()
+	if err != nil {
+		return answer{}, err
+	}
+	_, err = r.do(r.names[0], vhost.Command{Kind: vhost.DeclareQueue, Definition: &vhost.Definition{
+		Name: name, Durable: bool(body.Durable), AutoDelete: bool(body.AutoDelete), Arguments: amqp.Table(body.Arguments),
+	}})
+	if err != nil {
+		return answer{}, err
+	}
+	return put(!existed)
+}
+
+func deleteQueue(r *request) (answer, error) {
+	if err := r.needQueue(); err != nil {
+		return answer{}, err
+	}
+	_, err := r.do(r.names[0], vhost.Command{Kind: vhost.DeleteQueue, Definition: &vhost.Definition{
+		Name: r.names[1], IfUnused: r.flag("if-unused"), IfEmpty: r.flag("if-empty"),
+	}})
+	if err != nil {
+		return answer{}, err
+	}
+	return nothing()
+}
+
+func purgeQueue(r *request) (answer, error) {
+	if err := r.needQueue(); err != nil {
+		return answer{}, err
+	}
+	_, err := r.do(r.names[0], vhost.Command{Kind: vhost.PurgeQueue, Definition: &vhost.Definition{Name: r.names[1]}})
+	if err != nil {
+		return answer{}, err
+	}
+	return nothing()
+}
+
+// actOnQueue knows no action: the queues of this broker have no mirrors to act on.
+func actOnQueue(r *request) (answer, error) {
+	if err := r.needQueue(); err != nil {
+		return answer{}, err
+	}
+	var body struct {
+		Action *string `json:"action"`
+	}
+	if err := r.read(&body); err != nil {
+		return answer{}, err
+	}
+	if err := needKeys(key{"action", body.Action != nil}); err != nil {
+		return answer{}, err
+	}
+	return answer{}, badRequest("unknown action '%s'", *body.Action)
+}
+
+// byVHostAndName is the order of lists.
+func byVHostAndName(aVHost, aName, bVHost, bName string) int {
+	return cmp.Or(cmp.Compare(aVHost, bVHost), cmp.Compare(aName, bName))
+}
+
+// sortConnections orders connections as lists show them.
+func sortConnections(all []Connection) {
+	slices.SortStableFunc(all, func(a, b Connection) int { return byVHostAndName(a.VHost, a.Name, b.VHost, b.Name) })
+}

@@ -1,0 +1,169 @@
+package management
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// A request is what an endpoint serves.
+type request struct {
+	*http.Request
+	server *Server
+	names  []string     // in the variable segments of the path
+	view   *access.View // as of the request's arrival
+	caller caller
+}
+
+// flag reports whether the query says name=true.
+func (r *request) flag(name string) bool { return r.URL.Query().Get(name) == "true" }
+
+// read decodes the body, which may come with any content type; an empty one is {}. Unknown keys are ignored.
+// Source: RabbitMQ management API; reference http-api 1.2.
+func (r *request) read(into any) error { return r.readAtMost(bodyBytesMax, into) }
+
+func (r *request) readAtMost(bytesMax int64, into any) error {
+	body, err := io.ReadAll(io.LimitReader(r.Body, bytesMax+1))
+	if err != nil {
+		return badRequest("the request body cannot be read: %v", err)
+	}
+	if int64(len(body)) > bytesMax {
+		return badRequest("Exceeded HTTP request body size limit")
+	}
+	body = bytes.TrimSpace(body)
+	switch {
+	case len(body) == 0 || string(body) == "null" || string(body) == "undefined":
+		return nil
+	case body[0] == '"':
+		return badRequest("the request body is a JSON string, not an object: is it encoded twice?")
+	case body[0] != '{' || !json.Valid(body):
+		return badRequest("not_json")
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			return badRequest("the value of '%s' must not be a JSON %s", wrong.Field, wrong.Value)
+		}
+		return badRequest("%v", err)
+	}
+	return nil
+}
+
+// A key of a request body that must be there.
+type key struct {
+	name  string
+	given bool
+}
+
+// need refuses a body in which a key is missing. Source: RabbitMQ management API, key_missing.
+func needKeys(keys ...key) error {
+	var missing []string
+	for _, k := range keys {
+		if !k.given {
+			missing = append(missing, "{key_missing,"+k.name+"}")
+		}
+	}
+	if missing != nil {
+		return badRequest("[%s]", strings.Join(missing, ","))
+	}
+	return nil
+}
+
+// look runs fn on the live state of a virtual host; it must be short, and keep no more than copies.
+func (r *request) look(name string, fn func(*vhost.VHost)) error {
+	return r.server.engine.Look(r.Context(), name, fn)
+}
+
+// do runs commands in a virtual host with the caller's permissions.
+func (r *request) do(name string, commands ...vhost.Command) ([]vhost.Effect, error) {
+	return r.doAs(r.caller.name, name, commands...)
+}
+
+// doAs runs commands with the permissions of user, "" being the broker itself.
+func (r *request) doAs(user, name string, commands ...vhost.Command) ([]vhost.Effect, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), commandPatience)
+	defer cancel()
+	return r.server.engine.Do(ctx, name, user, commands...)
+}
+
+// change decides changes of users, virtual hosts and permissions, and takes the view that follows.
+func (r *request) change(commands ...access.Command) (created bool, err error) {
+	created, err = r.server.engine.ChangeAccess(r.Context(), commands...)
+	r.view = r.server.engine.Access()
+	return created, err
+}
+
+// visible lists the virtual hosts that lists show: the caller's own, all of them to those who watch over the node.
+// The header x-vhost narrows it. Source: RabbitMQ management API; reference http-api 1.5.
+func (r *request) visible() []*access.VHost {
+	all := r.view.VHosts()
+	narrow := r.Header.Get("X-Vhost")
+	return slices.DeleteFunc(all, func(h *access.VHost) bool {
+		return narrow != "" && narrow != h.Name || !r.sees(h.Name)
+	})
+}
+
+func (r *request) sees(vhost string) bool {
+	return r.caller.may(access.TagMonitoring) || r.view.HasAccess(r.caller.name, vhost)
+}
+
+// shown is the one virtual host that is named, or else all that are visible.
+func (r *request) shown(names ...string) ([]*access.VHost, error) {
+	if len(names) == 0 {
+		return r.visible(), nil
+	}
+	h, err := r.vhost(names[0])
+	if err != nil {
+		return nil, err
+	}
+	return []*access.VHost{h}, nil
+}
+
+// vhost finds a virtual host that the caller may see; any other does not exist for it.
+func (r *request) vhost(name string) (*access.VHost, error) {
+	h, ok := r.view.VHost(name)
+	if !ok || !r.sees(name) {
+		return nil, errNotFound
+	}
+	return h, nil
+}
+
+// enter makes sure that the caller may do something in a virtual host.
+func (r *request) enter(name string) error {
+	if _, err := r.vhost(name); err != nil {
+		return err
+	}
+	if !r.caller.secret && !r.view.HasAccess(r.caller.name, name) {
+		return notAuthorised("User not authorised to access virtual host")
+	}
+	return nil
+}
+
+// down reports whether a virtual host has stopped: lists pass over it.
+func (r *request) down(name string) bool { return r.server.engine.Down(name) != nil }
+
+// exchangeNamed turns the name in a path into that of the exchange.
+func exchangeNamed(segment string) string {
+	if segment == access.DefaultExchange {
+		return ""
+	}
+	return segment
+}
+
+// codeOf is the reply code of a refusal, 0 for any other error.
+func codeOf(err error) uint16 {
+	var refused *amqp.Error
+	if errors.As(err, &refused) {
+		return refused.Code
+	}
+	return 0
+}

@@ -1,0 +1,92 @@
+package management
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/engine"
+)
+
+// Server serves the management API below /api and the metrics at /metrics. Its methods may be called by any
+// goroutine. The options' Engine must be open until Close has returned.
+type Server struct {
+	options Options
+	engine  *engine.Engine
+	started time.Time
+	tree    *node
+	sampler *sampler
+}
+
+// New returns a server that is ready to serve. It reads the broker's counters now and then until it is closed.
+func New(o Options) *Server {
+	o.complete()
+	s := &Server{options: o, engine: o.Engine, started: time.Now(), tree: &node{}, sampler: newSampler(o.Engine)}
+	for _, r := range routes() {
+		s.tree.add(r)
+	}
+	go s.sampler.run()
+	return s
+}
+
+// Close ends the reading of counters. Requests under way are the http.Server's to wait for; do that first.
+func (s *Server) Close() { s.sampler.close() }
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
+	r := &request{Request: hr, server: s, view: s.engine.Access()}
+	if hr.URL.Path == "/metrics" {
+		s.Metrics().ServeHTTP(w, hr)
+		return
+	}
+	a, err := s.answer(r)
+	if err != nil {
+		a = refusal(err)
+		if a.status >= http.StatusInternalServerError {
+			s.options.Log.Error("management request failed", "method", hr.Method, "path", hr.URL.Path, "error", err)
+		}
+	}
+	send(w, r, a)
+}
+
+// answer finds what the path names, makes sure that the caller may, and serves.
+func (s *Server) answer(r *request) (answer, error) {
+	path, ok := strings.CutPrefix(r.URL.EscapedPath(), "/api/")
+	if !ok {
+		return answer{}, errNotFound
+	}
+	segments := strings.Split(strings.TrimSuffix(path, "/"), "/")
+	for i, escaped := range segments {
+		name, err := url.PathUnescape(escaped)
+		if err != nil {
+			return answer{}, badRequest("malformed escape in '%s'", escaped)
+		}
+		segments[i] = name
+	}
+	found := s.tree.find(segments, nil)
+	if found == nil {
+		return answer{}, errNotFound
+	}
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if method == http.MethodOptions {
+		return answer{status: http.StatusOK, header: http.Header{"Allow": {found.node.allowed()}}}, nil
+	}
+	to, ok := found.node.methods[method]
+	if !ok {
+		return answer{}, &methodNotAllowed{allow: found.node.allowed()}
+	}
+	r.names = found.names
+	if to.need != anybody {
+		if err := r.logIn(to.need); err != nil {
+			return answer{}, err
+		}
+	}
+	if !acceptsJSON(r.Header.Values("Accept")) {
+		return answer{status: http.StatusNotAcceptable}, nil
+	}
+	return to.serve(r)
+}

@@ -1,0 +1,139 @@
+package management
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+// tagProtected marks users that cannot be changed or deleted over HTTP. Source: RabbitMQ management API, users.
+const tagProtected = "protected"
+
+func showUser(u *access.User) api.User {
+	return api.User{
+		Name: u.Name, PasswordHash: base64.StdEncoding.EncodeToString(u.Hash), HashingAlgorithm: u.Algorithm.String(),
+		Tags: u.Tags, Limits: showLimits(u.Limits),
+	}
+}
+
+func getUsers(r *request) (answer, error) {
+	return listUsers(r, func(*access.User) bool { return true })
+}
+
+// getUsersWithoutPermissions lists the users who may enter no virtual host.
+func getUsersWithoutPermissions(r *request) (answer, error) {
+	permitted := map[string]bool{}
+	for _, p := range r.view.Permissions() {
+		permitted[p.User] = true
+	}
+	return listUsers(r, func(u *access.User) bool { return !permitted[u.Name] })
+}
+
+func listUsers(r *request, wanted func(*access.User) bool) (answer, error) {
+	var all []api.User
+	for _, u := range r.view.Users() {
+		if wanted(u) {
+			all = append(all, showUser(u))
+		}
+	}
+	return list(r, all, func(u *api.User) string { return u.Name })
+}
+
+func getUser(r *request) (answer, error) {
+	u, found := r.view.User(r.names[0])
+	if !found {
+		return answer{}, errNotFound
+	}
+	return ok(showUser(u))
+}
+
+// putUser makes a user or replaces one's password and tags. Source: RabbitMQ management API, PUT /api/users.
+func putUser(r *request) (answer, error) {
+	var body api.PutUser
+	if err := r.read(&body); err != nil {
+		return answer{}, err
+	}
+	if err := needKeys(key{"tags", body.Tags != nil}); err != nil {
+		return answer{}, err
+	}
+	if old, found := r.view.User(r.names[0]); found && old.Tagged(tagProtected) {
+		return answer{}, badRequest("user '%s' is protected and cannot be changed", old.Name)
+	}
+	c, err := userCommand(r.names[0], &body)
+	if err != nil {
+		return answer{}, err
+	}
+	created, err := r.change(c)
+	if err != nil {
+		return answer{}, plainly(err)
+	}
+	return put(created)
+}
+
+// userCommand reads a user's password, hash and tags.
+func userCommand(name string, body *api.PutUser) (access.Command, error) {
+	algorithm, known := access.ParseAlgorithm(body.HashingAlgorithm)
+	c := access.Command{Kind: access.PutUser, User: name, Tags: *body.Tags, Algorithm: algorithm}
+	switch {
+	case !known:
+		return c, badRequest("unknown hashing_algorithm '%s'", body.HashingAlgorithm)
+	case body.Password != nil && body.PasswordHash != nil:
+		return c, badRequest("give password or password_hash, not both")
+	case body.Password != nil:
+		c.Password = *body.Password
+	case body.PasswordHash != nil:
+		hash, err := base64.StdEncoding.DecodeString(*body.PasswordHash)
+		if err != nil {
+			return c, badRequest("password_hash is not base64: %v", err)
+		}
+		c.Hash = hash
+	}
+	return c, nil
+}
+
+func deleteUser(r *request) (answer, error) {
+	u, found := r.view.User(r.names[0])
+	if !found {
+		return answer{}, errNotFound
+	}
+	if u.Tagged(tagProtected) {
+		return answer{}, badRequest("user '%s' is protected and cannot be deleted", u.Name)
+	}
+	if _, err := r.change(access.Command{Kind: access.DeleteUser, User: u.Name}); err != nil {
+		return answer{}, err
+	}
+	return nothing()
+}
+
+// bulkDeleteUsers deletes the users that exist among those named; protected ones stay.
+func bulkDeleteUsers(r *request) (answer, error) {
+	var body api.BulkDelete
+	if err := r.read(&body); err != nil {
+		return answer{}, err
+	}
+	if err := needKeys(key{"users", body.Users != nil}); err != nil {
+		return answer{}, err
+	}
+	for _, name := range body.Users {
+		if u, found := r.view.User(name); found && u.Tagged(tagProtected) {
+			return answer{}, badRequest("user '%s' is protected and cannot be deleted", name)
+		}
+	}
+	for _, name := range body.Users {
+		_, err := r.change(access.Command{Kind: access.DeleteUser, User: name})
+		if err != nil && codeOf(err) != amqp.CodeNotFound {
+			return answer{}, plainly(err)
+		}
+	}
+	return nothing()
+}
+
+func hashPassword(r *request) (answer, error) {
+	var salt access.Salt
+	rand.Read(salt[:])
+	hash := access.HashPassword(access.SHA256, salt, r.names[0])
+	return ok(api.HashedPassword{OK: base64.StdEncoding.EncodeToString(hash)})
+}

@@ -74,7 +74,7 @@ func Open(o Options) (*Engine, error) {
 	}
 	e := &Engine{clock: o.Clock, slog: o.Log, defaults: *o.Defaults}
 	e.mu.runners, e.mu.faults = map[string]*runner{}, map[string]*amqp.Error{}
-	e.scribe = newScribe(j, o.Log, e.checkpointSoon, e.space)
+	e.scribe = newScribe(o.FS, j, o.Log, e.checkpointSoon, e.space)
 	if err := e.openAccess(); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}

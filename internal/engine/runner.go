@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
@@ -341,8 +342,9 @@ func (r *runner) begin() {
 // finish appends what the batch left to the log and lets effects go, or holds them until it is safe.
 func (r *runner) finish() {
 	batch, urgent := r.out.Seal()
+	var spare []byte
 	if batch != nil {
-		r.buffer = min(max(len(batch)+len(batch)/8, 4<<10), batchBytesMax+batchBytesMax/4)
+		batch, spare = r.fit(batch)
 		r.cache.add(r.next, batch)
 		r.appended = r.next
 		r.next++
@@ -352,8 +354,19 @@ func (r *runner) finish() {
 		r.emit(&r.out.Effects[i])
 	}
 	if batch != nil {
-		r.out.Next(nil) // the batch is the scribe's, and the cache's
+		r.out.Next(spare) // the batch is the scribe's, and the cache's
 	}
+}
+
+// fit gives a batch a buffer of about its size, for it will be kept: a small one is copied out of a large
+// buffer, which serves again. The next buffer is as large as the largest batch of late, so that it need not
+// grow while it is filled, which a profile showed at 17 % of a publisher's time.
+func (r *runner) fit(batch []byte) (kept, spare []byte) {
+	r.buffer = min(max(len(batch)+len(batch)/8, r.buffer-r.buffer/16), batchBytesMax+batchBytesMax/4)
+	if 4*len(batch) < cap(batch) {
+		return bytes.Clone(batch), batch[:0]
+	}
+	return batch, nil
 }
 
 // emit sends an effect on its way: to its door if it may leave, else behind what waits on its channel.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
 const (
@@ -19,7 +20,12 @@ const (
 	// noSpaceRetry is how often a full disk is asked again.
 	noSpaceRetry = time.Second
 	// checkpointBytes is how much the journal grows between checkpoints.
-	checkpointBytes = 512 << 20
+	checkpointBytes = 256 << 20
+	// ampleBytes of free disk are enough to put off making spare segments while there is traffic: those that a
+	// checkpoint gives back will serve.
+	ampleBytes = 2 << 30
+	// sparesLeast is how many spare segments there are in traffic all the same.
+	sparesLeast = 2
 )
 
 // listener is told what became of a log's batches, from the scribe's goroutine.
@@ -31,6 +37,7 @@ type listener interface {
 // scribe owns the journal: it writes what runners append, many batches at a time, and syncs it.
 type scribe struct {
 	journal *journal.Journal
+	fs      vfs.FS
 	tables  sync.RWMutex // guards journal as its documentation asks: Sync beside reads, nothing beside the rest
 	slog    *slog.Logger
 	wake    chan struct{}
@@ -51,9 +58,11 @@ type scribe struct {
 	onSpace      func(full bool) // growing writes have no room any more, or again
 
 	// The goroutine's own.
-	unsynced map[place.LogID]place.Index
-	grown    int64
-	full     bool
+	unsynced  map[place.LogID]place.Index
+	grown     int64
+	full      bool
+	ample     bool // much free space on the disk, when last looked at
+	sinceLook int  // groups until the next look
 }
 
 type appended struct {
@@ -61,9 +70,9 @@ type appended struct {
 	urgent bool
 }
 
-func newScribe(j *journal.Journal, l *slog.Logger, onCheckpoint func(), onSpace func(bool)) *scribe {
+func newScribe(fs vfs.FS, j *journal.Journal, l *slog.Logger, onCheckpoint func(), onSpace func(bool)) *scribe {
 	s := &scribe{
-		journal: j, slog: l, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		journal: j, fs: fs, slog: l, wake: make(chan struct{}, 1), done: make(chan struct{}),
 		onCheckpoint: onCheckpoint, onSpace: onSpace, unsynced: map[place.LogID]place.Index{},
 	}
 	s.mu.listeners = map[place.LogID]listener{}
@@ -233,7 +242,9 @@ func (s *scribe) write(batches []appended) {
 				s.unsynced[b.Log] = b.Index
 			}
 			s.grow(bytes)
-			s.prepare()
+			if s.wantSpares() {
+				s.prepare()
+			}
 			return
 		case errors.Is(err, journal.ErrNoSpace):
 			s.setFull(true)
@@ -254,6 +265,21 @@ func (s *scribe) grow(bytes int) {
 		s.onCheckpoint()
 	}
 }
+
+// wantSpares reports whether a spare segment should be worked at even now, in traffic: when they run out, or
+// when the disk is so full that the reserve must be kept complete.
+func (s *scribe) wantSpares() bool {
+	s.sinceLook--
+	if s.sinceLook <= 0 {
+		s.sinceLook = groupsPerLook
+		free, err := s.fs.Free()
+		s.ample = err == nil && free > ampleBytes
+	}
+	return !s.ample || s.journal.Stats().Spares < sparesLeast
+}
+
+// groupsPerLook is how many groups are written between looks at the free space.
+const groupsPerLook = 64
 
 // prepare makes room ahead of need, in small steps; more reports that there is more to do.
 func (s *scribe) prepare() (more bool) {

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"net"
+	"strings"
 	"sync"
 	"testing"
 
@@ -16,6 +17,7 @@ type fakeBroker struct {
 	url    string
 	copies func(n int) int // how often the n-th message that reaches a queue is put into it; nil: once
 	deaths amqp.Table      // the headers of dead letters
+	refuse string          // a queue with this in its name cannot be declared
 
 	mu struct {
 		sync.Mutex
@@ -41,6 +43,7 @@ type fakeConn struct {
 	conn     net.Conn
 	unacked  map[uint64]fakeMessage
 	next     uint64
+	closed   bool   // its channel is
 	confirms uint64 // the number of the next publish; 0: no confirms
 
 	to       string // where the content that is arriving goes
@@ -138,6 +141,10 @@ func (b *fakeBroker) frame(c *fakeConn, f wire.Frame) {
 }
 
 func (b *fakeBroker) method(c *fakeConn, ch uint16, m wire.Method) {
+	if c.closed && ch != 0 {
+		c.conn.Close()
+		return
+	}
 	switch m := m.(type) {
 	case *wire.ConnectionStartOk:
 		c.write(ch, &wire.ConnectionTune{ChannelMax: 2047, FrameMax: 131072, Heartbeat: 60})
@@ -153,6 +160,11 @@ func (b *fakeBroker) method(c *fakeConn, ch uint16, m wire.Method) {
 	case *wire.BasicQos:
 		c.write(ch, &wire.BasicQosOk{})
 	case *wire.QueueDeclare:
+		if b.refuse != "" && strings.Contains(m.Queue, b.refuse) {
+			c.closed = true
+			c.write(ch, &wire.ChannelClose{ReplyCode: 406, ReplyText: "refused"})
+			return
+		}
 		if !m.Passive {
 			key, _ := m.Arguments.Get("x-dead-letter-routing-key")
 			b.mu.queues[m.Queue] = &fakeQueue{deadTo: key.Str}

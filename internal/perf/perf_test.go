@@ -111,6 +111,18 @@ func TestEarlyExpiryIsFound(t *testing.T) {
 	}
 }
 
+func TestFailedRunLeavesNoQueues(t *testing.T) {
+	// If this fails, queues of a run that could not go on stay in the broker for ever.
+	t.Parallel()
+	for _, refuse := range []string{".work.0000", ".work.0001"} {
+		b := startFake(t) // which looks for what is left
+		b.refuse = refuse
+		if code, _ := runMain(t, b, "30s", "dead-letter", "-queues", "2"); code != exitFailed {
+			t.Errorf("refused %s: exit code %d, want %d", refuse, code, exitFailed)
+		}
+	}
+}
+
 func TestUsage(t *testing.T) {
 	// If this fails, arguments that make no sense start a run, or one that fails looks like success.
 	t.Parallel()

@@ -403,6 +403,20 @@ func (r *run) close() {
 	r.receiving.Wait()
 	r.publishing.Wait()
 	r.cancel(nil)
-	_, _ = r.remove() // what went wrong before says more
+	if len(r.queues) > 0 {
+		r.sweep()
+	}
+	_ = r.control.close() // whatever went wrong before says more
+}
+
+// sweep removes the queues of a run that failed, over a new connection, because the broker may have closed the old one's
+// channel. If that fails too, the broker has other troubles than a few queues.
+func (r *run) sweep() {
 	_ = r.control.close()
+	ctx, cancel := context.WithTimeout(context.Background(), replyTimeout)
+	defer cancel()
+	if l, err := dial(ctx, r.o.target); err == nil {
+		r.control = l
+		_, _ = r.remove()
+	}
 }

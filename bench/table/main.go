@@ -1,0 +1,181 @@
+// Command table prints the reports that bench/run.sh left in a directory as one Markdown table, with the goals beside
+// them. Of several runs it shows the median of each figure.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/perf"
+)
+
+// work is a row.
+type work struct {
+	name  string // of its reports: name.broker.run.json
+	about string
+	goal  string
+	cell  func(reports []perf.Report) string
+}
+
+var works = []work{
+	{"16b", "16 B, transient, auto-ack, 1 publisher, 1 consumer", "≥ 1.2 M msg/s, ≤ 0.8 CPU-s/M", rate},
+	{"1k", "1 KiB, transient, acks by 100", "≥ 450 k msg/s, ≤ 2.2 CPU-s/M", rate},
+	{"persistent", "1 KiB, persistent, confirms (1,000 outstanding), acks by 100", "≥ 220 k msg/s, ≤ 4 CPU-s/M, confirm p99 ≤ 8 ms", confirmed},
+	{"dead-letter", "reject → DLX → DLQ → consumed, 1 KiB", "≥ 200 k msg/s, ≤ 5 CPU-s/M", rate},
+	{"latency", "latency at 5 k/s, 128 B, transient", "p50 ≤ 0.13, p99 ≤ 0.35 ms, ≤ 70 CPU-s/M", latency},
+	{"latency-persistent", "latency at 5 k/s, 1 KiB, persistent", "p50 ≤ 0.9, p99 ≤ 4 ms", latency},
+	{"expire", "100,000 messages expire at one instant: lateness in the DLQ", "–", lateness},
+	{"expire-window", "50,000 messages expire at random within 10 s: lateness in the DLQ", "–", lateness},
+	{"backlog", "backlog of 300,000 times 1 KiB, transient, confirms", "–", backlog},
+}
+
+var brokers = []string{"bartleby", "rabbitmq"}
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: table DIRECTORY")
+		os.Exit(64)
+	}
+	if err := table(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "table:", err)
+		os.Exit(1)
+	}
+}
+
+func table(dir string) error {
+	fmt.Print("| work | goal | Bartleby | rabbitmq-server |\n|--|--|--|--|\n")
+	for _, w := range works {
+		cells := []string{w.about, w.goal}
+		for _, broker := range brokers {
+			reports, err := read(dir, w.name, broker)
+			if err != nil {
+				return err
+			}
+			cells = append(cells, cell(w, reports))
+		}
+		fmt.Printf("| %s |\n", strings.Join(cells, " | "))
+	}
+	return nil
+}
+
+func cell(w work, reports []perf.Report) string {
+	if len(reports) == 0 {
+		return "–"
+	}
+	text := w.cell(reports)
+	for _, r := range reports {
+		if !r.Books.Balanced() {
+			return text + ", **books do not balance**"
+		}
+	}
+	return text
+}
+
+// read returns the reports of all runs of a work; one that was cut short counts as an error.
+func read(dir, work, broker string) (reports []perf.Report, err error) {
+	files, err := filepath.Glob(filepath.Join(dir, work+"."+broker+".*.json"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if len(b) == 0 {
+			continue // the run failed and said why
+		}
+		var r perf.Report
+		if err := json.Unmarshal(b, &r); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		if len(r.Spans) == 0 {
+			return nil, fmt.Errorf("%s: nothing was measured", file)
+		}
+		reports = append(reports, r)
+	}
+	return reports, nil
+}
+
+func rate(reports []perf.Report) string {
+	perSecond := median(reports, func(r perf.Report) float64 { return r.Spans[0].ConsumeRate })
+	text := fmt.Sprintf("%.1f k msg/s", perSecond/1e3)
+	if perSecond >= 1e6 {
+		text = fmt.Sprintf("%.2f M msg/s", perSecond/1e6)
+	}
+	return text + ", " + cpu(reports, "%.2f")
+}
+
+func confirmed(reports []perf.Report) string {
+	p99 := median(reports, func(r perf.Report) float64 { return p99(r.Confirm) })
+	return fmt.Sprintf("%s, confirm p99 %.1f ms", rate(reports), p99)
+}
+
+func latency(reports []perf.Report) string {
+	p50 := median(reports, func(r perf.Report) float64 { return p50(r.Latency) })
+	p99 := median(reports, func(r perf.Report) float64 { return p99(r.Latency) })
+	return fmt.Sprintf("p50 %.2f, p99 %.2f ms, %s", p50, p99, cpu(reports, "%.0f"))
+}
+
+func lateness(reports []perf.Report) string {
+	p50 := median(reports, func(r perf.Report) float64 { return p50(r.Lateness) })
+	p99 := median(reports, func(r perf.Report) float64 { return p99(r.Lateness) })
+	early := median(reports, func(r perf.Report) float64 {
+		if r.Early == nil {
+			return 0
+		}
+		return float64(r.Early.Count)
+	})
+	return fmt.Sprintf("p50 %.0f, p99 %.0f ms, early %.0f", p50, p99, early)
+}
+
+func backlog(reports []perf.Report) string {
+	first := func(r perf.Report) perf.Span { return r.Spans[0] }
+	last := func(r perf.Report) perf.Span { return r.Spans[len(r.Spans)-1] }
+	fill := median(reports, func(r perf.Report) float64 { return first(r).PublishRate })
+	drain := median(reports, func(r perf.Report) float64 { return last(r).ConsumeRate })
+	memory := median(reports, func(r perf.Report) float64 {
+		if first(r).BrokerResidentMiB == nil {
+			return 0
+		}
+		return *first(r).BrokerResidentMiB
+	})
+	return fmt.Sprintf("fill %.0f k/s, drain %.0f k/s, %.0f MiB when full", fill/1e3, drain/1e3, memory)
+}
+
+func p50(q *perf.Quantiles) float64 {
+	if q == nil {
+		return 0
+	}
+	return q.P50
+}
+
+func p99(q *perf.Quantiles) float64 {
+	if q == nil {
+		return 0
+	}
+	return q.P99
+}
+
+func cpu(reports []perf.Report, format string) string {
+	return fmt.Sprintf(format+" CPU-s/M", median(reports, func(r perf.Report) float64 {
+		if r.Spans[0].BrokerCPU == nil {
+			return 0
+		}
+		return *r.Spans[0].BrokerCPU
+	}))
+}
+
+func median(reports []perf.Report, of func(perf.Report) float64) float64 {
+	var all []float64
+	for _, r := range reports {
+		all = append(all, of(r))
+	}
+	slices.Sort(all)
+	n := len(all)
+	return (all[(n-1)/2] + all[n/2]) / 2
+}

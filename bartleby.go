@@ -24,6 +24,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqpserver"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/management"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -49,6 +50,8 @@ type Broker struct {
 	engine *engine.Engine
 	amqp   *amqpserver.Server
 	pages  []*http.Server
+
+	management *management.Server
 
 	amqpAddr, managementAddr, prometheusAddr net.Addr
 	serving                                  chan error // one for each listener, when it ends
@@ -87,47 +90,13 @@ func Start(c Config) (*Broker, error) {
 	return b, nil
 }
 
-// listen opens the doors.
-func (b *Broker) listen() error {
-	options := amqpserver.Defaults()
-	options.Log = b.config.Log
-	options.Platform = "Bartleby " + Version
-	server, err := amqpserver.New(door{b.engine}, options)
-	if err != nil {
-		return err
-	}
-	b.amqp = server
-	if b.config.AMQP != "" {
-		l, err := net.Listen("tcp", b.config.AMQP)
-		if err != nil {
-			return fmt.Errorf("AMQP listener: %w", err)
-		}
-		b.amqpAddr = l.Addr()
-		b.listeners++
-		go func() { b.serving <- server.Serve(l) }()
-	}
-	secret, err := b.secret()
-	if err != nil {
-		return err
-	}
-	return b.listenHTTP(secret)
-}
+// AMQPAddr is where AMQP clients connect, nil without a listener.
+func (b *Broker) AMQPAddr() net.Addr { return b.amqpAddr }
 
-// door lets the AMQP server see the engine through its own eyes.
-type door struct{ *engine.Engine }
-
-// Attach implements amqpserver.Engine.
-func (d door) Attach(to engine.Door, info engine.ConnInfo) (amqpserver.Link, error) {
-	l, err := d.Engine.Attach(to, info)
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
-}
-
-// AMQPAddr is where AMQP clients connect, nil without a listener. ManagementAddr and PrometheusAddr likewise.
-func (b *Broker) AMQPAddr() net.Addr       { return b.amqpAddr }
+// ManagementAddr is where the management API answers, nil without a listener.
 func (b *Broker) ManagementAddr() net.Addr { return b.managementAddr }
+
+// PrometheusAddr is where metrics are scraped, nil without a listener.
 func (b *Broker) PrometheusAddr() net.Addr { return b.prometheusAddr }
 
 // URL is the AMQP address with the default user, as clients take it.
@@ -162,6 +131,10 @@ func (b *Broker) Close(ctx context.Context) error {
 		}
 	}
 	b.listeners = 0
+	if b.management != nil {
+		b.management.Close()
+		b.management = nil
+	}
 	return errors.Join(append(errs, b.engine.Close())...)
 }
 

@@ -55,6 +55,8 @@ func (v *VHost) declareQueue(s *Stamp, ch *channel, c *Command, out *Outcome) *a
 		if q.object.Exclusive && q.owner != ch.conn.id {
 			return v.locked(d.Name)
 		}
+	case strings.HasPrefix(d.Name, "amq."):
+		return amqp.AccessRefused("queue name '%s' contains reserved prefix 'amq.*'", d.Name)
 	case q != nil:
 		if err := v.equivalentQueue(ch, q, &d); err != nil {
 			return err
@@ -62,8 +64,6 @@ func (v *VHost) declareQueue(s *Stamp, ch *channel, c *Command, out *Outcome) *a
 	default:
 		if d.Name == "" {
 			d.Name = "amq.gen-" + generated(s.Entropy, s.Index)
-		} else if strings.HasPrefix(d.Name, "amq.") {
-			return amqp.AccessRefused("queue name '%s' contains reserved prefix 'amq.*'", d.Name)
 		}
 		if err := v.newQueue(s, ch, &d, c.Definition.Name == "", out); err != nil {
 			return err

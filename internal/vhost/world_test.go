@@ -1,0 +1,193 @@
+package vhost
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/place"
+)
+
+// testLog is the log of every machine in these tests; epoch is when their clocks begin.
+const (
+	testLog = place.LogID(7)
+	epoch   = deadline.Instant(1_000_000_000_000)
+)
+
+// batchLog keeps the batches of one log; batch i is at i-1.
+type batchLog struct{ batches [][]byte }
+
+// Record implements place.Records.
+func (l *batchLog) Record(r place.Ref) []byte {
+	b := l.batches[r.Index-1]
+	return b[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
+}
+
+// world drives one machine as the engine does, with a clock that is moved by hand and a log in memory.
+type world struct {
+	v       *VHost
+	out     Outcome
+	log     *batchLog
+	now     deadline.Instant
+	entropy uint64
+	taken   bool // the log has the outcome's batch
+}
+
+func newWorld() *world {
+	w := &world{log: &batchLog{}, now: epoch}
+	w.v = New("/", testLog, w.log)
+	w.out.Trace = true
+	return w
+}
+
+func (w *world) next() place.Index { return place.Index(len(w.log.batches) + 1) }
+
+func (w *world) stamp() Stamp {
+	w.entropy++
+	return Stamp{Now: w.now, From: w.now, Wall: w.now, Index: w.next(), Entropy: w.entropy}
+}
+
+// step decides one command, and refuses it as the engine does. It fails if a refusal has left a trace.
+func (w *world) step(c Command) (refused *amqp.Error, err error) {
+	s := w.stamp()
+	facts, effects, batch := len(w.out.Facts), len(w.out.Effects), len(w.out.Batch)
+	before := w.v.Books()
+	failed := w.v.Step(s, c, &w.out)
+	if failed == nil {
+		return nil, nil
+	}
+	if !errors.As(failed, &refused) {
+		return nil, fmt.Errorf("a refusal that is no *amqp.Error: %w", failed)
+	}
+	if len(w.out.Facts) != facts || len(w.out.Effects) != effects || len(w.out.Batch) != batch || w.v.Books() != before {
+		return nil, fmt.Errorf("the refused command %d left a trace", c.Kind)
+	}
+	w.v.Refuse(s, c, refused, &w.out)
+	return refused, nil
+}
+
+// seal ends the batch; its facts and effects stay until begin.
+func (w *world) seal() {
+	batch, _ := w.out.Seal()
+	w.taken = batch != nil
+	if w.taken {
+		w.log.batches = append(w.log.batches, batch)
+	}
+}
+
+func (w *world) begin() {
+	if w.taken {
+		w.out.Next(nil)
+	} else {
+		w.out.Next(w.out.Batch)
+	}
+	w.taken = false
+}
+
+// batch runs commands as one batch and forgets what they led to.
+func (w *world) batch(commands ...Command) error {
+	for _, c := range commands {
+		if _, err := w.step(c); err != nil {
+			return err
+		}
+	}
+	w.seal()
+	w.begin()
+	return nil
+}
+
+// restart opens the machine anew, as after a crash: from a snapshot, or from all batches if there is none. What
+// that led to is in the batch in the making.
+func (w *world) restart(snapshot []byte) error {
+	v := New("/", testLog, w.log)
+	if snapshot != nil {
+		if err := v.Fold(0, snapshot); err != nil {
+			return err
+		}
+	} else if err := w.foldAll(v); err != nil {
+		return err
+	}
+	w.v, w.out = v, Outcome{Trace: true}
+	_, err := w.step(Command{Kind: Recovered})
+	return err
+}
+
+func (w *world) foldAll(v *VHost) error {
+	for i, b := range w.log.batches {
+		if err := v.Fold(place.Index(i+1), b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// audit compares the machine with its log: whoever folds all batches, or a snapshot, has the same durable
+// state; a snapshot of that is the same again; and the machine's own invariants hold.
+func (w *world) audit() error {
+	if err := w.v.Check(); err != nil {
+		return err
+	}
+	replayed := New("/", testLog, w.log)
+	if err := w.foldAll(replayed); err != nil {
+		return err
+	}
+	want := w.v.Projection()
+	if got := replayed.Projection(); !bytes.Equal(got, want) {
+		return fmt.Errorf("replay differs from live:\n%s", difference(got, want))
+	}
+	if err := replayed.Check(); err != nil {
+		return fmt.Errorf("after a replay: %w", err)
+	}
+	if replayed.Books() != w.v.DurableBooks() {
+		return fmt.Errorf("replay counts %+v, live %+v", replayed.Books(), w.v.DurableBooks())
+	}
+	if !slices.Equal(replayed.LiveBatches(), replayed.durableBatches()) {
+		return fmt.Errorf("replay holds batches %v, its copies lie in %v", replayed.LiveBatches(), replayed.durableBatches())
+	}
+	restored := New("/", testLog, w.log)
+	if err := restored.Fold(0, w.v.Snapshot(nil)); err != nil {
+		return err
+	}
+	if got := restored.Projection(); !bytes.Equal(got, want) {
+		return fmt.Errorf("snapshot differs from live:\n%s", difference(got, want))
+	}
+	if got, want := restored.Snapshot(nil), w.v.Snapshot(nil); !bytes.Equal(got, want) {
+		return fmt.Errorf("a snapshot of a snapshot differs:\n%s", difference(got, want))
+	}
+	if restored.Books() != w.v.DurableBooks() {
+		return fmt.Errorf("snapshot counts %+v, live %+v", restored.Books(), w.v.DurableBooks())
+	}
+	return restored.Check()
+}
+
+// durableBatches is what LiveBatches must be, counted the slow way.
+func (v *VHost) durableBatches() []place.Index {
+	var all []place.Index
+	for _, q := range v.queues {
+		q.messages.Each(0, func(s queueSeq, e *queueEntry) bool {
+			all = append(all, e.Index)
+			if h := q.messages.Side(s).History; !h.IsZero() {
+				all = append(all, h.Index)
+			}
+			return true
+		})
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// difference lists two encodings as facts.
+func difference(got, want []byte) string {
+	list := func(b []byte) string {
+		facts, err := Facts(testLog, 0, b)
+		s := fmt.Sprint(err)
+		for i := range facts {
+			s += fmt.Sprintf("\n  %+v %+v", facts[i], facts[i].Object)
+		}
+		return s
+	}
+	return "got " + list(got) + "\nwant " + list(want)
+}

@@ -1,0 +1,366 @@
+package sim
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// step is what the checkers learn of one command.
+type step struct {
+	stamp   vhost.Stamp
+	command *vhost.Command
+	channel *channel // nil if it was not known before
+	refused *amqp.Error
+
+	effects    []vhost.Effect
+	deliveries []int // of effects, those that hand something over
+	stored     []byte
+	remembered []byte
+	letters    []*entry // that no copy has died for yet
+	structural bool     // queues, exchanges or bindings have changed
+	durable    bool     // one of these durably, before the answer
+	tags       []uint64 // that were settled
+}
+
+// audit looks at what a command has led to, and folds it.
+func (w *world) audit(s vhost.Stamp, c *vhost.Command, ch *channel, refused *amqp.Error) {
+	facts, effects := w.out.Facts[w.audited.facts:], w.out.Effects[w.audited.effects:]
+	w.audited.facts, w.audited.effects = len(w.out.Facts), len(w.out.Effects)
+	st := &step{stamp: s, command: c, channel: ch, refused: refused, effects: effects}
+	for i := range effects {
+		if k := effects[i].Kind; k == vhost.Deliver || k == vhost.DeliverGot {
+			st.deliveries = append(st.deliveries, i)
+		}
+	}
+	fmt.Fprintf(w.hash, "%d %d %v|", c.Kind, c.Channel, refused)
+	w.begun(st)
+	for i := range facts {
+		if w.violation != nil {
+			return
+		}
+		w.fact(st, &facts[i])
+	}
+	if len(st.deliveries) > 0 {
+		w.violate(Answers, "%d deliveries without a message that left", len(st.deliveries))
+	}
+	w.checkStrays(st)
+	for i := range effects {
+		w.effect(st, &effects[i])
+	}
+	w.settled(st)
+	w.checkState()
+}
+
+// fact checks and folds one.
+func (w *world) fact(st *step, f *vhost.Fact) {
+	fmt.Fprintf(w.hash, "%d %t %d %d %d %d %d|", f.Kind, f.Durable, f.Queue, f.Seq, f.N, f.Cause, f.Entry.ExpireAt)
+	switch f.Kind {
+	case vhost.Stored:
+		st.stored = f.Bytes
+	case vhost.Remembered:
+		st.remembered = f.Bytes
+	case vhost.Enqueued:
+		w.enqueued(st, f)
+	case vhost.Handed:
+		if e := w.held(f); e != nil {
+			d := w.handOver(st, e)
+			e.unacked, e.holder = true, d
+		}
+	case vhost.Returned:
+		if e := w.held(f); e != nil {
+			if e.holder == nil {
+				w.violate(Answers, "message %d returned to %q, and nobody had it", e.message, e.line.name)
+				return
+			}
+			e.holder.letGo()
+			e.unacked, e.holder, e.redelivered = false, nil, true
+		}
+	case vhost.Ended:
+		if e := w.held(f); e != nil {
+			w.ended(st, e, f.Cause)
+		}
+	case vhost.QueueDeclared, vhost.QueueDeleted:
+		if q := w.live.lines[f.Queue]; q != nil {
+			w.queueGone(q.name)
+		}
+		w.live.structure(f)
+		fallthrough
+	case vhost.ExchangeDeclared, vhost.ExchangeDeleted, vhost.Bound, vhost.Unbound:
+		st.structural = true
+		st.durable = st.durable || f.Durable
+	}
+}
+
+// held finds the copy that a fact is about.
+func (w *world) held(f *vhost.Fact) *entry {
+	e := w.live.find(f.Queue, f.Seq)
+	if e == nil {
+		w.violate(Replay, "fact %d is about copy %d of queue %d, which is not there", f.Kind, f.Seq, f.Queue)
+	}
+	return e
+}
+
+// enqueued makes a copy.
+func (w *world) enqueued(st *step, f *vhost.Fact) {
+	ref := f.Entry.Ref(logID)
+	if _, known := w.contents[ref]; !known {
+		view, err := (&vhost.Delivered{Record: st.stored}).View()
+		if err != nil || len(view.Body) < 8 {
+			w.violate(Readable, "a record does not decode: %v", err)
+			return
+		}
+		w.contents[ref] = binary.BigEndian.Uint64(view.Body)
+	}
+	letter := f.Entry.Flags&queue.Letter != 0
+	if _, known := w.deaths[f.History]; letter && !known {
+		view, err := (&vhost.Delivered{Record: st.stored, History: st.remembered}).View()
+		if st.stored == nil { // the record lay in the log already: any will do to render a history
+			view, err = (&vhost.Delivered{Record: plainRecord, History: st.remembered}).View()
+		}
+		if err != nil {
+			w.violate(Deaths, "a history does not decode: %v", err)
+			return
+		}
+		w.deaths[f.History] = deathsOf(view.Properties)
+	}
+	at := place.Index(0)
+	if f.Durable {
+		at = st.stamp.Index
+	}
+	e := w.entryOf(f, at, f.Durable)
+	q := w.live.lines[f.Queue]
+	m := w.messages[e.message]
+	switch {
+	case q == nil:
+		w.violate(Moves, "message %d went into queue %d, which is not there", e.message, f.Queue)
+		return
+	case m == nil:
+		w.violate(Readable, "a copy in %q of message %d, which nobody has published", q.name, e.message)
+		return
+	case e.seq < q.last[laneOf(e.seq)]:
+		w.violate(Order, "message %d in %q has number %d, and %d was given before", e.message, q.name, e.seq, q.last[laneOf(e.seq)])
+	case f.Durable && !q.durable:
+		w.violate(Replay, "a durable copy in %q, which is not", q.name)
+	}
+	w.live.add(f.Queue, e)
+	w.checkDeadline(st, e, m)
+	if f.Durable && !e.letter {
+		m.durableAt = st.stamp.Index
+	}
+	if e.letter {
+		st.letters = append(st.letters, e)
+	}
+}
+
+// plainRecord is a message without anything, to render a history with.
+var plainRecord = []byte{0, 0, 0, 0, 0, 0, 2, 0, 0}
+
+// checkDeadline computes a copy's deadline anew: the lesser of both TTLs, from the moment rounded up.
+func (w *world) checkDeadline(st *step, e *entry, m *message) {
+	view, ok := w.vhost.Queue(e.line.name)
+	if !ok || st.command.Kind == vhost.SetPolicy || st.command.Kind == vhost.ClearPolicy {
+		return // it is gone by now, or its settings have changed on the way
+	}
+	ttl := view.Settings.TTL
+	if !e.letter && m.ttl >= 0 && (ttl < 0 || m.ttl < ttl) {
+		ttl = m.ttl
+	}
+	want := deadline.Instant(0)
+	switch {
+	case ttl == 0:
+		e.zero = w.audits
+		want = st.stamp.Now
+	case ttl > 0:
+		want = st.stamp.From + deadline.Instant(ttl)
+	}
+	if e.expireAt != want {
+		w.violate(Expiry, "message %d in %q expires at %d, expected %d", e.message, e.line.name, e.expireAt, want)
+	}
+}
+
+// handOver checks a delivery, and notes it.
+func (w *world) handOver(st *step, e *entry) *delivery {
+	if len(st.deliveries) == 0 {
+		w.violate(Answers, "message %d left %q without a delivery", e.message, e.line.name)
+		return nil
+	}
+	eff := &st.effects[st.deliveries[0]]
+	st.deliveries = st.deliveries[1:]
+	if head := e.line.head(); head != e {
+		w.violate(Order, "%q handed out copy %d (message %d), its head is %d (message %d)", e.line.name, e.seq, e.message, head.seq, head.message)
+	}
+	if e.expireAt != 0 && e.expireAt <= st.stamp.Now && e.zero != w.audits {
+		w.violate(Expiry, "message %d of %q was delivered at %d, it expired at %d", e.message, e.line.name, st.stamp.Now, e.expireAt)
+	}
+	if eff.After < e.at {
+		w.violate(Release, "a delivery of message %d waits for batch %d, it was enqueued in %d", e.message, eff.After, e.at)
+	}
+	if eff.Redelivered != e.redelivered {
+		w.violate(Answers, "message %d of %q: redelivered=%t, expected %t", e.message, e.line.name, eff.Redelivered, e.redelivered)
+	}
+	ch := w.channels[eff.Channel]
+	if ch == nil {
+		w.violate(Answers, "a delivery on channel %d, which is closed", eff.Channel)
+		return nil
+	}
+	d := &delivery{channel: ch, tag: eff.Tag}
+	if eff.Tag != ch.tag+1 {
+		w.violate(Answers, "delivery tag %d after %d", eff.Tag, ch.tag)
+	}
+	ch.tag = eff.Tag
+	noAck := false
+	if eff.Kind == vhost.Deliver {
+		if d.consumer = ch.consumers[eff.ConsumerTag]; d.consumer == nil || d.consumer.queue != e.line.name {
+			w.violate(Answers, "a delivery from %q to consumer %q, who is not there", e.line.name, eff.ConsumerTag)
+			return nil
+		}
+		noAck = d.consumer.noAck
+		w.checkCredit(ch, d.consumer, eff.Message.Ref.Size)
+	} else {
+		noAck = st.command.Definition.NoAck
+	}
+	x := waiting{message: e.message, deaths: e.deaths}
+	if !noAck {
+		ch.held[d.tag] = d
+		x.delivery = d
+	}
+	w.handed = append(w.handed, x)
+	return d
+}
+
+// checkCredit makes sure that one more may be handed to x, and counts it.
+func (w *world) checkCredit(ch *channel, x *consumer, size uint32) {
+	if ch.conn.used >= ch.conn.window {
+		w.violate(Prefetch, "%d bytes are on their way to connection %d, its window is %d", ch.conn.used, ch.conn.id, ch.conn.window)
+	}
+	ch.conn.used += vhost.WindowCost(size)
+	if x.noAck {
+		return
+	}
+	if x.prefetch > 0 && x.used >= x.prefetch || ch.shared > 0 && ch.used >= ch.shared {
+		w.violate(Prefetch, "consumer %q holds %d of %d, its channel %d of %d, and was handed one more",
+			x.tag, x.used, x.prefetch, ch.used, ch.shared)
+	}
+	x.used++
+	ch.used++
+}
+
+// ended checks how a copy ends, and forgets it.
+func (w *world) ended(st *step, e *entry, cause vhost.Cause) {
+	w.result.Ended[cause]++
+	due := e.expireAt != 0 && (e.expireAt <= st.stamp.Now || e.zero == w.audits)
+	switch cause {
+	case vhost.Acked:
+		if !e.unacked {
+			w.handOver(st, e)
+		}
+	case vhost.GoneExpired:
+		if !due {
+			w.violate(Expiry, "message %d of %q expired at %d, it was due at %d", e.message, e.line.name, st.stamp.Now, e.expireAt)
+		}
+	case vhost.Moved:
+		w.moved(st, e, due)
+	}
+	if e.holder != nil {
+		e.holder.letGo()
+	}
+	w.live.remove(e)
+}
+
+// effect checks one, when it is made.
+func (w *world) effect(st *step, e *vhost.Effect) {
+	fmt.Fprintf(w.hash, "%d %d %d %d %t %s %s %d %v|", e.Kind, e.Channel, e.After, e.Tag, e.Redelivered, e.ConsumerTag, e.Name, e.Count, e.Err)
+	ch := w.channels[e.Channel]
+	switch e.Kind {
+	case vhost.Confirm, vhost.Refuse:
+		if ch.confirmed++; e.Tag != ch.confirmed {
+			w.violate(Answers, "publish %d is answered after %d", e.Tag, ch.confirmed-1)
+		}
+		if m := w.messages[ch.publishes[e.Tag]]; e.Kind == vhost.Confirm && m != nil && e.After < m.durableAt {
+			w.violate(Release, "the confirm of publish %d waits for batch %d, its message is in %d", e.Tag, e.After, m.durableAt)
+		}
+	case vhost.Done:
+		if st.durable && e.After < st.stamp.Index {
+			w.violate(Release, "the answer to command %d waits for batch %d, what it tells is in %d", e.Command, e.After, st.stamp.Index)
+		}
+		if e.Command == vhost.CloseChannel && ch != nil {
+			ch.dead = true
+		}
+	case vhost.DeliverNone:
+		q := w.live.lines[w.queueID(st.command.Definition.Name, ch)]
+		if q != nil && q.ready() > 0 && len(st.letters) == 0 {
+			w.violate(Order, "a get on %q found nothing, %d are ready", q.name, q.ready())
+		}
+	case vhost.Cancelled:
+		if ch != nil {
+			delete(ch.consumers, e.ConsumerTag)
+		}
+	case vhost.Closed:
+		if ch != nil {
+			ch.dead = true
+		}
+		if st.refused == nil {
+			w.violate(Answers, "channel %d was closed for nothing", e.Channel)
+		}
+	}
+}
+
+// queueID finds a queue as a client names it.
+func (w *world) queueID(name string, ch *channel) vhost.QueueID {
+	if name == "" && ch != nil {
+		name = ch.lastQueue
+	}
+	id, _ := w.vhost.Topology().Queue(name)
+	return id
+}
+
+// checkState compares sums: cheap ones after every command, the others now and then.
+func (w *world) checkState() {
+	w.audits++
+	if w.violation != nil {
+		return
+	}
+	if err := w.vhost.Check(); err != nil {
+		w.violate(Books, "%v", err)
+		return
+	}
+	books := w.vhost.DurableBooks()
+	if books.Made != w.live.made || books.Total() != w.live.ended || w.live.made != w.live.ended+w.live.durables() {
+		w.violate(Books, "durable copies: made %d, ended %d; expected %d, %d, and %d held",
+			books.Made, books.Total(), w.live.made, w.live.ended, w.live.durables())
+	}
+	queues := w.vhost.Queues()
+	if len(queues) != len(w.live.lines) {
+		w.violate(Replay, "%d queues, expected %d", len(queues), len(w.live.lines))
+	}
+	for i := range queues {
+		q := &queues[i]
+		at := w.live.lines[q.ID]
+		if at == nil || q.Ready != at.ready() || q.Ready+q.Unacked != len(at.copies) {
+			w.violate(Books, "queue %q: ready %d, unacked %d, differ from the ledger", q.Name, q.Ready, q.Unacked)
+			return
+		}
+		if set := &q.Settings; set.Overflow == vhost.DropHead &&
+			(set.MaxLength >= 0 && int64(q.Ready) > set.MaxLength || set.MaxLengthBytes >= 0 && q.ReadyBytes > set.MaxLengthBytes) {
+			w.violate(Limits, "queue %q holds %d ready of %d, %d bytes of %d", q.Name, q.Ready, set.MaxLength, q.ReadyBytes, set.MaxLengthBytes)
+		}
+	}
+}
+
+// checkPunctual makes sure, after time has passed, that nothing is left that is due.
+func (w *world) checkPunctual() {
+	now := w.stamp().Now
+	for _, q := range w.live.lines {
+		for _, e := range q.copies {
+			if !e.unacked && e.expireAt != 0 && e.expireAt <= now {
+				w.violate(Expiry, "a message in %q was due at %d, it is %d", q.name, e.expireAt, now)
+			}
+		}
+	}
+}

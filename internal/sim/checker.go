@@ -1,0 +1,59 @@
+package sim
+
+import "fmt"
+
+// Checker names one of the laws that always hold.
+type Checker string
+
+// The checkers. Source: ours, design §1, §9.
+const (
+	// Books: made = ended by cause + held in queues, in the machine's count and in the ledger's.
+	Books Checker = "books"
+	// Replay: a replay of the log is the durable projection of the live machine.
+	Replay Checker = "replay"
+	// Confirmed: a confirmed persistent message of a durable queue is there, or has ended with a counted cause.
+	Confirmed Checker = "confirmed"
+	// Safe: what the journal reported safe is there after a crash.
+	Safe Checker = "safe"
+	// Sound: the journal finds no damage that nobody has done, and nothing that was never written.
+	Sound Checker = "sound"
+	// Readable: every record that a copy names can be read, and says what was published.
+	Readable Checker = "readable"
+	// Moves: a dead letter has left its source exactly when each target has it, or its loss is counted.
+	Moves Checker = "moves"
+	// Deaths: a letter's history is that of its copy before, and one death more.
+	Deaths Checker = "deaths"
+	// Order: the oldest ready message of the highest priority is the next, requeued ones where they were.
+	Order Checker = "order"
+	// Expiry: at its instant; nothing early, nothing late, nothing delivered after it.
+	Expiry Checker = "expiry"
+	// Prefetch: nobody is handed more than prefetch and window allow.
+	Prefetch Checker = "prefetch"
+	// Release: no effect is shown before the facts that it reveals are safe.
+	Release Checker = "release"
+	// Answers: each command gets its answers, each publish one confirm, each settlement its end.
+	Answers Checker = "answers"
+	// Refusals: a refused command leaves no trace.
+	Refusals Checker = "refusals"
+	// Limits: no queue that drops its head holds more than its length.
+	Limits Checker = "limits"
+)
+
+// Violation is a law that did not hold.
+type Violation struct {
+	Checker Checker
+	Seed    uint64
+	Step    int    // of the run
+	What    string // in words
+}
+
+func (v *Violation) Error() string {
+	return fmt.Sprintf("seed %d, step %d: %s: %s", v.Seed, v.Step, v.Checker, v.What)
+}
+
+// violate notes the first violation; the run ends by it.
+func (w *world) violate(c Checker, format string, args ...any) {
+	if w.violation == nil {
+		w.violation = &Violation{Checker: c, Seed: w.o.Seed, Step: w.step, What: fmt.Sprintf(format, args...)}
+	}
+}

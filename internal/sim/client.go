@@ -1,0 +1,254 @@
+package sim
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// connection is a client's connection, and the engine's Link to it.
+type connection struct {
+	id       vhost.ConnID
+	window   int64
+	used     int64 // bytes handed over and not granted back
+	arrived  int64 // of these, shown to the client
+	channels []*channel
+	broken   bool // a refusal closes it: the client has to go
+}
+
+// channel is a client's channel, what it knows of it, and the engine's port.
+type channel struct {
+	id            vhost.ChannelID
+	conn          *connection
+	dead          bool // closed in the machine; the client may not know yet
+	confirms      bool
+	published     uint64            // since confirms were selected
+	confirmed     uint64            // the last publish that was answered, in the machine
+	publishes     map[uint64]uint64 // publish number: message
+	tx            bool
+	inTx          []uint64   // tags that held settlements name
+	inTxPublishes []uint64   // messages of held publishes
+	committing    [][]uint64 // of each commit that is not answered yet
+	consumers     map[string]*consumer
+	prefetch      int64 // for consumers to come
+	shared        int64 // global prefetch
+	used          int64 // outstanding, gets apart
+	held          map[uint64]*delivery
+	tag           uint64 // given last
+	lastQueue     string
+	waiting       []waiting // effects that may not leave yet
+}
+
+// consumer is one subscription.
+type consumer struct {
+	tag      string
+	queue    string
+	noAck    bool
+	prefetch int64
+	used     int64
+}
+
+// delivery is a message that a client holds.
+type delivery struct {
+	channel  *channel
+	consumer *consumer // nil for a get
+	tag      uint64
+	shown    bool
+	orphan   bool // its queue is gone
+}
+
+// waiting is an effect on its way, with what it must turn out to say.
+type waiting struct {
+	effect   vhost.Effect
+	delivery *delivery // nil without acks
+	message  uint64
+	deaths   []death
+}
+
+// message is a message as it was published.
+type message struct {
+	body       []byte
+	keys       []string // its own, CC, BCC
+	headers    amqp.Table
+	persistent bool
+	priority   uint8
+	ttl        int64       // ms, -1: none
+	durableAt  place.Index // of the batch that holds its durable copies, 0: there are none
+	confirmed  bool        // and the client knows
+	step       int
+}
+
+// emit sends an effect on its way, as the engine does: what it holds of the log is read now.
+func (w *world) emit(e *vhost.Effect) {
+	ch := w.channels[e.Channel]
+	x := waiting{effect: *e}
+	if e.Kind == vhost.Deliver || e.Kind == vhost.DeliverGot {
+		if len(w.handed) == 0 {
+			w.violate(Answers, "a delivery without a message")
+			return
+		}
+		x = w.handed[0]
+		w.handed = w.handed[1:]
+		x.effect = *e
+	}
+	if ch == nil {
+		return
+	}
+	if !w.resolve(&x) {
+		return
+	}
+	ch.waiting = append(ch.waiting, x)
+	w.releaseChannel(ch)
+}
+
+// resolve reads what a message says, and compares it with what was published.
+func (w *world) resolve(x *waiting) bool {
+	m := &x.effect.Message
+	if m.Record == nil && m.Ref.IsZero() {
+		return true
+	}
+	err := func() (err error) {
+		defer func() {
+			if p, ok := recover().(readFault); ok {
+				err = p.err
+			}
+		}()
+		if m.Record == nil {
+			m.Record = w.Record(m.Ref)
+		}
+		if m.History == nil && !m.HistoryRef.IsZero() {
+			m.History = w.Record(m.HistoryRef)
+		}
+		return nil
+	}()
+	if err != nil {
+		if !w.planned(err) {
+			w.violate(Readable, "message %d: %v", x.message, err)
+		}
+		w.unread = err
+		return false
+	}
+	if x.effect.Kind != vhost.SendBack {
+		w.checkContent(m, x.message, x.deaths, "a delivery")
+	}
+	return true
+}
+
+// checkContent compares a message as a client would see it with what was published.
+func (w *world) checkContent(d *vhost.Delivered, number uint64, deaths []death, where string) {
+	view, err := d.View()
+	m := w.messages[number]
+	switch {
+	case err != nil:
+		w.violate(Readable, "message %d in %s: %v", number, where, err)
+	case m == nil || !bytes.Equal(view.Body, m.body):
+		w.violate(Readable, "message %d in %s has another body than published", number, where)
+	default:
+		if got := deathsOf(view.Properties); !slices.Equal(got, deaths) {
+			w.violate(Deaths, "message %d in %s: x-death %v, expected %v", number, where, got, deaths)
+		}
+	}
+}
+
+// release lets go what waited for batches that are safe now.
+func (w *world) release() {
+	for _, id := range slices.Sorted(maps.Keys(w.channels)) {
+		if ch := w.channels[id]; ch != nil {
+			w.releaseChannel(ch)
+		}
+	}
+}
+
+func (w *world) releaseChannel(ch *channel) {
+	for len(ch.waiting) > 0 && (ch.waiting[0].effect.After <= w.safe || w.o.ReleaseEarly) {
+		x := ch.waiting[0]
+		ch.waiting = ch.waiting[1:]
+		w.show(ch, &x)
+	}
+}
+
+// show is the moment at which a client sees an effect.
+func (w *world) show(ch *channel, x *waiting) {
+	e := &x.effect
+	if e.After > w.journal.Safe(logID) {
+		w.violate(Release, "effect %d of command %d depends on batch %d and was shown when %d was safe",
+			e.Kind, e.Command, e.After, w.journal.Safe(logID))
+		return
+	}
+	w.result.Effects[e.Kind]++
+	switch e.Kind {
+	case vhost.Deliver:
+		ch.conn.arrived += vhost.WindowCost(e.Message.Ref.Size)
+		fallthrough
+	case vhost.DeliverGot:
+		if x.delivery != nil {
+			x.delivery.shown = true
+		}
+	case vhost.Confirm:
+		if m := w.messages[ch.publishes[e.Tag]]; m != nil {
+			m.confirmed = true
+		}
+	case vhost.Closed:
+		if e.Err.ClosesConnection() {
+			ch.conn.broken = true
+		}
+		w.dropChannel(ch)
+	case vhost.Done:
+		switch e.Command {
+		case vhost.CloseChannel:
+			w.dropChannel(ch)
+		case vhost.CommitTx:
+			for _, number := range ch.committing[0] {
+				w.messages[number].confirmed = true
+			}
+			ch.committing = ch.committing[1:]
+		}
+	}
+}
+
+// dropChannel forgets a channel that the client knows to be closed.
+func (w *world) dropChannel(ch *channel) {
+	delete(w.channels, ch.id)
+	ch.conn.channels = slices.DeleteFunc(ch.conn.channels, func(o *channel) bool { return o == ch })
+}
+
+// disconnectAll forgets every client: the machine that knew them is gone.
+func (w *world) disconnectAll() {
+	w.connections, w.channels, w.handed = nil, map[vhost.ChannelID]*channel{}, nil
+}
+
+// letGo takes a delivery off its channel's and its consumer's account.
+func (d *delivery) letGo() {
+	if d.channel.held[d.tag] != d {
+		return
+	}
+	delete(d.channel.held, d.tag)
+	if d.consumer != nil {
+		d.consumer.used--
+		d.channel.used--
+	}
+}
+
+// deathsOf reads x-death.
+func deathsOf(properties []byte) []death {
+	p, err := amqp.ParseProperties(properties)
+	if err != nil {
+		return []death{{queue: err.Error()}}
+	}
+	list, ok := p.Headers.Get("x-death")
+	if !ok {
+		return nil
+	}
+	var all []death
+	for _, v := range list.Array {
+		name, _ := v.Table.Get("queue")
+		reason, _ := v.Table.Get("reason")
+		count, _ := v.Table.Get("count")
+		all = append(all, death{name.Str, reason.Str, count.Int})
+	}
+	return all
+}

@@ -1,0 +1,196 @@
+package sim
+
+import (
+	"strconv"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// queueName is one of few; mostly one that is there.
+func (w *world) queueName() string {
+	name := "q" + strconv.Itoa(w.dice.IntN(7))
+	for range 6 {
+		if _, ok := w.vhost.Topology().Queue(name); ok || w.chance(8) {
+			break
+		}
+		name = "q" + strconv.Itoa(w.dice.IntN(7))
+	}
+	return name
+}
+
+// exchangeName is one of few; mostly one that is there.
+func (w *world) exchangeName() string {
+	names := []string{"x0", "x1", "x2", "x3", "x0", "x1", "amq.fanout", "amq.direct"}
+	name := names[w.dice.IntN(8)]
+	for range 6 {
+		if x := w.vhost.Topology().Exchange(name); x != nil && !x.Internal || w.chance(8) {
+			break
+		}
+		name = names[w.dice.IntN(8)]
+	}
+	return name
+}
+
+// key is a routing key, or a binding key.
+func (w *world) key() string {
+	return []string{"a", "a.b", "q0", "q1", "#", "*.b"}[w.dice.IntN(6)]
+}
+
+// duration is a TTL in ms.
+func (w *world) duration() int64 { return []int64{0, 1, 5, 20, 60, 400, 3000}[w.dice.IntN(7)] }
+
+// chance is true once in n.
+func (w *world) chance(n int) bool { return w.dice.IntN(n) == 0 }
+
+// definition draws a command about what exists.
+func (w *world) definition() vhost.Command {
+	switch k := w.dice.IntN(100); {
+	case k < 38:
+		return w.declareQueue()
+	case k < 54:
+		return w.declareExchange()
+	case k < 78:
+		kind := vhost.BindQueue
+		if w.chance(5) {
+			kind = vhost.UnbindQueue
+		}
+		return vhost.Command{Kind: kind, Definition: w.binding(w.queueName())}
+	case k < 82:
+		kind := vhost.BindExchange
+		if w.chance(3) {
+			kind = vhost.UnbindExchange
+		}
+		return vhost.Command{Kind: kind, Definition: w.binding(w.exchangeName())}
+	case k < 85:
+		return vhost.Command{Kind: vhost.DeleteQueue, Definition: &vhost.Definition{
+			Name: w.queueName(), IfUnused: w.chance(3), IfEmpty: w.chance(3),
+		}}
+	case k < 87:
+		return vhost.Command{Kind: vhost.DeleteExchange, Definition: &vhost.Definition{
+			Name: []string{"x0", "x1", "x2", "x3"}[w.dice.IntN(4)], IfUnused: w.chance(3),
+		}}
+	case k < 96:
+		return vhost.Command{Kind: vhost.SetPolicy, Policy: w.policy()}
+	default:
+		return vhost.Command{Kind: vhost.ClearPolicy, Policy: &vhost.Policy{
+			Name: "p" + strconv.Itoa(w.dice.IntN(3)), Operator: w.chance(3),
+		}}
+	}
+}
+
+func (w *world) binding(destination string) *vhost.Definition {
+	d := &vhost.Definition{Name: destination, Source: w.exchangeName(), RoutingKey: w.key()}
+	if w.chance(4) {
+		d.Arguments = amqp.Table{{Name: "h", Value: amqp.Int32(int32(w.dice.IntN(3)))}}
+	}
+	return d
+}
+
+func (w *world) declareExchange() vhost.Command {
+	d := &vhost.Definition{
+		Name:    []string{"x0", "x1", "x2", "x3"}[w.dice.IntN(4)],
+		Type:    []string{"direct", "fanout", "topic", "headers", "fanout"}[w.dice.IntN(5)],
+		Durable: !w.chance(3), AutoDelete: w.chance(8), Internal: w.chance(12), Passive: w.chance(12),
+	}
+	if w.chance(5) {
+		d.Arguments = amqp.Table{{Name: "alternate-exchange", Value: amqp.String(w.exchangeName())}}
+	}
+	return vhost.Command{Kind: vhost.DeclareExchange, Definition: d}
+}
+
+func (w *world) declareQueue() vhost.Command {
+	d := &vhost.Definition{
+		Name: w.queueName(), Durable: !w.chance(3), Exclusive: w.chance(10), AutoDelete: w.chance(10), Passive: w.chance(12),
+	}
+	for i := 0; i < 7 && !w.chance(20); i++ { // mostly one that is not there: another declaration would be refused
+		if _, ok := w.vhost.Topology().Queue(d.Name); ok == d.Passive {
+			break
+		}
+		d.Name = "q" + strconv.Itoa(w.dice.IntN(7))
+	}
+	if w.chance(20) && !d.Passive {
+		d.Name = ""
+	}
+	add := func(name string, v amqp.Value) { d.Arguments = append(d.Arguments, amqp.Field{Name: name, Value: v}) }
+	quorum := w.chance(6)
+	if quorum {
+		add("x-queue-type", amqp.String("quorum"))
+		d.Durable, d.Exclusive, d.AutoDelete = true, false, false
+	}
+	if w.chance(4) {
+		add("x-message-ttl", amqp.Int64(w.duration()))
+	}
+	if w.chance(15) {
+		add("x-expires", amqp.Int64(1+w.duration()*5))
+	}
+	if w.chance(4) {
+		add("x-max-length", amqp.Int64(int64(w.dice.IntN(6))))
+	}
+	if w.chance(10) {
+		add("x-max-length-bytes", amqp.Int64(int64(w.dice.IntN(2000))))
+	}
+	if w.chance(3) {
+		add("x-overflow", amqp.String([]string{"drop-head", "reject-publish", "reject-publish-dlx"}[w.dice.IntN(3)]))
+	}
+	if w.chance(6) && !quorum {
+		add("x-max-priority", amqp.Int32(int32(1+w.dice.IntN(5))))
+	}
+	if w.chance(8) {
+		add("x-delivery-limit", amqp.Int32(int32(w.dice.IntN(4))))
+	}
+	if w.chance(10) {
+		add("x-single-active-consumer", amqp.Bool(true))
+	}
+	w.deadLetters("x-", add)
+	return vhost.Command{Kind: vhost.DeclareQueue, Definition: d}
+}
+
+// deadLetters draws a way for dead letters: through the default exchange to a queue, also the same, or through an
+// exchange that may not exist.
+func (w *world) deadLetters(prefix string, add func(string, amqp.Value)) {
+	switch w.dice.IntN(6) {
+	case 0, 1, 2:
+		add(prefix+"dead-letter-exchange", amqp.String(""))
+		add(prefix+"dead-letter-routing-key", amqp.String(w.queueName()))
+	case 3:
+		add(prefix+"dead-letter-exchange", amqp.String(w.exchangeName()))
+		if w.chance(2) {
+			add(prefix+"dead-letter-routing-key", amqp.String(w.key()))
+		}
+	case 4:
+		add(prefix+"dead-letter-exchange", amqp.String("amq.fanout"))
+	}
+}
+
+func (w *world) policy() *vhost.Policy {
+	p := &vhost.Policy{
+		Name: "p" + strconv.Itoa(w.dice.IntN(3)), Operator: w.chance(4), Priority: w.dice.Int64N(3),
+		Pattern: []string{"", "^q", "[0-3]", "^q5", "^x1"}[w.dice.IntN(5)],
+		ApplyTo: []string{"", "queues", "classic_queues", "quorum_queues", "exchanges"}[w.dice.IntN(5)],
+	}
+	add := func(name string, v amqp.Value) {
+		p.Definition = append(p.Definition, amqp.Field{Name: name, Value: v})
+	}
+	switch w.dice.IntN(8) {
+	case 0:
+		add("message-ttl", amqp.Int64(w.duration()))
+	case 1:
+		add("max-length", amqp.Int64(int64(w.dice.IntN(8))))
+	case 2:
+		add("overflow", amqp.String([]string{"drop-head", "reject-publish", "reject-publish-dlx"}[w.dice.IntN(3)]))
+	case 3:
+		add("delivery-limit", amqp.Int64(int64(w.dice.IntN(4))-1))
+	case 4:
+		add("expires", amqp.Int64(2000+w.duration()*10))
+	case 5:
+		if !p.Operator {
+			add("alternate-exchange", amqp.String(w.exchangeName()))
+		}
+	default:
+		if !p.Operator {
+			w.deadLetters("", add)
+		}
+	}
+	return p
+}

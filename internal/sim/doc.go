@@ -1,0 +1,19 @@
+// Package sim lives a broker's life in one thread, from one seed: the virtual host's machine, the journal below
+// it, a disk in memory that fails and loses power, and clients that publish, consume, settle and vanish. It plays
+// the engine's part (stamp, step, seal, append, write, sync, release) without goroutines and without a clock.
+//
+//	workload ─Command─▶ node ─▶ vhost.Step ─facts, effects─▶ audit (the checkers, the ledger)
+//	                     │                                        │
+//	                     ├─batches─▶ journal ─▶ disk (vfs.Mem behind vfs.Faulty)
+//	                     └─effects whose batch is safe─▶ clients
+//
+// The ledger is the slow and obvious version of what queues hold, folded from the facts by a handful of lines of
+// its own. One follows the live machine; another follows what the log says is safe. After each crash, failed sync
+// and clean stop the machine that was opened again must hold what the second one holds.
+//
+// Every check has a name (Checker); a failure is a Violation that carries the name and the seed. The same seed
+// gives the same history, to the bit. The package's mutants plant faults and demand that the check of that name,
+// and no other, is the one to notice.
+//
+// Begin reading at Run.
+package sim

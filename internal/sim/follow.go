@@ -1,0 +1,168 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// begun notes what a command means for clients, before its facts are looked at.
+func (w *world) begun(st *step) {
+	c, ch := st.command, st.channel
+	switch c.Kind {
+	case vhost.Grant:
+		if n := w.connection(c.Conn); n != nil {
+			n.used = max(n.used-c.Window, 0)
+		}
+	case vhost.Disconnect:
+		if n := w.connection(c.Conn); n != nil {
+			for _, ch := range n.channels {
+				clear(ch.consumers)
+			}
+		}
+	}
+	if ch == nil || ch.dead {
+		return
+	}
+	if st.refused != nil {
+		clear(ch.consumers)
+		return
+	}
+	d := c.Definition
+	switch c.Kind {
+	case vhost.Publish:
+		number := w.published
+		switch {
+		case ch.tx:
+			ch.inTxPublishes = append(ch.inTxPublishes, number)
+		case ch.confirms:
+			ch.published++
+			ch.publishes[ch.published] = number
+		}
+	case vhost.Consume:
+		x := &consumer{tag: d.ConsumerTag, queue: w.nameOf(d.Name, ch), noAck: d.NoAck, prefetch: ch.prefetch}
+		if x.tag == "" {
+			x.tag = answerTo(st).Name
+		}
+		ch.consumers[x.tag] = x
+	case vhost.Cancel:
+		delete(ch.consumers, d.ConsumerTag)
+	case vhost.CloseChannel:
+		clear(ch.consumers)
+	case vhost.Qos:
+		if d.Global {
+			ch.shared = int64(d.Prefetch)
+		} else {
+			ch.prefetch = int64(d.Prefetch)
+		}
+	case vhost.DeclareQueue:
+		if ch.lastQueue = d.Name; d.Name == "" {
+			ch.lastQueue = answerTo(st).Name
+		}
+	case vhost.SelectConfirms:
+		ch.confirms = true
+	case vhost.SelectTx:
+		ch.tx = true
+	case vhost.Ack, vhost.Nack, vhost.Reject, vhost.Recover, vhost.CommitTx, vhost.RollbackTx:
+		w.settling(st)
+	}
+}
+
+// settling lets go what clients held of queues that are gone: no fact tells of it.
+func (w *world) settling(st *step) {
+	c, ch := st.command, st.channel
+	var tags []uint64
+	switch c.Kind {
+	case vhost.RollbackTx:
+		ch.inTx, ch.inTxPublishes = nil, nil
+		return
+	case vhost.CommitTx:
+		tags, ch.inTx = ch.inTx, nil
+		ch.committing, ch.inTxPublishes = append(ch.committing, ch.inTxPublishes), nil
+	case vhost.Recover:
+		tags = ch.tags(0, true)
+	default:
+		tags = ch.tags(c.Tag, c.Multiple)
+		if !c.Multiple && len(tags) == 0 {
+			w.violate(Answers, "delivery tag %d was settled, nobody holds it", c.Tag)
+		}
+		if ch.tx {
+			ch.inTx = append(ch.inTx, tags...)
+			return
+		}
+	}
+	for _, tag := range tags {
+		if d := ch.held[tag]; d != nil && d.orphan {
+			d.letGo()
+		}
+	}
+	st.tags = tags
+}
+
+// settled makes sure, after all facts, that the command did what it says.
+func (w *world) settled(st *step) {
+	c, ch := st.command, st.channel
+	if c.Kind == vhost.Disconnect {
+		if n := w.connection(c.Conn); n != nil {
+			for _, ch := range n.channels {
+				delete(w.channels, ch.id)
+			}
+			w.connections = slices.DeleteFunc(w.connections, func(o *connection) bool { return o == n })
+		}
+	}
+	if ch == nil || st.refused != nil {
+		return
+	}
+	for _, tag := range st.tags {
+		if ch.held[tag] != nil {
+			w.violate(Answers, "delivery tag %d was settled, and is still held", tag)
+		}
+	}
+	if !ch.dead && ch.confirmed != ch.published {
+		w.violate(Answers, "%d publishes, %d answers", ch.published, ch.confirmed)
+	}
+}
+
+// tags lists what a settlement names, in order.
+func (ch *channel) tags(tag uint64, multiple bool) []uint64 {
+	var all []uint64
+	for _, t := range slices.Sorted(maps.Keys(ch.held)) {
+		if t == tag || multiple && (t < tag || tag == 0) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// answerTo finds the answer among a command's effects.
+func answerTo(st *step) *vhost.Effect {
+	for i := range st.effects {
+		if e := &st.effects[i]; e.Kind == vhost.Done && e.Command == st.command.Kind {
+			return e
+		}
+	}
+	return &vhost.Effect{}
+}
+
+func (w *world) nameOf(name string, ch *channel) string {
+	if name == "" {
+		return ch.lastQueue
+	}
+	return name
+}
+
+func (w *world) connection(id vhost.ConnID) *connection {
+	i := slices.IndexFunc(w.connections, func(n *connection) bool { return n.id == id })
+	if i < 0 {
+		return nil
+	}
+	return w.connections[i]
+}
+
+// queueGone forgets the consumers of a deleted queue.
+func (w *world) queueGone(name string) {
+	for _, ch := range w.channels {
+		maps.DeleteFunc(ch.consumers, func(_ string, x *consumer) bool { return x.queue == name })
+	}
+}

@@ -1,0 +1,147 @@
+package sim
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// checkSealed compares the live machine after a batch with a machine that only folds batches.
+func (w *world) checkSealed(index place.Index) {
+	if err := w.twin.Fold(index, w.sealed[index].data); err != nil {
+		w.violate(Replay, "batch %d does not fold: %v", index, err)
+		return
+	}
+	if !bytes.Equal(w.twin.Projection(), w.sealed[index].projection) {
+		w.violate(Replay, "after batch %d the live machine and the replay of its log differ", index)
+	}
+}
+
+// checkUnsealed makes sure that nothing durable has changed beside the log.
+func (w *world) checkUnsealed() {
+	if !bytes.Equal(w.vhost.Projection(), w.sealed[w.next-1].projection) {
+		w.violate(Replay, "after batch %d something durable has changed without a fact in the log", w.next-1)
+	}
+}
+
+// compare looks at the machine that was just loaded from a log that ends at batch end: is it the one that was
+// there after that batch, does every record tell what was published, is what was confirmed still there?
+// On return the ledgers, and what else the checkers know, are as of that batch.
+func (w *world) compare(end place.Index) error {
+	for _, n := range slices.Sorted(maps.Keys(w.messages)) {
+		if m := w.messages[n]; m.confirmed && m.durableAt > end {
+			w.violate(Confirmed, "message %d was confirmed, depends on batch %d, and the log ends at %d", n, m.durableAt, end)
+		}
+	}
+	switch {
+	case end < w.safe:
+		w.violate(Safe, "batch %d was safe, the log ends at %d", w.safe, end)
+	case end > w.tried:
+		w.violate(Sound, "batch %d was written last, the log ends at %d", w.tried, end)
+	}
+	if w.violation != nil {
+		return nil
+	}
+	w.advanceBase(end)
+	if w.violation != nil {
+		return nil
+	}
+	if !bytes.Equal(w.vhost.Projection(), w.sealed[end].projection) {
+		w.violate(Replay, "the machine is not the one that was there after batch %d", end)
+		return nil
+	}
+	maps.DeleteFunc(w.sealed, func(i place.Index, _ sealed) bool { return i > end })
+	if err := w.compareCopies(); err != nil || w.violation != nil {
+		return err
+	}
+	w.live = w.base.clone()
+	w.twin = vhost.New(vhostName, logID, w)
+	if err := w.twin.Fold(0, w.vhost.Snapshot(nil)); err != nil {
+		w.violate(Replay, "a snapshot does not fold: %v", err)
+	}
+	unknown := func(r place.Ref) bool { return r.Log == place.Volatile || r.Index > end }
+	maps.DeleteFunc(w.contents, func(r place.Ref, _ uint64) bool { return unknown(r) })
+	maps.DeleteFunc(w.deaths, func(r place.Ref, _ []death) bool { return unknown(r) })
+	return w.checkConfirmed()
+}
+
+// compareCopies finds each copy of the machine in the base, and the other way round, and reads its record.
+func (w *world) compareCopies() error {
+	facts, err := vhost.Facts(logID, 0, w.vhost.Snapshot(nil))
+	if err != nil {
+		w.violate(Replay, "a snapshot does not decode: %v", err)
+		return nil
+	}
+	found := map[*entry]bool{}
+	for i := range facts {
+		f := &facts[i]
+		if f.Kind != vhost.Enqueued {
+			continue
+		}
+		e := w.base.find(f.Queue, f.Seq)
+		if e == nil || found[e] || e.ref != f.Entry.Ref(logID) || e.history != f.History || e.expireAt != f.Entry.ExpireAt {
+			w.violate(Replay, "copy %d of queue %d is not in the log", f.Seq, f.Queue)
+			return nil
+		}
+		found[e] = true
+		e.redelivered = f.Entry.Flags&queue.Redelivered != 0
+		if err := w.compareRecord(e); err != nil || w.violation != nil {
+			return err
+		}
+	}
+	if n := w.base.durables(); n != uint64(len(found)) {
+		w.violate(Replay, "the log knows %d copies, the machine %d", n, len(found))
+	}
+	return nil
+}
+
+// compareRecord reads what a copy says.
+func (w *world) compareRecord(e *entry) error {
+	d := vhost.Delivered{Ref: e.ref, HistoryRef: e.history}
+	for _, part := range [2]struct {
+		ref  place.Ref
+		into *[]byte
+	}{{d.Ref, &d.Record}, {d.HistoryRef, &d.History}} {
+		if part.ref.IsZero() {
+			continue
+		}
+		p := make([]byte, part.ref.Size)
+		if _, err := w.journal.ReadAt(p, part.ref); err != nil {
+			if w.planned(err) {
+				return err
+			}
+			w.violate(Readable, "message %d in %q: %v", e.message, e.line.name, err)
+			return nil
+		}
+		*part.into = p
+	}
+	w.checkContent(&d, e.message, e.deaths, e.line.name)
+	return nil
+}
+
+// checkConfirmed finds every confirmed message in a queue, or among those of which a copy has ended.
+func (w *world) checkConfirmed() error {
+	held := map[uint64]bool{}
+	for _, q := range w.base.lines {
+		for _, e := range q.copies {
+			held[e.message] = true
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(w.messages)) {
+		if m := w.messages[n]; m.confirmed && m.durableAt > 0 && !held[n] && !w.base.gone[n] {
+			w.violate(Confirmed, "message %d was confirmed, and is nowhere", n)
+		}
+	}
+	return nil
+}
+
+// planned reports whether an error is one of those that the simulation has made.
+func (w *world) planned(err error) bool {
+	return errors.Is(err, errBroken) || errors.Is(err, vfs.ErrCrashed)
+}

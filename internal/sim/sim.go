@@ -1,0 +1,167 @@
+package sim
+
+import (
+	"hash"
+	"hash/fnv"
+	"math/rand/v2"
+
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// stepsDefault is the length of a run: long enough for several crashes, checkpoints and reclaimed segments.
+const stepsDefault = 1000
+
+// Options says what to simulate. The zero value is seed 0 without planted faults.
+type Options struct {
+	Seed  uint64
+	Steps int // 0: a usual run
+	// Journal and VHost plant a fault below; ReleaseEarly plants one here: effects wait for nothing.
+	Journal      journal.Mutant
+	VHost        vhost.Mutant
+	ReleaseEarly bool
+}
+
+// Result tells what a run has seen.
+type Result struct {
+	Hash       uint64                    // of all commands, facts and effects
+	Succeeded  map[vhost.CommandKind]int // commands that were not refused
+	Refused    int                       // commands that were
+	Effects    map[vhost.EffectKind]int  // shown to clients
+	Ended      map[vhost.Cause]int       // copies
+	Recoveries int                       // of the machine, for whatever reason
+	Crashes    int                       // power cuts
+	Failures   int                       // failed writes and syncs that the journal recovered from
+	Full       int                       // times that the disk had no room
+	Reclaimed  int                       // segments
+}
+
+// world is one run.
+type world struct {
+	o         Options
+	dice      *rand.Rand
+	step      int
+	violation *Violation
+	result    Result
+	hash      hash.Hash64
+
+	// The node.
+	disk     *vfs.Mem
+	faulty   *vfs.Faulty
+	journal  *journal.Journal // nil between a crash and the next opening
+	opened   uint64           // times
+	vhost    *vhost.VHost
+	twin     *vhost.VHost // folds what the log gets, and nothing else
+	out      vhost.Outcome
+	audited  struct{ facts, effects int } // of out
+	clock    int64                        // ns since the Unix epoch, of the vhost
+	skew     int64                        // ns that the wall clock is off
+	next     place.Index                  // of the batch to be
+	safe     place.Index                  // as the journal says
+	written  place.Index                  // the journal has it
+	tried    place.Index                  // the journal may have it
+	pending  []journal.Batch              // sealed, not written yet
+	recent   map[place.Index][]byte       // batches that are still in memory
+	frozen   *frozen                      // a checkpoint in the making
+	tight    bool                         // the disk has a budget
+	full     bool                         // and has used it up
+	neighbor neighbor
+
+	// What the checkers know.
+	live     *ledger                // follows the machine
+	base     *ledger                // follows what is safe, up to baseAt
+	baseAt   place.Index            //
+	sealed   map[place.Index]sealed // batches from baseAt on
+	messages map[uint64]*message    // published, by number
+	contents map[place.Ref]uint64   // the message that a record holds
+	deaths   map[place.Ref][]death  // that a history holds
+
+	// The clients.
+	connections []*connection
+	channels    map[vhost.ChannelID]*channel
+	conns, chs  uint64    // identifiers given
+	published   uint64    // messages
+	audits      int       // commands looked at
+	handed      []waiting // deliveries made by the open batch, in order
+	unread      error     // a delivery could not be read
+}
+
+// sealed is a batch with what the machine's durable state was after it.
+type sealed struct {
+	data       []byte
+	projection []byte
+}
+
+// Run lives one life. The error is a *Violation.
+func Run(o Options) (Result, error) {
+	if o.Steps == 0 {
+		o.Steps = stepsDefault
+	}
+	w := &world{
+		o: o, dice: rand.New(rand.NewPCG(o.Seed, 0x73696d)), hash: fnv.New64a(),
+		clock: 1_700_000_000_000_000_000, disk: vfs.NewMem(o.Seed),
+		base: newLedger(), sealed: map[place.Index]sealed{}, messages: map[uint64]*message{},
+		contents: map[place.Ref]uint64{}, deaths: map[place.Ref][]death{},
+	}
+	w.result.Succeeded = map[vhost.CommandKind]int{}
+	w.result.Effects = map[vhost.EffectKind]int{}
+	w.result.Ended = map[vhost.Cause]int{}
+	w.faulty = vfs.NewFaulty(w.disk)
+	w.sealed[0] = sealed{projection: vhost.New(vhostName, logID, w).Projection()}
+	w.next = 1
+	w.out.Trace = true
+	w.open()
+	for w.violation == nil && w.step < o.Steps {
+		w.step++
+		w.act()
+	}
+	w.end()
+	w.result.Hash = w.hash.Sum64()
+	if w.violation != nil {
+		return w.result, w.violation
+	}
+	return w.result, nil
+}
+
+// end stops cleanly, and opens once more: nothing at all may be missing.
+func (w *world) end() {
+	w.heal()
+	w.restart()
+}
+
+// act does one thing of the many that can happen.
+func (w *world) act() {
+	switch k := w.dice.IntN(1000); {
+	case k < 700:
+		w.work()
+	case k < 760:
+		w.pass()
+		if w.dice.IntN(4) > 0 {
+			w.tick()
+		}
+	case k < 860:
+		w.write()
+	case k < 930:
+		if w.write() {
+			w.sync()
+		}
+	case k < 950:
+		w.checkpoint()
+	case k < 960:
+		w.prepare()
+	case k < 968:
+		w.markSafe()
+	case k < 978:
+		w.forget()
+	case k < 988:
+		w.squeeze()
+	case k < 990:
+		w.restart()
+	case k < 994:
+		w.crash()
+	default:
+		w.plan()
+	}
+}

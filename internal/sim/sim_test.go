@@ -1,0 +1,141 @@
+package sim
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+var (
+	seeds = flag.Uint64("seeds", 100, "how many lives TestSeeds lives")
+	first = flag.Uint64("first", 0, "the first of these seeds")
+	soak  = flag.Duration("soak", 0, "go on with further seeds for so long")
+	seed  = flag.Int64("seed", -1, "live this one life, and tell how it went")
+)
+
+func TestSeeds(t *testing.T) {
+	t.Parallel()
+	// Some order of commands, crashes and failures would lose, double, reorder or reveal what it must not.
+	if *seed >= 0 {
+		r, err := Run(Options{Seed: uint64(*seed)})
+		t.Logf("%+v", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	start := time.Now()
+	var next atomic.Uint64
+	next.Store(*first)
+	var mu sync.Mutex
+	all := Result{Succeeded: map[vhost.CommandKind]int{}, Effects: map[vhost.EffectKind]int{}, Ended: map[vhost.Cause]int{}}
+	var failed error
+	var work sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		work.Go(func() {
+			for {
+				n := next.Add(1) - 1
+				if n >= *first+*seeds && time.Since(start) >= *soak {
+					return
+				}
+				r, err := Run(Options{Seed: n})
+				mu.Lock()
+				all.add(&r)
+				failed = errors.Join(failed, err)
+				stop := failed != nil
+				mu.Unlock()
+				if stop {
+					return
+				}
+			}
+		})
+	}
+	work.Wait()
+	count := next.Load() - *first
+	t.Logf("%d seeds from %d, %.1f per second: %d commands refused, %d recoveries, %d power cuts, %d failures, %d times full, %d segments reclaimed",
+		count, *first, float64(count)/time.Since(start).Seconds(), all.Refused, all.Recoveries, all.Crashes, all.Failures, all.Full, all.Reclaimed)
+	var v *Violation
+	if errors.As(failed, &v) {
+		t.Fatalf("%v\nreplay: go test ./internal/sim -run TestSeeds -seed=%d", failed, v.Seed)
+	}
+	if *seeds >= 100 {
+		all.checkCoverage(t)
+	}
+}
+
+func (r *Result) add(o *Result) {
+	for k, n := range o.Succeeded {
+		r.Succeeded[k] += n
+	}
+	for k, n := range o.Effects {
+		r.Effects[k] += n
+	}
+	for k, n := range o.Ended {
+		r.Ended[k] += n
+	}
+	r.Refused += o.Refused
+	r.Recoveries += o.Recoveries
+	r.Crashes += o.Crashes
+	r.Failures += o.Failures
+	r.Full += o.Full
+	r.Reclaimed += o.Reclaimed
+}
+
+// checkCoverage makes sure that the lives have seen everything: what never happens proves nothing.
+func (r *Result) checkCoverage(t *testing.T) {
+	for k := vhost.Connect; k <= vhost.Recovered; k++ {
+		if r.Succeeded[k] == 0 {
+			t.Errorf("command %d never succeeded", k)
+		}
+	}
+	for k := vhost.Deliver; k <= vhost.Closed; k++ {
+		if r.Effects[k] == 0 {
+			t.Errorf("effect %d was never shown", k)
+		}
+	}
+	for c := vhost.Acked; c <= vhost.LostRefused; c++ {
+		if c != vhost.GoneDeleted && r.Ended[c] == 0 {
+			t.Errorf("no copy ended with cause %q", c)
+		}
+	}
+	if r.Crashes == 0 || r.Failures == 0 || r.Full == 0 || r.Reclaimed == 0 {
+		t.Errorf("the disk was too kind: %d power cuts, %d failures, %d times full, %d segments reclaimed", r.Crashes, r.Failures, r.Full, r.Reclaimed)
+	}
+	t.Logf("commands: %v", counts(r.Succeeded))
+	t.Logf("copies ended: %v", counts(r.Ended))
+}
+
+func counts[K interface {
+	~uint8
+	comparable
+}](m map[K]int) string {
+	text := ""
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		text += fmt.Sprintf("%v=%d ", k, m[k])
+	}
+	return text
+}
+
+func TestSameSeedSameHistory(t *testing.T) {
+	t.Parallel()
+	// A failure could not be replayed, and replicas would drift apart.
+	for n := range uint64(6) {
+		a, err := Run(Options{Seed: n})
+		b, again := Run(Options{Seed: n})
+		if err != nil || again != nil {
+			t.Fatal(err, again)
+		}
+		if a.Hash != b.Hash {
+			t.Fatalf("seed %d: two histories, %x and %x", n, a.Hash, b.Hash)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package sim
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// work lets clients ask for a few things; all of it is one batch, as after one read of a socket or several.
+func (w *world) work() {
+	recoveries := w.result.Recoveries
+	for range 1 + w.dice.IntN(6) {
+		c, ok := w.command()
+		if !ok {
+			continue
+		}
+		if c.Kind == vhost.Publish && w.full {
+			continue // publishers wait while the disk is full
+		}
+		w.decide(c)
+		if w.violation != nil || w.result.Recoveries != recoveries {
+			return
+		}
+	}
+	w.finish()
+}
+
+// pass lets time go by, little or much.
+func (w *world) pass() {
+	w.clock += []int64{0, 300_000, 1_000_000, 7_400_000, 40_000_000, 1_000_000_000}[w.dice.IntN(6)] * (1 + w.dice.Int64N(2))
+	if w.dice.IntN(20) == 0 {
+		w.skew = w.dice.Int64N(10_000_000_000) - 5_000_000_000
+	}
+}
+
+// tick lets everything that is due happen, round by round, as the engine does.
+func (w *world) tick() {
+	recoveries := w.result.Recoveries
+	for w.violation == nil {
+		if at, ok := w.vhost.Due(); !ok || at > w.stamp().Now {
+			w.checkPunctual()
+			return
+		}
+		w.decide(vhost.Command{Kind: vhost.Tick})
+		if w.violation != nil || w.result.Recoveries != recoveries {
+			return
+		}
+		w.finish()
+		if w.result.Recoveries != recoveries {
+			return
+		}
+	}
+}
+
+// command draws what somebody asks for next.
+func (w *world) command() (vhost.Command, bool) {
+	k := w.dice.IntN(1000)
+	if len(w.connections) == 0 || k < 12 && len(w.connections) < 4 {
+		return w.connect(), true
+	}
+	n := w.connections[w.dice.IntN(len(w.connections))]
+	if n.broken || k < 15 {
+		return vhost.Command{Kind: vhost.Disconnect, Conn: n.id}, true
+	}
+	if len(n.channels) == 0 || k < 35 && len(n.channels) < 3 {
+		return w.openChannel(n), true
+	}
+	if k < 90 && n.arrived > 0 {
+		c := vhost.Command{Kind: vhost.Grant, Conn: n.id, Window: n.arrived}
+		n.arrived = 0
+		return c, true
+	}
+	ch := n.channels[w.dice.IntN(len(n.channels))]
+	c := w.request(ch)
+	c.Conn, c.Channel = n.id, ch.id
+	return c, c.Kind != 0
+}
+
+func (w *world) connect() vhost.Command {
+	w.conns++
+	n := &connection{id: vhost.ConnID(w.conns), window: 1 + w.dice.Int64N(40_000)}
+	w.connections = append(w.connections, n)
+	return vhost.Command{Kind: vhost.Connect, Conn: n.id, Window: n.window, Definition: &vhost.Definition{
+		Name: fmt.Sprintf("client %d", n.id), CancelNotify: w.dice.IntN(2) == 0,
+	}}
+}
+
+func (w *world) openChannel(n *connection) vhost.Command {
+	w.chs++
+	ch := &channel{
+		id: vhost.ChannelID(w.chs), conn: n, publishes: map[uint64]uint64{}, consumers: map[string]*consumer{}, held: map[uint64]*delivery{},
+	}
+	n.channels = append(n.channels, ch)
+	w.channels[ch.id] = ch
+	return vhost.Command{Kind: vhost.OpenChannel, Conn: n.id, Channel: ch.id, Number: uint16(w.chs)}
+}
+
+// request draws what is asked for on a channel.
+func (w *world) request(ch *channel) vhost.Command {
+	noWait := w.dice.IntN(4) == 0
+	switch k := w.dice.IntN(1000); {
+	case k < 400:
+		return w.publish()
+	case k < 600:
+		return w.settlement(ch)
+	case k < 660:
+		return vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: w.queueName(), NoAck: w.dice.IntN(3) == 0}}
+	case k < 730:
+		d := &vhost.Definition{Name: w.queueName(), NoAck: w.dice.IntN(4) == 0, Exclusive: w.dice.IntN(12) == 0}
+		if noWait || w.dice.IntN(3) > 0 {
+			d.ConsumerTag = "c" + strconv.Itoa(w.dice.IntN(20))
+		}
+		if w.dice.IntN(4) == 0 {
+			d.Arguments = amqp.Table{{Name: "x-priority", Value: amqp.Int32(int32(w.dice.IntN(5)) - 2)}}
+		}
+		return vhost.Command{Kind: vhost.Consume, NoWait: noWait && d.ConsumerTag != "", Definition: d}
+	case k < 750:
+		return vhost.Command{Kind: vhost.Cancel, NoWait: noWait, Definition: &vhost.Definition{ConsumerTag: "c" + strconv.Itoa(w.dice.IntN(20))}}
+	case k < 780:
+		return vhost.Command{Kind: vhost.Qos, Definition: &vhost.Definition{Prefetch: uint16(w.dice.IntN(6)), Global: w.dice.IntN(3) == 0}}
+	case k < 792:
+		return vhost.Command{Kind: vhost.Recover, Requeue: w.dice.IntN(60) > 0, NoWait: noWait}
+	case k < 812:
+		return vhost.Command{Kind: vhost.SelectConfirms, NoWait: noWait}
+	case k < 816:
+		return vhost.Command{Kind: vhost.SelectTx}
+	case k < 836:
+		if !ch.tx {
+			return vhost.Command{}
+		}
+		return vhost.Command{Kind: []vhost.CommandKind{vhost.CommitTx, vhost.CommitTx, vhost.RollbackTx}[w.dice.IntN(3)]}
+	case k < 846:
+		return vhost.Command{Kind: vhost.CloseChannel}
+	case k < 852:
+		return vhost.Command{Kind: vhost.PurgeQueue, NoWait: noWait, Definition: &vhost.Definition{Name: w.queueName()}}
+	}
+	c := w.definition()
+	c.NoWait = noWait
+	return c
+}
+
+// settlement acks, nacks or rejects something that the client has seen.
+func (w *world) settlement(ch *channel) vhost.Command {
+	var tags []uint64
+	for _, t := range ch.tags(0, true) {
+		if ch.held[t].shown {
+			tags = append(tags, t)
+		}
+	}
+	c := vhost.Command{Kind: vhost.Ack, Multiple: w.dice.IntN(4) == 0}
+	switch w.dice.IntN(8) {
+	case 0, 1:
+		c.Kind, c.Requeue = vhost.Nack, w.dice.IntN(2) == 0
+	case 2, 3:
+		c.Kind, c.Multiple, c.Requeue = vhost.Reject, false, w.dice.IntN(3) == 0
+	}
+	switch {
+	case w.dice.IntN(300) == 0:
+		c.Tag = uint64(w.dice.IntN(20)) + 1
+	case len(tags) == 0:
+		return vhost.Command{}
+	default:
+		c.Tag = tags[w.dice.IntN(len(tags))]
+		if c.Multiple && w.dice.IntN(4) == 0 {
+			c.Tag = 0
+		}
+	}
+	return c
+}
+
+// publish makes a message that there is only one of.
+func (w *world) publish() vhost.Command {
+	w.published++
+	m := &message{ttl: -1, step: w.step}
+	size := 8 + w.dice.IntN(60)
+	if w.dice.IntN(12) == 0 {
+		size = w.dice.IntN(9000) + 8
+	}
+	m.body = make([]byte, size)
+	binary.BigEndian.PutUint64(m.body, w.published)
+	for i := 8; i < size; i++ {
+		m.body[i] = byte(w.published) + byte(i)
+	}
+	p := amqp.Properties{}
+	if m.persistent = w.dice.IntN(3) > 0; m.persistent {
+		p.Has, p.DeliveryMode = p.Has|amqp.FlagDeliveryMode, amqp.Persistent
+	}
+	if w.dice.IntN(4) == 0 {
+		m.priority = uint8(w.dice.IntN(7))
+		p.Has, p.Priority = p.Has|amqp.FlagPriority, m.priority
+	}
+	if w.dice.IntN(4) == 0 {
+		m.ttl = w.duration()
+		p.Has, p.Expiration = p.Has|amqp.FlagExpiration, strconv.FormatInt(m.ttl, 10)
+	}
+	c := vhost.Command{Kind: vhost.Publish, Exchange: []byte(w.exchangeName()), Key: []byte(w.key()), Body: m.body, Mandatory: w.dice.IntN(4) == 0}
+	if w.dice.IntN(2) == 0 {
+		c.Exchange, c.Key = nil, []byte(w.queueName())
+	}
+	m.keys = []string{string(c.Key)}
+	if w.dice.IntN(5) == 0 {
+		m.headers = append(m.headers, amqp.Field{Name: "h", Value: amqp.Int32(int32(w.dice.IntN(3)))})
+	}
+	sent := m.headers
+	for _, name := range [2]string{"CC", "BCC"} {
+		if w.dice.IntN(12) == 0 {
+			k := w.queueName()
+			m.keys = append(m.keys, k)
+			f := amqp.Field{Name: name, Value: amqp.Array(amqp.String(k))}
+			if sent = append(sent, f); name == "CC" {
+				m.headers = append(m.headers, f)
+			}
+		}
+	}
+	if len(sent) > 0 {
+		p.Has, p.Headers = p.Has|amqp.FlagHeaders, sent
+	}
+	c.Properties = amqp.AppendProperties(nil, &p)
+	w.messages[w.published] = m
+	return c
+}
+
+// rawHeaders are a message's headers as on the wire, without the size before them.
+func (m *message) rawHeaders() []byte {
+	if len(m.headers) == 0 {
+		return nil
+	}
+	var scan amqp.PropertyScan
+	p := amqp.Properties{Has: amqp.FlagHeaders, Headers: m.headers}
+	if scan.Scan(amqp.AppendProperties(nil, &p)) != nil {
+		return nil
+	}
+	return scan.Headers
+}

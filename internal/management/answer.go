@@ -2,6 +2,7 @@ package management
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"net/http"
@@ -14,7 +15,8 @@ type answer struct {
 	status int
 	body   any // nil: none
 	header http.Header
-	paged  bool // body is a page: columns are those of its items
+	paged  bool   // body is a page: columns are those of its items
+	fields string // those shown unless the query asks for columns, with commas between; empty: all
 }
 
 func ok(body any) (answer, error) { return answer{status: http.StatusOK, body: body}, nil }
@@ -68,7 +70,7 @@ func send(w http.ResponseWriter, r *request, a answer) {
 // render makes JSON of an answer, of the columns that were asked for only.
 func render(r *request, a answer) ([]byte, error) {
 	text, err := encode(a.body)
-	columns := r.columns()
+	columns := columnsOf(cmp.Or(r.URL.Query().Get("columns"), a.fields))
 	if err != nil || columns == nil || a.status != http.StatusOK {
 		return text, err
 	}

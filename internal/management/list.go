@@ -162,14 +162,13 @@ func rank(v any) (class int, number float64, text string) {
 	return 3, 0, ""
 }
 
-// columns are the fields that the query asks for, nil for all of them.
-func (r *request) columns() [][]string {
-	query := r.URL.Query().Get("columns")
-	if query == "" {
+// columnsOf reads names with commas between, each a way down with dots; nil for none.
+func columnsOf(names string) [][]string {
+	if names == "" {
 		return nil
 	}
 	var columns [][]string
-	for c := range strings.SplitSeq(query, ",") {
+	for c := range strings.SplitSeq(names, ",") {
 		columns = append(columns, strings.Split(c, "."))
 	}
 	return columns

@@ -159,7 +159,7 @@ func showProperties(p *amqp.Properties) api.Arguments {
 		if p.Has&x.flag == 0 {
 			continue
 		}
-		v := amqp.Int64(0)
+		var v amqp.Value
 		switch {
 		case x.text != nil:
 			v = amqp.String(*x.text(p))

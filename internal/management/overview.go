@@ -3,6 +3,7 @@ package management
 import (
 	"encoding/json"
 	"net"
+	"net/http"
 	"runtime"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
@@ -45,8 +46,19 @@ func getOverview(r *request) (answer, error) {
 	if r.caller.may(access.TagMonitoring) {
 		v.Listeners, v.Contexts = r.server.listeners(), r.server.contexts()
 	}
-	return ok(v)
+	a := answer{status: http.StatusOK}
+	if v.DisableStats = r.flag("disable_stats"); v.DisableStats {
+		a.fields = overviewDefinition
+	}
+	a.body = v
+	return a, nil
 }
+
+// overviewDefinition is what the overview shows when statistics are not wanted.
+// Source: RabbitMQ management API, disable_stats.
+const overviewDefinition = "management_version,rabbitmq_version,product_name,product_version,erlang_version,erlang_full_version," +
+	"crypto_lib_version,cluster_name,cluster_tags,node,node_tags,default_queue_type,rates_mode,exchange_types,object_totals," +
+	"listeners,contexts,disable_stats,enable_queue_totals,is_op_policy_updating_enabled"
 
 // connectionTotals counts the connections that the caller sees, and their channels.
 func (r *request) connectionTotals() (connections, channels int) {

@@ -91,8 +91,20 @@ func getQueues(r *request) (answer, error) {
 		}
 		all = append(all, some...)
 	}
-	return list(r, all, func(q *api.Queue) string { return q.Name })
+	a, err := list(r, all, func(q *api.Queue) string { return q.Name })
+	if r.flag("disable_stats") {
+		a.fields = queueDefinition
+		if r.flag("enable_queue_totals") {
+			a.fields += ",messages,messages_ready,messages_unacknowledged"
+		}
+	}
+	return a, err
 }
+
+// queueDefinition is what a list shows of a queue whose statistics are not wanted.
+// Source: RabbitMQ management API, disable_stats.
+const queueDefinition = "name,vhost,type,durable,auto_delete,exclusive,arguments,node,state,policy,operator_policy," +
+	"effective_policy_definition,owner_pid_details"
 
 // getQueue shows one queue with its consumers.
 func getQueue(r *request) (answer, error) {

@@ -203,11 +203,11 @@ func totals(ready, unacked int, p pace) api.Totals {
 
 // A tally is a virtual host summed up, as of now.
 type tally struct {
-	queues, exchanges, channels, consumers int
-	ready, unacked                         int
-	stats                                  vhost.QueueStats
-	pace                                   pace
-	books                                  vhost.Books // since the server began
+	queues, exchanges, consumers int
+	ready, unacked               int
+	stats                        vhost.QueueStats
+	pace                         pace
+	books                        vhost.Books // since the server began
 }
 
 // sum sums a virtual host up; one that is down has nothing.

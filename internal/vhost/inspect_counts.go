@@ -13,6 +13,3 @@ func (v *VHost) Counts(visit func(QueueCounts)) {
 		visit(QueueCounts{q.id, q.messages.Ready(), q.messages.Unacked(), q.consumers.Len(), q.stats})
 	}
 }
-
-// ChannelCount is the number of open channels.
-func (v *VHost) ChannelCount() int { return len(v.channels) }

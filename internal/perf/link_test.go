@@ -39,7 +39,7 @@ func (s *script) open(frameMax uint32) {
 		{Name: "product", Value: amqp.String("scripted")}, {Name: "version", Value: amqp.String("7")},
 	}})
 	s.expect(method(0, &wire.ConnectionStartOk{
-		ClientProperties: amqp.Table{{Name: "product", Value: amqp.String("bartleby perf")}},
+		ClientProperties: introduction,
 		Mechanism:        "PLAIN", Response: "\x00u\x00p", Locale: "en_US",
 	}))
 	s.answer(0, &wire.ConnectionTune{ChannelMax: 9, FrameMax: frameMax, Heartbeat: 60})

@@ -140,6 +140,9 @@ func (e *Engine) reopen(old *runner) {
 	e.jobs.Go(func() {
 		close(old.stop)
 		<-old.stopped
+		old.own()
+		old.abandon()
+		old.release()
 		e.scribe.do(func(*scribe) { e.openVHost(old.name, old.log) })
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 // accessLog is the machine of users and vhosts with its log. It is changed under Engine.change.
 type accessLog struct {
+	engine  *Engine
 	machine *access.Machine
 	next    place.Index
 	waiting struct {
@@ -26,7 +27,7 @@ type accessLog struct {
 }
 
 func (e *Engine) openAccess() error {
-	a := &accessLog{machine: access.New()}
+	a := &accessLog{engine: e, machine: access.New()}
 	a.waiting.change = make(chan struct{})
 	j, log := e.scribe.journal, place.LogID(access.OwnLogID)
 	fold := func(facts []byte) error {
@@ -58,8 +59,25 @@ func (e *Engine) openAccess() error {
 
 func (a *accessLog) becameSafe(i place.Index) { a.tell(i, nil) }
 
-// lost ends all changes of access: what they built on is gone.
-func (a *accessLog) lost(err error) { a.tell(0, err) }
+// lost refuses the changes under way: what they built on is gone. The machine is opened anew at what is safe.
+func (a *accessLog) lost(err error) {
+	a.tell(0, err)
+	e := a.engine
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if e.mu.closed {
+		return
+	}
+	e.jobs.Go(func() {
+		e.change.Lock()
+		defer e.change.Unlock()
+		done := make(chan error, 1)
+		e.scribe.do(func(*scribe) { done <- e.openAccess() })
+		if err := <-done; err != nil {
+			e.slog.Error("users and vhosts cannot be opened again", "error", err)
+		}
+	})
+}
 
 func (a *accessLog) tell(i place.Index, err error) {
 	w := &a.waiting

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,6 +63,7 @@ type runner struct {
 	parked                 []post  // publishes that wait for room on the disk
 	flush                  []*Link
 	appended, checkpointed place.Index
+	urged                  place.Index // a sync was asked for that covers the batches up to here
 }
 
 // post is what somebody puts into the inbox: a batch of a link, or a look.
@@ -257,8 +259,18 @@ func (r *runner) step(inbox []post) (ticked bool) {
 	return ticked
 }
 
-// mustWait reports whether p would grow a log that has no room: then its link waits, in order.
+// mustWait reports whether p would grow a log that has no room: then its link waits, in order. A link that
+// ends does not: what it published and nobody took is dropped with it.
 func (r *runner) mustWait(p *post) bool {
+	if p.ends() {
+		r.parked = slices.DeleteFunc(r.parked, func(o post) bool {
+			if o.link == p.link {
+				o.batch.free()
+			}
+			return o.link == p.link
+		})
+		return false
+	}
 	if !r.engine.full.Load() {
 		return false
 	}
@@ -273,6 +285,11 @@ func (r *runner) mustWait(p *post) bool {
 		}
 	}
 	return false
+}
+
+// ends reports whether p is the last of its link.
+func (p *post) ends() bool {
+	return len(p.batch.Commands) == 1 && p.batch.Commands[0].Kind == vhost.Disconnect
 }
 
 func (r *runner) stepBatch(p *post) {
@@ -349,6 +366,9 @@ func (r *runner) finish() {
 		r.appended = r.next
 		r.next++
 		r.engine.scribe.append(journal.Batch{Log: r.log, Index: r.appended, Data: batch}, urgent)
+		if urgent {
+			r.urged = r.appended
+		}
 	}
 	for i := range r.out.Effects {
 		r.emit(&r.out.Effects[i])
@@ -382,9 +402,18 @@ func (r *runner) emit(e *vhost.Effect) {
 			r.held = append(r.held, p)
 		}
 		p.held = append(p.held, *e)
+		r.urge(e.After)
 		return
 	}
 	r.send(p, e)
+}
+
+// urge has the log synced at once if the batch at i was appended when nobody waited for it: now somebody does.
+func (r *runner) urge(i place.Index) {
+	if i > r.urged {
+		r.urged = r.appended
+		r.engine.scribe.urge()
+	}
 }
 
 func (r *runner) portOf(c vhost.ChannelID) *port {
@@ -442,7 +471,7 @@ func (r *runner) answer(done chan error) {
 		done <- nil
 		return
 	}
-	r.engine.scribe.urge()
+	r.urge(r.appended)
 	r.looks = append(r.looks, look{r.appended, done})
 }
 

@@ -207,6 +207,8 @@ func (v *VHost) deleteQueue(s *Stamp, q *queueState, out *Outcome) {
 	if q.deleted {
 		return
 	}
+	orphans := v.orphansOf(q.object.Name, true)
+	v.emit(s, &Fact{Kind: QueueDeleted, Durable: q.object.Durable, Queue: q.id}, out)
 	for _, x := range q.consumers.All() {
 		ch := v.channels[ChannelID(x.Channel)]
 		if ch == nil {
@@ -217,8 +219,6 @@ func (v *VHost) deleteQueue(s *Stamp, q *queueState, out *Outcome) {
 			out.effect(Effect{Kind: Cancelled, Channel: ch.id, ConsumerTag: x.Tag, After: v.newest(out)}, s.Index)
 		}
 	}
-	orphans := v.orphansOf(q.object.Name, true)
-	v.emit(s, &Fact{Kind: QueueDeleted, Durable: q.object.Durable, Queue: q.id}, out)
 	v.deleteOrphans(s, orphans, out)
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -273,6 +274,39 @@ func (b *broker) sockets() int {
 			n++
 		}
 	}
+	return n
+}
+
+// page fetches a page of metrics or of the management API; "" if the broker has no such listener.
+func (b *broker) page(protocol, path string) string {
+	b.t.Helper()
+	addr := b.addr(protocol)
+	if addr == "" {
+		return ""
+	}
+	ask, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, "http://"+addr+path, nil)
+	must(b.t, err)
+	ask.SetBasicAuth("guest", "guest")
+	answer, err := (&http.Client{Timeout: patience}).Do(ask)
+	must(b.t, err)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	must(b.t, err)
+	if answer.StatusCode != http.StatusOK {
+		b.t.Fatalf("GET %s: %s", path, answer.Status)
+	}
+	return string(body)
+}
+
+// goroutines is what the broker says of itself; 0 if it has no page of metrics.
+func (b *broker) goroutines() int {
+	b.t.Helper()
+	m := regexp.MustCompile(`(?m)^go_goroutines (\d+)`).FindStringSubmatch(b.page("http/prometheus", "/metrics"))
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.Atoi(m[1])
+	must(b.t, err)
 	return n
 }
 

@@ -1,0 +1,104 @@
+//go:build linux
+
+package violence
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// If this fails, a broker that is stopped in order loses messages, keeps what it must not, or leaves its clients wondering.
+func TestCleanStop(t *testing.T) {
+	t.Parallel()
+	const messages, unacked = 1000, 10
+	dir := t.TempDir()
+	b := start(t, dir)
+	conn := b.dial()
+	closed := conn.NotifyClose(make(chan *amqp.Error, 1))
+	ch := channelOn(t, conn)
+	declare(t, ch, "durable", true, nil)
+	declare(t, ch, "volatile", false, nil)
+	var bodies [][]byte
+	for i := range messages {
+		bodies = append(bodies, fmt.Appendf(nil, "%d", i))
+	}
+	publish(t, ch, "durable", bodies...)
+	publish(t, ch, "volatile", bodies[:10]...)
+	for range 10 {
+		must(t, ch.Publish("", "durable", false, false, amqp.Publishing{DeliveryMode: amqp.Transient, Body: []byte("transient")}))
+	}
+	for range unacked {
+		_, ok, err := ch.Get("durable", false)
+		must(t, err)
+		if !ok {
+			t.Fatal("nothing to get")
+		}
+	}
+	b.terminate()
+	if err := await(t, "connection.close", closed); err.Code != amqp.ConnectionForced || !err.Server {
+		t.Errorf("the connection was closed with %v, want 320 from the broker", err)
+	}
+	if code := b.awaitExit(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+
+	b = start(t, dir)
+	ch = b.channel()
+	for i := range messages {
+		d, ok, err := ch.Get("durable", true)
+		must(t, err)
+		if !ok || string(d.Body) != string(bodies[i]) || d.Redelivered != (i < unacked) {
+			t.Fatalf("message %d: got %v %q, redelivered %v", i, ok, d.Body, d.Redelivered)
+		}
+	}
+	if d, ok, err := ch.Get("durable", true); err != nil || ok {
+		t.Errorf("one message too many: %q %v", d.Body, err)
+	}
+	_, err := ch.QueueDeclarePassive("volatile", false, false, false, false, nil)
+	refusal(t, err, amqp.NotFound)
+}
+
+// If this fails, a stop in the middle of work is not clean: it hangs, or loses what was confirmed.
+func TestStopUnderLoad(t *testing.T) {
+	random := dice(t)
+	dir := t.TempDir()
+	all := shapes()
+	books := map[*shape]*ledger{}
+	b := start(t, dir)
+	l := newLoad(b, 0, random)
+	for _, s := range all {
+		books[s] = newLedger()
+		l.add(s, books[s])
+	}
+	l.run(random)
+	b.terminate()
+	if code := b.awaitExit(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+	l.wait()
+	b = start(t, dir)
+	a := audit(t, b, all, books, false)
+	t.Logf("%d published, %d confirmed; there are %d in their queues and %d letters", a.published, a.confirmed, a.source, a.letters)
+}
+
+// If this fails, two brokers can write to the same data, or the second one cannot say why it does not start.
+func TestSecondBroker(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first := start(t, dir)
+	second := launch(t, dir)
+	if code := second.awaitExit(); code <= 0 {
+		t.Errorf("exit code %d, want a failure", code)
+	}
+	if said := second.stderr.tail(20); !strings.Contains(said, dir) || !strings.Contains(said, "in use") {
+		t.Errorf("it does not say that %s is in use:\n%s", dir, said)
+	}
+	ch := first.channel()
+	declare(t, ch, "still", true, nil)
+	publish(t, ch, "still", []byte("there"))
+	first.kill()
+	start(t, dir) // the lock of a killed broker is no lock
+}

@@ -2,6 +2,7 @@ package vhost
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
@@ -83,6 +84,7 @@ func (v *VHost) move(s *Stamp, from *queueState, m *message, reason Reason, dept
 	}
 	letter := *m
 	letter.history, letter.ttl = &h, -1
+	letter.letter, letter.historyVolatile = place.Ref{}, place.Ref{} // of the hop before, if that queue refused it
 	lost := Moved
 	taken := false
 	for i, id := range ids {

@@ -88,11 +88,28 @@ func setPolicy(r *request, operator bool) (answer, error) {
 	if err := r.read(&body); err != nil {
 		return answer{}, err
 	}
-	if err := needKeys(key{"pattern", body.Pattern != nil}, key{"definition", body.Definition != nil}); err != nil {
+	p, err := readPolicy(r.names[1], operator, &body)
+	if err != nil {
 		return answer{}, err
 	}
+	_, err = r.findPolicy(operator)
+	created := err != nil
+	if _, err := r.doAs("", r.names[0], vhost.Command{Kind: vhost.SetPolicy, Policy: p}); err != nil {
+		return answer{}, plainly(err)
+	}
+	return put(created)
+}
+
+// readPolicy makes a policy of a request's body; whether its definition is valid is for the virtual host to say.
+func readPolicy(name string, operator bool, body *api.PutPolicy) (*vhost.Policy, error) {
+	if err := needKeys(key{"pattern", body.Pattern != nil}, key{"definition", body.Definition != nil}); err != nil {
+		return nil, err
+	}
+	if name == "" || !amqp.ValidName(name) {
+		return nil, badRequest("the name of a policy must be UTF-8 of 1 to %d bytes", amqp.ShortStringMax)
+	}
 	p := &vhost.Policy{
-		Name: r.names[1], Operator: operator, Pattern: *body.Pattern, ApplyTo: "all", Definition: amqp.Table(*body.Definition),
+		Name: name, Operator: operator, Pattern: *body.Pattern, ApplyTo: "all", Definition: amqp.Table(*body.Definition),
 	}
 	if body.ApplyTo != nil {
 		p.ApplyTo = *body.ApplyTo
@@ -100,15 +117,7 @@ func setPolicy(r *request, operator bool) (answer, error) {
 	if body.Priority != nil {
 		p.Priority = int64(*body.Priority)
 	}
-	if p.Name == "" || !amqp.ValidName(p.Name) {
-		return answer{}, badRequest("the name of a policy must be UTF-8 of 1 to %d bytes", amqp.ShortStringMax)
-	}
-	_, err := r.findPolicy(operator)
-	created := err != nil
-	if _, err := r.doAs("", r.names[0], vhost.Command{Kind: vhost.SetPolicy, Policy: p}); err != nil {
-		return answer{}, plainly(err)
-	}
-	return put(created)
+	return p, nil
 }
 
 func deletePolicy(r *request) (answer, error)         { return clearPolicy(r, false) }

@@ -98,6 +98,13 @@ func routes() []route {
 		{puts, "global-parameters/*", policymaker, putGlobalParameter},
 		{remove, "global-parameters/*", policymaker, deleteGlobalParameter},
 
+		{get, "definitions", administrator, getDefinitions},
+		{post, "definitions", administrator, postDefinitions},
+		{get, "all-configuration", administrator, getDefinitions},
+		{post, "all-configuration", administrator, postDefinitions},
+		{get, "definitions/*", administrator, getVHostDefinitions},
+		{post, "definitions/*", administrator, postVHostDefinitions},
+
 		{get, "queues", management, getQueues},
 		{get, "queues/detailed", management, getQueues},
 		{get, "queues/*", management, getQueues},

@@ -26,6 +26,7 @@ type lane struct {
 	chunks   []*chunk // from chunk number base; nil where all entries are gone
 	base     uint64
 	next     uint64
+	logged   uint64 // after the newest persistent entry that there ever was
 	cursor   uint64
 	returned numbers
 	ready    int

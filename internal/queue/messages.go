@@ -52,7 +52,28 @@ func (m *Messages) Push(s Seq, e Entry) *Entry {
 	}
 	m.ready++
 	m.readyBytes += int64(e.BodyBytes)
+	if e.Flags&Persistent != 0 {
+		l.logged = l.next + 1
+	}
 	return l.push(e)
+}
+
+// Skip leaves the numbers below s unused: persistent entries that are gone had them.
+func (m *Messages) Skip(s Seq) {
+	if l := &m.lanes[s.lane()]; s.n() > l.next {
+		l.skip(s.n())
+		l.logged = s.n()
+	}
+}
+
+// Skipped calls fn with what Skip must be told after all persistent entries were pushed into an empty queue,
+// so that no Seq is used twice.
+func (m *Messages) Skipped(fn func(Seq)) {
+	for i := range m.lanes {
+		if n := m.lanes[i].logged; n > 0 && m.Entry(seqOf(i, n-1)) == nil {
+			fn(seqOf(i, n))
+		}
+	}
 }
 
 // Entry returns the entry at s, or nil if it is gone. The pointer is good until the next change.

@@ -45,6 +45,10 @@ func (v *VHost) apply(f *Fact) {
 		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.endOne(q, s, f.Cause) })
 	case Counted:
 		v.books, v.durable = *f.Books, *f.Books
+	case Skipped:
+		if q := v.queues[f.Queue]; q != nil {
+			q.messages.Skip(f.Seq)
+		}
 	}
 }
 

@@ -53,6 +53,9 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 		for _, n := range f.Books.Ended {
 			b = binary.AppendUvarint(b, n)
 		}
+	case Skipped:
+		b = binary.AppendUvarint(b, uint64(f.Queue))
+		b = binary.AppendUvarint(b, uint64(f.Seq))
 	case Stored, Remembered:
 		panic("vhost: records are encoded by Outcome.store")
 	}
@@ -183,6 +186,8 @@ func parseFact(r *reader, log place.LogID, index place.Index) (Fact, error) {
 		}
 	case Counted:
 		f.Books = parseBooks(r)
+	case Skipped:
+		f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
 	default:
 		return f, fmt.Errorf("unknown fact %d", f.Kind)
 	}

@@ -47,6 +47,8 @@ const (
 	Ended FactKind = 14
 	// Counted: Books so far; only in snapshots.
 	Counted FactKind = 15
+	// Skipped: Queue, Seq. The numbers before Seq in its lane were used; only in snapshots.
+	Skipped FactKind = 16
 )
 
 // Fact is one thing that is true from now on. Byte slices alias the batch or the command.

@@ -68,6 +68,9 @@ func (v *VHost) snapshotQueue(b []byte, q *queueState, lazy bool) []byte {
 		b = appendFact(b, &f, 0)
 		return true
 	})
+	q.messages.Skipped(func(next queue.Seq) {
+		b = appendFact(b, &Fact{Kind: Skipped, Queue: q.id, Seq: next}, 0)
+	})
 	return b
 }
 

@@ -1,0 +1,225 @@
+package vhost
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// walk makes lines of the scenario language at random.
+type walk struct {
+	dice *rand.Rand
+	tags int
+}
+
+func (w *walk) one(list ...string) string { return list[w.dice.IntN(len(list))] }
+
+// maybe is s, one time in n.
+func (w *walk) maybe(n int, s string) string {
+	if w.dice.IntN(n) == 0 {
+		return " " + s
+	}
+	return ""
+}
+
+func (w *walk) queue() string    { return w.one("q1", "q2", "q3", "q4") }
+func (w *walk) exchange() string { return w.one("x1", "x2", "x3") }
+func (w *walk) channel() string  { return w.one("a", "a2", "b", "c") + ": " }
+func (w *walk) tag() string      { return strconv.Itoa(1 + w.dice.IntN(12)) }
+
+// line is the next thing that somebody does.
+func (w *walk) line() string {
+	n := w.dice.IntN(100)
+	for _, step := range walkSteps {
+		if n -= step.weight; n < 0 {
+			return step.line(w)
+		}
+	}
+	return "advance " + w.one("1ms", "7ms", "50ms", "1s")
+}
+
+var walkSteps = []struct {
+	weight int
+	line   func(w *walk) string
+}{
+	{8, (*walk).declare},
+	{30, (*walk).publish},
+	{6, func(w *walk) string {
+		w.tags++
+		return w.channel() + "consume " + w.queue() + fmt.Sprintf(" t%d", w.tags) + w.maybe(4, "noack") + w.maybe(12, "exclusive") + w.maybe(4, "x-priority=3")
+	}},
+	{5, func(w *walk) string { return w.channel() + "get " + w.queue() + w.maybe(3, "noack") }},
+	{10, func(w *walk) string { return w.channel() + "ack " + w.tag() + w.maybe(3, "multiple") }},
+	{8, func(w *walk) string {
+		return w.channel() + "nack " + w.tag() + w.maybe(3, "multiple") + w.maybe(2, "requeue")
+	}},
+	{4, func(w *walk) string { return w.channel() + "reject " + w.tag() + w.maybe(2, "requeue") }},
+	{2, func(w *walk) string { return w.channel() + "recover requeue" }},
+	{2, func(w *walk) string { return w.channel() + "cancel " + fmt.Sprintf("t%d", 1+w.dice.IntN(w.tags+1)) }},
+	{2, func(w *walk) string { return w.channel() + "qos " + w.one("0", "1", "3") + w.maybe(2, "global") }},
+	{3, func(w *walk) string { return w.channel() + w.one("confirm", "tx", "commit", "rollback", "commit") }},
+	{2, func(w *walk) string {
+		return w.channel() + w.one("close", "purge "+w.queue(), "delete "+w.queue()+w.maybe(2, "if-empty"))
+	}},
+	{2, func(w *walk) string {
+		return w.channel() + "exchange " + w.exchange() + " " + w.one("direct", "fanout", "topic") + w.maybe(4, "transient") + w.maybe(4, "auto-delete")
+	}},
+	{4, func(w *walk) string {
+		return w.channel() + w.one("bind ", "bind ", "unbind ") + w.exchange() + " -> " + w.queue() + " key=" + w.one("k", "q1", "#")
+	}},
+	{1, func(w *walk) string {
+		return w.channel() + w.one("link ", "unlink ") + w.exchange() + " -> " + w.exchange()
+	}},
+	{1, func(w *walk) string { return w.channel() + "delete-exchange " + w.exchange() + w.maybe(2, "if-unused") }},
+	{1, (*walk).policy},
+	{1, func(w *walk) string { return w.one("disconnect a", "disconnect b", "written a 500", "written c 500") }},
+	{1, func(w *walk) string { return w.one("restart", "restart snapshot") }},
+}
+
+func (w *walk) declare() string {
+	s := w.channel() + "declare " + w.queue() + w.maybe(3, "transient") + w.maybe(12, "exclusive") + w.maybe(6, "auto-delete")
+	s += w.maybe(3, "ttl="+w.one("0", "5", "60")) + w.maybe(4, "max="+w.one("0", "1", "3")) + w.maybe(6, "max-bytes=4")
+	s += w.maybe(4, "overflow="+w.one("reject-publish", "reject-publish-dlx")) + w.maybe(5, "limit="+w.one("0", "1", "2"))
+	s += w.maybe(4, "priorities=3") + w.maybe(8, "single") + w.maybe(8, "type=quorum") + w.maybe(8, "expires=200")
+	switch w.dice.IntN(3) {
+	case 0:
+		s += ` dlx="" dlrk=` + w.queue()
+	case 1:
+		s += " dlx=" + w.exchange()
+	}
+	return s
+}
+
+func (w *walk) publish() string {
+	to := w.queue()
+	if w.dice.IntN(3) == 0 {
+		to = w.exchange() + ":" + w.one("k", "q1")
+	}
+	return w.channel() + "publish " + to + ` "m"` + w.maybe(3, "transient") + w.maybe(4, "expiration="+w.one("0", "3", "20", "100")) +
+		w.maybe(4, "priority="+w.one("1", "3")) + w.maybe(6, "mandatory") + w.maybe(12, "cc=q2,q3") + w.maybe(12, "bcc=q4") + w.maybe(6, "h.n=1")
+}
+
+func (w *walk) policy() string {
+	name := w.one("p1", "p2")
+	if w.dice.IntN(3) == 0 {
+		return "clear-policy " + name
+	}
+	return "policy " + name + " " + w.one(".", "q[12]", "^x") + " " + w.one("max-length=2", "message-ttl=30", "expires=300",
+		"delivery-limit=1", `dead-letter-exchange="" dead-letter-routing-key=q2`, "overflow=reject-publish", "alternate-exchange=x1")
+}
+
+// TestRandomWalk finds sequences of commands after which the machine contradicts itself, its log or the time:
+// what no scenario has thought of.
+func TestRandomWalk(t *testing.T) {
+	t.Parallel()
+	seeds, steps := 30, 400
+	if s := os.Getenv("VHOST_SEED"); s != "" {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		walkOnce(t, n, 4*steps, map[string]int{})
+		return
+	}
+	done := map[string]int{}
+	for seed := range uint64(seeds) {
+		walkOnce(t, seed, steps, done)
+	}
+	for _, verb := range []string{"declare", "publish", "consume", "get", "ack", "nack", "reject", "recover", "cancel", "qos", "confirm",
+		"tx", "commit", "rollback", "close", "purge", "delete", "exchange", "delete-exchange", "bind", "unbind", "link", "unlink", "policy",
+		"clear-policy", "disconnect", "written", "restart", "advance"} {
+		if done[verb] == 0 {
+			t.Errorf("no walk has made %q succeed", verb)
+		}
+	}
+}
+
+// walkOnce plays one walk; done counts by verb what was not refused.
+func walkOnce(t *testing.T, seed uint64, steps int, done map[string]int) {
+	w := &walk{dice: rand.New(rand.NewPCG(seed, 1))}
+	sc := &scenario{world: newWorld(), queues: map[QueueID]string{}, conns: map[string]ConnID{}}
+	var told []string
+	for range steps {
+		text := w.line()
+		told = append(told, text)
+		lines := []string{text}
+		if strings.HasPrefix(text, "restart") {
+			lines = append(lines, "advance 0s") // the engine ticks at once if anything is due
+		}
+		err := sc.block(lines)
+		if err == nil {
+			err = sc.world.laws()
+		}
+		if err != nil {
+			t.Fatalf("VHOST_SEED=%d: %v\nafter\n%s\n%s", seed, err, strings.Join(told[max(0, len(told)-25):], "\n"), sc.out.String())
+		}
+		if out := sc.out.String(); !strings.Contains(out, "closed ") && !strings.Contains(out, "refused ") {
+			words := strings.Fields(text)
+			if strings.HasSuffix(words[0], ":") {
+				words = words[1:]
+			}
+			done[words[0]]++
+		}
+	}
+}
+
+// laws are what must hold between commands, beside Check: nothing that is due is still ready, nothing ready
+// waits for a consumer with room, no limit is exceeded, every deadline belongs to something, and volatile
+// memory is held by copies alone.
+func (w *world) laws() error {
+	v := w.v
+	deadlines := 0
+	refs := map[place.Index]int{}
+	for _, q := range v.queues {
+		var err error
+		q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {
+			switch {
+			case e.State == queue.Ready && e.ExpireAt != 0 && e.ExpireAt < w.now:
+				err = fmt.Errorf("message %d of %q is ready at %s, and expired at %s", s, q.object.Name, seconds(w.now), seconds(e.ExpireAt))
+			case e.Flags&queue.Indexed != 0 && e.Flags&queue.Ordered != 0:
+				err = fmt.Errorf("message %d of %q is both ordered and on its own", s, q.object.Name)
+			}
+			if e.Flags&queue.Indexed != 0 {
+				deadlines++
+			}
+			if e.Flags&queue.Volatile != 0 {
+				refs[e.Index]++
+			}
+			if h := q.messages.Side(s).History; !h.IsZero() && h.Log == place.Volatile {
+				refs[h.Index]++
+			}
+			return err == nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, at := range [2]deadline.Instant{q.armed, q.expires} {
+			if at != 0 {
+				deadlines++
+			}
+		}
+		q.consumers.Wake()
+		if q.messages.Ready() > 0 && q.consumers.Next() != nil {
+			return fmt.Errorf("queue %q has %d ready messages and a consumer with room", q.object.Name, q.messages.Ready())
+		}
+		if q.settings.Overflow == DropHead && q.over(&q.settings) {
+			return fmt.Errorf("queue %q is over its limit: %d ready", q.object.Name, q.messages.Ready())
+		}
+	}
+	if n := v.deadlines.Len(); n != deadlines {
+		return fmt.Errorf("%d deadlines, %d things that have one", n, deadlines)
+	}
+	for i, c := range v.volatile.chunks {
+		if c.refs != refs[i] || c.refs == 0 && c != v.volatile.open {
+			return fmt.Errorf("volatile chunk %d counts %d references, and has %d", i, c.refs, refs[i])
+		}
+	}
+	return nil
+}

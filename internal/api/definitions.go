@@ -115,7 +115,7 @@ type DefinedBinding struct {
 type Limits map[string]Integer
 
 // MarshalJSON renders {} for no limit.
-func (l Limits) MarshalJSON() ([]byte, error) { return json.Marshal(Object[Integer](l)) }
+func (l Limits) MarshalJSON() ([]byte, error) { return Object[Integer](l).MarshalJSON() }
 
 // UnmarshalJSON takes an object or an empty list.
 func (l *Limits) UnmarshalJSON(b []byte) error {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -56,7 +57,7 @@ func (n *Integer) UnmarshalJSON(b []byte) error {
 type Tags []string
 
 // MarshalJSON renders a list, [] if there is no tag.
-func (t Tags) MarshalJSON() ([]byte, error) { return json.Marshal(append([]string{}, t...)) }
+func (t Tags) MarshalJSON() ([]byte, error) { return marshal(append([]string{}, t...)) }
 
 // UnmarshalJSON takes a list or a string. Present but empty, t is empty and not nil.
 func (t *Tags) UnmarshalJSON(b []byte) error {
@@ -83,7 +84,7 @@ func (t *Tags) UnmarshalJSON(b []byte) error {
 type List[T any] []T
 
 // MarshalJSON renders [] for no element.
-func (l List[T]) MarshalJSON() ([]byte, error) { return json.Marshal(append([]T{}, l...)) }
+func (l List[T]) MarshalJSON() ([]byte, error) { return marshal(append([]T{}, l...)) }
 
 // An Object is a JSON object with keys of any name, never null.
 type Object[V any] map[string]V
@@ -93,5 +94,16 @@ func (o Object[V]) MarshalJSON() ([]byte, error) {
 	if o == nil {
 		return []byte("{}"), nil
 	}
-	return json.Marshal(map[string]V(o))
+	return marshal(map[string]V(o))
+}
+
+// marshal renders v with <, > and & as they are: they stand in the names of connections, and nothing here is HTML.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -17,7 +17,7 @@ const (
 	toExchange = "exchange"
 )
 
-// binding renders one.
+// binding renders one, without its properties key.
 func binding(vhost, source, destination string, isQueue bool, routingKey string, arguments amqp.Table) api.Binding {
 	kind := toExchange
 	if isQueue {
@@ -25,7 +25,7 @@ func binding(vhost, source, destination string, isQueue bool, routingKey string,
 	}
 	return api.Binding{
 		Source: source, VHost: vhost, Destination: destination, DestinationType: kind, RoutingKey: routingKey,
-		Arguments: api.Arguments(arguments), PropertiesKey: api.PropertiesKey(routingKey, arguments),
+		Arguments: api.Arguments(arguments),
 	}
 }
 
@@ -39,8 +39,8 @@ func (r *request) bindingsWhere(name string, wanted func(*api.Binding) bool) ([]
 	}
 	var all []api.Binding
 	err := r.look(name, func(v *vhost.VHost) {
-		for _, q := range v.Queues() {
-			if b := implicit(name, q.Name); wanted(&b) {
+		for _, queue := range v.QueueNames() {
+			if b := implicit(name, queue); wanted(&b) {
 				all = append(all, b)
 			}
 		}
@@ -51,6 +51,9 @@ func (r *request) bindingsWhere(name string, wanted func(*api.Binding) bool) ([]
 			}
 		}
 	})
+	for i := range all {
+		all[i].PropertiesKey = api.PropertiesKey(all[i].RoutingKey, amqp.Table(all[i].Arguments))
+	}
 	slices.SortStableFunc(all, func(a, b api.Binding) int {
 		return cmp.Or(
 			cmp.Compare(a.Source, b.Source), cmp.Compare(a.DestinationType, b.DestinationType),

@@ -169,6 +169,9 @@ func TestConnectionsChannelsConsumers(t *testing.T) {
 	if len(conns) != 2 || conns[0].Name != name || conns[0].ConnectedAt != 1_700_000_000_123 || conns[0].Timeout != 60 {
 		t.Errorf("connections %+v", conns)
 	}
+	if text := d.want(200, "GET", "/api/connections", "").Body.String(); !strings.Contains(text, name) {
+		t.Errorf("the name is escaped more than JSON asks: %s", text)
+	}
 	escaped := "127.0.0.1%3A50000%20-%3E%20127.0.0.1%3A5672"
 	if c := read[api.Connection](d, "/api/connections/"+escaped); c.PeerPort != 50000 {
 		t.Errorf("connection %+v", c)

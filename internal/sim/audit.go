@@ -23,6 +23,7 @@ type step struct {
 	stored     []byte
 	remembered []byte
 	letters    []*entry // that no copy has died for yet
+	moved      bool     // dead letters have arrived
 	structural bool     // queues, exchanges or bindings have changed
 	durable    bool     // one of these durably, before the answer
 	tags       []uint64 // that were settled
@@ -39,7 +40,13 @@ func (w *world) audit(s vhost.Stamp, c *vhost.Command, ch *channel, refused *amq
 		}
 	}
 	fmt.Fprintf(w.hash, "%d %d %v|", c.Kind, c.Channel, refused)
+	w.trace(st, facts)
 	w.begun(st)
+	for i := range facts {
+		if k := facts[i].Kind; k <= vhost.PolicyCleared {
+			st.structural, st.durable = true, st.durable || facts[i].Durable
+		}
+	}
 	for i := range facts {
 		if w.violation != nil {
 			return
@@ -90,10 +97,6 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 			w.queueGone(q.name)
 		}
 		w.live.structure(f)
-		fallthrough
-	case vhost.ExchangeDeclared, vhost.ExchangeDeleted, vhost.Bound, vhost.Unbound:
-		st.structural = true
-		st.durable = st.durable || f.Durable
 	}
 }
 
@@ -154,7 +157,7 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 		m.durableAt = st.stamp.Index
 	}
 	if e.letter {
-		st.letters = append(st.letters, e)
+		st.letters, st.moved = append(st.letters, e), true
 	}
 }
 
@@ -163,6 +166,9 @@ var plainRecord = []byte{0, 0, 0, 0, 0, 0, 2, 0, 0}
 
 // checkDeadline computes a copy's deadline anew: the lesser of both TTLs, from the moment rounded up.
 func (w *world) checkDeadline(st *step, e *entry, m *message) {
+	if e.expireAt == st.stamp.Now {
+		e.zero = w.audits
+	}
 	view, ok := w.vhost.Queue(e.line.name)
 	if !ok || st.command.Kind == vhost.SetPolicy || st.command.Kind == vhost.ClearPolicy {
 		return // it is gone by now, or its settings have changed on the way
@@ -174,7 +180,6 @@ func (w *world) checkDeadline(st *step, e *entry, m *message) {
 	want := deadline.Instant(0)
 	switch {
 	case ttl == 0:
-		e.zero = w.audits
 		want = st.stamp.Now
 	case ttl > 0:
 		want = st.stamp.From + deadline.Instant(ttl)
@@ -286,7 +291,8 @@ func (w *world) effect(st *step, e *vhost.Effect) {
 			w.violate(Release, "the confirm of publish %d waits for batch %d, its message is in %d", e.Tag, e.After, m.durableAt)
 		}
 	case vhost.Done:
-		if st.durable && e.After < st.stamp.Index {
+		defines := e.Command >= vhost.DeclareExchange && e.Command <= vhost.PurgeQueue || e.Command >= vhost.SetPolicy
+		if defines && st.durable && e.After < st.stamp.Index {
 			w.violate(Release, "the answer to command %d waits for batch %d, what it tells is in %d", e.Command, e.After, st.stamp.Index)
 		}
 		if e.Command == vhost.CloseChannel && ch != nil {
@@ -294,7 +300,7 @@ func (w *world) effect(st *step, e *vhost.Effect) {
 		}
 	case vhost.DeliverNone:
 		q := w.live.lines[w.queueID(st.command.Definition.Name, ch)]
-		if q != nil && q.ready() > 0 && len(st.letters) == 0 {
+		if q != nil && q.ready() > 0 && !st.moved {
 			w.violate(Order, "a get on %q found nothing, %d are ready", q.name, q.ready())
 		}
 	case vhost.Cancelled:

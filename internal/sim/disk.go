@@ -178,6 +178,7 @@ func (w *world) open() {
 // load makes the machine from the log, and compares it with what it must be.
 func (w *world) load() {
 	w.result.Recoveries++
+	w.note("opening again: safe %d, written %d, the log ends at %d", w.safe, w.written, w.journal.Next(logID)-1)
 	w.frozen = nil
 	w.recent = map[place.Index][]byte{}
 	w.disconnectAll()

@@ -33,13 +33,15 @@ func (w *world) moved(st *step, e *entry, due bool) {
 	view, here := w.vhost.Queue(e.line.name)
 	var targets []string
 	sure := false
-	if here {
+	if !here || st.structural {
+		e.keys = nil // what it went by may have changed since
+	} else {
 		targets, e.keys, sure = w.route(e, &view)
 	}
-	sure = sure && !st.structural
 	arrived := map[string]bool{}
+	w.note("message %d, %v in %q, dead-lettered by %+v with keys %q to %q", e.message, e.deaths, e.line.name, view.Settings, e.keys, targets)
 	for _, l := range mine {
-		if l.deaths[0].queue != e.line.name {
+		if !slices.Equal(l.deaths, died(e.deaths, e.line.name, l.deaths[0].reason)) {
 			continue // by way of a queue that refused it
 		}
 		l.keys = e.keys
@@ -59,7 +61,7 @@ func (w *world) moved(st *step, e *entry, due bool) {
 	}
 	for _, name := range targets {
 		if !arrived[name] && !w.mayRefuse(name) && !cycles(mine, name) {
-			w.violate(Moves, "message %d left %q and did not arrive in %q", e.message, e.line.name, name)
+			w.violate(Moves, "message %d left %q and did not arrive in %q: keys %q, headers %v", e.message, e.line.name, name, e.keys, w.messages[e.message].headers)
 		}
 	}
 }

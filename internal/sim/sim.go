@@ -22,6 +22,8 @@ type Options struct {
 	Journal      journal.Mutant
 	VHost        vhost.Mutant
 	ReleaseEarly bool
+	// Trace, if there is one, is told what happens, a line at a time.
+	Trace func(line string)
 }
 
 // Result tells what a run has seen.

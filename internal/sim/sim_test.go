@@ -19,6 +19,7 @@ var (
 	seeds = flag.Uint64("seeds", 100, "how many lives TestSeeds lives")
 	first = flag.Uint64("first", 0, "the first of these seeds")
 	soak  = flag.Duration("soak", 0, "go on with further seeds for so long")
+	tell  = flag.Bool("tell", false, "with -seed: tell everything")
 	seed  = flag.Int64("seed", -1, "live this one life, and tell how it went")
 )
 
@@ -26,7 +27,11 @@ func TestSeeds(t *testing.T) {
 	t.Parallel()
 	// Some order of commands, crashes and failures would lose, double, reorder or reveal what it must not.
 	if *seed >= 0 {
-		r, err := Run(Options{Seed: uint64(*seed)})
+		r, err := Run(Options{Seed: uint64(*seed), Trace: func(line string) {
+			if *tell {
+				t.Log(line)
+			}
+		}})
 		t.Logf("%+v", r)
 		if err != nil {
 			t.Fatal(err)

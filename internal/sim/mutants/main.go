@@ -1,0 +1,93 @@
+// Command mutants plants known faults in the machine, the journal and the simulation, one at a time, and fails
+// unless the checker named for it notices within a bounded number of seeds: a check that cannot fail proves
+// nothing.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/sim"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// mutant is a fault, and who must notice it.
+type mutant struct {
+	name    string
+	options sim.Options
+	checker sim.Checker
+}
+
+var mutants = []mutant{
+	{"journal: skip a sync", sim.Options{Journal: journal.MutantSkipSync}, sim.Confirmed},
+	{"journal: trust bytes after a failed sync", sim.Options{Journal: journal.MutantTrustAfterFailedSync}, sim.Sound},
+	{"journal: reclaim too soon", sim.Options{Journal: journal.MutantReclaimTooSoon}, sim.Readable},
+	{"journal: old nonce in a recycled segment", sim.Options{Journal: journal.MutantOldNonce}, sim.Sound},
+	{"journal: keep what lies behind a torn tail", sim.Options{Journal: journal.MutantKeepTail}, sim.Sound},
+	{"journal: name a checkpoint before it is synced", sim.Options{Journal: journal.MutantEarlyCheckpoint}, sim.Sound},
+	{"release: confirm early", sim.Options{ReleaseEarly: true}, sim.Release},
+	{"vhost: confirm depends on nothing", sim.Options{VHost: vhost.MutantConfirmAtOnce}, sim.Release},
+	{"vhost: lose a move's second half", sim.Options{VHost: vhost.MutantLoseMove}, sim.Moves},
+	{"vhost: forget an expiry", sim.Options{VHost: vhost.MutantForgetExpiry}, sim.Expiry},
+	{"vhost: requeue at the end", sim.Options{VHost: vhost.MutantRequeueLast}, sim.Order},
+	{"vhost: count an end twice", sim.Options{VHost: vhost.MutantDoubleCount}, sim.Books},
+	{"vhost: forget to log an end", sim.Options{VHost: vhost.MutantForgetEnded}, sim.Replay},
+	{"vhost: ignore the prefetch", sim.Options{VHost: vhost.MutantIgnorePrefetch}, sim.Prefetch},
+}
+
+func main() {
+	seeds := flag.Uint64("seeds", 400, "how many seeds a mutant may survive")
+	verbose := flag.Bool("v", false, "tell what the checkers said")
+	flag.Parse()
+	lines := make([]string, len(mutants))
+	caught := make([]bool, len(mutants))
+	var work sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range mutants {
+		work.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			lines[i], caught[i] = mutants[i].hunt(*seeds, *verbose)
+		})
+	}
+	work.Wait()
+	passed := 0
+	for i, line := range lines {
+		fmt.Println(line)
+		if caught[i] {
+			passed++
+		}
+	}
+	fmt.Printf("%d passed, %d failed\n", passed, len(mutants)-passed)
+	if passed < len(mutants) {
+		os.Exit(1)
+	}
+}
+
+// hunt lives lives with the fault in it until the checker notices.
+func (m *mutant) hunt(seeds uint64, verbose bool) (line string, caught bool) {
+	others := map[sim.Checker]int{}
+	for seed := range seeds {
+		o := m.options
+		o.Seed = seed
+		_, err := sim.Run(o)
+		var v *sim.Violation
+		if !errors.As(err, &v) {
+			continue
+		}
+		if v.Checker == m.checker {
+			line = fmt.Sprintf("caught    %-48s by %s, seed %d", m.name, v.Checker, seed)
+			if verbose {
+				line += ", step " + fmt.Sprint(v.Step) + ": " + v.What
+			}
+			return line, true
+		}
+		others[v.Checker]++
+	}
+	return fmt.Sprintf("SURVIVED  %-48s %s noticed nothing in %d seeds; others did: %v", m.name, m.checker, seeds, others), false
+}

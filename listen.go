@@ -3,9 +3,11 @@ package bartleby
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqpserver"
@@ -16,9 +18,14 @@ import (
 // headerWithin bounds how long an HTTP client may take to send its request's header.
 const headerWithin = 10 * time.Second
 
-// listen opens the doors.
+// listen opens the doors. All addresses are known before the first client is served.
 func (b *Broker) listen() error {
-	if err := b.listenAMQP(); err != nil {
+	options := amqpserver.Defaults()
+	options.Log = b.config.Log
+	options.Platform = "Bartleby " + Version
+	options.ClusterName = nodeName()
+	var err error
+	if b.amqp, err = amqpserver.New(door{b.engine}, options); err != nil {
 		return err
 	}
 	secret, err := b.secret()
@@ -26,51 +33,57 @@ func (b *Broker) listen() error {
 		return err
 	}
 	b.management = management.New(management.Options{
-		Engine: b.engine, Roster: roster{b.amqp}, Listeners: b.shown, Secret: secret,
+		Engine: b.engine, Roster: roster{b.amqp}, Listeners: b.shown, Secret: secret, Node: nodeName(),
 		Version: Version, Data: b.config.Data, Log: b.config.Log,
 	})
-	if b.managementAddr, err = b.listenHTTP("management", b.config.Management, b.management); err != nil {
-		return err
+	doors := []struct {
+		what, address string
+		addr          *net.Addr
+		serve         func(net.Listener) error
+		listener      net.Listener
+	}{
+		{what: "AMQP", address: b.config.AMQP, addr: &b.amqpAddr, serve: b.amqp.Serve},
+		{what: "management", address: b.config.Management, addr: &b.managementAddr, serve: b.page(b.management)},
+		{what: "prometheus", address: b.config.Prometheus, addr: &b.prometheusAddr, serve: b.page(b.management.Metrics())},
 	}
-	b.prometheusAddr, err = b.listenHTTP("prometheus", b.config.Prometheus, b.management.Metrics())
-	return err
-}
-
-func (b *Broker) listenAMQP() error {
-	options := amqpserver.Defaults()
-	options.Log = b.config.Log
-	options.Platform = "Bartleby " + Version
-	server, err := amqpserver.New(door{b.engine}, options)
-	if err != nil {
-		return err
+	for i := range doors {
+		d := &doors[i]
+		if d.address == "" {
+			continue
+		}
+		if d.listener, err = net.Listen("tcp", d.address); err != nil {
+			for k := range i {
+				if doors[k].listener != nil {
+					err = errors.Join(err, doors[k].listener.Close())
+				}
+			}
+			return fmt.Errorf("%s listener: %w", d.what, err)
+		}
+		*d.addr = d.listener.Addr()
 	}
-	b.amqp = server
-	if b.config.AMQP == "" {
-		return nil
+	for _, d := range doors {
+		if d.listener != nil {
+			b.listeners++
+			go func() { b.serving <- d.serve(d.listener) }()
+		}
 	}
-	l, err := net.Listen("tcp", b.config.AMQP)
-	if err != nil {
-		return fmt.Errorf("AMQP listener: %w", err)
-	}
-	b.amqpAddr = l.Addr()
-	b.listeners++
-	go func() { b.serving <- server.Serve(l) }()
 	return nil
 }
 
-func (b *Broker) listenHTTP(what, address string, h http.Handler) (net.Addr, error) {
-	if address == "" {
-		return nil, nil
-	}
-	l, err := net.Listen("tcp", address)
+// page returns what serves h.
+func (b *Broker) page(h http.Handler) func(net.Listener) error {
+	p := &http.Server{Handler: h, ReadHeaderTimeout: headerWithin}
+	b.pages = append(b.pages, p)
+	return p.Serve
+}
+
+// nodeName is what clients and tools are told, in RabbitMQ's form.
+func nodeName() string {
+	host, err := os.Hostname()
 	if err != nil {
-		return nil, fmt.Errorf("%s listener: %w", what, err)
+		host = "localhost"
 	}
-	page := &http.Server{Handler: h, ReadHeaderTimeout: headerWithin}
-	b.pages = append(b.pages, page)
-	b.listeners++
-	go func() { b.serving <- page.Serve(l) }()
-	return l.Addr(), nil
+	return "rabbit@" + host
 }
 
 // door lets the AMQP server see the engine through its own eyes.

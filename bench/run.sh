@@ -53,6 +53,7 @@ trap 'exit 130' INT TERM
 
 start_bartleby() {
 	rm -rf "$out/data"
+	: >"$out/bartleby.log" # now: the last one's must not be taken for the new one's
 	"$binary" serve --data "$out/data" --listen "127.0.0.1:$port" --management "127.0.0.1:$((port + 1))" \
 		--prometheus "127.0.0.1:$((port + 2))" >"$out/bartleby.log" 2>&1 &
 	pid=$!

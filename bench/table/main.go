@@ -51,11 +51,15 @@ func table(dir string) error {
 	for _, w := range works {
 		cells := []string{w.about, w.goal}
 		for _, broker := range brokers {
-			reports, err := read(dir, w.name, broker)
+			reports, failed, err := read(dir, w.name, broker)
 			if err != nil {
 				return err
 			}
-			cells = append(cells, cell(w, reports))
+			text := cell(w, reports)
+			if failed > 0 {
+				text += fmt.Sprintf(", **%d failed**", failed)
+			}
+			cells = append(cells, text)
 		}
 		fmt.Printf("| %s |\n", strings.Join(cells, " | "))
 	}
@@ -75,30 +79,31 @@ func cell(w work, reports []perf.Report) string {
 	return text
 }
 
-// read returns the reports of all runs of a work; one that was cut short counts as an error.
-func read(dir, work, broker string) (reports []perf.Report, err error) {
+// read returns the reports of all runs of a work, and how many runs left none because they failed.
+func read(dir, work, broker string) (reports []perf.Report, failed int, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, work+"."+broker+".*.json"))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for _, file := range files {
 		b, err := os.ReadFile(file)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if len(b) == 0 {
-			continue // the run failed and said why
+			failed++
+			continue
 		}
 		var r perf.Report
 		if err := json.Unmarshal(b, &r); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, 0, fmt.Errorf("%s: %w", file, err)
 		}
 		if len(r.Spans) == 0 {
-			return nil, fmt.Errorf("%s: nothing was measured", file)
+			return nil, 0, fmt.Errorf("%s: nothing was measured", file)
 		}
 		reports = append(reports, r)
 	}
-	return reports, nil
+	return reports, failed, nil
 }
 
 func rate(reports []perf.Report) string {

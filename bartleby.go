@@ -111,6 +111,10 @@ func (b *Broker) URL() string {
 // Advance moves the test clock by d. On return every expiry up to then has happened, each at its own instant.
 func (b *Broker) Advance(d time.Duration) error { return b.engine.Advance(context.Background(), d) }
 
+// Failed yields why the broker cannot go on, if that happens: writes to the data directory have failed, and those to
+// a new file too. Connections have been closed; what was confirmed is on the disk. Close it, and start another.
+func (b *Broker) Failed() <-chan error { return b.engine.Failed() }
+
 // Close ends the broker: connections are closed with 320, what is under way is written, the data is released.
 // When ctx ends first, connections that have not answered are cut.
 func (b *Broker) Close(ctx context.Context) error {

@@ -63,11 +63,17 @@ func serve(args []string, stdout, stderr io.Writer) int {
 	return wait(b, stdout, stderr)
 }
 
-// wait serves until a signal comes; a second one ends at once.
+// wait serves until a signal comes, or the broker cannot go on; a second signal ends at once.
 func wait(b *bartleby.Broker, stdout, stderr io.Writer) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	<-signals
+	failed := false
+	select {
+	case <-signals:
+	case err := <-b.Failed():
+		failed = true
+		fmt.Fprintf(stderr, "bartleby: cannot go on: %v\n", err)
+	}
 	fmt.Fprintln(stdout, "Stopping")
 	closed := make(chan error, 1)
 	go func() {
@@ -82,6 +88,9 @@ func wait(b *bartleby.Broker, stdout, stderr io.Writer) int {
 			return exitFailed
 		}
 		fmt.Fprintln(stdout, "Stopped")
+		if failed {
+			return exitFailed
+		}
 		return 0
 	case <-signals:
 		fmt.Fprintln(stderr, "bartleby: stopped by a second signal")

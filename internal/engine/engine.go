@@ -34,6 +34,8 @@ type Engine struct {
 	defaults access.Defaults
 	ids      atomic.Uint64 // of connections and channels
 	full     atomic.Bool   // no room for growing writes
+	storing  atomic.Bool   // checkpoints are under way
+	failed   chan error    // the journal cannot go on
 
 	view   atomic.Pointer[access.View]
 	change sync.Mutex // one change of access at a time
@@ -72,9 +74,9 @@ func Open(o Options) (*Engine, error) {
 	for _, f := range report.Faults {
 		o.Log.Error("damaged log", "error", &f)
 	}
-	e := &Engine{clock: o.Clock, slog: o.Log, defaults: *o.Defaults}
+	e := &Engine{clock: o.Clock, slog: o.Log, defaults: *o.Defaults, failed: make(chan error, 1)}
 	e.mu.runners, e.mu.faults = map[string]*runner{}, map[string]*amqp.Error{}
-	e.scribe = newScribe(o.FS, j, o.Log, e.checkpointSoon, e.space)
+	e.scribe = newScribe(o.FS, j, o.Log, e.checkpointSoon, e.space, e.end)
 	if err := e.openAccess(); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
@@ -207,6 +209,18 @@ func (e *Engine) space(full bool) {
 // ErrClock refuses to move a clock that moves by itself.
 var ErrClock = errors.New("engine: the clock moves by itself; start with a test clock")
 
+// Failed yields why the disk cannot be trusted with anything more, if that happens: nothing can be confirmed any
+// more, and whoever runs the engine has to end it.
+func (e *Engine) Failed() <-chan error { return e.failed }
+
+// end is told by the scribe that the journal cannot go on.
+func (e *Engine) end(err error) {
+	select {
+	case e.failed <- err:
+	default: // it has been said
+	}
+}
+
 // Advance moves a test clock by d. On return everything that became due on the way has happened, each thing
 // at its own instant, and is safe.
 func (e *Engine) Advance(ctx context.Context, d time.Duration) error {
@@ -309,10 +323,11 @@ func (e *Engine) checkpointAll(runners map[string]*runner) error {
 func (e *Engine) checkpointSoon() {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	if e.mu.closed {
+	if e.mu.closed || !e.storing.CompareAndSwap(false, true) {
 		return
 	}
 	e.jobs.Go(func() {
+		defer e.storing.Store(false)
 		runners := map[string]*runner{}
 		for _, r := range e.allRunners() {
 			runners[r.name] = r

@@ -303,6 +303,8 @@ func (r *runner) stepBatch(p *post) {
 	for i := range p.batch.Commands {
 		c := &p.batch.Commands[i]
 		switch c.Kind {
+		case vhost.Connect:
+			r.links[c.Conn] = p.link
 		case vhost.OpenChannel:
 			r.ports[c.Channel] = &port{link: p.link, channel: c.Channel}
 		case vhost.Disconnect:

@@ -56,10 +56,12 @@ type scribe struct {
 
 	onCheckpoint func()          // the journal has grown by checkpointBytes; must not block
 	onSpace      func(full bool) // growing writes have no room any more, or again
+	onFailed     func(error)     // the journal cannot go on; must not block
 
 	// The goroutine's own.
 	unsynced  map[place.LogID]place.Index
-	grown     int64
+	grown     int64     // since checkpoints were asked for,
+	asked     time.Time // then
 	full      bool
 	ample     bool // much free space on the disk, when last looked at
 	sinceLook int  // groups until the next look
@@ -70,10 +72,10 @@ type appended struct {
 	urgent bool
 }
 
-func newScribe(fs vfs.FS, j *journal.Journal, l *slog.Logger, onCheckpoint func(), onSpace func(bool)) *scribe {
+func newScribe(fs vfs.FS, j *journal.Journal, l *slog.Logger, onCheckpoint func(), onSpace func(bool), onFailed func(error)) *scribe {
 	s := &scribe{
 		journal: j, fs: fs, slog: l, wake: make(chan struct{}, 1), done: make(chan struct{}),
-		onCheckpoint: onCheckpoint, onSpace: onSpace, unsynced: map[place.LogID]place.Index{},
+		onCheckpoint: onCheckpoint, onSpace: onSpace, onFailed: onFailed, unsynced: map[place.LogID]place.Index{},
 	}
 	s.mu.listeners = map[place.LogID]listener{}
 	s.room.L = &s.mu.Mutex
@@ -184,6 +186,9 @@ func (s *scribe) run() {
 			if s.full {
 				wait = noSpaceRetry
 			}
+			if s.full && s.grown > 0 {
+				s.askCheckpoint()
+			}
 		default:
 			wait = lazySync
 		}
@@ -257,13 +262,18 @@ func (s *scribe) write(batches []appended) {
 	}
 }
 
-// grow counts what was written, and asks for checkpoints when it is much.
+// grow counts what was written, and asks for checkpoints when it is much, or when the disk is full: what was
+// drained since the last one may give room.
 func (s *scribe) grow(bytes int) {
 	s.grown += int64(bytes)
-	if s.grown > checkpointBytes {
-		s.grown = 0
-		s.onCheckpoint()
+	if s.grown > checkpointBytes || s.full && time.Since(s.asked) > noSpaceRetry {
+		s.askCheckpoint()
 	}
+}
+
+func (s *scribe) askCheckpoint() {
+	s.grown, s.asked = 0, time.Now()
+	s.onCheckpoint()
 }
 
 // wantSpares reports whether a spare segment should be worked at even now, in traffic: when they run out, or
@@ -313,6 +323,9 @@ func (s *scribe) setFull(full bool) {
 	if s.full != full {
 		s.full = full
 		s.onSpace(full)
+		if full {
+			s.askCheckpoint()
+		}
 	}
 }
 
@@ -356,6 +369,9 @@ func (s *scribe) fail(err error) {
 	s.mu.Unlock()
 	for _, l := range all {
 		l.lost(err)
+	}
+	if again != nil {
+		s.onFailed(err)
 	}
 }
 

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
@@ -13,10 +12,11 @@ import (
 
 // step is what the checkers learn of one command.
 type step struct {
-	stamp   vhost.Stamp
-	command *vhost.Command
-	channel *channel // nil if it was not known before
-	refused *amqp.Error
+	stamp    vhost.Stamp
+	command  *vhost.Command
+	channel  *channel // nil if it was not known before
+	refused  *amqp.Error
+	expected expectation
 
 	effects    []vhost.Effect
 	deliveries []int // of effects, those that hand something over
@@ -26,20 +26,21 @@ type step struct {
 	moved      bool     // dead letters have arrived
 	structural bool     // queues, exchanges or bindings have changed
 	durable    bool     // one of these durably, before the answer
-	tags       []uint64 // that were settled
+	settling   []settling
 }
 
 // audit looks at what a command has led to, and folds it.
-func (w *world) audit(s vhost.Stamp, c *vhost.Command, ch *channel, refused *amqp.Error) {
+func (w *world) audit(s vhost.Stamp, c *vhost.Command, x expectation, refused *amqp.Error) {
+	ch := w.channels[c.Channel]
 	facts, effects := w.out.Facts[w.audited.facts:], w.out.Effects[w.audited.effects:]
 	w.audited.facts, w.audited.effects = len(w.out.Facts), len(w.out.Effects)
-	st := &step{stamp: s, command: c, channel: ch, refused: refused, effects: effects}
+	st := &step{stamp: s, command: c, channel: ch, refused: refused, expected: x, effects: effects}
 	for i := range effects {
 		if k := effects[i].Kind; k == vhost.Deliver || k == vhost.DeliverGot {
 			st.deliveries = append(st.deliveries, i)
 		}
 	}
-	fmt.Fprintf(w.hash, "%d %d %v|", c.Kind, c.Channel, refused)
+	w.digest(c, refused, facts, effects)
 	w.trace(st, facts)
 	w.begun(st)
 	for i := range facts {
@@ -61,12 +62,12 @@ func (w *world) audit(s vhost.Stamp, c *vhost.Command, ch *channel, refused *amq
 		w.effect(st, &effects[i])
 	}
 	w.settled(st)
+	w.checkExpected(st, facts)
 	w.checkState()
 }
 
 // fact checks and folds one.
 func (w *world) fact(st *step, f *vhost.Fact) {
-	fmt.Fprintf(w.hash, "%d %t %d %d %d %d %d|", f.Kind, f.Durable, f.Queue, f.Seq, f.N, f.Cause, f.Entry.ExpireAt)
 	switch f.Kind {
 	case vhost.Stored:
 		st.stored = f.Bytes
@@ -87,6 +88,7 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 			}
 			e.holder.letGo()
 			e.unacked, e.holder, e.redelivered = false, nil, true
+			e.returned++
 		}
 	case vhost.Ended:
 		if e := w.held(f); e != nil {
@@ -214,7 +216,7 @@ func (w *world) handOver(st *step, e *entry) *delivery {
 		w.violate(Answers, "a delivery on channel %d, which is closed", eff.Channel)
 		return nil
 	}
-	d := &delivery{channel: ch, tag: eff.Tag}
+	d := &delivery{channel: ch, tag: eff.Tag, entry: e}
 	if eff.Tag != ch.tag+1 {
 		w.violate(Answers, "delivery tag %d after %d", eff.Tag, ch.tag)
 	}
@@ -259,6 +261,7 @@ func (w *world) checkCredit(ch *channel, x *consumer, size uint32) {
 // ended checks how a copy ends, and forgets it.
 func (w *world) ended(st *step, e *entry, cause vhost.Cause) {
 	w.result.Ended[cause]++
+	e.cause = cause
 	due := e.expireAt != 0 && (e.expireAt <= st.stamp.Now || e.zero == w.audits)
 	switch cause {
 	case vhost.Acked:
@@ -280,7 +283,6 @@ func (w *world) ended(st *step, e *entry, cause vhost.Cause) {
 
 // effect checks one, when it is made.
 func (w *world) effect(st *step, e *vhost.Effect) {
-	fmt.Fprintf(w.hash, "%d %d %d %d %t %s %s %d %v|", e.Kind, e.Channel, e.After, e.Tag, e.Redelivered, e.ConsumerTag, e.Name, e.Count, e.Err)
 	ch := w.channels[e.Channel]
 	switch e.Kind {
 	case vhost.Confirm, vhost.Refuse:

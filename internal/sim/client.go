@@ -59,6 +59,7 @@ type delivery struct {
 	tag      uint64
 	shown    bool
 	orphan   bool // its queue is gone
+	entry    *entry
 }
 
 // waiting is an effect on its way, with what it must turn out to say.

@@ -97,7 +97,11 @@ func (w *world) settling(st *step) {
 			d.letGo()
 		}
 	}
-	st.tags = tags
+	for _, tag := range tags {
+		if d := ch.held[tag]; d != nil && !d.orphan {
+			st.settling = append(st.settling, settling{d, d.entry.returned})
+		}
+	}
 }
 
 // settled makes sure, after all facts, that the command did what it says.
@@ -114,13 +118,34 @@ func (w *world) settled(st *step) {
 	if ch == nil || st.refused != nil {
 		return
 	}
-	for _, tag := range st.tags {
-		if ch.held[tag] != nil {
-			w.violate(Answers, "delivery tag %d was settled, and is still held", tag)
-		}
+	for _, s := range st.settling {
+		w.checkSettled(c, s)
 	}
 	if !ch.dead && ch.confirmed != ch.published {
 		w.violate(Answers, "%d publishes, %d answers", ch.published, ch.confirmed)
+	}
+}
+
+// settling is a delivery that a command settles, with how often its message had come back before.
+type settling struct {
+	delivery *delivery
+	returned int
+}
+
+// checkSettled makes sure that a message has ended by an ack, has come back, or has died, as the command says.
+func (w *world) checkSettled(c *vhost.Command, s settling) {
+	d, e := s.delivery, s.delivery.entry
+	back := e.returned > s.returned
+	switch {
+	case d.channel.held[d.tag] == d:
+		w.violate(Answers, "delivery tag %d was settled, and is still held", d.tag)
+	case c.Kind == vhost.CommitTx: // of several kinds
+	case c.Kind == vhost.Ack && e.cause != vhost.Acked:
+		w.violate(Answers, "message %d of %q was acked, and ended as %q", e.message, e.line.name, e.cause)
+	case (c.Requeue || c.Kind == vhost.Recover) && !back:
+		w.violate(Answers, "message %d of %q was requeued, and did not return", e.message, e.line.name)
+	case c.Kind != vhost.Ack && !c.Requeue && (back || e.cause == 0 || e.cause == vhost.Acked):
+		w.violate(Answers, "message %d of %q was rejected, and ended as %q", e.message, e.line.name, e.cause)
 	}
 }
 

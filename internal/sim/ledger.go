@@ -43,6 +43,8 @@ type entry struct {
 	expireAt    deadline.Instant
 	at          place.Index // of the batch that made it
 	holder      *delivery
+	cause       vhost.Cause // by which it has ended
+	returned    int         // times
 }
 
 // death is what x-death says, as far as it is compared.

@@ -53,13 +53,13 @@ func (w *world) stamp() vhost.Stamp {
 // the command; on a fault of the disk the machine is gone.
 func (w *world) decide(c vhost.Command) (ok bool) {
 	s := w.stamp()
-	ch := w.channels[c.Channel]
+	x := w.foresee(&c)
 	err, fault := w.try(s, c)
 	if fault != nil {
 		w.readFailed(fault)
 		return false
 	}
-	w.audit(s, &c, ch, err)
+	w.audit(s, &c, x, err)
 	if err == nil {
 		w.result.Succeeded[c.Kind]++
 	} else {

@@ -48,6 +48,7 @@ type world struct {
 	violation *Violation
 	result    Result
 	hash      hash.Hash64
+	scratch   []byte
 
 	// The node.
 	disk     *vfs.Mem

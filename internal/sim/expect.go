@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// expectation is what a command must lead to, worked out before it is stepped.
+type expectation struct {
+	targets []vhost.QueueID // of a publish, that take it
+	refused bool            // a queue keeps it out
+	unsure  bool            // a letter of the one it keeps out may change what the others do
+	ready   uint64          // in the queue that is declared, purged or deleted
+	known   bool            // that queue is there
+}
+
+// foresee works out where a publish goes and whom it finds full, and what answers must count.
+func (w *world) foresee(c *vhost.Command) (x expectation) {
+	switch c.Kind {
+	case vhost.DeclareQueue, vhost.PurgeQueue, vhost.DeleteQueue:
+		if c.Kind == vhost.DeclareQueue && c.Definition.Name == "" {
+			return x // a new one
+		}
+		if q := w.live.lines[w.queueID(c.Definition.Name, w.channels[c.Channel])]; q != nil {
+			x.ready, x.known = uint64(q.ready()), true
+		}
+	case vhost.Publish:
+		from := w.vhost.Topology().Exchange(string(c.Exchange))
+		if from == nil {
+			return x
+		}
+		m := w.messages[w.published]
+		route := topology.Message{Key: c.Key, Headers: m.rawHeaders()}
+		for _, k := range m.keys[1:] {
+			route.More = append(route.More, []byte(k))
+		}
+		ids, _ := w.vhost.Topology().Route(from, &route, nil)
+		for _, id := range ids {
+			q, _ := w.vhost.Queue(w.live.lines[id].name)
+			set := &q.Settings
+			full := set.MaxLength >= 0 && int64(q.Ready)+1 > set.MaxLength ||
+				set.MaxLengthBytes >= 0 && q.ReadyBytes+int64(len(c.Body)) > set.MaxLengthBytes
+			if set.Overflow == vhost.DropHead || !full {
+				x.targets = append(x.targets, id)
+				continue
+			}
+			x.refused = true
+			x.unsure = x.unsure || set.Overflow == vhost.RejectPublishDLX
+		}
+	}
+	return x
+}
+
+// checkExpected compares.
+func (w *world) checkExpected(st *step, facts []vhost.Fact) {
+	c, ch := st.command, st.channel
+	if ch == nil || ch.dead || st.refused != nil {
+		return
+	}
+	x := &st.expected
+	switch c.Kind {
+	case vhost.DeclareQueue, vhost.PurgeQueue, vhost.DeleteQueue:
+		if got := answerTo(st).Count; !c.NoWait && x.known && got != x.ready {
+			w.violate(Answers, "command %d on %q counted %d messages, %d are ready", c.Kind, c.Definition.Name, got, x.ready)
+		}
+	case vhost.Publish:
+		if !ch.tx && !x.unsure {
+			w.checkPublished(st, facts)
+		}
+	}
+}
+
+// checkPublished makes sure that a publish went where it must, once each, and that its publisher heard so.
+func (w *world) checkPublished(st *step, facts []vhost.Fact) {
+	x := &st.expected
+	var went []vhost.QueueID
+	for i := range facts {
+		f := &facts[i]
+		if f.Kind != vhost.Enqueued || f.Entry.Flags&queue.Letter != 0 || w.contents[f.Entry.Ref(logID)] != w.published {
+			continue
+		}
+		went = append(went, f.Queue)
+	}
+	slices.Sort(went)
+	slices.Sort(x.targets)
+	if !slices.Equal(went, x.targets) {
+		w.violate(Moves, "message %d went into queues %v, expected %v", w.published, went, x.targets)
+	}
+	sent, refused := false, false
+	for i := range st.effects {
+		switch e := &st.effects[i]; e.Kind {
+		case vhost.SendBack:
+			sent = true
+		case vhost.Refuse:
+			refused = true
+		}
+	}
+	if want := st.command.Mandatory && len(x.targets) == 0 && !x.refused; sent != want {
+		w.violate(Answers, "message %d was sent back: %t, expected %t", w.published, sent, want)
+	}
+	if st.channel.confirms && refused != x.refused {
+		w.violate(Answers, "message %d was refused: %t, expected %t", w.published, refused, x.refused)
+	}
+}

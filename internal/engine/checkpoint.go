@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -25,43 +24,33 @@ type machineState struct {
 // newRunner folds a vhost's checkpoint and what came after it.
 func (e *Engine) newRunner(name string, log place.LogID) (*runner, error) {
 	r := &runner{
-		name: name, log: log, engine: e, slog: e.slog,
+		name: name, log: &diskLog{scribe: e.scribe, id: log}, engine: e, slog: e.slog,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
 		cache: newBatchCache(), links: map[vhost.ConnID]*Link{}, ports: map[vhost.ChannelID]*port{},
 		time: vhostTime{clock: e.clock},
 	}
 	r.vhost = vhost.New(name, log, r)
-	at, err := r.load()
+	err := r.log.Restore(func(at place.Index, state []byte) error {
+		r.checkpointed = at
+		if err := r.vhost.Fold(0, state); err != nil {
+			return fmt.Errorf("checkpoint: %w", err)
+		}
+		return nil
+	}, r.vhost.Fold)
 	if err != nil {
 		return nil, err
 	}
-	r.next = e.scribe.journal.Next(log)
-	r.appended, r.checkpointed = r.next-1, at
-	r.safe = r.next - 1
+	next, err := r.log.Reserve(journal.Draining)
+	if err != nil {
+		return nil, err
+	}
+	r.appended, r.safe = next-1, next-1
 	r.safeTo.Store(uint64(r.safe))
 	r.safeIs.Store(uint64(r.safe))
 	r.time.atLeast(r.vhost.Logged())
 	r.begin()
 	r.decide(nil, &vhost.Command{Kind: vhost.Recovered})
 	return r, nil
-}
-
-// load folds the newest checkpoint, which covers batch at, and the batches after it.
-func (r *runner) load() (at place.Index, err error) {
-	s := r.engine.scribe
-	s.tables.Lock()
-	defer s.tables.Unlock()
-	at, state, err := s.journal.LoadCheckpoint(r.log)
-	switch {
-	case errors.Is(err, journal.ErrNoCheckpoint):
-	case err != nil:
-		return 0, err
-	default:
-		if err := r.vhost.Fold(0, state); err != nil {
-			return 0, fmt.Errorf("checkpoint: %w", err)
-		}
-	}
-	return at, s.journal.Replay(r.log, r.vhost.Fold)
 }
 
 // own waits for the ownership of r.
@@ -80,7 +69,7 @@ func (r *runner) freeze() (machineState, bool) {
 	}
 	r.finish()
 	r.begin()
-	st := machineState{log: r.log, at: r.appended, live: liveIn(r.vhost.LiveBatches())}
+	st := machineState{log: r.log.ID(), at: r.appended, live: liveIn(r.vhost.LiveBatches())}
 	st.stored = func() { r.checkpointed = st.at }
 	st.bytes = r.vhost.Snapshot(nil)
 	return st, st.at > 0

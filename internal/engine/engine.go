@@ -33,7 +33,6 @@ type Engine struct {
 	scribe   *scribe
 	defaults access.Defaults
 	ids      atomic.Uint64 // of connections and channels
-	full     atomic.Bool   // no room for growing writes
 	storing  atomic.Bool   // checkpoints are under way
 	failed   chan error    // the journal cannot go on
 
@@ -138,14 +137,14 @@ func (e *Engine) reopen(old *runner) {
 	}
 	delete(e.mu.runners, old.name)
 	e.mu.faults[old.name] = amqp.InternalError("vhost '%s' is being opened again", old.name)
-	e.scribe.listen(old.log, nil)
+	e.scribe.listen(old.log.ID(), nil)
 	e.jobs.Go(func() {
 		close(old.stop)
 		<-old.stopped
 		old.own()
 		old.abandon()
 		old.release()
-		e.scribe.do(func(*scribe) { e.openVHost(old.name, old.log) })
+		e.scribe.do(func(*scribe) { e.openVHost(old.name, old.log.ID()) })
 	})
 }
 
@@ -181,7 +180,7 @@ func (e *Engine) Now() time.Time {
 }
 
 // Full reports whether publishers are held back because the disk has no room.
-func (e *Engine) Full() bool { return e.full.Load() }
+func (e *Engine) Full() bool { return e.scribe.noRoom.Load() }
 
 // Down tells why a vhost cannot be used; nil if it can.
 func (e *Engine) Down(vhost string) error {
@@ -195,7 +194,6 @@ func (e *Engine) Down(vhost string) error {
 
 // space is told by the scribe whether growing writes have room.
 func (e *Engine) space(full bool) {
-	e.full.Store(full)
 	if full {
 		e.slog.Warn("disk resource limit alarm set: publishers are blocked")
 		return

@@ -29,7 +29,7 @@ const (
 // runner runs one vhost. What is not in mu, and not atomic, belongs to the owner: whoever holds owned.
 type runner struct {
 	name   string
-	log    place.LogID
+	log    Log
 	engine *Engine
 	slog   *slog.Logger
 
@@ -51,7 +51,6 @@ type runner struct {
 	time                   vhostTime
 	timerAt                deadline.Instant // when the goroutine fires its timer; never, for a clock that stands still
 	cache                  *batchCache
-	next                   place.Index // of the batch to be
 	safe                   place.Index
 	out                    vhost.Outcome
 	buffer                 int // capacity that the next batch will want
@@ -127,13 +126,13 @@ func (r *runner) pending() bool {
 	return n > 0 || r.safeTo.Load() > r.safeIs.Load()
 }
 
-// becameSafe implements listener.
+// becameSafe implements Listener.
 func (r *runner) becameSafe(i place.Index) {
 	r.safeTo.Store(uint64(i))
 	r.here()
 }
 
-// lost implements listener: the runner ends; the engine opens the vhost anew.
+// lost implements Listener: the runner ends; the engine opens the vhost anew.
 func (r *runner) lost(err error) {
 	r.fail(amqp.InternalError("vhost '%s' lost its log: %v", r.name, err))
 	r.engine.reopen(r)
@@ -230,7 +229,7 @@ func (r *runner) run(rounds int) {
 
 // step decides a round of posts, in batches of the log.
 func (r *runner) step(inbox []post) (ticked bool) {
-	if len(r.parked) > 0 && !r.engine.full.Load() {
+	if len(r.parked) > 0 && !r.full() {
 		inbox = append(r.parked, inbox...)
 		r.parked = nil
 	}
@@ -271,7 +270,7 @@ func (r *runner) mustWait(p *post) bool {
 		})
 		return false
 	}
-	if !r.engine.full.Load() {
+	if !r.full() {
 		return false
 	}
 	for i := range r.parked {
@@ -285,6 +284,12 @@ func (r *runner) mustWait(p *post) bool {
 		}
 	}
 	return false
+}
+
+// full reports whether the log has no room for growing.
+func (r *runner) full() bool {
+	_, err := r.log.Reserve(journal.Growing)
+	return err != nil
 }
 
 // ends reports whether p is the last of its link.
@@ -346,7 +351,7 @@ func (r *runner) decide(l *Link, c *vhost.Command) {
 
 func (r *runner) stamp() vhost.Stamp {
 	now, from, wall := r.time.read()
-	return vhost.Stamp{Now: now, From: from, Wall: wall, Index: r.next, Entropy: rand.Uint64()}
+	return vhost.Stamp{Now: now, From: from, Wall: wall, Index: r.appended + 1, Entropy: rand.Uint64()}
 }
 
 // begin readies the outcome for the batch to be. A buffer that no batch took serves again.
@@ -364,10 +369,8 @@ func (r *runner) finish() {
 	var spare []byte
 	if batch != nil {
 		batch, spare = r.fit(batch)
-		r.cache.add(r.next, batch)
-		r.appended = r.next
-		r.next++
-		r.engine.scribe.append(journal.Batch{Log: r.log, Index: r.appended, Data: batch}, urgent)
+		r.appended = r.log.Append(batch, urgent)
+		r.cache.add(r.appended, batch)
 		if urgent {
 			r.urged = r.appended
 		}
@@ -414,7 +417,7 @@ func (r *runner) emit(e *vhost.Effect) {
 func (r *runner) urge(i place.Index) {
 	if i > r.urged {
 		r.urged = r.appended
-		r.engine.scribe.urge()
+		r.log.Urge()
 	}
 }
 
@@ -503,7 +506,7 @@ func (r *runner) Record(ref place.Ref) []byte {
 	data := r.cache.get(ref.Index)
 	if data == nil {
 		var err error
-		if data, err = r.engine.scribe.readBatch(ref.Log, ref.Index); err != nil {
+		if data, err = r.log.ReadBatch(ref.Index); err != nil {
 			panic(readFault{err})
 		}
 		r.cache.addCold(ref.Index, data)

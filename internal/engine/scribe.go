@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
@@ -28,12 +29,6 @@ const (
 	sparesLeast = 2
 )
 
-// listener is told what became of a log's batches, from the scribe's goroutine.
-type listener interface {
-	becameSafe(i place.Index) // batches up to i can no longer be lost
-	lost(err error)           // what is not safe is lost, for good
-}
-
 // scribe owns the journal: it writes what runners append, many batches at a time, and syncs it.
 type scribe struct {
 	journal *journal.Journal
@@ -50,9 +45,10 @@ type scribe struct {
 		bytes     int
 		urgent    bool
 		closing   bool
-		listeners map[place.LogID]listener
+		listeners map[place.LogID]Listener
 	}
-	room sync.Cond // on mu: bytes went down
+	room   sync.Cond   // on mu: bytes went down
+	noRoom atomic.Bool // only the reserve is left: growing writes have to wait
 
 	onCheckpoint func()          // the journal has grown by checkpointBytes; must not block
 	onSpace      func(full bool) // growing writes have no room any more, or again
@@ -62,9 +58,8 @@ type scribe struct {
 	unsynced  map[place.LogID]place.Index
 	grown     int64     // since checkpoints were asked for,
 	asked     time.Time // then
-	full      bool
-	ample     bool // much free space on the disk, when last looked at
-	sinceLook int  // groups until the next look
+	ample     bool      // much free space on the disk, when last looked at
+	sinceLook int       // groups until the next look
 }
 
 type appended struct {
@@ -77,12 +72,12 @@ func newScribe(fs vfs.FS, j *journal.Journal, l *slog.Logger, onCheckpoint func(
 		journal: j, fs: fs, slog: l, wake: make(chan struct{}, 1), done: make(chan struct{}),
 		onCheckpoint: onCheckpoint, onSpace: onSpace, onFailed: onFailed, unsynced: map[place.LogID]place.Index{},
 	}
-	s.mu.listeners = map[place.LogID]listener{}
+	s.mu.listeners = map[place.LogID]Listener{}
 	s.room.L = &s.mu.Mutex
 	return s
 }
 
-func (s *scribe) listen(log place.LogID, l listener) {
+func (s *scribe) listen(log place.LogID, l Listener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l == nil {
@@ -183,10 +178,10 @@ func (s *scribe) run() {
 			wait = time.Millisecond
 		case idle:
 			s.markSafe()
-			if s.full {
+			if s.noRoom.Load() {
 				wait = noSpaceRetry
 			}
-			if s.full && s.grown > 0 {
+			if s.noRoom.Load() && s.grown > 0 {
 				s.askCheckpoint()
 			}
 		default:
@@ -266,7 +261,7 @@ func (s *scribe) write(batches []appended) {
 // drained since the last one may give room.
 func (s *scribe) grow(bytes int) {
 	s.grown += int64(bytes)
-	if s.grown > checkpointBytes || s.full && time.Since(s.asked) > noSpaceRetry {
+	if s.grown > checkpointBytes || s.noRoom.Load() && time.Since(s.asked) > noSpaceRetry {
 		s.askCheckpoint()
 	}
 }
@@ -320,8 +315,7 @@ func (s *scribe) markSafe() {
 }
 
 func (s *scribe) setFull(full bool) {
-	if s.full != full {
-		s.full = full
+	if s.noRoom.Swap(full) != full {
 		s.onSpace(full)
 		if full {
 			s.askCheckpoint()
@@ -346,7 +340,7 @@ func (s *scribe) sync() {
 	clear(s.unsynced)
 }
 
-func (s *scribe) listener(log place.LogID) listener {
+func (s *scribe) listener(log place.LogID) Listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.listeners[log]
@@ -365,7 +359,7 @@ func (s *scribe) fail(err error) {
 	}
 	s.mu.Lock()
 	all := s.mu.listeners
-	s.mu.listeners = map[place.LogID]listener{}
+	s.mu.listeners = map[place.LogID]Listener{}
 	s.mu.Unlock()
 	for _, l := range all {
 		l.lost(err)

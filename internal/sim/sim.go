@@ -86,6 +86,7 @@ type world struct {
 	channels    map[vhost.ChannelID]*channel
 	conns, chs  uint64    // identifiers given
 	published   uint64    // messages
+	rarely      bool      // look at sums only now and then: there are thousands of messages
 	audits      int       // commands looked at
 	handed      []waiting // deliveries made by the open batch, in order
 	unread      error     // a delivery could not be read
@@ -137,6 +138,8 @@ func (w *world) end() {
 // act does one thing of the many that can happen.
 func (w *world) act() {
 	switch k := w.dice.IntN(1000); {
+	case k < 4 && w.flooded():
+		w.flood()
 	case k < 700:
 		w.work()
 	case k < 760:

@@ -173,54 +173,66 @@ func (w *world) settlement(ch *channel) vhost.Command {
 
 // publish makes a message that there is only one of.
 func (w *world) publish() vhost.Command {
-	w.published++
-	m := &message{ttl: -1, step: w.step}
+	m := &message{ttl: -1, step: w.step, persistent: w.dice.IntN(3) > 0}
 	size := 8 + w.dice.IntN(60)
-	if w.dice.IntN(12) == 0 {
-		size = w.dice.IntN(9000) + 8
+	if w.chance(12) {
+		size = 8 + w.dice.IntN(9000)
 	}
+	if w.chance(4) {
+		m.priority = uint8(w.dice.IntN(7))
+	}
+	if w.chance(4) {
+		m.ttl = w.duration()
+	}
+	exchange, key := w.exchangeName(), w.key()
+	if w.chance(2) {
+		exchange, key = "", w.queueName()
+	}
+	m.keys = []string{key}
+	if w.chance(5) {
+		m.headers = append(m.headers, amqp.Field{Name: "h", Value: amqp.Int32(int32(w.dice.IntN(3)))})
+	}
+	var hidden amqp.Table // from consumers
+	for _, name := range [2]string{"CC", "BCC"} {
+		if w.chance(12) {
+			k := w.queueName()
+			m.keys = append(m.keys, k)
+			f := amqp.Field{Name: name, Value: amqp.Array(amqp.String(k))}
+			if name == "CC" {
+				m.headers = append(m.headers, f)
+			} else {
+				hidden = append(hidden, f)
+			}
+		}
+	}
+	c := w.compose(m, hidden, key, size)
+	c.Exchange, c.Mandatory = []byte(exchange), w.chance(4)
+	return c
+}
+
+// compose gives a message its number, which its body begins with, and its properties.
+func (w *world) compose(m *message, hidden amqp.Table, key string, size int) vhost.Command {
+	w.published++
+	w.messages[w.published] = m
 	m.body = make([]byte, size)
 	binary.BigEndian.PutUint64(m.body, w.published)
 	for i := 8; i < size; i++ {
 		m.body[i] = byte(w.published) + byte(i)
 	}
-	p := amqp.Properties{}
-	if m.persistent = w.dice.IntN(3) > 0; m.persistent {
+	p := amqp.Properties{Headers: append(m.headers[:len(m.headers):len(m.headers)], hidden...)}
+	if len(p.Headers) > 0 {
+		p.Has |= amqp.FlagHeaders
+	}
+	if m.persistent {
 		p.Has, p.DeliveryMode = p.Has|amqp.FlagDeliveryMode, amqp.Persistent
 	}
-	if w.dice.IntN(4) == 0 {
-		m.priority = uint8(w.dice.IntN(7))
+	if m.priority > 0 {
 		p.Has, p.Priority = p.Has|amqp.FlagPriority, m.priority
 	}
-	if w.dice.IntN(4) == 0 {
-		m.ttl = w.duration()
+	if m.ttl >= 0 {
 		p.Has, p.Expiration = p.Has|amqp.FlagExpiration, strconv.FormatInt(m.ttl, 10)
 	}
-	c := vhost.Command{Kind: vhost.Publish, Exchange: []byte(w.exchangeName()), Key: []byte(w.key()), Body: m.body, Mandatory: w.dice.IntN(4) == 0}
-	if w.dice.IntN(2) == 0 {
-		c.Exchange, c.Key = nil, []byte(w.queueName())
-	}
-	m.keys = []string{string(c.Key)}
-	if w.dice.IntN(5) == 0 {
-		m.headers = append(m.headers, amqp.Field{Name: "h", Value: amqp.Int32(int32(w.dice.IntN(3)))})
-	}
-	sent := m.headers
-	for _, name := range [2]string{"CC", "BCC"} {
-		if w.dice.IntN(12) == 0 {
-			k := w.queueName()
-			m.keys = append(m.keys, k)
-			f := amqp.Field{Name: name, Value: amqp.Array(amqp.String(k))}
-			if sent = append(sent, f); name == "CC" {
-				m.headers = append(m.headers, f)
-			}
-		}
-	}
-	if len(sent) > 0 {
-		p.Has, p.Headers = p.Has|amqp.FlagHeaders, sent
-	}
-	c.Properties = amqp.AppendProperties(nil, &p)
-	w.messages[w.published] = m
-	return c
+	return vhost.Command{Kind: vhost.Publish, Key: []byte(key), Properties: amqp.AppendProperties(nil, &p), Body: m.body}
 }
 
 // rawHeaders are a message's headers as on the wire, without the size before them.

@@ -1,0 +1,76 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// flooded says which lives have more messages than one command handles: few, for they take long.
+func (w *world) flooded() bool { return w.o.Seed%100 == 7 }
+
+// flood fills one queue with thousands of messages, and then lets one command concern them all: a limit that was
+// lowered, a deadline that all of them share, a purge. The excess leaves portion by portion.
+func (w *world) flood() {
+	id, ch := w.floodable()
+	if ch == nil {
+		return
+	}
+	name := w.live.lines[id].name
+	recoveries := w.result.Recoveries
+	lost := func() bool {
+		return w.violation != nil || w.result.Recoveries != recoveries || w.channels[ch.id] == nil
+	}
+	w.rarely = true
+	defer func() { w.rarely = false }()
+	for n := 2500 + w.dice.IntN(3000); n > 0 && !lost(); n-- {
+		c := w.publishSmall(name)
+		c.Conn, c.Channel = ch.conn.id, ch.id
+		if w.decide(c); n%300 == 0 && !lost() {
+			w.finish()
+			w.write()
+		}
+	}
+	if lost() {
+		return
+	}
+	w.finish()
+	switch w.dice.IntN(3) {
+	case 0:
+		w.decide(vhost.Command{Kind: vhost.SetPolicy, Policy: &vhost.Policy{Name: "p0", Definition: amqp.Table{
+			{Name: "max-length", Value: amqp.Int64(int64(w.dice.IntN(20)))},
+		}}})
+	case 1:
+		w.decide(vhost.Command{Kind: vhost.PurgeQueue, Conn: ch.conn.id, Channel: ch.id, Definition: &vhost.Definition{Name: name}})
+	}
+	if lost() {
+		return
+	}
+	w.finish()
+	w.clock += 400_000_000
+	if !lost() {
+		w.tick()
+	}
+}
+
+// floodable finds a queue, and a channel that may publish to it.
+func (w *world) floodable() (vhost.QueueID, *channel) {
+	ids := slices.Sorted(maps.Keys(w.live.lines))
+	if len(ids) == 0 || w.full {
+		return 0, nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.channels)) {
+		if ch := w.channels[id]; !ch.dead && !ch.tx && !ch.conn.broken {
+			return ids[w.dice.IntN(len(ids))], ch
+		}
+	}
+	return 0, nil
+}
+
+// publishSmall is a message of a few bytes straight to a queue, with one of two lives.
+func (w *world) publishSmall(name string) vhost.Command {
+	m := &message{ttl: []int64{-1, 60, 60, 61}[w.dice.IntN(4)], step: w.step, persistent: w.dice.IntN(4) > 0, keys: []string{name}}
+	return w.compose(m, nil, name, 8)
+}

@@ -58,6 +58,11 @@ func (m *Messages) Push(s Seq, e Entry) *Entry {
 	return l.push(e)
 }
 
+// Fits reports whether s can be given to Push or Skip: its lane exists, and its number was not used.
+func (m *Messages) Fits(s Seq) bool {
+	return s.lane() < len(m.lanes) && s.n() >= m.lanes[s.lane()].next
+}
+
 // Skip leaves the numbers below s unused: persistent entries that are gone had them.
 func (m *Messages) Skip(s Seq) {
 	if l := &m.lanes[s.lane()]; s.n() > l.next {
@@ -186,7 +191,8 @@ func (m *Messages) ExpiringHead() (Seq, deadline.Instant, bool) {
 	return best, at, at != 0
 }
 
-// Each calls fn for every entry from s on, lane by lane in queue order, until fn returns false.
+// Each calls fn for every entry from s on, lane by lane in queue order, until fn returns false. fn may remove the
+// entry that it is given.
 func (m *Messages) Each(s Seq, fn func(Seq, *Entry) bool) {
 	for i := s.lane(); i < len(m.lanes); i++ {
 		l := &m.lanes[i]

@@ -58,11 +58,19 @@ func (v *VHost) eachIn(f *Fact, fn func(*queueState, queue.Seq, *queue.Entry)) {
 	if q == nil {
 		return
 	}
-	for s := f.Seq; s < f.Seq+queue.Seq(max(f.N, 1)); s++ {
-		if e := q.messages.Entry(s); e != nil {
+	if f.N <= 1 {
+		if e := q.messages.Entry(f.Seq); e != nil {
+			fn(q, f.Seq, e)
+		}
+		return
+	}
+	q.messages.Each(f.Seq, func(s queue.Seq, e *queue.Entry) bool {
+		within := uint64(s-f.Seq) < f.N
+		if within {
 			fn(q, s, e)
 		}
-	}
+		return within
+	})
 }
 
 // enqueued makes a copy.

@@ -142,12 +142,32 @@ func (v *VHost) Fold(index place.Index, batch []byte) error {
 		if err != nil {
 			return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, err)
 		}
-		if r.err == nil {
-			v.apply(&f)
+		if r.err != nil {
+			break
 		}
+		if err := v.plausible(&f); err != nil {
+			return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, err)
+		}
+		v.apply(&f)
 	}
 	if r.err != nil {
 		return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, r.err)
+	}
+	return nil
+}
+
+// plausible reports what shows that a fact does not belong to the state that it is folded into.
+func (v *VHost) plausible(f *Fact) error {
+	q := v.queues[f.Queue]
+	switch f.Kind {
+	case QueueDeclared:
+		if _, taken := v.topo.Queue(f.Object.Name); taken || q != nil {
+			return fmt.Errorf("queue %d, %q, is there already", f.Queue, f.Object.Name)
+		}
+	case Enqueued, Skipped:
+		if q != nil && !q.messages.Fits(f.Seq) {
+			return fmt.Errorf("queue %d cannot have message %d", f.Queue, f.Seq)
+		}
 	}
 	return nil
 }

@@ -21,6 +21,9 @@ const (
 
 // String is the word that x-death carries.
 func (r Reason) String() string {
+	if r > DeliveryLimit {
+		return "unknown"
+	}
 	return [...]string{"", "rejected", "expired", "maxlen", "delivery_limit"}[r]
 }
 

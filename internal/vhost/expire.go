@@ -18,7 +18,7 @@ func owner(q *queueState, kind uint64) uint64 { return uint64(q.id)<<ownBits | k
 
 // tick handles what is due, tickMax deadlines at the most.
 func (v *VHost) tick(s *Stamp, out *Outcome) {
-	for range tickMax {
+	for left := tickMax; left > 0; left-- {
 		d, ok := v.deadlines.PopDue(s.Now)
 		if !ok {
 			return
@@ -32,11 +32,12 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 			v.expireMessage(s, q, queue.Seq(d.Item), out)
 		case ownOrdered:
 			q.armed = 0
-			v.expireOrdered(s, q, out)
+			left -= v.expireOrdered(s, q, left, out)
 		case ownQueue:
 			q.expires = 0
 			v.deleteQueue(s, q, out)
 		case ownExcess:
+			q.excess = false
 			v.touch(q, 0)
 		}
 	}
@@ -51,9 +52,9 @@ func (v *VHost) expireMessage(s *Stamp, q *queueState, seq queue.Seq, out *Outco
 	v.die(s, q, seq, Expired, 0, out)
 }
 
-// expireOrdered lets the ordered messages of q go, head by head, tickMax at the most.
-func (v *VHost) expireOrdered(s *Stamp, q *queueState, out *Outcome) {
-	for range tickMax {
+// expireOrdered lets the ordered messages of q go, head by head, and tells how many; most at the most.
+func (v *VHost) expireOrdered(s *Stamp, q *queueState, most int, out *Outcome) (n int) {
+	for ; n < most; n++ {
 		seq, at, ok := q.messages.ExpiringHead()
 		if !ok || at > s.Now {
 			break
@@ -61,6 +62,7 @@ func (v *VHost) expireOrdered(s *Stamp, q *queueState, out *Outcome) {
 		v.die(s, q, seq, Expired, 0, out)
 	}
 	v.arm(q)
+	return n
 }
 
 // arm puts the deadline of q's first ordered message into the set, if none of q's is there.
@@ -120,7 +122,7 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 	}
 	q.zero = q.zero[:0]
 	set := &q.settings
-	if set.Overflow != DropHead {
+	if set.Overflow != DropHead || q.excess {
 		return
 	}
 	for n := 0; q.over(set); n++ {
@@ -129,6 +131,7 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 			return
 		}
 		if n == excessMax {
+			q.excess = true
 			v.deadlines.Add(deadline.Entry{At: s.Now, Owner: owner(q, ownExcess)})
 			return
 		}

@@ -65,6 +65,7 @@ type queueState struct {
 	consumed  bool             // had a consumer: auto-delete may strike
 	zero      []queue.Seq      // enqueued with TTL 0 in this step: handed over in it, or expired
 	dirty     bool
+	excess    bool // over its limit: what is left goes with the next tick
 	deleted   bool
 	stats     QueueStats
 }

@@ -1,0 +1,96 @@
+package vhost
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// declareWith declares a durable queue.
+func declareWith(name string, arguments ...amqp.Field) Command {
+	return Command{Kind: DeclareQueue, Channel: 1, Definition: &Definition{Name: name, Durable: true, Arguments: arguments}}
+}
+
+func argumentOf(name string, n int64) amqp.Field { return amqp.Field{Name: name, Value: amqp.Int64(n)} }
+
+func textOf(name, text string) amqp.Field { return amqp.Field{Name: name, Value: amqp.String(text)} }
+
+// TestHopsAreBounded says that a dead letter can run on through full queues for ever.
+func TestHopsAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	must(t, w, open("a")...)
+	for i := range hopsMax + 10 {
+		must(t, w, declareWith(fmt.Sprint("q", i), argumentOf("x-max-length", 0),
+			textOf("x-dead-letter-exchange", ""), textOf("x-dead-letter-routing-key", fmt.Sprint("q", i+1))))
+	}
+	must(t, w, publishTo("q0", amqp.Persistent, "m"))
+	if b := w.v.Books(); b.Made != hopsMax+1 || b.Ended[Moved] != hopsMax || b.Ended[LostHops] != 1 {
+		t.Errorf("books %+v", b)
+	}
+	if err := w.audit(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTicksAreBounded says that one tick may take as long as there are messages that expire at one instant:
+// nobody is served meanwhile.
+func TestTicksAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	must(t, w, open("a")...)
+	const queues, each = 5, tickMax/2 + 1
+	for i := range queues {
+		must(t, w, declareWith(fmt.Sprint("q", i), argumentOf("x-message-ttl", 1000)))
+		for range each {
+			must(t, w, publishTo(fmt.Sprint("q", i), amqp.Persistent, "m"))
+		}
+	}
+	w.now += 1000
+	ended := uint64(0)
+	for ticks := 0; ; ticks++ {
+		if at, ok := w.v.Due(); !ok || at > w.now {
+			if want := queues*each/tickMax + 1; ticks < want || ticks > 2*want {
+				t.Errorf("%d ticks, not about %d", ticks, want)
+			}
+			break
+		}
+		must(t, w, Command{Kind: Tick})
+		now := w.v.Books().Ended[GoneExpired]
+		if now-ended > tickMax {
+			t.Errorf("tick %d ended %d messages", ticks, now-ended)
+		}
+		ended = now
+	}
+	if ended != queues*each {
+		t.Errorf("%d of %d messages have expired", ended, queues*each)
+	}
+	if err := w.audit(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestExcessLeavesInPortions says that a new limit on a long queue holds up everybody else.
+func TestExcessLeavesInPortions(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	must(t, w, open("a")...)
+	must(t, w, declareWith("q"))
+	const n = 2*excessMax + 10
+	for range n {
+		must(t, w, publishTo("q", amqp.Persistent, "m"))
+	}
+	must(t, w, Command{Kind: SetPolicy, Policy: &Policy{Name: "p", Pattern: "q", Definition: amqp.Table{argumentOf("max-length", 3)}}})
+	for _, want := range []int{n - excessMax, n - 2*excessMax, 3} {
+		if q, _ := w.v.Queue("q"); q.Ready != want {
+			t.Errorf("%d messages are left, not %d", q.Ready, want)
+		}
+		must(t, w, Command{Kind: Tick})
+	}
+	seq, _, _ := w.v.queueNamed("q").messages.Head()
+	if seq != queue.Seq(n-3) {
+		t.Errorf("the head is %d: not the oldest have left", seq)
+	}
+}

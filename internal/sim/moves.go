@@ -138,23 +138,32 @@ func died(before []death, queue, reason string) []death {
 
 var reasons = [...]string{"rejected", "expired", "maxlen", "delivery_limit"}
 
+// refusalsMax is how many queues in a row that keep a letter out are followed.
+const refusalsMax = 4
+
 // descends reports whether a letter's history is that of a copy which died in a queue, directly or by way of
-// queues that refused it, two at the most.
+// queues that kept it out.
 func descends(letter, before []death, queue string) bool {
 	for _, r := range reasons {
-		h := died(before, queue, r)
-		if slices.Equal(letter, h) {
+		if passes(letter, died(before, queue, r), refusalsMax) {
 			return true
 		}
-		for _, d := range letter {
-			h2 := died(h, d.queue, "maxlen")
-			if slices.Equal(letter, h2) {
-				return true
-			}
-			if slices.Equal(letter, died(h2, letter[0].queue, "maxlen")) {
-				return true
-			}
+	}
+	return false
+}
+
+// passes reports whether a history becomes that of the letter by refusals, so many at the most.
+func passes(letter, history []death, refusals int) bool {
+	if slices.Equal(letter, history) {
+		return true
+	}
+	if refusals == 0 || len(history) > len(letter) {
+		return false
+	}
+	for _, d := range letter {
+		if d.reason == "maxlen" && passes(letter, died(history, d.queue, "maxlen"), refusals-1) {
+			return true
 		}
 	}
-	return len(letter) > len(before)+3
+	return false
 }

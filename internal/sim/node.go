@@ -194,6 +194,7 @@ func (w *world) checkpoint() {
 	case z == nil:
 		w.finish()
 		w.frozen = &frozen{at: w.next - 1, state: w.vhost.Snapshot(nil), live: w.vhost.LiveBatches()}
+		w.checkSnapshot()
 	case !z.stored:
 		if z.at > w.safe && !w.settle() {
 			return

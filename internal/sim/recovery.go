@@ -30,6 +30,23 @@ func (w *world) checkUnsealed() {
 	}
 }
 
+// checkSnapshot makes sure that a checkpoint leads to the state that it was taken of.
+func (w *world) checkSnapshot() {
+	v := vhost.New(vhostName, logID, w)
+	if err := v.Fold(0, w.frozen.state); err != nil {
+		w.violate(Replay, "a snapshot does not fold: %v", err)
+		return
+	}
+	if !bytes.Equal(v.Projection(), w.vhost.Projection()) {
+		w.violate(Replay, "a snapshot after batch %d leads to another state", w.frozen.at)
+	}
+	for _, i := range v.LiveBatches() { // the live machine may need more, for transient copies
+		if _, found := slices.BinarySearch(w.frozen.live, i); !found {
+			w.violate(Readable, "a snapshot after batch %d needs batch %d, which may be given back", w.frozen.at, i)
+		}
+	}
+}
+
 // compare looks at the machine that was just loaded from a log that ends at batch end: is it the one that was
 // there after that batch, does every record tell what was published, is what was confirmed still there?
 // On return the ledgers, and what else the checkers know, are as of that batch.
@@ -90,6 +107,9 @@ func (w *world) compareCopies() error {
 			return nil
 		}
 		found[e] = true
+		if flagged := f.Entry.Flags&queue.Redelivered != 0; e.redelivered && !flagged {
+			w.violate(Replay, "message %d in %q was handed out, says the log, and is not flagged", e.message, e.line.name)
+		}
 		e.redelivered = f.Entry.Flags&queue.Redelivered != 0
 		if err := w.compareRecord(e); err != nil || w.violation != nil {
 			return err

@@ -181,7 +181,7 @@ func (l *lane) skip(n uint64) {
 	if l.live == 0 {
 		l.chunks, l.base, l.cursor = l.chunks[:0], n/chunkLen, n
 	} else if n/chunkLen == l.next/chunkLen {
-		if c, _ := l.at(l.next - 1); c != nil && n%chunkLen != 0 {
+		if c, _ := l.at(l.next - 1); c != nil && l.next%chunkLen != 0 {
 			for l.next < n { // the chunk has entries: fill the gap with gone ones
 				c.entries = append(c.entries, Entry{})
 				if c.sides != nil {

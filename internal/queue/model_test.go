@@ -1,0 +1,230 @@
+package queue
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+)
+
+// model is a slow and obvious queue: every copy in a list, in order of Seq.
+type model struct {
+	lanes   int
+	entries []modelEntry
+	next    []uint64
+	logged  []uint64
+}
+
+type modelEntry struct {
+	seq         Seq
+	state       State
+	bytes       uint32
+	expireAt    deadline.Instant
+	redelivered bool
+	side        Side
+}
+
+func (m *model) at(s Seq) *modelEntry {
+	for i := range m.entries {
+		if m.entries[i].seq == s {
+			return &m.entries[i]
+		}
+	}
+	return nil
+}
+
+func (m *model) remove(s Seq) {
+	m.entries = slices.DeleteFunc(m.entries, func(e modelEntry) bool { return e.seq == s })
+}
+
+// head is the oldest ready entry of the highest lane that has one.
+func (m *model) head() *modelEntry {
+	var best *modelEntry
+	for i := range m.entries {
+		if e := &m.entries[i]; e.state == Ready && (best == nil || e.seq.lane() > best.seq.lane()) {
+			best = e
+		}
+	}
+	return best
+}
+
+func (m *model) counts() (ready, unacked int, readyBytes, unackedBytes int64) {
+	for _, e := range m.entries {
+		if e.state == Ready {
+			ready++
+			readyBytes += int64(e.bytes)
+		} else {
+			unacked++
+			unackedBytes += int64(e.bytes)
+		}
+	}
+	return
+}
+
+// compare reports the first thing in which the queue differs from the model.
+func (m *model) compare(q *Messages) error {
+	if err := q.Check(); err != nil {
+		return err
+	}
+	ready, unacked, readyBytes, unackedBytes := m.counts()
+	if q.Ready() != ready || q.Unacked() != unacked || q.ReadyBytes() != readyBytes || q.UnackedBytes() != unackedBytes {
+		return fmt.Errorf("counts %d %d %d %d, not %d %d %d %d", q.Ready(), q.Unacked(), q.ReadyBytes(), q.UnackedBytes(),
+			ready, unacked, readyBytes, unackedBytes)
+	}
+	s, e, ok := q.Head()
+	if want := m.head(); ok != (want != nil) || ok && (s != want.seq || e.State != Ready || e.BodyBytes != want.bytes) {
+		return fmt.Errorf("head %x %v, not %+v", s, ok, want)
+	}
+	var all []Seq
+	q.Each(0, func(s Seq, e *Entry) bool {
+		all = append(all, s)
+		return true
+	})
+	if len(all) != len(m.entries) {
+		return fmt.Errorf("%d entries, not %d", len(all), len(m.entries))
+	}
+	for i, want := range m.entries {
+		e := q.Entry(want.seq)
+		switch {
+		case all[i] != want.seq:
+			return fmt.Errorf("entry %d is %x, not %x", i, all[i], want.seq)
+		case e == nil || e.State != want.state || e.BodyBytes != want.bytes || e.ExpireAt != want.expireAt:
+			return fmt.Errorf("entry %x is %+v, not %+v", want.seq, e, want)
+		case (e.Flags&Redelivered != 0) != want.redelivered:
+			return fmt.Errorf("entry %x: redelivered is not %t", want.seq, want.redelivered)
+		case q.Side(want.seq) != want.side:
+			return fmt.Errorf("entry %x has side %+v, not %+v", want.seq, q.Side(want.seq), want.side)
+		}
+	}
+	return m.compareEdges(q)
+}
+
+// compareEdges compares what is not in the entries: deadlines, numbers to come, numbers that are gone.
+func (m *model) compareEdges(q *Messages) error {
+	s, at, ok := q.ExpiringHead()
+	if e := q.Entry(s); ok && (e == nil || e.State != Ready || e.Flags&Ordered == 0 || e.ExpireAt != at) {
+		return fmt.Errorf("the expiring head %x at %d is %+v", s, at, e)
+	}
+	for _, want := range m.entries {
+		if e := q.Entry(want.seq); e.State == Ready && e.Flags&Ordered != 0 && (!ok || e.ExpireAt < at) {
+			return fmt.Errorf("entry %x expires at %d, before the expiring head at %d", want.seq, e.ExpireAt, at)
+		}
+	}
+	var skipped []Seq
+	q.Skipped(func(s Seq) { skipped = append(skipped, s) })
+	var want []Seq
+	for lane := range m.lanes {
+		if q.Next(uint8(lane)) != seqOf(lane, m.next[lane]) {
+			return fmt.Errorf("next of lane %d is %x, not %x", lane, q.Next(uint8(lane)), m.next[lane])
+		}
+		if n := m.logged[lane]; n > 0 && m.at(seqOf(lane, n-1)) == nil {
+			want = append(want, seqOf(lane, n))
+		}
+	}
+	if !slices.Equal(skipped, want) {
+		return fmt.Errorf("skipped %x, not %x", skipped, want)
+	}
+	return nil
+}
+
+// step does one thing at random to both, and tells what.
+func (m *model) step(q *Messages, dice *rand.Rand, phase int) string {
+	any := func() *modelEntry {
+		if len(m.entries) == 0 {
+			return nil
+		}
+		return &m.entries[dice.IntN(len(m.entries))]
+	}
+	// Phases let the queue grow, shrink and lie with holes in turn.
+	n := dice.IntN(100)
+	switch push := [3]int{60, 25, 40}[phase]; {
+	case n < push:
+		lane := dice.IntN(m.lanes)
+		s := seqOf(lane, m.next[lane])
+		if dice.IntN(40) == 0 {
+			s += Seq(dice.IntN(3 * chunkLen))
+		}
+		e := Entry{BodyBytes: uint32(dice.IntN(100))}
+		if dice.IntN(2) == 0 {
+			e.ExpireAt = deadline.Instant(1000 + len(m.entries)*dice.IntN(20))
+		}
+		if dice.IntN(3) == 0 {
+			e.Flags = Persistent
+			m.logged[lane] = s.n() + 1
+		}
+		q.Push(s, e)
+		m.next[lane] = s.n() + 1
+		m.entries = append(m.entries, modelEntry{seq: s, state: Ready, bytes: e.BodyBytes, expireAt: e.ExpireAt})
+		slices.SortFunc(m.entries, func(a, b modelEntry) int { return int(int64(a.seq) - int64(b.seq)) })
+		return "push"
+	case n < push+15:
+		if e := m.head(); e != nil {
+			q.Take(e.seq)
+			e.state = Unacked
+			return "take"
+		}
+	case n < push+22:
+		if e := any(); e != nil && e.state == Unacked {
+			q.Return(e.seq)
+			e.state, e.redelivered = Ready, true
+			return "return"
+		}
+	case n < push+35:
+		if e := any(); e != nil {
+			s := e.seq
+			q.Remove(s)
+			m.remove(s)
+			return "remove"
+		}
+	case n < push+36:
+		lane := dice.IntN(m.lanes)
+		s := seqOf(lane, m.next[lane]+uint64(dice.IntN(2*chunkLen)))
+		if q.Skip(s); s.n() > m.next[lane] {
+			m.next[lane], m.logged[lane] = s.n(), s.n()
+			return "skip"
+		}
+	default:
+		if e := any(); e != nil {
+			e.side = Side{Acquired: dice.Uint32N(5)}
+			q.SetSide(e.seq, e.side)
+			return "side"
+		}
+	}
+	return ""
+}
+
+// TestRandomWalk finds sequences of changes after which a queue is not what an obvious one is.
+func TestRandomWalk(t *testing.T) {
+	t.Parallel()
+	first, seeds := uint64(0), uint64(20)
+	if s := os.Getenv("QUEUE_SEED"); s != "" {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, seeds = n, 1
+	}
+	done := map[string]int{}
+	for seed := first; seed < first+seeds; seed++ {
+		dice := rand.New(rand.NewPCG(seed, 2))
+		m := &model{lanes: 1 + dice.IntN(4)}
+		m.next, m.logged = make([]uint64, m.lanes), make([]uint64, m.lanes)
+		q := NewMessages(uint8(m.lanes - 1))
+		for i := range 1500 {
+			did := m.step(q, dice, i/250%3)
+			done[did]++
+			if err := m.compare(q); err != nil {
+				t.Fatalf("QUEUE_SEED=%d: step %d, %s: %v", seed, i, did, err)
+			}
+		}
+	}
+	for _, verb := range []string{"push", "take", "return", "remove", "skip", "side"} {
+		if done[verb] == 0 {
+			t.Errorf("no walk has done %q", verb)
+		}
+	}
+}

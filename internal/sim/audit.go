@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -166,98 +165,6 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 // plainRecord is a message without anything, to render a history with.
 var plainRecord = []byte{0, 0, 0, 0, 0, 0, 2, 0, 0}
 
-// checkDeadline computes a copy's deadline anew: the lesser of both TTLs, from the moment rounded up.
-func (w *world) checkDeadline(st *step, e *entry, m *message) {
-	if e.expireAt == st.stamp.Now {
-		e.zero = w.audits
-	}
-	view, ok := w.vhost.Queue(e.line.name)
-	if !ok || st.command.Kind == vhost.SetPolicy || st.command.Kind == vhost.ClearPolicy {
-		return // it is gone by now, or its settings have changed on the way
-	}
-	ttl := view.Settings.TTL
-	if !e.letter && m.ttl >= 0 && (ttl < 0 || m.ttl < ttl) {
-		ttl = m.ttl
-	}
-	want := deadline.Instant(0)
-	switch {
-	case ttl == 0:
-		want = st.stamp.Now
-	case ttl > 0:
-		want = st.stamp.From + deadline.Instant(ttl)
-	}
-	if e.expireAt != want {
-		w.violate(Expiry, "message %d in %q expires at %d, expected %d", e.message, e.line.name, e.expireAt, want)
-	}
-}
-
-// handOver checks a delivery, and notes it.
-func (w *world) handOver(st *step, e *entry) *delivery {
-	if len(st.deliveries) == 0 {
-		w.violate(Answers, "message %d left %q without a delivery", e.message, e.line.name)
-		return nil
-	}
-	eff := &st.effects[st.deliveries[0]]
-	st.deliveries = st.deliveries[1:]
-	if head := e.line.head(); head != e {
-		w.violate(Order, "%q handed out copy %d (message %d), its head is %d (message %d)", e.line.name, e.seq, e.message, head.seq, head.message)
-	}
-	if e.expireAt != 0 && e.expireAt <= st.stamp.Now && e.zero != w.audits {
-		w.violate(Expiry, "message %d of %q was delivered at %d, it expired at %d", e.message, e.line.name, st.stamp.Now, e.expireAt)
-	}
-	if eff.After < e.at {
-		w.violate(Release, "a delivery of message %d waits for batch %d, it was enqueued in %d", e.message, eff.After, e.at)
-	}
-	if eff.Redelivered != e.redelivered {
-		w.violate(Answers, "message %d of %q: redelivered=%t, expected %t", e.message, e.line.name, eff.Redelivered, e.redelivered)
-	}
-	ch := w.channels[eff.Channel]
-	if ch == nil {
-		w.violate(Answers, "a delivery on channel %d, which is closed", eff.Channel)
-		return nil
-	}
-	d := &delivery{channel: ch, tag: eff.Tag, entry: e}
-	if eff.Tag != ch.tag+1 {
-		w.violate(Answers, "delivery tag %d after %d", eff.Tag, ch.tag)
-	}
-	ch.tag = eff.Tag
-	noAck := false
-	if eff.Kind == vhost.Deliver {
-		if d.consumer = ch.consumers[eff.ConsumerTag]; d.consumer == nil || d.consumer.queue != e.line.name {
-			w.violate(Answers, "a delivery from %q to consumer %q, who is not there", e.line.name, eff.ConsumerTag)
-			return nil
-		}
-		noAck = d.consumer.noAck
-		w.checkCredit(ch, d.consumer, eff.Message.Ref.Size)
-	} else {
-		noAck = st.command.Definition.NoAck
-	}
-	x := waiting{message: e.message, deaths: e.deaths}
-	if !noAck {
-		ch.held[d.tag] = d
-		x.delivery = d
-	}
-	w.handed = append(w.handed, x)
-	return d
-}
-
-// checkCredit makes sure that one more may be handed to x, and counts it.
-func (w *world) checkCredit(ch *channel, x *consumer, size uint32) {
-	if ch.conn.used >= ch.conn.window {
-		w.violate(Prefetch, "%d bytes are on their way to connection %d, its window is %d", ch.conn.used, ch.conn.id, ch.conn.window)
-	}
-	ch.conn.used += vhost.WindowCost(size)
-	if x.noAck {
-		return
-	}
-	if x.prefetch > 0 && x.used >= x.prefetch || ch.shared > 0 && ch.used >= ch.shared {
-		w.violate(Prefetch, "consumer %q holds %d of %d, its channel %d of %d, and was handed one more",
-			x.tag, x.used, x.prefetch, ch.used, ch.shared)
-	}
-	x.used++
-	ch.used++
-}
-
 // ended checks how a copy ends, and forgets it.
 func (w *world) ended(st *step, e *entry, cause vhost.Cause) {
 	w.result.Ended[cause]++
@@ -271,6 +178,12 @@ func (w *world) ended(st *step, e *entry, cause vhost.Cause) {
 	case vhost.GoneExpired:
 		if !due {
 			w.violate(Expiry, "message %d of %q expired at %d, it was due at %d", e.message, e.line.name, st.stamp.Now, e.expireAt)
+		}
+	case vhost.GoneMaxLen:
+		w.checkDropped(e)
+	case vhost.GonePurged:
+		if e.unacked {
+			w.violate(Answers, "message %d of %q was purged while somebody had it", e.message, e.line.name)
 		}
 	case vhost.Moved:
 		w.moved(st, e, due)
@@ -326,51 +239,4 @@ func (w *world) queueID(name string, ch *channel) vhost.QueueID {
 	}
 	id, _ := w.vhost.Topology().Queue(name)
 	return id
-}
-
-// checkState compares sums: cheap ones after every command, the others now and then.
-func (w *world) checkState() {
-	w.audits++
-	if w.violation != nil || w.rarely && w.audits%256 > 0 {
-		return
-	}
-	if err := w.vhost.Check(); err != nil {
-		w.violate(Books, "%v", err)
-		return
-	}
-	books := w.vhost.DurableBooks()
-	if books.Made != w.live.made || books.Total() != w.live.ended || w.live.made != w.live.ended+w.live.durables() {
-		w.violate(Books, "durable copies: made %d, ended %d; expected %d, %d, and %d held",
-			books.Made, books.Total(), w.live.made, w.live.ended, w.live.durables())
-	}
-	due, ok := w.vhost.Due()
-	excess := ok && due <= w.stamp().Now // the rest leaves with the ticks to come
-	queues := w.vhost.Queues()
-	if len(queues) != len(w.live.lines) {
-		w.violate(Replay, "%d queues, expected %d", len(queues), len(w.live.lines))
-	}
-	for i := range queues {
-		q := &queues[i]
-		at := w.live.lines[q.ID]
-		if at == nil || q.Ready != at.ready() || q.Ready+q.Unacked != len(at.copies) {
-			w.violate(Books, "queue %q: ready %d, unacked %d, differ from the ledger", q.Name, q.Ready, q.Unacked)
-			return
-		}
-		if set := &q.Settings; !excess && set.Overflow == vhost.DropHead &&
-			(set.MaxLength >= 0 && int64(q.Ready) > set.MaxLength || set.MaxLengthBytes >= 0 && q.ReadyBytes > set.MaxLengthBytes) {
-			w.violate(Limits, "queue %q holds %d ready of %d, %d bytes of %d", q.Name, q.Ready, set.MaxLength, q.ReadyBytes, set.MaxLengthBytes)
-		}
-	}
-}
-
-// checkPunctual makes sure, after time has passed, that nothing is left that is due.
-func (w *world) checkPunctual() {
-	now := w.stamp().Now
-	for _, q := range w.live.lines {
-		for _, e := range q.copies {
-			if !e.unacked && e.expireAt != 0 && e.expireAt <= now {
-				w.violate(Expiry, "a message in %q was due at %d, it is %d", q.name, e.expireAt, now)
-			}
-		}
-	}
 }

@@ -45,8 +45,13 @@ func (w *world) moved(st *step, e *entry, due bool) {
 			continue // by way of a queue that refused it
 		}
 		l.keys = e.keys
-		if l.deaths[0].reason == "expired" && !due {
-			w.violate(Expiry, "message %d of %q expired at %d, it was due at %d", e.message, e.line.name, st.stamp.Now, e.expireAt)
+		switch l.deaths[0].reason {
+		case "expired":
+			if !due {
+				w.violate(Expiry, "message %d of %q expired at %d, it was due at %d", e.message, e.line.name, st.stamp.Now, e.expireAt)
+			}
+		case "maxlen":
+			w.checkDropped(e)
 		}
 		if arrived[l.line.name] {
 			w.violate(Moves, "message %d came twice from %q into %q", e.message, e.line.name, l.line.name)

@@ -1,0 +1,105 @@
+package sim
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// checkDeadline computes a copy's deadline anew: the lesser of both TTLs, from the moment rounded up.
+func (w *world) checkDeadline(st *step, e *entry, m *message) {
+	if e.expireAt == st.stamp.Now {
+		e.zero = w.audits
+	}
+	view, ok := w.vhost.Queue(e.line.name)
+	if !ok || st.command.Kind == vhost.SetPolicy || st.command.Kind == vhost.ClearPolicy {
+		return // it is gone by now, or its settings have changed on the way
+	}
+	ttl := view.Settings.TTL
+	if !e.letter && m.ttl >= 0 && (ttl < 0 || m.ttl < ttl) {
+		ttl = m.ttl
+	}
+	want := deadline.Instant(0)
+	switch {
+	case ttl == 0:
+		want = st.stamp.Now
+	case ttl > 0:
+		want = st.stamp.From + deadline.Instant(ttl)
+	}
+	if e.expireAt != want {
+		w.violate(Expiry, "message %d in %q expires at %d, expected %d", e.message, e.line.name, e.expireAt, want)
+	}
+}
+
+// handOver checks a delivery, and notes it.
+func (w *world) handOver(st *step, e *entry) *delivery {
+	if len(st.deliveries) == 0 {
+		w.violate(Answers, "message %d left %q without a delivery", e.message, e.line.name)
+		return nil
+	}
+	eff := &st.effects[st.deliveries[0]]
+	st.deliveries = st.deliveries[1:]
+	if head := e.line.head(); head != e {
+		w.violate(Order, "%q handed out copy %d (message %d), its head is %d (message %d)", e.line.name, e.seq, e.message, head.seq, head.message)
+	}
+	if e.expireAt != 0 && e.expireAt <= st.stamp.Now && e.zero != w.audits {
+		w.violate(Expiry, "message %d of %q was delivered at %d, it expired at %d", e.message, e.line.name, st.stamp.Now, e.expireAt)
+	}
+	if eff.After < e.at {
+		w.violate(Release, "a delivery of message %d waits for batch %d, it was enqueued in %d", e.message, eff.After, e.at)
+	}
+	if eff.Redelivered != e.redelivered {
+		w.violate(Answers, "message %d of %q: redelivered=%t, expected %t", e.message, e.line.name, eff.Redelivered, e.redelivered)
+	}
+	ch := w.channels[eff.Channel]
+	if ch == nil {
+		w.violate(Answers, "a delivery on channel %d, which is closed", eff.Channel)
+		return nil
+	}
+	d := &delivery{channel: ch, tag: eff.Tag, entry: e}
+	if eff.Tag != ch.tag+1 {
+		w.violate(Answers, "delivery tag %d after %d", eff.Tag, ch.tag)
+	}
+	ch.tag = eff.Tag
+	noAck := false
+	if eff.Kind == vhost.Deliver {
+		if d.consumer = ch.consumers[eff.ConsumerTag]; d.consumer == nil || d.consumer.queue != e.line.name {
+			w.violate(Answers, "a delivery from %q to consumer %q, who is not there", e.line.name, eff.ConsumerTag)
+			return nil
+		}
+		noAck = d.consumer.noAck
+		w.checkCredit(ch, d.consumer, eff.Message.Ref.Size)
+	} else {
+		noAck = st.command.Definition.NoAck
+	}
+	x := waiting{message: e.message, deaths: e.deaths}
+	if !noAck {
+		ch.held[d.tag] = d
+		x.delivery = d
+	}
+	w.handed = append(w.handed, x)
+	return d
+}
+
+// checkCredit makes sure that one more may be handed to x, and counts it.
+func (w *world) checkCredit(ch *channel, x *consumer, size uint32) {
+	if ch.conn.used >= ch.conn.window {
+		w.violate(Prefetch, "%d bytes are on their way to connection %d, its window is %d", ch.conn.used, ch.conn.id, ch.conn.window)
+	}
+	ch.conn.used += vhost.WindowCost(size)
+	if x.noAck {
+		return
+	}
+	if x.prefetch > 0 && x.used >= x.prefetch || ch.shared > 0 && ch.used >= ch.shared {
+		w.violate(Prefetch, "consumer %q holds %d of %d, its channel %d of %d, and was handed one more",
+			x.tag, x.used, x.prefetch, ch.used, ch.shared)
+	}
+	x.used++
+	ch.used++
+}
+
+// checkDropped makes sure that it is the head that a full queue drops.
+func (w *world) checkDropped(e *entry) {
+	if head := e.line.head(); head != e {
+		w.violate(Order, "%q dropped copy %d (message %d) for its length, and not its head", e.line.name, e.seq, e.message)
+	}
+}

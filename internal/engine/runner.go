@@ -366,7 +366,7 @@ func (r *runner) begin() {
 // finish appends what the batch left to the log and lets effects go, or holds them until it is safe.
 func (r *runner) finish() {
 	batch, urgent := r.out.Seal()
-	var spare []byte
+	spare := r.out.Batch
 	if batch != nil {
 		batch, spare = r.fit(batch)
 		r.appended = r.log.Append(batch, urgent)
@@ -378,9 +378,7 @@ func (r *runner) finish() {
 	for i := range r.out.Effects {
 		r.emit(&r.out.Effects[i])
 	}
-	if batch != nil {
-		r.out.Next(spare) // the batch is the scribe's, and the cache's
-	}
+	r.out.Next(spare) // the batch is the scribe's, and the cache's; an effect leaves once, however often this is called
 }
 
 // fit gives a batch a buffer of about its size, for it will be kept: a small one is copied out of a large

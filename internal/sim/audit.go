@@ -95,7 +95,7 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 		}
 	case vhost.QueueDeclared, vhost.QueueDeleted:
 		if q := w.live.lines[f.Queue]; q != nil {
-			w.queueGone(q.name)
+			w.queueGone(st, q.name)
 		}
 		w.live.structure(f)
 	}

@@ -29,6 +29,8 @@ const (
 	Expiry Checker = "expiry"
 	// Prefetch: nobody is handed more than prefetch and window allow.
 	Prefetch Checker = "prefetch"
+	// Served: no ready message waits while a consumer of its queue has room.
+	Served Checker = "served"
 	// Release: no effect is shown before the facts that it reveals are safe.
 	Release Checker = "release"
 	// Answers: each command gets its answers, each publish one confirm, each settlement its end.

@@ -50,6 +50,7 @@ type consumer struct {
 	noAck    bool
 	prefetch int64
 	used     int64
+	attached int // its rank among all consumers ever
 }
 
 // delivery is a message that a client holds.

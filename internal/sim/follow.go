@@ -45,6 +45,8 @@ func (w *world) begun(st *step) {
 		if x.tag == "" {
 			x.tag = answerTo(st).Name
 		}
+		w.attached++
+		x.attached = w.attached
 		ch.consumers[x.tag] = x
 	case vhost.Cancel:
 		delete(ch.consumers, d.ConsumerTag)
@@ -185,9 +187,14 @@ func (w *world) connection(id vhost.ConnID) *connection {
 	return w.connections[i]
 }
 
-// queueGone forgets the consumers of a deleted queue.
-func (w *world) queueGone(name string) {
+// queueGone forgets the consumers of a deleted queue. One that expires has none.
+func (w *world) queueGone(st *step, name string) {
 	for _, ch := range w.channels {
-		maps.DeleteFunc(ch.consumers, func(_ string, x *consumer) bool { return x.queue == name })
+		maps.DeleteFunc(ch.consumers, func(_ string, x *consumer) bool {
+			if x.queue == name && st.command.Kind == vhost.Tick {
+				w.violate(Expiry, "queue %q expired while consumer %q used it", name, x.tag)
+			}
+			return x.queue == name
+		})
 	}
 }

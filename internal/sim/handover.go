@@ -67,6 +67,7 @@ func (w *world) handOver(st *step, e *entry) *delivery {
 			return nil
 		}
 		noAck = d.consumer.noAck
+		w.checkActive(d.consumer)
 		w.checkCredit(ch, d.consumer, eff.Message.Ref.Size)
 	} else {
 		noAck = st.command.Definition.NoAck

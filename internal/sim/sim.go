@@ -87,6 +87,7 @@ type world struct {
 	conns, chs  uint64    // identifiers given
 	published   uint64    // messages
 	rarely      bool      // look at sums only now and then: there are thousands of messages
+	attached    int       // consumers
 	audits      int       // commands looked at
 	handed      []waiting // deliveries made by the open batch, in order
 	unread      error     // a delivery could not be read

@@ -35,6 +35,7 @@ func (w *world) checkState() {
 			w.violate(Limits, "queue %q holds %d ready of %d, %d bytes of %d", q.Name, q.Ready, set.MaxLength, q.ReadyBytes, set.MaxLengthBytes)
 		}
 	}
+	w.checkServed()
 }
 
 // checkPunctual makes sure, after time has passed, that nothing is left that is due.

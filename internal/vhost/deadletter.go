@@ -124,6 +124,9 @@ func (v *VHost) bury(s *Stamp, from *queueState, m *message, scan *amqp.Property
 			d.HadTTL, d.Expiration = true, string(scan.Expiration)
 		}
 	}
+	if v.mutant == MutantForgetDeath && m.history != nil {
+		return old
+	}
 	return old.died(d)
 }
 

@@ -122,7 +122,7 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 	}
 	q.zero = q.zero[:0]
 	set := &q.settings
-	if set.Overflow != DropHead || q.excess {
+	if set.Overflow != DropHead || q.excess || v.mutant == MutantKeepExcess {
 		return
 	}
 	for n := 0; q.over(set); n++ {

@@ -17,6 +17,12 @@ const (
 	MutantForgetEnded Mutant = "forget-ended"
 	// MutantIgnorePrefetch hands over without taking credit.
 	MutantIgnorePrefetch Mutant = "ignore-prefetch"
+	// MutantForgetWake does not tell a queue that a consumer has room again.
+	MutantForgetWake Mutant = "forget-wake"
+	// MutantForgetDeath sends a letter on with the history that it had.
+	MutantForgetDeath Mutant = "forget-death"
+	// MutantKeepExcess lets queues grow beyond their length.
+	MutantKeepExcess Mutant = "keep-excess"
 	// MutantConfirmAtOnce lets confirms depend on nothing.
 	MutantConfirmAtOnce Mutant = "confirm-at-once"
 )

@@ -77,7 +77,9 @@ func (v *VHost) settled(ch *channel, tag uint64, d delivery) {
 	d.consumer.Own.Used--
 	blocked := !ch.shared.Open()
 	ch.shared.Used--
-	d.queue.consumers.Wake()
+	if v.mutant != MutantForgetWake {
+		d.queue.consumers.Wake()
+	}
 	v.touch(d.queue, 0)
 	if blocked {
 		v.wake(ch)

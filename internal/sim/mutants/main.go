@@ -37,6 +37,9 @@ var mutants = []mutant{
 	{"vhost: requeue at the end", sim.Options{VHost: vhost.MutantRequeueLast}, sim.Order},
 	{"vhost: count an end twice", sim.Options{VHost: vhost.MutantDoubleCount}, sim.Books},
 	{"vhost: forget to log an end", sim.Options{VHost: vhost.MutantForgetEnded}, sim.Replay},
+	{"vhost: forget to wake a consumer", sim.Options{VHost: vhost.MutantForgetWake}, sim.Served},
+	{"vhost: forget a death", sim.Options{VHost: vhost.MutantForgetDeath}, sim.Deaths},
+	{"vhost: keep what is too much", sim.Options{VHost: vhost.MutantKeepExcess}, sim.Limits},
 	{"vhost: ignore the prefetch", sim.Options{VHost: vhost.MutantIgnorePrefetch}, sim.Prefetch},
 }
 

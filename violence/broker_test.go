@@ -143,11 +143,12 @@ func (b *broker) await(from *transcript, text string) string {
 	return line
 }
 
-// addr is where a listener is, "" if there is none of the protocol.
+// addr is where the listener of a protocol is.
 func (b *broker) addr(protocol string) string {
+	b.t.Helper()
 	m := regexp.MustCompile(`started ` + protocol + ` listener on (\S+)`).FindStringSubmatch(b.stdout.tail(20))
 	if m == nil {
-		return ""
+		b.t.Fatalf("no listener for %s", protocol)
 	}
 	return m[1]
 }
@@ -277,16 +278,13 @@ func (b *broker) sockets() int {
 	return n
 }
 
-// page fetches a page of metrics or of the management API; "" if the broker has no such listener.
+// page fetches a page of metrics or of the management API.
 func (b *broker) page(protocol, path string) string {
 	b.t.Helper()
-	addr := b.addr(protocol)
-	if addr == "" {
-		return ""
-	}
-	ask, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, "http://"+addr+path, nil)
+	ask, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, "http://"+b.addr(protocol)+path, nil)
 	must(b.t, err)
 	ask.SetBasicAuth("guest", "guest")
+	ask.Close = true // a connection kept would be counted among the broker's sockets
 	answer, err := (&http.Client{Timeout: patience}).Do(ask)
 	must(b.t, err)
 	defer answer.Body.Close()
@@ -298,12 +296,12 @@ func (b *broker) page(protocol, path string) string {
 	return string(body)
 }
 
-// goroutines is what the broker says of itself; 0 if it has no page of metrics.
+// goroutines is how many the broker says it has, in RabbitMQ's word for them.
 func (b *broker) goroutines() int {
 	b.t.Helper()
-	m := regexp.MustCompile(`(?m)^go_goroutines (\d+)`).FindStringSubmatch(b.page("http/prometheus", "/metrics"))
+	m := regexp.MustCompile(`(?m)^rabbitmq_erlang_processes_used (\d+)`).FindStringSubmatch(b.page("http/prometheus", "/metrics"))
 	if m == nil {
-		return 0
+		b.t.Fatal("the page of metrics does not count goroutines")
 	}
 	n, err := strconv.Atoi(m[1])
 	must(b.t, err)

@@ -17,8 +17,10 @@ import (
 )
 
 const (
-	diskBytes = 640 << 20 // a broker's reserve and some segments
-	bigBody   = 64 << 10
+	// A broker's reserve and the segments it makes ahead take 384 MiB; what is published before and after the disk is
+	// full must not fill the rest by itself.
+	diskBytes = 1 << 30
+	bigBody   = 16 << 10
 )
 
 // smallDisk mounts a disk of diskBytes in memory. It takes the right to mount.

@@ -3,6 +3,7 @@
 package violence
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -99,8 +100,33 @@ func TestKillConfirmed(t *testing.T) {
 	if a := audit(t, b, all, books, false); a.source+a.letters > 0 {
 		t.Errorf("after the last drain %d messages and %d letters are back", a.source, a.letters)
 	}
+	compareBooks(t, b)
 	t.Logf("%d rounds: %d published, %d confirmed; audits saw %d copies and %d letters",
 		*rounds, total.published, total.confirmed, total.source, total.letters)
+}
+
+// compareBooks asks two doors how much is in each queue.
+func compareBooks(t testing.TB, b *broker) {
+	t.Helper()
+	ch := b.channel()
+	publish(t, ch, "still", id(1).body(), id(2).body())
+	var queues []struct {
+		Name     string
+		Messages int
+	}
+	same := func() bool {
+		must(t, json.Unmarshal([]byte(b.page("http", "/api/queues")), &queues))
+		for _, q := range queues {
+			if depth(t, ch, q.Name) != q.Messages {
+				return false
+			}
+		}
+		return true
+	}
+	eventually(t, "the management API counts as AMQP does", same)
+	if len(queues) < len(shapes()) {
+		t.Errorf("the management API knows %d queues", len(queues))
+	}
 }
 
 // restart starts the broker again; now and then it is killed once more while it recovers.

@@ -17,7 +17,7 @@ const (
 	inWindow = 2 << 20 / backlogBody
 	// What a stalled consumer may cost: its window of 2 MiB, the buffers of both sockets, and what reading them took.
 	slowAllowed = 48 << 20
-	// aboveBacklog is what a broker may take in memory beyond nothing at all, while it holds a backlog of 200 MB on the disk.
+	// What a broker may take in memory while it holds a backlog of 200 MB on the disk.
 	memoryAllowed = 200 << 20
 )
 

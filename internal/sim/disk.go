@@ -18,12 +18,25 @@ func (w *world) plan() {
 	at := w.faulty.Calls() + 1 + w.dice.IntN(60)
 	switch w.dice.IntN(6) {
 	case 0, 1, 2:
-		w.faulty.FailFrom(at, vfs.ErrCrashed)
+		w.cutPowerAt(at)
 	case 3, 4:
 		w.failNext(at)
 	default:
 		w.faulty.Before(nil)
 	}
+}
+
+// cutPowerAt fails call n and all after it.
+func (w *world) cutPowerAt(n int) {
+	w.faulty.Before(func(c vfs.Call) error {
+		if c.N < n {
+			return nil
+		}
+		if c.N == n {
+			w.result.CutAt[c.Op]++
+		}
+		return vfs.ErrCrashed
+	})
 }
 
 // failNext fails one call from number at on: any, or the next write or sync.
@@ -35,6 +48,7 @@ func (w *world) failNext(at int) {
 			return nil
 		}
 		done = true
+		w.result.FailedAt[c.Op]++
 		return errBroken
 	})
 }
@@ -86,60 +100,45 @@ func (w *world) survive(err error) bool {
 // readFailed is a read that failed in the middle of a step: what was decided in the batch is dropped, the vhost
 // is opened again behind what was sealed.
 func (w *world) readFailed(err error) {
-	if !errors.Is(err, errBroken) && !errors.Is(err, vfs.ErrCrashed) {
-		w.violate(Readable, "%v", err)
-		return
-	}
-	if errors.Is(err, vfs.ErrCrashed) {
+	switch {
+	case errors.Is(err, vfs.ErrCrashed):
 		w.powerCut()
-		return
-	}
-	if recoveries := w.result.Recoveries; !w.write() && w.result.Recoveries != recoveries {
-		return
-	}
-	if len(w.pending) > 0 { // a full disk: wait for room, as the scribe does
-		w.heal()
-		if recoveries := w.result.Recoveries; !w.write() && w.result.Recoveries != recoveries {
-			return
+	case errors.Is(err, errBroken):
+		recoveries := w.result.Recoveries
+		for _, next := range [3]func(){func() { w.write() }, w.sync, w.load} {
+			if w.violation == nil && w.result.Recoveries == recoveries {
+				next()
+			}
 		}
-	}
-	recoveries := w.result.Recoveries
-	if w.sync(); w.result.Recoveries == recoveries {
-		w.load()
+	default:
+		w.violate(Readable, "%v", err)
 	}
 }
 
-// crash cuts the power between two calls.
-func (w *world) crash() { w.powerCut() }
-
+// powerCut ends everything at once, and opens what the disk has kept.
 func (w *world) powerCut() {
 	w.result.Crashes++
 	w.journal = nil
 	w.disk.Crash()
 	w.faulty.Before(nil)
 	if w.dice.IntN(3) == 0 {
-		w.faulty.FailFrom(w.faulty.Calls()+1+w.dice.IntN(25), vfs.ErrCrashed)
+		w.cutPowerAt(w.faulty.Calls() + 1 + w.dice.IntN(25))
 	}
 	w.open()
 }
 
-// restart stops cleanly and starts again.
+// restart stops cleanly and starts again; if the way there fails, that was a start of its own.
 func (w *world) restart() {
-	if w.journal == nil || w.violation != nil {
+	if w.violation != nil {
 		return
 	}
-	recoveries := w.result.Recoveries
-	if !w.settle() {
-		if w.result.Recoveries != recoveries || !w.full || w.violation != nil {
-			return
-		}
+	if w.full {
 		w.heal()
-		if !w.settle() {
-			return
-		}
 	}
-	err := w.journal.Close()
-	if errors.Is(err, vfs.ErrCrashed) {
+	if !w.settle() {
+		return
+	}
+	if err := w.journal.Close(); errors.Is(err, vfs.ErrCrashed) {
 		w.powerCut()
 		return
 	}

@@ -33,8 +33,6 @@ func (n *neighbor) more(w *world) []journal.Batch {
 
 func (n *neighbor) wrote() { n.written = n.trying }
 
-func (n *neighbor) unwritten() {}
-
 // checkpoint covers what is safe: an idle log must not pin segments.
 func (n *neighbor) checkpoint(w *world) error {
 	if n.safe == 0 {

@@ -139,7 +139,6 @@ func (w *world) write() bool {
 		err = w.journal.Write(group)
 	}
 	if err != nil {
-		w.neighbor.unwritten()
 		if errors.Is(err, journal.ErrNoSpace) {
 			w.result.Full++
 			w.full = true

@@ -35,6 +35,8 @@ type Result struct {
 	Ended      map[vhost.Cause]int       // copies
 	Recoveries int                       // of the machine, for whatever reason
 	Crashes    int                       // power cuts
+	CutAt      map[string]int            // power cuts in the middle of a call of the disk, by its name
+	FailedAt   map[string]int            // calls of the disk that failed, by name
 	Failures   int                       // failed writes and syncs that the journal recovered from
 	Full       int                       // times that the disk had no room
 	Reclaimed  int                       // segments
@@ -112,6 +114,7 @@ func Run(o Options) (Result, error) {
 	}
 	w.result.Succeeded = map[vhost.CommandKind]int{}
 	w.result.Effects = map[vhost.EffectKind]int{}
+	w.result.CutAt, w.result.FailedAt = map[string]int{}, map[string]int{}
 	w.result.Ended = map[vhost.Cause]int{}
 	w.faulty = vfs.NewFaulty(w.disk)
 	w.sealed[0] = sealed{projection: vhost.New(vhostName, logID, w).Projection()}
@@ -167,7 +170,7 @@ func (w *world) act() {
 	case k < 990:
 		w.restart()
 	case k < 994:
-		w.crash()
+		w.powerCut()
 	default:
 		w.plan()
 	}

@@ -42,7 +42,8 @@ func TestSeeds(t *testing.T) {
 	var next atomic.Uint64
 	next.Store(*first)
 	var mu sync.Mutex
-	all := Result{Succeeded: map[vhost.CommandKind]int{}, Effects: map[vhost.EffectKind]int{}, Ended: map[vhost.Cause]int{}}
+	all := Result{Succeeded: map[vhost.CommandKind]int{}, Effects: map[vhost.EffectKind]int{}, Ended: map[vhost.Cause]int{},
+		CutAt: map[string]int{}, FailedAt: map[string]int{}}
 	var failed error
 	var work sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -87,6 +88,12 @@ func (r *Result) add(o *Result) {
 	for k, n := range o.Ended {
 		r.Ended[k] += n
 	}
+	for op, n := range o.CutAt {
+		r.CutAt[op] += n
+	}
+	for op, n := range o.FailedAt {
+		r.FailedAt[op] += n
+	}
 	r.Refused += o.Refused
 	r.Recoveries += o.Recoveries
 	r.Crashes += o.Crashes
@@ -115,6 +122,12 @@ func (r *Result) checkCoverage(t *testing.T) {
 	if r.Crashes == 0 || r.Failures == 0 || r.Full == 0 || r.Reclaimed == 0 {
 		t.Errorf("the disk was too kind: %d power cuts, %d failures, %d times full, %d segments reclaimed", r.Crashes, r.Failures, r.Full, r.Reclaimed)
 	}
+	for _, op := range []string{"create", "open", "preallocate", "write", "sync", "rename", "syncdir", "remove", "read", "close"} {
+		if r.CutAt[op] == 0 && *seeds >= 1000 {
+			t.Errorf("power never went in a %s", op)
+		}
+	}
+	t.Logf("power cuts in calls: %v; calls that failed: %v", r.CutAt, r.FailedAt)
 	t.Logf("commands: %v", counts(r.Succeeded))
 	t.Logf("copies ended: %v", counts(r.Ended))
 }

@@ -11,5 +11,5 @@
 //	go test ./violence -args -seed 7 -rounds 100     other dice, for longer
 //	go test ./violence -args -binary build/bartleby  a binary that is there already, else it is built
 //
-// Everything lives in test files and needs Linux. Begin reading at kill_test.go, then ledger_test.go.
+// Everything lives in test files and needs Linux; the tests of a full disk mount a small one, which takes root. Begin reading at kill_test.go, then ledger_test.go.
 package violence

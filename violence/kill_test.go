@@ -86,7 +86,7 @@ func TestKillConfirmed(t *testing.T) {
 		l.wait()
 		b = restart(t, dir, random)
 		ready := time.Since(b.started)
-		drain := round == *rounds-1 || random.IntN(3) == 0
+		drain := round == *rounds-1 || random.IntN(2) == 0
 		a := audit(t, b, all, books, drain)
 		t.Logf("round %d: serves again after %v; %d published, %d confirmed; there are %d in their queues and %d letters; drained: %v",
 			round, ready.Round(time.Millisecond), a.published, a.confirmed, a.source, a.letters, drain)
@@ -213,7 +213,7 @@ func (l *load) publisher(ch *amqp.Channel, s *shape, books *ledger) {
 	room := make(chan struct{}, outstanding)
 	gone := make(chan struct{})
 	first := id(l.round)<<40 | id(l.random.Uint32()&0xff)<<32 | 1
-	one := l.goal(100, 4000)
+	one := l.goal(100, 1200)
 	l.starts = append(l.starts, func() {
 		defer close(gone)
 		for c := range confirms {
@@ -252,7 +252,7 @@ func (l *load) consumer(s *shape, books *ledger, letters bool) {
 	}
 	r := &reader{ch: ch, s: s, books: books, letters: letters,
 		random: rand.New(rand.NewPCG(l.random.Uint64(), l.random.Uint64()))}
-	one := l.goal(10, 400)
+	one := l.goal(10, 200)
 	l.starts = append(l.starts, func() {
 		deliveries, err := ch.Consume(queue, "", false, false, false, false, nil)
 		if err != nil {

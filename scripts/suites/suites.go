@@ -74,7 +74,7 @@ func suites() []suite {
 		},
 		{
 			name: "kill", about: "kill -9 of the real binary under load", limit: 5 * time.Minute, binary: true,
-			steps: []step{goTest("-run=Kill", "./violence/...")},
+			steps: []step{goTest("-run=Kill", "./violence/...", "-args", "-rounds=10")},
 		},
 		{
 			name: "interop", about: "real clients: Java, Spring, Python, Node, Go", limit: 12 * time.Minute, binary: true,
@@ -86,7 +86,7 @@ func suites() []suite {
 		},
 		{
 			name: "violence", about: "all that can be done to a real process", long: true, binary: true, limit: 2 * time.Hour,
-			steps: []step{goTest("-timeout=0", "./violence/...")},
+			steps: []step{goTest("-timeout=0", "./violence/...", "-args", "-rounds=50")},
 		},
 		{
 			name: "conformance-rabbitmq", about: "the AMQP cases against Debian's rabbitmq-server", long: true,

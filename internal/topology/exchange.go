@@ -7,25 +7,33 @@ type ExchangeKind uint8
 
 // The kinds of exchange. The numbers are kept on disk and never change their meaning.
 const (
-	Direct  ExchangeKind = iota + 1 // binding key equals a routing key, octet by octet
-	Fanout                          // every binding
-	Topic                           // binding key is a pattern of words: * is one, # is none or more
-	Headers                         // binding arguments are compared with the message's headers
+	Direct         ExchangeKind = iota + 1 // binding key equals a routing key, octet by octet
+	Fanout                                 // every binding
+	Topic                                  // binding key is a pattern of words: * is one, # is none or more
+	Headers                                // binding arguments are compared with the message's headers
+	ConsistentHash                         // one destination by a hash of the message, in proportion to the binding keys
+	ModulusHash                            // one binding by a hash of the routing keys
+	Random                                 // one binding by chance
+	LocalRandom                            // likewise, on the publisher's node
 )
 
 // kind is what tells one kind of exchange from another.
 type kind struct {
-	name   string
-	byKeys bool                      // the match depends on nothing but the exchange and the routing keys
-	check  func(b Binding) error     // what a binding must obey; nil if anything goes
-	index  func(x *Exchange) matcher // the matcher of a new exchange
+	name    string
+	declare func(x Exchange) error    // what an exchange must obey; nil if anything goes
+	check   func(b Binding) error     // what a binding must obey; nil if anything goes
+	index   func(x *Exchange) matcher // the matcher of a new exchange
 }
 
 var kinds = [...]kind{
-	Direct:  {name: "direct", byKeys: true, index: newDirect},
-	Fanout:  {name: "fanout", byKeys: true, index: newFanout},
-	Topic:   {name: "topic", byKeys: true, index: newTopic},
-	Headers: {name: "headers", check: checkHeadersBinding, index: newHeaders},
+	Direct:         {name: "direct", index: newDirect},
+	Fanout:         {name: "fanout", index: newFanout},
+	Topic:          {name: "topic", index: newTopic},
+	Headers:        {name: "headers", check: checkHeadersBinding, index: newHeaders},
+	ConsistentHash: {name: "x-consistent-hash", declare: checkConsistentHash, check: checkPoints, index: newConsistentHash},
+	ModulusHash:    {name: "x-modulus-hash", index: newModulusHash},
+	Random:         {name: "x-random", index: newRandom},
+	LocalRandom:    {name: "x-local-random", check: checkLocalBinding, index: newRandom},
 }
 
 // matcher finds the bindings of one exchange that a message satisfies.

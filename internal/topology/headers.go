@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
@@ -100,7 +101,7 @@ func term(v amqp.Value) string {
 	}
 	switch v.Kind {
 	case amqp.KindString, amqp.KindBinary:
-		return fmt.Sprintf("<<%q>>", v.Str)
+		return binaryTerm(v.Str)
 	case amqp.KindBool:
 		return strconv.FormatBool(v.Int != 0)
 	case amqp.KindTimestamp:
@@ -113,4 +114,19 @@ func term(v amqp.Value) string {
 		return fmt.Sprintf("[%d values]", len(v.Array))
 	}
 	return "undefined"
+}
+
+// binaryTerm renders s as text if all of it can be printed, else octet by octet.
+func binaryTerm(s string) string {
+	if s == "" {
+		return "<<>>"
+	}
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return fmt.Sprintf("<<%q>>", s)
+	}
+	octets := make([]string, len(s))
+	for i := range len(s) {
+		octets[i] = strconv.Itoa(int(s[i]))
+	}
+	return "<<" + strings.Join(octets, ",") + ">>"
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -41,10 +42,7 @@ func (m *model) visit(name string, keys []string, fields amqp.Table, seen map[st
 			found[id] = true
 		}
 	}
-	for _, b := range m.bindings {
-		if b.Source != name || !matches(x.Kind, b, keys, fields) {
-			continue
-		}
+	for _, b := range m.chosen(x, keys, fields) {
 		satisfied = true
 		if b.ToQueue {
 			found[m.queues[b.Destination]] = true
@@ -55,6 +53,51 @@ func (m *model) visit(name string, keys []string, fields amqp.Table, seen map[st
 	if !satisfied && x.Alternate != "" {
 		m.visit(x.Alternate, keys, fields, seen, found)
 	}
+}
+
+// chosen is the bindings of x that a message follows.
+func (m *model) chosen(x Exchange, keys []string, fields amqp.Table) []Binding {
+	var all, satisfied, points []Binding
+	seen := map[string]bool{}
+	for _, b := range m.bindings {
+		if b.Source != x.Name {
+			continue
+		}
+		all = append(all, b)
+		if matches(x.Kind, b, keys, fields) {
+			satisfied = append(satisfied, b)
+		}
+		if n, err := strconv.Atoi(b.RoutingKey); err == nil && !seen[fmt.Sprint(b.ToQueue, b.Destination)] {
+			seen[fmt.Sprint(b.ToQueue, b.Destination)] = true
+			points = append(points, slices.Repeat([]Binding{b}, n)...)
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return nil
+	case x.Kind == ConsistentHash:
+		input := []byte(keys[0])
+		if header, ok := x.Arguments.Get("hash-header"); ok {
+			if v, ok := fields.Get(header.Str); !ok {
+				input = nil
+			} else if n, ok := v.Integer(); ok {
+				input = amqp.AppendTable(nil, amqp.Table{{Value: amqp.Int64(n)}})
+			} else {
+				input = amqp.AppendTable(nil, amqp.Table{{Value: v}})
+			}
+		}
+		return []Binding{points[jump(hashOf(input), uint64(len(points)))]}
+	case x.Kind == ModulusHash:
+		slices.SortStableFunc(all, func(a, b Binding) int {
+			return strings.Compare(fmt.Sprint(a.ToQueue, " ", a.Destination), fmt.Sprint(b.ToQueue, " ", b.Destination))
+		})
+		h := hashOf([]byte(keys[0]))
+		for _, k := range keys[1:] {
+			h = mix(h + hashOf([]byte(k)))
+		}
+		return all[h%uint64(len(all)):][:1]
+	}
+	return satisfied
 }
 
 func matches(k ExchangeKind, b Binding, keys []string, fields amqp.Table) bool {
@@ -198,7 +241,7 @@ func check(tb testing.TB, t *Topology) {
 func rebuilt(t *Topology) *Topology {
 	n := New()
 	for x := range t.Exchanges() {
-		n.Declare(Exchange{Name: x.Name, Kind: x.Kind, AutoDelete: x.AutoDelete, Alternate: x.Alternate})
+		n.Declare(Exchange{Name: x.Name, Kind: x.Kind, AutoDelete: x.AutoDelete, Alternate: x.Alternate, Arguments: x.Arguments})
 	}
 	for name, q := range t.queues {
 		n.AddQueue(name, q.id)
@@ -283,6 +326,9 @@ func (g *generator) binding() Binding {
 	if b.ToQueue = g.IntN(3) > 0; b.ToQueue {
 		b.Destination = g.queue()
 	}
+	if g.m.exchanges[b.Source].Kind == ConsistentHash {
+		b.RoutingKey = fmt.Sprint(1 + g.IntN(4))
+	}
 	return b
 }
 
@@ -294,7 +340,10 @@ func (g *generator) change(t *testing.T, step int) {
 	before := len(g.m.bindings)
 	switch k := g.IntN(100); {
 	case k < 8:
-		x := Exchange{Name: g.exchange(), Kind: ExchangeKind(1 + g.IntN(4)), AutoDelete: g.IntN(2) == 0, Alternate: g.pick("", g.exchange())}
+		x := Exchange{Name: g.exchange(), Kind: ExchangeKind(1 + g.IntN(int(ModulusHash))), AutoDelete: g.IntN(2) == 0, Alternate: g.pick("", g.exchange())}
+		if x.Kind == ConsistentHash && g.IntN(2) == 0 {
+			x.Arguments = amqp.Table{field("hash-header", amqp.String("a"))}
+		}
 		if _, exists := g.m.exchanges[x.Name]; !exists {
 			g.m.exchanges[x.Name] = x
 			changed = true

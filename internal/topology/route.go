@@ -1,18 +1,27 @@
 package topology
 
-import "github.com/bartleby-mq/bartleby/internal/amqp"
+import (
+	"math/bits"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
 
 // Message is what routing looks at. Its slices are lent until Route returns.
 type Message struct {
 	Key  []byte   // the routing key
 	More [][]byte // further routing keys: CC, then BCC
 
+	// Properties is the encoded basic properties, as in a content header; nil is none.
+	Properties []byte
 	// Headers is the encoded headers table with its 4-octet length, as amqp.PropertyScan leaves it; nil is none. Octets
 	// that are no table count as none.
 	Headers []byte
 	// Extra is header fields that the broker keeps beside the encoded ones, such as x-first-death-queue. They hide
 	// encoded ones of the same name.
 	Extra amqp.Table
+
+	// Entropy is fresh bits, for the kinds of exchange that choose by chance.
+	Entropy uint64
 }
 
 // Route appends to out the queues that m goes to when published to x, each once, in an order that depends on the history
@@ -27,12 +36,10 @@ type Message struct {
 func (t *Topology) Route(x *Exchange, m *Message, out []QueueID) (queues []QueueID, byKeys bool) {
 	w := &t.walk
 	w.pass++
-	w.message, w.queues = *m, out
+	w.message, w.queues, w.byKeys = *m, out, true
 	w.visit(x)
-	byKeys = true
 	for i := 0; i < len(w.visited); i++ {
 		x := w.visited[i]
-		byKeys = byKeys && kinds[x.Kind].byKeys
 		w.satisfied = false
 		x.matcher.match(w)
 		if w.satisfied || x.Alternate == "" {
@@ -42,7 +49,7 @@ func (t *Topology) Route(x *Exchange, m *Message, out []QueueID) (queues []Queue
 			w.visit(alternate)
 		}
 	}
-	queues = w.queues
+	queues, byKeys = w.queues, w.byKeys
 	w.end()
 	return queues, byKeys
 }
@@ -54,6 +61,7 @@ type walk struct {
 	queues    []QueueID
 	visited   []*Exchange // in the order of visiting; those not matched yet are the work left
 	satisfied bool        // a binding of the present exchange
+	byKeys    bool        // nothing of the message but its keys was looked at
 	headers   amqp.Table  // of message, decoded when first asked for
 	decoded   bool
 }
@@ -103,6 +111,7 @@ func (w *walk) key(i int) []byte {
 
 // header is the message's header field of that name.
 func (w *walk) header(name string) (v amqp.Value, ok bool) {
+	w.byKeys = false
 	if v, ok := w.message.Extra.Get(name); ok {
 		return v, true
 	}
@@ -113,4 +122,25 @@ func (w *walk) header(name string) (v amqp.Value, ok bool) {
 		}
 	}
 	return w.headers.Get(name)
+}
+
+// properties is the message's basic properties; all are absent if they do not decode.
+func (w *walk) properties() amqp.Properties {
+	w.byKeys = false
+	if w.message.Properties == nil {
+		return amqp.Properties{}
+	}
+	p, err := amqp.ParseProperties(w.message.Properties)
+	if err != nil {
+		return amqp.Properties{}
+	}
+	return p
+}
+
+// draw is one of n by chance, each as likely as the others; n is not zero. Every draw of a walk is another.
+func (w *walk) draw(n int) int {
+	w.byKeys = false
+	w.message.Entropy += spread
+	i, _ := bits.Mul64(mix(w.message.Entropy), uint64(n))
+	return int(i)
 }

@@ -140,6 +140,14 @@ func (t *Topology) DeleteQueue(name string) Removed {
 	return t.removeAll(slices.Clone(q.in), nil)
 }
 
+// CheckExchange reports why x's kind refuses x's arguments: an *amqp.Error with code 406, or nil.
+func CheckExchange(x Exchange) error {
+	if !x.Kind.Valid() || kinds[x.Kind].declare == nil {
+		return nil
+	}
+	return kinds[x.Kind].declare(x)
+}
+
 // CheckBinding reports why the source's kind refuses b: an *amqp.Error with code 406, or nil. That both ends exist, and
 // that neither is the default exchange, is for the owner to check.
 func (t *Topology) CheckBinding(b Binding) error {

@@ -47,12 +47,15 @@ func (l *Link) Written(cost int64) {
 }
 
 // Close ends the attachment. On return the door is called no more, and what belonged to the connection is gone.
-func (l *Link) Close() {
-	done := make(chan error, 1)
+func (l *Link) Close() { l.runner.await(context.Background(), l.leave()) }
+
+// leave ends the attachment without waiting for it; what it returns yields when it has ended.
+func (l *Link) leave() (ended chan error) {
+	ended = make(chan error, 1)
 	l.runner.put(post{
-		link: l, done: done, batch: &Batch{Commands: []vhost.Command{{Kind: vhost.Disconnect, Conn: l.conn}}},
+		link: l, done: ended, batch: &Batch{Commands: []vhost.Command{{Kind: vhost.Disconnect, Conn: l.conn}}},
 	})
-	l.runner.await(context.Background(), done)
+	return ended
 }
 
 // await waits for an answer, or for the end of the runner.
@@ -87,6 +90,10 @@ func (r *runner) detach(l *Link) {
 // Attach connects a door to a vhost. Errors are *amqp.Error: an unknown vhost, one that the user may not
 // enter (530), one that is stopped (541).
 func (e *Engine) Attach(d Door, info ConnInfo) (*Link, error) {
+	return e.attach(context.Background(), d, info)
+}
+
+func (e *Engine) attach(ctx context.Context, d Door, info ConnInfo) (*Link, error) {
 	view := e.Access()
 	if _, ok := view.VHost(info.VHost); !ok {
 		return nil, accessUnknown(info.VHost)
@@ -107,7 +114,8 @@ func (e *Engine) Attach(d Door, info ConnInfo) (*Link, error) {
 		Kind: vhost.Connect, Conn: l.conn, Window: info.Window,
 		Definition: &vhost.Definition{Name: info.Name, User: e.userIDOf(info.User), CancelNotify: info.CancelNotify},
 	}}}})
-	if err := r.await(context.Background(), done); err != nil {
+	if err := r.await(ctx, done); err != nil {
+		l.leave()
 		return nil, err
 	}
 	return l, nil
@@ -117,19 +125,27 @@ func (e *Engine) Attach(d Door, info ConnInfo) (*Link, error) {
 type collector struct {
 	effects []vhost.Effect
 	done    chan struct{}
+	ended   bool // done is closed
 	stopped *amqp.Error
+}
+
+func (c *collector) end() {
+	if !c.ended {
+		c.ended = true
+		close(c.done)
+	}
 }
 
 func (c *collector) Emit(e *vhost.Effect) {
 	if e.Kind == vhost.Done && (e.Command == vhost.OpenChannel || e.Command == vhost.CloseChannel) {
 		if e.Command == vhost.CloseChannel {
-			close(c.done)
+			c.end()
 		}
 		return
 	}
 	c.effects = append(c.effects, *e)
 	if e.Kind == vhost.Closed {
-		close(c.done)
+		c.end()
 	}
 }
 
@@ -137,14 +153,14 @@ func (c *collector) Flush() {}
 
 func (c *collector) Stopped(err *amqp.Error) {
 	c.stopped = err
-	close(c.done)
+	c.end()
 }
 
 // Do runs commands in a vhost on a channel of their own, with user's permissions; "" is the broker itself.
 // It returns their effects when all is safe. A refusal is an *amqp.Error.
 func (e *Engine) Do(ctx context.Context, vhostName, user string, commands ...vhost.Command) ([]vhost.Effect, error) {
 	c := &collector{done: make(chan struct{})}
-	l, err := e.Attach(c, ConnInfo{Name: "engine", User: user, VHost: vhostName, Window: 1 << 40})
+	l, err := e.attach(ctx, c, ConnInfo{Name: "engine", User: user, VHost: vhostName, Window: 1 << 40})
 	if err != nil {
 		return nil, err
 	}
@@ -156,16 +172,13 @@ func (e *Engine) Do(ctx context.Context, vhostName, user string, commands ...vho
 	}
 	b.Commands = append(b.Commands, vhost.Command{Kind: vhost.CloseChannel, Conn: l.conn, Channel: ch})
 	l.Post(b)
-	var late error
 	select {
 	case <-c.done:
 	case <-ctx.Done():
-		late = ctx.Err()
+		l.leave()
+		return nil, ctx.Err()
 	}
 	l.Close()
-	if late != nil {
-		return nil, late
-	}
 	if c.stopped != nil {
 		return nil, c.stopped
 	}

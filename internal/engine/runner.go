@@ -34,6 +34,7 @@ type runner struct {
 	slog   *slog.Logger
 
 	owned   atomic.Bool
+	wanted  atomic.Bool // the goroutine waits for the ownership: it has to be woken when that is free
 	wake    chan struct{}
 	stop    chan struct{}
 	stopped chan struct{}
@@ -114,7 +115,7 @@ func (r *runner) release() {
 	at, ok := r.vhost.Due()
 	sooner := ok && at < r.timerAt
 	r.owned.Store(false)
-	if sooner || r.pending() {
+	if r.wanted.Swap(false) || sooner || r.pending() {
 		r.kick()
 	}
 }
@@ -126,10 +127,17 @@ func (r *runner) pending() bool {
 	return n > 0 || r.safeTo.Load() > r.safeIs.Load()
 }
 
-// becameSafe implements Listener.
+// becameSafe implements Listener. On the scribe's goroutine effects are let go, but nothing is stepped: a step
+// may wait for room in the log, which nobody but the scribe makes.
 func (r *runner) becameSafe(i place.Index) {
 	r.safeTo.Store(uint64(i))
-	r.here()
+	if r.failure.Load() == nil && r.owned.CompareAndSwap(false, true) {
+		r.releaseSafe()
+		r.flushDoors()
+		r.release()
+		return
+	}
+	r.kick()
 }
 
 // lost implements Listener: the runner ends; the engine opens the vhost anew.
@@ -162,7 +170,11 @@ func (r *runner) serve() {
 	defer timer.Stop()
 	for {
 		for !r.owned.CompareAndSwap(false, true) {
-			select { // the owner will kick us if anything is left
+			r.wanted.Store(true)
+			if r.owned.CompareAndSwap(false, true) { // freed before it could be known that we want it
+				break
+			}
+			select { // what is due may be due since the owner looked: it must wake us in any case
 			case <-r.wake:
 			case <-r.stop:
 				return
@@ -206,11 +218,7 @@ func (r *runner) run(rounds int) {
 			r.abandon()
 			return
 		}
-		if i := place.Index(r.safeTo.Load()); i > r.safe {
-			r.safe = i
-			r.safeIs.Store(uint64(i))
-			r.releaseHeld()
-		}
+		r.releaseSafe()
 		r.mu.Lock()
 		inbox := r.mu.inbox
 		r.mu.inbox, r.mu.spare = r.mu.spare[:0], nil
@@ -300,6 +308,9 @@ func (p *post) ends() bool {
 func (r *runner) stepBatch(p *post) {
 	if p.link.closed {
 		p.batch.free()
+		if p.done != nil {
+			p.done <- nil
+		}
 		return
 	}
 	if n := p.link.returned.Swap(0); n > 0 {
@@ -437,6 +448,15 @@ func (r *runner) send(p *port, e *vhost.Effect) {
 		if r.last == p {
 			r.last = nil
 		}
+	}
+}
+
+// releaseSafe takes note of what has become safe.
+func (r *runner) releaseSafe() {
+	if i := place.Index(r.safeTo.Load()); i > r.safe {
+		r.safe = i
+		r.safeIs.Store(uint64(i))
+		r.releaseHeld()
 	}
 }
 

@@ -115,7 +115,7 @@ func (r *runner) release() {
 	at, ok := r.vhost.Due()
 	sooner := ok && at < r.timerAt
 	r.owned.Store(false)
-	if r.wanted.Swap(false) || sooner || r.pending() {
+	if r.wanted.Load() || sooner || r.pending() {
 		r.kick()
 	}
 }
@@ -180,6 +180,7 @@ func (r *runner) serve() {
 				return
 			}
 		}
+		r.wanted.Store(false)
 		r.run(0)
 		wait := r.untilDue()
 		r.release()

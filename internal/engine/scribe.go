@@ -45,6 +45,7 @@ type scribe struct {
 		bytes     int
 		urgent    bool
 		closing   bool
+		working   bool // at jobs
 		listeners map[place.LogID]Listener
 	}
 	room   sync.Cond   // on mu: bytes went down
@@ -56,6 +57,7 @@ type scribe struct {
 
 	// The goroutine's own.
 	unsynced  map[place.LogID]place.Index
+	lazy      time.Time // when the oldest of it was written
 	grown     int64     // since checkpoints were asked for,
 	asked     time.Time // then
 	ample     bool      // much free space on the disk, when last looked at
@@ -90,7 +92,7 @@ func (s *scribe) listen(log place.LogID, l Listener) {
 // append takes a batch; its data is the scribe's to read for good. It waits while too much is pending.
 func (s *scribe) append(b journal.Batch, urgent bool) {
 	s.mu.Lock()
-	for s.mu.bytes > pendingBytesMax && !s.mu.closing {
+	for s.mu.bytes > pendingBytesMax && !s.mu.closing && !s.mu.working {
 		s.room.Wait()
 	}
 	s.mu.batches = append(s.mu.batches, appended{b, urgent})
@@ -157,14 +159,12 @@ func (s *scribe) run() {
 		idle := false
 		if urgent || closing {
 			s.sync()
-		} else if len(batches) == 0 && len(s.unsynced) > 0 {
-			s.sync() // lazySync has passed
+		} else if len(s.unsynced) > 0 && time.Since(s.lazy) >= lazySync {
+			s.sync()
 		} else if len(batches) == 0 {
 			idle = true
 		}
-		for _, job := range jobs {
-			job(s)
-		}
+		s.work(jobs)
 		if closing && len(batches) == 0 && len(jobs) == 0 {
 			return
 		}
@@ -173,7 +173,7 @@ func (s *scribe) run() {
 		case closing:
 			wait = 0
 		case len(s.unsynced) > 0:
-			wait = lazySync
+			wait = max(lazySync-time.Since(s.lazy), 0)
 		case idle && s.prepare():
 			wait = time.Millisecond
 		case idle:
@@ -189,6 +189,24 @@ func (s *scribe) run() {
 		}
 		s.sleep(pause, wait)
 	}
+}
+
+// work does jobs. A vhost that is opened in one of them may append: it must not wait for this goroutine.
+func (s *scribe) work(jobs []func(*scribe)) {
+	if len(jobs) == 0 {
+		return
+	}
+	s.setWorking(true)
+	for _, job := range jobs {
+		job(s)
+	}
+	s.setWorking(false)
+}
+
+func (s *scribe) setWorking(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.working = on
 }
 
 // sleep waits for a kick, and no longer than d if that is not negative.
@@ -238,6 +256,9 @@ func (s *scribe) write(batches []appended) {
 		s.tables.Unlock()
 		switch {
 		case err == nil:
+			if len(s.unsynced) == 0 {
+				s.lazy = time.Now()
+			}
 			for _, b := range group {
 				s.unsynced[b.Log] = b.Index
 			}

@@ -13,6 +13,9 @@ func (v *VHost) emit(s *Stamp, f *Fact, out *Outcome) {
 	if f.Durable {
 		v.begin(s, out)
 		out.flush()
+		if f.Kind == Returned {
+			out.encodeHanded()
+		}
 		out.Batch = appendFact(out.Batch, f, s.Index)
 		v.batch = out.Batch
 	}

@@ -54,6 +54,12 @@ func (o *Outcome) Seal() (batch []byte, urgent bool) {
 	if len(o.Batch) == 0 {
 		return nil, false
 	}
+	o.encodeHanded()
+	return o.Batch, o.urgent
+}
+
+// encodeHanded writes the lazy facts so far: at the latest before one of the messages returns.
+func (o *Outcome) encodeHanded() {
 	for _, r := range o.handed {
 		o.Batch = append(o.Batch, byte(Handed))
 		o.Batch = binary.AppendUvarint(o.Batch, uint64(r.queue))
@@ -61,7 +67,6 @@ func (o *Outcome) Seal() (batch []byte, urgent bool) {
 		o.Batch = binary.AppendUvarint(o.Batch, r.n)
 	}
 	o.handed = o.handed[:0]
-	return o.Batch, o.urgent
 }
 
 // flush encodes the open run.

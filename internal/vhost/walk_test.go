@@ -31,7 +31,7 @@ func (w *walk) maybe(n int, s string) string {
 
 func (w *walk) queue() string    { return w.one("q1", "q2", "q3", "q4") }
 func (w *walk) exchange() string { return w.one("x1", "x2", "x3") }
-func (w *walk) channel() string  { return w.one("a", "a2", "b", "c") + ": " }
+func (w *walk) channel() string  { return w.one("a", "a2", "b", "c", "t") + ": " }
 func (w *walk) tag() string      { return strconv.Itoa(1 + w.dice.IntN(12)) }
 
 // line is the next thing that somebody does.
@@ -64,7 +64,8 @@ var walkSteps = []struct {
 	{2, func(w *walk) string { return w.channel() + "recover requeue" }},
 	{2, func(w *walk) string { return w.channel() + "cancel " + fmt.Sprintf("t%d", 1+w.dice.IntN(w.tags+1)) }},
 	{2, func(w *walk) string { return w.channel() + "qos " + w.one("0", "1", "3") + w.maybe(2, "global") }},
-	{3, func(w *walk) string { return w.channel() + w.one("confirm", "tx", "commit", "rollback", "commit") }},
+	{3, func(w *walk) string { return w.one("a: confirm", "b: confirm", "c: tx", "t: commit", "t: rollback") }},
+	{1, func(w *walk) string { return w.one("t: tx", "t: commit") }},
 	{2, func(w *walk) string {
 		return w.channel() + w.one("close", "purge "+w.queue(), "delete "+w.queue()+w.maybe(2, "if-empty"))
 	}},
@@ -125,12 +126,16 @@ func TestRandomWalk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		walkOnce(t, n, 4*steps, map[string]int{})
+		if err := walkOnce(n, 4*steps, "", map[string]int{}); err != nil {
+			t.Fatal(err)
+		}
 		return
 	}
 	done := map[string]int{}
 	for seed := range uint64(seeds) {
-		walkOnce(t, seed, steps, done)
+		if err := walkOnce(seed, steps, "", done); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, verb := range []string{"declare", "publish", "consume", "get", "ack", "nack", "reject", "recover", "cancel", "qos", "confirm",
 		"tx", "commit", "rollback", "close", "purge", "delete", "exchange", "delete-exchange", "bind", "unbind", "link", "unlink", "policy",
@@ -141,24 +146,44 @@ func TestRandomWalk(t *testing.T) {
 	}
 }
 
-// walkOnce plays one walk; done counts by verb what was not refused.
-func walkOnce(t *testing.T, seed uint64, steps int, done map[string]int) {
+// TestWalkFindsFaults says that the random walk would not notice a machine that is wrong.
+func TestWalkFindsFaults(t *testing.T) {
+	t.Parallel()
+	for _, m := range []Mutant{MutantForgetExpiry, MutantDoubleCount, MutantForgetEnded, MutantIgnorePrefetch} {
+		found := false
+		for seed := uint64(0); seed < 40 && !found; seed++ {
+			found = walkOnce(seed, 200, m, map[string]int{}) != nil
+		}
+		if !found {
+			t.Errorf("nothing was found wrong with %s", m)
+		}
+	}
+}
+
+// walkOnce plays one walk, with a fault if one is named; done counts by verb what was not refused.
+func walkOnce(seed uint64, steps int, m Mutant, done map[string]int) error {
 	w := &walk{dice: rand.New(rand.NewPCG(seed, 1))}
 	sc := &scenario{world: newWorld(), queues: map[QueueID]string{}, conns: map[string]ConnID{}}
+	sc.world.v.Plant(m)
 	var told []string
 	for range steps {
 		text := w.line()
-		told = append(told, text)
 		lines := []string{text}
 		if strings.HasPrefix(text, "restart") {
+			if m != "" {
+				continue // the new machine would be without the fault
+			}
 			lines = append(lines, "advance 0s") // the engine ticks at once if anything is due
+		} else if seed%2 == 1 && w.dice.IntN(2) == 0 {
+			lines = append(lines, w.publish(), w.publish()) // in one batch
 		}
+		told = append(told, lines...)
 		err := sc.block(lines)
 		if err == nil {
 			err = sc.world.laws()
 		}
 		if err != nil {
-			t.Fatalf("VHOST_SEED=%d: %v\nafter\n%s\n%s", seed, err, strings.Join(told[max(0, len(told)-25):], "\n"), sc.out.String())
+			return fmt.Errorf("VHOST_SEED=%d: %w\nafter\n%s\n%s", seed, err, strings.Join(told[max(0, len(told)-25):], "\n"), sc.out.String())
 		}
 		if out := sc.out.String(); !strings.Contains(out, "closed ") && !strings.Contains(out, "refused ") {
 			words := strings.Fields(text)
@@ -168,6 +193,7 @@ func walkOnce(t *testing.T, seed uint64, steps int, done map[string]int) {
 			done[words[0]]++
 		}
 	}
+	return nil
 }
 
 // laws are what must hold between commands, beside Check: nothing that is due is still ready, nothing ready

@@ -125,6 +125,8 @@ func (e *Engine) openVHost(name string, log place.LogID) {
 	}
 	e.mu.runners[name] = r
 	e.scribe.listen(log, r)
+	r.finish() // what Recovered led to
+	r.begin()
 	e.jobs.Go(r.serve)
 }
 

@@ -15,8 +15,14 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/management"
 )
 
-// headerWithin bounds how long an HTTP client may take to send its request's header.
-const headerWithin = 10 * time.Second
+// How long HTTP clients may keep a connection: to send a request's header, the whole request, to take the answer, and
+// to do nothing in between. Definitions of a large broker take their time.
+const (
+	headerWithin  = 10 * time.Second
+	requestWithin = 5 * time.Minute
+	answerWithin  = 10 * time.Minute
+	idleWithin    = time.Minute
+)
 
 // listen opens the doors. All addresses are known before the first client is served.
 func (b *Broker) listen() error {
@@ -24,6 +30,7 @@ func (b *Broker) listen() error {
 	options.Log = b.config.Log
 	options.Platform = "Bartleby " + Version
 	options.ClusterName = nodeName()
+	options.Connections = share(filesMax(), amqpSixteenths)
 	var err error
 	if b.amqp, err = amqpserver.New(door{b.engine}, options); err != nil {
 		return err
@@ -72,9 +79,11 @@ func (b *Broker) listen() error {
 
 // page returns what serves h.
 func (b *Broker) page(h http.Handler) func(net.Listener) error {
-	p := &http.Server{Handler: h, ReadHeaderTimeout: headerWithin}
+	p := &http.Server{
+		Handler: h, ReadHeaderTimeout: headerWithin, ReadTimeout: requestWithin, WriteTimeout: answerWithin, IdleTimeout: idleWithin,
+	}
 	b.pages = append(b.pages, p)
-	return p.Serve
+	return func(l net.Listener) error { return p.Serve(withRoom(l, share(filesMax(), pageSixteenths))) }
 }
 
 // nodeName is what clients and tools are told, in RabbitMQ's form.

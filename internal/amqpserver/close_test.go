@@ -279,3 +279,34 @@ func TestShortageDoesNotEndTheListener(t *testing.T) {
 		}
 	})
 }
+
+// If it failed, clients could take every file descriptor of the process, and the log would have none to go on with.
+func TestConnectionsWaitForRoom(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(o *Options) { o.Connections = 2 }, func(b *bed) {
+		l := &shortListener{conns: make(chan net.Conn)}
+		served := make(chan error)
+		go func() { served <- b.server.Serve(l) }()
+		var ours [3]net.Conn
+		for i := range ours {
+			var theirs net.Conn
+			ours[i], theirs = net.Pipe()
+			go func() { l.conns <- theirs }()
+			synctest.Wait()
+		}
+		if n := len(b.server.Connections()); n != 2 {
+			b.Errorf("%d connections at once, 2 allowed", n)
+		}
+		ours[0].Close()
+		synctest.Wait()
+		if n := len(b.server.Connections()); n != 2 {
+			b.Errorf("%d connections after one has made room for the third", n)
+		}
+		if err := b.server.Close(b.Context()); err != nil {
+			b.Error(err)
+		}
+		if err := <-served; err != nil {
+			b.Errorf("Serve returned %v", err)
+		}
+	})
+}

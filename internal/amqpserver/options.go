@@ -21,6 +21,7 @@ type Options struct {
 	MessageMax       int64         // octets of a body at most
 	HandshakeTimeout time.Duration // from accept to connection.open
 	LoopbackUsers    []string      // users who may log in from this machine only
+	Connections      int           // served at once by all Serve; the next ones wait to be accepted; 0 means no limit
 }
 
 // Defaults returns RabbitMQ's defaults.
@@ -50,6 +51,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("amqpserver: message max %d is not from 1 to %d", o.MessageMax, messageBytesCeiling)
 	case o.HandshakeTimeout <= 0:
 		return fmt.Errorf("amqpserver: handshake timeout %v is not positive", o.HandshakeTimeout)
+	case o.Connections < 0:
+		return fmt.Errorf("amqpserver: %d connections at once", o.Connections)
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ type Server struct {
 	buffers buffers
 
 	closing chan struct{}  // closed by Close
+	room    chan struct{}  // holds one for each accepted connection; nil without a limit
 	running sync.WaitGroup // one for each connection and each Serve
 
 	mu struct {
@@ -39,6 +40,9 @@ func New(e Engine, o Options) (*Server, error) {
 	s := &Server{engine: e, options: o, log: o.Log, buffers: newBuffers(), closing: make(chan struct{})}
 	s.mu.listeners = make(map[net.Listener]struct{})
 	s.mu.conns = make(map[uint64]*conn)
+	if o.Connections > 0 {
+		s.room = make(chan struct{}, o.Connections)
+	}
 	return s, nil
 }
 
@@ -52,10 +56,16 @@ func (s *Server) Serve(l net.Listener) error {
 	defer s.running.Done()
 	defer s.forget(l)
 	for {
+		if !s.enter(l) {
+			return nil
+		}
 		socket, err := l.Accept()
+		if err == nil {
+			s.take(socket, s.leave)
+			continue
+		}
+		s.leave()
 		switch {
-		case err == nil:
-			s.Take(socket)
 		case s.isClosed():
 			return nil
 		case isShortage(err):
@@ -70,13 +80,44 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
+// enter waits until one more connection may be accepted; false after Close. What waits with the kernel holds no file
+// descriptor of ours: the log needs some, and cannot go on without.
+// Source: RabbitMQ networking, file descriptor limit.
+func (s *Server) enter(l net.Listener) bool {
+	if s.room == nil {
+		return true
+	}
+	select {
+	case s.room <- struct{}{}:
+		return true
+	default:
+	}
+	s.log.Warn("as many AMQP connections as there may be: further ones wait", "listener", l.Addr(), "connections", cap(s.room))
+	select {
+	case s.room <- struct{}{}:
+		return true
+	case <-s.closing:
+		return false
+	}
+}
+
+func (s *Server) leave() {
+	if s.room != nil {
+		<-s.room
+	}
+}
+
 // Take serves one connection that was accepted elsewhere, in goroutines of its own, and closes it in the end. After
 // Close it is closed at once.
-func (s *Server) Take(socket net.Conn) {
+func (s *Server) Take(socket net.Conn) { s.take(socket, func() {}) }
+
+// take calls done when the connection is closed.
+func (s *Server) take(socket net.Conn, done func()) {
 	s.mu.Lock()
 	if s.mu.closed {
 		s.mu.Unlock()
 		socket.Close()
+		done()
 		return
 	}
 	s.mu.lastID++
@@ -86,6 +127,7 @@ func (s *Server) Take(socket net.Conn) {
 	s.mu.Unlock()
 	go func() {
 		defer s.running.Done()
+		defer done()
 		defer s.drop(c)
 		c.serve()
 	}()

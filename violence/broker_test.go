@@ -51,6 +51,9 @@ func run(m *testing.M) int {
 		*seed = rand.Uint64()
 	}
 	fmt.Printf("seed %d\n", *seed)
+	if *rounds == 0 {
+		return m.Run()
+	}
 	if *program != "" {
 		path, err := filepath.Abs(*program)
 		if err == nil {

@@ -43,6 +43,8 @@ const (
 	Ordered
 	// Indexed marks an entry whose deadline stands in the vhost's set on its own account.
 	Indexed
+	// Handed marks a message that was with a consumer when the log ended: it comes back, and that counts.
+	Handed
 	// Letter marks a dead letter: its Side names its history.
 	Letter
 )

@@ -81,12 +81,14 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 		}
 	case vhost.Returned:
 		if e := w.held(f); e != nil {
-			if e.holder == nil {
+			switch {
+			case e.holder != nil:
+				e.holder.letGo()
+			case st.command.Kind != vhost.Recovered || !e.handed:
 				w.violate(Answers, "message %d returned to %q, and nobody had it", e.message, e.line.name)
 				return
 			}
-			e.holder.letGo()
-			e.unacked, e.holder, e.redelivered = false, nil, true
+			e.unacked, e.holder, e.redelivered, e.handed = false, nil, true, false
 			e.returned++
 		}
 	case vhost.Ended:

@@ -39,7 +39,8 @@ type entry struct {
 	letter      bool
 	unacked     bool
 	redelivered bool
-	zero        int // the step in which it may be delivered though its TTL is 0
+	handed      bool // was with a consumer when the machine was opened, and comes back
+	zero        int  // the step in which it may be delivered though its TTL is 0
 	expireAt    deadline.Instant
 	at          place.Index // of the batch that made it
 	holder      *delivery

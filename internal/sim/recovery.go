@@ -111,6 +111,7 @@ func (w *world) compareCopies() error {
 			w.violate(Replay, "message %d in %q was handed out, says the log, and is not flagged", e.message, e.line.name)
 		}
 		e.redelivered = f.Entry.Flags&queue.Redelivered != 0
+		e.handed = f.Entry.Flags&queue.Handed != 0
 		if err := w.compareRecord(e); err != nil || w.violation != nil {
 			return err
 		}

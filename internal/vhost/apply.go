@@ -38,7 +38,7 @@ func (v *VHost) apply(f *Fact) {
 			v.enqueued(q, f)
 		}
 	case Handed:
-		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { e.Flags |= queue.Redelivered })
+		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { e.Flags |= queue.Redelivered | queue.Handed })
 	case Returned:
 		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.returned(q, s, e, f.Failed) })
 	case Ended:
@@ -149,7 +149,7 @@ func (v *VHost) returned(q *queueState, s queue.Seq, e *queue.Entry, failed bool
 		q.messages.Return(s)
 		e = q.messages.Entry(s)
 	}
-	e.Flags |= queue.Redelivered
+	e.Flags = e.Flags&^queue.Handed | queue.Redelivered
 	v.schedule(q, s, e)
 }
 

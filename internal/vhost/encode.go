@@ -86,6 +86,7 @@ const (
 	entryElse                 // the record is in another batch, whose index follows
 	entryReturned             // redelivered
 	entryCounted              // counts follow; only in snapshots
+	entryHanded               // with a consumer; only in snapshots
 )
 
 func appendEnqueued(b []byte, f *Fact, index place.Index) []byte {
@@ -105,6 +106,9 @@ func appendEnqueued(b []byte, f *Fact, index place.Index) []byte {
 	}
 	if f.N > 0 {
 		flags |= entryCounted
+	}
+	if e.Flags&queue.Handed != 0 {
+		flags |= entryHanded
 	}
 	b = append(b, flags, e.Priority)
 	b = binary.AppendUvarint(b, uint64(f.Queue))
@@ -253,6 +257,9 @@ func parseEnqueued(r *reader, f *Fact, log place.LogID, index place.Index) {
 	}
 	if flags&entryReturned != 0 {
 		e.Flags |= queue.Redelivered
+	}
+	if flags&entryHanded != 0 {
+		e.Flags |= queue.Handed
 	}
 	if flags&entryLetter != 0 {
 		e.Flags |= queue.Letter

@@ -144,10 +144,28 @@ func (q *queueState) over(set *Settings) bool {
 		set.MaxLengthBytes >= 0 && q.messages.ReadyBytes() > set.MaxLengthBytes
 }
 
-// recovered begins the life of queues that are unused after a restart. Source: reference expiry-and-limits 5.
-func (v *VHost) recovered(s *Stamp) {
+// recovered begins the life of queues that are unused after a restart. What was with a consumer when the log
+// ended has come back, which counts as a return where returns are counted: so a message that kills the broker
+// meets its delivery limit. Source: ours, design §2; reference expiry-and-limits 5.
+func (v *VHost) recovered(s *Stamp, out *Outcome) {
 	for _, q := range v.sortedQueues() {
+		v.comeBack(s, q, out)
 		v.armExpiry(s, q)
 		v.touch(q, 0)
+	}
+}
+
+// comeBack returns what a crash left in the hands of consumers.
+func (v *VHost) comeBack(s *Stamp, q *queueState, out *Outcome) {
+	var handed []queue.Seq
+	q.messages.Each(0, func(seq queue.Seq, e *queue.Entry) bool {
+		if e.Flags&queue.Handed != 0 && q.counts() {
+			handed = append(handed, seq)
+		}
+		e.Flags &^= queue.Handed
+		return true
+	})
+	for _, seq := range handed {
+		v.returnOne(s, q, seq, out)
 	}
 }

@@ -94,13 +94,18 @@ func (v *VHost) giveBack(s *Stamp, ch *channel, tag uint64, d delivery, out *Out
 	if q.deleted {
 		return
 	}
-	e := q.messages.Entry(d.seq)
-	v.emit(s, &Fact{Kind: Returned, Queue: q.id, Seq: d.seq, Durable: e.Flags&queue.Persistent != 0}, out)
-	if limit := q.settings.DeliveryLimit; limit >= 0 && int64(q.messages.Side(d.seq).Acquired) > limit {
-		v.die(s, q, d.seq, DeliveryLimit, 0, out)
+	v.returnOne(s, q, d.seq, out)
+}
+
+// returnOne makes a message ready again, or lets it die if it has come back too often, or too late.
+func (v *VHost) returnOne(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
+	durable := q.messages.Entry(seq).Flags&queue.Persistent != 0
+	v.emit(s, &Fact{Kind: Returned, Queue: q.id, Seq: seq, Durable: durable}, out)
+	if limit := q.settings.DeliveryLimit; limit >= 0 && int64(q.messages.Side(seq).Acquired) > limit {
+		v.die(s, q, seq, DeliveryLimit, 0, out)
 		return
 	}
-	if e = q.messages.Entry(d.seq); due(e, s.Now) {
-		v.die(s, q, d.seq, Expired, 0, out)
+	if due(q.messages.Entry(seq), s.Now) {
+		v.die(s, q, seq, Expired, 0, out)
 	}
 }

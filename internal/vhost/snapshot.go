@@ -60,10 +60,10 @@ func (v *VHost) snapshotQueue(b []byte, q *queueState, lazy bool) []byte {
 		side := q.messages.Side(s)
 		f := Fact{Kind: Enqueued, Queue: q.id, Seq: s, Entry: *e, History: side.History, N: uint64(side.Acquired)}
 		if e.State == queue.Unacked {
-			f.Entry.Flags |= queue.Redelivered
+			f.Entry.Flags |= queue.Redelivered | queue.Handed
 		}
 		if !lazy {
-			f.Entry.Flags &^= queue.Redelivered
+			f.Entry.Flags &^= queue.Redelivered | queue.Handed
 		}
 		b = appendFact(b, &f, 0)
 		return true

@@ -45,7 +45,7 @@ func (v *VHost) decide(s *Stamp, c *Command, out *Outcome) error {
 		v.tick(s, out)
 		return nil
 	case Recovered:
-		v.recovered(s)
+		v.recovered(s, out)
 		return nil
 	case SetPolicy:
 		return refusal(v.setPolicy(s, c, out))

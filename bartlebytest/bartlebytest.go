@@ -3,6 +3,8 @@
 //	b := bartlebytest.Start(t)         // nothing on disk; closed with the test
 //	conn, err := amqp091.Dial(b.URL()) // any client
 //	b.Advance(15 * time.Minute)        // on return, every expiry up to then has happened
+//
+// Publish with confirms and wait for them before Advance: what is still on its way is not there yet.
 package bartlebytest
 
 import (

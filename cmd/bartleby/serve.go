@@ -51,6 +51,8 @@ func serve(args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	c.Log = slog.New(slog.NewTextHandler(stderr, nil))
+	signals := make(chan os.Signal, 2) // from now on: one that comes during the start is obeyed after it
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	b, err := bartleby.Start(c)
 	if err != nil {
 		fmt.Fprintf(stderr, "bartleby: cannot start: %v\n", err)
@@ -60,13 +62,11 @@ func serve(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stdout, "started %s listener on %s\n", l.Protocol, l.Addr)
 	}
 	fmt.Fprintln(stdout, "Server startup complete")
-	return wait(b, stdout, stderr)
+	return wait(b, signals, stdout, stderr)
 }
 
 // wait serves until a signal comes, or the broker cannot go on; a second signal ends at once.
-func wait(b *bartleby.Broker, stdout, stderr io.Writer) int {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+func wait(b *bartleby.Broker, signals <-chan os.Signal, stdout, stderr io.Writer) int {
 	failed := false
 	select {
 	case <-signals:

@@ -89,7 +89,7 @@ type VHost struct {
 type VHostMetadata struct {
 	Description      string `json:"description"`
 	Tags             Tags   `json:"tags"`
-	DefaultQueueType string `json:"default_queue_type"`
+	DefaultQueueType string `json:"default_queue_type,omitempty"` // RabbitMQ refuses an empty one
 }
 
 // PutVHost is the body of PUT /api/vhosts/{name}; a key that is not given leaves what there is.

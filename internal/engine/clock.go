@@ -35,10 +35,11 @@ type TestClock struct {
 	}
 }
 
-// NewTestClock returns a clock that shows at.
+// NewTestClock returns a clock that shows at, to the millisecond: moved by a TTL it shows the very instant at which
+// a message with that TTL expires.
 func NewTestClock(at time.Time) *TestClock {
 	c := &TestClock{}
-	c.mu.wall = at.UnixNano()
+	c.mu.wall = at.Truncate(time.Millisecond).UnixNano()
 	return c
 }
 

@@ -56,7 +56,7 @@ func (v *VHost) recall(q *queueState, seq queue.Seq) message {
 // still there: the caller ends it.
 // Source: RabbitMQ dlx#routing, dlx#effects; reference dead-lettering 3 to 9.
 func (v *VHost) move(s *Stamp, from *queueState, m *message, reason Reason, depth int, out *Outcome) Cause {
-	if depth >= hopsMax {
+	if v.moves++; depth >= hopsMax || v.moves > movesMax {
 		return v.lose(from, LostHops)
 	}
 	var scan amqp.PropertyScan
@@ -74,7 +74,9 @@ func (v *VHost) move(s *Stamp, from *queueState, m *message, reason Reason, dept
 	if x == nil {
 		return v.lose(from, LostExchange)
 	}
-	t := topology.Message{Key: []byte(keys[0]), Headers: scan.Headers, Extra: h.origins()}
+	t := topology.Message{
+		Key: []byte(keys[0]), Properties: m.content.properties, Headers: scan.Headers, Extra: h.origins(), Entropy: v.chance(s),
+	}
 	for _, k := range keys[1:] {
 		t.More = append(t.More, []byte(k))
 	}

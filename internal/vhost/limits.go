@@ -9,6 +9,9 @@ const (
 	// hopsMax is how many queues a dead letter may run through at one moment. Real chains are short; a ring of
 	// queues that are full would never end.
 	hopsMax = 128
+	// movesMax is how many dead letters a single command may move: more than a channel can hold, so that only
+	// letters that multiply among full queues meet it. The others are lost, with cause hops.
+	movesMax = 1 << 18
 	// ttlMax is the longest TTL and queue expiry, in ms: ten years. Source: RabbitMQ ttl.
 	ttlMax = 315_360_000_000
 	// volatileChunkBytes is the size of a piece of memory for transient records: few pieces, no copying when

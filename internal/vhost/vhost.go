@@ -41,6 +41,8 @@ type VHost struct {
 	dirty   []dirtyQueue
 	route   []QueueID
 	targets []*queueState
+	moves   int    // dead letters that this step has moved
+	chances uint64 // drawn so far
 	batch   []byte // the batch in the making, where the newest records lie
 	index   place.Index
 

@@ -46,21 +46,24 @@ type routeCache struct {
 
 // delivery is one message that a client holds.
 type delivery struct {
-	queue    *queueState
+	queue    *queueState     // nil once it is settled
 	consumer *queue.Consumer // nil for a get
 	seq      queue.Seq
-	open     bool
+	tag      uint64
 }
 
-// deliveries are a channel's outstanding deliveries by tag: list[head] has tag first, and is open unless
-// nothing is.
+// deliveries are a channel's outstanding deliveries. The list is in order of tags, and list[head] is open unless
+// nothing is. It takes what is outstanding, not what came since the oldest of it: one message held for a day must
+// not cost the memory of all that passed it by.
 type deliveries struct {
-	list  []delivery
-	head  int
-	first uint64
-	last  uint64 // tag given last, no-ack deliveries included
-	open  int
+	list []delivery
+	head int
+	last uint64 // tag given last, no-ack deliveries included
+	open int
 }
+
+// settledMin is how many settled deliveries a list may hold whatever is open, so that short lists stay put.
+const settledMin = 64
 
 // tag gives the next delivery tag; a delivery without ack leaves no trace.
 func (d *deliveries) tag() uint64 {
@@ -69,47 +72,74 @@ func (d *deliveries) tag() uint64 {
 }
 
 func (d *deliveries) add(tag uint64, x delivery) {
-	if d.open == 0 {
-		d.list, d.head, d.first = d.list[:0], 0, tag
-	}
-	for d.end() <= tag-1 { // no-ack deliveries between
-		d.list = append(d.list, delivery{})
-	}
-	x.open = true
+	x.tag = tag
 	d.list = append(d.list, x)
 	d.open++
 }
 
-// end is the tag after the last in the list.
-func (d *deliveries) end() uint64 { return d.first + uint64(len(d.list)-d.head) }
+// search returns where the first delivery with that tag or a later one stands.
+func (d *deliveries) search(tag uint64) int {
+	low, high := d.head, len(d.list)
+	if low == high || tag <= d.list[low].tag {
+		return low
+	}
+	if guess := tag - d.list[low].tag; guess < uint64(high-low) { // no tag is further back than without gaps
+		if high = low + int(guess); d.list[high].tag == tag {
+			return high
+		}
+	}
+	for low < high {
+		middle := (low + high) / 2
+		if d.list[middle].tag < tag {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
 
 // at returns the open delivery with that tag, or nil.
 func (d *deliveries) at(tag uint64) *delivery {
-	if d.open == 0 || tag < d.first || tag >= d.end() {
-		return nil
-	}
-	if x := &d.list[d.head+int(tag-d.first)]; x.open {
-		return x
+	if i := d.search(tag); i < len(d.list) && d.list[i].tag == tag && d.list[i].queue != nil {
+		return &d.list[i]
 	}
 	return nil
 }
 
+// from returns the first open delivery with that tag or a later one, or nil.
+func (d *deliveries) from(tag uint64) *delivery {
+	for i := d.search(tag); i < len(d.list); i++ {
+		if d.list[i].queue != nil {
+			return &d.list[i]
+		}
+	}
+	return nil
+}
+
+// remove forgets an open delivery.
 func (d *deliveries) remove(tag uint64) {
-	d.list[d.head+int(tag-d.first)] = delivery{}
+	i := d.search(tag)
+	d.list[i] = delivery{tag: tag}
 	d.open--
 	if d.open == 0 {
-		d.list, d.head, d.first = d.list[:0], 0, d.last+1
+		d.list, d.head = d.list[:0], 0
 		return
 	}
-	for !d.list[d.head].open {
+	for d.list[d.head].queue == nil {
 		d.head++
-		d.first++
 	}
-	if 2*d.head >= len(d.list) {
-		n := copy(d.list, d.list[d.head:])
-		clear(d.list[n:])
-		d.list, d.head = d.list[:n], 0
+	if 2*d.open+settledMin > len(d.list) {
+		return
 	}
+	kept := d.list[:0]
+	for _, x := range d.list[d.head:] {
+		if x.queue != nil {
+			kept = append(kept, x)
+		}
+	}
+	clear(d.list[len(kept):])
+	d.list, d.head = kept, 0
 }
 
 // channelOf finds the channel of a command; nil if it is not open.
@@ -155,6 +185,13 @@ func (v *VHost) grant(c *Command) {
 	}
 }
 
+// WindowOpen reports whether more may be on its way to a connection. Deliveries wait for it here; whoever sends a Get
+// without it goes beyond the window by a message. A connection that does not exist has no bounds.
+func (v *VHost) WindowOpen(c ConnID) bool {
+	n := v.conns[c]
+	return n == nil || n.window.Open()
+}
+
 // wake looks at all queues that ch consumes from: it has room again.
 func (v *VHost) wake(ch *channel) {
 	for _, x := range ch.consumers {
@@ -186,10 +223,8 @@ func (v *VHost) closeChannel(s *Stamp, ch *channel, out *Outcome) {
 		}
 	}
 	ch.consumers = nil
-	for tag := ch.unacked.first; ch.unacked.open > 0; tag++ {
-		if d := ch.unacked.at(tag); d != nil {
-			v.giveBack(s, ch, tag, *d, out)
-		}
+	for d := ch.unacked.from(0); d != nil; d = ch.unacked.from(0) {
+		v.giveBack(s, ch, d.tag, *d, out)
 	}
 	delete(v.channels, ch.id)
 	if v.last == ch {
@@ -242,7 +277,7 @@ func (v *VHost) checkConnected() error {
 		var shared int64
 		for i := range ch.unacked.list {
 			d := &ch.unacked.list[i]
-			if !d.open {
+			if d.queue == nil {
 				continue
 			}
 			held[d.queue]++

@@ -10,11 +10,11 @@ func (ch *channel) tags(c *Command) (first, last uint64, err *amqp.Error) {
 	u := &ch.unacked
 	switch {
 	case c.Multiple && c.Tag == 0:
-		return u.first, u.last, nil
+		return 0, u.last, nil
 	case u.at(c.Tag) == nil:
 		return 0, 0, amqp.PreconditionFailed("unknown delivery tag %d", c.Tag)
 	case c.Multiple:
-		return u.first, c.Tag, nil
+		return 0, c.Tag, nil
 	}
 	return c.Tag, c.Tag, nil
 }
@@ -26,8 +26,9 @@ func (v *VHost) settleAll(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp
 	if err != nil {
 		return err
 	}
-	for tag := first; tag <= last; tag++ {
-		v.settle(s, ch, tag, c, out)
+	for d := ch.unacked.from(first); d != nil && d.tag <= last; d = ch.unacked.from(first) {
+		first = d.tag + 1
+		v.settle(s, ch, d.tag, c, out)
 	}
 	return nil
 }
@@ -58,10 +59,8 @@ func (v *VHost) recover(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 	if !c.Requeue {
 		return amqp.NotImplemented("requeue=false")
 	}
-	for tag := ch.unacked.first; ch.unacked.open > 0; tag++ {
-		if d := ch.unacked.at(tag); d != nil {
-			v.giveBack(s, ch, tag, *d, out)
-		}
+	for d := ch.unacked.from(0); d != nil; d = ch.unacked.from(0) {
+		v.giveBack(s, ch, d.tag, *d, out)
 	}
 	v.done(ch, c, out, Effect{})
 	return nil

@@ -10,6 +10,7 @@ import (
 type transaction struct {
 	held    []heldCommand
 	settled map[uint64]bool // tags that held settlements name
+	through uint64          // all up to here: a settlement of many need not look at them again
 	bytes   int
 }
 
@@ -59,10 +60,10 @@ func (v *VHost) hold(ch *channel, c *Command) *amqp.Error {
 		if err != nil {
 			return err
 		}
-		for tag := first; tag <= last; tag++ {
-			if ch.unacked.at(tag) != nil && !tx.settled[tag] {
-				tx.settled[tag] = true
-				h.tags = append(h.tags, tag)
+		for d := ch.unacked.from(first); d != nil && d.tag <= last; d = ch.unacked.from(d.tag + 1) {
+			if !tx.settled[d.tag] {
+				tx.settled[d.tag] = true
+				h.tags = append(h.tags, d.tag)
 			}
 		}
 	}

@@ -17,6 +17,10 @@ func exchangeTypes() api.List[api.ExchangeType] {
 		{Name: "fanout", Description: "AMQP fanout exchange, as per the AMQP specification", Enabled: true},
 		{Name: "headers", Description: "AMQP headers exchange, as per the AMQP specification", Enabled: true},
 		{Name: "topic", Description: "AMQP topic exchange, as per the AMQP specification", Enabled: true},
+		{Name: "x-consistent-hash", Description: "Consistent Hashing Exchange", Enabled: true},
+		{Name: "x-local-random", Description: "Picks one random local binding (queue) to route via (to).", Enabled: true},
+		{Name: "x-modulus-hash", Description: "Modulus Hashing Exchange", Enabled: true},
+		{Name: "x-random", Description: "Randomly picks a binding (queue) to route via (to).", Enabled: true},
 	}
 }
 

@@ -35,9 +35,13 @@ func (v *VHost) declareExchange(s *Stamp, ch *channel, c *Command, out *Outcome)
 		if a, ok := d.Arguments.Get("alternate-exchange"); ok && a.Kind != amqp.KindString {
 			return amqp.PreconditionFailed("invalid type '%s' for arg 'alternate-exchange' in exchange '%s' in vhost '%s'", a.TypeName(), d.Name, v.name)
 		}
-		v.emit(s, &Fact{Kind: ExchangeDeclared, Durable: d.Durable, Object: &Object{
+		o := &Object{
 			Name: d.Name, Type: kind.String(), Durable: d.Durable, AutoDelete: d.AutoDelete, Internal: d.Internal, Arguments: d.Arguments,
-		}}, out)
+		}
+		if err := topology.CheckExchange(exchangeOf(o)); err != nil {
+			return malformed(err)
+		}
+		v.emit(s, &Fact{Kind: ExchangeDeclared, Durable: d.Durable, Object: o}, out)
 	}
 	v.done(ch, c, out, Effect{})
 	return nil
@@ -141,6 +145,9 @@ func (v *VHost) bind(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Erro
 	if c.Kind == BindQueue || c.Kind == BindExchange {
 		if err := v.topo.CheckBinding(bindingOf(o)); err != nil {
 			return malformed(err)
+		}
+		if q := v.queueNamed(d.Name); toQueue && q.quorum && v.topo.Exchange(d.Source).Kind == topology.LocalRandom {
+			return amqp.PreconditionFailed("Queue type rabbit_quorum_queue not valid for this exchange type")
 		}
 		if !v.topo.Bound(bindingOf(o)) {
 			v.emit(s, &Fact{Kind: Bound, Durable: o.Durable, Object: o}, out)

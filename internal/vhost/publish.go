@@ -49,7 +49,7 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 	if hit && m.content.cc == nil && m.content.bcc == nil {
 		targets = ch.route.targets
 	} else {
-		targets = v.routePublish(ch, c, &scan, &m)
+		targets = v.routePublish(s, ch, c, &scan, &m)
 	}
 	if ch.confirms {
 		ch.published++
@@ -150,10 +150,11 @@ func (m *message) senderSelected(headers []byte) *amqp.Error {
 }
 
 // routePublish asks the topology, and remembers the answer for the channel if it depends on keys alone.
-func (v *VHost) routePublish(ch *channel, c *Command, scan *amqp.PropertyScan, m *message) []*queueState {
+func (v *VHost) routePublish(s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, m *message) []*queueState {
 	more := append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...)
-	ids, byKeys := v.topo.Route(v.topo.Exchange(string(c.Exchange)),
-		&topology.Message{Key: c.Key, More: more, Headers: scan.Headers}, v.route[:0])
+	ids, byKeys := v.topo.Route(v.topo.Exchange(string(c.Exchange)), &topology.Message{
+		Key: c.Key, More: more, Properties: m.content.properties, Headers: scan.Headers, Entropy: v.chance(s),
+	}, v.route[:0])
 	v.route = ids
 	v.targets = v.targets[:0]
 	for _, id := range ids {
@@ -166,6 +167,12 @@ func (v *VHost) routePublish(ch *channel, c *Command, scan *amqp.PropertyScan, m
 		r.targets = append(r.targets[:0], v.targets...)
 	}
 	return v.targets
+}
+
+// chance is fresh bits for routing, other ones for each message of a command.
+func (v *VHost) chance(s *Stamp) uint64 {
+	v.chances++
+	return s.Entropy + v.chances<<32
 }
 
 // unroutable confirms a message that goes nowhere, after sending it back if it is mandatory.

@@ -26,7 +26,7 @@ func (e *Engine) newRunner(name string, log place.LogID) (*runner, error) {
 	r := &runner{
 		name: name, log: &diskLog{scribe: e.scribe, id: log}, engine: e, slog: e.slog,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
-		cache: newBatchCache(), links: map[vhost.ConnID]*Link{}, ports: map[vhost.ChannelID]*port{},
+		told: map[vhost.Loss]deadline.Instant{}, cache: newBatchCache(), links: map[vhost.ConnID]*Link{}, ports: map[vhost.ChannelID]*port{},
 		time: vhostTime{clock: e.clock},
 	}
 	r.vhost = vhost.New(name, log, r)

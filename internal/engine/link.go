@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -19,8 +20,10 @@ type Link struct {
 	returned atomic.Int64 // window given back and not granted yet
 
 	// The runner's owner's.
-	touched bool // has effects to flush
-	closed  bool
+	touched  bool // has effects to flush
+	closed   bool
+	channels []vhost.ChannelID // that have ports
+	waiting  []post            // until the window has room: the first from its next command on
 }
 
 func (b *Batch) free() {
@@ -79,12 +82,29 @@ func (r *runner) await(ctx context.Context, done chan error) error {
 func (r *runner) detach(l *Link) {
 	l.closed = true
 	delete(r.links, l.conn)
-	for id, p := range r.ports {
-		if p.link == l {
-			delete(r.ports, id)
+	for _, c := range l.channels {
+		delete(r.ports, c)
+	}
+	l.channels = nil
+	r.last = nil
+}
+
+// forget takes a channel that has ended off the list. Most links have few.
+func (l *Link) forget(c vhost.ChannelID) {
+	if i := slices.Index(l.channels, c); i >= 0 {
+		l.channels = slices.Delete(l.channels, i, i+1)
+	}
+}
+
+// dropWaiting forgets what waits for the window: the link ends.
+func (l *Link) dropWaiting() {
+	for _, p := range l.waiting {
+		p.batch.free()
+		if p.done != nil {
+			p.done <- nil
 		}
 	}
-	r.last = nil
+	l.waiting = nil
 }
 
 // Attach connects a door to a vhost. Errors are *amqp.Error: an unknown vhost, one that the user may not

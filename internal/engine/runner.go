@@ -58,9 +58,10 @@ type runner struct {
 	links                  map[vhost.ConnID]*Link
 	ports                  map[vhost.ChannelID]*port
 	last                   *port
-	held                   []*port // with effects that wait
-	looks                  []look  // answers that wait
-	parked                 []post  // publishes that wait for room on the disk
+	held                   []*port                         // with effects that wait
+	looks                  []look                          // answers that wait
+	parked                 []post                          // publishes that wait for room on the disk
+	told                   map[vhost.Loss]deadline.Instant // when a loss was logged last
 	flush                  []*Link
 	appended, checkpointed place.Index
 	urged                  place.Index // a sync was asked for that covers the batches up to here
@@ -72,6 +73,7 @@ type post struct {
 	batch *Batch
 	look  func(*vhost.VHost)
 	done  chan error
+	next  int // of the batch's commands
 }
 
 type look struct {
@@ -317,15 +319,40 @@ func (r *runner) stepBatch(p *post) {
 	if n := p.link.returned.Swap(0); n > 0 {
 		r.decide(p.link, &vhost.Command{Kind: vhost.Grant, Conn: p.link.conn, Window: n})
 	}
-	for i := range p.batch.Commands {
-		c := &p.batch.Commands[i]
+	if p.ends() {
+		p.link.dropWaiting()
+	}
+	if len(p.link.waiting) == 0 {
+		if !r.stepCommands(p) {
+			p.link.waiting = append(p.link.waiting, *p)
+		}
+		return
+	}
+	if len(p.batch.Commands) > 0 {
+		p.link.waiting = append(p.link.waiting, *p)
+	}
+	for len(p.link.waiting) > 0 && r.stepCommands(&p.link.waiting[0]) {
+		p.link.waiting = slices.Delete(p.link.waiting, 0, 1)
+	}
+}
+
+// stepCommands goes on with a batch and reports whether that is the end of it. A get waits, and what comes behind it,
+// until the link's window has room: a few octets can ask for megabytes, over and over.
+func (r *runner) stepCommands(p *post) bool {
+	for ; p.next < len(p.batch.Commands); p.next++ {
+		c := &p.batch.Commands[p.next]
 		switch c.Kind {
 		case vhost.Connect:
 			r.links[c.Conn] = p.link
 		case vhost.OpenChannel:
 			r.ports[c.Channel] = &port{link: p.link, channel: c.Channel}
+			p.link.channels = append(p.link.channels, c.Channel)
 		case vhost.Disconnect:
 			defer r.detach(p.link)
+		case vhost.Get:
+			if !r.vhost.WindowOpen(p.link.conn) {
+				return false
+			}
 		}
 		r.decide(p.link, c)
 		if len(r.out.Batch) > batchBytesMax || len(r.out.Effects) > batchCommandsMax {
@@ -337,6 +364,7 @@ func (r *runner) stepBatch(p *post) {
 	if p.done != nil {
 		r.answer(p.done)
 	}
+	return true
 }
 
 // decide asks for permission and steps one command.
@@ -387,11 +415,34 @@ func (r *runner) finish() {
 			r.urged = r.appended
 		}
 	}
+	r.tellLosses()
 	for i := range r.out.Effects {
 		r.emit(&r.out.Effects[i])
 	}
 	r.out.Next(spare) // the batch is the scribe's, and the cache's; an effect leaves once, however often this is called
 }
+
+// tellLosses logs dead letters that found no place: nothing vanishes silently.
+func (r *runner) tellLosses() {
+	for _, l := range r.vhost.TakeLosses() {
+		now, _, _ := r.time.read()
+		if last, ok := r.told[l]; ok && now < last+lossEvery {
+			continue
+		}
+		if len(r.told) >= toldMax {
+			clear(r.told)
+		}
+		r.told[l] = now
+		r.slog.Warn("dead letter lost", "vhost", r.name, "queue", l.Queue, "cause", l.Cause.String())
+	}
+}
+
+const (
+	// lossEvery is how often a loss of the same queue and cause is logged, ms.
+	lossEvery = 60_000
+	// toldMax bounds what is remembered of that.
+	toldMax = 1024
+)
 
 // fit gives a batch a buffer of about its size, for it will be kept: a small one is copied out of a large
 // buffer, which serves again. The next buffer is as large as the largest batch of late, so that it need not
@@ -446,6 +497,7 @@ func (r *runner) send(p *port, e *vhost.Effect) {
 	}
 	if e.Kind == vhost.Closed || e.Kind == vhost.Done && e.Command == vhost.CloseChannel {
 		delete(r.ports, e.Channel)
+		p.link.forget(e.Channel)
 		if r.last == p {
 			r.last = nil
 		}
@@ -553,6 +605,7 @@ func (r *runner) recoverRead() {
 func (r *runner) abandon() {
 	err := r.failure.Load().err
 	for _, l := range r.links {
+		l.dropWaiting()
 		if !l.closed {
 			l.closed = true
 			l.door.Stopped(err)

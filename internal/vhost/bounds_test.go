@@ -94,3 +94,42 @@ func TestExcessLeavesInPortions(t *testing.T) {
 		t.Errorf("the head is %d: not the oldest have left", seq)
 	}
 }
+
+// TestBodiesMoveInPortions says that large messages which move from memory into the log at one instant make a batch
+// of any size, more than the log can take.
+func TestBodiesMoveInPortions(t *testing.T) {
+	t.Parallel()
+	const bodyBytes = 1 << 20
+	body := string(make([]byte, bodyBytes))
+	for _, cause := range []string{"expired", "too many"} {
+		w := newWorld()
+		must(t, w, open("a")...)
+		must(t, w, declareWith("grave"))
+		q := declareWith("q", argumentOf("x-message-ttl", 1000), textOf("x-dead-letter-exchange", ""), textOf("x-dead-letter-routing-key", "grave"))
+		q.Definition.Durable = false
+		must(t, w, q)
+		const n = 20
+		for range n {
+			must(t, w, publishTo("q", amqp.Persistent, body))
+		}
+		if cause == "expired" {
+			w.now += 1000
+		} else {
+			must(t, w, Command{Kind: SetPolicy, Policy: &Policy{Name: "p", Pattern: "q", Definition: amqp.Table{argumentOf("max-length", 0)}}})
+		}
+		for at, ok := w.v.Due(); ok && at <= w.now; at, ok = w.v.Due() {
+			must(t, w, Command{Kind: Tick})
+		}
+		if grave, _ := w.v.Queue("grave"); grave.Ready != n {
+			t.Errorf("%s: %d of %d have moved", cause, grave.Ready, n)
+		}
+		for i, batch := range w.log.batches {
+			if len(batch) > portionBytesMax+2*bodyBytes {
+				t.Errorf("%s: batch %d has %d bytes", cause, i+1, len(batch))
+			}
+		}
+		if err := w.audit(); err != nil {
+			t.Error(err)
+		}
+	}
+}

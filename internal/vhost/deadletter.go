@@ -143,5 +143,22 @@ func (m *message) hopKeys() []string {
 // lose counts a dead letter that found no place.
 func (v *VHost) lose(from *queueState, c Cause) Cause {
 	from.stats.Lost[c]++
+	if len(v.losses) < lossesMax {
+		v.losses = append(v.losses, Loss{from.object.Name, c})
+	}
 	return c
+}
+
+// A Loss is a dead letter of Queue that found no place.
+type Loss struct {
+	Queue string
+	Cause Cause
+}
+
+// TakeLosses returns the losses since it was called last, the first lossesMax of them, for the log of whoever
+// runs the vhost; how many there were in all is in QueueStats. The slice is lent until the next command.
+func (v *VHost) TakeLosses() []Loss {
+	list := v.losses
+	v.losses = v.losses[:0]
+	return list
 }

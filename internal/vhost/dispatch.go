@@ -104,6 +104,7 @@ func (v *VHost) get(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error
 			v.die(s, q, seq, Expired, 0, out)
 			continue
 		}
+		ch.conn.window.Used += WindowCost(e.Size)
 		tag := ch.unacked.tag()
 		out.effect(Effect{
 			Kind: DeliverGot, Command: Get, Channel: ch.id, Tag: tag, Redelivered: e.Flags&queue.Redelivered != 0,

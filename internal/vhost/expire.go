@@ -16,9 +16,10 @@ const (
 
 func owner(q *queueState, kind uint64) uint64 { return uint64(q.id)<<ownBits | kind }
 
-// tick handles what is due, tickMax deadlines at the most.
+// tick handles what is due, tickMax deadlines at the most, or as many as fill a portion.
 func (v *VHost) tick(s *Stamp, out *Outcome) {
-	for left := tickMax; left > 0; left-- {
+	full := len(out.Batch) + portionBytesMax
+	for left := tickMax; left > 0 && len(out.Batch) < full; left-- {
 		d, ok := v.deadlines.PopDue(s.Now)
 		if !ok {
 			return
@@ -32,7 +33,7 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 			v.expireMessage(s, q, queue.Seq(d.Item), out)
 		case ownOrdered:
 			q.armed = 0
-			left -= v.expireOrdered(s, q, left, out)
+			left -= v.expireOrdered(s, q, left, full, out)
 		case ownQueue:
 			q.expires = 0
 			v.deleteQueue(s, q, out)
@@ -52,9 +53,10 @@ func (v *VHost) expireMessage(s *Stamp, q *queueState, seq queue.Seq, out *Outco
 	v.die(s, q, seq, Expired, 0, out)
 }
 
-// expireOrdered lets the ordered messages of q go, head by head, and tells how many; most at the most.
-func (v *VHost) expireOrdered(s *Stamp, q *queueState, most int, out *Outcome) (n int) {
-	for ; n < most; n++ {
+// expireOrdered lets the ordered messages of q go, head by head, and tells how many; most at the most, and none
+// once the batch is full.
+func (v *VHost) expireOrdered(s *Stamp, q *queueState, most, full int, out *Outcome) (n int) {
+	for ; n < most && len(out.Batch) < full; n++ {
 		seq, at, ok := q.messages.ExpiringHead()
 		if !ok || at > s.Now {
 			break
@@ -125,12 +127,13 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 	if set.Overflow != DropHead || q.excess || v.mutant == MutantKeepExcess {
 		return
 	}
+	full := len(out.Batch) + portionBytesMax
 	for n := 0; q.over(set); n++ {
 		seq, _, ok := q.messages.Head()
 		if !ok {
 			return
 		}
-		if n == excessMax {
+		if n == excessMax || len(out.Batch) >= full {
 			q.excess = true
 			v.deadlines.Add(deadline.Entry{At: s.Now, Owner: owner(q, ownExcess)})
 			return

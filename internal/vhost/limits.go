@@ -6,12 +6,17 @@ const (
 	// excessMax is how many messages of one queue a single command drops for its length; the rest follows
 	// tick by tick, at once.
 	excessMax = 4096
+	// portionBytesMax is how much one tick, or one queue's excess, may add to a batch: bodies that move from memory
+	// into the log can be large, and a batch is written whole.
+	portionBytesMax = 4 << 20
 	// hopsMax is how many queues a dead letter may run through at one moment. Real chains are short; a ring of
 	// queues that are full would never end.
 	hopsMax = 128
 	// movesMax is how many dead letters a single command may move: more than a channel can hold, so that only
 	// letters that multiply among full queues meet it. The others are lost, with cause hops.
 	movesMax = 1 << 18
+	// lossesMax is how many losses are kept for a log that does not look.
+	lossesMax = 64
 	// ttlMax is the longest TTL and queue expiry, in ms: ten years. Source: RabbitMQ ttl.
 	ttlMax = 315_360_000_000
 	// volatileChunkBytes is the size of a piece of memory for transient records: few pieces, no copying when

@@ -60,11 +60,17 @@ func (v *VHost) hold(ch *channel, c *Command) *amqp.Error {
 		if err != nil {
 			return err
 		}
+		if c.Multiple {
+			first = max(first, tx.through+1)
+		}
 		for d := ch.unacked.from(first); d != nil && d.tag <= last; d = ch.unacked.from(d.tag + 1) {
 			if !tx.settled[d.tag] {
 				tx.settled[d.tag] = true
 				h.tags = append(h.tags, d.tag)
 			}
+		}
+		if c.Multiple {
+			tx.through = max(tx.through, last)
 		}
 	}
 	tx.bytes += len(c.Body) + len(c.Properties) + txCommandBytes

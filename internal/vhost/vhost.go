@@ -42,6 +42,7 @@ type VHost struct {
 	route   []QueueID
 	targets []*queueState
 	moves   int    // dead letters that this step has moved
+	losses  []Loss // that nobody has taken
 	chances uint64 // drawn so far
 	batch   []byte // the batch in the making, where the newest records lie
 	index   place.Index

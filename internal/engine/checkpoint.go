@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
@@ -47,6 +48,9 @@ func (e *Engine) newRunner(name string, log place.LogID) (*runner, error) {
 	r.appended, r.safe = next-1, next-1
 	r.safeTo.Store(uint64(r.safe))
 	r.safeIs.Store(uint64(r.safe))
+	if c, ok := e.clock.(*TestClock); ok { // moved ahead before a restart: it stands where it stood
+		c.moveTo(int64(r.vhost.Logged()) * int64(time.Millisecond))
+	}
 	r.time.atLeast(r.vhost.Logged())
 	r.begin()
 	r.decide(nil, &vhost.Command{Kind: vhost.Recovered})

@@ -123,6 +123,7 @@ func (n *encoder) deliverGot(ch *channel, e *vhost.Effect) {
 	}
 	n.chunk = wire.AppendGetOk(n.chunk, ch.number, e.Tag, e.Redelivered, v.Exchange, v.RoutingKey, uint32(e.Count))
 	n.content(ch, &v)
+	n.cost += engine.DeliveryCost(e)
 }
 
 // noRoute is the whole reply text of basic.return.

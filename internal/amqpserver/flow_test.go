@@ -127,3 +127,24 @@ func TestHeldBackPublisherCanBeClosed(t *testing.T) {
 		c.link.unpark() // late, for a connection that is gone
 	})
 }
+
+// If it failed, a client that dies while the engine waits for it to read would stay connected for ever.
+func TestHeldBackClientDies(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		c := b.open(0)
+		c.openChannel(1)
+		c.link.park()
+		for range batchesUnderWayMax {
+			c.raw(publishing(1, "q", "x"))
+			synctest.Wait()
+		}
+		c.Conn.Close()
+		c.link.emit(vhost.Effect{Kind: vhost.Cancelled, Channel: c.link.got(vhost.OpenChannel)[0].Channel, ConsumerTag: "c"})
+		synctest.Wait()
+		if n := len(b.server.Connections()); n != 0 {
+			c.Errorf("%d connections are left", n)
+		}
+		c.link.unpark()
+	})
+}

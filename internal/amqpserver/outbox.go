@@ -111,6 +111,13 @@ func (o *outbox) isSealed() bool {
 	return o.mu.sealed
 }
 
+// isOver reports whether nothing more will be sent but what is in.
+func (o *outbox) isOver() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.mu.sealed || o.mu.broken
+}
+
 // isFull reports whether so much is unsent that the reader shall pause.
 func (o *outbox) isFull() bool {
 	o.mu.Lock()

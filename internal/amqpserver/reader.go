@@ -214,7 +214,7 @@ func (c *conn) read() error {
 
 // mustPause reports whether the engine, or the client as a reader, is too far behind for more.
 func (c *conn) mustPause() bool {
-	return (c.underWay.Load() >= batchesUnderWayMax || c.outbox.isFull()) && !c.outbox.isSealed()
+	return (c.underWay.Load() >= batchesUnderWayMax || c.outbox.isFull()) && !c.outbox.isOver()
 }
 
 // pause waits until mustPause may have changed. The client is not to blame for a silence that we do not listen to.

@@ -336,3 +336,58 @@ func TestWindow(t *testing.T) {
 		}
 	})
 }
+
+// TestGetsWaitForTheWindow says that a few octets, asking for the same message over and over, fill the memory of the
+// broker; or that what waits is never done, or done out of order, or outlives its connection.
+func TestGetsWaitForTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := start(t, newDisk())
+		defer stop(t, e)
+		c := &client{t: t, events: make(chan string, 1000)}
+		var err error
+		if c.link, err = e.Attach(c, ConnInfo{VHost: "/", Window: 500}); err != nil {
+			t.Fatal(err)
+		}
+		c.open()
+		c.post(declare("work"), publish("work", "m"))
+		var gets []vhost.Command
+		for i := range 20 {
+			gets = append(gets, vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: "work"}},
+				vhost.Command{Kind: vhost.Nack, Tag: uint64(i + 1), Requeue: true})
+		}
+		c.take()
+		freed := 0
+		batch := func(commands ...vhost.Command) {
+			for i := range commands {
+				commands[i].Channel = c.channel
+			}
+			c.link.Post(&Batch{Commands: commands, Free: func(*Batch) { freed++ }})
+		}
+		batch(gets...)
+		batch(publish("work", "behind the gets"))
+		n := len(c.take())
+		if n == 0 || n > 10 || freed != 0 {
+			t.Fatalf("%d gets of about 90 bytes in a window of 500, %d batches done", n, freed)
+		}
+		if ready := ready(t, e, "work"); ready != 1 {
+			t.Errorf("%d messages ready: a publish has overtaken the gets before it", ready)
+		}
+		for range 20 {
+			c.link.Written(500)
+			n += len(c.take())
+		}
+		if n != 20 || freed != 2 {
+			t.Errorf("%d of 20 gets, %d of 2 batches were done once the client read", n, freed)
+		}
+		batch(append(gets, gets...)...)
+		batch(publish("work", "never"))
+		c.take()
+		c.link.Close()
+		if freed != 4 {
+			t.Errorf("%d of 4 batches were given back", freed)
+		}
+		if ready := ready(t, e, "work"); ready != 2 {
+			t.Errorf("%d messages ready, want 2", ready)
+		}
+	})
+}

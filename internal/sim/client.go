@@ -183,10 +183,8 @@ func (w *world) show(ch *channel, x *waiting) {
 	}
 	w.result.Effects[e.Kind]++
 	switch e.Kind {
-	case vhost.Deliver:
+	case vhost.Deliver, vhost.DeliverGot:
 		ch.conn.arrived += vhost.WindowCost(e.Message.Ref.Size)
-		fallthrough
-	case vhost.DeliverGot:
 		if x.delivery != nil {
 			x.delivery.shown = true
 		}

@@ -71,6 +71,7 @@ func (w *world) handOver(st *step, e *entry) *delivery {
 		w.checkCredit(ch, d.consumer, eff.Message.Ref.Size)
 	} else {
 		noAck = st.command.Definition.NoAck
+		ch.conn.used += vhost.WindowCost(eff.Message.Ref.Size)
 	}
 	x := waiting{message: e.message, deaths: e.deaths}
 	if !noAck {

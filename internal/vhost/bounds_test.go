@@ -3,6 +3,7 @@ package vhost
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
@@ -131,5 +132,32 @@ func TestBodiesMoveInPortions(t *testing.T) {
 		if err := w.audit(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestHeldSettlementsLookOnce says that settlements of many in a transaction look at every delivery each time: a few
+// kilobytes of them keep the machine from everybody else for minutes.
+func TestHeldSettlementsLookOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.out.Trace = false
+	must(t, w, open("a")...)
+	must(t, w, declareWith("q"), Command{Kind: Consume, Channel: 1, Definition: &Definition{Name: "q"}})
+	const n = 60_000
+	for range n {
+		must(t, w, publishTo("q", 1, "m"))
+	}
+	must(t, w, Command{Kind: SelectTx, Channel: 1})
+	began := time.Now()
+	for range n {
+		must(t, w, Command{Kind: Ack, Channel: 1, Multiple: true})
+	}
+	if d := time.Since(began); d > 10*time.Second {
+		t.Errorf("%d settlements of all %d deliveries took %v", n, n, d)
+	}
+	must(t, w, publishTo("q", 1, "later"), Command{Kind: CommitTx, Channel: 1},
+		Command{Kind: Ack, Channel: 1, Multiple: true}, Command{Kind: CommitTx, Channel: 1})
+	if b := w.v.Books(); b.Ended[Acked] != n+1 {
+		t.Errorf("%d of %d messages are acked", b.Ended[Acked], n+1)
 	}
 }

@@ -25,7 +25,7 @@ type (
 //	connect b [window=BYTES] [user=NAME] [notify]      before b's first channel, if it is to be special
 //	declare QUEUE [transient] [exclusive] [auto-delete] [passive] [ARGUMENT]…
 //	delete QUEUE [if-unused] [if-empty]     purge QUEUE
-//	exchange NAME TYPE [transient] [internal] [auto-delete] [passive] [alternate-exchange=NAME]
+//	exchange NAME TYPE [transient] [internal] [auto-delete] [passive] [alternate-exchange=NAME] [hash-header=NAME]
 //	delete-exchange NAME [if-unused]
 //	bind SOURCE -> QUEUE [key=KEY] [ARGUMENT]…         and unbind; link and unlink for two exchanges
 //	publish [EXCHANGE:]KEY "body" [transient] [mandatory] [immediate] [PROPERTY]…

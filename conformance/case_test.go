@@ -37,7 +37,7 @@ var topics = []string{surface, dead, expiry, policies}
 // suites is every case, in the order of the topics.
 var suites = [][]Case{
 	handshakeCases, frameCases, channelCases,
-	exchangeCases, queueCases, queueArgumentCases, routingCases, headersCases,
+	exchangeCases, queueCases, queueArgumentCases, routingCases, headersCases, exchangeTypeCases,
 	publishCases, deliveryCases, settleCases, consumerCases, confirmCases,
 	triggerCases, letterCases, deathCases, cycleCases, targetCases, topologyCases,
 	ttlCases, leaseCases, limitCases,

@@ -2,7 +2,8 @@
 # A private rabbitmq-server for the conformance suite and the benchmarks.
 #
 #   rabbitmq.sh start   installs rabbitmq-server if it is missing (Debian, root), starts a node on ports of its own
-#                       with a fresh data directory and the management plugin, and returns when it is ready
+#                       with a fresh data directory, the plugins for management and exchange types, and returns
+#                       when it is ready
 #   rabbitmq.sh check   starts it, runs the conformance suite against it and stops it
 #   rabbitmq.sh stop    stops that node; fine if none runs
 #   rabbitmq.sh url     prints the AMQP URL
@@ -62,7 +63,8 @@ start() {
 		log.file.level = info
 	CONF
 	echo '[].' >"$dir/advanced.config"
-	echo '[rabbitmq_management].' >"$dir/enabled_plugins"
+	exchanges=rabbitmq_consistent_hash_exchange,rabbitmq_random_exchange,rabbitmq_sharding,rabbitmq_recent_history_exchange
+	echo "[rabbitmq_management,$exchanges]." >"$dir/enabled_plugins"
 	if ! (launch); then
 		echo "rabbitmq.sh: the node did not start; see $dir/log" >&2
 		tail -n 20 "$dir/log/wait" "$dir/log/stdout" >&2

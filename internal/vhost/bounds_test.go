@@ -161,3 +161,52 @@ func TestHeldSettlementsLookOnce(t *testing.T) {
 		t.Errorf("%d of %d messages are acked", b.Ended[Acked], n+1)
 	}
 }
+
+// TestLettersThatMultiplyHaveAnEnd says that one message keeps the machine for hours: each queue sends it on to all the
+// others at once, in every order that there is.
+func TestLettersThatMultiplyHaveAnEnd(t *testing.T) {
+	t.Parallel()
+	for name, arguments := range map[string][]amqp.Field{
+		"no room": {argumentOf("x-max-length", 0), textOf("x-overflow", "reject-publish-dlx")},
+		"no time": {argumentOf("x-message-ttl", 0)},
+	} {
+		w := newWorld()
+		w.out.Trace = false
+		must(t, w, open("a")...)
+		const n = 12
+		for i := range n {
+			must(t, w, declareWith(fmt.Sprint("q", i), append(arguments, textOf("x-dead-letter-exchange", "amq.fanout"))...),
+				Command{Kind: BindQueue, Channel: 1, Definition: &Definition{Name: fmt.Sprint("q", i), Source: "amq.fanout"}})
+		}
+		must(t, w, publishTo("q0", 1, "m"))
+		lost := uint64(0)
+		for i := range n {
+			q, _ := w.v.Queue(fmt.Sprint("q", i))
+			lost += q.Stats.Lost[LostHops]
+		}
+		if b := w.v.Books(); lost == 0 || b.Made > n*(movesMax+1) {
+			t.Errorf("%s: %d letters lost, books %+v", name, lost, b)
+		}
+		if err := w.audit(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestManyDieAtOnce says that a settlement of more deliveries than letters may move on loses the rest.
+func TestManyDieAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.out.Trace = false
+	must(t, w, open("a")...)
+	must(t, w, declareWith("grave"), declareWith("q", textOf("x-dead-letter-exchange", ""), textOf("x-dead-letter-routing-key", "grave")),
+		Command{Kind: Consume, Channel: 1, Definition: &Definition{Name: "q"}})
+	const n = movesMax + 1000
+	for range n {
+		must(t, w, publishTo("q", 1, "m"))
+	}
+	must(t, w, Command{Kind: Nack, Channel: 1, Multiple: true})
+	if q, _ := w.v.Queue("grave"); q.Ready != n {
+		t.Errorf("%d of %d dead letters arrived; books %+v", q.Ready, n, w.v.Books())
+	}
+}

@@ -56,8 +56,10 @@ func (v *VHost) recall(q *queueState, seq queue.Seq) message {
 // still there: the caller ends it.
 // Source: RabbitMQ dlx#routing, dlx#effects; reference dead-lettering 3 to 9.
 func (v *VHost) move(s *Stamp, from *queueState, m *message, reason Reason, depth int, out *Outcome) Cause {
-	if v.moves++; depth >= hopsMax || v.moves > movesMax {
-		return v.lose(from, LostHops)
+	if depth > 0 {
+		if v.moves++; depth >= hopsMax || v.moves > movesMax {
+			return v.lose(from, LostHops)
+		}
 	}
 	var scan amqp.PropertyScan
 	if err := scan.Scan(m.content.properties); err != nil {

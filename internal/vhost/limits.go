@@ -12,9 +12,10 @@ const (
 	// hopsMax is how many queues a dead letter may run through at one moment. Real chains are short; a ring of
 	// queues that are full would never end.
 	hopsMax = 128
-	// movesMax is how many dead letters a single command may move: more than a channel can hold, so that only
-	// letters that multiply among full queues meet it. The others are lost, with cause hops.
-	movesMax = 1 << 18
+	// movesMax is how many dead letters may move on at the moment of their arrival in a single command, so that
+	// letters that multiply among full queues have an end. What goes beyond is lost, with cause hops. First moves
+	// do not count: a settlement of many may end any number of deliveries.
+	movesMax = 1 << 16
 	// lossesMax is how many losses are kept for a log that does not look.
 	lossesMax = 64
 	// ttlMax is the longest TTL and queue expiry, in ms: ten years. Source: RabbitMQ ttl.

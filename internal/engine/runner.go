@@ -76,22 +76,8 @@ type post struct {
 	next  int // of the batch's commands
 }
 
-type look struct {
-	after place.Index
-	done  chan error
-}
-
 // failure is why a runner has stopped for good.
 type failure struct{ err *amqp.Error }
-
-// port is a channel's way out.
-type port struct {
-	link    *Link
-	channel vhost.ChannelID
-	held    []vhost.Effect // from first on
-	first   int
-	granted granted
-}
 
 func (r *runner) put(p post) {
 	r.mu.Lock()
@@ -453,123 +439,6 @@ func (r *runner) fit(batch []byte) (kept, spare []byte) {
 		return bytes.Clone(batch), batch[:0]
 	}
 	return batch, nil
-}
-
-// emit sends an effect on its way: to its door if it may leave, else behind what waits on its channel.
-func (r *runner) emit(e *vhost.Effect) {
-	p := r.portOf(e.Channel)
-	if p == nil || p.link.closed {
-		return
-	}
-	r.resolve(&e.Message)
-	if p.first < len(p.held) || e.After > r.safe {
-		if p.first == len(p.held) {
-			p.held, p.first = p.held[:0], 0
-			r.held = append(r.held, p)
-		}
-		p.held = append(p.held, *e)
-		r.urge(e.After)
-		return
-	}
-	r.send(p, e)
-}
-
-// urge has the log synced at once if the batch at i was appended when nobody waited for it: now somebody does.
-func (r *runner) urge(i place.Index) {
-	if i > r.urged {
-		r.urged = r.appended
-		r.log.Urge()
-	}
-}
-
-func (r *runner) portOf(c vhost.ChannelID) *port {
-	if r.last == nil || r.last.channel != c {
-		r.last = r.ports[c]
-	}
-	return r.last
-}
-
-func (r *runner) send(p *port, e *vhost.Effect) {
-	p.link.door.Emit(e)
-	if !p.link.touched {
-		p.link.touched = true
-		r.flush = append(r.flush, p.link)
-	}
-	if e.Kind == vhost.Closed || e.Kind == vhost.Done && e.Command == vhost.CloseChannel {
-		delete(r.ports, e.Channel)
-		p.link.forget(e.Channel)
-		if r.last == p {
-			r.last = nil
-		}
-	}
-}
-
-// releaseSafe takes note of what has become safe.
-func (r *runner) releaseSafe() {
-	if i := place.Index(r.safeTo.Load()); i > r.safe {
-		r.safe = i
-		r.safeIs.Store(uint64(i))
-		r.releaseHeld()
-	}
-}
-
-// releaseHeld lets go what waited for batches that are safe now.
-func (r *runner) releaseHeld() {
-	still := r.held[:0]
-	for _, p := range r.held {
-		for p.first < len(p.held) && p.held[p.first].After <= r.safe {
-			if !p.link.closed {
-				r.send(p, &p.held[p.first])
-			}
-			p.held[p.first] = vhost.Effect{}
-			p.first++
-		}
-		if p.first < len(p.held) {
-			still = append(still, p)
-		}
-	}
-	clear(r.held[len(still):])
-	r.held = still
-	looks := r.looks[:0]
-	for _, l := range r.looks {
-		if l.after <= r.safe {
-			l.done <- nil
-		} else {
-			looks = append(looks, l)
-		}
-	}
-	r.looks = looks
-}
-
-// answer ends a look when all that it may have seen is safe.
-func (r *runner) answer(done chan error) {
-	if r.appended <= r.safe {
-		done <- nil
-		return
-	}
-	r.urge(r.appended)
-	r.looks = append(r.looks, look{r.appended, done})
-}
-
-func (r *runner) flushDoors() {
-	for _, l := range r.flush {
-		l.touched = false
-		if !l.closed {
-			l.door.Flush()
-		}
-	}
-	clear(r.flush)
-	r.flush = r.flush[:0]
-}
-
-// resolve fills in the bytes of a message that lies in the log.
-func (r *runner) resolve(m *vhost.Delivered) {
-	if m.Record == nil && !m.Ref.IsZero() {
-		m.Record = r.Record(m.Ref)
-	}
-	if m.History == nil && !m.HistoryRef.IsZero() {
-		m.History = r.Record(m.HistoryRef)
-	}
 }
 
 // Record implements place.Records: from memory, or from the disk.

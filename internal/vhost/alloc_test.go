@@ -14,7 +14,6 @@ type hot struct {
 	v     *VHost
 	out   Outcome
 	index place.Index
-	now   Stamp
 	tag   uint64 // given last
 	last  [2][]byte
 }

@@ -68,7 +68,7 @@ stop_broker() {
 	local pid=$broker status
 	broker=
 	kill -TERM "$pid" 2>/dev/null
-	(sleep 20; kill -KILL "$pid") 2>/dev/null &
+	(sleep 20; kill -KILL "$pid") >/dev/null 2>&1 & # it must not hold our output
 	local insisting=$!
 	wait "$pid"
 	status=$?

@@ -17,7 +17,7 @@ import (
 type machineState struct {
 	log    place.LogID
 	at     place.Index
-	bytes  []byte
+	bytes  []byte                             // nil: nothing has changed since the checkpoint before
 	live   func(first, last place.Index) bool // has records in those batches
 	stored func()                             // the checkpoint is durable
 }
@@ -32,7 +32,7 @@ func (e *Engine) newRunner(name string, log place.LogID) (*runner, error) {
 	}
 	r.vhost = vhost.New(name, log, r)
 	err := r.log.Restore(func(at place.Index, state []byte) error {
-		r.checkpointed = at
+		r.checkpointed.Store(uint64(at))
 		if err := r.vhost.Fold(0, state); err != nil {
 			return fmt.Errorf("checkpoint: %w", err)
 		}
@@ -64,7 +64,7 @@ func (r *runner) own() {
 	}
 }
 
-// freeze returns the state of a vhost that has changed since its last checkpoint.
+// freeze returns what a vhost's next checkpoint holds; no state, if nothing has changed since the last.
 func (r *runner) freeze() (machineState, bool) {
 	r.own()
 	defer r.release()
@@ -74,8 +74,10 @@ func (r *runner) freeze() (machineState, bool) {
 	r.finish()
 	r.begin()
 	st := machineState{log: r.log.ID(), at: r.appended, live: liveIn(r.vhost.LiveBatches())}
-	st.stored = func() { r.checkpointed = st.at }
-	st.bytes = r.vhost.Snapshot(nil)
+	st.stored = func() { r.checkpointed.Store(uint64(st.at)) }
+	if uint64(st.at) != r.checkpointed.Load() {
+		st.bytes = r.vhost.Snapshot(nil)
+	}
 	return st, st.at > 0
 }
 

@@ -342,6 +342,9 @@ func (e *Engine) checkpointSoon() {
 func (e *Engine) store(s *scribe, states []machineState) error {
 	var errs []error
 	for _, st := range states {
+		if st.bytes == nil {
+			continue // the one before still holds
+		}
 		if err := s.checkpoint(st.log, st.at, st.bytes); err != nil {
 			errs = append(errs, fmt.Errorf("log %d: %w", st.log, err))
 			continue

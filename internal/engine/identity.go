@@ -135,7 +135,8 @@ func (e *Engine) ChangeAccess(ctx context.Context, commands ...access.Command) (
 	if len(out.Batch) > 0 {
 		e.scribe.append(journal.Batch{Log: place.LogID(access.OwnLogID), Index: a.next, Data: out.Batch}, true)
 		a.next++
-		if err := a.await(ctx, a.next-1); err != nil {
+		// Decided is decided: the caller may be gone, the view still has to follow.
+		if err := a.await(context.WithoutCancel(ctx), a.next-1); err != nil {
 			return false, err
 		}
 	}

@@ -48,23 +48,24 @@ type runner struct {
 		spare []post
 	}
 
-	vhost                  *vhost.VHost
-	time                   vhostTime
-	timerAt                deadline.Instant // when the goroutine fires its timer; never, for a clock that stands still
-	cache                  *batchCache
-	safe                   place.Index
-	out                    vhost.Outcome
-	buffer                 int // capacity that the next batch will want
-	links                  map[vhost.ConnID]*Link
-	ports                  map[vhost.ChannelID]*port
-	last                   *port
-	held                   []*port                         // with effects that wait
-	looks                  []look                          // answers that wait
-	parked                 []post                          // publishes that wait for room on the disk
-	told                   map[vhost.Loss]deadline.Instant // when a loss was logged last
-	flush                  []*Link
-	appended, checkpointed place.Index
-	urged                  place.Index // a sync was asked for that covers the batches up to here
+	vhost        *vhost.VHost
+	time         vhostTime
+	timerAt      deadline.Instant // when the goroutine fires its timer; never, for a clock that stands still
+	cache        *batchCache
+	safe         place.Index
+	out          vhost.Outcome
+	buffer       int // capacity that the next batch will want
+	links        map[vhost.ConnID]*Link
+	ports        map[vhost.ChannelID]*port
+	last         *port
+	held         []*port                         // with effects that wait
+	looks        []look                          // answers that wait
+	parked       []post                          // publishes that wait for room on the disk
+	told         map[vhost.Loss]deadline.Instant // when a loss was logged last
+	flush        []*Link
+	appended     place.Index
+	checkpointed atomic.Uint64 // index that the newest checkpoint covers
+	urged        place.Index   // a sync was asked for that covers the batches up to here
 }
 
 // post is what somebody puts into the inbox: a batch of a link, or a look.

@@ -99,6 +99,9 @@ func (l *lane) gone(c *chunk, i int, n uint64) {
 	c.entries[i].State = Gone
 	c.live--
 	l.live--
+	if l.live == 0 {
+		l.orderedMax = 0 // one far deadline in the past keeps nobody from being ordered
+	}
 	if c.live > 0 {
 		return
 	}

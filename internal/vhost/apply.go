@@ -14,8 +14,7 @@ func (v *VHost) Apply(f Fact) { v.apply(&f) }
 func (v *VHost) apply(f *Fact) {
 	switch f.Kind {
 	case ExchangeDeclared:
-		v.topo.Declare(exchangeOf(f.Object))
-		v.applyPolicies()
+		v.applyPoliciesToExchange(v.topo.Declare(exchangeOf(f.Object)))
 	case ExchangeDeleted:
 		v.topo.DeleteExchange(f.Object.Name)
 	case QueueDeclared:

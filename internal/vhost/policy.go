@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
 // Policy is a rule that gives settings to the queues and exchanges whose names match. Source: RabbitMQ policies.
@@ -132,8 +133,9 @@ func (v *VHost) setPolicy(s *Stamp, c *Command, out *Outcome) *amqp.Error {
 	if err := p.check(); err != nil {
 		return err
 	}
+	before := v.expiries()
 	v.emit(s, &Fact{Kind: PolicySet, Durable: true, Policy: &p}, out)
-	v.policiesChanged(s, c, out)
+	v.policiesChanged(s, c, before, out)
 	return nil
 }
 
@@ -141,16 +143,28 @@ func (v *VHost) clearPolicy(s *Stamp, c *Command, out *Outcome) *amqp.Error {
 	if v.policies.of(c.Policy.Operator)[c.Policy.Name] == nil {
 		return amqp.NotFound("policy '%s' in vhost '%s'", c.Policy.Name, v.name)
 	}
+	before := v.expiries()
 	v.emit(s, &Fact{Kind: PolicyCleared, Durable: true, Policy: &Policy{Name: c.Policy.Name, Operator: c.Policy.Operator}}, out)
-	v.policiesChanged(s, c, out)
+	v.policiesChanged(s, c, before, out)
 	return nil
 }
 
-// policiesChanged puts new settings in force: limits at once, queue expiry from now on.
+// expiries lists the queues' own TTLs.
+func (v *VHost) expiries() map[QueueID]int64 {
+	all := make(map[QueueID]int64, len(v.queues))
+	for id, q := range v.queues {
+		all[id] = q.settings.Expires
+	}
+	return all
+}
+
+// policiesChanged puts new settings in force: limits at once, a queue expiry that has changed from now on.
 // Source: reference policies-and-permissions 7.
-func (v *VHost) policiesChanged(s *Stamp, c *Command, out *Outcome) {
+func (v *VHost) policiesChanged(s *Stamp, c *Command, before map[QueueID]int64, out *Outcome) {
 	for _, q := range v.sortedQueues() {
-		v.armExpiry(s, q)
+		if q.settings.Expires != before[q.id] {
+			v.armExpiry(s, q)
+		}
 		v.touch(q, 0)
 	}
 	out.effect(Effect{Kind: Done, Command: c.Kind, Channel: c.Channel, After: v.newest(out)}, s.Index)
@@ -194,14 +208,17 @@ func (v *VHost) applyPolicies() {
 		v.applyPoliciesTo(q)
 	}
 	for x := range v.topo.Exchanges() {
-		var alternate string
-		var byPolicy amqp.Table
-		if p := v.policies.match(false, x.Name, "all", "exchanges"); p != nil {
-			byPolicy = p.Definition
-		}
-		alternate, _ = first(x.Arguments, "alternate-exchange", byPolicy, "alternate-exchange")
-		v.topo.SetAlternate(x.Name, alternate)
+		v.applyPoliciesToExchange(x)
 	}
+}
+
+func (v *VHost) applyPoliciesToExchange(x *topology.Exchange) {
+	var byPolicy amqp.Table
+	if p := v.policies.match(false, x.Name, "all", "exchanges"); p != nil {
+		byPolicy = p.Definition
+	}
+	alternate, _ := first(x.Arguments, "alternate-exchange", byPolicy, "alternate-exchange")
+	v.topo.SetAlternate(x.Name, alternate)
 }
 
 func (v *VHost) applyPoliciesTo(q *queueState) {

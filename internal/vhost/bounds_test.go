@@ -210,3 +210,38 @@ func TestManyDieAtOnce(t *testing.T) {
 		t.Errorf("%d of %d dead letters arrived; books %+v", q.Ready, n, w.v.Books())
 	}
 }
+
+// TestLettersThatMultiplyOverTicksHaveAnEnd says that one message fills the memory: what a command leaves for later goes
+// on multiplying tick by tick.
+func TestLettersThatMultiplyOverTicksHaveAnEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.out.Trace = false
+	must(t, w, open("a")...)
+	const n = 11
+	for i := range n {
+		must(t, w, declareWith(fmt.Sprint("q", i), argumentOf("x-max-length", 0), textOf("x-dead-letter-exchange", "amq.fanout")),
+			Command{Kind: BindQueue, Channel: 1, Definition: &Definition{Name: fmt.Sprint("q", i), Source: "amq.fanout"}})
+	}
+	must(t, w, publishTo("q0", 1, "m"))
+	for {
+		if _, due := w.v.Due(); !due {
+			break
+		}
+		if b := w.v.Books(); b.Made > n*lettersMax {
+			t.Fatalf("no end: books %+v", b)
+		}
+		must(t, w, Command{Kind: Tick})
+	}
+	lost := uint64(0)
+	for i := range n {
+		q, _ := w.v.Queue(fmt.Sprint("q", i))
+		lost += q.Stats.Lost[LostHops]
+	}
+	if lost == 0 {
+		t.Errorf("nothing was lost: books %+v", w.v.Books())
+	}
+	if err := w.audit(); err != nil {
+		t.Error(err)
+	}
+}

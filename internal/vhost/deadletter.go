@@ -86,6 +86,12 @@ func (v *VHost) move(s *Stamp, from *queueState, m *message, reason Reason, dept
 	if len(ids) == 0 {
 		return v.lose(from, LostRoute)
 	}
+	if h.Share /= uint32(len(ids)); h.Share == 0 {
+		if len(h.Deaths) > 1 {
+			return v.lose(from, LostHops)
+		}
+		h.Share = 1 // one exchange that leads to more queues than that: they get it, and no others from them
+	}
 	letter := *m
 	letter.history, letter.ttl = &h, -1
 	letter.letter, letter.historyVolatile = place.Ref{}, place.Ref{} // of the hop before, if that queue refused it

@@ -100,7 +100,7 @@ const (
 	LostRoute    Cause = 10 // a dead letter that its exchange routes nowhere
 	LostCycle    Cause = 11 // a dead letter that would come to the same queue again without a rejection
 	LostRefused  Cause = 12 // a dead letter that its target had no room for
-	LostHops     Cause = 13 // a dead letter that went through too many queues at one moment
+	LostHops     Cause = 13 // a dead letter that went through too many queues at one moment, or multiplied too often
 	causes             = 14
 )
 

@@ -59,7 +59,7 @@ func goldenRecord() []byte {
 
 func goldenHistory() []byte {
 	return appendHistory(nil, &History{
-		Exchange: "dlx", Keys: []string{"k1", "k2"}, Hops: 2,
+		Exchange: "dlx", Keys: []string{"k1", "k2"}, Share: 2,
 		First: Origin{Expired, "q1", "x"}, Last: Origin{Rejected, "q2", "dlx"},
 		Deaths: []Death{
 			{Queue: "q2", Reason: Rejected, Count: 300, Time: 1234567890, Exchange: "dlx", Keys: []string{"k1"}},

@@ -47,7 +47,7 @@ type History struct {
 	Deaths   []Death  // newest first
 	First    Origin   // of the first death
 	Last     Origin   // of the newest
-	Hops     uint32
+	Share    uint32   // how many letters this one may still become, where exchanges multiply them
 }
 
 // Origin is what x-first-death-* and x-last-death-* tell.
@@ -64,7 +64,9 @@ func (h *History) died(d Death) History {
 	if len(h.Deaths) == 0 {
 		n.First = n.Last
 	}
-	n.Hops++
+	if len(h.Deaths) == 0 || d.Reason == Rejected {
+		n.Share = lettersMax
+	}
 	n.Deaths = make([]Death, 0, len(h.Deaths)+1)
 	i := slices.IndexFunc(h.Deaths, func(o Death) bool { return o.Queue == d.Queue && o.Reason == d.Reason })
 	if i >= 0 {
@@ -99,11 +101,11 @@ func (h *History) cycles(queue string, reason Reason) bool {
 
 // A history as bytes, all numbers varints, strings with their length before them:
 //
-//	exchange keys hops first last count { reason queue count time exchange keys [expiration] }*
+//	exchange keys share first last count { reason queue count time exchange keys [expiration] }*
 func appendHistory(b []byte, h *History) []byte {
 	b = appendText(b, h.Exchange)
 	b = appendTexts(b, h.Keys)
-	b = binary.AppendUvarint(b, uint64(h.Hops))
+	b = binary.AppendUvarint(b, uint64(h.Share))
 	for _, o := range [2]Origin{h.First, h.Last} {
 		b = append(b, byte(o.Reason))
 		b = appendText(b, o.Queue)
@@ -133,7 +135,7 @@ var errHistory = errors.New("vhost: history is malformed")
 
 func parseHistory(p []byte) (History, error) {
 	r := reader{rest: p}
-	h := History{Exchange: r.text(), Keys: r.texts(), Hops: uint32(r.uint())}
+	h := History{Exchange: r.text(), Keys: r.texts(), Share: uint32(r.uint())}
 	for _, o := range [2]*Origin{&h.First, &h.Last} {
 		o.Reason, o.Queue, o.Exchange = Reason(r.byte()), r.text(), r.text()
 	}

@@ -16,6 +16,10 @@ const (
 	// letters that multiply among full queues have an end. What goes beyond is lost, with cause hops. First moves
 	// do not count: a settlement of many may end any number of deliveries.
 	movesMax = 1 << 16
+	// lettersMax is how many letters one message may become between two rejections, where each hop goes to
+	// several queues that pass it on by themselves: without it, n full queues whose dead-letter exchange leads to
+	// all of them would make n! of one message.
+	lettersMax = 1 << 16
 	// lossesMax is how many losses are kept for a log that does not look.
 	lossesMax = 64
 	// ttlMax is the longest TTL and queue expiry, in ms: ten years. Source: RabbitMQ ttl.

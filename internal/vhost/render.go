@@ -18,7 +18,7 @@ func appendDeathHeaders(b, p []byte) (_ []byte, exchange, key []byte, err error)
 			key = k
 		}
 	}
-	r.uint() // hops
+	r.uint() // share
 	var origins [2]struct {
 		reason          Reason
 		queue, exchange []byte

@@ -45,7 +45,7 @@ func TestHandshakeTellsAndLearns(t *testing.T) {
 			if *tune != (wire.ConnectionTune{ChannelMax: 2047, FrameMax: 131072, Heartbeat: 60}) {
 				c.Errorf("tune is %+v", tune)
 			}
-			c.send(0, &wire.ConnectionTuneOk{ChannelMax: 7, FrameMax: 4096, Heartbeat: 10})
+			c.send(0, &wire.ConnectionTuneOk{ChannelMax: 7, FrameMax: 8192, Heartbeat: 10})
 			c.raw(wire.AppendHeartbeat(nil))
 			c.send(0, &wire.ConnectionOpen{VirtualHost: "/"})
 			expect[*wire.ConnectionOpenOk](c, 0)
@@ -54,7 +54,7 @@ func TestHandshakeTellsAndLearns(t *testing.T) {
 				c.Errorf("attached as %+v", i)
 			}
 			p := b.server.Connections()[0]
-			if p.State != "running" || p.User != "guest" || p.VHost != "/" || p.ChannelMax != 7 || p.FrameMax != 4096 ||
+			if p.State != "running" || p.User != "guest" || p.VHost != "/" || p.ChannelMax != 7 || p.FrameMax != 8192 ||
 				p.Heartbeat != 10*time.Second || p.UserProvidedName != "test" || p.AuthMechanism != test.mechanism || p.Received == 0 {
 				c.Errorf("picture is %+v", p)
 			}

@@ -38,7 +38,7 @@ func (r *runner) authorize(l *Link, c *vhost.Command) *amqp.Error {
 	case vhost.Publish:
 		return r.authorizePublish(&p, c)
 	case vhost.DeclareQueue:
-		if d.Passive || d.Name == "" && len(d.Arguments) == 0 {
+		if d.Passive || d.Name == "" && len(d.Arguments) == 0 || vhost.IsDirectReply(d.Name) {
 			return nil
 		}
 		return r.authorizeDeclare(&p, d)
@@ -58,6 +58,9 @@ func (r *runner) authorize(l *Link, c *vhost.Command) *amqp.Error {
 		}
 		return r.authorizeSource(&p, d)
 	case vhost.Consume, vhost.Get, vhost.PurgeQueue:
+		if vhost.IsDirectReply(d.Name) {
+			return nil // not a queue. Source: RabbitMQ direct-reply-to
+		}
 		return p.queue(access.Read, r.named(c, d.Name))
 	case vhost.DeclareExchange:
 		if d.Passive || d.Name == "" {

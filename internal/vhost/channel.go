@@ -29,6 +29,7 @@ type channel struct {
 	lastQueue string            // last declared: what an empty queue name means
 
 	unacked   deliveries
+	replies   *replies // nil unless it consumes direct replies
 	confirms  bool
 	tx        *transaction // nil unless transactional
 	published uint64       // messages since SelectConfirms
@@ -223,6 +224,7 @@ func (v *VHost) closeChannel(s *Stamp, ch *channel, out *Outcome) {
 		}
 	}
 	ch.consumers = nil
+	v.endReplies(ch)
 	for d := ch.unacked.from(0); d != nil; d = ch.unacked.from(0) {
 		v.giveBack(s, ch, d.tag, *d, out)
 	}

@@ -48,7 +48,10 @@ func (v *VHost) declareQueue(s *Stamp, ch *channel, c *Command, out *Outcome) *a
 	d := *c.Definition
 	q := v.queueNamed(d.Name)
 	switch {
-	case d.Passive:
+	case v.isReplier(d.Name):
+		v.done(ch, c, out, Effect{Name: d.Name, Consumers: 1})
+		return nil
+	case d.Passive || strings.HasPrefix(d.Name, directReply+"."):
 		if q == nil {
 			return amqp.NotFound("no queue '%s' in vhost '%s'", d.Name, v.name)
 		}

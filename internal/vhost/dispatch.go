@@ -124,18 +124,16 @@ func (v *VHost) get(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error
 // consume decides basic.consume. Source: AMQP basic.consume; reference amqp-surface 13.
 func (v *VHost) consume(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
 	d := c.Definition
+	if d.Name == directReply {
+		return v.consumeReplies(s, ch, c, out)
+	}
 	q, err := v.lookUp(ch, d.Name)
 	if err != nil {
 		return err
 	}
-	tag := d.ConsumerTag
-	if tag == "" {
-		tag = "amq.ctag-" + generated(s.Entropy, s.Index)
-	}
-	for _, x := range ch.consumers {
-		if x.Tag == tag {
-			return amqp.NotAllowed("attempt to reuse consumer tag '%s'", tag)
-		}
+	tag, err := consumerTag(s, ch, d.ConsumerTag)
+	if err != nil {
+		return err
 	}
 	if q.consumers.Exclusive() || d.Exclusive && (q.consumers.Len() > 0 || q.settings.SingleActive) {
 		return amqp.AccessRefused("queue '%s' in vhost '%s' in exclusive use", q.object.Name, v.name)
@@ -163,6 +161,7 @@ func (v *VHost) consume(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 // cancel decides basic.cancel: what the consumer holds stays with its channel. Source: AMQP basic.cancel.
 func (v *VHost) cancel(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
 	v.done(ch, c, out, Effect{Name: c.Definition.ConsumerTag})
+	v.cancelReplies(ch, c.Definition.ConsumerTag)
 	for i, x := range ch.consumers {
 		if x.Tag != c.Definition.ConsumerTag {
 			continue

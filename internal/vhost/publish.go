@@ -39,6 +39,15 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		content: content{exchange: c.Exchange, key: c.Key, properties: c.Properties, body: c.Body},
 		ttl:     -1, persistent: scan.Persistent(), priority: scan.Priority,
 	}
+	if scan.ReplyTo != nil {
+		p, err := ch.withReplyTo(&scan, c.Properties)
+		if err != nil && v.topo.Exchange(string(c.Exchange)) != nil {
+			return err
+		}
+		if err == nil {
+			m.content.properties = p
+		}
+	}
 	hit := ch.route.valid && ch.route.version == v.topo.Version() && bytes.Equal(ch.route.key, c.Key) && bytes.Equal(ch.route.exchange, c.Exchange)
 	if scan.Headers != nil || scan.Expiration != nil || scan.UserID != nil || !hit {
 		if err := v.checkPublish(ch, c, &scan, &m); err != nil {
@@ -53,6 +62,12 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 	}
 	if ch.confirms {
 		ch.published++
+	}
+	if len(targets) == 0 && v.deliverReply(s, c, &m, out) {
+		if ch.confirms {
+			out.effect(Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published}, s.Index)
+		}
+		return nil
 	}
 	if len(targets) == 0 {
 		v.unroutable(s, ch, c, &m, out)

@@ -46,12 +46,13 @@ func (v *VHost) hold(ch *channel, c *Command) *amqp.Error {
 	tx := ch.tx
 	h := heldCommand{command: *c}
 	if c.Kind == Publish {
-		if err := v.checkHeld(ch, c); err != nil {
+		properties, err := v.checkHeld(ch, c)
+		if err != nil {
 			return err
 		}
 		k := &h.command
 		k.Exchange, k.Key = bytes.Clone(c.Exchange), bytes.Clone(c.Key)
-		k.Properties, k.Body = bytes.Clone(c.Properties), bytes.Clone(c.Body)
+		k.Properties, k.Body = bytes.Clone(properties), bytes.Clone(c.Body)
 	} else {
 		first, last, err := ch.tags(c)
 		if err == nil && !c.Multiple && tx.settled[c.Tag] {
@@ -81,17 +82,21 @@ func (v *VHost) hold(ch *channel, c *Command) *amqp.Error {
 	return nil
 }
 
-// checkHeld makes the checks that a publish in a transaction must pass at once.
-func (v *VHost) checkHeld(ch *channel, c *Command) *amqp.Error {
+// checkHeld makes the checks that a publish in a transaction must pass at once. It returns the properties, with
+// the channel's name for direct replies in them.
+func (v *VHost) checkHeld(ch *channel, c *Command) ([]byte, *amqp.Error) {
 	if c.Immediate {
-		return amqp.NotImplemented("immediate=true")
+		return nil, amqp.NotImplemented("immediate=true")
 	}
 	var scan amqp.PropertyScan
 	if err := scan.Scan(c.Properties); err != nil {
-		return malformed(err)
+		return nil, malformed(err)
 	}
 	m := message{content: content{properties: c.Properties}}
-	return v.checkPublish(ch, c, &scan, &m)
+	if err := v.checkPublish(ch, c, &scan, &m); err != nil {
+		return nil, err
+	}
+	return ch.withReplyTo(&scan, c.Properties)
 }
 
 // commitTx decides tx.commit: everything held happens, in order, in one batch.

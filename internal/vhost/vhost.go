@@ -35,7 +35,8 @@ type VHost struct {
 	// Connected.
 	conns    map[ConnID]*conn
 	channels map[ChannelID]*channel
-	last     *channel // of the newest command, spared a look-up
+	repliers map[string]*channel // that take direct replies, by the name that reaches them
+	last     *channel            // of the newest command, spared a look-up
 
 	// Working memory of Step.
 	dirty   []dirtyQueue
@@ -99,6 +100,7 @@ func New(name string, log place.LogID, records place.Records) *VHost {
 		live:     map[place.Index]int{},
 		conns:    map[ConnID]*conn{},
 		channels: map[ChannelID]*channel{},
+		repliers: map[string]*channel{},
 	}
 	v.volatile.chunks = map[place.Index]*volatileChunk{}
 	for _, x := range topology.Predeclared() {
@@ -186,6 +188,9 @@ func (v *VHost) Check() error {
 	}
 	if v.books.Made != v.books.Total()+held {
 		return fmt.Errorf("vhost: books: made %d, ended %d, in queues %d", v.books.Made, v.books.Total(), held)
+	}
+	if err := v.checkReplies(); err != nil {
+		return err
 	}
 	return v.checkConnected()
 }

@@ -38,7 +38,7 @@ var topics = []string{surface, dead, expiry, policies}
 var suites = [][]Case{
 	handshakeCases, frameCases, channelCases,
 	exchangeCases, queueCases, queueArgumentCases, routingCases, headersCases, exchangeTypeCases,
-	publishCases, deliveryCases, settleCases, consumerCases, confirmCases,
+	publishCases, replyCases, deliveryCases, settleCases, consumerCases, confirmCases,
 	triggerCases, letterCases, deathCases, cycleCases, targetCases, topologyCases,
 	ttlCases, leaseCases, limitCases,
 	policyCases, validationCases, permissionCases, topicPermissionCases,

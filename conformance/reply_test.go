@@ -1,0 +1,102 @@
+package conformance
+
+import (
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// directReply is the name that stands for answers without a queue.
+const directReply = "amq.rabbitmq.reply-to"
+
+// replyTo asks for an answer.
+func replyTo(name string) edit { return func(m *amqp.Publishing) { m.ReplyTo = name } }
+
+// answers consumes direct replies.
+func (ch *channel) answers() <-chan amqp.Delivery {
+	in, err := ch.Consume(directReply, "", true, false, false, false, nil)
+	ch.t.must(err)
+	return in
+}
+
+var replyCases = []Case{
+	{
+		Topic: surface, Section: 15, Name: "direct-reply",
+		Rule: "A request asks for an answer by the name of direct replies; the answer to the name that it carries reaches the channel that asked, once.",
+		Run: func(t *T) {
+			asking, serving := t.channel(), t.channel()
+			q := serving.queue("requests")
+			in := asking.answers()
+			asking.publish("", q, "question", replyTo(directReply))
+			request := serving.take(q, 1)[0]
+			if request.ReplyTo == directReply || len(request.ReplyTo) <= len(directReply)+1 {
+				t.equal("reply-to of the request", request.ReplyTo, directReply+".…")
+			}
+			serving.publishMandatory("", request.ReplyTo, "answer", func(m *amqp.Publishing) { m.CorrelationId = "7" })
+			answer := await(t, "the answer", in)
+			t.equal("answer", []any{string(answer.Body), answer.CorrelationId, answer.Exchange, answer.RoutingKey, answer.Redelivered},
+				[]any{"answer", "7", "", request.ReplyTo, false})
+			silent(t, "a second answer", in)
+			silent(t, "basic.return", serving.returns)
+		},
+	},
+	{
+		Topic: surface, Section: 15, Name: "direct-reply-declared",
+		Rule: "The name that a request carries can be declared passively while the channel that asked is open: one consumer, no message; then it is gone.",
+		Run: func(t *T) {
+			asking, serving := t.channel(), t.channel()
+			q := serving.queue("requests")
+			asking.answers()
+			asking.publish("", q, "question", replyTo(directReply))
+			name := serving.take(q, 1)[0].ReplyTo
+			d, err := serving.QueueDeclarePassive(name, false, false, false, false, nil)
+			t.must(err)
+			t.equal("declared", []any{d.Messages, d.Consumers}, []any{0, 1})
+			t.must(asking.Close())
+			serving.publishMandatory("", name, "late")
+			t.equal("returned", string(await(t, "basic.return", serving.returns).Body), "late")
+			_, err = serving.QueueDeclarePassive(name, false, false, false, false, nil)
+			t.refusal(err, 404, "NOT_FOUND - no queue '"+name+"' in vhost '"+t.vhost+"'")
+		},
+	},
+	{
+		Topic: surface, Section: 15, Name: "direct-reply-without-consumer",
+		Rule: "Asking for direct replies without consuming them is refused with 406.",
+		Run: func(t *T) {
+			ch := t.channel()
+			ch.publish("", t.name("q"), "m", replyTo(directReply))
+			ch.refused(406, "PRECONDITION_FAILED - fast reply consumer does not exist")
+		},
+	},
+	{
+		Topic: surface, Section: 15, Name: "direct-reply-acknowledged",
+		Rule: "Direct replies cannot be consumed with acks: 406.",
+		Run: func(t *T) {
+			_, err := t.channel().Consume(directReply, "", false, false, false, false, nil)
+			t.refusal(err, 406, "PRECONDITION_FAILED - reply consumer cannot acknowledge")
+		},
+	},
+	{
+		Topic: surface, Section: 15, Name: "direct-reply-twice",
+		Rule: "A channel has one consumer of direct replies: a second is refused with 406.",
+		Run: func(t *T) {
+			ch := t.channel()
+			ch.answers()
+			_, err := ch.Consume(directReply, "", true, false, false, false, nil)
+			t.refusal(err, 406, "PRECONDITION_FAILED - reply consumer already set")
+		},
+	},
+	{
+		Topic: surface, Section: 15, Name: "direct-reply-again-after-cancel",
+		Rule: "A cancelled consumer of direct replies gives way to another.",
+		Run: func(t *T) {
+			ch := t.channel()
+			_, err := ch.Consume(directReply, "tag", true, false, false, false, nil)
+			t.must(err)
+			t.must(ch.Cancel("tag", false))
+			in := ch.answers()
+			q := ch.queue("requests")
+			ch.publish("", q, "question", replyTo(directReply))
+			ch.publish("", ch.fetch(q, 1)[0].ReplyTo, "answer")
+			t.equal("answer", string(await(t, "the answer", in).Body), "answer")
+		},
+	},
+}

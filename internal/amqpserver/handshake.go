@@ -107,7 +107,7 @@ func (c *conn) tune() error {
 	if !is {
 		return outOfState(m, "tuning")
 	}
-	if err := agree("frame_max", ok.FrameMax, wire.FrameMin, o.FrameMax); err != nil {
+	if err := agree("frame_max", ok.FrameMax, frameBytesFloor, o.FrameMax); err != nil {
 		return err
 	}
 	if err := agree("channel_max", uint32(ok.ChannelMax), 1, uint32(o.ChannelMax)); err != nil {

@@ -47,6 +47,10 @@ const (
 	// messageBytesCeiling is the largest that Options.MessageMax may be. Source: RabbitMQ max_message_size.
 	messageBytesCeiling = 512 << 20
 
+	// frameBytesFloor is the smallest frame-max that a client may ask for, in octets: AMQP's own is half of it.
+	// Source: RabbitMQ 4.1, frame_max.
+	frameBytesFloor = 8192
+
 	// frameBytesCeiling is the largest that Options.FrameMax may be: a frame must fit in one buffer.
 	frameBytesCeiling = 16 << 20
 

@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"math"
 	"time"
-
-	"github.com/bartleby-mq/bartleby/internal/wire"
 )
 
 // Options are what an operator may set. Begin with Defaults.
@@ -16,7 +14,7 @@ type Options struct {
 	Platform    string // told to clients: who we are beside being compatible
 
 	ChannelMax       uint16        // channels of a connection at most; 0 means no limit
-	FrameMax         uint32        // octets of a frame at most, from wire.FrameMin
+	FrameMax         uint32        // octets of a frame at most, from frameBytesFloor
 	Heartbeat        time.Duration // suggested to clients, in whole seconds; 0 switches heartbeats off
 	MessageMax       int64         // octets of a body at most
 	HandshakeTimeout time.Duration // from accept to connection.open
@@ -43,8 +41,8 @@ func (o *Options) validate() error {
 	switch {
 	case o.Log == nil:
 		return fmt.Errorf("amqpserver: no logger")
-	case o.FrameMax < wire.FrameMin || o.FrameMax > frameBytesCeiling:
-		return fmt.Errorf("amqpserver: frame max %d is not from %d to %d", o.FrameMax, wire.FrameMin, frameBytesCeiling)
+	case o.FrameMax < frameBytesFloor || o.FrameMax > frameBytesCeiling:
+		return fmt.Errorf("amqpserver: frame max %d is not from %d to %d", o.FrameMax, frameBytesFloor, frameBytesCeiling)
 	case o.Heartbeat < 0 || o.Heartbeat%time.Second != 0 || o.Heartbeat > math.MaxUint16*time.Second:
 		return fmt.Errorf("amqpserver: heartbeat %v is not from 0 to %d whole seconds", o.Heartbeat, math.MaxUint16)
 	case o.MessageMax < 1 || o.MessageMax > messageBytesCeiling:

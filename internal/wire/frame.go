@@ -26,9 +26,9 @@ const (
 	// FrameOverhead is the octets of a frame beside its payload; a negotiated frame-max includes them.
 	FrameOverhead = frameHeaderSize + 1
 
-	// FrameMin is the smallest frame-max that peers may agree on, in octets; up to 4.0 it was 4096.
-	// Source: RabbitMQ 4.1, frame_max (AMQP frame-min-size is 4096).
-	FrameMin = 8192
+	// FrameMin is the smallest frame-max that peers may agree on, in octets.
+	// Source: AMQP frame-min-size.
+	FrameMin = 4096
 
 	// frameHeaderSize is the octets before the payload.
 	frameHeaderSize = 7

@@ -39,17 +39,8 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		content: content{exchange: c.Exchange, key: c.Key, properties: c.Properties, body: c.Body},
 		ttl:     -1, persistent: scan.Persistent(), priority: scan.Priority,
 	}
-	if scan.ReplyTo != nil {
-		p, err := ch.withReplyTo(&scan, c.Properties)
-		if err != nil && v.topo.Exchange(string(c.Exchange)) != nil {
-			return err
-		}
-		if err == nil {
-			m.content.properties = p
-		}
-	}
 	hit := ch.route.valid && ch.route.version == v.topo.Version() && bytes.Equal(ch.route.key, c.Key) && bytes.Equal(ch.route.exchange, c.Exchange)
-	if scan.Headers != nil || scan.Expiration != nil || scan.UserID != nil || !hit {
+	if scan.Headers != nil || scan.Expiration != nil || scan.ReplyTo != nil || scan.UserID != nil || !hit {
 		if err := v.checkPublish(ch, c, &scan, &m); err != nil {
 			return err
 		}
@@ -63,14 +54,8 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 	if ch.confirms {
 		ch.published++
 	}
-	if len(targets) == 0 && v.deliverReply(s, c, &m, out) {
-		if ch.confirms {
-			out.effect(Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published}, s.Index)
-		}
-		return nil
-	}
 	if len(targets) == 0 {
-		v.unroutable(s, ch, c, &m, out)
+		v.publishToNone(s, ch, c, &m, out)
 		return nil
 	}
 	refused, durable := v.deliverTo(s, targets, &m, 0, out)
@@ -96,6 +81,11 @@ func (v *VHost) checkPublish(ch *channel, c *Command, scan *amqp.PropertyScan, m
 	if x.Internal {
 		return amqp.AccessRefused("cannot publish to internal exchange '%s' in vhost '%s'", c.Exchange, v.name)
 	}
+	properties, err := ch.withReplyTo(scan, m.content.properties)
+	if err != nil {
+		return err
+	}
+	m.content.properties = properties
 	if scan.Expiration != nil {
 		ttl, err := parseExpiration(string(scan.Expiration))
 		if err != nil {
@@ -190,15 +180,14 @@ func (v *VHost) chance(s *Stamp) uint64 {
 	return s.Entropy + v.chances<<32
 }
 
-// unroutable confirms a message that goes nowhere, after sending it back if it is mandatory.
-// Source: AMQP basic.return; RabbitMQ confirms.
-func (v *VHost) unroutable(s *Stamp, ch *channel, c *Command, m *message, out *Outcome) {
-	after := v.newest(out)
-	if c.Mandatory {
+// publishToNone confirms a message that no queue takes: it is a direct reply, or it goes nowhere, and back to
+// its publisher if it is mandatory. Source: AMQP basic.return; RabbitMQ confirms, direct-reply-to.
+func (v *VHost) publishToNone(s *Stamp, ch *channel, c *Command, m *message, out *Outcome) {
+	after := place.Index(0)
+	if !v.deliverReply(s, c, m, out) && c.Mandatory {
+		after = v.newest(out)
 		record := appendRecord(nil, &m.content)
 		out.effect(Effect{Kind: SendBack, Channel: ch.id, After: after, Message: Delivered{Record: record}}, s.Index)
-	} else {
-		after = 0
 	}
 	if ch.confirms {
 		out.effect(Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published, After: after}, s.Index)

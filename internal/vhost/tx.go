@@ -113,7 +113,7 @@ func (v *VHost) commitTx(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 				m := message{content: content{
 					exchange: h.command.Exchange, key: h.command.Key, properties: h.command.Properties, body: h.command.Body,
 				}}
-				v.unroutable(s, ch, &h.command, &m, out) // deleted since, or made again as another
+				v.publishToNone(s, ch, &h.command, &m, out) // deleted since, or made again as another
 				continue
 			}
 			if err := v.publish(s, ch, &h.command, out); err != nil {

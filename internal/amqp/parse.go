@@ -59,6 +59,20 @@ func LookupField(raw []byte, name string) (v Value, ok bool, err error) {
 	return Value{}, false, nil
 }
 
+// CutField splits the octets of a table, without their 4-octet length, after the first field: its name, the whole field
+// with name and tag, and the rest. It looks into no nested table or array. Errors are those of ParseTable.
+func CutField(b []byte) (name, field, rest []byte, err error) {
+	name, value, err := cutName(b)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if _, _, rest, err = cutValue(value); err != nil {
+		return nil, nil, nil, err
+	}
+	n := len(b) - len(rest)
+	return name, b[:n:n], rest, nil
+}
+
 func parseFields(b []byte, depth int) (Table, error) {
 	if depth > depthMax {
 		return nil, malformed("field table: nested deeper than %d", depthMax)

@@ -106,13 +106,16 @@ func (b *bed) open(heartbeat uint16) *client {
 }
 
 // handshake leads to connection.open-ok.
-func (c *client) handshake(heartbeat uint16) {
+func (c *client) handshake(heartbeat uint16) { c.handshakeWithin(heartbeat, 128<<10) }
+
+// handshakeWithin is handshake with a frame-max of the client's choice.
+func (c *client) handshakeWithin(heartbeat uint16, frameMax uint32) {
 	c.Helper()
 	c.raw([]byte(wire.ProtocolHeader))
 	expect[*wire.ConnectionStart](c, 0)
 	c.send(0, startOk("PLAIN", "\x00guest\x00guest", true))
 	expect[*wire.ConnectionTune](c, 0)
-	c.send(0, &wire.ConnectionTuneOk{ChannelMax: 2047, FrameMax: 128 << 10, Heartbeat: heartbeat})
+	c.send(0, &wire.ConnectionTuneOk{ChannelMax: 2047, FrameMax: frameMax, Heartbeat: heartbeat})
 	c.send(0, &wire.ConnectionOpen{VirtualHost: "/"})
 	expect[*wire.ConnectionOpenOk](c, 0)
 	c.link = <-c.script.links

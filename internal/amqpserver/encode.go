@@ -142,7 +142,7 @@ func (n *encoder) sendBack(ch *channel, e *vhost.Effect) {
 // view renders a message and makes room for it and extra octets. A message that cannot be rendered is a fault of
 // ours; the connection ends rather than go on without it.
 func (n *encoder) view(e *vhost.Effect, extra int) (vhost.View, bool) {
-	v, scratch, err := e.Message.AppendView(n.scratch[:0])
+	v, scratch, err := e.Message.AppendView(n.scratch[:0], wire.PropertiesMax(n.frameMax))
 	n.scratch = scratch
 	if err != nil {
 		n.conn.log.Error("cannot render message", "error", err)

@@ -280,3 +280,26 @@ func TestPublishesAllocateNothing(t *testing.T) {
 		t.Errorf("%v allocations for 200 publishes and acks", n)
 	}
 }
+
+// If it failed, a message whose counters make its header frame larger than the client has agreed to would end the
+// connection at every attempt to deliver it.
+func TestHeaderFramesFit(t *testing.T) {
+	t.Parallel()
+	const frameMax = 8192
+	inBubble(t, nil, func(b *bed) {
+		c := b.dial().listen()
+		c.handshakeWithin(0, frameMax)
+		c.openChannel(1)
+		const overhead = 8 + 12 + 2 + 4 + 2 + 5 // frame, content header, flags, table, name, value
+		table := amqp.Table{{Name: "a", Value: amqp.String(strings.Repeat("a", frameMax-overhead))}}
+		full := amqp.AppendProperties(nil, &amqp.Properties{Has: amqp.FlagHeaders, Headers: table})
+		m := message("", "q", string(full), "body")
+		m.Returns = 3
+		id := c.link.got(vhost.OpenChannel)[0].Channel
+		c.link.emit(vhost.Effect{Kind: vhost.Deliver, Channel: id, ConsumerTag: "c", Tag: 1, Message: m})
+		expect[*wire.BasicDeliver](c, 1)
+		if f, ok := c.next(); !ok || f.Type != wire.FrameHeader || len(f.Payload) != frameMax-8 || !bytes.HasSuffix(f.Payload, full) {
+			c.Errorf("header frame of type %d with %d octets", f.Type, len(f.Payload))
+		}
+	})
+}

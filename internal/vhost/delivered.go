@@ -2,8 +2,6 @@ package vhost
 
 import (
 	"encoding/binary"
-	"slices"
-	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
@@ -18,14 +16,17 @@ type View struct {
 
 // View renders d, whose Record, and History if it has one, must be there. The result aliases d's bytes.
 func (d *Delivered) View() (View, error) {
-	v, _, err := d.AppendView(nil)
+	v, _, err := d.AppendView(nil, 0)
 	return v, err
 }
 
 // AppendView is View with room for what has to be rendered: the result aliases d's bytes and buf. A message
 // that is no dead letter and was never counted costs nothing: its octets are as they came.
-// Source: RabbitMQ dlx#effects.
-func (d *Delivered) AppendView(buf []byte) (View, []byte, error) {
+//
+// Properties get at most limit octets, 0 for no limit: a content header is one frame, which a client that agreed on
+// less does not take. What the broker adds is left out as far as need be, the oldest deaths first; what the publisher
+// wrote stays, whatever its size. Source: RabbitMQ dlx#effects; ours.
+func (d *Delivered) AppendView(buf []byte, limit int) (View, []byte, error) {
 	c, err := parseRecord(d.Record)
 	if err != nil {
 		return View{}, buf, err
@@ -44,7 +45,9 @@ func (d *Delivered) AppendView(buf []byte) (View, []byte, error) {
 		buf = appendName(buf, "x-acquired-count", amqp.KindInt64)
 		buf = binary.BigEndian.AppendUint64(buf, uint64(d.Returns))
 	}
+	drop := amqp.Flags(0)
 	if d.History != nil {
+		drop = amqp.FlagExpiration
 		if buf, v.Exchange, v.RoutingKey, err = appendDeathHeaders(buf, d.History); err != nil {
 			return View{}, buf, err
 		}
@@ -54,34 +57,20 @@ func (d *Delivered) AppendView(buf []byte) (View, []byte, error) {
 		buf = binary.BigEndian.AppendUint64(buf, uint64(d.Returns))
 	}
 	endSized(buf, start+4)
-	if len(scan.Headers) > 4 {
-		if buf, err = mergeHeaders(buf, start, scan.Headers); err != nil {
-			return View{}, buf, err
+	headers := buf[start:]
+	for over := 0; ; {
+		if over > 0 || len(scan.Headers) > 4 {
+			start = len(buf)
+			if buf, err = appendMerged(buf, headers, scan.Headers, over); err != nil {
+				return View{}, buf, err
+			}
 		}
+		end := len(buf)
+		buf = appendProperties(buf, c.properties, &scan, buf[start:end], drop)
+		v.Properties = buf[end:]
+		if limit == 0 || over > 0 || len(v.Properties) <= limit {
+			return v, buf, nil
+		}
+		over = len(v.Properties) - limit
 	}
-	end := len(buf)
-	drop := amqp.Flags(0)
-	if d.History != nil {
-		drop = amqp.FlagExpiration
-	}
-	buf = appendProperties(buf, c.properties, &scan, buf[start:end], drop)
-	v.Properties = buf[end:]
-	return v, buf, nil
-}
-
-// mergeHeaders lays the broker's own headers, the table from start in buf, over a publisher's: sorted by name,
-// the first of a name winning. Source: RabbitMQ 4.x; reference dead-lettering 5 and 6.
-func mergeHeaders(buf []byte, start int, headers []byte) ([]byte, error) {
-	own, _, err := amqp.ParseTable(buf[start:])
-	if err != nil {
-		return buf, err
-	}
-	theirs, _, err := amqp.ParseTable(headers)
-	if err != nil {
-		return buf, err
-	}
-	all := append(own, theirs...)
-	slices.SortStableFunc(all, func(a, b amqp.Field) int { return strings.Compare(a.Name, b.Name) })
-	all = slices.CompactFunc(all, func(a, b amqp.Field) bool { return a.Name == b.Name })
-	return amqp.AppendTable(buf[:start], all), nil
 }

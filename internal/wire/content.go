@@ -45,6 +45,14 @@ func AppendContentHeader(b []byte, channel uint16, bodySize uint64, properties [
 	return endFrame(b, start)
 }
 
+// PropertiesMax is how many octets of properties fit in a header frame of at most frameMax octets, 0 for no limit.
+func PropertiesMax(frameMax uint32) int {
+	if frameMax == 0 {
+		return 0
+	}
+	return max(int(frameMax)-FrameOverhead-contentHeaderSize, 1)
+}
+
 // AppendBody appends body in frames of at most frameMax octets each, 0 for no limit; none if it is empty.
 func AppendBody(b []byte, channel uint16, body []byte, frameMax uint32) []byte {
 	most := len(body)

@@ -42,7 +42,7 @@ const (
 	BindExchange
 	UnbindExchange
 	// DeclareQueue: Definition.Name (empty: the broker makes one), Passive, Durable, Exclusive, AutoDelete,
-	// Arguments; NoWait. Source: AMQP queue.declare.
+	// Arguments, QueueType; NoWait. Source: AMQP queue.declare.
 	DeclareQueue
 	// DeleteQueue: Definition.Name, IfUnused, IfEmpty; NoWait. Source: AMQP queue.delete.
 	DeleteQueue
@@ -120,6 +120,7 @@ type Command struct {
 type Definition struct {
 	Name         string
 	Type         string // of an exchange
+	QueueType    string // of a queue whose arguments name none and whose flags allow it; "" is classic
 	Source       string // of a binding
 	RoutingKey   string
 	ConsumerTag  string

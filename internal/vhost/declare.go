@@ -45,7 +45,7 @@ func (v *VHost) locked(name string) *amqp.Error {
 
 // declareQueue decides queue.declare. Source: AMQP queue.declare; reference amqp-surface 9.
 func (v *VHost) declareQueue(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
-	d := *c.Definition
+	d := c.Definition.typed()
 	q := v.queueNamed(d.Name)
 	switch {
 	case v.isReplier(d.Name):
@@ -79,6 +79,18 @@ func (v *VHost) declareQueue(s *Stamp, ch *channel, c *Command, out *Outcome) *a
 	}
 	v.done(ch, c, out, Effect{Name: d.Name, Count: uint64(q.messages.Ready()), Consumers: uint32(q.consumers.Len())})
 	return nil
+}
+
+// typed returns d with the default queue type in its arguments, if that is another than classic, d names none and
+// its flags allow it. Source: RabbitMQ vhosts#default-queue-type.
+func (d *Definition) typed() Definition {
+	typed := *d
+	_, named := d.Arguments.Get("x-queue-type")
+	if named || d.QueueType == "" || d.QueueType == "classic" || !d.Durable || d.Exclusive || d.AutoDelete {
+		return typed
+	}
+	typed.Arguments = append(slices.Clip(d.Arguments), amqp.Field{Name: "x-queue-type", Value: amqp.String(d.QueueType)})
+	return typed
 }
 
 // newQueue makes the queue that d describes.

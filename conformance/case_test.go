@@ -18,21 +18,29 @@ type Case struct {
 	// T.since which of the two to expect. Bartleby counts as series 4.2.
 	Since, Before string
 
+	// Newer says that Bartleby has the rule already, though it is of a later series than the one it counts as.
+	Newer bool
+
 	// Differs says what Bartleby does otherwise, and why. Run asks T.differs which of the two to expect.
 	Differs string
+
+	// Alone says that only Bartleby has what the rule is about. The case is not run on RabbitMQ, and counted there.
+	Alone bool
 
 	Run func(t *T)
 }
 
-// The topics: what the client sees of the protocol, dead letters, expiry and limits, policies and permissions.
+// The topics: what the client sees of the protocol, dead letters, expiry and limits, quorum queues and
+// retries, policies and permissions.
 const (
 	surface  = "amqp-surface"
 	dead     = "dead-lettering"
 	expiry   = "expiry-and-limits"
+	retry    = "quorum-and-retry"
 	policies = "policies-and-permissions"
 )
 
-var topics = []string{surface, dead, expiry, policies}
+var topics = []string{surface, dead, expiry, retry, policies}
 
 // suites is every case, in the order of the topics.
 var suites = [][]Case{
@@ -95,7 +103,7 @@ func (t *T) since() bool {
 		t.Fatalf("the case does not say since when: %v", err)
 	}
 	t.asked.since = true
-	return !t.broker.series.less(v)
+	return t.Newer && t.broker.bartleby || !t.broker.series.less(v)
 }
 
 // differs reports whether the broker is Bartleby, which differs here as the case says.

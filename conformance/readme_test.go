@@ -36,11 +36,14 @@ func TestReadme(t *testing.T) {
 
 // differences is the table of the cases that tell sides apart. Cases that differ in the same way share a row.
 func differences() string {
-	type way struct{ since, before, differs string }
+	type way struct {
+		since, before, differs string
+		newer                  bool
+	}
 	seen := map[way]int{}
 	var rows []Case
 	for _, c := range slices.Concat(suites...) {
-		w := way{c.Since, c.Before, c.Differs}
+		w := way{c.Since, c.Before, c.Differs, c.Newer}
 		if w == (way{}) {
 			continue
 		}
@@ -53,10 +56,14 @@ func differences() string {
 	b.WriteString("| case | rule on RabbitMQ | from | before | on Bartleby, if otherwise |\n|--|--|--|--|--|\n")
 	for _, c := range rows {
 		name := "`" + c.Name + "`"
-		if n := seen[way{c.Since, c.Before, c.Differs}]; n > 1 {
+		if n := seen[way{c.Since, c.Before, c.Differs, c.Newer}]; n > 1 {
 			name += fmt.Sprintf(" and %d more", n-1)
 		}
-		fmt.Fprintf(&b, "| %s (%s %d) | %s | %s | %s | %s |\n", name, c.Topic, c.Section, c.Rule, c.Since, c.Before, c.Differs)
+		bartleby := c.Differs
+		if c.Newer {
+			bartleby = either(c.Differs, "as on the later series")
+		}
+		fmt.Fprintf(&b, "| %s (%s %d) | %s | %s | %s | %s |\n", name, c.Topic, c.Section, c.Rule, c.Since, c.Before, bartleby)
 	}
 	return b.String()
 }

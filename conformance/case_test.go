@@ -44,9 +44,9 @@ var topics = []string{surface, dead, expiry, retry, policies}
 
 // suites is every case, in the order of the topics.
 var suites = [][]Case{
-	handshakeCases, frameCases, channelCases,
+	handshakeCases, loginCases, connectionLimitCases, frameCases, channelCases,
 	exchangeCases, queueCases, queueArgumentCases, routingCases, headersCases, exchangeTypeCases,
-	publishCases, replyCases, deliveryCases, settleCases, consumerCases, confirmCases,
+	declarationCases, publishCases, publishCheckCases, replyCases, deliveryCases, settleCases, consumerCases, confirmCases, transactionCases,
 	triggerCases, letterCases, deathCases, cycleCases, targetCases, topologyCases,
 	ttlCases, leaseCases, limitCases,
 	policyCases, validationCases, permissionCases, topicPermissionCases,

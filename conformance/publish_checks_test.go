@@ -1,0 +1,185 @@
+package conformance
+
+import amqp "github.com/rabbitmq/amqp091-go"
+
+// userID says who published a message.
+func userID(name string) edit { return func(m *amqp.Publishing) { m.UserId = name } }
+
+var publishCheckCases = []Case{
+	{
+		Topic: surface, Section: 11, Name: "immediate-before-all",
+		Rule: "An immediate publish is refused with 540 even where the exchange is missing.",
+		Run: func(t *T) {
+			s := t.session(login{})
+			s.send(methodOf(1, basicPublish, uint16(0), t.name("no-x"), "k", byte(2)))
+			s.send(headerOf(1, 0))
+			s.refused(540, "NOT_IMPLEMENTED - immediate=true")
+		},
+	},
+	{
+		Topic: surface, Section: 11, Name: "existence-after-permission",
+		Rule: "Who may not write to an exchange is refused with 403 whether or not there is one of that name.",
+		Run: func(t *T) {
+			ch, user := t.as(grant{".*", "^$", ".*"})
+			x := t.name("no-x")
+			ch.publish(x, "k", "m")
+			t.refusalLike(await(t, "channel.close", ch.closed), 403,
+				"access to exchange '"+x+"' in vhost '"+t.vhost+"' refused for user '"+user+"'")
+		},
+	},
+	publishedWrong("internal-before-expiration", "An internal exchange is refused with 403 before the expiration is looked at.", 403,
+		func(ch *channel) {
+			x := ch.t.name("inner")
+			ch.t.must(ch.ExchangeDeclare(x, "fanout", false, false, true, false, nil))
+			ch.t.forget("", x)
+			ch.publish(x, "k", "m", expiration("soon"))
+		}),
+	publishedWrong("reply-to-before-expiration", "A reply-to without its consumer is refused before a bad expiration.", 406,
+		func(ch *channel) {
+			ch.publish("", "k", "m", expiration("soon"), replyTo(directReply))
+		}, "PRECONDITION_FAILED - fast reply consumer does not exist"),
+	{
+		Topic: surface, Section: 11, Name: "expiration-before-user-id",
+		Rule:  "A bad expiration is refused before a user-id of somebody else.",
+		Since: "4.0", Before: "the user-id is looked at first",
+		Run: func(t *T) {
+			ch := t.channel()
+			ch.publish("", "k", "m", expiration("soon"), userID("somebody"))
+			part := "user_id property set to 'somebody'"
+			if t.since() {
+				part = "invalid expiration 'soon'"
+			}
+			t.refusalLike(await(t, "channel.close", ch.closed), 406, "PRECONDITION_FAILED - "+part)
+		},
+	},
+	publishedWrong("expiration-without-a-route", "A bad expiration is refused even where the message would have gone nowhere.", 406,
+		func(ch *channel) { ch.publish("amq.direct", ch.t.name("nowhere"), "m", expiration("soon")) },
+		"PRECONDITION_FAILED - invalid expiration 'soon'"),
+	{
+		Topic: surface, Section: 15, Name: "cc-of-numbers",
+		Rule: "Entries of a CC header that are not strings are passed over.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q, cc := ch.queue("q"), ch.queue("cc")
+			ch.publish("", q, "m", headers(amqp.Table{"CC": []any{int32(5), cc}}))
+			t.equal("by key and by CC", []string{string(ch.get(q).Body), string(ch.get(cc).Body)}, []string{"m", "m"})
+		},
+	},
+	{
+		Topic: surface, Section: 11, Name: "nothing-counts-after-a-refusal",
+		Rule: "Publishes that follow a refused one on its channel reach nothing, and get no confirm.",
+		Run: func(t *T) {
+			ch, other := t.channel(), t.channel()
+			q := other.queue("q")
+			ch.confirm()
+			ch.publish(t.name("no-x"), "k", "m")
+			ch.publish("", q, "after")
+			await(t, "channel.close", ch.closed)
+			t.equal("confirms", len(ch.confirms), 0)
+			other.put("", q, "fence")
+			t.equal("in the queue", other.drain(q), []string{"fence"})
+		},
+	},
+	{
+		Topic: surface, Section: 11, Name: "delivery-mode-passes",
+		Rule: "Any delivery-mode is taken, and reaches the consumer as it was; all but 2 mean transient.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q")
+			for _, mode := range []uint8{0, 1, 2} {
+				ch.publish("", q, "m", func(m *amqp.Publishing) { m.DeliveryMode = mode })
+				t.equal("delivery-mode", ch.get(q).DeliveryMode, mode)
+			}
+		},
+	},
+	{
+		Topic: surface, Section: 11, Name: "priority-outside-priority-queues",
+		Rule: "In a classic queue without x-max-priority a message's priority does not matter, and reaches the consumer.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q")
+			for i, m := range []string{"low", "high"} {
+				ch.publish("", q, m, func(m *amqp.Publishing) { m.Priority = uint8(9 * i) })
+			}
+			all := ch.fetch(q, 2)
+			t.equal("order", bodies(all), []string{"low", "high"})
+			t.equal("priority", all[1].Priority, uint8(9))
+		},
+	},
+	{
+		Topic: surface, Section: 16, Name: "return-is-whole",
+		Rule: "basic.return carries every property and header of the message.",
+		Run: func(t *T) {
+			ch := t.channel()
+			ch.publishMandatory("amq.direct", t.name("nowhere"), "m", expiration("60000"), func(m *amqp.Publishing) {
+				m.ContentType, m.MessageId, m.Priority, m.DeliveryMode = "text/plain", "id", 3, 2
+				m.Headers = amqp.Table{"k": "v", "CC": []any{t.name("cc")}}
+			})
+			r := await(t, "basic.return", ch.returns)
+			t.equal("properties", []any{r.ContentType, r.MessageId, r.Priority, r.DeliveryMode, r.Expiration},
+				[]any{"text/plain", "id", uint8(3), uint8(2), "60000"})
+			t.equal("headers", r.Headers, amqp.Table{"k": "v", "CC": []any{t.name("cc")}})
+		},
+	},
+	{
+		Topic: surface, Section: 15, Name: "direct-reply-to-nobody",
+		Rule: "A reply to a channel that has gone is routed nowhere: with mandatory it comes back.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q")
+			asking := t.channel()
+			asking.answers()
+			asking.publish("", q, "request", replyTo(directReply))
+			to := ch.take(q, 1)[0].ReplyTo
+			t.must(asking.Close())
+			ch.publishMandatory("", to, "answer")
+			t.equal("text", await(t, "basic.return", ch.returns).ReplyText, "NO_ROUTE")
+		},
+	},
+	{
+		Topic: surface, Section: 15, Name: "direct-reply-mandatory",
+		Rule:  "A direct reply that reaches its channel is routed: with mandatory it does not come back.",
+		Since: "4.2", Before: "it comes back, though it has been delivered",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q")
+			in := ch.answers()
+			ch.publish("", q, "request", replyTo(directReply))
+			to := ch.get(q).ReplyTo
+			ch.publishMandatory("", to, "answer")
+			await(t, "the answer", in)
+			ch.settled()
+			t.equal("returned", len(ch.returns) == 0, t.since())
+		},
+	},
+	{
+		Topic: surface, Section: 15, Name: "direct-reply-delivery",
+		Rule: "A direct reply is delivered with the default exchange and the generated name as its routing key.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q")
+			in := ch.answers()
+			ch.publish("", q, "request", replyTo(directReply))
+			to := ch.get(q).ReplyTo
+			ch.publish("", to, "answer")
+			d := await(t, "the answer", in)
+			t.equal("exchange and key", []string{d.Exchange, d.RoutingKey}, []string{"", to})
+		},
+	},
+}
+
+// publishedWrong is a case of a publish that breaks more than one rule: what is looked at first shows in the answer.
+func publishedWrong(name, rule string, code int, publish func(ch *channel), text ...string) Case {
+	return Case{
+		Topic: surface, Section: 11, Name: name, Rule: rule,
+		Run: func(t *T) {
+			ch := t.channel()
+			publish(ch)
+			part := ""
+			if len(text) > 0 {
+				part = text[0]
+			}
+			t.refusalLike(await(t, "channel.close", ch.closed), code, part)
+		},
+	}
+}

@@ -1,0 +1,133 @@
+package conformance
+
+import "time"
+
+var transactionCases = []Case{
+	{
+		Topic: surface, Section: 14, Name: "confirm-select-without-answer",
+		Rule: "confirm.select with no-wait is not answered, and works.",
+		Run: func(t *T) {
+			s := t.session(login{})
+			s.sendMethod(1, confirmSelect, byte(1))
+			s.send(publishOf(1, t.name("no-q"), "m"))
+			t.equal("number", s.want(basicAck).uint64(), uint64(1))
+		},
+	},
+	{
+		Topic: surface, Section: 14, Name: "confirm-persistent-quorum",
+		Rule: "A quorum queue confirms with an ack.",
+		Run: func(t *T) {
+			ch := t.channel()
+			ch.put("", ch.durable("q", quorum), "m", persistent)
+		},
+	},
+	{
+		Topic: surface, Section: 14, Name: "tx-select-twice",
+		Rule: "tx.select on a transactional channel is fine and keeps what is pending.",
+		Run: func(t *T) {
+			conn := t.connect()
+			ch, other := conn.channel(), conn.channel()
+			q := ch.queue("q")
+			t.must(ch.Tx())
+			ch.publish("", q, "m")
+			t.must(ch.Tx())
+			t.must(ch.TxCommit())
+			t.equal("committed", other.drain(q), []string{"m"})
+		},
+	},
+	{
+		Topic: surface, Section: 14, Name: "tx-ack",
+		Rule: "An ack in a transaction counts at commit; after a rollback the delivery is unacked and can be settled again.",
+		Run: func(t *T) {
+			conn := t.connect()
+			ch, other := conn.channel(), conn.channel()
+			q := ch.queue("q")
+			other.put("", q, "a")
+			other.put("", q, "b")
+			t.must(ch.Tx())
+			both := ch.fetch(q, 2)
+			t.must(both[0].Ack(false))
+			t.must(both[1].Ack(false))
+			t.must(ch.TxRollback())
+			t.must(both[0].Ack(false))
+			t.must(ch.TxCommit())
+			t.must(ch.Close())
+			t.equal("returned", other.taken(q, 1), []string{"b"})
+		},
+	},
+	{
+		Topic: surface, Section: 14, Name: "tx-several-commits",
+		Rule: "A transactional channel goes on after a commit: each commit takes what came since the last one.",
+		Run: func(t *T) {
+			conn := t.connect()
+			ch, other := conn.channel(), conn.channel()
+			q := ch.queue("q")
+			t.must(ch.Tx())
+			for _, m := range []string{"a", "b"} {
+				ch.publish("", q, m)
+				t.must(ch.TxCommit())
+			}
+			ch.publish("", q, "c")
+			t.must(ch.TxCommit())
+			t.must(ch.TxCommit())
+			t.equal("committed", other.taken(q, 3), []string{"a", "b", "c"})
+		},
+	},
+	{
+		Topic: surface, Section: 14, Name: "tx-error-at-publish",
+		Rule: "In a transaction a publish to a missing exchange is refused at once, not at commit.",
+		Run: func(t *T) {
+			ch, x := t.channel(), t.name("no-x")
+			t.must(ch.Tx())
+			ch.publish(x, "k", "m")
+			ch.refused(404, "NOT_FOUND - no exchange '"+x+"' in vhost '"+t.vhost+"'")
+		},
+	},
+	{
+		Topic: surface, Section: 7, Name: "channel-close-drops-transaction",
+		Rule: "Closing a channel drops its open transaction: publishes are lost, settlements undone.",
+		Run: func(t *T) {
+			conn := t.connect()
+			ch, other := conn.channel(), conn.channel()
+			q := ch.queue("q")
+			other.put("", q, "settled")
+			t.must(ch.Tx())
+			t.must(ch.get(q).Ack(false))
+			ch.publish("", q, "published")
+			t.must(ch.Close())
+			d := other.take(q, 1)[0]
+			t.equal("returned", []any{string(d.Body), d.Redelivered}, []any{"settled", true})
+			other.empty(q)
+		},
+	},
+	{
+		Topic: surface, Section: 14, Name: "tx-ttl-from-commit",
+		Rule: "The TTL of a message published in a transaction begins at commit.",
+		Run: func(t *T) {
+			conn := t.connect()
+			ch, other := conn.channel(), conn.channel()
+			q := ch.queue("q", ms(300))
+			t.must(ch.Tx())
+			ch.publish("", q, "m")
+			t.pass(400 * time.Millisecond)
+			t.must(ch.TxCommit())
+			other.get(q)
+		},
+	},
+	{
+		Topic: surface, Section: 14, Name: "tx-reject-publish",
+		Rule: "A commit of a publish that a full queue refuses is itself refused with 406; what else it had is done.",
+		Run: func(t *T) {
+			conn := t.connect()
+			ch, other := conn.channel(), conn.channel()
+			q, free := ch.queue("q", atMost(1, "reject-publish")), ch.queue("free")
+			other.put("", q, "first")
+			t.must(ch.Tx())
+			ch.publish("", q, "second")
+			ch.publish("", free, "third")
+			t.refusal(ch.TxCommit(), 406, "PRECONDITION_FAILED - partial tx completion")
+			t.equal("kept", other.drain(q), []string{"first"})
+			t.equal("taken", other.taken(free, 1), []string{"third"})
+		},
+	},
+}

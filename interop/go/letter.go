@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"reflect"
 	"time"
 
@@ -24,45 +23,55 @@ type death struct {
 	originalExpiration           string // empty: absent
 }
 
-// wantDied checks all that the broker writes into a letter that died once. The client keeps the wire types apart: a
-// longstr is a string, a signed 64-bit number an int64, a timestamp a time.Time.
-func (l letter) wantDied(since time.Time, want death) error {
+// wantDied checks all that the broker writes into a letter that died, want being its deaths, the newest first. The
+// client keeps the wire types apart: a longstr is a string, a signed 64-bit number an int64, a timestamp a time.Time.
+func (l letter) wantDied(since time.Time, want ...death) error {
 	deaths, ok := l.Headers["x-death"].([]any)
-	if !ok || len(deaths) != 1 {
-		return fmt.Errorf("x-death is %v, want an array of one", l.Headers["x-death"])
+	if !ok || len(deaths) != len(want) {
+		return fmt.Errorf("x-death is %v, want an array of %d", l.Headers["x-death"], len(want))
 	}
-	entry, ok := deaths[0].(amqp.Table)
+	for n, w := range want {
+		if err := w.check(deaths[n], since); err != nil {
+			return fmt.Errorf("x-death, entry %d: %w", n, err)
+		}
+	}
+	if l.Expiration != "" {
+		return fmt.Errorf("the dead letter has the expiration %q", l.Expiration)
+	}
+	return l.wantDeathHeaders(want[len(want)-1], want[0])
+}
+
+// check fails unless an entry of x-death is this death, once, after since.
+func (d death) check(value any, since time.Time) error {
+	entry, ok := value.(amqp.Table)
 	if !ok {
-		return fmt.Errorf("an entry of x-death is a %T, want a table", deaths[0])
+		return fmt.Errorf("a %T, want a table", value)
 	}
 	died, ok := entry["time"].(time.Time)
 	if !ok || died.Before(since.Truncate(time.Second)) || died.After(time.Now()) {
 		return fmt.Errorf("died at %v, published at %v", entry["time"], since)
 	}
 	expected := amqp.Table{
-		"time": died, "count": int64(1), "reason": want.reason, "queue": want.queue,
-		"exchange": want.exchange, "routing-keys": []any{want.key},
+		"time": died, "count": int64(1), "reason": d.reason, "queue": d.queue,
+		"exchange": d.exchange, "routing-keys": []any{d.key},
 	}
-	if want.originalExpiration != "" {
-		expected["original-expiration"] = want.originalExpiration
+	if d.originalExpiration != "" {
+		expected["original-expiration"] = d.originalExpiration
 	}
 	if !reflect.DeepEqual(entry, expected) {
-		return fmt.Errorf("x-death has %#v, want %#v", entry, expected)
+		return fmt.Errorf("it is %#v, want %#v", entry, expected)
 	}
-	if l.Expiration != "" {
-		return fmt.Errorf("the dead letter has the expiration %q", l.Expiration)
-	}
-	return l.wantDeathHeaders(want)
+	return nil
 }
 
-// wantDeathHeaders checks x-first-death-*, and x-last-death-*, which RabbitMQ knows since 3.13, if it is Bartleby's.
-func (l letter) wantDeathHeaders(want death) error {
-	which := []string{"first"}
-	if os.Getenv("PRODUCT") == "bartleby" {
-		which = append(which, "last")
+// wantDeathHeaders checks x-first-death-*, and x-last-death-*, which RabbitMQ knows since 3.13, if it is to know those.
+func (l letter) wantDeathHeaders(first, last death) error {
+	which := map[string]death{"first": first}
+	if series4 {
+		which["last"] = last
 	}
-	for _, w := range which {
-		for field, value := range map[string]string{"reason": want.reason, "queue": want.queue, "exchange": want.exchange} {
+	for w, d := range which {
+		for field, value := range map[string]string{"reason": d.reason, "queue": d.queue, "exchange": d.exchange} {
 			name := "x-" + w + "-death-" + field
 			if l.Headers[name] != value {
 				return fmt.Errorf("%s is %v, want %q", name, l.Headers[name], value)

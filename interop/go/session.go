@@ -75,6 +75,30 @@ func (s *session) exchange(name, kind string) (string, error) {
 	return name, s.channel.ExchangeDeclare(name, kind, false, false, false, false, nil)
 }
 
+// durableQueue declares a durable queue of exactly this name, as frameworks do, in place of what may be left of it.
+func (s *session) durableQueue(name string, arguments amqp.Table) error {
+	if _, err := s.channel.QueueDelete(name, false, false, false); err != nil {
+		return err
+	}
+	s.queues = append(s.queues, name)
+	return s.redeclare(name, arguments)
+}
+
+// redeclare declares a durable queue again, which must change nothing, or once more if it has expired meanwhile.
+func (s *session) redeclare(name string, arguments amqp.Table) error {
+	_, err := s.channel.QueueDeclare(name, true, false, false, false, arguments)
+	return err
+}
+
+// durableExchange declares a durable exchange of exactly this name in place of what may be left of it.
+func (s *session) durableExchange(name, kind string) error {
+	if err := s.channel.ExchangeDelete(name, false, false); err != nil {
+		return err
+	}
+	s.exchanges = append(s.exchanges, name)
+	return s.channel.ExchangeDeclare(name, kind, true, false, false, false, nil)
+}
+
 // deadLetterQueue declares a topic exchange with a queue behind it that takes every key, and consumes that queue.
 func (s *session) deadLetterQueue() (dlx string, letters *inbox, err error) {
 	dlx, err = s.exchange("dlx", amqp.ExchangeTopic)
@@ -140,6 +164,7 @@ func (s *session) wantReady(queue string, n int) error {
 
 // An inbox is what one consumer receives.
 type inbox struct {
+	tag        string // of the consumer
 	deliveries <-chan amqp.Delivery
 }
 
@@ -150,8 +175,9 @@ type letter struct {
 }
 
 func (s *session) consume(queue string, autoAck bool) (*inbox, error) {
-	deliveries, err := s.channel.Consume(queue, "", autoAck, false, false, false, nil)
-	return &inbox{deliveries}, err
+	tag := s.prefix + queue
+	deliveries, err := s.channel.Consume(queue, tag, autoAck, false, false, false, nil)
+	return &inbox{tag, deliveries}, err
 }
 
 // take waits for the next letter.

@@ -45,10 +45,12 @@ var topics = []string{surface, dead, expiry, retry, policies}
 // suites is every case, in the order of the topics.
 var suites = [][]Case{
 	handshakeCases, loginCases, connectionLimitCases, frameCases, channelCases,
-	exchangeCases, queueCases, queueArgumentCases, routingCases, headersCases, exchangeTypeCases,
-	declarationCases, publishCases, publishCheckCases, replyCases, deliveryCases, settleCases, consumerCases, confirmCases, transactionCases,
+	exchangeCases, queueCases, queueArgumentCases, argumentCases, routingCases, headersCases, exchangeTypeCases,
+	declarationCases, publishCases, publishCheckCases, replyCases, deliveryCases, settleCases, consumerCases, prefetchCases, confirmCases, transactionCases,
 	triggerCases, letterCases, deathCases, cycleCases, targetCases, topologyCases,
+	letterCheckCases, holdCases,
 	ttlCases, leaseCases, limitCases,
+	limitCheckCases, priorityCases,
 	policyCases, validationCases, permissionCases, topicPermissionCases,
 }
 

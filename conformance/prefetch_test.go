@@ -1,0 +1,135 @@
+package conformance
+
+import (
+	"fmt"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+var prefetchCases = []Case{
+	{
+		Topic: surface, Section: 13, Name: "prefetch-per-channel-at-once",
+		Rule: "Raising or lifting a global prefetch count takes effect at once, for the consumers that are there.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q")
+			t.must(ch.Qos(1, 0, true))
+			in := ch.consume(q)
+			for i := range 5 {
+				ch.publish("", q, fmt.Sprint(i))
+			}
+			ch.collect(1, in)
+			t.must(ch.Qos(3, 0, true))
+			ch.collect(2, in)
+			t.must(ch.Qos(0, 0, true))
+			ch.collect(2, in)
+		},
+	},
+	{
+		Topic: surface, Section: 13, Name: "prefetch-both",
+		Rule: "A prefetch count for each consumer and one for the channel hold together.",
+		Run: func(t *T) {
+			conn := t.connect()
+			ch, other := conn.channel(), conn.channel()
+			one, two := other.queue("one"), other.queue("two")
+			for range 5 {
+				other.put("", one, "m")
+				other.put("", two, "m")
+			}
+			t.must(ch.Qos(2, 0, false))
+			t.must(ch.Qos(3, 0, true))
+			ch.collect(2, ch.consume(one))
+			ch.collect(1, ch.consume(two))
+			t.equal("left", []int{other.depth(one), other.depth(two)}, []int{3, 4})
+		},
+	},
+	{
+		Topic: surface, Section: 13, Name: "no-local-is-ignored",
+		Rule: "The no-local flag of basic.consume is ignored: a consumer gets what its own connection publishes.",
+		Run: func(t *T) {
+			s := t.session(login{})
+			q := s.exclusive("q")
+			s.sendMethod(1, basicConsume, uint16(0), q, "tag", byte(0b11), emptyTable)
+			s.want(basicConsumeOk)
+			s.send(publishOf(1, q, "m"))
+			s.want(basicDeliver)
+		},
+	},
+	{
+		Topic: surface, Section: 13, Name: "cancel-on-ha-failover-is-ignored",
+		Rule: "The consumer argument x-cancel-on-ha-failover is accepted.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q")
+			in, err := ch.Consume(q, "", false, false, false, false, amqp.Table{"x-cancel-on-ha-failover": true})
+			t.must(err)
+			ch.publish("", q, "m")
+			ch.collect(1, in)
+		},
+	},
+	{
+		Topic: surface, Section: 13, Name: "consumer-priority-negative",
+		Rule: "A consumer's x-priority may be negative, which puts it behind those without one.",
+		Run: func(t *T) {
+			conn := t.connect()
+			ch, other := conn.channel(), conn.channel()
+			q := ch.queue("q")
+			in, err := ch.Consume(q, "late", false, false, false, false, amqp.Table{"x-priority": int32(-5)})
+			t.must(err)
+			first := other.consume(q)
+			for range 3 {
+				ch.publish("", q, "m")
+			}
+			other.collect(3, first)
+			silent(t, "a delivery to the one behind", in)
+		},
+	},
+	{
+		Topic: surface, Section: 9, Name: "auto-delete-by-connection",
+		Rule: "An auto-delete queue goes too when the connection of its last consumer ends.",
+		Run: func(t *T) {
+			conn, q := t.connect(), t.name("q")
+			ch := conn.channel()
+			_, err := ch.QueueDeclare(q, false, true, false, false, nil)
+			t.must(err)
+			ch.consume(q)
+			t.must(conn.Close())
+			t.gone(q)
+		},
+	},
+	{
+		Topic: surface, Section: 10, Name: "topic-many-hashes",
+		Rule:  "A topic binding key with more than two hashes is refused with 406.",
+		Since: "4.3", Before: "it is accepted",
+		Run: func(t *T) {
+			ch := t.channel()
+			x, q := ch.exchange("x", "topic"), ch.queue("q")
+			err := ch.QueueBind(q, "#.a.#.b.#", x, false, nil)
+			if t.since() {
+				t.refusal(err, 406, "PRECONDITION_FAILED - Topic binding key '#.a.#.b.#' uses 3 '#' wildcards, at most 2 are allowed")
+				return
+			}
+			t.must(err)
+			ch.publish(x, "a.z.b", "m")
+			ch.get(q)
+		},
+	},
+	{
+		Topic: surface, Section: 10, Name: "headers-integer-is-no-float",
+		Rule:  "In a headers binding an integer never equals a float.",
+		Since: "4.0", Before: "it equals a float of the same value",
+		Run: func(t *T) {
+			ch := t.channel()
+			x := ch.exchange("x", "headers")
+			q := ch.queue("q")
+			ch.bind(q, x, "", amqp.Table{"n": int32(2)})
+			ch.publish(x, "", "float", headers(amqp.Table{"n": 2.0}))
+			ch.publish(x, "", "integer", headers(amqp.Table{"n": int64(2)}))
+			if !t.since() {
+				t.equal("got", ch.taken(q, 1), []string{"float"})
+			}
+			t.equal("got", ch.taken(q, 1), []string{"integer"})
+			ch.empty(q)
+		},
+	},
+}

@@ -101,6 +101,9 @@ start() {
 	stop
 	rm -rf "$dir/data" "$dir/log" "$dir/pid"
 	mkdir -p "$dir/data" "$dir/log"
+	if [ -n "$jail" ]; then # the node looks up its machine's name for each connection
+		echo "127.0.0.1 localhost $(hostname)" >"$jail/etc/hosts"
+	fi
 	cat >"$dir/rabbitmq.conf" <<-CONF
 		listeners.tcp.default = 127.0.0.1:$port
 		management.tcp.ip = 127.0.0.1
@@ -108,7 +111,8 @@ start() {
 		disk_free_limit.absolute = 50MB
 		log.file.level = info
 	CONF
-	echo '[].' >"$dir/advanced.config"
+	# A letter kept by at-least-once is tried again after a second, not after three minutes.
+	echo '[{rabbit, [{dead_letter_worker_publisher_confirm_timeout, 1000}]}].' >"$dir/advanced.config"
 	exchanges=rabbitmq_consistent_hash_exchange,rabbitmq_random_exchange,rabbitmq_sharding,rabbitmq_recent_history_exchange
 	echo "[rabbitmq_management,$exchanges]." >"$dir/enabled_plugins"
 	if ! (launch); then

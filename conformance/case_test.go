@@ -51,6 +51,7 @@ var suites = [][]Case{
 	letterCheckCases, holdCases,
 	ttlCases, leaseCases, limitCases,
 	limitCheckCases, priorityCases,
+	deliveryLimitCases, countCases,
 	policyCases, validationCases, permissionCases, topicPermissionCases,
 }
 

@@ -179,6 +179,12 @@ func (v *View) TopicAllowed(user, vhost, exchange string, op Operation, key stri
 	return false
 }
 
+// TopicRestricted reports whether TopicAllowed depends on the key.
+func (v *View) TopicRestricted(user, vhost, exchange string) bool {
+	_, ok := v.topics.rows[topicGrant{user, vhost, exchange}]
+	return ok
+}
+
 // MayComeFrom reports whether user may log in from the address. Those in loopbackOnly may only from this machine;
 // an invalid address stands for a Unix socket. Source: RabbitMQ access-control#loopback-users.
 func MayComeFrom(loopbackOnly []string, user string, from netip.Addr) bool {

@@ -42,6 +42,21 @@ func RefuseUserConnection(user string, limit int64) *amqp.Error {
 	return amqp.NotAllowed("connection refused for user '%s': user connection limit (%d) is reached", user, limit)
 }
 
+// RefuseUserChannel is the answer to one channel more than the user's LimitChannels; it closes the connection.
+func RefuseUserChannel(user string, limit int64) *amqp.Error {
+	return amqp.NotAllowed("number of channels opened for user '%s' has reached the maximum allowed user limit of %d", user, limit)
+}
+
+// RefuseNewQueue is the answer to one queue more than the virtual host's LimitQueues; it closes the channel.
+func RefuseNewQueue(queue, vhost string, limit int64) *amqp.Error {
+	return amqp.PreconditionFailed("cannot declare queue '%s': queue limit in vhost '%s' (%d) is reached", queue, vhost, limit)
+}
+
+// RefuseDeletedUser ends the connections of a user that is no more.
+func RefuseDeletedUser(user string) *amqp.Error {
+	return amqp.ConnectionForced("user '%s' was deleted", user)
+}
+
 // RefuseLogin is the answer to credentials that do not Authenticate or do not come from where they may; it closes
 // the connection and tells nothing more.
 func RefuseLogin(mechanism string) *amqp.Error {

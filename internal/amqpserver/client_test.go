@@ -132,6 +132,7 @@ func startOk(mechanism, response string, capabilities bool) *wire.ConnectionStar
 	able := amqp.TableValue(amqp.Table{
 		{Name: "authentication_failure_close", Value: amqp.Bool(capabilities)},
 		{Name: "consumer_cancel_notify", Value: amqp.Bool(capabilities)},
+		{Name: "connection.blocked", Value: amqp.Bool(capabilities)},
 	})
 	return &wire.ConnectionStartOk{
 		ClientProperties: amqp.Table{{Name: "capabilities", Value: able}, {Name: "connection_name", Value: amqp.String("test")}},

@@ -39,19 +39,21 @@ type conn struct {
 	input  input
 	outbox outbox
 
-	tellsLogin bool                // the client wants to be told of a failed login
-	tuned      bool                // the client has logged in and tuned: refusals are told from now on
-	numbers    map[uint16]*channel // channels by the client's number, until it may use it anew
-	recent     *channel            // of the last frame
-	partial    []*channel          // those with a content that has not arrived whole
-	assembled  int                 // octets of their bodies
-	channelMax uint16              // as negotiated; never 0
-	heartbeat  time.Duration       // likewise; 0 means none
-	silence    int                 // half intervals since the last octet
-	sentBefore uint64              // octets sent at the last pulse
-	patience   *time.Timer         // for pulses while the reader pauses; nil without heartbeats
+	tellsLogin   bool                // the client wants to be told of a failed login
+	tellsBlocked bool                // the client wants to be told when it may not publish; set before the first Post
+	tuned        bool                // the client has logged in and tuned: refusals are told from now on
+	numbers      map[uint16]*channel // channels by the client's number, until it may use it anew
+	recent       *channel            // of the last frame
+	partial      []*channel          // those with a content that has not arrived whole
+	assembled    int                 // octets of their bodies
+	channelMax   uint16              // as negotiated; never 0
+	heartbeat    time.Duration       // likewise; 0 means none
+	silence      int                 // half intervals since the last octet
+	sentBefore   uint64              // octets sent at the last pulse
+	patience     *time.Timer         // for pulses while the reader pauses; nil without heartbeats
 
 	underWay atomic.Int32 // batches that the engine has
+	blocked  atomic.Bool  // the engine lets what the client publishes wait
 
 	channels channels
 	encoder  encoder // the engine's

@@ -58,8 +58,7 @@ func (c *conn) contentHeader(ch *channel, payload []byte) error {
 		return err
 	}
 	if h.BodySize > uint64(c.server.options.MessageMax) {
-		c.refuse(ch, amqp.PreconditionFailed("message size %d is larger than configured max size %d",
-			h.BodySize, c.server.options.MessageMax).WithMethod(ids(wire.IDBasicPublish)))
+		c.refuse(ch, tooLarge(h.BodySize, c.server.options.MessageMax))
 		return nil
 	}
 	t.stage, t.size, t.properties = bodyDue, h.BodySize, h.Properties
@@ -70,6 +69,15 @@ func (c *conn) contentHeader(ch *channel, payload []byte) error {
 		c.published(ch, nil)
 	}
 	return nil
+}
+
+// tooLarge refuses a message. Source: RabbitMQ max_message_size.
+func tooLarge(size uint64, most int64) *amqp.Error {
+	what := "configured max size"
+	if most == messageBytesCeiling {
+		what = "max size"
+	}
+	return amqp.PreconditionFailed("message size %d is larger than %s %d", size, what, most).WithMethod(ids(wire.IDBasicPublish))
 }
 
 // contentBody acts on a body frame. A body in one frame stays where it is; the parts of another are put together.

@@ -55,6 +55,29 @@ func (n *encoder) Flush() {
 	n.hand()
 }
 
+// Blocked tells the client that what it publishes has to wait, if it asked to be told.
+// Source: RabbitMQ connection-blocked.
+func (n *encoder) Blocked(reason string) {
+	n.conn.blocked.Store(true)
+	if n.conn.tellsBlocked {
+		n.connectionMethod(&wire.ConnectionBlocked{Reason: reason})
+	}
+}
+
+// Unblocked tells it that publishing goes on.
+func (n *encoder) Unblocked() {
+	n.conn.blocked.Store(false)
+	if n.conn.tellsBlocked {
+		n.connectionMethod(&wire.ConnectionUnblocked{})
+	}
+}
+
+// connectionMethod encodes a rare method on channel 0.
+func (n *encoder) connectionMethod(m wire.Method) {
+	n.room(rareMethodBytes)
+	n.chunk = wire.AppendMethod(n.chunk, 0, m)
+}
+
 // Stopped ends the connection.
 func (n *encoder) Stopped(err *amqp.Error) {
 	n.Flush()

@@ -71,6 +71,7 @@ func (c *conn) start() error {
 		return outOfState(m, "starting")
 	}
 	c.tellsLogin = capability(ok.ClientProperties, "authentication_failure_close")
+	c.tellsBlocked = capability(ok.ClientProperties, "connection.blocked")
 	c.mu.Lock()
 	c.mu.about.ClientProperties, c.mu.about.AuthMechanism = ok.ClientProperties, ok.Mechanism
 	c.mu.Unlock()

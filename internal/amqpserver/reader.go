@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/wire"
@@ -67,11 +68,24 @@ func (c *conn) connectionMethod(payload []byte) error {
 	switch m.(type) {
 	case *wire.ConnectionClose:
 		return errClosedByClient
-	case *wire.ConnectionUpdateSecret: // of no use to us: a password, once checked, does not expire
-		c.outbox.put(wire.AppendMethod(nil, 0, &wire.ConnectionUpdateSecretOk{}), 0)
-		return nil
+	case *wire.ConnectionUpdateSecret:
+		return c.updateSecret()
 	}
 	return outOfState(m, "running")
+}
+
+// updateSecret acts on connection.update-secret. The secret is of no use to us, for a password, once checked, does not
+// expire; but the user must still have access.
+// Source: RabbitMQ access-control, connection.update-secret.
+func (c *conn) updateSecret() error {
+	c.mu.Lock()
+	user, vhost := c.mu.about.User, c.mu.about.VHost
+	c.mu.Unlock()
+	if !c.server.engine.Access().HasAccess(user, vhost) {
+		return access.RefuseVHost(vhost, user).WithMethod(ids(wire.IDConnectionUpdateSecret))
+	}
+	c.outbox.put(wire.AppendMethod(nil, 0, &wire.ConnectionUpdateSecretOk{}), 0)
+	return nil
 }
 
 // channelFrame acts on a frame of a channel.
@@ -205,7 +219,9 @@ func (c *conn) read() error {
 		case c.outbox.isSealed():
 			return errEnding
 		}
-		if c.silence++; c.silence >= silencePeriodsMax {
+		if c.blocked.Load() {
+			c.silence = 0 // a client that waits may wait in silence. Source: RabbitMQ connection-blocked
+		} else if c.silence++; c.silence >= silencePeriodsMax {
 			return fmt.Errorf("%w, timeout: %ds", errMissedHeartbeats, int(c.heartbeat.Seconds()))
 		}
 		c.pulse()

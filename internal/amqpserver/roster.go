@@ -18,7 +18,7 @@ type Connection struct {
 	Name             string // "peer:port -> host:port"
 	UserProvidedName string // client property connection_name
 	User, VHost      string // empty until known
-	State            string // starting, tuning, opening, running, closing. Source: RabbitMQ management
+	State            string // starting, tuning, opening, running, blocked, closing. Source: RabbitMQ management
 	PeerHost, Host   string
 	PeerPort, Port   int
 	AuthMechanism    string
@@ -73,6 +73,9 @@ func (c *conn) picture() Connection {
 	c.mu.Lock()
 	p := c.mu.about
 	c.mu.Unlock()
+	if p.State == "running" && c.blocked.Load() {
+		p.State = "blocked"
+	}
 	p.ID, p.Name, p.ConnectedAt = c.id, c.name, c.connectedAt
 	p.PeerHost, p.PeerPort = splitAddr(c.socket.RemoteAddr())
 	p.Host, p.Port = splitAddr(c.socket.LocalAddr())

@@ -97,6 +97,7 @@ type PutVHost struct {
 	Description           *string `json:"description,omitempty"`
 	Tags                  *Tags   `json:"tags,omitempty"`
 	DefaultQueueType      *string `json:"default_queue_type,omitempty"`
+	DefaultQueueTypeOld   *string `json:"defaultqueuetype,omitempty"` // the same under the name that RabbitMQ took first
 	Tracing               *Flag   `json:"tracing,omitempty"`
 	ProtectedFromDeletion *Flag   `json:"protected_from_deletion,omitempty"`
 }

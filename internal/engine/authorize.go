@@ -2,6 +2,8 @@ package engine
 
 import (
 	"bytes"
+	"crypto/rand"
+	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -29,7 +31,8 @@ func (e *Engine) userIDOf(user string) string {
 	return user
 }
 
-// authorize checks whether the link's user may do c: the one place where permissions are asked for.
+// authorize checks whether the link's user may do c: the one place where permissions are asked for. What RabbitMQ
+// refuses for what it is, before it asks for permission, passes: the machine refuses it.
 // Source: RabbitMQ access-control; reference policies-and-permissions 10, 11.
 func (r *runner) authorize(l *Link, c *vhost.Command) *amqp.Error {
 	p := rights{view: r.engine.Access(), user: l.info.User, vhost: r.name}
@@ -38,9 +41,6 @@ func (r *runner) authorize(l *Link, c *vhost.Command) *amqp.Error {
 	case vhost.Publish:
 		return r.authorizePublish(&p, c)
 	case vhost.DeclareQueue:
-		if d.Passive || d.Name == "" && len(d.Arguments) == 0 || vhost.IsDirectReply(d.Name) {
-			return nil
-		}
 		return r.authorizeDeclare(&p, d)
 	case vhost.DeleteQueue:
 		return p.queue(access.Configure, r.named(c, d.Name))
@@ -50,33 +50,21 @@ func (r *runner) authorize(l *Link, c *vhost.Command) *amqp.Error {
 		}
 		return r.authorizeSource(&p, d)
 	case vhost.BindExchange, vhost.UnbindExchange:
-		if d.Source == "" || d.Name == "" {
-			return nil // refused for what it is
-		}
-		if err := p.exchange(access.Write, d.Name); err != nil {
+		if err := p.exchange(access.Write, d.Name); err != nil || d.Name == "" {
 			return err
 		}
 		return r.authorizeSource(&p, d)
-	case vhost.Consume, vhost.Get, vhost.PurgeQueue:
+	case vhost.Consume:
 		if vhost.IsDirectReply(d.Name) {
 			return nil // not a queue. Source: RabbitMQ direct-reply-to
 		}
 		return p.queue(access.Read, r.named(c, d.Name))
+	case vhost.Get, vhost.PurgeQueue:
+		return p.queue(access.Read, r.named(c, d.Name))
 	case vhost.DeclareExchange:
-		if d.Passive || d.Name == "" {
-			return nil
-		}
-		if err := p.exchange(access.Configure, d.Name); err != nil {
-			return err
-		}
-		if a, ok := d.Arguments.Get("alternate-exchange"); ok && r.vhost.Topology().Exchange(d.Name) == nil {
-			if err := p.exchange(access.Read, d.Name); err != nil {
-				return err
-			}
-			return p.exchange(access.Write, a.Str)
-		}
+		return r.authorizeExchange(&p, d)
 	case vhost.DeleteExchange:
-		if d.Name != "" {
+		if d.Name != "" && !strings.HasPrefix(d.Name, "amq.") {
 			return p.exchange(access.Configure, d.Name)
 		}
 	}
@@ -91,20 +79,51 @@ func (r *runner) named(c *vhost.Command, name string) string {
 	return name
 }
 
-// authorizeDeclare checks queue.declare: with a dead-letter exchange, for a new queue, more is asked for.
-// Source: RabbitMQ dlx#using-optional-queue-arguments.
+// authorizeDeclare checks queue.declare: with a dead-letter exchange, for a new queue, more is asked for. A name that
+// the broker is to make needs permission too, as if it had been made.
+// Source: RabbitMQ dlx#using-optional-queue-arguments; access-control.
 func (r *runner) authorizeDeclare(p *rights, d *vhost.Definition) *amqp.Error {
-	if err := p.queue(access.Configure, d.Name); err != nil && d.Name != "" {
+	name := d.Name
+	switch {
+	case vhost.IsDirectReply(name) || d.Passive && name == "":
+		return nil
+	case d.Passive:
+		return p.anyOf(name, access.RefuseQueue)
+	case strings.HasPrefix(name, "amq."):
+		return nil
+	case name == "":
+		name = "amq.gen-" + rand.Text()
+	}
+	if err := p.queue(access.Configure, name); err != nil {
 		return err
 	}
 	a, ok := d.Arguments.Get("x-dead-letter-exchange")
-	if !ok || a.Kind != amqp.KindString {
+	if _, exists := r.vhost.Topology().Queue(name); exists || !ok || a.Kind != amqp.KindString {
 		return nil
 	}
-	if _, exists := r.vhost.Topology().Queue(d.Name); exists {
+	if err := p.queue(access.Read, name); err != nil {
+		return err
+	}
+	return p.exchange(access.Write, a.Str)
+}
+
+// authorizeExchange checks exchange.declare: with an alternate exchange, for a new exchange, more is asked for.
+// Source: RabbitMQ ae.
+func (r *runner) authorizeExchange(p *rights, d *vhost.Definition) *amqp.Error {
+	switch {
+	case d.Name == "":
+		return nil
+	case d.Passive:
+		return p.anyOf(d.Name, access.RefuseExchange)
+	}
+	if err := p.exchange(access.Configure, d.Name); err != nil {
+		return err
+	}
+	a, ok := d.Arguments.Get("alternate-exchange")
+	if !ok || a.Kind != amqp.KindString || r.vhost.Topology().Exchange(d.Name) != nil {
 		return nil
 	}
-	if err := p.queue(access.Read, d.Name); err != nil && d.Name != "" {
+	if err := p.exchange(access.Read, d.Name); err != nil {
 		return err
 	}
 	return p.exchange(access.Write, a.Str)
@@ -127,7 +146,7 @@ func (r *runner) authorizeSource(p *rights, d *vhost.Definition) *amqp.Error {
 
 func (r *runner) authorizePublish(p *rights, c *vhost.Command) *amqp.Error {
 	port := r.portOf(c.Channel)
-	if port == nil {
+	if port == nil || c.Immediate {
 		return nil
 	}
 	g := &port.granted
@@ -140,7 +159,8 @@ func (r *runner) authorizePublish(p *rights, c *vhost.Command) *amqp.Error {
 	if err := p.exchange(access.Write, name); err != nil {
 		return err
 	}
-	if x := r.vhost.Topology().Exchange(name); x != nil && x.Kind == topology.Topic && p.byTopic(name) {
+	if x := r.vhost.Topology().Exchange(name); x != nil && x.Kind == topology.Topic && !x.Internal &&
+		p.view.TopicRestricted(p.user, p.vhost, name) {
 		for _, key := range vhost.PublishKeys(c) {
 			if !p.view.TopicAllowed(p.user, p.vhost, name, access.Write, key) {
 				return access.RefuseTopic(access.Write, key, name, p.vhost, p.user)
@@ -173,12 +193,13 @@ func (p *rights) exchange(op access.Operation, name string) *amqp.Error {
 	return access.RefuseExchange(op, name, p.vhost, p.user)
 }
 
-// byTopic reports whether the user's rights on an exchange depend on the routing key.
-func (p *rights) byTopic(exchange string) bool {
-	for _, t := range p.view.TopicPermissions() {
-		if t.User == p.user && t.VHost == p.vhost && t.Exchange == exchange {
-			return true
+// anyOf is the right to know that something is there: any of the three will do.
+// Source: RabbitMQ access-control, passive declarations.
+func (p *rights) anyOf(name string, refuse func(op access.Operation, name, vhost, user string) *amqp.Error) *amqp.Error {
+	for _, op := range [...]access.Operation{access.Configure, access.Write, access.Read} {
+		if p.view.Allowed(p.user, p.vhost, op, name) {
+			return nil
 		}
 	}
-	return false
+	return refuse(access.Configure, name, p.vhost, p.user)
 }

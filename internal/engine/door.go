@@ -14,7 +14,11 @@ type Door interface {
 	Emit(e *vhost.Effect)
 	// Flush ends a run of Emit: what was encoded may go to the socket.
 	Flush()
-	// Stopped ends the attachment: the vhost was deleted or has failed, or the broker shuts down. No Emit
+	// Blocked says that what the client publishes has to wait, and why; Unblocked that it goes on. A client that
+	// has not published is told with its first message. Source: RabbitMQ connection-blocked.
+	Blocked(reason string)
+	Unblocked()
+	// Stopped ends the attachment: the vhost was deleted or has failed, its user was deleted, or the broker shuts down. No Emit
 	// follows. The connection closes with err.
 	Stopped(err *amqp.Error)
 }

@@ -33,8 +33,9 @@ type Engine struct {
 	scribe   *scribe
 	defaults access.Defaults
 	ids      atomic.Uint64 // of connections and channels
-	storing  atomic.Bool   // checkpoints are under way
-	failed   chan error    // the journal cannot go on
+	census   census
+	storing  atomic.Bool // checkpoints are under way
+	failed   chan error  // the journal cannot go on
 
 	view   atomic.Pointer[access.View]
 	change sync.Mutex // one change of access at a time
@@ -198,9 +199,9 @@ func (e *Engine) Down(vhost string) error {
 func (e *Engine) space(full bool) {
 	if full {
 		e.slog.Warn("disk resource limit alarm set: publishers are blocked")
-		return
+	} else {
+		e.slog.Warn("disk resource limit alarm cleared")
 	}
-	e.slog.Warn("disk resource limit alarm cleared")
 	for _, r := range e.allRunners() {
 		r.kick()
 	}

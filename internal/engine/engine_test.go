@@ -167,6 +167,22 @@ func (c *client) open() {
 	c.post(vhost.Command{Kind: vhost.OpenChannel, Conn: c.link.Conn()})
 }
 
+// Blocked and Unblocked implement Door.
+func (c *client) Blocked(reason string) { c.note("blocked " + reason) }
+
+func (c *client) Unblocked() { c.note("unblocked") }
+
+func (c *client) note(s string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unflush++
+	c.got = append(c.got, s)
+	select {
+	case c.events <- s:
+	default:
+	}
+}
+
 // Emit implements Door.
 func (c *client) Emit(e *vhost.Effect) {
 	c.mu.Lock()
@@ -405,7 +421,7 @@ func TestNoSpace(t *testing.T) {
 			t.Fatal("the disk is never full")
 		}
 		publisher.post(publish("work", "waits"))
-		publisher.expect()
+		publisher.expect("blocked low on disk")
 		for range 5 {
 			consumer.post(vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: "work"}})
 		}

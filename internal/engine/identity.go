@@ -159,6 +159,9 @@ func (e *Engine) follow(before *access.View) {
 			<-opened
 		}
 	}
+	for _, r := range e.allRunners() {
+		r.kick() // for withdraw
+	}
 	for _, h := range before.VHosts() {
 		if now, ok := now.VHost(h.Name); !ok || now.LogID != h.LogID {
 			e.endVHost(h.Name, place.LogID(h.LogID))

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -19,11 +18,16 @@ type Link struct {
 
 	returned atomic.Int64 // window given back and not granted yet
 
+	counted atomic.Bool // in the census
+
 	// The runner's owner's.
-	touched  bool // has effects to flush
-	closed   bool
-	channels []vhost.ChannelID // that have ports
-	waiting  []post            // until the window has room: the first from its next command on
+	touched   bool // has effects to flush
+	closed    bool
+	published bool                         // has published
+	blocked   bool                         // was told that publishing has to wait
+	parked    int                          // posts of this link that wait for room on the disk
+	channels  map[vhost.ChannelID]struct{} // that have ports
+	waiting   []post                       // until the window has room: the first from its next command on
 }
 
 func (b *Batch) free() {
@@ -80,20 +84,57 @@ func (r *runner) await(ctx context.Context, done chan error) error {
 
 // detach forgets a link after its Disconnect was stepped.
 func (r *runner) detach(l *Link) {
-	l.closed = true
+	r.shut(l)
 	delete(r.links, l.conn)
-	for _, c := range l.channels {
+	for c := range l.channels {
 		delete(r.ports, c)
 	}
 	l.channels = nil
 	r.last = nil
 }
 
-// forget takes a channel that has ended off the list. Most links have few.
-func (l *Link) forget(c vhost.ChannelID) {
-	if i := slices.Index(l.channels, c); i >= 0 {
-		l.channels = slices.Delete(l.channels, i, i+1)
+// shut makes l one that nobody listens to, and takes it off the counts.
+func (r *runner) shut(l *Link) {
+	l.closed = true
+	if l.blocked {
+		l.blocked = false
+		r.blocked--
 	}
+	if l.counted.Load() {
+		r.engine.census.closeChannels(l.info.User, len(l.channels))
+	}
+	l.discount()
+}
+
+// discount takes l off the count of connections, once.
+func (l *Link) discount() {
+	if l.counted.Swap(false) {
+		l.engine.census.leave(l.info.User, l.info.VHost)
+	}
+}
+
+// openChannel makes room for a channel's effects, or refuses it: then the connection ends.
+func (r *runner) openChannel(l *Link, c *vhost.Command) (ok bool) {
+	r.ports[c.Channel] = &port{link: l, channel: c.Channel}
+	if l.counted.Load() {
+		if err := r.engine.census.openChannel(r.engine.Access(), l.info.User); err != nil {
+			r.out.Effects = append(r.out.Effects, vhost.Effect{Kind: vhost.Closed, Command: c.Kind, Channel: c.Channel, Err: err})
+			return false
+		}
+	}
+	if l.channels == nil {
+		l.channels = map[vhost.ChannelID]struct{}{}
+	}
+	l.channels[c.Channel] = struct{}{}
+	return true
+}
+
+// forget takes a channel that has ended off the list.
+func (l *Link) forget(c vhost.ChannelID) {
+	if _, open := l.channels[c]; open && l.counted.Load() {
+		l.engine.census.closeChannels(l.info.User, 1)
+	}
+	delete(l.channels, c)
 }
 
 // dropWaiting forgets what waits for the window: the link ends.
@@ -107,28 +148,43 @@ func (l *Link) dropWaiting() {
 	l.waiting = nil
 }
 
-// Attach connects a door to a vhost. Errors are *amqp.Error: an unknown vhost, one that the user may not
-// enter (530), one that is stopped (541).
+// Attach connects a door to a vhost. Errors are *amqp.Error: an unknown vhost, one connection more than the vhost or
+// the user may have, a vhost that the user may not enter (530), one that is stopped (541).
 func (e *Engine) Attach(d Door, info ConnInfo) (*Link, error) {
-	return e.attach(context.Background(), d, info)
-}
-
-func (e *Engine) attach(ctx context.Context, d Door, info ConnInfo) (*Link, error) {
+	l := &Link{engine: e, door: d, info: info}
 	view := e.Access()
 	if _, ok := view.VHost(info.VHost); !ok {
 		return nil, accessUnknown(info.VHost)
 	}
+	if err := e.census.enter(view, info.User, info.VHost); err != nil {
+		return nil, err
+	}
+	l.counted.Store(true)
+	if err := e.attach(context.Background(), l); err != nil {
+		l.discount()
+		return nil, err
+	}
+	return l, nil
+}
+
+// attach makes l known to its vhost.
+func (e *Engine) attach(ctx context.Context, l *Link) error {
+	info := &l.info
+	view := e.Access()
+	if _, ok := view.VHost(info.VHost); !ok {
+		return accessUnknown(info.VHost)
+	}
 	if info.User != "" && !view.HasAccess(info.User, info.VHost) {
-		return nil, accessRefused(info.VHost, info.User)
+		return accessRefused(info.VHost, info.User)
 	}
 	r, err := e.runnerOf(info.VHost)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if info.Window <= 0 {
 		info.Window = WindowDefault
 	}
-	l := &Link{engine: e, runner: r, door: d, info: info, conn: vhost.ConnID(e.ids.Add(1))}
+	l.runner, l.conn = r, vhost.ConnID(e.ids.Add(1))
 	done := make(chan error, 1)
 	r.put(post{link: l, done: done, batch: &Batch{Commands: []vhost.Command{{
 		Kind: vhost.Connect, Conn: l.conn, Window: info.Window,
@@ -136,9 +192,9 @@ func (e *Engine) attach(ctx context.Context, d Door, info ConnInfo) (*Link, erro
 	}}}})
 	if err := r.await(ctx, done); err != nil {
 		l.leave()
-		return nil, err
+		return err
 	}
-	return l, nil
+	return nil
 }
 
 // collector is the door of a one-off command: it keeps what comes.
@@ -171,6 +227,10 @@ func (c *collector) Emit(e *vhost.Effect) {
 
 func (c *collector) Flush() {}
 
+func (c *collector) Blocked(string) {}
+
+func (c *collector) Unblocked() {}
+
 func (c *collector) Stopped(err *amqp.Error) {
 	c.stopped = err
 	c.end()
@@ -180,8 +240,8 @@ func (c *collector) Stopped(err *amqp.Error) {
 // It returns their effects when all is safe. A refusal is an *amqp.Error.
 func (e *Engine) Do(ctx context.Context, vhostName, user string, commands ...vhost.Command) ([]vhost.Effect, error) {
 	c := &collector{done: make(chan struct{})}
-	l, err := e.attach(ctx, c, ConnInfo{Name: "engine", User: user, VHost: vhostName, Window: 1 << 40})
-	if err != nil {
+	l := &Link{engine: e, door: c, info: ConnInfo{Name: "engine", User: user, VHost: vhostName, Window: 1 << 40}}
+	if err := e.attach(ctx, l); err != nil {
 		return nil, err
 	}
 	ch := l.NewChannel()

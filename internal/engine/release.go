@@ -12,6 +12,7 @@ type port struct {
 	held    []vhost.Effect // from first on
 	first   int
 	granted granted
+	parked  bool // something of it waits for room on the disk
 }
 
 // look is an answer that waits until batch after is safe.
@@ -56,16 +57,21 @@ func (r *runner) portOf(c vhost.ChannelID) *port {
 
 func (r *runner) send(p *port, e *vhost.Effect) {
 	p.link.door.Emit(e)
-	if !p.link.touched {
-		p.link.touched = true
-		r.flush = append(r.flush, p.link)
-	}
+	r.toFlush(p.link)
 	if e.Kind == vhost.Closed || e.Kind == vhost.Done && e.Command == vhost.CloseChannel {
 		delete(r.ports, e.Channel)
 		p.link.forget(e.Channel)
 		if r.last == p {
 			r.last = nil
 		}
+	}
+}
+
+// toFlush has a door flushed at the end of the round.
+func (r *runner) toFlush(l *Link) {
+	if !l.touched {
+		l.touched = true
+		r.flush = append(r.flush, l)
 	}
 }
 

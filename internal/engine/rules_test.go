@@ -39,6 +39,12 @@ func TestPermissions(t *testing.T) {
 		c.Exchange = []byte("t-out")
 		return c
 	}
+	topicTo := func(key, cc string) vhost.Command {
+		c := topicPublish(key)
+		table := amqp.Table{{Name: "CC", Value: amqp.Array(amqp.String(cc))}}
+		c.Properties = amqp.AppendProperties(nil, &amqp.Properties{Has: amqp.FlagHeaders, Headers: table})
+		return c
+	}
 	for _, c := range []struct {
 		name    string
 		command vhost.Command
@@ -46,7 +52,23 @@ func TestPermissions(t *testing.T) {
 	}{
 		{"declare", declare("mine-1"), ""},
 		{"declare another's", declare("other"), "configure access to queue 'other'"},
-		{"declare passively", named(vhost.DeclareQueue, vhost.Definition{Name: "theirs", Passive: true}), ""},
+		{"declare passively", named(vhost.DeclareQueue, vhost.Definition{Name: "mine-0", Passive: true}), ""},
+		{"declare passively what may be read", named(vhost.DeclareQueue, vhost.Definition{Name: "unwritten", Passive: true}), ""},
+		{"declare another's passively", named(vhost.DeclareQueue, vhost.Definition{Name: "theirs", Passive: true}), "configure access to queue 'theirs'"},
+		{"declare another's exchange passively", named(vhost.DeclareExchange, vhost.Definition{Name: "secret", Passive: true}), "configure access to exchange 'secret'"},
+		{"declare passively an exchange that may be written", named(vhost.DeclareExchange, vhost.Definition{Name: "out", Passive: true}), ""},
+		{"declare an exchange again", named(vhost.DeclareExchange, vhost.Definition{Name: "mine-a", Type: "fanout",
+			Arguments: amqp.Table{{Name: "alternate-exchange", Value: amqp.String("secret")}}}), ""},
+		{"an exchange that cannot be read", named(vhost.DeclareExchange, vhost.Definition{Name: "unread-x", Type: "fanout",
+			Arguments: amqp.Table{{Name: "alternate-exchange", Value: amqp.String("out")}}}), "read access to exchange 'unread-x'"},
+		{"link from another's", named(vhost.BindExchange, vhost.Definition{Name: "out", Source: "secret"}), "read access to exchange 'secret'"},
+		{"unlink another's", named(vhost.UnbindExchange, vhost.Definition{Name: "secret", Source: "in"}), "write access to exchange 'secret'"},
+		{"unbind another's queue", named(vhost.UnbindQueue, vhost.Definition{Name: "theirs", Source: "in"}), "write access to queue 'theirs'"},
+		{"bind to another's topic", named(vhost.BindQueue, vhost.Definition{Name: "mine-0", Source: "in-t", RoutingKey: "b.#"}), "read access to topic 'b.#' in exchange 'in-t'"},
+		{"link to a topic", named(vhost.BindExchange, vhost.Definition{Name: "out", Source: "in-t", RoutingKey: "a.#"}), ""},
+		{"link to another's topic", named(vhost.BindExchange, vhost.Definition{Name: "out", Source: "in-t", RoutingKey: "b"}), "read access to topic 'b' in exchange 'in-t'"},
+		{"publish to another's topic with CC", topicTo("a", "b"), "write access to topic 'b' in exchange 't-out'"},
+		{"take direct replies", named(vhost.Consume, vhost.Definition{Name: "amq.rabbitmq.reply-to", ConsumerTag: "r", NoAck: true}), ""},
 		{"declare with a letter box", declare("mine-2", letterTo("out", "k")...), ""},
 		{"declare with another's letter box", declare("mine-2", letterTo("secret", "k")...), "write access to exchange 'secret'"},
 		{"declare with the default exchange for letters", declare("mine-2", letterTo("", "k")...), "write access to exchange 'amq.default'"},
@@ -78,12 +100,17 @@ func TestPermissions(t *testing.T) {
 				defer stop(t, e)
 				change(t, e,
 					access.Command{Kind: access.PutUser, User: "u"},
-					access.Command{Kind: access.SetPermission, User: "u", VHost: "/", Configure: "^(mine|unread)", Write: "^(mine|out|t-out)", Read: "^(mine|in$)"},
-					access.Command{Kind: access.SetTopicPermission, User: "u", VHost: "/", Exchange: "t-out", Write: "^a", Read: "^a"})
+					access.Command{Kind: access.SetPermission, User: "u", VHost: "/", Configure: "^(mine|unread)", Write: "^(mine|out|t-out)", Read: "^(mine|in$|in-t|unwritten)"},
+					access.Command{Kind: access.SetTopicPermission, User: "u", VHost: "/", Exchange: "t-out", Write: "^a", Read: "^a"},
+					access.Command{Kind: access.SetTopicPermission, User: "u", VHost: "/", Exchange: "in-t", Write: "^a", Read: "^a"})
 				broker := attach(t, e, "")
-				broker.post(declare("theirs"), declare("mine-0"), declare("mine-lettered", letterTo("secret", "k")...))
-				for x, kind := range map[string]string{"secret": "fanout", "in": "fanout", "out": "fanout", "t-out": "topic"} {
-					broker.post(vhost.Command{Kind: vhost.DeclareExchange, NoWait: true, Definition: &vhost.Definition{Name: x, Type: kind}})
+				broker.post(declare("theirs"), declare("mine-0"), declare("mine-lettered", letterTo("secret", "k")...), declare("unwritten"))
+				for x, kind := range map[string]string{"secret": "fanout", "in": "fanout", "out": "fanout", "t-out": "topic", "in-t": "topic", "mine-a": "fanout"} {
+					d := vhost.Definition{Name: x, Type: kind}
+					if x == "mine-a" {
+						d.Arguments = amqp.Table{{Name: "alternate-exchange", Value: amqp.String("secret")}}
+					}
+					broker.post(vhost.Command{Kind: vhost.DeclareExchange, NoWait: true, Definition: &d})
 				}
 				broker.expect()
 
@@ -98,6 +125,42 @@ func TestPermissions(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRefusedForWhatItIs says that a user without permissions is told of those before what nobody may do, or that the
+// text is not that of RabbitMQ; or that the name of a queue which the broker is to name needs no permission.
+func TestRefusedForWhatItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := start(t, newDisk())
+		defer stop(t, e)
+		change(t, e, access.Command{Kind: access.PutUser, User: "u"}, access.Command{Kind: access.SetPermission, User: "u", VHost: "/", Write: ".*", Configure: "^x"})
+		attach(t, e, "").post(declare("x"))
+		u := attach(t, e, "u")
+		for _, c := range []struct {
+			kind vhost.CommandKind
+			d    vhost.Definition
+			want string
+		}{
+			{vhost.DeclareQueue, vhost.Definition{Name: "amq.q"}, "queue name 'amq.q' contains reserved prefix 'amq.*'"},
+			{vhost.DeclareQueue, vhost.Definition{Passive: true}, "no queue '' in vhost '/'"},
+			{vhost.DeclareQueue, vhost.Definition{}, "configure access to queue 'amq.gen-"},
+			{vhost.DeclareExchange, vhost.Definition{Type: "fanout"}, "operation not permitted on the default exchange"},
+			{vhost.DeclareExchange, vhost.Definition{Name: "x", Type: "fanout",
+				Arguments: amqp.Table{{Name: "alternate-exchange", Value: amqp.Int32(1)}}}, "invalid type 'signedint' for arg 'alternate-exchange' in exchange 'x' in vhost '/'"},
+			{vhost.DeleteExchange, vhost.Definition{Name: "amq.direct"}, "deletion of system exchange 'amq.direct' in vhost '/' not allowed"},
+			{vhost.DeleteExchange, vhost.Definition{}, "operation not permitted on the default exchange"},
+			{vhost.BindExchange, vhost.Definition{Name: "x"}, "operation not permitted on the default exchange"},
+			{vhost.BindExchange, vhost.Definition{Source: "x"}, "operation not permitted on the default exchange"},
+			{vhost.BindQueue, vhost.Definition{Name: "x"}, "operation not permitted on the default exchange"},
+			{vhost.PurgeQueue, vhost.Definition{}, "no previously declared queue"},
+		} {
+			u.open()
+			u.post(vhost.Command{Kind: c.kind, Definition: &c.d})
+			if got := strings.Join(u.take(), "; "); !strings.Contains(got, " - "+c.want) {
+				t.Errorf("command %d, %q: got %q, want %q", c.kind, c.d.Name, got, c.want)
+			}
+		}
+	})
 }
 
 // TestPermissionsChange says that a permission that was taken away is still good for who publishes already.
@@ -117,6 +180,45 @@ func TestPermissionsChange(t *testing.T) {
 		if n := ready(t, e, "work"); n != 2 {
 			t.Errorf("%d messages", n)
 		}
+	})
+}
+
+// TestConsumersLoseWhatTheyMayNotRead says that a consumer goes on when it may no longer read, or is not told; or that
+// another one ends with it.
+func TestConsumersLoseWhatTheyMayNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := start(t, newDisk())
+		defer stop(t, e)
+		all := access.Command{Kind: access.SetPermission, User: "u", VHost: "/", Configure: ".*", Write: ".*", Read: ".*"}
+		other := all
+		other.User = "o"
+		change(t, e, access.Command{Kind: access.PutUser, User: "u"}, access.Command{Kind: access.PutUser, User: "o"}, all, other)
+		quiet, told, mine := attach(t, e, "u"), attach(t, e, "u"), attach(t, e, "o")
+		told.link.info.CancelNotify = true
+		mine.post(declare("a"), declare("b"))
+		quiet.post(consume("a"))
+		told.post(consume("a"))
+		b := consume("b")
+		b.Definition.ConsumerTag = "b"
+		told.post(b)
+
+		all.Read = "^b$"
+		change(t, e, all)
+		mine.post(publish("a", "for nobody"), publish("b", "for b"))
+		quiet.expect()
+		told.expect("cancelled", "deliver for b")
+		mine.post(consume("a"))
+		mine.expect("deliver for nobody")
+
+		change(t, e, access.Command{Kind: access.DeleteUser, User: "u"})
+		for _, c := range []*client{quiet, told} {
+			if err := c.stoppedWith(); err == nil || err.Text != "CONNECTION_FORCED - user 'u' was deleted" {
+				t.Errorf("a deleted user's connection was stopped with %v", err)
+			}
+		}
+		mine.post(get("b"))
+		mine.expect("got for b")
+		told.link.Close()
 	})
 }
 

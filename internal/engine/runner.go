@@ -60,7 +60,10 @@ type runner struct {
 	last         *port
 	held         []*port                         // with effects that wait
 	looks        []look                          // answers that wait
-	parked       []post                          // publishes that wait for room on the disk
+	parked       []post                          // publishes that wait for room on the disk, and what comes behind them
+	blocked      int                             // links that were told so
+	alarmed      bool                            // those who have published were
+	permitted    uint64                          // version of the permissions that consumers were checked against
 	told         map[vhost.Loss]deadline.Instant // when a loss was logged last
 	flush        []*Link
 	appended     place.Index
@@ -209,6 +212,7 @@ func (r *runner) run(rounds int) {
 			return
 		}
 		r.releaseSafe()
+		r.watchSpace()
 		r.mu.Lock()
 		inbox := r.mu.inbox
 		r.mu.inbox, r.mu.spare = r.mu.spare[:0], nil
@@ -227,11 +231,11 @@ func (r *runner) run(rounds int) {
 
 // step decides a round of posts, in batches of the log.
 func (r *runner) step(inbox []post) (ticked bool) {
-	if len(r.parked) > 0 && !r.full() {
-		inbox = append(r.parked, inbox...)
-		r.parked = nil
+	if parked := r.unpark(); parked != nil {
+		inbox = append(parked, inbox...)
 	}
 	r.begin()
+	r.withdraw()
 	for i := range inbox {
 		p := &inbox[i]
 		switch {
@@ -241,7 +245,7 @@ func (r *runner) step(inbox []post) (ticked bool) {
 			r.answer(p.done)
 			r.begin()
 		case r.mustWait(p):
-			r.parked = append(r.parked, *p)
+			r.park(p)
 		default:
 			r.stepBatch(p)
 		}
@@ -254,34 +258,6 @@ func (r *runner) step(inbox []post) (ticked bool) {
 	}
 	r.finish()
 	return ticked
-}
-
-// mustWait reports whether p would grow a log that has no room: then its link waits, in order. A link that
-// ends does not: what it published and nobody took is dropped with it.
-func (r *runner) mustWait(p *post) bool {
-	if p.ends() {
-		r.parked = slices.DeleteFunc(r.parked, func(o post) bool {
-			if o.link == p.link {
-				o.batch.free()
-			}
-			return o.link == p.link
-		})
-		return false
-	}
-	if !r.full() {
-		return false
-	}
-	for i := range r.parked {
-		if r.parked[i].link == p.link {
-			return true
-		}
-	}
-	for i := range p.batch.Commands {
-		if p.batch.Commands[i].Kind == vhost.Publish {
-			return true
-		}
-	}
-	return false
 }
 
 // full reports whether the log has no room for growing.
@@ -328,30 +304,45 @@ func (r *runner) stepBatch(p *post) {
 func (r *runner) stepCommands(p *post) bool {
 	for ; p.next < len(p.batch.Commands); p.next++ {
 		c := &p.batch.Commands[p.next]
-		switch c.Kind {
-		case vhost.Connect:
-			r.links[c.Conn] = p.link
-		case vhost.OpenChannel:
-			r.ports[c.Channel] = &port{link: p.link, channel: c.Channel}
-			p.link.channels = append(p.link.channels, c.Channel)
-		case vhost.Disconnect:
-			defer r.detach(p.link)
-		case vhost.Get:
-			if !r.vhost.WindowOpen(p.link.conn) {
-				return false
-			}
+		if c.Kind == vhost.Get && !r.vhost.WindowOpen(p.link.conn) {
+			return false
 		}
-		r.decide(p.link, c)
-		if len(r.out.Batch) > batchBytesMax || len(r.out.Effects) > batchCommandsMax {
-			r.finish()
-			r.begin()
-		}
+		r.stepCommand(p.link, c)
 	}
+	r.end(p)
+	return true
+}
+
+// end is the end of a batch.
+func (r *runner) end(p *post) {
 	p.batch.free()
 	if p.done != nil {
 		r.answer(p.done)
 	}
-	return true
+}
+
+// stepCommand decides one command of a link. One without a kind was stepped before.
+func (r *runner) stepCommand(l *Link, c *vhost.Command) {
+	switch c.Kind {
+	case 0:
+		return
+	case vhost.Connect:
+		r.links[c.Conn] = l
+	case vhost.OpenChannel:
+		if !r.openChannel(l, c) {
+			return
+		}
+	case vhost.Publish:
+		l.published = true
+	}
+	r.decide(l, c)
+	if c.Kind == vhost.Disconnect {
+		r.detach(l)
+	}
+	if len(r.out.Batch) > batchBytesMax || len(r.out.Effects) > batchCommandsMax {
+		r.finish()
+		r.begin()
+	}
 }
 
 // decide asks for permission and steps one command.
@@ -360,6 +351,11 @@ func (r *runner) decide(l *Link, c *vhost.Command) {
 	var err error
 	if l != nil && l.info.User != "" {
 		if refused := r.authorize(l, c); refused != nil {
+			err = refused
+		}
+	}
+	if err == nil && c.Kind == vhost.DeclareQueue {
+		if refused := r.beforeDeclare(c); refused != nil {
 			err = refused
 		}
 	}
@@ -477,7 +473,7 @@ func (r *runner) abandon() {
 	for _, l := range r.links {
 		l.dropWaiting()
 		if !l.closed {
-			l.closed = true
+			r.shut(l)
 			l.door.Stopped(err)
 		}
 	}

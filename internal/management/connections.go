@@ -28,10 +28,16 @@ func (r *request) roster() map[string]Connection {
 	return at
 }
 
+// showConnection renders a connection. One that has not published is about to be blocked while the disk is full.
+// Source: RabbitMQ management API, connections.
 func (s *Server) showConnection(c *Connection) api.Connection {
+	state := c.State
+	if state == "running" && s.engine.Full() {
+		state = "blocking"
+	}
 	return api.Connection{
 		Name: c.Name, Node: s.options.Node, User: c.User, VHost: c.VHost, Protocol: c.Protocol,
-		ConnectedAt: c.ConnectedAt.UnixMilli(), ClientProperties: api.Arguments(c.ClientProperties), State: c.State,
+		ConnectedAt: c.ConnectedAt.UnixMilli(), ClientProperties: api.Arguments(c.ClientProperties), State: state,
 		Type: "network", UserProvidedName: c.UserProvidedName, PerformedBy: c.User, Channels: c.Channels,
 		ChannelMax: c.ChannelMax, FrameMax: c.FrameMax, Timeout: int(c.Heartbeat / time.Second),
 		Host: c.Host, Port: c.Port, PeerHost: c.PeerHost, PeerPort: c.PeerPort, AuthMechanism: c.AuthMechanism,

@@ -143,6 +143,8 @@ type client struct{}
 
 func (client) Emit(*vhost.Effect)  {}
 func (client) Flush()              {}
+func (client) Blocked(string)      {}
+func (client) Unblocked()          {}
 func (client) Stopped(*amqp.Error) {}
 
 func TestConnectionsChannelsConsumers(t *testing.T) {

@@ -90,6 +90,11 @@ func TestVHostsAndUsers(t *testing.T) {
 	d := open(t)
 	d.want(201, "PUT", "/api/vhosts/a%2Fb", `{"description":"ours","tags":"x, y","default_queue_type":"quorum"}`)
 	d.want(204, "PUT", "/api/vhosts/a%2Fb", `{"tracing":"true"}`)
+	d.want(201, "PUT", "/api/vhosts/old", `{"defaultqueuetype":"quorum"}`)
+	if old := read[api.VHost](d, "/api/vhosts/old"); old.DefaultQueueType != "quorum" {
+		t.Errorf("default queue type by its first name: %+v", old)
+	}
+	d.want(204, "DELETE", "/api/vhosts/old", "")
 	v := read[api.VHost](d, "/api/vhosts/a%2Fb")
 	if v.Name != "a/b" || v.Description != "ours" || !reflect.DeepEqual(v.Tags, api.Tags{"x", "y"}) || v.DefaultQueueType != "quorum" ||
 		!v.Tracing || v.ClusterState["rabbit@test"] != "running" || v.Metadata.Description != "ours" {

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
@@ -61,8 +62,8 @@ func putVHost(r *request) (answer, error) {
 	if body.Tags != nil {
 		c.Tags = *body.Tags
 	}
-	if body.DefaultQueueType != nil {
-		if c.DefaultQueueType = *body.DefaultQueueType; c.DefaultQueueType == "undefined" {
+	if kind := cmp.Or(body.DefaultQueueType, body.DefaultQueueTypeOld); kind != nil {
+		if c.DefaultQueueType = *kind; c.DefaultQueueType == "undefined" {
 			c.DefaultQueueType = ""
 		}
 	}

@@ -1,0 +1,120 @@
+package amqpserver
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/wire"
+)
+
+// block tells the connection that publishing has to wait, or goes on.
+func (l *scriptLink) block(blocked bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if blocked {
+		l.door.Blocked("low on disk")
+	} else {
+		l.door.Unblocked()
+	}
+	l.door.Flush()
+}
+
+// If it failed, publishers would not learn why nothing is confirmed, or clients that never asked for it would be sent
+// what they do not know.
+func TestBlocked(t *testing.T) {
+	t.Parallel()
+	for _, able := range []bool{true, false} {
+		inBubble(t, nil, func(b *bed) {
+			c := b.dial().listen()
+			c.raw([]byte(wire.ProtocolHeader))
+			expect[*wire.ConnectionStart](c, 0)
+			c.send(0, startOk("PLAIN", "\x00guest\x00guest", able))
+			expect[*wire.ConnectionTune](c, 0)
+			c.send(0, &wire.ConnectionTuneOk{ChannelMax: 2047, FrameMax: 128 << 10})
+			c.send(0, &wire.ConnectionOpen{VirtualHost: "/"})
+			expect[*wire.ConnectionOpenOk](c, 0)
+			c.link = <-c.script.links
+			c.openChannel(1)
+			c.link.block(true)
+			if able {
+				if got := expect[*wire.ConnectionBlocked](c, 0); got.Reason != "low on disk" {
+					c.Errorf("told %q", got.Reason)
+				}
+			}
+			if got := b.server.Connections()[0].State; got != "blocked" {
+				c.Errorf("state %q", got)
+			}
+			c.openChannel(2) // all else goes on
+			c.link.block(false)
+			if able {
+				expect[*wire.ConnectionUnblocked](c, 0)
+			}
+			if got := b.server.Connections()[0].State; got != "running" {
+				c.Errorf("state %q", got)
+			}
+			c.expectQuiet()
+		})
+	}
+}
+
+// If it failed, a publisher that waits in silence for room on the disk would be taken for dead; or one that is silent
+// when there is room again would not.
+func TestBlockedClientMayBeSilent(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		c := b.open(10)
+		c.link.block(true)
+		time.Sleep(time.Hour)
+		c.link.block(false)
+		start := time.Now()
+		expect[*wire.ConnectionBlocked](c, 0)
+		expect[*wire.ConnectionUnblocked](c, 0)
+		c.expectEnd()
+		if wait := c.at.Sub(start); wait < 20*time.Second || wait > 30*time.Second {
+			c.Errorf("dropped %v after it was unblocked", wait)
+		}
+	})
+}
+
+// If it failed, clients that renew their secret would hang, or keep a connection to which they have no right any more.
+func TestUpdateSecret(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		c := b.open(0)
+		c.send(0, &wire.ConnectionUpdateSecret{NewSecret: "new", Reason: "expiry"})
+		expect[*wire.ConnectionUpdateSecretOk](c, 0)
+		synctest.Wait()
+		b.script.view = access.New().View()
+		c.send(0, &wire.ConnectionUpdateSecret{NewSecret: "new", Reason: "expiry"})
+		got := expect[*wire.ConnectionClose](c, 0)
+		want := wire.ConnectionClose{
+			ReplyCode: 530, ReplyText: "NOT_ALLOWED - access to vhost '/' refused for user 'guest'", ClassID: 10, MethodID: 70,
+		}
+		if *got != want {
+			c.Errorf("refused with %+v", got)
+		}
+		c.send(0, &wire.ConnectionCloseOk{})
+		c.expectEnd()
+	})
+}
+
+// If it failed, a client could change its secret before it has said who it is.
+func TestUpdateSecretTooEarly(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		c := b.dial().listen()
+		c.raw([]byte(wire.ProtocolHeader))
+		expect[*wire.ConnectionStart](c, 0)
+		c.send(0, startOk("PLAIN", "\x00guest\x00guest", true))
+		expect[*wire.ConnectionTune](c, 0)
+		c.send(0, &wire.ConnectionTuneOk{ChannelMax: 2047, FrameMax: 128 << 10})
+		c.send(0, &wire.ConnectionUpdateSecret{NewSecret: "new"})
+		if got := expect[*wire.ConnectionClose](c, 0); got.ReplyCode != 504 || got.ReplyText != "CHANNEL_ERROR - unexpected method in connection state opening" {
+			c.Errorf("refused with %+v", got)
+		}
+		c.send(0, &wire.ConnectionCloseOk{})
+		c.expectEnd()
+	})
+}

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// lowOnDisk is what publishers are told when the disk has no room. Source: RabbitMQ connection-blocked.
+const lowOnDisk = "low on disk"
+
+// watchSpace tells publishers when the disk runs out of room for them, and when it has some again. Who has never
+// published learns it with the first message, which has to wait: see mustWait.
+// Source: RabbitMQ connection-blocked.
+func (r *runner) watchSpace() {
+	full := r.full()
+	switch {
+	case full && !r.alarmed:
+		for _, l := range r.links {
+			if l.published {
+				r.block(l)
+			}
+		}
+	case !full && r.blocked > 0:
+		for _, l := range r.links {
+			if l.blocked {
+				l.blocked = false
+				l.door.Unblocked()
+				r.toFlush(l)
+			}
+		}
+		r.blocked = 0
+	}
+	r.alarmed = full
+}
+
+// block tells a link that what it publishes has to wait.
+func (r *runner) block(l *Link) {
+	if !l.blocked {
+		l.blocked = true
+		r.blocked++
+		l.door.Blocked(lowOnDisk)
+		r.toFlush(l)
+	}
+}
+
+// mustWait reports whether something of p may have to wait, because the log has no room for growing: see park. What a
+// link gives back is none of its commands. A link that ends does not wait: what it published and nobody took is
+// dropped with it.
+func (r *runner) mustWait(p *post) bool {
+	switch {
+	case p.ends():
+		r.dropParked(p.link)
+		return false
+	case len(p.batch.Commands) == 0 || !r.full():
+		return false
+	case p.link.parked > 0:
+		return true
+	}
+	return slices.ContainsFunc(p.batch.Commands, func(c vhost.Command) bool { return c.Kind == vhost.Publish })
+}
+
+// park lets publishes wait for room, and what comes behind them on their channels: who publishes and then acks must not
+// lose the one and keep the other. The other channels of the connection go on, for their acks are what makes room. How
+// much of a link can wait is bounded by the batches that its door has.
+func (r *runner) park(p *post) {
+	l := p.link
+	waits := len(l.waiting) > 0
+	for i := p.next; i < len(p.batch.Commands) && len(l.waiting) == 0; i++ {
+		c := &p.batch.Commands[i]
+		to := r.portOf(c.Channel)
+		switch {
+		case to == nil || !to.parked && c.Kind != vhost.Publish && (c.Kind != vhost.Get || r.vhost.WindowOpen(l.conn)):
+			r.stepCommand(l, c)
+			c.Kind = 0
+		default:
+			to.parked, waits = true, true
+		}
+	}
+	if !waits {
+		r.end(p)
+		return
+	}
+	r.parked = append(r.parked, *p)
+	l.parked++
+	r.block(l)
+}
+
+// unpark takes what has waited, once there is room.
+func (r *runner) unpark() []post {
+	if len(r.parked) == 0 || r.full() {
+		return nil
+	}
+	parked := r.parked
+	r.parked = nil
+	for i := range parked {
+		parked[i].link.parked = 0
+		for id := range parked[i].link.channels {
+			if to := r.ports[id]; to != nil {
+				to.parked = false
+			}
+		}
+	}
+	return parked
+}
+
+// dropParked forgets what a link has waiting.
+func (r *runner) dropParked(l *Link) {
+	if l.parked == 0 {
+		return
+	}
+	l.parked = 0
+	r.parked = slices.DeleteFunc(r.parked, func(p post) bool {
+		if p.link == l {
+			p.batch.free()
+		}
+		return p.link == l
+	})
+}

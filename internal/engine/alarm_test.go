@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// fill publishes until the disk has no room left.
+func fill(t *testing.T, e *Engine, d *disk) {
+	t.Helper()
+	d.budget(0)
+	filler := attach(t, e, "")
+	body := strings.Repeat("x", 8<<10)
+	for range 1000 {
+		if e.Full() {
+			return
+		}
+		filler.post(publish("work", body), confirms())
+		synctest.Wait()
+	}
+	t.Fatal("the disk is never full")
+}
+
+// until reads events until that one.
+func (c *client) until(event string) {
+	for e := range c.events {
+		if e == event {
+			return
+		}
+	}
+}
+
+// TestPublishersLearnOfAFullDisk says that a publisher is not told that it has to wait, or that it goes on; or that a
+// consumer is told so, or has to wait itself.
+func TestPublishersLearnOfAFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		e := start(t, d, func(o *Options) { o.Journal = journal.Options{SegmentBytes: 64 << 10, ReserveBytes: 256 << 10} })
+		defer stop(t, e)
+		before, first, consumer, leaves := attach(t, e, ""), attach(t, e, ""), attach(t, e, ""), attach(t, e, "")
+		before.post(declare("work"), declare("side"), confirms(), publish("side", "a"), publish("side", "b"), publish("side", "c"))
+		before.expect("confirm 1", "confirm 2", "confirm 3")
+		leaves.post(publish("side", "d"))
+
+		fill(t, e, d)
+		before.expect("blocked low on disk")
+		leaves.expect("blocked low on disk")
+		first.expect()
+		first.post(confirms(), publish("side", "e"))
+		first.expect("blocked low on disk")
+		consumer.post(vhost.Command{Kind: vhost.Qos, NoWait: true, Definition: &vhost.Definition{Prefetch: 1}}, consume("side"))
+		consumer.expect("deliver a")
+		consumer.post(vhost.Command{Kind: vhost.Ack, Tag: 1})
+		consumer.expect("deliver b")
+
+		before.post(consume("side"), vhost.Command{Kind: vhost.Ack, Tag: 1}) // not held back: it publishes nothing
+		before.expect("deliver c", "deliver d")
+		before.post(publish("side", "f"), vhost.Command{Kind: vhost.Ack, Tag: 2})
+		before.link.Written(1 << 20) // gives back what it took all the same
+		before.expect()
+		publishing := before.channel
+		before.open() // a channel that does not publish goes on
+		before.post(get("side"))
+		before.expect("none")
+		before.channel = publishing
+		leaves.post(publish("side", "never"))
+		leaves.link.Close()
+
+		d.budget(-1)
+		first.until("confirm 1")
+		before.until("confirm 4")
+		synctest.Wait()
+		for name, c := range map[string]*client{"who published before": before, "who published during it": first} {
+			if got := c.take(); len(got) == 0 || got[0] != "unblocked" {
+				t.Errorf("%s was told %q", name, got)
+			}
+		}
+		consumer.expect()
+		if err := e.Look(t.Context(), "/", func(v *vhost.VHost) {
+			q, _ := v.Queue("side")
+			if q.Stats.Acked != 3 || q.Ready+q.Unacked != 3 {
+				t.Errorf("%d acked, %d left: the acks of a connection that had to wait are lost", q.Stats.Acked, q.Ready+q.Unacked)
+			}
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"sync"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// census counts what limits restrict: the connections that doors have attached, and their channels. Whether there is
+// room for one more is decided and noted at once, so that of two that come for the last place one is refused. What is
+// counted is counted without a limit too: one may be set later.
+// Source: RabbitMQ vhosts#limits, access-control#user-limits.
+type census struct {
+	mu struct {
+		sync.Mutex
+		byVHost  map[string]int64 // connections
+		byUser   map[string]int64 // connections
+		channels map[string]int64 // by user
+	}
+}
+
+// enter counts a connection, or refuses it.
+func (c *census) enter(view *access.View, user, vhost string) *amqp.Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h, ok := view.VHost(vhost); ok {
+		if most, ok := h.Limit(access.LimitConnections); ok && c.mu.byVHost[vhost] >= most {
+			return access.RefuseVHostConnection(vhost, user, most)
+		}
+	}
+	if u, ok := view.User(user); ok {
+		if most, ok := u.Limit(access.LimitConnections); ok && c.mu.byUser[user] >= most {
+			return access.RefuseUserConnection(user, most)
+		}
+	}
+	count(&c.mu.byVHost, vhost, 1)
+	count(&c.mu.byUser, user, 1)
+	return nil
+}
+
+// leave takes a connection that has entered off the count.
+func (c *census) leave(user, vhost string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	count(&c.mu.byVHost, vhost, -1)
+	count(&c.mu.byUser, user, -1)
+}
+
+// openChannel counts a channel, or refuses it.
+func (c *census) openChannel(view *access.View, user string) *amqp.Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if u, ok := view.User(user); ok {
+		if most, ok := u.Limit(access.LimitChannels); ok && c.mu.channels[user] >= most {
+			return access.RefuseUserChannel(user, most)
+		}
+	}
+	count(&c.mu.channels, user, 1)
+	return nil
+}
+
+// closeChannels takes n channels off the count.
+func (c *census) closeChannels(user string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	count(&c.mu.channels, user, -int64(n))
+}
+
+// beforeDeclare refuses a queue beyond the vhost's limit, and tells the machine the vhost's default queue type.
+// Source: RabbitMQ vhosts#limits, vhosts#default-queue-type.
+func (r *runner) beforeDeclare(c *vhost.Command) *amqp.Error {
+	h, ok := r.engine.Access().VHost(r.name)
+	if !ok {
+		return nil // it is being deleted
+	}
+	d := *c.Definition
+	most, limited := h.Limit(access.LimitQueues)
+	if limited && !d.Passive && !vhost.IsDirectReply(d.Name) && int64(r.vhost.QueueCount()) >= most {
+		if _, exists := r.vhost.Topology().Queue(d.Name); !exists {
+			return access.RefuseNewQueue(d.Name, r.name, most)
+		}
+	}
+	d.QueueType = h.DefaultQueueType
+	c.Definition = &d
+	return nil
+}
+
+// count adds n under name; nothing is kept of what is not there.
+func count(m *map[string]int64, name string, n int64) {
+	if *m == nil {
+		*m = map[string]int64{}
+	}
+	if (*m)[name] += n; (*m)[name] == 0 {
+		delete(*m, name)
+	}
+}

@@ -1,0 +1,19 @@
+package vhost
+
+// QueueCount is how many queues there are.
+func (v *VHost) QueueCount() int { return len(v.queues) }
+
+// ConsumersOf visits the consumers of a connection.
+func (v *VHost) ConsumersOf(c ConnID, visit func(ch ChannelID, tag, queue string)) {
+	n := v.conns[c]
+	if n == nil {
+		return
+	}
+	for _, ch := range n.channels {
+		for _, x := range ch.consumers {
+			if q := v.queues[QueueID(x.Queue)]; q != nil {
+				visit(ch.id, x.Tag, q.object.Name)
+			}
+		}
+	}
+}

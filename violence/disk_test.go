@@ -192,20 +192,40 @@ func read(t testing.TB, b *broker, queue string, confirmed ...map[uint64]bool) {
 	}
 }
 
-// If this fails, a full disk loses what was confirmed, confirms what it cannot keep, or cannot be drained.
+// expectBlocked waits until the broker has said that publishing has to wait, or that it goes on.
+func expectBlocked(t testing.TB, told <-chan amqp.Blocking, blocked bool) {
+	t.Helper()
+	want := amqp.Blocking{Active: blocked}
+	if blocked {
+		want.Reason = "low on disk"
+	}
+	if got := await(t, "connection.blocked or unblocked", told); got != want {
+		t.Errorf("told %+v, want %+v", got, want)
+	}
+}
+
+// If this fails, a full disk loses what was confirmed, confirms what it cannot keep, or cannot be drained; or
+// publishers are not told, or consumers are.
 func TestFullDisk(t *testing.T) {
 	dir := smallDisk(t)
 	b := start(t, dir)
 	ch := b.channel()
 	declare(t, ch, "drained", true, nil)
 	declare(t, ch, "kept", true, nil)
+	declare(t, ch, "drained-later", true, nil)
 	first := startFlood(b, "drained")
 	first.await(t, 100)
 	drained := first.end(t)
 	kept := startFlood(b, "kept")
 	kept.await(t, 100)
+	told := kept.conn.NotifyBlocked(make(chan amqp.Blocking, 10))
+	consumer := b.dial()
+	spared := consumer.NotifyBlocked(make(chan amqp.Blocking, 10))
+	_, err := channelOn(t, consumer).Consume("drained-later", "", true, false, false, false, nil)
+	must(t, err)
 	path := ballast(t, dir)
 	b.await(&b.stderr, "disk resource limit alarm set")
+	expectBlocked(t, told, true)
 	kept.silence(t, 500*time.Millisecond)
 	read(t, b, "drained", drained) // a consumer goes on
 
@@ -213,7 +233,12 @@ func TestFullDisk(t *testing.T) {
 	stopped := kept.count()
 	must(t, os.Remove(path))
 	b.await(&b.stderr, "disk resource limit alarm cleared")
+	expectBlocked(t, told, false)
 	kept.await(t, stopped+50)
+	must(t, consumer.Close())
+	if blocking, ok := <-spared; ok {
+		t.Errorf("a consumer was told %+v", blocking)
+	}
 
 	// Full once more, and killed.
 	path = ballast(t, dir)

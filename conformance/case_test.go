@@ -48,7 +48,7 @@ var suites = [][]Case{
 	exchangeCases, queueCases, queueArgumentCases, argumentCases, routingCases, headersCases, exchangeTypeCases,
 	declarationCases, publishCases, publishCheckCases, replyCases, deliveryCases, settleCases, consumerCases, prefetchCases, confirmCases, transactionCases,
 	triggerCases, letterCases, deathCases, cycleCases, targetCases, topologyCases,
-	letterCheckCases, holdCases,
+	letterCheckCases, holdCases, shelfCases, counterCases, aloneCases,
 	ttlCases, leaseCases, limitCases,
 	limitCheckCases, priorityCases,
 	deliveryLimitCases, countCases, retryCases, timeoutCases, singleActiveCases,

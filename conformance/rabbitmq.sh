@@ -2,8 +2,8 @@
 # A private rabbitmq-server for the conformance suite and the benchmarks.
 #
 #   rabbitmq.sh start   installs rabbitmq-server if it is missing (Debian, root), starts a node on ports of its own
-#                       with a fresh data directory, the plugins for management and exchange types, and returns
-#                       when it is ready
+#                       with a fresh data directory, the plugins for management, metrics and exchange types, and
+#                       returns when it is ready
 #   rabbitmq.sh check   starts it, runs the conformance suite against it and stops it
 #   rabbitmq.sh stop    stops that node; fine if none runs
 #   rabbitmq.sh url     prints the AMQP URL
@@ -13,7 +13,8 @@
 #
 # rabbitmq4.sh does the same with a rabbitmq-server of series 4.
 #
-# RABBITMQ_PRIVATE_PORT (25680) is the first of four consecutive ports: AMQP, management, Erlang distribution, epmd.
+# RABBITMQ_PRIVATE_PORT (25680) is the first of five consecutive ports: AMQP, management, Erlang distribution, epmd,
+# metrics.
 # RABBITMQ_PRIVATE_DIR (build/rabbitmq) holds data, logs and cookie. Nothing of a system-wide rabbitmq-server or
 # epmd is used or touched, and systemd is not needed.
 # RABBITMQ_PRIVATE_RELEASE names a release of Debian whose rabbitmq-server runs instead of the machine's own. It lives
@@ -27,6 +28,7 @@ release=${RABBITMQ_PRIVATE_RELEASE:-}
 management=$((port + 1))
 distribution=$((port + 2))
 epmd_port=$((port + 3))
+prometheus=$((port + 4))
 bin=/usr/lib/rabbitmq/bin
 
 # The node sees the root directory jail as /, and its own directory dir as seen.
@@ -108,13 +110,15 @@ start() {
 		listeners.tcp.default = 127.0.0.1:$port
 		management.tcp.ip = 127.0.0.1
 		management.tcp.port = $management
+		prometheus.tcp.ip = 127.0.0.1
+		prometheus.tcp.port = $prometheus
 		disk_free_limit.absolute = 50MB
 		log.file.level = info
 	CONF
 	# A letter kept by at-least-once is tried again after a second, not after three minutes.
 	echo '[{rabbit, [{dead_letter_worker_publisher_confirm_timeout, 1000}]}].' >"$dir/advanced.config"
 	exchanges=rabbitmq_consistent_hash_exchange,rabbitmq_random_exchange,rabbitmq_sharding,rabbitmq_recent_history_exchange
-	echo "[rabbitmq_management,$exchanges]." >"$dir/enabled_plugins"
+	echo "[rabbitmq_management,rabbitmq_prometheus,$exchanges]." >"$dir/enabled_plugins"
 	if ! (launch); then
 		echo "rabbitmq.sh: the node did not start; see $dir/log" >&2
 		tail -n 20 "$dir/log/wait" "$dir/log/stdout" >&2

@@ -294,7 +294,7 @@ func TestHeaderFramesFit(t *testing.T) {
 		table := amqp.Table{{Name: "a", Value: amqp.String(strings.Repeat("a", frameMax-overhead))}}
 		full := amqp.AppendProperties(nil, &amqp.Properties{Has: amqp.FlagHeaders, Headers: table})
 		m := message("", "q", string(full), "body")
-		m.Returns = 3
+		m.Acquired, m.Count = 3, 3
 		id := c.link.got(vhost.OpenChannel)[0].Channel
 		c.link.emit(vhost.Effect{Kind: vhost.Deliver, Channel: id, ConsumerTag: "c", Tag: 1, Message: m})
 		expect[*wire.BasicDeliver](c, 1)

@@ -26,6 +26,7 @@ type Consumer struct {
 	Shared    *Limit     // prefetch of its channel, in messages
 	Window    *Limit     // bytes that its connection may still be sent
 	Arguments amqp.Table // as given
+	Timeout   int64      // ms that it may hold a message, 0: for ever, -1: what its queue says
 
 	ordinal uint64 // order of attaching
 }
@@ -41,11 +42,14 @@ type Consumers struct {
 	turn     int         // where the search for the next one begins
 	stuck    bool        // the last search found none, and nothing has changed since
 	attached uint64
-	single   bool // only the first may take messages. Source: RabbitMQ consumers#single-active-consumer
+	single   bool      // only one may take messages. Source: RabbitMQ consumers#single-active-consumer
+	ranked   bool      // that one is chosen by priority. Source: RabbitMQ quorum-queues, single active consumer
+	active   *Consumer // that one, nil if there is none
 }
 
-// SetSingle chooses between all consumers and only the first as takers.
-func (cs *Consumers) SetSingle(on bool) { cs.single = on }
+// SetSingle lets only one consumer take messages at a time: the one that attached first, or, ranked, one of the
+// highest priority. A consumer of higher priority takes over when the active one holds nothing any more.
+func (cs *Consumers) SetSingle(on, ranked bool) { cs.single, cs.ranked = on, ranked }
 
 // Len counts consumers.
 func (cs *Consumers) Len() int { return len(cs.all) }
@@ -57,17 +61,32 @@ func (cs *Consumers) All() []*Consumer { return cs.all }
 func (cs *Consumers) Exclusive() bool { return len(cs.all) > 0 && cs.all[0].Exclusive }
 
 // Active reports whether c may take messages at all: always, but for single active consumer.
-func (cs *Consumers) Active(c *Consumer) bool { return !cs.single || cs.active() == c }
+func (cs *Consumers) Active(c *Consumer) bool {
+	if !cs.single {
+		return true
+	}
+	cs.elect()
+	return cs.active == c
+}
 
-// active is the consumer that attached first.
-func (cs *Consumers) active() *Consumer {
-	var first *Consumer
-	for _, c := range cs.all {
-		if first == nil || c.ordinal < first.ordinal {
-			first = c
+// elect sees to it that somebody is the active consumer if anybody is there, and reports whether that one has to
+// make way for another as soon as it holds nothing.
+func (cs *Consumers) elect() (leaving bool) {
+	if len(cs.all) == 0 {
+		return false
+	}
+	best := cs.all[0]
+	if !cs.ranked {
+		for _, c := range cs.all {
+			if c.ordinal < best.ordinal {
+				best = c
+			}
 		}
 	}
-	return first
+	if cs.active == nil || cs.ranked && best.Priority > cs.active.Priority && cs.active.Own.Used == 0 {
+		cs.active = best
+	}
+	return cs.ranked && best.Priority > cs.active.Priority
 }
 
 // Add attaches c.
@@ -88,6 +107,9 @@ func (cs *Consumers) Add(c *Consumer) {
 func (cs *Consumers) Remove(c *Consumer) bool {
 	for i, x := range cs.all {
 		if x == c {
+			if cs.active == c {
+				cs.active = nil
+			}
 			cs.all = append(cs.all[:i], cs.all[i+1:]...)
 			if i < cs.turn {
 				cs.turn--
@@ -110,8 +132,8 @@ func (cs *Consumers) Next() *Consumer {
 		return nil
 	}
 	if cs.single {
-		if c := cs.active(); c.Can() {
-			return c
+		if !cs.elect() && cs.active.Can() {
+			return cs.active
 		}
 		cs.stuck = true
 		return nil

@@ -134,7 +134,7 @@ func TestLimits(t *testing.T) {
 func TestSingleActive(t *testing.T) {
 	t.Parallel()
 	var c crowd
-	c.SetSingle(true)
+	c.SetSingle(true, false)
 	a := c.add("a", 2)
 	b := c.add("b", 0, priority(9))
 	expect(t, c.serve(3), "aa-")
@@ -145,6 +145,26 @@ func TestSingleActive(t *testing.T) {
 	expect(t, c.serve(2), "bb")
 	c.add("c", 0)
 	expect(t, c.serve(2), "bb")
+}
+
+// TestSingleActiveByPriority says that a consumer of higher priority takes over while the active one still holds
+// something, or does not when that is settled.
+func TestSingleActiveByPriority(t *testing.T) {
+	t.Parallel()
+	var c crowd
+	c.SetSingle(true, true)
+	a := c.add("a", 0)
+	expect(t, c.serve(1), "a")
+	b := c.add("b", 0, priority(5))
+	c.add("c", 0, priority(5))
+	expect(t, c.serve(1), "-")
+	if !c.Active(a) {
+		t.Error("a still holds a message, and is not the active one")
+	}
+	c.settle("a")
+	expect(t, c.serve(2), "bb")
+	c.Remove(b)
+	expect(t, c.serve(1), "c")
 }
 
 // TestExclusive says that a queue does not know that a consumer has it for itself.

@@ -24,6 +24,9 @@ const (
 	Gone    State = iota
 	Ready         // may be delivered now
 	Unacked       // with a consumer, or taken by a get
+	Waiting       // for an instant: a returned message whose retry is delayed
+	Held          // a dead letter that its targets cannot take yet
+	states
 )
 
 // Flags of an entry.
@@ -71,7 +74,16 @@ func (e *Entry) Ref(log place.LogID) place.Ref {
 
 // Side is what only some entries have.
 type Side struct {
-	History  place.Ref // of a dead letter
-	Acquired uint32    // returns so far, of any kind. Source: RabbitMQ quorum-queues, acquired count
-	Failed   uint32    // failed returns so far. Source: RabbitMQ quorum-queues, delivery count
+	History  place.Ref        // of a dead letter
+	Acquired uint32           // returns so far, of any kind. Source: RabbitMQ quorum-queues, acquired count
+	Failed   uint32           // failed returns so far. Source: RabbitMQ quorum-queues, delivery count
+	Until    deadline.Instant // of a waiting message
+}
+
+// Return counts one return.
+func (s *Side) Return(failed bool) {
+	s.Acquired++
+	if failed {
+		s.Failed++
+	}
 }

@@ -8,40 +8,56 @@ import (
 
 // Messages holds every copy in one queue. Its owner is the vhost; it changes only by folding facts.
 type Messages struct {
-	lanes []lane
+	lanes       []lane // by priority, as far as messages have come
+	priorityMax int
+	top         int // no lane above it has a ready entry
 
-	ready, unacked           int
-	readyBytes, unackedBytes int64
+	counts [states]int
+	bytes  [states]int64
 }
 
 // NewMessages returns an empty queue with priorities 0 to priorityMax.
 func NewMessages(priorityMax uint8) *Messages {
-	return &Messages{lanes: make([]lane, int(priorityMax)+1)}
+	return &Messages{lanes: make([]lane, 1), priorityMax: int(priorityMax)}
 }
 
+// PriorityMax is the highest priority that the queue tells apart.
+func (m *Messages) PriorityMax() uint8 { return uint8(m.priorityMax) }
+
+// Count tells how many copies are in a state.
+func (m *Messages) Count(s State) int { return m.counts[s] }
+
+// Bytes sums the bodies of the copies in a state.
+func (m *Messages) Bytes(s State) int64 { return m.bytes[s] }
+
 // Ready counts the copies that may be delivered.
-func (m *Messages) Ready() int { return m.ready }
+func (m *Messages) Ready() int { return m.counts[Ready] }
 
 // Unacked counts the copies with consumers.
-func (m *Messages) Unacked() int { return m.unacked }
+func (m *Messages) Unacked() int { return m.counts[Unacked] }
 
-// ReadyBytes sums the bodies of ready copies.
-func (m *Messages) ReadyBytes() int64 { return m.readyBytes }
-
-// UnackedBytes sums the bodies of unacked copies.
-func (m *Messages) UnackedBytes() int64 { return m.unackedBytes }
+// lane returns the lane of a Seq, which is made if no message has come there yet.
+func (m *Messages) lane(s Seq) *lane {
+	for len(m.lanes) <= s.lane() {
+		m.lanes = append(m.lanes, lane{requeueLast: m.lanes[0].requeueLast})
+	}
+	return &m.lanes[s.lane()]
+}
 
 // Next is the Seq that the next message of that priority must be pushed with. A priority above the queue's
 // maximum counts as the maximum. Source: RabbitMQ priority#behaviour.
 func (m *Messages) Next(priority uint8) Seq {
-	i := min(int(priority), len(m.lanes)-1)
+	i := min(int(priority), m.priorityMax)
+	if i >= len(m.lanes) {
+		return seqOf(i, 0)
+	}
 	return seqOf(i, m.lanes[i].next)
 }
 
 // Push appends a ready entry. The caller gives the Seq that Next gave when the fact was made; a larger one
 // skips numbers, so that a snapshot need not mention what is gone.
 func (m *Messages) Push(s Seq, e Entry) *Entry {
-	l := &m.lanes[s.lane()]
+	l := m.lane(s)
 	if s.n() > l.next {
 		l.skip(s.n())
 	}
@@ -50,8 +66,9 @@ func (m *Messages) Push(s Seq, e Entry) *Entry {
 		e.Flags |= Ordered
 		l.orderedMax = e.ExpireAt
 	}
-	m.ready++
-	m.readyBytes += int64(e.BodyBytes)
+	m.top = max(m.top, s.lane())
+	m.counts[Ready]++
+	m.bytes[Ready] += int64(e.BodyBytes)
 	if e.Flags&Persistent != 0 {
 		l.logged = l.next + 1
 	}
@@ -60,12 +77,12 @@ func (m *Messages) Push(s Seq, e Entry) *Entry {
 
 // Fits reports whether s can be given to Push or Skip: its lane exists, and its number was not used.
 func (m *Messages) Fits(s Seq) bool {
-	return s.lane() < len(m.lanes) && s.n() >= m.lanes[s.lane()].next
+	return s.lane() <= m.priorityMax && (s.lane() >= len(m.lanes) || s.n() >= m.lanes[s.lane()].next)
 }
 
 // Skip leaves the numbers below s unused: persistent entries that are gone had them.
 func (m *Messages) Skip(s Seq) {
-	if l := &m.lanes[s.lane()]; s.n() > l.next {
+	if l := m.lane(s); s.n() > l.next {
 		l.skip(s.n())
 		l.logged = s.n()
 	}
@@ -95,6 +112,9 @@ func (m *Messages) Entry(s Seq) *Entry {
 
 // Side returns what is known of s beside its entry; the zero Side if nothing is.
 func (m *Messages) Side(s Seq) Side {
+	if s.lane() >= len(m.lanes) {
+		return Side{}
+	}
 	c, i := m.lanes[s.lane()].at(s.n())
 	if c == nil || c.sides == nil {
 		return Side{}
@@ -116,11 +136,21 @@ func (m *Messages) SetSide(s Seq, side Side) {
 
 // Head returns the message that is delivered next.
 func (m *Messages) Head() (Seq, *Entry, bool) {
-	if m.ready == 0 {
+	if m.counts[Ready] == 0 {
 		return 0, nil, false
 	}
-	for i := len(m.lanes) - 1; i >= 0; i-- {
-		if n, e := m.lanes[i].head(); e != nil {
+	for m.lanes[m.top].ready == 0 {
+		m.top--
+	}
+	n, e := m.lanes[m.top].head()
+	return seqOf(m.top, n), e, true
+}
+
+// LowestHead returns the oldest ready message of the lowest priority that has one.
+func (m *Messages) LowestHead() (Seq, *Entry, bool) {
+	for i := range m.lanes {
+		if l := &m.lanes[i]; l.ready > 0 {
+			n, e := l.head()
 			return seqOf(i, n), e, true
 		}
 	}
@@ -128,52 +158,60 @@ func (m *Messages) Head() (Seq, *Entry, bool) {
 }
 
 // Take makes a ready entry unacked.
-func (m *Messages) Take(s Seq) {
+func (m *Messages) Take(s Seq) { m.become(s, Unacked) }
+
+// Return makes an entry ready again, where it was, flagged as redelivered.
+func (m *Messages) Return(s Seq) { m.become(s, Ready).Flags |= Redelivered }
+
+// Wait lets an entry wait. Its deadline, if it has one, is its own from now on: it is not Ordered any more.
+func (m *Messages) Wait(s Seq) { m.become(s, Waiting).Flags &^= Ordered }
+
+// Hold makes an entry a held dead letter, which does not expire.
+func (m *Messages) Hold(s Seq) {
+	e := m.become(s, Held)
+	e.Flags &^= Ordered
+	e.ExpireAt = 0
+}
+
+// become moves an entry from the state that it is in to another.
+func (m *Messages) become(s Seq, to State) *Entry {
 	l := &m.lanes[s.lane()]
 	c, i := l.at(s.n())
 	e := &c.entries[i]
-	e.State = Unacked
-	l.ready--
-	l.passed(s.n())
-	m.ready--
-	m.readyBytes -= int64(e.BodyBytes)
-	m.unacked++
-	m.unackedBytes += int64(e.BodyBytes)
+	m.counts[e.State]--
+	m.bytes[e.State] -= int64(e.BodyBytes)
+	m.counts[to]++
+	m.bytes[to] += int64(e.BodyBytes)
+	was := e.State
+	e.State = to
+	switch {
+	case was == to:
+	case was == Ready:
+		l.ready--
+		l.passed(s.n())
+	case to == Ready:
+		l.ready++
+		m.top = max(m.top, s.lane())
+		if e.Flags&Ordered != 0 && s.n() < l.ttlCursor {
+			e.Flags &^= Ordered
+		}
+		if s.n() < l.cursor {
+			l.returned.push(s.n())
+		}
+	}
+	return e
 }
 
-// Return makes an unacked entry ready again, where it was, flagged as redelivered.
-func (m *Messages) Return(s Seq) {
-	l := &m.lanes[s.lane()]
-	c, i := l.at(s.n())
-	e := &c.entries[i]
-	e.State = Ready
-	e.Flags |= Redelivered
-	if e.Flags&Ordered != 0 && s.n() < l.ttlCursor {
-		e.Flags &^= Ordered
-	}
-	l.ready++
-	if s.n() < l.cursor {
-		l.returned.push(s.n())
-	}
-	m.ready++
-	m.readyBytes += int64(e.BodyBytes)
-	m.unacked--
-	m.unackedBytes -= int64(e.BodyBytes)
-}
-
-// Remove forgets an entry, ready or unacked.
+// Remove forgets an entry, whatever its state.
 func (m *Messages) Remove(s Seq) {
 	l := &m.lanes[s.lane()]
 	c, i := l.at(s.n())
 	e := &c.entries[i]
+	m.counts[e.State]--
+	m.bytes[e.State] -= int64(e.BodyBytes)
 	if e.State == Ready {
 		l.ready--
-		m.ready--
-		m.readyBytes -= int64(e.BodyBytes)
 		l.passed(s.n())
-	} else {
-		m.unacked--
-		m.unackedBytes -= int64(e.BodyBytes)
 	}
 	l.gone(c, i, s.n())
 }
@@ -217,26 +255,24 @@ func (m *Messages) Each(s Seq, fn func(Seq, *Entry) bool) {
 
 // Check walks the queue and reports the first of the package's invariants that does not hold.
 func (m *Messages) Check() error {
-	var ready, unacked int
-	var readyBytes, unackedBytes int64
+	var counts [states]int
+	var bytes [states]int64
 	var err error
 	m.Each(0, func(s Seq, e *Entry) bool {
-		switch e.State {
-		case Ready:
-			ready++
-			readyBytes += int64(e.BodyBytes)
+		counts[e.State]++
+		bytes[e.State] += int64(e.BodyBytes)
+		if e.State == Ready {
 			if l := &m.lanes[s.lane()]; s.n() < l.cursor && !l.isReturned(s.n()) {
 				err = fmt.Errorf("queue: ready %d below the cursor %d is not in returned", s.n(), l.cursor)
 			}
-		case Unacked:
-			unacked++
-			unackedBytes += int64(e.BodyBytes)
+			if s.lane() > m.top {
+				err = fmt.Errorf("queue: ready %d in lane %d above the top %d", s.n(), s.lane(), m.top)
+			}
 		}
 		return err == nil
 	})
-	if err == nil && (ready != m.ready || unacked != m.unacked || readyBytes != m.readyBytes || unackedBytes != m.unackedBytes) {
-		err = fmt.Errorf("queue: counted ready %d/%d unacked %d/%d, bytes %d/%d %d/%d",
-			m.ready, ready, m.unacked, unacked, m.readyBytes, readyBytes, m.unackedBytes, unackedBytes)
+	if err == nil && (counts != m.counts || bytes != m.bytes) {
+		err = fmt.Errorf("queue: counted %v, found %v; bytes %v, found %v", m.counts, counts, m.bytes, bytes)
 	}
 	return err
 }

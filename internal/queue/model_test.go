@@ -52,17 +52,24 @@ func (m *model) head() *modelEntry {
 	return best
 }
 
-func (m *model) counts() (ready, unacked int, readyBytes, unackedBytes int64) {
+func (m *model) count(s State) (n int, bytes int64) {
 	for _, e := range m.entries {
-		if e.state == Ready {
-			ready++
-			readyBytes += int64(e.bytes)
-		} else {
-			unacked++
-			unackedBytes += int64(e.bytes)
+		if e.state == s {
+			n++
+			bytes += int64(e.bytes)
 		}
 	}
-	return
+	return n, bytes
+}
+
+// lowest is the oldest ready entry of the lowest lane that has one.
+func (m *model) lowest() *modelEntry {
+	for i := range m.entries {
+		if m.entries[i].state == Ready {
+			return &m.entries[i]
+		}
+	}
+	return nil
 }
 
 // compare reports the first thing in which the queue differs from the model.
@@ -70,10 +77,13 @@ func (m *model) compare(q *Messages) error {
 	if err := q.Check(); err != nil {
 		return err
 	}
-	ready, unacked, readyBytes, unackedBytes := m.counts()
-	if q.Ready() != ready || q.Unacked() != unacked || q.ReadyBytes() != readyBytes || q.UnackedBytes() != unackedBytes {
-		return fmt.Errorf("counts %d %d %d %d, not %d %d %d %d", q.Ready(), q.Unacked(), q.ReadyBytes(), q.UnackedBytes(),
-			ready, unacked, readyBytes, unackedBytes)
+	for _, state := range []State{Ready, Unacked, Waiting, Held} {
+		if n, bytes := m.count(state); q.Count(state) != n || q.Bytes(state) != bytes {
+			return fmt.Errorf("state %d: %d entries of %d bytes, not %d of %d", state, q.Count(state), q.Bytes(state), n, bytes)
+		}
+	}
+	if s, _, ok := q.LowestHead(); ok != (m.lowest() != nil) || ok && s != m.lowest().seq {
+		return fmt.Errorf("lowest head %x %v, not %+v", s, ok, m.lowest())
 	}
 	s, e, ok := q.Head()
 	if want := m.head(); ok != (want != nil) || ok && (s != want.seq || e.State != Ready || e.BodyBytes != want.bytes) {
@@ -168,19 +178,31 @@ func (m *model) step(q *Messages, dice *rand.Rand, phase int) string {
 			return "take"
 		}
 	case n < push+22:
-		if e := any(); e != nil && e.state == Unacked {
+		if e := any(); e != nil && (e.state == Unacked || e.state == Waiting) {
 			q.Return(e.seq)
 			e.state, e.redelivered = Ready, true
 			return "return"
 		}
-	case n < push+35:
+	case n < push+25:
+		if e := any(); e != nil && (e.state == Unacked || e.state == Ready) {
+			q.Wait(e.seq)
+			e.state = Waiting
+			return "wait"
+		}
+	case n < push+26:
+		if e := any(); e != nil {
+			q.Hold(e.seq)
+			e.state, e.expireAt = Held, 0
+			return "hold"
+		}
+	case n < push+36:
 		if e := any(); e != nil {
 			s := e.seq
 			q.Remove(s)
 			m.remove(s)
 			return "remove"
 		}
-	case n < push+36:
+	case n < push+37:
 		lane := dice.IntN(m.lanes)
 		s := seqOf(lane, m.next[lane]+uint64(dice.IntN(2*chunkLen)))
 		if q.Skip(s); s.n() > m.next[lane] {
@@ -222,7 +244,7 @@ func TestRandomWalk(t *testing.T) {
 			}
 		}
 	}
-	for _, verb := range []string{"push", "take", "return", "remove", "skip", "side"} {
+	for _, verb := range []string{"push", "take", "return", "wait", "hold", "remove", "skip", "side"} {
 		if done[verb] == 0 {
 			t.Errorf("no walk has done %q", verb)
 		}

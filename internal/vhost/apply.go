@@ -33,31 +33,57 @@ func (v *VHost) apply(f *Fact) {
 		v.applyPolicies()
 	case Stored, Remembered:
 	case Enqueued:
-		if q := v.queues[f.Queue]; q != nil {
+		if q := v.queueOf(f.Queue); q != nil {
 			v.enqueued(q, f)
 		}
 	case Handed:
 		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { e.Flags |= queue.Redelivered | queue.Handed })
 	case Returned:
-		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.returned(q, s, e, f.Failed) })
+		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.returned(q, s, e, f) })
 	case Ended:
 		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.endOne(q, s, f.Cause) })
 	case Counted:
 		v.books, v.durable = *f.Books, *f.Books
 	case Skipped:
-		if q := v.queues[f.Queue]; q != nil {
+		if q := v.queueOf(f.Queue); q != nil {
 			q.messages.Skip(f.Seq)
 		}
+	case Resumed:
+		v.eachIn(f, v.resumed)
+	case Held:
+		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.withheld(q, s, e, f) })
+	case Kept:
+		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) {
+			v.unschedule(q, s, e)
+			e.Flags &^= queue.Ordered
+			e.ExpireAt = 0
+		})
+	case Tallied:
+		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) {
+			side := q.messages.Side(s)
+			side.Failed = uint32(f.N)
+			q.messages.SetSide(s, side)
+		})
+	case Configured:
+		v.configured(f.Object.Arguments)
 	}
+}
+
+// queueOf finds a queue, or the shelf.
+func (v *VHost) queueOf(id QueueID) *queueState {
+	if id == shelfID {
+		return v.shelf
+	}
+	return v.queues[id]
 }
 
 // eachIn calls fn for every copy in f's range that is there.
 func (v *VHost) eachIn(f *Fact, fn func(*queueState, queue.Seq, *queue.Entry)) {
-	q := v.queues[f.Queue]
+	q := v.queueOf(f.Queue)
 	if q == nil {
 		return
 	}
-	if f.N <= 1 {
+	if f.N <= 1 || f.Kind == Tallied {
 		if e := q.messages.Entry(f.Seq); e != nil {
 			fn(q, f.Seq, e)
 		}
@@ -75,6 +101,9 @@ func (v *VHost) eachIn(f *Fact, fn func(*queueState, queue.Seq, *queue.Entry)) {
 // enqueued makes a copy.
 func (v *VHost) enqueued(q *queueState, f *Fact) {
 	v.books.Made++
+	if q == v.shelf {
+		v.shelved[Cause(f.Entry.Priority)]++
+	}
 	if f.Entry.Flags&queue.Persistent != 0 {
 		v.durable.Made++
 	}
@@ -89,13 +118,44 @@ func (v *VHost) enqueued(q *queueState, f *Fact) {
 		side.Acquired = uint32(f.N)
 		q.messages.SetSide(f.Seq, side)
 	}
+	if f.At != 0 { // from a snapshot: it waits
+		v.wait(q, f.Seq, e, f.At)
+		return
+	}
 	v.schedule(q, f.Seq, e)
+}
+
+// wait lets a copy wait until at.
+func (v *VHost) wait(q *queueState, s queue.Seq, e *queue.Entry, at deadline.Instant) {
+	side := q.messages.Side(s)
+	side.Until = at
+	q.messages.SetSide(s, side)
+	q.messages.Wait(s)
+	v.deadlines.Add(deadline.Entry{At: at, Owner: owner(q, ownWaiting), Item: uint64(s)})
+	v.schedule(q, s, e)
+}
+
+// resumed ends the wait of a copy.
+func (v *VHost) resumed(q *queueState, s queue.Seq, e *queue.Entry) {
+	v.unwait(q, s, e)
+	q.messages.Return(s)
+}
+
+// unwait takes the instant of a waiting copy out of the set.
+func (v *VHost) unwait(q *queueState, s queue.Seq, e *queue.Entry) {
+	if e.State != queue.Waiting {
+		return
+	}
+	side := q.messages.Side(s)
+	v.deadlines.Remove(deadline.Entry{At: side.Until, Owner: owner(q, ownWaiting), Item: uint64(s)})
+	side.Until = 0
+	q.messages.SetSide(s, side)
 }
 
 // schedule sees to it that e's deadline is in the set, its own or that of its queue's ordered entries.
 func (v *VHost) schedule(q *queueState, s queue.Seq, e *queue.Entry) {
 	switch {
-	case e.ExpireAt == 0:
+	case e.ExpireAt == 0, q.settings.ExpiryHead && e.State != queue.Waiting:
 	case e.Flags&queue.Ordered != 0:
 		if q.armed == 0 || e.ExpireAt < q.armed { // of another lane, or back from a consumer
 			v.disarmOrdered(q)
@@ -127,35 +187,43 @@ func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
 		v.durable.Ended[cause]++
 	}
 	v.unschedule(q, s, e)
+	v.unwait(q, s, e)
 	v.release(e.Ref(v.log))
 	if e.Flags&queue.Letter != 0 {
 		v.release(q.messages.Side(s).History)
 	}
+	switch {
+	case q == v.shelf:
+		v.shelved[Cause(e.Priority)]--
+	case e.State == queue.Held:
+		q.heldBy[q.held[s].cause]--
+		delete(q.held, s)
+	}
 	q.messages.Remove(s)
 }
 
-// returned makes a copy ready again. In a replay it never left: what is not logged is who held it.
-func (v *VHost) returned(q *queueState, s queue.Seq, e *queue.Entry, failed bool) {
-	side := q.messages.Side(s)
-	side.Acquired++
-	if failed {
-		side.Failed++
-	}
-	if q.counts() {
+// returned makes a copy ready again, or lets it wait. In a replay it never left: what is not logged is who held it.
+func (v *VHost) returned(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
+	if q.settings.Counts {
+		side := q.messages.Side(s)
+		side.Return(f.Failed)
 		q.messages.SetSide(s, side)
+	}
+	e.Flags = e.Flags&^queue.Handed | queue.Redelivered
+	if f.At != 0 {
+		v.wait(q, s, e, f.At)
+		return
 	}
 	if e.State == queue.Unacked {
 		q.messages.Return(s)
-		e = q.messages.Entry(s)
 	}
-	e.Flags = e.Flags&^queue.Handed | queue.Redelivered
 	v.schedule(q, s, e)
 }
 
 func (v *VHost) addQueue(f *Fact) {
 	q := &queueState{
 		id: f.Queue, object: *f.Object, owner: f.Owner, quorum: f.Object.Type == "quorum",
-		messages: queue.NewMessages(priorityMax(f.Object.Arguments)),
+		messages: queue.NewMessages(priorityMax(f.Object)),
 	}
 	if v.mutant == MutantRequeueLast {
 		q.messages.PlantRequeueLast()
@@ -164,7 +232,7 @@ func (v *VHost) addQueue(f *Fact) {
 	v.queueMax = max(v.queueMax, q.id)
 	v.topo.AddQueue(q.object.Name, q.id)
 	v.applyPoliciesTo(q)
-	q.consumers.SetSingle(q.settings.SingleActive)
+	q.consumers.SetSingle(q.settings.SingleActive, q.quorum)
 }
 
 func (v *VHost) dropQueue(id QueueID) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
@@ -29,7 +30,9 @@ type channel struct {
 	lastQueue string            // last declared: what an empty queue name means
 
 	unacked   deliveries
-	replies   *replies // nil unless it consumes direct replies
+	timeoutAt deadline.Instant // in the set: nothing is taken back before, 0: nothing is
+	late      []uint64         // tags that were taken back and not settled yet, in order
+	replies   *replies         // nil unless it consumes direct replies
 	confirms  bool
 	tx        *transaction // nil unless transactional
 	published uint64       // messages since SelectConfirms
@@ -51,6 +54,7 @@ type delivery struct {
 	consumer *queue.Consumer // nil for a get
 	seq      queue.Seq
 	tag      uint64
+	due      deadline.Instant // at which it is taken back, 0: never
 }
 
 // deliveries are a channel's outstanding deliveries. The list is in order of tags, and list[head] is open unless
@@ -226,8 +230,9 @@ func (v *VHost) closeChannel(s *Stamp, ch *channel, out *Outcome) {
 	ch.consumers = nil
 	v.endReplies(ch)
 	for d := ch.unacked.from(0); d != nil; d = ch.unacked.from(0) {
-		v.giveBack(s, ch, d.tag, *d, out)
+		v.giveBack(s, ch, d.tag, *d, true, out)
 	}
+	v.forgetTimeout(ch)
 	delete(v.channels, ch.id)
 	if v.last == ch {
 		v.last = nil

@@ -87,6 +87,13 @@ const (
 	SetPolicy
 	// ClearPolicy: Policy.Name, Policy.Operator.
 	ClearPolicy
+	// SetOptions: Definition.Arguments, the options that change; a void value takes one back (see OptionNames).
+	SetOptions
+
+	// Republish sends lost letters on: Selection. Each is answered by an Answered, in order.
+	Republish
+	// Discard ends lost letters: Selection, of which only IDs are read.
+	Discard
 
 	// Tick lets time pass: what is due at Stamp.Now happens, up to tickMax deadlines.
 	Tick
@@ -114,6 +121,7 @@ type Command struct {
 	Number     uint16
 	Definition *Definition
 	Policy     *Policy
+	Selection  *Selection
 }
 
 // Definition holds what the rarer commands name.

@@ -23,7 +23,7 @@ func (l *line) command(conn ConnID, channel ChannelID) (c Command, err error) {
 		"publish": Publish, "consume": Consume, "cancel": Cancel, "get": Get, "qos": Qos, "ack": Ack, "nack": Nack,
 		"reject": Reject, "recover": Recover, "confirm": SelectConfirms, "tx": SelectTx, "commit": CommitTx,
 		"rollback": RollbackTx, "close": CloseChannel, "policy": SetPolicy, "clear-policy": ClearPolicy,
-		"disconnect": Disconnect, "written": Grant,
+		"disconnect": Disconnect, "written": Grant, "options": SetOptions, "republish": Republish, "discard": Discard,
 	}
 	if c.Kind = kinds[l.verb]; c.Kind == 0 {
 		return c, fmt.Errorf("unknown verb %q", l.verb)
@@ -65,11 +65,40 @@ func (l *line) command(conn ConnID, channel ChannelID) (c Command, err error) {
 		c.Window, err = strconv.ParseInt(l.operand(1), 10, 64)
 	case SetPolicy, ClearPolicy:
 		l.policy(&c)
+	case SetOptions:
+		c.Channel = 0
+		for i := range l.options {
+			o := &l.options[i]
+			o.used = true
+			f := amqp.Field{Name: o.name, Value: o.argument()}
+			if o.value == "none" {
+				f.Value = amqp.Void()
+			}
+			d.Arguments = append(d.Arguments, f)
+		}
+	case Republish, Discard:
+		c.Selection, err = l.selection()
 	}
 	if err == nil {
 		err = l.unused()
 	}
 	return c, err
+}
+
+func (l *line) selection() (*Selection, error) {
+	to, elsewhere := l.option("to")
+	x := &Selection{Elsewhere: elsewhere, RoutingKey: to}
+	if exchange, key, has := strings.Cut(to, ":"); has {
+		x.Exchange, x.RoutingKey = exchange, key
+	}
+	for _, s := range l.operands {
+		id, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		x.IDs = append(x.IDs, id)
+	}
+	return x, nil
 }
 
 func (l *line) policy(c *Command) {

@@ -1,31 +1,66 @@
 package vhost
 
 import (
+	"slices"
+
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
-	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
-// die ends a copy for reason: it moves through the queue's dead-letter exchange, in this same batch, or is
-// gone. Source: RabbitMQ dlx.
+// die ends a copy for reason: it moves through the queue's dead-letter exchange, in this same batch; what its targets
+// do not take is held or on the shelf. Without a dead-letter exchange it is gone, unless it came back too often.
+// Source: RabbitMQ dlx; reference dead-lettering 1, 11, 12.
 func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth int, out *Outcome) {
+	if q == v.shelf {
+		v.evict(s, seq, out)
+		return
+	}
+	v.touch(q, depth)
 	q.stats.Died[reason]++
-	if !q.settings.hasDLX {
+	if !q.settings.hasDLX && (reason != DeliveryLimit || v.options.LostLettersMaxBytes == 0) {
+		if reason == DeliveryLimit {
+			v.lose(q, GoneLimit, false)
+		}
 		v.end(s, q, seq, reason.withoutDLX(), out)
-		v.touch(q, depth)
 		return
 	}
 	m := v.recall(q, seq)
-	cause := v.move(s, q, &m, reason, depth, out)
-	v.end(s, q, seq, cause, out)
-	v.touch(q, depth)
+	v.bury(s, q, &m, reason)
+	if !q.settings.hasDLX {
+		v.shelve(s, q, &m, GoneLimit, "", out)
+		v.end(s, q, seq, Moved, out)
+		return
+	}
+	p := v.hop(s, q, &m, attempt{depth: depth, holds: q.settings.AtLeastOnce, keeps: q.settings.CycleKeep && reason == Expired}, out)
+	switch {
+	case p.missing != 0:
+		v.withhold(s, q, seq, &m, p, out)
+	case p.stays:
+		f := Fact{Kind: Kept, Queue: q.id, Seq: seq, Durable: q.messages.Entry(seq).Flags&queue.Persistent != 0}
+		v.emit(s, &f, out)
+		q.stats.Kept++
+	default:
+		v.end(s, q, seq, p.end(), out)
+	}
+}
+
+// dieAtTheDoor makes a dead letter of a message that q has no room for, if q is set so.
+// Source: RabbitMQ maxlength#overflow-behaviour, reject-publish-dlx.
+func (v *VHost) dieAtTheDoor(s *Stamp, q *queueState, m *message, depth int, out *Outcome) {
+	if q.settings.Overflow != RejectPublishDLX || !q.settings.hasDLX {
+		return
+	}
+	q.stats.Died[MaxLen]++
+	letter := *m
+	v.bury(s, q, &letter, MaxLen)
+	v.hop(s, q, &letter, attempt{depth: depth}, out)
 }
 
 // recall reads a copy back as the message it is.
 func (v *VHost) recall(q *queueState, seq queue.Seq) message {
 	e := q.messages.Entry(seq)
-	m := message{ttl: -1, priority: e.Priority}
+	m := message{ttl: -1}
 	ref := e.Ref(v.log)
 	if e.Flags&queue.Volatile != 0 {
 		m.recordVolatile = ref
@@ -36,11 +71,8 @@ func (v *VHost) recall(q *queueState, seq queue.Seq) message {
 	if m.content, err = parseRecord(v.record(ref)); err != nil {
 		panic(err) // our own bytes, under a checksum
 	}
-	var scan amqp.PropertyScan
-	if err := scan.Scan(m.content.properties); err != nil {
-		panic(err) // it was scanned when it was published
-	}
-	m.persistent = scan.Persistent()
+	scan := m.scan()
+	m.persistent, m.priority, m.prioritized = scan.Persistent(), scan.Priority, scan.Flags&amqp.FlagPriority != 0
 	if e.Flags&queue.Letter != 0 {
 		h, err := parseHistory(v.record(q.messages.Side(seq).History))
 		if err != nil {
@@ -51,116 +83,191 @@ func (v *VHost) recall(q *queueState, seq queue.Seq) message {
 	return m
 }
 
-// move publishes a message that died in from to its dead-letter exchange. It returns what became of the copy:
-// Moved if at least one queue took it, else the cause of its loss. The message's own copy, if it has one, is
-// still there: the caller ends it.
-// Source: RabbitMQ dlx#routing, dlx#effects; reference dead-lettering 3 to 9.
-func (v *VHost) move(s *Stamp, from *queueState, m *message, reason Reason, depth int, out *Outcome) Cause {
-	if depth > 0 {
-		if v.moves++; depth >= hopsMax || v.moves > movesMax {
-			return v.lose(from, LostHops)
-		}
-	}
+// scan looks through the properties of a message that was published.
+func (m *message) scan() amqp.PropertyScan {
 	var scan amqp.PropertyScan
 	if err := scan.Scan(m.content.properties); err != nil {
 		panic(err) // it was scanned when it was published
 	}
-	h := v.bury(s, from, m, &scan, reason)
-	keys := m.hopKeys()
-	if from.settings.hasDLRK {
-		keys = []string{from.settings.DeadLetterRoutingKey}
-	}
-	h.Exchange, h.Keys = from.settings.DeadLetterExchange, keys
+	return scan
+}
 
-	x := v.topo.Exchange(h.Exchange)
-	if x == nil {
-		return v.lose(from, LostExchange)
+// attempt is how a letter is sent through its queue's dead-letter exchange.
+type attempt struct {
+	depth int
+	holds bool      // its queue keeps it for the targets that cannot take it now
+	keeps bool      // its queue keeps it in place if it would only come round in a cycle
+	had   []QueueID // the targets that have it already
+	only  QueueID   // no other target is tried; 0: all are
+}
+
+// passage is what came of that.
+type passage struct {
+	took    []QueueID // the targets that have it
+	full    []QueueID // those that have no room; only if the queue holds it for them
+	missing Cause     // why it is held, 0 if it is not
+	stays   bool      // it stays in place
+	placed  bool      // a queue or the shelf has it
+	lost    Cause     // why a copy of it is nowhere, 0 if none is
+}
+
+// end is how the copy in its queue ends.
+func (p *passage) end() Cause {
+	if p.placed || p.lost == 0 {
+		return Moved
 	}
-	t := topology.Message{
-		Key: []byte(keys[0]), Properties: m.content.properties, Headers: scan.Headers, Extra: h.origins(), Entropy: v.chance(s),
-	}
-	for _, k := range keys[1:] {
-		t.More = append(t.More, []byte(k))
-	}
-	ids, _ := v.topo.Route(x, &t, nil)
-	if len(ids) == 0 {
-		return v.lose(from, LostRoute)
-	}
-	if h.Share /= uint32(len(ids)); h.Share == 0 {
-		if len(h.Deaths) > 1 {
-			return v.lose(from, LostHops)
-		}
-		h.Share = 1 // one exchange that leads to more queues than that: they get it, and no others from them
+	return p.lost
+}
+
+// hop publishes m, whose history has its newest death, to the dead-letter exchange of from, the queue that it died in.
+// The copy in from, if there is one, is still there: what becomes of it is the caller's.
+// Source: RabbitMQ dlx#routing, dlx#effects; reference dead-lettering 3 to 12.
+func (v *VHost) hop(s *Stamp, from *queueState, m *message, a attempt, out *Outcome) passage {
+	p := passage{took: a.had}
+	h := *m.history
+	h.Exchange = from.settings.DeadLetterExchange
+	if from.settings.hasDLRK {
+		h.Keys = []string{from.settings.DeadLetterRoutingKey}
+		h.HideCC = h.HideCC || v.options.keyTakesCC
 	}
 	letter := *m
 	letter.history, letter.ttl = &h, -1
-	letter.letter, letter.historyVolatile = place.Ref{}, place.Ref{} // of the hop before, if that queue refused it
-	lost := Moved
-	taken := false
+	letter.letter, letter.historyVolatile = place.Ref{}, place.Ref{}
+	if a.depth > 0 {
+		v.moves++
+	}
+	if a.depth >= hopsMax || v.moves > movesMax || h.automatic() > chainMax {
+		v.lay(s, from, &letter, LostHops, "", &p, out)
+		return p
+	}
+	x := v.topo.Exchange(h.Exchange)
+	if x == nil || !from.settings.hasDLX {
+		v.nowhere(s, from, &letter, LostExchange, a, &p, out)
+		return p
+	}
+	ids := v.routeLetter(s, x, &letter)
+	if len(ids) == 0 {
+		v.nowhere(s, from, &letter, LostRoute, a, &p, out)
+		return p
+	}
+	if h.Share /= uint32(len(ids)); h.Share == 0 {
+		if len(h.Deaths) > 1 {
+			v.lay(s, from, &letter, LostHops, "", &p, out)
+			return p
+		}
+		h.Share = 1 // one exchange that leads to more queues than that: they get it, and no others from them
+	}
+	v.place(s, from, &letter, ids, a, &p, out)
+	return p
+}
+
+// place puts a letter into the queues that its exchange leads to.
+func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a attempt, p *passage, out *Outcome) {
+	reason := m.history.Last.Reason
+	var cycles []*queueState
 	for i, id := range ids {
 		q := v.queues[id]
 		switch {
+		case slices.Contains(a.had, id):
+		case a.only != 0 && a.only != id:
+			p.missing = LostRefused // or whatever it is that others wait for: it was said when they were tried
 		case v.mutant == MutantLoseMove && i == len(ids)-1:
-			taken = true
-		case h.cycles(q.object.Name, reason):
-			lost = v.lose(from, LostCycle)
-		case q.refuses(&letter):
-			lost = v.lose(from, LostRefused)
-			if q.settings.Overflow == RejectPublishDLX && q.settings.hasDLX {
-				taken = v.move(s, q, &letter, MaxLen, depth+1, out) == Moved || taken
+			p.placed = true
+		case m.history.cycles(q.object.Name, reason):
+			cycles = append(cycles, q)
+		case !q.refuses(m):
+			v.enqueue(s, q, m, out)
+			v.touch(q, a.depth+1)
+			p.placed = true
+			if a.holds {
+				p.took = append(p.took[:len(p.took):len(p.took)], id)
 			}
+		case q.settings.Overflow == RejectPublishDLX && q.settings.hasDLX:
+			v.dieAtTheDoor(s, q, m, a.depth+1, out)
+			p.placed = true
+		case a.holds:
+			p.full, p.missing = append(p.full, id), LostRefused
 		default:
-			v.enqueue(s, q, &letter, out)
-			v.touch(q, depth+1)
-			taken = true
+			v.lay(s, from, m, LostRefused, q.object.Name, p, out)
 		}
 	}
-	if taken {
-		return Moved
+	if a.keeps && len(cycles) > 0 && !p.placed && p.missing == 0 && len(p.took) == 0 {
+		p.stays = true
+		return
 	}
-	return lost
+	for _, q := range cycles {
+		v.lay(s, from, m, LostCycle, q.object.Name, p, out)
+		if a.holds {
+			p.took = append(p.took[:len(p.took):len(p.took)], q.id) // it will not be tried again
+		}
+	}
 }
 
-// bury returns m's history with the new death in it.
-func (v *VHost) bury(s *Stamp, from *queueState, m *message, scan *amqp.PropertyScan, reason Reason) History {
+// nowhere is what becomes of a letter that leads to no queue now: it is held, or a lost letter. If some targets have
+// it already, the others are gone and it is done.
+func (v *VHost) nowhere(s *Stamp, from *queueState, m *message, c Cause, a attempt, p *passage, out *Outcome) {
+	switch {
+	case len(a.had) > 0:
+	case a.holds:
+		p.missing = c
+	default:
+		v.lay(s, from, m, c, "", p, out)
+	}
+}
+
+// lay puts a letter on the shelf, if there is one.
+func (v *VHost) lay(s *Stamp, from *queueState, m *message, c Cause, target string, p *passage, out *Outcome) {
+	if v.shelve(s, from, m, c, target, out) {
+		p.placed = true
+	} else {
+		p.lost = c
+	}
+}
+
+// bury puts m's newest death into its history: it died in from.
+func (v *VHost) bury(s *Stamp, from *queueState, m *message, reason Reason) {
 	d := Death{Queue: from.object.Name, Reason: reason, Count: 1, Time: int64(s.Wall) / 1000}
 	old := History{}
 	if m.history != nil {
 		old = *m.history
 		d.Exchange, d.Keys = old.Exchange, old.Keys
 	} else {
+		scan := m.scan()
 		d.Exchange, d.Keys = string(m.content.exchange), m.content.publicKeys()
 		if scan.Expiration != nil {
 			d.HadTTL, d.Expiration = true, string(scan.Expiration)
 		}
+		old.Exchange, old.Keys, old.Share = d.Exchange, m.content.keys(), lettersMax
+		if v.options.clientDeathsCount {
+			old.Deaths = clientDeaths(scan.Headers)
+		}
 	}
-	if v.mutant == MutantForgetDeath && m.history != nil {
-		return old
+	m.letter, m.historyVolatile = place.Ref{}, place.Ref{}
+	h := old
+	if v.mutant != MutantForgetDeath || m.history == nil {
+		h = old.died(d)
 	}
-	return old.died(d)
+	m.history = &h
 }
 
-// hopKeys are the routing keys of the message's last hop. Source: reference dead-lettering 4.
-func (m *message) hopKeys() []string {
-	if m.history != nil {
-		return m.history.Keys
-	}
-	return m.content.keys()
-}
-
-// lose counts a dead letter that found no place.
-func (v *VHost) lose(from *queueState, c Cause) Cause {
+// lose counts a dead letter that found no place; kept says that the shelf has it.
+func (v *VHost) lose(from *queueState, c Cause, kept bool) {
 	from.stats.Lost[c]++
-	if len(v.losses) < lossesMax {
-		v.losses = append(v.losses, Loss{from.object.Name, c})
-	}
-	return c
+	v.note(Loss{from.object.Name, c, kept})
 }
 
-// A Loss is a dead letter of Queue that found no place.
+// A Loss is a dead letter of Queue that found no place. Kept says that the shelf has it. With the cause GoneShelf it
+// is a letter that the shelf gave up.
 type Loss struct {
 	Queue string
 	Cause Cause
+	Kept  bool
+}
+
+func (v *VHost) note(l Loss) {
+	if len(v.losses) < lossesMax {
+		v.losses = append(v.losses, l)
+	}
 }
 
 // TakeLosses returns the losses since it was called last, the first lossesMax of them, for the log of whoever

@@ -68,6 +68,9 @@ func (v *VHost) declareQueue(s *Stamp, ch *channel, c *Command, out *Outcome) *a
 		if d.Name == "" {
 			d.Name = "amq.gen-" + generated(s.Entropy, s.Index)
 		}
+		if v.options.StrictNames && !strictName(d.Name) {
+			return amqp.PreconditionFailed("invalid name of queue '%s' in vhost '%s': only letters, digits and -_.#/@ are allowed", d.Name, v.name)
+		}
 		if err := v.newQueue(s, ch, &d, c.Definition.Name == "", out); err != nil {
 			return err
 		}
@@ -117,7 +120,7 @@ func (v *VHost) newQueue(s *Stamp, ch *channel, d *Definition, serverNamed bool,
 	default:
 		return invalidArgument("x-queue-type", d.Name, v.name, fmt.Sprintf("\"unsupported queue type '%s'\"", kind))
 	}
-	if err := v.checkArguments(d); err != nil {
+	if err := v.checkArguments(d, kind); err != nil {
 		return err
 	}
 	o := &Object{
@@ -148,10 +151,8 @@ func (v *VHost) equivalentQueue(ch *channel, q *queueState, d *Definition) *amqp
 		return err
 	}
 	names := make([]string, 0, len(queueArguments))
-	for name, a := range queueArguments {
-		if a.compare {
-			names = append(names, name)
-		}
+	for name := range queueArguments {
+		names = append(names, name)
 	}
 	slices.Sort(names)
 	for _, name := range names {
@@ -204,10 +205,17 @@ func (v *VHost) removeQueue(s *Stamp, ch *channel, c *Command, out *Outcome) *am
 		}
 		return err
 	}
+	if q.quorum && (d.IfUnused || d.IfEmpty) {
+		flag := "if-empty"
+		if d.IfUnused {
+			flag = "if-unused"
+		}
+		return amqp.NotImplemented("cannot delete queue '%s' in vhost '%s'. queue.delete operations with %s flag set are not supported by quorum queues", q.object.Name, v.name, flag)
+	}
 	if d.IfUnused && q.consumers.Len() > 0 {
 		return amqp.PreconditionFailed("queue '%s' in vhost '%s' in use", q.object.Name, v.name)
 	}
-	if d.IfEmpty && q.messages.Ready() > 0 {
+	if d.IfEmpty && q.messages.Ready()+q.messages.Count(queue.Waiting)+q.messages.Count(queue.Held) > 0 {
 		return amqp.PreconditionFailed("queue '%s' in vhost '%s' not empty", q.object.Name, v.name)
 	}
 	n := uint64(q.messages.Ready())
@@ -237,20 +245,21 @@ func (v *VHost) deleteQueue(s *Stamp, q *queueState, out *Outcome) {
 	v.deleteOrphans(s, orphans, out)
 }
 
-// purge decides queue.purge: what is ready goes, what is unacked stays. Source: AMQP queue.purge.
+// purge decides queue.purge: what is ready, waits or is held goes, what is unacked stays.
+// Source: AMQP queue.purge; reference dead-lettering 12, quorum-and-retry 6.
 func (v *VHost) purge(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
 	q, err := v.lookUp(ch, c.Definition.Name)
 	if err != nil {
 		return err
 	}
-	n := uint64(q.messages.Ready())
 	var ready []queue.Seq
 	q.messages.Each(0, func(at queue.Seq, e *queue.Entry) bool {
-		if e.State == queue.Ready {
+		if e.State != queue.Unacked {
 			ready = append(ready, at)
 		}
 		return true
 	})
+	n := uint64(len(ready))
 	for _, at := range ready {
 		v.end(s, q, at, GonePurged, out)
 	}

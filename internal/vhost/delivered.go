@@ -32,7 +32,7 @@ func (d *Delivered) AppendView(buf []byte, limit int) (View, []byte, error) {
 		return View{}, buf, err
 	}
 	v := View{c.exchange, c.key, c.properties, c.body}
-	if d.History == nil && d.Returns == 0 {
+	if d.History == nil && d.Acquired == 0 && d.Count == 0 {
 		return v, buf, nil
 	}
 	var scan amqp.PropertyScan
@@ -41,27 +41,23 @@ func (d *Delivered) AppendView(buf []byte, limit int) (View, []byte, error) {
 	}
 	start := len(buf)
 	buf = append(buf, 0, 0, 0, 0)
-	if d.Returns > 0 {
-		buf = appendName(buf, "x-acquired-count", amqp.KindInt64)
-		buf = binary.BigEndian.AppendUint64(buf, uint64(d.Returns))
-	}
+	buf = appendCount(buf, "x-acquired-count", d.Acquired)
 	drop := amqp.Flags(0)
+	var told rendered
 	if d.History != nil {
 		drop = amqp.FlagExpiration
-		if buf, v.Exchange, v.RoutingKey, err = appendDeathHeaders(buf, d.History); err != nil {
+		if buf, told, err = appendDeathHeaders(buf, d.History, d.Dialect); err != nil {
 			return View{}, buf, err
 		}
+		v.Exchange, v.RoutingKey = told.exchange, told.key
 	}
-	if d.Returns > 0 {
-		buf = appendName(buf, "x-delivery-count", amqp.KindInt64)
-		buf = binary.BigEndian.AppendUint64(buf, uint64(d.Returns))
-	}
+	buf = appendCount(buf, "x-delivery-count", d.Count)
 	endSized(buf, start+4)
 	headers := buf[start:]
 	for over := 0; ; {
 		if over > 0 || len(scan.Headers) > 4 {
 			start = len(buf)
-			if buf, err = appendMerged(buf, headers, scan.Headers, over); err != nil {
+			if buf, err = appendMerged(buf, headers, scan.Headers, told.hideCC, over); err != nil {
 				return View{}, buf, err
 			}
 		}
@@ -73,4 +69,13 @@ func (d *Delivered) AppendView(buf []byte, limit int) (View, []byte, error) {
 		}
 		over = len(v.Properties) - limit
 	}
+}
+
+// appendCount appends a counter of returns, if there were any. Source: RabbitMQ quorum-queues.
+func appendCount(b []byte, name string, n uint32) []byte {
+	if n == 0 {
+		return b
+	}
+	b = appendName(b, name, amqp.KindInt64)
+	return binary.BigEndian.AppendUint64(b, uint64(n))
 }

@@ -52,7 +52,7 @@ func (v *VHost) handTo(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, x
 		x.Shared.Used++
 	}
 	v.hand(q, seq, e, out)
-	ch.unacked.add(tag, delivery{queue: q, consumer: x, seq: seq})
+	ch.unacked.add(tag, delivery{queue: q, consumer: x, seq: seq, due: v.settleBy(s, ch, q, x)})
 }
 
 // safeAfter is the batch that must be safe before e may be seen: the one that enqueued it.
@@ -68,11 +68,11 @@ func (v *VHost) safeAfter(q *queueState, e *queue.Entry) place.Index {
 
 // delivered names e's record and history, and holds them if they are in memory anyway.
 func (v *VHost) delivered(q *queueState, seq queue.Seq, e *queue.Entry) Delivered {
-	d := Delivered{Ref: e.Ref(v.log)}
+	d := Delivered{Ref: e.Ref(v.log), Dialect: v.options.Dialect}
 	if e.Flags&queue.Volatile != 0 {
 		d.Record = v.volatile.read(d.Ref)
 	}
-	if e.Flags&queue.Letter == 0 && !q.counts() {
+	if e.Flags&queue.Letter == 0 && !q.settings.Counts {
 		return d
 	}
 	side := q.messages.Side(seq)
@@ -80,8 +80,8 @@ func (v *VHost) delivered(q *queueState, seq queue.Seq, e *queue.Entry) Delivere
 	if !d.HistoryRef.IsZero() && d.HistoryRef.Log == place.Volatile {
 		d.History = v.volatile.read(d.HistoryRef)
 	}
-	if q.counts() {
-		d.Returns = side.Acquired
+	if q.settings.Counts {
+		d.Acquired, d.Count = side.Acquired, q.count(side)
 	}
 	return d
 }
@@ -91,6 +91,9 @@ func (v *VHost) get(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error
 	q, err := v.lookUp(ch, c.Definition.Name)
 	if err != nil {
 		return err
+	}
+	if q.quorum && q.settings.SingleActive {
+		return amqp.ResourceLocked("cannot obtain access to locked queue '%s' in vhost '%s'. basic.get operations are not supported by quorum queues with single active consumer", q.object.Name, v.name)
 	}
 	v.used(s, q)
 	v.touch(q, 0)
@@ -116,7 +119,7 @@ func (v *VHost) get(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error
 			return nil
 		}
 		v.hand(q, seq, e, out)
-		ch.unacked.add(tag, delivery{queue: q, seq: seq})
+		ch.unacked.add(tag, delivery{queue: q, seq: seq, due: v.settleBy(s, ch, q, nil)})
 		return nil
 	}
 }
@@ -138,15 +141,24 @@ func (v *VHost) consume(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 	if q.consumers.Exclusive() || d.Exclusive && (q.consumers.Len() > 0 || q.settings.SingleActive) {
 		return amqp.AccessRefused("queue '%s' in vhost '%s' in exclusive use", q.object.Name, v.name)
 	}
-	priority := int64(0)
+	if q.quorum && ch.shared.Max > 0 {
+		return amqp.NotImplemented("queue '%s' in vhost '%s' does not support global qos", q.object.Name, v.name)
+	}
+	priority, timeout := int64(0), int64(-1)
 	if a, ok := d.Arguments.Get("x-priority"); ok {
 		if priority, ok = a.Integer(); !ok {
 			return invalidArgument("x-priority", q.object.Name, v.name, expectedInteger(a))
 		}
 	}
+	if a, ok := d.Arguments.Get("x-consumer-timeout"); ok {
+		if detail := notNegative(a); detail != "" {
+			return invalidArgument("x-consumer-timeout", q.object.Name, v.name, detail)
+		}
+		timeout = whole(a)
+	}
 	x := &queue.Consumer{
 		Tag: tag, Channel: uint64(ch.id), Queue: uint32(q.id), Priority: priority, NoAck: d.NoAck, Exclusive: d.Exclusive,
-		Shared: &ch.shared, Window: &ch.conn.window, Arguments: d.Arguments,
+		Shared: &ch.shared, Window: &ch.conn.window, Arguments: d.Arguments, Timeout: timeout,
 	}
 	x.Own.Max = ch.prefetch
 	ch.consumers = append(ch.consumers, x)

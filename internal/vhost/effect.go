@@ -30,6 +30,9 @@ const (
 	// Closed refuses a command: Err, which says whether the channel or the connection closes. The channel
 	// is closed in the machine already.
 	Closed
+	// Answered tells what came of one letter that a Republish or Discard names: Tag, its ID; Name: redriven,
+	// discarded, unknown (it is not on the shelf), or why it stays there: no_exchange, no_route, refused.
+	Answered
 )
 
 // Effect is one thing for a door to do. It leaves when batch After is safe; at once if After is zero.
@@ -55,7 +58,9 @@ type Delivered struct {
 	HistoryRef place.Ref // zero unless the message is a dead letter
 	Record     []byte
 	History    []byte
-	Returns    uint32 // x-acquired-count; zero unless the queue counts
+	Acquired   uint32 // x-acquired-count; zero unless the queue counts
+	Count      uint32 // x-delivery-count; likewise
+	Dialect    Dialect
 }
 
 // WindowCost is what handing over a record of size bytes takes from a connection's window, in bytes: the

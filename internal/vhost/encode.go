@@ -39,9 +39,23 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 		b = binary.AppendUvarint(b, uint64(f.Seq))
 		b = binary.AppendUvarint(b, f.N)
 	case Returned:
-		b = append(b, bits(f.Failed))
+		b = append(b, bits(f.Failed, f.At != 0))
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))
+		if f.At != 0 {
+			b = binary.AppendUvarint(b, uint64(f.At))
+		}
+	case Resumed, Kept:
+		b = binary.AppendUvarint(b, uint64(f.Queue))
+		b = binary.AppendUvarint(b, uint64(f.Seq))
+	case Held:
+		b = appendHeld(b, f)
+	case Tallied:
+		b = binary.AppendUvarint(b, uint64(f.Queue))
+		b = binary.AppendUvarint(b, uint64(f.Seq))
+		b = binary.AppendUvarint(b, f.N)
+	case Configured:
+		b = amqp.AppendTable(b, f.Object.Arguments)
 	case Ended:
 		b = append(b, byte(f.Cause))
 		b = binary.AppendUvarint(b, uint64(f.Queue))
@@ -49,8 +63,12 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 		b = binary.AppendUvarint(b, f.N)
 	case Counted:
 		b = binary.AppendUvarint(b, f.Books.Made)
-		b = binary.AppendUvarint(b, causes)
-		for _, n := range f.Books.Ended {
+		listed := len(f.Books.Ended)
+		for listed > causesListed && f.Books.Ended[listed-1] == 0 {
+			listed--
+		}
+		b = binary.AppendUvarint(b, uint64(listed))
+		for _, n := range f.Books.Ended[:listed] {
 			b = binary.AppendUvarint(b, n)
 		}
 	case Skipped:
@@ -61,6 +79,9 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 	}
 	return b
 }
+
+// causesListed is how many causes are listed in any case; those that came later are if they have counted something.
+const causesListed = 14
 
 func appendObject(b []byte, o *Object) []byte {
 	b = append(b, bits(o.Durable, o.AutoDelete, o.Exclusive, o.Internal, o.ToExchange))
@@ -87,6 +108,7 @@ const (
 	entryReturned             // redelivered
 	entryCounted              // counts follow; only in snapshots
 	entryHanded               // with a consumer; only in snapshots
+	entryWaiting              // the instant until which it waits follows; only in snapshots
 )
 
 func appendEnqueued(b []byte, f *Fact, index place.Index) []byte {
@@ -110,6 +132,9 @@ func appendEnqueued(b []byte, f *Fact, index place.Index) []byte {
 	if e.Flags&queue.Handed != 0 {
 		flags |= entryHanded
 	}
+	if f.At != 0 {
+		flags |= entryWaiting
+	}
 	b = append(b, flags, e.Priority)
 	b = binary.AppendUvarint(b, uint64(f.Queue))
 	b = binary.AppendUvarint(b, uint64(f.Seq))
@@ -123,14 +148,47 @@ func appendEnqueued(b []byte, f *Fact, index place.Index) []byte {
 		b = binary.AppendUvarint(b, uint64(e.ExpireAt))
 	}
 	if flags&entryLetter != 0 {
-		b = binary.AppendUvarint(b, uint64(f.History.Index))
-		b = binary.AppendUvarint(b, uint64(f.History.Offset))
-		b = binary.AppendUvarint(b, uint64(f.History.Size))
+		b = appendRef(b, f.History)
 	}
 	if flags&entryCounted != 0 {
 		b = binary.AppendUvarint(b, f.N)
 	}
+	if flags&entryWaiting != 0 {
+		b = binary.AppendUvarint(b, uint64(f.At))
+	}
 	return b
+}
+
+// appendRef names a record in any batch of the vhost's log.
+func appendRef(b []byte, r place.Ref) []byte {
+	b = binary.AppendUvarint(b, uint64(r.Index))
+	b = binary.AppendUvarint(b, uint64(r.Offset))
+	return binary.AppendUvarint(b, uint64(r.Size))
+}
+
+func parseRef(r *reader, log place.LogID) place.Ref {
+	return place.Ref{Log: log, Index: place.Index(r.uint()), Offset: uint32(r.uint()), Size: uint32(r.uint())}
+}
+
+func appendHeld(b []byte, f *Fact) []byte {
+	b = append(b, byte(f.Cause))
+	b = binary.AppendUvarint(b, uint64(f.Queue))
+	b = binary.AppendUvarint(b, uint64(f.Seq))
+	b = appendRef(b, f.History)
+	b = binary.AppendUvarint(b, uint64(len(f.Took)))
+	for _, id := range f.Took {
+		b = binary.AppendUvarint(b, uint64(id))
+	}
+	return b
+}
+
+func parseHeld(r *reader, f *Fact, log place.LogID) {
+	f.Cause = Cause(r.byte())
+	f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
+	f.History = parseRef(r, log)
+	for n := r.uint(); n > 0 && r.err == nil; n-- {
+		f.Took = append(f.Took, QueueID(r.uint()))
+	}
 }
 
 // Fold applies a batch of the vhost's log, or a snapshot with index 0, made by this or an earlier version.
@@ -162,7 +220,7 @@ func (v *VHost) Fold(index place.Index, batch []byte) error {
 
 // plausible reports what shows that a fact does not belong to the state that it is folded into.
 func (v *VHost) plausible(f *Fact) error {
-	q := v.queues[f.Queue]
+	q := v.queueOf(f.Queue)
 	switch f.Kind {
 	case QueueDeclared:
 		if _, taken := v.topo.Queue(f.Object.Name); taken || q != nil {
@@ -200,8 +258,23 @@ func parseFact(r *reader, log place.LogID, index place.Index) (Fact, error) {
 	case Handed:
 		f.Queue, f.Seq, f.N = QueueID(r.uint()), queue.Seq(r.uint()), r.uint()
 	case Returned:
-		f.Failed = r.byte() != 0
+		flags := r.byte()
+		f.Failed = flags&1 != 0
 		f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
+		if flags&2 != 0 {
+			f.At = deadline.Instant(r.uint())
+		}
+	case Resumed, Kept:
+		f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
+	case Held:
+		parseHeld(r, &f, log)
+		if f.Cause >= causes {
+			return f, fmt.Errorf("unknown cause %d", f.Cause)
+		}
+	case Tallied:
+		f.Queue, f.Seq, f.N = QueueID(r.uint()), queue.Seq(r.uint()), r.uint()
+	case Configured:
+		f.Object = &Object{Arguments: r.table()}
 	case Ended:
 		f.Cause = Cause(r.byte())
 		f.Queue, f.Seq, f.N = QueueID(r.uint()), queue.Seq(r.uint()), r.uint()
@@ -263,9 +336,12 @@ func parseEnqueued(r *reader, f *Fact, log place.LogID, index place.Index) {
 	}
 	if flags&entryLetter != 0 {
 		e.Flags |= queue.Letter
-		f.History = place.Ref{Log: log, Index: place.Index(r.uint()), Offset: uint32(r.uint()), Size: uint32(r.uint())}
+		f.History = parseRef(r, log)
 	}
 	if flags&entryCounted != 0 {
 		f.N = r.uint()
+	}
+	if flags&entryWaiting != 0 {
+		f.At = deadline.Instant(r.uint())
 	}
 }

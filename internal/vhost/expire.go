@@ -11,7 +11,11 @@ const (
 	ownOrdered        // the first of the queue's ordered messages
 	ownQueue          // the queue itself, unused
 	ownExcess         // work left over: more messages than the limit
-	ownBits    = 2
+	ownWaiting        // Item is the Seq of a message that waits
+	ownRoom           // work left over: letters that wait for room in the queue
+	ownSweep          // all held letters; of no queue
+	ownChannel        // a delivery that is not settled; the number above is a channel's
+	ownBits    = 3
 )
 
 func owner(q *queueState, kind uint64) uint64 { return uint64(q.id)<<ownBits | kind }
@@ -24,11 +28,20 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 		if !ok {
 			return
 		}
-		q := v.queues[QueueID(d.Owner>>ownBits)]
+		kind := d.Owner & (1<<ownBits - 1)
+		switch kind {
+		case ownSweep:
+			v.sweep(s, full, out)
+			continue
+		case ownChannel:
+			v.timeOut(s, v.channels[ChannelID(d.Owner>>ownBits)], out)
+			continue
+		}
+		q := v.queueOf(QueueID(d.Owner >> ownBits))
 		if q == nil {
 			continue
 		}
-		switch d.Owner & (1<<ownBits - 1) {
+		switch kind {
 		case ownMessage:
 			v.expireMessage(s, q, queue.Seq(d.Item), out)
 		case ownOrdered:
@@ -40,6 +53,10 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 		case ownExcess:
 			q.excess = false
 			v.touch(q, 0)
+		case ownWaiting:
+			v.resume(s, q, queue.Seq(d.Item), out)
+		case ownRoom:
+			v.touch(q, 0)
 		}
 	}
 }
@@ -50,14 +67,26 @@ func (v *VHost) expireMessage(s *Stamp, q *queueState, seq queue.Seq, out *Outco
 		return
 	}
 	e.Flags &^= queue.Indexed
+	if q.settings.ExpiryHead && e.State == queue.Ready { // set so since: it goes when it is at the head
+		v.touch(q, 0)
+		return
+	}
 	v.die(s, q, seq, Expired, 0, out)
+}
+
+// resume makes a message that has waited ready again.
+func (v *VHost) resume(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
+	if e := q.messages.Entry(seq); e != nil && e.State == queue.Waiting {
+		v.emit(s, &Fact{Kind: Resumed, Queue: q.id, Seq: seq, Durable: e.Flags&queue.Persistent != 0}, out)
+		v.touch(q, 0)
+	}
 }
 
 // expireOrdered lets the ordered messages of q go, head by head, and tells how many; most at the most, and none
 // once the batch is full.
 func (v *VHost) expireOrdered(s *Stamp, q *queueState, most, full int, out *Outcome) (n int) {
 	for ; n < most && len(out.Batch) < full; n++ {
-		seq, at, ok := q.messages.ExpiringHead()
+		seq, at, ok := q.expiring()
 		if !ok || at > s.Now {
 			break
 		}
@@ -67,12 +96,31 @@ func (v *VHost) expireOrdered(s *Stamp, q *queueState, most, full int, out *Outc
 	return n
 }
 
+// expiring finds the message of q that stands for all whose deadlines are in order; where only the head may expire,
+// the head.
+func (q *queueState) expiring() (queue.Seq, deadline.Instant, bool) {
+	if !q.settings.ExpiryHead {
+		return q.messages.ExpiringHead()
+	}
+	seq, e, ok := q.messages.Head()
+	if !ok || e.ExpireAt == 0 {
+		return 0, 0, false
+	}
+	return seq, e.ExpireAt, true
+}
+
 // arm puts the deadline of q's first ordered message into the set, if none of q's is there.
 func (v *VHost) arm(q *queueState) {
-	if q.armed != 0 || q.deleted {
+	if q.deleted {
 		return
 	}
-	if _, at, ok := q.messages.ExpiringHead(); ok {
+	if q.settings.ExpiryHead { // there may be another head
+		v.disarmOrdered(q)
+	}
+	if q.armed != 0 {
+		return
+	}
+	if _, at, ok := q.expiring(); ok {
 		q.armed = at
 		v.deadlines.Add(deadline.Entry{At: at, Owner: owner(q, ownOrdered)})
 	}
@@ -118,33 +166,40 @@ func (v *VHost) disarmOrdered(q *queueState) {
 // due already. Source: RabbitMQ maxlength, ttl; reference expiry-and-limits 4, 6.
 func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 	for _, seq := range q.zero {
-		if e := q.messages.Entry(seq); e != nil && e.State == queue.Ready {
+		if e := q.messages.Entry(seq); e != nil && e.State == queue.Ready && !q.settings.ExpiryHead {
 			v.die(s, q, seq, Expired, depth, out)
 		}
 	}
 	q.zero = q.zero[:0]
 	set := &q.settings
-	if set.Overflow != DropHead || q.excess || v.mutant == MutantKeepExcess {
+	if !set.Overflow.dropsHead() || q.excess || v.mutant == MutantKeepExcess {
 		return
 	}
 	full := len(out.Batch) + portionBytesMax
 	for n := 0; q.over(set); n++ {
 		seq, _, ok := q.messages.Head()
+		if set.Overflow == DropLowest {
+			seq, _, ok = q.messages.LowestHead()
+		}
 		if !ok {
-			return
+			return // what is over the limit waits
 		}
 		if n == excessMax || len(out.Batch) >= full {
 			q.excess = true
 			v.deadlines.Add(deadline.Entry{At: s.Now, Owner: owner(q, ownExcess)})
 			return
 		}
-		v.die(s, q, seq, MaxLen, depth, out)
+		reason := MaxLen
+		if due(q.messages.Entry(seq), s.Now) { // what has expired says so. Source: reference dead-lettering 2
+			reason = Expired
+		}
+		v.die(s, q, seq, reason, depth, out)
 	}
 }
 
 func (q *queueState) over(set *Settings) bool {
-	return set.MaxLength >= 0 && int64(q.messages.Ready()) > set.MaxLength ||
-		set.MaxLengthBytes >= 0 && q.messages.ReadyBytes() > set.MaxLengthBytes
+	return set.MaxLength >= 0 && int64(q.counted(queue.Gone)) > set.MaxLength ||
+		set.MaxLengthBytes >= 0 && q.countedBytes(queue.Gone) > set.MaxLengthBytes
 }
 
 // recovered begins the life of queues that are unused after a restart. What was with a consumer when the log
@@ -156,19 +211,21 @@ func (v *VHost) recovered(s *Stamp, out *Outcome) {
 		v.armExpiry(s, q)
 		v.touch(q, 0)
 	}
+	v.touch(v.shelf, 0)
+	v.sweepSoon(s)
 }
 
 // comeBack returns what a crash left in the hands of consumers.
 func (v *VHost) comeBack(s *Stamp, q *queueState, out *Outcome) {
 	var handed []queue.Seq
 	q.messages.Each(0, func(seq queue.Seq, e *queue.Entry) bool {
-		if e.Flags&queue.Handed != 0 && q.counts() {
+		if e.Flags&queue.Handed != 0 && q.settings.Counts {
 			handed = append(handed, seq)
 		}
 		e.Flags &^= queue.Handed
 		return true
 	})
 	for _, seq := range handed {
-		v.returnOne(s, q, seq, out)
+		v.returnOne(s, q, seq, true, out)
 	}
 }

@@ -41,7 +41,8 @@ const (
 	Enqueued FactKind = 11
 	// Handed: Queue, Seq, N. Messages went to consumers; a lazy fact, written with the next batch.
 	Handed FactKind = 12
-	// Returned: Queue, Seq, Failed. An unacked message is ready again, one return more on its account.
+	// Returned: Queue, Seq, Failed, At. An unacked message is ready again, or waits until At if that is not zero;
+	// one return more on its account.
 	Returned FactKind = 13
 	// Ended: Queue, Seq, N, Cause. The copies from Seq on are no more.
 	Ended FactKind = 14
@@ -49,6 +50,17 @@ const (
 	Counted FactKind = 15
 	// Skipped: Queue, Seq. The numbers before Seq in its lane were used; only in snapshots.
 	Skipped FactKind = 16
+	// Resumed: Queue, Seq. A message that waited is ready again.
+	Resumed FactKind = 17
+	// Held: Queue, Seq, Cause, History, Took. A dead letter stays in its queue for the targets that cannot take it;
+	// those in Took have it.
+	Held FactKind = 18
+	// Kept: Queue, Seq. The copy stays where it is and has no deadline any more.
+	Kept FactKind = 19
+	// Tallied: Queue, Seq, N. The failed ones of a message's returns so far; only in snapshots.
+	Tallied FactKind = 20
+	// Configured: Object.Arguments, all options of the vhost.
+	Configured FactKind = 21
 )
 
 // Fact is one thing that is true from now on. Byte slices alias the batch or the command.
@@ -62,6 +74,8 @@ type Fact struct {
 	N       uint64
 	Entry   queue.Entry
 	History place.Ref
+	At      deadline.Instant
+	Took    []QueueID
 	Owner   ConnID
 	Bytes   []byte
 	Object  *Object
@@ -101,18 +115,20 @@ const (
 	LostCycle    Cause = 11 // a dead letter that would come to the same queue again without a rejection
 	LostRefused  Cause = 12 // a dead letter that its target had no room for
 	LostHops     Cause = 13 // a dead letter that went through too many queues at one moment, or multiplied too often
-	causes             = 14
+	GoneShelf    Cause = 14 // a lost letter that the shelf had no room or time for any more
+	Redriven     Cause = 15 // a lost letter that was sent on
+	causes             = 16
 )
 
 // String names the cause as metrics and lists show it.
 func (c Cause) String() string {
 	return [causes]string{"", "acked", "moved", "rejected", "expired", "maxlen", "delivery_limit", "purged", "deleted",
-		"no_exchange", "no_route", "cycle", "refused", "hops"}[c]
+		"no_exchange", "no_route", "cycle", "refused", "hops", "shelf", "redriven"}[c]
 }
 
 // withoutDLX is the cause of a death that nobody wants to hear of.
 func (r Reason) withoutDLX() Cause {
-	return [...]Cause{0, GoneRejected, GoneExpired, GoneMaxLen, GoneLimit}[r]
+	return [reasons]Cause{0, GoneRejected, GoneExpired, GoneMaxLen, GoneLimit, GoneRejected}[r]
 }
 
 // Books counts copies: Made = sum of Ended + those in queues, always. Source: ours, design §1.1.

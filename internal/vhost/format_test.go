@@ -47,6 +47,15 @@ func goldenFacts() []Fact {
 		{Kind: ExchangeDeleted, Object: &Object{Name: "x"}},
 		{Kind: Counted, Books: books},
 		{Kind: Skipped, Queue: 300, Seq: 130},
+		{Kind: Enqueued, Queue: 300, Seq: 11, At: 1234567890123, Entry: queue.Entry{
+			Index: 9, Offset: 10, Size: 20, BodyBytes: 5, Flags: queue.Persistent,
+		}},
+		{Kind: Returned, Queue: 300, Seq: 11, At: 1234567890123},
+		{Kind: Resumed, Queue: 300, Seq: 11},
+		{Kind: Held, Queue: 300, Seq: 11, Cause: LostRefused, History: place.Ref{Log: testLog, Index: 8, Offset: 7, Size: 6}, Took: []QueueID{1, 300}},
+		{Kind: Kept, Queue: 300, Seq: 11},
+		{Kind: Tallied, Queue: 300, Seq: 11, N: 200},
+		{Kind: Configured, Object: &Object{Arguments: amqp.Table{{Name: "hops-max", Value: amqp.Int64(16)}}}},
 	}
 }
 
@@ -237,7 +246,7 @@ func FuzzRecord(f *testing.F) {
 				t.Fatalf("%+v came back as %+v, %v", h, again, err)
 			}
 		}
-		d := Delivered{Record: record, History: history, Returns: returns}
+		d := Delivered{Record: record, History: history, Acquired: returns, Count: returns}
 		if len(history) == 0 {
 			d.History = nil
 		}

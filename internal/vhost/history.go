@@ -17,15 +17,35 @@ const (
 	Expired
 	MaxLen
 	DeliveryLimit
+	Nacked // Rejected by basic.nack, where the vhost tells that from basic.reject
+	reasons
 )
 
 // String is the word that x-death carries.
 func (r Reason) String() string {
-	if r > DeliveryLimit {
+	if r >= reasons {
 		return "unknown"
 	}
-	return [...]string{"", "rejected", "expired", "maxlen", "delivery_limit"}[r]
+	return [reasons]string{"", "rejected", "expired", "maxlen", "delivery_limit", "rejected"}[r]
 }
+
+// in is the word that x-death carries in a dialect. Source: reference dead-lettering 15.
+func (r Reason) in(d Dialect) string {
+	if d&DialectReasons != 0 {
+		switch r {
+		case Rejected:
+			return "reject"
+		case Nacked:
+			return "nack"
+		case DeliveryLimit:
+			return "Consumption limit exceeded"
+		}
+	}
+	return r.String()
+}
+
+// rejected reports whether a consumer did not want the message.
+func (r Reason) rejected() bool { return r == Rejected || r == Nacked }
 
 // A Death is one {queue, reason} by which a message died, Count times. Source: RabbitMQ dlx#effects.
 type Death struct {
@@ -48,6 +68,7 @@ type History struct {
 	First    Origin   // of the first death
 	Last     Origin   // of the newest
 	Share    uint32   // how many letters this one may still become, where exchanges multiply them
+	HideCC   bool     // consumers do not see the CC header any more
 }
 
 // Origin is what x-first-death-* and x-last-death-* tell.
@@ -64,7 +85,7 @@ func (h *History) died(d Death) History {
 	if len(h.Deaths) == 0 {
 		n.First = n.Last
 	}
-	if len(h.Deaths) == 0 || d.Reason == Rejected {
+	if len(h.Deaths) == 0 || d.Reason.rejected() {
 		n.Share = lettersMax
 	}
 	n.Deaths = make([]Death, 0, len(h.Deaths)+1)
@@ -85,11 +106,11 @@ func (h *History) died(d Death) History {
 // cycles reports whether a dead letter that died for reason would come to queue again without ever having
 // been rejected since it was there. Source: RabbitMQ dlx#routing (automatic cycles).
 func (h *History) cycles(queue string, reason Reason) bool {
-	if reason == Rejected {
+	if reason.rejected() {
 		return false
 	}
 	for _, d := range h.Deaths {
-		if d.Reason == Rejected {
+		if d.Reason.rejected() {
 			return false
 		}
 		if d.Queue == queue {
@@ -99,15 +120,37 @@ func (h *History) cycles(queue string, reason Reason) bool {
 	return false
 }
 
+// total counts the deaths.
+func (h *History) total() (n int64) {
+	for i := range h.Deaths {
+		n += h.Deaths[i].Count
+	}
+	return n
+}
+
+// automatic counts the ways to die that follow on the newest rejection.
+func (h *History) automatic() int {
+	if i := slices.IndexFunc(h.Deaths, func(d Death) bool { return d.Reason.rejected() }); i >= 0 {
+		return i
+	}
+	return len(h.Deaths)
+}
+
 // A history as bytes, all numbers varints, strings with their length before them:
 //
 //	exchange keys share first last count { reason queue count time exchange keys [expiration] }*
+//
+// The reason of first has bit 7 set if CC is hidden, that of a death if an expiration follows.
 func appendHistory(b []byte, h *History) []byte {
 	b = appendText(b, h.Exchange)
 	b = appendTexts(b, h.Keys)
 	b = binary.AppendUvarint(b, uint64(h.Share))
-	for _, o := range [2]Origin{h.First, h.Last} {
-		b = append(b, byte(o.Reason))
+	for i, o := range [2]Origin{h.First, h.Last} {
+		reason := byte(o.Reason)
+		if i == 0 && h.HideCC {
+			reason |= reasonMarked
+		}
+		b = append(b, reason)
 		b = appendText(b, o.Queue)
 		b = appendText(b, o.Exchange)
 	}
@@ -116,7 +159,7 @@ func appendHistory(b []byte, h *History) []byte {
 		d := &h.Deaths[i]
 		reason := byte(d.Reason)
 		if d.HadTTL {
-			reason |= 0x80
+			reason |= reasonMarked
 		}
 		b = append(b, reason)
 		b = appendText(b, d.Queue)
@@ -131,23 +174,29 @@ func appendHistory(b []byte, h *History) []byte {
 	return b
 }
 
+// reasonMarked is the bit of a reason that says something more: of the first, that CC is hidden; of a death, that an
+// expiration follows.
+const reasonMarked = 0x80
+
 var errHistory = errors.New("vhost: history is malformed")
 
-func parseHistory(p []byte) (History, error) {
-	r := reader{rest: p}
+func parseHistory(p []byte) (History, error) { return readHistory(&reader{rest: p}) }
+
+func readHistory(r *reader) (History, error) {
 	h := History{Exchange: r.text(), Keys: r.texts(), Share: uint32(r.uint())}
 	for _, o := range [2]*Origin{&h.First, &h.Last} {
 		o.Reason, o.Queue, o.Exchange = Reason(r.byte()), r.text(), r.text()
 	}
+	h.HideCC, h.First.Reason = h.First.Reason&reasonMarked != 0, h.First.Reason&^reasonMarked
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
 		reason := r.byte()
-		d := Death{Reason: Reason(reason &^ 0x80), HadTTL: reason&0x80 != 0, Queue: r.text()}
+		d := Death{Reason: Reason(reason &^ reasonMarked), HadTTL: reason&reasonMarked != 0, Queue: r.text()}
 		d.Count, d.Time = int64(r.uint()), r.int()
 		d.Exchange, d.Keys = r.text(), r.texts()
 		if d.HadTTL {
 			d.Expiration = r.text()
 		}
-		if d.Reason == 0 || d.Reason > DeliveryLimit {
+		if d.Reason == 0 || d.Reason >= reasons {
 			return h, errHistory
 		}
 		h.Deaths = append(h.Deaths, d)

@@ -12,8 +12,11 @@ import (
 // QueueStats counts what happened in a queue since the vhost was opened.
 type QueueStats struct {
 	Published, Delivered, Got, Acked uint64
-	Died                             [DeliveryLimit + 1]uint64 // by Reason, with or without a dead-letter exchange
-	Lost                             [causes]uint64            // dead letters of this queue that found no place, by Cause
+	Died                             [reasons]uint64 // by Reason, with or without a dead-letter exchange
+	Lost                             [causes]uint64  // dead letters of this queue that found no place, by Cause
+	Held                             uint64          // dead letters that it had to hold
+	Kept                             uint64          // messages that stayed because they would have come round in a cycle
+	TimedOut                         uint64          // consumers that took too long
 }
 
 // QueueView is a queue as lists show it. Its tables are shared: do not change them.
@@ -22,7 +25,9 @@ type QueueView struct {
 	ID                       QueueID
 	Owner                    string // the connection of an exclusive queue
 	Ready, Unacked           int
+	Waiting, Held            int
 	ReadyBytes, UnackedBytes int64
+	WaitingBytes, HeldBytes  int64
 	Consumers                int
 	Policy, OperatorPolicy   string
 	EffectivePolicy          amqp.Table
@@ -77,7 +82,9 @@ func (v *VHost) view(q *queueState) QueueView {
 	view := QueueView{
 		Object: q.object, ID: q.id,
 		Ready: q.messages.Ready(), Unacked: q.messages.Unacked(),
-		ReadyBytes: q.messages.ReadyBytes(), UnackedBytes: q.messages.UnackedBytes(),
+		Waiting: q.messages.Count(queue.Waiting), Held: q.messages.Count(queue.Held),
+		ReadyBytes: q.messages.Bytes(queue.Ready), UnackedBytes: q.messages.Bytes(queue.Unacked),
+		WaitingBytes: q.messages.Bytes(queue.Waiting), HeldBytes: q.messages.Bytes(queue.Held),
 		Consumers: q.consumers.Len(), Policy: q.policy, OperatorPolicy: q.operator, Settings: q.settings, Stats: q.stats,
 		EffectivePolicy: v.effectivePolicy(q),
 	}

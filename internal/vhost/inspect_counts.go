@@ -1,9 +1,13 @@
 package vhost
 
+import "github.com/bartleby-mq/bartleby/internal/queue"
+
 // QueueCounts is what changes of a queue from moment to moment.
 type QueueCounts struct {
 	ID                        QueueID
 	Ready, Unacked, Consumers int
+	Waiting, Held             int
+	HeldBy                    [causes]int // by why they are held
 	Stats                     QueueStats
 }
 
@@ -19,6 +23,9 @@ func (v *VHost) QueueNames() []string {
 // Counts visits every queue, in no order: cheap enough to be asked again and again where Queues is not.
 func (v *VHost) Counts(visit func(QueueCounts)) {
 	for _, q := range v.queues {
-		visit(QueueCounts{q.id, q.messages.Ready(), q.messages.Unacked(), q.consumers.Len(), q.stats})
+		visit(QueueCounts{
+			ID: q.id, Ready: q.messages.Ready(), Unacked: q.messages.Unacked(), Consumers: q.consumers.Len(),
+			Waiting: q.messages.Count(queue.Waiting), Held: q.messages.Count(queue.Held), HeldBy: q.heldBy, Stats: q.stats,
+		})
 	}
 }

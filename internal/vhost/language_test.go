@@ -33,10 +33,12 @@ type (
 //	get QUEUE [noack]                       qos N [global] [size=N]
 //	ack TAG [multiple]    nack TAG [multiple] [requeue]    reject TAG [requeue]    recover [requeue]
 //	confirm    tx    commit    rollback    close    disconnect b    written b BYTES
+//	republish ID… [to=EXCHANGE:KEY]         discard ID…
+//	options NAME=VALUE…                                a value of none takes it back
 //	policy NAME PATTERN [apply=KIND] [priority=N] [operator] KEY=VALUE…     clear-policy NAME [operator]
 //
-// ARGUMENT is one of ttl dlx dlrk max max-bytes overflow expires priorities limit type single strategy, or a
-// full name beginning with x-. PROPERTY is expiration, priority, user, cc, bcc, or h.NAME for a header, or "all".
+// ARGUMENT is one of ttl dlx dlrk max max-bytes overflow expires priorities limit mode retry retry-min
+// retry-max timeout type single strategy, or a full name beginning with x-. PROPERTY is expiration, priority, user, cc, bcc, or h.NAME for a header, or "all".
 // Values are integers, true, false, or text; text in quotes is text for sure. Any verb takes nowait.
 type line struct {
 	channel  string
@@ -166,6 +168,8 @@ var shortArguments = map[string]string{
 	"ttl": "x-message-ttl", "dlx": "x-dead-letter-exchange", "dlrk": "x-dead-letter-routing-key", "max": "x-max-length",
 	"max-bytes": "x-max-length-bytes", "overflow": "x-overflow", "expires": "x-expires", "priorities": "x-max-priority",
 	"limit": "x-delivery-limit", "type": "x-queue-type", "strategy": "x-dead-letter-strategy", "single": "x-single-active-consumer",
+	"mode": "x-delivery-count-mode", "retry": "x-delayed-retry-type", "retry-min": "x-delayed-retry-min",
+	"retry-max": "x-delayed-retry-max", "timeout": "x-consumer-timeout",
 }
 
 // arguments takes the options that are arguments of the object, in order.

@@ -27,12 +27,47 @@ const (
 	// volatileChunkBytes is the size of a piece of memory for transient records: few pieces, no copying when
 	// they fill, and little is pinned by one long-lived message.
 	volatileChunkBytes = 256 << 10
+	// chainMax is how many ways to die a message may meet without a rejection between them: real ladders are short, and
+	// its history is written anew at each.
+	chainMax = 1024
+	// clientDeathsMax is how many entries of a publisher's x-death are read, where they are.
+	clientDeathsMax = 64
+	// admitMax is how many letters a queue with room again takes at once; the rest follows tick by tick.
+	admitMax = 256
+	// sweepMax is how many held letters one tick tries again.
+	sweepMax = 512
+	// sweepFirst, sweepEvery and sweepRarest are the ms until held letters are tried again although nothing has
+	// changed: at first, then twice as long each time. Source: reference dead-lettering 12.
+	sweepFirst  = 1000
+	sweepEvery  = 1000
+	sweepRarest = 60_000
+	// sweepsPerMilli is how many letters may be tried per ms of pause, so that a topology that changes all the time
+	// leaves time for other things. A sweep of a letter takes about 1 µs.
+	sweepsPerMilli = 10
+	// lateMax bounds how many taken back deliveries of a channel are remembered until it settles them.
+	lateMax = 1 << 16
+	// quorumPriorityMax is the highest priority of a quorum queue that sets none, quorumPriority that of a message
+	// without the property. Source: RabbitMQ 4.3 quorum-queues.
+	quorumPriorityMax = 31
+	quorumPriority    = 4
+	// shelfBytesMax and shelfAgeMax (ms) bound the lost letters of a vhost that sets no options. Source: ours, design §1.4.
+	shelfBytesMax = 64 << 20
+	shelfAgeMax   = 7 * 24 * 3_600_000
+	// consumerTimeoutMax is for how long a delivery may be unsettled where nobody says otherwise, ms.
+	// Source: RabbitMQ consumers#acknowledgement-timeout.
+	consumerTimeoutMax = 1_800_000
+	// apsaraReturnsMax and apsaraHopsMax are ApsaraMQ's limits. Source: reference dead-lettering 15.
+	apsaraReturnsMax = 16
+	apsaraHopsMax    = 16
 	// quorumDeliveryLimit is the delivery limit of a quorum queue that sets none. Source: RabbitMQ 4.0 quorum-queues.
 	quorumDeliveryLimit = 20
 	// txBytesMax bounds what a transaction holds, so that its commit is one batch; txCommandBytes is the share
 	// of a command beside its content.
 	txBytesMax     = 64 << 20
 	txCommandBytes = 128
+	// copyKeysMax is how many routing keys CC, and BCC, may have: a record counts them in two octets, and each is
+	// routed by itself. A frame of the usual size has room for half as many.
+	copyKeysMax = 1<<16 - 1
 	// patternBytesMax bounds a policy's pattern. Source: RabbitMQ policies.
 	patternBytesMax = 1024
 )

@@ -19,7 +19,7 @@ type headerField struct {
 // sorted by name, the first of a name winning. Nothing nested is decoded, for a publisher's headers may be large, and
 // every delivery passes here. over is by how many octets the result has to be less than it were: see trim.
 // Source: RabbitMQ 4.x; reference dead-lettering 5 and 6.
-func appendMerged(b, own, theirs []byte, over int) ([]byte, error) {
+func appendMerged(b, own, theirs []byte, hideCC bool, over int) ([]byte, error) {
 	var room [32]headerField
 	fields := room[:0]
 	for i, table := range [2][]byte{own, theirs} {
@@ -28,6 +28,9 @@ func appendMerged(b, own, theirs []byte, over int) ([]byte, error) {
 			var err error
 			if f.name, f.octets, rest, err = amqp.CutField(rest); err != nil {
 				return b, err
+			}
+			if !f.own && hideCC && string(f.name) == "CC" {
+				continue
 			}
 			fields = append(fields, f)
 		}

@@ -21,7 +21,7 @@ func letterOf(deaths int, headers amqp.Table, returns uint32) *Delivered {
 		p.Has = 0
 	}
 	record := appendRecord(nil, &content{properties: amqp.AppendProperties(nil, &p), body: []byte("m")})
-	return &Delivered{Record: record, History: appendHistory(nil, &h), Returns: returns}
+	return &Delivered{Record: record, History: appendHistory(nil, &h), Acquired: returns, Count: returns}
 }
 
 // headersWithin renders d within limit.

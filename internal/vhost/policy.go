@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
@@ -54,28 +55,40 @@ func oneOf(words ...string) func(amqp.Value) bool {
 }
 
 var policyKeys = map[string]policyKey{
-	"dead-letter-exchange":    {isText, "dead letter exchange name", false},
-	"dead-letter-routing-key": {isText, "dead letter routing key", false},
-	"dead-letter-strategy":    {oneOf("at-most-once", "at-least-once"), "dead letter strategy", false},
-	"message-ttl":             {lasting(0), "message TTL", true},
-	"expires":                 {lasting(1), "queue expiry", true},
-	"max-length":              {atLeast(0), "maximum length", true},
-	"max-length-bytes":        {atLeast(0), "maximum length in bytes", true},
-	"max-in-memory-length":    {atLeast(0), "maximum memory in bytes", true},
-	"max-in-memory-bytes":     {atLeast(0), "maximum memory in bytes", true},
-	"overflow":                {oneOf("drop-head", "reject-publish", "reject-publish-dlx"), "overflow value", true},
-	"delivery-limit":          {isInteger, "delivery limit", true},
-	"queue-mode":              {oneOf("default", "lazy"), "queue-mode value", false},
-	"queue-version":           {func(a amqp.Value) bool { n, ok := a.Integer(); return ok && (n == 1 || n == 2) }, "queue-version value", true},
-	"queue-leader-locator":    {oneOf("client-local", "balanced", "random", "least-leaders"), "queue leader locator value", false},
-	"queue-master-locator":    {isText, "queue master locator value", false},
-	"target-group-size":       {atLeast(1), "qq target count value", true},
-	"alternate-exchange":      {isText, "alternate exchange name", false},
-	"ha-mode":                 {isText, "ha-mode", false},
-	"ha-params":               {func(amqp.Value) bool { return true }, "ha-params", false},
-	"ha-sync-mode":            {isText, "ha-sync-mode", false},
-	"ha-promote-on-shutdown":  {isText, "ha-promote-on-shutdown", false},
-	"ha-promote-on-failure":   {isText, "ha-promote-on-failure", false},
+	"dead-letter-exchange":          {isText, "dead letter exchange name", false},
+	"dead-letter-routing-key":       {isText, "dead letter routing key", false},
+	"dead-letter-strategy":          {oneOf("at-most-once", "at-least-once"), "dead letter strategy", false},
+	"message-ttl":                   {lasting(0), "message TTL", true},
+	"expires":                       {lasting(1), "queue expiry", true},
+	"max-length":                    {atLeast(0), "maximum length", true},
+	"max-length-bytes":              {atLeast(0), "maximum length in bytes", true},
+	"max-in-memory-length":          {atLeast(0), "maximum memory in bytes", true},
+	"max-in-memory-bytes":           {atLeast(0), "maximum memory in bytes", true},
+	"overflow":                      {oneOf("drop-head", "reject-publish", "reject-publish-dlx", "drop-lowest"), "overflow value", true},
+	"delivery-limit":                {isInteger, "delivery limit", true},
+	"delivery-count-mode":           {oneOf("all", "failed"), "delivery count mode", false},
+	"delayed-retry-type":            {oneOf("all", "failed", "returned", "disabled"), "delayed retry type. Must be one of: all, failed, returned, disabled", true},
+	"delayed-retry-min":             {atLeast(1), "delayed retry minimum delay. Must be a positive integer", true},
+	"delayed-retry-max":             {atLeast(1), "delayed retry maximum delay. Must be a positive integer", true},
+	"consumer-timeout":              {atLeast(0), "consumer timeout", false},
+	"consumer-disconnected-timeout": {atLeast(0), "consumer disconnected timeout", false},
+	"expiry":                        {oneOf("exact", "head"), "expiry: exact or head", false},
+	"cycle":                         {oneOf("shelf", "keep"), "treatment of cycles: shelf or keep", false},
+	"max-age":                       {isText, "max age", false},
+	"stream-max-segment-size-bytes": {atLeast(1), "stream max segment size value", false},
+	"stream-filter-size-bytes":      {atLeast(1), "stream filter size value", false},
+	"initial-cluster-size":          {atLeast(1), "initial cluster size", false},
+	"queue-mode":                    {oneOf("default", "lazy"), "queue-mode value", false},
+	"queue-version":                 {func(a amqp.Value) bool { n, ok := a.Integer(); return ok && (n == 1 || n == 2) }, "queue-version value", true},
+	"queue-leader-locator":          {oneOf("client-local", "balanced", "random", "least-leaders"), "queue leader locator value", false},
+	"queue-master-locator":          {isText, "queue master locator value", false},
+	"target-group-size":             {atLeast(1), "qq target count value", true},
+	"alternate-exchange":            {isText, "alternate exchange name", false},
+	"ha-mode":                       {isText, "ha-mode", false},
+	"ha-params":                     {func(amqp.Value) bool { return true }, "ha-params", false},
+	"ha-sync-mode":                  {isText, "ha-sync-mode", false},
+	"ha-promote-on-shutdown":        {isText, "ha-promote-on-shutdown", false},
+	"ha-promote-on-failure":         {isText, "ha-promote-on-failure", false},
 }
 
 // check validates p. Its errors are worded as RabbitMQ's, after the line "Validation failed".
@@ -111,7 +124,24 @@ func (p *Policy) check() *amqp.Error {
 	if unknown != nil {
 		return invalid("[%s] are not recognised policy settings", strings.Join(unknown, ","))
 	}
+	if detail := p.checkRetry(); detail != "" {
+		return invalid("%s", detail)
+	}
 	return nil
+}
+
+// checkRetry checks what the keys of delayed retry say together. Source: reference policies-and-permissions 4.
+func (p *Policy) checkRetry() string {
+	kind, hasKind := p.Definition.Get("delayed-retry-type")
+	least, hasLeast := p.Definition.Get("delayed-retry-min")
+	most, hasMost := p.Definition.Get("delayed-retry-max")
+	switch {
+	case hasKind && kind.Str != "disabled" && !hasLeast:
+		return "delayed-retry-min is required when delayed-retry-type is " + kind.Str
+	case hasLeast && hasMost && whole(most) < whole(least):
+		return retryBounds(whole(least), whole(most))
+	}
+	return ""
 }
 
 // erlang prints a value as RabbitMQ's messages do.
@@ -167,6 +197,7 @@ func (v *VHost) policiesChanged(s *Stamp, c *Command, before map[QueueID]int64, 
 		}
 		v.touch(q, 0)
 	}
+	v.sweepSoon(s)
 	out.effect(Effect{Kind: Done, Command: c.Kind, Channel: c.Channel, After: v.newest(out)}, s.Index)
 }
 
@@ -231,7 +262,16 @@ func (v *VHost) applyPoliciesTo(q *queueState) {
 	if p := v.policies.match(true, q.object.Name, "all", "queues", kind); p != nil {
 		q.operator, operator = p.Name, p.Definition
 	}
-	q.settings = effective(q.object.Arguments, user, operator, q.quorum)
+	headOnly := q.settings.ExpiryHead
+	q.settings = effective(q.object.Arguments, user, operator, q.quorum, &v.options)
+	if headOnly && !q.settings.ExpiryHead {
+		q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {
+			if e.State == queue.Ready {
+				v.schedule(q, s, e)
+			}
+			return true
+		})
+	}
 }
 
 // mergeDefinitions merges a user's and an operator's policy, key by key. Source: reference
@@ -250,7 +290,8 @@ func mergeDefinitions(user, operator amqp.Table) amqp.Table {
 		u, _ := merged[i].Value.Integer()
 		o, _ := f.Value.Integer()
 		switch f.Name {
-		case "expires", "message-ttl", "max-length", "max-length-bytes", "max-in-memory-length", "max-in-memory-bytes":
+		case "expires", "message-ttl", "max-length", "max-length-bytes", "max-in-memory-length", "max-in-memory-bytes",
+			"delayed-retry-max":
 			if o < u {
 				merged[i] = f
 			}
@@ -258,7 +299,7 @@ func mergeDefinitions(user, operator amqp.Table) amqp.Table {
 			if o < u && o >= 0 || u < 0 {
 				merged[i] = f
 			}
-		case "target-group-size":
+		case "target-group-size", "delayed-retry-min":
 			if o > u {
 				merged[i] = f
 			}

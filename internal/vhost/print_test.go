@@ -17,6 +17,9 @@ func seconds(i deadline.Instant) string { return fmt.Sprintf("%.3fs", float64(i-
 func (sc *scenario) copyName(q QueueID, s queue.Seq) string {
 	lane, n := uint64(s)>>56, uint64(s)&(1<<56-1)+1
 	name := sc.queues[q]
+	if q == shelfID {
+		name = "shelf"
+	}
 	if lane > 0 {
 		return fmt.Sprintf("%s/p%d.%d", name, lane, n)
 	}
@@ -62,6 +65,9 @@ func (sc *scenario) fact(f *Fact) string {
 		}
 	case Enqueued:
 		s = "enqueued " + sc.copyName(f.Queue, f.Seq)
+		if f.Queue == shelfID {
+			s += " " + Cause(f.Entry.Priority).String()
+		}
 		if f.Entry.ExpireAt != 0 {
 			s += " expire=" + seconds(f.Entry.ExpireAt)
 		}
@@ -72,6 +78,26 @@ func (sc *scenario) fact(f *Fact) string {
 		s = "handed " + sc.copyName(f.Queue, f.Seq)
 	case Returned:
 		s = "returned " + sc.copyName(f.Queue, f.Seq)
+		if f.Failed {
+			s += " failed"
+		}
+		if f.At != 0 {
+			s += " until=" + seconds(f.At)
+		}
+	case Resumed:
+		s = "resumed " + sc.copyName(f.Queue, f.Seq)
+	case Held:
+		s = fmt.Sprintf("held %s %s", sc.copyName(f.Queue, f.Seq), f.Cause)
+		for _, id := range f.Took {
+			s += " took=" + sc.queues[id]
+		}
+	case Kept:
+		s = "kept " + sc.copyName(f.Queue, f.Seq)
+	case Configured:
+		s = "options"
+		for _, o := range f.Object.Arguments {
+			s += fmt.Sprintf(" %s=%s", o.Name, show(o.Value))
+		}
 	case Ended:
 		s = "ended " + sc.copyName(f.Queue, f.Seq) + " " + f.Cause.String()
 	default:
@@ -88,7 +114,8 @@ var commandNames = map[CommandKind]string{
 	BindExchange: "link", UnbindExchange: "unlink", DeclareQueue: "declare", DeleteQueue: "delete", BindQueue: "bind",
 	UnbindQueue: "unbind", PurgeQueue: "purge", Qos: "qos", Consume: "consume", Cancel: "cancel", Publish: "publish", Get: "get",
 	Ack: "ack", Nack: "nack", Reject: "reject", Recover: "recover", SelectConfirms: "confirm", SelectTx: "tx", CommitTx: "commit",
-	RollbackTx: "rollback", SetPolicy: "policy", ClearPolicy: "clear-policy",
+	RollbackTx: "rollback", SetPolicy: "policy", ClearPolicy: "clear-policy", SetOptions: "options", Republish: "republish",
+	Discard: "discard",
 }
 
 // effect renders one effect. @n is the batch that must be safe before it leaves.
@@ -116,7 +143,11 @@ func (sc *scenario) effect(e *Effect) string {
 			s += fmt.Sprintf(" count=%d", e.Count)
 		case Consume, Cancel:
 			s += " " + e.Name
+		case Republish, Discard:
+			s += fmt.Sprintf(" count=%d", e.Count)
 		}
+	case Answered:
+		s = fmt.Sprintf("answered %s %d %s", s, e.Tag, e.Name)
 	case Cancelled:
 		s = fmt.Sprintf("cancelled %s %s", s, e.ConsumerTag)
 	case Closed:

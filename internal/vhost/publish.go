@@ -13,10 +13,11 @@ import (
 
 // message is a message on its way into queues: published, or a dead letter.
 type message struct {
-	content    content
-	persistent bool
-	priority   uint8
-	ttl        int64 // from the expiration property, -1 if none; a letter has none
+	content     content
+	persistent  bool
+	prioritized bool // it has the priority property
+	priority    uint8
+	ttl         int64 // from the expiration property, -1 if none; a letter has none
 
 	history *History // of a letter
 
@@ -37,7 +38,7 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 	}
 	m := message{
 		content: content{exchange: c.Exchange, key: c.Key, properties: c.Properties, body: c.Body},
-		ttl:     -1, persistent: scan.Persistent(), priority: scan.Priority,
+		ttl:     -1, persistent: scan.Persistent(), priority: scan.Priority, prioritized: scan.Flags&amqp.FlagPriority != 0,
 	}
 	hit := ch.route.valid && ch.route.version == v.topo.Version() && bytes.Equal(ch.route.key, c.Key) && bytes.Equal(ch.route.exchange, c.Exchange)
 	if scan.Headers != nil || scan.Expiration != nil || scan.ReplyTo != nil || scan.UserID != nil || !hit {
@@ -127,6 +128,9 @@ func (m *message) senderSelected(headers []byte) *amqp.Error {
 		if value.Kind != amqp.KindArray {
 			return amqp.PreconditionFailed("invalid message: {unacceptable_type_in_header,\"%s\",%s}", name, value.TypeName())
 		}
+		if len(value.Array) > copyKeysMax {
+			return amqp.PreconditionFailed("invalid message: %d keys in header %s, at most %d are allowed", len(value.Array), name, copyKeysMax)
+		}
 		for _, k := range value.Array {
 			switch {
 			case k.Kind != amqp.KindString:
@@ -201,9 +205,7 @@ func (v *VHost) deliverTo(s *Stamp, targets []*queueState, m *message, depth int
 		q := targets[i]
 		if q.refuses(m) {
 			refused = true
-			if q.settings.Overflow == RejectPublishDLX && q.settings.hasDLX {
-				v.move(s, q, m, MaxLen, depth, out)
-			}
+			v.dieAtTheDoor(s, q, m, depth, out)
 			continue
 		}
 		if v.enqueue(s, q, m, out) {
@@ -216,33 +218,44 @@ func (v *VHost) deliverTo(s *Stamp, targets []*queueState, m *message, depth int
 
 // refuses reports whether q's limit keeps m out. Source: reference expiry-and-limits 6, reject-publish.
 func (q *queueState) refuses(m *message) bool {
+	return q.refusesBytes(uint32(len(m.content.body)), m.history != nil)
+}
+
+// refusesBytes is refuses for a message with a body of that size. A quorum queue always has room for a dead letter.
+// Source: reference dead-lettering 11.
+func (q *queueState) refusesBytes(body uint32, letter bool) bool {
 	set := &q.settings
-	if set.Overflow == DropHead {
+	if set.Overflow.dropsHead() || q.quorum && letter {
 		return false
 	}
-	return set.MaxLength >= 0 && int64(q.messages.Ready())+1 > set.MaxLength ||
-		set.MaxLengthBytes >= 0 && q.messages.ReadyBytes()+int64(len(m.content.body)) > set.MaxLengthBytes
+	return set.MaxLength >= 0 && int64(q.counted(queue.Held))+1 > set.MaxLength ||
+		set.MaxLengthBytes >= 0 && q.countedBytes(queue.Held)+int64(body) > set.MaxLengthBytes
+}
+
+// counted is how many messages a limit looks at: what is ready or waiting, and, where the others do not have to go
+// for them, the held dead letters. Source: reference expiry-and-limits 6; ours, decision 7.
+func (q *queueState) counted(held queue.State) int {
+	m := q.messages
+	return m.Ready() + m.Count(queue.Waiting) + m.Count(held)
+}
+
+// countedBytes is counted for bodies.
+func (q *queueState) countedBytes(held queue.State) int64 {
+	m := q.messages
+	return m.Bytes(queue.Ready) + m.Bytes(queue.Waiting) + m.Bytes(held)
 }
 
 // enqueue makes a copy of m in q and reports whether it is in the log.
 func (v *VHost) enqueue(s *Stamp, q *queueState, m *message, out *Outcome) (durable bool) {
 	durable = q.object.Durable && (m.persistent || q.quorum)
-	f := Fact{Kind: Enqueued, Durable: durable, Queue: q.id, Seq: q.messages.Next(m.priority)}
+	priority := q.priorityOf(m)
+	f := Fact{Kind: Enqueued, Durable: durable, Queue: q.id, Seq: q.messages.Next(priority)}
 	ref := v.recordOf(s, m, durable, out)
 	f.Entry = queue.Entry{
 		Index: ref.Index, Offset: ref.Offset, Size: ref.Size,
-		BodyBytes: uint32(len(m.content.body)), Priority: m.priority, ExpireAt: q.deadlineOf(s, m),
+		BodyBytes: uint32(len(m.content.body)), Priority: priority, ExpireAt: v.deadlineOf(s, q, m),
 	}
-	if durable {
-		f.Entry.Flags |= queue.Persistent
-		if ref.Index != s.Index {
-			f.Entry.Flags |= queue.Moved
-			q.lastMoved = s.Index
-		}
-	}
-	if ref.Log == place.Volatile {
-		f.Entry.Flags |= queue.Volatile
-	}
+	v.flag(s, q, &f.Entry, ref, durable)
 	if m.history != nil {
 		f.Entry.Flags |= queue.Letter
 		f.History = v.historyOf(s, m, durable, out)
@@ -256,9 +269,35 @@ func (v *VHost) enqueue(s *Stamp, q *queueState, m *message, out *Outcome) (dura
 	return durable
 }
 
-// deadlineOf is the instant at which m expires in q: the lesser of both TTLs counts, from now.
-// Source: RabbitMQ ttl.
-func (q *queueState) deadlineOf(s *Stamp, m *message) deadline.Instant {
+// flag sets what the flags of a new entry of q say of its record, which is at ref.
+func (v *VHost) flag(s *Stamp, q *queueState, e *queue.Entry, ref place.Ref, durable bool) {
+	if durable {
+		e.Flags |= queue.Persistent
+		if ref.Index != s.Index {
+			e.Flags |= queue.Moved
+			q.lastMoved = s.Index
+		}
+	}
+	if ref.Log == place.Volatile {
+		e.Flags |= queue.Volatile
+	}
+}
+
+// priorityOf is m's priority in q. Source: reference expiry-and-limits 9, quorum queues.
+func (q *queueState) priorityOf(m *message) uint8 {
+	if q.quorum && !m.prioritized && q.messages.PriorityMax() == quorumPriorityMax {
+		return quorumPriority
+	}
+	return m.priority
+}
+
+// deadlineOf is the instant at which m expires in q: the lesser of both TTLs counts, from now. What was a dead letter
+// too often has none, and none at all where queues' TTLs are not for dead letters.
+// Source: RabbitMQ ttl; reference dead-lettering 15.
+func (v *VHost) deadlineOf(s *Stamp, q *queueState, m *message) deadline.Instant {
+	if h := m.history; h != nil && (!v.options.TTLInDLQ || v.options.HopsMax > 0 && h.total() >= v.options.HopsMax) {
+		return 0
+	}
 	ttl := q.settings.TTL
 	if m.ttl >= 0 && (ttl < 0 || m.ttl < ttl) {
 		ttl = m.ttl

@@ -6,16 +6,22 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
+// rendered is what an encoded history says beside the headers that it stands for.
+type rendered struct {
+	exchange, key []byte // of the last hop
+	hideCC        bool
+}
+
 // appendDeathHeaders appends the fields that an encoded history stands for, sorted by name, as they are in a
-// field table: x-death, x-first-death-* and x-last-death-*. It goes from bytes to bytes, since every delivery
-// of a dead letter passes here. The exchange and key of the last hop alias p.
-// Source: RabbitMQ dlx#effects; reference dead-lettering 5, 6.
-func appendDeathHeaders(b, p []byte) (_ []byte, exchange, key []byte, err error) {
+// field table: x-death, x-death-total, x-first-death-* and x-last-death-*. It goes from bytes to bytes, since every
+// delivery of a dead letter passes here. The exchange and key of the last hop alias p.
+// Source: RabbitMQ dlx#effects; reference dead-lettering 5, 6, 15.
+func appendDeathHeaders(b, p []byte, d Dialect) (_ []byte, x rendered, err error) {
 	r := reader{rest: p}
-	exchange = r.bytes()
+	x.exchange = r.bytes()
 	for n, i := r.uint(), uint64(0); i < n && r.err == nil; i++ {
 		if k := r.bytes(); i == 0 {
-			key = k
+			x.key = k
 		}
 	}
 	r.uint() // share
@@ -27,51 +33,110 @@ func appendDeathHeaders(b, p []byte) (_ []byte, exchange, key []byte, err error)
 		o := &origins[i]
 		o.reason, o.queue, o.exchange = Reason(r.byte()), r.bytes(), r.bytes()
 	}
+	x.hideCC = origins[0].reason&reasonMarked != 0
+	origins[0].reason &^= reasonMarked
 	b = appendName(b, "x-death", amqp.KindArray)
 	b, start := beginSized(b)
-	for n := r.uint(); n > 0 && r.err == nil; n-- {
-		b = appendDeath(b, &r)
+	total := uint64(0)
+	deaths := r.uint()
+	for n := deaths; n > 0 && r.err == nil; n-- {
+		var count uint64
+		if b, count = appendDeath(b, &r, d, deaths > 1); r.err == nil {
+			total += count
+		}
 	}
 	endSized(b, start)
+	if d&DialectTotal != 0 {
+		b = appendName(b, "x-death-total", amqp.KindInt64)
+		b = binary.BigEndian.AppendUint64(b, total)
+	}
 	for i, prefix := range [2]string{"x-first-death-", "x-last-death-"} {
 		o := &origins[i]
+		if o.reason == 0 || i == 1 && d&Dialect3 != 0 {
+			continue
+		}
 		b = appendNamed(b, prefix, "exchange", o.exchange)
 		b = appendNamed(b, prefix, "queue", o.queue)
-		b = appendNamed(b, prefix, "reason", o.reason.String())
+		b = appendNamed(b, prefix, "reason", o.reason.in(d))
 	}
-	return b, exchange, key, r.err
+	return b, x, r.err
 }
 
-// appendDeath appends one entry of x-death.
-func appendDeath(b []byte, r *reader) []byte {
-	reason := r.byte()
-	queue, count, time := r.bytes(), r.uint(), r.int()
-	exchange := r.bytes()
-	b = append(b, amqp.KindTable)
-	b, start := beginSized(b)
-	keys := *r // read again when their turn comes
+// death is one entry of an encoded history.
+type death struct {
+	reason                      Reason
+	count                       uint64
+	time                        int64
+	queue, exchange, expiration []byte
+	keys                        reader // at their number
+	expires                     bool
+}
+
+func readDeath(r *reader) death {
+	marked := r.byte()
+	d := death{reason: Reason(marked &^ reasonMarked), expires: marked&reasonMarked != 0}
+	d.queue, d.count, d.time = r.bytes(), r.uint(), r.int()
+	d.exchange, d.keys = r.bytes(), *r
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
 		r.bytes()
 	}
-	if reason&0x80 != 0 {
-		b = appendField(b, "original-expiration", r.bytes())
+	if d.expires {
+		d.expiration = r.bytes()
 	}
-	b = appendName(b, "count", amqp.KindInt64)
-	b = binary.BigEndian.AppendUint64(b, count)
-	b = appendField(b, "reason", Reason(reason&^0x80).String())
-	b = appendField(b, "queue", queue)
-	b = appendName(b, "time", amqp.KindTimestamp)
-	b = binary.BigEndian.AppendUint64(b, uint64(time))
-	b = appendField(b, "exchange", exchange)
-	b = appendName(b, "routing-keys", amqp.KindArray)
-	b, list := beginSized(b)
-	for n := keys.uint(); n > 0 && keys.err == nil; n-- {
-		b = append(b, amqp.KindString)
-		b = amqp.AppendLongString(b, keys.bytes())
+	return d
+}
+
+// The order of an entry's fields, by initials: RabbitMQ 4.x's; that of up to 3.12 for the first entry that a message
+// gets; and the one for arrays that it has handled again, which is alphabetical. Source: reference dead-lettering 5.
+const (
+	fieldOrder       = "ocrqtek"
+	fieldOrder3      = "crqteko"
+	fieldOrder3Again = "ceoqrkt"
+)
+
+// appendDeath appends one entry of x-death, and returns its count.
+func appendDeath(b []byte, r *reader, dialect Dialect, several bool) ([]byte, uint64) {
+	d := readDeath(r)
+	order := fieldOrder
+	if dialect&Dialect3 != 0 {
+		order = fieldOrder3
+		if several || d.count > 1 {
+			order = fieldOrder3Again
+		}
 	}
-	endSized(b, list)
+	b = append(b, amqp.KindTable)
+	b, start := beginSized(b)
+	for _, field := range []byte(order) {
+		switch field {
+		case 'o':
+			if d.expires {
+				b = appendField(b, "original-expiration", d.expiration)
+			}
+		case 'c':
+			b = appendName(b, "count", amqp.KindInt64)
+			b = binary.BigEndian.AppendUint64(b, d.count)
+		case 'r':
+			b = appendField(b, "reason", d.reason.in(dialect))
+		case 'q':
+			b = appendField(b, "queue", d.queue)
+		case 't':
+			b = appendName(b, "time", amqp.KindTimestamp)
+			b = binary.BigEndian.AppendUint64(b, uint64(d.time))
+		case 'e':
+			b = appendField(b, "exchange", d.exchange)
+		case 'k':
+			b = appendName(b, "routing-keys", amqp.KindArray)
+			var list int
+			b, list = beginSized(b)
+			for n := d.keys.uint(); n > 0 && d.keys.err == nil; n-- {
+				b = append(b, amqp.KindString)
+				b = amqp.AppendLongString(b, d.keys.bytes())
+			}
+			endSized(b, list)
+		}
+	}
 	endSized(b, start)
-	return b
+	return b, d.count
 }
 
 func appendName(b []byte, name string, kind byte) []byte {

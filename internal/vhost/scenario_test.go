@@ -175,7 +175,7 @@ func (sc *scenario) command(l *line) error {
 	switch l.verb {
 	case "disconnect", "written":
 		c, err = l.command(sc.conns[l.operand(0)], 0)
-	case "policy", "clear-policy":
+	case "policy", "clear-policy", "options":
 		c, err = l.command(0, 0)
 	default:
 		var channel ChannelID
@@ -296,6 +296,12 @@ func (sc *scenario) show() {
 	v := sc.world.v
 	for _, q := range v.Queues() {
 		fmt.Fprintf(&sc.out, "%s ready=%d unacked=%d consumers=%d", q.Name, q.Ready, q.Unacked, q.Consumers)
+		if q.Waiting > 0 {
+			fmt.Fprintf(&sc.out, " waiting=%d", q.Waiting)
+		}
+		if q.Held > 0 {
+			fmt.Fprintf(&sc.out, " held=%d", q.Held)
+		}
 		if q.Policy != "" {
 			fmt.Fprintf(&sc.out, " policy=%s", q.Policy)
 		}
@@ -307,6 +313,14 @@ func (sc *scenario) show() {
 		}
 		sc.out.WriteString("\n")
 	}
+	v.LostLetters(0, func(l LostLetter) bool {
+		fmt.Fprintf(&sc.out, "lost %d %s of %s", l.ID, l.Cause, l.History.Deaths[0].Queue)
+		if l.Target != "" {
+			fmt.Fprintf(&sc.out, " for %s", l.Target)
+		}
+		fmt.Fprintf(&sc.out, " to %s:%s\n", l.History.Exchange, strings.Join(l.History.Keys, ","))
+		return true
+	})
 	books := v.Books()
 	fmt.Fprintf(&sc.out, "books made=%d", books.Made)
 	for c, n := range books.Ended {

@@ -3,6 +3,7 @@ package vhost
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,10 +18,35 @@ const (
 	DropHead Overflow = iota
 	RejectPublish
 	RejectPublishDLX
+	DropLowest // drops the oldest message of the lowest priority. Source: ours, reference expiry-and-limits 9
 )
 
 var overflows = map[string]Overflow{
-	"drop-head": DropHead, "reject-publish": RejectPublish, "reject-publish-dlx": RejectPublishDLX,
+	"drop-head": DropHead, "reject-publish": RejectPublish, "reject-publish-dlx": RejectPublishDLX, "drop-lowest": DropLowest,
+}
+
+// dropsHead reports whether a full queue takes what comes, and drops what it has.
+func (o Overflow) dropsHead() bool { return o == DropHead || o == DropLowest }
+
+// RetryType says which returned messages wait before they are ready again. Source: RabbitMQ 4.3 quorum-queues,
+// delayed retry.
+type RetryType uint8
+
+// The retry types.
+const (
+	RetryDisabled RetryType = iota
+	RetryAll
+	RetryFailed   // those whose return counts as a failure
+	RetryReturned // the others
+)
+
+var retryTypes = map[string]RetryType{
+	"disabled": RetryDisabled, "all": RetryAll, "failed": RetryFailed, "returned": RetryReturned,
+}
+
+// String is the type's name in arguments.
+func (t RetryType) String() string {
+	return [...]string{"disabled", "all", "failed", "returned"}[t]
 }
 
 // Settings are the effective arguments that a queue runs with: arguments merged with policies. Numbers are
@@ -33,6 +59,15 @@ type Settings struct {
 	DeliveryLimit  int64 // returns
 	Overflow       Overflow
 	SingleActive   bool
+	AtLeastOnce    bool // dead letters are held until all targets have them
+	Counts         bool // returns are counted, and shown to consumers
+	CountFailed    bool // the limit and the retry look at failed returns alone
+	ExpiryHead     bool // a message expires only at the head of the queue
+	CycleKeep      bool // what would come round in a cycle of deaths stays, without TTL
+
+	RetryType          RetryType
+	RetryMin, RetryMax int64 // ms
+	ConsumerTimeout    int64 // ms, 0: none
 
 	DeadLetterExchange   string
 	DeadLetterRoutingKey string
@@ -45,32 +80,44 @@ func (s *Settings) DLX() (name string, ok bool) { return s.DeadLetterExchange, s
 // DLRK returns the dead-letter routing key; ok is false if letters keep their own.
 func (s *Settings) DLRK() (key string, ok bool) { return s.DeadLetterRoutingKey, s.hasDLRK }
 
-// counts reports whether the queue keeps count of returns.
-func (q *queueState) counts() bool { return q.quorum || q.settings.DeliveryLimit >= 0 }
-
-// argument is what a queue argument must be. Source: reference expiry-and-limits, dead-lettering 13.
+// argument is what a queue argument must be. Arguments that are not in the table are stored, shown and never
+// compared. Source: reference expiry-and-limits, dead-lettering 13.
 type argument struct {
-	check   func(amqp.Value) string // "" or RabbitMQ's detail
-	compare bool                    // part of equivalence on redeclare
+	check func(amqp.Value) string // "" or RabbitMQ's detail
+	only  string                  // the type of queue that knows it; "": all do
 }
 
 var queueArguments = map[string]argument{
-	"x-message-ttl":             {duration(0), true},
-	"x-expires":                 {duration(1), true},
-	"x-max-length":              {notNegative, true},
-	"x-max-length-bytes":        {notNegative, true},
-	"x-max-priority":            {priorityRange, true},
-	"x-delivery-limit":          {integer, true},
-	"x-overflow":                {overflow, true},
-	"x-dead-letter-exchange":    {text, true},
-	"x-dead-letter-routing-key": {text, true},
-	"x-dead-letter-strategy":    {strategy, true},
-	"x-single-active-consumer":  {boolean, true},
-	"x-queue-type":              {text, true},
-	"x-queue-mode":              {text, true},
-	"x-queue-version":           {integer, true},
-	"x-queue-leader-locator":    {text, true},
-	"x-queue-master-locator":    {text, true},
+	"x-message-ttl":                   {duration(0), ""},
+	"x-expires":                       {duration(1), ""},
+	"x-max-length":                    {notNegative, ""},
+	"x-max-length-bytes":              {notNegative, ""},
+	"x-max-priority":                  {priorityRange, ""},
+	"x-delivery-limit":                {integer, ""},
+	"x-delivery-count-mode":           {word("invalid_delivery_count_mode", "all", "failed"), ""},
+	"x-delayed-retry-type":            {word("invalid_delayed_retry_type", "disabled", "all", "failed", "returned"), ""},
+	"x-delayed-retry-min":             {positive, ""},
+	"x-delayed-retry-max":             {positive, ""},
+	"x-consumer-timeout":              {notNegative, ""},
+	"x-consumer-disconnected-timeout": {notNegative, ""},
+	"x-overflow":                      {word("invalid_overflow", "drop-head", "reject-publish", "reject-publish-dlx", "drop-lowest"), ""},
+	"x-dead-letter-exchange":          {text, ""},
+	"x-dead-letter-routing-key":       {text, ""},
+	"x-dead-letter-strategy":          {word("invalid_dlx_strategy", "at-most-once", "at-least-once"), ""},
+	"x-single-active-consumer":        {boolean, ""},
+	"x-queue-type":                    {text, ""},
+	"x-queue-leader-locator":          {text, ""},
+	"x-queue-mode":                    {text, "classic"},
+	"x-queue-version":                 {integer, "classic"},
+	"x-queue-master-locator":          {text, "classic"},
+	"x-max-in-memory-length":          {notNegative, "quorum"},
+	"x-max-in-memory-bytes":           {notNegative, "quorum"},
+	"x-quorum-initial-group-size":     {notNegative, "quorum"},
+	"x-quorum-target-group-size":      {notNegative, "quorum"},
+	"x-max-age":                       {text, "stream"},
+	"x-stream-max-segment-size-bytes": {notNegative, "stream"},
+	"x-stream-filter-size-bytes":      {notNegative, "stream"},
+	"x-initial-cluster-size":          {notNegative, "stream"},
 }
 
 // show prints a value as refusals do.
@@ -151,22 +198,25 @@ func boolean(a amqp.Value) string {
 	return ""
 }
 
-func overflow(a amqp.Value) string {
-	if detail := text(a); detail != "" {
-		return detail
+// word checks for one of some words; invalid is the detail of a refusal.
+func word(invalid string, words ...string) func(amqp.Value) string {
+	return func(a amqp.Value) string {
+		if detail := text(a); detail != "" {
+			return detail
+		}
+		if !slices.Contains(words, a.Str) {
+			return invalid
+		}
+		return ""
 	}
-	if _, ok := overflows[a.Str]; !ok {
-		return "invalid_overflow"
-	}
-	return ""
 }
 
-func strategy(a amqp.Value) string {
-	if detail := text(a); detail != "" {
+func positive(a amqp.Value) string {
+	if detail := notNegative(a); detail != "" {
 		return detail
 	}
-	if a.Str != "at-most-once" && a.Str != "at-least-once" {
-		return "invalid_dlx_strategy"
+	if n, _ := a.Integer(); n == 0 {
+		return "{value_zero,0}"
 	}
 	return ""
 }
@@ -175,8 +225,8 @@ func invalidArgument(name, queue, vhost, detail string) *amqp.Error {
 	return amqp.PreconditionFailed("invalid arg '%s' for queue '%s' in vhost '%s': %s", name, queue, vhost, detail)
 }
 
-// checkArguments validates what a new queue is declared with. Source: reference dead-lettering 13.
-func (v *VHost) checkArguments(d *Definition) *amqp.Error {
+// checkArguments validates what a new queue of a type is declared with. Source: reference dead-lettering 13.
+func (v *VHost) checkArguments(d *Definition, kind string) *amqp.Error {
 	if a, ok := d.Arguments.Get("x-dead-letter-exchange"); ok && a.Kind != amqp.KindString {
 		return amqp.PreconditionFailed("invalid type '%s' for arg 'x-dead-letter-exchange' in queue '%s' in vhost '%s'",
 			a.TypeName(), d.Name, v.name)
@@ -186,9 +236,16 @@ func (v *VHost) checkArguments(d *Definition) *amqp.Error {
 		if !known {
 			continue
 		}
+		if rule.only != "" && rule.only != kind {
+			return amqp.PreconditionFailed("invalid arg '%s' for queue '%s' in vhost '%s' of queue type rabbit_%s_queue", f.Name, d.Name, v.name, kind)
+		}
 		if detail := rule.check(f.Value); detail != "" {
 			return invalidArgument(f.Name, d.Name, v.name, detail)
 		}
+	}
+	least, hasLeast := d.Arguments.Get("x-delayed-retry-min")
+	if most, ok := d.Arguments.Get("x-delayed-retry-max"); ok && hasLeast && whole(most) < whole(least) {
+		return invalidArgument("x-delayed-retry-max", d.Name, v.name, retryBounds(whole(least), whole(most)))
 	}
 	if _, ok := d.Arguments.Get("x-dead-letter-routing-key"); ok {
 		if _, ok := d.Arguments.Get("x-dead-letter-exchange"); !ok {
@@ -198,40 +255,62 @@ func (v *VHost) checkArguments(d *Definition) *amqp.Error {
 	return nil
 }
 
-// priorityMax is the highest priority that a queue with these arguments tells apart.
-func priorityMax(arguments amqp.Table) uint8 {
-	if a, ok := arguments.Get("x-max-priority"); ok {
-		n, _ := a.Integer()
-		return uint8(max(n, 1))
+// retryBounds words the refusal of a greatest delay below the least. Source: reference quorum-and-retry 6.
+func retryBounds(least, most int64) string {
+	return fmt.Sprintf("delayed-retry-max (%d) must not be smaller than delayed-retry-min (%d)", most, least)
+}
+
+// priorityMax is the highest priority that a queue tells apart. Source: reference expiry-and-limits 9.
+func priorityMax(o *Object) uint8 {
+	if a, ok := o.Arguments.Get("x-max-priority"); ok {
+		return uint8(max(whole(a), 1))
+	}
+	if o.Type == "quorum" {
+		return quorumPriorityMax
 	}
 	return 0
 }
 
 // effective merges a queue's arguments with its policies' definition. Source: reference
 // policies-and-permissions 6; for overflow its 'New broker' line.
-func effective(arguments amqp.Table, policy, operator amqp.Table, quorum bool) Settings {
-	s := Settings{TTL: -1, Expires: -1, MaxLength: -1, MaxLengthBytes: -1, DeliveryLimit: -1}
+func effective(arguments, policy, operator amqp.Table, quorum bool, o *Options) Settings {
+	s := Settings{TTL: -1, Expires: -1, MaxLength: -1, MaxLengthBytes: -1, DeliveryLimit: -1, CycleKeep: !o.TTLInLoops}
 	merged := mergeDefinitions(policy, operator)
 	least := func(into *int64, argument, key string) {
-		for _, t := range [2]struct {
-			table amqp.Table
-			name  string
-		}{{arguments, argument}, {merged, key}} {
-			if a, ok := t.table.Get(t.name); ok {
-				if n, ok := a.Integer(); ok && (*into < 0 || n < *into) {
-					*into = n
-				}
-			}
+		a, ok := lesser(arguments, argument, merged, key)
+		if ok {
+			*into = a
 		}
 	}
 	least(&s.TTL, "x-message-ttl", "message-ttl")
 	least(&s.Expires, "x-expires", "expires")
 	least(&s.MaxLength, "x-max-length", "max-length")
 	least(&s.MaxLengthBytes, "x-max-length-bytes", "max-length-bytes")
-	s.DeliveryLimit = effectiveLimit(arguments, merged, quorum)
+	least(&s.RetryMin, "x-delayed-retry-min", "delayed-retry-min")
+	least(&s.RetryMax, "x-delayed-retry-max", "delayed-retry-max")
+	s.ConsumerTimeout = o.ConsumerTimeout
+	least(&s.ConsumerTimeout, "x-consumer-timeout", "consumer-timeout")
+	s.DeliveryLimit = effectiveLimit(arguments, merged, quorum, o)
 
-	s.DeadLetterExchange, s.hasDLX = first(arguments, "x-dead-letter-exchange", merged, "dead-letter-exchange")
-	s.DeadLetterRoutingKey, s.hasDLRK = first(arguments, "x-dead-letter-routing-key", merged, "dead-letter-routing-key")
+	letters := merged
+	if o.DLXByArgumentOnly {
+		letters = nil
+	}
+	s.DeadLetterExchange, s.hasDLX = first(arguments, "x-dead-letter-exchange", letters, "dead-letter-exchange")
+	s.DeadLetterRoutingKey, s.hasDLRK = first(arguments, "x-dead-letter-routing-key", letters, "dead-letter-routing-key")
+	strategy, _ := first(arguments, "x-dead-letter-strategy", letters, "dead-letter-strategy")
+	s.AtLeastOnce = strategy == "at-least-once"
+	retry, _ := first(merged, "delayed-retry-type", arguments, "x-delayed-retry-type")
+	s.RetryType = retryTypes[retry]
+	mode, hasMode := first(arguments, "x-delivery-count-mode", merged, "delivery-count-mode")
+	s.CountFailed = mode == "failed"
+	s.Counts = quorum || s.DeliveryLimit >= 0 || hasMode || s.RetryType != RetryDisabled
+	if look, ok := merged.Get("expiry"); ok {
+		s.ExpiryHead = look.Str == "head"
+	}
+	if look, ok := merged.Get("cycle"); ok {
+		s.CycleKeep = look.Str == "keep"
+	}
 	name, ok := first(operator, "overflow", arguments, "x-overflow")
 	if !ok {
 		name, _ = first(policy, "overflow", nil, "")
@@ -246,9 +325,28 @@ func effective(arguments amqp.Table, policy, operator amqp.Table, quorum bool) S
 	return s
 }
 
+// lesser is the smaller of two numbers, of which either may be missing. A timeout or delay of 0, which is none, gives way.
+func lesser(t amqp.Table, name string, u amqp.Table, other string) (int64, bool) {
+	a, hasA := t.Get(name)
+	b, hasB := u.Get(other)
+	n, hasN := a.Integer()
+	m, hasM := b.Integer()
+	hasN, hasM = hasA && hasN, hasB && hasM
+	none := name == "x-consumer-timeout"
+	switch {
+	case hasN && hasM && none && n*m == 0:
+		return max(n, m), true
+	case hasN && hasM:
+		return min(n, m), true
+	case hasN:
+		return n, true
+	}
+	return m, hasM
+}
+
 // effectiveLimit is the smaller of two delivery limits; where one is negative, which is unlimited, the other.
 // Source: reference quorum-and-retry 1.
-func effectiveLimit(arguments, merged amqp.Table, quorum bool) int64 {
+func effectiveLimit(arguments, merged amqp.Table, quorum bool, o *Options) int64 {
 	a, hasA := arguments.Get("x-delivery-limit")
 	p, hasP := merged.Get("delivery-limit")
 	n, _ := a.Integer()
@@ -262,6 +360,8 @@ func effectiveLimit(arguments, merged amqp.Table, quorum bool) int64 {
 		return max(n, -1)
 	case hasP:
 		return max(m, -1)
+	case o.DeliveryLimit >= 0:
+		return o.DeliveryLimit
 	case quorum:
 		return quorumDeliveryLimit
 	}

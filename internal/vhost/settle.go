@@ -2,6 +2,7 @@ package vhost
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
@@ -11,6 +12,11 @@ func (ch *channel) tags(c *Command) (first, last uint64, err *amqp.Error) {
 	switch {
 	case c.Multiple && c.Tag == 0:
 		return 0, u.last, nil
+	case u.at(c.Tag) == nil && ch.isLate(c.Tag):
+		if !c.Multiple {
+			return 1, 0, nil
+		}
+		return 0, c.Tag, nil
 	case u.at(c.Tag) == nil:
 		return 0, 0, amqp.PreconditionFailed("unknown delivery tag %d", c.Tag)
 	case c.Multiple:
@@ -42,14 +48,18 @@ func (v *VHost) settle(s *Stamp, ch *channel, tag uint64, c *Command, out *Outco
 	d := *x
 	switch {
 	case c.Kind != Ack && c.Requeue:
-		v.giveBack(s, ch, tag, d, out)
+		v.giveBack(s, ch, tag, d, c.Kind == Reject, out)
 		return
 	case d.queue.deleted:
 	case c.Kind == Ack:
 		v.end(s, d.queue, d.seq, Acked, out)
 		d.queue.stats.Acked++
 	default:
-		v.die(s, d.queue, d.seq, Rejected, 0, out)
+		reason := Rejected
+		if c.Kind == Nack && v.options.Dialect&DialectReasons != 0 {
+			reason = Nacked
+		}
+		v.die(s, d.queue, d.seq, reason, 0, out)
 	}
 	v.settled(ch, tag, d)
 }
@@ -60,7 +70,7 @@ func (v *VHost) recover(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		return amqp.NotImplemented("requeue=false")
 	}
 	for d := ch.unacked.from(0); d != nil; d = ch.unacked.from(0) {
-		v.giveBack(s, ch, d.tag, *d, out)
+		v.giveBack(s, ch, d.tag, *d, false, out)
 	}
 	v.done(ch, c, out, Effect{})
 	return nil
@@ -85,26 +95,58 @@ func (v *VHost) settled(ch *channel, tag uint64, d delivery) {
 	}
 }
 
-// giveBack returns a message unsettled to its place in the queue; or it dies, if it has come back too often.
-// Source: reference expiry-and-limits 8, quorum-and-retry 1.
-func (v *VHost) giveBack(s *Stamp, ch *channel, tag uint64, d delivery, out *Outcome) {
+// giveBack returns a message unsettled to its queue. failed says that this counts as a failed delivery.
+// Source: reference expiry-and-limits 8, quorum-and-retry 2.
+func (v *VHost) giveBack(s *Stamp, ch *channel, tag uint64, d delivery, failed bool, out *Outcome) {
 	v.settled(ch, tag, d)
-	q := d.queue
-	if q.deleted {
-		return
+	if !d.queue.deleted {
+		v.returnOne(s, d.queue, d.seq, failed, out)
 	}
-	v.returnOne(s, q, d.seq, out)
 }
 
-// returnOne makes a message ready again, or lets it die if it has come back too often, or too late.
-func (v *VHost) returnOne(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
-	durable := q.messages.Entry(seq).Flags&queue.Persistent != 0
-	v.emit(s, &Fact{Kind: Returned, Queue: q.id, Seq: seq, Durable: durable}, out)
-	if limit := q.settings.DeliveryLimit; limit >= 0 && int64(q.messages.Side(seq).Acquired) > limit {
-		v.die(s, q, seq, DeliveryLimit, 0, out)
-		return
+// returnOne puts a message back where it was: it is ready again, or waits if its retry is delayed; or it dies, if it
+// has come back too often or too late. Source: reference dead-lettering 2, quorum-and-retry 1 and 6.
+func (v *VHost) returnOne(s *Stamp, q *queueState, seq queue.Seq, failed bool, out *Outcome) {
+	e, set := q.messages.Entry(seq), &q.settings
+	side := q.messages.Side(seq)
+	side.Return(failed)
+	over := set.DeliveryLimit >= 0 && int64(q.count(side)) > set.DeliveryLimit
+	at := set.retryAt(s, failed, q.count(side))
+	late := due(e, s.Now) && (!set.ExpiryHead || at != 0) // what waits does not come to the head
+	f := Fact{Kind: Returned, Queue: q.id, Seq: seq, Failed: failed, Durable: e.Flags&queue.Persistent != 0}
+	if !over && !late {
+		f.At = at
 	}
-	if due(q.messages.Entry(seq), s.Now) {
+	v.emit(s, &f, out)
+	switch {
+	case over:
+		v.die(s, q, seq, DeliveryLimit, 0, out)
+	case late:
 		v.die(s, q, seq, Expired, 0, out)
 	}
+}
+
+// count is how often a message came back, as the queue counts. Source: reference quorum-and-retry 2.
+func (q *queueState) count(side queue.Side) uint32 {
+	if q.settings.CountFailed {
+		return side.Failed
+	}
+	return side.Acquired
+}
+
+// retryAt is the instant until which a returned message waits, 0 if it does not: longer each time that it comes back.
+// Source: reference quorum-and-retry 6.
+func (set *Settings) retryAt(s *Stamp, failed bool, count uint32) deadline.Instant {
+	switch {
+	case set.RetryType == RetryDisabled, set.RetryMin <= 0:
+		return 0
+	case set.RetryType == RetryFailed && !failed, set.RetryType == RetryReturned && failed:
+		return 0
+	}
+	most := max(set.RetryMax, set.RetryMin)
+	wait := most
+	if n := int64(max(count, 1)); n <= most/set.RetryMin {
+		wait = set.RetryMin * n
+	}
+	return s.From + deadline.Instant(wait)
 }

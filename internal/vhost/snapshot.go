@@ -44,7 +44,10 @@ func (v *VHost) snapshot(b []byte, lazy bool) []byte {
 			b = appendFact(b, &Fact{Kind: PolicySet, Policy: &p}, 0)
 		}
 	}
-	for _, q := range queues {
+	if len(v.optionTable) > 0 {
+		b = appendFact(b, &Fact{Kind: Configured, Object: &Object{Arguments: v.optionTable}}, 0)
+	}
+	for _, q := range append(queues, v.shelf) {
 		if q.object.Durable {
 			b = v.snapshotQueue(b, q, lazy)
 		}
@@ -65,7 +68,17 @@ func (v *VHost) snapshotQueue(b []byte, q *queueState, lazy bool) []byte {
 		if !lazy {
 			f.Entry.Flags &^= queue.Redelivered | queue.Handed
 		}
+		if e.State == queue.Waiting {
+			f.At = side.Until
+		}
 		b = appendFact(b, &f, 0)
+		if side.Failed > 0 {
+			b = appendFact(b, &Fact{Kind: Tallied, Queue: q.id, Seq: s, N: uint64(side.Failed)}, 0)
+		}
+		if e.State == queue.Held {
+			x := q.held[s]
+			b = appendFact(b, &Fact{Kind: Held, Queue: q.id, Seq: s, Cause: x.cause, History: side.History, Took: x.took}, 0)
+		}
 		return true
 	})
 	q.messages.Skipped(func(next queue.Seq) {

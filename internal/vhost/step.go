@@ -51,6 +51,8 @@ func (v *VHost) decide(s *Stamp, c *Command, out *Outcome) error {
 		return refusal(v.setPolicy(s, c, out))
 	case ClearPolicy:
 		return refusal(v.clearPolicy(s, c, out))
+	case SetOptions:
+		return refusal(v.setOptions(s, c, out))
 	}
 	ch := v.channelOf(c)
 	if ch == nil {
@@ -103,6 +105,10 @@ func (v *VHost) decideOn(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 		return v.removeQueue(s, ch, c, out)
 	case PurgeQueue:
 		return v.purge(s, ch, c, out)
+	case Republish:
+		return v.republish(s, ch, c, out)
+	case Discard:
+		return v.discard(s, ch, c, out)
 	default:
 		return amqp.NotImplemented("command %d", c.Kind)
 	}
@@ -128,8 +134,12 @@ func (v *VHost) calm(s *Stamp, out *Outcome) {
 		}
 		v.dispatch(s, d.queue, d.depth, out)
 		v.enforce(s, d.queue, d.depth, out)
+		if len(v.holding.blocked[d.queue.id]) > 0 {
+			v.admit(s, d.queue, d.depth, out)
+		}
 		v.arm(d.queue)
 	}
+	v.rerouted(s)
 	clear(v.dirty)
 	v.dirty = v.dirty[:0]
 	v.batch = nil

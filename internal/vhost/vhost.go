@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
@@ -19,15 +20,19 @@ type VHost struct {
 	records place.Records
 
 	// Folded by Apply.
-	topo     *topology.Topology
-	queues   map[QueueID]*queueState
-	queueMax QueueID // the greatest ever given
-	policies policySet
-	volatile volatileStore
-	live     map[place.Index]int // records in the log that copies refer to, by batch
-	books    Books               // all copies since the vhost was opened, and the durable ones before
-	durable  Books               // persistent copies in durable queues
-	logged   deadline.Instant    // time of the newest batch folded or made
+	topo        *topology.Topology
+	queues      map[QueueID]*queueState
+	queueMax    QueueID // the greatest ever given
+	shelf       *queueState
+	shelved     [causes]uint64 // letters on the shelf
+	options     Options
+	optionTable amqp.Table // as set
+	policies    policySet
+	volatile    volatileStore
+	live        map[place.Index]int // records in the log that copies refer to, by batch
+	books       Books               // all copies since the vhost was opened, and the durable ones before
+	durable     Books               // persistent copies in durable queues
+	logged      deadline.Instant    // time of the newest batch folded or made
 
 	// deadlines follow from the folded state: entries of queues, queue expiry, and work left over.
 	deadlines deadline.Set
@@ -37,6 +42,8 @@ type VHost struct {
 	channels map[ChannelID]*channel
 	repliers map[string]*channel // that take direct replies, by the name that reaches them
 	last     *channel            // of the newest command, spared a look-up
+
+	holding holding
 
 	// Working memory of Step.
 	dirty   []dirtyQueue
@@ -71,6 +78,8 @@ type queueState struct {
 	dirty     bool
 	excess    bool // over its limit: what is left goes with the next tick
 	deleted   bool
+	held      map[queue.Seq]heldLetter
+	heldBy    [causes]int // held letters
 	stats     QueueStats
 }
 
@@ -102,6 +111,9 @@ func New(name string, log place.LogID, records place.Records) *VHost {
 		channels: map[ChannelID]*channel{},
 		repliers: map[string]*channel{},
 	}
+	v.shelf, v.options = newShelf(), optionsOf(nil)
+	v.shelf.settings.MaxLengthBytes = v.options.LostLettersMaxBytes
+	v.holding.blocked = map[QueueID][]letterAt{}
 	v.volatile.chunks = map[place.Index]*volatileChunk{}
 	for _, x := range topology.Predeclared() {
 		v.topo.Declare(x)
@@ -180,11 +192,13 @@ func (v *VHost) touch(q *queueState, depth int) {
 // Check reports the first invariant that does not hold. Source: the package comment.
 func (v *VHost) Check() error {
 	var held uint64
-	for _, q := range v.queues {
-		if err := q.messages.Check(); err != nil {
+	for _, q := range append(v.sortedQueues(), v.shelf) {
+		if err := q.check(); err != nil {
 			return fmt.Errorf("vhost: queue %q: %w", q.object.Name, err)
 		}
-		held += uint64(q.messages.Ready() + q.messages.Unacked())
+		for _, s := range [...]queue.State{queue.Ready, queue.Unacked, queue.Waiting, queue.Held} {
+			held += uint64(q.messages.Count(s))
+		}
 	}
 	if v.books.Made != v.books.Total()+held {
 		return fmt.Errorf("vhost: books: made %d, ended %d, in queues %d", v.books.Made, v.books.Total(), held)
@@ -193,6 +207,18 @@ func (v *VHost) Check() error {
 		return err
 	}
 	return v.checkConnected()
+}
+
+// check reports the first invariant of a queue that does not hold.
+func (q *queueState) check() error {
+	n := 0
+	for _, k := range q.heldBy {
+		n += k
+	}
+	if held := q.messages.Count(queue.Held); len(q.held) != held || n != held {
+		return fmt.Errorf("%d letters are held, %d known, %d counted by cause", held, len(q.held), n)
+	}
+	return q.messages.Check()
 }
 
 // LiveBatches lists the batches of the log in which copies have records, in order.

@@ -79,7 +79,8 @@ var walkSteps = []struct {
 		return w.channel() + w.one("link ", "unlink ") + w.exchange() + " -> " + w.exchange()
 	}},
 	{1, func(w *walk) string { return w.channel() + "delete-exchange " + w.exchange() + w.maybe(2, "if-unused") }},
-	{1, (*walk).policy},
+	{2, (*walk).policy},
+	{1, (*walk).letters},
 	{1, func(w *walk) string { return w.one("disconnect a", "disconnect b", "written a 500", "written c 500") }},
 	{1, func(w *walk) string { return w.one("restart", "restart snapshot") }},
 }
@@ -88,6 +89,8 @@ func (w *walk) declare() string {
 	s := w.channel() + "declare " + w.queue() + w.maybe(3, "transient") + w.maybe(12, "exclusive") + w.maybe(6, "auto-delete")
 	s += w.maybe(3, "ttl="+w.one("0", "5", "60")) + w.maybe(4, "max="+w.one("0", "1", "3")) + w.maybe(6, "max-bytes=4")
 	s += w.maybe(4, "overflow="+w.one("reject-publish", "reject-publish-dlx")) + w.maybe(5, "limit="+w.one("0", "1", "2"))
+	s += w.maybe(4, "strategy=at-least-once") + w.maybe(5, "retry="+w.one("all", "failed", "returned")+" retry-min=7 retry-max=20")
+	s += w.maybe(8, "mode="+w.one("all", "failed")) + w.maybe(8, "timeout=50")
 	s += w.maybe(4, "priorities=3") + w.maybe(8, "single") + w.maybe(8, "type=quorum") + w.maybe(8, "expires=200")
 	switch w.dice.IntN(3) {
 	case 0:
@@ -107,13 +110,21 @@ func (w *walk) publish() string {
 		w.maybe(4, "priority="+w.one("1", "3")) + w.maybe(6, "mandatory") + w.maybe(12, "cc=q2,q3") + w.maybe(12, "bcc=q4") + w.maybe(6, "h.n=1")
 }
 
+func (w *walk) letters() string {
+	return w.channel() + w.one("republish 1 2 3", "republish 1 5 9 to="+w.queue(), "discard 2 4 6 8",
+		"options lost-letters-max-bytes="+w.one("0", "300", "100000"), "options dialect="+w.one("rabbitmq-3", "rabbitmq-4", "apsaramq"),
+		"options lost-letters-max-age=200", "options ttl-in-loops=false hops-max=2 consumer-timeout=60")
+}
+
 func (w *walk) policy() string {
 	name := w.one("p1", "p2")
 	if w.dice.IntN(3) == 0 {
 		return "clear-policy " + name
 	}
 	return "policy " + name + " " + w.one(".", "q[12]", "^x") + " " + w.one("max-length=2", "message-ttl=30", "expires=300",
-		"delivery-limit=1", `dead-letter-exchange="" dead-letter-routing-key=q2`, "overflow=reject-publish", "alternate-exchange=x1")
+		"delivery-limit=1", `dead-letter-exchange="" dead-letter-routing-key=q2`, "overflow=reject-publish", "alternate-exchange=x1",
+		"dead-letter-strategy=at-least-once", "expiry=head", "expiry=exact cycle=keep", "delayed-retry-type=all delayed-retry-min=10",
+		"overflow=drop-lowest max-length=2", "consumer-timeout=40 delivery-count-mode=failed")
 }
 
 // TestRandomWalk finds sequences of commands after which the machine contradicts itself, its log or the time:
@@ -139,7 +150,7 @@ func TestRandomWalk(t *testing.T) {
 	}
 	for _, verb := range []string{"declare", "publish", "consume", "get", "ack", "nack", "reject", "recover", "cancel", "qos", "confirm",
 		"tx", "commit", "rollback", "close", "purge", "delete", "exchange", "delete-exchange", "bind", "unbind", "link", "unlink", "policy",
-		"clear-policy", "disconnect", "written", "restart", "advance"} {
+		"clear-policy", "options", "republish", "discard", "disconnect", "written", "restart", "advance"} {
 		if done[verb] == 0 {
 			t.Errorf("no walk has made %q succeed", verb)
 		}
@@ -174,6 +185,8 @@ func walkOnce(seed uint64, steps int, m Mutant, done map[string]int) error {
 				continue // the new machine would be without the fault
 			}
 			lines = append(lines, "advance 0s") // the engine ticks at once if anything is due
+		} else if strings.Contains(text, "policy ") || strings.Contains(text, "options ") {
+			lines = append(lines, "advance 0s")
 		} else if seed%2 == 1 && w.dice.IntN(2) == 0 {
 			lines = append(lines, w.publish(), w.publish()) // in one batch
 		}
@@ -203,17 +216,22 @@ func (w *world) laws() error {
 	v := w.v
 	deadlines := 0
 	refs := map[place.Index]int{}
-	for _, q := range v.queues {
+	for _, q := range append(v.sortedQueues(), v.shelf) {
 		var err error
 		q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {
 			switch {
-			case e.State == queue.Ready && e.ExpireAt != 0 && e.ExpireAt < w.now:
+			case (e.State == queue.Ready && !q.settings.ExpiryHead || e.State == queue.Waiting) && e.ExpireAt != 0 && e.ExpireAt < w.now:
 				err = fmt.Errorf("message %d of %q is ready at %s, and expired at %s", s, q.object.Name, seconds(w.now), seconds(e.ExpireAt))
 			case e.Flags&queue.Indexed != 0 && e.Flags&queue.Ordered != 0:
 				err = fmt.Errorf("message %d of %q is both ordered and on its own", s, q.object.Name)
 			}
 			if e.Flags&queue.Indexed != 0 {
 				deadlines++
+			}
+			if e.State == queue.Waiting {
+				if deadlines++; q.messages.Side(s).Until < w.now {
+					err = fmt.Errorf("message %d of %q waits since %s", s, q.object.Name, seconds(q.messages.Side(s).Until))
+				}
 			}
 			if e.Flags&queue.Volatile != 0 {
 				refs[e.Index]++
@@ -235,8 +253,16 @@ func (w *world) laws() error {
 		if q.messages.Ready() > 0 && q.consumers.Next() != nil {
 			return fmt.Errorf("queue %q has %d ready messages and a consumer with room", q.object.Name, q.messages.Ready())
 		}
-		if q.settings.Overflow == DropHead && q.over(&q.settings) {
+		if q.settings.Overflow.dropsHead() && q.messages.Ready() > 0 && q.over(&q.settings) {
 			return fmt.Errorf("queue %q is over its limit: %d ready", q.object.Name, q.messages.Ready())
+		}
+	}
+	if v.holding.at != 0 {
+		deadlines++
+	}
+	for _, ch := range v.channels {
+		if ch.timeoutAt != 0 {
+			deadlines++
 		}
 	}
 	if n := v.deadlines.Len(); n != deadlines {

@@ -166,7 +166,7 @@ func (w *world) audit() error {
 // durableBatches is what LiveBatches must be, counted the slow way.
 func (v *VHost) durableBatches() []place.Index {
 	var all []place.Index
-	for _, q := range v.queues {
+	for _, q := range append(v.sortedQueues(), v.shelf) {
 		q.messages.Each(0, func(s queueSeq, e *queueEntry) bool {
 			all = append(all, e.Index)
 			if h := q.messages.Side(s).History; !h.IsZero() {

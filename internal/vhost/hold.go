@@ -1,0 +1,256 @@
+package vhost
+
+import (
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// With at-least-once, a dead letter that not all its targets can take stays in its queue, held: it died, its death is
+// in its history, and it is neither ready nor unacked. Two things try it again. Room: a full target that has room
+// takes the letters that wait for it, in order. A sweep: all held letters of the vhost in turn, when the topology or
+// a policy has changed, after a restart, and now and then. What is held survives; who waits for whom is connected
+// state, which the first sweep finds.
+// Source: ours, design §5; reference dead-lettering 12.
+
+// heldLetter is what is known of a held letter beside its history.
+type heldLetter struct {
+	cause Cause
+	took  []QueueID // the targets that have it
+}
+
+// letterAt is the place of a held letter.
+type letterAt struct {
+	queue QueueID
+	seq   queue.Seq
+}
+
+// holding is the vhost's account of held letters.
+type holding struct {
+	letters []letterAt             // in the order in which they were held; some may be gone
+	blocked map[QueueID][]letterAt // by the full target that they wait for; likewise
+
+	swept     uint64           // version of the topology at the last sweep
+	next      int              // of letters, in a sweep under way; 0: none is
+	kept      int              // letters before next that are still held
+	again     bool             // something changed since the sweep began
+	at        deadline.Instant // of the next sweep, 0: none is due
+	notBefore deadline.Instant // sweeps take no more than a small share of the time
+	pause     int64            // ms until the next sweep, if nothing changes
+}
+
+// withhold makes a dead message a held letter, or notes what has changed about one.
+func (v *VHost) withhold(s *Stamp, q *queueState, seq queue.Seq, m *message, p passage, out *Outcome) {
+	e := q.messages.Entry(seq)
+	f := Fact{
+		Kind: Held, Queue: q.id, Seq: seq, Durable: e.Flags&queue.Persistent != 0, Cause: p.missing, Took: p.took,
+	}
+	if e.State == queue.Held {
+		f.History = q.messages.Side(seq).History
+	} else {
+		f.History = v.historyOf(s, m, f.Durable, out)
+		q.stats.Held++
+	}
+	v.emit(s, &f, out)
+	v.touch(q, 0)
+	v.await(q, seq, p.full)
+	if v.holding.at == 0 && v.holding.next == 0 {
+		v.armSweep(s, s.From+sweepFirst)
+	}
+}
+
+// await notes which full queues a letter waits for.
+func (v *VHost) await(q *queueState, seq queue.Seq, full []QueueID) {
+	for _, t := range full {
+		v.holding.blocked[t] = append(v.holding.blocked[t], letterAt{q.id, seq})
+	}
+}
+
+// withheld folds Held.
+func (v *VHost) withheld(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
+	side := q.messages.Side(s)
+	v.retain(f.History)
+	if e.Flags&queue.Letter != 0 {
+		v.release(side.History)
+	}
+	if e.State != queue.Held {
+		v.holding.letters = append(v.holding.letters, letterAt{q.id, s})
+		v.unschedule(q, s, e)
+		q.messages.Hold(s)
+	} else {
+		q.heldBy[q.held[s].cause]--
+	}
+	e.Flags |= queue.Letter
+	side.History = f.History
+	q.messages.SetSide(s, side)
+	if q.held == nil {
+		q.held = map[queue.Seq]heldLetter{}
+	}
+	q.held[s] = heldLetter{f.Cause, f.Took}
+	q.heldBy[f.Cause]++
+}
+
+// retry tries a held letter again: with only, just for that target.
+func (v *VHost) retry(s *Stamp, q *queueState, seq queue.Seq, only QueueID, depth int, out *Outcome) {
+	was := q.held[seq]
+	m := v.recall(q, seq)
+	p := v.hop(s, q, &m, attempt{depth: depth, holds: true, had: was.took, only: only}, out)
+	switch {
+	case p.missing == 0:
+		v.end(s, q, seq, p.end(), out)
+		v.touch(q, depth)
+		v.holding.pause = sweepEvery
+	case p.missing != was.cause || len(p.took) != len(was.took):
+		v.withhold(s, q, seq, &m, p, out)
+	default:
+		v.await(q, seq, p.full)
+	}
+}
+
+// admit lets letters into t that waited for room in it, a portion at a time.
+func (v *VHost) admit(s *Stamp, t *queueState, depth int, out *Outcome) {
+	for n := 0; len(v.holding.blocked[t.id]) > 0; n++ {
+		at := v.holding.blocked[t.id][0]
+		q, e := v.heldAt(at)
+		switch {
+		case e == nil:
+		case t.refusesBytes(e.BodyBytes, true):
+			return
+		case n >= admitMax || v.moves >= movesMax:
+			v.deadlines.Add(deadline.Entry{At: s.Now, Owner: owner(t, ownRoom)})
+			return
+		}
+		v.holding.blocked[t.id] = v.holding.blocked[t.id][1:]
+		if e != nil {
+			v.retry(s, q, at.seq, t.id, depth, out)
+		}
+	}
+	delete(v.holding.blocked, t.id)
+}
+
+// heldAt finds a held letter; nil if it is held no more.
+func (v *VHost) heldAt(at letterAt) (*queueState, *queue.Entry) {
+	q := v.queues[at.queue]
+	if q == nil {
+		return nil, nil
+	}
+	if e := q.messages.Entry(at.seq); e != nil && e.State == queue.Held {
+		return q, e
+	}
+	return nil, nil
+}
+
+// rerouted is told, at the end of each step, to have letters tried again if the topology has changed.
+func (v *VHost) rerouted(s *Stamp) {
+	if len(v.holding.letters) > 0 && v.holding.swept != v.topo.Version() {
+		v.holding.swept = v.topo.Version()
+		v.sweepSoon(s)
+	}
+}
+
+// sweepSoon has all letters tried again, as soon as sweeps may.
+func (v *VHost) sweepSoon(s *Stamp) {
+	h := &v.holding
+	switch {
+	case len(h.letters) == 0:
+	case h.next > 0:
+		h.again = true
+	default:
+		v.armSweep(s, max(s.Now, h.notBefore))
+	}
+}
+
+func (v *VHost) armSweep(s *Stamp, at deadline.Instant) {
+	h := &v.holding
+	if h.at != 0 && h.at <= at {
+		return
+	}
+	if h.at != 0 {
+		v.deadlines.Remove(deadline.Entry{At: h.at, Owner: ownSweep})
+	}
+	h.at = at
+	v.deadlines.Add(deadline.Entry{At: at, Owner: ownSweep})
+}
+
+// sweep tries a portion of the held letters, and arms the next.
+func (v *VHost) sweep(s *Stamp, full int, out *Outcome) {
+	h := &v.holding
+	h.at = 0
+	if h.next == 0 {
+		clear(h.blocked)
+		h.kept, h.again = 0, false
+		h.swept = v.topo.Version()
+	}
+	for n := 0; n < sweepMax && h.next < len(h.letters) && len(out.Batch) < full; n++ {
+		at := h.letters[h.next]
+		h.next++
+		if q, e := v.heldAt(at); e != nil {
+			v.retry(s, q, at.seq, 0, 0, out)
+		}
+		if _, e := v.heldAt(at); e != nil {
+			h.letters[h.kept] = at
+			h.kept++
+		}
+	}
+	if h.next < len(h.letters) {
+		v.armSweep(s, s.Now)
+		return
+	}
+	h.letters = slices.Delete(h.letters, h.kept, len(h.letters))
+	h.next = 0
+	h.notBefore = s.From + deadline.Instant(min(int64(len(h.letters))/sweepsPerMilli, sweepRarest))
+	switch {
+	case len(h.letters) == 0:
+		h.pause = sweepEvery
+	case h.again:
+		v.armSweep(s, h.notBefore)
+	default:
+		h.pause = min(max(2*h.pause, sweepEvery), sweepRarest)
+		v.armSweep(s, max(h.notBefore, s.From+deadline.Instant(h.pause)))
+	}
+}
+
+// HeldLetter is a held letter as lists show it.
+type HeldLetter struct {
+	ID      uint64 // of the message in its queue
+	Cause   Cause
+	History History // the newest death is why it is a letter
+	Took    []string
+	Size    uint32
+	Ref     place.Ref
+}
+
+// HeldLetters visits the held letters of a queue with an ID greater than after, in queue order, until visit returns
+// false. Each costs a read of its history. It reports whether there is such a queue.
+func (v *VHost) HeldLetters(name string, after uint64, visit func(HeldLetter) bool) bool {
+	q := v.queueNamed(name)
+	if q == nil {
+		return false
+	}
+	seqs := make([]queue.Seq, 0, len(q.held))
+	for seq := range q.held {
+		if uint64(seq) >= after {
+			seqs = append(seqs, seq)
+		}
+	}
+	slices.Sort(seqs)
+	for _, seq := range seqs {
+		e := q.messages.Entry(seq)
+		h, err := parseHistory(v.record(q.messages.Side(seq).History))
+		if err != nil {
+			panic(err) // our own bytes
+		}
+		x := HeldLetter{ID: uint64(seq) + 1, Cause: q.held[seq].cause, History: h, Size: e.Size, Ref: e.Ref(v.log)}
+		for _, id := range q.held[seq].took {
+			if t := v.queues[id]; t != nil {
+				x.Took = append(x.Took, t.object.Name)
+			}
+		}
+		if !visit(x) {
+			break
+		}
+	}
+	return true
+}

@@ -1,0 +1,347 @@
+package vhost
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/model"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// op is one thing that happens in a duel: time passes, or somebody asks for something.
+type op struct {
+	advance int64 // ms; what becomes due on the way happens at its instant
+	lag     int64 // ms that pass before the command without anything that is due happening: the engine is behind
+	command model.Command
+}
+
+func (o *op) String() string {
+	if o.advance > 0 {
+		return fmt.Sprintf("advance %d", o.advance)
+	}
+	if o.lag > 0 {
+		return fmt.Sprintf("lag %d, %s", o.lag, &o.command)
+	}
+	return o.command.String()
+}
+
+// duel plays the same to the machine and to the model.
+type duel struct {
+	world *world
+	model *model.VHost
+	seen  *coverage
+
+	// The machine's copies by the model's names.
+	names    map[QueueID]string
+	arrived  map[QueueID]int
+	arrivals map[QueueID]map[queue.Seq]int
+
+	// What the machine did in the present step, as far as the model has come with it.
+	fact, effect int
+	said         []model.Answer
+}
+
+func newDuel(m Mutant, seen *coverage) *duel {
+	d := &duel{
+		world: newWorld(), seen: seen,
+		names: map[QueueID]string{shelfID: ""}, arrived: map[QueueID]int{}, arrivals: map[QueueID]map[queue.Seq]int{},
+	}
+	d.model = model.New(d)
+	d.world.v.Plant(m)
+	d.model.Now = int64(epoch)
+	if _, err := d.world.step(Command{Kind: Connect, Conn: 1, Window: 1 << 40, Definition: &Definition{Name: "c", CancelNotify: true}}); err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// play does one thing to both, and reports the first difference.
+func (d *duel) play(o *op) error {
+	if o.advance > 0 {
+		return d.advance(deadline.Instant(o.advance))
+	}
+	if o.lag > 0 {
+		d.lag(o.lag)
+	}
+	return d.step(&o.command)
+}
+
+// advance lets time pass, from instant to instant at which either has something to do.
+func (d *duel) advance(by deadline.Instant) error {
+	w := d.world
+	target := w.now + by
+	for {
+		at, ok := w.v.Due()
+		if theirs, has := d.model.Due(); has && (!ok || deadline.Instant(theirs) < at) {
+			at, ok = deadline.Instant(theirs), true
+		}
+		if !ok || at > target {
+			break
+		}
+		at = max(at, w.now)
+		d.move(at)
+		if err := d.step(&model.Command{Kind: model.Tick}); err != nil {
+			return fmt.Errorf("at %d: %w", at, err)
+		}
+	}
+	d.move(target)
+	return nil
+}
+
+// lag moves the clock past what is due, but not past what is due at two different instants: in which order that
+// happens later is nobody's rule.
+func (d *duel) lag(by int64) {
+	at := d.model.Now + by
+	if second, ok := d.model.DueAfter(); ok {
+		at = min(at, second-1)
+	}
+	d.move(deadline.Instant(max(at, d.model.Now)))
+}
+
+func (d *duel) move(at deadline.Instant) {
+	d.world.now, d.model.Now = at, int64(at)
+}
+
+// step does a command to both, and what is due after it, and compares.
+func (d *duel) step(c *model.Command) error {
+	w := d.world
+	w.seal()
+	w.begin()
+	d.fact, d.effect, d.said = 0, 0, nil
+	refused, err := w.step(machineCommand(c))
+	if err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		if at, ok := w.v.Due(); !ok || at > w.now {
+			break
+		}
+		if n == 100 {
+			return errStuck
+		}
+		if _, err := w.step(Command{Kind: Tick}); err != nil {
+			return err
+		}
+	}
+	d.follow()
+	if refused != nil && c.Channel == 0 {
+		d.said = append(d.said, model.Answer{Kind: model.Answered, Text: fmt.Sprintf("refused %d", refused.Code)})
+	}
+	for i := range w.out.Effects {
+		if err := d.hear(&w.out.Effects[i]); err != nil {
+			return err
+		}
+	}
+	d.model.Do(c)
+	answers := d.model.Answers
+	if c.Kind != model.Tick {
+		d.model.Do(&model.Command{Kind: model.Tick})
+		answers = append(answers, d.model.Answers...)
+	}
+	d.seen.note(c, refused != nil, w.out.Facts)
+	return d.compare(answers)
+}
+
+// follow learns the names of the machine's new copies.
+func (d *duel) follow() {
+	for i := range d.world.out.Facts {
+		switch f := &d.world.out.Facts[i]; f.Kind {
+		case QueueDeclared:
+			d.names[f.Queue] = f.Object.Name
+		case Enqueued:
+			if d.arrivals[f.Queue] == nil {
+				d.arrivals[f.Queue] = map[queue.Seq]int{}
+			}
+			d.arrived[f.Queue]++
+			d.arrivals[f.Queue][f.Seq] = d.arrived[f.Queue]
+		}
+	}
+}
+
+// Next implements model.Choices: what the machine did first comes first.
+func (d *duel) Next(among []model.CopyID) int {
+	for i := d.fact; i < len(d.world.out.Facts); i++ {
+		f := &d.world.out.Facts[i]
+		id := model.CopyID{Queue: d.names[f.Queue]}
+		switch f.Kind {
+		case Ended, Handed, Held, Kept, Resumed:
+			id.Arrival = d.arrivals[f.Queue][f.Seq]
+		case QueueDeleted:
+		default:
+			continue
+		}
+		if k := slices.Index(among, id); k >= 0 {
+			d.fact = i + 1
+			return k
+		}
+	}
+	return 0
+}
+
+// Taker implements model.Choices.
+func (d *duel) Taker(among []model.ConsumerID) int {
+	for i := d.effect; i < len(d.world.out.Effects); i++ {
+		e := &d.world.out.Effects[i]
+		if k := slices.Index(among, model.ConsumerID{Channel: int(e.Channel), Tag: e.ConsumerTag}); k >= 0 && e.Kind == Deliver {
+			d.effect = i + 1
+			return k
+		}
+	}
+	return 0
+}
+
+// machineCommand is a command in the machine's words.
+func machineCommand(c *model.Command) Command {
+	m := Command{
+		Kind: machineKinds[c.Kind], Conn: 1, Channel: ChannelID(c.Channel), Number: uint16(c.Channel), Exchange: []byte(c.Exchange), Key: []byte(c.Key),
+		Body: []byte(c.Body), Mandatory: c.Mandatory, Tag: c.Tag, Multiple: c.Multiple, Requeue: c.Requeue,
+	}
+	m.Definition = &Definition{
+		Name: c.Name, Type: c.Type, Source: c.Exchange, RoutingKey: c.Key, ConsumerTag: c.Consumer, Durable: c.Durable, AutoDelete: c.AutoDelete,
+		Internal: c.Internal, Passive: c.Passive, NoAck: c.NoAck, Global: c.Global, Prefetch: uint16(c.Prefetch), Arguments: c.Arguments,
+	}
+	switch {
+	case c.Kind == model.Bind && c.ToExchange:
+		m.Kind = BindExchange
+	case c.Kind == model.Unbind && c.ToExchange:
+		m.Kind = UnbindExchange
+	case c.Kind == model.Publish:
+		m.Properties = amqp.AppendProperties(nil, &c.Properties)
+	case c.Kind == model.Recover:
+		m.Requeue = true
+	case c.Kind == model.SetPolicy || c.Kind == model.ClearPolicy:
+		p := &c.Policy
+		m.Policy = &Policy{
+			Name: p.Name, Operator: p.Operator, Pattern: p.Pattern, ApplyTo: p.ApplyTo, Priority: p.Priority, Definition: p.Definition,
+		}
+	}
+	return m
+}
+
+var machineKinds = map[model.Kind]CommandKind{
+	model.OpenChannel: OpenChannel, model.CloseChannel: CloseChannel, model.DeclareExchange: DeclareExchange, model.DeleteExchange: DeleteExchange,
+	model.DeclareQueue: DeclareQueue, model.DeleteQueue: DeleteQueue, model.PurgeQueue: PurgeQueue, model.Bind: BindQueue, model.Unbind: UnbindQueue,
+	model.Qos: Qos, model.Consume: Consume, model.Cancel: Cancel, model.Publish: Publish, model.Get: Get, model.Ack: Ack, model.Nack: Nack,
+	model.Reject: Reject, model.Recover: Recover, model.Confirms: SelectConfirms, model.SetPolicy: SetPolicy, model.ClearPolicy: ClearPolicy,
+	model.SetOptions: SetOptions, model.Tick: Tick,
+}
+
+// hear puts an effect into the model's words.
+func (d *duel) hear(e *Effect) error {
+	say := func(kind model.AnswerKind, format string, args ...any) {
+		d.said = append(d.said, model.Answer{Channel: int(e.Channel), Kind: kind, Text: fmt.Sprintf(format, args...)})
+	}
+	var text string
+	if e.Kind == Deliver || e.Kind == DeliverGot || e.Kind == SendBack {
+		var err error
+		if text, err = d.message(e); err != nil {
+			return err
+		}
+	}
+	switch e.Kind {
+	case Deliver:
+		say(model.Delivered, "deliver %s tag=%d %s", e.ConsumerTag, e.Tag, text)
+	case DeliverGot:
+		say(model.Answered, "got tag=%d left=%d %s", e.Tag, e.Count, text)
+	case DeliverNone:
+		say(model.Answered, "got none")
+	case Confirm:
+		say(model.Confirmed, "confirm %d", e.Tag)
+	case Refuse:
+		say(model.Confirmed, "refuse %d", e.Tag)
+	case SendBack:
+		say(model.Confirmed, "return %s", text)
+	case Cancelled:
+		say(model.Cancelled, "cancelled %s", e.ConsumerTag)
+	case Closed:
+		say(model.Answered, "refused %d", e.Err.Code)
+	case Done:
+		switch e.Command {
+		case DeclareQueue:
+			say(model.Answered, "declared %s ready=%d consumers=%d", e.Name, e.Count, e.Consumers)
+		case PurgeQueue:
+			say(model.Answered, "purged count=%d", e.Count)
+		case DeleteQueue:
+			say(model.Answered, "deleted count=%d", e.Count)
+		}
+	}
+	return nil
+}
+
+// message is what a client sees.
+func (d *duel) message(e *Effect) (string, error) {
+	m := &e.Message
+	if m.Record == nil {
+		m.Record = d.record(m.Ref)
+	}
+	if m.History == nil && !m.HistoryRef.IsZero() {
+		m.History = d.record(m.HistoryRef)
+	}
+	v, err := m.View()
+	if err != nil {
+		return "", err
+	}
+	p, err := amqp.ParseProperties(v.Properties)
+	if err != nil {
+		return "", err
+	}
+	return model.Message(string(v.Exchange), string(v.RoutingKey), string(v.Body), e.Redelivered, &p), nil
+}
+
+// compare reports what the two do not agree on.
+func (d *duel) compare(answers []model.Answer) error {
+	var wrong []string
+	if got, want := sorted(d.said), sorted(answers); got != want {
+		wrong = append(wrong, "the machine says\n"+got+"\nand not\n"+want)
+	}
+	got, want := d.state(), d.model.State()
+	if !got.Equal(want) {
+		wrong = append(wrong, "they hold other things")
+	}
+	if err := d.world.v.Check(); err != nil {
+		wrong = append(wrong, err.Error())
+	}
+	if wrong == nil {
+		return nil
+	}
+	return errors.New(strings.Join(wrong, "\n") + apart(got.String(), want.String()))
+}
+
+// apart shows the lines of both from the first that differs to the last.
+func apart(got, want string) string {
+	if got == want {
+		return ""
+	}
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for len(g) > 0 && len(w) > 0 && g[0] == w[0] {
+		g, w = g[1:], w[1:]
+	}
+	for len(g) > 0 && len(w) > 0 && g[len(g)-1] == w[len(w)-1] {
+		g, w = g[:len(g)-1], w[:len(w)-1]
+	}
+	const most = 16 // lines; whoever needs them all prints them
+	return "\n--- the machine\n" + strings.Join(g[:min(len(g), most)], "\n") + "\n--- the model\n" + strings.Join(w[:min(len(w), most)], "\n")
+}
+
+// sorted lists answers by channel and kind: only within these they have an order.
+func sorted(answers []model.Answer) string {
+	answers = slices.Clone(answers)
+	slices.SortStableFunc(answers, func(a, b model.Answer) int {
+		if a.Channel != b.Channel {
+			return a.Channel - b.Channel
+		}
+		if a.Kind == model.Cancelled && b.Kind == model.Cancelled {
+			return strings.Compare(a.Text, b.Text)
+		}
+		return strings.Compare(string(a.Kind), string(b.Kind))
+	})
+	lines := make([]string, len(answers))
+	for i, a := range answers {
+		lines[i] = fmt.Sprintf("  %d: %s", a.Channel, a.Text)
+	}
+	return strings.Join(lines, "\n")
+}

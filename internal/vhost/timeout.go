@@ -1,0 +1,106 @@
+package vhost
+
+import (
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// settleBy is the instant at which a delivery of q that is handed over now is taken back, 0 if never. x is nil for a
+// get. Source: RabbitMQ consumers#acknowledgement-timeout; reference quorum-and-retry 7.
+func (v *VHost) settleBy(s *Stamp, ch *channel, q *queueState, x *queue.Consumer) deadline.Instant {
+	timeout := timeoutOf(q, x)
+	if timeout == 0 {
+		return 0
+	}
+	at := s.From + deadline.Instant(timeout)
+	if ch.timeoutAt == 0 || at < ch.timeoutAt {
+		v.armTimeout(ch, at)
+	}
+	return at
+}
+
+// timeoutOf is what a consumer says, else its queue, ms.
+func timeoutOf(q *queueState, x *queue.Consumer) int64 {
+	if x != nil && x.Timeout >= 0 {
+		return x.Timeout
+	}
+	return q.settings.ConsumerTimeout
+}
+
+func (v *VHost) armTimeout(ch *channel, at deadline.Instant) {
+	v.forgetTimeout(ch)
+	ch.timeoutAt = at
+	v.deadlines.Add(deadline.Entry{At: at, Owner: uint64(ch.id)<<ownBits | ownChannel})
+}
+
+func (v *VHost) forgetTimeout(ch *channel) {
+	if ch.timeoutAt != 0 {
+		v.deadlines.Remove(deadline.Entry{At: ch.timeoutAt, Owner: uint64(ch.id)<<ownBits | ownChannel})
+		ch.timeoutAt = 0
+	}
+}
+
+// timeOut takes back what was not settled in time. The consumer that held it is cancelled; a client that does not
+// know of such a thing, or took the message by a get, loses its channel.
+func (v *VHost) timeOut(s *Stamp, ch *channel, out *Outcome) {
+	if ch == nil {
+		return
+	}
+	ch.timeoutAt = 0
+	var late []delivery
+	var next deadline.Instant
+	for i := range ch.unacked.list {
+		switch d := &ch.unacked.list[i]; {
+		case d.queue == nil || d.due == 0:
+		case d.due <= s.Now:
+			late = append(late, *d)
+		case next == 0 || d.due < next:
+			next = d.due
+		}
+	}
+	if i := slices.IndexFunc(late, func(d delivery) bool { return d.consumer == nil || !ch.conn.cancelNotify }); i >= 0 {
+		err := amqp.PreconditionFailed("delivery acknowledgement on channel %d timed out. Timeout value used: %d ms. This timeout value can be configured, see consumers doc guide to learn more",
+			ch.number, timeoutOf(late[i].queue, late[i].consumer))
+		out.effect(Effect{Kind: Closed, Channel: ch.id, Err: err, After: v.newest(out)}, v.index)
+		v.closeChannel(s, ch, out)
+		return
+	}
+	if next != 0 {
+		v.armTimeout(ch, next)
+	}
+	for _, d := range late {
+		v.expel(s, ch, d.consumer, out)
+		v.giveBack(s, ch, d.tag, d, false, out)
+		if len(ch.late) < lateMax {
+			ch.late = append(ch.late, d.tag)
+		}
+	}
+	slices.Sort(ch.late)
+}
+
+// expel cancels a consumer that takes too long, once.
+func (v *VHost) expel(s *Stamp, ch *channel, x *queue.Consumer, out *Outcome) {
+	i := slices.Index(ch.consumers, x)
+	if i < 0 {
+		return
+	}
+	ch.consumers = slices.Delete(ch.consumers, i, i+1)
+	out.effect(Effect{Kind: Cancelled, Channel: ch.id, ConsumerTag: x.Tag, After: v.newest(out)}, s.Index)
+	if q := v.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
+		q.stats.TimedOut++
+		v.touch(q, 0)
+		v.consumerLeft(s, q, out)
+	}
+}
+
+// isLate reports whether a tag was taken back before it was settled, and forgets it.
+func (ch *channel) isLate(tag uint64) bool {
+	i, ok := slices.BinarySearch(ch.late, tag)
+	if ok {
+		ch.late = slices.Delete(ch.late, i, i+1)
+	}
+	return ok
+}

@@ -104,6 +104,7 @@ var triggerCases = []Case{
 	}),
 	notDead("channel-close", "The unacked messages of a closed channel are returned, not dead-lettered.", func(ch *channel, q string) {
 		own := ch.conn.channel()
+		ch.awaitDepth(q, 1)
 		own.get(q)
 		ch.t.must(own.Close())
 		ch.take(q, 1)

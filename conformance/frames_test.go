@@ -91,8 +91,8 @@ var frameCases = []Case{
 			s.send(frameOf(frameHeartbeat, 0, nil))
 			s.send(bodyOf(1, "d"))
 			got := map[string]bool{}
-			for range 2 {
-				s.sendMethod(1, basicGet, uint16(0), q, byte(1))
+			for channel := range uint16(2) {
+				s.sendMethod(1+channel, basicGet, uint16(0), q, byte(1)) // behind what this channel published
 				s.want(basicGetOk)
 				got[string(s.content())] = true
 			}

@@ -142,6 +142,7 @@ check() {
 	trap stop EXIT
 	suite="$dir/conformance.test"
 	(cd "$root" && go test -c -o "$suite" ./conformance)
+	cd "$root/conformance" # the checks look for other tests from there
 	"$suite" -amqp "$(url)" -http "$(http)" -series "$(series)"
 }
 

@@ -19,6 +19,12 @@ type reply struct {
 // ask sends a request to the management API; path parts are escaped here.
 func (t *T) ask(method string, body any, path ...string) reply {
 	t.Helper()
+	return t.askAs(t.broker.uri.Username, t.broker.uri.Password, method, body, path...)
+}
+
+// askAs is ask for another user.
+func (t *T) askAs(user, password, method string, body any, path ...string) reply {
+	t.Helper()
 	target := t.broker.http + "/api"
 	for _, p := range path {
 		target += "/" + url.PathEscape(p)
@@ -28,7 +34,7 @@ func (t *T) ask(method string, body any, path ...string) reply {
 	req, err := http.NewRequest(method, target, bytes.NewReader(text))
 	t.must(err)
 	req.Header.Set("Content-Type", "application/json")
-	req.SetBasicAuth(t.broker.uri.Username, t.broker.uri.Password)
+	req.SetBasicAuth(user, password)
 	client := http.Client{Timeout: patience}
 	res, err := client.Do(req)
 	t.must(err)

@@ -1,0 +1,225 @@
+package conformance
+
+import (
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+var accessCases = []Case{
+	{
+		Topic: policies, Section: 10, Name: "dlx-by-policy-is-not-checked",
+		Rule: "A dead-letter exchange that comes by policy is not checked: who may not write to it can declare the queue, and dead letters flow.",
+		Run: func(t *T) {
+			t.ownVhost()
+			owner := t.channel()
+			x := owner.exchange("x", "fanout")
+			dlq := owner.bound("dlq", x, "")
+			t.policy("p", "q$", 0, object{"dead-letter-exchange": x})
+			ch, _ := t.as(grant{".*", "^$", ".*"})
+			q := ch.queue("q")
+			owner.put("", q, "m")
+			t.must(ch.get(q).Reject(false))
+			owner.take(dlq, 1)
+		},
+	},
+	{
+		Topic: policies, Section: 10, Name: "write-to-the-default-exchange-alone",
+		Rule: "Who may write to amq.default alone can publish to the default exchange and not to amq.direct.",
+		Run: func(t *T) {
+			q := t.channel().queue("q")
+			ch, user := t.as(grant{"^$", `^amq\.default$`, ".*"})
+			ch.put("", q, "m")
+			ch.publish("amq.direct", "k", "m")
+			t.refusalLike(await(t, "channel.close", ch.closed), 403,
+				"access to exchange 'amq.direct' in vhost '"+t.vhost+"' refused for user '"+user+"'")
+		},
+	},
+	passively("queue", func(ch *channel, q, x string) error {
+		_, err := ch.QueueDeclarePassive(q, false, false, false, false, nil)
+		return err
+	}),
+	passively("exchange", func(ch *channel, q, x string) error {
+		return ch.ExchangeDeclarePassive(x, "direct", false, false, false, false, nil)
+	}),
+	{
+		Topic: policies, Section: 10, Name: "passive-with-any-permission",
+		Rule: "Any one of the three permissions is enough for a passive declaration.",
+		Run: func(t *T) {
+			q := t.channel().queue("q")
+			_, user := t.as(everything)
+			for _, g := range []grant{{".*", "^$", "^$"}, {"^$", ".*", "^$"}, {"^$", "^$", ".*"}} {
+				t.manage("PUT", object{"configure": g.configure, "write": g.write, "read": g.read}, "permissions", t.vhost, user)
+				conn, err := t.dial(user, "secret", t.vhost)
+				t.must(err)
+				t.equal("depth", conn.channel().depth(q), 0)
+			}
+		},
+	},
+	{
+		Topic: policies, Section: 10, Name: "empty-permission",
+		Rule: "An empty expression matches nothing but the empty name: it refuses everything.",
+		Run: func(t *T) {
+			q := t.channel().queue("q")
+			ch, user := t.as(grant{"", "", ""})
+			_, _, err := ch.Get(q, true)
+			t.refusalLike(err, 403, "access to queue '"+q+"' in vhost '"+t.vhost+"' refused for user '"+user+"'")
+		},
+	},
+	{
+		Topic: policies, Section: 10, Name: "permission-invalid",
+		Rule: "A permission that is no regular expression is refused with 400.",
+		Run: func(t *T) {
+			_, user := t.as(everything)
+			r := t.ask("PUT", object{"configure": "[", "write": ".*", "read": ".*"}, "permissions", t.vhost, user)
+			t.equal("status", r.status, 400)
+		},
+	},
+	{
+		Topic: policies, Section: 10, Name: "permission-taken-away",
+		Rule:    "A permission that is taken away may live on for what a channel has used before.",
+		Differs: "it ends at once (on purpose: who takes a right away means now)",
+		Run: func(t *T) {
+			q := t.channel().queue("q")
+			ch, user := t.as(everything)
+			ch.empty(q)
+			t.manage("PUT", object{"configure": ".*", "write": ".*", "read": "^$"}, "permissions", t.vhost, user)
+			_, _, err := ch.Get(q, true)
+			if t.differs() {
+				t.refusalLike(err, 403, "access to queue '"+q+"'")
+			} else {
+				t.must(err)
+			}
+		},
+	},
+	{
+		Topic: policies, Section: 10, Name: "consumer-without-its-permission",
+		Rule: "A consumer whose user loses the right to read gets basic.cancel.", Alone: true,
+		Run: func(t *T) {
+			q := t.channel().queue("q")
+			ch, user := t.as(everything)
+			ch.consumeFor(q, "tag", nil)
+			t.manage("PUT", object{"configure": ".*", "write": ".*", "read": "^$"}, "permissions", t.vhost, user)
+			t.equal("cancelled", await(t, "basic.cancel", ch.cancels), "tag")
+		},
+	},
+	{
+		Topic: policies, Section: 11, Name: "topic-bcc",
+		Rule:  "A topic permission must match BCC keys too.",
+		Since: "4.0", Before: "only the key of the publish is looked at",
+		Run: func(t *T) {
+			owner := t.channel()
+			x := owner.exchange("x", "topic")
+			owner.bound("q", x, "#")
+			ch, user := t.as(everything)
+			t.manage("PUT", object{"exchange": x, "write": `^a\.`, "read": ".*"}, "topic-permissions", t.vhost, user)
+			ch.publish(x, "a.b", "m", headers(amqp.Table{"BCC": []any{"b.c"}}))
+			if t.since() {
+				ch.topicRefused("write", "b.c", x, user)
+			} else {
+				ch.settled()
+			}
+		},
+	},
+	{
+		Topic: policies, Section: 11, Name: "topic-variables",
+		Rule: "In a topic permission {username} and {vhost} stand for the user and the virtual host.",
+		Run: func(t *T) {
+			owner := t.channel()
+			x := owner.exchange("x", "topic")
+			q := owner.bound("q", x, "#")
+			ch, user := t.as(everything)
+			t.manage("PUT", object{"exchange": x, "write": `^{username}\.x$`, "read": ".*"}, "topic-permissions", t.vhost, user)
+			ch.publish(x, user+".x", "m")
+			ch.get(q)
+			ch.publish(x, "other.x", "m")
+			ch.topicRefused("write", "other.x", x, user)
+		},
+	},
+	{
+		Topic: policies, Section: 11, Name: "topic-exchange-binding",
+		Rule: "Binding an exchange to a topic exchange needs the topic permission for reading too.",
+		Run: func(t *T) {
+			owner := t.channel()
+			x, y := owner.exchange("x", "topic"), owner.exchange("y", "fanout")
+			ch, user := t.as(everything)
+			t.manage("PUT", object{"exchange": x, "write": ".*", "read": `^a\.`}, "topic-permissions", t.vhost, user)
+			t.must(ch.ExchangeBind(y, "a.#", x, false, nil))
+			t.refusalLike(ch.ExchangeBind(y, "b.#", x, false, nil), 403, "access to topic 'b.#' in exchange '"+x+"'")
+		},
+	},
+	{
+		Topic: policies, Section: 11, Name: "topic-not-at-death",
+		Rule: "Dead letters need no topic permission.",
+		Run: func(t *T) {
+			owner := t.channel()
+			x := owner.exchange("x", "topic")
+			dlq, q := owner.bound("dlq", x, "#"), owner.queue("q", dlx(x))
+			ch, user := t.as(everything)
+			t.manage("PUT", object{"exchange": x, "write": "^$", "read": "^$"}, "topic-permissions", t.vhost, user)
+			ch.publish("", q, "m")
+			t.must(ch.get(q).Reject(false))
+			owner.take(dlq, 1)
+		},
+	},
+	{
+		Topic: policies, Section: 12, Name: "alternate-exchange-mandatory",
+		Rule: "A mandatory message that only the alternate exchange routes does not come back, and keeps its exchange's name.",
+		Run: func(t *T) {
+			ch := t.channel()
+			y := ch.exchange("y", "fanout")
+			x := ch.exchange("x", "direct", amqp.Table{"alternate-exchange": y})
+			q := ch.bound("q", y, "")
+			ch.publishMandatory(x, "nowhere", "m")
+			t.equal("exchange", ch.get(q).Exchange, x)
+			silent(t, "basic.return", ch.returns)
+		},
+	},
+	{
+		Topic: policies, Section: 12, Name: "alternate-exchange-not-after-a-refusal",
+		Rule: "What a full queue refuses does not go to the alternate exchange.",
+		Run: func(t *T) {
+			ch := t.channel()
+			y := ch.exchange("y", "fanout")
+			x := ch.exchange("x", "direct", amqp.Table{"alternate-exchange": y})
+			full, rest := ch.bound("full", x, "k", atMost(1, "reject-publish")), ch.bound("rest", y, "")
+			ch.put("", full, "first")
+			ch.publish(x, "k", "m")
+			ch.confirmed(false)
+			t.pass(50 * time.Millisecond)
+			ch.empty(rest)
+		},
+	},
+	alone(11, "apsaramq-dialect", "In a virtual host of the dialect apsaramq a message dies at the 17th return, whatever the queue.", func(t *T) {
+		t.ownVhost()
+		t.manage("PUT", object{"dialect": "apsaramq"}, "x", "options", t.vhost)
+		ch := t.channel()
+		dlq := ch.queue("dlq")
+		q := ch.queue("q", to(dlq))
+		ch.put("", q, "m")
+		ch.rounds(q, 16, nacked)
+		ch.rounds(q, 1, nacked)
+		ch.take(dlq, 1)
+	}),
+}
+
+// passively is a case of a passive declaration by a user who may do nothing.
+func passively(what string, declare func(ch *channel, q, x string) error) Case {
+	return Case{
+		Topic: policies, Section: 10, Name: "passive-" + what + "-without-permission",
+		Rule:  "A passive declaration needs one of the three permissions on the " + what + ": 403 otherwise.",
+		Since: "4.3", Before: "it needs none", Newer: true,
+		Run: func(t *T) {
+			owner := t.channel()
+			q, x := owner.queue("q"), owner.exchange("x", "direct")
+			ch, user := t.as(grant{"^$", "^$", "^$"})
+			err := declare(ch, q, x)
+			if !t.since() {
+				t.must(err)
+				return
+			}
+			name := map[string]string{"queue": q, "exchange": x}[what]
+			t.refusal(err, 403, "ACCESS_REFUSED - configure access to "+what+" '"+name+"' in vhost '"+t.vhost+"' refused for user '"+user+"'")
+		},
+	}
+}

@@ -10,7 +10,7 @@ exec </dev/null
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 build=$(dirname -- "$here")/build/interop
-suites=${*:-java spring python node go}
+suites=${*:-java spring spring-cloud-stream python celery node go}
 
 say() { echo "interop/deps: $*"; }
 
@@ -26,7 +26,7 @@ have_node() { at_least "$(node --version 2>/dev/null)" 18; }
 have_python() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 
 packages=()
-if wants java || wants spring; then
+if wants java || wants spring || wants spring-cloud-stream; then
 	have_jdk || packages+=(default-jdk-headless)
 	command -v mvn >/dev/null || packages+=(maven)
 fi
@@ -34,7 +34,7 @@ if wants node; then
 	have_node || packages+=(nodejs)
 	command -v npm >/dev/null || packages+=(npm)
 fi
-if wants python; then
+if wants python || wants celery; then
 	have_python || packages+=(python3 python3-venv)
 fi
 if [ ${#packages[@]} -gt 0 ]; then
@@ -71,10 +71,11 @@ maven() {
 	mvn -B -ntp -q -Dstyle.color=never -f "$here/$1/pom.xml" test -Dtest="$2"
 }
 
+# python SUITE VENV gives a suite an environment of its own.
 python() {
-	say "python: will install $(tr '\n' ' ' <"$here/python/requirements.txt")into build/interop/venv"
-	python3 -m venv --clear "$build/venv"
-	"$build/venv/bin/python" -m pip install -q --disable-pip-version-check -r "$here/python/requirements.txt"
+	say "$1: will install $(tr '\n' ' ' <"$here/$1/requirements.txt")into build/interop/$2"
+	python3 -m venv --clear "$build/$2"
+	"$build/$2/bin/python" -m pip install -q --disable-pip-version-check -r "$here/$1/requirements.txt"
 }
 
 node_modules() {
@@ -84,9 +85,14 @@ node_modules() {
 
 mkdir -p "$build"
 [ -x "$build/venv/bin/python" ] || rm -f "$build/deps.python"
+[ -x "$build/venv-celery/bin/python" ] || rm -f "$build/deps.celery"
 [ -d "$here/node/node_modules" ] || rm -f "$build/deps.node"
 if wants java; then once java "$here/java/pom.xml" -- maven java 'DeathTest,WindowsWordsTest'; fi
 if wants spring; then once spring "$here/spring/pom.xml" -- maven spring TtlDlxConfigTest; fi
-if wants python; then once python "$here/python/requirements.txt" -- python; fi
+if wants spring-cloud-stream; then
+	once spring-cloud-stream "$here/spring-cloud-stream/pom.xml" -- maven spring-cloud-stream AttemptsTest
+fi
+if wants python; then once python "$here/python/requirements.txt" -- python python venv; fi
+if wants celery; then once celery "$here/celery/requirements.txt" -- python celery venv-celery; fi
 if wants node; then once node "$here/node/package-lock.json" -- node_modules; fi
 if wants go; then say "go: needs nothing but the modules in go.mod"; fi

@@ -4,12 +4,15 @@
 #   run.sh [BINARY [SUITE...]]     starts BINARY (build/bartleby) on free ports with a data directory of its own
 #   run.sh --external [SUITE...]   uses the broker that the environment names
 #
-# Suites: java spring python node go; all of them without a name. interop/deps.sh installs what they need.
+# Suites: java spring spring-cloud-stream python celery node go; all of them without a name. interop/deps.sh installs
+# what they need.
 # Each reads from the environment:
 #   AMQP_URL         amqp://guest:guest@127.0.0.1:5672/
 #   MANAGEMENT_URL   http://127.0.0.1:15672
 #   CTL              the command that behaves as rabbitmqctl
-#   PRODUCT          bartleby: hold the broker to Bartleby's promises, and not only to RabbitMQ's
+#   PRODUCT          rabbitmq: hold the broker to what RabbitMQ 3.10 does
+#                    rabbitmq-4: to what RabbitMQ does since its version 4
+#                    bartleby: to Bartleby's promises too
 # The suites declare and delete queues, exchanges and policies on the virtual host "/": a broker of which nothing else
 # is asked meanwhile.
 set -uo pipefail
@@ -18,7 +21,7 @@ exec </dev/null
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname -- "$here")
 build=$root/build/interop
-all=(java spring python node go)
+all=(java spring spring-cloud-stream python celery node go)
 
 broker=        # process id, while it runs
 temporary=     # directory of this run
@@ -110,8 +113,12 @@ maven() {
 
 suite() {
 	case $1 in
-	java | spring) maven "$1" ;;
+	java | spring | spring-cloud-stream) maven "$1" ;;
 	python) "$build/venv/bin/python" "$here/python/interop.py" ;;
+	celery)
+		: >"$build/celery.log"
+		CELERY_LOG=$build/celery.log "$build/venv-celery/bin/python" "$here/celery/interop.py"
+		;;
 	node) node "$here/node/interop.js" ;;
 	go) (cd -- "$root" && go run ./interop/go) ;;
 	*)

@@ -77,7 +77,7 @@ func suites() []suite {
 			steps: []step{goTest("-run=Kill", "./violence/...", "-args", "-rounds=10")},
 		},
 		{
-			name: "interop", about: "real clients: Java, Spring, Python, Node, Go", limit: 12 * time.Minute, binary: true,
+			name: "interop", about: "real clients and frameworks: Java, Spring, Python, Celery, Node, Go", limit: 12 * time.Minute, binary: true,
 			steps: []step{command("interop/run.sh", binary)},
 		},
 		{
@@ -90,7 +90,12 @@ func suites() []suite {
 		},
 		{
 			name: "conformance-rabbitmq", about: "the AMQP cases against Debian's rabbitmq-server", long: true,
-			limit: 15 * time.Minute, broker: startRabbitMQ,
+			limit: 15 * time.Minute, broker: startRabbitMQ("conformance/rabbitmq.sh"),
+			steps: []step{conformance()},
+		},
+		{
+			name: "conformance-rabbitmq4", about: "the AMQP cases against a rabbitmq-server of series 4", long: true,
+			limit: 15 * time.Minute, broker: startRabbitMQ("conformance/rabbitmq4.sh"),
 			steps: []step{conformance()},
 		},
 	}

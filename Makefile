@@ -12,7 +12,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 export SEEDS SOAK MUTANTS
 
 .PHONY: help build deps test lint unit race sim mutants conformance kill interop \
-	soak violence conformance-rabbitmq bench clean
+	soak violence conformance-rabbitmq conformance-rabbitmq4 bench clean
 
 help:
 	@echo 'make build       build/bartleby, one static binary'
@@ -34,7 +34,7 @@ test:
 	@go build -buildvcs=false -o build/suites ./scripts/suites
 	@exec build/suites -- $(SUITES)
 
-lint unit race sim mutants conformance kill interop soak violence conformance-rabbitmq:
+lint unit race sim mutants conformance kill interop soak violence conformance-rabbitmq conformance-rabbitmq4:
 	@$(MAKE) --no-print-directory test SUITES=$@
 
 bench: build

@@ -76,28 +76,29 @@ func startBartleby(ctx context.Context, log io.Writer) (broker, error) {
 	}
 }
 
-// startRabbitMQ starts Debian's rabbitmq-server, installed if need be, on ports of its own.
-func startRabbitMQ(ctx context.Context, log io.Writer) (broker, error) {
-	const script = "conformance/rabbitmq.sh"
-	if _, err := output(ctx, log, script, "start"); err != nil {
-		return broker{}, err
-	}
-	stop := func() {
-		if _, err := output(context.WithoutCancel(ctx), log, script, "stop"); err != nil {
-			fmt.Fprintln(log, err)
-		}
-	}
-	var b broker
-	for word, field := range map[string]*string{"url": &b.amqp, "http": &b.http, "series": &b.series} {
-		said, err := output(ctx, log, script, word)
-		if err != nil {
-			stop()
+// startRabbitMQ makes what starts the private rabbitmq-server of a script, installed if need be, on ports of its own.
+func startRabbitMQ(script string) startBroker {
+	return func(ctx context.Context, log io.Writer) (broker, error) {
+		if _, err := output(ctx, log, script, "start"); err != nil {
 			return broker{}, err
 		}
-		*field = said
+		stop := func() {
+			if _, err := output(context.WithoutCancel(ctx), log, script, "stop"); err != nil {
+				fmt.Fprintln(log, err)
+			}
+		}
+		var b broker
+		for word, field := range map[string]*string{"url": &b.amqp, "http": &b.http, "series": &b.series} {
+			said, err := output(ctx, log, script, word)
+			if err != nil {
+				stop()
+				return broker{}, err
+			}
+			*field = said
+		}
+		b.stop = stop
+		return b, nil
 	}
-	b.stop = stop
-	return b, nil
 }
 
 // freeAddresses finds n ports of the loopback that nobody listens on. Another process may take one before it is used;

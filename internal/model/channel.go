@@ -1,0 +1,271 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
+
+// channel is a channel with what is outstanding on it.
+type channel struct {
+	id        int
+	tags      uint64 // given so far
+	unacked   []*delivery
+	prefetch  int // of all consumers together, 0 for none
+	each      int // of each consumer to come
+	confirms  bool
+	published int
+}
+
+// delivery is a message that a client has to settle.
+type delivery struct {
+	tag      uint64
+	queue    *queue
+	copy     *Copy
+	consumer *consumer // nil of a get
+}
+
+// consumer is a subscription.
+type consumer struct {
+	tag      string
+	channel  *channel
+	prefetch int
+	priority int64
+	noAck    bool
+}
+
+func (v *VHost) answer(channel int, kind AnswerKind, format string, args ...any) {
+	v.Answers = append(v.Answers, Answer{channel, kind, fmt.Sprintf(format, args...)})
+}
+
+// room reports whether the consumer may take one more. Source: AMQP basic.qos; RabbitMQ consumer-prefetch.
+func (x *consumer) room() bool {
+	own, all := 0, 0
+	for _, d := range x.channel.unacked {
+		if d.consumer != nil {
+			all++
+		}
+		if d.consumer == x {
+			own++
+		}
+	}
+	return x.noAck || (x.prefetch == 0 || own < x.prefetch) && (x.channel.prefetch == 0 || all < x.channel.prefetch)
+}
+
+// takers is the consumers that may get the next message: those with room, and of these the ones of the highest
+// priority. Source: RabbitMQ consumer-priority.
+func (v *VHost) takers(q *queue) (best []*consumer) {
+	for _, x := range q.consumers {
+		switch {
+		case !x.room():
+		case len(best) == 0 || x.priority > best[0].priority:
+			best = []*consumer{x}
+		case x.priority == best[0].priority:
+			best = append(best, x)
+		}
+	}
+	return best
+}
+
+// handTo gives the head of q to one of the consumers that may have it.
+func (v *VHost) handTo(q *queue, c *Copy, takers []*consumer) {
+	ids := make([]ConsumerID, len(takers))
+	for i, x := range takers {
+		ids[i] = ConsumerID{x.channel.id, x.tag}
+	}
+	x := takers[v.Choices.Taker(ids)]
+	x.channel.tags++
+	v.answer(x.channel.id, Delivered, "deliver %s tag=%d %s", x.tag, x.channel.tags, v.show(q, c))
+	v.hand(x.channel, q, c, x, x.noAck)
+}
+
+// hand makes a copy unacked, or ends it where nothing is to be settled.
+func (v *VHost) hand(ch *channel, q *queue, c *Copy, x *consumer, noAck bool) {
+	if noAck {
+		v.end(q, c, "acked")
+		return
+	}
+	c.Place, c.fresh = Unacked, false
+	ch.unacked = append(ch.unacked, &delivery{ch.tags, q, c, x})
+}
+
+// get decides basic.get. Source: AMQP basic.get.
+func (v *VHost) get(ch *channel, c *Command) uint16 {
+	q := v.queue(c.Name)
+	if q == nil {
+		return amqp.CodeNotFound
+	}
+	v.used(q)
+	x := q.head()
+	for x != nil && x.due(v.Now) {
+		v.die(q, x, expired)
+		x = q.head()
+	}
+	if x == nil {
+		v.answer(ch.id, Answered, "got none")
+		return 0
+	}
+	n, _ := q.count(Ready)
+	ch.tags++
+	v.answer(ch.id, Answered, "got tag=%d left=%d %s", ch.tags, n-1, v.show(q, x))
+	v.hand(ch, q, x, nil, c.NoAck)
+	return 0
+}
+
+// consume decides basic.consume. Source: AMQP basic.consume.
+func (v *VHost) consume(ch *channel, c *Command) uint16 {
+	q := v.queue(c.Name)
+	if q == nil {
+		return amqp.CodeNotFound
+	}
+	if q.quorum && ch.prefetch > 0 { // reference quorum-and-retry 10
+		return amqp.CodeNotImplemented
+	}
+	for _, o := range v.queues {
+		for _, x := range o.consumers {
+			if x.channel == ch && x.tag == c.Consumer {
+				return amqp.CodeNotAllowed
+			}
+		}
+	}
+	priority, _ := number(c.Arguments, "x-priority")
+	q.consumers = append(q.consumers, &consumer{c.Consumer, ch, ch.each, priority, c.NoAck})
+	q.consumed = true
+	q.unused = 0
+	return 0
+}
+
+// cancel decides basic.cancel: what the consumer holds stays with its channel. Source: AMQP basic.cancel.
+func (v *VHost) cancel(ch *channel, c *Command) {
+	for _, q := range slices.Clone(v.queues) {
+		n := len(q.consumers)
+		q.consumers = slices.DeleteFunc(q.consumers, func(x *consumer) bool { return x.channel == ch && x.tag == c.Consumer })
+		if len(q.consumers) < n {
+			v.consumerLeft(q)
+		}
+	}
+}
+
+// consumerLeft lets auto-delete strike, or the queue's own expiry begin.
+func (v *VHost) consumerLeft(q *queue) {
+	switch {
+	case len(q.consumers) > 0:
+	case q.autoDelete:
+		v.deleteQueue(q)
+	default:
+		v.used(q)
+	}
+}
+
+// settle decides basic.ack, basic.nack and basic.reject, in the order of delivery.
+// Source: AMQP basic.ack, basic.reject; RabbitMQ nack; reference dead-lettering 10.
+func (v *VHost) settle(ch *channel, c *Command) uint16 {
+	found := slices.ContainsFunc(ch.unacked, func(d *delivery) bool { return d.tag == c.Tag })
+	if !found && !(c.Multiple && c.Tag == 0) {
+		return amqp.CodePreconditionFailed
+	}
+	for _, d := range slices.Clone(ch.unacked) {
+		if d.tag != c.Tag && !(c.Multiple && (c.Tag == 0 || d.tag < c.Tag)) {
+			continue
+		}
+		if c.Kind != Ack && c.Requeue {
+			v.giveBack(ch, d, c.Kind == Reject)
+			continue
+		}
+		ch.settled(d)
+		switch {
+		case !v.has(d):
+		case c.Kind == Ack:
+			v.end(d.queue, d.copy, "acked")
+		case c.Kind == Nack && v.isOn("reject-reasons"):
+			v.die(d.queue, d.copy, nacked)
+		default:
+			v.die(d.queue, d.copy, rejected)
+		}
+	}
+	return 0
+}
+
+func (ch *channel) settled(d *delivery) {
+	ch.unacked = slices.DeleteFunc(ch.unacked, func(o *delivery) bool { return o == d })
+}
+
+// has reports whether the delivery's copy is still there: its queue may be gone.
+func (v *VHost) has(d *delivery) bool { return slices.Contains(d.queue.copies, d.copy) }
+
+// giveBack returns a message unsettled: it dies if it has come back too often, or too late; else it waits, or is ready
+// where it was. Source: reference quorum-and-retry 1, 2, 5, 6; dead-lettering 2.
+func (v *VHost) giveBack(ch *channel, d *delivery, failed bool) {
+	ch.settled(d)
+	if !v.has(d) {
+		return
+	}
+	q, c := d.queue, d.copy
+	if q.settings.counts {
+		c.Acquired++
+		if failed {
+			c.Failed++
+		}
+	}
+	c.Redelivered = true
+	c.Place = Ready
+	switch delay := q.retryDelay(c, failed); {
+	case q.settings.limit >= 0 && int64(q.countOf(c)) > q.settings.limit:
+		v.die(q, c, deliveryLimit)
+	case c.due(v.Now):
+		v.die(q, c, expired)
+	case delay > 0:
+		c.Place, c.Until = Waiting, v.Now+delay
+	}
+}
+
+// countOf is the count that the limit and the backoff look at. Source: reference quorum-and-retry 2, 'New broker'.
+func (q *queue) countOf(c *Copy) int {
+	if q.settings.countMode == "failed" {
+		return c.Failed
+	}
+	return c.Acquired
+}
+
+// retryDelay is how long a returned message waits, ms; 0 for not at all. Source: reference quorum-and-retry 6.
+func (q *queue) retryDelay(c *Copy, failed bool) int64 {
+	s := &q.settings
+	if s.retryMin <= 0 || s.retryType == "disabled" || s.retryType == "failed" && !failed || s.retryType == "returned" && failed {
+		return 0
+	}
+	return min(s.retryMin*int64(max(1, q.countOf(c))), max(s.retryMax, 0))
+}
+
+// closeChannel ends a channel: its consumers go, then what is unacked returns in the order of delivery.
+// Source: AMQP channel.close; reference quorum-and-retry 2.
+func (v *VHost) closeChannel(ch *channel) {
+	var left []*queue
+	for _, q := range v.queues {
+		n := len(q.consumers)
+		q.consumers = slices.DeleteFunc(q.consumers, func(x *consumer) bool { return x.channel == ch })
+		if len(q.consumers) < n {
+			left = append(left, q)
+		}
+	}
+	for _, d := range slices.Clone(ch.unacked) {
+		v.giveBack(ch, d, true)
+	}
+	delete(v.channels, ch.id)
+	for _, q := range left {
+		v.consumerLeft(q)
+	}
+}
+
+// Outstanding lists the tags that a channel has to settle.
+func (v *VHost) Outstanding(channel int) (tags []uint64) {
+	if ch := v.channels[channel]; ch != nil {
+		for _, d := range ch.unacked {
+			tags = append(tags, d.tag)
+		}
+	}
+	return tags
+}
+
+// Open reports whether a channel is open.
+func (v *VHost) Open(channel int) bool { return v.channels[channel] != nil }

@@ -1,0 +1,289 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
+
+// Reason is why a message died.
+type Reason string
+
+// The reasons. A message that basic.nack gives back for good is rejected, but where the vhost tells the difference.
+const (
+	rejected      Reason = "rejected"
+	nacked        Reason = "nacked"
+	expired       Reason = "expired"
+	maxlen        Reason = "maxlen"
+	deliveryLimit Reason = "delivery_limit"
+)
+
+// plain is the reason as RabbitMQ knows it.
+func (r Reason) plain() Reason {
+	if r == nacked {
+		return rejected
+	}
+	return r
+}
+
+// word is what x-death says. Source: reference dead-lettering 1, 15.
+func (v *VHost) word(r Reason) string {
+	if v.isOn("reject-reasons") {
+		switch r {
+		case rejected:
+			return "reject"
+		case nacked:
+			return "nack"
+		case deliveryLimit:
+			return "Consumption limit exceeded"
+		}
+	}
+	return string(r.plain())
+}
+
+// Death is an entry of x-death.
+type Death struct {
+	Queue      string
+	Reason     Reason
+	Count      int64
+	Time       int64 // of the first, seconds since the Unix epoch
+	Exchange   string
+	Keys       []string
+	Expiration string // "" if the message had none
+}
+
+// die ends a copy: it is a dead letter, or just gone. Source: RabbitMQ dlx; reference dead-lettering 1, 3, 9, 12.
+func (v *VHost) die(q *queue, c *Copy, why Reason) {
+	m := v.bury(q, c.message, why)
+	if !q.settings.hasDLX {
+		if why == deliveryLimit && v.shelving() {
+			v.lose(q, m, "delivery_limit")
+			v.end(q, c, "moved")
+			return
+		}
+		if why == deliveryLimit {
+			v.lose(q, m, "delivery_limit")
+		}
+		v.end(q, c, string(why.plain()))
+		return
+	}
+	h := hop{from: q, letter: m, holds: q.settings.atLeastOnce, keeps: q.settings.keep && why == expired}
+	switch v.send(&h); {
+	case h.missing != "":
+		v.hold(c, &h)
+	case h.stays:
+		c.ExpireAt = 0
+		c.fresh = false
+	default:
+		v.end(q, c, h.end())
+	}
+}
+
+// dieAtTheDoor makes a dead letter of a message that q has no room for, if its overflow says so. No copy of it was in q.
+// Source: reference expiry-and-limits 6, reject-publish-dlx.
+func (v *VHost) dieAtTheDoor(q *queue, m *message) bool {
+	if q.settings.overflow != "reject-publish-dlx" || !q.settings.hasDLX {
+		return false
+	}
+	v.send(&hop{from: q, letter: v.bury(q, m, maxlen)})
+	return true
+}
+
+// bury is m with one death more. The entry of a queue and reason that is there already moves to the front and counts
+// one more; what else it says stays. Source: reference dead-lettering 5, 6.
+func (v *VHost) bury(q *queue, m *message, why Reason) *message {
+	d := Death{Queue: q.name, Reason: why, Count: 1, Time: v.Now / 1000, Exchange: m.hopExchange, Keys: m.hopKeys}
+	n := *m
+	if !m.letter() {
+		d.Exchange, d.Keys, d.Expiration = m.exchange, m.keys[:m.public], m.properties.Expiration
+		n.hopExchange, n.hopKeys = m.exchange, m.keys
+	}
+	n.last = d
+	if !m.letter() {
+		n.first = d
+	}
+	n.deaths = []Death{d}
+	for _, o := range m.deaths {
+		if o.Queue == d.Queue && o.Reason == d.Reason {
+			o.Count++
+			n.deaths[0] = o
+		} else {
+			n.deaths = append(n.deaths, o)
+		}
+	}
+	n.properties.Has &^= amqp.FlagExpiration
+	n.properties.Expiration = ""
+	return &n
+}
+
+// cycles reports whether a letter would come to a queue again without a rejection since. Source: reference
+// dead-lettering 9.
+func (m *message) cycles(name string) bool {
+	if m.last.Reason.plain() == rejected {
+		return false
+	}
+	for i, d := range m.deaths {
+		if d.Queue == name {
+			return !slices.ContainsFunc(m.deaths[:i+1], func(o Death) bool { return o.Reason.plain() == rejected })
+		}
+	}
+	return false
+}
+
+// hop is one letter's way through its queue's dead-letter exchange.
+type hop struct {
+	from   *queue
+	letter *message
+	holds  bool     // from keeps it for targets that cannot take it
+	keeps  bool     // from keeps it in place if it would only go round in a cycle
+	took   []string // the targets that have it, or never will
+
+	missing string // why it is held
+	stays   bool   // in place
+	placed  bool   // a queue or the shelf has it
+	lost    string // why a copy of it is nowhere
+}
+
+// end is how the copy of the letter in its queue ends.
+func (h *hop) end() string {
+	if h.placed || h.lost == "" {
+		return "moved"
+	}
+	return h.lost
+}
+
+// send publishes a letter to the dead-letter exchange of its queue. Source: reference dead-lettering 3, 4, 9, 11, 12.
+func (v *VHost) send(h *hop) {
+	m := v.onItsWay(h.from, h.letter)
+	targets := v.targets(h.from, m)
+	cause := v.nowhere(h.from)
+	if len(targets) == 0 {
+		switch {
+		case len(h.took) > 0: // those that are left are gone
+		case h.holds:
+			h.missing = cause
+		default:
+			v.lay(h, m, cause)
+		}
+		return
+	}
+	var cycles []*queue
+	for _, t := range targets {
+		switch {
+		case slices.Contains(h.took, t.name):
+		case m.cycles(t.name):
+			cycles = append(cycles, t)
+		case !t.refuses(m):
+			v.enqueue(t, m)
+			h.placed = true
+			h.took = append(slices.Clip(h.took), t.name)
+		case v.dieAtTheDoor(t, m): // the letter became another there
+			h.placed = true
+			h.took = append(slices.Clip(h.took), t.name)
+		case h.holds:
+			h.missing = "refused"
+		default:
+			v.lay(h, m, "refused")
+		}
+	}
+	if h.keeps && len(cycles) > 0 && len(h.took) == 0 && !h.placed && h.missing == "" {
+		h.stays = true
+		return
+	}
+	for _, t := range cycles {
+		v.lay(h, m, "cycle")
+		h.took = append(slices.Clip(h.took), t.name)
+	}
+}
+
+// hold makes a dead message a held letter, or notes what has changed about one: it does not expire any more, and waits
+// for nothing but its targets. Source: reference dead-lettering 12.
+func (v *VHost) hold(c *Copy, h *hop) {
+	c.Place, c.ExpireAt, c.Until, c.fresh = Held, 0, 0, false
+	c.Cause, c.Took = h.missing, h.took
+	c.message = h.letter
+}
+
+// canMove reports whether something would come of trying a held letter again: a target that has not got it takes it
+// now, or will never have it, or only those that have it are left. Source: ours, design §5; reference dead-lettering 12.
+func (v *VHost) canMove(q *queue, c *Copy) bool {
+	m := v.onItsWay(q, c.message)
+	targets := v.targets(q, m)
+	open := 0
+	for _, t := range targets {
+		if slices.Contains(c.Took, t.name) {
+			continue
+		}
+		open++
+		if m.cycles(t.name) || !t.refuses(m) || t.settings.overflow == "reject-publish-dlx" && t.settings.hasDLX {
+			return true
+		}
+	}
+	return open == 0 && len(c.Took) > 0
+}
+
+// retry tries a held letter again.
+func (v *VHost) retry(q *queue, c *Copy) {
+	h := hop{from: q, letter: c.message, holds: true, took: c.Took}
+	if v.send(&h); h.missing != "" {
+		v.hold(c, &h)
+	} else {
+		v.end(q, c, h.end())
+	}
+}
+
+// onItsWay is a letter as the dead-letter exchange of its queue gets it. Source: reference dead-lettering 4.
+func (v *VHost) onItsWay(q *queue, letter *message) *message {
+	m := *letter
+	m.hopExchange = q.settings.dlx
+	if q.settings.hasDLRK {
+		m.hopKeys = []string{q.settings.dlrk}
+		m.hideCC = m.hideCC || v.dialect() == "rabbitmq-3"
+	}
+	return &m
+}
+
+// targets is the queues that a letter leads to now.
+func (v *VHost) targets(q *queue, m *message) []*queue {
+	if !q.settings.hasDLX || v.exchanges[q.settings.dlx] == nil {
+		return nil
+	}
+	return v.route(q.settings.dlx, m.hopKeys, slices.Concat(m.origins(v), m.properties.Headers))
+}
+
+// nowhere is why the letters of a queue lead to no queue.
+func (v *VHost) nowhere(q *queue) string {
+	if !q.settings.hasDLX || v.exchanges[q.settings.dlx] == nil {
+		return "no_exchange"
+	}
+	return "no_route"
+}
+
+// lay puts a letter on the shelf, or nowhere if the vhost has none.
+func (v *VHost) lay(h *hop, m *message, cause string) {
+	if v.lose(h.from, m, cause) {
+		h.placed = true
+	} else {
+		h.lost = cause
+	}
+}
+
+// lose counts a letter that found no place, and reports whether the shelf has it. Source: ours, design §1.4.
+func (v *VHost) lose(q *queue, m *message, cause string) bool {
+	v.lost[q.name+" "+cause]++
+	if !v.shelving() {
+		return false
+	}
+	v.made++
+	v.shelf.arrivals++
+	v.shelf.copies = append(v.shelf.copies, &Copy{
+		Arrival: v.shelf.arrivals, Place: Ready, Cause: cause, message: m, ExpireAt: v.Now + v.option("lost-letters-max-age", 604_800_000),
+	})
+	return true
+}
+
+// shelving reports whether the vhost keeps lost letters.
+func (v *VHost) shelving() bool { return v.option("lost-letters-max-bytes", 64<<20) > 0 }
+
+// evict ends a letter that the shelf has no room or no time for.
+func (v *VHost) evict(c *Copy) { v.end(v.shelf, c, "shelf") }

@@ -1,0 +1,142 @@
+package model
+
+import (
+	"math"
+	"strconv"
+)
+
+// A timed thing is due at an instant: a copy expires or has waited long enough, or a queue was unused too long.
+type timed struct {
+	at   int64
+	id   CopyID
+	next func()
+}
+
+// timers is the earliest thing of each queue that is to come, or of several at the same instant all of them.
+func (v *VHost) timers() (list []timed) {
+	for _, q := range append([]*queue{v.shelf}, v.queues...) {
+		var first []timed
+		add := func(at int64, arrival int, next func()) {
+			switch {
+			case len(first) > 0 && at > first[0].at:
+				return
+			case len(first) > 0 && at < first[0].at:
+				first = nil
+			}
+			first = append(first, timed{at, CopyID{q.name, arrival}, next})
+		}
+		if q.settings.expires > 0 && len(q.consumers) == 0 && q.unused > 0 {
+			add(q.unused+q.settings.expires, 0, func() { v.deleteQueue(q) })
+		}
+		for _, c := range q.copies {
+			if v.expires(q, c) {
+				add(c.ExpireAt, c.Arrival, func() { v.expire(q, c) })
+			}
+			if c.Place == Waiting {
+				add(c.Until, c.Arrival, func() { c.Place, c.Until = Ready, 0 })
+			}
+		}
+		list = append(list, first...)
+	}
+	return list
+}
+
+// expires reports whether the copy leaves at its instant: anywhere in the queue, but where parity is asked for.
+// Source: design §5; reference expiry-and-limits 3.
+func (v *VHost) expires(q *queue, c *Copy) bool {
+	switch {
+	case c.ExpireAt == 0:
+		return false
+	case q.settings.headOnly:
+		return c == q.head()
+	}
+	return c.Place == Ready || c.Place == Waiting
+}
+
+func (v *VHost) expire(q *queue, c *Copy) {
+	if q == v.shelf {
+		v.evict(c)
+	} else {
+		v.die(q, c, expired)
+	}
+}
+
+// Due is the instant at which the next thing happens by itself; ok is false if nothing will.
+func (v *VHost) Due() (at int64, ok bool) {
+	at = math.MaxInt64
+	for _, t := range v.timers() {
+		at = min(at, t.at)
+	}
+	return at, at != math.MaxInt64
+}
+
+// DueAfter is the second of the different instants at which something happens by itself.
+func (v *VHost) DueAfter() (at int64, ok bool) {
+	first, _ := v.Due()
+	at = math.MaxInt64
+	for _, q := range append([]*queue{v.shelf}, v.queues...) {
+		for _, c := range q.copies {
+			for _, t := range [...]int64{c.ExpireAt, c.Until} {
+				if t > first {
+					at = min(at, t)
+				}
+			}
+		}
+		if t := q.unused + q.settings.expires; q.settings.expires > 0 && t > first {
+			at = min(at, t)
+		}
+	}
+	return at, at != math.MaxInt64
+}
+
+// tick lets happen what is due.
+func (v *VHost) tick() {
+	for {
+		var ids []CopyID
+		var acts []func()
+		for _, t := range v.timers() {
+			if t.at <= v.Now {
+				ids, acts = append(ids, t.id), append(acts, t.next)
+			}
+		}
+		if len(ids) == 0 {
+			return
+		}
+		acts[v.Choices.Next(ids)]()
+	}
+}
+
+// used begins the life of an unused queue anew: a get, a declare, its last consumer leaving.
+// Source: reference expiry-and-limits 5.
+func (v *VHost) used(q *queue) {
+	if len(q.consumers) == 0 {
+		q.unused = v.Now
+	}
+}
+
+// ttl is how long m may stay in q, ms; -1 for ever. Source: reference expiry-and-limits 1, 2; dead-lettering 15.
+func (v *VHost) ttl(q *queue, m *message) int64 {
+	ttl := q.settings.ttl
+	if m.letter() {
+		deaths := int64(0)
+		for _, d := range m.deaths {
+			deaths += d.Count
+		}
+		if most := v.hopsMax(); most > 0 && deaths >= most || !v.onByDefault("ttl-in-dlq") {
+			return -1
+		}
+		return ttl
+	}
+	if n, err := strconv.ParseInt(m.properties.Expiration, 10, 64); err == nil && (ttl < 0 || n < ttl) {
+		return n
+	}
+	return ttl
+}
+
+// hopsMax is after how many deaths a message does not expire any more; 0 for none.
+func (v *VHost) hopsMax() int64 {
+	if v.dialect() == "apsaramq" {
+		return v.option("hops-max", 16)
+	}
+	return v.option("hops-max", 0)
+}

@@ -190,17 +190,6 @@ var accessCases = []Case{
 			ch.empty(rest)
 		},
 	},
-	alone(11, "apsaramq-dialect", "In a virtual host of the dialect apsaramq a message dies at the 17th return, whatever the queue.", func(t *T) {
-		t.ownVhost()
-		t.manage("PUT", object{"dialect": "apsaramq"}, "x", "options", t.vhost)
-		ch := t.channel()
-		dlq := ch.queue("dlq")
-		q := ch.queue("q", to(dlq))
-		ch.put("", q, "m")
-		ch.rounds(q, 16, nacked)
-		ch.rounds(q, 1, nacked)
-		ch.take(dlq, 1)
-	}),
 }
 
 // passively is a case of a passive declaration by a user who may do nothing.

@@ -52,7 +52,7 @@ var suites = [][]Case{
 	ttlCases, leaseCases, limitCases,
 	limitCheckCases, priorityCases,
 	deliveryLimitCases, countCases, retryCases, timeoutCases, singleActiveCases,
-	policyCases, policyMergeCases, validationCases, permissionCases, topicPermissionCases, accessCases,
+	policyCases, policyMergeCases, validationCases, policyValueCases, permissionCases, topicPermissionCases, accessCases,
 }
 
 // A version is a series of RabbitMQ.

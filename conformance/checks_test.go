@@ -28,8 +28,10 @@ const (
 
 // checks is every check of a topic, by section and line.
 var checks = map[string][]check{
-	dead:   deadChecks,
-	expiry: expiryChecks,
+	dead:     deadChecks,
+	expiry:   expiryChecks,
+	retry:    retryChecks,
+	policies: policiesChecks,
 }
 
 // If this fails, something that the rules ask for is shown by nothing, or a check is missing from its section.

@@ -42,7 +42,7 @@ var deadChecks = []check{
 	{8, 2, "an x-death of another type is seen before a death and replaced by it", []string{"x-death-of-a-client-undisturbed", "x-death-of-another-type"}},
 	{8, 3, "a publisher's count in this very queue is not believed", []string{"history-of-a-client-in-a-circle", "count-of-a-client"}},
 
-	{9, 1, "expiry into the own queue ends the message", []string{"expiry-into-itself", "cyclic-letter-on-the-shelf"}},
+	{9, 1, "expiry into the own queue ends the message", []string{"expiry-into-itself", "cyclic-letter-on-the-shelf", scenarioPrefix + "cycle-own-queue", scenarioPrefix + "hold-cycle"}},
 	{9, 2, "overflow into the own queue ends the message", []string{"overflow-into-itself"}},
 	{9, 3, "rejection into the own queue goes on and counts", []string{"reject-into-itself"}},
 	{9, 4, "a long circle with a rejection goes on", []string{"long-circle-with-a-rejection"}},
@@ -52,17 +52,17 @@ var deadChecks = []check{
 	{10, 1, "a thousand rejected at once keep their order", []string{"many-at-once", "order-of-rejected"}},
 	{10, 2, "what a queue's TTL ends keeps its order", []string{"order-of-expired"}},
 
-	{11, 1, "a full classic target refuses; we keep the letter on the shelf", []string{"target-refuses", "refused-letter-on-the-shelf"}},
+	{11, 1, "a full classic target refuses; we keep the letter on the shelf", []string{"target-refuses", "refused-letter-on-the-shelf", scenarioPrefix + "target-full"}},
 	{11, 2, "a full quorum target takes a letter beyond its limit", []string{"quorum-target-takes-more"}},
 	{11, 3, "a full target with drop-head takes it and drops its own head", []string{"target-drops-its-head"}},
 	{11, 4, "after a kill while messages expire each is in one place", []string{testPrefix + "violence TestKillConfirmed"}},
 
-	{12, 1, "a letter without an exchange is kept, and arrives as one death", []string{"held-without-exchange"}},
+	{12, 1, "a letter without an exchange is kept, and arrives as one death", []string{"held-without-exchange", scenarioPrefix + "hold-exchange-missing", scenarioPrefix + "hold-restart", scenarioPrefix + "hold-policy-changes"}},
 	{12, 2, "with drop-head it is not kept; with us it is", []string{"held-needs-reject-publish"}},
-	{12, 3, "a letter waits for one target and is not sent again to the other", []string{"held-for-one-target"}},
-	{12, 4, "kept letters count in the length limit", []string{"held-counts-in-the-limit"}},
-	{12, 5, "a purge counts kept letters", []string{"purge-takes-held"}},
-	{12, 6, "turning the strategy off deletes what is kept; with us it stays", []string{"held-when-the-strategy-ends"}},
+	{12, 3, "a letter waits for one target and is not sent again to the other", []string{"held-for-one-target", scenarioPrefix + "hold-one-target", scenarioPrefix + "hold-one-target-restart", scenarioPrefix + "hold-target-deleted"}},
+	{12, 4, "kept letters count in the length limit", []string{"held-counts-in-the-limit", scenarioPrefix + "hold-limit"}},
+	{12, 5, "a purge counts kept letters", []string{"purge-takes-held", scenarioPrefix + "hold-purge"}},
+	{12, 6, "turning the strategy off deletes what is kept; with us it stays", []string{"held-when-the-strategy-ends", scenarioPrefix + "hold-strategy-ends"}},
 
 	{13, 1, "a dead-letter key alone is refused", []string{"dead-letter-routing-key-alone", "key-argument-needs-dlx-argument"}},
 	{13, 2, "argument and policy, key by key", []string{"argument-dlx-beats-policy"}},
@@ -74,9 +74,9 @@ var deadChecks = []check{
 	{14, 1, "expiries without a dead-letter exchange are counted as disabled", []string{"expired-are-counted"}},
 	{14, 2, "confirmed letters of at-least-once are counted", []string{"confirmed-are-counted"}},
 
-	{15, 1, "a limit of 16 returns for every queue", []string{"apsaramq-limit"}},
-	{15, 2, "a circle keeps its message, and x-death-total is the sum", []string{"apsaramq-circle"}},
-	{15, 3, "no TTL for dead letters, TTL for others", []string{"apsaramq-letters-do-not-expire"}},
+	{15, 1, "a limit of 16 returns for every queue", []string{"apsaramq-limit", scenarioPrefix + "dialect-apsaramq-limit"}},
+	{15, 2, "a circle keeps its message, and x-death-total is the sum", []string{"apsaramq-circle", scenarioPrefix + "dialect-apsaramq-circle", scenarioPrefix + "dialect-apsaramq-hops"}},
+	{15, 3, "no TTL for dead letters, TTL for others", []string{"apsaramq-letters-do-not-expire", scenarioPrefix + "dialect-apsaramq-letters"}},
 
 	{16, 1, "a message's headers do not choose a dead-letter exchange", []string{"dead-letter-headers-of-a-client"}},
 

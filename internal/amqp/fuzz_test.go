@@ -37,6 +37,10 @@ func FuzzTable(f *testing.F) {
 		if len(encoded) != len(skipped) {
 			t.Fatalf("encoded to %d octets, from %d", len(encoded), len(skipped))
 		}
+		normal := bytes.Clone(skipped)
+		if Normalize(normal); !bytes.Equal(normal, encoded) {
+			t.Fatalf("normal %q, encoded %q", normal, encoded)
+		}
 		again, _, err := ParseTable(encoded)
 		if err != nil || !again.Equal(table) {
 			t.Fatalf("again %v, %v, want %v", again, err, table)

@@ -73,6 +73,44 @@ func CutField(b []byte) (name, field, rest []byte, err error) {
 	return name, b[:n:n], rest, nil
 }
 
+// Normalize rewrites an encoded table, which begins with its 4-octet length and passes SkipTable, in place, as
+// AppendTable would have written it: 'L' as 'l', true as 1. Nothing changes its size.
+func Normalize(raw []byte) {
+	if len(raw) > 4 {
+		normalizeFields(raw[4:])
+	}
+}
+
+func normalizeFields(b []byte) {
+	for len(b) > 0 {
+		_, value, err := cutName(b)
+		if err != nil {
+			return
+		}
+		b = normalizeValue(value)
+	}
+}
+
+// normalizeValue rewrites the tag and value at the start of b and returns what follows them.
+func normalizeValue(b []byte) (rest []byte) {
+	kind, p, rest, err := cutValue(b)
+	switch {
+	case err != nil:
+		return nil
+	case kind == KindTable:
+		normalizeFields(p)
+	case kind == KindArray:
+		for len(p) > 0 {
+			p = normalizeValue(p)
+		}
+	case kind == KindInt64:
+		b[0] = KindInt64
+	case kind == KindBool:
+		p[0] = min(p[0], 1)
+	}
+	return rest
+}
+
 func parseFields(b []byte, depth int) (Table, error) {
 	if depth > depthMax {
 		return nil, malformed("field table: nested deeper than %d", depthMax)

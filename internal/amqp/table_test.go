@@ -2,6 +2,7 @@ package amqp
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"math"
@@ -83,6 +84,11 @@ func TestTableNormalises(t *testing.T) {
 	}
 	if want := (Table{{"a", Int64(-1)}, {"", Bool(true)}}); !table.Equal(want) {
 		t.Errorf("decoded %v, want %v", table, want)
+	}
+	normal := []byte("\x00\x00\x00\x0f\x01aL\xff\xff\xff\xff\xff\xff\xff\xff\x00A\x00\x00\x00\x02t\x07")
+	binary.BigEndian.PutUint32(normal, uint32(len(normal)-4))
+	if Normalize(normal); !bytes.HasSuffix(normal, []byte("\x01al\xff\xff\xff\xff\xff\xff\xff\xff\x00A\x00\x00\x00\x02t\x01")) {
+		t.Errorf("normalized %q", normal)
 	}
 	if got, want := AppendTable(nil, table), "\x00\x00\x00\x0e\x01al\xff\xff\xff\xff\xff\xff\xff\xff\x00t\x01"; string(got) != want {
 		t.Errorf("encoded %q, want %q", got, want)

@@ -43,6 +43,7 @@ func appendMerged(b, own, theirs []byte, hideCC bool, over int) ([]byte, error) 
 		b = append(b, fields[i].octets...)
 	}
 	endSized(b, start)
+	amqp.Normalize(b[start-4:])
 	return b, nil
 }
 

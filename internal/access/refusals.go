@@ -44,7 +44,7 @@ func RefuseUserConnection(user string, limit int64) *amqp.Error {
 
 // RefuseUserChannel is the answer to one channel more than the user's LimitChannels; it closes the connection.
 func RefuseUserChannel(user string, limit int64) *amqp.Error {
-	return amqp.NotAllowed("number of channels opened for user '%s' has reached the maximum allowed user limit of %d", user, limit)
+	return amqp.NotAllowed("number of channels opened for user '%s' has reached the maximum allowed user limit of (%d)", user, limit)
 }
 
 // RefuseNewQueue is the answer to one queue more than the virtual host's LimitQueues; it closes the channel.

@@ -105,10 +105,10 @@ func TestChannelLimit(t *testing.T) {
 		a.open()
 		a.expect()
 		b.open()
-		b.expect("closed NOT_ALLOWED - number of channels opened for user 'u' has reached the maximum allowed user limit of 3")
+		b.expect("closed NOT_ALLOWED - number of channels opened for user 'u' has reached the maximum allowed user limit of (3)")
 		a.post(vhost.Command{Kind: vhost.CloseChannel, NoWait: true})
 		b.open()
-		b.expect("closed NOT_ALLOWED - number of channels opened for user 'u' has reached the maximum allowed user limit of 3")
+		b.expect("closed NOT_ALLOWED - number of channels opened for user 'u' has reached the maximum allowed user limit of (3)")
 		b.link.Close()
 		for range 2 {
 			a.open()

@@ -416,7 +416,14 @@ func (r *runner) tellLosses() {
 			clear(r.told)
 		}
 		r.told[l] = now
-		r.slog.Warn("dead letter lost", "vhost", r.name, "queue", l.Queue, "cause", l.Cause.String())
+		switch {
+		case l.Cause == vhost.GoneShelf:
+			r.slog.Warn("lost letter gone for good: no room or time for it any more", "vhost", r.name)
+		case l.Kept:
+			r.slog.Warn("dead letter lost: kept among the lost letters", "vhost", r.name, "queue", l.Queue, "cause", l.Cause.String())
+		default:
+			r.slog.Warn("dead letter lost for good: lost letters are not kept here", "vhost", r.name, "queue", l.Queue, "cause", l.Cause.String())
+		}
 	}
 }
 

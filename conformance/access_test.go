@@ -77,8 +77,8 @@ var accessCases = []Case{
 	},
 	{
 		Topic: policies, Section: 10, Name: "permission-taken-away",
-		Rule:    "A permission that is taken away may live on for what a channel has used before.",
-		Differs: "it ends at once (on purpose: who takes a right away means now)",
+		Rule:   "A permission that is taken away may live on for what a channel has used before.",
+		Choice: operators, Differs: "it ends at once (on purpose: who takes a right away means now)",
 		Run: func(t *T) {
 			q := t.channel().queue("q")
 			ch, user := t.as(everything)

@@ -21,8 +21,10 @@ type Case struct {
 	// Newer says that Bartleby has the rule already, though it is of a later series than the one it counts as.
 	Newer bool
 
-	// Differs says what Bartleby does otherwise, and why. Run asks T.differs which of the two to expect.
+	// Differs says what Bartleby does otherwise, and why; Choice is what that follows from. Run asks T.differs which
+	// of the two to expect.
 	Differs string
+	Choice  choice
 
 	// Alone says that only Bartleby has what the rule is about. The case is not run on RabbitMQ, and counted there.
 	Alone bool

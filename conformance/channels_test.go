@@ -23,8 +23,8 @@ var channelCases = []Case{
 	},
 	{
 		Topic: surface, Section: 6, Name: "channel-number-above-maximum",
-		Rule:    "Channels are counted against the negotiated maximum, a channel's number may lie above it.",
-		Differs: "a number above the maximum ends the connection with 530 or 504 (on purpose: the protocol says so)",
+		Rule:   "Channels are counted against the negotiated maximum, a channel's number may lie above it.",
+		Choice: byTheBook, Differs: "a number above the maximum ends the connection with 530 or 504 (on purpose: the protocol says so)",
 		Run: func(t *T) {
 			s := t.session(login{channelMax: 3})
 			s.sendMethod(4, channelOpen, "")
@@ -39,8 +39,8 @@ var channelCases = []Case{
 	},
 	{
 		Topic: surface, Section: 6, Name: "too-many-channels",
-		Rule:    "Opening one channel more than negotiated ends the connection with 530.",
-		Differs: "it may be 504 instead, because the number lies above the maximum",
+		Rule:   "Opening one channel more than negotiated ends the connection with 530.",
+		Choice: byTheBook, Differs: "it may be 504 instead, because the number lies above the maximum",
 		Run: func(t *T) {
 			s := t.session(login{channelMax: 2})
 			s.sendMethod(2, channelOpen, "")

@@ -10,7 +10,7 @@ var countCases = []Case{
 		Topic: retry, Section: 2, Name: "counts-of-nacks",
 		Rule:  "A nack with requeue raises x-acquired-count alone.",
 		Since: "4.3", Before: "it raises x-delivery-count, the only count there is",
-		Differs: "it raises both (on purpose: every return counts, so that a poison message gets out)",
+		Choice: everyReturn, Differs: "it raises both (on purpose: every return counts, so that a poison message gets out)",
 		Run: func(t *T) {
 			acquired, failed := int64(-1), int64(3)
 			if t.since() {
@@ -39,7 +39,7 @@ var countCases = []Case{
 		Topic: retry, Section: 2, Name: "counts-of-nack-and-close",
 		Rule:  "A nack and a close of the channel make an x-acquired-count of 2 and an x-delivery-count of 1.",
 		Since: "4.3", Before: "x-delivery-count, the only count, is 2",
-		Differs: "both are 2 (on purpose: every return counts)",
+		Choice: everyReturn, Differs: "both are 2 (on purpose: every return counts)",
 		Run: func(t *T) {
 			acquired, failed := int64(-1), int64(2)
 			if t.since() {
@@ -141,7 +141,7 @@ var countCases = []Case{
 		Topic: retry, Section: 4, Name: "counts-in-the-next-queue",
 		Rule:  "A message dead-lettered from one quorum queue to another keeps its counts, and arrives redelivered.",
 		Since: "4.1", Before: "it begins anew",
-		Differs: "it begins anew (on purpose: a count belongs to message and queue, and a limit must not strike twice)",
+		Choice: everyReturn, Differs: "it begins anew (on purpose: a count belongs to message and queue, and a limit must not strike twice)",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.durable("dlq", quorum)
@@ -175,8 +175,8 @@ var countCases = []Case{
 	},
 	{
 		Topic: retry, Section: 5, Name: "returns-in-their-order",
-		Rule:    "Messages returned to a quorum queue come again in the order of their return.",
-		Differs: "in the order in which they were published, as in a classic queue",
+		Rule:   "Messages returned to a quorum queue come again in the order of their return.",
+		Choice: everyQueue, Differs: "in the order in which they were published, as in a classic queue",
 		Run: func(t *T) {
 			ch := t.channel()
 			for i, kind := range []amqp.Table{{}, merge([]amqp.Table{quorum, deliveryLimit(5)})} {

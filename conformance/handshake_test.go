@@ -16,10 +16,10 @@ var failureClose = table(field("capabilities", 'F', table(field("authentication_
 var handshakeCases = []Case{
 	{
 		Topic: surface, Section: 2, Name: "foreign-protocol-header",
-		Rule:    "A protocol header that the broker does not speak is answered by the header it prefers, and the socket closes.",
-		Since:   "4.0",
-		Before:  "the header is 0-9-1",
-		Differs: "the header is 0-9-1 (on purpose: it speaks nothing else, and 4.x names AMQP 1.0 with SASL)",
+		Rule:   "A protocol header that the broker does not speak is answered by the header it prefers, and the socket closes.",
+		Since:  "4.0",
+		Before: "the header is 0-9-1",
+		Choice: byTheBook, Differs: "the header is 0-9-1 (on purpose: it speaks nothing else, and 4.x names AMQP 1.0 with SASL)",
 		Run: func(t *T) {
 			s := t.socket()
 			s.send([]byte("HTTP/1.1"))

@@ -34,8 +34,8 @@ var holdCases = []Case{
 	},
 	{
 		Topic: dead, Section: 12, Name: "held-needs-reject-publish",
-		Rule:    "At-least-once without reject-publish is at-most-once: a letter whose exchange is missing is gone.",
-		Differs: "the letter is kept (on purpose: the strategy goes with every overflow behaviour)",
+		Rule:   "At-least-once without reject-publish is at-most-once: a letter whose exchange is missing is gone.",
+		Choice: holds, Differs: "the letter is kept (on purpose: the strategy goes with every overflow behaviour)",
 		Run: func(t *T) {
 			ch := t.channel()
 			x, dlq := t.name("x"), ch.queue("dlq")
@@ -81,8 +81,8 @@ var holdCases = []Case{
 	},
 	{
 		Topic: dead, Section: 12, Name: "held-counts-in-the-limit",
-		Rule:    "Letters kept by at-least-once count against the length limit: with as many as it allows, a publish is refused, at most one later.",
-		Differs: "the first publish is refused (on purpose: reject-publish is strict on every type of queue)",
+		Rule:   "Letters kept by at-least-once count against the length limit: with as many as it allows, a publish is refused, at most one later.",
+		Choice: strictLimit, Differs: "the first publish is refused (on purpose: reject-publish is strict on every type of queue)",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.durable("q", sure, dlx(t.name("x")), atMost(3, "reject-publish"))
@@ -134,8 +134,8 @@ var holdCases = []Case{
 	},
 	{
 		Topic: dead, Section: 12, Name: "held-when-the-strategy-ends",
-		Rule:    "When a policy turns at-least-once off, the letters that it kept are deleted.",
-		Differs: "they stay until they are delivered or purged (on purpose: a switch must not lose letters)",
+		Rule:   "When a policy turns at-least-once off, the letters that it kept are deleted.",
+		Choice: holds, Differs: "they stay until they are delivered or purged (on purpose: a switch must not lose letters)",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()

@@ -25,8 +25,8 @@ var limitCheckCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "quorum-reject-publish",
-		Rule:    "A quorum queue of at most one with reject-publish takes two messages and refuses the third; emptied, it takes again.",
-		Differs: "it takes one and refuses the second (on purpose: reject-publish is strict on every type of queue)",
+		Rule:   "A quorum queue of at most one with reject-publish takes two messages and refuses the third; emptied, it takes again.",
+		Choice: strictLimit, Differs: "it takes one and refuses the second (on purpose: reject-publish is strict on every type of queue)",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.durable("q", quorum, atMost(1, "reject-publish"))
@@ -51,8 +51,8 @@ var limitCheckCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "quorum-overflow-of-a-policy",
-		Rule:    "In a quorum queue the overflow behaviour of a policy wins over that of an argument.",
-		Differs: "the argument wins (on purpose: the same precedence on every type of queue; an operator policy wins over both)",
+		Rule:   "In a quorum queue the overflow behaviour of a policy wins over that of an argument.",
+		Choice: everyQueue, Differs: "the argument wins (on purpose: the same precedence on every type of queue; an operator policy wins over both)",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()

@@ -74,6 +74,9 @@ func TestCaseTable(t *testing.T) {
 		if (c.Since == "") != (c.Before == "") {
 			t.Errorf("%s: Since and Before go together", c.Name)
 		}
+		if (c.Differs == "") != (c.Choice == "") {
+			t.Errorf("%s: Differs and Choice go together", c.Name)
+		}
 		if c.Newer && c.Since == "" || c.Alone && (c.Since != "" || c.Differs != "") {
 			t.Errorf("%s: Newer needs Since; Alone needs nothing else, because there is only one side", c.Name)
 		}

@@ -262,7 +262,7 @@ var policyCases = []Case{
 		Topic: policies, Section: 6, Name: "operator-overflow-against-argument",
 		Rule:  "For overflow the argument wins over the operator policy too.",
 		Since: "4.0", Before: "an operator policy cannot set overflow",
-		Differs: "the operator policy wins (on purpose: operators set limits that clients cannot lift)",
+		Choice: operators, Differs: "the operator policy wins (on purpose: operators set limits that clients cannot lift)",
 		Run: func(t *T) {
 			t.ownVhost()
 			if !t.since() {
@@ -282,8 +282,8 @@ var policyCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "length-and-overflow-in-one-policy",
-		Rule:    "A policy with a length and reject-publish, set on a longer queue, applies the length first and drops the excess.",
-		Differs: "nothing is dropped (on purpose: the overflow behaviour is applied first)",
+		Rule:   "A policy with a length and reject-publish, set on a longer queue, applies the length first and drops the excess.",
+		Choice: strictLimit, Differs: "nothing is dropped (on purpose: the overflow behaviour is applied first)",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -335,8 +335,8 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 3, Name: "one-key-that-does-not-fit",
-		Rule:    "A policy with a key that a classic queue does not have, such as delivery-limit, is ignored whole for that queue.",
-		Differs: "the other keys hold (on purpose: a policy that protects must not vanish)",
+		Rule:   "A policy with a key that a classic queue does not have, such as delivery-limit, is ignored whole for that queue.",
+		Choice: restOfPolicy, Differs: "the other keys hold (on purpose: a policy that protects must not vanish)",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -402,7 +402,7 @@ var policyCases = []Case{
 	{
 		Topic: policies, Section: 9, Name: "default-type-among-the-arguments",
 		Rule: "A queue declared without a type shows that of its vhost among its arguments.", Since: "4.0", Before: "it shows only what it was declared with",
-		Differs: "it shows only what it was declared with (on purpose: tools compare the two)",
+		Choice: asSaid, Differs: "it shows only what it was declared with (on purpose: tools compare the two)",
 		Run: func(t *T) {
 			t.ownVhost()
 			q := t.channel().queue("q", ms(60000))

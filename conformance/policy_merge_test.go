@@ -190,8 +190,8 @@ var policyMergeCases = []Case{
 	},
 	{
 		Topic: policies, Section: 6, Name: "quorum-overflow-by-policy",
-		Rule:    "For overflow of a quorum queue the policy wins over the argument.",
-		Differs: "the argument does, as on a classic queue",
+		Rule:   "For overflow of a quorum queue the policy wins over the argument.",
+		Choice: everyQueue, Differs: "the argument does, as on a classic queue",
 		Run: func(t *T) {
 			t.ownVhost()
 			t.policy("p", ".*", 0, object{"overflow": "reject-publish"})

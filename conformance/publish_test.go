@@ -71,7 +71,7 @@ var publishCases = []Case{
 	{
 		Topic: expiry, Section: 1, Name: "expiration-in-other-words",
 		Rule: "An expiration may have a plus sign or leading zeros, and arrives without them.", Since: "3.13", Before: "it arrives as it was sent",
-		Differs: "it arrives as it was sent (on purpose: what a publisher says is passed on)",
+		Choice: asSaid, Differs: "it arrives as it was sent (on purpose: what a publisher says is passed on)",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")

@@ -21,8 +21,8 @@ var queueArgumentCases = []Case{
 	quorumOnly("x-dead-letter-strategy", "at-least-once"),
 	{
 		Topic: surface, Section: 9, Name: "stream-queue",
-		Rule:    "A durable queue of the type stream can be declared.",
-		Differs: "it is refused with 540 (on purpose, until there are streams)",
+		Rule:   "A durable queue of the type stream can be declared.",
+		Choice: noStreams, Differs: "it is refused with 540 (on purpose, until there are streams)",
 		Run: func(t *T) {
 			ch, q := t.channel(), t.name("q")
 			_, err := ch.QueueDeclare(q, true, false, false, false, amqp.Table{"x-queue-type": "stream"})
@@ -164,8 +164,8 @@ func (t *T) inequivalent(arg, q string) string {
 func quorumOnly(arg string, value any) Case {
 	return Case{
 		Topic: dead, Section: 13, Name: "classic-queue-with-" + arg[2:],
-		Rule:    "A classic queue with " + arg + " is refused with 406: the argument belongs to another type.",
-		Differs: "it is accepted (on purpose: every queue can have it)",
+		Rule:   "A classic queue with " + arg + " is refused with 406: the argument belongs to another type.",
+		Choice: everyQueue, Differs: "it is accepted (on purpose: every queue can have it)",
 		Run: func(t *T) {
 			ch, q := t.channel(), t.name("q")
 			_, err := ch.QueueDeclare(q, true, false, false, false, amqp.Table{arg: value, "x-dead-letter-exchange": ""})

@@ -50,8 +50,6 @@ var replyCases = []Case{
 			t.must(err)
 			t.equal("declared", []any{d.Messages, d.Consumers}, []any{0, 1})
 			t.must(asking.Close())
-			serving.publishMandatory("", name, "late")
-			t.equal("returned", string(await(t, "basic.return", serving.returns).Body), "late")
 			_, err = serving.QueueDeclarePassive(name, false, false, false, false, nil)
 			t.refusal(err, 404, "NOT_FOUND - no queue '"+name+"' in vhost '"+t.vhost+"'")
 		},

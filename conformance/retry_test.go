@@ -59,7 +59,7 @@ var retryCases = []Case{
 		Topic: retry, Section: 6, Name: "retry-of-nacks",
 		Rule:  "A message that is nacked with requeue waits the minimum each time.",
 		Since: "4.3", Before: readyAtOnce, Newer: true,
-		Differs: "it waits longer each time, as after a reject (on purpose: every return counts)",
+		Choice: everyReturn, Differs: "it waits longer each time, as after a reject (on purpose: every return counts)",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.durable("q", quorum, delayedRetry("all", 200, 500))
@@ -173,7 +173,7 @@ var retryCases = []Case{
 		Topic: retry, Section: 6, Name: "retry-and-ttl",
 		Rule:  "A waiting message whose TTL passes is dead-lettered as expired when its wait is over.",
 		Since: "4.3", Before: readyAtOnce, Newer: true,
-		Differs: "it is when the TTL has passed (on purpose: a deadline is a deadline)",
+		Choice: ownInstant, Differs: "it is when the TTL has passed (on purpose: a deadline is a deadline)",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -247,8 +247,8 @@ var retryCases = []Case{
 	}),
 	{
 		Topic: retry, Section: 6, Name: "retry-arguments-invalid",
-		Rule:    "Arguments of delayed retry that mean nothing are accepted and do nothing.",
-		Differs: "they are refused with 406, as in a policy (on purpose)",
+		Rule:   "Arguments of delayed retry that mean nothing are accepted and do nothing.",
+		Choice: sense, Differs: "they are refused with 406, as in a policy (on purpose)",
 		Run: func(t *T) {
 			for i, args := range []amqp.Table{delayedRetry("sometimes", 100, 0), delayedRetry("all", 0, 0), delayedRetry("all", 200, 100)} {
 				ch, q := t.channel(), t.name(fmt.Sprint("q", i))

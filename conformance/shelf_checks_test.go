@@ -8,8 +8,8 @@ import (
 var shelfCases = []Case{
 	{
 		Topic: dead, Section: 9, Name: "cyclic-letter-on-the-shelf",
-		Rule:    "A letter that would close a circle is lost for good.",
-		Differs: "it is on the lost-letters shelf, cause cycle, and can be sent on (on purpose: no silent loss)",
+		Rule:   "A letter that would close a circle is lost for good.",
+		Choice: noSilentLoss, Differs: "it is on the lost-letters shelf, cause cycle, and can be sent on (on purpose: no silent loss)",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch, q := t.channel(), t.name("q")
@@ -30,8 +30,8 @@ var shelfCases = []Case{
 	},
 	{
 		Topic: dead, Section: 11, Name: "refused-letter-on-the-shelf",
-		Rule:    "A letter that a full target set to reject-publish refuses is lost for good.",
-		Differs: "it is on the lost-letters shelf, cause refused, and can be sent on (on purpose: no silent loss)",
+		Rule:   "A letter that a full target set to reject-publish refuses is lost for good.",
+		Choice: noSilentLoss, Differs: "it is on the lost-letters shelf, cause refused, and can be sent on (on purpose: no silent loss)",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()

@@ -30,7 +30,7 @@ var timeoutCases = []Case{
 		Rule: "A delivery that is unacked for longer than its consumer's timeout comes back as acquired and not as failed; " +
 			"the consumer gets basic.cancel, the channel stays open, and a late ack is ignored.",
 		Since: "4.3", Before: noTimeout, Newer: true,
-		Differs: "it counts as any return does",
+		Choice: everyReturn, Differs: "it counts as any return does",
 		Run: func(t *T) {
 			ch, other := t.channel(), t.channel()
 			q := other.durable("q", quorum)

@@ -15,6 +15,7 @@ const (
 	ModulusHash                            // one binding by a hash of the routing keys
 	Random                                 // one binding by chance
 	LocalRandom                            // likewise, on the publisher's node
+	RecentHistory                          // every binding; a new binding is given the newest messages too, by the owner
 )
 
 // kind is what tells one kind of exchange from another.
@@ -34,6 +35,7 @@ var kinds = [...]kind{
 	ModulusHash:    {name: "x-modulus-hash", index: newModulusHash},
 	Random:         {name: "x-random", index: newRandom},
 	LocalRandom:    {name: "x-local-random", check: checkLocalBinding, index: newRandom},
+	RecentHistory:  {name: "x-recent-history", declare: checkRecentHistory, index: newRecentHistory},
 }
 
 // matcher finds the bindings of one exchange that a message satisfies.

@@ -36,6 +36,7 @@ type Message struct {
 func (t *Topology) Route(x *Exchange, m *Message, out []QueueID) (queues []QueueID, byKeys bool) {
 	w := &t.walk
 	w.pass++
+	w.recent = w.recent[:0]
 	w.message, w.queues, w.byKeys = *m, out, true
 	w.visit(x)
 	for i := 0; i < len(w.visited); i++ {
@@ -60,6 +61,7 @@ type walk struct {
 	message   Message // a copy, so that the caller's need not escape to the heap
 	queues    []QueueID
 	visited   []*Exchange // in the order of visiting; those not matched yet are the work left
+	recent    []*Exchange // those of kind RecentHistory among them
 	satisfied bool        // a binding of the present exchange
 	byKeys    bool        // nothing of the message but its keys was looked at
 	headers   amqp.Table  // of message, decoded when first asked for

@@ -17,6 +17,7 @@ func (v *VHost) apply(f *Fact) {
 		v.applyPoliciesToExchange(v.topo.Declare(exchangeOf(f.Object)))
 	case ExchangeDeleted:
 		v.topo.DeleteExchange(f.Object.Name)
+		v.forgetRecent(f.Object.Name)
 	case QueueDeclared:
 		v.addQueue(f)
 	case QueueDeleted:
@@ -64,6 +65,8 @@ func (v *VHost) apply(f *Fact) {
 			side.Failed = uint32(f.N)
 			q.messages.SetSide(s, side)
 		})
+	case Noted:
+		v.noted(f)
 	case Configured:
 		v.configured(f.Object.Arguments)
 	}

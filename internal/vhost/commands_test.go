@@ -33,7 +33,7 @@ func (l *line) command(conn ConnID, channel ChannelID) (c Command, err error) {
 		d.Arguments = l.arguments()
 	case DeclareExchange:
 		d.Type = l.operand(1)
-		d.Arguments = l.arguments("alternate-exchange", "hash-header", "hash-property")
+		d.Arguments = l.arguments("alternate-exchange", "hash-header", "hash-property", "x-recent-history-length")
 	case BindQueue, UnbindQueue, BindExchange, UnbindExchange:
 		d.Source, d.Name, d.RoutingKey = l.operand(0), l.operand(1), l.text("key")
 		for i := range l.options {

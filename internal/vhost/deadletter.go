@@ -60,21 +60,29 @@ func (v *VHost) dieAtTheDoor(s *Stamp, q *queueState, m *message, depth int, out
 // recall reads a copy back as the message it is.
 func (v *VHost) recall(q *queueState, seq queue.Seq) message {
 	e := q.messages.Entry(seq)
+	history := place.Ref{}
+	if e.Flags&queue.Letter != 0 {
+		history = q.messages.Side(seq).History
+	}
+	return v.readBack(e.Ref(v.log), history)
+}
+
+// readBack makes a message of its record and its history, which is zero if it has none.
+func (v *VHost) readBack(record, history place.Ref) message {
 	m := message{ttl: -1}
-	ref := e.Ref(v.log)
-	if e.Flags&queue.Volatile != 0 {
-		m.recordVolatile = ref
+	if record.Log == place.Volatile {
+		m.recordVolatile = record
 	} else {
-		m.record = ref
+		m.record = record
 	}
 	var err error
-	if m.content, err = parseRecord(v.record(ref)); err != nil {
+	if m.content, err = parseRecord(v.record(record)); err != nil {
 		panic(err) // our own bytes, under a checksum
 	}
 	scan := m.scan()
 	m.persistent, m.priority, m.prioritized = scan.Persistent(), scan.Priority, scan.Flags&amqp.FlagPriority != 0
-	if e.Flags&queue.Letter != 0 {
-		h, err := parseHistory(v.record(q.messages.Side(seq).History))
+	if !history.IsZero() {
+		h, err := parseHistory(v.record(history))
 		if err != nil {
 			panic(err) // our own bytes
 		}
@@ -146,6 +154,9 @@ func (v *VHost) hop(s *Stamp, from *queueState, m *message, a attempt, out *Outc
 		return p
 	}
 	ids := v.routeLetter(s, x, &letter)
+	if a.had == nil && a.only == 0 {
+		v.keepRecent(s, &letter, out)
+	}
 	if len(ids) == 0 {
 		v.nowhere(s, from, &letter, LostRoute, a, &p, out)
 		return p

@@ -13,7 +13,7 @@ func (v *VHost) emit(s *Stamp, f *Fact, out *Outcome) {
 	if f.Durable {
 		v.begin(s, out)
 		out.flush()
-		if f.Kind == Returned {
+		if f.Kind == Returned || f.Kind == Held {
 			out.encodeHanded()
 		}
 		out.Batch = appendFact(out.Batch, f, s.Index)

@@ -50,6 +50,13 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 		b = binary.AppendUvarint(b, uint64(f.Seq))
 	case Held:
 		b = appendHeld(b, f)
+	case Noted:
+		b = append(b, bits(!f.History.IsZero()))
+		b = appendText(b, f.Object.Name)
+		b = appendRef(b, f.Record)
+		if !f.History.IsZero() {
+			b = appendRef(b, f.History)
+		}
 	case Tallied:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))
@@ -273,6 +280,13 @@ func parseFact(r *reader, log place.LogID, index place.Index) (Fact, error) {
 		}
 	case Tallied:
 		f.Queue, f.Seq, f.N = QueueID(r.uint()), queue.Seq(r.uint()), r.uint()
+	case Noted:
+		letter := r.byte() != 0
+		f.Object = &Object{Name: r.text()}
+		f.Record = parseRef(r, log)
+		if letter {
+			f.History = parseRef(r, log)
+		}
 	case Configured:
 		f.Object = &Object{Arguments: r.table()}
 	case Ended:

@@ -151,6 +151,7 @@ func (v *VHost) bind(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Erro
 		}
 		if !v.topo.Bound(bindingOf(o)) {
 			v.emit(s, &Fact{Kind: Bound, Durable: o.Durable, Object: o}, out)
+			v.giveRecent(s, o, out)
 		}
 	} else if v.topo.Bound(bindingOf(o)) {
 		v.emit(s, &Fact{Kind: Unbound, Durable: o.Durable, Object: o}, out)

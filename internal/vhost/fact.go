@@ -61,6 +61,8 @@ const (
 	Tallied FactKind = 20
 	// Configured: Object.Arguments, all options of the vhost.
 	Configured FactKind = 21
+	// Noted: Object.Name, Record, History. An exchange with a recent history keeps a message.
+	Noted FactKind = 22
 )
 
 // Fact is one thing that is true from now on. Byte slices alias the batch or the command.
@@ -74,6 +76,7 @@ type Fact struct {
 	N       uint64
 	Entry   queue.Entry
 	History place.Ref
+	Record  place.Ref // of Noted
 	At      deadline.Instant
 	Took    []QueueID
 	Owner   ConnID

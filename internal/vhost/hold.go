@@ -82,7 +82,7 @@ func (v *VHost) withheld(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
 	} else {
 		q.heldBy[q.held[s].cause]--
 	}
-	e.Flags |= queue.Letter
+	e.Flags = e.Flags&^queue.Handed | queue.Letter
 	side.History = f.History
 	q.messages.SetSide(s, side)
 	if q.held == nil {

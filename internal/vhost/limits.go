@@ -44,6 +44,8 @@ const (
 	// sweepsPerMilli is how many letters may be tried per ms of pause, so that a topology that changes all the time
 	// leaves time for other things. A sweep of a letter takes about 1 µs.
 	sweepsPerMilli = 10
+	// recentMax bounds a recent history, whatever its length is declared as: a binding is given all of it at once.
+	recentMax = 4096
 	// lateMax bounds how many taken back deliveries of a channel are remembered until it settles them.
 	lateMax = 1 << 16
 	// quorumPriorityMax is the highest priority of a quorum queue that sets none, quorumPriority that of a message

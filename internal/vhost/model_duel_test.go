@@ -12,6 +12,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
+// ticksMax is how often something may be due at one instant.
+const ticksMax = 100
+
 // op is one thing that happens in a duel: time passes, or somebody asks for something.
 type op struct {
 	advance int64 // ms; what becomes due on the way happens at its instant
@@ -63,6 +66,11 @@ func newDuel(m Mutant, seen *coverage) *duel {
 func (d *duel) play(o *op) error {
 	if o.advance > 0 {
 		return d.advance(deadline.Instant(o.advance))
+	}
+	if pause := d.world.v.holding.notBefore - d.world.now; pause > 0 { // held letters would be tried that much later
+		if err := d.advance(pause); err != nil {
+			return err
+		}
 	}
 	if o.lag > 0 {
 		d.lag(o.lag)
@@ -120,7 +128,7 @@ func (d *duel) step(c *model.Command) error {
 		if at, ok := w.v.Due(); !ok || at > w.now {
 			break
 		}
-		if n == 100 {
+		if n == ticksMax {
 			return errStuck
 		}
 		if _, err := w.step(Command{Kind: Tick}); err != nil {
@@ -138,7 +146,13 @@ func (d *duel) step(c *model.Command) error {
 	}
 	d.model.Do(c)
 	answers := d.model.Answers
-	if c.Kind != model.Tick {
+	for n := 0; ; n++ {
+		if at, ok := d.model.Due(); !ok || at > d.model.Now {
+			break
+		}
+		if n == ticksMax {
+			return errStuck
+		}
 		d.model.Do(&model.Command{Kind: model.Tick})
 		answers = append(answers, d.model.Answers...)
 	}

@@ -29,11 +29,13 @@ type rules struct {
 
 // tastes is what a seed may have a taste for, and how often it has, in ten. What has none breaks a rule today: what
 // comes to a full queue while something in it is due makes that die for the queue's length; and a letter that a tick
-// brings to a queue with TTL 0 dies in sight of a consumer with room.
+// brings to a queue with TTL 0 dies in sight of a consumer with room; a letter that is held for one target is made a
+// dead letter anew by another with reject-publish-dlx, each time that it is tried; and a held letter that is too large
+// for its target keeps smaller ones from the room that there is.
 var tastes = map[string]int{
 	"ttl": 6, "expires": 2, "length": 5, "bytes": 2, "refuse": 4, "lowest": 2, "dlx": 9, "limit": 4, "priority": 3, "quorum": 4,
 	"at-least-once": 4, "retry": 3, "failed": 2, "policy": 6, "operator": 3, "consumers": 7, "cycle": 4, "head": 2, "options": 3,
-	"dialect": 2, "cc": 3, "lag": 4, "late": 0, "zero queue": 0, "delete": 4, "auto-delete": 2, "zero": 3, "alternate": 3,
+	"dialect": 2, "cc": 3, "lag": 4, "late": 0, "zero queue": 0, "refuse and hold": 0, "hold for bytes": 0, "delete": 4, "auto-delete": 2, "zero": 3, "alternate": 3,
 }
 
 func (r *rules) one(list ...string) string  { return list[r.dice.IntN(len(list))] }
@@ -107,6 +109,9 @@ func (r *rules) begin() []op {
 	r.taste = map[string]bool{}
 	for _, what := range sortedTastes {
 		r.taste[what] = r.dice.IntN(10) < tastes[what]
+	}
+	if r.taste["at-least-once"] && r.taste["refuse"] && !r.taste["hold for bytes"] {
+		r.taste["bytes"] = false
 	}
 	r.declared = map[string]model.Command{}
 	for i := range 2 + r.dice.IntN(5) {
@@ -348,7 +353,7 @@ func (r *rules) arguments() (t amqp.Table) {
 		add("x-max-length-bytes", amqp.Int64(r.number(4, 9)))
 	}
 	if r.likes("refuse", 2) {
-		add("x-overflow", amqp.String(r.one("reject-publish", "reject-publish-dlx", "drop-head")))
+		add("x-overflow", amqp.String(r.refusal()))
 	} else if r.likes("lowest", 2) {
 		add("x-overflow", amqp.String("drop-lowest"))
 	}
@@ -385,6 +390,14 @@ func (r *rules) arguments() (t amqp.Table) {
 		add("x-dead-letter-strategy", amqp.String("at-least-once"))
 	}
 	return t
+}
+
+// refusal is an overflow behaviour, mostly one that refuses.
+func (r *rules) refusal() string {
+	if r.taste["at-least-once"] && !r.taste["refuse and hold"] {
+		return r.one("reject-publish", "reject-publish", "drop-head")
+	}
+	return r.one("reject-publish", "reject-publish-dlx", "drop-head")
 }
 
 // policy sets or clears one. Each has one or two keys.
@@ -426,7 +439,7 @@ func (r *rules) setting(operator bool) amqp.Table {
 		case "bytes":
 			t = amqp.Table{field("max-length-bytes", amqp.Int64(r.number(3, 8)))}
 		case "refuse":
-			t = amqp.Table{field("overflow", amqp.String(r.one("reject-publish", "reject-publish-dlx", "drop-head")))}
+			t = amqp.Table{field("overflow", amqp.String(r.refusal()))}
 		case "lowest":
 			t = amqp.Table{field("overflow", amqp.String("drop-lowest"))}
 		case "limit":

@@ -152,4 +152,4 @@ func (d *duel) walk(dice *rand.Rand, n int) ([]op, error) {
 	return played, nil
 }
 
-var errStuck = errors.New("the machine has something due again and again")
+var errStuck = errors.New("something is due again and again")

@@ -58,7 +58,7 @@ func (o *Outcome) Seal() (batch []byte, urgent bool) {
 	return o.Batch, o.urgent
 }
 
-// encodeHanded writes the lazy facts so far: at the latest before one of the messages returns.
+// encodeHanded writes the lazy facts so far: at the latest before one of the messages returns or is held.
 func (o *Outcome) encodeHanded() {
 	for _, r := range o.handed {
 		o.Batch = append(o.Batch, byte(Handed))

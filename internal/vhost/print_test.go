@@ -91,6 +91,8 @@ func (sc *scenario) fact(f *Fact) string {
 		for _, id := range f.Took {
 			s += " took=" + sc.queues[id]
 		}
+	case Noted:
+		s = "noted by " + f.Object.Name
 	case Kept:
 		s = "kept " + sc.copyName(f.Queue, f.Seq)
 	case Configured:

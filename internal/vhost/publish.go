@@ -51,6 +51,7 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		targets = ch.route.targets
 	} else {
 		targets = v.routePublish(s, ch, c, &scan, &m)
+		v.keepRecent(s, &m, out)
 	}
 	if ch.confirms {
 		ch.published++

@@ -44,6 +44,13 @@ func (v *VHost) snapshot(b []byte, lazy bool) []byte {
 			b = appendFact(b, &Fact{Kind: PolicySet, Policy: &p}, 0)
 		}
 	}
+	for x := range v.topo.Exchanges() {
+		if r := v.recents[x.Name]; r != nil {
+			for _, m := range r.durable {
+				b = appendFact(b, &Fact{Kind: Noted, Object: &Object{Name: x.Name}, Record: m.record, History: m.history}, 0)
+			}
+		}
+	}
 	if len(v.optionTable) > 0 {
 		b = appendFact(b, &Fact{Kind: Configured, Object: &Object{Arguments: v.optionTable}}, 0)
 	}

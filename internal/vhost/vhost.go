@@ -30,6 +30,7 @@ type VHost struct {
 	policies    policySet
 	volatile    volatileStore
 	live        map[place.Index]int // records in the log that copies refer to, by batch
+	recents     map[string]*recent  // by exchange
 	books       Books               // all copies since the vhost was opened, and the durable ones before
 	durable     Books               // persistent copies in durable queues
 	logged      deadline.Instant    // time of the newest batch folded or made
@@ -113,6 +114,7 @@ func New(name string, log place.LogID, records place.Records) *VHost {
 	}
 	v.shelf, v.options = newShelf(), optionsOf(nil)
 	v.shelf.settings.MaxLengthBytes = v.options.LostLettersMaxBytes
+	v.recents = map[string]*recent{}
 	v.holding.blocked = map[QueueID][]letterAt{}
 	v.volatile.chunks = map[place.Index]*volatileChunk{}
 	for _, x := range topology.Predeclared() {

@@ -70,7 +70,7 @@ var walkSteps = []struct {
 		return w.channel() + w.one("close", "purge "+w.queue(), "delete "+w.queue()+w.maybe(2, "if-empty"))
 	}},
 	{2, func(w *walk) string {
-		return w.channel() + "exchange " + w.exchange() + " " + w.one("direct", "fanout", "topic", "x-random", "x-modulus-hash") + w.maybe(4, "transient") + w.maybe(4, "auto-delete")
+		return w.channel() + "exchange " + w.exchange() + " " + w.one("direct", "fanout", "topic", "x-random", "x-modulus-hash", "x-recent-history") + w.maybe(4, "transient") + w.maybe(4, "auto-delete")
 	}},
 	{4, func(w *walk) string {
 		return w.channel() + w.one("bind ", "bind ", "unbind ") + w.exchange() + " -> " + w.queue() + " key=" + w.one("k", "q1", "#")
@@ -263,6 +263,15 @@ func (w *world) laws() error {
 	for _, ch := range v.channels {
 		if ch.timeoutAt != 0 {
 			deadlines++
+		}
+	}
+	for _, r := range v.recents {
+		for _, m := range r.messages(recentMax) {
+			for _, ref := range [2]place.Ref{m.record, m.history} {
+				if !ref.IsZero() && ref.Log == place.Volatile {
+					refs[ref.Index]++
+				}
+			}
 		}
 	}
 	if n := v.deadlines.Len(); n != deadlines {

@@ -175,6 +175,13 @@ func (v *VHost) durableBatches() []place.Index {
 			return true
 		})
 	}
+	for _, r := range v.recents {
+		for _, m := range r.durable {
+			if all = append(all, m.record.Index); !m.history.IsZero() {
+				all = append(all, m.history.Index)
+			}
+		}
+	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }

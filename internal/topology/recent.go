@@ -1,0 +1,45 @@
+package topology
+
+import "github.com/bartleby-mq/bartleby/internal/amqp"
+
+// recentHistory matches like a fanout exchange, and leaves word that it was come by: its owner keeps the message for
+// bindings to come.
+// Source: RabbitMQ recent history exchange.
+type recentHistory struct{ fanout }
+
+func newRecentHistory(x *Exchange) matcher { return recentHistory{fanout{x}} }
+
+func (r recentHistory) match(w *walk) {
+	w.byKeys = false
+	w.recent = append(w.recent, r.x)
+	r.fanout.match(w)
+}
+
+// The length of a recent history: the argument, and what it is without.
+const (
+	recentLength     = "x-recent-history-length"
+	recentLengthNone = 20
+)
+
+// RecentLength is how many messages x, an exchange of kind RecentHistory, keeps.
+func (x *Exchange) RecentLength() int64 {
+	if a, ok := x.Arguments.Get(recentLength); ok {
+		n, _ := a.Integer()
+		return n
+	}
+	return recentLengthNone
+}
+
+// Recent is the exchanges of kind RecentHistory that the last Route came by. The slice is lent until the next.
+func (t *Topology) Recent() []*Exchange { return t.walk.recent }
+
+func checkRecentHistory(x Exchange) error {
+	a, ok := x.Arguments.Get(recentLength)
+	if !ok {
+		return nil
+	}
+	if n, ok := a.Integer(); !ok || n <= 0 {
+		return amqp.PreconditionFailed("Invalid argument, '%s' must be a positive integer", recentLength)
+	}
+	return nil
+}

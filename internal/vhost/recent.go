@@ -1,0 +1,134 @@
+package vhost
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/topology"
+)
+
+// recent is what an exchange of the kind x-recent-history keeps for bindings to come: its newest messages. Durable and
+// volatile ones are kept apart, as many of each as the exchange wants, so that what a log keeps does not depend on
+// what it does not. No copy in a queue is meant by any of this, and the books know nothing of it.
+// Source: RabbitMQ recent history exchange.
+type recent struct {
+	durable, volatile []recentMessage // oldest first
+	last              uint64
+}
+
+type recentMessage struct {
+	n               uint64 // order of arrival
+	record, history place.Ref
+}
+
+// keepRecent notes m with the exchanges that the last Route came by and that keep what they see.
+func (v *VHost) keepRecent(s *Stamp, m *message, out *Outcome) {
+	for _, x := range v.topo.Recent() {
+		if m.isNotToKeep() {
+			return
+		}
+		durable := x.Durable && m.persistent
+		f := Fact{Kind: Noted, Durable: durable, Object: &Object{Name: x.Name}}
+		f.Record = v.recordOf(s, m, durable, out)
+		if m.history != nil {
+			f.History = v.historyOf(s, m, durable, out)
+		}
+		v.emit(s, &f, out)
+	}
+}
+
+// isNotToKeep reports whether the publisher does not want the message to be kept.
+func (m *message) isNotToKeep() bool {
+	scan := m.scan()
+	if scan.Headers == nil {
+		return false
+	}
+	a, ok, err := amqp.LookupField(scan.Headers, "x-recent-history-no-store")
+	return err == nil && ok && a.Kind == amqp.KindBool && a.Int != 0
+}
+
+// noted folds Noted.
+func (v *VHost) noted(f *Fact) {
+	x := v.topo.Exchange(f.Object.Name)
+	if x == nil || x.Kind != topology.RecentHistory {
+		return
+	}
+	r := v.recents[x.Name]
+	if r == nil {
+		r = &recent{}
+		v.recents[x.Name] = r
+	}
+	r.last++
+	v.retain(f.Record)
+	v.retain(f.History)
+	list := &r.volatile
+	if f.Durable {
+		list = &r.durable
+	}
+	*list = append(*list, recentMessage{r.last, f.Record, f.History})
+	if length := min(x.RecentLength(), recentMax); int64(len(*list)) > length {
+		v.forget((*list)[0])
+		*list = (*list)[1:]
+	}
+}
+
+func (v *VHost) forget(m recentMessage) {
+	v.release(m.record)
+	v.release(m.history)
+}
+
+// forgetRecent lets go of what a deleted exchange kept.
+func (v *VHost) forgetRecent(name string) {
+	if r := v.recents[name]; r != nil {
+		for _, m := range append(r.durable, r.volatile...) {
+			v.forget(m)
+		}
+		delete(v.recents, name)
+	}
+}
+
+// messages lists what is kept, the newest most of both kinds, oldest first.
+func (r *recent) messages(most int64) []recentMessage {
+	all := make([]recentMessage, 0, len(r.durable)+len(r.volatile))
+	d, o := r.durable, r.volatile
+	for len(d)+len(o) > 0 {
+		if len(o) == 0 || len(d) > 0 && d[0].n < o[0].n {
+			all, d = append(all, d[0]), d[1:]
+		} else {
+			all, o = append(all, o[0]), o[1:]
+		}
+	}
+	return all[max(0, int64(len(all))-most):]
+}
+
+// giveRecent gives a new binding what its source has kept: to the queue, or through the exchange that it leads to.
+func (v *VHost) giveRecent(s *Stamp, b *Object, out *Outcome) {
+	x := v.topo.Exchange(b.Source)
+	r := v.recents[b.Source]
+	if r == nil || x.Kind != topology.RecentHistory {
+		return
+	}
+	for _, k := range r.messages(min(x.RecentLength(), recentMax)) {
+		m := v.readBack(k.record, k.history)
+		targets := []*queueState{v.queueNamed(b.Name)}
+		if b.ToExchange {
+			targets = targets[:0]
+			for _, id := range v.routeKept(s, v.topo.Exchange(b.Name), &m) {
+				targets = append(targets, v.queues[id])
+			}
+		}
+		v.deliverTo(s, targets, &m, 0, out)
+	}
+}
+
+// routeKept asks the topology where a message that was kept goes from x.
+func (v *VHost) routeKept(s *Stamp, x *topology.Exchange, m *message) []QueueID {
+	if m.history != nil {
+		return v.routeLetter(s, x, m)
+	}
+	scan := m.scan()
+	ids, _ := v.topo.Route(x, &topology.Message{
+		Key: m.content.key, More: append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...),
+		Properties: m.content.properties, Headers: scan.Headers, Entropy: v.chance(s),
+	}, nil)
+	return ids
+}

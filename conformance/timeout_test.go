@@ -147,6 +147,24 @@ var timeoutCases = []Case{
 		t.equal("cancelled", await(t, "basic.cancel", ch.cancels), "tag")
 		t.equal("redelivered", other.next(q).Redelivered, true)
 	}),
+	alone(7, "failed-mode-timeout-closes", "A message that comes back because its time is over is acquired and not failed, even where the channel is closed for it.", func(t *T) {
+		ch, other := t.channel(), t.channel()
+		q := other.durable("q", quorum, failedMode, consumerTimeout(1000))
+		other.put("", q, "m")
+		ch.next(q)
+		await(t, "channel.close", ch.closed)
+		t.wantCounts(other.next(q), 1, -1)
+	}),
+	alone(7, "timeout-and-retry", "A message that comes back because its time is over waits as one that was returned.", func(t *T) {
+		ch, other := t.channel(), t.channel()
+		q := other.queue("q", consumerTimeout(1000), delayedRetry("returned", 2000, 0))
+		other.put("", q, "m")
+		in := ch.consume(q)
+		await(t, "a delivery", in)
+		await(t, "basic.cancel", ch.cancels)
+		other.empty(q)
+		t.equal("redelivered", other.take(q, 1)[0].Redelivered, true)
+	}),
 }
 
 // invalidTimeout is a case of a consumer whose timeout is none.

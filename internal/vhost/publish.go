@@ -234,7 +234,7 @@ func (q *queueState) refusesBytes(body uint32, letter bool) bool {
 }
 
 // counted is how many messages a limit looks at: what is ready or waiting, and, where the others do not have to go
-// for them, the held dead letters. Source: reference expiry-and-limits 6; ours, decision 7.
+// for them, the held dead letters. Source: reference expiry-and-limits 6; ours, decision 8.
 func (q *queueState) counted(held queue.State) int {
 	m := q.messages
 	return m.Ready() + m.Count(queue.Waiting) + m.Count(held)

@@ -22,13 +22,14 @@ func TestHandshakeTellsAndLearns(t *testing.T) {
 	for _, test := range []struct{ header, mechanism, response string }{
 		{wire.ProtocolHeader, "PLAIN", plain},
 		{wire.ProtocolHeader, "AMQPLAIN", amqPlain},
+		{wire.ProtocolHeader, "ANONYMOUS", "anybody"},
 		{headerOf09, "PLAIN", plain},
 	} {
 		inBubble(t, nil, func(b *bed) {
 			c := b.dial().listen()
 			c.raw([]byte(test.header))
 			start := expect[*wire.ConnectionStart](c, 0)
-			if start.Mechanisms != "PLAIN AMQPLAIN" || start.Locales != "en_US" || start.VersionMajor != 0 || start.VersionMinor != 9 {
+			if start.Mechanisms != "PLAIN AMQPLAIN ANONYMOUS" || start.Locales != "en_US" || start.VersionMajor != 0 || start.VersionMinor != 9 {
 				c.Errorf("start is %+v", start)
 			}
 			for name, want := range map[string]string{"product": "RabbitMQ", "version": "4.2.0", "cluster_name": "rabbit@localhost"} {
@@ -94,6 +95,7 @@ func TestRefusedLogins(t *testing.T) {
 		{"no such user", "PLAIN", "\x00nobody\x00guest", nil, true, false},
 		{"from afar", "PLAIN", "\x00guest\x00guest", far, true, false},
 		{"from here", "PLAIN", "\x00guest\x00guest", near, true, true},
+		{"anonymous from afar", "ANONYMOUS", "", far, true, false},
 		{"malformed", "PLAIN", "guest\x00guest", nil, false, false},
 		{"malformed table", "AMQPLAIN", "\x05LOGIN", nil, false, false},
 		{"unknown mechanism", "EXTERNAL", "", nil, false, false},
@@ -112,7 +114,7 @@ func TestRefusedLogins(t *testing.T) {
 				case test.told && capable:
 					got := expect[*wire.ConnectionClose](c, 0)
 					want := wire.ConnectionClose{ReplyCode: 403, ClassID: 10, MethodID: 11, ReplyText: "ACCESS_REFUSED - Login was refused using " +
-						"authentication mechanism PLAIN. For details see the broker logfile."}
+						"authentication mechanism " + test.mechanism + ". For details see the broker logfile."}
 					if *got != want {
 						c.Errorf("%s: told %+v", test.name, got)
 					}

@@ -9,7 +9,11 @@ import (
 )
 
 // mechanisms are those offered, the preferred one first.
-const mechanisms = "PLAIN AMQPLAIN"
+const mechanisms = "PLAIN AMQPLAIN ANONYMOUS"
+
+// Who says ANONYMOUS logs in so, whatever else it says: as long as that user has that password, from where it may come.
+// Source: RabbitMQ 4.0, anonymous_login_user, anonymous_login_pass.
+const anonymousUser, anonymousPassword = "guest", "guest"
 
 // credentials takes a response apart. Errors are *amqp.Error: 502 for one that is malformed, 503 for a mechanism that
 // is not offered.
@@ -21,6 +25,8 @@ func credentials(mechanism, response string) (user, password string, err error) 
 		user, password, ok = plain(response)
 	case "AMQPLAIN":
 		user, password, ok = amqPlain(response)
+	case "ANONYMOUS":
+		user, password, ok = anonymousUser, anonymousPassword, true
 	default:
 		err := amqp.CommandInvalid("unknown authentication mechanism '%s'", mechanism)
 		return "", "", err.WithMethod(ids(wire.IDConnectionStartOk))

@@ -111,7 +111,7 @@ func (v *VHost) newQueue(s *Stamp, ch *channel, d *Definition, serverNamed bool,
 		case !d.Durable:
 			return amqp.PreconditionFailed("invalid property 'non-durable' for queue '%s' in vhost '%s'", d.Name, v.name)
 		case d.Exclusive:
-			return amqp.PreconditionFailed("invalid property 'exclusive' for queue '%s' in vhost '%s'", d.Name, v.name)
+			return amqp.PreconditionFailed("invalid property 'exclusive-owner' for queue '%s' in vhost '%s'", d.Name, v.name)
 		case d.AutoDelete:
 			return amqp.PreconditionFailed("invalid property 'auto-delete' for queue '%s' in vhost '%s'", d.Name, v.name)
 		}
@@ -263,6 +263,7 @@ func (v *VHost) purge(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Err
 	for _, at := range ready {
 		v.end(s, q, at, GonePurged, out)
 	}
+	v.touch(q, 0)
 	v.done(ch, c, out, Effect{Count: n})
 	return nil
 }

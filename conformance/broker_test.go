@@ -151,14 +151,20 @@ func (ch *channel) empty(queue string) {
 // eventually waits until something holds that no event tells of.
 func (t *T) eventually(what string, holds func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
+	t.within(patience, what, holds)
+}
+
+// within is eventually for what RabbitMQ takes its time for.
+func (t *T) within(limit time.Duration, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.After(limit)
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	for !holds() {
 		select {
 		case <-again.C:
 		case <-deadline:
-			t.Fatalf("waiting for %s: not in %v", what, patience)
+			t.Fatalf("waiting for %s: not in %v", what, limit)
 		}
 	}
 }

@@ -43,7 +43,7 @@ var limitCheckCases = []Case{
 				t.must(ch.get(q).Ack(false))
 			}
 			ch.awaitDepth(q, 0)
-			ch.t.eventually("room for a message", func() bool {
+			t.eventually("room for a message", func() bool {
 				ch.publish("", q, "m")
 				return await(t, "confirm", ch.confirms).Ack
 			})
@@ -97,7 +97,7 @@ var limitCheckCases = []Case{
 				ch.publish("", q, m)
 			}
 			own.collect(5, in)
-			ch.t.eventually("five unacked", func() bool { return t.kept(q).Unacked == 5 })
+			t.within(countsLimit, "five unacked", func() bool { return t.kept(q).Unacked == 5 })
 			t.pass(600 * time.Millisecond)
 			ch.empty(dlq)
 			t.must(own.Close())

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,7 +21,10 @@ var (
 )
 
 // outcome counts the cases that ran.
-var outcome struct{ passed, failed, alone atomic.Int64 }
+var outcome struct {
+	passed, failed, alone atomic.Int64
+	names                 sync.Map // of the cases that passed
+}
 
 // parallelCases is how many cases run at once: most of them wait for a TTL, not for a processor.
 const parallelCases = "12"
@@ -74,8 +78,8 @@ func TestCaseTable(t *testing.T) {
 		if (c.Since == "") != (c.Before == "") {
 			t.Errorf("%s: Since and Before go together", c.Name)
 		}
-		if (c.Differs == "") != (c.Choice == "") {
-			t.Errorf("%s: Differs and Choice go together", c.Name)
+		if (c.Differs == "") != (c.Choice == "") || c.Choice != "" && !slices.Contains(choices, c.Choice) {
+			t.Errorf("%s: Differs goes together with one of the choices", c.Name)
 		}
 		if c.Newer && c.Since == "" || c.Alone && (c.Since != "" || c.Differs != "") {
 			t.Errorf("%s: Newer needs Since; Alone needs nothing else, because there is only one side", c.Name)
@@ -99,7 +103,11 @@ func TestConformance(t *testing.T) {
 		outcome.failed.Add(1)
 		t.Fatalf("no broker to test: %v", err) // once, instead of in every case
 	}
+	version, _ := probe.Properties["version"].(string)
 	probe.Close()
+	if *update && !b.bartleby {
+		t.Cleanup(func() { keepRecord(t, version) }) // when all cases have ended
+	}
 	for i, c := range slices.Concat(suites...) {
 		if c.Alone && !b.bartleby {
 			outcome.alone.Add(1)
@@ -113,6 +121,7 @@ func TestConformance(t *testing.T) {
 					t.Logf("the rule: %s", c.Rule)
 				} else {
 					outcome.passed.Add(1)
+					outcome.names.Store(c.Name, true)
 				}
 			})
 			ct := &T{T: t, broker: b, Case: c, number: i, vhost: b.uri.Vhost}

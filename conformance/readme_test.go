@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	_ "embed"
 	"flag"
 	"fmt"
@@ -10,60 +11,159 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the table of differences in README.md anew")
-
-const tableBegin, tableEnd = "<!-- differences -->\n", "<!-- end of differences -->"
+var update = flag.Bool("update", false, "write the tables in README.md anew; of a run against RabbitMQ, keep which cases passed")
 
 //go:embed README.md
 var readme string
 
-// If this fails, the table of differences in README.md is not that of the cases; -update writes it anew.
+// If this fails, the tables in README.md are not those of the cases; -update writes them anew.
 func TestReadme(t *testing.T) {
-	before, rest, begun := strings.Cut(readme, tableBegin)
-	_, after, ended := strings.Cut(rest, tableEnd)
-	if !begun || !ended {
-		t.Fatal("README.md has no place for the table of differences")
+	records, err := readRecords()
+	if err != nil {
+		t.Fatal(err)
 	}
-	want := before + tableBegin + differences() + tableEnd + after
+	cases := slices.Concat(suites...)
+	want := section(t, readme, "counts", counts(cases, records))
+	want = section(t, want, "differences", differences(cases))
 	if *update {
 		if err := os.WriteFile("README.md", []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	} else if readme != want {
-		t.Error("README.md does not list the differences that the cases name; run with -update")
+		t.Error("README.md does not say what the cases say; run with -update")
 	}
 }
 
-// differences is the table of the cases that tell sides apart. Cases that differ in the same way share a row.
-func differences() string {
-	type way struct {
-		since, before, differs string
-		newer                  bool
+// section replaces what stands between the marks of a name.
+func section(t *testing.T, text, name, table string) string {
+	begin, end := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->"
+	before, rest, begun := strings.Cut(text, begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !begun || !ended {
+		t.Fatalf("README.md has no place for the table of %s", name)
 	}
-	seen := map[way]int{}
-	var rows []Case
-	for _, c := range slices.Concat(suites...) {
-		w := way{c.Since, c.Before, c.Differs, c.Newer}
-		if w == (way{}) {
-			continue
-		}
-		if seen[w] == 0 {
-			rows = append(rows, c)
-		}
-		seen[w]++
+	return before + begin + table + end + after
+}
+
+// counts is the table of how many cases there are, where they passed, and which of them differ.
+func counts(cases []Case, records []record) string {
+	var b strings.Builder
+	row := func(what string, list []Case, which string) {
+		fmt.Fprintf(&b, "| %s | %d | %s |\n", what, len(list), which)
 	}
+	b.WriteString("| cases | | which |\n|--|--|--|\n")
+	row("in all", cases, "")
+	alone := having(cases, func(c Case) bool { return c.Alone })
+	row("about what only Bartleby has, so not run on RabbitMQ", alone, names(alone))
+	shared := having(cases, func(c Case) bool { return !c.Alone })
+	everywhere := shared
+	for _, r := range records {
+		passed := func(c Case) bool { return r.passed[c.Name] }
+		missing := having(shared, func(c Case) bool { return !passed(c) })
+		which := "all"
+		if len(missing) > 0 {
+			which = "all but " + names(missing)
+		}
+		row("passed on RabbitMQ "+r.version, having(shared, passed), which)
+		everywhere = having(everywhere, passed)
+	}
+	if len(records) > 1 {
+		row("passed on each of them", everywhere, "")
+	}
+	row("the same on every series and on Bartleby", having(shared, func(c Case) bool { return c.Since == "" && c.Differs == "" }), "")
+
+	dated := having(cases, func(c Case) bool { return c.Since != "" })
+	row("**differ by series of RabbitMQ**", dated, "")
+	for _, since := range seriesOf(dated) {
+		list := having(dated, func(c Case) bool { return c.Since == since })
+		row("– from "+since, list, names(list))
+	}
+	chosen := having(cases, func(c Case) bool { return c.Differs != "" })
+	row("**differ on Bartleby on purpose**", chosen, "")
+	for _, x := range choices {
+		list := having(chosen, func(c Case) bool { return c.Choice == x })
+		row("– "+string(x), list, names(list))
+	}
+	return b.String()
+}
+
+func having(cases []Case, holds func(Case) bool) []Case {
+	var list []Case
+	for _, c := range cases {
+		if holds(c) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// seriesOf is every series from which on the rule of a case holds, the oldest first.
+func seriesOf(cases []Case) []string {
+	var all []string
+	for _, c := range cases {
+		all = append(all, c.Since)
+	}
+	slices.SortFunc(all, bySeries)
+	return slices.Compact(all)
+}
+
+// bySeries orders series, and versions of them, by age. What is neither stands first.
+func bySeries(a, b string) int {
+	v, _ := parseSeries(a)
+	w, _ := parseSeries(b)
+	return cmp.Or(cmp.Compare(v.major, w.major), cmp.Compare(v.minor, w.minor), strings.Compare(a, b))
+}
+
+// A way is how cases differ. Those that differ in the same way are named by the first of them.
+type way struct {
+	since, before, differs string
+	newer                  bool
+}
+
+func (c Case) way() way { return way{c.Since, c.Before, c.Differs, c.Newer} }
+
+// firsts is the first case of each way, in order, and how many cases there are of that way.
+func firsts(cases []Case) (first []Case, count map[way]int) {
+	count = map[way]int{}
+	for _, c := range cases {
+		if c.way() == (way{}) || count[c.way()] == 0 {
+			first = append(first, c)
+		}
+		count[c.way()]++
+	}
+	return first, count
+}
+
+// nameOf names a case and how many more there are like it.
+func nameOf(c Case, count map[way]int) string {
+	name := "`" + c.Name + "`"
+	if n := count[c.way()]; n > 1 && c.way() != (way{}) {
+		name += fmt.Sprintf(" and %d more", n-1)
+	}
+	return name
+}
+
+func names(cases []Case) string {
+	first, count := firsts(cases)
+	var all []string
+	for _, c := range first {
+		all = append(all, nameOf(c, count))
+	}
+	return strings.Join(all, ", ")
+}
+
+// differences is the table of the cases that tell sides apart.
+func differences(cases []Case) string {
+	first, count := firsts(having(cases, func(c Case) bool { return c.way() != (way{}) }))
 	var b strings.Builder
 	b.WriteString("| case | rule on RabbitMQ | from | before | on Bartleby, if otherwise |\n|--|--|--|--|--|\n")
-	for _, c := range rows {
-		name := "`" + c.Name + "`"
-		if n := seen[way{c.Since, c.Before, c.Differs, c.Newer}]; n > 1 {
-			name += fmt.Sprintf(" and %d more", n-1)
-		}
+	for _, c := range first {
 		bartleby := c.Differs
 		if c.Newer {
 			bartleby = either(c.Differs, "as on the later series")
 		}
-		fmt.Fprintf(&b, "| %s (%s %d) | %s | %s | %s | %s |\n", name, c.Topic, c.Section, c.Rule, c.Since, c.Before, bartleby)
+		fmt.Fprintf(&b, "| %s (%s %d) | %s | %s | %s | %s |\n",
+			nameOf(c, count), c.Topic, c.Section, c.Rule, c.Since, c.Before, bartleby)
 	}
 	return b.String()
 }

@@ -245,3 +245,29 @@ func TestLettersThatMultiplyOverTicksHaveAnEnd(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestCommitIsBounded says that a transaction whose messages go to many queues holds everybody up, or that one that is
+// refused leaves something behind.
+func TestCommitIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.out.Trace = false
+	must(t, w, open("a")...)
+	const n = 600
+	for i := range n {
+		must(t, w, declareWith(fmt.Sprint("q", i)),
+			Command{Kind: BindQueue, Channel: 1, Definition: &Definition{Name: fmt.Sprint("q", i), Source: "amq.fanout"}})
+	}
+	must(t, w, Command{Kind: SelectTx, Channel: 1})
+	for range txCopiesMax/n + 1 {
+		c := publishTo("", 1, "m")
+		c.Exchange = []byte("amq.fanout")
+		must(t, w, c)
+	}
+	if refused, err := w.step(Command{Kind: CommitTx, Channel: 1}); err != nil || refused == nil || refused.Code != amqp.CodePreconditionFailed {
+		t.Fatalf("refused %v, %v", refused, err)
+	}
+	if b := w.v.Books(); b.Made != 0 {
+		t.Errorf("books %+v", b)
+	}
+}

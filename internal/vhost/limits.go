@@ -67,6 +67,8 @@ const (
 	// of a command beside its content.
 	txBytesMax     = 64 << 20
 	txCommandBytes = 128
+	// txCopiesMax bounds what a commit makes: a copy takes about 1 µs, and nobody is served meanwhile.
+	txCopiesMax = 1 << 20
 	// copyKeysMax is how many routing keys CC, and BCC, may have: a record counts them in two octets, and each is
 	// routed by itself. A frame of the usual size has room for half as many.
 	copyKeysMax = 1<<16 - 1

@@ -99,12 +99,37 @@ func (v *VHost) checkHeld(ch *channel, c *Command) ([]byte, *amqp.Error) {
 	return ch.withReplyTo(&scan, c.Properties)
 }
 
-// commitTx decides tx.commit: everything held happens, in order, in one batch.
+// copies counts, up to most, the copies that the publishes of a transaction would make now.
+func (v *VHost) copies(s *Stamp, ch *channel, held []heldCommand, most int) (n int) {
+	defer func(drawn uint64) { v.chances = drawn }(v.chances) // what is left to chance falls the same way again
+	for i := 0; i < len(held) && n <= most; i++ {
+		c := &held[i].command
+		x := v.topo.Exchange(string(c.Exchange))
+		if c.Kind != Publish || x == nil {
+			continue
+		}
+		m := message{content: content{exchange: c.Exchange, key: c.Key, properties: c.Properties}}
+		scan := m.scan()
+		if scan.Headers != nil {
+			if err := m.senderSelected(scan.Headers); err != nil {
+				panic(err) // checked when it was held
+			}
+		}
+		n += len(v.routePublish(s, ch, c, &scan, &m))
+	}
+	return n
+}
+
+// commitTx decides tx.commit: everything held happens, in order, in one batch; what would make too many copies does
+// not happen at all.
 func (v *VHost) commitTx(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
 	if ch.tx == nil {
 		return amqp.PreconditionFailed("channel is not transactional")
 	}
 	held := ch.tx.held
+	if v.copies(s, ch, held, txCopiesMax) > txCopiesMax {
+		return amqp.PreconditionFailed("transaction makes more than %d copies of messages", txCopiesMax)
+	}
 	ch.tx = &transaction{settled: map[uint64]bool{}}
 	for i := range held {
 		h := &held[i]

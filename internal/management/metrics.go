@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
-	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // Metrics returns what answers Prometheus: totals of the node, in the text format, under RabbitMQ's names, and what
@@ -80,24 +79,16 @@ func (s *Server) scrape(hr *http.Request) []byte {
 	x.add("rabbitmq_identity_info", 1, "rabbitmq_node", o.Node, "rabbitmq_cluster", r.clusterName(),
 		"rabbitmq_cluster_permanent_id", o.Node, "rabbitmq_endpoint", "aggregated")
 
-	var all tally
-	lost := map[string]*vhost.QueueStats{}
+	all := newTally()
+	vhosts := map[string]tally{}
 	for _, h := range r.view.VHosts() {
-		t := s.sum(hr.Context(), h)
-		lost[h.Name] = &t.stats
-		all.add(t)
+		vhosts[h.Name] = s.sum(hr.Context(), h)
+		all.add(vhosts[h.Name])
 	}
 	s.nodeMetrics(x)
 	s.totalMetrics(x, &all)
 	deadLetterMetrics(x, &all)
-	x.family("bartleby_lost_letters_total", counter, "Dead letters that found no place, by cause")
-	for _, h := range r.view.VHosts() {
-		for cause, n := range lost[h.Name].Lost {
-			if c := vhost.Cause(cause); c >= vhost.LostExchange {
-				x.add("bartleby_lost_letters_total", n, "vhost", h.Name, "cause", c.String())
-			}
-		}
-	}
+	letterMetrics(x, vhosts)
 	return x.Bytes()
 }
 
@@ -131,32 +122,6 @@ func (s *Server) totalMetrics(x *exposition, all *tally) {
 	x.one("rabbitmq_consumers", gauge, "Consumers currently connected", all.consumers)
 	x.one("rabbitmq_queue_messages_ready", gauge, "Messages ready to be delivered to consumers", all.ready)
 	x.one("rabbitmq_queue_messages_unacked", gauge, "Messages delivered to consumers but not yet acknowledged", all.unacked)
-	x.one("rabbitmq_queue_messages", gauge, "Sum of ready and unacknowledged messages", all.ready+all.unacked)
+	x.one("rabbitmq_queue_messages", gauge, "Messages in queues: ready, unacknowledged, waiting for a retry or held", all.totals().Messages)
 	x.one("rabbitmq_queue_consumers", gauge, "Consumers on queues", all.consumers)
-}
-
-// deadLetterMetrics counts deaths by reason: those of queues without a dead-letter exchange have the strategy
-// "disabled". Source: RabbitMQ prometheus; reference metrics 3.
-func deadLetterMetrics(x *exposition, all *tally) {
-	for _, d := range []struct {
-		word   string
-		reason vhost.Reason
-		gone   vhost.Cause
-	}{
-		{"expired", vhost.Expired, vhost.GoneExpired},
-		{"rejected", vhost.Rejected, vhost.GoneRejected},
-		{"maxlen", vhost.MaxLen, vhost.GoneMaxLen},
-		{"delivery_limit", vhost.DeliveryLimit, vhost.GoneLimit},
-	} {
-		name := "rabbitmq_global_messages_dead_lettered_" + d.word + "_total"
-		gone := all.books.Ended[d.gone]
-		sent := all.stats.Died[d.reason] - min(gone, all.stats.Died[d.reason])
-		x.family(name, counter, "Messages that died, reason "+d.reason.String())
-		x.add(name, gone, "queue_type", "rabbit_classic_queue", "dead_letter_strategy", "disabled")
-		x.add(name, sent, "queue_type", "rabbit_classic_queue", "dead_letter_strategy", "at_most_once")
-	}
-	x.family("bartleby_copies_ended_total", counter, "Copies of messages that left their queues, by cause")
-	for _, c := range []vhost.Cause{vhost.Acked, vhost.Moved, vhost.GonePurged, vhost.GoneDeleted} {
-		x.add("bartleby_copies_ended_total", all.books.Ended[c], "cause", c.String())
-	}
 }

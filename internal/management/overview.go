@@ -26,7 +26,7 @@ func exchangeTypes() api.List[api.ExchangeType] {
 
 func getOverview(r *request) (answer, error) {
 	o := r.server.options
-	var all tally
+	all := newTally()
 	for _, h := range r.visible() {
 		all.add(r.server.sum(r.Context(), h))
 	}
@@ -39,8 +39,8 @@ func getOverview(r *request) (answer, error) {
 		ExchangeTypes: exchangeTypes(), ProductName: o.Product, ProductVersion: o.Version,
 		ErlangVersion: runtime.Version(), ErlangFullVersion: runtime.Version(), CryptoLibVersion: runtime.Version(),
 		ClusterName: r.clusterName(), Node: o.Node, DefaultQueueType: "classic",
-		MessageStats: messageStats(&all.stats, all.pace),
-		QueueTotals:  totals(all.ready, all.unacked, all.pace),
+		MessageStats: all.messageStats(),
+		QueueTotals:  all.totals(),
 		ObjectTotals: api.ObjectTotals{
 			Channels: channels, Connections: connections, Consumers: all.consumers,
 			Exchanges: all.exchanges, Queues: all.queues,

@@ -25,11 +25,11 @@ func (s *Server) showQueue(h *access.VHost, q *vhost.QueueView, p pace) api.Queu
 	shown := api.Queue{
 		Name: q.Name, VHost: h.Name, Type: q.Type, Durable: q.Durable, AutoDelete: q.AutoDelete, Exclusive: q.Exclusive,
 		Arguments: api.Arguments(q.Arguments), Node: s.options.Node, State: "running",
-		Totals: totals(q.Ready, q.Unacked, p), MessageStats: messageStats(&q.Stats, p),
+		Totals: totals(q.Ready, q.Unacked, q.Waiting+q.Held, p), MessageStats: messageStats(&q.Stats, p),
 		Consumers: q.Consumers, ActiveConsumers: q.Consumers,
 		SingleActiveConsumerTag: text(q.SingleActiveTag), Policy: text(q.Policy), OperatorPolicy: text(q.OperatorPolicy),
 		EffectivePolicyDefinition: api.Arguments(q.EffectivePolicy),
-		MessageBytes:              q.ReadyBytes + q.UnackedBytes,
+		MessageBytes:              q.ReadyBytes + q.UnackedBytes + q.WaitingBytes + q.HeldBytes,
 		MessageBytesReady:         q.ReadyBytes, MessageBytesUnacknowledged: q.UnackedBytes,
 	}
 	if q.SingleActiveTag != "" {

@@ -28,8 +28,8 @@ type sampler struct {
 // A ledger is what is remembered of one virtual host.
 type ledger struct {
 	queues   map[vhost.QueueID]*track
-	gone     vhost.QueueStats // of queues that are no more, as last seen
-	baseline vhost.Books      // when the ledger was begun; what the log remembers is not of this process
+	gone     byType      // of queues that are no more, as last seen
+	baseline vhost.Books // when the ledger was begun; what the log remembers is not of this process
 }
 
 // A track is the last two readings of a queue.
@@ -98,7 +98,7 @@ func (s *sampler) note(h *access.VHost, now time.Time, counts []vhost.QueueCount
 	defer s.mu.Unlock()
 	l := s.mu.ledgers[h.LogID]
 	if l == nil {
-		l = &ledger{queues: map[vhost.QueueID]*track{}, baseline: books}
+		l = &ledger{queues: map[vhost.QueueID]*track{}, gone: byType{}, baseline: books}
 		s.mu.ledgers[h.LogID] = l
 	}
 	for _, c := range counts {
@@ -111,7 +111,7 @@ func (s *sampler) note(h *access.VHost, now time.Time, counts []vhost.QueueCount
 	}
 	for id, t := range l.queues {
 		if t.last.at != now {
-			add(&l.gone, &t.last.counts.Stats)
+			l.gone.add(t.last.counts.Type, &t.last.counts.Stats)
 			delete(l.queues, id)
 		}
 	}
@@ -123,26 +123,67 @@ func add(to, from *vhost.QueueStats) {
 	to.Delivered += from.Delivered
 	to.Got += from.Got
 	to.Acked += from.Acked
-	for i, n := range from.Died {
-		to.Died[i] += n
+	to.Confirmed += from.Confirmed
+	to.Held += from.Held
+	to.Kept += from.Kept
+	to.TimedOut += from.TimedOut
+	for i := range from.Died {
+		for j, n := range from.Died[i] {
+			to.Died[i][j] += n
+		}
 	}
 	for i, n := range from.Lost {
 		to.Lost[i] += n
 	}
 }
 
-// gone is what queues that are no more had counted, and the books at the beginning.
-func (s *sampler) gone(h *access.VHost) (vhost.QueueStats, vhost.Books) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l := s.mu.ledgers[h.LogID]; l != nil {
-		return l.gone, l.baseline
+// byType holds counters by the type of queue that counted.
+type byType map[string]*vhost.QueueStats
+
+func (b byType) add(kind string, n *vhost.QueueStats) {
+	if b[kind] == nil {
+		b[kind] = &vhost.QueueStats{}
 	}
-	return vhost.QueueStats{}, vhost.Books{}
+	add(b[kind], n)
 }
 
-// pace is how fast things go, per second.
-type pace struct{ published, delivered, got, acked, ready, unacked float64 }
+func (b byType) addAll(from byType) {
+	for kind, n := range from {
+		b.add(kind, n)
+	}
+}
+
+// of is a type's counters, zero if no queue of it has counted.
+func (b byType) of(kind string) vhost.QueueStats {
+	if n := b[kind]; n != nil {
+		return *n
+	}
+	return vhost.QueueStats{}
+}
+
+// sum adds the types up.
+func (b byType) sum() (all vhost.QueueStats) {
+	for _, n := range b {
+		add(&all, n)
+	}
+	return all
+}
+
+// gone is what queues that are no more had counted, and the books at the beginning. The map is the caller's.
+func (s *sampler) gone(h *access.VHost) (byType, vhost.Books) {
+	gone := byType{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.mu.ledgers[h.LogID]
+	if l == nil {
+		return gone, vhost.Books{}
+	}
+	gone.addAll(l.gone)
+	return gone, l.baseline
+}
+
+// pace is how fast things go, per second. Set aside is what waits or is held.
+type pace struct{ published, delivered, got, acked, ready, unacked, aside float64 }
 
 func (p *pace) add(o pace) {
 	p.published += o.published
@@ -151,6 +192,7 @@ func (p *pace) add(o pace) {
 	p.acked += o.acked
 	p.ready += o.ready
 	p.unacked += o.unacked
+	p.aside += o.aside
 }
 
 // paces are those of the queues of a virtual host; a queue that was read less than twice has none.
@@ -173,6 +215,7 @@ func (s *sampler) paces(h *access.VHost) map[vhost.QueueID]pace {
 			per(a.Stats.Published, b.Stats.Published), per(a.Stats.Delivered, b.Stats.Delivered),
 			per(a.Stats.Got, b.Stats.Got), per(a.Stats.Acked, b.Stats.Acked),
 			float64(b.Ready-a.Ready) / seconds, float64(b.Unacked-a.Unacked) / seconds,
+			float64(b.Waiting+b.Held-a.Waiting-a.Held) / seconds,
 		}
 	}
 	return paces
@@ -192,10 +235,13 @@ func messageStats(n *vhost.QueueStats, p pace) api.MessageStats {
 	}
 }
 
-func totals(ready, unacked int, p pace) api.Totals {
+// totals counts messages; aside are those that wait or are held, which only the sum shows.
+// Source: RabbitMQ 4.3 quorum-queues, delayed retry; reference dead-lettering 12.
+func totals(ready, unacked, aside int, p pace) api.Totals {
 	return api.Totals{
-		Messages: int64(ready) + int64(unacked), MessagesReady: int64(ready), MessagesUnacknowledged: int64(unacked),
-		MessagesDetails:               api.Rate{Rate: p.ready + p.unacked},
+		Messages:      int64(ready) + int64(unacked) + int64(aside),
+		MessagesReady: int64(ready), MessagesUnacknowledged: int64(unacked),
+		MessagesDetails:               api.Rate{Rate: p.ready + p.unacked + p.aside},
 		MessagesReadyDetails:          api.Rate{Rate: p.ready},
 		MessagesUnacknowledgedDetails: api.Rate{Rate: p.unacked},
 	}
@@ -205,16 +251,40 @@ func totals(ready, unacked int, p pace) api.Totals {
 type tally struct {
 	queues, exchanges, consumers int
 	ready, unacked               int
-	stats                        vhost.QueueStats
+	waiting                      int
+	held                         causes
+	shelf                        vhost.Shelf
+	stats                        byType
 	pace                         pace
 	books                        vhost.Books // since the server began
 }
 
+// causes counts by vhost.Cause.
+type causes map[vhost.Cause]int
+
+func (c causes) sum() (n int) {
+	for _, k := range c {
+		n += k
+	}
+	return n
+}
+
+func newTally() tally { return tally{stats: byType{}, held: causes{}} }
+
+func (t *tally) totals() api.Totals {
+	return totals(t.ready, t.unacked, t.waiting+t.held.sum(), t.pace)
+}
+
+func (t *tally) messageStats() api.MessageStats {
+	all := t.stats.sum()
+	return messageStats(&all, t.pace)
+}
+
 // sum sums a virtual host up; one that is down has nothing.
 func (s *Server) sum(ctx context.Context, h *access.VHost) tally {
-	var t tally
 	paces := s.sampler.paces(h)
 	gone, baseline := s.sampler.gone(h)
+	t := newTally()
 	t.stats = gone
 	err := s.engine.Look(ctx, h.Name, func(v *vhost.VHost) {
 		v.Counts(func(c vhost.QueueCounts) {
@@ -222,13 +292,19 @@ func (s *Server) sum(ctx context.Context, h *access.VHost) tally {
 			t.consumers += c.Consumers
 			t.ready += c.Ready
 			t.unacked += c.Unacked
-			add(&t.stats, &c.Stats)
+			t.waiting += c.Waiting
+			if c.Held > 0 {
+				for cause, n := range c.HeldBy {
+					t.held[vhost.Cause(cause)] += n
+				}
+			}
+			t.stats.add(c.Type, &c.Stats)
 			t.pace.add(paces[c.ID])
 		})
 		for range v.Topology().Exchanges() {
 			t.exchanges++
 		}
-		t.books = v.Books()
+		t.books, t.shelf = v.Books(), v.Shelf()
 	})
 	if err != nil {
 		s.options.Log.Debug("virtual host not summed up", "vhost", h.Name, "error", err)
@@ -246,7 +322,11 @@ func (t *tally) add(o tally) {
 	t.consumers += o.consumers
 	t.ready += o.ready
 	t.unacked += o.unacked
-	add(&t.stats, &o.stats)
+	t.waiting += o.waiting
+	for cause, n := range o.held {
+		t.held[cause] += n
+	}
+	t.stats.addAll(o.stats)
 	t.pace.add(o.pace)
 	t.books.Made += o.books.Made
 	for i, n := range o.books.Ended {

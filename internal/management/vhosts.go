@@ -23,8 +23,8 @@ func (r *request) showVHost(h *access.VHost) api.VHost {
 		Metadata: api.VHostMetadata{Description: h.Description, Tags: h.Tags, DefaultQueueType: kind},
 		Tracing:  h.Tracing, ProtectedFromDeletion: h.Protected,
 		ClusterState: api.Object[string]{r.server.options.Node: state},
-		Totals:       totals(t.ready, t.unacked, t.pace),
-		MessageStats: messageStats(&t.stats, t.pace),
+		Totals:       t.totals(),
+		MessageStats: t.messageStats(),
 	}
 }
 

@@ -17,7 +17,7 @@ func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth
 		return
 	}
 	v.touch(q, depth)
-	q.stats.Died[reason]++
+	q.stats.Died[v.strategyOf(q)][reason]++
 	if !q.settings.hasDLX && (reason != DeliveryLimit || v.options.LostLettersMaxBytes == 0) {
 		if reason == DeliveryLimit {
 			v.lose(q, GoneLimit, false)
@@ -41,7 +41,15 @@ func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth
 		v.emit(s, &f, out)
 		q.stats.Kept++
 	default:
+		q.leave(&p)
 		v.end(s, q, seq, p.end(), out)
+	}
+}
+
+// leave counts a letter that q need not hold, or not any longer.
+func (q *queueState) leave(p *passage) {
+	if q.settings.AtLeastOnce && p.end() == Moved {
+		q.stats.Confirmed++
 	}
 }
 
@@ -51,7 +59,7 @@ func (v *VHost) dieAtTheDoor(s *Stamp, q *queueState, m *message, depth int, out
 	if q.settings.Overflow != RejectPublishDLX || !q.settings.hasDLX {
 		return
 	}
-	q.stats.Died[MaxLen]++
+	q.stats.Died[min(v.strategyOf(q), AtMostOnce)][MaxLen]++ // it is never held
 	letter := *m
 	v.bury(s, q, &letter, MaxLen)
 	v.hop(s, q, &letter, attempt{depth: depth}, out)

@@ -99,6 +99,7 @@ func (v *VHost) retry(s *Stamp, q *queueState, seq queue.Seq, only QueueID, dept
 	p := v.hop(s, q, &m, attempt{depth: depth, holds: true, had: was.took, only: only}, out)
 	switch {
 	case p.missing == 0:
+		q.leave(&p)
 		v.end(s, q, seq, p.end(), out)
 		v.touch(q, depth)
 		v.holding.pause = sweepEvery

@@ -12,11 +12,42 @@ import (
 // QueueStats counts what happened in a queue since the vhost was opened.
 type QueueStats struct {
 	Published, Delivered, Got, Acked uint64
-	Died                             [reasons]uint64 // by Reason, with or without a dead-letter exchange
-	Lost                             [causes]uint64  // dead letters of this queue that found no place, by Cause
-	Held                             uint64          // dead letters that it had to hold
-	Kept                             uint64          // messages that stayed because they would have come round in a cycle
-	TimedOut                         uint64          // consumers that took too long
+	Died                             [strategies][reasons]uint64 // by Strategy and Reason
+	Confirmed                        uint64                      // dead letters of AtLeastOnce that all their targets have
+	Lost                             [causes]uint64              // dead letters of this queue that found no place, by Cause
+	Held                             uint64                      // dead letters that it had to hold
+	Kept                             uint64                      // messages that stayed because they would have come round in a cycle
+	TimedOut                         uint64                      // consumers that took too long
+}
+
+// Strategy is how dead letters leave a queue. Source: RabbitMQ prometheus, dead_letter_strategy.
+type Strategy uint8
+
+// The strategies. Disabled is that of a queue whose dead-letter exchange is not set or, if letters are not held, is
+// not there.
+const (
+	Disabled Strategy = iota
+	AtMostOnce
+	AtLeastOnce
+	strategies
+)
+
+// String names the strategy as metrics do.
+func (s Strategy) String() string {
+	return [strategies]string{"disabled", "at_most_once", "at_least_once"}[s]
+}
+
+// strategyOf is how a letter of q that dies now leaves it.
+func (v *VHost) strategyOf(q *queueState) Strategy {
+	switch {
+	case !q.settings.hasDLX:
+		return Disabled
+	case q.settings.AtLeastOnce:
+		return AtLeastOnce
+	case v.topo.Exchange(q.settings.DeadLetterExchange) == nil:
+		return Disabled
+	}
+	return AtMostOnce
 }
 
 // QueueView is a queue as lists show it. Its tables are shared: do not change them.
@@ -43,6 +74,7 @@ type ConsumerView struct {
 	AckRequired, Exclusive bool
 	Active                 bool
 	Prefetch               int64
+	Timeout                int64 // ms until a delivery is taken back, 0: never
 	Arguments              amqp.Table
 }
 
@@ -126,7 +158,7 @@ func (v *VHost) Consumers() []ConsumerView {
 func (v *VHost) consumerView(q *queueState, x *queue.Consumer) ConsumerView {
 	view := ConsumerView{
 		Tag: x.Tag, Queue: q.object.Name, AckRequired: !x.NoAck, Exclusive: x.Exclusive, Active: q.consumers.Active(x),
-		Prefetch: x.Own.Max, Arguments: x.Arguments,
+		Prefetch: x.Own.Max, Timeout: timeoutOf(q, x), Arguments: x.Arguments,
 	}
 	if ch := v.channels[ChannelID(x.Channel)]; ch != nil {
 		view.Channel, view.Connection = ch.number, ch.conn.name

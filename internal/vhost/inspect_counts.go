@@ -5,6 +5,7 @@ import "github.com/bartleby-mq/bartleby/internal/queue"
 // QueueCounts is what changes of a queue from moment to moment.
 type QueueCounts struct {
 	ID                        QueueID
+	Type                      string
 	Ready, Unacked, Consumers int
 	Waiting, Held             int
 	HeldBy                    [causes]int // by why they are held
@@ -24,7 +25,7 @@ func (v *VHost) QueueNames() []string {
 func (v *VHost) Counts(visit func(QueueCounts)) {
 	for _, q := range v.queues {
 		visit(QueueCounts{
-			ID: q.id, Ready: q.messages.Ready(), Unacked: q.messages.Unacked(), Consumers: q.consumers.Len(),
+			ID: q.id, Type: q.object.Type, Ready: q.messages.Ready(), Unacked: q.messages.Unacked(), Consumers: q.consumers.Len(),
 			Waiting: q.messages.Count(queue.Waiting), Held: q.messages.Count(queue.Held), HeldBy: q.heldBy, Stats: q.stats,
 		})
 	}

@@ -213,7 +213,7 @@ func (v *VHost) giveBack(ch *channel, d *delivery, failed bool) {
 	switch delay := q.retryDelay(c, failed); {
 	case q.settings.limit >= 0 && int64(q.countOf(c)) > q.settings.limit:
 		v.die(q, c, deliveryLimit)
-	case c.due(v.Now):
+	case c.due(v.Now) && !q.settings.headOnly:
 		v.die(q, c, expired)
 	case delay > 0:
 		c.Place, c.Until = Waiting, v.Now+delay

@@ -51,6 +51,9 @@ func (m *message) deathTable(v *VHost) amqp.Table {
 	var list []amqp.Value
 	total := int64(0)
 	for _, d := range m.deaths {
+		total += d.Count
+	}
+	for _, d := range m.deaths {
 		var t amqp.Table
 		if d.Expiration != "" {
 			t = append(t, amqp.Field{Name: "original-expiration", Value: amqp.String(d.Expiration)})
@@ -67,8 +70,12 @@ func (m *message) deathTable(v *VHost) amqp.Table {
 			amqp.Field{Name: "exchange", Value: amqp.String(d.Exchange)},
 			amqp.Field{Name: "routing-keys", Value: amqp.Array(keys...)},
 		)
+		if old := v.dialect() == "rabbitmq-3"; old && total > 1 {
+			slices.SortFunc(t, func(a, b amqp.Field) int { return strings.Compare(a.Name, b.Name) })
+		} else if old && d.Expiration != "" {
+			t = append(t[1:], t[0])
+		}
 		list = append(list, amqp.TableValue(t))
-		total += d.Count
 	}
 	t := amqp.Table{{Name: "x-death", Value: amqp.Array(list...)}}
 	if v.isOn("death-total") {

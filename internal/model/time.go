@@ -41,13 +41,13 @@ func (v *VHost) timers() (list []timed) {
 	return list
 }
 
-// expires reports whether the copy leaves at its instant: anywhere in the queue, but where parity is asked for.
-// Source: design §5; reference expiry-and-limits 3.
+// expires reports whether the copy leaves at its instant: anywhere in the queue, but where parity is asked for. What
+// waits is nowhere in line, and does in any case. Source: design §5; reference expiry-and-limits 3, quorum-and-retry 6.
 func (v *VHost) expires(q *queue, c *Copy) bool {
 	switch {
 	case c.ExpireAt == 0:
 		return false
-	case q.settings.headOnly:
+	case c.Place == Ready && q.settings.headOnly:
 		return c == q.head()
 	}
 	return c.Place == Ready || c.Place == Waiting

@@ -160,10 +160,17 @@ func (d *duel) step(c *model.Command) error {
 	return d.compare(answers)
 }
 
-// follow learns the names of the machine's new copies.
+// follow learns the names of the machine's new copies, and where what a command does itself ends: with the last
+// message that it returns, and perhaps keeps.
 func (d *duel) follow() {
-	for i := range d.world.out.Facts {
-		switch f := &d.world.out.Facts[i]; f.Kind {
+	facts := d.world.out.Facts
+	for i := range facts {
+		switch f := &facts[i]; f.Kind {
+		case Returned:
+			d.fact = i + 1
+			if i+1 < len(facts) && facts[i+1].Kind == Kept {
+				d.fact = i + 2
+			}
 		case QueueDeclared:
 			d.names[f.Queue] = f.Object.Name
 		case Enqueued:

@@ -30,12 +30,12 @@ type rules struct {
 // tastes is what a seed may have a taste for, and how often it has, in ten. What has none breaks a rule today: what
 // comes to a full queue while something in it is due makes that die for the queue's length; and a letter that a tick
 // brings to a queue with TTL 0 dies in sight of a consumer with room; a letter that is held for one target is made a
-// dead letter anew by another with reject-publish-dlx, each time that it is tried; and a held letter that is too large
-// for its target keeps smaller ones from the room that there is.
+// dead letter anew by another with reject-publish-dlx, each time that it is tried; a held letter that is too large for
+// its target keeps smaller ones from the room that there is; and a purge lets no held letters in.
 var tastes = map[string]int{
 	"ttl": 6, "expires": 2, "length": 5, "bytes": 2, "refuse": 4, "lowest": 2, "dlx": 9, "limit": 4, "priority": 3, "quorum": 4,
 	"at-least-once": 4, "retry": 3, "failed": 2, "policy": 6, "operator": 3, "consumers": 7, "cycle": 4, "head": 2, "options": 3,
-	"dialect": 2, "cc": 3, "lag": 4, "late": 0, "zero queue": 0, "refuse and hold": 0, "hold for bytes": 0, "delete": 4, "auto-delete": 2, "zero": 3, "alternate": 3,
+	"dialect": 2, "cc": 3, "lag": 4, "late": 0, "zero queue": 0, "refuse and hold": 0, "hold for bytes": 0, "hold and purge": 0, "delete": 4, "auto-delete": 2, "zero": 3, "alternate": 3,
 }
 
 func (r *rules) one(list ...string) string  { return list[r.dice.IntN(len(list))] }
@@ -94,7 +94,7 @@ var moves = []struct {
 	}},
 	{3, "", (*rules).declare},
 	{1, "delete", func(r *rules) []op { return r.on(model.Command{Kind: model.DeleteQueue, Name: r.queue()}) }},
-	{1, "", func(r *rules) []op { return r.on(model.Command{Kind: model.PurgeQueue, Name: r.queue()}) }},
+	{1, "", (*rules).purge},
 	{1, "delete", func(r *rules) []op {
 		return r.on(model.Command{Kind: model.DeleteExchange, Name: r.one(r.exchanges...)})
 	}},
@@ -239,6 +239,13 @@ func (r *rules) consume() []op {
 		c.Arguments = amqp.Table{field("x-priority", amqp.Int32(int32(r.number(-1, 2, 5))))}
 	}
 	return r.on(c)
+}
+
+func (r *rules) purge() []op {
+	if r.taste["at-least-once"] && r.taste["refuse"] && !r.taste["hold and purge"] {
+		return r.get()
+	}
+	return r.on(model.Command{Kind: model.PurgeQueue, Name: r.queue()})
 }
 
 // settle acks, or gives back, mostly what is outstanding.

@@ -46,9 +46,9 @@ var topics = []string{surface, dead, expiry, retry, policies}
 
 // suites is every case, in the order of the topics.
 var suites = [][]Case{
-	handshakeCases, loginCases, connectionLimitCases, frameCases, channelCases,
+	handshakeCases, loginCases, handshakeLimitCases, connectionLimitCases, frameCases, channelCases,
 	exchangeCases, queueCases, queueArgumentCases, argumentCases, routingCases, headersCases, exchangeTypeCases,
-	declarationCases, publishCases, publishCheckCases, replyCases, deliveryCases, settleCases, consumerCases, prefetchCases, confirmCases, transactionCases,
+	declarationCases, orderCases, publishCases, publishCheckCases, replyCases, deliveryCases, settleCases, consumerCases, prefetchCases, confirmCases, transactionCases,
 	triggerCases, letterCases, deathCases, cycleCases, targetCases, topologyCases,
 	letterCheckCases, holdCases, shelfCases, counterCases, aloneCases,
 	ttlCases, leaseCases, limitCases,

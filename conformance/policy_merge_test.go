@@ -189,24 +189,6 @@ var policyMergeCases = []Case{
 		},
 	},
 	{
-		Topic: policies, Section: 6, Name: "quorum-overflow-by-policy",
-		Rule:   "For overflow of a quorum queue the policy wins over the argument.",
-		Choice: everyQueue, Differs: "the argument does, as on a classic queue",
-		Run: func(t *T) {
-			t.ownVhost()
-			t.policy("p", ".*", 0, object{"overflow": "reject-publish"})
-			ch := t.channel()
-			q := ch.durable("q", quorum, atMost(1, "drop-head"))
-			refused := false
-			ch.confirm()
-			for range 20 { // a quorum queue refuses somewhat late
-				ch.publish("", q, "m")
-				refused = refused || !await(t, "confirm", ch.confirms).Ack
-			}
-			t.equal("refused", refused, !t.differs())
-		},
-	},
-	{
 		Topic: policies, Section: 6, Name: "argument-alternate-exchange-beats-policy",
 		Rule: "For an alternate exchange the argument wins over the policy.",
 		Run: func(t *T) {

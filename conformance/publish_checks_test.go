@@ -124,6 +124,26 @@ var publishCheckCases = []Case{
 		},
 	},
 	{
+		Topic: surface, Section: 11, Name: "dead-letters-are-not-returned",
+		Rule: "A mandatory message that dies and is then routed nowhere does not come back.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q", dlx("amq.direct"))
+			ch.publishMandatory("", q, "m")
+			t.must(ch.get(q).Reject(false))
+			ch.put("", q, "fence")
+			silent(t, "basic.return", ch.returns)
+		},
+	},
+	{
+		Topic: surface, Section: 15, Name: "direct-reply-cannot-be-bound",
+		Rule: "The name of direct replies cannot be bound: there is no such queue, 404.",
+		Run: func(t *T) {
+			err := t.channel().QueueBind(directReply, "k", "amq.direct", false, nil)
+			t.refusal(err, 404, t.noQueue(directReply))
+		},
+	},
+	{
 		Topic: surface, Section: 15, Name: "direct-reply-to-nobody",
 		Rule:  "A direct reply to a channel that has gone counts as routed: with mandatory it does not come back either.",
 		Since: "4.2", Before: "it comes back",

@@ -1,7 +1,5 @@
 package conformance
 
-import "time"
-
 var transactionCases = []Case{
 	{
 		Topic: surface, Section: 14, Name: "confirm-select-without-answer",
@@ -98,20 +96,6 @@ var transactionCases = []Case{
 			d := other.take(q, 1)[0]
 			t.equal("returned", []any{string(d.Body), d.Redelivered}, []any{"settled", true})
 			other.empty(q)
-		},
-	},
-	{
-		Topic: surface, Section: 14, Name: "tx-ttl-from-commit",
-		Rule: "The TTL of a message published in a transaction begins at commit.",
-		Run: func(t *T) {
-			conn := t.connect()
-			ch, other := conn.channel(), conn.channel()
-			q := ch.queue("q", ms(300))
-			t.must(ch.Tx())
-			ch.publish("", q, "m")
-			t.pass(400 * time.Millisecond)
-			t.must(ch.TxCommit())
-			other.get(q)
 		},
 	},
 	{

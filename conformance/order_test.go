@@ -1,0 +1,43 @@
+package conformance
+
+import amqp "github.com/rabbitmq/amqp091-go"
+
+// orderCases are declarations that break more than one rule: what is looked at first shows in the answer.
+var orderCases = []Case{
+	{
+		Topic: surface, Section: 8, Name: "exchange-type-before-permission",
+		Rule:  "An unknown exchange type is refused with 406 even to who may not declare the exchange.",
+		Since: "3.13", Before: "503 COMMAND_INVALID",
+		Run: func(t *T) {
+			ch, _ := t.as(grant{"^$", ".*", ".*"})
+			err := ch.ExchangeDeclare(t.name("x"), "no-such-type", false, false, false, false, nil)
+			if t.since() {
+				t.refusalLike(err, 406, "unknown exchange type")
+			} else {
+				t.refusalLike(err, 503, "unknown exchange type")
+			}
+		},
+	},
+	{
+		Topic: surface, Section: 8, Name: "permission-before-equivalence",
+		Rule: "Who may not configure an exchange or a queue is refused with 403, whatever else is wrong with the declaration.",
+		Run: func(t *T) {
+			owner := t.channel()
+			q, x := owner.queue("q"), owner.exchange("x", "direct")
+			ch, user := t.as(grant{"^$", ".*", ".*"})
+			t.refusalLike(ch.ExchangeDeclare(x, "fanout", false, false, false, false, nil), 403, "refused for user '"+user+"'")
+			_, err := ch.conn.channel().QueueDeclare(q, true, false, false, false, amqp.Table{"x-max-length": int32(-1)})
+			t.refusalLike(err, 403, "refused for user '"+user+"'")
+		},
+	},
+	{
+		Topic: surface, Section: 9, Name: "flags-before-arguments",
+		Rule: "Of a flag and an argument that are both inequivalent the flag is named.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q", ms(60000))
+			_, err := ch.QueueDeclare(q, true, false, false, false, ms(1))
+			t.refusalLike(err, 406, "inequivalent arg 'durable' for queue '"+q+"'")
+		},
+	},
+}

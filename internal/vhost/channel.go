@@ -25,9 +25,10 @@ type channel struct {
 	number    uint16
 	conn      *conn
 	consumers []*queue.Consumer // in order of consuming
-	shared    queue.Limit       // global prefetch
-	prefetch  int64             // for consumers to come
-	lastQueue string            // last declared: what an empty queue name means
+	byTag     map[string]*queue.Consumer
+	shared    queue.Limit // global prefetch
+	prefetch  int64       // for consumers to come
+	lastQueue string      // last declared: what an empty queue name means
 
 	unacked   deliveries
 	timeoutAt deadline.Instant // in the set: nothing is taken back before, 0: nothing is
@@ -197,6 +198,25 @@ func (v *VHost) WindowOpen(c ConnID) bool {
 	return n == nil || n.window.Open()
 }
 
+// attach adds a consumer to its channel.
+func (ch *channel) attach(x *queue.Consumer) {
+	if ch.byTag == nil {
+		ch.byTag = map[string]*queue.Consumer{}
+	}
+	ch.consumers, ch.byTag[x.Tag] = append(ch.consumers, x), x
+}
+
+// detach takes a consumer off its channel, and reports whether it was there.
+func (ch *channel) detach(x *queue.Consumer) bool {
+	if ch.byTag[x.Tag] != x {
+		return false
+	}
+	delete(ch.byTag, x.Tag)
+	i := slices.Index(ch.consumers, x)
+	ch.consumers = slices.Delete(ch.consumers, i, i+1)
+	return true
+}
+
 // wake looks at all queues that ch consumes from: it has room again.
 func (v *VHost) wake(ch *channel) {
 	for _, x := range ch.consumers {
@@ -227,7 +247,7 @@ func (v *VHost) closeChannel(s *Stamp, ch *channel, out *Outcome) {
 			v.touch(q, 0)
 		}
 	}
-	ch.consumers = nil
+	ch.consumers, ch.byTag = nil, nil
 	v.endReplies(ch)
 	for d := ch.unacked.from(0); d != nil; d = ch.unacked.from(0) {
 		v.giveBack(s, ch, d.tag, *d, true, out)

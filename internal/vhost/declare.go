@@ -237,7 +237,7 @@ func (v *VHost) deleteQueue(s *Stamp, q *queueState, out *Outcome) {
 		if ch == nil {
 			continue
 		}
-		ch.consumers = slices.DeleteFunc(ch.consumers, func(o *queue.Consumer) bool { return o == x })
+		ch.detach(x)
 		if ch.conn.cancelNotify {
 			out.effect(Effect{Kind: Cancelled, Channel: ch.id, ConsumerTag: x.Tag, After: v.newest(out)}, s.Index)
 		}

@@ -161,7 +161,7 @@ func (v *VHost) consume(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		Shared: &ch.shared, Window: &ch.conn.window, Arguments: d.Arguments, Timeout: timeout,
 	}
 	x.Own.Max = ch.prefetch
-	ch.consumers = append(ch.consumers, x)
+	ch.attach(x)
 	q.consumers.Add(x)
 	q.consumed = true
 	v.disarmExpiry(q)
@@ -174,17 +174,14 @@ func (v *VHost) consume(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 func (v *VHost) cancel(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
 	v.done(ch, c, out, Effect{Name: c.Definition.ConsumerTag})
 	v.cancelReplies(ch, c.Definition.ConsumerTag)
-	for i, x := range ch.consumers {
-		if x.Tag != c.Definition.ConsumerTag {
-			continue
-		}
-		ch.consumers = append(ch.consumers[:i], ch.consumers[i+1:]...)
-		q := v.queues[QueueID(x.Queue)]
-		if q != nil && q.consumers.Remove(x) {
-			v.touch(q, 0)
-			v.consumerLeft(s, q, out)
-		}
-		break
+	x := ch.byTag[c.Definition.ConsumerTag]
+	if x == nil {
+		return nil
+	}
+	ch.detach(x)
+	if q := v.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
+		v.touch(q, 0)
+		v.consumerLeft(s, q, out)
 	}
 	return nil
 }

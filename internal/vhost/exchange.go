@@ -116,6 +116,9 @@ func (v *VHost) bind(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Erro
 	d := *c.Definition
 	toQueue := c.Kind == BindQueue || c.Kind == UnbindQueue
 	durable := false
+	if d.Source == "" {
+		return amqp.AccessRefused(defaultExchange)
+	}
 	if toQueue {
 		q, err := v.lookUp(ch, d.Name)
 		if err != nil {
@@ -126,7 +129,7 @@ func (v *VHost) bind(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Erro
 		}
 		d.Name, durable = q.object.Name, q.object.Durable
 	}
-	if d.Source == "" || !toQueue && d.Name == "" {
+	if !toQueue && d.Name == "" {
 		return amqp.AccessRefused(defaultExchange)
 	}
 	for _, name := range [2]string{d.Source, d.Name} {

@@ -128,6 +128,18 @@ func (h *History) total() (n int64) {
 	return n
 }
 
+// size is about how many bytes the history takes: what its keys and names do.
+func (h *History) size() (n int) {
+	for i := range h.Deaths {
+		d := &h.Deaths[i]
+		n += len(d.Queue) + len(d.Exchange)
+		for _, k := range d.Keys {
+			n += len(k)
+		}
+	}
+	return n
+}
+
 // automatic counts the ways to die that follow on the newest rejection.
 func (h *History) automatic() int {
 	if i := slices.IndexFunc(h.Deaths, func(d Death) bool { return d.Reason.rejected() }); i >= 0 {

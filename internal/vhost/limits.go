@@ -30,6 +30,9 @@ const (
 	// chainMax is how many ways to die a message may meet without a rejection between them: real ladders are short, and
 	// its history is written anew at each.
 	chainMax = 1024
+	// historyBytesMax is how large the history of a letter may grow: each hop writes it anew, and every death has all
+	// routing keys of its hop.
+	historyBytesMax = 256 << 10
 	// clientDeathsMax is how many entries of a publisher's x-death are read, where they are.
 	clientDeathsMax = 64
 	// admitMax is how many letters a queue with room again takes at once; the rest follows tick by tick.

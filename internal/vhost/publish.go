@@ -61,6 +61,7 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		return nil
 	}
 	refused, durable := v.deliverTo(s, targets, &m, 0, out)
+	v.refused = v.refused || refused
 	if ch.confirms {
 		e := Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published}
 		if refused {

@@ -60,10 +60,8 @@ func consumerTag(s *Stamp, ch *channel, tag string) (string, *amqp.Error) {
 	if ch.replies != nil && ch.replies.tag == tag {
 		return "", amqp.NotAllowed("attempt to reuse consumer tag '%s'", tag)
 	}
-	for _, x := range ch.consumers {
-		if x.Tag == tag {
-			return "", amqp.NotAllowed("attempt to reuse consumer tag '%s'", tag)
-		}
+	if ch.byTag[tag] != nil {
+		return "", amqp.NotAllowed("attempt to reuse consumer tag '%s'", tag)
 	}
 	return tag, nil
 }

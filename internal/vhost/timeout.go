@@ -83,11 +83,9 @@ func (v *VHost) timeOut(s *Stamp, ch *channel, out *Outcome) {
 
 // expel cancels a consumer that takes too long, once.
 func (v *VHost) expel(s *Stamp, ch *channel, x *queue.Consumer, out *Outcome) {
-	i := slices.Index(ch.consumers, x)
-	if i < 0 {
+	if !ch.detach(x) {
 		return
 	}
-	ch.consumers = slices.Delete(ch.consumers, i, i+1)
 	out.effect(Effect{Kind: Cancelled, Channel: ch.id, ConsumerTag: x.Tag, After: v.newest(out)}, s.Index)
 	if q := v.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
 		q.stats.TimedOut++

@@ -131,6 +131,7 @@ func (v *VHost) commitTx(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 		return amqp.PreconditionFailed("transaction makes more than %d copies of messages", txCopiesMax)
 	}
 	ch.tx = &transaction{settled: map[uint64]bool{}}
+	v.refused = false
 	for i := range held {
 		h := &held[i]
 		if h.command.Kind == Publish {
@@ -149,6 +150,12 @@ func (v *VHost) commitTx(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 		for _, tag := range h.tags {
 			v.settle(s, ch, tag, &h.command, out)
 		}
+	}
+	if v.refused { // what was taken stays. Source: rabbitmq-server 3.10 and 4.0
+		err := amqp.PreconditionFailed("partial tx completion")
+		out.effect(Effect{Kind: Closed, Command: CommitTx, Channel: ch.id, Err: err, After: v.newest(out)}, s.Index)
+		v.closeChannel(s, ch, out)
+		return nil
 	}
 	v.done(ch, c, out, Effect{})
 	return nil

@@ -53,6 +53,7 @@ type VHost struct {
 	moves   int    // dead letters that this step has moved
 	losses  []Loss // that nobody has taken
 	chances uint64 // drawn so far
+	refused bool   // a queue had no room for a publish since commitTx began
 	batch   []byte // the batch in the making, where the newest records lie
 	index   place.Index
 

@@ -47,6 +47,14 @@ type Queue struct {
 	HeadMessageTimestamp       *int64  `json:"head_message_timestamp"` // seconds since the Unix epoch
 	IdleSince                  *string `json:"idle_since,omitempty"`   // RFC 3339 with ms
 
+	DeliveryLimit   DeliveryLimit `json:"delivery_limit"`
+	DelayedRetry    string        `json:"delayed_retry,omitempty"`   // as in "all (min: 1000ms, max: 30000ms)"
+	MessagesDelayed int64         `json:"messages_delayed"`          // that wait for their retry
+	NextDelayedAt   *int64        `json:"next_delayed_at,omitempty"` // ms since the Unix epoch; of one queue, if few messages wait
+	LastDelayedAt   *int64        `json:"last_delayed_at,omitempty"`
+	MessagesDLX     int64         `json:"messages_dlx"` // dead letters that the queue holds
+	MessageBytesDLX int64         `json:"message_bytes_dlx"`
+
 	Leader  string       `json:"leader,omitempty"` // of a quorum queue
 	Members List[string] `json:"members,omitempty"`
 	Online  List[string] `json:"online,omitempty"`

@@ -63,6 +63,8 @@ func (r *runner) authorize(l *Link, c *vhost.Command) *amqp.Error {
 		return p.queue(access.Read, r.named(c, d.Name))
 	case vhost.DeclareExchange:
 		return r.authorizeExchange(&p, d)
+	case vhost.Republish:
+		return r.authorizeRepublish(&p, c.Selection)
 	case vhost.DeleteExchange:
 		if d.Name != "" && !strings.HasPrefix(d.Name, "amq.") {
 			return p.exchange(access.Configure, d.Name)
@@ -170,6 +172,22 @@ func (r *runner) authorizePublish(p *rights, c *vhost.Command) *amqp.Error {
 	}
 	g.exchange = append(g.exchange[:0], c.Exchange...)
 	g.version, g.topology, g.valid = p.view.Version(), topologyVersion, true
+	return nil
+}
+
+// authorizeRepublish checks lost letters that are sent elsewhere, as if they were published there. Where they were
+// going they may go, as every dead letter may. Source: ours, design §5.
+func (r *runner) authorizeRepublish(p *rights, to *vhost.Selection) *amqp.Error {
+	if !to.Elsewhere {
+		return nil
+	}
+	if err := p.exchange(access.Write, to.Exchange); err != nil {
+		return err
+	}
+	if x := r.vhost.Topology().Exchange(to.Exchange); x != nil && x.Kind == topology.Topic &&
+		!p.view.TopicAllowed(p.user, p.vhost, to.Exchange, access.Write, to.RoutingKey) {
+		return access.RefuseTopic(access.Write, to.RoutingKey, to.Exchange, p.vhost, p.user)
+	}
 	return nil
 }
 

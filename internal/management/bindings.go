@@ -191,8 +191,8 @@ func postBetween(r *request, kind string) (answer, error) {
 	if err := r.readAtMost(bindingBytesMax, &body); err != nil {
 		return answer{}, err
 	}
-	if len(body.RoutingKey) > amqp.ShortStringMax {
-		return answer{}, badRequest("the routing key must not exceed %d bytes", amqp.ShortStringMax)
+	if err := checkRoutingKey(body.RoutingKey); err != nil {
+		return answer{}, err
 	}
 	c := vhost.Command{Kind: vhost.BindQueue, Definition: &vhost.Definition{
 		Source: e.source, Name: e.destination, RoutingKey: body.RoutingKey, Arguments: amqp.Table(body.Arguments),

@@ -225,7 +225,7 @@ func (r *request) showConsumer(vhostName string, v *vhost.ConsumerView, at map[s
 	return api.Consumer{
 		ConsumerTag: v.Tag, Queue: api.Name{Name: v.Queue, VHost: vhostName}, AckRequired: v.AckRequired,
 		Exclusive: v.Exclusive, Active: v.Active, ActivityStatus: status, PrefetchCount: int(v.Prefetch),
-		Arguments: api.Arguments(v.Arguments),
+		Arguments: api.Arguments(v.Arguments), ConsumerTimeout: v.Timeout,
 		Channel: api.ConsumerChannel{
 			Name: channelName(v.Connection, v.Channel), Number: int(v.Channel), ConnectionName: v.Connection,
 			Node: r.server.options.Node, PeerHost: c.PeerHost, PeerPort: c.PeerPort, User: c.User,

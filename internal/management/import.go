@@ -84,7 +84,7 @@ func (r *request) readUpload(into any) error {
 
 // checkParameter refuses parameters of plug-ins that are not there, before anything is changed.
 func checkParameter(p *api.DefinedParameter) error {
-	if p.Component != operatorComponent && p.Component != limitsComponent {
+	if p.Component != operatorComponent && p.Component != limitsComponent && p.Component != optionsComponent {
 		return badRequest("Validation failed\n\ncomponent %s of parameter %s not found\n", p.Component, p.Name)
 	}
 	return nil
@@ -175,10 +175,18 @@ func (r *request) byVHost(all *api.VHostContents) map[string]*api.VHostContents 
 func (r *request) fill(name string, d *api.VHostContents) error {
 	var commands []vhost.Command
 	for _, p := range d.Parameters {
-		if p.Component == limitsComponent {
+		switch p.Component {
+		case limitsComponent:
 			if err := r.importLimits(name, p.Value); err != nil {
 				return err
 			}
+			continue
+		case optionsComponent:
+			c, err := replaceOptions(p.Value)
+			if err != nil {
+				return err
+			}
+			commands = append([]vhost.Command{c}, commands...)
 			continue
 		}
 		var body api.PutPolicy

@@ -19,6 +19,16 @@ const (
 	// getMax bounds the messages that one request takes from a queue, all of which are in memory at once.
 	getMax = 10_000
 
+	// lettersUsual and lettersMax are the letters of a portion, unasked and at most.
+	lettersUsual, lettersMax = 100, 500
+
+	// scanMax bounds how many messages one look at a virtual host walks over, and looksMax how often one request
+	// looks for a portion.
+	scanMax, looksMax = 100_000, 20
+
+	// outcomesMax is up to how many letters each has its outcome told.
+	outcomesMax = 1000
+
 	// advanceMax bounds how far a test clock moves in one request: ten years.
 	advanceMax = 10 * 366 * 24 * time.Hour
 

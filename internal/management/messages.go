@@ -69,8 +69,8 @@ func readPublish(r *request) (vhost.Command, error) {
 	default:
 		return c, badRequest("payload_encoding must be string or base64, not '%s'", *body.PayloadEncoding)
 	}
-	if len(*body.RoutingKey) > amqp.ShortStringMax {
-		return c, badRequest("the routing key must not exceed %d bytes", amqp.ShortStringMax)
+	if err := checkRoutingKey(*body.RoutingKey); err != nil {
+		return c, err
 	}
 	properties, err := readProperties(amqp.Table(*body.Properties))
 	if err != nil {
@@ -80,6 +80,13 @@ func readPublish(r *request) (vhost.Command, error) {
 		Kind: vhost.Publish, Key: []byte(*body.RoutingKey), Mandatory: true,
 		Properties: amqp.AppendProperties(nil, properties), Body: payload,
 	}, nil
+}
+
+func checkRoutingKey(k string) error {
+	if len(k) > amqp.ShortStringMax {
+		return badRequest("the routing key must not exceed %d bytes", amqp.ShortStringMax)
+	}
+	return nil
 }
 
 // A property is one of the basic properties under its name in JSON.
@@ -209,20 +216,25 @@ func readTaking(r *request) (*taking, error) {
 	default:
 		return nil, badRequest("ackmode '%s' must be one of ack_requeue_true, ack_requeue_false, reject_requeue_true, reject_requeue_false", *body.AckMode)
 	}
-	switch *body.Encoding {
+	return t, t.showAs(*body.Encoding, body.Truncate)
+}
+
+// showAs says how payloads are shown: truncate may be nil.
+func (t *taking) showAs(encoding string, truncate *api.Integer) error {
+	switch encoding {
 	case "auto":
 	case "base64":
 		t.base64 = true
 	default:
-		return nil, badRequest("encoding must be auto or base64, not '%s'", *body.Encoding)
+		return badRequest("encoding must be auto or base64, not '%s'", encoding)
 	}
-	if body.Truncate != nil {
-		if *body.Truncate < 0 {
-			return nil, badRequest("truncate must not be negative")
+	if truncate != nil {
+		if *truncate < 0 {
+			return badRequest("truncate must not be negative")
 		}
-		t.truncate = int(min(*body.Truncate, 1<<31-1))
+		t.truncate = int(min(*truncate, 1<<31-1))
 	}
-	return t, nil
+	return nil
 }
 
 // takeMessages takes messages from a queue. They return to it, or die, only after all were taken.
@@ -282,17 +294,22 @@ func (t *taking) show(e *vhost.Effect) (api.Message, error) {
 	if err != nil {
 		return api.Message{}, err
 	}
-	payload := view.Body
-	if t.truncate >= 0 && len(payload) > t.truncate {
-		payload = payload[:t.truncate]
-	}
 	m := api.Message{
 		PayloadBytes: len(view.Body), Redelivered: e.Redelivered,
 		Exchange: string(view.Exchange), RoutingKey: string(view.RoutingKey), MessageCount: int64(e.Count),
-		Properties: showProperties(&p), Payload: string(payload), PayloadEncoding: "string",
+		Properties: showProperties(&p),
 	}
-	if t.base64 || !utf8.Valid(payload) {
-		m.Payload, m.PayloadEncoding = base64.StdEncoding.EncodeToString(payload), "base64"
-	}
+	m.Payload, m.PayloadEncoding = t.payload(view.Body)
 	return m, nil
+}
+
+// payload renders a body, or the beginning of it.
+func (t *taking) payload(body []byte) (text, encoding string) {
+	if t.truncate >= 0 && len(body) > t.truncate {
+		body = body[:t.truncate]
+	}
+	if t.base64 || !utf8.Valid(body) {
+		return base64.StdEncoding.EncodeToString(body), "base64"
+	}
+	return string(body), "string"
 }

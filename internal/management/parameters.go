@@ -51,10 +51,11 @@ func deleteGlobalParameter(r *request) (answer, error) {
 const (
 	operatorComponent = "operator_policy"
 	limitsComponent   = "vhost-limits"
+	optionsComponent  = "bartleby-options" // ours
 )
 
-// parameters lists what RabbitMQ shows as runtime parameters: operator policies and limits of virtual hosts. No
-// plug-in that would have further ones is there.
+// parameters lists what RabbitMQ shows as runtime parameters: operator policies and limits of virtual hosts; their
+// options with them. No plug-in that would have further ones is there.
 func (r *request) parameters(shown []*access.VHost) ([]api.Parameter, error) {
 	var all []api.Parameter
 	for _, h := range shown {
@@ -64,6 +65,17 @@ func (r *request) parameters(shown []*access.VHost) ([]api.Parameter, error) {
 				return nil, err
 			}
 			all = append(all, api.Parameter{VHost: h.Name, Component: limitsComponent, Name: "limits", Value: value})
+		}
+		options, err := r.optionsOf(h, false)
+		if err != nil {
+			return nil, err
+		}
+		if len(options) > 0 {
+			value, err := encode(options)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, api.Parameter{VHost: h.Name, Component: optionsComponent, Name: "options", Value: value})
 		}
 		policies, err := r.policiesOf(h, true)
 		if err != nil {
@@ -135,6 +147,8 @@ func putParameter(r *request) (answer, error) {
 		return answer{}, badRequest("operator policies are set with /api/operator-policies")
 	case limitsComponent:
 		return answer{}, badRequest("limits of virtual hosts are set with /api/vhost-limits")
+	case optionsComponent:
+		return answer{}, badRequest("options of virtual hosts are set with /api/x/options")
 	}
 	return answer{}, badRequest("Validation failed\n\ncomponent %s not found\n", r.names[0])
 }

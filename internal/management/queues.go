@@ -2,6 +2,7 @@ package management
 
 import (
 	"cmp"
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -31,6 +33,11 @@ func (s *Server) showQueue(h *access.VHost, q *vhost.QueueView, p pace) api.Queu
 		EffectivePolicyDefinition: api.Arguments(q.EffectivePolicy),
 		MessageBytes:              q.ReadyBytes + q.UnackedBytes + q.WaitingBytes + q.HeldBytes,
 		MessageBytesReady:         q.ReadyBytes, MessageBytesUnacknowledged: q.UnackedBytes,
+		DeliveryLimit: api.DeliveryLimit(q.Settings.DeliveryLimit), MessagesDelayed: int64(q.Waiting),
+		MessagesDLX: int64(q.Held), MessageBytesDLX: q.HeldBytes,
+	}
+	if t := &q.Settings; t.RetryType != vhost.RetryDisabled && t.RetryMin > 0 {
+		shown.DelayedRetry = fmt.Sprintf("%s (min: %dms, max: %dms)", t.RetryType, t.RetryMin, max(t.RetryMin, t.RetryMax))
 	}
 	if q.SingleActiveTag != "" {
 		shown.ActiveConsumers = 1
@@ -115,10 +122,13 @@ func getQueue(r *request) (answer, error) {
 	var q vhost.QueueView
 	var found bool
 	var consumers []vhost.ConsumerView
+	var next, last deadline.Instant
+	var waits bool
 	err = r.look(h.Name, func(v *vhost.VHost) {
 		if q, found = v.Queue(r.names[1]); found && q.Consumers > 0 {
 			consumers = v.Consumers()
 		}
+		next, last, waits = v.Delays(r.names[1], scanMax)
 	})
 	if err != nil {
 		return answer{}, err
@@ -127,6 +137,9 @@ func getQueue(r *request) (answer, error) {
 		return answer{}, errNotFound
 	}
 	shown := r.server.showQueue(h, &q, r.server.sampler.paces(h)[q.ID])
+	if waits {
+		shown.NextDelayedAt, shown.LastDelayedAt = (*int64)(&next), (*int64)(&last)
+	}
 	at := r.roster()
 	for i := range consumers {
 		if consumers[i].Queue == q.Name {

@@ -28,6 +28,17 @@ func routes() []route {
 		{post, "rebalance/queues", administrator, func(*request) (answer, error) { return nothing() }},
 		{post, "x/clock/advance", administrator, advanceClock},
 
+		{get, "x/options/*", management, getVHostOptions},
+		{puts, "x/options/*", policymaker, putVHostOptions},
+		{remove, "x/options/*/*", policymaker, deleteVHostOption},
+		{get, "x/lost-letters", management, getShelves},
+		{get, "x/lost-letters/*", management, getLostLetters},
+		{remove, "x/lost-letters/*", policymaker, deleteLostLetters},
+		{post, "x/lost-letters/*/republish", policymaker, republishLostLetters},
+		{get, "x/lost-letters/*/*", management, getLostLetter},
+		{remove, "x/lost-letters/*/*", policymaker, deleteLostLetter},
+		{get, "x/held/*/*", management, getHeldLetters},
+
 		{get, "health/checks/alarms", management, checkAlarms},
 		{get, "health/checks/local-alarms", management, checkAlarms},
 		{get, "health/checks/port-listener/*", management, checkPort},

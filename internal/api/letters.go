@@ -1,0 +1,123 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// A Shelf of GET /api/x/lost-letters counts the lost letters of a virtual host.
+type Shelf struct {
+	VHost    string         `json:"vhost"`
+	Messages int            `json:"messages"`
+	Bytes    int64          `json:"bytes"` // against the option lost-letters-max-bytes
+	ByCause  Object[uint64] `json:"by_cause"`
+	Evicted  uint64         `json:"evicted"` // gone for want of room or time since the broker started
+}
+
+// A LostLetter of GET /api/x/lost-letters/{vhost}: a dead letter that found no place.
+type LostLetter struct {
+	ID          uint64       `json:"id"`
+	Cause       string       `json:"cause"`  // no_exchange, no_route, cycle, refused, hops, delivery_limit
+	At          string       `json:"at"`     // since when it is there: RFC 3339 with ms
+	Queue       string       `json:"queue"`  // where it died
+	Reason      string       `json:"reason"` // of its newest death
+	Target      *string      `json:"target"` // the queue that refused it, or would have had it again
+	Exchange    string       `json:"exchange"`
+	RoutingKeys List[string] `json:"routing_keys"` // with Exchange, where it was going
+	Size        int64        `json:"size"`         // of what is stored, bytes
+	Persistent  bool         `json:"persistent"`
+	Deaths      List[Death]  `json:"deaths"` // the newest first
+}
+
+// A Death is an entry of x-death.
+type Death struct {
+	Count              int64        `json:"count"`
+	Reason             string       `json:"reason"`
+	Queue              string       `json:"queue"`
+	Time               int64        `json:"time"` // of the first, seconds since the Unix epoch
+	Exchange           string       `json:"exchange"`
+	RoutingKeys        List[string] `json:"routing-keys"`
+	OriginalExpiration *string      `json:"original-expiration,omitempty"` // ms, as the publisher wrote it
+}
+
+// LostLetters is a portion of them, oldest first.
+type LostLetters struct {
+	Items List[LostLetter] `json:"items"`
+	Next  *uint64          `json:"next"` // what ?after= has to be for the next portion, null at the end
+}
+
+// A LostLetterContent of GET /api/x/lost-letters/{vhost}/{id} is a lost letter as a consumer would get it.
+type LostLetterContent struct {
+	LostLetter
+	PayloadBytes    int       `json:"payload_bytes"` // of the whole payload, shown or not
+	Properties      Arguments `json:"properties"`
+	Payload         string    `json:"payload"`
+	PayloadEncoding string    `json:"payload_encoding"` // string or base64
+}
+
+// PostRepublish is the body of POST /api/x/lost-letters/{vhost}/republish: IDs, or All, perhaps of one Cause. With
+// Exchange and RoutingKey letters go there, else where they were going.
+type PostRepublish struct {
+	IDs        *[]Integer `json:"ids,omitempty"`
+	All        Flag       `json:"all,omitempty"`
+	Cause      string     `json:"cause,omitempty"`
+	Exchange   *string    `json:"exchange,omitempty"`
+	RoutingKey *string    `json:"routing_key,omitempty"`
+}
+
+// Outcomes answers PostRepublish and DELETE: how many letters went which way. An outcome is redriven, discarded,
+// unknown (there is no such letter), or why a letter stays: no_exchange, no_route, refused.
+type Outcomes struct {
+	Outcomes Object[int]     `json:"outcomes"`
+	Letters  []LetterOutcome `json:"letters,omitempty"` // one by one, unless there are too many
+}
+
+// A LetterOutcome is what became of one letter.
+type LetterOutcome struct {
+	ID      uint64 `json:"id"`
+	Outcome string `json:"outcome"`
+}
+
+// A HeldLetter of GET /api/x/held/{vhost}/{queue}: a dead letter that its queue holds until its targets take it.
+type HeldLetter struct {
+	ID          string       `json:"id"`     // digits; wider than what JavaScript takes for a number
+	Cause       string       `json:"cause"`  // no_exchange, no_route, refused
+	Reason      string       `json:"reason"` // of its newest death
+	Since       *string      `json:"since"`  // RFC 3339; null if it had died there for that reason before
+	Took        List[string] `json:"took"`   // the queues that have it already
+	Exchange    string       `json:"exchange"`
+	RoutingKeys List[string] `json:"routing_keys"` // with Exchange, where it was published in the hop that ended here
+	Size        int64        `json:"size"`         // of what is stored, bytes
+	Deaths      List[Death]  `json:"deaths"`       // the newest first
+}
+
+// HeldLetters is a portion of them, in queue order.
+type HeldLetters struct {
+	Items List[HeldLetter] `json:"items"`
+	Next  *string          `json:"next"` // what ?after= has to be for the next portion, null at the end
+}
+
+// DeliveryLimit is a number of returns; negative, in JSON "unlimited", is none.
+type DeliveryLimit int64
+
+// MarshalJSON renders a number or "unlimited".
+func (l DeliveryLimit) MarshalJSON() ([]byte, error) {
+	if l < 0 {
+		return []byte(`"unlimited"`), nil
+	}
+	return json.Marshal(int64(l))
+}
+
+// UnmarshalJSON takes a number or "unlimited".
+func (l *DeliveryLimit) UnmarshalJSON(b []byte) error {
+	if string(b) == `"unlimited"` {
+		*l = -1
+		return nil
+	}
+	var n int64
+	if err := json.Unmarshal(b, &n); err != nil {
+		return fmt.Errorf("delivery_limit is a number or \"unlimited\", not %s", b)
+	}
+	*l = DeliveryLimit(n)
+	return nil
+}

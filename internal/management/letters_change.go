@@ -1,0 +1,166 @@
+package management
+
+import (
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// A dispatch is a change of lost letters under way, and what came of it so far.
+type dispatch struct {
+	request   *request
+	kind      vhost.CommandKind
+	selection vhost.Selection // but for IDs
+	result    api.Outcomes
+	count     int
+}
+
+func (r *request) dispatch(kind vhost.CommandKind, selection vhost.Selection) *dispatch {
+	return &dispatch{request: r, kind: kind, selection: selection, result: api.Outcomes{Outcomes: api.Object[int]{}}}
+}
+
+// letters changes those that are named, in portions.
+func (d *dispatch) letters(ids []uint64) error {
+	for some := range slices.Chunk(ids, vhost.SelectionMax) {
+		selection := d.selection
+		selection.IDs = some
+		effects, err := d.request.do(d.request.names[0], vhost.Command{Kind: d.kind, Selection: &selection})
+		if err != nil {
+			return err
+		}
+		for i := range effects {
+			if effects[i].Kind == vhost.Answered {
+				d.note(effects[i].Tag, effects[i].Name)
+			}
+		}
+	}
+	return nil
+}
+
+// note counts an outcome, and lists it as long as there are few.
+func (d *dispatch) note(id uint64, outcome string) {
+	d.result.Outcomes[outcome]++
+	if d.count++; d.count <= outcomesMax {
+		d.result.Letters = append(d.result.Letters, api.LetterOutcome{ID: id, Outcome: outcome})
+	} else {
+		d.result.Letters = nil
+	}
+}
+
+// all changes the letters that are on the shelf now, of one cause or all. One that dies again on its way is a new
+// letter, and left alone.
+func (d *dispatch) all(cause vhost.Cause) error {
+	r := d.request
+	var last uint64
+	if err := r.look(r.names[0], func(v *vhost.VHost) { last = v.NewestLostLetter() }); err != nil {
+		return err
+	}
+	for after := uint64(0); ; {
+		var ids []uint64
+		err := r.look(r.names[0], func(v *vhost.VHost) {
+			ids, after = v.LostIDs(after, last, cause, vhost.SelectionMax, scanMax)
+		})
+		if err != nil {
+			return err
+		}
+		if err := d.letters(ids); err != nil || after == 0 {
+			return err
+		}
+	}
+}
+
+// republishLostLetters sends lost letters on, each to all queues that its exchange leads to, or not at all. To send
+// them elsewhere needs permission to publish there.
+func republishLostLetters(r *request) (answer, error) {
+	if err := r.enter(r.names[0]); err != nil {
+		return answer{}, err
+	}
+	var body api.PostRepublish
+	if err := r.read(&body); err != nil {
+		return answer{}, err
+	}
+	selection, err := r.destination(&body)
+	if err != nil {
+		return answer{}, err
+	}
+	d := r.dispatch(vhost.Republish, selection)
+	switch {
+	case body.IDs != nil && (bool(body.All) || body.Cause != ""):
+		return answer{}, badRequest("letters are named by 'ids', or by 'all' and perhaps 'cause', not by both")
+	case body.IDs != nil:
+		ids := make([]uint64, len(*body.IDs))
+		for i, id := range *body.IDs {
+			ids[i] = uint64(max(id, 0)) // no letter has the number 0
+		}
+		err = d.letters(ids)
+	case bool(body.All):
+		cause, wrong := causeNamed(body.Cause)
+		if wrong != nil {
+			return answer{}, wrong
+		}
+		err = d.all(cause)
+	default:
+		err = needKeys(key{"ids", false})
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(d.result)
+}
+
+// destination reads where letters shall go.
+func (r *request) destination(body *api.PostRepublish) (vhost.Selection, error) {
+	if body.Exchange == nil && body.RoutingKey == nil {
+		return vhost.Selection{}, nil
+	}
+	err := needKeys(key{"exchange", body.Exchange != nil}, key{"routing_key", body.RoutingKey != nil})
+	if err != nil {
+		return vhost.Selection{}, err
+	}
+	if err := checkRoutingKey(*body.RoutingKey); err != nil {
+		return vhost.Selection{}, err
+	}
+	name := exchangeNamed(*body.Exchange)
+	if found, err := r.hasExchange(name); err != nil {
+		return vhost.Selection{}, err
+	} else if !found {
+		return vhost.Selection{}, notFound("exchange")
+	}
+	return vhost.Selection{Elsewhere: true, Exchange: name, RoutingKey: *body.RoutingKey}, nil
+}
+
+// deleteLostLetters discards all lost letters, or those of one cause.
+func deleteLostLetters(r *request) (answer, error) {
+	if err := r.enter(r.names[0]); err != nil {
+		return answer{}, err
+	}
+	cause, err := causeNamed(r.URL.Query().Get("cause"))
+	if err != nil {
+		return answer{}, err
+	}
+	d := r.dispatch(vhost.Discard, vhost.Selection{})
+	if err := d.all(cause); err != nil {
+		return answer{}, err
+	}
+	d.result.Letters = nil
+	return ok(d.result)
+}
+
+func deleteLostLetter(r *request) (answer, error) {
+	if err := r.enter(r.names[0]); err != nil {
+		return answer{}, err
+	}
+	id, err := r.letterNamed()
+	if err != nil {
+		return answer{}, err
+	}
+	d := r.dispatch(vhost.Discard, vhost.Selection{})
+	if err := d.letters([]uint64{id}); err != nil {
+		return answer{}, err
+	}
+	if d.result.Outcomes["unknown"] > 0 {
+		return answer{}, errNotFound
+	}
+	return nothing()
+}

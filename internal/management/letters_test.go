@@ -62,7 +62,7 @@ func TestOptions(t *testing.T) {
 	d.want(404, "DELETE", path+"/dialect", "")
 	d.refused(400, "bad_request", "'x' is not an option of a virtual host", "PUT", path, `{"x":1}`)
 	d.refused(400, "bad_request", "is not a valid value of the option 'dialect'", "PUT", path, `{"dialect":"latin"}`)
-	d.refused(400, "bad_request", "object", "PUT", path, `{"dialect":`)
+	d.refused(400, "bad_request", "not_json", "PUT", path, `{"dialect":`)
 	d.want(404, "GET", "/api/x/options/none", "")
 	d.want(404, "PUT", "/api/x/options/none", "{}")
 
@@ -179,7 +179,7 @@ func TestLostLettersAndPermissions(t *testing.T) {
 	m.refused(401, "not_authorised", "Not policymaker user", "DELETE", path, "")
 	m.refused(401, "not_authorised", "Not policymaker user", "POST", path+"/republish", `{"all":true}`)
 	p.refused(401, "not_authorised", "Access refused.", "POST", path+"/republish", `{"all":true,"exchange":"amq.default","routing_key":"q"}`)
-	d.want(204, "PUT", "/api/topic-permissions/%2F/p", `{"exchange":"amq.topic","write":"^a","read":""}`)
+	d.want(201, "PUT", "/api/topic-permissions/%2F/p", `{"exchange":"amq.topic","write":"^a","read":""}`)
 	d.want(204, "PUT", "/api/permissions/%2F/p", `{"configure":"","write":"^amq\\.(fanout|topic)$","read":"^r$"}`)
 	p.refused(401, "not_authorised", "Access refused.", "POST", path+"/republish", `{"ids":[1],"exchange":"amq.topic","routing_key":"b"}`)
 	p.want(200, "POST", path+"/republish", `{"ids":[1],"exchange":"amq.topic","routing_key":"a"}`)

@@ -207,7 +207,7 @@ var policyCases = []Case{
 			}
 			ch.awaitDepth(q, 3)
 			t.policy("p", "^"+q+"$", 0, object{"message-ttl": 20})
-			t.pass(150 * time.Millisecond)
+			t.pass(time.Second) // nothing tells when RabbitMQ has told the queue of the policy
 			t.equal("after", ch.depth(q), 3)
 			ch.publish("", q, "new")
 			t.pass(100 * time.Millisecond)

@@ -142,7 +142,7 @@ var retryCases = []Case{
 				Due      int64  `json:"next_delayed_at"`
 				Retry    string `json:"delayed_retry"`
 			}
-			t.eventually("the counts "+want, func() bool {
+			t.within(countsLimit, "the counts "+want, func() bool {
 				t.must(json.Unmarshal(t.ask("GET", nil, "queues", t.vhost, q).body, &got))
 				return fmt.Sprintf("%d %d %d %d %s", got.Messages, got.Ready, got.Unacked, got.Delayed, got.Retry) == want
 			})

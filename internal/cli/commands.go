@@ -66,6 +66,15 @@ func commands() []command {
 		{name: "purge_queue", tools: ctl, usage: "[--vhost <vhost>] <queue>", least: 1, most: 1, run: purgeQueue},
 		{name: "delete_queue", tools: ctl, usage: "[--vhost <vhost>] <queue> [--if-empty] [--if-unused]", least: 1, most: 1, options: "if-empty if-unused force", run: deleteQueue},
 
+		{name: "list_vhost_options", tools: both, usage: "[--vhost <vhost>]", run: listVHostOptions},
+		{name: "set_vhost_option", tools: ctl, usage: "[--vhost <vhost>] <name> <value>", least: 2, most: 2, run: setVHostOption},
+		{name: "clear_vhost_option", tools: ctl, usage: "[--vhost <vhost>] <name>", least: 1, most: 1, run: clearVHostOption},
+		{name: "list_lost_letters", tools: both, usage: "[--vhost <vhost>] [--cause <cause>] [--limit <number>] [<column> ...]", most: unbounded, options: "cause limit", run: listLostLetters},
+		{name: "show_lost_letter", tools: both, usage: "[--vhost <vhost>] <id>", least: 1, most: 1, run: showLostLetter},
+		{name: "republish_lost_letters", tools: ctl, usage: republishUsage, most: unbounded, options: "all cause exchange routing-key", run: republishLostLetters},
+		{name: "purge_lost_letters", tools: ctl, usage: "[--vhost <vhost>] [--cause <cause>] [<id> ...]", most: unbounded, options: "cause", run: purgeLostLetters},
+		{name: "list_held_letters", tools: both, usage: "[--vhost <vhost>] [--limit <number>] <queue> [<column> ...]", least: 1, most: unbounded, options: "limit", run: listHeldLetters},
+
 		{name: "status", tools: both, usage: "[--unit <unit>]", options: "unit", run: nodeStatus},
 		{name: "ping", tools: both, run: ping},
 		{name: "await_startup", tools: both, patience: 5 * time.Minute, run: awaitStartup},
@@ -90,6 +99,8 @@ func commands() []command {
 }
 
 const policyUsage = "[--vhost <vhost>] [--priority <priority>] [--apply-to <apply-to>] <name> <pattern> <definition>"
+
+const republishUsage = "[--vhost <vhost>] [--exchange <exchange> --routing-key <key>] <id> ... | --all [--cause <cause>]"
 
 // find looks a command up among those of the tool.
 func (c *call) find(name string) (command, bool) {

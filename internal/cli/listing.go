@@ -52,7 +52,10 @@ func absent(names string) []column {
 
 // choose picks the columns named by the arguments, or the default ones.
 func (c *call) choose(known []column, usual string) ([]column, error) {
-	wanted := c.args
+	return c.pick(c.args, known, usual)
+}
+
+func (c *call) pick(wanted []string, known []column, usual string) ([]column, error) {
 	if len(wanted) == 0 {
 		wanted = strings.Fields(usual)
 	}

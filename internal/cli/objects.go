@@ -69,7 +69,7 @@ func listQueues(c *call) error {
 		"exclusive_consumer_tag single_active_consumer_tag messages_ready messages_unacknowledged messages messages_ready_ram " +
 		"messages_unacknowledged_ram messages_ram messages_persistent message_bytes message_bytes_ready message_bytes_unacknowledged " +
 		"message_bytes_ram message_bytes_persistent head_message_timestamp consumers consumer_utilisation consumer_capacity " +
-		"memory state type leader members online")
+		"memory state type leader members online delivery_limit delayed_retry messages_delayed messages_dlx message_bytes_dlx")
 	known = append(known, column{name: "pid", path: "node"}, column{name: "owner_pid", path: "owner_pid_details.name"})
 	known = append(known, absent("exclusive_consumer_pid single_active_consumer_pid disk_reads disk_writes slave_pids "+
 		"synchronised_slave_pids mirror_pids synchronised_mirror_pids recoverable_slaves recoverable_mirrors")...)

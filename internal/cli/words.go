@@ -77,6 +77,8 @@ func options() []option {
 		{name: "verbose", short: "v"}, {name: "minimal", short: "m"},
 		{name: "enabled", short: "E"}, {name: "implicitly-enabled"},
 		{name: "address", valued: true},
+		{name: "cause", valued: true}, {name: "limit", valued: true},
+		{name: "exchange", valued: true}, {name: "routing-key", valued: true},
 		{name: "unit", valued: true},
 	}
 }
@@ -95,7 +97,7 @@ func isGlobal(name string) bool {
 	return o.global
 }
 
-// parse takes the words apart. On error what could be read is there all the same, the command most of all.
+// parse takes the words apart; a negative number is an argument. On error what could be read is there all the same, the command most of all.
 func parse(typed []string) (words, error) {
 	w := words{options: map[string]string{}}
 	var errs []string
@@ -105,7 +107,7 @@ func parse(typed []string) (words, error) {
 			w.args = append(w.args, typed[i+1:]...)
 			break
 		}
-		if len(word) < 2 || word[0] != '-' {
+		if len(word) < 2 || word[0] != '-' || '0' <= word[1] && word[1] <= '9' {
 			w.args = append(w.args, word)
 			continue
 		}

@@ -165,6 +165,7 @@ var deliveryLimitCases = []Case{
 			q := ch.durable("q", quorum, deliveryLimit(20), to(dlq))
 			ch.put("", q, "m")
 			ch.rounds(q, 5, rejected)
+			ch.settled()
 			t.policy("p", "^"+q+"$", 0, object{"delivery-limit": 1})
 			in, died := ch.consume(q), t.channel().consume(dlq)
 			for returns := 6; ; returns++ {

@@ -11,7 +11,6 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
-	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -122,13 +121,14 @@ func getQueue(r *request) (answer, error) {
 	var q vhost.QueueView
 	var found bool
 	var consumers []vhost.ConsumerView
-	var next, last deadline.Instant
-	var waits bool
+	var next, last *int64
 	err = r.look(h.Name, func(v *vhost.VHost) {
 		if q, found = v.Queue(r.names[1]); found && q.Consumers > 0 {
 			consumers = v.Consumers()
 		}
-		next, last, waits = v.Delays(r.names[1], scanMax)
+		if from, to, ok := v.Delays(r.names[1], scanMax); ok {
+			next, last = (*int64)(&from), (*int64)(&to)
+		}
 	})
 	if err != nil {
 		return answer{}, err
@@ -137,9 +137,7 @@ func getQueue(r *request) (answer, error) {
 		return answer{}, errNotFound
 	}
 	shown := r.server.showQueue(h, &q, r.server.sampler.paces(h)[q.ID])
-	if waits {
-		shown.NextDelayedAt, shown.LastDelayedAt = (*int64)(&next), (*int64)(&last)
-	}
+	shown.NextDelayedAt, shown.LastDelayedAt = next, last
 	at := r.roster()
 	for i := range consumers {
 		if consumers[i].Queue == q.Name {

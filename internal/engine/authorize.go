@@ -118,6 +118,9 @@ func (r *runner) authorizeExchange(p *rights, d *vhost.Definition) *amqp.Error {
 	case d.Passive:
 		return p.anyOf(d.Name, access.RefuseExchange)
 	}
+	if _, known := topology.ParseKind(d.Type); !known {
+		return nil // refused for what it is
+	}
 	if err := p.exchange(access.Configure, d.Name); err != nil {
 		return err
 	}

@@ -62,6 +62,9 @@ func (v *VHost) timeOut(s *Stamp, ch *channel, out *Outcome) {
 		}
 	}
 	if i := slices.IndexFunc(late, func(d delivery) bool { return d.consumer == nil || !ch.conn.cancelNotify }); i >= 0 {
+		for _, d := range late { // a timeout is no failure, the end of the channel is one for the others
+			v.giveBack(s, ch, d.tag, d, false, out)
+		}
 		err := amqp.PreconditionFailed("delivery acknowledgement on channel %d timed out. Timeout value used: %d ms. This timeout value can be configured, see consumers doc guide to learn more",
 			ch.number, timeoutOf(late[i].queue, late[i].consumer))
 		out.effect(Effect{Kind: Closed, Channel: ch.id, Err: err, After: v.newest(out)}, v.index)

@@ -12,8 +12,9 @@ type channel struct {
 	id        int
 	tags      uint64 // given so far
 	unacked   []*delivery
-	prefetch  int // of all consumers together, 0 for none
-	each      int // of each consumer to come
+	prefetch  int      // of all consumers together, 0 for none
+	each      int      // of each consumer to come
+	late      []uint64 // tags that were taken back, and not settled since
 	confirms  bool
 	published int
 }
@@ -24,6 +25,7 @@ type delivery struct {
 	queue    *queue
 	copy     *Copy
 	consumer *consumer // nil of a get
+	due      int64     // when it is taken back, 0: never
 }
 
 // consumer is a subscription.
@@ -33,6 +35,7 @@ type consumer struct {
 	prefetch int
 	priority int64
 	noAck    bool
+	timeout  int64 // ms, -1: as its queue says
 }
 
 func (v *VHost) answer(channel int, kind AnswerKind, format string, args ...any) {
@@ -87,7 +90,45 @@ func (v *VHost) hand(ch *channel, q *queue, c *Copy, x *consumer, noAck bool) {
 		return
 	}
 	c.Place, c.fresh = Unacked, false
-	ch.unacked = append(ch.unacked, &delivery{ch.tags, q, c, x})
+	d := &delivery{tag: ch.tags, queue: q, copy: c, consumer: x}
+	timeout := q.settings.consumerTimeout
+	if x != nil && x.timeout >= 0 {
+		timeout = x.timeout
+	}
+	if timeout > 0 {
+		d.due = v.Now + timeout
+	}
+	ch.unacked = append(ch.unacked, d)
+}
+
+// timeOut takes back what a channel has not settled in time, which is no failure. Its consumers are cancelled; a channel
+// that holds such a message from a get is closed. Source: reference quorum-and-retry 7.
+func (v *VHost) timeOut(ch *channel) {
+	var late []*delivery
+	for _, d := range ch.unacked {
+		if d.due != 0 && d.due <= v.Now {
+			late = append(late, d)
+		}
+	}
+	if slices.ContainsFunc(late, func(d *delivery) bool { return d.consumer == nil }) {
+		for _, d := range late { // the end of the channel is a failure of the others
+			v.giveBack(ch, d, false)
+		}
+		v.answer(ch.id, Answered, "refused %d", amqp.CodePreconditionFailed)
+		v.closeChannel(ch)
+		return
+	}
+	for _, d := range late {
+		for _, q := range slices.Clone(v.queues) {
+			if i := slices.Index(q.consumers, d.consumer); i >= 0 {
+				q.consumers = slices.Delete(q.consumers, i, i+1)
+				v.answer(ch.id, Cancelled, "cancelled %s", d.consumer.tag)
+				v.consumerLeft(q)
+			}
+		}
+		v.giveBack(ch, d, false)
+		ch.late = append(ch.late, d.tag)
+	}
 }
 
 // get decides basic.get. Source: AMQP basic.get.
@@ -129,8 +170,12 @@ func (v *VHost) consume(ch *channel, c *Command) uint16 {
 			}
 		}
 	}
-	priority, _ := number(c.Arguments, "x-priority")
-	q.consumers = append(q.consumers, &consumer{c.Consumer, ch, ch.each, priority, c.NoAck})
+	x := &consumer{tag: c.Consumer, channel: ch, prefetch: ch.each, noAck: c.NoAck, timeout: -1}
+	x.priority, _ = number(c.Arguments, "x-priority")
+	if n, ok := number(c.Arguments, "x-consumer-timeout"); ok {
+		x.timeout = n
+	}
+	q.consumers = append(q.consumers, x)
 	q.consumed = true
 	q.unused = 0
 	return 0
@@ -162,6 +207,10 @@ func (v *VHost) consumerLeft(q *queue) {
 // Source: AMQP basic.ack, basic.reject; RabbitMQ nack; reference dead-lettering 10.
 func (v *VHost) settle(ch *channel, c *Command) uint16 {
 	found := slices.ContainsFunc(ch.unacked, func(d *delivery) bool { return d.tag == c.Tag })
+	if i := slices.Index(ch.late, c.Tag); !found && i >= 0 {
+		ch.late = slices.Delete(ch.late, i, i+1)
+		found = true
+	}
 	if !found && !(c.Multiple && c.Tag == 0) {
 		return amqp.CodePreconditionFailed
 	}

@@ -31,6 +31,8 @@ const (
 	Reject          Kind = "reject"          // Tag, Requeue
 	Recover         Kind = "recover"         // with requeue
 	Confirms        Kind = "confirms"        //
+	Republish       Kind = "republish"       // Letters; Exchange and Key, both empty for where they were going
+	Discard         Kind = "discard"         // Letters
 	SetPolicy       Kind = "policy"          // Policy
 	ClearPolicy     Kind = "clear-policy"    // Policy.Name, Policy.Operator
 	SetOptions      Kind = "options"         // Arguments
@@ -51,6 +53,7 @@ type Command struct {
 	Arguments  amqp.Table
 	Policy     Policy
 	Tag        uint64
+	Letters    []uint64 // on the shelf, by their arrival
 	Prefetch   int
 	Passive    bool
 	Durable    bool
@@ -78,6 +81,8 @@ func (c *Command) String() string {
 		fmt.Fprintf(&b, " %s -> %s key=%s", c.Exchange, c.Name, c.Key)
 	case Ack, Nack, Reject:
 		fmt.Fprintf(&b, " %d", c.Tag)
+	case Republish, Discard:
+		fmt.Fprintf(&b, " %d %s:%s", c.Letters, c.Exchange, c.Key)
 	case Qos:
 		fmt.Fprintf(&b, " %d", c.Prefetch)
 	case SetPolicy, ClearPolicy:

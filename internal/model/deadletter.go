@@ -248,7 +248,7 @@ func (v *VHost) targets(q *queue, m *message) []*queue {
 	if !q.settings.hasDLX || v.exchanges[q.settings.dlx] == nil {
 		return nil
 	}
-	return v.route(q.settings.dlx, m.hopKeys, slices.Concat(m.origins(v), m.properties.Headers))
+	return v.route(q.settings.dlx, m.hopKeys, m.headers(v))
 }
 
 // nowhere is why the letters of a queue lead to no queue.
@@ -259,31 +259,7 @@ func (v *VHost) nowhere(q *queue) string {
 	return "no_route"
 }
 
-// lay puts a letter on the shelf, or nowhere if the vhost has none.
-func (v *VHost) lay(h *hop, m *message, cause string) {
-	if v.lose(h.from, m, cause) {
-		h.placed = true
-	} else {
-		h.lost = cause
-	}
+// headers is what a headers exchange sees of a letter.
+func (m *message) headers(v *VHost) amqp.Table {
+	return slices.Concat(m.origins(v), m.properties.Headers)
 }
-
-// lose counts a letter that found no place, and reports whether the shelf has it. Source: ours, design §1.4.
-func (v *VHost) lose(q *queue, m *message, cause string) bool {
-	v.lost[q.name+" "+cause]++
-	if !v.shelving() {
-		return false
-	}
-	v.made++
-	v.shelf.arrivals++
-	v.shelf.copies = append(v.shelf.copies, &Copy{
-		Arrival: v.shelf.arrivals, Place: Ready, Cause: cause, message: m, ExpireAt: v.Now + v.option("lost-letters-max-age", 604_800_000),
-	})
-	return true
-}
-
-// shelving reports whether the vhost keeps lost letters.
-func (v *VHost) shelving() bool { return v.option("lost-letters-max-bytes", 64<<20) > 0 }
-
-// evict ends a letter that the shelf has no room or no time for.
-func (v *VHost) evict(c *Copy) { v.end(v.shelf, c, "shelf") }

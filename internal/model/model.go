@@ -152,6 +152,10 @@ func (v *VHost) decide(c *Command) (code uint16) {
 		return v.removeQueue(ch, c)
 	case PurgeQueue:
 		return v.purge(ch, c)
+	case Republish:
+		v.eachLetter(c, func(x *Copy) string { return v.republish(c, x) })
+	case Discard:
+		v.eachLetter(c, v.discard)
 	case DeclareExchange:
 		return v.declareExchange(c)
 	case DeleteExchange:

@@ -27,8 +27,9 @@ type settings struct {
 	counts                             bool   // keeps count of returns, and shows it
 	retryType                          string
 	retryMin, retryMax                 int64
-	headOnly                           bool // only the head expires
-	keep                               bool // letters in a cycle stay
+	consumerTimeout                    int64 // ms, 0: none
+	headOnly                           bool  // only the head expires
+	keep                               bool  // letters in a cycle stay
 }
 
 // drops reports whether a queue that is too long drops messages, rather than refuse new ones.
@@ -120,6 +121,7 @@ func (v *VHost) effective(q *queue) settings {
 		length: all.smallest("max-length"), bytes: all.smallest("max-length-bytes"),
 		limit: all.deliveryLimit(), retryMax: all.smallest("delayed-retry-max"),
 	}
+	s.consumerTimeout = v.consumerTimeout(&all)
 	if s.limit == unset {
 		switch s.limit = v.option("delivery-limit", -1); {
 		case s.limit >= 0:
@@ -203,6 +205,21 @@ func (t *sources) deliveryLimit() int64 {
 		return max(limit, -1)
 	}
 	return limit
+}
+
+// consumerTimeout: the smaller of two, where 0 is none at all; what the vhost says counts if nobody else says anything.
+// Source: reference quorum-and-retry 7.
+func (v *VHost) consumerTimeout(t *sources) int64 {
+	timeout := int64(-1)
+	for from := range t {
+		if n, ok := t.number(from, "consumer-timeout"); ok && (timeout <= 0 || n > 0 && n < timeout) {
+			timeout = n
+		}
+	}
+	if timeout < 0 {
+		return v.option("consumer-timeout", 1_800_000)
+	}
+	return timeout
 }
 
 // retryMin: of two policies the larger, of policy and argument the smaller. Source: reference quorum-and-retry 6.

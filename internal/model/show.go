@@ -17,6 +17,9 @@ func (v *VHost) show(q *queue, c *Copy) string {
 	if m.letter() {
 		exchange, key = m.hopExchange, m.hopKeys[0]
 		own = append(m.deathTable(v), m.origins(v)...)
+		if v.dialect() == "rabbitmq-3" { // consumers are not told of the last death; exchanges can see it all the same
+			own = slices.DeleteFunc(own, func(f amqp.Field) bool { return strings.HasPrefix(f.Name, "x-last-death-") })
+		}
 	}
 	if q.settings.counts {
 		if c.Acquired > 0 {
@@ -84,16 +87,12 @@ func (m *message) deathTable(v *VHost) amqp.Table {
 	return t
 }
 
-// origins is the headers that tell of the first death and, since RabbitMQ 3.13, of the last. Source: reference
-// dead-lettering 6.
+// origins is the headers that tell of the first death and of the last. Source: reference dead-lettering 6.
 func (m *message) origins(v *VHost) (t amqp.Table) {
 	for _, o := range [...]struct {
 		prefix string
 		Death
 	}{{"x-first-death-", m.first}, {"x-last-death-", m.last}} {
-		if o.prefix == "x-last-death-" && v.dialect() == "rabbitmq-3" {
-			continue
-		}
 		t = append(t,
 			amqp.Field{Name: o.prefix + "exchange", Value: amqp.String(o.Exchange)},
 			amqp.Field{Name: o.prefix + "queue", Value: amqp.String(o.Queue)},

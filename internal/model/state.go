@@ -156,7 +156,7 @@ func (s *settings) shown() Settings {
 	x := Settings{
 		TTL: s.ttl, Expires: s.expires, MaxLength: s.length, MaxLengthBytes: s.bytes, DeliveryLimit: s.limit, Overflow: s.overflow,
 		AtLeastOnce: s.atLeastOnce, CountFailed: s.countMode == "failed", Counts: s.counts,
-		HeadOnly: s.headOnly, CycleKeep: s.keep,
+		HeadOnly: s.headOnly, CycleKeep: s.keep, ConsumerTimeout: s.consumerTimeout,
 	}
 	if s.retryType != "disabled" {
 		x.RetryType, x.RetryMin, x.RetryMax = s.retryType, s.retryMin, s.retryMax
@@ -177,7 +177,7 @@ type Settings struct {
 	DLX, DLRK                                              string // quoted; "" if there is none
 	AtLeastOnce, Counts, CountFailed                       bool
 	RetryType                                              string // "" if nothing is delayed
-	RetryMin, RetryMax                                     int64
+	RetryMin, RetryMax, ConsumerTimeout                    int64
 	HeadOnly, CycleKeep                                    bool
 }
 

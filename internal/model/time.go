@@ -1,18 +1,22 @@
 package model
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 )
 
-// A timed thing is due at an instant: a copy expires or has waited long enough, or a queue was unused too long.
+// A timed thing is due at an instant: a copy expires, has waited or was held by a client long enough, or a queue was
+// unused too long.
 type timed struct {
 	at   int64
 	id   CopyID
 	next func()
 }
 
-// timers is the earliest thing of each queue that is to come, or of several at the same instant all of them.
+// timers is the earliest thing of each queue that is to come, or of several at the same instant all of them; and what
+// each channel has to settle first.
 func (v *VHost) timers() (list []timed) {
 	for _, q := range append([]*queue{v.shelf}, v.queues...) {
 		var first []timed
@@ -37,6 +41,18 @@ func (v *VHost) timers() (list []timed) {
 			}
 		}
 		list = append(list, first...)
+	}
+	for _, id := range slices.Sorted(maps.Keys(v.channels)) {
+		ch := v.channels[id]
+		var first *delivery
+		for _, d := range ch.unacked {
+			if d.due != 0 && (first == nil || d.due < first.due) {
+				first = d
+			}
+		}
+		if first != nil {
+			list = append(list, timed{first.due, CopyID{first.queue.name, first.copy.Arrival}, func() { v.timeOut(ch) }})
+		}
 	}
 	return list
 }

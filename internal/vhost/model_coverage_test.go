@@ -74,7 +74,7 @@ func (c *coverage) check(t *testing.T) {
 			t.Errorf("no duel has seen the fact %d", k)
 		}
 	}
-	for _, k := range []Cause{Acked, Moved, GoneRejected, GoneExpired, GoneMaxLen, GonePurged, GoneShelf} {
+	for _, k := range []Cause{Acked, Moved, GoneRejected, GoneExpired, GoneMaxLen, GonePurged, GoneShelf, Redriven} {
 		if c.ended[k] == 0 {
 			t.Errorf("no duel has seen a copy end as %q", k)
 		}

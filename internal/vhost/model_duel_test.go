@@ -124,6 +124,10 @@ func (d *duel) step(c *model.Command) error {
 	if err != nil {
 		return err
 	}
+	own := len(w.out.Facts)
+	if c.Kind == model.Tick {
+		own = 0
+	}
 	for n := 0; ; n++ {
 		if at, ok := w.v.Due(); !ok || at > w.now {
 			break
@@ -135,7 +139,7 @@ func (d *duel) step(c *model.Command) error {
 			return err
 		}
 	}
-	d.follow()
+	d.follow(own)
 	if refused != nil && c.Channel == 0 {
 		d.said = append(d.said, model.Answer{Kind: model.Answered, Text: fmt.Sprintf("refused %d", refused.Code)})
 	}
@@ -160,13 +164,16 @@ func (d *duel) step(c *model.Command) error {
 	return d.compare(answers)
 }
 
-// follow learns the names of the machine's new copies, and where what a command does itself ends: with the last
-// message that it returns, and perhaps keeps.
-func (d *duel) follow() {
+// follow learns the names of the machine's new copies, and where what a command does itself ends, among its own facts:
+// with the last message that it returns, and perhaps keeps.
+func (d *duel) follow(own int) {
 	facts := d.world.out.Facts
 	for i := range facts {
 		switch f := &facts[i]; f.Kind {
 		case Returned:
+			if i >= own {
+				continue
+			}
 			d.fact = i + 1
 			if i+1 < len(facts) && facts[i+1].Kind == Kept {
 				d.fact = i + 2
@@ -189,7 +196,7 @@ func (d *duel) Next(among []model.CopyID) int {
 		f := &d.world.out.Facts[i]
 		id := model.CopyID{Queue: d.names[f.Queue]}
 		switch f.Kind {
-		case Ended, Handed, Held, Kept, Resumed:
+		case Ended, Handed, Returned, Held, Kept, Resumed:
 			id.Arrival = d.arrivals[f.Queue][f.Seq]
 		case QueueDeleted:
 		default:
@@ -226,6 +233,8 @@ func machineCommand(c *model.Command) Command {
 		Internal: c.Internal, Passive: c.Passive, NoAck: c.NoAck, Global: c.Global, Prefetch: uint16(c.Prefetch), Arguments: c.Arguments,
 	}
 	switch {
+	case c.Letters != nil:
+		m.Selection = &Selection{IDs: c.Letters, Elsewhere: c.Exchange != "" || c.Key != "", Exchange: c.Exchange, RoutingKey: c.Key}
 	case c.Kind == model.Bind && c.ToExchange:
 		m.Kind = BindExchange
 	case c.Kind == model.Unbind && c.ToExchange:
@@ -248,7 +257,7 @@ var machineKinds = map[model.Kind]CommandKind{
 	model.DeclareQueue: DeclareQueue, model.DeleteQueue: DeleteQueue, model.PurgeQueue: PurgeQueue, model.Bind: BindQueue, model.Unbind: UnbindQueue,
 	model.Qos: Qos, model.Consume: Consume, model.Cancel: Cancel, model.Publish: Publish, model.Get: Get, model.Ack: Ack, model.Nack: Nack,
 	model.Reject: Reject, model.Recover: Recover, model.Confirms: SelectConfirms, model.SetPolicy: SetPolicy, model.ClearPolicy: ClearPolicy,
-	model.SetOptions: SetOptions, model.Tick: Tick,
+	model.SetOptions: SetOptions, model.Tick: Tick, model.Republish: Republish, model.Discard: Discard,
 }
 
 // hear puts an effect into the model's words.
@@ -278,6 +287,8 @@ func (d *duel) hear(e *Effect) error {
 		say(model.Confirmed, "return %s", text)
 	case Cancelled:
 		say(model.Cancelled, "cancelled %s", e.ConsumerTag)
+	case Answered:
+		say(model.Answered, "letter %d %s", e.Tag, e.Name)
 	case Closed:
 		say(model.Answered, "refused %d", e.Err.Code)
 	case Done:
@@ -288,6 +299,8 @@ func (d *duel) hear(e *Effect) error {
 			say(model.Answered, "purged count=%d", e.Count)
 		case DeleteQueue:
 			say(model.Answered, "deleted count=%d", e.Count)
+		case Republish, Discard:
+			say(model.Answered, "letters count=%d", e.Count)
 		}
 	}
 	return nil

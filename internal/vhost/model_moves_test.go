@@ -27,15 +27,14 @@ type rules struct {
 	begun             bool // the topology is made
 }
 
-// tastes is what a seed may have a taste for, and how often it has, in ten. What has none breaks a rule today: what
-// comes to a full queue while something in it is due makes that die for the queue's length; and a letter that a tick
-// brings to a queue with TTL 0 dies in sight of a consumer with room; a letter that is held for one target is made a
-// dead letter anew by another with reject-publish-dlx, each time that it is tried; a held letter that is too large for
-// its target keeps smaller ones from the room that there is; and a purge lets no held letters in.
+// tastes is what a seed may have a taste for, and how often it has, in ten. What has none breaks a rule today: a letter
+// that a tick brings to a queue with TTL 0 dies in sight of a consumer with room; a letter that is held for one target is
+// made a dead letter anew by another with reject-publish-dlx, each time that it is tried; and a held letter that is too
+// large for its target keeps smaller ones from the room that there is.
 var tastes = map[string]int{
 	"ttl": 6, "expires": 2, "length": 5, "bytes": 2, "refuse": 4, "lowest": 2, "dlx": 9, "limit": 4, "priority": 3, "quorum": 4,
 	"at-least-once": 4, "retry": 3, "failed": 2, "policy": 6, "operator": 3, "consumers": 7, "cycle": 4, "head": 2, "options": 3,
-	"dialect": 2, "cc": 3, "lag": 4, "late": 0, "zero queue": 0, "refuse and hold": 0, "hold for bytes": 0, "hold and purge": 0, "delete": 4, "auto-delete": 2, "zero": 3, "alternate": 3,
+	"dialect": 2, "cc": 3, "lag": 4, "late": 4, "zero queue": 0, "refuse and hold": 0, "hold for bytes": 0, "hold and purge": 4, "timeout": 3, "crowded": 2, "delete": 4, "auto-delete": 2, "zero": 3, "alternate": 3,
 }
 
 func (r *rules) one(list ...string) string  { return list[r.dice.IntN(len(list))] }
@@ -43,7 +42,15 @@ func (r *rules) number(list ...int64) int64 { return list[r.dice.IntN(len(list))
 func (r *rules) once(in int) bool           { return r.dice.IntN(in) == 0 }
 
 // likes reports whether the seed has a taste for something, and it is time, once in n.
-func (r *rules) likes(what string, n int) bool { return r.taste[what] && r.once(n) }
+func (r *rules) likes(what string, n int) bool {
+	if r.taste["crowded"] && slices.Contains(crowd, what) {
+		return !r.once(4)
+	}
+	return r.taste[what] && r.once(n)
+}
+
+// crowd is what makes full queues that hold letters for each other; seldom without being asked for.
+var crowd = []string{"length", "refuse", "dlx", "at-least-once"}
 
 func (r *rules) queue() string { return r.one(r.queues...) }
 
@@ -100,6 +107,7 @@ var moves = []struct {
 	}},
 	{1, "", (*rules).declareExchange},
 	{3, "", (*rules).bind},
+	{3, "", (*rules).letters},
 	{5, "policy", (*rules).policy},
 	{2, "options", (*rules).options},
 }
@@ -109,6 +117,11 @@ func (r *rules) begin() []op {
 	r.taste = map[string]bool{}
 	for _, what := range sortedTastes {
 		r.taste[what] = r.dice.IntN(10) < tastes[what]
+	}
+	if r.taste["crowded"] {
+		for _, what := range crowd {
+			r.taste[what] = true
+		}
 	}
 	if r.taste["at-least-once"] && r.taste["refuse"] && !r.taste["hold for bytes"] {
 		r.taste["bytes"] = false
@@ -238,6 +251,9 @@ func (r *rules) consume() []op {
 	if r.once(4) {
 		c.Arguments = amqp.Table{field("x-priority", amqp.Int32(int32(r.number(-1, 2, 5))))}
 	}
+	if r.likes("timeout", 3) {
+		c.Arguments = append(c.Arguments, field("x-consumer-timeout", amqp.Int32(int32(r.number(0, 20, 100)))))
+	}
 	return r.on(c)
 }
 
@@ -274,6 +290,9 @@ func (r *rules) settle(kind model.Kind) []op {
 
 func (r *rules) exchangeNamed(name string) op {
 	c := model.Command{Kind: model.DeclareExchange, Name: name, Type: r.one("direct", "fanout", "topic", "headers"), Durable: true, Internal: r.once(12)}
+	if r.likes("crowded", 2) {
+		c.Type = "fanout"
+	}
 	if r.likes("alternate", 3) {
 		c.Arguments = amqp.Table{field("alternate-exchange", amqp.String(r.exchange()))}
 	}
@@ -337,182 +356,4 @@ func (r *rules) queueNamed(name string) op {
 func textOfArgument(t amqp.Table, name string) string {
 	v, _ := t.Get(name)
 	return v.Str
-}
-
-// arguments is what a queue is declared with.
-func (r *rules) arguments() (t amqp.Table) {
-	add := func(name string, v amqp.Value) { t = append(t, field(name, v)) }
-	if r.likes("quorum", 2) {
-		add("x-queue-type", amqp.String("quorum"))
-	}
-	if r.likes("ttl", 2) {
-		add("x-message-ttl", amqp.Int32(int32(r.number(5, 20, 60, 200))))
-	} else if r.likes("zero queue", 4) {
-		add("x-message-ttl", amqp.Int32(0))
-	}
-	if r.likes("expires", 2) {
-		add("x-expires", amqp.Int32(int32(r.number(100, 400))))
-	}
-	if r.likes("length", 2) {
-		add("x-max-length", amqp.Int64(r.number(0, 1, 2, 4)))
-	}
-	if r.likes("bytes", 2) {
-		add("x-max-length-bytes", amqp.Int64(r.number(4, 9)))
-	}
-	if r.likes("refuse", 2) {
-		add("x-overflow", amqp.String(r.refusal()))
-	} else if r.likes("lowest", 2) {
-		add("x-overflow", amqp.String("drop-lowest"))
-	}
-	if r.likes("priority", 2) {
-		add("x-max-priority", amqp.Int32(int32(r.number(1, 3, 9))))
-	}
-	if r.likes("limit", 2) {
-		add("x-delivery-limit", amqp.Int32(int32(r.number(-1, 0, 1, 2))))
-	}
-	if r.likes("failed", 2) {
-		add("x-delivery-count-mode", amqp.String(r.one("failed", "failed", "all")))
-	}
-	if r.likes("retry", 2) {
-		least := r.number(5, 30)
-		add("x-delayed-retry-type", amqp.String(r.one("all", "all", "failed", "returned", "disabled")))
-		add("x-delayed-retry-min", amqp.Int64(least))
-		if r.once(2) {
-			add("x-delayed-retry-max", amqp.Int64(least*r.number(1, 2, 5)))
-		}
-	}
-	if r.taste["dlx"] && !r.once(4) {
-		switch r.dice.IntN(3) {
-		case 0:
-			add("x-dead-letter-exchange", amqp.String(""))
-			add("x-dead-letter-routing-key", amqp.String(r.queue()))
-		case 1:
-			add("x-dead-letter-exchange", amqp.String(r.exchange()))
-		default:
-			add("x-dead-letter-exchange", amqp.String(r.exchange()))
-			add("x-dead-letter-routing-key", amqp.String(r.key()))
-		}
-	}
-	if r.likes("at-least-once", 2) {
-		add("x-dead-letter-strategy", amqp.String("at-least-once"))
-	}
-	return t
-}
-
-// refusal is an overflow behaviour, mostly one that refuses.
-func (r *rules) refusal() string {
-	if r.taste["at-least-once"] && !r.taste["refuse and hold"] {
-		return r.one("reject-publish", "reject-publish", "drop-head")
-	}
-	return r.one("reject-publish", "reject-publish-dlx", "drop-head")
-}
-
-// policy sets or clears one. Each has one or two keys.
-func (r *rules) policy() []op {
-	p := model.Policy{Name: r.one("p1", "p2", "p3"), Operator: r.likes("operator", 3)}
-	if r.once(3) {
-		return []op{{command: model.Command{Kind: model.ClearPolicy, Policy: p}}}
-	}
-	p.Pattern = r.one("", "q", "^q[12]$", "[135]", "^x", "q2|x1")
-	p.ApplyTo = r.one("all", "queues", "queues", "classic_queues", "quorum_queues", "exchanges")
-	p.Priority = r.number(-1, 0, 0, 1)
-	for range 1 + r.dice.IntN(2) {
-		for _, f := range r.setting(p.Operator) {
-			if _, ok := p.Definition.Get(f.Name); !ok {
-				p.Definition = append(p.Definition, f)
-			}
-		}
-	}
-	return []op{{command: model.Command{Kind: model.SetPolicy, Policy: p}}}
-}
-
-// setting is a key of a policy, of those that the seed has a taste for.
-func (r *rules) setting(operator bool) amqp.Table {
-	for {
-		taste := r.one(sortedTastes...)
-		if !r.taste[taste] {
-			continue
-		}
-		t := amqp.Table(nil)
-		switch taste {
-		case "ttl":
-			t = amqp.Table{field("message-ttl", amqp.Int64(r.number(10, 30, 50)))}
-		case "zero queue":
-			t = amqp.Table{field("message-ttl", amqp.Int64(0))}
-		case "expires":
-			t = amqp.Table{field("expires", amqp.Int64(r.number(50, 300)))}
-		case "length":
-			t = amqp.Table{field("max-length", amqp.Int64(r.number(0, 1, 2, 3)))}
-		case "bytes":
-			t = amqp.Table{field("max-length-bytes", amqp.Int64(r.number(3, 8)))}
-		case "refuse":
-			t = amqp.Table{field("overflow", amqp.String(r.refusal()))}
-		case "lowest":
-			t = amqp.Table{field("overflow", amqp.String("drop-lowest"))}
-		case "limit":
-			t = amqp.Table{field("delivery-limit", amqp.Int64(r.number(-2, -1, 0, 1, 3)))}
-		case "retry":
-			t = amqp.Table{
-				field("delayed-retry-type", amqp.String(r.one("all", "failed", "returned", "disabled"))),
-				field("delayed-retry-min", amqp.Int64(r.number(5, 40))), field("delayed-retry-max", amqp.Int64(r.number(40, 90))),
-			}
-		case "dlx":
-			t = amqp.Table{field("dead-letter-exchange", amqp.String(r.one("", r.exchange())))}
-			if r.once(2) {
-				t = append(t, field("dead-letter-routing-key", amqp.String(r.key())))
-			}
-		case "at-least-once":
-			t = amqp.Table{field("dead-letter-strategy", amqp.String(r.one("at-least-once", "at-most-once")))}
-		case "failed":
-			t = amqp.Table{field("delivery-count-mode", amqp.String(r.one("failed", "all")))}
-		case "cycle":
-			t = amqp.Table{field("cycle", amqp.String(r.one("keep", "keep", "shelf")))}
-		case "head":
-			t = amqp.Table{field("expiry", amqp.String(r.one("head", "head", "exact")))}
-		case "alternate":
-			t = amqp.Table{field("alternate-exchange", amqp.String(r.exchange()))}
-		default:
-			t = amqp.Table{field("max-length", amqp.Int64(100))}
-		}
-		switch taste {
-		case "dlx", "at-least-once", "failed", "cycle", "head", "alternate":
-			if operator {
-				continue
-			}
-		}
-		return t
-	}
-}
-
-// options changes one of the vhost's.
-func (r *rules) options() []op {
-	var f amqp.Field
-	switch r.dice.IntN(9) {
-	case 0:
-		f = field("lost-letters-max-bytes", amqp.Int64(r.number(0, 64<<20, 64<<20)))
-	case 1:
-		f = field("lost-letters-max-age", amqp.Int64(r.number(50, 500, 604_800_000)))
-	case 2:
-		f = field("delivery-limit", amqp.Int64(r.number(0, 2, 5)))
-	case 3:
-		f = field("hops-max", amqp.Int64(r.number(1, 2, 3)))
-	case 4:
-		f = field(r.one("ttl-in-loops", "ttl-in-dlq"), amqp.Bool(r.once(2)))
-	case 5:
-		f = field("dlx-by-argument-only", amqp.Bool(r.once(2)))
-	case 6:
-		f = field("death-total", amqp.Bool(r.once(2)))
-	case 7:
-		f = field("reject-reasons", amqp.Bool(r.once(2)))
-	default:
-		if r.taste["dialect"] {
-			f = field("dialect", amqp.String(r.one("rabbitmq-4", "rabbitmq-3", "apsaramq")))
-		} else {
-			f = field("hops-max", amqp.Void())
-		}
-	}
-	if r.once(3) {
-		f.Value = amqp.Void()
-	}
-	return []op{{command: model.Command{Kind: model.SetOptions, Arguments: amqp.Table{f}}}}
 }

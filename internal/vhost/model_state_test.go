@@ -125,6 +125,7 @@ func settingsOf(s *Settings) model.Settings {
 	x := model.Settings{
 		TTL: s.TTL, Expires: s.Expires, MaxLength: s.MaxLength, MaxLengthBytes: s.MaxLengthBytes, DeliveryLimit: s.DeliveryLimit,
 		AtLeastOnce: s.AtLeastOnce && s.hasDLX, CountFailed: s.CountFailed, Counts: s.Counts, HeadOnly: s.ExpiryHead, CycleKeep: s.CycleKeep,
+		ConsumerTimeout: s.ConsumerTimeout,
 	}
 	for word, o := range overflows {
 		if o == s.Overflow {

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	duels    = flag.Uint64("seeds", 400, "how many random topologies TestModel plays to the machine and to the model")
+	duels    = flag.Uint64("seeds", 300, "how many random topologies TestModel plays to the machine and to the model")
 	duelFrom = flag.Uint64("first", 0, "the first of these seeds")
 	duelSeed = flag.Int64("seed", -1, "play this one seed alone")
 	duelSoak = flag.Duration("soak", 0, "go on with further seeds for so long")

@@ -55,14 +55,14 @@ func (q *queueState) leave(p *passage) {
 
 // dieAtTheDoor makes a dead letter of a message that q has no room for, if q is set so.
 // Source: RabbitMQ maxlength#overflow-behaviour, reject-publish-dlx.
-func (v *VHost) dieAtTheDoor(s *Stamp, q *queueState, m *message, depth int, out *Outcome) {
+func (v *VHost) dieAtTheDoor(s *Stamp, q *queueState, m *message, depth int, out *Outcome) passage {
 	if q.settings.Overflow != RejectPublishDLX || !q.settings.hasDLX {
-		return
+		return passage{}
 	}
 	q.stats.Died[min(v.strategyOf(q), AtMostOnce)][MaxLen]++ // it is never held
 	letter := *m
 	v.bury(s, q, &letter, MaxLen)
-	v.hop(s, q, &letter, attempt{depth: depth}, out)
+	return v.hop(s, q, &letter, attempt{depth: depth}, out)
 }
 
 // recall reads a copy back as the message it is.
@@ -202,15 +202,18 @@ func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a a
 				p.took = append(p.took[:len(p.took):len(p.took)], id)
 			}
 		case q.settings.Overflow == RejectPublishDLX && q.settings.hasDLX:
-			v.dieAtTheDoor(s, q, m, a.depth+1, out)
-			p.placed = true
+			beyond := v.dieAtTheDoor(s, q, m, a.depth+1, out)
+			p.placed, p.lost = p.placed || beyond.placed, max(p.lost, beyond.lost)
+			if a.holds {
+				p.took = append(p.took[:len(p.took):len(p.took)], id) // it has gone on from there: not to be tried again
+			}
 		case a.holds:
 			p.full, p.missing = append(p.full, id), LostRefused
 		default:
 			v.lay(s, from, m, LostRefused, q.object.Name, p, out)
 		}
 	}
-	if a.keeps && len(cycles) > 0 && !p.placed && p.missing == 0 && len(p.took) == 0 {
+	if a.keeps && len(cycles) > 0 && !p.placed && p.lost == 0 && p.missing == 0 && len(p.took) == 0 {
 		p.stays = true
 		return
 	}

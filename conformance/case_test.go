@@ -47,7 +47,7 @@ var topics = []string{surface, dead, expiry, retry, policies}
 // suites is every case, in the order of the topics.
 var suites = [][]Case{
 	handshakeCases, loginCases, handshakeLimitCases, connectionLimitCases, frameCases, channelCases,
-	exchangeCases, queueCases, queueArgumentCases, argumentCases, foreignArgumentCases, routingCases, headersCases, exchangeTypeCases,
+	exchangeCases, queueCases, queueArgumentCases, argumentCases, foreignArgumentCases, routingCases, headersCases, exchangeTypeCases, recentCases,
 	declarationCases, orderCases, publishCases, publishCheckCases, replyCases, deliveryCases, settleCases, consumerCases, prefetchCases, confirmCases, transactionCases,
 	triggerCases, letterCases, deathCases, cycleCases, targetCases, topologyCases,
 	letterCheckCases, holdCases, shelfCases, counterCases, aloneCases,

@@ -152,7 +152,7 @@ func (v *VHost) hop(s *Stamp, from *queueState, m *message, a attempt, out *Outc
 	if a.depth > 0 {
 		v.moves++
 	}
-	if a.depth >= hopsMax || v.moves > movesMax || h.automatic() > chainMax || h.size() > historyBytesMax {
+	if a.depth >= hopsMax || v.moves > movesMax || h.automatic() > chainMax || len(h.Deaths) > 1 && h.size() > historyBytesMax {
 		v.lay(s, from, &letter, LostHops, "", &p, out)
 		return p
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -50,6 +51,16 @@ func lasting(least int64) func(amqp.Value) bool {
 	}
 }
 
+// isAge reports whether a is a number with one of RabbitMQ's units of age.
+func isAge(a amqp.Value) bool {
+	n := len(a.Str) - 1
+	if !isText(a) || n < 1 || !strings.Contains("YMDhms", a.Str[n:]) {
+		return false
+	}
+	_, err := strconv.ParseUint(a.Str[:n], 10, 31)
+	return err == nil
+}
+
 func oneOf(words ...string) func(amqp.Value) bool {
 	return func(a amqp.Value) bool { return isText(a) && slices.Contains(words, a.Str) }
 }
@@ -74,7 +85,7 @@ var policyKeys = map[string]policyKey{
 	"consumer-disconnected-timeout": {atLeast(0), "consumer disconnected timeout", false},
 	"expiry":                        {oneOf("exact", "head"), "expiry: exact or head", false},
 	"cycle":                         {oneOf("shelf", "keep"), "treatment of cycles: shelf or keep", false},
-	"max-age":                       {isText, "max age", false},
+	"max-age":                       {isAge, "max age", false},
 	"stream-max-segment-size-bytes": {atLeast(1), "stream max segment size value", false},
 	"stream-filter-size-bytes":      {atLeast(1), "stream filter size value", false},
 	"initial-cluster-size":          {atLeast(1), "initial cluster size", false},

@@ -26,7 +26,7 @@ func (r *rules) arguments() (t amqp.Table) {
 		add("x-max-length-bytes", amqp.Int64(r.number(4, 9)))
 	}
 	if r.likes("refuse", 2) {
-		add("x-overflow", amqp.String(r.refusal()))
+		add("x-overflow", amqp.String(r.one("reject-publish", "reject-publish-dlx", "drop-head")))
 	} else if r.likes("lowest", 2) {
 		add("x-overflow", amqp.String("drop-lowest"))
 	}
@@ -66,14 +66,6 @@ func (r *rules) arguments() (t amqp.Table) {
 		add("x-dead-letter-strategy", amqp.String("at-least-once"))
 	}
 	return t
-}
-
-// refusal is an overflow behaviour, mostly one that refuses.
-func (r *rules) refusal() string {
-	if r.taste["at-least-once"] && !r.taste["refuse and hold"] {
-		return r.one("reject-publish", "reject-publish", "drop-head")
-	}
-	return r.one("reject-publish", "reject-publish-dlx", "drop-head")
 }
 
 // letters sends some of the lost letters on, or throws them away.
@@ -136,7 +128,7 @@ func (r *rules) setting(operator bool) amqp.Table {
 		case "bytes":
 			t = amqp.Table{field("max-length-bytes", amqp.Int64(r.number(3, 8)))}
 		case "refuse":
-			t = amqp.Table{field("overflow", amqp.String(r.refusal()))}
+			t = amqp.Table{field("overflow", amqp.String(r.one("reject-publish", "reject-publish-dlx", "drop-head")))}
 		case "lowest":
 			t = amqp.Table{field("overflow", amqp.String("drop-lowest"))}
 		case "limit":

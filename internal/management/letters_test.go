@@ -382,10 +382,13 @@ func TestLetterMetrics(t *testing.T) {
 		}
 	}
 	d.want(204, "PUT", "/api/x/options/%2F", `{"lost-letters-max-bytes":1}`)
+	d.want(204, "DELETE", "/api/queues/%2F/q", "")
+	d.want(204, "DELETE", "/api/queues/%2F/quorum", "")
 	text = d.want(200, "GET", "/metrics", "").Body.String()
-	for _, line := range []string{`bartleby_lost_letters_evicted_total{vhost="/"} 4`, `bartleby_lost_letters_bytes{vhost="/"} 0`} {
+	for _, line := range []string{`bartleby_lost_letters_evicted_total{vhost="/"} 4`, `bartleby_lost_letters_bytes{vhost="/"} 0`,
+		dead + "rejected_total" + classic + `"disabled"} 3`, dead + "rejected_total" + quorum + `"at_least_once"} 2`} {
 		if !strings.Contains(text, line+"\n") {
-			t.Errorf("after the shelf has no room: metrics lack %s", line)
+			t.Errorf("after the shelf has no room and queues are gone: metrics lack %s", line)
 		}
 	}
 }

@@ -16,8 +16,8 @@ func deadLetterMetrics(x *exposition, all *tally) {
 		label string
 		stats vhost.QueueStats
 	}{
-		{"rabbit_classic_queue", all.stats.of("classic")},
-		{"rabbit_quorum_queue", all.stats.of("quorum")},
+		{"rabbit_classic_queue", all.stats["classic"]},
+		{"rabbit_quorum_queue", all.stats["quorum"]},
 	}
 	const prefix = "rabbitmq_global_messages_dead_lettered_"
 	for _, d := range []struct {

@@ -11,8 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// A sampler reads the counters of all queues every samplePeriod: two readings give a rate, and what a queue had
-// counted when it was last seen is kept for the totals after it is gone.
+// A sampler reads the counters of all queues every samplePeriod: two readings give a rate.
 type sampler struct {
 	engine  *engine.Engine
 	ctx     context.Context // ends the run
@@ -28,7 +27,6 @@ type sampler struct {
 // A ledger is what is remembered of one virtual host.
 type ledger struct {
 	queues   map[vhost.QueueID]*track
-	gone     byType      // of queues that are no more, as last seen
 	baseline vhost.Books // when the ledger was begun; what the log remembers is not of this process
 }
 
@@ -98,7 +96,7 @@ func (s *sampler) note(h *access.VHost, now time.Time, counts []vhost.QueueCount
 	defer s.mu.Unlock()
 	l := s.mu.ledgers[h.LogID]
 	if l == nil {
-		l = &ledger{queues: map[vhost.QueueID]*track{}, gone: byType{}, baseline: books}
+		l = &ledger{queues: map[vhost.QueueID]*track{}, baseline: books}
 		s.mu.ledgers[h.LogID] = l
 	}
 	for _, c := range counts {
@@ -111,75 +109,38 @@ func (s *sampler) note(h *access.VHost, now time.Time, counts []vhost.QueueCount
 	}
 	for id, t := range l.queues {
 		if t.last.at != now {
-			l.gone.add(t.last.counts.Type, &t.last.counts.Stats)
 			delete(l.queues, id)
 		}
 	}
 }
 
-// add sums counters.
-func add(to, from *vhost.QueueStats) {
-	to.Published += from.Published
-	to.Delivered += from.Delivered
-	to.Got += from.Got
-	to.Acked += from.Acked
-	to.Confirmed += from.Confirmed
-	to.Held += from.Held
-	to.Kept += from.Kept
-	to.TimedOut += from.TimedOut
-	for i := range from.Died {
-		for j, n := range from.Died[i] {
-			to.Died[i][j] += n
-		}
-	}
-	for i, n := range from.Lost {
-		to.Lost[i] += n
-	}
-}
-
 // byType holds counters by the type of queue that counted.
-type byType map[string]*vhost.QueueStats
-
-func (b byType) add(kind string, n *vhost.QueueStats) {
-	if b[kind] == nil {
-		b[kind] = &vhost.QueueStats{}
-	}
-	add(b[kind], n)
-}
+type byType map[string]vhost.QueueStats
 
 func (b byType) addAll(from byType) {
 	for kind, n := range from {
-		b.add(kind, n)
+		t := b[kind]
+		t.Add(&n)
+		b[kind] = t
 	}
-}
-
-// of is a type's counters, zero if no queue of it has counted.
-func (b byType) of(kind string) vhost.QueueStats {
-	if n := b[kind]; n != nil {
-		return *n
-	}
-	return vhost.QueueStats{}
 }
 
 // sum adds the types up.
 func (b byType) sum() (all vhost.QueueStats) {
 	for _, n := range b {
-		add(&all, n)
+		all.Add(&n)
 	}
 	return all
 }
 
-// gone is what queues that are no more had counted, and the books at the beginning. The map is the caller's.
-func (s *sampler) gone(h *access.VHost) (byType, vhost.Books) {
-	gone := byType{}
+// baseline is the books at the beginning.
+func (s *sampler) baseline(h *access.VHost) vhost.Books {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := s.mu.ledgers[h.LogID]
-	if l == nil {
-		return gone, vhost.Books{}
+	if l := s.mu.ledgers[h.LogID]; l != nil {
+		return l.baseline
 	}
-	gone.addAll(l.gone)
-	return gone, l.baseline
+	return vhost.Books{}
 }
 
 // pace is how fast things go, per second. Set aside is what waits or is held.
@@ -283,9 +244,8 @@ func (t *tally) messageStats() api.MessageStats {
 // sum sums a virtual host up; one that is down has nothing.
 func (s *Server) sum(ctx context.Context, h *access.VHost) tally {
 	paces := s.sampler.paces(h)
-	gone, baseline := s.sampler.gone(h)
+	baseline := s.sampler.baseline(h)
 	t := newTally()
-	t.stats = gone
 	err := s.engine.Look(ctx, h.Name, func(v *vhost.VHost) {
 		v.Counts(func(c vhost.QueueCounts) {
 			t.queues++
@@ -298,13 +258,12 @@ func (s *Server) sum(ctx context.Context, h *access.VHost) tally {
 					t.held[vhost.Cause(cause)] += n
 				}
 			}
-			t.stats.add(c.Type, &c.Stats)
 			t.pace.add(paces[c.ID])
 		})
 		for range v.Topology().Exchanges() {
 			t.exchanges++
 		}
-		t.books, t.shelf = v.Books(), v.Shelf()
+		t.stats, t.books, t.shelf = v.CountsByType(), v.Books(), v.Shelf()
 	})
 	if err != nil {
 		s.options.Log.Debug("virtual host not summed up", "vhost", h.Name, "error", err)

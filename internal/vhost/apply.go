@@ -252,6 +252,7 @@ func (v *VHost) dropQueue(id QueueID) {
 		v.endOne(q, s, GoneDeleted)
 	}
 	v.disarm(q)
+	v.keepCounts(q)
 	q.deleted = true
 	v.topo.DeleteQueue(q.object.Name)
 	delete(v.queues, id)

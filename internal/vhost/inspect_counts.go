@@ -5,11 +5,59 @@ import "github.com/bartleby-mq/bartleby/internal/queue"
 // QueueCounts is what changes of a queue from moment to moment.
 type QueueCounts struct {
 	ID                        QueueID
-	Type                      string
 	Ready, Unacked, Consumers int
 	Waiting, Held             int
 	HeldBy                    [causes]int // by why they are held
 	Stats                     QueueStats
+}
+
+// Add adds what o has counted.
+func (s *QueueStats) Add(o *QueueStats) {
+	s.Published += o.Published
+	s.Delivered += o.Delivered
+	s.Got += o.Got
+	s.Acked += o.Acked
+	s.Confirmed += o.Confirmed
+	s.Held += o.Held
+	s.Kept += o.Kept
+	s.TimedOut += o.TimedOut
+	for i := range o.Died {
+		for j, n := range o.Died[i] {
+			s.Died[i][j] += n
+		}
+	}
+	for i, n := range o.Lost {
+		s.Lost[i] += n
+	}
+}
+
+// keepCounts keeps what a queue has counted that is being deleted.
+func (v *VHost) keepCounts(q *queueState) {
+	if v.gone == nil {
+		v.gone = map[string]*QueueStats{}
+	}
+	if v.gone[q.object.Type] == nil {
+		v.gone[q.object.Type] = &QueueStats{}
+	}
+	v.gone[q.object.Type].Add(&q.stats)
+}
+
+// CountsByType sums up what the queues of each type have counted since the vhost was opened, those that are no more
+// among them. The map is the caller's.
+func (v *VHost) CountsByType() map[string]QueueStats {
+	all := map[string]QueueStats{}
+	sum := func(kind string, s *QueueStats) {
+		t := all[kind]
+		t.Add(s)
+		all[kind] = t
+	}
+	for kind, s := range v.gone {
+		sum(kind, s)
+	}
+	for _, q := range v.queues {
+		sum(q.object.Type, &q.stats)
+	}
+	return all
 }
 
 // QueueNames lists the names of the queues, in no order.
@@ -25,7 +73,7 @@ func (v *VHost) QueueNames() []string {
 func (v *VHost) Counts(visit func(QueueCounts)) {
 	for _, q := range v.queues {
 		visit(QueueCounts{
-			ID: q.id, Type: q.object.Type, Ready: q.messages.Ready(), Unacked: q.messages.Unacked(), Consumers: q.consumers.Len(),
+			ID: q.id, Ready: q.messages.Ready(), Unacked: q.messages.Unacked(), Consumers: q.consumers.Len(),
 			Waiting: q.messages.Count(queue.Waiting), Held: q.messages.Count(queue.Held), HeldBy: q.heldBy, Stats: q.stats,
 		})
 	}

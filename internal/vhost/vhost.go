@@ -45,6 +45,7 @@ type VHost struct {
 	last     *channel            // of the newest command, spared a look-up
 
 	holding holding
+	gone    map[string]*QueueStats // what queues that are no more had counted, by type
 
 	// Working memory of Step.
 	dirty   []dirtyQueue

@@ -166,7 +166,7 @@ func (v *VHost) disarmOrdered(q *queueState) {
 // due already. Source: RabbitMQ maxlength, ttl; reference expiry-and-limits 4, 6.
 func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 	for _, seq := range q.zero {
-		if e := q.messages.Entry(seq); e != nil && e.State == queue.Ready && !q.settings.ExpiryHead {
+		if e := q.messages.Entry(seq); e != nil && e.State == queue.Ready && due(e, s.Now) && !q.settings.ExpiryHead {
 			v.die(s, q, seq, Expired, depth, out)
 		}
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/place"
@@ -26,6 +27,29 @@ type step struct {
 	structural bool     // queues, exchanges or bindings have changed
 	durable    bool     // one of these durably, before the answer
 	settling   []settling
+	over       []*entry                 // came back more often than their queue allows
+	back       map[*entry]bool          // came back
+	late       map[vhost.ChannelID]late // what is overdue
+	views      map[string]*vhost.QueueView
+}
+
+// view shows a queue as it is after the command; nil if it is gone by then.
+func (w *world) view(st *step, q *line) *vhost.QueueView {
+	v, known := st.views[q.name]
+	if !known {
+		if now, ok := w.vhost.Queue(q.name); ok && now.ID == q.id {
+			v = &now
+		}
+		st.views[q.name] = v
+	}
+	return v
+}
+
+// partial reports whether a commit closed its channel: a queue had no room for what it publishes.
+func (st *step) partial() bool {
+	return st.command.Kind == vhost.CommitTx && slices.ContainsFunc(st.effects, func(e vhost.Effect) bool {
+		return e.Kind == vhost.Closed && e.Channel == st.command.Channel
+	})
 }
 
 // audit looks at what a command has led to, and folds it.
@@ -33,7 +57,10 @@ func (w *world) audit(s vhost.Stamp, c *vhost.Command, x expectation, refused *a
 	ch := w.channels[c.Channel]
 	facts, effects := w.out.Facts[w.audited.facts:], w.out.Effects[w.audited.effects:]
 	w.audited.facts, w.audited.effects = len(w.out.Facts), len(w.out.Effects)
-	st := &step{stamp: s, command: c, channel: ch, refused: refused, expected: x, effects: effects}
+	st := &step{
+		stamp: s, command: c, channel: ch, refused: refused, expected: x, effects: effects,
+		views: map[string]*vhost.QueueView{}, back: map[*entry]bool{},
+	}
 	for i := range effects {
 		if k := effects[i].Kind; k == vhost.Deliver || k == vhost.DeliverGot {
 			st.deliveries = append(st.deliveries, i)
@@ -41,9 +68,10 @@ func (w *world) audit(s vhost.Stamp, c *vhost.Command, x expectation, refused *a
 	}
 	w.digest(c, refused, facts, effects)
 	w.trace(st, facts)
+	w.timedOut(st)
 	w.begun(st)
 	for i := range facts {
-		if k := facts[i].Kind; k <= vhost.PolicyCleared {
+		if k := facts[i].Kind; k <= vhost.PolicyCleared || k == vhost.Configured {
 			st.structural, st.durable = true, st.durable || facts[i].Durable
 		}
 	}
@@ -61,12 +89,15 @@ func (w *world) audit(s vhost.Stamp, c *vhost.Command, x expectation, refused *a
 		w.effect(st, &effects[i])
 	}
 	w.settled(st)
+	w.checkOver(st)
+	w.checkAnswered(st)
 	w.checkExpected(st, facts)
 	w.checkState()
 }
 
 // fact checks and folds one.
 func (w *world) fact(st *step, f *vhost.Fact) {
+	w.result.Facts[f.Kind]++
 	switch f.Kind {
 	case vhost.Stored:
 		st.stored = f.Bytes
@@ -75,26 +106,34 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 	case vhost.Enqueued:
 		w.enqueued(st, f)
 	case vhost.Handed:
-		if e := w.held(f); e != nil {
+		if e := w.about(f); e != nil {
 			d := w.handOver(st, e)
-			e.unacked, e.holder = true, d
+			e.become(queue.Unacked)
+			e.holder = d
 		}
 	case vhost.Returned:
-		if e := w.held(f); e != nil {
-			switch {
-			case e.holder != nil:
-				e.holder.letGo()
-			case st.command.Kind != vhost.Recovered || !e.handed:
-				w.violate(Answers, "message %d returned to %q, and nobody had it", e.message, e.line.name)
-				return
-			}
-			e.unacked, e.holder, e.redelivered, e.handed = false, nil, true, false
-			e.returned++
+		if e := w.about(f); e != nil {
+			w.returned(st, e, f)
+		}
+	case vhost.Resumed:
+		if e := w.about(f); e != nil {
+			w.resumed(st, e)
+		}
+	case vhost.Held:
+		if e := w.about(f); e != nil {
+			w.withheld(st, e, f)
+		}
+	case vhost.Kept:
+		if e := w.about(f); e != nil {
+			w.stays(st, e)
 		}
 	case vhost.Ended:
-		if e := w.held(f); e != nil {
+		if e := w.about(f); e != nil {
 			w.ended(st, e, f.Cause)
 		}
+	case vhost.Configured:
+		w.checkConfigured(st, f)
+		w.live.structure(f)
 	case vhost.QueueDeclared, vhost.QueueDeleted:
 		if q := w.live.lines[f.Queue]; q != nil {
 			w.queueGone(st, q.name)
@@ -103,8 +142,8 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 	}
 }
 
-// held finds the copy that a fact is about.
-func (w *world) held(f *vhost.Fact) *entry {
+// about finds the copy that a fact is about.
+func (w *world) about(f *vhost.Fact) *entry {
 	e := w.live.find(f.Queue, f.Seq)
 	if e == nil {
 		w.violate(Replay, "fact %d is about copy %d of queue %d, which is not there", f.Kind, f.Seq, f.Queue)
@@ -124,23 +163,15 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 		w.contents[ref] = binary.BigEndian.Uint64(view.Body)
 	}
 	letter := f.Entry.Flags&queue.Letter != 0
-	if _, known := w.deaths[f.History]; letter && !known {
-		view, err := (&vhost.Delivered{Record: st.stored, History: st.remembered}).View()
-		if st.stored == nil { // the record lay in the log already: any will do to render a history
-			view, err = (&vhost.Delivered{Record: plainRecord, History: st.remembered}).View()
-		}
-		if err != nil {
-			w.violate(Deaths, "a history does not decode: %v", err)
-			return
-		}
-		w.deaths[f.History] = deathsOf(view.Properties)
+	if letter {
+		w.remember(st, f.History)
 	}
 	at := place.Index(0)
 	if f.Durable {
 		at = st.stamp.Index
 	}
 	e := w.entryOf(f, at, f.Durable)
-	q := w.live.lines[f.Queue]
+	q := w.live.line(f.Queue)
 	m := w.messages[e.message]
 	switch {
 	case q == nil:
@@ -155,7 +186,12 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 		w.violate(Replay, "a durable copy in %q, which is not", q.name)
 	}
 	w.live.add(f.Queue, e)
-	w.checkDeadline(st, e, m)
+	if f.Queue == shelfID {
+		w.shelved(st, e)
+	} else {
+		w.checkDeadline(st, e, m)
+		w.checkLane(e, m)
+	}
 	if f.Durable && !e.letter {
 		m.durableAt = st.stamp.Index
 	}
@@ -167,28 +203,43 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 // plainRecord is a message without anything, to render a history with.
 var plainRecord = []byte{0, 0, 0, 0, 0, 0, 2, 0, 0}
 
+// remember learns the deaths that a history holds.
+func (w *world) remember(st *step, at place.Ref) {
+	if _, known := w.deaths[at]; known {
+		return
+	}
+	view, err := (&vhost.Delivered{Record: plainRecord, History: st.remembered, Dialect: vhost.DialectReasons}).View()
+	if err != nil {
+		w.violate(Deaths, "a history does not decode: %v", err)
+		return
+	}
+	w.deaths[at] = deathsOf(view.Properties)
+}
+
 // ended checks how a copy ends, and forgets it.
 func (w *world) ended(st *step, e *entry, cause vhost.Cause) {
 	w.result.Ended[cause]++
 	e.cause = cause
-	due := e.expireAt != 0 && (e.expireAt <= st.stamp.Now || e.zero == w.audits)
 	switch cause {
 	case vhost.Acked:
-		if !e.unacked {
+		if e.state != queue.Unacked {
 			w.handOver(st, e)
 		}
-	case vhost.GoneExpired:
-		if !due {
-			w.violate(Expiry, "message %d of %q expired at %d, it was due at %d", e.message, e.line.name, st.stamp.Now, e.expireAt)
-		}
-	case vhost.GoneMaxLen:
-		w.checkDropped(e)
 	case vhost.GonePurged:
-		if e.unacked {
+		if e.state == queue.Unacked {
 			w.violate(Answers, "message %d of %q was purged while somebody had it", e.message, e.line.name)
 		}
-	case vhost.Moved:
-		w.moved(st, e, due)
+		if e.line == w.live.shelf && st.command.Kind != vhost.Discard {
+			w.violate(Shelf, "letter %d of message %d was discarded, and nobody asked for that", e.seq+1, e.message)
+		}
+	case vhost.GoneShelf:
+		w.checkEvicted(st, e)
+	case vhost.Redriven:
+		w.redriven(st, e)
+	case vhost.GoneRejected, vhost.GoneExpired, vhost.GoneMaxLen, vhost.GoneLimit:
+		w.checkGone(st, e, cause)
+	default:
+		w.moved(st, e, cause)
 	}
 	if e.holder != nil {
 		e.holder.letGo()
@@ -228,7 +279,7 @@ func (w *world) effect(st *step, e *vhost.Effect) {
 		if ch != nil {
 			ch.dead = true
 		}
-		if st.refused == nil {
+		if _, overdue := st.late[e.Channel]; st.refused == nil && !overdue && !st.partial() {
 			w.violate(Answers, "channel %d was closed for nothing", e.Channel)
 		}
 	}

@@ -39,6 +39,20 @@ const (
 	Refusals Checker = "refusals"
 	// Limits: no queue that drops its head holds more than its length.
 	Limits Checker = "limits"
+	// Held: a letter is held while a target lacks it, comes to none twice, survives, and leaves when nothing blocks it.
+	Held Checker = "held"
+	// Shelf: what found no place is there, as what it is, within the bounds; the oldest goes; it is sent on once.
+	Shelf Checker = "shelf"
+	// Waiting: what came back waits until its instant, no shorter and no longer, over restarts too.
+	Waiting Checker = "waiting"
+	// Counts: returns, and failed ones, as an obvious ledger counts them; the limit ends it.
+	Counts Checker = "counts"
+	// Timeout: nobody holds a delivery for too long; to settle it later is no error.
+	Timeout Checker = "timeout"
+	// Kept: what is kept in place because of a cycle is there, and has no deadline.
+	Kept Checker = "kept"
+	// Configured: the options in force are those set last, over restarts too.
+	Configured Checker = "options"
 )
 
 // Violation is a law that did not hold.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -14,6 +15,7 @@ import (
 type connection struct {
 	id       vhost.ConnID
 	window   int64
+	notify   bool  // it is told when the broker cancels a consumer
 	used     int64 // bytes handed over and not granted back
 	arrived  int64 // of these, shown to the client
 	channels []*channel
@@ -38,7 +40,8 @@ type channel struct {
 	shared        int64 // global prefetch
 	used          int64 // outstanding, gets apart
 	held          map[uint64]*delivery
-	tag           uint64 // given last
+	late          map[uint64]*delivery // taken back, and not settled yet
+	tag           uint64               // given last
 	lastQueue     string
 	waiting       []waiting // effects that may not leave yet
 }
@@ -48,6 +51,7 @@ type consumer struct {
 	tag      string
 	queue    string
 	noAck    bool
+	timeout  int64 // ms, -1: what its queue says
 	prefetch int64
 	used     int64
 	attached int // its rank among all consumers ever
@@ -59,7 +63,8 @@ type delivery struct {
 	consumer *consumer // nil for a get
 	tag      uint64
 	shown    bool
-	orphan   bool // its queue is gone
+	orphan   bool             // its queue is gone
+	due      deadline.Instant // at which it is taken back, 0: never
 	entry    *entry
 }
 
@@ -69,11 +74,14 @@ type waiting struct {
 	delivery *delivery // nil without acks
 	message  uint64
 	deaths   []death
+	acquired int64 // x-acquired-count
+	counted  int64 // x-delivery-count
 }
 
 // message is a message as it was published.
 type message struct {
 	body       []byte
+	exchange   string
 	keys       []string // its own, CC, BCC
 	headers    amqp.Table
 	persistent bool
@@ -135,14 +143,15 @@ func (w *world) resolve(x *waiting) bool {
 		return false
 	}
 	if x.effect.Kind != vhost.SendBack {
-		w.checkContent(m, x.message, x.deaths, "a delivery")
+		w.checkContent(m, x, "a delivery")
 	}
 	return true
 }
 
 // checkContent compares a message as a client would see it with what was published.
-func (w *world) checkContent(d *vhost.Delivered, number uint64, deaths []death, where string) {
+func (w *world) checkContent(d *vhost.Delivered, x *waiting, where string) {
 	view, err := d.View()
+	number := x.message
 	m := w.messages[number]
 	switch {
 	case err != nil:
@@ -150,8 +159,36 @@ func (w *world) checkContent(d *vhost.Delivered, number uint64, deaths []death, 
 	case m == nil || !bytes.Equal(view.Body, m.body):
 		w.violate(Readable, "message %d in %s has another body than published", number, where)
 	default:
-		if got := deathsOf(view.Properties); !slices.Equal(got, deaths) {
-			w.violate(Deaths, "message %d in %s: x-death %v, expected %v", number, where, got, deaths)
+		w.checkHeaders(&view, d.Dialect, x, where)
+	}
+}
+
+// checkHeaders compares what the broker says of a message with what is known of it.
+func (w *world) checkHeaders(view *vhost.View, dialect vhost.Dialect, x *waiting, where string) {
+	want := slices.Clone(x.deaths)
+	for i := range want {
+		want[i].reason = speak(want[i].reason, dialect)
+	}
+	if got := deathsOf(view.Properties); !slices.Equal(got, want) {
+		w.violate(Deaths, "message %d in %s: x-death %v, expected %v", x.message, where, got, want)
+	}
+	p, err := amqp.ParseProperties(view.Properties)
+	if err != nil {
+		w.violate(Readable, "message %d in %s: %v", x.message, where, err)
+		return
+	}
+	told := int64(0)
+	if dialect&vhost.DialectTotal != 0 {
+		told = total(x.deaths)
+	}
+	for _, c := range [...]struct {
+		name    string
+		want    int64
+		checker Checker
+	}{{"x-acquired-count", x.acquired, Counts}, {"x-delivery-count", x.counted, Counts}, {"x-death-total", told, Deaths}} {
+		v, has := p.Headers.Get(c.name)
+		if n, _ := v.Integer(); n != c.want || has != (c.want > 0) {
+			w.violate(c.checker, "message %d in %s: %s is %d (%t), expected %d", x.message, where, c.name, n, has, c.want)
 		}
 	}
 }

@@ -70,8 +70,10 @@ func (w *world) definition() vhost.Command {
 		return vhost.Command{Kind: vhost.DeleteExchange, Definition: &vhost.Definition{
 			Name: []string{"x0", "x1", "x2", "x3"}[w.dice.IntN(4)], IfUnused: w.chance(3),
 		}}
-	case k < 96:
+	case k < 95:
 		return vhost.Command{Kind: vhost.SetPolicy, Policy: w.policy()}
+	case k < 97:
+		return vhost.Command{Kind: vhost.SetOptions, Definition: &vhost.Definition{Arguments: w.choice()}}
 	default:
 		return vhost.Command{Kind: vhost.ClearPolicy, Policy: &vhost.Policy{
 			Name: "p" + strconv.Itoa(w.dice.IntN(3)), Operator: w.chance(3),
@@ -131,9 +133,9 @@ func (w *world) declareQueue() vhost.Command {
 		add("x-max-length-bytes", amqp.Int64(int64(w.dice.IntN(2000))))
 	}
 	if w.chance(3) {
-		add("x-overflow", amqp.String([]string{"drop-head", "reject-publish", "reject-publish-dlx"}[w.dice.IntN(3)]))
+		add("x-overflow", amqp.String(w.overflow()))
 	}
-	if w.chance(6) && !quorum {
+	if w.chance(6) {
 		add("x-max-priority", amqp.Int32(int32(1+w.dice.IntN(5))))
 	}
 	if w.chance(8) {
@@ -143,7 +145,63 @@ func (w *world) declareQueue() vhost.Command {
 		add("x-single-active-consumer", amqp.Bool(true))
 	}
 	w.deadLetters("x-", add)
+	w.returns("x-", 4, add)
 	return vhost.Command{Kind: vhost.DeclareQueue, Definition: d}
+}
+
+func (w *world) overflow() string {
+	return []string{"drop-head", "reject-publish", "reject-publish-dlx", "drop-lowest"}[w.dice.IntN(4)]
+}
+
+// returns draws what becomes of messages that come back, and of those that do not: each rule once in n.
+func (w *world) returns(prefix string, n int, add func(string, amqp.Value)) {
+	if w.chance(n) {
+		least := 1 + w.duration()
+		add(prefix+"delayed-retry-type", amqp.String([]string{"disabled", "all", "all", "failed", "returned"}[w.dice.IntN(5)]))
+		add(prefix+"delayed-retry-min", amqp.Int64(least))
+		if w.chance(2) {
+			add(prefix+"delayed-retry-max", amqp.Int64(least*int64(1+w.dice.IntN(4))))
+		}
+	}
+	if w.chance(n) {
+		add(prefix+"delivery-count-mode", amqp.String([]string{"all", "failed"}[w.dice.IntN(2)]))
+	}
+	if w.chance(n) {
+		add(prefix+"consumer-timeout", amqp.Int64(w.duration()))
+	}
+}
+
+// choice draws options of the vhost to set, or to take back.
+func (w *world) choice() amqp.Table {
+	var t amqp.Table
+	for range 1 + w.dice.IntN(2) {
+		number := func(of ...int64) amqp.Value { return amqp.Int64(of[w.dice.IntN(len(of))]) }
+		values := [...]amqp.Field{
+			{Name: "lost-letters-max-bytes", Value: number(0, 300, 300, 2000, 20_000)},
+			{Name: "lost-letters-max-bytes", Value: number(0, 300, 2000)},
+			{Name: "lost-letters-max-age", Value: number(20, 400, 5000)},
+			{Name: "consumer-timeout", Value: number(0, 60, 3000, 60_000)},
+			{Name: "dialect", Value: amqp.String([]string{"rabbitmq-4", "rabbitmq-3", "apsaramq"}[w.dice.IntN(3)])},
+			{Name: "delivery-limit", Value: number(-1, 1, 3)},
+			{Name: "hops-max", Value: number(0, 2, 5)},
+			{Name: "death-total", Value: amqp.Bool(w.chance(2))},
+			{Name: "reject-reasons", Value: amqp.Bool(w.chance(2))},
+			{Name: "ttl-in-loops", Value: amqp.Bool(w.chance(2))},
+			{Name: "ttl-in-dlq", Value: amqp.Bool(w.chance(2))},
+			{Name: "dlx-by-argument-only", Value: amqp.Bool(w.chance(3))},
+			{Name: "strict-names", Value: amqp.Bool(w.chance(2))},
+			{Name: "lost-letters-max-age", Value: amqp.Int64(0)}, // refused
+			{Name: "no-such-option", Value: amqp.Bool(true)},     // refused
+		}
+		f := values[w.dice.IntN(len(values))]
+		if w.chance(3) {
+			f.Value = amqp.Void()
+		}
+		if _, twice := t.Get(f.Name); !twice {
+			t = append(t, f)
+		}
+	}
+	return t
 }
 
 // deadLetters draws a way for dead letters: through the default exchange to a queue, also the same, or through an
@@ -161,6 +219,9 @@ func (w *world) deadLetters(prefix string, add func(string, amqp.Value)) {
 	case 4:
 		add(prefix+"dead-letter-exchange", amqp.String("amq.fanout"))
 	}
+	if w.chance(2) {
+		add(prefix+"dead-letter-strategy", amqp.String([]string{"at-least-once", "at-least-once", "at-most-once"}[w.dice.IntN(3)]))
+	}
 }
 
 func (w *world) policy() *vhost.Policy {
@@ -172,13 +233,13 @@ func (w *world) policy() *vhost.Policy {
 	add := func(name string, v amqp.Value) {
 		p.Definition = append(p.Definition, amqp.Field{Name: name, Value: v})
 	}
-	switch w.dice.IntN(8) {
+	switch w.dice.IntN(11) {
 	case 0:
 		add("message-ttl", amqp.Int64(w.duration()))
 	case 1:
 		add("max-length", amqp.Int64(int64(w.dice.IntN(8))))
 	case 2:
-		add("overflow", amqp.String([]string{"drop-head", "reject-publish", "reject-publish-dlx"}[w.dice.IntN(3)]))
+		add("overflow", amqp.String(w.overflow()))
 	case 3:
 		add("delivery-limit", amqp.Int64(int64(w.dice.IntN(4))-1))
 	case 4:
@@ -187,9 +248,20 @@ func (w *world) policy() *vhost.Policy {
 		if !p.Operator {
 			add("alternate-exchange", amqp.String(w.exchangeName()))
 		}
+	case 6:
+		if !p.Operator {
+			w.returns("", 2, add)
+		}
+	case 7:
+		if !p.Operator {
+			add("expiry", amqp.String([]string{"head", "exact"}[w.dice.IntN(2)]))
+		}
 	default:
 		if !p.Operator {
 			w.deadLetters("", add)
+			if w.chance(3) {
+				add("cycle", amqp.String([]string{"keep", "keep", "shelf"}[w.dice.IntN(3)]))
+			}
 		}
 	}
 	return p

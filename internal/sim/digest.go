@@ -23,6 +23,10 @@ func (w *world) digest(c *vhost.Command, refused *amqp.Error, facts []vhost.Fact
 		number(uint64(f.Seq))
 		number(f.N)
 		number(uint64(f.Entry.ExpireAt))
+		number(uint64(f.At))
+		for _, id := range f.Took {
+			number(uint64(id))
+		}
 	}
 	for i := range effects {
 		e := &effects[i]
@@ -31,6 +35,8 @@ func (w *world) digest(c *vhost.Command, refused *amqp.Error, facts []vhost.Fact
 		number(uint64(e.After))
 		number(e.Tag)
 		number(e.Count)
+		number(uint64(e.Message.Acquired))
+		number(uint64(e.Message.Count))
 		text(e.ConsumerTag)
 		text(e.Name)
 		if e.Err != nil {

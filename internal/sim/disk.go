@@ -182,7 +182,7 @@ func (w *world) load() {
 	w.recent = map[place.Index][]byte{}
 	w.disconnectAll()
 	w.out = vhost.Outcome{Trace: true}
-	w.audited.facts, w.audited.effects = 0, 0
+	w.audited.facts, w.audited.effects, w.tallies = 0, 0, nil
 	v := vhost.New(vhostName, logID, w)
 	v.Plant(w.o.VHost)
 	if err := w.fold(v); err != nil {

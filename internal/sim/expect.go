@@ -10,11 +10,12 @@ import (
 
 // expectation is what a command must lead to, worked out before it is stepped.
 type expectation struct {
-	targets []vhost.QueueID // of a publish, that take it
-	refused bool            // a queue keeps it out
-	unsure  bool            // a letter of the one it keeps out may change what the others do
-	ready   uint64          // in the queue that is declared, purged or deleted
-	known   bool            // that queue is there
+	targets []vhost.QueueID   // of a publish, that take it
+	refused bool              // a queue keeps it out
+	unsure  bool              // a letter of the one it keeps out may change what the others do
+	ready   uint64            // in the queue that is declared, purged or deleted
+	known   bool              // that queue is there
+	shelf   map[uint64]*entry // letters that a command names
 }
 
 // foresee works out where a publish goes and whom it finds full, and what answers must count.
@@ -26,6 +27,14 @@ func (w *world) foresee(c *vhost.Command) (x expectation) {
 		}
 		if q := w.live.lines[w.queueID(c.Definition.Name, w.channels[c.Channel])]; q != nil {
 			x.ready, x.known = uint64(q.ready()), true
+			if c.Kind == vhost.PurgeQueue {
+				x.ready += uint64(q.counts[queue.Waiting] + q.counts[queue.Held])
+			}
+		}
+	case vhost.Republish, vhost.Discard:
+		x.shelf = map[uint64]*entry{}
+		for _, id := range c.Selection.IDs {
+			x.shelf[id] = w.live.find(shelfID, queue.Seq(id-1))
 		}
 	case vhost.Publish:
 		from := w.vhost.Topology().Exchange(string(c.Exchange))
@@ -40,15 +49,12 @@ func (w *world) foresee(c *vhost.Command) (x expectation) {
 		ids, _ := w.vhost.Topology().Route(from, &route, nil)
 		for _, id := range ids {
 			q, _ := w.vhost.Queue(w.live.lines[id].name)
-			set := &q.Settings
-			full := set.MaxLength >= 0 && int64(q.Ready)+1 > set.MaxLength ||
-				set.MaxLengthBytes >= 0 && q.ReadyBytes+int64(len(c.Body)) > set.MaxLengthBytes
-			if set.Overflow == vhost.DropHead || !full {
+			if !full(&q, w.live.lines[id], int64(len(c.Body)), false) {
 				x.targets = append(x.targets, id)
 				continue
 			}
 			x.refused = true
-			x.unsure = x.unsure || set.Overflow == vhost.RejectPublishDLX
+			x.unsure = x.unsure || q.Settings.Overflow == vhost.RejectPublishDLX
 		}
 	}
 	return x

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -25,6 +26,7 @@ func (w *world) begun(st *step) {
 	if ch == nil || ch.dead {
 		return
 	}
+	w.checkLate(st)
 	if st.refused != nil {
 		clear(ch.consumers)
 		return
@@ -41,7 +43,10 @@ func (w *world) begun(st *step) {
 			ch.publishes[ch.published] = number
 		}
 	case vhost.Consume:
-		x := &consumer{tag: d.ConsumerTag, queue: w.nameOf(d.Name, ch), noAck: d.NoAck, prefetch: ch.prefetch}
+		x := &consumer{tag: d.ConsumerTag, queue: w.nameOf(d.Name, ch), noAck: d.NoAck, prefetch: ch.prefetch, timeout: -1}
+		if a, ok := d.Arguments.Get("x-consumer-timeout"); ok {
+			x.timeout, _ = a.Integer()
+		}
 		if x.tag == "" {
 			x.tag = answerTo(st).Name
 		}
@@ -67,6 +72,12 @@ func (w *world) begun(st *step) {
 	case vhost.SelectTx:
 		ch.tx = true
 	case vhost.Ack, vhost.Nack, vhost.Reject, vhost.Recover, vhost.CommitTx, vhost.RollbackTx:
+		if st.partial() {
+			if len(ch.inTxPublishes) == 0 {
+				w.violate(Answers, "a commit without a publish closed its channel %d", ch.id)
+			}
+			clear(ch.consumers)
+		}
 		w.settling(st)
 	}
 }
@@ -86,6 +97,9 @@ func (w *world) settling(st *step) {
 		tags = ch.tags(0, true)
 	default:
 		tags = ch.tags(c.Tag, c.Multiple)
+		if ch.held[c.Tag] == nil && ch.isLate(c.Tag) && !c.Multiple {
+			return
+		}
 		if !c.Multiple && len(tags) == 0 {
 			w.violate(Answers, "delivery tag %d was settled, nobody holds it", c.Tag)
 		}
@@ -109,6 +123,7 @@ func (w *world) settling(st *step) {
 // settled makes sure, after all facts, that the command did what it says.
 func (w *world) settled(st *step) {
 	c, ch := st.command, st.channel
+	w.letOrphansGo(st)
 	if c.Kind == vhost.Disconnect {
 		if n := w.connection(c.Conn); n != nil {
 			for _, ch := range n.channels {
@@ -146,7 +161,7 @@ func (w *world) checkSettled(c *vhost.Command, s settling) {
 		w.violate(Answers, "message %d of %q was acked, and ended as %q", e.message, e.line.name, e.cause)
 	case (c.Requeue || c.Kind == vhost.Recover) && !back:
 		w.violate(Answers, "message %d of %q was requeued, and did not return", e.message, e.line.name)
-	case c.Kind != vhost.Ack && !c.Requeue && (back || e.cause == 0 || e.cause == vhost.Acked):
+	case c.Kind != vhost.Ack && !c.Requeue && (back || e.cause == 0 && e.state != queue.Held || e.cause == vhost.Acked):
 		w.violate(Answers, "message %d of %q was rejected, and ended as %q", e.message, e.line.name, e.cause)
 	}
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -10,11 +11,14 @@ func (w *world) checkDeadline(st *step, e *entry, m *message) {
 	if e.expireAt == st.stamp.Now {
 		e.zero = w.audits
 	}
-	view, ok := w.vhost.Queue(e.line.name)
-	if !ok || st.command.Kind == vhost.SetPolicy || st.command.Kind == vhost.ClearPolicy {
-		return // it is gone by now, or its settings have changed on the way
+	view := w.view(st, e.line)
+	if view == nil {
+		return // it is gone by now
 	}
 	ttl := view.Settings.TTL
+	if hops := w.live.number("hops-max"); e.letter && (!w.live.truth("ttl-in-dlq") || hops > 0 && total(e.deaths) >= hops) {
+		ttl = -1
+	}
 	if !e.letter && m.ttl >= 0 && (ttl < 0 || m.ttl < ttl) {
 		ttl = m.ttl
 	}
@@ -27,6 +31,19 @@ func (w *world) checkDeadline(st *step, e *entry, m *message) {
 	}
 	if e.expireAt != want {
 		w.violate(Expiry, "message %d in %q expires at %d, expected %d", e.message, e.line.name, e.expireAt, want)
+	}
+}
+
+// checkLane makes sure that a copy is in the lane of its priority.
+func (w *world) checkLane(e *entry, m *message) {
+	most, want := e.line.lanes, int64(m.priority)
+	if e.line.quorum && most == 0 {
+		if most = 31; m.priority == 0 {
+			want = 4 // it has no such property
+		}
+	}
+	if want = min(want, most); int64(laneOf(e.seq)) != want {
+		w.violate(Order, "message %d with priority %d is in lane %d of %q, expected %d", e.message, m.priority, laneOf(e.seq), e.line.name, want)
 	}
 }
 
@@ -47,6 +64,9 @@ func (w *world) handOver(st *step, e *entry) *delivery {
 	if eff.After < e.at {
 		w.violate(Release, "a delivery of message %d waits for batch %d, it was enqueued in %d", e.message, eff.After, e.at)
 	}
+	if e.state != queue.Ready {
+		w.violate(Answers, "message %d of %q was delivered, and is not ready: %d", e.message, e.line.name, e.state)
+	}
 	if eff.Redelivered != e.redelivered {
 		w.violate(Answers, "message %d of %q: redelivered=%t, expected %t", e.message, e.line.name, eff.Redelivered, e.redelivered)
 	}
@@ -61,19 +81,37 @@ func (w *world) handOver(st *step, e *entry) *delivery {
 	}
 	ch.tag = eff.Tag
 	noAck := false
+	timeout := int64(0)
+	view := w.view(st, e.line)
+	if view != nil {
+		timeout = view.Settings.ConsumerTimeout
+	}
 	if eff.Kind == vhost.Deliver {
 		if d.consumer = ch.consumers[eff.ConsumerTag]; d.consumer == nil || d.consumer.queue != e.line.name {
 			w.violate(Answers, "a delivery from %q to consumer %q, who is not there", e.line.name, eff.ConsumerTag)
 			return nil
 		}
 		noAck = d.consumer.noAck
+		if d.consumer.timeout >= 0 {
+			timeout = d.consumer.timeout
+		}
 		w.checkActive(d.consumer)
 		w.checkCredit(ch, d.consumer, eff.Message.Ref.Size)
 	} else {
 		noAck = st.command.Definition.NoAck
 		ch.conn.used += vhost.WindowCost(eff.Message.Ref.Size)
 	}
+	if timeout > 0 {
+		d.due = st.stamp.From + deadline.Instant(timeout)
+	}
 	x := waiting{message: e.message, deaths: e.deaths}
+	if view != nil && view.Settings.Counts {
+		x.acquired, x.counted = int64(e.acquired), e.counted(&view.Settings)
+	}
+	if got := &eff.Message; view != nil && (int64(got.Acquired) != x.acquired || int64(got.Count) != x.counted) {
+		w.violate(Counts, "message %d of %q is delivered with counts %d and %d, expected %d and %d",
+			e.message, e.line.name, got.Acquired, got.Count, x.acquired, x.counted)
+	}
 	if !noAck {
 		ch.held[d.tag] = d
 		x.delivery = d
@@ -99,9 +137,21 @@ func (w *world) checkCredit(ch *channel, x *consumer, size uint32) {
 	ch.used++
 }
 
-// checkDropped makes sure that it is the head that a full queue drops.
-func (w *world) checkDropped(e *entry) {
-	if head := e.line.head(); head != e {
+// checkDropped makes sure that it is the head that a full queue drops, or the head of the lowest lane.
+func (w *world) checkDropped(st *step, e *entry) {
+	head := e.line.head()
+	if view := w.view(st, e.line); view != nil && view.Settings.Overflow == vhost.DropLowest {
+		head = e.line.lowest()
+	}
+	if head != e {
 		w.violate(Order, "%q dropped copy %d (message %d) for its length, and not its head", e.line.name, e.seq, e.message)
 	}
+}
+
+// total counts the deaths.
+func total(deaths []death) (n int64) {
+	for _, d := range deaths {
+		n += d.count
+	}
+	return n
 }

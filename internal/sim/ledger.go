@@ -4,26 +4,38 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// ledger is the slow and obvious version of what queues hold.
+// ledger is the slow and obvious version of what queues and the shelf hold.
 type ledger struct {
-	lines map[vhost.QueueID]*line
-	made  uint64          // durable copies
-	ended uint64          // of these
-	gone  map[uint64]bool // messages of which a durable copy has ended
+	lines   map[vhost.QueueID]*line
+	shelf   *line
+	options amqp.Table      // of the vhost, as set
+	made    uint64          // durable copies
+	ended   uint64          // of these
+	evicted uint64          // letters of the shelf
+	gone    map[uint64]bool // messages of which a durable copy has ended
 }
 
-// line is a queue.
+// shelfID is the number of the shelf among the queues.
+const shelfID = vhost.QueueID(0)
+
+// line is a queue, or the shelf.
 type line struct {
+	id      vhost.QueueID
 	name    string
 	durable bool
+	quorum  bool
+	lanes   int64 // priorities, 0: none were declared
 	copies  map[queue.Seq]*entry
 	last    map[uint64]queue.Seq // by lane, the last ever given, plus 1
+	counts  [queue.Held + 1]int
+	bytes   [queue.Held + 1]int64
 }
 
 // entry is a copy of a message in a queue.
@@ -34,21 +46,37 @@ type entry struct {
 	ref         place.Ref
 	history     place.Ref
 	deaths      []death
-	keys        []string // of its last hop, nil if unknown
+	way         way // of its last hop
 	durable     bool
 	letter      bool
-	unacked     bool
+	state       queue.State
 	redelivered bool
 	handed      bool // was with a consumer when the machine was opened, and comes back
+	kept        bool // in place, though it died in a cycle
 	zero        int  // the step in which it may be delivered though its TTL is 0
+	bytes       int64
 	expireAt    deadline.Instant
-	at          place.Index // of the batch that made it
+	until       deadline.Instant // waiting
+	at          place.Index      // of the batch that made it
 	holder      *delivery
 	cause       vhost.Cause // by which it has ended
 	returned    int         // times
+	acquired    uint32      // of these, those counted
+	failed      uint32      // of these, the failed ones
+
+	lost   vhost.Cause                        // why it is held, or on the shelf
+	target string                             // on the shelf: the queue that refused it
+	took   []vhost.QueueID                    // held: the targets that have it
+	open   map[vhost.QueueID]deadline.Instant // held: the targets that nothing blocks, since when
 }
 
-// death is what x-death says, as far as it is compared.
+// way is where a hop has sent a message: known by what was seen of it.
+type way struct {
+	exchange string
+	keys     []string // nil if unknown
+}
+
+// death is what x-death says, as far as it is compared. Reasons are in the words of the dialect that has most.
 type death struct {
 	queue, reason string
 	count         int64
@@ -56,30 +84,60 @@ type death struct {
 
 func laneOf(s queue.Seq) uint64 { return uint64(s) >> 56 }
 
-func newLedger() *ledger {
-	return &ledger{lines: map[vhost.QueueID]*line{}, gone: map[uint64]bool{}}
+func newLine(id vhost.QueueID, name string, durable bool) *line {
+	return &line{id: id, name: name, durable: durable, copies: map[queue.Seq]*entry{}, last: map[uint64]queue.Seq{}}
 }
 
-// clone copies l as it is after a restart: everything is ready.
+func newLedger() *ledger {
+	return &ledger{lines: map[vhost.QueueID]*line{}, shelf: newLine(shelfID, "", true), gone: map[uint64]bool{}}
+}
+
+// clone copies l as it is after a restart: nobody has anything in hand.
 func (l *ledger) clone() *ledger {
 	c := newLedger()
-	c.made, c.ended, c.gone = l.made, l.ended, maps.Clone(l.gone)
-	for id, from := range l.lines {
-		to := &line{name: from.name, durable: from.durable, copies: map[queue.Seq]*entry{}, last: map[uint64]queue.Seq{}}
+	c.made, c.ended, c.evicted, c.options, c.gone = l.made, l.ended, l.evicted, l.options, maps.Clone(l.gone)
+	for from := range l.all() {
+		to := newLine(from.id, from.name, from.durable)
+		to.quorum, to.lanes, to.counts, to.bytes = from.quorum, from.lanes, from.counts, from.bytes
 		for s, e := range from.copies {
 			n := *e
-			n.line, n.at = to, 0 // it is safe
+			n.line, n.at, n.open = to, 0, nil // it is safe
 			to.copies[s] = &n
 			to.last[laneOf(s)] = max(to.last[laneOf(s)], s+1)
+			e.handed = false // it comes back in what the copy sees next
 		}
-		c.lines[id] = to
+		if from == l.shelf {
+			c.shelf = to
+		} else {
+			c.lines[from.id] = to
+		}
 	}
 	return c
 }
 
+// all visits the queues, by number, and then the shelf.
+func (l *ledger) all() func(func(*line) bool) {
+	return func(yield func(*line) bool) {
+		for _, id := range slices.Sorted(maps.Keys(l.lines)) {
+			if !yield(l.lines[id]) {
+				return
+			}
+		}
+		yield(l.shelf)
+	}
+}
+
+// line finds a queue, or the shelf; nil if it is not there.
+func (l *ledger) line(id vhost.QueueID) *line {
+	if id == shelfID {
+		return l.shelf
+	}
+	return l.lines[id]
+}
+
 // find returns the copy at a place, nil if there is none.
 func (l *ledger) find(q vhost.QueueID, s queue.Seq) *entry {
-	if at := l.lines[q]; at != nil {
+	if at := l.line(q); at != nil {
 		return at.copies[s]
 	}
 	return nil
@@ -87,7 +145,7 @@ func (l *ledger) find(q vhost.QueueID, s queue.Seq) *entry {
 
 // durables counts the copies that a restart would find.
 func (l *ledger) durables() (n uint64) {
-	for _, q := range l.lines {
+	for q := range l.all() {
 		for _, e := range q.copies {
 			if e.durable {
 				n++
@@ -98,13 +156,18 @@ func (l *ledger) durables() (n uint64) {
 }
 
 // head is the ready copy that is next: the smallest Seq of the highest lane.
-func (q *line) head() *entry {
+func (q *line) head() *entry { return q.first(func(a, b uint64) bool { return a > b }) }
+
+// lowest is the one that goes first where the least important goes: the smallest Seq of the lowest lane.
+func (q *line) lowest() *entry { return q.first(func(a, b uint64) bool { return a < b }) }
+
+func (q *line) first(before func(a, b uint64) bool) *entry {
 	var best *entry
 	for s, e := range q.copies {
-		if e.unacked {
+		if e.state != queue.Ready {
 			continue
 		}
-		if best == nil || laneOf(s) > laneOf(best.seq) || laneOf(s) == laneOf(best.seq) && s < best.seq {
+		if best == nil || before(laneOf(s), laneOf(best.seq)) || laneOf(s) == laneOf(best.seq) && s < best.seq {
 			best = e
 		}
 	}
@@ -114,45 +177,67 @@ func (q *line) head() *entry {
 // seqs lists the copies in order.
 func (q *line) seqs() []queue.Seq { return slices.Sorted(maps.Keys(q.copies)) }
 
-func (q *line) ready() (n int) {
-	for _, e := range q.copies {
-		if !e.unacked {
-			n++
-		}
+func (q *line) ready() int { return q.counts[queue.Ready] }
+
+// queued counts what a limit looks at: what is ready or waits, and held letters where those count.
+func (q *line) queued(held bool) (n int, bytes int64) {
+	n, bytes = q.counts[queue.Ready]+q.counts[queue.Waiting], q.bytes[queue.Ready]+q.bytes[queue.Waiting]
+	if held {
+		n, bytes = n+q.counts[queue.Held], bytes+q.bytes[queue.Held]
 	}
-	return n
+	return n, bytes
 }
 
 // add makes a copy.
 func (l *ledger) add(q vhost.QueueID, e *entry) {
-	at := l.lines[q]
+	at := l.line(q)
 	if at == nil {
 		return
 	}
-	e.line = at
+	e.line, e.state = at, queue.Ready
 	at.copies[e.seq] = e
+	at.counts[e.state]++
+	at.bytes[e.state] += e.bytes
 	at.last[laneOf(e.seq)] = max(at.last[laneOf(e.seq)], e.seq+1)
 	if e.durable {
 		l.made++
 	}
 }
 
+// become moves a copy from its state to another.
+func (e *entry) become(s queue.State) {
+	e.line.counts[e.state]--
+	e.line.bytes[e.state] -= e.bytes
+	e.state = s
+	e.line.counts[s]++
+	e.line.bytes[s] += e.bytes
+}
+
 // remove ends a copy.
 func (l *ledger) remove(e *entry) {
 	delete(e.line.copies, e.seq)
+	e.line.counts[e.state]--
+	e.line.bytes[e.state] -= e.bytes
+	if e.cause == vhost.GoneShelf {
+		l.evicted++
+	}
 	if e.durable {
 		l.ended++
 		l.gone[e.message] = true
 	}
 }
 
-// structure folds what concerns whole queues.
+// structure folds what concerns whole queues, or the vhost.
 func (l *ledger) structure(f *vhost.Fact) {
 	switch f.Kind {
 	case vhost.QueueDeclared:
-		l.lines[f.Queue] = &line{
-			name: f.Object.Name, durable: f.Object.Durable, copies: map[queue.Seq]*entry{}, last: map[uint64]queue.Seq{},
+		q := newLine(f.Queue, f.Object.Name, f.Object.Durable)
+		q.quorum = f.Object.Type == "quorum"
+		if a, ok := f.Object.Arguments.Get("x-max-priority"); ok {
+			n, _ := a.Integer()
+			q.lanes = max(n, 1)
 		}
+		l.lines[f.Queue] = q
 	case vhost.QueueDeleted:
 		if q := l.lines[f.Queue]; q != nil {
 			for _, s := range q.seqs() {
@@ -164,61 +249,29 @@ func (l *ledger) structure(f *vhost.Fact) {
 			}
 			delete(l.lines, f.Queue)
 		}
+	case vhost.Configured:
+		l.options = f.Object.Arguments
 	}
 }
 
-// replay folds a fact of the log. What it cannot mean is void, as for the machine.
-func (w *world) replay(l *ledger, f *vhost.Fact, index place.Index) {
-	l.structure(f)
-	switch f.Kind {
-	case vhost.Enqueued:
-		l.add(f.Queue, w.entryOf(f, index, true))
-	case vhost.Handed:
-		for s := f.Seq; s < f.Seq+queue.Seq(f.N); s++ {
-			if e := l.find(f.Queue, s); e != nil {
-				e.redelivered = true
-			}
-		}
-	case vhost.Returned:
-		if e := l.find(f.Queue, f.Seq); e != nil {
-			e.redelivered = true
-		}
-	case vhost.Ended:
-		for s := f.Seq; s < f.Seq+queue.Seq(f.N); s++ {
-			if e := l.find(f.Queue, s); e != nil {
-				l.remove(e)
-			}
-		}
+// comeBack makes a copy ready again, or lets it wait.
+func (e *entry) comeBack(until deadline.Instant) {
+	e.redelivered, e.handed, e.holder, e.until = true, false, nil, until
+	if until != 0 {
+		e.become(queue.Waiting)
+	} else {
+		e.become(queue.Ready)
 	}
 }
 
-// entryOf is the copy that an Enqueued fact makes.
-func (w *world) entryOf(f *vhost.Fact, index place.Index, durable bool) *entry {
-	ref := f.Entry.Ref(logID)
-	e := &entry{
-		seq: f.Seq, ref: ref, history: f.History, message: w.contents[ref], durable: durable, expireAt: f.Entry.ExpireAt,
-		letter: f.Entry.Flags&queue.Letter != 0, redelivered: f.Entry.Flags&queue.Redelivered != 0, at: index,
+// hold makes a copy a held letter, or notes what has changed about one.
+func (e *entry) hold(f *vhost.Fact, deaths []death) {
+	if e.state != queue.Held {
+		e.become(queue.Held)
 	}
-	if e.letter {
-		e.deaths = w.deaths[f.History]
-	} else if m := w.messages[e.message]; m != nil {
-		e.keys = m.keys
-	}
-	return e
+	e.letter, e.redelivered, e.handed, e.expireAt, e.until = true, false, false, 0, 0
+	e.history, e.deaths, e.lost, e.took = f.History, deaths, f.Cause, f.Took
 }
 
-// advanceBase folds what has become safe into the base.
-func (w *world) advanceBase(to place.Index) {
-	for w.baseAt < to {
-		delete(w.sealed, w.baseAt)
-		w.baseAt++
-		facts, err := vhost.Facts(logID, w.baseAt, w.sealed[w.baseAt].data)
-		if err != nil {
-			w.violate(Replay, "batch %d does not decode: %v", w.baseAt, err)
-			return
-		}
-		for i := range facts {
-			w.replay(w.base, &facts[i], w.baseAt)
-		}
-	}
-}
+// keep lets a copy stay where it is, for ever.
+func (e *entry) keep() { e.kept, e.expireAt = true, 0 }

@@ -3,25 +3,161 @@ package sim
 import (
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// moved checks that a copy which died has arrived wherever its letter was routed, with one death more. The letters
-// come first in a step's facts, the end of the copy that they come from follows.
-func (w *world) moved(st *step, e *entry, due bool) {
-	var mine, rest []*entry
+// departure is a copy that died, or a held letter that was tried again, and what is seen of it.
+type departure struct {
+	from    *entry
+	again   bool     // it was held before
+	deaths  []death  // with its newest
+	letters []*entry // that it has become
+	astray  int      // letters that it has become by way of queues that kept it out
+
+	set     *vhost.Settings // of the queue that it leaves; nil: where it goes is not known
+	way     way
+	nowhere vhost.Cause // why it leads to no queue, 0 if it does
+	targets []*line
+}
+
+// reason is why it died.
+func (d *departure) reason() string { return d.deaths[0].reason }
+
+// depart finds the letters of a copy that leaves: they come before the fact that tells so. deaths is what it has died
+// of by then, if that is known.
+func (w *world) depart(st *step, e *entry, deaths []death) *departure {
+	d := &departure{from: e, again: e.state == queue.Held, deaths: deaths}
+	if d.again {
+		d.deaths = e.deaths
+	}
+	var rest []*entry
 	for _, l := range st.letters {
-		switch {
-		case l.message == e.message && descends(l.deaths, e.deaths, e.line.name):
-			mine = append(mine, l)
+		switch direct, mine := d.became(l); {
+		case direct:
+			d.letters = append(d.letters, l)
+		case mine:
+			d.astray++
 		default:
 			rest = append(rest, l)
 		}
 	}
 	st.letters = rest
-	if len(mine) == 0 {
-		for _, l := range rest {
+	if d.deaths == nil { // no letter tells
+		d.deaths = died(e.deaths, e.line.name, w.guess(st, e))
+	}
+	w.foreknow(st, d)
+	for _, l := range d.letters {
+		if l.way = d.way; d.way.keys != nil {
+			w.ways[l.history] = d.way
+		}
+	}
+	w.note("message %d, %v in %q, died of %v: %d letters, %d astray, to %+v", e.message, e.deaths, e.line.name, d.deaths, len(d.letters), d.astray, d.way)
+	if !d.again {
+		w.checkReason(st, d)
+	}
+	return d
+}
+
+// became reports whether l is a letter that the copy has become, and whether directly.
+func (d *departure) became(l *entry) (direct, mine bool) {
+	if l.message != d.from.message {
+		return false, false
+	}
+	ways := [][]death{d.deaths}
+	if d.deaths == nil {
+		ways = ways[:0]
+		for _, r := range reasons {
+			ways = append(ways, died(d.from.deaths, d.from.line.name, r))
+		}
+	}
+	for _, deaths := range ways {
+		if slices.Equal(l.deaths, deaths) {
+			d.deaths = deaths
+			return true, true
+		}
+	}
+	for _, deaths := range ways {
+		if passes(l.deaths, deaths, refusalsMax) {
+			d.deaths = deaths
+			return false, true
+		}
+	}
+	return false, false
+}
+
+// guess is why a copy must have died.
+func (w *world) guess(st *step, e *entry) string {
+	switch {
+	case slices.Contains(st.over, e):
+		return limitReason
+	case e.state == queue.Unacked:
+		return "reject"
+	case e.expireAt != 0 && (e.expireAt <= st.stamp.Now || e.zero == w.audits):
+		return "expired"
+	}
+	return "maxlen"
+}
+
+// foreknow computes anew where a letter goes. What has changed on the way is not known.
+func (w *world) foreknow(st *step, d *departure) {
+	view := w.view(st, d.from.line)
+	settings := st.command.Kind == vhost.SetPolicy || st.command.Kind == vhost.ClearPolicy || st.command.Kind == vhost.SetOptions
+	if view == nil || st.structural && !settings {
+		return
+	}
+	d.way = d.from.way
+	if k, has := view.Settings.DLRK(); has {
+		d.way.keys = []string{k}
+	}
+	if d.way.keys == nil {
+		return
+	}
+	d.set = &view.Settings
+	name, has := d.set.DLX()
+	if !has {
+		d.way, d.nowhere = d.from.way, vhost.GoneLimit // where it was going when it came here
+		if d.again {
+			d.nowhere = vhost.LostExchange
+		}
+		return
+	}
+	d.way.exchange = name
+	ids, there := w.route(d.way, d.from.message)
+	switch {
+	case !there:
+		d.nowhere = vhost.LostExchange
+	case len(ids) == 0:
+		d.nowhere = vhost.LostRoute
+	}
+	for _, id := range ids {
+		if q := w.live.lines[id]; q != nil {
+			d.targets = append(d.targets, q)
+		}
+	}
+}
+
+// route computes anew where a way leads; ok is false if its exchange is not there.
+func (w *world) route(to way, number uint64) (ids []vhost.QueueID, ok bool) {
+	x := w.vhost.Topology().Exchange(to.exchange)
+	if x == nil {
+		return nil, false
+	}
+	m := topology.Message{Key: []byte(to.keys[0]), Headers: w.messages[number].rawHeaders()}
+	for _, k := range to.keys[1:] {
+		m.More = append(m.More, []byte(k))
+	}
+	ids, _ = w.vhost.Topology().Route(x, &m, nil)
+	return ids, true
+}
+
+// moved checks that a copy which is gone for its letters has arrived wherever these were routed, with one death more;
+// cause tells why it is nowhere, if it is not Moved.
+func (w *world) moved(st *step, e *entry, cause vhost.Cause) {
+	d := w.depart(st, e, nil)
+	if cause == vhost.Moved && len(d.letters)+d.astray+len(e.took) == 0 {
+		for _, l := range st.letters {
 			if l.message == e.message {
 				w.violate(Deaths, "message %d came from %q with %v and has %v in %q", e.message, e.line.name, e.deaths, l.deaths, l.line.name)
 				return
@@ -30,87 +166,89 @@ func (w *world) moved(st *step, e *entry, due bool) {
 		w.violate(Moves, "message %d left %q as a dead letter and arrived nowhere", e.message, e.line.name)
 		return
 	}
-	view, here := w.vhost.Queue(e.line.name)
-	var targets []string
-	sure := false
-	if !here || st.structural {
-		e.keys = nil // what it went by may have changed since
-	} else {
-		targets, e.keys, sure = w.route(e, &view)
+	if d.again {
+		w.result.Released++
 	}
-	arrived := map[string]bool{}
-	w.note("message %d, %v in %q, dead-lettered by %+v with keys %q to %q", e.message, e.deaths, e.line.name, view.Settings, e.keys, targets)
-	for _, l := range mine {
-		if !slices.Equal(l.deaths, died(e.deaths, e.line.name, l.deaths[0].reason)) {
-			continue // by way of a queue that refused it
-		}
-		l.keys = e.keys
-		switch l.deaths[0].reason {
-		case "expired":
-			if !due {
-				w.violate(Expiry, "message %d of %q expired at %d, it was due at %d", e.message, e.line.name, st.stamp.Now, e.expireAt)
-			}
-		case "maxlen":
-			w.checkDropped(e)
-		}
-		if arrived[l.line.name] {
-			w.violate(Moves, "message %d came twice from %q into %q", e.message, e.line.name, l.line.name)
-		}
-		arrived[l.line.name] = true
-		if sure && !slices.Contains(targets, l.line.name) {
-			w.violate(Moves, "message %d came from %q into %q, which is no target: %v", e.message, e.line.name, l.line.name, targets)
-		}
-	}
-	if !sure {
+	w.checkPassage(st, d, cause)
+}
+
+// checkGone makes sure that what dies without a letter has no dead-letter exchange.
+func (w *world) checkGone(st *step, e *entry, cause vhost.Cause) {
+	reason := map[vhost.Cause]string{
+		vhost.GoneRejected: "reject", vhost.GoneExpired: "expired", vhost.GoneMaxLen: "maxlen", vhost.GoneLimit: limitReason,
+	}[cause]
+	w.checkReason(st, &departure{from: e, deaths: []death{{reason: reason}}})
+	view := w.view(st, e.line)
+	if view == nil {
 		return
 	}
-	for _, name := range targets {
-		if !arrived[name] && !w.mayRefuse(name) && !cycles(mine, name) {
-			w.violate(Moves, "message %d left %q and did not arrive in %q: keys %q, headers %v", e.message, e.line.name, name, e.keys, w.messages[e.message].headers)
+	if _, has := view.Settings.DLX(); has {
+		w.violate(Moves, "message %d of %q is gone (%s), and there is a dead-letter exchange", e.message, e.line.name, cause)
+	}
+	if e.state == queue.Held {
+		w.violate(Held, "message %d was held in %q, and is gone (%s)", e.message, e.line.name, cause)
+	}
+	if cause == vhost.GoneLimit && w.live.number("lost-letters-max-bytes") > 0 {
+		w.violate(Shelf, "message %d of %q came back too often and is gone, and there is a shelf", e.message, e.line.name)
+	}
+}
+
+// checkReason makes sure that a copy had to die for that reason.
+func (w *world) checkReason(st *step, d *departure) {
+	e := d.from
+	switch d.reason() {
+	case "expired":
+		w.checkExpired(st, e)
+	case "maxlen":
+		w.checkDropped(st, e)
+	case limitReason:
+		if !slices.Contains(st.over, e) && w.view(st, e.line) != nil {
+			w.violate(Counts, "message %d of %q died of its delivery limit after %d returns, %d failed",
+				e.message, e.line.name, e.acquired, e.failed)
+		}
+	case "reject", "nack":
+		if k := st.command.Kind; k != vhost.Reject && k != vhost.Nack && k != vhost.CommitTx || st.command.Requeue {
+			w.violate(Answers, "message %d of %q died as rejected, and nobody rejected it", e.message, e.line.name)
 		}
 	}
 }
 
-// route computes anew where a letter from a queue goes; ok is false if its keys are not known.
-func (w *world) route(e *entry, from *vhost.QueueView) (targets, keys []string, ok bool) {
-	keys = e.keys
-	if k, has := from.Settings.DLRK(); has {
-		keys = []string{k}
+// checkExpired makes sure that a copy was due.
+func (w *world) checkExpired(st *step, e *entry) {
+	switch {
+	case e.kept:
+		w.violate(Kept, "message %d of %q was kept, and expired at %d", e.message, e.line.name, st.stamp.Now)
+	case e.expireAt == 0 || e.expireAt > st.stamp.Now && e.zero != w.audits:
+		w.violate(Expiry, "message %d of %q expired at %d, it was due at %d", e.message, e.line.name, st.stamp.Now, e.expireAt)
 	}
-	name, has := from.Settings.DLX()
-	x := w.vhost.Topology().Exchange(name)
-	if !has || x == nil || len(keys) == 0 {
-		return nil, nil, false
-	}
-	m := topology.Message{Key: []byte(keys[0]), Headers: w.messages[e.message].rawHeaders()}
-	for _, k := range keys[1:] {
-		m.More = append(m.More, []byte(k))
-	}
-	ids, _ := w.vhost.Topology().Route(x, &m, nil)
-	for _, id := range ids {
-		if q := w.live.lines[id]; q != nil {
-			targets = append(targets, q.name)
+	view := w.view(st, e.line)
+	if e.state == queue.Ready && view != nil && view.Settings.ExpiryHead && !st.back[e] && e.line.head() != e {
+		if view.Settings.Overflow != vhost.DropLowest || e.line.lowest() != e {
+			w.violate(Expiry, "message %d of %q expired and was not its head", e.message, e.line.name)
 		}
 	}
-	return targets, keys, true
 }
 
-// mayRefuse reports whether a queue may keep a letter out.
-func (w *world) mayRefuse(name string) bool {
-	q, ok := w.vhost.Queue(name)
-	return !ok || q.Settings.Overflow != vhost.DropHead && (q.Settings.MaxLength >= 0 || q.Settings.MaxLengthBytes >= 0)
+// full reports whether a queue has no room for one more.
+func full(v *vhost.QueueView, q *line, bytes int64, letter bool) bool {
+	set := &v.Settings
+	if dropsHead(set.Overflow) || q.quorum && letter {
+		return false
+	}
+	n, have := q.queued(true)
+	return set.MaxLength >= 0 && int64(n)+1 > set.MaxLength || set.MaxLengthBytes >= 0 && have+bytes > set.MaxLengthBytes
 }
 
-// cycles reports whether a letter must not come to a queue again.
-func cycles(letters []*entry, name string) bool {
-	for _, l := range letters {
-		for _, d := range l.deaths { // newest first, until the queue was left before
-			if d.reason == "rejected" {
-				break
-			}
-			if d.queue == name {
-				return true
-			}
+func dropsHead(o vhost.Overflow) bool { return o == vhost.DropHead || o == vhost.DropLowest }
+
+// cycles reports whether a letter was in a queue since somebody rejected it last.
+func cycles(deaths []death, name string) bool {
+	for _, d := range deaths { // newest first
+		if d.reason == "reject" || d.reason == "nack" {
+			return false
+		}
+		if d.queue == name {
+			return true
 		}
 	}
 	return false
@@ -141,21 +279,13 @@ func died(before []death, queue, reason string) []death {
 	return after
 }
 
-var reasons = [...]string{"rejected", "expired", "maxlen", "delivery_limit"}
+// limitReason is the reason of a delivery limit, in the words of the dialect that has most.
+const limitReason = "Consumption limit exceeded"
+
+var reasons = [...]string{"reject", "nack", "expired", "maxlen", limitReason}
 
 // refusalsMax is how many queues in a row that keep a letter out are followed.
 const refusalsMax = 4
-
-// descends reports whether a letter's history is that of a copy which died in a queue, directly or by way of
-// queues that kept it out.
-func descends(letter, before []death, queue string) bool {
-	for _, r := range reasons {
-		if passes(letter, died(before, queue, r), refusalsMax) {
-			return true
-		}
-	}
-	return false
-}
 
 // passes reports whether a history becomes that of the letter by refusals, so many at the most.
 func passes(letter, history []death, refusals int) bool {

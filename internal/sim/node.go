@@ -103,7 +103,8 @@ func (w *world) finish() {
 		w.next++
 		w.pending = append(w.pending, journal.Batch{Log: logID, Index: index, Data: data})
 		w.recent[index] = data
-		w.sealed[index] = sealed{data, w.vhost.Projection()}
+		w.sealed[index] = sealed{data, w.vhost.Projection(), w.tallies}
+		w.tallies = nil
 		w.hash.Write(data)
 		w.checkSealed(index)
 	}

@@ -77,6 +77,7 @@ func (w *world) compare(end place.Index) error {
 	if err := w.compareCopies(); err != nil || w.violation != nil {
 		return err
 	}
+	w.checkOptions(w.base)
 	w.live = w.base.clone()
 	w.twin = vhost.New(vhostName, logID, w)
 	if err := w.twin.Fold(0, w.vhost.Snapshot(nil)); err != nil {
@@ -85,6 +86,7 @@ func (w *world) compare(end place.Index) error {
 	unknown := func(r place.Ref) bool { return r.Log == place.Volatile || r.Index > end }
 	maps.DeleteFunc(w.contents, func(r place.Ref, _ uint64) bool { return unknown(r) })
 	maps.DeleteFunc(w.deaths, func(r place.Ref, _ []death) bool { return unknown(r) })
+	maps.DeleteFunc(w.ways, func(r place.Ref, _ way) bool { return unknown(r) })
 	return w.checkConfirmed()
 }
 
@@ -95,31 +97,81 @@ func (w *world) compareCopies() error {
 		w.violate(Replay, "a snapshot does not decode: %v", err)
 		return nil
 	}
-	found := map[*entry]bool{}
+	found := map[*entry]*copied{}
 	for i := range facts {
 		f := &facts[i]
-		if f.Kind != vhost.Enqueued {
+		e := w.base.find(f.Queue, f.Seq)
+		c := found[e]
+		switch f.Kind {
+		case vhost.Enqueued:
+			c = &copied{fact: f}
+		case vhost.Tallied:
+			c.failed = f.N
+			continue
+		case vhost.Held:
+			c.held = f
+			continue
+		default:
 			continue
 		}
-		e := w.base.find(f.Queue, f.Seq)
-		if e == nil || found[e] || e.ref != f.Entry.Ref(logID) || e.history != f.History || e.expireAt != f.Entry.ExpireAt {
+		if e == nil || found[e] != nil || e.ref != f.Entry.Ref(logID) || e.history != f.History || e.expireAt != f.Entry.ExpireAt {
 			w.violate(Replay, "copy %d of queue %d is not in the log", f.Seq, f.Queue)
 			return nil
 		}
-		found[e] = true
-		if flagged := f.Entry.Flags&queue.Redelivered != 0; e.redelivered && !flagged {
-			w.violate(Replay, "message %d in %q was handed out, says the log, and is not flagged", e.message, e.line.name)
-		}
-		e.redelivered = f.Entry.Flags&queue.Redelivered != 0
-		e.handed = f.Entry.Flags&queue.Handed != 0
-		if err := w.compareRecord(e); err != nil || w.violation != nil {
-			return err
+		found[e] = c
+	}
+	for q := range w.base.all() {
+		for _, s := range q.seqs() {
+			e := q.copies[s]
+			if found[e] == nil {
+				continue
+			}
+			w.compareCopy(e, found[e])
+			if w.violation != nil {
+				return nil
+			}
+			if err := w.compareRecord(e); err != nil {
+				return err
+			}
 		}
 	}
 	if n := w.base.durables(); n != uint64(len(found)) {
 		w.violate(Replay, "the log knows %d copies, the machine %d", n, len(found))
 	}
 	return nil
+}
+
+// copied is what a snapshot says of a copy.
+type copied struct {
+	fact   *vhost.Fact // Enqueued
+	failed uint64
+	held   *vhost.Fact
+}
+
+// compareCopy compares what a snapshot says of a copy with the log.
+func (w *world) compareCopy(e *entry, c *copied) {
+	name := e.line.name
+	redelivered, handed := c.fact.Entry.Flags&queue.Redelivered != 0, c.fact.Entry.Flags&queue.Handed != 0
+	switch {
+	case e.redelivered && !redelivered:
+		w.violate(Replay, "message %d in %q was handed out, says the log, and is not flagged", e.message, name)
+	case e.handed && !handed:
+		w.violate(Counts, "message %d in %q was with a consumer, says the log, and that is forgotten", e.message, name)
+	case uint64(e.acquired) != c.fact.N || uint64(e.failed) != c.failed:
+		w.violate(Counts, "message %d in %q came back %d times, %d failed; expected %d, %d", e.message, name, c.fact.N, c.failed, e.acquired, e.failed)
+	case e.until != c.fact.At:
+		w.violate(Waiting, "message %d in %q waits until %d, expected %d", e.message, name, c.fact.At, e.until)
+	case (e.state == queue.Held) != (c.held != nil):
+		w.violate(Held, "message %d in %q is held: %t, expected %t", e.message, name, c.held != nil, e.state == queue.Held)
+	case c.held != nil && (c.held.Cause != e.lost || !slices.Equal(c.held.Took, e.took)):
+		w.violate(Held, "message %d in %q is held for %q and queues %v have it, expected %q, %v", e.message, name, c.held.Cause, c.held.Took, e.lost, e.took)
+	case e.line == w.base.shelf && vhost.Cause(c.fact.Entry.Priority) != e.lost:
+		w.violate(Shelf, "message %d is on the shelf as %q, expected %q", e.message, vhost.Cause(c.fact.Entry.Priority), e.lost)
+	}
+	e.redelivered, e.handed = redelivered, handed
+	if e.state == queue.Waiting || e.state == queue.Held {
+		w.result.Survived++
+	}
 }
 
 // compareRecord reads what a copy says.
@@ -142,14 +194,14 @@ func (w *world) compareRecord(e *entry) error {
 		}
 		*part.into = p
 	}
-	w.checkContent(&d, e.message, e.deaths, e.line.name)
+	w.checkContent(&d, &waiting{message: e.message, deaths: e.deaths}, e.line.name)
 	return nil
 }
 
 // checkConfirmed finds every confirmed message in a queue, or among those of which a copy has ended.
 func (w *world) checkConfirmed() error {
 	held := map[uint64]bool{}
-	for _, q := range w.base.lines {
+	for q := range w.base.all() {
 		for _, e := range q.copies {
 			held[e.message] = true
 		}

@@ -40,6 +40,24 @@ type Result struct {
 	Failures   int                       // failed writes and syncs that the journal recovered from
 	Full       int                       // times that the disk had no room
 	Reclaimed  int                       // segments
+	Facts      map[vhost.FactKind]int
+	Shelved    map[vhost.Cause]int // letters that came to the shelf
+	Held       map[vhost.Cause]int // letters that were held, or held on
+	Released   int                 // held letters that left
+	Partly     int                 // that some of their targets have
+	Waited     int                 // returns that had to wait
+	Survived   int                 // waiting and held copies that a restart has found
+	TimedOut   int                 // consumers and channels that took too long
+	Late       int                 // settlements of what was taken back before
+	Answered   map[string]int      // answers for letters of the shelf
+}
+
+func newResult() Result {
+	return Result{
+		Succeeded: map[vhost.CommandKind]int{}, Effects: map[vhost.EffectKind]int{}, Ended: map[vhost.Cause]int{},
+		CutAt: map[string]int{}, FailedAt: map[string]int{}, Facts: map[vhost.FactKind]int{},
+		Shelved: map[vhost.Cause]int{}, Held: map[vhost.Cause]int{}, Answered: map[string]int{},
+	}
 }
 
 // world is one run.
@@ -82,6 +100,8 @@ type world struct {
 	messages map[uint64]*message    // published, by number
 	contents map[place.Ref]uint64   // the message that a record holds
 	deaths   map[place.Ref][]death  // that a history holds
+	ways     map[place.Ref]way      // by which a letter with that history came
+	tallies  []tally                // made by the open batch
 
 	// The clients.
 	connections []*connection
@@ -99,6 +119,7 @@ type world struct {
 type sealed struct {
 	data       []byte
 	projection []byte
+	tallies    []tally
 }
 
 // Run lives one life. The error is a *Violation.
@@ -110,12 +131,9 @@ func Run(o Options) (Result, error) {
 		o: o, dice: rand.New(rand.NewPCG(o.Seed, 0x73696d)), hash: fnv.New64a(),
 		clock: 1_700_000_000_000_000_000, disk: vfs.NewMem(o.Seed),
 		base: newLedger(), sealed: map[place.Index]sealed{}, messages: map[uint64]*message{},
-		contents: map[place.Ref]uint64{}, deaths: map[place.Ref][]death{},
+		result:   newResult(),
+		contents: map[place.Ref]uint64{}, deaths: map[place.Ref][]death{}, ways: map[place.Ref]way{},
 	}
-	w.result.Succeeded = map[vhost.CommandKind]int{}
-	w.result.Effects = map[vhost.EffectKind]int{}
-	w.result.CutAt, w.result.FailedAt = map[string]int{}, map[string]int{}
-	w.result.Ended = map[vhost.Cause]int{}
 	w.faulty = vfs.NewFaulty(w.disk)
 	w.sealed[0] = sealed{projection: vhost.New(vhostName, logID, w).Projection()}
 	w.next = 1

@@ -42,8 +42,7 @@ func TestSeeds(t *testing.T) {
 	var next atomic.Uint64
 	next.Store(*first)
 	var mu sync.Mutex
-	all := Result{Succeeded: map[vhost.CommandKind]int{}, Effects: map[vhost.EffectKind]int{}, Ended: map[vhost.Cause]int{},
-		CutAt: map[string]int{}, FailedAt: map[string]int{}}
+	all := newResult()
 	var failed error
 	var work sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -79,27 +78,33 @@ func TestSeeds(t *testing.T) {
 }
 
 func (r *Result) add(o *Result) {
-	for k, n := range o.Succeeded {
-		r.Succeeded[k] += n
-	}
-	for k, n := range o.Effects {
-		r.Effects[k] += n
-	}
-	for k, n := range o.Ended {
-		r.Ended[k] += n
-	}
-	for op, n := range o.CutAt {
-		r.CutAt[op] += n
-	}
-	for op, n := range o.FailedAt {
-		r.FailedAt[op] += n
-	}
+	sum(r.Succeeded, o.Succeeded)
+	sum(r.Effects, o.Effects)
+	sum(r.Ended, o.Ended)
+	sum(r.CutAt, o.CutAt)
+	sum(r.FailedAt, o.FailedAt)
+	sum(r.Facts, o.Facts)
+	sum(r.Shelved, o.Shelved)
+	sum(r.Held, o.Held)
+	sum(r.Answered, o.Answered)
+	r.Released += o.Released
+	r.Partly += o.Partly
+	r.Waited += o.Waited
+	r.Survived += o.Survived
+	r.TimedOut += o.TimedOut
+	r.Late += o.Late
 	r.Refused += o.Refused
 	r.Recoveries += o.Recoveries
 	r.Crashes += o.Crashes
 	r.Failures += o.Failures
 	r.Full += o.Full
 	r.Reclaimed += o.Reclaimed
+}
+
+func sum[K comparable](into, from map[K]int) {
+	for k, n := range from {
+		into[k] += n
+	}
 }
 
 // checkCoverage makes sure that the lives have seen everything: what never happens proves nothing.
@@ -109,16 +114,17 @@ func (r *Result) checkCoverage(t *testing.T) {
 			t.Errorf("command %d never succeeded", k)
 		}
 	}
-	for k := vhost.Deliver; k <= vhost.Closed; k++ {
+	for k := vhost.Deliver; k <= vhost.Answered; k++ {
 		if r.Effects[k] == 0 {
 			t.Errorf("effect %d was never shown", k)
 		}
 	}
-	for c := vhost.Acked; c <= vhost.LostRefused; c++ {
-		if c != vhost.GoneDeleted && r.Ended[c] == 0 {
+	for c := vhost.Acked; c <= vhost.Redriven; c++ {
+		if c != vhost.GoneDeleted && c != vhost.LostHops && r.Ended[c] == 0 {
 			t.Errorf("no copy ended with cause %q", c)
 		}
 	}
+	r.checkLetters(t)
 	if r.Crashes == 0 || r.Failures == 0 || r.Full == 0 || r.Reclaimed == 0 {
 		t.Errorf("the disk was too kind: %d power cuts, %d failures, %d times full, %d segments reclaimed", r.Crashes, r.Failures, r.Full, r.Reclaimed)
 	}
@@ -130,6 +136,37 @@ func (r *Result) checkCoverage(t *testing.T) {
 	t.Logf("power cuts in calls: %v; calls that failed: %v", r.CutAt, r.FailedAt)
 	t.Logf("commands: %v", counts(r.Succeeded))
 	t.Logf("copies ended: %v", counts(r.Ended))
+}
+
+// checkLetters makes sure that letters were held and lost in every way, and that what comes back has waited.
+func (r *Result) checkLetters(t *testing.T) {
+	t.Helper()
+	for k := vhost.ExchangeDeclared; k <= vhost.Configured; k++ {
+		if r.Facts[k] == 0 && k != vhost.Counted && k != vhost.Skipped && k != vhost.Tallied { // only in snapshots
+			t.Errorf("fact %d was never made", k)
+		}
+	}
+	for _, c := range []vhost.Cause{vhost.GoneLimit, vhost.LostExchange, vhost.LostRoute, vhost.LostCycle, vhost.LostRefused} {
+		if r.Shelved[c] == 0 {
+			t.Errorf("no letter came to the shelf as %q", c)
+		}
+	}
+	for _, c := range []vhost.Cause{vhost.LostExchange, vhost.LostRoute, vhost.LostRefused} {
+		if r.Held[c] == 0 {
+			t.Errorf("no letter was held as %q", c)
+		}
+	}
+	for _, name := range []string{"redriven", "discarded", "unknown", "no_exchange", "no_route", "refused"} {
+		if r.Answered[name] == 0 {
+			t.Errorf("no letter of the shelf was answered for as %q", name)
+		}
+	}
+	t.Logf("held letters that left: %d, that some targets had: %d; waits: %d; waiting and held copies in restarts: %d; timeouts: %d, late settlements: %d",
+		r.Released, r.Partly, r.Waited, r.Survived, r.TimedOut, r.Late)
+	if r.Released == 0 || r.Partly == 0 || r.Waited == 0 || r.Survived == 0 || r.TimedOut == 0 || r.Late == 0 {
+		t.Errorf("not all of these have happened")
+	}
+	t.Logf("on the shelf: %v; held: %v", counts(r.Shelved), counts(r.Held))
 }
 
 func counts[K interface {

@@ -1,6 +1,6 @@
 package sim
 
-import "github.com/bartleby-mq/bartleby/internal/vhost"
+import "github.com/bartleby-mq/bartleby/internal/queue"
 
 // checkState compares sums: cheap ones after every command, the others now and then.
 func (w *world) checkState() {
@@ -26,26 +26,45 @@ func (w *world) checkState() {
 	for i := range queues {
 		q := &queues[i]
 		at := w.live.lines[q.ID]
-		if at == nil || q.Ready != at.ready() || q.Ready+q.Unacked != len(at.copies) {
-			w.violate(Books, "queue %q: ready %d, unacked %d, differ from the ledger", q.Name, q.Ready, q.Unacked)
+		if at == nil || q.Ready != at.ready() || q.Unacked != at.counts[queue.Unacked] || q.Waiting != at.counts[queue.Waiting] ||
+			q.Held != at.counts[queue.Held] || q.Ready+q.Unacked+q.Waiting+q.Held != len(at.copies) {
+			w.violate(Books, "queue %q: ready %d, unacked %d, waiting %d, held %d, differ from the ledger", q.Name, q.Ready, q.Unacked, q.Waiting, q.Held)
 			return
 		}
-		if set := &q.Settings; !excess && set.Overflow == vhost.DropHead &&
-			(set.MaxLength >= 0 && int64(q.Ready) > set.MaxLength || set.MaxLengthBytes >= 0 && q.ReadyBytes > set.MaxLengthBytes) {
-			w.violate(Limits, "queue %q holds %d ready of %d, %d bytes of %d", q.Name, q.Ready, set.MaxLength, q.ReadyBytes, set.MaxLengthBytes)
+		n, bytes := at.queued(false)
+		if set := &q.Settings; !excess && dropsHead(set.Overflow) && q.Ready > 0 &&
+			(set.MaxLength >= 0 && int64(n) > set.MaxLength || set.MaxLengthBytes >= 0 && bytes > set.MaxLengthBytes) {
+			w.violate(Limits, "queue %q holds %d of %d, %d bytes of %d, %d ready", q.Name, n, set.MaxLength, bytes, set.MaxLengthBytes, q.Ready)
 		}
 	}
+	w.checkShelf(excess)
 	w.checkServed()
 }
 
 // checkPunctual makes sure, after time has passed, that nothing is left that is due.
 func (w *world) checkPunctual() {
 	now := w.stamp().Now
-	for _, q := range w.live.lines {
+	for q := range w.live.all() {
+		view, ok := w.vhost.Queue(q.name)
+		headOnly := ok && view.Settings.ExpiryHead
 		for _, e := range q.copies {
-			if !e.unacked && e.expireAt != 0 && e.expireAt <= now {
+			due := e.state != queue.Unacked && e.expireAt != 0 && e.expireAt <= now
+			switch {
+			case e.state == queue.Waiting && e.until <= now:
+				w.violate(Waiting, "message %d in %q waits until %d, it is %d", e.message, q.name, e.until, now)
+			case due && q == w.live.shelf:
+				w.violate(Shelf, "letter %d may be on the shelf until %d, it is %d", e.seq+1, e.expireAt, now)
+			case due && !(headOnly && e.state == queue.Ready && q.head() != e):
 				w.violate(Expiry, "a message in %q was due at %d, it is %d", q.name, e.expireAt, now)
 			}
 		}
 	}
+	for _, ch := range w.channels {
+		for tag, d := range ch.held {
+			if !ch.dead && d.overdue(now) {
+				w.violate(Timeout, "delivery %d on channel %d had to be settled until %d, it is %d", tag, ch.id, d.due, now)
+			}
+		}
+	}
+	w.checkRetried(now)
 }

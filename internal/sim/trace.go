@@ -22,8 +22,8 @@ func (w *world) trace(st *step, facts []vhost.Fact) {
 	}
 	for i := range facts {
 		f := &facts[i]
-		w.o.Trace(fmt.Sprintf("  fact %d durable=%t queue=%d seq=%d n=%d cause=%v expires=%d flags=%b index=%d",
-			f.Kind, f.Durable, f.Queue, f.Seq, f.N, f.Cause, f.Entry.ExpireAt, f.Entry.Flags, f.Entry.Index))
+		w.o.Trace(fmt.Sprintf("  fact %d durable=%t queue=%d seq=%d n=%d cause=%v expires=%d flags=%b index=%d failed=%t until=%d took=%v",
+			f.Kind, f.Durable, f.Queue, f.Seq, f.N, f.Cause, f.Entry.ExpireAt, f.Entry.Flags, f.Entry.Index, f.Failed, f.At, f.Took))
 		if f.Object != nil {
 			w.o.Trace(fmt.Sprintf("    %+v", *f.Object))
 		}

@@ -3,6 +3,8 @@ package sim
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -81,17 +83,18 @@ func (w *world) command() (vhost.Command, bool) {
 
 func (w *world) connect() vhost.Command {
 	w.conns++
-	n := &connection{id: vhost.ConnID(w.conns), window: 1 + w.dice.Int64N(40_000)}
+	n := &connection{id: vhost.ConnID(w.conns), window: 1 + w.dice.Int64N(40_000), notify: w.dice.IntN(3) > 0}
 	w.connections = append(w.connections, n)
 	return vhost.Command{Kind: vhost.Connect, Conn: n.id, Window: n.window, Definition: &vhost.Definition{
-		Name: fmt.Sprintf("client %d", n.id), CancelNotify: w.dice.IntN(2) == 0,
+		Name: fmt.Sprintf("client %d", n.id), CancelNotify: n.notify,
 	}}
 }
 
 func (w *world) openChannel(n *connection) vhost.Command {
 	w.chs++
 	ch := &channel{
-		id: vhost.ChannelID(w.chs), conn: n, publishes: map[uint64]uint64{}, consumers: map[string]*consumer{}, held: map[uint64]*delivery{},
+		id: vhost.ChannelID(w.chs), conn: n, publishes: map[uint64]uint64{}, consumers: map[string]*consumer{},
+		held: map[uint64]*delivery{}, late: map[uint64]*delivery{},
 	}
 	n.channels = append(n.channels, ch)
 	w.channels[ch.id] = ch
@@ -109,14 +112,7 @@ func (w *world) request(ch *channel) vhost.Command {
 	case k < 660:
 		return vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: w.queueName(), NoAck: w.dice.IntN(3) == 0}}
 	case k < 730:
-		d := &vhost.Definition{Name: w.queueName(), NoAck: w.dice.IntN(4) == 0, Exclusive: w.dice.IntN(12) == 0}
-		if noWait || w.dice.IntN(3) > 0 {
-			d.ConsumerTag = "c" + strconv.Itoa(w.dice.IntN(20))
-		}
-		if w.dice.IntN(4) == 0 {
-			d.Arguments = amqp.Table{{Name: "x-priority", Value: amqp.Int32(int32(w.dice.IntN(5)) - 2)}}
-		}
-		return vhost.Command{Kind: vhost.Consume, NoWait: noWait && d.ConsumerTag != "", Definition: d}
+		return w.consume(noWait)
 	case k < 750:
 		return vhost.Command{Kind: vhost.Cancel, NoWait: noWait, Definition: &vhost.Definition{ConsumerTag: "c" + strconv.Itoa(w.dice.IntN(20))}}
 	case k < 780:
@@ -134,11 +130,51 @@ func (w *world) request(ch *channel) vhost.Command {
 		return vhost.Command{Kind: []vhost.CommandKind{vhost.CommitTx, vhost.CommitTx, vhost.RollbackTx}[w.dice.IntN(3)]}
 	case k < 846:
 		return vhost.Command{Kind: vhost.CloseChannel}
-	case k < 852:
+	case k < 851:
 		return vhost.Command{Kind: vhost.PurgeQueue, NoWait: noWait, Definition: &vhost.Definition{Name: w.queueName()}}
+	case k < 859:
+		return w.lostLetters()
 	}
 	c := w.definition()
 	c.NoWait = noWait
+	return c
+}
+
+// consume subscribes to a queue.
+func (w *world) consume(noWait bool) vhost.Command {
+	d := &vhost.Definition{Name: w.queueName(), NoAck: w.dice.IntN(4) == 0, Exclusive: w.dice.IntN(12) == 0}
+	if noWait || w.dice.IntN(3) > 0 {
+		d.ConsumerTag = "c" + strconv.Itoa(w.dice.IntN(20))
+	}
+	if w.dice.IntN(4) == 0 {
+		d.Arguments = append(d.Arguments, amqp.Field{Name: "x-priority", Value: amqp.Int32(int32(w.dice.IntN(5)) - 2)})
+	}
+	if w.dice.IntN(4) == 0 {
+		d.Arguments = append(d.Arguments, amqp.Field{Name: "x-consumer-timeout", Value: amqp.Int64(w.duration())})
+	}
+	return vhost.Command{Kind: vhost.Consume, NoWait: noWait && d.ConsumerTag != "", Definition: d}
+}
+
+// lostLetters sends some letters of the shelf on, or discards them; some that are not there, some twice.
+func (w *world) lostLetters() vhost.Command {
+	c := vhost.Command{Kind: vhost.Republish, Selection: &vhost.Selection{}}
+	if w.chance(4) {
+		c.Kind = vhost.Discard
+	}
+	there := w.live.shelf.seqs()
+	for range 1 + w.dice.IntN(4) {
+		id := uint64(1 + w.dice.IntN(9))
+		if len(there) > 0 && !w.chance(9) {
+			id = uint64(there[w.dice.IntN(len(there))]) + 1
+		}
+		c.Selection.IDs = append(c.Selection.IDs, id)
+	}
+	if s := c.Selection; w.chance(2) {
+		s.Elsewhere = true
+		if s.RoutingKey = w.queueName(); w.chance(2) {
+			s.Exchange, s.RoutingKey = w.exchangeName(), w.key()
+		}
+	}
 	return c
 }
 
@@ -147,6 +183,11 @@ func (w *world) settlement(ch *channel) vhost.Command {
 	var tags []uint64
 	for _, t := range ch.tags(0, true) {
 		if ch.held[t].shown {
+			tags = append(tags, t)
+		}
+	}
+	for _, t := range slices.Sorted(maps.Keys(ch.late)) {
+		if ch.late[t].shown { // the client does not know that it is late
 			tags = append(tags, t)
 		}
 	}
@@ -188,7 +229,7 @@ func (w *world) publish() vhost.Command {
 	if w.chance(2) {
 		exchange, key = "", w.queueName()
 	}
-	m.keys = []string{key}
+	m.exchange, m.keys = exchange, []string{key}
 	if w.chance(5) {
 		m.headers = append(m.headers, amqp.Field{Name: "h", Value: amqp.Int32(int32(w.dice.IntN(3)))})
 	}

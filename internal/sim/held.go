@@ -1,0 +1,126 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// withheld checks that a letter is held for those that lack it, and notes who has it by what was seen to arrive.
+func (w *world) withheld(st *step, e *entry, f *vhost.Fact) {
+	w.remember(st, f.History)
+	deaths := w.deaths[f.History]
+	ways := func(r string) bool { return slices.Equal(deaths, died(e.deaths, e.line.name, r)) }
+	switch again := e.state == queue.Held; {
+	case again && !slices.Equal(deaths, e.deaths):
+		w.violate(Deaths, "message %d, held in %q with %v, is held with %v", e.message, e.line.name, e.deaths, deaths)
+	case !again && !slices.ContainsFunc(reasons[:], ways):
+		w.violate(Deaths, "message %d in %q had %v and is held with %v", e.message, e.line.name, e.deaths, deaths)
+	case !again:
+		w.ways[f.History] = e.way
+	}
+	before := e.took
+	d := w.depart(st, e, deaths)
+	if d.again && d.set == nil {
+		w.result.Partly++
+	}
+	if p := w.checkPassage(st, d, 0); p != nil {
+		if p.held != f.Cause {
+			w.violate(Held, "message %d is held in %q for %q, expected %q", e.message, e.line.name, f.Cause, p.held)
+		}
+		got, want := slices.Sorted(slices.Values(f.Took)), slices.Sorted(slices.Values(p.took))
+		if !slices.Equal(got, want) {
+			w.violate(Held, "message %d is held in %q, and queues %v have it, expected %v", e.message, e.line.name, got, want)
+		}
+	}
+	for _, id := range before {
+		if !slices.Contains(f.Took, id) {
+			w.violate(Held, "message %d is held in %q, and that queue %d has it is forgotten", e.message, e.line.name, id)
+		}
+	}
+	w.result.Held[f.Cause]++
+	if e.holder != nil {
+		e.holder.letGo()
+		e.holder = nil
+	}
+	e.hold(f, deaths)
+}
+
+// stays checks that a copy is kept in its queue because it would only come round in a cycle.
+func (w *world) stays(st *step, e *entry) {
+	d := w.depart(st, e, died(e.deaths, e.line.name, "expired"))
+	p := w.checkPassage(st, d, 0)
+	switch {
+	case len(d.letters)+d.astray > 0:
+		w.violate(Kept, "message %d stays in %q, and letters of it have left", e.message, e.line.name)
+	case p != nil && !p.kept:
+		w.violate(Kept, "message %d stays in %q, and there is no cycle: %+v", e.message, e.line.name, p)
+	}
+	e.keep()
+}
+
+// retriesMax is how long a held letter that nothing blocks may stay, ms. Topology, policies and room call for it at
+// once; where large letters wait before small ones for room in bytes, only the clock does.
+const (
+	retriesMax      = 1000
+	retriesBytesMax = 61_000
+)
+
+// checkRetried makes sure, after time has passed, that held letters leave when nothing keeps them any more.
+func (w *world) checkRetried(now deadline.Instant) {
+	for _, q := range w.live.lines {
+		if q.counts[queue.Held] == 0 {
+			continue
+		}
+		view, ok := w.vhost.Queue(q.name)
+		if !ok {
+			continue
+		}
+		for _, e := range q.copies {
+			if e.state == queue.Held {
+				w.checkBlocked(e, &view, now)
+			}
+		}
+	}
+}
+
+// checkBlocked looks at one held letter, target by target.
+func (w *world) checkBlocked(e *entry, from *vhost.QueueView, now deadline.Instant) {
+	to := e.way
+	if k, has := from.Settings.DLRK(); has {
+		to.keys = []string{k}
+	}
+	name, has := from.Settings.DLX()
+	if !has || to.keys == nil {
+		e.open = nil
+		return
+	}
+	to.exchange = name
+	ids, _ := w.route(to, e.message)
+	was := e.open
+	e.open = map[vhost.QueueID]deadline.Instant{}
+	for _, id := range ids {
+		target, ok := w.live.lines[id]
+		if !ok || slices.Contains(e.took, id) {
+			continue
+		}
+		view, ok := w.vhost.Queue(target.name)
+		if !ok || full(&view, target, e.bytes, true) && !cycles(e.deaths, target.name) {
+			continue
+		}
+		since, known := was[id]
+		if !known {
+			since = now
+		}
+		e.open[id] = since
+		most := deadline.Instant(retriesMax)
+		if view.Settings.MaxLengthBytes >= 0 {
+			most = retriesBytesMax
+		}
+		if now > since+most {
+			w.violate(Held, "message %d is held in %q, and %q could have it since %d, it is %d", e.message, e.line.name, target.name, since, now)
+		}
+	}
+}

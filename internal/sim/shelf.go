@@ -1,0 +1,194 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// shelved checks what a letter that came to the shelf says of itself.
+func (w *world) shelved(st *step, e *entry) {
+	w.result.Shelved[e.lost]++
+	said := func(target string) bool {
+		slip := binary.AppendVarint([]byte{byte(e.lost)}, int64(st.stamp.Wall))
+		slip = append(binary.AppendUvarint(slip, uint64(len(target))), target...)
+		return bytes.HasSuffix(st.remembered, slip)
+	}
+	known := said("")
+	for _, q := range w.live.lines {
+		if said(q.name) {
+			e.target, known = q.name, true
+		}
+	}
+	if !known && !st.structural {
+		w.violate(Shelf, "the slip of message %d does not say that it is there as %q since %d", e.message, e.lost, st.stamp.Wall)
+	}
+	if want := st.stamp.From + deadline.Instant(w.live.number("lost-letters-max-age")); e.expireAt != want {
+		w.violate(Shelf, "message %d may stay on the shelf until %d, expected %d", e.message, e.expireAt, want)
+	}
+	if w.live.number("lost-letters-max-bytes") == 0 {
+		w.violate(Shelf, "message %d came to the shelf, and there is none", e.message)
+	}
+	if !e.letter {
+		w.violate(Shelf, "message %d came to the shelf and is no letter", e.message)
+	}
+}
+
+// checkShelved makes sure that exactly what found no place has come to the shelf, if there is one.
+func (w *world) checkShelved(d *departure, p *passage) {
+	var got []slot
+	for _, l := range d.letters {
+		if l.line == w.live.shelf {
+			got = append(got, slot{l.lost, l.target})
+		}
+	}
+	want := slices.Clone(p.shelf)
+	if w.live.number("lost-letters-max-bytes") == 0 {
+		want = nil
+	}
+	order := func(a, b slot) int { return bytes.Compare([]byte(a.target), []byte(b.target)) }
+	slices.SortFunc(got, order)
+	slices.SortFunc(want, order)
+	if !slices.Equal(got, want) {
+		w.violate(Shelf, "message %d died of %v in %q, and the shelf has %v, expected %v", d.from.message, d.deaths, d.from.line.name, got, want)
+	}
+}
+
+// checkEvicted makes sure that the oldest goes, if there is no room, or one whose time is over.
+func (w *world) checkEvicted(st *step, e *entry) {
+	most := w.live.number("lost-letters-max-bytes")
+	due := e.expireAt <= st.stamp.Now
+	switch {
+	case e.line != w.live.shelf:
+		w.violate(Shelf, "message %d of %q was evicted", e.message, e.line.name)
+	case !due && e.line.bytes[queue.Ready] <= most:
+		w.violate(Shelf, "letter %d was evicted at %d: its time ends at %d, and there are %d bytes of %d",
+			e.seq+1, st.stamp.Now, e.expireAt, e.line.bytes[queue.Ready], most)
+	case !due && e.line.head() != e:
+		w.violate(Shelf, "letter %d was evicted before letter %d", e.seq+1, e.line.head().seq+1)
+	}
+}
+
+// redriven checks that a letter of the shelf has come to each queue that it was sent to, once.
+func (w *world) redriven(st *step, e *entry) {
+	var came []vhost.QueueID
+	var rest []*entry
+	to := e.way
+	if s := st.command.Selection; s != nil && s.Elsewhere {
+		to = way{s.Exchange, []string{s.RoutingKey}}
+	}
+	for _, l := range st.letters {
+		if l.message != e.message || !slices.Equal(l.deaths, e.deaths) {
+			rest = append(rest, l)
+			continue
+		}
+		came = append(came, l.line.id)
+		if l.way = to; to.keys != nil {
+			w.ways[l.history] = to
+		}
+	}
+	st.letters = rest
+	if st.command.Kind != vhost.Republish || len(came) == 0 {
+		w.violate(Shelf, "letter %d was sent on by command %d, and came to %v", e.seq+1, st.command.Kind, came)
+		return
+	}
+	if to.keys == nil {
+		return
+	}
+	want, _ := w.route(to, e.message)
+	slices.Sort(came)
+	slices.Sort(want)
+	if !slices.Equal(came, want) {
+		w.violate(Shelf, "letter %d, sent to %+v, came to queues %v, expected %v", e.seq+1, to, came, want)
+	}
+}
+
+// checkAnswered compares the answers for lost letters with what has become of them.
+func (w *world) checkAnswered(st *step) {
+	if w.violation != nil || st.refused != nil || st.channel == nil || st.channel.dead && st.command.Kind != vhost.CloseChannel {
+		return
+	}
+	if k := st.command.Kind; k != vhost.Republish && k != vhost.Discard {
+		return
+	}
+	var answers []*vhost.Effect
+	for i := range st.effects {
+		if st.effects[i].Kind == vhost.Answered {
+			answers = append(answers, &st.effects[i])
+		}
+	}
+	if ids := st.command.Selection.IDs; len(answers) != len(ids) {
+		w.violate(Shelf, "%d letters were named, %d answers", len(ids), len(answers))
+		return
+	}
+	left := map[uint64]bool{}
+	for i, id := range st.command.Selection.IDs {
+		e, want := st.expected.shelf[id], ""
+		switch {
+		case e == nil || left[id]:
+			want = "unknown"
+		case st.command.Kind == vhost.Discard:
+			want = "discarded"
+		case e.cause == vhost.Redriven:
+			want = "redriven"
+		}
+		got := answers[i]
+		w.result.Answered[got.Name]++
+		stays := got.Name == "no_exchange" || got.Name == "no_route" || got.Name == "refused"
+		switch {
+		case got.Tag != id || want != "" && got.Name != want || want == "" && !stays:
+			w.violate(Shelf, "letter %d: the answer is %q for %d, expected %q", id, got.Name, got.Tag, want)
+		case want == "discarded" && e.cause != vhost.GonePurged:
+			w.violate(Shelf, "letter %d was discarded, and ended as %q", id, e.cause)
+		case want == "":
+			w.checkStayed(st, e, got.Name)
+		}
+		left[id] = left[id] || want == "redriven" || want == "discarded"
+	}
+}
+
+// checkStayed makes sure that a letter of the shelf could not be sent on.
+func (w *world) checkStayed(st *step, e *entry, why string) {
+	to := e.way
+	if s := st.command.Selection; s.Elsewhere {
+		to = way{s.Exchange, []string{s.RoutingKey}}
+	}
+	if to.keys == nil {
+		return
+	}
+	want := "refused"
+	switch ids, there := w.route(to, e.message); {
+	case !there:
+		want = "no_exchange"
+	case len(ids) == 0:
+		want = "no_route"
+	}
+	if why != want {
+		w.violate(Shelf, "letter %d stayed (%s), expected %s", e.seq+1, why, want)
+	}
+}
+
+// checkShelf compares what the shelf says of itself with the ledger, and with its bounds.
+func (w *world) checkShelf(excess bool) {
+	got, q := w.vhost.Shelf(), w.live.shelf
+	if got.Messages != len(q.copies) || got.Bytes != q.bytes[queue.Ready] || got.Evicted != w.live.evicted {
+		w.violate(Shelf, "the shelf counts %d letters, %d bytes, %d evicted; expected %d, %d, %d",
+			got.Messages, got.Bytes, got.Evicted, len(q.copies), q.bytes[queue.Ready], w.live.evicted)
+	}
+	byCause := got.ByCause
+	for _, e := range q.copies {
+		byCause[e.lost]--
+	}
+	for cause, n := range byCause {
+		if n != 0 {
+			w.violate(Shelf, "the shelf counts wrongly what is there as %q, by %d", vhost.Cause(cause), int64(n))
+		}
+	}
+	if most := w.live.number("lost-letters-max-bytes"); !excess && got.Bytes > most {
+		w.violate(Shelf, "there are %d bytes on the shelf, of %d", got.Bytes, most)
+	}
+}

@@ -1,0 +1,96 @@
+package sim
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// late says what a tick has to do with a channel on which something is overdue.
+type late struct {
+	closes bool // the client cannot be told that its consumer is cancelled
+}
+
+// overdue reports whether a delivery is held for too long.
+func (d *delivery) overdue(now deadline.Instant) bool { return d.due != 0 && d.due <= now }
+
+// timedOut notes, before the facts of a tick are looked at, what is overdue, and lets go the consumers that go for it.
+func (w *world) timedOut(st *step) {
+	if st.command.Kind != vhost.Tick {
+		return
+	}
+	st.late = map[vhost.ChannelID]late{}
+	guilty := map[*consumer]bool{}
+	for id, ch := range w.channels {
+		for _, d := range ch.held {
+			if !d.overdue(st.stamp.Now) {
+				continue
+			}
+			x := st.late[id]
+			x.closes = x.closes || d.consumer == nil || !ch.conn.notify
+			st.late[id] = x
+			guilty[d.consumer] = true
+		}
+	}
+	for i := range st.effects {
+		e := &st.effects[i]
+		ch := w.channels[e.Channel]
+		switch {
+		case ch == nil:
+		case e.Kind == vhost.Closed:
+			w.result.TimedOut++
+			clear(ch.consumers)
+		case e.Kind == vhost.Cancelled:
+			w.result.TimedOut++
+			if x := ch.consumers[e.ConsumerTag]; x == nil || !guilty[x] {
+				w.violate(Timeout, "consumer %q was cancelled, and holds nothing for too long", e.ConsumerTag)
+			}
+			delete(ch.consumers, e.ConsumerTag)
+		}
+	}
+	for id, x := range st.late {
+		for tag, d := range w.channels[id].held {
+			if !x.closes && d.overdue(st.stamp.Now) {
+				w.channels[id].late[tag] = d
+			}
+		}
+	}
+	w.letOrphansGo(st)
+}
+
+// letOrphansGo takes overdue deliveries of queues that are gone off their accounts: no fact tells of it.
+func (w *world) letOrphansGo(st *step) {
+	for id := range st.late {
+		for _, d := range w.channels[id].held {
+			if d.orphan && d.overdue(st.stamp.Now) {
+				d.letGo()
+			}
+		}
+	}
+}
+
+// isLate reports whether a settlement names a delivery that was taken back, and forgets that.
+func (ch *channel) isLate(tag uint64) bool {
+	_, ok := ch.late[tag]
+	delete(ch.late, tag)
+	return ok
+}
+
+// checkLate makes sure that a settlement that comes too late is no error.
+func (w *world) checkLate(st *step) {
+	c := st.command
+	if c.Kind != vhost.Ack && c.Kind != vhost.Nack && c.Kind != vhost.Reject || c.Tag == 0 || st.channel == nil {
+		return
+	}
+	if _, ok := st.channel.late[c.Tag]; !ok {
+		return
+	}
+	for _, tag := range st.channel.inTx {
+		if tag == c.Tag {
+			return // it was settled before, in time
+		}
+	}
+	w.result.Late++
+	if st.refused != nil {
+		w.violate(Timeout, "delivery tag %d was taken back, and its settlement is refused: %v", c.Tag, st.refused)
+	}
+}

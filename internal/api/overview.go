@@ -199,3 +199,13 @@ type ClockAdvance struct {
 type Clock struct {
 	Now int64 `json:"now"` // ms since the Unix epoch
 }
+
+// A FeatureFlag of GET /api/feature-flags. Source: RabbitMQ feature-flags.
+type FeatureFlag struct {
+	Name       string `json:"name"`
+	Desc       string `json:"desc"`
+	DocURL     string `json:"doc_url"`
+	State      string `json:"state"`     // enabled
+	Stability  string `json:"stability"` // required
+	ProvidedBy string `json:"provided_by"`
+}

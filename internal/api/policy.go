@@ -1,6 +1,9 @@
 package api
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // A Policy of GET /api/policies or /api/operator-policies.
 type Policy struct {
@@ -17,8 +20,19 @@ type Policy struct {
 type PutPolicy struct {
 	Pattern    *string    `json:"pattern"`
 	Definition *Arguments `json:"definition"`
-	Priority   *Integer   `json:"priority,omitempty"`
+	Priority   *Priority  `json:"priority,omitempty"`
 	ApplyTo    *string    `json:"apply-to,omitempty"`
+}
+
+// A Priority is an Integer; what is none is refused as RabbitMQ words it.
+type Priority Integer
+
+// UnmarshalJSON takes what Integer takes.
+func (p *Priority) UnmarshalJSON(b []byte) error {
+	if (*Integer)(p).UnmarshalJSON(b) != nil {
+		return fmt.Errorf("Validation failed\n\npriority should be a number, actually was %s", b)
+	}
+	return nil
 }
 
 // A Parameter of GET /api/parameters.

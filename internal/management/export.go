@@ -106,7 +106,7 @@ func (r *request) contents(h *access.VHost, name string, to *api.VHostContents) 
 		return err
 	}
 	for _, p := range policies {
-		priority := api.Integer(p.Priority)
+		priority := api.Priority(p.Priority)
 		to.Policies = append(to.Policies, api.DefinedPolicy{VHost: name, Name: p.Name, PutPolicy: api.PutPolicy{
 			Pattern: &p.Pattern, ApplyTo: &p.ApplyTo, Definition: &p.Definition, Priority: &priority,
 		}})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,7 +46,11 @@ func TestOverview(t *testing.T) {
 	if one := read[api.Node](d, "/api/nodes/rabbit@test"); one.Name != n[0].Name || one.Applications[0].Name != "rabbit" {
 		t.Errorf("node %+v", one)
 	}
-	for _, path := range []string{"feature-flags", "extensions"} {
+	flags := read[[]api.FeatureFlag](d, "/api/feature-flags")
+	if i := slices.IndexFunc(flags, func(f api.FeatureFlag) bool { return f.Name == "stream_queue" }); i < 0 || flags[i].State != "enabled" {
+		t.Errorf("feature flags %+v", flags)
+	}
+	for _, path := range []string{"deprecated-features", "extensions"} {
 		if got := d.want(200, "GET", "/api/"+path, "").Body.String(); got != "[]" {
 			t.Errorf("%s: %s", path, got)
 		}

@@ -21,7 +21,7 @@ func routes() []route {
 		{get, "nodes", monitoring, getNodes},
 		{get, "nodes/*", monitoring, getNode},
 		{get, "extensions", management, getNone},
-		{get, "feature-flags", management, getNone},
+		{get, "feature-flags", management, getFeatureFlags},
 		{get, "deprecated-features", management, getNone},
 		{get, "deprecated-features/used", management, getNone},
 		{get, "auth/hash_password/*", administrator, hashPassword},

@@ -233,14 +233,13 @@ func getHeldLetters(r *request) (answer, error) {
 	var page api.HeldLetters
 	err = r.look(r.names[0], func(v *vhost.VHost) {
 		o, _ := v.Options()
-		v.HeldLetters(r.names[1], p.after, func(l vhost.HeldLetter) bool {
-			if len(page.Items) == p.limit {
-				page.Next = &page.Items[p.limit-1].ID
-				return false
-			}
-			page.Items = append(page.Items, showHeldLetter(&l, o.Dialect))
-			return true
-		})
+		letters := v.HeldLetters(r.names[1], p.after, p.limit+1)
+		for i := range letters[:min(p.limit, len(letters))] {
+			page.Items = append(page.Items, showHeldLetter(&letters[i], o.Dialect))
+		}
+		if len(letters) > p.limit {
+			page.Next = &page.Items[p.limit-1].ID
+		}
 	})
 	if err != nil {
 		return answer{}, err

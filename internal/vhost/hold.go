@@ -223,21 +223,15 @@ type HeldLetter struct {
 	Ref     place.Ref
 }
 
-// HeldLetters visits the held letters of a queue with an ID greater than after, in queue order, until visit returns
-// false. Each costs a read of its history. It reports whether there is such a queue.
-func (v *VHost) HeldLetters(name string, after uint64, visit func(HeldLetter) bool) bool {
+// HeldLetters lists the held letters of a queue with an ID greater than after, in queue order, most at the most. Each
+// costs a read of its history; beside that the held letters of the queue are looked through once.
+func (v *VHost) HeldLetters(name string, after uint64, most int) []HeldLetter {
 	q := v.queueNamed(name)
 	if q == nil {
-		return false
+		return nil
 	}
-	seqs := make([]queue.Seq, 0, len(q.held))
-	for seq := range q.held {
-		if uint64(seq) >= after {
-			seqs = append(seqs, seq)
-		}
-	}
-	slices.Sort(seqs)
-	for _, seq := range seqs {
+	var all []HeldLetter
+	for _, seq := range q.heldFrom(queue.Seq(after), most) {
 		e := q.messages.Entry(seq)
 		h, err := parseHistory(v.record(q.messages.Side(seq).History))
 		if err != nil {
@@ -249,9 +243,27 @@ func (v *VHost) HeldLetters(name string, after uint64, visit func(HeldLetter) bo
 				x.Took = append(x.Took, t.object.Name)
 			}
 		}
-		if !visit(x) {
-			break
+		all = append(all, x)
+	}
+	return all
+}
+
+// heldFrom lists the first held letters from seq on, in order, most at the most: sorting all of a million would take
+// too long to be looked at.
+func (q *queueState) heldFrom(seq queue.Seq, most int) []queue.Seq {
+	var least []queue.Seq
+	trim := func() {
+		slices.Sort(least)
+		least = least[:min(most, len(least))]
+	}
+	for s := range q.held {
+		if s < seq {
+			continue
+		}
+		if least = append(least, s); len(least) >= 2*most+64 {
+			trim()
 		}
 	}
-	return true
+	trim()
+	return least
 }

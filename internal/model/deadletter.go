@@ -79,14 +79,15 @@ func (v *VHost) die(q *queue, c *Copy, why Reason) {
 	}
 }
 
-// dieAtTheDoor makes a dead letter of a message that q has no room for, if its overflow says so. No copy of it was in q.
-// Source: reference expiry-and-limits 6, reject-publish-dlx.
-func (v *VHost) dieAtTheDoor(q *queue, m *message) bool {
+// dieAtTheDoor makes a dead letter of a message that q has no room for, if its overflow says so, and tells what came of
+// it; nil if q just refuses. No copy of it was in q. Source: reference expiry-and-limits 6, reject-publish-dlx.
+func (v *VHost) dieAtTheDoor(q *queue, m *message) *hop {
 	if q.settings.overflow != "reject-publish-dlx" || !q.settings.hasDLX {
-		return false
+		return nil
 	}
-	v.send(&hop{from: q, letter: v.bury(q, m, maxlen)})
-	return true
+	h := &hop{from: q, letter: v.bury(q, m, maxlen)}
+	v.send(h)
+	return h
 }
 
 // bury is m with one death more. The entry of a queue and reason that is there already moves to the front and counts
@@ -134,6 +135,7 @@ func (m *message) cycles(name string) bool {
 type hop struct {
 	from   *queue
 	letter *message
+	copy   *Copy    // of the letter in from, if it is held there
 	holds  bool     // from keeps it for targets that cannot take it
 	keeps  bool     // from keeps it in place if it would only go round in a cycle
 	took   []string // the targets that have it, or never will
@@ -173,20 +175,17 @@ func (v *VHost) send(h *hop) {
 		case slices.Contains(h.took, t.name):
 		case m.cycles(t.name):
 			cycles = append(cycles, t)
-		case !t.refuses(m):
+		case !t.refuses(m) && v.wins(h.copy, t):
 			v.enqueue(t, m)
 			h.placed = true
 			h.took = append(slices.Clip(h.took), t.name)
-		case v.dieAtTheDoor(t, m): // the letter became another there
-			h.placed = true
-			h.took = append(slices.Clip(h.took), t.name)
-		case h.holds:
+		case !t.refuses(m): // another letter gets the room
 			h.missing = "refused"
 		default:
-			v.lay(h, m, "refused")
+			v.refused(h, t, m)
 		}
 	}
-	if h.keeps && len(cycles) > 0 && len(h.took) == 0 && !h.placed && h.missing == "" {
+	if h.keeps && len(cycles) > 0 && len(h.took) == 0 && !h.placed && h.lost == "" && h.missing == "" {
 		h.stays = true
 		return
 	}
@@ -195,6 +194,26 @@ func (v *VHost) send(h *hop) {
 		h.took = append(slices.Clip(h.took), t.name)
 	}
 }
+
+// refused is what becomes of a letter that a target has no room for: it goes on from there, is held, or is lost.
+func (v *VHost) refused(h *hop, t *queue, m *message) {
+	if beyond := v.dieAtTheDoor(t, m); beyond != nil {
+		h.placed = h.placed || beyond.placed
+		if slices.Index(causes, beyond.lost) > slices.Index(causes, h.lost) {
+			h.lost = beyond.lost
+		}
+		h.took = append(slices.Clip(h.took), t.name)
+		return
+	}
+	if h.holds {
+		h.missing = "refused"
+	} else {
+		v.lay(h, m, "refused")
+	}
+}
+
+// causes is why a letter may be nowhere. If it is nowhere for several, the last of them counts.
+var causes = []string{"", "no_exchange", "no_route", "cycle", "refused"}
 
 // hold makes a dead message a held letter, or notes what has changed about one: it does not expire any more, and waits
 // for nothing but its targets. Source: reference dead-lettering 12.
@@ -215,16 +234,37 @@ func (v *VHost) canMove(q *queue, c *Copy) bool {
 			continue
 		}
 		open++
-		if m.cycles(t.name) || !t.refuses(m) || t.settings.overflow == "reject-publish-dlx" && t.settings.hasDLX {
+		if m.cycles(t.name) || !t.refuses(m) && v.wins(c, t) || t.settings.overflow == "reject-publish-dlx" && t.settings.hasDLX {
 			return true
 		}
 	}
 	return open == 0 && len(c.Took) > 0
 }
 
+// wins reports whether a held letter gets the room that there is in a target for which others may be held as well. A
+// letter that is not held yet gets what it finds.
+func (v *VHost) wins(c *Copy, t *queue) bool {
+	if c == nil {
+		return true
+	}
+	var among []*Copy
+	var letters []string
+	for _, q := range v.queues {
+		for _, o := range q.copies {
+			if o.Place != Held || slices.Contains(o.Took, t.name) {
+				continue
+			}
+			if m := v.onItsWay(q, o.message); !m.cycles(t.name) && !t.refuses(m) && slices.Contains(v.targets(q, m), t) {
+				among, letters = append(among, o), append(letters, m.body+" "+m.history().String())
+			}
+		}
+	}
+	return among[v.Choices.Room(CopyID{Queue: t.name, Arrival: t.arrivals + 1}, letters)] == c
+}
+
 // retry tries a held letter again.
 func (v *VHost) retry(q *queue, c *Copy) {
-	h := hop{from: q, letter: c.message, holds: true, took: c.Took}
+	h := hop{from: q, letter: c.message, copy: c, holds: true, took: c.Took}
 	if v.send(&h); h.missing != "" {
 		v.hold(c, &h)
 	} else {
@@ -248,7 +288,7 @@ func (v *VHost) targets(q *queue, m *message) []*queue {
 	if !q.settings.hasDLX || v.exchanges[q.settings.dlx] == nil {
 		return nil
 	}
-	return v.route(q.settings.dlx, m.hopKeys, m.headers(v))
+	return v.route(q.settings.dlx, m.hopKeys, m.headers())
 }
 
 // nowhere is why the letters of a queue lead to no queue.
@@ -259,7 +299,7 @@ func (v *VHost) nowhere(q *queue) string {
 	return "no_route"
 }
 
-// headers is what a headers exchange sees of a letter.
-func (m *message) headers(v *VHost) amqp.Table {
-	return slices.Concat(m.origins(v), m.properties.Headers)
+// headers is what a headers exchange sees of a letter, whatever dialect consumers are spoken to in.
+func (m *message) headers() amqp.Table {
+	return slices.Concat(m.origins(func(r Reason) string { return string(r.plain()) }), m.properties.Headers)
 }

@@ -8,7 +8,7 @@
 // command does at once. It does not bound its work and may not be used where that matters.
 //
 // What the documents leave open (which of two things that are due at one instant comes first, whose turn it is among
-// consumers that are equal) it asks its Choices for. There is one convention beside that: a message reaches the
+// consumers that are equal, which of several held letters gets room) it asks its Choices for. There is one convention beside that: a message reaches the
 // queues of its route exchange by exchange, key by key, in the order of binding; the patterns of a topic exchange
 // word by word, * before a word before #.
 //
@@ -25,8 +25,9 @@ import (
 // CopyID names a copy: the Arrival-th message, from 1, that came to the queue since that was declared. Arrival 0 is
 // the queue itself.
 type CopyID struct {
-	Queue   string
-	Arrival int
+	Queue     string
+	Arrival   int
+	Returning bool // what happens to it is that it is taken back from a client
 }
 
 // ConsumerID names a consumer.
@@ -41,6 +42,8 @@ type Choices interface {
 	Next(among []CopyID) int
 	// Taker is the consumer that gets the next message of a queue.
 	Taker(among []ConsumerID) int
+	// Room is the held letter, its body and history in words, that comes to a queue as that copy.
+	Room(as CopyID, among []string) int
 }
 
 // VHost is one virtual host.
@@ -183,7 +186,7 @@ func (v *VHost) settleDown() {
 		var ids []CopyID
 		var acts []func()
 		add := func(q *queue, c *Copy, act func()) {
-			ids, acts = append(ids, CopyID{q.name, c.Arrival}), append(acts, act)
+			ids, acts = append(ids, CopyID{Queue: q.name, Arrival: c.Arrival}), append(acts, act)
 		}
 		for _, q := range append(slices.Clone(v.queues), v.shelf) {
 			if c, act := v.next(q); act != nil {

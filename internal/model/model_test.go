@@ -13,8 +13,9 @@ import (
 // first takes the first of all choices.
 type first struct{}
 
-func (first) Next([]model.CopyID) int      { return 0 }
-func (first) Taker([]model.ConsumerID) int { return 0 }
+func (first) Next([]model.CopyID) int         { return 0 }
+func (first) Taker([]model.ConsumerID) int    { return 0 }
+func (first) Room(model.CopyID, []string) int { return 0 }
 
 // story is a model with one channel, and what it was told.
 type story struct {

@@ -64,7 +64,7 @@ func (v *VHost) republish(c *Command, x *Copy) string {
 	if v.exchanges[m.hopExchange] == nil {
 		return "no_exchange"
 	}
-	targets := v.route(m.hopExchange, m.hopKeys, m.headers(v))
+	targets := v.route(m.hopExchange, m.hopKeys, m.headers())
 	for _, q := range targets {
 		if q.refuses(&m) {
 			return "refused"

@@ -16,7 +16,7 @@ func (v *VHost) show(q *queue, c *Copy) string {
 	var own amqp.Table
 	if m.letter() {
 		exchange, key = m.hopExchange, m.hopKeys[0]
-		own = append(m.deathTable(v), m.origins(v)...)
+		own = append(m.deathTable(v), m.origins(v.word)...)
 		if v.dialect() == "rabbitmq-3" { // consumers are not told of the last death; exchanges can see it all the same
 			own = slices.DeleteFunc(own, func(f amqp.Field) bool { return strings.HasPrefix(f.Name, "x-last-death-") })
 		}
@@ -88,7 +88,7 @@ func (m *message) deathTable(v *VHost) amqp.Table {
 }
 
 // origins is the headers that tell of the first death and of the last. Source: reference dead-lettering 6.
-func (m *message) origins(v *VHost) (t amqp.Table) {
+func (m *message) origins(word func(Reason) string) (t amqp.Table) {
 	for _, o := range [...]struct {
 		prefix string
 		Death
@@ -96,7 +96,7 @@ func (m *message) origins(v *VHost) (t amqp.Table) {
 		t = append(t,
 			amqp.Field{Name: o.prefix + "exchange", Value: amqp.String(o.Exchange)},
 			amqp.Field{Name: o.prefix + "queue", Value: amqp.String(o.Queue)},
-			amqp.Field{Name: o.prefix + "reason", Value: amqp.String(v.word(o.Reason))},
+			amqp.Field{Name: o.prefix + "reason", Value: amqp.String(word(o.Reason))},
 		)
 	}
 	return t

@@ -81,7 +81,7 @@ func (v *VHost) states(q *queue) []CopyState {
 			}
 		}
 		if m := c.message; m.letter() {
-			x.History = &History{m.hopExchange, m.hopKeys, m.deaths, m.first, m.last}
+			x.History = m.history()
 		}
 		list = append(list, x)
 	}
@@ -90,6 +90,10 @@ func (v *VHost) states(q *queue) []CopyState {
 
 // Equal reports whether s and o say the same.
 func (s *State) Equal(o *State) bool { return reflect.DeepEqual(s, o) || s.String() == o.String() }
+
+func (m *message) history() *History {
+	return &History{m.hopExchange, m.hopKeys, m.deaths, m.first, m.last}
+}
 
 // String is s in lines.
 func (s *State) String() string {
@@ -135,18 +139,24 @@ func (c *CopyState) String() string {
 	if len(c.Took) > 0 {
 		s += fmt.Sprintf(" took=%q", c.Took)
 	}
-	if h := c.History; h != nil {
-		s += fmt.Sprintf(" to %q %q", h.Exchange, h.Keys)
-		for _, d := range h.Deaths {
-			s += fmt.Sprintf(" [%s %s x%d at %d from %q %q", d.Queue, d.Reason, d.Count, d.Time, d.Exchange, d.Keys)
-			if d.Expiration != "" {
-				s += " expiration=" + d.Expiration
-			}
-			s += "]"
+	if c.History != nil {
+		s += " " + c.History.String()
+	}
+	return s
+}
+
+// String is the history in a line.
+func (h *History) String() string {
+	s := fmt.Sprintf("to %q %q", h.Exchange, h.Keys)
+	for _, d := range h.Deaths {
+		s += fmt.Sprintf(" [%s %s x%d at %d from %q %q", d.Queue, d.Reason, d.Count, d.Time, d.Exchange, d.Keys)
+		if d.Expiration != "" {
+			s += " expiration=" + d.Expiration
 		}
-		for _, d := range [...]Death{h.First, h.Last} {
-			s += fmt.Sprintf(" (%s %s %q)", d.Queue, d.Reason, d.Exchange)
-		}
+		s += "]"
+	}
+	for _, d := range [...]Death{h.First, h.Last} {
+		s += fmt.Sprintf(" (%s %s %q)", d.Queue, d.Reason, d.Exchange)
 	}
 	return s
 }

@@ -15,19 +15,12 @@ type timed struct {
 	next func()
 }
 
-// timers is the earliest thing of each queue that is to come, or of several at the same instant all of them; and what
-// each channel has to settle first.
+// timers is all that is to come: of a channel, what it has to settle first. In which order overdue things happen, of
+// which there are several only if a policy has kept them, is open.
 func (v *VHost) timers() (list []timed) {
 	for _, q := range append([]*queue{v.shelf}, v.queues...) {
-		var first []timed
 		add := func(at int64, arrival int, next func()) {
-			switch {
-			case len(first) > 0 && at > first[0].at:
-				return
-			case len(first) > 0 && at < first[0].at:
-				first = nil
-			}
-			first = append(first, timed{at, CopyID{q.name, arrival}, next})
+			list = append(list, timed{at, CopyID{Queue: q.name, Arrival: arrival}, next})
 		}
 		if q.settings.expires > 0 && len(q.consumers) == 0 && q.unused > 0 {
 			add(q.unused+q.settings.expires, 0, func() { v.deleteQueue(q) })
@@ -40,7 +33,6 @@ func (v *VHost) timers() (list []timed) {
 				add(c.Until, c.Arrival, func() { c.Place, c.Until = Ready, 0 })
 			}
 		}
-		list = append(list, first...)
 	}
 	for _, id := range slices.Sorted(maps.Keys(v.channels)) {
 		ch := v.channels[id]
@@ -51,7 +43,7 @@ func (v *VHost) timers() (list []timed) {
 			}
 		}
 		if first != nil {
-			list = append(list, timed{first.due, CopyID{first.queue.name, first.copy.Arrival}, func() { v.timeOut(ch) }})
+			list = append(list, timed{first.due, CopyID{first.queue.name, first.copy.Arrival, true}, func() { v.timeOut(ch) }})
 		}
 	}
 	return list

@@ -42,6 +42,7 @@ type duel struct {
 	names    map[QueueID]string
 	arrived  map[QueueID]int
 	arrivals map[QueueID]map[queue.Seq]int
+	letters  map[model.CopyID]string // that came in the present step, in words
 
 	// What the machine did in the present step, as far as the model has come with it.
 	fact, effect int
@@ -168,6 +169,7 @@ func (d *duel) step(c *model.Command) error {
 // with the last message that it returns, and perhaps keeps.
 func (d *duel) follow(own int) {
 	facts := d.world.out.Facts
+	d.letters = map[model.CopyID]string{}
 	for i := range facts {
 		switch f := &facts[i]; f.Kind {
 		case Returned:
@@ -186,6 +188,9 @@ func (d *duel) follow(own int) {
 			}
 			d.arrived[f.Queue]++
 			d.arrivals[f.Queue][f.Seq] = d.arrived[f.Queue]
+			if f.Queue != shelfID && f.Entry.Flags&queue.Letter != 0 {
+				d.letters[model.CopyID{Queue: d.names[f.Queue], Arrival: d.arrived[f.Queue]}] = d.letter(f)
+			}
 		}
 	}
 }
@@ -194,7 +199,7 @@ func (d *duel) follow(own int) {
 func (d *duel) Next(among []model.CopyID) int {
 	for i := d.fact; i < len(d.world.out.Facts); i++ {
 		f := &d.world.out.Facts[i]
-		id := model.CopyID{Queue: d.names[f.Queue]}
+		id := model.CopyID{Queue: d.names[f.Queue], Returning: f.Kind == Returned}
 		switch f.Kind {
 		case Ended, Handed, Returned, Held, Kept, Resumed:
 			id.Arrival = d.arrivals[f.Queue][f.Seq]
@@ -220,6 +225,11 @@ func (d *duel) Taker(among []model.ConsumerID) int {
 		}
 	}
 	return 0
+}
+
+// Room implements model.Choices.
+func (d *duel) Room(as model.CopyID, among []string) int {
+	return max(slices.Index(among, d.letters[as]), 0)
 }
 
 // machineCommand is a command in the machine's words.

@@ -342,7 +342,7 @@ func (r *rules) declare() []op {
 }
 
 func (r *rules) queueNamed(name string) op {
-	c := model.Command{Kind: model.DeclareQueue, Name: name, Durable: !r.once(3), Arguments: r.arguments()}
+	c := model.Command{Kind: model.DeclareQueue, Name: name, Durable: !r.once(3), Arguments: r.arguments(name)}
 	if textOfArgument(c.Arguments, "x-queue-type") == "quorum" {
 		c.Durable = true
 	} else {

@@ -5,8 +5,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/model"
 )
 
-// arguments is what a queue is declared with.
-func (r *rules) arguments() (t amqp.Table) {
+// arguments is what a queue of that name is declared with.
+func (r *rules) arguments(name string) (t amqp.Table) {
 	add := func(name string, v amqp.Value) { t = append(t, field(name, v)) }
 	if r.likes("quorum", 2) {
 		add("x-queue-type", amqp.String("quorum"))
@@ -47,7 +47,10 @@ func (r *rules) arguments() (t amqp.Table) {
 			add("x-delayed-retry-max", amqp.Int64(least*r.number(1, 2, 5)))
 		}
 	}
-	if r.taste["dlx"] && !r.once(4) {
+	if r.likes("cycle", 4) {
+		add("x-dead-letter-exchange", amqp.String(""))
+		add("x-dead-letter-routing-key", amqp.String(name))
+	} else if r.taste["dlx"] && !r.once(4) {
 		switch r.dice.IntN(3) {
 		case 0:
 			add("x-dead-letter-exchange", amqp.String(""))

@@ -87,6 +87,15 @@ var places = map[queue.State]model.Place{
 	queue.Ready: model.Ready, queue.Unacked: model.Unacked, queue.Waiting: model.Waiting, queue.Held: model.Held,
 }
 
+// letter is a letter that comes to a queue.
+func (d *duel) letter(f *Fact) string {
+	c, err := parseRecord(d.record(f.Entry.Ref(testLog)))
+	if err != nil {
+		panic(err)
+	}
+	return string(c.body) + " " + d.history(d.world.v.queues[f.Queue], f.History, nil).String()
+}
+
 // history reads a letter's history; for one on the shelf, why it is there too.
 func (d *duel) history(q *queueState, at place.Ref, x *model.CopyState) *model.History {
 	var h History

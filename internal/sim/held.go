@@ -23,7 +23,7 @@ func (w *world) withheld(st *step, e *entry, f *vhost.Fact) {
 	}
 	before := e.took
 	d := w.depart(st, e, deaths)
-	if d.again && d.set == nil {
+	if len(f.Took) > 0 {
 		w.result.Partly++
 	}
 	if p := w.checkPassage(st, d, 0); p != nil {

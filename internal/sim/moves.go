@@ -260,7 +260,11 @@ func (w *world) checkStrays(st *step) {
 		m := w.messages[l.message]
 		publishes := st.command.Kind == vhost.Publish || st.command.Kind == vhost.CommitTx
 		if w.violation == nil && (!publishes || m.step < w.step && st.command.Kind == vhost.Publish || l.deaths[len(l.deaths)-1].reason != "maxlen") {
-			w.violate(Moves, "a letter of message %d arrived in %q, and no copy has ended for it", l.message, l.line.name)
+			checker := Moves
+			if st.command.Kind == vhost.Republish {
+				checker = Shelf
+			}
+			w.violate(checker, "a letter of message %d arrived in %q, and no copy has ended for it", l.message, l.line.name)
 		}
 	}
 }

@@ -69,15 +69,15 @@ func (w *world) compare(end place.Index) error {
 	if w.violation != nil {
 		return nil
 	}
-	if !bytes.Equal(w.vhost.Projection(), w.sealed[end].projection) {
+	w.checkOptions(w.base)
+	if err := w.compareCopies(); err != nil || w.violation != nil {
+		return err
+	}
+	if !bytes.Equal(w.vhost.Projection(), w.sealed[end].projection) { // what the checks above do not know of
 		w.violate(Replay, "the machine is not the one that was there after batch %d", end)
 		return nil
 	}
 	maps.DeleteFunc(w.sealed, func(i place.Index, _ sealed) bool { return i > end })
-	if err := w.compareCopies(); err != nil || w.violation != nil {
-		return err
-	}
-	w.checkOptions(w.base)
 	w.live = w.base.clone()
 	w.twin = vhost.New(vhostName, logID, w)
 	if err := w.twin.Fold(0, w.vhost.Snapshot(nil)); err != nil {
@@ -114,7 +114,7 @@ func (w *world) compareCopies() error {
 		default:
 			continue
 		}
-		if e == nil || found[e] != nil || e.ref != f.Entry.Ref(logID) || e.history != f.History || e.expireAt != f.Entry.ExpireAt {
+		if e == nil || found[e] != nil || e.ref != f.Entry.Ref(logID) {
 			w.violate(Replay, "copy %d of queue %d is not in the log", f.Seq, f.Queue)
 			return nil
 		}
@@ -163,6 +163,8 @@ func (w *world) compareCopy(e *entry, c *copied) {
 		w.violate(Waiting, "message %d in %q waits until %d, expected %d", e.message, name, c.fact.At, e.until)
 	case (e.state == queue.Held) != (c.held != nil):
 		w.violate(Held, "message %d in %q is held: %t, expected %t", e.message, name, c.held != nil, e.state == queue.Held)
+	case e.history != c.fact.History || e.expireAt != c.fact.Entry.ExpireAt:
+		w.violate(Replay, "message %d in %q expires at %d, expected %d, or has another history", e.message, name, c.fact.Entry.ExpireAt, e.expireAt)
 	case c.held != nil && (c.held.Cause != e.lost || !slices.Equal(c.held.Took, e.took)):
 		w.violate(Held, "message %d in %q is held for %q and queues %v have it, expected %q, %v", e.message, name, c.held.Cause, c.held.Took, e.lost, e.took)
 	case e.line == w.base.shelf && vhost.Cause(c.fact.Entry.Priority) != e.lost:

@@ -58,6 +58,10 @@ func (v *VHost) apply(f *Fact) {
 			v.unschedule(q, s, e)
 			e.Flags &^= queue.Ordered
 			e.ExpireAt = 0
+			if v.mutant == MutantKeepAWhile {
+				e.ExpireAt = v.logged + 1000
+				v.schedule(q, s, e)
+			}
 		})
 	case Tallied:
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) {
@@ -134,7 +138,9 @@ func (v *VHost) wait(q *queueState, s queue.Seq, e *queue.Entry, at deadline.Ins
 	side.Until = at
 	q.messages.SetSide(s, side)
 	q.messages.Wait(s)
-	v.deadlines.Add(deadline.Entry{At: at, Owner: owner(q, ownWaiting), Item: uint64(s)})
+	if v.mutant != MutantForgetResume {
+		v.deadlines.Add(deadline.Entry{At: at, Owner: owner(q, ownWaiting), Item: uint64(s)})
+	}
 	v.schedule(q, s, e)
 }
 
@@ -207,7 +213,7 @@ func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
 
 // returned makes a copy ready again, or lets it wait. In a replay it never left: what is not logged is who held it.
 func (v *VHost) returned(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
-	if q.settings.Counts {
+	if q.settings.Counts && v.mutant != MutantForgetReturn {
 		side := q.messages.Side(s)
 		side.Return(f.Failed)
 		q.messages.SetSide(s, side)

@@ -198,7 +198,7 @@ func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a a
 			v.enqueue(s, q, m, out)
 			v.touch(q, a.depth+1)
 			p.placed = true
-			if a.holds {
+			if a.holds && v.mutant != MutantForgetTook {
 				p.took = append(p.took[:len(p.took):len(p.took)], id)
 			}
 		case q.settings.Overflow == RejectPublishDLX && q.settings.hasDLX:

@@ -217,7 +217,9 @@ func (v *VHost) Fold(index place.Index, batch []byte) error {
 		if err := v.plausible(&f); err != nil {
 			return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, err)
 		}
-		v.apply(&f)
+		if !v.mutant.forgets(f.Kind) {
+			v.apply(&f)
+		}
 	}
 	if r.err != nil {
 		return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, r.err)

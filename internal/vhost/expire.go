@@ -172,7 +172,7 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 	}
 	q.zero = q.zero[:0]
 	set := &q.settings
-	if !set.Overflow.dropsHead() || q.excess || v.mutant == MutantKeepExcess {
+	if !set.Overflow.dropsHead() || q.excess || v.mutant == MutantKeepExcess || q == v.shelf && v.mutant == MutantShelfGrows {
 		return
 	}
 	full := len(out.Batch) + portionBytesMax
@@ -226,6 +226,6 @@ func (v *VHost) comeBack(s *Stamp, q *queueState, out *Outcome) {
 		return true
 	})
 	for _, seq := range handed {
-		v.returnOne(s, q, seq, true, out)
+		v.returnOne(s, q, seq, v.mutant != MutantForgetFailure, out)
 	}
 }

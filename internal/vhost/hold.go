@@ -145,7 +145,7 @@ func (v *VHost) heldAt(at letterAt) (*queueState, *queue.Entry) {
 
 // rerouted is told, at the end of each step, to have letters tried again if the topology has changed.
 func (v *VHost) rerouted(s *Stamp) {
-	if len(v.holding.letters) > 0 && v.holding.swept != v.topo.Version() {
+	if len(v.holding.letters) > 0 && v.holding.swept != v.topo.Version() && v.mutant != MutantForgetRetry {
 		v.holding.swept = v.topo.Version()
 		v.sweepSoon(s)
 	}

@@ -25,7 +25,40 @@ const (
 	MutantKeepExcess Mutant = "keep-excess"
 	// MutantConfirmAtOnce lets confirms depend on nothing.
 	MutantConfirmAtOnce Mutant = "confirm-at-once"
+	// MutantForgetTook holds a letter without noting which targets have it.
+	MutantForgetTook Mutant = "forget-took"
+	// MutantForgetRetry leaves held letters to the clock when the topology changes.
+	MutantForgetRetry Mutant = "forget-retry"
+	// MutantForgetHeld forgets in a restart that letters are held.
+	MutantForgetHeld Mutant = "forget-held"
+	// MutantShelfGrows lets the shelf grow beyond its bytes.
+	MutantShelfGrows Mutant = "shelf-grows"
+	// MutantWrongCause says of every lost letter that its exchange led nowhere.
+	MutantWrongCause Mutant = "wrong-cause"
+	// MutantRedriveCopy leaves what was sent on from the shelf there.
+	MutantRedriveCopy Mutant = "redrive-copy"
+	// MutantForgetResume lets what waits wait for ever.
+	MutantForgetResume Mutant = "forget-resume"
+	// MutantShortWait lets every return wait as the first one does.
+	MutantShortWait Mutant = "short-wait"
+	// MutantForgetReturn does not count what comes back.
+	MutantForgetReturn Mutant = "forget-return"
+	// MutantForgetFailure takes a crash for no failure of those who had messages.
+	MutantForgetFailure Mutant = "forget-failure"
+	// MutantForgetTimeout lets every delivery be held for ever.
+	MutantForgetTimeout Mutant = "forget-timeout"
+	// MutantRefuseLate refuses the settlement of what was taken back.
+	MutantRefuseLate Mutant = "refuse-late"
+	// MutantKeepAWhile keeps a message in place for a second, and not for ever.
+	MutantKeepAWhile Mutant = "keep-a-while"
+	// MutantForgetOptions forgets the options in a restart.
+	MutantForgetOptions Mutant = "forget-options"
 )
+
+// forgets reports whether m does not fold facts of a kind.
+func (m Mutant) forgets(k FactKind) bool {
+	return m == MutantForgetHeld && k == Held || m == MutantForgetOptions && k == Configured
+}
 
 // Plant makes v, which is new, commit a fault. Only tests call it.
 func (v *VHost) Plant(m Mutant) { v.mutant = m }

@@ -112,6 +112,9 @@ func (v *VHost) returnOne(s *Stamp, q *queueState, seq queue.Seq, failed bool, o
 	side.Return(failed)
 	over := set.DeliveryLimit >= 0 && int64(q.count(side)) > set.DeliveryLimit
 	at := set.retryAt(s, failed, q.count(side))
+	if v.mutant == MutantShortWait {
+		at = set.retryAt(s, failed, 1)
+	}
 	late := due(e, s.Now) && (!set.ExpiryHead || at != 0) // what waits does not come to the head
 	f := Fact{Kind: Returned, Queue: q.id, Seq: seq, Failed: failed, Durable: e.Flags&queue.Persistent != 0}
 	if !over && !late {

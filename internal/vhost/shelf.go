@@ -56,6 +56,9 @@ func (v *VHost) shelve(s *Stamp, from *queueState, m *message, cause Cause, targ
 	if !kept {
 		return false
 	}
+	if v.mutant == MutantWrongCause {
+		cause = LostRoute
+	}
 	durable := m.persistent || !m.record.IsZero()
 	ref := v.recordOf(s, m, durable, out)
 	b := appendSlip(appendHistory(nil, m.history), slip{cause, s.Wall, target})
@@ -147,7 +150,9 @@ func (v *VHost) sendOn(s *Stamp, seq queue.Seq, to *Selection, out *Outcome) str
 		v.enqueue(s, v.queues[id], &m, out)
 		v.touch(v.queues[id], 0)
 	}
-	v.end(s, v.shelf, seq, Redriven, out)
+	if v.mutant != MutantRedriveCopy {
+		v.end(s, v.shelf, seq, Redriven, out)
+	}
 	return Redriven.String()
 }
 

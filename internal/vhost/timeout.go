@@ -12,7 +12,7 @@ import (
 // get. Source: RabbitMQ consumers#acknowledgement-timeout; reference quorum-and-retry 7.
 func (v *VHost) settleBy(s *Stamp, ch *channel, q *queueState, x *queue.Consumer) deadline.Instant {
 	timeout := timeoutOf(q, x)
-	if timeout == 0 {
+	if timeout == 0 || v.mutant == MutantForgetTimeout {
 		return 0
 	}
 	at := s.From + deadline.Instant(timeout)
@@ -77,7 +77,7 @@ func (v *VHost) timeOut(s *Stamp, ch *channel, out *Outcome) {
 	for _, d := range late {
 		v.expel(s, ch, d.consumer, out)
 		v.giveBack(s, ch, d.tag, d, false, out)
-		if len(ch.late) < lateMax {
+		if len(ch.late) < lateMax && v.mutant != MutantRefuseLate {
 			ch.late = append(ch.late, d.tag)
 		}
 	}

@@ -41,6 +41,20 @@ var mutants = []mutant{
 	{"vhost: forget a death", sim.Options{VHost: vhost.MutantForgetDeath}, sim.Deaths},
 	{"vhost: keep what is too much", sim.Options{VHost: vhost.MutantKeepExcess}, sim.Limits},
 	{"vhost: ignore the prefetch", sim.Options{VHost: vhost.MutantIgnorePrefetch}, sim.Prefetch},
+	{"vhost: forget who has a held letter", sim.Options{VHost: vhost.MutantForgetTook}, sim.Held},
+	{"vhost: forget to try held letters again", sim.Options{VHost: vhost.MutantForgetRetry}, sim.Held},
+	{"vhost: forget in a restart what is held", sim.Options{VHost: vhost.MutantForgetHeld}, sim.Held},
+	{"vhost: let the shelf grow", sim.Options{VHost: vhost.MutantShelfGrows}, sim.Shelf},
+	{"vhost: shelve for a wrong cause", sim.Options{VHost: vhost.MutantWrongCause}, sim.Shelf},
+	{"vhost: send a copy on from the shelf", sim.Options{VHost: vhost.MutantRedriveCopy}, sim.Shelf},
+	{"vhost: let wait for ever", sim.Options{VHost: vhost.MutantForgetResume}, sim.Waiting},
+	{"vhost: let wait too short", sim.Options{VHost: vhost.MutantShortWait}, sim.Waiting},
+	{"vhost: forget to count a return", sim.Options{VHost: vhost.MutantForgetReturn}, sim.Counts},
+	{"vhost: forget that a crash is a failure", sim.Options{VHost: vhost.MutantForgetFailure}, sim.Counts},
+	{"vhost: let hold for ever", sim.Options{VHost: vhost.MutantForgetTimeout}, sim.Timeout},
+	{"vhost: refuse a late settlement", sim.Options{VHost: vhost.MutantRefuseLate}, sim.Timeout},
+	{"vhost: keep for a second", sim.Options{VHost: vhost.MutantKeepAWhile}, sim.Kept},
+	{"vhost: forget the options in a restart", sim.Options{VHost: vhost.MutantForgetOptions}, sim.Configured},
 }
 
 func main() {

@@ -233,5 +233,13 @@ func (v *VHost) Outstanding(channel int) (tags []uint64) {
 	return tags
 }
 
+// Late lists the tags that were taken back from a channel, and that it has not settled since.
+func (v *VHost) Late(channel int) []uint64 {
+	if ch := v.channels[channel]; ch != nil {
+		return slices.Clone(ch.late)
+	}
+	return nil
+}
+
 // Open reports whether a channel is open.
 func (v *VHost) Open(channel int) bool { return v.channels[channel] != nil }

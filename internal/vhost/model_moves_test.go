@@ -268,7 +268,7 @@ func (r *rules) settle(kind model.Kind) []op {
 	c := model.Command{Kind: kind, Multiple: kind != model.Reject && r.once(3), Requeue: kind != model.Ack && r.once(2)}
 	var with []int
 	for _, ch := range r.channels {
-		if len(r.duel.model.Outstanding(ch)) > 0 {
+		if len(r.duel.model.Outstanding(ch)) > 0 || len(r.duel.model.Late(ch)) > 0 {
 			with = append(with, ch)
 		}
 	}
@@ -277,6 +277,9 @@ func (r *rules) settle(kind model.Kind) []op {
 	}
 	c.Channel = with[r.dice.IntN(len(with))]
 	tags := r.duel.model.Outstanding(c.Channel)
+	if late := r.duel.model.Late(c.Channel); len(tags) == 0 || len(late) > 0 && r.once(3) {
+		tags = late
+	}
 	c.Tag = tags[r.dice.IntN(len(tags))]
 	switch {
 	case r.once(60):

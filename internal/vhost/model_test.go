@@ -74,15 +74,18 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestModelFindsFaults says that the model would not notice a machine that breaks a rule.
+// TestModelFindsFaults says that the model would not notice a machine that breaks a rule. Faults in what is written to
+// the log, or shown before it is safe, and in restarts are for others to find.
 func TestModelFindsFaults(t *testing.T) {
 	t.Parallel()
 	for _, m := range []Mutant{
 		MutantLoseMove, MutantForgetExpiry, MutantRequeueLast, MutantDoubleCount, MutantIgnorePrefetch, MutantForgetWake,
-		MutantForgetDeath, MutantKeepExcess,
+		MutantForgetDeath, MutantKeepExcess, MutantForgetTook, MutantForgetRetry, MutantShelfGrows, MutantWrongCause,
+		MutantRedriveCopy, MutantForgetResume, MutantShortWait, MutantForgetReturn, MutantForgetTimeout, MutantRefuseLate,
+		MutantKeepAWhile,
 	} {
 		found := false
-		for seed := uint64(0); seed < 100 && !found; seed++ {
+		for seed := uint64(0); seed < 300 && !found; seed++ {
 			_, err := newDuel(m, newCoverage()).walk(rand.New(rand.NewPCG(seed, 2)), duelOps)
 			found = err != nil
 		}

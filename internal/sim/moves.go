@@ -221,6 +221,11 @@ func (w *world) checkExpired(st *step, e *entry) {
 	case e.expireAt == 0 || e.expireAt > st.stamp.Now && e.zero != w.audits:
 		w.violate(Expiry, "message %d of %q expired at %d, it was due at %d", e.message, e.line.name, st.stamp.Now, e.expireAt)
 	}
+	if e.zero == w.audits && e.state == queue.Ready && e.line.head() == e {
+		if x := w.takers()[e.line.name]; x != nil {
+			w.violate(Served, "message %d came to %q and expired there at once, and consumer %q has room", e.message, e.line.name, x.tag)
+		}
+	}
 	view := w.view(st, e.line)
 	if e.state == queue.Ready && view != nil && view.Settings.ExpiryHead && !st.back[e] && e.line.head() != e {
 		if view.Settings.Overflow != vhost.DropLowest || e.line.lowest() != e {

@@ -1,6 +1,8 @@
 package vhost
 
 import (
+	"slices"
+
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
@@ -67,6 +69,9 @@ func (v *VHost) expireMessage(s *Stamp, q *queueState, seq queue.Seq, out *Outco
 		return
 	}
 	e.Flags &^= queue.Indexed
+	if slices.Contains(q.zero, seq) { // likewise
+		return
+	}
 	if q.settings.ExpiryHead && e.State == queue.Ready { // set so since: it goes when it is at the head
 		v.touch(q, 0)
 		return
@@ -89,6 +94,9 @@ func (v *VHost) expireOrdered(s *Stamp, q *queueState, most, full int, out *Outc
 		seq, at, ok := q.expiring()
 		if !ok || at > s.Now {
 			break
+		}
+		if slices.Contains(q.zero, seq) { // it came in this step: consumers are asked first
+			return n
 		}
 		v.die(s, q, seq, Expired, 0, out)
 	}

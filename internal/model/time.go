@@ -53,7 +53,7 @@ func (v *VHost) timers() (list []timed) {
 // waits is nowhere in line, and does in any case. Source: design §5; reference expiry-and-limits 3, quorum-and-retry 6.
 func (v *VHost) expires(q *queue, c *Copy) bool {
 	switch {
-	case c.ExpireAt == 0:
+	case c.ExpireAt == 0, c.fresh: // what is fresh is offered to consumers first
 		return false
 	case c.Place == Ready && q.settings.headOnly:
 		return c == q.head()

@@ -147,11 +147,3 @@ func (w *world) checkDropped(st *step, e *entry) {
 		w.violate(Order, "%q dropped copy %d (message %d) for its length, and not its head", e.line.name, e.seq, e.message)
 	}
 }
-
-// total counts the deaths.
-func total(deaths []death) (n int64) {
-	for _, d := range deaths {
-		n += d.count
-	}
-	return n
-}

@@ -23,6 +23,7 @@ func (w *world) withheld(st *step, e *entry, f *vhost.Fact) {
 	}
 	before := e.took
 	d := w.depart(st, e, deaths)
+	d.noted = f.Took
 	if len(f.Took) > 0 {
 		w.result.Partly++
 	}

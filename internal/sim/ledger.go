@@ -76,12 +76,6 @@ type way struct {
 	keys     []string // nil if unknown
 }
 
-// death is what x-death says, as far as it is compared. Reasons are in the words of the dialect that has most.
-type death struct {
-	queue, reason string
-	count         int64
-}
-
 func laneOf(s queue.Seq) uint64 { return uint64(s) >> 56 }
 
 func newLine(id vhost.QueueID, name string, durable bool) *line {

@@ -11,10 +11,11 @@ import (
 // departure is a copy that died, or a held letter that was tried again, and what is seen of it.
 type departure struct {
 	from    *entry
-	again   bool     // it was held before
-	deaths  []death  // with its newest
-	letters []*entry // that it has become
-	astray  int      // letters that it has become by way of queues that kept it out
+	again   bool            // it was held before
+	deaths  []death         // with its newest
+	letters []*entry        // that it has become
+	astray  int             // letters that it has become by way of queues that kept it out
+	noted   []vhost.QueueID // targets that have it, as the fact says that it is held
 
 	set     *vhost.Settings // of the queue that it leaves; nil: where it goes is not known
 	way     way
@@ -104,7 +105,7 @@ func (w *world) guess(st *step, e *entry) string {
 func (w *world) foreknow(st *step, d *departure) {
 	view := w.view(st, d.from.line)
 	settings := st.command.Kind == vhost.SetPolicy || st.command.Kind == vhost.ClearPolicy || st.command.Kind == vhost.SetOptions
-	if view == nil || st.structural && !settings {
+	if view == nil || st.structural && (!settings || st.refused != nil) {
 		return
 	}
 	d.way = d.from.way
@@ -246,19 +247,6 @@ func full(v *vhost.QueueView, q *line, bytes int64, letter bool) bool {
 
 func dropsHead(o vhost.Overflow) bool { return o == vhost.DropHead || o == vhost.DropLowest }
 
-// cycles reports whether a letter was in a queue since somebody rejected it last.
-func cycles(deaths []death, name string) bool {
-	for _, d := range deaths { // newest first
-		if d.reason == "reject" || d.reason == "nack" {
-			return false
-		}
-		if d.queue == name {
-			return true
-		}
-	}
-	return false
-}
-
 // checkStrays finds letters whose source has not ended: only a publish that was refused by a queue makes some.
 func (w *world) checkStrays(st *step) {
 	for _, l := range st.letters {
@@ -272,42 +260,4 @@ func (w *world) checkStrays(st *step) {
 			w.violate(checker, "a letter of message %d arrived in %q, and no copy has ended for it", l.message, l.line.name)
 		}
 	}
-}
-
-// died is a history with one death more.
-func died(before []death, queue, reason string) []death {
-	n := death{queue, reason, 1}
-	after := []death{n}
-	for _, d := range before {
-		if d.queue == queue && d.reason == reason {
-			after[0].count = d.count + 1
-			continue
-		}
-		after = append(after, d)
-	}
-	return after
-}
-
-// limitReason is the reason of a delivery limit, in the words of the dialect that has most.
-const limitReason = "Consumption limit exceeded"
-
-var reasons = [...]string{"reject", "nack", "expired", "maxlen", limitReason}
-
-// refusalsMax is how many queues in a row that keep a letter out are followed.
-const refusalsMax = 4
-
-// passes reports whether a history becomes that of the letter by refusals, so many at the most.
-func passes(letter, history []death, refusals int) bool {
-	if slices.Equal(letter, history) {
-		return true
-	}
-	if refusals == 0 || len(history) > len(letter) {
-		return false
-	}
-	for _, d := range letter {
-		if d.reason == "maxlen" && passes(letter, died(history, d.queue, "maxlen"), refusals-1) {
-			return true
-		}
-	}
-	return false
 }

@@ -97,16 +97,3 @@ func (w *world) checkOptions(l *ledger) {
 		w.violate(Configured, "options %v lead to %+v", l.options, now)
 	}
 }
-
-// speak is how a reason is told to a client.
-func speak(reason string, d vhost.Dialect) string {
-	if d&vhost.DialectReasons == 0 {
-		switch reason {
-		case "reject", "nack":
-			return "rejected"
-		case limitReason:
-			return "delivery_limit"
-		}
-	}
-	return reason
-}

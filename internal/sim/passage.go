@@ -109,7 +109,7 @@ func (w *world) lacks(d *departure, p *passage, q *line, view *vhost.QueueView, 
 	e := d.from
 	_, passesOn := view.Settings.DLX()
 	switch {
-	case d.again && outcome == 0: // it was tried for another one
+	case d.again && outcome == 0 && !slices.Contains(d.noted, q.id): // it was tried for another one
 		p.held = vhost.LostRefused
 	case !full(view, q, e.bytes, true):
 		w.violate(Moves, "message %d left %q and did not arrive in %q: %+v, headers %v", e.message, e.line.name, q.name, d.way, w.messages[e.message].headers)

@@ -122,11 +122,8 @@ type sealed struct {
 	tallies    []tally
 }
 
-// Run lives one life. The error is a *Violation.
-func Run(o Options) (Result, error) {
-	if o.Steps == 0 {
-		o.Steps = stepsDefault
-	}
+// newWorld is a broker without anything, on an empty disk.
+func newWorld(o Options) *world {
 	w := &world{
 		o: o, dice: rand.New(rand.NewPCG(o.Seed, 0x73696d)), hash: fnv.New64a(),
 		clock: 1_700_000_000_000_000_000, disk: vfs.NewMem(o.Seed),
@@ -139,6 +136,15 @@ func Run(o Options) (Result, error) {
 	w.next = 1
 	w.out.Trace = true
 	w.open()
+	return w
+}
+
+// Run lives one life. The error is a *Violation.
+func Run(o Options) (Result, error) {
+	if o.Steps == 0 {
+		o.Steps = stepsDefault
+	}
+	w := newWorld(o)
 	for w.violation == nil && w.step < o.Steps {
 		w.step++
 		w.act()

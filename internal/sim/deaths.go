@@ -1,0 +1,85 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// death is what x-death says, as far as it is compared. Reasons are in the words of the dialect that has most.
+type death struct {
+	queue, reason string
+	count         int64
+}
+
+// cycles reports whether a letter was in a queue since somebody rejected it last.
+func cycles(deaths []death, name string) bool {
+	for _, d := range deaths { // newest first
+		if d.reason == "reject" || d.reason == "nack" {
+			return false
+		}
+		if d.queue == name {
+			return true
+		}
+	}
+	return false
+}
+
+// died is a history with one death more.
+func died(before []death, queue, reason string) []death {
+	n := death{queue, reason, 1}
+	after := []death{n}
+	for _, d := range before {
+		if d.queue == queue && d.reason == reason {
+			after[0].count = d.count + 1
+			continue
+		}
+		after = append(after, d)
+	}
+	return after
+}
+
+// limitReason is the reason of a delivery limit, in the words of the dialect that has most.
+const limitReason = "Consumption limit exceeded"
+
+var reasons = [...]string{"reject", "nack", "expired", "maxlen", limitReason}
+
+// refusalsMax is how many queues in a row that keep a letter out are followed.
+const refusalsMax = 4
+
+// passes reports whether a history becomes that of the letter by refusals, so many at the most.
+func passes(letter, history []death, refusals int) bool {
+	if slices.Equal(letter, history) {
+		return true
+	}
+	if refusals == 0 || len(history) > len(letter) {
+		return false
+	}
+	for _, d := range letter {
+		if d.reason == "maxlen" && passes(letter, died(history, d.queue, "maxlen"), refusals-1) {
+			return true
+		}
+	}
+	return false
+}
+
+// total counts the deaths.
+func total(deaths []death) (n int64) {
+	for _, d := range deaths {
+		n += d.count
+	}
+	return n
+}
+
+// speak is how a reason is told to a client.
+func speak(reason string, d vhost.Dialect) string {
+	if d&vhost.DialectReasons == 0 {
+		switch reason {
+		case "reject", "nack":
+			return "rejected"
+		case limitReason:
+			return "delivery_limit"
+		}
+	}
+	return reason
+}

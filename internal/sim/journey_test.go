@@ -1,0 +1,238 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// journey follows one message through three queues that it dies in.
+type journey struct {
+	*world
+	t       *testing.T
+	channel *channel
+	number  uint64 // of the message, 0 before it is published
+	taken   int    // steps
+	cut     int    // the step that the power goes in
+	how     func(*journey)
+}
+
+// A leg begins with the message in one place. Its steps may be taken again: after a crash the leg begins anew, or the
+// next one, if its last step has been safe. So the message must be in one of two places.
+type leg struct {
+	queue  string // "": it is nowhere
+	state  queue.State
+	deaths []death
+	steps  []func(*journey)
+}
+
+var legs = []leg{
+	{"", queue.Gone, nil, []func(*journey){
+		declare("q0"), declare("q1"), declare("q2"), declare("q3"),
+		policy("q0", "dead-letter-exchange=", "dead-letter-routing-key=q3"),
+		policy("q1", "message-ttl=400", "dead-letter-exchange=", "dead-letter-routing-key=q0"),
+		policy("q3", "max-length=0", "overflow=reject-publish"),
+		(*journey).send,
+	}},
+	{"q0", queue.Ready, nil, []func(*journey){
+		policy("q0", "dead-letter-exchange=", "dead-letter-routing-key=q1", "dead-letter-strategy=at-least-once"),
+		take("q0"), settle(vhost.Reject, false),
+	}},
+	{"q1", queue.Ready, []death{{"q0", "reject", 1}}, []func(*journey){
+		policy("q1", "dead-letter-exchange=later", "dead-letter-routing-key=k", "dead-letter-strategy=at-least-once"),
+		wait(402),
+	}},
+	{"q1", queue.Held, []death{{"q1", "expired", 1}, {"q0", "reject", 1}}, []func(*journey){
+		exchange("later"), wait(100), bind("q2", "k"), wait(10),
+	}},
+	{"q2", queue.Ready, []death{{"q1", "expired", 1}, {"q0", "reject", 1}}, []func(*journey){
+		policy("q2", "delivery-limit=0", "dead-letter-exchange=later", "dead-letter-routing-key=l", "dead-letter-strategy=at-least-once"),
+		bind("q3", "l"), take("q2"), settle(vhost.Reject, true),
+	}},
+	{"q2", queue.Held, []death{{"q2", limitReason, 1}, {"q1", "expired", 1}, {"q0", "reject", 1}}, []func(*journey){
+		policy("q2", "dead-letter-exchange=later", "dead-letter-routing-key=l", "dead-letter-strategy=at-most-once"), wait(3000),
+		policy("q3", "max-length=1", "overflow=reject-publish"), wait(10),
+	}},
+	{"q3", queue.Ready, []death{{"q2", limitReason, 1}, {"q1", "expired", 1}, {"q0", "reject", 1}}, []func(*journey){
+		take("q3"), settle(vhost.Ack, false),
+	}},
+	{"", queue.Gone, nil, nil},
+}
+
+func TestThreeHops(t *testing.T) {
+	t.Parallel()
+	// On its way through three dead-letter exchanges, with policies changing and the power going at any moment, a message
+	// would be lost, or be in two places, or its history would tell another way than it went.
+	cuts := map[string]func(*journey){
+		"never":       func(*journey) {},
+		"before":      func(j *journey) { j.finish(); j.powerCut() },
+		"written":     func(j *journey) { j.finish(); j.write(); j.powerCut() },
+		"safe":        func(j *journey) { j.settle(); j.powerCut() },
+		"checkpoint":  func(j *journey) { j.checkpoint(); j.checkpoint(); j.powerCut() },
+		"sync fails":  func(j *journey) { j.failNext(j.faulty.Calls() + 1); j.settle() },
+		"first call":  func(j *journey) { j.cutPowerAt(j.faulty.Calls() + 1); j.settle() },
+		"second call": func(j *journey) { j.cutPowerAt(j.faulty.Calls() + 2); j.settle() },
+	}
+	steps := 0
+	for _, l := range legs {
+		steps += len(l.steps)
+	}
+	for name, how := range cuts {
+		for cut := range steps {
+			j := &journey{world: newWorld(Options{Seed: uint64(cut)}), t: t, cut: cut, how: how}
+			if err := j.travel(); err != nil {
+				t.Fatalf("power goes in step %d, %s: %v", cut, name, err)
+			}
+		}
+	}
+}
+
+// travel goes from leg to leg.
+func (j *journey) travel() error {
+	for at := 0; at < len(legs)-1; {
+		crashed := j.walk(&legs[at])
+		if j.violation != nil {
+			return j.violation
+		}
+		arrived, err := j.found(&legs[at+1])
+		switch {
+		case arrived && (at < len(legs)-2 || j.number > 0):
+			at++
+			continue
+		case err == nil && crashed:
+			arrived, err = j.found(&legs[at])
+		}
+		if err != nil || !arrived || !crashed {
+			return fmt.Errorf("leg %d: the message is neither where it was nor where it goes (crashed: %t): %v", at, crashed, err)
+		}
+	}
+	j.end()
+	books := j.vhost.DurableBooks()
+	if books.Made != 4 || books.Ended[vhost.Moved] != 3 || books.Ended[vhost.Acked] != 1 || books.Total() != 4 {
+		return fmt.Errorf("four copies in turn, three moves and an ack make other books than %+v", books)
+	}
+	if j.violation != nil {
+		return j.violation
+	}
+	return nil
+}
+
+// walk takes the steps of a leg until the power goes, and reports that.
+func (j *journey) walk(l *leg) (crashed bool) {
+	for _, step := range l.steps {
+		recoveries := j.result.Recoveries
+		if step(j); j.taken == j.cut && j.violation == nil {
+			j.how(j)
+		}
+		j.taken++
+		if j.violation == nil && j.result.Recoveries == recoveries {
+			j.settle()
+		}
+		if j.violation != nil || j.result.Recoveries != recoveries {
+			j.channel = nil
+			return true
+		}
+	}
+	return false
+}
+
+// found reports whether the message is where a leg begins, and there only, with the deaths that it has by then.
+func (j *journey) found(l *leg) (bool, error) {
+	var copies []*entry
+	for q := range j.live.all() {
+		for _, e := range q.copies {
+			copies = append(copies, e)
+		}
+	}
+	switch {
+	case len(copies) == 0:
+		return l.queue == "", nil
+	case len(copies) > 1:
+		return false, fmt.Errorf("the message is in %d places", len(copies))
+	}
+	e := copies[0]
+	if e.line.name != l.queue || e.state != l.state {
+		j.note("the message is in %q, state %d", e.line.name, e.state)
+		return false, nil
+	}
+	if !slices.Equal(e.deaths, l.deaths) {
+		return false, fmt.Errorf("in %q the message has %v, expected %v", l.queue, e.deaths, l.deaths)
+	}
+	return true, nil
+}
+
+// ask has a command decided on a channel.
+func (j *journey) ask(c vhost.Command) {
+	if j.channel == nil {
+		j.decide(j.connect())
+		n := j.connections[0]
+		j.decide(j.openChannel(n))
+		j.channel = n.channels[0]
+	}
+	c.Conn, c.Channel = j.channel.conn.id, j.channel.id
+	if !j.decide(c) && j.violation == nil {
+		j.t.Errorf("command %d was refused", c.Kind)
+	}
+}
+
+// send publishes the message: again, if it is nowhere.
+func (j *journey) send() {
+	m := &message{ttl: -1, persistent: true, keys: []string{"q0"}}
+	c := j.compose(m, nil, "q0", 100)
+	j.number = j.published
+	j.ask(c)
+}
+
+func declare(name string) func(*journey) {
+	return func(j *journey) {
+		j.ask(vhost.Command{Kind: vhost.DeclareQueue, Definition: &vhost.Definition{Name: name, Durable: true}})
+	}
+}
+
+func exchange(name string) func(*journey) {
+	return func(j *journey) {
+		j.ask(vhost.Command{Kind: vhost.DeclareExchange, Definition: &vhost.Definition{Name: name, Type: "direct", Durable: true}})
+	}
+}
+
+func bind(name, key string) func(*journey) {
+	return func(j *journey) {
+		j.ask(vhost.Command{Kind: vhost.BindQueue, Definition: &vhost.Definition{Name: name, Source: "later", RoutingKey: key}})
+	}
+}
+
+// policy gives a queue another policy, of entries name=value.
+func policy(name string, entries ...string) func(*journey) {
+	p := &vhost.Policy{Name: name, Pattern: "^" + name + "$", ApplyTo: "queues"}
+	for _, e := range entries {
+		key, text, _ := strings.Cut(e, "=")
+		value := amqp.String(text)
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			value = amqp.Int64(n)
+		}
+		p.Definition = append(p.Definition, amqp.Field{Name: key, Value: value})
+	}
+	return func(j *journey) { j.ask(vhost.Command{Kind: vhost.SetPolicy, Policy: p}) }
+}
+
+// wait lets so many milliseconds pass.
+func wait(milliseconds int64) func(*journey) {
+	return func(j *journey) {
+		j.clock += milliseconds * 1_000_000
+		j.tick()
+	}
+}
+
+func take(name string) func(*journey) {
+	return func(j *journey) { j.ask(vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: name}}) }
+}
+
+func settle(kind vhost.CommandKind, requeue bool) func(*journey) {
+	return func(j *journey) { j.ask(vhost.Command{Kind: kind, Tag: j.channel.tag, Requeue: requeue}) }
+}

@@ -110,25 +110,33 @@ func (v *VHost) retry(s *Stamp, q *queueState, seq queue.Seq, only QueueID, dept
 	}
 }
 
-// admit lets letters into t that waited for room in it, a portion at a time.
+// admit lets letters into t that waited for room in it, in order, a portion at a time. One that is too large for the
+// room that there is lets smaller ones pass.
 func (v *VHost) admit(s *Stamp, t *queueState, depth int, out *Outcome) {
-	for n := 0; len(v.holding.blocked[t.id]) > 0; n++ {
-		at := v.holding.blocked[t.id][0]
-		q, e := v.heldAt(at)
+	all := v.holding.blocked[t.id]
+	delete(v.holding.blocked, t.id)
+	n := 0
+	var large []letterAt
+	for ; n < len(all) && n < admitMax && v.moves < movesMax && !t.refusesBytes(0, true); n++ {
+		q, e := v.heldAt(all[n])
 		switch {
 		case e == nil:
 		case t.refusesBytes(e.BodyBytes, true):
-			return
-		case n >= admitMax || v.moves >= movesMax:
-			v.deadlines.Add(deadline.Entry{At: s.Now, Owner: owner(t, ownRoom)})
-			return
-		}
-		v.holding.blocked[t.id] = v.holding.blocked[t.id][1:]
-		if e != nil {
-			v.retry(s, q, at.seq, t.id, depth, out)
+			large = append(large, all[n])
+		default:
+			v.retry(s, q, all[n].seq, t.id, depth, out)
 		}
 	}
-	delete(v.holding.blocked, t.id)
+	more := n < len(all) && len(large) < n // and it is worth while
+	first := n - len(large)
+	copy(all[first:], large) // back to the front, where letters have gone: the others are too many to be moved
+	if all = append(all[first:], v.holding.blocked[t.id]...); len(all) == 0 {
+		return
+	}
+	v.holding.blocked[t.id] = all
+	if more && !t.refusesBytes(0, true) {
+		v.deadlines.Add(deadline.Entry{At: s.Now, Owner: owner(t, ownRoom)})
+	}
 }
 
 // heldAt finds a held letter; nil if it is held no more.

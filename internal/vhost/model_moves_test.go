@@ -27,12 +27,11 @@ type rules struct {
 	begun             bool // the topology is made
 }
 
-// tastes is what a seed may have a taste for, and how often it has, in ten. What has none breaks a rule today: a held
-// letter that is too large for its target keeps smaller ones from the room that there is.
+// tastes is what a seed may have a taste for, and how often it has, in ten.
 var tastes = map[string]int{
 	"ttl": 6, "expires": 2, "length": 5, "bytes": 2, "refuse": 4, "lowest": 2, "dlx": 9, "limit": 4, "priority": 3, "quorum": 4,
 	"at-least-once": 4, "retry": 3, "failed": 2, "policy": 6, "operator": 3, "consumers": 7, "cycle": 4, "head": 2, "options": 3,
-	"dialect": 2, "cc": 3, "lag": 4, "late": 4, "zero queue": 3, "hold for bytes": 0, "hold and purge": 4, "timeout": 3, "crowded": 2, "delete": 4, "auto-delete": 2, "zero": 3, "alternate": 3,
+	"dialect": 2, "cc": 3, "lag": 4, "late": 4, "zero queue": 3, "hold for bytes": 3, "hold and purge": 4, "timeout": 3, "crowded": 2, "delete": 4, "auto-delete": 2, "zero": 3, "alternate": 3,
 }
 
 func (r *rules) one(list ...string) string  { return list[r.dice.IntN(len(list))] }

@@ -146,7 +146,10 @@ func (set *Settings) retryAt(s *Stamp, failed bool, count uint32) deadline.Insta
 	case set.RetryType == RetryFailed && !failed, set.RetryType == RetryReturned && failed:
 		return 0
 	}
-	most := max(set.RetryMax, set.RetryMin)
+	most := set.RetryMax
+	if most <= 0 {
+		most = set.RetryMin
+	}
 	wait := most
 	if n := int64(max(count, 1)); n <= most/set.RetryMin {
 		wait = set.RetryMin * n

@@ -63,11 +63,8 @@ func (w *world) stays(st *step, e *entry) {
 }
 
 // retriesMax is how long a held letter that nothing blocks may stay, ms. Topology, policies and room call for it at
-// once; where large letters wait before small ones for room in bytes, only the clock does.
-const (
-	retriesMax      = 1000
-	retriesBytesMax = 61_000
-)
+// once, but where there are very many.
+const retriesMax = 1000
 
 // checkRetried makes sure, after time has passed, that held letters leave when nothing keeps them any more.
 func (w *world) checkRetried(now deadline.Instant) {
@@ -116,11 +113,7 @@ func (w *world) checkBlocked(e *entry, from *vhost.QueueView, now deadline.Insta
 			since = now
 		}
 		e.open[id] = since
-		most := deadline.Instant(retriesMax)
-		if view.Settings.MaxLengthBytes >= 0 {
-			most = retriesBytesMax
-		}
-		if now > since+most {
+		if now > since+retriesMax {
 			w.violate(Held, "message %d is held in %q, and %q could have it since %d, it is %d", e.message, e.line.name, target.name, since, now)
 		}
 	}

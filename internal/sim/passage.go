@@ -80,6 +80,8 @@ func (w *world) foretell(st *step, d *departure, outcome vhost.Cause) *passage {
 		case view == nil || slices.Contains(e.took, q.id):
 		case came && d.cycles(q):
 			w.violate(Moves, "message %d died of %v and came to %q again", e.message, d.deaths, q.name)
+		case !came && d.again && outcome == 0 && !slices.Contains(d.noted, q.id): // it was tried for another one
+			p.held = vhost.LostRefused
 		case d.cycles(q):
 			circling = append(circling, q)
 		case came:
@@ -90,7 +92,7 @@ func (w *world) foretell(st *step, d *departure, outcome vhost.Cause) *passage {
 				w.violate(Limits, "message %d came from %q into %q, which was full", e.message, e.line.name, q.name)
 			}
 		default:
-			w.lacks(d, p, q, view, outcome)
+			w.lacks(d, p, q, view)
 		}
 	}
 	p.kept = len(circling) > 0 && d.set.CycleKeep && d.reason() == "expired" && !d.again && p.held == 0 && !p.arrived && !p.door && len(p.shelf) == 0
@@ -105,12 +107,10 @@ func (w *world) foretell(st *step, d *departure, outcome vhost.Cause) *passage {
 }
 
 // lacks looks at a target that a letter did not come to: it must be full.
-func (w *world) lacks(d *departure, p *passage, q *line, view *vhost.QueueView, outcome vhost.Cause) {
+func (w *world) lacks(d *departure, p *passage, q *line, view *vhost.QueueView) {
 	e := d.from
 	_, passesOn := view.Settings.DLX()
 	switch {
-	case d.again && outcome == 0 && !slices.Contains(d.noted, q.id): // it was tried for another one
-		p.held = vhost.LostRefused
 	case !full(view, q, e.bytes, true):
 		w.violate(Moves, "message %d left %q and did not arrive in %q: %+v, headers %v", e.message, e.line.name, q.name, d.way, w.messages[e.message].headers)
 	case view.Settings.Overflow == vhost.RejectPublishDLX && passesOn:

@@ -55,7 +55,11 @@ func (w *world) count(st *step, e *entry, set *vhost.Settings, failed bool) dead
 	if !waits || set.RetryMin <= 0 || due {
 		return 0
 	}
-	return st.stamp.From + deadline.Instant(min(set.RetryMin*max(n, 1), max(set.RetryMin, set.RetryMax)))
+	most := set.RetryMax
+	if most <= 0 {
+		most = set.RetryMin
+	}
+	return st.stamp.From + deadline.Instant(min(set.RetryMin*max(n, 1), most))
 }
 
 // counted is the counter that a queue looks at.

@@ -30,6 +30,7 @@ type Queue struct {
 	Policy                    *string        `json:"policy"`
 	OperatorPolicy            *string        `json:"operator_policy"`
 	EffectivePolicyDefinition Arguments      `json:"effective_policy_definition"`
+	IgnoredPolicyKeys         []string       `json:"ignored_policy_keys,omitempty"` // keys of the policies that do nothing to a queue of this type
 	Owner                     *QueueOwner    `json:"owner_pid_details,omitempty"`
 
 	Memory                     int64   `json:"memory"` // bytes

@@ -40,7 +40,7 @@ func setPolicy(c *call) error {
 	if err != nil {
 		return err
 	}
-	number, applyTo := api.Integer(priority), c.words.or("apply-to", "all")
+	number, applyTo := api.Priority(priority), c.words.or("apply-to", "all")
 	put := api.PutPolicy{Pattern: &pattern, Definition: &parsed, Priority: &number, ApplyTo: &applyTo}
 	_, err = c.client.Put(c.ctx, put, c.kind(), c.vhost(), name)
 	switch {

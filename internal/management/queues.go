@@ -29,9 +29,9 @@ func (s *Server) showQueue(h *access.VHost, q *vhost.QueueView, p pace) api.Queu
 		Totals: totals(q.Ready, q.Unacked, q.Waiting+q.Held, p), MessageStats: messageStats(&q.Stats, p),
 		Consumers: q.Consumers, ActiveConsumers: q.Consumers,
 		SingleActiveConsumerTag: text(q.SingleActiveTag), Policy: text(q.Policy), OperatorPolicy: text(q.OperatorPolicy),
-		EffectivePolicyDefinition: api.Arguments(q.EffectivePolicy),
-		MessageBytes:              q.ReadyBytes + q.UnackedBytes + q.WaitingBytes + q.HeldBytes,
-		MessageBytesReady:         q.ReadyBytes, MessageBytesUnacknowledged: q.UnackedBytes,
+		EffectivePolicyDefinition: api.Arguments(q.EffectivePolicy), IgnoredPolicyKeys: q.IgnoredKeys,
+		MessageBytes:      q.ReadyBytes + q.UnackedBytes + q.WaitingBytes + q.HeldBytes,
+		MessageBytesReady: q.ReadyBytes, MessageBytesUnacknowledged: q.UnackedBytes,
 		DeliveryLimit: api.DeliveryLimit(q.Settings.DeliveryLimit), MessagesDelayed: int64(q.Waiting),
 		MessagesDLX: int64(q.Held), MessageBytesDLX: q.HeldBytes,
 	}

@@ -234,6 +234,9 @@ func (v *VHost) addQueue(f *Fact) {
 		id: f.Queue, object: *f.Object, owner: f.Owner, quorum: f.Object.Type == "quorum",
 		messages: queue.NewMessages(priorityMax(f.Object)),
 	}
+	if _, asks := q.object.Arguments.Get("x-max-priority"); q.quorum && !asks {
+		q.ranked = true
+	}
 	if v.mutant == MutantRequeueLast {
 		q.messages.PlantRequeueLast()
 	}

@@ -3,17 +3,17 @@ package vhost
 import "github.com/bartleby-mq/bartleby/internal/amqp"
 
 // clientDeaths reads the x-death header of a publisher as the history that it is in the dialect of RabbitMQ up to
-// 3.12: the newest clientDeathsMax entries of it that name a queue and a reason that there is.
+// 3.12: the newest clientDeathsMax entries of it that name a queue and a reason that there is. told reports whether there
+// is such a header, whatever is in it.
 // Source: reference dead-lettering 8.
-func clientDeaths(headers []byte) []Death {
+func clientDeaths(headers []byte) (deaths []Death, told bool) {
 	if headers == nil {
-		return nil
+		return nil, false
 	}
 	value, ok, err := amqp.LookupField(headers, "x-death")
-	if err != nil || !ok || value.Kind != amqp.KindArray {
-		return nil
+	if err != nil || !ok {
+		return nil, false
 	}
-	var deaths []Death
 	for _, entry := range value.Array {
 		if len(deaths) == clientDeathsMax {
 			break
@@ -22,14 +22,13 @@ func clientDeaths(headers []byte) []Death {
 			deaths = append(deaths, d)
 		}
 	}
-	return deaths
+	return deaths, true
 }
 
 func clientDeath(entry amqp.Value) (d Death, ok bool) {
 	if entry.Kind != amqp.KindTable {
 		return d, false
 	}
-	d.Count = 1
 	for _, f := range entry.Table {
 		switch f.Name {
 		case "queue":

@@ -113,6 +113,7 @@ type attempt struct {
 	depth int
 	holds bool      // its queue keeps it for the targets that cannot take it now
 	keeps bool      // its queue keeps it in place if it would only come round in a cycle
+	again bool      // it was tried before
 	had   []QueueID // the targets that have it already
 	only  QueueID   // no other target is tried; 0: all are
 }
@@ -162,7 +163,7 @@ func (v *VHost) hop(s *Stamp, from *queueState, m *message, a attempt, out *Outc
 		return p
 	}
 	ids := v.routeLetter(s, x, &letter)
-	if a.had == nil && a.only == 0 {
+	if !a.again {
 		v.keepRecent(s, &letter, out)
 	}
 	if len(ids) == 0 {
@@ -226,10 +227,10 @@ func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a a
 }
 
 // nowhere is what becomes of a letter that leads to no queue now: it is held, or a lost letter. If some targets have
-// it already, the others are gone and it is done.
+// it already and no route is left, the others are gone and it is done.
 func (v *VHost) nowhere(s *Stamp, from *queueState, m *message, c Cause, a attempt, p *passage, out *Outcome) {
 	switch {
-	case len(a.had) > 0:
+	case len(a.had) > 0 && c == LostRoute:
 	case a.holds:
 		p.missing = c
 	default:
@@ -249,7 +250,7 @@ func (v *VHost) lay(s *Stamp, from *queueState, m *message, c Cause, target stri
 // bury puts m's newest death into its history: it died in from.
 func (v *VHost) bury(s *Stamp, from *queueState, m *message, reason Reason) {
 	d := Death{Queue: from.object.Name, Reason: reason, Count: 1, Time: int64(s.Wall) / 1000}
-	old := History{}
+	old, told := History{}, false
 	if m.history != nil {
 		old = *m.history
 		d.Exchange, d.Keys = old.Exchange, old.Keys
@@ -261,13 +262,19 @@ func (v *VHost) bury(s *Stamp, from *queueState, m *message, reason Reason) {
 		}
 		old.Exchange, old.Keys, old.Share = d.Exchange, m.content.keys(), lettersMax
 		if v.options.clientDeathsCount {
-			old.Deaths = clientDeaths(scan.Headers)
+			old.Deaths, told = clientDeaths(scan.Headers)
 		}
+	}
+	if v.options.Dialect&DialectReasons == 0 {
+		old.unite()
 	}
 	m.letter, m.historyVolatile = place.Ref{}, place.Ref{}
 	h := old
 	if v.mutant != MutantForgetDeath || m.history == nil {
 		h = old.died(d)
+	}
+	if told { // the first death is the publisher's to tell
+		h.First = Origin{}
 	}
 	m.history = &h
 }

@@ -151,8 +151,10 @@ func (v *VHost) equivalentQueue(ch *channel, q *queueState, d *Definition) *amqp
 		return err
 	}
 	names := make([]string, 0, len(queueArguments))
-	for name := range queueArguments {
-		names = append(names, name)
+	for name, rule := range queueArguments {
+		if rule.only == "" || rule.only == o.Type {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	for _, name := range names {

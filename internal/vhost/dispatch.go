@@ -51,7 +51,7 @@ func (v *VHost) handTo(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, x
 		x.Own.Used++
 		x.Shared.Used++
 	}
-	v.hand(q, seq, e, out)
+	v.hand(s, q, seq, e, out)
 	ch.unacked.add(tag, delivery{queue: q, consumer: x, seq: seq, due: v.settleBy(s, ch, q, x)})
 }
 
@@ -118,7 +118,7 @@ func (v *VHost) get(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error
 			v.end(s, q, seq, Acked, out)
 			return nil
 		}
-		v.hand(q, seq, e, out)
+		v.hand(s, q, seq, e, out)
 		ch.unacked.add(tag, delivery{queue: q, seq: seq, due: v.settleBy(s, ch, q, nil)})
 		return nil
 	}

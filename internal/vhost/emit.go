@@ -3,6 +3,7 @@ package vhost
 import (
 	"encoding/binary"
 
+	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
@@ -53,11 +54,15 @@ func (v *VHost) end(s *Stamp, q *queueState, seq queue.Seq, cause Cause, out *Ou
 }
 
 // hand emits Handed for one message: it is unacked, and a lazy fact if it is durable.
-func (v *VHost) hand(q *queueState, seq queue.Seq, e *queue.Entry, out *Outcome) {
+func (v *VHost) hand(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, out *Outcome) {
 	f := Fact{Kind: Handed, Queue: q.id, Seq: seq, N: 1, Durable: e.Flags&queue.Persistent != 0}
 	if f.Durable {
 		if k := len(out.handed) - 1; k < 0 || !out.handed[k].extend(q.id, seq, 0) {
 			out.handed = append(out.handed, run{q.id, 0, seq, 1})
+		}
+		if v.handedAt == 0 {
+			v.handedAt = s.From + handedDelay
+			v.deadlines.Add(deadline.Entry{At: v.handedAt, Owner: ownHanded})
 		}
 	}
 	if out.Trace {
@@ -65,6 +70,15 @@ func (v *VHost) hand(q *queueState, seq queue.Seq, e *queue.Entry, out *Outcome)
 	}
 	v.unschedule(q, seq, e)
 	q.messages.Take(seq)
+}
+
+// writeHanded begins a batch if there are lazy facts that no other has carried: a message that kills the broker while
+// nothing else happens must be known to have been handed over.
+func (v *VHost) writeHanded(s *Stamp, out *Outcome) {
+	if len(out.handed) > 0 {
+		v.begin(s, out)
+		v.batch = out.Batch
+	}
 }
 
 // store puts a record, or a history, where a durable or a volatile copy can refer to it.

@@ -17,7 +17,8 @@ const (
 	ownRoom           // work left over: letters that wait for room in the queue
 	ownSweep          // all held letters; of no queue
 	ownChannel        // a delivery that is not settled; the number above is a channel's
-	ownBits    = 3
+	ownHanded         // what was handed over and is not in the log yet; of no queue
+	ownBits    = 4
 )
 
 func owner(q *queueState, kind uint64) uint64 { return uint64(q.id)<<ownBits | kind }
@@ -34,6 +35,10 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 		switch kind {
 		case ownSweep:
 			v.sweep(s, full, out)
+			continue
+		case ownHanded:
+			v.handedAt = 0
+			v.writeHanded(s, out)
 			continue
 		case ownChannel:
 			v.timeOut(s, v.channels[ChannelID(d.Owner>>ownBits)], out)

@@ -94,9 +94,11 @@ func (h *History) died(d Death) History {
 		d = h.Deaths[i]
 		d.Count++
 	}
+	d.Count = max(d.Count, 1) // a publisher's entry may have none
 	n.Deaths = append(n.Deaths, d)
 	for k, o := range h.Deaths {
 		if k != i {
+			o.Count = max(o.Count, 1)
 			n.Deaths = append(n.Deaths, o)
 		}
 	}
@@ -118,6 +120,25 @@ func (h *History) cycles(queue string, reason Reason) bool {
 		}
 	}
 	return false
+}
+
+// unite makes one entry of two by the same queue that only a dialect tells apart, nacked and rejected. The newer one
+// stays, with what the older one wrote first.
+func (h *History) unite() {
+	var deaths []Death
+	for _, d := range h.Deaths {
+		if d.Reason == Nacked {
+			d.Reason = Rejected
+		}
+		i := slices.IndexFunc(deaths, func(o Death) bool { return o.Queue == d.Queue && o.Reason == d.Reason })
+		if i < 0 {
+			deaths = append(deaths, d)
+			continue
+		}
+		d.Count += deaths[i].Count
+		deaths[i] = d
+	}
+	h.Deaths = deaths
 }
 
 // total counts the deaths.
@@ -217,12 +238,12 @@ func readHistory(r *reader) (History, error) {
 }
 
 // origins are the headers that a headers exchange can match. Source: reference dead-lettering 3.
-func (h *History) origins() amqp.Table {
+func (h *History) origins(d Dialect) amqp.Table {
 	return amqp.Table{
-		{Name: "x-first-death-reason", Value: amqp.String(h.First.Reason.String())},
+		{Name: "x-first-death-reason", Value: amqp.String(h.First.Reason.in(d))},
 		{Name: "x-first-death-queue", Value: amqp.String(h.First.Queue)},
 		{Name: "x-first-death-exchange", Value: amqp.String(h.First.Exchange)},
-		{Name: "x-last-death-reason", Value: amqp.String(h.Last.Reason.String())},
+		{Name: "x-last-death-reason", Value: amqp.String(h.Last.Reason.in(d))},
 		{Name: "x-last-death-queue", Value: amqp.String(h.Last.Queue)},
 		{Name: "x-last-death-exchange", Value: amqp.String(h.Last.Exchange)},
 	}

@@ -96,7 +96,7 @@ func (v *VHost) withheld(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
 func (v *VHost) retry(s *Stamp, q *queueState, seq queue.Seq, only QueueID, depth int, out *Outcome) {
 	was := q.held[seq]
 	m := v.recall(q, seq)
-	p := v.hop(s, q, &m, attempt{depth: depth, holds: true, had: was.took, only: only}, out)
+	p := v.hop(s, q, &m, attempt{depth: depth, holds: true, again: true, had: was.took, only: only}, out)
 	switch {
 	case p.missing == 0:
 		q.leave(&p)

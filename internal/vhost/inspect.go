@@ -62,6 +62,7 @@ type QueueView struct {
 	Consumers                int
 	Policy, OperatorPolicy   string
 	EffectivePolicy          amqp.Table
+	IgnoredKeys              []string // of EffectivePolicy: those that do nothing to the queue
 	Settings                 Settings
 	Stats                    QueueStats
 	SingleActiveTag          string
@@ -120,6 +121,7 @@ func (v *VHost) view(q *queueState) QueueView {
 		Consumers: q.consumers.Len(), Policy: q.policy, OperatorPolicy: q.operator, Settings: q.settings, Stats: q.stats,
 		EffectivePolicy: v.effectivePolicy(q),
 	}
+	view.IgnoredKeys = inert(view.EffectivePolicy)
 	if n := v.conns[q.owner]; n != nil {
 		view.Owner = n.name
 	}

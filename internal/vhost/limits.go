@@ -47,9 +47,11 @@ const (
 	// sweepsPerMilli is how many letters may be tried per ms of pause, so that a topology that changes all the time
 	// leaves time for other things. A sweep of a letter takes about 1 µs.
 	sweepsPerMilli = 10
+	// handedDelay is for how long a handing over may stay out of the log, ms. Source: ours, design §2.
+	handedDelay = 100
 	// recentMax bounds a recent history, whatever its length is declared as: a binding is given all of it at once.
 	recentMax = 4096
-	// lateMax bounds how many taken back deliveries of a channel are remembered until it settles them.
+	// lateMax bounds how many taken back deliveries of a channel are remembered, should it settle them late.
 	lateMax = 1 << 16
 	// quorumPriorityMax is the highest priority of a quorum queue that sets none, quorumPriority that of a message
 	// without the property. Source: RabbitMQ 4.3 quorum-queues.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
 // Options are the choices that hold for a whole vhost. Source: ours, design §5; reference dead-lettering 15.
@@ -132,9 +134,24 @@ func (v *VHost) setOptions(s *Stamp, c *Command, out *Outcome) *amqp.Error {
 
 // configured folds the vhost's options.
 func (v *VHost) configured(table amqp.Table) {
+	before := v.options.LostLettersMaxAge
 	v.optionTable, v.options = table, optionsOf(table)
+	if by := v.options.LostLettersMaxAge - before; by != 0 {
+		v.age(by)
+	}
 	v.shelf.settings.MaxLengthBytes = v.options.LostLettersMaxBytes
 	v.applyPolicies()
+}
+
+// age moves the deadlines of all lost letters, whose life has become longer by so many ms.
+func (v *VHost) age(by int64) {
+	v.disarmOrdered(v.shelf)
+	v.shelf.messages.Each(0, func(at queue.Seq, e *queue.Entry) bool {
+		v.unschedule(v.shelf, at, e) // it came when life was shorter than before: it has a deadline of its own
+		e.ExpireAt = max(e.ExpireAt+deadline.Instant(by), 1)
+		v.schedule(v.shelf, at, e)
+		return true
+	})
 }
 
 // strictName reports whether a queue may have that name where names are strict. Source: reference dead-lettering 15.

@@ -44,6 +44,10 @@ func atLeast(least int64) func(amqp.Value) bool {
 	}
 }
 
+func within(least, most int64) func(amqp.Value) bool {
+	return func(a amqp.Value) bool { n, ok := a.Integer(); return ok && n >= least && n <= most }
+}
+
 func lasting(least int64) func(amqp.Value) bool {
 	return func(a amqp.Value) bool {
 		n, ok := a.Integer()
@@ -87,12 +91,12 @@ var policyKeys = map[string]policyKey{
 	"cycle":                         {oneOf("shelf", "keep"), "treatment of cycles: shelf or keep", false},
 	"max-age":                       {isAge, "max age", false},
 	"stream-max-segment-size-bytes": {atLeast(1), "stream max segment size value", false},
-	"stream-filter-size-bytes":      {atLeast(1), "stream filter size value", false},
+	"stream-filter-size-bytes":      {within(16, 255), "stream filter size value", false},
 	"initial-cluster-size":          {atLeast(1), "initial cluster size", false},
 	"queue-mode":                    {oneOf("default", "lazy"), "queue-mode value", false},
 	"queue-version":                 {func(a amqp.Value) bool { n, ok := a.Integer(); return ok && (n == 1 || n == 2) }, "queue-version value", true},
 	"queue-leader-locator":          {oneOf("client-local", "balanced", "random", "least-leaders"), "queue leader locator value", false},
-	"queue-master-locator":          {isText, "queue master locator value", false},
+	"queue-master-locator":          {oneOf("min-masters", "client-local", "random"), "queue master locator value", false},
 	"target-group-size":             {atLeast(1), "qq target count value", true},
 	"alternate-exchange":            {isText, "alternate exchange name", false},
 	"ha-mode":                       {isText, "ha-mode", false},
@@ -164,6 +168,27 @@ func erlang(a amqp.Value) string {
 		return fmt.Sprint(a.Int != 0)
 	}
 	return show(a)
+}
+
+// inertKeys are the keys of policies that do nothing to a queue: they are for exchanges, for streams, or for what this
+// broker does otherwise. A policy with such a key applies all the same. Source: reference policies-and-permissions 3.
+var inertKeys = map[string]bool{
+	"alternate-exchange": true, "max-age": true, "stream-max-segment-size-bytes": true, "stream-filter-size-bytes": true,
+	"initial-cluster-size": true, "target-group-size": true, "max-in-memory-length": true, "max-in-memory-bytes": true,
+	"queue-mode": true, "queue-version": true, "queue-leader-locator": true, "queue-master-locator": true, "ha-mode": true,
+	"ha-params": true, "ha-sync-mode": true, "ha-promote-on-shutdown": true, "ha-promote-on-failure": true,
+	"consumer-disconnected-timeout": true,
+}
+
+// inert lists the keys of a queue's policies that do nothing to it.
+func inert(definition amqp.Table) (names []string) {
+	for _, f := range definition {
+		if inertKeys[f.Name] {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func (v *VHost) setPolicy(s *Stamp, c *Command, out *Outcome) *amqp.Error {

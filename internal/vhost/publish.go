@@ -287,7 +287,7 @@ func (v *VHost) flag(s *Stamp, q *queueState, e *queue.Entry, ref place.Ref, dur
 
 // priorityOf is m's priority in q. Source: reference expiry-and-limits 9, quorum queues.
 func (q *queueState) priorityOf(m *message) uint8 {
-	if q.quorum && !m.prioritized && q.messages.PriorityMax() == quorumPriorityMax {
+	if q.ranked && !m.prioritized {
 		return quorumPriority
 	}
 	return m.priority

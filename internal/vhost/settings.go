@@ -106,14 +106,14 @@ var queueArguments = map[string]argument{
 	"x-dead-letter-strategy":          {word("invalid_dlx_strategy", "at-most-once", "at-least-once"), ""},
 	"x-single-active-consumer":        {boolean, ""},
 	"x-queue-type":                    {text, ""},
-	"x-queue-leader-locator":          {text, ""},
-	"x-queue-mode":                    {text, "classic"},
-	"x-queue-version":                 {integer, "classic"},
+	"x-queue-leader-locator":          {word("invalid_queue_locator_arg", "client-local", "balanced", "random", "least-leaders"), ""},
+	"x-queue-mode":                    {queueMode, "classic"},
+	"x-queue-version":                 {queueVersion, "classic"},
 	"x-queue-master-locator":          {text, "classic"},
 	"x-max-in-memory-length":          {notNegative, "quorum"},
 	"x-max-in-memory-bytes":           {notNegative, "quorum"},
-	"x-quorum-initial-group-size":     {notNegative, "quorum"},
-	"x-quorum-target-group-size":      {notNegative, "quorum"},
+	"x-quorum-initial-group-size":     {positive, "quorum"},
+	"x-quorum-target-group-size":      {positive, "quorum"},
 	"x-max-age":                       {text, "stream"},
 	"x-stream-max-segment-size-bytes": {notNegative, "stream"},
 	"x-stream-filter-size-bytes":      {notNegative, "stream"},
@@ -209,6 +209,26 @@ func word(invalid string, words ...string) func(amqp.Value) string {
 		}
 		return ""
 	}
+}
+
+func queueMode(a amqp.Value) string {
+	if detail := text(a); detail != "" {
+		return detail
+	}
+	if a.Str != "default" && a.Str != "lazy" {
+		return fmt.Sprintf("\"unsupported queue mode '%s'\"", a.Str)
+	}
+	return ""
+}
+
+func queueVersion(a amqp.Value) string {
+	if detail := integer(a); detail != "" {
+		return detail
+	}
+	if n := whole(a); n != 1 && n != 2 {
+		return fmt.Sprintf("\"unsupported queue version '%d'\"", n)
+	}
+	return ""
 }
 
 func positive(a amqp.Value) string {

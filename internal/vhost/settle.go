@@ -154,5 +154,5 @@ func (set *Settings) retryAt(s *Stamp, failed bool, count uint32) deadline.Insta
 	if n := int64(max(count, 1)); n <= most/set.RetryMin {
 		wait = set.RetryMin * n
 	}
-	return s.From + deadline.Instant(wait)
+	return s.From + deadline.Instant(min(wait, ttlMax))
 }

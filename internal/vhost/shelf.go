@@ -133,27 +133,46 @@ func (v *VHost) sendOn(s *Stamp, seq queue.Seq, to *Selection, out *Outcome) str
 		h.Exchange, h.Keys = to.Exchange, []string{to.RoutingKey}
 	}
 	m.history, m.letter, m.historyVolatile = &h, place.Ref{}, place.Ref{}
-	x := v.topo.Exchange(h.Exchange)
-	if x == nil {
-		return LostExchange.String()
+	targets, why := v.wayOn(s, seq, &m, to.Elsewhere)
+	if why != 0 {
+		return why.String()
 	}
-	ids := v.routeLetter(s, x, &m)
-	if len(ids) == 0 {
-		return LostRoute.String()
-	}
-	for _, id := range ids {
-		if v.queues[id].refuses(&m) {
+	for _, q := range targets {
+		if q.refuses(&m) {
 			return LostRefused.String()
 		}
 	}
-	for _, id := range ids {
-		v.enqueue(s, v.queues[id], &m, out)
-		v.touch(v.queues[id], 0)
+	for _, q := range targets {
+		v.enqueue(s, q, &m, out)
+		v.touch(q, 0)
 	}
 	if v.mutant != MutantRedriveCopy {
 		v.end(s, v.shelf, seq, Redriven, out)
 	}
 	return Redriven.String()
+}
+
+// wayOn finds where a letter of the shelf goes. The copy that one queue did not get goes to that queue alone: the others
+// that its exchange leads to have theirs.
+func (v *VHost) wayOn(s *Stamp, seq queue.Seq, m *message, elsewhere bool) (targets []*queueState, why Cause) {
+	if target := v.lostLetter(seq).Target; target != "" && !elsewhere {
+		q := v.queueNamed(target)
+		if q == nil {
+			return nil, LostRoute
+		}
+		return []*queueState{q}, 0
+	}
+	x := v.topo.Exchange(m.history.Exchange)
+	if x == nil {
+		return nil, LostExchange
+	}
+	for _, id := range v.routeLetter(s, x, m) {
+		targets = append(targets, v.queues[id])
+	}
+	if targets == nil {
+		return nil, LostRoute
+	}
+	return targets, 0
 }
 
 // routeLetter asks the topology where a letter goes from x, by its history's keys.
@@ -164,7 +183,7 @@ func (v *VHost) routeLetter(s *Stamp, x *topology.Exchange, m *message) []QueueI
 	}
 	h := m.history
 	t := topology.Message{
-		Key: []byte(h.Keys[0]), Properties: m.content.properties, Headers: scan.Headers, Extra: h.origins(), Entropy: v.chance(s),
+		Key: []byte(h.Keys[0]), Properties: m.content.properties, Headers: scan.Headers, Extra: h.origins(v.options.Dialect), Entropy: v.luck(s, m),
 	}
 	for _, k := range h.Keys[1:] {
 		t.More = append(t.More, []byte(k))
@@ -177,6 +196,19 @@ func (v *VHost) routeLetter(s *Stamp, x *topology.Exchange, m *message) []QueueI
 func (v *VHost) onShelf(id uint64) (queue.Seq, bool) {
 	seq := queue.Seq(id - 1)
 	return seq, id > 0 && v.shelf.messages.Entry(seq) != nil
+}
+
+// luck is the bits by which exchanges choose for a letter. They are the same each time that the letter is tried, so that
+// a retry does not find another queue by chance.
+func (v *VHost) luck(s *Stamp, m *message) uint64 {
+	r := m.record
+	if r.IsZero() {
+		r = m.recordVolatile
+	}
+	if r.IsZero() {
+		return v.chance(s)
+	}
+	return uint64(r.Index)<<32 ^ uint64(r.Offset)<<8 ^ uint64(m.history.total())
 }
 
 // LostLetter is a letter on the shelf as lists show it.

@@ -15,7 +15,7 @@ func (v *VHost) settleBy(s *Stamp, ch *channel, q *queueState, x *queue.Consumer
 	if timeout == 0 || v.mutant == MutantForgetTimeout {
 		return 0
 	}
-	at := s.From + deadline.Instant(timeout)
+	at := s.From + deadline.Instant(min(timeout, ttlMax))
 	if ch.timeoutAt == 0 || at < ch.timeoutAt {
 		v.armTimeout(ch, at)
 	}
@@ -54,7 +54,7 @@ func (v *VHost) timeOut(s *Stamp, ch *channel, out *Outcome) {
 	var next deadline.Instant
 	for i := range ch.unacked.list {
 		switch d := &ch.unacked.list[i]; {
-		case d.queue == nil || d.due == 0:
+		case d.queue == nil || d.due == 0 || d.queue.deleted:
 		case d.due <= s.Now:
 			late = append(late, *d)
 		case next == 0 || d.due < next:
@@ -77,11 +77,12 @@ func (v *VHost) timeOut(s *Stamp, ch *channel, out *Outcome) {
 	for _, d := range late {
 		v.expel(s, ch, d.consumer, out)
 		v.giveBack(s, ch, d.tag, d, false, out)
-		if len(ch.late) < lateMax && v.mutant != MutantRefuseLate {
+		if v.mutant != MutantRefuseLate {
 			ch.late = append(ch.late, d.tag)
 		}
 	}
 	slices.Sort(ch.late)
+	ch.late = slices.Delete(ch.late, 0, max(0, len(ch.late)-lateMax))
 }
 
 // expel cancels a consumer that takes too long, once.
@@ -97,11 +98,8 @@ func (v *VHost) expel(s *Stamp, ch *channel, x *queue.Consumer, out *Outcome) {
 	}
 }
 
-// isLate reports whether a tag was taken back before it was settled, and forgets it.
+// isLate reports whether a tag was taken back before it was settled.
 func (ch *channel) isLate(tag uint64) bool {
-	i, ok := slices.BinarySearch(ch.late, tag)
-	if ok {
-		ch.late = slices.Delete(ch.late, i, i+1)
-	}
+	_, ok := slices.BinarySearch(ch.late, tag)
 	return ok
 }

@@ -41,6 +41,7 @@ type VHost struct {
 	// Connected.
 	conns    map[ConnID]*conn
 	channels map[ChannelID]*channel
+	handedAt deadline.Instant    // in the set: when lazy facts are written at the latest, 0: none wait
 	repliers map[string]*channel // that take direct replies, by the name that reaches them
 	last     *channel            // of the newest command, spared a look-up
 
@@ -67,6 +68,7 @@ type queueState struct {
 	object    Object
 	owner     ConnID // of an exclusive queue
 	quorum    bool
+	ranked    bool // it has the priorities of a quorum queue that asks for none
 	messages  *queue.Messages
 	consumers queue.Consumers
 	settings  Settings

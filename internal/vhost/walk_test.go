@@ -260,6 +260,9 @@ func (w *world) laws() error {
 	if v.holding.at != 0 {
 		deadlines++
 	}
+	if v.handedAt != 0 {
+		deadlines++
+	}
 	for _, ch := range v.channels {
 		if ch.timeoutAt != 0 {
 			deadlines++

@@ -25,10 +25,12 @@ func cycles(deaths []death, name string) bool {
 	return false
 }
 
-// died is a history with one death more.
-func died(before []death, queue, reason string) []death {
-	n := death{queue, reason, 1}
-	after := []death{n}
+// died is a history with one death more. Where the dialect does not tell nack from reject, the history does not.
+func (w *world) died(before []death, queue, reason string) []death {
+	if !w.live.truth("reject-reasons") {
+		before = unite(before)
+	}
+	after := []death{{queue, reason, 1}}
 	for _, d := range before {
 		if d.queue == queue && d.reason == reason {
 			after[0].count = d.count + 1
@@ -37,6 +39,22 @@ func died(before []death, queue, reason string) []death {
 		after = append(after, d)
 	}
 	return after
+}
+
+// unite makes rejects of nacks; of two entries by the same queue the newer one stays.
+func unite(deaths []death) (all []death) {
+	for _, d := range deaths {
+		if d.reason == "nack" {
+			d.reason = "reject"
+		}
+		i := slices.IndexFunc(all, func(o death) bool { return o.queue == d.queue && o.reason == d.reason })
+		if i < 0 {
+			all = append(all, d)
+			continue
+		}
+		all[i].count += d.count
+	}
+	return all
 }
 
 // limitReason is the reason of a delivery limit, in the words of the dialect that has most.
@@ -48,15 +66,15 @@ var reasons = [...]string{"reject", "nack", "expired", "maxlen", limitReason}
 const refusalsMax = 4
 
 // passes reports whether a history becomes that of the letter by refusals, so many at the most.
-func passes(letter, history []death, refusals int) bool {
+func (w *world) passes(letter, history []death, refusals int) bool {
 	if slices.Equal(letter, history) {
 		return true
 	}
-	if refusals == 0 || len(history) > len(letter) {
+	if refusals == 0 || len(history) > len(letter)+1 {
 		return false
 	}
 	for _, d := range letter {
-		if d.reason == "maxlen" && passes(letter, died(history, d.queue, "maxlen"), refusals-1) {
+		if d.reason == "maxlen" && w.passes(letter, w.died(history, d.queue, "maxlen"), refusals-1) {
 			return true
 		}
 	}

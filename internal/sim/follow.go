@@ -97,7 +97,7 @@ func (w *world) settling(st *step) {
 		tags = ch.tags(0, true)
 	default:
 		tags = ch.tags(c.Tag, c.Multiple)
-		if ch.held[c.Tag] == nil && ch.isLate(c.Tag) && !c.Multiple {
+		if ch.held[c.Tag] == nil && ch.late[c.Tag] != nil && !c.Multiple {
 			return
 		}
 		if !c.Multiple && len(tags) == 0 {

@@ -12,7 +12,7 @@ import (
 func (w *world) withheld(st *step, e *entry, f *vhost.Fact) {
 	w.remember(st, f.History)
 	deaths := w.deaths[f.History]
-	ways := func(r string) bool { return slices.Equal(deaths, died(e.deaths, e.line.name, r)) }
+	ways := func(r string) bool { return slices.Equal(deaths, w.died(e.deaths, e.line.name, r)) }
 	switch again := e.state == queue.Held; {
 	case again && !slices.Equal(deaths, e.deaths):
 		w.violate(Deaths, "message %d, held in %q with %v, is held with %v", e.message, e.line.name, e.deaths, deaths)
@@ -51,7 +51,7 @@ func (w *world) withheld(st *step, e *entry, f *vhost.Fact) {
 
 // stays checks that a copy is kept in its queue because it would only come round in a cycle.
 func (w *world) stays(st *step, e *entry) {
-	d := w.depart(st, e, died(e.deaths, e.line.name, "expired"))
+	d := w.depart(st, e, w.died(e.deaths, e.line.name, "expired"))
 	p := w.checkPassage(st, d, 0)
 	switch {
 	case len(d.letters)+d.astray > 0:

@@ -64,16 +64,16 @@ type entry struct {
 	acquired    uint32      // of these, those counted
 	failed      uint32      // of these, the failed ones
 
-	lost   vhost.Cause                        // why it is held, or on the shelf
-	target string                             // on the shelf: the queue that refused it
-	took   []vhost.QueueID                    // held: the targets that have it
-	open   map[vhost.QueueID]deadline.Instant // held: the targets that nothing blocks, since when
+	lost vhost.Cause                        // why it is held, or on the shelf
+	took []vhost.QueueID                    // held: the targets that have it
+	open map[vhost.QueueID]deadline.Instant // held: the targets that nothing blocks, since when
 }
 
 // way is where a hop has sent a message: known by what was seen of it.
 type way struct {
 	exchange string
 	keys     []string // nil if unknown
+	target   string   // the only one that lacks it, "" if not so
 }
 
 func laneOf(s queue.Seq) uint64 { return uint64(s) >> 56 }
@@ -244,7 +244,11 @@ func (l *ledger) structure(f *vhost.Fact) {
 			delete(l.lines, f.Queue)
 		}
 	case vhost.Configured:
+		before := l.number("lost-letters-max-age")
 		l.options = f.Object.Arguments
+		for _, e := range l.shelf.copies {
+			e.expireAt = max(e.expireAt+deadline.Instant(l.number("lost-letters-max-age")-before), 1)
+		}
 	}
 }
 

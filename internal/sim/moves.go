@@ -35,7 +35,7 @@ func (w *world) depart(st *step, e *entry, deaths []death) *departure {
 	}
 	var rest []*entry
 	for _, l := range st.letters {
-		switch direct, mine := d.became(l); {
+		switch direct, mine := w.became(d, l); {
 		case direct:
 			d.letters = append(d.letters, l)
 		case mine:
@@ -46,13 +46,11 @@ func (w *world) depart(st *step, e *entry, deaths []death) *departure {
 	}
 	st.letters = rest
 	if d.deaths == nil { // no letter tells
-		d.deaths = died(e.deaths, e.line.name, w.guess(st, e))
+		d.deaths = w.died(e.deaths, e.line.name, w.guess(st, e))
 	}
 	w.foreknow(st, d)
 	for _, l := range d.letters {
-		if l.way = d.way; d.way.keys != nil {
-			w.ways[l.history] = d.way
-		}
+		w.went(l, d.way)
 	}
 	w.note("message %d, %v in %q, died of %v: %d letters, %d astray, to %+v", e.message, e.deaths, e.line.name, d.deaths, len(d.letters), d.astray, d.way)
 	if !d.again {
@@ -61,8 +59,14 @@ func (w *world) depart(st *step, e *entry, deaths []death) *departure {
 	return d
 }
 
+// went notes by which way a letter came.
+func (w *world) went(l *entry, to way) {
+	to.target = l.way.target
+	l.way, w.ways[l.history] = to, to
+}
+
 // became reports whether l is a letter that the copy has become, and whether directly.
-func (d *departure) became(l *entry) (direct, mine bool) {
+func (w *world) became(d *departure, l *entry) (direct, mine bool) {
 	if l.message != d.from.message {
 		return false, false
 	}
@@ -70,7 +74,7 @@ func (d *departure) became(l *entry) (direct, mine bool) {
 	if d.deaths == nil {
 		ways = ways[:0]
 		for _, r := range reasons {
-			ways = append(ways, died(d.from.deaths, d.from.line.name, r))
+			ways = append(ways, w.died(d.from.deaths, d.from.line.name, r))
 		}
 	}
 	for _, deaths := range ways {
@@ -80,7 +84,7 @@ func (d *departure) became(l *entry) (direct, mine bool) {
 		}
 	}
 	for _, deaths := range ways {
-		if passes(l.deaths, deaths, refusalsMax) {
+		if w.passes(l.deaths, deaths, refusalsMax) {
 			d.deaths = deaths
 			return false, true
 		}
@@ -124,7 +128,7 @@ func (w *world) foreknow(st *step, d *departure) {
 		}
 		return
 	}
-	d.way.exchange = name
+	d.way.exchange, d.way.target = name, ""
 	ids, there := w.route(d.way, d.from.message)
 	switch {
 	case !there:
@@ -141,6 +145,12 @@ func (w *world) foreknow(st *step, d *departure) {
 
 // route computes anew where a way leads; ok is false if its exchange is not there.
 func (w *world) route(to way, number uint64) (ids []vhost.QueueID, ok bool) {
+	if to.target != "" {
+		if id, there := w.vhost.Topology().Queue(to.target); there {
+			ids = append(ids, id)
+		}
+		return ids, true
+	}
 	x := w.vhost.Topology().Exchange(to.exchange)
 	if x == nil {
 		return nil, false

@@ -65,7 +65,7 @@ func (w *world) foretell(st *step, d *departure, outcome vhost.Cause) *passage {
 	p := &passage{took: slices.Clone(e.took)}
 	switch {
 	case d.nowhere == 0:
-	case len(e.took) > 0: // the targets that lack it are no targets any more
+	case len(e.took) > 0 && d.nowhere == vhost.LostRoute: // the targets that lack it are no targets any more
 		p.shelf, p.arrived = nil, true
 	case holds && d.nowhere != vhost.GoneLimit:
 		p.held = d.nowhere

@@ -63,7 +63,7 @@ func (w *world) entryOf(f *vhost.Fact, index place.Index, durable bool) *entry {
 	if e.letter {
 		e.deaths, e.way = w.deaths[f.History], w.ways[f.History]
 	} else if m := w.messages[e.message]; m != nil {
-		e.way = way{m.exchange, m.keys}
+		e.way = way{exchange: m.exchange, keys: m.keys}
 	}
 	return e
 }

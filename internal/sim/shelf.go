@@ -21,9 +21,10 @@ func (w *world) shelved(st *step, e *entry) {
 	known := said("")
 	for _, q := range w.live.lines {
 		if said(q.name) {
-			e.target, known = q.name, true
+			e.way, known = way{target: q.name}, true
 		}
 	}
+	w.ways[e.history] = e.way
 	if !known && !st.structural {
 		w.violate(Shelf, "the slip of message %d does not say that it is there as %q since %d", e.message, e.lost, st.stamp.Wall)
 	}
@@ -43,7 +44,7 @@ func (w *world) checkShelved(d *departure, p *passage) {
 	var got []slot
 	for _, l := range d.letters {
 		if l.line == w.live.shelf {
-			got = append(got, slot{l.lost, l.target})
+			got = append(got, slot{l.lost, l.way.target})
 		}
 	}
 	want := slices.Clone(p.shelf)
@@ -79,7 +80,7 @@ func (w *world) redriven(st *step, e *entry) {
 	var rest []*entry
 	to := e.way
 	if s := st.command.Selection; s != nil && s.Elsewhere {
-		to = way{s.Exchange, []string{s.RoutingKey}}
+		to = way{exchange: s.Exchange, keys: []string{s.RoutingKey}}
 	}
 	for _, l := range st.letters {
 		if l.message != e.message || !slices.Equal(l.deaths, e.deaths) {
@@ -87,16 +88,14 @@ func (w *world) redriven(st *step, e *entry) {
 			continue
 		}
 		came = append(came, l.line.id)
-		if l.way = to; to.keys != nil {
-			w.ways[l.history] = to
-		}
+		w.went(l, to)
 	}
 	st.letters = rest
 	if st.command.Kind != vhost.Republish || len(came) == 0 {
 		w.violate(Shelf, "letter %d was sent on by command %d, and came to %v", e.seq+1, st.command.Kind, came)
 		return
 	}
-	if to.keys == nil {
+	if to.keys == nil && to.target == "" {
 		return
 	}
 	want, _ := w.route(to, e.message)
@@ -155,9 +154,9 @@ func (w *world) checkAnswered(st *step) {
 func (w *world) checkStayed(st *step, e *entry, why string) {
 	to := e.way
 	if s := st.command.Selection; s.Elsewhere {
-		to = way{s.Exchange, []string{s.RoutingKey}}
+		to = way{exchange: s.Exchange, keys: []string{s.RoutingKey}}
 	}
-	if to.keys == nil {
+	if to.keys == nil && to.target == "" {
 		return
 	}
 	want := "refused"

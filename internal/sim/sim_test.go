@@ -166,7 +166,7 @@ func (r *Result) checkLetters(t *testing.T) {
 	if r.Released == 0 || r.Partly == 0 || r.Waited == 0 || r.Survived == 0 || r.TimedOut == 0 || r.Late == 0 {
 		t.Errorf("not all of these have happened")
 	}
-	t.Logf("on the shelf: %v; held: %v", counts(r.Shelved), counts(r.Held))
+	t.Logf("on the shelf: %v; held: %v; facts: %v", counts(r.Shelved), counts(r.Held), counts(r.Facts))
 }
 
 func counts[K interface {

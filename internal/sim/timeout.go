@@ -10,8 +10,8 @@ type late struct {
 	closes bool // the client cannot be told that its consumer is cancelled
 }
 
-// overdue reports whether a delivery is held for too long.
-func (d *delivery) overdue(now deadline.Instant) bool { return d.due != 0 && d.due <= now }
+// overdue reports whether a delivery is held for too long. One of a queue that is gone is nobody's loss.
+func (d *delivery) overdue(now deadline.Instant) bool { return d.due != 0 && d.due <= now && !d.orphan }
 
 // timedOut notes, before the facts of a tick are looked at, what is overdue, and lets go the consumers that go for it.
 func (w *world) timedOut(st *step) {
@@ -54,25 +54,17 @@ func (w *world) timedOut(st *step) {
 			}
 		}
 	}
-	w.letOrphansGo(st)
 }
 
-// letOrphansGo takes overdue deliveries of queues that are gone off their accounts: no fact tells of it.
+// letOrphansGo takes late deliveries off their accounts whose queues went in the same step: no fact tells of it.
 func (w *world) letOrphansGo(st *step) {
 	for id := range st.late {
-		for _, d := range w.channels[id].held {
-			if d.orphan && d.overdue(st.stamp.Now) {
+		for _, d := range w.channels[id].late {
+			if d.orphan {
 				d.letGo()
 			}
 		}
 	}
-}
-
-// isLate reports whether a settlement names a delivery that was taken back, and forgets that.
-func (ch *channel) isLate(tag uint64) bool {
-	_, ok := ch.late[tag]
-	delete(ch.late, tag)
-	return ok
 }
 
 // checkLate makes sure that a settlement that comes too late is no error.

@@ -186,9 +186,11 @@ func (w *world) settlement(ch *channel) vhost.Command {
 			tags = append(tags, t)
 		}
 	}
-	for _, t := range slices.Sorted(maps.Keys(ch.late)) {
-		if ch.late[t].shown { // the client does not know that it is late
-			tags = append(tags, t)
+	if w.chance(4) { // the client may not know that it is late
+		for _, t := range slices.Sorted(maps.Keys(ch.late)) {
+			if ch.late[t].shown {
+				tags = append(tags, t)
+			}
 		}
 	}
 	c := vhost.Command{Kind: vhost.Ack, Multiple: w.dice.IntN(4) == 0}

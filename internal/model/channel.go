@@ -106,7 +106,7 @@ func (v *VHost) hand(ch *channel, q *queue, c *Copy, x *consumer, noAck bool) {
 func (v *VHost) timeOut(ch *channel) {
 	var late []*delivery
 	for _, d := range ch.unacked {
-		if d.due != 0 && d.due <= v.Now {
+		if d.due != 0 && d.due <= v.Now && v.has(d) {
 			late = append(late, d)
 		}
 	}

@@ -57,12 +57,12 @@ func (v *VHost) die(q *queue, c *Copy, why Reason) {
 	m := v.bury(q, c.message, why)
 	if !q.settings.hasDLX {
 		if why == deliveryLimit && v.shelving() {
-			v.lose(q, m, "delivery_limit")
+			v.lose(q, m, "delivery_limit", "")
 			v.end(q, c, "moved")
 			return
 		}
 		if why == deliveryLimit {
-			v.lose(q, m, "delivery_limit")
+			v.lose(q, m, "delivery_limit", "")
 		}
 		v.end(q, c, string(why.plain()))
 		return
@@ -104,7 +104,7 @@ func (v *VHost) bury(q *queue, m *message, why Reason) *message {
 		n.first = d
 	}
 	n.deaths = []Death{d}
-	for _, o := range m.deaths {
+	for _, o := range v.united(m.deaths) {
 		if o.Queue == d.Queue && o.Reason == d.Reason {
 			o.Count++
 			n.deaths[0] = o
@@ -115,6 +115,25 @@ func (v *VHost) bury(q *queue, m *message, why Reason) *message {
 	n.properties.Has &^= amqp.FlagExpiration
 	n.properties.Expiration = ""
 	return &n
+}
+
+// united is a history in which nacked and rejected are one, unless the vhost tells them apart: of two entries the newer
+// place, the older words, and the sum of both.
+func (v *VHost) united(deaths []Death) (all []Death) {
+	if v.isOn("reject-reasons") {
+		return deaths
+	}
+	for _, d := range deaths {
+		d.Reason = d.Reason.plain()
+		i := slices.IndexFunc(all, func(o Death) bool { return o.Queue == d.Queue && o.Reason == d.Reason })
+		if i < 0 {
+			all = append(all, d)
+		} else {
+			d.Count += all[i].Count
+			all[i] = d
+		}
+	}
+	return all
 }
 
 // cycles reports whether a letter would come to a queue again without a rejection since. Source: reference
@@ -161,11 +180,11 @@ func (v *VHost) send(h *hop) {
 	cause := v.nowhere(h.from)
 	if len(targets) == 0 {
 		switch {
-		case len(h.took) > 0: // those that are left are gone
+		case len(h.took) > 0 && cause == "no_route": // those that are left are gone
 		case h.holds:
 			h.missing = cause
 		default:
-			v.lay(h, m, cause)
+			v.lay(h, m, cause, "")
 		}
 		return
 	}
@@ -190,7 +209,7 @@ func (v *VHost) send(h *hop) {
 		return
 	}
 	for _, t := range cycles {
-		v.lay(h, m, "cycle")
+		v.lay(h, m, "cycle", t.name)
 		h.took = append(slices.Clip(h.took), t.name)
 	}
 }
@@ -208,7 +227,7 @@ func (v *VHost) refused(h *hop, t *queue, m *message) {
 	if h.holds {
 		h.missing = "refused"
 	} else {
-		v.lay(h, m, "refused")
+		v.lay(h, m, "refused", t.name)
 	}
 }
 
@@ -238,7 +257,7 @@ func (v *VHost) canMove(q *queue, c *Copy) bool {
 			return true
 		}
 	}
-	return open == 0 && len(c.Took) > 0
+	return open == 0 && len(c.Took) > 0 && v.nowhere(q) == "no_route"
 }
 
 // wins reports whether a held letter gets the room that there is in a target for which others may be held as well. A
@@ -288,7 +307,7 @@ func (v *VHost) targets(q *queue, m *message) []*queue {
 	if !q.settings.hasDLX || v.exchanges[q.settings.dlx] == nil {
 		return nil
 	}
-	return v.route(q.settings.dlx, m.hopKeys, m.headers())
+	return v.route(q.settings.dlx, m.hopKeys, v.headers(m))
 }
 
 // nowhere is why the letters of a queue lead to no queue.
@@ -299,7 +318,7 @@ func (v *VHost) nowhere(q *queue) string {
 	return "no_route"
 }
 
-// headers is what a headers exchange sees of a letter, whatever dialect consumers are spoken to in.
-func (m *message) headers() amqp.Table {
-	return slices.Concat(m.origins(func(r Reason) string { return string(r.plain()) }), m.properties.Headers)
+// headers is what a headers exchange sees of a letter: the words that consumers see.
+func (v *VHost) headers(m *message) amqp.Table {
+	return slices.Concat(m.origins(v.word), m.properties.Headers)
 }

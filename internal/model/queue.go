@@ -33,6 +33,7 @@ type Copy struct {
 	Took        []string // of a held letter: the targets that have it, or never will
 
 	message *message
+	target  string // of a lost letter: the queue that did not get it, "" if there was none
 	fresh   bool // TTL 0, and the command that brought it is not over
 }
 

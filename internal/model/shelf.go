@@ -5,8 +5,8 @@ import "slices"
 // The shelf keeps the vhost's lost letters, the oldest first, as long as its bounds allow. Source: ours, design §1.4.
 
 // lay puts a letter on the shelf, or nowhere if the vhost has none.
-func (v *VHost) lay(h *hop, m *message, cause string) {
-	if v.lose(h.from, m, cause) {
+func (v *VHost) lay(h *hop, m *message, cause, target string) {
+	if v.lose(h.from, m, cause, target) {
 		h.placed = true
 	} else {
 		h.lost = cause
@@ -14,7 +14,7 @@ func (v *VHost) lay(h *hop, m *message, cause string) {
 }
 
 // lose counts a letter that found no place, and reports whether the shelf has it.
-func (v *VHost) lose(q *queue, m *message, cause string) bool {
+func (v *VHost) lose(q *queue, m *message, cause, target string) bool {
 	v.lost[q.name+" "+cause]++
 	if !v.shelving() {
 		return false
@@ -22,10 +22,13 @@ func (v *VHost) lose(q *queue, m *message, cause string) bool {
 	v.made++
 	v.shelf.arrivals++
 	v.shelf.copies = append(v.shelf.copies, &Copy{
-		Arrival: v.shelf.arrivals, Place: Ready, Cause: cause, message: m, ExpireAt: v.Now + v.option("lost-letters-max-age", 604_800_000),
+		Arrival: v.shelf.arrivals, Place: Ready, Cause: cause, target: target, message: m, ExpireAt: v.Now + v.shelfAge(),
 	})
 	return true
 }
+
+// shelfAge is for how long, in ms, lost letters are kept.
+func (v *VHost) shelfAge() int64 { return v.option("lost-letters-max-age", 604_800_000) }
 
 // shelving reports whether the vhost keeps lost letters.
 func (v *VHost) shelving() bool { return v.option("lost-letters-max-bytes", 64<<20) > 0 }
@@ -55,16 +58,25 @@ func (v *VHost) eachLetter(c *Command, do func(*Copy) string) {
 	v.answer(c.Channel, Answered, "letters count=%d", n)
 }
 
-// republish sends a letter to where it was going, or elsewhere: all its queues take it, or it stays.
+// republish sends a letter to where it was going, or elsewhere: all its queues take it, or it stays. The copy that one
+// queue did not get goes to that one.
 func (v *VHost) republish(c *Command, x *Copy) string {
 	m := *x.message
 	if c.Exchange != "" || c.Key != "" {
 		m.hopExchange, m.hopKeys = c.Exchange, []string{c.Key}
 	}
-	if v.exchanges[m.hopExchange] == nil {
+	elsewhere := c.Exchange != "" || c.Key != ""
+	var targets []*queue
+	switch {
+	case x.target != "" && !elsewhere: // the others have theirs
+		if q := v.queue(x.target); q != nil {
+			targets = append(targets, q)
+		}
+	case v.exchanges[m.hopExchange] == nil:
 		return "no_exchange"
+	default:
+		targets = v.route(m.hopExchange, m.hopKeys, v.headers(&m))
 	}
-	targets := v.route(m.hopExchange, m.hopKeys, m.headers())
 	for _, q := range targets {
 		if q.refuses(&m) {
 			return "refused"

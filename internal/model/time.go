@@ -38,7 +38,7 @@ func (v *VHost) timers() (list []timed) {
 		ch := v.channels[id]
 		var first *delivery
 		for _, d := range ch.unacked {
-			if d.due != 0 && (first == nil || d.due < first.due) {
+			if d.due != 0 && v.has(d) && (first == nil || d.due < first.due) {
 				first = d
 			}
 		}

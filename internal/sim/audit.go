@@ -196,6 +196,7 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 		m.durableAt = st.stamp.Index
 	}
 	if e.letter {
+		w.note("letter of message %d in %q, number %d: %v", e.message, q.name, e.seq, e.deaths)
 		st.letters, st.moved = append(st.letters, e), true
 	}
 }

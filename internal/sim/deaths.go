@@ -62,23 +62,21 @@ const limitReason = "Consumption limit exceeded"
 
 var reasons = [...]string{"reject", "nack", "expired", "maxlen", limitReason}
 
-// refusalsMax is how many queues in a row that keep a letter out are followed.
-const refusalsMax = 4
-
-// passes reports whether a history becomes that of the letter by refusals, so many at the most.
-func (w *world) passes(letter, history []death, refusals int) bool {
-	if slices.Equal(letter, history) {
-		return true
-	}
-	if refusals == 0 || len(history) > len(letter)+1 {
-		return false
-	}
-	for _, d := range letter {
-		if d.reason == "maxlen" && w.passes(letter, w.died(history, d.queue, "maxlen"), refusals-1) {
+// passes reports whether a history becomes that of the letter by refusals: of several queues in a row, each of which
+// keeps it out and sends it on. No two of them are the same, that would be a cycle.
+func (w *world) passes(letter, history []death) bool {
+	for n := 0; ; n++ {
+		passed := history
+		for i := n - 1; i >= 0; i-- {
+			passed = w.died(passed, letter[i].queue, "maxlen")
+		}
+		if slices.Equal(letter, passed) {
 			return true
 		}
+		if n == len(letter) || letter[n].reason != "maxlen" {
+			return false
+		}
 	}
-	return false
 }
 
 // total counts the deaths.

@@ -67,7 +67,7 @@ func (w *world) went(l *entry, to way) {
 
 // became reports whether l is a letter that the copy has become, and whether directly.
 func (w *world) became(d *departure, l *entry) (direct, mine bool) {
-	if l.message != d.from.message {
+	if l.message != d.from.message || l.state != queue.Ready || l.cause != 0 { // something has become of it since
 		return false, false
 	}
 	ways := [][]death{d.deaths}
@@ -84,7 +84,7 @@ func (w *world) became(d *departure, l *entry) (direct, mine bool) {
 		}
 	}
 	for _, deaths := range ways {
-		if w.passes(l.deaths, deaths, refusalsMax) {
+		if w.passes(l.deaths, deaths) {
 			d.deaths = deaths
 			return false, true
 		}

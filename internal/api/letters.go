@@ -56,7 +56,7 @@ type LostLetterContent struct {
 }
 
 // PostRepublish is the body of POST /api/x/lost-letters/{vhost}/republish: IDs, or All, perhaps of one Cause. With
-// Exchange and RoutingKey letters go there, else where they were going.
+// Exchange letters go there, by RoutingKey or, without it, by their own keys; else where they were going.
 type PostRepublish struct {
 	IDs        *[]Integer `json:"ids,omitempty"`
 	All        Flag       `json:"all,omitempty"`

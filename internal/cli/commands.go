@@ -100,7 +100,7 @@ func commands() []command {
 
 const policyUsage = "[--vhost <vhost>] [--priority <priority>] [--apply-to <apply-to>] <name> <pattern> <definition>"
 
-const republishUsage = "[--vhost <vhost>] [--exchange <exchange> --routing-key <key>] <id> ... | --all [--cause <cause>]"
+const republishUsage = "[--vhost <vhost>] [--exchange <exchange> [--routing-key <key>]] <id> ... | --all [--cause <cause>]"
 
 // find looks a command up among those of the tool.
 func (c *call) find(name string) (command, bool) {

@@ -161,15 +161,18 @@ func republishLostLetters(c *call) error {
 		return c.invalid("name letters by their ids, or all of them by --all.")
 	case ofCause && !all:
 		return c.invalid("--cause goes with --all.")
-	case elsewhere != keyed:
-		return c.invalid("--exchange and --routing-key go together.")
+	case keyed && !elsewhere:
+		return c.invalid("--routing-key goes with --exchange.")
 	}
 	post := api.PostRepublish{All: api.Flag(c.words.on("all")), Cause: cause}
 	if len(ids) > 0 {
 		post.IDs = &ids
 	}
 	if elsewhere {
-		post.Exchange, post.RoutingKey = &exchange, &key
+		post.Exchange = &exchange
+	}
+	if keyed {
+		post.RoutingKey = &key
 	}
 	c.banner("Republishing lost letters of vhost %s ...", c.vhost())
 	var result api.Outcomes

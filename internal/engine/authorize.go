@@ -187,9 +187,21 @@ func (r *runner) authorizeRepublish(p *rights, to *vhost.Selection) *amqp.Error 
 	if err := p.exchange(access.Write, to.Exchange); err != nil {
 		return err
 	}
-	if x := r.vhost.Topology().Exchange(to.Exchange); x != nil && x.Kind == topology.Topic &&
-		!p.view.TopicAllowed(p.user, p.vhost, to.Exchange, access.Write, to.RoutingKey) {
-		return access.RefuseTopic(access.Write, to.RoutingKey, to.Exchange, p.vhost, p.user)
+	if x := r.vhost.Topology().Exchange(to.Exchange); x == nil || x.Kind != topology.Topic {
+		return nil
+	}
+	keys := []string{to.RoutingKey}
+	if to.KeepKeys {
+		keys = nil
+		for _, id := range to.IDs {
+			_, own, _ := r.vhost.LostWay(id)
+			keys = append(keys, own...)
+		}
+	}
+	for _, key := range keys {
+		if !p.view.TopicAllowed(p.user, p.vhost, to.Exchange, access.Write, key) {
+			return access.RefuseTopic(access.Write, key, to.Exchange, p.vhost, p.user)
+		}
 	}
 	return nil
 }

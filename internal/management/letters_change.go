@@ -20,19 +20,33 @@ func (r *request) dispatch(kind vhost.CommandKind, selection vhost.Selection) *d
 	return &dispatch{request: r, kind: kind, selection: selection, result: api.Outcomes{Outcomes: api.Object[int]{}}}
 }
 
-// letters changes those that are named, in portions.
+// letters changes those that are named, in portions. Those that the caller may not see are unknown.
 func (d *dispatch) letters(ids []uint64) error {
+	r := d.request
 	for some := range slices.Chunk(ids, vhost.SelectionMax) {
-		selection := d.selection
-		selection.IDs = some
-		effects, err := d.request.do(d.request.names[0], vhost.Command{Kind: d.kind, Selection: &selection})
+		selection, seen := d.selection, make([]bool, len(some))
+		err := r.look(r.names[0], func(v *vhost.VHost) {
+			for i, id := range some {
+				if q, _, ok := v.LostWay(id); ok && r.reads(r.names[0], q) {
+					selection.IDs, seen[i] = append(selection.IDs, id), true
+				}
+			}
+		})
 		if err != nil {
 			return err
 		}
-		for i := range effects {
-			if effects[i].Kind == vhost.Answered {
-				d.note(effects[i].Tag, effects[i].Name)
+		effects, err := r.do(r.names[0], vhost.Command{Kind: d.kind, Selection: &selection})
+		if err != nil {
+			return err
+		}
+		effects = slices.DeleteFunc(effects, func(e vhost.Effect) bool { return e.Kind != vhost.Answered })
+		for i, id := range some {
+			if !seen[i] {
+				d.note(id, "unknown")
+				continue
 			}
+			d.note(id, effects[0].Name) // in the order of the selection
+			effects = effects[1:]
 		}
 	}
 	return nil
@@ -77,7 +91,7 @@ func republishLostLetters(r *request) (answer, error) {
 		return answer{}, err
 	}
 	var body api.PostRepublish
-	if err := r.read(&body); err != nil {
+	if err := r.readKnown(&body); err != nil {
 		return answer{}, err
 	}
 	selection, err := r.destination(&body)
@@ -114,12 +128,14 @@ func (r *request) destination(body *api.PostRepublish) (vhost.Selection, error) 
 	if body.Exchange == nil && body.RoutingKey == nil {
 		return vhost.Selection{}, nil
 	}
-	err := needKeys(key{"exchange", body.Exchange != nil}, key{"routing_key", body.RoutingKey != nil})
-	if err != nil {
+	if err := needKeys(key{"exchange", body.Exchange != nil}); err != nil {
 		return vhost.Selection{}, err
 	}
-	if err := checkRoutingKey(*body.RoutingKey); err != nil {
-		return vhost.Selection{}, err
+	to := vhost.Selection{Elsewhere: true, KeepKeys: body.RoutingKey == nil}
+	if body.RoutingKey != nil {
+		if to.RoutingKey = *body.RoutingKey; checkRoutingKey(to.RoutingKey) != nil {
+			return vhost.Selection{}, checkRoutingKey(to.RoutingKey)
+		}
 	}
 	name := exchangeNamed(*body.Exchange)
 	if found, err := r.hasExchange(name); err != nil {
@@ -127,13 +143,19 @@ func (r *request) destination(body *api.PostRepublish) (vhost.Selection, error) 
 	} else if !found {
 		return vhost.Selection{}, notFound("exchange")
 	}
-	return vhost.Selection{Elsewhere: true, Exchange: name, RoutingKey: *body.RoutingKey}, nil
+	to.Exchange = name
+	return to, nil
 }
 
 // deleteLostLetters discards all lost letters, or those of one cause.
 func deleteLostLetters(r *request) (answer, error) {
 	if err := r.enter(r.names[0]); err != nil {
 		return answer{}, err
+	}
+	for name := range r.URL.Query() {
+		if name != "cause" { // a misspelt one must not empty the shelf
+			return answer{}, badRequest("unknown parameter '%s'; there is 'cause'", name)
+		}
 	}
 	cause, err := causeNamed(r.URL.Query().Get("cause"))
 	if err != nil {

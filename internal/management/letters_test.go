@@ -228,7 +228,7 @@ func TestRepublish(t *testing.T) {
 	}
 	for body, reason := range map[string]string{
 		`{}`: "{key_missing,ids}", `{"ids":[1],"all":true}`: "not by both", `{"ids":["x"]}`: "not an integer", `{"all":true,"cause":"x"}`: "unknown cause",
-		`{"all":true,"exchange":"amq.fanout"}`: "{key_missing,routing_key}", `{"all":true,"routing_key":"x"}`: "{key_missing,exchange}",
+		`{"all":true,"routing_key":"x"}`: "{key_missing,exchange}", `{"all":true,"cuase":"cycle"}`: "cuase",
 		`{"all":true,"exchange":"","routing_key":"` + strings.Repeat("k", 256) + `"}`: "255",
 	} {
 		d.refused(400, "bad_request", reason, "POST", path+"/republish", body)

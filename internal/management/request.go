@@ -31,6 +31,24 @@ func (r *request) flag(name string) bool { return r.URL.Query().Get(name) == "tr
 // Source: RabbitMQ management API; reference http-api 1.2.
 func (r *request) read(into any) error { return r.readAtMost(bodyBytesMax, into) }
 
+// readKnown is read for bodies of our own, in which a misspelt key is refused.
+func (r *request) readKnown(into any) error {
+	body, err := io.ReadAll(io.LimitReader(r.Body, bodyBytesMax+1))
+	if err != nil {
+		return badRequest("the request body cannot be read: %v", err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if err := r.read(into); err != nil {
+		return err
+	}
+	strict := json.NewDecoder(bytes.NewReader(body))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+		return badRequest("%s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
 func (r *request) readAtMost(bytesMax int64, into any) error {
 	body, err := io.ReadAll(io.LimitReader(r.Body, bytesMax+1))
 	if err != nil {

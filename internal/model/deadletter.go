@@ -57,7 +57,7 @@ func (v *VHost) die(q *queue, c *Copy, why Reason) {
 	m := v.bury(q, c.message, why)
 	if !q.settings.hasDLX {
 		if why == deliveryLimit && v.shelving() {
-			v.lose(q, m, "delivery_limit", "")
+			v.lose(q, m, "delivery_limit", q.name)
 			v.end(q, c, "moved")
 			return
 		}

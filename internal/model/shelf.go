@@ -72,9 +72,15 @@ func (v *VHost) republish(c *Command, x *Copy) string {
 		if q := v.queue(x.target); q != nil {
 			targets = append(targets, q)
 		}
-	case v.exchanges[m.hopExchange] == nil:
-		return "no_exchange"
 	default:
+		if q := v.queue(m.last.Queue); !elsewhere && q != nil && q.settings.hasDLX { // as it is now
+			if m.hopExchange = q.settings.dlx; q.settings.hasDLRK {
+				m.hopKeys = []string{q.settings.dlrk}
+			}
+		}
+		if v.exchanges[m.hopExchange] == nil {
+			return "no_exchange"
+		}
 		targets = v.route(m.hopExchange, m.hopKeys, v.headers(&m))
 	}
 	for _, q := range targets {

@@ -28,7 +28,7 @@ func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth
 	m := v.recall(q, seq)
 	v.bury(s, q, &m, reason)
 	if !q.settings.hasDLX {
-		v.shelve(s, q, &m, GoneLimit, "", out)
+		v.shelve(s, q, &m, GoneLimit, q.object.Name, out)
 		v.end(s, q, seq, Moved, out)
 		return
 	}

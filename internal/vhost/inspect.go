@@ -121,7 +121,7 @@ func (v *VHost) view(q *queueState) QueueView {
 		Consumers: q.consumers.Len(), Policy: q.policy, OperatorPolicy: q.operator, Settings: q.settings, Stats: q.stats,
 		EffectivePolicy: v.effectivePolicy(q),
 	}
-	view.IgnoredKeys = inert(view.EffectivePolicy)
+	view.IgnoredKeys = v.options.inert(view.EffectivePolicy)
 	if n := v.conns[q.owner]; n != nil {
 		view.Owner = n.name
 	}

@@ -66,3 +66,13 @@ func (v *VHost) Delays(name string, scan int) (next, last deadline.Instant, ok b
 	})
 	return next, last, waiting == 0
 }
+
+// LostWay tells of a letter on the shelf in which queue it died, and with which keys it goes on.
+func (v *VHost) LostWay(id uint64) (queue string, keys []string, ok bool) {
+	seq, ok := v.onShelf(id)
+	if !ok {
+		return "", nil, false
+	}
+	h := v.lostLetter(seq).History
+	return h.Last.Queue, h.Keys, true
+}

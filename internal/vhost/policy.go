@@ -181,9 +181,9 @@ var inertKeys = map[string]bool{
 }
 
 // inert lists the keys of a queue's policies that do nothing to it.
-func inert(definition amqp.Table) (names []string) {
+func (o *Options) inert(definition amqp.Table) (names []string) {
 	for _, f := range definition {
-		if inertKeys[f.Name] {
+		if inertKeys[f.Name] || o.DLXByArgumentOnly && strings.HasPrefix(f.Name, "dead-letter-") {
 			names = append(names, f.Name)
 		}
 	}

@@ -23,7 +23,7 @@ const shelfID QueueID = 0
 type slip struct {
 	cause  Cause
 	at     deadline.Instant
-	target string // the queue that refused it, or would have had it again; "" for other causes
+	target string // the queue that refused it, would have had it again, or gave it up; "" for other causes
 }
 
 func newShelf() *queueState {
@@ -84,8 +84,9 @@ func (v *VHost) evict(s *Stamp, seq queue.Seq, out *Outcome) {
 // A Selection names letters on the shelf, and where they shall go.
 type Selection struct {
 	IDs []uint64 // at most SelectionMax
-	// Exchange and RoutingKey are where Republish sends the letters, if Elsewhere; else each goes where it was going.
-	Elsewhere            bool
+	// Exchange and RoutingKey are where Republish sends the letters, if Elsewhere, with their own keys if KeepKeys; else
+	// each goes where it was going.
+	Elsewhere, KeepKeys  bool
 	Exchange, RoutingKey string
 }
 
@@ -130,7 +131,10 @@ func (v *VHost) sendOn(s *Stamp, seq queue.Seq, to *Selection, out *Outcome) str
 	m := v.recall(v.shelf, seq)
 	h := *m.history
 	if to.Elsewhere {
-		h.Exchange, h.Keys = to.Exchange, []string{to.RoutingKey}
+		h.Exchange = to.Exchange
+		if !to.KeepKeys {
+			h.Keys = []string{to.RoutingKey}
+		}
 	}
 	m.history, m.letter, m.historyVolatile = &h, place.Ref{}, place.Ref{}
 	targets, why := v.wayOn(s, seq, &m, to.Elsewhere)
@@ -153,7 +157,8 @@ func (v *VHost) sendOn(s *Stamp, seq queue.Seq, to *Selection, out *Outcome) str
 }
 
 // wayOn finds where a letter of the shelf goes. The copy that one queue did not get goes to that queue alone: the others
-// that its exchange leads to have theirs.
+// that its exchange leads to have theirs. Another one goes through the dead-letter exchange that its queue has now, and
+// if it has none, or is gone, through the one that it had: what was misspelt may have been mended since.
 func (v *VHost) wayOn(s *Stamp, seq queue.Seq, m *message, elsewhere bool) (targets []*queueState, why Cause) {
 	if target := v.lostLetter(seq).Target; target != "" && !elsewhere {
 		q := v.queueNamed(target)
@@ -161,6 +166,11 @@ func (v *VHost) wayOn(s *Stamp, seq queue.Seq, m *message, elsewhere bool) (targ
 			return nil, LostRoute
 		}
 		return []*queueState{q}, 0
+	}
+	if q := v.queueNamed(m.history.Last.Queue); !elsewhere && q != nil && q.settings.hasDLX {
+		if m.history.Exchange = q.settings.DeadLetterExchange; q.settings.hasDLRK {
+			m.history.Keys = []string{q.settings.DeadLetterRoutingKey}
+		}
 	}
 	x := v.topo.Exchange(m.history.Exchange)
 	if x == nil {
@@ -216,7 +226,7 @@ type LostLetter struct {
 	ID         uint64
 	Cause      Cause
 	At         deadline.Instant // wall clock
-	Target     string           // the queue that refused it or would have had it again, or ""
+	Target     string           // the queue that refused it, would have had it again or gave it up, or ""
 	History    History          // Deaths is never empty; Exchange and Keys say where it was going
 	Size       uint32           // of the record, bytes
 	Persistent bool

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -390,6 +391,9 @@ func (r *runner) begin() {
 func (r *runner) finish() {
 	batch, urgent := r.out.Seal()
 	spare := r.out.Batch
+	if len(batch) > journal.BatchBytesMax { // only this vhost stops, and forgets what it has just decided
+		panic(readFault{fmt.Errorf("a command has made a batch of %d bytes, %d are possible", len(batch), journal.BatchBytesMax)})
+	}
 	if batch != nil {
 		batch, spare = r.fit(batch)
 		r.appended = r.log.Append(batch, urgent)
@@ -468,8 +472,8 @@ func (r *runner) recoverRead() {
 	if !ok {
 		panic(p)
 	}
-	r.slog.Error("vhost stopped: a record cannot be read", "vhost", r.name, "error", fault.err)
-	r.fail(amqp.InternalError("vhost '%s' cannot read its log: %v", r.name, fault.err))
+	r.slog.Error("vhost stopped", "vhost", r.name, "error", fault.err)
+	r.fail(amqp.InternalError("vhost '%s' cannot go on: %v", r.name, fault.err))
 	r.abandon()
 	r.engine.reopen(r)
 }
@@ -505,5 +509,6 @@ func (r *runner) abandon() {
 	r.looks = nil
 }
 
-// readFault is the one panic that a runner recovers: a read that failed in the middle of a step.
+// readFault is the one panic that a runner recovers: a read that failed in the middle of a step, or a batch that no log
+// can take.
 type readFault struct{ err error }

@@ -34,7 +34,7 @@ type Copy struct {
 
 	message *message
 	target  string // of a lost letter: the queue that did not get it, "" if there was none
-	fresh   bool // TTL 0, and the command that brought it is not over
+	fresh   bool   // TTL 0, and the command that brought it is not over
 }
 
 // message is a message as published, with what happened to it since.

@@ -65,16 +65,14 @@ func (cs *Consumers) Active(c *Consumer) bool {
 	if !cs.single {
 		return true
 	}
-	cs.elect()
-	return cs.active == c
+	if cs.active != nil {
+		return cs.active == c
+	}
+	return cs.best() == c
 }
 
-// elect sees to it that somebody is the active consumer if anybody is there, and reports whether that one has to
-// make way for another as soon as it holds nothing.
-func (cs *Consumers) elect() (leaving bool) {
-	if len(cs.all) == 0 {
-		return false
-	}
+// best is the consumer that is to be the active one.
+func (cs *Consumers) best() *Consumer {
 	best := cs.all[0]
 	if !cs.ranked {
 		for _, c := range cs.all {
@@ -83,6 +81,16 @@ func (cs *Consumers) elect() (leaving bool) {
 			}
 		}
 	}
+	return best
+}
+
+// elect sees to it that somebody is the active consumer if anybody is there, and reports whether that one has to
+// make way for another as soon as it holds nothing.
+func (cs *Consumers) elect() (leaving bool) {
+	if len(cs.all) == 0 {
+		return false
+	}
+	best := cs.best()
 	if cs.active == nil || cs.ranked && best.Priority > cs.active.Priority && cs.active.Own.Used == 0 {
 		cs.active = best
 	}

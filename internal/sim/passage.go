@@ -71,6 +71,9 @@ func (w *world) foretell(st *step, d *departure, outcome vhost.Cause) *passage {
 		p.held = d.nowhere
 	default:
 		p.shelf = []slot{{d.nowhere, ""}}
+		if d.nowhere == vhost.GoneLimit { // it can go back
+			p.shelf[0].target = e.line.name
+		}
 	}
 	var circling []*line
 	for _, q := range d.targets {

@@ -81,6 +81,13 @@ func (w *world) redriven(st *step, e *entry) {
 	to := e.way
 	if s := st.command.Selection; s != nil && s.Elsewhere {
 		to = way{exchange: s.Exchange, keys: []string{s.RoutingKey}}
+	} else if q, there := w.vhost.Queue(e.deaths[0].queue); there && to.target == "" { // as its queue is set now
+		if name, has := q.Settings.DLX(); has {
+			to.exchange = name
+			if k, has := q.Settings.DLRK(); has {
+				to.keys = []string{k}
+			}
+		}
 	}
 	for _, l := range st.letters {
 		if l.message != e.message || !slices.Equal(l.deaths, e.deaths) {
@@ -155,6 +162,13 @@ func (w *world) checkStayed(st *step, e *entry, why string) {
 	to := e.way
 	if s := st.command.Selection; s.Elsewhere {
 		to = way{exchange: s.Exchange, keys: []string{s.RoutingKey}}
+	} else if q, there := w.vhost.Queue(e.deaths[0].queue); there && to.target == "" { // as its queue is set now
+		if name, has := q.Settings.DLX(); has {
+			to.exchange = name
+			if k, has := q.Settings.DLRK(); has {
+				to.keys = []string{k}
+			}
+		}
 	}
 	if to.keys == nil && to.target == "" {
 		return

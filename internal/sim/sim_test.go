@@ -119,10 +119,17 @@ func (r *Result) checkCoverage(t *testing.T) {
 			t.Errorf("effect %d was never shown", k)
 		}
 	}
+	without := uint64(0) // lost where there was no shelf: rare, and each cause is asked for on the shelf
 	for c := vhost.Acked; c <= vhost.Redriven; c++ {
-		if c != vhost.GoneDeleted && c != vhost.LostHops && r.Ended[c] == 0 {
+		switch {
+		case c == vhost.GoneLimit, c >= vhost.LostExchange && c <= vhost.LostRefused:
+			without += uint64(r.Ended[c])
+		case c != vhost.GoneDeleted && c != vhost.LostHops && r.Ended[c] == 0:
 			t.Errorf("no copy ended with cause %q", c)
 		}
+	}
+	if without == 0 {
+		t.Error("no letter was lost without a shelf")
 	}
 	r.checkLetters(t)
 	if r.Crashes == 0 || r.Failures == 0 || r.Full == 0 || r.Reclaimed == 0 {

@@ -2,6 +2,7 @@ package vhost
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -193,7 +194,7 @@ func TestLettersThatMultiplyHaveAnEnd(t *testing.T) {
 	}
 }
 
-// TestManyDieAtOnce says that a settlement of more deliveries than letters may move on loses the rest.
+// TestManyDieAtOnce says that a settlement of more deliveries than letters may move on loses the rest, or is one batch.
 func TestManyDieAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -206,6 +207,19 @@ func TestManyDieAtOnce(t *testing.T) {
 		must(t, w, publishTo("q", 1, "m"))
 	}
 	must(t, w, Command{Kind: Nack, Channel: 1, Multiple: true})
+	portions := 1
+	for at, due := w.v.Due(); due && at <= w.now; at, due = w.v.Due() {
+		must(t, w, Command{Kind: Tick})
+		portions++
+	}
+	for i, b := range w.log.batches {
+		if len(b) > 3*portionBytesMax { // a batch may have the portions of several commands
+			t.Errorf("batch %d has %d bytes", i+1, len(b))
+		}
+	}
+	if portions < 2 {
+		t.Errorf("all of it was done in %d portions", portions)
+	}
 	if q, _ := w.v.Queue("grave"); q.Ready != n {
 		t.Errorf("%d of %d dead letters arrived; books %+v", q.Ready, n, w.v.Books())
 	}
@@ -269,5 +283,50 @@ func TestCommitIsBounded(t *testing.T) {
 	}
 	if b := w.v.Books(); b.Made != 0 {
 		t.Errorf("books %+v", b)
+	}
+}
+
+// TestManyComeBackAtOnce says that a channel that ends, or a restart, returns all that was unacked in one batch, however
+// large the histories are: a batch larger than a log takes would be made again at every start.
+func TestManyComeBackAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.out.Trace = false
+	must(t, w, open("a")...)
+	must(t, w, declareWith("q", argumentOf("x-delivery-limit", 0), textOf("x-dead-letter-exchange", ""), textOf("x-dead-letter-routing-key", "none")),
+		Command{Kind: Consume, Channel: 1, Definition: &Definition{Name: "q"}})
+	var keys []amqp.Value
+	for range 400 {
+		keys = append(keys, amqp.String(strings.Repeat("k", 250)))
+	}
+	const n = 400
+	for range n {
+		c := publishTo("q", amqp.Persistent, "m")
+		c.Properties = properties(amqp.Persistent, amqp.Table{{Name: "CC", Value: amqp.Array(keys...)}})
+		must(t, w, c)
+	}
+	before := len(w.log.batches)
+	catchUp := func() {
+		for at, due := w.v.Due(); due && at <= w.now; at, due = w.v.Due() {
+			must(t, w, Command{Kind: Tick})
+		}
+		for i, b := range w.log.batches[before:] {
+			if len(b) > 3*portionBytesMax { // a batch may have the portions of several commands
+				t.Errorf("batch %d has %d bytes", before+i+1, len(b))
+			}
+		}
+	}
+	if err := w.restart(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.laws(); err != nil {
+		t.Error(err)
+	}
+	catchUp()
+	if got := w.v.Shelf(); got.Messages+int(got.Evicted) != n {
+		t.Errorf("%d of %d letters are lost: %+v", got.Messages, n, w.v.Books())
+	}
+	if err := w.audit(); err != nil {
+		t.Error(err)
 	}
 }

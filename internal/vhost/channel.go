@@ -17,6 +17,7 @@ type conn struct {
 	cancelNotify bool
 	window       queue.Limit // bytes on their way
 	channels     []*channel  // in order of opening
+	owned        []QueueID   // exclusive queues, in order of declaring; some may be gone
 }
 
 // channel is a channel with what is outstanding on it.
@@ -172,8 +173,8 @@ func (v *VHost) disconnect(s *Stamp, c *Command, out *Outcome) {
 	for len(n.channels) > 0 {
 		v.closeChannel(s, n.channels[0], out)
 	}
-	for _, q := range v.sortedQueues() {
-		if q.owner == n.id {
+	for _, id := range n.owned {
+		if q := v.queues[id]; q != nil && q.owner == n.id {
 			v.deleteQueue(s, q, out)
 		}
 	}
@@ -249,9 +250,7 @@ func (v *VHost) closeChannel(s *Stamp, ch *channel, out *Outcome) {
 	}
 	ch.consumers, ch.byTag = nil, nil
 	v.endReplies(ch)
-	for d := ch.unacked.from(0); d != nil; d = ch.unacked.from(0) {
-		v.giveBack(s, ch, d.tag, *d, true, out)
-	}
+	v.giveBackAll(s, ch, true, out)
 	v.forgetTimeout(ch)
 	delete(v.channels, ch.id)
 	if v.last == ch {
@@ -323,6 +322,11 @@ func (v *VHost) checkConnected() error {
 			if x.Own.Used != used[x] || x.Own.Max > 0 && x.Own.Used > x.Own.Max {
 				return fmt.Errorf("vhost: consumer %q counts %d outstanding of %d, holds %d", x.Tag, x.Own.Used, x.Own.Max, used[x])
 			}
+		}
+	}
+	for _, t := range v.backlog[v.backlogNext:] {
+		if e := t.queue.messages.Entry(t.seq); !t.queue.deleted && e != nil && e.State == queue.Unacked {
+			held[t.queue]++
 		}
 	}
 	for _, q := range v.queues {

@@ -150,10 +150,8 @@ func (v *VHost) hop(s *Stamp, from *queueState, m *message, a attempt, out *Outc
 	letter := *m
 	letter.history, letter.ttl = &h, -1
 	letter.letter, letter.historyVolatile = place.Ref{}, place.Ref{}
-	if a.depth > 0 {
-		v.moves++
-	}
-	if a.depth >= hopsMax || v.moves > movesMax || h.automatic() > chainMax || len(h.Deaths) > 1 && h.size() > historyBytesMax {
+	crowded := a.depth > 0 && (v.moves > movesMax || v.work > stepWorkMax)
+	if a.depth >= hopsMax || crowded || h.automatic() > chainMax || len(h.Deaths) > 1 && h.size() > historyBytesMax {
 		v.lay(s, from, &letter, LostHops, "", &p, out)
 		return p
 	}
@@ -198,6 +196,9 @@ func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a a
 		case !q.refuses(m):
 			v.enqueue(s, q, m, out)
 			v.touch(q, a.depth+1)
+			if a.depth > 0 {
+				v.moves++
+			}
 			p.placed = true
 			if a.holds && v.mutant != MutantForgetTook {
 				p.took = append(p.took[:len(p.took):len(p.took)], id)
@@ -240,6 +241,13 @@ func (v *VHost) nowhere(s *Stamp, from *queueState, m *message, c Cause, a attem
 
 // lay puts a letter on the shelf, if there is one.
 func (v *VHost) lay(s *Stamp, from *queueState, m *message, c Cause, target string, p *passage, out *Outcome) {
+	if c == LostHops {
+		if v.hops++; v.hops > hopsKeptMax { // letters that multiply are all alike
+			v.lose(from, c, false)
+			p.lost = c
+			return
+		}
+	}
 	if v.shelve(s, from, m, c, target, out) {
 		p.placed = true
 	} else {

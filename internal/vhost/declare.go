@@ -132,6 +132,9 @@ func (v *VHost) newQueue(s *Stamp, ch *channel, d *Definition, serverNamed bool,
 		f.Owner = ch.conn.id
 	}
 	v.emit(s, &f, out)
+	if d.Exclusive {
+		ch.conn.owned = append(ch.conn.owned, f.Queue)
+	}
 	return nil
 }
 

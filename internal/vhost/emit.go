@@ -11,6 +11,7 @@ import (
 // emit makes f true: it is folded, and encoded if it is durable. Every change of folded state in a step
 // passes here, or through one of the two short cuts below it for the hot path.
 func (v *VHost) emit(s *Stamp, f *Fact, out *Outcome) {
+	v.work += workOfFact
 	if f.Durable {
 		v.begin(s, out)
 		out.flush()
@@ -37,6 +38,7 @@ func (v *VHost) begin(s *Stamp, out *Outcome) {
 
 // end emits Ended for one copy. Copies that end in a row are one fact in the log.
 func (v *VHost) end(s *Stamp, q *queueState, seq queue.Seq, cause Cause, out *Outcome) {
+	v.work += workOfEnd
 	f := Fact{Kind: Ended, Queue: q.id, Seq: seq, N: 1, Cause: cause}
 	if q.messages.Entry(seq).Flags&queue.Persistent != 0 && v.mutant != MutantForgetEnded {
 		f.Durable = true
@@ -84,6 +86,7 @@ func (v *VHost) writeHanded(s *Stamp, out *Outcome) {
 // store puts a record, or a history, where a durable or a volatile copy can refer to it.
 func (v *VHost) store(s *Stamp, kind FactKind, durable bool, size int, fill func([]byte) []byte, out *Outcome) place.Ref {
 	var r place.Ref
+	v.work += size
 	if durable {
 		v.begin(s, out)
 		r = out.store(s, v.log, kind, size, fill)

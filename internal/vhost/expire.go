@@ -18,6 +18,7 @@ const (
 	ownSweep          // all held letters; of no queue
 	ownChannel        // a delivery that is not settled; the number above is a channel's
 	ownHanded         // what was handed over and is not in the log yet; of no queue
+	ownBacklog        // work left over: settlements; of no queue
 	ownBits    = 4
 )
 
@@ -25,8 +26,7 @@ func owner(q *queueState, kind uint64) uint64 { return uint64(q.id)<<ownBits | k
 
 // tick handles what is due, tickMax deadlines at the most, or as many as fill a portion.
 func (v *VHost) tick(s *Stamp, out *Outcome) {
-	full := len(out.Batch) + portionBytesMax
-	for left := tickMax; left > 0 && len(out.Batch) < full; left-- {
+	for left := tickMax; left > 0 && !v.full(); left-- {
 		d, ok := v.deadlines.PopDue(s.Now)
 		if !ok {
 			return
@@ -34,11 +34,14 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 		kind := d.Owner & (1<<ownBits - 1)
 		switch kind {
 		case ownSweep:
-			v.sweep(s, full, out)
+			v.sweep(s, out)
 			continue
 		case ownHanded:
 			v.handedAt = 0
 			v.writeHanded(s, out)
+			continue
+		case ownBacklog:
+			v.catchUp(s, out)
 			continue
 		case ownChannel:
 			v.timeOut(s, v.channels[ChannelID(d.Owner>>ownBits)], out)
@@ -53,7 +56,7 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 			v.expireMessage(s, q, queue.Seq(d.Item), out)
 		case ownOrdered:
 			q.armed = 0
-			left -= v.expireOrdered(s, q, left, full, out)
+			left -= v.expireOrdered(s, q, left, out)
 		case ownQueue:
 			q.expires = 0
 			v.deleteQueue(s, q, out)
@@ -93,9 +96,9 @@ func (v *VHost) resume(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
 }
 
 // expireOrdered lets the ordered messages of q go, head by head, and tells how many; most at the most, and none
-// once the batch is full.
-func (v *VHost) expireOrdered(s *Stamp, q *queueState, most, full int, out *Outcome) (n int) {
-	for ; n < most && len(out.Batch) < full; n++ {
+// once the portion is full.
+func (v *VHost) expireOrdered(s *Stamp, q *queueState, most int, out *Outcome) (n int) {
+	for ; n < most && !v.full(); n++ {
 		seq, at, ok := q.expiring()
 		if !ok || at > s.Now {
 			break
@@ -188,7 +191,7 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 	if !set.Overflow.dropsHead() || q.excess || v.mutant == MutantKeepExcess || q == v.shelf && v.mutant == MutantShelfGrows {
 		return
 	}
-	full := len(out.Batch) + portionBytesMax
+	full := v.work + portionBytesMax
 	for n := 0; q.over(set); n++ {
 		seq, _, ok := q.messages.Head()
 		if set.Overflow == DropLowest {
@@ -197,7 +200,7 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 		if !ok {
 			return // what is over the limit waits
 		}
-		if n == excessMax || len(out.Batch) >= full {
+		if n == excessMax || v.work >= full {
 			q.excess = true
 			v.deadlines.Add(deadline.Entry{At: s.Now, Owner: owner(q, ownExcess)})
 			return
@@ -239,6 +242,11 @@ func (v *VHost) comeBack(s *Stamp, q *queueState, out *Outcome) {
 		return true
 	})
 	for _, seq := range handed {
+		if v.full() {
+			q.messages.Take(seq) // nobody gets it before it was counted
+			v.later(s, task{queue: q, seq: seq, requeue: true, failed: true})
+			continue
+		}
 		v.returnOne(s, q, seq, v.mutant != MutantForgetFailure, out)
 	}
 }

@@ -3,6 +3,7 @@ package vhost
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -91,8 +92,9 @@ func (h *History) died(d Death) History {
 	n.Deaths = make([]Death, 0, len(h.Deaths)+1)
 	i := slices.IndexFunc(h.Deaths, func(o Death) bool { return o.Queue == d.Queue && o.Reason == d.Reason })
 	if i >= 0 {
-		d = h.Deaths[i]
-		d.Count++
+		if d = h.Deaths[i]; d.Count < math.MaxInt64 { // a publisher may have begun anywhere
+			d.Count++
+		}
 	}
 	d.Count = max(d.Count, 1) // a publisher's entry may have none
 	n.Deaths = append(n.Deaths, d)
@@ -144,7 +146,7 @@ func (h *History) unite() {
 // total counts the deaths.
 func (h *History) total() (n int64) {
 	for i := range h.Deaths {
-		n += h.Deaths[i].Count
+		n += min(h.Deaths[i].Count, math.MaxInt32)
 	}
 	return n
 }

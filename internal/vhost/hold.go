@@ -6,6 +6,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
 // With at-least-once, a dead letter that not all its targets can take stays in its queue, held: it died, its death is
@@ -19,6 +20,17 @@ import (
 type heldLetter struct {
 	cause Cause
 	took  []QueueID // the targets that have it
+	tried uint32    // the way of its queue when it was tried last
+}
+
+// wayOut is where all letters of a queue lead, as far as that can be known without looking at them: by the queue's
+// dead-letter routing key, or because its exchange leads nowhere.
+type wayOut struct {
+	number    uint32 // another one each time that it may have changed
+	version   uint64 // of the topology
+	dlx, dlrk string
+	ids       []QueueID
+	known     bool
 }
 
 // letterAt is the place of a held letter.
@@ -34,6 +46,7 @@ type holding struct {
 
 	swept     uint64           // version of the topology at the last sweep
 	next      int              // of letters, in a sweep under way; 0: none is
+	reads     int              // batches that the sweep may have had to read
 	kept      int              // letters before next that are still held
 	again     bool             // something changed since the sweep began
 	at        deadline.Instant // of the next sweep, 0: none is due
@@ -88,7 +101,7 @@ func (v *VHost) withheld(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
 	if q.held == nil {
 		q.held = map[queue.Seq]heldLetter{}
 	}
-	q.held[s] = heldLetter{f.Cause, f.Took}
+	q.held[s] = heldLetter{cause: f.Cause, took: f.Took}
 	q.heldBy[f.Cause]++
 }
 
@@ -108,6 +121,65 @@ func (v *VHost) retry(s *Stamp, q *queueState, seq queue.Seq, only QueueID, dept
 	default:
 		v.await(q, seq, p.full)
 	}
+	if x, held := q.held[seq]; held && only == 0 {
+		x.tried = v.wayOf(q).number
+		q.held[seq] = x
+	}
+}
+
+// wayOf returns where q's letters lead.
+func (v *VHost) wayOf(q *queueState) *wayOut {
+	w, set := &q.way, &q.settings
+	if w.number > 0 && w.version == v.topo.Version() && w.dlx == set.DeadLetterExchange && w.dlrk == set.DeadLetterRoutingKey {
+		return w
+	}
+	*w = wayOut{number: w.number + 1, version: v.topo.Version(), dlx: set.DeadLetterExchange, dlrk: set.DeadLetterRoutingKey}
+	x := v.topo.Exchange(w.dlx)
+	switch {
+	case x == nil:
+	case set.hasDLRK:
+		w.ids, w.known = v.topo.Route(x, &topology.Message{Key: []byte(w.dlrk)}, nil)
+	case w.dlx != "" && x.Alternate == "":
+		w.known = !v.topo.HasBindingsFrom(w.dlx)
+	}
+	return w
+}
+
+// stuck reports whether a letter need not be read to be known to stay held, and notes why. A target that has no room is
+// believed only if the letter was tried since its way was made: it may be one to which it would come in a cycle.
+func (v *VHost) stuck(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, out *Outcome) bool {
+	x, w := q.held[seq], v.wayOf(q)
+	p := passage{took: x.took, missing: LostExchange}
+	switch {
+	case !q.settings.hasDLX || v.topo.Exchange(w.dlx) == nil:
+	case !w.known:
+		return false
+	case len(w.ids) == 0:
+		if p.missing = LostRoute; len(x.took) > 0 {
+			return false
+		}
+	default:
+		p.missing = LostRefused
+		for _, id := range w.ids {
+			if slices.Contains(x.took, id) {
+				continue
+			}
+			t := v.queues[id]
+			if !t.refusesBytes(e.BodyBytes, true) || t.settings.Overflow == RejectPublishDLX && t.settings.hasDLX {
+				return false
+			}
+			p.full = append(p.full, id)
+		}
+		if p.full == nil || x.tried != w.number {
+			return false
+		}
+	}
+	if p.missing == x.cause {
+		v.await(q, seq, p.full)
+		return true
+	}
+	v.withhold(s, q, seq, nil, p, out)
+	return true
 }
 
 // admit lets letters into t that waited for room in it, in order, a portion at a time. One that is too large for the
@@ -184,18 +256,22 @@ func (v *VHost) armSweep(s *Stamp, at deadline.Instant) {
 }
 
 // sweep tries a portion of the held letters, and arms the next.
-func (v *VHost) sweep(s *Stamp, full int, out *Outcome) {
+func (v *VHost) sweep(s *Stamp, out *Outcome) {
 	h := &v.holding
 	h.at = 0
 	if h.next == 0 {
 		clear(h.blocked)
-		h.kept, h.again = 0, false
+		h.kept, h.again, h.reads = 0, false, 0
 		h.swept = v.topo.Version()
 	}
-	for n := 0; n < sweepMax && h.next < len(h.letters) && len(out.Batch) < full; n++ {
+	reads, batch := 0, place.Index(0)
+	for n := 0; n < sweepMax && reads < readsMax && h.next < len(h.letters) && !v.full(); n++ {
 		at := h.letters[h.next]
 		h.next++
-		if q, e := v.heldAt(at); e != nil {
+		if q, e := v.heldAt(at); e != nil && !v.stuck(s, q, at.seq, e, out) {
+			if e.Flags&queue.Volatile == 0 && e.Index != batch {
+				reads, batch = reads+1, e.Index
+			}
 			v.retry(s, q, at.seq, 0, 0, out)
 		}
 		if _, e := v.heldAt(at); e != nil {
@@ -203,13 +279,14 @@ func (v *VHost) sweep(s *Stamp, full int, out *Outcome) {
 			h.kept++
 		}
 	}
+	h.reads += reads
 	if h.next < len(h.letters) {
 		v.armSweep(s, s.Now)
 		return
 	}
 	h.letters = slices.Delete(h.letters, h.kept, len(h.letters))
 	h.next = 0
-	h.notBefore = s.From + deadline.Instant(min(int64(len(h.letters))/sweepsPerMilli, sweepRarest))
+	h.notBefore = s.From + deadline.Instant(min(int64(len(h.letters))/sweepsPerMilli+1000*int64(h.reads)/readsPerPause, sweepRarest))
 	switch {
 	case len(h.letters) == 0:
 		h.pause = sweepEvery

@@ -6,9 +6,23 @@ const (
 	// excessMax is how many messages of one queue a single command drops for its length; the rest follows
 	// tick by tick, at once.
 	excessMax = 4096
-	// portionBytesMax is how much one tick, or one queue's excess, may add to a batch: bodies that move from memory
-	// into the log can be large, and a batch is written whole.
+	// portionBytesMax is how much one tick, one queue's excess, or a settlement of many may make: bodies that move from
+	// memory into the log can be large, and a batch is written whole.
 	portionBytesMax = 4 << 20
+	// workOfFact and workOfEnd are what a fact, and the end of a copy, count for a portion beside the records that they
+	// store, in bytes.
+	workOfFact = 64
+	workOfEnd  = 8
+	// stepWorkMax is how much the letters that move on at once may make in a step, in bytes, and hopsKeptMax how many of
+	// those that may not are kept on the shelf.
+	stepWorkMax = 64 << 20
+	hopsKeptMax = 64
+	// recentBytesMax bounds a recent history likewise.
+	recentBytesMax = 64 << 20
+	// readsMax is how many batches a tick reads to try held letters again, and readsPerPause by how many reads the pause
+	// to the next sweep grows by a second: a read may take a few ms.
+	readsMax      = 16
+	readsPerPause = 250
 	// hopsMax is how many queues a dead letter may run through at one moment. Real chains are short; a ring of
 	// queues that are full would never end.
 	hopsMax = 128
@@ -38,14 +52,14 @@ const (
 	// admitMax is how many letters a queue with room again takes at once; the rest follows tick by tick.
 	admitMax = 256
 	// sweepMax is how many held letters one tick tries again.
-	sweepMax = 512
+	sweepMax = 4096
 	// sweepFirst, sweepEvery and sweepRarest are the ms until held letters are tried again although nothing has
 	// changed: at first, then twice as long each time. Source: reference dead-lettering 12.
 	sweepFirst  = 1000
 	sweepEvery  = 1000
 	sweepRarest = 60_000
 	// sweepsPerMilli is how many letters may be tried per ms of pause, so that a topology that changes all the time
-	// leaves time for other things. A sweep of a letter takes about 1 µs.
+	// leaves time for other things. A letter that need not be read takes about 0.3 µs.
 	sweepsPerMilli = 10
 	// handedDelay is for how long a handing over may stay out of the log, ms. Source: ours, design §2.
 	handedDelay = 100

@@ -89,6 +89,9 @@ var places = map[queue.State]model.Place{
 
 // letter is a letter that comes to a queue.
 func (d *duel) letter(f *Fact) string {
+	if r := f.Entry.Ref(testLog); r.Log == place.Volatile && d.world.v.volatile.chunk(r.Index) == nil {
+		return "" // it came from the shelf, and was gone again in the same step
+	}
 	c, err := parseRecord(d.record(f.Entry.Ref(testLog)))
 	if err != nil {
 		panic(err)

@@ -11,8 +11,14 @@ import (
 // what it does not. No copy in a queue is meant by any of this, and the books know nothing of it.
 // Source: RabbitMQ recent history exchange.
 type recent struct {
-	durable, volatile []recentMessage // oldest first
+	durable, volatile recentList
 	last              uint64
+}
+
+// recentList is messages, oldest first, and how many bytes their records take.
+type recentList struct {
+	messages []recentMessage
+	bytes    int64
 }
 
 type recentMessage struct {
@@ -64,10 +70,12 @@ func (v *VHost) noted(f *Fact) {
 	if f.Durable {
 		list = &r.durable
 	}
-	*list = append(*list, recentMessage{r.last, f.Record, f.History})
-	if length := min(x.RecentLength(), recentMax); int64(len(*list)) > length {
-		v.forget((*list)[0])
-		*list = (*list)[1:]
+	list.messages = append(list.messages, recentMessage{r.last, f.Record, f.History})
+	list.bytes += int64(f.Record.Size)
+	for length := min(x.RecentLength(), recentMax); int64(len(list.messages)) > length || list.bytes > recentBytesMax; {
+		oldest := list.messages[0]
+		list.messages, list.bytes = list.messages[1:], list.bytes-int64(oldest.record.Size)
+		v.forget(oldest)
 	}
 }
 
@@ -79,7 +87,7 @@ func (v *VHost) forget(m recentMessage) {
 // forgetRecent lets go of what a deleted exchange kept.
 func (v *VHost) forgetRecent(name string) {
 	if r := v.recents[name]; r != nil {
-		for _, m := range append(r.durable, r.volatile...) {
+		for _, m := range append(r.durable.messages, r.volatile.messages...) {
 			v.forget(m)
 		}
 		delete(v.recents, name)
@@ -88,8 +96,8 @@ func (v *VHost) forgetRecent(name string) {
 
 // messages lists what is kept, the newest most of both kinds, oldest first.
 func (r *recent) messages(most int64) []recentMessage {
-	all := make([]recentMessage, 0, len(r.durable)+len(r.volatile))
-	d, o := r.durable, r.volatile
+	all := make([]recentMessage, 0, len(r.durable.messages)+len(r.volatile.messages))
+	d, o := r.durable.messages, r.volatile.messages
 	for len(d)+len(o) > 0 {
 		if len(o) == 0 || len(d) > 0 && d[0].n < o[0].n {
 			all, d = append(all, d[0]), d[1:]

@@ -354,7 +354,7 @@ func lesser(t amqp.Table, name string, u amqp.Table, other string) (int64, bool)
 	hasN, hasM = hasA && hasN, hasB && hasM
 	none := name == "x-consumer-timeout"
 	switch {
-	case hasN && hasM && none && n*m == 0:
+	case hasN && hasM && none && (n == 0 || m == 0):
 		return max(n, m), true
 	case hasN && hasM:
 		return min(n, m), true

@@ -34,9 +34,28 @@ func (v *VHost) settleAll(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp
 	}
 	for d := ch.unacked.from(first); d != nil && d.tag <= last; d = ch.unacked.from(first) {
 		first = d.tag + 1
+		if c.Kind != Ack && v.full() {
+			v.leave(s, ch, *d, task{requeue: c.Requeue, failed: c.Kind == Reject, reason: v.reasonOf(c)})
+			continue
+		}
 		v.settle(s, ch, d.tag, c, out)
 	}
 	return nil
+}
+
+// leave takes a delivery off its channel, and its settlement on the backlog.
+func (v *VHost) leave(s *Stamp, ch *channel, d delivery, t task) {
+	t.queue, t.seq = d.queue, d.seq
+	v.settled(ch, d.tag, d)
+	v.later(s, t)
+}
+
+// reasonOf is what a message dies of that a consumer does not want.
+func (v *VHost) reasonOf(c *Command) Reason {
+	if c.Kind == Nack && v.options.Dialect&DialectReasons != 0 {
+		return Nacked
+	}
+	return Rejected
 }
 
 // settle ends one delivery, if it is outstanding: it is acked, returns, or dies.
@@ -55,11 +74,7 @@ func (v *VHost) settle(s *Stamp, ch *channel, tag uint64, c *Command, out *Outco
 		v.end(s, d.queue, d.seq, Acked, out)
 		d.queue.stats.Acked++
 	default:
-		reason := Rejected
-		if c.Kind == Nack && v.options.Dialect&DialectReasons != 0 {
-			reason = Nacked
-		}
-		v.die(s, d.queue, d.seq, reason, 0, out)
+		v.die(s, d.queue, d.seq, v.reasonOf(c), 0, out)
 	}
 	v.settled(ch, tag, d)
 }
@@ -69,9 +84,7 @@ func (v *VHost) recover(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 	if !c.Requeue {
 		return amqp.NotImplemented("requeue=false")
 	}
-	for d := ch.unacked.from(0); d != nil; d = ch.unacked.from(0) {
-		v.giveBack(s, ch, d.tag, *d, false, out)
-	}
+	v.giveBackAll(s, ch, false, out)
 	v.done(ch, c, out, Effect{})
 	return nil
 }
@@ -101,6 +114,17 @@ func (v *VHost) giveBack(s *Stamp, ch *channel, tag uint64, d delivery, failed b
 	v.settled(ch, tag, d)
 	if !d.queue.deleted {
 		v.returnOne(s, d.queue, d.seq, failed, out)
+	}
+}
+
+// giveBackAll returns all that is unacked on a channel.
+func (v *VHost) giveBackAll(s *Stamp, ch *channel, failed bool, out *Outcome) {
+	for d := ch.unacked.from(0); d != nil; d = ch.unacked.from(0) {
+		if v.full() {
+			v.leave(s, ch, *d, task{requeue: true, failed: failed})
+			continue
+		}
+		v.giveBack(s, ch, d.tag, *d, failed, out)
 	}
 }
 

@@ -61,6 +61,12 @@ func (v *VHost) shelve(s *Stamp, from *queueState, m *message, cause Cause, targ
 	}
 	durable := m.persistent || !m.record.IsZero()
 	ref := v.recordOf(s, m, durable, out)
+	if ref.Log == place.Volatile {
+		ref = v.volatile.alone(v.volatile.read(ref))
+		if out.Trace {
+			out.Facts = append(out.Facts, Fact{Kind: Stored, Bytes: v.record(ref)})
+		}
+	}
 	b := appendSlip(appendHistory(nil, m.history), slip{cause, s.Wall, target})
 	f := Fact{Kind: Enqueued, Durable: durable, Queue: shelfID, Seq: v.shelf.messages.Next(0)}
 	f.History = v.store(s, Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) }, out)

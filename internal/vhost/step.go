@@ -6,7 +6,7 @@ import "github.com/bartleby-mq/bartleby/internal/amqp"
 // *amqp.Error, leaves no trace: nothing has changed, and out is as it was. The caller then passes it on with
 // Refuse, or answers itself.
 func (v *VHost) Step(s Stamp, c Command, out *Outcome) error {
-	v.index, v.batch, v.moves = s.Index, out.Batch, 0
+	v.index, v.batch, v.moves, v.work, v.hops = s.Index, out.Batch, 0, 0, 0
 	if err := v.decide(&s, &c, out); err != nil {
 		return err
 	}
@@ -16,7 +16,7 @@ func (v *VHost) Step(s Stamp, c Command, out *Outcome) error {
 
 // Refuse closes the channel of a refused command: the client is told, its consumers go, what it held returns.
 func (v *VHost) Refuse(s Stamp, c Command, err *amqp.Error, out *Outcome) {
-	v.index, v.batch = s.Index, out.Batch
+	v.index, v.batch, v.moves, v.work, v.hops = s.Index, out.Batch, 0, 0, 0
 	ch := v.channelOf(&c)
 	if ch == nil {
 		return

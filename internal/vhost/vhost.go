@@ -39,11 +39,13 @@ type VHost struct {
 	deadlines deadline.Set
 
 	// Connected.
-	conns    map[ConnID]*conn
-	channels map[ChannelID]*channel
-	handedAt deadline.Instant    // in the set: when lazy facts are written at the latest, 0: none wait
-	repliers map[string]*channel // that take direct replies, by the name that reaches them
-	last     *channel            // of the newest command, spared a look-up
+	conns       map[ConnID]*conn
+	channels    map[ChannelID]*channel
+	handedAt    deadline.Instant // in the set: when lazy facts are written at the latest, 0: none wait
+	backlog     []task           // settlements that ticks have yet to make, from backlogNext on
+	backlogNext int
+	repliers    map[string]*channel // that take direct replies, by the name that reaches them
+	last        *channel            // of the newest command, spared a look-up
 
 	holding holding
 	gone    map[string]*QueueStats // what queues that are no more had counted, by type
@@ -52,7 +54,9 @@ type VHost struct {
 	dirty   []dirtyQueue
 	route   []QueueID
 	targets []*queueState
-	moves   int    // dead letters that this step has moved
+	work    int    // about how many bytes this step has made
+	moves   int    // copies that dead letters have become in this step by moving on at once
+	hops    int    // letters lost in this step because there were too many of those
 	losses  []Loss // that nobody has taken
 	chances uint64 // drawn so far
 	refused bool   // a queue had no room for a publish since commitTx began
@@ -85,6 +89,7 @@ type queueState struct {
 	deleted   bool
 	held      map[queue.Seq]heldLetter
 	heldBy    [causes]int // held letters
+	way       wayOut      // of them
 	stats     QueueStats
 }
 

@@ -32,6 +32,15 @@ func (v *volatileStore) store(size int, fill func([]byte) []byte) place.Ref {
 	return place.Ref{Index: c.index, Offset: uint32(at), Size: uint32(len(c.bytes) - at)}
 }
 
+// alone stores a copy of a record in a chunk of its own: what stays for long must not hold what it came with.
+func (v *volatileStore) alone(record []byte) place.Ref {
+	v.last++
+	c := &volatileChunk{index: v.last, bytes: append([]byte(nil), record...)}
+	v.chunks[c.index] = c
+	v.idle = append(v.idle, c) // until something refers to it
+	return place.Ref{Index: c.index, Size: uint32(len(record))}
+}
+
 // close ends the open chunk: no record will be added to it.
 func (v *volatileStore) close() {
 	if v.open != nil && v.open.refs == 0 {

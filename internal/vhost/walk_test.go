@@ -263,6 +263,9 @@ func (w *world) laws() error {
 	if v.handedAt != 0 {
 		deadlines++
 	}
+	if v.backlogNext < len(v.backlog) {
+		deadlines++
+	}
 	for _, ch := range v.channels {
 		if ch.timeoutAt != 0 {
 			deadlines++

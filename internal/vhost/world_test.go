@@ -176,7 +176,7 @@ func (v *VHost) durableBatches() []place.Index {
 		})
 	}
 	for _, r := range v.recents {
-		for _, m := range r.durable {
+		for _, m := range r.durable.messages {
 			if all = append(all, m.record.Index); !m.history.IsZero() {
 				all = append(all, m.history.Index)
 			}

@@ -202,7 +202,7 @@ func TestManyDieAtOnce(t *testing.T) {
 	must(t, w, open("a")...)
 	must(t, w, declareWith("grave"), declareWith("q", textOf("x-dead-letter-exchange", ""), textOf("x-dead-letter-routing-key", "grave")),
 		Command{Kind: Consume, Channel: 1, Definition: &Definition{Name: "q"}})
-	const n = movesMax + 1000
+	const n = 4*movesMax + 1000
 	for range n {
 		must(t, w, publishTo("q", 1, "m"))
 	}

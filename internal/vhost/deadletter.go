@@ -196,7 +196,7 @@ func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a a
 		case !q.refuses(m):
 			v.enqueue(s, q, m, out)
 			v.touch(q, a.depth+1)
-			if a.depth > 0 {
+			if v.calming {
 				v.moves++
 			}
 			p.placed = true

@@ -200,7 +200,7 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 		if !ok {
 			return // what is over the limit waits
 		}
-		if n == excessMax || v.work >= full {
+		if q != v.shelf && (n == excessMax || v.work >= full || v.moves >= movesMax/2) { // to give up a letter is next to no work
 			q.excess = true
 			v.deadlines.Add(deadline.Entry{At: s.Now, Owner: owner(q, ownExcess)})
 			return

@@ -87,7 +87,7 @@ func (h *History) died(d Death) History {
 		n.First = n.Last
 	}
 	if len(h.Deaths) == 0 || d.Reason.rejected() {
-		n.Share = lettersMax
+		n.Share = lettersMax / uint32(1+(len(d.Queue)+d.keyBytes())>>10)
 	}
 	n.Deaths = make([]Death, 0, len(h.Deaths)+1)
 	i := slices.IndexFunc(h.Deaths, func(o Death) bool { return o.Queue == d.Queue && o.Reason == d.Reason })
@@ -155,10 +155,14 @@ func (h *History) total() (n int64) {
 func (h *History) size() (n int) {
 	for i := range h.Deaths {
 		d := &h.Deaths[i]
-		n += len(d.Queue) + len(d.Exchange)
-		for _, k := range d.Keys {
-			n += len(k)
-		}
+		n += len(d.Queue) + len(d.Exchange) + d.keyBytes()
+	}
+	return n
+}
+
+func (d *Death) keyBytes() (n int) {
+	for _, k := range d.Keys {
+		n += len(k)
 	}
 	return n
 }

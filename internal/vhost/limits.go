@@ -26,14 +26,15 @@ const (
 	// hopsMax is how many queues a dead letter may run through at one moment. Real chains are short; a ring of
 	// queues that are full would never end.
 	hopsMax = 128
-	// movesMax is how many dead letters may move on at the moment of their arrival in a single command, so that
-	// letters that multiply among full queues have an end. What goes beyond is lost, with cause hops. First moves
-	// do not count: a settlement of many may end any number of deliveries.
-	movesMax = 1 << 16
-	// lettersMax is how many letters one message may become between two rejections, where each hop goes to
+	// movesMax is how many copies dead letters may become at the moment of their arrival in a single command, so that
+	// letters that multiply among full queues have an end. What goes beyond is lost, with cause hops; a queue that is
+	// over its limit goes on with the next tick from half of it. First moves do not count: a settlement of many may end
+	// any number of deliveries.
+	movesMax = 1 << 14
+	// lettersMax is how many letters one message, if its keys are short, may become between two rejections, where each hop goes to
 	// several queues that pass it on by themselves: without it, n full queues whose dead-letter exchange leads to
 	// all of them would make n! of one message.
-	lettersMax = 1 << 16
+	lettersMax = 1 << 14
 	// lossesMax is how many losses are kept for a log that does not look.
 	lossesMax = 64
 	// ttlMax is the longest TTL and queue expiry, in ms: ten years. Source: RabbitMQ ttl.
@@ -74,6 +75,8 @@ const (
 	// shelfBytesMax and shelfAgeMax (ms) bound the lost letters of a vhost that sets no options. Source: ours, design §1.4.
 	shelfBytesMax = 64 << 20
 	shelfAgeMax   = 7 * 24 * 3_600_000
+	// shelfSlack is by how many bytes a step may exceed the shelf's bound before it ends.
+	shelfSlack = 16 << 20
 	// consumerTimeoutMax is for how long a delivery may be unsettled where nobody says otherwise, ms.
 	// Source: RabbitMQ consumers#acknowledgement-timeout.
 	consumerTimeoutMax = 1_800_000

@@ -77,6 +77,10 @@ func (v *VHost) shelve(s *Stamp, from *queueState, m *message, cause Cause, targ
 	v.flag(s, v.shelf, &f.Entry, ref, durable)
 	v.emit(s, &f, out)
 	v.touch(v.shelf, 0)
+	for v.shelf.messages.Bytes(queue.Ready) > v.options.LostLettersMaxBytes+shelfSlack { // many may come in one step
+		oldest, _, _ := v.shelf.messages.Head()
+		v.evict(s, oldest, out)
+	}
 	return true
 }
 

@@ -55,7 +55,8 @@ type VHost struct {
 	route   []QueueID
 	targets []*queueState
 	work    int    // about how many bytes this step has made
-	moves   int    // copies that dead letters have become in this step by moving on at once
+	calming bool   // the command is decided, and what it left undone is done
+	moves   int    // copies that dead letters have become since then
 	hops    int    // letters lost in this step because there were too many of those
 	losses  []Loss // that nobody has taken
 	chances uint64 // drawn so far

@@ -30,9 +30,16 @@ type Priority Integer
 // UnmarshalJSON takes what Integer takes.
 func (p *Priority) UnmarshalJSON(b []byte) error {
 	if (*Integer)(p).UnmarshalJSON(b) != nil {
-		return fmt.Errorf("Validation failed\n\npriority should be a number, actually was %s", b)
+		return priorityError(b)
 	}
 	return nil
+}
+
+// priorityError refuses what is no priority.
+type priorityError []byte
+
+func (e priorityError) Error() string {
+	return fmt.Sprintf("Validation failed\n\npriority should be a number, actually was %s", []byte(e))
 }
 
 // A Parameter of GET /api/parameters.

@@ -135,9 +135,9 @@ func (v *VHost) returnOne(s *Stamp, q *queueState, seq queue.Seq, failed bool, o
 	side := q.messages.Side(seq)
 	side.Return(failed)
 	over := set.DeliveryLimit >= 0 && int64(q.count(side)) > set.DeliveryLimit
-	at := set.retryAt(s, failed, q.count(side))
+	at := set.retryAt(s.From, failed, q.count(side))
 	if v.mutant == MutantShortWait {
-		at = set.retryAt(s, failed, 1)
+		at = set.retryAt(s.From, failed, 1)
 	}
 	late := due(e, s.Now) && (!set.ExpiryHead || at != 0) // what waits does not come to the head
 	f := Fact{Kind: Returned, Queue: q.id, Seq: seq, Failed: failed, Durable: e.Flags&queue.Persistent != 0}
@@ -163,20 +163,20 @@ func (q *queueState) count(side queue.Side) uint32 {
 
 // retryAt is the instant until which a returned message waits, 0 if it does not: longer each time that it comes back.
 // Source: reference quorum-and-retry 6.
-func (set *Settings) retryAt(s *Stamp, failed bool, count uint32) deadline.Instant {
+func (s *Settings) retryAt(from deadline.Instant, failed bool, count uint32) deadline.Instant {
 	switch {
-	case set.RetryType == RetryDisabled, set.RetryMin <= 0:
+	case s.RetryType == RetryDisabled, s.RetryMin <= 0:
 		return 0
-	case set.RetryType == RetryFailed && !failed, set.RetryType == RetryReturned && failed:
+	case s.RetryType == RetryFailed && !failed, s.RetryType == RetryReturned && failed:
 		return 0
 	}
-	most := set.RetryMax
+	most := s.RetryMax
 	if most <= 0 {
-		most = set.RetryMin
+		most = s.RetryMin
 	}
 	wait := most
-	if n := int64(max(count, 1)); n <= most/set.RetryMin {
-		wait = set.RetryMin * n
+	if n := int64(max(count, 1)); n <= most/s.RetryMin {
+		wait = s.RetryMin * n
 	}
-	return s.From + deadline.Instant(min(wait, ttlMax))
+	return from + deadline.Instant(min(wait, ttlMax))
 }

@@ -99,13 +99,15 @@ func (v *VHost) readBack(record, history place.Ref) message {
 	return m
 }
 
-// scan looks through the properties of a message that was published.
-func (m *message) scan() amqp.PropertyScan {
-	var scan amqp.PropertyScan
-	if err := scan.Scan(m.content.properties); err != nil {
-		panic(err) // it was scanned when it was published
+// scan looks through the properties of a message that was published, once.
+func (m *message) scan() *amqp.PropertyScan {
+	if !m.scanned {
+		if err := m.properties.Scan(m.content.properties); err != nil {
+			panic(err) // it was scanned when it was published
+		}
+		m.scanned = true
 	}
-	return scan
+	return &m.properties
 }
 
 // attempt is how a letter is sent through its queue's dead-letter exchange.

@@ -39,9 +39,8 @@ func (v *VHost) begin(s *Stamp, out *Outcome) {
 // end emits Ended for one copy. Copies that end in a row are one fact in the log.
 func (v *VHost) end(s *Stamp, q *queueState, seq queue.Seq, cause Cause, out *Outcome) {
 	v.work += workOfEnd
-	f := Fact{Kind: Ended, Queue: q.id, Seq: seq, N: 1, Cause: cause}
-	if q.messages.Entry(seq).Flags&queue.Persistent != 0 && v.mutant != MutantForgetEnded {
-		f.Durable = true
+	durable := q.messages.Entry(seq).Flags&queue.Persistent != 0 && v.mutant != MutantForgetEnded
+	if durable {
 		v.begin(s, out)
 		if !out.ended.extend(q.id, seq, cause) {
 			out.flush()
@@ -50,15 +49,15 @@ func (v *VHost) end(s *Stamp, q *queueState, seq queue.Seq, cause Cause, out *Ou
 		v.batch = out.Batch
 	}
 	if out.Trace {
-		out.Facts = append(out.Facts, f)
+		out.Facts = append(out.Facts, Fact{Kind: Ended, Queue: q.id, Seq: seq, N: 1, Cause: cause, Durable: durable})
 	}
 	v.endOne(q, seq, cause)
 }
 
 // hand emits Handed for one message: it is unacked, and a lazy fact if it is durable.
 func (v *VHost) hand(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, out *Outcome) {
-	f := Fact{Kind: Handed, Queue: q.id, Seq: seq, N: 1, Durable: e.Flags&queue.Persistent != 0}
-	if f.Durable {
+	durable := e.Flags&queue.Persistent != 0
+	if durable {
 		if k := len(out.handed) - 1; k < 0 || !out.handed[k].extend(q.id, seq, 0) {
 			out.handed = append(out.handed, run{q.id, 0, seq, 1})
 		}
@@ -68,7 +67,7 @@ func (v *VHost) hand(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, out
 		}
 	}
 	if out.Trace {
-		out.Facts = append(out.Facts, f)
+		out.Facts = append(out.Facts, Fact{Kind: Handed, Queue: q.id, Seq: seq, N: 1, Durable: durable})
 	}
 	v.unschedule(q, seq, e)
 	q.messages.Take(seq)

@@ -53,7 +53,7 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 	case Noted:
 		b = append(b, bits(!f.History.IsZero()))
 		b = appendText(b, f.Object.Name)
-		b = appendRef(b, f.Record)
+		b = appendRef(b, f.Entry.Ref(0))
 		if !f.History.IsZero() {
 			b = appendRef(b, f.History)
 		}
@@ -285,7 +285,7 @@ func parseFact(r *reader, log place.LogID, index place.Index) (Fact, error) {
 	case Noted:
 		letter := r.byte() != 0
 		f.Object = &Object{Name: r.text()}
-		f.Record = parseRef(r, log)
+		f.Entry = entryAt(parseRef(r, log))
 		if letter {
 			f.History = parseRef(r, log)
 		}

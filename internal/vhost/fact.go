@@ -61,7 +61,7 @@ const (
 	Tallied FactKind = 20
 	// Configured: Object.Arguments, all options of the vhost.
 	Configured FactKind = 21
-	// Noted: Object.Name, Record, History. An exchange with a recent history keeps a message.
+	// Noted: Object.Name, Entry (where the record lies), History. An exchange with a recent history keeps a message.
 	Noted FactKind = 22
 )
 
@@ -76,7 +76,6 @@ type Fact struct {
 	N       uint64
 	Entry   queue.Entry
 	History place.Ref
-	Record  place.Ref // of Noted
 	At      deadline.Instant
 	Took    []QueueID
 	Owner   ConnID

@@ -55,7 +55,7 @@ func goldenFacts() []Fact {
 		{Kind: Held, Queue: 300, Seq: 11, Cause: LostRefused, History: place.Ref{Log: testLog, Index: 8, Offset: 7, Size: 6}, Took: []QueueID{1, 300}},
 		{Kind: Kept, Queue: 300, Seq: 11},
 		{Kind: Tallied, Queue: 300, Seq: 11, N: 200},
-		{Kind: Noted, Object: &Object{Name: "x"}, Record: place.Ref{Log: testLog, Index: 8, Offset: 7, Size: 6}, History: place.Ref{Log: testLog, Index: 5, Offset: 4, Size: 3}},
+		{Kind: Noted, Object: &Object{Name: "x"}, Entry: queue.Entry{Index: 8, Offset: 7, Size: 6}, History: place.Ref{Log: testLog, Index: 5, Offset: 4, Size: 3}},
 		{Kind: Configured, Object: &Object{Arguments: amqp.Table{{Name: "hops-max", Value: amqp.Int64(16)}}}},
 	}
 }

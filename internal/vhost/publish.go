@@ -21,6 +21,9 @@ type message struct {
 
 	history *History // of a letter
 
+	properties amqp.PropertyScan // see scan
+	scanned    bool
+
 	// Where the record and the history lie, as far as they were stored: durable first.
 	record, recordVolatile  place.Ref
 	letter, historyVolatile place.Ref

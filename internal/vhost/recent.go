@@ -3,6 +3,7 @@ package vhost
 import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
@@ -34,12 +35,21 @@ func (v *VHost) keepRecent(s *Stamp, m *message, out *Outcome) {
 		}
 		durable := x.Durable && m.persistent
 		f := Fact{Kind: Noted, Durable: durable, Object: &Object{Name: x.Name}}
-		f.Record = v.recordOf(s, m, durable, out)
+		f.Entry = entryAt(v.recordOf(s, m, durable, out))
 		if m.history != nil {
 			f.History = v.historyOf(s, m, durable, out)
 		}
 		v.emit(s, &f, out)
 	}
+}
+
+// entryAt is an entry that says no more than where its record lies.
+func entryAt(r place.Ref) queue.Entry {
+	e := queue.Entry{Index: r.Index, Offset: r.Offset, Size: r.Size}
+	if r.Log == place.Volatile {
+		e.Flags = queue.Volatile
+	}
+	return e
 }
 
 // isNotToKeep reports whether the publisher does not want the message to be kept.
@@ -64,14 +74,15 @@ func (v *VHost) noted(f *Fact) {
 		v.recents[x.Name] = r
 	}
 	r.last++
-	v.retain(f.Record)
+	record := f.Entry.Ref(v.log)
+	v.retain(record)
 	v.retain(f.History)
 	list := &r.volatile
 	if f.Durable {
 		list = &r.durable
 	}
-	list.messages = append(list.messages, recentMessage{r.last, f.Record, f.History})
-	list.bytes += int64(f.Record.Size)
+	list.messages = append(list.messages, recentMessage{r.last, record, f.History})
+	list.bytes += int64(record.Size)
 	for length := min(x.RecentLength(), recentMax); int64(len(list.messages)) > length || list.bytes > recentBytesMax; {
 		oldest := list.messages[0]
 		list.messages, list.bytes = list.messages[1:], list.bytes-int64(oldest.record.Size)

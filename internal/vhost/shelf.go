@@ -197,13 +197,9 @@ func (v *VHost) wayOn(s *Stamp, seq queue.Seq, m *message, elsewhere bool) (targ
 
 // routeLetter asks the topology where a letter goes from x, by its history's keys.
 func (v *VHost) routeLetter(s *Stamp, x *topology.Exchange, m *message) []QueueID {
-	var scan amqp.PropertyScan
-	if err := scan.Scan(m.content.properties); err != nil {
-		panic(err) // it was scanned when it was published
-	}
 	h := m.history
 	t := topology.Message{
-		Key: []byte(h.Keys[0]), Properties: m.content.properties, Headers: scan.Headers, Extra: h.origins(v.options.Dialect), Entropy: v.luck(s, m),
+		Key: []byte(h.Keys[0]), Properties: m.content.properties, Headers: m.scan().Headers, Extra: h.origins(v.options.Dialect), Entropy: v.luck(s, m),
 	}
 	for _, k := range h.Keys[1:] {
 		t.More = append(t.More, []byte(k))

@@ -47,7 +47,7 @@ func (v *VHost) snapshot(b []byte, lazy bool) []byte {
 	for x := range v.topo.Exchanges() {
 		if r := v.recents[x.Name]; r != nil {
 			for _, m := range r.durable.messages {
-				b = appendFact(b, &Fact{Kind: Noted, Object: &Object{Name: x.Name}, Record: m.record, History: m.history}, 0)
+				b = appendFact(b, &Fact{Kind: Noted, Object: &Object{Name: x.Name}, Entry: entryAt(m.record), History: m.history}, 0)
 			}
 		}
 	}

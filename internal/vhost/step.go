@@ -135,7 +135,7 @@ func (v *VHost) calm(s *Stamp, out *Outcome) {
 		}
 		v.dispatch(s, d.queue, d.depth, out)
 		v.enforce(s, d.queue, d.depth, out)
-		if len(v.holding.blocked[d.queue.id]) > 0 {
+		if len(v.holding.letters) > 0 && len(v.holding.blocked[d.queue.id]) > 0 {
 			v.admit(s, d.queue, d.depth, out)
 		}
 		v.arm(d.queue)

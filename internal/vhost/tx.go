@@ -115,7 +115,7 @@ func (v *VHost) copies(s *Stamp, ch *channel, held []heldCommand, most int) (n i
 				panic(err) // checked when it was held
 			}
 		}
-		n += len(v.routePublish(s, ch, c, &scan, &m))
+		n += len(v.routePublish(s, ch, c, scan, &m))
 	}
 	return n
 }

@@ -142,9 +142,8 @@ func (r *runner) authorizeSource(p *rights, d *vhost.Definition) *amqp.Error {
 	if err := p.exchange(access.Read, d.Source); err != nil {
 		return err
 	}
-	if x := r.vhost.Topology().Exchange(d.Source); x != nil && x.Kind == topology.Topic &&
-		!p.view.TopicAllowed(p.user, p.vhost, d.Source, access.Read, d.RoutingKey) {
-		return access.RefuseTopic(access.Read, d.RoutingKey, d.Source, p.vhost, p.user)
+	if x := r.vhost.Topology().Exchange(d.Source); x != nil && x.Kind == topology.Topic {
+		return p.topic(access.Read, d.Source, d.RoutingKey)
 	}
 	return nil
 }
@@ -166,12 +165,7 @@ func (r *runner) authorizePublish(p *rights, c *vhost.Command) *amqp.Error {
 	}
 	if x := r.vhost.Topology().Exchange(name); x != nil && x.Kind == topology.Topic && !x.Internal &&
 		p.view.TopicRestricted(p.user, p.vhost, name) {
-		for _, key := range vhost.PublishKeys(c) {
-			if !p.view.TopicAllowed(p.user, p.vhost, name, access.Write, key) {
-				return access.RefuseTopic(access.Write, key, name, p.vhost, p.user)
-			}
-		}
-		return nil // depends on the key: not remembered
+		return p.topic(access.Write, name, vhost.PublishKeys(c)...) // depends on the key: not remembered
 	}
 	g.exchange = append(g.exchange[:0], c.Exchange...)
 	g.version, g.topology, g.valid = p.view.Version(), topologyVersion, true
@@ -187,7 +181,7 @@ func (r *runner) authorizeRepublish(p *rights, to *vhost.Selection) *amqp.Error 
 	if err := p.exchange(access.Write, to.Exchange); err != nil {
 		return err
 	}
-	if x := r.vhost.Topology().Exchange(to.Exchange); x == nil || x.Kind != topology.Topic {
+	if x := r.vhost.Topology().Exchange(to.Exchange); x == nil || x.Kind != topology.Topic || !p.view.TopicRestricted(p.user, p.vhost, to.Exchange) {
 		return nil
 	}
 	keys := []string{to.RoutingKey}
@@ -198,12 +192,7 @@ func (r *runner) authorizeRepublish(p *rights, to *vhost.Selection) *amqp.Error 
 			keys = append(keys, own...)
 		}
 	}
-	for _, key := range keys {
-		if !p.view.TopicAllowed(p.user, p.vhost, to.Exchange, access.Write, key) {
-			return access.RefuseTopic(access.Write, key, to.Exchange, p.vhost, p.user)
-		}
-	}
-	return nil
+	return p.topic(access.Write, to.Exchange, keys...)
 }
 
 // rights asks for one user in one vhost.
@@ -217,6 +206,16 @@ func (p *rights) queue(op access.Operation, name string) *amqp.Error {
 		return nil
 	}
 	return access.RefuseQueue(op, name, p.vhost, p.user)
+}
+
+// topic asks for routing keys on a topic exchange, all of them.
+func (p *rights) topic(op access.Operation, exchange string, keys ...string) *amqp.Error {
+	for _, key := range keys {
+		if !p.view.TopicAllowed(p.user, p.vhost, exchange, op, key) {
+			return access.RefuseTopic(op, key, exchange, p.vhost, p.user)
+		}
+	}
+	return nil
 }
 
 func (p *rights) exchange(op access.Operation, name string) *amqp.Error {

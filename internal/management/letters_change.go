@@ -133,8 +133,9 @@ func (r *request) destination(body *api.PostRepublish) (vhost.Selection, error) 
 	}
 	to := vhost.Selection{Elsewhere: true, KeepKeys: body.RoutingKey == nil}
 	if body.RoutingKey != nil {
-		if to.RoutingKey = *body.RoutingKey; checkRoutingKey(to.RoutingKey) != nil {
-			return vhost.Selection{}, checkRoutingKey(to.RoutingKey)
+		to.RoutingKey = *body.RoutingKey
+		if err := checkRoutingKey(to.RoutingKey); err != nil {
+			return vhost.Selection{}, err
 		}
 	}
 	name := exchangeNamed(*body.Exchange)

@@ -56,7 +56,7 @@ func (q *queueState) leave(p *passage) {
 // dieAtTheDoor makes a dead letter of a message that q has no room for, if q is set so.
 // Source: RabbitMQ maxlength#overflow-behaviour, reject-publish-dlx.
 func (v *VHost) dieAtTheDoor(s *Stamp, q *queueState, m *message, depth int, out *Outcome) passage {
-	if q.settings.Overflow != RejectPublishDLX || !q.settings.hasDLX {
+	if !q.settings.passesOn() {
 		return passage{}
 	}
 	q.stats.Died[min(v.strategyOf(q), AtMostOnce)][MaxLen]++ // it is never held
@@ -90,13 +90,19 @@ func (v *VHost) readBack(record, history place.Ref) message {
 	scan := m.scan()
 	m.persistent, m.priority, m.prioritized = scan.Persistent(), scan.Priority, scan.Flags&amqp.FlagPriority != 0
 	if !history.IsZero() {
-		h, err := parseHistory(v.record(history))
-		if err != nil {
-			panic(err) // our own bytes
-		}
+		h := v.historyAt(history)
 		m.history = &h
 	}
 	return m
+}
+
+// historyAt reads a history back.
+func (v *VHost) historyAt(r place.Ref) History {
+	h, err := parseHistory(v.record(r))
+	if err != nil {
+		panic(err) // our own bytes, under a checksum
+	}
+	return h
 }
 
 // scan looks through the properties of a message that was published, once.
@@ -144,11 +150,8 @@ func (p *passage) end() Cause {
 func (v *VHost) hop(s *Stamp, from *queueState, m *message, a attempt, out *Outcome) passage {
 	p := passage{took: a.had}
 	h := *m.history
-	h.Exchange = from.settings.DeadLetterExchange
-	if from.settings.hasDLRK {
-		h.Keys = []string{from.settings.DeadLetterRoutingKey}
-		h.HideCC = h.HideCC || v.options.keyTakesCC
-	}
+	from.settings.address(&h)
+	h.HideCC = h.HideCC || from.settings.hasDLRK && v.options.keyTakesCC
 	letter := *m
 	letter.history, letter.ttl = &h, -1
 	letter.letter, letter.historyVolatile = place.Ref{}, place.Ref{}
@@ -205,7 +208,7 @@ func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a a
 			if a.holds && v.mutant != MutantForgetTook {
 				p.took = append(p.took[:len(p.took):len(p.took)], id)
 			}
-		case q.settings.Overflow == RejectPublishDLX && q.settings.hasDLX:
+		case q.settings.passesOn():
 			beyond := v.dieAtTheDoor(s, q, m, a.depth+1, out)
 			p.placed, p.lost = p.placed || beyond.placed, max(p.lost, beyond.lost)
 			if a.holds {

@@ -165,7 +165,7 @@ func (v *VHost) stuck(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, ou
 				continue
 			}
 			t := v.queues[id]
-			if !t.refusesBytes(e.BodyBytes, true) || t.settings.Overflow == RejectPublishDLX && t.settings.hasDLX {
+			if !t.refusesBytes(e.BodyBytes, true) || t.settings.passesOn() {
 				return false
 			}
 			p.full = append(p.full, id)
@@ -318,10 +318,7 @@ func (v *VHost) HeldLetters(name string, after uint64, most int) []HeldLetter {
 	var all []HeldLetter
 	for _, seq := range q.heldFrom(queue.Seq(after), most) {
 		e := q.messages.Entry(seq)
-		h, err := parseHistory(v.record(q.messages.Side(seq).History))
-		if err != nil {
-			panic(err) // our own bytes
-		}
+		h := v.historyAt(q.messages.Side(seq).History)
 		x := HeldLetter{ID: uint64(seq) + 1, Cause: q.held[seq].cause, History: h, Size: e.Size, Ref: e.Ref(v.log)}
 		for _, id := range q.held[seq].took {
 			if t := v.queues[id]; t != nil {

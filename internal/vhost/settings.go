@@ -80,6 +80,16 @@ func (s *Settings) DLX() (name string, ok bool) { return s.DeadLetterExchange, s
 // DLRK returns the dead-letter routing key; ok is false if letters keep their own.
 func (s *Settings) DLRK() (key string, ok bool) { return s.DeadLetterRoutingKey, s.hasDLRK }
 
+// passesOn reports whether a full queue makes a dead letter of what it refuses.
+func (s *Settings) passesOn() bool { return s.Overflow == RejectPublishDLX && s.hasDLX }
+
+// address sends a letter to the dead-letter exchange: with its key, or the letter's own keys if there is none.
+func (s *Settings) address(h *History) {
+	if h.Exchange = s.DeadLetterExchange; s.hasDLRK {
+		h.Keys = []string{s.DeadLetterRoutingKey}
+	}
+}
+
 // argument is what a queue argument must be. Arguments that are not in the table are stored, shown and never
 // compared. Source: reference expiry-and-limits, dead-lettering 13.
 type argument struct {

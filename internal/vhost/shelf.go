@@ -178,9 +178,7 @@ func (v *VHost) wayOn(s *Stamp, seq queue.Seq, m *message, elsewhere bool) (targ
 		return []*queueState{q}, 0
 	}
 	if q := v.queueNamed(m.history.Last.Queue); !elsewhere && q != nil && q.settings.hasDLX {
-		if m.history.Exchange = q.settings.DeadLetterExchange; q.settings.hasDLRK {
-			m.history.Keys = []string{q.settings.DeadLetterRoutingKey}
-		}
+		q.settings.address(m.history)
 	}
 	x := v.topo.Exchange(m.history.Exchange)
 	if x == nil {

@@ -31,25 +31,12 @@ func (r *request) flag(name string) bool { return r.URL.Query().Get(name) == "tr
 // Source: RabbitMQ management API; reference http-api 1.2.
 func (r *request) read(into any) error { return r.readAtMost(bodyBytesMax, into) }
 
-// readKnown is read for bodies of our own, in which a misspelt key is refused.
-func (r *request) readKnown(into any) error {
-	body, err := io.ReadAll(io.LimitReader(r.Body, bodyBytesMax+1))
-	if err != nil {
-		return badRequest("the request body cannot be read: %v", err)
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	if err := r.read(into); err != nil {
-		return err
-	}
-	strict := json.NewDecoder(bytes.NewReader(body))
-	strict.DisallowUnknownFields()
-	if err := strict.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return badRequest("%s", strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return nil
-}
+func (r *request) readAtMost(bytesMax int64, into any) error { return r.decode(bytesMax, into, false) }
 
-func (r *request) readAtMost(bytesMax int64, into any) error {
+// readKnown is read for bodies of our own, in which a misspelt key is refused.
+func (r *request) readKnown(into any) error { return r.decode(bodyBytesMax, into, true) }
+
+func (r *request) decode(bytesMax int64, into any, known bool) error {
 	body, err := io.ReadAll(io.LimitReader(r.Body, bytesMax+1))
 	if err != nil {
 		return badRequest("the request body cannot be read: %v", err)
@@ -66,10 +53,17 @@ func (r *request) readAtMost(bytesMax int64, into any) error {
 	case body[0] != '{' || !json.Valid(body):
 		return badRequest("not_json")
 	}
-	if err := json.Unmarshal(body, into); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	if known {
+		decoder.DisallowUnknownFields()
+	}
+	if err := decoder.Decode(into); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
 			return badRequest("the value of '%s' must not be a JSON %s", wrong.Field, wrong.Value)
+		}
+		if known {
+			return badRequest("%s", strings.TrimPrefix(err.Error(), "json: ")) // unknown field "…"
 		}
 		return badRequest("%v", err)
 	}

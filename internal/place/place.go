@@ -10,6 +10,19 @@ type LogID uint32
 // after a restart.
 const Volatile LogID = 0
 
+// pagesBit tells the log of a vhost's pages from the vhost's own.
+const pagesBit LogID = 1 << 31
+
+// Pages is the log that holds the pages of l, which no one folds: what counts in it is what the owner names.
+// That of Volatile is spilled to files that a restart discards. Source: ours, decision 11.
+func (l LogID) Pages() LogID { return l | pagesBit }
+
+// IsPages reports whether l is a log of pages.
+func (l LogID) IsPages() bool { return l&pagesBit != 0 }
+
+// Owner is the log whose pages l holds.
+func (l LogID) Owner() LogID { return l &^ pagesBit }
+
 // Index is the position of a batch in its logical log: from 1, without gaps. Zero means "no batch".
 type Index uint64
 
@@ -25,17 +38,17 @@ type Ref struct {
 // IsZero reports whether r names nothing.
 func (r Ref) IsZero() bool { return r == Ref{} }
 
-// PageID names an immutable page.
-type PageID uint64
-
-// Pages is where the machine keeps what is cold: immutable pages of message heads, of queue stretches, of
-// far deadlines. Get is deterministic and mostly answered from memory after the engine's prefetch; it may
-// wait for the disk. A failed read unwinds to the machine's runner with the one panic that it recovers: it
-// never decides anything. Facts never name pages. A page is given back once a later checkpoint is durable
-// and does not name it.
+// Pages is where the machine keeps what is cold: immutable pages of queue stretches, and records of transient
+// messages. A failed read unwinds to the machine's runner with the one panic that it recovers: it never decides
+// anything. Facts never name pages.
 type Pages interface {
-	Put(p []byte) PageID
-	Get(id PageID) []byte
+	// Put keeps a page and names it: in the log of pages, or, if it is transient, where a restart forgets it. p is
+	// lent until return.
+	Put(p []byte, transient bool) Ref
+	// Get returns a page; it is lent until the next Put or Get, and may wait for the disk.
+	Get(r Ref) []byte
+	// Drop gives a transient page back. Others are given back by what their owner says is live (decision 10).
+	Drop(r Ref)
 }
 
 // Records finds the bytes of records that a machine stored earlier. Record is deterministic; the result is

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"bytes"
 	"encoding/binary"
+	"hash/maphash"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -160,7 +162,11 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 			w.violate(Readable, "a record does not decode: %v", err)
 			return
 		}
-		w.contents[ref] = binary.BigEndian.Uint64(view.Body)
+		c := content{message: binary.BigEndian.Uint64(view.Body), sum: maphash.Bytes(sumSeed, st.stored)}
+		if m := w.messages[c.message]; m == nil || !bytes.Equal(view.Body, m.body) {
+			w.violate(Readable, "the record of message %d has another body than published", c.message)
+		}
+		w.contents[ref] = c
 	}
 	letter := f.Entry.Flags&queue.Letter != 0
 	if letter {
@@ -206,7 +212,7 @@ var plainRecord = []byte{0, 0, 0, 0, 0, 0, 2, 0, 0}
 
 // remember learns the deaths that a history holds.
 func (w *world) remember(st *step, at place.Ref) {
-	if _, known := w.deaths[at]; known {
+	if _, known := w.contents[at]; known {
 		return
 	}
 	view, err := (&vhost.Delivered{Record: plainRecord, History: st.remembered, Dialect: vhost.DialectReasons}).View()
@@ -214,7 +220,7 @@ func (w *world) remember(st *step, at place.Ref) {
 		w.violate(Deaths, "a history does not decode: %v", err)
 		return
 	}
-	w.deaths[at] = deathsOf(view.Properties)
+	w.contents[at] = content{deaths: deathsOf(view.Properties), sum: maphash.Bytes(sumSeed, st.remembered)}
 }
 
 // ended checks how a copy ends, and forgets it.

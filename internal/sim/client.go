@@ -169,13 +169,13 @@ func (w *world) checkHeaders(view *vhost.View, dialect vhost.Dialect, x *waiting
 	for i := range want {
 		want[i].reason = speak(want[i].reason, dialect)
 	}
-	if got := deathsOf(view.Properties); !slices.Equal(got, want) {
-		w.violate(Deaths, "message %d in %s: x-death %v, expected %v", x.message, where, got, want)
-	}
 	p, err := amqp.ParseProperties(view.Properties)
 	if err != nil {
 		w.violate(Readable, "message %d in %s: %v", x.message, where, err)
 		return
+	}
+	if got := deathsIn(p.Headers); !slices.Equal(got, want) {
+		w.violate(Deaths, "message %d in %s: x-death %v, expected %v", x.message, where, got, want)
 	}
 	told := int64(0)
 	if dialect&vhost.DialectTotal != 0 {
@@ -276,7 +276,11 @@ func deathsOf(properties []byte) []death {
 	if err != nil {
 		return []death{{queue: err.Error()}}
 	}
-	list, ok := p.Headers.Get("x-death")
+	return deathsIn(p.Headers)
+}
+
+func deathsIn(headers amqp.Table) []death {
+	list, ok := headers.Get("x-death")
 	if !ok {
 		return nil
 	}

@@ -178,7 +178,8 @@ func (w *world) open() {
 func (w *world) load() {
 	w.result.Recoveries++
 	w.note("opening again: safe %d, written %d, the log ends at %d", w.safe, w.written, w.journal.Next(logID)-1)
-	w.frozen = nil
+	w.leave()
+	w.frozen, w.vhost = nil, nil
 	w.recent = map[place.Index][]byte{}
 	w.disconnectAll()
 	w.out = vhost.Outcome{Trace: true}
@@ -210,6 +211,9 @@ func (w *world) load() {
 
 // reload tries again after an error in load.
 func (w *world) reload(err error) {
+	if w.violation == nil {
+		w.vhost = nil // it never lived
+	}
 	switch {
 	case w.violation != nil:
 	case errors.Is(err, vfs.ErrCrashed):

@@ -85,7 +85,7 @@ func (w *world) checkPublished(st *step, facts []vhost.Fact) {
 	var went []vhost.QueueID
 	for i := range facts {
 		f := &facts[i]
-		if f.Kind != vhost.Enqueued || f.Entry.Flags&queue.Letter != 0 || w.contents[f.Entry.Ref(logID)] != w.published {
+		if f.Kind != vhost.Enqueued || f.Entry.Flags&queue.Letter != 0 || w.contents[f.Entry.Ref(logID)].message != w.published {
 			continue
 		}
 		went = append(went, f.Queue)

@@ -11,7 +11,7 @@ import (
 // withheld checks that a letter is held for those that lack it, and notes who has it by what was seen to arrive.
 func (w *world) withheld(st *step, e *entry, f *vhost.Fact) {
 	w.remember(st, f.History)
-	deaths := w.deaths[f.History]
+	deaths := w.contents[f.History].deaths
 	ways := func(r string) bool { return slices.Equal(deaths, w.died(e.deaths, e.line.name, r)) }
 	switch again := e.state == queue.Held; {
 	case again && !slices.Equal(deaths, e.deaths):

@@ -103,10 +103,10 @@ func (w *world) finish() {
 		w.next++
 		w.pending = append(w.pending, journal.Batch{Log: logID, Index: index, Data: data})
 		w.recent[index] = data
-		w.sealed[index] = sealed{data, w.vhost.Projection(), w.tallies}
+		w.sealed[index] = sealed{data, w.tallies}
 		w.tallies = nil
 		w.hash.Write(data)
-		w.checkSealed(index)
+		w.foldTwin(index)
 	}
 	for i := range w.out.Effects {
 		w.emit(&w.out.Effects[i])
@@ -115,7 +115,9 @@ func (w *world) finish() {
 		w.out.Next(nil)
 	} else {
 		w.out.Next(w.out.Batch)
-		w.checkUnsealed()
+	}
+	if w.looks++; w.looks%lookEvery == 0 {
+		w.checkTwin()
 	}
 	w.audited.facts, w.audited.effects = 0, 0
 	if err := w.unread; err != nil && w.violation == nil {

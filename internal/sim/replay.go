@@ -38,7 +38,7 @@ func (w *world) replay(l *ledger, f *vhost.Fact, index place.Index) {
 	case vhost.Resumed:
 		each(func(e *entry) { e.comeBack(0) })
 	case vhost.Held:
-		each(func(e *entry) { e.hold(f, w.deaths[f.History]) })
+		each(func(e *entry) { e.hold(f, w.contents[f.History].deaths) })
 	case vhost.Kept:
 		each((*entry).keep)
 	case vhost.Ended:
@@ -53,7 +53,7 @@ func (w *world) replay(l *ledger, f *vhost.Fact, index place.Index) {
 func (w *world) entryOf(f *vhost.Fact, index place.Index, durable bool) *entry {
 	ref := f.Entry.Ref(logID)
 	e := &entry{
-		seq: f.Seq, ref: ref, history: f.History, message: w.contents[ref], durable: durable, expireAt: f.Entry.ExpireAt,
+		seq: f.Seq, ref: ref, history: f.History, message: w.contents[ref].message, durable: durable, expireAt: f.Entry.ExpireAt,
 		letter: f.Entry.Flags&queue.Letter != 0, redelivered: f.Entry.Flags&queue.Redelivered != 0, at: index,
 		bytes: int64(f.Entry.BodyBytes),
 	}
@@ -61,7 +61,7 @@ func (w *world) entryOf(f *vhost.Fact, index place.Index, durable bool) *entry {
 		e.lost = vhost.Cause(f.Entry.Priority)
 	}
 	if e.letter {
-		e.deaths, e.way = w.deaths[f.History], w.ways[f.History]
+		e.deaths, e.way = w.contents[f.History].deaths, w.ways[f.History]
 	} else if m := w.messages[e.message]; m != nil {
 		e.way = way{exchange: m.exchange, keys: m.keys}
 	}
@@ -74,6 +74,10 @@ func (w *world) advanceBase(to place.Index) {
 		delete(w.sealed, w.baseAt)
 		w.baseAt++
 		batch := w.sealed[w.baseAt]
+		if err := w.past.Fold(w.baseAt, batch.data); err != nil {
+			w.violate(Replay, "batch %d does not fold: %v", w.baseAt, err)
+			return
+		}
 		facts, err := vhost.Facts(logID, w.baseAt, batch.data)
 		if err != nil {
 			w.violate(Replay, "batch %d does not decode: %v", w.baseAt, err)

@@ -3,6 +3,7 @@ package sim
 import (
 	"hash"
 	"hash/fnv"
+	"hash/maphash"
 	"math/rand/v2"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
@@ -77,6 +78,7 @@ type world struct {
 	opened   uint64           // times
 	vhost    *vhost.VHost
 	twin     *vhost.VHost // folds what the log gets, and nothing else
+	past     *vhost.VHost // folds what is safe, and nothing else, from the first batch on: up to baseAt
 	out      vhost.Outcome
 	audited  struct{ facts, effects int } // of out
 	clock    int64                        // ns since the Unix epoch, of the vhost
@@ -98,8 +100,7 @@ type world struct {
 	baseAt   place.Index            //
 	sealed   map[place.Index]sealed // batches from baseAt on
 	messages map[uint64]*message    // published, by number
-	contents map[place.Ref]uint64   // the message that a record holds
-	deaths   map[place.Ref][]death  // that a history holds
+	contents map[place.Ref]content  // what a record or a history holds
 	ways     map[place.Ref]way      // by which a letter with that history came
 	tallies  []tally                // made by the open batch
 
@@ -109,18 +110,29 @@ type world struct {
 	conns, chs  uint64    // identifiers given
 	published   uint64    // messages
 	rarely      bool      // look at sums only now and then: there are thousands of messages
+	floods      int       // of thousands of messages
 	attached    int       // consumers
 	audits      int       // commands looked at
+	looks       int       // batches looked at
 	handed      []waiting // deliveries made by the open batch, in order
 	unread      error     // a delivery could not be read
 }
 
-// sealed is a batch with what the machine's durable state was after it.
+// sealed is a batch, with what the checkers learned while it was open.
 type sealed struct {
-	data       []byte
-	projection []byte
-	tallies    []tally
+	data    []byte
+	tallies []tally
 }
+
+// content is what the log holds at a ref, as it was when it was made.
+type content struct {
+	message uint64  // of a record
+	deaths  []death // of a history
+	sum     uint64  // of the bytes
+}
+
+// sumSeed makes sums of bytes, which are compared within one process only.
+var sumSeed = maphash.MakeSeed()
 
 // newWorld is a broker without anything, on an empty disk.
 func newWorld(o Options) *world {
@@ -129,10 +141,10 @@ func newWorld(o Options) *world {
 		clock: 1_700_000_000_000_000_000, disk: vfs.NewMem(o.Seed),
 		base: newLedger(), sealed: map[place.Index]sealed{}, messages: map[uint64]*message{},
 		result:   newResult(),
-		contents: map[place.Ref]uint64{}, deaths: map[place.Ref][]death{}, ways: map[place.Ref]way{},
+		contents: map[place.Ref]content{}, ways: map[place.Ref]way{},
 	}
 	w.faulty = vfs.NewFaulty(w.disk)
-	w.sealed[0] = sealed{projection: vhost.New(vhostName, logID, w).Projection()}
+	w.past = vhost.New(vhostName, logID, w)
 	w.next = 1
 	w.out.Trace = true
 	w.open()

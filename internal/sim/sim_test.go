@@ -5,7 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,6 +24,11 @@ var (
 	tell  = flag.Bool("tell", false, "with -seed: tell everything")
 	seed  = flag.Int64("seed", -1, "live this one life, and tell how it went")
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(1000) // lives are short and leave much behind
+	os.Exit(m.Run())
+}
 
 func TestSeeds(t *testing.T) {
 	t.Parallel()

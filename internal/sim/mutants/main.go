@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
@@ -61,6 +62,7 @@ func main() {
 	seeds := flag.Uint64("seeds", 400, "how many seeds a mutant may survive")
 	verbose := flag.Bool("v", false, "tell what the checkers said")
 	flag.Parse()
+	debug.SetGCPercent(1000) // lives are short and leave much behind
 	lines := make([]string, len(mutants))
 	caught := make([]bool, len(mutants))
 	var work sync.WaitGroup

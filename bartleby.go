@@ -38,6 +38,10 @@ type Config struct {
 	// AMQP, Management and Prometheus are addresses to listen on, HOST:PORT; port 0 takes a free one, an empty
 	// address opens no listener.
 	AMQP, Management, Prometheus string
+	// SegmentBytes is the size of a file of the log, from 64 KiB to 1 GiB; zero: 64 MiB. Files that are there keep theirs.
+	SegmentBytes int64
+	// ReserveBytes is the room kept free in advance, so that a full disk can be drained; zero: 256 MiB, negative: none.
+	ReserveBytes int64
 	// TestClock makes time stand still until Advance moves it.
 	TestClock bool
 	// Log receives what operators should know; nil: slog.Default.
@@ -72,6 +76,7 @@ func Start(c Config) (*Broker, error) {
 			return nil, fmt.Errorf("data directory: %w", err)
 		}
 		o.FS = vfs.Dir(c.Data)
+		o.Journal.SegmentBytes, o.Journal.ReserveBytes = c.SegmentBytes, c.ReserveBytes
 	}
 	if c.TestClock {
 		o.Clock = engine.NewTestClock(time.Now())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"sync"
 )
 
 // Call is one call of an FS or a File, as Faulty sees it.
@@ -27,10 +28,10 @@ func (c Call) String() string {
 }
 
 // Faulty passes calls on to another FS and fails some on purpose. A failed call has no effect, but for Sync of a file of a
-// Mem: as on a real system, what was to be synced may be forgotten, and a second Sync reports success. It is for tests,
-// and for one goroutine.
+// Mem: as on a real system, what was to be synced may be forgotten, and a second Sync reports success. It is for tests.
 type Faulty struct {
 	fs     FS
+	mu     sync.Mutex // on all below; not held while before runs
 	calls  int
 	before func(Call) error
 	budget int64 // bytes that files may still grow by; negative: no limit
@@ -47,47 +48,64 @@ type flip struct {
 func NewFaulty(fs FS) *Faulty { return &Faulty{fs: fs, budget: -1} }
 
 // Calls tells how many calls there were.
-func (f *Faulty) Calls() int { return f.calls }
+func (f *Faulty) Calls() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls
+}
 
 // Before sets what is asked before every call; an error fails the call with it. Nil asks nobody.
-func (f *Faulty) Before(ask func(Call) error) { f.before = ask }
+func (f *Faulty) Before(ask func(Call) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.before = ask
+}
 
 // FailOnce fails call n, counted from 1 over the life of f.
 func (f *Faulty) FailOnce(n int, err error) {
-	f.before = func(c Call) error {
+	f.Before(func(c Call) error {
 		if c.N == n {
 			return err
 		}
 		return nil
-	}
+	})
 }
 
 // FailFrom fails call n and all after it: with ErrCrashed, the moment of a power cut.
 func (f *Faulty) FailFrom(n int, err error) {
-	f.before = func(c Call) error {
+	f.Before(func(c Call) error {
 		if c.N >= n {
 			return err
 		}
 		return nil
-	}
+	})
 }
 
 // Budget lets files grow by n more bytes, then answers ErrNoSpace; removing and shrinking files gives their bytes back.
 // Negative lifts the limit.
-func (f *Faulty) Budget(n int64) { f.budget = n }
+func (f *Faulty) Budget(n int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.budget = n
+}
 
 // Flip inverts the bits of mask in the byte at off of the file whenever it is read under the name it was opened by.
 func (f *Faulty) Flip(name string, off int64, mask byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.flips = append(f.flips, flip{path.Clean(name), off, mask})
 }
 
 func (f *Faulty) ask(c Call) error {
+	f.mu.Lock()
 	f.calls++
 	c.N = f.calls
-	if f.before == nil {
+	before := f.before
+	f.mu.Unlock()
+	if before == nil {
 		return nil
 	}
-	if err := f.before(c); err != nil {
+	if err := before(c); err != nil {
 		return fmt.Errorf("%s: %w", c, err)
 	}
 	return nil
@@ -95,6 +113,8 @@ func (f *Faulty) ask(c Call) error {
 
 // grow takes n bytes from the budget; n may be negative.
 func (f *Faulty) grow(name string, n int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.budget < 0 {
 		return nil
 	}
@@ -192,8 +212,11 @@ func (f *Faulty) Free() (int64, error) {
 	if err := f.ask(Call{Op: "free", Name: "."}); err != nil {
 		return 0, err
 	}
-	if f.budget >= 0 {
-		return f.budget, nil
+	f.mu.Lock()
+	budget := f.budget
+	f.mu.Unlock()
+	if budget >= 0 {
+		return budget, nil
 	}
 	return f.fs.Free()
 }
@@ -209,6 +232,8 @@ func (f *faultyFile) ReadAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	n, err := f.file.ReadAt(p, off)
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
 	for _, flip := range f.fs.flips {
 		if flip.name == f.name && flip.off >= off && flip.off < off+int64(n) {
 			p[flip.off-off] ^= flip.mask

@@ -8,11 +8,13 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Mem is a file system in memory. What was written is remembered with what was synced, so that Crash can do what a power
 // cut does. Same seed, same calls: same crash. Files are sparse: zeros never written over cost nothing.
 type Mem struct {
+	mu    sync.Mutex // on all below, and on every inode
 	dice  *rand.Rand
 	names map[string]*inode // every path, directories included
 	dirs  map[string]*memDir
@@ -46,6 +48,8 @@ func (m *Mem) missing(op, name string) error { return fmt.Errorf("%s %s: %w", op
 
 // Create implements FS.
 func (m *Mem) Create(name string) (File, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	name = path.Clean(name)
 	d := m.dirs[path.Dir(name)]
 	if d == nil {
@@ -62,6 +66,8 @@ func (m *Mem) Create(name string) (File, error) {
 
 // Open implements FS.
 func (m *Mem) Open(name string) (File, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	name = path.Clean(name)
 	file := m.names[name]
 	if file == nil {
@@ -72,6 +78,8 @@ func (m *Mem) Open(name string) (File, error) {
 
 // Remove implements FS.
 func (m *Mem) Remove(name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	name = path.Clean(name)
 	if m.names[name] == nil {
 		return m.missing("remove", name)
@@ -84,6 +92,8 @@ func (m *Mem) Remove(name string) error {
 
 // Rename implements FS. Both names must be in one directory.
 func (m *Mem) Rename(from, to string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	from, to = path.Clean(from), path.Clean(to)
 	file := m.names[from]
 	if file == nil {
@@ -101,6 +111,8 @@ func (m *Mem) Rename(from, to string) error {
 
 // List implements FS.
 func (m *Mem) List(dir string) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	dir = path.Clean(dir)
 	if m.dirs[dir] == nil {
 		return nil, m.missing("list", dir)
@@ -122,6 +134,8 @@ func (m *Mem) List(dir string) ([]string, error) {
 
 // Mkdir implements FS.
 func (m *Mem) Mkdir(dir string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	dir = path.Clean(dir)
 	if strings.HasPrefix(dir, "..") || m.names[dir] != nil {
 		return fmt.Errorf("mkdir %s: %w", dir, ErrExist)
@@ -134,6 +148,8 @@ func (m *Mem) Mkdir(dir string) error {
 
 // SyncDir implements FS.
 func (m *Mem) SyncDir(dir string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	d := m.dirs[path.Clean(dir)]
 	if d == nil {
 		return m.missing("sync", dir)
@@ -154,6 +170,8 @@ func (c dirChange) apply(names map[string]*inode) {
 
 // Lock implements FS.
 func (m *Mem) Lock(dir string) (io.Closer, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	dir = path.Clean(dir)
 	if m.dirs[dir] == nil {
 		return nil, m.missing("lock", dir)
@@ -172,6 +190,8 @@ type memLock struct {
 }
 
 func (l *memLock) Close() error {
+	l.fs.mu.Lock()
+	defer l.fs.mu.Unlock()
 	if l.fs.locks[l.dir] == l {
 		delete(l.fs.locks, l.dir)
 	}
@@ -185,6 +205,8 @@ func (m *Mem) Free() (int64, error) { return 1 << 50, nil }
 // each file since its last Sync some sectors do, in no order. How many is drawn, from none to all. Whatever is open
 // answers ErrCrashed from now on; locks are gone.
 func (m *Mem) Crash() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.epoch++
 	m.locks = map[string]*memLock{}
 	m.names = map[string]*inode{}

@@ -143,6 +143,8 @@ func (f *memFile) usable(op string) error {
 }
 
 func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
 	if err := f.usable("read"); err != nil {
 		return 0, err
 	}
@@ -164,14 +166,19 @@ func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
+	w := memWrite{off: off, n: int64(len(p)), p: append([]byte{}, p...)}
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
 	if err := f.usable("write"); err != nil {
 		return 0, err
 	}
-	f.inode.write(memWrite{off: off, n: int64(len(p)), p: append([]byte{}, p...)})
+	f.inode.write(w)
 	return len(p), nil
 }
 
 func (f *memFile) Preallocate(off, n int64) error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
 	if err := f.usable("preallocate"); err != nil {
 		return err
 	}
@@ -180,6 +187,8 @@ func (f *memFile) Preallocate(off, n int64) error {
 }
 
 func (f *memFile) Truncate(size int64) error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
 	if err := f.usable("truncate"); err != nil {
 		return err
 	}
@@ -187,9 +196,15 @@ func (f *memFile) Truncate(size int64) error {
 	return nil
 }
 
-func (f *memFile) Size() (int64, error) { return f.inode.size, f.usable("size") }
+func (f *memFile) Size() (int64, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	return f.inode.size, f.usable("size")
+}
 
 func (f *memFile) Sync() error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
 	if err := f.usable("sync"); err != nil {
 		return err
 	}
@@ -198,9 +213,15 @@ func (f *memFile) Sync() error {
 }
 
 // spoil is what a failed sync does: the system forgets that some of the pages were never written.
-func (f *memFile) spoil() { f.inode.crash(f.fs.dice) }
+func (f *memFile) spoil() {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	f.inode.crash(f.fs.dice)
+}
 
 func (f *memFile) Close() error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
 	if f.epoch != f.fs.epoch {
 		return nil
 	}

@@ -16,9 +16,9 @@
 //   - After Sync has failed nothing is known about the bytes written since the last one that did not. Calling it again
 //     proves nothing.
 //
-// Names are relative to the root of the FS, with slashes. The package is passive: no goroutine, no lock, no clock.
-// Calls that change files or directories must not run side by side; ReadAt may run beside anything but a write to the
-// same bytes, and Sync beside ReadAt.
+// Names are relative to the root of the FS, with slashes. The package is passive: no goroutine, no clock. Calls may run
+// side by side, but for these: writes to the same bytes, with each other or with reading them; the first writes to a
+// file; Close with anything of that file.
 package vfs
 
 import (

@@ -35,29 +35,45 @@ func (j *Journal) ReadBatch(buf []byte, log place.LogID, index place.Index) ([]b
 // ReadAt reads the bytes that r names into p, which has room for r.Size of them. Only the chunks that hold them are read
 // and verified. Errors: ErrGone, a *Fault, or what the disk said.
 func (j *Journal) ReadAt(p []byte, r place.Ref) (int, error) {
+	if len(p) < int(r.Size) {
+		return 0, fmt.Errorf("journal: log %d, index %d: %d bytes into %d: %w", r.Log, r.Index, r.Size, len(p), io.ErrShortBuffer)
+	}
+	data, err := j.Read(nil, r)
+	return copy(p, data), err
+}
+
+// Read returns the bytes that r names, in buf if that is large enough: ReadBytes tells. Otherwise it is like ReadAt.
+func (j *Journal) Read(buf []byte, r place.Ref) ([]byte, error) {
 	sp, e, err := j.locate(r.Log, r.Index)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if len(p) < int(r.Size) || uint64(r.Offset)+uint64(r.Size) > uint64(e.size) {
-		return 0, fmt.Errorf("journal: log %d, index %d: %d bytes at %d of %d into %d: %w",
-			r.Log, r.Index, r.Size, r.Offset, e.size, len(p), io.ErrShortBuffer)
+	if uint64(r.Offset)+uint64(r.Size) > uint64(e.size) {
+		return nil, fmt.Errorf("journal: log %d, index %d: %d bytes at %d of %d: %w",
+			r.Log, r.Index, r.Size, r.Offset, e.size, io.ErrUnexpectedEOF)
 	}
 	first, last := int(r.Offset)/chunkBytes, (int(r.Offset)+int(r.Size)+chunkBytes-1)/chunkBytes
 	size := min(last*chunkBytes, int(e.size)) - first*chunkBytes // of the data of those chunks
 	if size <= 0 {
-		return 0, nil
+		return nil, nil
 	}
 	pos := int64(e.pos) + batchHeaderBytes + int64(first)*(chunkBytes+checksumBytes)
-	raw := make([]byte, size+(last-first)*checksumBytes)
+	n := size + (last-first)*checksumBytes
+	raw := slices.Grow(buf[:0], n)[:n]
 	if _, err := sp.seg.f.ReadAt(raw, pos); err != nil {
-		return 0, sp.seg.readError(err)
+		return nil, sp.seg.readError(err)
 	}
 	data, bad := unchunk(raw, size, sp.seg.seed)
 	if bad >= 0 {
-		return 0, sp.seg.fault(r.Log, pos+int64(bad), fmt.Sprintf("batch %d is damaged", r.Index))
+		return nil, sp.seg.fault(r.Log, pos+int64(bad), fmt.Sprintf("batch %d is damaged", r.Index))
 	}
-	return copy(p, data[int(r.Offset)-first*chunkBytes:][:r.Size]), nil
+	at := int(r.Offset) - first*chunkBytes
+	return data[at : at+int(r.Size) : at+int(r.Size)], nil
+}
+
+// ReadBytes is the room that Read needs for r at most.
+func ReadBytes(r place.Ref) int {
+	return (int(r.Size)/chunkBytes + 2) * (chunkBytes + checksumBytes)
 }
 
 // unchunk verifies chunks with size bytes of data and moves the data together at the start of raw. Bad is the offset of

@@ -99,23 +99,31 @@ func (s *segment) readDirectory() error {
 	return nil
 }
 
-// lookup returns the entry of the batch, which must be in sp. It reads one page of the table each time: the system's page
-// cache is what bounds the memory of tables, and readers side by side share nothing else.
+// lookup returns the entry of the batch, which must be in sp.
 func (j *Journal) lookup(sp *span, index place.Index) (entry, error) {
-	i := uint64(index - sp.first)
+	i := index - sp.first
 	if sp.entries != nil {
 		return sp.entries[i], nil
 	}
-	s := sp.seg
-	n := sp.ordinal + i
-	at := s.table.at + directoryBytes(int(s.table.spans)) + int64(n/entriesPerPage)*pageBytes
-	p := make([]byte, pageBytes)
-	if _, err := s.f.ReadAt(p, at); err != nil {
-		return entry{}, s.readError(err)
+	q, err := sp.page(make([]byte, pageBytes), index)
+	if err != nil {
+		return entry{}, err
 	}
-	if le.Uint32(p) != checksum(s.seed, p[4:]) {
-		return entry{}, s.fault(sp.log, at, "checksum mismatch in the table of batches")
-	}
-	q := p[pageHeaderBytes+n%entriesPerPage*entryBytes:]
-	return entry{pos: le.Uint32(q), size: le.Uint32(q[4:])}, nil
+	return parseEntry(q), nil
 }
+
+// page reads the page of the table that has the entry of a batch into p, of pageBytes, and returns what it has from there
+// on. The system's page cache is what bounds the memory of tables, and readers side by side share nothing else.
+func (s *span) page(p []byte, index place.Index) ([]byte, error) {
+	n := s.ordinal + uint64(index-s.first)
+	at := s.seg.table.at + directoryBytes(int(s.seg.table.spans)) + int64(n/entriesPerPage)*pageBytes
+	if _, err := s.seg.f.ReadAt(p, at); err != nil {
+		return nil, s.seg.readError(err)
+	}
+	if le.Uint32(p) != checksum(s.seg.seed, p[4:]) {
+		return nil, s.seg.fault(s.log, at, "checksum mismatch in the table of batches")
+	}
+	return p[pageHeaderBytes+n%entriesPerPage*entryBytes:], nil
+}
+
+func parseEntry(q []byte) entry { return entry{pos: le.Uint32(q), size: le.Uint32(q[4:])} }

@@ -162,6 +162,13 @@ func TestDamageInAClosedSegmentIsFoundWhenRead(t *testing.T) {
 	if _, err := j.ReadAt(p, place.Ref{Log: 1, Index: 1, Offset: 100, Size: 100}); err != nil {
 		t.Fatalf("part in a sound chunk: %v", err)
 	}
+	s := NewStretch(16 << 10)
+	if err := j.ReadStretch(s, 1, 1, 0); !errors.As(err, &fault) || s.Find(place.Ref{Log: 1, Index: 1, Size: 1}) != nil {
+		t.Fatalf("stretch with the damaged chunk: %v", err)
+	}
+	if err := j.ReadStretch(s, 1, 1, 10<<10); err != nil {
+		t.Fatalf("stretch behind it: %v", err)
+	}
 	if err := j.Replay(1, func(place.Index, []byte) error { return nil }); !errors.As(err, &fault) {
 		t.Fatalf("replay: %v", err)
 	}

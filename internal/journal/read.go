@@ -92,15 +92,22 @@ func unchunk(raw []byte, size int, seed uint32) (data []byte, bad int) {
 
 // locate finds a batch.
 func (j *Journal) locate(log place.LogID, index place.Index) (*span, entry, error) {
-	var sp *span
-	if l := j.logs[log]; l != nil {
-		sp = l.find(index)
-	}
-	if sp == nil {
-		return nil, entry{}, fmt.Errorf("%w: log %d, index %d", ErrGone, log, index)
+	sp, err := j.spanOf(log, index)
+	if err != nil {
+		return nil, entry{}, err
 	}
 	e, err := j.lookup(sp, index)
 	return sp, e, err
+}
+
+// spanOf finds the span that holds a batch.
+func (j *Journal) spanOf(log place.LogID, index place.Index) (*span, error) {
+	if l := j.logs[log]; l != nil {
+		if sp := l.find(index); sp != nil {
+			return sp, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: log %d, index %d", ErrGone, log, index)
 }
 
 func (s *segment) fault(log place.LogID, at int64, what string) *Fault {

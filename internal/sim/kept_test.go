@@ -1,0 +1,190 @@
+package sim
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+var keep = flag.String("keep", "", "keep a data directory as this version leaves it under testdata, by this name: once for each format")
+
+func TestKeptDirectoriesStayReadable(t *testing.T) {
+	t.Parallel()
+	// A new version would refuse the data directory of an old one, or lose, double or change what is in it.
+	if *keep != "" {
+		leave(t, "testdata/"+*keep)
+	}
+	archives, err := os.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, a := range archives {
+		name, isArchive := strings.CutSuffix(a.Name(), ".zip")
+		if !isArchive {
+			continue
+		}
+		found++
+		want, err := os.ReadFile("testdata/" + name + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		disk := unpack(t, "testdata/"+a.Name())
+		for _, when := range []string{"as it was left", "once it was opened"} {
+			got, err := describe(disk)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", name, when, err)
+			}
+			if got != string(want) {
+				t.Errorf("%s, %s, holds:\n%s\nexpected:\n%s", name, when, got, want)
+			}
+		}
+	}
+	if found == 0 {
+		t.Fatal("no directory was kept")
+	}
+}
+
+// leave lives a life until the power goes, and keeps what is on the disk then, with what it means.
+func leave(t *testing.T, name string) {
+	w := newWorld(Options{Seed: 115})
+	for w.violation == nil && w.step < 700 {
+		w.step++
+		w.act()
+	}
+	for range 3 { // a checkpoint, and something behind it
+		w.checkpoint()
+	}
+	for range 5 {
+		w.work()
+		w.settle()
+	}
+	w.disk.Crash()
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	names, err := w.disk.List("journal")
+	for _, n := range names {
+		var f vfs.File
+		var size int64
+		var to io.Writer
+		if err == nil {
+			f, err = w.disk.Open("journal/" + n)
+		}
+		if err == nil {
+			size, err = f.Size()
+		}
+		p := make([]byte, size)
+		if err == nil {
+			_, err = f.ReadAt(p, 0)
+		}
+		if err == nil {
+			to, err = z.Create("journal/" + n)
+		}
+		if err == nil {
+			_, err = to.Write(p)
+		}
+	}
+	text, described := describe(w.disk)
+	err = errors.Join(err, z.Close(), described, os.WriteFile(name+".zip", archive.Bytes(), 0o644), os.WriteFile(name+".txt", []byte(text), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// unpack makes a disk of an archive.
+func unpack(t *testing.T, name string) *vfs.Mem {
+	t.Helper()
+	z, err := zip.OpenReader(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	disk := vfs.NewMem(1)
+	for _, entry := range z.File {
+		var p []byte
+		from, err := entry.Open()
+		if err == nil {
+			p, err = io.ReadAll(from)
+		}
+		if err == nil {
+			err = disk.Mkdir(path.Dir(entry.Name))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := disk.Create(entry.Name)
+		if err == nil {
+			_, err = f.WriteAt(p, 0)
+		}
+		if err = errors.Join(err, f.Sync(), disk.SyncDir(path.Dir(entry.Name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return disk
+}
+
+// describe opens a data directory, and tells every durable fact about the vhost in it, and what each message says.
+func describe(disk vfs.FS) (string, error) {
+	j, r, err := journal.Open(disk, journal.Options{SegmentBytes: segmentBytes, ReserveBytes: -1})
+	if err != nil {
+		return "", err
+	}
+	if len(r.Faults) > 0 {
+		return "", &r.Faults[0]
+	}
+	w := &world{journal: j}
+	v := vhost.New(vhostName, logID, w)
+	if err := w.fold(v); err != nil {
+		return "", err
+	}
+	facts, err := vhost.Facts(logID, 0, v.Projection())
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for i := range facts {
+		w.describeFact(&b, &facts[i])
+	}
+	return b.String(), j.Close()
+}
+
+func (w *world) describeFact(b *strings.Builder, f *vhost.Fact) {
+	fmt.Fprintf(b, "%d queue=%d seq=%d n=%d at=%d cause=%v", f.Kind, f.Queue, f.Seq, f.N, f.At, f.Cause)
+	if f.Took != nil {
+		fmt.Fprintf(b, " took=%v", f.Took)
+	}
+	if o := f.Object; o != nil {
+		fmt.Fprintf(b, " %q type=%q durable=%t auto-delete=%t exclusive=%t internal=%t to-exchange=%t source=%q key=%q %v",
+			o.Name, o.Type, o.Durable, o.AutoDelete, o.Exclusive, o.Internal, o.ToExchange, o.Source, o.RoutingKey, o.Arguments)
+	}
+	if p := f.Policy; p != nil {
+		fmt.Fprintf(b, " %q operator=%t %q on %q priority=%d %v", p.Name, p.Operator, p.Pattern, p.ApplyTo, p.Priority, p.Definition)
+	}
+	if f.Books != nil {
+		fmt.Fprintf(b, " made=%d acked=%d moved=%d ended=%d", f.Books.Made, f.Books.Ended[vhost.Acked], f.Books.Ended[vhost.Moved], f.Books.Total())
+	}
+	if f.Kind == vhost.Enqueued {
+		d := vhost.Delivered{Ref: f.Entry.Ref(logID), HistoryRef: f.History}
+		d.Record = bytes.Clone(w.Record(d.Ref))
+		if d.HistoryRef != (place.Ref{}) {
+			d.History = bytes.Clone(w.Record(d.HistoryRef))
+		}
+		view, err := d.View()
+		fmt.Fprintf(b, " expires=%d flags=%b body=%d:%08x to %q %q deaths=%v %v", f.Entry.ExpireAt, f.Entry.Flags, len(view.Body),
+			crc32.ChecksumIEEE(view.Body), view.Exchange, view.RoutingKey, deathsOf(view.Properties), err)
+	}
+	b.WriteByte('\n')
+}

@@ -24,7 +24,9 @@ type Stretch struct {
 const ChunkBytes = chunkBytes
 
 // NewStretch makes a stretch with n bytes of memory, enough for at least one chunk.
-func NewStretch(n int) *Stretch { return &Stretch{buf: make([]byte, max(n, batchHeaderBytes+chunkBytes+checksumBytes))} }
+func NewStretch(n int) *Stretch {
+	return &Stretch{buf: make([]byte, max(n, batchHeaderBytes+chunkBytes+checksumBytes))}
+}
 
 // StretchBytes is how much data of one batch a stretch with n bytes of memory takes, a multiple of ChunkBytes.
 func StretchBytes(n int) uint32 {
@@ -118,6 +120,9 @@ func (j *Journal) neighbours(s *Stretch) (*span, error) {
 	sp, err := j.spanOf(s.Log, s.First)
 	if err != nil {
 		return nil, err
+	}
+	if sp.seg.rewritten {
+		return nil, fmt.Errorf("%w: log %d, index %d may be there in part", ErrGone, s.Log, s.First)
 	}
 	s.table = s.table[:0]
 	i := int(s.First - sp.first)

@@ -113,11 +113,13 @@ type Node struct {
 	ProcUsed        int64              `json:"proc_used"`  // goroutines
 	ProcTotal       int64              `json:"proc_total"` // 32
 	MemUsed         int64              `json:"mem_used"`   // bytes
-	MemLimit        int64              `json:"mem_limit"`
+	MemLimit        int64              `json:"mem_limit"`  // the high watermark
 	MemAlarm        bool               `json:"mem_alarm"`
-	DiskFree        int64              `json:"disk_free"` // bytes
+	MemStrategy     string             `json:"mem_calculation_strategy"` // rss
+	DiskFree        int64              `json:"disk_free"`                // bytes
 	DiskFreeLimit   int64              `json:"disk_free_limit"`
 	DiskFreeAlarm   bool               `json:"disk_free_alarm"`
+	JournalAlarm    bool               `json:"journal_alarm"` // ours: nothing but the reserve is left
 	NetTicktime     int                `json:"net_ticktime"`
 	DBDir           string             `json:"db_dir"`
 	ConfigFiles     List[string]       `json:"config_files"`
@@ -161,7 +163,7 @@ type Health struct {
 // An Alarm that is raised.
 type Alarm struct {
 	Node     string `json:"node"`
-	Resource string `json:"resource"` // memory or disk
+	Resource string `json:"resource"` // memory, disk or journal
 }
 
 // QueueAtRisk would lose its quorum with this node.

@@ -24,6 +24,8 @@ type Options struct {
 	Clock    Clock           // nil: SystemClock
 	Log      *slog.Logger    // nil: slog.Default
 	Defaults *access.Defaults
+	Machine  Machine // nil: memory and free disk space are not watched
+	Limits   *Limits // nil: DefaultLimits
 }
 
 // Engine runs every vhost of a node.
@@ -31,6 +33,7 @@ type Engine struct {
 	clock    Clock
 	slog     *slog.Logger
 	scribe   *scribe
+	watch    *watch
 	defaults access.Defaults
 	ids      atomic.Uint64 // of connections and channels
 	census   census
@@ -63,6 +66,13 @@ func Open(o Options) (*Engine, error) {
 		d := access.StandardDefaults()
 		o.Defaults = &d
 	}
+	limits := DefaultLimits()
+	if o.Limits != nil {
+		limits = *o.Limits
+	}
+	if err := limits.Validate(); err != nil {
+		return nil, err
+	}
 	o.Journal.Entropy = rand.Uint64()
 	j, report, err := journal.Open(o.FS, o.Journal)
 	if err != nil {
@@ -76,7 +86,8 @@ func Open(o Options) (*Engine, error) {
 	}
 	e := &Engine{clock: o.Clock, slog: o.Log, defaults: *o.Defaults, failed: make(chan error, 1)}
 	e.mu.runners, e.mu.faults = map[string]*runner{}, map[string]*amqp.Error{}
-	e.scribe = newScribe(o.FS, j, o.Log, e.checkpointSoon, e.space, e.end)
+	e.watch = newWatch(o.Machine, limits, o.Log, e.kickAll)
+	e.scribe = newScribe(o.FS, j, o.Log, e.checkpointSoon, e.watch.setJournal, e.end)
 	if err := e.openAccess(); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
@@ -87,6 +98,7 @@ func Open(o Options) (*Engine, error) {
 		e.openVHost(h.Name, place.LogID(h.LogID))
 	}
 	go e.scribe.run()
+	go e.watch.run()
 	if err := e.bootDefaults(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -182,8 +194,15 @@ func (e *Engine) Now() time.Time {
 	return time.Unix(0, wall)
 }
 
-// Full reports whether publishers are held back because the disk has no room.
-func (e *Engine) Full() bool { return e.scribe.noRoom.Load() }
+// Alarms are those that hold publishers back.
+func (e *Engine) Alarms() Alarms { return e.watch.alarms() }
+
+// Resources tells what there is of memory and disk, and what is allowed.
+func (e *Engine) Resources() Resources { return e.watch.resources() }
+
+// SetLimits changes the limits, until the engine is closed; on return the alarms that follow are raised or cleared.
+// Source: RabbitMQ rabbitmqctl set_vm_memory_high_watermark, set_disk_free_limit.
+func (e *Engine) SetLimits(change func(*Limits)) error { return e.watch.setLimits(change) }
 
 // Down tells why a vhost cannot be used; nil if it can.
 func (e *Engine) Down(vhost string) error {
@@ -195,13 +214,8 @@ func (e *Engine) Down(vhost string) error {
 	return nil
 }
 
-// space is told by the scribe whether growing writes have room.
-func (e *Engine) space(full bool) {
-	if full {
-		e.slog.Warn("disk resource limit alarm set: publishers are blocked")
-	} else {
-		e.slog.Warn("disk resource limit alarm cleared")
-	}
+// kickAll has every vhost look around: alarms were raised or cleared.
+func (e *Engine) kickAll() {
 	for _, r := range e.allRunners() {
 		r.kick()
 	}
@@ -291,6 +305,7 @@ func (e *Engine) Close() error {
 	runners := e.mu.runners
 	e.mu.runners = map[string]*runner{}
 	e.mu.Unlock()
+	e.watch.close()
 	for _, r := range runners {
 		close(r.stop)
 		<-r.stopped

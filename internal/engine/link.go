@@ -25,7 +25,7 @@ type Link struct {
 	closed    bool
 	published bool                         // has published
 	blocked   bool                         // was told that publishing has to wait
-	parked    int                          // posts of this link that wait for room on the disk
+	parked    int                          // posts of this link that wait for the end of alarms
 	channels  map[vhost.ChannelID]struct{} // that have ports
 	waiting   []post                       // until the window has room: the first from its next command on
 }

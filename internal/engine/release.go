@@ -12,7 +12,7 @@ type port struct {
 	held    []vhost.Effect // from first on
 	first   int
 	granted granted
-	parked  bool // something of it waits for room on the disk
+	parked  bool // something of it waits for the end of alarms
 }
 
 // look is an answer that waits until batch after is safe.

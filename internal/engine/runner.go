@@ -61,9 +61,10 @@ type runner struct {
 	last         *port
 	held         []*port                         // with effects that wait
 	looks        []look                          // answers that wait
-	parked       []post                          // publishes that wait for room on the disk, and what comes behind them
+	parked       []post                          // publishes that wait for the end of alarms, and what comes behind them
 	blocked      int                             // links that were told so
 	alarmed      bool                            // those who have published were
+	heldBackBy   Alarms                          // the last that held
 	permitted    uint64                          // version of the permissions that consumers were checked against
 	told         map[vhost.Loss]deadline.Instant // when a loss was logged last
 	flush        []*Link
@@ -213,7 +214,7 @@ func (r *runner) run(rounds int) {
 			return
 		}
 		r.releaseSafe()
-		r.watchSpace()
+		r.heedAlarms()
 		r.mu.Lock()
 		inbox := r.mu.inbox
 		r.mu.inbox, r.mu.spare = r.mu.spare[:0], nil
@@ -259,12 +260,6 @@ func (r *runner) step(inbox []post) (ticked bool) {
 	}
 	r.finish()
 	return ticked
-}
-
-// full reports whether the log has no room for growing.
-func (r *runner) full() bool {
-	_, err := r.log.Reserve(journal.Growing)
-	return err != nil
 }
 
 // ends reports whether p is the last of its link.

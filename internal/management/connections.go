@@ -28,11 +28,11 @@ func (r *request) roster() map[string]Connection {
 	return at
 }
 
-// showConnection renders a connection. One that has not published is about to be blocked while the disk is full.
+// showConnection renders a connection. One that has not published is about to be blocked while an alarm holds.
 // Source: RabbitMQ management API, connections.
 func (s *Server) showConnection(c *Connection) api.Connection {
 	state := c.State
-	if state == "running" && s.engine.Full() {
+	if state == "running" && s.engine.Alarms() != 0 {
 		state = "blocking"
 	}
 	return api.Connection{

@@ -38,7 +38,7 @@ func open(t *testing.T) *door {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	e, err := engine.Open(engine.Options{
 		FS: vfs.NewMem(1), Journal: journal.Options{SegmentBytes: 1 << 20, ReserveBytes: -1},
-		Clock: engine.NewTestClock(time.Unix(1_700_000_000, 0)), Log: quiet,
+		Clock: engine.NewTestClock(time.Unix(1_700_000_000, 0)), Log: quiet, Machine: machine{},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -115,6 +115,20 @@ func (d *door) refused(status int, kind, reason, method, path, body string) {
 		d.t.Errorf("%s %s %s: %q %q, want %q %q", method, path, body, e.Kind, e.Reason, kind, reason)
 	}
 }
+
+// machine is a machine with figures that never change.
+type machine struct{}
+
+// Read implements engine.Machine.
+func (machine) Read() engine.Usage {
+	return engine.Usage{MemoryUsed: 100_000, MemoryMax: 1_000_000, DiskFree: 70_000_000}
+}
+
+// GiveBack implements engine.Machine.
+func (machine) GiveBack() {}
+
+// Aim implements engine.Machine.
+func (machine) Aim(int64) {}
 
 type fakeRoster struct {
 	mu struct {

@@ -22,13 +22,10 @@ func unhealthy(body any) (answer, error) {
 // checkHealthy passes: it is answered, and there is nothing else that could fail it.
 func checkHealthy(*request) (answer, error) { return ok(api.Health{Status: passed}) }
 
-// checkAlarms fails while the disk has no room. Source: RabbitMQ alarms.
+// checkAlarms fails while publishers are held back. Source: RabbitMQ alarms.
 func checkAlarms(r *request) (answer, error) {
-	if r.server.engine.Full() {
-		return unhealthy(api.Health{
-			Status: failed, Reason: "There are alarms in effect in the cluster",
-			Alarms: []api.Alarm{{Node: r.server.options.Node, Resource: "disk"}},
-		})
+	if alarms := r.server.raised(); alarms != nil {
+		return unhealthy(api.Health{Status: failed, Reason: "There are alarms in effect in the cluster", Alarms: alarms})
 	}
 	return ok(api.Health{Status: passed})
 }

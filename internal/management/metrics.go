@@ -93,21 +93,12 @@ func (s *Server) scrape(hr *http.Request) []byte {
 }
 
 func (s *Server) nodeMetrics(x *exposition) {
-	m := readMachine(s.options.Data)
-	x.one("rabbitmq_process_open_fds", gauge, "Open file descriptors", m.filesOpen)
-	x.one("rabbitmq_process_max_fds", gauge, "Open file descriptors limit", m.filesMax)
-	x.one("rabbitmq_process_resident_memory_bytes", gauge, "Memory used in bytes", m.memoryUsed)
-	x.one("rabbitmq_resident_memory_limit_bytes", gauge, "Memory of the machine in bytes", m.memoryMax)
-	x.one("rabbitmq_disk_space_available_bytes", gauge, "Disk space available in bytes", m.diskFree)
-	x.one("rabbitmq_disk_space_available_limit_bytes", gauge, "Free disk space low watermark in bytes", s.options.DiskFreeMin)
+	files := readFiles()
+	x.one("rabbitmq_process_open_fds", gauge, "Open file descriptors", files.open)
+	x.one("rabbitmq_process_max_fds", gauge, "Open file descriptors limit", files.most)
+	s.resourceMetrics(x)
 	x.one("rabbitmq_erlang_uptime_seconds", gauge, "Node uptime", time.Since(s.started).Seconds())
 	x.one("rabbitmq_erlang_processes_used", gauge, "Goroutines", runtime.NumGoroutine())
-	full := 0
-	if s.engine.Full() {
-		full = 1
-	}
-	x.one("rabbitmq_alarms_free_disk_space_watermark", gauge, "Is 1 while the free disk space alarm is in effect", full)
-	x.one("rabbitmq_alarms_memory_used_watermark", gauge, "Is 1 while the memory alarm is in effect", 0)
 }
 
 func (s *Server) totalMetrics(x *exposition, all *tally) {

@@ -8,24 +8,26 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/engine"
 )
 
 // cap32 keeps a number in what some clients read as unsigned 32 bits.
 func cap32(n int64) int64 { return max(0, min(n, math.MaxUint32)) }
 
 func (s *Server) node() api.Node {
-	m := readMachine(s.options.Data)
+	files, m := readFiles(), s.engine.Resources()
 	connections := s.options.Roster.Connections()
 	return api.Node{
 		Name: s.options.Node, Type: "disc", Running: true, OSPid: strconv.Itoa(os.Getpid()),
 		Uptime: cap32(time.Since(s.started).Milliseconds()), Processors: runtime.GOMAXPROCS(0), RatesMode: "basic",
 		EnabledPlugins: api.List[string]{"rabbitmq_management", "rabbitmq_prometheus"},
-		FDUsed:         m.filesOpen, FDTotal: cap32(m.filesMax),
-		SocketsUsed: int64(len(connections)), SocketsTotal: cap32(m.filesMax),
+		FDUsed:         files.open, FDTotal: cap32(files.most),
+		SocketsUsed: int64(len(connections)), SocketsTotal: cap32(files.most),
 		// Goroutines have no limit of their own: the largest number that clients can read.
 		ProcUsed: int64(runtime.NumGoroutine()), ProcTotal: math.MaxUint32,
-		MemUsed: m.memoryUsed, MemLimit: m.memoryMax,
-		DiskFree: m.diskFree, DiskFreeLimit: s.options.DiskFreeMin, DiskFreeAlarm: s.engine.Full(),
+		MemUsed: m.MemoryUsed, MemLimit: m.MemoryLimit, MemAlarm: m.Alarms.Has(engine.LowMemory), MemStrategy: "rss",
+		DiskFree: max(m.DiskFree, 0), DiskFreeLimit: m.DiskLimit,
+		DiskFreeAlarm: m.Alarms.Has(engine.LowDisk | engine.JournalFull), JournalAlarm: m.Alarms.Has(engine.JournalFull),
 		DBDir: s.options.Data, ExchangeTypes: exchangeTypes(),
 		AuthMechanisms: api.List[api.Mechanism]{
 			{Name: "PLAIN", Description: "SASL PLAIN authentication mechanism", Enabled: true},

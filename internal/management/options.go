@@ -22,7 +22,6 @@ type Options struct {
 	Product       string   // empty: Bartleby
 	Version       string   // of the product
 	Data          string   // the data directory; empty: in memory
-	DiskFreeMin   int64    // bytes; below, publishers are held back
 	Log           *slog.Logger
 }
 

@@ -28,6 +28,8 @@ func routes() []route {
 		{post, "rebalance/queues", administrator, func(*request) (answer, error) { return nothing() }},
 		{post, "x/clock/advance", administrator, advanceClock},
 
+		{get, "x/resource-limits", monitoring, getResourceLimits},
+		{puts, "x/resource-limits", administrator, putResourceLimits},
 		{get, "x/options/*", management, getVHostOptions},
 		{puts, "x/options/*", policymaker, putVHostOptions},
 		{remove, "x/options/*/*", policymaker, deleteVHostOption},

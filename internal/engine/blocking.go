@@ -3,25 +3,35 @@ package engine
 import (
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// lowOnDisk is what publishers are told when the disk has no room. Source: RabbitMQ connection-blocked.
-const lowOnDisk = "low on disk"
+// alarms are what holds publishers back: those of the node, and a log without room for growing.
+func (r *runner) alarms() Alarms {
+	a := r.engine.watch.alarms()
+	if _, err := r.log.Reserve(journal.Growing); err != nil {
+		a |= JournalFull
+	}
+	if a != 0 {
+		r.heldBackBy = a
+	}
+	return a
+}
 
-// watchSpace tells publishers when the disk runs out of room for them, and when it has some again. Who has never
-// published learns it with the first message, which has to wait: see mustWait.
+// heedAlarms tells publishers when they have to wait, and when no longer. Who has never published learns it with the
+// first message, which has to wait: see mustWait. Who was told is not told of further alarms.
 // Source: RabbitMQ connection-blocked.
-func (r *runner) watchSpace() {
-	full := r.full()
+func (r *runner) heedAlarms() {
+	raised := r.alarms() != 0
 	switch {
-	case full && !r.alarmed:
+	case raised && !r.alarmed:
 		for _, l := range r.links {
 			if l.published {
 				r.block(l)
 			}
 		}
-	case !full && r.blocked > 0:
+	case !raised && r.blocked > 0:
 		for _, l := range r.links {
 			if l.blocked {
 				l.blocked = false
@@ -31,7 +41,7 @@ func (r *runner) watchSpace() {
 		}
 		r.blocked = 0
 	}
-	r.alarmed = full
+	r.alarmed = raised
 }
 
 // block tells a link that what it publishes has to wait.
@@ -39,20 +49,19 @@ func (r *runner) block(l *Link) {
 	if !l.blocked {
 		l.blocked = true
 		r.blocked++
-		l.door.Blocked(lowOnDisk)
+		l.door.Blocked(r.heldBackBy.reason())
 		r.toFlush(l)
 	}
 }
 
-// mustWait reports whether something of p may have to wait, because the log has no room for growing: see park. What a
-// link gives back is none of its commands. A link that ends does not wait: what it published and nobody took is
-// dropped with it.
+// mustWait reports whether something of p may have to wait, because an alarm holds: see park. What a link gives back is
+// none of its commands. A link that ends does not wait: what it published and nobody took is dropped with it.
 func (r *runner) mustWait(p *post) bool {
 	switch {
 	case p.ends():
 		r.dropParked(p.link)
 		return false
-	case len(p.batch.Commands) == 0 || !r.full():
+	case len(p.batch.Commands) == 0 || r.alarms() == 0:
 		return false
 	case p.link.parked > 0:
 		return true
@@ -60,8 +69,8 @@ func (r *runner) mustWait(p *post) bool {
 	return slices.ContainsFunc(p.batch.Commands, func(c vhost.Command) bool { return c.Kind == vhost.Publish })
 }
 
-// park lets publishes wait for room, and what comes behind them on their channels: who publishes and then acks must not
-// lose the one and keep the other. The other channels of the connection go on, for their acks are what makes room. How
+// park lets publishes wait for the end of the alarms, and what comes behind them on their channels: who publishes and then acks must not
+// lose the one and keep the other. The other channels of the connection go on, for their acks are what helps. How
 // much of a link can wait is bounded by the batches that its door has.
 func (r *runner) park(p *post) {
 	l := p.link
@@ -86,9 +95,9 @@ func (r *runner) park(p *post) {
 	r.block(l)
 }
 
-// unpark takes what has waited, once there is room.
+// unpark takes what has waited, once no alarm holds.
 func (r *runner) unpark() []post {
-	if len(r.parked) == 0 || r.full() {
+	if len(r.parked) == 0 || r.alarms() != 0 {
 		return nil
 	}
 	parked := r.parked

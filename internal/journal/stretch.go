@@ -33,6 +33,12 @@ func StretchBytes(n int) uint32 {
 	return uint32(n-batchHeaderBytes) / (chunkBytes + checksumBytes) * chunkBytes
 }
 
+// Batches is of how many batches it holds data; zero: it is empty.
+func (s *Stretch) Batches() int { return len(s.starts) }
+
+// Reset empties it.
+func (s *Stretch) Reset() { s.data, s.starts, s.rest = nil, s.starts[:0], false }
+
 // Next is where the log goes on behind it: in the batch that is cut short, or at the next, which may not be there.
 func (s *Stretch) Next() (index place.Index, offset uint32) {
 	last := len(s.starts) - 1
@@ -80,7 +86,7 @@ func (s *Stretch) Find(r place.Ref) []byte {
 // Errors: ErrGone, a *Fault, or what the disk said; s is empty then. Like ReadAt, it may run beside reads and Sync.
 func (j *Journal) ReadStretch(s *Stretch, log place.LogID, index place.Index, offset uint32) error {
 	s.Log, s.First, s.Offset = log, index, offset
-	s.data, s.starts, s.rest = nil, s.starts[:0], false
+	s.Reset()
 	sp, err := j.neighbours(s)
 	if err != nil {
 		return err

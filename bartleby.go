@@ -42,6 +42,12 @@ type Config struct {
 	SegmentBytes int64
 	// ReserveBytes is the room kept free in advance, so that a full disk can be drained; zero: 256 MiB, negative: none.
 	ReserveBytes int64
+	// MemoryHighWatermark is how much memory the process may have before publishers have to wait; nil: six tenths.
+	// DiskFreeLimit is how much of the disk has to stay free for them; nil: 50 MB. Source: RabbitMQ alarms.
+	MemoryHighWatermark, DiskFreeLimit *Threshold
+	// Alone says that the process is the broker's alone: Go's memory limit follows the high watermark, unless the
+	// environment sets GOMEMLIMIT.
+	Alone bool
 	// TestClock makes time stand still until Advance moves it.
 	TestClock bool
 	// Log receives what operators should know; nil: slog.Default.
@@ -67,7 +73,7 @@ func Start(c Config) (*Broker, error) {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	o := engine.Options{Log: c.Log}
+	o := engine.Options{Log: c.Log, Machine: engine.SystemMachine(c.Data, c.Alone), Limits: c.limits()}
 	if c.Data == "" {
 		o.FS = vfs.NewMem(uint64(time.Now().UnixNano()))
 		o.Journal = journal.Options{SegmentBytes: 4 << 20, ReserveBytes: -1}

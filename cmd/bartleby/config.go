@@ -17,7 +17,7 @@ func readConfig(path string, flags *flag.FlagSet) error {
 	}
 	defer f.Close()
 	given := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	flags.Visit(func(f *flag.Flag) { given[setting(f.Name)] = true })
 	lines := bufio.NewScanner(f)
 	for n := 1; lines.Scan(); n++ {
 		line, _, _ := strings.Cut(lines.Text(), "#")
@@ -29,7 +29,7 @@ func readConfig(path string, flags *flag.FlagSet) error {
 		if !ok || flags.Lookup(key) == nil || key == "config" {
 			return fmt.Errorf("configuration: %s:%d: unknown key %q", path, n, key)
 		}
-		if given[key] {
+		if given[setting(key)] {
 			continue
 		}
 		if err := flags.Set(key, value); err != nil {

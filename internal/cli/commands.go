@@ -75,6 +75,9 @@ func commands() []command {
 		{name: "purge_lost_letters", tools: ctl, usage: "[--vhost <vhost>] [--cause <cause>] [<id> ...]", most: unbounded, options: "cause", run: purgeLostLetters},
 		{name: "list_held_letters", tools: both, usage: "[--vhost <vhost>] [--limit <number>] <queue> [<column> ...]", least: 1, most: unbounded, options: "limit", run: listHeldLetters},
 
+		{name: "set_vm_memory_high_watermark", tools: ctl, usage: "<fraction> | absolute <bytes>", least: 1, most: 2, run: setMemoryHighWatermark},
+		{name: "set_disk_free_limit", tools: ctl, usage: "<bytes> | mem_relative <multiple>", least: 1, most: 2, run: setDiskFreeLimit},
+
 		{name: "status", tools: both, usage: "[--unit <unit>]", options: "unit", run: nodeStatus},
 		{name: "ping", tools: both, run: ping},
 		{name: "await_startup", tools: both, patience: 5 * time.Minute, run: awaitStartup},
@@ -82,6 +85,7 @@ func commands() []command {
 
 		{name: "check_running", tools: diagnostics, run: checkRunning},
 		{name: "is_running", tools: diagnostics, run: checkRunning},
+		{name: "alarms", tools: diagnostics, run: listAlarms},
 		{name: "check_alarms", tools: diagnostics, run: checkAlarms},
 		{name: "check_local_alarms", tools: diagnostics, run: checkAlarms},
 		{name: "check_virtual_hosts", tools: diagnostics, run: checkVirtualHosts},

@@ -29,15 +29,6 @@ func checkRunning(c *call) error {
 	return c.healthy("RabbitMQ on node "+c.node+" is fully booted and running", "is-in-service")
 }
 
-func checkAlarms(c *call) error {
-	if c.command.name == "check_local_alarms" {
-		c.banner("Asking node %s to report any local resource alarms ...", c.node)
-		return c.healthy("Node "+c.node+" reported no local alarms", "local-alarms")
-	}
-	c.banner("Asking node %s to report any known resource alarms ...", c.node)
-	return c.healthy("Node "+c.node+" reported no alarms, local or clusterwide", "alarms")
-}
-
 func checkVirtualHosts(c *call) error {
 	c.banner("Checking if all vhosts are running on node %s ...", c.node)
 	return c.healthy("Node "+c.node+" reported all vhosts as running", "virtual-hosts")

@@ -135,17 +135,6 @@ func none(lines []string, mark string) []string {
 	return marked
 }
 
-func alarmsOf(n api.Node) []string {
-	var raised []string
-	if n.MemAlarm {
-		raised = append(raised, "Memory alarm on node "+n.Name)
-	}
-	if n.DiskFreeAlarm {
-		raised = append(raised, "Free disk space alarm on node "+n.Name)
-	}
-	return raised
-}
-
 // A statusShape is `status --formatter json`. Source: RabbitMQ rabbitmqctl status.
 type statusShape struct {
 	OSPid            string            `json:"pid"`
@@ -156,6 +145,9 @@ type statusShape struct {
 	Uptime           int64             `json:"uptime"` // seconds
 	UnderMaintenance bool              `json:"is_under_maintenance"`
 	Alarms           api.List[string]  `json:"alarms"`
+	MemoryStrategy   string            `json:"vm_memory_calculation_strategy"`
+	MemoryLimit      int64             `json:"vm_memory_high_watermark_limit"` // bytes
+	Memory           statusMemory      `json:"memory"`
 	DataDirectory    string            `json:"data_directory"`
 	ConfigFiles      api.List[string]  `json:"config_files"`
 	LogFiles         api.List[string]  `json:"log_files"`
@@ -164,6 +156,13 @@ type statusShape struct {
 	DiskFreeLimit    int64             `json:"disk_free_limit"`
 	Listeners        api.List[portRow] `json:"listeners"`
 	Totals           statusTotals      `json:"totals"`
+}
+
+type statusMemory struct {
+	Total struct {
+		RSS int64 `json:"rss"` // bytes
+	} `json:"total"`
+	Strategy string `json:"strategy"`
 }
 
 type statusTotals struct {
@@ -182,10 +181,13 @@ type portRow struct {
 }
 
 func (c *call) statusJSON(o api.Overview, n api.Node, vhosts int) error {
+	memory := statusMemory{Strategy: n.MemStrategy}
+	memory.Total.RSS = n.MemUsed
 	b, err := json.Marshal(statusShape{
 		OSPid: n.OSPid, ProductName: o.ProductName, ProductVersion: o.ProductVersion, RabbitMQVersion: o.RabbitMQVersion,
 		ErlangVersion: o.ErlangVersion, Uptime: n.Uptime / 1000, UnderMaintenance: n.BeingDrained, Alarms: alarmsOf(n),
 		DataDirectory: n.DBDir, ConfigFiles: n.ConfigFiles, LogFiles: n.LogFiles, ActivePlugins: n.EnabledPlugins,
+		MemoryStrategy: n.MemStrategy, MemoryLimit: n.MemLimit, Memory: memory,
 		DiskFree: n.DiskFree, DiskFreeLimit: n.DiskFreeLimit, Listeners: portRows(o),
 		Totals: statusTotals{vhosts, o.ObjectTotals.Connections, o.ObjectTotals.Queues},
 	})

@@ -371,9 +371,11 @@ func (e *Engine) store(s *scribe, states []machineState) error {
 	for _, st := range states {
 		live[st.log] = st
 	}
-	errs = append(errs, s.reclaim(func(log place.LogID, first, last place.Index) bool {
-		st, ok := live[log]
-		return !ok || st.live == nil || st.live(first, last)
+	errs = append(errs, s.reclaim(func(log place.LogID, first, last place.Index) int64 {
+		if st, ok := live[log]; ok && st.live != nil && !st.live(first, last) {
+			return 0
+		}
+		return 1 // how much is for the day when segments are rewritten
 	}))
 	return errors.Join(errs...)
 }

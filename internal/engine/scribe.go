@@ -398,7 +398,7 @@ func (s *scribe) checkpoint(log place.LogID, at place.Index, state []byte) error
 	return s.journal.Checkpoint(log, at, state)
 }
 
-func (s *scribe) reclaim(live func(log place.LogID, first, last place.Index) bool) error {
+func (s *scribe) reclaim(live journal.Live) error {
 	s.tables.Lock()
 	defer s.tables.Unlock()
 	n, err := s.journal.Reclaim(live)

@@ -86,4 +86,15 @@ func (j *Journal) checkpoints() []*logState {
 	return with
 }
 
+// pageLogs lists the logs of pages, in order.
+func (j *Journal) pageLogs() []*logState {
+	var logs []*logState
+	for _, id := range slices.Sorted(maps.Keys(j.logs)) {
+		if id.IsPages() {
+			logs = append(logs, j.logs[id])
+		}
+	}
+	return logs
+}
+
 func (j *Journal) droppedLogs() []place.LogID { return slices.Sorted(maps.Keys(j.dropped)) }

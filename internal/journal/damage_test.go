@@ -205,7 +205,7 @@ func TestOpenRefusesInWords(t *testing.T) {
 			must(t, err)
 			_, err = f.WriteAt(binary.LittleEndian.AppendUint32(nil, 99), 8)
 			must(t, err)
-		}, "format 99: this version of Bartleby reads format 1 only"},
+		}, "format 99: this version of Bartleby reads formats 1 to 2"},
 		{"damaged manifest", func(t *testing.T, fs *vfs.Mem) { flip(t, fs, "journal/manifest", 30) }, "manifest: checksum mismatch"},
 		{"other file", func(t *testing.T, fs *vfs.Mem) { flip(t, fs, "journal/manifest", 1) }, "not the manifest of a Bartleby journal"},
 		{"missing manifest", func(t *testing.T, fs *vfs.Mem) { must(t, fs.Remove("journal/manifest")) }, "manifest: missing, but there is 00000001.segment"},

@@ -16,7 +16,8 @@ import (
 //	batch   = batch header, chunks
 //	chunk   = up to chunkBytes of data, checksum
 const (
-	formatNumber = 1
+	formatNumber = 2 // of what is written
+	formatOldest = 1 // that is read: it has no rewritten segments
 
 	segmentMagic       = 0x47455342 // "BSEG"
 	segmentHeaderBytes = vfs.BlockBytes
@@ -97,18 +98,19 @@ func (g *groupHeader) parse(p []byte, seed uint32, at int64) bool {
 //	 0  checksum u32  of nonce, bytes 4 to 24
 //	 4  size     u32  of the data
 //	 8  log      u32
-//	12  zero     u32
+//	12  flags    u32  of a partial batch; else zero
 //	16  index    u64
 type batchHeader struct {
 	log   place.LogID
 	index place.Index
 	size  uint32
+	flags uint32
 }
 
 func (b *batchHeader) put(p []byte, seed uint32) {
 	le.PutUint32(p[4:], b.size)
 	le.PutUint32(p[8:], uint32(b.log))
-	le.PutUint32(p[12:], 0)
+	le.PutUint32(p[12:], b.flags)
 	le.PutUint64(p[16:], uint64(b.index))
 	le.PutUint32(p[0:], checksum(seed, p[4:batchHeaderBytes]))
 }
@@ -117,7 +119,9 @@ func (b *batchHeader) parse(p []byte, seed uint32) bool {
 	if len(p) < batchHeaderBytes || le.Uint32(p) != checksum(seed, p[4:batchHeaderBytes]) {
 		return false
 	}
-	*b = batchHeader{log: place.LogID(le.Uint32(p[8:])), index: place.Index(le.Uint64(p[16:])), size: le.Uint32(p[4:])}
+	*b = batchHeader{
+		log: place.LogID(le.Uint32(p[8:])), index: place.Index(le.Uint64(p[16:])), size: le.Uint32(p[4:]), flags: le.Uint32(p[12:]),
+	}
 	return true
 }
 

@@ -53,7 +53,7 @@ func TestGoldenSequenceOfCalls(t *testing.T) {
 	must(t, j.Checkpoint(1, 4, nil))
 	must(t, j.Checkpoint(2, 1, nil))
 	say("reclaim: the segment becomes a spare")
-	if n, err := j.Reclaim(func(place.LogID, place.Index, place.Index) bool { return false }); n != 1 || err != nil {
+	if n, err := j.Reclaim(nothing); n != 1 || err != nil {
 		t.Fatalf("reclaimed %d, %v", n, err)
 	}
 	say("drop")
@@ -80,8 +80,8 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// goldenJournal is a small journal of format 1 with one of everything: a closed segment, an open one, a spare, a checkpoint, a
-// dropped log, a mark of what is safe.
+// goldenJournal is a small journal of this format with one of everything: a rewritten segment, a closed one, an open one, a
+// spare, a checkpoint, a log of pages, a dropped log, a mark of what is safe.
 func goldenJournal(t *testing.T) *vfs.Mem {
 	t.Helper()
 	fs := vfs.NewMem(1)
@@ -89,59 +89,121 @@ func goldenJournal(t *testing.T) *vfs.Mem {
 	write(t, j, 0, 1, 2, 3)
 	write(t, j, 5000, 1)
 	write(t, j, 100, 2)
+	write(t, j, 3000, 4, place.LogID(4).Pages())
 	must(t, j.Sync())
-	must(t, j.Checkpoint(1, 1, []byte("state of log 1 after batch 1")))
+	must(t, j.Checkpoint(1, 2, []byte("state of log 1 after batch 2")))
+	must(t, j.Checkpoint(2, 2, nil))
+	must(t, j.Checkpoint(4, 1, nil))
+	must(t, j.closeSegments())
+	write(t, j, 700, 1, 2, 3)
 	must(t, j.Drop(3))
 	must(t, j.closeSegments())
-	write(t, j, 700, 1, 2)
+	rewrite(t, j, 0.5, goldenPieces...)
+	write(t, j, 200, 1)
 	must(t, j.Reserve(60<<10, Growing))
 	must(t, j.Close())
 	return fs
 }
 
-func TestGoldenDirectoryStaysReadable(t *testing.T) {
-	t.Parallel()
-	// A new version would refuse or misread what an old one wrote, or write what no page of docs/format draws.
-	const dir = "testdata/format-1"
-	made := goldenJournal(t)
-	names, err := made.List("journal")
+// goldenPieces are what the rewritten segment keeps.
+var goldenPieces = []place.Ref{
+	{Log: 1, Index: 2, Offset: 10, Size: 40}, {Log: 1, Index: 2, Offset: 2000, Size: 2500}, {Log: 2, Index: 2, Offset: 0, Size: 100},
+	{Log: place.LogID(4).Pages(), Index: 1, Offset: 2900, Size: 100},
+}
+
+// contents returns the files of a journal, without zeros at their ends.
+func contents(t *testing.T, fs vfs.FS) map[string]string {
+	t.Helper()
+	names, err := fs.List("journal")
 	must(t, err)
-	kept := vfs.NewMem(1)
-	must(t, kept.Mkdir("journal"))
+	files := map[string]string{}
 	for _, name := range names {
-		f, err := made.Open("journal/" + name)
+		f, err := fs.Open("journal/" + name)
 		must(t, err)
 		size, err := f.Size()
 		must(t, err)
 		p := make([]byte, size)
 		_, err = f.ReadAt(p, 0)
 		must(t, err)
-		// Zeros at the end are left out of the repository.
-		golden(t, dir+"/"+name, strings.TrimRight(string(p), "\x00"))
+		files[name] = strings.TrimRight(string(p), "\x00")
+	}
+	return files
+}
 
-		old, err := os.ReadFile(dir + "/" + name)
+// kept loads a directory of the repository.
+func kept(t *testing.T, dir string) *vfs.Mem {
+	t.Helper()
+	fs := vfs.NewMem(1)
+	must(t, fs.Mkdir("journal"))
+	files, err := os.ReadDir(dir)
+	must(t, err)
+	for _, file := range files {
+		p, err := os.ReadFile(dir + "/" + file.Name())
 		must(t, err)
-		g, err := kept.Create("journal/" + name)
+		f, err := fs.Create("journal/" + file.Name())
 		must(t, err)
-		_, err = g.WriteAt(old, 0)
-		must(t, errors.Join(err, g.Truncate(size), g.Close()))
+		_, err = f.WriteAt(p, 0)
+		switch { // zeros at the end are left out of the repository
+		case file.Name() == manifestName:
+			err = errors.Join(err, f.Truncate(int64(le.Uint64(p[16:]))))
+		case strings.HasSuffix(file.Name(), ".segment"):
+			err = errors.Join(err, f.Truncate(max(64<<10, int64(len(p)))))
+		}
+		must(t, errors.Join(err, f.Close()))
 	}
-	j := mustOpen(t, kept, small())
-	if at, state, err := j.LoadCheckpoint(1); at != 1 || string(state) != "state of log 1 after batch 1" || err != nil {
-		t.Fatalf("checkpoint at %d: %q, %v", at, state, err)
+	return fs
+}
+
+func TestGoldenDirectoryIsWhatIsWritten(t *testing.T) {
+	t.Parallel()
+	// A new version would write what no page of docs/format draws, under the old number.
+	made := contents(t, goldenJournal(t))
+	for name, p := range made {
+		golden(t, "testdata/format-2/"+name, p)
 	}
-	for _, want := range []struct {
+	files, err := os.ReadDir("testdata/format-2")
+	must(t, err)
+	if len(files) != len(made) {
+		t.Errorf("%d files are kept, %d are made", len(files), len(made))
+	}
+}
+
+func TestGoldenDirectoriesStayReadable(t *testing.T) {
+	t.Parallel()
+	// A new version would refuse or misread what an old one wrote.
+	type batch struct {
 		log   place.LogID
 		index place.Index
 		n     int
-	}{{1, 1, 0}, {1, 2, 5000}, {1, 3, 700}, {2, 1, 0}, {2, 2, 100}, {2, 3, 700}} {
-		p, err := j.ReadBatch(nil, want.log, want.index)
-		if err != nil || !bytes.Equal(p, data(want.log, want.index, want.n)) {
-			t.Fatalf("log %d, index %d: %v", want.log, want.index, err)
+	}
+	for _, c := range []struct {
+		dir     string
+		at      place.Index
+		state   string
+		batches []batch
+		pieces  []place.Ref
+	}{
+		{"testdata/format-1", 1, "state of log 1 after batch 1", []batch{{1, 1, 0}, {1, 2, 5000}, {1, 3, 700}, {2, 1, 0}, {2, 2, 100}, {2, 3, 700}}, nil},
+		{"testdata/format-2", 2, "state of log 1 after batch 2", []batch{{1, 3, 700}, {1, 4, 200}, {2, 3, 700}}, goldenPieces},
+	} {
+		fs := kept(t, c.dir)
+		for range 2 { // the second time as this version leaves it
+			j := mustOpen(t, fs, small())
+			if at, state, err := j.LoadCheckpoint(1); at != c.at || string(state) != c.state || err != nil {
+				t.Fatalf("%s: checkpoint at %d: %q, %v", c.dir, at, state, err)
+			}
+			for _, b := range c.batches {
+				p, err := j.ReadBatch(nil, b.log, b.index)
+				if err != nil || !bytes.Equal(p, data(b.log, b.index, b.n)) {
+					t.Fatalf("%s: log %d, index %d: %v", c.dir, b.log, b.index, err)
+				}
+			}
+			hasPieces(t, j, c.pieces...)
+			if err := j.Write([]Batch{{3, 2, nil}}); !errors.Is(err, ErrDropped) {
+				t.Fatalf("%s: write to the dropped log: %v", c.dir, err)
+			}
+			write(t, j, 10, 5)
+			must(t, j.Close())
 		}
 	}
-	if err := j.Write([]Batch{{3, 2, nil}}); !errors.Is(err, ErrDropped) {
-		t.Fatalf("write to the dropped log: %v", err)
-	}
-	must(t, j.Close())
 }

@@ -27,6 +27,10 @@ type Journal struct {
 	nextID   uint64
 	nextFile uint64
 
+	pagesFrom place.Index // first index of a log of pages that is new
+	rewriting *Rewriting  // underway
+	written   Written     // to files, in this run
+
 	dirty         []*logState // with batches written since the last sync
 	failed        error       // of ErrFailed
 	damage        *Fault      // the last damage that Open found below what was safe; of no log
@@ -52,6 +56,14 @@ func (j *Journal) Next(log place.LogID) place.Index {
 	if l := j.logs[log]; l != nil {
 		return l.next
 	}
+	return j.first(log)
+}
+
+// first is the first index of a log that is new.
+func (j *Journal) first(log place.LogID) place.Index {
+	if log.IsPages() {
+		return j.pagesFrom
+	}
 	return 1
 }
 
@@ -67,7 +79,7 @@ func (j *Journal) Safe(log place.LogID) place.Index {
 func (j *Journal) log(id place.LogID) *logState {
 	l := j.logs[id]
 	if l == nil {
-		l = &logState{id: id, next: 1}
+		l = &logState{id: id, next: j.first(id)}
 		j.logs[id] = l
 	}
 	return l
@@ -87,15 +99,17 @@ func (j *Journal) Logs() []LogStat {
 	stats := make([]LogStat, 0, len(j.logs))
 	for _, id := range slices.Sorted(maps.Keys(j.logs)) {
 		l := j.logs[id]
-		if l.next == 1 && l.checkpoint.file == 0 && l.fault == nil {
+		if l.next == j.first(id) && l.checkpoint.file == 0 && l.fault == nil {
 			continue // only asked for
 		}
 		s := LogStat{Log: id, Next: l.next, Safe: l.safe, Checkpoint: l.checkpoint.at, Fault: l.fault}
-		for i, sp := range l.spans {
-			if i == 0 || l.spans[i-1].seg != sp.seg {
-				s.Segments++
+		var segments []*segment
+		for _, sp := range l.spans {
+			if !slices.Contains(segments, sp.seg) {
+				segments = append(segments, sp.seg)
 			}
 		}
+		s.Segments = len(segments)
 		stats = append(stats, s)
 	}
 	return stats
@@ -110,13 +124,29 @@ type Stats struct {
 	CheckpointBytes int64
 	Unsafe          int64 // written and not yet synced
 	Dropped         int   // logs of which segments still hold batches
+	Rewritten       int   // of Segments: made of what was live in others
+	RewrittenBytes  int64 // of their files
+	Written         Written
+}
+
+// Written counts the bytes passed to the disk since Open, for the write amplification.
+type Written struct {
+	Groups      int64 // batches as they were appended, with headers, checksums and padding
+	Rewriting   int64 // live pieces of sparse segments, copied
+	Checkpoints int64
+	Tables      int64 // of batches in closed segments, and manifests
+	Zeros       int64 // that files were filled with before use
 }
 
 // Stats describes the journal as a whole.
 func (j *Journal) Stats() Stats {
-	s := Stats{Segments: len(j.segments), Spares: len(j.spares), Dropped: len(j.dropped)}
+	s := Stats{Segments: len(j.segments), Spares: len(j.spares), Dropped: len(j.dropped), Written: j.written}
 	for _, seg := range j.segments {
 		s.SegmentBytes += seg.size
+		if seg.rewritten {
+			s.Rewritten++
+			s.RewrittenBytes += seg.size
+		}
 	}
 	for _, sp := range j.spares {
 		s.SpareBytes += sp.size
@@ -148,6 +178,10 @@ func (j *Journal) release() error {
 	if j.making != nil {
 		errs = append(errs, j.making.f.Close())
 		j.making = nil
+	}
+	if w := j.rewriting; w != nil {
+		j.rewriting = nil
+		errs = append(errs, w.out.f.Close())
 	}
 	for _, s := range j.segments {
 		if s.f != nil {

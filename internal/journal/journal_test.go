@@ -49,6 +49,9 @@ func write(t testing.TB, j *Journal, n int, logs ...place.LogID) {
 	}
 }
 
+// nothing is live.
+func nothing(place.LogID, place.Index, place.Index) int64 { return 0 }
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 //	24  nextID     u64  of the next segment
 //	32  nextFile   u64  number of the next file
 //	40  counts     u32 × 4: segments, spares, checkpoints, dropped logs
-//	    segments:    id, file, nonce, size, end, table at, table entries u64; table spans u32, zero u32
+//	    segments:    id, file, nonce, size, end, table at, table entries u64; table spans u32, flags u32: 1 if rewritten
 //	    spares:      file, size, nonce u64
 //	    checkpoints: log u32, checksum u32; at, file, size u64
 //	    dropped:     log u32, zero u32
@@ -36,6 +36,12 @@ const (
 // encodeManifest renders the journal's present state.
 func (j *Journal) encodeManifest() []byte {
 	checkpoints := j.checkpoints()
+	for _, l := range j.pageLogs() { // named without a file, so that no index is used twice
+		l.reached = max(l.reached, l.safe)
+		if l.reached > 0 {
+			checkpoints = append(checkpoints, l)
+		}
+	}
 	dropped := j.droppedLogs()
 	p := make([]byte, manifestHeaderBytes, manifestHeaderBytes+manifestSegment*len(j.segments)+manifestSpare*len(j.spares)+
 		manifestCheckpoint*len(checkpoints)+manifestDropped*len(dropped))
@@ -48,7 +54,7 @@ func (j *Journal) encodeManifest() []byte {
 			p = le.AppendUint64(p, n)
 		}
 		p = le.AppendUint32(p, s.table.spans)
-		p = le.AppendUint32(p, 0)
+		p = le.AppendUint32(p, s.flags())
 	}
 	for _, s := range j.spares {
 		p = le.AppendUint64(p, s.file)
@@ -58,7 +64,7 @@ func (j *Journal) encodeManifest() []byte {
 	for _, l := range checkpoints {
 		p = le.AppendUint32(p, uint32(l.id))
 		p = le.AppendUint32(p, l.checkpoint.crc)
-		p = le.AppendUint64(p, uint64(l.checkpoint.at))
+		p = le.AppendUint64(p, uint64(max(l.checkpoint.at, l.reached)))
 		p = le.AppendUint64(p, l.checkpoint.file)
 		p = le.AppendUint64(p, uint64(l.checkpoint.size))
 	}
@@ -79,13 +85,23 @@ func (j *Journal) encodeManifest() []byte {
 	return p
 }
 
+// flagRewritten marks a rewritten segment in the manifest.
+const flagRewritten = 1
+
+func (s *segment) flags() uint32 {
+	if s.rewritten {
+		return flagRewritten
+	}
+	return 0
+}
+
 // decodeManifest fills in the journal from a manifest.
 func (j *Journal) decodeManifest(p []byte) error {
 	if len(p) < 16 || string(p[:8]) != manifestMagic {
 		return errors.New("not the manifest of a Bartleby journal")
 	}
-	if n := le.Uint32(p[8:]); n != formatNumber {
-		return fmt.Errorf("format %d: this version of Bartleby reads format %d only", n, formatNumber)
+	if n := le.Uint32(p[8:]); n < formatOldest || n > formatNumber {
+		return fmt.Errorf("format %d: this version of Bartleby reads formats %d to %d", n, formatOldest, formatNumber)
 	}
 	if len(p) < manifestHeaderBytes || le.Uint64(p[16:]) != uint64(len(p)) || le.Uint32(p[12:]) != checksum(0, p[16:]) {
 		return errors.New("checksum mismatch")
@@ -102,7 +118,7 @@ func (j *Journal) decodeManifest(p []byte) error {
 			id: le.Uint64(p), file: le.Uint64(p[8:]), nonce: le.Uint64(p[16:]), size: int64(le.Uint64(p[24:])), end: int64(le.Uint64(p[32:])),
 			table: tableAt{at: int64(le.Uint64(p[40:])), entries: le.Uint64(p[48:]), spans: le.Uint32(p[56:])},
 		}
-		s.seed = seedOf(s.nonce)
+		s.seed, s.rewritten = seedOf(s.nonce), le.Uint32(p[60:])&flagRewritten != 0
 		j.segments = append(j.segments, s)
 		p = p[manifestSegment:]
 	}
@@ -112,7 +128,12 @@ func (j *Journal) decodeManifest(p []byte) error {
 	}
 	for range checkpoints {
 		l := j.log(place.LogID(le.Uint32(p)))
-		l.checkpoint = checkpoint{crc: le.Uint32(p[4:]), at: place.Index(le.Uint64(p[8:])), file: le.Uint64(p[16:]), size: int64(le.Uint64(p[24:]))}
+		c := checkpoint{crc: le.Uint32(p[4:]), at: place.Index(le.Uint64(p[8:])), file: le.Uint64(p[16:]), size: int64(le.Uint64(p[24:]))}
+		if c.file == 0 {
+			l.reached = c.at
+		} else {
+			l.checkpoint = c
+		}
 		p = p[manifestCheckpoint:]
 	}
 	for range dropped {

@@ -41,7 +41,9 @@ func newModel() *model {
 func state(log place.LogID, at place.Index) []byte { return data(log, at, int(at)*37%5000) }
 
 // live is what the model answers to Reclaim.
-func (m *model) live(log place.LogID, _, last place.Index) bool { return last > m.logs[log].floor }
+func (m *model) live(log place.LogID, _, last place.Index) int64 {
+	return int64(max(last, m.logs[log].floor) - m.logs[log].floor)
+}
 
 // step does one random thing to the journal, and notes what it led to.
 func (m *model) step(j *Journal, dice *rand.Rand) error {

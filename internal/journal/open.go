@@ -44,7 +44,7 @@ func Open(fs vfs.FS, o Options) (*Journal, Report, error) {
 	}
 	j := &Journal{
 		fs: fs, o: o, nextID: 1, nextFile: 1, buf: vfs.Aligned(int(min(bufferBytes, o.SegmentBytes))),
-		logs: map[place.LogID]*logState{}, dropped: map[place.LogID]bool{},
+		logs: map[place.LogID]*logState{}, dropped: map[place.LogID]bool{}, pagesFrom: 1,
 	}
 	var r Report
 	if err := j.load(&r); err != nil {
@@ -67,15 +67,16 @@ func (j *Journal) load(r *Report) error {
 	if err := j.sweep(); err != nil {
 		return err
 	}
-	for _, s := range j.segments {
-		if err := j.loadSegment(s, r); err != nil {
-			return fmt.Errorf("%s: %w", s.name(), err)
-		}
+	if err := j.loadSegments(false, r); err != nil {
+		return err
 	}
 	j.suspect(r)
+	if err := j.loadSegments(true, r); err != nil {
+		return err
+	}
 	for _, id := range slices.Sorted(maps.Keys(j.logs)) {
 		l := j.logs[id]
-		l.safe = l.checkpoint.at
+		l.safe = max(l.checkpoint.at, l.reached)
 		if n := len(l.spans); n > 0 {
 			l.safe = max(l.safe, l.spans[n-1].last())
 		}
@@ -136,6 +137,23 @@ func (j *Journal) sweep() error {
 	return nil
 }
 
+// loadSegments learns what batches there are. Those of rewritten segments come last: they lie among the others', below
+// the checkpoints, where nobody counts them.
+func (j *Journal) loadSegments(rewritten bool, r *Report) error {
+	for _, s := range j.segments {
+		if s.rewritten != rewritten {
+			continue
+		}
+		if err := j.loadSegment(s, r); err != nil {
+			return fmt.Errorf("%s: %w", s.name(), err)
+		}
+		if rewritten {
+			j.insert(s)
+		}
+	}
+	return nil
+}
+
 // loadSegment learns what batches s holds: from its table, or by reading all of it.
 func (j *Journal) loadSegment(s *segment, r *Report) (err error) {
 	if s.f, err = j.fs.Open(j.path(s.name())); err != nil {
@@ -145,7 +163,9 @@ func (j *Journal) loadSegment(s *segment, r *Report) (err error) {
 		err := s.readDirectory()
 		if err == nil {
 			for _, sp := range s.spans {
-				j.join(sp, 0)
+				if !s.rewritten {
+					j.join(sp, 0)
+				}
 			}
 			return nil
 		}
@@ -163,6 +183,10 @@ func (j *Journal) join(sp *span, at int64) {
 		return
 	}
 	l := j.log(sp.log)
+	if sp.log.IsPages() {
+		j.joinPages(l, sp, at)
+		return
+	}
 	expected, gap := l.checkpoint.at+1, false
 	if n := len(l.spans); n > 0 {
 		before := l.spans[n-1]
@@ -185,6 +209,20 @@ func (j *Journal) join(sp *span, at int64) {
 	l.spans = append(l.spans, sp)
 }
 
+// joinPages adds a span to a log of pages, of which segments are given back one by one: who misses a page finds out when he
+// reads it.
+func (j *Journal) joinPages(l *logState, sp *span, at int64) {
+	if n := len(l.spans); n > 0 {
+		switch before := l.spans[n-1]; {
+		case sp.first <= before.last():
+			j.blame(l, sp.seg, at, fmt.Sprintf("batch %d stands behind batch %d", sp.first, before.last()))
+		case before.seg == sp.seg:
+			j.explained += uint64(sp.first - before.last() - 1)
+		}
+	}
+	l.spans = append(l.spans, sp)
+}
+
 // blame notes a fault of l; the first one counts. Known damage is named rather than the place where it shows.
 func (j *Journal) blame(l *logState, s *segment, at int64, what string) {
 	if l.fault != nil {
@@ -198,19 +236,33 @@ func (j *Journal) blame(l *logState, s *segment, at int64, what string) {
 }
 
 // suspect blames, if damage swallowed batches that no gap accounts for, every log that has no batch behind it: its last
-// ones may have been there.
+// ones may have been there. A log of pages goes on far behind what it may have had, so that who names a lost page does not
+// find another one.
 func (j *Journal) suspect(r *Report) {
 	if j.damage == nil || j.swallowed <= j.explained {
 		return
 	}
 	r.Unnamed = j.damage
+	j.pagesFrom += pagesSkipped
 	for _, id := range slices.Sorted(maps.Keys(j.logs)) {
 		l := j.logs[id]
-		if n := len(l.spans); n == 0 || !l.spans[n-1].endsBehind(j.damagedAt) {
-			j.blame(l, nil, 0, j.damage.What)
+		n := len(l.spans)
+		if n > 0 && l.spans[n-1].endsBehind(j.damagedAt) {
+			continue
 		}
+		if !id.IsPages() {
+			j.blame(l, nil, 0, j.damage.What)
+			continue
+		}
+		if n > 0 {
+			l.reached = max(l.reached, l.spans[n-1].last())
+		}
+		l.reached += pagesSkipped
 	}
 }
+
+// pagesSkipped is more than damage can have swallowed of a log of pages.
+const pagesSkipped = 1 << 32
 
 // position is a place in the journal as a whole.
 type position struct {
@@ -240,7 +292,7 @@ func (j *Journal) settleLast() error {
 		if err := s.f.Close(); err != nil {
 			return err
 		}
-		j.segments = j.segments[:len(j.segments)-1]
+		j.segments = slices.DeleteFunc(j.segments, func(of *segment) bool { return of == s })
 		if s.size == j.o.SegmentBytes {
 			j.spares = append(j.spares, spare{file: s.file, size: s.size, nonce: s.nonce, named: true})
 		}

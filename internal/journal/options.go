@@ -71,4 +71,10 @@ const (
 	MutantKeepTail Mutant = "keep-tail"
 	// MutantEarlyCheckpoint names a checkpoint before it is synced.
 	MutantEarlyCheckpoint Mutant = "early-checkpoint"
+	// MutantAdoptUnsynced puts a rewritten segment in the place of others before it is synced.
+	MutantAdoptUnsynced Mutant = "adopt-unsynced"
+	// MutantLosePiece leaves one live piece out of a rewritten segment.
+	MutantLosePiece Mutant = "lose-piece"
+	// MutantRewriteUncovered rewrites segments that no checkpoint covers.
+	MutantRewriteUncovered Mutant = "rewrite-uncovered"
 )

@@ -8,12 +8,15 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/place"
 )
 
-// ReadBatch returns the data of a batch, verified, in buf if it is large enough. Errors: ErrGone, a *Fault, or what the
-// disk said.
+// ReadBatch returns the data of a batch, verified, in buf if it is large enough. Errors: ErrGone, also for a batch of which
+// only pieces were kept (Rewriting), a *Fault, or what the disk said.
 func (j *Journal) ReadBatch(buf []byte, log place.LogID, index place.Index) ([]byte, error) {
 	sp, e, err := j.locate(log, index)
 	if err != nil {
 		return nil, err
+	}
+	if sp.seg.rewritten {
+		return nil, fmt.Errorf("%w: log %d, index %d is there in part", ErrGone, log, index)
 	}
 	n := int(batchBytes(int(e.size)))
 	raw := slices.Grow(buf[:0], n)[:n]
@@ -33,7 +36,7 @@ func (j *Journal) ReadBatch(buf []byte, log place.LogID, index place.Index) ([]b
 }
 
 // ReadAt reads the bytes that r names into p, which has room for r.Size of them. Only the chunks that hold them are read
-// and verified. Errors: ErrGone, a *Fault, or what the disk said.
+// and verified. Errors: ErrGone, also for what was not kept when its segment was rewritten, a *Fault, or what the disk said.
 func (j *Journal) ReadAt(p []byte, r place.Ref) (int, error) {
 	if len(p) < int(r.Size) {
 		return 0, fmt.Errorf("journal: log %d, index %d: %d bytes into %d: %w", r.Log, r.Index, r.Size, len(p), io.ErrShortBuffer)
@@ -48,27 +51,11 @@ func (j *Journal) Read(buf []byte, r place.Ref) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if uint64(r.Offset)+uint64(r.Size) > uint64(e.size) {
-		return nil, fmt.Errorf("journal: log %d, index %d: %d bytes at %d of %d: %w",
-			r.Log, r.Index, r.Size, r.Offset, e.size, io.ErrUnexpectedEOF)
+	at, err := sp.seg.piece(e, r)
+	if err != nil {
+		return nil, err
 	}
-	first, last := int(r.Offset)/chunkBytes, (int(r.Offset)+int(r.Size)+chunkBytes-1)/chunkBytes
-	size := min(last*chunkBytes, int(e.size)) - first*chunkBytes // of the data of those chunks
-	if size <= 0 {
-		return nil, nil
-	}
-	pos := int64(e.pos) + batchHeaderBytes + int64(first)*(chunkBytes+checksumBytes)
-	n := size + (last-first)*checksumBytes
-	raw := slices.Grow(buf[:0], n)[:n]
-	if _, err := sp.seg.f.ReadAt(raw, pos); err != nil {
-		return nil, sp.seg.readError(err)
-	}
-	data, bad := unchunk(raw, size, sp.seg.seed)
-	if bad >= 0 {
-		return nil, sp.seg.fault(r.Log, pos+int64(bad), fmt.Sprintf("batch %d is damaged", r.Index))
-	}
-	at := int(r.Offset) - first*chunkBytes
-	return data[at : at+int(r.Size) : at+int(r.Size)], nil
+	return sp.seg.data(buf, e, r, int(at), int(r.Size))
 }
 
 // ReadBytes is the room that Read needs for r at most.
@@ -96,7 +83,10 @@ func (j *Journal) locate(log place.LogID, index place.Index) (*span, entry, erro
 	if err != nil {
 		return nil, entry{}, err
 	}
-	e, err := j.lookup(sp, index)
+	e, ok, err := sp.lookup(index)
+	if err == nil && !ok {
+		err = j.gone(log, index)
+	}
 	return sp, e, err
 }
 
@@ -107,7 +97,15 @@ func (j *Journal) spanOf(log place.LogID, index place.Index) (*span, error) {
 			return sp, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: log %d, index %d", ErrGone, log, index)
+	return nil, j.gone(log, index)
+}
+
+// gone is what a reader is told of a batch that is not there: if Open found damage, it may have been there.
+func (j *Journal) gone(log place.LogID, index place.Index) error {
+	if d := j.damage; d != nil {
+		return &Fault{Log: log, File: d.File, Offset: d.Offset, What: fmt.Sprintf("batch %d is missing; it may have been here", index)}
+	}
+	return fmt.Errorf("%w: log %d, index %d", ErrGone, log, index)
 }
 
 func (s *segment) fault(log place.LogID, at int64, what string) *Fault {

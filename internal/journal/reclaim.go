@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -8,46 +9,60 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// Reclaim gives back every closed segment of which nothing is needed: each log in it is dropped, or has a durable
-// checkpoint that covers its last batch there while live answers false for its batches first to last. It tells how
-// many. Their files become spares, or are removed.
-//
-// Live is asked in the order of segments and logs. The caller answers true while a record in those batches is live
-// (counting only safe settles) or leased.
-func (j *Journal) Reclaim(live func(log place.LogID, first, last place.Index) bool) (removed int, err error) {
+// Live tells how many bytes of records in the batches first to last of a log are needed: because something that is or
+// may become safe refers to them (counting only safe settles), or somebody is reading them. An estimate, but zero only if
+// there are none. A log of pages is asked for like any other; a log that was dropped is not.
+type Live func(log place.LogID, first, last place.Index) (bytes int64)
+
+// Reclaim gives back every closed segment of which nothing is needed: each log in it is dropped, or live answers zero for
+// its batches there and they are covered by its durable checkpoint (a log of pages needs none). It tells how many. Their
+// files become spares, or are removed. Live is asked in the order of segments.
+func (j *Journal) Reclaim(live Live) (removed int, err error) {
 	if j.failed != nil {
 		return 0, j.failed
 	}
-	var keep, free []*segment
+	var free []*segment
 	for _, s := range j.segments {
-		if s == j.open || !j.dead(s, live) {
-			keep = append(keep, s)
-		} else {
+		if s != j.open && !s.victim && j.dead(s, live) {
 			free = append(free, s)
 		}
 	}
 	if len(free) == 0 {
 		return 0, nil
 	}
-	if err := j.free(keep, free); err != nil {
+	if err := j.free(free, nil); err != nil {
 		return 0, err
 	}
 	return len(free), nil
 }
 
 // dead reports whether nothing in s is needed.
-func (j *Journal) dead(s *segment, live func(log place.LogID, first, last place.Index) bool) bool {
+func (j *Journal) dead(s *segment, live Live) bool {
 	if j.o.Mutant == MutantReclaimTooSoon {
 		return true
 	}
-	if s.damaged && j.faulty() {
+	if !j.covered(s) {
+		return false
+	}
+	for _, sp := range s.spans {
+		if !j.dropped[sp.log] && live(sp.log, sp.first, sp.last()) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// covered reports whether a restart does without the batches in s, but for records that are live. What is left of damaged
+// segments is evidence as long as a log has a fault; of a rewritten one nobody knows what is missing.
+func (j *Journal) covered(s *segment) bool {
+	if s.damaged && (s.rewritten || j.faulty()) {
 		return false
 	}
 	for _, sp := range s.spans {
 		if j.dropped[sp.log] {
 			continue
 		}
-		if l := j.logs[sp.log]; l.fault != nil || l.checkpoint.at < sp.last() || live(sp.log, sp.first, sp.last()) {
+		if l := j.logs[sp.log]; l.fault != nil || !sp.log.IsPages() && l.checkpoint.at < sp.last() {
 			return false
 		}
 	}
@@ -64,10 +79,14 @@ func (j *Journal) faulty() bool {
 	return false
 }
 
-// free makes the journal's segments those of keep. The manifest says so before any file of free is touched.
-func (j *Journal) free(keep, free []*segment) error {
-	before := j.segments
-	j.segments = keep
+// free takes segments out of the journal, and puts one that is new in their place, if there is one. The manifest says so
+// before any file of theirs is touched.
+func (j *Journal) free(free []*segment, instead *segment) error {
+	j.segments = slices.DeleteFunc(slices.Clone(j.segments), func(s *segment) bool { return slices.Contains(free, s) })
+	if instead != nil {
+		j.segments = append(j.segments, instead)
+	}
+	sortSegments(j.segments)
 	room := j.o.reserve() + sparesAhead - len(j.spares)
 	var gone []*segment
 	for _, s := range free {
@@ -80,7 +99,9 @@ func (j *Journal) free(keep, free []*segment) error {
 	}
 	err := j.writeManifest()
 	if err != nil && j.failed == nil { // no room for it: nothing has changed
-		j.segments = before
+		j.segments = slices.DeleteFunc(j.segments, func(s *segment) bool { return s == instead })
+		j.segments = append(j.segments, free...)
+		sortSegments(j.segments)
 		j.spares = slices.DeleteFunc(j.spares, func(sp spare) bool {
 			return slices.ContainsFunc(free, func(s *segment) bool { return s.file == sp.file })
 		})
@@ -93,6 +114,9 @@ func (j *Journal) free(keep, free []*segment) error {
 			}
 		}
 	}
+	if instead != nil {
+		j.insert(instead)
+	}
 	if err != nil {
 		return err
 	}
@@ -104,6 +128,11 @@ func (j *Journal) free(keep, free []*segment) error {
 		j.discard(s.name())
 	}
 	return nil
+}
+
+// sortSegments puts them into the order of their ids.
+func sortSegments(segments []*segment) {
+	slices.SortFunc(segments, func(a, b *segment) int { return cmp.Compare(a.id, b.id) })
 }
 
 // discard removes a file that the manifest no longer names. One that stays is tried again with the next, at the latest by
@@ -127,29 +156,38 @@ func (j *Journal) forgetDropped() {
 	}
 }
 
-// Drop makes a log's batches and its checkpoint dead, durably: the log of a deleted virtual host. Its identifier is
-// never used again. It also puts aside a fault of the log.
+// Drop makes a log's batches and its checkpoint dead, durably, and those of its log of pages: the logs of a deleted
+// virtual host. Their identifiers are never used again. It also puts aside their faults.
 func (j *Journal) Drop(log place.LogID) error {
 	if j.failed != nil {
 		return j.failed
 	}
-	l := j.logs[log]
-	if l == nil {
+	var gone []*logState
+	for _, id := range []place.LogID{log, log.Pages()} {
+		if l := j.logs[id]; l != nil {
+			gone = append(gone, l)
+			delete(j.logs, id)
+			j.dropped[id] = true
+		}
+	}
+	if len(gone) == 0 {
 		return nil
 	}
-	delete(j.logs, log)
-	j.dropped[log] = true
 	if err := j.writeManifest(); err != nil {
 		if j.failed == nil { // no room for it: nothing has changed
-			j.logs[log] = l
-			delete(j.dropped, log)
+			for _, l := range gone {
+				j.logs[l.id] = l
+				delete(j.dropped, l.id)
+			}
 		}
 		return err
 	}
-	j.dirty = slices.DeleteFunc(j.dirty, func(of *logState) bool { return of == l })
+	j.dirty = slices.DeleteFunc(j.dirty, func(l *logState) bool { return slices.Contains(gone, l) })
 	j.forgetDropped()
-	if l.checkpoint.file != 0 {
-		j.discard(l.checkpoint.name())
+	for _, l := range gone {
+		if l.checkpoint.file != 0 {
+			j.discard(l.checkpoint.name())
+		}
 	}
 	return nil
 }

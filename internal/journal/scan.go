@@ -57,10 +57,15 @@ func (j *Journal) accept(s *segment, sc *scanner) {
 		j.swallow(sc.g.before - sc.seen)
 	}
 	for _, b := range sc.found {
-		if sp := s.add(b.h.log, b.h.index, entry{pos: uint32(b.pos), size: b.h.size}); sp != nil {
+		e := entry{pos: uint32(b.pos), size: b.h.size}
+		if s.rewritten {
+			s.addPartial(b.h.log, b.h.index, e, b.h.flags&flagBegins != 0)
+			continue
+		}
+		if sp := s.add(b.h.log, b.h.index, e); sp != nil {
 			j.join(sp, b.pos)
 		}
-		if b.bad != 0 && !j.dropped[b.h.log] {
+		if b.bad != 0 && !j.dropped[b.h.log] && !b.h.log.IsPages() {
 			l := j.log(b.h.log)
 			if l.fault == nil {
 				l.fault = s.fault(l.id, b.bad, "checksum mismatch below what was safe")
@@ -83,6 +88,7 @@ func (j *Journal) skip(s *segment, sc *scanner, limit int64) error {
 			j.swallow(count - n)
 			sc.seen += count - n
 		}
+		s.breakSpans()
 		s.end += roundUp(sc.g.size, sectorBytes)
 		return nil
 	}
@@ -96,6 +102,7 @@ func (j *Journal) skip(s *segment, sc *scanner, limit int64) error {
 	}
 	j.damagedAt.at = next
 	s.end = next
+	s.breakSpans()
 	return nil
 }
 

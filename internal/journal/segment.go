@@ -28,9 +28,15 @@ type segment struct {
 	damaged bool // holds a fault: never given a table, so that each Open finds the fault again
 
 	distrusted bool // a write or sync of it failed in this run: never written again
+
+	rewritten bool          // made of the live pieces of others (rewrite.go): its spans have holes, its batches are partial
+	fences    []place.Index // of the table of a rewritten segment
+	victim    bool          // a Rewriting reads it
+	refused   bool          // rewriting it failed or gave nothing back: not tried again in this run
 }
 
-// span is an unbroken run of batches of one log in one segment.
+// span is a run of batches of one log in one segment: unbroken, but in a rewritten segment, where some of the batches from
+// first to through are left.
 type span struct {
 	seg     *segment
 	log     place.LogID
@@ -38,9 +44,17 @@ type span struct {
 	count   uint32
 	ordinal uint64  // of the first entry in the segment's table
 	entries []entry // nil once they are in the table
+
+	through place.Index   // in a rewritten segment: its last batch
+	indexes []place.Index // in a rewritten segment: of entries
 }
 
-func (s *span) last() place.Index { return s.first + place.Index(s.count) - 1 }
+func (s *span) last() place.Index {
+	if s.seg.rewritten {
+		return s.through
+	}
+	return s.first + place.Index(s.count) - 1
+}
 
 // entry says where a batch is in its segment.
 type entry struct {
@@ -87,6 +101,7 @@ type logState struct {
 	dirty      bool        // has batches written since the last sync
 	spans      []*span     // sorted by first; across segments
 	checkpoint checkpoint
+	reached    place.Index // a log of pages: the last batch it had when the manifest was written, reclaimed or not
 	fault      *Fault
 }
 

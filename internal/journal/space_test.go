@@ -43,7 +43,7 @@ func TestAFullDiskCanBeDrained(t *testing.T) {
 	fs.Budget(64 << 10) // what a user deletes elsewhere
 	must(t, j.Checkpoint(1, full, []byte("all settled")))
 	must(t, j.Checkpoint(2, place.Index(drained), nil))
-	removed, err := j.Reclaim(func(place.LogID, place.Index, place.Index) bool { return false })
+	removed, err := j.Reclaim(nothing)
 	if err != nil || removed < 5 {
 		t.Fatalf("reclaimed %d, %v", removed, err)
 	}
@@ -118,19 +118,23 @@ func TestReclaimKeepsWhatIsNeeded(t *testing.T) {
 	must(t, j.Sync())
 	first := j.segments[0].spans[0].last()
 	second := j.segments[1].spans[0].last()
-	none := func(place.LogID, place.Index, place.Index) bool { return false }
-	expect := func(want int, live func(place.LogID, place.Index, place.Index) bool) {
+	expect := func(want int, live Live) {
 		t.Helper()
 		if n, err := j.Reclaim(live); n != want || err != nil {
 			t.Fatalf("reclaimed %d, want %d: %v", n, want, err)
 		}
 	}
-	expect(0, none)
+	expect(0, nothing)
 	must(t, j.Checkpoint(1, second, nil))
-	expect(0, none) // log 2 has no checkpoint
+	expect(0, nothing) // log 2 has no checkpoint
 	must(t, j.Checkpoint(2, first, nil))
-	expect(0, func(log place.LogID, first, _ place.Index) bool { return log == 2 && first == 1 })
-	expect(1, none)
+	expect(0, func(log place.LogID, first, _ place.Index) int64 {
+		if log == 2 && first == 1 {
+			return 1
+		}
+		return 0
+	})
+	expect(1, nothing)
 	if _, err := j.ReadBatch(nil, 1, first); !errors.Is(err, ErrGone) {
 		t.Fatalf("a reclaimed batch: %v", err)
 	}
@@ -138,7 +142,7 @@ func TestReclaimKeepsWhatIsNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, j.Drop(2))
-	expect(1, none)
+	expect(1, nothing)
 	must(t, j.Close())
 	j = mustOpen(t, fs, small())
 	if err := j.Write([]Batch{{2, 1, nil}}); !errors.Is(err, ErrDropped) {
@@ -147,7 +151,7 @@ func TestReclaimKeepsWhatIsNeeded(t *testing.T) {
 	last := j.Next(1) - 1
 	must(t, j.Checkpoint(1, last, nil))
 	write(t, j, 10, 1)
-	expect(2, none)
+	expect(2, nothing)
 	must(t, j.Close())
 	j = mustOpen(t, fs, small())
 	if next := j.Next(1); next != last+2 {
@@ -178,7 +182,7 @@ func TestReclaimWithoutRoomForAManifest(t *testing.T) {
 		must(t, j.writeManifest())
 		fs.Budget(0)
 		fs.FailFrom(fs.Calls()+n, vfs.ErrCrashed)
-		_, err := j.Reclaim(func(place.LogID, place.Index, place.Index) bool { return false })
+		_, err := j.Reclaim(nothing)
 		if reached = errors.Is(err, vfs.ErrCrashed); !reached {
 			if !errors.Is(err, ErrNoSpace) || errors.Is(err, ErrFailed) || len(j.segments) != 4 || len(j.spares) != 0 {
 				t.Fatalf("reclaim: %v; %+v", err, j.Stats())
@@ -189,7 +193,7 @@ func TestReclaimWithoutRoomForAManifest(t *testing.T) {
 		mem.Crash()
 		j = mustOpen(t, mem, o)
 		has(t, j, 1, 1, last, 3000)
-		if n, err := j.Reclaim(func(place.LogID, place.Index, place.Index) bool { return false }); n < 3 || err != nil {
+		if n, err := j.Reclaim(nothing); n < 3 || err != nil {
 			t.Fatalf("reclaimed %d, %v", n, err)
 		}
 		must(t, j.Close())
@@ -207,7 +211,7 @@ func TestAnIdleLogKeepsItsIndex(t *testing.T) {
 	must(t, j.Close())
 	j = mustOpen(t, fs, small())
 	must(t, j.Checkpoint(2, 1, nil))
-	if n, err := j.Reclaim(func(place.LogID, place.Index, place.Index) bool { return false }); n != 1 || err != nil {
+	if n, err := j.Reclaim(nothing); n != 1 || err != nil {
 		t.Fatalf("reclaimed %d, %v", n, err)
 	}
 	write(t, j, 10, 2)

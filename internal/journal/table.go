@@ -9,20 +9,68 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// The table of a closed segment stands behind its last group: a directory of spans, then the entries in pages.
+// The table of a closed segment stands behind its last group: a directory of spans, then the entries in pages. That of a
+// rewritten segment says of each entry which batch it is of, for spans have holes there, and begins with fences: the first
+// index of every so many pages, so that a search reads few.
 //
-//	directory = checksum u32 (of nonce, what follows), zero u32, spans; zeros to the next sector
+//	directory = checksum u32 (of nonce, what follows), zero u32, spans, fences; zeros to the next sector
 //	span      = log u32, count u32, first u64, ordinal of the first entry u64      sorted by log, first
-//	page      = checksum u32 (of nonce, what follows), zero u32, entriesPerPage entries, the last page padded with zeros
+//	            in a rewritten segment also: last u64
+//	fence     = index u64
+//	page      = checksum u32 (of nonce, what follows), zero u32, entries, as many as fit; zeros
 //	entry     = position of the batch header u32, size of its data u32
+//	            in a rewritten segment: index u64, position u32, size u32
 const (
 	directoryHeaderBytes = 8
-	spanBytes            = 24
 	pageBytes            = sectorBytes
 	pageHeaderBytes      = 8
 	entryBytes           = 8
 	entriesPerPage       = (pageBytes - pageHeaderBytes) / entryBytes
+	fenceBytes           = 8
+	fencesMax            = 512 // of a segment: they are in memory
 )
+
+// shape is how large the parts of a table are.
+type shape struct{ span, entry int }
+
+var (
+	plainShape     = shape{span: 24, entry: entryBytes}
+	rewrittenShape = shape{span: 32, entry: 16}
+)
+
+func (s *segment) shape() shape {
+	if s.rewritten {
+		return rewrittenShape
+	}
+	return plainShape
+}
+
+func (h shape) perPage() uint64 { return uint64((pageBytes - pageHeaderBytes) / h.entry) }
+
+func (h shape) pages(entries uint64) uint64 { return (entries + h.perPage() - 1) / h.perPage() }
+
+// stride is how many pages there are for each fence; zero: there are no fences.
+func (h shape) stride(entries uint64) uint64 {
+	if h == plainShape {
+		return 0
+	}
+	return max(1, (h.pages(entries)+fencesMax-1)/fencesMax)
+}
+
+func (h shape) fences(entries uint64) int {
+	if stride := h.stride(entries); stride > 0 {
+		return int((h.pages(entries) + stride - 1) / stride)
+	}
+	return 0
+}
+
+func (h shape) directory(spans int, entries uint64) int64 {
+	return roundUp(int64(directoryHeaderBytes+h.span*spans+fenceBytes*h.fences(entries)), sectorBytes)
+}
+
+func (h shape) bytes(spans int, entries uint64) int64 {
+	return h.directory(spans, entries) + int64(h.pages(entries))*pageBytes
+}
 
 // errTable reports a directory that is damaged.
 var errTable = errors.New("checksum mismatch in the table of batches")
@@ -34,13 +82,7 @@ type tableAt struct {
 	entries uint64
 }
 
-func directoryBytes(spans int) int64 {
-	return roundUp(directoryHeaderBytes+spanBytes*int64(spans), sectorBytes)
-}
-
-func tableBytes(spans int, entries uint64) int64 {
-	return directoryBytes(spans) + int64((entries+entriesPerPage-1)/entriesPerPage)*pageBytes
-}
+func tableBytes(spans int, entries uint64) int64 { return plainShape.bytes(spans, entries) }
 
 // writeTable writes the table of s behind its last group, without syncing it.
 func (s *segment) writeTable() (tableAt, error) {
@@ -53,24 +95,25 @@ func (s *segment) writeTable() (tableAt, error) {
 		sp.ordinal = t.entries
 		t.entries += uint64(sp.count)
 	}
-	p := vfs.Aligned(int(tableBytes(len(spans), t.entries)))
+	h := s.shape()
+	p := vfs.Aligned(int(h.bytes(len(spans), t.entries)))
+	directory, pages := p[:h.directory(len(spans), t.entries)], p[h.directory(len(spans), t.entries):]
 	for i, sp := range spans {
-		q := p[directoryHeaderBytes+i*spanBytes:]
-		le.PutUint32(q[0:], uint32(sp.log))
-		le.PutUint32(q[4:], sp.count)
-		le.PutUint64(q[8:], uint64(sp.first))
-		le.PutUint64(q[16:], sp.ordinal)
-	}
-	pages := p[directoryBytes(len(spans)):]
-	le.PutUint32(p, checksum(s.seed, p[4:len(p)-len(pages)]))
-	for _, sp := range spans {
-		for i, e := range sp.entries {
-			n := int(sp.ordinal) + i
-			q := pages[n/entriesPerPage*pageBytes+pageHeaderBytes+n%entriesPerPage*entryBytes:]
-			le.PutUint32(q[0:], e.pos)
-			le.PutUint32(q[4:], e.size)
+		sp.put(directory[directoryHeaderBytes+i*h.span:])
+		for i := range sp.entries {
+			n := sp.ordinal + uint64(i)
+			sp.putEntry(pages[n/h.perPage()*pageBytes+pageHeaderBytes+n%h.perPage()*uint64(h.entry):], i)
 		}
 	}
+	if s.rewritten {
+		s.fences = s.fences[:0]
+		for n := uint64(0); n < h.pages(t.entries); n += h.stride(t.entries) {
+			fence := le.Uint64(pages[n*pageBytes+pageHeaderBytes:])
+			le.PutUint64(directory[directoryHeaderBytes+h.span*len(spans)+fenceBytes*len(s.fences):], fence)
+			s.fences = append(s.fences, place.Index(fence))
+		}
+	}
+	le.PutUint32(directory, checksum(s.seed, directory[4:]))
 	for q := pages; len(q) > 0; q = q[pageBytes:] {
 		le.PutUint32(q, checksum(s.seed, q[4:pageBytes]))
 	}
@@ -78,9 +121,31 @@ func (s *segment) writeTable() (tableAt, error) {
 	return t, err
 }
 
+// put renders the span for a directory.
+func (s *span) put(q []byte) {
+	le.PutUint32(q[0:], uint32(s.log))
+	le.PutUint32(q[4:], s.count)
+	le.PutUint64(q[8:], uint64(s.first))
+	le.PutUint64(q[16:], s.ordinal)
+	if s.seg.rewritten {
+		le.PutUint64(q[24:], uint64(s.through))
+	}
+}
+
+// putEntry renders the i-th entry for a page.
+func (s *span) putEntry(q []byte, i int) {
+	if s.seg.rewritten {
+		le.PutUint64(q, uint64(s.indexes[i]))
+		q = q[8:]
+	}
+	le.PutUint32(q[0:], s.entries[i].pos)
+	le.PutUint32(q[4:], s.entries[i].size)
+}
+
 // readDirectory fills in the spans of a segment with a table.
 func (s *segment) readDirectory() error {
-	p := make([]byte, directoryBytes(int(s.table.spans)))
+	h := s.shape()
+	p := make([]byte, h.directory(int(s.table.spans), s.table.entries))
 	if _, err := s.f.ReadAt(p, s.table.at); err != nil {
 		return err
 	}
@@ -88,42 +153,107 @@ func (s *segment) readDirectory() error {
 		return errTable
 	}
 	s.spans = make([]*span, s.table.spans)
+	q := p[directoryHeaderBytes:]
 	for i := range s.spans {
-		q := p[directoryHeaderBytes+i*spanBytes:]
-		s.spans[i] = &span{
+		sp := &span{
 			seg: s, log: place.LogID(le.Uint32(q)), count: le.Uint32(q[4:]),
 			first: place.Index(le.Uint64(q[8:])), ordinal: le.Uint64(q[16:]),
 		}
+		if s.rewritten {
+			sp.through = place.Index(le.Uint64(q[24:]))
+		}
+		s.spans[i], q = sp, q[h.span:]
+	}
+	for range h.fences(s.table.entries) {
+		s.fences, q = append(s.fences, place.Index(le.Uint64(q))), q[fenceBytes:]
 	}
 	s.batches = s.table.entries
 	return nil
 }
 
-// lookup returns the entry of the batch, which must be in sp.
-func (j *Journal) lookup(sp *span, index place.Index) (entry, error) {
-	i := index - sp.first
-	if sp.entries != nil {
-		return sp.entries[i], nil
+// lookup returns the entry of the batch; ok tells whether the span has it, which between its first and its last only one
+// in a rewritten segment may not.
+func (s *span) lookup(index place.Index) (e entry, ok bool, err error) {
+	switch {
+	case s.seg.rewritten:
+		return s.search(index)
+	case s.entries != nil:
+		return s.entries[index-s.first], true, nil
 	}
-	q, err := sp.page(make([]byte, pageBytes), index)
+	q, err := s.page(make([]byte, pageBytes), index)
 	if err != nil {
-		return entry{}, err
+		return entry{}, false, err
 	}
-	return parseEntry(q), nil
+	return parseEntry(q), true, nil
 }
 
 // page reads the page of the table that has the entry of a batch into p, of pageBytes, and returns what it has from there
 // on. The system's page cache is what bounds the memory of tables, and readers side by side share nothing else.
 func (s *span) page(p []byte, index place.Index) ([]byte, error) {
 	n := s.ordinal + uint64(index-s.first)
-	at := s.seg.table.at + directoryBytes(int(s.seg.table.spans)) + int64(n/entriesPerPage)*pageBytes
-	if _, err := s.seg.f.ReadAt(p, at); err != nil {
-		return nil, s.seg.readError(err)
-	}
-	if le.Uint32(p) != checksum(s.seg.seed, p[4:]) {
-		return nil, s.seg.fault(s.log, at, "checksum mismatch in the table of batches")
+	if err := s.readPage(p, n/entriesPerPage); err != nil {
+		return nil, err
 	}
 	return p[pageHeaderBytes+n%entriesPerPage*entryBytes:], nil
 }
 
+// readPage reads and verifies page n of the table into p.
+func (s *span) readPage(p []byte, n uint64) error {
+	t := &s.seg.table
+	at := t.at + s.seg.shape().directory(int(t.spans), t.entries) + int64(n)*pageBytes
+	if _, err := s.seg.f.ReadAt(p, at); err != nil {
+		return s.seg.readError(err)
+	}
+	if le.Uint32(p) != checksum(s.seg.seed, p[4:]) {
+		return s.seg.fault(s.log, at, "checksum mismatch in the table of batches")
+	}
+	return nil
+}
+
 func parseEntry(q []byte) entry { return entry{pos: le.Uint32(q), size: le.Uint32(q[4:])} }
+
+// search finds the entry of a batch in a rewritten segment: first between two fences, then between the pages there.
+func (s *span) search(index place.Index) (e entry, ok bool, err error) {
+	if s.entries != nil {
+		i, found := slices.BinarySearch(s.indexes, index)
+		if !found {
+			return entry{}, false, nil
+		}
+		return s.entries[i], true, nil
+	}
+	h := s.seg.shape()
+	end := s.ordinal + uint64(s.count)
+	low, high := s.ordinal/h.perPage(), (end-1)/h.perPage() // pages
+	stride := h.stride(s.seg.table.entries)
+	// Every page but the first begins with an entry of this span, and so has a fence of its own.
+	from, to := low/stride+1, high/stride
+	for from <= to {
+		if mid := (from + to) / 2; s.seg.fences[mid] <= index {
+			low, from = mid*stride, mid+1
+		} else {
+			high, to = mid*stride-1, mid-1
+		}
+	}
+	p := make([]byte, pageBytes)
+	for low < high {
+		mid := (low + high + 1) / 2
+		if err := s.readPage(p, mid); err != nil {
+			return entry{}, false, err
+		}
+		if place.Index(le.Uint64(p[pageHeaderBytes:])) <= index {
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	if err := s.readPage(p, low); err != nil {
+		return entry{}, false, err
+	}
+	for n := max(s.ordinal, low*h.perPage()); n < min(end, (low+1)*h.perPage()); n++ {
+		q := p[pageHeaderBytes+n%h.perPage()*uint64(h.entry):]
+		if place.Index(le.Uint64(q)) == index {
+			return parseEntry(q[8:]), true, nil
+		}
+	}
+	return entry{}, false, nil
+}

@@ -1,0 +1,435 @@
+package journal
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// SparseShare is the live share below which a segment is worth rewriting while traffic flows: where each message is as
+// likely as any other to be settled next, it costs 1/(1-0.4) = 1.67 bytes of writing per byte that is new, and the log
+// takes ln(1/0.4)/(1-0.4) = 1.53 times what is live. Where nothing else is written a higher one takes less space.
+const SparseShare = 0.4
+
+// Range is a run of batches of a log.
+type Range struct {
+	Log         place.LogID
+	First, Last place.Index
+}
+
+// Rewriting gathers what is live in sparse segments, its victims, in a new one, so that they can be given back. There is one
+// at a time. Its owner goes through
+//
+//	Sparse ─▶ Keep, as often as needed ─▶ Step, until done ─▶ Adopt
+//	                                                       └▶ Abandon, at any time
+//
+// Keep and Step touch nothing but the victims, which stay as they are, and a file that nothing names yet: they may run
+// beside writing, syncing and reading. A crash before Adopt leaves a file that Open removes.
+type Rewriting struct {
+	mutant  Mutant
+	limit   int64      // for the size of the new segment, unless there is but one victim
+	victims []*segment // sparsest first
+	sources []source   // the victims' spans, by log and first
+	refs    []place.Ref
+	out     *segment
+	copier  *copier // nil until all refs are known
+	done    bool
+	broken  error // of writing; final
+	written int64 // to out
+}
+
+// source is a span of a victim.
+type source struct {
+	*span
+	apart bool // batches of another segment are between it and the one before
+	run   int  // sources with the same number become one span
+}
+
+// Sparse begins a rewriting of those closed segments of which the smallest share is live, below share, as many as fill one
+// segment; nil if there is none. They are sound, and covered as for Reclaim. Small segments are taken along to fill it up.
+//
+// On a disk that is all but full the new segment takes the room of a spare one, as Draining may. Errors: as of a manifest
+// that cannot be written or a file that cannot be made; nothing has changed.
+func (j *Journal) Sparse(live Live, share float64) (*Rewriting, error) {
+	if j.failed != nil {
+		return nil, j.failed
+	}
+	if j.rewriting != nil {
+		return nil, errors.New("journal: a rewriting is underway already")
+	}
+	victims, need := j.sparse(live, share)
+	if len(victims) == 0 {
+		return nil, nil
+	}
+	w := &Rewriting{mutant: j.o.Mutant, limit: j.o.SegmentBytes, victims: victims, sources: j.sources(victims)}
+	f, file, err := j.outFile(need)
+	if err != nil {
+		return nil, err
+	}
+	w.out = &segment{id: j.nextID, file: file, f: f, rewritten: true}
+	w.out.nonce = mix(j.o.Entropy + w.out.id)
+	j.nextID++
+	for _, s := range victims {
+		s.victim = true
+	}
+	w.number()
+	j.rewriting = w
+	return w, nil
+}
+
+// sparse chooses victims, and says what room the new segment needs by what is said to be live.
+func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int64) {
+	type candidate struct {
+		s     *segment
+		bytes int64 // of the new segment, about
+	}
+	var sparse, small []candidate
+	for _, s := range j.segments {
+		if s.table.at == 0 || s.damaged || s.distrusted || s.refused || j.o.Mutant != MutantRewriteUncovered && !j.covered(s) {
+			continue
+		}
+		n := int64(0)
+		for _, sp := range s.spans {
+			if !j.dropped[sp.log] {
+				n += live(sp.log, sp.first, sp.last())
+			}
+		}
+		switch c := (candidate{s, n + n/32}); {
+		case float64(n) < share*float64(s.size):
+			sparse = append(sparse, c)
+		case s.size <= j.o.SegmentBytes/8:
+			small = append(small, c)
+		}
+	}
+	slices.SortStableFunc(sparse, func(a, b candidate) int {
+		return cmp.Compare(float64(a.bytes)/float64(a.s.size), float64(b.bytes)/float64(b.s.size))
+	})
+	slices.SortStableFunc(small, func(a, b candidate) int { return cmp.Compare(a.bytes, b.bytes) })
+	if len(sparse) == 0 {
+		return nil, 0
+	}
+	need = 2 * segmentHeaderBytes
+	for i, c := range slices.Concat(sparse, small) {
+		if i > 0 && need+c.bytes > j.o.SegmentBytes {
+			break
+		}
+		victims, need = append(victims, c.s), need+c.bytes
+	}
+	return victims, need
+}
+
+// sources lists the spans of the victims.
+func (j *Journal) sources(victims []*segment) []source {
+	var all []source
+	seen := map[place.LogID]bool{}
+	for _, s := range victims {
+		for _, sp := range s.spans {
+			l := j.logs[sp.log]
+			if l == nil || seen[sp.log] {
+				continue
+			}
+			seen[sp.log] = true
+			apart := true
+			for _, sp := range l.spans {
+				if slices.Contains(victims, sp.seg) {
+					all = append(all, source{span: sp, apart: apart})
+				}
+				apart = !slices.Contains(victims, sp.seg)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b source) int { return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.first, b.first)) })
+	return all
+}
+
+// outFile makes the file of the new segment: where the disk has no room for need bytes it is a spare, unless there is but
+// the one that a manifest may need.
+func (j *Journal) outFile(need int64) (vfs.File, uint64, error) {
+	free, err := j.fs.Free()
+	if i := slices.IndexFunc(j.spares, func(s spare) bool { return s.size >= need }); err == nil && free < need && i >= 0 && len(j.spares) > 1 {
+		sp := j.spares[i]
+		j.spares = slices.Delete(j.spares, i, i+1)
+		if err := j.writeManifest(); err != nil { // a crash must not find a spare of another size than it had
+			if j.failed == nil {
+				j.spares = append(j.spares, sp)
+			}
+			return nil, 0, err
+		}
+		f, err := j.fs.Open(j.path(sp.name()))
+		if err != nil {
+			j.discard(sp.name())
+		}
+		return f, sp.file, err
+	}
+	file := j.nextFile
+	j.nextFile++
+	j.unsyncedNames = true
+	f, err := j.fs.Create(j.path(fileName(file, "segment")))
+	return f, file, noSpace(err)
+}
+
+// number gives each run of sources a number.
+func (w *Rewriting) number() {
+	run := 0
+	for i := range w.sources {
+		s := &w.sources[i]
+		if i == 0 || s.apart || s.log != w.sources[i-1].log {
+			run++
+		}
+		s.run = run
+	}
+}
+
+// Ranges are the batches of which Keep is to name the live records, in order.
+func (w *Rewriting) Ranges() []Range {
+	var ranges []Range
+	for i, s := range w.sources {
+		if i == 0 || s.run != w.sources[i-1].run {
+			ranges = append(ranges, Range{Log: s.log, First: s.first})
+		}
+		ranges[len(ranges)-1].Last = s.last()
+	}
+	return ranges
+}
+
+// source returns the number of the source that has a batch, at or behind from; if there is none, of the next one.
+func (w *Rewriting) source(from int, log place.LogID, index place.Index) (i int, found bool) {
+	i, found = slices.BinarySearchFunc(w.sources[from:], index, func(s source, index place.Index) int {
+		switch {
+		case s.log != log:
+			return cmp.Compare(s.log, log)
+		case s.last() < index:
+			return -1
+		case s.first > index:
+			return 1
+		}
+		return 0
+	})
+	return from + i, found
+}
+
+// Keep names records to be kept, sorted by log, index and offset; they may overlap, or be named before. What is in none
+// of the Ranges is ignored. Everything live there must be named before the first Step: what is not is gone after Adopt.
+func (w *Rewriting) Keep(refs []place.Ref) {
+	from := 0
+	for _, r := range refs {
+		n := len(w.refs)
+		if n > 0 && join(&w.refs[n-1], r) {
+			continue
+		}
+		i, found := w.source(from, r.Log, r.Index)
+		if from = i; found && r.Size > 0 {
+			w.refs = append(w.refs, r)
+		}
+	}
+}
+
+// join adds the bytes of r to those of the piece to, if they are in one batch and there is nothing between.
+func join(to *place.Ref, r place.Ref) bool {
+	end := to.Offset + to.Size
+	if to.Log != r.Log || to.Index != r.Index || r.Offset < to.Offset || r.Offset > end {
+		return false
+	}
+	to.Size = max(end, r.Offset+r.Size) - to.Offset
+	return true
+}
+
+// compareRefs orders refs by where they are.
+func compareRefs(a, b place.Ref) int {
+	return cmp.Or(cmp.Compare(a.Log, b.Log), cmp.Compare(a.Index, b.Index), cmp.Compare(a.Offset, b.Offset))
+}
+
+// Step copies about max bytes of live pieces, verified, into the new segment; done tells that it is complete and synced.
+//
+// A *Fault, or what the disk said, names a victim that cannot be read: it is left as it is, and Step goes on with the others
+// when it is called again. Every other error, ErrNoSpace among them, is final for this rewriting: Abandon it.
+func (w *Rewriting) Step(max int) (done bool, err error) {
+	if w.done || w.broken != nil {
+		return w.done, w.broken
+	}
+	if w.copier == nil {
+		w.begin()
+	}
+	for copied := 0; copied < max; {
+		n, bad, err := w.copier.group()
+		if bad != nil {
+			w.leave(bad)
+			w.copier = nil
+			return false, err
+		}
+		if err != nil {
+			w.broken = noSpace(err)
+			return false, w.broken
+		}
+		if n == 0 {
+			w.broken = noSpace(w.finish())
+			w.done = w.broken == nil
+			return w.done, w.broken
+		}
+		copied += n
+	}
+	return false, nil
+}
+
+// begin plans the new segment: it leaves out victims until the rest fits.
+func (w *Rewriting) begin() {
+	slices.SortFunc(w.refs, compareRefs)
+	pieces := w.refs[:0]
+	for _, r := range w.refs {
+		if n := len(pieces); n == 0 || !join(&pieces[n-1], r) {
+			pieces = append(pieces, r)
+		}
+	}
+	w.refs = pieces
+	if w.mutant == MutantLosePiece && len(w.refs) > 0 {
+		w.refs = w.refs[:len(w.refs)-1]
+	}
+	for {
+		size := w.measure()
+		if size > w.limit && len(w.victims) > 1 {
+			w.leave(w.victims[len(w.victims)-1])
+			continue
+		}
+		before := int64(0)
+		for _, s := range w.victims {
+			before += s.size
+		}
+		if size >= before && len(w.victims) > 0 { // they are not as sparse as they were said to be
+			for _, s := range w.victims {
+				s.refused = true
+			}
+			w.leave(w.victims...)
+			continue
+		}
+		w.out.size = size
+		break
+	}
+	w.copier = newCopier(w)
+}
+
+// measure is the size of the new segment, from its header to the end of its table.
+func (w *Rewriting) measure() int64 {
+	end, spans, batches := int64(segmentHeaderBytes), 0, uint64(0)
+	for c := (cursor{w: w}); ; {
+		g := c.group()
+		if g.count == 0 {
+			return end + rewrittenShape.bytes(spans, batches)
+		}
+		end += roundUp(g.size, sectorBytes)
+		spans += g.spans
+		batches += uint64(g.count)
+	}
+}
+
+// leave takes victims out of the rewriting.
+func (w *Rewriting) leave(victims ...*segment) {
+	of := func(s *segment) bool { return slices.Contains(victims, s) }
+	left := false
+	var sources []source
+	for i, s := range w.sources {
+		if i > 0 && s.log != w.sources[i-1].log {
+			left = false
+		}
+		if of(s.seg) {
+			left = true
+			continue
+		}
+		s.apart = s.apart || left
+		sources, left = append(sources, s), false
+	}
+	w.sources = sources
+	w.victims = slices.DeleteFunc(slices.Clone(w.victims), of)
+	for _, s := range victims {
+		s.victim = false
+	}
+	w.number()
+}
+
+// finish writes the table and makes the segment safe.
+func (w *Rewriting) finish() error {
+	s := w.out
+	if s.batches == 0 {
+		return nil
+	}
+	var err error
+	if s.table, err = s.writeTable(); err != nil {
+		return err
+	}
+	w.written += s.size - s.end
+	if w.mutant != MutantAdoptUnsynced {
+		err = s.f.Sync()
+	}
+	s.latest = nil
+	for _, sp := range s.spans {
+		sp.entries, sp.indexes = nil, nil
+	}
+	return err
+}
+
+// Adopt puts the new segment in the place of its victims, durably, and gives them back as Reclaim does; it tells how many.
+// The rewriting is over then. Errors: ErrNoSpace, when there is no room for a manifest: nothing has changed, Adopt may be
+// tried again. Everything else is final.
+func (j *Journal) Adopt(w *Rewriting) (removed int, err error) {
+	if j.failed != nil {
+		return 0, j.failed
+	}
+	if w != j.rewriting || !w.done {
+		return 0, errors.New("journal: there is no such rewriting, or it is not done")
+	}
+	if len(w.victims) == 0 {
+		j.Abandon(w)
+		return 0, nil
+	}
+	var instead *segment
+	if w.out.batches > 0 {
+		instead, j.unsyncedNames = w.out, true
+	}
+	if err := j.free(w.victims, instead); err != nil {
+		if errors.Is(err, ErrFailed) {
+			j.end(w)
+		}
+		return 0, err
+	}
+	j.end(w)
+	if instead == nil {
+		j.remove(w.out)
+	}
+	return len(w.victims), nil
+}
+
+// Abandon ends a rewriting without a trace.
+func (j *Journal) Abandon(w *Rewriting) {
+	if w != j.rewriting {
+		return
+	}
+	for _, s := range w.victims {
+		s.victim = false
+	}
+	j.end(w)
+	j.remove(w.out)
+}
+
+func (j *Journal) end(w *Rewriting) {
+	j.rewriting = nil
+	j.written.Rewriting += w.written
+}
+
+// remove takes away a segment file that nothing names.
+func (j *Journal) remove(s *segment) {
+	s.f.Close() // nothing in it counts
+	j.discard(s.name())
+}
+
+// unreadable says why a victim is left alone.
+func (w *Rewriting) unreadable(s *segment, err error) error {
+	s.refused = true
+	var fault *Fault
+	if errors.As(err, &fault) {
+		return err
+	}
+	return fmt.Errorf("journal: rewriting %s: %w", s.name(), err)
+}

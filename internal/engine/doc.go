@@ -5,7 +5,8 @@
 //
 // A runner has one owner at a time: its own goroutine, or whoever posts a small batch to a vhost that is
 // idle. One more goroutine, the scribe, writes and syncs the journal for all. Batches, and indexes that have
-// become safe, are all that passes between them.
+// become safe, are all that passes between them. The watch looks at memory and disk, and raises the alarms that hold
+// publishers back.
 //
 // Order and promises:
 //   - commands of one link are stepped in the order in which they were posted;

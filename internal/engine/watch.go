@@ -22,7 +22,7 @@ type Resources struct {
 
 const (
 	// giveBackEvery is how often memory is given back to the machine, at the most, while there is too little of it.
-	giveBackEvery = 10 * time.Second
+	giveBackEvery = 2 * time.Second
 	// giveBackShare: one part of the time in so many is spent on that, at the most.
 	giveBackShare = 20
 )

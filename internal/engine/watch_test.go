@@ -204,12 +204,12 @@ func TestGarbageIsNoAlarm(t *testing.T) {
 		}
 		time.Sleep(giveBackEvery)
 		m.uses(700, 0, 1<<40)
-		check(LowMemory, 2, 2, 800)
+		check(LowMemory, 2, 5, 800)
 		time.Sleep(10 * giveBackEvery)
-		check(LowMemory, 11, 13, 800)
+		check(LowMemory, 11, 16, 800)
 		m.uses(300, 400, 1<<40) // drained: it shows when memory is given back
 		time.Sleep(giveBackEvery)
-		check(0, 11, 14, 600)
+		check(0, 11, 20, 600)
 	})
 }
 

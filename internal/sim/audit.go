@@ -141,6 +141,7 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 			w.queueGone(st, q.name)
 		}
 		w.live.structure(f)
+		w.letOrphansGo(st)
 	}
 }
 

@@ -19,6 +19,9 @@ const (
 	Sound Checker = "sound"
 	// Readable: every record that a copy names can be read, and says what was published.
 	Readable Checker = "readable"
+	// Damage: what the disk has changed is found before it matters, named with file and offset, never served as data, never
+	// cut without a report, and what was recorded as safe never cut at all.
+	Damage Checker = "damage"
 	// Moves: a dead letter has left its source exactly when each target has it, or its loss is counted.
 	Moves Checker = "moves"
 	// Deaths: a letter's history is that of its copy before, and one death more.

@@ -136,7 +136,7 @@ func (w *world) resolve(x *waiting) bool {
 		return nil
 	}()
 	if err != nil {
-		if !w.planned(err) {
+		if !w.planned(err) && !w.spoilt(err) {
 			w.violate(Readable, "message %d: %v", x.message, err)
 		}
 		w.unread = err
@@ -155,9 +155,9 @@ func (w *world) checkContent(d *vhost.Delivered, x *waiting, where string) {
 	m := w.messages[number]
 	switch {
 	case err != nil:
-		w.violate(Readable, "message %d in %s: %v", number, where, err)
+		w.violate(w.unlike(), "message %d in %s: %v", number, where, err)
 	case m == nil || !bytes.Equal(view.Body, m.body):
-		w.violate(Readable, "message %d in %s has another body than published", number, where)
+		w.violate(w.unlike(), "message %d in %s has another body than published", number, where)
 	default:
 		w.checkHeaders(&view, d.Dialect, x, where)
 	}

@@ -104,14 +104,22 @@ func (w *world) readFailed(err error) {
 	case errors.Is(err, vfs.ErrCrashed):
 		w.powerCut()
 	case errors.Is(err, errBroken):
-		recoveries := w.result.Recoveries
-		for _, next := range [3]func(){func() { w.write() }, w.sync, w.load} {
-			if w.violation == nil && w.result.Recoveries == recoveries {
-				next()
-			}
-		}
+		w.dropBatch()
+	case w.spoilt(err):
+		w.mend("read")
+		w.dropBatch()
 	default:
 		w.violate(Readable, "%v", err)
+	}
+}
+
+// dropBatch drops what was decided in the open batch.
+func (w *world) dropBatch() {
+	recoveries := w.result.Recoveries
+	for _, next := range [3]func(){func() { w.write() }, w.sync, w.load} {
+		if w.violation == nil && w.result.Recoveries == recoveries {
+			next()
+		}
 	}
 }
 
@@ -121,8 +129,11 @@ func (w *world) powerCut() {
 	w.journal = nil
 	w.disk.Crash()
 	w.faulty.Before(nil)
-	if w.dice.IntN(3) == 0 {
+	if w.chance(3) {
 		w.cutPowerAt(w.faulty.Calls() + 1 + w.dice.IntN(25))
+	}
+	if w.chance(4) {
+		w.spoil()
 	}
 	w.open()
 }
@@ -141,26 +152,36 @@ func (w *world) restart() {
 	if err := w.journal.Close(); errors.Is(err, vfs.ErrCrashed) {
 		w.powerCut()
 		return
+	} else if err == nil {
+		w.record()
+	}
+	if w.chance(4) {
+		w.spoil()
 	}
 	w.open()
+}
+
+func (w *world) journalOptions() journal.Options {
+	return journal.Options{
+		Entropy: w.o.Seed<<16 + w.opened, SegmentBytes: segmentBytes, ReserveBytes: segmentBytes, Mutant: w.o.Journal,
+	}
 }
 
 // open opens the journal, as often as it takes, and then the machine.
 func (w *world) open() {
 	for w.violation == nil {
 		w.opened++
-		j, r, err := journal.Open(w.faulty, journal.Options{
-			Entropy: w.o.Seed<<16 + w.opened, SegmentBytes: segmentBytes, ReserveBytes: segmentBytes, Mutant: w.o.Journal,
-		})
+		j, r, err := journal.Open(w.faulty, w.journalOptions())
 		switch {
-		case err == nil && len(r.Faults) > 0:
-			w.violate(Sound, "damage that nobody has done: %v", &r.Faults[0])
-		case err == nil && r.Unnamed != nil:
-			w.violate(Sound, "damage that nobody has done: %v", r.Unnamed)
+		case err == nil && (len(r.Faults) > 0 || r.Unnamed != nil):
+			w.damaged(j, &r)
+			w.mend("open")
 		case err == nil:
-			w.journal = j
+			w.journal, w.cut = j, r.Cut
 			w.load()
 			return
+		case w.refused(err):
+			w.mend("refused")
 		case errors.Is(err, vfs.ErrCrashed):
 			w.result.Crashes++
 			w.disk.Crash()
@@ -202,7 +223,13 @@ func (w *world) load() {
 	}
 	w.clock = max(w.clock-int64(w.dice.IntN(3))*w.dice.Int64N(2_000_000_000), int64(v.Logged())*1_000_000)
 	w.pending, w.written, w.tried, w.next = nil, end, end, end+1
-	w.safe = end
+	w.safe, w.marked, w.neighbor.marked = end, 0, 0
+	if w.neighbor.safe = w.neighbor.written; !w.tight {
+		w.record()
+	}
+	if w.harm != nil && w.chance(2) {
+		w.mend("never")
+	}
 	w.decide(vhost.Command{Kind: vhost.Recovered})
 	if w.violation == nil && w.journal != nil {
 		w.finish()
@@ -220,6 +247,10 @@ func (w *world) reload(err error) {
 		w.powerCut()
 	case errors.Is(err, errBroken):
 		w.load()
+	case w.spoilt(err):
+		w.mend("load")
+		w.journal.Close()
+		w.open()
 	default:
 		w.violate(Sound, "%v", err)
 	}

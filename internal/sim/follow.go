@@ -123,7 +123,6 @@ func (w *world) settling(st *step) {
 // settled makes sure, after all facts, that the command did what it says.
 func (w *world) settled(st *step) {
 	c, ch := st.command, st.channel
-	w.letOrphansGo(st)
 	if c.Kind == vhost.Disconnect {
 		if n := w.connection(c.Conn); n != nil {
 			for _, ch := range n.channels {

@@ -136,7 +136,7 @@ func (w *world) write() bool {
 	for _, b := range group {
 		bytes += len(b.Data) + journal.Overhead
 	}
-	w.tried = w.next - 1
+	w.tried, w.marked, w.neighbor.marked = w.next-1, w.safe, w.neighbor.safe
 	err := w.journal.Reserve(bytes, journal.Draining)
 	if err == nil {
 		err = w.journal.Write(group)
@@ -165,11 +165,14 @@ func (w *world) sync() {
 }
 
 func (w *world) becameSafe() {
-	w.safe = w.written
-	w.neighbor.safe = w.neighbor.written
-	w.advanceBase(w.safe)
+	w.safe, w.recorded = w.written, max(w.recorded, w.marked)
+	w.neighbor.safe, w.neighbor.recorded = w.neighbor.written, max(w.neighbor.recorded, w.neighbor.marked)
+	w.advanceBase(w.recorded)
 	w.release()
 }
+
+// record notes that the disk itself says what is safe.
+func (w *world) record() { w.recorded, w.neighbor.recorded = w.safe, w.neighbor.safe }
 
 // settle writes and syncs everything, and reports whether that went well.
 func (w *world) settle() bool {
@@ -201,6 +204,9 @@ func (w *world) checkpoint() {
 		if z.at > w.safe && !w.settle() {
 			return
 		}
+		if w.markSafe(); w.frozen != z {
+			return
+		}
 		err := w.journal.Checkpoint(logID, z.at, z.state)
 		if err == nil {
 			w.frozen.stored = true
@@ -211,16 +217,16 @@ func (w *world) checkpoint() {
 		}
 	default:
 		w.frozen = nil
-		n, err := w.journal.Reclaim(func(log place.LogID, first, last place.Index) bool {
+		n, err := w.journal.Reclaim(func(log place.LogID, first, last place.Index) (batches int64) {
 			if log != logID {
-				return false
+				return 0
 			}
 			for _, i := range z.live {
 				if first <= i && i <= last {
-					return true
+					batches++
 				}
 			}
-			return false
+			return batches
 		})
 		w.result.Reclaimed += n
 		if err != nil {
@@ -239,6 +245,8 @@ func (w *world) prepare() {
 func (w *world) markSafe() {
 	if err := w.journal.MarkSafe(); err != nil {
 		w.survive(err)
+	} else if w.written == w.safe && w.neighbor.written == w.neighbor.safe {
+		w.record()
 	}
 }
 

@@ -37,6 +37,9 @@ type Result struct {
 	Recoveries int                       // of the machine, for whatever reason
 	Crashes    int                       // power cuts
 	CutAt      map[string]int            // power cuts in the middle of a call of the disk, by its name
+	Harmed     map[string]int            // times that the disk has changed something, by kind and file
+	Found      map[string]int            // of these, by how it was found
+	CutAway    int                       // of these, that have cost what was safe and not recorded so
 	FailedAt   map[string]int            // calls of the disk that failed, by name
 	Failures   int                       // failed writes and syncs that the journal recovered from
 	Full       int                       // times that the disk had no room
@@ -56,7 +59,7 @@ type Result struct {
 func newResult() Result {
 	return Result{
 		Succeeded: map[vhost.CommandKind]int{}, Effects: map[vhost.EffectKind]int{}, Ended: map[vhost.Cause]int{},
-		CutAt: map[string]int{}, FailedAt: map[string]int{}, Facts: map[vhost.FactKind]int{},
+		Harmed: map[string]int{}, Found: map[string]int{}, CutAt: map[string]int{}, FailedAt: map[string]int{}, Facts: map[vhost.FactKind]int{},
 		Shelved: map[vhost.Cause]int{}, Held: map[vhost.Cause]int{}, Answered: map[string]int{},
 	}
 }
@@ -78,25 +81,29 @@ type world struct {
 	opened   uint64           // times
 	vhost    *vhost.VHost
 	twin     *vhost.VHost // folds what the log gets, and nothing else
-	past     *vhost.VHost // folds what is safe, and nothing else, from the first batch on: up to baseAt
+	past     *vhost.VHost // folds what is recorded as safe, and nothing else, from the first batch on: up to baseAt
 	out      vhost.Outcome
 	audited  struct{ facts, effects int } // of out
 	clock    int64                        // ns since the Unix epoch, of the vhost
 	skew     int64                        // ns that the wall clock is off
 	next     place.Index                  // of the batch to be
 	safe     place.Index                  // as the journal says
+	marked   place.Index                  // what was safe at the last write, which says so
+	recorded place.Index                  // the disk itself says that this is safe
 	written  place.Index                  // the journal has it
 	tried    place.Index                  // the journal may have it
 	pending  []journal.Batch              // sealed, not written yet
 	recent   map[place.Index][]byte       // batches that are still in memory
 	frozen   *frozen                      // a checkpoint in the making
+	harm     *vfs.Harm                    // what the disk has changed, and nobody has found
+	cut      *journal.Cut                 // by the last opening
 	tight    bool                         // the disk has a budget
 	full     bool                         // and has used it up
 	neighbor neighbor
 
 	// What the checkers know.
 	live     *ledger                // follows the machine
-	base     *ledger                // follows what is safe, up to baseAt
+	base     *ledger                // follows what is recorded as safe, up to baseAt
 	baseAt   place.Index            //
 	sealed   map[place.Index]sealed // batches from baseAt on
 	messages map[uint64]*message    // published, by number
@@ -172,7 +179,9 @@ func Run(o Options) (Result, error) {
 // end stops cleanly, and opens once more: nothing at all may be missing.
 func (w *world) end() {
 	w.heal()
+	w.mend("never")
 	w.restart()
+	w.mend("never")
 }
 
 // act does one thing of the many that can happen.

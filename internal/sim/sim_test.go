@@ -90,6 +90,9 @@ func (r *Result) add(o *Result) {
 	sum(r.Ended, o.Ended)
 	sum(r.CutAt, o.CutAt)
 	sum(r.FailedAt, o.FailedAt)
+	sum(r.Harmed, o.Harmed)
+	sum(r.Found, o.Found)
+	r.CutAway += o.CutAway
 	sum(r.Facts, o.Facts)
 	sum(r.Shelved, o.Shelved)
 	sum(r.Held, o.Held)
@@ -148,6 +151,7 @@ func (r *Result) checkCoverage(t *testing.T) {
 		}
 	}
 	t.Logf("power cuts in calls: %v; calls that failed: %v", r.CutAt, r.FailedAt)
+	t.Logf("damage: %v; found: %v; of these, %d have cost what nothing said was safe", r.Harmed, r.Found, r.CutAway)
 	t.Logf("commands: %v", counts(r.Succeeded))
 	t.Logf("copies ended: %v", counts(r.Ended))
 }

@@ -13,6 +13,7 @@ type inode struct {
 	before map[int64]*page // pages changed since the last sync, as they were; nil: zeros
 	synced int64           // size at the last sync
 	writes []memWrite      // since the last sync, in order
+	harm   *Harm           // nil: it reads as it was written
 }
 
 type page [BlockBytes]byte
@@ -34,6 +35,7 @@ func (f *inode) write(w memWrite) {
 
 // apply changes pages; a page changed for the first time since the last sync is copied, its old self kept.
 func (f *inode) apply(w memWrite) {
+	f.harm.overwrite(w.off, w.n)
 	f.size = max(f.size, w.off+w.n)
 	for done := int64(0); done < w.n; {
 		number, at := (w.off+done)/BlockBytes, (w.off+done)%BlockBytes
@@ -76,6 +78,7 @@ func (f *inode) sync() {
 
 // truncate is durable at once: a simplification that no caller may rely on.
 func (f *inode) truncate(size int64) {
+	f.harm.overwrite(min(size, f.size), max(size, f.size))
 	for number := range f.pages {
 		if number*BlockBytes >= size {
 			delete(f.pages, number)

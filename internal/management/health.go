@@ -24,7 +24,7 @@ func checkHealthy(*request) (answer, error) { return ok(api.Health{Status: passe
 
 // checkAlarms fails while publishers are held back. Source: RabbitMQ alarms.
 func checkAlarms(r *request) (answer, error) {
-	if alarms := r.server.raised(); alarms != nil {
+	if alarms := raised(r.server.engine.Alarms(), r.server.options.Node); alarms != nil {
 		return unhealthy(api.Health{Status: failed, Reason: "There are alarms in effect in the cluster", Alarms: alarms})
 	}
 	return ok(api.Health{Status: passed})

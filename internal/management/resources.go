@@ -7,15 +7,14 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/engine"
 )
 
-// raised lists the alarms as RabbitMQ's tools know them, memory and disk, and ours: a journal that has no room is a
-// disk that has none, too. Source: RabbitMQ alarms.
-func (s *Server) raised() (all []api.Alarm) {
-	a := s.engine.Alarms()
+// raised lists the alarms of a node as RabbitMQ's tools know them, memory and disk, and ours: a journal that has no
+// room is a disk that has none, too. Source: RabbitMQ alarms.
+func raised(a engine.Alarms, node string) (all []api.Alarm) {
 	if a.Has(engine.JournalFull) {
 		a |= engine.LowDisk
 	}
 	for one := range a.Each() {
-		all = append(all, api.Alarm{Node: s.options.Node, Resource: one.String()})
+		all = append(all, api.Alarm{Node: node, Resource: one.String()})
 	}
 	return all
 }

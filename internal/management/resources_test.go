@@ -2,10 +2,12 @@ package management
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/engine"
 )
 
 func TestResourceLimits(t *testing.T) {
@@ -46,6 +48,18 @@ func TestResourceLimits(t *testing.T) {
 	d.as("watcher:w").want(200, "GET", path, "")
 	if w := d.as("watcher:w").send("PUT", path, `{}`); w.Code != http.StatusUnauthorized {
 		t.Errorf("who only watches may change limits: %d", w.Code)
+	}
+}
+
+func TestJournalAlarmIsADiskAlarm(t *testing.T) {
+	// If this fails, who watches for RabbitMQ's alarms does not see that the log has no room.
+	t.Parallel()
+	var got []string
+	for _, a := range raised(engine.LowMemory|engine.JournalFull, "n") {
+		got = append(got, a.Node+" "+a.Resource)
+	}
+	if want := []string{"n memory", "n disk", "n journal"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

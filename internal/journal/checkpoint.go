@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,15 +41,21 @@ func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) erro
 	c := checkpoint{file: j.nextFile, at: at, size: int64(len(state)), crc: checksum(0, state)}
 	j.nextFile++
 	j.unsyncedNames = true
-	if err := j.withRoom(1, func() error { return j.writeFile(c.name(), state) }); err != nil {
+	write := func() error { return j.beside(func() error { return j.writeFile(c.name(), state) }) }
+	if err := j.withRoom(1, write); err != nil {
 		j.discard(c.name())
 		return err
+	}
+	j.written.Checkpoints += c.size
+	if j.failed != nil {
+		j.discard(c.name())
+		return j.failed
 	}
 	old := l.checkpoint
 	l.checkpoint = c
 	if err := j.writeManifest(); err != nil {
 		l.checkpoint = old
-		if j.failed == nil {
+		if errors.Is(err, ErrNoSpace) {
 			j.discard(c.name()) // no manifest names it
 		}
 		return err

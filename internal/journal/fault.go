@@ -11,6 +11,8 @@ var (
 	// ErrNoSpace reports that there is no room on the disk. An alarm, not a fault: nothing has changed, and the same call
 	// succeeds once there is room.
 	ErrNoSpace = errors.New("journal: no space left")
+	// ErrUnready reports that no segment is ready for a group. Nothing was written; call Reserve first.
+	ErrUnready = errors.New("journal: no segment is ready for this")
 	// ErrFailed is final: an earlier write or sync failed, and nothing past the last safe position is trusted. See Recover.
 	ErrFailed = errors.New("journal: an earlier write or sync failed")
 	// ErrClosed reports a call after Close.

@@ -62,11 +62,12 @@ func chunks(n int) int64 { return (int64(n) + chunkBytes - 1) / chunkBytes }
 //	24  safe     u64  position in this segment below which everything was known safe; 0: nothing
 //	32  before   u64  batches in this segment before this group
 //	40  count    u32  batches in this group
-//	44  zero     u32
+//	44  prior    u32  where the segment written before this one ended, in sectors: all of it was safe; 0: the manifest says
 type groupHeader struct {
 	at, size, safe int64
 	before         uint64
 	count          uint32
+	prior          int64 // bytes
 }
 
 func (g *groupHeader) put(p []byte, seed uint32) {
@@ -76,7 +77,7 @@ func (g *groupHeader) put(p []byte, seed uint32) {
 	le.PutUint64(p[24:], uint64(g.safe))
 	le.PutUint64(p[32:], g.before)
 	le.PutUint32(p[40:], g.count)
-	le.PutUint32(p[44:], 0)
+	le.PutUint32(p[44:], uint32(g.prior/sectorBytes))
 	le.PutUint32(p[4:], checksum(seed, p[8:groupHeaderBytes]))
 }
 
@@ -88,7 +89,7 @@ func (g *groupHeader) parse(p []byte, seed uint32, at int64) bool {
 	}
 	*g = groupHeader{
 		at: at, size: int64(le.Uint64(p[16:])), safe: int64(le.Uint64(p[24:])),
-		before: le.Uint64(p[32:]), count: le.Uint32(p[40:]),
+		before: le.Uint64(p[32:]), count: le.Uint32(p[40:]), prior: int64(le.Uint32(p[44:])) * sectorBytes,
 	}
 	return g.size >= groupHeaderBytes
 }

@@ -27,9 +27,9 @@ func TestGoldenSequenceOfCalls(t *testing.T) {
 
 	say("open: nothing is there yet")
 	j := mustOpen(t, fs, Options{Entropy: 7, SegmentBytes: 64 << 10, ReserveBytes: -1})
-	say("reserve: one segment is made")
+	say("reserve: two segments are made, one is named ahead")
 	must(t, j.Reserve(2*(1000+Overhead), Growing))
-	say("write: the first group opens it")
+	say("write: the first group opens it; no manifest is needed")
 	write(t, j, 1000, 1, 2)
 	say("write: the second is one write")
 	write(t, j, 1000, 1)
@@ -45,11 +45,16 @@ func TestGoldenSequenceOfCalls(t *testing.T) {
 	must(t, j.Checkpoint(1, 2, []byte("state")))
 	say("checkpoint: the older one goes")
 	must(t, j.Checkpoint(1, 2, []byte("state")))
-	say("write: the segment is full")
+	say("reserve: the next segment is named")
 	write(t, j, 40_000, 1)
+	must(t, j.Reserve(40_000, Growing))
+	say("write: the segment is full; it is safe before the next one is written")
 	write(t, j, 40_000, 1)
 	say("sync")
 	must(t, j.Sync())
+	say("prepare: the full one gets its table, spares are made, one is named")
+	prepare(t, j)
+	say("checkpoints")
 	must(t, j.Checkpoint(1, 4, nil))
 	must(t, j.Checkpoint(2, 1, nil))
 	say("reclaim: the segment becomes a spare")
@@ -80,8 +85,8 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// goldenJournal is a small journal of this format with one of everything: a rewritten segment, a closed one, an open one, a
-// spare, a checkpoint, a log of pages, a dropped log, a mark of what is safe.
+// goldenJournal is a small journal of this format with one of everything: a rewritten segment, a closed one, one being
+// written, one ahead, a spare, a checkpoint, a log of pages, a dropped log, a mark of what is safe. It is left as by a crash.
 func goldenJournal(t *testing.T) *vfs.Mem {
 	t.Helper()
 	fs := vfs.NewMem(1)
@@ -94,14 +99,16 @@ func goldenJournal(t *testing.T) *vfs.Mem {
 	must(t, j.Checkpoint(1, 2, []byte("state of log 1 after batch 2")))
 	must(t, j.Checkpoint(2, 2, nil))
 	must(t, j.Checkpoint(4, 1, nil))
-	must(t, j.closeSegments())
+	endSegment(t, j)
 	write(t, j, 700, 1, 2, 3)
 	must(t, j.Drop(3))
-	must(t, j.closeSegments())
+	endSegment(t, j)
 	rewrite(t, j, 0.5, goldenPieces...)
 	write(t, j, 200, 1)
-	must(t, j.Reserve(60<<10, Growing))
-	must(t, j.Close())
+	prepare(t, j)
+	must(t, j.Sync())
+	must(t, j.MarkSafe())
+	must(t, j.release())
 	return fs
 }
 

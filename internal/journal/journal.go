@@ -11,15 +11,29 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// Journal is an open journal. Calls that change it (all but ReadAt, ReadBatch and Sync) must run alone; Sync may run
-// beside ReadAt and ReadBatch, and these beside each other.
+// Journal is an open journal. Its methods are of four kinds:
+//
+//   - writing: Write, Sync, MarkSafe;
+//   - keeping house: Prepare, Checkpoint, Reclaim, Drop;
+//   - both at once: Reserve, Recover, Close;
+//   - looking: all others.
+//
+// Whoever guards the journal holds its lock for each call, shared by those that look. A call that writes or keeps house
+// lets go of it in Options.Beside, and only there; others may be made meanwhile, but of each kind one at a time. So what
+// a call found before its work on the disk stands after it, but for what the other kind changes: writing adds batches,
+// makes them safe, and takes the next of the segments named ahead; keeping house takes closed segments away, adds spares
+// and segments ahead, and moves checkpoints. Either may fail the journal.
 type Journal struct {
 	fs   vfs.FS
 	o    Options
 	lock io.Closer
 
+	opening bool // nobody else knows the journal yet
+
 	segments []*segment // in order of their ids
-	open     *segment   // the last of segments, once something was written; else nil
+	open     *segment   // of segments, being written; nil before the first group after Open and Recover
+	full     []*segment // of segments, written to the end or left so by a crash, and without a table yet
+	ahead    []*segment // next to be written, in this order: the manifest names them, and nothing is in them
 	spares   []spare    // ready for use
 	making   *making    // the spare in the making
 	logs     map[place.LogID]*logState
@@ -37,7 +51,7 @@ type Journal struct {
 	damagedAt     position    // of it
 	swallowed     uint64      // batches that damage made unreadable; the most there is if nobody knows
 	explained     uint64      // of these, batches that are known to be missing from logs
-	unended       *segment    // left open by an earlier run
+	unended       []*segment  // being written, or next, when the run before ended
 	garbage       []string    // files to be removed: nothing names them
 	unsyncedNames bool        // files were created since the last SyncDir
 
@@ -119,7 +133,7 @@ func (j *Journal) Logs() []LogStat {
 type Stats struct {
 	Segments        int   // the open one included
 	SegmentBytes    int64 // of their files
-	Spares          int   // preallocated, ready for use
+	Spares          int   // preallocated, ready for use or about to be used
 	SpareBytes      int64
 	CheckpointBytes int64
 	Unsafe          int64 // written and not yet synced
@@ -131,7 +145,7 @@ type Stats struct {
 
 // Written counts the bytes passed to the disk since Open, for the write amplification.
 type Written struct {
-	Groups      int64 // batches as they were appended, with headers, checksums and padding
+	Groups      int64 // of batches as they were appended, with headers, checksums and padding
 	Rewriting   int64 // live pieces of sparse segments, copied
 	Checkpoints int64
 	Tables      int64 // of batches in closed segments, and manifests
@@ -140,7 +154,7 @@ type Written struct {
 
 // Stats describes the journal as a whole.
 func (j *Journal) Stats() Stats {
-	s := Stats{Segments: len(j.segments), Spares: len(j.spares), Dropped: len(j.dropped), Written: j.written}
+	s := Stats{Segments: len(j.segments), Spares: j.ready(), Dropped: len(j.dropped), Written: j.written}
 	for _, seg := range j.segments {
 		s.SegmentBytes += seg.size
 		if seg.rewritten {
@@ -151,6 +165,9 @@ func (j *Journal) Stats() Stats {
 	for _, sp := range j.spares {
 		s.SpareBytes += sp.size
 	}
+	for _, seg := range j.ahead {
+		s.SpareBytes += seg.size
+	}
 	for _, l := range j.logs {
 		s.CheckpointBytes += l.checkpoint.size
 	}
@@ -160,13 +177,16 @@ func (j *Journal) Stats() Stats {
 	return s
 }
 
-// Close records the position known safe, so that the next Open finds no tail, and lets go of the directory. What was
-// written and not synced is synced first, unless the journal has failed.
+// Close records where everything ends, so that the next Open finds no tail and has nothing to scan, and lets go of the
+// directory. What was written and not synced is synced first, unless the journal has failed.
 func (j *Journal) Close() error {
 	var err error
 	if j.failed == nil {
 		if err = j.Sync(); err == nil {
 			err = j.MarkSafe()
+		}
+		if err == nil {
+			err = j.closeAll()
 		}
 	}
 	return errors.Join(err, j.release())
@@ -183,7 +203,7 @@ func (j *Journal) release() error {
 		j.rewriting = nil
 		errs = append(errs, w.out.f.Close())
 	}
-	for _, s := range j.segments {
+	for _, s := range slices.Concat(j.segments, j.ahead) {
 		if s.f != nil {
 			errs = append(errs, s.f.Close())
 			s.f = nil
@@ -197,6 +217,14 @@ func (j *Journal) release() error {
 		j.failed = ErrClosed
 	}
 	return errors.Join(errs...)
+}
+
+// beside lets io run beside other calls.
+func (j *Journal) beside(io func() error) error {
+	if j.o.Beside == nil || j.opening {
+		return io()
+	}
+	return j.o.Beside(io)
 }
 
 func (j *Journal) path(name string) string { return path.Join(j.o.Dir, name) }

@@ -44,13 +44,48 @@ func write(t testing.TB, j *Journal, n int, logs ...place.LogID) {
 	for _, log := range logs {
 		group = append(group, Batch{log, j.Next(log), data(log, j.Next(log), n)})
 	}
-	if err := j.Write(group); err != nil {
+	if err := put(j, group); err != nil {
 		t.Fatalf("write: %v", err)
 	}
 }
 
 // nothing is live.
 func nothing(place.LogID, place.Index, place.Index) int64 { return 0 }
+
+// put writes a group as an engine does that has nobody to keep house: room is made when there is none.
+func put(j *Journal, group []Batch) error {
+	err := j.Write(group)
+	if !errors.Is(err, ErrUnready) {
+		return err
+	}
+	bytes := 0
+	for _, b := range group {
+		bytes += len(b.Data) + Overhead
+	}
+	if err := j.Reserve(bytes, Draining); err != nil {
+		return err
+	}
+	return j.Write(group)
+}
+
+// prepare does all that there is to prepare.
+func prepare(t testing.TB, j *Journal) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		more, err = j.Prepare()
+		must(t, err)
+	}
+}
+
+// endSegment closes the open segment, as if it were full.
+func endSegment(t testing.TB, j *Journal) {
+	t.Helper()
+	must(t, j.Sync())
+	j.full, j.open = append(j.full, j.open), nil
+	must(t, j.closeOut())
+	must(t, j.unname())
+}
 
 func must(t testing.TB, err error) {
 	t.Helper()

@@ -33,8 +33,8 @@ const (
 	manifestDropped     = 8
 )
 
-// encodeManifest renders the journal's present state.
-func (j *Journal) encodeManifest() []byte {
+// encodeManifest renders the journal's present state, with more segments ahead if so asked.
+func (j *Journal) encodeManifest(more ...*segment) []byte {
 	checkpoints := j.checkpoints()
 	for _, l := range j.pageLogs() { // named without a file, so that no index is used twice
 		l.reached = max(l.reached, l.safe)
@@ -43,11 +43,12 @@ func (j *Journal) encodeManifest() []byte {
 		}
 	}
 	dropped := j.droppedLogs()
-	p := make([]byte, manifestHeaderBytes, manifestHeaderBytes+manifestSegment*len(j.segments)+manifestSpare*len(j.spares)+
+	segments := slices.Concat(j.segments, j.ahead, more)
+	p := make([]byte, manifestHeaderBytes, manifestHeaderBytes+manifestSegment*len(segments)+manifestSpare*len(j.spares)+
 		manifestCheckpoint*len(checkpoints)+manifestDropped*len(dropped))
-	for _, s := range j.segments {
+	for i, s := range segments {
 		end := s.end
-		if s == j.open {
+		if s == j.open || i >= len(j.segments) {
 			end = 0
 		}
 		for _, n := range [...]uint64{s.id, s.file, s.nonce, uint64(s.size), uint64(end), uint64(s.table.at), s.table.entries} {
@@ -77,7 +78,7 @@ func (j *Journal) encodeManifest() []byte {
 	le.PutUint64(p[16:], uint64(len(p)))
 	le.PutUint64(p[24:], j.nextID)
 	le.PutUint64(p[32:], j.nextFile)
-	le.PutUint32(p[40:], uint32(len(j.segments)))
+	le.PutUint32(p[40:], uint32(len(segments)))
 	le.PutUint32(p[44:], uint32(len(j.spares)))
 	le.PutUint32(p[48:], uint32(len(checkpoints)))
 	le.PutUint32(p[52:], uint32(len(dropped)))
@@ -143,26 +144,35 @@ func (j *Journal) decodeManifest(p []byte) error {
 	return nil
 }
 
-// writeManifest makes the journal's present state durable. ErrNoSpace changes nothing on the disk; every other error
-// leaves open which manifest counts, and is final.
-func (j *Journal) writeManifest() error {
+// writeManifest makes the journal's present state durable, with more segments ahead if so asked. ErrNoSpace changes
+// nothing on the disk; every other error leaves open which manifest counts, and is final.
+//
+// Groups that are written meanwhile change nothing that it says: the next segments are named as being written already, and
+// of one that fills up the next manifest gives the end.
+func (j *Journal) writeManifest(more ...*segment) error {
 	if j.unsyncedNames { // a manifest must not be found where a file that it names is not
-		if err := j.fs.SyncDir(j.o.Dir); err != nil {
+		if err := j.beside(func() error { return j.fs.SyncDir(j.o.Dir) }); err != nil {
 			return j.fail(err)
 		}
 		j.unsyncedNames = false
 	}
-	err := j.withRoom(0, func() error { return j.writeFile(manifestTemp, j.encodeManifest()) })
+	err := j.withRoom(0, func() error {
+		p := j.encodeManifest(more...)
+		j.written.Tables += int64(len(p))
+		return j.beside(func() error { return j.writeFile(manifestTemp, p) })
+	})
 	if errors.Is(err, ErrNoSpace) {
 		return err
 	}
+	if err == nil {
+		err = j.beside(func() error {
+			if err := j.fs.Rename(j.path(manifestTemp), j.path(manifestName)); err != nil {
+				return err
+			}
+			return j.fs.SyncDir(j.o.Dir)
+		})
+	}
 	if err != nil {
-		return j.fail(err)
-	}
-	if err := j.fs.Rename(j.path(manifestTemp), j.path(manifestName)); err != nil {
-		return j.fail(err)
-	}
-	if err := j.fs.SyncDir(j.o.Dir); err != nil {
 		return j.fail(err)
 	}
 	for i := range j.spares {

@@ -6,7 +6,9 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/place"
@@ -16,22 +18,66 @@ import (
 // model is what a journal under test must hold: the slow and obvious version of it.
 type model struct {
 	logs map[place.LogID]*modelLog
+
+	journal  *Journal
+	dice     *rand.Rand // not nil: things happen beside others
+	writing  bool
+	keeping  bool
+	besides  int
+	besideOf error // what went wrong there
+}
+
+// beside is what an engine with two goroutines lets happen: before the disk does what it is asked, or after, something of the
+// other kind is done.
+func (m *model) beside(io func() error) error {
+	if m.dice == nil || m.journal == nil || m.writing && m.keeping || !m.writing && !m.keeping {
+		return io()
+	}
+	if m.dice.IntN(8) == 0 {
+		m.other()
+	}
+	err := io()
+	if m.dice.IntN(8) == 0 {
+		m.other()
+	}
+	return err
+}
+
+// other does something of the kind that is not being done.
+func (m *model) other() {
+	if m.besideOf != nil {
+		return
+	}
+	m.besides++
+	var err error
+	if m.keeping {
+		err = m.stepWriting(m.journal, m.dice)
+	} else {
+		err = m.stepKeeping(m.journal, m.dice)
+	}
+	if !errors.Is(err, ErrNoSpace) {
+		m.besideOf = err
+	}
 }
 
 type modelLog struct {
 	sizes      []int       // of the batches written, from index 1
 	safe       place.Index // last one reported safe
-	checkpoint place.Index // last one that succeeded
+	checkpoint place.Index // last one that succeeded; a log of pages has none
 	trying     place.Index // one whose outcome is unknown; 0: none
 	floor      place.Index // batches above it are live
+	pieces     []place.Ref // these, too, of those below
 	dropping   bool        // or dropped
 }
 
-const modelLogs = 4
+// modelLogs are four virtual hosts' logs, of which the last is dropped at times, and the logs of pages of two.
+var modelLogs = []place.LogID{1, 2, 3, 4, place.LogID(1).Pages(), place.LogID(4).Pages()}
+
+const dropped = 4
 
 func newModel() *model {
 	m := &model{logs: map[place.LogID]*modelLog{}}
-	for log := place.LogID(1); log <= modelLogs; log++ {
+	for _, log := range modelLogs {
 		m.logs[log] = &modelLog{}
 	}
 	return m
@@ -40,57 +86,171 @@ func newModel() *model {
 // state is the checkpoint that a log has at an index.
 func state(log place.LogID, at place.Index) []byte { return data(log, at, int(at)*37%5000) }
 
-// live is what the model answers to Reclaim.
-func (m *model) live(log place.LogID, _, last place.Index) int64 {
-	return int64(max(last, m.logs[log].floor) - m.logs[log].floor)
+// live is what the model answers to Reclaim and Sparse.
+func (m *model) live(log place.LogID, first, last place.Index) (n int64) {
+	l := m.logs[log]
+	for i := max(first, l.floor+1); i <= min(last, place.Index(len(l.sizes))); i++ {
+		n += 1 + int64(l.sizes[i-1])
+	}
+	for _, r := range l.pieces {
+		if first <= r.Index && r.Index <= last {
+			n += int64(r.Size)
+		}
+	}
+	return n
+}
+
+// mark lists what is live in the ranges.
+func (m *model) mark(ranges []Range) (refs []place.Ref) {
+	for _, r := range ranges {
+		l := m.logs[r.Log]
+		if l.dropping {
+			continue
+		}
+		for _, p := range l.pieces {
+			if r.First <= p.Index && p.Index <= r.Last {
+				refs = append(refs, p)
+			}
+		}
+		for i := max(r.First, l.floor+1); i <= r.Last; i++ {
+			refs = append(refs, place.Ref{Log: r.Log, Index: i, Size: uint32(l.sizes[i-1])})
+		}
+	}
+	slices.SortFunc(refs, compareRefs)
+	return refs
+}
+
+// settle makes the batches up to floor dead, but for a few records, and some of the old ones.
+func (l *modelLog) settle(log place.LogID, floor place.Index, dice *rand.Rand) {
+	l.pieces = slices.DeleteFunc(l.pieces, func(place.Ref) bool { return dice.IntN(8) == 0 })
+	for l.floor < floor {
+		l.floor++
+		n := l.sizes[l.floor-1]
+		for at := 0; at < n && dice.IntN(2) == 0; {
+			size := min(n-at, 1+dice.IntN(1+n/4))
+			if dice.IntN(4) == 0 {
+				l.pieces = append(l.pieces, place.Ref{Log: log, Index: l.floor, Offset: uint32(at), Size: uint32(size)})
+			}
+			at += size
+		}
+	}
 }
 
 // step does one random thing to the journal, and notes what it led to.
 func (m *model) step(j *Journal, dice *rand.Rand) error {
-	log := place.LogID(1 + dice.IntN(modelLogs))
-	l := m.logs[log]
-	switch k := dice.IntN(100); {
+	m.journal, m.besideOf = j, nil
+	var err error
+	if dice.IntN(100) < 80 {
+		err = m.stepWriting(j, dice)
+	} else {
+		err = m.stepKeeping(j, dice)
+	}
+	return errors.Join(err, m.besideOf)
+}
+
+// stepWriting does a call that writes.
+func (m *model) stepWriting(j *Journal, dice *rand.Rand) error {
+	m.writing = true
+	defer func() { m.writing = false }()
+	switch k := dice.IntN(80); {
 	case k < 55:
 		return m.write(j, dice)
-	case k < 75:
+	case k < 66:
 		if err := j.Sync(); err != nil {
 			return err
 		}
 		for _, l := range m.logs {
 			l.safe = place.Index(len(l.sizes))
 		}
-	case k < 80:
-		return j.MarkSafe()
-	case k < 85:
+		return nil
+	}
+	return j.MarkSafe()
+}
+
+// stepKeeping does one that keeps house.
+func (m *model) stepKeeping(j *Journal, dice *rand.Rand) error {
+	m.keeping = true
+	defer func() { m.keeping = false }()
+	log := modelLogs[dice.IntN(len(modelLogs))]
+	l := m.logs[log]
+	switch k := dice.IntN(29); {
+	case k < 4:
 		return m.checkpoint(j, log, l.checkpoint+place.Index(dice.IntN(int(l.safe-l.checkpoint)+1)))
-	case k < 88:
-		l.floor = max(l.floor, place.Index(dice.IntN(int(l.safe)+1)))
-	case k < 91:
+	case k < 7:
+		l.settle(log, max(l.floor, place.Index(dice.IntN(int(l.safe)+1))), dice)
+	case k < 9:
 		_, err := j.Reclaim(m.live)
 		return err
-	case k < 95: // as an engine does: settle most, cover it, give back what is free
-		for log := place.LogID(1); log <= modelLogs; log++ {
+	case k < 14: // as an engine does: settle most, cover it, give back what is free
+		for _, log := range modelLogs {
 			l := m.logs[log]
-			l.floor = max(l.floor, l.safe-min(l.safe, place.Index(dice.IntN(4))))
+			l.settle(log, max(l.floor, l.safe-min(l.safe, place.Index(dice.IntN(4)))), dice)
 			if err := m.checkpoint(j, log, l.safe); err != nil {
 				return err
 			}
 		}
 		_, err := j.Reclaim(m.live)
 		return err
-	case k < 98:
+	case k < 23:
+		for range 1 + dice.IntN(4) {
+			if err := m.rewrite(j, dice); err != nil {
+				return err
+			}
+		}
+	case k < 28:
 		_, err := j.Prepare()
 		return err
-	case k < 99 && log == modelLogs && len(l.sizes) > 20:
-		l.dropping = true
+	case log == dropped && len(l.sizes) > 20 && !m.writing:
+		l.dropping, m.logs[log.Pages()].dropping = true, true
 		return j.Drop(log)
 	}
 	return nil
 }
 
+// rewritten counts the segments that were given back by rewriting, in all walks.
+var rewritten atomic.Int64
+
+// rewrite begins a rewriting or takes it one step further.
+func (m *model) rewrite(j *Journal, dice *rand.Rand) (err error) {
+	w := j.rewriting
+	switch {
+	case w == nil:
+		w, err = j.Sparse(m.live, 0.2+0.7*dice.Float64())
+		if w == nil {
+			return err
+		}
+		if refs := m.mark(w.Ranges()); len(refs) > 0 {
+			n := dice.IntN(len(refs))
+			w.Keep(refs[n/2:])
+			w.Keep(refs[:n])
+		} else {
+			w.Keep(nil)
+		}
+	case w.done:
+		n, err := j.Adopt(w)
+		if err != nil || n == 0 {
+			return err
+		}
+		rewritten.Add(int64(n))
+		for _, log := range modelLogs {
+			if err := m.logs[log].checkRecords(j, log); err != nil {
+				return fmt.Errorf("just rewritten: %w", err)
+			}
+		}
+	case dice.IntN(20) == 0:
+		j.Abandon(w)
+	default:
+		_, err = w.Step(dice.IntN(64 << 10))
+		if w.broken != nil {
+			j.Abandon(w)
+		}
+	}
+	return err
+}
+
 func (m *model) checkpoint(j *Journal, log place.LogID, at place.Index) error {
 	l := m.logs[log]
-	if l.dropping || l.safe == 0 {
+	if l.dropping || l.safe == 0 || log.IsPages() {
 		return nil
 	}
 	l.trying = at
@@ -106,7 +266,7 @@ func (m *model) write(j *Journal, dice *rand.Rand) error {
 	total := 0
 	sizes := map[place.LogID]int{}
 	for range 1 + dice.IntN(6) {
-		log := place.LogID(1 + dice.IntN(modelLogs))
+		log := modelLogs[dice.IntN(len(modelLogs))]
 		l := m.logs[log]
 		if l.dropping {
 			continue
@@ -120,17 +280,31 @@ func (m *model) write(j *Journal, dice *rand.Rand) error {
 		group = append(group, Batch{log, place.Index(len(l.sizes)), data(log, place.Index(len(l.sizes)), n)})
 		total += n + Overhead
 	}
-	if dice.IntN(2) == 0 {
-		if err := j.Reserve(total, Growing); err != nil {
-			m.unwrite(sizes)
-			return err
-		}
+	err := error(nil)
+	switch {
+	case m.keeping:
+	case dice.IntN(2) == 0:
+		err = m.reserve(j, total, Growing)
+	case !j.isReady(group):
+		err = m.reserve(j, total, Draining)
 	}
-	err := j.Write(group)
+	if err == nil {
+		err = j.Write(group)
+	}
 	if err != nil && !errors.Is(err, ErrFailed) {
 		m.unwrite(sizes)
 	}
+	if m.keeping && errors.Is(err, ErrUnready) {
+		return nil // an engine waits here
+	}
 	return err
+}
+
+// reserve makes room, while nothing else can happen.
+func (m *model) reserve(j *Journal, n int, use Use) error {
+	m.keeping = true
+	defer func() { m.keeping = false }()
+	return j.Reserve(n, use)
 }
 
 func (m *model) unwrite(sizes map[place.LogID]int) {
@@ -143,7 +317,7 @@ func (m *model) unwrite(sizes map[place.LogID]int) {
 // check compares the journal, just opened or recovered, with the model, and makes the model follow it where both outcomes were
 // allowed.
 func (m *model) check(j *Journal) error {
-	for log := place.LogID(1); log <= modelLogs; log++ {
+	for _, log := range modelLogs {
 		l := m.logs[log]
 		if l.dropping {
 			continue
@@ -167,6 +341,9 @@ func (m *model) check(j *Journal) error {
 			return fmt.Errorf("log %d: checkpoint at %d has other bytes than written", log, at)
 		}
 		l.checkpoint, l.trying = at, 0
+		if err := l.checkRecords(j, log); err != nil {
+			return err
+		}
 		if err := l.checkBatches(j, log); err != nil {
 			return err
 		}
@@ -174,9 +351,35 @@ func (m *model) check(j *Journal) error {
 	return nil
 }
 
-// checkBatches reads every batch that a checkpoint does not cover or that is live, twice: alone and by Replay.
+// checkRecords reads every record that is live.
+func (l *modelLog) checkRecords(j *Journal, log place.LogID) error {
+	if l.dropping {
+		return nil
+	}
+	refs := slices.Clone(l.pieces)
+	for i := l.floor + 1; i <= l.safe; i++ {
+		if n := l.sizes[i-1]; n > 0 {
+			refs = append(refs, place.Ref{Log: log, Index: i, Size: uint32(n)})
+		}
+	}
+	for _, r := range refs {
+		p := make([]byte, r.Size)
+		if _, err := j.ReadAt(p, r); err != nil {
+			return fmt.Errorf("%+v: %w", r, err)
+		}
+		if !bytes.Equal(p, data(log, r.Index, l.sizes[r.Index-1])[r.Offset:][:r.Size]) {
+			return fmt.Errorf("%+v: other bytes than written", r)
+		}
+	}
+	return nil
+}
+
+// checkBatches reads every batch that a checkpoint does not cover, twice: alone and by Replay.
 func (l *modelLog) checkBatches(j *Journal, log place.LogID) error {
-	for i := min(l.checkpoint, l.floor) + 1; i <= l.safe; i++ {
+	if log.IsPages() {
+		return nil
+	}
+	for i := l.checkpoint + 1; i <= l.safe; i++ {
 		p, err := j.ReadBatch(nil, log, i)
 		if err != nil {
 			return err
@@ -204,8 +407,12 @@ const walkSteps = 100
 
 var seeds = flag.Uint64("seeds", 2, "how many random walks each test takes")
 
-// walk opens the journal and takes steps until one fails.
+// walk opens the journal and takes steps until one fails. In every other walk things happen side by side.
 func walk(fs vfs.FS, m *model, seed uint64, o Options) (*Journal, error) {
+	m.journal, m.dice, o.Beside = nil, nil, m.beside
+	if seed%2 == 1 {
+		m.dice = rand.New(rand.NewPCG(seed, 5))
+	}
 	j, r, err := Open(fs, o)
 	if err != nil {
 		return nil, err
@@ -222,6 +429,7 @@ func walk(fs vfs.FS, m *model, seed uint64, o Options) (*Journal, error) {
 			return j, err
 		}
 	}
+	m.journal = nil
 	return j, j.Close()
 }
 
@@ -262,6 +470,9 @@ func TestCrashAtEveryCall(t *testing.T) {
 				if reached, err = crashAt(seed, n, small()); err != nil {
 					t.Fatalf("seed %d, crash at call %d: %v", seed, n, err)
 				}
+			}
+			if rewritten.Load() == 0 {
+				t.Error("nothing was rewritten")
 			}
 		})
 	}
@@ -470,6 +681,9 @@ func TestMutantsAreCaught(t *testing.T) {
 		{MutantOldNonce, crashAt, 150}, // something must have been recycled
 		{MutantKeepTail, crashAt, 1},
 		{MutantEarlyCheckpoint, crashAt, 1},
+		{MutantAdoptUnsynced, crashAt, 1},
+		{MutantLosePiece, crashAt, 1},
+		{MutantRewriteUncovered, crashAt, 1},
 	} {
 		t.Run(string(c.mutant), func(t *testing.T) {
 			t.Parallel()

@@ -29,8 +29,8 @@ type Cut struct {
 }
 
 // Open opens the journal in a file system, or makes one. It locks the directory, reads the manifest, finds the end of the
-// last segment and cuts an unfinished tail there, at the first bad byte, even if valid groups follow. What it keeps is
-// safe on return.
+// segment written last and cuts an unfinished tail there, at the first bad byte, even if valid groups follow. What it
+// keeps is safe on return.
 //
 // Damage below the highest position recorded as safe is a fault of every log with a gap there, and of every log that may
 // have had its last batches there. Such logs are reported, refuse Write, Replay and Checkpoint, and stay so until they
@@ -43,13 +43,14 @@ func Open(fs vfs.FS, o Options) (*Journal, Report, error) {
 		return nil, Report{}, err
 	}
 	j := &Journal{
-		fs: fs, o: o, nextID: 1, nextFile: 1, buf: vfs.Aligned(int(min(bufferBytes, o.SegmentBytes))),
+		fs: fs, o: o, opening: true, nextID: 1, nextFile: 1, buf: vfs.Aligned(int(min(bufferBytes, o.SegmentBytes))),
 		logs: map[place.LogID]*logState{}, dropped: map[place.LogID]bool{}, pagesFrom: 1,
 	}
 	var r Report
 	if err := j.load(&r); err != nil {
 		return nil, Report{}, errors.Join(fmt.Errorf("journal: open: %w", err), j.release())
 	}
+	j.opening = false
 	return j, r, nil
 }
 
@@ -65,6 +66,9 @@ func (j *Journal) load(r *Report) error {
 		return fmt.Errorf("%s: %w", manifestName, err)
 	}
 	if err := j.sweep(); err != nil {
+		return err
+	}
+	if err := j.findEnds(); err != nil {
 		return err
 	}
 	if err := j.loadSegments(false, r); err != nil {
@@ -85,7 +89,7 @@ func (j *Journal) load(r *Report) error {
 			r.Faults = append(r.Faults, *l.fault)
 		}
 	}
-	return j.settleLast()
+	return j.settleUnended()
 }
 
 // loadManifest reads the manifest, or makes the first one.
@@ -156,8 +160,10 @@ func (j *Journal) loadSegments(rewritten bool, r *Report) error {
 
 // loadSegment learns what batches s holds: from its table, or by reading all of it.
 func (j *Journal) loadSegment(s *segment, r *Report) (err error) {
-	if s.f, err = j.fs.Open(j.path(s.name())); err != nil {
-		return err
+	if s.f == nil {
+		if s.f, err = j.fs.Open(j.path(s.name())); err != nil {
+			return err
+		}
 	}
 	if s.table.at != 0 {
 		err := s.readDirectory()
@@ -278,27 +284,62 @@ func (s *span) endsBehind(p position) bool {
 	return int64(s.entries[len(s.entries)-1].pos) > p.at
 }
 
-// settleLast makes safe what was found in segments that an earlier run left open, and records where they end.
-func (j *Journal) settleLast() error {
-	if j.unended == nil {
-		return nil
+// findEnds looks at the segments of which the manifest gives no end: they were being written, or named ahead, when the
+// run before ended. A group in one of them tells where the one before it ended, and that all of that was safe.
+func (j *Journal) findEnds() (err error) {
+	var before *segment
+	for _, s := range j.segments {
+		if s.end != 0 {
+			continue
+		}
+		j.unended = append(j.unended, s)
+		if s.f, err = j.fs.Open(j.path(s.name())); err != nil {
+			return fmt.Errorf("%s: %w", s.name(), err)
+		}
+		if before != nil {
+			sc := scanner{s: s, buf: j.buf}
+			at, err := sc.next(segmentHeaderBytes)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name(), err)
+			}
+			if at != 0 {
+				before.end = sc.head.prior
+			}
+		}
+		before = s
 	}
-	s := j.unended
-	j.unended = nil
-	if err := s.f.Sync(); err != nil {
-		return fmt.Errorf("%s: %w", s.name(), err)
-	}
-	if len(s.spans) == 0 && !s.damaged {
+	return nil
+}
+
+// settleUnended makes safe what was found in the segments that an earlier run left without an end, and records where they
+// end. Those in which there is nothing become spares again. All others that have no table will get one.
+func (j *Journal) settleUnended() error {
+	for _, s := range j.unended {
+		if err := s.f.Sync(); err != nil {
+			return fmt.Errorf("%s: %w", s.name(), err)
+		}
+		if len(s.spans) > 0 || s.damaged {
+			continue
+		}
 		if err := s.f.Close(); err != nil {
 			return err
 		}
 		j.segments = slices.DeleteFunc(j.segments, func(of *segment) bool { return of == s })
 		if s.size == j.o.SegmentBytes {
-			j.spares = append(j.spares, spare{file: s.file, size: s.size, nonce: s.nonce, named: true})
+			j.spares = append(j.spares, s.spare())
 		}
 	}
+	for _, s := range j.segments {
+		if s.table.at == 0 && !s.damaged {
+			j.full = append(j.full, s)
+		}
+	}
+	if len(j.unended) == 0 {
+		return nil
+	}
+	j.unended = nil
 	if err := j.writeManifest(); err != nil && !errors.Is(err, ErrNoSpace) {
 		return err
 	}
-	return nil // on a full disk the next Open finds the same end again
+	return nil // on a full disk the next Open finds the same ends again
 }

@@ -29,6 +29,9 @@ type Options struct {
 	SegmentBytes int64
 	// ReserveBytes is kept free in preallocated segments for Draining. Zero: 256 MiB; negative: none.
 	ReserveBytes int64
+	// Beside runs slow work on the disk and returns what it returns. Nil calls it. An engine that guards the journal with
+	// a lock lets go of it meanwhile: what may run beside what is said at Journal. Open does not ask it.
+	Beside func(io func() error) error
 	// Mutant plants a known fault. For tests that prove that a checker can fail; empty everywhere else.
 	Mutant Mutant
 }

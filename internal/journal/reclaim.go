@@ -87,7 +87,7 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 		j.segments = append(j.segments, instead)
 	}
 	sortSegments(j.segments)
-	room := j.o.reserve() + sparesAhead - len(j.spares)
+	room := j.o.reserve() + sparesAhead - j.ready()
 	var gone []*segment
 	for _, s := range free {
 		if s.size == j.o.SegmentBytes && room > 0 && !s.distrusted {
@@ -98,7 +98,7 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 		}
 	}
 	err := j.writeManifest()
-	if err != nil && j.failed == nil { // no room for it: nothing has changed
+	if errors.Is(err, ErrNoSpace) { // no room for it: nothing has changed
 		j.segments = slices.DeleteFunc(j.segments, func(s *segment) bool { return s == instead })
 		j.segments = append(j.segments, free...)
 		sortSegments(j.segments)
@@ -107,6 +107,7 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 		})
 		return err
 	}
+	j.full = slices.DeleteFunc(j.full, func(s *segment) bool { return slices.Contains(free, s) })
 	for _, s := range free {
 		for _, sp := range s.spans {
 			if l := j.logs[sp.log]; l != nil {
@@ -139,9 +140,12 @@ func sortSegments(segments []*segment) {
 // Open: it is in nobody's way.
 func (j *Journal) discard(name string) {
 	j.garbage = append(j.garbage, name)
-	j.garbage = slices.DeleteFunc(j.garbage, func(name string) bool {
-		err := j.fs.Remove(j.path(name))
-		return err == nil || errors.Is(err, vfs.ErrNotExist)
+	_ = j.beside(func() error {
+		j.garbage = slices.DeleteFunc(j.garbage, func(name string) bool {
+			err := j.fs.Remove(j.path(name))
+			return err == nil || errors.Is(err, vfs.ErrNotExist)
+		})
+		return nil
 	})
 }
 
@@ -174,7 +178,7 @@ func (j *Journal) Drop(log place.LogID) error {
 		return nil
 	}
 	if err := j.writeManifest(); err != nil {
-		if j.failed == nil { // no room for it: nothing has changed
+		if errors.Is(err, ErrNoSpace) { // nothing has changed
 			for _, l := range gone {
 				j.logs[l.id] = l
 				delete(j.dropped, l.id)

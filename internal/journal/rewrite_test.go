@@ -26,6 +26,9 @@ func liveOf(refs []place.Ref) Live {
 // rewrite does a whole rewriting in which just these records are live, and tells how many segments were given back.
 func rewrite(t testing.TB, j *Journal, share float64, live ...place.Ref) int {
 	t.Helper()
+	for len(j.full) > 0 {
+		must(t, j.closeOut())
+	}
 	w, err := j.Sparse(liveOf(live), share)
 	must(t, err)
 	if w == nil {
@@ -78,7 +81,7 @@ func TestLivePiecesSurviveRewriting(t *testing.T) {
 				at += size
 			}
 		}
-		must(t, j.Write(group))
+		must(t, put(j, group))
 	}
 	slices.SortFunc(live, compareRefs)
 	must(t, j.Sync())
@@ -117,7 +120,7 @@ func TestWhatWasNotKeptIsGone(t *testing.T) {
 	must(t, j.Sync())
 	must(t, j.Checkpoint(1, 2, nil))
 	must(t, j.Checkpoint(2, 1, nil))
-	must(t, j.closeSegments())
+	endSegment(t, j)
 	kept := []place.Ref{{Log: 1, Index: 1, Offset: 100, Size: 50}, {Log: 1, Index: 1, Offset: 7000, Size: 2000}}
 	if n := rewrite(t, j, 0.5, kept...); n != 1 {
 		t.Fatalf("%d segments were given back", n)

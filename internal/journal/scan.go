@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"cmp"
+	"fmt"
 	"io"
 	"math"
 )
@@ -11,8 +13,15 @@ import (
 func (j *Journal) scan(s *segment, r *Report) error {
 	sc := scanner{s: s, buf: j.buf}
 	limit, ended := s.end, s.end != 0
-	if !ended {
-		j.unended = s
+	size, err := s.f.Size()
+	if err != nil {
+		return err
+	}
+	if size < s.size { // it was made whole before anything was written
+		sc.short = fmt.Sprintf("the file was cut short: %d of %d bytes", size, s.size)
+		if !ended {
+			limit = s.size
+		}
 	}
 	s.end = segmentHeaderBytes
 	searched := false
@@ -78,7 +87,7 @@ func (j *Journal) accept(s *segment, sc *scanner) {
 // skip steps over damage at s.end, taking what can still be read of the group there.
 func (j *Journal) skip(s *segment, sc *scanner, limit int64) error {
 	s.damaged = true
-	j.damage = s.fault(0, s.end, "checksum mismatch below what was safe")
+	j.damage = s.fault(0, s.end, cmp.Or(sc.short, "checksum mismatch below what was safe"))
 	j.damagedAt = position{s.id, s.end}
 	if sc.header {
 		j.damagedAt.at += sc.g.size
@@ -131,9 +140,12 @@ func (j *Journal) cutTail(s *segment, sc *scanner, r *Report) (next int64, err e
 type scanner struct {
 	s    *segment
 	buf  []byte
-	off  int64 // in the segment, of buf[0]
-	n    int   // bytes in buf
-	last int64 // end of the last group header that search found
+	off  int64       // in the segment, of buf[0]
+	n    int         // bytes in buf
+	head groupHeader // that next found
+	last int64       // end of the last one that search found
+
+	short string // what is wrong with the file's size
 
 	g      groupHeader // of the group last read
 	header bool        // g is sound
@@ -213,15 +225,14 @@ func (sc *scanner) chunks(b *found) error {
 	return nil
 }
 
-// next returns the position of the first group header at or behind off, 0 if there is none.
+// next returns the position of the first group header at or behind off, which is head then; 0 if there is none.
 func (sc *scanner) next(off int64) (int64, error) {
 	for ; off+groupHeaderBytes <= sc.s.size; off += sectorBytes {
 		p, err := sc.window(off, groupHeaderBytes)
 		if err != nil {
 			return 0, err
 		}
-		var g groupHeader
-		if g.parse(p, sc.s.seed, off) {
+		if sc.head.parse(p, sc.s.seed, off) {
 			return off, nil
 		}
 	}
@@ -235,14 +246,8 @@ func (sc *scanner) search(off int64) (safe int64, err error) {
 		if err != nil || at == 0 {
 			return safe, err
 		}
-		p, err := sc.window(at, groupHeaderBytes)
-		if err != nil {
-			return 0, err
-		}
-		var g groupHeader
-		g.parse(p, sc.s.seed, at)
-		safe = max(safe, g.safe)
-		sc.last = max(sc.last, at+g.size)
+		safe = max(safe, sc.head.safe)
+		sc.last = max(sc.last, at+sc.head.size)
 		off = at + sectorBytes
 	}
 }

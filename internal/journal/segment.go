@@ -8,8 +8,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// segment is one file of the log. It is open while groups are appended to it, then closed for ever. Everything below end
-// of a segment that is not the open one is safe.
+// segment is one file of the log. It is ahead until something is written to it, open while groups are appended, then full,
+// and closed once its table is written. Everything below end of a segment that is not the open one is safe.
 type segment struct {
 	id    uint64 // order of segments, from 1; never used again
 	file  uint64 // number of the file; goes to the next user when the segment is recycled
@@ -18,7 +18,8 @@ type segment struct {
 	size  int64  // of the file
 	f     vfs.File
 
-	end     int64   // where the next group begins; of a closed segment: where the last one ended
+	prior   int64   // end of the segment written before it; 0: the manifest gives it
+	end     int64   // where the next group begins; of a full or closed segment: where the last one ended
 	safe    int64   // open segment: everything below is safe; 0: nothing
 	marked  int64   // open segment: the highest safe position that a group of it records
 	batches uint64  // in the segment, readable or not

@@ -47,7 +47,8 @@ func (j *Journal) fits(n int64) bool {
 
 // Reserve makes sure that the next n bytes can be written without meeting the end of the disk: the sum over all batches
 // that are to come of their data and Overhead. It counts nothing up: n is everything outstanding, each time. It may
-// take as long as filling a segment with zeros does, if Prepare was not called often enough before.
+// take as long as filling a segment with zeros does, if Prepare was not called often enough before, and does nothing
+// otherwise; it both writes and keeps house.
 //
 // A Checkpoint on a full disk may take spare segments, all but one: reserve again after it.
 //
@@ -63,24 +64,40 @@ func (j *Journal) Reserve(n int, use Use) error {
 	}
 	need := int64(n) + int64(n)/(chunkBytes/8) // checksums of the chunks of large batches, and some
 	for !j.enough(need, keep) {
-		size := j.o.SegmentBytes
-		if !j.hasSpare(need) && !j.fits(need) {
-			size = j.sizeFor(need)
-		}
-		if err := j.makeSpare(size); err != nil {
+		if err := j.makeRoom(need, keep); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// enough reports whether n bytes find room and keep spares are left after that.
+// makeRoom does one step towards having enough. Of the last two spares only one can be named: the other is for the
+// manifest, should that find no room.
+func (j *Journal) makeRoom(n int64, keep int) error {
+	switch fits := j.fits(n) || j.takesNext(n); {
+	case !fits && !j.hasSpare(n):
+		return j.makeSpare(j.sizeFor(n))
+	case fits || j.ready() < max(keep, 1)+1:
+		return j.makeSpare(j.o.SegmentBytes)
+	case len(j.ahead) > 0:
+		return j.unname()
+	}
+	return j.name(n)
+}
+
+// enough reports whether n bytes find room and keep segments are left after that.
 func (j *Journal) enough(n int64, keep int) bool {
 	if j.fits(n) {
-		return len(j.spares) >= keep
+		return j.ready() >= keep
 	}
-	return j.hasSpare(n) && len(j.spares) >= max(keep, 1)+1 // one stays, should the manifest find no room
+	return j.takesNext(n) && j.ready() > keep
 }
+
+// takesNext reports whether the next segment takes n bytes.
+func (j *Journal) takesNext(n int64) bool { return len(j.ahead) > 0 && capacity(j.ahead[0].size) >= n }
+
+// ready counts the segments that wait to be written, ahead or spare.
+func (j *Journal) ready() int { return len(j.ahead) + len(j.spares) }
 
 // hasSpare reports whether a spare takes n bytes.
 func (j *Journal) hasSpare(n int64) bool {
@@ -92,19 +109,48 @@ func (j *Journal) sizeFor(n int64) int64 {
 	return max(j.o.SegmentBytes, roundUp(n+(j.o.SegmentBytes-capacity(j.o.SegmentBytes)), vfs.BlockBytes))
 }
 
-// Prepare does one bounded step, at most 1 MiB of writing, towards having the reserve and two more spare segments, so
-// that Reserve need not wait. More tells that there is more to do. ErrNoSpace is an alarm, as for Reserve.
+// Prepare does one bounded step, at most 1 MiB of writing, of what writing will want and would have to wait for: it names
+// segments ahead, writes the table of one that is full, fills spares up to the reserve and two more. More tells that there
+// is more to do. ErrNoSpace is an alarm, as for Reserve.
 func (j *Journal) Prepare() (more bool, err error) {
 	if j.failed != nil {
 		return false, j.failed
 	}
-	if len(j.spares) >= j.o.reserve()+sparesAhead && j.making == nil {
-		return false, nil
+	switch step := j.nextStep(); step {
+	case stepName:
+		err = j.name(0)
+	case stepClose:
+		err = j.closeOut()
+	case stepMake:
+		err = j.makeStep(j.o.SegmentBytes)
 	}
-	if err := j.makeStep(j.o.SegmentBytes); err != nil {
-		return false, err
+	return err == nil && j.nextStep() != stepNone, err
+}
+
+// step is what Prepare may have to do.
+type step uint8
+
+const (
+	stepNone step = iota
+	stepName
+	stepClose
+	stepMake
+)
+
+// nextStep is what Prepare has to do next. The last spare is left for a manifest that finds no room.
+func (j *Journal) nextStep() step {
+	spare := len(j.spares) > 1
+	switch {
+	case spare && len(j.ahead) == 0:
+		return stepName
+	case len(j.full) > 0:
+		return stepClose
+	case spare && len(j.ahead) < aheadMost:
+		return stepName
+	case j.making != nil || j.ready() < j.o.reserve()+sparesAhead:
+		return stepMake
 	}
-	return j.making != nil || len(j.spares) < j.o.reserve()+sparesAhead, nil
+	return stepNone
 }
 
 // sparesAhead is how many spares beyond the reserve are made ahead of need, and kept when segments are reclaimed.
@@ -127,37 +173,52 @@ func (j *Journal) makeSpare(size int64) error {
 
 // makeStep begins, continues or finishes a spare.
 func (j *Journal) makeStep(size int64) error {
-	if j.making == nil {
-		sp := spare{file: j.nextFile, size: size}
-		j.nextFile++
-		f, err := j.fs.Create(j.path(sp.name()))
-		if err != nil {
-			return noSpace(err)
-		}
-		j.unsyncedNames = true
-		j.making = &making{spare: sp, f: f}
-	}
 	m := j.making
-	n := min(m.size-m.done, bufferBytes)
-	err := m.f.Preallocate(m.done, n)
-	if m.done += n; err == nil && m.done == m.size {
-		if err = m.f.Sync(); err == nil {
-			err = m.f.Close()
-			j.spares = append(j.spares, m.spare)
-			j.making = nil
-		}
+	if m == nil {
+		m = &making{spare: spare{file: j.nextFile, size: size}}
+		j.nextFile++
 	}
-	if err != nil {
+	before := m.done
+	err := j.beside(func() error { return m.step(j.fs, j.path(m.name())) })
+	j.written.Zeros += m.done - before
+	if m.f != nil {
+		j.making, j.unsyncedNames = m, true
+	}
+	switch {
+	case err != nil:
 		j.abandon()
+	case m.done == m.size:
+		j.spares = append(j.spares, m.spare)
+		j.making = nil
 	}
 	return noSpace(err)
+}
+
+// step fills the next of the file, and closes it when it is full.
+func (m *making) step(fs vfs.FS, path string) (err error) {
+	if m.f == nil {
+		if m.f, err = fs.Create(path); err != nil {
+			return err
+		}
+	}
+	n := min(m.size-m.done, bufferBytes)
+	if err = m.f.Preallocate(m.done, n); err != nil {
+		return err
+	}
+	if m.done += n; m.done < m.size {
+		return nil
+	}
+	if err = m.f.Sync(); err != nil {
+		return err
+	}
+	return m.f.Close()
 }
 
 // abandon removes the spare in the making.
 func (j *Journal) abandon() {
 	if m := j.making; m != nil {
 		j.making = nil
-		m.f.Close()
+		m.f.Close() // a second time if the last step failed: nobody waits for what it says
 		j.discard(m.name())
 	}
 }
@@ -168,69 +229,6 @@ func noSpace(err error) error {
 		return fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
 	return err
-}
-
-// roll closes the open segment and opens a new one with room for a batch that takes n bytes.
-func (j *Journal) roll(n int64) error {
-	for !j.hasSpare(n) {
-		if err := j.makeSpare(j.sizeFor(n)); err != nil {
-			return err
-		}
-	}
-	if err := j.closeSegments(); err != nil {
-		return err
-	}
-	sp := j.takeSpare(n)
-	f, err := j.fs.Open(j.path(sp.name()))
-	if err != nil {
-		return j.fail(err)
-	}
-	s := &segment{id: j.nextID, file: sp.file, nonce: mix(j.o.Entropy + j.nextID), size: sp.size, f: f, end: segmentHeaderBytes}
-	if j.o.Mutant == MutantOldNonce && sp.nonce != 0 {
-		s.nonce = sp.nonce
-	}
-	s.seed = seedOf(s.nonce)
-	j.nextID++
-	j.segments = append(j.segments, s)
-	j.open = s
-	clear(j.buf[:segmentHeaderBytes])
-	putSegmentHeader(j.buf, s)
-	if _, err := f.WriteAt(j.buf[:segmentHeaderBytes], 0); err != nil {
-		return j.fail(err)
-	}
-	if err := j.writeManifest(); err != nil {
-		return j.fail(err)
-	}
-	return nil
-}
-
-// closeSegments gives a table to every segment that needs one, and syncs it: the open one, and the last one of an
-// earlier run.
-func (j *Journal) closeSegments() error {
-	for _, s := range j.segments {
-		if s.table.at != 0 || s.damaged || s.distrusted {
-			continue
-		}
-		t, err := s.writeTable()
-		if err == nil && j.o.Mutant != MutantSkipSync {
-			if err = s.f.Sync(); j.o.Mutant == MutantTrustAfterFailedSync {
-				err = nil
-			}
-		}
-		if err != nil {
-			s.distrusted = true
-			return j.fail(fmt.Errorf("%s: %w", s.name(), err))
-		}
-		if s == j.open {
-			j.settle()
-			j.open = nil
-		}
-		s.table, s.latest = t, nil
-		for _, sp := range s.spans {
-			sp.entries = nil
-		}
-	}
-	return nil
 }
 
 // takeSpare takes the smallest spare that holds n bytes; there is one. Of equals the newest recycled one: what was

@@ -268,6 +268,7 @@ func TestReadingAllocatesLittle(t *testing.T) {
 		t.Errorf("ReadBatch allocates %v times", n)
 	}
 	real := mustOpen(t, vfs.Dir(t.TempDir()), Options{Entropy: 1, SegmentBytes: 4 << 20, ReserveBytes: -1})
+	must(t, real.Reserve(3000, Growing))
 	if n := testing.AllocsPerRun(500, func() {
 		group[0].Index = real.Next(1)
 		must(t, real.Write(group))

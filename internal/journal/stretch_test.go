@@ -30,7 +30,7 @@ func TestStretch(t *testing.T) {
 				sizes[i] = len(p)
 			}
 		}
-		must(t, j.Write(group))
+		must(t, put(j, group))
 	}
 	must(t, j.Sync())
 	for _, memory := range []int{0, 16 << 10, 64 << 10} {

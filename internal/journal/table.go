@@ -3,6 +3,7 @@ package journal
 import (
 	"cmp"
 	"errors"
+	"io"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/place"
@@ -146,7 +147,9 @@ func (s *span) putEntry(q []byte, i int) {
 func (s *segment) readDirectory() error {
 	h := s.shape()
 	p := make([]byte, h.directory(int(s.table.spans), s.table.entries))
-	if _, err := s.f.ReadAt(p, s.table.at); err != nil {
+	if _, err := s.f.ReadAt(p, s.table.at); err == io.EOF {
+		return errTable
+	} else if err != nil {
 		return err
 	}
 	if le.Uint32(p) != checksum(s.seed, p[4:]) {

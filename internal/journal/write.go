@@ -8,7 +8,7 @@ import (
 // Write appends a group: one contiguous write, unless the open segment has no room for all of it. The batches of a log
 // must come in order, each with the index after the one before. They are readable on return, and safe after Sync.
 //
-// Errors: ErrOrder, ErrTooLarge, ErrDropped, a *Fault of one of the logs, and ErrNoSpace (never after a Reserve that
+// Errors: ErrOrder, ErrTooLarge, ErrDropped, a *Fault of one of the logs, and ErrUnready (never after a Reserve that
 // covers the group): nothing was written. Everything else is final.
 func (j *Journal) Write(group []Batch) error {
 	if j.failed != nil {
@@ -17,23 +17,45 @@ func (j *Journal) Write(group []Batch) error {
 	if err := j.check(group); err != nil {
 		return err
 	}
-	for written := false; len(group) > 0; {
-		n, size := j.fit(group)
+	if !j.isReady(group) {
+		return ErrUnready
+	}
+	for len(group) > 0 {
+		n, size := 0, int64(0)
+		if j.open != nil {
+			n, size = j.open.fit(group)
+		}
 		if n == 0 {
-			if err := j.roll(batchBytes(len(group[0].Data))); err != nil {
-				if written && j.failed == nil {
-					err = j.fail(err)
-				}
+			if err := j.roll(); err != nil {
 				return err
 			}
 			continue
 		}
 		if err := j.append(group[:n], size); err != nil {
-			return j.fail(err)
+			return err
 		}
-		group, written = group[n:], true
+		group = group[n:]
 	}
 	return nil
+}
+
+// isReady reports whether a group fits into the open segment and those ahead.
+func (j *Journal) isReady(group []Batch) bool {
+	if j.open != nil {
+		n, _ := j.open.fit(group)
+		group = group[n:]
+	}
+	for _, s := range j.ahead {
+		if len(group) == 0 {
+			break
+		}
+		n, _ := s.fit(group)
+		if n == 0 {
+			break
+		}
+		group = group[n:]
+	}
+	return len(group) == 0
 }
 
 // check refuses a group before anything is written.
@@ -60,15 +82,12 @@ func (j *Journal) check(group []Batch) error {
 	return nil
 }
 
-// fit tells how many batches of the group fit into the open segment, and what size the group will have.
-func (j *Journal) fit(group []Batch) (n int, size int64) {
-	if j.open == nil {
-		return 0, 0
-	}
+// fit tells how many batches of the group fit into s, and what size the group will have.
+func (s *segment) fit(group []Batch) (n int, size int64) {
 	size = groupHeaderBytes
 	for ; n < len(group); n++ {
 		next := size + batchBytes(len(group[n].Data))
-		if next > j.open.room(n+1, n+1) {
+		if next > s.room(n+1, n+1) {
 			break
 		}
 		size = next
@@ -79,13 +98,13 @@ func (j *Journal) fit(group []Batch) (n int, size int64) {
 // append writes a group that fits into the open segment.
 func (j *Journal) append(group []Batch, size int64) error {
 	s := j.open
-	h := groupHeader{at: s.end, size: size, safe: s.safe, before: s.batches, count: uint32(len(group))}
-	w := writer{s: s, buf: j.buf, at: s.end}
-	h.put(w.next(groupHeaderBytes), s.seed)
+	h := groupHeader{at: s.end, size: size, safe: s.safe, before: s.batches, count: uint32(len(group)), prior: s.prior}
+	if err := j.beside(func() error { return j.put(s, h, group) }); err != nil {
+		return j.fail(fmt.Errorf("%s: %w", s.name(), err))
+	}
 	pos := s.end + groupHeaderBytes
 	for i := range group {
 		b := &group[i]
-		w.batch(b)
 		l := j.log(b.Log)
 		if sp := s.add(b.Log, b.Index, entry{pos: uint32(pos), size: uint32(len(b.Data))}); sp != nil {
 			l.spans = append(l.spans, sp)
@@ -97,12 +116,20 @@ func (j *Journal) append(group []Batch, size int64) error {
 			j.dirty = append(j.dirty, l)
 		}
 	}
-	if err := w.finish(); err != nil {
-		return err
-	}
-	s.end = w.at
+	j.written.Groups += roundUp(size, sectorBytes)
+	s.end += roundUp(size, sectorBytes)
 	s.marked = h.safe
 	return nil
+}
+
+// put brings a group to the disk.
+func (j *Journal) put(s *segment, h groupHeader, group []Batch) error {
+	w := writer{s: s, buf: j.buf, at: h.at}
+	h.put(w.next(groupHeaderBytes), s.seed)
+	for i := range group {
+		w.batch(&group[i])
+	}
+	return w.finish()
 }
 
 // writer assembles a group in the journal's buffer; what outgrows it is written in several pieces.
@@ -165,31 +192,23 @@ func (j *Journal) Sync() error {
 	if len(j.dirty) == 0 {
 		return nil
 	}
-	if err := j.syncOpen(); err != nil {
-		return err
-	}
-	j.settle()
-	return nil
+	return j.syncOpen()
 }
 
-// syncOpen syncs the open segment.
+// syncOpen syncs the open segment: everything written is safe then.
 func (j *Journal) syncOpen() error {
-	if j.o.Mutant == MutantSkipSync {
-		return nil
+	s := j.open
+	if j.o.Mutant != MutantSkipSync {
+		if err := j.beside(s.f.Sync); err != nil && j.o.Mutant != MutantTrustAfterFailedSync {
+			return j.fail(fmt.Errorf("%s: %w", s.name(), err))
+		}
 	}
-	if err := j.open.f.Sync(); err != nil && j.o.Mutant != MutantTrustAfterFailedSync {
-		return j.fail(fmt.Errorf("%s: %w", j.open.name(), err))
-	}
-	return nil
-}
-
-// settle notes that everything written is safe.
-func (j *Journal) settle() {
-	j.open.safe = j.open.end
+	s.safe = s.end
 	for _, l := range j.dirty {
 		l.safe, l.dirty = l.next-1, false
 	}
 	j.dirty = j.dirty[:0]
+	return nil
 }
 
 // MarkSafe writes and syncs a record with the position known safe, so that damage to anything before it is told from an
@@ -203,12 +222,12 @@ func (j *Journal) MarkSafe() error {
 		return nil
 	}
 	if err := j.append(nil, groupHeaderBytes); err != nil {
-		return j.fail(err)
+		return err
 	}
 	if err := j.syncOpen(); err != nil {
 		return err
 	}
-	s.safe, s.marked = s.end, s.end
+	s.marked = s.end
 	return nil
 }
 

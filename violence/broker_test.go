@@ -4,92 +4,26 @@ package violence
 
 import (
 	"bufio"
-	"errors"
-	"flag"
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	amqp "github.com/rabbitmq/amqp091-go"
 )
 
 // patience is how long a test waits for something that must happen. Nothing takes this long unless it never comes.
 const patience = 30 * time.Second
-
-var (
-	program = flag.String("binary", "", "the broker under test; empty: built from this source")
-	seed    = flag.Uint64("seed", 0, "of all dice; zero: a new one, printed")
-	rounds  = flag.Int("rounds", 0, "how often the broker is killed under load on the same data; zero: no broker is started, the judge alone is tested")
-)
-
-// TestMain leaves the quick inner loop, which names no rounds, with the test of the judge.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if *rounds == 0 {
-		if err := flag.Set("test.run", "^TestKillLedger$"); err != nil {
-			panic(err)
-		}
-	}
-	os.Exit(run(m))
-}
-
-// run builds the binary if none is given.
-func run(m *testing.M) int {
-	if *seed == 0 {
-		*seed = rand.Uint64()
-	}
-	fmt.Printf("seed %d\n", *seed)
-	if *rounds == 0 {
-		return m.Run()
-	}
-	if *program != "" {
-		path, err := filepath.Abs(*program)
-		if err == nil {
-			_, err = os.Stat(path)
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "no binary:", err)
-			return 2
-		}
-		*program = path
-		return m.Run()
-	}
-	dir, err := os.MkdirTemp("", "bartleby-violence")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 2
-	}
-	defer os.RemoveAll(dir)
-	*program = filepath.Join(dir, "bartleby")
-	build := exec.Command("go", "build", "-o", *program, "../cmd/bartleby")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "cannot build the broker: %v\n%s", err, out)
-		return 2
-	}
-	return m.Run()
-}
-
-// dice returns random numbers of a test's own, the same for the same seed.
-func dice(t testing.TB) *rand.Rand {
-	own := uint64(0)
-	for _, c := range t.Name() {
-		own = own*31 + uint64(c)
-	}
-	return rand.New(rand.NewPCG(*seed, own))
-}
 
 // A broker is a process under test. It ends with the test.
 type broker struct {
@@ -101,14 +35,20 @@ type broker struct {
 	started time.Time
 	exited  chan struct{} // closed at the end, then code is set
 	code    int           // -1: by a signal
+	killed  bool          // on purpose
+	clock   struct {
+		sync.Mutex
+		stopped   time.Time     // by freeze; zero: it runs
+		stoppedIn time.Duration // all earlier stops together
+	}
 }
 
-// launch starts a broker and does not wait for it.
-func launch(t testing.TB, dir string) *broker {
+// launch starts a broker, with options beside those that every broker here gets, and does not wait for it.
+func launch(t testing.TB, dir string, options ...string) *broker {
 	t.Helper()
 	b := &broker{t: t, dir: dir, exited: make(chan struct{}), started: time.Now()}
-	b.cmd = exec.Command(*program, "serve", "--data", dir,
-		"--listen", "127.0.0.1:0", "--management", "127.0.0.1:0", "--prometheus", "127.0.0.1:0")
+	b.cmd = exec.Command(*program, append([]string{"serve", "--data", dir,
+		"--listen", "127.0.0.1:0", "--management", "127.0.0.1:0", "--prometheus", "127.0.0.1:0"}, options...)...)
 	// A test run that is itself killed leaves no broker behind.
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	stdout, err := b.cmd.StdoutPipe()
@@ -126,8 +66,9 @@ func launch(t testing.TB, dir string) *broker {
 		close(b.exited)
 	}()
 	t.Cleanup(func() {
+		alive := !b.killed
 		b.kill()
-		if t.Failed() {
+		if t.Failed() && alive {
 			t.Logf("the broker's last words:\n%s", b.stderr.tail(40))
 		}
 	})
@@ -135,9 +76,9 @@ func launch(t testing.TB, dir string) *broker {
 }
 
 // start starts a broker and waits until it serves.
-func start(t testing.TB, dir string) *broker {
+func start(t testing.TB, dir string, options ...string) *broker {
 	t.Helper()
-	b := launch(t, dir)
+	b := launch(t, dir, options...)
 	b.await(&b.stdout, "Server startup complete")
 	return b
 }
@@ -164,11 +105,39 @@ func (b *broker) addr(protocol string) string {
 
 // kill is kill -9. On return the process is gone.
 func (b *broker) kill() {
+	b.killed = true
 	_ = b.cmd.Process.Kill() // an error means that it is gone
 	b.awaitExit()
 }
 
 func (b *broker) terminate() { must(b.t, b.cmd.Process.Signal(syscall.SIGTERM)) }
+
+// freeze stops the process without its knowledge, thaw lets it go on. A frozen one can be killed.
+func (b *broker) freeze() {
+	must(b.t, b.cmd.Process.Signal(syscall.SIGSTOP))
+	b.clock.Lock()
+	defer b.clock.Unlock()
+	b.clock.stopped = time.Now()
+}
+
+func (b *broker) thaw() {
+	b.clock.Lock()
+	b.clock.stoppedIn += time.Since(b.clock.stopped)
+	b.clock.stopped = time.Time{}
+	b.clock.Unlock()
+	must(b.t, b.cmd.Process.Signal(syscall.SIGCONT))
+}
+
+// lived is for how long the process has run, without the time for which it was frozen.
+func (b *broker) lived() time.Duration {
+	b.clock.Lock()
+	defer b.clock.Unlock()
+	until := time.Now()
+	if !b.clock.stopped.IsZero() {
+		until = b.clock.stopped
+	}
+	return until.Sub(b.started) - b.clock.stoppedIn
+}
 
 // awaitExit returns the exit code.
 func (b *broker) awaitExit() int {
@@ -180,79 +149,6 @@ func (b *broker) awaitExit() int {
 		b.t.Fatalf("the broker did not exit; it said:\n%s", b.stderr.tail(40))
 		return 0
 	}
-}
-
-// dial connects as guest. The library waits for answers for ever: after twice our patience the socket is cut.
-func (b *broker) dial() *amqp.Connection {
-	b.t.Helper()
-	c, _, err := b.dialValve()
-	must(b.t, err)
-	return c
-}
-
-func (b *broker) dialValve() (*amqp.Connection, *valve, error) {
-	var v *valve
-	config := amqp.Config{
-		Heartbeat: 60 * time.Second, // none of ours: a stalled reader must not be taken for dead
-		Vhost:     "/",
-		Dial: func(network, addr string) (net.Conn, error) {
-			conn, err := net.DialTimeout(network, addr, patience)
-			if err != nil {
-				return nil, err
-			}
-			late := time.AfterFunc(4*patience, func() { conn.Close() })
-			b.t.Cleanup(func() { late.Stop() })
-			v = &valve{Conn: conn, open: make(chan struct{})}
-			close(v.open)
-			return v, nil
-		},
-	}
-	c, err := amqp.DialConfig("amqp://guest:guest@"+b.addr("amqp"), config)
-	if err == nil {
-		b.t.Cleanup(func() { _ = c.CloseDeadline(time.Now().Add(time.Second)) })
-	}
-	return c, v, err
-}
-
-// channel opens a channel on a connection of its own.
-func (b *broker) channel() *amqp.Channel {
-	b.t.Helper()
-	return channelOn(b.t, b.dial())
-}
-
-func channelOn(t testing.TB, c *amqp.Connection) *amqp.Channel {
-	t.Helper()
-	ch, err := c.Channel()
-	must(t, err)
-	return ch
-}
-
-// A valve is a socket whose reader can be stopped.
-type valve struct {
-	net.Conn
-	mu   sync.Mutex
-	open chan struct{} // closed: reads go on
-}
-
-func (v *valve) Read(p []byte) (int, error) {
-	v.mu.Lock()
-	open := v.open
-	v.mu.Unlock()
-	<-open
-	return v.Conn.Read(p)
-}
-
-// shut stops reads from the next one on; reopen lets them go on.
-func (v *valve) shut() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.open = make(chan struct{})
-}
-
-func (v *valve) reopen() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	close(v.open)
 }
 
 // A figure is one of /proc/PID/status, such as VmRSS or Threads; sizes are in bytes.
@@ -290,19 +186,54 @@ func (b *broker) sockets() int {
 // page fetches a page of metrics or of the management API.
 func (b *broker) page(protocol, path string) string {
 	b.t.Helper()
-	ask, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, "http://"+b.addr(protocol)+path, nil)
+	status, body, err := b.ask(protocol, http.MethodGet, path, nil)
 	must(b.t, err)
+	if status != http.StatusOK {
+		b.t.Fatalf("GET %s: %d %s", path, status, body)
+	}
+	return string(body)
+}
+
+// ask sends a request, with JSON if it has content, and returns the answer's status and body.
+func (b *broker) ask(protocol, method, path string, content any) (int, []byte, error) {
+	var sent io.Reader
+	if content != nil {
+		text, err := json.Marshal(content)
+		if err != nil {
+			return 0, nil, err
+		}
+		sent = bytes.NewReader(text)
+	}
+	ask, err := http.NewRequestWithContext(b.t.Context(), method, "http://"+b.addr(protocol)+path, sent)
+	if err != nil {
+		return 0, nil, err
+	}
 	ask.SetBasicAuth("guest", "guest")
 	ask.Close = true // a connection kept would be counted among the broker's sockets
 	answer, err := (&http.Client{Timeout: patience}).Do(ask)
-	must(b.t, err)
+	if err != nil {
+		return 0, nil, err
+	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, body, err
+}
+
+// list fetches a list of the management API.
+func (b *broker) list(path string, into any) {
+	b.t.Helper()
+	must(b.t, json.Unmarshal([]byte(b.page("http", path)), into))
+}
+
+// change sends a request that must succeed.
+func (b *broker) change(method, path string, content any) []byte {
+	b.t.Helper()
+	status, body, err := b.ask("http", method, path, content)
 	must(b.t, err)
-	if answer.StatusCode != http.StatusOK {
-		b.t.Fatalf("GET %s: %s", path, answer.Status)
+	if status >= 300 {
+		b.t.Fatalf("%s %s: %d %s", method, path, status, body)
 	}
-	return string(body)
+	return body
 }
 
 // goroutines is how many the broker says it has, in RabbitMQ's word for them.
@@ -374,100 +305,19 @@ func (s *transcript) await(text string, within time.Duration, exited <-chan stru
 	}
 }
 
+// tail returns the last n lines, at most. Of the many about connections that come and go it has none.
 func (s *transcript) tail(n int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lines := s.mu.lines[max(0, len(s.mu.lines)-n):]
-	if len(lines) == 0 {
-		return ""
-	}
-	return strings.Join(lines, "\n") + "\n"
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// eventually asks until yes: for what has no event that a client could wait for.
-func eventually(t testing.TB, what string, yes func() bool) {
-	t.Helper()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	deadline := time.After(patience)
-	for !yes() {
-		select {
-		case <-again.C:
-		case <-deadline:
-			t.Fatalf("not in %v: %s", patience, what)
+	var lines []string
+	for _, l := range slices.Backward(s.mu.lines) {
+		if !strings.Contains(l, ` connection="`) {
+			lines = append(lines, l+"\n")
+		}
+		if len(lines) == n {
+			break
 		}
 	}
-}
-
-// await returns the next event, and fails the test when none comes.
-func await[E any](t testing.TB, what string, events <-chan E) E {
-	t.Helper()
-	select {
-	case e, ok := <-events:
-		if !ok {
-			t.Fatalf("waiting for %s: the channel or connection has been closed", what)
-		}
-		return e
-	case <-time.After(patience):
-		t.Fatalf("waiting for %s: nothing in %v", what, patience)
-	}
-	panic("unreachable")
-}
-
-// depth is how many messages of a queue are ready.
-func depth(t testing.TB, ch *amqp.Channel, queue string) int {
-	t.Helper()
-	q, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil)
-	must(t, err)
-	return q.Messages
-}
-
-// declare makes a queue and empties nothing.
-func declare(t testing.TB, ch *amqp.Channel, name string, durable bool, args amqp.Table) {
-	t.Helper()
-	_, err := ch.QueueDeclare(name, durable, false, false, false, args)
-	must(t, err)
-}
-
-// publish sends persistent messages to a queue and waits for their confirms.
-func publish(t testing.TB, ch *amqp.Channel, queue string, bodies ...[]byte) {
-	t.Helper()
-	must(t, ch.Confirm(false))
-	all := make([]*amqp.DeferredConfirmation, 0, len(bodies))
-	for _, body := range bodies {
-		c, err := ch.PublishWithDeferredConfirm("", queue, false, false, persistent(body))
-		must(t, err)
-		all = append(all, c)
-	}
-	deadline := time.After(patience)
-	for i, c := range all {
-		select {
-		case <-c.Done():
-			if !c.Acked() {
-				t.Fatalf("message %d to %s was not confirmed", i, queue)
-			}
-		case <-deadline:
-			t.Fatalf("%d of %d messages to %s confirmed in %v", i, len(all), queue, patience)
-		}
-	}
-}
-
-func persistent(body []byte) amqp.Publishing {
-	return amqp.Publishing{DeliveryMode: amqp.Persistent, Body: body}
-}
-
-// refusal fails the test unless err is the broker's, with this code.
-func refusal(t testing.TB, err error, code int) {
-	t.Helper()
-	var e *amqp.Error
-	if !errors.As(err, &e) || e.Code != code {
-		t.Fatalf("got %v, want the refusal %d", err, code)
-	}
+	slices.Reverse(lines)
+	return strings.Join(lines, "")
 }

@@ -23,11 +23,11 @@ const (
 	bigBody   = 16 << 10
 )
 
-// smallDisk mounts a disk of diskBytes in memory. It takes the right to mount.
-func smallDisk(t testing.TB) string {
+// smallDisk mounts a disk in memory. It takes the right to mount.
+func smallDisk(t testing.TB, size int) string {
 	t.Helper()
 	dir := t.TempDir()
-	err := unix.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%d", diskBytes))
+	err := unix.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size))
 	if errors.Is(err, unix.EPERM) {
 		t.Skip("a small disk needs the right to mount one; run as root (in a container, with CAP_SYS_ADMIN)")
 	}
@@ -207,7 +207,7 @@ func expectBlocked(t testing.TB, told <-chan amqp.Blocking, blocked bool) {
 // If this fails, a full disk loses what was confirmed, confirms what it cannot keep, or cannot be drained; or
 // publishers are not told, or consumers are.
 func TestFullDisk(t *testing.T) {
-	dir := smallDisk(t)
+	dir := smallDisk(t, diskBytes)
 	b := start(t, dir)
 	ch := b.channel()
 	declare(t, ch, "drained", true, nil)
@@ -253,7 +253,7 @@ func TestFullDisk(t *testing.T) {
 
 // If this fails, a broker on a full disk cannot be stopped, or its next start fails.
 func TestStopOnFullDisk(t *testing.T) {
-	dir := smallDisk(t)
+	dir := smallDisk(t, diskBytes)
 	b := start(t, dir)
 	declare(t, b.channel(), "kept", true, nil)
 	kept := startFlood(b, "kept")
@@ -315,7 +315,7 @@ func TestWritesFailForAWhile(t *testing.T) {
 	var conn *amqp.Connection
 	eventually(t, "the vhost is open again", func() (ok bool) {
 		var err error
-		conn, _, err = b.dialValve()
+		conn, _, err = b.dialValve(beat)
 		return err == nil
 	})
 	must(t, conn.Close())

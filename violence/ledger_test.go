@@ -3,51 +3,24 @@
 package violence
 
 import (
-	"bytes"
-	"encoding/binary"
+	"cmp"
 	"fmt"
+	"slices"
 	"sync"
-	"testing"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// An id is in the body of a message and says which it is; no two are alike.
-type id uint64
-
-// body is what a message of this id carries: the id, then bytes that follow from it. Most are small, some are large.
-func (i id) body() []byte {
-	h := uint64(i) * 0x9e3779b97f4a7c15 >> 32
-	size := 32 + int(h%480)
-	switch {
-	case h>>16%1024 == 0:
-		size = 300 << 10 // more than one frame
-	case h>>16%64 == 1:
-		size = 20 << 10
-	}
-	b := bytes.Repeat([]byte{byte(i)}, 8+size)
-	binary.BigEndian.PutUint64(b, uint64(i))
-	return b
-}
-
-// idOf reads an id back, and tells whether the body is whole.
-func idOf(body []byte) (id, error) {
-	if len(body) < 8 {
-		return 0, fmt.Errorf("a body of %d bytes", len(body))
-	}
-	i := id(binary.BigEndian.Uint64(body))
-	if !bytes.Equal(body, i.body()) {
-		return i, fmt.Errorf("message %d came back with another body", i)
-	}
-	return i, nil
-}
+// lateMax is how old an ack may be that the end of the process undoes.
+const lateMax = time.Second
 
 // known is what clients were told of a message, and what they did to it.
-type known uint32
+type known uint16
 
 const (
 	confirmed       known = 1 << iota // the publisher has the confirm
-	refused                           // the publisher has a nack
+	nacked                            // the publisher has a nack
 	handed                            // a consumer of the source had it
 	handedSafe                        // and something later than that was confirmed
 	acked                             // by a consumer of the source
@@ -58,28 +31,55 @@ const (
 	letterAcked                       // by that consumer
 	letterAckedSafe                   // and something later was answered
 
-	// What the last audit found. None of them: there was none since the message was published.
+	// What the last audit found. Neither: there was none since the message was published.
 	wasSource
 	wasLetters
-	wasGone
 
-	audited = wasSource | wasLetters | wasGone
+	audited = wasSource | wasLetters
 )
+
+// An entry is all that is known of a message. What has gone for certain has none.
+type entry struct {
+	known   known
+	settled time.Duration // when the broker was sent the last ack or rejection, in its own time; 0: not for certain
+	death   uint64        // among the rejections of its shape, which came when: round and reader in the upper half, number in the lower
+}
+
+// An ending is how a round ended.
+type ending struct {
+	died bool          // the process did, else clients took their leave
+	at   time.Duration // in the broker's own time
+}
 
 // A sighting is one copy of a message that an audit found.
 type sighting struct {
-	letters     bool // among the dead letters, else in the source
+	letters     bool   // among the dead letters, else in the source
+	queue       string // in which it was
+	place       int    // in that queue
 	redelivered bool
-	death       string // "" if the broker noted the right one
+	death       string // what is wrong with its deaths; "": they are right
+	settled     bool   // the audit took it away for good
 }
 
-// judge says what is wrong with what an audit after a crash found of one message, "" if nothing.
-func (s *shape) judge(k known, seen []sighting) string {
+// judge says what is wrong with what an audit found of one message, "" if nothing.
+func (s *shape) judge(i id, e entry, seen []sighting, end ending) string {
+	k := e.known
+	if e.settled != 0 && (!end.died || end.at-e.settled > lateMax) {
+		// Too old to be undone; and of whoever takes his leave of a living broker all has been read that he sent.
+		switch {
+		case k&letterAcked != 0:
+			k |= letterAckedSafe
+		case k&rejected != 0:
+			k |= rejectedSafe
+		case k&acked != 0:
+			k |= ackedSafe
+		}
+	}
+	survives, lettersSurvive := !end.died || s.survives(i), !end.died || !i.transient()
 	// A delivery waits until the disk has the message, as a confirm does: whoever was told of it may rely on it.
-	exists := k&(letter|wasLetters) != 0 || k&rejectedSafe != 0 ||
-		!s.volatile && k&(confirmed|handed|wasSource) != 0
-	gone := k&(acked|letterAcked|wasGone) != 0
-	mustBeGone := k&(ackedSafe|letterAckedSafe|wasGone|refused) != 0
+	exists := lettersSurvive && k&(letter|wasLetters|rejectedSafe) != 0 || survives && k&(confirmed|handed|wasSource) != 0
+	gone := k&(acked|letterAcked) != 0
+	mustBeGone := k&(ackedSafe|letterAckedSafe|nacked) != 0
 	switch {
 	case len(seen) == 0 && exists && !gone:
 		return "lost"
@@ -90,29 +90,37 @@ func (s *shape) judge(k known, seen []sighting) string {
 	case mustBeGone:
 		return "came back"
 	}
-	at := seen[0]
-	if at.letters {
-		switch {
-		case k&acked != 0 && k&(rejected|letter|wasLetters) == 0:
-			return "died after it was acked"
-		case s.rejects && k&(rejected|letter|wasLetters) == 0:
-			return "died and nobody rejected it"
-		case at.death != "":
-			return at.death
-		case at.redelivered && k&(audited|letter) == 0 && !s.lettersRead:
-			return "a letter that nobody had is marked redelivered"
-		case !at.redelivered && k&wasLetters != 0:
-			return "a letter that an audit had is not marked redelivered"
-		}
-		return ""
+	if at := seen[0]; at.letters {
+		return s.judgeLetter(k, at, lettersSurvive)
 	}
+	at := seen[0]
 	switch {
+	case !survives:
+		return "outlived the process, which a transient message does not"
 	case k&(letter|wasLetters|rejectedSafe) != 0:
 		return "is in its source again after its death"
-	case !at.redelivered && k&(handedSafe|wasSource) != 0:
+	case !at.redelivered && (k&(handedSafe|wasSource) != 0 || k&handed != 0 && !end.died):
 		return "was handed over before and is not marked redelivered"
-	case at.redelivered && k&(audited|handed) == 0 && !s.read:
+	case at.redelivered && k&(audited|handed) == 0 && s.style == none:
 		return "was never handed over and is marked redelivered"
+	}
+	return ""
+}
+
+func (s *shape) judgeLetter(k known, at sighting, survives bool) string {
+	switch {
+	case !survives:
+		return "outlived the process as a dead letter, which a transient message does not"
+	case k&acked != 0 && k&(rejected|letter|wasLetters) == 0:
+		return "died after it was acked"
+	case s.style == rejects && k&(rejected|letter|wasLetters) == 0:
+		return "died and nobody rejected it"
+	case at.death != "":
+		return at.death
+	case at.redelivered && k&(audited|letter) == 0 && !s.lettersRead:
+		return "a letter that nobody had is marked redelivered"
+	case !at.redelivered && k&wasLetters != 0:
+		return "a letter that an audit had is not marked redelivered"
 	}
 	return ""
 }
@@ -121,29 +129,70 @@ func (s *shape) judge(k known, seen []sighting) string {
 type ledger struct {
 	mu struct {
 		sync.Mutex
-		known map[id]known
+		entries map[id]entry
+		faults  []string // what clients noticed themselves
 	}
 }
 
 func newLedger() *ledger {
 	l := &ledger{}
-	l.mu.known = map[id]known{}
+	l.mu.entries = map[id]entry{}
 	return l
 }
 
-// note adds to what is known of messages. They need not be known before.
+// open begins the page of a message that is about to be published.
+func (l *ledger) open(i id) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.entries[i] = entry{}
+}
+
+// note adds to what is known of messages. One without an entry came back, or was never published.
 func (l *ledger) note(k known, ids ...id) {
+	l.change(func(e *entry) {
+		e.known |= k
+		if k&(handed|letter) != 0 {
+			e.settled = 0 // what was sent before did not arrive
+		}
+	}, ids...)
+}
+
+// settle notes that the broker has been sent the settlement of messages by the given time of its own; 0 takes that back.
+func (l *ledger) settle(at time.Duration, ids ...id) {
+	l.change(func(e *entry) { e.settled = at }, ids...)
+}
+
+// die notes that a rejection is about to be sent, and which it is.
+func (l *ledger) die(i id, death uint64) {
+	l.change(func(e *entry) { e.known, e.settled, e.death = e.known|handed|rejected, 0, death }, i)
+}
+
+func (l *ledger) change(change func(*entry), ids ...id) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, i := range ids {
-		l.mu.known[i] |= k
+		e, ok := l.mu.entries[i]
+		if !ok {
+			l.mu.faults = append(l.mu.faults, fmt.Sprintf("message %v was delivered: it had gone, or nobody published it", i))
+			continue
+		}
+		change(&e)
+		l.mu.entries[i] = e
 	}
+}
+
+// fault notes what a client found wrong.
+func (l *ledger) fault(format string, about ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.faults = append(l.mu.faults, fmt.Sprintf(format, about...))
 }
 
 // An account sums up what an audit found.
 type account struct {
 	published, confirmed int // since the last audit
 	source, letters      int // copies there are
+	lost, doubled        int
 	faults               []string
 }
 
@@ -152,54 +201,117 @@ func (a *account) add(b account) {
 	a.confirmed += b.confirmed
 	a.source += b.source
 	a.letters += b.letters
+	a.lost += b.lost
+	a.doubled += b.doubled
+	a.faults = append(a.faults, b.faults...)
 }
 
 // close judges every message by what an audit found, and turns to a new page: from now on the audit's word counts.
-func (l *ledger) close(s *shape, seen map[id][]sighting) (a account) {
+func (l *ledger) close(s *shape, seen map[id][]sighting, end ending) (a account) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := range seen {
-		if _, ok := l.mu.known[i]; !ok {
-			a.faults = append(a.faults, fmt.Sprintf("%s: message %d was never published", s.name, i))
+	for _, f := range l.mu.faults {
+		a.faults = append(a.faults, s.name+": "+f)
+	}
+	l.mu.faults = nil
+	for i, at := range seen {
+		if _, ok := l.mu.entries[i]; !ok {
+			a.faults = append(a.faults, fmt.Sprintf("%s: message %v is there: it had gone, or nobody published it: %+v", s.name, i, at))
 		}
 	}
-	for i, k := range l.mu.known {
+	if s.lettersInOrder() && s.reason == "rejected" {
+		a.faults = append(a.faults, l.outOfOrder(s, seen)...)
+	}
+	for i, e := range l.mu.entries {
 		at := seen[i]
-		if wrong := s.judge(k, at); wrong != "" {
-			a.faults = append(a.faults, fmt.Sprintf("%s: message %d (known %b) %s", s.name, i, k, wrong))
+		if wrong := s.judge(i, e, at, end); wrong != "" {
+			a.faults = append(a.faults, fmt.Sprintf("%s: message %v %s; known %b, settled %v of %v, found %+v", s.name, i, wrong, e.known, e.settled, end.at, at))
+			if len(at) > 1 {
+				a.doubled++
+			} else if len(at) == 0 {
+				a.lost++
+			}
 		}
-		if k&audited == 0 {
+		if e.known&audited == 0 {
 			a.published++
-			if k&confirmed != 0 {
+			if e.known&confirmed != 0 {
 				a.confirmed++
 			}
 		}
 		switch {
-		case len(at) == 0:
-			l.mu.known[i] = wasGone
+		case len(at) == 0 || at[0].settled:
+			delete(l.mu.entries, i)
 		case at[0].letters:
-			l.mu.known[i] = wasLetters
-			a.letters++
+			l.mu.entries[i] = entry{known: wasLetters, death: e.death}
 		default:
-			l.mu.known[i] = wasSource
-			a.source++
+			l.mu.entries[i] = entry{known: wasSource}
+		}
+		for _, one := range at {
+			if one.letters {
+				a.letters++
+			} else {
+				a.source++
+			}
 		}
 	}
 	return a
 }
 
-// drained turns to a page on which everything is gone.
-func (l *ledger) drained() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i := range l.mu.known {
-		l.mu.known[i] = wasGone
+// outOfOrder says where letters are not in the order in which one reader rejected them.
+func (l *ledger) outOfOrder(s *shape, seen map[id][]sighting) (faults []string) {
+	type one struct {
+		id
+		place int
+		death uint64
 	}
+	queues := map[string][]one{}
+	for i, at := range seen {
+		if e := l.mu.entries[i]; len(at) == 1 && at[0].letters && e.death != 0 {
+			queues[at[0].queue] = append(queues[at[0].queue], one{i, at[0].place, e.death})
+		}
+	}
+	for queue, all := range queues {
+		slices.SortFunc(all, func(a, b one) int { return cmp.Compare(a.place, b.place) })
+		for k := 1; k < len(all); k++ {
+			a, b := all[k-1], all[k]
+			if a.death>>32 == b.death>>32 && a.death > b.death {
+				faults = append(faults, fmt.Sprintf("%s: letter %v is before %v, which was rejected earlier", queue, a.id, b.id))
+			}
+		}
+	}
+	return faults
+}
+
+// An order notices messages that come out of the order of their publishing.
+type order struct {
+	shape  *shape
+	newest map[[2]uint32]id // by stream and priority
+	rounds map[uint32]int   // the latest, by priority
+}
+
+func newOrder(s *shape) *order { return &order{s, map[[2]uint32]id{}, map[uint32]int{}} }
+
+// next says what is wrong with the place of a message, "" if nothing.
+func (o *order) next(i id) string {
+	priority := uint32(0)
+	if o.shape.priorities {
+		priority = uint32(i.priority())
+	}
+	key := [2]uint32{i.stream(), priority}
+	before, round := o.newest[key], o.rounds[priority]
+	o.newest[key], o.rounds[priority] = max(before, i), max(round, i.round())
+	switch {
+	case before > i:
+		return fmt.Sprintf("message %v comes after %v", i, before)
+	case round > i.round():
+		return fmt.Sprintf("message %v comes after one of round %d", i, round)
+	}
+	return ""
 }
 
 // sight reads one message that an audit found.
 func (s *shape) sight(d *amqp.Delivery, letters bool) (id, sighting, error) {
-	i, err := idOf(d.Body)
+	i, err := idOf(d)
 	if err != nil {
 		return i, sighting{}, err
 	}
@@ -221,71 +333,4 @@ func (s *shape) wrongDeath(d *amqp.Delivery) string {
 		return fmt.Sprintf("died in %v, %v, %v times", death["queue"], death["reason"], death["count"])
 	}
 	return ""
-}
-
-// TestKillLedger proves that the judgement can find fault; if it fails, the kill tests show nothing.
-func TestKillLedger(t *testing.T) {
-	t.Parallel()
-	work := &shape{name: "work", read: true}
-	reject := &shape{name: "reject", read: true, rejects: true, reason: "rejected"}
-	expire := &shape{name: "expire", reason: "expired"}
-	volatile := &shape{name: "volatile", volatile: true, read: true, rejects: true, reason: "rejected"}
-	source, again := sighting{}, sighting{redelivered: true}
-	dead, deadAgain := sighting{letters: true}, sighting{letters: true, redelivered: true}
-	for _, c := range []struct {
-		what string
-		s    *shape
-		k    known
-		seen []sighting
-		ok   bool
-	}{
-		{"confirmed and there", work, confirmed, []sighting{source}, true},
-		{"confirmed and lost", work, confirmed, nil, false},
-		{"not confirmed, not there", work, 0, nil, true},
-		{"not confirmed, there", work, 0, []sighting{source}, true},
-		{"refused and there", work, refused, []sighting{source}, false},
-		{"delivered and lost", work, handed, nil, false},
-		{"acked and gone", work, confirmed | handed | acked, nil, true},
-		{"acked and back", work, confirmed | handed | acked, []sighting{again}, true},
-		{"acked for certain and back", work, confirmed | handed | acked | ackedSafe, []sighting{again}, false},
-		{"handed for certain and not marked", work, confirmed | handed | handedSafe, []sighting{source}, false},
-		{"handed and not marked", work, confirmed | handed, []sighting{source}, true},
-		{"gone before and back", work, wasGone, []sighting{again}, false},
-		{"audited and lost", work, wasSource, nil, false},
-		{"audited and not marked", work, wasSource, []sighting{source}, false},
-		{"rejected and dead", reject, confirmed | handed | rejected, []sighting{dead}, true},
-		{"rejected and back", reject, confirmed | handed | rejected, []sighting{again}, true},
-		{"rejected for certain and back", reject, confirmed | handed | rejected | rejectedSafe, []sighting{again}, false},
-		{"rejected and in both", reject, confirmed | handed | rejected, []sighting{again, dead}, false},
-		{"rejected and doubled", reject, confirmed | handed | rejected, []sighting{dead, dead}, false},
-		{"rejected and lost", reject, confirmed | handed | rejected, nil, false},
-		{"nobody rejected it and dead", reject, confirmed | handed, []sighting{dead}, false},
-		{"acked and dead", reject, confirmed | handed | acked, []sighting{dead}, false},
-		{"seen dead and back", reject, confirmed | rejected | letter, []sighting{again}, false},
-		{"letter acked and gone", reject, confirmed | rejected | letter | letterAcked, nil, true},
-		{"letter acked for certain and there", reject, confirmed | rejected | letter | letterAcked | letterAckedSafe, []sighting{deadAgain}, false},
-		{"expired", expire, confirmed, []sighting{dead}, true},
-		{"expired with a wrong death", expire, confirmed, []sighting{{letters: true, death: "died of boredom"}}, false},
-		{"expired and marked", expire, confirmed, []sighting{deadAgain}, false},
-		{"never handed and marked", expire, confirmed, []sighting{again}, false},
-		{"volatile and lost", volatile, confirmed | handed, nil, true},
-		{"volatile, rejected and lost", volatile, confirmed | handed | rejected, nil, true},
-		{"volatile, rejected for certain and lost", volatile, confirmed | handed | rejected | rejectedSafe, nil, false},
-		{"volatile, dead and lost", volatile, rejected | letter, nil, false},
-		{"volatile, dead and there", volatile, rejected | letter, []sighting{deadAgain}, true},
-	} {
-		if wrong := c.s.judge(c.k, c.seen); (wrong == "") != c.ok {
-			t.Errorf("%s: judged %q", c.what, wrong)
-		}
-	}
-	l := newLedger()
-	l.note(confirmed, 1)
-	if a := l.close(work, map[id][]sighting{1: {source}, 2: {source}}); len(a.faults) != 1 || a.confirmed != 1 || a.source != 1 {
-		t.Errorf("a message that nobody published was not noticed: %+v", a)
-	}
-	body := id(7).body()
-	body[len(body)-1]++
-	if _, err := idOf(body); err == nil {
-		t.Error("a body with a wrong byte was not noticed")
-	}
 }

@@ -227,7 +227,7 @@ func TestDyingClients(t *testing.T) {
 	declare(t, ch, "target", true, nil)
 	sockets := b.sockets()
 	for range 100 {
-		conn, valve, err := b.dialValve()
+		conn, valve, err := b.dialValve(beat)
 		must(t, err)
 		own := channelOn(t, conn)
 		declare(t, own, "own", false, amqp.Table{"x-expires": 60_000})

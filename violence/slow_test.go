@@ -34,7 +34,7 @@ func TestSlowConsumer(t *testing.T) {
 	rtt := pings(t, ch, 200)
 	before, sockets := b.figure("VmRSS"), b.sockets()
 
-	conn, valve, err := b.dialValve()
+	conn, valve, err := b.dialValve(beat)
 	must(t, err)
 	slow := channelOn(t, conn)
 	deliveries, err := slow.Consume("backlog", "", true, false, false, false, nil)

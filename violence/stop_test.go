@@ -61,29 +61,6 @@ func TestCleanStop(t *testing.T) {
 	refusal(t, err, amqp.NotFound)
 }
 
-// If this fails, a stop in the middle of work is not clean: it hangs, or loses what was confirmed.
-func TestStopUnderLoad(t *testing.T) {
-	random := dice(t)
-	dir := t.TempDir()
-	all := shapes()
-	books := map[*shape]*ledger{}
-	b := start(t, dir)
-	l := newLoad(b, 0, random)
-	for _, s := range all {
-		books[s] = newLedger()
-		l.add(s, books[s])
-	}
-	l.run(random)
-	b.terminate()
-	if code := b.awaitExit(); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
-	}
-	l.wait()
-	b = start(t, dir)
-	a := audit(t, b, all, books, false)
-	t.Logf("%d published, %d confirmed; there are %d in their queues and %d letters", a.published, a.confirmed, a.source, a.letters)
-}
-
 // If this fails, two brokers can write to the same data, or the second one cannot say why it does not start.
 func TestSecondBroker(t *testing.T) {
 	t.Parallel()

@@ -172,7 +172,7 @@ func (s suite) run(ctx context.Context, progress, log io.Writer) tally {
 	}
 	if !s.skips {
 		for _, name := range all.skipped {
-			all.fail(name, "skipped, which nothing but unit and race may do\n")
+			all.fail(name, "skipped, which this suite may not do\n")
 		}
 	}
 	return all

@@ -73,7 +73,7 @@ func suites() []suite {
 			steps: []step{conformance()},
 		},
 		{
-			name: "kill", about: "kill -9 of the real binary under load", limit: 5 * time.Minute, binary: true,
+			name: "kill", about: "kill -9 of the real binary under load", limit: 5 * time.Minute, binary: true, skips: true,
 			steps: []step{goTest("-run=Kill", "./violence/...", "-args", "-rounds=10")},
 		},
 		{
@@ -85,7 +85,7 @@ func suites() []suite {
 			steps: []step{goTest("-run=TestSeeds", "-timeout=0", "./internal/sim", "-args", "-soak="+soak)},
 		},
 		{
-			name: "violence", about: "all that can be done to a real process", long: true, binary: true, limit: 2 * time.Hour,
+			name: "violence", about: "all that can be done to a real process", long: true, binary: true, skips: true, limit: 2 * time.Hour,
 			steps: []step{goTest("-timeout=0", "./violence/...", "-args", "-rounds=50")},
 		},
 		{

@@ -2,29 +2,88 @@ package perf
 
 import (
 	"context"
+	"errors"
+	"flag"
+	"math/rand/v2"
+	"strconv"
+	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/wire"
 )
 
-// backlog fills the queues with nobody consuming, then empties them with nobody publishing.
+// longQueue are the flags of backlog.
+var longQueue = group{
+	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
+		f.DurationVar(&o.short, "short", 0, "before it, publish and consume at once for so long, to compare; 0: not")
+		f.IntVar(&o.priorities, "priorities", 0, "x-max-priority of the queues, and messages of random priority up to it; 0: none")
+		f.DurationVar(&o.far, "ttl", 0, "messages expire, at the earliest after so long, which must be after the run; 0: never")
+		f.DurationVar(&o.spread, "window", 0, "and at random in so long a time from then")
+		f.Int64Var(&o.lengthMax, "max-length", 0, "x-max-length of each queue; the messages that must fall to it are not lost; 0: none")
+		f.Uint64Var(&o.seed, "seed", 1, "of priorities and TTLs")
+	},
+	settle: func(o *options, _ map[string]bool) error {
+		switch {
+		case o.short < 0 || o.far < 0 || o.spread < 0 || o.lengthMax < 0:
+			return errors.New("-short, -ttl, -window, -max-length: not below 0")
+		case o.priorities < 0 || o.priorities > 255:
+			return errors.New("-priorities: 0 to 255")
+		}
+		return nil
+	},
+}
+
+// backlog fills the queues with nobody consuming, then empties them with nobody publishing. With -short, rates are
+// compared with those of queues that stay short.
 func backlog(ctx context.Context, o *options) (*Report, error) {
+	if o.short == 0 {
+		return longOnly(ctx, o)
+	}
+	brief := *o
+	brief.count, brief.duration, brief.warmup = 0, o.short, time.Second
+	brief.filling, brief.lengthMax, brief.backlogMax = false, 0, backlogDefault
+	short, err := flow(ctx, &brief)
+	if err != nil || !short.Books.Balanced() {
+		return short, err
+	}
+	long, err := longOnly(ctx, o)
+	if err != nil {
+		return long, err
+	}
+	steady, fill, drain := short.Spans[0], long.Spans[0], long.Spans[1]
+	steady.Name = "short"
+	long.Spans = append([]Span{steady}, long.Spans...)
+	long.add(figureFill, 100*ratio(fill.PublishRate, steady.ConsumeRate), "%")
+	long.add(figureDrain, 100*ratio(drain.ConsumeRate, steady.ConsumeRate), "%")
+	return long, nil
+}
+
+// The figures of backlog.
+const (
+	figureFill  = "filling, of the rate of a short queue"
+	figureDrain = "draining, of the rate of a short queue"
+)
+
+// longOnly fills and empties.
+func longOnly(ctx context.Context, o *options) (*Report, error) {
 	r, err := newRun(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer r.close()
-	queues, err := r.declare("queue", plain)
+	queues, err := r.declare("queue", r.limits)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.publishTo(queues, r.same); err != nil {
+	publishers, err := r.publishTo(queues, o.count, r.same)
+	if err != nil {
 		return nil, err
 	}
 	empty, err := r.sample(nil)
 	if err != nil {
 		return nil, err
 	}
-	done := r.startPublishers()
+	done := r.startPublishers(publishers, o.rate)
 	if err := r.filled(done); err != nil {
 		return nil, err
 	}
@@ -32,7 +91,8 @@ func backlog(ctx context.Context, o *options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	consumers, err := r.consumeFrom(queues, role{verdict: o.ack, every: o.every}, true)
+	o.broker.forgetPeak()
+	consumers, err := r.consumeFrom(queues, role{verdict: o.ack, every: o.every}, r.ordered())
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +106,51 @@ func backlog(ctx context.Context, o *options) (*Report, error) {
 	fill, drain := span(empty, full), span(full, out)
 	fill.Name, drain.Name = "fill", "drain"
 	return r.report(consumers, fill, drain)
+}
+
+// limits returns the arguments of the queues: what -priorities and -max-length ask for.
+func (r *run) limits(int) (table amqp.Table) {
+	if r.o.priorities > 0 {
+		table = append(table, amqp.Field{Name: "x-max-priority", Value: amqp.Int64(int64(r.o.priorities))})
+	}
+	if r.o.lengthMax > 0 {
+		table = append(table, amqp.Field{Name: "x-max-length", Value: amqp.Int64(r.o.lengthMax)})
+	}
+	return table
+}
+
+// vary gives properties what -priorities and -ttl ask for.
+func (o *options) vary(p *amqp.Properties, dice *rand.Rand) {
+	if o.priorities > 0 {
+		p.Has |= amqp.FlagPriority
+		p.Priority = uint8(dice.IntN(o.priorities + 1))
+	}
+	if o.far > 0 {
+		ttl := o.far
+		if o.spread > 0 {
+			ttl += time.Duration(dice.Int64N(int64(o.spread)))
+		}
+		p.Has |= amqp.FlagExpiration
+		p.Expiration = strconv.FormatInt(ttl.Milliseconds(), 10)
+	}
+}
+
+// ordered reports whether each stream shall come in its order.
+func (r *run) ordered() bool { return r.o.priorities == 0 }
+
+// dropped returns how many of the messages published must have fallen to -max-length, if nobody consumed.
+func (r *run) dropped() (n int64) {
+	if r.o.lengthMax == 0 {
+		return 0
+	}
+	came := map[string]int64{}
+	for stream, from := range r.streams {
+		came[from.publisher.lane.queues[from.queue]] += r.sent(stream)
+	}
+	for _, messages := range came {
+		n += max(messages-r.o.lengthMax, 0)
+	}
+	return n
 }
 
 // filled waits until the broker has confirmed all, or without confirms, until the queues hold all.
@@ -64,7 +169,7 @@ func (r *run) filled(done <-chan struct{}) error {
 			}
 			ready += int64(ok.MessageCount)
 		}
-		return r.published() + ready, ready >= r.published()
+		return r.published() + ready, ready >= r.published()-r.dropped()
 	})
 	if failure != nil {
 		return failure

@@ -41,7 +41,8 @@ type role struct {
 	every   int // deliveries per settlement
 	use     clockUse
 	dead    bool  // what comes must carry x-death
-	backlog *gate // told of what arrives; nil: nobody waits
+	backlog *gate // told of what arrives, or with a stock of what is settled; nil: nobody waits
+	keep    int64 // above 0: hold so many, and ack at random what is more
 }
 
 // consumer receives from some queues over a link of its own, in one goroutine. That one also writes the settlements:
@@ -54,6 +55,8 @@ type consumer struct {
 
 	arrived atomic.Int64 // different messages
 	state   atomic.Int32
+
+	stock *stock // nil: holds nothing on purpose
 
 	// The delay, or the lateness of those that came when due or later; and those that came before.
 	times    *hdrhistogram.Histogram
@@ -68,7 +71,7 @@ type consumer struct {
 // subscribe begins to receive from the queues.
 func (c *consumer) subscribe(queues []string, prefetch int) error {
 	c.times = newHistogram()
-	if c.verdict != autoAck {
+	if c.verdict != autoAck && c.stock == nil {
 		if _, err := call[*wire.BasicQosOk](c.link, &wire.BasicQos{PrefetchCount: uint16(prefetch)}); err != nil {
 			return err
 		}
@@ -120,6 +123,9 @@ func (c *consumer) take(deliveries []delivery) error {
 	}
 	n := int(c.book.arrived - known)
 	c.arrived.Add(int64(n))
+	if c.stock != nil {
+		return c.lay(deliveries)
+	}
 	if c.backlog != nil {
 		c.backlog.release(n)
 	}
@@ -178,6 +184,12 @@ func (c *consumer) flush() error {
 }
 
 func (c *consumer) settleRest() error {
+	if c.stock != nil {
+		if c.state.Load() == ended {
+			c.stock.keep.Store(0)
+		}
+		return c.thin()
+	}
 	c.out = c.out[:0]
 	if c.verdict != autoAck {
 		c.settle()

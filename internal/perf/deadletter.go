@@ -2,9 +2,25 @@ package perf
 
 import (
 	"context"
+	"errors"
+	"flag"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
+
+// rejecting are the flags of dead-letter.
+var rejecting = group{
+	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
+		f.IntVar(&o.reject, "reject", 100, "settle with one basic.nack for so many deliveries; 1: a basic.reject for each")
+		f.BoolVar(&o.atLeastOnce, "at-least-once", false, "ask for x-dead-letter-strategy at-least-once (RabbitMQ: with -queue-type quorum)")
+	},
+	settle: func(o *options, _ map[string]bool) error {
+		if o.reject < 1 {
+			return errors.New("-reject: at least 1")
+		}
+		return nil
+	},
+}
 
 // deadLetter measures the whole way of a rejected message:
 //
@@ -33,7 +49,7 @@ func deadLetter(ctx context.Context, o *options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.publishTo(work, r.same); err != nil {
+	if _, err := r.publishTo(work, r.o.count, r.same); err != nil {
 		return nil, err
 	}
 	consumers, err := r.consumeFrom(dead, role{

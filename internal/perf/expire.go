@@ -2,11 +2,29 @@ package perf
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"math/rand/v2"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
+
+// expiry are the flags of expire.
+var expiry = group{
+	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
+		f.DurationVar(&o.ttl, "ttl", 10*time.Second, "from the start of publishing until the first messages are due")
+		f.DurationVar(&o.window, "window", 0, "messages are due at random in so long a time; 0: all at one instant")
+		f.DurationVar(&o.head, "head", 0, "from the start until the first message of each queue is due; 0: like the others")
+		f.Uint64Var(&o.seed, "seed", 1, "of the random instants")
+	},
+	settle: func(o *options, _ map[string]bool) error {
+		if o.ttl < 0 || o.window < 0 || o.head < 0 {
+			return errors.New("-ttl, -window, -head: not below 0")
+		}
+		return nil
+	},
+}
 
 // expire publishes messages with a TTL that all end at one instant, or at random in a window, and measures how long
 // after it each comes out of the queue that dead letters go to. Rates of the second span count from the instant at
@@ -27,7 +45,7 @@ func expire(ctx context.Context, o *options) (*Report, error) {
 	}
 	start := now()
 	due := start + int64(o.ttl)
-	if err := r.publishTo(source, func(l *link, to lane) shape {
+	if _, err := r.publishTo(source, r.o.count, func(l *link, to lane) shape {
 		e := &expiring{
 			lane: to, body: make([]byte, o.size), properties: r.properties(), frameMax: l.frameMax,
 			due: due, window: int64(o.window), dice: rand.New(rand.NewPCG(o.seed, uint64(to.stream))),
@@ -44,16 +62,16 @@ func expire(ctx context.Context, o *options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.expiry(consumers, due)
+	return r.flood(consumers, due)
 }
 
-// expiry fills the queues, and waits until the last message should have come.
-func (r *run) expiry(consumers []*consumer, due int64) (*Report, error) {
+// flood fills the queues, and waits until the last message should have come.
+func (r *run) flood(consumers []*consumer, due int64) (*Report, error) {
 	empty, err := r.sample(consumers)
 	if err != nil {
 		return nil, err
 	}
-	done := r.startPublishers()
+	done := r.startPublishers(r.publishers, r.o.rate)
 	if err := r.await(0, func() (int64, bool) { return r.published(), isClosed(done) && r.confirmed() }); err != nil {
 		return nil, err
 	}

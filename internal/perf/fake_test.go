@@ -2,6 +2,7 @@ package perf
 
 import (
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -11,13 +12,14 @@ import (
 )
 
 // fakeBroker knows just enough AMQP for the scenarios: the default exchange, queues, consumers, confirms, dead letters.
-// A message that has an expiration expires at once.
+// A message that has an expiration expires at once, unless it is of at least a minute.
 type fakeBroker struct {
-	t      *testing.T
-	url    string
-	copies func(n int) int // how often the n-th message that reaches a queue is put into it; nil: once
-	deaths amqp.Table      // the headers of dead letters
-	refuse string          // a queue with this in its name cannot be declared
+	t         testing.TB
+	url       string
+	copies    func(n int) int // how often the n-th message that reaches a queue is put into it; nil: once
+	deaths    amqp.Table      // the headers of dead letters
+	unlimited bool            // takes no notice of x-max-length
+	refuse    string          // a queue with this in its name cannot be declared
 
 	mu struct {
 		sync.Mutex
@@ -28,9 +30,11 @@ type fakeBroker struct {
 
 type fakeQueue struct {
 	deadTo   string
+	most     int // 0: any number of messages
 	ready    []fakeMessage
 	consumer *fakeConn
 	tag      string
+	autoAck  bool
 }
 
 type fakeMessage struct {
@@ -57,19 +61,10 @@ func startFake(t *testing.T) *fakeBroker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &fakeBroker{t: t, url: "amqp://guest:guest@" + l.Addr().String() + "/"}
-	b.deaths = amqp.Table{{Name: "x-death", Value: amqp.Array(amqp.TableValue(nil))}}
-	b.mu.queues = map[string]*fakeQueue{}
+	b := newFake(t)
+	b.url = "amqp://guest:guest@" + l.Addr().String() + "/"
 	var served sync.WaitGroup
-	served.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			served.Go(func() { b.serve(conn) })
-		}
-	})
+	served.Go(func() { b.accept(l, &served) })
 	t.Cleanup(func() {
 		l.Close()
 		served.Wait()
@@ -78,6 +73,23 @@ func startFake(t *testing.T) *fakeBroker {
 		}
 	})
 	return b
+}
+
+func newFake(t testing.TB) *fakeBroker {
+	b := &fakeBroker{t: t, deaths: amqp.Table{{Name: "x-death", Value: amqp.Array(amqp.TableValue(nil))}}}
+	b.mu.queues = map[string]*fakeQueue{}
+	return b
+}
+
+// accept serves until the listener is closed.
+func (b *fakeBroker) accept(l net.Listener, served *sync.WaitGroup) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		served.Go(func() { b.serve(conn) })
+	}
 }
 
 func (b *fakeBroker) serve(conn net.Conn) {
@@ -151,6 +163,11 @@ func (b *fakeBroker) method(c *fakeConn, ch uint16, m wire.Method) {
 	case *wire.ConnectionOpen:
 		c.write(ch, &wire.ConnectionOpenOk{})
 	case *wire.ConnectionClose:
+		for _, m := range c.settle(c.next, true) {
+			if q := b.mu.queues[m.queue]; q != nil {
+				q.ready = append(q.ready, m)
+			}
+		}
 		c.write(ch, &wire.ConnectionCloseOk{})
 	case *wire.ChannelOpen:
 		c.write(ch, &wire.ChannelOpenOk{})
@@ -167,7 +184,8 @@ func (b *fakeBroker) method(c *fakeConn, ch uint16, m wire.Method) {
 		}
 		if !m.Passive {
 			key, _ := m.Arguments.Get("x-dead-letter-routing-key")
-			b.mu.queues[m.Queue] = &fakeQueue{deadTo: key.Str}
+			most, _ := m.Arguments.Get("x-max-length")
+			b.mu.queues[m.Queue] = &fakeQueue{deadTo: key.Str, most: int(most.Int)}
 		}
 		c.write(ch, &wire.QueueDeclareOk{Queue: m.Queue, MessageCount: uint32(len(b.mu.queues[m.Queue].ready))})
 	case *wire.QueueDelete:
@@ -175,7 +193,7 @@ func (b *fakeBroker) method(c *fakeConn, ch uint16, m wire.Method) {
 		delete(b.mu.queues, m.Queue)
 	case *wire.BasicConsume:
 		q := b.mu.queues[m.Queue]
-		q.consumer, q.tag = c, m.ConsumerTag
+		q.consumer, q.tag, q.autoAck = c, m.ConsumerTag, m.NoAck
 		b.dispatch(q)
 	case *wire.BasicPublish:
 		c.to = m.RoutingKey
@@ -195,7 +213,7 @@ func (b *fakeBroker) enqueue(queue string, m fakeMessage) {
 	if q == nil {
 		return // unroutable
 	}
-	if p.Has&amqp.FlagExpiration != 0 {
+	if ttl, _ := strconv.Atoi(p.Expiration); p.Has&amqp.FlagExpiration != 0 && ttl < 60_000 {
 		b.bury([]fakeMessage{m})
 		return
 	}
@@ -206,6 +224,9 @@ func (b *fakeBroker) enqueue(queue string, m fakeMessage) {
 	b.mu.n++
 	for range copies {
 		q.ready = append(q.ready, m)
+	}
+	if q.most > 0 && !b.unlimited && q.consumer == nil && len(q.ready) > q.most {
+		q.ready = q.ready[1:]
 	}
 	b.dispatch(q)
 }
@@ -225,7 +246,9 @@ func (b *fakeBroker) dispatch(q *fakeQueue) {
 	}
 	for _, m := range q.ready {
 		c.next++
-		c.unacked[c.next] = m
+		if !q.autoAck {
+			c.unacked[c.next] = m
+		}
 		out := wire.AppendDeliver(nil, channel, q.tag, c.next, false, nil, []byte(m.queue))
 		out = wire.AppendContentHeader(out, channel, uint64(len(m.body)), m.properties)
 		c.conn.Write(wire.AppendBody(out, channel, m.body, 4096))

@@ -51,7 +51,7 @@ func (r *run) await(from int64, reached func() (progress int64, ok bool)) error 
 func (r *run) drain(done <-chan struct{}, consumers []*consumer, from int64) error {
 	published := false
 	err := r.await(from, func() (int64, bool) {
-		total, arrived := r.published(), arrivedAt(consumers)
+		total, arrived := r.published()-r.dropped(), arrivedAt(consumers)
 		if !published && isClosed(done) {
 			published = true
 			for _, c := range r.consumers {
@@ -103,7 +103,11 @@ func arrivedAt(consumers []*consumer) (n int64) {
 // sample counts what the publishers have sent and the consumers given have got.
 func (r *run) sample(consumers []*consumer) (sample, error) {
 	used, err := r.o.broker.usage()
-	return sample{at: now(), published: r.published(), consumed: arrivedAt(consumers), broker: used, own: ownCPU()}, err
+	published := r.published()
+	return sample{
+		at: now(), published: published, consumed: arrivedAt(consumers), bodies: published * int64(r.o.size),
+		broker: used, own: ownCPU(),
+	}, err
 }
 
 // report ends all connections but the control one, removes the queues and balances the books of the consumers given,
@@ -123,6 +127,8 @@ func (r *run) report(last []*consumer, spans ...Span) (*Report, error) {
 		early.Most = max(early.Most, milliseconds(c.earliest))
 	}
 	out.Books = balance(ledgers, len(r.streams), r.sent)
+	out.Books.Dropped = r.dropped()
+	out.Books.Lost -= out.Books.Dropped
 	if r.o.scenario == "expire" {
 		out.Lateness, out.Early = quantiles(times...), &early
 	} else {

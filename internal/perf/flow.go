@@ -2,8 +2,21 @@ package perf
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"math"
 )
+
+// paced is what the flags of latency must satisfy.
+var paced = group{
+	declare: func(*options, *flag.FlagSet, *scenario) {},
+	settle: func(o *options, _ map[string]bool) error {
+		if o.rate == 0 {
+			return errors.New("-rate: a latency needs one; at full speed it is only the length of the queue")
+		}
+		return nil
+	},
+}
 
 // flow publishes and consumes at once: throughput, and with a rate the latency from publisher to consumer.
 func flow(ctx context.Context, o *options) (*Report, error) {
@@ -12,16 +25,16 @@ func flow(ctx context.Context, o *options) (*Report, error) {
 		return nil, err
 	}
 	defer r.close()
-	queues, err := r.declare("queue", plain)
+	queues, err := r.declare("queue", r.limits)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.publishTo(queues, r.same); err != nil {
+	if _, err := r.publishTo(queues, r.o.count, r.same); err != nil {
 		return nil, err
 	}
 	consumers, err := r.consumeFrom(queues, role{
 		verdict: o.ack, every: o.every, use: r.delayIfPaced(), backlog: r.backlog,
-	}, true)
+	}, r.ordered())
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +60,7 @@ func (r *run) measure(consumers []*consumer) (Span, error) {
 	if r.o.warmup == 0 {
 		r.since.Store(0)
 	}
-	done := r.startPublishers()
+	done := r.startPublishers(r.publishers, r.o.rate)
 	if r.o.warmup > 0 {
 		if err := r.wait(r.o.warmup); err != nil {
 			return Span{}, err

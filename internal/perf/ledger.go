@@ -85,7 +85,8 @@ func (l *ledger) note(d *delivery) {
 type Books struct {
 	Published   int64 `json:"published"`
 	Received    int64 `json:"received"` // different messages
-	Lost        int64 `json:"lost"`     // published and never received
+	Lost        int64 `json:"lost"`     // published and never received, but those dropped; below 0 if too few were
+	Dropped     int64 `json:"dropped"`  // had to go by the queues' length limit
 	Doubled     int64 `json:"doubled"`
 	Unordered   int64 `json:"out_of_order"`
 	Redelivered int64 `json:"redelivered"`

@@ -50,6 +50,19 @@ type link struct {
 
 // dial connects, logs in and opens the channel.
 func dial(ctx context.Context, to target) (*link, error) {
+	l, err := connect(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.open(); err != nil {
+		l.conn.Close()
+		return nil, fmt.Errorf("%s: %w", to.address, err)
+	}
+	return l, nil
+}
+
+// connect connects and logs in.
+func connect(ctx context.Context, to target) (*link, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", to.address)
 	if err != nil {
@@ -113,11 +126,14 @@ func newLink(conn net.Conn, to target) (*link, error) {
 	if err := l.sendMethod(0, &wire.ConnectionOpen{VirtualHost: to.vhost}); err != nil {
 		return nil, err
 	}
-	if _, err := await[*wire.ConnectionOpenOk](l); err != nil {
-		return nil, err
-	}
-	_, err = call[*wire.ChannelOpenOk](l, &wire.ChannelOpen{})
+	_, err = await[*wire.ConnectionOpenOk](l)
 	return l, err
+}
+
+// open opens the channel.
+func (l *link) open() error {
+	_, err := call[*wire.ChannelOpenOk](l, &wire.ChannelOpen{})
+	return err
 }
 
 // call sends m and waits for its answer. Nothing may be under way to the link but that.

@@ -71,6 +71,9 @@ func scripted(t *testing.T, frameMax uint32, play func(s *script)) *link {
 		<-done
 	})
 	l, err := newLink(client, you)
+	if err == nil {
+		err = l.open()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,6 +59,7 @@ type sample struct {
 	at        int64 // ns
 	published int64
 	consumed  int64
+	bodies    int64 // octets of what was published
 	broker    usage
 	own       time.Duration // CPU time of this process
 }
@@ -74,9 +75,13 @@ type Span struct {
 	// CPU seconds, user and system, per million messages: of those consumed, or published if none were consumed.
 	OwnCPU    float64  `json:"own_cpu_seconds_per_million"`
 	BrokerCPU *float64 `json:"broker_cpu_seconds_per_million,omitempty"`
-	// MiB at the end: the highest resident size since the run began, and the present one.
+	// MiB at the end: the highest resident size since the run or a later phase of it began, and the present one.
 	BrokerPeakMiB     *float64 `json:"broker_peak_mib,omitempty"`
 	BrokerResidentMiB *float64 `json:"broker_resident_mib,omitempty"`
+	// MiB that the broker sent to a disk, and how much that is per octet of the bodies published. It is what the kernel
+	// counts for the process: whole pages or blocks, records, checkpoints, pages and rewriting together.
+	BrokerWrittenMiB   *float64 `json:"broker_written_mib,omitempty"`
+	WriteAmplification *float64 `json:"write_amplification,omitempty"`
 }
 
 func span(from, to sample) Span {
@@ -97,6 +102,13 @@ func span(from, to sample) Span {
 		cpu := ratio((to.broker.cpu - from.broker.cpu).Seconds(), millions)
 		peak, resident := mebibytes(to.broker.peak), mebibytes(to.broker.resident)
 		s.BrokerCPU, s.BrokerPeakMiB, s.BrokerResidentMiB = &cpu, &peak, &resident
+		written := to.broker.written - from.broker.written
+		inMiB := mebibytes(written)
+		s.BrokerWrittenMiB = &inMiB
+		if bodies := to.bodies - from.bodies; bodies > 0 && written > 0 {
+			amplification := float64(written) / float64(bodies)
+			s.WriteAmplification = &amplification
+		}
 	}
 	return s
 }

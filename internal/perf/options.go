@@ -27,6 +27,7 @@ type options struct {
 	broker   process
 
 	size       int
+	filling    bool          // nobody consumes until all is published
 	count      int64         // messages in all; 0: for duration
 	duration   time.Duration // of the measured stretch
 	warmup     time.Duration
@@ -48,47 +49,93 @@ type options struct {
 	reject      int // dead-letter: deliveries per nack
 	atLeastOnce bool
 
-	ttl, window, head time.Duration // expire
+	ttl, window, head time.Duration // expire; the first two in backlog, too
 	seed              uint64
+
+	short       time.Duration // backlog: how long a short queue is measured first
+	far, spread time.Duration // backlog: messages expire after far, at random within spread; 0: never
+	priorities  int           // backlog: 0: none
+	lengthMax   int64         // backlog: messages a queue keeps; 0: all
+
+	data   string        // the broker's directory
+	live   int64         // settle, halve: messages that wait, unacked, all the time
+	sample time.Duration // from look to look at directory and process
+	calm   time.Duration // at most so long a wait until the broker rests
+
+	connections int  // declare, idle
+	channels    int  // idle: of each connection, 0 or 1
+	bindings    int  // restart
+	runs        int  // restart: starts of each kind
+	cold        bool // restart: the files are not in the page cache
+	program     string
+	serve       string // restart: more arguments of the broker
+}
+
+// group is some flags that belong together.
+type group struct {
+	// declare names the flags and their defaults, some of which the scenario brings.
+	declare func(o *options, f *flag.FlagSet, s *scenario)
+
+	// settle works out what was left open and refuses what cannot be; given are the flags that were named. It may be nil.
+	settle func(o *options, given map[string]bool) error
 }
 
 // parseOptions reads the arguments of one scenario. Errors have been told to stderr.
 func parseOptions(s *scenario, args []string, stderr io.Writer) (*options, error) {
-	o := &options{scenario: s.name, ack: ack, every: 100}
+	o := &options{scenario: s.name, filling: !s.flows, ack: ack, every: 100}
 	f := flag.NewFlagSet("perf "+s.name, flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.Usage = func() {
 		fmt.Fprintf(stderr, "usage: bartleby perf %s [flags]\n\n%s\n\n", s.name, s.about)
 		f.PrintDefaults()
 	}
-	o.common(f, s)
-	switch s.name {
-	case "dead-letter":
-		f.IntVar(&o.reject, "reject", 100, "settle with one basic.nack for so many deliveries; 1: a basic.reject for each")
-		f.BoolVar(&o.atLeastOnce, "at-least-once", false, "ask for x-dead-letter-strategy at-least-once (RabbitMQ: with -queue-type quorum)")
-	case "expire":
-		f.DurationVar(&o.ttl, "ttl", 10*time.Second, "from the start of publishing until the first messages are due")
-		f.DurationVar(&o.window, "window", 0, "messages are due at random in so long a time; 0: all at one instant")
-		f.DurationVar(&o.head, "head", 0, "from the start until the first message of each queue is due; 0: like the others")
-		f.Uint64Var(&o.seed, "seed", 1, "of the random instants")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	for _, g := range s.flags {
+		g.declare(o, f, s)
 	}
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
 	given := map[string]bool{}
 	f.Visit(func(one *flag.Flag) { given[one.Name] = true })
-	err := o.settle(f.NArg(), given)
+	err := o.settle(s.flags, f.NArg(), given)
 	if err != nil {
 		fmt.Fprintf(stderr, "bartleby perf %s: %v\n", s.name, err)
 	}
 	return o, err
 }
 
-// common declares the flags of every scenario; a scenario brings its own defaults for some.
-func (o *options) common(f *flag.FlagSet, s *scenario) {
-	f.StringVar(&o.url, "url", "amqp://guest:guest@127.0.0.1:5672/", "the broker")
-	f.IntVar((*int)(&o.broker), "pid", 0, "the broker's process, to measure its CPU time and memory")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+func (o *options) settle(groups []group, extra int, given map[string]bool) error {
+	if extra > 0 {
+		return errors.New("flags only, no other arguments")
+	}
+	for _, g := range groups {
+		if g.settle == nil {
+			continue
+		}
+		if err := g.settle(o, given); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remote are the flags of scenarios that measure a running broker.
+var remote = group{
+	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
+		f.StringVar(&o.url, "url", "amqp://guest:guest@127.0.0.1:5672/", "the broker")
+		f.IntVar((*int)(&o.broker), "pid", 0, "the broker's process, to measure its CPU time, its memory and what it writes")
+	},
+	settle: func(o *options, _ map[string]bool) (err error) {
+		o.target, err = parseTarget(o.url)
+		return err
+	},
+}
+
+// load are the flags of scenarios that publish and consume.
+var load = group{declare: (*options).declareLoad, settle: (*options).settleLoad}
+
+func (o *options) declareLoad(f *flag.FlagSet, s *scenario) {
 	f.IntVar(&o.size, "size", s.size, "octets of a body, at least 16")
 	f.Int64Var(&o.count, "count", s.count, "messages in all; 0: for -duration")
 	if s.flows {
@@ -102,7 +149,7 @@ func (o *options) common(f *flag.FlagSet, s *scenario) {
 	f.DurationVar(&o.tick, "tick", 0, "with -rate: time from write to write; 0: as evenly as 100µs allow")
 	f.IntVar(&o.publishers, "publishers", 1, "connections that publish")
 	f.IntVar(&o.consumers, "consumers", 1, "connections that consume")
-	f.IntVar(&o.queues, "queues", 1, "queues; publishers and consumers share them out")
+	f.IntVar(&o.queues, "queues", max(s.queues, 1), "queues; publishers and consumers share them out")
 	f.BoolVar(&o.persistent, "persistent", false, "persistent messages; implies -durable")
 	f.BoolVar(&o.durable, "durable", false, "durable queues")
 	f.StringVar(&o.queueType, "queue-type", "", "x-queue-type of the queues; quorum implies -durable")
@@ -121,11 +168,7 @@ func (o *options) parseAck(text string) (err error) {
 	return err
 }
 
-// settle works out what was left open and refuses what cannot be; given are the flags that were named.
-func (o *options) settle(extra int, given map[string]bool) (err error) {
-	if o.target, err = parseTarget(o.url); err != nil {
-		return err
-	}
+func (o *options) settleLoad(given map[string]bool) error {
 	if o.count > 0 && !given["warmup"] {
 		o.warmup = 0
 	}
@@ -133,16 +176,13 @@ func (o *options) settle(extra int, given map[string]bool) (err error) {
 	if o.prefetch == 0 {
 		o.prefetch = min(max(1000, 10*o.every, 10*o.reject), prefetchMax)
 	}
-	filling := o.scenario == "expire" || o.scenario == "backlog" // nobody consumes until all is published
 	switch {
-	case o.backlogMax < 0 || o.backlogMax == 0 && o.rate > 0 || filling:
+	case o.backlogMax < 0 || o.backlogMax == 0 && o.rate > 0 || o.filling:
 		o.backlogMax = 0
 	case o.backlogMax == 0:
 		o.backlogMax = backlogDefault
 	}
 	switch {
-	case extra > 0:
-		return errors.New("flags only, no other arguments")
 	case o.size < stampBytes:
 		return fmt.Errorf("-size: at least %d", stampBytes)
 	case o.publishers < 1 || o.consumers < 1 || o.queues < 1 || o.queues > queuesMax:
@@ -151,16 +191,10 @@ func (o *options) settle(extra int, given map[string]bool) (err error) {
 		return fmt.Errorf("-publishers and -queues: together at most %d", streamsMax)
 	case o.every < 1 || o.every > o.prefetch || o.reject > o.prefetch || o.prefetch > prefetchMax:
 		return fmt.Errorf("-ack and -reject settle 1 to -prefetch deliveries, and -prefetch is at most %d", prefetchMax)
-	case o.scenario == "dead-letter" && o.reject < 1:
-		return errors.New("-reject: at least 1")
-	case o.count < 0 || filling && o.count == 0:
+	case o.count < 0 || o.filling && o.count == 0:
 		return errors.New("-count: how many messages?")
-	case o.scenario == "latency" && o.rate == 0:
-		return errors.New("-rate: a latency needs one; at full speed it is only the length of the queue")
 	case o.rate < 0 || o.confirms < 0 || o.tick < 0 || o.duration < 0 || o.warmup < 0:
 		return errors.New("-rate, -confirms, -tick, -duration, -warmup: not below 0")
-	case o.ttl < 0 || o.window < 0 || o.head < 0:
-		return errors.New("-ttl, -window, -head: not below 0")
 	}
 	return nil
 }

@@ -17,27 +17,41 @@ type scenario struct {
 	name  string
 	about string
 	run   func(ctx context.Context, o *options) (*Report, error)
+	flags []group
 
 	// Defaults.
 	size     int
 	count    int64
 	rate     float64
 	confirms int
+	queues   int  // 0: one
 	flows    bool // measured over a duration rather than to the last message
 }
 
 func scenarios() []scenario {
 	return []scenario{
-		{name: "throughput", run: flow, size: 1024, flows: true,
+		{name: "throughput", run: flow, flags: []group{remote, load}, size: 1024, flows: true,
 			about: "Publishes and consumes at once, at full speed or at -rate."},
-		{name: "latency", run: flow, size: 128, rate: 5000, flows: true,
+		{name: "latency", run: flow, flags: []group{remote, load, paced}, size: 128, rate: 5000, flows: true,
 			about: "Publishes at -rate and measures the time until delivery."},
-		{name: "dead-letter", run: deadLetter, size: 1024, flows: true,
+		{name: "dead-letter", run: deadLetter, flags: []group{remote, rejecting, load}, size: 1024, flows: true,
 			about: "Rejects every message of a queue and consumes them from the queue behind its dead-letter exchange."},
-		{name: "expire", run: expire, size: 128, count: 100_000, confirms: 1000,
+		{name: "expire", run: expire, flags: []group{remote, load, expiry}, size: 128, count: 100_000, confirms: 1000,
 			about: "Publishes messages that expire, and measures how late they come out of the queue behind the dead-letter exchange."},
-		{name: "backlog", run: backlog, size: 1024, count: 1_000_000, confirms: 1000,
-			about: "Fills queues, then empties them."},
+		{name: "backlog", run: backlog, flags: []group{remote, load, longQueue}, size: 1024, count: 1_000_000, confirms: 1000,
+			about: "Fills queues, then empties them; with -short, beside the rate of a queue that stays short."},
+		{name: "settle", run: settleSteadily, flags: []group{remote, load, stocked}, size: 1024, confirms: 1000, flows: true,
+			about: "Keeps -live messages unacked, acks one of them at random for each that is published, and watches the space they take."},
+		{name: "halve", run: halve, flags: []group{remote, load, stocked}, size: 1024, confirms: 1000, flows: true,
+			about: "Acks a random half of -live messages, and waits until the broker has given the space back."},
+		{name: "restart", run: restart, flags: []group{load, restarting}, size: 128, count: 1_000_000, confirms: 1000, queues: 1000,
+			about: "Starts a Bartleby of its own, fills queues, kills and stops it, and measures the time from exec to the first delivery."},
+		{name: "declare", run: declarations, flags: []group{remote, declaring},
+			about: "Declares and deletes durable queues."},
+		{name: "idle", run: idle, flags: []group{remote, idling},
+			about: "Opens connections that do nothing, and measures the memory they take."},
+		{name: "disk", run: disk, flags: []group{disks},
+			about: "Measures the disk itself, to put the other figures beside."},
 	}
 }
 

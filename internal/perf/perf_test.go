@@ -11,11 +11,17 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
-// runMain runs a scenario against a fake broker and returns the exit code and the report.
+// runMain runs a scenario, against a fake broker if there is one, and returns the exit code and the report.
 func runMain(t *testing.T, b *fakeBroker, drain string, args ...string) (int, Report) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	args = append(args, "-url", b.url, "-json", "-drain", drain)
+	args = append(args, "-json")
+	if b != nil && b.url != "" {
+		args = append(args, "-url", b.url)
+	}
+	if drain != "" {
+		args = append(args, "-drain", drain)
+	}
 	code := Main(args, &stdout, &stderr)
 	var r Report
 	if stdout.Len() > 0 {
@@ -40,6 +46,7 @@ func TestScenariosBalance(t *testing.T) {
 		"dead-letter -count 1001 -reject 1 -publishers 2 -queues 2 -confirms 100",
 		"backlog -count 1001 -queues 2",
 		"backlog -count 1001 -confirms 0",
+		"backlog -count 1001 -queues 3 -publishers 2 -priorities 4 -ttl 1h -window 1h -short 50ms",
 		"expire -count 501 -ttl 500ms -window 50ms -head 600ms",
 	} {
 		t.Run(line, func(t *testing.T) {
@@ -130,6 +137,9 @@ func TestUsage(t *testing.T) {
 		"", "nonsense", "throughput extra", "throughput -size 15", "throughput -queues 0", "throughput -ack never",
 		"throughput -ack 200 -prefetch 100", "dead-letter -reject 0", "expire -count 0", "latency -rate 0",
 		"throughput -url http://localhost/", "throughput -prefetch 65536", "backlog -count -1",
+		"backlog -count 9 -priorities 256", "settle -live 0", "settle -ack auto", "settle -count 5", "halve -sample 0",
+		"restart", "restart -data x -runs 0", "restart -data x -count 10", "declare -connections 0", "idle", "idle -pid 1 -channels 2",
+		"disk -count 0", "disk -persistent",
 	} {
 		if code := Main(strings.Fields(line), io.Discard, io.Discard); code != exitUsage {
 			t.Errorf("%q: exit code %d, want %d", line, code, exitUsage)

@@ -17,6 +17,8 @@ type usage struct {
 	cpu      time.Duration // user and system
 	peak     int64         // octets, the highest resident size
 	resident int64         // octets
+	written  int64         // octets that it caused to be sent to a disk
+	read     int64         // octets that it caused to be fetched from one
 }
 
 // process is the broker's, to look at; 0 is none.
@@ -44,6 +46,10 @@ func (p process) usage() (usage, error) {
 		return usage{}, fmt.Errorf("the broker's process: %w", err)
 	}
 	u := usage{known: true, peak: statusSize(status, "VmHWM:"), resident: statusSize(status, "VmRSS:")}
+	// Only the process's owner may see the next; without it nothing is reported as written.
+	if io, err := os.ReadFile(p.file("io")); err == nil {
+		u.written, u.read = field(io, "\nwrite_bytes:"), field(io, "\nread_bytes:")
+	}
 	u.cpu, err = statCPU(stat)
 	return u, err
 }
@@ -69,12 +75,15 @@ func statCPU(stat []byte) (time.Duration, error) {
 }
 
 // statusSize returns the octets of a field of /proc/PID/status given in kB, 0 if it is not there.
-func statusSize(status []byte, field string) int64 {
-	_, rest, _ := bytes.Cut(status, []byte(field))
+func statusSize(status []byte, name string) int64 { return field(status, name) << 10 }
+
+// field returns the number behind a name in a file of /proc, 0 if it is not there.
+func field(file []byte, name string) int64 {
+	_, rest, _ := bytes.Cut(file, []byte(name))
 	words := bytes.Fields(rest)
 	if len(words) == 0 {
 		return 0
 	}
-	kilobytes, _ := strconv.ParseInt(string(words[0]), 10, 64)
-	return kilobytes << 10
+	n, _ := strconv.ParseInt(string(words[0]), 10, 64)
+	return n
 }

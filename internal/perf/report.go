@@ -2,6 +2,8 @@ package perf
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -13,7 +15,9 @@ type Report struct {
 	Broker   string   `json:"broker"`
 	Settings Settings `json:"settings"`
 
-	Spans []Span `json:"spans"` // one, or each phase
+	Spans   []Span    `json:"spans,omitempty"`   // one, or each phase
+	Figures []Figure  `json:"figures,omitempty"` // what only this scenario measures
+	Storage []Storage `json:"storage,omitempty"` // from look to look
 
 	Latency  *Quantiles `json:"latency,omitempty"`  // meant to be sent → delivered
 	Confirm  *Quantiles `json:"confirm,omitempty"`  // sent → confirmed
@@ -22,6 +26,28 @@ type Report struct {
 	Early    *Early     `json:"early,omitempty"`
 
 	Books Books `json:"books"`
+}
+
+// Figure is one thing that was measured.
+type Figure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+}
+
+// Figure returns the value of the figure of that name, and whether there is one.
+func (r *Report) Figure(name string) (float64, bool) {
+	for _, f := range r.Figures {
+		if f.Name == name {
+			return f.Value, true
+		}
+	}
+	return 0, false
+}
+
+// add appends a figure.
+func (r *Report) add(name string, value float64, unit string) {
+	r.Figures = append(r.Figures, Figure{name, value, unit})
 }
 
 // Early tells of messages that came before they were due.
@@ -44,6 +70,12 @@ type Settings struct {
 	AckEvery   int     `json:"ack_every"` // 0: automatic
 	Prefetch   int     `json:"prefetch,omitempty"`
 	BacklogMax int     `json:"backlog_max,omitempty"`
+	Priorities int     `json:"priorities,omitempty"`
+	LengthMax  int64   `json:"max_length,omitempty"`
+	Live       int64   `json:"live,omitempty"`
+	Links      int     `json:"connections,omitempty"`
+	Channels   int     `json:"channels,omitempty"`
+	Bindings   int     `json:"bindings,omitempty"`
 	Reject     int     `json:"reject_every,omitempty"`
 	TTL        string  `json:"ttl,omitempty"`
 	Window     string  `json:"window,omitempty"`
@@ -55,9 +87,11 @@ func settingsOf(o *options) Settings {
 		Size: o.size, Publishers: o.publishers, Consumers: o.consumers, Queues: o.queues, Rate: o.rate,
 		Persistent: o.persistent, Durable: o.durable, QueueType: o.queueType, Confirms: o.confirms,
 		BacklogMax: o.backlogMax, Reject: o.reject,
-		TTL: spell(o.ttl), Window: spell(o.window), Head: spell(o.head),
+		TTL: spell(max(o.ttl, o.far)), Window: spell(max(o.window, o.spread)), Head: spell(o.head),
+		Priorities: o.priorities, LengthMax: o.lengthMax, Live: o.live,
+		Links: o.connections, Channels: o.channels, Bindings: o.bindings,
 	}
-	if o.ack == ack {
+	if o.ack == ack && o.publishers > 0 {
 		s.AckEvery, s.Prefetch = o.every, o.prefetch
 	}
 	return s
@@ -78,6 +112,9 @@ func (r *Report) Text() string {
 	for _, s := range r.Spans {
 		s.print(w)
 	}
+	for i := range r.Storage {
+		r.Storage[i].print(w)
+	}
 	for _, line := range []struct {
 		name string
 		q    *Quantiles
@@ -91,27 +128,51 @@ func (r *Report) Text() string {
 	if r.Early != nil {
 		fmt.Fprintf(&b, "  early     %d, at most by %.3f ms\n", r.Early.Count, r.Early.Most)
 	}
-	fmt.Fprintf(&b, "  books     %s\n", r.Books.text())
+	for _, f := range r.Figures {
+		fmt.Fprintf(&b, "  %s: %s %s\n", f.Name, strconv.FormatFloat(f.Value, 'f', decimals(f.Value), 64), f.Unit)
+	}
+	if r.Books != (Books{}) {
+		fmt.Fprintf(&b, "  books     %s\n", r.Books.text())
+	}
 	return b.String()
 }
 
+// decimals returns how many digits after the point a value deserves.
+func decimals(value float64) int {
+	switch {
+	case value >= 100 || value == math.Trunc(value):
+		return 0
+	case value >= 10:
+		return 1
+	}
+	return 3
+}
+
 func (s *Settings) text() string {
-	parts := []string{fmt.Sprintf("%d octets", s.Size)}
+	var parts []string
 	add := func(is bool, format string, args ...any) {
 		if is {
 			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
+	add(s.Size > 0, "%d octets", s.Size)
 	add(s.Persistent, "persistent")
 	add(s.Durable && !s.Persistent, "durable queues")
 	add(s.QueueType != "", "%s queues", s.QueueType)
-	add(true, "publishers %d, consumers %d, queues %d", s.Publishers, s.Consumers, s.Queues)
+	add(s.Publishers > 0, "publishers %d, consumers %d, queues %d", s.Publishers, s.Consumers, s.Queues)
 	add(s.Rate > 0, "%.0f/s", s.Rate)
 	add(s.Confirms > 0, "confirms (%d outstanding)", s.Confirms)
-	add(s.AckEvery == 0, "auto-ack")
-	add(s.AckEvery > 0, "acks by %d, prefetch %d", s.AckEvery, s.Prefetch)
+	add(s.Publishers > 0 && s.AckEvery == 0, "auto-ack")
+	add(s.AckEvery > 0, "acks by %d", s.AckEvery)
+	add(s.Prefetch > 0, "prefetch %d", s.Prefetch)
 	add(s.Reject > 0, "rejects by %d", s.Reject)
 	add(s.BacklogMax > 0, "at most %d published and not consumed", s.BacklogMax)
+	add(s.Priorities > 0, "priorities 0 to %d", s.Priorities)
+	add(s.LengthMax > 0, "at most %d a queue", s.LengthMax)
+	add(s.Live > 0, "%d live", s.Live)
+	add(s.Links > 0, "%d connections", s.Links)
+	add(s.Channels > 0, "with a channel each")
+	add(s.Bindings > 0, "%d bindings", s.Bindings)
 	add(s.TTL != "", "due after %s", s.TTL)
 	add(s.Window != "", "within %s", s.Window)
 	add(s.Head != "", "the first after %s", s.Head)
@@ -127,6 +188,9 @@ func (s *Span) print(w *tabwriter.Writer) {
 	if s.BrokerCPU != nil {
 		fmt.Fprintf(w, "\tbroker %.3f CPU-s/M, %.0f MiB, peak %.0f", *s.BrokerCPU, *s.BrokerResidentMiB, *s.BrokerPeakMiB)
 	}
+	if s.WriteAmplification != nil {
+		fmt.Fprintf(w, "\twrote %.0f MiB, %.2f per octet of the bodies", *s.BrokerWrittenMiB, *s.WriteAmplification)
+	}
 	fmt.Fprintln(w)
 }
 
@@ -136,7 +200,7 @@ func (b *Books) text() string {
 		n    int64
 		name string
 	}{
-		{b.Redelivered, "redelivered"}, {b.Unknown, "unknown"}, {b.Deathless, "without x-death"},
+		{b.Redelivered, "redelivered"}, {b.Unknown, "unknown"}, {b.Deathless, "without x-death"}, {b.Dropped, "dropped"},
 		{b.Returned, "unroutable"}, {b.Nacked, "nacked"}, {b.Left, "left in queues"},
 	} {
 		if rare.n > 0 {

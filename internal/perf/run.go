@@ -2,6 +2,7 @@ package perf
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -25,6 +26,7 @@ type run struct {
 	consumers  []*consumer
 	streams    []origin
 	backlog    *gate
+	dice       *rand.Rand   // seeded by the options
 	since      atomic.Int64 // times count for messages meant to be sent from then on
 
 	// ctx is done when the run shall end before its time, cause says why.
@@ -47,6 +49,7 @@ func newRun(ctx context.Context, o *options) (*run, error) {
 	}
 	o.broker.forgetPeak()
 	r := &run{o: o, control: control, name: fmt.Sprintf("perf.%08x", rand.Uint32()), backlog: newGate(o.backlogMax)}
+	r.dice = rand.New(rand.NewPCG(o.seed, 0))
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	return r, nil
 }
@@ -55,7 +58,7 @@ func newRun(ctx context.Context, o *options) (*run, error) {
 func (r *run) declare(kind string, arguments func(i int) amqp.Table) ([]string, error) {
 	var names []string
 	for i := range r.o.queues {
-		names = append(names, fmt.Sprintf("%s.%s.%04d", r.name, kind, i))
+		names = append(names, queueName(r.name, kind, i))
 		table := arguments(i)
 		if r.o.queueType != "" {
 			table = append(table, amqp.Field{Name: "x-queue-type", Value: amqp.String(r.o.queueType)})
@@ -68,6 +71,8 @@ func (r *run) declare(kind string, arguments func(i int) amqp.Table) ([]string, 
 	}
 	return names, nil
 }
+
+func queueName(of, kind string, i int) string { return fmt.Sprintf("%s.%s.%04d", of, kind, i) }
 
 func plain(int) amqp.Table { return nil }
 
@@ -94,18 +99,21 @@ func share(queues []string, n, i int) []string {
 	return mine
 }
 
-// publishTo opens the publishers of the queues; shapeOf makes the messages of one.
-func (r *run) publishTo(queues []string, shapeOf func(l *link, to lane) shape) error {
+// publishTo opens publishers of the queues, which share count messages, or go on until they are halted if that is 0;
+// shapeOf makes the messages of one.
+func (r *run) publishTo(queues []string, count int64, shapeOf func(l *link, to lane) shape) ([]*publisher, error) {
+	var opened []*publisher
 	n := r.o.publishers
 	for i := range n {
 		l, err := dial(r.ctx, r.o.target)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p, err := newPublisher(l, r.o.confirms)
 		r.publishers = append(r.publishers, p)
+		opened = append(opened, p)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p.lane = lane{queues: share(queues, n, i), stream: len(r.streams)}
 		p.shape = shapeOf(l, p.lane)
@@ -113,14 +121,14 @@ func (r *run) publishTo(queues []string, shapeOf func(l *link, to lane) shape) e
 		for queue := range p.lane.queues {
 			r.streams = append(r.streams, origin{p, queue})
 		}
-		if r.o.count > 0 {
-			p.count = r.o.count/int64(n) + btoi(int64(i) < r.o.count%int64(n))
+		if count > 0 {
+			p.count = count/int64(n) + btoi(int64(i) < count%int64(n))
 			if p.count == 0 {
-				return fmt.Errorf("-count: fewer messages than publishers")
+				return nil, errors.New("fewer messages than publishers")
 			}
 		}
 	}
-	return nil
+	return opened, nil
 }
 
 func btoi(b bool) int64 {
@@ -132,27 +140,31 @@ func btoi(b bool) int64 {
 
 // same makes messages that differ in nothing but their stamps.
 func (r *run) same(l *link, to lane) shape {
-	properties := r.properties()
-	return newRing(to, r.o.size, &properties, l.frameMax)
+	return newRing(to, r.o.size, r.properties, l.frameMax)
 }
 
 func (r *run) properties() amqp.Properties {
-	if !r.o.persistent {
-		return amqp.Properties{}
+	var p amqp.Properties
+	if r.o.persistent {
+		p.Has, p.DeliveryMode = amqp.FlagDeliveryMode, amqp.Persistent
 	}
-	return amqp.Properties{Has: amqp.FlagDeliveryMode, DeliveryMode: amqp.Persistent}
+	r.o.vary(&p, r.dice)
+	return p
 }
 
 // consumeFrom opens the consumers of the queues and lets them go; ordered tells whether the streams come to the queues
 // in their order.
 func (r *run) consumeFrom(queues []string, as role, ordered bool) ([]*consumer, error) {
 	var opened []*consumer
-	for range r.o.consumers {
+	for i := range r.o.consumers {
 		l, err := dial(r.ctx, r.o.target)
 		if err != nil {
 			return nil, err
 		}
 		c := &consumer{role: as, link: l, since: &r.since, book: newLedger(len(r.streams), ordered, r.sent)}
+		if as.keep > 0 {
+			c.stock = newStock(as.keep, r.o.seed+uint64(i))
+		}
 		r.consumers = append(r.consumers, c)
 		opened = append(opened, c)
 	}
@@ -182,14 +194,15 @@ func (r *run) spawn(group *sync.WaitGroup, f func() error) {
 	}()
 }
 
-// startPublishers lets them go, and returns what is closed when all are done.
-func (r *run) startPublishers() <-chan struct{} {
+// startPublishers lets those given go, at a rate in all, or at full speed if that is 0, and returns what is closed when
+// all are done.
+func (r *run) startPublishers(publishers []*publisher, rate float64) <-chan struct{} {
 	begin := now() + int64(time.Millisecond)
-	for i, p := range r.publishers {
-		if r.o.rate > 0 {
+	for i, p := range publishers {
+		if rate > 0 {
 			// They take turns instead of sending at the same instant.
-			n := len(r.publishers)
-			p.pace = newPace(r.o.rate/float64(n), r.o.tick, begin)
+			n := len(publishers)
+			p.pace = newPace(rate/float64(n), r.o.tick, begin)
 			p.pace.start += p.pace.period * int64(i) / int64(n)
 		}
 		r.spawn(&r.receiving, p.receive)

@@ -32,47 +32,51 @@ type lane struct {
 
 // ring holds as many messages as fit a batch, encoded once; a batch only fills in numbers and instants.
 type ring struct {
-	lane   lane
-	buf    []byte
-	stride int   // octets of one message
-	body   int   // where in it the body begins
-	slots  int64 // messages in buf, a multiple of the number of queues
+	lane lane
+	buf  []byte
+	ends []int // where in buf each message ends; their number is a multiple of that of the queues
+	tail int   // octets from the beginning of a body to the end of its message
 }
 
-func newRing(to lane, size int, properties *amqp.Properties, frameMax uint32) *ring {
+// newRing makes a ring of bodies of size octets; properties is asked for those of each message in it.
+func newRing(to lane, size int, properties func() amqp.Properties, frameMax uint32) *ring {
 	r := &ring{lane: to}
-	encoded := amqp.AppendProperties(nil, properties)
+	var encoded []byte
 	body := make([]byte, size)
 	for len(r.buf) < batchBytes {
 		for _, queue := range to.queues {
-			start := len(r.buf)
+			p := properties()
+			encoded = amqp.AppendProperties(encoded[:0], &p)
 			r.buf = wire.AppendPublish(r.buf, channel, "", queue, false)
 			r.buf = wire.AppendContentHeader(r.buf, channel, uint64(size), encoded)
-			r.body = len(r.buf) - start + wire.FrameOverhead - 1 // a frame's overhead but its end marker stands before the payload
+			start := len(r.buf) + wire.FrameOverhead - 1 // a frame's overhead but its end marker stands before the payload
 			r.buf = wire.AppendBody(r.buf, channel, body, frameMax)
-			r.stride = len(r.buf) - start
-			r.slots++
+			r.ends = append(r.ends, len(r.buf))
+			r.tail = len(r.buf) - start
 		}
 	}
 	return r
 }
 
-func (r *ring) most(first int64) int { return int(r.slots - first%r.slots) }
+func (r *ring) most(first int64) int { return len(r.ends) - int(first%int64(len(r.ends))) }
 
 func (r *ring) batch(first int64, n int, at int64) ([]byte, error) {
-	start := int(first%r.slots) * r.stride
-	end := start + n*r.stride
+	slot := int(first % int64(len(r.ends)))
+	start := 0
+	if slot > 0 {
+		start = r.ends[slot-1]
+	}
 	queues := int64(len(r.lane.queues))
 	queue, place := first%queues, first/queues
-	for slot := start; slot < end; slot += r.stride {
-		stamp := r.buf[slot+r.body : slot+r.body+stampBytes]
+	for _, end := range r.ends[slot : slot+n] {
+		stamp := r.buf[end-r.tail : end-r.tail+stampBytes]
 		binary.BigEndian.PutUint64(stamp, messageID(r.lane.stream+int(queue), place))
 		binary.BigEndian.PutUint64(stamp[8:], uint64(at))
 		if queue++; queue == queues {
 			queue, place = 0, place+1
 		}
 	}
-	return r.buf[start:end], nil
+	return r.buf[start:r.ends[slot+n-1]], nil
 }
 
 // expiring makes messages that are to expire at chosen instants. Their stamp is the instant at which they are due: when

@@ -61,7 +61,11 @@ func (m *Mem) Spoil(name string, kind HarmKind, dice *rand.Rand) *Harm {
 		return nil
 	}
 	slices.Sort(pages)
-	h := &Harm{Kind: kind, Name: name, Off: pages[dice.IntN(len(pages))]*BlockBytes + dice.Int64N(BlockBytes), fs: m, inode: f, size: f.size}
+	number := pages[len(pages)-1] // half of the time the last one: where the newest is, in a log
+	if dice.IntN(2) == 0 {
+		number = pages[dice.IntN(len(pages))]
+	}
+	h := &Harm{Kind: kind, Name: name, Off: number*BlockBytes + dice.Int64N(BlockBytes), fs: m, inode: f, size: f.size}
 	if h.Off >= f.size {
 		h.Off = f.size - 1
 	}

@@ -258,9 +258,8 @@ func TestPublishesAllocateNothing(t *testing.T) {
 	c.numbers[1] = ch
 	stream := bytes.Repeat(slices.Concat(publishing(1, "some.routing.key", strings.Repeat("b", 1024)),
 		method(1, &wire.BasicAck{DeliveryTag: 1})), 200)
-	c.input.load = server.buffers.load(readBufferLarge)
 	run := func() {
-		copy(c.input.load.buf, stream)
+		copy(c.input.lend(), stream)
 		c.input.start, c.input.end = 0, len(stream)
 		if err := c.frames(); err != nil {
 			t.Fatal(err)

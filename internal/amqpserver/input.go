@@ -17,8 +17,9 @@ type input struct {
 	received atomic.Uint64 // octets
 
 	frameMax   uint32 // as negotiated; before that, what a login may take
-	load       *load  // of this read; nil before the first
+	load       *load  // of this read; nil if nothing has come that is not cut
 	start, end int
+	free       int // octets lent for the read under way
 	size       int // of the next buffer: what the last read lets expect
 }
 
@@ -46,19 +47,44 @@ func (in *input) add(kind vhost.CommandKind, channel vhost.ChannelID) *vhost.Com
 	return c
 }
 
-// take gives away the load with its commands and goes on in a fresh one; nil if there are no commands.
+// take gives away the load with its commands and goes on without; nil if there are no commands.
 func (in *input) take() *load {
 	full := in.load
 	if full == nil || len(full.Commands) == 0 {
 		return nil
+	}
+	if in.start == in.end {
+		in.drop()
+		return full
 	}
 	in.load = in.buffers.load(in.room(full))
 	in.move(full)
 	return full
 }
 
+// drop goes on without a load.
+func (in *input) drop() { in.load, in.start, in.end = nil, 0, 0 }
+
 // fill reads once: at least one octet, or the socket's error. Nothing may point into the load but its tail.
 func (in *input) fill() error {
+	in.free = 0
+	n, err := in.socket.readLent(in)
+	if n == 0 {
+		return err
+	}
+	in.end += n
+	in.received.Add(uint64(n))
+	switch {
+	case n == in.free:
+		in.size = readBufferLarge
+	case n < readBufferSmall/2:
+		in.size = readBufferSmall
+	}
+	return nil
+}
+
+// lend is that of lender.
+func (in *input) lend() []byte {
 	switch {
 	case in.load == nil:
 		in.load = in.buffers.load(in.size)
@@ -72,20 +98,18 @@ func (in *input) fill() error {
 	case in.start+in.whole(in.load) > len(in.load.buf):
 		in.move(in.load)
 	}
-	free := in.load.buf[in.end:]
-	n, err := in.socket.Read(free)
-	in.end += n
-	in.received.Add(uint64(n))
-	switch {
-	case n == len(free):
-		in.size = readBufferLarge
-	case n < readBufferSmall/2:
-		in.size = readBufferSmall
+	in.free = len(in.load.buf) - in.end
+	return in.load.buf[in.end:]
+}
+
+// idle is that of lender.
+func (in *input) idle() bool {
+	if in.start < in.end {
+		return false
 	}
-	if n > 0 {
-		return nil
-	}
-	return err
+	in.buffers.recycle(in.load)
+	in.drop()
+	return true
 }
 
 // move copies what is not cut yet to the beginning of the present load.

@@ -3,8 +3,9 @@ package amqpserver
 import "time"
 
 const (
-	// readBufferSmall and readBufferLarge are the octets of a read buffer: a connection that sends little waits with
-	// a small one, one that fills it goes on with a large one, in which one read brings hundreds of messages.
+	// readBufferSmall and readBufferLarge are the octets of a read buffer: a connection that sends little reads into
+	// a small one, one that fills it goes on with a large one, in which one read brings hundreds of messages. One that
+	// waits holds none, where the system allows that.
 	// Source: ours, design §6.
 	readBufferSmall = 8 << 10
 	readBufferLarge = 256 << 10

@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
+	"math/rand/v2"
 	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/wire"
 )
 
 // idling are the flags of idle.
@@ -12,12 +17,15 @@ var idling = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
 		f.IntVar(&o.connections, "connections", 1000, "connections that do nothing")
 		f.IntVar(&o.channels, "channels", 1, "channels of each, 0 or 1")
+		f.Int64Var(&o.count, "burst", 0, "messages of 1 KiB that each publishes before, to no queue; needs -channels 1")
 		f.DurationVar(&o.calm, "calm", 10*time.Second, "from the last connection until the second look")
 	},
 	settle: func(o *options, _ map[string]bool) error {
 		switch {
 		case o.connections < 1 || o.channels < 0 || o.channels > 1 || o.calm < 0:
 			return errors.New("-connections: at least 1; -channels: 0 or 1; -calm: not below 0")
+		case o.count < 0 || o.count > 0 && o.channels == 0:
+			return errors.New("-burst: not below 0, and only over a channel")
 		case o.broker == 0:
 			return errors.New("-pid: whose memory?")
 		}
@@ -51,6 +59,9 @@ func idle(ctx context.Context, o *options) (*Report, error) {
 				return nil, err
 			}
 		}
+		if err := burst(l, o.count); err != nil {
+			return nil, err
+		}
 		l.in, report.Broker = nil, l.product // nothing more is read
 	}
 	report.add(figureIdleOpen, float64(o.connections)/(float64(now()-began)/1e9), "per second")
@@ -71,4 +82,26 @@ func idle(ctx context.Context, o *options) (*Report, error) {
 	report.add(figureIdle, each(opened), "KiB")
 	report.add(figureIdleRested, each(rested), "KiB")
 	return report, nil
+}
+
+// burst publishes n messages that no queue gets, and waits until the broker has read them.
+func burst(l *link, n int64) error {
+	if n == 0 {
+		return nil
+	}
+	nowhere := lane{queues: []string{fmt.Sprintf("perf.%08x", rand.Uint32())}}
+	messages := newRing(nowhere, 1024, func() amqp.Properties { return amqp.Properties{} }, l.frameMax)
+	for sent := int64(0); sent < n; {
+		some := min(n-sent, int64(messages.most(sent)))
+		batch, err := messages.batch(sent, int(some), 0)
+		if err != nil {
+			return err
+		}
+		if err := l.send(batch); err != nil {
+			return err
+		}
+		sent += some
+	}
+	_, err := call[*wire.BasicQosOk](l, &wire.BasicQos{PrefetchCount: 1})
+	return err
 }

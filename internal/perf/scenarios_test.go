@@ -144,7 +144,8 @@ func TestDeclareAndIdle(t *testing.T) {
 	}
 	self := strconv.Itoa(os.Getpid())
 	for _, channels := range []string{"0", "1"} {
-		code, r = runMain(t, startFake(t), "", "idle", "-connections", "20", "-channels", channels, "-pid", self, "-calm", "1ms")
+		code, r = runMain(t, startFake(t), "", "idle", "-connections", "20", "-channels", channels, "-pid", self, "-calm", "1ms",
+			"-burst", channels+"00")
 		if rate, ok := r.Figure(figureIdleOpen); code != exitDone || !ok || rate <= 0 {
 			t.Errorf("exit code %d, %v connections a second", code, rate)
 		}

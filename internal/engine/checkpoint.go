@@ -3,7 +3,7 @@ package engine
 import (
 	"fmt"
 	"runtime"
-	"slices"
+	"strconv"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -17,21 +17,23 @@ import (
 type machineState struct {
 	log    place.LogID
 	at     place.Index
-	bytes  []byte                             // nil: nothing has changed since the checkpoint before
-	live   func(first, last place.Index) bool // has records in those batches
-	stored func()                             // the checkpoint is durable
+	bytes  []byte        // nil: nothing has changed since the checkpoint before
+	use    vhost.Use     // of the log, a little later
+	stored func(ok bool) // the checkpoint is durable, or never will be
 }
 
 // newRunner folds a vhost's checkpoint and what came after it.
-func (e *Engine) newRunner(name string, log place.LogID) (*runner, error) {
-	r := &runner{
+func (e *Engine) newRunner(name string, log place.LogID) (r *runner, err error) {
+	r = &runner{
 		name: name, log: &diskLog{scribe: e.scribe, id: log}, engine: e, slog: e.slog,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
 		told: map[vhost.Loss]deadline.Instant{}, cache: newBatchCache(), links: map[vhost.ConnID]*Link{}, ports: map[vhost.ChannelID]*port{},
 		time: vhostTime{clock: e.clock},
 	}
-	r.vhost = vhost.New(name, log, r)
-	err := r.log.Restore(func(at place.Index, state []byte) error {
+	r.pages = &pageLog{r: r, next: r.log.NextPages(), spill: newSpill(e.fs, func() string { return strconv.FormatUint(e.ids.Add(1), 10) })}
+	r.vhost = vhost.New(name, log, r, r.pages)
+	defer recoverFault(&err)
+	err = r.log.Restore(func(at place.Index, state []byte) error {
 		r.checkpointed.Store(uint64(at))
 		if err := r.vhost.Fold(0, state); err != nil {
 			return fmt.Errorf("checkpoint: %w", err)
@@ -64,29 +66,67 @@ func (r *runner) own() {
 	}
 }
 
-// freeze returns what a vhost's next checkpoint holds; no state, if nothing has changed since the last.
-func (r *runner) freeze() (machineState, bool) {
+// recoverFault makes an error of a read that failed while a vhost was opened.
+func recoverFault(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case place.Fault:
+		*err = p.Err
+	default:
+		panic(p)
+	}
+}
+
+// savePortion is how many chunks are saved for a checkpoint while others wait: less than a millisecond's work.
+const savePortion = 256
+
+// between runs fn between two steps, and reports whether the runner goes on.
+func (r *runner) between(fn func()) (alive bool) {
 	r.own()
 	defer r.release()
 	if r.failure.Load() != nil {
-		return machineState{}, false
+		return false
 	}
-	r.finish()
-	r.begin()
-	st := machineState{log: r.log.ID(), at: r.appended, live: liveIn(r.vhost.LiveBatches())}
-	st.stored = func() { r.checkpointed.Store(uint64(st.at)) }
-	if uint64(st.at) != r.checkpointed.Load() {
-		st.bytes = r.vhost.Snapshot(nil)
-	}
-	return st, st.at > 0
+	defer r.recoverRead()
+	fn()
+	return r.failure.Load() == nil
 }
 
-// liveIn answers for a sorted list of batches whether any lies in a range.
-func liveIn(batches []place.Index) func(first, last place.Index) bool {
-	return func(first, last place.Index) bool {
-		i, _ := slices.BinarySearch(batches, first)
-		return i < len(batches) && batches[i] <= last
+// freeze returns what a vhost's next checkpoint holds; no state, if nothing has changed since the last. The vhost goes
+// on meanwhile.
+func (r *runner) freeze() (machineState, bool) {
+	st := machineState{log: r.log.ID()}
+	changed := false
+	alive := r.between(func() {
+		r.finish()
+		r.begin()
+		st.at = r.appended
+		if changed = uint64(st.at) != r.checkpointed.Load() && !r.vhost.Saving(); changed {
+			r.vhost.Freeze(st.at)
+		}
+		st.use = r.vhost.Use()
+	})
+	for more := changed; more && alive; {
+		alive = r.between(func() { more = r.vhost.Save(savePortion) })
 	}
+	alive = alive && r.between(func() {
+		if changed {
+			st.bytes = r.vhost.Saved()
+			r.pages.flush()
+		}
+		r.vhost.UsePages(&st.use, r.pages.next)
+	})
+	st.stored = func(ok bool) {
+		if ok {
+			r.checkpointed.Store(uint64(st.at))
+		}
+		r.between(func() {
+			r.vhost.Stored(ok)
+			r.releaseSafe() // effects of what ended before are the last to read it
+			r.flushDoors()
+		})
+	}
+	return st, alive && st.at > 0
 }
 
 // dueBy lets what is due happen, and tells whether that has led to more.

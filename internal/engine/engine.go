@@ -30,6 +30,7 @@ type Options struct {
 
 // Engine runs every vhost of a node.
 type Engine struct {
+	fs       vfs.FS
 	clock    Clock
 	slog     *slog.Logger
 	scribe   *scribe
@@ -84,7 +85,10 @@ func Open(o Options) (*Engine, error) {
 	for _, f := range report.Faults {
 		o.Log.Error("damaged log", "error", &f)
 	}
-	e := &Engine{clock: o.Clock, slog: o.Log, defaults: *o.Defaults, failed: make(chan error, 1)}
+	if err := emptySpill(o.FS); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	e := &Engine{fs: o.FS, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, failed: make(chan error, 1)}
 	e.mu.runners, e.mu.faults = map[string]*runner{}, map[string]*amqp.Error{}
 	e.watch = newWatch(o.Machine, limits, o.Log, e.kickAll)
 	e.scribe = newScribe(o.FS, j, o.Log, e.checkpointSoon, e.watch.setJournal, e.end)
@@ -363,19 +367,21 @@ func (e *Engine) store(s *scribe, states []machineState) error {
 		}
 		if err := s.checkpoint(st.log, st.at, st.bytes); err != nil {
 			errs = append(errs, fmt.Errorf("log %d: %w", st.log, err))
+			st.stored(false)
 			continue
 		}
-		st.stored()
+		st.stored(true)
 	}
 	live := map[place.LogID]machineState{}
 	for _, st := range states {
 		live[st.log] = st
 	}
 	errs = append(errs, s.reclaim(func(log place.LogID, first, last place.Index) int64 {
-		if st, ok := live[log]; ok && st.live != nil && !st.live(first, last) {
-			return 0
+		st, ok := live[log.Owner()]
+		if !ok {
+			return 1 // a vhost that is down needs what it has
 		}
-		return 1 // how much is for the day when segments are rewritten
+		return st.use.Bytes(log, first, last)
 	}))
 	return errors.Join(errs...)
 }

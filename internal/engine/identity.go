@@ -110,8 +110,7 @@ func (a *accessLog) await(ctx context.Context, i place.Index) error {
 
 func (a *accessLog) freeze() (machineState, bool) {
 	st := machineState{log: place.LogID(access.OwnLogID), at: a.next - 1, bytes: a.machine.Snapshot(nil)}
-	st.live = func(first, last place.Index) bool { return false }
-	st.stored = func() {}
+	st.stored = func(bool) {}
 	return st, st.at > 0
 }
 

@@ -25,6 +25,10 @@ type Log interface {
 	// listener hears that it became safe, or was lost. Urgent: somebody waits. It waits while too much is
 	// under way.
 	Append(batch []byte, urgent bool) place.Index
+	// NextPages tells which batch of the log of pages comes next. AppendPages gives one away, and returns its index:
+	// what is appended later is not safe before it.
+	NextPages() place.Index
+	AppendPages(batch []byte) place.Index
 	// Urge asks for what was appended to become safe soon.
 	Urge()
 	// ReadBatch returns a batch of the log, verified. The result is the caller's.
@@ -42,30 +46,50 @@ type diskLog struct {
 	scribe *scribe
 	id     place.LogID
 	next   place.Index
+
+	nextPages place.Index
 }
 
 func (l *diskLog) ID() place.LogID { return l.id }
 
-// Restore implements Log. It runs on the scribe's goroutine, or before that is started.
+// Restore implements Log. Whoever folds may read pages and records meanwhile.
 func (l *diskLog) Restore(checkpoint func(place.Index, []byte) error, batch func(place.Index, []byte) error) error {
-	s := l.scribe
-	s.tables.Lock()
-	defer s.tables.Unlock()
-	at, state, err := s.journal.LoadCheckpoint(l.id)
-	switch {
-	case errors.Is(err, journal.ErrNoCheckpoint):
-	case err != nil:
+	at, state, next, err := l.scribe.recovery(l.id)
+	if err != nil {
 		return err
-	default:
+	}
+	l.next = next
+	if state != nil {
 		if err := checkpoint(at, state); err != nil {
 			return err
 		}
 	}
-	if err := s.journal.Replay(l.id, batch); err != nil {
-		return err
+	for i := at + 1; i < next; i++ {
+		data, err := l.ReadBatch(i)
+		if err != nil {
+			return err
+		}
+		if err := batch(i, data); err != nil {
+			return err
+		}
 	}
-	l.next = s.journal.Next(l.id)
 	return nil
+}
+
+// NextPages implements Log.
+func (l *diskLog) NextPages() place.Index {
+	l.scribe.tables.RLock()
+	defer l.scribe.tables.RUnlock()
+	l.nextPages = l.scribe.journal.Next(l.id.Pages())
+	return l.nextPages
+}
+
+// AppendPages implements Log.
+func (l *diskLog) AppendPages(batch []byte) place.Index {
+	i := l.nextPages
+	l.nextPages++
+	l.scribe.append(journal.Batch{Log: l.id.Pages(), Index: i, Data: batch}, false)
+	return i
 }
 
 // Reserve implements Log. Room is kept by the scribe ahead of need; it says here when only the reserve is left.
@@ -86,3 +110,20 @@ func (l *diskLog) Append(batch []byte, urgent bool) place.Index {
 func (l *diskLog) Urge() { l.scribe.urge() }
 
 func (l *diskLog) ReadBatch(i place.Index) ([]byte, error) { return l.scribe.readBatch(l.id, i) }
+
+// recovery returns the newest checkpoint of a log, nil if there is none, the batch that it covers, and the batch that
+// comes next.
+func (s *scribe) recovery(log place.LogID) (at place.Index, state []byte, next place.Index, err error) {
+	s.tables.RLock()
+	defer s.tables.RUnlock()
+	at, state, err = s.journal.LoadCheckpoint(log)
+	if err != nil && !errors.Is(err, journal.ErrNoCheckpoint) {
+		return 0, nil, 0, err
+	}
+	for _, l := range s.journal.Logs() {
+		if l.Log == log && l.Fault != nil {
+			return 0, nil, 0, l.Fault
+		}
+	}
+	return at, state, s.journal.Next(log), nil
+}

@@ -50,6 +50,7 @@ type runner struct {
 	}
 
 	vhost        *vhost.VHost
+	pages        *pageLog
 	time         vhostTime
 	timerAt      deadline.Instant // when the goroutine fires its timer; never, for a clock that stands still
 	cache        *batchCache
@@ -387,7 +388,7 @@ func (r *runner) finish() {
 	batch, urgent := r.out.Seal()
 	spare := r.out.Batch
 	if len(batch) > journal.BatchBytesMax { // only this vhost stops, and forgets what it has just decided
-		panic(readFault{fmt.Errorf("a command has made a batch of %d bytes, %d are possible", len(batch), journal.BatchBytesMax)})
+		panic(place.Fault{Err: fmt.Errorf("a command has made a batch of %d bytes, %d are possible", len(batch), journal.BatchBytesMax)})
 	}
 	if batch != nil {
 		batch, spare = r.fit(batch)
@@ -450,7 +451,7 @@ func (r *runner) Record(ref place.Ref) []byte {
 	if data == nil {
 		var err error
 		if data, err = r.log.ReadBatch(ref.Index); err != nil {
-			panic(readFault{err})
+			panic(place.Fault{Err: err})
 		}
 		r.cache.addCold(ref.Index, data)
 	}
@@ -463,12 +464,12 @@ func (r *runner) recoverRead() {
 	if p == nil {
 		return
 	}
-	fault, ok := p.(readFault)
+	fault, ok := p.(place.Fault)
 	if !ok {
 		panic(p)
 	}
-	r.slog.Error("vhost stopped", "vhost", r.name, "error", fault.err)
-	r.fail(amqp.InternalError("vhost '%s' cannot go on: %v", r.name, fault.err))
+	r.slog.Error("vhost stopped", "vhost", r.name, "error", fault.Err)
+	r.fail(amqp.InternalError("vhost '%s' cannot go on: %v", r.name, fault.Err))
 	r.abandon()
 	r.engine.reopen(r)
 }
@@ -503,7 +504,3 @@ func (r *runner) abandon() {
 	}
 	r.looks = nil
 }
-
-// readFault is the one panic that a runner recovers: a read that failed in the middle of a step, or a batch that no log
-// can take.
-type readFault struct{ err error }

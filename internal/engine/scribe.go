@@ -238,7 +238,7 @@ func (s *scribe) write(batches []appended) {
 	bytes := 0
 	s.mu.Lock()
 	for _, b := range batches {
-		if s.mu.listeners[b.Log] != nil { // else its runner was stopped by a loss: the batch builds on what is gone
+		if s.mu.listeners[b.Log.Owner()] != nil { // else its runner was stopped by a loss: the batch builds on what is gone
 			group = append(group, b.Batch)
 			bytes += len(b.Data) + journal.Overhead
 		}

@@ -41,11 +41,6 @@ const (
 	Redelivered
 	// Moved says that the copy was enqueued in a later batch than the one that holds its record.
 	Moved
-	// Ordered marks a deadline that is not earlier than those of all ordered entries before it in its lane,
-	// so that the lane needs one deadline for all of them, its head's.
-	Ordered
-	// Indexed marks an entry whose deadline stands in the vhost's set on its own account.
-	Indexed
 	// Handed marks a message that was with a consumer when the log ended: it comes back, and that counts.
 	Handed
 	// Letter marks a dead letter: its Side names its history.

@@ -1,128 +1,153 @@
 package queue
 
-import "github.com/bartleby-mq/bartleby/internal/deadline"
-
-// chunkLen is the number of entries in a full chunk: large enough that a chunk's header is nothing beside
-// its entries, small enough that one long-lived message pins little (8 KiB).
-const chunkLen = 256
-
-// A chunk holds the entries number*chunkLen+off onwards.
-type chunk struct {
-	entries []Entry
-	sides   []Side // parallel to entries, or nil: no entry has a side
-	off     int    // of entries[0] in the chunk: entries before it were gone when the lane was last empty
-	live    int    // entries that are not Gone
-}
+import "sort"
 
 // A lane is the messages of one priority, in order.
 //
-//	          base              cursor            next
-//	           ▼                   ▼                ▼
-//	chunks:   [ … ][ nil ][ …      |     ][    …    ]
-//	                        taken, returned │ not yet offered
+//	                   cursor             next
+//	                      ▼                 ▼
+//	slots:   [ 3 ][ 4 ][ 7     |     ][ 8   ]
+//	         taken, returned │ not yet offered
 //
 // Every ready entry below cursor is in returned.
 type lane struct {
-	chunks   []*chunk // from chunk number base; nil where all entries are gone
-	base     uint64
+	queue    *Messages
+	number   int
+	slots    []*slot // sorted by no; chunks of which all entries are gone have none, the last one excepted
 	next     uint64
 	logged   uint64 // after the newest persistent entry that there ever was
 	cursor   uint64
 	returned numbers
 	ready    int
-	live     int
-	spare    *chunk // the last full chunk that was emptied, to be filled again
+	empty    int // slots without entries among the others, to be swept out
 
 	requeueLast bool // a fault, see Messages.PlantRequeueLast
-
-	orderedMax deadline.Instant // deadline of the youngest ordered entry
-	ttlCursor  uint64           // no ready ordered entry is below it, but those Indexed
 }
 
+// returnedMax bounds what is remembered one by one of what was returned: beyond it the lane looks again from the first.
+const returnedMax = 1 << 16
+
+// find returns where the slot of chunk no is, or would be.
+func (l *lane) find(no uint64) (i int, found bool) {
+	n := len(l.slots)
+	if n == 0 || l.slots[n-1].no < no {
+		return n, false
+	}
+	if l.slots[n-1].no == no {
+		return n - 1, true
+	}
+	first := l.slots[0].no
+	if no < first {
+		return 0, false
+	}
+	if k := no - first; k < uint64(n) && l.slots[k].no == no { // no chunk between is missing
+		return int(k), true
+	}
+	i = sort.Search(n, func(i int) bool { return l.slots[i].no >= no })
+	return i, l.slots[i].no == no
+}
+
+// at returns the chunk with number n, made hot, and where n is in it; nil if n is gone, or was never there.
 func (l *lane) at(n uint64) (*chunk, int) {
-	if n >= l.next || n/chunkLen < l.base {
+	i, found := l.find(n / chunkLen)
+	if !found || l.slots[i].live == 0 {
 		return nil, 0
 	}
-	c := l.chunk(n)
-	if c == nil {
+	c := l.queue.pool.warm(l.slots[i])
+	k := int(n%chunkLen) - c.off
+	if k < 0 || k >= len(c.entries) {
 		return nil, 0
 	}
-	i := int(n%chunkLen) - c.off
-	if i < 0 || i >= len(c.entries) {
-		return nil, 0
-	}
-	return c, i
-}
-
-// chunk returns the chunk that has room for number n, or nil. n must not be below base.
-func (l *lane) chunk(n uint64) *chunk {
-	if k := n/chunkLen - l.base; k < uint64(len(l.chunks)) {
-		return l.chunks[k]
-	}
-	return nil
+	return c, k
 }
 
 // push appends e as number next.
 func (l *lane) push(e Entry) *Entry {
+	p := l.queue.pool
 	no := l.next / chunkLen
-	if len(l.chunks) == 0 {
-		l.base = no
-	}
-	for uint64(len(l.chunks)) <= no-l.base {
-		l.chunks = append(l.chunks, nil)
-	}
-	c := l.chunks[no-l.base]
-	if c == nil {
-		if c = l.spare; c != nil {
-			l.spare = nil
-		} else {
-			c = &chunk{}
+	var s *slot
+	if k := len(l.slots) - 1; k >= 0 && l.slots[k].no == no {
+		s = l.slots[k]
+	} else {
+		if k >= 0 && l.slots[k].live == 0 {
+			l.slots[k].clear()
+			l.slots = l.slots[:k]
 		}
-		l.chunks[no-l.base] = c
+		s = &slot{no: no, lane: l, epoch: p.epoch}
+		l.slots = append(l.slots, s)
 	}
-	if len(c.entries) == 0 {
-		c.off = int(l.next % chunkLen)
+	c := p.warm(s)
+	if s.live == 0 {
+		c.off, c.entries, c.sides = int(l.next%chunkLen), c.entries[:0], nil
 	}
-	c.entries = append(c.entries, e)
-	if c.sides != nil {
-		c.sides = append(c.sides, Side{})
+	for c.off+len(c.entries) < int(l.next%chunkLen) { // numbers left out
+		p.grow(c, Entry{})
 	}
-	c.live++
-	l.live++
+	p.grow(c, e)
+	c.dirty = true
+	s.live++
+	s.ready++
 	l.ready++
 	l.next++
 	return &c.entries[len(c.entries)-1]
 }
 
-// gone forgets entry i of c, number n.
-func (l *lane) gone(c *chunk, i int, n uint64) {
+// gone forgets entry i of c.
+func (l *lane) gone(c *chunk, i int) {
+	s := c.slot
 	c.entries[i].State = Gone
-	c.live--
-	l.live--
-	if l.live == 0 {
-		l.orderedMax = 0 // one far deadline in the past keeps nobody from being ordered
-	}
-	if c.live > 0 {
+	s.live--
+	if s.live > 0 {
+		if !c.dirty && !s.page.IsZero() {
+			x := s.more()
+			x.gone.set(c.off + i)
+			x.some = true
+		}
 		return
 	}
-	no := n / chunkLen
-	if no == l.next/chunkLen { // the chunk that push fills: begin it anew where it is
-		c.entries, c.sides, c.off = c.entries[:0], nil, int(l.next%chunkLen)
+	if s.no == l.next/chunkLen { // the chunk that push fills: begin it anew where it is
+		l.queue.pool.forget(s)
+		s.disarm()
+		c.entries, c.sides, c.off, c.dirty = c.entries[:0], nil, 0, false
 		return
 	}
-	l.chunks[no-l.base] = nil
-	if l.spare == nil && cap(c.entries) >= chunkLen {
-		c.entries, c.sides, c.off = c.entries[:0], nil, 0
-		l.spare = c
+	s.clear()
+	l.drop(s)
+}
+
+// drop takes a slot without entries out of the table.
+func (l *lane) drop(s *slot) {
+	if last := len(l.slots) - 1; l.slots[last] == s {
+		l.slots[last] = nil
+		l.slots = l.slots[:last]
+		return
 	}
-	k := 0
-	for k < len(l.chunks) && l.chunks[k] == nil {
-		k++
+	if l.slots[0] != s {
+		if l.empty++; 2*l.empty > len(l.slots) {
+			l.sweep()
+		}
+		return
 	}
-	if k == len(l.chunks) || k >= 64 || l.chunks[0] == nil && k*2 >= len(l.chunks) {
-		l.chunks = append(l.chunks[:0], l.chunks[k:]...)
-		l.base += uint64(k)
+	l.slots[0] = nil
+	l.slots = l.slots[1:]
+	for len(l.slots) > 1 && l.slots[0].live == 0 {
+		l.slots[0] = nil
+		l.slots = l.slots[1:]
+		l.empty--
 	}
+}
+
+// sweep takes all slots without entries out, but the last.
+func (l *lane) sweep() {
+	n := 0
+	for i, s := range l.slots {
+		if s.live > 0 || i == len(l.slots)-1 {
+			l.slots[n] = s
+			n++
+		}
+	}
+	clear(l.slots[n:])
+	l.slots, l.empty = l.slots[:n], 0
 }
 
 // head finds the oldest ready entry.
@@ -149,21 +174,23 @@ func (l *lane) head() (uint64, *Entry) {
 	return n, &c.entries[i]
 }
 
-// nextReady returns the first number from n whose entry is ready, or next.
+// nextReady returns the first number from n whose entry is ready, or next. It makes no chunk hot that has none.
 func (l *lane) nextReady(n uint64) uint64 {
-	for n = max(n, l.base*chunkLen); n < l.next; {
-		c, i := l.at(n)
-		switch {
-		case c != nil && c.entries[i].State == Ready:
-			return n
-		case c != nil:
-			n++
-		default: // before the first entry of its chunk, or after the last
-			next := (n/chunkLen + 1) * chunkLen
-			if c := l.chunk(n); c != nil && int(n%chunkLen) < c.off {
-				next = n/chunkLen*chunkLen + uint64(c.off)
+	i, _ := l.find(n / chunkLen)
+	for ; i < len(l.slots); i++ {
+		s := l.slots[i]
+		if s.ready == 0 {
+			continue
+		}
+		c := l.queue.pool.warm(s)
+		k := 0
+		if first := s.no*chunkLen + uint64(c.off); n > first {
+			k = int(n - first)
+		}
+		for ; k < len(c.entries); k++ {
+			if c.entries[k].State == Ready {
+				return s.no*chunkLen + uint64(c.off+k)
 			}
-			n = next
 		}
 	}
 	return l.next
@@ -179,42 +206,21 @@ func (l *lane) passed(n uint64) {
 	}
 }
 
-// skip leaves the numbers up to n unused.
-func (l *lane) skip(n uint64) {
-	if l.live == 0 {
-		l.chunks, l.base, l.cursor = l.chunks[:0], n/chunkLen, n
-	} else if n/chunkLen == l.next/chunkLen {
-		if c, _ := l.at(l.next - 1); c != nil && l.next%chunkLen != 0 {
-			for l.next < n { // the chunk has entries: fill the gap with gone ones
-				c.entries = append(c.entries, Entry{})
-				if c.sides != nil {
-					c.sides = append(c.sides, Side{})
-				}
-				l.next++
-			}
-		}
+// cameBack notes that number n is ready again.
+func (l *lane) cameBack(n uint64) {
+	if n >= l.cursor {
+		return
 	}
-	l.next = n
+	if len(l.returned) < returnedMax {
+		l.returned.push(n)
+		return
+	}
+	l.cursor = min(n, l.returned[0])
+	l.returned = nil
 }
 
-// expiringHead finds the first ready ordered entry, and moves the ttl cursor to it. Unacked ones that it
-// passes are on their own when they return (see Messages.Return).
-func (l *lane) expiringHead() (uint64, *Entry) {
-	if l.ready == 0 {
-		return 0, nil
-	}
-	for n := l.ttlCursor; ; n++ {
-		n = l.nextReady(n)
-		l.ttlCursor = n
-		if n >= l.next {
-			return 0, nil
-		}
-		c, i := l.at(n)
-		if c.entries[i].Flags&Ordered != 0 {
-			return n, &c.entries[i]
-		}
-	}
-}
+// skip leaves the numbers up to n unused.
+func (l *lane) skip(n uint64) { l.next = n }
 
 func (l *lane) isReturned(n uint64) bool {
 	for _, r := range l.returned {

@@ -8,18 +8,27 @@ import (
 
 // Messages holds every copy in one queue. Its owner is the vhost; it changes only by folding facts.
 type Messages struct {
-	lanes       []lane // by priority, as far as messages have come
+	pool        *Pool
+	id          uint32
+	durable     bool
+	lanes       []*lane // by priority, as far as messages have come
 	priorityMax int
 	top         int // no lane above it has a ready entry
-
-	counts [states]int
-	bytes  [states]int64
+	counts      [states]int
+	bytes       [states]int64
+	epoch       uint32 // of the pool when the queue was saved last
 }
 
-// NewMessages returns an empty queue with priorities 0 to priorityMax.
-func NewMessages(priorityMax uint8) *Messages {
-	return &Messages{lanes: make([]lane, 1), priorityMax: int(priorityMax)}
+// NewMessages returns an empty queue with priorities 0 to priorityMax. ID is the vhost's; a checkpoint has what is in a
+// durable one.
+func NewMessages(pool *Pool, id uint32, durable bool, priorityMax uint8) *Messages {
+	m := &Messages{pool: pool, id: id, durable: durable, priorityMax: int(priorityMax), epoch: pool.epoch}
+	m.lanes = []*lane{{queue: m}}
+	return m
 }
+
+// ID is the number that the vhost gave the queue.
+func (m *Messages) ID() uint32 { return m.id }
 
 // PriorityMax is the highest priority that the queue tells apart.
 func (m *Messages) PriorityMax() uint8 { return uint8(m.priorityMax) }
@@ -39,9 +48,9 @@ func (m *Messages) Unacked() int { return m.counts[Unacked] }
 // lane returns the lane of a Seq, which is made if no message has come there yet.
 func (m *Messages) lane(s Seq) *lane {
 	for len(m.lanes) <= s.lane() {
-		m.lanes = append(m.lanes, lane{requeueLast: m.lanes[0].requeueLast})
+		m.lanes = append(m.lanes, &lane{queue: m, number: len(m.lanes), requeueLast: m.lanes[0].requeueLast})
 	}
-	return &m.lanes[s.lane()]
+	return m.lanes[s.lane()]
 }
 
 // Next is the Seq that the next message of that priority must be pushed with. A priority above the queue's
@@ -57,15 +66,12 @@ func (m *Messages) Next(priority uint8) Seq {
 // Push appends a ready entry. The caller gives the Seq that Next gave when the fact was made; a larger one
 // skips numbers, so that a snapshot need not mention what is gone.
 func (m *Messages) Push(s Seq, e Entry) *Entry {
+	m.touch()
 	l := m.lane(s)
 	if s.n() > l.next {
 		l.skip(s.n())
 	}
 	e.State = Ready
-	if e.ExpireAt != 0 && e.ExpireAt >= l.orderedMax && e.Flags&Indexed == 0 {
-		e.Flags |= Ordered
-		l.orderedMax = e.ExpireAt
-	}
 	m.top = max(m.top, s.lane())
 	m.counts[Ready]++
 	m.bytes[Ready] += int64(e.BodyBytes)
@@ -82,6 +88,7 @@ func (m *Messages) Fits(s Seq) bool {
 
 // Skip leaves the numbers below s unused: persistent entries that are gone had them.
 func (m *Messages) Skip(s Seq) {
+	m.touch()
 	if l := m.lane(s); s.n() > l.next {
 		l.skip(s.n())
 		l.logged = s.n()
@@ -91,14 +98,14 @@ func (m *Messages) Skip(s Seq) {
 // Skipped calls fn with what Skip must be told after all persistent entries were pushed into an empty queue,
 // so that no Seq is used twice.
 func (m *Messages) Skipped(fn func(Seq)) {
-	for i := range m.lanes {
-		if n := m.lanes[i].logged; n > 0 && m.Entry(seqOf(i, n-1)) == nil {
+	for i, l := range m.lanes {
+		if n := l.logged; n > 0 && m.Entry(seqOf(i, n-1)) == nil {
 			fn(seqOf(i, n))
 		}
 	}
 }
 
-// Entry returns the entry at s, or nil if it is gone. The pointer is good until the next change.
+// Entry returns the entry at s, or nil if it is gone. The pointer is good until the next change, and for reading.
 func (m *Messages) Entry(s Seq) *Entry {
 	if s.lane() >= len(m.lanes) {
 		return nil
@@ -107,6 +114,14 @@ func (m *Messages) Entry(s Seq) *Entry {
 	if c == nil || c.entries[i].State == Gone {
 		return nil
 	}
+	return &c.entries[i]
+}
+
+// Change returns the entry at s, which is there, to be changed: its flags and its deadline, nothing else.
+func (m *Messages) Change(s Seq) *Entry {
+	m.touch()
+	c, i := m.lanes[s.lane()].at(s.n())
+	c.dirty = true
 	return &c.entries[i]
 }
 
@@ -124,14 +139,13 @@ func (m *Messages) Side(s Seq) Side {
 
 // SetSide replaces what is known of s.
 func (m *Messages) SetSide(s Seq, side Side) {
+	m.touch()
 	c, i := m.lanes[s.lane()].at(s.n())
 	if c == nil {
 		return
 	}
-	if c.sides == nil {
-		c.sides = make([]Side, len(c.entries), cap(c.entries))
-	}
-	c.sides[i] = side
+	c.dirty = true
+	c.setSide(i, side)
 }
 
 // Head returns the message that is delivered next.
@@ -148,8 +162,8 @@ func (m *Messages) Head() (Seq, *Entry, bool) {
 
 // LowestHead returns the oldest ready message of the lowest priority that has one.
 func (m *Messages) LowestHead() (Seq, *Entry, bool) {
-	for i := range m.lanes {
-		if l := &m.lanes[i]; l.ready > 0 {
+	for i, l := range m.lanes {
+		if l.ready > 0 {
 			n, e := l.head()
 			return seqOf(i, n), e, true
 		}
@@ -163,20 +177,18 @@ func (m *Messages) Take(s Seq) { m.become(s, Unacked) }
 // Return makes an entry ready again, where it was, flagged as redelivered.
 func (m *Messages) Return(s Seq) { m.become(s, Ready).Flags |= Redelivered }
 
-// Wait lets an entry wait. Its deadline, if it has one, is its own from now on: it is not Ordered any more.
-func (m *Messages) Wait(s Seq) { m.become(s, Waiting).Flags &^= Ordered }
+// Wait lets an entry wait.
+func (m *Messages) Wait(s Seq) { m.become(s, Waiting) }
 
 // Hold makes an entry a held dead letter, which does not expire.
-func (m *Messages) Hold(s Seq) {
-	e := m.become(s, Held)
-	e.Flags &^= Ordered
-	e.ExpireAt = 0
-}
+func (m *Messages) Hold(s Seq) { m.become(s, Held).ExpireAt = 0 }
 
 // become moves an entry from the state that it is in to another.
 func (m *Messages) become(s Seq, to State) *Entry {
-	l := &m.lanes[s.lane()]
+	m.touch()
+	l := m.lanes[s.lane()]
 	c, i := l.at(s.n())
+	c.dirty = true
 	e := &c.entries[i]
 	m.counts[e.State]--
 	m.bytes[e.State] -= int64(e.BodyBytes)
@@ -188,69 +200,141 @@ func (m *Messages) become(s Seq, to State) *Entry {
 	case was == to:
 	case was == Ready:
 		l.ready--
+		c.slot.ready--
 		l.passed(s.n())
 	case to == Ready:
 		l.ready++
+		c.slot.ready++
 		m.top = max(m.top, s.lane())
-		if e.Flags&Ordered != 0 && s.n() < l.ttlCursor {
-			e.Flags &^= Ordered
-		}
-		if s.n() < l.cursor {
-			l.returned.push(s.n())
-		}
+		l.cameBack(s.n())
 	}
 	return e
 }
 
 // Remove forgets an entry, whatever its state.
 func (m *Messages) Remove(s Seq) {
-	l := &m.lanes[s.lane()]
+	m.touch()
+	l := m.lanes[s.lane()]
 	c, i := l.at(s.n())
 	e := &c.entries[i]
 	m.counts[e.State]--
 	m.bytes[e.State] -= int64(e.BodyBytes)
 	if e.State == Ready {
 		l.ready--
+		c.slot.ready--
 		l.passed(s.n())
 	}
-	l.gone(c, i, s.n())
-}
-
-// ExpiringHead returns the entry whose deadline stands for all ordered ones of its lane, the earliest of all
-// lanes: they expire in queue order, so one deadline is enough.
-func (m *Messages) ExpiringHead() (Seq, deadline.Instant, bool) {
-	var best Seq
-	var at deadline.Instant
-	for i := range m.lanes {
-		if n, e := m.lanes[i].expiringHead(); e != nil && (at == 0 || e.ExpireAt < at) {
-			best, at = seqOf(i, n), e.ExpireAt
-		}
-	}
-	return best, at, at != 0
+	l.gone(c, i)
 }
 
 // Each calls fn for every entry from s on, lane by lane in queue order, until fn returns false. fn may remove the
-// entry that it is given.
-func (m *Messages) Each(s Seq, fn func(Seq, *Entry) bool) {
+// entry that it is given, and must not change it otherwise but by the methods of m. What is cold stays so.
+func (m *Messages) Each(s Seq, fn func(Seq, *Entry) bool) { m.each(s, nil, fn) }
+
+// EachHanded is Each for entries that were with consumers when the log ended. It looks at no others that are cold.
+func (m *Messages) EachHanded(fn func(Seq, *Entry) bool) {
+	m.each(0, func(s *slot) bool { return s.hot != nil || s.handed > 0 }, func(s Seq, e *Entry) bool {
+		return e.Flags&Handed == 0 || fn(s, e)
+	})
+}
+
+func (m *Messages) each(s Seq, which func(*slot) bool, fn func(Seq, *Entry) bool) {
 	for i := s.lane(); i < len(m.lanes); i++ {
-		l := &m.lanes[i]
+		l := m.lanes[i]
 		n := uint64(0)
 		if i == s.lane() {
 			n = s.n()
 		}
-		for n = max(n, l.base*chunkLen); n < l.next; n++ {
-			c, k := l.at(n)
-			if c == nil {
-				if l.chunk(n) == nil {
-					n = (n/chunkLen+1)*chunkLen - 1
-				}
-				continue
-			}
-			if c.entries[k].State != Gone && !fn(seqOf(i, n), &c.entries[k]) {
+		k, _ := l.find(n / chunkLen)
+		for k < len(l.slots) {
+			slot := l.slots[k]
+			if slot.live > 0 && (which == nil || which(slot)) && !m.eachIn(slot, n, fn) {
 				return
+			}
+			if k < len(l.slots) && l.slots[k] == slot {
+				k++
+			} else {
+				k, _ = l.find(slot.no + 1)
 			}
 		}
 	}
+}
+
+// eachIn calls fn for the entries of a chunk from number n on.
+func (m *Messages) eachIn(s *slot, n uint64, fn func(Seq, *Entry) bool) bool {
+	c, copied := m.pool.look(s)
+	if copied {
+		defer m.pool.put(c)
+	}
+	first := s.no*chunkLen + uint64(c.off)
+	for i := 0; i < len(c.entries) && (copied || c.slot == s); i++ { // not another chunk's by now
+		if at := first + uint64(i); at >= n && c.entries[i].State != Gone {
+			if !fn(seqOf(s.lane.number, at), &c.entries[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Arm notes that the entry at s has something due at an instant. Earlier tells that nothing of its chunk was due so
+// early: was is what was, 0 if nothing.
+func (m *Messages) Arm(s Seq, at deadline.Instant) (chunk Seq, was deadline.Instant, earlier bool) {
+	m.touch()
+	c, _ := m.lanes[s.lane()].at(s.n())
+	was = c.slot.at
+	if was != 0 && was <= at {
+		return 0, was, false
+	}
+	c.slot.at = at
+	return c.slot.first(), was, true
+}
+
+// Disarm forgets the deadline of a chunk, and calls fn for each of its entries; fn only looks.
+func (m *Messages) Disarm(chunk Seq, fn func(Seq, *Entry)) {
+	m.touch()
+	if s := m.slotOf(chunk); s != nil {
+		m.pool.warm(s)
+		s.at = 0
+		m.eachIn(s, 0, func(at Seq, e *Entry) bool {
+			fn(at, e)
+			return true
+		})
+	}
+}
+
+// InChunk calls fn for each entry of a chunk; fn only looks.
+func (m *Messages) InChunk(chunk Seq, fn func(Seq, *Entry)) {
+	if s := m.slotOf(chunk); s != nil {
+		m.eachIn(s, 0, func(at Seq, e *Entry) bool {
+			fn(at, e)
+			return true
+		})
+	}
+}
+
+// Armed calls fn for each chunk that has something due, with the instant.
+func (m *Messages) Armed(fn func(chunk Seq, at deadline.Instant)) {
+	for _, l := range m.lanes {
+		for _, s := range l.slots {
+			if s.live > 0 && s.at != 0 {
+				fn(s.first(), s.at)
+			}
+		}
+	}
+}
+
+// slotOf finds the slot whose chunk begins at a Seq, nil if it is no more.
+func (m *Messages) slotOf(chunk Seq) *slot {
+	if chunk.lane() >= len(m.lanes) {
+		return nil
+	}
+	l := m.lanes[chunk.lane()]
+	i, found := l.find(chunk.n() / chunkLen)
+	if !found || l.slots[i].live == 0 {
+		return nil
+	}
+	return l.slots[i]
 }
 
 // Check walks the queue and reports the first of the package's invariants that does not hold.
@@ -262,7 +346,7 @@ func (m *Messages) Check() error {
 		counts[e.State]++
 		bytes[e.State] += int64(e.BodyBytes)
 		if e.State == Ready {
-			if l := &m.lanes[s.lane()]; s.n() < l.cursor && !l.isReturned(s.n()) {
+			if l := m.lanes[s.lane()]; s.n() < l.cursor && !l.isReturned(s.n()) {
 				err = fmt.Errorf("queue: ready %d below the cursor %d is not in returned", s.n(), l.cursor)
 			}
 			if s.lane() > m.top {
@@ -274,5 +358,34 @@ func (m *Messages) Check() error {
 	if err == nil && (counts != m.counts || bytes != m.bytes) {
 		err = fmt.Errorf("queue: counted %v, found %v; bytes %v, found %v", m.counts, counts, m.bytes, bytes)
 	}
+	for _, l := range m.lanes {
+		for i := 0; i < len(l.slots) && err == nil; i++ {
+			err = m.checkSlot(l.slots[i])
+		}
+	}
 	return err
+}
+
+// checkSlot compares what is known of a slot with what its chunk holds.
+func (m *Messages) checkSlot(s *slot) error {
+	if s.live == 0 {
+		return nil
+	}
+	c, copied := m.pool.look(s)
+	if copied {
+		defer m.pool.put(c)
+	}
+	live, ready := uint16(0), uint16(0)
+	for i := range c.entries {
+		if c.entries[i].State != Gone {
+			live++
+		}
+		if c.entries[i].State == Ready {
+			ready++
+		}
+	}
+	if live != s.live || ready != s.ready {
+		return fmt.Errorf("queue: chunk %d of lane %d has %d entries, %d ready, not %d, %d", s.no, s.lane.number, live, ready, s.live, s.ready)
+	}
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/place"
 )
 
 // model is a slow and obvious queue: every copy in a list, in order of Seq.
@@ -25,6 +26,8 @@ type modelEntry struct {
 	bytes       uint32
 	expireAt    deadline.Instant
 	redelivered bool
+	persistent  bool
+	index       place.Index
 	side        Side
 }
 
@@ -104,6 +107,8 @@ func (m *model) compare(q *Messages) error {
 			return fmt.Errorf("entry %d is %x, not %x", i, all[i], want.seq)
 		case e == nil || e.State != want.state || e.BodyBytes != want.bytes || e.ExpireAt != want.expireAt:
 			return fmt.Errorf("entry %x is %+v, not %+v", want.seq, e, want)
+		case e.Index != want.index || e.Flags&Persistent != 0 != want.persistent:
+			return fmt.Errorf("entry %x is %+v, not %+v", want.seq, e, want)
 		case (e.Flags&Redelivered != 0) != want.redelivered:
 			return fmt.Errorf("entry %x: redelivered is not %t", want.seq, want.redelivered)
 		case q.Side(want.seq) != want.side:
@@ -113,17 +118,8 @@ func (m *model) compare(q *Messages) error {
 	return m.compareEdges(q)
 }
 
-// compareEdges compares what is not in the entries: deadlines, numbers to come, numbers that are gone.
+// compareEdges compares what is not in the entries: numbers to come, numbers that are gone.
 func (m *model) compareEdges(q *Messages) error {
-	s, at, ok := q.ExpiringHead()
-	if e := q.Entry(s); ok && (e == nil || e.State != Ready || e.Flags&Ordered == 0 || e.ExpireAt != at) {
-		return fmt.Errorf("the expiring head %x at %d is %+v", s, at, e)
-	}
-	for _, want := range m.entries {
-		if e := q.Entry(want.seq); e.State == Ready && e.Flags&Ordered != 0 && (!ok || e.ExpireAt < at) {
-			return fmt.Errorf("entry %x expires at %d, before the expiring head at %d", want.seq, e.ExpireAt, at)
-		}
-	}
 	var skipped []Seq
 	q.Skipped(func(s Seq) { skipped = append(skipped, s) })
 	var want []Seq
@@ -149,6 +145,21 @@ func (m *model) step(q *Messages, dice *rand.Rand, phase int) string {
 		}
 		return &m.entries[dice.IntN(len(m.entries))]
 	}
+	if dice.IntN(400) == 0 { // many at once: several chunks
+		lane := dice.IntN(m.lanes)
+		for range dice.IntN(3 * chunkLen) {
+			s := seqOf(lane, m.next[lane])
+			q.Push(s, Entry{BodyBytes: 1, Flags: Persistent, Index: 1000, Size: 10})
+			m.next[lane], m.logged[lane] = s.n()+1, s.n()+1
+			m.entries = append(m.entries, modelEntry{seq: s, state: Ready, bytes: 1, persistent: true, index: 1000})
+		}
+		slices.SortFunc(m.entries, func(a, b modelEntry) int { return int(int64(a.seq) - int64(b.seq)) })
+		return "push"
+	}
+	if dice.IntN(100) == 0 && len(m.entries) > 0 {
+		m.clear(q, dice)
+		return "clear"
+	}
 	// Phases let the queue grow, shrink and lie with holes in turn.
 	n := dice.IntN(100)
 	switch push := [3]int{60, 25, 40}[phase]; {
@@ -158,7 +169,7 @@ func (m *model) step(q *Messages, dice *rand.Rand, phase int) string {
 		if dice.IntN(40) == 0 {
 			s += Seq(dice.IntN(3 * chunkLen))
 		}
-		e := Entry{BodyBytes: uint32(dice.IntN(100))}
+		e := Entry{BodyBytes: uint32(dice.IntN(100)), Index: place.Index(1 + len(m.entries)), Offset: dice.Uint32N(1000), Size: 100 + dice.Uint32N(3)}
 		if dice.IntN(2) == 0 {
 			e.ExpireAt = deadline.Instant(1000 + len(m.entries)*dice.IntN(20))
 		}
@@ -168,7 +179,7 @@ func (m *model) step(q *Messages, dice *rand.Rand, phase int) string {
 		}
 		q.Push(s, e)
 		m.next[lane] = s.n() + 1
-		m.entries = append(m.entries, modelEntry{seq: s, state: Ready, bytes: e.BodyBytes, expireAt: e.ExpireAt})
+		m.entries = append(m.entries, modelEntry{seq: s, state: Ready, bytes: e.BodyBytes, expireAt: e.ExpireAt, persistent: e.Flags != 0, index: e.Index})
 		slices.SortFunc(m.entries, func(a, b modelEntry) int { return int(int64(a.seq) - int64(b.seq)) })
 		return "push"
 	case n < push+15:
@@ -211,7 +222,10 @@ func (m *model) step(q *Messages, dice *rand.Rand, phase int) string {
 		}
 	default:
 		if e := any(); e != nil {
-			e.side = Side{Acquired: dice.Uint32N(5)}
+			e.side = Side{Acquired: dice.Uint32N(5), Failed: dice.Uint32N(3)}
+			if dice.IntN(3) == 0 {
+				e.side.History = place.Ref{Log: testLog, Index: place.Index(1 + dice.IntN(900)), Offset: 3, Size: 100}
+			}
 			q.SetSide(e.seq, e.side)
 			return "side"
 		}
@@ -235,16 +249,33 @@ func TestRandomWalk(t *testing.T) {
 		dice := rand.New(rand.NewPCG(seed, 2))
 		m := &model{lanes: 1 + dice.IntN(4)}
 		m.next, m.logged = make([]uint64, m.lanes), make([]uint64, m.lanes)
-		q := NewMessages(uint8(m.lanes - 1))
+		store := &memoryPages{dice: dice}
+		q := NewMessages(NewPool(store, testLog, dice.IntN(1000), ignoreDisarmed), 7, true, uint8(m.lanes-1))
+		var c *checkpointTest
 		for i := range 1500 {
 			did := m.step(q, dice, i/250%3)
 			done[did]++
+			if dice.IntN(10) == 0 {
+				q.pool.Trim()
+			}
+			if c == nil && dice.IntN(100) == 0 {
+				c = beginCheckpoint(m, q)
+			} else if c != nil {
+				over, err := c.step(q, store, dice)
+				if err != nil {
+					t.Fatalf("QUEUE_SEED=%d: step %d: checkpoint: %v", seed, i, err)
+				}
+				if over {
+					c = nil
+					done["checkpoint"]++
+				}
+			}
 			if err := m.compare(q); err != nil {
 				t.Fatalf("QUEUE_SEED=%d: step %d, %s: %v", seed, i, did, err)
 			}
 		}
 	}
-	for _, verb := range []string{"push", "take", "return", "wait", "hold", "remove", "skip", "side"} {
+	for _, verb := range []string{"push", "take", "return", "wait", "hold", "remove", "skip", "side", "checkpoint", "clear"} {
 		if done[verb] == 0 {
 			t.Errorf("no walk has done %q", verb)
 		}

@@ -24,7 +24,7 @@ func (h *hot) Record(r place.Ref) []byte { return h.last[r.Index%2][r.Offset : r
 // newHot declares the queue q and, if it shall be consumed, a consumer c of it.
 func newHot(t testing.TB, consumed, noAck bool, arguments amqp.Table) *hot {
 	h := &hot{index: 1}
-	h.v = New("/", testLog, h)
+	h.v = New("/", testLog, h, newPages())
 	for _, c := range open("a") {
 		h.step(t, c)
 	}

@@ -38,11 +38,15 @@ func (v *VHost) apply(f *Fact) {
 			v.enqueued(q, f)
 		}
 	case Handed:
-		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { e.Flags |= queue.Redelivered | queue.Handed })
+		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) {
+			q.messages.Change(s).Flags |= queue.Redelivered | queue.Handed
+		})
 	case Returned:
 		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.returned(q, s, e, f) })
 	case Ended:
-		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.endOne(q, s, f.Cause) })
+		if q := v.queueOf(f.Queue); q != nil {
+			v.ended(q, f.Seq, max(f.N, 1), f.Cause)
+		}
 	case Counted:
 		v.books, v.durable = *f.Books, *f.Books
 	case Skipped:
@@ -54,9 +58,8 @@ func (v *VHost) apply(f *Fact) {
 	case Held:
 		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.withheld(q, s, e, f) })
 	case Kept:
-		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) {
-			v.unschedule(q, s, e)
-			e.Flags &^= queue.Ordered
+		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) {
+			e := q.messages.Change(s)
 			e.ExpireAt = 0
 			if v.mutant == MutantKeepAWhile {
 				e.ExpireAt = v.logged + 1000
@@ -73,6 +76,16 @@ func (v *VHost) apply(f *Fact) {
 		v.noted(f)
 	case Configured:
 		v.configured(f.Object.Arguments)
+	case Paged:
+		v.paged(f)
+	case Buried:
+		v.buried(f)
+	case Withheld:
+		if q := v.queueOf(f.Queue); q != nil {
+			v.noteHeld(q, f.Seq, f.Cause, f.Took, true)
+		}
+	case Used:
+		v.use.Restore(f.Use, f.Index)
 	}
 }
 
@@ -115,9 +128,10 @@ func (v *VHost) enqueued(q *queueState, f *Fact) {
 		v.durable.Made++
 	}
 	e := q.messages.Push(f.Seq, f.Entry)
-	v.retain(e.Ref(v.log))
+	durable := f.Entry.Flags&queue.Persistent != 0
+	v.retain(e.Ref(v.log), durable)
 	if f.Entry.Flags&queue.Letter != 0 {
-		v.retain(f.History)
+		v.retain(f.History, durable)
 		q.messages.SetSide(f.Seq, queue.Side{History: f.History})
 	}
 	if f.N > 0 { // from a snapshot: returns so far
@@ -138,51 +152,57 @@ func (v *VHost) wait(q *queueState, s queue.Seq, e *queue.Entry, at deadline.Ins
 	side.Until = at
 	q.messages.SetSide(s, side)
 	q.messages.Wait(s)
-	if v.mutant != MutantForgetResume {
-		v.deadlines.Add(deadline.Entry{At: at, Owner: owner(q, ownWaiting), Item: uint64(s)})
-	}
 	v.schedule(q, s, e)
 }
 
 // resumed ends the wait of a copy.
 func (v *VHost) resumed(q *queueState, s queue.Seq, e *queue.Entry) {
-	v.unwait(q, s, e)
+	if e.State == queue.Waiting {
+		side := q.messages.Side(s)
+		side.Until = 0
+		q.messages.SetSide(s, side)
+	}
 	q.messages.Return(s)
+	v.schedule(q, s, q.messages.Entry(s))
 }
 
-// unwait takes the instant of a waiting copy out of the set.
-func (v *VHost) unwait(q *queueState, s queue.Seq, e *queue.Entry) {
-	if e.State != queue.Waiting {
+// schedule sees to it that what e is due for is in the set: its chunk stands there with the earliest of its messages.
+func (v *VHost) schedule(q *queueState, s queue.Seq, e *queue.Entry) {
+	at := v.dueAt(q, s, e)
+	if at == 0 {
 		return
 	}
-	side := q.messages.Side(s)
-	v.deadlines.Remove(deadline.Entry{At: side.Until, Owner: owner(q, ownWaiting), Item: uint64(s)})
-	side.Until = 0
-	q.messages.SetSide(s, side)
-}
-
-// schedule sees to it that e's deadline is in the set, its own or that of its queue's ordered entries.
-func (v *VHost) schedule(q *queueState, s queue.Seq, e *queue.Entry) {
-	switch {
-	case e.ExpireAt == 0, q.settings.ExpiryHead && e.State != queue.Waiting:
-	case e.Flags&queue.Ordered != 0:
-		if q.armed == 0 || e.ExpireAt < q.armed { // of another lane, or back from a consumer
-			v.disarmOrdered(q)
-			q.armed = e.ExpireAt
-			v.deadlines.Add(deadline.Entry{At: e.ExpireAt, Owner: owner(q, ownOrdered)})
+	if chunk, was, earlier := q.messages.Arm(s, at); earlier {
+		if was != 0 {
+			v.deadlines.Remove(deadline.Entry{At: was, Owner: owner(q, ownMessages), Item: uint64(chunk)})
 		}
-	case e.Flags&queue.Indexed == 0 && v.mutant != MutantForgetExpiry:
-		e.Flags |= queue.Indexed
-		v.deadlines.Add(deadline.Entry{At: e.ExpireAt, Owner: owner(q, ownMessage), Item: uint64(s)})
+		v.deadlines.Add(deadline.Entry{At: at, Owner: owner(q, ownMessages), Item: uint64(chunk)})
 	}
 }
 
-// unschedule takes e's own deadline out of the set.
-func (v *VHost) unschedule(q *queueState, s queue.Seq, e *queue.Entry) {
-	if e.Flags&queue.Indexed != 0 {
-		e.Flags &^= queue.Indexed
-		v.deadlines.Remove(deadline.Entry{At: e.ExpireAt, Owner: owner(q, ownMessage), Item: uint64(s)})
+// dueAt is when something happens to e by itself, 0 for never: it expires, or it has waited long enough.
+func (v *VHost) dueAt(q *queueState, s queue.Seq, e *queue.Entry) deadline.Instant {
+	switch e.State {
+	case queue.Ready:
+		if !q.settings.ExpiryHead && v.mutant != MutantForgetExpiry {
+			return e.ExpireAt
+		}
+	case queue.Waiting:
+		until := q.messages.Side(s).Until
+		switch {
+		case v.mutant == MutantForgetResume:
+			return e.ExpireAt
+		case e.ExpireAt != 0 && e.ExpireAt < until:
+			return e.ExpireAt
+		}
+		return until
 	}
+	return 0
+}
+
+// disarmed hears of a chunk with a deadline that is no more.
+func (v *VHost) disarmed(m *queue.Messages, chunk queue.Seq, at deadline.Instant) {
+	v.deadlines.Remove(deadline.Entry{At: at, Owner: uint64(m.ID())<<ownBits | ownMessages, Item: uint64(chunk)})
 }
 
 // endOne forgets a copy.
@@ -192,14 +212,13 @@ func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
 	if v.mutant == MutantDoubleCount {
 		v.books.Ended[cause]++
 	}
-	if e.Flags&queue.Persistent != 0 {
+	durable := e.Flags&queue.Persistent != 0
+	if durable {
 		v.durable.Ended[cause]++
 	}
-	v.unschedule(q, s, e)
-	v.unwait(q, s, e)
-	v.release(e.Ref(v.log))
+	v.release(e.Ref(v.log), durable)
 	if e.Flags&queue.Letter != 0 {
-		v.release(q.messages.Side(s).History)
+		v.release(q.messages.Side(s).History, durable)
 	}
 	switch {
 	case q == v.shelf:
@@ -218,6 +237,7 @@ func (v *VHost) returned(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
 		side.Return(f.Failed)
 		q.messages.SetSide(s, side)
 	}
+	e = q.messages.Change(s)
 	e.Flags = e.Flags&^queue.Handed | queue.Redelivered
 	if f.At != 0 {
 		v.wait(q, s, e, f.At)
@@ -232,7 +252,7 @@ func (v *VHost) returned(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
 func (v *VHost) addQueue(f *Fact) {
 	q := &queueState{
 		id: f.Queue, object: *f.Object, owner: f.Owner, quorum: f.Object.Type == "quorum",
-		messages: queue.NewMessages(priorityMax(f.Object)),
+		messages: queue.NewMessages(v.pool, uint32(f.Queue), f.Object.Durable, priorityMax(f.Object)),
 	}
 	if _, asks := q.object.Arguments.Get("x-max-priority"); q.quorum && !asks {
 		q.ranked = true
@@ -252,14 +272,7 @@ func (v *VHost) dropQueue(id QueueID) {
 	if q == nil {
 		return
 	}
-	var all []queue.Seq
-	q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {
-		all = append(all, s)
-		return true
-	})
-	for _, s := range all {
-		v.endOne(q, s, GoneDeleted)
-	}
+	q.messages.Lanes(func(first queue.Seq) { v.ended(q, first, laneMax, GoneDeleted) })
 	v.disarm(q)
 	v.keepCounts(q)
 	q.deleted = true

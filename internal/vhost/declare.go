@@ -257,17 +257,16 @@ func (v *VHost) purge(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Err
 	if err != nil {
 		return err
 	}
-	var ready []queue.Seq
-	q.messages.Each(0, func(at queue.Seq, e *queue.Entry) bool {
-		if e.State != queue.Unacked {
-			ready = append(ready, at)
-		}
-		return true
+	n := uint64(q.counted(queue.Held))
+	q.messages.Lanes(func(first queue.Seq) {
+		q.messages.Clear(first, laneMax, func(first queue.Seq, span uint64, g queue.Grave) {
+			v.endWhole(s, q, first, span, g, GonePurged, out)
+		}, func(at queue.Seq, e *queue.Entry) {
+			if e.State != queue.Unacked {
+				v.end(s, q, at, GonePurged, out)
+			}
+		})
 	})
-	n := uint64(len(ready))
-	for _, at := range ready {
-		v.end(s, q, at, GonePurged, out)
-	}
 	v.touch(q, 0)
 	v.done(ch, c, out, Effect{Count: n})
 	return nil

@@ -69,7 +69,6 @@ func (v *VHost) hand(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, out
 	if out.Trace {
 		out.Facts = append(out.Facts, Fact{Kind: Handed, Queue: q.id, Seq: seq, N: 1, Durable: durable})
 	}
-	v.unschedule(q, seq, e)
 	q.messages.Take(seq)
 }
 

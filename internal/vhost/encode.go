@@ -81,6 +81,16 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 	case Skipped:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))
+	case Paged:
+		b = binary.AppendUvarint(b, uint64(f.Queue))
+		b = binary.AppendUvarint(b, uint64(f.Seq))
+		b = appendText(b, f.Bytes)
+	case Buried:
+		b = appendText(b, f.Bytes)
+	case Withheld:
+		b = appendHeld(b, f)
+	case Used:
+		b = appendUse(b, f)
 	case Stored, Remembered:
 		panic("vhost: records are encoded by Outcome.store")
 	}
@@ -166,6 +176,28 @@ func appendEnqueued(b []byte, f *Fact, index place.Index) []byte {
 	return b
 }
 
+func appendUse(b []byte, f *Fact) []byte {
+	b = binary.AppendUvarint(b, uint64(f.Index))
+	b = binary.AppendUvarint(b, uint64(len(f.Use)))
+	var first place.Index
+	for _, u := range f.Use {
+		b = binary.AppendUvarint(b, uint64(u.First-first))
+		b = binary.AppendUvarint(b, uint64(u.Refs))
+		b = binary.AppendUvarint(b, uint64(u.Bytes))
+		first = u.First
+	}
+	return b
+}
+
+func parseUse(r *reader, f *Fact) {
+	f.Index = place.Index(r.uint())
+	var first place.Index
+	for n := r.uint(); n > 0 && r.err == nil; n-- {
+		first += place.Index(r.uint())
+		f.Use = append(f.Use, place.UseRange{First: first, Refs: int64(r.uint()), Bytes: int64(r.uint())})
+	}
+}
+
 // appendRef names a record in any batch of the vhost's log.
 func appendRef(b []byte, r place.Ref) []byte {
 	b = binary.AppendUvarint(b, uint64(r.Index))
@@ -214,6 +246,9 @@ func (v *VHost) Fold(index place.Index, batch []byte) error {
 		if r.err != nil {
 			break
 		}
+		if f.Kind >= Paged && index != 0 {
+			return fmt.Errorf("vhost %q: batch %d: fact %d is for checkpoints", v.name, index, f.Kind)
+		}
 		if err := v.plausible(&f); err != nil {
 			return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, err)
 		}
@@ -221,6 +256,7 @@ func (v *VHost) Fold(index place.Index, batch []byte) error {
 			v.apply(&f)
 		}
 	}
+	v.pool.Trim()
 	if r.err != nil {
 		return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, r.err)
 	}
@@ -275,7 +311,13 @@ func parseFact(r *reader, log place.LogID, index place.Index) (Fact, error) {
 		}
 	case Resumed, Kept:
 		f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
-	case Held:
+	case Paged:
+		f.Queue, f.Seq, f.Bytes = QueueID(r.uint()), queue.Seq(r.uint()), r.bytes()
+	case Buried:
+		f.Bytes = r.bytes()
+	case Used:
+		parseUse(r, &f)
+	case Held, Withheld:
 		parseHeld(r, &f, log)
 		if f.Cause >= causes {
 			return f, fmt.Errorf("unknown cause %d", f.Cause)

@@ -9,17 +9,17 @@ import (
 
 // What an entry of the deadline set belongs to: the queue's number above, one of these below.
 const (
-	ownMessage = iota // Item is the Seq of a message
-	ownOrdered        // the first of the queue's ordered messages
-	ownQueue          // the queue itself, unused
-	ownExcess         // work left over: more messages than the limit
-	ownWaiting        // Item is the Seq of a message that waits
-	ownRoom           // work left over: letters that wait for room in the queue
-	ownSweep          // all held letters; of no queue
-	ownChannel        // a delivery that is not settled; the number above is a channel's
-	ownHanded         // what was handed over and is not in the log yet; of no queue
-	ownBacklog        // work left over: settlements; of no queue
-	ownBits    = 4
+	ownMessages = iota // those of a chunk that are due then; Item is its first Seq
+	ownHead            // the message at the head, where only that may expire
+	ownQueue           // the queue itself, unused
+	ownExcess          // work left over: more messages than the limit
+	ownGraves          // work left over: what was taken off in whole; of no queue
+	ownRoom            // work left over: letters that wait for room in the queue
+	ownSweep           // all held letters; of no queue
+	ownChannel         // a delivery that is not settled; the number above is a channel's
+	ownHanded          // what was handed over and is not in the log yet; of no queue
+	ownBacklog         // work left over: settlements; of no queue
+	ownBits     = 4
 )
 
 func owner(q *queueState, kind uint64) uint64 { return uint64(q.id)<<ownBits | kind }
@@ -43,6 +43,9 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 		case ownBacklog:
 			v.catchUp(s, out)
 			continue
+		case ownGraves:
+			v.exhume()
+			continue
 		case ownChannel:
 			v.timeOut(s, v.channels[ChannelID(d.Owner>>ownBits)], out)
 			continue
@@ -52,58 +55,75 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 			continue
 		}
 		switch kind {
-		case ownMessage:
-			v.expireMessage(s, q, queue.Seq(d.Item), out)
-		case ownOrdered:
+		case ownMessages:
+			left -= v.fallDue(s, q, queue.Seq(d.Item), d.At, left, out)
+		case ownHead:
 			q.armed = 0
-			left -= v.expireOrdered(s, q, left, out)
+			left -= v.expireHeads(s, q, left, out)
 		case ownQueue:
 			q.expires = 0
 			v.deleteQueue(s, q, out)
 		case ownExcess:
 			q.excess = false
 			v.touch(q, 0)
-		case ownWaiting:
-			v.resume(s, q, queue.Seq(d.Item), out)
 		case ownRoom:
 			v.touch(q, 0)
 		}
 	}
 }
 
-func (v *VHost) expireMessage(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
-	e := q.messages.Entry(seq)
-	if e == nil {
-		return
+// fallDue lets go what is due in a chunk at that instant, so that whatever is due leaves in the order of instants; most
+// at the most, and none once the portion is full. The chunk is armed for what comes next.
+func (v *VHost) fallDue(s *Stamp, q *queueState, chunk queue.Seq, at deadline.Instant, most int, out *Outcome) (n int) {
+	var due [queue.ChunkLen]queue.Seq
+	k := 0
+	q.messages.Disarm(chunk, func(seq queue.Seq, e *queue.Entry) {
+		if d := v.dueAt(q, seq, e); d != 0 && d <= at && !slices.Contains(q.zero, seq) { // what came in this step: consumers are asked first
+			due[k] = seq
+			k++
+		}
+	})
+	for ; n < k && n < most && !v.full(); n++ {
+		e := q.messages.Entry(due[n])
+		switch {
+		case e == nil:
+		case e.State == queue.Waiting && (e.ExpireAt == 0 || e.ExpireAt > at):
+			v.resume(s, q, due[n], out)
+		case e.ExpireAt != 0 && e.ExpireAt <= at && e.State != queue.Unacked:
+			v.die(s, q, due[n], Expired, 0, out)
+		}
 	}
-	e.Flags &^= queue.Indexed
-	if slices.Contains(q.zero, seq) { // likewise
-		return
+	if q.deleted {
+		return max(n, 1)
 	}
-	if q.settings.ExpiryHead && e.State == queue.Ready { // set so since: it goes when it is at the head
-		v.touch(q, 0)
-		return
+	first, next := queue.Seq(0), deadline.Instant(0)
+	q.messages.InChunk(chunk, func(seq queue.Seq, e *queue.Entry) {
+		if d := v.dueAt(q, seq, e); d != 0 && (next == 0 || d < next) && !slices.Contains(q.zero, seq) {
+			first, next = seq, d
+		}
+	})
+	if next != 0 {
+		v.schedule(q, first, q.messages.Entry(first))
 	}
-	v.die(s, q, seq, Expired, 0, out)
+	return max(n, 1)
 }
 
 // resume makes a message that has waited ready again.
 func (v *VHost) resume(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
-	if e := q.messages.Entry(seq); e != nil && e.State == queue.Waiting {
-		v.emit(s, &Fact{Kind: Resumed, Queue: q.id, Seq: seq, Durable: e.Flags&queue.Persistent != 0}, out)
-		v.touch(q, 0)
-	}
+	durable := q.messages.Entry(seq).Flags&queue.Persistent != 0
+	v.emit(s, &Fact{Kind: Resumed, Queue: q.id, Seq: seq, Durable: durable}, out)
+	v.touch(q, 0)
 }
 
-// expireOrdered lets the ordered messages of q go, head by head, and tells how many; most at the most, and none
-// once the portion is full.
-func (v *VHost) expireOrdered(s *Stamp, q *queueState, most int, out *Outcome) (n int) {
+// expireHeads lets the messages of q go, head by head, where only the head may expire, and tells how many; most at the
+// most, and none once the portion is full.
+func (v *VHost) expireHeads(s *Stamp, q *queueState, most int, out *Outcome) (n int) {
 	for ; n < most && !v.full(); n++ {
-		seq, at, ok := q.expiring()
-		if !ok || at > s.Now {
+		seq, e, ok := q.messages.Head()
+		if !ok || !due(e, s.Now) || !q.settings.ExpiryHead {
 			break
 		}
-		if slices.Contains(q.zero, seq) { // it came in this step: consumers are asked first
+		if slices.Contains(q.zero, seq) {
 			return n
 		}
 		v.die(s, q, seq, Expired, 0, out)
@@ -112,33 +132,15 @@ func (v *VHost) expireOrdered(s *Stamp, q *queueState, most int, out *Outcome) (
 	return n
 }
 
-// expiring finds the message of q that stands for all whose deadlines are in order; where only the head may expire,
-// the head.
-func (q *queueState) expiring() (queue.Seq, deadline.Instant, bool) {
-	if !q.settings.ExpiryHead {
-		return q.messages.ExpiringHead()
-	}
-	seq, e, ok := q.messages.Head()
-	if !ok || e.ExpireAt == 0 {
-		return 0, 0, false
-	}
-	return seq, e.ExpireAt, true
-}
-
-// arm puts the deadline of q's first ordered message into the set, if none of q's is there.
+// arm puts the deadline of q's head into the set, where only the head may expire.
 func (v *VHost) arm(q *queueState) {
-	if q.deleted {
+	v.disarmHead(q)
+	if !q.settings.ExpiryHead || q.deleted {
 		return
 	}
-	if q.settings.ExpiryHead { // there may be another head
-		v.disarmOrdered(q)
-	}
-	if q.armed != 0 {
-		return
-	}
-	if _, at, ok := q.expiring(); ok {
-		q.armed = at
-		v.deadlines.Add(deadline.Entry{At: at, Owner: owner(q, ownOrdered)})
+	if _, e, ok := q.messages.Head(); ok && e.ExpireAt != 0 {
+		q.armed = e.ExpireAt
+		v.deadlines.Add(deadline.Entry{At: q.armed, Owner: owner(q, ownHead)})
 	}
 }
 
@@ -168,12 +170,12 @@ func (v *VHost) used(s *Stamp, q *queueState) {
 // disarm takes everything of q out of the set, when it is deleted.
 func (v *VHost) disarm(q *queueState) {
 	v.disarmExpiry(q)
-	v.disarmOrdered(q)
+	v.disarmHead(q)
 }
 
-func (v *VHost) disarmOrdered(q *queueState) {
+func (v *VHost) disarmHead(q *queueState) {
 	if q.armed != 0 {
-		v.deadlines.Remove(deadline.Entry{At: q.armed, Owner: owner(q, ownOrdered)})
+		v.deadlines.Remove(deadline.Entry{At: q.armed, Owner: owner(q, ownHead)})
 		q.armed = 0
 	}
 }
@@ -234,15 +236,21 @@ func (v *VHost) recovered(s *Stamp, out *Outcome) {
 // comeBack returns what a crash left in the hands of consumers.
 func (v *VHost) comeBack(s *Stamp, q *queueState, out *Outcome) {
 	var handed []queue.Seq
-	q.messages.Each(0, func(seq queue.Seq, e *queue.Entry) bool {
-		if e.Flags&queue.Handed != 0 && q.settings.Counts {
-			handed = append(handed, seq)
-		}
-		e.Flags &^= queue.Handed
+	q.messages.EachHanded(func(seq queue.Seq, _ *queue.Entry) bool {
+		handed = append(handed, seq)
 		return true
 	})
+	if !q.settings.Counts {
+		for _, seq := range handed {
+			e := q.messages.Change(seq)
+			e.Flags &^= queue.Handed
+			v.schedule(q, seq, e)
+		}
+		return
+	}
 	for _, seq := range handed {
 		if v.full() {
+			q.messages.Change(seq).Flags &^= queue.Handed
 			q.messages.Take(seq) // nobody gets it before it was counted
 			v.later(s, task{queue: q, seq: seq, requeue: true, failed: true})
 			continue

@@ -63,6 +63,14 @@ const (
 	Configured FactKind = 21
 	// Noted: Object.Name, Entry (where the record lies), History. An exchange with a recent history keeps a message.
 	Noted FactKind = 22
+	// Paged: Queue, Seq, Bytes. A chunk of messages as queue.Restore wants it; only in checkpoints.
+	Paged FactKind = 23
+	// Buried: Bytes. A chunk that was taken off, as queue.Rebury wants it; only in checkpoints.
+	Buried FactKind = 24
+	// Withheld: Queue, Seq, Cause, Took. What is known of a held letter beside its page; only in checkpoints.
+	Withheld FactKind = 25
+	// Used: Use, Index. Which bytes of the log up to a batch are referred to; only in checkpoints.
+	Used FactKind = 26
 )
 
 // Fact is one thing that is true from now on. Byte slices alias the batch or the command.
@@ -83,6 +91,8 @@ type Fact struct {
 	Object  *Object
 	Policy  *Policy
 	Books   *Books
+	Use     []place.UseRange
+	Index   place.Index
 }
 
 // Object is an exchange, a queue or a binding as declared.

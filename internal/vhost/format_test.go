@@ -155,7 +155,7 @@ func TestDamagedBatches(t *testing.T) {
 		batch = appendFact(batch, &f, 9)
 		ends[len(batch)] = true
 	}
-	fold := func(b []byte) error { return New("/", testLog, testRecords{}).Fold(9, b) }
+	fold := func(b []byte) error { return New("/", testLog, testRecords{}, newPages()).Fold(9, b) }
 	if err := fold(batch); err != nil {
 		t.Fatalf("the whole batch: %v", err)
 	}
@@ -213,7 +213,7 @@ func FuzzFold(f *testing.F) {
 			}
 		}
 		_, err := Facts(testLog, 9, b)
-		v := New("/", testLog, testRecords{})
+		v := New("/", testLog, testRecords{}, newPages())
 		if folded := v.Fold(9, b); err != nil && folded == nil {
 			t.Fatalf("Facts says %v, Fold nothing", err)
 		} else if folded != nil {
@@ -222,7 +222,7 @@ func FuzzFold(f *testing.F) {
 		if err := v.Check(); err != nil && !bytes.Contains(b, []byte{byte(Counted)}) {
 			t.Fatal(err)
 		}
-		if err := New("/", testLog, testRecords{}).Fold(0, v.Snapshot(nil)); err != nil {
+		if err := New("/", testLog, testRecords{}, newPages()).Fold(0, v.snapshot()); err != nil {
 			t.Fatalf("its snapshot: %v", err)
 		}
 	})

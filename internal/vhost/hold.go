@@ -21,6 +21,8 @@ type heldLetter struct {
 	cause Cause
 	took  []QueueID // the targets that have it
 	tried uint32    // the way of its queue when it was tried last
+
+	durable bool
 }
 
 // wayOut is where all letters of a queue lead, as far as that can be known without looking at them: by the queue's
@@ -84,25 +86,37 @@ func (v *VHost) await(q *queueState, seq queue.Seq, full []QueueID) {
 // withheld folds Held.
 func (v *VHost) withheld(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
 	side := q.messages.Side(s)
-	v.retain(f.History)
+	durable := e.Flags&queue.Persistent != 0
+	v.retain(f.History, durable)
 	if e.Flags&queue.Letter != 0 {
-		v.release(side.History)
+		v.release(side.History, durable)
 	}
-	if e.State != queue.Held {
-		v.holding.letters = append(v.holding.letters, letterAt{q.id, s})
-		v.unschedule(q, s, e)
-		q.messages.Hold(s)
-	} else {
+	known := e.State == queue.Held
+	if known {
 		q.heldBy[q.held[s].cause]--
+	} else {
+		q.messages.Hold(s)
 	}
+	e = q.messages.Change(s)
 	e.Flags = e.Flags&^queue.Handed | queue.Letter
 	side.History = f.History
 	q.messages.SetSide(s, side)
+	if known {
+		q.held[s] = heldLetter{cause: f.Cause, took: f.Took, durable: q.held[s].durable}
+		q.heldBy[f.Cause]++
+		return
+	}
+	v.noteHeld(q, s, f.Cause, f.Took, durable)
+}
+
+// noteHeld notes a letter that is held from now on.
+func (v *VHost) noteHeld(q *queueState, s queue.Seq, cause Cause, took []QueueID, durable bool) {
 	if q.held == nil {
 		q.held = map[queue.Seq]heldLetter{}
 	}
-	q.held[s] = heldLetter{cause: f.Cause, took: f.Took}
-	q.heldBy[f.Cause]++
+	v.holding.letters = append(v.holding.letters, letterAt{q.id, s})
+	q.held[s] = heldLetter{cause: cause, took: took, durable: durable}
+	q.heldBy[cause]++
 }
 
 // retry tries a held letter again: with only, just for that target.

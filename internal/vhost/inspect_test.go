@@ -11,7 +11,7 @@ import (
 func TestOptionValues(t *testing.T) {
 	// If this fails, an option is in force but not shown, or shown with another value than it has.
 	t.Parallel()
-	v := New("/", 1, nil)
+	v := New("/", 1, nil, newPages())
 	var names []string
 	for _, o := range v.OptionValues() {
 		names = append(names, o.Name)
@@ -31,7 +31,7 @@ func TestOptionValues(t *testing.T) {
 func TestLostIDs(t *testing.T) {
 	// If this fails, a list of lost letters leaves some out, shows some twice, or holds up the vhost for all of them.
 	t.Parallel()
-	v := New("/", 1, nil)
+	v := New("/", 1, nil, newPages())
 	causes := []Cause{LostRoute, LostCycle, LostRoute, LostRoute, LostCycle}
 	for _, c := range causes {
 		v.shelf.messages.Push(v.shelf.messages.Next(0), queue.Entry{Priority: uint8(c)})

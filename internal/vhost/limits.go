@@ -1,6 +1,15 @@
 package vhost
 
 const (
+	// hotEntriesMax is how many messages of all queues are in memory at once, 32 bytes each: more are in pages.
+	// With two chunks hot, at its head and at its end, a thousand long queues have room. Source: ours, decision 11.
+	hotEntriesMax = 768 << 10
+	// volatileBytesMax is how many bytes of transient records are in memory: more are spilled.
+	volatileBytesMax = 16 << 20
+	// gravesPerTick is how many chunks that were taken off in whole a tick looks through.
+	gravesPerTick = 64
+	// laneMax is more than a lane has numbers.
+	laneMax = 1 << 56
 	// tickMax is how many deadlines one Tick handles, so that publishers and consumers are served between.
 	tickMax = 2048
 	// excessMax is how many messages of one queue a single command drops for its length; the rest follows

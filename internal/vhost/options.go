@@ -145,9 +145,8 @@ func (v *VHost) configured(table amqp.Table) {
 
 // age moves the deadlines of all lost letters, whose life has become longer by so many ms.
 func (v *VHost) age(by int64) {
-	v.disarmOrdered(v.shelf)
-	v.shelf.messages.Each(0, func(at queue.Seq, e *queue.Entry) bool {
-		v.unschedule(v.shelf, at, e) // it came when life was shorter than before: it has a deadline of its own
+	v.shelf.messages.Each(0, func(at queue.Seq, _ *queue.Entry) bool {
+		e := v.shelf.messages.Change(at)
 		e.ExpireAt = max(e.ExpireAt+deadline.Instant(by), 1)
 		v.schedule(v.shelf, at, e)
 		return true

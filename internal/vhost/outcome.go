@@ -40,6 +40,15 @@ func (r *run) extend(q QueueID, s queue.Seq, c Cause) bool {
 	return true
 }
 
+// extendBy adds n numbers from s on to r if they follow.
+func (r *run) extendBy(q QueueID, s queue.Seq, n uint64, c Cause) bool {
+	if r.n == 0 || r.queue != q || r.cause != c || r.seq+queue.Seq(r.n) != s {
+		return false
+	}
+	r.n += n
+	return true
+}
+
 // Next empties o for the next batch; the old Batch is given away, buf takes its place. Lazy facts stay.
 func (o *Outcome) Next(buf []byte) {
 	clear(o.Effects)

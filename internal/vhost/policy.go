@@ -301,8 +301,9 @@ func (v *VHost) applyPoliciesTo(q *queueState) {
 	headOnly := q.settings.ExpiryHead
 	q.settings = effective(q.object.Arguments, user, operator, q.quorum, &v.options)
 	if headOnly && !q.settings.ExpiryHead {
+		v.disarmHead(q)
 		q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {
-			if e.State == queue.Ready {
+			if e.State == queue.Ready && e.ExpireAt != 0 {
 				v.schedule(q, s, e)
 			}
 			return true

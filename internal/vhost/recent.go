@@ -75,8 +75,8 @@ func (v *VHost) noted(f *Fact) {
 	}
 	r.last++
 	record := f.Entry.Ref(v.log)
-	v.retain(record)
-	v.retain(f.History)
+	v.retain(record, f.Durable)
+	v.retain(f.History, f.Durable)
 	list := &r.volatile
 	if f.Durable {
 		list = &r.durable
@@ -86,20 +86,23 @@ func (v *VHost) noted(f *Fact) {
 	for length := min(x.RecentLength(), recentMax); int64(len(list.messages)) > length || list.bytes > recentBytesMax; {
 		oldest := list.messages[0]
 		list.messages, list.bytes = list.messages[1:], list.bytes-int64(oldest.record.Size)
-		v.forget(oldest)
+		v.forget(oldest, f.Durable)
 	}
 }
 
-func (v *VHost) forget(m recentMessage) {
-	v.release(m.record)
-	v.release(m.history)
+func (v *VHost) forget(m recentMessage, durable bool) {
+	v.release(m.record, durable)
+	v.release(m.history, durable)
 }
 
 // forgetRecent lets go of what a deleted exchange kept.
 func (v *VHost) forgetRecent(name string) {
 	if r := v.recents[name]; r != nil {
-		for _, m := range append(r.durable.messages, r.volatile.messages...) {
-			v.forget(m)
+		for _, m := range r.durable.messages {
+			v.forget(m, true)
+		}
+		for _, m := range r.volatile.messages {
+			v.forget(m, false)
 		}
 		delete(v.recents, name)
 	}

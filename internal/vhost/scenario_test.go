@@ -155,7 +155,7 @@ func (sc *scenario) line(text string) error {
 		sc.end("")
 		var snapshot []byte
 		if l.operand(0) == "snapshot" {
-			snapshot = sc.world.v.Snapshot(nil)
+			snapshot = sc.world.v.snapshot()
 		}
 		sc.channels = slices.Repeat([]string{"gone"}, len(sc.channels))
 		clear(sc.conns)

@@ -26,9 +26,9 @@ type slip struct {
 	target string // the queue that refused it, would have had it again, or gave it up; "" for other causes
 }
 
-func newShelf() *queueState {
+func newShelf(pool *queue.Pool) *queueState {
 	return &queueState{
-		object: Object{Durable: true, Type: "classic"}, messages: queue.NewMessages(0),
+		object: Object{Durable: true, Type: "classic"}, messages: queue.NewMessages(pool, uint32(shelfID), true, 0),
 		settings: Settings{TTL: -1, Expires: -1, MaxLength: -1, DeliveryLimit: -1},
 	}
 }

@@ -7,16 +7,27 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
-// Snapshot appends the durable state as the shortest list of facts that leads to it: folded into a new VHost
-// it gives the same state as a replay of the whole log. Records stay where they are in the log.
-func (v *VHost) Snapshot(b []byte) []byte { return v.snapshot(b, true) }
+// Projection is the durable state for comparison: the shortest list of facts that leads to it, without what only lazy
+// facts tell.
+func (v *VHost) Projection() []byte { return v.contents(false) }
 
-// Projection is the durable state for comparison: a snapshot without what only lazy facts tell.
-func (v *VHost) Projection() []byte { return v.snapshot(nil, false) }
+// Contents is the durable state with what only lazy facts tell, for those who look at it from outside.
+func (v *VHost) Contents() []byte { return v.contents(true) }
 
-func (v *VHost) snapshot(b []byte, lazy bool) []byte {
-	b = append(b, formatVersion)
+func (v *VHost) contents(lazy bool) []byte {
+	b := append([]byte(nil), formatVersion)
 	b = binary.AppendUvarint(b, uint64(v.logged))
+	b = v.appendDefinitions(b)
+	for _, q := range append(v.sortedQueues(), v.shelf) {
+		if q.object.Durable {
+			b = v.appendMessages(b, q, lazy)
+		}
+	}
+	return appendFact(b, &Fact{Kind: Counted, Books: &v.durable}, 0)
+}
+
+// appendDefinitions lists all that was declared or set, and what exchanges keep.
+func (v *VHost) appendDefinitions(b []byte) []byte {
 	for x := range v.topo.Exchanges() {
 		if x.Durable && x.Name != "" && !isPredeclared(x.Name) {
 			b = appendFact(b, &Fact{Kind: ExchangeDeclared, Object: &Object{
@@ -24,8 +35,7 @@ func (v *VHost) snapshot(b []byte, lazy bool) []byte {
 			}}, 0)
 		}
 	}
-	queues := v.sortedQueues()
-	for _, q := range queues {
+	for _, q := range v.sortedQueues() {
 		if q.object.Durable {
 			b = appendFact(b, &Fact{Kind: QueueDeclared, Queue: q.id, Object: &q.object}, 0)
 		}
@@ -54,15 +64,10 @@ func (v *VHost) snapshot(b []byte, lazy bool) []byte {
 	if len(v.optionTable) > 0 {
 		b = appendFact(b, &Fact{Kind: Configured, Object: &Object{Arguments: v.optionTable}}, 0)
 	}
-	for _, q := range append(queues, v.shelf) {
-		if q.object.Durable {
-			b = v.snapshotQueue(b, q, lazy)
-		}
-	}
-	return appendFact(b, &Fact{Kind: Counted, Books: &v.durable}, 0)
+	return b
 }
 
-func (v *VHost) snapshotQueue(b []byte, q *queueState, lazy bool) []byte {
+func (v *VHost) appendMessages(b []byte, q *queueState, lazy bool) []byte {
 	q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {
 		if e.Flags&queue.Persistent == 0 {
 			return true

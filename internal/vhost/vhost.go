@@ -2,7 +2,6 @@ package vhost
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 
@@ -29,14 +28,22 @@ type VHost struct {
 	optionTable amqp.Table // as set
 	policies    policySet
 	volatile    volatileStore
-	live        map[place.Index]int // records in the log that copies refer to, by batch
-	recents     map[string]*recent  // by exchange
-	books       Books               // all copies since the vhost was opened, and the durable ones before
-	durable     Books               // persistent copies in durable queues
-	logged      deadline.Instant    // time of the newest batch folded or made
+	use         place.Use // of the log: records that persistent copies refer to,
+	borrowed    place.Use // and those that other copies do, which a restart forgets
+	pool        *queue.Pool
+	graves      []grave            // what was taken off in whole, and has records that are not given back
+	burying     bool               // in the set: graves are looked after
+	recents     map[string]*recent // by exchange
+	books       Books              // all copies since the vhost was opened, and the durable ones before
+	durable     Books              // persistent copies in durable queues
+	logged      deadline.Instant   // time of the newest batch folded or made
 
 	// deadlines follow from the folded state: entries of queues, queue expiry, and work left over.
 	deadlines deadline.Set
+
+	saving  *checkpoint // in the making, nil if none is
+	storing *queue.Saving
+	marker  *queue.Marker // nil: nothing is marked
 
 	// Connected.
 	conns       map[ConnID]*conn
@@ -80,7 +87,7 @@ type queueState struct {
 	policy    string // names, "" if none
 	operator  string
 
-	armed     deadline.Instant // deadline in the set for the ordered entries, 0 if none
+	armed     deadline.Instant // where only the head may expire: its deadline in the set, 0 if none
 	expires   deadline.Instant // deadline in the set for the queue itself, 0 if none
 	lastMoved place.Index      // newest batch that moved a message here
 	consumed  bool             // had a consumer: auto-delete may strike
@@ -110,23 +117,23 @@ type policyEntry struct {
 }
 
 // New returns an empty vhost, as it is before anything was folded, with the predeclared exchanges. log is
-// its logical log; records finds what was stored there.
-func New(name string, log place.LogID, records place.Records) *VHost {
+// its logical log; records finds what was stored there, and pages keeps what is cold.
+func New(name string, log place.LogID, records place.Records, pages place.Pages) *VHost {
 	v := &VHost{
 		name: name, log: log, records: records,
 		topo:     topology.New(),
 		queues:   map[QueueID]*queueState{},
 		policies: policySet{map[string]*policyEntry{}, map[string]*policyEntry{}},
-		live:     map[place.Index]int{},
 		conns:    map[ConnID]*conn{},
 		channels: map[ChannelID]*channel{},
 		repliers: map[string]*channel{},
 	}
-	v.shelf, v.options = newShelf(), optionsOf(nil)
+	v.pool = queue.NewPool(pages, log, hotEntriesMax, v.disarmed)
+	v.shelf, v.options = newShelf(v.pool), optionsOf(nil)
 	v.shelf.settings.MaxLengthBytes = v.options.LostLettersMaxBytes
 	v.recents = map[string]*recent{}
 	v.holding.blocked = map[QueueID][]letterAt{}
-	v.volatile.chunks = map[place.Index]*volatileChunk{}
+	v.volatile = newVolatileStore(pages)
 	for _, x := range topology.Predeclared() {
 		v.topo.Declare(x)
 	}
@@ -163,26 +170,35 @@ func (v *VHost) record(r place.Ref) []byte {
 	return v.records.Record(r)
 }
 
-func (v *VHost) retain(r place.Ref) {
+// retain counts a reference to a record or a history, by a copy that is in the log or not.
+func (v *VHost) retain(r place.Ref, durable bool) {
 	switch {
 	case r.IsZero():
 	case r.Log == place.Volatile:
 		v.volatile.retain(r.Index)
 	default:
-		v.live[r.Index]++
+		v.usedBy(durable).Retain(r)
+		if v.marker != nil {
+			v.marker.Note(r)
+		}
 	}
 }
 
-func (v *VHost) release(r place.Ref) {
+func (v *VHost) release(r place.Ref, durable bool) {
 	switch {
 	case r.IsZero():
 	case r.Log == place.Volatile:
 		v.volatile.release(r.Index)
 	default:
-		if v.live[r.Index]--; v.live[r.Index] <= 0 {
-			delete(v.live, r.Index)
-		}
+		v.usedBy(durable).Release(r)
 	}
+}
+
+func (v *VHost) usedBy(durable bool) *place.Use {
+	if durable {
+		return &v.use
+	}
+	return &v.borrowed
 }
 
 func (v *VHost) queueNamed(name string) *queueState {
@@ -206,6 +222,9 @@ func (v *VHost) Check() error {
 	var held uint64
 	for _, q := range append(v.sortedQueues(), v.shelf) {
 		if err := q.check(); err != nil {
+			return fmt.Errorf("vhost: queue %q: %w", q.object.Name, err)
+		}
+		if err := v.checkDue(q); err != nil {
 			return fmt.Errorf("vhost: queue %q: %w", q.object.Name, err)
 		}
 		for _, s := range [...]queue.State{queue.Ready, queue.Unacked, queue.Waiting, queue.Held} {
@@ -233,5 +252,20 @@ func (q *queueState) check() error {
 	return q.messages.Check()
 }
 
-// LiveBatches lists the batches of the log in which copies have records, in order.
-func (v *VHost) LiveBatches() []place.Index { return slices.Sorted(maps.Keys(v.live)) }
+// checkDue reports the first message of q whose chunk is not armed for it in time.
+func (v *VHost) checkDue(q *queueState) error {
+	armed := map[queue.Seq]deadline.Instant{}
+	q.messages.Armed(func(chunk queue.Seq, at deadline.Instant) { armed[chunk] = at })
+	var err error
+	q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {
+		at, due := armed[s&^(queue.ChunkLen-1)], v.dueAt(q, s, e)
+		if e.Flags&queue.Handed != 0 { // it comes back when the restart is over
+			return true
+		}
+		if v.mutant == "" && due != 0 && (at == 0 || at > due) && !slices.Contains(q.zero, s) {
+			err = fmt.Errorf("message %d is due at %d, its chunk at %d", s, due, at)
+		}
+		return err == nil
+	})
+	return err
+}

@@ -2,19 +2,32 @@ package vhost
 
 import "github.com/bartleby-mq/bartleby/internal/place"
 
-// volatileStore holds the records of transient messages in memory. A chunk is forgotten when no copy refers
-// to it; its bytes are never written again, so effects that still hold them stay good.
+// volatileStore holds the records of transient messages: in memory, and, of long backlogs, in pages that a restart
+// forgets. A chunk is forgotten when no copy refers to it; its bytes are never written again, so effects that still
+// hold them stay good.
 type volatileStore struct {
+	pages  place.Pages
 	chunks map[place.Index]*volatileChunk
 	open   *volatileChunk
 	last   place.Index
 	idle   []*volatileChunk // closed before anything referred to them: looked at when the step ends
+
+	bytesMax int           // that may be in memory, of closed chunks
+	bytes    int           // in memory, of closed chunks
+	closed   []place.Index // in the order of their making, from oldest on; some may be gone
+	oldest   int
+	spilled  int // chunks
 }
 
 type volatileChunk struct {
 	index place.Index
 	bytes []byte
-	refs  int // copies and histories that lie in it
+	page  place.Ref // where the bytes are if they are not in memory
+	refs  int       // copies and histories that lie in it
+}
+
+func newVolatileStore(pages place.Pages) volatileStore {
+	return volatileStore{pages: pages, bytesMax: volatileBytesMax, chunks: map[place.Index]*volatileChunk{}}
 }
 
 // store appends what fill writes, about size bytes, and names it.
@@ -38,26 +51,65 @@ func (v *volatileStore) alone(record []byte) place.Ref {
 	c := &volatileChunk{index: v.last, bytes: append([]byte(nil), record...)}
 	v.chunks[c.index] = c
 	v.idle = append(v.idle, c) // until something refers to it
+	v.ended(c)
 	return place.Ref{Index: c.index, Size: uint32(len(record))}
 }
 
 // close ends the open chunk: no record will be added to it.
 func (v *volatileStore) close() {
-	if v.open != nil && v.open.refs == 0 {
-		v.idle = append(v.idle, v.open)
+	if v.open != nil {
+		if v.open.refs == 0 {
+			v.idle = append(v.idle, v.open)
+		}
+		v.ended(v.open)
 	}
 	v.open = nil
 }
 
-// sweep forgets the closed chunks that nothing refers to. Between storing a record and making a copy of it
-// no sweep may come.
+// ended counts a chunk that will not grow.
+func (v *volatileStore) ended(c *volatileChunk) {
+	v.bytes += cap(c.bytes)
+	v.closed = append(v.closed, c.index)
+}
+
+// sweep forgets the closed chunks that nothing refers to, and spills the oldest others if they are too many. Between
+// storing a record and making a copy of it no sweep may come.
 func (v *volatileStore) sweep() {
 	for _, c := range v.idle {
 		if c.refs == 0 {
-			delete(v.chunks, c.index)
+			v.forget(c)
 		}
 	}
 	v.idle = v.idle[:0]
+	for v.bytes > v.bytesMax && v.oldest < len(v.closed) {
+		if c := v.chunks[v.closed[v.oldest]]; c != nil && c.page.IsZero() {
+			if c.page = v.pages.Put(c.bytes, true); c.page.IsZero() {
+				return // no room: it stays in memory
+			}
+			v.bytes -= cap(c.bytes)
+			v.spilled++
+			c.bytes = nil
+		}
+		v.oldest++
+	}
+	if v.oldest > 64 && 2*v.oldest > len(v.closed) {
+		v.closed = append(v.closed[:0], v.closed[v.oldest:]...)
+		v.oldest = 0
+	}
+}
+
+// forget lets go of a closed chunk.
+func (v *volatileStore) forget(c *volatileChunk) {
+	if _, there := v.chunks[c.index]; !there {
+		return
+	}
+	delete(v.chunks, c.index)
+	if c.page.IsZero() {
+		v.bytes -= cap(c.bytes)
+		return
+	}
+	v.spilled--
+	v.pages.Drop(c.page)
 }
 
 func (v *volatileStore) chunk(i place.Index) *volatileChunk {
@@ -68,7 +120,12 @@ func (v *volatileStore) chunk(i place.Index) *volatileChunk {
 }
 
 func (v *volatileStore) read(r place.Ref) []byte {
-	return v.chunk(r.Index).bytes[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
+	c := v.chunk(r.Index)
+	b := c.bytes
+	if !c.page.IsZero() {
+		b = v.pages.Get(c.page)
+	}
+	return b[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
 }
 
 func (v *volatileStore) retain(i place.Index) { v.chunk(i).refs++ }
@@ -77,6 +134,6 @@ func (v *volatileStore) release(i place.Index) {
 	c := v.chunk(i)
 	c.refs--
 	if c.refs == 0 && c != v.open {
-		delete(v.chunks, i)
+		v.forget(c)
 	}
 }

@@ -175,6 +175,10 @@ func TestWalkFindsFaults(t *testing.T) {
 func walkOnce(seed uint64, steps int, m Mutant, done map[string]int) error {
 	w := &walk{dice: rand.New(rand.NewPCG(seed, 1))}
 	sc := &scenario{world: newWorld(), queues: map[QueueID]string{}, conns: map[string]ConnID{}}
+	if seed%3 == 0 {
+		sc.world.hot = true
+		sc.world.v = sc.world.fresh()
+	}
 	sc.world.v.Plant(m)
 	var told []string
 	for range steps {
@@ -195,6 +199,9 @@ func walkOnce(seed uint64, steps int, m Mutant, done map[string]int) error {
 		if err == nil {
 			err = sc.world.laws()
 		}
+		if err == nil && m == "" {
+			err = sc.world.checkpoint(w.dice)
+		}
 		if err != nil {
 			return fmt.Errorf("VHOST_SEED=%d: %w\nafter\n%s\n%s", seed, err, strings.Join(told[max(0, len(told)-25):], "\n"), sc.out.String())
 		}
@@ -214,6 +221,7 @@ func walkOnce(seed uint64, steps int, m Mutant, done map[string]int) error {
 // memory is held by copies alone.
 func (w *world) laws() error {
 	v := w.v
+	v.exhumeAll()
 	deadlines := 0
 	refs := map[place.Index]int{}
 	for _, q := range append(v.sortedQueues(), v.shelf) {
@@ -222,16 +230,8 @@ func (w *world) laws() error {
 			switch {
 			case (e.State == queue.Ready && !q.settings.ExpiryHead || e.State == queue.Waiting) && e.ExpireAt != 0 && e.ExpireAt < w.now:
 				err = fmt.Errorf("message %d of %q is ready at %s, and expired at %s", s, q.object.Name, seconds(w.now), seconds(e.ExpireAt))
-			case e.Flags&queue.Indexed != 0 && e.Flags&queue.Ordered != 0:
-				err = fmt.Errorf("message %d of %q is both ordered and on its own", s, q.object.Name)
-			}
-			if e.Flags&queue.Indexed != 0 {
-				deadlines++
-			}
-			if e.State == queue.Waiting {
-				if deadlines++; q.messages.Side(s).Until < w.now {
-					err = fmt.Errorf("message %d of %q waits since %s", s, q.object.Name, seconds(q.messages.Side(s).Until))
-				}
+			case e.State == queue.Waiting && q.messages.Side(s).Until < w.now:
+				err = fmt.Errorf("message %d of %q waits since %s", s, q.object.Name, seconds(q.messages.Side(s).Until))
 			}
 			if e.Flags&queue.Volatile != 0 {
 				refs[e.Index]++
@@ -244,6 +244,7 @@ func (w *world) laws() error {
 		if err != nil {
 			return err
 		}
+		q.messages.Armed(func(queue.Seq, deadline.Instant) { deadlines++ })
 		for _, at := range [2]deadline.Instant{q.armed, q.expires} {
 			if at != 0 {
 				deadlines++
@@ -261,6 +262,9 @@ func (w *world) laws() error {
 		deadlines++
 	}
 	if v.handedAt != 0 {
+		deadlines++
+	}
+	if v.burying {
 		deadlines++
 	}
 	if v.backlogNext < len(v.backlog) {

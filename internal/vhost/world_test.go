@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
+	"math/rand/v2"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
@@ -33,14 +33,26 @@ type world struct {
 	log     *batchLog
 	now     deadline.Instant
 	entropy uint64
-	taken   bool // the log has the outcome's batch
+	pages   *memoryPages
+	hot     bool        // messages stay in memory
+	saving  place.Index // batch of the checkpoint in the making
+	taken   bool        // the log has the outcome's batch
 }
 
 func newWorld() *world {
-	w := &world{log: &batchLog{}, now: epoch}
-	w.v = New("/", testLog, w.log)
+	w := &world{log: &batchLog{}, now: epoch, pages: newPages()}
+	w.v = w.fresh()
 	w.out.Trace = true
 	return w
+}
+
+// fresh returns a machine for the world's log.
+func (w *world) fresh() *VHost {
+	v := New("/", testLog, w.log, w.pages)
+	if !w.hot {
+		v.KeepHot(0, 0)
+	}
+	return v
 }
 
 func (w *world) next() place.Index { return place.Index(len(w.log.batches) + 1) }
@@ -102,7 +114,7 @@ func (w *world) batch(commands ...Command) error {
 // restart opens the machine anew, as after a crash: from a snapshot, or from all batches if there is none. What
 // that led to is in the batch in the making.
 func (w *world) restart(snapshot []byte) error {
-	v := New("/", testLog, w.log)
+	v := w.fresh()
 	if snapshot != nil {
 		if err := v.Fold(0, snapshot); err != nil {
 			return err
@@ -130,7 +142,7 @@ func (w *world) audit() error {
 	if err := w.v.Check(); err != nil {
 		return err
 	}
-	replayed := New("/", testLog, w.log)
+	replayed := New("/", testLog, w.log, newPages())
 	if err := w.foldAll(replayed); err != nil {
 		return err
 	}
@@ -144,18 +156,21 @@ func (w *world) audit() error {
 	if replayed.Books() != w.v.DurableBooks() {
 		return fmt.Errorf("replay counts %+v, live %+v", replayed.Books(), w.v.DurableBooks())
 	}
-	if !slices.Equal(replayed.LiveBatches(), replayed.durableBatches()) {
-		return fmt.Errorf("replay holds batches %v, its copies lie in %v", replayed.LiveBatches(), replayed.durableBatches())
+	if err := replayed.checkUse(); err != nil {
+		return fmt.Errorf("after a replay: %w", err)
 	}
-	restored := New("/", testLog, w.log)
-	if err := restored.Fold(0, w.v.Snapshot(nil)); err != nil {
+	if w.v.Saving() {
+		return nil // one checkpoint at a time
+	}
+	restored := w.fresh()
+	if err := restored.Fold(0, w.v.snapshot()); err != nil {
 		return err
+	}
+	if err := restored.checkUse(); err != nil {
+		return fmt.Errorf("after a snapshot: %w", err)
 	}
 	if got := restored.Projection(); !bytes.Equal(got, want) {
 		return fmt.Errorf("snapshot differs from live:\n%s", difference(got, want))
-	}
-	if got, want := restored.Snapshot(nil), w.v.Snapshot(nil); !bytes.Equal(got, want) {
-		return fmt.Errorf("a snapshot of a snapshot differs:\n%s", difference(got, want))
 	}
 	if restored.Books() != w.v.DurableBooks() {
 		return fmt.Errorf("snapshot counts %+v, live %+v", restored.Books(), w.v.DurableBooks())
@@ -163,27 +178,78 @@ func (w *world) audit() error {
 	return restored.Check()
 }
 
-// durableBatches is what LiveBatches must be, counted the slow way.
-func (v *VHost) durableBatches() []place.Index {
-	var all []place.Index
+// checkpoint takes a step towards a checkpoint between two batches, and, at its end, compares what it and the batches
+// since its beginning lead to with the live state.
+func (w *world) checkpoint(dice *rand.Rand) error {
+	v := w.v
+	switch {
+	case !v.Saving() && dice.IntN(10) == 0:
+		w.saving = w.next() - 1
+		v.Freeze(w.saving)
+	case v.Saving() && dice.IntN(2) == 0 && !v.Save(1+dice.IntN(4)):
+		root := v.Saved()
+		restored := w.fresh()
+		if err := restored.Fold(0, root); err != nil {
+			return fmt.Errorf("checkpoint of batch %d: %w", w.saving, err)
+		}
+		for i := w.saving + 1; i < w.next(); i++ {
+			if err := restored.Fold(i, w.log.batches[i-1]); err != nil {
+				return fmt.Errorf("after the checkpoint of batch %d: %w", w.saving, err)
+			}
+		}
+		v.Stored(dice.IntN(2) == 0)
+		if got, want := restored.Projection(), v.Projection(); !bytes.Equal(got, want) {
+			return fmt.Errorf("a checkpoint of batch %d and the rest differ from live:\n%s", w.saving, difference(got, want))
+		}
+		if restored.Books() != v.DurableBooks() {
+			return fmt.Errorf("a checkpoint and the rest count %+v, live %+v", restored.Books(), v.DurableBooks())
+		}
+		if err := restored.checkUse(); err != nil {
+			return fmt.Errorf("a checkpoint and the rest: %w", err)
+		}
+		return restored.Check()
+	}
+	return nil
+}
+
+// exhumeAll gives back at once what ticks would.
+func (v *VHost) exhumeAll() {
+	for len(v.graves) > 0 {
+		v.deadlines.Remove(deadline.Entry{At: 1, Owner: ownGraves})
+		v.exhume()
+	}
+}
+
+// checkUse compares how much of the log is in use with what copies refer to, counted the slow way.
+func (v *VHost) checkUse() error {
+	n, bytes := int64(0), int64(0)
+	count := func(refs ...place.Ref) {
+		for _, r := range refs {
+			if !r.IsZero() && r.Log == testLog {
+				n++
+				bytes += int64(r.Size)
+			}
+		}
+	}
 	for _, q := range append(v.sortedQueues(), v.shelf) {
 		q.messages.Each(0, func(s queueSeq, e *queueEntry) bool {
-			all = append(all, e.Index)
-			if h := q.messages.Side(s).History; !h.IsZero() {
-				all = append(all, h.Index)
-			}
+			count(e.Ref(testLog), q.messages.Side(s).History)
 			return true
 		})
 	}
 	for _, r := range v.recents {
 		for _, m := range r.durable.messages {
-			if all = append(all, m.record.Index); !m.history.IsZero() {
-				all = append(all, m.history.Index)
-			}
+			count(m.record, m.history)
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	v.exhumeAll()
+	for _, r := range append(v.use.Ranges(), v.borrowed.Ranges()...) {
+		n, bytes = n-r.Refs, bytes-r.Bytes
+	}
+	if n != 0 || bytes != 0 {
+		return fmt.Errorf("copies refer to %d records of %d bytes more than is in use", n, bytes)
+	}
+	return nil
 }
 
 // difference lists two encodings as facts.

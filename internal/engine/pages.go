@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+)
+
+// pageBatchBytes is how large a batch of pages grows before it is appended: pages that were made together lie together.
+const pageBatchBytes = 64 << 10
+
+// pageLog keeps the pages of one vhost: durable ones in the log beside its own, transient ones in spill files. It
+// belongs to the runner's owner.
+type pageLog struct {
+	r     *runner
+	next  place.Index // of the batch in the making
+	batch []byte
+	spill *spill
+}
+
+// Put implements place.Pages.
+func (p *pageLog) Put(page []byte, transient bool) place.Ref {
+	if transient {
+		return p.spill.put(page)
+	}
+	if len(p.batch) > 0 && len(p.batch)+len(page) > pageBatchBytes {
+		p.flush()
+	}
+	if p.batch == nil {
+		p.batch = make([]byte, 0, max(pageBatchBytes, len(page)))
+	}
+	r := place.Ref{Log: p.r.log.ID().Pages(), Index: p.next, Offset: uint32(len(p.batch)), Size: uint32(len(page))}
+	p.batch = append(p.batch, page...)
+	return r
+}
+
+// Get implements place.Pages.
+func (p *pageLog) Get(r place.Ref) []byte {
+	switch {
+	case r.Log == place.Volatile.Pages():
+		page, err := p.spill.get(r)
+		if err != nil {
+			panic(place.Fault{Err: fmt.Errorf("spilled messages: %w", err)})
+		}
+		return page
+	case r.Index == p.next:
+		return p.batch[r.Offset : r.Offset+r.Size]
+	}
+	return p.r.Record(r)
+}
+
+// Drop implements place.Pages.
+func (p *pageLog) Drop(r place.Ref) { p.spill.drop(r) }
+
+// flush appends the batch in the making to the log. Nobody waits for it: a checkpoint that names its pages is written
+// behind it.
+func (p *pageLog) flush() {
+	if len(p.batch) == 0 {
+		return
+	}
+	p.next = p.r.log.AppendPages(p.batch) + 1
+	p.batch = nil
+}

@@ -1,0 +1,168 @@
+package vhost
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// A checkpoint is the durable state of one moment as a list of facts, of which those about messages name pages. It is
+// saved in portions while the vhost goes on: what changes is saved first. Source: ours, decision 12.
+type checkpoint struct {
+	bytes  []byte
+	queues []*queueState // to be visited
+	sorted bool
+	saving *queue.Saving
+	books  Books
+	use    []place.UseRange
+	newest place.Index
+}
+
+// Freeze begins a checkpoint of the durable state as it is now: all batches so far, the one in the making included.
+// There must be none in the making, and none of which Stored has not told.
+func (v *VHost) Freeze(newest place.Index) {
+	for i := 0; i < len(v.graves); i++ {
+		if g := v.graves[i]; g.Persistent > 0 && !g.IsDurable() { // a restart would not know what it holds
+			v.graves = slices.Delete(v.graves, i, i+1)
+			v.unearth(g)
+			i--
+		}
+	}
+	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest}
+	c.bytes = binary.AppendUvarint([]byte{formatVersion}, uint64(v.logged))
+	c.bytes = v.appendDefinitions(c.bytes)
+	for _, g := range v.graves {
+		if saved, ok := g.Save(nil); ok {
+			c.bytes = appendFact(c.bytes, &Fact{Kind: Buried, Bytes: saved}, 0)
+		}
+	}
+	for _, q := range v.queues {
+		if q.object.Durable {
+			c.queues = append(c.queues, q)
+		}
+	}
+	c.queues = append(c.queues, v.shelf)
+	v.saving = c
+	c.saving = v.pool.Freeze(func(m *queue.Messages) { v.saveQueue(c, m) }, func(m *queue.Messages, first queue.Seq, saved []byte) {
+		c.bytes = appendFact(c.bytes, &Fact{Kind: Paged, Queue: QueueID(m.ID()), Seq: first, Bytes: saved}, 0)
+	})
+}
+
+// saveQueue saves what is known of a queue beside its chunks.
+func (v *VHost) saveQueue(c *checkpoint, m *queue.Messages) {
+	id := QueueID(m.ID())
+	m.Logged(func(s queue.Seq) {
+		c.bytes = appendFact(c.bytes, &Fact{Kind: Skipped, Queue: id, Seq: s}, 0)
+	})
+	q := v.queueOf(id)
+	if q == nil || len(q.held) == 0 {
+		return
+	}
+	seqs := make([]queue.Seq, 0, len(q.held))
+	for s := range q.held {
+		seqs = append(seqs, s)
+	}
+	slices.Sort(seqs)
+	for _, s := range seqs {
+		if x := q.held[s]; x.durable {
+			c.bytes = appendFact(c.bytes, &Fact{Kind: Withheld, Queue: id, Seq: s, Cause: x.cause, Took: x.took}, 0)
+		}
+	}
+}
+
+// Save does a portion of the checkpoint in the making, about n chunks, and reports whether there is more.
+func (v *VHost) Save(n int) (more bool) {
+	c := v.saving
+	if !c.sorted { // map order must not reach the disk
+		slices.SortFunc(c.queues, func(a, b *queueState) int { return int(int64(a.id) - int64(b.id)) })
+		c.sorted = true
+	}
+	for ; n > 0 && len(c.queues) > 0; n-- {
+		c.saving.Queue(c.queues[0].messages)
+		c.queues = c.queues[1:]
+	}
+	return n <= 0 || c.saving.Some(n)
+}
+
+// Saved ends the checkpoint and returns it: Fold with index 0 leads to the state of the moment of Freeze. It counts
+// once it is durable, and the pages are that it names.
+func (v *VHost) Saved() []byte {
+	c := v.saving
+	b := appendFact(c.bytes, &Fact{Kind: Counted, Books: &c.books}, 0)
+	b = appendFact(b, &Fact{Kind: Used, Use: c.use, Index: c.newest}, 0)
+	c.saving.End()
+	v.saving, v.storing = nil, c.saving
+	return b
+}
+
+// Stored tells whether the checkpoint that Saved has returned counts now, or never will.
+func (v *VHost) Stored(ok bool) {
+	v.storing.Stored(ok)
+	v.storing = nil
+}
+
+// Saving reports whether a checkpoint is in the making, or not told of yet.
+func (v *VHost) Saving() bool { return v.saving != nil || v.storing != nil }
+
+// Use is what of a vhost's log, and of its log of pages, is referred to.
+type Use struct {
+	durable, borrowed, pages []place.UseRange
+	newPages                 place.Index
+}
+
+// Use tells how much of the log is referred to by what the batches so far have led to.
+func (v *VHost) Use() Use { return Use{durable: v.use.Ranges(), borrowed: v.borrowed.Ranges()} }
+
+// UsePages adds which pages are referred to, by a checkpoint or by the vhost; next is the batch of pages in the making.
+func (v *VHost) UsePages(u *Use, next place.Index) { u.pages, u.newPages = v.pool.PageUse(), next }
+
+// Bytes tells how many bytes of batches first to last of a log, the vhost's own or that of its pages, are referred to,
+// at most; zero only if none is.
+func (u *Use) Bytes(log place.LogID, first, last place.Index) int64 {
+	switch {
+	case log.IsPages() && last >= u.newPages:
+		return 1 + place.Bytes(u.pages, first, last) // made since
+	case log.IsPages():
+		return place.Bytes(u.pages, first, last)
+	}
+	return place.Bytes(u.durable, first, last) + place.Bytes(u.borrowed, first, last)
+}
+
+// Mark begins to find every record and page in those spans that is in use. Source: ours, decision 10.
+func (v *VHost) Mark(spans []place.Span) {
+	queues := []*queue.Messages{v.shelf.messages}
+	for _, q := range v.sortedQueues() {
+		queues = append(queues, q.messages)
+	}
+	v.marker = v.pool.NewMarker(spans, queues)
+	for _, r := range v.recents {
+		for _, m := range append(slices.Clone(r.durable.messages), r.volatile.messages...) {
+			v.marker.Note(m.record)
+			v.marker.Note(m.history)
+		}
+	}
+}
+
+// MarkSome goes on for about n chunks, and reports whether there is more.
+func (v *VHost) MarkSome(n int) (more bool) { return v.marker.Some(n) }
+
+// Note marks what somebody else still needs.
+func (v *VHost) Note(r place.Ref) { v.marker.Note(r) }
+
+// Marked ends the mark, and returns what was found, sorted.
+func (v *VHost) Marked() []place.Ref {
+	for _, g := range v.graves {
+		v.marker.Note(g.Page)
+	}
+	refs := v.marker.Refs()
+	v.marker = nil
+	return refs
+}
+
+// KeepHot sets how many messages may be in memory at the end of a step, and how many bytes of transient records.
+func (v *VHost) KeepHot(messages int, bytes int) {
+	v.pool.SetBudget(messages)
+	v.volatile.bytesMax = bytes
+}

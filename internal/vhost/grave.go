@@ -1,0 +1,113 @@
+package vhost
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// grave is a chunk of messages that ended without a look at them: the books know, and what their records count for in
+// the log is given back by ticks. Source: ours, decision 11.
+type grave struct{ queue.Grave }
+
+// ended ends the copies of q from a number on.
+func (v *VHost) ended(q *queueState, first queue.Seq, n uint64, cause Cause) {
+	if n == 1 {
+		if q.messages.Entry(first) != nil {
+			v.endOne(q, first, cause)
+		}
+		return
+	}
+	q.messages.Clear(first, n, func(_ queue.Seq, _ uint64, g queue.Grave) { v.inter(g, cause) },
+		func(s queue.Seq, _ *queue.Entry) { v.endOne(q, s, cause) })
+}
+
+// endWhole emits Ended for a chunk that was taken off.
+func (v *VHost) endWhole(s *Stamp, q *queueState, first queue.Seq, span uint64, g queue.Grave, cause Cause, out *Outcome) {
+	v.work += workOfEnd
+	durable := g.Persistent > 0 && v.mutant != MutantForgetEnded
+	if durable {
+		v.begin(s, out)
+		if !out.ended.extendBy(q.id, first, span, cause) {
+			out.flush()
+			out.ended = run{q.id, cause, first, span}
+		}
+		v.batch = out.Batch
+	}
+	if out.Trace {
+		out.Facts = append(out.Facts, Fact{Kind: Ended, Queue: q.id, Seq: first, N: span, Cause: cause, Durable: durable})
+	}
+	v.inter(g, cause)
+}
+
+// inter counts the end of what is in a grave.
+func (v *VHost) inter(g queue.Grave, cause Cause) {
+	v.books.Ended[cause] += uint64(g.Live)
+	v.durable.Ended[cause] += uint64(g.Persistent)
+	v.toGrave(grave{g})
+}
+
+func (v *VHost) toGrave(g grave) {
+	v.graves = append(v.graves, g)
+	v.digSoon()
+}
+
+// digSoon arms the next look at graves: it is always due.
+func (v *VHost) digSoon() {
+	if !v.burying && len(v.graves) > 0 {
+		v.burying = true
+		v.deadlines.Add(deadline.Entry{At: 1, Owner: ownGraves})
+	}
+}
+
+// exhume gives back what some graves hold.
+func (v *VHost) exhume() {
+	v.burying = false
+	for range min(gravesPerTick, len(v.graves)) {
+		g := v.graves[len(v.graves)-1]
+		v.graves = v.graves[:len(v.graves)-1]
+		v.unearth(g)
+	}
+	if len(v.graves) == 0 {
+		v.graves = nil
+	}
+	v.digSoon()
+}
+
+// unearth gives back what one grave holds.
+func (v *VHost) unearth(g grave) {
+	v.pool.Exhume(g.Grave, func(e *queue.Entry, side queue.Side) {
+		durable := e.Flags&queue.Persistent != 0
+		v.release(e.Ref(v.log), durable)
+		if e.Flags&queue.Letter != 0 {
+			v.release(side.History, durable)
+		}
+	})
+}
+
+// buried folds a grave of a checkpoint.
+func (v *VHost) buried(f *Fact) {
+	g, err := v.pool.Rebury(f.Bytes)
+	if err != nil {
+		panic(place.Fault{Err: err})
+	}
+	v.toGrave(grave{g})
+}
+
+// paged folds a chunk of a checkpoint.
+func (v *VHost) paged(f *Fact) {
+	q := v.queueOf(f.Queue)
+	if q == nil {
+		return
+	}
+	due, err := q.messages.Restore(f.Seq, f.Bytes)
+	if err != nil {
+		panic(place.Fault{Err: err})
+	}
+	if due != 0 {
+		v.deadlines.Add(deadline.Entry{At: due, Owner: owner(q, ownMessages), Item: uint64(f.Seq)})
+	}
+	if q == v.shelf {
+		q.messages.InChunk(f.Seq, func(_ queue.Seq, e *queue.Entry) { v.shelved[Cause(e.Priority)]++ })
+	}
+}

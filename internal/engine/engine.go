@@ -116,7 +116,7 @@ func (e *Engine) dropDeleted() error {
 		known[place.LogID(h.LogID)] = true
 	}
 	for _, l := range e.scribe.journal.Logs() {
-		if !known[l.Log] {
+		if !known[l.Log.Owner()] {
 			if err := e.scribe.journal.Drop(l.Log); err != nil {
 				return err
 			}

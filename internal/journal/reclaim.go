@@ -69,6 +69,10 @@ func (j *Journal) covered(s *segment) bool {
 	return true
 }
 
+// sparesKept is how many spares beyond the reserve are kept when segments are reclaimed: more than Prepare would make, so
+// that where segments come and go in the same measure but not in step, none is removed and another filled with zeros.
+const sparesKept = sparesAhead + 3
+
 // faulty reports whether any log has a fault; as long as one does, what is left of damaged segments is evidence.
 func (j *Journal) faulty() bool {
 	for _, l := range j.logs {
@@ -87,7 +91,7 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 		j.segments = append(j.segments, instead)
 	}
 	sortSegments(j.segments)
-	room := j.o.reserve() + sparesAhead - j.ready()
+	room := j.o.reserve() + sparesKept - j.ready()
 	var gone []*segment
 	for _, s := range free {
 		if s.size == j.o.SegmentBytes && room > 0 && !s.distrusted {

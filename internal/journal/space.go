@@ -153,7 +153,7 @@ func (j *Journal) nextStep() step {
 	return stepNone
 }
 
-// sparesAhead is how many spares beyond the reserve are made ahead of need, and kept when segments are reclaimed.
+// sparesAhead is how many spares beyond the reserve are made ahead of need.
 const sparesAhead = 2
 
 // makeSpare makes a spare of that size and finishes the one in the making, if there is one.

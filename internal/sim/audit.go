@@ -130,7 +130,7 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 			w.stays(st, e)
 		}
 	case vhost.Ended:
-		if e := w.about(f); e != nil {
+		for _, e := range w.aboutAll(f) {
 			w.ended(st, e, f.Cause)
 		}
 	case vhost.Configured:
@@ -152,6 +152,22 @@ func (w *world) about(f *vhost.Fact) *entry {
 		w.violate(Replay, "fact %d is about copy %d of queue %d, which is not there", f.Kind, f.Seq, f.Queue)
 	}
 	return e
+}
+
+// aboutAll finds the copies that a fact is about: of a whole chunk of a queue, those that are there.
+func (w *world) aboutAll(f *vhost.Fact) (all []*entry) {
+	if f.N <= 1 {
+		if e := w.about(f); e != nil {
+			all = append(all, e)
+		}
+		return all
+	}
+	for s := f.Seq; s < f.Seq+queue.Seq(f.N); s++ {
+		if e := w.live.find(f.Queue, s); e != nil {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // enqueued makes a copy.

@@ -22,6 +22,8 @@ const (
 	// Damage: what the disk has changed is found before it matters, named with file and offset, never served as data, never
 	// cut without a report, and what was recorded as safe never cut at all.
 	Damage Checker = "damage"
+	// Drains: a full disk takes what drains it, and has room again then.
+	Drains Checker = "drains"
 	// Moves: a dead letter has left its source exactly when each target has it, or its loss is counted.
 	Moves Checker = "moves"
 	// Deaths: a letter's history is that of its copy before, and one death more.

@@ -121,20 +121,14 @@ func (w *world) resolve(x *waiting) bool {
 	if m.Record == nil && m.Ref.IsZero() {
 		return true
 	}
-	err := func() (err error) {
-		defer func() {
-			if p, ok := recover().(readFault); ok {
-				err = p.err
-			}
-		}()
+	err := unwound(func() {
 		if m.Record == nil {
 			m.Record = w.Record(m.Ref)
 		}
 		if m.History == nil && !m.HistoryRef.IsZero() {
 			m.History = w.Record(m.HistoryRef)
 		}
-		return nil
-	}()
+	})
 	if err != nil {
 		if !w.planned(err) && !w.spoilt(err) {
 			w.violate(Readable, "message %d: %v", x.message, err)

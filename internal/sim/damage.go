@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
@@ -12,10 +13,13 @@ import (
 
 // spoil lets the disk change what lies on it. Nobody is told.
 func (w *world) spoil() {
-	if w.harm != nil {
+	if w.harm != nil || w.o.Fault != FaultNone {
 		return
 	}
 	names, err := w.disk.List("journal")
+	if w.chance(2) {
+		names = slices.DeleteFunc(names, func(n string) bool { return kindOf(n) != "segment" })
+	}
 	if err != nil || len(names) == 0 {
 		return
 	}
@@ -38,10 +42,11 @@ func (w *world) mend(found string) {
 
 // kindOf is what a file is for.
 func kindOf(name string) string {
-	if k := path.Ext(name); k != "" && k != ".new" {
+	base := strings.TrimSuffix(path.Base(name), ".new")
+	if k := path.Ext(base); k != "" {
 		return k[1:]
 	}
-	return path.Base(name)
+	return base
 }
 
 // spoilt reports whether an error tells of damage. If it does not say where the damage is, that is a violation.

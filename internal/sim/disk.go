@@ -10,67 +10,6 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// errBroken is what a call of the disk answers when it fails on purpose.
-var errBroken = errors.New("broken on purpose")
-
-// plan draws what the disk will do next: lose power at some call, fail one, or nothing.
-func (w *world) plan() {
-	at := w.faulty.Calls() + 1 + w.dice.IntN(60)
-	switch w.dice.IntN(6) {
-	case 0, 1, 2:
-		w.cutPowerAt(at)
-	case 3, 4:
-		w.failNext(at)
-	default:
-		w.faulty.Before(nil)
-	}
-}
-
-// cutPowerAt fails call n and all after it.
-func (w *world) cutPowerAt(n int) {
-	w.faulty.Before(func(c vfs.Call) error {
-		if c.N < n {
-			return nil
-		}
-		if c.N == n {
-			w.result.CutAt[c.Op]++
-		}
-		return vfs.ErrCrashed
-	})
-}
-
-// failNext fails one call from number at on: any, or the next write or sync.
-func (w *world) failNext(at int) {
-	op := []string{"", "write", "sync", "sync"}[w.dice.IntN(4)]
-	done := false
-	w.faulty.Before(func(c vfs.Call) error {
-		if done || c.N < at || op != "" && c.Op != op {
-			return nil
-		}
-		done = true
-		w.result.FailedAt[c.Op]++
-		return errBroken
-	})
-}
-
-// heal takes all plans back.
-func (w *world) heal() {
-	w.faulty.Before(nil)
-	w.faulty.Budget(-1)
-	w.tight, w.full = false, false
-}
-
-// squeeze lets the disk run full soon, or gives it room again.
-func (w *world) squeeze() {
-	w.tight = !w.tight
-	if w.tight {
-		w.faulty.Budget(int64(w.dice.IntN(3 * segmentBytes)))
-		return
-	}
-	w.faulty.Budget(-1)
-	w.full = false
-}
-
 // survive does what an error of the journal asks for, and reports whether things go on as they were.
 func (w *world) survive(err error) bool {
 	switch {
@@ -83,6 +22,7 @@ func (w *world) survive(err error) bool {
 			w.violate(Sound, "%v", err)
 		}
 		w.result.Failures++
+		w.leave()
 		again := w.journal.Recover()
 		if again != nil {
 			w.powerCut() // the process ends; what the disk makes of that is its own affair
@@ -126,15 +66,10 @@ func (w *world) dropBatch() {
 // powerCut ends everything at once, and opens what the disk has kept.
 func (w *world) powerCut() {
 	w.result.Crashes++
+	w.leave()
 	w.journal = nil
 	w.disk.Crash()
-	w.faulty.Before(nil)
-	if w.chance(3) {
-		w.cutPowerAt(w.faulty.Calls() + 1 + w.dice.IntN(25))
-	}
-	if w.chance(4) {
-		w.spoil()
-	}
+	w.atRest()
 	w.open()
 }
 
@@ -149,21 +84,44 @@ func (w *world) restart() {
 	if !w.settle() {
 		return
 	}
+	w.leave()
 	if err := w.journal.Close(); errors.Is(err, vfs.ErrCrashed) {
 		w.powerCut()
 		return
 	} else if err == nil {
 		w.record()
 	}
-	if w.chance(4) {
+	w.atRest()
+	w.open()
+}
+
+// atRest is what may happen to the disk while no broker runs, and what waits for the next one.
+func (w *world) atRest() {
+	if w.o.Fault != FaultNone {
+		if w.starts++; w.starts > patience {
+			w.repair()
+		}
+		return
+	}
+	if !w.ailing || w.chance(2) {
+		w.repair()
+	}
+	at := w.faulty.Calls() + 1 + w.dice.IntN(25)
+	switch w.dice.IntN(12) {
+	case 0, 1, 2:
+		w.fail(FaultPower, w.target(), at)
+	case 3:
+		w.fail(FaultOnce, w.target(), at)
+	case 4:
+		w.fail(FaultAlways, w.target(), at)
+	case 5, 6, 7:
 		w.spoil()
 	}
-	w.open()
 }
 
 func (w *world) journalOptions() journal.Options {
 	return journal.Options{
-		Entropy: w.o.Seed<<16 + w.opened, SegmentBytes: segmentBytes, ReserveBytes: segmentBytes, Mutant: w.o.Journal,
+		Entropy: w.o.Seed<<16 + w.opened, SegmentBytes: segmentBytes, ReserveBytes: reserveSegments * segmentBytes, Mutant: w.o.Journal,
 	}
 }
 
@@ -177,7 +135,9 @@ func (w *world) open() {
 			w.damaged(j, &r)
 			w.mend("open")
 		case err == nil:
-			w.journal, w.cut = j, r.Cut
+			if w.journal, w.cut = j, r.Cut; w.o.HushCut {
+				w.cut = nil
+			}
 			w.load()
 			return
 		case w.refused(err):
@@ -185,10 +145,11 @@ func (w *world) open() {
 		case errors.Is(err, vfs.ErrCrashed):
 			w.result.Crashes++
 			w.disk.Crash()
-			w.faulty.Before(nil)
+			w.repair()
 		case errors.Is(err, errBroken):
+			w.ail()
 		case errors.Is(err, vfs.ErrNoSpace):
-			w.heal()
+			w.roomy()
 		default:
 			w.violate(Sound, "open: %v", err)
 		}
@@ -198,22 +159,30 @@ func (w *world) open() {
 // load makes the machine from the log, and compares it with what it must be.
 func (w *world) load() {
 	w.result.Recoveries++
+	w.ail()
 	w.note("opening again: safe %d, written %d, the log ends at %d", w.safe, w.written, w.journal.Next(logID)-1)
 	w.leave()
-	w.frozen, w.vhost = nil, nil
+	w.frozen = nil
 	w.recent = map[place.Index][]byte{}
 	w.disconnectAll()
 	w.out = vhost.Outcome{Trace: true}
 	w.audited.facts, w.audited.effects, w.tallies = 0, 0, nil
-	v := vhost.New(vhostName, logID, w)
+	w.pending = nil
+	w.pages.reopen()
+	v := vhost.New(vhostName, logID, w, &w.pages)
 	v.Plant(w.o.VHost)
-	if err := w.fold(v); err != nil {
+	v.KeepHot(w.hot())
+	var err error
+	if fault := unwound(func() { err = w.fold(v) }); fault != nil {
+		err = fault
+	}
+	if err != nil {
 		w.reload(err)
 		return
 	}
 	end := w.journal.Next(logID) - 1
 	w.vhost = v
-	err := w.neighbor.opened(w)
+	err = w.neighbor.opened(w)
 	if err == nil {
 		err = w.compare(end)
 	}
@@ -222,7 +191,7 @@ func (w *world) load() {
 		return
 	}
 	w.clock = max(w.clock-int64(w.dice.IntN(3))*w.dice.Int64N(2_000_000_000), int64(v.Logged())*1_000_000)
-	w.pending, w.written, w.tried, w.next = nil, end, end, end+1
+	w.written, w.tried, w.next = end, end, end+1
 	w.safe, w.marked, w.neighbor.marked = end, 0, 0
 	if w.neighbor.safe = w.neighbor.written; !w.tight {
 		w.record()
@@ -234,6 +203,11 @@ func (w *world) load() {
 	if w.violation == nil && w.journal != nil {
 		w.finish()
 	}
+}
+
+// hot is how much the machine of this life keeps in memory: messages, and bytes of transient records.
+func (w *world) hot() (messages, bytes int) {
+	return []int{0, 40, 300, 2000, 1 << 20}[w.o.Seed%5], []int{0, 300, 20_000, 1 << 20}[w.o.Seed%4]
 }
 
 // reload tries again after an error in load.

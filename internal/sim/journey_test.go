@@ -75,9 +75,9 @@ func TestThreeHops(t *testing.T) {
 		"written":     func(j *journey) { j.finish(); j.write(); j.powerCut() },
 		"safe":        func(j *journey) { j.settle(); j.powerCut() },
 		"checkpoint":  func(j *journey) { j.checkpoint(); j.checkpoint(); j.powerCut() },
-		"sync fails":  func(j *journey) { j.failNext(j.faulty.Calls() + 1); j.settle() },
-		"first call":  func(j *journey) { j.cutPowerAt(j.faulty.Calls() + 1); j.settle() },
-		"second call": func(j *journey) { j.cutPowerAt(j.faulty.Calls() + 2); j.settle() },
+		"sync fails":  func(j *journey) { j.fail(FaultOnce, target{}, j.faulty.Calls()+1); j.settle() },
+		"first call":  func(j *journey) { j.fail(FaultPower, target{}, j.faulty.Calls()+1); j.settle() },
+		"second call": func(j *journey) { j.fail(FaultPower, target{}, j.faulty.Calls()+2); j.settle() },
 	}
 	steps := 0
 	for _, l := range legs {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -49,13 +50,24 @@ func TestKeptDirectoriesStayReadable(t *testing.T) {
 				t.Fatalf("%s, %s: %v", name, when, err)
 			}
 			if got != string(want) {
-				t.Errorf("%s, %s, holds:\n%s\nexpected:\n%s", name, when, got, want)
+				t.Errorf("%s, %s: %s", name, when, difference(got, string(want)))
 			}
 		}
 	}
 	if found == 0 {
 		t.Fatal("no directory was kept")
 	}
+}
+
+// difference shows the first line in which two texts differ.
+func difference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return fmt.Sprintf("line %d is\n%s\nexpected\n%s", i+1, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, expected %d", len(g), len(w))
 }
 
 // leave lives a life until the power goes, and keeps what is on the disk then, with what it means.
@@ -146,7 +158,9 @@ func describe(disk vfs.FS) (string, error) {
 		return "", &r.Faults[0]
 	}
 	w := &world{journal: j}
-	v := vhost.New(vhostName, logID, w)
+	w.pages = pages{w: w}
+	w.pages.reopen()
+	v := vhost.New(vhostName, logID, w, &w.pages)
 	if err := w.fold(v); err != nil {
 		return "", err
 	}
@@ -183,7 +197,7 @@ func (w *world) describeFact(b *strings.Builder, f *vhost.Fact) {
 			d.History = bytes.Clone(w.Record(d.HistoryRef))
 		}
 		view, err := d.View()
-		fmt.Fprintf(b, " expires=%d flags=%b body=%d:%08x to %q %q deaths=%v %v", f.Entry.ExpireAt, f.Entry.Flags, len(view.Body),
+		fmt.Fprintf(b, " expires=%d letter=%t body=%d:%08x to %q %q deaths=%v %v", f.Entry.ExpireAt, f.Entry.Flags&queue.Letter != 0, len(view.Body),
 			crc32.ChecksumIEEE(view.Body), view.Exchange, view.RoutingKey, deathsOf(view.Properties), err)
 	}
 	b.WriteByte('\n')

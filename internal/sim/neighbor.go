@@ -25,6 +25,9 @@ func neighborBatch(i place.Index) []byte {
 // more adds batches to a group, at times.
 func (n *neighbor) more(w *world) []journal.Batch {
 	n.trying = n.written
+	if w.full {
+		return nil
+	}
 	var group []journal.Batch
 	for range max(0, w.dice.IntN(6)-3) {
 		n.trying++

@@ -15,29 +15,21 @@ const (
 	logID     = place.LogID(1)
 	// segmentBytes is the least that the journal takes: segments roll and come back within one run.
 	segmentBytes = 64 << 10
+	// reserveSegments is what settles and moves may take when the disk is full: as many as in production.
+	reserveSegments = 4
 )
-
-// readFault is a read that failed in the middle of a step: it unwinds to decide.
-type readFault struct{ err error }
 
 // Record implements place.Records: from memory, or from the disk.
 func (w *world) Record(r place.Ref) []byte {
-	data, err := w.batch(r.Index)
-	if err != nil {
-		panic(readFault{err})
+	data, ok := w.recent[r.Index]
+	if !ok {
+		return w.read(r)
 	}
 	if int(r.Offset+r.Size) > len(data) {
 		w.violate(Readable, "record %+v lies beyond its batch of %d bytes", r, len(data))
-		panic(readFault{errors.New("beyond its batch")})
+		panic(place.Fault{Err: errors.New("beyond its batch")})
 	}
 	return data[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
-}
-
-func (w *world) batch(i place.Index) ([]byte, error) {
-	if data, ok := w.recent[i]; ok {
-		return data, nil
-	}
-	return w.journal.ReadBatch(nil, logID, i)
 }
 
 // stamp is what the engine's clock says: down, up, and the wall.
@@ -54,45 +46,37 @@ func (w *world) stamp() vhost.Stamp {
 func (w *world) decide(c vhost.Command) (ok bool) {
 	s := w.stamp()
 	x := w.foresee(&c)
-	err, fault := w.try(s, c)
-	if fault != nil {
+	var refused *amqp.Error
+	if fault := unwound(func() { refused = w.try(s, c) }); fault != nil {
+		w.torn = true
 		w.readFailed(fault)
 		return false
 	}
-	w.audit(s, &c, x, err)
-	if err == nil {
+	w.audit(s, &c, x, refused)
+	if refused == nil {
 		w.result.Succeeded[c.Kind]++
 	} else {
 		w.result.Refused++
 	}
-	return err == nil
+	return refused == nil
 }
 
 // try steps one command, or refuses it.
-func (w *world) try(s vhost.Stamp, c vhost.Command) (refused *amqp.Error, fault error) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case readFault:
-			fault = p.err
-		default:
-			panic(p)
-		}
-	}()
+func (w *world) try(s vhost.Stamp, c vhost.Command) (refused *amqp.Error) {
 	batch, effects, facts := len(w.out.Batch), len(w.out.Effects), len(w.out.Facts)
 	err := w.vhost.Step(s, c, &w.out)
 	if err == nil {
-		return nil, nil
+		return nil
 	}
 	if !errors.As(err, &refused) {
 		w.violate(Refusals, "%v is no refusal", err)
-		return amqp.InternalError("%v", err), nil
+		return amqp.InternalError("%v", err)
 	}
 	if len(w.out.Batch) != batch || len(w.out.Effects) != effects || len(w.out.Facts) != facts {
 		w.violate(Refusals, "command %d was refused (%v) and left a trace", c.Kind, refused)
 	}
 	w.vhost.Refuse(s, c, refused, &w.out)
-	return refused, nil
+	return refused
 }
 
 // finish seals the batch, as the engine does: it is the log's, and effects leave or wait.
@@ -143,15 +127,18 @@ func (w *world) write() bool {
 	}
 	if err != nil {
 		if errors.Is(err, journal.ErrNoSpace) {
-			w.result.Full++
+			w.result.Stuck++
 			w.full = true
 			return false
 		}
 		return w.survive(err)
 	}
-	w.full = false
 	w.neighbor.wrote()
 	w.pending, w.written = nil, w.next-1
+	if before := w.result.Recoveries; !w.o.SpendReserve && (w.tight || w.full || w.journal.Stats().Spares < 2) {
+		w.prepare()
+		return w.result.Recoveries == before
+	}
 	return true
 }
 
@@ -185,63 +172,6 @@ func (w *world) settle() bool {
 	return w.result.Recoveries == before
 }
 
-// frozen is a state on its way into a checkpoint: while it is written, the machine goes on.
-type frozen struct {
-	at     place.Index
-	state  []byte
-	live   []place.Index
-	stored bool
-}
-
-// checkpoint does one of its steps: freeze, store, reclaim.
-func (w *world) checkpoint() {
-	switch z := w.frozen; {
-	case z == nil:
-		w.finish()
-		w.frozen = &frozen{at: w.next - 1, state: w.vhost.Snapshot(nil), live: w.vhost.LiveBatches()}
-		w.checkSnapshot()
-	case !z.stored:
-		if z.at > w.safe && !w.settle() {
-			return
-		}
-		if w.markSafe(); w.frozen != z {
-			return
-		}
-		err := w.journal.Checkpoint(logID, z.at, z.state)
-		if err == nil {
-			w.frozen.stored = true
-			err = w.neighbor.checkpoint(w)
-		}
-		if err != nil && !errors.Is(err, journal.ErrNoSpace) {
-			w.survive(err)
-		}
-	default:
-		w.frozen = nil
-		n, err := w.journal.Reclaim(func(log place.LogID, first, last place.Index) (batches int64) {
-			if log != logID {
-				return 0
-			}
-			for _, i := range z.live {
-				if first <= i && i <= last {
-					batches++
-				}
-			}
-			return batches
-		})
-		w.result.Reclaimed += n
-		if err != nil {
-			w.survive(err)
-		}
-	}
-}
-
-func (w *world) prepare() {
-	_, err := w.journal.Prepare()
-	if err != nil && !errors.Is(err, journal.ErrNoSpace) {
-		w.survive(err)
-	}
-}
-
 func (w *world) markSafe() {
 	if err := w.journal.MarkSafe(); err != nil {
 		w.survive(err)
@@ -256,5 +186,8 @@ func (w *world) forget() {
 		if i <= w.written {
 			delete(w.recent, i)
 		}
+	}
+	if len(w.pending) == 0 {
+		clear(w.pages.recent)
 	}
 }

@@ -27,35 +27,20 @@ func (w *world) foldTwin(index place.Index) {
 // checkTwin compares the live machine, between two batches, with the one that only folds batches: nothing durable has
 // changed beside the log.
 func (w *world) checkTwin() {
-	if w.violation == nil && !bytes.Equal(w.twin.Projection(), w.vhost.Projection()) {
-		w.violate(Replay, "after batch %d the live machine and the replay of its log differ", w.next-1)
-	}
+	w.look(func() {
+		if !bytes.Equal(w.twin.Projection(), w.vhost.Projection()) {
+			w.violate(Replay, "after batch %d the live machine and the replay of its log differ", w.next-1)
+		}
+	})
 }
 
 // leave looks at the machine for the last time: it is dropped, for whatever reason.
 func (w *world) leave() {
-	if w.vhost == nil || len(w.out.Facts)+len(w.out.Batch) > 0 {
-		return // in the middle of a batch, the machine is ahead of its twin
+	if w.vhost != nil && !w.torn && len(w.out.Facts)+len(w.out.Batch) == 0 { // in a batch, it is ahead of its twin
+		w.checkTwin()
+		w.checkSums()
 	}
-	w.checkTwin()
-	w.checkSums()
-}
-
-// checkSnapshot makes sure that a checkpoint leads to the state that it was taken of.
-func (w *world) checkSnapshot() {
-	v := vhost.New(vhostName, logID, w)
-	if err := v.Fold(0, w.frozen.state); err != nil {
-		w.violate(Replay, "a snapshot does not fold: %v", err)
-		return
-	}
-	if !bytes.Equal(v.Projection(), w.vhost.Projection()) {
-		w.violate(Replay, "a snapshot after batch %d leads to another state", w.frozen.at)
-	}
-	for _, i := range v.LiveBatches() { // the live machine may need more, for transient copies
-		if _, found := slices.BinarySearch(w.frozen.live, i); !found {
-			w.violate(Readable, "a snapshot after batch %d needs batch %d, which may be given back", w.frozen.at, i)
-		}
-	}
+	w.vhost, w.torn = nil, false
 }
 
 // compare looks at the machine that was just loaded from a log that ends at batch end: is it the one that was
@@ -93,16 +78,22 @@ func (w *world) compare(end place.Index) error {
 	if err := w.compareCopies(); err != nil || w.violation != nil {
 		return err
 	}
-	if !bytes.Equal(w.vhost.Projection(), w.past.Projection()) { // what the checks above do not know of
-		w.violate(Replay, "the machine is not the one that was there after batch %d", end)
+	w.look(func() {
+		if !bytes.Equal(w.vhost.Projection(), w.past.Projection()) { // what the checks above do not know of
+			w.violate(Replay, "the machine is not the one that was there after batch %d", end)
+		}
+	})
+	if w.violation != nil {
 		return nil
 	}
 	maps.DeleteFunc(w.sealed, func(i place.Index, _ sealed) bool { return i > end })
 	w.live = w.base.clone()
-	w.twin = vhost.New(vhostName, logID, w)
-	if err := w.twin.Fold(0, w.vhost.Snapshot(nil)); err != nil {
-		w.violate(Replay, "a snapshot does not fold: %v", err)
-	}
+	w.twin = vhost.New(vhostName, logID, w, &spare{})
+	w.look(func() {
+		if err := w.twin.Fold(0, w.vhost.Contents()); err != nil {
+			w.violate(Replay, "what the machine holds does not fold: %v", err)
+		}
+	})
 	unknown := func(r place.Ref) bool { return r.Log == place.Volatile || r.Index > end }
 	maps.DeleteFunc(w.contents, func(r place.Ref, _ content) bool { return unknown(r) })
 	maps.DeleteFunc(w.ways, func(r place.Ref, _ way) bool { return unknown(r) })
@@ -111,7 +102,12 @@ func (w *world) compare(end place.Index) error {
 
 // compareCopies finds each copy of the machine in the base, and the other way round, and reads its record.
 func (w *world) compareCopies() error {
-	facts, err := vhost.Facts(logID, 0, w.vhost.Snapshot(nil))
+	var contents []byte
+	w.look(func() { contents = w.vhost.Contents() })
+	if w.violation != nil {
+		return nil
+	}
+	facts, err := vhost.Facts(logID, 0, contents)
 	if err != nil {
 		w.violate(Replay, "a snapshot does not decode: %v", err)
 		return nil

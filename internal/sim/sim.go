@@ -19,10 +19,18 @@ const stepsDefault = 1000
 type Options struct {
 	Seed  uint64
 	Steps int // 0: a usual run
-	// Journal and VHost plant a fault below; ReleaseEarly plants one here: effects wait for nothing.
+	// Fault, if it is set, is the only one there is, at call At of the disk, of whatever kind; else they are drawn.
+	Fault Fault
+	At    int
+	// Journal and VHost plant a fault below. The others plant one here: effects wait for nothing; publishers take the
+	// reserve of the disk; what was cut is not told;
+	// sparse segments go before what has ended meanwhile is safe.
 	Journal      journal.Mutant
 	VHost        vhost.Mutant
 	ReleaseEarly bool
+	SpendReserve bool
+	HushCut      bool
+	AdoptEarly   bool
 	// Trace, if there is one, is told what happens, a line at a time.
 	Trace func(line string)
 }
@@ -36,14 +44,22 @@ type Result struct {
 	Ended      map[vhost.Cause]int       // copies
 	Recoveries int                       // of the machine, for whatever reason
 	Crashes    int                       // power cuts
-	CutAt      map[string]int            // power cuts in the middle of a call of the disk, by its name
+	Calls      int                       // of the disk
+	CutAt      map[string]int            // power cuts in the middle of a call of the disk, by its kind
 	Harmed     map[string]int            // times that the disk has changed something, by kind and file
 	Found      map[string]int            // of these, by how it was found
 	CutAway    int                       // of these, that have cost what was safe and not recorded so
-	FailedAt   map[string]int            // calls of the disk that failed, by name
+	FailedAt   map[string]int            // calls of the disk that failed, by kind
+	BrokenAt   map[string]int            // those that failed from then on
 	Failures   int                       // failed writes and syncs that the journal recovered from
-	Full       int                       // times that the disk had no room
+	Full       int                       // times that publishers had to wait for room
+	Stuck      int                       // times that nothing could be written for want of room
+	Drained    int                       // full disks that were drained
 	Reclaimed  int                       // segments
+	Rewritten  int                       // of these, sparse ones
+	Paged      int                       // durable pages that were put
+	Spilled    int                       // transient ones
+	Warmed     int                       // durable ones that were read from the disk
 	Facts      map[vhost.FactKind]int
 	Shelved    map[vhost.Cause]int // letters that came to the shelf
 	Held       map[vhost.Cause]int // letters that were held, or held on
@@ -59,7 +75,7 @@ type Result struct {
 func newResult() Result {
 	return Result{
 		Succeeded: map[vhost.CommandKind]int{}, Effects: map[vhost.EffectKind]int{}, Ended: map[vhost.Cause]int{},
-		Harmed: map[string]int{}, Found: map[string]int{}, CutAt: map[string]int{}, FailedAt: map[string]int{}, Facts: map[vhost.FactKind]int{},
+		Harmed: map[string]int{}, Found: map[string]int{}, CutAt: map[string]int{}, FailedAt: map[string]int{}, BrokenAt: map[string]int{}, Facts: map[vhost.FactKind]int{},
 		Shelved: map[vhost.Cause]int{}, Held: map[vhost.Cause]int{}, Answered: map[string]int{},
 	}
 }
@@ -94,11 +110,16 @@ type world struct {
 	tried    place.Index                  // the journal may have it
 	pending  []journal.Batch              // sealed, not written yet
 	recent   map[place.Index][]byte       // batches that are still in memory
-	frozen   *frozen                      // a checkpoint in the making
-	harm     *vfs.Harm                    // what the disk has changed, and nobody has found
-	cut      *journal.Cut                 // by the last opening
-	tight    bool                         // the disk has a budget
-	full     bool                         // and has used it up
+	pages    pages
+	torn     bool         // a step of the machine was cut short by a failed read: it is not to be looked at any more
+	frozen   *frozen      // a checkpoint in the making
+	looking  bool         // a checker does: no call of the disk fails
+	harm     *vfs.Harm    // what the disk has changed, and nobody has found
+	cut      *journal.Cut // by the last opening
+	tight    bool         // the disk has a budget
+	full     bool         // only the reserve is left of it: publishers wait
+	ailing   bool         // some call of the disk always fails
+	starts   int          // since then
 	neighbor neighbor
 
 	// What the checkers know.
@@ -151,9 +172,13 @@ func newWorld(o Options) *world {
 		contents: map[place.Ref]content{}, ways: map[place.Ref]way{},
 	}
 	w.faulty = vfs.NewFaulty(w.disk)
-	w.past = vhost.New(vhostName, logID, w)
+	w.pages = pages{w: w, sums: map[place.Ref]uint64{}}
+	w.past = vhost.New(vhostName, logID, w, &spare{})
 	w.next = 1
 	w.out.Trace = true
+	if o.Fault != FaultNone {
+		w.fail(o.Fault, target{}, o.At)
+	}
 	w.open()
 	return w
 }
@@ -169,7 +194,7 @@ func Run(o Options) (Result, error) {
 		w.act()
 	}
 	w.end()
-	w.result.Hash = w.hash.Sum64()
+	w.result.Hash, w.result.Calls = w.hash.Sum64(), w.faulty.Calls()
 	if w.violation != nil {
 		return w.result, w.violation
 	}
@@ -210,8 +235,10 @@ func (w *world) act() {
 		w.markSafe()
 	case k < 978:
 		w.forget()
-	case k < 988:
+	case k < 987:
 		w.squeeze()
+	case k < 988:
+		w.drain()
 	case k < 990:
 		w.restart()
 	case k < 994:

@@ -90,6 +90,9 @@ func (r *Result) add(o *Result) {
 	sum(r.Ended, o.Ended)
 	sum(r.CutAt, o.CutAt)
 	sum(r.FailedAt, o.FailedAt)
+	sum(r.BrokenAt, o.BrokenAt)
+	r.Stuck += o.Stuck
+	r.Drained += o.Drained
 	sum(r.Harmed, o.Harmed)
 	sum(r.Found, o.Found)
 	r.CutAway += o.CutAway
@@ -145,13 +148,18 @@ func (r *Result) checkCoverage(t *testing.T) {
 	if r.Crashes == 0 || r.Failures == 0 || r.Full == 0 || r.Reclaimed == 0 {
 		t.Errorf("the disk was too kind: %d power cuts, %d failures, %d times full, %d segments reclaimed", r.Crashes, r.Failures, r.Full, r.Reclaimed)
 	}
-	for _, op := range []string{"create", "open", "preallocate", "write", "sync", "rename", "syncdir", "remove", "read", "close"} {
-		if r.CutAt[op] == 0 && *seeds >= 1000 {
-			t.Errorf("power never went in a %s", op)
+	for _, call := range targets {
+		if n := call.String(); *seeds >= 1000 && (r.CutAt[n] == 0 || r.FailedAt[n] == 0 || r.BrokenAt[n] == 0) {
+			t.Errorf("%s: power went %d times, it failed %d times, %d times for ever", n, r.CutAt[n], r.FailedAt[n], r.BrokenAt[n])
 		}
 	}
-	t.Logf("power cuts in calls: %v; calls that failed: %v", r.CutAt, r.FailedAt)
+	t.Logf("power cuts in calls: %v", r.CutAt)
+	t.Logf("calls that failed: %v; for ever: %v", r.FailedAt, r.BrokenAt)
 	t.Logf("damage: %v; found: %v; of these, %d have cost what nothing said was safe", r.Harmed, r.Found, r.CutAway)
+	t.Logf("full disks that were drained: %d; nothing could be written: %d times", r.Drained, r.Stuck)
+	if r.Drained == 0 || r.Found["load"]+r.Found["open"] == 0 || r.Found["refused"] == 0 || r.Found["read"] == 0 && *seeds >= 1000 {
+		t.Error("not all of this has happened")
+	}
 	t.Logf("commands: %v", counts(r.Succeeded))
 	t.Logf("copies ended: %v", counts(r.Ended))
 }
@@ -209,6 +217,26 @@ func TestSameSeedSameHistory(t *testing.T) {
 		}
 		if a.Hash != b.Hash {
 			t.Fatalf("seed %d: two histories, %x and %x", n, a.Hash, b.Hash)
+		}
+	}
+}
+
+func TestAFaultAtEveryCall(t *testing.T) {
+	t.Parallel()
+	// Some call of the disk must not fail, or not be the last before the power goes: each is tried, one at a time.
+	const steps = 120
+	stride := 1 + 2000/int(max(*seeds, 1))
+	for _, n := range []uint64{3, 11} {
+		plain, err := Run(Options{Seed: n, Steps: steps, Fault: FaultOnce, At: 1 << 30})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range []Fault{FaultPower, FaultOnce, FaultAlways} {
+			for at := 1; at <= plain.Calls; at += stride {
+				if _, err := Run(Options{Seed: n, Steps: steps, Fault: f, At: at}); err != nil {
+					t.Fatalf("fault %d at call %d: %v", f, at, err)
+				}
+			}
 		}
 	}
 }

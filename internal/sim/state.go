@@ -18,8 +18,12 @@ func (w *world) checkSums() {
 	if w.violation != nil {
 		return
 	}
-	if err := w.vhost.Check(); err != nil {
-		w.violate(Books, "%v", err)
+	w.look(func() {
+		if err := w.vhost.Check(); err != nil {
+			w.violate(Books, "%v", err)
+		}
+	})
+	if w.violation != nil {
 		return
 	}
 	books := w.vhost.DurableBooks()

@@ -10,6 +10,8 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
@@ -32,6 +34,12 @@ var mutants = []mutant{
 	{"journal: keep what lies behind a torn tail", sim.Options{Journal: journal.MutantKeepTail}, sim.Sound},
 	{"journal: name a checkpoint before it is synced", sim.Options{Journal: journal.MutantEarlyCheckpoint}, sim.Sound},
 	{"release: confirm early", sim.Options{ReleaseEarly: true}, sim.Release},
+	{"reserve: let publishers take it", sim.Options{SpendReserve: true}, sim.Drains},
+	{"rewriting: adopt before ends are safe", sim.Options{AdoptEarly: true}, sim.Readable},
+	{"journal: adopt before it is synced", sim.Options{Journal: journal.MutantAdoptUnsynced}, sim.Sound},
+	{"journal: leave out a live piece", sim.Options{Journal: journal.MutantLosePiece}, sim.Readable},
+	{"journal: rewrite what no checkpoint covers", sim.Options{Journal: journal.MutantRewriteUncovered}, sim.Sound},
+	{"damage: cut and keep silent", sim.Options{HushCut: true}, sim.Damage},
 	{"vhost: confirm depends on nothing", sim.Options{VHost: vhost.MutantConfirmAtOnce}, sim.Release},
 	{"vhost: lose a move's second half", sim.Options{VHost: vhost.MutantLoseMove}, sim.Moves},
 	{"vhost: forget an expiry", sim.Options{VHost: vhost.MutantForgetExpiry}, sim.Expiry},
@@ -59,9 +67,11 @@ var mutants = []mutant{
 }
 
 func main() {
-	seeds := flag.Uint64("seeds", 400, "how many seeds a mutant may survive")
+	only := flag.String("only", "", "plant only those whose names contain this")
+	seeds := flag.Uint64("seeds", 1000, "how many seeds a mutant may survive")
 	verbose := flag.Bool("v", false, "tell what the checkers said")
 	flag.Parse()
+	mutants := slices.DeleteFunc(mutants, func(m mutant) bool { return !strings.Contains(m.name, *only) })
 	debug.SetGCPercent(1000) // lives are short and leave much behind
 	lines := make([]string, len(mutants))
 	caught := make([]bool, len(mutants))

@@ -1,0 +1,224 @@
+package sim
+
+import (
+	"bytes"
+	"errors"
+	"hash/maphash"
+
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// frozen is a state on its way into a checkpoint, and the room that is given back behind it. While it is on its way, the
+// machine goes on.
+type frozen struct {
+	at         place.Index
+	projection []byte // of the machine at that moment
+	use        vhost.Use
+	state      []byte // nil until all is saved
+	stored     bool
+	reclaimed  bool
+	rewriting  *journal.Rewriting // nil: none is underway
+	marked     bool               // all that is live there has been named
+	copied     bool
+}
+
+// checkpoint does one of its steps: freeze, save a portion, store, reclaim, mark a portion, copy a portion, adopt.
+func (w *world) checkpoint() {
+	j := w.journal
+	var next func(z *frozen) error
+	switch z := w.frozen; {
+	case z == nil:
+		w.freeze()
+		return
+	case z.state == nil:
+		next = w.save
+	case !z.stored:
+		next = w.store
+	case !z.reclaimed:
+		next = w.reclaim
+	case z.rewriting == nil:
+		next = w.sparse
+	case !z.marked:
+		next = w.mark
+	case !z.copied:
+		next = w.copy
+	default:
+		next = w.adopt
+	}
+	var err error
+	if fault := unwound(func() { err = next(w.frozen) }); fault != nil {
+		w.readFailed(fault)
+		return
+	}
+	if w.journal == j && w.violation == nil && err != nil && !errors.Is(err, journal.ErrNoSpace) {
+		w.survive(err)
+	}
+}
+
+// freeze begins a checkpoint of the state between two batches.
+func (w *world) freeze() {
+	recoveries := w.result.Recoveries
+	w.finish()
+	if w.violation != nil || w.result.Recoveries != recoveries {
+		return
+	}
+	z := &frozen{at: w.next - 1}
+	w.look(func() { z.projection = w.vhost.Projection() })
+	w.vhost.Freeze(z.at)
+	z.use = w.vhost.Use()
+	w.frozen = z
+}
+
+// save saves a portion of the state; the machine has gone on since the last one.
+func (w *world) save(z *frozen) error {
+	if w.vhost.Save(1 + w.dice.IntN(4)) {
+		return nil
+	}
+	z.state = w.vhost.Saved()
+	w.pages.flush()
+	w.vhost.UsePages(&z.use, w.pages.next)
+	w.look(func() { w.checkSaved(z) })
+	return nil
+}
+
+// checkSaved makes sure that a checkpoint leads to the state that it was begun in.
+func (w *world) checkSaved(z *frozen) {
+	v := vhost.New(vhostName, logID, w, &spare{node: &w.pages})
+	if err := v.Fold(0, z.state); err != nil {
+		w.violate(Replay, "a checkpoint does not fold: %v", err)
+		return
+	}
+	if !bytes.Equal(v.Projection(), z.projection) {
+		w.violate(Replay, "a checkpoint after batch %d leads to another state", z.at)
+	}
+}
+
+// store makes the checkpoint count: the pages that it names, and the batches that it covers, are safe before.
+func (w *world) store(z *frozen) error {
+	if len(w.pending) > 0 || z.at > w.safe || w.written > w.safe {
+		if !w.settle() || w.frozen != z {
+			return nil
+		}
+	}
+	if w.markSafe(); w.frozen != z {
+		return nil
+	}
+	err := w.journal.Checkpoint(logID, z.at, z.state)
+	switch {
+	case w.frozen != z: // the broker was opened again meanwhile
+		return nil
+	case err == nil:
+		z.stored = true
+		w.vhost.Stored(true)
+		return w.neighbor.checkpoint(w)
+	case w.chance(2): // it is given up; else it is tried again
+		w.vhost.Stored(false)
+		w.frozen = nil
+	}
+	return err
+}
+
+// reclaim gives back the segments of which nothing is needed.
+func (w *world) reclaim(z *frozen) error {
+	n, err := w.journal.Reclaim(z.live)
+	w.result.Reclaimed += n
+	if w.frozen != z {
+		return nil
+	}
+	z.reclaimed = true
+	w.checkKept()
+	return err
+}
+
+// live tells how many bytes of some batches are referred to. Of the neighbor's, its checkpoint has all.
+func (z *frozen) live(log place.LogID, first, last place.Index) int64 {
+	if log.Owner() != logID {
+		return 0
+	}
+	return z.use.Bytes(log, first, last)
+}
+
+// sparse begins to gather what is live in sparse segments in a new one; without any, the checkpoint is done.
+func (w *world) sparse(z *frozen) error {
+	share := []float64{journal.SparseShare, 0.9}[w.dice.IntN(2)]
+	rewriting, err := w.journal.Sparse(z.live, share)
+	if w.frozen != z {
+		return nil
+	}
+	if rewriting == nil {
+		w.frozen = nil
+		return err
+	}
+	z.rewriting = rewriting
+	var spans []place.Span
+	for _, r := range rewriting.Ranges() {
+		spans = append(spans, place.Span(r))
+	}
+	w.vhost.Mark(spans)
+	return nil
+}
+
+// mark finds a portion of what is live there.
+func (w *world) mark(z *frozen) error {
+	if w.vhost.MarkSome(1 + w.dice.IntN(8)) {
+		return nil
+	}
+	z.rewriting.Keep(w.vhost.Marked())
+	z.marked = true
+	return nil
+}
+
+// copy copies a portion of it. A victim that is damaged is left alone.
+func (w *world) copy(z *frozen) error {
+	done, err := z.rewriting.Step(1 + w.dice.IntN(8<<10))
+	switch {
+	case err == nil:
+		z.copied = done
+	case w.spoilt(err):
+		w.mend("copy")
+		return nil
+	default:
+		w.journal.Abandon(z.rewriting)
+		w.frozen = nil
+	}
+	return err
+}
+
+// adopt puts the new segment in the place of the sparse ones, once all is safe that has ended meanwhile.
+func (w *world) adopt(z *frozen) error {
+	if !w.o.AdoptEarly && (!w.settle() || w.frozen != z) {
+		return nil
+	}
+	n, err := w.journal.Adopt(z.rewriting)
+	if w.frozen != z {
+		return nil
+	}
+	if err == nil {
+		w.result.Reclaimed += n
+		w.result.Rewritten += n
+		w.frozen = nil
+		w.checkKept()
+	}
+	return err
+}
+
+// checkKept reads, after segments were given back, every record and every page that the machine refers to.
+func (w *world) checkKept() {
+	w.look(func() {
+		w.vhost.Mark([]place.Span{{Log: logID, First: 1, Last: w.written}, {Log: pagesLog, First: 1, Last: w.pages.next}})
+		for w.vhost.MarkSome(1 << 20) {
+		}
+		for _, r := range w.vhost.Marked() {
+			switch {
+			case w.recent[r.Index] == nil && r.Log == logID:
+				if maphash.Bytes(sumSeed, w.read(r)) != w.contents[r].sum {
+					w.violate(w.unlike(), "other bytes at %+v than stored", r)
+				}
+			case r.Log == pagesLog:
+				w.pages.Get(r)
+			}
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package sim
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// drain lets the disk run full with the reserve complete, and then takes everything out of the queues: that must go, and
+// give the room back.
+func (w *world) drain() {
+	if w.o.Fault != FaultNone {
+		return
+	}
+	w.mend("never")
+	w.heal()
+	recoveries := w.result.Recoveries
+	alive := func() bool { return w.violation == nil && w.result.Recoveries == recoveries }
+	for more := true; more && alive(); {
+		w.prepare()
+		more = w.journal.Stats().Spares < reserveSegments+2
+	}
+	if !alive() {
+		return
+	}
+	w.tight = true
+	w.faulty.Budget(0)
+	for n := 0; n < 400 && !w.full && alive(); n++ {
+		w.work()
+		if alive() {
+			w.write()
+		}
+	}
+	if !alive() || !w.full {
+		return
+	}
+	for _, n := range append([]*connection(nil), w.connections...) {
+		if alive() {
+			w.decide(vhost.Command{Kind: vhost.Disconnect, Conn: n.id})
+		}
+	}
+	for round, tries := 0, 0; alive() && w.undrained(); round, tries = round+1, tries+1 {
+		if round > 300 {
+			return // there was too much of it
+		}
+		if w.take(); alive() && w.settle() {
+			tries = 0
+		}
+		for range 3 {
+			if alive() {
+				w.checkpoint()
+			}
+		}
+		if tries > patience && alive() {
+			w.violate(Drains, "the disk is full, and what drains it finds no room: %+v", w.journal.Stats())
+		}
+	}
+	w.regain(alive)
+}
+
+// undrained reports whether queues, or letters of the shelf, are left.
+func (w *world) undrained() bool {
+	return len(w.live.lines)+len(w.live.shelf.copies)+len(w.pending) > 0
+}
+
+// take has a client take some messages out of a queue and ack them, and delete it once it is short.
+func (w *world) take() {
+	if len(w.connections) == 0 {
+		w.decide(w.connect())
+	}
+	n := w.connections[0]
+	if len(n.channels) == 0 {
+		w.decide(w.openChannel(n))
+	}
+	ch := n.channels[0]
+	ask := func(c vhost.Command) {
+		if c.Conn, c.Channel = n.id, ch.id; w.violation == nil && w.channels[ch.id] == ch && !ch.dead {
+			w.decide(c)
+		}
+	}
+	if there := w.live.shelf.seqs(); len(there) > 0 {
+		s := &vhost.Selection{}
+		for _, seq := range there[:min(len(there), 50)] {
+			s.IDs = append(s.IDs, uint64(seq)+1)
+		}
+		ask(vhost.Command{Kind: vhost.Discard, Selection: s})
+	}
+	for q := range w.live.all() {
+		if q.id == shelfID {
+			return
+		}
+		for range min(q.counts[queue.Ready], 20) {
+			ask(vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: q.name}})
+		}
+		ask(vhost.Command{Kind: vhost.Ack, Multiple: true})
+		if q.counts[queue.Ready] < 20 {
+			ask(vhost.Command{Kind: vhost.DeleteQueue, Definition: &vhost.Definition{Name: q.name}})
+		}
+		break
+	}
+}
+
+// regain makes sure that a disk from which everything was taken has room for more.
+func (w *world) regain(alive func() bool) {
+	for range 9 {
+		if alive() {
+			w.checkpoint()
+		}
+	}
+	if !alive() {
+		return
+	}
+	if err := w.journal.Reserve(journal.Overhead, journal.Growing); err != nil {
+		w.violate(Drains, "everything was taken from a full disk, and there is no room: %v, %+v", err, w.journal.Stats())
+	}
+	w.result.Drained++
+	w.roomy()
+}

@@ -1,0 +1,178 @@
+package sim
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/maphash"
+
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/place"
+)
+
+const (
+	pagesLog = place.LogID(1<<31) | logID
+	// pageBatchBytes is how large a batch of pages grows: a few pages.
+	pageBatchBytes = 3 << 10
+)
+
+// pages keeps the machine's pages, as the engine does: durable ones in a log of their own, transient ones where a
+// restart forgets them.
+type pages struct {
+	w       *world
+	next    place.Index            // of the batch in the making
+	batch   []byte                 //
+	recent  map[place.Index][]byte // still in memory
+	sums    map[place.Ref]uint64   // of all durable ones ever put
+	spilled map[place.Ref][]byte
+	last    place.Index // of the transient ones
+}
+
+// reopen begins anew with what the journal has: what was spilled is gone.
+func (p *pages) reopen() {
+	p.next, p.batch, p.recent = p.w.journal.Next(pagesLog), nil, map[place.Index][]byte{}
+	p.spilled = map[place.Ref][]byte{}
+}
+
+// Put implements place.Pages.
+func (p *pages) Put(b []byte, transient bool) place.Ref {
+	if transient {
+		if p.w.tight && p.w.chance(3) {
+			return place.Ref{} // there is no room
+		}
+		p.w.result.Spilled++
+		p.last++
+		r := place.Ref{Log: place.Volatile.Pages(), Index: p.last, Size: uint32(len(b))}
+		p.spilled[r] = bytes.Clone(b)
+		return r
+	}
+	if len(p.batch) > 0 && len(p.batch)+len(b) > pageBatchBytes {
+		p.flush()
+	}
+	p.w.result.Paged++
+	r := place.Ref{Log: pagesLog, Index: p.next, Offset: uint32(len(p.batch)), Size: uint32(len(b))}
+	p.batch = append(p.batch, b...)
+	p.sums[r] = maphash.Bytes(sumSeed, b)
+	return r
+}
+
+// flush gives the batch in the making to the log.
+func (p *pages) flush() {
+	if len(p.batch) == 0 {
+		return
+	}
+	p.w.pending = append(p.w.pending, journal.Batch{Log: pagesLog, Index: p.next, Data: p.batch})
+	p.recent[p.next] = p.batch
+	p.next++
+	p.batch = nil
+}
+
+// Get implements place.Pages.
+func (p *pages) Get(r place.Ref) []byte {
+	if r.Log == place.Volatile.Pages() {
+		b, ok := p.spilled[r]
+		if !ok {
+			p.w.violate(Readable, "the machine asks for spilled page %+v, which is not there", r)
+			panic(place.Fault{Err: errors.New("no such page")})
+		}
+		return b
+	}
+	in := p.batch
+	if r.Index != p.next {
+		in = p.recent[r.Index]
+	}
+	if in != nil {
+		return in[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
+	}
+	p.w.result.Warmed++
+	b := p.w.read(r)
+	if sum, known := p.sums[r]; !known || sum != maphash.Bytes(sumSeed, b) {
+		p.w.violate(p.w.unlike(), "page %+v has other bytes than were put there (known: %t)", r, known)
+	}
+	return b
+}
+
+// Drop implements place.Pages.
+func (p *pages) Drop(r place.Ref) {
+	if _, ok := p.spilled[r]; !ok || r.Log != place.Volatile.Pages() {
+		p.w.violate(Readable, "page %+v is dropped, which is not there", r)
+	}
+	delete(p.spilled, r)
+}
+
+// read reads what lies at a ref from the disk, or unwinds.
+func (w *world) read(r place.Ref) []byte {
+	b, err := w.journal.Read(nil, r)
+	if fault := new(journal.Fault); w.looking && errors.As(err, &fault) {
+		w.checkNamed(fault)
+		w.mend("look")
+		b, err = w.journal.Read(nil, r)
+	}
+	if err != nil {
+		panic(place.Fault{Err: err})
+	}
+	return b
+}
+
+// look lets checkers ask the machine for all that it holds: no call of the disk fails for them.
+func (w *world) look(fn func()) {
+	if w.violation != nil {
+		return
+	}
+	before := w.looking
+	w.looking = true
+	if err := unwound(fn); err != nil {
+		w.violate(Readable, "what the machine holds cannot be read: %v", err)
+	}
+	w.looking = before
+}
+
+// unwound runs fn, and returns the error of a read that failed in it.
+func unwound(fn func()) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case place.Fault:
+			err = p.Err
+		default:
+			panic(p)
+		}
+	}()
+	fn()
+	return nil
+}
+
+// spare are the pages of a machine that only checkers know: in memory, or, those that it never put, the node's.
+type spare struct {
+	node  *pages // nil: it has all that it asks for
+	last  place.Index
+	pages map[place.Ref][]byte
+}
+
+// Put implements place.Pages.
+func (s *spare) Put(b []byte, transient bool) place.Ref {
+	if s.pages == nil {
+		s.pages = map[place.Ref][]byte{}
+	}
+	s.last++
+	r := place.Ref{Log: pagesLog, Index: 1<<60 + s.last, Size: uint32(len(b))}
+	if transient {
+		r.Log = place.Volatile.Pages()
+	}
+	s.pages[r] = bytes.Clone(b)
+	return r
+}
+
+// Get implements place.Pages.
+func (s *spare) Get(r place.Ref) []byte {
+	if b, ok := s.pages[r]; ok {
+		return b
+	}
+	if s.node == nil {
+		panic(place.Fault{Err: fmt.Errorf("no page %+v", r)})
+	}
+	return s.node.Get(r)
+}
+
+// Drop implements place.Pages.
+func (s *spare) Drop(r place.Ref) { delete(s.pages, r) }

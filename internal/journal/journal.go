@@ -47,6 +47,7 @@ type Journal struct {
 
 	dirty         []*logState // with batches written since the last sync
 	failed        error       // of ErrFailed
+	torn          bool        // a group could not be written or synced
 	damage        *Fault      // the last damage that Open found below what was safe; of no log
 	damagedAt     position    // of it
 	swallowed     uint64      // batches that damage made unreadable; the most there is if nobody knows

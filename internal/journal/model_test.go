@@ -326,7 +326,11 @@ func (m *model) check(j *Journal) error {
 		if last < l.safe || last > place.Index(len(l.sizes)) {
 			return fmt.Errorf("log %d ends at %d: %d were safe, %d written", log, last, l.safe, len(l.sizes))
 		}
-		l.sizes, l.safe = l.sizes[:last], last
+		safe := j.Safe(log)
+		if safe < l.safe || safe > last {
+			return fmt.Errorf("log %d: safe is %d of %d, and was %d", log, safe, last, l.safe)
+		}
+		l.sizes, l.safe = l.sizes[:last], safe
 		at, s, err := j.LoadCheckpoint(log)
 		switch {
 		case errors.Is(err, ErrNoCheckpoint):
@@ -379,7 +383,8 @@ func (l *modelLog) checkBatches(j *Journal, log place.LogID) error {
 	if log.IsPages() {
 		return nil
 	}
-	for i := l.checkpoint + 1; i <= l.safe; i++ {
+	last := place.Index(len(l.sizes))
+	for i := l.checkpoint + 1; i <= last; i++ {
 		p, err := j.ReadBatch(nil, log, i)
 		if err != nil {
 			return err
@@ -396,8 +401,8 @@ func (l *modelLog) checkBatches(j *Journal, log place.LogID) error {
 		want++
 		return nil
 	})
-	if err == nil && want != l.safe+1 {
-		err = fmt.Errorf("log %d: replay ended at %d, want %d", log, want-1, l.safe)
+	if err == nil && want != last+1 {
+		err = fmt.Errorf("log %d: replay ended at %d, want %d", log, want-1, last)
 	}
 	return err
 }

@@ -113,10 +113,15 @@ func (j *Journal) sizeFor(n int64) int64 {
 // segments ahead, writes the table of one that is full, fills spares up to the reserve and two more. More tells that there
 // is more to do. ErrNoSpace is an alarm, as for Reserve.
 func (j *Journal) Prepare() (more bool, err error) {
+	return j.PrepareLess(j.o.reserve() + sparesAhead)
+}
+
+// PrepareLess is Prepare, but content with so many segments that wait to be written, ahead or spare.
+func (j *Journal) PrepareLess(ready int) (more bool, err error) {
 	if j.failed != nil {
 		return false, j.failed
 	}
-	switch step := j.nextStep(); step {
+	switch j.nextStep(ready) {
 	case stepName:
 		err = j.name(0)
 	case stepClose:
@@ -124,8 +129,11 @@ func (j *Journal) Prepare() (more bool, err error) {
 	case stepMake:
 		err = j.makeStep(j.o.SegmentBytes)
 	}
-	return err == nil && j.nextStep() != stepNone, err
+	return err == nil && j.nextStep(ready) != stepNone, err
 }
+
+// Unprepared reports whether PrepareLess would have something to do.
+func (j *Journal) Unprepared(ready int) bool { return j.failed == nil && j.nextStep(ready) != stepNone }
 
 // step is what Prepare may have to do.
 type step uint8
@@ -137,8 +145,10 @@ const (
 	stepMake
 )
 
-// nextStep is what Prepare has to do next. The last spare is left for a manifest that finds no room.
-func (j *Journal) nextStep() step {
+// nextStep is what has to be done next for so many segments to be ready. The last spare is left for a manifest that finds
+// no room.
+func (j *Journal) nextStep(ready int) step {
+	ready = min(ready, j.o.reserve()+sparesAhead)
 	spare := len(j.spares) > 1
 	switch {
 	case spare && len(j.ahead) == 0:
@@ -147,7 +157,7 @@ func (j *Journal) nextStep() step {
 		return stepClose
 	case spare && len(j.ahead) < aheadMost:
 		return stepName
-	case j.making != nil || j.ready() < j.o.reserve()+sparesAhead:
+	case j.making != nil && ready > 0 || j.ready() < ready:
 		return stepMake
 	}
 	return stepNone

@@ -100,7 +100,7 @@ func (j *Journal) append(group []Batch, size int64) error {
 	s := j.open
 	h := groupHeader{at: s.end, size: size, safe: s.safe, before: s.batches, count: uint32(len(group)), prior: s.prior}
 	if err := j.beside(func() error { return j.put(s, h, group) }); err != nil {
-		return j.fail(fmt.Errorf("%s: %w", s.name(), err))
+		return j.tear(err)
 	}
 	pos := s.end + groupHeaderBytes
 	for i := range group {
@@ -200,7 +200,7 @@ func (j *Journal) syncOpen() error {
 	s := j.open
 	if j.o.Mutant != MutantSkipSync {
 		if err := j.beside(s.f.Sync); err != nil && j.o.Mutant != MutantTrustAfterFailedSync {
-			return j.fail(fmt.Errorf("%s: %w", s.name(), err))
+			return j.tear(err)
 		}
 	}
 	s.safe = s.end
@@ -231,8 +231,15 @@ func (j *Journal) MarkSafe() error {
 	return nil
 }
 
-// Recover goes on after a failure, without the batches that were not safe: they are cut, and the next Write goes to a
-// new segment. The engine drops every machine that had some, and opens it again. An error is final: the process ends.
+// tear fails the journal for what happened to the open segment.
+func (j *Journal) tear(err error) error {
+	j.torn = true
+	return j.fail(fmt.Errorf("%s: %w", j.open.name(), err))
+}
+
+// Recover goes on after a failure. If a group could not be written or synced, the batches that were not safe are cut, and
+// the next Write goes to another segment: the next index of each log tells what is lost, and the engine drops every
+// machine that had some of it, and opens it again. An error is final: the process ends.
 func (j *Journal) Recover() error {
 	if j.failed == nil {
 		return nil
@@ -241,15 +248,16 @@ func (j *Journal) Recover() error {
 		return ErrClosed
 	}
 	j.failed = nil
-	if s := j.open; s != nil {
+	if j.torn {
+		s := j.open
 		j.cut(s, max(s.safe, segmentHeaderBytes))
 		s.distrusted = true
-		j.open = nil
+		j.open, j.torn = nil, false
+		for _, l := range j.logs {
+			l.next, l.dirty = max(l.safe, l.checkpoint.at, l.reached)+1, false
+		}
+		j.dirty = j.dirty[:0]
 	}
-	for _, l := range j.logs {
-		l.next, l.dirty = max(l.safe, l.checkpoint.at)+1, false
-	}
-	j.dirty = j.dirty[:0]
 	return j.writeManifest()
 }
 

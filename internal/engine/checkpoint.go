@@ -27,7 +27,7 @@ func (e *Engine) newRunner(name string, log place.LogID) (r *runner, err error) 
 	r = &runner{
 		name: name, log: &diskLog{scribe: e.scribe, id: log}, engine: e, slog: e.slog,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
-		told: map[vhost.Loss]deadline.Instant{}, cache: newBatchCache(), links: map[vhost.ConnID]*Link{}, ports: map[vhost.ChannelID]*port{},
+		told: map[vhost.Loss]deadline.Instant{}, cache: newRecordCache(e.scribe, &e.cached, e.jobs.Go), links: map[vhost.ConnID]*Link{}, ports: map[vhost.ChannelID]*port{},
 		time: vhostTime{clock: e.clock},
 	}
 	r.pages = &pageLog{r: r, next: r.log.NextPages(), spill: newSpill(e.fs, func() string { return strconv.FormatUint(e.ids.Add(1), 10) })}

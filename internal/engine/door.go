@@ -10,7 +10,7 @@ import (
 // bounded by its window.
 type Door interface {
 	// Emit encodes one effect of one of the connection's channels. Effects of a channel come in order. A
-	// message's Record and History are there; they are immutable and may be kept.
+	// message's Record and History are there; they are lent until return, as e is.
 	Emit(e *vhost.Effect)
 	// Flush ends a run of Emit: what was encoded may go to the socket.
 	Flush()

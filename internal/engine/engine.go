@@ -38,6 +38,7 @@ type Engine struct {
 	defaults access.Defaults
 	ids      atomic.Uint64 // of connections and channels
 	census   census
+	cached   cacheRoom
 	storing  atomic.Bool // checkpoints are under way
 	failed   chan error  // the journal cannot go on
 

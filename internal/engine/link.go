@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"sync/atomic"
 
@@ -219,7 +220,9 @@ func (c *collector) Emit(e *vhost.Effect) {
 		}
 		return
 	}
-	c.effects = append(c.effects, *e)
+	kept := *e
+	kept.Message.Record, kept.Message.History = bytes.Clone(e.Message.Record), bytes.Clone(e.Message.History)
+	c.effects = append(c.effects, kept)
 	if e.Kind == vhost.Closed {
 		c.end()
 	}

@@ -58,6 +58,7 @@ func (p *pageLog) flush() {
 	if len(p.batch) == 0 {
 		return
 	}
-	p.next = p.r.log.AppendPages(p.batch) + 1
-	p.batch = nil
+	i := p.r.log.AppendPages(p.batch)
+	p.r.cache.add(p.r.log.ID().Pages(), i, p.batch)
+	p.next, p.batch = i+1, nil
 }

@@ -27,8 +27,9 @@ func (r *runner) emit(e *vhost.Effect) {
 	if p == nil || p.link.closed {
 		return
 	}
-	r.resolve(&e.Message)
-	if p.first < len(p.held) || e.After > r.safe {
+	waits := p.first < len(p.held) || e.After > r.safe
+	r.resolve(&e.Message, waits)
+	if waits {
 		if p.first == len(p.held) {
 			p.held, p.first = p.held[:0], 0
 			r.held = append(r.held, p)
@@ -133,12 +134,19 @@ func (r *runner) flushDoors() {
 	r.flush = r.flush[:0]
 }
 
-// resolve fills in the bytes of a message that lies in the log.
-func (r *runner) resolve(m *vhost.Delivered) {
+// resolve fills in the bytes of a message that lies in the log: lent until release, or to stay.
+func (r *runner) resolve(m *vhost.Delivered, stay bool) {
 	if m.Record == nil && !m.Ref.IsZero() {
-		m.Record = r.Record(m.Ref)
+		m.Record = r.record(m.Ref, stay)
 	}
 	if m.History == nil && !m.HistoryRef.IsZero() {
-		m.History = r.Record(m.HistoryRef)
+		m.History = r.record(m.HistoryRef, stay)
 	}
+}
+
+func (r *runner) record(ref place.Ref, stay bool) []byte {
+	if stay {
+		return orFault(r.cache.keep(ref))
+	}
+	return r.Record(ref)
 }

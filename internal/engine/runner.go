@@ -25,6 +25,8 @@ const (
 	batchBytesMax = 4 << 20
 	// batchCommandsMax bounds the commands of one batch likewise, so that effects do not wait for long.
 	batchCommandsMax = 4096
+	// tendEvery is how often is looked for what the cache could give back.
+	tendEvery = 5 * time.Second
 )
 
 // runner runs one vhost. What is not in mu, and not atomic, belongs to the owner: whoever holds owned.
@@ -53,7 +55,9 @@ type runner struct {
 	pages        *pageLog
 	time         vhostTime
 	timerAt      deadline.Instant // when the goroutine fires its timer; never, for a clock that stands still
-	cache        *batchCache
+	cache        *recordCache
+	tended       bool      // the goroutine will look after the cache,
+	tendAt       time.Time // then
 	safe         place.Index
 	out          vhost.Outcome
 	buffer       int // capacity that the next batch will want
@@ -108,7 +112,7 @@ func (r *runner) kick() {
 // the one that its timer waits for.
 func (r *runner) release() {
 	at, ok := r.vhost.Due()
-	sooner := ok && at < r.timerAt
+	sooner := ok && at < r.timerAt || !r.tended && r.cache.busy()
 	r.owned.Store(false)
 	if r.wanted.Load() || sooner || r.pending() {
 		r.kick()
@@ -177,7 +181,7 @@ func (r *runner) serve() {
 		}
 		r.wanted.Store(false)
 		r.run(0)
-		wait := r.untilDue()
+		wait := min(r.untilDue(), r.tend())
 		r.release()
 		timer.Reset(wait)
 		select {
@@ -187,6 +191,22 @@ func (r *runner) serve() {
 			return
 		}
 	}
+}
+
+// tend gives back what the cache has no use for, now and then, and tells when to come again.
+func (r *runner) tend() time.Duration {
+	now := time.Now()
+	switch {
+	case !r.cache.busy():
+		r.tended = false
+		return time.Hour
+	case !r.tended:
+		r.tended, r.tendAt = true, now.Add(tendEvery)
+	case !now.Before(r.tendAt):
+		r.cache.rest()
+		r.tendAt = now.Add(tendEvery)
+	}
+	return r.tendAt.Sub(now)
 }
 
 // untilDue is how long nothing is due. A clock that stands still is advanced from outside.
@@ -393,7 +413,7 @@ func (r *runner) finish() {
 	if batch != nil {
 		batch, spare = r.fit(batch)
 		r.appended = r.log.Append(batch, urgent)
-		r.cache.add(r.appended, batch)
+		r.cache.add(r.log.ID(), r.appended, batch)
 		if urgent {
 			r.urged = r.appended
 		}
@@ -402,6 +422,7 @@ func (r *runner) finish() {
 	for i := range r.out.Effects {
 		r.emit(&r.out.Effects[i])
 	}
+	r.cache.release()
 	r.out.Next(spare) // the batch is the scribe's, and the cache's; an effect leaves once, however often this is called
 }
 
@@ -447,15 +468,15 @@ func (r *runner) fit(batch []byte) (kept, spare []byte) {
 
 // Record implements place.Records: from memory, or from the disk.
 func (r *runner) Record(ref place.Ref) []byte {
-	data := r.cache.get(ref.Index)
-	if data == nil {
-		var err error
-		if data, err = r.log.ReadBatch(ref.Index); err != nil {
-			panic(place.Fault{Err: err})
-		}
-		r.cache.addCold(ref.Index, data)
+	return orFault(r.cache.get(ref))
+}
+
+// orFault ends the step if a read has failed.
+func orFault(data []byte, err error) []byte {
+	if err != nil {
+		panic(place.Fault{Err: err})
 	}
-	return data[ref.Offset : ref.Offset+ref.Size : ref.Offset+ref.Size]
+	return data
 }
 
 // recoverRead stops the vhost if a read failed in the middle of a step: what was decided in it is dropped.
@@ -487,6 +508,7 @@ func (r *runner) abandon() {
 	clear(r.links)
 	clear(r.ports)
 	r.held, r.last = nil, nil
+	r.cache.close()
 	r.mu.Lock()
 	inbox := append(r.parked, r.mu.inbox...)
 	r.mu.inbox, r.parked = nil, nil

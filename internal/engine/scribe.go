@@ -47,6 +47,7 @@ type scribe struct {
 		closing   bool
 		working   bool // at jobs
 		listeners map[place.LogID]Listener
+		written   map[place.LogID]place.Index // by this scribe: can be read
 	}
 	room   sync.Cond   // on mu: bytes went down
 	noRoom atomic.Bool // only the reserve is left: growing writes have to wait
@@ -74,7 +75,7 @@ func newScribe(fs vfs.FS, j *journal.Journal, l *slog.Logger, onCheckpoint func(
 		journal: j, fs: fs, slog: l, wake: make(chan struct{}, 1), done: make(chan struct{}),
 		onCheckpoint: onCheckpoint, onSpace: onSpace, onFailed: onFailed, unsynced: map[place.LogID]place.Index{},
 	}
-	s.mu.listeners = map[place.LogID]Listener{}
+	s.mu.listeners, s.mu.written = map[place.LogID]Listener{}, map[place.LogID]place.Index{}
 	s.room.L = &s.mu.Mutex
 	return s
 }
@@ -262,6 +263,7 @@ func (s *scribe) write(batches []appended) {
 			for _, b := range group {
 				s.unsynced[b.Log] = b.Index
 			}
+			s.noteWritten(group)
 			s.grow(bytes)
 			if s.wantSpares() {
 				s.prepare()
@@ -381,6 +383,7 @@ func (s *scribe) fail(err error) {
 	s.mu.Lock()
 	all := s.mu.listeners
 	s.mu.listeners = map[place.LogID]Listener{}
+	clear(s.mu.written) // what comes in place of what is lost has the same indexes
 	s.mu.Unlock()
 	for _, l := range all {
 		l.lost(err)

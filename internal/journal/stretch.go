@@ -36,6 +36,9 @@ func StretchBytes(n int) uint32 {
 // Batches is of how many batches it holds data; zero: it is empty.
 func (s *Stretch) Batches() int { return len(s.starts) }
 
+// Len is how many bytes of data it holds.
+func (s *Stretch) Len() int { return len(s.data) }
+
 // Reset empties it.
 func (s *Stretch) Reset() { s.data, s.starts, s.rest = nil, s.starts[:0], false }
 

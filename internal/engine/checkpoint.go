@@ -20,6 +20,7 @@ type machineState struct {
 	bytes  []byte        // nil: nothing has changed since the checkpoint before
 	use    vhost.Use     // of the log, a little later
 	stored func(ok bool) // the checkpoint is durable, or never will be
+	sound  func() bool   // the log has lost nothing of it
 }
 
 // newRunner folds a vhost's checkpoint and what came after it.
@@ -30,7 +31,8 @@ func (e *Engine) newRunner(name string, log place.LogID) (r *runner, err error) 
 		told: map[vhost.Loss]deadline.Instant{}, cache: newRecordCache(e.scribe, &e.cached, e.jobs.Go), links: map[vhost.ConnID]*Link{}, ports: map[vhost.ChannelID]*port{},
 		time: vhostTime{clock: e.clock},
 	}
-	r.pages = &pageLog{r: r, next: r.log.NextPages(), spill: newSpill(e.fs, func() string { return strconv.FormatUint(e.ids.Add(1), 10) })}
+	r.pages = &pageLog{r: r, first: r.log.NextPages(), spill: newSpill(e.fs, func() string { return strconv.FormatUint(e.ids.Add(1), 10) })}
+	r.pages.next = r.pages.first
 	r.vhost = vhost.New(name, log, r, r.pages)
 	defer recoverFault(&err)
 	err = r.log.Restore(func(at place.Index, state []byte) error {
@@ -116,6 +118,10 @@ func (r *runner) freeze() (machineState, bool) {
 		}
 		r.vhost.UsePages(&st.use, r.pages.next)
 	})
+	pages, wrote := r.pages.next-1, r.pages.next > r.pages.first
+	st.sound = func() bool {
+		return r.failure.Load() == nil && (!wrote || r.engine.scribe.journal.Safe(st.log.Pages()) >= pages)
+	}
 	st.stored = func(ok bool) {
 		if ok {
 			r.checkpointed.Store(uint64(st.at))

@@ -366,6 +366,10 @@ func (e *Engine) store(s *scribe, states []machineState) error {
 		if st.bytes == nil {
 			continue // the one before still holds
 		}
+		if !st.sound() {
+			st.stored(false)
+			continue
+		}
 		if err := s.checkpoint(st.log, st.at, st.bytes); err != nil {
 			errs = append(errs, fmt.Errorf("log %d: %w", st.log, err))
 			st.stored(false)

@@ -110,7 +110,7 @@ func (a *accessLog) await(ctx context.Context, i place.Index) error {
 
 func (a *accessLog) freeze() (machineState, bool) {
 	st := machineState{log: place.LogID(access.OwnLogID), at: a.next - 1, bytes: a.machine.Snapshot(nil)}
-	st.stored = func(bool) {}
+	st.stored, st.sound = func(bool) {}, func() bool { return true }
 	return st, st.at > 0
 }
 

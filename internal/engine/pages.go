@@ -13,8 +13,10 @@ const pageBatchBytes = 64 << 10
 // belongs to the runner's owner.
 type pageLog struct {
 	r     *runner
+	first place.Index // of this run
 	next  place.Index // of the batch in the making
 	batch []byte
+	read  []byte // what Get lends
 	spill *spill
 }
 
@@ -46,7 +48,12 @@ func (p *pageLog) Get(r place.Ref) []byte {
 	case r.Index == p.next:
 		return p.batch[r.Offset : r.Offset+r.Size]
 	}
-	return p.r.Record(r)
+	page, err := p.r.log.ReadPage(p.read[:0], r)
+	if err != nil {
+		panic(place.Fault{Err: err})
+	}
+	p.read = page
+	return page
 }
 
 // Drop implements place.Pages.

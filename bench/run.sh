@@ -96,5 +96,5 @@ while [ "$run" -le "$runs" ]; do
 	done
 	run=$((run + 1))
 done
-cd "$root" && go run ./bench/table "$out"
+cd "$root" && go run ./bench/table run "$out"
 exit "$failed"

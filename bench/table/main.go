@@ -1,5 +1,5 @@
-// Command table prints the reports that bench/run.sh left in a directory as one Markdown table, with the goals beside
-// them. Of several runs it shows the median of each figure.
+// Command table prints the reports that one of bench's scripts left in a directory as a Markdown table, with the goals
+// beside them. Of several runs it shows the median of each figure.
 package main
 
 import (
@@ -21,36 +21,41 @@ type work struct {
 	cell  func(reports []perf.Report) string
 }
 
-var works = []work{
-	{"16b", "16 B, transient, auto-ack, 1 publisher, 1 consumer", "≥ 1.2 M msg/s, ≤ 0.8 CPU-s/M", rate},
-	{"1k", "1 KiB, transient, acks by 100", "≥ 450 k msg/s, ≤ 2.2 CPU-s/M", rate},
-	{"persistent", "1 KiB, persistent, confirms (1,000 outstanding), acks by 100", "≥ 220 k msg/s, ≤ 4 CPU-s/M, confirm p99 ≤ 8 ms", confirmed},
-	{"dead-letter", "reject → DLX → DLQ → consumed, 1 KiB", "≥ 200 k msg/s, ≤ 5 CPU-s/M", rate},
-	{"latency", "latency at 5 k/s, 128 B, transient", "p50 ≤ 0.13, p99 ≤ 0.35 ms, ≤ 70 CPU-s/M", latency},
-	{"latency-persistent", "latency at 5 k/s, 1 KiB, persistent", "p50 ≤ 0.9, p99 ≤ 4 ms", latency},
-	{"expire", "100,000 messages expire at one instant: lateness in the DLQ", "–", lateness},
-	{"expire-window", "50,000 messages expire at random within 10 s: lateness in the DLQ", "–", lateness},
-	{"backlog", "backlog of 300,000 times 1 KiB, transient, confirms", "–", backlog},
+// sheet is a table.
+type sheet struct {
+	brokers []string // columns
+	titles  []string // of these
+	works   []work
 }
 
-var brokers = []string{"bartleby", "rabbitmq"}
+// sheets are the tables by name, that of the script whose reports they show.
+var sheets = map[string]sheet{
+	"run":     {[]string{"bartleby", "rabbitmq"}, []string{"Bartleby", "rabbitmq-server"}, plain},
+	"storage": {[]string{"bartleby"}, []string{"Bartleby"}, storage},
+}
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: table DIRECTORY")
+	var s sheet
+	ok := len(os.Args) == 3
+	if ok {
+		s, ok = sheets[os.Args[1]]
+	}
+	if !ok {
+		fmt.Fprintln(os.Stderr, "usage: table run|storage DIRECTORY")
 		os.Exit(64)
 	}
-	if err := table(os.Args[1]); err != nil {
+	if err := s.print(os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, "table:", err)
 		os.Exit(1)
 	}
 }
 
-func table(dir string) error {
-	fmt.Print("| work | goal | Bartleby | rabbitmq-server |\n|--|--|--|--|\n")
-	for _, w := range works {
-		cells := []string{w.about, w.goal}
-		for _, broker := range brokers {
+// print prints the sheet; works of which there is no report are left out.
+func (s sheet) print(dir string) error {
+	fmt.Printf("| work | goal | %s |\n|--|--|%s\n", strings.Join(s.titles, " | "), strings.Repeat("--|", len(s.titles)))
+	for _, w := range s.works {
+		cells, some := []string{w.about, w.goal}, false
+		for _, broker := range s.brokers {
 			reports, failed, err := read(dir, w.name, broker)
 			if err != nil {
 				return err
@@ -59,9 +64,11 @@ func table(dir string) error {
 			if failed > 0 {
 				text += fmt.Sprintf(", **%d failed**", failed)
 			}
-			cells = append(cells, text)
+			cells, some = append(cells, text), some || len(reports)+failed > 0
 		}
-		fmt.Printf("| %s |\n", strings.Join(cells, " | "))
+		if some {
+			fmt.Printf("| %s |\n", strings.Join(cells, " | "))
+		}
 	}
 	return nil
 }
@@ -98,58 +105,12 @@ func read(dir, work, broker string) (reports []perf.Report, failed int, err erro
 		if err := json.Unmarshal(b, &r); err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", file, err)
 		}
-		if len(r.Spans) == 0 {
+		if len(r.Spans) == 0 && len(r.Figures) == 0 {
 			return nil, 0, fmt.Errorf("%s: nothing was measured", file)
 		}
 		reports = append(reports, r)
 	}
 	return reports, failed, nil
-}
-
-func rate(reports []perf.Report) string {
-	perSecond := median(reports, func(r perf.Report) float64 { return r.Spans[0].ConsumeRate })
-	text := fmt.Sprintf("%.1f k msg/s", perSecond/1e3)
-	if perSecond >= 1e6 {
-		text = fmt.Sprintf("%.2f M msg/s", perSecond/1e6)
-	}
-	return text + ", " + cpu(reports, "%.2f")
-}
-
-func confirmed(reports []perf.Report) string {
-	p99 := median(reports, func(r perf.Report) float64 { return p99(r.Confirm) })
-	return fmt.Sprintf("%s, confirm p99 %.1f ms", rate(reports), p99)
-}
-
-func latency(reports []perf.Report) string {
-	p50 := median(reports, func(r perf.Report) float64 { return p50(r.Latency) })
-	p99 := median(reports, func(r perf.Report) float64 { return p99(r.Latency) })
-	return fmt.Sprintf("p50 %.2f, p99 %.2f ms, %s", p50, p99, cpu(reports, "%.0f"))
-}
-
-func lateness(reports []perf.Report) string {
-	p50 := median(reports, func(r perf.Report) float64 { return p50(r.Lateness) })
-	p99 := median(reports, func(r perf.Report) float64 { return p99(r.Lateness) })
-	early := median(reports, func(r perf.Report) float64 {
-		if r.Early == nil {
-			return 0
-		}
-		return float64(r.Early.Count)
-	})
-	return fmt.Sprintf("p50 %.0f, p99 %.0f ms, early %.0f", p50, p99, early)
-}
-
-func backlog(reports []perf.Report) string {
-	first := func(r perf.Report) perf.Span { return r.Spans[0] }
-	last := func(r perf.Report) perf.Span { return r.Spans[len(r.Spans)-1] }
-	fill := median(reports, func(r perf.Report) float64 { return first(r).PublishRate })
-	drain := median(reports, func(r perf.Report) float64 { return last(r).ConsumeRate })
-	memory := median(reports, func(r perf.Report) float64 {
-		if first(r).BrokerResidentMiB == nil {
-			return 0
-		}
-		return *first(r).BrokerResidentMiB
-	})
-	return fmt.Sprintf("fill %.0f k/s, drain %.0f k/s, %.0f MiB when full", fill/1e3, drain/1e3, memory)
 }
 
 func p50(q *perf.Quantiles) float64 {

@@ -3,7 +3,8 @@
 //
 // It owns a client made for nothing else, which costs the machine it shares with the broker little: large buffers, many
 // messages per system call, one goroutine per direction, nothing allocated per message. What a flow of messages means
-// is left to the scenarios, one file each: flow.go (throughput, latency), deadletter.go, expire.go, backlog.go.
+// is left to the scenarios, one file each: flow.go (throughput, latency), deadletter.go, expire.go, backlog.go, settle.go
+// (settle, halve), restart.go; and what is no flow to declare.go, idle.go, disk.go.
 //
 //	publisher ──▶ queue(s) ──▶ consumer ──▶ ledger
 //	    ▲ gates: confirms outstanding, messages outstanding, pace

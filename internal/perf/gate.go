@@ -21,8 +21,15 @@ func newGate(limit int) *gate {
 	return g
 }
 
+// slackMax is how many places are free at the latest when those who wait for room are woken.
+const slackMax = backlogDefault / 8
+
+// slack is how many places must be free to wake those who wait for room.
+func (g *gate) slack() int { return min(max(g.limit/8, 1), slackMax) }
+
 // acquire waits for room and takes at most want places; ok is false once the gate is closed. It wakes late on purpose,
-// with an eighth of the limit free: a publisher that ran for every single place would spend its time in system calls.
+// with an eighth of the limit free, or slackMax: a publisher that ran for every single place would spend its time in
+// system calls.
 func (g *gate) acquire(want int) (n int, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -31,7 +38,7 @@ func (g *gate) acquire(want int) (n int, ok bool) {
 		return want, !g.mu.closed
 	}
 	if g.mu.held >= g.limit {
-		for g.mu.held > g.limit-max(g.limit/8, 1) && !g.mu.closed {
+		for g.mu.held > g.limit-g.slack() && !g.mu.closed {
 			g.room.Wait()
 		}
 	}
@@ -51,7 +58,7 @@ func (g *gate) release(n int) {
 	g.mu.Lock()
 	before := g.mu.held
 	g.mu.held -= n
-	if most := g.limit - max(g.limit/8, 1); before > most && g.mu.held <= most {
+	if most := g.limit - g.slack(); before > most && g.mu.held <= most {
 		g.room.Broadcast()
 	}
 	g.mu.Unlock()

@@ -87,6 +87,26 @@ func TestSettle(t *testing.T) {
 	}
 }
 
+func TestLargeGateWakesInTime(t *testing.T) {
+	// If this fails, publishers wait for more room than the consumers of a large live set ever give.
+	t.Parallel()
+	const live = 1_000_000
+	g := newGate(live + backlogDefault)
+	if n, ok := g.acquire(live + backlogDefault); n != live+backlogDefault || !ok {
+		t.Fatalf("%d places", n)
+	}
+	got := make(chan int)
+	go func() {
+		n, _ := g.acquire(backlogDefault)
+		got <- n
+	}()
+	g.release(backlogDefault - 1)
+	g.release(1) // whoever only looks now finds room, too
+	if n := <-got; n == 0 {
+		t.Error("no place")
+	}
+}
+
 func TestHalve(t *testing.T) {
 	// If this fails, another part than half of the messages is settled before space is looked at.
 	t.Parallel()

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/bartleby-mq/bartleby/internal/perf"
+)
+
+// plain are the works of bench/run.sh.
+var plain = []work{
+	{"16b", "16 B, transient, auto-ack, 1 publisher, 1 consumer", "≥ 1.2 M msg/s, ≤ 0.8 CPU-s/M", rate},
+	{"1k", "1 KiB, transient, acks by 100", "≥ 450 k msg/s, ≤ 2.2 CPU-s/M", rate},
+	{"persistent", "1 KiB, persistent, confirms (1,000 outstanding), acks by 100", "≥ 220 k msg/s, ≤ 4 CPU-s/M, confirm p99 ≤ 8 ms", confirmed},
+	{"dead-letter", "reject → DLX → DLQ → consumed, 1 KiB", "≥ 200 k msg/s, ≤ 5 CPU-s/M", rate},
+	{"latency", "latency at 5 k/s, 128 B, transient", "p50 ≤ 0.13, p99 ≤ 0.35 ms, ≤ 70 CPU-s/M", latency},
+	{"latency-persistent", "latency at 5 k/s, 1 KiB, persistent", "p50 ≤ 0.9, p99 ≤ 4 ms", latency},
+	{"expire", "100,000 messages expire at one instant: lateness in the DLQ", "–", lateness},
+	{"expire-window", "50,000 messages expire at random within 10 s: lateness in the DLQ", "–", lateness},
+	{"backlog", "backlog of 300,000 times 1 KiB, transient, confirms", "–", backlog},
+}
+
+func rate(reports []perf.Report) string {
+	perSecond := median(reports, func(r perf.Report) float64 { return r.Spans[0].ConsumeRate })
+	text := fmt.Sprintf("%.1f k msg/s", perSecond/1e3)
+	if perSecond >= 1e6 {
+		text = fmt.Sprintf("%.2f M msg/s", perSecond/1e6)
+	}
+	return text + ", " + cpu(reports, "%.2f")
+}
+
+func confirmed(reports []perf.Report) string {
+	p99 := median(reports, func(r perf.Report) float64 { return p99(r.Confirm) })
+	return fmt.Sprintf("%s, confirm p99 %.1f ms", rate(reports), p99)
+}
+
+func latency(reports []perf.Report) string {
+	p50 := median(reports, func(r perf.Report) float64 { return p50(r.Latency) })
+	p99 := median(reports, func(r perf.Report) float64 { return p99(r.Latency) })
+	return fmt.Sprintf("p50 %.2f, p99 %.2f ms, %s", p50, p99, cpu(reports, "%.0f"))
+}
+
+func lateness(reports []perf.Report) string {
+	p50 := median(reports, func(r perf.Report) float64 { return p50(r.Lateness) })
+	p99 := median(reports, func(r perf.Report) float64 { return p99(r.Lateness) })
+	early := median(reports, func(r perf.Report) float64 {
+		if r.Early == nil {
+			return 0
+		}
+		return float64(r.Early.Count)
+	})
+	return fmt.Sprintf("p50 %.0f, p99 %.0f ms, early %.0f", p50, p99, early)
+}
+
+func backlog(reports []perf.Report) string {
+	first := func(r perf.Report) perf.Span { return r.Spans[0] }
+	last := func(r perf.Report) perf.Span { return r.Spans[len(r.Spans)-1] }
+	fill := median(reports, func(r perf.Report) float64 { return first(r).PublishRate })
+	drain := median(reports, func(r perf.Report) float64 { return last(r).ConsumeRate })
+	memory := median(reports, func(r perf.Report) float64 {
+		if first(r).BrokerResidentMiB == nil {
+			return 0
+		}
+		return *first(r).BrokerResidentMiB
+	})
+	return fmt.Sprintf("fill %.0f k/s, drain %.0f k/s, %.0f MiB when full", fill/1e3, drain/1e3, memory)
+}

@@ -90,6 +90,9 @@ func (a *audit) shape(s *shape, books *ledger) account {
 	for _, queue := range s.letters() {
 		a.look(channelOn(a.t, conn), s, books, queue, seen)
 	}
+	if s.copies() != "" {
+		a.compareCopies(channelOn(a.t, conn), s, books, seen)
+	}
 	must(a.t, conn.Close()) // what was not acked returns
 	return books.close(s, seen, a.end)
 }
@@ -132,6 +135,28 @@ func (a *audit) look(ch *amqp.Channel, s *shape, books *ledger, queue string, se
 		books.fault("in %s: %d messages were ready, then %d more", queue, n, left)
 	}
 	return n
+}
+
+// compareCopies looks at the queue that has each letter too. It is emptied only together with all others, so that it has
+// those, too, that are settled elsewhere.
+func (a *audit) compareCopies(ch *amqp.Channel, s *shape, books *ledger, seen map[id][]sighting) {
+	a.t.Helper()
+	all := *a
+	if all.share < 100 {
+		all.share = 0
+	}
+	copies := map[id][]sighting{}
+	all.look(ch, s, books, s.copies(), copies)
+	for i, at := range copies {
+		if len(at) > 1 {
+			books.fault("letter %v has %d copies: %+v", i, len(at), at)
+		}
+	}
+	for i, at := range seen {
+		if at[0].letters && len(copies[i]) == 0 {
+			books.fault("letter %v has no copy", i)
+		}
+	}
 }
 
 // compareDoors asks two doors how much is in each queue.

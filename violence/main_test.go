@@ -15,6 +15,7 @@ import (
 var (
 	program = flag.String("binary", "", "the broker under test; empty: built from this source")
 	seed    = flag.Uint64("seed", 0, "of all dice; zero: a new one, printed")
+	extra   = flag.String("options", "", "more options of serve for the brokers of sieges, with blanks between")
 	rounds  = flag.Int("rounds", 0, "how often the broker is killed under load on the same data; zero: no broker is started, the judge alone is tested")
 )
 

@@ -15,7 +15,8 @@ const (
 	hoardMax    = 1500 // deliveries that a hoarder holds
 	expireAfter = 20   // ms
 	lengthMax   = 10   // of the queues that overflow; a policy makes it twice that now and then
-	fullAt      = 200  // of the queues that refuse
+	fullAt      = 200  // of the queue that refuses what is published
+	closedAt    = 20   // of the queues that refuse letters, or twice that
 )
 
 // A style is how the consumer of a source settles.
@@ -38,7 +39,7 @@ const (
 	inEither             // in one of two, as a policy says at the moment
 	onShelf              // among the lost letters: there is no dead-letter exchange until the audit makes it
 	refused              // their queue refuses some, which go to the shelf
-	held                 // their queue refuses some, which stay held in the source until it does not
+	held                 // their queue refuses some, which stay held in the source until it does not; another has had them at once
 )
 
 // A shape is a queue, where its dead letters go, and who reads.
@@ -70,7 +71,7 @@ func shapes() []*shape {
 		{name: "refuse", style: acks, args: amqp.Table{"x-max-length": fullAt, "x-overflow": "reject-publish"}},
 		{name: "reject", style: rejects, lettersRead: true, reason: "rejected"},
 		{name: "reject.either", style: rejects, reason: "rejected", fate: inEither},
-		{name: "reject.held", style: rejects, lettersRead: true, reason: "rejected", fate: held,
+		{name: "reject.held", style: rejects, reason: "rejected", fate: held,
 			args: amqp.Table{"x-dead-letter-strategy": "at-least-once"}},
 		{name: "reject.sure", style: rejects, reason: "rejected", args: amqp.Table{"x-dead-letter-strategy": "at-least-once"}},
 		{name: "reject.refused", style: rejects, lettersRead: true, reason: "rejected", fate: refused},
@@ -98,6 +99,14 @@ func (s *shape) letters() []string {
 	return []string{s.name + ".dead"}
 }
 
+// copies is a queue that has each letter, too; "": there is none. Nobody reads it.
+func (s *shape) copies() string {
+	if s.fate == held {
+		return s.name + ".copies"
+	}
+	return ""
+}
+
 // survives tells whether a message in the source outlives the process.
 func (s *shape) survives(i id) bool { return !s.volatile && (s.quorum || !i.transient()) }
 
@@ -108,6 +117,7 @@ const (
 	topicExchange = "violence.topic"
 	fanExchange   = "violence.fan"
 	innerExchange = "violence.inner" // bound to fanExchange
+	bothExchange  = "violence.both"  // of letters that go to two queues
 	lostExchange  = "violence.lost"  // not there when letters die
 )
 
@@ -147,6 +157,9 @@ func (s *shape) declare(t testing.TB, ch *amqp.Channel) {
 	}
 	switch {
 	case s.reason == "" || s.fate == inEither:
+	case s.fate == held:
+		declare(t, ch, s.copies(), true, nil)
+		args["x-dead-letter-exchange"] = bothExchange
 	case s.fate == onShelf:
 		args["x-dead-letter-exchange"] = lostExchange
 	default:
@@ -159,7 +172,7 @@ func (s *shape) declare(t testing.TB, ch *amqp.Channel) {
 // connect makes the exchanges and bindings. Durable ones are made once: what a crash took would be missed.
 func connect(t testing.TB, ch *amqp.Channel, first bool) {
 	t.Helper()
-	exchanges := map[string]string{topicExchange: "topic", fanExchange: "fanout", innerExchange: "headers", churnExchange: "direct"}
+	exchanges := map[string]string{topicExchange: "topic", fanExchange: "fanout", innerExchange: "headers", bothExchange: "fanout", churnExchange: "direct"}
 	for name, kind := range exchanges {
 		if first {
 			must(t, ch.ExchangeDeclare(name, kind, true, false, false, false, nil))
@@ -177,6 +190,8 @@ func connect(t testing.TB, ch *amqp.Channel, first bool) {
 		must(t, ch.QueueBind(q, "ab.*", topicExchange, false, nil))
 	}
 	must(t, ch.QueueBind("fan.reject", "", fanExchange, false, nil))
+	must(t, ch.QueueBind("reject.held.dead", "", bothExchange, false, nil))
+	must(t, ch.QueueBind("reject.held.copies", "", bothExchange, false, nil))
 	must(t, ch.ExchangeBind(innerExchange, "", fanExchange, false, nil))
 	must(t, ch.QueueBind("fan.expire", "", innerExchange, false, amqp.Table{"x-match": "all"}))
 }
@@ -206,7 +221,7 @@ func rules() []rule {
 		{name: "harmless", pattern: "", variants: []map[string]any{
 			{"max-length": 100_000_000}, {"message-ttl": 3_600_000}, {"max-length-bytes": 1_000_000_000_000},
 		}},
-		{name: "gate", priority: 1, pattern: `^reject\.(held|refused)\.dead$`, variants: []map[string]any{closed(fullAt), closed(fullAt / 2)}, gate: true},
+		{name: "gate", priority: 1, pattern: `^reject\.(held|refused)\.dead$`, variants: []map[string]any{closed(closedAt), closed(2 * closedAt)}, gate: true},
 	}
 }
 

@@ -29,7 +29,7 @@ const (
 	fullStop     blow = "disk full, SIGTERM"
 )
 
-// Each of a deck befalls the broker once before any does again.
+// A deck is dealt whole before it is dealt again.
 var (
 	ordinaryDeck = []blow{kill, kill, kill, kill, freezeKill, frozenKill, freeze, stop, stopKill}
 	diskDeck     = []blow{fullKill, fullRoomKill, fullRoom, fullStop, fullKill, kill}
@@ -110,18 +110,15 @@ func (s *siege) fail(format string, about ...any) {
 	s.t.Errorf(format, about...)
 }
 
-// run goes on until the broker was killed so often under load, and all of the deck was dealt.
+// run deals from a deck, shuffled anew each time, until the broker was killed so often under load.
 func (s *siege) run(kills int, deck []blow) {
 	s.t.Helper()
 	s.serve()
 	var hand []blow
-	for round := 0; s.kills < kills || len(hand) > 0; round++ {
+	for round := 0; s.kills < kills; round++ {
 		if len(hand) == 0 {
 			hand = slices.Clone(deck)
 			s.random.Shuffle(len(hand), func(a, b int) { hand[a], hand[b] = hand[b], hand[a] })
-			if round == 0 { // a small share of the deck deals it as it comes
-				hand = hand[:min(len(hand), max(1, kills))]
-			}
 		}
 		s.round(round, hand[0])
 		hand = hand[1:]
@@ -238,10 +235,15 @@ func (s *siege) room() {
 	}
 }
 
+// options are what the next broker is started with.
+func (s *siege) options() []string {
+	return append(slices.Clone(smallFiles), strings.Fields(*extra)...)
+}
+
 // serve starts the broker.
 func (s *siege) serve() {
 	s.t.Helper()
-	s.b = start(s.t, s.data, smallFiles...)
+	s.b = start(s.t, s.data, s.options()...)
 	s.start = time.Since(s.b.started)
 	s.say("serves after %v", s.start)
 }
@@ -254,7 +256,7 @@ func (s *siege) restart() {
 		s.room()
 	}
 	for s.random.IntN(3) == 0 {
-		b := launch(s.t, s.data, smallFiles...)
+		b := launch(s.t, s.data, s.options()...)
 		select { // the moment is the dice's
 		case <-time.After(time.Duration(s.random.Int64N(int64(s.start)))):
 		case <-b.exited:

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,13 +20,16 @@ import (
 
 // Options say how an engine runs. FS is needed, the rest has defaults.
 type Options struct {
-	FS       vfs.FS
-	Journal  journal.Options // Entropy is filled in
-	Clock    Clock           // nil: SystemClock
-	Log      *slog.Logger    // nil: slog.Default
-	Defaults *access.Defaults
-	Machine  Machine // nil: memory and free disk space are not watched
-	Limits   *Limits // nil: DefaultLimits
+	// SparseShare is the live share, 0 to 1, below which a segment is rewritten to give its room back; 0:
+	// journal.SparseShare. A higher one takes less space and more writing.
+	SparseShare float64
+	FS          vfs.FS
+	Journal     journal.Options // Entropy is filled in
+	Clock       Clock           // nil: SystemClock
+	Log         *slog.Logger    // nil: slog.Default
+	Defaults    *access.Defaults
+	Machine     Machine // nil: memory and free disk space are not watched
+	Limits      *Limits // nil: DefaultLimits
 }
 
 // Engine runs every vhost of a node.
@@ -40,7 +44,11 @@ type Engine struct {
 	census   census
 	cached   cacheRoom
 	storing  atomic.Bool // checkpoints are under way
-	failed   chan error  // the journal cannot go on
+	live     atomic.Pointer[liveLogs]
+
+	rewriting   atomic.Bool
+	sparseShare float64    // live share below which segments are rewritten
+	failed      chan error // the journal cannot go on
 
 	view   atomic.Pointer[access.View]
 	change sync.Mutex // one change of access at a time
@@ -89,7 +97,7 @@ func Open(o Options) (*Engine, error) {
 	if err := emptySpill(o.FS); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
-	e := &Engine{fs: o.FS, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, failed: make(chan error, 1)}
+	e := &Engine{fs: o.FS, sparseShare: cmp.Or(o.SparseShare, journal.SparseShare), clock: o.Clock, slog: o.Log, defaults: *o.Defaults, failed: make(chan error, 1)}
 	e.mu.runners, e.mu.faults = map[string]*runner{}, map[string]*amqp.Error{}
 	e.watch = newWatch(o.Machine, limits, o.Log, e.kickAll)
 	e.scribe = newScribe(o.FS, j, o.Log, e.checkpointSoon, e.watch.setJournal, e.end)
@@ -355,7 +363,9 @@ func (e *Engine) checkpointSoon() {
 		}
 		if err := e.checkpointAll(runners); err != nil {
 			e.slog.Error("checkpoint failed", "error", err)
+			return
 		}
+		e.rewriteSoon()
 	})
 }
 
@@ -377,16 +387,11 @@ func (e *Engine) store(s *scribe, states []machineState) error {
 		}
 		st.stored(true)
 	}
-	live := map[place.LogID]machineState{}
+	live := liveLogs{}
 	for _, st := range states {
-		live[st.log] = st
+		live[st.log] = st.use
 	}
-	errs = append(errs, s.reclaim(func(log place.LogID, first, last place.Index) int64 {
-		st, ok := live[log.Owner()]
-		if !ok {
-			return 1 // a vhost that is down needs what it has
-		}
-		return st.use.Bytes(log, first, last)
-	}))
+	e.live.Store(&live)
+	errs = append(errs, s.reclaim(live.bytes))
 	return errors.Join(errs...)
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/place"
@@ -30,8 +29,6 @@ type Log interface {
 	// what is appended later is not safe before it.
 	NextPages() place.Index
 	AppendPages(batch []byte) place.Index
-	// ReadPage returns a page, in buf if it is large enough.
-	ReadPage(buf []byte, r place.Ref) ([]byte, error)
 	// Urge asks for what was appended to become safe soon.
 	Urge()
 	// ReadBatch returns a batch of the log, verified. The result is the caller's.
@@ -87,9 +84,6 @@ func (l *diskLog) NextPages() place.Index {
 	return l.nextPages
 }
 
-// ReadPage implements Log.
-func (l *diskLog) ReadPage(buf []byte, r place.Ref) ([]byte, error) { return l.scribe.readAt(buf, r) }
-
 // AppendPages implements Log.
 func (l *diskLog) AppendPages(batch []byte) place.Index {
 	i := l.nextPages
@@ -132,30 +126,4 @@ func (s *scribe) recovery(log place.LogID) (at place.Index, state []byte, next p
 		}
 	}
 	return at, state, s.journal.Next(log), nil
-}
-
-// readAt returns what r names, in buf if it is large enough: from the disk, or from what has yet to be written.
-func (s *scribe) readAt(buf []byte, r place.Ref) ([]byte, error) {
-	if data := s.unwritten(r.Log, r.Index); data != nil {
-		return data[r.Offset : r.Offset+r.Size : r.Offset+r.Size], nil
-	}
-	p := slices.Grow(buf[:0], int(r.Size))[:r.Size]
-	s.tables.RLock()
-	defer s.tables.RUnlock()
-	_, err := s.journal.ReadAt(p, r)
-	return p, err
-}
-
-// unwritten returns a batch that was appended and is not written yet, else nil.
-func (s *scribe) unwritten(log place.LogID, i place.Index) []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, batches := range [...][]appended{s.mu.batches, s.mu.writing} {
-		for k := range batches {
-			if b := &batches[k]; b.Index == i && b.Log == log {
-				return b.Data
-			}
-		}
-	}
-	return nil
 }

@@ -16,7 +16,6 @@ type pageLog struct {
 	first place.Index // of this run
 	next  place.Index // of the batch in the making
 	batch []byte
-	read  []byte // what Get lends
 	spill *spill
 }
 
@@ -48,11 +47,10 @@ func (p *pageLog) Get(r place.Ref) []byte {
 	case r.Index == p.next:
 		return p.batch[r.Offset : r.Offset+r.Size]
 	}
-	page, err := p.r.log.ReadPage(p.read[:0], r)
+	page, err := p.r.cache.get(r)
 	if err != nil {
 		panic(place.Fault{Err: err})
 	}
-	p.read = page
 	return page
 }
 

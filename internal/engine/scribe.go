@@ -41,7 +41,6 @@ type scribe struct {
 	mu struct {
 		sync.Mutex
 		batches   []appended
-		writing   []appended // taken, and not known to be written
 		jobs      []func(*scribe)
 		bytes     int
 		urgent    bool
@@ -157,9 +156,6 @@ func (s *scribe) run() {
 		batches, jobs, urgent, closing := s.take()
 		if len(batches) > 0 {
 			s.write(batches)
-			s.mu.Lock()
-			s.mu.writing = nil
-			s.mu.Unlock()
 		}
 		idle := false
 		if urgent || closing {
@@ -231,7 +227,6 @@ func (s *scribe) take() (batches []appended, jobs []func(*scribe), urgent, closi
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	batches, jobs, urgent, closing = s.mu.batches, s.mu.jobs, s.mu.urgent, s.mu.closing
-	s.mu.writing = batches
 	s.mu.batches, s.mu.jobs, s.mu.urgent, s.mu.bytes = nil, nil, false, 0
 	s.room.Broadcast()
 	return batches, jobs, urgent, closing

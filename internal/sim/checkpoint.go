@@ -19,6 +19,7 @@ type frozen struct {
 	state      []byte // nil until all is saved
 	stored     bool
 	reclaimed  bool
+	journal    *journal.Journal
 	rewriting  *journal.Rewriting // nil: none is underway
 	marked     bool               // all that is live there has been named
 	copied     bool
@@ -55,6 +56,22 @@ func (w *world) checkpoint() {
 	if w.journal == j && w.violation == nil && err != nil && !errors.Is(err, journal.ErrNoSpace) {
 		w.survive(err)
 	}
+}
+
+// keepHouse does a few of these steps, mostly with nothing between them.
+func (w *world) keepHouse() {
+	recoveries := w.result.Recoveries
+	for n := w.dice.IntN(6); n >= 0 && w.violation == nil && w.result.Recoveries == recoveries; n-- {
+		w.checkpoint()
+	}
+}
+
+// forsake forgets the checkpoint in the making: its machine is gone.
+func (w *world) forsake() {
+	if z := w.frozen; z != nil && z.rewriting != nil && z.journal == w.journal {
+		w.journal.Abandon(z.rewriting)
+	}
+	w.frozen = nil
 }
 
 // freeze begins a checkpoint of the state between two batches.
@@ -151,7 +168,7 @@ func (w *world) sparse(z *frozen) error {
 		w.frozen = nil
 		return err
 	}
-	z.rewriting = rewriting
+	z.journal, z.rewriting = w.journal, rewriting
 	var spans []place.Span
 	for _, r := range rewriting.Ranges() {
 		spans = append(spans, place.Span(r))
@@ -195,10 +212,13 @@ func (w *world) adopt(z *frozen) error {
 	if w.frozen != z {
 		return nil
 	}
+	if errors.Is(err, journal.ErrNoSpace) { // it is tried again
+		return err
+	}
+	w.frozen = nil
 	if err == nil {
 		w.result.Reclaimed += n
 		w.result.Rewritten += n
-		w.frozen = nil
 		w.checkKept()
 	}
 	return err

@@ -23,18 +23,26 @@ func (w *world) survive(err error) bool {
 		}
 		w.result.Failures++
 		w.leave()
-		again := w.journal.Recover()
-		if again != nil {
+		if again := w.journal.Recover(); again != nil {
 			w.powerCut() // the process ends; what the disk makes of that is its own affair
 			return false
 		}
-		w.load()
+		if w.lost() {
+			w.load()
+		}
+		w.left = false
 	case errors.Is(err, errBroken):
 		return false // nothing has changed
 	default:
 		w.violate(Sound, "%v", err)
 	}
 	return false
+}
+
+// lost reports whether the journal has lost what the machine has built on: a group that it could not write, or sync.
+func (w *world) lost() bool {
+	return w.tearing || w.journal.Next(logID) != w.written+1 || w.journal.Next(neighborLog) != w.neighbor.written+1 ||
+		w.journal.Next(pagesLog) != w.pages.written()+1
 }
 
 // readFailed is a read that failed in the middle of a step: what was decided in the batch is dropped, the vhost
@@ -162,7 +170,8 @@ func (w *world) load() {
 	w.ail()
 	w.note("opening again: safe %d, written %d, the log ends at %d", w.safe, w.written, w.journal.Next(logID)-1)
 	w.leave()
-	w.frozen = nil
+	w.forsake()
+	w.left, w.torn, w.tearing = false, false, false
 	w.recent = map[place.Index][]byte{}
 	w.disconnectAll()
 	w.out = vhost.Outcome{Trace: true}

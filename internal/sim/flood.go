@@ -11,9 +11,9 @@ import (
 // flooded says which lives have more messages than one command handles: few, for they take long.
 func (w *world) flooded() bool { return w.o.Seed%100 == 7 && w.floods < 2 }
 
-// flood fills one queue with thousands of messages, and then lets one command concern them all: a limit that was
+// flood fills one queue with so many messages, more than are in a chunk, and then lets one command concern them all: a limit that was
 // lowered, a deadline that all of them share, a purge. The excess leaves portion by portion.
-func (w *world) flood() {
+func (w *world) flood(many int) {
 	id, ch := w.floodable()
 	if ch == nil {
 		return
@@ -26,7 +26,7 @@ func (w *world) flood() {
 	}
 	w.rarely = true
 	defer func() { w.rarely = false }()
-	for n := 2500 + w.dice.IntN(3000); n > 0 && !lost(); n-- {
+	for n := many; n > 0 && !lost(); n-- {
 		c := w.publishSmall(name)
 		c.Conn, c.Channel = ch.conn.id, ch.id
 		if w.decide(c); n%300 == 0 && !lost() {

@@ -124,6 +124,7 @@ func (w *world) write() bool {
 	err := w.journal.Reserve(bytes, journal.Draining)
 	if err == nil {
 		err = w.journal.Write(group)
+		w.tearing = err != nil && !errors.Is(err, journal.ErrNoSpace)
 	}
 	if err != nil {
 		if errors.Is(err, journal.ErrNoSpace) {

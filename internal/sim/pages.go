@@ -67,6 +67,17 @@ func (p *pages) flush() {
 	p.batch = nil
 }
 
+// written is the last batch of pages that the journal has.
+func (p *pages) written() place.Index {
+	last := p.next - 1
+	for _, b := range p.w.pending {
+		if b.Log == pagesLog {
+			last--
+		}
+	}
+	return last
+}
+
 // Get implements place.Pages.
 func (p *pages) Get(r place.Ref) []byte {
 	if r.Log == place.Volatile.Pages() {

@@ -36,11 +36,11 @@ func (w *world) checkTwin() {
 
 // leave looks at the machine for the last time: it is dropped, for whatever reason.
 func (w *world) leave() {
-	if w.vhost != nil && !w.torn && len(w.out.Facts)+len(w.out.Batch) == 0 { // in a batch, it is ahead of its twin
+	if w.vhost != nil && !w.left && !w.torn && len(w.out.Facts)+len(w.out.Batch) == 0 { // in a batch, it is ahead of its twin
 		w.checkTwin()
 		w.checkSums()
 	}
-	w.vhost, w.torn = nil, false
+	w.left = true
 }
 
 // compare looks at the machine that was just loaded from a log that ends at batch end: is it the one that was

@@ -113,6 +113,8 @@ type world struct {
 	pages    pages
 	torn     bool         // a step of the machine was cut short by a failed read: it is not to be looked at any more
 	frozen   *frozen      // a checkpoint in the making
+	left     bool         // the checkers have looked at the machine for the last time
+	tearing  bool         // a group is being written
 	looking  bool         // a checker does: no call of the disk fails
 	harm     *vfs.Harm    // what the disk has changed, and nobody has found
 	cut      *journal.Cut // by the last opening
@@ -139,6 +141,7 @@ type world struct {
 	published   uint64    // messages
 	rarely      bool      // look at sums only now and then: there are thousands of messages
 	floods      int       // of thousands of messages
+	bursts      int       // of hundreds
 	attached    int       // consumers
 	audits      int       // commands looked at
 	looks       int       // batches looked at
@@ -213,22 +216,25 @@ func (w *world) end() {
 func (w *world) act() {
 	switch k := w.dice.IntN(1000); {
 	case k < 4 && w.flooded():
-		w.flood()
-	case k < 700:
+		w.flood(2500 + w.dice.IntN(3000))
+	case k < 6 && w.bursts < 2 && w.o.Seed%4 == 1:
+		w.bursts++
+		w.flood(200 + w.dice.IntN(700))
+	case k < 660:
 		w.work()
-	case k < 760:
+	case k < 720:
 		w.pass()
 		if w.dice.IntN(4) > 0 {
 			w.tick()
 		}
-	case k < 860:
+	case k < 820:
 		w.write()
-	case k < 930:
+	case k < 890:
 		if w.write() {
 			w.sync()
 		}
 	case k < 950:
-		w.checkpoint()
+		w.keepHouse()
 	case k < 960:
 		w.prepare()
 	case k < 968:

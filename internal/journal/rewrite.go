@@ -85,11 +85,12 @@ func (j *Journal) Sparse(live Live, share float64) (*Rewriting, error) {
 func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int64) {
 	type candidate struct {
 		s     *segment
-		bytes int64 // of the new segment, about
+		live  int64
+		bytes int64 // in the new segment, about
 	}
 	var sparse, small []candidate
 	for _, s := range j.segments {
-		if s.table.at == 0 || s.damaged || s.distrusted || s.refused || j.o.Mutant != MutantRewriteUncovered && !j.covered(s) {
+		if s.table.at == 0 || s.damaged || s.distrusted || j.o.Mutant != MutantRewriteUncovered && !j.covered(s) {
 			continue
 		}
 		n := int64(0)
@@ -98,7 +99,8 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int
 				n += live(sp.log, sp.first, sp.last())
 			}
 		}
-		switch c := (candidate{s, n + n/32}); {
+		switch c := (candidate{s, n, n + n/32}); {
+		case s.refused && n > s.said*3/4: // nothing has changed
 		case float64(n) < share*float64(s.size):
 			sparse = append(sparse, c)
 		case s.size <= j.o.SegmentBytes/8:
@@ -118,6 +120,7 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int
 			break
 		}
 		victims, need = append(victims, c.s), need+c.bytes
+		c.s.said, c.s.refused = c.live, false
 	}
 	return victims, need
 }
@@ -298,7 +301,7 @@ func (w *Rewriting) begin() {
 		for _, s := range w.victims {
 			before += s.size
 		}
-		if size >= before && len(w.victims) > 0 { // they are not as sparse as they were said to be
+		if size > before-before/16 && len(w.victims) > 0 { // they are not as sparse as they were said to be
 			for _, s := range w.victims {
 				s.refused = true
 			}

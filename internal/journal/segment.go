@@ -33,7 +33,8 @@ type segment struct {
 	rewritten bool          // made of the live pieces of others (rewrite.go): its spans have holes, its batches are partial
 	fences    []place.Index // of the table of a rewritten segment
 	victim    bool          // a Rewriting reads it
-	refused   bool          // rewriting it failed or gave nothing back: not tried again in this run
+	refused   bool          // rewriting it failed or gave nothing back, when it was
+	said      int64         // to have so many live bytes
 }
 
 // span is a run of batches of one log in one segment: unbroken, but in a rewritten segment, where some of the batches from

@@ -8,10 +8,11 @@
 //
 //   - What Sync reported safe survives a crash, whole and in order; what it did not may be cut, whole batches from the
 //     end of each log, never from the middle, and never something that was not written.
-//   - A place.Ref means the same bytes for as long as its batch is not reclaimed.
+//   - A place.Ref means the same bytes for as long as they are called live, wherever they lie by then.
 //   - Damage to what was safe is told from an unfinished tail: the first is a Fault, the second is cut and reported.
 //   - A full disk changes nothing and loses nothing; with the reserve it can still be drained.
-//   - Reclaim gives nothing back that a checkpoint does not cover or that its caller calls live.
+//   - Reclaim and Rewriting give nothing back that a checkpoint does not cover or that their caller calls live. Logs of
+//     pages need no checkpoint: what counts in them is live, and nothing else.
 //
 // # What it leaves to others
 //
@@ -24,8 +25,10 @@
 //   - A segment is written front to back, once, under one nonce. After a restart or a failure the next group goes to
 //     another segment, so what a cut left behind is never behind something new.
 //   - The manifest names a file before anything depends on it, and stops naming it before it is touched again.
-//   - Of a log, a segment holds an unbroken run of batches, unless it is damaged.
+//   - Of a log, a segment holds an unbroken run of batches, unless it is damaged or rewritten. A rewritten one holds pieces
+//     of batches, in spans within which no other segment has a batch of that log.
 //
-// Begin reading at Open (open.go, scan.go), then Write and Sync (write.go), then Reserve (space.go) and Reclaim (reclaim.go).
+// Begin reading at Open (open.go, scan.go), then Write and Sync (write.go), then Reserve (space.go) and Reclaim (reclaim.go),
+// then Rewriting (rewrite.go, copy.go) and what it leaves (partial.go).
 // docs/format/journal.md draws every byte.
 package journal

@@ -14,7 +14,7 @@ import (
 // Journal is an open journal. Its methods are of four kinds:
 //
 //   - writing: Write, Sync, MarkSafe;
-//   - keeping house: Prepare, Checkpoint, Reclaim, Drop;
+//   - keeping house: Prepare, Checkpoint, Reclaim, Drop, Sparse, Adopt, Abandon;
 //   - both at once: Reserve, Recover, Close;
 //   - looking: all others.
 //

@@ -138,7 +138,7 @@ func (w *world) write() bool {
 	w.pending, w.written = nil, w.next-1
 	if before := w.result.Recoveries; !w.o.SpendReserve && (w.tight || w.full || w.journal.Stats().Spares < 2) {
 		w.prepare()
-		return w.result.Recoveries == before
+		return w.violation == nil && w.result.Recoveries == before
 	}
 	return true
 }

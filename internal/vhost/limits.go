@@ -3,7 +3,7 @@ package vhost
 const (
 	// hotEntriesMax is how many messages of all queues are in memory at once, 32 bytes each: more are in pages.
 	// With two chunks hot, at its head and at its end, a thousand long queues have room. Source: ours, decision 11.
-	hotEntriesMax = 768 << 10
+	hotEntriesMax = 512 << 10
 	// volatileBytesMax is how many bytes of transient records are in memory: more are spilled.
 	volatileBytesMax = 16 << 20
 	// gravesPerTick is how many chunks that were taken off in whole a tick looks through.

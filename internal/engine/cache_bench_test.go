@@ -27,7 +27,7 @@ func newBacklog(t testing.TB, fs vfs.FS, n, size, batch int) *backlog {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &backlog{scribe: newScribe(fs, j, slog.New(slog.DiscardHandler), nil, nil, nil)}
+	b := &backlog{scribe: newScribe(j, new(tables), &Options{FS: fs, Log: slog.New(slog.DiscardHandler)}, nil, nil, nil)}
 	for len(b.refs) < n {
 		var group []journal.Batch
 		bytes := 0

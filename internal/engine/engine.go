@@ -16,6 +16,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // Options say how an engine runs. FS is needed, the rest has defaults.
@@ -24,13 +25,21 @@ type Options struct {
 	// journal.SparseShare. A higher one takes less space and more writing.
 	SparseShare float64
 	FS          vfs.FS
-	Journal     journal.Options // Entropy is filled in
+	Journal     journal.Options // Entropy and Beside are filled in
 	Clock       Clock           // nil: SystemClock
 	Log         *slog.Logger    // nil: slog.Default
 	Defaults    *access.Defaults
 	Machine     Machine // nil: memory and free disk space are not watched
 	Limits      *Limits // nil: DefaultLimits
+	// Sync holds for vhosts that choose nothing else. SyncDefault: SyncAlways. What users and vhosts are is always synced.
+	Sync vhost.Sync
+	// SyncInterval is how long what was told to be safe may be lost by a loss of power, with vhost.SyncInterval. Zero:
+	// 200 ms.
+	SyncInterval time.Duration
 }
+
+// syncInterval is how long SyncInterval puts off a sync where nothing else is said: five a second are nothing to a disk.
+const syncInterval = 200 * time.Millisecond
 
 // Engine runs every vhost of a node.
 type Engine struct {
@@ -38,6 +47,7 @@ type Engine struct {
 	clock    Clock
 	slog     *slog.Logger
 	scribe   *scribe
+	sync     vhost.Sync // of vhosts that choose nothing else
 	watch    *watch
 	defaults access.Defaults
 	ids      atomic.Uint64 // of connections and channels
@@ -83,7 +93,14 @@ func Open(o Options) (*Engine, error) {
 	if err := limits.Validate(); err != nil {
 		return nil, err
 	}
-	o.Journal.Entropy = rand.Uint64()
+	if o.Sync == vhost.SyncDefault {
+		o.Sync = vhost.SyncAlways
+	}
+	if o.SyncInterval == 0 {
+		o.SyncInterval = syncInterval
+	}
+	guard := new(tables)
+	o.Journal.Entropy, o.Journal.Beside = rand.Uint64(), guard.beside
 	j, report, err := journal.Open(o.FS, o.Journal)
 	if err != nil {
 		return nil, err
@@ -94,23 +111,23 @@ func Open(o Options) (*Engine, error) {
 	for _, f := range report.Faults {
 		o.Log.Error("damaged log", "error", &f)
 	}
-	if err := emptySpill(o.FS); err != nil {
-		return nil, errors.Join(err, j.Close())
+	e := &Engine{
+		fs: o.FS, sparseShare: cmp.Or(o.SparseShare, journal.SparseShare), clock: o.Clock, slog: o.Log, defaults: *o.Defaults,
+		sync: o.Sync, failed: make(chan error, 1),
 	}
-	e := &Engine{fs: o.FS, sparseShare: cmp.Or(o.SparseShare, journal.SparseShare), clock: o.Clock, slog: o.Log, defaults: *o.Defaults, failed: make(chan error, 1)}
 	e.mu.runners, e.mu.faults = map[string]*runner{}, map[string]*amqp.Error{}
 	e.watch = newWatch(o.Machine, limits, o.Log, e.kickAll)
-	e.scribe = newScribe(o.FS, j, o.Log, e.checkpointSoon, e.watch.setJournal, e.end)
-	if err := e.openAccess(); err != nil {
-		return nil, errors.Join(err, j.Close())
+	e.scribe = newScribe(j, guard, &o, e.checkpointSoon, e.watch.setJournal, e.end)
+	e.scribe.start()
+	if err := errors.Join(emptySpill(o.FS), e.openAccess()); err != nil {
+		return nil, errors.Join(err, e.scribe.close())
 	}
 	if err := e.dropDeleted(); err != nil {
-		return nil, errors.Join(err, j.Close())
+		return nil, errors.Join(err, e.scribe.close())
 	}
 	for _, h := range e.Access().VHosts() {
 		e.openVHost(h.Name, place.LogID(h.LogID))
 	}
-	go e.scribe.run()
 	go e.watch.run()
 	if err := e.bootDefaults(); err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -124,36 +141,50 @@ func (e *Engine) dropDeleted() error {
 	for _, h := range e.Access().VHosts() {
 		known[place.LogID(h.LogID)] = true
 	}
-	for _, l := range e.scribe.journal.Logs() {
-		if !known[l.Log.Owner()] {
-			if err := e.scribe.journal.Drop(l.Log); err != nil {
-				return err
+	return e.scribe.keeper.keep(func(j *journal.Journal) error {
+		for _, l := range j.Logs() {
+			if !known[l.Log.Owner()] {
+				if err := j.Drop(l.Log); err != nil {
+					return err
+				}
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// openVHost folds a vhost's log and starts its runner. A fault of its log stops this vhost alone. It runs on
-// the scribe's goroutine, or before that is started.
+// openVHost folds a vhost's log, of which nothing is under way, and starts its runner. A fault of its log stops this vhost
+// alone.
 func (e *Engine) openVHost(name string, log place.LogID) {
 	r, err := e.newRunner(name, log)
+	if err == nil {
+		r.own()
+	}
+	if !e.enter(name, r, err) {
+		return
+	}
+	r.finish() // what Recovered led to
+	r.begin()
+	r.release()
+}
+
+// enter makes a runner known, or why there is none.
+func (e *Engine) enter(name string, r *runner, err error) (entered bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err != nil {
 		e.slog.Error("vhost cannot be opened", "vhost", name, "error", err)
 		e.mu.faults[name] = amqp.InternalError("vhost '%s' is down: %v", name, err)
-		return
+		return false
 	}
 	delete(e.mu.faults, name)
 	if e.mu.closed {
-		return
+		return false
 	}
 	e.mu.runners[name] = r
-	e.scribe.listen(log, r)
-	r.finish() // what Recovered led to
-	r.begin()
+	e.scribe.listen(r.log.ID(), r, r.wants())
 	e.jobs.Go(r.serve)
+	return true
 }
 
 // reopen opens a vhost anew after its runner has ended.
@@ -165,14 +196,15 @@ func (e *Engine) reopen(old *runner) {
 	}
 	delete(e.mu.runners, old.name)
 	e.mu.faults[old.name] = amqp.InternalError("vhost '%s' is being opened again", old.name)
-	e.scribe.listen(old.log.ID(), nil)
+	e.scribe.listen(old.log.ID(), nil, vhost.SyncDefault)
 	e.jobs.Go(func() {
 		close(old.stop)
 		<-old.stopped
 		old.own()
 		old.abandon()
 		old.release()
-		e.scribe.do(func(*scribe) { e.openVHost(old.name, old.log.ID()) })
+		e.scribe.settle()
+		e.openVHost(old.name, old.log.ID())
 	})
 }
 
@@ -327,9 +359,7 @@ func (e *Engine) Close() error {
 		r.shutDown()
 	}
 	e.jobs.Wait()
-	err := e.checkpointAll(runners)
-	e.scribe.close()
-	return errors.Join(err, e.scribe.journal.Close())
+	return errors.Join(e.checkpointAll(runners), e.scribe.close())
 }
 
 // checkpointAll checkpoints what has changed, and gives back what nobody needs.
@@ -344,7 +374,8 @@ func (e *Engine) checkpointAll(runners map[string]*runner) error {
 		states = append(states, st)
 	}
 	done := make(chan error, 1)
-	e.scribe.do(func(s *scribe) { done <- e.store(s, states) })
+	keeper := e.scribe.keeper
+	e.scribe.do(func(*scribe) { keeper.do(func() { done <- e.store(keeper, states) }) })
 	return <-done
 }
 
@@ -369,8 +400,8 @@ func (e *Engine) checkpointSoon() {
 	})
 }
 
-// store writes checkpoints on the scribe's goroutine, behind everything that they cover.
-func (e *Engine) store(s *scribe, states []machineState) error {
+// store writes checkpoints on the keeper's goroutine, when everything that they cover is safe.
+func (e *Engine) store(k *keeper, states []machineState) error {
 	var errs []error
 	for _, st := range states {
 		if st.bytes == nil {
@@ -380,7 +411,7 @@ func (e *Engine) store(s *scribe, states []machineState) error {
 			st.stored(false)
 			continue
 		}
-		if err := s.checkpoint(st.log, st.at, st.bytes); err != nil {
+		if err := k.checkpoint(st.log, st.at, st.bytes); err != nil {
 			errs = append(errs, fmt.Errorf("log %d: %w", st.log, err))
 			st.stored(false)
 			continue
@@ -392,6 +423,6 @@ func (e *Engine) store(s *scribe, states []machineState) error {
 		live[st.log] = st.use
 	}
 	e.live.Store(&live)
-	errs = append(errs, s.reclaim(live.bytes))
+	errs = append(errs, k.reclaim(live.bytes))
 	return errors.Join(errs...)
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // accessLog is the machine of users and vhosts with its log. It is changed under Engine.change.
@@ -29,31 +29,22 @@ type accessLog struct {
 func (e *Engine) openAccess() error {
 	a := &accessLog{engine: e, machine: access.New()}
 	a.waiting.change = make(chan struct{})
-	j, log := e.scribe.journal, place.LogID(access.OwnLogID)
-	fold := func(facts []byte) error {
+	log := &diskLog{scribe: e.scribe, id: place.LogID(access.OwnLogID)}
+	fold := func(_ place.Index, facts []byte) error {
 		list, err := access.ParseFacts(nil, facts)
 		for _, f := range list {
 			a.machine.Apply(f)
 		}
 		return err
 	}
-	_, state, err := j.LoadCheckpoint(log)
-	if err == nil {
-		err = fold(state)
-	} else if errors.Is(err, journal.ErrNoCheckpoint) {
-		err = nil
-	}
-	if err == nil {
-		err = j.Replay(log, func(_ place.Index, facts []byte) error { return fold(facts) })
-	}
-	if err != nil {
+	if err := log.Restore(fold, fold); err != nil {
 		return fmt.Errorf("users and vhosts: %w", err)
 	}
-	a.next = j.Next(log)
+	a.next = log.next
 	a.waiting.safe = a.next - 1
 	e.access = a
 	e.view.Store(a.machine.View())
-	e.scribe.listen(log, a)
+	e.scribe.listen(log.id, a, vhost.SyncAlways)
 	return nil
 }
 
@@ -71,9 +62,8 @@ func (a *accessLog) lost(err error) {
 	e.jobs.Go(func() {
 		e.change.Lock()
 		defer e.change.Unlock()
-		done := make(chan error, 1)
-		e.scribe.do(func(*scribe) { done <- e.openAccess() })
-		if err := <-done; err != nil {
+		e.scribe.settle()
+		if err := e.openAccess(); err != nil {
 			e.slog.Error("users and vhosts cannot be opened again", "error", err)
 		}
 	})
@@ -150,12 +140,7 @@ func (e *Engine) follow(before *access.View) {
 	now := e.Access()
 	for _, h := range now.VHosts() {
 		if old, ok := before.VHost(h.Name); !ok || old.LogID != h.LogID {
-			opened := make(chan struct{})
-			e.scribe.do(func(*scribe) {
-				e.openVHost(h.Name, place.LogID(h.LogID))
-				close(opened)
-			})
-			<-opened
+			e.openVHost(h.Name, place.LogID(h.LogID))
 		}
 	}
 	for _, r := range e.allRunners() {
@@ -176,7 +161,7 @@ func (e *Engine) endVHost(name string, log place.LogID) {
 	delete(e.mu.faults, name)
 	e.mu.Unlock()
 	if r != nil {
-		e.scribe.listen(log, nil)
+		e.scribe.listen(log, nil, vhost.SyncDefault)
 		close(r.stop)
 		<-r.stopped
 		r.own()
@@ -184,12 +169,9 @@ func (e *Engine) endVHost(name string, log place.LogID) {
 		r.abandon()
 		r.release()
 	}
+	e.scribe.settle() // nothing of it is under way
 	dropped := make(chan error, 1)
-	e.scribe.do(func(s *scribe) {
-		s.tables.Lock()
-		defer s.tables.Unlock()
-		dropped <- s.journal.Drop(log)
-	})
+	e.scribe.keeper.do(func() { dropped <- e.scribe.keeper.drop(log) })
 	if err := <-dropped; err != nil {
 		e.slog.Error("log of a deleted vhost cannot be dropped; tried again at the next start", "vhost", name, "error", err)
 	}

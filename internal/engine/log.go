@@ -107,7 +107,7 @@ func (l *diskLog) Append(batch []byte, urgent bool) place.Index {
 	return i
 }
 
-func (l *diskLog) Urge() { l.scribe.urge() }
+func (l *diskLog) Urge() { l.scribe.urge(l.id) }
 
 func (l *diskLog) ReadBatch(i place.Index) ([]byte, error) { return l.scribe.readBatch(l.id, i) }
 

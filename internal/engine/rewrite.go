@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -75,19 +76,16 @@ func (e *Engine) rewriteSoon() {
 	})
 }
 
-// housekeep runs a call of the journal that must run alone, after everything appended so far is written.
+// housekeep has the keeper make a call of the journal.
 func (e *Engine) housekeep(fn func(*journal.Journal) error) error {
-	done := make(chan error, 1)
-	e.scribe.do(func(s *scribe) {
-		s.tables.Lock()
-		defer s.tables.Unlock()
-		done <- fn(s.journal)
-	})
+	keeper, done := e.scribe.keeper, make(chan error, 1)
+	keeper.do(func() { done <- keeper.job(fn) })
 	return <-done
 }
 
 // rewriteOne finds what is live, copies it, and tells how many segments have gone.
 func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
+	losses := e.scribe.losses.Load()
 	spans := map[place.LogID][]place.Span{}
 	for _, g := range w.Ranges() {
 		spans[g.Log.Owner()] = append(spans[g.Log.Owner()], place.Span(g))
@@ -107,8 +105,8 @@ func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
 		return 0, fmt.Errorf("log %d: its vhost is down, what it needs is not known", log)
 	}
 	// What was not marked has ended: by batches that must be safe before it may go.
-	if err := e.housekeep((*journal.Journal).Sync); err != nil {
-		return 0, err
+	if e.scribe.settle(); e.scribe.losses.Load() != losses {
+		return 0, errors.New("batches were lost: what they ended is needed again")
 	}
 	for done := false; !done; {
 		began := time.Now()

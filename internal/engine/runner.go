@@ -52,6 +52,7 @@ type runner struct {
 	}
 
 	vhost        *vhost.VHost
+	sync         vhost.Sync // that the scribe knows of
 	pages        *pageLog
 	time         vhostTime
 	timerAt      deadline.Instant // when the goroutine fires its timer; never, for a clock that stands still
@@ -394,6 +395,14 @@ func (r *runner) stamp() vhost.Stamp {
 	return vhost.Stamp{Now: now, From: from, Wall: wall, Index: r.appended + 1, Entropy: rand.Uint64()}
 }
 
+// wants is when the runner is told what became of batches.
+func (r *runner) wants() vhost.Sync {
+	if r.sync = r.vhost.Sync(); r.sync != vhost.SyncDefault {
+		return r.sync
+	}
+	return r.engine.sync
+}
+
 // begin readies the outcome for the batch to be. A buffer that no batch took serves again.
 func (r *runner) begin() {
 	buffer := r.out.Batch
@@ -423,6 +432,9 @@ func (r *runner) finish() {
 		r.emit(&r.out.Effects[i])
 	}
 	r.cache.release()
+	if r.vhost.Sync() != r.sync {
+		r.engine.scribe.setSync(r.log.ID(), r.wants())
+	}
 	r.out.Next(spare) // the batch is the scribe's, and the cache's; an effect leaves once, however often this is called
 }
 

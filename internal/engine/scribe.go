@@ -10,30 +10,26 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/place"
-	"github.com/bartleby-mq/bartleby/internal/vfs"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 const (
 	// lazySync is how long a batch that nobody waits for may stay unsynced. Source: ours, design §2.
 	lazySync = 100 * time.Millisecond
 	// pendingBytesMax is what runners may have handed to the scribe and it has not written yet: then they wait.
-	pendingBytesMax = 64 << 20
+	pendingBytesMax = 16 << 20
 	// noSpaceRetry is how often a full disk is asked again.
 	noSpaceRetry = time.Second
 	// checkpointBytes is how much the journal grows between checkpoints.
-	checkpointBytes = 256 << 20
-	// ampleBytes of free disk are enough to put off making spare segments while there is traffic: those that a
-	// checkpoint gives back will serve.
-	ampleBytes = 2 << 30
-	// sparesLeast is how many spare segments there are in traffic all the same.
-	sparesLeast = 2
+	checkpointBytes = 64 << 20
 )
 
-// scribe owns the journal: it writes what runners append, many batches at a time, and syncs it.
+// scribe writes what runners append to the journal, many batches at a time, and syncs it. It waits for nothing but the
+// disk: house is kept by the keeper, and only if that has fallen behind the scribe makes room itself.
 type scribe struct {
 	journal *journal.Journal
-	fs      vfs.FS
-	tables  sync.RWMutex // guards journal as its documentation asks: Sync beside reads, nothing beside the rest
+	tables  *tables
+	keeper  *keeper
 	slog    *slog.Logger
 	wake    chan struct{}
 	done    chan struct{}
@@ -43,26 +39,27 @@ type scribe struct {
 		batches   []appended
 		jobs      []func(*scribe)
 		bytes     int
-		urgent    bool
+		forced    bool // a sync is wanted in any case
 		closing   bool
 		working   bool // at jobs
-		listeners map[place.LogID]Listener
+		listeners map[place.LogID]listening
 		written   map[place.LogID]place.Index // by this scribe: can be read
+		grown     int64                       // bytes written since checkpoints were asked for,
+		asked     time.Time                   // then
 	}
-	room   sync.Cond   // on mu: bytes went down
-	noRoom atomic.Bool // only the reserve is left: growing writes have to wait
+	room   sync.Cond     // on mu: bytes went down
+	noRoom atomic.Bool   // only the reserve is left: growing writes have to wait
+	busy   atomic.Bool   // there is traffic
+	losses atomic.Uint64 // how many times batches were lost
 
+	interval     time.Duration   // of vhost.SyncInterval
 	onCheckpoint func()          // the journal has grown by checkpointBytes; must not block
 	onSpace      func(full bool) // growing writes have no room any more, or again
 	onFailed     func(error)     // the journal cannot go on; must not block
 
 	// The goroutine's own.
-	unsynced  map[place.LogID]place.Index
-	lazy      time.Time // when the oldest of it was written
-	grown     int64     // since checkpoints were asked for,
-	asked     time.Time // then
-	ample     bool      // much free space on the disk, when last looked at
-	sinceLook int       // groups until the next look
+	unsynced map[place.LogID]unsynced
+	due      time.Time // when the next sync is, at the latest; zero: when somebody asks
 }
 
 type appended struct {
@@ -70,23 +67,52 @@ type appended struct {
 	urgent bool
 }
 
-func newScribe(fs vfs.FS, j *journal.Journal, l *slog.Logger, onCheckpoint func(), onSpace func(bool), onFailed func(error)) *scribe {
+// listening is who listens to a log, and when he is told.
+type listening struct {
+	Listener
+	sync vhost.Sync
+}
+
+// unsynced is the last batch of a log that was written and not synced.
+type unsynced struct {
+	index place.Index
+	sync  vhost.Sync
+}
+
+func newScribe(j *journal.Journal, t *tables, o *Options, onCheckpoint func(), onSpace func(bool), onFailed func(error)) *scribe {
 	s := &scribe{
-		journal: j, fs: fs, slog: l, wake: make(chan struct{}, 1), done: make(chan struct{}),
-		onCheckpoint: onCheckpoint, onSpace: onSpace, onFailed: onFailed, unsynced: map[place.LogID]place.Index{},
+		journal: j, tables: t, slog: o.Log, wake: make(chan struct{}, 1), done: make(chan struct{}), interval: o.SyncInterval,
+		onCheckpoint: onCheckpoint, onSpace: onSpace, onFailed: onFailed, unsynced: map[place.LogID]unsynced{},
 	}
-	s.mu.listeners, s.mu.written = map[place.LogID]Listener{}, map[place.LogID]place.Index{}
+	s.keeper = newKeeper(s, o.FS, o.Log)
+	s.mu.listeners, s.mu.written = map[place.LogID]listening{}, map[place.LogID]place.Index{}
 	s.room.L = &s.mu.Mutex
 	return s
 }
 
-func (s *scribe) listen(log place.LogID, l Listener) {
+// start begins both goroutines.
+func (s *scribe) start() {
+	go s.run()
+	go s.keeper.run()
+}
+
+// listen has l told what becomes of the batches of a log, as sync says; nil: nobody.
+func (s *scribe) listen(log place.LogID, l Listener, sync vhost.Sync) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l == nil {
 		delete(s.mu.listeners, log)
 	} else {
-		s.mu.listeners[log] = l
+		s.mu.listeners[log] = listening{l, sync}
+	}
+}
+
+// setSync has the listener of a log told otherwise from now on.
+func (s *scribe) setSync(log place.LogID, sync vhost.Sync) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l, ok := s.mu.listeners[log]; ok {
+		s.mu.listeners[log] = listening{l.Listener, sync}
 	}
 }
 
@@ -98,26 +124,35 @@ func (s *scribe) append(b journal.Batch, urgent bool) {
 	}
 	s.mu.batches = append(s.mu.batches, appended{b, urgent})
 	s.mu.bytes += len(b.Data)
-	s.mu.urgent = s.mu.urgent || urgent
 	s.mu.Unlock()
 	s.kick()
 }
 
-// do runs fn on the scribe's goroutine, after everything appended so far is written.
+// do runs fn on the scribe's goroutine, when everything appended so far is safe or lost.
 func (s *scribe) do(fn func(*scribe)) {
 	s.mu.Lock()
 	s.mu.jobs = append(s.mu.jobs, fn)
-	s.mu.urgent = true
+	s.mu.forced = true
 	s.mu.Unlock()
 	s.kick()
 }
 
-// urge asks for a sync of what was appended: somebody waits for it.
-func (s *scribe) urge() {
+// settle waits until everything appended so far is safe or lost.
+func (s *scribe) settle() {
+	settled := make(chan struct{})
+	s.do(func(*scribe) { close(settled) })
+	<-settled
+}
+
+// urge asks for a sync of what was appended to a log: somebody waits for it.
+func (s *scribe) urge(log place.LogID) {
 	s.mu.Lock()
-	s.mu.urgent = true
+	s.mu.forced = s.mu.forced || s.mu.listeners[log].sync == vhost.SyncAlways
+	forced := s.mu.forced
 	s.mu.Unlock()
-	s.kick()
+	if forced {
+		s.kick()
+	}
 }
 
 func (s *scribe) kick() {
@@ -127,15 +162,23 @@ func (s *scribe) kick() {
 	}
 }
 
-// close writes what is pending and ends the goroutine.
-func (s *scribe) close() {
+// close writes what is pending, ends both goroutines and closes the journal.
+func (s *scribe) close() error {
+	s.keeper.close()
 	s.mu.Lock()
 	s.mu.closing = true
-	s.mu.urgent = true
 	s.room.Broadcast()
 	s.mu.Unlock()
 	s.kick()
 	<-s.done
+	return s.call((*journal.Journal).Close)
+}
+
+// call makes a call of the journal's that changes it.
+func (s *scribe) call(fn func(*journal.Journal) error) error {
+	s.tables.Lock()
+	defer s.tables.Unlock()
+	return fn(s.journal)
 }
 
 // readBatch returns a whole verified batch.
@@ -147,23 +190,16 @@ func (s *scribe) readBatch(log place.LogID, i place.Index) ([]byte, error) {
 
 // run is the scribe's goroutine. A batch that somebody waits for is synced at once, with everything written
 // before it; one that nobody waits for is written at once and synced with the next, at the latest after
-// lazySync. In a pause it makes segments ahead of need and records the position known safe.
+// lazySync. In a pause it records the position known safe.
 func (s *scribe) run() {
 	defer close(s.done)
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	for {
-		batches, jobs, urgent, closing := s.take()
-		if len(batches) > 0 {
-			s.write(batches)
-		}
-		idle := false
-		if urgent || closing {
+		batches, jobs, forced, closing := s.take()
+		urgent := s.write(batches)
+		if forced || urgent || closing || s.overdue() {
 			s.sync()
-		} else if len(s.unsynced) > 0 && time.Since(s.lazy) >= lazySync {
-			s.sync()
-		} else if len(batches) == 0 {
-			idle = true
 		}
 		s.work(jobs)
 		if closing && len(batches) == 0 && len(jobs) == 0 {
@@ -173,26 +209,24 @@ func (s *scribe) run() {
 		switch {
 		case closing:
 			wait = 0
-		case len(s.unsynced) > 0:
-			wait = max(lazySync-time.Since(s.lazy), 0)
-		case idle && s.prepare():
-			wait = time.Millisecond
-		case idle:
-			s.markSafe()
-			if s.noRoom.Load() {
-				wait = noSpaceRetry
-			}
-			if s.noRoom.Load() && s.grown > 0 {
-				s.askCheckpoint()
-			}
-		default:
+		case len(batches) > 0:
+			s.busy.Store(true)
 			wait = lazySync
+		case s.busy.CompareAndSwap(true, false):
+			s.keeper.kick()
+		}
+		if !s.due.IsZero() {
+			wait = max(time.Until(s.due), 0)
+		} else if wait < 0 {
+			s.markSafe()
 		}
 		s.sleep(pause, wait)
 	}
 }
 
-// work does jobs. A vhost that is opened in one of them may append: it must not wait for this goroutine.
+func (s *scribe) overdue() bool { return !s.due.IsZero() && time.Until(s.due) <= 0 }
+
+// work does jobs. What one of them appends must not wait for this goroutine.
 func (s *scribe) work(jobs []func(*scribe)) {
 	if len(jobs) == 0 {
 		return
@@ -223,116 +257,156 @@ func (s *scribe) sleep(t *time.Timer, d time.Duration) {
 	}
 }
 
-func (s *scribe) take() (batches []appended, jobs []func(*scribe), urgent, closing bool) {
+func (s *scribe) take() (batches []appended, jobs []func(*scribe), forced, closing bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	batches, jobs, urgent, closing = s.mu.batches, s.mu.jobs, s.mu.urgent, s.mu.closing
-	s.mu.batches, s.mu.jobs, s.mu.urgent, s.mu.bytes = nil, nil, false, 0
+	batches, jobs, forced, closing = s.mu.batches, s.mu.jobs, s.mu.forced, s.mu.closing
+	s.mu.batches, s.mu.jobs, s.mu.forced, s.mu.bytes = nil, nil, false, 0
 	s.room.Broadcast()
-	return batches, jobs, urgent, closing
+	return batches, jobs, forced, closing
 }
 
-// write appends batches to the journal as one group. On a disk that is full it waits: nothing is confirmed
-// meanwhile, and nothing is lost.
-func (s *scribe) write(batches []appended) {
-	group := make([]journal.Batch, 0, len(batches))
-	bytes := 0
-	s.mu.Lock()
-	for _, b := range batches {
-		if s.mu.listeners[b.Log.Owner()] != nil { // else its runner was stopped by a loss: the batch builds on what is gone
-			group = append(group, b.Batch)
-			bytes += len(b.Data) + journal.Overhead
+// write appends batches to the journal as one group, and reports whether somebody waits for one of them to be synced. On
+// a disk that is full it waits: nothing is confirmed meanwhile, and nothing is lost.
+func (s *scribe) write(batches []appended) (urgent bool) {
+	for tries := 1; ; {
+		g := s.group(batches)
+		if len(g.batches) == 0 {
+			return false
 		}
-	}
-	s.mu.Unlock()
-	if len(group) == 0 {
-		return
-	}
-	for {
-		s.tables.Lock()
-		err := s.journal.Reserve(bytes, journal.Draining)
-		if err == nil {
-			err = s.journal.Write(group)
-		}
-		s.tables.Unlock()
+		err := s.put(&g)
 		switch {
 		case err == nil:
-			if len(s.unsynced) == 0 {
-				s.lazy = time.Now()
-			}
-			for _, b := range group {
-				s.unsynced[b.Log] = b.Index
-			}
-			s.noteWritten(group)
-			s.grow(bytes)
-			if s.wantSpares() {
-				s.prepare()
-			}
-			return
+			return s.note(&g)
 		case errors.Is(err, journal.ErrNoSpace):
 			s.setFull(true)
 			s.slog.Error("disk is full: nothing is confirmed until there is room", "error", err)
 			time.Sleep(noSpaceRetry)
+		case tries > 1: // the disk takes nothing, wherever it is put
+			s.fail(err, &g)
+			return false
 		default:
-			s.fail(err)
-			return
+			s.fail(err, nil)
+			tries++
 		}
+	}
+}
+
+// group is what is written at once.
+type group struct {
+	batches []journal.Batch
+	sync    []vhost.Sync // of each one's log
+	urgent  bool         // somebody waits for one to be synced
+	bytes   int          // that it takes in the journal, at most
+}
+
+// group takes those batches whose logs are listened to: of another the runner was stopped by a loss, and the batch builds
+// on what is gone.
+func (s *scribe) group(batches []appended) (g group) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g.batches, g.sync = make([]journal.Batch, 0, len(batches)), make([]vhost.Sync, 0, len(batches))
+	for _, b := range batches {
+		l, ok := s.mu.listeners[b.Log.Owner()]
+		if !ok {
+			continue
+		}
+		g.batches, g.sync = append(g.batches, b.Batch), append(g.sync, l.sync)
+		g.urgent = g.urgent || b.urgent && l.sync == vhost.SyncAlways
+		g.bytes += len(b.Data) + journal.Overhead
+	}
+	return g
+}
+
+// put writes a group. If the keeper has fallen behind, room is made first.
+func (s *scribe) put(g *group) error {
+	write := func(j *journal.Journal) error { return j.Write(g.batches) }
+	err := s.call(write)
+	if errors.Is(err, journal.ErrUnready) {
+		s.keeper.house <- struct{}{}
+		defer func() { <-s.keeper.house }()
+		if err = s.call(func(j *journal.Journal) error { return j.Reserve(g.bytes, journal.Draining) }); err == nil {
+			err = s.call(write)
+		}
+	}
+	return err
+}
+
+// note takes note of a group that was written: when it has to be synced, and who is content without that.
+func (s *scribe) note(g *group) (urgent bool) {
+	for i, b := range g.batches {
+		s.unsynced[b.Log] = unsynced{b.Index, g.sync[i]}
+		switch g.sync[i] {
+		case vhost.SyncAlways:
+			s.dueIn(lazySync)
+		case vhost.SyncInterval:
+			s.dueIn(s.interval)
+		}
+	}
+	s.noteWritten(g.batches)
+	for i, b := range g.batches {
+		if g.sync[i] != vhost.SyncAlways && s.unsynced[b.Log].index == b.Index {
+			s.tell(b.Log, b.Index)
+		}
+	}
+	s.tables.RLock()
+	unprepared := s.journal.Unprepared(readyLeast)
+	s.tables.RUnlock()
+	if unprepared {
+		s.keeper.kick()
+	}
+	s.grow(g.bytes)
+	return g.urgent
+}
+
+func (s *scribe) dueIn(d time.Duration) {
+	if at := time.Now().Add(d); s.due.IsZero() || at.Before(s.due) {
+		s.due = at
+	}
+}
+
+// tell tells who listens to a log that a batch is as safe as he wants it. Nobody listens to logs of pages.
+func (s *scribe) tell(log place.LogID, i place.Index) {
+	s.mu.Lock()
+	l := s.mu.listeners[log].Listener
+	s.mu.Unlock()
+	if l != nil {
+		l.becameSafe(i)
 	}
 }
 
 // grow counts what was written, and asks for checkpoints when it is much, or when the disk is full: what was
 // drained since the last one may give room.
 func (s *scribe) grow(bytes int) {
-	s.grown += int64(bytes)
-	if s.grown > checkpointBytes || s.noRoom.Load() && time.Since(s.asked) > noSpaceRetry {
+	s.mu.Lock()
+	s.mu.grown += int64(bytes)
+	ask := s.mu.grown > checkpointBytes || s.noRoom.Load() && time.Since(s.mu.asked) > noSpaceRetry
+	s.mu.Unlock()
+	if ask {
+		s.askCheckpoint()
+	}
+}
+
+// drained asks for checkpoints on a full disk, if anything was written since the last ones.
+func (s *scribe) drained() {
+	s.mu.Lock()
+	grown := s.mu.grown
+	s.mu.Unlock()
+	if s.noRoom.Load() && grown > 0 {
 		s.askCheckpoint()
 	}
 }
 
 func (s *scribe) askCheckpoint() {
-	s.grown, s.asked = 0, time.Now()
+	s.mu.Lock()
+	s.mu.grown, s.mu.asked = 0, time.Now()
+	s.mu.Unlock()
 	s.onCheckpoint()
-}
-
-// wantSpares reports whether a spare segment should be worked at even now, in traffic: when they run out, or
-// when the disk is so full that the reserve must be kept complete.
-func (s *scribe) wantSpares() bool {
-	s.sinceLook--
-	if s.sinceLook <= 0 {
-		s.sinceLook = groupsPerLook
-		free, err := s.fs.Free()
-		s.ample = err == nil && free > ampleBytes
-	}
-	return !s.ample || s.journal.Stats().Spares < sparesLeast
-}
-
-// groupsPerLook is how many groups are written between looks at the free space.
-const groupsPerLook = 64
-
-// prepare makes room ahead of need, in small steps; more reports that there is more to do.
-func (s *scribe) prepare() (more bool) {
-	s.tables.Lock()
-	defer s.tables.Unlock()
-	more, err := s.journal.Prepare()
-	switch {
-	case errors.Is(err, journal.ErrNoSpace):
-		s.setFull(true)
-		return false
-	case err != nil:
-		s.slog.Error("cannot prepare a segment", "error", err)
-		return false
-	}
-	if !more {
-		s.setFull(false)
-	}
-	return more
 }
 
 // markSafe records the position known safe, in a pause.
 func (s *scribe) markSafe() {
-	s.tables.Lock()
-	defer s.tables.Unlock()
-	if err := s.journal.MarkSafe(); err != nil {
+	if err := s.call((*journal.Journal).MarkSafe); err != nil {
 		s.slog.Error("cannot record the safe position", "error", err)
 	}
 }
@@ -346,67 +420,78 @@ func (s *scribe) setFull(full bool) {
 	}
 }
 
-// sync makes everything written safe, and tells the runners.
+// sync makes everything written safe, and tells those who wait for that.
 func (s *scribe) sync() {
 	if len(s.unsynced) == 0 {
 		return
 	}
-	if err := s.journal.Sync(); err != nil {
-		s.fail(err)
+	if err := s.call((*journal.Journal).Sync); err != nil {
+		s.fail(err, nil)
 		return
 	}
-	for log, i := range s.unsynced {
-		if l := s.listener(log); l != nil {
-			l.becameSafe(i)
-		}
+	for log, u := range s.unsynced {
+		s.tell(log, u.index)
 	}
 	clear(s.unsynced)
+	s.due = time.Time{}
 }
 
-func (s *scribe) listener(log place.LogID) Listener {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mu.listeners[log]
+// mend goes on after the keeper has failed the journal, which costs no batch.
+func (s *scribe) mend() {
+	if err := s.call((*journal.Journal).Sync); errors.Is(err, journal.ErrFailed) {
+		s.fail(err, nil)
+	}
 }
 
-// fail is the end of everything that is not safe: the journal goes on behind it in a new file, and every
-// listener is told, is heard no more, and has to open its log again.
-func (s *scribe) fail(err error) {
+// fail is the end of what was written and could not be made safe: the journal goes on behind it in a new file, and the
+// listeners of the logs that had some of it are told, are heard no more, and have to open their logs again. So are those
+// of a group that cannot be written. Others go on: nothing that they know of is gone.
+func (s *scribe) fail(err error, refused *group) {
 	s.slog.Error("journal failed: what was not safe is lost", "error", err)
-	s.tables.Lock()
-	again := s.journal.Recover()
-	s.tables.Unlock()
-	clear(s.unsynced)
+	s.keeper.house <- struct{}{}
+	again := s.call((*journal.Journal).Recover)
+	<-s.keeper.house
+	gone := map[place.LogID]bool{} // by owner
+	s.tables.RLock()
+	for log, u := range s.unsynced {
+		if again != nil || s.journal.Next(log) <= u.index {
+			gone[log.Owner()] = true
+			delete(s.unsynced, log)
+		}
+	}
+	s.tables.RUnlock()
+	if len(s.unsynced) == 0 {
+		s.due = time.Time{}
+	}
+	if refused != nil {
+		for _, b := range refused.batches {
+			gone[b.Log.Owner()] = true
+		}
+	}
+	if len(gone) > 0 {
+		s.losses.Add(1)
+	}
 	if again != nil {
 		err = fmt.Errorf("%w; and it cannot go on: %w", err, again)
 	}
+	var lost []Listener
 	s.mu.Lock()
-	all := s.mu.listeners
-	s.mu.listeners = map[place.LogID]Listener{}
-	clear(s.mu.written) // what comes in place of what is lost has the same indexes
+	for log := range s.mu.written {
+		if again != nil || gone[log.Owner()] {
+			delete(s.mu.written, log) // what comes in place of what is lost has the same indexes
+		}
+	}
+	for log, l := range s.mu.listeners {
+		if again != nil || gone[log] {
+			lost = append(lost, l.Listener)
+			delete(s.mu.listeners, log)
+		}
+	}
 	s.mu.Unlock()
-	for _, l := range all {
+	for _, l := range lost {
 		l.lost(err)
 	}
 	if again != nil {
 		s.onFailed(err)
 	}
-}
-
-// checkpoint makes state the start of recovery for a log, and gives back the segments that nobody needs:
-// live lists the batches of each log in which the checkpointed state has records.
-func (s *scribe) checkpoint(log place.LogID, at place.Index, state []byte) error {
-	s.tables.Lock()
-	defer s.tables.Unlock()
-	return s.journal.Checkpoint(log, at, state)
-}
-
-func (s *scribe) reclaim(live journal.Live) error {
-	s.tables.Lock()
-	defer s.tables.Unlock()
-	n, err := s.journal.Reclaim(live)
-	if n > 0 {
-		s.slog.Debug("segments reclaimed", "count", n)
-	}
-	return err
 }

@@ -83,6 +83,7 @@ func TestSafeDoesNotStep(t *testing.T) {
 			s.mu.bytes = pendingBytesMax + 1 // until it takes what there is
 			s.mu.Unlock()
 			r.becameSafe(r.safe)
+			s.kick()
 		})
 		synctest.Wait()
 		if n := ready(t, e, "work"); n != 1 {

@@ -52,7 +52,7 @@ func TestOptions(t *testing.T) {
 	if got := d.want(200, "GET", path, "").Body.String(); got != `{"consumer-timeout":5000,"dialect":"apsaramq","ttl-in-dlq":true}` {
 		t.Errorf("set: %s", got)
 	}
-	const effective = `{"dialect":"apsaramq","lost-letters-max-bytes":67108864,"lost-letters-max-age":604800000,"consumer-timeout":5000,` +
+	const effective = `{"dialect":"apsaramq","lost-letters-max-bytes":67108864,"lost-letters-max-age":604800000,"consumer-timeout":5000,"sync":"default",` +
 		`"death-total":true,"reject-reasons":true,"delivery-limit":16,"hops-max":16,"ttl-in-loops":false,"ttl-in-dlq":true,` +
 		`"dlx-by-argument-only":true,"strict-names":true}`
 	if got := d.want(200, "GET", path+"?effective=true", "").Body.String(); got != effective {

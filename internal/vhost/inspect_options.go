@@ -15,6 +15,7 @@ func (v *VHost) OptionValues() amqp.Table {
 		{Name: "lost-letters-max-bytes", Value: amqp.Int64(o.LostLettersMaxBytes)},
 		{Name: "lost-letters-max-age", Value: amqp.Int64(o.LostLettersMaxAge)},
 		{Name: "consumer-timeout", Value: amqp.Int64(o.ConsumerTimeout)},
+		{Name: "sync", Value: amqp.String(o.Sync.String())},
 		{Name: "death-total", Value: flag(DialectTotal)},
 		{Name: "reject-reasons", Value: flag(DialectReasons)},
 		{Name: "delivery-limit", Value: amqp.Int64(o.DeliveryLimit)},

@@ -15,6 +15,8 @@ type Options struct {
 	LostLettersMaxAge   int64 // ms
 	ConsumerTimeout     int64 // ms that a delivery may stay unsettled where no queue or consumer says otherwise, 0: for ever
 
+	Sync Sync // when publishers and consumers are told that something is safe
+
 	Dialect Dialect // how deaths are told
 
 	DeliveryLimit     int64 // of queues that set none, -1: what their type says
@@ -25,6 +27,32 @@ type Options struct {
 	StrictNames       bool  // queue names have letters, digits and -_.#/@ only
 	clientDeathsCount bool  // an x-death header of a publisher is the message's history
 	keyTakesCC        bool  // a dead-letter key takes the CC header away
+}
+
+// Sync says what "safe" means: what has to be so before a confirm, or anything else that depends on what was decided, is
+// let go. Source: ours, docs/durability.md.
+type Sync uint8
+
+const (
+	// SyncDefault leaves it to the broker.
+	SyncDefault Sync = iota
+	// SyncAlways: it is on the disk, and survives a loss of power.
+	SyncAlways
+	// SyncInterval: it was handed to the system, and is on the disk a little later.
+	SyncInterval
+	// SyncNever: it was handed to the system, which brings it to the disk in its own time.
+	SyncNever
+)
+
+// syncNames are the values of the option, in the order of the constants.
+var syncNames = []string{"default", "always", "interval", "never"}
+
+func (s Sync) String() string { return syncNames[s] }
+
+// ParseSync reads a name; ok reports whether it is one.
+func ParseSync(name string) (s Sync, ok bool) {
+	i := slices.Index(syncNames, name)
+	return Sync(max(i, 0)), i >= 0
 }
 
 // Dialect says how the deaths of a message are told to consumers, as flags. Zero is RabbitMQ 4.x.
@@ -71,6 +99,7 @@ var choices = []choice{
 	{"lost-letters-max-bytes", atLeast(0), "number of bytes", func(o *Options, a amqp.Value) { o.LostLettersMaxBytes = whole(a) }},
 	{"lost-letters-max-age", lasting(1), "number of milliseconds", func(o *Options, a amqp.Value) { o.LostLettersMaxAge = whole(a) }},
 	{"consumer-timeout", lasting(0), "number of milliseconds", func(o *Options, a amqp.Value) { o.ConsumerTimeout = whole(a) }},
+	{"sync", oneOf(syncNames...), "way to sync: default, always, interval or never", func(o *Options, a amqp.Value) { o.Sync, _ = ParseSync(a.Str) }},
 	{"death-total", isBool, "boolean", func(o *Options, a amqp.Value) { o.Dialect.put(DialectTotal, truth(a)) }},
 	{"reject-reasons", isBool, "boolean", func(o *Options, a amqp.Value) { o.Dialect.put(DialectReasons, truth(a)) }},
 	{"delivery-limit", atLeast(-1), "delivery limit", func(o *Options, a amqp.Value) { o.DeliveryLimit = whole(a) }},
@@ -162,6 +191,9 @@ func strictName(name string) bool {
 
 // Options shows what the vhost runs with, and the table that was set, which is shared: do not change it.
 func (v *VHost) Options() (Options, amqp.Table) { return v.options, v.optionTable }
+
+// Sync is when the vhost's log is synced.
+func (v *VHost) Sync() Sync { return v.options.Sync }
 
 // OptionNames lists what SetOptions takes.
 func OptionNames() []string {

@@ -30,9 +30,14 @@ func (r *runner) emit(e *vhost.Effect) {
 	waits := p.first < len(p.held) || e.After > r.safe
 	r.resolve(&e.Message, waits)
 	if waits {
-		if p.first == len(p.held) {
+		switch {
+		case p.first == len(p.held):
 			p.held, p.first = p.held[:0], 0
 			r.held = append(r.held, p)
+		case len(p.held) == cap(p.held) && p.first > len(p.held)/2: // while there is always something that waits
+			n := copy(p.held, p.held[p.first:])
+			clear(p.held[n:])
+			p.held, p.first = p.held[:n], 0
 		}
 		p.held = append(p.held, *e)
 		r.urge(e.After)

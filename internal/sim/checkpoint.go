@@ -114,15 +114,13 @@ func (w *world) checkSaved(z *frozen) {
 
 // store makes the checkpoint count: the pages that it names, and the batches that it covers, are safe before.
 func (w *world) store(z *frozen) error {
-	if len(w.pending) > 0 || z.at > w.safe || w.written > w.safe {
-		if !w.settle() || w.frozen != z {
-			return nil
-		}
+	if !w.settle() || w.frozen != z {
+		return nil
 	}
 	if w.markSafe(); w.frozen != z {
 		return nil
 	}
-	err := w.journal.Checkpoint(logID, z.at, z.state)
+	err := w.house(func() error { return w.journal.Checkpoint(logID, z.at, z.state) })
 	switch {
 	case w.frozen != z: // the broker was opened again meanwhile
 		return nil
@@ -139,7 +137,11 @@ func (w *world) store(z *frozen) error {
 
 // reclaim gives back the segments of which nothing is needed.
 func (w *world) reclaim(z *frozen) error {
-	n, err := w.journal.Reclaim(z.live)
+	var n int
+	err := w.house(func() (err error) {
+		n, err = w.journal.Reclaim(z.live)
+		return err
+	})
 	w.result.Reclaimed += n
 	if w.frozen != z {
 		return nil
@@ -160,7 +162,11 @@ func (z *frozen) live(log place.LogID, first, last place.Index) int64 {
 // sparse begins to gather what is live in sparse segments in a new one; without any, the checkpoint is done.
 func (w *world) sparse(z *frozen) error {
 	share := []float64{journal.SparseShare, 0.9}[w.dice.IntN(2)]
-	rewriting, err := w.journal.Sparse(z.live, share)
+	var rewriting *journal.Rewriting
+	err := w.house(func() (err error) {
+		rewriting, err = w.journal.Sparse(z.live, share)
+		return err
+	})
 	if w.frozen != z {
 		return nil
 	}
@@ -208,7 +214,11 @@ func (w *world) adopt(z *frozen) error {
 	if !w.o.AdoptEarly && (!w.settle() || w.frozen != z) {
 		return nil
 	}
-	n, err := w.journal.Adopt(z.rewriting)
+	var n int
+	err := w.house(func() (err error) {
+		n, err = w.journal.Adopt(z.rewriting)
+		return err
+	})
 	if w.frozen != z {
 		return nil
 	}

@@ -15,6 +15,7 @@ func (w *world) survive(err error) bool {
 	switch {
 	case err == nil:
 		return true
+	case w.later(func() { w.survive(err) }):
 	case errors.Is(err, vfs.ErrCrashed):
 		w.powerCut()
 	case errors.Is(err, journal.ErrFailed):
@@ -49,6 +50,7 @@ func (w *world) lost() bool {
 // is opened again behind what was sealed.
 func (w *world) readFailed(err error) {
 	switch {
+	case w.later(func() { w.readFailed(err) }):
 	case errors.Is(err, vfs.ErrCrashed):
 		w.powerCut()
 	case errors.Is(err, errBroken):
@@ -129,7 +131,8 @@ func (w *world) atRest() {
 
 func (w *world) journalOptions() journal.Options {
 	return journal.Options{
-		Entropy: w.o.Seed<<16 + w.opened, SegmentBytes: segmentBytes, ReserveBytes: reserveSegments * segmentBytes, Mutant: w.o.Journal,
+		Entropy: w.o.Seed<<16 + w.opened, SegmentBytes: segmentBytes, ReserveBytes: reserveSegments * segmentBytes,
+		Beside: w.beside, Mutant: w.o.Journal,
 	}
 }
 

@@ -121,10 +121,16 @@ func (w *world) write() bool {
 		bytes += len(b.Data) + journal.Overhead
 	}
 	w.tried, w.marked, w.neighbor.marked = w.next-1, w.safe, w.neighbor.safe
-	err := w.journal.Reserve(bytes, journal.Draining)
+	var err error
+	if !w.besides { // that keeps house, too
+		err = w.journal.Reserve(bytes, journal.Draining)
+	}
 	if err == nil {
 		err = w.journal.Write(group)
-		w.tearing = err != nil && !errors.Is(err, journal.ErrNoSpace)
+		w.tearing = err != nil && !errors.Is(err, journal.ErrNoSpace) && !errors.Is(err, journal.ErrUnready)
+	}
+	if w.besides && errors.Is(err, journal.ErrUnready) {
+		return false // it has to wait until house is kept
 	}
 	if err != nil {
 		if errors.Is(err, journal.ErrNoSpace) {
@@ -136,7 +142,7 @@ func (w *world) write() bool {
 	}
 	w.neighbor.wrote()
 	w.pending, w.written = nil, w.next-1
-	if before := w.result.Recoveries; !w.o.SpendReserve && (w.tight || w.full || w.journal.Stats().Spares < 2) {
+	if before := w.result.Recoveries; !w.besides && !w.o.SpendReserve && (w.tight || w.full || w.journal.Stats().Spares < 2) {
 		w.prepare()
 		return w.violation == nil && w.result.Recoveries == before
 	}

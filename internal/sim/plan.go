@@ -154,8 +154,14 @@ func (w *world) squeeze() {
 
 // prepare makes room ahead of need, and finds out whether there is any: publishers wait while there is not.
 func (w *world) prepare() {
-	more, err := w.journal.Prepare()
+	var more bool
+	j := w.journal
+	err := w.house(func() (err error) {
+		more, err = j.Prepare()
+		return err
+	})
 	switch {
+	case w.journal != j:
 	case errors.Is(err, journal.ErrNoSpace):
 		if !w.full {
 			w.result.Full++

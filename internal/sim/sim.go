@@ -58,6 +58,7 @@ type Result struct {
 	Reclaimed  int                       // segments
 	Rewritten  int                       // of these, sparse ones
 	Paged      int                       // durable pages that were put
+	Besides    int                       // times that something was done while house was kept
 	Spilled    int                       // transient ones
 	Warmed     int                       // durable ones that were read from the disk
 	Facts      map[vhost.FactKind]int
@@ -113,6 +114,9 @@ type world struct {
 	pages    pages
 	torn     bool         // a step of the machine was cut short by a failed read: it is not to be looked at any more
 	frozen   *frozen      // a checkpoint in the making
+	keeping  bool         // house is being kept
+	besides  bool         // and something is done beside that
+	deferred func()       // what to do about that when it is over
 	left     bool         // the checkers have looked at the machine for the last time
 	tearing  bool         // a group is being written
 	looking  bool         // a checker does: no call of the disk fails

@@ -114,6 +114,7 @@ func (r *Result) add(o *Result) {
 	r.Reclaimed += o.Reclaimed
 	r.Rewritten += o.Rewritten
 	r.Paged += o.Paged
+	r.Besides += o.Besides
 	r.Spilled += o.Spilled
 	r.Warmed += o.Warmed
 }
@@ -160,9 +161,9 @@ func (r *Result) checkCoverage(t *testing.T) {
 	t.Logf("power cuts in calls: %v", r.CutAt)
 	t.Logf("calls that failed: %v; for ever: %v", r.FailedAt, r.BrokenAt)
 	t.Logf("damage: %v; found: %v; of these, %d have cost what nothing said was safe", r.Harmed, r.Found, r.CutAway)
-	t.Logf("segments that were given back: %d, sparse ones among them: %d; pages: %d, %d spilled, %d read back", r.Reclaimed, r.Rewritten, r.Paged, r.Spilled, r.Warmed)
+	t.Logf("segments that were given back: %d, sparse ones among them: %d; done beside: %d; pages: %d, %d spilled, %d read back", r.Reclaimed, r.Rewritten, r.Besides, r.Paged, r.Spilled, r.Warmed)
 	t.Logf("full disks that were drained: %d; nothing could be written: %d times", r.Drained, r.Stuck)
-	if r.Drained == 0 || r.Rewritten == 0 || r.Paged == 0 || r.Spilled == 0 || r.Warmed == 0 || r.Found["load"]+r.Found["open"] == 0 || r.Found["refused"] == 0 || r.Found["read"] == 0 && *seeds >= 1000 {
+	if r.Drained == 0 || r.Rewritten == 0 || r.Besides == 0 || r.Paged == 0 || r.Spilled == 0 || r.Warmed == 0 || r.Found["load"]+r.Found["open"] == 0 || r.Found["refused"] == 0 || r.Found["read"] == 0 && *seeds >= 1000 {
 		t.Error("not all of this has happened")
 	}
 	t.Logf("commands: %v", counts(r.Succeeded))

@@ -23,7 +23,7 @@ func (w *world) work() {
 			continue // publishers wait while the disk is full
 		}
 		w.decide(c)
-		if w.violation != nil || w.result.Recoveries != recoveries {
+		if w.violation != nil || w.result.Recoveries != recoveries || w.deferred != nil {
 			return
 		}
 	}

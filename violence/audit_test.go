@@ -82,6 +82,9 @@ func (a *audit) shape(s *shape, books *ledger) account {
 		if s.args["x-message-ttl"] != nil {
 			a.expired(ch, s.name)
 		}
+		if s.waiting() != "" {
+			a.expired(ch, s.waiting())
+		}
 		n := a.look(ch, s, books, s.name, seen)
 		if n > 2*lengthMax && s.reason == "maxlen" {
 			books.fault("%d messages, more than the limit", n)
@@ -122,6 +125,14 @@ func (a *audit) look(ch *amqp.Channel, s *shape, books *ledger, queue string, se
 		seen[i] = append(seen[i], at)
 		if at.settled {
 			must(a.t, d.Ack(false))
+		}
+		if s.style == retries {
+			n, err := s.tries(&d)
+			if err != nil {
+				books.fault("message %v %v", i, err)
+			}
+			books.tried(i, n)
+			continue
 		}
 		// What a quorum queue got back has no place of its own; what was rejected is in the order of that.
 		if s.quorum && d.Redelivered || letters && (s.reason == "rejected" || !s.lettersInOrder()) {

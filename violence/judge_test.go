@@ -121,6 +121,18 @@ func TestKillBooks(t *testing.T) {
 			l.note(handed, i)
 			return nil
 		}},
+		{"a death that is forgotten", "before it was 1", func(l *ledger) map[id][]sighting {
+			l.open(i)
+			l.try(i)
+			l.tried(i, 1)
+			l.tried(i, 0)
+			return nil
+		}},
+		{"a death that is made up", "rejected 0 times", func(l *ledger) map[id][]sighting {
+			l.open(i)
+			l.tried(i, 1)
+			return nil
+		}},
 		{"letters out of order", "rejected earlier", func(l *ledger) map[id][]sighting {
 			seen := map[id][]sighting{}
 			for k := range 3 {

@@ -42,6 +42,8 @@ const (
 type entry struct {
 	known   known
 	settled time.Duration // when the broker was sent the last ack or rejection, in its own time; 0: not for certain
+	tries   int           // rejections that were sent, where they lead back
+	deaths  int           // and how many a consumer has seen in its history
 	death   uint64        // among the rejections of its shape, which came when: round and reader in the upper half, number in the lower
 }
 
@@ -99,7 +101,7 @@ func (s *shape) judge(i id, e entry, seen []sighting, end ending) string {
 		return "outlived the process, which a transient message does not"
 	case k&(letter|wasLetters|rejectedSafe) != 0:
 		return "is in its source again after its death"
-	case !at.redelivered && (k&(handedSafe|wasSource) != 0 || k&handed != 0 && !end.died):
+	case s.style != retries && !at.redelivered && (k&(handedSafe|wasSource) != 0 || k&handed != 0 && !end.died):
 		return "was handed over before and is not marked redelivered"
 	case at.redelivered && k&(audited|handed) == 0 && s.style == none:
 		return "was never handed over and is marked redelivered"
@@ -165,6 +167,19 @@ func (l *ledger) settle(at time.Duration, ids ...id) {
 // die notes that a rejection is about to be sent, and which it is.
 func (l *ledger) die(i id, death uint64) {
 	l.change(func(e *entry) { e.known, e.settled, e.death = e.known|handed|rejected, 0, death }, i)
+}
+
+// try notes that a rejection is about to be sent which leads back to the source.
+func (l *ledger) try(i id) { l.change(func(e *entry) { e.tries++ }, i) }
+
+// tried notes how many rejections the history of a message tells of. None may be forgotten, none made up.
+func (l *ledger) tried(i id, n int) {
+	l.change(func(e *entry) {
+		if n < e.deaths || n > e.tries {
+			l.mu.faults = append(l.mu.faults, fmt.Sprintf("message %v was rejected %d times: its history tells of %d, before it was %d", i, e.tries, n, e.deaths))
+		}
+		e.deaths = n
+	}, i)
 }
 
 func (l *ledger) change(change func(*entry), ids ...id) {
@@ -244,7 +259,7 @@ func (l *ledger) close(s *shape, seen map[id][]sighting, end ending) (a account)
 		case at[0].letters:
 			l.mu.entries[i] = entry{known: wasLetters, death: e.death}
 		default:
-			l.mu.entries[i] = entry{known: wasSource}
+			l.mu.entries[i] = entry{known: wasSource, tries: e.tries, deaths: e.deaths}
 		}
 		for _, one := range at {
 			if one.letters {
@@ -320,6 +335,25 @@ func (s *shape) sight(d *amqp.Delivery, letters bool) (id, sighting, error) {
 		at.death = s.wrongDeath(d)
 	}
 	return i, at, nil
+}
+
+// tries reads from x-death how often a message was rejected and came back.
+func (s *shape) tries(d *amqp.Delivery) (int, error) {
+	deaths, _ := d.Headers["x-death"].([]any)
+	if len(deaths) == 0 {
+		return 0, nil
+	}
+	if len(deaths) != 2 {
+		return 0, fmt.Errorf("has %d deaths, want one of each kind: %v", len(deaths), deaths)
+	}
+	expired, _ := deaths[0].(amqp.Table)
+	rejected, _ := deaths[1].(amqp.Table)
+	n, _ := rejected["count"].(int64)
+	if expired["queue"] != s.waiting() || expired["reason"] != "expired" || expired["count"] != n ||
+		rejected["queue"] != s.name || rejected["reason"] != "rejected" {
+		return 0, fmt.Errorf("has a history of %v", deaths)
+	}
+	return int(n), nil
 }
 
 // wrongDeath says what is wrong with x-death, "" if nothing.

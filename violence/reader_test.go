@@ -12,6 +12,7 @@ import (
 const (
 	proveEvery = 64 // deliveries between two questions that prove what is safe
 	bulkOf     = 50 // deliveries that are acked at once
+	triesMax   = 3  // rejections until a retried message is acked
 )
 
 // A reader takes messages on one channel, settles most of them, and notes what it did.
@@ -83,7 +84,7 @@ func (r *reader) take(d *amqp.Delivery) {
 		r.books.fault("%v", err)
 		return
 	}
-	if !r.letters && !d.Redelivered {
+	if !r.letters && !d.Redelivered && r.s.style != retries {
 		if wrong := r.order.next(i); wrong != "" {
 			r.books.fault("delivered out of order: %s", wrong)
 		}
@@ -102,6 +103,8 @@ func (r *reader) take(d *amqp.Delivery) {
 		r.takeToHoard(d, i)
 	case r.s.style == bulk:
 		r.takeInBulk(d, i)
+	case r.s.style == retries:
+		r.retry(d, i)
 	case r.s.style == rejects && luck < 80:
 		r.reject(d, i)
 	case r.s.style == requeues && luck < 45:
@@ -133,6 +136,22 @@ func (r *reader) reject(d *amqp.Delivery, i id) {
 func (r *reader) requeue(d *amqp.Delivery, i id) {
 	r.books.note(handed, i)
 	_ = d.Nack(false, true)
+}
+
+// retry rejects a message until that was often enough.
+func (r *reader) retry(d *amqp.Delivery, i id) {
+	n, err := r.s.tries(d)
+	if err != nil {
+		r.books.fault("message %v %v", i, err)
+	}
+	r.books.note(handed, i)
+	r.books.tried(i, n)
+	if n >= triesMax {
+		r.ack(d, acked, i)
+		return
+	}
+	r.books.try(i)
+	_ = d.Nack(false, false)
 }
 
 // settled notes when the broker was sent a settlement.

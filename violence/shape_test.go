@@ -29,6 +29,7 @@ const (
 	requeues              // gives back nearly as many as it acks
 	hoards                // holds many and acks any one of them, so that gaps are all over the log
 	rejects               // most
+	retries               // rejects; the letters come back from a queue with a TTL, until there were enough
 )
 
 // A fate is where dead letters are found.
@@ -75,6 +76,7 @@ func shapes() []*shape {
 			args: amqp.Table{"x-dead-letter-strategy": "at-least-once"}},
 		{name: "reject.sure", style: rejects, reason: "rejected", args: amqp.Table{"x-dead-letter-strategy": "at-least-once"}},
 		{name: "reject.refused", style: rejects, lettersRead: true, reason: "rejected", fate: refused},
+		{name: "retry", style: retries},
 		{name: "expire", args: expire, reason: "expired"},
 		{name: "expire.lost", args: expire, reason: "expired", fate: onShelf},
 		{name: "overflow", reason: "maxlen"},
@@ -103,6 +105,14 @@ func (s *shape) letters() []string {
 func (s *shape) copies() string {
 	if s.fate == held {
 		return s.name + ".copies"
+	}
+	return ""
+}
+
+// waiting is the queue in which messages wait for their next try; "": they do not.
+func (s *shape) waiting() string {
+	if s.style == retries {
+		return s.name + ".wait"
 	}
 	return ""
 }
@@ -156,6 +166,11 @@ func (s *shape) declare(t testing.TB, ch *amqp.Channel) {
 		declare(t, ch, letters, true, nil)
 	}
 	switch {
+	case s.style == retries:
+		declare(t, ch, s.waiting(), true, amqp.Table{
+			"x-message-ttl": expireAfter, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": s.name})
+		args["x-dead-letter-exchange"] = ""
+		args["x-dead-letter-routing-key"] = s.waiting()
 	case s.reason == "" || s.fate == inEither:
 	case s.fate == held:
 		declare(t, ch, s.copies(), true, nil)

@@ -73,7 +73,7 @@ func suites() []suite {
 			steps: []step{conformance()},
 		},
 		{
-			name: "kill", about: "kill -9 of the real binary under load", limit: 5 * time.Minute, binary: true, skips: true,
+			name: "kill", about: "kill -9 of the real binary under load", limit: 8 * time.Minute, binary: true, skips: true,
 			steps: []step{goTest("-run=Kill", "./violence/...", "-args", "-rounds=10")},
 		},
 		{

@@ -23,7 +23,7 @@ func (w *world) beside(io func() error) error {
 
 // meanwhile lets a little happen while house is kept, at times.
 func (w *world) meanwhile() {
-	if !w.keeping || w.besides || w.vhost == nil || w.torn || w.deferred != nil || w.violation != nil || !w.chance(6) {
+	if w.step == 0 || !w.keeping || w.besides || w.vhost == nil || w.torn || w.deferred != nil || w.violation != nil || !w.chance(6) {
 		return
 	}
 	w.besides = true

@@ -110,17 +110,41 @@ func (w *world) finish() {
 	}
 }
 
-// write hands what is pending to the journal, as one group, and reports whether that went well.
+// groupBytes is about how much is written as one group.
+const groupBytes = 16 << 10
+
+// write hands what is pending to the journal, and reports whether that went well.
 func (w *world) write() bool {
-	group := append(w.pending[:len(w.pending):len(w.pending)], w.neighbor.more(w)...)
+	for first := true; first || len(w.pending) > 0; first = false {
+		n, bytes := 0, 0
+		for n < len(w.pending) && bytes < groupBytes {
+			bytes += len(w.pending[n].Data) + journal.Overhead
+			n++
+		}
+		if !w.writeGroup(n) {
+			return false
+		}
+	}
+	if before := w.result.Recoveries; !w.besides && !w.o.SpendReserve && (w.tight || w.full || w.journal.Stats().Spares < 2) {
+		w.prepare()
+		return w.violation == nil && w.result.Recoveries == before
+	}
+	return true
+}
+
+// writeGroup writes the first n of the batches that are pending, as one group.
+func (w *world) writeGroup(n int) bool {
+	group := append(w.pending[:n:n], w.neighbor.more(w)...)
 	if len(group) == 0 {
 		return true
 	}
+	w.marked, w.neighbor.marked = w.safe, w.neighbor.safe
 	bytes := 0
 	for _, b := range group {
-		bytes += len(b.Data) + journal.Overhead
+		if bytes += len(b.Data) + journal.Overhead; b.Log == logID {
+			w.tried = b.Index
+		}
 	}
-	w.tried, w.marked, w.neighbor.marked = w.next-1, w.safe, w.neighbor.safe
 	var err error
 	if !w.besides { // that keeps house, too
 		err = w.journal.Reserve(bytes, journal.Draining)
@@ -129,24 +153,19 @@ func (w *world) write() bool {
 		err = w.journal.Write(group)
 		w.tearing = err != nil && !errors.Is(err, journal.ErrNoSpace) && !errors.Is(err, journal.ErrUnready)
 	}
-	if w.besides && errors.Is(err, journal.ErrUnready) {
-		return false // it has to wait until house is kept
+	switch {
+	case err == nil:
+		w.neighbor.wrote()
+		w.pending, w.written = w.pending[n:], w.tried
+		return true
+	case w.besides && errors.Is(err, journal.ErrUnready): // it has to wait until house is kept
+		return false
+	case errors.Is(err, journal.ErrNoSpace):
+		w.result.Stuck++
+		w.full = true
+		return false
 	}
-	if err != nil {
-		if errors.Is(err, journal.ErrNoSpace) {
-			w.result.Stuck++
-			w.full = true
-			return false
-		}
-		return w.survive(err)
-	}
-	w.neighbor.wrote()
-	w.pending, w.written = nil, w.next-1
-	if before := w.result.Recoveries; !w.besides && !w.o.SpendReserve && (w.tight || w.full || w.journal.Stats().Spares < 2) {
-		w.prepare()
-		return w.violation == nil && w.result.Recoveries == before
-	}
-	return true
+	return w.survive(err)
 }
 
 // sync makes safe what was written, and lets effects go.

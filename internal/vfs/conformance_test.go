@@ -12,9 +12,10 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	// The simulation would prove things about another disk than the one that brokers use.
 	for name, open := range map[string]func(t *testing.T) FS{
-		"Dir":    func(t *testing.T) FS { return Dir(t.TempDir()) },
-		"Mem":    func(t *testing.T) FS { return NewMem(1) },
-		"Faulty": func(t *testing.T) FS { return NewFaulty(NewMem(1)) },
+		"Dir":     func(t *testing.T) FS { return Dir(t.TempDir()) },
+		"Mem":     func(t *testing.T) FS { return NewMem(1) },
+		"Faulty":  func(t *testing.T) FS { return NewFaulty(NewMem(1)) },
+		"Bounded": func(t *testing.T) FS { return Bounded(Dir(t.TempDir()), 10) },
 		"FaultyDir": func(t *testing.T) FS {
 			f := NewFaulty(Dir(t.TempDir()))
 			f.Budget(1 << 30)

@@ -10,9 +10,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// small keeps tests quick: segments of 64 KiB, a reserve of two.
+// small keeps tests quick: segments of 64 KiB, a reserve of two, and few files open at a time.
 func small() Options {
-	return Options{Entropy: 7, SegmentBytes: 64 << 10, ReserveBytes: 128 << 10}
+	return Options{Entropy: 7, SegmentBytes: 64 << 10, ReserveBytes: 128 << 10, OpenFiles: 4}
 }
 
 func mustOpen(t testing.TB, fs vfs.FS, o Options) *Journal {

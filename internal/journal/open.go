@@ -43,7 +43,7 @@ func Open(fs vfs.FS, o Options) (*Journal, Report, error) {
 		return nil, Report{}, err
 	}
 	j := &Journal{
-		fs: fs, o: o, opening: true, nextID: 1, nextFile: 1, buf: vfs.Aligned(int(min(bufferBytes, o.SegmentBytes))),
+		fs: vfs.Bounded(fs, o.OpenFiles), o: o, opening: true, nextID: 1, nextFile: 1, buf: vfs.Aligned(int(min(bufferBytes, o.SegmentBytes))),
 		logs: map[place.LogID]*logState{}, dropped: map[place.LogID]bool{}, pagesFrom: 1,
 	}
 	var r Report

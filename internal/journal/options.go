@@ -16,6 +16,7 @@ const (
 	segmentBytesDefault = 64 << 20  // so that reclaiming goes by small steps and rolling is rare
 	reserveBytesDefault = 256 << 20 // what settles and moves may still take when the disk is full
 	segmentBytesMin     = 64 << 10
+	openFilesDefault    = 256     // of the thousand that a process may have where nobody asked for more
 	bufferBytes         = 1 << 20 // of one write to the disk, and of one step of filling with zeros
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	// Beside runs slow work on the disk and returns what it returns. Nil calls it. An engine that guards the journal with
 	// a lock lets go of it meanwhile: what may run beside what is said at Journal. Open does not ask it.
 	Beside func(io func() error) error
+	// OpenFiles is how many files are open at a time, about: closed segments are opened when they are read. Zero: 256.
+	OpenFiles int
 	// Mutant plants a known fault. For tests that prove that a checker can fail; empty everywhere else.
 	Mutant Mutant
 }
@@ -47,6 +50,9 @@ func (o *Options) fill() error {
 		return fmt.Errorf("journal: segments of %d bytes: from %d to %d are possible", o.SegmentBytes, segmentBytesMin, BatchBytesMax)
 	}
 	o.SegmentBytes = roundUp(o.SegmentBytes, vfs.BlockBytes)
+	if o.OpenFiles == 0 {
+		o.OpenFiles = openFilesDefault
+	}
 	if o.ReserveBytes == 0 {
 		o.ReserveBytes = reserveBytesDefault
 	}

@@ -34,6 +34,7 @@ func (e *Engine) newRunner(name string, log place.LogID) (r *runner, err error) 
 	r.pages = &pageLog{r: r, first: r.log.NextPages(), spill: newSpill(e.fs, func() string { return strconv.FormatUint(e.ids.Add(1), 10) })}
 	r.pages.next = r.pages.first
 	r.vhost = vhost.New(name, log, r, r.pages)
+	r.vhost.CountBy(e.grain)
 	defer recoverFault(&err)
 	err = r.log.Restore(func(at place.Index, state []byte) error {
 		r.checkpointed.Store(uint64(at))

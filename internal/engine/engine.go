@@ -56,6 +56,7 @@ type Engine struct {
 	storing  atomic.Bool // checkpoints are under way
 	live     atomic.Pointer[liveLogs]
 
+	grain       int64 // bytes of a log that are counted together
 	rewriting   atomic.Bool
 	sparseShare float64    // live share below which segments are rewritten
 	failed      chan error // the journal cannot go on
@@ -112,7 +113,7 @@ func Open(o Options) (*Engine, error) {
 		o.Log.Error("damaged log", "error", &f)
 	}
 	e := &Engine{
-		fs: o.FS, sparseShare: cmp.Or(o.SparseShare, journal.SparseShare), clock: o.Clock, slog: o.Log, defaults: *o.Defaults,
+		fs: o.FS, sparseShare: cmp.Or(o.SparseShare, journal.SparseShare), grain: o.Journal.SegmentBytes / grainsPerSegment, clock: o.Clock, slog: o.Log, defaults: *o.Defaults,
 		sync: o.Sync, failed: make(chan error, 1),
 	}
 	e.mu.runners, e.mu.faults = map[string]*runner{}, map[string]*amqp.Error{}

@@ -1,14 +1,18 @@
 package place
 
-import "sort"
+import (
+	"cmp"
+	"sort"
+)
 
-// useRangeBytes is how much of a log is counted together. Segments hold many such ranges, so that what is counted at
-// their edges for both matters little.
-const useRangeBytes = 1 << 20
+// UseGrain is how much of a log is counted together, if nobody says otherwise. Segments hold many such ranges, so that
+// what is counted at their edges for both matters little.
+const UseGrain = 1 << 20
 
 // Use counts which bytes of a log are referred to, by ranges of batches. It says at most too much, never too little:
 // a record with several references counts several times. Source: ours, decision 10.
 type Use struct {
+	Grain  int64      // bytes; 0: UseGrain
 	ranges []UseRange // by First; a range ends where the next begins
 	newest Index      // greatest that was ever retained
 	stored int64      // bytes first retained in the last range
@@ -27,7 +31,7 @@ type UseRange struct {
 func (u *Use) Retain(r Ref) {
 	if r.Index > u.newest {
 		u.newest = r.Index
-		if len(u.ranges) == 0 || u.stored >= useRangeBytes {
+		if len(u.ranges) == 0 || u.stored >= cmp.Or(u.Grain, UseGrain) {
 			if len(u.ranges) > 64+3*u.used {
 				u.merge()
 			}
@@ -116,7 +120,7 @@ func (u *Use) Ranges() []UseRange {
 
 // Restore makes u what Ranges of another gave. Batches after the last of them are counted anew.
 func (u *Use) Restore(ranges []UseRange, newest Index) {
-	*u = Use{ranges: ranges, newest: newest, stored: useRangeBytes}
+	*u = Use{Grain: u.Grain, ranges: ranges, newest: newest, stored: cmp.Or(u.Grain, UseGrain)}
 	for _, r := range ranges {
 		if r.Refs > 0 {
 			u.used++

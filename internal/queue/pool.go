@@ -41,6 +41,9 @@ func NewPool(pages place.Pages, log place.LogID, budget int, disarmed func(q *Me
 // SetBudget sets how many entries may be hot at the end of a step.
 func (p *Pool) SetBudget(entries int) { p.budget = entries }
 
+// CountBy sets how many bytes of pages are counted together for PageUse.
+func (p *Pool) CountBy(bytes int64) { p.use.Grain = bytes }
+
 // Hot counts the entries that are in memory.
 func (p *Pool) Hot() int { return p.entries }
 

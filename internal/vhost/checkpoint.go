@@ -161,6 +161,12 @@ func (v *VHost) Marked() []place.Ref {
 	return refs
 }
 
+// CountBy sets how many bytes of the log are counted together for Use: a small part of what is given back at once.
+func (v *VHost) CountBy(bytes int64) {
+	v.use.Grain, v.borrowed.Grain = bytes, bytes
+	v.pool.CountBy(bytes)
+}
+
 // KeepHot sets how many messages may be in memory at the end of a step, and how many bytes of transient records.
 func (v *VHost) KeepHot(messages int, bytes int) {
 	v.pool.SetBudget(messages)

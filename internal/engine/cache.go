@@ -26,7 +26,7 @@ type cacheRoom struct {
 // source is where a cache reads what it does not hold.
 type source interface {
 	// read returns the bytes that r names, in buf if it has the room that journal.ReadBytes tells.
-	read(buf []byte, r place.Ref) ([]byte, error)
+	read(buf []byte, r place.Ref, hint *journal.Hint) ([]byte, error)
 	// readStretch fills s with what lies in a log from there on.
 	readStretch(s *journal.Stretch, log place.LogID, index place.Index, offset uint32) error
 	// written is the batch of log up to which all can be read.

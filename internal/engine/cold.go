@@ -21,7 +21,10 @@ const (
 	// missesKept is in how many places misses are counted.
 	missesKept = 1024
 	// missesLeast and missesMost bound how many misses close to each other make it worth reading a stretch.
-	missesLeast, missesMost = 2, 32
+	missesLeast, missesMost = 2, 128
+	// hintsKept is of how many batches is remembered where they lie: a thousand queues' messages, read queue by queue,
+	// are in thousands of batches.
+	hintsKept = 4096
 	// hitsWorth is how many records out of a stretch pay for reading it. A stretch costs some 15 µs, a record 2.
 	hitsWorth = 8
 )
@@ -42,6 +45,7 @@ type coldCache struct {
 	rested    uint64     // the clock when idle was asked last
 	flying    []*stream
 	misses    [missesKept]nearMisses
+	hints     [hintsKept]journal.Hint
 	need      int // misses that make a stretch worth reading
 	singles   int // records read alone, since need changed
 	scratches [][]byte
@@ -220,7 +224,7 @@ func (c *coldCache) single(r place.Ref) ([]byte, error) {
 		c.singles, c.need = 0, c.need-1
 	}
 	n := journal.ReadBytes(r)
-	return c.in.from.read(c.room(n), r)
+	return c.in.from.read(c.room(n), r, &c.hints[r.Index%hintsKept])
 }
 
 // room returns memory for n bytes that serves until the end of the loan.

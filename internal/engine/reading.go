@@ -6,10 +6,10 @@ import (
 )
 
 // read implements source.
-func (s *scribe) read(buf []byte, r place.Ref) ([]byte, error) {
+func (s *scribe) read(buf []byte, r place.Ref, hint *journal.Hint) ([]byte, error) {
 	s.tables.RLock()
 	defer s.tables.RUnlock()
-	return s.journal.Read(buf, r)
+	return s.journal.ReadBy(hint, buf, r)
 }
 
 // readStretch implements source.

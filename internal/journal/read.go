@@ -45,22 +45,41 @@ func (j *Journal) ReadAt(p []byte, r place.Ref) (int, error) {
 	return copy(p, data), err
 }
 
-// Read returns the bytes that r names, in buf if that is large enough: ReadBytes tells. Otherwise it is like ReadAt.
-func (j *Journal) Read(buf []byte, r place.Ref) ([]byte, error) {
-	sp, e, err := j.locate(r.Log, r.Index)
-	if err != nil {
-		return nil, err
-	}
-	at, err := sp.seg.piece(e, r)
-	if err != nil {
-		return nil, err
-	}
-	return sp.seg.data(buf, e, r, int(at), int(r.Size))
+// A Hint remembers where a batch was found, so that finding it again costs no look into a table. One reader at a time
+// has it. It is never wrong: a batch that has moved, or is gone, is looked up anew.
+type Hint struct {
+	sp    *span
+	index place.Index
+	e     entry
 }
 
-// ReadBytes is the room that Read needs for r at most.
+// Read returns the bytes that r names, in buf if that is large enough: ReadBytes tells. Otherwise it is like ReadAt.
+func (j *Journal) Read(buf []byte, r place.Ref) ([]byte, error) { return j.ReadBy(new(Hint), buf, r) }
+
+// ReadBy is Read with a hint, which is of the batch of r afterwards.
+func (j *Journal) ReadBy(hint *Hint, buf []byte, r place.Ref) ([]byte, error) {
+	sp, err := j.spanOf(r.Log, r.Index)
+	if err != nil {
+		return nil, err
+	}
+	if sp != hint.sp || r.Index != hint.index { // a span says the same of a batch for as long as it is the one that has it
+		_, e, err := j.locate(r.Log, r.Index)
+		if err != nil {
+			return nil, err
+		}
+		*hint = Hint{sp, r.Index, e}
+	}
+	at, err := sp.seg.piece(hint.e, r)
+	if err != nil {
+		return nil, err
+	}
+	return sp.seg.data(buf, hint.e, r, int(at), int(r.Size))
+}
+
+// ReadBytes is the room that Read needs for r, but where a segment was rewritten.
 func ReadBytes(r place.Ref) int {
-	return (int(r.Size)/chunkBytes + 2) * (chunkBytes + checksumBytes)
+	first, last := int(r.Offset)/chunkBytes, (int(r.Offset)+int(r.Size)+chunkBytes-1)/chunkBytes
+	return (last - first) * (chunkBytes + checksumBytes)
 }
 
 // unchunk verifies chunks with size bytes of data and moves the data together at the start of raw. Bad is the offset of

@@ -75,3 +75,33 @@ func TestStretch(t *testing.T) {
 	}
 	must(t, j.Close())
 }
+
+func TestHint(t *testing.T) {
+	// If this fails, a reader that remembers where a batch was is handed what lies there now.
+	t.Parallel()
+	j := mustOpen(t, vfs.NewMem(1), small())
+	var hints [3]Hint
+	read := func(i place.Index) ([]byte, error) {
+		return j.ReadBy(&hints[i%3], nil, place.Ref{Log: 1, Index: i, Offset: 5000, Size: 3000})
+	}
+	for len(j.segments) < 4 {
+		write(t, j, 20_000, 1)
+		for i := place.Index(1); i < j.Next(1); i++ { // open and closed, each hint for one batch after the other and again
+			for range 2 {
+				if p, err := read(i); err != nil || !bytes.Equal(p, data(1, i, 20_000)[5000:8000]) {
+					t.Fatalf("batch %d: %v", i, err)
+				}
+			}
+		}
+	}
+	_, err := read(1)
+	must(t, err)
+	must(t, j.Sync())
+	must(t, j.Checkpoint(1, j.Safe(1), nil))
+	_, err = j.Reclaim(func(place.LogID, place.Index, place.Index) int64 { return 0 })
+	must(t, err)
+	if _, err := read(1); !errors.Is(err, ErrGone) {
+		t.Errorf("a batch that is gone: %v", err)
+	}
+	must(t, j.Close())
+}

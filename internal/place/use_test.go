@@ -51,7 +51,7 @@ func TestUse(t *testing.T) {
 				if got < n || got > all || n > 0 && got == 0 {
 					t.Fatalf("seed %d, step %d: batches %d to %d: %d bytes in use of %d, not %d", seed, step, span[0], span[1], got, all, n)
 				}
-				if span[0] == 0 && got != n {
+				if span == [2]Index{0, next} && got != n {
 					t.Fatalf("seed %d, step %d: %d bytes are in use in all, not %d", seed, step, got, n)
 				}
 			}

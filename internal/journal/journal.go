@@ -14,7 +14,7 @@ import (
 // Journal is an open journal. Its methods are of four kinds:
 //
 //   - writing: Write, Sync, MarkSafe;
-//   - keeping house: Prepare, Checkpoint, Reclaim, Drop, Sparse, Adopt, Abandon;
+//   - keeping house: Prepare, Checkpoint, Reclaim, Drop, Sparse, Adopt, Abandon, Lease, Release;
 //   - both at once: Reserve, Recover, Close;
 //   - looking: all others.
 //
@@ -45,16 +45,17 @@ type Journal struct {
 	rewriting *Rewriting  // underway
 	written   Written     // to files, in this run
 
-	dirty         []*logState // with batches written since the last sync
-	failed        error       // of ErrFailed
-	torn          bool        // a group could not be written or synced
-	damage        *Fault      // the last damage that Open found below what was safe; of no log
-	damagedAt     position    // of it
-	swallowed     uint64      // batches that damage made unreadable; the most there is if nobody knows
-	explained     uint64      // of these, batches that are known to be missing from logs
-	unended       []*segment  // being written, or next, when the run before ended
-	garbage       []string    // files to be removed: nothing names them
-	unsyncedNames bool        // files were created since the last SyncDir
+	dirty         []*logState    // with batches written since the last sync
+	failed        error          // of ErrFailed
+	torn          bool           // a group could not be written or synced
+	damage        *Fault         // the last damage that Open found below what was safe; of no log
+	damagedAt     position       // of it
+	swallowed     uint64         // batches that damage made unreadable; the most there is if nobody knows
+	explained     uint64         // of these, batches that are known to be missing from logs
+	unended       []*segment     // being written, or next, when the run before ended
+	garbage       []string       // files to be removed: nothing names them
+	leased        map[string]int // files that are being copied, and how often: neither removed nor written again
+	unsyncedNames bool           // files were created since the last SyncDir
 
 	buf []byte // of what is being written; aligned
 }

@@ -100,6 +100,9 @@ func (j *Journal) loadManifest(r *Report) error {
 		if err != nil {
 			return err
 		}
+		if err := unfinished(names); err != nil {
+			return err
+		}
 		if i := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, ".segment") }); i >= 0 {
 			return fmt.Errorf("missing, but there is %s", names[i])
 		}
@@ -131,7 +134,7 @@ func (j *Journal) sweep() error {
 		named[l.checkpoint.name()] = true
 	}
 	for _, n := range names {
-		ours := strings.HasSuffix(n, ".segment") || strings.HasSuffix(n, ".checkpoint") || n == manifestTemp
+		ours := strings.HasSuffix(n, ".segment") || strings.HasSuffix(n, ".checkpoint") || n == manifestTemp || n == unfinishedName
 		if ours && !named[n] {
 			if err := j.fs.Remove(j.path(n)); err != nil {
 				return err

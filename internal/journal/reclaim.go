@@ -3,6 +3,7 @@ package journal
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/place"
@@ -22,7 +23,7 @@ func (j *Journal) Reclaim(live Live) (removed int, err error) {
 		return 0, j.failed
 	}
 	var free []*segment
-	for _, s := range j.segments {
+	for s := range j.oneByOne() {
 		if s != j.open && !s.victim && j.dead(s, live) {
 			free = append(free, s)
 		}
@@ -34,6 +35,20 @@ func (j *Journal) Reclaim(live Live) (removed int, err error) {
 		return 0, err
 	}
 	return len(free), nil
+}
+
+// oneByOne goes through the segments there are now, and lets others in between, for asking about many takes long.
+func (j *Journal) oneByOne() iter.Seq[*segment] {
+	return func(yield func(*segment) bool) {
+		for i, s := range slices.Clone(j.segments) {
+			if i%16 == 15 {
+				_ = j.beside(func() error { return nil })
+			}
+			if !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // dead reports whether nothing in s is needed.
@@ -94,7 +109,7 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 	room := j.o.reserve() + sparesKept - j.ready()
 	var gone []*segment
 	for _, s := range free {
-		if s.size == j.o.SegmentBytes && room > 0 && !s.distrusted {
+		if s.size == j.o.SegmentBytes && room > 0 && !s.distrusted && j.leased[s.name()] == 0 {
 			j.spares = append(j.spares, spare{file: s.file, size: s.size, nonce: s.nonce, named: true})
 			room--
 		} else {
@@ -144,8 +159,16 @@ func sortSegments(segments []*segment) {
 // Open: it is in nobody's way.
 func (j *Journal) discard(name string) {
 	j.garbage = append(j.garbage, name)
+	j.removeGarbage()
+}
+
+// removeGarbage removes files that nothing names any more, but for those that are being copied.
+func (j *Journal) removeGarbage() {
 	_ = j.beside(func() error {
 		j.garbage = slices.DeleteFunc(j.garbage, func(name string) bool {
+			if j.leased[name] > 0 {
+				return false
+			}
 			err := j.fs.Remove(j.path(name))
 			return err == nil || errors.Is(err, vfs.ErrNotExist)
 		})

@@ -1,0 +1,224 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// unfinishedName is in a copy of a journal for as long as it has no manifest: without one it is no journal, and must not
+// be taken for a place where none has been yet.
+const unfinishedName = "manifest.backup"
+
+// unfinishedText is what is in that file, for whoever looks.
+const unfinishedText = "This is a backup of a Bartleby broker that was broken off, or is being written. It cannot be used.\n"
+
+// CopyBufferBytes is the memory that LeasedFile.Copy works with.
+const CopyBufferBytes = bufferBytes
+
+// Lease is the journal at one moment: files that Files lists stay as they are until Release, whatever happens to the
+// journal, even if they are given back meanwhile. Copied together they are a journal that Open takes: all batches that were
+// safe at that moment, of all logs, and the checkpoints.
+type Lease struct {
+	Files []LeasedFile
+	// Manifest makes a journal of the files: it is copied last, when the others are safe. Unfinished marks a copy without it,
+	// from before the first file is copied; it may be there beside the manifest.
+	Manifest, Unfinished LeasedFile
+
+	names []string // that are not to be removed, or written to
+}
+
+// LeasedFile is a file to be copied, or what is to be in it.
+type LeasedFile struct {
+	Name string // in the file system of the journal
+	Size int64  // bytes
+
+	fs    vfs.FS
+	head  []byte   // what the copy begins with, instead of what the file does
+	until int64    // how far the file is copied; zeros follow
+	s     *segment // as it is in the copy; nil of another file
+	crc   uint32   // of a checkpoint
+	whole bool     // a damaged segment: as it is, without a look at it
+}
+
+// Lease begins a copy. Everything that is safe is in it; call Sync before to have everything that was written. Faults of
+// logs are in it, too. It keeps house, and so does Release.
+func (j *Journal) Lease() (*Lease, error) {
+	if j.failed != nil {
+		return nil, j.failed
+	}
+	l := &Lease{Unfinished: j.made(unfinishedName, []byte(unfinishedText))}
+	shown := &Journal{logs: j.logs, dropped: j.dropped, nextID: j.nextID, nextFile: j.nextFile}
+	for _, s := range j.segments {
+		f, err := j.leaseSegment(s)
+		if err != nil {
+			return nil, err
+		}
+		if f.s != nil {
+			shown.segments = append(shown.segments, f.s)
+			l.add(s.name(), f)
+		}
+	}
+	for _, of := range j.checkpoints() {
+		c := of.checkpoint
+		l.add(c.name(), LeasedFile{Name: j.path(c.name()), Size: c.size, fs: j.fs, until: c.size, crc: c.crc})
+	}
+	l.Manifest = j.made(manifestName, shown.encodeManifest())
+	if j.leased == nil {
+		j.leased = map[string]int{}
+	}
+	for _, name := range l.names {
+		j.leased[name]++
+	}
+	return l, nil
+}
+
+// made is a file that is not there: p is what is in it.
+func (j *Journal) made(name string, p []byte) LeasedFile {
+	return LeasedFile{Name: j.path(name), Size: int64(len(p)), head: p}
+}
+
+func (l *Lease) add(name string, f LeasedFile) {
+	l.Files, l.names = append(l.Files, f), append(l.names, name)
+}
+
+// leaseSegment says what of a segment is copied: no more than what is safe, with room for the table that it may still
+// have to get. The zero value if that is nothing. What is damaged is copied whole, for Open to find the same.
+func (j *Journal) leaseSegment(s *segment) (LeasedFile, error) {
+	c := &segment{id: s.id, file: s.file, nonce: s.nonce, seed: s.seed, size: s.size, end: s.end, table: s.table, rewritten: s.rewritten}
+	f := LeasedFile{Name: j.path(s.name()), fs: j.fs, s: c}
+	if s.damaged {
+		size, err := s.f.Size()
+		f.Size, f.until, f.whole = min(size, s.size), min(size, s.size), true
+		return f, err
+	}
+	if s == j.open {
+		c.end = s.safe
+	}
+	switch {
+	case c.end <= segmentHeaderBytes:
+		return LeasedFile{}, nil
+	case c.table.at != 0:
+		c.size = c.table.at + c.shape().bytes(int(c.table.spans), c.table.entries)
+		f.until = c.size
+	default:
+		c.size = min(s.size, c.end+markBytes+s.shape().bytes(len(s.spans), s.batches))
+		f.until = c.end
+	}
+	f.Size = c.size
+	f.head = make([]byte, segmentHeaderBytes)
+	putSegmentHeader(f.head, c)
+	return f, nil
+}
+
+// Release ends a lease: files that were given back meanwhile are removed. A lease is released once.
+func (j *Journal) Release(l *Lease) {
+	for _, name := range l.names {
+		if j.leased[name]--; j.leased[name] == 0 {
+			delete(j.leased, name)
+		}
+	}
+	j.removeGarbage()
+}
+
+// Copy writes the file to w, piece by piece, in buf, which has at least a block; those of CopyBufferBytes that begin at a
+// block's boundary may be written past the system's cache. It may be called beside everything else until Release, and
+// verifies what it copies: damage, a *Fault or nil, is copied as it is.
+func (f *LeasedFile) Copy(w io.Writer, buf []byte) (damage, err error) {
+	var source vfs.File
+	if f.until > 0 {
+		if source, err = f.fs.Open(f.Name); err != nil {
+			return nil, err
+		}
+		defer source.Close() // only read
+	}
+	if f.s != nil && !f.whole {
+		if damage, err = f.verify(source, buf); err != nil {
+			return nil, err
+		}
+	}
+	crc := uint32(0)
+	for at := int64(0); at < f.Size; {
+		p := buf[:min(int64(len(buf)), f.Size-at)]
+		clear(p)
+		n := 0
+		if at < int64(len(f.head)) {
+			n = copy(p, f.head[at:])
+		}
+		if from := at + int64(n); from < f.until {
+			q := p[n:min(int64(len(p)), f.until-at)]
+			if k, err := source.ReadAt(q, from); k < len(q) {
+				return nil, fmt.Errorf("journal: %s: %w", f.Name, err)
+			}
+		}
+		crc = checksum(crc, p)
+		if _, err := w.Write(p); err != nil {
+			return nil, err
+		}
+		at += int64(len(p))
+	}
+	if f.s == nil && f.until > 0 && crc != f.crc {
+		damage = &Fault{File: f.Name, What: "checksum mismatch in the checkpoint"}
+	}
+	return damage, nil
+}
+
+// verify reads a segment: its groups, then its table.
+func (f *LeasedFile) verify(source vfs.File, buf []byte) (damage, err error) {
+	s := *f.s
+	s.f = source
+	fault := func(at int64, what string) error { return &Fault{File: f.Name, Offset: at, What: what} }
+	sc := scanner{s: &s, buf: buf}
+	for at := int64(segmentHeaderBytes); at < s.end; at += roundUp(sc.g.size, sectorBytes) {
+		if err := sc.group(at); err != nil {
+			return nil, err
+		}
+		if !sc.whole {
+			return fault(at, "checksum mismatch below what was safe"), nil
+		}
+	}
+	if s.table.at == 0 {
+		return nil, nil
+	}
+	h := s.shape()
+	p := make([]byte, h.directory(int(s.table.spans), s.table.entries))
+	if _, err := source.ReadAt(p, s.table.at); err != nil {
+		return nil, err
+	}
+	if le.Uint32(p) != checksum(s.seed, p[4:]) {
+		return fault(s.table.at, errTable.Error()), nil
+	}
+	for at := s.table.at + int64(len(p)); at < s.size; at += pageBytes {
+		p, err := sc.window(at, pageBytes)
+		if err != nil {
+			return nil, err
+		}
+		if len(p) < pageBytes || le.Uint32(p) != checksum(s.seed, p[4:]) {
+			return fault(at, errTable.Error()), nil
+		}
+	}
+	return nil, nil
+}
+
+// unfinished says that what is in the directory is a copy without a manifest; nil if it is not.
+func unfinished(names []string) error {
+	if !slices.Contains(names, unfinishedName) {
+		return nil
+	}
+	return errors.New("missing: this is a backup that was broken off before it was complete, it cannot be used")
+}
+
+// Faulty lists the faults of logs, in order.
+func (j *Journal) Faulty() []*Fault {
+	var faults []*Fault
+	for _, id := range slices.Sorted(maps.Keys(j.logs)) {
+		if f := j.logs[id].fault; f != nil {
+			faults = append(faults, f)
+		}
+	}
+	return faults
+}

@@ -19,6 +19,47 @@ type checkpoint struct {
 
 func (c checkpoint) name() string { return fileName(c.file, "checkpoint") }
 
+// A checkpoint's file ends with a label, which says what the manifest says: only a repair without a manifest reads it.
+//
+//	 0  checksum u32  of bytes 4 to 32
+//	 4  log      u32
+//	 8  at       u64
+//	16  size     u64  of the state
+//	24  state    u32  its checksum
+//	28  magic    u32
+const (
+	labelMagic = 0x504b4342 // "BCKP"
+	labelBytes = 32
+)
+
+// newCheckpoint describes a checkpoint, and returns the label behind its state.
+func newCheckpoint(log place.LogID, at place.Index, file uint64, state []byte) (c checkpoint, label []byte) {
+	label = make([]byte, labelBytes)
+	crc := checksum(0, state)
+	le.PutUint32(label[4:], uint32(log))
+	le.PutUint64(label[8:], uint64(at))
+	le.PutUint64(label[16:], uint64(len(state)))
+	le.PutUint32(label[24:], crc)
+	le.PutUint32(label[28:], labelMagic)
+	le.PutUint32(label[0:], checksum(0, label[4:]))
+	return checkpoint{file: file, at: at, size: int64(len(state) + labelBytes), crc: checksum(crc, label)}, label
+}
+
+// cutLabel parts what is in the file of a checkpoint into the state and what its label says of it; ok is false if there is
+// none: the first ones that were written had no label.
+func cutLabel(p []byte) (state []byte, log place.LogID, c checkpoint, ok bool) {
+	n := len(p) - labelBytes
+	if n < 0 {
+		return p, 0, checkpoint{}, false
+	}
+	label := p[n:]
+	if le.Uint32(label[28:]) != labelMagic || le.Uint32(label) != checksum(0, label[4:]) || le.Uint64(label[16:]) != uint64(n) {
+		return p, 0, checkpoint{}, false
+	}
+	c = checkpoint{at: place.Index(le.Uint64(label[8:])), size: int64(len(p)), crc: checksum(le.Uint32(label[24:]), label)}
+	return p[:n], place.LogID(le.Uint32(label[4:])), c, true
+}
+
 // Checkpoint writes the state that a log's batches up to at have led to, syncs it and names it in the manifest, all
 // before it returns; the older one is removed then. State is lent until return.
 //
@@ -38,10 +79,10 @@ func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) erro
 	if at > l.safe || at < l.checkpoint.at {
 		return fmt.Errorf("%w: log %d, index %d, safe %d, earlier checkpoint %d", ErrUnsafe, log, at, l.safe, l.checkpoint.at)
 	}
-	c := checkpoint{file: j.nextFile, at: at, size: int64(len(state)), crc: checksum(0, state)}
+	c, label := newCheckpoint(log, at, j.nextFile, state)
 	j.nextFile++
 	j.unsyncedNames = true
-	write := func() error { return j.beside(func() error { return j.writeFile(c.name(), state) }) }
+	write := func() error { return j.beside(func() error { return j.writeFile(c.name(), state, label) }) }
 	if err := j.withRoom(1, write); err != nil {
 		j.discard(c.name())
 		return err
@@ -79,6 +120,7 @@ func (j *Journal) LoadCheckpoint(log place.LogID) (at place.Index, state []byte,
 	if int64(len(state)) != l.checkpoint.size || checksum(0, state) != l.checkpoint.crc {
 		return 0, nil, &Fault{Log: log, File: l.checkpoint.name(), What: "checksum mismatch in the checkpoint"}
 	}
+	state, _, _, _ = cutLabel(state)
 	return l.checkpoint.at, state, nil
 }
 

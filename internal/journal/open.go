@@ -68,6 +68,14 @@ func (j *Journal) load(r *Report) error {
 	if err := j.sweep(); err != nil {
 		return err
 	}
+	if err := j.loadLogs(r); err != nil {
+		return err
+	}
+	return j.settleUnended()
+}
+
+// loadLogs learns from the segments what there is of each log.
+func (j *Journal) loadLogs(r *Report) error {
 	if err := j.findEnds(); err != nil {
 		return err
 	}
@@ -89,7 +97,7 @@ func (j *Journal) load(r *Report) error {
 			r.Faults = append(r.Faults, *l.fault)
 		}
 	}
-	return j.settleUnended()
+	return nil
 }
 
 // loadManifest reads the manifest, or makes the first one.
@@ -115,12 +123,26 @@ func (j *Journal) loadManifest(r *Report) error {
 	return j.decodeManifest(p)
 }
 
-// sweep removes what the manifest does not name: files of unfinished steps, and of finished ones whose last call failed.
-// Spares that are missing were given up for the manifest's own sake.
+// sweep removes what the manifest does not name.
 func (j *Journal) sweep() error {
-	names, err := j.fs.List(j.o.Dir)
+	strays, err := j.strays()
 	if err != nil {
 		return err
+	}
+	for _, n := range strays {
+		if err := j.fs.Remove(j.path(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// strays lists the files that the manifest does not name: those of unfinished steps, and of finished ones whose last call
+// failed. Spares that are missing were given up for the manifest's own sake.
+func (j *Journal) strays() (strays []string, err error) {
+	names, err := j.fs.List(j.o.Dir)
+	if err != nil {
+		return nil, err
 	}
 	j.spares = slices.DeleteFunc(j.spares, func(s spare) bool { return !slices.Contains(names, s.name()) })
 	named := map[string]bool{}
@@ -136,12 +158,10 @@ func (j *Journal) sweep() error {
 	for _, n := range names {
 		ours := strings.HasSuffix(n, ".segment") || strings.HasSuffix(n, ".checkpoint") || n == manifestTemp || n == unfinishedName
 		if ours && !named[n] {
-			if err := j.fs.Remove(j.path(n)); err != nil {
-				return err
-			}
+			strays = append(strays, n)
 		}
 	}
-	return nil
+	return strays, nil
 }
 
 // loadSegments learns what batches there are. Those of rewritten segments come last: they lie among the others', below

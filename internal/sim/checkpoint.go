@@ -14,7 +14,7 @@ import (
 // machine goes on.
 type frozen struct {
 	at         place.Index
-	projection []byte // of the machine at that moment
+	projection []byte // of the machine at that moment; nil: nobody looks
 	use        vhost.Use
 	state      []byte // nil until all is saved
 	stored     bool
@@ -82,7 +82,9 @@ func (w *world) freeze() {
 		return
 	}
 	z := &frozen{at: w.next - 1}
-	w.look(func() { z.projection = w.vhost.Projection() })
+	if w.chance(3) { // it is looked at
+		w.look(func() { z.projection = w.vhost.Projection() })
+	}
 	w.vhost.Freeze(z.at)
 	z.use = w.vhost.Use()
 	w.frozen = z
@@ -96,7 +98,9 @@ func (w *world) save(z *frozen) error {
 	z.state = w.vhost.Saved()
 	w.pages.flush()
 	w.vhost.UsePages(&z.use, w.pages.next)
-	w.look(func() { w.checkSaved(z) })
+	if z.projection != nil {
+		w.look(func() { w.checkSaved(z) })
+	}
 	return nil
 }
 
@@ -146,8 +150,9 @@ func (w *world) reclaim(z *frozen) error {
 	if w.frozen != z {
 		return nil
 	}
-	z.reclaimed = true
-	w.checkKept()
+	if z.reclaimed = true; n > 0 {
+		w.checkKept()
+	}
 	return err
 }
 
@@ -228,8 +233,9 @@ func (w *world) adopt(z *frozen) error {
 	w.frozen = nil
 	if err == nil {
 		w.result.Reclaimed += n
-		w.result.Rewritten += n
-		w.checkKept()
+		if w.result.Rewritten += n; n > 0 {
+			w.checkKept()
+		}
 	}
 	return err
 }

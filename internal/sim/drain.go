@@ -46,10 +46,8 @@ func (w *world) drain() {
 		if w.take(); alive() && w.settle() {
 			tries = 0
 		}
-		for range 3 {
-			if alive() {
-				w.checkpoint()
-			}
+		if w.full || w.chance(4) {
+			w.keepAllHouse(alive)
 		}
 		if tries > patience && alive() {
 			w.violate(Drains, "the disk is full, and what drains it finds no room: %+v", w.journal.Stats())
@@ -100,12 +98,17 @@ func (w *world) take() {
 	}
 }
 
+// keepAllHouse takes a checkpoint, and gives back what it lets go.
+func (w *world) keepAllHouse(alive func() bool) {
+	for first := true; alive() && (first || w.frozen != nil); first = false {
+		w.checkpoint()
+	}
+}
+
 // regain makes sure that a disk from which everything was taken has room for more.
 func (w *world) regain(alive func() bool) {
-	for range 9 {
-		if alive() {
-			w.checkpoint()
-		}
+	for range 2 { // one may have been under way
+		w.keepAllHouse(alive)
 	}
 	if !alive() {
 		return

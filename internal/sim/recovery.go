@@ -15,7 +15,7 @@ import (
 
 // lookEvery says after how many batches the whole durable state is compared: to compare it after each would be most of
 // what a life takes, and what differs once differs for good. It is compared before each recovery, too.
-const lookEvery = 24
+const lookEvery = 48
 
 // foldTwin lets the machine that only folds batches follow.
 func (w *world) foldTwin(index place.Index) {

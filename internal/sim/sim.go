@@ -12,8 +12,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// stepsDefault is the length of a run: long enough for several crashes, checkpoints and reclaimed segments.
-const stepsDefault = 1000
+// stepsDefault is the length of a run: long enough for several crashes, checkpoints and reclaimed segments. A few live
+// longer.
+const stepsDefault, stepsLong, longEvery = 600, 2400, 16
 
 // Options says what to simulate. The zero value is seed 0 without planted faults.
 type Options struct {
@@ -193,7 +194,9 @@ func newWorld(o Options) *world {
 // Run lives one life. The error is a *Violation.
 func Run(o Options) (Result, error) {
 	if o.Steps == 0 {
-		o.Steps = stepsDefault
+		if o.Steps = stepsDefault; o.Seed%longEvery == longEvery-1 {
+			o.Steps = stepsLong
+		}
 	}
 	w := newWorld(o)
 	for w.violation == nil && w.step < o.Steps {
@@ -221,7 +224,7 @@ func (w *world) act() {
 	switch k := w.dice.IntN(1000); {
 	case k < 4 && w.flooded():
 		w.flood(2500 + w.dice.IntN(3000))
-	case k < 6 && w.bursts < 2 && w.o.Seed%4 == 1:
+	case k < 6 && w.bursts == 0 && w.o.Seed%4 == 1:
 		w.bursts++
 		w.flood(200 + w.dice.IntN(700))
 	case k < 660:
@@ -247,7 +250,7 @@ func (w *world) act() {
 		w.forget()
 	case k < 987:
 		w.squeeze()
-	case k < 988:
+	case k < 988 && w.chance(3):
 		w.drain()
 	case k < 990:
 		w.restart()

@@ -4,7 +4,7 @@ import "github.com/bartleby-mq/bartleby/internal/queue"
 
 // checkState compares sums after some of the commands: what is wrong once stays wrong for a while.
 func (w *world) checkState() {
-	every := 16
+	every := 32
 	if w.rarely {
 		every = 256
 	}

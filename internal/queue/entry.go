@@ -29,7 +29,7 @@ const (
 	states
 )
 
-// Flags of an entry.
+// Flags of an entry. Their numbers, and those of states, are on disk.
 type Flags uint8
 
 const (

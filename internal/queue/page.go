@@ -35,7 +35,10 @@ const (
 	sideUntil                // uvarint
 )
 
-var errPage = errors.New("queue: page is malformed")
+var (
+	errPage = errors.New("queue: page is malformed")
+	errSlot = errors.New("queue: page does not hold what it should")
+)
 
 // pageState predicts an entry from the one before.
 type pageState struct {

@@ -38,7 +38,7 @@ func (p *memoryPages) Put(b []byte, transient bool) place.Ref {
 func (p *memoryPages) Get(r place.Ref) []byte {
 	b, ok := p.pages[r]
 	if !ok {
-		panic(fmt.Sprintf("no page %+v", r))
+		panic(place.Fault{Err: fmt.Errorf("no page %+v", r)})
 	}
 	return b
 }

@@ -88,11 +88,34 @@ func (p *Pool) revive(c *chunk) {
 	}
 }
 
-// read fills c with the page of s.
+// read fills c with the page of s, which must hold what is known of s.
 func (p *Pool) read(s *slot, c *chunk) {
-	if err := readPage(c, p.pages.Get(s.page), s.gone(), p.log); err != nil {
+	err := readPage(c, p.pages.Get(s.page), s.gone(), p.log)
+	if err == nil && !s.agrees(c) {
+		err = errSlot
+	}
+	if err != nil {
 		panic(place.Fault{Err: fmt.Errorf("page of log %d at index %d, offset %d: %w", s.page.Log, s.page.Index, s.page.Offset, err)})
 	}
+}
+
+// agrees reports whether c has as many entries, and as many ready ones, as s says.
+func (s *slot) agrees(c *chunk) bool {
+	live, ready := uint16(0), uint16(0)
+	for i := range c.entries {
+		switch c.entries[i].State {
+		case Gone:
+			continue
+		case Ready:
+			ready++
+		case Unacked:
+			if s.restored {
+				ready++
+			}
+		}
+		live++
+	}
+	return live == s.live && ready == s.ready
 }
 
 // look returns a chunk to read from: the hot one, or a copy of a cold one, which the caller gives back with put.

@@ -241,7 +241,10 @@ func (m *Messages) Restore(first Seq, saved []byte) (due deadline.Instant, err e
 
 // recount counts what a page holds of a chunk that had transient messages, too.
 func (m *Messages) recount(s *slot) {
-	c, _ := m.pool.look(s)
+	c := m.pool.take(true)
+	if err := readPage(c, m.pool.pages.Get(s.page), s.gone(), m.pool.log); err != nil {
+		panic(place.Fault{Err: err})
+	}
 	s.live = 0
 	for i := range c.entries {
 		if c.entries[i].State != Gone {

@@ -131,14 +131,14 @@ func (b *batchHeader) parse(p []byte, seed uint32) bool {
 //	 0  magic    u32
 //	 4  checksum u32  of nonce, bytes 8 to 40
 //	 8  format   u32
-//	12  zero     u32
+//	12  flags    u32  1 if rewritten
 //	16  nonce    u64
 //	24  id       u64
 //	32  size     u64  of the file
 func putSegmentHeader(p []byte, s *segment) {
 	le.PutUint32(p[0:], segmentMagic)
 	le.PutUint32(p[8:], formatNumber)
-	le.PutUint32(p[12:], 0)
+	le.PutUint32(p[12:], s.flags())
 	le.PutUint64(p[16:], s.nonce)
 	le.PutUint64(p[24:], s.id)
 	le.PutUint64(p[32:], uint64(s.size))

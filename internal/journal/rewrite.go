@@ -33,6 +33,8 @@ type Rewriting struct {
 	mutant  Mutant
 	limit   int64      // for the size of the new segment, unless there is but one victim
 	victims []*segment // sparsest first
+	left    []*segment // victims that are left as they are
+	refused []*segment // of these, because they cannot be read, or gave nothing back
 	sources []source   // the victims' spans, by log and first
 	refs    []place.Ref
 	out     *segment
@@ -65,17 +67,17 @@ func (j *Journal) Sparse(live Live, share float64) (*Rewriting, error) {
 	if len(victims) == 0 {
 		return nil, nil
 	}
-	w := &Rewriting{mutant: j.o.Mutant, limit: j.o.SegmentBytes, victims: victims, sources: j.sources(victims)}
 	f, file, err := j.outFile(need)
 	if err != nil {
 		return nil, err
 	}
-	w.out = &segment{id: j.nextID, file: file, f: f, rewritten: true}
-	w.out.nonce = mix(j.o.Entropy + w.out.id)
-	j.nextID++
 	for _, s := range victims {
 		s.victim = true
 	}
+	w := &Rewriting{mutant: j.o.Mutant, limit: j.o.SegmentBytes, victims: victims, sources: j.sources(victims)}
+	w.out = &segment{id: j.nextID, file: file, f: f, rewritten: true}
+	w.out.nonce = mix(j.o.Entropy + w.out.id)
+	j.nextID++
 	w.number()
 	j.rewriting = w
 	return w, nil
@@ -89,7 +91,7 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int
 		bytes int64 // in the new segment, about
 	}
 	var sparse, small []candidate
-	for _, s := range j.segments {
+	for s := range j.oneByOne() {
 		if s.table.at == 0 || s.damaged || s.distrusted || j.o.Mutant != MutantRewriteUncovered && !j.covered(s) {
 			continue
 		}
@@ -138,10 +140,10 @@ func (j *Journal) sources(victims []*segment) []source {
 			seen[sp.log] = true
 			apart := true
 			for _, sp := range l.spans {
-				if slices.Contains(victims, sp.seg) {
+				if sp.seg.victim {
 					all = append(all, source{span: sp, apart: apart})
 				}
-				apart = !slices.Contains(victims, sp.seg)
+				apart = !sp.seg.victim
 			}
 		}
 	}
@@ -171,7 +173,11 @@ func (j *Journal) outFile(need int64) (vfs.File, uint64, error) {
 	file := j.nextFile
 	j.nextFile++
 	j.unsyncedNames = true
-	f, err := j.fs.Create(j.path(fileName(file, "segment")))
+	var f vfs.File
+	err = j.beside(func() (err error) {
+		f, err = j.fs.Create(j.path(fileName(file, "segment")))
+		return err
+	})
 	return f, file, noSpace(err)
 }
 
@@ -302,9 +308,7 @@ func (w *Rewriting) begin() {
 			before += s.size
 		}
 		if size > before-before/16 && len(w.victims) > 0 { // they are not as sparse as they were said to be
-			for _, s := range w.victims {
-				s.refused = true
-			}
+			w.refused = append(w.refused, w.victims...)
 			w.leave(w.victims...)
 			continue
 		}
@@ -345,10 +349,8 @@ func (w *Rewriting) leave(victims ...*segment) {
 		sources, left = append(sources, s), false
 	}
 	w.sources = sources
+	w.left = append(w.left, victims...)
 	w.victims = slices.DeleteFunc(slices.Clone(w.victims), of)
-	for _, s := range victims {
-		s.victim = false
-	}
 	w.number()
 }
 
@@ -409,16 +411,20 @@ func (j *Journal) Abandon(w *Rewriting) {
 	if w != j.rewriting {
 		return
 	}
-	for _, s := range w.victims {
-		s.victim = false
-	}
 	j.end(w)
 	j.remove(w.out)
 }
 
+// end lets go of the victims.
 func (j *Journal) end(w *Rewriting) {
 	j.rewriting = nil
 	j.written.Rewriting += w.written
+	for _, s := range slices.Concat(w.victims, w.left) {
+		s.victim = false
+	}
+	for _, s := range w.refused {
+		s.refused = true
+	}
 }
 
 // remove takes away a segment file that nothing names.
@@ -429,7 +435,7 @@ func (j *Journal) remove(s *segment) {
 
 // unreadable says why a victim is left alone.
 func (w *Rewriting) unreadable(s *segment, err error) error {
-	s.refused = true
+	w.refused = append(w.refused, s)
 	var fault *Fault
 	if errors.As(err, &fault) {
 		return err

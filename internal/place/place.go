@@ -1,6 +1,6 @@
 // Package place names where things are kept: a batch in a logical log, a record in a batch, a page.
 // It is the only package that both columns of the house see: the machines, which name places, and the
-// journal, which knows what lies there. It holds no code beyond packing.
+// journal, which knows what lies there. It holds no code beyond packing and counting.
 package place
 
 // LogID names one logical log of a node. Source: ours, design §2.

@@ -14,7 +14,7 @@ import (
 
 // stepsDefault is the length of a run: long enough for several crashes, checkpoints and reclaimed segments. A few live
 // longer.
-const stepsDefault, stepsLong, longEvery = 600, 2400, 16
+const stepsDefault, stepsLong, longEvery = 600, 2400, 50
 
 // Options says what to simulate. The zero value is seed 0 without planted faults.
 type Options struct {

@@ -52,7 +52,7 @@ type Effect struct {
 }
 
 // Delivered is a message as it leaves. Record and History are its bytes where the machine has them at hand;
-// else the engine reads them at Ref and HistoryRef before the door sees the effect. Both are immutable.
+// else the engine reads them at Ref and HistoryRef before the door sees the effect. Both are lent to the door.
 type Delivered struct {
 	Ref        place.Ref
 	HistoryRef place.Ref // zero unless the message is a dead letter

@@ -55,6 +55,7 @@ type Engine struct {
 	cached   cacheRoom
 	storing  atomic.Bool // checkpoints are under way
 	live     atomic.Pointer[liveLogs]
+	backups  backups
 
 	grain       int64 // bytes of a log that are counted together
 	rewriting   atomic.Bool
@@ -351,6 +352,7 @@ func (e *Engine) Close() error {
 	runners := e.mu.runners
 	e.mu.runners = map[string]*runner{}
 	e.mu.Unlock()
+	e.EndBackups()
 	e.watch.close()
 	for _, r := range runners {
 		close(r.stop)

@@ -15,6 +15,8 @@ var (
 	ErrUnready = errors.New("journal: no segment is ready for this")
 	// ErrFailed is final: an earlier write or sync failed, and nothing past the last safe position is trusted. See Recover.
 	ErrFailed = errors.New("journal: an earlier write or sync failed")
+	// ErrLooking reports a change of a journal that was opened by Look.
+	ErrLooking = errors.New("journal: it is only looked at")
 	// ErrClosed reports a call after Close.
 	ErrClosed = errors.New("journal: closed")
 	// ErrGone reports a batch that the journal does not hold: never written, cut, reclaimed or of a dropped log.

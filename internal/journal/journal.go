@@ -28,7 +28,9 @@ type Journal struct {
 	o    Options
 	lock io.Closer
 
-	opening bool // nobody else knows the journal yet
+	opening bool     // nobody else knows the journal yet
+	patient *patient // of a journal that is only looked at
+	rebuilt bool     // without a manifest
 
 	segments []*segment // in order of their ids
 	open     *segment   // of segments, being written; nil before the first group after Open and Recover

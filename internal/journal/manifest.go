@@ -96,13 +96,16 @@ func (s *segment) flags() uint32 {
 	return 0
 }
 
+// errFormat begins what is said of a format that this version does not know.
+var errFormat = errors.New("format")
+
 // decodeManifest fills in the journal from a manifest.
 func (j *Journal) decodeManifest(p []byte) error {
 	if len(p) < 16 || string(p[:8]) != manifestMagic {
 		return errors.New("not the manifest of a Bartleby journal")
 	}
 	if n := le.Uint32(p[8:]); n < formatOldest || n > formatNumber {
-		return fmt.Errorf("format %d: this version of Bartleby reads formats %d to %d", n, formatOldest, formatNumber)
+		return fmt.Errorf("%w %d: this version of Bartleby reads formats %d to %d", errFormat, n, formatOldest, formatNumber)
 	}
 	if len(p) < manifestHeaderBytes || le.Uint64(p[16:]) != uint64(len(p)) || le.Uint32(p[12:]) != checksum(0, p[16:]) {
 		return errors.New("checksum mismatch")

@@ -319,7 +319,7 @@ func (j *Journal) findEnds() (err error) {
 		if s.f, err = j.fs.Open(j.path(s.name())); err != nil {
 			return fmt.Errorf("%s: %w", s.name(), err)
 		}
-		if before != nil {
+		if before != nil && !j.rebuilt {
 			sc := scanner{s: s, buf: j.buf}
 			at, err := sc.next(segmentHeaderBytes)
 			if err != nil {

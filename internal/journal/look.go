@@ -1,0 +1,226 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// Sight is what Look finds beside the journal itself.
+type Sight struct {
+	Report
+	Rebuilt bool     // there is no manifest to be trusted: what the files themselves say counts
+	Damage  []Damage // of the manifest and of tables; Verify finds the rest
+	Strays  []string // files that the manifest does not name; the next start removes them
+}
+
+// Look opens a journal of which no broker makes use, for a check or a repair: it changes nothing on the disk, and goes on
+// where Open refuses. A segment that is missing is taken for one of which every byte is lost, a sector that the disk
+// refuses to read for zeros, and if the manifest cannot be used the files are asked themselves. What Open would cut is
+// not there.
+//
+// Such a journal reads: ReadBatch, Read, LoadCheckpoint, Logs, Stats, and what is said to be for it alone. Mend changes it;
+// everything else that would is refused with ErrLooking.
+//
+// Errors: vfs.ErrLocked when a broker uses the directory; vfs.ErrNotExist if there is no journal; a format that is newer
+// than this version, or a backup that was broken off, in words; what the disk said.
+func Look(fs vfs.FS, o Options) (*Journal, Sight, error) {
+	if err := o.fill(); err != nil {
+		return nil, Sight{}, err
+	}
+	patient := newPatient(fs)
+	j := &Journal{
+		fs: vfs.Bounded(patient, o.OpenFiles), o: o, opening: true, nextID: 1, nextFile: 1, buf: vfs.Aligned(bufferBytes),
+		logs: map[place.LogID]*logState{}, dropped: map[place.LogID]bool{}, pagesFrom: 1, patient: patient,
+	}
+	var seen Sight
+	if err := j.look(&seen); err != nil {
+		return nil, Sight{}, errors.Join(fmt.Errorf("journal: look: %w", err), j.release())
+	}
+	j.opening = false
+	j.failed = ErrLooking
+	return j, seen, nil
+}
+
+func (j *Journal) look(seen *Sight) error {
+	names, err := j.fs.List(j.o.Dir)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(names, func(n string) bool { return n == manifestName || strings.HasSuffix(n, ".segment") }) {
+		return fmt.Errorf("%s: %w: there is no journal", j.o.Dir, vfs.ErrNotExist)
+	}
+	if j.lock, err = j.fs.Lock(j.o.Dir); err != nil {
+		return err
+	}
+	if err := j.lookAtManifest(seen); err != nil {
+		return err
+	}
+	if seen.Strays, err = j.strays(); err != nil {
+		return err
+	}
+	for _, s := range j.segments {
+		if err := j.lookAtTable(s, seen); err != nil {
+			return fmt.Errorf("%s: %w", s.name(), err)
+		}
+	}
+	if err := j.loadLogs(&seen.Report); err != nil || !seen.Rebuilt {
+		return err
+	}
+	for _, l := range j.pageLogs() { // nobody knows how far they had come
+		l.reached = l.safe + pagesSkipped
+		l.next = l.reached + 1
+	}
+	return nil
+}
+
+// lookAtManifest reads the manifest, or asks the files if that is not possible.
+func (j *Journal) lookAtManifest(seen *Sight) error {
+	p, err := j.readFile(manifestName)
+	bad := Damage{Part: InManifest, File: manifestName, Bytes: int64(len(p))}
+	switch {
+	case errors.Is(err, vfs.ErrNotExist):
+		names, err := j.fs.List(j.o.Dir)
+		if err == nil {
+			err = unfinished(names)
+		}
+		if err != nil {
+			return err
+		}
+		bad.Part, bad.What = InFile, "the manifest is missing"
+	case err != nil:
+		return err
+	default:
+		err := j.decodeManifest(p)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, errFormat):
+			return fmt.Errorf("%s: %w", manifestName, err)
+		}
+		bad.What = err.Error()
+	}
+	seen.Damage = append(seen.Damage, bad)
+	seen.Rebuilt = true
+	return j.rebuild(seen)
+}
+
+// lookAtTable reads all of a segment's table. One that is damaged is forgotten: what it says can be learnt from the groups.
+func (j *Journal) lookAtTable(s *segment, seen *Sight) (err error) {
+	if s.f, err = j.fs.Open(j.path(s.name())); err != nil || s.table.at == 0 {
+		return err
+	}
+	h := s.shape()
+	directory := h.directory(int(s.table.spans), s.table.entries)
+	if s.table.entries > uint64(s.size) || directory > s.size { // it was found out of nothing
+		s.table = tableAt{}
+		return nil
+	}
+	p := make([]byte, h.bytes(int(s.table.spans), s.table.entries))
+	n, err := s.f.ReadAt(p, s.table.at)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	bad := int64(-1)
+	if int64(n) < directory || le.Uint32(p) != checksum(s.seed, p[4:directory]) {
+		bad = 0
+	}
+	for at := directory; bad < 0 && at < int64(len(p)); at += pageBytes {
+		if at+pageBytes > int64(n) || le.Uint32(p[at:]) != checksum(s.seed, p[at+4:at+pageBytes]) {
+			bad = at
+		}
+	}
+	if bad < 0 {
+		return nil
+	}
+	seen.Damage = append(seen.Damage, Damage{
+		Part: InTable, File: s.name(), Offset: s.table.at + bad, Bytes: int64(len(p)) - bad, What: errTable.Error(),
+	})
+	s.table = tableAt{}
+	return nil
+}
+
+// A Hole is bytes of a batch's data that are lost, from From to before To: zeros stand there.
+type Hole struct{ From, To int }
+
+// ReadHoles returns the data of a batch with what is lost of it. Errors: ErrGone, also for a batch of which only pieces were
+// kept, a *Fault if nothing of it can be read, or what the disk said. It is for a journal that Look has opened.
+func (j *Journal) ReadHoles(log place.LogID, index place.Index) (data []byte, holes []Hole, err error) {
+	sp, e, err := j.locate(log, index)
+	if err != nil {
+		return nil, nil, err
+	}
+	if sp.seg.rewritten {
+		return nil, nil, fmt.Errorf("%w: log %d, index %d is there in part", ErrGone, log, index)
+	}
+	if data, holes, err = sp.seg.dataWithHoles(e); err != nil {
+		return nil, nil, err
+	}
+	if len(data) > 0 && len(holes) == 1 && holes[0] == (Hole{0, len(data)}) {
+		return nil, nil, sp.seg.fault(log, int64(e.pos), fmt.Sprintf("batch %d is damaged", index))
+	}
+	return data, holes, nil
+}
+
+// dataWithHoles reads the data of the batch at e, zeros where it is damaged.
+func (s *segment) dataWithHoles(e entry) (data []byte, holes []Hole, err error) {
+	raw := make([]byte, batchBytes(int(e.size))-batchHeaderBytes)
+	n, err := s.f.ReadAt(raw, int64(e.pos)+batchHeaderBytes)
+	if err != nil && err != io.EOF {
+		return nil, nil, s.readError(err)
+	}
+	data = make([]byte, 0, e.size)
+	for at := 0; len(data) < int(e.size); {
+		k := min(int(e.size)-len(data), chunkBytes)
+		from := len(data)
+		if at+k+checksumBytes <= n && le.Uint32(raw[at+k:]) == checksum(s.seed, raw[at:at+k]) {
+			data = append(data, raw[at:at+k]...)
+		} else {
+			data = append(data, make([]byte, k)...)
+			if last := len(holes) - 1; last >= 0 && holes[last].To == from {
+				holes[last].To += k
+			} else {
+				holes = append(holes, Hole{from, from + k})
+			}
+		}
+		at += k + checksumBytes
+	}
+	return data, holes, nil
+}
+
+// DamagedCheckpoint returns what is in the file of a log's checkpoint, sound or not, and which batch it covers. Errors:
+// ErrNoCheckpoint, vfs.ErrNotExist, or what the disk said. It is for a journal that Look has opened.
+func (j *Journal) DamagedCheckpoint(log place.LogID) (at place.Index, state []byte, err error) {
+	l := j.logs[log]
+	if l == nil || l.checkpoint.file == 0 {
+		return 0, nil, fmt.Errorf("%w: log %d", ErrNoCheckpoint, log)
+	}
+	p, err := j.readFile(l.checkpoint.name())
+	if err != nil {
+		return l.checkpoint.at, nil, err
+	}
+	if state, of, c, ok := cutLabel(p); ok && of == log && c.at == l.checkpoint.at {
+		return c.at, state, nil
+	}
+	return l.checkpoint.at, p[:max(0, min(len(p), int(l.checkpoint.size)-labelBytes))], nil
+}
+
+// First returns the first batch of log that the journal has whole, zero if there is none.
+func (j *Journal) First(log place.LogID) place.Index {
+	if l := j.logs[log]; l != nil {
+		for _, sp := range l.spans {
+			if !sp.seg.rewritten {
+				return sp.first
+			}
+		}
+	}
+	return 0
+}
+
+// Dropped lists the logs that were dropped and of which segments may still hold batches.
+func (j *Journal) Dropped() []place.LogID { return j.droppedLogs() }

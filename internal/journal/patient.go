@@ -1,0 +1,81 @@
+package journal
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// patient is a file system that answers where the disk does not: a segment that is missing is an empty file, and a sector
+// that cannot be read is zeros. What reads from it finds that checksums are wrong.
+type patient struct {
+	vfs.FS
+	missing map[string]bool
+	failed  map[string]error // the first failure to read, by name
+	damaged map[string]bool  // files of the journal, by Verify; without their directory
+	made    []string         // files of the journal that Mend has made
+}
+
+func newPatient(fs vfs.FS) *patient {
+	return &patient{FS: fs, missing: map[string]bool{}, failed: map[string]error{}}
+}
+
+// Open implements vfs.FS.
+func (p *patient) Open(name string) (vfs.File, error) {
+	f, err := p.FS.Open(name)
+	if errors.Is(err, vfs.ErrNotExist) && strings.HasSuffix(name, ".segment") {
+		p.missing[name] = true
+		return noFile{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &patientFile{File: f, name: name, of: p}, nil
+}
+
+type patientFile struct {
+	vfs.File
+	name string
+	of   *patient
+}
+
+// ReadAt implements vfs.File.
+func (f *patientFile) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.File.ReadAt(p, off)
+	if err == nil || err == io.EOF {
+		return n, err
+	}
+	if f.of.failed[f.name] == nil {
+		f.of.failed[f.name] = err
+	}
+	clear(p)
+	for n = 0; n < len(p); {
+		k := min(len(p)-n, sectorBytes-int((off+int64(n))%sectorBytes))
+		got, err := f.File.ReadAt(p[n:n+k], off+int64(n))
+		if err == io.EOF {
+			return n + got, err
+		}
+		if err != nil {
+			clear(p[n : n+k])
+		}
+		n += k
+	}
+	return n, nil
+}
+
+// noFile is a file that is not there.
+type noFile struct{ vfs.File }
+
+// ReadAt implements vfs.File.
+func (noFile) ReadAt([]byte, int64) (int, error) { return 0, io.EOF }
+
+// Size implements vfs.File.
+func (noFile) Size() (int64, error) { return 0, nil }
+
+// Sync implements vfs.File.
+func (noFile) Sync() error { return nil }
+
+// Close implements vfs.File.
+func (noFile) Close() error { return nil }

@@ -12,9 +12,9 @@ import (
 const (
 	// hotBytesMax is how much of the newest batches, of all vhosts together, is kept in memory: a message that is
 	// taken soon is never read from the disk.
-	hotBytesMax = 16 << 20
+	hotBytesMax = 12 << 20
 	// coldBytesMax is how much of what was read from the disk is kept, of all vhosts together.
-	coldBytesMax = 12 << 20
+	coldBytesMax = 8 << 20
 )
 
 // cacheRoom is what the caches of a node share.

@@ -26,6 +26,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/management"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // Version is the broker's own version.
@@ -42,6 +43,10 @@ type Config struct {
 	SegmentBytes int64
 	// ReserveBytes is the room kept free in advance, so that a full disk can be drained; zero: 256 MiB, negative: none.
 	ReserveBytes int64
+	// Sync says when the log is synced where a virtual host chooses nothing else: "always" (or empty), "interval" or
+	// "never"; docs/durability.md says what each promises. SyncInterval is how often for "interval"; zero: 200 ms.
+	Sync         string
+	SyncInterval time.Duration
 	// MemoryHighWatermark is how much memory the process may have before publishers have to wait; nil: six tenths.
 	// DiskFreeLimit is how much of the disk has to stay free for them; nil: 50 MB. Source: RabbitMQ alarms.
 	MemoryHighWatermark, DiskFreeLimit *Threshold
@@ -73,7 +78,13 @@ func Start(c Config) (*Broker, error) {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	o := engine.Options{Log: c.Log, Machine: engine.SystemMachine(c.Data, c.Alone), Limits: c.limits()}
+	sync, err := c.sync()
+	if err != nil {
+		return nil, err
+	}
+	o := engine.Options{
+		Log: c.Log, Machine: engine.SystemMachine(c.Data, c.Alone), Limits: c.limits(), Sync: sync, SyncInterval: c.SyncInterval,
+	}
 	if c.Data == "" {
 		o.FS = vfs.NewMem(uint64(time.Now().UnixNano()))
 		o.Journal = journal.Options{SegmentBytes: 4 << 20, ReserveBytes: -1}
@@ -99,6 +110,21 @@ func Start(c Config) (*Broker, error) {
 		return nil, errors.Join(err, b.Close(context.Background()))
 	}
 	return b, nil
+}
+
+// sync reads Sync.
+func (c *Config) sync() (vhost.Sync, error) {
+	if c.Sync == "" {
+		return vhost.SyncAlways, nil
+	}
+	s, ok := vhost.ParseSync(c.Sync)
+	if !ok || s == vhost.SyncDefault {
+		return 0, fmt.Errorf("sync is %q: always, interval and never are possible", c.Sync)
+	}
+	if c.SyncInterval < 0 {
+		return 0, fmt.Errorf("sync every %v: the interval must be positive", c.SyncInterval)
+	}
+	return s, nil
 }
 
 // AMQPAddr is where AMQP clients connect, nil without a listener.

@@ -28,7 +28,7 @@ const closeWithin = 10 * time.Second
 func serve(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bartleby serve", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	config := flags.String("config", "", "`file` with options, one 'key = value' on a line: data, listen, management, prometheus, segment-size, reserve, vm_memory_high_watermark.*, disk_free_limit.*, test-clock")
+	config := flags.String("config", "", "`file` with options, one 'key = value' on a line: data, listen, management, prometheus, segment-size, reserve, sync, sync-interval, vm_memory_high_watermark.*, disk_free_limit.*, test-clock")
 	c := bartleby.Config{Alone: true}
 	flags.StringVar(&c.Data, "data", "./bartleby-data", "`directory` for everything the broker keeps")
 	flags.StringVar(&c.AMQP, "listen", ":5672", "`host:port` for AMQP clients")
@@ -36,6 +36,8 @@ func serve(args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&c.Prometheus, "prometheus", ":15692", "`host:port` for metrics; empty: none")
 	flags.Int64Var(&c.SegmentBytes, "segment-size", 0, "`bytes` of a file of the log, from 65536; 0: 64 MiB")
 	flags.Int64Var(&c.ReserveBytes, "reserve", 0, "`bytes` kept free so that a full disk can be drained; 0: 256 MiB, -1: none")
+	flags.StringVar(&c.Sync, "sync", "always", "`when` the log is synced where a virtual host chooses nothing else: always (before a confirm), interval, never")
+	flags.DurationVar(&c.SyncInterval, "sync-interval", 200*time.Millisecond, "how `long` sync=interval puts it off")
 	limitFlags(flags, &c)
 	flags.BoolVar(&c.TestClock, "test-clock", false, "time stands still until POST /api/x/clock/advance moves it")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,20 +122,45 @@ func Open(o Options) (*Engine, error) {
 	e.watch = newWatch(o.Machine, limits, o.Log, e.kickAll)
 	e.scribe = newScribe(j, guard, &o, e.checkpointSoon, e.watch.setJournal, e.end)
 	e.scribe.start()
-	if err := errors.Join(emptySpill(o.FS), e.openAccess()); err != nil {
+	err = e.missing(place.LogID(access.OwnLogID), report.Unnamed)
+	if err != nil {
+		err = fmt.Errorf("users and vhosts: %w", err)
+	} else {
+		err = errors.Join(emptySpill(o.FS), e.openAccess())
+	}
+	if err != nil {
 		return nil, errors.Join(err, e.scribe.close())
 	}
 	if err := e.dropDeleted(); err != nil {
 		return nil, errors.Join(err, e.scribe.close())
 	}
 	for _, h := range e.Access().VHosts() {
-		e.openVHost(h.Name, place.LogID(h.LogID))
+		if err := e.missing(place.LogID(h.LogID), report.Unnamed); err != nil {
+			e.enter(h.Name, nil, err)
+		} else {
+			e.openVHost(h.Name, place.LogID(h.LogID))
+		}
 	}
 	go e.watch.run()
 	if err := e.bootDefaults(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
+}
+
+// missing reports damage that may have held all there was of a log, if the journal does not know that any more.
+func (e *Engine) missing(log place.LogID, damage *journal.Fault) error {
+	if damage == nil {
+		return nil
+	}
+	e.scribe.tables.RLock()
+	defer e.scribe.tables.RUnlock()
+	if slices.ContainsFunc(e.scribe.journal.Logs(), func(l journal.LogStat) bool { return l.Log == log }) {
+		return nil
+	}
+	lost := *damage
+	lost.Log = log
+	return &lost
 }
 
 // dropDeleted forgets logs of vhosts that were deleted when the process ended.

@@ -77,7 +77,7 @@ func (j *Journal) accept(s *segment, sc *scanner) {
 		if b.bad != 0 && !j.dropped[b.h.log] && !b.h.log.IsPages() {
 			l := j.log(b.h.log)
 			if l.fault == nil {
-				l.fault = s.fault(l.id, b.bad, "checksum mismatch below what was safe")
+				l.fault = s.fault(l.id, b.bad, sc.harm())
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func (j *Journal) accept(s *segment, sc *scanner) {
 // skip steps over damage at s.end, taking what can still be read of the group there.
 func (j *Journal) skip(s *segment, sc *scanner, limit int64) error {
 	s.damaged = true
-	j.damage = s.fault(0, s.end, cmp.Or(sc.short, "checksum mismatch below what was safe"))
+	j.damage = s.fault(0, s.end, sc.harm())
 	j.damagedAt = position{s.id, s.end}
 	if sc.header {
 		j.damagedAt.at += sc.g.size
@@ -152,6 +152,11 @@ type scanner struct {
 	whole  bool        // so is all of the group
 	found  []found     // its batches, up to the first one whose header is bad
 	seen   uint64      // batches before the next group, if nothing is missing
+}
+
+// harm says what is wrong with bytes that were safe.
+func (sc *scanner) harm() string {
+	return cmp.Or(sc.short, "checksum mismatch below what was safe")
 }
 
 // found is a batch; bad is the position of the first bad chunk, 0 if there is none.

@@ -16,19 +16,23 @@
 //
 // # What it leaves to others
 //
-// The journal is passive: no goroutine, no lock, no clock, no dice, no logging. The engine calls it from one goroutine and
-// guards it: calls that change it run alone; ReadAt and ReadBatch run side by side, and beside Sync.
+// The journal is passive: no goroutine, no lock, no clock, no dice, no logging. The engine guards it with a lock, which it lets
+// go of while the disk works (Options.Beside): one call that writes, one that keeps house and any number that read go on
+// side by side. The doc of Journal says which is which.
 //
 // # Invariants
 //
-//   - Only the last segment is open; everything in the others, below their end, is safe.
+//   - Only one segment is open; everything in the others, below their end, is safe. Before the first group of a segment is
+//     written, all of the one before it is safe.
+//   - Writing needs no manifest: the segments that it goes on in are named ahead (roll.go).
 //   - A segment is written front to back, once, under one nonce. After a restart or a failure the next group goes to
 //     another segment, so what a cut left behind is never behind something new.
 //   - The manifest names a file before anything depends on it, and stops naming it before it is touched again.
 //   - Of a log, a segment holds an unbroken run of batches, unless it is damaged or rewritten. A rewritten one holds pieces
 //     of batches, in spans within which no other segment has a batch of that log.
 //
-// Begin reading at Open (open.go, scan.go), then Write and Sync (write.go), then Reserve (space.go) and Reclaim (reclaim.go),
+// Begin reading at Open (open.go, scan.go), then Write and Sync (write.go), then how segments follow each other (roll.go),
+// Reserve and Prepare (space.go) and Reclaim (reclaim.go),
 // then Rewriting (rewrite.go, copy.go) and what it leaves (partial.go).
 // docs/format/journal.md draws every byte.
 package journal

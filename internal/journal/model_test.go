@@ -683,6 +683,7 @@ func TestMutantsAreCaught(t *testing.T) {
 		{MutantSkipSync, crashAt, 1},
 		{MutantTrustAfterFailedSync, failSync, 1},
 		{MutantReclaimTooSoon, crashAt, 1},
+		{MutantRollUnsynced, crashAt, 1},
 		{MutantOldNonce, crashAt, 150}, // something must have been recycled
 		{MutantKeepTail, crashAt, 1},
 		{MutantEarlyCheckpoint, crashAt, 1},

@@ -74,6 +74,8 @@ const (
 	MutantTrustAfterFailedSync Mutant = "trust-after-failed-sync"
 	// MutantReclaimTooSoon gives back segments without asking for checkpoints or live records.
 	MutantReclaimTooSoon Mutant = "reclaim-too-soon"
+	// MutantRollUnsynced goes on in the next segment before all of the one before is safe.
+	MutantRollUnsynced Mutant = "roll-unsynced"
 	// MutantOldNonce gives recycled segments the nonce they had before.
 	MutantOldNonce Mutant = "old-nonce"
 	// MutantKeepTail takes valid groups behind the first bad byte of an unfinished tail for written.

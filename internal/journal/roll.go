@@ -77,7 +77,7 @@ func (s *segment) spare() spare {
 func (j *Journal) roll() error {
 	next := j.ahead[0]
 	if s := j.open; s != nil {
-		if len(j.dirty) > 0 {
+		if len(j.dirty) > 0 && j.o.Mutant != MutantRollUnsynced {
 			if err := j.syncOpen(); err != nil {
 				return err
 			}

@@ -168,18 +168,22 @@ func (z *frozen) live(log place.LogID, first, last place.Index) int64 {
 func (w *world) sparse(z *frozen) error {
 	share := []float64{journal.SparseShare, 0.9}[w.dice.IntN(2)]
 	var rewriting *journal.Rewriting
+	j := w.journal
 	err := w.house(func() (err error) {
-		rewriting, err = w.journal.Sparse(z.live, share)
+		rewriting, err = j.Sparse(z.live, share)
 		return err
 	})
 	if w.frozen != z {
+		if rewriting != nil && w.journal == j {
+			j.Abandon(rewriting)
+		}
 		return nil
 	}
 	if rewriting == nil {
 		w.frozen = nil
 		return err
 	}
-	z.journal, z.rewriting = w.journal, rewriting
+	z.journal, z.rewriting = j, rewriting
 	var spans []place.Span
 	for _, r := range rewriting.Ranges() {
 		spans = append(spans, place.Span(r))

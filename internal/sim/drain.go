@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -40,8 +42,9 @@ func (w *world) drain() {
 		}
 	}
 	for round, tries := 0, 0; alive() && w.undrained(); round, tries = round+1, tries+1 {
-		if round > 300 {
-			return // there was too much of it
+		large := func(b journal.Batch) bool { return len(b.Data) > segmentBytes/2 }
+		if round > 300 || slices.ContainsFunc(w.pending, large) {
+			return // there was too much of it, or too much at once for segments as small as these
 		}
 		if w.take(); alive() && w.settle() {
 			tries = 0
@@ -100,7 +103,7 @@ func (w *world) take() {
 
 // keepAllHouse takes a checkpoint, and gives back what it lets go.
 func (w *world) keepAllHouse(alive func() bool) {
-	for first := true; alive() && (first || w.frozen != nil); first = false {
+	for n := 0; alive() && (n == 0 || w.frozen != nil) && n < 1000; n++ {
 		w.checkpoint()
 	}
 }

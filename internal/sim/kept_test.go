@@ -77,10 +77,10 @@ func leave(t *testing.T, name string) {
 		w.step++
 		w.act()
 	}
-	for range 3 { // a checkpoint, and something behind it
-		w.checkpoint()
-	}
-	for range 5 {
+	w.heal()
+	w.mend("never")
+	w.keepAllHouse(func() bool { return w.violation == nil })
+	for range 5 { // something behind the checkpoint
 		w.work()
 		w.settle()
 	}

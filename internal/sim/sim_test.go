@@ -27,6 +27,7 @@ var (
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(1000) // lives are short and leave much behind
+	debug.SetMemoryLimit(1 << 30)
 	os.Exit(m.Run())
 }
 

@@ -73,6 +73,7 @@ func main() {
 	flag.Parse()
 	mutants := slices.DeleteFunc(mutants, func(m mutant) bool { return !strings.Contains(m.name, *only) })
 	debug.SetGCPercent(1000) // lives are short and leave much behind
+	debug.SetMemoryLimit(1 << 30)
 	lines := make([]string, len(mutants))
 	caught := make([]bool, len(mutants))
 	var work sync.WaitGroup

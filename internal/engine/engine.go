@@ -393,6 +393,7 @@ func (e *Engine) Close() error {
 
 // checkpointAll checkpoints what has changed, and gives back what nobody needs.
 func (e *Engine) checkpointAll(runners map[string]*runner) error {
+	began := time.Now()
 	var states []machineState
 	for _, r := range runners {
 		if st, ok := r.freeze(); ok {
@@ -405,7 +406,9 @@ func (e *Engine) checkpointAll(runners map[string]*runner) error {
 	done := make(chan error, 1)
 	keeper := e.scribe.keeper
 	e.scribe.do(func(*scribe) { keeper.do(func() { done <- e.store(keeper, states) }) })
-	return <-done
+	err := <-done
+	e.scribe.deeds.checkpointed(e.Now(), time.Since(began), err)
+	return err
 }
 
 // checkpointSoon is told by the scribe that the journal has grown.

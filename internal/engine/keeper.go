@@ -173,6 +173,7 @@ func (k *keeper) checkpoint(log place.LogID, at place.Index, state []byte) error
 func (k *keeper) reclaim(live journal.Live) error {
 	return k.job(func(j *journal.Journal) error {
 		n, err := j.Reclaim(live)
+		k.scribe.deeds.reclaimed.Add(uint64(n))
 		if n > 0 {
 			k.slog.Debug("segments reclaimed", "count", n)
 		}

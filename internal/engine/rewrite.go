@@ -29,6 +29,7 @@ func (e *Engine) rewrite() error {
 			return err
 		}
 		n, err := e.rewriteOne(w)
+		e.scribe.deeds.rewrote(n, err)
 		if err != nil {
 			e.housekeep(func(j *journal.Journal) error {
 				j.Abandon(w)

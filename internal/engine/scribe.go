@@ -51,6 +51,7 @@ type scribe struct {
 	noRoom atomic.Bool   // only the reserve is left: growing writes have to wait
 	busy   atomic.Bool   // there is traffic
 	losses atomic.Uint64 // how many times batches were lost
+	deeds  deeds
 
 	interval     time.Duration   // of vhost.SyncInterval
 	onCheckpoint func()          // the journal has grown by checkpointBytes; must not block
@@ -425,10 +426,12 @@ func (s *scribe) sync() {
 	if len(s.unsynced) == 0 {
 		return
 	}
+	began := time.Now()
 	if err := s.call((*journal.Journal).Sync); err != nil {
 		s.fail(err, nil)
 		return
 	}
+	s.deeds.syncs.add(time.Since(began))
 	for log, u := range s.unsynced {
 		s.tell(log, u.index)
 	}

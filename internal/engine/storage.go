@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// Storage is what there is on the disk, and what was done for it since the engine was opened.
+type Storage struct {
+	Journal      journal.Stats
+	Live         int64      // bytes of records and pages that are referred to, at most
+	Sync         vhost.Sync // of vhosts that choose nothing else
+	SyncInterval time.Duration
+	Syncs        Latency
+
+	Checkpoints, CheckpointsFailed uint64 // each is one of all that has changed
+	CheckpointAt                   time.Time
+	CheckpointTook                 time.Duration // of that one, beside the traffic
+
+	Reclaimed                    uint64 // segments given back because nothing in them was needed
+	Rewritings, RewritingsFailed uint64
+	Rewritten                    uint64 // segments given back by them
+	Rewriting                    bool   // under way
+
+	VHosts []VHostStorage // in order of their names
+}
+
+// VHostStorage is where the messages of one vhost are.
+type VHostStorage struct {
+	Name    string
+	Sync    vhost.Sync // that holds
+	Down    error      // nil: it is up; else there is nothing below
+	Hot     int        // messages of which the queue's entries are in memory
+	Cold    int        // messages of which they are in pages
+	Live    int64      // bytes of its records and pages that are referred to, at most
+	Spilled int64      // bytes of the files that pages of transient messages went to
+}
+
+// Share is how much of the segments is live, 0 to 1; 1 if there are none.
+func (s *Storage) Share() float64 {
+	if s.Journal.SegmentBytes == 0 {
+		return 1
+	}
+	return min(1, float64(s.Live)/float64(s.Journal.SegmentBytes))
+}
+
+// deeds counts what is done for the storage.
+type deeds struct {
+	syncs latency
+
+	checkpoints, checkpointsFailed atomic.Uint64
+	checkpointAt                   atomic.Int64 // ns since the Unix epoch
+	checkpointTook                 atomic.Int64 // ns
+
+	reclaimed, rewritings, rewritingsFailed, rewritten atomic.Uint64
+}
+
+func (d *deeds) checkpointed(at time.Time, took time.Duration, err error) {
+	if err != nil {
+		d.checkpointsFailed.Add(1)
+		return
+	}
+	d.checkpoints.Add(1)
+	d.checkpointAt.Store(at.UnixNano())
+	d.checkpointTook.Store(int64(took))
+}
+
+func (d *deeds) rewrote(segments int, err error) {
+	if err != nil {
+		d.rewritingsFailed.Add(1)
+		return
+	}
+	d.rewritings.Add(1)
+	d.rewritten.Add(uint64(segments))
+}
+
+// Storage tells how the storage stands. It asks every vhost, between two of its batches.
+func (e *Engine) Storage() Storage {
+	d := &e.scribe.deeds
+	s := Storage{
+		Sync: e.sync, SyncInterval: e.scribe.interval, Syncs: d.syncs.read(),
+		Checkpoints: d.checkpoints.Load(), CheckpointsFailed: d.checkpointsFailed.Load(), CheckpointTook: time.Duration(d.checkpointTook.Load()),
+		Reclaimed: d.reclaimed.Load(), Rewritings: d.rewritings.Load(), RewritingsFailed: d.rewritingsFailed.Load(),
+		Rewritten: d.rewritten.Load(), Rewriting: e.rewriting.Load(),
+	}
+	if at := d.checkpointAt.Load(); at > 0 {
+		s.CheckpointAt = time.Unix(0, at)
+	}
+	e.scribe.tables.RLock()
+	s.Journal = e.scribe.journal.Stats()
+	e.scribe.tables.RUnlock()
+	for _, h := range e.Access().VHosts() {
+		v := VHostStorage{Name: h.Name, Sync: e.sync}
+		r, err := e.runnerOf(h.Name)
+		if err == nil {
+			err = r.storage(&v)
+		}
+		v.Down = err
+		s.Live += v.Live
+		s.VHosts = append(s.VHosts, v)
+	}
+	slices.SortFunc(s.VHosts, func(a, b VHostStorage) int { return cmp.Compare(a.Name, b.Name) })
+	return s
+}
+
+// storage fills in what a vhost knows, or tells why it has stopped.
+func (r *runner) storage(s *VHostStorage) error {
+	alive := r.between(func() {
+		if own := r.vhost.Sync(); own != vhost.SyncDefault {
+			s.Sync = own
+		}
+		stored := r.vhost.Storage()
+		s.Hot, s.Cold, s.Live, s.Spilled = stored.Hot, stored.Cold, stored.Live, r.pages.spill.bytes()
+	})
+	if !alive {
+		return r.failure.Load().err
+	}
+	return nil
+}
+
+// A Latency says how long something took, time and again.
+type Latency struct {
+	Count uint64
+	Sum   time.Duration
+	Up    []LatencyBucket // in order; what took longer than the last is in Count alone
+}
+
+// A LatencyBucket counts what took no longer than Most.
+type LatencyBucket struct {
+	Most  time.Duration
+	Count uint64
+}
+
+// latencyMost are the bounds of the buckets: from a disk with memory of its own to one that is dying.
+var latencyMost = [...]time.Duration{
+	100 * time.Microsecond, 250 * time.Microsecond, 500 * time.Microsecond, time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond,
+	10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond,
+	500 * time.Millisecond, time.Second, 2500 * time.Millisecond,
+}
+
+// latency is a Latency in the making.
+type latency struct {
+	buckets [len(latencyMost) + 1]atomic.Uint64
+	sum     atomic.Int64
+}
+
+func (l *latency) add(took time.Duration) {
+	i := 0
+	for i < len(latencyMost) && took > latencyMost[i] {
+		i++
+	}
+	l.buckets[i].Add(1)
+	l.sum.Add(int64(took))
+}
+
+func (l *latency) read() Latency {
+	r := Latency{Sum: time.Duration(l.sum.Load())}
+	for i := range l.buckets {
+		r.Count += l.buckets[i].Load()
+		if i < len(latencyMost) {
+			r.Up = append(r.Up, LatencyBucket{latencyMost[i], r.Count})
+		}
+	}
+	return r
+}

@@ -1,0 +1,25 @@
+package vhost
+
+import "github.com/bartleby-mq/bartleby/internal/place"
+
+// Storage says where the messages of a vhost are.
+type Storage struct {
+	Hot, Cold int   // messages of which the queue's entries are in memory, and in pages
+	Live      int64 // bytes of the log and of pages that are referred to, at most
+}
+
+// Storage tells where messages are: those of queues, and lost letters.
+func (v *VHost) Storage() Storage {
+	s := Storage{Hot: v.pool.HotMessages()}
+	all := v.shelf.messages.Len()
+	for _, q := range v.queues {
+		all += q.messages.Len()
+	}
+	s.Cold = all - s.Hot
+	for _, ranges := range [][]place.UseRange{v.use.Ranges(), v.pool.PageUse()} {
+		for _, r := range ranges {
+			s.Live += r.Bytes
+		}
+	}
+	return s
+}

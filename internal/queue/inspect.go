@@ -1,19 +1,52 @@
 package queue
 
-// HotMessages counts the copies of which the entries are in memory, of all queues that share the pool.
-func (p *Pool) HotMessages() int {
-	n := 0
-	for _, c := range p.ring {
-		n += int(c.slot.live)
-	}
-	return n
+import (
+	"fmt"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+)
+
+// Lane is the priority lane of the message.
+func (s Seq) Lane() uint8 { return uint8(s >> laneShift) }
+
+// Number is the message's number in its lane, from 0.
+func (s Seq) Number() uint64 { return s.n() }
+
+// SavedChunk is what a checkpoint says of a chunk: for those who look at a checkpoint from outside.
+type SavedChunk struct {
+	Page  place.Ref
+	Live  int // messages, transient ones among them if Mixed
+	Mixed bool
+	gone  *bitmap
 }
 
-// Len counts the copies in all states.
-func (m *Messages) Len() int {
-	n := 0
-	for _, k := range m.counts[Gone+1:] {
-		n += k
+// ParseChunk takes apart what Restore or Rebury is given; log is that of the vhost.
+func ParseChunk(saved []byte, log place.LogID) (SavedChunk, error) {
+	var s slot
+	what, ok := s.parse(saved, log.Pages())
+	if !ok {
+		return SavedChunk{}, errPage
 	}
-	return n
+	return SavedChunk{Page: s.page, Live: int(s.live), Mixed: what&savedMixed != 0, gone: s.gone()}, nil
+}
+
+// Gone reports whether the i-th message of the chunk has ended since its page was written.
+func (c *SavedChunk) Gone(i int) bool { return c.gone != nil && c.gone.has(i) }
+
+// Check reads the page, and reports whether it is what the checkpoint says.
+func (c *SavedChunk) Check(page []byte, log place.LogID) error {
+	var entries chunk
+	if err := readPage(&entries, page, c.gone, log); err != nil {
+		return err
+	}
+	n := 0
+	for i := range entries.entries {
+		if entries.entries[i].State != Gone {
+			n++
+		}
+	}
+	if n != c.Live && !(c.Mixed && n < c.Live) {
+		return fmt.Errorf("queue: page has %d messages, its checkpoint says %d", n, c.Live)
+	}
+	return nil
 }

@@ -11,8 +11,14 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
+// whatRots is what becomes of bytes that lie on a disk; whatGoes may become of a file, too, while no broker runs.
+var (
+	whatRots = []vfs.HarmKind{vfs.HarmBit, vfs.HarmBit, vfs.HarmZeros, vfs.HarmNoise}
+	whatGoes = append(whatRots, vfs.HarmAbsent)
+)
+
 // spoil lets the disk change what lies on it. Nobody is told.
-func (w *world) spoil() {
+func (w *world) spoil(kinds []vfs.HarmKind) {
 	if w.harm != nil || w.o.Fault != FaultNone {
 		return
 	}
@@ -24,7 +30,7 @@ func (w *world) spoil() {
 		return
 	}
 	name := "journal/" + names[w.dice.IntN(len(names))]
-	kind := []vfs.HarmKind{vfs.HarmBit, vfs.HarmBit, vfs.HarmZeros, vfs.HarmNoise}[w.dice.IntN(4)]
+	kind := kinds[w.dice.IntN(len(kinds))]
 	if w.harm = w.disk.Spoil(name, kind, w.dice); w.harm != nil {
 		w.result.Harmed[kind.String()+" "+kindOf(name)]++
 		w.note("%s of %d bytes at %d of %s", kind, w.harm.Len, w.harm.Off, name)

@@ -125,7 +125,7 @@ func (w *world) atRest() {
 	case 4:
 		w.fail(FaultAlways, w.target(), at)
 	case 5, 6, 7:
-		w.spoil()
+		w.spoil(whatGoes)
 	}
 }
 
@@ -235,6 +235,10 @@ func (w *world) reload(err error) {
 		w.load()
 	case w.spoilt(err):
 		w.mend("load")
+		w.journal.Close()
+		w.open()
+	case w.refused(err):
+		w.mend("missed")
 		w.journal.Close()
 		w.open()
 	default:

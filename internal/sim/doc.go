@@ -1,15 +1,21 @@
 // Package sim lives a broker's life in one thread, from one seed: the virtual host's machine, the journal below
 // it, a disk in memory that fails and loses power, and clients that publish, consume, settle and vanish. It plays
-// the engine's part (stamp, step, seal, append, write, sync, release) without goroutines and without a clock.
+// the engine's part (stamp, step, seal, append, write, sync, release; pages, checkpoints, giving space back) without
+// goroutines and without a clock.
 //
 //	workload ─Command─▶ node ─▶ vhost.Step ─facts, effects─▶ audit (the checkers, the ledger)
 //	                     │                                        │
-//	                     ├─batches─▶ journal ─▶ disk (vfs.Mem behind vfs.Faulty)
+//	                     ├─pages, batches─▶ journal ─▶ disk (vfs.Mem behind vfs.Faulty)
 //	                     └─effects whose batch is safe─▶ clients
 //
 // The ledger is the slow and obvious version of what queues hold, folded from the facts by a handful of lines of
 // its own. One follows the live machine; another follows what the log says is safe. After each crash, failed sync
-// and clean stop the machine that was opened again must hold what the second one holds.
+// and clean stop the machine that was opened again must hold what the second one holds, and what a machine holds that has
+// folded all that is safe since the beginning.
+//
+// The machine has room for little: what it does not use goes to pages. House is kept a portion at a time, with traffic,
+// crashes and failures between the portions and in the middle of them (beside.go). The disk loses power at any call, fails
+// once or for good, runs full, and changes what lies on it (plan.go, damage.go, drain.go).
 //
 // Every check has a name (Checker); a failure is a Violation that carries the name and the seed. The same seed
 // gives the same history, to the bit. The package's mutants plant faults and demand that the check of that name,

@@ -64,7 +64,7 @@ func (w *world) plan() {
 	case 5:
 		w.fail(FaultAlways, w.target(), at)
 	case 6:
-		w.spoil()
+		w.spoil(whatRots)
 	default:
 		w.faulty.Before(nil)
 	}

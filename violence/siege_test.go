@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -49,7 +47,6 @@ type siege struct {
 	disk   string // mount point of a small disk, else dir
 	full   string // the file that fills it; "": there is room
 	data   string // of the broker, on that disk
-	syncs  bool   // the binary lets choose how it syncs
 	random *rand.Rand
 	trace  *os.File
 	all    []*shape
@@ -72,9 +69,6 @@ func newSiege(t testing.TB, disk string) *siege {
 		s.disk = s.dir
 	}
 	s.data = filepath.Join(s.disk, "data")
-	if s.syncs = offers(t, "sync"); !s.syncs {
-		t.Log("this binary always syncs in the same way")
-	}
 	var err error
 	s.trace, err = os.Create(filepath.Join(s.dir, "trace.txt"))
 	must(t, err)
@@ -92,6 +86,7 @@ func (s *siege) workDir() string {
 	s.t.Helper()
 	dir, err := os.MkdirTemp("", "bartleby-violence-")
 	must(s.t, err)
+	s.t.Logf("works in %s", dir) // should the run be cut off
 	s.t.Cleanup(func() {
 		if !s.t.Failed() {
 			must(s.t, os.RemoveAll(dir))
@@ -244,21 +239,9 @@ func (s *siege) room() {
 // options are what the next broker is started with. How it syncs may be another way each time: the process dies, the
 // machine does not, so nothing may be lost in any.
 func (s *siege) options() []string {
-	options := slices.Clone(smallFiles)
-	if s.syncs {
-		mode := []string{"always", "always", "interval", "never"}[s.random.IntN(4)]
-		options = append(options, "--sync", mode)
-		s.say("starts with --sync %s", mode)
-	}
-	return append(options, strings.Fields(*extra)...)
-}
-
-// offers tells whether the binary has an option.
-func offers(t testing.TB, option string) bool {
-	t.Helper()
-	help, err := exec.Command(*program, "serve", "--help").CombinedOutput()
-	must(t, err)
-	return regexp.MustCompile(`(?m)^\s+-` + option + `\b`).Match(help)
+	mode := []string{"always", "always", "interval", "never"}[s.random.IntN(4)]
+	s.say("starts with --sync %s", mode)
+	return slices.Concat(smallFiles, []string{"--sync", mode}, strings.Fields(*extra))
 }
 
 // serve starts the broker.

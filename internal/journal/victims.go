@@ -1,0 +1,166 @@
+package journal
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// sparse chooses victims, and says what room the new segment needs by what is said to be live.
+func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int64) {
+	type candidate struct {
+		s     *segment
+		live  int64
+		bytes int64 // in the new segment, about
+	}
+	var sparse, small []candidate
+	for s := range j.oneByOne() {
+		if s.table.at == 0 || s.damaged || s.distrusted || j.o.Mutant != MutantRewriteUncovered && !j.covered(s) {
+			continue
+		}
+		n := int64(0)
+		for _, sp := range s.spans {
+			if !j.dropped[sp.log] {
+				n += live(sp.log, sp.first, sp.last())
+			}
+		}
+		switch c := (candidate{s, n, n + n/32}); {
+		case s.refused && n > s.said*3/4: // nothing has changed
+		case float64(n) < share*float64(s.size):
+			sparse = append(sparse, c)
+		case s.size <= j.o.SegmentBytes/8:
+			small = append(small, c)
+		}
+	}
+	slices.SortStableFunc(sparse, func(a, b candidate) int {
+		return cmp.Compare(float64(a.bytes)/float64(a.s.size), float64(b.bytes)/float64(b.s.size))
+	})
+	slices.SortStableFunc(small, func(a, b candidate) int { return cmp.Compare(a.bytes, b.bytes) })
+	if len(sparse) == 0 {
+		return nil, 0
+	}
+	need = 2 * segmentHeaderBytes
+	for i, c := range slices.Concat(sparse, small) {
+		if i > 0 && need+c.bytes > j.o.SegmentBytes {
+			break
+		}
+		victims, need = append(victims, c.s), need+c.bytes
+		c.s.said, c.s.refused = c.live, false
+	}
+	return victims, need
+}
+
+// sources lists the spans of the victims.
+func (j *Journal) sources(victims []*segment) []source {
+	var all []source
+	seen := map[place.LogID]bool{}
+	for _, s := range victims {
+		for _, sp := range s.spans {
+			l := j.logs[sp.log]
+			if l == nil || seen[sp.log] {
+				continue
+			}
+			seen[sp.log] = true
+			apart := true
+			for _, sp := range l.spans {
+				if sp.seg.victim {
+					all = append(all, source{span: sp, apart: apart})
+				}
+				apart = !sp.seg.victim
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b source) int { return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.first, b.first)) })
+	return all
+}
+
+// outFile makes the file of the new segment: where the disk has no room for need bytes it is a spare, unless there is but
+// the one that a manifest may need.
+func (j *Journal) outFile(need int64) (vfs.File, uint64, error) {
+	free, err := j.fs.Free()
+	if i := slices.IndexFunc(j.spares, func(s spare) bool { return s.size >= need }); err == nil && free < need && i >= 0 && len(j.spares) > 1 {
+		sp := j.spares[i]
+		j.spares = slices.Delete(j.spares, i, i+1)
+		if err := j.writeManifest(); err != nil { // a crash must not find a spare of another size than it had
+			if j.failed == nil {
+				j.spares = append(j.spares, sp)
+			}
+			return nil, 0, err
+		}
+		f, err := j.fs.Open(j.path(sp.name()))
+		if err != nil {
+			j.discard(sp.name())
+		}
+		return f, sp.file, err
+	}
+	file := j.nextFile
+	j.nextFile++
+	j.unsyncedNames = true
+	var f vfs.File
+	err = j.beside(func() (err error) {
+		f, err = j.fs.Create(j.path(fileName(file, "segment")))
+		return err
+	})
+	return f, file, noSpace(err)
+}
+
+// Adopt puts the new segment in the place of its victims, durably, and gives them back as Reclaim does; it tells how many.
+// The rewriting is over then. Errors: ErrNoSpace, when there is no room for a manifest: nothing has changed, Adopt may be
+// tried again. Everything else is final.
+func (j *Journal) Adopt(w *Rewriting) (removed int, err error) {
+	if j.failed != nil {
+		return 0, j.failed
+	}
+	if w != j.rewriting || !w.done {
+		return 0, errors.New("journal: there is no such rewriting, or it is not done")
+	}
+	if len(w.victims) == 0 {
+		j.Abandon(w)
+		return 0, nil
+	}
+	var instead *segment
+	if w.out.batches > 0 {
+		instead, j.unsyncedNames = w.out, true
+	}
+	if err := j.free(w.victims, instead); err != nil {
+		if errors.Is(err, ErrFailed) {
+			j.end(w)
+		}
+		return 0, err
+	}
+	j.end(w)
+	if instead == nil {
+		j.remove(w.out)
+	}
+	return len(w.victims), nil
+}
+
+// Abandon ends a rewriting without a trace.
+func (j *Journal) Abandon(w *Rewriting) {
+	if w != j.rewriting {
+		return
+	}
+	j.end(w)
+	j.remove(w.out)
+}
+
+// end lets go of the victims.
+func (j *Journal) end(w *Rewriting) {
+	j.rewriting = nil
+	j.written.Rewriting += w.written
+	for _, s := range slices.Concat(w.victims, w.left) {
+		s.victim = false
+	}
+	for _, s := range w.refused {
+		s.refused = true
+	}
+}
+
+// remove takes away a segment file that nothing names.
+func (j *Journal) remove(s *segment) {
+	s.f.Close() // nothing in it counts
+	j.discard(s.name())
+}

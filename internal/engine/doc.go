@@ -5,7 +5,8 @@
 //
 // A runner has one owner at a time: its own goroutine, or whoever posts a small batch to a vhost that is
 // idle. One more goroutine, the scribe, writes and syncs the journal for all. Batches, and indexes that have
-// become safe, are all that passes between them. The watch looks at memory and disk, and raises the alarms that hold
+// become safe, are all that passes between them. What the scribe must not wait for, checkpoints, giving space back,
+// making it ready ahead of need, the keeper does beside it. The watch looks at memory and disk, and raises the alarms that hold
 // publishers back.
 //
 // Order and promises:
@@ -13,8 +14,9 @@
 //   - effects of one channel leave in the order in which they were emitted, each not before its After is
 //     safe; effects of different channels do not wait for each other;
 //   - a runner waits for its inbox, the log and the clock, never for a door;
-//   - after a failed write or sync nothing more is confirmed: connections of the vhosts concerned close, and
-//     the vhosts open again at what was safe.
+//   - "safe" is what the vhost's way of syncing calls so (docs/durability.md);
+//   - after a failed write or sync the vhosts that have lost something confirm nothing more: their connections close, and
+//     they open again at what was safe. The others go on.
 //
 // Begin reading at runner.run.
 package engine

@@ -135,8 +135,8 @@ func (w *world) write() bool {
 // writeGroup writes the first n of the batches that are pending, as one group.
 func (w *world) writeGroup(n int) bool {
 	group := append(w.pending[:n:n], w.neighbor.more(w)...)
-	if len(group) == 0 {
-		return true
+	if len(group) == 0 || w.violation != nil {
+		return w.violation == nil
 	}
 	w.marked, w.neighbor.marked = w.safe, w.neighbor.safe
 	bytes := 0
@@ -170,6 +170,9 @@ func (w *world) writeGroup(n int) bool {
 
 // sync makes safe what was written, and lets effects go.
 func (w *world) sync() {
+	if w.violation != nil {
+		return
+	}
 	if err := w.journal.Sync(); err != nil {
 		w.survive(err)
 		return
@@ -199,6 +202,9 @@ func (w *world) settle() bool {
 }
 
 func (w *world) markSafe() {
+	if w.violation != nil {
+		return
+	}
 	if err := w.journal.MarkSafe(); err != nil {
 		w.survive(err)
 	} else if w.written == w.safe && w.neighbor.written == w.neighbor.safe {

@@ -22,16 +22,17 @@ import (
 
 // Options say how an engine runs. FS is needed, the rest has defaults.
 type Options struct {
-	// SparseShare is the live share, 0 to 1, below which a segment is rewritten to give its room back; 0:
-	// journal.SparseShare. A higher one takes less space and more writing.
+	// SparseShare is the live share, 0 to 1, above which no segment is rewritten to give its room back; 0: SparseShare.
 	SparseShare float64
-	FS          vfs.FS
-	Journal     journal.Options // Entropy and Beside are filled in
-	Clock       Clock           // nil: SystemClock
-	Log         *slog.Logger    // nil: slog.Default
-	Defaults    *access.Defaults
-	Machine     Machine // nil: memory and free disk space are not watched
-	Limits      *Limits // nil: DefaultLimits
+	// RewriteRatio is how many bytes are rewritten at most for each that traffic appends; 0: RewriteRatio.
+	RewriteRatio float64
+	FS           vfs.FS
+	Journal      journal.Options // Entropy and Beside are filled in
+	Clock        Clock           // nil: SystemClock
+	Log          *slog.Logger    // nil: slog.Default
+	Defaults     *access.Defaults
+	Machine      Machine // nil: memory and free disk space are not watched
+	Limits       *Limits // nil: DefaultLimits
 	// Sync holds for vhosts that choose nothing else. SyncDefault: SyncAlways. What users and vhosts are is always synced.
 	Sync vhost.Sync
 	// SyncInterval is how long what was told to be safe may be lost by a loss of power, with vhost.SyncInterval. Zero:
@@ -58,10 +59,11 @@ type Engine struct {
 	live     atomic.Pointer[liveLogs]
 	backups  backups
 
-	grain       int64 // bytes of a log that are counted together
-	rewriting   atomic.Bool
-	sparseShare float64    // live share below which segments are rewritten
-	failed      chan error // the journal cannot go on
+	grain                     int64 // bytes of a log that are counted together
+	tidier                    *tidier
+	rewriting                 atomic.Bool
+	sparseShare, rewriteRatio float64    // of Options
+	failed                    chan error // the journal cannot go on
 
 	view   atomic.Pointer[access.View]
 	change sync.Mutex // one change of access at a time
@@ -115,12 +117,14 @@ func Open(o Options) (*Engine, error) {
 		o.Log.Error("damaged log", "error", &f)
 	}
 	e := &Engine{
-		fs: o.FS, sparseShare: cmp.Or(o.SparseShare, journal.SparseShare), grain: o.Journal.SegmentBytes / grainsPerSegment, clock: o.Clock, slog: o.Log, defaults: *o.Defaults,
-		sync: o.Sync, failed: make(chan error, 1),
+		fs: o.FS, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, sync: o.Sync, failed: make(chan error, 1),
+		sparseShare: cmp.Or(o.SparseShare, SparseShare), rewriteRatio: cmp.Or(o.RewriteRatio, RewriteRatio),
+		grain: o.Journal.SegmentBytes / grainsPerSegment,
 	}
 	e.mu.runners, e.mu.faults = map[string]*runner{}, map[string]*amqp.Error{}
 	e.watch = newWatch(o.Machine, limits, o.Log, e.kickAll)
 	e.scribe = newScribe(j, guard, &o, e.checkpointSoon, e.watch.setJournal, e.end)
+	e.tidier = newTidier(e)
 	e.scribe.start()
 	err = e.missing(place.LogID(access.OwnLogID), report.Unnamed)
 	if err != nil {
@@ -142,6 +146,7 @@ func Open(o Options) (*Engine, error) {
 		}
 	}
 	go e.watch.run()
+	go e.tidier.run()
 	if err := e.bootDefaults(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -380,6 +385,7 @@ func (e *Engine) Close() error {
 	e.mu.Unlock()
 	e.EndBackups()
 	e.watch.close()
+	e.tidier.close()
 	for _, r := range runners {
 		close(r.stop)
 		<-r.stopped
@@ -428,7 +434,7 @@ func (e *Engine) checkpointSoon() {
 			e.slog.Error("checkpoint failed", "error", err)
 			return
 		}
-		e.rewriteSoon()
+		e.tidier.kick()
 	})
 }
 

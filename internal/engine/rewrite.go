@@ -20,10 +20,12 @@ const (
 	markPortion = 256
 )
 
-// rewrite gives back the room of sparse segments, until none is worth it: what is live in them is found by their
-// vhosts, copied beside the traffic, and put in their place. Source: ours, decision 10.
-func (e *Engine) rewrite() error {
-	for {
+// rewrite gives back the room of sparse segments, the sparsest first, until none is worth it or more answers false: what
+// is live in them is found by their vhosts, copied beside the traffic, and put in their place. Source: ours, decision 10.
+func (e *Engine) rewrite(more func() bool) error {
+	e.rewriting.Store(true)
+	defer e.rewriting.Store(false)
+	for more() {
 		w, err := e.sparse(e.live.Load().bytes)
 		if err != nil || w == nil {
 			return err
@@ -39,6 +41,7 @@ func (e *Engine) rewrite() error {
 		}
 		e.slog.Debug("sparse segments rewritten", "count", n)
 	}
+	return nil
 }
 
 func (e *Engine) sparse(live journal.Live) (w *journal.Rewriting, err error) {
@@ -63,21 +66,6 @@ func (l liveLogs) bytes(log place.LogID, first, last place.Index) int64 {
 
 // unknownBytes is more than a segment holds.
 const unknownBytes = 1 << 40
-
-// rewriteSoon begins to rewrite, unless that is under way.
-func (e *Engine) rewriteSoon() {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	if e.mu.closed || !e.rewriting.CompareAndSwap(false, true) {
-		return
-	}
-	e.jobs.Go(func() {
-		defer e.rewriting.Store(false)
-		if err := e.rewrite(); err != nil {
-			e.slog.Warn("sparse segments stay as they are", "error", err)
-		}
-	})
-}
 
 // housekeep has the keeper make a call of the journal.
 func (e *Engine) housekeep(fn func(*journal.Journal) error) error {
@@ -126,11 +114,9 @@ func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
 }
 
 // restAfter is the pause after work that took so long: the disk and the processors are for messages first. A broker
-// that ends does not wait.
+// that ends, or has no traffic, does not wait.
 func (e *Engine) restAfter(work time.Duration) time.Duration {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	if e.mu.closed {
+	if e.tidier.idle.Load() || e.tidier.ending.Load() {
 		return 0
 	}
 	return min(work, 100*time.Millisecond)

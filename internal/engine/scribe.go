@@ -53,6 +53,8 @@ type scribe struct {
 	losses atomic.Uint64 // how many times batches were lost
 	deeds  deeds
 
+	appended atomic.Int64 // bytes of batches, since the engine was opened
+
 	interval     time.Duration   // of vhost.SyncInterval
 	onCheckpoint func()          // the journal has grown by checkpointBytes; must not block
 	onSpace      func(full bool) // growing writes have no room any more, or again
@@ -379,6 +381,7 @@ func (s *scribe) tell(log place.LogID, i place.Index) {
 // grow counts what was written, and asks for checkpoints when it is much, or when the disk is full: what was
 // drained since the last one may give room.
 func (s *scribe) grow(bytes int) {
+	s.appended.Add(int64(bytes))
 	s.mu.Lock()
 	s.mu.grown += int64(bytes)
 	ask := s.mu.grown > checkpointBytes || s.noRoom.Load() && time.Since(s.mu.asked) > noSpaceRetry

@@ -37,7 +37,7 @@ func checkpoint(t *testing.T, e *Engine) {
 	if err := e.checkpointAll(runners); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.rewrite(); err != nil {
+	if err := e.rewrite(func() bool { return true }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -22,6 +22,7 @@ const usage = `Bartleby, the dead letter office for messages: a RabbitMQ-compati
 Usage:
   bartleby serve [options]     start the broker
   bartleby ctl COMMAND …       administer a running broker, as rabbitmqctl does
+  bartleby backup DIRECTORY    copy all that a running broker keeps; or --tar FILE
   bartleby perf SCENARIO …     load any AMQP 0-9-1 broker and measure it
   bartleby version             print the version
 
@@ -49,6 +50,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return serve(args[2:], stdout, stderr)
 	case "ctl":
 		return cli.Main("bartleby", args[2:], stdin, stdout, stderr, os.Getenv)
+	case "backup":
+		return cli.Main("bartleby", args[1:], stdin, stdout, stderr, os.Getenv)
 	case "perf":
 		return perf.Main(args[2:], stdout, stderr)
 	case "version", "--version":

@@ -55,17 +55,53 @@ func Path(segments ...string) string {
 // Path, perhaps with a query. An answer other than 2xx is an *Error; what keeps the broker from being asked at all
 // is a *url.Error. The status is 0 if there was no answer.
 func (c *Client) Do(ctx context.Context, method, path string, in, out any) (status int, err error) {
+	response, err := c.ask(ctx, method, path, in)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	answer, err := readAnswer(response, method, path)
+	if err != nil || out == nil {
+		return response.StatusCode, err
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return response.StatusCode, fmt.Errorf("api: %s %s: %w", method, path, err)
+	}
+	return response.StatusCode, nil
+}
+
+// Copy writes what is at the path of the segments to w, and returns what the broker said behind it. Errors are those of Do,
+// and of w; some of it may have been written then.
+func (c *Client) Copy(ctx context.Context, w io.Writer, segments ...string) (trailer http.Header, err error) {
+	path := Path(segments...)
+	response, err := c.ask(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode/100 != 2 {
+		_, err := readAnswer(response, http.MethodGet, path)
+		return nil, err
+	}
+	if _, err := io.Copy(w, response.Body); err != nil {
+		return nil, fmt.Errorf("api: GET %s: %w", path, err)
+	}
+	return response.Trailer, nil
+}
+
+// ask sends a request and returns what begins to come back.
+func (c *Client) ask(ctx context.Context, method, path string, in any) (*http.Response, error) {
 	var body io.Reader
 	if in != nil {
 		b, err := json.Marshal(in)
 		if err != nil {
-			return 0, fmt.Errorf("api: %s %s: %w", method, path, err)
+			return nil, fmt.Errorf("api: %s %s: %w", method, path, err)
 		}
 		body = bytes.NewReader(b)
 	}
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.Base, "/")+path, body)
 	if err != nil {
-		return 0, fmt.Errorf("api: %s %s: %w", method, path, err)
+		return nil, fmt.Errorf("api: %s %s: %w", method, path, err)
 	}
 	c.sign(request)
 	if in != nil {
@@ -73,24 +109,23 @@ func (c *Client) Do(ctx context.Context, method, path string, in, out any) (stat
 	}
 	response, err := c.http().Do(request)
 	if err != nil {
-		return 0, fmt.Errorf("api: %w", err)
+		return nil, fmt.Errorf("api: %w", err)
 	}
-	defer response.Body.Close()
+	return response, nil
+}
+
+// readAnswer takes an answer whole.
+func readAnswer(response *http.Response, method, path string) ([]byte, error) {
 	answer, err := io.ReadAll(io.LimitReader(response.Body, answerBytesMax+1))
 	switch {
 	case err != nil:
-		return response.StatusCode, fmt.Errorf("api: %s %s: %w", method, path, err)
+		return nil, fmt.Errorf("api: %s %s: %w", method, path, err)
 	case len(answer) > answerBytesMax:
-		return response.StatusCode, fmt.Errorf("api: %s %s: the answer has more than %d bytes", method, path, answerBytesMax)
+		return nil, fmt.Errorf("api: %s %s: the answer has more than %d bytes", method, path, answerBytesMax)
 	case response.StatusCode/100 != 2:
-		return response.StatusCode, readError(response.StatusCode, answer)
-	case out == nil:
-		return response.StatusCode, nil
+		return nil, readError(response.StatusCode, answer)
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		return response.StatusCode, fmt.Errorf("api: %s %s: %w", method, path, err)
-	}
-	return response.StatusCode, nil
+	return answer, nil
 }
 
 // Get reads what is at the path of the segments into out.

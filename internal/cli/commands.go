@@ -78,6 +78,9 @@ func commands() []command {
 		{name: "set_vm_memory_high_watermark", tools: ctl, usage: "<fraction> | absolute <bytes>", least: 1, most: 2, run: setMemoryHighWatermark},
 		{name: "set_disk_free_limit", tools: ctl, usage: "<bytes> | mem_relative <multiple>", least: 1, most: 2, run: setDiskFreeLimit},
 
+		{name: "backup", tools: ctl, usage: "<directory> | --tar <file>", most: 1, options: "tar", patience: backupPatience, run: backup},
+		{name: "storage", tools: both, run: storage},
+
 		{name: "status", tools: both, usage: "[--unit <unit>]", options: "unit", run: nodeStatus},
 		{name: "ping", tools: both, run: ping},
 		{name: "await_startup", tools: both, patience: 5 * time.Minute, run: awaitStartup},

@@ -80,6 +80,7 @@ func options() []option {
 		{name: "cause", valued: true}, {name: "limit", valued: true},
 		{name: "exchange", valued: true}, {name: "routing-key", valued: true},
 		{name: "unit", valued: true},
+		{name: "tar", valued: true},
 	}
 }
 

@@ -18,6 +18,8 @@ var (
 	ErrBackupUnderWay = errors.New("a backup is under way already")
 	// ErrBackupPlace refuses a place for a backup.
 	ErrBackupPlace = errors.New("no place for a backup")
+	// ErrBackupSpace says that there is no room for a backup.
+	ErrBackupSpace = errors.New("no room for a backup")
 	// errStopping breaks off a backup of a broker that stops.
 	errStopping = errors.New("the broker stops")
 )
@@ -54,7 +56,7 @@ type backups struct {
 // one that was copied. Traffic goes on. The path is absolute. When ctx ends, or anything fails, what is left in the
 // directory is refused as data of a broker, and may be tried again.
 //
-// Errors: ErrBackupUnderWay, ErrBackupPlace, vfs.ErrNoSpace, why ctx ended, what the disks said.
+// Errors: ErrBackupUnderWay, ErrBackupPlace, ErrBackupSpace, why ctx ended, what the disks said.
 func (e *Engine) BackupTo(ctx context.Context, path string) (Backup, error) {
 	if !filepath.IsAbs(path) {
 		return Backup{}, fmt.Errorf("%w: %s is not an absolute path", ErrBackupPlace, path)
@@ -72,11 +74,14 @@ func (e *Engine) BackupTo(ctx context.Context, path string) (Backup, error) {
 // copyInto copies into a directory, if there is room for all of it.
 func copyInto(to vfs.FS, l *journal.Lease, p *pacer) ([]error, error) {
 	if free, err := to.Free(); err == nil && free < p.bytes {
-		return nil, fmt.Errorf("%w: %d bytes are needed, %d are free", vfs.ErrNoSpace, p.bytes, free)
+		return nil, fmt.Errorf("%w: %d bytes are needed, %d are free", ErrBackupSpace, p.bytes, free)
 	}
 	damage, err := l.CopyInto(to, p.pace)
-	if errors.Is(err, journal.ErrOccupied) {
+	switch {
+	case errors.Is(err, journal.ErrOccupied):
 		err = fmt.Errorf("%w: %w", ErrBackupPlace, err)
+	case errors.Is(err, vfs.ErrNoSpace):
+		err = fmt.Errorf("%w: %w", ErrBackupSpace, err)
 	}
 	return damage, err
 }

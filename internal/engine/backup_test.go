@@ -245,7 +245,7 @@ func TestABackupThatFails(t *testing.T) {
 		full := vfs.NewFaulty(vfs.NewMem(1))
 		full.Budget(100 << 10)
 		_, err = e.backup(t.Context(), "a full disk", func(l *journal.Lease, p *pacer) ([]error, error) { return copyInto(full, l, p) })
-		refused("no room", err, vfs.ErrNoSpace)
+		refused("no room", err, ErrBackupSpace)
 		_, err = e.BackupTo(t.Context(), "somewhere")
 		refused("relative path", err, ErrBackupPlace)
 		place := t.TempDir()

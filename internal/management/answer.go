@@ -13,7 +13,8 @@ import (
 // An answer is what an endpoint found out, before it is JSON.
 type answer struct {
 	status int
-	body   any // nil: none
+	body   any  // nil: none
+	sent   bool // already
 	header http.Header
 	paged  bool   // body is a page: columns are those of its items
 	fields string // those shown unless the query asks for columns, with commas between; empty: all
@@ -34,6 +35,9 @@ func put(created bool) (answer, error) {
 
 // send renders a and sends it.
 func send(w http.ResponseWriter, r *request, a answer) {
+	if a.sent {
+		return
+	}
 	h := w.Header()
 	for name, values := range a.header {
 		h[name] = values

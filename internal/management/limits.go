@@ -40,6 +40,9 @@ const (
 	// has no room.
 	commandPatience = 30 * time.Second
 
+	// takeWithin is how long whoever asked for a backup has to take each piece of it.
+	takeWithin = time.Minute
+
 	// gzipBytesMin is the size from which an answer is worth compressing.
 	gzipBytesMin = 1 << 10
 )

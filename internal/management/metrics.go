@@ -89,6 +89,7 @@ func (s *Server) scrape(hr *http.Request) []byte {
 	s.totalMetrics(x, &all)
 	deadLetterMetrics(x, &all)
 	letterMetrics(x, vhosts)
+	s.storageMetrics(x)
 	return x.Bytes()
 }
 

@@ -19,6 +19,7 @@ import (
 type request struct {
 	*http.Request
 	server *Server
+	writer http.ResponseWriter
 	names  []string     // in the variable segments of the path
 	view   *access.View // as of the request's arrival
 	caller caller

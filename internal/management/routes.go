@@ -30,6 +30,9 @@ func routes() []route {
 
 		{get, "x/resource-limits", monitoring, getResourceLimits},
 		{puts, "x/resource-limits", administrator, putResourceLimits},
+		{get, "x/storage", monitoring, getStorage},
+		{get, "x/backup", administrator, getBackup},
+		{post, "x/backup", administrator, postBackup},
 		{get, "x/options/*", management, getVHostOptions},
 		{puts, "x/options/*", policymaker, putVHostOptions},
 		{remove, "x/options/*/*", policymaker, deleteVHostOption},

@@ -35,7 +35,7 @@ func (s *Server) Close() { s.sampler.close() }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
-	r := &request{Request: hr, server: s, view: s.engine.Access()}
+	r := &request{Request: hr, server: s, writer: w, view: s.engine.Access()}
 	if hr.URL.Path == "/metrics" {
 		s.Metrics().ServeHTTP(w, hr)
 		return

@@ -1,0 +1,76 @@
+package api
+
+// Storage answers GET /api/x/storage: what is on the disk, and what was done for it since the broker started. Sizes are in
+// bytes.
+type Storage struct {
+	Sync           string             `json:"sync"` // of virtual hosts that choose nothing else: always, interval, never
+	SyncIntervalMS int64              `json:"sync_interval_ms"`
+	Live           int64              `json:"live_bytes"` // of messages and pages that are needed, at most
+	LiveShare      float64            `json:"live_share"` // of the segments, 0 to 1
+	Segments       SegmentStorage     `json:"segments"`
+	Spares         SpareStorage       `json:"spares"`
+	Unsynced       int64              `json:"unsynced_bytes"`
+	Spilled        int64              `json:"spilled_bytes"`
+	Checkpoints    CheckpointStorage  `json:"checkpoints"`
+	Written        Object[int64]      `json:"written_bytes"` // by what for: groups, rewriting, checkpoints, tables, zeros
+	Rewriting      RewritingStorage   `json:"rewriting"`
+	Syncs          SyncStorage        `json:"syncs"`
+	VHosts         List[VHostStorage] `json:"vhosts"`
+	Backups        Backups            `json:"backups"`
+}
+
+// SegmentStorage counts the files of the log.
+type SegmentStorage struct {
+	Count          int    `json:"count"`
+	Bytes          int64  `json:"bytes"`
+	Rewritten      int    `json:"rewritten"` // of Count: what was left of others
+	RewrittenBytes int64  `json:"rewritten_bytes"`
+	Reclaimed      uint64 `json:"reclaimed"` // given back because nothing in them was needed
+}
+
+// SpareStorage counts the files that are ready to be segments.
+type SpareStorage struct {
+	Count int   `json:"count"`
+	Bytes int64 `json:"bytes"`
+}
+
+// CheckpointStorage is about checkpoints, each of all virtual hosts that have changed.
+type CheckpointStorage struct {
+	Bytes       int64   `json:"bytes"`
+	Made        uint64  `json:"made"`
+	Failed      uint64  `json:"failed"`
+	LastAt      *string `json:"last_at"` // RFC 3339 with ms; null: none since the start
+	LastSeconds float64 `json:"last_seconds"`
+}
+
+// RewritingStorage counts how sparse segments were given back.
+type RewritingStorage struct {
+	Running  bool   `json:"running"`
+	Done     uint64 `json:"done"`
+	Failed   uint64 `json:"failed"`
+	Segments uint64 `json:"segments"` // given back
+}
+
+// SyncStorage says how long syncing the log took.
+type SyncStorage struct {
+	Count   uint64           `json:"count"`
+	Seconds float64          `json:"seconds"` // of all of them
+	Buckets List[SyncBucket] `json:"buckets"`
+}
+
+// A SyncBucket counts the syncs that took no longer than that many seconds.
+type SyncBucket struct {
+	Seconds float64 `json:"seconds"`
+	Count   uint64  `json:"count"`
+}
+
+// VHostStorage says where the messages of a virtual host are.
+type VHostStorage struct {
+	Name    string `json:"name"`
+	Sync    string `json:"sync"` // that holds
+	Down    string `json:"down"` // why it cannot be used; empty: it can
+	Hot     int    `json:"messages_hot"`
+	Cold    int    `json:"messages_cold"`
+	Live    int64  `json:"live_bytes"`
+	Spilled int64  `json:"spilled_bytes"`
+}

@@ -1,0 +1,64 @@
+package management
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/engine"
+)
+
+func getStorage(r *request) (answer, error) {
+	s := r.server.engine.Storage()
+	shown := showStorage(&s)
+	shown.Backups = showBackups(r.server.engine.Backups())
+	return ok(shown)
+}
+
+func showStorage(s *engine.Storage) api.Storage {
+	j := &s.Journal
+	shown := api.Storage{
+		Sync: s.Sync.String(), SyncIntervalMS: s.SyncInterval.Milliseconds(),
+		Live: s.Live, LiveShare: s.Share(), Unsynced: j.Unsafe,
+		Segments: api.SegmentStorage{
+			Count: j.Segments, Bytes: j.SegmentBytes, Rewritten: j.Rewritten, RewrittenBytes: j.RewrittenBytes, Reclaimed: s.Reclaimed,
+		},
+		Spares: api.SpareStorage{Count: j.Spares, Bytes: j.SpareBytes},
+		Checkpoints: api.CheckpointStorage{
+			Bytes: j.CheckpointBytes, Made: s.Checkpoints, Failed: s.CheckpointsFailed, LastSeconds: s.CheckpointTook.Seconds(),
+		},
+		Written:   api.Object[int64]{},
+		Rewriting: api.RewritingStorage{Running: s.Rewriting, Done: s.Rewritings, Failed: s.RewritingsFailed, Segments: s.Rewritten},
+		Syncs:     api.SyncStorage{Count: s.Syncs.Count, Seconds: s.Syncs.Sum.Seconds()},
+	}
+	for _, w := range writtenBytes(s) {
+		shown.Written[w.kind] = w.bytes
+	}
+	if !s.CheckpointAt.IsZero() {
+		at := s.CheckpointAt.UTC().Format(isoTime)
+		shown.Checkpoints.LastAt = &at
+	}
+	for _, b := range s.Syncs.Up {
+		shown.Syncs.Buckets = append(shown.Syncs.Buckets, api.SyncBucket{Seconds: b.Most.Seconds(), Count: b.Count})
+	}
+	for i := range s.VHosts {
+		v := &s.VHosts[i]
+		of := api.VHostStorage{Name: v.Name, Sync: v.Sync.String(), Hot: v.Hot, Cold: v.Cold, Live: v.Live, Spilled: v.Spilled}
+		if v.Down != nil {
+			of.Down = v.Down.Error()
+		}
+		shown.Spilled += v.Spilled
+		shown.VHosts = append(shown.VHosts, of)
+	}
+	return shown
+}
+
+// kindBytes is how much was written for something.
+type kindBytes struct {
+	kind  string
+	bytes int64
+}
+
+func writtenBytes(s *engine.Storage) []kindBytes {
+	w := &s.Journal.Written
+	return []kindBytes{
+		{"groups", w.Groups}, {"rewriting", w.Rewriting}, {"checkpoints", w.Checkpoints}, {"tables", w.Tables}, {"zeros", w.Zeros},
+	}
+}

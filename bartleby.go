@@ -43,6 +43,12 @@ type Config struct {
 	SegmentBytes int64
 	// ReserveBytes is the room kept free in advance, so that a full disk can be drained; zero: 256 MiB, negative: none.
 	ReserveBytes int64
+	// SparseShare and RewriteRatio are the trade between space and writing: segments of which more than that share is live
+	// are not rewritten, and while there is traffic so many bytes are rewritten for each that it appends. Zero: 0.87 and
+	// 0.7. MessagesInMemory is of how many waiting messages each virtual host keeps the entries in memory; zero: 524,288.
+	// docs/storage.md says more.
+	SparseShare, RewriteRatio float64
+	MessagesInMemory          int
 	// Sync says when the log is synced where a virtual host chooses nothing else: "always" (or empty), "interval" or
 	// "never"; docs/durability.md says what each promises. SyncInterval is how often for "interval"; zero: 200 ms.
 	Sync         string
@@ -78,11 +84,15 @@ func Start(c Config) (*Broker, error) {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
+	if err := c.checkTrade(); err != nil {
+		return nil, err
+	}
 	sync, err := c.sync()
 	if err != nil {
 		return nil, err
 	}
 	o := engine.Options{
+		SparseShare: c.SparseShare, RewriteRatio: c.RewriteRatio, HotMessages: c.MessagesInMemory,
 		Log: c.Log, Machine: engine.SystemMachine(c.Data, c.Alone), Limits: c.limits(), Sync: sync, SyncInterval: c.SyncInterval,
 	}
 	if c.Data == "" {
@@ -110,6 +120,19 @@ func Start(c Config) (*Broker, error) {
 		return nil, errors.Join(err, b.Close(context.Background()))
 	}
 	return b, nil
+}
+
+// checkTrade refuses what makes no sense.
+func (c *Config) checkTrade() error {
+	switch {
+	case !(c.SparseShare >= 0 && c.SparseShare < 1):
+		return fmt.Errorf("sparse-share is %v: a share from 0 to less than 1 is possible", c.SparseShare)
+	case !(c.RewriteRatio >= 0 && c.RewriteRatio <= 100):
+		return fmt.Errorf("rewrite-ratio is %v: 0 to 100 is possible", c.RewriteRatio)
+	case c.MessagesInMemory < 0:
+		return fmt.Errorf("messages-in-memory is %d: it must be positive", c.MessagesInMemory)
+	}
+	return nil
 }
 
 // sync reads Sync.
@@ -156,6 +179,7 @@ func (b *Broker) Failed() <-chan error { return b.engine.Failed() }
 // When ctx ends first, connections that have not answered are cut.
 func (b *Broker) Close(ctx context.Context) error {
 	var errs []error
+	b.engine.EndBackups() // which may take hours
 	for _, p := range b.pages {
 		if err := p.Shutdown(ctx); err != nil {
 			errs = append(errs, p.Close())

@@ -28,7 +28,7 @@ const closeWithin = 10 * time.Second
 func serve(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bartleby serve", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	config := flags.String("config", "", "`file` with options, one 'key = value' on a line: data, listen, management, prometheus, segment-size, reserve, sync, sync-interval, vm_memory_high_watermark.*, disk_free_limit.*, test-clock")
+	config := flags.String("config", "", "`file` with options, one 'key = value' on a line: data, listen, management, prometheus, segment-size, reserve, sparse-share, rewrite-ratio, messages-in-memory, sync, sync-interval, vm_memory_high_watermark.*, disk_free_limit.*, test-clock")
 	c := bartleby.Config{Alone: true}
 	flags.StringVar(&c.Data, "data", "./bartleby-data", "`directory` for everything the broker keeps")
 	flags.StringVar(&c.AMQP, "listen", ":5672", "`host:port` for AMQP clients")
@@ -38,6 +38,9 @@ func serve(args []string, stdout, stderr io.Writer) int {
 	flags.Int64Var(&c.ReserveBytes, "reserve", 0, "`bytes` kept free so that a full disk can be drained; 0: 256 MiB, -1: none")
 	flags.StringVar(&c.Sync, "sync", "always", "`when` the log is synced where a virtual host chooses nothing else: always (before a confirm), interval, never")
 	flags.DurationVar(&c.SyncInterval, "sync-interval", 200*time.Millisecond, "how `long` sync=interval puts it off")
+	flags.Float64Var(&c.SparseShare, "sparse-share", 0, "live `share` of a segment above which it is not rewritten to give room back; 0: 0.87")
+	flags.Float64Var(&c.RewriteRatio, "rewrite-ratio", 0, "`bytes` rewritten at most for each that traffic appends; 0: 0.7")
+	flags.IntVar(&c.MessagesInMemory, "messages-in-memory", 0, "`number` of waiting messages whose entries a virtual host keeps in memory, 32 bytes each; 0: 524288")
 	limitFlags(flags, &c)
 	flags.BoolVar(&c.TestClock, "test-clock", false, "time stands still until POST /api/x/clock/advance moves it")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {

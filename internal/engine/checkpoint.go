@@ -35,6 +35,7 @@ func (e *Engine) newRunner(name string, log place.LogID) (r *runner, err error) 
 	r.pages.next = r.pages.first
 	r.vhost = vhost.New(name, log, r, r.pages)
 	r.vhost.CountBy(e.grain)
+	r.vhost.KeepHot(e.hotMessages, 0)
 	defer recoverFault(&err)
 	err = r.log.Restore(func(at place.Index, state []byte) error {
 		r.checkpointed.Store(uint64(at))

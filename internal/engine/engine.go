@@ -22,6 +22,8 @@ import (
 
 // Options say how an engine runs. FS is needed, the rest has defaults.
 type Options struct {
+	// HotMessages is of how many messages a vhost keeps the entries in memory, about; 0: what a vhost does by itself.
+	HotMessages int
 	// SparseShare is the live share, 0 to 1, above which no segment is rewritten to give its room back; 0: SparseShare.
 	SparseShare float64
 	// RewriteRatio is how many bytes are rewritten at most for each that traffic appends; 0: RewriteRatio.
@@ -61,6 +63,7 @@ type Engine struct {
 
 	grain                     int64 // bytes of a log that are counted together
 	tidier                    *tidier
+	hotMessages               int
 	rewriting                 atomic.Bool
 	sparseShare, rewriteRatio float64    // of Options
 	failed                    chan error // the journal cannot go on
@@ -119,7 +122,7 @@ func Open(o Options) (*Engine, error) {
 	e := &Engine{
 		fs: o.FS, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, sync: o.Sync, failed: make(chan error, 1),
 		sparseShare: cmp.Or(o.SparseShare, SparseShare), rewriteRatio: cmp.Or(o.RewriteRatio, RewriteRatio),
-		grain: o.Journal.SegmentBytes / grainsPerSegment,
+		grain: o.Journal.SegmentBytes / grainsPerSegment, hotMessages: o.HotMessages,
 	}
 	e.mu.runners, e.mu.faults = map[string]*runner{}, map[string]*amqp.Error{}
 	e.watch = newWatch(o.Machine, limits, o.Log, e.kickAll)

@@ -22,7 +22,7 @@ func small(o *Options) {
 // keepCold has the vhost keep nothing in memory that can be elsewhere.
 func keepCold(t *testing.T, e *Engine) {
 	t.Helper()
-	if err := e.Look(t.Context(), "/", func(v *vhost.VHost) { v.KeepHot(0, 0) }); err != nil {
+	if err := e.Look(t.Context(), "/", func(v *vhost.VHost) { v.KeepHot(1, 1) }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -167,8 +167,13 @@ func (v *VHost) CountBy(bytes int64) {
 	v.pool.CountBy(bytes)
 }
 
-// KeepHot sets how many messages may be in memory at the end of a step, and how many bytes of transient records.
+// KeepHot sets how many messages may be in memory at the end of a step, and how many bytes of transient records; zero
+// leaves it as it is.
 func (v *VHost) KeepHot(messages int, bytes int) {
-	v.pool.SetBudget(messages)
-	v.volatile.bytesMax = bytes
+	if messages > 0 {
+		v.pool.SetBudget(messages)
+	}
+	if bytes > 0 {
+		v.volatile.bytesMax = bytes
+	}
 }

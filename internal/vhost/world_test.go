@@ -50,7 +50,7 @@ func newWorld() *world {
 func (w *world) fresh() *VHost {
 	v := New("/", testLog, w.log, w.pages)
 	if !w.hot {
-		v.KeepHot(0, 0)
+		v.KeepHot(1, 1)
 	}
 	return v
 }

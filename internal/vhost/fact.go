@@ -129,13 +129,14 @@ const (
 	LostHops     Cause = 13 // a dead letter that went through too many queues at one moment, or multiplied too often
 	GoneShelf    Cause = 14 // a lost letter that the shelf had no room or time for any more
 	Redriven     Cause = 15 // a lost letter that was sent on
-	causes             = 16
+	Damaged      Cause = 16 // the disk has lost it: a repair has given it up
+	causes             = 17
 )
 
 // String names the cause as metrics and lists show it.
 func (c Cause) String() string {
 	return [causes]string{"", "acked", "moved", "rejected", "expired", "maxlen", "delivery_limit", "purged", "deleted",
-		"no_exchange", "no_route", "cycle", "refused", "hops", "shelf", "redriven"}[c]
+		"no_exchange", "no_route", "cycle", "refused", "hops", "shelf", "redriven", "damaged"}[c]
 }
 
 // withoutDLX is the cause of a death that nobody wants to hear of.

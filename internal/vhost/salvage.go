@@ -1,0 +1,380 @@
+package vhost
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// A Salvage makes of a log that the disk has damaged what can be made of it: it folds what there is, notes what there is
+// not, and leads to a vhost that refers to nothing lost. It is for a check and a repair; a sound log leaves no Lack.
+//
+//	Checkpoint ─▶ Batch, Missing, in the order of the log ─▶ Search, the same, if Wants ─▶ Examine ─▶ Marks, or Rebuild
+//
+// What is in doubt stays: a message whose end is lost is there again.
+type Salvage struct {
+	v    *VHost
+	read func(place.Ref) ([]byte, error)
+
+	at      place.Index          // that the checkpoint covers
+	names   map[QueueID]string   // of all queues that there ever were
+	hurt    bool                 // facts are missing: others may make no sense
+	unsound bool                 // what is folded may not be what was written
+	since   map[laneOf]bool      // lanes in which a copy was made since facts were missed
+	missing map[QueueID][]seqRun // numbers of copies that nobody knows, and that did not end later
+	wanted  []*lostChunk
+	lacks   []Lack
+	drop    map[copyAt]bool // copies of which the record is lost
+	plain   map[copyAt]bool // dead letters of which the history is lost
+}
+
+// LackKind says what is lost.
+type LackKind string
+
+// The kinds.
+const (
+	// LackFacts: what a batch says, Index, or from a place in it on; those up to Last. Index 0 is the checkpoint.
+	LackFacts LackKind = "facts"
+	// LackSense: a fact that makes no sense without one that is lost, and was left out.
+	LackSense LackKind = "sense"
+	// LackCopies: messages that came to a queue by facts that are lost. Some may have been transient.
+	LackCopies LackKind = "messages"
+	// LackPage: messages of a queue that were in one page; Found of them were found again in the log.
+	LackPage LackKind = "page"
+	// LackRecord: a message, of which no more is known than is said here.
+	LackRecord LackKind = "message"
+	// LackHistory: how a dead letter died; the message stays, as if it had not.
+	LackHistory LackKind = "history"
+	// LackNote: a message that an exchange with a recent history kept for bindings to come.
+	LackNote LackKind = "note"
+	// LackGrave: a page of messages that have ended.
+	LackGrave LackKind = "grave"
+	// LackAccount: the account of what the log is needed for does not agree with the messages.
+	LackAccount LackKind = "account"
+)
+
+// Lack is something that is lost.
+type Lack struct {
+	Kind        LackKind
+	Index, Last place.Index // batches
+	Queue       string      // or exchange
+	Lost        bool        // about a lost letter: Queue is empty
+	Priority    uint8
+	Number      uint64 // of the first message in its queue and priority, from 0
+	Count       uint64 // messages
+	Found       uint64
+	Position    uint64 // of a message in its queue, from 1, counted before anything is left out; 0: unknown
+	Ref         place.Ref
+	BodyBytes   uint32
+	Exchange    string // to which it was published, if that is known
+	RoutingKey  string
+	DiedIn      string // queue, of a dead letter, if that is known
+	Why         string
+}
+
+type (
+	laneOf struct {
+		queue QueueID
+		lane  uint8
+	}
+	copyAt struct {
+		queue QueueID
+		seq   queue.Seq
+	}
+	seqRun struct{ first, end queue.Seq }
+)
+
+// NewSalvage begins with an empty vhost. Read returns the bytes of a record or a page, which may be lent until its next
+// call, or says why there are none.
+func NewSalvage(name string, log place.LogID, read func(place.Ref) ([]byte, error)) *Salvage {
+	s := &Salvage{
+		read: read, names: map[QueueID]string{}, since: map[laneOf]bool{}, missing: map[QueueID][]seqRun{},
+		drop: map[copyAt]bool{}, plain: map[copyAt]bool{},
+	}
+	s.v = New(name, log, salvageRecords{s}, salvagePages{s})
+	s.v.KeepHot(math.MaxInt, math.MaxInt) // nothing is ever put
+	return s
+}
+
+// salvageRecords and salvagePages read for the machine.
+type (
+	salvageRecords struct{ *Salvage }
+	salvagePages   struct{ *Salvage }
+)
+
+// Record implements place.Records.
+func (s salvageRecords) Record(r place.Ref) []byte { return s.mustRead(r) }
+
+// Put implements place.Pages: there is no room.
+func (salvagePages) Put([]byte, bool) place.Ref { return place.Ref{} }
+
+// Get implements place.Pages.
+func (s salvagePages) Get(r place.Ref) []byte { return s.mustRead(r) }
+
+// Drop implements place.Pages.
+func (salvagePages) Drop(place.Ref) {}
+
+func (s *Salvage) mustRead(r place.Ref) []byte {
+	p, err := s.read(r)
+	if err != nil {
+		panic(place.Fault{Err: err})
+	}
+	return p
+}
+
+// Lacks lists what is lost, as far as it is known by now.
+func (s *Salvage) Lacks() []Lack { return s.lacks }
+
+// VHost is the machine that was folded, to be looked at; nothing of it may be changed.
+func (s *Salvage) VHost() *VHost { return s.v }
+
+func (s *Salvage) lack(l Lack) { s.lacks = append(s.lacks, l) }
+
+// lose notes that facts are missing from here on.
+func (s *Salvage) lose(l Lack) {
+	s.hurt = true
+	clear(s.since)
+	s.lack(l)
+}
+
+// Checkpoint folds a checkpoint, which covers batches up to at. One that is not sound is taken as far as it can be parsed.
+func (s *Salvage) Checkpoint(at place.Index, state []byte, sound bool) error {
+	s.at, s.unsound = at, !sound
+	if !sound {
+		s.lose(Lack{Kind: LackFacts, Why: "the checkpoint is damaged: what it says was taken as far as it could be read, and may be wrong"})
+	}
+	err := s.eachFact(0, state, nil, s.take)
+	s.unsound = false
+	return err
+}
+
+// Missing notes batches of which nothing can be read.
+func (s *Salvage) Missing(first, last place.Index, why string) {
+	s.lose(Lack{Kind: LackFacts, Index: first, Last: last, Why: why})
+}
+
+// Batch folds a batch; lost says which bytes of it stand as zeros: from, and before what. An error says that a later
+// version wrote it.
+func (s *Salvage) Batch(index place.Index, data []byte, lost [][2]int) error {
+	return s.eachFact(index, data, lost, s.take)
+}
+
+// errUnknownFormat says that nothing can be said of the data.
+var errUnknownFormat = errors.New("unknown format")
+
+// eachFact calls fn for each fact of a batch that can be read. Where a record is damaged, whoever refers to it will find
+// out; behind any other damage no fact can be found.
+func (s *Salvage) eachFact(index place.Index, data []byte, lost [][2]int, fn func(*Fact)) error {
+	if len(data) == 0 {
+		return nil
+	}
+	r := reader{rest: data}
+	damaged := func(from, to int) bool {
+		return slices.ContainsFunc(lost, func(h [2]int) bool { return from < h[1] && h[0] < to })
+	}
+	at := func() int { return len(data) - len(r.rest) }
+	if format := r.byte(); format != formatVersion && !damaged(0, 1) && !s.unsound {
+		return fmt.Errorf("vhost %q: batch %d: %w %d, this version reads %d", s.v.name, index, errUnknownFormat, format, formatVersion)
+	}
+	now := r.uint()
+	if damaged(0, at()) || r.err != nil {
+		s.lose(Lack{Kind: LackFacts, Index: index, Last: index, Why: "none of its facts can be read"})
+		return nil
+	}
+	if !s.unsound {
+		s.v.logged = max(s.v.logged, deadline.Instant(now))
+	}
+	for len(r.rest) > 0 {
+		from := at()
+		f, err := parseFact(&r, s.v.log, index)
+		if err == nil {
+			err = r.err
+		}
+		head := at()
+		if f.Kind == Stored || f.Kind == Remembered {
+			head = min(head, from+recordHeadBytes)
+		}
+		if err != nil || damaged(from, head) {
+			s.lose(Lack{Kind: LackFacts, Index: index, Last: index, Why: fmt.Sprintf("the facts from byte %d of %d on cannot be read", from, len(data))})
+			return nil
+		}
+		fn(&f)
+	}
+	return nil
+}
+
+// recordHeadBytes is what a record has before its bytes in a batch: kind, size.
+const recordHeadBytes = 5
+
+// take folds a fact if it makes sense.
+func (s *Salvage) take(f *Fact) {
+	s.before(f)
+	if why := s.senseless(f); why != "" {
+		s.lack(Lack{Kind: LackSense, Queue: s.names[f.Queue], Number: f.Seq.Number(), Priority: f.Seq.Lane(), Why: why})
+		return
+	}
+	if err := s.apply(f); err != nil {
+		s.lack(Lack{Kind: LackSense, Queue: s.names[f.Queue], Number: f.Seq.Number(), Priority: f.Seq.Lane(), Why: err.Error()})
+	}
+}
+
+// apply folds a fact. What cannot be folded, because it is not what was written, is an error.
+func (s *Salvage) apply(f *Fact) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case place.Fault:
+			err = p.Err
+		default:
+			if !s.unsound {
+				panic(p)
+			}
+			err = fmt.Errorf("fact %d: %v", f.Kind, p)
+		}
+	}()
+	s.v.apply(f)
+	return nil
+}
+
+// senseless says why a fact cannot be folded, "" if it can. Those about what is not there are void, as everywhere.
+func (s *Salvage) senseless(f *Fact) string {
+	switch f.Kind {
+	case Stored, Remembered:
+		return ""
+	case Paged, Buried:
+		return s.unreadable(f)
+	case QueueDeclared:
+		s.names[f.Queue] = f.Object.Name
+		if old, taken := s.v.topo.Queue(f.Object.Name); taken && s.hurt { // its deletion is among what is lost
+			n := len(s.v.queues)
+			s.v.dropQueue(old)
+			if n == len(s.v.queues) {
+				return fmt.Sprintf("queue %q is there already", f.Object.Name)
+			}
+		}
+	}
+	if err := s.v.plausible(f); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// unreadable looks at the page of a chunk; one that cannot be read is left out, and its messages are wanted.
+func (s *Salvage) unreadable(f *Fact) string {
+	c, err := queue.ParseChunk(f.Bytes, s.v.log)
+	if err != nil {
+		return err.Error()
+	}
+	page, err := s.read(c.Page)
+	if err == nil {
+		err = c.Check(page, s.v.log)
+	}
+	switch {
+	case err == nil:
+		return ""
+	case f.Kind == Buried:
+		s.lack(Lack{Kind: LackGrave, Ref: c.Page, Why: err.Error()})
+	default:
+		s.wanted = append(s.wanted, &lostChunk{queue: f.Queue, first: f.Seq, saved: c, why: err.Error(), found: map[queue.Seq]*foundCopy{}, ended: map[queue.Seq]bool{}})
+	}
+	f.Kind = Remembered // nothing more of it
+	return ""
+}
+
+// before keeps the account of copies that were made by facts that are lost.
+func (s *Salvage) before(f *Fact) {
+	if !s.hurt {
+		return
+	}
+	n := queue.Seq(min(max(f.N, 1), 1<<40))
+	switch f.Kind {
+	case Enqueued:
+		if s.v.queueOf(f.Queue) == nil {
+			s.miss(f.Queue, f.Seq, f.Seq+1)
+			return
+		}
+		s.passOver(f, f.Seq)
+	case Ended:
+		s.unmiss(f.Queue, f.Seq, f.Seq+n)
+		s.passOver(f, f.Seq)
+		if q := s.v.queueOf(f.Queue); q != nil && q.messages.Fits(f.Seq+n) {
+			q.messages.Skip(f.Seq + n)
+		}
+	case Handed:
+		s.passOver(f, f.Seq+n)
+	case Returned, Resumed, Held, Kept:
+		s.passOver(f, f.Seq+1)
+	case QueueDeleted:
+		delete(s.missing, f.Queue)
+	}
+}
+
+// passOver notes, for the first fact that tells of it since facts were missed, that numbers of a lane before end were used.
+func (s *Salvage) passOver(f *Fact, end queue.Seq) {
+	q := s.v.queueOf(f.Queue)
+	lane := laneOf{f.Queue, f.Seq.Lane()}
+	if q == nil || s.since[lane] || lane.lane > q.messages.PriorityMax() {
+		return
+	}
+	next := q.messages.Next(lane.lane)
+	if f.Kind == Enqueued || end > next {
+		s.since[lane] = f.Kind == Enqueued
+	}
+	if end > next {
+		s.miss(f.Queue, next, end)
+		q.messages.Skip(end)
+	}
+}
+
+func (s *Salvage) miss(id QueueID, first, end queue.Seq) {
+	runs := s.missing[id]
+	if n := len(runs); n > 0 && runs[n-1].end == first {
+		runs[n-1].end = end
+		return
+	}
+	s.missing[id] = append(runs, seqRun{first, end})
+}
+
+func (s *Salvage) unmiss(id QueueID, first, end queue.Seq) {
+	var left []seqRun
+	for _, r := range s.missing[id] {
+		for _, part := range [2]seqRun{{r.first, min(r.end, first)}, {max(r.first, end), r.end}} {
+			if part.first < part.end {
+				left = append(left, part)
+			}
+		}
+	}
+	if len(left) == 0 {
+		delete(s.missing, id)
+		return
+	}
+	s.missing[id] = left
+}
+
+// tellMissing notes the copies that nobody knows.
+func (s *Salvage) tellMissing() {
+	ids := make([]QueueID, 0, len(s.missing))
+	for id := range s.missing {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		runs := s.missing[id]
+		slices.SortFunc(runs, func(a, b seqRun) int { return cmp.Compare(a.first, b.first) })
+		name, why := s.names[id], "made in what is lost of the log"
+		if s.v.queueOf(id) == nil {
+			name, why = fmt.Sprintf("(number %d)", id), "the declaration of their queue is lost"
+		}
+		for _, r := range runs {
+			s.lack(Lack{
+				Kind: LackCopies, Queue: name, Lost: id == shelfID, Priority: r.first.Lane(), Number: r.first.Number(), Count: uint64(r.end - r.first), Why: why,
+			})
+		}
+	}
+}

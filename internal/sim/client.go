@@ -121,6 +121,7 @@ func (w *world) resolve(x *waiting) bool {
 	if m.Record == nil && m.Ref.IsZero() {
 		return true
 	}
+	w.serving = true
 	err := unwound(func() {
 		if m.Record == nil {
 			m.Record = w.Record(m.Ref)
@@ -129,6 +130,7 @@ func (w *world) resolve(x *waiting) bool {
 			m.History = w.Record(m.HistoryRef)
 		}
 	})
+	w.serving = false
 	if err != nil {
 		if !w.planned(err) && !w.spoilt(err) {
 			w.violate(Readable, "message %d: %v", x.message, err)
@@ -197,7 +199,7 @@ func (w *world) release() {
 }
 
 func (w *world) releaseChannel(ch *channel) {
-	for len(ch.waiting) > 0 && (ch.waiting[0].effect.After <= w.safe || w.o.ReleaseEarly) {
+	for len(ch.waiting) > 0 && (ch.waiting[0].effect.After <= w.safe || w.o.Mutant == MutantReleaseEarly) {
 		x := ch.waiting[0]
 		ch.waiting = ch.waiting[1:]
 		w.show(ch, &x)

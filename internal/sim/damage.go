@@ -19,8 +19,8 @@ var (
 
 // spoil lets the disk change what lies on it. Nobody is told.
 func (w *world) spoil(kinds []vfs.HarmKind) {
-	if w.harm != nil || w.o.Fault != FaultNone {
-		return
+	if w.step == 0 || w.harm != nil || w.o.Fault != FaultNone || w.recorded < w.baseAt {
+		return // on a full disk, what was found by a start may not be recorded: the ledger knows no way back behind it
 	}
 	names, err := w.disk.List("journal")
 	if w.chance(2) {
@@ -30,10 +30,13 @@ func (w *world) spoil(kinds []vfs.HarmKind) {
 		return
 	}
 	name := "journal/" + names[w.dice.IntN(len(names))]
+	if w.safe > w.recorded && w.chance(2) { // nothing but what was written last says that it is safe
+		name = ""
+	}
 	kind := kinds[w.dice.IntN(len(kinds))]
 	if w.harm = w.disk.Spoil(name, kind, w.dice); w.harm != nil {
-		w.result.Harmed[kind.String()+" "+kindOf(name)]++
-		w.note("%s of %d bytes at %d of %s", kind, w.harm.Len, w.harm.Off, name)
+		w.result.Harmed[kind.String()+" "+kindOf(w.harm.Name)]++
+		w.note("%s of %d bytes at %d of %s", kind, w.harm.Len, w.harm.Off, w.harm.Name)
 	}
 }
 

@@ -146,7 +146,7 @@ func (w *world) open() {
 			w.damaged(j, &r)
 			w.mend("open")
 		case err == nil:
-			if w.journal, w.cut = j, r.Cut; w.o.HushCut {
+			if w.journal, w.cut = j, r.Cut; w.o.Mutant == MutantHushCut {
 				w.cut = nil
 			}
 			w.load()
@@ -219,7 +219,7 @@ func (w *world) load() {
 
 // hot is how much the machine of this life keeps in memory: messages, and bytes of transient records.
 func (w *world) hot() (messages, bytes int) {
-	return []int{0, 40, 300, 2000, 1 << 20}[w.o.Seed%5], []int{0, 300, 20_000, 1 << 20}[w.o.Seed%4]
+	return []int{1, 40, 300, 2000, 1 << 20}[w.o.Seed%5], []int{1, 300, 20_000, 1 << 20}[w.o.Seed%4]
 }
 
 // reload tries again after an error in load.

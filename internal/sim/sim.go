@@ -23,15 +23,10 @@ type Options struct {
 	// Fault, if it is set, is the only one there is, at call At of the disk, of whatever kind; else they are drawn.
 	Fault Fault
 	At    int
-	// Journal and VHost plant a fault below. The others plant one here: effects wait for nothing; publishers take the
-	// reserve of the disk; what was cut is not told;
-	// sparse segments go before what has ended meanwhile is safe.
-	Journal      journal.Mutant
-	VHost        vhost.Mutant
-	ReleaseEarly bool
-	SpendReserve bool
-	HushCut      bool
-	AdoptEarly   bool
+	// Journal and VHost plant a fault below, Mutant one here.
+	Journal journal.Mutant
+	VHost   vhost.Mutant
+	Mutant  Mutant
 	// Trace, if there is one, is told what happens, a line at a time.
 	Trace func(line string)
 }
@@ -115,6 +110,7 @@ type world struct {
 	pages    pages
 	torn     bool         // a step of the machine was cut short by a failed read: it is not to be looked at any more
 	frozen   *frozen      // a checkpoint in the making
+	serving  bool         // a client's message is being read
 	keeping  bool         // house is being kept
 	besides  bool         // and something is done beside that
 	deferred func()       // what to do about that when it is over

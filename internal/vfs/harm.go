@@ -41,11 +41,17 @@ type Harm struct {
 	over     bool // written over: there is nothing to mend
 }
 
-// Spoil does harm of that kind to a file, drawn among the places where something was written and synced. It answers nil
-// if there is none, or if the file was spoilt before.
+// Spoil does harm of that kind to a file, drawn among the places where something was written and synced; to the place that
+// was written to last, if the name is empty. It answers nil if there is none, or if the file was spoilt before.
 func (m *Mem) Spoil(name string, kind HarmKind, dice *rand.Rand) *Harm {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	newest := name == ""
+	for n, f := range m.names {
+		if newest && f == m.newest {
+			name = n
+		}
+	}
 	name = path.Clean(name)
 	f := m.names[name]
 	if f == nil || f.harm != nil {
@@ -61,11 +67,10 @@ func (m *Mem) Spoil(name string, kind HarmKind, dice *rand.Rand) *Harm {
 		return nil
 	}
 	slices.Sort(pages)
-	number := pages[len(pages)-1] // half of the time the last one: where the newest is, in a log
-	if dice.IntN(2) == 0 {
-		number = pages[dice.IntN(len(pages))]
+	h := &Harm{Kind: kind, Name: name, Off: pages[dice.IntN(len(pages))]*BlockBytes + dice.Int64N(BlockBytes), fs: m, inode: f, size: f.size}
+	if newest && slices.Contains(pages, f.newest/BlockBytes) {
+		h.Off = f.newest + dice.Int64N(SectorBytes)
 	}
-	h := &Harm{Kind: kind, Name: name, Off: number*BlockBytes + dice.Int64N(BlockBytes), fs: m, inode: f, size: f.size}
 	if h.Off >= f.size {
 		h.Off = f.size - 1
 	}

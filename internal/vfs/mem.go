@@ -20,6 +20,8 @@ type Mem struct {
 	dirs  map[string]*memDir
 	locks map[string]*memLock
 	epoch int // of what is open; a crash begins the next
+
+	newest *inode // written to last
 }
 
 // memDir remembers what SyncDir has not yet made durable.

@@ -14,6 +14,7 @@ type inode struct {
 	synced int64           // size at the last sync
 	writes []memWrite      // since the last sync, in order
 	harm   *Harm           // nil: it reads as it was written
+	newest int64           // where it was written to last
 }
 
 type page [BlockBytes]byte
@@ -176,6 +177,7 @@ func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	f.inode.write(w)
+	f.fs.newest, f.inode.newest = f.inode, off
 	return len(p), nil
 }
 

@@ -110,6 +110,7 @@ type LogStat struct {
 	Checkpoint place.Index // covered by the newest checkpoint; 0: none
 	Segments   int         // that hold batches of it
 	Fault      *Fault      // nil: sound
+	Doubted    bool        // damage may have held batches behind the last one
 }
 
 // Logs describes all logs that have batches or a checkpoint, in order of their identifiers.
@@ -120,7 +121,7 @@ func (j *Journal) Logs() []LogStat {
 		if l.next == j.first(id) && l.checkpoint.file == 0 && l.fault == nil {
 			continue // only asked for
 		}
-		s := LogStat{Log: id, Next: l.next, Safe: l.safe, Checkpoint: l.checkpoint.at, Fault: l.fault}
+		s := LogStat{Log: id, Next: l.next, Safe: l.safe, Checkpoint: l.checkpoint.at, Fault: l.fault, Doubted: l.doubted}
 		var segments []*segment
 		for _, sp := range l.spans {
 			if !slices.Contains(segments, sp.seg) {

@@ -222,5 +222,27 @@ func (j *Journal) First(log place.LogID) place.Index {
 	return 0
 }
 
+// SegmentStat describes a segment.
+type SegmentStat struct {
+	File        string
+	Bytes, Used int64 // of the file; up to the end of what was written
+	Batches     uint64
+	Rewritten   bool
+	Holds       []Range
+}
+
+// Segments describes the segments in order.
+func (j *Journal) Segments() []SegmentStat {
+	var all []SegmentStat
+	for _, s := range j.segments {
+		st := SegmentStat{File: s.name(), Bytes: s.size, Used: s.end, Batches: s.batches, Rewritten: s.rewritten}
+		for _, sp := range s.spans {
+			st.Holds = append(st.Holds, Range{sp.log, sp.first, sp.last()})
+		}
+		all = append(all, st)
+	}
+	return all
+}
+
 // Dropped lists the logs that were dropped and of which segments may still hold batches.
 func (j *Journal) Dropped() []place.LogID { return j.droppedLogs() }

@@ -281,6 +281,7 @@ func (j *Journal) suspect(r *Report) {
 		}
 		if !id.IsPages() {
 			j.blame(l, nil, 0, j.damage.What)
+			l.doubted = true
 			continue
 		}
 		if n > 0 {

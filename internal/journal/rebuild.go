@@ -3,6 +3,7 @@ package journal
 import (
 	"cmp"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,6 +85,7 @@ func (j *Journal) findSegment(number uint64, seen *Sight) error {
 				Part: InFile, File: s.name(), Bytes: 40, What: "the header of the segment is damaged: without a manifest it cannot be read",
 			})
 			j.swallow(1 << 32)
+			j.damage, j.damagedAt = s.fault(0, 0, "the header of the segment is damaged"), position{segment: math.MaxUint64}
 		}
 		return err // a spare, if it is blank
 	}

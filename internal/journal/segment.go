@@ -105,6 +105,7 @@ type logState struct {
 	checkpoint checkpoint
 	reached    place.Index // a log of pages: the last batch it had when the manifest was written, reclaimed or not
 	fault      *Fault
+	doubted    bool // damage may have held batches behind the last one
 }
 
 // find returns the span with the batch, nil if there is none.

@@ -25,6 +25,13 @@ func (w *world) drain() {
 	if !alive() {
 		return
 	}
+	// The reserve of this life is small, and so must be what is written for want of memory.
+	w.vhost.KeepHot(1<<20, 1<<20)
+	defer func() {
+		if w.vhost != nil {
+			w.vhost.KeepHot(w.hot())
+		}
+	}()
 	w.tight = true
 	w.faulty.Budget(0)
 	for n := 0; n < 400 && !w.full && alive(); n++ {

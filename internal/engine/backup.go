@@ -210,9 +210,9 @@ type pacer struct {
 	began  time.Time // of the work on a piece
 }
 
-// pace comes before each piece of the copy: after work there is as much rest.
+// pace comes before each piece of the copy. While there is traffic there is twice as much rest as work.
 func (p *pacer) pace(n int) error {
-	rest := time.NewTimer(p.engine.restAfter(time.Since(p.began)))
+	rest := time.NewTimer(p.rest())
 	defer rest.Stop()
 	select {
 	case <-p.ctx.Done():
@@ -226,4 +226,11 @@ func (p *pacer) pace(n int) error {
 	defer b.mu.Unlock()
 	b.state.Copied, b.state.Bytes = p.copied, p.bytes
 	return nil
+}
+
+func (p *pacer) rest() time.Duration {
+	if !p.engine.scribe.busy.Load() {
+		return 0
+	}
+	return 2 * p.engine.restAfter(time.Since(p.began))
 }

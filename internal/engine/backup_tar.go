@@ -17,7 +17,7 @@ func writeTar(w io.Writer, l *journal.Lease, p *pacer) (damage []error, err erro
 		if err := t.WriteHeader(&tar.Header{Name: f.Name, Mode: 0o640, Size: f.Size, ModTime: p.engine.Now()}); err != nil {
 			return err
 		}
-		bad, err := f.Copy(pacedTar{t, p}, buf)
+		bad, err := f.Copy(unhurried{t, p}, buf, p.pace)
 		if bad != nil {
 			damage = append(damage, bad)
 		}
@@ -37,17 +37,14 @@ func writeTar(w io.Writer, l *journal.Lease, p *pacer) (damage []error, err erro
 	return damage, t.Close()
 }
 
-// pacedTar writes at a backup's pace. Waiting for whoever takes it is no work.
-type pacedTar struct {
-	*tar.Writer
+// unhurried writes for somebody who takes it: waiting for him is no work.
+type unhurried struct {
+	io.Writer
 	p *pacer
 }
 
 // Write implements io.Writer.
-func (w pacedTar) Write(b []byte) (int, error) {
-	if err := w.p.pace(len(b)); err != nil {
-		return 0, err
-	}
+func (w unhurried) Write(b []byte) (int, error) {
 	n, err := w.Writer.Write(b)
 	w.p.began = time.Now()
 	return n, err

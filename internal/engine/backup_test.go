@@ -129,18 +129,31 @@ func TestBackups(t *testing.T) {
 			d := newDisk()
 			e, r := busyEngine(t, d, func(o *Options) { o.Sync = mode })
 			change(t, e, access.Command{Kind: access.PutUser, User: "ahab"})
+			var turns chan struct{} // between two pieces of the copy there is a round of traffic
 			ways := map[string]func() vfs.FS{
 				"directory": func() vfs.FS {
-					path := filepath.Join(t.TempDir(), "new", "place")
-					b, err := e.BackupTo(t.Context(), path)
-					if err != nil || b.Bytes < 100<<10 || len(b.Damage) > 0 {
-						t.Errorf("%+v, %v", b, err)
+					to := vfs.NewFaulty(vfs.NewMem(1))
+					to.Before(func(c vfs.Call) error {
+						if c.Op == "write" {
+							<-turns
+						}
+						return nil
+					})
+					_, err := e.backup(t.Context(), "directory", func(l *journal.Lease, p *pacer) ([]error, error) { return copyInto(to, l, p) })
+					if err != nil {
+						t.Error(err)
 					}
-					return vfs.Dir(path)
+					to.Before(nil)
+					return to
 				},
 				"tar": func() vfs.FS {
 					var w bytes.Buffer
-					if _, err := e.BackupTar(t.Context(), &w); err != nil {
+					if _, err := e.BackupTar(t.Context(), writerFunc(func(p []byte) (int, error) {
+						if len(p) > 1000 {
+							<-turns
+						}
+						return w.Write(p)
+					})); err != nil {
 						t.Error(err)
 					}
 					return unpack(t, &w)
@@ -149,28 +162,25 @@ func TestBackups(t *testing.T) {
 			for name, way := range ways {
 				for range 3 {
 					confirmed, before := r.confirmed, e.Backups()
+					turns = make(chan struct{})
 					stopped, quit := make(chan struct{}), make(chan struct{})
-					rounds := 0
 					go func() {
 						defer close(stopped)
-						for ; ; rounds++ {
+						for n := 0; ; n++ {
+							r.round("work", "grave")
+							if n%10 == 0 {
+								checkpoint(t, e)
+							}
 							select {
+							case turns <- struct{}{}:
 							case <-quit:
 								return
-							default:
-							}
-							r.round("work", "grave")
-							if rounds%10 == 0 {
-								checkpoint(t, e)
 							}
 						}
 					}()
 					fs := way()
 					close(quit)
 					<-stopped
-					if rounds == 0 {
-						t.Errorf("%s: no traffic beside it", name)
-					}
 					if b := e.Backups(); b.Running || b.Made != before.Made+1 || b.Failed != 0 || b.Last == nil || b.Last.Bytes == 0 {
 						t.Errorf("%s: %+v", name, b)
 					}
@@ -263,6 +273,10 @@ func TestABackupThatFails(t *testing.T) {
 			t.Error(err)
 		}
 		restored(t, vfs.Dir(place), r.confirmed, r)
+		place = filepath.Join(place, "new", "place")
+		if b, err := e.BackupTo(t.Context(), place); err != nil || b.Bytes < 100<<10 || len(b.Damage) > 0 || b.To != place {
+			t.Errorf("%+v, %v", b, err)
+		}
 		w = &limited{after: 100 << 10, then: func() error {
 			go e.Close()
 			synctest.Wait()
@@ -292,3 +306,8 @@ func (w *limited) Write(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+type writerFunc func(p []byte) (int, error)
+
+// Write implements io.Writer.
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

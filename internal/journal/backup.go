@@ -13,7 +13,7 @@ import (
 var ErrOccupied = errors.New("not empty")
 
 // CopyInto copies a leased journal into another file system, in which there must be nothing yet, but for what an earlier
-// copy left that failed and cleaned up. Pace is called before each piece, with its size in bytes; its error breaks the copy
+// copy left that failed and cleaned up. Pace is called as by LeasedFile.Copy: its error breaks the copy
 // off. The copy is safe on return, and counts from the last step on, when the manifest is renamed: before that it is one
 // that Open refuses, and after an error also one of which the large files are removed, if that is possible. Damage that
 // was copied is listed.
@@ -82,8 +82,7 @@ func (c *copying) file(from *LeasedFile, name string) error {
 		return err
 	}
 	c.made = append(c.made, name)
-	w := pacedWriter{f: f, pace: c.pace}
-	damage, err := from.Copy(&w, c.buf)
+	damage, err := from.Copy(&appender{f: f}, c.buf, c.pace)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -121,18 +120,14 @@ func (c *copying) cleanUp() error {
 	return errors.Join(errs...)
 }
 
-// pacedWriter appends to a file.
-type pacedWriter struct {
-	f    vfs.File
-	at   int64
-	pace func(n int) error
+// appender appends to a file.
+type appender struct {
+	f  vfs.File
+	at int64
 }
 
 // Write implements io.Writer.
-func (w *pacedWriter) Write(p []byte) (int, error) {
-	if err := w.pace(len(p)); err != nil {
-		return 0, err
-	}
+func (w *appender) Write(p []byte) (int, error) {
 	n, err := w.f.WriteAt(p, w.at)
 	w.at += int64(n)
 	return n, err

@@ -17,8 +17,9 @@ const unfinishedName = "manifest.backup"
 // unfinishedText is what is in that file, for whoever looks.
 const unfinishedText = "This is a backup of a Bartleby broker that was broken off, or is being written. It cannot be used.\n"
 
-// CopyBufferBytes is the memory that LeasedFile.Copy works with.
-const CopyBufferBytes = bufferBytes
+// CopyBufferBytes is the memory that LeasedFile.Copy works with: little, so that writing for messages, which comes between
+// two pieces, never waits long.
+const CopyBufferBytes = 256 << 10
 
 // Lease is the journal at one moment: files that Files lists stay as they are until Release, whatever happens to the
 // journal, even if they are given back meanwhile. Copied together they are a journal that Open takes: all batches that were
@@ -125,10 +126,10 @@ func (j *Journal) Release(l *Lease) {
 	j.removeGarbage()
 }
 
-// Copy writes the file to w, piece by piece, in buf, which has at least a block; those of CopyBufferBytes that begin at a
-// block's boundary may be written past the system's cache. It may be called beside everything else until Release, and
-// verifies what it copies: damage, a *Fault or nil, is copied as it is.
-func (f *LeasedFile) Copy(w io.Writer, buf []byte) (damage, err error) {
+// Copy writes the file to w, in pieces as large as buf, which has whole blocks. It may be called beside everything else until
+// Release, and verifies what it copies: damage, a *Fault or nil, is copied as it is. Pace is called before each piece, with
+// how many bytes will be written then; an error of it ends the copy.
+func (f *LeasedFile) Copy(w io.Writer, buf []byte, pace func(n int) error) (damage, err error) {
 	var source vfs.File
 	if f.until > 0 {
 		if source, err = f.fs.Open(f.Name); err != nil {
@@ -137,13 +138,16 @@ func (f *LeasedFile) Copy(w io.Writer, buf []byte) (damage, err error) {
 		defer source.Close() // only read
 	}
 	if f.s != nil && !f.whole {
-		if damage, err = f.verify(source, buf); err != nil {
+		if damage, err = f.verify(source, buf, pace); err != nil {
 			return nil, err
 		}
 	}
 	crc := uint32(0)
 	for at := int64(0); at < f.Size; {
 		p := buf[:min(int64(len(buf)), f.Size-at)]
+		if err := pace(len(p)); err != nil {
+			return nil, err
+		}
 		clear(p)
 		n := 0
 		if at < int64(len(f.head)) {
@@ -168,12 +172,19 @@ func (f *LeasedFile) Copy(w io.Writer, buf []byte) (damage, err error) {
 }
 
 // verify reads a segment: its groups, then its table.
-func (f *LeasedFile) verify(source vfs.File, buf []byte) (damage, err error) {
+func (f *LeasedFile) verify(source vfs.File, buf []byte, pace func(n int) error) (damage, err error) {
 	s := *f.s
 	s.f = source
 	fault := func(at int64, what string) error { return &Fault{File: f.Name, Offset: at, What: what} }
 	sc := scanner{s: &s, buf: buf}
+	paced := int64(0)
 	for at := int64(segmentHeaderBytes); at < s.end; at += roundUp(sc.g.size, sectorBytes) {
+		if at >= paced {
+			if err := pace(0); err != nil {
+				return nil, err
+			}
+			paced = at + int64(len(buf))
+		}
 		if err := sc.group(at); err != nil {
 			return nil, err
 		}

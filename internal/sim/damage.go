@@ -44,7 +44,9 @@ func (w *world) spoil(kinds []vfs.HarmKind) {
 func (w *world) mend(found string) {
 	if w.harm != nil {
 		w.result.Found[found]++
-		w.harm.Mend()
+		if w.harm.Kind != vfs.HarmAbsent || found != "never" { // a file that nobody missed stays away: its name may be given anew
+			w.harm.Mend()
+		}
 		w.harm, w.cut = nil, nil
 	}
 }

@@ -81,8 +81,9 @@ func recoverFault(err *error) {
 	}
 }
 
-// savePortion is how many chunks are saved for a checkpoint while others wait: less than a millisecond's work.
-const savePortion = 256
+// savePortion is how many chunks, or definitions, are saved for a checkpoint while others wait: less than a millisecond's
+// work.
+const savePortion = 2048
 
 // between runs fn between two steps, and reports whether the runner goes on.
 func (r *runner) between(fn func()) (alive bool) {

@@ -22,7 +22,7 @@ func (m *Messages) Clear(s Seq, n uint64, whole func(first Seq, span uint64, g G
 	if s.lane() >= len(m.lanes) {
 		return
 	}
-	m.touch()
+	m.Touch()
 	l := m.lanes[s.lane()]
 	end := s.n() + n
 	if end < n || end > l.next {

@@ -66,7 +66,7 @@ func (m *Messages) Next(priority uint8) Seq {
 // Push appends a ready entry. The caller gives the Seq that Next gave when the fact was made; a larger one
 // skips numbers, so that a snapshot need not mention what is gone.
 func (m *Messages) Push(s Seq, e Entry) *Entry {
-	m.touch()
+	m.Touch()
 	l := m.lane(s)
 	if s.n() > l.next {
 		l.skip(s.n())
@@ -88,7 +88,7 @@ func (m *Messages) Fits(s Seq) bool {
 
 // Skip leaves the numbers below s unused: persistent entries that are gone had them.
 func (m *Messages) Skip(s Seq) {
-	m.touch()
+	m.Touch()
 	if l := m.lane(s); s.n() > l.next {
 		l.skip(s.n())
 		l.logged = s.n()
@@ -119,7 +119,7 @@ func (m *Messages) Entry(s Seq) *Entry {
 
 // Change returns the entry at s, which is there, to be changed: its flags and its deadline, nothing else.
 func (m *Messages) Change(s Seq) *Entry {
-	m.touch()
+	m.Touch()
 	c, i := m.lanes[s.lane()].at(s.n())
 	c.dirty = true
 	return &c.entries[i]
@@ -139,7 +139,7 @@ func (m *Messages) Side(s Seq) Side {
 
 // SetSide replaces what is known of s.
 func (m *Messages) SetSide(s Seq, side Side) {
-	m.touch()
+	m.Touch()
 	c, i := m.lanes[s.lane()].at(s.n())
 	if c == nil {
 		return
@@ -185,7 +185,7 @@ func (m *Messages) Hold(s Seq) { m.become(s, Held).ExpireAt = 0 }
 
 // become moves an entry from the state that it is in to another.
 func (m *Messages) become(s Seq, to State) *Entry {
-	m.touch()
+	m.Touch()
 	l := m.lanes[s.lane()]
 	c, i := l.at(s.n())
 	c.dirty = true
@@ -213,7 +213,7 @@ func (m *Messages) become(s Seq, to State) *Entry {
 
 // Remove forgets an entry, whatever its state.
 func (m *Messages) Remove(s Seq) {
-	m.touch()
+	m.Touch()
 	l := m.lanes[s.lane()]
 	c, i := l.at(s.n())
 	e := &c.entries[i]
@@ -280,7 +280,7 @@ func (m *Messages) eachIn(s *slot, n uint64, fn func(Seq, *Entry) bool) bool {
 // Arm notes that the entry at s has something due at an instant. Earlier tells that nothing of its chunk was due so
 // early: was is what was, 0 if nothing.
 func (m *Messages) Arm(s Seq, at deadline.Instant) (chunk Seq, was deadline.Instant, earlier bool) {
-	m.touch()
+	m.Touch()
 	c, _ := m.lanes[s.lane()].at(s.n())
 	was = c.slot.at
 	if was != 0 && was <= at {
@@ -292,7 +292,7 @@ func (m *Messages) Arm(s Seq, at deadline.Instant) (chunk Seq, was deadline.Inst
 
 // Disarm forgets the deadline of a chunk, and calls fn for each of its entries; fn only looks.
 func (m *Messages) Disarm(chunk Seq, fn func(Seq, *Entry)) {
-	m.touch()
+	m.Touch()
 	if s := m.slotOf(chunk); s != nil {
 		m.pool.warm(s)
 		s.at = 0

@@ -29,8 +29,8 @@ func (p *Pool) Freeze(visit func(*Messages), slot func(*Messages, Seq, []byte)) 
 	return p.saving
 }
 
-// touch saves m before it changes.
-func (m *Messages) touch() {
+// Touch saves m before it changes, and before what its owner keeps beside it does.
+func (m *Messages) Touch() {
 	if m.epoch != m.pool.epoch {
 		m.epoch = m.pool.epoch
 		if s := m.pool.saving; s != nil && m.durable {
@@ -47,14 +47,20 @@ func (s *Saving) queue(m *Messages) {
 }
 
 // Queue begins with a queue, unless that was done.
-func (s *Saving) Queue(m *Messages) { m.touch() }
+func (s *Saving) Queue(m *Messages) { m.Touch() }
 
-// Some saves up to n chunks of the queues begun, and reports whether there are more.
+// pageCost is what it takes to write a page, measured in slots that have one.
+const pageCost = 32
+
+// Some saves some chunks of the queues begun, n of those that have a page, or fewer that need one, and reports whether there
+// are more.
 func (s *Saving) Some(n int) (more bool) {
 	for ; s.next < len(s.rest) && n > 0; s.next++ {
 		if x := s.rest[s.next]; x.epoch != s.pool.epoch {
+			if n--; x.hot != nil && x.hot.dirty {
+				n -= pageCost
+			}
 			s.pool.save(x)
-			n--
 		}
 		s.rest[s.next] = nil
 	}

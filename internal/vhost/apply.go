@@ -1,6 +1,8 @@
 package vhost
 
 import (
+	"slices"
+
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/topology"
@@ -12,6 +14,9 @@ func (v *VHost) Apply(f Fact) { v.apply(&f) }
 
 // apply is the switch over facts, and nothing else.
 func (v *VHost) apply(f *Fact) {
+	if v.saving != nil {
+		v.beforeChange(f.Kind)
+	}
 	switch f.Kind {
 	case ExchangeDeclared:
 		v.applyPoliciesToExchange(v.topo.Declare(exchangeOf(f.Object)))
@@ -207,6 +212,7 @@ func (v *VHost) disarmed(m *queue.Messages, chunk queue.Seq, at deadline.Instant
 
 // endOne forgets a copy.
 func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
+	q.messages.Touch()
 	e := q.messages.Entry(s)
 	v.books.Ended[cause]++
 	if v.mutant == MutantDoubleCount {
@@ -261,10 +267,20 @@ func (v *VHost) addQueue(f *Fact) {
 		q.messages.PlantRequeueLast()
 	}
 	v.queues[q.id] = q
+	v.order(q)
 	v.queueMax = max(v.queueMax, q.id)
 	v.topo.AddQueue(q.object.Name, q.id)
 	v.applyPoliciesTo(q)
 	q.consumers.SetSingle(q.settings.SingleActive, q.quorum)
+}
+
+// order puts a queue where its number is; the newest has the greatest, but where a log was mended.
+func (v *VHost) order(q *queueState) {
+	if len(v.ordered) > 64 && len(v.ordered) > 2*len(v.queues) {
+		v.ordered = slices.DeleteFunc(v.ordered, func(q *queueState) bool { return q.deleted })
+	}
+	i, _ := slices.BinarySearchFunc(v.ordered, q.id, func(o *queueState, id QueueID) int { return int(int64(o.id) - int64(id)) })
+	v.ordered = slices.Insert(v.ordered, i, q)
 }
 
 func (v *VHost) dropQueue(id QueueID) {

@@ -2,6 +2,7 @@ package vhost
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/place"
@@ -11,13 +12,14 @@ import (
 // A checkpoint is the durable state of one moment as a list of facts, of which those about messages name pages. It is
 // saved in portions while the vhost goes on: what changes is saved first. Source: ours, decision 12.
 type checkpoint struct {
-	bytes  []byte
-	queues []*queueState // to be visited
-	sorted bool
-	saving *queue.Saving
-	books  Books
-	use    []place.UseRange
-	newest place.Index
+	begin   []byte // what was declared and set, as far as defined has come
+	bytes   []byte
+	queues  []*queueState // to be visited
+	defined *definitions
+	saving  *queue.Saving
+	books   Books
+	use     []place.UseRange
+	newest  place.Index
 }
 
 // Freeze begins a checkpoint of the durable state as it is now: all batches so far, the one in the making included.
@@ -31,19 +33,14 @@ func (v *VHost) Freeze(newest place.Index) {
 		}
 	}
 	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest}
-	c.bytes = binary.AppendUvarint([]byte{formatVersion}, uint64(v.logged))
-	c.bytes = v.appendDefinitions(c.bytes)
+	c.begin = binary.AppendUvarint([]byte{formatVersion}, uint64(v.logged))
+	c.defined = v.newDefinitions()
 	for _, g := range v.graves {
 		if saved, ok := g.Save(nil); ok {
 			c.bytes = appendFact(c.bytes, &Fact{Kind: Buried, Bytes: saved}, 0)
 		}
 	}
-	for _, q := range v.queues {
-		if q.object.Durable {
-			c.queues = append(c.queues, q)
-		}
-	}
-	c.queues = append(c.queues, v.shelf)
+	c.queues = append(v.sortedQueues(), v.shelf)
 	v.saving = c
 	c.saving = v.pool.Freeze(func(m *queue.Messages) { v.saveQueue(c, m) }, func(m *queue.Messages, first queue.Seq, saved []byte) {
 		c.bytes = appendFact(c.bytes, &Fact{Kind: Paged, Queue: QueueID(m.ID()), Seq: first, Bytes: saved}, 0)
@@ -72,12 +69,19 @@ func (v *VHost) saveQueue(c *checkpoint, m *queue.Messages) {
 	}
 }
 
-// Save does a portion of the checkpoint in the making, about n chunks, and reports whether there is more.
+// beforeChange saves the definitions before one changes.
+func (v *VHost) beforeChange(k FactKind) {
+	if c := v.saving; k.defines() && !c.defined.done {
+		c.begin = c.defined.append(c.begin, math.MaxInt)
+	}
+}
+
+// Save does a portion of the checkpoint in the making, about n small things, and reports whether there is more.
 func (v *VHost) Save(n int) (more bool) {
 	c := v.saving
-	if !c.sorted { // map order must not reach the disk
-		slices.SortFunc(c.queues, func(a, b *queueState) int { return int(int64(a.id) - int64(b.id)) })
-		c.sorted = true
+	if !c.defined.done {
+		c.begin = c.defined.append(c.begin, n)
+		return true
 	}
 	for ; n > 0 && len(c.queues) > 0; n-- {
 		c.saving.Queue(c.queues[0].messages)
@@ -90,7 +94,7 @@ func (v *VHost) Save(n int) (more bool) {
 // once it is durable, and the pages are that it names.
 func (v *VHost) Saved() []byte {
 	c := v.saving
-	b := appendFact(c.bytes, &Fact{Kind: Counted, Books: &c.books}, 0)
+	b := appendFact(append(c.begin, c.bytes...), &Fact{Kind: Counted, Books: &c.books}, 0)
 	b = appendFact(b, &Fact{Kind: Used, Use: c.use, Index: c.newest}, 0)
 	c.saving.End()
 	v.saving, v.storing = nil, c.saving

@@ -274,10 +274,11 @@ func (v *VHost) purge(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Err
 
 // sortedQueues lists the queues by number: map order must not reach a fact.
 func (v *VHost) sortedQueues() []*queueState {
-	all := make([]*queueState, 0, len(v.queues))
-	for _, q := range v.queues {
-		all = append(all, q)
+	all := make([]*queueState, 0, len(v.queues)+1)
+	for _, q := range v.ordered {
+		if !q.deleted {
+			all = append(all, q)
+		}
 	}
-	slices.SortFunc(all, func(a, b *queueState) int { return int(int64(a.id) - int64(b.id)) })
 	return all
 }

@@ -85,6 +85,7 @@ func (v *VHost) await(q *queueState, seq queue.Seq, full []QueueID) {
 
 // withheld folds Held.
 func (v *VHost) withheld(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
+	q.messages.Touch()
 	side := q.messages.Side(s)
 	durable := e.Flags&queue.Persistent != 0
 	v.retain(f.History, durable)

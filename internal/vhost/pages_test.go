@@ -41,7 +41,7 @@ func (p *memoryPages) Drop(r place.Ref) { delete(p.pages, r) }
 // snapshot takes a whole checkpoint at once.
 func (v *VHost) snapshot() []byte {
 	v.Freeze(v.index)
-	for v.Save(3) {
+	for v.Save(40) {
 	}
 	b := v.Saved()
 	v.Stored(true)

@@ -3,6 +3,7 @@ package vhost
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
@@ -165,7 +166,7 @@ func (s *Salvage) Rebuild(at place.Index, pages place.Pages) (*VHost, error) {
 		n.use.Restore(ranges, at)
 	}
 	b := binary.AppendUvarint([]byte{formatVersion}, uint64(s.v.logged))
-	if err := n.Fold(0, s.v.appendDefinitions(b)); err != nil {
+	if err := n.Fold(0, s.v.newDefinitions().append(b, math.MaxInt)); err != nil {
 		return nil, err
 	}
 	for _, q := range append(s.v.sortedQueues(), s.v.shelf) {

@@ -2,6 +2,7 @@ package vhost
 
 import (
 	"encoding/binary"
+	"math"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
@@ -17,54 +18,13 @@ func (v *VHost) Contents() []byte { return v.contents(true) }
 func (v *VHost) contents(lazy bool) []byte {
 	b := append([]byte(nil), formatVersion)
 	b = binary.AppendUvarint(b, uint64(v.logged))
-	b = v.appendDefinitions(b)
+	b = v.newDefinitions().append(b, math.MaxInt)
 	for _, q := range append(v.sortedQueues(), v.shelf) {
 		if q.object.Durable {
 			b = v.appendMessages(b, q, lazy)
 		}
 	}
 	return appendFact(b, &Fact{Kind: Counted, Books: &v.durable}, 0)
-}
-
-// appendDefinitions lists all that was declared or set, and what exchanges keep.
-func (v *VHost) appendDefinitions(b []byte) []byte {
-	for x := range v.topo.Exchanges() {
-		if x.Durable && x.Name != "" && !isPredeclared(x.Name) {
-			b = appendFact(b, &Fact{Kind: ExchangeDeclared, Object: &Object{
-				Name: x.Name, Type: x.Kind.String(), Durable: true, AutoDelete: x.AutoDelete, Internal: x.Internal, Arguments: x.Arguments,
-			}}, 0)
-		}
-	}
-	for _, q := range v.sortedQueues() {
-		if q.object.Durable {
-			b = appendFact(b, &Fact{Kind: QueueDeclared, Queue: q.id, Object: &q.object}, 0)
-		}
-	}
-	for bound := range v.topo.Bindings() {
-		o := Object{
-			Name: bound.Destination, Source: bound.Source, RoutingKey: bound.RoutingKey, ToExchange: !bound.ToQueue,
-			Durable: true, Arguments: bound.Arguments,
-		}
-		if v.durableBinding(&o) {
-			b = appendFact(b, &Fact{Kind: Bound, Object: &o}, 0)
-		}
-	}
-	for _, operator := range [2]bool{false, true} {
-		for _, p := range v.Policies(operator) {
-			b = appendFact(b, &Fact{Kind: PolicySet, Policy: &p}, 0)
-		}
-	}
-	for x := range v.topo.Exchanges() {
-		if r := v.recents[x.Name]; r != nil {
-			for _, m := range r.durable.messages {
-				b = appendFact(b, &Fact{Kind: Noted, Object: &Object{Name: x.Name}, Entry: entryAt(m.record), History: m.history}, 0)
-			}
-		}
-	}
-	if len(v.optionTable) > 0 {
-		b = appendFact(b, &Fact{Kind: Configured, Object: &Object{Arguments: v.optionTable}}, 0)
-	}
-	return b
 }
 
 func (v *VHost) appendMessages(b []byte, q *queueState, lazy bool) []byte {

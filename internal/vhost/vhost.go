@@ -21,7 +21,8 @@ type VHost struct {
 	// Folded by Apply.
 	topo        *topology.Topology
 	queues      map[QueueID]*queueState
-	queueMax    QueueID // the greatest ever given
+	queueMax    QueueID       // the greatest ever given
+	ordered     []*queueState // queues by number; some may be deleted
 	shelf       *queueState
 	shelved     [causes]uint64 // letters on the shelf
 	options     Options

@@ -186,7 +186,7 @@ func (w *world) checkpoint(dice *rand.Rand) error {
 	case !v.Saving() && dice.IntN(10) == 0:
 		w.saving = w.next() - 1
 		v.Freeze(w.saving)
-	case v.Saving() && dice.IntN(2) == 0 && !v.Save(1+dice.IntN(4)):
+	case v.Saving() && dice.IntN(2) == 0 && !v.Save(1+dice.IntN(40)):
 		root := v.Saved()
 		restored := w.fresh()
 		if err := restored.Fold(0, root); err != nil {

@@ -1,0 +1,95 @@
+package vhost
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/topology"
+)
+
+// definitions is a walk over all that was declared or set, and over what exchanges keep, in the order in which facts lead
+// to it. The vhost's definitions must not change before its end.
+type definitions struct {
+	v         *VHost
+	exchanges []*topology.Exchange
+	queues    []*queueState
+	bindings  []topology.Binding
+	begun     bool
+	done      bool
+}
+
+func (v *VHost) newDefinitions() *definitions { return &definitions{v: v} }
+
+// defines reports whether a fact changes what a walk meets.
+func (k FactKind) defines() bool { return k <= PolicyCleared || k == Configured || k == Noted }
+
+// append adds the facts of about n definitions more, and begins with none: that lists them.
+func (d *definitions) append(b []byte, n int) []byte {
+	if !d.begun {
+		d.list()
+		if n < len(d.bindings) {
+			return b
+		}
+	}
+	for ; n > 0 && len(d.exchanges) > 0; n-- {
+		x := d.exchanges[0]
+		d.exchanges = d.exchanges[1:]
+		if x.Durable && x.Name != "" && !isPredeclared(x.Name) {
+			b = appendFact(b, &Fact{Kind: ExchangeDeclared, Object: &Object{
+				Name: x.Name, Type: x.Kind.String(), Durable: true, AutoDelete: x.AutoDelete, Internal: x.Internal, Arguments: x.Arguments,
+			}}, 0)
+		}
+	}
+	for ; n > 0 && len(d.queues) > 0; n-- {
+		q := d.queues[0]
+		d.queues = d.queues[1:]
+		if q.object.Durable {
+			b = appendFact(b, &Fact{Kind: QueueDeclared, Queue: q.id, Object: &q.object}, 0)
+		}
+	}
+	for ; n > 0 && len(d.bindings) > 0; n-- {
+		bound := &d.bindings[0]
+		d.bindings = d.bindings[1:]
+		o := Object{
+			Name: bound.Destination, Source: bound.Source, RoutingKey: bound.RoutingKey, ToExchange: !bound.ToQueue,
+			Durable: true, Arguments: bound.Arguments,
+		}
+		if d.v.durableBinding(&o) {
+			b = appendFact(b, &Fact{Kind: Bound, Object: &o}, 0)
+		}
+	}
+	if n > 0 && !d.done {
+		b = d.v.appendSettings(b)
+		d.done = true
+	}
+	return b
+}
+
+// list notes what there is.
+func (d *definitions) list() {
+	d.begun = true
+	for x := range d.v.topo.Exchanges() {
+		d.exchanges = append(d.exchanges, x)
+	}
+	d.queues = d.v.sortedQueues()
+	for bound := range d.v.topo.Bindings() {
+		d.bindings = append(d.bindings, bound)
+	}
+}
+
+// appendSettings lists policies, what exchanges keep, and options.
+func (v *VHost) appendSettings(b []byte) []byte {
+	for _, operator := range [2]bool{false, true} {
+		for _, p := range v.Policies(operator) {
+			b = appendFact(b, &Fact{Kind: PolicySet, Policy: &p}, 0)
+		}
+	}
+	for x := range v.topo.Exchanges() {
+		if r := v.recents[x.Name]; r != nil {
+			for _, m := range r.durable.messages {
+				b = appendFact(b, &Fact{Kind: Noted, Object: &Object{Name: x.Name}, Entry: entryAt(m.record), History: m.history}, 0)
+			}
+		}
+	}
+	if len(v.optionTable) > 0 {
+		b = appendFact(b, &Fact{Kind: Configured, Object: &Object{Arguments: v.optionTable}}, 0)
+	}
+	return b
+}

@@ -80,6 +80,9 @@ var house = []room{
 
 	{path: "internal/engine", floor: runtime, column: between, imports: []string{"*"}, never: []string{"net"}},
 
+	// salvage looks at a stopped broker's data with the eyes of the engine: it folds what the journal has.
+	{path: "internal/salvage", floor: runtime, column: between, imports: []string{"*"}, never: world, passive: true},
+
 	// sim drives the floors below the doors from one goroutine.
 	{path: "internal/sim", floor: doors, column: between, imports: []string{"*"}, never: []string{"net", "time"}, passive: true},
 	{path: "internal/sim/mutants", floor: assembly, column: between, imports: []string{"*"}},

@@ -23,6 +23,8 @@ Usage:
   bartleby serve [options]     start the broker
   bartleby ctl COMMAND …       administer a running broker, as rabbitmqctl does
   bartleby backup DIRECTORY    copy all that a running broker keeps; or --tar FILE
+  bartleby check DIR           say what is in a stopped data directory, and what of it is damaged
+  bartleby repair DIR          save what can be saved of a damaged one
   bartleby perf SCENARIO …     load any AMQP 0-9-1 broker and measure it
   bartleby version             print the version
 
@@ -52,6 +54,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return cli.Main("bartleby", args[2:], stdin, stdout, stderr, os.Getenv)
 	case "backup":
 		return cli.Main("bartleby", args[1:], stdin, stdout, stderr, os.Getenv)
+	case "check":
+		return check(args[2:], stdout, stderr)
+	case "repair":
+		return repair(args[2:], stdout, stderr)
 	case "perf":
 		return perf.Main(args[2:], stdout, stderr)
 	case "version", "--version":

@@ -70,6 +70,7 @@ type copier struct {
 	out *segment
 	buf []byte // of the writer
 	raw []byte // of what is read
+	gap int    // between pieces that are read at once
 	at  []uint32
 }
 
@@ -79,7 +80,7 @@ func newCopier(w *Rewriting) *copier {
 	*s = segment{id: s.id, file: s.file, f: s.f, size: s.size, rewritten: true, nonce: mix(s.nonce), end: segmentHeaderBytes}
 	s.seed = seedOf(s.nonce)
 	raw := make([]byte, ReadBytes(place.Ref{Size: readBytes}))
-	return &copier{cursor: cursor{w: w}, out: s, buf: vfs.Aligned(bufferBytes), raw: raw}
+	return &copier{cursor: cursor{w: w}, out: s, buf: vfs.Aligned(bufferBytes), raw: raw, gap: readGap}
 }
 
 // group copies a group and tells how many bytes of data; zero: there is none left. Bad is a victim that cannot be read,
@@ -168,7 +169,7 @@ func (c *copier) pieces(w *writer, from *span, pieces []place.Ref, size int) err
 	}
 	for i := 0; i < len(pieces); {
 		k, start, end := i+1, int(c.at[i]), int(c.at[i]+pieces[i].Size)
-		for k < len(pieces) && int(c.at[k])-end <= readGap && int(c.at[k]+pieces[k].Size)-start <= readBytes {
+		for k < len(pieces) && int(c.at[k])-end <= c.gap && int(c.at[k]+pieces[k].Size)-start <= readBytes {
 			end = int(c.at[k] + pieces[k].Size)
 			k++
 		}

@@ -194,6 +194,7 @@ func (j *Journal) kept(s *segment, keep []place.Ref) (*segment, error) {
 	}
 	w.out.size = w.measure()
 	w.copier = newCopier(w)
+	w.copier.gap = -1 // what lies between may be damaged
 	for done := false; !done; {
 		if done, err = w.Step(bufferBytes); err != nil {
 			return nil, errors.Join(err, w.out.f.Close())

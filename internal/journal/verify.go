@@ -81,7 +81,7 @@ func merge(all []Damage) []Damage {
 	for _, d := range all {
 		if n := len(merged); n > 0 && strings.HasSuffix(d.File, ".segment") {
 			last := &merged[n-1]
-			if last.File == d.File && d.Offset <= last.Offset+last.Bytes+sectorBytes {
+			if last.File == d.File && d.Offset <= last.Offset+last.Bytes+sectorBytes && d.Part != InEnd {
 				last.Bytes = max(last.Bytes, d.Offset+d.Bytes-last.Offset)
 				last.Batches = append(last.Batches, d.Batches...)
 				continue

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/bartleby-mq/bartleby"
+)
+
+// Exit codes of check and repair; exitUsage stands beside them. Source: docs/repair.md.
+const (
+	exitSound   = 0 // sound, or repaired, and nothing is lost
+	exitDamaged = 1 // check: damaged; repair: repaired, and something is lost
+	exitBlind   = 2 // could not look, or could not repair
+)
+
+// check says what is in a stopped data directory, and what of it is damaged.
+func check(args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("bartleby check", flag.ContinueOnError)
+	asJSON := flags.Bool("json", false, "print the report as JSON")
+	data, code := directory(flags, args, stderr, "reads a data directory that no broker uses, and says what of it is damaged; it changes nothing")
+	if data == "" {
+		return code
+	}
+	return report(bartleby.Check, data, *asJSON, stdout, stderr)
+}
+
+// repair makes a sound data directory of a damaged one.
+func repair(args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("bartleby repair", flag.ContinueOnError)
+	asJSON := flags.Bool("json", false, "print the report as JSON")
+	dry := flags.Bool("dry-run", false, "say what would be done and what is lost, and change nothing")
+	data, code := directory(flags, args, stderr, "saves what can be saved of a damaged data directory that no broker uses, and lists what is lost")
+	if data == "" {
+		return code
+	}
+	if *dry {
+		return report(bartleby.Check, data, *asJSON, stdout, stderr)
+	}
+	return report(bartleby.Repair, data, *asJSON, stdout, stderr)
+}
+
+// directory parses the arguments; without a directory the exit code counts. Flags may stand behind the directory.
+func directory(flags *flag.FlagSet, args []string, stderr io.Writer, what string) (data string, code int) {
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprintf(stderr, "%s [options] DIR %s.\n", flags.Name(), what)
+		flags.PrintDefaults()
+		fmt.Fprintf(stderr, "Exit codes: %d sound, or repaired without a loss; %d damaged, or repaired with losses; %d could not do it.\n",
+			exitSound, exitDamaged, exitBlind)
+	}
+	for rest := args; ; rest = flags.Args()[1:] {
+		if err := flags.Parse(rest); errors.Is(err, flag.ErrHelp) {
+			return "", 0
+		} else if err != nil {
+			return "", exitUsage
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		if data != "" {
+			fmt.Fprintf(stderr, "%s: unexpected argument %q\n", flags.Name(), flags.Arg(0))
+			return "", exitUsage
+		}
+		data = flags.Arg(0)
+	}
+	if data == "" {
+		flags.Usage()
+	}
+	return data, exitUsage
+}
+
+// report prints what look reports, and gives the exit code that it means.
+func report(look func(string) (*bartleby.Report, error), data string, asJSON bool, stdout, stderr io.Writer) int {
+	r, err := look(data)
+	if err != nil {
+		fmt.Fprintf(stderr, "bartleby: %v\n", err)
+		return exitBlind
+	}
+	if asJSON {
+		e := json.NewEncoder(stdout)
+		e.SetIndent("", "  ")
+		err = e.Encode(r)
+	} else {
+		err = r.Print(stdout, data)
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintf(stderr, "bartleby: %v\n", err)
+		return exitBlind
+	case r.State == bartleby.Sound, r.State == bartleby.Repaired && r.Before.Losses() == 0:
+		return exitSound
+	case r.State == bartleby.Damaged && r.Before != nil:
+		fmt.Fprintln(stderr, "bartleby: there is still damage after the repair; what was there before is in the directory named above")
+		return exitBlind
+	}
+	return exitDamaged
+}

@@ -126,6 +126,11 @@ func (j *Journal) Release(l *Lease) {
 	j.removeGarbage()
 }
 
+// isLeased reports whether a file is being copied.
+func (j *Journal) isLeased(name string) bool {
+	return j.leased[name] > 0 && j.o.Mutant != MutantIgnoreLease
+}
+
 // Copy writes the file to w, in pieces as large as buf, which has whole blocks. It may be called beside everything else until
 // Release, and verifies what it copies: damage, a *Fault or nil, is copied as it is. Pace is called before each piece, with
 // how many bytes will be written then; an error of it ends the copy.

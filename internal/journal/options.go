@@ -88,4 +88,6 @@ const (
 	MutantLosePiece Mutant = "lose-piece"
 	// MutantRewriteUncovered rewrites segments that no checkpoint covers.
 	MutantRewriteUncovered Mutant = "rewrite-uncovered"
+	// MutantIgnoreLease removes files, and writes them again, while they are being copied.
+	MutantIgnoreLease Mutant = "ignore-lease"
 )

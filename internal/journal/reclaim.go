@@ -109,7 +109,7 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 	room := j.o.reserve() + sparesKept - j.ready()
 	var gone []*segment
 	for _, s := range free {
-		if s.size == j.o.SegmentBytes && room > 0 && !s.distrusted && j.leased[s.name()] == 0 {
+		if s.size == j.o.SegmentBytes && room > 0 && !s.distrusted && !j.isLeased(s.name()) {
 			j.spares = append(j.spares, spare{file: s.file, size: s.size, nonce: s.nonce, named: true})
 			room--
 		} else {
@@ -166,7 +166,7 @@ func (j *Journal) discard(name string) {
 func (j *Journal) removeGarbage() {
 	_ = j.beside(func() error {
 		j.garbage = slices.DeleteFunc(j.garbage, func(name string) bool {
-			if j.leased[name] > 0 {
+			if j.isLeased(name) {
 				return false
 			}
 			err := j.fs.Remove(j.path(name))

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -79,8 +80,8 @@ func (d *deeds) rewrote(segments int, err error) {
 	d.rewritten.Add(uint64(segments))
 }
 
-// Storage tells how the storage stands. It asks every vhost, between two of its batches.
-func (e *Engine) Storage() Storage {
+// Storage tells how the storage stands. It asks every vhost; one that has not answered when ctx ends has no figures.
+func (e *Engine) Storage(ctx context.Context) Storage {
 	d := &e.scribe.deeds
 	s := Storage{
 		Sync: e.sync, SyncInterval: e.scribe.interval, Syncs: d.syncs.read(),
@@ -95,12 +96,7 @@ func (e *Engine) Storage() Storage {
 	s.Journal = e.scribe.journal.Stats()
 	e.scribe.tables.RUnlock()
 	for _, h := range e.Access().VHosts() {
-		v := VHostStorage{Name: h.Name, Sync: e.sync}
-		r, err := e.runnerOf(h.Name)
-		if err == nil {
-			err = r.storage(&v)
-		}
-		v.Down = err
+		v := e.vhostStorage(ctx, h.Name)
 		s.Live += v.Live
 		s.VHosts = append(s.VHosts, v)
 	}
@@ -108,19 +104,31 @@ func (e *Engine) Storage() Storage {
 	return s
 }
 
-// storage fills in what a vhost knows, or tells why it has stopped.
-func (r *runner) storage(s *VHostStorage) error {
-	alive := r.between(func() {
-		if own := r.vhost.Sync(); own != vhost.SyncDefault {
-			s.Sync = own
-		}
-		stored := r.vhost.Storage()
-		s.Hot, s.Cold, s.Live, s.Spilled = stored.Hot, stored.Cold, stored.Live, r.pages.spill.bytes()
-	})
-	if !alive {
-		return r.failure.Load().err
+// vhostStorage is what a vhost knows.
+func (e *Engine) vhostStorage(ctx context.Context, name string) VHostStorage {
+	r, err := e.runnerOf(name)
+	if err != nil {
+		return VHostStorage{Name: name, Sync: e.sync, Down: err}
 	}
-	return nil
+	found := make(chan VHostStorage, 1)
+	done := make(chan error, 1)
+	r.put(post{done: done, look: func(v *vhost.VHost) {
+		s, sync := v.Storage(), v.Sync()
+		if sync == vhost.SyncDefault {
+			sync = e.sync
+		}
+		found <- VHostStorage{Name: name, Sync: sync, Hot: s.Hot, Cold: s.Cold, Live: s.Live, Spilled: r.pages.spill.bytes()}
+	}})
+	err = r.await(ctx, done)
+	select {
+	case s := <-found:
+		return s
+	default:
+	}
+	if ctx.Err() != nil {
+		err = nil
+	}
+	return VHostStorage{Name: name, Sync: e.sync, Down: err}
 }
 
 // A Latency says how long something took, time and again.

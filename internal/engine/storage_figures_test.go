@@ -14,7 +14,7 @@ func TestStorageFigures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
 		e := start(t, d, small)
-		if s := e.Storage(); s.Sync != vhost.SyncAlways || s.SyncInterval != syncInterval || !s.CheckpointAt.IsZero() || s.Checkpoints != 0 {
+		if s := e.Storage(t.Context()); s.Sync != vhost.SyncAlways || s.SyncInterval != syncInterval || !s.CheckpointAt.IsZero() || s.Checkpoints != 0 {
 			t.Errorf("at the beginning: %+v", s)
 		}
 		c := attach(t, e, "")
@@ -28,7 +28,7 @@ func TestStorageFigures(t *testing.T) {
 			c.post(some...)
 			c.take()
 		}
-		s := e.Storage()
+		s := e.Storage(t.Context())
 		if v := s.VHosts[0]; v.Name != "/" || v.Hot != n || v.Cold != 0 || v.Spilled != 0 || v.Down != nil || v.Sync != vhost.SyncAlways {
 			t.Errorf("all hot: %+v", v)
 		}
@@ -39,7 +39,7 @@ func TestStorageFigures(t *testing.T) {
 		c.post(publish("q", "the last"))
 		c.take()
 		checkpoint(t, e)
-		s = e.Storage()
+		s = e.Storage(t.Context())
 		if v := s.VHosts[0]; v.Hot+v.Cold != n+1 || v.Hot > n/5 {
 			t.Errorf("mostly cold: %+v", v)
 		}
@@ -57,13 +57,13 @@ func TestStorageFigures(t *testing.T) {
 		}
 		checkpoint(t, e)
 		checkpoint(t, e)
-		s = e.Storage()
+		s = e.Storage(t.Context())
 		if s.Reclaimed+s.Rewritten < 10 || s.RewritingsFailed != 0 || s.Live > n*size/4 || s.Live < n*size/10 {
 			t.Errorf("drained: %+v", s)
 		}
 		c.link.Close()
 		stop(t, e)
-		for _, v := range e.Storage().VHosts {
+		for _, v := range e.Storage(t.Context()).VHosts {
 			if v.Down == nil {
 				t.Errorf("an engine that is closed has %+v", v)
 			}

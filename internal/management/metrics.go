@@ -89,7 +89,7 @@ func (s *Server) scrape(hr *http.Request) []byte {
 	s.totalMetrics(x, &all)
 	deadLetterMetrics(x, &all)
 	letterMetrics(x, vhosts)
-	s.storageMetrics(x)
+	s.storageMetrics(hr.Context(), x)
 	return x.Bytes()
 }
 

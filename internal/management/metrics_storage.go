@@ -1,6 +1,7 @@
 package management
 
 import (
+	"context"
 	"strconv"
 	"time"
 
@@ -8,8 +9,8 @@ import (
 )
 
 // storageMetrics shows what is on the disk and what is done for it. Source: ours.
-func (s *Server) storageMetrics(x *exposition) {
-	m := s.engine.Storage()
+func (s *Server) storageMetrics(ctx context.Context, x *exposition) {
+	m := s.engine.Storage(ctx)
 	j := &m.Journal
 	x.one("bartleby_storage_segments", gauge, "Files of the log", j.Segments)
 	x.one("bartleby_storage_rewritten_segments", gauge, "Of these, files with what was left of sparse ones", j.Rewritten)

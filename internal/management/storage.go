@@ -6,7 +6,7 @@ import (
 )
 
 func getStorage(r *request) (answer, error) {
-	s := r.server.engine.Storage()
+	s := r.server.engine.Storage(r.Context())
 	shown := showStorage(&s)
 	shown.Backups = showBackups(r.server.engine.Backups())
 	return ok(shown)

@@ -64,6 +64,11 @@ func (j *Journal) look(seen *Sight) error {
 	if seen.Strays, err = j.strays(); err != nil {
 		return err
 	}
+	for _, n := range names { // Mend makes none that is there: an earlier one may have been cut off
+		if number, ok := fileNumber(n); ok {
+			j.nextFile = max(j.nextFile, number+1)
+		}
+	}
 	for _, s := range j.segments {
 		if err := j.lookAtTable(s, seen); err != nil {
 			return fmt.Errorf("%s: %w", s.name(), err)

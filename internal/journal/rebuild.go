@@ -46,16 +46,11 @@ func (j *Journal) rebuild(seen *Sight) error {
 	}
 	j.rebuilt, j.pagesFrom = true, pagesSkipped
 	for _, name := range names {
-		base, kind, _ := strings.Cut(name, ".")
-		number, err := strconv.ParseUint(base, 10, 64)
-		if err != nil {
-			continue
-		}
-		j.nextFile = max(j.nextFile, number+1)
-		switch kind {
-		case "segment":
+		number, ok := fileNumber(name)
+		switch {
+		case ok && strings.HasSuffix(name, ".segment"):
 			err = j.findSegment(number, seen)
-		case "checkpoint":
+		case ok && strings.HasSuffix(name, ".checkpoint"):
 			err = j.findCheckpoint(number, seen)
 		}
 		if err != nil {
@@ -64,6 +59,13 @@ func (j *Journal) rebuild(seen *Sight) error {
 	}
 	sortSegments(j.segments)
 	return j.dropSuperseded()
+}
+
+// fileNumber is the number in the name of a segment or a checkpoint.
+func fileNumber(name string) (number uint64, ok bool) {
+	base, _, _ := strings.Cut(name, ".")
+	number, err := strconv.ParseUint(base, 10, 64)
+	return number, err == nil
 }
 
 // findSegment takes a file for the segment that its header says it is.

@@ -3,6 +3,8 @@ package engine
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/journal"
 )
 
 const (
@@ -23,6 +25,8 @@ const (
 	restingLooks  = 3
 	restingChange = 256 << 10
 	lateLooks     = 60
+	// shrinkLooks is after how many of them the files that are kept for the next traffic are removed, but for a few.
+	shrinkLooks = 15
 )
 
 // tidier gives space back in the background, within an allowance: so much for each byte that traffic appends, and more
@@ -89,11 +93,24 @@ func (t *tidier) look() {
 		t.appended, t.looks = now, 0
 		return
 	}
-	t.looks++
+	if t.looks++; t.looks == shrinkLooks {
+		t.shrink()
+	}
 	t.extra = min(t.extra+restingBytes, restingBytes)
 	if changed := now - t.covered; t.looks == restingLooks && changed >= restingChange || t.looks == lateLooks && changed > 0 {
 		t.covered = now
 		t.engine.checkpointSoon()
+	}
+}
+
+// shrink removes files that are ready to be written and will not be needed soon.
+func (t *tidier) shrink() {
+	err := t.engine.housekeep(func(j *journal.Journal) error {
+		_, err := j.Shrink()
+		return err
+	})
+	if err != nil {
+		t.engine.slog.Warn("files that are not needed stay", "error", err)
 	}
 }
 

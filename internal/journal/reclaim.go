@@ -222,3 +222,27 @@ func (j *Journal) Drop(log place.LogID) error {
 	}
 	return nil
 }
+
+// Shrink removes the spares beyond those that Prepare would make, which are kept in traffic, and tells how many.
+func (j *Journal) Shrink() (removed int, err error) {
+	if j.failed != nil {
+		return 0, j.failed
+	}
+	n := j.ready() - j.o.reserve() - sparesAhead
+	if n = min(n, len(j.spares)-1); n <= 0 {
+		return 0, nil
+	}
+	before := slices.Clone(j.spares)
+	gone := before[len(before)-n:]
+	j.spares = slices.Clone(before[:len(before)-n])
+	if err := j.writeManifest(); err != nil {
+		if j.failed == nil {
+			j.spares = append(j.spares, gone...)
+		}
+		return 0, err
+	}
+	for _, s := range gone {
+		j.discard(s.name())
+	}
+	return n, nil
+}

@@ -31,6 +31,20 @@ func batchOf(t *testing.T, dir string, log place.LogID, index place.Index) (name
 	return find(t, dir, data[:min(len(data), 500)])
 }
 
+// tryBatchOf is batchOf for a batch that may not be there.
+func tryBatchOf(t *testing.T, dir string, log place.LogID, index place.Index) (name string, off int64, ok bool) {
+	t.Helper()
+	j, _, err := journal.Look(vfs.Dir(dir), journal.Options{})
+	must(t, err)
+	_, _, err = j.ReadHoles(log, index)
+	must(t, j.Close())
+	if err != nil {
+		return "", 0, false
+	}
+	name, off = batchOf(t, dir, log, index)
+	return name, off, true
+}
+
 // checkpointOf returns the file of a log's checkpoint.
 func checkpointOf(t *testing.T, dir string, log place.LogID) string {
 	t.Helper()

@@ -367,7 +367,7 @@ func (s *Salvage) tellMissing() {
 	for _, id := range ids {
 		runs := s.missing[id]
 		slices.SortFunc(runs, func(a, b seqRun) int { return cmp.Compare(a.first, b.first) })
-		name, why := s.names[id], "made in what is lost of the log"
+		name, why := s.names[id], "they came by what is lost of the log; one that came out of another queue is there still"
 		if s.v.queueOf(id) == nil {
 			name, why = fmt.Sprintf("(number %d)", id), "the declaration of their queue is lost"
 		}

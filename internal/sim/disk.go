@@ -146,8 +146,8 @@ func (w *world) open() {
 			w.damaged(j, &r)
 			w.mend("open")
 		case err == nil:
-			if w.journal, w.cut = j, r.Cut; w.o.Mutant == MutantHushCut {
-				w.cut = nil
+			if w.journal = j; r.Cut != nil && w.o.Mutant != MutantHushCut {
+				w.cut = r.Cut // the next start may not tell again, if this one fails on its way
 			}
 			w.load()
 			return
@@ -208,7 +208,7 @@ func (w *world) load() {
 	if w.neighbor.safe = w.neighbor.written; !w.tight {
 		w.record()
 	}
-	if w.harm != nil && w.chance(2) {
+	if w.cut = nil; w.harm != nil && w.chance(2) {
 		w.mend("never")
 	}
 	w.decide(vhost.Command{Kind: vhost.Recovered})

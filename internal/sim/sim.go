@@ -118,7 +118,7 @@ type world struct {
 	tearing  bool         // a group is being written
 	looking  bool         // a checker does: no call of the disk fails
 	harm     *vfs.Harm    // what the disk has changed, and nobody has found
-	cut      *journal.Cut // by the last opening
+	cut      *journal.Cut // that was told since the machine was there last
 	tight    bool         // the disk has a budget
 	full     bool         // only the reserve is left of it: publishers wait
 	ailing   bool         // some call of the disk always fails

@@ -238,6 +238,7 @@ func (e *Engine) reopen(old *runner) {
 		<-old.stopped
 		old.own()
 		old.abandon()
+		old.pages.spill.close()
 		old.release()
 		e.scribe.settle()
 		e.openVHost(old.name, old.log.ID())
@@ -397,7 +398,11 @@ func (e *Engine) Close() error {
 		r.shutDown()
 	}
 	e.jobs.Wait()
-	return errors.Join(e.checkpointAll(runners), e.scribe.close())
+	err := e.checkpointAll(runners)
+	for _, r := range runners {
+		r.pages.spill.close()
+	}
+	return errors.Join(err, e.scribe.close())
 }
 
 // checkpointAll checkpoints what has changed, and gives back what nobody needs.

@@ -167,6 +167,7 @@ func (e *Engine) endVHost(name string, log place.LogID) {
 		r.own()
 		r.fail(amqp.ConnectionForced("vhost '%s' is deleted", name))
 		r.abandon()
+		r.pages.spill.close()
 		r.release()
 	}
 	e.scribe.settle() // nothing of it is under way

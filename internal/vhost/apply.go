@@ -47,7 +47,7 @@ func (v *VHost) apply(f *Fact) {
 			q.messages.Change(s).Flags |= queue.Redelivered | queue.Handed
 		})
 	case Returned:
-		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.returned(q, s, e, f) })
+		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) { v.returned(q, s, f) })
 	case Ended:
 		if q := v.queueOf(f.Queue); q != nil {
 			v.ended(q, f.Seq, max(f.N, 1), f.Cause)
@@ -207,7 +207,7 @@ func (v *VHost) dueAt(q *queueState, s queue.Seq, e *queue.Entry) deadline.Insta
 
 // disarmed hears of a chunk with a deadline that is no more.
 func (v *VHost) disarmed(m *queue.Messages, chunk queue.Seq, at deadline.Instant) {
-	v.deadlines.Remove(deadline.Entry{At: at, Owner: uint64(m.ID())<<ownBits | ownMessages, Item: uint64(chunk)})
+	v.deadlines.Remove(deadline.Entry{At: at, Owner: ownerOf(QueueID(m.ID()), ownMessages), Item: uint64(chunk)})
 }
 
 // endOne forgets a copy.
@@ -237,13 +237,13 @@ func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
 }
 
 // returned makes a copy ready again, or lets it wait. In a replay it never left: what is not logged is who held it.
-func (v *VHost) returned(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
+func (v *VHost) returned(q *queueState, s queue.Seq, f *Fact) {
 	if q.settings.Counts && v.mutant != MutantForgetReturn {
 		side := q.messages.Side(s)
 		side.Return(f.Failed)
 		q.messages.SetSide(s, side)
 	}
-	e = q.messages.Change(s)
+	e := q.messages.Change(s)
 	e.Flags = e.Flags&^queue.Handed | queue.Redelivered
 	if f.At != 0 {
 		v.wait(q, s, e, f.At)

@@ -22,7 +22,9 @@ const (
 	ownBits     = 4
 )
 
-func owner(q *queueState, kind uint64) uint64 { return uint64(q.id)<<ownBits | kind }
+func owner(q *queueState, kind uint64) uint64 { return ownerOf(q.id, kind) }
+
+func ownerOf(id QueueID, kind uint64) uint64 { return uint64(id)<<ownBits | kind }
 
 // tick handles what is due, tickMax deadlines at the most, or as many as fill a portion.
 func (v *VHost) tick(s *Stamp, out *Outcome) {

@@ -23,7 +23,7 @@ const (
 // it could not look: a broker uses the directory, there is no journal in it, or a later version has written it.
 func Check(data string) (*Report, error) {
 	r, err := salvage.Check(vfs.Dir(data))
-	return r, inUse(data, err)
+	return r, about(data, err)
 }
 
 // Repair makes a data directory that is damaged one from which a broker starts, with all that can be saved; what was damaged
@@ -31,12 +31,18 @@ func Check(data string) (*Report, error) {
 // the directory is what it was.
 func Repair(data string) (*Report, error) {
 	r, err := salvage.Repair(vfs.Dir(data), rand.Uint64())
-	return r, inUse(data, err)
+	return r, about(data, err)
 }
 
-func inUse(data string, err error) error {
-	if errors.Is(err, vfs.ErrLocked) {
+// about says of which directory an error is.
+func about(data string, err error) error {
+	switch {
+	case errors.Is(err, vfs.ErrLocked):
 		return fmt.Errorf("data directory %s is in use by a broker: stop it first: %w", data, err)
+	case errors.Is(err, vfs.ErrNotExist):
+		return fmt.Errorf("%s is not the data directory of a broker: %w", data, err)
+	case err != nil:
+		return fmt.Errorf("data directory %s: %w", data, err)
 	}
-	return err
+	return nil
 }

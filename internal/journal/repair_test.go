@@ -130,3 +130,60 @@ func TestMendingPutsDamageAside(t *testing.T) {
 		})
 	}
 }
+
+func TestRewrittenSegmentsAreMendedAndFound(t *testing.T) {
+	t.Parallel()
+	// What was gathered from many segments would be lost with one sector, or, without a manifest, come back as it was before.
+	for _, how := range []string{"damaged", "no manifest", "neither finished nor named, no manifest"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			fs := vfs.NewMem(1)
+			j, live := sparseSegments(t, fs, 3)
+			if how == "neither finished nor named, no manifest" {
+				w, err := j.Sparse(liveOf(live), 0.9)
+				must(t, err)
+				w.Keep(live)
+				_, err = w.Step(1)
+				must(t, err)
+				must(t, w.out.f.Sync())
+			} else if n := rewrite(t, j, 0.9, live...); n < 2 {
+				t.Fatalf("%d segments were given back", n)
+			}
+			kept := live
+			var name string
+			var e entry
+			if how == "damaged" {
+				sp, found, err := j.locate(1, live[0].Index)
+				must(t, err)
+				name, e, kept = sp.seg.name(), found, live[1:]
+			}
+			write(t, j, 10, 1, 2)
+			last := j.Next(1) - 1
+			must(t, j.Sync())
+			must(t, j.release())
+			if how == "damaged" {
+				flip(t, fs, j.path(name), int64(e.pos)+batchHeaderBytes+300)
+			} else {
+				must(t, fs.Remove("journal/manifest"))
+			}
+			j, seen, damage := mustLook(t, fs)
+			if len(damage) != 1 || how != "damaged" != seen.Rebuilt {
+				t.Fatalf("damage %+v", damage)
+			}
+			hasPieces(t, j, kept...)
+			if at, _, err := j.LoadCheckpoint(1); at != last-1 || err != nil {
+				t.Fatalf("checkpoint at %d, %v", at, err)
+			}
+			must(t, j.Mend(Mend{Keep: kept}))
+			must(t, j.Close())
+			j = mustOpen(t, fs, small())
+			hasPieces(t, j, kept...)
+			has(t, j, 1, last, last, 10)
+			for n := 1; n > 0; {
+				n = rewrite(t, j, 0.9, kept...)
+			}
+			hasPieces(t, j, kept...)
+			must(t, j.Close())
+		})
+	}
+}

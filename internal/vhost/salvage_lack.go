@@ -1,0 +1,146 @@
+package vhost
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// LackKind says what is lost.
+type LackKind string
+
+// The kinds.
+const (
+	// LackFacts: what a batch says, Index, or from a place in it on; those up to Last. Index 0 is the checkpoint.
+	LackFacts LackKind = "facts"
+	// LackSense: a fact that makes no sense without one that is lost, and was left out.
+	LackSense LackKind = "sense"
+	// LackCopies: messages that came to a queue by facts that are lost. Some may have been transient.
+	LackCopies LackKind = "messages"
+	// LackPage: messages of a queue that were in one page; Found of them were found again in the log.
+	LackPage LackKind = "page"
+	// LackRecord: a message, of which no more is known than is said here.
+	LackRecord LackKind = "message"
+	// LackHistory: how a dead letter died; the message stays, as if it had not.
+	LackHistory LackKind = "history"
+	// LackNote: a message that an exchange with a recent history kept for bindings to come.
+	LackNote LackKind = "note"
+	// LackGrave: a page of messages that have ended.
+	LackGrave LackKind = "grave"
+	// LackAccount: the account of what the log is needed for does not agree with the messages.
+	LackAccount LackKind = "account"
+)
+
+// Lack is something that is lost.
+type Lack struct {
+	Kind        LackKind
+	Index, Last place.Index // batches
+	Queue       string      // or exchange
+	Lost        bool        // about a lost letter: Queue is empty
+	Priority    uint8
+	Number      uint64 // of the first message in its queue and priority, from 0
+	Count       uint64 // messages
+	Found       uint64
+	Position    uint64 // of a message in its queue, from 1, counted before anything is left out; 0: unknown
+	Ref         place.Ref
+	BodyBytes   uint32
+	Exchange    string // to which it was published, if that is known
+	RoutingKey  string
+	DiedIn      string // queue, of a dead letter, if that is known
+	Why         string
+}
+
+// before keeps the account of copies that were made by facts that are lost.
+func (s *Salvage) before(f *Fact) {
+	if !s.hurt {
+		return
+	}
+	n := queue.Seq(min(max(f.N, 1), 1<<40))
+	switch f.Kind {
+	case Enqueued:
+		if s.v.queueOf(f.Queue) == nil {
+			s.miss(f.Queue, f.Seq, f.Seq+1)
+			return
+		}
+		s.passOver(f, f.Seq)
+	case Ended:
+		s.unmiss(f.Queue, f.Seq, f.Seq+n)
+		s.passOver(f, f.Seq)
+		if q := s.v.queueOf(f.Queue); q != nil && q.messages.Fits(f.Seq+n) {
+			q.messages.Skip(f.Seq + n)
+		}
+	case Handed:
+		s.passOver(f, f.Seq+n)
+	case Returned, Resumed, Held, Kept:
+		s.passOver(f, f.Seq+1)
+	case QueueDeleted:
+		delete(s.missing, f.Queue)
+	}
+}
+
+// passOver notes, for the first fact that tells of it since facts were missed, that numbers of a lane before end were used.
+func (s *Salvage) passOver(f *Fact, end queue.Seq) {
+	q := s.v.queueOf(f.Queue)
+	lane := laneOf{f.Queue, f.Seq.Lane()}
+	if q == nil || s.since[lane] || lane.lane > q.messages.PriorityMax() {
+		return
+	}
+	next := q.messages.Next(lane.lane)
+	if f.Kind == Enqueued || end > next {
+		s.since[lane] = f.Kind == Enqueued
+	}
+	if end > next {
+		s.miss(f.Queue, next, end)
+		q.messages.Skip(end)
+	}
+}
+
+func (s *Salvage) miss(id QueueID, first, end queue.Seq) {
+	runs := s.missing[id]
+	if n := len(runs); n > 0 && runs[n-1].end == first {
+		runs[n-1].end = end
+		return
+	}
+	s.missing[id] = append(runs, seqRun{first, end})
+}
+
+func (s *Salvage) unmiss(id QueueID, first, end queue.Seq) {
+	var left []seqRun
+	for _, r := range s.missing[id] {
+		for _, part := range [2]seqRun{{r.first, min(r.end, first)}, {max(r.first, end), r.end}} {
+			if part.first < part.end {
+				left = append(left, part)
+			}
+		}
+	}
+	if len(left) == 0 {
+		delete(s.missing, id)
+		return
+	}
+	s.missing[id] = left
+}
+
+// tellMissing notes the copies that nobody knows.
+func (s *Salvage) tellMissing() {
+	ids := make([]QueueID, 0, len(s.missing))
+	for id := range s.missing {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		runs := s.missing[id]
+		slices.SortFunc(runs, func(a, b seqRun) int { return cmp.Compare(a.first, b.first) })
+		name, why := s.names[id], "they came by what is lost of the log; one that came out of another queue is there still"
+		if s.v.queueOf(id) == nil {
+			name, why = fmt.Sprintf("(number %d)", id), "the declaration of their queue is lost"
+		}
+		for _, r := range runs {
+			s.lack(Lack{
+				Kind: LackCopies, Queue: name, Lost: id == shelfID, Priority: r.first.Lane(), Number: r.first.Number(), Count: uint64(r.end - r.first), Why: why,
+			})
+		}
+	}
+}

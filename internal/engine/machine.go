@@ -24,16 +24,12 @@ type Usage struct {
 	DiskFree   int64 // for new files where the data is; negative is not known
 }
 
-// gcPercent is by how much of what is live the heap may grow between two collections: what is live is mostly caches
-// without pointers, which cost a collection little, and resident memory is what users count.
-const gcPercent = 60
-
 // SystemMachine is the machine that this process runs on, with its data in a directory, "" for none. If the process is
-// the broker's alone, Aim is Go's memory limit, unless that was set by GOMEMLIMIT, and garbage is collected more often than
-// Go would, unless GOGC is set; else it does nothing.
+// the broker's alone, Aim is Go's memory limit, unless that was set by GOMEMLIMIT, and garbage is collected so that a
+// broker with little to do stays small, unless GOGC is set; else it does nothing.
 func SystemMachine(data string, alone bool) Machine {
 	if _, set := os.LookupEnv("GOGC"); alone && !set {
-		debug.SetGCPercent(gcPercent)
+		paceCollector()
 	}
 	return systemMachine{data, alone && debug.SetMemoryLimit(-1) == math.MaxInt64}
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"maps"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
@@ -181,6 +182,7 @@ func (w *world) sync() {
 }
 
 func (w *world) becameSafe() {
+	w.pages.safe = w.pages.written()
 	w.safe, w.recorded = w.written, max(w.recorded, w.marked)
 	w.neighbor.safe, w.neighbor.recorded = w.neighbor.written, max(w.neighbor.recorded, w.neighbor.marked)
 	w.advanceBase(w.recorded)
@@ -219,7 +221,5 @@ func (w *world) forget() {
 			delete(w.recent, i)
 		}
 	}
-	if len(w.pending) == 0 {
-		clear(w.pages.recent)
-	}
+	maps.DeleteFunc(w.pages.recent, func(i place.Index, _ []byte) bool { return i <= w.pages.safe })
 }

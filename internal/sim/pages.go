@@ -23,6 +23,7 @@ type pages struct {
 	next    place.Index            // of the batch in the making
 	batch   []byte                 //
 	recent  map[place.Index][]byte // still in memory
+	safe    place.Index            // batch, and those before it
 	sums    map[place.Ref]uint64   // of all durable ones ever put
 	spilled map[place.Ref][]byte
 	last    place.Index // of the transient ones
@@ -30,7 +31,7 @@ type pages struct {
 
 // reopen begins anew with what the journal has: what was spilled is gone.
 func (p *pages) reopen() {
-	p.next, p.batch, p.recent = p.w.journal.Next(pagesLog), nil, map[place.Index][]byte{}
+	p.next, p.batch, p.recent, p.safe = p.w.journal.Next(pagesLog), nil, map[place.Index][]byte{}, 0
 	p.spilled = map[place.Ref][]byte{}
 }
 

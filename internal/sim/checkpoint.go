@@ -64,6 +64,9 @@ func (w *world) keepHouse() {
 	recoveries := w.result.Recoveries
 	for n := w.dice.IntN(6); n >= 0 && w.violation == nil && w.result.Recoveries == recoveries; n-- {
 		w.checkpoint()
+		if z := w.frozen; z != nil && z.copied && w.chance(2) {
+			return // messages may end before the rest goes
+		}
 	}
 }
 
@@ -172,6 +175,11 @@ func (z *frozen) live(log place.LogID, first, last place.Index) int64 {
 
 // sparse begins to gather what is live in sparse segments in a new one; without any, the checkpoint is done.
 func (w *world) sparse(z *frozen) error {
+	if w.chance(2) { // what ends now may be lost again
+		if w.work(); w.frozen != z {
+			return nil
+		}
+	}
 	share := []float64{journal.SparseShare, 0.9}[w.dice.IntN(2)]
 	var rewriting *journal.Rewriting
 	j := w.journal
@@ -210,7 +218,7 @@ func (w *world) mark(z *frozen) error {
 
 // copy copies a portion of it. A victim that is damaged is left alone.
 func (w *world) copy(z *frozen) error {
-	done, err := z.rewriting.Step(1 + w.dice.IntN(8<<10))
+	done, err := z.rewriting.Step(1 + w.dice.IntN(8<<(4*w.dice.IntN(5))))
 	switch {
 	case err == nil:
 		z.copied = done
@@ -245,6 +253,9 @@ func (w *world) adopt(z *frozen) error {
 		w.result.Reclaimed += n
 		if w.result.Rewritten += n; n > 0 {
 			w.checkKept()
+		}
+		if w.o.Fault == FaultNone && w.step > 0 && w.chance(8) { // is all that the disk says now enough?
+			w.powerCut()
 		}
 	}
 	return err

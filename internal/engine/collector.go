@@ -13,14 +13,16 @@ const (
 	heapAim = 88 << 20
 	// growLeast and growMost bound by how much the heap may grow between two collections, in percent of what is live.
 	growLeast, growMost = 60, 500
+	// markerBytes is more than the size of what shares its memory with others, and would live as long as they.
+	markerBytes = 64
 )
 
 // paceCollector has garbage collected by heapAim, from now on: the pace is set anew at the end of each collection.
 func paceCollector() {
-	type marker struct{ next *marker } // with a pointer: what has none shares its memory with others
 	var arm func()
 	arm = func() {
-		runtime.SetFinalizer(&marker{}, func(*marker) {
+		marker := make([]byte, markerBytes)
+		runtime.SetFinalizer(&marker[0], func(*byte) {
 			debug.SetGCPercent(growth(liveHeap()))
 			arm()
 		})

@@ -419,7 +419,10 @@ func (e *Engine) checkpointAll(runners map[string]*runner) error {
 	}
 	done := make(chan error, 1)
 	keeper := e.scribe.keeper
-	e.scribe.do(func(*scribe) { keeper.do(func() { done <- e.store(keeper, states) }) })
+	e.scribe.do(func(s *scribe) {
+		s.markSafe() // what a checkpoint covers must never look like an unfinished tail
+		keeper.do(func() { done <- e.store(keeper, states) })
+	})
 	err := <-done
 	e.scribe.deeds.checkpointed(e.Now(), time.Since(began), err)
 	return err

@@ -136,8 +136,9 @@ func (k *keeper) prepare(ready int) (more bool) {
 		return err
 	})
 	switch {
-	case errors.Is(err, journal.ErrNoSpace):
-		k.scribe.setFull(true)
+	case errors.Is(err, journal.ErrNoSpace): // for all that is wanted; what must be there may be
+		err := k.keep(func(j *journal.Journal) error { return j.Reserve(1, journal.Growing) })
+		k.scribe.setFull(err != nil)
 	case err != nil:
 		k.slog.Error("cannot prepare a segment", "error", err)
 	case !more && ready == readyAll:

@@ -241,8 +241,8 @@ func TestSync(t *testing.T) {
 		{vhost.SyncInterval, vhost.SyncDefault, 0, true, false},
 		{vhost.SyncInterval, vhost.SyncDefault, syncInterval, true, true},
 		{vhost.SyncAlways, vhost.SyncInterval, syncInterval, true, true},
-		{vhost.SyncNever, vhost.SyncDefault, 30 * time.Second, true, false}, // before house is kept
-		{vhost.SyncAlways, vhost.SyncNever, 30 * time.Second, true, false},
+		{vhost.SyncNever, vhost.SyncDefault, time.Second, true, false}, // before house is kept
+		{vhost.SyncAlways, vhost.SyncNever, time.Second, true, false},
 		{vhost.SyncNever, vhost.SyncInterval, syncInterval, true, true},
 	} {
 		t.Run(fmt.Sprintf("%v/%v/%v", c.broker, c.vhost, c.wait), func(t *testing.T) {

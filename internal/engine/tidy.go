@@ -20,11 +20,11 @@ const (
 	tidyEvery = time.Second
 	// restingBytes are rewritten from one look to the next while nothing is appended.
 	restingBytes = 64 << 20
-	// restingLooks is after how many looks without traffic what has changed is checkpointed, if it is restingChange bytes
-	// of the log, and lateLooks after how many looks it is in any case: only what a checkpoint covers can be given back.
-	restingLooks  = 3
-	restingChange = 256 << 10
-	lateLooks     = 60
+	// restingLooks is after how many looks without traffic what has changed is checkpointed, if the checkpoint before is
+	// apartLooks old: only what a checkpoint covers can be given back, and a purge of millions is a few bytes of the log.
+	// While there is too little of the disk it is checkpointed at every look.
+	restingLooks = 3
+	apartLooks   = 20
 	// shrinkLooks is after how many of them the files that are kept for the next traffic are removed, but for a few.
 	shrinkLooks = 15
 )
@@ -44,6 +44,7 @@ type tidier struct {
 	covered  int64 // of it, by the last checkpoints that were asked for
 	extra    int64 // allowed beyond the ratio while there was no traffic
 	looks    int   // since something was appended
+	apart    int   // looks since a checkpoint was asked for
 	fresh    bool  // there is a checkpoint since nothing was left to rewrite
 }
 
@@ -88,17 +89,20 @@ func (t *tidier) run() {
 // look sees what traffic there was, and asks for a checkpoint in a pause.
 func (t *tidier) look() {
 	now := t.engine.scribe.appended.Load()
+	short := t.engine.Alarms().Has(LowDisk)
 	t.idle.Store(now == t.appended)
-	if now != t.appended {
+	t.apart++
+	if t.looks++; now != t.appended {
 		t.appended, t.looks = now, 0
-		return
 	}
-	if t.looks++; t.looks == shrinkLooks {
+	if t.looks > 0 || short {
+		t.extra = min(t.extra+restingBytes, restingBytes)
+	}
+	if short || t.looks == shrinkLooks {
 		t.shrink()
 	}
-	t.extra = min(t.extra+restingBytes, restingBytes)
-	if changed := now - t.covered; t.looks == restingLooks && changed >= restingChange || t.looks == lateLooks && changed > 0 {
-		t.covered = now
+	if now != t.covered && (short || t.looks >= restingLooks && t.apart >= apartLooks) {
+		t.covered, t.apart = now, 0
 		t.engine.checkpointSoon()
 	}
 }

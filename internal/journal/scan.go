@@ -108,6 +108,9 @@ func (j *Journal) skip(s *segment, sc *scanner, limit int64) error {
 	if next == 0 || next > limit {
 		j.swallow(math.MaxUint32) // nobody knows what was there
 		next = limit
+	} else if sc.head.before > sc.seen { // noted now: the group that says so may itself be cut
+		j.swallow(sc.head.before - sc.seen)
+		sc.seen = sc.head.before
 	}
 	j.damagedAt.at = next
 	s.end = next

@@ -18,6 +18,16 @@ func (v *VHost) ended(q *queueState, first queue.Seq, n uint64, cause Cause) {
 		}
 		return
 	}
+	if q == v.shelf { // what is there is counted by its cause
+		q.messages.Each(first, func(s queue.Seq, _ *queue.Entry) bool {
+			within := uint64(s-first) < n
+			if within {
+				v.endOne(q, s, cause)
+			}
+			return within
+		})
+		return
+	}
 	q.messages.Clear(first, n, func(_ queue.Seq, _ uint64, g queue.Grave) { v.inter(g, cause) },
 		func(s queue.Seq, _ *queue.Entry) { v.endOne(q, s, cause) })
 }

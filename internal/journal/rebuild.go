@@ -81,7 +81,7 @@ func (j *Journal) findSegment(number uint64, seen *Sight) error {
 		return err
 	}
 	if h == nil {
-		blank, err := isBlank(f)
+		blank, err := j.isBlank(f)
 		if err == nil && !blank {
 			seen.Damage = append(seen.Damage, Damage{
 				Part: InFile, File: s.name(), Bytes: 40, What: "the header of the segment is damaged: without a manifest it cannot be read",
@@ -99,12 +99,19 @@ func (j *Journal) findSegment(number uint64, seen *Sight) error {
 }
 
 // isBlank reports whether a file was never used.
-func isBlank(f io.ReaderAt) (bool, error) {
-	p := make([]byte, segmentHeaderBytes)
-	if _, err := f.ReadAt(p, 0); err != nil && !isEnd(err) {
-		return false, err
+func (j *Journal) isBlank(f io.ReaderAt) (bool, error) {
+	for at := int64(0); ; {
+		n, err := f.ReadAt(j.buf, at)
+		if err != nil && !isEnd(err) {
+			return false, err
+		}
+		if slices.ContainsFunc(j.buf[:n], func(b byte) bool { return b != 0 }) {
+			return false, nil
+		}
+		if at += int64(n); n < len(j.buf) {
+			return true, nil
+		}
 	}
-	return !slices.ContainsFunc(p, func(b byte) bool { return b != 0 }), nil
 }
 
 // findCheckpoint takes a file for the checkpoint that its label says it is, if it is the newest of its log.

@@ -253,6 +253,9 @@ func (d *diagnosis) nameRange(r journal.Range) string {
 // tellFiles notes what is no damage and worth knowing.
 func (d *diagnosis) tellFiles() error {
 	r := d.report
+	if d.seen.Rebuilt {
+		r.Notes = append(r.Notes, "without a manifest nobody knows whether files of the journal are missing altogether")
+	}
 	if c := d.seen.Cut; c != nil {
 		r.Notes = append(r.Notes, fmt.Sprintf(
 			"%s ends with an unfinished write at offset %d, %d bytes: nobody was told that it was safe, the next start cuts it",

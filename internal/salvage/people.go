@@ -32,6 +32,9 @@ func foldPeople(j *journal.Journal, doubt string) (*people, error) {
 			return nil, err
 		}
 	case errors.Is(err, journal.ErrNoCheckpoint):
+		if next == 1 && len(j.Logs()) > 0 {
+			p.lose("all of it: neither a checkpoint nor a batch of its log is there")
+		}
 	default:
 		p.hurt, p.stops = true, true
 		var whole bool

@@ -193,3 +193,26 @@ func TestADeletedVirtualHostStaysDeleted(t *testing.T) {
 	}
 	compare(t, "/", drain(t, start(t, dir), "/"), nil)
 }
+
+func TestMessagesOfAQueueWhoseDeclarationIsLost(t *testing.T) {
+	t.Parallel()
+	// All messages of a queue would be lost with the few bytes that declared it.
+	dir := image(t, true)
+	first("\x04work\x07classic")(t, dir)
+	r := repaired(t, dir)
+	lost := r.Before.VHosts[0].Lost
+	i := slices.IndexFunc(lost, func(l salvage.Lost) bool { return l.Kind == "queue" && strings.HasPrefix(l.Queue, "recovered-") })
+	if i < 0 || slices.ContainsFunc(lost, func(l salvage.Lost) bool { return l.Count > 0 }) {
+		t.Fatalf("lost: %+v", lost)
+	}
+	b := start(t, dir)
+	work := queued(t, b, "/", lost[i].Queue)
+	if len(work) != workCount+1 {
+		t.Fatalf("%d messages of %d", len(work), workCount+1)
+	}
+	for n, d := range work {
+		if string(d.Body) != string(body("/", "work", n)) {
+			t.Fatalf("message %d is %.20q", n, d.Body)
+		}
+	}
+}

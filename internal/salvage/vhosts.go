@@ -229,6 +229,8 @@ func inWords(l *Lost) string {
 		return fmt.Sprintf("what batch %d says: %s", l.Batch, l.Why)
 	case vhost.LackSense:
 		return fmt.Sprintf("a fact that makes no sense without others that are lost: %s", l.Why)
+	case vhost.LackQueue:
+		return fmt.Sprintf("what queue was declared that is %q now: %s", l.Queue, l.Why)
 	case vhost.LackCopies:
 		return fmt.Sprintf("%d messages of %s from number %s on: %s", l.Count, queue, number, l.Why)
 	case vhost.LackPage:

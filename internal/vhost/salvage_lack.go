@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
@@ -20,6 +21,8 @@ const (
 	LackSense LackKind = "sense"
 	// LackCopies: messages that came to a queue by facts that are lost. Some may have been transient.
 	LackCopies LackKind = "messages"
+	// LackQueue: the declaration of a queue, which has a name of ours now.
+	LackQueue LackKind = "queue"
 	// LackPage: messages of a queue that were in one page; Found of them were found again in the log.
 	LackPage LackKind = "page"
 	// LackRecord: a message, of which no more is known than is said here.
@@ -62,8 +65,7 @@ func (s *Salvage) before(f *Fact) {
 	switch f.Kind {
 	case Enqueued:
 		if s.v.queueOf(f.Queue) == nil {
-			s.miss(f.Queue, f.Seq, f.Seq+1)
-			return
+			s.makeUp(f.Queue)
 		}
 		s.passOver(f, f.Seq)
 	case Ended:
@@ -79,6 +81,18 @@ func (s *Salvage) before(f *Fact) {
 	case QueueDeleted:
 		delete(s.missing, f.Queue)
 	}
+}
+
+// makeUp declares a queue whose declaration is lost, so that its messages have a place.
+func (s *Salvage) makeUp(id QueueID) {
+	name := fmt.Sprintf("recovered-%d", id)
+	for s.v.queueNamed(name) != nil {
+		name += "-"
+	}
+	const lanes = 255 // nobody knows which priorities it had
+	o := Object{Name: name, Type: "classic", Durable: true, Arguments: amqp.Table{{Name: "x-max-priority", Value: amqp.Int32(lanes)}}}
+	s.take(&Fact{Kind: QueueDeclared, Durable: true, Queue: id, Object: &o})
+	s.lack(Lack{Kind: LackQueue, Queue: name, Why: "its name and its arguments are lost, and its bindings"})
 }
 
 // passOver notes, for the first fact that tells of it since facts were missed, that numbers of a lane before end were used.
@@ -133,13 +147,10 @@ func (s *Salvage) tellMissing() {
 	for _, id := range ids {
 		runs := s.missing[id]
 		slices.SortFunc(runs, func(a, b seqRun) int { return cmp.Compare(a.first, b.first) })
-		name, why := s.names[id], "they came by what is lost of the log; one that came out of another queue is there still"
-		if s.v.queueOf(id) == nil {
-			name, why = fmt.Sprintf("(number %d)", id), "the declaration of their queue is lost"
-		}
+		const why = "they came by what is lost of the log; one that came out of another queue is there still"
 		for _, r := range runs {
 			s.lack(Lack{
-				Kind: LackCopies, Queue: name, Lost: id == shelfID, Priority: r.first.Lane(), Number: r.first.Number(), Count: uint64(r.end - r.first), Why: why,
+				Kind: LackCopies, Queue: s.names[id], Lost: id == shelfID, Priority: r.first.Lane(), Number: r.first.Number(), Count: uint64(r.end - r.first), Why: why,
 			})
 		}
 	}

@@ -101,8 +101,11 @@ func (r *runner) between(fn func()) (alive bool) {
 // on meanwhile.
 func (r *runner) freeze() (machineState, bool) {
 	st := machineState{log: r.log.ID()}
-	changed := false
-	alive := r.between(func() {
+	changed, alive := false, true
+	for later := true; later && alive; {
+		alive = r.between(func() { later = r.vhost.FreezeLater(savePortion / 32) })
+	}
+	alive = alive && r.between(func() {
 		r.finish()
 		r.begin()
 		st.at = r.appended

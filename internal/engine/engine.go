@@ -29,6 +29,7 @@ type Options struct {
 	// RewriteRatio is how many bytes are rewritten at most for each that traffic appends; 0: RewriteRatio.
 	RewriteRatio float64
 	FS           vfs.FS
+	Data         string          // the directory of this machine that FS is, "" if it is none: no backup goes into it
 	Journal      journal.Options // Entropy and Beside are filled in
 	Clock        Clock           // nil: SystemClock
 	Log          *slog.Logger    // nil: slog.Default
@@ -48,6 +49,7 @@ const syncInterval = 200 * time.Millisecond
 // Engine runs every vhost of a node.
 type Engine struct {
 	fs       vfs.FS
+	data     string // of Options
 	clock    Clock
 	slog     *slog.Logger
 	scribe   *scribe
@@ -120,7 +122,7 @@ func Open(o Options) (*Engine, error) {
 		o.Log.Error("damaged log", "error", &f)
 	}
 	e := &Engine{
-		fs: o.FS, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, sync: o.Sync, failed: make(chan error, 1),
+		fs: o.FS, data: o.Data, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, sync: o.Sync, failed: make(chan error, 1),
 		sparseShare: cmp.Or(o.SparseShare, SparseShare), rewriteRatio: cmp.Or(o.RewriteRatio, RewriteRatio),
 		grain: o.Journal.SegmentBytes / grainsPerSegment, hotMessages: o.HotMessages,
 	}
@@ -133,7 +135,7 @@ func Open(o Options) (*Engine, error) {
 	if err != nil {
 		err = fmt.Errorf("users and vhosts: %w", err)
 	} else {
-		err = errors.Join(emptySpill(o.FS), e.openAccess())
+		err = errors.Join(emptySpill(o.FS, o.Log), e.openAccess())
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.scribe.close())
@@ -420,7 +422,14 @@ func (e *Engine) checkpointAll(runners map[string]*runner) error {
 	done := make(chan error, 1)
 	keeper := e.scribe.keeper
 	e.scribe.do(func(s *scribe) {
-		s.markSafe() // what a checkpoint covers must never look like an unfinished tail
+		// What a checkpoint covers must never look like an unfinished tail.
+		if err := s.call((*journal.Journal).MarkSafe); err != nil {
+			for _, st := range states {
+				st.stored(false)
+			}
+			done <- err
+			return
+		}
 		keeper.do(func() { done <- e.store(keeper, states) })
 	})
 	err := <-done

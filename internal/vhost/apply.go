@@ -230,6 +230,7 @@ func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
 	case q == v.shelf:
 		v.shelved[Cause(e.Priority)]--
 	case e.State == queue.Held:
+		v.heldChanges(q, s)
 		q.heldBy[q.held[s].cause]--
 		delete(q.held, s)
 	}

@@ -16,30 +16,46 @@ type checkpoint struct {
 	bytes   []byte
 	queues  []*queueState // to be visited
 	defined *definitions
+	graves  []grave
+	letters []letterAt              // held at that moment, transient ones too
+	was     map[letterAt]heldLetter // what has changed since of those
 	saving  *queue.Saving
 	books   Books
 	use     []place.UseRange
 	newest  place.Index
 }
 
+// FreezeLater reports whether Freeze should wait a little: there are chunks that were taken off in whole of which a
+// restart would not know what they hold. It looks through up to n of them.
+func (v *VHost) FreezeLater(n int) (later bool) {
+	kept := v.graves[:0]
+	for i, g := range v.graves {
+		if n == 0 {
+			kept = append(kept, v.graves[i:]...)
+			later = true
+			break
+		}
+		if g.Persistent > 0 && !g.IsDurable() {
+			n--
+			v.unearth(g)
+		} else {
+			kept = append(kept, g)
+		}
+	}
+	clear(v.graves[len(kept):])
+	v.graves = kept
+	return later
+}
+
 // Freeze begins a checkpoint of the durable state as it is now: all batches so far, the one in the making included.
 // There must be none in the making, and none of which Stored has not told.
 func (v *VHost) Freeze(newest place.Index) {
-	for i := 0; i < len(v.graves); i++ {
-		if g := v.graves[i]; g.Persistent > 0 && !g.IsDurable() { // a restart would not know what it holds
-			v.graves = slices.Delete(v.graves, i, i+1)
-			v.unearth(g)
-			i--
-		}
+	for v.FreezeLater(math.MaxInt) {
 	}
-	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest}
+	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest, graves: slices.Clone(v.graves)}
+	c.letters, c.was = v.holding.all(), map[letterAt]heldLetter{}
 	c.begin = binary.AppendUvarint([]byte{formatVersion}, uint64(v.logged))
 	c.defined = v.newDefinitions()
-	for _, g := range v.graves {
-		if saved, ok := g.Save(nil); ok {
-			c.bytes = appendFact(c.bytes, &Fact{Kind: Buried, Bytes: saved}, 0)
-		}
-	}
 	c.queues = append(v.sortedQueues(), v.shelf)
 	v.saving = c
 	c.saving = v.pool.Freeze(func(m *queue.Messages) { v.saveQueue(c, m) }, func(m *queue.Messages, first queue.Seq, saved []byte) {
@@ -53,20 +69,38 @@ func (v *VHost) saveQueue(c *checkpoint, m *queue.Messages) {
 	m.Logged(func(s queue.Seq) {
 		c.bytes = appendFact(c.bytes, &Fact{Kind: Skipped, Queue: id, Seq: s}, 0)
 	})
-	q := v.queueOf(id)
-	if q == nil || len(q.held) == 0 {
-		return
-	}
-	seqs := make([]queue.Seq, 0, len(q.held))
-	for s := range q.held {
-		seqs = append(seqs, s)
-	}
-	slices.Sort(seqs)
-	for _, s := range seqs {
-		if x := q.held[s]; x.durable {
-			c.bytes = appendFact(c.bytes, &Fact{Kind: Withheld, Queue: id, Seq: s, Cause: x.cause, Took: x.took}, 0)
+}
+
+// heldChanges saves what is known of a held letter before that changes.
+func (v *VHost) heldChanges(q *queueState, s queue.Seq) {
+	if c := v.saving; c != nil {
+		at := letterAt{q.id, s}
+		if _, saved := c.was[at]; !saved {
+			c.was[at] = q.held[s]
 		}
 	}
+}
+
+// saveLetters saves what is known of some held letters and graves, and returns what is left of n.
+func (v *VHost) saveLetters(c *checkpoint, n int) int {
+	for ; n > 0 && len(c.letters) > 0; n-- {
+		at := c.letters[0]
+		c.letters = c.letters[1:]
+		x, changed := c.was[at]
+		if q := v.queues[at.queue]; !changed && q != nil {
+			x = q.held[at.seq]
+		}
+		if x.durable {
+			c.bytes = appendFact(c.bytes, &Fact{Kind: Withheld, Queue: at.queue, Seq: at.seq, Cause: x.cause, Took: x.took}, 0)
+		}
+	}
+	for ; n > 0 && len(c.graves) > 0; n-- {
+		if saved, ok := c.graves[0].Save(nil); ok {
+			c.bytes = appendFact(c.bytes, &Fact{Kind: Buried, Bytes: saved}, 0)
+		}
+		c.graves = c.graves[1:]
+	}
+	return n
 }
 
 // beforeChange saves the definitions before one changes.
@@ -83,6 +117,7 @@ func (v *VHost) Save(n int) (more bool) {
 		c.begin = c.defined.append(c.begin, n)
 		return true
 	}
+	n = v.saveLetters(c, n)
 	for ; n > 0 && len(c.queues) > 0; n-- {
 		c.saving.Queue(c.queues[0].messages)
 		c.queues = c.queues[1:]

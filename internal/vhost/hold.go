@@ -56,6 +56,14 @@ type holding struct {
 	pause     int64            // ms until the next sweep, if nothing changes
 }
 
+// all lists the letters, in the order in which they were held; the result is the caller's.
+func (h *holding) all() []letterAt {
+	if h.next == 0 {
+		return slices.Clone(h.letters)
+	}
+	return append(slices.Clone(h.letters[:h.kept]), h.letters[h.next:]...) // between them are old places
+}
+
 // withhold makes a dead message a held letter, or notes what has changed about one.
 func (v *VHost) withhold(s *Stamp, q *queueState, seq queue.Seq, m *message, p passage, out *Outcome) {
 	e := q.messages.Entry(seq)
@@ -103,6 +111,7 @@ func (v *VHost) withheld(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
 	side.History = f.History
 	q.messages.SetSide(s, side)
 	if known {
+		v.heldChanges(q, s)
 		q.held[s] = heldLetter{cause: f.Cause, took: f.Took, durable: q.held[s].durable}
 		q.heldBy[f.Cause]++
 		return
@@ -115,6 +124,7 @@ func (v *VHost) noteHeld(q *queueState, s queue.Seq, cause Cause, took []QueueID
 	if q.held == nil {
 		q.held = map[queue.Seq]heldLetter{}
 	}
+	v.heldChanges(q, s)
 	v.holding.letters = append(v.holding.letters, letterAt{q.id, s})
 	q.held[s] = heldLetter{cause: cause, took: took, durable: durable}
 	q.heldBy[cause]++

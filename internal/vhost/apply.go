@@ -8,7 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
-// Apply folds one fact made earlier or elsewhere. It cannot fail, reads no page and consults nothing but v
+// Apply folds one fact made earlier or elsewhere. It decides nothing; a page that it cannot read unwinds. It consults nothing but v
 // and f. A fact about what is no longer there is void.
 func (v *VHost) Apply(f Fact) { v.apply(&f) }
 

@@ -35,7 +35,7 @@ flags() {
 	write-1k) echo throughput -persistent -size 1024 -confirms 1000 -ack 100 -duration "$duration" ;;
 	write-128) echo throughput -persistent -size 128 -confirms 1000 -ack 100 -duration "$duration" ;;
 	backlog) echo "$fill" -persistent ;;
-	backlog-queues) echo "$fill" -persistent -queues 1000 -publishers 2 -consumers 2 ;;
+	backlog-queues) echo "$fill" -persistent -queues 1000 -publishers 2 -consumers 2 -prefetch 20 -ack 10 ;; # 20 for each of 1,000 consumers
 	backlog-transient) echo "$fill" ;;
 	backlog-priorities) echo "$fill" -persistent -priorities 9 ;;
 	backlog-ttl) echo "$fill" -persistent -ttl 24h -window 240h ;;

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"log/slog"
 	"path"
 
 	"github.com/bartleby-mq/bartleby/internal/place"
@@ -47,8 +48,8 @@ type spillFile struct {
 	pages  int // that are needed
 }
 
-// emptySpill removes what an earlier process left behind.
-func emptySpill(fs vfs.FS) error {
+// emptySpill removes what an earlier process left behind. What is not its own, a directory, or will not go, stays.
+func emptySpill(fs vfs.FS, log *slog.Logger) error {
 	names, err := fs.List(spillDir)
 	if errors.Is(err, vfs.ErrNotExist) {
 		return fs.Mkdir(spillDir)
@@ -57,8 +58,13 @@ func emptySpill(fs vfs.FS) error {
 		return err
 	}
 	for _, name := range names {
-		if err := fs.Remove(path.Join(spillDir, name)); err != nil && !errors.Is(err, vfs.ErrNotExist) {
-			return err
+		name = path.Join(spillDir, name)
+		if _, err := fs.List(name); err == nil {
+			log.Warn("left alone: a directory that is not the broker's", "name", name)
+			continue
+		}
+		if err := fs.Remove(name); err != nil && !errors.Is(err, vfs.ErrNotExist) {
+			log.Warn("left alone: a file that cannot be removed", "name", name, "error", err)
 		}
 	}
 	return nil

@@ -236,12 +236,17 @@ func (s *siege) room() {
 	}
 }
 
+// inMemory is of how many messages a broker keeps the entries in memory; 0: its own choice, which is more than a load
+// has.
+var inMemory = []int{0, 1000, 300}
+
 // options are what the next broker is started with. How it syncs may be another way each time: the process dies, the
-// machine does not, so nothing may be lost in any.
+// machine does not, so nothing may be lost in any. Nor may it matter how much of its queues one had in memory.
 func (s *siege) options() []string {
 	mode := []string{"always", "always", "interval", "never"}[s.random.IntN(4)]
-	s.say("starts with --sync %s", mode)
-	return slices.Concat(smallFiles, []string{"--sync", mode}, strings.Fields(*extra))
+	hot := inMemory[s.random.IntN(len(inMemory))]
+	s.say("starts with --sync %s --messages-in-memory %d", mode, hot)
+	return slices.Concat(smallFiles, []string{"--sync", mode, "--messages-in-memory", fmt.Sprint(hot)}, strings.Fields(*extra))
 }
 
 // serve starts the broker.

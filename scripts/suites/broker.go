@@ -37,6 +37,9 @@ func (b broker) expand(args []string) []string {
 	return expanded
 }
 
+// littleMemory has the cases meet small files, and messages of which nothing is in memory but where they are.
+var littleMemory = []string{"--messages-in-memory", "1000", "--segment-size", "1048576"}
+
 // startBartleby starts the binary on free ports of the loopback, with a data directory that goes with it.
 func startBartleby(ctx context.Context, log io.Writer) (broker, error) {
 	dir, err := os.MkdirTemp("", "bartleby-suite-")
@@ -49,8 +52,9 @@ func startBartleby(ctx context.Context, log io.Writer) (broker, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ready := &watcher{phrase: []byte("Server startup complete"), log: log, seen: make(chan struct{})}
-	p := prepare(ctx, nil, binary, "serve", "--data", dir,
-		"--listen", addresses[0], "--management", addresses[1], "--prometheus", addresses[2])
+	args := append([]string{binary, "serve", "--data", dir, "--listen", addresses[0], "--management", addresses[1],
+		"--prometheus", addresses[2]}, littleMemory...)
+	p := prepare(ctx, nil, args...)
 	p.cmd.Stdout, p.cmd.Stderr = ready, ready // one writer: exec then keeps them in order
 	if err := p.cmd.Start(); err != nil {
 		cancel()

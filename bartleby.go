@@ -102,7 +102,7 @@ func Start(c Config) (*Broker, error) {
 		if err := os.MkdirAll(c.Data, 0o755); err != nil {
 			return nil, fmt.Errorf("data directory: %w", err)
 		}
-		o.FS = vfs.Dir(c.Data)
+		o.FS, o.Data = vfs.Dir(c.Data), c.Data
 		o.Journal.SegmentBytes, o.Journal.ReserveBytes = c.SegmentBytes, c.ReserveBytes
 	}
 	if c.TestClock {

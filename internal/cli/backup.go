@@ -18,7 +18,10 @@ const backupPatience = 30 * 24 * time.Hour
 // backup copies everything a running broker keeps into a directory of its machine, or into a tar file here.
 func backup(c *call) error {
 	file, isTar := c.words.get("tar")
-	if isTar == (len(c.args) > 0) {
+	switch {
+	case isTar && len(c.args) > 0:
+		return c.invalid("name a directory of the broker's machine, or a file here by --tar, not both.")
+	case !isTar && len(c.args) == 0:
 		return c.invalid("name a directory of the broker's machine, or a file here by --tar.")
 	}
 	if isTar {

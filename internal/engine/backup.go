@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -56,12 +57,16 @@ type backups struct {
 // one that was copied. Traffic goes on. The path is absolute. When ctx ends, or anything fails, what is left in the
 // directory is refused as data of a broker, and may be tried again.
 //
-// Errors: ErrBackupUnderWay, ErrBackupPlace, ErrBackupSpace, why ctx ended, what the disks said.
+// Errors: ErrBackupUnderWay, ErrBackupPlace, which does not count as a failure, ErrBackupSpace, why ctx ended, what the
+// disks said.
 func (e *Engine) BackupTo(ctx context.Context, path string) (Backup, error) {
 	if !filepath.IsAbs(path) {
 		return Backup{}, fmt.Errorf("%w: %s is not an absolute path", ErrBackupPlace, path)
 	}
 	path = filepath.Clean(path)
+	if e.within(path) {
+		return Backup{}, fmt.Errorf("%w: %s is in the broker's own data directory", ErrBackupPlace, path)
+	}
 	return e.backup(ctx, path, func(l *journal.Lease, p *pacer) ([]error, error) {
 		root := filepath.VolumeName(path) + string(filepath.Separator)
 		if err := vfs.Dir(root).Mkdir(filepath.ToSlash(path[len(root):])); err != nil {
@@ -69,6 +74,29 @@ func (e *Engine) BackupTo(ctx context.Context, path string) (Backup, error) {
 		}
 		return copyInto(vfs.Dir(path), l, p)
 	})
+}
+
+// within reports whether a path is, or leads into, the data directory of the engine.
+func (e *Engine) within(path string) bool {
+	data, err := os.Stat(e.data)
+	if err != nil {
+		return false // in memory
+	}
+	for at := path; ; at = filepath.Dir(at) { // from what there is of it upwards
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			for at = real; ; at = filepath.Dir(at) {
+				if there, err := os.Stat(at); err == nil && os.SameFile(there, data) {
+					return true
+				}
+				if at == filepath.Dir(at) {
+					return false
+				}
+			}
+		}
+		if at == filepath.Dir(at) {
+			return false
+		}
+	}
 }
 
 // copyInto copies into a directory, if there is room for all of it.
@@ -87,7 +115,7 @@ func copyInto(to vfs.FS, l *journal.Lease, p *pacer) ([]error, error) {
 }
 
 // BackupTar writes everything to w as a tar file: unpacked into an empty directory it is what BackupTo makes. One that is
-// not complete when unpacked is refused as data of a broker.
+// not complete has no manifest, and is refused as data of a broker.
 func (e *Engine) BackupTar(ctx context.Context, w io.Writer) (Backup, error) {
 	return e.backup(ctx, "tar", func(l *journal.Lease, p *pacer) ([]error, error) { return writeTar(w, l, p) })
 }
@@ -119,9 +147,12 @@ func (e *Engine) backup(ctx context.Context, to string, copy func(*journal.Lease
 	began := time.Now()
 	b, err := e.copyAll(ctx, copy)
 	b.To, b.Took = to, time.Since(began)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrBackupPlace):
+		e.slog.Info("backup refused", "to", to, "error", err)
+	case err != nil:
 		e.slog.Error("backup failed", "to", to, "error", err, "took", b.Took)
-	} else {
+	default:
 		e.slog.Info("backup complete", "to", to, "files", b.Files, "bytes", b.Bytes, "took", b.Took)
 		for _, d := range b.Damage {
 			e.slog.Error("damage is in the backup, too", "error", d)
@@ -153,13 +184,16 @@ func (e *Engine) endBackup(b Backup, err error) {
 	defer e.backups.mu.Unlock()
 	e.backups.cancel(nil)
 	s := &e.backups.state
-	e.backups.cancel, s.Running, s.Copied, s.Bytes, s.LastFailure = nil, false, 0, 0, err
-	if err != nil {
+	e.backups.cancel, s.Running, s.Copied, s.Bytes = nil, false, 0, 0
+	switch {
+	case errors.Is(err, ErrBackupPlace): // whoever asked knows
+	case err != nil:
 		s.Failed++
-		return
+		s.LastFailure = err
+	default:
+		s.Made++
+		s.Last, s.LastFailure = &b, nil
 	}
-	s.Made++
-	s.Last = &b
 }
 
 // copyAll waits until all that was appended is safe, and copies the journal as it is then.

@@ -9,7 +9,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// writeTar writes a leased journal as a tar file: first what marks it as incomplete, last the manifest.
+// writeTar writes a leased journal as a tar file, the manifest last: without it the other files are no journal.
 func writeTar(w io.Writer, l *journal.Lease, p *pacer) (damage []error, err error) {
 	t := tar.NewWriter(w)
 	buf := vfs.Aligned(journal.CopyBufferBytes)
@@ -22,9 +22,6 @@ func writeTar(w io.Writer, l *journal.Lease, p *pacer) (damage []error, err erro
 			damage = append(damage, bad)
 		}
 		return err
-	}
-	if err := add(&l.Unfinished); err != nil {
-		return nil, err
 	}
 	for i := range l.Files {
 		if err := add(&l.Files[i]); err != nil {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -191,7 +192,7 @@ func TestSpillIsFull(t *testing.T) {
 	t.Parallel()
 	m := vfs.NewMem(1)
 	f := vfs.NewFaulty(m)
-	if err := emptySpill(f); err != nil {
+	if err := emptySpill(f, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	s := newSpill(f, func() string { return "a" })

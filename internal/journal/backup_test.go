@@ -132,6 +132,39 @@ func isWhole(t *testing.T, fs vfs.FS, last place.Index) {
 	must(t, j.Close())
 }
 
+func TestAMarkBesideAManifest(t *testing.T) {
+	t.Parallel()
+	// A complete copy that still has the mark would be refused, or look broken; one that has lost its manifest would leave
+	// its owner without a word of what to do.
+	_, j, last := someJournal(t)
+	l, fs := leased(t, j), vfs.NewMem(1)
+	_, err := l.CopyInto(fs, noPace)
+	must(t, err)
+	f, err := fs.Create(l.Unfinished.Name)
+	must(t, err)
+	must(t, f.Close())
+	looked, seen, err := Look(fs, small())
+	must(t, err)
+	if len(seen.Strays) > 0 || len(seen.Damage) > 0 {
+		t.Errorf("%+v", seen)
+	}
+	must(t, looked.Close())
+	isWhole(t, fs, last)
+	if names, err := fs.List("journal"); err != nil || slices.Contains(names, unfinishedName) {
+		t.Errorf("there is %q, %v", names, err)
+	}
+	must(t, fs.Remove("journal/manifest"))
+	if _, _, err := Open(fs, small()); err == nil || !strings.Contains(err.Error(), "take another one") {
+		t.Errorf("without a manifest: %v", err)
+	}
+	f, err = fs.Create(l.Unfinished.Name)
+	must(t, err)
+	must(t, f.Close())
+	if _, _, err := Open(fs, small()); err == nil || !strings.Contains(err.Error(), "remove it, and take another one") {
+		t.Errorf("with the mark alone: %v", err)
+	}
+}
+
 func TestABrokenOffCopyIsRefused(t *testing.T) {
 	t.Parallel()
 	// Half of a backup would be taken for a whole one, or for a new broker, when it is needed.

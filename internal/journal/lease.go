@@ -26,8 +26,8 @@ const CopyBufferBytes = 256 << 10
 // safe at that moment, of all logs, and the checkpoints.
 type Lease struct {
 	Files []LeasedFile
-	// Manifest makes a journal of the files: it is copied last, when the others are safe. Unfinished marks a copy without it,
-	// from before the first file is copied; it may be there beside the manifest.
+	// Manifest makes a journal of the files: it is copied last, when the others are safe. Unfinished marks a copy in a
+	// directory that does not have it yet, from before the first file is copied.
 	Manifest, Unfinished LeasedFile
 
 	names []string // that are not to be removed, or written to
@@ -225,7 +225,7 @@ func unfinished(names []string) error {
 	if !slices.Contains(names, unfinishedName) {
 		return nil
 	}
-	return errors.New("missing: this is a backup that was broken off before it was complete, it cannot be used")
+	return errors.New("missing: this is a backup that was broken off before it was complete, it cannot be used: remove it, and take another one")
 }
 
 // Faulty lists the faults of logs, in order.

@@ -112,7 +112,8 @@ func (j *Journal) loadManifest(r *Report) error {
 			return err
 		}
 		if i := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, ".segment") }); i >= 0 {
-			return fmt.Errorf("missing, but there is %s", names[i])
+			return fmt.Errorf("missing, but there is %s: this is a copy that is not complete (take another one), or the file is lost "+
+				"('bartleby repair DATA' makes it anew of the others)", names[i])
 		}
 		r.Created = true
 		return j.writeManifest()
@@ -123,13 +124,13 @@ func (j *Journal) loadManifest(r *Report) error {
 	return j.decodeManifest(p)
 }
 
-// sweep removes what the manifest does not name.
+// sweep removes what the manifest does not name, and the mark of a copy, which is complete: there is a manifest.
 func (j *Journal) sweep() error {
-	strays, err := j.strays()
+	unnamed, err := j.unnamed()
 	if err != nil {
 		return err
 	}
-	for _, n := range strays {
+	for _, n := range unnamed {
 		if err := j.fs.Remove(j.path(n)); err != nil {
 			return err
 		}
@@ -137,9 +138,15 @@ func (j *Journal) sweep() error {
 	return nil
 }
 
-// strays lists the files that the manifest does not name: those of unfinished steps, and of finished ones whose last call
+// strays lists what unnamed does, but for the mark of a copy, which says nothing where there is a manifest.
+func (j *Journal) strays() ([]string, error) {
+	names, err := j.unnamed()
+	return slices.DeleteFunc(names, func(n string) bool { return n == unfinishedName }), err
+}
+
+// unnamed lists the files that the manifest does not name: those of unfinished steps, and of finished ones whose last call
 // failed. Spares that are missing were given up for the manifest's own sake.
-func (j *Journal) strays() (strays []string, err error) {
+func (j *Journal) unnamed() (strays []string, err error) {
 	names, err := j.fs.List(j.o.Dir)
 	if err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func TestBackupAsTar(t *testing.T) {
 		}
 		names = append(names, h.Name)
 	}
-	if len(names) != b.Files+1 || names[0] != "journal/manifest.backup" || names[len(names)-1] != "journal/manifest" {
+	if len(names) != b.Files || strings.Contains(strings.Join(names, " "), "manifest.backup") || names[len(names)-1] != "journal/manifest" {
 		t.Errorf("%d files: %q", b.Files, names)
 	}
 	if w := d.send("HEAD", "/api/x/backup", ""); w.Code != http.StatusOK || w.Body.Len() > 0 {
@@ -150,7 +150,7 @@ func TestStorage(t *testing.T) {
 		s.VHosts[1].Name != "v" || s.VHosts[1].Sync != "never" || s.VHosts[1].Down != "" {
 		t.Errorf("%+v", s.VHosts)
 	}
-	if b := s.Backups; b.Made != 1 || b.Failed != 1 || b.Last == nil || b.Last.To != place || !strings.Contains(b.LastFailure, "not empty") {
+	if b := s.Backups; b.Made != 1 || b.Failed != 0 || b.Last == nil || b.Last.To != place || b.LastFailure != "" {
 		t.Errorf("%+v", b)
 	}
 	text := d.want(200, "GET", "/metrics", "").Body.String()
@@ -160,7 +160,7 @@ func TestStorage(t *testing.T) {
 		`bartleby_storage_sync_seconds_bucket{le="0.001"} \d+`, `bartleby_storage_sync_seconds_bucket{le="\+Inf"} [1-9]\d*`,
 		`bartleby_storage_sync_seconds_count [1-9]\d*`, `bartleby_checkpoints_total{outcome="done"} 0`, `bartleby_checkpoint_last_timestamp_seconds 0`,
 		`bartleby_messages_hot{vhost="/"} 1`, `bartleby_messages_cold{vhost="/"} 0`, `bartleby_vhost_down{vhost="v"} 0`,
-		`bartleby_vhost_sync_info{vhost="v",sync="never"} 1`, `bartleby_backups_total{outcome="done"} 1`, `bartleby_backups_total{outcome="failed"} 1`,
+		`bartleby_vhost_sync_info{vhost="v",sync="never"} 1`, `bartleby_backups_total{outcome="done"} 1`, `bartleby_backups_total{outcome="failed"} 0`,
 		`bartleby_backup_last_timestamp_seconds 1.7e\+09`, `bartleby_backup_last_bytes [1-9]\d*`, `bartleby_backup_running 0`,
 	} {
 		if !slices.ContainsFunc(strings.Split(text, "\n"), regexp.MustCompile("^"+want+"$").MatchString) {

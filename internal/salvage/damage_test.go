@@ -10,8 +10,10 @@ import (
 	"github.com/bartleby-mq/bartleby"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/salvage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // Logs of the virtual hosts.
@@ -31,18 +33,31 @@ func batchOf(t *testing.T, dir string, log place.LogID, index place.Index) (name
 	return find(t, dir, data[:min(len(data), 500)])
 }
 
-// tryBatchOf is batchOf for a batch that may not be there.
-func tryBatchOf(t *testing.T, dir string, log place.LogID, index place.Index) (name string, off int64, ok bool) {
+// pageOf returns where the first page of a queue of virtual host "/" begins.
+func pageOf(t *testing.T, dir, queueName string) (name string, off int64) {
 	t.Helper()
 	j, _, err := journal.Look(vfs.Dir(dir), journal.Options{})
 	must(t, err)
-	_, _, err = j.ReadHoles(log, index)
-	must(t, j.Close())
-	if err != nil {
-		return "", 0, false
+	defer j.Close()
+	_, state, err := j.LoadCheckpoint(rootLog)
+	must(t, err)
+	facts, err := vhost.Facts(rootLog, 0, state)
+	must(t, err)
+	var id vhost.QueueID
+	for _, f := range facts {
+		switch {
+		case f.Kind == vhost.QueueDeclared && f.Object.Name == queueName:
+			id = f.Queue
+		case f.Kind == vhost.Paged && f.Queue == id && f.Seq == 0:
+			c, err := queue.ParseChunk(f.Bytes, rootLog)
+			must(t, err)
+			page, err := j.Read(nil, c.Page)
+			must(t, err)
+			return find(t, dir, page[:min(len(page), 100)])
+		}
 	}
-	name, off = batchOf(t, dir, log, index)
-	return name, off, true
+	t.Fatalf("queue %s has no page", queueName)
+	return "", 0
 }
 
 // checkpointOf returns the file of a log's checkpoint.
@@ -137,9 +152,9 @@ var harms = []harm{
 		return first(label("/", "work", 222))(t, dir)
 	}, starts, -8, false, false, `of queue "work", number 2`, nil},
 	{"a page", false, func(t *testing.T, dir string) (string, int64) {
-		file, off := batchOf(t, dir, rootLog.Pages(), 1)
-		spoil(t, dir, file, off+100)
-		return file, off + 100
+		file, off := pageOf(t, dir, "work")
+		spoil(t, dir, file, off+10)
+		return file, off + 10
 	}, shaky, 0, false, false, "were found again in the log", nil},
 	{"a checkpoint", false, func(t *testing.T, dir string) (string, int64) {
 		file := checkpointOf(t, dir, rootLog)

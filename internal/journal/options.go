@@ -90,4 +90,8 @@ const (
 	MutantRewriteUncovered Mutant = "rewrite-uncovered"
 	// MutantIgnoreLease removes files, and writes them again, while they are being copied.
 	MutantIgnoreLease Mutant = "ignore-lease"
+	// MutantCutDamage takes damage below what was safe for an unfinished tail.
+	MutantCutDamage Mutant = "cut-damage"
+	// MutantReadDamaged reads what a checksum refutes.
+	MutantReadDamaged Mutant = "read-damaged"
 )

@@ -42,7 +42,7 @@ func (j *Journal) scan(s *segment, r *Report) error {
 			}
 			limit, searched = max(limit, safe), true
 		}
-		if s.end >= limit {
+		if s.end >= limit || j.o.Mutant == MutantCutDamage {
 			next, err := j.cutTail(s, &sc, r)
 			if err != nil || next == 0 {
 				return err

@@ -128,4 +128,10 @@ func (w *world) regain(alive func() bool) {
 	}
 	w.result.Drained++
 	w.roomy()
+	for n := 0; n < patience && w.full && alive(); n++ {
+		w.prepare()
+	}
+	if w.full && alive() {
+		w.violate(Drains, "the disk has room again, and publishers wait")
+	}
 }

@@ -23,4 +23,6 @@ const (
 	MutantEarlyRoot Mutant = "early-root"
 	// MutantLateFreeze saves a later state than the checkpoint says.
 	MutantLateFreeze Mutant = "late-freeze"
+	// MutantStayFull takes a disk that was full once for full.
+	MutantStayFull Mutant = "stay-full"
 )

@@ -170,6 +170,6 @@ func (w *world) prepare() {
 	case err != nil:
 		w.survive(err)
 	case !more:
-		w.full = false
+		w.full = w.full && w.o.Mutant == MutantStayFull
 	}
 }

@@ -1,5 +1,7 @@
 package vhost
 
+import "github.com/bartleby-mq/bartleby/internal/queue"
+
 // Mutant names a fault planted on purpose, for tests that prove that a checker can fail. Each stands at exactly
 // one place in the code, marked by its name.
 type Mutant string
@@ -53,12 +55,26 @@ const (
 	MutantKeepAWhile Mutant = "keep-a-while"
 	// MutantForgetOptions forgets the options in a restart.
 	MutantForgetOptions Mutant = "forget-options"
+	// MutantForgetGrave forgets in a restart what was ended without a look at it.
+	MutantForgetGrave Mutant = "forget-grave"
+
+	// Faults of the queues.
+
+	// MutantForgetGone is queue.MutantForgetGone.
+	MutantForgetGone = Mutant(queue.MutantForgetGone)
+	// MutantChangeUnsaved is queue.MutantChangeUnsaved.
+	MutantChangeUnsaved = Mutant(queue.MutantChangeUnsaved)
+	// MutantStalePage is queue.MutantStalePage.
+	MutantStalePage = Mutant(queue.MutantStalePage)
 )
 
 // forgets reports whether m does not fold facts of a kind.
 func (m Mutant) forgets(k FactKind) bool {
-	return m == MutantForgetHeld && k == Held || m == MutantForgetOptions && k == Configured
+	return m == MutantForgetHeld && k == Held || m == MutantForgetOptions && k == Configured || m == MutantForgetGrave && k == Buried
 }
 
 // Plant makes v, which is new, commit a fault. Only tests call it.
-func (v *VHost) Plant(m Mutant) { v.mutant = m }
+func (v *VHost) Plant(m Mutant) {
+	v.mutant = m
+	v.pool.Plant(queue.Mutant(m))
+}

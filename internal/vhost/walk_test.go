@@ -160,7 +160,7 @@ func TestRandomWalk(t *testing.T) {
 // TestWalkFindsFaults says that the random walk would not notice a machine that is wrong.
 func TestWalkFindsFaults(t *testing.T) {
 	t.Parallel()
-	for _, m := range []Mutant{MutantForgetExpiry, MutantDoubleCount, MutantForgetEnded, MutantIgnorePrefetch} {
+	for _, m := range []Mutant{MutantForgetExpiry, MutantDoubleCount, MutantForgetEnded, MutantIgnorePrefetch, MutantForgetGrave} {
 		found := false
 		for seed := uint64(0); seed < 40 && !found; seed++ {
 			found = walkOnce(seed, 200, m, map[string]int{}) != nil
@@ -179,6 +179,7 @@ func walkOnce(seed uint64, steps int, m Mutant, done map[string]int) error {
 		sc.world.hot = true
 		sc.world.v = sc.world.fresh()
 	}
+	sc.world.mutant = m
 	sc.world.v.Plant(m)
 	var told []string
 	for range steps {

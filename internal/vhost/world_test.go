@@ -37,6 +37,7 @@ type world struct {
 	hot     bool        // messages stay in memory
 	saving  place.Index // batch of the checkpoint in the making
 	taken   bool        // the log has the outcome's batch
+	mutant  Mutant      // of machines made from now on
 }
 
 func newWorld() *world {
@@ -49,6 +50,7 @@ func newWorld() *world {
 // fresh returns a machine for the world's log.
 func (w *world) fresh() *VHost {
 	v := New("/", testLog, w.log, w.pages)
+	v.Plant(w.mutant)
 	if !w.hot {
 		v.KeepHot(1, 1)
 	}

@@ -112,6 +112,9 @@ func Start(c Config) (*Broker, error) {
 	if errors.Is(err, vfs.ErrLocked) {
 		return nil, fmt.Errorf("data directory %s is in use by another broker: %w", c.Data, err)
 	}
+	if errors.Is(err, journal.ErrDamaged) {
+		return nil, fmt.Errorf("%w: %s", err, engine.Remedy)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -66,11 +66,15 @@ type SyncBucket struct {
 
 // VHostStorage says where the messages of a virtual host are.
 type VHostStorage struct {
-	Name    string `json:"name"`
-	Sync    string `json:"sync"` // that holds
-	Down    string `json:"down"` // why it cannot be used; empty: it can
-	Hot     int    `json:"messages_hot"`
-	Cold    int    `json:"messages_cold"`
-	Live    int64  `json:"live_bytes"`
-	Spilled int64  `json:"spilled_bytes"`
+	Name string `json:"name"`
+	Sync string `json:"sync"` // that holds
+	Down string `json:"down"` // why it cannot be used; empty: it can
+	// Stops counts how often it has stopped for damage since the broker started.
+	Stops    uint64  `json:"stops"`
+	StopAt   *string `json:"stop_at"`   // of the last, RFC 3339 with ms; null: none
+	StopText string  `json:"stop_text"` // why
+	Hot      int     `json:"messages_hot"`
+	Cold     int     `json:"messages_cold"`
+	Live     int64   `json:"live_bytes"`
+	Spilled  int64   `json:"spilled_bytes"`
 }

@@ -92,6 +92,7 @@ func commands() []command {
 		{name: "check_alarms", tools: diagnostics, run: checkAlarms},
 		{name: "check_local_alarms", tools: diagnostics, run: checkAlarms},
 		{name: "check_virtual_hosts", tools: diagnostics, run: checkVirtualHosts},
+		{name: "check_storage", tools: both, run: checkStorage},
 		{name: "check_port_connectivity", tools: diagnostics, usage: "[--address <address>]", options: "address", run: checkPortConnectivity},
 		{name: "check_port_listener", tools: diagnostics, usage: "<port>", least: 1, most: 1, run: checkPortListener},
 		{name: "check_protocol_listener", tools: diagnostics, usage: "<protocol>", least: 1, most: 1, run: checkProtocolListener},

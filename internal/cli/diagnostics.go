@@ -14,7 +14,11 @@ import (
 
 // healthy asks for a health check and says so when it has passed; silent, it leaves all to the exit code.
 func (c *call) healthy(text string, segments ...string) error {
-	err := c.client.Get(c.ctx, nil, append([]string{"health", "checks"}, segments...)...)
+	return c.healthyAt(text, append([]string{"health", "checks"}, segments...)...)
+}
+
+func (c *call) healthyAt(text string, path ...string) error {
+	err := c.client.Get(c.ctx, nil, path...)
 	switch {
 	case status(err) == http.StatusServiceUnavailable && c.words.on("silent"):
 		return &failure{code: exitUnavailable}
@@ -32,6 +36,12 @@ func checkRunning(c *call) error {
 func checkVirtualHosts(c *call) error {
 	c.banner("Checking if all vhosts are running on node %s ...", c.node)
 	return c.healthy("Node "+c.node+" reported all vhosts as running", "virtual-hosts")
+}
+
+// checkStorage fails if damage has stopped a virtual host since the broker started, even if it runs again.
+func checkStorage(c *call) error {
+	c.banner("Checking if damage has stopped a vhost of node %s ...", c.node)
+	return c.healthyAt("Node "+c.node+" reported no vhost that has stopped for damage", "x", "health", "checks", "storage")
 }
 
 func checkPortListener(c *call) error {

@@ -53,7 +53,11 @@ func storage(c *call) error {
 			add("vhost "+v.Name, "down: %s", v.Down)
 			continue
 		}
-		add("vhost "+v.Name, "%d messages in memory, %d not; %d bytes live, %d spilled; sync %s", v.Hot, v.Cold, v.Live, v.Spilled, v.Sync)
+		stops := ""
+		if v.StopAt != nil {
+			stops = fmt.Sprintf("; stopped %d times for damage, the last time at %s: %s", v.Stops, *v.StopAt, v.StopText)
+		}
+		add("vhost "+v.Name, "%d messages in memory, %d not; %d bytes live, %d spilled; sync %s%s", v.Hot, v.Cold, v.Live, v.Spilled, v.Sync, stops)
 	}
 	return c.table([]string{"what", "figures"}, rows)
 }

@@ -80,6 +80,10 @@ type Engine struct {
 		faults  map[string]*amqp.Error // vhosts that cannot be opened
 		closed  bool
 	}
+	damage struct {
+		sync.Mutex
+		stops map[string]Stops
+	}
 	jobs sync.WaitGroup
 }
 
@@ -126,7 +130,7 @@ func Open(o Options) (*Engine, error) {
 		sparseShare: cmp.Or(o.SparseShare, SparseShare), rewriteRatio: cmp.Or(o.RewriteRatio, RewriteRatio),
 		grain: o.Journal.SegmentBytes / grainsPerSegment, hotMessages: o.HotMessages,
 	}
-	e.mu.runners, e.mu.faults = map[string]*runner{}, map[string]*amqp.Error{}
+	e.mu.runners, e.mu.faults, e.damage.stops = map[string]*runner{}, map[string]*amqp.Error{}, map[string]Stops{}
 	e.watch = newWatch(o.Machine, limits, o.Log, e.kickAll)
 	e.scribe = newScribe(j, guard, &o, e.checkpointSoon, e.watch.setJournal, e.end)
 	e.tidier = newTidier(e)
@@ -211,8 +215,7 @@ func (e *Engine) enter(name string, r *runner, err error) (entered bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err != nil {
-		e.slog.Error("vhost cannot be opened", "vhost", name, "error", err)
-		e.mu.faults[name] = amqp.InternalError("vhost '%s' is down: %v", name, err)
+		e.mu.faults[name] = e.stopped(name, "cannot be opened", err)
 		return false
 	}
 	delete(e.mu.faults, name)

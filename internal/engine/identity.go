@@ -160,6 +160,7 @@ func (e *Engine) endVHost(name string, log place.LogID) {
 	delete(e.mu.runners, name)
 	delete(e.mu.faults, name)
 	e.mu.Unlock()
+	defer e.forgetStops(name)
 	if r != nil {
 		e.scribe.listen(log, nil, vhost.SyncDefault)
 		close(r.stop)

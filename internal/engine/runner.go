@@ -417,7 +417,7 @@ func (r *runner) finish() {
 	batch, urgent := r.out.Seal()
 	spare := r.out.Batch
 	if len(batch) > journal.BatchBytesMax { // only this vhost stops, and forgets what it has just decided
-		panic(place.Fault{Err: fmt.Errorf("a command has made a batch of %d bytes, %d are possible", len(batch), journal.BatchBytesMax)})
+		panic(place.Fault{Err: fmt.Errorf("%w: a command has made %d bytes, %d are possible", errBatchSize, len(batch), journal.BatchBytesMax)})
 	}
 	if batch != nil {
 		batch, spare = r.fit(batch)
@@ -501,8 +501,7 @@ func (r *runner) recoverRead() {
 	if !ok {
 		panic(p)
 	}
-	r.slog.Error("vhost stopped", "vhost", r.name, "error", fault.Err)
-	r.fail(amqp.InternalError("vhost '%s' cannot go on: %v", r.name, fault.Err))
+	r.fail(r.engine.stopped(r.name, "has stopped", fault.Err))
 	r.abandon()
 	r.engine.reopen(r)
 }

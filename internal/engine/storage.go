@@ -35,6 +35,7 @@ type Storage struct {
 type VHostStorage struct {
 	Name    string
 	Sync    vhost.Sync // that holds
+	Stops   Stops      // for damage
 	Down    error      // nil: it is up; else there is nothing below
 	Hot     int        // messages of which the queue's entries are in memory
 	Cold    int        // messages of which they are in pages
@@ -97,6 +98,7 @@ func (e *Engine) Storage(ctx context.Context) Storage {
 	e.scribe.tables.RUnlock()
 	for _, h := range e.Access().VHosts() {
 		v := e.vhostStorage(ctx, h.Name)
+		v.Stops = e.Stops(h.Name)
 		s.Live += v.Live
 		s.VHosts = append(s.VHosts, v)
 	}

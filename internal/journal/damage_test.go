@@ -226,8 +226,12 @@ func TestOpenRefusesInWords(t *testing.T) {
 			write(t, j, 10, 1)
 			must(t, j.Close())
 			c.spoil(t, fs)
-			if _, _, err := Open(fs, small()); err == nil || !strings.Contains(err.Error(), c.words) {
+			_, _, err := Open(fs, small())
+			if err == nil || !strings.Contains(err.Error(), c.words) {
 				t.Fatalf("got %v, want %q", err, c.words)
+			}
+			if damaged := c.what != "newer format" && c.what != "in use"; errors.Is(err, ErrDamaged) != damaged {
+				t.Fatalf("%v: can be repaired: %v, want %v", err, !damaged, damaged)
 			}
 		})
 	}

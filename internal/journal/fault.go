@@ -31,6 +31,8 @@ var (
 	ErrUnsafe = errors.New("journal: checkpoint of batches that are not safe")
 	// ErrNoCheckpoint reports that a log has none.
 	ErrNoCheckpoint = errors.New("journal: log has no checkpoint")
+	// ErrDamaged is what errors are besides that say that files are damaged or missing: Look tells more, Mend may help.
+	ErrDamaged = errors.New("journal: damaged")
 )
 
 // Fault is damage to what was known safe: bytes of a log that the disk has lost. It stops that log; the others go on.
@@ -44,6 +46,18 @@ type Fault struct {
 func (f *Fault) Error() string {
 	return fmt.Sprintf("journal: log %d: %s, offset %d: %s", f.Log, f.File, f.Offset, f.What)
 }
+
+// Is makes a Fault ErrDamaged.
+func (f *Fault) Is(target error) bool { return target == ErrDamaged }
+
+// damagedError is ErrDamaged, in the words of another error.
+type damagedError struct{ error }
+
+// Is makes it ErrDamaged.
+func (d damagedError) Is(target error) bool { return target == ErrDamaged }
+
+// Unwrap gives the other error.
+func (d damagedError) Unwrap() error { return d.error }
 
 // fail makes err final and returns it as the caller is to see it.
 func (j *Journal) fail(err error) error {

@@ -36,8 +36,8 @@ type Cut struct {
 // have had its last batches there. Such logs are reported, refuse Write, Replay and Checkpoint, and stay so until they
 // are dropped; the others go on.
 //
-// Errors: vfs.ErrLocked when another broker uses the directory; an unknown format, a damaged manifest or a missing file,
-// in words; what the disk said.
+// Errors: vfs.ErrLocked when another broker uses the directory; an unknown format, in words; a damaged manifest or a missing
+// file, in words and ErrDamaged; what the disk said.
 func Open(fs vfs.FS, o Options) (*Journal, Report, error) {
 	if err := o.fill(); err != nil {
 		return nil, Report{}, err
@@ -48,6 +48,9 @@ func Open(fs vfs.FS, o Options) (*Journal, Report, error) {
 	}
 	var r Report
 	if err := j.load(&r); err != nil {
+		if errors.Is(err, vfs.ErrNotExist) { // the manifest names it
+			err = damagedError{err}
+		}
 		return nil, Report{}, errors.Join(fmt.Errorf("journal: open: %w", err), j.release())
 	}
 	j.opening = false
@@ -112,8 +115,7 @@ func (j *Journal) loadManifest(r *Report) error {
 			return err
 		}
 		if i := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, ".segment") }); i >= 0 {
-			return fmt.Errorf("missing, but there is %s: this is a copy that is not complete (take another one), or the file is lost "+
-				"('bartleby repair DATA' makes it anew of the others)", names[i])
+			return damagedError{fmt.Errorf("missing, but there is %s: this is a copy that is not complete (take another one), or damaged", names[i])}
 		}
 		r.Created = true
 		return j.writeManifest()
@@ -121,7 +123,12 @@ func (j *Journal) loadManifest(r *Report) error {
 	if err != nil {
 		return err
 	}
-	return j.decodeManifest(p)
+	if err := j.decodeManifest(p); err != nil && !errors.Is(err, errFormat) {
+		return damagedError{err}
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 // sweep removes what the manifest does not name, and the mark of a copy, which is complete: there is a manifest.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/engine"
 )
 
 const (
@@ -96,6 +97,32 @@ func checkVHosts(r *request) (answer, error) {
 		return unhealthy(api.Health{Status: failed, Reason: "Some virtual hosts are down", VirtualHosts: stopped})
 	}
 	return ok(api.Health{Status: passed})
+}
+
+// checkStorage fails if a virtual host is down, or has stopped for damage since the broker started, even if it is up again: it
+// stops whenever what is damaged is wanted. Source: ours.
+func checkStorage(r *request) (answer, error) {
+	var hurt []string
+	var reason string
+	for _, h := range r.view.VHosts() {
+		err := r.server.engine.Stops(h.Name).Last
+		if down := r.server.engine.Down(h.Name); err == nil && down != nil {
+			err = down
+		}
+		if err == nil {
+			continue
+		}
+		hurt = append(hurt, h.Name)
+		if reason == "" {
+			reason = fmt.Sprintf("'%s': %v", h.Name, err)
+		}
+	}
+	if hurt == nil {
+		return ok(api.Health{Status: passed})
+	}
+	return unhealthy(api.Health{
+		Status: failed, Reason: fmt.Sprintf("Some virtual hosts have stopped for damage, or are down, such as %s; %s", reason, engine.Remedy), VirtualHosts: hurt,
+	})
 }
 
 // checkQuorumCritical passes: a single node has no quorum that its end could break. Source: RabbitMQ health checks.

@@ -85,6 +85,10 @@ func vhostStorageMetrics(x *exposition, all []engine.VHostStorage) {
 			x.add(m.name, m.value(&all[i]), "vhost", all[i].Name)
 		}
 	}
+	x.family("bartleby_vhost_faults_total", counter, "Times that the virtual host has stopped for damage")
+	for i := range all {
+		x.add("bartleby_vhost_faults_total", all[i].Stops.Count, "vhost", all[i].Name)
+	}
 	x.family("bartleby_vhost_sync_info", gauge, "When the log of the virtual host is synced: always, interval or never")
 	for i := range all {
 		x.add("bartleby_vhost_sync_info", 1, "vhost", all[i].Name, "sync", all[i].Sync.String())

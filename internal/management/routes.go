@@ -31,6 +31,7 @@ func routes() []route {
 		{get, "x/resource-limits", monitoring, getResourceLimits},
 		{puts, "x/resource-limits", administrator, putResourceLimits},
 		{get, "x/storage", monitoring, getStorage},
+		{get, "x/health/checks/storage", management, checkStorage},
 		{get, "x/backup", administrator, getBackup},
 		{post, "x/backup", administrator, postBackup},
 		{get, "x/options/*", management, getVHostOptions},

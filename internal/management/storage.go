@@ -44,6 +44,10 @@ func showStorage(s *engine.Storage) api.Storage {
 		if v.Down != nil {
 			of.Down = v.Down.Error()
 		}
+		if v.Stops.Last != nil {
+			at := v.Stops.At.UTC().Format(isoTime)
+			of.Stops, of.StopAt, of.StopText = v.Stops.Count, &at, v.Stops.Last.Error()
+		}
 		shown.Spilled += v.Spilled
 		shown.VHosts = append(shown.VHosts, of)
 	}

@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -159,12 +161,70 @@ func TestStorage(t *testing.T) {
 		`bartleby_storage_live_bytes 5\d{3}`, `bartleby_storage_written_bytes_total{kind="groups"} \d+`, `bartleby_storage_written_bytes_total{kind="rewriting"} 0`,
 		`bartleby_storage_sync_seconds_bucket{le="0.001"} \d+`, `bartleby_storage_sync_seconds_bucket{le="\+Inf"} [1-9]\d*`,
 		`bartleby_storage_sync_seconds_count [1-9]\d*`, `bartleby_checkpoints_total{outcome="done"} 0`, `bartleby_checkpoint_last_timestamp_seconds 0`,
-		`bartleby_messages_hot{vhost="/"} 1`, `bartleby_messages_cold{vhost="/"} 0`, `bartleby_vhost_down{vhost="v"} 0`,
+		`bartleby_messages_hot{vhost="/"} 1`, `bartleby_messages_cold{vhost="/"} 0`, `bartleby_vhost_down{vhost="v"} 0`, `bartleby_vhost_faults_total{vhost="/"} 0`,
 		`bartleby_vhost_sync_info{vhost="v",sync="never"} 1`, `bartleby_backups_total{outcome="done"} 1`, `bartleby_backups_total{outcome="failed"} 0`,
 		`bartleby_backup_last_timestamp_seconds 1.7e\+09`, `bartleby_backup_last_bytes [1-9]\d*`, `bartleby_backup_running 0`,
 	} {
 		if !slices.ContainsFunc(strings.Split(text, "\n"), regexp.MustCompile("^"+want+"$").MatchString) {
 			t.Errorf("no line %s in\n%s", want, text)
 		}
+	}
+}
+
+func TestDamageIsSeen(t *testing.T) {
+	// If this fails, a virtual host stops again and again, and no check, figure or metric says so.
+	t.Parallel()
+	fs := vfs.NewMem(1)
+	start := func() *door {
+		e, err := engine.Open(engine.Options{FS: fs, Journal: journal.Options{SegmentBytes: 1 << 20, ReserveBytes: -1}, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &door{t: t, server: New(Options{Engine: e, Secret: testSecret, Log: slog.New(slog.DiscardHandler)}), engine: e, user: "guest:guest", from: "127.0.0.1:40000"}
+	}
+	end := func(d *door) {
+		d.server.Close()
+		if err := d.engine.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	d := start()
+	d.want(201, "PUT", "/api/queues/%2F/q", `{"durable":true}`)
+	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish",
+		`{"properties":{"delivery_mode":2},"routing_key":"q","payload":"what the disk loses","payload_encoding":"string"}`)
+	d.want(200, "GET", "/api/x/health/checks/storage", "")
+	end(d)
+	f, err := fs.Open("journal/00000001.segment")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<20))
+	at := bytes.Index(all, []byte("what the disk loses"))
+	if err != nil || at < 0 {
+		t.Fatal(err, at)
+	}
+	if _, err := f.WriteAt([]byte("?"), int64(at)); err != nil {
+		t.Fatal(err)
+	}
+	d = start()
+	defer end(d)
+	d.want(200, "GET", "/api/x/health/checks/storage", "")
+	w := d.send("POST", "/api/queues/%2F/q/get", `{"count":1,"ackmode":"ack_requeue_true","encoding":"auto"}`)
+	if w.Code != 500 || !strings.Contains(w.Body.String(), "bartleby repair DATA") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	for d.engine.Down("/") != nil { // until it is opened again
+		runtime.Gosched()
+	}
+	d.want(200, "GET", "/api/health/checks/virtual-hosts", "")
+	if text := d.want(503, "GET", "/api/x/health/checks/storage", "").Body.String(); !strings.Contains(text, "batch 2 is damaged") ||
+		!strings.Contains(text, "bartleby check DATA") || !strings.Contains(text, `"virtual-hosts":["/"]`) {
+		t.Error(text)
+	}
+	if v := read[api.Storage](d, "/api/x/storage").VHosts; len(v) != 1 || v[0].Stops != 1 || v[0].StopAt == nil || !strings.Contains(v[0].StopText, "damaged") {
+		t.Errorf("%+v", v)
+	}
+	if text := d.want(200, "GET", "/metrics", "").Body.String(); !strings.Contains(text, "bartleby_vhost_faults_total{vhost=\"/\"} 1\n") {
+		t.Error(text)
 	}
 }

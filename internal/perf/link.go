@@ -101,6 +101,9 @@ func newLink(conn net.Conn, to target) (*link, error) {
 	product, _ := start.ServerProperties.Get("product")
 	version, _ := start.ServerProperties.Get("version")
 	l.product = product.Str + " " + version.Str
+	if platform, _ := start.ServerProperties.Get("platform"); platform.Str != "" { // what it is, behind what it passes for
+		l.product += " (" + platform.Str + ")"
+	}
 
 	err = l.sendMethod(0, &wire.ConnectionStartOk{
 		ClientProperties: introduction,

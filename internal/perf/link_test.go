@@ -37,6 +37,7 @@ func (s *script) open(frameMax uint32) {
 	s.expect([]byte(wire.ProtocolHeader))
 	s.answer(0, &wire.ConnectionStart{VersionMinor: 9, Mechanisms: "PLAIN", Locales: "en_US", ServerProperties: amqp.Table{
 		{Name: "product", Value: amqp.String("scripted")}, {Name: "version", Value: amqp.String("7")},
+		{Name: "platform", Value: amqp.String("Paper 1")},
 	}})
 	s.expect(method(0, &wire.ConnectionStartOk{
 		ClientProperties: introduction,
@@ -88,7 +89,7 @@ func TestHandshake(t *testing.T) {
 			s.expect(method(0, &wire.ConnectionClose{ReplyCode: 200, ReplyText: "done"}))
 			s.answer(0, &wire.ConnectionCloseOk{})
 		})
-		if l.frameMax != agreed || l.product != "scripted 7" {
+		if l.frameMax != agreed || l.product != "scripted 7 (Paper 1)" {
 			t.Errorf("offered %d: frames of %d, product %q", offered, l.frameMax, l.product)
 		}
 		if err := l.close(); err != nil {

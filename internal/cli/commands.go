@@ -17,6 +17,7 @@ type command struct {
 	patience    time.Duration
 	run         func(*call) error
 	fewHint     func(*call) string // what to add when there are not enough arguments, or nil
+	more        func() string      // what help has to say besides, or nil
 }
 
 func (c command) takes(option string) bool { return slices.Contains(strings.Fields(c.options), option) }
@@ -67,7 +68,7 @@ func commands() []command {
 		{name: "delete_queue", tools: ctl, usage: "[--vhost <vhost>] <queue> [--if-empty] [--if-unused]", least: 1, most: 1, options: "if-empty if-unused force", run: deleteQueue},
 
 		{name: "list_vhost_options", tools: both, usage: "[--vhost <vhost>]", run: listVHostOptions},
-		{name: "set_vhost_option", tools: ctl, usage: "[--vhost <vhost>] <name> <value>", least: 2, most: 2, run: setVHostOption},
+		{name: "set_vhost_option", tools: ctl, usage: "[--vhost <vhost>] <name> <value>", least: 2, most: 2, run: setVHostOption, more: optionsHelp},
 		{name: "clear_vhost_option", tools: ctl, usage: "[--vhost <vhost>] <name>", least: 1, most: 1, run: clearVHostOption},
 		{name: "list_lost_letters", tools: both, usage: "[--vhost <vhost>] [--cause <cause>] [--limit <number>] [<column> ...]", most: unbounded, options: "cause limit", run: listLostLetters},
 		{name: "show_lost_letter", tools: both, usage: "[--vhost <vhost>] <id>", least: 1, most: 1, run: showLostLetter},
@@ -130,6 +131,9 @@ func (c *call) help(names []string) error {
 		return c.unknownCommand(names[0])
 	}
 	fmt.Fprintln(c.stdout, c.commandUsage(cmd))
+	if cmd.more != nil {
+		fmt.Fprintf(c.stdout, "\n%s\n", cmd.more())
+	}
 	return nil
 }
 

@@ -155,14 +155,19 @@ func (c *call) noQueue(queue, text string, code int) error {
 func purgeQueue(c *call) error {
 	queue := c.args[0]
 	c.banner("Purging queue '%s' in vhost '%s' ...", queue, c.vhost())
-	err := c.client.Delete(c.ctx, "queues", c.vhost(), queue, "contents")
+	var before api.Queue
+	err := c.client.Get(c.ctx, &before, "queues", c.vhost(), queue)
+	if err == nil {
+		err = c.client.Delete(c.ctx, "queues", c.vhost(), queue, "contents")
+	}
 	if status(err) == http.StatusNotFound {
 		return c.noQueue(queue, "Object (queue, stream, exchange, etc) '%s' was not found in virtual host '%s'", exitData)
 	}
 	if err != nil {
 		return err
 	}
-	return c.done("", nil)
+	ready := strconv.FormatInt(before.MessagesReady, 10)
+	return c.done("Queue was successfully purged of "+ready+" ready messages", cell(ready))
 }
 
 func deleteQueue(c *call) error {

@@ -108,13 +108,18 @@ func isLocal(base string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// secret reads the token of the data directory; none is no error, as the broker may run elsewhere.
+// secret reads the token of the data directory; none is no error, as the broker may run elsewhere, but told if
+// the directory was named.
 func (c *call) secret() string {
 	dir := c.words.or("data", c.env("BARTLEBY_DATA"))
-	if dir == "" {
+	named := dir != ""
+	if !named {
 		dir = "bartleby-data"
 	}
 	b, err := os.ReadFile(filepath.Join(dir, secretFile))
+	if err != nil && named {
+		fmt.Fprintf(c.stderr, "Warning: no secret of a broker in %s (%v); asking as user 'guest'\n", dir, err)
+	}
 	if err != nil {
 		return ""
 	}

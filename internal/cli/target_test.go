@@ -105,6 +105,25 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+func TestNoSecret(t *testing.T) {
+	// If this fails, who names a wrong directory is told that guest was refused, and wonders who that is.
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer s.Close()
+	env := map[string]string{"BARTLEBY_MANAGEMENT": s.URL}
+	dir := filepath.Join(t.TempDir(), "nope")
+	code, _, errs := outcome(env, "bartleby", "--data", dir, "list_users")
+	if code != 69 || !strings.Contains(errs, "no secret of a broker in "+dir) || !strings.Contains(errs, "asking as user 'guest'") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+	if _, _, errs := outcome(env, "bartleby", "list_users"); strings.Contains(errs, "secret") {
+		t.Errorf("nobody has named a directory: %s", errs)
+	}
+	if _, _, errs := outcome(env, "bartleby", "--data", dir, "--username", "u", "--password", "p", "list_users"); strings.Contains(errs, "secret") {
+		t.Errorf("no secret is needed: %s", errs)
+	}
+}
+
 func TestLocate(t *testing.T) {
 	// If this fails, --node leads to another broker than the one meant.
 	t.Parallel()

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -51,13 +52,25 @@ func setVHostOption(c *call) error {
 		value = cell(given)
 	}
 	_, err := c.client.Put(c.ctx, row{name: value}, "x", "options", c.vhost())
-	if status(err) == http.StatusNotFound {
+	switch status(err) {
+	case http.StatusNotFound:
 		return c.noVHost(c.vhost())
+	case http.StatusBadRequest:
+		return failf(exitData, "%s", reasonOf(err))
 	}
 	if err != nil {
 		return err
 	}
 	return c.done("", nil)
+}
+
+// optionsHelp lists the options and what they may be.
+func optionsHelp() string {
+	text := "Options"
+	for _, o := range api.VHostOptions {
+		text += fmt.Sprintf("\n   %-23s %s", o.Name, o.Values)
+	}
+	return text
 }
 
 func clearVHostOption(c *call) error {
@@ -68,6 +81,9 @@ func clearVHostOption(c *call) error {
 			return c.noVHost(c.vhost())
 		}
 		return failf(exitUnavailable, "Option is not set")
+	}
+	if status(err) == http.StatusBadRequest {
+		return failf(exitData, "%s", reasonOf(err))
 	}
 	if err != nil {
 		return err

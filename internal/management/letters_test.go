@@ -10,6 +10,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // reject makes dead letters of n messages that it publishes to a queue.
@@ -65,6 +66,15 @@ func TestOptions(t *testing.T) {
 	d.refused(400, "bad_request", "not_json", "PUT", path, `{"dialect":`)
 	d.want(404, "GET", "/api/x/options/none", "")
 	d.want(404, "PUT", "/api/x/options/none", "{}")
+	for i, name := range vhost.OptionNames() {
+		if i >= len(api.VHostOptions) || api.VHostOptions[i].Name != name {
+			t.Errorf("help does not know %s", name)
+		}
+	}
+	d.refused(400, "bad_request", "'nosuch' is not an option of a virtual host: dialect, ", "PUT", path, `{"nosuch":1}`)
+	d.refused(400, "bad_request", "strict-names", "DELETE", path+"/nosuch", "")
+	d.refused(400, "bad_request", "default, always, interval or never", "PUT", path, `{"sync":"sometimes"}`)
+	d.refused(400, "bad_request", "true or false", "PUT", path, `{"strict-names":"yes"}`)
 
 	d.want(201, "PUT", "/api/users/m", `{"password":"p","tags":"management"}`)
 	d.want(404, "GET", "/api/x/options/none", "")

@@ -2,6 +2,8 @@ package management
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -60,7 +62,20 @@ func putVHostOptions(r *request) (answer, error) {
 	if err := r.read(&body); err != nil {
 		return answer{}, err
 	}
+	for _, f := range body {
+		if err := knownOption(f.Name); err != nil {
+			return answer{}, err
+		}
+	}
 	return r.setOptions(amqp.Table(body))
+}
+
+// knownOption refuses a name that no option has.
+func knownOption(name string) error {
+	if names := vhost.OptionNames(); !slices.Contains(names, name) {
+		return badRequest("'%s' is not an option of a virtual host: %s", name, strings.Join(names, ", "))
+	}
+	return nil
 }
 
 func deleteVHostOption(r *request) (answer, error) {
@@ -69,6 +84,9 @@ func deleteVHostOption(r *request) (answer, error) {
 	}
 	h, err := r.vhost(r.names[0])
 	if err != nil {
+		return answer{}, err
+	}
+	if err := knownOption(r.names[1]); err != nil {
 		return answer{}, err
 	}
 	options, err := r.optionsOf(h, false)

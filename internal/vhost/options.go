@@ -100,14 +100,14 @@ var choices = []choice{
 	{"lost-letters-max-age", lasting(1), "number of milliseconds", func(o *Options, a amqp.Value) { o.LostLettersMaxAge = whole(a) }},
 	{"consumer-timeout", lasting(0), "number of milliseconds", func(o *Options, a amqp.Value) { o.ConsumerTimeout = whole(a) }},
 	{"sync", oneOf(syncNames...), "way to sync: default, always, interval or never", func(o *Options, a amqp.Value) { o.Sync, _ = ParseSync(a.Str) }},
-	{"death-total", isBool, "boolean", func(o *Options, a amqp.Value) { o.Dialect.put(DialectTotal, truth(a)) }},
-	{"reject-reasons", isBool, "boolean", func(o *Options, a amqp.Value) { o.Dialect.put(DialectReasons, truth(a)) }},
+	{"death-total", isBool, "boolean, true or false", func(o *Options, a amqp.Value) { o.Dialect.put(DialectTotal, truth(a)) }},
+	{"reject-reasons", isBool, "boolean, true or false", func(o *Options, a amqp.Value) { o.Dialect.put(DialectReasons, truth(a)) }},
 	{"delivery-limit", atLeast(-1), "delivery limit", func(o *Options, a amqp.Value) { o.DeliveryLimit = whole(a) }},
 	{"hops-max", atLeast(0), "number of deaths", func(o *Options, a amqp.Value) { o.HopsMax = whole(a) }},
-	{"ttl-in-loops", isBool, "boolean", func(o *Options, a amqp.Value) { o.TTLInLoops = truth(a) }},
-	{"ttl-in-dlq", isBool, "boolean", func(o *Options, a amqp.Value) { o.TTLInDLQ = truth(a) }},
-	{"dlx-by-argument-only", isBool, "boolean", func(o *Options, a amqp.Value) { o.DLXByArgumentOnly = truth(a) }},
-	{"strict-names", isBool, "boolean", func(o *Options, a amqp.Value) { o.StrictNames = truth(a) }},
+	{"ttl-in-loops", isBool, "boolean, true or false", func(o *Options, a amqp.Value) { o.TTLInLoops = truth(a) }},
+	{"ttl-in-dlq", isBool, "boolean, true or false", func(o *Options, a amqp.Value) { o.TTLInDLQ = truth(a) }},
+	{"dlx-by-argument-only", isBool, "boolean, true or false", func(o *Options, a amqp.Value) { o.DLXByArgumentOnly = truth(a) }},
+	{"strict-names", isBool, "boolean, true or false", func(o *Options, a amqp.Value) { o.StrictNames = truth(a) }},
 }
 
 // speak sets what a dialect says of everything. Source: reference dead-lettering 4 to 8, 15.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -221,6 +222,59 @@ func TestACheckpointWithoutItsPages(t *testing.T) {
 		c = attach(t, e, "")
 		defer c.link.Close()
 		expectLeft(t, c, "work", sent, nil)
+	})
+}
+
+// TestWhatACheckpointCoversIsNoTail says that damage to what a checkpoint covers looks like the end of the log, and is cut
+// without a word.
+func TestWhatACheckpointCoversIsNoTail(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := diskOf(1)
+		e := start(t, d, small)
+		c := attach(t, e, "")
+		publishMany(t, c, "work", 1) // whose end is the last group: nothing is left that a page would say
+		time.Sleep(time.Second)      // of the bubble: house is kept
+		synctest.Wait()
+		busy := make(chan struct{})
+		e.scribe.do(func(*scribe) { <-busy }) // so that the batch and the checkpoint come to it at once, without a pause
+		synctest.Wait()
+		c.post(get("work"))
+		stored := make(chan error, 1)
+		go func() { stored <- checkpointOnly(e) }()
+		synctest.Wait()
+		var segment, behind string
+		at := int64(0)
+		d.Before(func(call vfs.Call) error { // the power goes behind the first manifest that names a checkpoint
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			switch {
+			case behind == "syncdir":
+				return vfs.ErrCrashed
+			case call.Op == "write" && strings.HasSuffix(call.Name, ".segment") && segment == "":
+				segment, at = call.Name, call.Off
+			case behind == "" && call.Op == "create" && strings.HasSuffix(call.Name, ".checkpoint"),
+				behind == "create" && call.Op == "rename", behind == "rename" && call.Op == "syncdir":
+				behind = call.Op
+			}
+			return nil
+		})
+		close(busy)
+		<-stored
+		d.kill(e)
+		f, err := d.mem.Open(segment)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.WriteAt(bytes.Repeat([]byte{0xff}, 100), at+74) // the data of its batch
+		if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		e = start(t, d, small)
+		defer stop(t, e)
+		if err := e.Down("/"); err == nil || !strings.Contains(err.Error(), ".segment") {
+			t.Errorf("the vhost is down with %v", err)
+		}
 	})
 }
 

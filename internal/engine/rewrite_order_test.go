@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// TestALossEndsARewriting says that what was ended by batches that are lost goes with its segment all the same.
+func TestALossEndsARewriting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := diskOf(1)
+		e := start(t, d, small)
+		c := attach(t, e, "")
+		left, ended := leaveFew(t, e, c)
+		time.Sleep(time.Second) // of the bubble: what has ended is safe
+		segment, _ := d.groupOf(c, vhost.Command{Kind: vhost.Ack, Multiple: true})
+		failed := d.failSyncOf(segment)
+		if err := e.rewrite(func() bool { return true }); err == nil {
+			t.Error("a rewriting has ended as if nothing was lost")
+		}
+		if c.stoppedWith() == nil || !failed.Load() {
+			t.Error("nothing was lost: nothing is shown by this")
+		}
+		d.kill(e)
+		e = start(t, d, small)
+		defer stop(t, e)
+		c = attach(t, e, "")
+		defer c.link.Close()
+		expectLeft(t, c, "work", left, ended)
+	})
+}
+
+// TestAMarkEndsTheBatch says that what an owner had not appended yet when a vhost was marked is not waited for.
+func TestAMarkEndsTheBatch(t *testing.T) {
+	t.Parallel()
+	var left, ended []string
+	cutEverywhere(t, func(t *testing.T, e *Engine, c *client) {
+		left, ended = leaveFew(t, e, c)
+		r, err := e.runnerOf("/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // of the bubble
+		synctest.Wait()
+		r.own()
+		r.decide(c.link, &vhost.Command{Kind: vhost.Ack, Conn: c.link.Conn(), Channel: c.channel, Multiple: true})
+		r.owned.Store(false)
+	}, func(e *Engine) {
+		_ = e.rewrite(func() bool { return true })
+	}, func(t *testing.T, _ *Engine, c *client) {
+		expectLeft(t, c, "work", nil, append(left, ended...))
+	})
+}
+
+// TestAVHostThatIsDownKeepsWhatItHas says that segments of a vhost that cannot be opened are given back, or rewritten without
+// what it needs, by the housekeeping of others.
+func TestAVHostThatIsDownKeepsWhatItHas(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := diskOf(1)
+		e := start(t, d, small)
+		change(t, e, access.Command{Kind: access.PutVHost, VHost: "other"})
+		other := attachTo(t, e, "other")
+		sent := publishMany(t, other, "work", 600)
+		name := ""
+		d.Before(func(c vfs.Call) error {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if c.Op == "create" && strings.HasSuffix(c.Name, ".checkpoint") && name == "" {
+				name = c.Name
+			}
+			return nil
+		})
+		r, err := e.runnerOf("other")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.checkpointAll(map[string]*runner{"other": r}); err != nil {
+			t.Fatal(err)
+		}
+		d.kill(e)
+		flip := func() {
+			f, err := d.mem.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := make([]byte, 1)
+			_, err = f.ReadAt(b, 20)
+			b[0] ^= 0xff
+			_, again := f.WriteAt(b, 20)
+			if err := errors.Join(err, again, f.Sync(), f.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		flip()
+		e = start(t, d, small)
+		if e.Down("other") == nil {
+			t.Error("the vhost is not down: nothing is shown by this")
+		}
+		c := attach(t, e, "")
+		publishMany(t, c, "work", 600)
+		c.link.Close()
+		checkpoint(t, e)
+		checkpoint(t, e)
+		d.kill(e)
+		flip() // somebody has repaired it
+		e = start(t, d, small)
+		defer stop(t, e)
+		if err := e.Down("other"); err != nil {
+			t.Fatal(err)
+		}
+		other = attachTo(t, e, "other")
+		defer other.link.Close()
+		expectLeft(t, other, "work", sent, nil)
+	})
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // spoil damages the bytes of a file in which there is such a text.
@@ -61,7 +62,7 @@ func TestStopsAreCounted(t *testing.T) {
 		}
 		for n := 1; n <= 2; n++ {
 			c = attach(t, e, "")
-			c.post(get("q"))
+			c.post(vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: "q"}})
 			if err := c.stoppedWith(); err == nil || !strings.Contains(err.Text, Remedy) {
 				t.Errorf("clients are told %v", err)
 			}

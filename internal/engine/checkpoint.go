@@ -43,7 +43,10 @@ func (e *Engine) newRunner(name string, log place.LogID) (r *runner, err error) 
 			return fmt.Errorf("checkpoint: %w", err)
 		}
 		return nil
-	}, r.vhost.Fold)
+	}, func(i place.Index, batch []byte) error {
+		r.replayed = true
+		return r.vhost.Fold(i, batch)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -66,6 +66,7 @@ type Engine struct {
 	grain                     int64 // bytes of a log that are counted together
 	tidier                    *tidier
 	hotMessages               int
+	replayed                  bool // logs had batches behind their checkpoints
 	rewriting                 atomic.Bool
 	sparseShare, rewriteRatio float64    // of Options
 	failed                    chan error // the journal cannot go on
@@ -156,6 +157,9 @@ func Open(o Options) (*Engine, error) {
 	}
 	go e.watch.run()
 	go e.tidier.run()
+	if e.replayed {
+		e.checkpointSoon() // else what each of many short lives adds would be read again by the next
+	}
 	if err := e.bootDefaults(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -224,6 +228,8 @@ func (e *Engine) enter(name string, r *runner, err error) (entered bool) {
 	}
 	e.mu.runners[name] = r
 	e.scribe.listen(r.log.ID(), r, r.wants())
+	r.pages.hear()
+	e.replayed = e.replayed || r.replayed
 	e.jobs.Go(r.serve)
 	return true
 }

@@ -16,6 +16,8 @@ type pageLog struct {
 	first place.Index // of this run
 	next  place.Index // of the batch in the making
 	batch []byte
+	early [][]byte // batches made before the log hears of this vhost, which is when it has been opened
+	heard bool
 	spill *spill
 }
 
@@ -63,7 +65,20 @@ func (p *pageLog) flush() {
 	if len(p.batch) == 0 {
 		return
 	}
-	i := p.r.log.AppendPages(p.batch)
-	p.r.cache.add(p.r.log.ID().Pages(), i, p.batch)
-	p.next, p.batch = i+1, nil
+	if p.heard {
+		p.r.log.AppendPages(p.batch)
+	} else {
+		p.early = append(p.early, p.batch)
+	}
+	p.r.cache.add(p.r.log.ID().Pages(), p.next, p.batch) // and keeps it until it is written
+	p.next, p.batch = p.next+1, nil
+}
+
+// hear says that the log takes what is appended from now on: what was made before comes first.
+func (p *pageLog) hear() {
+	p.heard = true
+	for _, batch := range p.early {
+		p.r.log.AppendPages(batch)
+	}
+	p.early = nil
 }

@@ -54,6 +54,7 @@ type runner struct {
 	vhost        *vhost.VHost
 	sync         vhost.Sync // that the scribe knows of
 	pages        *pageLog
+	replayed     bool // the log had batches behind its checkpoint
 	time         vhostTime
 	timerAt      deadline.Instant // when the goroutine fires its timer; never, for a clock that stands still
 	cache        *recordCache
@@ -92,10 +93,11 @@ type post struct {
 type failure struct{ err *amqp.Error }
 
 func (r *runner) put(p post) {
+	small := p.batch == nil || len(p.batch.Commands) <= inPlaceMax // asked now: then the batch is the owner's
 	r.mu.Lock()
 	r.mu.inbox = append(r.mu.inbox, p)
 	r.mu.Unlock()
-	if p.batch == nil || len(p.batch.Commands) <= inPlaceMax {
+	if small {
 		r.here()
 	} else {
 		r.kick()

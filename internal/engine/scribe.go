@@ -18,6 +18,8 @@ const (
 	lazySync = 100 * time.Millisecond
 	// pendingBytesMax is what runners may have handed to the scribe and it has not written yet: then they wait.
 	pendingBytesMax = 16 << 20
+	// pendingBytesLeast is that with a small reserve.
+	pendingBytesLeast = 1 << 20
 	// noSpaceRetry is how often a full disk is asked again.
 	noSpaceRetry = time.Second
 	// checkpointBytes is how much the journal grows between checkpoints.
@@ -53,6 +55,8 @@ type scribe struct {
 	losses atomic.Uint64 // how many times batches were lost
 	deeds  deeds
 
+	pendingMax int
+
 	appended atomic.Int64 // bytes of batches, since the engine was opened
 
 	interval     time.Duration   // of vhost.SyncInterval
@@ -86,6 +90,10 @@ func newScribe(j *journal.Journal, t *tables, o *Options, onCheckpoint func(), o
 	s := &scribe{
 		journal: j, tables: t, slog: o.Log, wake: make(chan struct{}, 1), done: make(chan struct{}), interval: o.SyncInterval,
 		onCheckpoint: onCheckpoint, onSpace: onSpace, onFailed: onFailed, unsynced: map[place.LogID]unsynced{},
+	}
+	s.pendingMax = pendingBytesMax
+	if reserve := o.Journal.ReserveBytes; reserve > 0 { // what is under way must fit into it, should the disk be full
+		s.pendingMax = int(min(max(reserve/8, pendingBytesLeast), pendingBytesMax))
 	}
 	s.keeper = newKeeper(s, o.FS, o.Log)
 	s.mu.listeners, s.mu.written = map[place.LogID]listening{}, map[place.LogID]place.Index{}
@@ -122,7 +130,7 @@ func (s *scribe) setSync(log place.LogID, sync vhost.Sync) {
 // append takes a batch; its data is the scribe's to read for good. It waits while too much is pending.
 func (s *scribe) append(b journal.Batch, urgent bool) {
 	s.mu.Lock()
-	for s.mu.bytes > pendingBytesMax && !s.mu.closing && !s.mu.working {
+	for s.mu.bytes > s.pendingMax && !s.mu.closing && !s.mu.working {
 		s.room.Wait()
 	}
 	s.mu.batches = append(s.mu.batches, appended{b, urgent})

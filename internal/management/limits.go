@@ -18,6 +18,8 @@ const (
 
 	// getMax bounds the messages that one request takes from a queue, all of which are in memory at once.
 	getMax = 10_000
+	// getBytesMax is about how many bytes of bodies it takes from one queue: as JSON they are up to six times as many.
+	getBytesMax = 32 << 20
 
 	// lettersUsual and lettersMax are the letters of a portion, unasked and at most.
 	lettersUsual, lettersMax = 100, 500

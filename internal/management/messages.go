@@ -254,6 +254,9 @@ func takeMessages(r *request) (answer, error) {
 	err = r.look(r.names[0], func(v *vhost.VHost) {
 		q, any := v.Queue(r.names[1])
 		ready, found = q.Ready, any
+		if q.ReadyBytes > getBytesMax { // fewer than asked for, at least one: the answer is made in memory
+			ready = max(int(getBytesMax/(q.ReadyBytes/int64(q.Ready)+1)), 1)
+		}
 	})
 	if err != nil {
 		return answer{}, err

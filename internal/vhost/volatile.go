@@ -92,6 +92,15 @@ func (v *volatileStore) sweep() {
 		}
 		v.oldest++
 	}
+	if len(v.closed) > 1024 && len(v.closed) > 4*len(v.chunks) { // most of them are gone
+		kept := v.closed[:0]
+		for _, i := range v.closed[v.oldest:] {
+			if v.chunks[i] != nil {
+				kept = append(kept, i)
+			}
+		}
+		v.closed, v.oldest = kept, 0
+	}
 	if v.oldest > 64 && 2*v.oldest > len(v.closed) {
 		v.closed = append(v.closed[:0], v.closed[v.oldest:]...)
 		v.oldest = 0

@@ -12,11 +12,11 @@ import (
 // as soon as there are more, or loses them.
 func TestReplayGoesCold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const n = 60_000
+		const n = 200_000
 		d := newDisk()
 		few := func(o *Options) { o.HotMessages = 3000 }
 		e := start(t, d, few)
-		for round := range 3 {
+		for round := range 2 {
 			c := attach(t, e, "")
 			if round == 0 {
 				c.post(declare("work"))

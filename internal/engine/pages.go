@@ -47,6 +47,9 @@ func (p *pageLog) Get(r place.Ref) []byte {
 		}
 		return page
 	case r.Index == p.next:
+		if uint64(r.Offset)+uint64(r.Size) > uint64(len(p.batch)) {
+			panic(place.Fault{Err: fmt.Errorf("page %d of %d octets was never made", r.Index, r.Size)})
+		}
 		return p.batch[r.Offset : r.Offset+r.Size]
 	}
 	page, err := p.r.cache.get(r)

@@ -14,7 +14,7 @@ const (
 	sparedBytes = 4 * 64 << 20
 
 	// A broker rests when for restPeriod its directory is as large as before and it writes less than restBytes.
-	restPeriod = 3 * time.Second
+	restPeriod = 25 * time.Second // Bartleby makes a checkpoint up to 20 s after the one before, and begins then
 	restBytes  = 1 << 20
 )
 

@@ -117,11 +117,11 @@ func Open(o Options) (*Engine, error) {
 	guard := new(tables)
 	o.Journal.Entropy, o.Journal.Beside = rand.Uint64(), guard.beside
 	j, report, err := journal.Open(o.FS, o.Journal)
-	if err != nil {
-		return nil, err
-	}
 	if c := report.Cut; c != nil {
 		o.Log.Warn("unfinished tail cut", "file", c.File, "offset", c.Offset, "bytes", c.Bytes)
+	}
+	if err != nil {
+		return nil, err
 	}
 	for _, f := range report.Faults {
 		o.Log.Error("damaged log", "error", &f)

@@ -36,6 +36,8 @@ type Cut struct {
 // have had its last batches there. Such logs are reported, refuse Write, Replay and Checkpoint, and stay so until they
 // are dropped; the others go on.
 //
+// With an error the report says what was found until then: a tail that was cut may not be found again.
+//
 // Errors: vfs.ErrLocked when another broker uses the directory; an unknown format, in words; a damaged manifest or a missing
 // file, in words and ErrDamaged; what the disk said.
 func Open(fs vfs.FS, o Options) (*Journal, Report, error) {
@@ -51,7 +53,7 @@ func Open(fs vfs.FS, o Options) (*Journal, Report, error) {
 		if errors.Is(err, vfs.ErrNotExist) { // the manifest names it
 			err = damagedError{err}
 		}
-		return nil, Report{}, errors.Join(fmt.Errorf("journal: open: %w", err), j.release())
+		return nil, r, errors.Join(fmt.Errorf("journal: open: %w", err), j.release())
 	}
 	j.opening = false
 	return j, r, nil

@@ -141,14 +141,15 @@ func (w *world) open() {
 	for w.violation == nil {
 		w.opened++
 		j, r, err := journal.Open(w.faulty, w.journalOptions())
+		if r.Cut != nil && w.o.Mutant != MutantHushCut {
+			w.cut = r.Cut // the next start may not tell again, if this one fails on its way
+		}
 		switch {
 		case err == nil && (len(r.Faults) > 0 || r.Unnamed != nil):
 			w.damaged(j, &r)
 			w.mend("open")
 		case err == nil:
-			if w.journal = j; r.Cut != nil && w.o.Mutant != MutantHushCut {
-				w.cut = r.Cut // the next start may not tell again, if this one fails on its way
-			}
+			w.journal = j
 			w.load()
 			return
 		case w.refused(err):

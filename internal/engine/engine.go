@@ -434,7 +434,9 @@ func (e *Engine) checkpointAll(runners map[string]*runner) error {
 		// What a checkpoint covers must never look like an unfinished tail.
 		if err := s.call((*journal.Journal).MarkSafe); err != nil {
 			for _, st := range states {
-				st.stored(false)
+				if st.bytes != nil {
+					st.stored(false)
+				}
 			}
 			done <- err
 			return

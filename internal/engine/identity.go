@@ -172,9 +172,7 @@ func (e *Engine) endVHost(name string, log place.LogID) {
 		r.release()
 	}
 	e.scribe.settle() // nothing of it is under way
-	dropped := make(chan error, 1)
-	e.scribe.keeper.do(func() { dropped <- e.scribe.keeper.drop(log) })
-	if err := <-dropped; err != nil {
+	if err := e.housekeep(func(j *journal.Journal) error { return j.Drop(log) }); err != nil {
 		e.slog.Error("log of a deleted vhost cannot be dropped; tried again at the next start", "vhost", name, "error", err)
 	}
 }

@@ -181,8 +181,3 @@ func (k *keeper) reclaim(live journal.Live) error {
 		return err
 	})
 }
-
-// drop forgets a log.
-func (k *keeper) drop(log place.LogID) error {
-	return k.job(func(j *journal.Journal) error { return j.Drop(log) })
-}

@@ -1,8 +1,6 @@
 package queue
 
 import (
-	"fmt"
-
 	"github.com/bartleby-mq/bartleby/internal/place"
 )
 
@@ -82,9 +80,7 @@ func (m *Messages) bury(s *slot) Grave {
 // Exhume calls fn for each message of a grave, and gives its page up.
 func (p *Pool) Exhume(g Grave, fn func(*Entry, Side)) {
 	c := p.take(true)
-	if err := readPage(c, p.pages.Get(g.Page), g.gone, p.log); err != nil {
-		panic(place.Fault{Err: fmt.Errorf("page of log %d at index %d, offset %d: %w", g.Page.Log, g.Page.Index, g.Page.Offset, err)})
-	}
+	p.fill(c, g.Page, g.gone)
 	for i := range c.entries {
 		if e := &c.entries[i]; e.State != Gone {
 			var side Side

@@ -33,7 +33,7 @@ func (k *Marker) Note(r place.Ref) {
 	}
 }
 
-// Some looks at up to n chunks, and reports whether there are more. Work is how many it has read.
+// Some looks at up to n chunks, and reports whether there are more.
 func (k *Marker) Some(n int) (more bool) {
 	for n > 0 && len(k.queues) > 0 {
 		q := k.queues[0]

@@ -70,7 +70,8 @@ func (p *Pool) load(s *slot) *chunk {
 	}
 	c.slot, c.dirty, c.at = s, false, len(p.ring)
 	if s.restored {
-		p.revive(c)
+		c.dirty = c.revive()
+		s.restored = false
 	}
 	s.hot = c
 	p.ring = append(p.ring, c)
@@ -78,27 +79,37 @@ func (p *Pool) load(s *slot) *chunk {
 	return c
 }
 
-// revive makes ready what was unacked when the page was written: the channels that had it are no more.
-func (p *Pool) revive(c *chunk) {
-	c.slot.restored = false
+// revive makes ready what was unacked when the page was written, and reports whether anything was: the channels that
+// had it are no more.
+func (c *chunk) revive() (some bool) {
 	for i := range c.entries {
 		if e := &c.entries[i]; e.State == Unacked {
 			e.State = Ready
 			e.Flags |= Redelivered | Handed
-			c.dirty = true
+			some = true
 		}
 	}
+	return some
 }
 
 // read fills c with the page of s, which must hold what is known of s.
 func (p *Pool) read(s *slot, c *chunk) {
-	err := readPage(c, p.pages.Get(s.page), s.gone(), p.log)
-	if err == nil && !s.agrees(c) {
-		err = errSlot
+	p.fill(c, s.page, s.gone())
+	if !s.agrees(c) {
+		p.fault(s.page, errSlot)
 	}
-	if err != nil {
-		panic(place.Fault{Err: fmt.Errorf("page of log %d at index %d, offset %d: %w", s.page.Log, s.page.Index, s.page.Offset, err)})
+}
+
+// fill fills c with the entries of a page, those of gone left out.
+func (p *Pool) fill(c *chunk, page place.Ref, gone *bitmap) {
+	if err := readPage(c, p.pages.Get(page), gone, p.log); err != nil {
+		p.fault(page, err)
 	}
+}
+
+// fault unwinds: nothing may be decided without that page.
+func (p *Pool) fault(page place.Ref, err error) {
+	panic(place.Fault{Err: fmt.Errorf("page of log %d at index %d, offset %d: %w", page.Log, page.Index, page.Offset, err)})
 }
 
 // agrees reports whether c has as many entries, and as many ready ones, as s says.
@@ -129,12 +140,7 @@ func (p *Pool) look(s *slot) (c *chunk, copied bool) {
 	c.slot = s
 	p.read(s, c)
 	if s.restored {
-		for i := range c.entries {
-			if e := &c.entries[i]; e.State == Unacked {
-				e.State = Ready
-				e.Flags |= Redelivered | Handed
-			}
-		}
+		c.revive()
 	}
 	return c, true
 }

@@ -142,7 +142,7 @@ func (p *Pool) save(s *slot) {
 func (p *Pool) saveSome(s *slot) (place.Ref, *bitmap) {
 	c := s.hot
 	stale := c != nil && (c.dirty || s.page.IsZero())
-	if !stale && !s.extra.keptZero() {
+	if !stale && s.extra != nil && !s.extra.kept.IsZero() {
 		return s.extra.kept, s.gone()
 	}
 	if stale && p.write(s, c) {
@@ -164,8 +164,6 @@ func (p *Pool) saveSome(s *slot) (place.Ref, *bitmap) {
 	s.more().kept = r
 	return r, s.gone()
 }
-
-func (x *slotExtra) keptZero() bool { return x == nil || x.kept.IsZero() }
 
 func appendSlot(b []byte, s *slot, page place.Ref, gone *bitmap) []byte {
 	at := len(b)
@@ -251,9 +249,7 @@ func (m *Messages) Restore(first Seq, saved []byte) (due deadline.Instant, err e
 // recount counts what a page holds of a chunk that had transient messages, too.
 func (m *Messages) recount(s *slot) {
 	c := m.pool.take(true)
-	if err := readPage(c, m.pool.pages.Get(s.page), s.gone(), m.pool.log); err != nil {
-		panic(place.Fault{Err: err})
-	}
+	m.pool.fill(c, s.page, s.gone())
 	s.live = 0
 	for i := range c.entries {
 		if c.entries[i].State != Gone {

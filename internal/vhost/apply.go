@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
@@ -222,10 +223,11 @@ func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
 	if durable {
 		v.durable.Ended[cause]++
 	}
-	v.release(e.Ref(v.log), durable)
+	history := place.Ref{}
 	if e.Flags&queue.Letter != 0 {
-		v.release(q.messages.Side(s).History, durable)
+		history = q.messages.Side(s).History
 	}
+	v.releaseCopy(e, history)
 	switch {
 	case q == v.shelf:
 		v.shelved[Cause(e.Priority)]--

@@ -16,7 +16,7 @@ type checkpoint struct {
 	bytes   []byte
 	queues  []*queueState // to be visited
 	defined *definitions
-	graves  []grave
+	graves  []queue.Grave
 	letters []letterAt              // held at that moment, transient ones too
 	was     map[letterAt]heldLetter // what has changed since of those
 	saving  *queue.Saving
@@ -186,9 +186,6 @@ func (v *VHost) Mark(spans []place.Span) {
 
 // MarkSome goes on for about n chunks, and reports whether there is more.
 func (v *VHost) MarkSome(n int) (more bool) { return v.marker.Some(n) }
-
-// Note marks what somebody else still needs.
-func (v *VHost) Note(r place.Ref) { v.marker.Note(r) }
 
 // Marked ends the mark, and returns what was found, sorted.
 func (v *VHost) Marked() []place.Ref {

@@ -6,9 +6,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
-// grave is a chunk of messages that ended without a look at them: the books know, and what their records count for in
+// A grave is a chunk of messages that ended without a look at them: the books know, and what their records count for in
 // the log is given back by ticks. Source: ours, decision 11.
-type grave struct{ queue.Grave }
 
 // ended ends the copies of q from a number on.
 func (v *VHost) ended(q *queueState, first queue.Seq, n uint64, cause Cause) {
@@ -54,10 +53,10 @@ func (v *VHost) endWhole(s *Stamp, q *queueState, first queue.Seq, span uint64, 
 func (v *VHost) inter(g queue.Grave, cause Cause) {
 	v.books.Ended[cause] += uint64(g.Live)
 	v.durable.Ended[cause] += uint64(g.Persistent)
-	v.toGrave(grave{g})
+	v.toGrave(g)
 }
 
-func (v *VHost) toGrave(g grave) {
+func (v *VHost) toGrave(g queue.Grave) {
 	v.graves = append(v.graves, g)
 	v.digSoon()
 }
@@ -85,14 +84,8 @@ func (v *VHost) exhume() {
 }
 
 // unearth gives back what one grave holds.
-func (v *VHost) unearth(g grave) {
-	v.pool.Exhume(g.Grave, func(e *queue.Entry, side queue.Side) {
-		durable := e.Flags&queue.Persistent != 0
-		v.release(e.Ref(v.log), durable)
-		if e.Flags&queue.Letter != 0 {
-			v.release(side.History, durable)
-		}
-	})
+func (v *VHost) unearth(g queue.Grave) {
+	v.pool.Exhume(g, func(e *queue.Entry, side queue.Side) { v.releaseCopy(e, side.History) })
 }
 
 // buried folds a grave of a checkpoint.
@@ -101,7 +94,7 @@ func (v *VHost) buried(f *Fact) {
 	if err != nil {
 		panic(place.Fault{Err: err})
 	}
-	v.toGrave(grave{g})
+	v.toGrave(g)
 }
 
 // paged folds a chunk of a checkpoint.

@@ -32,7 +32,7 @@ type VHost struct {
 	use         place.Use // of the log: records that persistent copies refer to,
 	borrowed    place.Use // and those that other copies do, which a restart forgets
 	pool        *queue.Pool
-	graves      []grave            // what was taken off in whole, and has records that are not given back
+	graves      []queue.Grave      // what was taken off in whole, and has records that are not given back
 	burying     bool               // in the set: graves are looked after
 	recents     map[string]*recent // by exchange
 	books       Books              // all copies since the vhost was opened, and the durable ones before
@@ -192,6 +192,15 @@ func (v *VHost) release(r place.Ref, durable bool) {
 		v.volatile.release(r.Index)
 	default:
 		v.usedBy(durable).Release(r)
+	}
+}
+
+// releaseCopy takes back what a copy refers to: its record, and its history if it is a letter.
+func (v *VHost) releaseCopy(e *queue.Entry, history place.Ref) {
+	durable := e.Flags&queue.Persistent != 0
+	v.release(e.Ref(v.log), durable)
+	if e.Flags&queue.Letter != 0 {
+		v.release(history, durable)
 	}
 }
 

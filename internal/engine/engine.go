@@ -73,7 +73,7 @@ type Engine struct {
 
 	view   atomic.Pointer[access.View]
 	change sync.Mutex // one change of access at a time
-	access *accessLog
+	access atomic.Pointer[accessLog]
 
 	mu struct {
 		sync.RWMutex
@@ -135,6 +135,7 @@ func Open(o Options) (*Engine, error) {
 	e.watch = newWatch(o.Machine, limits, o.Log, e.kickAll)
 	e.scribe = newScribe(j, guard, &o, e.checkpointSoon, e.watch.setJournal, e.end)
 	e.tidier = newTidier(e)
+	e.storing.Store(true) // a checkpoint takes all that there is: none before all is open
 	e.scribe.start()
 	err = e.missing(place.LogID(access.OwnLogID), report.Unnamed)
 	if err != nil {
@@ -157,7 +158,8 @@ func Open(o Options) (*Engine, error) {
 	}
 	go e.watch.run()
 	go e.tidier.run()
-	if e.replayed {
+	e.storing.Store(false)
+	if e.replayed || e.scribe.noRoom.Load() {
 		e.checkpointSoon() // else what each of many short lives adds would be read again by the next
 	}
 	if err := e.bootDefaults(); err != nil {
@@ -425,7 +427,7 @@ func (e *Engine) checkpointAll(runners map[string]*runner) error {
 			states = append(states, st)
 		}
 	}
-	if st, ok := e.access.freeze(); ok {
+	if st, ok := e.access.Load().freeze(); ok {
 		states = append(states, st)
 	}
 	done := make(chan error, 1)

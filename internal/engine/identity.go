@@ -13,9 +13,11 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// accessLog is the machine of users and vhosts with its log. It is changed under Engine.change.
+// accessLog is the machine of users and vhosts with its log. Changes hold Engine.change until they are in force; mu is
+// held for the moment of deciding alone, so that a checkpoint sees no half of a change and waits for no disk.
 type accessLog struct {
 	engine  *Engine
+	mu      sync.Mutex
 	machine *access.Machine
 	next    place.Index
 	waiting struct {
@@ -42,7 +44,7 @@ func (e *Engine) openAccess() error {
 	}
 	a.next = log.next
 	a.waiting.safe = a.next - 1
-	e.access = a
+	e.access.Store(a)
 	e.view.Store(a.machine.View())
 	e.scribe.listen(log.id, a, vhost.SyncAlways)
 	return nil
@@ -99,20 +101,25 @@ func (a *accessLog) await(ctx context.Context, i place.Index) error {
 }
 
 func (a *accessLog) freeze() (machineState, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	st := machineState{log: place.LogID(access.OwnLogID), at: a.next - 1, bytes: a.machine.Snapshot(nil)}
-	st.stored, st.sound = func(bool) {}, func() bool { return true }
+	st.stored, st.sound = func(bool) {}, a.sound
 	return st, st.at > 0
 }
 
-// ChangeAccess decides changes of users, vhosts and permissions, and answers when they are safe and in force:
-// vhosts that were made can be entered, those that were deleted are gone. Created reports whether the last
-// command made something new. A refusal is an *amqp.Error; the commands before it stand.
-func (e *Engine) ChangeAccess(ctx context.Context, commands ...access.Command) (created bool, err error) {
-	e.change.Lock()
-	defer e.change.Unlock()
-	a := e.access
-	var out access.Outcome
-	var refused error
+// sound tells that nothing that was decided has been lost.
+func (a *accessLog) sound() bool {
+	a.waiting.Lock()
+	defer a.waiting.Unlock()
+	return a.waiting.failed == nil
+}
+
+// decide takes the steps that commands ask for, up to one that is refused, and appends them; last is their batch, or the
+// one before if nothing changed.
+func (a *accessLog) decide(commands []access.Command) (out access.Outcome, last place.Index, refused error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for _, c := range commands {
 		if c.Kind == access.PutUser && c.Password != "" {
 			c.Salt = newSalt()
@@ -122,12 +129,23 @@ func (e *Engine) ChangeAccess(ctx context.Context, commands ...access.Command) (
 		}
 	}
 	if len(out.Batch) > 0 {
-		e.scribe.append(journal.Batch{Log: place.LogID(access.OwnLogID), Index: a.next, Data: out.Batch}, true)
+		a.engine.scribe.append(journal.Batch{Log: place.LogID(access.OwnLogID), Index: a.next, Data: out.Batch}, true)
 		a.next++
-		// Decided is decided: the caller may be gone, the view still has to follow.
-		if err := a.await(context.WithoutCancel(ctx), a.next-1); err != nil {
-			return false, err
-		}
+	}
+	return out, a.next - 1, refused
+}
+
+// ChangeAccess decides changes of users, vhosts and permissions, and answers when they are safe and in force:
+// vhosts that were made can be entered, those that were deleted are gone. Created reports whether the last
+// command made something new. A refusal is an *amqp.Error; the commands before it stand.
+func (e *Engine) ChangeAccess(ctx context.Context, commands ...access.Command) (created bool, err error) {
+	e.change.Lock()
+	defer e.change.Unlock()
+	a := e.access.Load()
+	out, last, refused := a.decide(commands)
+	// Decided is decided: the caller may be gone, the view still has to follow.
+	if err := a.await(context.WithoutCancel(ctx), last); err != nil {
+		return false, err
 	}
 	before := e.Access()
 	e.view.Store(a.machine.View())

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -385,5 +387,74 @@ func TestALogThatIsGoneIsMissed(t *testing.T) {
 				t.Errorf("refused: %v", err)
 			}
 		})
+	}
+}
+
+// TestNoCheckpointBeforeAllIsOpen says that a broker that starts on a full disk ends at once, or takes what it has not opened
+// yet for empty: a full disk asks for a checkpoint at once.
+func TestNoCheckpointBeforeAllIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		small := func(o *Options) { o.Journal = journal.Options{SegmentBytes: 64 << 10, ReserveBytes: 256 << 10} }
+		e := start(t, d, small)
+		c := attach(t, e, "")
+		c.post(declare("work"), confirms(), publish("work", "m"))
+		c.expect("confirm 1")
+		d.budget(0)
+		body := string(make([]byte, 8<<10))
+		for range 1000 {
+			if e.Alarms() != 0 {
+				break
+			}
+			c.post(publish("work", body))
+			synctest.Wait()
+		}
+		d.kill(e)
+		slow := 0
+		d.Before(func(c vfs.Call) error {
+			if strings.HasPrefix(c.Name, spillDir) {
+				slow++
+				time.Sleep(10 * noSpaceRetry)
+			}
+			return nil
+		})
+		e = start(t, d, small)
+		defer stop(t, e)
+		if slow == 0 || e.Alarms() == 0 {
+			t.Fatalf("%d slow calls while it opened; alarms %v", slow, e.Alarms())
+		}
+		d.Before(nil)
+		d.budget(-1)
+		if ready(t, e, "work") == 0 {
+			t.Error("nothing is ready")
+		}
+	})
+}
+
+// TestCheckpointsSeeWholeChangesOfAccess says that a checkpoint made while users change holds half a change, or that the two
+// touch the machine at once.
+func TestCheckpointsSeeWholeChangesOfAccess(t *testing.T) {
+	d := newDisk()
+	e := start(t, d)
+	var changing sync.WaitGroup
+	changing.Go(func() {
+		for i := range 200 {
+			if _, err := e.ChangeAccess(t.Context(), access.Command{Kind: access.PutUser, User: fmt.Sprint("user-", i)}); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for range 50 {
+		if err := e.checkpointAll(nil); err != nil {
+			t.Error(err)
+		}
+	}
+	changing.Wait()
+	stop(t, e)
+	e = start(t, d)
+	defer stop(t, e)
+	if n := len(e.Access().Users()); n != 201 {
+		t.Errorf("%d users, not 200 and guest", n)
 	}
 }

@@ -12,13 +12,9 @@ import (
 )
 
 const (
-	// ampleBytes of free disk are enough to put off making spare segments while there is traffic: those that a
-	// checkpoint gives back will serve.
+	// ampleBytes of free disk are enough to put off making spare segments while there is traffic, for those that are given
+	// back will serve; and to do with the reserve in a pause.
 	ampleBytes = 2 << 30
-	// readyLeast is how many segments are ready to be written in traffic all the same.
-	readyLeast = 3
-	// readyAll is more than the journal ever keeps ready: all that it wants.
-	readyAll = 1 << 30
 	// looksPerFree is how many times the keeper looks for work between looks at the free space.
 	looksPerFree = 64
 )
@@ -115,24 +111,27 @@ func (k *keeper) take() (job func(), closing bool) {
 	return job, k.mu.closing
 }
 
-// wanted is how many segments should be ready now: all that the reserve and more need in a pause, or when the disk is so
-// full that the reserve must be kept complete.
-func (k *keeper) wanted() int {
+// wanted is which segments should be ready now: the reserve in a pause, and more when the disk is so full that the reserve
+// must be kept complete in traffic.
+func (k *keeper) wanted() journal.Stock {
 	if k.looks--; k.looks <= 0 {
 		k.looks = looksPerFree
 		free, err := k.fs.Free()
 		k.ample = err == nil && free > ampleBytes
 	}
-	if k.ample && k.scribe.busy.Load() && !k.scribe.noRoom.Load() {
-		return readyLeast
+	switch {
+	case !k.ample || k.scribe.noRoom.Load():
+		return journal.Ample
+	case k.scribe.busy.Load():
+		return journal.Least
 	}
-	return readyAll
+	return journal.Rest
 }
 
-// prepare does a step towards having so many segments ready; more reports that there is more to do.
-func (k *keeper) prepare(ready int) (more bool) {
+// prepare does a step towards what shall be ready; more reports that there is more to do.
+func (k *keeper) prepare(stock journal.Stock) (more bool) {
 	err := k.keep(func(j *journal.Journal) (err error) {
-		more, err = j.PrepareLess(ready)
+		more, err = j.Prepare(stock)
 		return err
 	})
 	switch {
@@ -141,7 +140,7 @@ func (k *keeper) prepare(ready int) (more bool) {
 		k.scribe.setFull(err != nil)
 	case err != nil:
 		k.slog.Error("cannot prepare a segment", "error", err)
-	case !more && ready == readyAll:
+	case !more && stock == journal.Ample:
 		k.scribe.setFull(false)
 	}
 	return more

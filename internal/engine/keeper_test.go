@@ -424,7 +424,7 @@ func TestNoCheckpointBeforeAllIsOpen(t *testing.T) {
 			t.Fatalf("%d slow calls while it opened; alarms %v", slow, e.Alarms())
 		}
 		d.Before(nil)
-		d.budget(-1)
+		d.Budget(-1)
 		if ready(t, e, "work") == 0 {
 			t.Error("nothing is ready")
 		}

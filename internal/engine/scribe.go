@@ -361,7 +361,7 @@ func (s *scribe) note(g *group) (urgent bool) {
 		}
 	}
 	s.tables.RLock()
-	unprepared := s.journal.Unprepared(readyLeast)
+	unprepared := s.journal.Unprepared(journal.Least)
 	s.tables.RUnlock()
 	if unprepared {
 		s.keeper.kick()

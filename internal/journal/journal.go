@@ -38,6 +38,7 @@ type Journal struct {
 	ahead    []*segment // next to be written, in this order: the manifest names them, and nothing is in them
 	spares   []spare    // ready for use
 	making   *making    // the spare in the making
+	stock    Stock      // what Prepare was last asked for
 	logs     map[place.LogID]*logState
 	dropped  map[place.LogID]bool
 	nextID   uint64

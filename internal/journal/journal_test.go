@@ -73,7 +73,7 @@ func prepare(t testing.TB, j *Journal) {
 	t.Helper()
 	for more := true; more; {
 		var err error
-		more, err = j.Prepare()
+		more, err = j.Prepare(Ample)
 		must(t, err)
 	}
 }

@@ -84,10 +84,6 @@ func (j *Journal) covered(s *segment) bool {
 	return true
 }
 
-// sparesKept is how many spares beyond the reserve are kept when segments are reclaimed: more than Prepare would make, so
-// that where segments come and go in the same measure but not in step, none is removed and another filled with zeros.
-const sparesKept = sparesAhead + 3
-
 // faulty reports whether any log has a fault; as long as one does, what is left of damaged segments is evidence.
 func (j *Journal) faulty() bool {
 	for _, l := range j.logs {
@@ -106,7 +102,8 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 		j.segments = append(j.segments, instead)
 	}
 	sortSegments(j.segments)
-	room := j.o.reserve() + sparesKept - j.ready()
+	_, kept := j.o.stock(j.stock)
+	room := kept - j.ready()
 	var gone []*segment
 	for _, s := range free {
 		if s.size == j.o.SegmentBytes && room > 0 && !s.distrusted && !j.isLeased(s.name()) {
@@ -223,12 +220,14 @@ func (j *Journal) Drop(log place.LogID) error {
 	return nil
 }
 
-// Shrink removes the spares beyond those that Prepare would make, which are kept in traffic, and tells how many.
+// Shrink removes the spares beyond those that Prepare would make for the same stock, which are kept in traffic, and tells how
+// many.
 func (j *Journal) Shrink() (removed int, err error) {
 	if j.failed != nil {
 		return 0, j.failed
 	}
-	n := j.ready() - j.o.reserve() - sparesAhead
+	wanted, _ := j.o.stock(j.stock)
+	n := j.ready() - wanted
 	if n = min(n, len(j.spares)-1); n <= 0 {
 		return 0, nil
 	}

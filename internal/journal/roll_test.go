@@ -165,7 +165,7 @@ func TestAFullSegmentWithoutATableIsClosed(t *testing.T) {
 		})
 		var failed error
 		for failed == nil {
-			if _, failed = j.Prepare(); failed == nil && !j.Unprepared(1) {
+			if _, failed = j.Prepare(Ample); failed == nil && !j.Unprepared(Least) {
 				t.Fatalf("%s: the table was written", op)
 			}
 		}

@@ -26,9 +26,10 @@ func TestShrink(t *testing.T) {
 		}
 	}
 	before := j.ready()
+	wanted, _ := o.stock(Ample)
 	n, err := j.Shrink()
 	must(t, err)
-	if n == 0 || j.ready() != before-n || j.ready() != j.o.reserve()+sparesAhead {
+	if n == 0 || j.ready() != before-n || j.ready() != wanted {
 		t.Errorf("%d of %d files are removed; %d are in the reserve", n, before, j.o.reserve())
 	}
 	if again, err := j.Shrink(); again != 0 || err != nil {

@@ -109,19 +109,39 @@ func (j *Journal) sizeFor(n int64) int64 {
 	return max(j.o.SegmentBytes, roundUp(n+(j.o.SegmentBytes-capacity(j.o.SegmentBytes)), vfs.BlockBytes))
 }
 
-// Prepare does one bounded step, at most 1 MiB of writing, of what writing will want and would have to wait for: it names
-// segments ahead, writes the table of one that is full, fills spares up to the reserve and two more. More tells that there
-// is more to do. ErrNoSpace is an alarm, as for Reserve.
-func (j *Journal) Prepare() (more bool, err error) {
-	return j.PrepareLess(j.o.reserve() + sparesAhead)
+// Stock is how many segments shall wait to be written, ahead or spare.
+type Stock uint8
+
+// Stocks.
+const (
+	Ample Stock = iota // the reserve and two more, so that traffic does not live on the reserve
+	Rest               // the reserve: for a log that rests where others do not fill the disk
+	Least              // what traffic needs ahead of it: where the disk has room enough to put off the reserve
+)
+
+// stock is what is wanted of segments that wait to be written, and how many of those that are given back are kept for that.
+// What comes and what goes is not in step: where fewer were kept, one would be removed and soon another filled with zeros.
+func (o *Options) stock(s Stock) (wanted, kept int) {
+	const ahead, slack = 2, 2
+	reserve := o.reserve()
+	switch s {
+	case Rest:
+		return max(reserve, ahead), max(reserve, ahead+slack)
+	case Least:
+		return ahead, max(reserve, ahead+slack)
+	}
+	return reserve + ahead, reserve + ahead + slack + 1
 }
 
-// PrepareLess is Prepare, but content with so many segments that wait to be written, ahead or spare.
-func (j *Journal) PrepareLess(ready int) (more bool, err error) {
+// Prepare does one bounded step, at most 1 MiB of writing, of what writing will want and would have to wait for: it names
+// segments ahead, writes the table of one that is full, fills spares. More tells that there is more to do until the stock is
+// as wanted. What is given back later is kept for the same stock. ErrNoSpace is an alarm, as for Reserve.
+func (j *Journal) Prepare(s Stock) (more bool, err error) {
 	if j.failed != nil {
 		return false, j.failed
 	}
-	switch j.nextStep(ready) {
+	j.stock = s
+	switch j.nextStep(s) {
 	case stepName:
 		err = j.name(0)
 	case stepClose:
@@ -129,11 +149,11 @@ func (j *Journal) PrepareLess(ready int) (more bool, err error) {
 	case stepMake:
 		err = j.makeStep(j.o.SegmentBytes)
 	}
-	return err == nil && j.nextStep(ready) != stepNone, err
+	return err == nil && j.nextStep(s) != stepNone, err
 }
 
-// Unprepared reports whether PrepareLess would have something to do.
-func (j *Journal) Unprepared(ready int) bool { return j.failed == nil && j.nextStep(ready) != stepNone }
+// Unprepared reports whether Prepare would have something to do.
+func (j *Journal) Unprepared(s Stock) bool { return j.failed == nil && j.nextStep(s) != stepNone }
 
 // step is what Prepare may have to do.
 type step uint8
@@ -147,8 +167,8 @@ const (
 
 // nextStep is what has to be done next for so many segments to be ready. The last spare is left for a manifest that finds
 // no room.
-func (j *Journal) nextStep(ready int) step {
-	ready = min(ready, j.o.reserve()+sparesAhead)
+func (j *Journal) nextStep(s Stock) step {
+	wanted, _ := j.o.stock(s)
 	spare := len(j.spares) > 1
 	switch {
 	case spare && len(j.ahead) == 0:
@@ -157,14 +177,11 @@ func (j *Journal) nextStep(ready int) step {
 		return stepClose
 	case spare && len(j.ahead) < aheadMost:
 		return stepName
-	case j.making != nil && ready > 0 || j.ready() < ready:
+	case j.making != nil || j.ready() < wanted:
 		return stepMake
 	}
 	return stepNone
 }
-
-// sparesAhead is how many spares beyond the reserve are made ahead of need.
-const sparesAhead = 2
 
 // makeSpare makes a spare of that size and finishes the one in the making, if there is one.
 func (j *Journal) makeSpare(size int64) error {

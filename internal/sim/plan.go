@@ -155,9 +155,12 @@ func (w *world) squeeze() {
 // prepare makes room ahead of need, and finds out whether there is any: publishers wait while there is not.
 func (w *world) prepare() {
 	var more bool
-	j := w.journal
+	j, stock := w.journal, journal.Ample
+	if !w.tight {
+		stock = journal.Stock(w.dice.IntN(3))
+	}
 	err := w.house(func() (err error) {
-		more, err = j.Prepare()
+		more, err = j.Prepare(stock)
 		return err
 	})
 	switch {

@@ -122,10 +122,10 @@ func (k *keeper) wanted() journal.Stock {
 	switch {
 	case !k.ample || k.scribe.noRoom.Load():
 		return journal.Ample
-	case k.scribe.busy.Load():
-		return journal.Least
+	case k.scribe.resting.Load():
+		return journal.Rest
 	}
-	return journal.Rest
+	return journal.Least
 }
 
 // prepare does a step towards what shall be ready; more reports that there is more to do.
@@ -159,7 +159,7 @@ func (k *keeper) keep(call func(*journal.Journal) error) error {
 
 // job makes one call of a job, which may be a long one: what writing would wait for goes before it.
 func (k *keeper) job(call func(*journal.Journal) error) error {
-	for k.prepare(0) {
+	for k.prepare(journal.None) {
 	}
 	return k.keep(call)
 }

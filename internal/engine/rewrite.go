@@ -116,7 +116,7 @@ func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
 // restAfter is the pause after work that took so long: the disk and the processors are for messages first. A broker
 // that ends, or has no traffic, does not wait.
 func (e *Engine) restAfter(work time.Duration) time.Duration {
-	if e.tidier.idle.Load() || e.tidier.ending.Load() {
+	if e.scribe.resting.Load() || e.tidier.ending.Load() {
 		return 0
 	}
 	return min(work, 100*time.Millisecond)

@@ -49,11 +49,13 @@ type scribe struct {
 		grown     int64                       // bytes written since checkpoints were asked for,
 		asked     time.Time                   // then
 	}
-	room   sync.Cond     // on mu: bytes went down
-	noRoom atomic.Bool   // only the reserve is left: growing writes have to wait
-	busy   atomic.Bool   // there is traffic
-	losses atomic.Uint64 // how many times batches were lost
-	deeds  deeds
+	room   sync.Cond   // on mu: bytes went down
+	noRoom atomic.Bool // only the reserve is left: growing writes have to wait
+	busy   atomic.Bool // there is traffic at this moment
+
+	resting atomic.Bool   // there was none between the last two looks of the tidier
+	losses  atomic.Uint64 // how many times batches were lost
+	deeds   deeds
 
 	pendingMax int
 
@@ -223,8 +225,8 @@ func (s *scribe) run() {
 		case len(batches) > 0:
 			s.busy.Store(true)
 			wait = lazySync
-		case s.busy.CompareAndSwap(true, false):
-			s.keeper.kick()
+		default:
+			s.busy.Store(false)
 		}
 		if !s.due.IsZero() {
 			wait = max(time.Until(s.due), 0)

@@ -14,7 +14,7 @@ const (
 	// RewriteRatio is how many bytes are rewritten for each that is appended while there is traffic, if nobody says
 	// otherwise. Where each message is as likely as any other to be settled next, the log then takes about 1.6 times what
 	// is live. A higher ratio takes less space and more writing.
-	RewriteRatio = 0.7
+	RewriteRatio = 0.66
 
 	// tidyEvery is how often the tidier looks.
 	tidyEvery = time.Second
@@ -36,7 +36,6 @@ type tidier struct {
 	wake   chan struct{} // a checkpoint was stored: there may be more to give back
 	stop   chan struct{}
 	done   chan struct{}
-	idle   atomic.Bool // nothing was appended between the last two looks
 	ending atomic.Bool
 
 	// The goroutine's own, in bytes.
@@ -90,7 +89,9 @@ func (t *tidier) run() {
 func (t *tidier) look() {
 	now := t.engine.scribe.appended.Load()
 	short := t.engine.Alarms().Has(LowDisk)
-	t.idle.Store(now == t.appended)
+	if idle := now == t.appended; t.engine.scribe.resting.Swap(idle) != idle {
+		t.engine.scribe.keeper.kick() // a pause wants other files to be ready than traffic does
+	}
 	t.apart++
 	if t.looks++; now != t.appended {
 		t.appended, t.looks = now, 0

@@ -39,6 +39,7 @@ type Journal struct {
 	spares   []spare    // ready for use
 	making   *making    // the spare in the making
 	stock    Stock      // what Prepare was last asked for
+	removed  int        // files of segments that were given back and not kept, since others were made
 	logs     map[place.LogID]*logState
 	dropped  map[place.LogID]bool
 	nextID   uint64

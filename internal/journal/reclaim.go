@@ -144,8 +144,13 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 	for _, s := range gone {
 		j.discard(s.name())
 	}
+	j.removed = min(j.removed+len(gone), removedMost)
 	return nil
 }
+
+// removedMost is how many files are allocated in the place of removed ones, at most, before others are filled again: who
+// purges much will not write as much at once.
+const removedMost = 4
 
 // sortSegments puts them into the order of their ids.
 func sortSegments(segments []*segment) {

@@ -14,6 +14,8 @@ func TestShrink(t *testing.T) {
 	o := Options{Dir: "journal", SegmentBytes: 64 << 10, ReserveBytes: 3 * 64 << 10, Entropy: 2}
 	j, _, err := Open(m, o)
 	must(t, err)
+	_, err = j.Prepare(Ample)
+	must(t, err)
 	body := make([]byte, 20<<10)
 	for i := range 60 {
 		must(t, j.Reserve(len(body)+Overhead, Growing))

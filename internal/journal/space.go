@@ -28,11 +28,12 @@ type spare struct {
 
 func (s spare) name() string { return fileName(s.file, "segment") }
 
-// making is a spare being filled with zeros, a step at a time.
+// making is a spare being filled with zeros, a step at a time, or but allocated.
 type making struct {
 	spare
-	f    vfs.File
-	done int64
+	f        vfs.File
+	done     int64
+	unfilled bool // in the place of one removed not long ago: filling all of those would double the writing
 }
 
 // capacity is how many bytes of batches, overheads included, a segment file of that size takes.
@@ -114,23 +115,26 @@ type Stock uint8
 
 // Stocks.
 const (
-	Ample Stock = iota // the reserve and two more, so that traffic does not live on the reserve
-	Rest               // the reserve: for a log that rests where others do not fill the disk
+	None  Stock = iota // as there are: no file is made
 	Least              // what traffic needs ahead of it: where the disk has room enough to put off the reserve
+	Rest               // the reserve: for a log that rests where others do not fill the disk
+	Ample              // the reserve and two more, so that traffic does not live on the reserve
 )
 
 // stock is what is wanted of segments that wait to be written, and how many of those that are given back are kept for that.
 // What comes and what goes is not in step: where fewer were kept, one would be removed and soon another filled with zeros.
 func (o *Options) stock(s Stock) (wanted, kept int) {
-	const ahead, slack = 2, 2
+	const ahead, slack = 2, 1
 	reserve := o.reserve()
 	switch s {
+	case Ample:
+		return reserve + ahead, reserve + ahead + 3*slack
 	case Rest:
 		return max(reserve, ahead), max(reserve, ahead+slack)
 	case Least:
-		return ahead, max(reserve, ahead+slack)
+		return ahead, ahead + slack
 	}
-	return reserve + ahead, reserve + ahead + slack + 1
+	return 0, ahead + slack
 }
 
 // Prepare does one bounded step, at most 1 MiB of writing, of what writing will want and would have to wait for: it names
@@ -140,7 +144,9 @@ func (j *Journal) Prepare(s Stock) (more bool, err error) {
 	if j.failed != nil {
 		return false, j.failed
 	}
-	j.stock = s
+	if s != None {
+		j.stock = s
+	}
 	switch j.nextStep(s) {
 	case stepName:
 		err = j.name(0)
@@ -177,7 +183,7 @@ func (j *Journal) nextStep(s Stock) step {
 		return stepClose
 	case spare && len(j.ahead) < aheadMost:
 		return stepName
-	case j.making != nil || j.ready() < wanted:
+	case j.making != nil && s != None || j.ready() < wanted:
 		return stepMake
 	}
 	return stepNone
@@ -202,12 +208,15 @@ func (j *Journal) makeSpare(size int64) error {
 func (j *Journal) makeStep(size int64) error {
 	m := j.making
 	if m == nil {
-		m = &making{spare: spare{file: j.nextFile, size: size}}
+		m = &making{spare: spare{file: j.nextFile, size: size}, unfilled: j.removed > 0}
 		j.nextFile++
+		j.removed = max(j.removed-1, 0)
 	}
 	before := m.done
 	err := j.beside(func() error { return m.step(j.fs, j.path(m.name())) })
-	j.written.Zeros += m.done - before
+	if !m.unfilled {
+		j.written.Zeros += m.done - before
+	}
 	if m.f != nil {
 		j.making, j.unsyncedNames = m, true
 	}
@@ -228,8 +237,11 @@ func (m *making) step(fs vfs.FS, path string) (err error) {
 			return err
 		}
 	}
-	n := min(m.size-m.done, bufferBytes)
-	if err = m.f.Preallocate(m.done, n); err != nil {
+	n, grow := m.size-m.done, m.f.Allocate
+	if !m.unfilled {
+		n, grow = min(n, bufferBytes), m.f.Preallocate
+	}
+	if err = grow(m.done, n); err != nil {
 		return err
 	}
 	if m.done += n; m.done < m.size {

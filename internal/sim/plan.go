@@ -157,7 +157,7 @@ func (w *world) prepare() {
 	var more bool
 	j, stock := w.journal, journal.Ample
 	if !w.tight {
-		stock = journal.Stock(w.dice.IntN(3))
+		stock = journal.Stock(w.dice.IntN(4))
 	}
 	err := w.house(func() (err error) {
 		more, err = j.Prepare(stock)

@@ -135,6 +135,15 @@ func (f *boundedFile) Preallocate(off, n int64) error {
 	return file.Preallocate(off, n)
 }
 
+func (f *boundedFile) Allocate(off, n int64) error {
+	file, err := f.take(1)
+	if err != nil {
+		return err
+	}
+	defer f.give(0)
+	return file.Allocate(off, n)
+}
+
 func (f *boundedFile) Truncate(size int64) error {
 	file, err := f.take(1)
 	if err != nil {

@@ -252,14 +252,17 @@ func (f *faultyFile) WriteAt(p []byte, off int64) (int, error) {
 	return f.file.WriteAt(p, off)
 }
 
-func (f *faultyFile) Preallocate(off, n int64) error {
+func (f *faultyFile) Preallocate(off, n int64) error { return f.grow(off, n, f.file.Preallocate) }
+func (f *faultyFile) Allocate(off, n int64) error    { return f.grow(off, n, f.file.Allocate) }
+
+func (f *faultyFile) grow(off, n int64, by func(off, n int64) error) error {
 	if err := f.fs.ask(Call{Op: "preallocate", Name: f.name, Off: off, Len: n}); err != nil {
 		return err
 	}
 	if err := f.room(off + n); err != nil {
 		return err
 	}
-	return f.file.Preallocate(off, n)
+	return by(off, n)
 }
 
 // room takes from the budget what the file grows by to end at end.

@@ -191,6 +191,8 @@ func (f *memFile) Preallocate(off, n int64) error {
 	return nil
 }
 
+func (f *memFile) Allocate(off, n int64) error { return f.Preallocate(off, n) }
+
 func (f *memFile) Truncate(size int64) error {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()

@@ -34,15 +34,15 @@ func reopenDirect(f *os.File) (*os.File, error) {
 	return os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), unix.O_RDWR|unix.O_DIRECT, 0)
 }
 
-// allocate reserves space, where the file system can.
-func allocate(f *os.File, off, n int64) error {
+// allocate reserves space that reads as zeros, where the file system can.
+func allocate(f *os.File, off, n int64) (done bool, err error) {
 	for {
 		switch err := unix.Fallocate(int(f.Fd()), 0, off, n); {
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.EOPNOTSUPP):
-			return nil
+			return false, nil
 		default:
-			return err
+			return err == nil, err
 		}
 	}
 }

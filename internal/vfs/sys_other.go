@@ -17,6 +17,6 @@ func isMisaligned(error) bool { return false }
 
 func reopenDirect(*os.File) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-func allocate(*os.File, int64, int64) error { return nil }
+func allocate(*os.File, int64, int64) (done bool, err error) { return false, nil }
 
 func syncData(f *os.File) error { return f.Sync() }

@@ -79,6 +79,9 @@ type File interface {
 	// Preallocate backs the n bytes at off with disk space and fills them with zeros, growing the file if needed, so that
 	// later writes there neither allocate nor meet ErrNoSpace.
 	Preallocate(off, n int64) error
+	// Allocate is Preallocate without writing, where the file system can: it notes each first write instead, so that the
+	// syncs after them take longer.
+	Allocate(off, n int64) error
 	// Truncate sets the size.
 	Truncate(size int64) error
 	// Size tells the present size.

@@ -102,7 +102,7 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 		j.segments = append(j.segments, instead)
 	}
 	sortSegments(j.segments)
-	_, kept := j.o.stock(j.stock)
+	_, kept := j.stocked(j.stock)
 	room := kept - j.ready()
 	var gone []*segment
 	for _, s := range free {
@@ -231,7 +231,7 @@ func (j *Journal) Shrink() (removed int, err error) {
 	if j.failed != nil {
 		return 0, j.failed
 	}
-	wanted, _ := j.o.stock(j.stock)
+	wanted, _ := j.stocked(j.stock)
 	n := j.ready() - wanted
 	if n = min(n, len(j.spares)-1); n <= 0 {
 		return 0, nil

@@ -28,7 +28,7 @@ func TestShrink(t *testing.T) {
 		}
 	}
 	before := j.ready()
-	wanted, _ := o.stock(Ample)
+	wanted, _ := j.stocked(Ample)
 	n, err := j.Shrink()
 	must(t, err)
 	if n == 0 || j.ready() != before-n || j.ready() != wanted {

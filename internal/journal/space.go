@@ -121,20 +121,23 @@ const (
 	Ample              // the reserve and two more, so that traffic does not live on the reserve
 )
 
-// stock is what is wanted of segments that wait to be written, and how many of those that are given back are kept for that.
-// What comes and what goes is not in step: where fewer were kept, one would be removed and soon another filled with zeros.
-func (o *Options) stock(s Stock) (wanted, kept int) {
-	const ahead, slack = 2, 1
-	reserve := o.reserve()
-	switch s {
-	case Ample:
-		return reserve + ahead, reserve + ahead + 3*slack
-	case Rest:
-		return max(reserve, ahead), max(reserve, ahead+slack)
-	case Least:
-		return ahead, ahead + slack
+// stocked is how many segments that wait to be written are wanted, and how many of those that are given back are kept for
+// that. Where files are removed in traffic, fewer are made ahead: one that is to be given back soon will do, and else one is
+// only allocated.
+func (j *Journal) stocked(s Stock) (wanted, kept int) {
+	const ahead = 2
+	reserve := j.o.reserve()
+	switch {
+	case s == Ample: // what comes and what goes is not in step: else one would be removed and soon another filled with zeros
+		return reserve + ahead, reserve + ahead + 3
+	case s == Rest:
+		return max(reserve, ahead), max(reserve, ahead)
+	case s == Least && j.removed == 0:
+		return ahead, ahead
+	case s == Least:
+		return ahead - 1, ahead
 	}
-	return 0, ahead + slack
+	return 0, ahead
 }
 
 // Prepare does one bounded step, at most 1 MiB of writing, of what writing will want and would have to wait for: it names
@@ -172,12 +175,12 @@ const (
 )
 
 // nextStep is what has to be done next for so many segments to be ready. The last spare is left for a manifest that finds
-// no room.
+// no room, but where there is room enough.
 func (j *Journal) nextStep(s Stock) step {
-	wanted, _ := j.o.stock(s)
+	wanted, _ := j.stocked(s)
 	spare := len(j.spares) > 1
 	switch {
-	case spare && len(j.ahead) == 0:
+	case len(j.ahead) == 0 && (spare || s == Least && len(j.spares) > 0):
 		return stepName
 	case len(j.full) > 0:
 		return stepClose

@@ -44,7 +44,7 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int
 	}
 	need = 2 * segmentHeaderBytes
 	for i, c := range slices.Concat(sparse, small) {
-		if i > 0 && need+c.bytes > j.o.SegmentBytes {
+		if i > 0 && need+c.bytes > j.o.SegmentBytes/2 { // while it is written, both are there
 			break
 		}
 		victims, need = append(victims, c.s), need+c.bytes

@@ -5,7 +5,7 @@ const (
 	// With two chunks hot, at its head and at its end, a thousand long queues have room. Source: ours, decision 11.
 	hotEntriesMax = 512 << 10
 	// volatileBytesMax is how many bytes of transient records are in memory: more are spilled.
-	volatileBytesMax = 48 << 20
+	volatileBytesMax = 24 << 20
 	// gravesPerTick is how many chunks that were taken off in whole a tick looks through.
 	gravesPerTick = 64
 	// laneMax is more than a lane has numbers.

@@ -103,9 +103,10 @@ func long(reports []perf.Report) string {
 }
 
 func settled(reports []perf.Report) string {
-	return fmt.Sprintf("%.0f k msg/s, space at most %.2f × live + 4 segments, written %.2f × bodies, confirm p99 %.1f ms; rested %.2f × live",
+	return fmt.Sprintf("%.0f k msg/s, steadily at most %.2f × live + 4 segments and written %.2f × bodies, with the growth before %.2f ×, confirm p99 %.1f ms; rested %.2f × live",
 		median(reports, func(r perf.Report) float64 { return span(r, "settle").PublishRate })/1e3,
 		medianFigure(reports, "directory less 4 segments, of the live octets, at most in the second half"),
+		medianFigure(reports, "written per octet of the bodies, in the second half"),
 		optional(reports, "settle", amplification),
 		median(reports, func(r perf.Report) float64 { return p99(r.Confirm) }),
 		medianFigure(reports, "directory, of the live octets, after a rest"))

@@ -39,7 +39,7 @@ func serve(args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&c.Sync, "sync", "always", "`when` the log is synced where a virtual host chooses nothing else: always (before a confirm), interval, never")
 	intervalFlag(flags, &c.SyncInterval, "sync-interval", "how `long` sync=interval puts it off, such as 50ms or 1s; default 200ms")
 	flags.Float64Var(&c.SparseShare, "sparse-share", 0, "live `share` of a segment above which it is not rewritten to give room back; 0: 0.87")
-	flags.Float64Var(&c.RewriteRatio, "rewrite-ratio", 0, "`bytes` rewritten at most for each that traffic appends; 0: 0.7")
+	flags.Float64Var(&c.RewriteRatio, "rewrite-ratio", 0, "`bytes` rewritten at most for each that traffic appends; 0: 0.66")
 	flags.IntVar(&c.MessagesInMemory, "messages-in-memory", 0, "`number` of waiting messages whose entries a virtual host keeps in memory, 32 bytes each; 0: 524288")
 	limitFlags(flags, &c)
 	flags.BoolVar(&c.TestClock, "test-clock", false, "time stands still until POST /api/x/clock/advance moves it")

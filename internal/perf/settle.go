@@ -40,6 +40,7 @@ const (
 	figureFactorWorst  = "directory, of the live octets, at most in the second half"
 	figureBeyond       = "directory less 4 segments, of the live octets, at the end"
 	figureBeyondWorst  = "directory less 4 segments, of the live octets, at most in the second half"
+	figureWritten      = "written per octet of the bodies, in the second half"
 	figureRestedFactor = "directory, of the live octets, after a rest"
 	figureRestedBeyond = "directory less 4 segments, of the live octets, after a rest"
 	figureRest         = "rest"
@@ -201,16 +202,23 @@ func (s *liveSet) figures(report *Report, settling []Storage, resting time.Durat
 	if s.r.o.data == "" {
 		return
 	}
-	var worst, worstBeyond float64
+	var worst, worstBeyond, written, bodies float64
 	for i := len(settling) / 2; i < len(settling); i++ {
 		worst = max(worst, ratio(settling[i].Directory, settling[i].Live))
 		worstBeyond = max(worstBeyond, settling[i].beyond())
+		if i > 0 {
+			written += settling[i].Written
+			bodies += settling[i].Published * (settling[i].Seconds - settling[i-1].Seconds) * float64(s.r.o.size) / (1 << 20)
+		}
 	}
 	end, rested := &settling[len(settling)-1], &s.rows[len(s.rows)-1]
 	report.add(figureFactor, ratio(end.Directory, end.Live), "times")
 	report.add(figureFactorWorst, worst, "times")
 	report.add(figureBeyond, end.beyond(), "times")
 	report.add(figureBeyondWorst, worstBeyond, "times")
+	if bodies > 0 {
+		report.add(figureWritten, written/bodies, "times")
+	}
 	report.add(figureRestedFactor, ratio(rested.Directory, rested.Live), "times")
 	report.add(figureRestedBeyond, rested.beyond(), "times")
 	report.add(figureRest, resting.Seconds(), "s")

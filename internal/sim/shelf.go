@@ -69,8 +69,8 @@ func (w *world) checkEvicted(st *step, e *entry) {
 	case !due && e.line.bytes[queue.Ready] <= most:
 		w.violate(Shelf, "letter %d was evicted at %d: its time ends at %d, and there are %d bytes of %d",
 			e.seq+1, st.stamp.Now, e.expireAt, e.line.bytes[queue.Ready], most)
-	case !due && e.line.head() != e:
-		w.violate(Shelf, "letter %d was evicted before letter %d", e.seq+1, e.line.head().seq+1)
+	case !due && e.line.oldest() != e:
+		w.violate(Shelf, "letter %d was evicted before letter %d", e.seq+1, e.line.oldest().seq+1)
 	}
 }
 

@@ -117,7 +117,7 @@ type Stock uint8
 const (
 	None  Stock = iota // as there are: no file is made
 	Least              // what traffic needs ahead of it: where the disk has room enough to put off the reserve
-	Rest               // the reserve: for a log that rests where others do not fill the disk
+	Rest               // the reserve, with the open segment: for a log that rests where others do not fill the disk
 	Ample              // the reserve and two more, so that traffic does not live on the reserve
 )
 
@@ -131,7 +131,7 @@ func (j *Journal) stocked(s Stock) (wanted, kept int) {
 	case s == Ample: // what comes and what goes is not in step: else one would be removed and soon another filled with zeros
 		return reserve + ahead, reserve + ahead + 3
 	case s == Rest:
-		return max(reserve, ahead), max(reserve, ahead)
+		return max(reserve-1, ahead), max(reserve-1, ahead)
 	case s == Least && j.removed == 0:
 		return ahead, ahead
 	case s == Least:

@@ -42,9 +42,15 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int
 	if len(sparse) == 0 {
 		return nil, 0
 	}
+	// While the new segment is written there are the old ones, too: it shall be small beside the log, but not one of thousands.
+	all := int64(0)
+	for _, s := range j.segments {
+		all += s.size
+	}
+	most := min(max(all/100, j.o.SegmentBytes/4, segmentBytesMin), j.o.SegmentBytes)
 	need = 2 * segmentHeaderBytes
 	for i, c := range slices.Concat(sparse, small) {
-		if i > 0 && need+c.bytes > j.o.SegmentBytes/2 { // while it is written, both are there
+		if i > 0 && need+c.bytes > most {
 			break
 		}
 		victims, need = append(victims, c.s), need+c.bytes

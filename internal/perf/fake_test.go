@@ -6,13 +6,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/wire"
 )
 
-// fakeBroker knows just enough AMQP for the scenarios: the default exchange, queues, consumers, confirms, dead letters.
-// A message that has an expiration expires at once, unless it is of at least a minute.
+// fakeBroker knows just enough AMQP for the scenarios: the default exchange, queues, consumers, confirms, dead letters,
+// delayed exchanges. What has to wait for longMax or longer waits for ever.
 type fakeBroker struct {
 	t         testing.TB
 	url       string
@@ -20,13 +21,19 @@ type fakeBroker struct {
 	deaths    amqp.Table      // the headers of dead letters
 	unlimited bool            // takes no notice of x-max-length
 	refuse    string          // a queue with this in its name cannot be declared
+	hasty     bool            // does not let anything wait
+	plain     bool            // has no delayed exchanges
 
 	mu struct {
 		sync.Mutex
-		queues map[string]*fakeQueue
-		n      int
+		queues    map[string]*fakeQueue
+		exchanges map[string]bool
+		waiting   []string // IDs of what waits for ever in a delayed exchange
+		n         int
 	}
 }
+
+const longMax = time.Minute
 
 type fakeQueue struct {
 	deadTo   string
@@ -50,7 +57,8 @@ type fakeConn struct {
 	closed   bool   // its channel is
 	confirms uint64 // the number of the next publish; 0: no confirms
 
-	to       string // where the content that is arriving goes
+	exchange string // where the content that is arriving goes
+	to       string // the routing key
 	arriving fakeMessage
 	left     uint64
 }
@@ -68,8 +76,8 @@ func startFake(t *testing.T) *fakeBroker {
 	t.Cleanup(func() {
 		l.Close()
 		served.Wait()
-		if len(b.mu.queues) > 0 {
-			t.Errorf("%d queues left behind", len(b.mu.queues))
+		if len(b.mu.queues) > 0 || len(b.mu.exchanges) > 0 {
+			t.Errorf("left behind: %d queues, exchanges %v", len(b.mu.queues), b.mu.exchanges)
 		}
 	})
 	return b
@@ -77,7 +85,7 @@ func startFake(t *testing.T) *fakeBroker {
 
 func newFake(t testing.TB) *fakeBroker {
 	b := &fakeBroker{t: t, deaths: amqp.Table{{Name: "x-death", Value: amqp.Array(amqp.TableValue(nil))}}}
-	b.mu.queues = map[string]*fakeQueue{}
+	b.mu.queues, b.mu.exchanges = map[string]*fakeQueue{}, map[string]bool{}
 	return b
 }
 
@@ -136,7 +144,7 @@ func (b *fakeBroker) frame(c *fakeConn, f wire.Frame) {
 	case wire.FrameBody:
 		c.arriving.body = append(c.arriving.body, f.Payload...)
 		if c.left -= uint64(len(f.Payload)); c.left == 0 {
-			b.enqueue(c.to, c.arriving)
+			b.route(c.exchange, c.to, c.arriving)
 			if c.confirms > 0 {
 				c.conn.Write(wire.AppendAck(nil, f.Channel, c.confirms, false))
 				c.confirms++
@@ -196,7 +204,20 @@ func (b *fakeBroker) method(c *fakeConn, ch uint16, m wire.Method) {
 		q.consumer, q.tag, q.autoAck = c, m.ConsumerTag, m.NoAck
 		b.dispatch(q)
 	case *wire.BasicPublish:
-		c.to = m.RoutingKey
+		c.exchange, c.to = m.Exchange, m.RoutingKey
+	case *wire.ExchangeDeclare:
+		if b.plain {
+			c.closed = true
+			c.write(ch, &wire.ChannelClose{ReplyCode: 406, ReplyText: "PRECONDITION_FAILED - unknown exchange type '" + m.Type + "'"})
+			return
+		}
+		b.mu.exchanges[m.Exchange] = true
+		c.write(ch, &wire.ExchangeDeclareOk{})
+	case *wire.ExchangeDelete:
+		delete(b.mu.exchanges, m.Exchange)
+		c.write(ch, &wire.ExchangeDeleteOk{})
+	case *wire.QueueBind:
+		c.write(ch, &wire.QueueBindOk{})
 	case *wire.BasicAck:
 		c.settle(m.DeliveryTag, m.Multiple)
 	case *wire.BasicReject:
@@ -213,8 +234,8 @@ func (b *fakeBroker) enqueue(queue string, m fakeMessage) {
 	if q == nil {
 		return // unroutable
 	}
-	if ttl, _ := strconv.Atoi(p.Expiration); p.Has&amqp.FlagExpiration != 0 && ttl < 60_000 {
-		b.bury([]fakeMessage{m})
+	if ttl, _ := strconv.Atoi(p.Expiration); p.Has&amqp.FlagExpiration != 0 && time.Duration(ttl)*time.Millisecond < longMax {
+		b.after(ttl, func() { b.bury([]fakeMessage{m}) })
 		return
 	}
 	copies := 1
@@ -235,7 +256,9 @@ func (b *fakeBroker) enqueue(queue string, m fakeMessage) {
 func (b *fakeBroker) bury(dead []fakeMessage) {
 	for _, m := range dead {
 		m.properties = amqp.AppendProperties(nil, &amqp.Properties{Has: amqp.FlagHeaders, Headers: b.deaths})
-		b.enqueue(b.mu.queues[m.queue].deadTo, m)
+		if q := b.mu.queues[m.queue]; q != nil {
+			b.enqueue(q.deadTo, m)
+		}
 	}
 }
 

@@ -129,8 +129,9 @@ func (r *run) report(last []*consumer, spans ...Span) (*Report, error) {
 	out.Books = balance(ledgers, len(r.streams), r.sent)
 	out.Books.Dropped = r.dropped()
 	out.Books.Lost -= out.Books.Dropped
-	if r.o.scenario == "expire" {
+	if last[0].use == measureDue {
 		out.Lateness, out.Early = quantiles(times...), &early
+		out.Books.Early = early.Count
 	} else {
 		out.Latency = quantiles(times...)
 	}
@@ -183,8 +184,14 @@ func (r *run) links() (all []*link) {
 	return all
 }
 
-// remove deletes the queues and returns how many messages were ready in them.
+// remove deletes what was declared and returns how many messages were ready in the queues.
 func (r *run) remove() (left int64, err error) {
+	for len(r.exchanges) > 0 {
+		if _, err := call[*wire.ExchangeDeleteOk](r.control, &wire.ExchangeDelete{Exchange: r.exchanges[0]}); err != nil {
+			return 0, err
+		}
+		r.exchanges = r.exchanges[1:]
+	}
 	for len(r.queues) > 0 {
 		ok, err := call[*wire.QueueDeleteOk](r.control, &wire.QueueDelete{Queue: r.queues[0]})
 		if err != nil {
@@ -205,14 +212,14 @@ func (r *run) close() {
 	r.receiving.Wait()
 	r.publishing.Wait()
 	r.cancel(nil)
-	if len(r.queues) > 0 {
+	if len(r.queues) > 0 || len(r.exchanges) > 0 {
 		r.sweep()
 	}
 	_ = r.control.close() // whatever went wrong before says more
 }
 
-// sweep removes the queues of a run that failed, over a new connection, because the broker may have closed the old one's
-// channel. If that fails too, the broker has other troubles than a few queues.
+// sweep removes what a run that failed has declared, over a new connection, because the broker may have closed the old one's
+// channel. If that fails too, the broker has other troubles than that.
 func (r *run) sweep() {
 	_ = r.control.close()
 	ctx, cancel := context.WithTimeout(context.Background(), replyTimeout)

@@ -92,6 +92,7 @@ type Books struct {
 	Redelivered int64 `json:"redelivered"`
 	Unknown     int64 `json:"unknown"`         // deliveries that nobody sent, confirms of nothing
 	Deathless   int64 `json:"without_x_death"` // dead letters without x-death
+	Early       int64 `json:"early"`           // before they were due
 	Returned    int64 `json:"returned"`        // unroutable
 	Nacked      int64 `json:"nacked"`          // refused by a negative confirm
 	Left        int64 `json:"left_in_queues"`  // still ready when the run was over
@@ -143,7 +144,7 @@ func union(ledgers []*ledger, stream int, n int64) (members, copies, beyond int6
 	return members, copies, beyond
 }
 
-// Balanced reports whether each message came exactly once, in order, as it should.
+// Balanced reports whether each message came exactly once, in order, as it should, and none before its time.
 func (b Books) Balanced() bool {
-	return b.Lost == 0 && b.Doubled == 0 && b.Unordered == 0 && b.Unknown == 0 && b.Deathless == 0 && b.Left == 0
+	return b.Lost == 0 && b.Doubled == 0 && b.Unordered == 0 && b.Unknown == 0 && b.Deathless == 0 && b.Early == 0 && b.Left == 0
 }

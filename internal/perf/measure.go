@@ -1,6 +1,8 @@
 package perf
 
 import (
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -49,6 +51,14 @@ func quantiles(hs ...*hdrhistogram.Histogram) *Quantiles {
 	return &Quantiles{
 		Count: all.TotalCount(),
 		P50:   at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: milliseconds(all.Max()),
+	}
+}
+
+// print prints a line, none if there is nothing to tell.
+func (q *Quantiles) print(w io.Writer, name string) {
+	if q != nil {
+		fmt.Fprintf(w, "  %s\tp50 %.3f\tp90 %.3f\tp99 %.3f\tp99.9 %.3f\tmax %.3f ms\t(%d)\n",
+			name, q.P50, q.P90, q.P99, q.P999, q.Max, q.Count)
 	}
 }
 

@@ -50,7 +50,13 @@ type options struct {
 	atLeastOnce bool
 
 	ttl, window, head time.Duration // expire; the first two in backlog, too
+	bystander         float64       // expire, delay: messages per second of somebody else; 0: nobody
 	seed              uint64
+
+	delays     delays        // delay
+	waiting    int64         // delay: messages that wait all the while
+	horizon    time.Duration // delay: how far in the future they are due
+	management management
 
 	short       time.Duration // backlog: how long a short queue is measured first
 	far, spread time.Duration // backlog: messages expire after far, at random within spread; 0: never

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,6 +49,10 @@ func TestScenariosBalance(t *testing.T) {
 		"backlog -count 1001 -confirms 0",
 		"backlog -count 1001 -queues 3 -publishers 2 -priorities 4 -ttl 1h -window 1h -short 50ms",
 		"expire -count 501 -ttl 500ms -window 50ms -head 600ms",
+		"expire -count 501 -ttl 300ms -bystander 1000",
+		"delay -count 501 -delay-min 1ms -delay-max 200ms",
+		"delay -count 501 -delay-max 200ms -delay-min 100ms -rate 5000 -queues 2 -publishers 2 -consumers 2 -persistent -confirms 10",
+		"delay -count 501 -delays same -delay-min 1ms -delay-max 300ms -window 50ms -bystander 1000",
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
@@ -63,7 +68,7 @@ func TestScenariosBalance(t *testing.T) {
 			if text := r.Text(); !strings.Contains(text, "lost 0, doubled 0") {
 				t.Errorf("the text says: %s", text)
 			}
-			if paced := args[0] == "latency"; paced != (r.Latency != nil) || paced != (r.Pacing != nil) {
+			if paced := slices.Contains(args, "-rate"); paced != (r.Pacing != nil) || (args[0] == "latency") != (r.Latency != nil) {
 				t.Errorf("latency %+v, pacing %+v", r.Latency, r.Pacing)
 			}
 			if r.Confirm != nil && r.Confirm.Count != want {
@@ -109,12 +114,19 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 }
 
-func TestEarlyExpiryIsFound(t *testing.T) {
-	// If this fails, a broker that lets messages expire too early looks punctual.
+func TestEarlyArrivalIsFound(t *testing.T) {
+	// If this fails, a broker that does not let messages wait as long as they should looks punctual.
 	t.Parallel()
-	code, r := runMain(t, startFake(t), "30s", "expire", "-count", "100", "-ttl", "500ms")
-	if code != exitDone || r.Early == nil || r.Early.Count != 100 || r.Early.Most <= 0 || r.Lateness != nil {
-		t.Errorf("exit code %d, early %+v, lateness %+v", code, r.Early, r.Lateness)
+	for _, line := range []string{"expire -count 100 -ttl 500ms", "delay -count 100"} {
+		b := startFake(t)
+		b.hasty = true
+		code, r := runMain(t, b, "30s", strings.Fields(line)...)
+		if code != exitUnbalanced || r.Early == nil || r.Early.Count != 100 || r.Early.Most <= 0 || r.Lateness != nil {
+			t.Errorf("%s: exit code %d, early %+v, lateness %+v", line, code, r.Early, r.Lateness)
+		}
+		if want := (Books{Published: 100, Received: 100, Early: 100}); r.Books != want {
+			t.Errorf("%s: books %+v", line, r.Books)
+		}
 	}
 }
 
@@ -139,7 +151,8 @@ func TestUsage(t *testing.T) {
 		"throughput -url http://localhost/", "throughput -prefetch 65536", "backlog -count -1",
 		"backlog -count 9 -priorities 256", "settle -live 0", "settle -ack auto", "settle -count 5", "halve -sample 0",
 		"restart", "restart -data x -runs 0", "restart -data x -count 10", "declare -connections 0", "idle", "idle -pid 1 -channels 2",
-		"disk -count 0", "disk -persistent",
+		"disk -count 0", "disk -persistent", "expire -bystander -1", "delay -delays never", "delay -delay-min 0", "delay -delay-max 1ms",
+		"delay -window 1s", "delay -management http://localhost:1", "delay -waiting 5 -management localhost",
 	} {
 		if code := Main(strings.Fields(line), io.Discard, io.Discard); code != exitUsage {
 			t.Errorf("%q: exit code %d, want %d", line, code, exitUsage)

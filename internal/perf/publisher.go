@@ -9,9 +9,6 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/wire"
 )
 
-// errLateFill says that messages could not be published before they were due.
-var errLateFill = errors.New("publishing took so long that messages were due before they were sent: raise -ttl or lower -count")
-
 // publisher sends messages over a link of its own, from one goroutine, and takes confirms in another.
 type publisher struct {
 	link    *link
@@ -23,6 +20,7 @@ type publisher struct {
 	window  *gate     // of its own: messages not confirmed
 	answers *confirms // nil without confirms
 	since   *atomic.Int64
+	actual  bool // messages count from when they are written, not from when they were meant to be
 
 	stop     atomic.Bool
 	sent     atomic.Int64 // counted before they are written
@@ -87,7 +85,11 @@ func (p *publisher) write(due, at int64) (int64, error) {
 	} else if at >= p.since.Load() {
 		record(p.pace.late, instant-at)
 	}
-	batch, err := p.shape.batch(first, granted, at)
+	stamp := at
+	if p.actual {
+		stamp = instant
+	}
+	batch, err := p.shape.batch(first, granted, stamp)
 	if err != nil {
 		return 0, err
 	}

@@ -25,7 +25,14 @@ type Report struct {
 	Lateness *Quantiles `json:"lateness,omitempty"` // due → arrived, of those that did not come early
 	Early    *Early     `json:"early,omitempty"`
 
+	Meanwhile *Meanwhile `json:"meanwhile,omitempty"`
+
 	Books Books `json:"books"`
+}
+
+// Balanced reports whether the books balance, those of a bystander included.
+func (r *Report) Balanced() bool {
+	return r.Books.Balanced() && (r.Meanwhile == nil || r.Meanwhile.Books.Balanced())
 }
 
 // Figure is one thing that was measured.
@@ -77,6 +84,8 @@ type Settings struct {
 	Channels   int     `json:"channels,omitempty"`
 	Bindings   int     `json:"bindings,omitempty"`
 	Reject     int     `json:"reject_every,omitempty"`
+	Waiting    int64   `json:"waiting,omitempty"`
+	Delays     string  `json:"delays,omitempty"`
 	TTL        string  `json:"ttl,omitempty"`
 	Window     string  `json:"window,omitempty"`
 	Head       string  `json:"head,omitempty"`
@@ -90,6 +99,7 @@ func settingsOf(o *options) Settings {
 		TTL: spell(max(o.ttl, o.far)), Window: spell(max(o.window, o.spread)), Head: spell(o.head),
 		Priorities: o.priorities, LengthMax: o.lengthMax, Live: o.live,
 		Links: o.connections, Channels: o.channels, Bindings: o.bindings,
+		Waiting: o.waiting, Delays: o.delays.text(),
 	}
 	if o.ack == ack && o.publishers > 0 {
 		s.AckEvery, s.Prefetch = o.every, o.prefetch
@@ -115,14 +125,14 @@ func (r *Report) Text() string {
 	for i := range r.Storage {
 		r.Storage[i].print(w)
 	}
-	for _, line := range []struct {
-		name string
-		q    *Quantiles
-	}{{"latency", r.Latency}, {"confirm", r.Confirm}, {"pacing", r.Pacing}, {"lateness", r.Lateness}} {
-		if q := line.q; q != nil {
-			fmt.Fprintf(w, "  %s\tp50 %.3f\tp90 %.3f\tp99 %.3f\tp99.9 %.3f\tmax %.3f ms\t(%d)\n",
-				line.name, q.P50, q.P90, q.P99, q.P999, q.Max, q.Count)
-		}
+	r.Latency.print(w, "latency")
+	r.Confirm.print(w, "confirm")
+	r.Pacing.print(w, "pacing")
+	r.Lateness.print(w, "lateness")
+	if m := r.Meanwhile; m != nil {
+		m.Latency.print(w, "bystander's latency")
+		m.Confirm.print(w, "bystander's confirm")
+		m.Pacing.print(w, "bystander's pacing")
 	}
 	w.Flush()
 	if r.Early != nil {
@@ -133,6 +143,9 @@ func (r *Report) Text() string {
 	}
 	if r.Books != (Books{}) {
 		fmt.Fprintf(&b, "  books     %s\n", r.Books.text())
+	}
+	if r.Meanwhile != nil {
+		fmt.Fprintf(&b, "  bystander %s\n", r.Meanwhile.Books.text())
 	}
 	return b.String()
 }
@@ -173,6 +186,8 @@ func (s *Settings) text() string {
 	add(s.Links > 0, "%d connections", s.Links)
 	add(s.Channels > 0, "with a channel each")
 	add(s.Bindings > 0, "%d bindings", s.Bindings)
+	add(s.Waiting > 0, "behind %d that wait", s.Waiting)
+	add(s.Delays != "", "%s", s.Delays)
 	add(s.TTL != "", "due after %s", s.TTL)
 	add(s.Window != "", "within %s", s.Window)
 	add(s.Head != "", "the first after %s", s.Head)
@@ -201,7 +216,7 @@ func (b *Books) text() string {
 		name string
 	}{
 		{b.Redelivered, "redelivered"}, {b.Unknown, "unknown"}, {b.Deathless, "without x-death"}, {b.Dropped, "dropped"},
-		{b.Returned, "unroutable"}, {b.Nacked, "nacked"}, {b.Left, "left in queues"},
+		{b.Early, "early"}, {b.Returned, "unroutable"}, {b.Nacked, "nacked"}, {b.Left, "left in queues"},
 	} {
 		if rare.n > 0 {
 			s += fmt.Sprintf(", %s %d", rare.name, rare.n)

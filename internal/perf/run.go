@@ -20,7 +20,10 @@ type run struct {
 	o       *options
 	name    string // of its queues begins so
 	control *link
-	queues  []string // declared by it
+
+	exchange  string   // that publishers send to; empty: the default one
+	queues    []string // declared by it
+	exchanges []string // these, too
 
 	publishers []*publisher
 	consumers  []*consumer
@@ -115,7 +118,7 @@ func (r *run) publishTo(queues []string, count int64, shapeOf func(l *link, to l
 		if err != nil {
 			return nil, err
 		}
-		p.lane = lane{queues: share(queues, n, i), stream: len(r.streams)}
+		p.lane = lane{exchange: r.exchange, queues: share(queues, n, i), stream: len(r.streams)}
 		p.shape = shapeOf(l, p.lane)
 		p.backlog, p.since = r.backlog, &r.since
 		for queue := range p.lane.queues {

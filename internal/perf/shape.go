@@ -2,9 +2,6 @@ package perf
 
 import (
 	"encoding/binary"
-	"math/rand/v2"
-	"strconv"
-	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/wire"
@@ -23,11 +20,12 @@ type shape interface {
 	batch(first int64, n int, at int64) ([]byte, error)
 }
 
-// lane is where a publisher sends: the queues by name, all of the same length, and the number of the first one's
-// stream; the others follow.
+// lane is where a publisher sends: an exchange, "" for the default one, that routes by the queues' names; these, all of
+// the same length; and the number of the first one's stream; the others follow.
 type lane struct {
-	queues []string
-	stream int
+	exchange string
+	queues   []string
+	stream   int
 }
 
 // ring holds as many messages as fit a batch, encoded once; a batch only fills in numbers and instants.
@@ -47,7 +45,7 @@ func newRing(to lane, size int, properties func() amqp.Properties, frameMax uint
 		for _, queue := range to.queues {
 			p := properties()
 			encoded = amqp.AppendProperties(encoded[:0], &p)
-			r.buf = wire.AppendPublish(r.buf, channel, "", queue, false)
+			r.buf = wire.AppendPublish(r.buf, channel, to.exchange, queue, false)
 			r.buf = wire.AppendContentHeader(r.buf, channel, uint64(size), encoded)
 			start := len(r.buf) + wire.FrameOverhead - 1 // a frame's overhead but its end marker stands before the payload
 			r.buf = wire.AppendBody(r.buf, channel, body, frameMax)
@@ -77,48 +75,4 @@ func (r *ring) batch(first int64, n int, at int64) ([]byte, error) {
 		}
 	}
 	return r.buf[start:r.ends[slot+n-1]], nil
-}
-
-// expiring makes messages that are to expire at chosen instants. Their stamp is the instant at which they are due: when
-// they were made plus their expiration, which AMQP counts in whole milliseconds.
-type expiring struct {
-	lane       lane
-	body       []byte
-	properties amqp.Properties
-	frameMax   uint32
-
-	due    int64      // when the first are due
-	window int64      // how much later the last are, in ns; in between at random
-	head   int64      // when the first message of each queue is due; 0: like the others
-	dice   *rand.Rand // seeded by the run
-
-	buf, encoded []byte
-}
-
-func (e *expiring) most(int64) int { return max(batchBytes/len(e.body), 1) }
-
-func (e *expiring) batch(first int64, n int, at int64) ([]byte, error) {
-	e.buf = e.buf[:0]
-	for k := first; k < first+int64(n); k++ {
-		queue, place := int(k%int64(len(e.lane.queues))), k/int64(len(e.lane.queues))
-		due := e.due
-		if e.window > 0 {
-			due += e.dice.Int64N(e.window)
-		}
-		if e.head > 0 && place == 0 {
-			due = e.head
-		}
-		ttl := (due - at) / int64(time.Millisecond)
-		if ttl <= 0 {
-			return nil, errLateFill
-		}
-		binary.BigEndian.PutUint64(e.body, messageID(e.lane.stream+queue, place))
-		binary.BigEndian.PutUint64(e.body[8:], uint64(at+ttl*int64(time.Millisecond)))
-		e.properties.Expiration = strconv.FormatInt(ttl, 10)
-		e.encoded = amqp.AppendProperties(e.encoded[:0], &e.properties)
-		e.buf = wire.AppendPublish(e.buf, channel, "", e.lane.queues[queue], false)
-		e.buf = wire.AppendContentHeader(e.buf, channel, uint64(len(e.body)), e.encoded)
-		e.buf = wire.AppendBody(e.buf, channel, e.body, e.frameMax)
-	}
-	return e.buf, nil
 }

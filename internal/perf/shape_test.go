@@ -2,12 +2,8 @@ package perf
 
 import (
 	"encoding/binary"
-	"errors"
-	"math/rand/v2"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/wire"
@@ -15,6 +11,7 @@ import (
 
 // message is one publish as the broker reads it.
 type message struct {
+	exchange   string
 	queue      string
 	id         uint64
 	stamp      int64
@@ -38,7 +35,7 @@ func parseMessages(t *testing.T, b []byte, frameMax uint32) (all []message) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.queue, body = parsed.(*wire.BasicPublish).RoutingKey, nil
+			m.exchange, m.queue, body = parsed.(*wire.BasicPublish).Exchange, parsed.(*wire.BasicPublish).RoutingKey, nil
 		case wire.FrameHeader:
 			h, err := wire.ParseContentHeader(f.Payload)
 			if err != nil {
@@ -87,44 +84,6 @@ func TestRingNumbersMessages(t *testing.T) {
 			}
 			first += int64(n)
 		}
-	}
-}
-
-func TestExpiringSaysWhenItIsDue(t *testing.T) {
-	// If this fails, lateness is measured against another instant than the broker was told.
-	t.Parallel()
-	const at, ms = int64(1_234_567_890), int64(time.Millisecond)
-	e := &expiring{
-		lane: lane{queues: []string{"q0", "q1"}}, body: make([]byte, 20), frameMax: 4096,
-		properties: amqp.Properties{Has: amqp.FlagExpiration},
-		due:        at + 5000*ms, window: 1000 * ms, head: at + 60_000*ms, dice: rand.New(rand.NewPCG(1, 1)),
-	}
-	b, err := e.batch(0, 100, at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	different := map[int64]bool{}
-	for k, m := range parseMessages(t, b, 4096) {
-		ttl, err := strconv.ParseInt(m.properties.Expiration, 10, 64)
-		if err != nil || m.stamp != at+ttl*ms || m.id != messageID(k%2, int64(k/2)) {
-			t.Fatalf("message %d: %+v, expires in %d, %v", k, m, ttl, err)
-		}
-		if k < 2 {
-			if ttl != 60_000 {
-				t.Errorf("the head expires in %d ms", ttl)
-			}
-			continue
-		}
-		if ttl < 5000 || ttl > 6000 {
-			t.Errorf("message %d expires in %d ms", k, ttl)
-		}
-		different[ttl] = true
-	}
-	if len(different) < 50 {
-		t.Errorf("only %d different instants", len(different))
-	}
-	if _, err := e.batch(100, 1, at+6000*ms); !errors.Is(err, errLateFill) {
-		t.Errorf("too late: error %v", err)
 	}
 }
 

@@ -1,0 +1,150 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/wire"
+)
+
+// delays are what the messages of delay wait.
+type delays struct {
+	same        bool // until one instant, most after the start, rather than for a time of their own
+	least, most time.Duration
+	window      time.Duration // with same: at random in so long a time from that instant
+}
+
+func (d *delays) text() string {
+	switch {
+	case d.most == 0:
+		return ""
+	case !d.same:
+		return fmt.Sprintf("each delayed by %v to %v", d.least, d.most)
+	case d.window > 0:
+		return fmt.Sprintf("due within %v, %v after the start", d.window, d.most)
+	}
+	return fmt.Sprintf("all due %v after the start", d.most)
+}
+
+// calendar returns when messages are due whose publishing starts at an instant.
+func (d *delays) calendar(start int64) calendar {
+	if d.same {
+		return calendar{first: start + int64(d.most), window: int64(d.window)}
+	}
+	return calendar{least: int64(d.least), most: int64(d.most)}
+}
+
+// delaying are the flags of delay.
+var delaying = group{
+	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
+		f.Func("delays", "random: each of its own length, from -delay-min to -delay-max (default); same: all due at one instant, "+
+			"-delay-max after the start of publishing", o.delays.parse)
+		f.DurationVar(&o.delays.least, "delay-min", time.Second, "the shortest delay, at least 1ms")
+		f.DurationVar(&o.delays.most, "delay-max", 10*time.Second, "the longest")
+		f.DurationVar(&o.delays.window, "window", 0, "with -delays same: messages are due at random in so long a time from that instant")
+		f.Int64Var(&o.waiting, "waiting", 0, "before, let so many messages wait that are due far away")
+		f.DurationVar(&o.horizon, "far", 30*24*time.Hour, "they are due at random in so long a time")
+		f.Func("management", "URL of Bartleby's management API, to list and cancel some of them "+
+			"(the others wait on when the run is over); its user is that of -url unless it names one", o.management.parse)
+		f.Uint64Var(&o.seed, "seed", 1, "of the random delays")
+		o.declareBystander(f)
+	},
+	settle: func(o *options, _ map[string]bool) error {
+		o.durable = true
+		switch {
+		case o.delays.least < time.Millisecond || o.delays.most < o.delays.least:
+			return errors.New("-delay-min: at least 1ms; -delay-max: not below it")
+		case o.delays.window < 0 || o.delays.window > 0 && !o.delays.same:
+			return errors.New("-window: not below 0, and only with -delays same")
+		case o.waiting < 0 || o.waiting > 0 && o.waiting < int64(o.publishers):
+			return errors.New("-waiting: 0, or at least one for each publisher")
+		case o.horizon < time.Millisecond || o.bystander < 0:
+			return errors.New("-far: at least 1ms; -bystander: not below 0")
+		case o.management.base != "" && o.waiting == 0:
+			return errors.New("-management: to list and cancel what? give -waiting")
+		}
+		o.management.settle(o.target)
+		return nil
+	},
+}
+
+func (d *delays) parse(text string) error {
+	if text != "random" && text != "same" {
+		return errors.New("random or same")
+	}
+	d.same = text == "same"
+	return nil
+}
+
+// delay publishes to a delayed exchange, and measures how long after their instants messages come out of the queues
+// behind it:
+//
+//	publisher ──x-delay──▶ exchange ──when due──▶ queue ──▶ consumer
+func delay(ctx context.Context, o *options) (*Report, error) {
+	r, err := newRun(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	if err := r.declareDelayed(); err != nil {
+		return nil, err
+	}
+	queues, err := r.declare("queue", plain)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.bind(queues); err != nil {
+		return nil, err
+	}
+	far, err := r.farAway()
+	if err != nil {
+		return nil, err
+	}
+	defer far.close()
+	due := o.delays.calendar(now())
+	if _, err := r.publishDue(queues, o.count, byDelay, due); err != nil {
+		return nil, err
+	}
+	consumers, err := r.consumeFrom(queues, role{verdict: o.ack, every: o.every, use: measureDue}, false)
+	if err != nil {
+		return nil, err
+	}
+	report, err := r.flood(consumers, due, "due")
+	if err != nil {
+		return report, err
+	}
+	return far.tell(report), nil
+}
+
+// declareDelayed makes a delayed exchange, and has publishers send to it.
+func (r *run) declareDelayed() error {
+	declare := &wire.ExchangeDeclare{
+		Exchange: r.name + ".delay", Type: "x-delayed-message", Durable: true,
+		Arguments: amqp.Table{{Name: "x-delayed-type", Value: amqp.String("direct")}},
+	}
+	_, err := call[*wire.ExchangeDeclareOk](r.control, declare)
+	if err != nil {
+		if strings.Contains(err.Error(), "exchange type") {
+			return fmt.Errorf("this broker has no delayed exchanges; rabbitmq-server has them with the plugin "+
+				"rabbitmq_delayed_message_exchange: %w", err)
+		}
+		return err
+	}
+	r.exchange, r.exchanges = declare.Exchange, append(r.exchanges, declare.Exchange)
+	return nil
+}
+
+// bind binds each of the queues to the exchange, by its name.
+func (r *run) bind(queues []string) error {
+	for _, queue := range queues {
+		if _, err := call[*wire.QueueBindOk](r.control, &wire.QueueBind{Queue: queue, Exchange: r.exchange, RoutingKey: queue}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// far are messages that wait in the run's exchange all the while, for a queue that nobody consumes from; nil is none.
+type far struct {
+	run     *run
+	loaded  Span
+	figures []Figure
+}
+
+const (
+	// listLimit is how many of those next due are listed at once; listings is how often.
+	listLimit = 100
+	listings  = 100
+
+	// bulk is how many are cancelled by one request; bulks is how many requests there are at most.
+	bulk  = 1000
+	bulks = 100
+)
+
+// The figures of what waits.
+const (
+	figureList      = "the next 100 listed, p50"
+	figureListP99   = "the next 100 listed, p99"
+	figureCancel    = "cancelled, 1,000 at once"
+	figureBulk      = "1,000 cancelled, p50"
+	figureBulkP99   = "1,000 cancelled, p99"
+	figureCancelled = "cancelled"
+	figureTooLate   = "not cancelled: fired before"
+)
+
+// farAway publishes what -waiting asks for, and lists and cancels some of it where there is a management API.
+func (r *run) farAway() (*far, error) {
+	if r.o.waiting == 0 {
+		return nil, nil
+	}
+	own := *r.o
+	own.queues = 1
+	f := &far{}
+	var err error
+	if f.run, err = newRun(r.ctx, &own); err != nil {
+		return nil, err
+	}
+	f.run.exchange = r.exchange
+	if err := f.load(); err != nil {
+		f.close()
+		return nil, err
+	}
+	if r.o.management.base == "" {
+		return f, nil
+	}
+	if err := f.ask(r.ctx, &schedule{at: r.o.management, vhost: r.o.target.vhost, exchange: r.exchange}); err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// load publishes all. On return the broker has confirmed them, or, without confirms, read them.
+func (f *far) load() error {
+	queues, err := f.run.declare("far", plain)
+	if err != nil {
+		return err
+	}
+	if err := f.run.bind(queues); err != nil {
+		return err
+	}
+	due := calendar{least: int64(time.Millisecond), most: int64(f.run.o.horizon)}
+	publishers, err := f.run.publishDue(queues, f.run.o.waiting, byDelay, due)
+	if err != nil {
+		return err
+	}
+	from, err := f.run.sample(nil)
+	if err != nil {
+		return err
+	}
+	done := f.run.startPublishers(publishers, 0)
+	if err := f.run.await(0, func() (int64, bool) { return f.run.published(), isClosed(done) && f.run.confirmed() }); err != nil {
+		return err
+	}
+	if !isClosed(done) || !f.run.confirmed() {
+		return errors.New("the broker does not take, or does not confirm, the messages that shall wait")
+	}
+	if err := f.run.hangUp(); err != nil {
+		return err
+	}
+	to, err := f.run.sample(nil)
+	f.loaded = span(from, to)
+	f.loaded.Name = "load"
+	return err
+}
+
+// ask lists what is due next, again and again, and cancels some, the next by the next.
+func (f *far) ask(ctx context.Context, s *schedule) error {
+	times := newHistogram()
+	for range listings {
+		began := now()
+		if _, err := s.next(ctx, listLimit); err != nil {
+			return err
+		}
+		record(times, now()-began)
+	}
+	f.add(figureList, milliseconds(times.ValueAtQuantile(50)), "ms")
+	f.add(figureListP99, milliseconds(times.ValueAtQuantile(99)), "ms")
+	times.Reset()
+	var took, cancelled, late int64
+	for range min(bulks, f.run.o.waiting/bulk) {
+		ids, err := s.next(ctx, bulk)
+		if err != nil {
+			return err
+		}
+		began := now()
+		outcomes, err := s.cancel(ctx, ids)
+		if err != nil {
+			return err
+		}
+		took += now() - began
+		record(times, now()-began)
+		cancelled += outcomes[outcomeCancelled]
+		late += outcomes[outcomeFired]
+		if got := outcomes[outcomeCancelled] + outcomes[outcomeFired]; got != int64(len(ids)) {
+			return errors.New("some that were listed the broker neither cancelled nor fired")
+		}
+	}
+	if cancelled > 0 {
+		f.add(figureCancel, float64(cancelled)/(float64(took)/1e9), "per second")
+		f.add(figureBulk, milliseconds(times.ValueAtQuantile(50)), "ms")
+		f.add(figureBulkP99, milliseconds(times.ValueAtQuantile(99)), "ms")
+		f.add(figureCancelled, float64(cancelled), "messages")
+		f.add(figureTooLate, float64(late), "messages")
+	}
+	return nil
+}
+
+func (f *far) add(name string, value float64, unit string) {
+	f.figures = append(f.figures, Figure{name, value, unit})
+}
+
+// tell adds to the report of the run what is known of them.
+func (f *far) tell(report *Report) *Report {
+	if f != nil {
+		report.Spans = append([]Span{f.loaded}, report.Spans...)
+		report.Figures = append(report.Figures, f.figures...)
+	}
+	return report
+}
+
+// close removes their queue.
+func (f *far) close() {
+	if f != nil {
+		f.run.close()
+	}
+}

@@ -142,7 +142,7 @@ func (r *runner) authorizeSource(p *rights, d *vhost.Definition) *amqp.Error {
 	if err := p.exchange(access.Read, d.Source); err != nil {
 		return err
 	}
-	if x := r.vhost.Topology().Exchange(d.Source); x != nil && x.Kind == topology.Topic {
+	if x := r.vhost.Topology().Exchange(d.Source); x != nil && x.Type() == topology.Topic.String() {
 		return p.topic(access.Read, d.Source, d.RoutingKey)
 	}
 	return nil
@@ -163,7 +163,7 @@ func (r *runner) authorizePublish(p *rights, c *vhost.Command) *amqp.Error {
 	if err := p.exchange(access.Write, name); err != nil {
 		return err
 	}
-	if x := r.vhost.Topology().Exchange(name); x != nil && x.Kind == topology.Topic && !x.Internal &&
+	if x := r.vhost.Topology().Exchange(name); x != nil && x.Type() == topology.Topic.String() && !x.Internal &&
 		p.view.TopicRestricted(p.user, p.vhost, name) {
 		return p.topic(access.Write, name, vhost.PublishKeys(c)...) // depends on the key: not remembered
 	}
@@ -181,7 +181,7 @@ func (r *runner) authorizeRepublish(p *rights, to *vhost.Selection) *amqp.Error 
 	if err := p.exchange(access.Write, to.Exchange); err != nil {
 		return err
 	}
-	if x := r.vhost.Topology().Exchange(to.Exchange); x == nil || x.Kind != topology.Topic || !p.view.TopicRestricted(p.user, p.vhost, to.Exchange) {
+	if x := r.vhost.Topology().Exchange(to.Exchange); x == nil || x.Type() != topology.Topic.String() || !p.view.TopicRestricted(p.user, p.vhost, to.Exchange) {
 		return nil
 	}
 	keys := []string{to.RoutingKey}

@@ -18,7 +18,7 @@ func (r *request) exchangesOf(h *access.VHost) ([]api.Exchange, error) {
 	err := r.look(h.Name, func(v *vhost.VHost) {
 		for x := range v.Topology().Exchanges() {
 			all = append(all, api.Exchange{
-				Name: x.Name, VHost: h.Name, Type: x.Kind.String(), Durable: x.Durable, AutoDelete: x.AutoDelete,
+				Name: x.Name, VHost: h.Name, Type: x.Type(), Durable: x.Durable, AutoDelete: x.AutoDelete,
 				Internal: x.Internal, Arguments: api.Arguments(x.Arguments), Policy: text(v.PolicyOf(x.Name)), PerformedBy: performer,
 			})
 		}

@@ -177,6 +177,9 @@ func (m *Messages) Take(s Seq) { m.become(s, Unacked) }
 // Return makes an entry ready again, where it was, flagged as redelivered.
 func (m *Messages) Return(s Seq) { m.become(s, Ready).Flags |= Redelivered }
 
+// Resume makes an entry ready that has waited.
+func (m *Messages) Resume(s Seq) { m.become(s, Ready) }
+
 // Wait lets an entry wait.
 func (m *Messages) Wait(s Seq) { m.become(s, Waiting) }
 
@@ -310,6 +313,29 @@ func (m *Messages) InChunk(chunk Seq, fn func(Seq, *Entry)) {
 			fn(at, e)
 			return true
 		})
+	}
+}
+
+// Look calls fn for each entry of a chunk with what is known beside it; fn only looks. What is cold stays so.
+func (m *Messages) Look(chunk Seq, fn func(Seq, *Entry, Side)) {
+	s := m.slotOf(chunk)
+	if s == nil {
+		return
+	}
+	c, copied := m.pool.look(s)
+	if copied {
+		defer m.pool.put(c)
+	}
+	first := s.no*chunkLen + uint64(c.off)
+	for i := range c.entries {
+		if c.entries[i].State == Gone {
+			continue
+		}
+		side := Side{}
+		if i < len(c.sides) {
+			side = c.sides[i]
+		}
+		fn(seqOf(s.lane.number, first+uint64(i)), &c.entries[i], side)
 	}
 }
 

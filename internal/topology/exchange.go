@@ -45,6 +45,29 @@ type matcher interface {
 	match(w *walk) // calls w.reach for each binding satisfied, in an order that depends on bindings and message alone
 }
 
+// DelayedType is the type of an exchange that keeps messages until they are due, and then routes them as the type that its
+// argument DelayedBy names would.
+// Source: RabbitMQ delayed message exchange; reference delayed-exchange 1.
+const (
+	DelayedType = "x-delayed-message"
+	DelayedBy   = "x-delayed-type"
+)
+
+// DelayedKind is the kind by which an exchange of DelayedType with those arguments routes.
+func DelayedKind(arguments amqp.Table) (ExchangeKind, error) {
+	a, _ := arguments.Get(DelayedBy)
+	switch kind, known := ParseKind(a.Str); {
+	case a.Kind != amqp.KindString || a.Str == "":
+		return 0, amqp.PreconditionFailed("Invalid argument, '%s' must be an existing exchange type", DelayedBy)
+	case a.Str == DelayedType:
+		return 0, amqp.PreconditionFailed("Invalid argument, '%s' can't be used for '%s'", DelayedType, DelayedBy)
+	case !known:
+		return 0, amqp.PreconditionFailed("unknown exchange type '%s'", a.Str)
+	default:
+		return kind, nil
+	}
+}
+
 // ParseKind is the kind of that name, as in exchange.declare; ok is false if there is none.
 func ParseKind(name string) (k ExchangeKind, ok bool) {
 	for i := range kinds {
@@ -70,6 +93,7 @@ func (k ExchangeKind) String() string {
 type Exchange struct {
 	Name       string // "" is the default exchange
 	Kind       ExchangeKind
+	Delayed    bool // it is of DelayedType, and Kind is how it routes what is due
 	Durable    bool
 	AutoDelete bool
 	Internal   bool       // clients may not publish to it
@@ -83,6 +107,14 @@ type Exchange struct {
 	in      bindingList           // bindings to here
 	ids     map[identity]*binding // those in out, by identity
 	pass    uint64                // the last Route that came by
+}
+
+// Type is the type that x was declared with.
+func (x *Exchange) Type() string {
+	if x.Delayed {
+		return DelayedType
+	}
+	return x.Kind.String()
 }
 
 // Predeclared is the exchanges every vhost is born with, all durable. The default exchange is not among them: it needs

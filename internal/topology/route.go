@@ -20,6 +20,9 @@ type Message struct {
 	// encoded ones of the same name.
 	Extra amqp.Table
 
+	// Early says that m is not due yet: a delayed exchange keeps it, and nothing is routed from there.
+	Early bool
+
 	// Entropy is fresh bits, for the kinds of exchange that choose by chance.
 	Entropy uint64
 }
@@ -36,11 +39,17 @@ type Message struct {
 func (t *Topology) Route(x *Exchange, m *Message, out []QueueID) (queues []QueueID, byKeys bool) {
 	w := &t.walk
 	w.pass++
-	w.recent = w.recent[:0]
+	w.recent, w.keepers = w.recent[:0], w.keepers[:0]
 	w.message, w.queues, w.byKeys = *m, out, true
 	w.visit(x)
 	for i := 0; i < len(w.visited); i++ {
 		x := w.visited[i]
+		if x.Delayed {
+			if w.byKeys = false; m.Early {
+				w.keepers = append(w.keepers, x)
+				continue
+			}
+		}
 		w.satisfied = false
 		x.matcher.match(w)
 		if w.satisfied || x.Alternate == "" {
@@ -55,6 +64,13 @@ func (t *Topology) Route(x *Exchange, m *Message, out []QueueID) (queues []Queue
 	return queues, byKeys
 }
 
+// Keepers is the delayed exchanges that the last Route came by with a message that is not due. The slice is lent until the
+// next.
+func (t *Topology) Keepers() []*Exchange { return t.walk.keepers }
+
+// ForgetWay forgets what Keepers and Recent tell.
+func (t *Topology) ForgetWay() { t.walk.recent, t.walk.keepers = t.walk.recent[:0], t.walk.keepers[:0] }
+
 // walk is one Route under way. What was reached is marked with the number of the pass, which saves a set.
 type walk struct {
 	pass      uint64
@@ -62,6 +78,7 @@ type walk struct {
 	queues    []QueueID
 	visited   []*Exchange // in the order of visiting; those not matched yet are the work left
 	recent    []*Exchange // those of kind RecentHistory among them
+	keepers   []*Exchange // those that keep the message until it is due
 	satisfied bool        // a binding of the present exchange
 	byKeys    bool        // nothing of the message but its keys was looked at
 	headers   amqp.Table  // of message, decoded when first asked for

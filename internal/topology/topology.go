@@ -57,7 +57,7 @@ func (t *Topology) Declare(x Exchange) *Exchange {
 		panic(fmt.Sprintf("topology: exchange %q declared with kind %d", x.Name, x.Kind))
 	}
 	declared := &Exchange{
-		Name: x.Name, Kind: x.Kind, Durable: x.Durable, AutoDelete: x.AutoDelete, Internal: x.Internal,
+		Name: x.Name, Kind: x.Kind, Delayed: x.Delayed, Durable: x.Durable, AutoDelete: x.AutoDelete, Internal: x.Internal,
 		Arguments: x.Arguments, Alternate: x.Alternate,
 		ids: map[identity]*binding{},
 	}

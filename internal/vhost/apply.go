@@ -51,6 +51,9 @@ func (v *VHost) apply(f *Fact) {
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) { v.returned(q, s, f) })
 	case Ended:
 		if q := v.queueOf(f.Queue); q != nil {
+			if q.schedule != nil {
+				v.went(q, f.Seq, max(f.N, 1), f.Cause)
+			}
 			v.ended(q, f.Seq, max(f.N, 1), f.Cause)
 		}
 	case Counted:
@@ -90,6 +93,10 @@ func (v *VHost) apply(f *Fact) {
 		if q := v.queueOf(f.Queue); q != nil {
 			v.noteHeld(q, f.Seq, f.Cause, f.Took, true)
 		}
+	case Deferred:
+		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) { v.deferred(q, s, f.At) })
+	case Recalled:
+		v.recalled(f)
 	case Used:
 		v.use.Restore(f.Use, f.Index)
 	}
@@ -145,7 +152,7 @@ func (v *VHost) enqueued(q *queueState, f *Fact) {
 		side.Acquired = uint32(f.N)
 		q.messages.SetSide(f.Seq, side)
 	}
-	if f.At != 0 { // from a snapshot: it waits
+	if f.At != 0 {
 		v.wait(q, f.Seq, e, f.At)
 		return
 	}
@@ -168,7 +175,7 @@ func (v *VHost) resumed(q *queueState, s queue.Seq, e *queue.Entry) {
 		side.Until = 0
 		q.messages.SetSide(s, side)
 	}
-	q.messages.Return(s)
+	q.messages.Resume(s)
 	v.schedule(q, s, q.messages.Entry(s))
 }
 
@@ -272,6 +279,10 @@ func (v *VHost) addQueue(f *Fact) {
 	v.queues[q.id] = q
 	v.order(q)
 	v.queueMax = max(v.queueMax, q.id)
+	if q.object.Type == scheduleType {
+		v.addSchedule(q)
+		return
+	}
 	v.topo.AddQueue(q.object.Name, q.id)
 	v.applyPoliciesTo(q)
 	q.consumers.SetSingle(q.settings.SingleActive, q.quorum)
@@ -293,16 +304,23 @@ func (v *VHost) dropQueue(id QueueID) {
 	}
 	q.messages.Lanes(func(first queue.Seq) { v.ended(q, first, laneMax, GoneDeleted) })
 	v.disarm(q)
-	v.keepCounts(q)
 	q.deleted = true
+	if delete(v.queues, id); q.schedule != nil {
+		delete(v.schedules, q.object.Name)
+		return
+	}
+	v.keepCounts(q)
 	v.topo.DeleteQueue(q.object.Name)
-	delete(v.queues, id)
 }
 
 func exchangeOf(o *Object) topology.Exchange {
 	kind, _ := topology.ParseKind(o.Type)
+	delayed := o.Type == topology.DelayedType
+	if delayed {
+		kind, _ = topology.DelayedKind(o.Arguments)
+	}
 	return topology.Exchange{
-		Name: o.Name, Kind: kind, Durable: o.Durable, AutoDelete: o.AutoDelete, Internal: o.Internal, Arguments: o.Arguments,
+		Name: o.Name, Kind: kind, Delayed: delayed, Durable: o.Durable, AutoDelete: o.AutoDelete, Internal: o.Internal, Arguments: o.Arguments,
 	}
 }
 

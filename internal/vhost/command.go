@@ -95,6 +95,19 @@ const (
 	// Discard ends lost letters: Selection, of which only IDs are read.
 	Discard
 
+	// Unschedule ends scheduled messages: Selection.Scheduled. Each is answered by an Answered, in order: cancelled (now,
+	// or before), already_fired, unknown. Of a schedule's cancellations the newest 16,384 are remembered.
+	Unschedule
+	// Reschedule moves what waits, on a schedule or in a queue: Selection.Scheduled, At. Answers: rescheduled, cancelled,
+	// already_fired, unknown. An instant that has passed is now.
+	Reschedule
+	// FireNow does with what waits what would happen when it is due: Selection.Scheduled. Answers: fired (now), cancelled,
+	// already_fired, unknown. In a queue it is a retry: the message is ready.
+	FireNow
+	// PurgeSchedule ends all messages that wait in a delayed exchange, which may be gone: Definition.Name. Done.Count tells
+	// how many.
+	PurgeSchedule
+
 	// Tick lets time pass: what is due at Stamp.Now happens, up to tickMax deadlines.
 	Tick
 	// Recovered is the first command after a log was folded: what a crash left with consumers is ready.

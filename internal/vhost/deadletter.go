@@ -6,6 +6,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
 // die ends a copy for reason: it moves through the queue's dead-letter exchange, in this same batch; what its targets
@@ -153,7 +154,7 @@ func (v *VHost) hop(s *Stamp, from *queueState, m *message, a attempt, out *Outc
 	from.settings.address(&h)
 	h.HideCC = h.HideCC || from.settings.hasDLRK && v.options.keyTakesCC
 	letter := *m
-	letter.history, letter.ttl = &h, -1
+	letter.history, letter.ttl, letter.until = &h, -1, 0
 	letter.letter, letter.historyVolatile = place.Ref{}, place.Ref{}
 	crowded := a.depth > 0 && (v.moves > movesMax || v.work > stepWorkMax)
 	if a.depth >= hopsMax || crowded || h.automatic() > chainMax || len(h.Deaths) > 1 && h.size() > historyBytesMax {
@@ -166,8 +167,15 @@ func (v *VHost) hop(s *Stamp, from *queueState, m *message, a attempt, out *Outc
 		return p
 	}
 	ids := v.routeLetter(s, x, &letter)
+	keepers := v.topo.Keepers()
 	if !a.again {
 		v.keepRecent(s, &letter, out)
+	}
+	if len(keepers) > 0 {
+		v.putOff(s, from, &letter, keepers, a, &p, out)
+		if len(ids) == 0 {
+			return p
+		}
 	}
 	if len(ids) == 0 {
 		v.nowhere(s, from, &letter, LostRoute, a, &p, out)
@@ -182,6 +190,35 @@ func (v *VHost) hop(s *Stamp, from *queueState, m *message, a attempt, out *Outc
 	}
 	v.place(s, from, &letter, ids, a, &p, out)
 	return p
+}
+
+// putOff gives a letter to delayed exchanges, which keep it for its targets: that settles it.
+// Source: reference delayed-exchange 6, 7.
+func (v *VHost) putOff(s *Stamp, from *queueState, m *message, keepers []*topology.Exchange, a attempt, p *passage, out *Outcome) {
+	var fresh []*topology.Exchange
+	for _, x := range keepers {
+		switch q := v.schedules[x.Name]; {
+		case q != nil && slices.Contains(a.had, q.id):
+		case m.nonsense != nil:
+			v.lay(s, from, m, LostRefused, "", p, out)
+		default:
+			fresh = append(fresh, x)
+		}
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	kept, full := v.postpone(s, fresh, m, out)
+	p.placed = p.placed || kept != nil
+	if a.holds {
+		p.took = append(p.took[:len(p.took):len(p.took)], kept...)
+	}
+	switch {
+	case full && a.holds:
+		p.missing = LostRefused
+	case full:
+		v.lay(s, from, m, LostRefused, "", p, out)
+	}
 }
 
 // place puts a letter into the queues that its exchange leads to.

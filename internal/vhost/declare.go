@@ -258,6 +258,14 @@ func (v *VHost) purge(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Err
 		return err
 	}
 	n := uint64(q.counted(queue.Held))
+	v.purgeAll(s, q, out)
+	v.touch(q, 0)
+	v.done(ch, c, out, Effect{Count: n})
+	return nil
+}
+
+// purgeAll ends all of q but what is unacked.
+func (v *VHost) purgeAll(s *Stamp, q *queueState, out *Outcome) {
 	q.messages.Lanes(func(first queue.Seq) {
 		q.messages.Clear(first, laneMax, func(first queue.Seq, span uint64, g queue.Grave) {
 			v.endWhole(s, q, first, span, g, GonePurged, out)
@@ -267,9 +275,6 @@ func (v *VHost) purge(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Err
 			}
 		})
 	})
-	v.touch(q, 0)
-	v.done(ch, c, out, Effect{Count: n})
-	return nil
 }
 
 // sortedQueues lists the queues by number: map order must not reach a fact.

@@ -18,7 +18,9 @@ type definitions struct {
 func (v *VHost) newDefinitions() *definitions { return &definitions{v: v} }
 
 // defines reports whether a fact changes what a walk meets.
-func (k FactKind) defines() bool { return k <= PolicyCleared || k == Configured || k == Noted }
+func (k FactKind) defines() bool {
+	return k <= PolicyCleared || k == Configured || k == Noted || k == Recalled
+}
 
 // append adds the facts of about n definitions more, and begins with none: that lists them.
 func (d *definitions) append(b []byte, n int) []byte {
@@ -33,7 +35,7 @@ func (d *definitions) append(b []byte, n int) []byte {
 		d.exchanges = d.exchanges[1:]
 		if x.Durable && x.Name != "" && !isPredeclared(x.Name) {
 			b = appendFact(b, &Fact{Kind: ExchangeDeclared, Object: &Object{
-				Name: x.Name, Type: x.Kind.String(), Durable: true, AutoDelete: x.AutoDelete, Internal: x.Internal, Arguments: x.Arguments,
+				Name: x.Name, Type: x.Type(), Durable: true, AutoDelete: x.AutoDelete, Internal: x.Internal, Arguments: x.Arguments,
 			}}, 0)
 		}
 	}
@@ -42,6 +44,9 @@ func (d *definitions) append(b []byte, n int) []byte {
 		d.queues = d.queues[1:]
 		if q.object.Durable {
 			b = appendFact(b, &Fact{Kind: QueueDeclared, Queue: q.id, Object: &q.object}, 0)
+			if x := q.schedule; x != nil && (x.below > 0 || len(x.order) > 0) {
+				b = appendFact(b, &Fact{Kind: Recalled, Queue: q.id, Seq: x.below, Bytes: x.save()}, 0)
+			}
 		}
 	}
 	for ; n > 0 && len(d.bindings) > 0; n-- {

@@ -48,6 +48,10 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 	case Resumed, Kept:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))
+	case Deferred:
+		b = binary.AppendUvarint(b, uint64(f.Queue))
+		b = binary.AppendUvarint(b, uint64(f.Seq))
+		b = binary.AppendUvarint(b, uint64(f.At))
 	case Held:
 		b = appendHeld(b, f)
 	case Noted:
@@ -81,7 +85,7 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 	case Skipped:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))
-	case Paged:
+	case Paged, Recalled:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))
 		b = appendText(b, f.Bytes)
@@ -125,7 +129,7 @@ const (
 	entryReturned             // redelivered
 	entryCounted              // counts follow; only in snapshots
 	entryHanded               // with a consumer; only in snapshots
-	entryWaiting              // the instant until which it waits follows; only in snapshots
+	entryWaiting              // the instant until which it waits follows
 )
 
 func appendEnqueued(b []byte, f *Fact, index place.Index) []byte {
@@ -246,7 +250,7 @@ func (v *VHost) Fold(index place.Index, batch []byte) error {
 		if r.err != nil {
 			break
 		}
-		if f.Kind >= Paged && index != 0 {
+		if f.Kind.forCheckpoints() && index != 0 {
 			return fmt.Errorf("vhost %q: batch %d: fact %d is for checkpoints", v.name, index, f.Kind)
 		}
 		if err := v.plausible(&f); err != nil {
@@ -268,7 +272,11 @@ func (v *VHost) plausible(f *Fact) error {
 	q := v.queueOf(f.Queue)
 	switch f.Kind {
 	case QueueDeclared:
-		if _, taken := v.topo.Queue(f.Object.Name); taken || q != nil {
+		_, taken := v.topo.Queue(f.Object.Name)
+		if f.Object.Type == scheduleType {
+			taken = v.schedules[f.Object.Name] != nil
+		}
+		if taken || q != nil {
 			return fmt.Errorf("queue %d, %q, is there already", f.Queue, f.Object.Name)
 		}
 	case Enqueued, Skipped:
@@ -311,7 +319,9 @@ func parseFact(r *reader, log place.LogID, index place.Index) (Fact, error) {
 		}
 	case Resumed, Kept:
 		f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
-	case Paged:
+	case Deferred:
+		f.Queue, f.Seq, f.At = QueueID(r.uint()), queue.Seq(r.uint()), deadline.Instant(r.uint())
+	case Paged, Recalled:
 		f.Queue, f.Seq, f.Bytes = QueueID(r.uint()), queue.Seq(r.uint()), r.bytes()
 	case Buried:
 		f.Bytes = r.bytes()

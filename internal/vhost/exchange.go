@@ -12,8 +12,8 @@ const defaultExchange = "operation not permitted on the default exchange"
 // declareExchange decides exchange.declare. Source: AMQP exchange.declare; reference amqp-surface 8.
 func (v *VHost) declareExchange(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
 	d := c.Definition
-	kind, known := topology.ParseKind(d.Type)
-	if !d.Passive && !known {
+	_, known := topology.ParseKind(d.Type)
+	if !d.Passive && !known && d.Type != topology.DelayedType {
 		return amqp.PreconditionFailed("unknown exchange type '%s'", d.Type)
 	}
 	if d.Name == "" {
@@ -36,10 +36,10 @@ func (v *VHost) declareExchange(s *Stamp, ch *channel, c *Command, out *Outcome)
 			return amqp.PreconditionFailed("invalid type '%s' for arg 'alternate-exchange' in exchange '%s' in vhost '%s'", a.TypeName(), d.Name, v.name)
 		}
 		o := &Object{
-			Name: d.Name, Type: kind.String(), Durable: d.Durable, AutoDelete: d.AutoDelete, Internal: d.Internal, Arguments: d.Arguments,
+			Name: d.Name, Type: d.Type, Durable: d.Durable, AutoDelete: d.AutoDelete, Internal: d.Internal, Arguments: d.Arguments,
 		}
-		if err := topology.CheckExchange(exchangeOf(o)); err != nil {
-			return malformed(err)
+		if err := checkExchange(o); err != nil {
+			return err
 		}
 		v.emit(s, &Fact{Kind: ExchangeDeclared, Durable: d.Durable, Object: o}, out)
 	}
@@ -47,10 +47,34 @@ func (v *VHost) declareExchange(s *Stamp, ch *channel, c *Command, out *Outcome)
 	return nil
 }
 
+// checkExchange validates what a new exchange is declared with.
+func checkExchange(o *Object) *amqp.Error {
+	if o.Type == topology.DelayedType {
+		if _, err := topology.DelayedKind(o.Arguments); err != nil {
+			return malformed(err)
+		}
+		if a, ok := o.Arguments.Get(delayedMax); ok && notNegative(a) != "" {
+			return amqp.PreconditionFailed("invalid arg '%s' for exchange '%s': %s", delayedMax, o.Name, notNegative(a))
+		}
+	}
+	if err := topology.CheckExchange(exchangeOf(o)); err != nil {
+		return malformed(err)
+	}
+	return nil
+}
+
 func (v *VHost) equivalentExchange(x *topology.Exchange, d *Definition) *amqp.Error {
 	what := "exchange '" + d.Name + "' in vhost '" + v.name + "'"
-	if x.Kind.String() != d.Type {
-		return amqp.PreconditionFailed("inequivalent arg 'type' for %s: received '%s' but current is '%s'", what, d.Type, x.Kind)
+	if x.Type() != d.Type {
+		return amqp.PreconditionFailed("inequivalent arg 'type' for %s: received '%s' but current is '%s'", what, d.Type, x.Type())
+	}
+	if x.Delayed {
+		if _, err := topology.DelayedKind(d.Arguments); err != nil {
+			return malformed(err)
+		}
+		if err := sameArgument(topology.DelayedBy, what, d.Arguments, x.Arguments); err != nil {
+			return err
+		}
 	}
 	for _, f := range [3]struct {
 		name              string
@@ -87,6 +111,7 @@ func (v *VHost) deleteExchange(s *Stamp, name string, out *Outcome) {
 	}
 	orphans := v.orphansOf(name, false)
 	v.emit(s, &Fact{Kind: ExchangeDeleted, Durable: x.Durable, Object: &Object{Name: name}}, out)
+	v.closeSchedule(s, name, out)
 	v.deleteOrphans(s, orphans, out)
 }
 

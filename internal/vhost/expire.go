@@ -64,6 +64,7 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 			left -= v.expireHeads(s, q, left, out)
 		case ownQueue:
 			q.expires = 0
+			v.lateness.note(LateExpires, s.Now-d.At)
 			v.deleteQueue(s, q, out)
 		case ownExcess:
 			q.excess = false
@@ -89,9 +90,14 @@ func (v *VHost) fallDue(s *Stamp, q *queueState, chunk queue.Seq, at deadline.In
 		e := q.messages.Entry(due[n])
 		switch {
 		case e == nil:
+		case q.schedule != nil:
+			v.lateness.note(LateDelay, s.Now-at)
+			v.fire(s, q, due[n], out)
 		case e.State == queue.Waiting && (e.ExpireAt == 0 || e.ExpireAt > at):
+			v.lateness.note(LateRetry, s.Now-at)
 			v.resume(s, q, due[n], out)
 		case e.ExpireAt != 0 && e.ExpireAt <= at && e.State != queue.Unacked:
+			v.lateness.note(LateTTL, s.Now-at)
 			v.die(s, q, due[n], Expired, 0, out)
 		}
 	}

@@ -37,7 +37,7 @@ const (
 	Stored FactKind = 9
 	// Remembered: Bytes, the history of a dead letter.
 	Remembered FactKind = 10
-	// Enqueued: Queue, Seq, Entry, History. A copy is made.
+	// Enqueued: Queue, Seq, Entry, History, At. A copy is made; it waits until At if that is not zero.
 	Enqueued FactKind = 11
 	// Handed: Queue, Seq, N. Messages went to consumers; a lazy fact, written with the next batch.
 	Handed FactKind = 12
@@ -71,7 +71,14 @@ const (
 	Withheld FactKind = 25
 	// Used: Use, Index. Which bytes of the log up to a batch are referred to; only in checkpoints.
 	Used FactKind = 26
+	// Deferred: Queue, Seq, At. What waits waits until another instant.
+	Deferred FactKind = 27
+	// Recalled: Queue, Seq, Bytes. What a schedule remembers of cancellations; only in checkpoints.
+	Recalled FactKind = 28
 )
+
+// forCheckpoints reports whether facts of a kind are in checkpoints alone.
+func (k FactKind) forCheckpoints() bool { return k >= Paged && k <= Used || k == Recalled }
 
 // Fact is one thing that is true from now on. Byte slices alias the batch or the command.
 type Fact struct {
@@ -130,13 +137,15 @@ const (
 	GoneShelf    Cause = 14 // a lost letter that the shelf had no room or time for any more
 	Redriven     Cause = 15 // a lost letter that was sent on
 	Damaged      Cause = 16 // the disk has lost it: a repair has given it up
-	causes             = 17
+	Fired        Cause = 17 // a scheduled message that came due and went on into queues
+	Unscheduled  Cause = 18 // a scheduled message that was cancelled
+	causes             = 19
 )
 
 // String names the cause as metrics and lists show it.
 func (c Cause) String() string {
 	return [causes]string{"", "acked", "moved", "rejected", "expired", "maxlen", "delivery_limit", "purged", "deleted",
-		"no_exchange", "no_route", "cycle", "refused", "hops", "shelf", "redriven", "damaged"}[c]
+		"no_exchange", "no_route", "cycle", "refused", "hops", "shelf", "redriven", "damaged", "fired", "cancelled"}[c]
 }
 
 // withoutDLX is the cause of a death that nobody wants to hear of.

@@ -164,7 +164,7 @@ func (v *VHost) wayOf(q *queueState) *wayOut {
 	case x == nil:
 	case set.hasDLRK:
 		w.ids, w.known = v.topo.Route(x, &topology.Message{Key: []byte(w.dlrk)}, nil)
-	case w.dlx != "" && x.Alternate == "":
+	case w.dlx != "" && x.Alternate == "" && !x.Delayed:
 		w.known = !v.topo.HasBindingsFrom(w.dlx)
 	}
 	return w

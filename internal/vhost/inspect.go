@@ -96,7 +96,9 @@ type ChannelView struct {
 func (v *VHost) Queues() []QueueView {
 	all := make([]QueueView, 0, len(v.queues))
 	for _, q := range v.queues {
-		all = append(all, v.view(q))
+		if q.schedule == nil {
+			all = append(all, v.view(q))
+		}
 	}
 	slices.SortFunc(all, func(a, b QueueView) int { return strings.Compare(a.Name, b.Name) })
 	return all

@@ -1,7 +1,7 @@
 package vhost
 
-// QueueCount is how many queues there are.
-func (v *VHost) QueueCount() int { return len(v.queues) }
+// QueueCount is how many queues there are, schedules not counted.
+func (v *VHost) QueueCount() int { return len(v.queues) - len(v.schedules) }
 
 // ConsumersOf visits the consumers of a connection.
 func (v *VHost) ConsumersOf(c ConnID, visit func(ch ChannelID, tag, queue string)) {

@@ -55,7 +55,9 @@ func (v *VHost) CountsByType() map[string]QueueStats {
 		sum(kind, s)
 	}
 	for _, q := range v.queues {
-		sum(q.object.Type, &q.stats)
+		if q.schedule == nil {
+			sum(q.object.Type, &q.stats)
+		}
 	}
 	return all
 }
@@ -64,7 +66,9 @@ func (v *VHost) CountsByType() map[string]QueueStats {
 func (v *VHost) QueueNames() []string {
 	names := make([]string, 0, len(v.queues))
 	for _, q := range v.queues {
-		names = append(names, q.object.Name)
+		if q.schedule == nil {
+			names = append(names, q.object.Name)
+		}
 	}
 	return names
 }
@@ -72,6 +76,9 @@ func (v *VHost) QueueNames() []string {
 // Counts visits every queue, in no order: cheap enough to be asked again and again where Queues is not.
 func (v *VHost) Counts(visit func(QueueCounts)) {
 	for _, q := range v.queues {
+		if q.schedule != nil {
+			continue
+		}
 		visit(QueueCounts{
 			ID: q.id, Ready: q.messages.Ready(), Unacked: q.messages.Unacked(), Consumers: q.consumers.Len(),
 			Waiting: q.messages.Count(queue.Waiting), Held: q.messages.Count(queue.Held), HeldBy: q.heldBy, Stats: q.stats,

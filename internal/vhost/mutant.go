@@ -55,6 +55,8 @@ const (
 	MutantKeepAWhile Mutant = "keep-a-while"
 	// MutantForgetOptions forgets the options in a restart.
 	MutantForgetOptions Mutant = "forget-options"
+	// MutantFireTwice leaves a scheduled message where it is when it has fired.
+	MutantFireTwice Mutant = "fire-twice"
 	// MutantForgetGrave forgets in a restart what was ended without a look at it.
 	MutantForgetGrave Mutant = "forget-grave"
 

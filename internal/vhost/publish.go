@@ -19,6 +19,10 @@ type message struct {
 	priority    uint8
 	ttl         int64 // from the expiration property, -1 if none; a letter has none
 
+	delay    int64            // ms for which a delayed exchange keeps it
+	nonsense *amqp.Error      // what the publisher is told if there is one, and that cannot be read
+	until    deadline.Instant // queues deliver it no sooner
+
 	history *History // of a letter
 
 	properties amqp.PropertyScan // see scan
@@ -45,25 +49,35 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 	}
 	hit := ch.route.valid && ch.route.version == v.topo.Version() && bytes.Equal(ch.route.key, c.Key) && bytes.Equal(ch.route.exchange, c.Exchange)
 	if scan.Headers != nil || scan.Expiration != nil || scan.ReplyTo != nil || scan.UserID != nil || !hit {
-		if err := v.checkPublish(ch, c, &scan, &m); err != nil {
+		if err := v.checkPublish(s, ch, c, &scan, &m); err != nil {
 			return err
 		}
 	}
 	var targets []*queueState
+	var kept []QueueID // schedules that have it
+	full := false      // one that has no room
 	if hit && m.content.cc == nil && m.content.bcc == nil {
 		targets = ch.route.targets
 	} else {
 		targets = v.routePublish(s, ch, c, &scan, &m)
+		keepers := v.topo.Keepers()
+		if len(keepers) > 0 && m.nonsense != nil {
+			return m.nonsense
+		}
 		v.keepRecent(s, &m, out)
+		if len(keepers) > 0 {
+			kept, full = v.postpone(s, keepers, &m, out)
+		}
 	}
 	if ch.confirms {
 		ch.published++
 	}
-	if len(targets) == 0 {
+	if len(targets) == 0 && kept == nil && !full {
 		v.publishToNone(s, ch, c, &m, out)
 		return nil
 	}
 	refused, durable := v.deliverTo(s, targets, &m, 0, out)
+	refused, durable = refused || full, durable || kept != nil
 	v.refused = v.refused || refused
 	if ch.confirms {
 		e := Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published}
@@ -79,7 +93,7 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 
 // checkPublish makes the checks that most messages of a channel need no more than once, and reads what is
 // rarely there. Source: reference amqp-surface 11, 15.
-func (v *VHost) checkPublish(ch *channel, c *Command, scan *amqp.PropertyScan, m *message) *amqp.Error {
+func (v *VHost) checkPublish(s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, m *message) *amqp.Error {
 	x := v.topo.Exchange(string(c.Exchange))
 	if x == nil {
 		return amqp.NotFound("no exchange '%s' in vhost '%s'", c.Exchange, v.name)
@@ -101,6 +115,9 @@ func (v *VHost) checkPublish(ch *channel, c *Command, scan *amqp.PropertyScan, m
 	}
 	if scan.Headers != nil {
 		if err := m.senderSelected(scan.Headers); err != nil {
+			return err
+		}
+		if err := m.askTime(s, scan.Headers); err != nil {
 			return err
 		}
 	}
@@ -167,7 +184,7 @@ func (m *message) senderSelected(headers []byte) *amqp.Error {
 func (v *VHost) routePublish(s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, m *message) []*queueState {
 	more := append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...)
 	ids, byKeys := v.topo.Route(v.topo.Exchange(string(c.Exchange)), &topology.Message{
-		Key: c.Key, More: more, Properties: m.content.properties, Headers: scan.Headers, Entropy: v.chance(s),
+		Key: c.Key, More: more, Properties: m.content.properties, Headers: scan.Headers, Early: m.early(), Entropy: v.chance(s),
 	}, v.route[:0])
 	v.route = ids
 	v.targets = v.targets[:0]
@@ -261,6 +278,9 @@ func (v *VHost) enqueue(s *Stamp, q *queueState, m *message, out *Outcome) (dura
 		BodyBytes: uint32(len(m.content.body)), Priority: priority, ExpireAt: v.deadlineOf(s, q, m),
 	}
 	v.flag(s, q, &f.Entry, ref, durable)
+	if m.until > s.From {
+		f.At = m.until
+	}
 	if m.history != nil {
 		f.Entry.Flags |= queue.Letter
 		f.History = v.historyOf(s, m, durable, out)
@@ -296,7 +316,7 @@ func (q *queueState) priorityOf(m *message) uint8 {
 	return m.priority
 }
 
-// deadlineOf is the instant at which m expires in q: the lesser of both TTLs counts, from now. What was a dead letter
+// deadlineOf is the instant at which m expires in q: the lesser of both TTLs counts, from now or from when it may be delivered. What was a dead letter
 // too often has none, and none at all where queues' TTLs are not for dead letters.
 // Source: RabbitMQ ttl; reference dead-lettering 15.
 func (v *VHost) deadlineOf(s *Stamp, q *queueState, m *message) deadline.Instant {
@@ -310,7 +330,7 @@ func (v *VHost) deadlineOf(s *Stamp, q *queueState, m *message) deadline.Instant
 	if ttl < 0 {
 		return 0
 	}
-	return s.From + deadline.Instant(ttl)
+	return max(s.From, m.until) + deadline.Instant(ttl)
 }
 
 // recordOf names m's record where a copy can refer to it, storing it first if need be.

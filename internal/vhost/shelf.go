@@ -91,13 +91,16 @@ func (v *VHost) evict(s *Stamp, seq queue.Seq, out *Outcome) {
 	v.touch(v.shelf, 0)
 }
 
-// A Selection names letters on the shelf, and where they shall go.
+// A Selection names letters on the shelf, and where they shall go; or messages that wait, and when.
 type Selection struct {
 	IDs []uint64 // at most SelectionMax
 	// Exchange and RoutingKey are where Republish sends the letters, if Elsewhere, with their own keys if KeepKeys; else
 	// each goes where it was going.
 	Elsewhere, KeepKeys  bool
 	Exchange, RoutingKey string
+
+	Scheduled []ScheduledID    // at most SelectionMax, of messages that wait
+	At        deadline.Instant // wall clock, of Reschedule
 }
 
 // SelectionMax bounds a Selection, so that a command stays short.
@@ -148,13 +151,25 @@ func (v *VHost) sendOn(s *Stamp, seq queue.Seq, to *Selection, out *Outcome) str
 	}
 	m.history, m.letter, m.historyVolatile = &h, place.Ref{}, place.Ref{}
 	targets, why := v.wayOn(s, seq, &m, to.Elsewhere)
-	if why != 0 {
+	keepers := v.topo.Keepers()
+	switch {
+	case why != 0:
 		return why.String()
+	case len(keepers) > 0 && m.nonsense != nil:
+		return LostRefused.String()
 	}
 	for _, q := range targets {
 		if q.refuses(&m) {
 			return LostRefused.String()
 		}
+	}
+	if len(keepers) > 0 {
+		if kept, _ := v.postpone(s, keepers, &m, out); kept == nil && targets == nil {
+			return LostRefused.String()
+		}
+	}
+	if len(h.Deaths) == 0 && !to.Elsewhere { // it was published, and did not die
+		m.history = nil
 	}
 	for _, q := range targets {
 		v.enqueue(s, q, &m, out)
@@ -170,6 +185,7 @@ func (v *VHost) sendOn(s *Stamp, seq queue.Seq, to *Selection, out *Outcome) str
 // that its exchange leads to have theirs. Another one goes through the dead-letter exchange that its queue has now, and
 // if it has none, or is gone, through the one that it had: what was misspelt may have been mended since.
 func (v *VHost) wayOn(s *Stamp, seq queue.Seq, m *message, elsewhere bool) (targets []*queueState, why Cause) {
+	v.topo.ForgetWay()
 	if target := v.lostLetter(seq).Target; target != "" && !elsewhere {
 		q := v.queueNamed(target)
 		if q == nil {
@@ -187,7 +203,7 @@ func (v *VHost) wayOn(s *Stamp, seq queue.Seq, m *message, elsewhere bool) (targ
 	for _, id := range v.routeLetter(s, x, m) {
 		targets = append(targets, v.queues[id])
 	}
-	if targets == nil {
+	if targets == nil && len(v.topo.Keepers()) == 0 {
 		return nil, LostRoute
 	}
 	return targets, 0
@@ -196,8 +212,12 @@ func (v *VHost) wayOn(s *Stamp, seq queue.Seq, m *message, elsewhere bool) (targ
 // routeLetter asks the topology where a letter goes from x, by its history's keys.
 func (v *VHost) routeLetter(s *Stamp, x *topology.Exchange, m *message) []QueueID {
 	h := m.history
+	headers := m.scan().Headers
+	if headers != nil {
+		m.delay, m.nonsense = delayOf(headers)
+	}
 	t := topology.Message{
-		Key: []byte(h.Keys[0]), Properties: m.content.properties, Headers: m.scan().Headers, Extra: h.origins(v.options.Dialect), Entropy: v.luck(s, m),
+		Key: []byte(h.Keys[0]), Properties: m.content.properties, Headers: headers, Extra: h.origins(v.options.Dialect), Early: m.early(), Entropy: v.luck(s, m),
 	}
 	for _, k := range h.Keys[1:] {
 		t.More = append(t.More, []byte(k))

@@ -67,7 +67,7 @@ func (v *VHost) decideOn(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 	case Publish, Ack, Nack, Reject:
 		switch {
 		case ch.tx != nil:
-			return v.hold(ch, c)
+			return v.hold(s, ch, c)
 		case c.Kind == Publish:
 			return v.publish(s, ch, c, out)
 		}
@@ -109,6 +109,14 @@ func (v *VHost) decideOn(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 		return v.republish(s, ch, c, out)
 	case Discard:
 		return v.discard(s, ch, c, out)
+	case Unschedule:
+		return v.unschedule(s, ch, c, out)
+	case Reschedule:
+		return v.reschedule(s, ch, c, out)
+	case FireNow:
+		return v.fireNow(s, ch, c, out)
+	case PurgeSchedule:
+		return v.purgeSchedule(s, ch, c, out)
 	default:
 		return amqp.NotImplemented("command %d", c.Kind)
 	}

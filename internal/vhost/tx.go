@@ -42,11 +42,11 @@ func (v *VHost) selectConfirms(ch *channel, c *Command, out *Outcome) *amqp.Erro
 }
 
 // hold keeps a publish or a settlement until commit. What is wrong with it is refused now.
-func (v *VHost) hold(ch *channel, c *Command) *amqp.Error {
+func (v *VHost) hold(s *Stamp, ch *channel, c *Command) *amqp.Error {
 	tx := ch.tx
 	h := heldCommand{command: *c}
 	if c.Kind == Publish {
-		properties, err := v.checkHeld(ch, c)
+		properties, err := v.checkHeld(s, ch, c)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (v *VHost) hold(ch *channel, c *Command) *amqp.Error {
 
 // checkHeld makes the checks that a publish in a transaction must pass at once. It returns the properties, with
 // the channel's name for direct replies in them.
-func (v *VHost) checkHeld(ch *channel, c *Command) ([]byte, *amqp.Error) {
+func (v *VHost) checkHeld(s *Stamp, ch *channel, c *Command) ([]byte, *amqp.Error) {
 	if c.Immediate {
 		return nil, amqp.NotImplemented("immediate=true")
 	}
@@ -93,14 +93,15 @@ func (v *VHost) checkHeld(ch *channel, c *Command) ([]byte, *amqp.Error) {
 		return nil, malformed(err)
 	}
 	m := message{content: content{properties: c.Properties}}
-	if err := v.checkPublish(ch, c, &scan, &m); err != nil {
+	if err := v.checkPublish(s, ch, c, &scan, &m); err != nil {
 		return nil, err
 	}
 	return ch.withReplyTo(&scan, c.Properties)
 }
 
-// copies counts, up to most, the copies that the publishes of a transaction would make now.
-func (v *VHost) copies(s *Stamp, ch *channel, held []heldCommand, most int) (n int) {
+// copies counts, up to most, the copies that the publishes of a transaction would make now. An error is what one of them is
+// refused with.
+func (v *VHost) copies(s *Stamp, ch *channel, held []heldCommand, most int) (n int, err *amqp.Error) {
 	defer func(drawn uint64) { v.chances = drawn }(v.chances) // what is left to chance falls the same way again
 	for i := 0; i < len(held) && n <= most; i++ {
 		c := &held[i].command
@@ -114,10 +115,17 @@ func (v *VHost) copies(s *Stamp, ch *channel, held []heldCommand, most int) (n i
 			if err := m.senderSelected(scan.Headers); err != nil {
 				panic(err) // checked when it was held
 			}
+			if err := m.askTime(s, scan.Headers); err != nil {
+				return n, err // it was near enough when it was held
+			}
 		}
 		n += len(v.routePublish(s, ch, c, scan, &m))
+		if keepers := v.topo.Keepers(); len(keepers) > 0 && m.nonsense != nil {
+			return n, m.nonsense
+		}
+		n += len(v.topo.Keepers())
 	}
-	return n
+	return n, nil
 }
 
 // commitTx decides tx.commit: everything held happens, in order, in one batch; what would make too many copies does
@@ -127,7 +135,9 @@ func (v *VHost) commitTx(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 		return amqp.PreconditionFailed("channel is not transactional")
 	}
 	held := ch.tx.held
-	if v.copies(s, ch, held, txCopiesMax) > txCopiesMax {
+	if n, err := v.copies(s, ch, held, txCopiesMax); err != nil {
+		return err
+	} else if n > txCopiesMax {
 		return amqp.PreconditionFailed("transaction makes more than %d copies of messages", txCopiesMax)
 	}
 	ch.tx = &transaction{settled: map[uint64]bool{}}

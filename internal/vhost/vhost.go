@@ -21,8 +21,9 @@ type VHost struct {
 	// Folded by Apply.
 	topo        *topology.Topology
 	queues      map[QueueID]*queueState
-	queueMax    QueueID       // the greatest ever given
-	ordered     []*queueState // queues by number; some may be deleted
+	queueMax    QueueID                // the greatest ever given
+	ordered     []*queueState          // queues by number; some may be deleted
+	schedules   map[string]*queueState // of delayed exchanges, by name; they are among the queues
 	shelf       *queueState
 	shelved     [causes]uint64 // letters on the shelf
 	options     Options
@@ -57,6 +58,8 @@ type VHost struct {
 
 	holding holding
 	gone    map[string]*QueueStats // what queues that are no more had counted, by type
+
+	lateness Lateness
 
 	// Working memory of Step.
 	dirty   []dirtyQueue
@@ -100,6 +103,7 @@ type queueState struct {
 	heldBy    [causes]int // held letters
 	way       wayOut      // of them
 	stats     QueueStats
+	schedule  *schedule // nil: it is not one
 }
 
 type dirtyQueue struct {
@@ -122,8 +126,8 @@ type policyEntry struct {
 func New(name string, log place.LogID, records place.Records, pages place.Pages) *VHost {
 	v := &VHost{
 		name: name, log: log, records: records,
-		topo:     topology.New(),
-		queues:   map[QueueID]*queueState{},
+		topo:   topology.New(),
+		queues: map[QueueID]*queueState{}, schedules: map[string]*queueState{},
 		policies: policySet{map[string]*policyEntry{}, map[string]*policyEntry{}},
 		conns:    map[ConnID]*conn{},
 		channels: map[ChannelID]*channel{},

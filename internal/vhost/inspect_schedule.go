@@ -1,0 +1,148 @@
+package vhost
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// ScheduleView is what waits in a delayed exchange.
+type ScheduleView struct {
+	ID       QueueID
+	Exchange string
+	Orphan   bool // the exchange is gone, or is no delayed one any more
+	Messages int
+	Bytes    int64            // of bodies
+	Next     deadline.Instant // before that nothing fires, 0: nothing waits
+}
+
+// Schedules lists what waits in delayed exchanges, by the exchanges' names; an exchange with nothing may be missing.
+func (v *VHost) Schedules() []ScheduleView {
+	all := make([]ScheduleView, 0, len(v.schedules))
+	for _, q := range v.schedules {
+		all = append(all, v.scheduleView(q))
+	}
+	slices.SortFunc(all, func(a, b ScheduleView) int { return strings.Compare(a.Exchange, b.Exchange) })
+	return all
+}
+
+// Schedule shows what waits in one delayed exchange; ok is false if nothing ever did, or the exchange and all is gone.
+func (v *VHost) Schedule(exchange string) (view ScheduleView, ok bool) {
+	q := v.schedules[exchange]
+	if q == nil {
+		return ScheduleView{Exchange: exchange}, false
+	}
+	return v.scheduleView(q), true
+}
+
+func (v *VHost) scheduleView(q *queueState) ScheduleView {
+	view := ScheduleView{
+		ID: q.id, Exchange: q.object.Name, Messages: q.waiting(), Bytes: q.messages.Bytes(queue.Waiting),
+	}
+	x := v.topo.Exchange(q.object.Name)
+	view.Orphan = x == nil || !x.Delayed
+	q.messages.Armed(func(_ queue.Seq, at deadline.Instant) {
+		if view.Next == 0 || at < view.Next {
+			view.Next = at
+		}
+	})
+	return view
+}
+
+// ScheduledMessage is a message that waits for its instant.
+type ScheduledMessage struct {
+	ID       ScheduledID
+	At       deadline.Instant // vhost time
+	Size     uint32           // of its record, bytes
+	Body     uint32           // bytes
+	Returns  uint32           // of a message that waits in a queue
+	Failures uint32           // of these
+}
+
+// dueBefore is the order in which messages fire: by instant, then as they came.
+func (m *ScheduledMessage) dueBefore(o *ScheduledMessage) bool {
+	return cmp.Or(cmp.Compare(m.At, o.At), cmp.Compare(m.ID.Number, o.ID.Number)) < 0
+}
+
+// ScheduledIn visits what waits in a delayed exchange in the order in which it will fire, from behind after on, which need
+// not be there any more; the zero value is the beginning. It reads the chunks of messages that have something due before
+// the last one visited.
+func (v *VHost) ScheduledIn(exchange string, after ScheduledMessage, visit func(ScheduledMessage) bool) {
+	if q := v.schedules[exchange]; q != nil {
+		v.byInstant(q, after, visit)
+	}
+}
+
+// WaitingIn is ScheduledIn for what waits in a queue.
+func (v *VHost) WaitingIn(name string, after ScheduledMessage, visit func(ScheduledMessage) bool) {
+	if q := v.queueNamed(name); q != nil {
+		v.byInstant(q, after, visit)
+	}
+}
+
+func (v *VHost) byInstant(q *queueState, after ScheduledMessage, visit func(ScheduledMessage) bool) {
+	var chunks, near dueHeap
+	q.messages.Armed(func(chunk queue.Seq, at deadline.Instant) {
+		chunks = append(chunks, ScheduledMessage{ID: ScheduledID{q.id, uint64(chunk)}, At: at})
+	})
+	heap.Init(&chunks)
+	for len(chunks)+len(near) > 0 {
+		if len(near) > 0 && (len(chunks) == 0 || near[0].At < chunks[0].At) {
+			if m := heap.Pop(&near).(ScheduledMessage); !visit(m) {
+				return
+			}
+			continue
+		}
+		chunk := heap.Pop(&chunks).(ScheduledMessage)
+		q.messages.Look(queue.Seq(chunk.ID.Number), func(seq queue.Seq, e *queue.Entry, side queue.Side) {
+			if e.State != queue.Waiting {
+				return
+			}
+			m := ScheduledMessage{
+				ID: ScheduledID{q.id, uint64(seq)}, At: side.Until, Size: e.Size, Body: e.BodyBytes, Returns: side.Acquired, Failures: side.Failed,
+			}
+			if after.dueBefore(&m) {
+				heap.Push(&near, m)
+			}
+		})
+	}
+}
+
+// dueHeap is messages, or chunks by their first, with the next one on top.
+type dueHeap []ScheduledMessage
+
+func (h dueHeap) Len() int           { return len(h) }
+func (h dueHeap) Less(i, j int) bool { return h[i].dueBefore(&h[j]) }
+func (h dueHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *dueHeap) Push(x any)        { *h = append(*h, x.(ScheduledMessage)) }
+func (h *dueHeap) Pop() any {
+	last := len(*h) - 1
+	x := (*h)[last]
+	*h = (*h)[:last]
+	return x
+}
+
+// ScheduledAt shows one message that waits, with its content, which is a copy; where names its exchange or queue. Outcome
+// tells what became of one that does not wait: cancelled, already_fired or unknown.
+func (v *VHost) ScheduledAt(id ScheduledID) (m ScheduledMessage, where string, content View, outcome string) {
+	q, seq, outcome := v.waits(id)
+	if q == nil {
+		return m, "", content, outcome
+	}
+	e, side := q.messages.Entry(seq), q.messages.Side(seq)
+	m = ScheduledMessage{ID: id, At: side.Until, Size: e.Size, Body: e.BodyBytes, Returns: side.Acquired, Failures: side.Failed}
+	d := v.delivered(q, seq, e)
+	d.Record = append([]byte(nil), v.record(d.Ref)...)
+	if !d.HistoryRef.IsZero() {
+		d.History = append([]byte(nil), v.record(d.HistoryRef)...)
+	}
+	content, err := d.View()
+	if err != nil {
+		panic(err) // our own bytes
+	}
+	return m, q.object.Name, content, ""
+}

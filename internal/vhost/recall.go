@@ -1,0 +1,106 @@
+package vhost
+
+import (
+	"encoding/binary"
+
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// What becomes of a scheduled message that a command names. Each is the whole truth: where nobody knows any more, it is
+// unknown.
+const (
+	outcomeCancelled   = "cancelled"     // now, or before
+	outcomeRescheduled = "rescheduled"   // its instant is another
+	outcomeFired       = "fired"         // now, by the command
+	outcomeAlready     = "already_fired" // before, by itself or by a command
+	outcomeUnknown     = "unknown"       // there is none, or it is too long ago
+)
+
+// recallMax is how many cancellations a schedule remembers.
+const recallMax = 16384
+
+// schedule is what a queue has that is one: what it remembers of messages that did not fire. It is folded state.
+type schedule struct {
+	cancelled map[queue.Seq]bool
+	order     []queue.Seq // of them, oldest cancellation first
+	below     queue.Seq   // of those below it nobody knows how they went
+}
+
+// outcome tells how a message went that is not there.
+func (x *schedule) outcome(q *queueState, seq queue.Seq) string {
+	switch {
+	case x.cancelled[seq]:
+		return outcomeCancelled
+	case seq < x.below || seq >= q.messages.Next(0):
+		return outcomeUnknown
+	}
+	return outcomeAlready
+}
+
+// went notes that n messages from seq on ended without firing.
+func (x *schedule) went(seq queue.Seq, n uint64, cause Cause) {
+	switch cause {
+	case GonePurged, GoneDeleted, Damaged:
+		x.below = max(x.below, seq+queue.Seq(n))
+	case Unscheduled:
+		for i := range queue.Seq(n) {
+			x.note(seq + i)
+		}
+	}
+}
+
+func (x *schedule) note(seq queue.Seq) {
+	if x.cancelled == nil {
+		x.cancelled = map[queue.Seq]bool{}
+	}
+	x.cancelled[seq] = true
+	if x.order = append(x.order, seq); len(x.order) > recallMax {
+		x.below = max(x.below, x.order[0]+1)
+		delete(x.cancelled, x.order[0])
+		x.order = x.order[1:]
+	}
+}
+
+// went tells a schedule how messages ended, before it is noted that they did.
+func (v *VHost) went(q *queueState, seq queue.Seq, n uint64, cause Cause) {
+	if cause == Fired {
+		return
+	}
+	if v.saving != nil {
+		v.beforeChange(Recalled)
+	}
+	q.schedule.went(seq, n, cause)
+}
+
+// save encodes what a schedule remembers; below is in the fact's Seq.
+func (x *schedule) save() []byte {
+	b := binary.AppendUvarint(nil, uint64(len(x.order)))
+	for _, seq := range x.order {
+		b = binary.AppendUvarint(b, uint64(seq))
+	}
+	return b
+}
+
+// recalled folds what save made.
+func (v *VHost) recalled(f *Fact) {
+	q := v.queues[f.Queue]
+	if q == nil || q.schedule == nil {
+		return
+	}
+	r := reader{rest: f.Bytes}
+	for n := r.uint(); n > 0 && r.err == nil; n-- {
+		q.schedule.note(queue.Seq(r.uint()))
+	}
+	q.schedule.below = f.Seq
+}
+
+// deferred folds a new instant for what waits.
+func (v *VHost) deferred(q *queueState, s queue.Seq, at deadline.Instant) {
+	if e := q.messages.Entry(s); e.State == queue.Waiting {
+		side := q.messages.Side(s)
+		side.Until = at
+		q.messages.SetSide(s, side)
+		v.schedule(q, s, q.messages.Entry(s))
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
-	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
@@ -58,7 +57,7 @@ func (e *Engine) newRunner(name string, log place.LogID) (r *runner, err error) 
 	r.safeTo.Store(uint64(r.safe))
 	r.safeIs.Store(uint64(r.safe))
 	if c, ok := e.clock.(*TestClock); ok { // moved ahead before a restart: it stands where it stood
-		c.moveTo(int64(r.vhost.Logged()) * int64(time.Millisecond))
+		c.moveTo(int64(r.vhost.Logged()) * nsPerMilli)
 	}
 	r.time.atLeast(r.vhost.Logged())
 	r.begin()
@@ -142,14 +141,6 @@ func (r *runner) freeze() (machineState, bool) {
 		})
 	}
 	return st, alive && st.at > 0
-}
-
-// dueBy lets what is due happen, and tells whether that has led to more.
-func (r *runner) dueBy(now deadline.Instant, more *bool) func(*vhost.VHost) {
-	return func(v *vhost.VHost) {
-		at, ok := v.Due()
-		*more = ok && at <= now
-	}
 }
 
 // shutDown ends a runner whose goroutine has ended: whoever still waits is told.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -55,6 +54,7 @@ type Engine struct {
 	scribe   *scribe
 	sync     vhost.Sync // of vhosts that choose nothing else
 	watch    *watch
+	clocks   *clockWatch
 	defaults access.Defaults
 	ids      atomic.Uint64 // of connections and channels
 	census   census
@@ -133,6 +133,7 @@ func Open(o Options) (*Engine, error) {
 	}
 	e.mu.runners, e.mu.faults, e.damage.stops = map[string]*runner{}, map[string]*amqp.Error{}, map[string]Stops{}
 	e.watch = newWatch(o.Machine, limits, o.Log, e.kickAll)
+	e.clocks = newClockWatch(e)
 	e.scribe = newScribe(j, guard, &o, e.checkpointSoon, e.watch.setJournal, e.end)
 	e.tidier = newTidier(e)
 	e.storing.Store(true) // a checkpoint takes all that there is: none before all is open
@@ -157,6 +158,7 @@ func Open(o Options) (*Engine, error) {
 		}
 	}
 	go e.watch.run()
+	go e.clocks.run()
 	go e.tidier.run()
 	e.storing.Store(false)
 	if e.replayed || e.scribe.noRoom.Load() {
@@ -316,9 +318,6 @@ func (e *Engine) kickAll() {
 	}
 }
 
-// ErrClock refuses to move a clock that moves by itself.
-var ErrClock = errors.New("engine: the clock moves by itself; start with a test clock")
-
 // Failed yields why the disk cannot be trusted with anything more, if that happens: nothing can be confirmed any
 // more, and whoever runs the engine has to end it.
 func (e *Engine) Failed() <-chan error { return e.failed }
@@ -329,63 +328,6 @@ func (e *Engine) end(err error) {
 	case e.failed <- err:
 	default: // it has been said
 	}
-}
-
-// Advance moves a test clock by d. On return everything that became due on the way has happened, each thing
-// at its own instant, and is safe.
-func (e *Engine) Advance(ctx context.Context, d time.Duration) error {
-	c, ok := e.clock.(*TestClock)
-	if !ok {
-		return ErrClock
-	}
-	wall, _ := c.Read()
-	target := wall + int64(d)
-	for {
-		at, any := e.nextDue()
-		if !any || at > target {
-			break
-		}
-		c.moveTo(at)
-		if err := e.settle(ctx); err != nil {
-			return err
-		}
-	}
-	c.moveTo(target)
-	return e.settle(ctx)
-}
-
-// nextDue is the earliest instant, ns, at which a vhost has something to do.
-func (e *Engine) nextDue() (at int64, any bool) {
-	for _, r := range e.allRunners() {
-		for !r.owned.CompareAndSwap(false, true) {
-			time.Sleep(10 * time.Microsecond)
-		}
-		due, ok := r.vhost.Due()
-		r.release()
-		if t := int64(due) * int64(time.Millisecond); ok && (!any || t < at) {
-			at, any = t, true
-		}
-	}
-	return at, any
-}
-
-// settle waits until every vhost has done what is due now, and all of it is safe.
-func (e *Engine) settle(ctx context.Context) error {
-	for _, r := range e.allRunners() {
-		for {
-			now, _, _ := (&vhostTime{clock: e.clock}).read()
-			more := false
-			done := make(chan error, 1)
-			r.put(post{done: done, look: r.dueBy(now, &more)})
-			if err := r.await(ctx, done); err != nil {
-				return err
-			}
-			if !more {
-				break
-			}
-		}
-	}
-	return nil
 }
 
 // Close ends every vhost cleanly: what is under way is written, a checkpoint is made, the data is released.
@@ -402,6 +344,7 @@ func (e *Engine) Close() error {
 	e.mu.Unlock()
 	e.EndBackups()
 	e.watch.close()
+	e.clocks.close()
 	e.tidier.close()
 	for _, r := range runners {
 		close(r.stop)

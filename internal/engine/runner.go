@@ -225,7 +225,7 @@ func (r *runner) untilDue() time.Duration {
 		return long
 	}
 	r.timerAt = min(at, r.timerAt)
-	return min(max(time.Duration(at-now)*time.Millisecond, 0), long)
+	return min(r.time.until(at), long)
 }
 
 // run does what there is to do: it releases what has become safe, steps what is in the inbox, and lets time

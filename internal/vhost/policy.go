@@ -85,6 +85,10 @@ var policyKeys = map[string]policyKey{
 	"delayed-retry-type":            {oneOf("all", "failed", "returned", "disabled"), "delayed retry type. Must be one of: all, failed, returned, disabled", true},
 	"delayed-retry-min":             {atLeast(1), "delayed retry minimum delay. Must be a positive integer", true},
 	"delayed-retry-max":             {atLeast(1), "delayed retry maximum delay. Must be a positive integer", true},
+	"delayed-retry-backoff":         {oneOf("linear", "fixed", "exponential"), "delayed retry backoff. Must be one of: linear, fixed, exponential", true},
+	"delayed-retry-steps":           {isSteps, "list of delayed retry steps, such as 10m,30m,1h", true},
+	"delayed-retry-jitter":          {within(0, retryJitterMax), "delayed retry jitter. Must be a percentage", true},
+	"delayed-retry-attempts":        {atLeast(1), "number of delayed retry attempts. Must be a positive integer", true},
 	"consumer-timeout":              {atLeast(0), "consumer timeout", false},
 	"consumer-disconnected-timeout": {atLeast(0), "consumer disconnected timeout", false},
 	"expiry":                        {oneOf("exact", "head"), "expiry: exact or head", false},
@@ -150,8 +154,9 @@ func (p *Policy) checkRetry() string {
 	kind, hasKind := p.Definition.Get("delayed-retry-type")
 	least, hasLeast := p.Definition.Get("delayed-retry-min")
 	most, hasMost := p.Definition.Get("delayed-retry-max")
+	_, hasSteps := p.Definition.Get("delayed-retry-steps")
 	switch {
-	case hasKind && kind.Str != "disabled" && !hasLeast:
+	case hasKind && kind.Str != "disabled" && !hasLeast && !hasSteps:
 		return "delayed-retry-min is required when delayed-retry-type is " + kind.Str
 	case hasLeast && hasMost && whole(most) < whole(least):
 		return retryBounds(whole(least), whole(most))

@@ -67,7 +67,11 @@ type Settings struct {
 
 	RetryType          RetryType
 	RetryMin, RetryMax int64 // ms
-	ConsumerTimeout    int64 // ms, 0: none
+	RetryBackoff       Backoff
+	RetrySteps         []int64 // ms; if there are any, they are the waits
+	RetryJitter        int64   // percent of a wait by which it may be longer, by chance
+	RetryAttempts      int64   // returns that may wait: what comes back once more dies; 0: any number
+	ConsumerTimeout    int64   // ms, 0: none
 
 	DeadLetterExchange   string
 	DeadLetterRoutingKey string
@@ -108,6 +112,10 @@ var queueArguments = map[string]argument{
 	"x-delayed-retry-type":            {word("invalid_delayed_retry_type", "disabled", "all", "failed", "returned"), ""},
 	"x-delayed-retry-min":             {positive, ""},
 	"x-delayed-retry-max":             {positive, ""},
+	"x-delayed-retry-backoff":         {word("invalid_delayed_retry_backoff", "linear", "fixed", "exponential"), ""},
+	"x-delayed-retry-steps":           {steps, ""},
+	"x-delayed-retry-jitter":          {percent, ""},
+	"x-delayed-retry-attempts":        {positive, ""},
 	"x-consumer-timeout":              {notNegative, ""},
 	"x-consumer-disconnected-timeout": {notNegative, ""},
 	"x-overflow":                      {word("invalid_overflow", "drop-head", "reject-publish", "reject-publish-dlx", "drop-lowest"), ""},
@@ -318,6 +326,8 @@ func effective(arguments, policy, operator amqp.Table, quorum bool, o *Options) 
 	least(&s.MaxLengthBytes, "x-max-length-bytes", "max-length-bytes")
 	least(&s.RetryMin, "x-delayed-retry-min", "delayed-retry-min")
 	least(&s.RetryMax, "x-delayed-retry-max", "delayed-retry-max")
+	least(&s.RetryJitter, "x-delayed-retry-jitter", "delayed-retry-jitter")
+	least(&s.RetryAttempts, "x-delayed-retry-attempts", "delayed-retry-attempts")
 	s.ConsumerTimeout = o.ConsumerTimeout
 	least(&s.ConsumerTimeout, "x-consumer-timeout", "consumer-timeout")
 	s.DeliveryLimit = effectiveLimit(arguments, merged, quorum, o)
@@ -332,6 +342,11 @@ func effective(arguments, policy, operator amqp.Table, quorum bool, o *Options) 
 	s.AtLeastOnce = strategy == "at-least-once"
 	retry, _ := first(merged, "delayed-retry-type", arguments, "x-delayed-retry-type")
 	s.RetryType = retryTypes[retry]
+	backoff, _ := first(merged, "delayed-retry-backoff", arguments, "x-delayed-retry-backoff")
+	s.RetryBackoff = backoffs[backoff]
+	if list, ok := first(merged, "delayed-retry-steps", arguments, "x-delayed-retry-steps"); ok {
+		s.RetrySteps, _ = parseSteps(list)
+	}
 	mode, hasMode := first(arguments, "x-delivery-count-mode", merged, "delivery-count-mode")
 	s.CountFailed = mode == "failed"
 	s.Counts = quorum || s.DeliveryLimit >= 0 || hasMode || s.RetryType != RetryDisabled

@@ -2,7 +2,6 @@ package vhost
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
@@ -134,11 +133,12 @@ func (v *VHost) returnOne(s *Stamp, q *queueState, seq queue.Seq, failed bool, o
 	e, set := q.messages.Entry(seq), &q.settings
 	side := q.messages.Side(seq)
 	side.Return(failed)
-	over := set.DeliveryLimit >= 0 && int64(q.count(side)) > set.DeliveryLimit
-	at := set.retryAt(s.From, failed, q.count(side))
+	count := q.count(side)
+	over := set.DeliveryLimit >= 0 && int64(count) > set.DeliveryLimit || set.exhausted(count)
 	if v.mutant == MutantShortWait {
-		at = set.retryAt(s.From, failed, 1)
+		count = 1
 	}
+	at := set.retryAt(s.From, failed, count, s.Entropy^uint64(seq))
 	late := due(e, s.Now) && (!set.ExpiryHead || at != 0) // what waits does not come to the head
 	f := Fact{Kind: Returned, Queue: q.id, Seq: seq, Failed: failed, Durable: e.Flags&queue.Persistent != 0}
 	if !over && !late {
@@ -159,24 +159,4 @@ func (q *queueState) count(side queue.Side) uint32 {
 		return side.Failed
 	}
 	return side.Acquired
-}
-
-// retryAt is the instant until which a returned message waits, 0 if it does not: longer each time that it comes back.
-// Source: reference quorum-and-retry 6.
-func (s *Settings) retryAt(from deadline.Instant, failed bool, count uint32) deadline.Instant {
-	switch {
-	case s.RetryType == RetryDisabled, s.RetryMin <= 0:
-		return 0
-	case s.RetryType == RetryFailed && !failed, s.RetryType == RetryReturned && failed:
-		return 0
-	}
-	most := s.RetryMax
-	if most <= 0 {
-		most = s.RetryMin
-	}
-	wait := most
-	if n := int64(max(count, 1)); n <= most/s.RetryMin {
-		wait = s.RetryMin * n
-	}
-	return from + deadline.Instant(min(wait, ttlMax))
 }

@@ -17,6 +17,9 @@ duration=${DURATION:-8s}
 runs=${RUNS:-1}
 works=${WORKS:-16b 1k persistent dead-letter latency latency-persistent expire expire-window backlog}
 port=${BENCH_PORT:-25780}
+data=$out/data
+serve=
+. "$root/bench/lib.sh"
 export RABBITMQ_PRIVATE_PORT=$((port + 3)) RABBITMQ_PRIVATE_DIR="$out/rabbitmq"
 rabbitmq=$root/conformance/rabbitmq.sh
 
@@ -39,60 +42,29 @@ flags() {
 	esac
 }
 
-pid=
-stop() {
-	if [ -n "$pid" ]; then
-		kill "$pid" 2>/dev/null || true
-		wait "$pid" 2>/dev/null || true
-		pid=
-	fi
-	"$rabbitmq" stop
-}
-trap stop EXIT
+trap 'stop; "$rabbitmq" stop' EXIT
 trap 'exit 130' INT TERM
-
-start_bartleby() {
-	rm -rf "$out/data"
-	: >"$out/bartleby.log" # now: the last one's must not be taken for the new one's
-	"$binary" serve --data "$out/data" --listen "127.0.0.1:$port" --management "127.0.0.1:$((port + 1))" \
-		--prometheus "127.0.0.1:$((port + 2))" >"$out/bartleby.log" 2>&1 &
-	pid=$!
-	left=300
-	until grep -q 'Server startup complete' "$out/bartleby.log"; do
-		left=$((left - 1))
-		if [ "$left" -eq 0 ] || ! kill -0 "$pid" 2>/dev/null; then
-			echo "run.sh: Bartleby did not start; see $out/bartleby.log" >&2
-			exit 1
-		fi
-		sleep 0.1
-	done
-}
 
 # measure WORK RUN BROKER URL PID
 measure() {
-	report=$out/$1.$3.$2.json
-	# A run whose books do not balance is an error; its report is shown all the same.
 	# shellcheck disable=SC2046 # the flags are words
-	if ! "$binary" perf $(flags "$1") -url "$4" -pid "$5" -json >"$report"; then
-		cat "$report" >&2
-		failed=1
-	fi
+	perf "$out/$1.$3.$2.json" $(flags "$1") -url "$4" -pid "$5"
 	echo "run.sh: $1 on $3 done ($2 of $runs)" >&2
 }
 
-failed=0
 mkdir -p "$out"
 rm -f "$out"/*.json
 for work in $works; do flags "$work" >/dev/null; done
 run=1
 while [ "$run" -le "$runs" ]; do
 	for work in $works; do
-		start_bartleby
-		measure "$work" "$run" bartleby "amqp://guest:guest@127.0.0.1:$port/" "$pid"
+		rm -rf "$data"
+		start
+		measure "$work" "$run" bartleby "$url" "$pid"
 		stop
 		"$rabbitmq" start >&2
 		measure "$work" "$run" rabbitmq "$("$rabbitmq" url)" "$("$rabbitmq" pid)"
-		stop
+		"$rabbitmq" stop
 	done
 	run=$((run + 1))
 done

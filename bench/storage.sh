@@ -26,6 +26,7 @@ runs=${RUNS:-1}
 works=${WORKS:-disk write-1k write-128 backlog backlog-queues backlog-transient backlog-priorities backlog-ttl backlog-max settle settle-paced paced halve restart restart-cold declare idle idle-bare idle-burst}
 serve=${SERVE:-}
 port=${BENCH_PORT:-25790}
+. "$root/bench/lib.sh"
 
 # flags prints what `bartleby perf` is called with for a work.
 flags() {
@@ -57,37 +58,8 @@ flags() {
 	esac
 }
 
-pid=
-stop() {
-	if [ -n "$pid" ]; then
-		kill "$pid" 2>/dev/null || true
-		wait "$pid" 2>/dev/null || true
-		pid=
-	fi
-}
-trap 'stop; rm -rf "$data"' EXIT
-trap 'exit 130' INT TERM
-
-start() {
-	: >"$out/bartleby.log" # now: the last one's must not be taken for the new one's
-	# shellcheck disable=SC2086 # the arguments are words
-	"$binary" serve --data "$data" --listen "127.0.0.1:$port" --management "127.0.0.1:$((port + 1))" \
-		--prometheus "127.0.0.1:$((port + 2))" $serve >"$out/bartleby.log" 2>&1 &
-	pid=$!
-	left=600
-	until grep -q 'Server startup complete' "$out/bartleby.log"; do
-		left=$((left - 1))
-		if [ "$left" -eq 0 ] || ! kill -0 "$pid" 2>/dev/null; then
-			echo "storage.sh: Bartleby did not start; see $out/bartleby.log" >&2
-			exit 1
-		fi
-		sleep 0.1
-	done
-}
-
 # measure WORK RUN, with a broker of its own, except for works that start theirs or need none
 measure() {
-	report=$out/$1.bartleby.$2.json
 	rm -rf "$data"
 	mkdir -p "$data"
 	case $1 in
@@ -95,30 +67,26 @@ measure() {
 	restart | restart-cold) set -- "$1" "$2" -binary "$binary" -serve "$serve" ;;
 	*)
 		start
-		set -- "$1" "$2" -url "amqp://guest:guest@127.0.0.1:$port/" -pid "$pid"
+		set -- "$1" "$2" -url "$url" -pid "$pid"
 		;;
 	esac
 	work=$1 run=$2
 	shift 2
-	# A run whose books do not balance is an error; its report is shown all the same.
 	# shellcheck disable=SC2046 # the flags are words
-	if ! "$binary" perf $(flags "$work") "$@" -json >"$report"; then
-		cat "$report" >&2
-		failed=1
-	fi
+	perf "$out/$work.bartleby.$run.json" $(flags "$work") "$@"
 	stop
 	echo "storage.sh: $work done ($run of $runs)" >&2
 }
 
-failed=0
 mkdir -p "$out"
 rm -f "$out"/*.json
 for work in $works; do flags "$work" >/dev/null; done
 if [ -e "$data" ] && [ -n "$(ls -A "$data")" ]; then
 	echo "storage.sh: $data is not empty, and would be removed" >&2
-	trap - EXIT
 	exit 64
 fi
+trap 'stop; rm -rf "$data"' EXIT
+trap 'exit 130' INT TERM
 round=1
 while [ "$round" -le "$runs" ]; do
 	for one in $works; do

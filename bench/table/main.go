@@ -32,6 +32,7 @@ type sheet struct {
 var sheets = map[string]sheet{
 	"run":     {[]string{"bartleby", "rabbitmq"}, []string{"Bartleby", "rabbitmq-server"}, plain},
 	"storage": {[]string{"bartleby"}, []string{"Bartleby"}, storage},
+	"time":    {[]string{"bartleby", "rabbitmq"}, []string{"Bartleby", "rabbitmq-server"}, lateWorks},
 }
 
 func main() {
@@ -41,7 +42,7 @@ func main() {
 		s, ok = sheets[os.Args[1]]
 	}
 	if !ok {
-		fmt.Fprintln(os.Stderr, "usage: table run|storage DIRECTORY")
+		fmt.Fprintln(os.Stderr, "usage: table run|storage|time DIRECTORY")
 		os.Exit(64)
 	}
 	if err := s.print(os.Args[2]); err != nil {
@@ -79,7 +80,7 @@ func cell(w work, reports []perf.Report) string {
 	}
 	text := w.cell(reports)
 	for _, r := range reports {
-		if !r.Books.Balanced() {
+		if !r.Balanced() {
 			return text + ", **books do not balance**"
 		}
 	}

@@ -39,6 +39,9 @@ func (d *delays) calendar(start int64) calendar {
 	return calendar{least: int64(d.least), most: int64(d.most)}
 }
 
+// horizonDefault is within how long the messages of -waiting are due.
+const horizonDefault = 30 * 24 * time.Hour
+
 // delaying are the flags of delay.
 var delaying = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
@@ -48,7 +51,7 @@ var delaying = group{
 		f.DurationVar(&o.delays.most, "delay-max", 10*time.Second, "the longest")
 		f.DurationVar(&o.delays.window, "window", 0, "with -delays same: messages are due at random in so long a time from that instant")
 		f.Int64Var(&o.waiting, "waiting", 0, "before, let so many messages wait that are due far away")
-		f.DurationVar(&o.horizon, "far", 30*24*time.Hour, "they are due at random in so long a time")
+		f.DurationVar(&o.horizon, "far", horizonDefault, "they are due at random in so long a time")
 		f.Func("management", "URL of Bartleby's management API, to list and cancel some of them "+
 			"(the others wait on when the run is over); its user is that of -url unless it names one", o.management.parse)
 		f.Uint64Var(&o.seed, "seed", 1, "of the random delays")
@@ -121,10 +124,13 @@ func delay(ctx context.Context, o *options) (*Report, error) {
 	return far.tell(report), nil
 }
 
+// delayedSuffix ends the name of a run's delayed exchange.
+const delayedSuffix = ".delay"
+
 // declareDelayed makes a delayed exchange, and has publishers send to it.
 func (r *run) declareDelayed() error {
 	declare := &wire.ExchangeDeclare{
-		Exchange: r.name + ".delay", Type: "x-delayed-message", Durable: true,
+		Exchange: r.name + delayedSuffix, Type: "x-delayed-message", Durable: true,
 		Arguments: amqp.Table{{Name: "x-delayed-type", Value: amqp.String("direct")}},
 	}
 	_, err := call[*wire.ExchangeDeclareOk](r.control, declare)

@@ -196,6 +196,9 @@ func (b *fakeBroker) method(c *fakeConn, ch uint16, m wire.Method) {
 			b.mu.queues[m.Queue] = &fakeQueue{deadTo: key.Str, most: int(most.Int)}
 		}
 		c.write(ch, &wire.QueueDeclareOk{Queue: m.Queue, MessageCount: uint32(len(b.mu.queues[m.Queue].ready))})
+	case *wire.QueuePurge:
+		b.mu.queues[m.Queue].ready = nil
+		c.write(ch, &wire.QueuePurgeOk{})
 	case *wire.QueueDelete:
 		c.write(ch, &wire.QueueDeleteOk{MessageCount: uint32(len(b.mu.queues[m.Queue].ready))})
 		delete(b.mu.queues, m.Queue)

@@ -54,8 +54,8 @@ type options struct {
 	seed              uint64
 
 	delays     delays        // delay
-	waiting    int64         // delay: messages that wait all the while
-	horizon    time.Duration // delay: how far in the future they are due
+	waiting    int64         // delay, restart: messages that wait all the while
+	horizon    time.Duration // how far in the future the last of them is due
 	management management
 
 	short       time.Duration // backlog: how long a short queue is measured first

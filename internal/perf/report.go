@@ -86,6 +86,7 @@ type Settings struct {
 	Reject     int     `json:"reject_every,omitempty"`
 	Waiting    int64   `json:"waiting,omitempty"`
 	Delays     string  `json:"delays,omitempty"`
+	Bystander  float64 `json:"bystander_rate,omitempty"`
 	TTL        string  `json:"ttl,omitempty"`
 	Window     string  `json:"window,omitempty"`
 	Head       string  `json:"head,omitempty"`
@@ -99,7 +100,7 @@ func settingsOf(o *options) Settings {
 		TTL: spell(max(o.ttl, o.far)), Window: spell(max(o.window, o.spread)), Head: spell(o.head),
 		Priorities: o.priorities, LengthMax: o.lengthMax, Live: o.live,
 		Links: o.connections, Channels: o.channels, Bindings: o.bindings,
-		Waiting: o.waiting, Delays: o.delays.text(),
+		Waiting: o.waiting, Delays: o.delays.text(), Bystander: o.bystander,
 	}
 	if o.ack == ack && o.publishers > 0 {
 		s.AckEvery, s.Prefetch = o.every, o.prefetch
@@ -191,6 +192,7 @@ func (s *Settings) text() string {
 	add(s.TTL != "", "due after %s", s.TTL)
 	add(s.Window != "", "within %s", s.Window)
 	add(s.Head != "", "the first after %s", s.Head)
+	add(s.Bystander > 0, "beside %.0f/s of a bystander", s.Bystander)
 	return strings.Join(parts, ", ")
 }
 

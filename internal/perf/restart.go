@@ -19,6 +19,8 @@ var restarting = group{
 		f.StringVar(&o.data, "data", "", "its directory; filled if it is empty or does not exist, else used as an earlier run left it")
 		f.StringVar(&o.serve, "serve", "", "more arguments of its start, separated by blanks")
 		f.IntVar(&o.bindings, "bindings", 10_000, "bindings of a topic exchange to the queues")
+		f.Int64Var(&o.waiting, "waiting", 0, "messages that wait in a delayed exchange for up to 30 days; then the time to the first one that "+
+			"was due meanwhile is measured, too")
 		f.IntVar(&o.runs, "runs", 3, "starts after kill -9, and as many after a clean stop")
 		f.BoolVar(&o.cold, "cold", false, "have the kernel forget the directory's files before each start")
 	},
@@ -26,12 +28,12 @@ var restarting = group{
 		switch {
 		case o.data == "":
 			return errors.New("-data: in which directory?")
-		case o.runs < 1 || o.bindings < 0:
-			return errors.New("-runs: at least 1; -bindings: not below 0")
+		case o.runs < 1 || o.bindings < 0 || o.waiting < 0 || o.waiting > 0 && o.waiting < int64(o.publishers):
+			return errors.New("-runs: at least 1; -bindings: not below 0; -waiting: 0, or at least one for each publisher")
 		case o.count < int64(o.queues)*int64(o.publishers):
 			return errors.New("-count: each publisher sends to each queue")
 		}
-		o.persistent, o.durable = true, true
+		o.persistent, o.durable, o.horizon = true, true, horizonDefault
 		if o.program == "" {
 			o.program, err = os.Executable()
 		}
@@ -78,6 +80,7 @@ func restart(ctx context.Context, o *options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.queue = queueName(restartName, "queue", o.queues/2)
 	if err := r.measure("after kill -9", figureKilled, figureKilledWorst, func() error { r.broker.kill(); return nil }); err != nil {
 		return nil, err
 	}
@@ -91,6 +94,9 @@ func restart(ctx context.Context, o *options) (*Report, error) {
 		return nil, err
 	}
 	r.report.add(figureStop, milliseconds(int64(longest)), "ms")
+	if err := r.fires(); err != nil {
+		return nil, err
+	}
 	after, err := r.messages()
 	if err != nil {
 		return nil, err
@@ -109,6 +115,7 @@ type restarts struct {
 	o       *options
 	address string
 	broker  *child
+	queue   string // whose first message is waited for
 	report  *Report
 }
 
@@ -157,8 +164,11 @@ func (r *restarts) fill() error {
 	}
 	filled := span(from, to)
 	filled.Name = "fill"
-	filling.queues = nil // they stay
 	r.report.Spans = append(r.report.Spans, filled)
+	if err := r.letWait(filling); err != nil {
+		return err
+	}
+	filling.queues, filling.exchanges = nil, nil // they stay
 	return filling.hangUp()
 }
 
@@ -199,7 +209,7 @@ func (r *restarts) measure(how, median, worst string, end func() error) error {
 		if r.broker, err = launch(r.ctx, r.o, r.address); err != nil {
 			return err
 		}
-		f, err := r.broker.first(r.ctx, queueName(restartName, "queue", r.o.queues/2))
+		f, err := r.broker.first(r.ctx, r.queue)
 		if err != nil {
 			return err
 		}

@@ -32,6 +32,9 @@ func beBroker(n int) {
 		queue.ready = append(queue.ready, fakeMessage{queue: name, properties: []byte{0, 0}, body: slices.Clone(at[len(at)-r.tail:][:16])})
 	}
 	b.mu.queues[name] = queue
+	b.mu.exchanges[restartName+delayedSuffix] = true
+	b.mu.queues[firedQueue] = &fakeQueue{ready: []fakeMessage{queue.ready[0]}}
+	b.mu.queues[firedQueue].ready[0].queue = firedQueue
 	address := os.Args[slices.Index(os.Args, "--listen")+1]
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -50,11 +53,11 @@ func TestRestart(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "kept"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, r := runMain(t, nil, "30s", "restart", "-data", dir, "-queues", "1", "-runs", "2")
+	code, r := runMain(t, nil, "30s", "restart", "-data", dir, "-queues", "1", "-runs", "2", "-waiting", "9")
 	if code != exitDone || r.Books.Received != 7 || r.Broker != "fake 1" {
 		t.Errorf("exit code %d, books %+v of %q", code, r.Books, r.Broker)
 	}
-	for _, name := range []string{figureKilled, figureStoppedWorst, figureStop} {
+	for _, name := range []string{figureKilled, figureStoppedWorst, figureStop, figureFire, figureFireWorst} {
 		if value, ok := r.Figure(name); !ok || value <= 0 {
 			t.Errorf("%s: %v", name, value)
 		}

@@ -1,0 +1,51 @@
+# What the scripts beside this one share. They source it when they have set
+#   binary     the bartleby to measure
+#   out        where reports and logs go
+#   data       the broker's directory
+#   port       the first of its three consecutive ports
+#   serve      more arguments for `bartleby serve`
+# shellcheck shell=sh
+
+me=$(basename -- "$0")
+url=amqp://guest:guest@127.0.0.1:$port/
+management=http://127.0.0.1:$((port + 1))
+pid=
+failed=0
+
+# start starts a Bartleby over the directory and returns when it serves.
+start() {
+	: >"$out/bartleby.log" # now: the last one's must not be taken for the new one's
+	# shellcheck disable=SC2086 # the arguments are words
+	"$binary" serve --data "$data" --listen "127.0.0.1:$port" --management "127.0.0.1:$((port + 1))" \
+		--prometheus "127.0.0.1:$((port + 2))" $serve >"$out/bartleby.log" 2>&1 &
+	pid=$!
+	left=600
+	until grep -q 'Server startup complete' "$out/bartleby.log"; do
+		left=$((left - 1))
+		if [ "$left" -eq 0 ] || ! kill -0 "$pid" 2>/dev/null; then
+			echo "$me: Bartleby did not start; see $out/bartleby.log" >&2
+			exit 1
+		fi
+		sleep 0.1
+	done
+}
+
+# stop ends it.
+stop() {
+	if [ -n "$pid" ]; then
+		kill "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+		pid=
+	fi
+}
+
+# perf REPORT ARGUMENT…  measures, and leaves the report in that file. A run whose books do not balance is an error; its
+# report is shown all the same.
+perf() {
+	report=$1
+	shift
+	if ! "$binary" perf "$@" -json >"$report"; then
+		cat "$report" >&2
+		failed=1
+	fi
+}

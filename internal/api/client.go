@@ -152,14 +152,6 @@ func (c *Client) Delete(ctx context.Context, segments ...string) error {
 	return err
 }
 
-// AdvanceClock moves the clock of a broker started with a test clock by ms milliseconds and returns its new time in
-// ms since the Unix epoch.
-func (c *Client) AdvanceClock(ctx context.Context, ms int64) (now int64, err error) {
-	var clock Clock
-	err = c.Post(ctx, ClockAdvance{MS: ms}, &clock, "x", "clock", "advance")
-	return clock.Now, err
-}
-
 func (c *Client) sign(r *http.Request) {
 	switch {
 	case c.Token != "":

@@ -119,7 +119,9 @@ type Node struct {
 	DiskFree        int64              `json:"disk_free"`                // bytes
 	DiskFreeLimit   int64              `json:"disk_free_limit"`
 	DiskFreeAlarm   bool               `json:"disk_free_alarm"`
-	JournalAlarm    bool               `json:"journal_alarm"` // ours: nothing but the reserve is left
+	JournalAlarm    bool               `json:"journal_alarm"`   // ours: nothing but the reserve is left
+	ClockAlarm      bool               `json:"clock_alarm"`     // ours: the clock is behind the time of virtual hosts,
+	ClockBehindMS   int64              `json:"clock_behind_ms"` // by so much; it holds nobody back
 	NetTicktime     int                `json:"net_ticktime"`
 	DBDir           string             `json:"db_dir"`
 	ConfigFiles     List[string]       `json:"config_files"`
@@ -189,17 +191,6 @@ type ProtocolHealth struct {
 	Reason    string       `json:"reason,omitempty"`
 	Missing   []string     `json:"missing,omitempty"`
 	Protocols List[string] `json:"protocols"`
-}
-
-// ClockAdvance is the body of POST /api/x/clock/advance, which a broker started with a test clock answers with Clock
-// once every expiry, delay and backoff up to then has happened.
-type ClockAdvance struct {
-	MS int64 `json:"ms"` // how far to go on, at least 0
-}
-
-// Clock is what the node takes the time to be.
-type Clock struct {
-	Now int64 `json:"now"` // ms since the Unix epoch
 }
 
 // A FeatureFlag of GET /api/feature-flags. Source: RabbitMQ feature-flags.

@@ -12,7 +12,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
-// alarmsOf says what a node is short of. A journal that is full is a disk that is, too, for RabbitMQ's tools; the line
+// alarmsOf says what a node is short of, and whether its clock is wrong, which holds nobody back. A journal that is full is a disk that is, too, for RabbitMQ's tools; the line
 // of its own says which.
 func alarmsOf(n api.Node) []string {
 	var raised []string
@@ -24,6 +24,9 @@ func alarmsOf(n api.Node) []string {
 	}
 	if n.JournalAlarm {
 		raised = append(raised, "Journal space alarm on node "+n.Name)
+	}
+	if n.ClockAlarm {
+		raised = append(raised, fmt.Sprintf("Clock alarm on node %s: the clock is %s behind the time of virtual hosts", n.Name, milliseconds(n.ClockBehindMS)))
 	}
 	return raised
 }

@@ -79,6 +79,7 @@ func commands() []command {
 		{name: "set_vm_memory_high_watermark", tools: ctl, usage: "<fraction> | absolute <bytes>", least: 1, most: 2, run: setMemoryHighWatermark},
 		{name: "set_disk_free_limit", tools: ctl, usage: "<bytes> | mem_relative <multiple>", least: 1, most: 2, run: setDiskFreeLimit},
 
+		{name: "clock", tools: ctl, usage: clockUsage, most: 2, patience: clockPatience, run: clock, more: clockHelp},
 		{name: "backup", tools: ctl, usage: "<directory> | --tar <file>", most: 1, options: "tar", patience: backupPatience, run: backup},
 		{name: "storage", tools: both, run: storage},
 

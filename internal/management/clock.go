@@ -8,6 +8,26 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/engine"
 )
 
+// clock shows what the clocks of the node are at.
+func (s *Server) clock() api.Clock {
+	t := s.engine.Time()
+	c := api.Clock{
+		Now: t.Wall.Add(t.Behind()).UnixMilli(), Wall: t.Wall.UnixMilli(), BehindMS: t.Behind().Milliseconds(), Alarm: t.Alarm(), TestClock: t.Test,
+	}
+	for _, v := range t.VHosts {
+		c.VHosts = append(c.VHosts, api.VHostClock{Name: v.VHost, Now: v.Now.UnixMilli(), BehindMS: v.Behind.Milliseconds(), Resyncing: v.Resyncing})
+	}
+	return c
+}
+
+func getClock(r *request) (answer, error) { return ok(r.server.clock()) }
+
+// resyncClock has the virtual hosts that are ahead of the wall clock wait for it.
+func resyncClock(r *request) (answer, error) {
+	r.server.engine.Resync()
+	return ok(r.server.clock())
+}
+
 // advanceClock moves the clock of a broker that was started with a test clock.
 func advanceClock(r *request) (answer, error) {
 	var body struct {
@@ -29,5 +49,15 @@ func advanceClock(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(api.Clock{Now: r.server.engine.Now().UnixMilli()})
+	return ok(r.server.clock())
+}
+
+func (s *Server) clockMetrics(x *exposition) {
+	t := s.engine.Time()
+	x.one("bartleby_clock_behind_seconds", gauge, "By how much the wall clock is behind the virtual host that is the furthest ahead", t.Behind().Seconds())
+	alarm := 0
+	if t.Alarm() {
+		alarm = 1
+	}
+	x.one("bartleby_clock_alarm", gauge, "Is 1 while the wall clock is so far behind that it takes a resync; holds nobody back", alarm)
 }

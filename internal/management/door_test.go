@@ -35,10 +35,14 @@ const testSecret = "a secret of the test"
 
 func open(t *testing.T) *door {
 	t.Helper()
+	return openWith(t, engine.NewTestClock(time.Unix(1_700_000_000, 0)))
+}
+
+func openWith(t *testing.T, clock engine.Clock) *door {
+	t.Helper()
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	e, err := engine.Open(engine.Options{
-		FS: vfs.NewMem(1), Journal: journal.Options{SegmentBytes: 1 << 20, ReserveBytes: -1},
-		Clock: engine.NewTestClock(time.Unix(1_700_000_000, 0)), Log: quiet, Machine: machine{},
+		FS: vfs.NewMem(1), Journal: journal.Options{SegmentBytes: 1 << 20, ReserveBytes: -1}, Clock: clock, Log: quiet, Machine: machine{},
 	})
 	if err != nil {
 		t.Fatal(err)

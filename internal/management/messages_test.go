@@ -110,7 +110,7 @@ func TestDeadLetters(t *testing.T) {
 		t.Fatalf("took %d", n)
 	}
 	d.publish("amq.default", "work", "expired")
-	if w := d.want(200, "POST", "/api/x/clock/advance", `{"ms":5000}`); w.Body.String() != `{"now":1700000005000}` {
+	if w := d.want(200, "POST", "/api/x/clock/advance", `{"ms":5000}`); !strings.HasPrefix(w.Body.String(), `{"now":1700000005000,"wall":1700000005000,`) {
 		t.Errorf("clock %s", w.Body)
 	}
 	all := d.take("grave", `{"count":5,"ackmode":"ack_requeue_true","encoding":"auto"}`)

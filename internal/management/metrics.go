@@ -98,6 +98,7 @@ func (s *Server) nodeMetrics(x *exposition) {
 	x.one("rabbitmq_process_open_fds", gauge, "Open file descriptors", files.open)
 	x.one("rabbitmq_process_max_fds", gauge, "Open file descriptors limit", files.most)
 	s.resourceMetrics(x)
+	s.clockMetrics(x)
 	x.one("rabbitmq_erlang_uptime_seconds", gauge, "Node uptime", time.Since(s.started).Seconds())
 	x.one("rabbitmq_erlang_processes_used", gauge, "Goroutines", runtime.NumGoroutine())
 }

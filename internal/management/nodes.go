@@ -15,7 +15,7 @@ import (
 func cap32(n int64) int64 { return max(0, min(n, math.MaxUint32)) }
 
 func (s *Server) node() api.Node {
-	files, m := readFiles(), s.engine.Resources()
+	files, m, clocks := readFiles(), s.engine.Resources(), s.engine.Time()
 	connections := s.options.Roster.Connections()
 	return api.Node{
 		Name: s.options.Node, Type: "disc", Running: true, OSPid: strconv.Itoa(os.Getpid()),
@@ -28,6 +28,7 @@ func (s *Server) node() api.Node {
 		MemUsed: m.MemoryUsed, MemLimit: m.MemoryLimit, MemAlarm: m.Alarms.Has(engine.LowMemory), MemStrategy: "rss",
 		DiskFree: max(m.DiskFree, 0), DiskFreeLimit: m.DiskLimit,
 		DiskFreeAlarm: m.Alarms.Has(engine.LowDisk | engine.JournalFull), JournalAlarm: m.Alarms.Has(engine.JournalFull),
+		ClockAlarm: clocks.Alarm(), ClockBehindMS: clocks.Behind().Milliseconds(),
 		DBDir: s.options.Data, ExchangeTypes: exchangeTypes(),
 		AuthMechanisms: api.List[api.Mechanism]{
 			{Name: "PLAIN", Description: "SASL PLAIN authentication mechanism", Enabled: true},

@@ -26,7 +26,9 @@ func routes() []route {
 		{get, "deprecated-features/used", management, getNone},
 		{get, "auth/hash_password/*", administrator, hashPassword},
 		{post, "rebalance/queues", administrator, func(*request) (answer, error) { return nothing() }},
+		{get, "x/clock", monitoring, getClock},
 		{post, "x/clock/advance", administrator, advanceClock},
+		{post, "x/clock/resync", administrator, resyncClock},
 
 		{get, "x/resource-limits", monitoring, getResourceLimits},
 		{puts, "x/resource-limits", administrator, putResourceLimits},

@@ -160,6 +160,9 @@ func (r *runner) authorizePublish(p *rights, c *vhost.Command) *amqp.Error {
 	}
 	g.valid = false
 	name := string(c.Exchange)
+	if name == vhost.ControlExchange { // who may publish what waits may command it
+		return p.exchange(access.Write, vhost.ControlTarget(c.Properties))
+	}
 	if err := p.exchange(access.Write, name); err != nil {
 		return err
 	}

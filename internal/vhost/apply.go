@@ -97,6 +97,10 @@ func (v *VHost) apply(f *Fact) {
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) { v.deferred(q, s, f.At) })
 	case Recalled:
 		v.recalled(f)
+	case Keyed:
+		if q := v.queues[f.Queue]; q != nil && q.schedule != nil {
+			q.schedule.keys.set(f.N, f.Seq)
+		}
 	case Used:
 		v.use.Restore(f.Use, f.Index)
 	}

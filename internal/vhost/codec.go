@@ -56,6 +56,16 @@ func (r *reader) byte() byte {
 	return b
 }
 
+func (r *reader) fixed() uint64 {
+	if len(r.rest) < 8 {
+		r.fail()
+		return 0
+	}
+	n := binary.LittleEndian.Uint64(r.rest)
+	r.rest = r.rest[8:]
+	return n
+}
+
 func (r *reader) uint() uint64 {
 	v, n := binary.Uvarint(r.rest)
 	if n <= 0 {

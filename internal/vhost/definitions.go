@@ -19,7 +19,7 @@ func (v *VHost) newDefinitions() *definitions { return &definitions{v: v} }
 
 // defines reports whether a fact changes what a walk meets.
 func (k FactKind) defines() bool {
-	return k <= PolicyCleared || k == Configured || k == Noted || k == Recalled
+	return k <= PolicyCleared || k == Configured || k == Noted || k == Recalled || k == Keyed
 }
 
 // append adds the facts of about n definitions more, and begins with none: that lists them.
@@ -46,6 +46,11 @@ func (d *definitions) append(b []byte, n int) []byte {
 			b = appendFact(b, &Fact{Kind: QueueDeclared, Queue: q.id, Object: &q.object}, 0)
 			if x := q.schedule; x != nil && (x.below > 0 || len(x.order) > 0) {
 				b = appendFact(b, &Fact{Kind: Recalled, Queue: q.id, Seq: x.below, Bytes: x.save()}, 0)
+			}
+			if x := q.schedule; x != nil {
+				for _, seq := range x.keys.sorted() {
+					b = appendFact(b, &Fact{Kind: Keyed, Queue: q.id, Seq: seq, N: x.keys.hashes[seq]}, 0)
+				}
 			}
 		}
 	}

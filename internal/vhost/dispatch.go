@@ -55,11 +55,11 @@ func (v *VHost) handTo(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, x
 	ch.unacked.add(tag, delivery{queue: q, consumer: x, seq: seq, due: v.settleBy(s, ch, q, x)})
 }
 
-// safeAfter is the batch that must be safe before e may be seen: the one that enqueued it.
+// safeAfter is the batch that must be safe before e may be seen: the one that enqueued it, or that an answer tells of.
 func (v *VHost) safeAfter(q *queueState, e *queue.Entry) place.Index {
 	switch {
 	case e.Flags&queue.Persistent == 0:
-		return 0
+		return q.answered
 	case e.Flags&queue.Moved != 0:
 		return max(e.Index, q.lastMoved)
 	}

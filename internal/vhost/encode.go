@@ -48,6 +48,10 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 	case Resumed, Kept:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))
+	case Keyed:
+		b = binary.AppendUvarint(b, uint64(f.Queue))
+		b = binary.AppendUvarint(b, uint64(f.Seq))
+		b = binary.LittleEndian.AppendUint64(b, f.N)
 	case Deferred:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))
@@ -321,6 +325,8 @@ func parseFact(r *reader, log place.LogID, index place.Index) (Fact, error) {
 		f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
 	case Deferred:
 		f.Queue, f.Seq, f.At = QueueID(r.uint()), queue.Seq(r.uint()), deadline.Instant(r.uint())
+	case Keyed:
+		f.Queue, f.Seq, f.N = QueueID(r.uint()), queue.Seq(r.uint()), r.fixed()
 	case Paged, Recalled:
 		f.Queue, f.Seq, f.Bytes = QueueID(r.uint()), queue.Seq(r.uint()), r.bytes()
 	case Buried:

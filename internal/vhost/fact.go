@@ -75,6 +75,8 @@ const (
 	Deferred FactKind = 27
 	// Recalled: Queue, Seq, Bytes. What a schedule remembers of cancellations; only in checkpoints.
 	Recalled FactKind = 28
+	// Keyed: Queue, Seq, N. A scheduled message has a key with that hash.
+	Keyed FactKind = 29
 )
 
 // forCheckpoints reports whether facts of a kind are in checkpoints alone.

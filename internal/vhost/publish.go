@@ -21,6 +21,7 @@ type message struct {
 
 	delay    int64            // ms for which a delayed exchange keeps it
 	nonsense *amqp.Error      // what the publisher is told if there is one, and that cannot be read
+	name     string           // its key where it waits, "" if none
 	until    deadline.Instant // queues deliver it no sooner
 
 	history *History // of a letter
@@ -48,6 +49,9 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		ttl:     -1, persistent: scan.Persistent(), priority: scan.Priority, prioritized: scan.Flags&amqp.FlagPriority != 0,
 	}
 	hit := ch.route.valid && ch.route.version == v.topo.Version() && bytes.Equal(ch.route.key, c.Key) && bytes.Equal(ch.route.exchange, c.Exchange)
+	if !hit && string(c.Exchange) == ControlExchange {
+		return v.control(s, ch, c, &scan, out)
+	}
 	if scan.Headers != nil || scan.Expiration != nil || scan.ReplyTo != nil || scan.UserID != nil || !hit {
 		if err := v.checkPublish(s, ch, c, &scan, &m); err != nil {
 			return err
@@ -63,6 +67,11 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		keepers := v.topo.Keepers()
 		if len(keepers) > 0 && m.nonsense != nil {
 			return m.nonsense
+		}
+		if len(keepers) > 0 {
+			if m.name, m.nonsense = keyOf(scan.Headers); m.nonsense != nil {
+				return m.nonsense
+			}
 		}
 		v.keepRecent(s, &m, out)
 		if len(keepers) > 0 {
@@ -210,7 +219,7 @@ func (v *VHost) chance(s *Stamp) uint64 {
 // its publisher if it is mandatory. Source: AMQP basic.return; RabbitMQ confirms, direct-reply-to.
 func (v *VHost) publishToNone(s *Stamp, ch *channel, c *Command, m *message, out *Outcome) {
 	after := place.Index(0)
-	if !v.deliverReply(s, c, m, out) && c.Mandatory {
+	if !v.deliverReply(s, c, m, 0, out) && c.Mandatory {
 		after = v.newest(out)
 		record := appendRecord(nil, &m.content)
 		out.effect(Effect{Kind: SendBack, Channel: ch.id, After: after, Message: Delivered{Record: record}}, s.Index)

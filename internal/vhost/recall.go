@@ -25,6 +25,7 @@ type schedule struct {
 	cancelled map[queue.Seq]bool
 	order     []queue.Seq // of them, oldest cancellation first
 	below     queue.Seq   // of those below it nobody knows how they went
+	keys      keys
 }
 
 // outcome tells how a message went that is not there.
@@ -64,11 +65,15 @@ func (x *schedule) note(seq queue.Seq) {
 
 // went tells a schedule how messages ended, before it is noted that they did.
 func (v *VHost) went(q *queueState, seq queue.Seq, n uint64, cause Cause) {
-	if cause == Fired {
+	named := len(q.schedule.keys.hashes) > 0 && (n > 1 || q.schedule.keys.has(seq))
+	if cause == Fired && !named {
 		return
 	}
 	if v.saving != nil {
 		v.beforeChange(Recalled)
+	}
+	if named {
+		q.schedule.keys.drop(seq, n)
 	}
 	q.schedule.went(seq, n, cause)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/place"
 )
 
 // directReply is the name that a client consumes from, and gives as reply-to, to get answers without a queue.
@@ -83,8 +84,8 @@ func (ch *channel) withReplyTo(scan *amqp.PropertyScan, properties []byte) ([]by
 }
 
 // deliverReply hands a message to the channel that its key names, past all queues, and reports whether there is
-// one. It depends on no fact, and leaves none.
-func (v *VHost) deliverReply(s *Stamp, c *Command, m *message, out *Outcome) bool {
+// one. It leaves no fact; what it tells may depend on some, which are safe with batch after.
+func (v *VHost) deliverReply(s *Stamp, c *Command, m *message, after place.Index, out *Outcome) bool {
 	if len(c.Exchange) > 0 || !bytes.HasPrefix(c.Key, []byte(directReply+".")) {
 		return false
 	}
@@ -94,7 +95,7 @@ func (v *VHost) deliverReply(s *Stamp, c *Command, m *message, out *Outcome) boo
 	}
 	to.conn.window.Used += WindowCost(0)
 	out.effect(Effect{
-		Kind: Deliver, Channel: to.id, ConsumerTag: to.replies.tag, Tag: to.unacked.tag(),
+		Kind: Deliver, Channel: to.id, ConsumerTag: to.replies.tag, Tag: to.unacked.tag(), After: after,
 		Message: Delivered{Record: appendRecord(nil, &m.content)},
 	}, s.Index)
 	return true

@@ -66,6 +66,9 @@ func (v *VHost) postpone(s *Stamp, keepers []*topology.Exchange, m *message, out
 			f.History = v.historyOf(s, &later, true, out)
 		}
 		v.emit(s, &f, out)
+		if later.name != "" {
+			v.giveKey(s, q, f.Seq, later.name, out)
+		}
 		q.stats.Published++
 		kept = append(kept, q.id)
 	}

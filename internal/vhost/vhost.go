@@ -94,6 +94,7 @@ type queueState struct {
 	armed     deadline.Instant // where only the head may expire: its deadline in the set, 0 if none
 	expires   deadline.Instant // deadline in the set for the queue itself, 0 if none
 	lastMoved place.Index      // newest batch that moved a message here
+	answered  place.Index      // newest batch that an answer here tells of, 0: none does
 	consumed  bool             // had a consumer: auto-delete may strike
 	zero      []queue.Seq      // enqueued with TTL 0 in this step: handed over in it, or expired
 	dirty     bool

@@ -1,0 +1,237 @@
+package vhost
+
+import (
+	"encoding/json"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// ControlExchange takes commands about scheduled messages, for programs that have nothing but AMQP. It is no exchange of
+// the topology, and nobody can declare one of that name. The routing key is the command, headers say what it is about,
+// and the answer goes to the message's reply-to. Source: ours, docs/delayed-messages.md.
+const ControlExchange = "amq.bartleby.scheduled"
+
+// The headers of a request. ControlOf is the exchange in which the messages wait: who may publish to that may command.
+const (
+	ControlOf  = "exchange"
+	controlID  = "id"  // or an array ids
+	controlKey = "key" // or an array keys
+	controlAt  = "at"  // ms since the Unix epoch
+	controlIn  = "in"  // ms from now
+)
+
+// request is what a message to the control exchange asks for.
+type request struct {
+	verb     string
+	schedule *queueState // nil: nothing waits there
+	targets  []target
+	at       deadline.Instant // vhost time
+}
+
+// target is a message that a request names.
+type target struct {
+	ID  string `json:"id,omitempty"`
+	Key string `json:"key,omitempty"`
+	// Outcome is what has become of it, as Answered says.
+	Outcome string `json:"outcome"`
+}
+
+// reply is the body of an answer.
+type reply struct {
+	Results  []target `json:"results,omitempty"`
+	Count    int      `json:"count"`              // of results that are not unknown; of count: messages that wait
+	Next     int64    `json:"next_due,omitempty"` // of count, ms since the Unix epoch: nothing fires before
+	Exchange string   `json:"exchange"`
+}
+
+// ControlTarget is the exchange that a message to the control exchange is about; "" if it names none.
+func ControlTarget(properties []byte) string {
+	var scan amqp.PropertyScan
+	if scan.Scan(properties) != nil {
+		return ""
+	}
+	a, _, err := amqp.LookupField(scan.Headers, ControlOf)
+	if err != nil || a.Kind != amqp.KindString {
+		return ""
+	}
+	return a.Str
+}
+
+// control decides a publish to the control exchange. Its confirm says that what it did is safe.
+func (v *VHost) control(s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, out *Outcome) *amqp.Error {
+	r, answer, err := v.requestOf(s, c, scan)
+	if err != nil {
+		return err
+	}
+	properties, err := ch.withReplyTo(scan, c.Properties)
+	if err != nil {
+		return err
+	}
+	for i := range r.targets {
+		t := &r.targets[i]
+		if t.Outcome = v.carryOut(s, r, t, out); t.Outcome != outcomeUnknown {
+			answer.Count++
+		}
+	}
+	answer.Results = r.targets
+	if r.schedule != nil {
+		v.closeSchedule(s, answer.Exchange, out)
+	}
+	v.answer(s, properties, &answer, out)
+	if ch.confirms {
+		ch.published++
+		out.effect(Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published, After: v.newest(out)}, s.Index)
+	}
+	return nil
+}
+
+// requestOf reads a request.
+func (v *VHost) requestOf(s *Stamp, c *Command, scan *amqp.PropertyScan) (r request, answer reply, _ *amqp.Error) {
+	invalid := func(format string, args ...any) (request, reply, *amqp.Error) {
+		return request{}, reply{}, amqp.PreconditionFailed("invalid request to '"+ControlExchange+"': "+format, args...)
+	}
+	var headers amqp.Table
+	if scan.Headers != nil {
+		var err error
+		if headers, _, err = amqp.ParseTable(scan.Headers); err != nil {
+			return request{}, reply{}, malformed(err)
+		}
+	}
+	of, ok := headers.Get(ControlOf)
+	if !ok || of.Kind != amqp.KindString || of.Str == "" {
+		return invalid("the header '%s' must name the delayed exchange", ControlOf)
+	}
+	answer.Exchange = of.Str
+	r.verb, r.schedule = string(c.Key), v.schedules[of.Str]
+	if x := v.topo.Exchange(of.Str); r.schedule == nil && (x == nil || !x.Delayed) {
+		return request{}, reply{}, amqp.NotFound("no delayed exchange '%s' in vhost '%s'", of.Str, v.name)
+	}
+	var bad string
+	for _, name := range [2]string{controlID, controlKey} {
+		for _, text := range textsOf(headers, name, &bad) {
+			t := target{ID: text}
+			if name == controlKey {
+				t = target{Key: text}
+			}
+			r.targets = append(r.targets, t)
+		}
+	}
+	switch r.verb {
+	case "count":
+		if q := r.schedule; q != nil {
+			answer.Count = q.waiting()
+			if next := v.scheduleView(q).Next; next != 0 {
+				answer.Next = int64(next - s.Now + s.Wall)
+			}
+		}
+		r.targets = nil
+		return r, answer, nil
+	case "cancel", "fire":
+	case "reschedule":
+		after, ok := afterOf(s, headers)
+		if !ok || after > ttlMax {
+			return invalid("reschedule wants a header '%s' or '%s', in ms, at most ten years ahead", controlAt, controlIn)
+		}
+		r.at = s.From + after
+	default:
+		return invalid("the routing key is '%s', not cancel, reschedule, fire or count", r.verb)
+	}
+	switch {
+	case bad != "":
+		return invalid("header '%s' must be a string, or '%ss' an array of strings", bad, bad)
+	case len(r.targets) == 0 || len(r.targets) > SelectionMax:
+		return invalid("%d messages are named by '%s' and '%s', from 1 to %d are possible", len(r.targets), controlID, controlKey, SelectionMax)
+	}
+	return r, answer, nil
+}
+
+// textsOf reads a header that is one string or, with an s behind its name, several; bad tells which is neither.
+func textsOf(headers amqp.Table, name string, bad *string) (all []string) {
+	if a, ok := headers.Get(name); ok {
+		if a.Kind != amqp.KindString {
+			*bad = name
+		}
+		all = append(all, a.Str)
+	}
+	if a, ok := headers.Get(name + "s"); ok {
+		if a.Kind != amqp.KindArray {
+			*bad = name
+		}
+		for _, x := range a.Array {
+			if x.Kind != amqp.KindString {
+				*bad = name
+			}
+			all = append(all, x.Str)
+		}
+	}
+	return all
+}
+
+// afterOf is in how many ms a message shall be due.
+func afterOf(s *Stamp, headers amqp.Table) (after deadline.Instant, ok bool) {
+	at, hasAt := headers.Get(controlAt)
+	in, hasIn := headers.Get(controlIn)
+	if hasAt == hasIn {
+		return 0, false
+	}
+	if hasIn {
+		n, ok := in.Integer()
+		return deadline.Instant(n), ok && n >= 0
+	}
+	n, ok := at.Integer()
+	return max(deadline.Instant(n)-s.Wall, 0), ok && n >= 0
+}
+
+// carryOut does what a request asks for one message.
+func (v *VHost) carryOut(s *Stamp, r request, t *target, out *Outcome) string {
+	q, seq, outcome := r.schedule, queue.Seq(0), outcomeUnknown
+	if t.Key != "" {
+		var ok bool
+		if seq, ok = v.keyed(q, t.Key); !ok {
+			return outcomeUnknown
+		}
+		t.ID = ScheduledID{q.id, uint64(seq)}.String()
+	} else {
+		id, ok := ParseScheduledID(t.ID)
+		if !ok || q == nil || id.Schedule != q.id {
+			return outcomeUnknown
+		}
+		if q, seq, outcome = v.waits(id); q == nil {
+			return outcome
+		}
+	}
+	switch r.verb {
+	case "cancel":
+		v.end(s, q, seq, Unscheduled, out)
+		return outcomeCancelled
+	case "fire":
+		v.fire(s, q, seq, out)
+		return outcomeFired
+	}
+	v.emit(s, &Fact{Kind: Deferred, Queue: q.id, Seq: seq, At: r.at, Durable: true}, out)
+	return outcomeRescheduled
+}
+
+// answer sends what came of a request to its reply-to, if it has one that is there. It is seen when what it tells is safe.
+func (v *VHost) answer(s *Stamp, properties []byte, r *reply, out *Outcome) {
+	asked, err := amqp.ParseProperties(properties)
+	if err != nil || asked.ReplyTo == "" {
+		return
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	told := amqp.Properties{ContentType: "application/json", CorrelationID: asked.CorrelationID}
+	m := message{content: content{key: []byte(asked.ReplyTo), properties: amqp.AppendProperties(nil, &told), body: body}, ttl: -1}
+	after := v.newest(out)
+	if v.deliverReply(s, &Command{Key: m.content.key}, &m, after, out) {
+		return
+	}
+	if q := v.queueNamed(asked.ReplyTo); q != nil {
+		q.answered = after
+		v.deliverTo(s, []*queueState{q}, &m, 0, out)
+	}
+}

@@ -1,0 +1,103 @@
+package vhost
+
+import (
+	"hash/fnv"
+	"maps"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// KeyHeader names a scheduled message for its publisher: a later one with the same key, in the same exchange, takes its
+// place, and commands find it by that. A key costs about a hundred bytes of memory while its message waits; without one
+// a scheduled message costs none.
+const KeyHeader = "x-schedule-key"
+
+// scheduleKeyMax is the longest key, in bytes.
+const scheduleKeyMax = 255
+
+// keys finds messages by a hash of their keys. It is folded state. Two keys with one hash are told apart by the messages
+// themselves; the older of two such is no longer found.
+type keys struct {
+	messages map[uint64]queue.Seq
+	hashes   map[queue.Seq]uint64
+}
+
+func (k *keys) set(hash uint64, seq queue.Seq) {
+	if k.messages == nil {
+		k.messages, k.hashes = map[uint64]queue.Seq{}, map[queue.Seq]uint64{}
+	}
+	if old, taken := k.messages[hash]; taken {
+		delete(k.hashes, old)
+	}
+	k.messages[hash], k.hashes[seq] = seq, hash
+}
+
+func (k *keys) has(seq queue.Seq) bool {
+	_, ok := k.hashes[seq]
+	return ok
+}
+
+// drop forgets the keys of n messages from seq on.
+func (k *keys) drop(seq queue.Seq, n uint64) {
+	if n > uint64(len(k.hashes)) {
+		maps.DeleteFunc(k.hashes, func(s queue.Seq, hash uint64) bool {
+			gone := uint64(s-seq) < n
+			if gone {
+				delete(k.messages, hash)
+			}
+			return gone
+		})
+		return
+	}
+	for s := seq; s < seq+queue.Seq(n); s++ {
+		if hash, ok := k.hashes[s]; ok {
+			delete(k.messages, hash)
+			delete(k.hashes, s)
+		}
+	}
+}
+
+func hashOf(key string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(key)) // never fails
+	return mix(h.Sum64())
+}
+
+// keyOf reads a message's key; "" is none.
+func keyOf(headers []byte) (string, *amqp.Error) {
+	a, ok, bad := amqp.LookupField(headers, KeyHeader)
+	switch {
+	case bad != nil || !ok:
+		return "", nil
+	case a.Kind != amqp.KindString || a.Str == "" || len(a.Str) > scheduleKeyMax:
+		return "", amqp.PreconditionFailed("invalid %s '%s': a string of 1 to %d bytes is wanted", KeyHeader, show(a), scheduleKeyMax)
+	}
+	return a.Str, nil
+}
+
+// keyed finds what waits under a key on a schedule.
+func (v *VHost) keyed(q *queueState, key string) (seq queue.Seq, ok bool) {
+	if q == nil {
+		return 0, false
+	}
+	if seq, ok = q.schedule.keys.messages[hashOf(key)]; !ok {
+		return 0, false
+	}
+	m := v.recall(q, seq)
+	found, err := keyOf(m.scan().Headers)
+	return seq, err == nil && found == key
+}
+
+// giveKey gives the newest message of a schedule its key. What had that key is cancelled.
+func (v *VHost) giveKey(s *Stamp, q *queueState, seq queue.Seq, key string, out *Outcome) {
+	old, taken := v.keyed(q, key)
+	v.emit(s, &Fact{Kind: Keyed, Durable: true, Queue: q.id, Seq: seq, N: hashOf(key)}, out)
+	if taken {
+		v.end(s, q, old, Unscheduled, out)
+	}
+}
+
+// sorted lists messages that have keys.
+func (k *keys) sorted() []queue.Seq { return slices.Sorted(maps.Keys(k.hashes)) }

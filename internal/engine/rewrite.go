@@ -13,7 +13,7 @@ import (
 
 const (
 	// rewriteStep is how many bytes are copied between two pauses.
-	rewriteStep = 512 << 10
+	rewriteStep = 128 << 10
 	// grainsPerSegment is into how many parts of a segment what is live is told apart, about.
 	grainsPerSegment = 64
 	// markPortion is how many chunks of messages are looked at while others wait: less than a millisecond's work.

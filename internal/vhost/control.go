@@ -224,7 +224,9 @@ func (v *VHost) answer(s *Stamp, properties []byte, r *reply, out *Outcome) {
 	if err != nil {
 		panic(err) // strings and numbers
 	}
-	told := amqp.Properties{ContentType: "application/json", CorrelationID: asked.CorrelationID}
+	told := amqp.Properties{
+		Has: amqp.FlagContentType | asked.Has&amqp.FlagCorrelationID, ContentType: "application/json", CorrelationID: asked.CorrelationID,
+	}
 	m := message{content: content{key: []byte(asked.ReplyTo), properties: amqp.AppendProperties(nil, &told), body: body}, ttl: -1}
 	after := v.newest(out)
 	if v.deliverReply(s, &Command{Key: m.content.key}, &m, after, out) {

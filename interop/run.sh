@@ -10,6 +10,7 @@
 #   AMQP_URL         amqp://guest:guest@127.0.0.1:5672/
 #   MANAGEMENT_URL   http://127.0.0.1:15672
 #   CTL              the command that behaves as rabbitmqctl
+#   PLUGINS          the command that behaves as rabbitmq-plugins, for the suite go where PRODUCT is bartleby
 #   PRODUCT          rabbitmq: hold the broker to what RabbitMQ 3.10 does
 #                    rabbitmq-4: to what RabbitMQ does since its version 4
 #                    bartleby: to Bartleby's promises too
@@ -61,8 +62,9 @@ start_broker() {
 		return 1
 	fi
 	ln -s "$binary" "$temporary/rabbitmqctl"
+	ln -s "$binary" "$temporary/rabbitmq-plugins"
 	export AMQP_URL="amqp://guest:guest@127.0.0.1:$amqp/" MANAGEMENT_URL="http://127.0.0.1:$management"
-	export CTL="$temporary/rabbitmqctl" BARTLEBY_MANAGEMENT="$MANAGEMENT_URL" PRODUCT=bartleby
+	export CTL="$temporary/rabbitmqctl" PLUGINS="$temporary/rabbitmq-plugins" BARTLEBY_MANAGEMENT="$MANAGEMENT_URL" PRODUCT=bartleby
 }
 
 # stop_broker asks the broker to end, insists after 20 seconds, and fails unless it ended well by itself.

@@ -1,5 +1,5 @@
 // Command go runs amqp091-go, unmodified, against a broker: dead letters, confirms, returns, prefetch, cancellation,
-// and what frameworks of other languages do to delay and to park messages, operation by operation.
+// delayed messages, and what frameworks of other languages do to delay and to park messages, operation by operation.
 //
 // The broker is the one that AMQP_URL names. It prints a line per check and ends with "N passed, N failed", and with a
 // status other than 0 if one failed. PRODUCT=rabbitmq-4 holds the broker to what RabbitMQ does since version 4, and
@@ -40,6 +40,14 @@ var groups = [][]check{
 		{"queue delete cancels consumer", queueDeleteCancelsConsumer, false},
 	},
 	{
+		{"delayed messages are a plugin that is enabled", delayedPlugin, true},
+		{"delayed messages", delayedMessages, true},
+		{"delayed retry", delayedRetry, true},
+		{"delayed mandatory", delayedMandatory, true},
+		{"delayed nonsense", delayedNonsense, true},
+		{"delivery time", deliveryTime, true},
+	},
+	{
 		{"symfony delays", symfonyDelays, false},
 		{"symfony retries", symfonyRetries, false},
 		{"symfony renews the lease of a delay queue", symfonyRenewsLease, false},
@@ -63,6 +71,7 @@ var groups = [][]check{
 		{"masstransit skips", masstransitSkips, false},
 		{"masstransit dead-letter queue", masstransitDeadLetterQueue, false},
 		{"masstransit quorum redelivery", masstransitQuorumRedelivery, false},
+		{"masstransit delayed redelivery", masstransitDelayedRedelivery, true},
 	},
 }
 

@@ -12,7 +12,8 @@ import (
 // exchange of the endpoint, bound to the queue of that name. Messages that fail, and those no consumer knows, the client
 // moves itself: it publishes them to NAME_error or NAME_skipped with headers about the fault, and acknowledges them.
 //
-// Its delayed redelivery needs an exchange of the type x-delayed-message and is left out.
+// For delayed redelivery, and for what is scheduled, it publishes to NAME_delay, an exchange of the type x-delayed-message
+// to which that of the endpoint is bound.
 
 const (
 	masstransitMessage  = "Interop.Contracts:SubmitOrder"
@@ -211,6 +212,51 @@ func masstransitQuorumRedelivery(s *session) error {
 		}
 		if l.Headers["x-delivery-count"] != n+1 || !l.Redelivered {
 			return fmt.Errorf("delivery count %v, redelivered %v; want %d, true", l.Headers["x-delivery-count"], l.Redelivered, n+1)
+		}
+	}
+	return errors.Join(l.Ack(false), endpoint.wantEmpty(), s.wantReady(masstransitEndpoint, 0))
+}
+
+// Broken if a message that an endpoint put off came back early, late, or not through the exchange of the delay.
+func masstransitDelayedRedelivery(s *session) error {
+	endpoint, err := s.masstransitSetup(nil)
+	if err != nil {
+		return err
+	}
+	l, err := s.masstransitPublish(endpoint, "")
+	if err != nil {
+		return err
+	}
+	later := masstransitEndpoint + "_delay"
+	if err := s.channel.ExchangeDelete(later, false, false); err != nil {
+		return err
+	}
+	s.exchanges = append(s.exchanges, later)
+	for n := range int32(3) {
+		// It declares both anew for each endpoint to which it sends, which must change nothing.
+		err := errors.Join(
+			s.channel.ExchangeDeclare(later, "x-delayed-message", true, false, false, false, amqp.Table{"x-delayed-type": "fanout"}),
+			s.channel.ExchangeBind(masstransitEndpoint, "", later, false, nil))
+		if err != nil {
+			return err
+		}
+		delay := time.Duration(n+1) * 300 * time.Millisecond
+		headers := l.Headers
+		headers["MT-Redelivery-Count"], headers["x-delay"] = n+1, delay.Milliseconds()
+		p, err := s.send(later, "", amqp.Publishing{
+			ContentType: l.ContentType, DeliveryMode: l.DeliveryMode, MessageId: l.MessageId, Headers: headers, Body: l.Body,
+		})
+		if err := errors.Join(err, l.Ack(false)); err != nil {
+			return err
+		}
+		if l, err = endpoint.take(); err != nil {
+			return err
+		}
+		if l.Headers["MT-Redelivery-Count"] != n+1 || l.Headers["publishId"] != "1" {
+			return fmt.Errorf("redelivery %d came with the headers %v", n+1, l.Headers)
+		}
+		if err := l.wantDelayed(later, "", masstransitBody, delay, p); err != nil {
+			return fmt.Errorf("redelivery %d: %w", n+1, err)
 		}
 	}
 	return errors.Join(l.Ack(false), endpoint.wantEmpty(), s.wantReady(masstransitEndpoint, 0))

@@ -52,8 +52,8 @@ var delaying = group{
 		f.DurationVar(&o.delays.window, "window", 0, "with -delays same: messages are due at random in so long a time from that instant")
 		f.Int64Var(&o.waiting, "waiting", 0, "before, let so many messages wait that are due far away")
 		f.DurationVar(&o.horizon, "far", horizonDefault, "they are due at random in so long a time")
-		f.Func("management", "URL of Bartleby's management API, to list and cancel some of them "+
-			"(the others wait on when the run is over); its user is that of -url unless it names one", o.management.parse)
+		f.Func("management", "URL of Bartleby's management API, to list and cancel some of them, and to purge the others in the "+
+			"end, which else wait on; its user is that of -url unless it names one", o.management.parse)
 		f.Uint64Var(&o.seed, "seed", 1, "of the random delays")
 		o.declareBystander(f)
 	},
@@ -121,7 +121,7 @@ func delay(ctx context.Context, o *options) (*Report, error) {
 	if err != nil {
 		return report, err
 	}
-	return far.tell(report), nil
+	return report, far.end(ctx, report)
 }
 
 // delayedSuffix ends the name of a run's delayed exchange.

@@ -23,12 +23,13 @@ type fakeBroker struct {
 	refuse    string          // a queue with this in its name cannot be declared
 	hasty     bool            // does not let anything wait
 	plain     bool            // has no delayed exchanges
+	forgotten int             // how many fewer were purged than waited
 
 	mu struct {
 		sync.Mutex
 		queues    map[string]*fakeQueue
 		exchanges map[string]bool
-		waiting   []string // IDs of what waits for ever in a delayed exchange
+		waiting   []fakeWaiting // for ever, in a delayed exchange
 		n         int
 	}
 }

@@ -6,11 +6,14 @@ import (
 	"time"
 )
 
-// far are messages that wait in the run's exchange all the while, for a queue that nobody consumes from; nil is none.
+// far are messages that wait in the run's exchange all the while, for a queue that nobody consumes from; nil is none. The
+// exchange is removed with them.
 type far struct {
-	run     *run
-	loaded  Span
-	figures []Figure
+	run      *run
+	schedule *schedule // nil: it cannot be asked about
+	loaded   Span
+	figures  []Figure
+	gone     int64 // cancelled or purged
 }
 
 const (
@@ -32,6 +35,8 @@ const (
 	figureBulkP99   = "1,000 cancelled, p99"
 	figureCancelled = "cancelled"
 	figureTooLate   = "not cancelled: fired before"
+	figurePurged    = "purged in the end"
+	figurePurge     = "purged in"
 )
 
 // farAway publishes what -waiting asks for, and lists and cancels some of it where there is a management API.
@@ -46,7 +51,7 @@ func (r *run) farAway() (*far, error) {
 	if f.run, err = newRun(r.ctx, &own); err != nil {
 		return nil, err
 	}
-	f.run.exchange = r.exchange
+	f.run.exchange, f.run.exchanges, r.exchanges = r.exchange, r.exchanges, nil
 	if err := f.load(); err != nil {
 		f.close()
 		return nil, err
@@ -54,7 +59,8 @@ func (r *run) farAway() (*far, error) {
 	if r.o.management.base == "" {
 		return f, nil
 	}
-	if err := f.ask(r.ctx, &schedule{at: r.o.management, vhost: r.o.target.vhost, exchange: r.exchange}); err != nil {
+	f.schedule = &schedule{at: r.o.management, vhost: r.o.target.vhost, exchange: r.exchange}
+	if err := f.ask(r.ctx); err != nil {
 		f.close()
 		return nil, err
 	}
@@ -96,11 +102,11 @@ func (f *far) load() error {
 }
 
 // ask lists what is due next, again and again, and cancels some, the next by the next.
-func (f *far) ask(ctx context.Context, s *schedule) error {
+func (f *far) ask(ctx context.Context) error {
 	times := newHistogram()
 	for range listings {
 		began := now()
-		if _, err := s.next(ctx, listLimit); err != nil {
+		if _, err := f.schedule.next(ctx, listLimit); err != nil {
 			return err
 		}
 		record(times, now()-began)
@@ -108,30 +114,30 @@ func (f *far) ask(ctx context.Context, s *schedule) error {
 	f.add(figureList, milliseconds(times.ValueAtQuantile(50)), "ms")
 	f.add(figureListP99, milliseconds(times.ValueAtQuantile(99)), "ms")
 	times.Reset()
-	var took, cancelled, late int64
+	var took, late int64
 	for range min(bulks, f.run.o.waiting/bulk) {
-		ids, err := s.next(ctx, bulk)
+		ids, err := f.schedule.next(ctx, bulk)
 		if err != nil {
 			return err
 		}
 		began := now()
-		outcomes, err := s.cancel(ctx, ids)
+		outcomes, err := f.schedule.cancel(ctx, ids)
 		if err != nil {
 			return err
 		}
 		took += now() - began
 		record(times, now()-began)
-		cancelled += outcomes[outcomeCancelled]
+		f.gone += outcomes[outcomeCancelled]
 		late += outcomes[outcomeFired]
 		if got := outcomes[outcomeCancelled] + outcomes[outcomeFired]; got != int64(len(ids)) {
 			return errors.New("some that were listed the broker neither cancelled nor fired")
 		}
 	}
-	if cancelled > 0 {
-		f.add(figureCancel, float64(cancelled)/(float64(took)/1e9), "per second")
+	if f.gone > 0 {
+		f.add(figureCancel, float64(f.gone)/(float64(took)/1e9), "per second")
 		f.add(figureBulk, milliseconds(times.ValueAtQuantile(50)), "ms")
 		f.add(figureBulkP99, milliseconds(times.ValueAtQuantile(99)), "ms")
-		f.add(figureCancelled, float64(cancelled), "messages")
+		f.add(figureCancelled, float64(f.gone), "messages")
 		f.add(figureTooLate, float64(late), "messages")
 	}
 	return nil
@@ -141,16 +147,40 @@ func (f *far) add(name string, value float64, unit string) {
 	f.figures = append(f.figures, Figure{name, value, unit})
 }
 
-// tell adds to the report of the run what is known of them.
-func (f *far) tell(report *Report) *Report {
-	if f != nil {
-		report.Spans = append([]Span{f.loaded}, report.Spans...)
-		report.Figures = append(report.Figures, f.figures...)
+// end purges what still waits, if there is a management API to do it with, and enters in the books what neither fired nor
+// was cancelled or purged. It removes exchange and queue.
+func (f *far) end(ctx context.Context, report *Report) error {
+	if f == nil {
+		return nil
 	}
-	return report
+	if f.schedule != nil {
+		began := now()
+		purged, err := f.schedule.purge(ctx)
+		if err != nil {
+			return err
+		}
+		f.add(figurePurged, float64(purged), "messages")
+		f.add(figurePurge, milliseconds(now()-began), "ms")
+		f.gone += purged
+	}
+	fired, err := f.run.remove()
+	if err != nil {
+		return err
+	}
+	if f.schedule != nil {
+		report.Books.Lost += f.run.o.waiting - f.gone - fired
+	}
+	f.tell(report)
+	return nil
 }
 
-// close removes their queue.
+// tell adds to the report of the run what is known of them.
+func (f *far) tell(report *Report) {
+	report.Spans = append([]Span{f.loaded}, report.Spans...)
+	report.Figures = append(report.Figures, f.figures...)
+}
+
+// close removes exchange and queue, unless end has.
 func (f *far) close() {
 	if f != nil {
 		f.run.close()

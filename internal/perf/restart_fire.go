@@ -42,7 +42,7 @@ func (r *restarts) letWait(filling *run) error {
 		return err
 	}
 	defer waiting.close()
-	waiting.run.queues = nil // they stay
+	waiting.run.queues, waiting.run.exchanges = nil, nil // they stay
 	waiting.tell(r.report)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -50,21 +51,33 @@ type schedule struct {
 // What becomes of a message that is to be cancelled.
 const (
 	outcomeCancelled = "cancelled"
-	outcomeFired     = "fired"
+	outcomeFired     = "already_fired"
 )
 
-// next returns the IDs of at most limit messages, those due first.
+// next returns the IDs of limit messages, those due first, or of all if there are fewer.
 func (s *schedule) next(ctx context.Context, limit int) (ids []string, err error) {
-	var listed struct {
-		Items []struct {
-			ID string `json:"id"`
-		} `json:"items"`
-	}
-	if err := s.do(ctx, http.MethodGet, fmt.Sprint("?limit=", limit), nil, &listed); err != nil {
-		return nil, err
-	}
-	for _, item := range listed.Items {
-		ids = append(ids, item.ID)
+	after := ""
+	for len(ids) < limit {
+		var page struct {
+			Items []struct {
+				ID string `json:"id"`
+			} `json:"items"`
+			Next *string `json:"next"`
+		}
+		query := url.Values{"limit": {strconv.Itoa(limit - len(ids))}}
+		if after != "" {
+			query.Set("after", after)
+		}
+		if err := s.do(ctx, http.MethodGet, "?"+query.Encode(), nil, &page); err != nil {
+			return nil, err
+		}
+		for _, item := range page.Items {
+			ids = append(ids, item.ID)
+		}
+		if page.Next == nil {
+			break
+		}
+		after = *page.Next
 	}
 	return ids, nil
 }
@@ -76,6 +89,15 @@ func (s *schedule) cancel(ctx context.Context, ids []string) (outcomes map[strin
 	}
 	err = s.do(ctx, http.MethodPost, "/cancel", map[string][]string{"ids": ids}, &answer)
 	return answer.Outcomes, err
+}
+
+// purge ends all that waits, and returns how many that were.
+func (s *schedule) purge(ctx context.Context) (int64, error) {
+	var answer struct {
+		Purged int64 `json:"purged"`
+	}
+	err := s.do(ctx, http.MethodDelete, "", nil, &answer)
+	return answer.Purged, err
 }
 
 func (s *schedule) do(ctx context.Context, method, tail string, in, out any) error {

@@ -27,6 +27,7 @@ func (v *VHost) apply(f *Fact) {
 	case QueueDeclared:
 		v.addQueue(f)
 	case QueueDeleted:
+		v.number(f)
 		v.dropQueue(f.Queue)
 	case Bound:
 		v.topo.Bind(bindingOf(f.Object))
@@ -51,9 +52,6 @@ func (v *VHost) apply(f *Fact) {
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) { v.returned(q, s, f) })
 	case Ended:
 		if q := v.queueOf(f.Queue); q != nil {
-			if q.schedule != nil {
-				v.went(q, f.Seq, max(f.N, 1), f.Cause)
-			}
 			v.ended(q, f.Seq, max(f.N, 1), f.Cause)
 		}
 	case Counted:
@@ -240,6 +238,8 @@ func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
 	}
 	v.releaseCopy(e, history)
 	switch {
+	case q.schedule != nil:
+		v.went(q, s, cause)
 	case q == v.shelf:
 		v.shelved[Cause(e.Priority)]--
 	case e.State == queue.Held:
@@ -282,7 +282,7 @@ func (v *VHost) addQueue(f *Fact) {
 	}
 	v.queues[q.id] = q
 	v.order(q)
-	v.queueMax = max(v.queueMax, q.id)
+	v.number(f)
 	if q.object.Type == scheduleType {
 		v.addSchedule(q)
 		return
@@ -290,6 +290,14 @@ func (v *VHost) addQueue(f *Fact) {
 	v.topo.AddQueue(q.object.Name, q.id)
 	v.applyPoliciesTo(q)
 	q.consumers.SetSingle(q.settings.SingleActive, q.quorum)
+}
+
+// number notes that the number of a queue was given: no other has it, for messages that wait are known by it.
+func (v *VHost) number(f *Fact) {
+	v.queueMax = max(v.queueMax, f.Queue)
+	if f.Durable {
+		v.queueLogged = max(v.queueLogged, f.Queue)
+	}
 }
 
 // order puts a queue where its number is; the newest has the greatest, but where a log was mended.

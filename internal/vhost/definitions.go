@@ -26,6 +26,9 @@ func (k FactKind) defines() bool {
 func (d *definitions) append(b []byte, n int) []byte {
 	if !d.begun {
 		d.list()
+		if id := d.v.queueLogged; id > 0 && d.v.queues[id] == nil {
+			b = appendFact(b, &Fact{Kind: QueueDeleted, Queue: id}, 0)
+		}
 		if n < len(d.bindings) {
 			return b
 		}

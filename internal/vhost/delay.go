@@ -71,9 +71,11 @@ func deliveryTimeOf(headers []byte, wall deadline.Instant) (deadline.Instant, *a
 	return max(at, 0), nil
 }
 
-// askTime reads from its headers when m shall be delivered.
+// askTime reads from its headers when m shall be delivered, and what it is called while it waits.
 func (m *message) askTime(s *Stamp, headers []byte) *amqp.Error {
-	m.delay, m.nonsense = delayOf(headers)
+	if m.delay, m.nonsense = delayOf(headers); m.delay > 0 {
+		m.name, m.nonsense = keyOf(headers)
+	}
 	at, err := deliveryTimeOf(headers, s.Wall)
 	if at > s.Wall {
 		m.until = s.From + at - s.Wall

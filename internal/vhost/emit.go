@@ -51,9 +51,6 @@ func (v *VHost) end(s *Stamp, q *queueState, seq queue.Seq, cause Cause, out *Ou
 	if out.Trace {
 		out.Facts = append(out.Facts, Fact{Kind: Ended, Queue: q.id, Seq: seq, N: 1, Cause: cause, Durable: durable})
 	}
-	if q.schedule != nil {
-		v.went(q, seq, 1, cause)
-	}
 	v.endOne(q, seq, cause)
 }
 

@@ -233,6 +233,10 @@ func (q *queueState) over(set *Settings) bool {
 // meets its delivery limit. Source: ours, design §2; reference expiry-and-limits 5.
 func (v *VHost) recovered(s *Stamp, out *Outcome) {
 	for _, q := range v.sortedQueues() {
+		if q.schedule != nil {
+			v.closeSchedule(s, q.object.Name, out) // a transient exchange is gone
+			continue
+		}
 		v.comeBack(s, q, out)
 		v.armExpiry(s, q)
 		v.touch(q, 0)

@@ -46,9 +46,6 @@ func (v *VHost) endWhole(s *Stamp, q *queueState, first queue.Seq, span uint64, 
 	if out.Trace {
 		out.Facts = append(out.Facts, Fact{Kind: Ended, Queue: q.id, Seq: first, N: span, Cause: cause, Durable: durable})
 	}
-	if q.schedule != nil {
-		v.went(q, first, span, cause)
-	}
 	v.inter(g, cause)
 }
 

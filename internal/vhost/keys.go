@@ -39,23 +39,11 @@ func (k *keys) has(seq queue.Seq) bool {
 	return ok
 }
 
-// drop forgets the keys of n messages from seq on.
-func (k *keys) drop(seq queue.Seq, n uint64) {
-	if n > uint64(len(k.hashes)) {
-		maps.DeleteFunc(k.hashes, func(s queue.Seq, hash uint64) bool {
-			gone := uint64(s-seq) < n
-			if gone {
-				delete(k.messages, hash)
-			}
-			return gone
-		})
-		return
-	}
-	for s := seq; s < seq+queue.Seq(n); s++ {
-		if hash, ok := k.hashes[s]; ok {
-			delete(k.messages, hash)
-			delete(k.hashes, s)
-		}
+// drop forgets the key of a message, if it has one.
+func (k *keys) drop(seq queue.Seq) {
+	if hash, ok := k.hashes[seq]; ok {
+		delete(k.messages, hash)
+		delete(k.hashes, seq)
 	}
 }
 

@@ -68,11 +68,6 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		if len(keepers) > 0 && m.nonsense != nil {
 			return m.nonsense
 		}
-		if len(keepers) > 0 {
-			if m.name, m.nonsense = keyOf(scan.Headers); m.nonsense != nil {
-				return m.nonsense
-			}
-		}
 		v.keepRecent(s, &m, out)
 		if len(keepers) > 0 {
 			kept, full = v.postpone(s, keepers, &m, out)

@@ -39,18 +39,6 @@ func (x *schedule) outcome(q *queueState, seq queue.Seq) string {
 	return outcomeAlready
 }
 
-// went notes that n messages from seq on ended without firing.
-func (x *schedule) went(seq queue.Seq, n uint64, cause Cause) {
-	switch cause {
-	case GonePurged, GoneDeleted, Damaged:
-		x.below = max(x.below, seq+queue.Seq(n))
-	case Unscheduled:
-		for i := range queue.Seq(n) {
-			x.note(seq + i)
-		}
-	}
-}
-
 func (x *schedule) note(seq queue.Seq) {
 	if x.cancelled == nil {
 		x.cancelled = map[queue.Seq]bool{}
@@ -63,19 +51,23 @@ func (x *schedule) note(seq queue.Seq) {
 	}
 }
 
-// went tells a schedule how messages ended, before it is noted that they did.
-func (v *VHost) went(q *queueState, seq queue.Seq, n uint64, cause Cause) {
-	named := len(q.schedule.keys.hashes) > 0 && (n > 1 || q.schedule.keys.has(seq))
-	if cause == Fired && !named {
+// went tells a schedule how a message ended. Nothing is remembered of one that fired, or was lost when it was due.
+func (v *VHost) went(q *queueState, seq queue.Seq, cause Cause) {
+	x := q.schedule
+	gone := cause == GonePurged || cause == GoneDeleted || cause == Damaged
+	if !gone && cause != Unscheduled && !x.keys.has(seq) {
 		return
 	}
 	if v.saving != nil {
 		v.beforeChange(Recalled)
 	}
-	if named {
-		q.schedule.keys.drop(seq, n)
+	x.keys.drop(seq)
+	switch {
+	case gone:
+		x.below = max(x.below, seq+1)
+	case cause == Unscheduled:
+		x.note(seq)
 	}
-	q.schedule.went(seq, n, cause)
 }
 
 // save encodes what a schedule remembers; below is in the fact's Seq.

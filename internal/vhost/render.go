@@ -35,10 +35,13 @@ func appendDeathHeaders(b, p []byte, d Dialect) (_ []byte, x rendered, err error
 	}
 	x.hideCC = origins[0].reason&reasonMarked != 0
 	origins[0].reason &^= reasonMarked
+	deaths := r.uint()
+	if deaths == 0 {
+		return b, x, r.err // it was lost before it could die
+	}
 	b = appendName(b, "x-death", amqp.KindArray)
 	b, start := beginSized(b)
 	total := uint64(0)
-	deaths := r.uint()
 	for n := deaths; n > 0 && r.err == nil; n-- {
 		var count uint64
 		if b, count = appendDeath(b, &r, d, deaths > 1); r.err == nil {

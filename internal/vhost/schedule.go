@@ -2,7 +2,6 @@ package vhost
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -120,10 +119,12 @@ func (v *VHost) fire(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
 	p := passage{}
 	if x := v.topo.Exchange(q.object.Name); x == nil {
 		v.lay(s, q, &letter, LostExchange, "", &p, out)
-	} else if ids := slices.Clone(v.routeLetter(s, x, &letter)); len(ids) == 0 {
-		v.lay(s, q, &letter, LostRoute, "", &p, out)
 	} else {
+		ids := v.routeLetter(s, x, &letter)
 		v.keepRecent(s, &m, out)
+		if len(ids) == 0 {
+			v.lay(s, q, &letter, LostRoute, "", &p, out)
+		}
 		for _, id := range ids {
 			v.arrive(s, q, v.queues[id], &m, &letter, &p, out)
 		}

@@ -22,6 +22,7 @@ type VHost struct {
 	topo        *topology.Topology
 	queues      map[QueueID]*queueState
 	queueMax    QueueID                // the greatest ever given
+	queueLogged QueueID                // the greatest that the log has, of a queue that may be gone
 	ordered     []*queueState          // queues by number; some may be deleted
 	schedules   map[string]*queueState // of delayed exchanges, by name; they are among the queues
 	shelf       *queueState

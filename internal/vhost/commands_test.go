@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
 )
 
 // command turns a line into the command that it stands for; ok is false for the verbs that are none.
@@ -24,6 +26,7 @@ func (l *line) command(conn ConnID, channel ChannelID) (c Command, err error) {
 		"reject": Reject, "recover": Recover, "confirm": SelectConfirms, "tx": SelectTx, "commit": CommitTx,
 		"rollback": RollbackTx, "close": CloseChannel, "policy": SetPolicy, "clear-policy": ClearPolicy,
 		"disconnect": Disconnect, "written": Grant, "options": SetOptions, "republish": Republish, "discard": Discard,
+		"unschedule": Unschedule, "reschedule": Reschedule, "fire": FireNow, "purge-schedule": PurgeSchedule,
 	}
 	if c.Kind = kinds[l.verb]; c.Kind == 0 {
 		return c, fmt.Errorf("unknown verb %q", l.verb)
@@ -78,6 +81,8 @@ func (l *line) command(conn ConnID, channel ChannelID) (c Command, err error) {
 		}
 	case Republish, Discard:
 		c.Selection, err = l.selection()
+	case Unschedule, Reschedule, FireNow:
+		c.Selection, err = l.scheduled()
 	}
 	if err == nil {
 		err = l.unused()
@@ -97,6 +102,26 @@ func (l *line) selection() (*Selection, error) {
 			return nil, err
 		}
 		x.IDs = append(x.IDs, id)
+	}
+	return x, nil
+}
+
+// scheduled names messages that wait.
+func (l *line) scheduled() (*Selection, error) {
+	x := &Selection{}
+	if at, has := l.option("at"); has {
+		d, err := time.ParseDuration(at)
+		if err != nil {
+			return nil, err
+		}
+		x.At = epoch + deadline.Instant(d.Milliseconds())
+	}
+	for _, s := range l.operands {
+		id, ok := ParseScheduledID(s)
+		if !ok {
+			return nil, fmt.Errorf("%q is no ID of a message that waits", s)
+		}
+		x.Scheduled = append(x.Scheduled, id)
 	}
 	return x, nil
 }
@@ -136,6 +161,9 @@ func (l *line) publish(c *Command) error {
 	}
 	if s, ok := l.option("expiration"); ok {
 		p.Has, p.Expiration = p.Has|amqp.FlagExpiration, s
+	}
+	if s, ok := l.option("reply-to"); ok {
+		p.Has, p.ReplyTo = p.Has|amqp.FlagReplyTo, s
 	}
 	if s, ok := l.option("user"); ok {
 		p.Has, p.UserID = p.Has|amqp.FlagUserID, s

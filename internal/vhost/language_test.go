@@ -2,6 +2,7 @@ package vhost
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -34,12 +35,16 @@ type (
 //	ack TAG [multiple]    nack TAG [multiple] [requeue]    reject TAG [requeue]    recover [requeue]
 //	confirm    tx    commit    rollback    close    disconnect b    written b BYTES
 //	republish ID… [to=EXCHANGE:KEY]         discard ID…
+//	unschedule ID…    fire ID…    reschedule ID… at=DURATION     since the scenario began, by the wall clock
+//	purge-schedule EXCHANGE
 //	options NAME=VALUE…                                a value of none takes it back
 //	policy NAME PATTERN [apply=KIND] [priority=N] [operator] KEY=VALUE…     clear-policy NAME [operator]
 //
 // ARGUMENT is one of ttl dlx dlrk max max-bytes overflow expires priorities limit mode retry retry-min
-// retry-max timeout type single strategy, or a full name beginning with x-. PROPERTY is expiration, priority, user, cc, bcc, or h.NAME for a header, or "all".
-// Values are integers, true, false, or text; text in quotes is text for sure. Any verb takes nowait.
+// retry-max timeout type single strategy, or a full name beginning with x-. PROPERTY is expiration, priority, user, reply-to, cc, bcc, or h.NAME for a header, or "all".
+// Values are integers, true, false, or text; text in quotes is text for sure; K:V is V with the wire type K,
+// of an array: texts with commas between them. Any verb
+// takes nowait.
 type line struct {
 	channel  string
 	verb     string
@@ -201,6 +206,9 @@ func (o *option) argument() amqp.Value {
 	if o.quoted {
 		return amqp.String(o.value)
 	}
+	if len(o.value) > 1 && o.value[1] == ':' {
+		return ofKind(o.value[0], o.value[2:])
+	}
 	if n, err := strconv.ParseInt(o.value, 10, 64); err == nil {
 		if n == int64(int32(n)) {
 			return amqp.Int32(int32(n))
@@ -218,4 +226,26 @@ func (o *option) argument() amqp.Value {
 		return amqp.Bool(o.value == "true")
 	}
 	return amqp.String(o.value)
+}
+
+// ofKind is a value with a wire type.
+func ofKind(kind byte, text string) amqp.Value {
+	v := amqp.Value{Kind: kind}
+	switch kind {
+	case amqp.KindString, amqp.KindBinary:
+		v.Str = text
+	case amqp.KindArray:
+		for s := range strings.SplitSeq(text, ",") {
+			v.Array = append(v.Array, amqp.String(s))
+		}
+	case amqp.KindFloat32:
+		f, _ := strconv.ParseFloat(text, 32)
+		v.Int = int64(math.Float32bits(float32(f)))
+	case amqp.KindFloat64:
+		f, _ := strconv.ParseFloat(text, 64)
+		v.Int = int64(math.Float64bits(f))
+	default:
+		v.Int, _ = strconv.ParseInt(text, 10, 64)
+	}
+	return v
 }

@@ -20,6 +20,9 @@ func (sc *scenario) copyName(q QueueID, s queue.Seq) string {
 	if q == shelfID {
 		name = "shelf"
 	}
+	if strings.HasPrefix(name, "schedule of ") {
+		return "scheduled " + ScheduledID{q, uint64(s)}.String()
+	}
 	if lane > 0 {
 		return fmt.Sprintf("%s/p%d.%d", name, lane, n)
 	}
@@ -37,6 +40,10 @@ func (sc *scenario) fact(f *Fact) string {
 	case QueueDeclared:
 		sc.queues[f.Queue] = f.Object.Name
 		s = fmt.Sprintf("queue %s %s", f.Object.Name, f.Object.Type)
+		if f.Object.Type == scheduleType {
+			sc.queues[f.Queue] = "schedule of " + f.Object.Name
+			s = fmt.Sprintf("schedule %d of %s", f.Queue, f.Object.Name)
+		}
 	case QueueDeleted:
 		s = "queue deleted " + sc.queues[f.Queue]
 	case Bound, Unbound:
@@ -71,6 +78,9 @@ func (sc *scenario) fact(f *Fact) string {
 		if f.Entry.ExpireAt != 0 {
 			s += " expire=" + seconds(f.Entry.ExpireAt)
 		}
+		if f.At != 0 {
+			s += " until=" + seconds(f.At)
+		}
 		if f.Entry.Flags&queue.Moved != 0 {
 			s += fmt.Sprintf(" record=%d", f.Entry.Index)
 		}
@@ -86,6 +96,10 @@ func (sc *scenario) fact(f *Fact) string {
 		}
 	case Resumed:
 		s = "resumed " + sc.copyName(f.Queue, f.Seq)
+	case Keyed:
+		s = "keyed " + sc.copyName(f.Queue, f.Seq)
+	case Deferred:
+		s = "deferred " + sc.copyName(f.Queue, f.Seq) + " until=" + seconds(f.At)
 	case Held:
 		s = fmt.Sprintf("held %s %s", sc.copyName(f.Queue, f.Seq), f.Cause)
 		for _, id := range f.Took {
@@ -117,7 +131,7 @@ var commandNames = map[CommandKind]string{
 	UnbindQueue: "unbind", PurgeQueue: "purge", Qos: "qos", Consume: "consume", Cancel: "cancel", Publish: "publish", Get: "get",
 	Ack: "ack", Nack: "nack", Reject: "reject", Recover: "recover", SelectConfirms: "confirm", SelectTx: "tx", CommitTx: "commit",
 	RollbackTx: "rollback", SetPolicy: "policy", ClearPolicy: "clear-policy", SetOptions: "options", Republish: "republish",
-	Discard: "discard",
+	Discard: "discard", Unschedule: "unschedule", Reschedule: "reschedule", FireNow: "fire", PurgeSchedule: "purge-schedule",
 }
 
 // effect renders one effect. @n is the batch that must be safe before it leaves.
@@ -145,7 +159,7 @@ func (sc *scenario) effect(e *Effect) string {
 			s += fmt.Sprintf(" count=%d", e.Count)
 		case Consume, Cancel:
 			s += " " + e.Name
-		case Republish, Discard:
+		case Republish, Discard, Unschedule, Reschedule, FireNow, PurgeSchedule:
 			s += fmt.Sprintf(" count=%d", e.Count)
 		}
 	case Answered:

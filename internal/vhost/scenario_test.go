@@ -313,8 +313,12 @@ func (sc *scenario) show() {
 		}
 		sc.out.WriteString("\n")
 	}
+	sc.showSchedules()
 	v.LostLetters(0, func(l LostLetter) bool {
-		fmt.Fprintf(&sc.out, "lost %d %s of %s", l.ID, l.Cause, l.History.Deaths[0].Queue)
+		fmt.Fprintf(&sc.out, "lost %d %s", l.ID, l.Cause)
+		if len(l.History.Deaths) > 0 {
+			fmt.Fprintf(&sc.out, " of %s", l.History.Deaths[0].Queue)
+		}
 		if l.Target != "" {
 			fmt.Fprintf(&sc.out, " for %s", l.Target)
 		}
@@ -329,6 +333,21 @@ func (sc *scenario) show() {
 		}
 	}
 	sc.out.WriteString("\n")
+}
+
+// showSchedules prints what waits in delayed exchanges, in the order in which it fires.
+func (sc *scenario) showSchedules() {
+	for _, x := range sc.world.v.Schedules() {
+		fmt.Fprintf(&sc.out, "schedule %d of %s messages=%d bytes=%d", x.ID, x.Exchange, x.Messages, x.Bytes)
+		if x.Orphan {
+			sc.out.WriteString(" orphan")
+		}
+		sc.out.WriteString("\n")
+		sc.world.v.ScheduledIn(x.Exchange, ScheduledMessage{}, func(m ScheduledMessage) bool {
+			fmt.Fprintf(&sc.out, "  %s at %s\n", m.ID, seconds(m.At))
+			return true
+		})
+	}
 }
 
 // testRecords is a machine's records where there are none.

@@ -148,7 +148,7 @@ func (f *far) add(name string, value float64, unit string) {
 }
 
 // end purges what still waits, if there is a management API to do it with, and enters in the books what neither fired nor
-// was cancelled or purged. It removes exchange and queue.
+// was cancelled or purged. It removes exchange and queue, and adds to the report what is known of them.
 func (f *far) end(ctx context.Context, report *Report) error {
 	if f == nil {
 		return nil
@@ -170,14 +170,9 @@ func (f *far) end(ctx context.Context, report *Report) error {
 	if f.schedule != nil {
 		report.Books.Lost += f.run.o.waiting - f.gone - fired
 	}
-	f.tell(report)
-	return nil
-}
-
-// tell adds to the report of the run what is known of them.
-func (f *far) tell(report *Report) {
 	report.Spans = append([]Span{f.loaded}, report.Spans...)
 	report.Figures = append(report.Figures, f.figures...)
+	return nil
 }
 
 // close removes exchange and queue, unless end has.

@@ -43,7 +43,7 @@ func (r *restarts) letWait(filling *run) error {
 	}
 	defer waiting.close()
 	waiting.run.queues, waiting.run.exchanges = nil, nil // they stay
-	waiting.tell(r.report)
+	r.report.Spans = append(r.report.Spans, waiting.loaded)
 	return nil
 }
 

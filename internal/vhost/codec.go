@@ -61,7 +61,7 @@ func (r *reader) fixed() uint64 {
 		r.fail()
 		return 0
 	}
-	n := binary.LittleEndian.Uint64(r.rest)
+	n := binary.BigEndian.Uint64(r.rest)
 	r.rest = r.rest[8:]
 	return n
 }

@@ -51,7 +51,7 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 	case Keyed:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))
-		b = binary.LittleEndian.AppendUint64(b, f.N)
+		b = binary.BigEndian.AppendUint64(b, f.N)
 	case Deferred:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))

@@ -57,6 +57,10 @@ func goldenFacts() []Fact {
 		{Kind: Tallied, Queue: 300, Seq: 11, N: 200},
 		{Kind: Noted, Object: &Object{Name: "x"}, Entry: queue.Entry{Index: 8, Offset: 7, Size: 6}, History: place.Ref{Log: testLog, Index: 5, Offset: 4, Size: 3}},
 		{Kind: Configured, Object: &Object{Arguments: amqp.Table{{Name: "hops-max", Value: amqp.Int64(16)}}}},
+		{Kind: Deferred, Queue: 300, Seq: 11, At: 1234567890124},
+		{Kind: Keyed, Queue: 300, Seq: 11, N: 0xfedcba9876543210},
+		{Kind: Ended, Queue: 300, Seq: 11, N: 1, Cause: Fired},
+		{Kind: Ended, Queue: 300, Seq: 12, N: 1, Cause: Unscheduled},
 	}
 }
 

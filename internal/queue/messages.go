@@ -285,24 +285,34 @@ func (m *Messages) eachIn(s *slot, n uint64, fn func(Seq, *Entry) bool) bool {
 func (m *Messages) Arm(s Seq, at deadline.Instant) (chunk Seq, was deadline.Instant, earlier bool) {
 	m.Touch()
 	c, _ := m.lanes[s.lane()].at(s.n())
-	was = c.slot.at
-	if was != 0 && was <= at {
-		return 0, was, false
-	}
-	c.slot.at = at
-	return c.slot.first(), was, true
+	was, earlier = c.slot.arm(at)
+	return c.slot.first(), was, earlier
 }
 
-// Disarm forgets the deadline of a chunk, and calls fn for each of its entries; fn only looks.
-func (m *Messages) Disarm(chunk Seq, fn func(Seq, *Entry)) {
+// Rearm is Arm for something in a chunk that may be no more.
+func (m *Messages) Rearm(chunk Seq, at deadline.Instant) (was deadline.Instant, earlier bool) {
+	m.Touch()
+	if s := m.slotOf(chunk); s != nil {
+		return s.arm(at)
+	}
+	return 0, false
+}
+
+func (s *slot) arm(at deadline.Instant) (was deadline.Instant, earlier bool) {
+	if was = s.at; was != 0 && was <= at {
+		return was, false
+	}
+	s.at = at
+	return was, true
+}
+
+// Disarm forgets the deadline of a chunk, and calls fn for each of its entries with what is known beside it; fn only looks.
+func (m *Messages) Disarm(chunk Seq, fn func(Seq, *Entry, *Side)) {
 	m.Touch()
 	if s := m.slotOf(chunk); s != nil {
 		m.pool.warm(s)
 		s.at = 0
-		m.eachIn(s, 0, func(at Seq, e *Entry) bool {
-			fn(at, e)
-			return true
-		})
+		s.look(s.hot, fn)
 	}
 }
 
@@ -316,24 +326,28 @@ func (m *Messages) InChunk(chunk Seq, fn func(Seq, *Entry)) {
 	}
 }
 
-// Look calls fn for each entry of a chunk with what is known beside it; fn only looks. What is cold stays so.
-func (m *Messages) Look(chunk Seq, fn func(Seq, *Entry, Side)) {
-	s := m.slotOf(chunk)
-	if s == nil {
-		return
+// Look is Disarm, but forgets nothing, and what is cold stays so.
+func (m *Messages) Look(chunk Seq, fn func(Seq, *Entry, *Side)) {
+	if s := m.slotOf(chunk); s != nil {
+		c, copied := m.pool.look(s)
+		if copied {
+			defer m.pool.put(c)
+		}
+		s.look(c, fn)
 	}
-	c, copied := m.pool.look(s)
-	if copied {
-		defer m.pool.put(c)
-	}
+}
+
+// look calls fn for each entry of c, which is the chunk of s.
+func (s *slot) look(c *chunk, fn func(Seq, *Entry, *Side)) {
 	first := s.no*chunkLen + uint64(c.off)
+	none := Side{}
 	for i := range c.entries {
 		if c.entries[i].State == Gone {
 			continue
 		}
-		side := Side{}
+		side := &none
 		if i < len(c.sides) {
-			side = c.sides[i]
+			side = &c.sides[i]
 		}
 		fn(seqOf(s.lane.number, first+uint64(i)), &c.entries[i], side)
 	}

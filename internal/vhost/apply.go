@@ -183,27 +183,34 @@ func (v *VHost) resumed(q *queueState, s queue.Seq, e *queue.Entry) {
 
 // schedule sees to it that what e is due for is in the set: its chunk stands there with the earliest of its messages.
 func (v *VHost) schedule(q *queueState, s queue.Seq, e *queue.Entry) {
-	at := v.dueAt(q, s, e)
-	if at == 0 {
-		return
+	var side queue.Side
+	if e.State == queue.Waiting {
+		side = q.messages.Side(s)
 	}
-	if chunk, was, earlier := q.messages.Arm(s, at); earlier {
-		if was != 0 {
-			v.deadlines.Remove(deadline.Entry{At: was, Owner: owner(q, ownMessages), Item: uint64(chunk)})
+	if at := v.dueAt(q, e, &side); at != 0 {
+		if chunk, was, earlier := q.messages.Arm(s, at); earlier {
+			v.armed(q, chunk, was, at)
 		}
-		v.deadlines.Add(deadline.Entry{At: at, Owner: owner(q, ownMessages), Item: uint64(chunk)})
 	}
 }
 
+// armed puts a chunk into the set for another instant than it was there for, 0 for none.
+func (v *VHost) armed(q *queueState, chunk queue.Seq, was, at deadline.Instant) {
+	if was != 0 {
+		v.deadlines.Remove(deadline.Entry{At: was, Owner: owner(q, ownMessages), Item: uint64(chunk)})
+	}
+	v.deadlines.Add(deadline.Entry{At: at, Owner: owner(q, ownMessages), Item: uint64(chunk)})
+}
+
 // dueAt is when something happens to e by itself, 0 for never: it expires, or it has waited long enough.
-func (v *VHost) dueAt(q *queueState, s queue.Seq, e *queue.Entry) deadline.Instant {
+func (v *VHost) dueAt(q *queueState, e *queue.Entry, side *queue.Side) deadline.Instant {
 	switch e.State {
 	case queue.Ready:
 		if !q.settings.ExpiryHead && v.mutant != MutantForgetExpiry {
 			return e.ExpireAt
 		}
 	case queue.Waiting:
-		until := q.messages.Side(s).Until
+		until := side.Until
 		switch {
 		case v.mutant == MutantForgetResume:
 			return e.ExpireAt

@@ -79,11 +79,15 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 // at the most, and none once the portion is full. The chunk is armed for what comes next.
 func (v *VHost) fallDue(s *Stamp, q *queueState, chunk queue.Seq, at deadline.Instant, most int, out *Outcome) (n int) {
 	var due [queue.ChunkLen]queue.Seq
-	k := 0
-	q.messages.Disarm(chunk, func(seq queue.Seq, e *queue.Entry) {
-		if d := v.dueAt(q, seq, e); d != 0 && d <= at && !slices.Contains(q.zero, seq) { // what came in this step: consumers are asked first
+	k, next := 0, deadline.Instant(0)
+	q.messages.Disarm(chunk, func(seq queue.Seq, e *queue.Entry, side *queue.Side) {
+		switch d := v.dueAt(q, e, side); {
+		case d == 0 || len(q.zero) > 0 && slices.Contains(q.zero, seq): // what came in this step: consumers are asked first
+		case d <= at:
 			due[k] = seq
 			k++
+		case next == 0 || d < next:
+			next = d
 		}
 	})
 	for ; n < k && n < most && !v.full(); n++ {
@@ -104,14 +108,13 @@ func (v *VHost) fallDue(s *Stamp, q *queueState, chunk queue.Seq, at deadline.In
 	if q.deleted {
 		return max(n, 1)
 	}
-	first, next := queue.Seq(0), deadline.Instant(0)
-	q.messages.InChunk(chunk, func(seq queue.Seq, e *queue.Entry) {
-		if d := v.dueAt(q, seq, e); d != 0 && (next == 0 || d < next) && !slices.Contains(q.zero, seq) {
-			first, next = seq, d
-		}
-	})
+	if n < k { // the rest goes with the next tick
+		next = at
+	}
 	if next != 0 {
-		v.schedule(q, first, q.messages.Entry(first))
+		if was, earlier := q.messages.Rearm(chunk, next); earlier {
+			v.armed(q, chunk, was, next)
+		}
 	}
 	return max(n, 1)
 }

@@ -98,7 +98,7 @@ func (v *VHost) byInstant(q *queueState, after ScheduledMessage, visit func(Sche
 			continue
 		}
 		chunk := heap.Pop(&chunks).(ScheduledMessage)
-		q.messages.Look(queue.Seq(chunk.ID.Number), func(seq queue.Seq, e *queue.Entry, side queue.Side) {
+		q.messages.Look(queue.Seq(chunk.ID.Number), func(seq queue.Seq, e *queue.Entry, side *queue.Side) {
 			if e.State != queue.Waiting {
 				return
 			}

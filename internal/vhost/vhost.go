@@ -274,7 +274,8 @@ func (v *VHost) checkDue(q *queueState) error {
 	q.messages.Armed(func(chunk queue.Seq, at deadline.Instant) { armed[chunk] = at })
 	var err error
 	q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {
-		at, due := armed[s&^(queue.ChunkLen-1)], v.dueAt(q, s, e)
+		side := q.messages.Side(s)
+		at, due := armed[s&^(queue.ChunkLen-1)], v.dueAt(q, e, &side)
 		if e.Flags&queue.Handed != 0 { // it comes back when the restart is over
 			return true
 		}

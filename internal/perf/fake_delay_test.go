@@ -80,7 +80,7 @@ const pageMax = 300
 func (b *fakeBroker) list(w http.ResponseWriter, r *http.Request) {
 	limit, err := strconv.Atoi(r.FormValue("limit"))
 	after, _ := strconv.Atoi(r.FormValue("after"))
-	if err != nil || after > len(b.mu.waiting) {
+	if err != nil || limit > pageMost || after > len(b.mu.waiting) {
 		http.Error(w, "nonsense", http.StatusBadRequest)
 		return
 	}

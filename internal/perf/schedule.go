@@ -54,6 +54,9 @@ const (
 	outcomeFired     = "already_fired"
 )
 
+// pageMost is how many messages may be asked for at once.
+const pageMost = 500
+
 // next returns the IDs of limit messages, those due first, or of all if there are fewer.
 func (s *schedule) next(ctx context.Context, limit int) (ids []string, err error) {
 	after := ""
@@ -64,7 +67,7 @@ func (s *schedule) next(ctx context.Context, limit int) (ids []string, err error
 			} `json:"items"`
 			Next *string `json:"next"`
 		}
-		query := url.Values{"limit": {strconv.Itoa(limit - len(ids))}}
+		query := url.Values{"limit": {strconv.Itoa(min(limit-len(ids), pageMost))}}
 		if after != "" {
 			query.Set("after", after)
 		}

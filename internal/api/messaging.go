@@ -88,6 +88,8 @@ type Exchange struct {
 	Policy       *string      `json:"policy"`
 	PerformedBy  string       `json:"user_who_performed_action"`
 	MessageStats MessageStats `json:"message_stats,omitzero"`
+
+	MessagesDelayed *int64 `json:"messages_delayed,omitempty"` // that wait in a delayed exchange
 }
 
 // PutExchange is the body of PUT /api/exchanges/{vhost}/{name}. Type must be present.

@@ -17,10 +17,16 @@ func (r *request) exchangesOf(h *access.VHost) ([]api.Exchange, error) {
 	var all []api.Exchange
 	err := r.look(h.Name, func(v *vhost.VHost) {
 		for x := range v.Topology().Exchanges() {
-			all = append(all, api.Exchange{
+			shown := api.Exchange{
 				Name: x.Name, VHost: h.Name, Type: x.Type(), Durable: x.Durable, AutoDelete: x.AutoDelete,
 				Internal: x.Internal, Arguments: api.Arguments(x.Arguments), Policy: text(v.PolicyOf(x.Name)), PerformedBy: performer,
-			})
+			}
+			if x.Delayed {
+				schedule, _ := v.Schedule(x.Name)
+				n := int64(schedule.Messages)
+				shown.MessagesDelayed = &n
+			}
+			all = append(all, shown)
 		}
 	})
 	return all, err
@@ -112,5 +118,9 @@ func deleteExchange(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return nothing()
+	left, err := r.scheduledIn(r.names[0], &name)
+	if err != nil {
+		return answer{}, err
+	}
+	return nothingBut(left)
 }

@@ -28,6 +28,13 @@ const (
 	// looks for a portion.
 	scanMax, looksMax = 100_000, 20
 
+	// readsMax and readBytesMax bound the contents that one look at what waits reads: they may have to come from the disk.
+	readsMax, readBytesMax = 256, 4 << 20
+	// pageBytesMax is about how many bytes of properties and payloads a list of what waits shows.
+	pageBytesMax = 8 << 20
+	// criteriaMax bounds the headers that a filter names.
+	criteriaMax = 16
+
 	// outcomesMax is up to how many letters each has its outcome told.
 	outcomesMax = 1000
 

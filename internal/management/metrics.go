@@ -89,6 +89,7 @@ func (s *Server) scrape(hr *http.Request) []byte {
 	s.totalMetrics(x, &all)
 	deadLetterMetrics(x, &all)
 	letterMetrics(x, vhosts)
+	s.timeMetrics(hr.Context(), x, r.view.VHosts())
 	s.storageMetrics(hr.Context(), x)
 	return x.Bytes()
 }

@@ -19,7 +19,7 @@ func TestOverview(t *testing.T) {
 	d.want(201, "PUT", "/api/queues/%2F/q", "")
 	o := read[api.Overview](d, "/api/overview")
 	if o.Node != "rabbit@test" || o.ClusterName != "rabbit@test" || o.ProductVersion != "1.2.3" || o.RabbitMQVersion != api.RabbitMQVersion ||
-		len(o.ExchangeTypes) != 8 || len(o.Listeners) != 2 || len(o.Contexts) != 1 || o.ObjectTotals.Queues != 1 || o.ObjectTotals.Exchanges != 7 {
+		len(o.ExchangeTypes) != 9 || len(o.Listeners) != 2 || len(o.Contexts) != 1 || o.ObjectTotals.Queues != 1 || o.ObjectTotals.Exchanges != 7 {
 		t.Errorf("%+v", o)
 	}
 	var raw map[string]json.RawMessage

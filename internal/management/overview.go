@@ -18,6 +18,7 @@ func exchangeTypes() api.List[api.ExchangeType] {
 		{Name: "headers", Description: "AMQP headers exchange, as per the AMQP specification", Enabled: true},
 		{Name: "topic", Description: "AMQP topic exchange, as per the AMQP specification", Enabled: true},
 		{Name: "x-consistent-hash", Description: "Consistent Hashing Exchange", Enabled: true},
+		{Name: "x-delayed-message", Description: "Delayed Message Exchange.", Enabled: true},
 		{Name: "x-local-random", Description: "Picks one random local binding (queue) to route via (to).", Enabled: true},
 		{Name: "x-modulus-hash", Description: "Modulus Hashing Exchange", Enabled: true},
 		{Name: "x-random", Description: "Randomly picks a binding (queue) to route via (to).", Enabled: true},

@@ -7,6 +7,7 @@ const (
 	puts   = http.MethodPut
 	post   = http.MethodPost
 	remove = http.MethodDelete
+	patch  = http.MethodPatch
 )
 
 // routes are all paths below /api, * standing for a name, with the tag that each asks for.
@@ -46,6 +47,19 @@ func routes() []route {
 		{get, "x/lost-letters/*/*", management, getLostLetter},
 		{remove, "x/lost-letters/*/*", policymaker, deleteLostLetter},
 		{get, "x/held/*/*", management, getHeldLetters},
+		{get, "x/scheduled", management, getSchedules},
+		{get, "x/scheduled/*", management, getVHostSchedules},
+		{get, "x/scheduled/*/*", management, getScheduled},
+		{remove, "x/scheduled/*/*", management, purgeSchedule},
+		{post, "x/scheduled/*/*/cancel", management, cancelScheduled},
+		{post, "x/scheduled/*/*/reschedule", management, rescheduleScheduled},
+		{post, "x/scheduled/*/*/fire", management, fireScheduled},
+		{get, "x/scheduled/*/*/*", management, getScheduledMessage},
+		{remove, "x/scheduled/*/*/*", management, cancelOne},
+		{patch, "x/scheduled/*/*/*", management, rescheduleOne},
+		{post, "x/scheduled/*/*/*/fire", management, fireOne},
+		{get, "x/waiting/*/*", management, getWaiting},
+		{post, "x/waiting/*/*/retry", management, retryWaiting},
 
 		{get, "health/checks/alarms", management, checkAlarms},
 		{get, "health/checks/local-alarms", management, checkAlarms},

@@ -103,10 +103,14 @@ func deleteVHost(r *request) (answer, error) {
 		return answer{}, &api.Error{Status: http.StatusPreconditionFailed, Kind: "precondition_failed",
 			Reason: "Cannot delete virtual host '" + h.Name + "': it is protected from deletion"}
 	}
+	scheduled, err := r.scheduledIn(h.Name, nil)
+	if err != nil {
+		scheduled = 0 // nobody knows: one that has stopped can be deleted all the same
+	}
 	if _, err := r.change(access.Command{Kind: access.DeleteVHost, VHost: h.Name}); err != nil {
 		return answer{}, err
 	}
-	return nothing()
+	return nothingBut(scheduled)
 }
 
 func protectVHost(r *request) (answer, error)   { return setProtection(r, true) }

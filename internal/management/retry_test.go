@@ -1,0 +1,103 @@
+package management
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+func TestWaitingInQueues(t *testing.T) {
+	// If this fails, nobody sees why a queue's messages do not come, until when, or gets them out before.
+	t.Parallel()
+	d := open(t)
+	d.queueWith("q", `"x-delayed-retry-type":"all","x-delayed-retry-min":1000,"x-delayed-retry-max":60000`)
+	const path = "/api/x/waiting/%2F/q"
+	if page := read[api.WaitingPage](d, path); len(page.Items) != 0 || page.Next != nil {
+		t.Errorf("nothing: %+v", page)
+	}
+	for i := range 3 {
+		d.publish("amq.default", "q", fmt.Sprint(i))
+		d.advance(1)
+		d.take("q", `{"count":1,"ackmode":"reject_requeue_true","encoding":"auto"}`)
+	}
+	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish",
+		`{"properties":{"headers":{"x-opt-delivery-time":1700000000500}},"routing_key":"q","payload":"timed","payload_encoding":"string"}`)
+	page := read[api.WaitingPage](d, path+"?payload=true")
+	if len(page.Items) != 4 || page.Next != nil {
+		t.Fatalf("waiting: %+v", page)
+	}
+	timed, first := page.Items[0], page.Items[1]
+	if timed.Why != "delivery-time" || timed.DueMS != 1_700_000_000_500 || timed.InMS != 497 || *timed.Returns != 0 || timed.Queue != "q" || *timed.Payload != "timed" {
+		t.Errorf("timed: %+v", timed)
+	}
+	if first.Why != "retry" || *first.Returns != 1 || first.DueMS != 1_700_000_001_001 || first.RoutingKey != "q" || first.Exchange != "" {
+		t.Errorf("returned: %+v", first)
+	}
+	if half := read[api.WaitingPage](d, path+"?limit=2"); len(half.Items) != 2 || half.Next == nil ||
+		len(read[api.WaitingPage](d, path+"?limit=2&after="+*half.Next).Items) != 2 {
+		t.Errorf("in portions: %+v", half)
+	}
+	if c := d.change(path+"/retry", `{"ids":["`+first.ID+`","0-7"]}`); c.Count != 1 || c.Results[0].Outcome != "fired" || c.Results[1].Outcome != "unknown" {
+		t.Errorf("one: %+v", c)
+	}
+	if got := d.arrived("q"); got != "0" {
+		t.Errorf("ready: %q", got)
+	}
+	if c := d.change(path+"/retry", `{"filter":{"from":1700000001000}}`); c.Count != 2 || c.Outcomes["fired"] != 2 {
+		t.Errorf("by instant: %+v", c)
+	}
+	if c := d.change(path+"/retry", `{"all":true}`); c.Count != 1 || d.queue("q").MessagesReady != 3 || d.queue("q").MessagesDelayed != 0 {
+		t.Errorf("all: %+v", c)
+	}
+	if c := d.change(path+"/retry", `{"all":true}`); c.Count != 0 || len(c.Results) != 0 {
+		t.Errorf("none left: %+v", c)
+	}
+	d.arrived("q")
+	const n = 2300
+	for range n {
+		d.publish("amq.default", "q", "x")
+	}
+	d.take("q", `{"count":10000,"ackmode":"reject_requeue_true","encoding":"auto"}`)
+	if c := d.change(path+"/retry", `{"all":true}`); c.Count != n || c.Outcomes["fired"] != n || len(c.Results) != 0 {
+		t.Errorf("many: %d %v", c.Count, c.Outcomes)
+	}
+	if got := d.queue("q").MessagesReady; got != n {
+		t.Errorf("ready: %d", got)
+	}
+}
+
+func TestTimeMetrics(t *testing.T) {
+	// If this fails, dashboards do not show that the broker is late, or how much waits.
+	t.Parallel()
+	d := later(t)
+	d.queueWith("short", `"x-message-ttl":100,"x-expires":300`)
+	d.publish("amq.default", "short", "x")
+	for i := range 3 {
+		d.delay("later", "k", fmt.Sprint(i), 50+i, "")
+	}
+	d.delay("later", "k", "left", 5000, "")
+	d.advance(1000)
+	text := d.want(200, "GET", "/metrics", "").Body.String()
+	const name = "bartleby_lateness_seconds"
+	for _, line := range []string{
+		"# TYPE " + name + " histogram",
+		name + `_bucket{vhost="/",kind="delay",le="0"} 3`,
+		name + `_bucket{vhost="/",kind="delay",le="0.001"} 3`,
+		name + `_bucket{vhost="/",kind="delay",le="+Inf"} 3`,
+		name + `_count{vhost="/",kind="delay"} 3`,
+		name + `_sum{vhost="/",kind="delay"} 0`,
+		name + `_count{vhost="/",kind="ttl"} 1`,
+		name + `_count{vhost="/",kind="expires"} 1`,
+		name + `_count{vhost="/",kind="retry"} 0`,
+		`bartleby_overdue_seconds{vhost="/"} 0`,
+		`bartleby_delayed_messages{vhost="/"} 1`,
+		`bartleby_delayed_bytes{vhost="/"} 4`,
+		`bartleby_delayed_orphans{vhost="/"} 0`,
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("metrics lack %s", line)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package management
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// ahead is by how much the time of a virtual host, in which it is told when things are due, is ahead of the wall clock,
+// in ms; mostly 0.
+func (s *Server) ahead(name string) deadline.Instant {
+	for _, t := range s.engine.Time().VHosts {
+		if t.VHost == name {
+			return deadline.Instant(t.Behind.Milliseconds())
+		}
+	}
+	return 0
+}
+
+// showBacklog renders what waits until instants of a virtual host that is so far ahead.
+func showBacklog(messages int, bytes int64, next, ahead deadline.Instant) api.Backlog {
+	b := api.Backlog{Messages: int64(messages), Bytes: bytes}
+	if messages > 0 && next != 0 {
+		ms := int64(next - ahead)
+		at := iso(ms)
+		b.NextDue, b.NextDueMS = &at, &ms
+	}
+	return b
+}
+
+// schedulesOf counts what waits in each delayed exchange of a virtual host, by name, those in which nothing does among
+// them, and in all.
+func (r *request) schedulesOf(name string) (api.Schedules, error) {
+	var views []vhost.ScheduleView
+	err := r.look(name, func(v *vhost.VHost) {
+		views = v.Schedules()
+		for x := range v.Topology().Exchanges() {
+			named := func(s vhost.ScheduleView) bool { return s.Exchange == x.Name }
+			if x.Delayed && !slices.ContainsFunc(views, named) {
+				views = append(views, vhost.ScheduleView{Exchange: x.Name})
+			}
+		}
+	})
+	if err != nil {
+		return api.Schedules{}, err
+	}
+	slices.SortFunc(views, func(a, b vhost.ScheduleView) int { return cmp.Compare(a.Exchange, b.Exchange) })
+	ahead := r.server.ahead(name)
+	shown := api.Schedules{VHost: name}
+	var all vhost.ScheduleView
+	for _, s := range views {
+		shown.Exchanges = append(shown.Exchanges, api.Schedule{
+			VHost: name, Exchange: s.Exchange, Backlog: showBacklog(s.Messages, s.Bytes, s.Next, ahead), Orphan: s.Orphan,
+		})
+		all.Messages += s.Messages
+		all.Bytes += s.Bytes
+		if s.Next != 0 && (all.Next == 0 || s.Next < all.Next) {
+			all.Next = s.Next
+		}
+	}
+	shown.Backlog = showBacklog(all.Messages, all.Bytes, all.Next, ahead)
+	return shown, nil
+}
+
+// getSchedules counts what waits in the delayed exchanges of all virtual hosts that the caller sees.
+func getSchedules(r *request) (answer, error) {
+	var all []api.Schedule
+	for _, h := range r.visible() {
+		if r.down(h.Name) {
+			continue
+		}
+		some, err := r.schedulesOf(h.Name)
+		if err != nil {
+			return answer{}, err
+		}
+		all = append(all, some.Exchanges...)
+	}
+	return list(r, all, func(s *api.Schedule) string { return s.Exchange })
+}
+
+// getVHostSchedules counts what waits in the delayed exchanges of one virtual host.
+func getVHostSchedules(r *request) (answer, error) {
+	if _, err := r.vhost(r.names[0]); err != nil {
+		return answer{}, err
+	}
+	shown, err := r.schedulesOf(r.names[0])
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(shown)
+}
+
+// mayOn reports whether the caller has a permission on an exchange, which need not be there any more.
+func (r *request) mayOn(op access.Operation, vhost, exchange string) bool {
+	return r.caller.secret || r.view.Allowed(r.caller.name, vhost, op, exchange)
+}
+
+// purgeSchedule ends all that waits in a delayed exchange.
+func purgeSchedule(r *request) (answer, error) {
+	room, err := r.enterSchedule(access.Write)
+	if err != nil {
+		return answer{}, err
+	}
+	for name := range r.URL.Query() { // one that is meant as a filter must not empty the schedule
+		return answer{}, badRequest("unknown parameter '%s': all that waits is purged, or what a POST to …/cancel names is cancelled", name)
+	}
+	effects, err := r.do(room.vhost, vhost.Command{Kind: vhost.PurgeSchedule, Definition: &vhost.Definition{Name: room.exchange}})
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(api.Purged{Purged: countOf(effects)})
+}
+
+// countOf is the count of the command that effects answer.
+func countOf(effects []vhost.Effect) uint64 {
+	n := uint64(0)
+	for i := range effects {
+		if effects[i].Kind == vhost.Done {
+			n = max(n, effects[i].Count)
+		}
+	}
+	return n
+}
+
+// scheduledIn counts what waits in an exchange or, if it is nil, in all of a virtual host.
+func (r *request) scheduledIn(name string, exchange *string) (messages int, err error) {
+	err = r.look(name, func(v *vhost.VHost) {
+		if exchange != nil {
+			s, _ := v.Schedule(*exchange)
+			messages = s.Messages
+			return
+		}
+		for _, s := range v.Schedules() {
+			messages += s.Messages
+		}
+	})
+	return messages, err
+}
+
+// nothingBut is the answer to a deletion that leaves scheduled messages behind, or takes them along.
+func nothingBut(scheduled int) (answer, error) {
+	a := answer{status: http.StatusNoContent}
+	if scheduled > 0 {
+		a.header = http.Header{api.ScheduledHeader: {strconv.Itoa(scheduled)}}
+	}
+	return a, nil
+}
+
+// notDelayed refuses what needs a delayed exchange.
+func notDelayed(name string) error {
+	return &api.Error{Status: http.StatusNotFound, Kind: "not_found",
+		Reason: fmt.Sprintf("the exchange '%s' is not of type x-delayed-message, and nothing waits in it", name)}
+}

@@ -1,0 +1,322 @@
+package management
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// A room is where messages wait for their instants: a delayed exchange, or a queue, the other name being empty.
+type room struct {
+	vhost           string
+	exchange, queue string
+	id              vhost.QueueID    // of what has them; 0: nothing waits there
+	ahead           deadline.Instant // of the virtual host's time
+}
+
+// visit shows what waits there, in the order in which it is due.
+func (w *room) visit(v *vhost.VHost, after vhost.ScheduledMessage, fn func(vhost.ScheduledMessage) bool) {
+	if w.queue != "" {
+		v.WaitingIn(w.queue, after, fn)
+		return
+	}
+	v.ScheduledIn(w.exchange, after, fn)
+}
+
+// enterSchedule finds the delayed exchange that the path names. The caller needs the permissions on it, too, if the
+// exchange is gone and its messages are not.
+func (r *request) enterSchedule(ops ...access.Operation) (*room, error) {
+	if err := r.enter(r.names[0]); err != nil {
+		return nil, err
+	}
+	w := &room{vhost: r.names[0], exchange: r.names[1]}
+	for _, op := range ops {
+		if !r.mayOn(op, w.vhost, w.exchange) {
+			return nil, notAuthorised("Access refused.")
+		}
+	}
+	var there, delayed bool
+	err := r.look(w.vhost, func(v *vhost.VHost) {
+		s, found := v.Schedule(w.exchange)
+		x := v.Topology().Exchange(w.exchange)
+		w.id, there, delayed = s.ID, x != nil, found || x != nil && x.Delayed
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case delayed:
+		w.ahead = r.server.ahead(w.vhost)
+		return w, nil
+	case there:
+		return nil, notDelayed(w.exchange)
+	}
+	return nil, errNotFound
+}
+
+// enterQueue finds the queue that the path names, whose messages the caller may read.
+func (r *request) enterQueue() (*room, error) {
+	if err := r.needQueue(); err != nil {
+		return nil, err
+	}
+	w := &room{vhost: r.names[0], queue: r.names[1]}
+	if !r.reads(w.vhost, w.queue) {
+		return nil, notAuthorised("Access refused.")
+	}
+	err := r.look(w.vhost, func(v *vhost.VHost) { w.id, _ = v.Topology().Queue(w.queue) })
+	w.ahead = r.server.ahead(w.vhost)
+	return w, err
+}
+
+// A waiting message is one with its content, if that was asked for.
+type waiting struct {
+	vhost.ScheduledMessage
+	view       vhost.View
+	properties amqp.Properties
+}
+
+// A pass goes through what waits in a room, in the order in which it is due, a portion at a time.
+type pass struct {
+	request *request
+	room    *room
+	filter  filter
+	bare    bool                   // contents are not looked at
+	after   vhost.ScheduledMessage // the last message that was passed
+	more    bool                   // there may be others behind it
+}
+
+func (r *request) passThrough(w *room, f *filter, after vhost.ScheduledMessage) *pass {
+	p := &pass{request: r, room: w, filter: *f, after: after, more: true}
+	if from := f.from + w.ahead; f.from > 0 && after.At < from {
+		p.after = vhost.ScheduledMessage{At: from - 1, ID: vhost.ScheduledID{Number: math.MaxUint64}}
+	}
+	return p
+}
+
+// each visits up to most messages that the filter lets through, until visit says no. It gives up after so many looks;
+// then, as after most, there may be more.
+func (p *pass) each(most, looks int, visit func(*waiting) bool) error {
+	for n := 0; looks > 0; looks-- {
+		portion := most - n
+		switch {
+		case p.bare:
+			portion = min(portion, scanMax)
+		case p.filter.picks():
+			portion = readsMax
+		default:
+			portion = min(portion, readsMax)
+		}
+		batch, ended, err := p.take(portion)
+		if err != nil {
+			return err
+		}
+		for i := range batch {
+			x := &batch[i]
+			if !p.bare {
+				if x.properties, err = amqp.ParseProperties(x.view.Properties); err != nil {
+					return err
+				}
+			}
+			before := p.after
+			p.after = x.ScheduledMessage
+			if !p.filter.lets(x) {
+				continue
+			}
+			if !visit(x) {
+				p.after = before
+				return nil
+			}
+			if n++; n == most {
+				p.more = !ended || i+1 < len(batch)
+				return nil
+			}
+		}
+		if ended {
+			p.more = false
+			return nil
+		}
+	}
+	return nil
+}
+
+// take looks at the next messages, at most n of them.
+func (p *pass) take(n int) (batch []waiting, ended bool, err error) {
+	err = p.request.look(p.room.vhost, func(v *vhost.VHost) {
+		ended = true
+		p.room.visit(v, p.after, func(m vhost.ScheduledMessage) bool {
+			if p.filter.until > 0 && m.At >= p.filter.until+p.room.ahead {
+				return false
+			}
+			if len(batch) == n {
+				ended = false
+				return false
+			}
+			batch = append(batch, waiting{ScheduledMessage: m})
+			return true
+		})
+		if p.bare {
+			return
+		}
+		bytes := 0
+		for i := range batch {
+			if bytes += int(batch[i].Size); bytes > readBytesMax && i > 0 {
+				batch, ended = batch[:i], false
+				break
+			}
+			_, _, batch[i].view, _ = v.ScheduledAt(batch[i].ID) // it waits: it was just visited
+		}
+	})
+	return batch, ended, err
+}
+
+// next is what ?after= has to be to go on.
+func (p *pass) next() *string {
+	if !p.more {
+		return nil
+	}
+	cursor := fmt.Sprintf("%d-%d", p.after.At, p.after.ID.Number)
+	return &cursor
+}
+
+// cursorOf reads what next has made; an empty one is the beginning.
+func cursorOf(text string) (m vhost.ScheduledMessage, err error) {
+	if text == "" {
+		return m, nil
+	}
+	at, number, _ := strings.Cut(text, "-")
+	instant, err := strconv.ParseUint(at, 10, 63)
+	n, err2 := strconv.ParseUint(number, 10, 64)
+	if err != nil || err2 != nil {
+		return m, badRequest("after must be the 'next' of an earlier answer, not '%s'", text)
+	}
+	return vhost.ScheduledMessage{At: deadline.Instant(instant), ID: vhost.ScheduledID{Number: n}}, nil
+}
+
+// getScheduled lists a portion of what waits in a delayed exchange.
+func getScheduled(r *request) (answer, error) {
+	w, err := r.enterSchedule(access.Read)
+	if err != nil {
+		return answer{}, err
+	}
+	return r.listWaiting(w)
+}
+
+// getWaiting lists a portion of what waits in a queue.
+func getWaiting(r *request) (answer, error) {
+	w, err := r.enterQueue()
+	if err != nil {
+		return answer{}, err
+	}
+	return r.listWaiting(w)
+}
+
+func (r *request) listWaiting(w *room) (answer, error) {
+	query := r.URL.Query()
+	f, err := filterOf(query)
+	if err != nil {
+		return answer{}, err
+	}
+	after, err := cursorOf(query.Get("after"))
+	if err != nil {
+		return answer{}, err
+	}
+	limit, err := limitOf(query)
+	if err != nil {
+		return answer{}, err
+	}
+	var how *taking
+	if query.Get("payload") == "true" {
+		if how, err = showingOf(query); err != nil {
+			return answer{}, err
+		}
+	}
+	p := r.passThrough(w, f, after)
+	var page api.WaitingPage
+	bytes := 0
+	err = p.each(limit, looksMax, func(x *waiting) bool {
+		shown := r.showWaiting(w, x, how)
+		bytes += len(x.view.Properties)
+		if shown.Payload != nil {
+			bytes += len(*shown.Payload)
+		}
+		if bytes > pageBytesMax && len(page.Items) > 0 {
+			return false
+		}
+		page.Items = append(page.Items, shown)
+		return true
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	page.Next = p.next()
+	return answer{status: 200, body: page, paged: true}, nil
+}
+
+func limitOf(query url.Values) (int, error) {
+	p, err := portionOf(url.Values{"limit": query["limit"]})
+	return p.limit, err
+}
+
+// showWaiting renders a message; how may be nil: without the payload.
+func (r *request) showWaiting(w *room, x *waiting, how *taking) api.Waiting {
+	due := int64(x.At - w.ahead)
+	shown := api.Waiting{
+		ID: x.ID.String(), Due: iso(due), DueMS: due, InMS: due - r.server.engine.Now().UnixMilli(),
+		Exchange: w.exchange, RoutingKey: string(x.view.RoutingKey), MessageID: text(x.properties.MessageID),
+		PayloadBytes: len(x.view.Body), Properties: showProperties(&x.properties),
+	}
+	if w.queue != "" {
+		shown.Queue, shown.Exchange, shown.Why = w.queue, string(x.view.Exchange), "delivery-time"
+		if x.Returns > 0 {
+			shown.Why = "retry"
+		}
+		shown.Returns, shown.Failures = &x.Returns, &x.Failures
+	}
+	if how != nil {
+		payload, encoding := how.payload(x.view.Body)
+		shown.Payload, shown.PayloadEncoding = &payload, encoding
+	}
+	return shown
+}
+
+// getScheduledMessage shows one message with its payload.
+func getScheduledMessage(r *request) (answer, error) {
+	w, err := r.enterSchedule(access.Read)
+	if err != nil {
+		return answer{}, err
+	}
+	id, known := w.idNamed(r.names[2])
+	if !known {
+		return answer{}, errNotFound
+	}
+	how, err := showingOf(r.URL.Query())
+	if err != nil {
+		return answer{}, err
+	}
+	var x waiting
+	var outcome string
+	err = r.look(w.vhost, func(v *vhost.VHost) { x.ScheduledMessage, _, x.view, outcome = v.ScheduledAt(id) })
+	if err != nil {
+		return answer{}, err
+	}
+	if outcome != "" {
+		return answer{}, gone(r.names[2], outcome)
+	}
+	if x.properties, err = amqp.ParseProperties(x.view.Properties); err != nil {
+		return answer{}, err
+	}
+	return ok(r.showWaiting(w, &x, how))
+}
+
+// idNamed reads the ID of a message; known is false if none of that ID was ever in the room.
+func (w *room) idNamed(text string) (id vhost.ScheduledID, known bool) {
+	id, ok := vhost.ParseScheduledID(text)
+	return id, ok && id.Schedule == w.id && w.id != 0
+}

@@ -1,0 +1,114 @@
+package management
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+)
+
+// A filter lets messages through by what they are. All that it names must hold.
+type filter struct {
+	messageID, routingKey *string
+	headers               []criterion
+	from, until           deadline.Instant // by the wall clock, 0: any
+}
+
+// A criterion is a header with its value as text.
+type criterion struct{ name, value string }
+
+// picks reports whether a content has to be looked at.
+func (f *filter) picks() bool {
+	return f.messageID != nil || f.routingKey != nil || len(f.headers) > 0
+}
+
+// empty reports whether all are let through.
+func (f *filter) empty() bool { return !f.picks() && f.from == 0 && f.until == 0 }
+
+// lets looks at what a message is. Its instant was seen to already.
+func (f *filter) lets(x *waiting) bool {
+	if f.messageID != nil && x.properties.MessageID != *f.messageID ||
+		f.routingKey != nil && string(x.view.RoutingKey) != *f.routingKey {
+		return false
+	}
+	for _, c := range f.headers {
+		v, there := x.properties.Headers.Get(c.name)
+		if value, plain := plainText(v); !there || !plain || value != c.value {
+			return false
+		}
+	}
+	return true
+}
+
+// plainText is a string, a number or a boolean as text.
+func plainText(v amqp.Value) (string, bool) {
+	if b, ok := v.Bool(); ok {
+		return strconv.FormatBool(b), true
+	}
+	if n, ok := v.Integer(); ok {
+		return strconv.FormatInt(n, 10), true
+	}
+	if x, ok := v.Float(); ok {
+		return strconv.FormatFloat(x, 'g', -1, 64), true
+	}
+	return v.Str, v.Kind == amqp.KindString || v.Kind == amqp.KindBinary
+}
+
+// filterOf reads a query.
+func filterOf(query url.Values) (*filter, error) {
+	f := &filter{}
+	for name, to := range map[string]**string{"message_id": &f.messageID, "routing_key": &f.routingKey} {
+		if query.Has(name) {
+			value := query.Get(name)
+			*to = &value
+		}
+	}
+	if len(query["header"]) > criteriaMax {
+		return nil, badRequest("at most %d headers can be asked for", criteriaMax)
+	}
+	for _, text := range query["header"] {
+		name, value, ok := strings.Cut(text, ":")
+		if !ok || name == "" {
+			return nil, badRequest("header must be name:value, not '%s'", text)
+		}
+		f.headers = append(f.headers, criterion{name, value})
+	}
+	for name, to := range map[string]*deadline.Instant{"from": &f.from, "until": &f.until} {
+		if text := query.Get(name); text != "" {
+			at, err := api.ParseInstant(text)
+			if err != nil {
+				return nil, badRequest("%s: %v", name, err)
+			}
+			*to = deadline.Instant(at)
+		}
+	}
+	return f, nil
+}
+
+// filterIn reads the filter of a body, which names something: an empty one is more likely a mistake than a wish.
+func filterIn(body *api.WaitingFilter) (*filter, error) {
+	f := &filter{messageID: body.MessageID, routingKey: body.RoutingKey}
+	if len(body.Headers) > criteriaMax {
+		return nil, badRequest("at most %d headers can be asked for", criteriaMax)
+	}
+	for _, h := range body.Headers {
+		value, plain := plainText(h.Value)
+		if !plain {
+			return nil, badRequest("the header '%s' must be a string, a number or a boolean", h.Name)
+		}
+		f.headers = append(f.headers, criterion{h.Name, value})
+	}
+	if body.From != nil {
+		f.from = deadline.Instant(*body.From)
+	}
+	if body.Until != nil {
+		f.until = deadline.Instant(*body.Until)
+	}
+	if f.empty() {
+		return nil, badRequest("a filter must name something: message_id, routing_key, headers, from or until")
+	}
+	return f, nil
+}

@@ -26,26 +26,29 @@ type Case struct {
 	Differs string
 	Choice  choice
 
-	// Alone says that only Bartleby has what the rule is about. The case is not run on RabbitMQ, and counted there.
+	// Alone says that only Bartleby has what the rule is about, or that RabbitMQ has it as a plugin which is not at hand.
+	// The case is not run on RabbitMQ, and counted there.
 	Alone bool
 
 	Run func(t *T)
 }
 
-// The topics: what the client sees of the protocol, dead letters, expiry and limits, quorum queues and
+// The topics: what the client sees of the protocol, dead letters, expiry and limits, delayed messages, quorum queues and
 // retries, policies and permissions.
 const (
 	surface  = "amqp-surface"
 	dead     = "dead-lettering"
 	expiry   = "expiry-and-limits"
+	delayed  = "delayed-exchange"
 	retry    = "quorum-and-retry"
 	policies = "policies-and-permissions"
 )
 
-var topics = []string{surface, dead, expiry, retry, policies}
+var topics = []string{surface, dead, expiry, delayed, retry, policies}
 
-// suites is every case, in the order of the topics.
+// suites is every case, in the order of the topics, but that the longest begin first.
 var suites = [][]Case{
+	delayedExampleCases,
 	handshakeCases, loginCases, handshakeLimitCases, connectionLimitCases, frameCases, channelCases,
 	exchangeCases, queueCases, queueArgumentCases, argumentCases, foreignArgumentCases, routingCases, headersCases, exchangeTypeCases, recentCases,
 	declarationCases, orderCases, publishCases, publishCheckCases, replyCases, deliveryCases, settleCases, consumerCases, prefetchCases, confirmCases, transactionCases,
@@ -53,7 +56,8 @@ var suites = [][]Case{
 	letterCheckCases, holdCases, shelfCases, counterCases, aloneCases,
 	ttlCases, leaseCases, limitCases,
 	limitCheckCases, priorityCases,
-	deliveryLimitCases, countCases, retryCases, timeoutCases, singleActiveCases,
+	delayedDeclareCases, delayHeaderCases, delayedRoutingCases, delayedPublishCases, delayedStoreCases, deliveryTimeCases, scheduleKeyCases, scheduledCases,
+	deliveryLimitCases, countCases, retryCases, ladderCases, timeoutCases, singleActiveCases,
 	policyCases, policyMergeCases, validationCases, policyValueCases, permissionCases, topicPermissionCases, accessCases,
 }
 

@@ -30,6 +30,7 @@ const (
 var checks = map[string][]check{
 	dead:     deadChecks,
 	expiry:   expiryChecks,
+	delayed:  delayedChecks,
 	surface:  surfaceChecks,
 	retry:    retryChecks,
 	policies: policiesChecks,

@@ -1,0 +1,141 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// tenYears is the longest delay, in milliseconds.
+const tenYears = 315_360_000_000
+
+// keptFor publishes a message with this x-delay and fails the case unless it comes after so many milliseconds, with the
+// negated header.
+func keptFor(name, rule string, value any, ms int64) Case {
+	return delays(2, name, rule, func(t *T) {
+		ch := t.channel()
+		x := ch.delayed("x", "direct")
+		in := ch.consume(ch.bound("q", x, "k"))
+		begun := time.Now()
+		ch.publish(x, "k", "m", delay(value))
+		d := await(t, "the message", in)
+		t.inTime("the message", begun, time.Duration(ms)*time.Millisecond)
+		t.equal("x-delay", d.Headers["x-delay"], -ms)
+	})
+}
+
+// notKept publishes messages with these values of x-delay, and fails the case unless all are there at once, unchanged.
+func notKept(name, rule string, values ...any) Case {
+	return delays(2, name, rule, func(t *T) {
+		ch := t.channel()
+		x := ch.delayed("x", "direct")
+		q := ch.bound("q", x, "k")
+		for _, v := range values {
+			ch.put(x, "k", "m", delay(v))
+			t.equal(fmt.Sprintf("x-delay %v", v), ch.get(q).Headers["x-delay"], v)
+		}
+	})
+}
+
+// refusedDelays publishes messages with these values of x-delay, each on a channel of its own, and fails the case unless
+// the broker refuses each with 406 and keeps none.
+func refusedDelays(name, rule string, values ...any) Case {
+	return delays(2, name, rule, func(t *T) {
+		conn := t.connect()
+		owner := conn.channel()
+		x := owner.delayed("x", "direct")
+		q := owner.bound("q", x, "k")
+		for _, v := range values {
+			ch := conn.channel()
+			ch.publish(x, "k", "m", delay(v))
+			text := "PRECONDITION_FAILED - invalid x-delay '"
+			if s, ok := v.(string); ok {
+				text += s + "'"
+			}
+			t.refusalLike(await(t, fmt.Sprintf("channel.close for x-delay %v", v), ch.closed), 406, text)
+		}
+		t.awaitScheduled(x, 0)
+		owner.empty(q)
+	})
+}
+
+var delayHeaderCases = []Case{
+	keptFor("delay-integer", "A message with x-delay is kept that many milliseconds, and arrives with the negated number as a 64-bit integer.", int32(500), 500),
+	keptFor("delay-text", "An x-delay that is text of an integer counts as that integer.", "500", 500),
+	keptFor("delay-bytes", "An x-delay that is a byte array with the text of an integer counts as that integer.", []byte("200"), 200),
+	keptFor("delay-float", "An x-delay that is a fraction is cut to whole milliseconds.", 100.7, 100),
+	keptFor("delay-short-float", "An x-delay that is a fraction of 32 bits is cut to whole milliseconds.", float32(100.7), 100),
+	delays(2, "delay-integer-of-any-type", "An x-delay may be an integer of any width, with a sign or without: one of 8 bits too, which the plugin ignores.",
+		func(t *T) {
+			ch := t.channel()
+			x := ch.delayed("x", "fanout")
+			in := ch.consume(ch.bound("q", x, ""))
+			for _, v := range []any{int8(100), byte(100), int16(100), uint16(100), int32(100), uint32(100), int64(100)} {
+				begun := time.Now()
+				ch.publish(x, "", "m", delay(v))
+				d := await(t, fmt.Sprintf("the message with a %T", v), in)
+				t.inTime(fmt.Sprintf("the message with a %T", v), begun, 100*time.Millisecond)
+				t.equal("x-delay", d.Headers["x-delay"], int64(-100))
+			}
+			begun := time.Now()
+			t.publishHeader(x, "", field("x-delay", 'L', uint64(100)))
+			d := await(t, "the message with an unsigned long", in)
+			t.inTime("the message with an unsigned long", begun, 100*time.Millisecond)
+			t.equal("x-delay", d.Headers["x-delay"], int64(-100))
+		}),
+	notKept("delay-not-positive", "A message whose x-delay is zero or negative is routed at once, the header unchanged.",
+		int32(0), int32(-5), int64(-4294967296), int8(-1), "0", "-5", 0.9, -0.5),
+	notKept("delay-of-another-kind", "An x-delay that is neither a number nor text is ignored: the message is routed at once, the header unchanged.",
+		true, false, time.Unix(2_000_000_000, 0), amqp.Decimal{Scale: 0, Value: 60000}, []any{int32(60000)}, amqp.Table{"ms": int32(60000)}, nil),
+	delays(2, "delay-absent", "A message without x-delay is routed at once.",
+		func(t *T) {
+			ch := t.channel()
+			x := ch.delayed("x", "direct")
+			q := ch.bound("q", x, "k")
+			ch.put(x, "k", "m")
+			t.equal("headers", len(ch.get(q).Headers), 0)
+		}),
+	refusedDelays("delay-nonsense", "An x-delay that is text of no integer is refused with 406, where the plugin fails.",
+		"abc", "1.5", "", "500ms", "1e3", "0x10", "5 "),
+	refusedDelays("delay-beyond-ten-years", "An x-delay of more than ten years is refused with 406, where the plugin would deliver at once.",
+		int64(tenYears+1), int64(math.MaxInt64), strconv.Itoa(tenYears+1), "99999999999999999999", 1e300, math.Inf(1)),
+	refusedDelays("delay-not-a-number", "An x-delay that is not a number though of a number's type is refused with 406.", math.NaN()),
+	delays(2, "delay-beyond-the-plugin", "An x-delay beyond the 49 days of the plugin, up to ten years, keeps the message.",
+		func(t *T) {
+			t.ownVhost()
+			ch := t.channel()
+			x := ch.delayed("x", "direct")
+			q := ch.bound("q", x, "k")
+			for _, v := range []any{int64(1 << 32), strconv.Itoa(1 << 32), 4294967296.5, int64(tenYears), strconv.Itoa(tenYears)} {
+				ch.put(x, "k", "later", delay(v))
+			}
+			ch.put(x, "k", "now")
+			t.equal("arrived", ch.drain(q), []string{"now"})
+			t.awaitScheduled(x, 5)
+		}),
+	delays(2, "delay-elsewhere", "An exchange of another type does not look at x-delay, be it nonsense.",
+		func(t *T) {
+			ch := t.channel()
+			x := ch.exchange("x", "direct")
+			q := ch.bound("q", x, "k")
+			for _, v := range []any{int32(60000), "abc"} {
+				ch.put(x, "k", "m", delay(v))
+				t.equal("x-delay", ch.get(q).Headers["x-delay"], v)
+			}
+		}),
+	delays(2, "delay-once", "A message that one delayed exchange has kept is not kept by the next: its header is negative.",
+		func(t *T) {
+			ch := t.channel()
+			x, next := ch.delayed("x", "fanout"), ch.delayed("next", "fanout")
+			t.must(ch.ExchangeBind(next, "", x, false, nil))
+			in := ch.consume(ch.bound("q", next, ""))
+			begun := time.Now()
+			ch.publish(x, "", "m", delay(int32(1700)))
+			d := await(t, "the message", in)
+			t.inTime("the message", begun, 1700*time.Millisecond) // twice would be too late
+			t.equal("x-delay", d.Headers["x-delay"], int64(-1700))
+		}),
+}

@@ -111,22 +111,20 @@ func (v *VHost) closeSchedule(s *Stamp, exchange string, out *Outcome) {
 // Source: reference delayed-exchange 3, 6, 8.
 func (v *VHost) fire(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
 	m := v.recall(q, seq)
-	letter := m // as it is routed, and as it is on the shelf if it is lost
 	if m.history == nil {
-		letter.history = &History{Exchange: q.object.Name, Keys: m.content.keys(), Share: lettersMax}
 		m.wishes(s)
 	}
 	p := passage{}
 	if x := v.topo.Exchange(q.object.Name); x == nil {
-		v.lay(s, q, &letter, LostExchange, "", &p, out)
+		v.layDue(s, q, &m, LostExchange, "", &p, out)
 	} else {
-		ids := v.routeLetter(s, x, &letter)
+		ids := v.routeDue(s, x, &m)
 		v.keepRecent(s, &m, out)
 		if len(ids) == 0 {
-			v.lay(s, q, &letter, LostRoute, "", &p, out)
+			v.layDue(s, q, &m, LostRoute, "", &p, out)
 		}
 		for _, id := range ids {
-			v.arrive(s, q, v.queues[id], &m, &letter, &p, out)
+			v.arrive(s, q, v.queues[id], &m, &p, out)
 		}
 	}
 	cause := Fired
@@ -139,11 +137,34 @@ func (v *VHost) fire(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
 	v.closeSchedule(s, q.object.Name, out)
 }
 
+// routeDue asks the topology where a message goes that is due. The slice is good until the next time that it is asked here.
+func (v *VHost) routeDue(s *Stamp, x *topology.Exchange, m *message) []QueueID {
+	if m.history != nil {
+		return v.routeLetter(s, x, m)
+	}
+	t := topology.Message{
+		Key: m.content.key, More: append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...),
+		Properties: m.content.properties, Headers: m.scan().Headers, Entropy: v.chance(s),
+	}
+	ids, _ := v.topo.Route(x, &t, v.dueRoute[:0])
+	v.dueRoute = ids
+	return ids
+}
+
+// layDue puts a message that came due and finds no place on the shelf, as a letter without deaths.
+func (v *VHost) layDue(s *Stamp, from *queueState, m *message, cause Cause, target string, p *passage, out *Outcome) {
+	letter := *m
+	if letter.history == nil {
+		letter.history = &History{Exchange: from.object.Name, Keys: m.content.keys(), Share: lettersMax}
+	}
+	v.lay(s, from, &letter, cause, target, p, out)
+}
+
 // arrive puts what was fired into one of its targets.
-func (v *VHost) arrive(s *Stamp, from, to *queueState, m, letter *message, p *passage, out *Outcome) {
+func (v *VHost) arrive(s *Stamp, from, to *queueState, m *message, p *passage, out *Outcome) {
 	switch {
 	case m.history != nil && m.history.cycles(to.object.Name, m.history.Last.Reason):
-		v.lay(s, from, letter, LostCycle, to.object.Name, p, out)
+		v.layDue(s, from, m, LostCycle, to.object.Name, p, out)
 	case !to.refuses(m):
 		v.enqueue(s, to, m, out)
 		v.touch(to, 0)
@@ -152,7 +173,7 @@ func (v *VHost) arrive(s *Stamp, from, to *queueState, m, letter *message, p *pa
 		beyond := v.dieAtTheDoor(s, to, m, 1, out)
 		p.placed, p.lost = p.placed || beyond.placed, max(p.lost, beyond.lost)
 	default:
-		v.lay(s, from, letter, LostRefused, to.object.Name, p, out)
+		v.layDue(s, from, m, LostRefused, to.object.Name, p, out)
 	}
 }
 

@@ -66,6 +66,7 @@ func commands() []command {
 		{name: "list_consumers", tools: both, usage: "[--vhost <vhost>] [<column> ...]", most: unbounded, run: listConsumers},
 		{name: "purge_queue", tools: ctl, usage: "[--vhost <vhost>] <queue>", least: 1, most: 1, run: purgeQueue},
 		{name: "delete_queue", tools: ctl, usage: "[--vhost <vhost>] <queue> [--if-empty] [--if-unused]", least: 1, most: 1, options: "if-empty if-unused force", run: deleteQueue},
+		{name: "delete_exchange", tools: ctl, usage: "[--vhost <vhost>] <exchange> [--if-unused]", least: 1, most: 1, options: "if-unused", run: deleteExchange},
 
 		{name: "list_vhost_options", tools: both, usage: "[--vhost <vhost>]", run: listVHostOptions},
 		{name: "set_vhost_option", tools: ctl, usage: "[--vhost <vhost>] <name> <value>", least: 2, most: 2, run: setVHostOption, more: optionsHelp},
@@ -75,6 +76,16 @@ func commands() []command {
 		{name: "republish_lost_letters", tools: ctl, usage: republishUsage, most: unbounded, options: "all cause exchange routing-key", run: republishLostLetters},
 		{name: "purge_lost_letters", tools: ctl, usage: "[--vhost <vhost>] [--cause <cause>] [<id> ...]", most: unbounded, options: "cause", run: purgeLostLetters},
 		{name: "list_held_letters", tools: both, usage: "[--vhost <vhost>] [--limit <number>] <queue> [<column> ...]", least: 1, most: unbounded, options: "limit", run: listHeldLetters},
+
+		{name: "list_scheduled", tools: both, usage: "[--vhost <vhost>] [--limit <number>] [" + filterUsage + "] <exchange> [<column> ...]", least: 1, most: unbounded, options: "limit " + filterOptions, run: listScheduled, more: listScheduledHelp},
+		{name: "count_scheduled", tools: both, usage: "[--vhost <vhost>] [<column> ...]", most: unbounded, run: countScheduled},
+		{name: "show_scheduled", tools: both, usage: "[--vhost <vhost>] <exchange> <id>", least: 2, most: 2, run: showScheduled},
+		{name: "cancel_scheduled", tools: ctl, usage: "[--vhost <vhost>] <exchange> <id> ... | " + filterUsage, least: 1, most: unbounded, options: filterOptions, run: cancelScheduled, more: filterHelp},
+		{name: "reschedule_scheduled", tools: ctl, usage: "[--vhost <vhost>] --in <time> | --at <instant> <exchange> <id> ... | " + filterUsage, least: 1, most: unbounded, options: "in at " + filterOptions, run: rescheduleScheduled, more: rescheduleHelp},
+		{name: "fire_scheduled", tools: ctl, usage: "[--vhost <vhost>] <exchange> <id> ... | " + filterUsage, least: 1, most: unbounded, options: filterOptions, run: fireScheduled, more: filterHelp},
+		{name: "purge_scheduled", tools: ctl, usage: "[--vhost <vhost>] <exchange>", least: 1, most: 1, run: purgeScheduled},
+		{name: "list_waiting", tools: both, usage: "[--vhost <vhost>] [--limit <number>] [" + filterUsage + "] <queue> [<column> ...]", least: 1, most: unbounded, options: "limit " + filterOptions, run: listWaiting, more: listWaitingHelp},
+		{name: "retry_waiting", tools: ctl, usage: "[--vhost <vhost>] <queue> <id> ... | --all | " + filterUsage, least: 1, most: unbounded, options: "all " + filterOptions, run: retryWaiting, more: filterHelp},
 
 		{name: "set_vm_memory_high_watermark", tools: ctl, usage: "<fraction> | absolute <bytes>", least: 1, most: 2, run: setMemoryHighWatermark},
 		{name: "set_disk_free_limit", tools: ctl, usage: "<bytes> | mem_relative <multiple>", least: 1, most: 2, run: setDiskFreeLimit},
@@ -122,12 +133,26 @@ func (c *call) find(name string) (command, bool) {
 	return command{}, false
 }
 
+// findTyped finds the command that words begin with. "scheduled list" and "list scheduled" are list_scheduled.
+func (c *call) findTyped(words []string) (cmd command, rest []string, ok bool) {
+	first := strings.ReplaceAll(words[0], "-", "_")
+	if cmd, ok = c.find(first); ok || len(words) == 1 {
+		return cmd, words[1:], ok
+	}
+	for _, name := range []string{words[1] + "_" + first, first + "_" + words[1]} {
+		if cmd, ok = c.find(name); ok {
+			return cmd, words[2:], true
+		}
+	}
+	return cmd, words[1:], false
+}
+
 func (c *call) help(names []string) error {
 	if len(names) == 0 {
 		fmt.Fprint(c.stdout, c.usage())
 		return nil
 	}
-	cmd, ok := c.find(strings.ReplaceAll(names[0], "-", "_"))
+	cmd, _, ok := c.findTyped(names)
 	if !ok {
 		return c.unknownCommand(names[0])
 	}

@@ -14,14 +14,14 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
-// letters asks for a list of letters, portion by portion, up to the number that --limit names.
-func (c *call) letters(query url.Values, segments ...string) ([]row, error) {
+// portions asks for a list of letters or messages, portion by portion, up to the number that --limit names.
+func (c *call) portions(query url.Values, what string, segments ...string) ([]row, error) {
 	const portion = 500
 	most := int(^uint(0) >> 1)
 	if given, ok := c.words.get("limit"); ok {
 		n, err := strconv.Atoi(given)
 		if err != nil || n < 1 {
-			return nil, c.invalid(fmt.Sprintf("the limit '%s' is not a number of letters", given))
+			return nil, c.invalid(fmt.Sprintf("the limit '%s' is not a number of %s", given, what))
 		}
 		most = n
 	}
@@ -66,7 +66,7 @@ func listLostLetters(c *call) error {
 	if cause, ok := c.words.get("cause"); ok {
 		query.Set("cause", cause)
 	}
-	rows, err := c.letters(query, "x", "lost-letters", c.vhost())
+	rows, err := c.portions(query, "letters", "x", "lost-letters", c.vhost())
 	if status(err) == http.StatusNotFound {
 		return c.noVHost(c.vhost())
 	}
@@ -83,7 +83,7 @@ func listHeldLetters(c *call) error {
 		return err
 	}
 	c.banner("Listing dead letters that queue '%s' in vhost '%s' holds ...", queue, c.vhost())
-	rows, err := c.letters(url.Values{}, "x", "held", c.vhost(), queue)
+	rows, err := c.portions(url.Values{}, "letters", "x", "held", c.vhost(), queue)
 	if status(err) == http.StatusNotFound {
 		return c.noQueue(queue, "Object (queue, stream, exchange, etc) '%s' was not found in virtual host '%s'", exitData)
 	}
@@ -112,6 +112,11 @@ func showLostLetter(c *call) error {
 	if err != nil {
 		return err
 	}
+	return c.showWhole(raw, "id cause at queue reason target exchange routing_keys size persistent deaths properties payload_bytes payload_encoding")
+}
+
+// showWhole shows one letter or message: these values, and its payload last.
+func (c *call) showWhole(raw json.RawMessage, names string) error {
 	if strings.HasPrefix(c.formatter(), "json") {
 		var b bytes.Buffer
 		if err := json.Compact(&b, raw); err != nil {
@@ -120,15 +125,15 @@ func showLostLetter(c *call) error {
 		fmt.Fprintln(c.stdout, b.String())
 		return nil
 	}
-	var letter row
-	if err := json.Unmarshal(raw, &letter); err != nil {
+	var shown row
+	if err := json.Unmarshal(raw, &shown); err != nil {
 		return err
 	}
-	for _, name := range strings.Fields("id cause at queue reason target exchange routing_keys size persistent deaths properties payload_bytes payload_encoding") {
-		fmt.Fprintln(c.stdout, strings.TrimSpace(name+": "+text(letter[name])))
+	for _, name := range strings.Fields(names) {
+		fmt.Fprintln(c.stdout, strings.TrimSpace(name+": "+text(shown[name])))
 	}
 	var payload string
-	if err := json.Unmarshal(letter["payload"], &payload); err != nil {
+	if err := json.Unmarshal(shown["payload"], &payload); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.stdout, "\n%s\n", payload)

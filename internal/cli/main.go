@@ -69,18 +69,17 @@ func (c *call) main(args []string) error {
 	case len(words.args) == 0:
 		return &failure{exitUsage, strings.TrimSpace(c.usage())}
 	}
-	name := strings.ReplaceAll(words.args[0], "-", "_")
-	if name == "help" {
+	if words.args[0] == "help" {
 		return c.help(words.args[1:])
 	}
-	cmd, ok := c.find(name)
+	cmd, rest, ok := c.findTyped(words.args)
 	if !ok {
 		return c.unknownCommand(words.args[0])
 	}
-	c.command, c.args = cmd, words.args[1:]
+	c.command, c.args = cmd, rest
 	switch {
 	case words.on("help"):
-		return c.help([]string{name})
+		return c.help([]string{cmd.name})
 	case err != nil:
 		return c.invalid(err.Error())
 	}

@@ -32,12 +32,16 @@ func addVHost(c *call) error {
 func deleteVHost(c *call) error {
 	name := c.args[0]
 	c.banner(`Deleting vhost "%s" ...`, name)
-	err := c.client.Delete(c.ctx, "vhosts", name)
+	scheduled, err := c.client.Remove(c.ctx, api.Path("vhosts", name))
 	if status(err) == http.StatusNotFound {
 		return c.noVHost(name)
 	}
 	if err != nil {
 		return err
+	}
+	if scheduled > 0 {
+		n := strconv.Itoa(scheduled)
+		return c.done(n+" scheduled messages went with it", cell(n))
 	}
 	return c.done("", nil)
 }
@@ -83,7 +87,7 @@ func listQueues(c *call) error {
 }
 
 func listExchanges(c *call) error {
-	columns, err := c.choose(same("name type durable auto_delete internal arguments policy user_who_performed_action"), "name type")
+	columns, err := c.choose(same("name type durable auto_delete internal arguments policy user_who_performed_action messages_delayed"), "name type")
 	if err != nil {
 		return err
 	}

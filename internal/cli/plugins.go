@@ -13,6 +13,7 @@ import (
 // succeed, with no broker running too. Source: RabbitMQ rabbitmq-plugins(8).
 func builtIn() []string {
 	return []string{
+		"rabbitmq_delayed_message_exchange",
 		"rabbitmq_management", "rabbitmq_management_agent",
 		"rabbitmq_prometheus", "rabbitmq_web_dispatch",
 	}

@@ -79,6 +79,9 @@ func options() []option {
 		{name: "address", valued: true},
 		{name: "cause", valued: true}, {name: "limit", valued: true},
 		{name: "exchange", valued: true}, {name: "routing-key", valued: true},
+		{name: "message-id", valued: true}, {name: "header", valued: true},
+		{name: "from", valued: true}, {name: "until", valued: true},
+		{name: "at", valued: true}, {name: "in", valued: true},
 		{name: "unit", valued: true},
 		{name: "tar", valued: true},
 	}

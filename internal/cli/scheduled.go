@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+// What names messages by what they are, as options and in usages.
+const (
+	filterOptions = "message-id routing-key header from until"
+	filterUsage   = "<filter> ..."
+)
+
+// filterHelp is what help says of them.
+func filterHelp() string {
+	return `Messages are named by their ids, as lists show them, or by a filter; all that is given must hold:
+
+   --message-id <id>           the property of that name
+   --routing-key <key>         the key they were published with
+   --header <name>:<value>     a header: a string, a number, true or false
+   --from, --until <instant>   due then or later, due before: ms since the Unix epoch, or as in 2030-01-31T12:00:00Z`
+}
+
+func rescheduleHelp() string {
+	return filterHelp() + `
+
+   --in <time>                 from now on: milliseconds, or 90s, 15m, 12h, 30d
+   --at <instant>              then; what has passed is at once`
+}
+
+func listScheduledHelp() string {
+	return filterHelp() + `
+
+Columns: ` + scheduledColumns + `
+Messages come in the order in which they fire. Without --limit all are listed.`
+}
+
+func listWaitingHelp() string {
+	return `Messages wait in a queue for their retry, or for the instant that the header x-opt-delivery-time names.
+
+` + filterHelp() + `
+
+Columns: ` + waitingColumns
+}
+
+const (
+	scheduledColumns = "id due due_ms in_ms exchange routing_key message_id payload_bytes payload payload_encoding properties"
+	waitingColumns   = scheduledColumns + " queue why returns failures"
+)
+
+// filter reads the options that name messages by what they are, as a list is asked for them.
+func (c *call) filter() (url.Values, error) {
+	query := url.Values{}
+	for option, name := range map[string]string{"message-id": "message_id", "routing-key": "routing_key", "header": "header"} {
+		if text, given := c.words.get(option); given {
+			query.Set(name, text)
+		}
+	}
+	if text := query.Get("header"); query.Has("header") && strings.Index(text, ":") < 1 {
+		return nil, c.invalid(fmt.Sprintf("the header '%s' is not a name, a colon and a value", text))
+	}
+	for _, name := range []string{"from", "until"} {
+		if text, given := c.words.get(name); given {
+			at, err := api.ParseInstant(text)
+			if err != nil {
+				return nil, c.invalid(err.Error())
+			}
+			query.Set(name, strconv.FormatInt(int64(at), 10))
+		}
+	}
+	return query, nil
+}
+
+// listWaits lists what waits at a path, in the columns that follow the first argument.
+func (c *call) listWaits(known, usual string, path ...string) error {
+	columns, err := c.pick(c.args[1:], same(known), usual)
+	if err != nil {
+		return err
+	}
+	query, err := c.filter()
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(columns, func(k column) bool { return strings.HasPrefix(k.name, "payload") && k.name != "payload_bytes" }) {
+		query.Set("payload", "true")
+	}
+	rows, err := c.portions(query, "messages", path...)
+	if err != nil {
+		return err
+	}
+	return c.show(columns, rows)
+}
+
+func listScheduled(c *call) error {
+	exchange := c.args[0]
+	c.banner("Listing messages scheduled in exchange '%s' of vhost '%s' ...", exchange, c.vhost())
+	err := c.listWaits(scheduledColumns, "id due routing_key message_id payload_bytes", "x", "scheduled", c.vhost(), exchange)
+	return c.noSchedule(err)
+}
+
+func listWaiting(c *call) error {
+	queue := c.args[0]
+	c.banner("Listing messages that wait in queue '%s' of vhost '%s' ...", queue, c.vhost())
+	err := c.listWaits(waitingColumns, "id due why returns failures payload_bytes", "x", "waiting", c.vhost(), queue)
+	return c.noWaiting(err)
+}
+
+// noSchedule says what of a delayed exchange's address does not exist, if that is why the broker refused.
+func (c *call) noSchedule(err error) error {
+	switch status(err) {
+	case http.StatusBadRequest:
+		return failf(exitData, "%s", reasonOf(err))
+	case http.StatusNotFound:
+	default:
+		return err
+	}
+	if status(c.client.Get(c.ctx, nil, "vhosts", c.vhost())) == http.StatusNotFound {
+		return c.noVHost(c.vhost())
+	}
+	return failf(exitData, "There is no delayed exchange '%s' in virtual host '%s', and nothing waits for one", c.args[0], c.vhost())
+}
+
+func (c *call) noWaiting(err error) error {
+	switch status(err) {
+	case http.StatusBadRequest:
+		return failf(exitData, "%s", reasonOf(err))
+	case http.StatusNotFound:
+		return c.noQueue(c.args[0], "Object (queue, stream, exchange, etc) '%s' was not found in virtual host '%s'", exitData)
+	}
+	return err
+}
+
+func countScheduled(c *call) error {
+	columns, err := c.choose(same("exchange messages bytes next_due next_due_ms orphan"), "exchange messages bytes next_due orphan")
+	if err != nil {
+		return err
+	}
+	c.banner("Counting scheduled messages of vhost %s ...", c.vhost())
+	var all struct{ Exchanges []row }
+	err = c.client.Get(c.ctx, &all, "x", "scheduled", c.vhost())
+	if status(err) == http.StatusNotFound {
+		return c.noVHost(c.vhost())
+	}
+	if err != nil {
+		return err
+	}
+	return c.show(columns, all.Exchanges)
+}
+
+// showScheduled shows one message, its payload last.
+func showScheduled(c *call) error {
+	id := c.args[1]
+	var raw json.RawMessage
+	err := c.client.Get(c.ctx, &raw, "x", "scheduled", c.vhost(), c.args[0], id)
+	switch {
+	case status(err) == http.StatusConflict:
+		return failf(exitData, "%s", reasonOf(err))
+	case status(err) == http.StatusNotFound:
+		return failf(exitData, "There is no scheduled message %s in exchange '%s' of virtual host '%s'", id, c.args[0], c.vhost())
+	case err != nil:
+		return err
+	}
+	return c.showWhole(raw, "id due in_ms exchange routing_key message_id properties payload_bytes payload_encoding")
+}
+

@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+// A task is a change of messages that wait, and how it went.
+type task struct {
+	place   []string // path of the list of what waits there
+	verb    string   // last segment of the path to post to
+	word    string   // the outcome that is wanted
+	all     bool
+	instant api.NewInstant
+	result  api.Changed
+}
+
+// post is what is sent for some messages, or all: keys that are not given stand nowhere.
+func (t *task) post(ids []string) any {
+	var body struct {
+		api.PostRetry
+		api.NewInstant
+	}
+	if body.All, body.NewInstant = api.Flag(t.all), t.instant; !t.all {
+		body.IDs = &ids
+	}
+	return body
+}
+
+// carryOut changes messages, portion by portion, and shows what became of them. It is a failure if one is not as wanted.
+// Those that a filter names are listed first: one that is moved would be found again.
+func (c *call) carryOut(t *task) error {
+	ids := c.args[1:]
+	filter, err := c.filter()
+	switch {
+	case err != nil:
+		return err
+	case len(filter) > 0 && (len(ids) > 0 || t.all) || t.all && len(ids) > 0:
+		return c.invalid("name messages by their ids, or by options, not by both.")
+	case len(filter) > 0:
+		if ids, err = c.idsOf(filter, t.place); err != nil {
+			return err
+		}
+	case len(ids) == 0 && !t.all:
+		return c.tooFew()
+	}
+	const portion = 1000
+	for more := t.all || len(ids) > 0; more; more = len(ids) > 0 {
+		some := ids[:min(portion, len(ids))]
+		ids = ids[len(some):]
+		var part api.Changed
+		if err := c.client.Post(c.ctx, t.post(some), &part, append(slices.Clone(t.place), t.verb)...); err != nil {
+			return err
+		}
+		t.add(&part)
+	}
+	if err := c.showChanged(&t.result); err != nil {
+		return err
+	}
+	if others := t.others(); others > 0 {
+		return failf(exitData, "Not %s: %d", t.word, others)
+	}
+	return nil
+}
+
+// idsOf lists the messages that a filter lets through.
+func (c *call) idsOf(filter url.Values, place []string) (ids []string, err error) {
+	filter.Set("columns", "id")
+	rows, err := c.portions(filter, "messages", place...)
+	for _, r := range rows {
+		ids = append(ids, text(r["id"]))
+	}
+	return ids, err
+}
+
+// add adds a portion to the result.
+func (t *task) add(part *api.Changed) {
+	if t.result.Outcomes == nil {
+		t.result.Outcomes = api.Object[int]{}
+	}
+	before, now := 0, 0
+	for _, n := range t.result.Outcomes {
+		before += n
+	}
+	for outcome, n := range part.Outcomes {
+		t.result.Outcomes[outcome] += n
+		now += n
+	}
+	if len(t.result.Results) == before && len(part.Results) == now { // else not all are told of, and they are counted
+		t.result.Results = append(t.result.Results, part.Results...)
+	}
+	t.result.Count += part.Count
+}
+
+func (t *task) others() (n int) {
+	for outcome, k := range t.result.Outcomes {
+		if outcome != t.word {
+			n += k
+		}
+	}
+	return n
+}
+
+// showChanged lists what became of each message, or counts it, if there were too many for a list.
+func (c *call) showChanged(r *api.Changed) error {
+	total := 0
+	for _, n := range r.Outcomes {
+		total += n
+	}
+	var cells [][]cell
+	if len(r.Results) == total {
+		for _, m := range r.Results {
+			cells = append(cells, []cell{textCell(m.ID), textCell(m.Outcome)})
+		}
+		return c.table([]string{"id", "outcome"}, cells)
+	}
+	for _, outcome := range slices.Sorted(maps.Keys(r.Outcomes)) {
+		cells = append(cells, []cell{textCell(outcome), cell(strconv.Itoa(r.Outcomes[outcome]))})
+	}
+	return c.table([]string{"outcome", "messages"}, cells)
+}
+
+func cancelScheduled(c *call) error {
+	c.banner("Cancelling messages scheduled in exchange '%s' of vhost '%s' ...", c.args[0], c.vhost())
+	return c.noSchedule(c.carryOut(c.scheduledTask("cancel", "cancelled")))
+}
+
+func fireScheduled(c *call) error {
+	c.banner("Firing messages scheduled in exchange '%s' of vhost '%s' ...", c.args[0], c.vhost())
+	return c.noSchedule(c.carryOut(c.scheduledTask("fire", "fired")))
+}
+
+func (c *call) scheduledTask(verb, word string) *task {
+	return &task{place: []string{"x", "scheduled", c.vhost(), c.args[0]}, verb: verb, word: word}
+}
+
+func rescheduleScheduled(c *call) error {
+	t := c.scheduledTask("reschedule", "rescheduled")
+	in, after := c.words.get("in")
+	at, named := c.words.get("at")
+	switch {
+	case after == named:
+		return c.invalid("say when: --in <time> or --at <instant>.")
+	case after:
+		d, err := readTime(in)
+		if err != nil {
+			return err
+		}
+		ms := api.Integer(d.Milliseconds())
+		t.instant.In = &ms
+	default:
+		instant, err := api.ParseInstant(at)
+		if err != nil {
+			return c.invalid(err.Error())
+		}
+		t.instant.At = &instant
+	}
+	c.banner("Rescheduling messages of exchange '%s' in vhost '%s' ...", c.args[0], c.vhost())
+	return c.noSchedule(c.carryOut(t))
+}
+
+func retryWaiting(c *call) error {
+	c.banner("Retrying messages that wait in queue '%s' of vhost '%s' ...", c.args[0], c.vhost())
+	t := &task{place: []string{"x", "waiting", c.vhost(), c.args[0]}, verb: "retry", word: "fired", all: c.words.on("all")}
+	return c.noWaiting(c.carryOut(t))
+}
+
+func purgeScheduled(c *call) error {
+	c.banner("Purging messages scheduled in exchange '%s' of vhost '%s' ...", c.args[0], c.vhost())
+	var purged api.Purged
+	_, err := c.client.Do(c.ctx, http.MethodDelete, api.Path("x", "scheduled", c.vhost(), c.args[0]), nil, &purged)
+	if err != nil {
+		return c.noSchedule(err)
+	}
+	n := strconv.FormatUint(purged.Purged, 10)
+	return c.done(n+" scheduled messages were purged", cell(n))
+}
+
+func deleteExchange(c *call) error {
+	name := c.args[0]
+	c.banner("Deleting exchange '%s' in vhost '%s' ...", name, c.vhost())
+	path := api.Path("exchanges", c.vhost(), name)
+	if c.words.on("if-unused") {
+		path += "?if-unused=true"
+	}
+	left, err := c.client.Remove(c.ctx, path)
+	switch {
+	case status(err) == http.StatusNotFound:
+		return c.noQueue(name, "No such exchange was found: '%s' in virtual host '%s'", exitUsage)
+	case status(err) == http.StatusBadRequest && strings.Contains(reasonOf(err), "in use"):
+		return failf(exitUsage, "The exchange is in use")
+	case err != nil:
+		return err
+	case left == 0:
+		return c.done("Exchange was successfully deleted", nil)
+	}
+	n := strconv.Itoa(left)
+	return c.done("Exchange was successfully deleted. "+n+" messages scheduled in it still wait: they fire if it is declared anew "+
+		"before they are due; purge_scheduled ends them", cell(n))
+}

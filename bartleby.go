@@ -171,7 +171,11 @@ func (b *Broker) URL() string {
 	return u.String()
 }
 
-// Advance moves the test clock by d. On return every expiry up to then has happened, each at its own instant.
+// Now is what the broker takes the time to be when a client names an instant: the machine's clock, or the test clock.
+func (b *Broker) Now() time.Time { return b.engine.Now() }
+
+// Advance moves the test clock by d. On return every expiry, delay and retry up to then has happened, each at its own
+// instant, is safe, and was handed to the connections of its consumers. docs/clock.md says what to mind.
 func (b *Broker) Advance(d time.Duration) error { return b.engine.Advance(context.Background(), d) }
 
 // Failed yields why the broker cannot go on, if that happens: writes to the data directory have failed, and those to

@@ -2,9 +2,11 @@
 //
 //	b := bartlebytest.Start(t)         // nothing on disk; closed with the test
 //	conn, err := amqp091.Dial(b.URL()) // any client
-//	b.Advance(15 * time.Minute)        // on return, every expiry up to then has happened
+//	b.Advance(15 * time.Minute)        // on return, every expiry, delay and retry up to then has happened
 //
-// Publish with confirms and wait for them before Advance: what is still on its way is not there yet.
+// What is still on its way to the broker is not there yet: publish with confirms and wait for them, and after an ack or a
+// nack, which have no answer, ask something that has one on the same channel, such as a passive declaration. Advance does
+// not wait for what consumers do with what they get: where that sets the next deadline, advance once for each.
 package bartlebytest
 
 import (
@@ -46,7 +48,8 @@ func Start(t testing.TB) *Broker {
 	return &Broker{Broker: b, t: t}
 }
 
-// Advance moves the broker's clock. On return every expiry up to then has happened, each at its own instant.
+// Advance moves the broker's clock. On return every expiry, delay and retry up to then has happened, each at its own
+// instant and in that order, and is on its way to its consumers.
 func (b *Broker) Advance(d time.Duration) {
 	b.t.Helper()
 	if err := b.Broker.Advance(d); err != nil {

@@ -15,8 +15,9 @@ import (
 
 // walk makes lines of the scenario language at random.
 type walk struct {
-	dice *rand.Rand
-	tags int
+	dice  *rand.Rand
+	tags  int
+	world *world
 }
 
 func (w *walk) one(list ...string) string { return list[w.dice.IntN(len(list))] }
@@ -30,13 +31,13 @@ func (w *walk) maybe(n int, s string) string {
 }
 
 func (w *walk) queue() string    { return w.one("q1", "q2", "q3", "q4") }
-func (w *walk) exchange() string { return w.one("x1", "x2", "x3") }
+func (w *walk) exchange() string { return w.one("x1", "x2", "x3", "d") }
 func (w *walk) channel() string  { return w.one("a", "a2", "b", "c", "t") + ": " }
 func (w *walk) tag() string      { return strconv.Itoa(1 + w.dice.IntN(12)) }
 
 // line is the next thing that somebody does.
 func (w *walk) line() string {
-	n := w.dice.IntN(100)
+	n := w.dice.IntN(108)
 	for _, step := range walkSteps {
 		if n -= step.weight; n < 0 {
 			return step.line(w)
@@ -50,7 +51,11 @@ var walkSteps = []struct {
 	line   func(w *walk) string
 }{
 	{8, (*walk).declare},
-	{30, (*walk).publish},
+	{27, (*walk).publish},
+	{4, func(w *walk) string {
+		return w.channel() + "publish d:" + w.one("k", "q1") + ` "later" h.x-delay=` + w.one("1", "20", "20", "300") + w.maybe(2, "h.x-schedule-key="+w.one("a", "b")) +
+			w.maybe(3, "transient") + w.maybe(4, "expiration="+w.one("0", "20"))
+	}},
 	{6, func(w *walk) string {
 		w.tags++
 		return w.channel() + "consume " + w.queue() + fmt.Sprintf(" t%d", w.tags) + w.maybe(4, "noack") + w.maybe(12, "exclusive") + w.maybe(4, "x-priority=3")
@@ -72,6 +77,10 @@ var walkSteps = []struct {
 	{2, func(w *walk) string {
 		return w.channel() + "exchange " + w.exchange() + " " + w.one("direct", "fanout", "topic", "x-random", "x-modulus-hash", "x-recent-history") + w.maybe(4, "transient") + w.maybe(4, "auto-delete")
 	}},
+	{2, func(w *walk) string {
+		return w.channel() + "exchange " + w.one("d", "d", "d", "x3") + " x-delayed-message x-delayed-type=" +
+			w.one("direct", "fanout", "topic", "x-recent-history") + w.maybe(6, "transient") + w.maybe(6, "x-delayed-max-length=2")
+	}},
 	{4, func(w *walk) string {
 		return w.channel() + w.one("bind ", "bind ", "unbind ") + w.exchange() + " -> " + w.queue() + " key=" + w.one("k", "q1", "#")
 	}},
@@ -81,6 +90,7 @@ var walkSteps = []struct {
 	{1, func(w *walk) string { return w.channel() + "delete-exchange " + w.exchange() + w.maybe(2, "if-unused") }},
 	{2, (*walk).policy},
 	{1, (*walk).letters},
+	{3, (*walk).later},
 	{1, func(w *walk) string { return w.one("disconnect a", "disconnect b", "written a 500", "written c 500") }},
 	{1, func(w *walk) string { return w.one("restart", "restart snapshot") }},
 }
@@ -107,6 +117,8 @@ func (w *walk) publish() string {
 		to = w.exchange() + ":" + w.one("k", "q1")
 	}
 	return w.channel() + "publish " + to + ` "m"` + w.maybe(3, "transient") + w.maybe(4, "expiration="+w.one("0", "3", "20", "100")) +
+		w.maybe(3, "h.x-delay="+w.one("1", "20", "20", "300", "-5", "x")) + w.maybe(12, "h.x-schedule-key="+w.one("a", "b", "7")) +
+		w.maybe(12, "h.x-opt-delivery-time=l:"+strconv.Itoa(int(epoch)+w.dice.IntN(9000))) +
 		w.maybe(4, "priority="+w.one("1", "3")) + w.maybe(6, "mandatory") + w.maybe(12, "cc=q2,q3") + w.maybe(12, "bcc=q4") + w.maybe(6, "h.n=1")
 }
 
@@ -114,6 +126,38 @@ func (w *walk) letters() string {
 	return w.channel() + w.one("republish 1 2 3", "republish 1 5 9 to="+w.queue(), "discard 2 4 6 8",
 		"options lost-letters-max-bytes="+w.one("0", "300", "100000"), "options dialect="+w.one("rabbitmq-3", "rabbitmq-4", "apsaramq"),
 		"options lost-letters-max-age=200", "options ttl-in-loops=false hops-max=2 consumer-timeout=60")
+}
+
+// later commands what waits.
+func (w *walk) later() string {
+	switch w.dice.IntN(8) {
+	case 0:
+		return w.channel() + "purge-schedule " + w.exchange()
+	case 1:
+		return w.channel() + "publish amq.bartleby.scheduled:" + w.one("count", "cancel", "fire", "reschedule") + ` "" reply-to=` + w.queue() +
+			" h.in=20 h.exchange=" + w.exchange() + " h.key=" + w.one("a", "b")
+	}
+	s := w.channel() + w.one("unschedule", "fire", fmt.Sprintf("reschedule at=%dms", int(w.world.now-epoch)+w.dice.IntN(900)-100))
+	var ids []QueueID
+	for _, x := range w.world.v.Schedules() {
+		ids = append(ids, x.ID)
+	}
+	for _, q := range w.world.v.Queues() {
+		if q.Waiting > 0 {
+			ids = append(ids, q.ID)
+		}
+	}
+	for range 1 + w.dice.IntN(6) {
+		id := ScheduledID{Schedule: QueueID(w.dice.IntN(20))}
+		if len(ids) > 0 {
+			id.Schedule = ids[w.dice.IntN(len(ids))]
+		}
+		if q := w.world.v.queues[id.Schedule]; q != nil {
+			id.Number = uint64(max(int(q.messages.Next(0))-w.dice.IntN(6), 0))
+		}
+		s += " " + id.String()
+	}
+	return s
 }
 
 func (w *walk) policy() string {
@@ -148,13 +192,24 @@ func TestRandomWalk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, what := range walkSees {
+		if done[what] == 0 {
+			t.Errorf("no walk has seen %q", what)
+		}
+	}
 	for _, verb := range []string{"declare", "publish", "consume", "get", "ack", "nack", "reject", "recover", "cancel", "qos", "confirm",
 		"tx", "commit", "rollback", "close", "purge", "delete", "exchange", "delete-exchange", "bind", "unbind", "link", "unlink", "policy",
-		"clear-policy", "options", "republish", "discard", "disconnect", "written", "restart", "advance"} {
+		"clear-policy", "options", "republish", "discard", "unschedule", "fire", "reschedule", "purge-schedule", "disconnect", "written", "restart", "advance"} {
 		if done[verb] == 0 {
 			t.Errorf("no walk has made %q succeed", verb)
 		}
 	}
+}
+
+// walkSees is what becomes of what waits.
+var walkSees = []string{
+	"keyed scheduled", "deferred scheduled", "until=", " fired\n", " cancelled\n", " already_fired @", " rescheduled @", " cancelled @", " fired @",
+	" unknown @", "queue deleted schedule of", "deferred q",
 }
 
 // TestWalkFindsFaults says that the random walk would not notice a machine that is wrong.
@@ -173,8 +228,8 @@ func TestWalkFindsFaults(t *testing.T) {
 
 // walkOnce plays one walk, with a fault if one is named; done counts by verb what was not refused.
 func walkOnce(seed uint64, steps int, m Mutant, done map[string]int) error {
-	w := &walk{dice: rand.New(rand.NewPCG(seed, 1))}
 	sc := &scenario{world: newWorld(), queues: map[QueueID]string{}, conns: map[string]ConnID{}}
+	w := &walk{dice: rand.New(rand.NewPCG(seed, 1)), world: sc.world}
 	if seed%3 == 0 {
 		sc.world.hot = true
 		sc.world.v = sc.world.fresh()
@@ -205,6 +260,9 @@ func walkOnce(seed uint64, steps int, m Mutant, done map[string]int) error {
 		}
 		if err != nil {
 			return fmt.Errorf("VHOST_SEED=%d: %w\nafter\n%s\n%s", seed, err, strings.Join(told[max(0, len(told)-25):], "\n"), sc.out.String())
+		}
+		for _, what := range walkSees {
+			done[what] += strings.Count(sc.out.String(), what)
 		}
 		if out := sc.out.String(); !strings.Contains(out, "closed ") && !strings.Contains(out, "refused ") {
 			words := strings.Fields(text)

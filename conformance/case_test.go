@@ -56,7 +56,7 @@ var suites = [][]Case{
 	letterCheckCases, holdCases, shelfCases, counterCases, aloneCases,
 	ttlCases, leaseCases, limitCases,
 	limitCheckCases, priorityCases,
-	delayedDeclareCases, delayHeaderCases, delayedRoutingCases, delayedPublishCases, delayedStoreCases, deliveryTimeCases, scheduleKeyCases, scheduledCases,
+	delayedDeclareCases, delayHeaderCases, delayedRoutingCases, delayedPublishCases, delayedStoreCases, deliveryTimeCases, scheduleKeyCases, scheduledCases, scheduledHTTPCases,
 	deliveryLimitCases, countCases, retryCases, ladderCases, timeoutCases, singleActiveCases,
 	policyCases, policyMergeCases, validationCases, policyValueCases, permissionCases, topicPermissionCases, accessCases,
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 )
@@ -13,6 +14,7 @@ import (
 // A reply is what the management API answered.
 type reply struct {
 	status int
+	header http.Header
 	body   []byte
 }
 
@@ -25,10 +27,22 @@ func (t *T) ask(method string, body any, path ...string) reply {
 // askAs is ask for another user.
 func (t *T) askAs(user, password, method string, body any, path ...string) reply {
 	t.Helper()
-	target := t.broker.http + "/api"
+	return t.request(user, password, method, body, address(path...))
+}
+
+// address is a path below /api, whose parts are escaped here.
+func address(path ...string) string {
+	var all strings.Builder
 	for _, p := range path {
-		target += "/" + url.PathEscape(p)
+		all.WriteString("/" + url.PathEscape(p))
 	}
+	return all.String()
+}
+
+// request is askAs for a path that is escaped, and may have a query behind it.
+func (t *T) request(user, password, method string, body any, path string) reply {
+	t.Helper()
+	target := t.broker.http + "/api" + path
 	text, err := json.Marshal(body)
 	t.must(err)
 	req, err := http.NewRequest(method, target, bytes.NewReader(text))
@@ -41,7 +55,7 @@ func (t *T) askAs(user, password, method string, body any, path ...string) reply
 	defer res.Body.Close()
 	answer, err := io.ReadAll(res.Body)
 	t.must(err)
-	return reply{res.StatusCode, answer}
+	return reply{res.StatusCode, res.Header, answer}
 }
 
 // manage is ask for what must succeed.

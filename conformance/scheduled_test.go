@@ -222,13 +222,16 @@ var scheduledCases = []Case{
 			x := ch.delayed("x", "fanout")
 			q := ch.bound("q", x, "")
 			const n = 200
+			var due [n]time.Time
 			for i := range n {
-				ch.publish(x, "", fmt.Sprint(i), scheduled(int32(100+2*i), fmt.Sprint(i)))
+				ms := 200 + 5*i
+				due[i] = time.Now().Add(time.Duration(ms) * time.Millisecond)
+				ch.publish(x, "", fmt.Sprint(i), scheduled(int32(ms), fmt.Sprint(i)))
 			}
-			ch.put(x, "", "fence", delay(int32(100+2*n+400)))
+			ch.put(x, "", "fence", delay(int32(200+5*n+500)))
 			var stayed []string // not cancelled
 			for i := range n {
-				t.pass(time.Millisecond)
+				t.pass(time.Until(due[i].Add(-500 * time.Microsecond))) // about as long as a command takes
 				if v := cmd.command("cancel", x, byKey(fmt.Sprint(i))); v.Results[0].Outcome != "cancelled" {
 					stayed = append(stayed, fmt.Sprint(i))
 				}

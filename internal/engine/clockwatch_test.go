@@ -259,6 +259,34 @@ func TestResyncOfVHosts(t *testing.T) {
 	})
 }
 
+// TestInstantsWhileBehind says that an instant which a client names is taken for one of a vhost that is ahead of the wall clock: it
+// would be long over.
+func TestInstantsWhileBehind(t *testing.T) {
+	for _, back := range []time.Duration{time.Hour, 365 * 24 * time.Hour} {
+		t.Run(back.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clock := newSetClock()
+				e := start(t, newDisk(), withClock(clock))
+				defer stop(t, e)
+				c := attach(t, e, "")
+				c.post(declare("grave"))
+				clock.set(-back)
+				pass(2 * time.Second)
+				later := publish("grave", "in ten minutes")
+				later.Properties = amqp.AppendProperties(nil, &amqp.Properties{
+					Has:     amqp.FlagHeaders,
+					Headers: amqp.Table{{Name: "x-opt-delivery-time", Value: amqp.Int64(time.Now().Add(10*time.Minute - back).UnixMilli())}},
+				})
+				c.post(later)
+				pass(10*time.Minute - time.Millisecond)
+				wantReady(t, e, "a millisecond early", 0)
+				pass(time.Millisecond)
+				wantReady(t, e, "after ten minutes", 1)
+			})
+		})
+	}
+}
+
 // TestStampWhileBehind says that instants which clients name are taken for instants of a vhost that is ahead of the wall clock,
 // or that its deadlines count from the wall clock.
 func TestStampWhileBehind(t *testing.T) {

@@ -64,6 +64,9 @@ func (e *Engine) Advance(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 	defer func() { c.turn <- struct{}{} }()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	wall, _ := c.Read()
 	target := wall + int64(d)
 	for {

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"context"
+	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,6 +37,37 @@ func TestAdvanceAfterRestart(t *testing.T) {
 		}
 		if n := ready(t, e, "grave"); n != 3*2048 {
 			t.Errorf("%d dead letters when Advance returned, want %d", n, 3*2048)
+		}
+	})
+}
+
+// TestAdvanceTogether says that of two who move a test clock at once one is forgotten, or that one who has given up keeps others
+// from moving it.
+func TestAdvanceTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := start(t, newDisk())
+		defer stop(t, e)
+		begun := e.Now()
+		var jobs sync.WaitGroup
+		for range 10 {
+			jobs.Go(func() {
+				if err := e.Advance(t.Context(), time.Hour); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		jobs.Wait()
+		if passed := e.Now().Sub(begun); passed != 10*time.Hour {
+			t.Errorf("%v have passed, want 10 hours", passed)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := e.Advance(gone, time.Hour); !errors.Is(err, context.Canceled) {
+			t.Errorf("somebody who has gone moved the clock: %v", err)
+		}
+		begun = e.Now()
+		if err := e.Advance(t.Context(), time.Hour); err != nil || e.Now().Sub(begun) != time.Hour {
+			t.Errorf("%v have passed, error %v", e.Now().Sub(begun), err)
 		}
 	})
 }

@@ -121,7 +121,8 @@ func (c *call) policyCommand(name, pattern, definition string) string {
 
 // policyKeys are those that a definition may hold; only for hints, the broker decides.
 const policyKeys = "alternate-exchange consumer-timeout cycle dead-letter-exchange dead-letter-routing-key dead-letter-strategy " +
-	"delayed-retry-max delayed-retry-min delayed-retry-type delivery-limit expires expiry max-length max-length-bytes " +
+	"delayed-retry-attempts delayed-retry-backoff delayed-retry-jitter delayed-retry-max delayed-retry-min delayed-retry-steps " +
+	"delayed-retry-type delivery-limit expires expiry max-length max-length-bytes " +
 	"message-ttl overflow queue-leader-locator"
 
 // keyHint proposes a key for each that is nearly one.

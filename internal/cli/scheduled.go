@@ -169,4 +169,3 @@ func showScheduled(c *call) error {
 	}
 	return c.showWhole(raw, "id due in_ms exchange routing_key message_id properties payload_bytes payload_encoding")
 }
-

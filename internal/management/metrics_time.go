@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -14,6 +15,7 @@ type punctuality struct {
 	lateness  vhost.Lateness
 	overdue   float64 // seconds
 	schedules []vhost.ScheduleView
+	horizon   [len(vhost.HorizonBounds) + 1]int
 }
 
 func (s *Server) punctuality(ctx context.Context, hosts []*access.VHost) (all []punctuality) {
@@ -24,7 +26,7 @@ func (s *Server) punctuality(ctx context.Context, hosts []*access.VHost) (all []
 	for _, h := range hosts {
 		p := punctuality{vhost: h.Name}
 		err := s.engine.Look(ctx, h.Name, func(v *vhost.VHost) {
-			p.lateness, p.schedules = v.Lateness(), v.Schedules()
+			p.lateness, p.schedules, p.horizon = v.Lateness(), v.Schedules(), v.Horizon(deadline.Instant(now[h.Name]))
 			if at, ok := v.Due(); ok {
 				p.overdue = float64(max(now[h.Name]-int64(at), 0)) / 1000
 			}
@@ -70,7 +72,17 @@ func (s *Server) timeMetrics(ctx context.Context, x *exposition, hosts []*access
 		}
 		return 0
 	})
+	const within = "bartleby_delayed_due_within"
+	x.family(within, gauge, "Messages that wait in delayed exchanges by when they are due, each in the first window that has it; estimated where many wait")
+	for i := range all {
+		for k, n := range all[i].horizon {
+			x.add(within, n, "vhost", all[i].vhost, "window", windows[k])
+		}
+	}
 }
+
+// windows name what vhost.Horizon counts.
+var windows = [len(vhost.HorizonBounds) + 1]string{"1m", "1h", "1d", "30d", "later"}
 
 // lateness writes the series of one histogram.
 func (x *exposition) lateness(name string, p *punctuality, k vhost.LateKind) {

@@ -68,6 +68,27 @@ func TestWaitingInQueues(t *testing.T) {
 	}
 }
 
+func TestRetryIsDescribed(t *testing.T) {
+	// If this fails, a queue does not say how it spaces its retries.
+	t.Parallel()
+	d := open(t)
+	const kind = `"x-delayed-retry-type":"failed",`
+	for i, c := range [][2]string{
+		{`"x-delayed-retry-min":1000`, "failed (min: 1000ms, max: 1000ms)"},
+		{`"x-delayed-retry-min":1000,"x-delayed-retry-max":5000,"x-delayed-retry-backoff":"exponential"`, "failed (min: 1000ms, max: 5000ms, backoff: exponential)"},
+		{`"x-delayed-retry-min":1000,"x-delayed-retry-backoff":"exponential"`, "failed (min: 1000ms, backoff: exponential)"},
+		{`"x-delayed-retry-min":1000,"x-delayed-retry-backoff":"fixed"`, "failed (min: 1000ms, backoff: fixed)"},
+		{`"x-delayed-retry-steps":"10m,1h","x-delayed-retry-jitter":5,"x-delayed-retry-attempts":3`, "failed (steps: 600000ms 3600000ms, jitter: 5%, attempts: 3)"},
+		{`"x-delayed-retry-max":1000`, ""},
+	} {
+		name := fmt.Sprint("q", i)
+		d.queueWith(name, kind+c[0])
+		if got := d.queue(name).DelayedRetry; got != c[1] {
+			t.Errorf("%s: %q, want %q", c[0], got, c[1])
+		}
+	}
+}
+
 func TestTimeMetrics(t *testing.T) {
 	// If this fails, dashboards do not show that the broker is late, or how much waits.
 	t.Parallel()
@@ -78,6 +99,7 @@ func TestTimeMetrics(t *testing.T) {
 		d.delay("later", "k", fmt.Sprint(i), 50+i, "")
 	}
 	d.delay("later", "k", "left", 5000, "")
+	d.delay("later", "k", "far", 31*86_400_000, "")
 	d.advance(1000)
 	text := d.want(200, "GET", "/metrics", "").Body.String()
 	const name = "bartleby_lateness_seconds"
@@ -92,9 +114,12 @@ func TestTimeMetrics(t *testing.T) {
 		name + `_count{vhost="/",kind="expires"} 1`,
 		name + `_count{vhost="/",kind="retry"} 0`,
 		`bartleby_overdue_seconds{vhost="/"} 0`,
-		`bartleby_delayed_messages{vhost="/"} 1`,
-		`bartleby_delayed_bytes{vhost="/"} 4`,
+		`bartleby_delayed_messages{vhost="/"} 2`,
+		`bartleby_delayed_bytes{vhost="/"} 7`,
 		`bartleby_delayed_orphans{vhost="/"} 0`,
+		`bartleby_delayed_due_within{vhost="/",window="1m"} 1`,
+		`bartleby_delayed_due_within{vhost="/",window="1h"} 0`,
+		`bartleby_delayed_due_within{vhost="/",window="later"} 1`,
 	} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("metrics lack %s", line)

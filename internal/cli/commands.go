@@ -81,7 +81,7 @@ func commands() []command {
 		{name: "count_scheduled", tools: both, usage: "[--vhost <vhost>] [<column> ...]", most: unbounded, run: countScheduled},
 		{name: "show_scheduled", tools: both, usage: "[--vhost <vhost>] <exchange> <id>", least: 2, most: 2, run: showScheduled},
 		{name: "cancel_scheduled", tools: ctl, usage: "[--vhost <vhost>] <exchange> <id> ... | " + filterUsage, least: 1, most: unbounded, options: filterOptions, run: cancelScheduled, more: filterHelp},
-		{name: "reschedule_scheduled", tools: ctl, usage: "[--vhost <vhost>] --in <time> | --at <instant> <exchange> <id> ... | " + filterUsage, least: 1, most: unbounded, options: "in at " + filterOptions, run: rescheduleScheduled, more: rescheduleHelp},
+		{name: "reschedule_scheduled", tools: ctl, usage: "[--vhost <vhost>] (--in <time> | --at <instant>) <exchange> <id> ... | " + filterUsage, least: 1, most: unbounded, options: "in at " + filterOptions, run: rescheduleScheduled, more: rescheduleHelp},
 		{name: "fire_scheduled", tools: ctl, usage: "[--vhost <vhost>] <exchange> <id> ... | " + filterUsage, least: 1, most: unbounded, options: filterOptions, run: fireScheduled, more: filterHelp},
 		{name: "purge_scheduled", tools: ctl, usage: "[--vhost <vhost>] <exchange>", least: 1, most: 1, run: purgeScheduled},
 		{name: "list_waiting", tools: both, usage: "[--vhost <vhost>] [--limit <number>] [" + filterUsage + "] <queue> [<column> ...]", least: 1, most: unbounded, options: "limit " + filterOptions, run: listWaiting, more: listWaitingHelp},
@@ -154,6 +154,10 @@ func (c *call) help(names []string) error {
 	}
 	cmd, _, ok := c.findTyped(names)
 	if !ok {
+		if about := c.about(names[0]); about != "" {
+			fmt.Fprint(c.stdout, about)
+			return nil
+		}
 		return c.unknownCommand(names[0])
 	}
 	fmt.Fprintln(c.stdout, c.commandUsage(cmd))
@@ -180,7 +184,24 @@ func (c *call) usage() string {
 	return b.String()
 }
 
+// about lists the commands that are about one thing, as in "scheduled"; "" if there is none.
+func (c *call) about(thing string) string {
+	var b strings.Builder
+	for _, cmd := range commands() {
+		if verb, ok := strings.CutSuffix(cmd.name, "_"+thing); ok && cmd.tools&c.tool != 0 {
+			fmt.Fprintf(&b, "   %s %s %s\n", thing, verb, cmd.usage)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "Commands\n\n" + b.String() + fmt.Sprintf("\nUse '%s help %s <verb>' to learn more about one.\n", c.program, thing)
+}
+
 func (c *call) unknownCommand(name string) error {
+	if about := c.about(name); about != "" {
+		return &failure{exitUsage, strings.TrimSpace(about)}
+	}
 	text := fmt.Sprintf("Command '%s' not found.", name)
 	best, bestName := 4, "" // further away than this is no help
 	for _, cmd := range commands() {

@@ -73,7 +73,10 @@ func (c *call) main(args []string) error {
 		return c.help(words.args[1:])
 	}
 	cmd, rest, ok := c.findTyped(words.args)
-	if !ok {
+	switch {
+	case !ok && words.on("help"):
+		return c.help(words.args)
+	case !ok:
 		return c.unknownCommand(words.args[0])
 	}
 	c.command, c.args = cmd, rest

@@ -101,6 +101,8 @@ func (w *world) guess(st *step, e *entry) string {
 		return "reject"
 	case e.expireAt != 0 && (e.expireAt <= st.stamp.Now || e.zero == w.audits):
 		return "expired"
+	case st.back[e] && w.view(st, e.line) == nil: // with its queue went what its limits were
+		return limitReason
 	}
 	return "maxlen"
 }

@@ -126,6 +126,42 @@ var delayHeaderCases = []Case{
 				t.equal("x-delay", ch.get(q).Headers["x-delay"], v)
 			}
 		}),
+	delays(2, "delay-nonsense-behind-an-exchange", "An x-delay that means nothing is refused too if a delayed exchange stands behind the one published to; no other route gets the message.",
+		func(t *T) {
+			conn := t.connect()
+			owner := conn.channel()
+			d := owner.delayed("d", "fanout")
+			a, b := owner.exchange("a", "fanout"), owner.exchange("b", "direct", amqp.Table{"alternate-exchange": d})
+			t.must(owner.ExchangeBind(d, "", a, false, nil))
+			q := owner.bound("q", a, "")
+			for _, x := range []string{a, b} {
+				ch := conn.channel()
+				ch.publish(x, "nowhere", "m", delay("abc"))
+				ch.refused(406, "PRECONDITION_FAILED - invalid x-delay 'abc'")
+			}
+			owner.empty(q)
+			t.awaitScheduled(d, 0)
+		}),
+	delays(2, "delay-nonsense-in-a-transaction", "In a transaction an x-delay that means nothing is refused with 406 at the latest at commit, and nothing of it is kept.",
+		func(t *T) {
+			conn := t.connect()
+			owner, ch := conn.channel(), conn.channel()
+			x := owner.delayed("x", "direct")
+			t.must(ch.Tx())
+			ch.publish(x, "k", "m", delay("abc"))
+			t.refusalLike(ch.TxCommit(), 406, "invalid x-delay 'abc'")
+			t.awaitScheduled(x, 0)
+		}),
+	delays(2, "delay-nonsense-over-http", "The management API refuses an x-delay that means nothing as AMQP does.",
+		func(t *T) {
+			ch := t.channel()
+			x := ch.delayed("x", "direct")
+			q := ch.bound("q", x, "k")
+			r := t.ask("POST", object{"properties": object{"headers": object{"x-delay": "abc"}}, "routing_key": "k", "payload": "m", "payload_encoding": "string"},
+				"exchanges", t.vhost, x, "publish")
+			t.refusedRequest(r, "invalid x-delay 'abc'")
+			ch.empty(q)
+		}),
 	delays(2, "delay-once", "A message that one delayed exchange has kept is not kept by the next: its header is negative.",
 		func(t *T) {
 			ch := t.channel()

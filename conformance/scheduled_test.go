@@ -331,6 +331,21 @@ var scheduledCases = []Case{
 			ch.put(x, "k", "third", scheduled(far, "c"))
 			t.equal("kept", cmd.command("count", x, nil).Count, 2)
 		}),
+	delays(5, "delayed-max-length-in-a-transaction", "A commit of a message for which a delayed exchange has no room is refused with 406; what else it had is done.",
+		func(t *T) {
+			conn := t.connect()
+			owner, ch := conn.channel(), conn.channel()
+			x := owner.delayed("x", "direct", amqp.Table{"x-delayed-max-length": int32(1)})
+			q := owner.queue("q")
+			t.must(ch.Tx())
+			for range 2 {
+				ch.publish(x, "k", "m", delay(int32(far)))
+			}
+			ch.publish("", q, "other")
+			t.refusal(ch.TxCommit(), 406, "PRECONDITION_FAILED - partial tx completion")
+			t.awaitScheduled(x, 1)
+			t.equal("taken", owner.taken(q, 1), []string{"other"})
+		}),
 	delays(5, "delayed-max-length-nonsense", "An x-delayed-max-length that is no integer, or negative, is refused with 406.",
 		func(t *T) {
 			for _, v := range []any{"2", int32(-1), 1.5, true} {

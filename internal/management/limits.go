@@ -28,6 +28,8 @@ const (
 	// looks for a portion.
 	scanMax, looksMax = 100_000, 20
 
+	// waitingUsual is how many of the messages that wait are listed unasked; at most it is vhost.SelectionMax.
+	waitingUsual = 100
 	// readsMax and readBytesMax bound the contents that one look at what waits reads: they may have to come from the disk.
 	readsMax, readBytesMax = 256, 4 << 20
 	// pageBytesMax is about how many bytes of properties and payloads a list of what waits shows.

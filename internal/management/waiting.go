@@ -78,18 +78,22 @@ func (r *request) enterQueue() (*room, error) {
 // A waiting message is one with its content, if that was asked for.
 type waiting struct {
 	vhost.ScheduledMessage
+	waits      bool
 	view       vhost.View
 	properties amqp.Properties
 }
 
-// A pass goes through what waits in a room, in the order in which it is due, a portion at a time.
+// A pass goes through what waits in a room, in the order in which it is due. Where the next messages are is asked for
+// many at once, since that means to look at every chunk that has some of them; their contents are read in portions.
 type pass struct {
 	request *request
 	room    *room
 	filter  filter
 	bare    bool                   // contents are not looked at
 	after   vhost.ScheduledMessage // the last message that was passed
-	more    bool                   // there may be others behind it
+	found   []vhost.ScheduledMessage
+	ended   bool // there is nothing behind found
+	more    bool // there may be others behind after
 }
 
 func (r *request) passThrough(w *room, f *filter, after vhost.ScheduledMessage) *pass {
@@ -100,80 +104,88 @@ func (r *request) passThrough(w *room, f *filter, after vhost.ScheduledMessage) 
 	return p
 }
 
-// each visits up to most messages that the filter lets through, until visit says no. It gives up after so many looks;
-// then, as after most, there may be more.
-func (p *pass) each(most, looks int, visit func(*waiting) bool) error {
-	for n := 0; looks > 0; looks-- {
-		portion := most - n
+// each visits up to most messages that the filter lets through, until visit says no; that one comes next. After most, and
+// when it has passed scan messages, there may be more.
+func (p *pass) each(most, scan int, visit func(*waiting) bool) error {
+	for n := 0; ; {
 		switch {
-		case p.bare:
-			portion = min(portion, scanMax)
-		case p.filter.picks():
-			portion = readsMax
-		default:
-			portion = min(portion, readsMax)
+		case len(p.found) == 0 && p.ended:
+			p.more = false
+			return nil
+		case n == most || scan <= 0:
+			return nil
+		case len(p.found) == 0:
+			ahead := min(scan, scanMax)
+			if !p.filter.picks() {
+				ahead = min(ahead, most-n)
+			}
+			if err := p.find(ahead); err != nil {
+				return err
+			}
+			continue
 		}
-		batch, ended, err := p.take(portion)
+		batch, err := p.read()
 		if err != nil {
 			return err
 		}
 		for i := range batch {
 			x := &batch[i]
-			if !p.bare {
-				if x.properties, err = amqp.ParseProperties(x.view.Properties); err != nil {
-					return err
+			if x.waits && p.filter.lets(x) {
+				if n == most || !visit(x) {
+					return nil
 				}
+				n++
 			}
-			before := p.after
-			p.after = x.ScheduledMessage
-			if !p.filter.lets(x) {
-				continue
-			}
-			if !visit(x) {
-				p.after = before
-				return nil
-			}
-			if n++; n == most {
-				p.more = !ended || i+1 < len(batch)
-				return nil
-			}
-		}
-		if ended {
-			p.more = false
-			return nil
+			p.after, p.found = p.found[0], p.found[1:]
+			scan--
 		}
 	}
-	return nil
 }
 
-// take looks at the next messages, at most n of them.
-func (p *pass) take(n int) (batch []waiting, ended bool, err error) {
-	err = p.request.look(p.room.vhost, func(v *vhost.VHost) {
-		ended = true
+// find looks where the next messages are, up to so many.
+func (p *pass) find(most int) error {
+	return p.request.look(p.room.vhost, func(v *vhost.VHost) {
+		p.ended = true
 		p.room.visit(v, p.after, func(m vhost.ScheduledMessage) bool {
 			if p.filter.until > 0 && m.At >= p.filter.until+p.room.ahead {
 				return false
 			}
-			if len(batch) == n {
-				ended = false
+			if len(p.found) == most {
+				p.ended = false
 				return false
 			}
-			batch = append(batch, waiting{ScheduledMessage: m})
+			p.found = append(p.found, m)
 			return true
 		})
-		if p.bare {
-			return
+	})
+}
+
+// read reads the first of the messages that were found. Some may not wait any more, or not there.
+func (p *pass) read() (batch []waiting, err error) {
+	if p.bare {
+		for _, m := range p.found {
+			batch = append(batch, waiting{ScheduledMessage: m, waits: true})
 		}
+		return batch, nil
+	}
+	err = p.request.look(p.room.vhost, func(v *vhost.VHost) {
 		bytes := 0
-		for i := range batch {
-			if bytes += int(batch[i].Size); bytes > readBytesMax && i > 0 {
-				batch, ended = batch[:i], false
+		for i, m := range p.found[:min(readsMax, len(p.found))] {
+			if bytes += int(m.Size); bytes > readBytesMax && i > 0 {
 				break
 			}
-			_, _, batch[i].view, _ = v.ScheduledAt(batch[i].ID) // it waits: it was just visited
+			x := waiting{ScheduledMessage: m}
+			now, _, view, outcome := v.ScheduledAt(m.ID)
+			x.view, x.waits = view, outcome == "" && now.At == m.At
+			batch = append(batch, x)
 		}
 	})
-	return batch, ended, err
+	for i := range batch {
+		if x := &batch[i]; x.waits && err == nil {
+			x.properties, err = amqp.ParseProperties(x.view.Properties)
+		}
+	}
+	return batch, err
 }
 
 // next is what ?after= has to be to go on.
@@ -240,7 +252,7 @@ func (r *request) listWaiting(w *room) (answer, error) {
 	p := r.passThrough(w, f, after)
 	var page api.WaitingPage
 	bytes := 0
-	err = p.each(limit, looksMax, func(x *waiting) bool {
+	err = p.each(limit, readsMax*looksMax, func(x *waiting) bool {
 		shown := r.showWaiting(w, x, how)
 		bytes += len(x.view.Properties)
 		if shown.Payload != nil {
@@ -260,8 +272,15 @@ func (r *request) listWaiting(w *room) (answer, error) {
 }
 
 func limitOf(query url.Values) (int, error) {
-	p, err := portionOf(url.Values{"limit": query["limit"]})
-	return p.limit, err
+	text := query.Get("limit")
+	if text == "" {
+		return waitingUsual, nil
+	}
+	limit, err := strconv.Atoi(text)
+	if err != nil || limit < 1 || limit > vhost.SelectionMax {
+		return 0, badRequest("limit must be an integer from 1 to %d, not '%s'", vhost.SelectionMax, text)
+	}
+	return limit, nil
 }
 
 // showWaiting renders a message; how may be nil: without the payload.

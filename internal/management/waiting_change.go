@@ -102,7 +102,7 @@ func (c *change) bodyNames(body *api.PostWaiting) error {
 	}
 	p := c.request.passThrough(c.room, f, after)
 	p.bare = !f.picks()
-	ids, err := p.ids(limit, looksMax)
+	ids, err := p.ids(limit, readsMax*looksMax)
 	if err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ func (c *change) bodyNames(body *api.PostWaiting) error {
 }
 
 // ids lists up to most that the filter lets through.
-func (p *pass) ids(most, looks int) (ids []vhost.ScheduledID, err error) {
-	err = p.each(most, looks, func(x *waiting) bool {
+func (p *pass) ids(most, scan int) (ids []vhost.ScheduledID, err error) {
+	err = p.each(most, scan, func(x *waiting) bool {
 		ids = append(ids, x.ID)
 		return true
 	})

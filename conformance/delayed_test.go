@@ -16,9 +16,12 @@ func delays(section int, name, rule string, run func(t *T)) Case {
 
 const delayedKind = "x-delayed-message"
 
-// delayed declares a delayed exchange that routes by this type, deletes it with the case, and returns its name.
+// delayed declares a delayed exchange that routes by this type, deletes it and what it keeps with the case, and returns its
+// name.
 func (ch *channel) delayed(role, kind string, args ...amqp.Table) string {
 	ch.t.Helper()
+	t, vhost := ch.t, ch.t.vhost
+	t.Cleanup(func() { t.ask("DELETE", nil, "x", "scheduled", vhost, t.name(role)) }) // once the exchange is gone
 	return ch.exchange(role, delayedKind, append(slices.Clone(args), amqp.Table{"x-delayed-type": kind})...)
 }
 

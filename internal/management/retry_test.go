@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 )
@@ -124,5 +125,37 @@ func TestTimeMetrics(t *testing.T) {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("metrics lack %s", line)
 		}
+	}
+}
+
+func TestDueByTheWallClock(t *testing.T) {
+	// If this fails, messages seem due at another time than they fire where the machine's clock is behind what it once was.
+	t.Parallel()
+	clock := &wrongClock{}
+	clock.wall.Store(time.Unix(1_700_003_600, 0).UnixNano())
+	d := openWith(t, clock)
+	d.want(201, "PUT", "/api/exchanges/%2F/later", `{"type":"x-delayed-message","durable":true,"arguments":{"x-delayed-type":"fanout"}}`)
+	d.delay("later", "k", "0", 10_000, "")
+	d.delay("later", "k", "1", 20_000, "")
+	clock.wall.Add(-int64(time.Hour))
+	d.want(201, "PUT", "/api/queues/%2F/q", "") // the virtual host looks at its clock
+	page := read[api.WaitingPage](d, scheduled+"/later")
+	if len(page.Items) != 2 || page.Items[0].InMS != 10_000 || page.Items[0].DueMS != 1_700_000_010_000 {
+		t.Fatalf("listed: %+v", page)
+	}
+	if s := read[api.Schedules](d, scheduled); *s.NextDueMS != 1_700_000_010_000 {
+		t.Errorf("next due: %+v", s)
+	}
+	for query, want := range map[string]int{"from=1700000010001": 1, "until=1700000010001": 1, "from=9223372036854775807": 0, "until=9223372036854775807": 2} {
+		if got := read[api.WaitingPage](d, scheduled+"/later?"+query); len(got.Items) != want {
+			t.Errorf("%s: %+v", query, got)
+		}
+	}
+	d.want(200, "PATCH", scheduled+"/later/"+page.Items[1].ID, `{"in":5000}`)
+	if at := read[api.Waiting](d, scheduled+"/later/"+page.Items[1].ID); at.InMS != 5000 || at.DueMS != 1_700_000_005_000 {
+		t.Errorf("moved: %+v", at)
+	}
+	if text := d.want(200, "GET", "/metrics", "").Body.String(); !strings.Contains(text, `bartleby_overdue_seconds{vhost="/"} 0`+"\n") {
+		t.Error("something is overdue that is not")
 	}
 }

@@ -1,11 +1,8 @@
 package management
 
 import (
-	"fmt"
-	"math"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -81,134 +78,6 @@ type waiting struct {
 	waits      bool
 	view       vhost.View
 	properties amqp.Properties
-}
-
-// A pass goes through what waits in a room, in the order in which it is due. Where the next messages are is asked for
-// many at once, since that means to look at every chunk that has some of them; their contents are read in portions.
-type pass struct {
-	request *request
-	room    *room
-	filter  filter
-	bare    bool                   // contents are not looked at
-	after   vhost.ScheduledMessage // the last message that was passed
-	found   []vhost.ScheduledMessage
-	ended   bool // there is nothing behind found
-	more    bool // there may be others behind after
-}
-
-func (r *request) passThrough(w *room, f *filter, after vhost.ScheduledMessage) *pass {
-	p := &pass{request: r, room: w, filter: *f, after: after, more: true}
-	if from := f.from + w.ahead; f.from > 0 && after.At < from {
-		p.after = vhost.ScheduledMessage{At: from - 1, ID: vhost.ScheduledID{Number: math.MaxUint64}}
-	}
-	return p
-}
-
-// each visits up to most messages that the filter lets through, until visit says no; that one comes next. After most, and
-// when it has passed scan messages, there may be more.
-func (p *pass) each(most, scan int, visit func(*waiting) bool) error {
-	for n := 0; ; {
-		switch {
-		case len(p.found) == 0 && p.ended:
-			p.more = false
-			return nil
-		case n == most || scan <= 0:
-			return nil
-		case len(p.found) == 0:
-			ahead := min(scan, scanMax)
-			if !p.filter.picks() {
-				ahead = min(ahead, most-n)
-			}
-			if err := p.find(ahead); err != nil {
-				return err
-			}
-			continue
-		}
-		batch, err := p.read()
-		if err != nil {
-			return err
-		}
-		for i := range batch {
-			x := &batch[i]
-			if x.waits && p.filter.lets(x) {
-				if n == most || !visit(x) {
-					return nil
-				}
-				n++
-			}
-			p.after, p.found = p.found[0], p.found[1:]
-			scan--
-		}
-	}
-}
-
-// find looks where the next messages are, up to so many.
-func (p *pass) find(most int) error {
-	return p.request.look(p.room.vhost, func(v *vhost.VHost) {
-		p.ended = true
-		p.room.visit(v, p.after, func(m vhost.ScheduledMessage) bool {
-			if p.filter.until > 0 && m.At >= p.filter.until+p.room.ahead {
-				return false
-			}
-			if len(p.found) == most {
-				p.ended = false
-				return false
-			}
-			p.found = append(p.found, m)
-			return true
-		})
-	})
-}
-
-// read reads the first of the messages that were found. Some may not wait any more, or not there.
-func (p *pass) read() (batch []waiting, err error) {
-	if p.bare {
-		for _, m := range p.found {
-			batch = append(batch, waiting{ScheduledMessage: m, waits: true})
-		}
-		return batch, nil
-	}
-	err = p.request.look(p.room.vhost, func(v *vhost.VHost) {
-		bytes := 0
-		for i, m := range p.found[:min(readsMax, len(p.found))] {
-			if bytes += int(m.Size); bytes > readBytesMax && i > 0 {
-				break
-			}
-			x := waiting{ScheduledMessage: m}
-			now, _, view, outcome := v.ScheduledAt(m.ID)
-			x.view, x.waits = view, outcome == "" && now.At == m.At
-			batch = append(batch, x)
-		}
-	})
-	for i := range batch {
-		if x := &batch[i]; x.waits && err == nil {
-			x.properties, err = amqp.ParseProperties(x.view.Properties)
-		}
-	}
-	return batch, err
-}
-
-// next is what ?after= has to be to go on.
-func (p *pass) next() *string {
-	if !p.more {
-		return nil
-	}
-	cursor := fmt.Sprintf("%d-%d", p.after.At, p.after.ID.Number)
-	return &cursor
-}
-
-// cursorOf reads what next has made; an empty one is the beginning.
-func cursorOf(text string) (m vhost.ScheduledMessage, err error) {
-	if text == "" {
-		return m, nil
-	}
-	at, number, _ := strings.Cut(text, "-")
-	instant, err := strconv.ParseUint(at, 10, 63)
-	n, err2 := strconv.ParseUint(number, 10, 64)
-	if err != nil || err2 != nil {
-		return m, badRequest("after must be the 'next' of an earlier answer, not '%s'", text)
-	}
-	return vhost.ScheduledMessage{At: deadline.Instant(instant), ID: vhost.ScheduledID{Number: n}}, nil
 }
 
 // getScheduled lists a portion of what waits in a delayed exchange.

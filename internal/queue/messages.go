@@ -298,6 +298,30 @@ func (m *Messages) Rearm(chunk Seq, at deadline.Instant) (was deadline.Instant, 
 	return 0, false
 }
 
+// Near notes that some entries of a chunk are in the vhost's set by themselves since an instant, before which none is due.
+func (m *Messages) Near(chunk Seq, since deadline.Instant) {
+	m.Touch()
+	if s := m.slotOf(chunk); s != nil {
+		s.near = since
+	}
+}
+
+// ArmedFor is the instant for which a chunk is armed, 0 if for none.
+func (m *Messages) ArmedFor(chunk Seq) deadline.Instant {
+	if s := m.slotOf(chunk); s != nil {
+		return s.at
+	}
+	return 0
+}
+
+// due is an instant before which nothing in the chunk is due, 0 if nothing is.
+func (s *slot) due() deadline.Instant {
+	if s.at == 0 || s.near != 0 && s.near < s.at {
+		return s.near
+	}
+	return s.at
+}
+
 func (s *slot) arm(at deadline.Instant) (was deadline.Instant, earlier bool) {
 	if was = s.at; was != 0 && was <= at {
 		return was, false
@@ -353,12 +377,12 @@ func (s *slot) look(c *chunk, fn func(Seq, *Entry, *Side)) {
 	}
 }
 
-// Armed calls fn for each chunk that has something due, with the instant.
+// Armed calls fn for each chunk that has something due, with an instant before which nothing is.
 func (m *Messages) Armed(fn func(chunk Seq, at deadline.Instant)) {
 	for _, l := range m.lanes {
 		for _, s := range l.slots {
-			if s.live > 0 && s.at != 0 {
-				fn(s.first(), s.at)
+			if due := s.due(); s.live > 0 && due != 0 {
+				fn(s.first(), due)
 			}
 		}
 	}

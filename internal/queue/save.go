@@ -191,9 +191,9 @@ func appendSlot(b []byte, s *slot, page place.Ref, gone *bitmap) []byte {
 		b = binary.AppendUvarint(b, uint64(h.first))
 		b = binary.AppendUvarint(b, uint64(h.last-h.first))
 	}
-	if s.at != 0 {
+	if due := s.due(); due != 0 {
 		what |= savedDue
-		b = binary.AppendUvarint(b, uint64(s.at))
+		b = binary.AppendUvarint(b, uint64(due))
 	}
 	if s.others() > 0 {
 		what |= savedOthers

@@ -204,13 +204,13 @@ func (v *VHost) carryOut(s *Stamp, r request, t *target, out *Outcome) string {
 	}
 	switch r.verb {
 	case "cancel":
-		v.end(s, q, seq, Unscheduled, out)
+		v.cancelOne(s, q, seq, out)
 		return outcomeCancelled
 	case "fire":
 		v.fire(s, q, seq, out)
 		return outcomeFired
 	}
-	v.emit(s, &Fact{Kind: Deferred, Queue: q.id, Seq: seq, At: r.at, Durable: true}, out)
+	v.move(s, q, seq, r.at, out)
 	return outcomeRescheduled
 }
 

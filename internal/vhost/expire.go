@@ -19,6 +19,7 @@ const (
 	ownChannel         // a delivery that is not settled; the number above is a channel's
 	ownHanded          // what was handed over and is not in the log yet; of no queue
 	ownBacklog         // work left over: settlements; of no queue
+	ownOne             // one message that is due soon; Item is its Seq
 	ownBits     = 4
 )
 
@@ -53,12 +54,18 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 			continue
 		}
 		q := v.queueOf(QueueID(d.Owner >> ownBits))
+		if kind == ownOne {
+			v.near--
+		}
 		if q == nil {
 			continue
 		}
 		switch kind {
 		case ownMessages:
 			left -= v.fallDue(s, q, queue.Seq(d.Item), d.At, left, out)
+		case ownOne:
+			q.near--
+			v.happen(s, q, queue.Seq(d.Item), d.At, out)
 		case ownHead:
 			q.armed = 0
 			left -= v.expireHeads(s, q, left, out)
@@ -76,47 +83,119 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 }
 
 // fallDue lets go what is due in a chunk at that instant, so that whatever is due leaves in the order of instants; most
-// at the most, and none once the portion is full. The chunk is armed for what comes next.
+// at the most, and none once the portion is full. The chunk is armed for what comes next. If much of it is due soon, at
+// many instants, its messages are put into the set one by one, so that the chunk is not looked through for each.
 func (v *VHost) fallDue(s *Stamp, q *queueState, chunk queue.Seq, at deadline.Instant, most int, out *Outcome) (n int) {
-	var due [queue.ChunkLen]queue.Seq
-	k, next := 0, deadline.Instant(0)
+	var soon [queue.ChunkLen]moment
+	k, later, next := 0, 0, deadline.Instant(0) // of those that are soon, how many later than at
+	horizon := max(at, s.Now) + nearHorizon
 	q.messages.Disarm(chunk, func(seq queue.Seq, e *queue.Entry, side *queue.Side) {
 		switch d := v.dueAt(q, e, side); {
 		case d == 0 || len(q.zero) > 0 && slices.Contains(q.zero, seq): // what came in this step: consumers are asked first
-		case d <= at:
-			due[k] = seq
+		case d > horizon:
+			next = sooner(next, d)
+		default:
+			if d > at {
+				later++
+			}
+			soon[k] = moment{d, seq}
 			k++
-		case next == 0 || d < next:
-			next = d
 		}
 	})
-	for ; n < k && n < most && !v.full(); n++ {
-		e := q.messages.Entry(due[n])
-		switch {
-		case e == nil:
-		case q.schedule != nil:
-			v.lateness.note(LateDelay, s.Now-at)
-			v.fire(s, q, due[n], out)
-		case e.State == queue.Waiting && (e.ExpireAt == 0 || e.ExpireAt > at):
-			v.lateness.note(LateRetry, s.Now-at)
-			v.resume(s, q, due[n], out)
-		case e.ExpireAt != 0 && e.ExpireAt <= at && e.State != queue.Unacked:
-			v.lateness.note(LateTTL, s.Now-at)
-			v.die(s, q, due[n], Expired, 0, out)
+	if later >= nearLeast || q.near > 0 { // what is in the set already comes in order with the rest
+		for _, m := range soon[:k] {
+			if v.deadlines.Add(deadline.Entry{At: m.at, Owner: owner(q, ownOne), Item: uint64(m.seq)}) {
+				q.near++
+				v.near++
+			}
+		}
+		q.messages.Near(chunk, at)
+		v.rearm(q, chunk, next)
+		return 1 + k/nearWork
+	}
+	i := 0
+	for ; i < k && n < most && !v.full(); i++ {
+		if soon[i].at <= at {
+			v.happen(s, q, soon[i].seq, at, out)
+			n++
+		} else {
+			next = sooner(next, soon[i].at)
 		}
 	}
-	if q.deleted {
-		return max(n, 1)
+	for ; i < k; i++ { // the rest goes with the next tick
+		next = sooner(next, max(soon[i].at, at))
 	}
-	if n < k { // the rest goes with the next tick
-		next = at
-	}
-	if next != 0 {
-		if was, earlier := q.messages.Rearm(chunk, next); earlier {
-			v.armed(q, chunk, was, next)
-		}
-	}
+	v.rearm(q, chunk, next)
 	return max(n, 1)
+}
+
+// moment is when a message is due.
+type moment struct {
+	at  deadline.Instant
+	seq queue.Seq
+}
+
+// sooner is the earlier of two instants of which the first may be none.
+func sooner(a, b deadline.Instant) deadline.Instant {
+	if a == 0 || b < a {
+		return b
+	}
+	return a
+}
+
+// happen does what is due with a message at an instant, if it still is.
+func (v *VHost) happen(s *Stamp, q *queueState, seq queue.Seq, at deadline.Instant, out *Outcome) {
+	e := q.messages.Entry(seq)
+	if e == nil || q.deleted || slices.Contains(q.zero, seq) {
+		return
+	}
+	waits := e.State == queue.Waiting
+	until := deadline.Instant(0)
+	if waits {
+		until = q.messages.Side(seq).Until
+	}
+	switch {
+	case q.schedule != nil:
+		if until <= at {
+			v.lateness.note(LateDelay, s.Now-at)
+			v.fire(s, q, seq, out)
+		}
+	case e.ExpireAt != 0 && e.ExpireAt <= at && (waits || e.State == queue.Ready && !q.settings.ExpiryHead):
+		v.lateness.note(LateTTL, s.Now-at)
+		v.die(s, q, seq, Expired, 0, out)
+		if e := q.messages.Entry(seq); e != nil { // kept in place, it may go on waiting
+			v.schedule(q, seq, e)
+		}
+	case waits && until <= at:
+		v.lateness.note(LateRetry, s.Now-at)
+		v.resume(s, q, seq, out)
+	}
+}
+
+// rearm arms a chunk for an instant, 0 for none, if it is not armed for a sooner one.
+func (v *VHost) rearm(q *queueState, chunk queue.Seq, at deadline.Instant) {
+	if at == 0 || q.deleted {
+		return
+	}
+	if was, earlier := q.messages.Rearm(chunk, at); earlier {
+		v.armed(q, chunk, was, at)
+	}
+}
+
+// lookAgain arms the chunk of a message for what is next in it, if it was armed for that message, which is gone or due later.
+func (v *VHost) lookAgain(q *queueState, seq queue.Seq, was deadline.Instant) {
+	chunk := seq &^ (queue.ChunkLen - 1)
+	if q.deleted || q.messages.ArmedFor(chunk) != was {
+		return
+	}
+	next := deadline.Instant(0)
+	v.disarmed(q.messages, chunk, was)
+	q.messages.Disarm(chunk, func(_ queue.Seq, e *queue.Entry, side *queue.Side) {
+		if d := v.dueAt(q, e, side); d != 0 {
+			next = sooner(next, d)
+		}
+	})
+	v.rearm(q, chunk, next)
 }
 
 // resume makes a message that has waited ready again.

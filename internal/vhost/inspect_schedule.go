@@ -45,10 +45,9 @@ func (v *VHost) scheduleView(q *queueState) ScheduleView {
 	}
 	x := v.topo.Exchange(q.object.Name)
 	view.Orphan = x == nil || !x.Delayed
-	q.messages.Armed(func(_ queue.Seq, at deadline.Instant) {
-		if view.Next == 0 || at < view.Next {
-			view.Next = at
-		}
+	v.byInstant(q, ScheduledMessage{}, func(m ScheduledMessage) bool {
+		view.Next = m.At
+		return false
 	})
 	return view
 }

@@ -83,7 +83,7 @@ func (v *VHost) giveKey(s *Stamp, q *queueState, seq queue.Seq, key string, out 
 	old, taken := v.keyed(q, key)
 	v.emit(s, &Fact{Kind: Keyed, Durable: true, Queue: q.id, Seq: seq, N: hashOf(key)}, out)
 	if taken {
-		v.end(s, q, old, Unscheduled, out)
+		v.cancelOne(s, q, old, out)
 	}
 }
 

@@ -12,6 +12,11 @@ const (
 	laneMax = 1 << 56
 	// tickMax is how many deadlines one Tick handles, so that publishers and consumers are served between.
 	tickMax = 2048
+	// nearHorizon is how far ahead, in ms, messages of a chunk are put into the set of deadlines one by one, if nearLeast of
+	// them at least are due by then, later than the first; nearWork are as much work as letting one go.
+	nearHorizon = 250
+	nearLeast   = 8
+	nearWork    = 32
 	// excessMax is how many messages of one queue a single command drops for its length; the rest follows
 	// tick by tick, at once.
 	excessMax = 4096

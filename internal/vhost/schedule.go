@@ -211,13 +211,27 @@ func (v *VHost) eachScheduled(s *Stamp, ch *channel, c *Command, out *Outcome, d
 	return nil
 }
 
+// cancelOne ends a message of a schedule.
+func (v *VHost) cancelOne(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
+	was := q.messages.Side(seq).Until
+	v.end(s, q, seq, Unscheduled, out)
+	v.lookAgain(q, seq, was)
+}
+
+// move lets what waits wait until another instant.
+func (v *VHost) move(s *Stamp, q *queueState, seq queue.Seq, at deadline.Instant, out *Outcome) {
+	was := q.messages.Side(seq).Until
+	v.emit(s, &Fact{Kind: Deferred, Queue: q.id, Seq: seq, At: at, Durable: q.messages.Entry(seq).Flags&queue.Persistent != 0}, out)
+	v.lookAgain(q, seq, was)
+}
+
 // unschedule decides Unschedule.
 func (v *VHost) unschedule(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
 	return v.eachScheduled(s, ch, c, out, func(q *queueState, seq queue.Seq) string {
 		if q.schedule == nil {
 			return outcomeUnknown // a retry is the queue's: it is purged, or rejected
 		}
-		v.end(s, q, seq, Unscheduled, out)
+		v.cancelOne(s, q, seq, out)
 		v.closeSchedule(s, q.object.Name, out)
 		return outcomeCancelled
 	})
@@ -231,8 +245,7 @@ func (v *VHost) reschedule(s *Stamp, ch *channel, c *Command, out *Outcome) *amq
 	}
 	at := s.From + max(after, 0)
 	return v.eachScheduled(s, ch, c, out, func(q *queueState, seq queue.Seq) string {
-		durable := q.messages.Entry(seq).Flags&queue.Persistent != 0
-		v.emit(s, &Fact{Kind: Deferred, Queue: q.id, Seq: seq, At: at, Durable: durable}, out)
+		v.move(s, q, seq, at, out)
 		return outcomeRescheduled
 	})
 }

@@ -43,6 +43,7 @@ type VHost struct {
 
 	// deadlines follow from the folded state: entries of queues, queue expiry, and work left over.
 	deadlines deadline.Set
+	near      int // messages that are in it by themselves
 
 	saving  *checkpoint // in the making, nil if none is
 	storing *queue.Saving
@@ -93,6 +94,7 @@ type queueState struct {
 	policy    string // names, "" if none
 	operator  string
 
+	near      int              // its messages that are in the set by themselves
 	armed     deadline.Instant // where only the head may expire: its deadline in the set, 0 if none
 	expires   deadline.Instant // deadline in the set for the queue itself, 0 if none
 	lastMoved place.Index      // newest batch that moved a message here

@@ -303,7 +303,11 @@ func (w *world) laws() error {
 		if err != nil {
 			return err
 		}
-		q.messages.Armed(func(queue.Seq, deadline.Instant) { deadlines++ })
+		q.messages.Armed(func(chunk queue.Seq, _ deadline.Instant) {
+			if q.messages.ArmedFor(chunk) != 0 {
+				deadlines++
+			}
+		})
 		for _, at := range [2]deadline.Instant{q.armed, q.expires} {
 			if at != 0 {
 				deadlines++
@@ -317,6 +321,7 @@ func (w *world) laws() error {
 			return fmt.Errorf("queue %q is over its limit: %d ready", q.object.Name, q.messages.Ready())
 		}
 	}
+	deadlines += v.near
 	if v.holding.at != 0 {
 		deadlines++
 	}

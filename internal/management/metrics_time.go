@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
-	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -26,10 +25,12 @@ func (s *Server) punctuality(ctx context.Context, hosts []*access.VHost) (all []
 	for _, h := range hosts {
 		p := punctuality{vhost: h.Name}
 		err := s.engine.Look(ctx, h.Name, func(v *vhost.VHost) {
-			p.lateness, p.schedules, p.horizon = v.Lateness(), v.Schedules(), v.Horizon(deadline.Instant(now[h.Name]))
-			if at, ok := v.Due(); ok {
+			at, ok := v.Due()
+			if ok {
 				p.overdue = float64(max(now[h.Name]-int64(at), 0)) / 1000
 			}
+			setMS(&at, now[h.Name])
+			p.lateness, p.schedules, p.horizon = v.Lateness(), v.Schedules(), v.Horizon(at)
 		})
 		if err != nil {
 			s.options.Log.Debug("punctuality not read", "vhost", h.Name, "error", err)

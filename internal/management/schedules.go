@@ -9,26 +9,28 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
-	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
+// setMS sets an instant, whose type is the machine's business, to ms.
+func setMS[T ~int64](to *T, ms int64) { *to = T(ms) }
+
 // ahead is by how much the time of a virtual host, in which it is told when things are due, is ahead of the wall clock,
 // in ms; mostly 0.
-func (s *Server) ahead(name string) deadline.Instant {
+func (s *Server) ahead(name string) int64 {
 	for _, t := range s.engine.Time().VHosts {
 		if t.VHost == name {
-			return deadline.Instant(t.Behind.Milliseconds())
+			return t.Behind.Milliseconds()
 		}
 	}
 	return 0
 }
 
-// showBacklog renders what waits until instants of a virtual host that is so far ahead.
-func showBacklog(messages int, bytes int64, next, ahead deadline.Instant) api.Backlog {
+// showBacklog renders what waits until instants, in ms, of a virtual host that is so far ahead.
+func showBacklog(messages int, bytes int64, next, ahead int64) api.Backlog {
 	b := api.Backlog{Messages: int64(messages), Bytes: bytes}
 	if messages > 0 && next != 0 {
-		ms := int64(next - ahead)
+		ms := next - ahead
 		at := iso(ms)
 		b.NextDue, b.NextDueMS = &at, &ms
 	}
@@ -57,7 +59,7 @@ func (r *request) schedulesOf(name string) (api.Schedules, error) {
 	var all vhost.ScheduleView
 	for _, s := range views {
 		shown.Exchanges = append(shown.Exchanges, api.Schedule{
-			VHost: name, Exchange: s.Exchange, Backlog: showBacklog(s.Messages, s.Bytes, s.Next, ahead), Orphan: s.Orphan,
+			VHost: name, Exchange: s.Exchange, Backlog: showBacklog(s.Messages, s.Bytes, int64(s.Next), ahead), Orphan: s.Orphan,
 		})
 		all.Messages += s.Messages
 		all.Bytes += s.Bytes
@@ -65,7 +67,7 @@ func (r *request) schedulesOf(name string) (api.Schedules, error) {
 			all.Next = s.Next
 		}
 	}
-	shown.Backlog = showBacklog(all.Messages, all.Bytes, all.Next, ahead)
+	shown.Backlog = showBacklog(all.Messages, all.Bytes, int64(all.Next), ahead)
 	return shown, nil
 }
 

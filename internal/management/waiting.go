@@ -7,7 +7,6 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
-	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -15,8 +14,8 @@ import (
 type room struct {
 	vhost           string
 	exchange, queue string
-	id              vhost.QueueID    // of what has them; 0: nothing waits there
-	ahead           deadline.Instant // of the virtual host's time
+	id              vhost.QueueID // of what has them; 0: nothing waits there
+	ahead           int64         // ms, of the virtual host's time
 }
 
 // visit shows what waits there, in the order in which it is due.
@@ -154,7 +153,7 @@ func limitOf(query url.Values) (int, error) {
 
 // showWaiting renders a message; how may be nil: without the payload.
 func (r *request) showWaiting(w *room, x *waiting, how *taking) api.Waiting {
-	due := int64(x.At - w.ahead)
+	due := int64(x.At) - w.ahead
 	shown := api.Waiting{
 		ID: x.ID.String(), Due: iso(due), DueMS: due, InMS: due - r.server.engine.Now().UnixMilli(),
 		Exchange: w.exchange, RoutingKey: string(x.view.RoutingKey), MessageID: text(x.properties.MessageID),

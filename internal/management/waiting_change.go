@@ -8,7 +8,6 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
-	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -20,19 +19,20 @@ type change struct {
 	request *request
 	room    *room
 	kind    vhost.CommandKind
-	at      deadline.Instant // by the wall clock, of Reschedule
+	at      int64 // ms by the wall clock, of Reschedule
 	result  api.Changed
 	named   int
 }
 
-func (r *request) changeIn(w *room, kind vhost.CommandKind, at deadline.Instant) *change {
+func (r *request) changeIn(w *room, kind vhost.CommandKind, at int64) *change {
 	return &change{request: r, room: w, kind: kind, at: at, result: api.Changed{Outcomes: api.Object[int]{}}}
 }
 
 // messages changes those that are named, in portions. What was never in the room is unknown.
 func (c *change) messages(ids []vhost.ScheduledID) error {
 	for some := range slices.Chunk(ids, vhost.SelectionMax) {
-		selection := vhost.Selection{At: c.at}
+		var selection vhost.Selection
+		setMS(&selection.At, c.at)
 		for _, id := range some {
 			if c.room.id != 0 && id.Schedule == c.room.id {
 				selection.Scheduled = append(selection.Scheduled, id)
@@ -137,20 +137,20 @@ func readIDs(texts []string) ([]vhost.ScheduledID, error) {
 	return ids, nil
 }
 
-// newInstant reads when messages shall be due, by the wall clock.
-func (r *request) newInstant(body *api.NewInstant) (deadline.Instant, error) {
+// newInstant reads when messages shall be due, in ms by the wall clock.
+func (r *request) newInstant(body *api.NewInstant) (int64, error) {
 	switch {
 	case body.At != nil && body.In != nil:
 		return 0, badRequest("'at' or 'in', not both")
 	case body.At != nil:
-		return deadline.Instant(*body.At), nil
+		return int64(*body.At), nil
 	case body.In == nil:
 		return 0, needKeys(key{"at", false})
 	case *body.In < 0:
 		return 0, badRequest("in must not be negative")
 	}
 	now := r.server.engine.Now().UnixMilli()
-	return deadline.Instant(now + min(int64(*body.In), math.MaxInt64-now)), nil
+	return now + min(int64(*body.In), math.MaxInt64-now), nil
 }
 
 // changeScheduled serves a change of what waits in a delayed exchange that a body names. Who names it by what it is must

@@ -7,14 +7,13 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
-	"github.com/bartleby-mq/bartleby/internal/deadline"
 )
 
 // A filter lets messages through by what they are. All that it names must hold.
 type filter struct {
 	messageID, routingKey *string
 	headers               []criterion
-	from, until           deadline.Instant // by the wall clock, 0: any
+	from, until           int64 // ms by the wall clock, 0: any
 }
 
 // A criterion is a header with its value as text.
@@ -76,13 +75,13 @@ func filterOf(query url.Values) (*filter, error) {
 		}
 		f.headers = append(f.headers, criterion{name, value})
 	}
-	for name, to := range map[string]*deadline.Instant{"from": &f.from, "until": &f.until} {
+	for name, to := range map[string]*int64{"from": &f.from, "until": &f.until} {
 		if text := query.Get(name); text != "" {
 			at, err := api.ParseInstant(text)
 			if err != nil {
 				return nil, badRequest("%s: %v", name, err)
 			}
-			*to = deadline.Instant(at)
+			*to = int64(at)
 		}
 	}
 	return f, nil
@@ -102,10 +101,10 @@ func filterIn(body *api.WaitingFilter) (*filter, error) {
 		f.headers = append(f.headers, criterion{h.Name, value})
 	}
 	if body.From != nil {
-		f.from = deadline.Instant(*body.From)
+		f.from = int64(*body.From)
 	}
 	if body.Until != nil {
-		f.until = deadline.Instant(*body.Until)
+		f.until = int64(*body.Until)
 	}
 	if f.empty() {
 		return nil, badRequest("a filter must name something: message_id, routing_key, headers, from or until")

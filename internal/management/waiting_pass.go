@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -29,8 +28,9 @@ func (r *request) passThrough(w *room, f *filter, after vhost.ScheduledMessage) 
 	// From here on in the time of the virtual host.
 	p.filter.from = min(f.from, math.MaxInt64-w.ahead) + w.ahead
 	p.filter.until = min(f.until, math.MaxInt64-w.ahead) + w.ahead
-	if f.from > 0 && after.At < p.filter.from {
-		p.after = vhost.ScheduledMessage{At: p.filter.from - 1, ID: vhost.ScheduledID{Number: math.MaxUint64}}
+	if f.from > 0 && int64(after.At) < p.filter.from {
+		p.after.ID.Number = math.MaxUint64
+		setMS(&p.after.At, p.filter.from-1)
 	}
 	if f.until == 0 {
 		p.filter.until = math.MaxInt64
@@ -81,7 +81,7 @@ func (p *pass) find(most int) error {
 	return p.request.look(p.room.vhost, func(v *vhost.VHost) {
 		p.ended = true
 		p.room.visit(v, p.after, func(m vhost.ScheduledMessage) bool {
-			if m.At >= p.filter.until {
+			if int64(m.At) >= p.filter.until {
 				return false
 			}
 			if len(p.found) == most {
@@ -142,5 +142,7 @@ func cursorOf(text string) (m vhost.ScheduledMessage, err error) {
 	if err != nil || err2 != nil {
 		return m, badRequest("after must be the 'next' of an earlier answer, not '%s'", text)
 	}
-	return vhost.ScheduledMessage{At: deadline.Instant(instant), ID: vhost.ScheduledID{Number: n}}, nil
+	setMS(&m.At, int64(instant))
+	m.ID.Number = n
+	return m, nil
 }

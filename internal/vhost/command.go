@@ -124,6 +124,7 @@ type Command struct {
 	Properties, Body []byte // raw properties as in the header frame, without CC and BCC changes; the whole body
 	Mandatory        bool
 	Immediate        bool
+	AskIDs           bool // a Publish that waits in delayed exchanges is answered by an Answered for each, with the ID as Name
 
 	Tag      uint64 // delivery tag
 	Multiple bool

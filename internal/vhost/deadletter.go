@@ -211,7 +211,10 @@ func (v *VHost) putOff(s *Stamp, from *queueState, m *message, keepers []*topolo
 	kept, full := v.postpone(s, fresh, m, out)
 	p.placed = p.placed || kept != nil
 	if a.holds {
-		p.took = append(p.took[:len(p.took):len(p.took)], kept...)
+		p.took = p.took[:len(p.took):len(p.took)]
+		for _, id := range kept {
+			p.took = append(p.took, id.Schedule)
+		}
 	}
 	switch {
 	case full && a.holds:

@@ -45,12 +45,41 @@ func (v *VHost) scheduleView(q *queueState) ScheduleView {
 	}
 	x := v.topo.Exchange(q.object.Name)
 	view.Orphan = x == nil || !x.Delayed
-	v.byInstant(q, ScheduledMessage{}, func(m ScheduledMessage) bool {
-		view.Next = m.At
-		return false
+	q.messages.Armed(func(_ queue.Seq, at deadline.Instant) {
+		if view.Next == 0 || at < view.Next {
+			view.Next = at
+		}
 	})
+	if view.Next != 0 && view.Next <= v.logged { // something has fired since, of what the chunk had
+		v.byInstant(q, ScheduledMessage{}, func(m ScheduledMessage) bool {
+			view.Next = m.At
+			return false
+		})
+	}
 	return view
 }
+
+// ScheduleNamed finds the schedule of a delayed exchange; ok is false if there is none.
+func (v *VHost) ScheduleNamed(exchange string) (id QueueID, messages int, ok bool) {
+	q := v.schedules[exchange]
+	if q == nil {
+		return 0, 0, false
+	}
+	return q.id, q.waiting(), true
+}
+
+// ScheduledUnder finds what waits in a delayed exchange under a key.
+func (v *VHost) ScheduledUnder(exchange, key string) (ScheduledID, bool) {
+	q := v.schedules[exchange]
+	seq, ok := v.keyed(q, key)
+	if !ok {
+		return ScheduledID{}, false
+	}
+	return ScheduledID{q.id, uint64(seq)}, true
+}
+
+// Instant is a moment of vhost time, ms since the Unix epoch.
+type Instant = deadline.Instant
 
 // ScheduledMessage is a message that waits for its instant.
 type ScheduledMessage struct {

@@ -67,7 +67,7 @@ func keyOf(headers []byte) (string, *amqp.Error) {
 
 // keyed finds what waits under a key on a schedule.
 func (v *VHost) keyed(q *queueState, key string) (seq queue.Seq, ok bool) {
-	if q == nil {
+	if q == nil || key == "" {
 		return 0, false
 	}
 	if seq, ok = q.schedule.keys.messages[hashOf(key)]; !ok {

@@ -1,6 +1,7 @@
 package vhost
 
 import (
+	wide "math/bits"
 	"strconv"
 	"strings"
 
@@ -85,7 +86,8 @@ func (s *Settings) retryAt(from deadline.Instant, failed bool, count uint32, cha
 	}
 	wait := s.wait(int64(max(count, 1)))
 	if s.RetryJitter > 0 {
-		wait += int64(float64(wait) * float64(s.RetryJitter) / 100 * float64(mix(chance)>>11) / (1 << 53))
+		more, _ := wide.Mul64(uint64(wait*s.RetryJitter/100+1), mix(chance))
+		wait += int64(more)
 	}
 	return from + deadline.Instant(min(wait, ttlMax))
 }

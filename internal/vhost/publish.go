@@ -58,8 +58,8 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		}
 	}
 	var targets []*queueState
-	var kept []QueueID // schedules that have it
-	full := false      // one that has no room
+	var kept []ScheduledID // what waits of it
+	full := false          // one that has no room
 	if hit && m.content.cc == nil && m.content.bcc == nil {
 		targets = ch.route.targets
 	} else {
@@ -71,6 +71,10 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		v.keepRecent(s, &m, out)
 		if len(keepers) > 0 {
 			kept, full = v.postpone(s, keepers, &m, out)
+			for i := 0; c.AskIDs && i < len(kept); i++ {
+				e := Effect{Kind: Answered, Command: Publish, Channel: ch.id, Tag: kept[i].Number, Name: kept[i].String(), After: s.Index}
+				out.effect(e, s.Index)
+			}
 		}
 	}
 	if ch.confirms {

@@ -44,16 +44,14 @@ func ParseScheduledID(text string) (id ScheduledID, ok bool) {
 
 // postpone puts m on the schedule of each delayed exchange that keeps it, until its delay has passed. refused: one has as
 // many as it may.
-func (v *VHost) postpone(s *Stamp, keepers []*topology.Exchange, m *message, out *Outcome) (kept []QueueID, refused bool) {
+func (v *VHost) postpone(s *Stamp, keepers []*topology.Exchange, m *message, out *Outcome) (kept []ScheduledID, refused bool) {
 	later := *m
 	later.content.properties = negated(m.content.properties, m.delay)
 	later.record, later.recordVolatile, later.scanned = place.Ref{}, place.Ref{}, false
 	for _, x := range keepers {
-		if a, ok := x.Arguments.Get(delayedMax); ok {
-			if q := v.schedules[x.Name]; int64(q.waiting()) >= whole(a) {
-				refused = true
-				continue
-			}
+		if v.isFull(x, m) {
+			refused = true
+			continue
 		}
 		q := v.scheduleOf(s, x.Name, out)
 		f := Fact{Kind: Enqueued, Durable: true, Queue: q.id, Seq: q.messages.Next(0), At: s.From + deadline.Instant(m.delay)}
@@ -69,9 +67,20 @@ func (v *VHost) postpone(s *Stamp, keepers []*topology.Exchange, m *message, out
 			v.giveKey(s, q, f.Seq, later.name, out)
 		}
 		q.stats.Published++
-		kept = append(kept, q.id)
+		kept = append(kept, ScheduledID{q.id, uint64(f.Seq)})
 	}
 	return kept, refused
+}
+
+// isFull reports whether as much waits in a delayed exchange as may. What takes the place of another is no more.
+func (v *VHost) isFull(x *topology.Exchange, m *message) bool {
+	a, bounded := x.Arguments.Get(delayedMax)
+	q := v.schedules[x.Name]
+	if !bounded || int64(q.waiting()) < whole(a) {
+		return false
+	}
+	_, replaces := v.keyed(q, m.name)
+	return !replaces
 }
 
 // waiting counts what is on a schedule, which may be none.

@@ -93,6 +93,12 @@ func (v *VHost) checkHeld(s *Stamp, ch *channel, c *Command) ([]byte, *amqp.Erro
 		return nil, malformed(err)
 	}
 	m := message{content: content{properties: c.Properties}}
+	if string(c.Exchange) == ControlExchange {
+		if _, _, err := v.requestOf(s, c, &scan); err != nil {
+			return nil, err
+		}
+		return ch.withReplyTo(&scan, c.Properties)
+	}
 	if err := v.checkPublish(s, ch, c, &scan, &m); err != nil {
 		return nil, err
 	}
@@ -105,6 +111,12 @@ func (v *VHost) copies(s *Stamp, ch *channel, held []heldCommand, most int) (n i
 	defer func(drawn uint64) { v.chances = drawn }(v.chances) // what is left to chance falls the same way again
 	for i := 0; i < len(held) && n <= most; i++ {
 		c := &held[i].command
+		if c.Kind == Publish && string(c.Exchange) == ControlExchange {
+			m := message{content: content{properties: c.Properties}}
+			if _, _, err := v.requestOf(s, c, m.scan()); err != nil {
+				return n, err // its exchange was there when it was held
+			}
+		}
 		x := v.topo.Exchange(string(c.Exchange))
 		if c.Kind != Publish || x == nil {
 			continue
@@ -145,14 +157,15 @@ func (v *VHost) commitTx(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 	for i := range held {
 		h := &held[i]
 		if h.command.Kind == Publish {
-			if x := v.topo.Exchange(string(h.command.Exchange)); x == nil || x.Internal {
+			if x := v.topo.Exchange(string(h.command.Exchange)); (x == nil || x.Internal) && string(h.command.Exchange) != ControlExchange {
 				m := message{content: content{
 					exchange: h.command.Exchange, key: h.command.Key, properties: h.command.Properties, body: h.command.Body,
 				}}
 				v.publishToNone(s, ch, &h.command, &m, out) // deleted since, or made again as another
 				continue
 			}
-			if err := v.publish(s, ch, &h.command, out); err != nil {
+			err := v.publish(s, ch, &h.command, out)
+			if err != nil && string(h.command.Exchange) != ControlExchange { // whose schedule may have ended in this transaction
 				panic(err) // checked when it was held
 			}
 			continue

@@ -11,7 +11,7 @@ const (
 	// laneMax is more than a lane has numbers.
 	laneMax = 1 << 56
 	// tickMax is how many deadlines one Tick handles, so that publishers and consumers are served between.
-	tickMax = 2048
+	tickMax = 512
 	// nearHorizon is how far ahead, in ms, messages of a chunk are put into the set of deadlines one by one, if nearLeast of
 	// them at least are due by then, later than the first; nearWork are as much work as letting one go.
 	nearHorizon = 250

@@ -128,7 +128,8 @@ type PostPublish struct {
 
 // Published answers PostPublish.
 type Published struct {
-	Routed bool `json:"routed"`
+	Routed    bool     `json:"routed"`
+	Scheduled []string `json:"scheduled,omitempty"` // IDs of the message in delayed exchanges, in which it waits
 }
 
 // PostGet is the body of POST /api/queues/{vhost}/{name}/get. Count, AckMode and Encoding must be present.

@@ -22,8 +22,8 @@ func (r *request) exchangesOf(h *access.VHost) ([]api.Exchange, error) {
 				Internal: x.Internal, Arguments: api.Arguments(x.Arguments), Policy: text(v.PolicyOf(x.Name)), PerformedBy: performer,
 			}
 			if x.Delayed {
-				schedule, _ := v.Schedule(x.Name)
-				n := int64(schedule.Messages)
+				_, waiting, _ := v.ScheduleNamed(x.Name)
+				n := int64(waiting)
 				shown.MessagesDelayed = &n
 			}
 			all = append(all, shown)

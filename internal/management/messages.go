@@ -11,7 +11,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// publish publishes one message, mandatory and with a confirm. Source: RabbitMQ management API, publish.
+// publish publishes one message, mandatory and with a confirm. The answer names what waits of it in delayed exchanges.
+// Source: RabbitMQ management API, publish; the IDs are ours.
 func publish(r *request) (answer, error) {
 	name := exchangeNamed(r.names[1])
 	switch err := r.enter(r.names[0]); {
@@ -34,16 +35,18 @@ func publish(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	routed := true
+	published := api.Published{Routed: true}
 	for i := range effects {
 		switch effects[i].Kind {
 		case vhost.SendBack:
-			routed = false
+			published.Routed = false
+		case vhost.Answered:
+			published.Scheduled = append(published.Scheduled, effects[i].Name)
 		case vhost.Refuse:
 			return answer{}, badRequest("the message was refused by a queue that is full")
 		}
 	}
-	return ok(api.Published{Routed: routed})
+	return ok(published)
 }
 
 // readPublish makes a command of the body.
@@ -77,7 +80,7 @@ func readPublish(r *request) (vhost.Command, error) {
 		return c, err
 	}
 	return vhost.Command{
-		Kind: vhost.Publish, Key: []byte(*body.RoutingKey), Mandatory: true,
+		Kind: vhost.Publish, Key: []byte(*body.RoutingKey), Mandatory: true, AskIDs: true,
 		Properties: amqp.AppendProperties(nil, properties), Body: payload,
 	}, nil
 }

@@ -25,11 +25,10 @@ func (s *Server) punctuality(ctx context.Context, hosts []*access.VHost) (all []
 	for _, h := range hosts {
 		p := punctuality{vhost: h.Name}
 		err := s.engine.Look(ctx, h.Name, func(v *vhost.VHost) {
-			at, ok := v.Due()
-			if ok {
-				p.overdue = float64(max(now[h.Name]-int64(at), 0)) / 1000
+			at := vhost.Instant(now[h.Name])
+			if due, ok := v.Due(); ok {
+				p.overdue = float64(max(at-due, 0)) / 1000
 			}
-			setMS(&at, now[h.Name])
 			p.lateness, p.schedules, p.horizon = v.Lateness(), v.Schedules(), v.Horizon(at)
 		})
 		if err != nil {

@@ -25,14 +25,22 @@ func later(t *testing.T) *door {
 	return d
 }
 
-// delay publishes a message to the delayed exchange; more are further properties.
-func (d *door) delay(exchange, key, payload string, ms int, more string) {
+// delay publishes a message to the delayed exchange, and returns its ID; more are further properties.
+func (d *door) delay(exchange, key, payload string, ms int, more string) string {
+	d.t.Helper()
+	return d.schedule(exchange, key, payload, fmt.Sprintf(`"x-delay":%d`, ms), more)
+}
+
+// schedule is delay with headers that say more than a delay.
+func (d *door) schedule(exchange, key, payload, headers, more string) string {
 	d.t.Helper()
 	w := d.want(200, "POST", "/api/exchanges/%2F/"+exchange+"/publish", fmt.Sprintf(
-		`{"properties":{"headers":{"x-delay":%d,"n":%q}%s},"routing_key":%q,"payload":%q,"payload_encoding":"string"}`, ms, payload[:min(len(payload), 100)], more, key, payload))
-	if w.Body.String() != `{"routed":true}` {
+		`{"properties":{"headers":{%s,"n":%q}%s},"routing_key":%q,"payload":%q,"payload_encoding":"string"}`, headers, payload[:min(len(payload), 100)], more, key, payload))
+	var p api.Published
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || !p.Routed || len(p.Scheduled) != 1 {
 		d.t.Fatalf("published: %s", w.Body)
 	}
+	return p.Scheduled[0]
 }
 
 func (d *door) advance(ms int) {

@@ -12,9 +12,6 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// setMS sets an instant, whose type is the machine's business, to ms.
-func setMS[T ~int64](to *T, ms int64) { *to = T(ms) }
-
 // ahead is by how much the time of a virtual host, in which it is told when things are due, is ahead of the wall clock,
 // in ms; mostly 0.
 func (s *Server) ahead(name string) int64 {
@@ -135,8 +132,7 @@ func countOf(effects []vhost.Effect) uint64 {
 func (r *request) scheduledIn(name string, exchange *string) (messages int, err error) {
 	err = r.look(name, func(v *vhost.VHost) {
 		if exchange != nil {
-			s, _ := v.Schedule(*exchange)
-			messages = s.Messages
+			_, messages, _ = v.ScheduleNamed(*exchange)
 			return
 		}
 		for _, s := range v.Schedules() {

@@ -41,9 +41,9 @@ func (r *request) enterSchedule(ops ...access.Operation) (*room, error) {
 	}
 	var there, delayed bool
 	err := r.look(w.vhost, func(v *vhost.VHost) {
-		s, found := v.Schedule(w.exchange)
+		id, _, found := v.ScheduleNamed(w.exchange)
 		x := v.Topology().Exchange(w.exchange)
-		w.id, there, delayed = s.ID, x != nil, found || x != nil && x.Delayed
+		w.id, there, delayed = id, x != nil, found || x != nil && x.Delayed
 	})
 	switch {
 	case err != nil:
@@ -173,15 +173,19 @@ func (r *request) showWaiting(w *room, x *waiting, how *taking) api.Waiting {
 	return shown
 }
 
-// getScheduledMessage shows one message with its payload.
-func getScheduledMessage(r *request) (answer, error) {
+// showOne shows the message that the path names, with its payload.
+func showOne(find naming) endpoint {
+	return func(r *request) (answer, error) { return r.showOne(find) }
+}
+
+func (r *request) showOne(find naming) (answer, error) {
 	w, err := r.enterSchedule(access.Read)
 	if err != nil {
 		return answer{}, err
 	}
-	id, known := w.idNamed(r.names[2])
-	if !known {
-		return answer{}, errNotFound
+	id, err := find(r, w, r.names[2])
+	if err != nil {
+		return answer{}, err
 	}
 	how, err := showingOf(r.URL.Query())
 	if err != nil {
@@ -194,7 +198,7 @@ func getScheduledMessage(r *request) (answer, error) {
 		return answer{}, err
 	}
 	if outcome != "" {
-		return answer{}, gone(r.names[2], outcome)
+		return answer{}, gone(id, outcome)
 	}
 	if x.properties, err = amqp.ParseProperties(x.view.Properties); err != nil {
 		return answer{}, err
@@ -202,8 +206,25 @@ func getScheduledMessage(r *request) (answer, error) {
 	return ok(r.showWaiting(w, &x, how))
 }
 
-// idNamed reads the ID of a message; known is false if none of that ID was ever in the room.
-func (w *room) idNamed(text string) (id vhost.ScheduledID, known bool) {
-	id, ok := vhost.ParseScheduledID(text)
-	return id, ok && id.Schedule == w.id && w.id != 0
+// A naming finds the message of a delayed exchange that a path names; errNotFound if it names none. It may have ceased to
+// wait.
+type naming func(r *request, w *room, name string) (vhost.ScheduledID, error)
+
+// byID finds what is, or was, in the room under an ID.
+func byID(_ *request, w *room, name string) (vhost.ScheduledID, error) {
+	id, ok := vhost.ParseScheduledID(name)
+	if !ok || id.Schedule != w.id || w.id == 0 {
+		return vhost.ScheduledID{}, errNotFound
+	}
+	return id, nil
+}
+
+// byKey finds what waits under the key that its publisher gave it.
+func byKey(r *request, w *room, name string) (id vhost.ScheduledID, err error) {
+	waits := false
+	err = r.look(w.vhost, func(v *vhost.VHost) { id, waits = v.ScheduledUnder(w.exchange, name) })
+	if err == nil && !waits {
+		err = errNotFound
+	}
+	return id, err
 }

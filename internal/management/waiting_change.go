@@ -31,8 +31,7 @@ func (r *request) changeIn(w *room, kind vhost.CommandKind, at int64) *change {
 // messages changes those that are named, in portions. What was never in the room is unknown.
 func (c *change) messages(ids []vhost.ScheduledID) error {
 	for some := range slices.Chunk(ids, vhost.SelectionMax) {
-		var selection vhost.Selection
-		setMS(&selection.At, c.at)
+		selection := vhost.Selection{At: vhost.Instant(c.at)}
 		for _, id := range some {
 			if c.room.id != 0 && id.Schedule == c.room.id {
 				selection.Scheduled = append(selection.Scheduled, id)
@@ -195,19 +194,27 @@ func rescheduleScheduled(r *request) (answer, error) {
 	return r.changeScheduled(vhost.Reschedule, &body.PostWaiting, &body.NewInstant)
 }
 
-func cancelOne(r *request) (answer, error) { return r.changeOne(vhost.Unschedule, nil) }
-func fireOne(r *request) (answer, error)   { return r.changeOne(vhost.FireNow, nil) }
-
-func rescheduleOne(r *request) (answer, error) {
-	var body api.NewInstant
-	if err := r.readKnown(&body); err != nil {
-		return answer{}, err
-	}
-	return r.changeOne(vhost.Reschedule, &body)
+func cancelOne(find naming) endpoint {
+	return func(r *request) (answer, error) { return r.changeOne(find, vhost.Unschedule, nil) }
 }
 
-// changeOne serves a change of the message that the path names. One that is not as wanted after it is a conflict.
-func (r *request) changeOne(kind vhost.CommandKind, to *api.NewInstant) (answer, error) {
+func fireOne(find naming) endpoint {
+	return func(r *request) (answer, error) { return r.changeOne(find, vhost.FireNow, nil) }
+}
+
+func rescheduleOne(find naming) endpoint {
+	return func(r *request) (answer, error) {
+		var body api.NewInstant
+		if err := r.readKnown(&body); err != nil {
+			return answer{}, err
+		}
+		return r.changeOne(find, vhost.Reschedule, &body)
+	}
+}
+
+// changeOne serves a change of the message that the path names. One that is not as wanted after it is a conflict. What was
+// found by its key is changed by its ID: a message that has taken its place meanwhile is left alone.
+func (r *request) changeOne(find naming, kind vhost.CommandKind, to *api.NewInstant) (answer, error) {
 	w, err := r.enterSchedule(access.Write)
 	if err != nil {
 		return answer{}, err
@@ -218,9 +225,9 @@ func (r *request) changeOne(kind vhost.CommandKind, to *api.NewInstant) (answer,
 			return answer{}, err
 		}
 	}
-	id, known := w.idNamed(r.names[2])
-	if !known {
-		return answer{}, errNotFound
+	id, err := find(r, w, r.names[2])
+	if err != nil {
+		return answer{}, err
 	}
 	if err := c.messages([]vhost.ScheduledID{id}); err != nil {
 		return answer{}, err
@@ -229,11 +236,11 @@ func (r *request) changeOne(kind vhost.CommandKind, to *api.NewInstant) (answer,
 	if outcome := c.result.Results[0]; outcome.Outcome == wanted[kind] {
 		return ok(outcome)
 	}
-	return answer{}, gone(r.names[2], c.result.Results[0].Outcome)
+	return answer{}, gone(id, c.result.Results[0].Outcome)
 }
 
 // gone tells what became of a message that does not wait.
-func gone(id, outcome string) error {
+func gone(id vhost.ScheduledID, outcome string) error {
 	switch outcome {
 	case "cancelled":
 		return &api.Error{Status: http.StatusConflict, Kind: outcome, Reason: fmt.Sprintf("the message %s was cancelled", id)}

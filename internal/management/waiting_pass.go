@@ -30,7 +30,7 @@ func (r *request) passThrough(w *room, f *filter, after vhost.ScheduledMessage) 
 	p.filter.until = min(f.until, math.MaxInt64-w.ahead) + w.ahead
 	if f.from > 0 && int64(after.At) < p.filter.from {
 		p.after.ID.Number = math.MaxUint64
-		setMS(&p.after.At, p.filter.from-1)
+		p.after.At = vhost.Instant(p.filter.from - 1)
 	}
 	if f.until == 0 {
 		p.filter.until = math.MaxInt64
@@ -142,7 +142,7 @@ func cursorOf(text string) (m vhost.ScheduledMessage, err error) {
 	if err != nil || err2 != nil {
 		return m, badRequest("after must be the 'next' of an earlier answer, not '%s'", text)
 	}
-	setMS(&m.At, int64(instant))
+	m.At = vhost.Instant(instant)
 	m.ID.Number = n
 	return m, nil
 }

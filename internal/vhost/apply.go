@@ -214,6 +214,8 @@ func (v *VHost) dueAt(q *queueState, e *queue.Entry, side *queue.Side) deadline.
 		switch {
 		case v.mutant == MutantForgetResume:
 			return e.ExpireAt
+		case v.mutant == MutantFireEarly && q.schedule != nil:
+			return until - 20
 		case e.ExpireAt != 0 && e.ExpireAt < until:
 			return e.ExpireAt
 		}

@@ -201,6 +201,9 @@ func (v *VHost) putOff(s *Stamp, from *queueState, m *message, keepers []*topolo
 		case q != nil && slices.Contains(a.had, q.id):
 		case m.nonsense != nil:
 			v.lay(s, from, m, LostRefused, "", p, out)
+			if a.holds {
+				p.took = append(p.took[:len(p.took):len(p.took)], v.scheduleOf(s, x.Name, out).id) // it will not be tried again
+			}
 		default:
 			fresh = append(fresh, x)
 		}

@@ -70,7 +70,7 @@ func (v *VHost) keyed(q *queueState, key string) (seq queue.Seq, ok bool) {
 	if q == nil || key == "" {
 		return 0, false
 	}
-	if seq, ok = q.schedule.keys.messages[hashOf(key)]; !ok {
+	if seq, ok = q.schedule.keys.messages[hashOf(key)]; !ok || q.messages.Entry(seq) == nil { // a repair may have given it up
 		return 0, false
 	}
 	m := v.recall(q, seq)

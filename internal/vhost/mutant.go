@@ -57,6 +57,14 @@ const (
 	MutantForgetOptions Mutant = "forget-options"
 	// MutantFireTwice leaves a scheduled message where it is when it has fired.
 	MutantFireTwice Mutant = "fire-twice"
+	// MutantFireEarly lets scheduled messages fire before they are due.
+	MutantFireEarly Mutant = "fire-early"
+	// MutantForgetCancel says that a scheduled message is cancelled, and leaves it.
+	MutantForgetCancel Mutant = "forget-cancel"
+	// MutantForgetDeferred forgets in a restart that a message was moved to another instant.
+	MutantForgetDeferred Mutant = "forget-deferred"
+	// MutantForgetRecalled forgets in a restart which messages were cancelled.
+	MutantForgetRecalled Mutant = "forget-recalled"
 	// MutantForgetGrave forgets in a restart what was ended without a look at it.
 	MutantForgetGrave Mutant = "forget-grave"
 
@@ -72,7 +80,8 @@ const (
 
 // forgets reports whether m does not fold facts of a kind.
 func (m Mutant) forgets(k FactKind) bool {
-	return m == MutantForgetHeld && k == Held || m == MutantForgetOptions && k == Configured || m == MutantForgetGrave && k == Buried
+	return m == MutantForgetHeld && k == Held || m == MutantForgetOptions && k == Configured || m == MutantForgetGrave && k == Buried ||
+		m == MutantForgetDeferred && k == Deferred || m == MutantForgetRecalled && k == Recalled
 }
 
 // Plant makes v, which is new, commit a fault. Only tests call it.

@@ -76,7 +76,7 @@ func (s *Salvage) before(f *Fact) {
 		}
 	case Handed:
 		s.passOver(f, f.Seq+n)
-	case Returned, Resumed, Held, Kept:
+	case Returned, Resumed, Deferred, Held, Kept:
 		s.passOver(f, f.Seq+1)
 	case QueueDeleted:
 		delete(s.missing, f.Queue)

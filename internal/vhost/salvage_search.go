@@ -54,7 +54,7 @@ func (c *lostChunk) look(f *Fact, later bool) {
 	case QueueDeleted:
 		clear(c.found)
 		return
-	case Handed, Returned, Resumed, Held, Kept, Ended:
+	case Handed, Returned, Resumed, Deferred, Held, Kept, Ended:
 	default:
 		return
 	}
@@ -91,6 +91,8 @@ func (x *foundCopy) tell(f *Fact) (ended bool) {
 		}
 	case Resumed:
 		x.made.At = 0
+	case Deferred:
+		x.made.At = f.At
 	case Kept:
 		e.ExpireAt = 0
 	case Held:

@@ -240,7 +240,9 @@ func (v *VHost) unschedule(s *Stamp, ch *channel, c *Command, out *Outcome) *amq
 		if q.schedule == nil {
 			return outcomeUnknown // a retry is the queue's: it is purged, or rejected
 		}
-		v.cancelOne(s, q, seq, out)
+		if v.mutant != MutantForgetCancel {
+			v.cancelOne(s, q, seq, out)
+		}
 		v.closeSchedule(s, q.object.Name, out)
 		return outcomeCancelled
 	})

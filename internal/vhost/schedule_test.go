@@ -1,0 +1,182 @@
+package vhost
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
+
+// delayed is a world with a delayed exchange d that leads to a queue q, and n messages in it that wait for so many ms.
+func delayed(t *testing.T, n int, delay int32) *world {
+	t.Helper()
+	w := newWorld()
+	must(t, w, open("a")...)
+	must(t, w,
+		Command{Kind: DeclareQueue, Channel: 1, Definition: &Definition{Name: "q", Durable: true}},
+		Command{Kind: DeclareExchange, Channel: 1, Definition: &Definition{Name: "d", Type: "x-delayed-message", Durable: true, Arguments: amqp.Table{
+			{Name: "x-delayed-type", Value: amqp.String("fanout")},
+		}}},
+		Command{Kind: BindQueue, Channel: 1, Definition: &Definition{Source: "d", Name: "q"}})
+	for range n {
+		w.ask(t, later(delay))
+	}
+	w.end(t)
+	return w
+}
+
+// ask steps a command that is not refused.
+func (w *world) ask(t *testing.T, c Command) {
+	t.Helper()
+	if refused, err := w.step(c); refused != nil || err != nil {
+		t.Fatalf("command %d: %v, %v", c.Kind, refused, err)
+	}
+}
+
+// later publishes to the delayed exchange.
+func later(delay int32) Command {
+	return Command{
+		Kind: Publish, Channel: 1, Exchange: []byte("d"), Body: []byte("m"),
+		Properties: properties(1, amqp.Table{{Name: "x-delay", Value: amqp.Int32(delay)}}),
+	}
+}
+
+// end ends the batch and audits the world.
+func (w *world) end(t *testing.T) {
+	t.Helper()
+	w.seal()
+	w.begin()
+	if err := w.audit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// about asks for something with messages of schedule 2, and returns the answers by number.
+func (w *world) about(t *testing.T, kind CommandKind, first, n uint64) map[uint64]string {
+	t.Helper()
+	s := &Selection{}
+	for i := range n {
+		s.Scheduled = append(s.Scheduled, ScheduledID{2, first + i})
+	}
+	w.ask(t, Command{Kind: kind, Channel: 1, Selection: s})
+	answers := map[uint64]string{}
+	for i := range w.out.Effects {
+		if e := &w.out.Effects[i]; e.Kind == Answered {
+			answers[e.Tag] = e.Name
+		}
+	}
+	if uint64(len(answers)) != n {
+		t.Fatalf("%d messages were named, %d answers", n, len(answers))
+	}
+	w.seal()
+	w.begin()
+	return answers
+}
+
+// TestCancellationsAreRemembered says that a cancellation is forgotten too soon, or that what is forgotten is told wrongly;
+// that a restart knows less; or that schedules remember without bound.
+func TestCancellationsAreRemembered(t *testing.T) {
+	t.Parallel()
+	const more = 3 * SelectionMax
+	w := delayed(t, recallMax+more, 1000)
+	for first := uint64(0); first < recallMax+more; first += SelectionMax {
+		n := min(SelectionMax, recallMax+more-first)
+		for id, name := range w.about(t, Unschedule, first, n) {
+			if name != "cancelled" {
+				t.Fatalf("message %d: %s", id, name)
+			}
+		}
+	}
+	check := func(when string) {
+		t.Helper()
+		for id, want := range map[uint64]string{
+			0: "unknown", more - 1: "unknown", more: "cancelled", recallMax + more - 1: "cancelled", recallMax + more: "unknown",
+		} {
+			if got := w.about(t, Unschedule, id, 1)[id]; got != want {
+				t.Errorf("%s message %d: %s, expected %s", when, id, got, want)
+			}
+		}
+		x := w.v.schedules["d"].schedule
+		if len(x.cancelled) != recallMax || len(x.order) != recallMax {
+			t.Errorf("%s %d, %d cancellations are remembered", when, len(x.cancelled), len(x.order))
+		}
+	}
+	check("live,")
+	for _, snapshot := range [][]byte{nil, w.v.snapshot()} {
+		if err := w.restart(snapshot); err != nil {
+			t.Fatal(err)
+		}
+		must(t, w, open("a")...)
+		check("after a restart,")
+	}
+	must(t, w, later(1))
+	w.now += 10
+	must(t, w, Command{Kind: Tick})
+	w.end(t)
+	if got := w.about(t, Unschedule, recallMax+more, 1)[recallMax+more]; got != "already_fired" {
+		t.Errorf("what came and fired since: %s", got)
+	}
+}
+
+// TestOneInstantInOrder says that messages of one instant, of which there are more than one tick fires and than are in
+// memory, do not come in the order of their publishing, or not all, or twice.
+func TestOneInstantInOrder(t *testing.T) {
+	t.Parallel()
+	const n = 5000
+	w := delayed(t, n, 1000)
+	if err := w.restart(w.v.snapshot()); err != nil {
+		t.Fatal(err)
+	}
+	must(t, w, open("a")...)
+	w.end(t)
+	w.now += 1000
+	next, ticks := uint64(0), 0
+	for {
+		if at, ok := w.v.Due(); !ok || at > w.now {
+			break
+		}
+		w.ask(t, Command{Kind: Tick})
+		ticks++
+		for i := range w.out.Facts {
+			if f := &w.out.Facts[i]; f.Kind == Ended && f.Queue == 2 {
+				if uint64(f.Seq) != next || f.Cause != Fired {
+					t.Fatalf("message %d left after %d messages, as %s", f.Seq, next, f.Cause)
+				}
+				next++
+			}
+		}
+		w.seal()
+		w.begin()
+	}
+	if q, _ := w.v.Queue("q"); next != n || q.Ready != n || ticks < 2 {
+		t.Errorf("%d of %d fired in %d ticks, %d came", next, n, ticks, q.Ready)
+	}
+	w.end(t)
+}
+
+// TestCommandsAreBounded says that one command may name so many messages that everybody else waits for it.
+func TestCommandsAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []CommandKind{Unschedule, Reschedule, FireNow} {
+		w := delayed(t, 1, 1000)
+		refused, err := w.step(Command{Kind: kind, Channel: 1, Selection: &Selection{Scheduled: make([]ScheduledID, SelectionMax+1)}})
+		if err != nil || refused == nil || refused.Code != amqp.CodePreconditionFailed {
+			t.Errorf("command %d with one more than allowed: %v, %v", kind, refused, err)
+		}
+	}
+}
+
+// TestScheduledIDs says that an ID is read as another than was written, or that something is read that nobody writes.
+func TestScheduledIDs(t *testing.T) {
+	t.Parallel()
+	for _, id := range []ScheduledID{{}, {12, 345}, {1<<32 - 1, 1<<64 - 1}} {
+		if back, ok := ParseScheduledID(id.String()); !ok || back != id {
+			t.Errorf("%s came back as %s, %t", id, back, ok)
+		}
+	}
+	for text := range strings.SplitSeq("| |1|-|1-|-1|1-2-3|01-2|1-02|+1-2|1-+2|1- 2|a-1|1-a|4294967296-1|1-18446744073709551616|-1-2", "|") {
+		if id, ok := ParseScheduledID(text); ok {
+			t.Errorf("%q was read as %s", text, id)
+		}
+	}
+}

@@ -28,8 +28,14 @@ func filterHelp() string {
    --from, --until <instant>   due then or later, due before: ms since the Unix epoch, or as in 2030-01-31T12:00:00Z`
 }
 
+func keyHelp() string {
+	return `   --key <key>                 the one that waits under this key: the header x-schedule-key of its publisher`
+}
+
+func changeHelp() string { return filterHelp() + "\n\n" + keyHelp() }
+
 func rescheduleHelp() string {
-	return filterHelp() + `
+	return changeHelp() + `
 
    --in <time>                 from now on: milliseconds, or 90s, 15m, 12h, 30d
    --at <instant>              then; what has passed is at once`
@@ -127,6 +133,21 @@ func (c *call) noSchedule(err error) error {
 	return failf(exitData, "There is no delayed exchange '%s' in virtual host '%s', and nothing waits for one", c.args[0], c.vhost())
 }
 
+// noKey says that nothing waits under a key, if that is why the broker refused, or what became of the message meanwhile.
+func (c *call) noKey(err error, key string) error {
+	switch status(err) {
+	case http.StatusBadRequest, http.StatusConflict:
+		return failf(exitData, "%s", reasonOf(err))
+	case http.StatusNotFound:
+	default:
+		return err
+	}
+	if status(c.client.Get(c.ctx, nil, "vhosts", c.vhost())) == http.StatusNotFound {
+		return c.noVHost(c.vhost())
+	}
+	return failf(exitData, "Nothing waits under the key '%s' in exchange '%s' of virtual host '%s'", key, c.args[0], c.vhost())
+}
+
 func (c *call) noWaiting(err error) error {
 	switch status(err) {
 	case http.StatusBadRequest:
@@ -156,8 +177,20 @@ func countScheduled(c *call) error {
 
 // showScheduled shows one message, its payload last.
 func showScheduled(c *call) error {
-	id := c.args[1]
 	var raw json.RawMessage
+	if key, named := c.words.get("key"); named {
+		if len(c.args) > 1 {
+			return c.eitherWay()
+		}
+		if err := c.client.Get(c.ctx, &raw, "x", "scheduled", c.vhost(), c.args[0], "key", key); err != nil {
+			return c.noKey(err, key)
+		}
+		return c.showMessage(raw)
+	}
+	if len(c.args) == 1 {
+		return c.tooFew()
+	}
+	id := c.args[1]
 	err := c.client.Get(c.ctx, &raw, "x", "scheduled", c.vhost(), c.args[0], id)
 	switch {
 	case status(err) == http.StatusConflict:
@@ -167,5 +200,9 @@ func showScheduled(c *call) error {
 	case err != nil:
 		return err
 	}
+	return c.showMessage(raw)
+}
+
+func (c *call) showMessage(raw json.RawMessage) error {
 	return c.showWhole(raw, "id due in_ms exchange routing_key message_id properties payload_bytes payload_encoding")
 }

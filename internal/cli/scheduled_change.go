@@ -14,6 +14,7 @@ import (
 // A task is a change of messages that wait, and how it went.
 type task struct {
 	place   []string // path of the list of what waits there
+	method  string   // to change one by its key; POST: at a path that ends in verb
 	verb    string   // last segment of the path to post to
 	word    string   // the outcome that is wanted
 	all     bool
@@ -38,11 +39,14 @@ func (t *task) post(ids []string) any {
 func (c *call) carryOut(t *task) error {
 	ids := c.args[1:]
 	filter, err := c.filter()
+	key, named := c.words.get("key")
 	switch {
 	case err != nil:
 		return err
-	case len(filter) > 0 && (len(ids) > 0 || t.all) || t.all && len(ids) > 0:
-		return c.invalid("name messages by their ids, or by options, not by both.")
+	case len(filter) > 0 && (len(ids) > 0 || t.all) || t.all && len(ids) > 0 || named && len(ids)+len(filter) > 0:
+		return c.eitherWay()
+	case named:
+		return c.carryOutByKey(t, key)
 	case len(filter) > 0:
 		if ids, err = c.idsOf(filter, t.place); err != nil {
 			return err
@@ -67,6 +71,27 @@ func (c *call) carryOut(t *task) error {
 		return failf(exitData, "Not %s: %d", t.word, others)
 	}
 	return nil
+}
+
+func (c *call) eitherWay() error {
+	return c.invalid("name messages by their ids, or by options, not by both.")
+}
+
+// carryOutByKey changes what waits under a key, and shows what became of it.
+func (c *call) carryOutByKey(t *task, key string) error {
+	path := append(slices.Clone(t.place), "key", key)
+	var body any
+	switch t.method {
+	case http.MethodPost:
+		path = append(path, t.verb)
+	case http.MethodPatch:
+		body = t.instant
+	}
+	var one api.WaitingOutcome
+	if _, err := c.client.Do(c.ctx, t.method, api.Path(path...), body, &one); err != nil {
+		return c.noKey(err, key)
+	}
+	return c.showChanged(&api.Changed{Results: api.List[api.WaitingOutcome]{one}, Outcomes: api.Object[int]{one.Outcome: 1}})
 }
 
 // idsOf lists the messages that a filter lets through.
@@ -128,20 +153,20 @@ func (c *call) showChanged(r *api.Changed) error {
 
 func cancelScheduled(c *call) error {
 	c.banner("Cancelling messages scheduled in exchange '%s' of vhost '%s' ...", c.args[0], c.vhost())
-	return c.noSchedule(c.carryOut(c.scheduledTask("cancel", "cancelled")))
+	return c.noSchedule(c.carryOut(c.scheduledTask(http.MethodDelete, "cancel", "cancelled")))
 }
 
 func fireScheduled(c *call) error {
 	c.banner("Firing messages scheduled in exchange '%s' of vhost '%s' ...", c.args[0], c.vhost())
-	return c.noSchedule(c.carryOut(c.scheduledTask("fire", "fired")))
+	return c.noSchedule(c.carryOut(c.scheduledTask(http.MethodPost, "fire", "fired")))
 }
 
-func (c *call) scheduledTask(verb, word string) *task {
-	return &task{place: []string{"x", "scheduled", c.vhost(), c.args[0]}, verb: verb, word: word}
+func (c *call) scheduledTask(method, verb, word string) *task {
+	return &task{place: []string{"x", "scheduled", c.vhost(), c.args[0]}, method: method, verb: verb, word: word}
 }
 
 func rescheduleScheduled(c *call) error {
-	t := c.scheduledTask("reschedule", "rescheduled")
+	t := c.scheduledTask(http.MethodPatch, "reschedule", "rescheduled")
 	in, after := c.words.get("in")
 	at, named := c.words.get("at")
 	switch {

@@ -81,7 +81,7 @@ func options() []option {
 		{name: "exchange", valued: true}, {name: "routing-key", valued: true},
 		{name: "message-id", valued: true}, {name: "header", valued: true},
 		{name: "from", valued: true}, {name: "until", valued: true},
-		{name: "at", valued: true}, {name: "in", valued: true},
+		{name: "at", valued: true}, {name: "in", valued: true}, {name: "key", valued: true},
 		{name: "unit", valued: true},
 		{name: "tar", valued: true},
 	}

@@ -378,6 +378,7 @@ func TestScheduledBadInput(t *testing.T) {
 		{400, "unknown field", "POST", path + "/cancel", `{"ids":[],"in":1}`},
 		{400, "key_missing,at", "POST", path + "/reschedule", `{"ids":[]}`},
 		{400, "at most", "POST", path + "/reschedule", `{"ids":["0-0"],"in":315360000001}`},
+		{400, "ends in '/'", "DELETE", path + "/", ""},
 		{400, "unknown parameter 'routing_key'", "DELETE", path + "?routing_key=k", ""},
 		{400, "from 1 to 1000", "GET", path + "?limit=0", ""},
 		{400, "from 1 to 1000", "GET", path + "?limit=1001", ""},

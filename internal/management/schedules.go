@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -106,6 +107,9 @@ func purgeSchedule(r *request) (answer, error) {
 	room, err := r.enterSchedule(access.Write)
 	if err != nil {
 		return answer{}, err
+	}
+	if strings.HasSuffix(r.URL.EscapedPath(), "/") { // an id that is empty, or a key ".." that the client took for a step, must not either
+		return answer{}, badRequest("the path ends in '/': which message is meant? Without it all that waits is purged")
 	}
 	for name := range r.URL.Query() { // one that is meant as a filter must not empty the schedule
 		return answer{}, badRequest("unknown parameter '%s': all that waits is purged, or what a POST to …/cancel names is cancelled", name)

@@ -25,6 +25,7 @@ type step struct {
 	stored     []byte
 	remembered []byte
 	letters    []*entry // that no copy has died for yet
+	arrivals   []*entry // no letters, that nobody has published now, and that no scheduled one has fired for yet
 	moved      bool     // dead letters have arrived
 	structural bool     // queues, exchanges or bindings have changed
 	durable    bool     // one of these durably, before the answer
@@ -74,7 +75,7 @@ func (w *world) audit(s vhost.Stamp, c *vhost.Command, x expectation, refused *a
 	w.begun(st)
 	for i := range facts {
 		if k := facts[i].Kind; k <= vhost.PolicyCleared || k == vhost.Configured {
-			st.structural, st.durable = true, st.durable || facts[i].Durable
+			st.structural, st.durable = st.structural || !w.ofSchedule(&facts[i]), st.durable || facts[i].Durable
 		}
 	}
 	for i := range facts {
@@ -93,6 +94,7 @@ func (w *world) audit(s vhost.Stamp, c *vhost.Command, x expectation, refused *a
 	w.settled(st)
 	w.checkOver(st)
 	w.checkAnswered(st)
+	w.checkCommanded(st)
 	w.checkExpected(st, facts)
 	w.checkState()
 }
@@ -121,6 +123,14 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 		if e := w.about(f); e != nil {
 			w.resumed(st, e)
 		}
+	case vhost.Deferred:
+		if e := w.about(f); e != nil {
+			w.moveTo(st, e, f)
+		}
+	case vhost.Keyed:
+		if e := w.about(f); e != nil {
+			w.giveKey(e)
+		}
 	case vhost.Held:
 		if e := w.about(f); e != nil {
 			w.withheld(st, e, f)
@@ -137,7 +147,9 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 		w.checkConfigured(st, f)
 		w.live.structure(f)
 	case vhost.QueueDeclared, vhost.QueueDeleted:
-		if q := w.live.lines[f.Queue]; q != nil {
+		if q := w.live.lines[f.Queue]; q != nil && q.kept != nil {
+			w.closed(q)
+		} else if q != nil {
 			w.queueGone(st, q.name)
 		}
 		w.live.structure(f)
@@ -182,6 +194,8 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 		c := content{message: binary.BigEndian.Uint64(view.Body), sum: maphash.Bytes(sumSeed, st.stored)}
 		if m := w.messages[c.message]; m == nil || !bytes.Equal(view.Body, m.body) {
 			w.violate(Readable, "the record of message %d has another body than published", c.message)
+		} else {
+			c.delayed = m.saysDelayed(view.Properties)
 		}
 		w.contents[ref] = c
 	}
@@ -209,13 +223,20 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 		w.violate(Replay, "a durable copy in %q, which is not", q.name)
 	}
 	w.live.add(f.Queue, e)
-	if f.Queue == shelfID {
+	publishes := st.command.Kind == vhost.Publish || st.command.Kind == vhost.CommitTx
+	switch {
+	case f.Queue == shelfID:
 		w.shelved(st, e)
-	} else {
+	case q.kept != nil:
+		w.postponed(st, e, m)
+	default:
 		w.checkDeadline(st, e, m)
 		w.checkLane(e, m)
+		if !publishes && !e.letter {
+			st.arrivals = append(st.arrivals, e)
+		}
 	}
-	if f.Durable && !e.letter {
+	if f.Durable && !e.letter && publishes {
 		m.durableAt = st.stamp.Index
 	}
 	if e.letter {
@@ -244,6 +265,11 @@ func (w *world) remember(st *step, at place.Ref) {
 func (w *world) ended(st *step, e *entry, cause vhost.Cause) {
 	w.result.Ended[cause]++
 	e.cause = cause
+	if e.line.kept != nil {
+		w.off(st, e)
+		w.live.remove(e)
+		return
+	}
 	switch cause {
 	case vhost.Acked:
 		if e.state != queue.Unacked {

@@ -50,6 +50,9 @@ const (
 	Shelf Checker = "shelf"
 	// Waiting: what came back waits until its instant, no shorter and no longer, over restarts too.
 	Waiting Checker = "waiting"
+	// Schedule: what waits in a delayed exchange, or for its time of delivery, comes then, no sooner and no later, once, to
+	// whatever is there by then; or it is cancelled, and that is told truly.
+	Schedule Checker = "schedule"
 	// Counts: returns, and failed ones, as an obvious ledger counts them; the limit ends it.
 	Counts Checker = "counts"
 	// Timeout: nobody holds a delivery for too long; to settle it later is no error.

@@ -74,8 +74,9 @@ type waiting struct {
 	delivery *delivery // nil without acks
 	message  uint64
 	deaths   []death
-	acquired int64 // x-acquired-count
-	counted  int64 // x-delivery-count
+	of       vhost.ScheduledID // an answer
+	acquired int64             // x-acquired-count
+	counted  int64             // x-delivery-count
 }
 
 // message is a message as it was published.
@@ -87,6 +88,10 @@ type message struct {
 	persistent bool
 	priority   uint8
 	ttl        int64       // ms, -1: none
+	delay      int64       // ms for which delayed exchanges keep it, 0: not at all
+	nonsense   bool        // its delay is none
+	deliverAt  int64       // wall clock, ms, 0: at once
+	key        string      // where it waits, "": none
 	durableAt  place.Index // of the batch that holds its durable copies, 0: there are none
 	confirmed  bool        // and the client knows
 	step       int
@@ -104,6 +109,9 @@ func (w *world) emit(e *vhost.Effect) {
 		x = w.handed[0]
 		w.handed = w.handed[1:]
 		x.effect = *e
+	}
+	if e.Kind == vhost.Answered && e.Command >= vhost.Unschedule && len(w.answers) > 0 {
+		x.of, w.answers = w.answers[0], w.answers[1:]
 	}
 	if ch == nil {
 		return
@@ -221,6 +229,8 @@ func (w *world) show(ch *channel, x *waiting) {
 		if x.delivery != nil {
 			x.delivery.shown = true
 		}
+	case vhost.Answered:
+		w.hear(x.of, e)
 	case vhost.Confirm:
 		if m := w.messages[ch.publishes[e.Tag]]; m != nil {
 			m.confirmed = true
@@ -251,7 +261,7 @@ func (w *world) dropChannel(ch *channel) {
 
 // disconnectAll forgets every client: the machine that knew them is gone.
 func (w *world) disconnectAll() {
-	w.connections, w.channels, w.handed = nil, map[vhost.ChannelID]*channel{}, nil
+	w.connections, w.channels, w.handed, w.answers = nil, map[vhost.ChannelID]*channel{}, nil, nil
 }
 
 // letGo takes a delivery off its channel's and its consumer's account.

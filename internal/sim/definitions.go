@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -97,6 +98,12 @@ func (w *world) declareExchange() vhost.Command {
 	}
 	if w.chance(5) {
 		d.Arguments = amqp.Table{{Name: "alternate-exchange", Value: amqp.String(w.exchangeName())}}
+	}
+	if w.chance(6) || w.delays() && !w.chance(3) {
+		d.Arguments = append(d.Arguments, amqp.Field{Name: topology.DelayedBy, Value: amqp.String(d.Type)})
+		if d.Type = topology.DelayedType; w.chance(6) {
+			d.Arguments = append(d.Arguments, amqp.Field{Name: "x-delayed-max-length", Value: amqp.Int64(int64(w.dice.IntN(5)))})
+		}
 	}
 	return vhost.Command{Kind: vhost.DeclareExchange, Definition: d}
 }

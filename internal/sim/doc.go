@@ -17,6 +17,9 @@
 // crashes and failures between the portions and in the middle of them (beside.go). The disk loses power at any call, fails
 // once or for good, runs full, and changes what lies on it (plan.go, damage.go, drain.go).
 //
+// What waits in delayed exchanges, and in queues for a time of delivery, is followed from the publish to whatever is there when
+// it is due (schedule.go, fire.go); what clients were told of it has to stay true (commanded.go).
+//
 // Every check has a name (Checker); a failure is a Violation that carries the name and the seed. The same seed
 // gives the same history, to the bit. The package's mutants plant faults and demand that the check of that name,
 // and no other, is the one to notice.

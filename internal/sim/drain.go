@@ -68,7 +68,7 @@ func (w *world) drain() {
 
 // undrained reports whether queues, or letters of the shelf, are left.
 func (w *world) undrained() bool {
-	return len(w.live.lines)+len(w.live.shelf.copies)+len(w.pending) > 0
+	return w.live.queues()+w.live.scheduled()+len(w.live.shelf.copies)+len(w.pending) > 0
 }
 
 // take has a client take some messages out of a queue and ack them, and delete it once it is short.
@@ -96,6 +96,12 @@ func (w *world) take() {
 	for q := range w.live.all() {
 		if q.id == shelfID {
 			return
+		}
+		if q.kept != nil {
+			if len(q.copies) > 0 {
+				ask(vhost.Command{Kind: vhost.PurgeSchedule, Definition: &vhost.Definition{Name: q.name}})
+			}
+			continue
 		}
 		for range min(q.counts[queue.Ready], 20) {
 			ask(vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: q.name}})

@@ -11,11 +11,15 @@ import (
 // expectation is what a command must lead to, worked out before it is stepped.
 type expectation struct {
 	targets []vhost.QueueID   // of a publish, that take it
+	keepers []string          // delayed exchanges that keep it
+	invalid bool              // it must be refused: its delay is none
 	refused bool              // a queue keeps it out
 	unsure  bool              // a letter of the one it keeps out may change what the others do
 	ready   uint64            // in the queue that is declared, purged or deleted
 	known   bool              // that queue is there
 	shelf   map[uint64]*entry // letters that a command names
+	waiting []*entry          // messages that it names, nil: nothing waits there
+	gone    []string          // what became of these
 }
 
 // foresee works out where a publish goes and whom it finds full, and what answers must count.
@@ -36,17 +40,34 @@ func (w *world) foresee(c *vhost.Command) (x expectation) {
 		for _, id := range c.Selection.IDs {
 			x.shelf[id] = w.live.find(shelfID, queue.Seq(id-1))
 		}
+	case vhost.Unschedule, vhost.Reschedule, vhost.FireNow:
+		for _, id := range c.Selection.Scheduled {
+			e, gone := w.live.waits(id)
+			x.waiting, x.gone = append(x.waiting, e), append(x.gone, gone)
+		}
+	case vhost.PurgeSchedule:
+		if q := w.live.scheduleOf(c.Definition.Name); q != nil {
+			x.ready = uint64(len(q.copies))
+		}
 	case vhost.Publish:
 		from := w.vhost.Topology().Exchange(string(c.Exchange))
 		if from == nil {
 			return x
 		}
 		m := w.messages[w.published]
-		route := topology.Message{Key: c.Key, Headers: m.rawHeaders()}
+		route := topology.Message{Key: c.Key, Headers: m.rawHeaders(), Early: m.delay > 0 || m.nonsense}
 		for _, k := range m.keys[1:] {
 			route.More = append(route.More, []byte(k))
 		}
 		ids, _ := w.vhost.Topology().Route(from, &route, nil)
+		for _, k := range w.vhost.Topology().Keepers() {
+			x.invalid = m.nonsense
+			if w.keeps(k, m.key) {
+				x.keepers = append(x.keepers, k.Name)
+			} else {
+				x.refused = true
+			}
+		}
 		for _, id := range ids {
 			q, _ := w.vhost.Queue(w.live.lines[id].name)
 			if !full(&q, w.live.lines[id], int64(len(c.Body)), false) {
@@ -67,10 +88,17 @@ func (w *world) checkExpected(st *step, facts []vhost.Fact) {
 		return
 	}
 	x := &st.expected
+	if x.invalid && !ch.tx {
+		w.violate(Schedule, "message %d was taken by a delayed exchange, and its delay is none", w.published)
+	}
 	switch c.Kind {
 	case vhost.DeclareQueue, vhost.PurgeQueue, vhost.DeleteQueue:
 		if got := answerTo(st).Count; !c.NoWait && x.known && got != x.ready {
 			w.violate(Answers, "command %d on %q counted %d messages, %d are ready", c.Kind, c.Definition.Name, got, x.ready)
+		}
+	case vhost.PurgeSchedule:
+		if got := answerTo(st).Count; !c.NoWait && got != x.ready {
+			w.violate(Schedule, "%d messages of %q were purged, %d waited", got, c.Definition.Name, x.ready)
 		}
 	case vhost.Publish:
 		if !ch.tx && !x.unsure {
@@ -83,12 +111,22 @@ func (w *world) checkExpected(st *step, facts []vhost.Fact) {
 func (w *world) checkPublished(st *step, facts []vhost.Fact) {
 	x := &st.expected
 	var went []vhost.QueueID
+	var kept []string
 	for i := range facts {
 		f := &facts[i]
 		if f.Kind != vhost.Enqueued || f.Entry.Flags&queue.Letter != 0 || w.contents[f.Entry.Ref(logID)].message != w.published {
 			continue
 		}
+		if q := w.live.line(f.Queue); q != nil && q.kept != nil {
+			kept = append(kept, q.name)
+			continue
+		}
 		went = append(went, f.Queue)
+	}
+	slices.Sort(kept)
+	slices.Sort(x.keepers)
+	if !slices.Equal(kept, x.keepers) {
+		w.violate(Schedule, "message %d waits in %q, expected %q", w.published, kept, x.keepers)
 	}
 	slices.Sort(went)
 	slices.Sort(x.targets)
@@ -104,7 +142,7 @@ func (w *world) checkPublished(st *step, facts []vhost.Fact) {
 			refused = true
 		}
 	}
-	if want := st.command.Mandatory && len(x.targets) == 0 && !x.refused; sent != want {
+	if want := st.command.Mandatory && len(x.targets)+len(x.keepers) == 0 && !x.refused; sent != want {
 		w.violate(Answers, "message %d was sent back: %t, expected %t", w.published, sent, want)
 	}
 	if st.channel.confirms && refused != x.refused {

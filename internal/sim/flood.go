@@ -59,6 +59,7 @@ func (w *world) flood(many int) {
 // floodable finds a queue, and a channel that may publish to it.
 func (w *world) floodable() (vhost.QueueID, *channel) {
 	ids := slices.Sorted(maps.Keys(w.live.lines))
+	ids = slices.DeleteFunc(ids, func(id vhost.QueueID) bool { return w.live.lines[id].kept != nil })
 	if len(ids) == 0 || w.full {
 		return 0, nil
 	}

@@ -19,15 +19,15 @@ func (w *world) checkDeadline(st *step, e *entry, m *message) {
 	if hops := w.live.number("hops-max"); e.letter && (!w.live.truth("ttl-in-dlq") || hops > 0 && total(e.deaths) >= hops) {
 		ttl = -1
 	}
-	if !e.letter && m.ttl >= 0 && (ttl < 0 || m.ttl < ttl) {
+	if !e.letter && m.ttl >= 0 && (ttl < 0 || m.ttl < ttl) && st.command.Kind != vhost.Republish {
 		ttl = m.ttl
 	}
-	want := deadline.Instant(0)
+	from, want := w.checkDelivery(st, e, m), deadline.Instant(0)
 	switch {
-	case ttl == 0:
+	case ttl == 0 && from == st.stamp.From:
 		want = st.stamp.Now
-	case ttl > 0:
-		want = st.stamp.From + deadline.Instant(ttl)
+	case ttl >= 0:
+		want = from + deadline.Instant(ttl)
 	}
 	if e.expireAt != want {
 		w.violate(Expiry, "message %d in %q expires at %d, expected %d", e.message, e.line.name, e.expireAt, want)

@@ -96,7 +96,7 @@ func (w *world) checkBlocked(e *entry, from *vhost.QueueView, now deadline.Insta
 		return
 	}
 	to.exchange = name
-	ids, _ := w.route(to, e.message)
+	ids, _, _ := w.route(to, e)
 	was := e.open
 	e.open = map[vhost.QueueID]deadline.Instant{}
 	for _, id := range ids {

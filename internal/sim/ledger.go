@@ -31,7 +31,8 @@ type line struct {
 	name    string
 	durable bool
 	quorum  bool
-	lanes   int64 // priorities, 0: none were declared
+	kept    *recall // of a schedule; nil: it is none
+	lanes   int64   // priorities, 0: none were declared
 	copies  map[queue.Seq]*entry
 	last    map[uint64]queue.Seq // by lane, the last ever given, plus 1
 	past    queue.Seq            // of the first lane, none below is there any more
@@ -52,6 +53,7 @@ type entry struct {
 	letter      bool
 	state       queue.State
 	redelivered bool
+	keyed       bool // it waits under its message's key
 	handed      bool // was with a consumer when the machine was opened, and comes back
 	kept        bool // in place, though it died in a cycle
 	zero        int  // the step in which it may be delivered though its TTL is 0
@@ -94,6 +96,9 @@ func (l *ledger) clone() *ledger {
 	for from := range l.all() {
 		to := newLine(from.id, from.name, from.durable)
 		to.quorum, to.lanes, to.counts, to.bytes = from.quorum, from.lanes, from.counts, from.bytes
+		if from.kept != nil { // all of it is in the log
+			to.kept, to.last = from.kept.clone(), maps.Clone(from.last)
+		}
 		for s, e := range from.copies {
 			n := *e
 			n.line, n.at, n.open = to, 0, nil // it is safe
@@ -200,6 +205,9 @@ func (l *ledger) add(q vhost.QueueID, e *entry) {
 		return
 	}
 	e.line, e.state = at, queue.Ready
+	if e.until != 0 {
+		e.state = queue.Waiting
+	}
 	at.copies[e.seq] = e
 	at.counts[e.state]++
 	at.bytes[e.state] += e.bytes
@@ -223,6 +231,9 @@ func (l *ledger) remove(e *entry) {
 	delete(e.line.copies, e.seq)
 	e.line.counts[e.state]--
 	e.line.bytes[e.state] -= e.bytes
+	if e.line.kept != nil {
+		e.line.kept.note(e)
+	}
 	if e.cause == vhost.GoneShelf {
 		l.evicted++
 	}
@@ -238,6 +249,9 @@ func (l *ledger) structure(f *vhost.Fact) {
 	case vhost.QueueDeclared:
 		q := newLine(f.Queue, f.Object.Name, f.Object.Durable)
 		q.quorum = f.Object.Type == "quorum"
+		if f.Object.Type == scheduleType {
+			q.kept = &recall{cancelled: map[queue.Seq]bool{}}
+		}
 		if a, ok := f.Object.Arguments.Get("x-max-priority"); ok {
 			n, _ := a.Integer()
 			q.lanes = max(n, 1)
@@ -271,6 +285,12 @@ func (e *entry) comeBack(until deadline.Instant) {
 	} else {
 		e.become(queue.Ready)
 	}
+}
+
+// resume makes a copy ready that has waited.
+func (e *entry) resume() {
+	e.until = 0
+	e.become(queue.Ready)
 }
 
 // hold makes a copy a held letter, or notes what has changed about one.

@@ -21,6 +21,7 @@ type departure struct {
 	way     way
 	nowhere vhost.Cause // why it leads to no queue, 0 if it does
 	targets []*line
+	keepers []string // delayed exchanges that keep it
 }
 
 // reason is why it died.
@@ -67,7 +68,7 @@ func (w *world) went(l *entry, to way) {
 
 // became reports whether l is a letter that the copy has become, and whether directly.
 func (w *world) became(d *departure, l *entry) (direct, mine bool) {
-	if l.message != d.from.message || l.state != queue.Ready || l.cause != 0 { // something has become of it since
+	if l.message != d.from.message || l.state != queue.Ready && l.line.kept == nil || l.cause != 0 { // something has become of it since
 		return false, false
 	}
 	ways := [][]death{d.deaths}
@@ -131,11 +132,12 @@ func (w *world) foreknow(st *step, d *departure) {
 		return
 	}
 	d.way.exchange, d.way.target = name, ""
-	ids, there := w.route(d.way, d.from.message)
+	ids, keepers, there := w.route(d.way, d.from)
+	d.keepers = keepers
 	switch {
 	case !there:
 		d.nowhere = vhost.LostExchange
-	case len(ids) == 0:
+	case len(ids)+len(keepers) == 0:
 		d.nowhere = vhost.LostRoute
 	}
 	for _, id := range ids {
@@ -145,24 +147,28 @@ func (w *world) foreknow(st *step, d *departure) {
 	}
 }
 
-// route computes anew where a way leads; ok is false if its exchange is not there.
-func (w *world) route(to way, number uint64) (ids []vhost.QueueID, ok bool) {
+// route computes anew where a way leads a copy, and which delayed exchanges keep it there; ok is false if the way's exchange
+// is not there.
+func (w *world) route(to way, e *entry) (ids []vhost.QueueID, keepers []string, ok bool) {
 	if to.target != "" {
 		if id, there := w.vhost.Topology().Queue(to.target); there {
 			ids = append(ids, id)
 		}
-		return ids, true
+		return ids, nil, true
 	}
 	x := w.vhost.Topology().Exchange(to.exchange)
 	if x == nil {
-		return nil, false
+		return nil, nil, false
 	}
-	m := topology.Message{Key: []byte(to.keys[0]), Headers: w.messages[number].rawHeaders()}
+	m := topology.Message{Key: []byte(to.keys[0]), Headers: w.messages[e.message].rawHeaders(), Early: w.early(e)}
 	for _, k := range to.keys[1:] {
 		m.More = append(m.More, []byte(k))
 	}
 	ids, _ = w.vhost.Topology().Route(x, &m, nil)
-	return ids, true
+	for _, k := range w.vhost.Topology().Keepers() {
+		keepers = append(keepers, k.Name)
+	}
+	return ids, keepers, true
 }
 
 // moved checks that a copy which is gone for its letters has arrived wherever these were routed, with one death more;
@@ -261,10 +267,13 @@ func dropsHead(o vhost.Overflow) bool { return o == vhost.DropHead || o == vhost
 
 // checkStrays finds letters whose source has not ended: only a publish that was refused by a queue makes some.
 func (w *world) checkStrays(st *step) {
+	for _, l := range st.arrivals {
+		w.violate(Schedule, "message %d arrived in %q, and nothing has fired for it", l.message, l.line.name)
+	}
 	for _, l := range st.letters {
 		m := w.messages[l.message]
 		publishes := st.command.Kind == vhost.Publish || st.command.Kind == vhost.CommitTx
-		if w.violation == nil && (!publishes || m.step < w.step && st.command.Kind == vhost.Publish || l.deaths[len(l.deaths)-1].reason != "maxlen") {
+		if w.violation == nil && (!publishes || m.step < w.step && st.command.Kind == vhost.Publish || len(l.deaths) == 0 || l.deaths[len(l.deaths)-1].reason != "maxlen") {
 			checker := Moves
 			if st.command.Kind == vhost.Republish {
 				checker = Shelf

@@ -33,7 +33,7 @@ func (w *world) checkPassage(st *step, d *departure, outcome vhost.Cause) *passa
 			w.violate(Held, "message %d, held in %q, came to %q a second time", e.message, e.line.name, l.line.name)
 		case slices.ContainsFunc(d.letters[:i], func(o *entry) bool { return o.line == l.line }):
 			w.violate(Moves, "message %d came twice from %q into %q", e.message, e.line.name, l.line.name)
-		case d.set != nil && !slices.Contains(d.targets, l.line):
+		case d.set != nil && !slices.Contains(d.targets, l.line) && (l.line.kept == nil || !slices.Contains(d.keepers, l.line.name)):
 			w.violate(Moves, "message %d came from %q into %q, which is no target: %+v", e.message, e.line.name, l.line.name, d.way)
 		}
 	}
@@ -75,6 +75,7 @@ func (w *world) foretell(st *step, d *departure, outcome vhost.Cause) *passage {
 			p.shelf[0].target = e.line.name
 		}
 	}
+	w.foretellKept(d, p, holds)
 	var circling []*line
 	for _, q := range d.targets {
 		came := slices.ContainsFunc(d.letters, func(l *entry) bool { return l.line == q })

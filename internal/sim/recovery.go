@@ -78,6 +78,10 @@ func (w *world) compare(end place.Index) error {
 	if err := w.compareCopies(); err != nil || w.violation != nil {
 		return err
 	}
+	if excused {
+		clear(w.told)
+	}
+	w.checkRecalled()
 	w.look(func() {
 		if !bytes.Equal(w.vhost.Projection(), w.past.Projection()) { // what the checks above do not know of
 			w.violate(Replay, "the machine is not the one that was there after batch %d", end)
@@ -174,6 +178,8 @@ func (w *world) compareCopy(e *entry, c *copied) {
 		w.violate(Counts, "message %d in %q was with a consumer, says the log, and that is forgotten", e.message, name)
 	case uint64(e.acquired) != c.fact.N || uint64(e.failed) != c.failed:
 		w.violate(Counts, "message %d in %q came back %d times, %d failed; expected %d, %d", e.message, name, c.fact.N, c.failed, e.acquired, e.failed)
+	case e.until != c.fact.At && e.line.kept != nil:
+		w.violate(Schedule, "message %d in %q is due at %d, expected %d", e.message, name, c.fact.At, e.until)
 	case e.until != c.fact.At:
 		w.violate(Waiting, "message %d in %q waits until %d, expected %d", e.message, name, c.fact.At, e.until)
 	case (e.state == queue.Held) != (c.held != nil):

@@ -36,7 +36,13 @@ func (w *world) replay(l *ledger, f *vhost.Fact, index place.Index) {
 	case vhost.Returned:
 		each(func(e *entry) { e.comeBack(f.At) })
 	case vhost.Resumed:
-		each(func(e *entry) { e.comeBack(0) })
+		each((*entry).resume)
+	case vhost.Deferred:
+		each(func(e *entry) { e.until = f.At })
+	case vhost.Keyed:
+		if e := l.find(f.Queue, f.Seq); e != nil { // N is a hash
+			e.keyed = true
+		}
 	case vhost.Held:
 		each(func(e *entry) { e.hold(f, w.contents[f.History].deaths) })
 	case vhost.Kept:
@@ -55,7 +61,7 @@ func (w *world) entryOf(f *vhost.Fact, index place.Index, durable bool) *entry {
 	e := &entry{
 		seq: f.Seq, ref: ref, history: f.History, message: w.contents[ref].message, durable: durable, expireAt: f.Entry.ExpireAt,
 		letter: f.Entry.Flags&queue.Letter != 0, redelivered: f.Entry.Flags&queue.Redelivered != 0, at: index,
-		bytes: int64(f.Entry.BodyBytes),
+		bytes: int64(f.Entry.BodyBytes), until: f.At,
 	}
 	if f.Queue == shelfID {
 		e.lost = vhost.Cause(f.Entry.Priority)

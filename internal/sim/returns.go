@@ -116,8 +116,8 @@ func (w *world) checkOver(st *step) {
 
 // resumed checks that a message has waited long enough.
 func (w *world) resumed(st *step, e *entry) {
-	if e.state != queue.Waiting || e.until > st.stamp.Now {
+	if e.state != queue.Waiting || e.until > st.stamp.Now && !st.names(vhost.FireNow, e) {
 		w.violate(Waiting, "message %d of %q is ready at %d, it had to wait until %d", e.message, e.line.name, st.stamp.Now, e.until)
 	}
-	e.comeBack(0)
+	e.resume()
 }

@@ -78,17 +78,7 @@ func (w *world) checkEvicted(st *step, e *entry) {
 func (w *world) redriven(st *step, e *entry) {
 	var came []vhost.QueueID
 	var rest []*entry
-	to := e.way
-	if s := st.command.Selection; s != nil && s.Elsewhere {
-		to = way{exchange: s.Exchange, keys: []string{s.RoutingKey}}
-	} else if q, there := w.vhost.Queue(e.deaths[0].queue); there && to.target == "" { // as its queue is set now
-		if name, has := q.Settings.DLX(); has {
-			to.exchange = name
-			if k, has := q.Settings.DLRK(); has {
-				to.keys = []string{k}
-			}
-		}
-	}
+	to := w.wayOn(st, e)
 	for _, l := range st.letters {
 		if l.message != e.message || !slices.Equal(l.deaths, e.deaths) {
 			rest = append(rest, l)
@@ -98,6 +88,12 @@ func (w *world) redriven(st *step, e *entry) {
 		w.went(l, to)
 	}
 	st.letters = rest
+	if len(e.deaths) == 0 && !st.command.Selection.Elsewhere { // it was published, and lost when it was due
+		for _, l := range st.arrivals {
+			came = append(came, l.line.id)
+		}
+		st.arrivals = nil
+	}
 	if st.command.Kind != vhost.Republish || len(came) == 0 {
 		w.violate(Shelf, "letter %d was sent on by command %d, and came to %v", e.seq+1, st.command.Kind, came)
 		return
@@ -105,12 +101,37 @@ func (w *world) redriven(st *step, e *entry) {
 	if to.keys == nil && to.target == "" {
 		return
 	}
-	want, _ := w.route(to, e.message)
+	want, keepers, _ := w.route(to, e)
+	for _, name := range keepers {
+		if q := w.live.scheduleOf(name); q != nil && (slices.Contains(came, q.id) || w.keeps(w.vhost.Topology().Exchange(name), "")) {
+			want = append(want, q.id)
+		}
+	}
 	slices.Sort(came)
 	slices.Sort(want)
 	if !slices.Equal(came, want) {
 		w.violate(Shelf, "letter %d, sent to %+v, came to queues %v, expected %v", e.seq+1, to, came, want)
 	}
+}
+
+// wayOn is where a letter of the shelf is sent.
+func (w *world) wayOn(st *step, e *entry) way {
+	if s := st.command.Selection; s != nil && s.Elsewhere {
+		return way{exchange: s.Exchange, keys: []string{s.RoutingKey}}
+	}
+	to := e.way
+	if to.target != "" || len(e.deaths) == 0 {
+		return to
+	}
+	if q, there := w.vhost.Queue(e.deaths[0].queue); there { // as its queue is set now
+		if name, has := q.Settings.DLX(); has {
+			to.exchange = name
+			if k, has := q.Settings.DLRK(); has {
+				to.keys = []string{k}
+			}
+		}
+	}
+	return to
 }
 
 // checkAnswered compares the answers for lost letters with what has become of them.
@@ -159,25 +180,15 @@ func (w *world) checkAnswered(st *step) {
 
 // checkStayed makes sure that a letter of the shelf could not be sent on.
 func (w *world) checkStayed(st *step, e *entry, why string) {
-	to := e.way
-	if s := st.command.Selection; s.Elsewhere {
-		to = way{exchange: s.Exchange, keys: []string{s.RoutingKey}}
-	} else if q, there := w.vhost.Queue(e.deaths[0].queue); there && to.target == "" { // as its queue is set now
-		if name, has := q.Settings.DLX(); has {
-			to.exchange = name
-			if k, has := q.Settings.DLRK(); has {
-				to.keys = []string{k}
-			}
-		}
-	}
+	to := w.wayOn(st, e)
 	if to.keys == nil && to.target == "" {
 		return
 	}
 	want := "refused"
-	switch ids, there := w.route(to, e.message); {
+	switch ids, keepers, there := w.route(to, e); {
 	case !there:
 		want = "no_exchange"
-	case len(ids) == 0:
+	case len(ids)+len(keepers) == 0:
 		want = "no_route"
 	}
 	if why != want {

@@ -67,13 +67,14 @@ type Result struct {
 	TimedOut   int                 // consumers and channels that took too long
 	Late       int                 // settlements of what was taken back before
 	Answered   map[string]int      // answers for letters of the shelf
+	Scheduled  map[string]int      // what became of scheduled messages, and answers for them
 }
 
 func newResult() Result {
 	return Result{
 		Succeeded: map[vhost.CommandKind]int{}, Effects: map[vhost.EffectKind]int{}, Ended: map[vhost.Cause]int{},
 		Harmed: map[string]int{}, Found: map[string]int{}, CutAt: map[string]int{}, FailedAt: map[string]int{}, BrokenAt: map[string]int{}, Facts: map[vhost.FactKind]int{},
-		Shelved: map[vhost.Cause]int{}, Held: map[vhost.Cause]int{}, Answered: map[string]int{},
+		Shelved: map[vhost.Cause]int{}, Held: map[vhost.Cause]int{}, Answered: map[string]int{}, Scheduled: map[string]int{},
 	}
 }
 
@@ -138,16 +139,18 @@ type world struct {
 	// The clients.
 	connections []*connection
 	channels    map[vhost.ChannelID]*channel
-	conns, chs  uint64    // identifiers given
-	published   uint64    // messages
-	rarely      bool      // look at sums only now and then: there are thousands of messages
-	floods      int       // of thousands of messages
-	bursts      int       // of hundreds
-	attached    int       // consumers
-	audits      int       // commands looked at
-	looks       int       // batches looked at
-	handed      []waiting // deliveries made by the open batch, in order
-	unread      error     // a delivery could not be read
+	conns, chs  uint64                       // identifiers given
+	published   uint64                       // messages
+	rarely      bool                         // look at sums only now and then: there are thousands of messages
+	floods      int                          // of thousands of messages
+	bursts      int                          // of hundreds
+	attached    int                          // consumers
+	audits      int                          // commands looked at
+	looks       int                          // batches looked at
+	handed      []waiting                    // deliveries made by the open batch, in order
+	answers     []vhost.ScheduledID          // that it answers for, likewise
+	told        map[vhost.ScheduledID]string // what clients know of scheduled messages that are gone
+	unread      error                        // a delivery could not be read
 }
 
 // sealed is a batch, with what the checkers learned while it was open.
@@ -160,6 +163,7 @@ type sealed struct {
 type content struct {
 	message uint64  // of a record
 	deaths  []death // of a history
+	delayed bool    // of a record: its header says that it was kept until it was due
 	sum     uint64  // of the bytes
 }
 
@@ -173,7 +177,7 @@ func newWorld(o Options) *world {
 		clock: 1_700_000_000_000_000_000, disk: vfs.NewMem(o.Seed),
 		base: newLedger(), sealed: map[place.Index]sealed{}, messages: map[uint64]*message{},
 		result:   newResult(),
-		contents: map[place.Ref]content{}, ways: map[place.Ref]way{},
+		contents: map[place.Ref]content{}, ways: map[place.Ref]way{}, told: map[vhost.ScheduledID]string{},
 	}
 	w.faulty = vfs.NewFaulty(w.disk)
 	w.pages = pages{w: w, sums: map[place.Ref]uint64{}}

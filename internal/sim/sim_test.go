@@ -101,6 +101,7 @@ func (r *Result) add(o *Result) {
 	sum(r.Shelved, o.Shelved)
 	sum(r.Held, o.Held)
 	sum(r.Answered, o.Answered)
+	sum(r.Scheduled, o.Scheduled)
 	r.Released += o.Released
 	r.Partly += o.Partly
 	r.Waited += o.Waited
@@ -139,8 +140,9 @@ func (r *Result) checkCoverage(t *testing.T) {
 		}
 	}
 	without := uint64(0) // lost where there was no shelf: rare, and each cause is asked for on the shelf
-	for c := vhost.Acked; c <= vhost.Redriven; c++ {
+	for c := vhost.Acked; c <= vhost.Unscheduled; c++ {
 		switch {
+		case c == vhost.Damaged: // nothing is repaired
 		case c == vhost.GoneLimit, c >= vhost.LostExchange && c <= vhost.LostRefused:
 			without += uint64(r.Ended[c])
 		case c != vhost.GoneDeleted && c != vhost.LostHops && r.Ended[c] == 0:
@@ -174,6 +176,20 @@ func (r *Result) checkCoverage(t *testing.T) {
 // checkLetters makes sure that letters were held and lost in every way, and that what comes back has waited.
 func (r *Result) checkLetters(t *testing.T) {
 	t.Helper()
+	for _, what := range []string{
+		"postponed", "delivered later", "replaced", "purged", "fired", "lost", "letters", "answer cancelled", "answer fired", "answer rescheduled",
+		"answer already_fired", "answer unknown",
+	} {
+		if r.Scheduled[what] == 0 {
+			t.Errorf("of what is for later: nothing was %q", what)
+		}
+	}
+	t.Logf("for later: %v", r.Scheduled)
+	for _, k := range [...]vhost.FactKind{vhost.Deferred, vhost.Keyed} {
+		if r.Facts[k] == 0 {
+			t.Errorf("fact %d was never made", k)
+		}
+	}
 	for k := vhost.ExchangeDeclared; k <= vhost.Configured; k++ {
 		if r.Facts[k] == 0 && k != vhost.Counted && k != vhost.Skipped && k != vhost.Tallied { // only in snapshots
 			t.Errorf("fact %d was never made", k)

@@ -34,9 +34,10 @@ func (w *world) checkSums() {
 	due, ok := w.vhost.Due()
 	excess := ok && due <= w.stamp().Now // the rest leaves with the ticks to come
 	queues := w.vhost.Queues()
-	if len(queues) != len(w.live.lines) {
-		w.violate(Replay, "%d queues, expected %d", len(queues), len(w.live.lines))
+	if n := w.live.queues(); len(queues) != n {
+		w.violate(Replay, "%d queues, expected %d", len(queues), n)
 	}
+	w.checkSchedules()
 	for i := range queues {
 		q := &queues[i]
 		at := w.live.lines[q.ID]
@@ -64,6 +65,8 @@ func (w *world) checkPunctual() {
 		for _, e := range q.copies {
 			due := e.state != queue.Unacked && e.expireAt != 0 && e.expireAt <= now
 			switch {
+			case q.kept != nil && e.until <= now:
+				w.violate(Schedule, "message %d was due in %q at %d, it is %d", e.message, q.name, e.until, now)
 			case e.state == queue.Waiting && e.until <= now:
 				w.violate(Waiting, "message %d in %q waits until %d, it is %d", e.message, q.name, e.until, now)
 			case due && q == w.live.shelf:

@@ -134,6 +134,8 @@ func (w *world) request(ch *channel) vhost.Command {
 		return vhost.Command{Kind: vhost.PurgeQueue, NoWait: noWait, Definition: &vhost.Definition{Name: w.queueName()}}
 	case k < 859:
 		return w.lostLetters()
+	case k < 879 || k < 900 && w.delays():
+		return w.scheduled()
 	}
 	c := w.definition()
 	c.NoWait = noWait
@@ -234,6 +236,9 @@ func (w *world) publish() vhost.Command {
 	m.exchange, m.keys = exchange, []string{key}
 	if w.chance(5) {
 		m.headers = append(m.headers, amqp.Field{Name: "h", Value: amqp.Int32(int32(w.dice.IntN(3)))})
+	}
+	if w.chance(6) || w.delays() && w.chance(2) {
+		w.delay(m)
 	}
 	var hidden amqp.Table // from consumers
 	for _, name := range [2]string{"CC", "BCC"} {

@@ -75,6 +75,11 @@ var mutants = []mutant{
 	{"vhost: let hold for ever", sim.Options{VHost: vhost.MutantForgetTimeout}, sim.Timeout},
 	{"vhost: refuse a late settlement", sim.Options{VHost: vhost.MutantRefuseLate}, sim.Timeout},
 	{"vhost: keep for a second", sim.Options{VHost: vhost.MutantKeepAWhile}, sim.Kept},
+	{"vhost: fire twice", sim.Options{VHost: vhost.MutantFireTwice}, sim.Schedule},
+	{"vhost: fire early", sim.Options{VHost: vhost.MutantFireEarly}, sim.Schedule},
+	{"vhost: forget to cancel", sim.Options{VHost: vhost.MutantForgetCancel}, sim.Schedule},
+	{"vhost: forget in a restart what was moved", sim.Options{VHost: vhost.MutantForgetDeferred}, sim.Schedule},
+	{"vhost: forget in a restart what was cancelled", sim.Options{VHost: vhost.MutantForgetRecalled}, sim.Schedule},
 	{"vhost: forget the options in a restart", sim.Options{VHost: vhost.MutantForgetOptions}, sim.Configured},
 }
 

@@ -1,0 +1,109 @@
+package sim
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// checkCommanded compares the answers for messages that wait with what has become of them.
+func (w *world) checkCommanded(st *step) {
+	k := st.command.Kind
+	if k != vhost.Unschedule && k != vhost.Reschedule && k != vhost.FireNow || st.refused != nil || w.violation != nil {
+		return
+	}
+	var answers []*vhost.Effect
+	for i := range st.effects {
+		if e := &st.effects[i]; e.Kind == vhost.Answered {
+			answers = append(answers, e)
+		}
+	}
+	ids := st.command.Selection.Scheduled
+	if len(answers) == 0 && (st.channel == nil || st.channel.dead) {
+		return
+	}
+	if len(answers) != len(ids) {
+		w.violate(Schedule, "%d messages were named, %d answers", len(ids), len(answers))
+		return
+	}
+	w.answers = append(w.answers, ids...)
+	after := map[vhost.ScheduledID]string{}
+	for i, id := range ids {
+		got, e, want := answers[i], st.expected.waiting[i], st.expected.gone[i]
+		w.result.Scheduled["answer "+got.Name]++
+		if said, again := after[id]; again {
+			want = said
+		} else if e != nil {
+			want, after[id] = w.done(st, e)
+			if e.durable && want != "unknown" && got.After < st.stamp.Index {
+				w.violate(Release, "the answer for %s waits for batch %d, what it tells is in %d", id, got.After, st.stamp.Index)
+			}
+		}
+		dissolved := w.live.lines[id.Schedule] == nil && got.Name == "unknown"
+		if got.Tag != id.Number || got.Name != want && !dissolved {
+			w.violate(Schedule, "message %s: the answer is %q for %d, expected %q", id, got.Name, got.Tag, want)
+		}
+	}
+}
+
+// done makes sure that a command has done what it says with a message that waited. It returns how it must have answered,
+// and how it must answer if it names the message a second time.
+func (w *world) done(st *step, e *entry) (want, again string) {
+	scheduled, ok := e.line.kept != nil, true
+	switch st.command.Kind {
+	case vhost.Unschedule:
+		if want, again = "unknown", "unknown"; scheduled {
+			want, again, ok = "cancelled", "cancelled", e.cause == vhost.Unscheduled
+		}
+	case vhost.Reschedule:
+		want, again, ok = "rescheduled", "rescheduled", e.until == st.instant()
+	case vhost.FireNow:
+		if want, again, ok = "fired", "unknown", e.cause != 0 || e.state != queue.Waiting; scheduled {
+			again, ok = "already_fired", e.cause != 0
+		}
+	}
+	if !ok {
+		w.violate(Schedule, "message %d of %q was to be %s, and is not: it ended as %q, state %d, until %d", e.message, e.line.name, want, e.cause, e.state, e.until)
+	}
+	return want, again
+}
+
+// hear notes what a client was told of a scheduled message: that stays true.
+func (w *world) hear(id vhost.ScheduledID, e *vhost.Effect) {
+	if q := w.live.lines[id.Schedule]; q == nil || q.kept == nil {
+		return
+	}
+	switch e.Name {
+	case "cancelled", "already_fired":
+		w.told[id] = e.Name
+	case "fired":
+		w.told[id] = "already_fired"
+	}
+}
+
+// checkRecalled makes sure, after a restart, that what clients know of scheduled messages still holds, and that the machine
+// remembers what the log says.
+func (w *world) checkRecalled() {
+	for id, told := range w.told {
+		if q := w.base.lines[id.Schedule]; q == nil || q.kept == nil {
+			continue
+		}
+		if e, gone := w.base.waits(id); e != nil || gone != told && gone != "unknown" {
+			w.violate(Schedule, "message %s was %s, says an answer, and is %q after a restart; it waits: %t", id, told, gone, e != nil)
+		}
+	}
+	for q := range w.base.all() {
+		if q.kept == nil {
+			continue
+		}
+		for s := queue.Seq(0); s <= q.last[0]; s++ {
+			if q.copies[s] != nil {
+				continue
+			}
+			id, got := vhost.ScheduledID{Schedule: q.id, Number: uint64(s)}, ""
+			w.look(func() { _, _, _, got = w.vhost.ScheduledAt(id) })
+			if want := q.outcome(s); got != want {
+				w.violate(Schedule, "message %s is %q after a restart, expected %q", id, got, want)
+			}
+		}
+	}
+}

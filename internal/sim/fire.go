@@ -1,0 +1,208 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// off checks how a message of a schedule ends.
+func (w *world) off(st *step, e *entry) {
+	k := st.command.Kind
+	switch e.cause {
+	case vhost.Fired, vhost.LostExchange, vhost.LostRoute, vhost.LostCycle, vhost.LostRefused:
+		w.fired(st, e)
+	case vhost.Unscheduled:
+		replaced := (k == vhost.Publish || k == vhost.CommitTx) && e.keyed && w.replaces(e) != nil
+		if !replaced && !st.names(vhost.Unschedule, e) {
+			w.violate(Schedule, "message %d of %q was cancelled by command %d", e.message, e.line.name, k)
+		}
+		if replaced {
+			w.result.Scheduled["replaced"]++
+		}
+	case vhost.GonePurged:
+		if k != vhost.PurgeSchedule || st.command.Definition.Name != e.line.name {
+			w.violate(Schedule, "message %d of %q was purged by command %d", e.message, e.line.name, k)
+		}
+		w.result.Scheduled["purged"]++
+	default:
+		w.violate(Schedule, "message %d of %q ended as %q", e.message, e.line.name, e.cause)
+	}
+}
+
+// replaces finds the later message that waits under the key of a copy.
+func (w *world) replaces(e *entry) *entry {
+	for _, o := range e.line.copies {
+		if o.seq > e.seq && o.keyed && w.messages[o.message].key == w.messages[e.message].key {
+			return o
+		}
+	}
+	return nil
+}
+
+// flight is what became of a message that fired.
+type flight struct {
+	from    *entry
+	came    []*entry // into queues
+	shelf   []slot   // and onto the shelf
+	astray  int      // by way of queues that kept it out
+	hops    bool     // some of these went too far
+	arrived bool     // a queue has it
+	door    bool     // a queue kept it out that passes it on
+}
+
+// fired checks that a message was due, or that somebody had it fired; that it has come to each queue to which its exchange
+// leads by then, once; and that whatever found no place is on the shelf.
+func (w *world) fired(st *step, e *entry) {
+	if due := st.command.Kind == vhost.Tick && e.until <= st.stamp.Now; !due && !st.names(vhost.FireNow, e) {
+		w.violate(Schedule, "message %d of %q fired at %d by command %d, it is due at %d", e.message, e.line.name, st.stamp.Now, st.command.Kind, e.until)
+	}
+	w.result.Scheduled["fired"]++
+	f := w.takeOff(st, e)
+	if st.structural || e.way.keys == nil {
+		return // where it went is not known any more
+	}
+	var want []slot
+	ids, _, there := w.route(way{exchange: e.line.name, keys: e.way.keys}, e)
+	switch {
+	case !there:
+		want = []slot{{vhost.LostExchange, ""}}
+	case len(ids) == 0:
+		want = []slot{{vhost.LostRoute, ""}}
+	}
+	for _, l := range f.came {
+		if !slices.Contains(ids, l.line.id) {
+			w.violate(Schedule, "message %d fired in %q and came to %q, where it does not lead", e.message, e.line.name, l.line.name)
+		}
+	}
+	for _, id := range ids {
+		if lost := w.landed(st, f, w.live.lines[id]); lost.cause != 0 {
+			want = append(want, lost)
+		}
+	}
+	w.checkLanded(f, want)
+}
+
+// takeOff finds what a message has become that fired: it came before the fact that tells so.
+func (w *world) takeOff(st *step, e *entry) *flight {
+	f := &flight{from: e}
+	to := way{exchange: e.line.name, keys: e.way.keys}
+	rest := st.letters[:0]
+	for _, l := range st.letters {
+		switch {
+		case l.message != e.message || !w.passes(l.deaths, e.deaths):
+			rest = append(rest, l)
+			continue
+		case !slices.Equal(l.deaths, e.deaths):
+			f.astray++
+			f.hops = f.hops || l.lost == vhost.LostHops
+			continue
+		case l.line == w.live.shelf:
+			f.shelf = append(f.shelf, slot{l.lost, l.way.target})
+		default:
+			f.came = append(f.came, l)
+		}
+		w.went(l, to)
+	}
+	st.letters = rest
+	for _, l := range st.arrivals {
+		if l.message != e.message {
+			w.violate(Schedule, "message %d arrived in %q when message %d fired", l.message, l.line.name, e.message)
+		}
+	}
+	f.came = append(f.came, st.arrivals...)
+	st.arrivals = nil
+	return f
+}
+
+// landed looks at one queue to which a message leads that fired, and tells how it is lost there; the zero slot if it is not.
+func (w *world) landed(st *step, f *flight, q *line) slot {
+	if q == nil {
+		return slot{}
+	}
+	e, view := f.from, w.view(st, q)
+	came := 0
+	for _, l := range f.came {
+		if l.line == q {
+			came++
+		}
+	}
+	circles := e.letter && cycles(e.deaths, q.name)
+	switch {
+	case came > 1:
+		w.violate(Schedule, "message %d fired in %q and came %d times to %q", e.message, e.line.name, came, q.name)
+	case came == 1 && circles:
+		w.violate(Schedule, "message %d, which died of %v, fired in %q and came to %q again", e.message, e.deaths, e.line.name, q.name)
+	case circles:
+		return slot{vhost.LostCycle, q.name}
+	case came == 1:
+		f.arrived = true
+	case view == nil:
+	case !full(view, q, e.bytes, e.letter):
+		w.violate(Schedule, "message %d fired in %q and did not come to %q", e.message, e.line.name, q.name)
+	default:
+		if _, passesOn := view.Settings.DLX(); view.Settings.Overflow == vhost.RejectPublishDLX && passesOn {
+			f.door = true
+			return slot{}
+		}
+		return slot{vhost.LostRefused, q.name}
+	}
+	return slot{}
+}
+
+// checkLanded makes sure that what found no place is on the shelf, if there is one, and that the message ended accordingly.
+func (w *world) checkLanded(f *flight, lost []slot) {
+	e, there := f.from, w.live.number("lost-letters-max-bytes") > 0
+	order := func(a, b slot) int { return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.cause, b.cause)) }
+	want := slices.Clone(lost)
+	if !there {
+		want = nil
+	}
+	slices.SortFunc(f.shelf, order)
+	slices.SortFunc(want, order)
+	if !slices.Equal(f.shelf, want) {
+		w.violate(Schedule, "message %d fired in %q, and the shelf has %v, expected %v", e.message, e.line.name, f.shelf, want)
+	}
+	if len(lost) > 0 {
+		w.result.Scheduled["lost"]++
+	}
+	as := func(x slot) bool { return x.cause == e.cause }
+	switch placed := f.arrived || len(want) > 0; {
+	case !placed && f.door: // what it has become beyond that door may be lost, or not
+	case placed != (e.cause == vhost.Fired), !placed && !slices.ContainsFunc(lost, as):
+		w.violate(Schedule, "message %d fired in %q and ended as %q; a queue has it: %t, it is lost: %v", e.message, e.line.name, e.cause, f.arrived, lost)
+	}
+}
+
+// foretellKept works out what becomes of a dead letter at the delayed exchanges that it comes by.
+func (w *world) foretellKept(d *departure, p *passage, holds bool) {
+	e, full := d.from, false
+	for _, name := range d.keepers {
+		q := w.live.scheduleOf(name)
+		came := q != nil && slices.ContainsFunc(d.letters, func(l *entry) bool { return l.line == q })
+		x := w.vhost.Topology().Exchange(name)
+		switch {
+		case q != nil && slices.Contains(e.took, q.id):
+		case w.messages[e.message].nonsense:
+			p.shelf = append(p.shelf, slot{vhost.LostRefused, ""})
+			if holds && q != nil {
+				p.took = append(p.took, q.id)
+			}
+		case came:
+			p.arrived = true
+			p.took = append(p.took, q.id)
+			w.result.Scheduled["letters"]++
+		case w.keeps(x, ""):
+			w.violate(Schedule, "message %d died of %v in %q and does not wait in %q", e.message, d.deaths, e.line.name, name)
+		default:
+			full = true
+		}
+	}
+	switch {
+	case full && holds:
+		p.held = vhost.LostRefused
+	case full:
+		p.shelf = append(p.shelf, slot{vhost.LostRefused, ""})
+	}
+}

@@ -188,11 +188,12 @@ func afterOf(s *Stamp, headers amqp.Table) (after deadline.Instant, ok bool) {
 func (v *VHost) carryOut(s *Stamp, r request, t *target, out *Outcome) string {
 	q, seq, outcome := r.schedule, queue.Seq(0), outcomeUnknown
 	if t.Key != "" {
-		var ok bool
-		if seq, ok = v.keyed(q, t.Key); !ok {
-			return outcomeUnknown
+		if seq, outcome = v.underKey(q, t.Key); outcome != outcomeUnknown {
+			t.ID = ScheduledID{q.id, uint64(seq)}.String()
 		}
-		t.ID = ScheduledID{q.id, uint64(seq)}.String()
+		if outcome != "" {
+			return outcome
+		}
 	} else {
 		id, ok := ParseScheduledID(t.ID)
 		if !ok || q == nil || id.Schedule != q.id {

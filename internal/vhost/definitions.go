@@ -47,7 +47,7 @@ func (d *definitions) append(b []byte, n int) []byte {
 		d.queues = d.queues[1:]
 		if q.object.Durable {
 			b = appendFact(b, &Fact{Kind: QueueDeclared, Queue: q.id, Object: &q.object}, 0)
-			if x := q.schedule; x != nil && (x.below > 0 || len(x.order) > 0) {
+			if x := q.schedule; x != nil && x.remembers() {
 				b = appendFact(b, &Fact{Kind: Recalled, Queue: q.id, Seq: x.below, Bytes: x.save()}, 0)
 			}
 			if x := q.schedule; x != nil {

@@ -78,7 +78,7 @@ func (m *message) askTime(s *Stamp, headers []byte) *amqp.Error {
 	}
 	at, err := deliveryTimeOf(headers, s.Wall)
 	if at > s.Wall {
-		m.until = s.From + at - s.Wall
+		m.until = s.at(at)
 	}
 	return err
 }
@@ -93,7 +93,7 @@ func (m *message) wishes(s *Stamp) {
 	}
 	if scan.Headers != nil {
 		if at, err := deliveryTimeOf(scan.Headers, s.Wall); err == nil && at > s.Wall {
-			m.until = s.From + at - s.Wall
+			m.until = s.at(at)
 		}
 	}
 }

@@ -16,6 +16,14 @@ type Stamp struct {
 	Entropy uint64           // fresh bits: generated names
 }
 
+// at is when in vhost time a client's instant is: exactly, where both are the same, and else not before it.
+func (s *Stamp) at(wall deadline.Instant) deadline.Instant {
+	if s.Now == s.Wall {
+		return wall
+	}
+	return s.From + wall - s.Wall
+}
+
 // FactKind says what has become true.
 type FactKind uint8
 

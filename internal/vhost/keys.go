@@ -22,6 +22,9 @@ const scheduleKeyMax = 255
 type keys struct {
 	messages map[uint64]queue.Seq
 	hashes   map[queue.Seq]uint64
+
+	past  map[uint64]queue.Seq // the last message of keys that none waits under, as far as that is remembered
+	order []uint64             // of past, oldest first
 }
 
 func (k *keys) set(hash uint64, seq queue.Seq) {
@@ -39,11 +42,27 @@ func (k *keys) has(seq queue.Seq) bool {
 	return ok
 }
 
-// drop forgets the key of a message, if it has one.
+// drop takes its key from a message that ends, if it has one, and remembers whose it was.
 func (k *keys) drop(seq queue.Seq) {
 	if hash, ok := k.hashes[seq]; ok {
 		delete(k.messages, hash)
 		delete(k.hashes, seq)
+		k.note(hash, seq)
+	}
+}
+
+func (k *keys) note(hash uint64, seq queue.Seq) {
+	if k.past == nil {
+		k.past = map[uint64]queue.Seq{}
+	}
+	_, known := k.past[hash]
+	k.past[hash] = seq
+	if known {
+		return
+	}
+	if k.order = append(k.order, hash); len(k.order) > recallMax {
+		delete(k.past, k.order[0])
+		k.order = k.order[1:]
 	}
 }
 
@@ -76,6 +95,23 @@ func (v *VHost) keyed(q *queueState, key string) (seq queue.Seq, ok bool) {
 	m := v.recall(q, seq)
 	found, err := keyOf(m.scan().Headers)
 	return seq, err == nil && found == key
+}
+
+// underKey finds the message that a key means: what waits under it, or else the last that did; outcome is what has become of
+// that. Of the keys under which nothing waits the 16,384 that were used first since the last are remembered.
+func (v *VHost) underKey(q *queueState, key string) (seq queue.Seq, outcome string) {
+	seq, waits := v.keyed(q, key)
+	if waits {
+		return seq, ""
+	}
+	if q == nil {
+		return 0, outcomeUnknown
+	}
+	seq, known := q.schedule.keys.past[hashOf(key)]
+	if !known {
+		return 0, outcomeUnknown
+	}
+	return seq, q.schedule.outcome(q, seq)
 }
 
 // giveKey gives the newest message of a schedule its key. What had that key is cancelled.

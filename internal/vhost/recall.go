@@ -2,6 +2,8 @@ package vhost
 
 import (
 	"encoding/binary"
+	"maps"
+	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
@@ -17,14 +19,19 @@ const (
 	outcomeUnknown     = "unknown"       // there is none, or it is too long ago
 )
 
-// recallMax is how many cancellations a schedule remembers.
-const recallMax = 16384
+// recallMax is how many cancellations a schedule remembers, and how many keys; doubtsMax of how many chunks of 256 messages it
+// remembers that one in them was cancelled, when it has forgotten which.
+const (
+	recallMax = 16384
+	doubtsMax = 65536
+)
 
 // schedule is what a queue has that is one: what it remembers of messages that did not fire. It is folded state.
 type schedule struct {
 	cancelled map[queue.Seq]bool
-	order     []queue.Seq // of them, oldest cancellation first
-	below     queue.Seq   // of those below it nobody knows how they went
+	order     []queue.Seq     // of them, oldest cancellation first
+	below     queue.Seq       // of those below it nobody knows how they went,
+	doubts    map[uint64]bool // and of those in these chunks
 	keys      keys
 }
 
@@ -33,7 +40,7 @@ func (x *schedule) outcome(q *queueState, seq queue.Seq) string {
 	switch {
 	case x.cancelled[seq]:
 		return outcomeCancelled
-	case seq < x.below || seq >= q.messages.Next(0):
+	case seq < x.below || seq >= q.messages.Next(0) || x.doubts[uint64(seq)/queue.ChunkLen]:
 		return outcomeUnknown
 	}
 	return outcomeAlready
@@ -45,9 +52,22 @@ func (x *schedule) note(seq queue.Seq) {
 	}
 	x.cancelled[seq] = true
 	if x.order = append(x.order, seq); len(x.order) > recallMax {
-		x.below = max(x.below, x.order[0]+1)
 		delete(x.cancelled, x.order[0])
+		x.doubt(uint64(x.order[0]) / queue.ChunkLen)
 		x.order = x.order[1:]
+	}
+}
+
+// doubt notes that nobody knows any more which messages of a chunk were cancelled.
+func (x *schedule) doubt(chunk uint64) {
+	if x.doubts == nil {
+		x.doubts = map[uint64]bool{}
+	}
+	if x.doubts[chunk] = true; len(x.doubts) > doubtsMax {
+		for k := range x.doubts {
+			x.below = max(x.below, queue.Seq(k+1)*queue.ChunkLen)
+		}
+		clear(x.doubts)
 	}
 }
 
@@ -76,7 +96,21 @@ func (x *schedule) save() []byte {
 	for _, seq := range x.order {
 		b = binary.AppendUvarint(b, uint64(seq))
 	}
+	b = binary.AppendUvarint(b, uint64(len(x.doubts)))
+	for _, chunk := range slices.Sorted(maps.Keys(x.doubts)) {
+		b = binary.AppendUvarint(b, chunk)
+	}
+	b = binary.AppendUvarint(b, uint64(len(x.keys.order)))
+	for _, hash := range x.keys.order {
+		b = binary.BigEndian.AppendUint64(b, hash)
+		b = binary.AppendUvarint(b, uint64(x.keys.past[hash]))
+	}
 	return b
+}
+
+// remembers reports whether there is anything to save.
+func (x *schedule) remembers() bool {
+	return x.below > 0 || len(x.order)+len(x.doubts)+len(x.keys.order) > 0
 }
 
 // recalled folds what save made.
@@ -88,6 +122,13 @@ func (v *VHost) recalled(f *Fact) {
 	r := reader{rest: f.Bytes}
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
 		q.schedule.note(queue.Seq(r.uint()))
+	}
+	for n := r.uint(); n > 0 && r.err == nil; n-- {
+		q.schedule.doubt(r.uint())
+	}
+	for n := r.uint(); n > 0 && r.err == nil; n-- {
+		hash := r.fixed()
+		q.schedule.keys.note(hash, queue.Seq(r.uint()))
 	}
 	q.schedule.below = f.Seq
 }

@@ -254,7 +254,7 @@ func (v *VHost) reschedule(s *Stamp, ch *channel, c *Command, out *Outcome) *amq
 	if after > ttlMax {
 		return amqp.PreconditionFailed("messages wait for %d ms at most, not %d", int64(ttlMax), after)
 	}
-	at := s.From + max(after, 0)
+	at := max(s.at(c.Selection.At), s.Now)
 	return v.eachScheduled(s, ch, c, out, func(q *queueState, seq queue.Seq) string {
 		v.move(s, q, seq, at, out)
 		return outcomeRescheduled

@@ -166,7 +166,12 @@ var delayedDeclareCases = []Case{
 			begun := time.Now()
 			r := t.ask("POST", object{"properties": object{"headers": object{"x-delay": 300}}, "routing_key": "k", "payload": "m", "payload_encoding": "string"},
 				"exchanges", t.vhost, x, "publish")
-			t.equal("answer", string(r.body), `{"routed":true}`)
+			var published struct {
+				Routed    bool
+				Scheduled []string
+			}
+			t.must(json.Unmarshal(r.body, &published))
+			t.equal("routed, IDs", []any{published.Routed, len(published.Scheduled)}, []any{true, 1})
 			d := await(t, "the message", in)
 			t.inTime("the message", begun, 300*time.Millisecond)
 			t.equal("x-delay", d.Headers["x-delay"], int64(-300))

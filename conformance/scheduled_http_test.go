@@ -101,6 +101,52 @@ var scheduledHTTPCases = []Case{
 				[]string{"cancelled", "already_fired", "cancelled"})
 			t.equal("left", len(t.scheduledIn(x)), 0)
 		}),
+	overHTTP("scheduled-published", "Publishing by HTTP tells the ID of what waits; what does not is answered as RabbitMQ does.",
+		func(t *T) {
+			ch := t.channel()
+			x := ch.delayed("x", "direct")
+			q := ch.bound("q", x, "k")
+			publish := func(ms int) string {
+				body := object{"properties": object{"headers": object{"x-delay": ms}}, "routing_key": "k", "payload": "m", "payload_encoding": "string"}
+				return string(t.ask("POST", body, "exchanges", t.vhost, x, "publish").body)
+			}
+			t.equal("at once", publish(0), `{"routed":true}`)
+			t.equal("arrived", ch.taken(q, 1), []string{"m"})
+			told := publish(far)
+			t.equal("later", told, fmt.Sprintf(`{"routed":true,"scheduled":[%q]}`, t.scheduledIn(x)[0].ID))
+		}),
+	overHTTP("scheduled-by-key", "By the key that its publisher gave it a message is shown, rescheduled, fired and cancelled; the answer tells its ID. When nothing waits under the key it means the last that did.",
+		func(t *T) {
+			const key = "order 7/ü%2F"
+			ch := t.channel()
+			x := ch.delayed("x", "direct")
+			q := ch.bound("q", x, "k")
+			by := func(method string, body any, more ...string) (status int, id, outcome string) {
+				r := t.ask(method, body, append([]string{"x", "scheduled", t.vhost, x, "key", key}, more...)...)
+				var one struct{ ID, Outcome string }
+				t.must(json.Unmarshal(r.body, &one))
+				return r.status, one.ID, one.Outcome
+			}
+			wants := func(id, outcome, method string, body any, more ...string) {
+				t.Helper()
+				status, gotID, got := by(method, body, more...)
+				t.equal(method, []any{status, gotID, got}, []any{http.StatusOK, id, outcome})
+			}
+			ch.put(x, "k", "replaced", scheduled(far, key))
+			ch.put(x, "k", "m", scheduled(far, key))
+			id := t.scheduledIn(x)[0].ID
+			wants(id, "", "GET", nil)
+			wants(id, "rescheduled", "PATCH", object{"in": 2 * far})
+			wants(id, "fired", "POST", nil, "fire")
+			t.equal("arrived", ch.taken(q, 1), []string{"m"})
+			status, _, _ := by("DELETE", nil)
+			t.equal("status when it has fired", status, http.StatusConflict)
+			ch.put(x, "k", "n", scheduled(far, key))
+			id = t.scheduledIn(x)[0].ID
+			wants(id, "cancelled", "DELETE", nil)
+			wants(id, "cancelled", "DELETE", nil)
+			t.equal("left", len(t.scheduledIn(x)), 0)
+		}),
 	overHTTP("scheduled-bulk-race", "Of a thousand messages that one request cancels while they come due, each comes or is cancelled, and the answer says which.",
 		func(t *T) {
 			ch := t.channel()

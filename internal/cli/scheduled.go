@@ -133,7 +133,7 @@ func (c *call) noSchedule(err error) error {
 	return failf(exitData, "There is no delayed exchange '%s' in virtual host '%s', and nothing waits for one", c.args[0], c.vhost())
 }
 
-// noKey says that nothing waits under a key, if that is why the broker refused, or what became of the message meanwhile.
+// noKey says that nothing waits or waited under a key, if that is why the broker refused, or what became of the message meanwhile.
 func (c *call) noKey(err error, key string) error {
 	switch status(err) {
 	case http.StatusBadRequest, http.StatusConflict:

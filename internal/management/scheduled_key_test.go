@@ -79,9 +79,18 @@ func TestScheduledByKey(t *testing.T) {
 	if got := d.arrived("q"); got != "new" {
 		t.Errorf("fired: %s", got)
 	}
-	want("DELETE", scheduled+"/later/key/fire", "", d.keyed("fire", "m", 1000), "cancelled")
 	want("DELETE", scheduled+"/later/key/key", "", d.keyed("key", "m", 1000), "cancelled")
-	for _, key := range []string{"order%207%2F%C3%BC%252F", "fire", "none", "", strings.Repeat("x", 300)} {
+	id = d.keyed("fire", "m", 1000)
+	for range 2 {
+		want("DELETE", scheduled+"/later/key/fire", "", id, "cancelled")
+	}
+	for _, c := range []struct{ path, outcome string }{{path, "already_fired"}, {scheduled + "/later/key/fire", "cancelled"}} {
+		d.refused(409, c.outcome, "the message ", "GET", c.path, "")
+		d.refused(409, c.outcome, "the message ", "PATCH", c.path, `{"in":1}`)
+		d.refused(409, c.outcome, "the message ", "POST", c.path+"/fire", "")
+	}
+	d.refused(409, "already_fired", "fired already", "DELETE", path, "")
+	for _, key := range []string{"none", "", strings.Repeat("x", 300)} {
 		for method, body := range map[string]string{"GET": "", "DELETE": "", "PATCH": `{"in":1}`} {
 			d.want(404, method, scheduled+"/later/key/"+key, body)
 		}

@@ -219,11 +219,11 @@ func byID(_ *request, w *room, name string) (vhost.ScheduledID, error) {
 	return id, nil
 }
 
-// byKey finds what waits under the key that its publisher gave it.
+// byKey finds what waits under a key that its publisher gave it, or the last that did, as far as that is remembered.
 func byKey(r *request, w *room, name string) (id vhost.ScheduledID, err error) {
-	waits := false
-	err = r.look(w.vhost, func(v *vhost.VHost) { id, waits = v.ScheduledUnder(w.exchange, name) })
-	if err == nil && !waits {
+	known := false
+	err = r.look(w.vhost, func(v *vhost.VHost) { id, known = v.ScheduledUnder(w.exchange, name) })
+	if err == nil && !known {
 		err = errNotFound
 	}
 	return id, err

@@ -11,15 +11,15 @@ import (
 // flooded says which lives have more messages than one command handles: few, for they take long.
 func (w *world) flooded() bool { return w.o.Seed%400 == 7 && w.floods == 0 }
 
-// flood fills one queue with so many messages, more than are in a chunk, and then lets one command concern them all: a limit that was
-// lowered, a deadline that all of them share, a purge. The excess leaves portion by portion.
+// flood fills one queue, or one delayed exchange, with so many messages, more than are in a chunk, and then lets one command concern them all: a limit that was
+// lowered, a deadline that all of them share, a purge, a cancellation. The excess leaves portion by portion.
 func (w *world) flood(many int) {
 	id, ch := w.floodable()
 	if ch == nil {
 		return
 	}
 	w.floods++
-	name := w.live.lines[id].name
+	name, later := w.live.lines[id].name, w.delayedExchange()
 	recoveries := w.result.Recoveries
 	lost := func() bool {
 		return w.violation != nil || w.result.Recoveries != recoveries || w.channels[ch.id] == nil
@@ -27,7 +27,7 @@ func (w *world) flood(many int) {
 	w.rarely = true
 	defer func() { w.rarely = false }()
 	for n := many; n > 0 && !lost(); n-- {
-		c := w.publishSmall(name)
+		c := w.publishSmall(name, later)
 		c.Conn, c.Channel = ch.conn.id, ch.id
 		if w.decide(c); n%300 == 0 && !lost() {
 			w.finish()
@@ -38,12 +38,14 @@ func (w *world) flood(many int) {
 		return
 	}
 	w.finish()
-	switch w.dice.IntN(3) {
-	case 0:
+	switch k := w.dice.IntN(3); {
+	case later != "":
+		w.decide(w.crowd(k, later, ch))
+	case k == 0:
 		w.decide(vhost.Command{Kind: vhost.SetPolicy, Policy: &vhost.Policy{Name: "p0", Definition: amqp.Table{
 			{Name: "max-length", Value: amqp.Int64(int64(w.dice.IntN(20)))},
 		}}})
-	case 1:
+	case k == 1:
 		w.decide(vhost.Command{Kind: vhost.PurgeQueue, Conn: ch.conn.id, Channel: ch.id, Definition: &vhost.Definition{Name: name}})
 	}
 	if lost() {
@@ -71,8 +73,42 @@ func (w *world) floodable() (vhost.QueueID, *channel) {
 	return 0, nil
 }
 
-// publishSmall is a message of a few bytes straight to a queue, with one of two lives.
-func (w *world) publishSmall(name string) vhost.Command {
+// delayedExchange is one that is there, or "", at times though there is one.
+func (w *world) delayedExchange() string {
+	for _, name := range [...]string{"x0", "x1", "x2", "x3"} {
+		if x := w.vhost.Topology().Exchange(name); x != nil && x.Delayed && !x.Internal && !w.chance(4) {
+			return name
+		}
+	}
+	return ""
+}
+
+// crowd is a command that concerns many scheduled messages: all are purged, or many cancelled, or moved to one instant.
+func (w *world) crowd(k int, exchange string, ch *channel) vhost.Command {
+	c := vhost.Command{Kind: vhost.PurgeSchedule, Conn: ch.conn.id, Channel: ch.id, Definition: &vhost.Definition{Name: exchange}}
+	q := w.live.scheduleOf(exchange)
+	if k == 0 || q == nil {
+		return c
+	}
+	c.Kind = []vhost.CommandKind{vhost.Unschedule, vhost.Reschedule}[k-1]
+	c.Selection = &vhost.Selection{At: w.stamp().Wall + 100}
+	for i, s := range q.seqs() {
+		if len(c.Selection.Scheduled) < vhost.SelectionMax && i%7 > 0 {
+			c.Selection.Scheduled = append(c.Selection.Scheduled, vhost.ScheduledID{Schedule: q.id, Number: uint64(s)})
+		}
+	}
+	return c
+}
+
+// publishSmall is a message of a few bytes straight to a queue, with one of two lives, or to a delayed exchange.
+func (w *world) publishSmall(name, later string) vhost.Command {
 	m := &message{ttl: []int64{-1, 60, 60, 61}[w.dice.IntN(4)], step: w.step, persistent: w.dice.IntN(4) > 0, keys: []string{name}}
-	return w.compose(m, nil, name, 8)
+	if later == "" {
+		return w.compose(m, nil, name, 8)
+	}
+	m.exchange, m.delay = later, []int64{60, 60, 61, 350}[w.dice.IntN(4)]
+	m.headers = amqp.Table{{Name: "x-delay", Value: amqp.Int64(m.delay)}}
+	c := w.compose(m, nil, name, 8)
+	c.Exchange = []byte(later)
+	return c
 }

@@ -32,6 +32,8 @@ const (
 	waitingUsual = 100
 	// readsMax and readBytesMax bound the contents that one look at what waits reads: they may have to come from the disk.
 	readsMax, readBytesMax = 256, 4 << 20
+	// chunksMax bounds how many chunks of messages one look reads to find which of those that wait are next.
+	chunksMax = 64
 	// pageBytesMax is about how many bytes of properties and payloads a list of what waits shows.
 	pageBytesMax = 8 << 20
 	// criteriaMax bounds the headers that a filter names.

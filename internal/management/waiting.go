@@ -18,13 +18,12 @@ type room struct {
 	ahead           int64         // ms, of the virtual host's time
 }
 
-// visit shows what waits there, in the order in which it is due.
-func (w *room) visit(v *vhost.VHost, after vhost.ScheduledMessage, fn func(vhost.ScheduledMessage) bool) {
+// list begins to list what waits there, in the order in which it is due.
+func (w *room) list(v *vhost.VHost, after vhost.ScheduledMessage, until vhost.Instant, most int) *vhost.Listing {
 	if w.queue != "" {
-		v.WaitingIn(w.queue, after, fn)
-		return
+		return v.ListWaiting(w.queue, after, until, most)
 	}
-	v.ScheduledIn(w.exchange, after, fn)
+	return v.ListScheduled(w.exchange, after, until, most)
 }
 
 // enterSchedule finds the delayed exchange that the path names. The caller needs the permissions on it, too, if the

@@ -11,7 +11,7 @@ import (
 )
 
 // A pass goes through what waits in a room, in the order in which it is due. Where the next messages are is asked for
-// many at once, since that means to look at every chunk that has some of them; their contents are read in portions.
+// many at once, since that means to look at every chunk that may have some of them; chunks and contents are read in portions.
 type pass struct {
 	request *request
 	room    *room
@@ -76,22 +76,26 @@ func (p *pass) each(most, scan int, visit func(*waiting) bool) error {
 	}
 }
 
-// find looks where the next messages are, up to so many.
+// find looks where the next messages are, up to so many. It looks at some of the chunks of messages at a time, so that the
+// virtual host serves others in between.
 func (p *pass) find(most int) error {
-	return p.request.look(p.room.vhost, func(v *vhost.VHost) {
-		p.ended = true
-		p.room.visit(v, p.after, func(m vhost.ScheduledMessage) bool {
-			if int64(m.At) >= p.filter.until {
-				return false
+	var l *vhost.Listing
+	for more := true; more; {
+		err := p.request.look(p.room.vhost, func(v *vhost.VHost) {
+			if l == nil {
+				l = p.room.list(v, p.after, vhost.Instant(p.filter.until), most+1)
 			}
-			if len(p.found) == most {
-				p.ended = false
-				return false
-			}
-			p.found = append(p.found, m)
-			return true
+			more = v.ListSome(l, chunksMax)
 		})
-	})
+		if err != nil {
+			return err
+		}
+	}
+	p.found = l.Messages()
+	if p.ended = len(p.found) <= most; !p.ended {
+		p.found = p.found[:most]
+	}
+	return nil
 }
 
 // read reads the first of the messages that were found. Some may not wait any more, or not there.

@@ -3,6 +3,8 @@ package vhost
 import (
 	"cmp"
 	"container/heap"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -51,10 +53,12 @@ func (v *VHost) scheduleView(q *queueState) ScheduleView {
 		}
 	})
 	if view.Next != 0 && view.Next <= v.logged { // something has fired since, of what the chunk had
-		v.byInstant(q, ScheduledMessage{}, func(m ScheduledMessage) bool {
-			view.Next = m.At
-			return false
-		})
+		l := newListing(q, ScheduledMessage{}, math.MaxInt64, 1)
+		if more := v.ListSome(l, nextChunks); more {
+			view.Next = max(l.chunks[0].At, v.logged)
+		} else if first := l.Messages(); len(first) > 0 {
+			view.Next = first[0].At
+		}
 	}
 	return view
 }
@@ -91,56 +95,98 @@ type ScheduledMessage struct {
 	Failures uint32           // of these
 }
 
-// dueBefore is the order in which messages fire: by instant, then as they came.
-func (m *ScheduledMessage) dueBefore(o *ScheduledMessage) bool {
-	return cmp.Or(cmp.Compare(m.At, o.At), cmp.Compare(m.ID.Number, o.ID.Number)) < 0
+// dueBefore reports whether m fires before o.
+func (m *ScheduledMessage) dueBefore(o *ScheduledMessage) bool { return m.compare(o) < 0 }
+
+// compare is the order in which messages fire: by instant, then as they came.
+func (m *ScheduledMessage) compare(o *ScheduledMessage) int {
+	return cmp.Or(cmp.Compare(m.At, o.At), cmp.Compare(m.ID.Number, o.ID.Number))
 }
 
-// ScheduledIn visits what waits in a delayed exchange in the order in which it will fire, from behind after on, which need
-// not be there any more; the zero value is the beginning. It reads the chunks of messages that have something due before
-// the last one visited.
-func (v *VHost) ScheduledIn(exchange string, after ScheduledMessage, visit func(ScheduledMessage) bool) {
-	if q := v.schedules[exchange]; q != nil {
-		v.byInstant(q, after, visit)
+// A Listing collects the first messages of those that wait in a delayed exchange or a queue, in portions between which the
+// virtual host serves others. It keeps no more messages than it was made for, and where the chunks of messages are. What comes,
+// moves or leaves meanwhile may be in it or not; what waits all the while is.
+type Listing struct {
+	queue  QueueID
+	after  ScheduledMessage
+	until  deadline.Instant
+	most   int
+	chunks dueHeap // to be read yet; of each, what none of its messages is due before
+	kept   lastHeap
+}
+
+// ListScheduled begins to list what waits in a delayed exchange, in the order in which it will fire: up to most messages, from
+// behind after on, which need not be there any more and whose zero value is the beginning, that are due before until.
+func (v *VHost) ListScheduled(exchange string, after ScheduledMessage, until Instant, most int) *Listing {
+	return newListing(v.schedules[exchange], after, until, most)
+}
+
+// ListWaiting is ListScheduled for what waits in a queue.
+func (v *VHost) ListWaiting(name string, after ScheduledMessage, until Instant, most int) *Listing {
+	return newListing(v.queueNamed(name), after, until, most)
+}
+
+// newListing notes where messages may be; q may be nil.
+func newListing(q *queueState, after ScheduledMessage, until deadline.Instant, most int) *Listing {
+	l := &Listing{after: after, until: until, most: most}
+	if q == nil || most <= 0 {
+		return l
 	}
-}
-
-// WaitingIn is ScheduledIn for what waits in a queue.
-func (v *VHost) WaitingIn(name string, after ScheduledMessage, visit func(ScheduledMessage) bool) {
-	if q := v.queueNamed(name); q != nil {
-		v.byInstant(q, after, visit)
-	}
-}
-
-func (v *VHost) byInstant(q *queueState, after ScheduledMessage, visit func(ScheduledMessage) bool) {
-	var chunks, near dueHeap
+	l.queue = q.id
 	q.messages.Armed(func(chunk queue.Seq, at deadline.Instant) {
-		chunks = append(chunks, ScheduledMessage{ID: ScheduledID{q.id, uint64(chunk)}, At: at})
-	})
-	heap.Init(&chunks)
-	for len(chunks)+len(near) > 0 {
-		if len(near) > 0 && (len(chunks) == 0 || near[0].At < chunks[0].At) {
-			if m := heap.Pop(&near).(ScheduledMessage); !visit(m) {
-				return
-			}
-			continue
+		if at < until {
+			l.chunks = append(l.chunks, ScheduledMessage{ID: ScheduledID{q.id, uint64(chunk)}, At: at})
 		}
-		chunk := heap.Pop(&chunks).(ScheduledMessage)
+	})
+	heap.Init(&l.chunks)
+	return l
+}
+
+// ListSome goes on with a listing: it reads up to so many chunks of messages, those with the earliest deadlines first. It
+// reports whether there is more to read.
+func (v *VHost) ListSome(l *Listing, chunks int) (more bool) {
+	q := v.queues[l.queue]
+	if q == nil {
+		l.chunks = nil
+	}
+	for ; chunks > 0 && l.reads(); chunks-- {
+		chunk := heap.Pop(&l.chunks).(ScheduledMessage)
 		q.messages.Look(queue.Seq(chunk.ID.Number), func(seq queue.Seq, e *queue.Entry, side *queue.Side) {
-			if e.State != queue.Waiting {
-				return
-			}
-			m := ScheduledMessage{
-				ID: ScheduledID{q.id, uint64(seq)}, At: side.Until, Size: e.Size, Body: e.BodyBytes, Returns: side.Acquired, Failures: side.Failed,
-			}
-			if after.dueBefore(&m) {
-				heap.Push(&near, m)
+			if e.State == queue.Waiting && side.Until < l.until {
+				l.keep(ScheduledMessage{
+					ID: ScheduledID{q.id, uint64(seq)}, At: side.Until, Size: e.Size, Body: e.BodyBytes, Returns: side.Acquired, Failures: side.Failed,
+				})
 			}
 		})
 	}
+	return l.reads()
 }
 
-// dueHeap is messages, or chunks by their first, with the next one on top.
+// reads reports whether a chunk that was not read may have a message that belongs into the listing.
+func (l *Listing) reads() bool {
+	return len(l.chunks) > 0 && (l.kept.Len() < l.most || !l.kept.dueHeap[0].dueBefore(&l.chunks[0]))
+}
+
+func (l *Listing) keep(m ScheduledMessage) {
+	switch {
+	case !l.after.dueBefore(&m):
+	case l.kept.Len() < l.most:
+		heap.Push(&l.kept, m)
+	case m.dueBefore(&l.kept.dueHeap[0]):
+		l.kept.dueHeap[0] = m
+		heap.Fix(&l.kept, 0)
+	}
+}
+
+// Messages ends a listing of which all was read, and returns its messages in order. They are the caller's.
+func (l *Listing) Messages() []ScheduledMessage {
+	kept := l.kept.dueHeap
+	l.kept.dueHeap, l.chunks = nil, nil
+	slices.SortFunc(kept, func(a, b ScheduledMessage) int { return a.compare(&b) })
+	return kept
+}
+
+// dueHeap is messages, or chunks by their earliest, with the next one on top.
 type dueHeap []ScheduledMessage
 
 func (h dueHeap) Len() int           { return len(h) }
@@ -153,6 +199,11 @@ func (h *dueHeap) Pop() any {
 	*h = (*h)[:last]
 	return x
 }
+
+// lastHeap is messages with the last one on top.
+type lastHeap struct{ dueHeap }
+
+func (h lastHeap) Less(i, j int) bool { return h.dueHeap.Less(j, i) }
 
 // ScheduledAt shows one message that waits, with its content, which is a copy; where names its exchange or queue. Outcome
 // tells what became of one that does not wait: cancelled, already_fired or unknown.
@@ -180,17 +231,24 @@ func (v *VHost) ScheduledAt(id ScheduledID) (m ScheduledMessage, where string, c
 var HorizonBounds = [...]deadline.Instant{60_000, 3_600_000, 86_400_000, 30 * 86_400_000}
 
 // Horizon tells of all delayed exchanges together how many messages are due within each of HorizonBounds from now on, and
-// not within the one before. Where more than horizonChunks chunks of messages wait in an exchange, it looks at so many,
-// spread over all, and the counts are estimates.
+// not within the one before. Where more than horizonChunks chunks of messages wait, it looks at so many, spread over all, and
+// the counts are estimates.
 func (v *VHost) Horizon(now deadline.Instant) (counts [len(HorizonBounds) + 1]int) {
-	for _, q := range v.schedules {
-		var chunks []queue.Seq
-		q.messages.Armed(func(chunk queue.Seq, _ deadline.Instant) { chunks = append(chunks, chunk) })
-		step := max(1, (len(chunks)+horizonChunks-1)/horizonChunks)
-		var found [len(HorizonBounds) + 1]int
-		all := 0
-		for i := 0; i < len(chunks); i += step {
-			q.messages.Look(chunks[i], func(_ queue.Seq, _ *queue.Entry, side *queue.Side) {
+	schedules := slices.SortedFunc(maps.Values(v.schedules), func(a, b *queueState) int { return cmp.Compare(a.id, b.id) })
+	chunks, waiting := 0, 0
+	for _, q := range schedules {
+		q.messages.Armed(func(queue.Seq, deadline.Instant) { chunks++ })
+		waiting += q.waiting()
+	}
+	step := max(1, (chunks+horizonChunks-1)/horizonChunks)
+	var found [len(HorizonBounds) + 1]int
+	all, i := 0, 0
+	for _, q := range schedules {
+		q.messages.Armed(func(chunk queue.Seq, _ deadline.Instant) {
+			if i++; i%step != 0 {
+				return
+			}
+			q.messages.Look(chunk, func(_ queue.Seq, _ *queue.Entry, side *queue.Side) {
 				k := 0
 				for k < len(HorizonBounds) && side.Until-now > HorizonBounds[k] {
 					k++
@@ -198,15 +256,16 @@ func (v *VHost) Horizon(now deadline.Instant) (counts [len(HorizonBounds) + 1]in
 				found[k]++
 				all++
 			})
-		}
-		for k, n := range found {
-			if all > 0 {
-				counts[k] += int(int64(n) * int64(q.waiting()) / int64(all))
-			}
+		})
+	}
+	for k, n := range found {
+		if all > 0 {
+			counts[k] = int(int64(n) * int64(waiting) / int64(all))
 		}
 	}
 	return counts
 }
 
-// horizonChunks bounds how many chunks Horizon looks at in an exchange: reading one that is cold takes some 20 µs.
-const horizonChunks = 64
+// horizonChunks bounds how many chunks Horizon looks at: reading one that is cold takes some 20 µs. nextChunks is how many are
+// read to tell when the next message fires.
+const horizonChunks, nextChunks = 64, 16

@@ -3,6 +3,7 @@ package vhost
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -343,10 +344,11 @@ func (sc *scenario) showSchedules() {
 			sc.out.WriteString(" orphan")
 		}
 		sc.out.WriteString("\n")
-		sc.world.v.ScheduledIn(x.Exchange, ScheduledMessage{}, func(m ScheduledMessage) bool {
+		l := sc.world.v.ListScheduled(x.Exchange, ScheduledMessage{}, math.MaxInt64, x.Messages)
+		sc.world.v.ListSome(l, math.MaxInt)
+		for _, m := range l.Messages() {
 			fmt.Fprintf(&sc.out, "  %s at %s\n", m.ID, seconds(m.At))
-			return true
-		})
+		}
 	}
 }
 

@@ -1,0 +1,232 @@
+package vhost
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+)
+
+// waitingWorld is a world in which n messages wait, in the delayed exchanges d0, d1 and so on in turn, for up to an hour; all is
+// cold. It returns them, too, in the order in which they fire, without their sizes.
+func waitingWorld(tb testing.TB, n, exchanges int, delay func(i int) deadline.Instant) (*world, []ScheduledMessage) {
+	tb.Helper()
+	w := newWorld()
+	w.hot, w.out.Trace = true, false
+	w.v = w.fresh()
+	do := func(c Command) {
+		if refused, err := w.step(c); refused != nil || err != nil {
+			tb.Fatal(refused, err)
+		}
+	}
+	seal := func() {
+		w.seal()
+		w.begin()
+		w.out.Batch = nil
+	}
+	do(Command{Kind: Connect, Conn: 1, Window: 1 << 40, Definition: &Definition{}})
+	do(Command{Kind: OpenChannel, Conn: 1, Channel: 1})
+	names := make([][]byte, exchanges)
+	for i := range names {
+		names[i] = fmt.Append(nil, "d", i)
+		do(Command{Kind: DeclareExchange, Channel: 1, Definition: &Definition{Name: string(names[i]), Type: "x-delayed-message", Durable: true,
+			Arguments: amqp.Table{{Name: "x-delayed-type", Value: amqp.String("fanout")}}}})
+	}
+	seal()
+	all := make([]ScheduledMessage, n)
+	for i := range all {
+		x := i % exchanges
+		after := delay(i)
+		do(Command{Kind: Publish, Channel: 1, Exchange: names[x], Body: []byte("body"),
+			Properties: properties(2, amqp.Table{{Name: "x-delay", Value: amqp.Int64(int64(after))}})})
+		id, _, _ := w.v.ScheduleNamed(string(names[x]))
+		all[i] = ScheduledMessage{ID: ScheduledID{id, uint64(i / exchanges)}, At: w.now + after}
+		if i%100 == 99 {
+			seal()
+		}
+	}
+	seal()
+	w.v.KeepHot(1, 1)
+	w.v.pool.Trim()
+	slices.SortFunc(all, func(a, b ScheduledMessage) int { return a.compare(&b) })
+	return w, all
+}
+
+// page lists up to most messages of d0 in portions, and reports the longest of these and how many there were.
+func (w *world) page(after ScheduledMessage, until deadline.Instant, most, chunks int) (page []ScheduledMessage, longest time.Duration, portions int) {
+	at := time.Now()
+	l := w.v.ListScheduled("d0", after, until, most)
+	for more := true; more; at = time.Now() {
+		more = w.v.ListSome(l, chunks)
+		longest = max(longest, time.Since(at))
+		portions++
+	}
+	return l.Messages(), longest, portions
+}
+
+func sameMessages(got, want []ScheduledMessage) bool {
+	return slices.EqualFunc(got, want, func(a, b ScheduledMessage) bool { return a.ID == b.ID && a.At == b.At })
+}
+
+// TestListingIsBounded says that a page of many messages that wait is not what fires next, behind its cursor and before its
+// end; that pages leave messages out or show them twice; that a listing keeps more than it was asked for, or that a portion of
+// it is not one.
+func TestListingIsBounded(t *testing.T) {
+	t.Parallel()
+	const n, most, seed = 200_000, 1000, 1
+	t.Log("seed", seed)
+	dice := rand.New(rand.NewPCG(seed, 0))
+	w, all := waitingWorld(t, n, 1, func(int) deadline.Instant { return 1000 + deadline.Instant(dice.Int64N(3_600_000)) })
+
+	l := w.v.ListScheduled("d0", all[n/2], math.MaxInt64, most)
+	for more, portions := true, 0; more; portions++ {
+		before := len(l.chunks)
+		more = w.v.ListSome(l, 16)
+		if kept := cap(l.kept.dueHeap); kept > 2*most || before-len(l.chunks) > 16 || l.kept.Len() > most {
+			t.Fatalf("portion %d: %d messages of %d are kept, room for %d, %d chunks were read", portions, l.kept.Len(), most, kept, before-len(l.chunks))
+		}
+	}
+	if got := l.Messages(); !sameMessages(got, all[n/2+1:n/2+1+most]) {
+		t.Errorf("from the middle: %d messages from %v on, expected %v", len(got), got[0], all[n/2+1])
+	}
+	if got, _, _ := w.page(all[n/2], all[n/2+11].At, most, 16); !sameMessages(got, all[n/2+1:n/2+11]) {
+		t.Errorf("up to an instant: %d messages", len(got))
+	}
+
+	var after ScheduledMessage
+	for at := 0; at < n; {
+		page, _, _ := w.page(after, math.MaxInt64, 20_000, 64)
+		if len(page) == 0 || !sameMessages(page, all[at:min(n, at+20_000)]) {
+			t.Fatalf("behind %d messages: %d that are not the next", at, len(page))
+		}
+		at += len(page)
+		after = page[len(page)-1]
+	}
+	if rest, _, _ := w.page(after, math.MaxInt64, most, 64); len(rest) != 0 {
+		t.Errorf("%d messages behind the last", len(rest))
+	}
+}
+
+// TestListingReadsWhatItNeeds says that chunks are read that can have nothing of a page: those of a crowd behind its first, and
+// those that are due after the end.
+func TestListingReadsWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	const n = 20 * 256
+	for name, delay := range map[string]func(i int) deadline.Instant{
+		"one instant": func(int) deadline.Instant { return 60_000 },
+		"in order":    func(i int) deadline.Instant { return 60_000 + deadline.Instant(i) },
+	} {
+		w, all := waitingWorld(t, n, 1, delay)
+		got, _, portions := w.page(ScheduledMessage{}, math.MaxInt64, 300, 1)
+		if !sameMessages(got, all[:300]) || portions > 3 {
+			t.Errorf("%s: %d messages, %d chunks were read for 300", name, len(got), portions)
+		}
+		if got, _, portions := w.page(ScheduledMessage{}, all[0].At, 300, 1); len(got) != 0 || portions != 1 {
+			t.Errorf("%s: %d messages before the first, %d chunks", name, len(got), portions)
+		}
+	}
+}
+
+// TestListingGoesOn says that a listing in portions fails, or loses what waits, when messages or all leave in between.
+func TestListingGoesOn(t *testing.T) {
+	t.Parallel()
+	w, all := waitingWorld(t, 2000, 1, func(i int) deadline.Instant { return 60_000 + deadline.Instant(i*7919%2000) })
+	l := w.v.ListScheduled("d0", ScheduledMessage{}, math.MaxInt64, 500)
+	if !w.v.ListSome(l, 2) {
+		t.Fatal("two chunks were all")
+	}
+	gone := &Selection{}
+	for i := range 250 {
+		gone.Scheduled = append(gone.Scheduled, all[2*i].ID)
+	}
+	w.ask(t, Command{Kind: Unschedule, Channel: 1, Selection: gone})
+	for w.v.ListSome(l, 2) {
+	}
+	listed := l.Messages()
+	for i := range 250 {
+		waits := all[2*i+1].ID
+		if !slices.ContainsFunc(listed, func(m ScheduledMessage) bool { return m.ID == waits }) {
+			t.Fatalf("%v waits and is not listed among %d", waits, len(listed))
+		}
+	}
+	l = w.v.ListScheduled("d0", ScheduledMessage{}, math.MaxInt64, 5000)
+	w.v.ListSome(l, 1)
+	w.ask(t, Command{Kind: PurgeSchedule, Channel: 1, Definition: &Definition{Name: "d0"}})
+	for w.v.ListSome(l, 1) {
+	}
+	if m := l.Messages(); len(m) > 256 {
+		t.Errorf("%d messages were listed, most of them after the purge", len(m))
+	}
+	for _, l := range []*Listing{w.v.ListScheduled("none", ScheduledMessage{}, math.MaxInt64, 5), w.v.ListWaiting("none", ScheduledMessage{}, math.MaxInt64, 5)} {
+		if w.v.ListSome(l, 1) || len(l.Messages()) != 0 {
+			t.Error("something waits nowhere")
+		}
+	}
+}
+
+// TestHorizonIsSpread says that few messages are not counted right by when they are due, or that the estimate of many, or of
+// those in many exchanges, is far off.
+func TestHorizonIsSpread(t *testing.T) {
+	t.Parallel()
+	const seed = 2
+	t.Log("seed", seed)
+	delays := [...]deadline.Instant{30_000, 1_800_000, 40_000_000, 86_400_000 * 7, 86_400_000 * 60}
+	for _, c := range []struct{ n, exchanges, off int }{{60, 3, 0}, {40_000, 4, 1000}, {20_000, 1000, 1000}} {
+		dice := rand.New(rand.NewPCG(seed, 0))
+		var truth [len(delays)]int
+		w, _ := waitingWorld(t, c.n, c.exchanges, func(int) deadline.Instant {
+			k := min(dice.IntN(8), len(delays)-1)
+			truth[k]++
+			return delays[k]
+		})
+		sum := 0
+		for k, n := range w.v.Horizon(w.now) {
+			if sum += n; max(n-truth[k], truth[k]-n) > c.off {
+				t.Errorf("%d messages in %d exchanges: %d in window %d, not %d", c.n, c.exchanges, n, k, truth[k])
+			}
+		}
+		if c.n-sum > len(truth) || sum > c.n {
+			t.Errorf("%d messages in %d exchanges: %d in all windows", c.n, c.exchanges, sum)
+		}
+	}
+}
+
+// BenchmarkListing is how long the first page of a thousand messages takes, and one of the middle, where a million wait at
+// random instants; and for how long others wait for it at most.
+func BenchmarkListing(b *testing.B) {
+	const n = 1_000_000
+	dice := rand.New(rand.NewPCG(1, 0))
+	w, all := waitingWorld(b, n, 1, func(int) deadline.Instant { return 1000 + deadline.Instant(dice.Int64N(3_600_000)) })
+	for _, c := range []struct {
+		name  string
+		after ScheduledMessage
+	}{{"first", ScheduledMessage{}}, {"middle", all[n/2]}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var longest time.Duration
+			var portions int
+			for b.Loop() {
+				var d time.Duration
+				_, d, portions = w.page(c.after, math.MaxInt64, 1001, 64)
+				longest = max(longest, d)
+			}
+			b.ReportMetric(float64(longest.Microseconds()), "us-longest")
+			b.ReportMetric(float64(portions), "looks")
+		})
+	}
+	b.Run("horizon", func(b *testing.B) {
+		for b.Loop() {
+			w.v.Horizon(w.now)
+		}
+	})
+	b.Run("next", func(b *testing.B) {
+		for b.Loop() {
+			w.v.Schedules()
+		}
+	})
+}

@@ -70,6 +70,9 @@ func (j *Journal) load(r *Report) error {
 	if err := j.loadManifest(r); err != nil {
 		return fmt.Errorf("%s: %w", manifestName, err)
 	}
+	if err := j.fs.SyncDir(j.o.Dir); err != nil { // a run that ended in between may have left the manifest in sight, and not safe
+		return err
+	}
 	if err := j.sweep(); err != nil {
 		return err
 	}

@@ -165,7 +165,7 @@ func (w *world) postponed(st *step, e *entry, m *message) {
 func (w *world) checkDelivery(st *step, e *entry, m *message) deadline.Instant {
 	want := deadline.Instant(0)
 	if at := deadline.Instant(m.deliverAt); at > st.stamp.Wall && !e.letter && st.command.Kind != vhost.Republish {
-		want = st.stamp.From + at - st.stamp.Wall
+		want = st.vhostTime(at)
 		w.result.Scheduled["delivered later"]++
 	}
 	if e.until != want {
@@ -188,7 +188,7 @@ func (w *world) moveTo(st *step, e *entry, f *vhost.Fact) {
 
 // instant is when a command lets messages be due.
 func (st *step) instant() deadline.Instant {
-	return st.stamp.From + max(st.command.Selection.At-st.stamp.Wall, 0)
+	return max(st.vhostTime(st.command.Selection.At), st.stamp.Now)
 }
 
 // giveKey notes that a message waits under its key.
@@ -235,4 +235,12 @@ func (w *world) checkSchedules() {
 			}
 		}
 	}
+}
+
+// vhostTime is when in vhost time an instant of the wall clock is: exactly, where both are the same, and else not before it.
+func (st *step) vhostTime(wall deadline.Instant) deadline.Instant {
+	if st.stamp.Now == st.stamp.Wall {
+		return wall
+	}
+	return st.stamp.From + wall - st.stamp.Wall
 }

@@ -72,11 +72,12 @@ func (v *VHost) ScheduleNamed(exchange string) (id QueueID, messages int, ok boo
 	return q.id, q.waiting(), true
 }
 
-// ScheduledUnder finds what waits in a delayed exchange under a key.
+// ScheduledUnder finds the message that a key means in a delayed exchange: what waits under it, or the last that did, as far
+// as that is remembered.
 func (v *VHost) ScheduledUnder(exchange, key string) (ScheduledID, bool) {
 	q := v.schedules[exchange]
-	seq, ok := v.keyed(q, key)
-	if !ok {
+	seq, outcome := v.underKey(q, key)
+	if outcome == outcomeUnknown {
 		return ScheduledID{}, false
 	}
 	return ScheduledID{q.id, uint64(seq)}, true

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"testing"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 )
@@ -24,6 +25,7 @@ type audit struct {
 // run audits all shapes, by books. The gates are open already.
 func (a *audit) run(all []*shape, books map[*shape]*ledger) (sum account) {
 	a.t.Helper()
+	a.end.again = a.b.started
 	conn := a.b.dial()
 	ch := channelOn(a.t, conn)
 	a.recover(ch)
@@ -85,7 +87,12 @@ func (a *audit) shape(s *shape, books *ledger) account {
 		if s.waiting() != "" {
 			a.expired(ch, s.waiting())
 		}
-		n := a.look(ch, s, books, s.name, seen)
+		n := 0
+		if s.delayed {
+			a.delayed(ch, s, books, seen)
+		} else {
+			n = a.look(ch, s, books, s.name, seen)
+		}
 		if n > 2*lengthMax && s.reason == "maxlen" {
 			books.fault("%d messages, more than the limit", n)
 		}
@@ -122,6 +129,9 @@ func (a *audit) look(ch *amqp.Channel, s *shape, books *ledger, queue string, se
 			continue
 		}
 		at.queue, at.place, at.settled = queue, place, a.random.IntN(100) < a.share
+		if s.delayed {
+			at.early = books.comesEarly(i, time.Now())
+		}
 		seen[i] = append(seen[i], at)
 		if at.settled {
 			must(a.t, d.Ack(false))
@@ -135,14 +145,14 @@ func (a *audit) look(ch *amqp.Channel, s *shape, books *ledger, queue string, se
 			continue
 		}
 		// What a quorum queue got back has no place of its own; what was rejected is in the order of that.
-		if s.quorum && d.Redelivered || letters && (s.reason == "rejected" || !s.lettersInOrder()) {
+		if s.delayed || s.quorum && d.Redelivered || letters && (s.reason == "rejected" || !s.lettersInOrder()) {
 			continue
 		}
 		if wrong := inOrder.next(i); wrong != "" {
 			books.fault("in %s: %s (redelivered: %v)", queue, wrong, d.Redelivered)
 		}
 	}
-	if left := depth(); left != 0 {
+	if left := depth(); left != 0 && !s.delayed {
 		books.fault("in %s: %d messages were ready, then %d more", queue, n, left)
 	}
 	return n

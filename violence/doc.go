@@ -16,6 +16,8 @@
 //     what had gone stays away;
 //   - what was handed over is marked redelivered, what was not is not;
 //   - messages of one publisher are in their order, letters in the order of their deaths;
+//   - a delayed message waits or has come, never both, whatever the process went through; it does not come before its
+//     instant, nor after the answer that it was cancelled; it has come where the answer is that it was too late;
 //   - transient messages go with the process, and do not if it lives;
 //   - queues, bindings and policies are as the last answer said.
 //
@@ -29,5 +31,6 @@
 // A siege that fails leaves the data, its trace and the broker's output in a directory that it names.
 //
 // Everything lives in test files and needs Linux; tests of a full disk mount a small one, which takes root, and are skipped
-// without. Begin reading at kill_test.go, then siege_test.go, load_test.go, ledger_test.go.
+// without. Begin reading at kill_test.go, then siege_test.go, load_test.go, ledger_test.go; for delays
+// delayed_test.go.
 package violence

@@ -16,7 +16,7 @@ import (
 const lateMax = time.Second
 
 // known is what clients were told of a message, and what they did to it.
-type known uint16
+type known uint32
 
 const (
 	confirmed       known = 1 << iota // the publisher has the confirm
@@ -34,8 +34,16 @@ const (
 	// What the last audit found. Neither: there was none since the message was published.
 	wasSource
 	wasLetters
+	waited // for its instant, in a delayed exchange
+	wasOff // nothing, as it must: it was cancelled
 
-	audited = wasSource | wasLetters
+	// Of a message in a delayed exchange.
+	calledOff // a cancellation of it, or its replacement, was sent
+	waitsNot  // and answered: wherever it is, it does not wait
+	cancelled // and it will never come
+	fired     // and it had come before
+
+	audited = wasSource | wasLetters | waited | wasOff
 )
 
 // An entry is all that is known of a message. What has gone for certain has none.
@@ -44,13 +52,16 @@ type entry struct {
 	settled time.Duration // when the broker was sent the last ack or rejection, in its own time; 0: not for certain
 	tries   int           // rejections that were sent, where they lead back
 	deaths  int           // and how many a consumer has seen in its history
+	due     time.Time     // by the client's clock, of a delayed message: it must not come before
+	ticket  string        // its ID while it waits, if an audit has seen one
 	death   uint64        // among the rejections of its shape, which came when: round and reader in the upper half, number in the lower
 }
 
 // An ending is how a round ended.
 type ending struct {
-	died bool          // the process did, else clients took their leave
-	at   time.Duration // in the broker's own time
+	died  bool          // the process did, else clients took their leave
+	at    time.Duration // in the broker's own time
+	again time.Time     // when the process began that is audited
 }
 
 // A sighting is one copy of a message that an audit found.
@@ -61,22 +72,16 @@ type sighting struct {
 	redelivered bool
 	death       string // what is wrong with its deaths; "": they are right
 	settled     bool   // the audit took it away for good
+	waits       bool   // in a delayed exchange
+	early       bool   // it came before its instant, or is going to
 }
 
 // judge says what is wrong with what an audit found of one message, "" if nothing.
 func (s *shape) judge(i id, e entry, seen []sighting, end ending) string {
-	k := e.known
-	if e.settled != 0 && (!end.died || end.at-e.settled > lateMax) {
-		// Too old to be undone; and of whoever takes his leave of a living broker all has been read that he sent.
-		switch {
-		case k&letterAcked != 0:
-			k |= letterAckedSafe
-		case k&rejected != 0:
-			k |= rejectedSafe
-		case k&acked != 0:
-			k |= ackedSafe
-		}
+	if s.delayed {
+		return s.judgeDelayed(i, e, seen, end)
 	}
+	k := e.known.aged(e, end)
 	survives, lettersSurvive := !end.died || s.survives(i), !end.died || !i.transient()
 	// A delivery waits until the disk has the message, as a confirm does: whoever was told of it may rely on it.
 	exists := lettersSurvive && k&(letter|wasLetters|rejectedSafe) != 0 || survives && k&(confirmed|handed|wasSource) != 0
@@ -127,12 +132,31 @@ func (s *shape) judgeLetter(k known, at sighting, survives bool) string {
 	return ""
 }
 
+// aged is what is known at the end: a settlement that was sent long before is safe.
+func (k known) aged(e entry, end ending) known {
+	if e.settled == 0 || end.died && end.at-e.settled <= lateMax {
+		return k
+	}
+	// Too old to be undone; and of whoever takes his leave of a living broker all has been read that he sent.
+	switch {
+	case k&letterAcked != 0:
+		return k | letterAckedSafe
+	case k&rejected != 0:
+		return k | rejectedSafe
+	case k&acked != 0:
+		return k | ackedSafe
+	}
+	return k
+}
+
 // A ledger keeps what is known of the messages of one shape.
 type ledger struct {
 	mu struct {
 		sync.Mutex
 		entries map[id]entry
 		faults  []string // what clients noticed themselves
+		early   int      // delayed messages that came before their instant
+		twice   int      // and those that came again as if for the first time
 	}
 }
 
@@ -208,6 +232,9 @@ type account struct {
 	published, confirmed int // since the last audit
 	source, letters      int // copies there are
 	lost, doubled        int
+	delayed, waiting     int // delayed ones of those that were confirmed; copies that wait
+	off, came, late      int // delayed messages that were cancelled, those of them that came, and answers that it was too late
+	early                int
 	faults               []string
 }
 
@@ -218,6 +245,12 @@ func (a *account) add(b account) {
 	a.letters += b.letters
 	a.lost += b.lost
 	a.doubled += b.doubled
+	a.delayed += b.delayed
+	a.waiting += b.waiting
+	a.late += b.late
+	a.off += b.off
+	a.came += b.came
+	a.early += b.early
 	a.faults = append(a.faults, b.faults...)
 }
 
@@ -228,7 +261,8 @@ func (l *ledger) close(s *shape, seen map[id][]sighting, end ending) (a account)
 	for _, f := range l.mu.faults {
 		a.faults = append(a.faults, s.name+": "+f)
 	}
-	l.mu.faults = nil
+	a.early, a.doubled = l.mu.early, l.mu.twice
+	l.mu.faults, l.mu.early, l.mu.twice = nil, 0, 0
 	for i, at := range seen {
 		if _, ok := l.mu.entries[i]; !ok {
 			a.faults = append(a.faults, fmt.Sprintf("%s: message %v is there: it had gone, or nobody published it: %+v", s.name, i, at))
@@ -253,7 +287,14 @@ func (l *ledger) close(s *shape, seen map[id][]sighting, end ending) (a account)
 				a.confirmed++
 			}
 		}
+		if s.delayed {
+			a.countDelayed(e, at)
+		}
 		switch {
+		case s.delayed && len(at) == 0 && e.known&cancelled != 0:
+			l.mu.entries[i] = entry{known: cancelled | calledOff | wasOff, due: e.due, ticket: e.ticket}
+		case s.delayed && len(at) > 0 && !at[0].settled:
+			l.mu.entries[i] = carried(e, at[0])
 		case len(at) == 0 || at[0].settled:
 			delete(l.mu.entries, i)
 		case at[0].letters:

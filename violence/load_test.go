@@ -58,6 +58,9 @@ func newLoad(b *broker, round int, random *rand.Rand, all []*shape, books map[*s
 		l.all = append(l.all, l.publisher(n, ways[name], books))
 	}
 	for _, s := range all {
+		if s.delayed {
+			l.all = append(l.all, l.delayer(len(ways), s, books[s]))
+		}
 		if s.style != none {
 			l.all = append(l.all, l.consumer(s, books[s], s.name, false))
 		}
@@ -178,8 +181,8 @@ func (p *publisher) session(conn *amqp.Connection, number int) {
 		}
 	}()
 	defer func() { _ = ch.Close(); <-gone }()
-	if p.publish(ch, first, room, gone) {
-		p.settle(room, gone)
+	if p.publish(ch, first, room, gone) && !settled(room, gone) {
+		p.books[p.ways[0].to[0]].fault("publisher %d: confirms are missing %v after the last message", p.number, patience)
 	}
 }
 
@@ -212,19 +215,20 @@ func (p *publisher) publish(ch *amqp.Channel, first id, room chan<- struct{}, go
 	}
 }
 
-// settle waits until everything is confirmed: then all the room is free.
-func (p *publisher) settle(room chan<- struct{}, gone <-chan struct{}) {
+// settled waits until everything is confirmed: then all the room is free. It returns false when that takes too long.
+func settled[E any](room chan<- E, gone <-chan struct{}) bool {
 	deadline := time.After(patience)
 	for range outstanding {
+		var one E
 		select {
-		case room <- struct{}{}:
+		case room <- one:
 		case <-gone:
-			return
+			return true
 		case <-deadline:
-			p.books[p.ways[0].to[0]].fault("publisher %d: confirms are missing %v after the last message", p.number, patience)
-			return
+			return false
 		}
 	}
+	return true
 }
 
 // A proof is what a later confirm shows to be safe.

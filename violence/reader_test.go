@@ -84,7 +84,9 @@ func (r *reader) take(d *amqp.Delivery) {
 		r.books.fault("%v", err)
 		return
 	}
-	if !r.letters && !d.Redelivered && r.s.style != retries {
+	if r.s.delayed {
+		r.books.arrived(i, d)
+	} else if !r.letters && !d.Redelivered && r.s.style != retries {
 		if wrong := r.order.next(i); wrong != "" {
 			r.books.fault("delivered out of order: %s", wrong)
 		}

@@ -54,6 +54,7 @@ type shape struct {
 	reason      string // of its dead letters; "" if there are none
 	fate        fate
 	lettersRead bool   // the letters have a consumer, which acks
+	delayed     bool   // its messages come by a delayed exchange
 	via         string // the publisher that it shares with others; "": it has its own
 	burst       int    // how many messages its publisher may send at full speed; zero: burstUsual
 }
@@ -69,6 +70,7 @@ func shapes() []*shape {
 		{name: "quorum", style: acks, quorum: true, priorities: true, args: amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": -1}},
 		{name: "priority", style: requeues, priorities: true, args: amqp.Table{"x-max-priority": 4}},
 		{name: "priority.still", priorities: true, args: amqp.Table{"x-max-priority": 4}},
+		{name: "later", style: acks, delayed: true},
 		{name: "refuse", style: acks, args: amqp.Table{"x-max-length": fullAt, "x-overflow": "reject-publish"}},
 		{name: "reject", style: rejects, lettersRead: true, reason: "rejected"},
 		{name: "reject.either", style: rejects, reason: "rejected", fate: inEither},
@@ -129,6 +131,7 @@ const (
 	innerExchange = "violence.inner" // bound to fanExchange
 	bothExchange  = "violence.both"  // of letters that go to two queues
 	lostExchange  = "violence.lost"  // not there when letters die
+	laterExchange = "violence.later" // delays
 )
 
 // A route is where messages of a publisher go, and to which queues that leads.
@@ -142,7 +145,7 @@ func routes(all []*shape) map[string][]route {
 	ways := map[string][]route{}
 	shared := map[string]*shape{}
 	for _, s := range all {
-		if s.via == "" {
+		if s.via == "" && !s.delayed {
 			ways[s.name] = []route{{key: s.name, to: []*shape{s}}}
 		}
 		shared[s.name] = s
@@ -197,8 +200,11 @@ func connect(t testing.TB, ch *amqp.Channel, first bool) {
 	}
 	must(t, ch.QueueBind("fan.volatile", "", fanExchange, false, nil))
 	if !first {
+		must(t, ch.ExchangeDeclarePassive(laterExchange, delayedKind, true, false, false, false, nil))
 		return
 	}
+	must(t, ch.ExchangeDeclare(laterExchange, delayedKind, true, false, false, false, amqp.Table{"x-delayed-type": "direct"}))
+	must(t, ch.QueueBind("later", "later", laterExchange, false, nil))
 	must(t, ch.QueueBind("topic.a", "a.#", topicExchange, false, nil))
 	must(t, ch.QueueBind("topic.b", "b.#", topicExchange, false, nil))
 	for _, q := range []string{"topic.a", "topic.b"} {

@@ -277,7 +277,7 @@ func (l *ledger) close(s *shape, seen map[id][]sighting, end ending) (a account)
 			a.faults = append(a.faults, fmt.Sprintf("%s: message %v %s; known %b, settled %v of %v, found %+v", s.name, i, wrong, e.known, e.settled, end.at, at))
 			if len(at) > 1 {
 				a.doubled++
-			} else if len(at) == 0 {
+			} else if len(at) == 0 && e.known&cancelled == 0 {
 				a.lost++
 			}
 		}

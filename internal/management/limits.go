@@ -30,8 +30,10 @@ const (
 
 	// waitingUsual is how many of the messages that wait are listed unasked; at most it is vhost.SelectionMax.
 	waitingUsual = 100
-	// readsMax and readBytesMax bound the contents that one look at what waits reads: they may have to come from the disk.
+	// readsMax and readBytesMax bound the contents that one look at what waits reads, and readPatience for how long it goes
+	// on reading: they may have to come from the disk.
 	readsMax, readBytesMax = 256, 4 << 20
+	readPatience           = 3 * time.Millisecond
 	// chunksMax bounds how many chunks of messages one look reads to find which of those that wait are next.
 	chunksMax = 64
 	// pageBytesMax is about how many bytes of properties and payloads a list of what waits shows.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -107,9 +108,9 @@ func (p *pass) read() (batch []waiting, err error) {
 		return batch, nil
 	}
 	err = p.request.look(p.room.vhost, func(v *vhost.VHost) {
-		bytes := 0
+		bytes, began := 0, time.Now()
 		for i, m := range p.found[:min(readsMax, len(p.found))] {
-			if bytes += int(m.Size); bytes > readBytesMax && i > 0 {
+			if bytes += int(m.Size); i > 0 && (bytes > readBytesMax || time.Since(began) > readPatience) {
 				break
 			}
 			x := waiting{ScheduledMessage: m}

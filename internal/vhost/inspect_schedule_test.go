@@ -169,6 +169,44 @@ func TestListingGoesOn(t *testing.T) {
 	}
 }
 
+// TestNextIsNeverLate says that something fires before the instant that a schedule tells, that this is of the past though
+// nothing is overdue, that it is not exact where few chunks have to be read for
+// it, or that many are.
+func TestNextIsNeverLate(t *testing.T) {
+	t.Parallel()
+	const seed = 3
+	t.Log("seed", seed)
+	for _, n := range []int{2 * 256, 40 * 256} {
+		dice := rand.New(rand.NewPCG(seed, 0))
+		w, all := waitingWorld(t, n, 1, func(int) deadline.Instant { return 1 + deadline.Instant(dice.Int64N(4000)) })
+		bounded := false // once, since exactly would have been to read all
+		for range 90 {
+			w.now += 43
+			for at, ok := w.v.Due(); ok && at <= w.now; at, ok = w.v.Due() {
+				w.ask(t, Command{Kind: Tick})
+				w.seal()
+				w.begin()
+			}
+			for len(all) > 0 && all[0].At <= w.now {
+				all = all[1:]
+			}
+			view, _ := w.v.Schedule("d0")
+			switch {
+			case view.Messages != len(all):
+				t.Fatalf("%d messages wait, expected %d", view.Messages, len(all))
+			case len(all) > 0 && (view.Next > all[0].At || view.Next < w.v.logged):
+				t.Fatalf("at %d of %d messages: the next at %d, told %d", w.now, n, all[0].At, view.Next)
+			case len(all) > 0 && n < nextChunks*256 && view.Next <= w.now && view.Next != all[0].At:
+				t.Fatalf("at %d of %d messages: the next at %d, told %d", w.now, n, all[0].At, view.Next)
+			}
+			bounded = bounded || len(all) > 0 && view.Next < all[0].At && view.Next == w.v.logged
+		}
+		if bounded != (n > nextChunks*256) {
+			t.Errorf("%d messages: chunks are read without bound: %v", n, !bounded)
+		}
+	}
+}
+
 // TestHorizonIsSpread says that few messages are not counted right by when they are due, or that the estimate of many, or of
 // those in many exchanges, is far off.
 func TestHorizonIsSpread(t *testing.T) {

@@ -160,8 +160,14 @@ func (r *runner) authorizePublish(p *rights, c *vhost.Command) *amqp.Error {
 	}
 	g.valid = false
 	name := string(c.Exchange)
-	if name == vhost.ControlExchange { // who may publish what waits may command it
-		return p.exchange(access.Write, vhost.ControlTarget(c.Properties))
+	if name == vhost.ControlExchange { // who may publish what waits may command it; the answer goes the way of a publish
+		of, replyTo := vhost.ControlTarget(c.Properties)
+		if replyTo != "" && !vhost.IsDirectReply(replyTo) {
+			if err := p.exchange(access.Write, ""); err != nil {
+				return err
+			}
+		}
+		return p.exchange(access.Write, of)
 	}
 	if err := p.exchange(access.Write, name); err != nil {
 		return err

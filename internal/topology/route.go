@@ -39,14 +39,14 @@ type Message struct {
 func (t *Topology) Route(x *Exchange, m *Message, out []QueueID) (queues []QueueID, byKeys bool) {
 	w := &t.walk
 	w.pass++
-	w.recent, w.keepers = w.recent[:0], w.keepers[:0]
+	w.recent, w.delayed, w.early = w.recent[:0], w.delayed[:0], m.Early
 	w.message, w.queues, w.byKeys = *m, out, true
 	w.visit(x)
 	for i := 0; i < len(w.visited); i++ {
 		x := w.visited[i]
 		if x.Delayed {
-			if w.byKeys = false; m.Early {
-				w.keepers = append(w.keepers, x)
+			w.delayed, w.byKeys = append(w.delayed, x), false
+			if m.Early {
 				continue
 			}
 		}
@@ -66,10 +66,23 @@ func (t *Topology) Route(x *Exchange, m *Message, out []QueueID) (queues []Queue
 
 // Keepers is the delayed exchanges that the last Route came by with a message that is not due. The slice is lent until the
 // next.
-func (t *Topology) Keepers() []*Exchange { return t.walk.keepers }
+func (t *Topology) Keepers() []*Exchange {
+	if !t.walk.early {
+		return nil
+	}
+	return t.walk.delayed
+}
+
+// Passed is the delayed exchanges that the last Route came by with a message that is due. The slice is lent until the next.
+func (t *Topology) Passed() []*Exchange {
+	if t.walk.early {
+		return nil
+	}
+	return t.walk.delayed
+}
 
 // ForgetWay forgets what Keepers and Recent tell.
-func (t *Topology) ForgetWay() { t.walk.recent, t.walk.keepers = t.walk.recent[:0], t.walk.keepers[:0] }
+func (t *Topology) ForgetWay() { t.walk.recent, t.walk.delayed = t.walk.recent[:0], t.walk.delayed[:0] }
 
 // walk is one Route under way. What was reached is marked with the number of the pass, which saves a set.
 type walk struct {
@@ -78,7 +91,8 @@ type walk struct {
 	queues    []QueueID
 	visited   []*Exchange // in the order of visiting; those not matched yet are the work left
 	recent    []*Exchange // those of kind RecentHistory among them
-	keepers   []*Exchange // those that keep the message until it is due
+	delayed   []*Exchange // those of DelayedType: they keep the message if it is early
+	early     bool
 	satisfied bool        // a binding of the present exchange
 	byKeys    bool        // nothing of the message but its keys was looked at
 	headers   amqp.Table  // of message, decoded when first asked for

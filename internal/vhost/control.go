@@ -41,26 +41,30 @@ type target struct {
 // reply is the body of an answer.
 type reply struct {
 	Results  []target `json:"results,omitempty"`
-	Count    int      `json:"count"`              // of results that are not unknown; of count: messages that wait
+	Count    int      `json:"count"`              // of messages that this request has changed; of count: messages that wait
 	Next     int64    `json:"next_due,omitempty"` // of count, ms since the Unix epoch: nothing fires before
 	Exchange string   `json:"exchange"`
 }
 
-// ControlTarget is the exchange that a message to the control exchange is about; "" if it names none.
-func ControlTarget(properties []byte) string {
+// ControlTarget is the exchange that a message to the control exchange is about, and where its answer goes; "" if it does not
+// say.
+func ControlTarget(properties []byte) (exchange, replyTo string) {
 	var scan amqp.PropertyScan
 	if scan.Scan(properties) != nil {
-		return ""
+		return "", ""
 	}
 	a, _, err := amqp.LookupField(scan.Headers, ControlOf)
-	if err != nil || a.Kind != amqp.KindString {
-		return ""
+	if err == nil && a.Kind == amqp.KindString {
+		exchange = a.Str
 	}
-	return a.Str
+	return exchange, string(scan.ReplyTo)
 }
 
 // control decides a publish to the control exchange. Its confirm says that what it did is safe.
 func (v *VHost) control(s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, out *Outcome) *amqp.Error {
+	if scan.UserID != nil && ch.conn.user != "" && string(scan.UserID) != ch.conn.user {
+		return amqp.PreconditionFailed("user_id property set to '%s' but authenticated user was '%s'", scan.UserID, ch.conn.user)
+	}
 	r, answer, err := v.requestOf(s, c, scan)
 	if err != nil {
 		return err
@@ -71,7 +75,8 @@ func (v *VHost) control(s *Stamp, ch *channel, c *Command, scan *amqp.PropertySc
 	}
 	for i := range r.targets {
 		t := &r.targets[i]
-		if t.Outcome = v.carryOut(s, r, t, out); t.Outcome != outcomeUnknown {
+		var done bool
+		if t.Outcome, done = v.carryOut(s, r, t, out); done {
 			answer.Count++
 		}
 	}
@@ -184,35 +189,35 @@ func afterOf(s *Stamp, headers amqp.Table) (after deadline.Instant, ok bool) {
 	return max(deadline.Instant(n)-s.Wall, 0), ok && n >= 0
 }
 
-// carryOut does what a request asks for one message.
-func (v *VHost) carryOut(s *Stamp, r request, t *target, out *Outcome) string {
-	q, seq, outcome := r.schedule, queue.Seq(0), outcomeUnknown
+// carryOut does what a request asks for one message, and reports whether there was anything to do.
+func (v *VHost) carryOut(s *Stamp, r request, t *target, out *Outcome) (outcome string, done bool) {
+	q, seq := r.schedule, queue.Seq(0)
 	if t.Key != "" {
 		if seq, outcome = v.underKey(q, t.Key); outcome != outcomeUnknown {
 			t.ID = ScheduledID{q.id, uint64(seq)}.String()
 		}
 		if outcome != "" {
-			return outcome
+			return outcome, false
 		}
 	} else {
 		id, ok := ParseScheduledID(t.ID)
 		if !ok || q == nil || id.Schedule != q.id {
-			return outcomeUnknown
+			return outcomeUnknown, false
 		}
 		if q, seq, outcome = v.waits(id); q == nil {
-			return outcome
+			return outcome, false
 		}
 	}
 	switch r.verb {
 	case "cancel":
 		v.cancelOne(s, q, seq, out)
-		return outcomeCancelled
+		return outcomeCancelled, true
 	case "fire":
 		v.fire(s, q, seq, out)
-		return outcomeFired
+		return outcomeFired, true
 	}
 	v.move(s, q, seq, r.at, out)
-	return outcomeRescheduled
+	return outcomeRescheduled, true
 }
 
 // answer sends what came of a request to its reply-to, if it has one that is there. It is seen when what it tells is safe.

@@ -73,8 +73,11 @@ func deliveryTimeOf(headers []byte, wall deadline.Instant) (deadline.Instant, *a
 
 // askTime reads from its headers when m shall be delivered, and what it is called while it waits.
 func (m *message) askTime(s *Stamp, headers []byte) *amqp.Error {
-	if m.delay, m.nonsense = delayOf(headers); m.delay > 0 {
-		m.name, m.nonsense = keyOf(headers)
+	m.delay, m.nonsense = delayOf(headers)
+	if name, err := keyOf(headers); m.delay > 0 && err != nil {
+		m.nonsense = err
+	} else {
+		m.name = name
 	}
 	at, err := deliveryTimeOf(headers, s.Wall)
 	if at > s.Wall {

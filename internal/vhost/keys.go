@@ -97,6 +97,18 @@ func (v *VHost) keyed(q *queueState, key string) (seq queue.Seq, ok bool) {
 	return seq, err == nil && found == key
 }
 
+// overtake cancels what waits under the key of m, which is due now, where it passes: m takes its place.
+func (v *VHost) overtake(s *Stamp, m *message, out *Outcome) (any bool) {
+	for _, x := range v.topo.Passed() {
+		q := v.schedules[x.Name]
+		if old, waits := v.keyed(q, m.name); waits {
+			v.cancelOne(s, q, old, out)
+			any = true
+		}
+	}
+	return any
+}
+
 // underKey finds the message that a key means: what waits under it, or else the last that did; outcome is what has become of
 // that. Of the keys under which nothing waits the 16,384 that were used first since the last are remembered.
 func (v *VHost) underKey(q *queueState, key string) (seq queue.Seq, outcome string) {

@@ -60,6 +60,7 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 	var targets []*queueState
 	var kept []ScheduledID // what waits of it
 	full := false          // one that has no room
+	replaced := false      // what waited under its key was cancelled for it
 	if hit && m.content.cc == nil && m.content.bcc == nil {
 		targets = ch.route.targets
 	} else {
@@ -69,6 +70,9 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 			return m.nonsense
 		}
 		v.keepRecent(s, &m, out)
+		if m.name != "" && len(keepers) == 0 {
+			replaced = v.overtake(s, &m, out)
+		}
 		if len(keepers) > 0 {
 			kept, full = v.postpone(s, keepers, &m, out)
 			for i := 0; c.AskIDs && i < len(kept); i++ {
@@ -80,12 +84,12 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 	if ch.confirms {
 		ch.published++
 	}
-	if len(targets) == 0 && kept == nil && !full {
+	if len(targets) == 0 && kept == nil && !full && !replaced {
 		v.publishToNone(s, ch, c, &m, out)
 		return nil
 	}
 	refused, durable := v.deliverTo(s, targets, &m, 0, out)
-	refused, durable = refused || full, durable || kept != nil
+	refused, durable = refused || full, durable || kept != nil || replaced
 	v.refused = v.refused || refused
 	if ch.confirms {
 		e := Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published}

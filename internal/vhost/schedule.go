@@ -163,9 +163,12 @@ func (v *VHost) routeDue(s *Stamp, x *topology.Exchange, m *message) []QueueID {
 // layDue puts a message that came due and finds no place on the shelf, as a letter without deaths.
 func (v *VHost) layDue(s *Stamp, from *queueState, m *message, cause Cause, target string, p *passage, out *Outcome) {
 	letter := *m
-	if letter.history == nil {
-		letter.history = &History{Exchange: from.object.Name, Keys: m.content.keys(), Share: lettersMax}
+	h := History{Keys: m.content.keys(), Share: lettersMax}
+	if m.history != nil {
+		h = *m.history
 	}
+	h.Exchange = from.object.Name // where it was going: other exchanges on its way have passed it on
+	letter.history, letter.letter, letter.historyVolatile = &h, place.Ref{}, place.Ref{}
 	v.lay(s, from, &letter, cause, target, p, out)
 }
 

@@ -87,7 +87,10 @@ func (w *world) fired(st *step, e *entry) {
 // takeOff finds what a message has become that fired: it came before the fact that tells so.
 func (w *world) takeOff(st *step, e *entry) *flight {
 	f := &flight{from: e}
-	to := way{exchange: e.line.name, keys: e.way.keys}
+	to := e.way // a letter is on its way from the exchange that it died to
+	if !e.letter {
+		to.exchange = e.line.name
+	}
 	rest := st.letters[:0]
 	for _, l := range st.letters {
 		switch {

@@ -10,7 +10,7 @@ import (
 )
 
 // KeyHeader names a scheduled message for its publisher: a later one with the same key, in the same exchange, takes its
-// place, and commands find it by that. A key costs about a hundred bytes of memory while its message waits; without one
+// place, and commands find it by that. A key costs some two hundred bytes of memory while its message waits; without one
 // a scheduled message costs none.
 const KeyHeader = "x-schedule-key"
 

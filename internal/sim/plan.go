@@ -148,8 +148,29 @@ func (w *world) squeeze() {
 		w.roomy()
 		return
 	}
+	w.stockUp()
 	w.tight = true
 	w.faulty.Budget(int64(w.dice.IntN(6 * segmentBytes)))
+}
+
+// stockUp completes the reserve. A disk that has room without end does not run full at once: that there is less is seen in time.
+func (w *world) stockUp() {
+	if w.tight {
+		return
+	}
+	for more := true; more && w.violation == nil; {
+		j := w.journal
+		err := w.house(func() (err error) {
+			more, err = j.Prepare(journal.Ample)
+			return err
+		})
+		if err != nil || w.journal != j {
+			if w.journal == j {
+				w.survive(err)
+			}
+			return
+		}
+	}
 }
 
 // prepare makes room ahead of need, and finds out whether there is any: publishers wait while there is not.

@@ -101,12 +101,13 @@ func (w *world) takeOff(st *step, e *entry) *flight {
 			f.astray++
 			f.hops = f.hops || l.lost == vhost.LostHops
 			continue
-		case l.line == w.live.shelf:
+		case l.line == w.live.shelf: // it goes on from where it waited: the other ways that it had were gone
 			f.shelf = append(f.shelf, slot{l.lost, l.way.target})
+			w.went(l, way{exchange: e.line.name, keys: to.keys})
 		default:
 			f.came = append(f.came, l)
+			w.went(l, to)
 		}
-		w.went(l, to)
 	}
 	st.letters = rest
 	for _, l := range st.arrivals {

@@ -93,9 +93,9 @@ type walk struct {
 	recent    []*Exchange // those of kind RecentHistory among them
 	delayed   []*Exchange // those of DelayedType: they keep the message if it is early
 	early     bool
-	satisfied bool        // a binding of the present exchange
-	byKeys    bool        // nothing of the message but its keys was looked at
-	headers   amqp.Table  // of message, decoded when first asked for
+	satisfied bool       // a binding of the present exchange
+	byKeys    bool       // nothing of the message but its keys was looked at
+	headers   amqp.Table // of message, decoded when first asked for
 	decoded   bool
 }
 

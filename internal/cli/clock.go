@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -62,12 +60,7 @@ func clock(c *call) error {
 
 func (c *call) showClock(raw json.RawMessage) error {
 	if strings.HasPrefix(c.formatter(), "json") {
-		var b bytes.Buffer
-		if err := json.Compact(&b, raw); err != nil {
-			return err
-		}
-		fmt.Fprintln(c.stdout, b.String())
-		return nil
+		return c.showRaw(raw)
 	}
 	var clocks api.Clock
 	if err := json.Unmarshal(raw, &clocks); err != nil {

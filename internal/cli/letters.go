@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -118,12 +117,7 @@ func showLostLetter(c *call) error {
 // showWhole shows one letter or message: these values, and its payload last.
 func (c *call) showWhole(raw json.RawMessage, names string) error {
 	if strings.HasPrefix(c.formatter(), "json") {
-		var b bytes.Buffer
-		if err := json.Compact(&b, raw); err != nil {
-			return err
-		}
-		fmt.Fprintln(c.stdout, b.String())
-		return nil
+		return c.showRaw(raw)
 	}
 	var shown row
 	if err := json.Unmarshal(raw, &shown); err != nil {

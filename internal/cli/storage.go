@@ -12,6 +12,16 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
+// showRaw prints an answer as it came, on one line.
+func (c *call) showRaw(raw json.RawMessage) error {
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return err
+	}
+	fmt.Fprintln(c.stdout, b.String())
+	return nil
+}
+
 // storage shows what is on the disk, and what was done for it.
 func storage(c *call) error {
 	c.banner("Storage of node %s ...", c.node)
@@ -20,12 +30,7 @@ func storage(c *call) error {
 		return err
 	}
 	if strings.HasPrefix(c.formatter(), "json") {
-		var b bytes.Buffer
-		if err := json.Compact(&b, raw); err != nil {
-			return err
-		}
-		fmt.Fprintln(c.stdout, b.String())
-		return nil
+		return c.showRaw(raw)
 	}
 	var s api.Storage
 	if err := json.Unmarshal(raw, &s); err != nil {

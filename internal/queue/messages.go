@@ -340,16 +340,6 @@ func (m *Messages) Disarm(chunk Seq, fn func(Seq, *Entry, *Side)) {
 	}
 }
 
-// InChunk calls fn for each entry of a chunk; fn only looks.
-func (m *Messages) InChunk(chunk Seq, fn func(Seq, *Entry)) {
-	if s := m.slotOf(chunk); s != nil {
-		m.eachIn(s, 0, func(at Seq, e *Entry) bool {
-			fn(at, e)
-			return true
-		})
-	}
-}
-
 // Look is Disarm, but forgets nothing, and what is cold stays so.
 func (m *Messages) Look(chunk Seq, fn func(Seq, *Entry, *Side)) {
 	if s := m.slotOf(chunk); s != nil {

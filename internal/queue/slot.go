@@ -9,7 +9,7 @@ import (
 // its entries, small enough that looking for one message reads little.
 const chunkLen = 256
 
-// ChunkLen bounds what Disarm and InChunk show.
+// ChunkLen bounds what Disarm and Look show.
 const ChunkLen = chunkLen
 
 // A chunk is the entries of a hot slot: those numbered slot.no*chunkLen+off onwards.

@@ -62,8 +62,8 @@ func ControlTarget(properties []byte) (exchange, replyTo string) {
 
 // control decides a publish to the control exchange. Its confirm says that what it did is safe.
 func (v *VHost) control(s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, out *Outcome) *amqp.Error {
-	if scan.UserID != nil && ch.conn.user != "" && string(scan.UserID) != ch.conn.user {
-		return amqp.PreconditionFailed("user_id property set to '%s' but authenticated user was '%s'", scan.UserID, ch.conn.user)
+	if err := ch.checkUser(scan); err != nil {
+		return err
 	}
 	r, answer, err := v.requestOf(s, c, scan)
 	if err != nil {

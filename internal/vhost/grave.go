@@ -111,6 +111,6 @@ func (v *VHost) paged(f *Fact) {
 		v.deadlines.Add(deadline.Entry{At: due, Owner: owner(q, ownMessages), Item: uint64(f.Seq)})
 	}
 	if q == v.shelf {
-		q.messages.InChunk(f.Seq, func(_ queue.Seq, e *queue.Entry) { v.shelved[Cause(e.Priority)]++ })
+		q.messages.Look(f.Seq, func(_ queue.Seq, e *queue.Entry, _ *queue.Side) { v.shelved[Cause(e.Priority)]++ })
 	}
 }

@@ -95,10 +95,8 @@ type ChannelView struct {
 // Queues lists the queues by name.
 func (v *VHost) Queues() []QueueView {
 	all := make([]QueueView, 0, len(v.queues))
-	for _, q := range v.queues {
-		if q.schedule == nil {
-			all = append(all, v.view(q))
-		}
+	for q := range v.named() {
+		all = append(all, v.view(q))
 	}
 	slices.SortFunc(all, func(a, b QueueView) int { return strings.Compare(a.Name, b.Name) })
 	return all

@@ -1,5 +1,18 @@
 package vhost
 
+import "iter"
+
+// named visits the queues that clients know, in no order.
+func (v *VHost) named() iter.Seq[*queueState] {
+	return func(yield func(*queueState) bool) {
+		for _, q := range v.queues {
+			if q.schedule == nil && !yield(q) {
+				return
+			}
+		}
+	}
+}
+
 // QueueCount is how many queues there are, schedules not counted.
 func (v *VHost) QueueCount() int { return len(v.queues) - len(v.schedules) }
 

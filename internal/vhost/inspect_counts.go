@@ -54,10 +54,8 @@ func (v *VHost) CountsByType() map[string]QueueStats {
 	for kind, s := range v.gone {
 		sum(kind, s)
 	}
-	for _, q := range v.queues {
-		if q.schedule == nil {
-			sum(q.object.Type, &q.stats)
-		}
+	for q := range v.named() {
+		sum(q.object.Type, &q.stats)
 	}
 	return all
 }
@@ -65,20 +63,15 @@ func (v *VHost) CountsByType() map[string]QueueStats {
 // QueueNames lists the names of the queues, in no order.
 func (v *VHost) QueueNames() []string {
 	names := make([]string, 0, len(v.queues))
-	for _, q := range v.queues {
-		if q.schedule == nil {
-			names = append(names, q.object.Name)
-		}
+	for q := range v.named() {
+		names = append(names, q.object.Name)
 	}
 	return names
 }
 
 // Counts visits every queue, in no order: cheap enough to be asked again and again where Queues is not.
 func (v *VHost) Counts(visit func(QueueCounts)) {
-	for _, q := range v.queues {
-		if q.schedule != nil {
-			continue
-		}
+	for q := range v.named() {
 		visit(QueueCounts{
 			ID: q.id, Ready: q.messages.Ready(), Unacked: q.messages.Unacked(), Consumers: q.consumers.Len(),
 			Waiting: q.messages.Count(queue.Waiting), Held: q.messages.Count(queue.Held), HeldBy: q.heldBy, Stats: q.stats,

@@ -96,6 +96,10 @@ type ScheduledMessage struct {
 	Failures uint32           // of these
 }
 
+func scheduledMessage(id ScheduledID, e *queue.Entry, side *queue.Side) ScheduledMessage {
+	return ScheduledMessage{ID: id, At: side.Until, Size: e.Size, Body: e.BodyBytes, Returns: side.Acquired, Failures: side.Failed}
+}
+
 // dueBefore reports whether m fires before o.
 func (m *ScheduledMessage) dueBefore(o *ScheduledMessage) bool { return m.compare(o) < 0 }
 
@@ -154,9 +158,7 @@ func (v *VHost) ListSome(l *Listing, chunks int) (more bool) {
 		chunk := heap.Pop(&l.chunks).(ScheduledMessage)
 		q.messages.Look(queue.Seq(chunk.ID.Number), func(seq queue.Seq, e *queue.Entry, side *queue.Side) {
 			if e.State == queue.Waiting && side.Until < l.until {
-				l.keep(ScheduledMessage{
-					ID: ScheduledID{q.id, uint64(seq)}, At: side.Until, Size: e.Size, Body: e.BodyBytes, Returns: side.Acquired, Failures: side.Failed,
-				})
+				l.keep(scheduledMessage(ScheduledID{q.id, uint64(seq)}, e, side))
 			}
 		})
 	}
@@ -214,7 +216,7 @@ func (v *VHost) ScheduledAt(id ScheduledID) (m ScheduledMessage, where string, c
 		return m, "", content, outcome
 	}
 	e, side := q.messages.Entry(seq), q.messages.Side(seq)
-	m = ScheduledMessage{ID: id, At: side.Until, Size: e.Size, Body: e.BodyBytes, Returns: side.Acquired, Failures: side.Failed}
+	m = scheduledMessage(id, e, &side)
 	d := v.delivered(q, seq, e)
 	d.Record = append([]byte(nil), v.record(d.Ref)...)
 	if !d.HistoryRef.IsZero() {

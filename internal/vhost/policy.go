@@ -276,10 +276,8 @@ func (ps *policySet) match(operator bool, name string, kinds ...string) *policyE
 
 // applyPolicies computes anew what every queue and exchange runs with.
 func (v *VHost) applyPolicies() {
-	for _, q := range v.queues {
-		if q.schedule == nil {
-			v.applyPoliciesTo(q)
-		}
+	for q := range v.named() {
+		v.applyPoliciesTo(q)
 	}
 	for x := range v.topo.Exchanges() {
 		v.applyPoliciesToExchange(x)

@@ -133,6 +133,11 @@ func (v *VHost) checkPublish(s *Stamp, ch *channel, c *Command, scan *amqp.Prope
 			return err
 		}
 	}
+	return ch.checkUser(scan)
+}
+
+// checkUser refuses a message that says that somebody else sends it. Source: reference amqp-surface 15.
+func (ch *channel) checkUser(scan *amqp.PropertyScan) *amqp.Error {
 	if scan.UserID != nil && ch.conn.user != "" && string(scan.UserID) != ch.conn.user {
 		return amqp.PreconditionFailed("user_id property set to '%s' but authenticated user was '%s'", scan.UserID, ch.conn.user)
 	}

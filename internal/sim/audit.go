@@ -309,8 +309,7 @@ func (w *world) effect(st *step, e *vhost.Effect) {
 			w.violate(Release, "the confirm of publish %d waits for batch %d, its message is in %d", e.Tag, e.After, m.durableAt)
 		}
 	case vhost.Done:
-		defines := e.Command >= vhost.DeclareExchange && e.Command <= vhost.PurgeQueue || e.Command >= vhost.SetPolicy
-		if defines && st.durable && e.After < st.stamp.Index {
+		if defines(e.Command) && st.durable && e.After < st.stamp.Index {
 			w.violate(Release, "the answer to command %d waits for batch %d, what it tells is in %d", e.Command, e.After, st.stamp.Index)
 		}
 		if e.Command == vhost.CloseChannel && ch != nil {
@@ -333,6 +332,12 @@ func (w *world) effect(st *step, e *vhost.Effect) {
 			w.violate(Answers, "channel %d was closed for nothing", e.Channel)
 		}
 	}
+}
+
+// defines reports whether a command changes structures, so that its answer tells of all that became durable with it. Those
+// that are answered for each message tell of that message alone: see checkCommanded.
+func defines(k vhost.CommandKind) bool {
+	return k >= vhost.DeclareExchange && k <= vhost.PurgeQueue || k >= vhost.SetPolicy && k <= vhost.SetOptions || k == vhost.PurgeSchedule
 }
 
 // queueID finds a queue as a client names it.

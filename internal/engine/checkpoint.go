@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"runtime"
 	"strconv"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -66,11 +65,7 @@ func (e *Engine) newRunner(name string, log place.LogID) (r *runner, err error) 
 }
 
 // own waits for the ownership of r.
-func (r *runner) own() {
-	for !r.owned.CompareAndSwap(false, true) {
-		runtime.Gosched()
-	}
-}
+func (r *runner) own() { r.turn.take(nil) }
 
 // recoverFault makes an error of a read that failed while a vhost was opened.
 func recoverFault(err *error) {

@@ -88,6 +88,7 @@ func TestHousekeepingHoldsUpNobody(t *testing.T) {
 		for i := range 15 { // more than what a segment of 1 MiB takes
 			c.post(publish("work", body))
 			want = append(want, fmt.Sprint("confirm ", 2+i))
+			synctest.Wait() // each in a batch of its own: one of all would need more room than is ready
 		}
 		c.expect(want...)
 		if e.scribe.journal.Stats().Segments == segments {

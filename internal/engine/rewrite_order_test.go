@@ -52,7 +52,7 @@ func TestAMarkEndsTheBatch(t *testing.T) {
 		synctest.Wait()
 		r.own()
 		r.decide(c.link, &vhost.Command{Kind: vhost.Ack, Conn: c.link.Conn(), Channel: c.channel, Multiple: true})
-		r.owned.Store(false)
+		r.turn.pass()
 	}, func(e *Engine) {
 		_ = e.rewrite(func() bool { return true })
 	}, func(t *testing.T, _ *Engine, c *client) {

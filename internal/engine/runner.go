@@ -29,15 +29,14 @@ const (
 	tendEvery = 5 * time.Second
 )
 
-// runner runs one vhost. What is not in mu, and not atomic, belongs to the owner: whoever holds owned.
+// runner runs one vhost. What is not in mu, and not atomic, belongs to the owner: whose turn it is.
 type runner struct {
 	name   string
 	log    Log
 	engine *Engine
 	slog   *slog.Logger
 
-	owned   atomic.Bool
-	wanted  atomic.Bool // the goroutine waits for the ownership: it has to be woken when that is free
+	turn    turn
 	wake    chan struct{}
 	stop    chan struct{}
 	stopped chan struct{}
@@ -116,8 +115,8 @@ func (r *runner) kick() {
 func (r *runner) release() {
 	at, ok := r.vhost.Due()
 	sooner := ok && at < r.timerAt || !r.tended && r.cache.busy()
-	r.owned.Store(false)
-	if r.wanted.Load() || sooner || r.pending() {
+	r.turn.pass()
+	if sooner || r.pending() {
 		r.kick()
 	}
 }
@@ -133,7 +132,7 @@ func (r *runner) pending() bool {
 // may wait for room in the log, which nobody but the scribe makes.
 func (r *runner) becameSafe(i place.Index) {
 	r.safeTo.Store(uint64(i))
-	if r.failure.Load() == nil && r.owned.CompareAndSwap(false, true) {
+	if r.failure.Load() == nil && r.turn.try() {
 		r.releaseSafe()
 		r.flushDoors()
 		r.release()
@@ -156,7 +155,7 @@ func (r *runner) fail(err *amqp.Error) {
 
 // here does what there is to do in place, if nobody else is at it.
 func (r *runner) here() {
-	if r.owned.CompareAndSwap(false, true) {
+	if r.turn.try() {
 		r.run(1)
 		r.release()
 		return
@@ -171,18 +170,9 @@ func (r *runner) serve() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		for !r.owned.CompareAndSwap(false, true) {
-			r.wanted.Store(true)
-			if r.owned.CompareAndSwap(false, true) { // freed before it could be known that we want it
-				break
-			}
-			select { // what is due may be due since the owner looked: it must wake us in any case
-			case <-r.wake:
-			case <-r.stop:
-				return
-			}
+		if !r.turn.take(r.stop) {
+			return
 		}
-		r.wanted.Store(false)
 		r.run(0)
 		wait := min(r.untilDue(), r.tend())
 		r.release()
@@ -229,7 +219,7 @@ func (r *runner) untilDue() time.Duration {
 }
 
 // run does what there is to do: it releases what has become safe, steps what is in the inbox, and lets time
-// pass. With rounds it stops after so many, else when nothing is left.
+// pass. With rounds it stops after so many, else when nothing is left, or somebody waits for the ownership.
 func (r *runner) run(rounds int) {
 	defer r.recoverRead()
 	for n := 0; rounds == 0 || n < rounds; n++ {
@@ -249,7 +239,7 @@ func (r *runner) run(rounds int) {
 		r.mu.spare = inbox[:0]
 		r.mu.Unlock()
 		r.flushDoors()
-		if len(inbox) == 0 && !ticked && place.Index(r.safeTo.Load()) <= r.safe {
+		if len(inbox) == 0 && !ticked && place.Index(r.safeTo.Load()) <= r.safe || r.turn.awaited() {
 			return
 		}
 	}

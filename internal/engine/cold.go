@@ -167,6 +167,9 @@ func (c *coldCache) read(r place.Ref, s *stretch) ([]byte, error) {
 	}
 	index, offset := r.Index, r.Offset/stretchBytes*stretchBytes
 	follows := s != nil && s.worth() && s.leadsTo(r)
+	if next, at := s.behind(); follows && next == index {
+		offset = at
+	}
 	m.count++
 	if !follows && m.count < c.need {
 		return c.single(r)
@@ -197,11 +200,19 @@ func (c *coldCache) read(r place.Ref, s *stretch) ([]byte, error) {
 // worth reports whether what was found in s pays for reading it.
 func (s *stretch) worth() bool { return s.hits >= hitsWorth || s.bytes >= int(stretchBytes)/8 }
 
+// behind is where the log goes on behind s, which may be nil.
+func (s *stretch) behind() (index place.Index, offset uint32) {
+	if s == nil {
+		return 0, 0
+	}
+	return s.Next()
+}
+
 // leadsTo reports whether r lies in what would be read next behind s, or nearly so.
 func (s *stretch) leadsTo(r place.Ref) bool {
 	index, offset := s.Next()
 	if index == r.Index {
-		return r.Offset/stretchBytes*stretchBytes == offset
+		return r.Offset >= offset && r.Offset-offset < stretchBytes
 	}
 	return r.Index > index && r.Index-index <= place.Index(s.Batches()) && r.Offset < stretchBytes
 }
@@ -256,6 +267,7 @@ func (c *coldCache) load(log place.LogID, index place.Index, offset uint32) (*st
 		c.spare = append(c.spare, s)
 		return nil, err
 	}
+	log, index, offset = s.Log, s.First, s.Offset // it may begin elsewhere, where a segment was rewritten
 	if !c.insert(s) {
 		i, _ := c.search(log, index, offset)
 		return c.stretches[i], nil

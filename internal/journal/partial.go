@@ -48,7 +48,7 @@ func (s *segment) piece(e entry, r place.Ref) (at uint32, err error) {
 	}
 	l := pieceList{s: s, e: e, r: r}
 	count := int(uint32(l.at(0)))
-	i := sort.Search(count, func(i int) bool { return uint32(l.at(1+i)) > r.Offset }) - 1
+	i := l.search(count) - 1
 	if i < 0 && l.err == nil {
 		return 0, l.gone()
 	}
@@ -74,6 +74,11 @@ type pieceList struct {
 	n   int    // chunk in p, from 1; 0: none
 	p   []byte // its data
 	err error  // of reading; the list is empty then
+}
+
+// search finds the first of count pieces that begins behind what is looked for.
+func (l *pieceList) search(count int) int {
+	return sort.Search(count, func(i int) bool { return uint32(l.at(1+i)) > l.r.Offset })
 }
 
 func (l *pieceList) gone() error {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -118,6 +119,17 @@ func (j *Journal) spanOf(log place.LogID, index place.Index) (*span, error) {
 	if l := j.logs[log]; l != nil {
 		if sp := l.find(index); sp != nil {
 			return sp, nil
+		}
+	}
+	return nil, j.gone(log, index)
+}
+
+// spanFrom finds the span that holds a batch or, if that was not kept, the first one behind it.
+func (j *Journal) spanFrom(log place.LogID, index place.Index) (*span, error) {
+	if l := j.logs[log]; l != nil {
+		i, _ := slices.BinarySearchFunc(l.spans, index, func(s *span, at place.Index) int { return cmp.Compare(s.last(), at) })
+		if i < len(l.spans) {
+			return l.spans[i], nil
 		}
 	}
 	return nil, j.gone(log, index)

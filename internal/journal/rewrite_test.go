@@ -102,6 +102,9 @@ func TestLivePiecesSurviveRewriting(t *testing.T) {
 		must(t, j.Close())
 		j = mustOpen(t, fs, small())
 		hasPieces(t, j, live...)
+		for _, memory := range []int{0, 64 << 10} {
+			hasStretches(t, j, memory, live...)
+		}
 		for i := 0; i < len(live); i++ { // what is settled in the next round
 			if dice.IntN(3) == 0 {
 				live = slices.Delete(live, i, i+1)

@@ -2,22 +2,38 @@ package journal
 
 import (
 	"fmt"
+	"sort"
 
 	"github.com/bartleby-mq/bartleby/internal/place"
 )
 
-// A Stretch is a piece of a log in memory, as it lies there: part of one batch, or the rest of one and whole batches
-// behind it. Its memory is its user's, and says how much is read at once.
+// A Stretch is a piece of a log in memory, as it lies there: part of one batch, or the rest of one and batches behind it.
+// Of a segment that was rewritten it holds the pieces that were kept. Its memory is its user's, and says how much is read
+// at once.
 type Stretch struct {
 	Log    place.LogID
 	First  place.Index // batch in which it begins
-	Offset uint32      // where in the data of that batch; a multiple of ChunkBytes
+	Offset uint32      // where in the data of that batch
 
-	data   []byte   // verified
-	starts []uint32 // where in data each batch begins
-	rest   bool     // the last batch goes on behind it
-	buf    []byte
-	table  []entry // scratch: of the batches from First on
+	data    []byte   // verified
+	parts   []part   // of the log, in order
+	rest    bool     // the last batch goes on behind it
+	partial bool     // of a rewritten segment
+	buf     []byte   // of data
+	table   []placed // scratch: the batches from First on
+}
+
+// part is bytes of one batch that are together.
+type part struct {
+	index    place.Index
+	offset   uint32 // in the data of the batch
+	at, size uint32 // in data
+}
+
+// placed is where a batch is.
+type placed struct {
+	index place.Index
+	entry
 }
 
 // ChunkBytes is how much of a batch's data has a checksum of its own; reading less costs as much.
@@ -33,69 +49,76 @@ func StretchBytes(n int) uint32 {
 	return uint32(n-batchHeaderBytes) / (chunkBytes + checksumBytes) * chunkBytes
 }
 
-// Batches is of how many batches it holds data; zero: it is empty.
-func (s *Stretch) Batches() int { return len(s.starts) }
+// Batches is over how many batches it reaches, those that are gone included; zero: it is empty.
+func (s *Stretch) Batches() int {
+	if len(s.parts) == 0 {
+		return 0
+	}
+	return int(s.parts[len(s.parts)-1].index-s.First) + 1
+}
 
 // Len is how many bytes of data it holds.
 func (s *Stretch) Len() int { return len(s.data) }
 
 // Reset empties it.
-func (s *Stretch) Reset() { s.data, s.starts, s.rest = nil, s.starts[:0], false }
+func (s *Stretch) Reset() { s.data, s.parts, s.rest = nil, s.parts[:0], false }
 
 // Next is where the log goes on behind it: in the batch that is cut short, or at the next, which may not be there.
 func (s *Stretch) Next() (index place.Index, offset uint32) {
-	last := len(s.starts) - 1
-	if last < 0 {
+	if len(s.parts) == 0 {
 		return s.First, s.Offset
 	}
-	index = s.First + place.Index(last)
+	last := &s.parts[len(s.parts)-1]
 	if !s.rest {
-		return index + 1, 0
+		return last.index + 1, 0
 	}
-	return index, s.from(last) + uint32(len(s.data)) - s.starts[last]
-}
-
-// from is where in the data of its k-th batch the stretch begins.
-func (s *Stretch) from(k int) uint32 {
-	if k == 0 {
-		return s.Offset
-	}
-	return 0
+	return last.index, last.offset + last.size
 }
 
 // Find returns what the stretch holds of the bytes that r, a ref of its log, names, from their first on: all of them,
 // fewer if it ends before they do, none if they begin elsewhere. They are the stretch's own.
 func (s *Stretch) Find(r place.Ref) []byte {
-	k := r.Index - s.First
-	if r.Index < s.First || k >= place.Index(len(s.starts)) {
+	k := int(r.Index - s.First) // whole batches are without gaps
+	if s.partial {
+		k = sort.Search(len(s.parts), func(i int) bool {
+			p := &s.parts[i]
+			return p.index > r.Index || p.index == r.Index && p.offset > r.Offset
+		}) - 1
+	}
+	if r.Index < s.First || k < 0 || k >= len(s.parts) {
 		return nil
 	}
-	data := s.data[s.starts[k]:]
-	if int(k)+1 < len(s.starts) {
-		data = s.data[s.starts[k]:s.starts[k+1]]
-	}
-	from := s.from(int(k))
-	if r.Offset < from || int(r.Offset-from) >= len(data) {
+	p := &s.parts[k]
+	if p.index != r.Index || r.Offset < p.offset || r.Offset-p.offset >= p.size {
 		return nil
 	}
-	at := int(r.Offset - from)
-	end := min(at+int(r.Size), len(data))
-	return data[at:end:end]
+	at := p.at + (r.Offset - p.offset)
+	end := min(at+r.Size, p.at+p.size)
+	return s.data[at:end:end]
 }
 
-// ReadStretch fills s with what lies in log from offset, a multiple of ChunkBytes, of batch index on: as much as it takes
-// of that batch and, if that is all, of the batches that come next and lie close by. One look-up and one read serve all
-// of it. What is damaged in the first batch's part is an error, and behind it the end of the stretch.
+// ReadStretch fills s with what lies in log from offset, of a whole batch a multiple of ChunkBytes, of batch index on: as
+// much as it takes of that batch and, if that is all, of the batches that come next and lie close by. One look-up and one
+// read serve all of it, or few. If what is there was not kept, it begins with what is left behind that place. What is damaged in the first batch's part is an error, and behind it the end of the stretch.
 // Errors: ErrGone, a *Fault, or what the disk said; s is empty then. Like ReadAt, it may run beside reads and Sync.
 func (j *Journal) ReadStretch(s *Stretch, log place.LogID, index place.Index, offset uint32) error {
 	s.Log, s.First, s.Offset = log, index, offset
 	s.Reset()
-	sp, err := j.neighbours(s)
+	sp, err := j.spanFrom(log, index)
 	if err != nil {
 		return err
 	}
+	if index < sp.first { // what is between was not kept
+		s.First, s.Offset = sp.first, 0
+	}
+	if s.partial = sp.seg.rewritten; s.partial {
+		return s.readPartial(sp)
+	}
+	if err := s.neighbours(sp); err != nil {
+		return err
+	}
 	first := s.table[0]
-	if offset%chunkBytes != 0 || offset > 0 && offset >= first.size {
+	if offset = s.Offset; offset%chunkBytes != 0 || offset > 0 && offset >= first.size {
 		return fmt.Errorf("%w: log %d, index %d, offset %d of %d", ErrGone, log, index, offset, first.size)
 	}
 	const piece = chunkBytes + checksumBytes
@@ -110,8 +133,8 @@ func (j *Journal) ReadStretch(s *Stretch, log place.LogID, index place.Index, of
 			end += batchHeaderBytes
 		}
 	}
-	for ; !s.rest && n < len(s.table) && s.table[n].end()-from <= int64(len(s.buf)); n++ {
-		end = s.table[n].end()
+	if !s.rest {
+		n, end = s.fits(from)
 	}
 	raw := s.buf[:end-from]
 	if _, err := sp.seg.f.ReadAt(raw, from); err != nil {
@@ -121,29 +144,33 @@ func (j *Journal) ReadStretch(s *Stretch, log place.LogID, index place.Index, of
 	return s.verify(sp, raw, from, n)
 }
 
+// fits is how many of the batches of table, at least one, are in the memory of s if it is read from a position of the file,
+// and where the last of them ends.
+func (s *Stretch) fits(from int64) (n int, end int64) {
+	for n, end = 1, s.table[0].end(); n < len(s.table) && s.table[n].end()-from <= int64(len(s.buf)); n++ {
+		end = s.table[n].end()
+	}
+	return n, end
+}
+
 // end is where the batch ends in its segment.
 func (e entry) end() int64 { return int64(e.pos) + batchBytes(int(e.size)) }
 
 // neighbours looks up the batch in which s begins, and those behind it, as many as the same page of a table tells.
-func (j *Journal) neighbours(s *Stretch) (*span, error) {
-	sp, err := j.spanOf(s.Log, s.First)
-	if err != nil {
-		return nil, err
-	}
-	if sp.seg.rewritten {
-		return nil, fmt.Errorf("%w: log %d, index %d may be there in part", ErrGone, s.Log, s.First)
-	}
+func (s *Stretch) neighbours(sp *span) (err error) {
 	s.table = s.table[:0]
 	i := int(s.First - sp.first)
 	if sp.entries != nil {
-		s.table = append(s.table, sp.entries[i:min(len(sp.entries), i+entriesPerPage)]...)
-		return sp, nil
+		for k, e := range sp.entries[i:min(len(sp.entries), i+entriesPerPage)] {
+			s.table = append(s.table, placed{s.First + place.Index(k), e})
+		}
+		return nil
 	}
 	q, err := sp.page(s.buf[:pageBytes], s.First)
 	for ; err == nil && len(q) >= entryBytes && i < int(sp.count); q, i = q[entryBytes:], i+1 {
-		s.table = append(s.table, parseEntry(q))
+		s.table = append(s.table, placed{sp.first + place.Index(i), parseEntry(q)})
 	}
-	return sp, err
+	return err
 }
 
 // verify checks the n batches, the first and the last perhaps in part, that were read at position at, and moves their
@@ -153,11 +180,12 @@ func (s *Stretch) verify(sp *span, raw []byte, at int64, n int) error {
 	for k, e := range s.table[:n] {
 		from := int(int64(e.pos) - at)
 		size := int(e.size)
+		p := part{index: e.index, at: uint32(to)}
 		if k == 0 && s.Offset > 0 { // its header was not read
-			from, size = 0, size-int(s.Offset)
+			from, size, p.offset = 0, size-int(s.Offset), s.Offset
 		} else {
 			var h batchHeader
-			if !h.parse(raw[from:], sp.seg.seed) || h != (batchHeader{log: s.Log, index: s.First + place.Index(k), size: e.size}) {
+			if !h.parse(raw[from:], sp.seg.seed) || h != (batchHeader{log: s.Log, index: e.index, size: e.size}) {
 				return s.damaged(sp, at+int64(from), k)
 			}
 			from += batchHeaderBytes
@@ -169,8 +197,9 @@ func (s *Stretch) verify(sp *span, raw []byte, at int64, n int) error {
 		if bad >= 0 {
 			return s.damaged(sp, at+int64(from+bad), k)
 		}
-		s.starts = append(s.starts, uint32(to))
 		to += copy(raw[to:], data)
+		p.size = uint32(to) - p.at
+		s.parts = append(s.parts, p)
 		s.data = raw[:to]
 	}
 	return nil
@@ -182,5 +211,6 @@ func (s *Stretch) damaged(sp *span, at int64, k int) error {
 	if k > 0 {
 		return nil
 	}
-	return sp.seg.fault(s.Log, at, fmt.Sprintf("batch %d is damaged", s.First))
+	s.Reset()
+	return sp.seg.fault(s.Log, at, fmt.Sprintf("batch %d is damaged", s.table[0].index))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"iter"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/place"
@@ -215,7 +216,7 @@ func (s *span) readPage(p []byte, n uint64) error {
 
 func parseEntry(q []byte) entry { return entry{pos: le.Uint32(q), size: le.Uint32(q[4:])} }
 
-// search finds the entry of a batch in a rewritten segment: first between two fences, then between the pages there.
+// search finds the entry of a batch in a rewritten segment.
 func (s *span) search(index place.Index) (e entry, ok bool, err error) {
 	if s.entries != nil {
 		i, found := slices.BinarySearch(s.indexes, index)
@@ -224,9 +225,24 @@ func (s *span) search(index place.Index) (e entry, ok bool, err error) {
 		}
 		return s.entries[i], true, nil
 	}
+	p := make([]byte, pageBytes)
+	n, err := s.seek(p, index)
+	if err != nil {
+		return entry{}, false, err
+	}
+	for at, e := range s.ofPage(p, n) {
+		if at == index {
+			return e, true, nil
+		}
+	}
+	return entry{}, false, nil
+}
+
+// seek reads the page n of a rewritten segment's table into p that has the entry of a batch, if the span has it: the last
+// that begins at or before it. It looks first between two fences, then between the pages there.
+func (s *span) seek(p []byte, index place.Index) (n uint64, err error) {
 	h := s.seg.shape()
-	end := s.ordinal + uint64(s.count)
-	low, high := s.ordinal/h.perPage(), (end-1)/h.perPage() // pages
+	low, high := s.ordinal/h.perPage(), (s.ordinal+uint64(s.count)-1)/h.perPage() // pages
 	stride := h.stride(s.seg.table.entries)
 	// Every page but the first begins with an entry of this span, and so has a fence of its own.
 	from, to := low/stride+1, high/stride
@@ -237,11 +253,10 @@ func (s *span) search(index place.Index) (e entry, ok bool, err error) {
 			high, to = mid*stride-1, mid-1
 		}
 	}
-	p := make([]byte, pageBytes)
 	for low < high {
 		mid := (low + high + 1) / 2
 		if err := s.readPage(p, mid); err != nil {
-			return entry{}, false, err
+			return 0, err
 		}
 		if place.Index(le.Uint64(p[pageHeaderBytes:])) <= index {
 			low = mid
@@ -249,14 +264,18 @@ func (s *span) search(index place.Index) (e entry, ok bool, err error) {
 			high = mid - 1
 		}
 	}
-	if err := s.readPage(p, low); err != nil {
-		return entry{}, false, err
-	}
-	for n := max(s.ordinal, low*h.perPage()); n < min(end, (low+1)*h.perPage()); n++ {
-		q := p[pageHeaderBytes+n%h.perPage()*uint64(h.entry):]
-		if place.Index(le.Uint64(q)) == index {
-			return parseEntry(q[8:]), true, nil
+	return low, s.readPage(p, low)
+}
+
+// ofPage yields the batches of the span, and where they are, that page n of a rewritten segment's table has, which is in p.
+func (s *span) ofPage(p []byte, n uint64) iter.Seq2[place.Index, entry] {
+	return func(yield func(place.Index, entry) bool) {
+		h := s.seg.shape()
+		for k := max(s.ordinal, n*h.perPage()); k < min(s.ordinal+uint64(s.count), (n+1)*h.perPage()); k++ {
+			q := p[pageHeaderBytes+k%h.perPage()*uint64(h.entry):]
+			if !yield(place.Index(le.Uint64(q)), parseEntry(q[8:])) {
+				return
+			}
 		}
 	}
-	return entry{}, false, nil
 }

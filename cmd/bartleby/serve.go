@@ -70,11 +70,13 @@ func serve(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stdout, "started %s listener on %s\n", l.Protocol, l.Addr)
 	}
 	fmt.Fprintln(stdout, "Server startup complete")
-	return wait(b, signals, stdout, stderr)
+	service := newManager()
+	service.tell(notifyReady)
+	return wait(b, service, signals, stdout, stderr)
 }
 
 // wait serves until a signal comes, or the broker cannot go on; a second signal ends at once.
-func wait(b *bartleby.Broker, signals <-chan os.Signal, stdout, stderr io.Writer) int {
+func wait(b *bartleby.Broker, service manager, signals <-chan os.Signal, stdout, stderr io.Writer) int {
 	failed := false
 	select {
 	case <-signals:
@@ -83,6 +85,7 @@ func wait(b *bartleby.Broker, signals <-chan os.Signal, stdout, stderr io.Writer
 		fmt.Fprintf(stderr, "bartleby: cannot go on: %v\n", err)
 	}
 	fmt.Fprintln(stdout, "Stopping")
+	service.tell(notifyStopping)
 	closed := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeWithin)

@@ -4,6 +4,10 @@ package access
 // nothing. It keeps the fact's slices, which must not change afterwards.
 func (m *Machine) Apply(f Fact) {
 	v := &m.now
+	if f.Kind == DeedRecorded {
+		v.audit.add(f.Deed)
+		return
+	}
 	v.version++
 	switch f.Kind {
 	case UserPut:
@@ -42,6 +46,10 @@ func (m *Machine) Apply(f Fact) {
 		v.limitUser(f)
 	case LogIDsUsed:
 		v.nextLogID = max(v.nextLogID, f.LogID+1)
+	case ImportBegun:
+		v.importing = &Import{Source: f.Name, Value: f.Value}
+	case ImportEnded:
+		v.importing = nil
 	}
 }
 

@@ -2,7 +2,7 @@ package access
 
 // Defaults is what a node begins with when its log is empty.
 type Defaults struct {
-	VHost                  string
+	VHost                  string // empty: nothing is made
 	User                   string // empty: no user is made
 	Password               string
 	Tags                   []string
@@ -20,6 +20,9 @@ func StandardDefaults() Defaults {
 
 // Commands lists what makes the defaults, in order. The salt is for the user's password.
 func (d Defaults) Commands(salt Salt) []Command {
+	if d.VHost == "" {
+		return nil
+	}
 	cs := []Command{{Kind: PutVHost, VHost: d.VHost, Description: "Default virtual host"}}
 	if d.User == "" {
 		return cs

@@ -120,6 +120,12 @@ func (c *coder) code(f *Fact) bool {
 		c.strings(&f.User, &f.Name)
 	case LogIDsUsed:
 		c.logID(&f.LogID)
+	case DeedRecorded:
+		c.deed(&f.Deed)
+	case ImportBegun:
+		c.strings(&f.Name)
+		c.bytes(&f.Value)
+	case ImportEnded:
 	default:
 		return false
 	}
@@ -176,6 +182,16 @@ func (c *coder) algorithm(a *Algorithm) {
 	n := uint64(*a)
 	c.unsigned(&n, uint64(MD5))
 	*a = Algorithm(n)
+}
+
+func (c *coder) deed(d *Deed) {
+	c.unsigned(&d.ID, math.MaxUint64-1)
+	c.signed(&d.At)
+	c.strings(&d.User, &d.From, &d.Action, &d.Object)
+	status := uint64(d.Status)
+	c.unsigned(&status, math.MaxUint16)
+	d.Status = uint16(status)
+	c.bytes(&d.Detail)
 }
 
 func (c *coder) bools(flags ...*bool) {

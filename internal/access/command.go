@@ -63,6 +63,16 @@ const (
 
 	// ClearUserLimit forgets the limit Name of User; none set is no error.
 	ClearUserLimit
+
+	// RecordDeed adds Deed to the audit log, under the next ID. Refused if it is too large.
+	RecordDeed
+
+	// BeginImport remembers that Value, in a form of the caller's, is being imported, until EndImport: a restart in
+	// between finds it in the View. Name says where it came from. One that was not ended is forgotten.
+	BeginImport
+
+	// EndImport forgets the import; none under way is no error.
+	EndImport
 )
 
 // Names of limits. Source: RabbitMQ vhosts#limits, access-control#user-limits.
@@ -98,4 +108,5 @@ type Command struct {
 
 	Value []byte // JSON
 	Limit int64
+	Deed  Deed
 }

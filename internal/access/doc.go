@@ -1,5 +1,6 @@
 // Package access is the machine that knows who may do what: users with their password hashes and tags, the list of
-// virtual hosts, permissions and topic permissions, global parameters, and the limits of virtual hosts and users.
+// virtual hosts, permissions and topic permissions, global parameters, the limits of virtual hosts and users, the audit
+// log, and whether an import of definitions is under way.
 //
 // It is the second, small machine of a node, beside the one of each virtual host, and has a log of its own, number
 // [OwnLogID]. It works the same way: [Machine.Step] decides a [Command] once and emits at most one [Fact], already

@@ -36,6 +36,13 @@ const (
 	// LogIDsUsed: every LogID up to this one is or was in use. Only in snapshots, when the last virtual host that
 	// was created is gone.
 	LogIDsUsed
+	// DeedRecorded: Deed was done. The oldest fall away as new ones come.
+	DeedRecorded
+	// ImportBegun: what Value stands for is to become true; Name says where it came from. It takes the place of one
+	// that was not ended.
+	ImportBegun
+	// ImportEnded: no import is under way.
+	ImportEnded
 )
 
 // A Fact is one change that has been decided. Its kind says which fields count, the others are zero.
@@ -62,4 +69,5 @@ type Fact struct {
 
 	Value []byte
 	Limit int64
+	Deed  Deed
 }

@@ -23,4 +23,15 @@ const (
 
 	// valueBytesMax bounds a global parameter's JSON value, so that the log's batches stay small.
 	valueBytesMax = 1 << 20
+
+	// deedsMax and deedsBytesMax bound the audit log, which every checkpoint carries whole: some weeks of a broker
+	// that people look after, and little beside a segment of the log. A deed counts with deedCost more than its texts.
+	deedsMax, deedsBytesMax, deedCost = 10_000, 2 << 20, 32
+
+	// DeedBytesMax bounds the texts and the detail of one deed together.
+	DeedBytesMax = 8 << 10
+
+	// importBytesMax bounds what is remembered of an import under way. A request's 10 MiB of definitions, deflated,
+	// are a tenth of that at most, unless somebody means ill.
+	importBytesMax = 16 << 20
 )

@@ -90,6 +90,12 @@ func (m *Machine) Snapshot(b []byte) []byte {
 	if v.nextLogID != through+1 {
 		b = AppendFact(b, Fact{Kind: LogIDsUsed, LogID: v.nextLogID - 1})
 	}
+	if i := v.importing; i != nil {
+		b = AppendFact(b, Fact{Kind: ImportBegun, Name: i.Source, Value: i.Value})
+	}
+	for _, d := range v.audit.deeds {
+		b = AppendFact(b, Fact{Kind: DeedRecorded, Deed: d})
+	}
 	return b
 }
 

@@ -154,7 +154,7 @@ func picture(v *View) string {
 	for _, g := range v.GlobalParameters() {
 		s += fmt.Sprintf(" %s=%s", g.Name, g.Value)
 	}
-	return s
+	return s + fmt.Sprintf(" %v %v", v.audit, v.importing)
 }
 
 // replay folds what b holds into an empty machine.
@@ -185,7 +185,7 @@ func TestReplayEqualsLive(t *testing.T) {
 					succeeded[c.Kind]++
 				}
 			})
-			for k := PutUser; k <= ClearUserLimit; k++ {
+			for k := PutUser; k <= EndImport; k++ {
 				if succeeded[k] == 0 {
 					t.Errorf("seed %d: command %d never changed anything", seed, k)
 				}
@@ -212,13 +212,17 @@ func walk(m *Machine, r *rand.Rand, n int, done func(Command, Outcome)) {
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
 	for range n {
 		c := Command{
-			Kind: CommandKind(1 + r.IntN(int(ClearUserLimit))),
+			Kind: CommandKind(1 + r.IntN(int(EndImport))),
 			User: pick("ann", "bob", "{vhost}"), VHost: pick("/", "v", "w"), Exchange: pick("x", "y", ""),
 			Tags:     slices.Repeat([]string{pick("management", "t")}, r.IntN(3)),
 			Password: pick("", "p", "q"), Algorithm: Algorithm(r.IntN(3)), Salt: Salt{byte(r.IntN(3))},
 			Description: pick("", "d"), DefaultQueueType: pick("", "classic", "quorum"), Tracing: r.IntN(2) == 0, Protected: r.IntN(8) == 0,
 			Configure: pick("", ".*", "^a"), Write: pick("", "^{username}", "["), Read: pick("", "q|r"),
 			Name: pick(LimitConnections, LimitQueues, LimitChannels), Value: []byte(pick("1", `{"k": [true]}`, "nope")), Limit: int64(r.IntN(5) - 1),
+			Deed: Deed{
+				At: int64(r.Uint64()), User: pick("ann", ""), Action: pick("PUT", "\xff"), Status: uint16(r.IntN(600)),
+				Detail: []byte(pick("", "{}")),
+			},
 		}
 		if (c.Kind == DeleteUser || c.Kind == DeleteVHost) && r.IntN(4) > 0 {
 			continue // else hardly anything lives long enough to meet

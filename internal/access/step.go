@@ -48,6 +48,12 @@ func (v *View) decide(c Command) (decision, error) {
 		return v.decideVHostLimit(c)
 	case SetUserLimit, ClearUserLimit:
 		return v.decideUserLimit(c)
+	case RecordDeed:
+		return v.recordDeed(c)
+	case BeginImport:
+		return v.beginImport(c)
+	case EndImport:
+		return v.endImport()
 	}
 	return decision{}, amqp.PreconditionFailed("unknown access command %d", c.Kind)
 }

@@ -15,6 +15,8 @@ type View struct {
 	permissions table[grant, *Permission]
 	topics      table[topicGrant, *TopicPermission]
 	globals     table[string, *GlobalParameter]
+	audit       auditLog
+	importing   *Import
 }
 
 // share marks every table as held by a View as well.
@@ -26,7 +28,7 @@ func (v *View) share() {
 	v.globals.shared = true
 }
 
-// Version grows with every change. Whoever keeps an answer of a View keeps it no longer than the version stands.
+// Version grows with every change but those of the audit log. Whoever keeps an answer of a View keeps it no longer than the version stands.
 // It starts anew with the process.
 func (v *View) Version() uint64 { return v.version }
 

@@ -58,6 +58,9 @@ const (
 	// takeWithin is how long whoever asked for a backup has to take each piece of it.
 	takeWithin = time.Minute
 
+	// objectBytesMax and detailBytesMax bound what a record of the audit log says of the object and of the change.
+	objectBytesMax, detailBytesMax = 2 << 10, 4 << 10
+
 	// gzipBytesMin is the size from which an answer is worth compressing.
 	gzipBytesMin = 1 << 10
 )

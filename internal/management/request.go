@@ -23,6 +23,7 @@ type request struct {
 	names  []string     // in the variable segments of the path
 	view   *access.View // as of the request's arrival
 	caller caller
+	detail []byte // JSON for the audit log, instead of the body; nil: the body
 }
 
 // flag reports whether the query says name=true.

@@ -27,6 +27,7 @@ func routes() []route {
 		{get, "deprecated-features/used", management, getNone},
 		{get, "auth/hash_password/*", administrator, hashPassword},
 		{post, "rebalance/queues", administrator, func(*request) (answer, error) { return nothing() }},
+		{get, "x/audit", administrator, getAudit},
 		{get, "x/clock", monitoring, getClock},
 		{post, "x/clock/advance", administrator, advanceClock},
 		{post, "x/clock/resync", administrator, resyncClock},

@@ -17,12 +17,13 @@ type Server struct {
 	started time.Time
 	tree    *node
 	sampler *sampler
+	auditor *auditor
 }
 
 // New returns a server that is ready to serve. It reads the broker's counters now and then until it is closed.
 func New(o Options) *Server {
 	o.complete()
-	s := &Server{options: o, engine: o.Engine, started: time.Now(), tree: &node{}, sampler: newSampler(o.Engine)}
+	s := &Server{options: o, engine: o.Engine, started: time.Now(), tree: &node{}, sampler: newSampler(o.Engine), auditor: newAuditor(o.Engine)}
 	for _, r := range routes() {
 		s.tree.add(r)
 	}
@@ -88,5 +89,5 @@ func (s *Server) answer(r *request) (answer, error) {
 	if !acceptsJSON(r.Header.Values("Accept")) {
 		return answer{status: http.StatusNotAcceptable}, nil
 	}
-	return to.serve(r)
+	return s.serve(to, r)
 }

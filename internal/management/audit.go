@@ -1,0 +1,213 @@
+package management
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/engine"
+)
+
+// traffic are the routes that change something and are not in the audit log: they move single messages, as clients do
+// over AMQP, and would push everything else out of it.
+var traffic = []string{
+	"exchanges/*/*/publish",
+	"queues/*/*/get",
+	"queues/*/*/actions",
+	"x/scheduled/*/*/cancel", "x/scheduled/*/*/reschedule", "x/scheduled/*/*/fire",
+	"x/scheduled/*/*/*", "x/scheduled/*/*/*/fire",
+	"x/scheduled/*/*/key/*", "x/scheduled/*/*/key/*/fire",
+}
+
+// onlyAccess are the first segments of the routes that change nothing but what an access.View shows.
+var onlyAccess = []string{
+	"users", "permissions", "topic-permissions", "vhosts", "vhost-limits", "user-limits", "global-parameters", "cluster-name",
+}
+
+// An auditor adds records to the audit log. Those that come while one is written share the next write.
+type auditor struct {
+	engine  *engine.Engine
+	writing chan struct{} // holds one: whoever has it writes
+	mu      struct {
+		sync.Mutex
+		next *auditRound // nil: nobody waits
+	}
+}
+
+// An auditRound is records that are written together.
+type auditRound struct {
+	commands []access.Command
+	done     chan struct{} // closed when err is what became of them
+	err      error
+}
+
+func newAuditor(e *engine.Engine) *auditor {
+	return &auditor{engine: e, writing: make(chan struct{}, 1)}
+}
+
+// record returns when the deed is safe in the audit log. That the caller has gone does not keep it out.
+func (a *auditor) record(ctx context.Context, d access.Deed) error {
+	a.mu.Lock()
+	round, first := a.mu.next, a.mu.next == nil
+	if first {
+		round = &auditRound{done: make(chan struct{})}
+		a.mu.next = round
+	}
+	round.commands = append(round.commands, access.Command{Kind: access.RecordDeed, Deed: d})
+	a.mu.Unlock()
+	if first {
+		a.writing <- struct{}{}
+		a.mu.Lock()
+		a.mu.next = nil
+		a.mu.Unlock()
+		_, round.err = a.engine.ChangeAccess(context.WithoutCancel(ctx), round.commands...)
+		<-a.writing
+		close(round.done)
+	}
+	<-round.done
+	return round.err
+}
+
+// serve has an endpoint serve r. What it changed is in the audit log before anybody is answered, also if it failed
+// half-way; a refusal has changed nothing.
+func (s *Server) serve(to route, r *request) (answer, error) {
+	if to.method == get || slices.Contains(traffic, to.path) {
+		return to.serve(r)
+	}
+	said := &overheard{ReadCloser: r.Body}
+	r.Body = said
+	before := r.view.Version()
+	a, err := to.serve(r)
+	status := cmp.Or(a.status, http.StatusOK) // sent already
+	if err != nil {
+		if status = refusal(err).status; status < http.StatusInternalServerError {
+			return a, err
+		}
+	}
+	if status < http.StatusInternalServerError && r.changedNothing(to, status, before) {
+		return a, err
+	}
+	d := access.Deed{
+		At: s.engine.Now().UnixMilli(), User: r.caller.shownName(), From: r.RemoteAddr,
+		Action: r.Method, Object: object(r.Request), Status: uint16(status), Detail: r.detail,
+	}
+	if d.Detail == nil {
+		d.Detail = said.detail()
+	}
+	if failed := s.auditor.record(r.Context(), d); failed != nil {
+		s.options.Log.Error("done, and not in the audit log", "user", d.User, "action", d.Action, "object", d.Object, "error", failed)
+		return answer{}, failed
+	}
+	return a, err
+}
+
+// changedNothing reports whether a request asked for what was so already, as far as that is known.
+func (r *request) changedNothing(to route, status int, before uint64) bool {
+	switch to.path {
+	case "queues/*/*", "exchanges/*/*":
+		return to.method == puts && status == http.StatusNoContent
+	}
+	first, _, _ := strings.Cut(to.path, "/")
+	return slices.Contains(onlyAccess, first) && r.server.engine.Access().Version() == before
+}
+
+// object names what a request is about: its path and query, as far as there is room.
+func object(r *http.Request) string {
+	name := r.URL.RequestURI()
+	if len(name) > objectBytesMax {
+		name = name[:objectBytesMax]
+	}
+	return strings.ToValidUTF8(name, "?")
+}
+
+// An overheard body is one whose beginning is kept as it is read.
+type overheard struct {
+	io.ReadCloser
+	heard []byte
+	more  int // bytes not kept
+}
+
+func (o *overheard) Read(b []byte) (int, error) {
+	n, err := o.ReadCloser.Read(b)
+	kept := min(n, detailBytesMax-len(o.heard))
+	o.heard, o.more = append(o.heard, b[:kept]...), o.more+n-kept
+	return n, err
+}
+
+// detail is what the body said, without passwords; its size if it is too long, nil if it is no JSON.
+func (o *overheard) detail() []byte {
+	if o.more > 0 {
+		return []byte(`{"bytes":` + strconv.Itoa(len(o.heard)+o.more) + `}`)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(o.heard))
+	decoder.UseNumber()
+	var said any
+	if decoder.Decode(&said) != nil || said == nil {
+		return nil
+	}
+	text, err := encode(discreet(said))
+	if err != nil || len(text) > detailBytesMax {
+		return nil
+	}
+	return text
+}
+
+// discreet takes out of a body what nobody may learn from the audit log. It changes the tree.
+func discreet(tree any) any {
+	switch tree := tree.(type) {
+	case map[string]any:
+		for name, value := range tree {
+			switch {
+			case strings.Contains(strings.ToLower(name), "password"):
+				tree[name] = "(not kept)"
+			default:
+				tree[name] = discreet(value)
+			}
+		}
+	case []any:
+		for i := range tree {
+			tree[i] = discreet(tree[i])
+		}
+	}
+	return tree
+}
+
+// getAudit lists the audit log, newest first; with after=ID those that came after that record, oldest first. The query
+// user=NAME keeps one user's. With paging, name filters by action and object.
+func getAudit(r *request) (answer, error) {
+	query := r.URL.Query()
+	deeds := slices.Clone(r.view.Deeds())
+	if text := query.Get("after"); text != "" {
+		after, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return answer{}, badRequest("after must be the id of a record, not '%s'", text)
+		}
+		deeds = slices.DeleteFunc(deeds, func(d access.Deed) bool { return d.ID <= after })
+	} else {
+		slices.Reverse(deeds)
+	}
+	var all []api.Deed
+	for _, d := range deeds {
+		if user := query.Get("user"); user == "" || user == d.User {
+			all = append(all, showDeed(&d))
+		}
+	}
+	return list(r, all, func(d *api.Deed) string { return d.Action + " " + d.Object })
+}
+
+func showDeed(d *access.Deed) api.Deed {
+	return api.Deed{
+		ID: d.ID, At: time.UnixMilli(d.At).UTC().Format("2006-01-02T15:04:05.000Z07:00"), User: d.User, From: d.From,
+		Action: d.Action, Object: d.Object, Status: int(d.Status), Detail: d.Detail,
+	}
+}

@@ -23,7 +23,7 @@ import (
 
 // A door is a server on a broker of its own, in memory, with a clock that stands still.
 type door struct {
-	t      *testing.T
+	t      testing.TB
 	server *Server
 	engine *engine.Engine
 	roster *fakeRoster
@@ -38,7 +38,7 @@ func open(t *testing.T) *door {
 	return openWith(t, engine.NewTestClock(time.Unix(1_700_000_000, 0)))
 }
 
-func openWith(t *testing.T, clock engine.Clock) *door {
+func openWith(t testing.TB, clock engine.Clock) *door {
 	t.Helper()
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	e, err := engine.Open(engine.Options{

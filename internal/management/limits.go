@@ -3,7 +3,7 @@ package management
 import "time"
 
 const (
-	// bodyBytesMax bounds a request body. Source: RabbitMQ management.http.max_body_size.
+	// bodyBytesMax bounds a request body unless another limit was set. Source: RabbitMQ management.http.max_body_size.
 	bodyBytesMax = 10 << 20
 
 	// bindingBytesMax bounds the body that makes a binding. Source: RabbitMQ management API, bindings.

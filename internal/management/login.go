@@ -62,7 +62,7 @@ func (r *request) logIn(asks need) error {
 		return nil
 	}
 	name, password, ok := r.BasicAuth()
-	if !ok {
+	if !ok || r.server.options.NoBasicAuth {
 		return errLogin
 	}
 	if ok, reason := r.view.Authenticate(name, password); !ok {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,10 +31,7 @@ func (s *Server) node() api.Node {
 		DiskFreeAlarm: m.Alarms.Has(engine.LowDisk | engine.JournalFull), JournalAlarm: m.Alarms.Has(engine.JournalFull),
 		ClockAlarm: clocks.Alarm(), ClockBehindMS: clocks.Behind().Milliseconds(),
 		DBDir: s.options.Data, ExchangeTypes: exchangeTypes(),
-		AuthMechanisms: api.List[api.Mechanism]{
-			{Name: "PLAIN", Description: "SASL PLAIN authentication mechanism", Enabled: true},
-			{Name: "AMQPLAIN", Description: "QPid AMQPLAIN mechanism", Enabled: true},
-		},
+		ConfigFiles: s.options.ConfigFiles, LogFiles: s.options.LogFiles, AuthMechanisms: s.mechanisms(),
 		Applications: api.List[api.Application]{
 			{Name: "rabbit", Description: s.options.Product, Version: api.RabbitMQVersion},
 			{Name: "rabbitmq_management", Description: "Management API", Version: api.RabbitMQVersion},
@@ -41,6 +39,19 @@ func (s *Server) node() api.Node {
 		},
 		Contexts: s.contexts(), RabbitMQVersion: api.RabbitMQVersion, ErlangVersion: runtime.Version(),
 	}
+}
+
+// mechanisms are all that RabbitMQ has, with whether they are offered here.
+func (s *Server) mechanisms() (all api.List[api.Mechanism]) {
+	for _, m := range []api.Mechanism{
+		{Name: "PLAIN", Description: "SASL PLAIN authentication mechanism"},
+		{Name: "AMQPLAIN", Description: "QPid AMQPLAIN mechanism"},
+		{Name: "EXTERNAL", Description: "SASL EXTERNAL authentication mechanism"},
+	} {
+		m.Enabled = slices.Contains(s.options.Mechanisms, m.Name)
+		all = append(all, m)
+	}
+	return all
 }
 
 func getNodes(r *request) (answer, error) {

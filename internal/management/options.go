@@ -2,7 +2,9 @@ package management
 
 import (
 	"log/slog"
+	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -23,6 +25,24 @@ type Options struct {
 	Version       string   // of the product
 	Data          string   // the data directory; empty: in memory
 	Log           *slog.Logger
+
+	ConfigFiles, LogFiles []string // as GET /api/nodes shows them
+	Mechanisms            []string // SASL mechanisms of the other doors; nil: PLAIN and AMQPLAIN
+	// Effective returns the configuration in force as the text of a configuration file, secrets left out; nil: it is
+	// not known.
+	Effective func() string
+
+	CORS CORS
+	// Headers are added to every answer, such as Strict-Transport-Security. Content-Security-Policy has a default.
+	Headers    http.Header
+	PathPrefix string // before /api and everything else, such as /rabbit; empty: nothing
+	// BodyBytesMax bounds a request body, in bytes; 0: 10 MiB. Source: RabbitMQ management.http.max_body_size.
+	BodyBytesMax int64
+	// NoBasicAuth refuses passwords: only the secret is taken. Source: RabbitMQ management.disable_basic_auth.
+	NoBasicAuth bool
+	// NoOperatorPolicyChanges refuses to change operator policies with 405.
+	// Source: RabbitMQ management.restrictions.operator_policy_changes.disabled.
+	NoOperatorPolicyChanges bool
 }
 
 // A Roster knows the connections of the other doors. Its methods may be called by any goroutine.
@@ -71,6 +91,21 @@ func (o *Options) complete() {
 	if o.LoopbackUsers == nil {
 		o.LoopbackUsers = []string{"guest"}
 	}
+	if o.Mechanisms == nil {
+		o.Mechanisms = []string{"PLAIN", "AMQPLAIN"}
+	}
+	if o.CORS.MaxAge == 0 {
+		o.CORS.MaxAge = corsMaxAgeUsual
+	}
+	if o.BodyBytesMax == 0 {
+		o.BodyBytesMax = bodyBytesMax
+	}
+	o.PathPrefix = strings.TrimRight(o.PathPrefix, "/")
+	headers := http.Header{"Content-Security-Policy": {contentPolicy}}
+	for name, values := range o.Headers {
+		headers[http.CanonicalHeaderKey(name)] = values
+	}
+	o.Headers = headers
 	if o.Product == "" {
 		o.Product = "Bartleby"
 	}

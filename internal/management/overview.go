@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -46,7 +47,7 @@ func getOverview(r *request) (answer, error) {
 			Channels: channels, Connections: connections, Consumers: all.consumers,
 			Exchanges: all.exchanges, Queues: all.queues,
 		},
-		OpPolicyUpdating: true,
+		OpPolicyUpdating: !o.NoOperatorPolicyChanges,
 	}
 	if r.caller.may(access.TagMonitoring) {
 		v.Listeners, v.Contexts = r.server.listeners(), r.server.contexts()
@@ -95,7 +96,7 @@ func (s *Server) contexts() api.List[api.Context] {
 	for _, l := range s.options.Listeners() {
 		switch l.Protocol {
 		case "http", "https":
-			all = append(all, api.Context{Node: s.options.Node, Description: "RabbitMQ Management", Path: "/", Port: l.Port})
+			all = append(all, api.Context{Node: s.options.Node, Description: "RabbitMQ Management", Path: cmp.Or(s.options.PathPrefix, "/"), Port: l.Port})
 		case "http/prometheus", "https/prometheus":
 			all = append(all, api.Context{Node: s.options.Node, Description: "RabbitMQ Prometheus", Path: "/", Port: l.Port})
 		}

@@ -31,12 +31,14 @@ func (r *request) flag(name string) bool { return r.URL.Query().Get(name) == "tr
 
 // read decodes the body, which may come with any content type; an empty one is {}. Unknown keys are ignored.
 // Source: RabbitMQ management API; reference http-api 1.2.
-func (r *request) read(into any) error { return r.readAtMost(bodyBytesMax, into) }
+func (r *request) read(into any) error { return r.readAtMost(r.server.options.BodyBytesMax, into) }
 
 func (r *request) readAtMost(bytesMax int64, into any) error { return r.decode(bytesMax, into, false) }
 
 // readKnown is read for bodies of our own, in which a misspelt key is refused.
-func (r *request) readKnown(into any) error { return r.decode(bodyBytesMax, into, true) }
+func (r *request) readKnown(into any) error {
+	return r.decode(r.server.options.BodyBytesMax, into, true)
+}
 
 func (r *request) decode(bytesMax int64, into any, known bool) error {
 	body, err := io.ReadAll(io.LimitReader(r.Body, bytesMax+1))

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -25,6 +26,9 @@ func New(o Options) *Server {
 	o.complete()
 	s := &Server{options: o, engine: o.Engine, started: time.Now(), tree: &node{}, sampler: newSampler(o.Engine), auditor: newAuditor(o.Engine)}
 	for _, r := range routes() {
+		if o.NoOperatorPolicyChanges && r.method != get && strings.HasPrefix(r.path, "operator-policies/") {
+			continue // 405
+		}
 		s.tree.add(r)
 	}
 	go s.sampler.run()
@@ -36,8 +40,10 @@ func (s *Server) Close() { s.sampler.close() }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
+	maps.Copy(w.Header(), s.options.Headers)
+	s.options.CORS.allow(w.Header(), hr)
 	r := &request{Request: hr, server: s, writer: w, view: s.engine.Access()}
-	if hr.URL.Path == "/metrics" {
+	if s.below(hr) == "/metrics" {
 		s.Metrics().ServeHTTP(w, hr)
 		return
 	}
@@ -51,9 +57,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	send(w, r, a)
 }
 
+// below is the escaped path of a request behind the prefix, "" if it is not below that.
+func (s *Server) below(hr *http.Request) string {
+	path, ok := strings.CutPrefix(hr.URL.EscapedPath(), s.options.PathPrefix)
+	if !ok {
+		return ""
+	}
+	return path
+}
+
 // answer finds what the path names, makes sure that the caller may, and serves.
 func (s *Server) answer(r *request) (answer, error) {
-	path, ok := strings.CutPrefix(r.URL.EscapedPath(), "/api/")
+	path, ok := strings.CutPrefix(s.below(r.Request), "/api/")
 	if !ok {
 		return answer{}, errNotFound
 	}
@@ -74,7 +89,9 @@ func (s *Server) answer(r *request) (answer, error) {
 		method = http.MethodGet
 	}
 	if method == http.MethodOptions {
-		return answer{status: http.StatusOK, header: http.Header{"Allow": {found.node.allowed()}}}, nil
+		header := http.Header{"Allow": {found.node.allowed()}}
+		s.options.CORS.preflight(r.writer.Header(), r.Request, found.node.allowed())
+		return answer{status: http.StatusOK, header: header}, nil
 	}
 	to, ok := found.node.methods[method]
 	if !ok {

@@ -13,6 +13,13 @@ const (
 	// Source: RabbitMQ management API, pagination.
 	pageSizeUsual, pageSizeMax = 100, 500
 
+	// viewsMax bounds how many queues one look at a virtual host reads, which takes it about a millisecond.
+	viewsMax = 500
+
+	// queuesSpare is for how many queues more than the last time there is room from the start when counters are read, so
+	// that a virtual host does not wait while what was read is copied.
+	queuesSpare = 64
+
 	// patternBytesMax bounds the expression that filters a list by name.
 	patternBytesMax = 1024
 

@@ -18,6 +18,12 @@ import (
 // list answers with the items as the query asks for them: filtered by name and paged, sorted. Without a query they
 // keep their order. Source: RabbitMQ management API, pagination; reference http-api 1.7.
 func list[T any](r *request, items []T, name func(*T) string) (answer, error) {
+	return listShown(r, items, name, func(x *T) *T { return x })
+}
+
+// listShown is list of what show makes of the items: of those only that are shown, one at a time. What show returns
+// may be overwritten by the next call.
+func listShown[V, T any](r *request, items []V, name func(*V) string, show func(*V) *T) (answer, error) {
 	query := r.URL.Query()
 	p, err := pageOf(query)
 	if err != nil {
@@ -25,15 +31,18 @@ func list[T any](r *request, items []T, name func(*T) string) (answer, error) {
 	}
 	total := len(items)
 	if p != nil && p.name != nil {
-		items = slices.DeleteFunc(items, func(x T) bool { return !p.name.MatchString(name(&x)) })
+		items = slices.DeleteFunc(items, func(x V) bool { return !p.name.MatchString(name(&x)) })
 	}
+	columns := columnsOf(cmp.Or(query.Get("columns"), r.fields))
+	shown := &rendering[V, T]{items: items, show: show}
 	if by := query.Get("sort"); by != "" {
-		if items, err = sorted(items, by, query.Get("sort_reverse") == "true"); err != nil {
+		if err := shown.sort(strings.Split(by, "."), query.Get("sort_reverse") == "true"); err != nil {
 			return answer{}, err
 		}
 	}
 	if p == nil {
-		return ok(api.List[T](items))
+		text, err := shown.list(nil, columns)
+		return answer{status: http.StatusOK, text: text}, err
 	}
 	count := (len(items) + p.size - 1) / p.size
 	if p.number > max(count, 1) {
@@ -41,11 +50,16 @@ func list[T any](r *request, items []T, name func(*T) string) (answer, error) {
 			Reason: fmt.Sprintf("page %d is beyond the last page, %d of %d items each", p.number, count, p.size)}
 	}
 	first := min((p.number-1)*p.size, len(items))
-	shown := items[first:min(first+p.size, len(items))]
-	return answer{status: http.StatusOK, paged: true, body: api.Page[T]{
-		TotalCount: total, FilteredCount: len(items), ItemCount: len(shown),
-		Page: p.number, PageSize: p.size, PageCount: count, Items: shown,
-	}}, nil
+	last := min(first+p.size, len(items))
+	head, err := encode(api.Page[T]{
+		TotalCount: total, FilteredCount: len(items), ItemCount: last - first, Page: p.number, PageSize: p.size, PageCount: count,
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	shown.keep(first, last)
+	text, err := shown.list(bytes.TrimSuffix(head, []byte("[]}")), columns) // the items are what comes last
+	return answer{status: http.StatusOK, text: append(text, '}')}, err
 }
 
 // plain answers with a list that has no names to filter by.
@@ -97,118 +111,37 @@ func invalidPage(format string, args ...any) error {
 	return &api.Error{Status: http.StatusBadRequest, Kind: "invalid_pagination_parameters", Reason: fmt.Sprintf(format, args...)}
 }
 
-// sorted orders items by one field, whose name may descend with dots. A missing value counts as 0.
-func sorted[T any](items []T, by string, reverse bool) ([]T, error) {
-	type keyed struct {
-		item T
-		key  any
-	}
-	path := strings.Split(by, ".")
-	all := make([]keyed, len(items))
-	for i, x := range items {
-		text, err := json.Marshal(x)
-		if err != nil {
-			return nil, err
-		}
-		var tree any
-		d := json.NewDecoder(bytes.NewReader(text))
-		if err := d.Decode(&tree); err != nil {
-			return nil, err
-		}
-		all[i] = keyed{x, descend(tree, path)}
-	}
-	slices.SortStableFunc(all, func(a, b keyed) int {
-		if reverse {
-			a, b = b, a
-		}
-		return compareValues(a.key, b.key)
-	})
-	out := make([]T, len(all))
-	for i := range all {
-		out[i] = all[i].item
-	}
-	return out, nil
+// A rank is a value's place in an order: numbers come before words, words before strings. A missing value, or null, counts
+// as 0. Source: RabbitMQ management API, sort.
+type rank struct {
+	class  int
+	number float64
+	text   string
 }
 
-func descend(tree any, path []string) any {
-	for _, key := range path {
-		object, ok := tree.(map[string]any)
-		if !ok {
-			return nil
-		}
-		tree = object[key]
-	}
-	return tree
+func (a rank) compare(b rank) int {
+	return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.number, b.number), cmp.Compare(a.text, b.text))
 }
 
-// compareValues orders as RabbitMQ does: numbers, then words, then strings.
-func compareValues(a, b any) int {
-	ra, na, sa := rank(a)
-	rb, nb, sb := rank(b)
-	return cmp.Or(cmp.Compare(ra, rb), cmp.Compare(na, nb), cmp.Compare(sa, sb))
-}
-
-func rank(v any) (class int, number float64, text string) {
-	switch v := v.(type) {
-	case nil:
-		return 0, 0, ""
-	case float64:
-		return 0, v, ""
-	case bool:
-		return 1, 0, strconv.FormatBool(v)
-	case string:
-		return 2, 0, v
+// rankOf ranks a value in JSON, nil being none.
+func rankOf(value []byte) (r rank) {
+	if value == nil || value[0] == 'n' {
+		return r
 	}
-	return 3, 0, ""
-}
-
-// columnsOf reads names with commas between, each a way down with dots; nil for none.
-func columnsOf(names string) [][]string {
-	if names == "" {
-		return nil
+	var err error
+	switch value[0] {
+	case 't', 'f':
+		r.class, r.text = 1, string(value)
+	case '"':
+		r.class = 2
+		err = json.Unmarshal(value, &r.text)
+	case '{', '[':
+		r.class = 3
+	default:
+		r.number, err = strconv.ParseFloat(string(value), 64)
 	}
-	var columns [][]string
-	for c := range strings.SplitSeq(names, ",") {
-		columns = append(columns, strings.Split(c, "."))
+	if err != nil {
+		return rank{class: 3}
 	}
-	return columns
-}
-
-// project keeps the columns of an object, or of each object of a list.
-func project(tree any, columns [][]string) any {
-	switch tree := tree.(type) {
-	case []any:
-		for i := range tree {
-			tree[i] = project(tree[i], columns)
-		}
-		return tree
-	case map[string]any:
-		kept := map[string]any{}
-		for _, path := range columns {
-			keep(kept, tree, path)
-		}
-		return kept
-	}
-	return tree
-}
-
-// keep copies one field, descending where the path does.
-func keep(to, from map[string]any, path []string) {
-	value, ok := from[path[0]]
-	if !ok {
-		return
-	}
-	inner, isObject := value.(map[string]any)
-	if len(path) == 1 || !isObject {
-		if len(path) == 1 {
-			to[path[0]] = value
-		}
-		return
-	}
-	below, _ := to[path[0]].(map[string]any)
-	if below == nil {
-		below = map[string]any{}
-		to[path[0]] = below
-	}
-	keep(below, inner, path[1:])
+	return r
 }

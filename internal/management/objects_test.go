@@ -355,7 +355,7 @@ func TestLists(t *testing.T) {
 	if all := read[[]api.Queue](d, "/api/queues?sort=messages_details.rate"); len(all) != 13 {
 		t.Errorf("sorted by a rate: %d", len(all))
 	}
-	if got := d.want(200, "GET", "/api/queues/other?columns=name,messages_details.rate,none", "").Body.String(); got != `[{"messages_details":{"rate":0},"name":"Q00"}]` {
+	if got := d.want(200, "GET", "/api/queues/other?columns=name,messages_details.rate,none", "").Body.String(); got != `[{"name":"Q00","messages_details":{"rate":0}}]` {
 		t.Errorf("columns: %s", got)
 	}
 	if got := d.want(200, "GET", "/api/queues/other/Q00?columns=name", "").Body.String(); got != `{"name":"Q00"}` {

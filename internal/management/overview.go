@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"net"
-	"net/http"
 	"runtime"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
@@ -52,12 +51,10 @@ func getOverview(r *request) (answer, error) {
 	if r.caller.may(access.TagMonitoring) {
 		v.Listeners, v.Contexts = r.server.listeners(), r.server.contexts()
 	}
-	a := answer{status: http.StatusOK}
 	if v.DisableStats = r.flag("disable_stats"); v.DisableStats {
-		a.fields = overviewDefinition
+		r.fields = overviewDefinition
 	}
-	a.body = v
-	return a, nil
+	return ok(v)
 }
 
 // overviewDefinition is what the overview shows when statistics are not wanted.

@@ -100,20 +100,65 @@ func peerNamed(connection string) (host string, port int) {
 	return host, port
 }
 
-func (r *request) queuesOf(h *access.VHost) ([]api.Queue, error) {
+// queueViews reads the queues of a virtual host in portions: publishers get their turn in between.
+func (r *request) queueViews(name string) (views []vhost.QueueView, err error) {
+	var names []string
+	err = r.look(name, func(v *vhost.VHost) {
+		if v.QueueCount() <= viewsMax {
+			views = v.Queues()
+		} else {
+			names = v.QueueNames()
+		}
+	})
+	slices.Sort(names)
+	views = slices.Grow(views, len(names))
+	for portion := range slices.Chunk(names, viewsMax) {
+		if err != nil {
+			return nil, err
+		}
+		err = r.look(name, func(v *vhost.VHost) {
+			for _, queue := range portion {
+				if q, found := v.Queue(queue); found {
+					views = append(views, q)
+				}
+			}
+		})
+	}
+	return views, err
+}
+
+// A queueRow is a queue of a list before it is shown.
+type queueRow struct {
+	vhost *access.VHost
+	view  *vhost.QueueView
+	pace  pace
+}
+
+// queueRows reads the queues of a virtual host; one that is down has none to show.
+func (r *request) queueRows(h *access.VHost) ([]queueRow, error) {
 	if r.down(h.Name) {
 		return nil, nil
 	}
-	var views []vhost.QueueView
-	if err := r.look(h.Name, func(v *vhost.VHost) { views = v.Queues() }); err != nil {
+	views, err := r.queueViews(h.Name)
+	if err != nil {
 		return nil, err
 	}
 	paces := r.server.sampler.paces(h)
-	all := make([]api.Queue, len(views))
+	rows := make([]queueRow, len(views))
 	for i := range views {
-		all[i] = r.server.showQueue(h, &views[i], paces[views[i].ID])
+		rows[i] = queueRow{h, &views[i], paces[views[i].ID]}
 	}
-	return all, nil
+	return rows, nil
+}
+
+// queuesOf is queueRows, shown.
+func (r *request) queuesOf(h *access.VHost) ([]api.Queue, error) {
+	rows, err := r.queueRows(h)
+	all := make([]api.Queue, len(rows))
+	for i := range rows {
+		all[i] = r.server.showQueue(h, rows[i].view, rows[i].pace)
+	}
+	return all, err
 }
 
 func getQueues(r *request) (answer, error) {
@@ -121,22 +166,25 @@ func getQueues(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	var all []api.Queue
+	var all []queueRow
 	for _, h := range shown {
-		some, err := r.queuesOf(h)
+		some, err := r.queueRows(h)
 		if err != nil {
 			return answer{}, err
 		}
 		all = append(all, some...)
 	}
-	a, err := list(r, all, func(q *api.Queue) string { return q.Name })
 	if r.flag("disable_stats") {
-		a.fields = queueDefinition
+		r.fields = queueDefinition
 		if r.flag("enable_queue_totals") {
-			a.fields += ",messages,messages_ready,messages_unacknowledged"
+			r.fields += ",messages,messages_ready,messages_unacknowledged"
 		}
 	}
-	return a, err
+	var one api.Queue
+	return listShown(r, all, func(q *queueRow) string { return q.view.Name }, func(q *queueRow) *api.Queue {
+		one = r.server.showQueue(q.vhost, q.view, q.pace)
+		return &one
+	})
 }
 
 // queueDefinition is what a list shows of a queue whose statistics are not wanted.

@@ -72,7 +72,7 @@ func (s *sampler) read(now time.Time) {
 	alive := map[uint32]bool{}
 	for _, h := range s.engine.Access().VHosts() {
 		alive[h.LogID] = true
-		var counts []vhost.QueueCounts
+		counts := make([]vhost.QueueCounts, 0, s.known(h)+queuesSpare)
 		var books vhost.Books
 		err := s.engine.Look(s.ctx, h.Name, func(v *vhost.VHost) {
 			v.Counts(func(c vhost.QueueCounts) { counts = append(counts, c) })
@@ -89,6 +89,16 @@ func (s *sampler) read(now time.Time) {
 			delete(s.mu.ledgers, id)
 		}
 	}
+}
+
+// known is how many queues a virtual host had when it was read last.
+func (s *sampler) known(h *access.VHost) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.mu.ledgers[h.LogID]; l != nil {
+		return len(l.queues)
+	}
+	return 0
 }
 
 func (s *sampler) note(h *access.VHost, now time.Time, counts []vhost.QueueCounts, books vhost.Books) {
@@ -243,9 +253,11 @@ func (t *tally) messageStats() api.MessageStats {
 
 // sum sums a virtual host up; one that is down has nothing.
 func (s *Server) sum(ctx context.Context, h *access.VHost) tally {
-	paces := s.sampler.paces(h)
 	baseline := s.sampler.baseline(h)
 	t := newTally()
+	for _, p := range s.sampler.paces(h) { // those of queues deleted a moment ago, too
+		t.pace.add(p)
+	}
 	err := s.engine.Look(ctx, h.Name, func(v *vhost.VHost) {
 		v.Counts(func(c vhost.QueueCounts) {
 			t.queues++
@@ -258,7 +270,6 @@ func (s *Server) sum(ctx context.Context, h *access.VHost) tally {
 					t.held[vhost.Cause(cause)] += n
 				}
 			}
-			t.pace.add(paces[c.ID])
 		})
 		for range v.Topology().Exchanges() {
 			t.exchanges++

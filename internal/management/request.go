@@ -24,6 +24,7 @@ type request struct {
 	view   *access.View // as of the request's arrival
 	caller caller
 	detail []byte // JSON for the audit log, instead of the body; nil: the body
+	fields string // shown unless the query asks for columns, with commas between; empty: all
 }
 
 // flag reports whether the query says name=true.

@@ -11,11 +11,13 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 
 export SEEDS SOAK MUTANTS
 
-.PHONY: help build deps test lint unit race sim mutants conformance kill interop \
+.PHONY: help build deb image deps test lint unit race sim mutants conformance kill packages interop \
 	soak violence conformance-rabbitmq conformance-rabbitmq4 bench clean
 
 help:
 	@echo 'make build       build/bartleby, one static binary'
+	@echo 'make deb         build/bartleby_VERSION_ARCH.deb, and RabbitMQ'"'"'s command names as a package beside it'
+	@echo 'make image       build/bartleby-image.tar, a container image for podman load or docker load; no daemon needed'
 	@echo 'make deps        says what the test suites need on this machine, and installs it'
 	@echo 'make test        every suite; SUITES="unit lint" only these, SUITES="-interop" all but this'
 	@echo 'make NAME        one suite or long run by its name:'
@@ -26,6 +28,16 @@ help:
 build:
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o build/bartleby ./cmd/bartleby
 
+# Both are for the machine's own architecture, or for GOARCH.
+deb: build
+	packaging/deb/build.sh build/bartleby "$(VERSION)" "$$(go env GOARCH)" build
+
+# The program that writes the image runs here, whatever GOARCH the image is for.
+image: build
+	architecture=$$(go env GOARCH) && GOARCH= GOOS= go run -buildvcs=false ./scripts/image -binary build/bartleby \
+		-architecture "$$architecture" -version "$(VERSION)" \
+		-time "$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 0)}" -out build/bartleby-image.tar
+
 deps:
 	@scripts/deps.sh $(SUITES)
 
@@ -34,7 +46,7 @@ test:
 	@go build -buildvcs=false -o build/suites ./scripts/suites
 	@exec build/suites -- $(SUITES)
 
-lint unit race sim mutants conformance kill interop soak violence conformance-rabbitmq conformance-rabbitmq4:
+lint unit race sim mutants conformance kill packages interop soak violence conformance-rabbitmq conformance-rabbitmq4:
 	@$(MAKE) --no-print-directory test SUITES=$@
 
 bench: build

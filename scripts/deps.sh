@@ -33,6 +33,16 @@ if wants race; then
 	fi
 fi
 
+if wants packages; then
+	echo "deps: for packages: dpkg-deb, unshare, and adduser, which the package depends on: Debian packages dpkg, util-linux, adduser"
+	if command -v dpkg-deb >/dev/null && command -v unshare >/dev/null && [ -x /usr/sbin/adduser ]; then
+		echo "deps: all of them are there"
+	else
+		as_root apt-get update -qq
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends dpkg util-linux adduser >/dev/null
+	fi
+fi
+
 if wants interop; then
 	echo "deps: for interop: what interop/deps.sh says"
 	interop/deps.sh

@@ -77,6 +77,12 @@ func suites() []suite {
 			steps: []step{goTest("-run=Kill", "./violence/...", "-args", "-rounds=10")},
 		},
 		{
+			name: "packages", about: "Debian packages and container image: made, installed, started, removed", limit: 5 * time.Minute, binary: true,
+			steps: []step{
+				goTest("./packaging", "-args", "-make"),
+			},
+		},
+		{
 			name: "interop", about: "real clients and frameworks: Java, Spring, Python, Celery, Node, Go", limit: 12 * time.Minute, binary: true,
 			steps: []step{command("interop/run.sh", binary)},
 		},

@@ -61,6 +61,14 @@ type Queue struct {
 	Online  List[string] `json:"online,omitempty"`
 }
 
+// A Replica is an element of GET /api/queues/quorum/{vhost}/{name}/status.
+// Source: RabbitMQ quorum-queues, quorum_status.
+type Replica struct {
+	Node       string `json:"Node Name"`
+	State      string `json:"Raft State"` // leader
+	Membership string `json:"Membership"` // voter
+}
+
 // QueueOwner is the connection that an exclusive queue belongs to.
 type QueueOwner struct {
 	Name     string `json:"name"`

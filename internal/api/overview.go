@@ -1,5 +1,7 @@
 package api
 
+import "encoding/json"
+
 // Overview answers GET /api/overview.
 type Overview struct {
 	ManagementVersion string             `json:"management_version"`
@@ -160,6 +162,18 @@ type Health struct {
 	Queues       []QueueAtRisk `json:"queues,omitempty"`
 	Online       int           `json:"online,omitempty"`
 	Target       int           `json:"target,omitempty"`
+
+	Expired []ExpiringCertificate `json:"expired,omitempty"`
+}
+
+// ExpiringCertificate is a listener's certificate that expires soon, or has.
+type ExpiringCertificate struct {
+	Node              string `json:"node"`
+	Protocol          string `json:"protocol"`
+	Interface         string `json:"interface"`
+	Port              int    `json:"port"`
+	CertFile          string `json:"certfile"`
+	CertFileExpiresOn string `json:"certfile_expires_on"` // as in 2026-01-02 15:04:05, UTC
 }
 
 // An Alarm that is raised.
@@ -201,4 +215,66 @@ type FeatureFlag struct {
 	State      string `json:"state"`     // enabled
 	Stability  string `json:"stability"` // required
 	ProvidedBy string `json:"provided_by"`
+}
+
+// NodeMemory answers GET /api/nodes/{node}/memory. Source: RabbitMQ memory-use.
+type NodeMemory struct {
+	Memory MemoryBreakdown `json:"memory"`
+}
+
+// MemoryBreakdown says what memory is used for, in bytes, or in the answer of memory/relative in parts of a hundred.
+// The categories are RabbitMQ's; those of parts that this broker has not are 0.
+type MemoryBreakdown struct {
+	ConnectionReaders      int64           `json:"connection_readers"`
+	ConnectionWriters      int64           `json:"connection_writers"`
+	ConnectionChannels     int64           `json:"connection_channels"`
+	ConnectionOther        int64           `json:"connection_other"`
+	QueueProcs             int64           `json:"queue_procs"` // live objects: queues, messages in memory and all else
+	QuorumQueueProcs       int64           `json:"quorum_queue_procs"`
+	QuorumQueueDLXProcs    int64           `json:"quorum_queue_dlx_procs"`
+	StreamQueueProcs       int64           `json:"stream_queue_procs"`
+	StreamReaderProcs      int64           `json:"stream_queue_replica_reader_procs"`
+	StreamCoordinatorProcs int64           `json:"stream_queue_coordinator_procs"`
+	Plugins                int64           `json:"plugins"`
+	MetadataStore          int64           `json:"metadata_store"`
+	OtherProc              int64           `json:"other_proc"` // stacks
+	Metrics                int64           `json:"metrics"`    // profiling
+	MgmtDB                 int64           `json:"mgmt_db"`
+	Mnesia                 int64           `json:"mnesia"`
+	QuorumETS              int64           `json:"quorum_ets"`
+	MetadataStoreETS       int64           `json:"metadata_store_ets"`
+	OtherETS               int64           `json:"other_ets"`
+	Binary                 int64           `json:"binary"` // dead objects that were not collected yet, and room between objects
+	MsgIndex               int64           `json:"msg_index"`
+	Code                   int64           `json:"code"`
+	Atom                   int64           `json:"atom"`
+	OtherSystem            int64           `json:"other_system"`         // of the runtime itself
+	AllocatedUnused        int64           `json:"allocated_unused"`     // free, for the next objects
+	ReservedUnallocated    int64           `json:"reserved_unallocated"` // resident beyond what the runtime knows of: the program's text
+	Strategy               string          `json:"strategy,omitempty"`   // rss
+	Total                  json.RawMessage `json:"total"`                // MemoryTotal, or 100
+}
+
+// MemoryTotal is the sum, by each way to find it, in bytes.
+type MemoryTotal struct {
+	RSS       int64 `json:"rss"`
+	Allocated int64 `json:"allocated"`
+	Erlang    int64 `json:"erlang"` // in use, by the runtime's own account
+}
+
+// LoginAttempts is an element of GET /api/auth/attempts/{node}.
+type LoginAttempts struct {
+	Protocol  string `json:"protocol"`
+	Attempts  uint64 `json:"auth_attempts"`
+	Succeeded uint64 `json:"auth_attempts_succeeded"`
+	Failed    uint64 `json:"auth_attempts_failed"`
+}
+
+// LoggedIn answers POST /api/login.
+type LoggedIn struct {
+	Token struct {
+		Type  string `json:"type"`  // basic
+		Value string `json:"value"` // what to send behind it in Authorization
+	} `json:"token"`
+	User WhoAmI `json:"user"`
 }

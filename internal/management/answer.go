@@ -58,7 +58,9 @@ func send(w http.ResponseWriter, r *request, a answer) {
 		http.Error(w, `{"error":"internal_server_error","reason":"the answer cannot be rendered"}`, http.StatusInternalServerError)
 		return
 	}
-	h.Set("Content-Type", "application/json")
+	if h.Get("Content-Type") == "" {
+		h.Set("Content-Type", "application/json")
+	}
 	if len(text) >= gzipBytesMin && acceptsGzip(r.Header.Values("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 		text = compress(text)

@@ -21,6 +21,7 @@ import (
 // traffic are the routes that change something and are not in the audit log: they move single messages, as clients do
 // over AMQP, and would push everything else out of it.
 var traffic = []string{
+	"login",
 	"exchanges/*/*/publish",
 	"queues/*/*/get",
 	"queues/*/*/actions",

@@ -6,6 +6,9 @@ const (
 	// bodyBytesMax bounds a request body unless another limit was set. Source: RabbitMQ management.http.max_body_size.
 	bodyBytesMax = 10 << 20
 
+	// loginBytesMax bounds the form with name and password.
+	loginBytesMax = 4096
+
 	// bindingBytesMax bounds the body that makes a binding. Source: RabbitMQ management API, bindings.
 	bindingBytesMax = 5000
 
@@ -19,6 +22,9 @@ const (
 	// queuesSpare is for how many queues more than the last time there is room from the start when counters are read, so
 	// that a virtual host does not wait while what was read is copied.
 	queuesSpare = 64
+
+	// withinMax bounds the number of days, weeks, months or years until a certificate expires.
+	withinMax = 10_000
 
 	// patternBytesMax bounds the expression that filters a list by name.
 	patternBytesMax = 1024

@@ -2,11 +2,14 @@ package management
 
 import (
 	"crypto/subtle"
+	"encoding/base64"
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
 // need is the tag that a route asks for.
@@ -62,13 +65,23 @@ func (r *request) logIn(asks need) error {
 		return nil
 	}
 	name, password, ok := r.BasicAuth()
-	if !ok || r.server.options.NoBasicAuth {
+	if !ok {
+		return errLogin
+	}
+	return r.logInAs(name, password, asks)
+}
+
+// logInAs is logIn with a name and a password, wherever they were found.
+func (r *request) logInAs(name, password string, asks need) error {
+	if r.server.options.NoBasicAuth {
 		return errLogin
 	}
 	if ok, reason := r.view.Authenticate(name, password); !ok {
+		r.server.attempts.failed.Add(1)
 		r.server.options.Log.Warn("HTTP access denied", "user", name, "reason", reason, "from", r.RemoteAddr)
 		return errLogin
 	}
+	r.server.attempts.succeeded.Add(1)
 	if !access.MayComeFrom(r.server.options.LoopbackUsers, name, peerOf(r.Request)) {
 		return notAuthorised("User can only log in via localhost")
 	}
@@ -93,4 +106,56 @@ func peerOf(r *http.Request) netip.Addr {
 		return netip.Addr{}
 	}
 	return netip.IPv6Unspecified()
+}
+
+// attempts counts logins with a password since the server began, or since they were reset.
+type attempts struct{ succeeded, failed atomic.Uint64 }
+
+// postLogin takes name and password as a form and answers with what to send from then on. Source: RabbitMQ management
+// API, login.
+func postLogin(r *request) (answer, error) {
+	r.Body = http.MaxBytesReader(nil, r.Body, loginBytesMax)
+	if err := r.ParseForm(); err != nil {
+		return answer{}, badRequest("the request body is not a form: %v", err)
+	}
+	name, password := r.PostForm.Get("username"), r.PostForm.Get("password")
+	if err := needKeys(key{"username", r.PostForm.Has("username")}, key{"password", r.PostForm.Has("password")}); err != nil {
+		return answer{}, err
+	}
+	if err := r.logInAs(name, password, management); err != nil {
+		return answer{}, err
+	}
+	in := api.LoggedIn{User: r.whoAmI()}
+	in.Token.Type, in.Token.Value = "basic", base64.StdEncoding.EncodeToString([]byte(name+":"+password))
+	return ok(in)
+}
+
+// deleteLogin has nothing to do: no session is kept here.
+func deleteLogin(*request) (answer, error) { return nothing() }
+
+// getAttempts shows how often somebody logged in over HTTP.
+func getAttempts(r *request) (answer, error) {
+	if err := r.needNode(); err != nil {
+		return answer{}, err
+	}
+	in, out := r.server.attempts.succeeded.Load(), r.server.attempts.failed.Load()
+	return plain(r, []api.LoginAttempts{{Protocol: "http", Attempts: in + out, Succeeded: in, Failed: out}})
+}
+
+// getAttemptSources has nothing to show: attempts are not counted by where they come from, which would be a list that
+// strangers make longer. Source: RabbitMQ track_auth_attempt_source, off.
+func getAttemptSources(r *request) (answer, error) {
+	if err := r.needNode(); err != nil {
+		return answer{}, err
+	}
+	return getNone(r)
+}
+
+func resetAttempts(r *request) (answer, error) {
+	if err := r.needNode(); err != nil {
+		return answer{}, err
+	}
+	r.server.attempts.succeeded.Store(0)
+	r.server.attempts.failed.Store(0)
+	return nothing()
 }

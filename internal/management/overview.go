@@ -102,7 +102,11 @@ func (s *Server) contexts() api.List[api.Context] {
 }
 
 func getWhoAmI(r *request) (answer, error) {
-	return ok(api.WhoAmI{Name: r.caller.shownName(), Tags: r.caller.tags(), IsInternalUser: true})
+	return ok(r.whoAmI())
+}
+
+func (r *request) whoAmI() api.WhoAmI {
+	return api.WhoAmI{Name: r.caller.shownName(), Tags: r.caller.tags(), IsInternalUser: true}
 }
 
 func getVersion(r *request) (answer, error) { return ok(r.server.options.Version) }

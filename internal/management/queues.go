@@ -174,6 +174,10 @@ func getQueues(r *request) (answer, error) {
 		}
 		all = append(all, some...)
 	}
+	return r.listQueues(all)
+}
+
+func (r *request) listQueues(all []queueRow) (answer, error) {
 	if r.flag("disable_stats") {
 		r.fields = queueDefinition
 		if r.flag("enable_queue_totals") {

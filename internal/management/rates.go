@@ -91,6 +91,15 @@ func (s *sampler) read(now time.Time) {
 	}
 }
 
+// reset forgets all readings; the next one begins anew.
+func (s *sampler) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.mu.ledgers {
+		clear(l.queues)
+	}
+}
+
 // known is how many queues a virtual host had when it was read last.
 func (s *sampler) known(h *access.VHost) int {
 	s.mu.Lock()

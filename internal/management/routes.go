@@ -10,6 +10,9 @@ const (
 	patch  = http.MethodPatch
 )
 
+// otherKinds are the paths whose answers are no JSON.
+var otherKinds = []string{"config/effective", "x/backup"}
+
 // routes are all paths below /api, * standing for a name, with the tag that each asks for.
 // Source: RabbitMQ management API; reference http-api 1.5, 3.
 func routes() []route {
@@ -21,11 +24,23 @@ func routes() []route {
 		{puts, "cluster-name", administrator, putClusterName},
 		{get, "nodes", monitoring, getNodes},
 		{get, "nodes/*", monitoring, getNode},
+		{get, "nodes/*/memory", monitoring, getNodeMemory},
+		{get, "nodes/*/memory/relative", monitoring, getRelativeMemory},
+		{get, "config/effective", administrator, getEffective},
+		{remove, "reset", administrator, resetStatistics},
+		{remove, "reset/*", administrator, resetStatistics},
+		{post, "login", anybody, postLogin},
+		{remove, "login", anybody, deleteLogin},
 		{get, "extensions", management, getNone},
 		{get, "feature-flags", management, getFeatureFlags},
+		{puts, "feature-flags/*/enable", administrator, enableFeature},
 		{get, "deprecated-features", management, getNone},
 		{get, "deprecated-features/used", management, getNone},
 		{get, "auth/hash_password/*", administrator, hashPassword},
+		{get, "auth/attempts/*", administrator, getAttempts},
+		{remove, "auth/attempts/*", administrator, resetAttempts},
+		{get, "auth/attempts/*/source", administrator, getAttemptSources},
+		{remove, "auth/attempts/*/source", administrator, resetAttempts},
 		{post, "rebalance/queues", administrator, func(*request) (answer, error) { return nothing() }},
 		{get, "x/audit", administrator, getAudit},
 		{get, "x/clock", monitoring, getClock},
@@ -76,6 +91,15 @@ func routes() []route {
 		{get, "health/checks/ready-to-serve-clients", anybody, checkHealthy},
 		{get, "health/checks/below-node-connection-limit", anybody, checkHealthy},
 		{get, "health/checks/reached-target-cluster-size", anybody, checkClusterSize},
+		{get, "health/checks/certificate-expiration/*/*", management, checkCertificates},
+		{get, "health/checks/metadata-store/initialized", management, checkHealthy},
+		{get, "health/checks/metadata-store/initialized/with-data", management, checkHealthy},
+		{get, "health/checks/quorum-queues-without-elected-leaders/all-vhosts", management, checkAllLeaders},
+		{get, "health/checks/quorum-queues-without-elected-leaders/all-vhosts/pattern/*", management, checkAllLeaders},
+		{get, "health/checks/quorum-queues-without-elected-leaders/vhost/*", management, checkVHostLeaders},
+		{get, "health/checks/quorum-queues-without-elected-leaders/vhost/*/pattern/*", management, checkVHostLeaders},
+		{get, "healthchecks/node", management, checkNode},
+		{get, "healthchecks/node/*", management, checkNode},
 		{get, "aliveness-test/*", management, checkAlive},
 
 		{get, "vhosts", management, getVHosts},
@@ -84,6 +108,7 @@ func routes() []route {
 		{remove, "vhosts/*", administrator, deleteVHost},
 		{post, "vhosts/*/deletion/protection", administrator, protectVHost},
 		{remove, "vhosts/*/deletion/protection", administrator, unprotectVHost},
+		{post, "vhosts/*/start/*", administrator, startVHost},
 		{get, "vhosts/*/permissions", administrator, getVHostPermissions},
 		{get, "vhosts/*/topic-permissions", administrator, getVHostTopicPermissions},
 		{get, "vhosts/*/connections", management, getConnections},
@@ -101,6 +126,7 @@ func routes() []route {
 		{remove, "users/*", administrator, deleteUser},
 		{get, "users/*/permissions", administrator, getUserPermissions},
 		{get, "users/*/topic-permissions", administrator, getUserTopicPermissions},
+		{get, "users/*/queues", administrator, getUserQueues},
 		{get, "user-limits", management, getUserLimits},
 		{get, "user-limits/*", management, getUserLimits},
 		{puts, "user-limits/*/*", administrator, putUserLimit},
@@ -153,6 +179,11 @@ func routes() []route {
 		{remove, "queues/*/*/contents", management, purgeQueue},
 		{post, "queues/*/*/get", management, takeMessages},
 		{post, "queues/*/*/actions", management, actOnQueue},
+		{get, "queues/quorum/*/*/status", monitoring, getReplicas},
+		{post, "queues/quorum/*/*/replicas/add", administrator, addReplica},
+		{remove, "queues/quorum/*/*/replicas/delete", administrator, deleteReplica},
+		{post, "queues/quorum/replicas/on/*/grow", administrator, growReplicas},
+		{remove, "queues/quorum/replicas/on/*/shrink", administrator, shrinkReplicas},
 
 		{get, "exchanges", management, getExchanges},
 		{get, "exchanges/*", management, getExchanges},
@@ -189,5 +220,6 @@ func routes() []route {
 		{get, "federation-links/*", monitoring, getNone},
 		{get, "shovels", monitoring, getNone},
 		{get, "shovels/*", monitoring, getNone},
+		{get, "shovels/vhost/*/*", monitoring, getNone},
 	}
 }

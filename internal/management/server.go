@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,12 +14,13 @@ import (
 // Server serves the management API below /api and the metrics at /metrics. Its methods may be called by any
 // goroutine. The options' Engine must be open until Close has returned.
 type Server struct {
-	options Options
-	engine  *engine.Engine
-	started time.Time
-	tree    *node
-	sampler *sampler
-	auditor *auditor
+	options  Options
+	engine   *engine.Engine
+	started  time.Time
+	tree     *node
+	sampler  *sampler
+	auditor  *auditor
+	attempts attempts
 }
 
 // New returns a server that is ready to serve. It reads the broker's counters now and then until it is closed.
@@ -103,7 +105,7 @@ func (s *Server) answer(r *request) (answer, error) {
 			return answer{}, err
 		}
 	}
-	if !acceptsJSON(r.Header.Values("Accept")) {
+	if !slices.Contains(otherKinds, to.path) && !acceptsJSON(r.Header.Values("Accept")) {
 		return answer{status: http.StatusNotAcceptable}, nil
 	}
 	return s.serve(to, r)

@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqpserver"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/journal"
@@ -59,6 +60,11 @@ type Config struct {
 	// Alone says that the process is the broker's alone: Go's memory limit follows the high watermark, unless the
 	// environment sets GOMEMLIMIT.
 	Alone bool
+	// LoadDefinitions names a file, or a directory of *.json files, of definitions that are imported before anybody can
+	// connect. A node that is new then gets no default virtual host and user. With SkipUnchangedDefinitions they are not
+	// imported again while they stay the same. Source: RabbitMQ load_definitions, definitions.skip_if_unchanged.
+	LoadDefinitions          string
+	SkipUnchangedDefinitions bool
 	// TestClock makes time stand still until Advance moves it.
 	TestClock bool
 	// Log receives what operators should know; nil: slog.Default.
@@ -105,6 +111,9 @@ func Start(c Config) (*Broker, error) {
 		o.FS, o.Data = vfs.Dir(c.Data), c.Data
 		o.Journal.SegmentBytes, o.Journal.ReserveBytes = c.SegmentBytes, c.ReserveBytes
 	}
+	if c.LoadDefinitions != "" {
+		o.Defaults = &access.Defaults{}
+	}
 	if c.TestClock {
 		o.Clock = engine.NewTestClock(time.Now())
 	}
@@ -119,10 +128,29 @@ func Start(c Config) (*Broker, error) {
 		return nil, err
 	}
 	b := &Broker{config: c, engine: e, serving: make(chan error, 3)}
-	if err := b.listen(); err != nil {
+	if err := b.open(); err != nil {
 		return nil, errors.Join(err, b.Close(context.Background()))
 	}
 	return b, nil
+}
+
+// open lets clients in, when all that they may rely on is there.
+func (b *Broker) open() error {
+	if err := b.define(); err != nil {
+		return err
+	}
+	return b.listen()
+}
+
+// define goes on with an interrupted import of definitions, and imports those that are to be loaded.
+func (b *Broker) define() error {
+	ctx := context.Background()
+	management.ResumeImport(ctx, b.engine, b.config.Log)
+	if b.config.LoadDefinitions == "" {
+		return nil
+	}
+	load := management.Load{Path: b.config.LoadDefinitions, SkipIfUnchanged: b.config.SkipUnchangedDefinitions}
+	return management.LoadDefinitions(ctx, b.engine, b.config.Log, load)
 }
 
 // checkTrade refuses what makes no sense.

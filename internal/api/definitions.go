@@ -57,12 +57,17 @@ type DefinedUser struct {
 	Limits Limits `json:"limits"`
 }
 
-// A DefinedVHost of Definitions.
+// A DefinedVHost of Definitions. What it does not say stays as it is: RabbitMQ up to 3.10 says the name alone, later
+// series the rest in Metadata, and some of it beside that.
 type DefinedVHost struct {
-	Name                  string        `json:"name"`
-	Limits                Limits        `json:"limits"`
-	Metadata              VHostMetadata `json:"metadata"`
-	ProtectedFromDeletion Flag          `json:"protected_from_deletion,omitempty"`
+	Name                  string         `json:"name"`
+	Limits                Limits         `json:"limits"`
+	Metadata              *VHostMetadata `json:"metadata,omitempty"`
+	Description           *string        `json:"description,omitempty"`
+	Tags                  *Tags          `json:"tags,omitempty"`
+	DefaultQueueType      *string        `json:"default_queue_type,omitempty"`
+	Tracing               *Flag          `json:"tracing,omitempty"`
+	ProtectedFromDeletion *Flag          `json:"protected_from_deletion,omitempty"`
 }
 
 // A DefinedParameter of definitions: operator policies and limits of virtual hosts are among them.

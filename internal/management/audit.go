@@ -100,7 +100,7 @@ func (s *Server) serve(to route, r *request) (answer, error) {
 	}
 	d := access.Deed{
 		At: s.engine.Now().UnixMilli(), User: r.caller.shownName(), From: r.RemoteAddr,
-		Action: r.Method, Object: object(r.Request), Status: uint16(status), Detail: r.detail,
+		Action: r.Method, Object: objectOf(r.Request), Status: uint16(status), Detail: r.detail,
 	}
 	if d.Detail == nil {
 		d.Detail = said.detail()
@@ -122,8 +122,8 @@ func (r *request) changedNothing(to route, status int, before uint64) bool {
 	return slices.Contains(onlyAccess, first) && r.server.engine.Access().Version() == before
 }
 
-// object names what a request is about: its path and query, as far as there is room.
-func object(r *http.Request) string {
+// objectOf names what a request is about: its path and query, as far as there is room.
+func objectOf(r *http.Request) string {
 	name := r.URL.RequestURI()
 	if len(name) > objectBytesMax {
 		name = name[:objectBytesMax]

@@ -55,9 +55,9 @@ func TestDefinitions(t *testing.T) {
 	other.refused(400, "bad_request", "/api/definitions/{vhost}", "POST", "/api/definitions", one)
 	other.refused(400, "bad_request", "not_json", "POST", "/api/definitions", "{")
 	other.refused(400, "bad_request", "component shovel", "POST", "/api/definitions", `{"parameters":[{"vhost":"/","component":"shovel","name":"s","value":{}}]}`)
-	other.refused(400, "bad_request", "no exchange 'none'", "POST", "/api/definitions/%2F", `{"bindings":[{"source":"amq.direct","destination":"none","destination_type":"exchange"}]}`)
-	other.refused(400, "bad_request", "not both", "POST", "/api/definitions", `{"users":[{"name":"z","password":"p","password_hash":""}]}`)
-	other.want(204, "POST", "/api/definitions", `{"queues":[{"vhost":"none","name":"q"},{"vhost":"/","name":"amq.gen-1"}],"vhosts":[{"name":"l","limits":[]}]}`)
+	other.want(204, "POST", "/api/definitions/%2F", `{"bindings":[{"source":"amq.direct","destination":"none","destination_type":"exchange"}]}`)
+	other.refused(400, "bad_request", "both_password_and_password_hash_are_provided", "POST", "/api/definitions", `{"users":[{"name":"z","password":"p","password_hash":""}]}`)
+	other.want(204, "POST", "/api/definitions", `{"queues":[{"name":"q"},{"vhost":"/","name":"amq.gen-1"}],"vhosts":[{"name":"l","limits":[]}]}`)
 	other.want(404, "POST", "/api/definitions/none", "{}")
 }
 

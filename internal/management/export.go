@@ -77,10 +77,18 @@ func defineUser(u *access.User) api.DefinedUser {
 }
 
 func defineVHost(h *access.VHost) api.DefinedVHost {
-	return api.DefinedVHost{
-		Name: h.Name, Limits: defineLimits(h.Limits), ProtectedFromDeletion: api.Flag(h.Protected),
-		Metadata: api.VHostMetadata{Description: h.Description, Tags: h.Tags, DefaultQueueType: h.DefaultQueueType},
+	d := api.DefinedVHost{
+		Name: h.Name, Limits: defineLimits(h.Limits),
+		Metadata: &api.VHostMetadata{Description: h.Description, Tags: h.Tags, DefaultQueueType: h.DefaultQueueType},
 	}
+	on := api.Flag(true)
+	if h.Protected {
+		d.ProtectedFromDeletion = &on
+	}
+	if h.Tracing {
+		d.Tracing = &on
+	}
+	return d
 }
 
 func defineLimits(limits []access.Limit) api.Limits {

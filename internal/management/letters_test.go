@@ -107,7 +107,12 @@ func TestOptionsInDefinitions(t *testing.T) {
 	}
 	d.refused(400, "bad_request", "'x' is not an option", "POST", "/api/definitions/%2F",
 		`{"parameters":[{"component":"bartleby-options","name":"options","value":{"x":1}}]}`)
-	d.refused(400, "bad_request", "/api/x/options", "PUT", "/api/parameters/bartleby-options/%2F/options", `{"value":{}}`)
+	d.want(204, "PUT", "/api/parameters/bartleby-options/%2F/options", `{"value":{"hops-max":4}}`)
+	if got := d.want(200, "GET", "/api/x/options/%2F", "").Body.String(); got != `{"hops-max":4}` {
+		t.Errorf("as a parameter %s", got)
+	}
+	d.want(204, "DELETE", "/api/parameters/bartleby-options/%2F/options", "")
+	d.want(404, "DELETE", "/api/parameters/bartleby-options/%2F/options", "")
 }
 
 func TestLostLetters(t *testing.T) {

@@ -74,6 +74,10 @@ const (
 	// objectBytesMax and detailBytesMax bound what a record of the audit log says of the object and of the change.
 	objectBytesMax, detailBytesMax = 2 << 10, 4 << 10
 
+	// importPortion is how many commands of an import go to a virtual host at once, and problemsMax how many of the mistakes
+	// in definitions are told.
+	importPortion, problemsMax = 1000, 20
+
 	// gzipBytesMin is the size from which an answer is worth compressing.
 	gzipBytesMin = 1 << 10
 )

@@ -1,8 +1,13 @@
 package management
 
 import (
+	"encoding/json"
+	"maps"
+	"slices"
+
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 func showGlobal(g *access.GlobalParameter) api.GlobalParameter {
@@ -52,6 +57,9 @@ const (
 	operatorComponent = "operator_policy"
 	limitsComponent   = "vhost-limits"
 	optionsComponent  = "bartleby-options" // ours
+
+	// Of these two there is one in a virtual host, under this name.
+	limitsName, optionsName = "limits", "options"
 )
 
 // parameters lists what RabbitMQ shows as runtime parameters: operator policies and limits of virtual hosts; their
@@ -64,7 +72,7 @@ func (r *request) parameters(shown []*access.VHost) ([]api.Parameter, error) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, api.Parameter{VHost: h.Name, Component: limitsComponent, Name: "limits", Value: value})
+			all = append(all, api.Parameter{VHost: h.Name, Component: limitsComponent, Name: limitsName, Value: value})
 		}
 		options, err := r.optionsOf(h, false)
 		if err != nil {
@@ -75,7 +83,7 @@ func (r *request) parameters(shown []*access.VHost) ([]api.Parameter, error) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, api.Parameter{VHost: h.Name, Component: optionsComponent, Name: "options", Value: value})
+			all = append(all, api.Parameter{VHost: h.Name, Component: optionsComponent, Name: optionsName, Value: value})
 		}
 		policies, err := r.policiesOf(h, true)
 		if err != nil {
@@ -137,18 +145,125 @@ func getParameter(r *request) (answer, error) {
 	return answer{}, errNotFound
 }
 
-// putParameter refuses: what can be set has an endpoint of its own. Source: RabbitMQ runtime parameters.
+// A parameter is what a path of /api/parameters names: its component, virtual host and name.
+type parameter struct{ component, vhost, name string }
+
+// putParameter sets what has an endpoint of its own, under the rights that are asked for there; policies cannot be set
+// like this, and plug-ins that would have further components are not there.
+// Source: RabbitMQ management API, parameters; runtime parameters.
 func putParameter(r *request) (answer, error) {
-	if _, err := r.vhost(r.names[1]); err != nil {
+	p, err := r.parameter()
+	if err != nil {
 		return answer{}, err
 	}
-	switch r.names[0] {
-	case operatorComponent:
-		return answer{}, badRequest("operator policies are set with /api/operator-policies")
-	case limitsComponent:
-		return answer{}, badRequest("limits of virtual hosts are set with /api/vhost-limits")
-	case optionsComponent:
-		return answer{}, badRequest("options of virtual hosts are set with /api/x/options")
+	var body api.PutParameter
+	if err := r.read(&body); err != nil {
+		return answer{}, err
 	}
-	return answer{}, badRequest("Validation failed\n\ncomponent %s not found\n", r.names[0])
+	if err := needKeys(key{"value", body.Value != nil}); err != nil {
+		return answer{}, err
+	}
+	_, err = getParameter(r)
+	created := err != nil
+	switch {
+	case p.component == operatorComponent:
+		err = r.setOperatorPolicy(p, body.Value)
+	case p.component == limitsComponent && p.name == limitsName:
+		err = r.setLimits(p.vhost, body.Value)
+	case p.component == optionsComponent && p.name == optionsName:
+		var c vhost.Command
+		if c, err = replaceOptions(body.Value); err == nil {
+			_, err = r.doAs("", p.vhost, c)
+		}
+	case p.component == "policy":
+		err = badRequest("policies may not be set using this method")
+	default:
+		err = badRequest("Validation failed\n\ncomponent %s not found\n", p.component)
+	}
+	if err != nil {
+		return answer{}, plainly(err)
+	}
+	return put(created)
+}
+
+// deleteParameter clears what putParameter sets.
+func deleteParameter(r *request) (answer, error) {
+	p, err := r.parameter()
+	if err != nil {
+		return answer{}, err
+	}
+	if _, err := getParameter(r); err != nil {
+		return answer{}, err
+	}
+	switch p.component {
+	case operatorComponent:
+		_, err = r.doAs("", p.vhost, vhost.Command{Kind: vhost.ClearPolicy, Policy: &vhost.Policy{Name: p.name, Operator: true}})
+	case limitsComponent:
+		err = r.setLimits(p.vhost, json.RawMessage("{}"))
+	case optionsComponent:
+		var c vhost.Command
+		if c, err = replaceOptions(json.RawMessage("{}")); err == nil {
+			_, err = r.doAs("", p.vhost, c)
+		}
+	}
+	if err != nil {
+		return answer{}, plainly(err)
+	}
+	return nothing()
+}
+
+// parameter reads the path, and makes sure that the caller may change what it names: limits and operator policies are
+// for administrators, as they are at their own endpoints.
+func (r *request) parameter() (parameter, error) {
+	p := parameter{r.names[0], r.names[1], r.names[2]}
+	if err := r.enter(p.vhost); err != nil {
+		return p, err
+	}
+	if (p.component == operatorComponent || p.component == limitsComponent) && !r.caller.may(access.TagAdministrator) {
+		return p, notAuthorised("Not administrator user")
+	}
+	if p.component == operatorComponent && r.server.options.NoOperatorPolicyChanges {
+		return p, &methodNotAllowed{allow: "GET, HEAD, OPTIONS"}
+	}
+	return p, nil
+}
+
+func (r *request) setOperatorPolicy(p parameter, value json.RawMessage) error {
+	var body api.PutPolicy
+	if err := json.Unmarshal(value, &body); err != nil {
+		return badRequest("operator policy '%s': %v", p.name, err)
+	}
+	policy, err := readPolicy(p.name, true, &body)
+	if err != nil {
+		return err
+	}
+	_, err = r.doAs("", p.vhost, vhost.Command{Kind: vhost.SetPolicy, Policy: policy})
+	return err
+}
+
+// setLimits gives a virtual host these limits and no others.
+func (r *request) setLimits(name string, value json.RawMessage) error {
+	var limits api.Limits
+	if err := json.Unmarshal(value, &limits); err != nil {
+		return badRequest("%v", err)
+	}
+	var commands []access.Command
+	for _, limit := range slices.Sorted(maps.Keys(limits)) {
+		commands = append(commands, access.Command{Kind: access.SetVHostLimit, VHost: name, Name: limit, Limit: int64(limits[limit])})
+	}
+	if h, found := r.view.VHost(name); found {
+		for _, l := range h.Limits {
+			if _, given := limits[l.Name]; !given {
+				commands = append(commands, access.Command{Kind: access.ClearVHostLimit, VHost: name, Name: l.Name})
+			}
+		}
+	}
+	draft := r.view.Draft()
+	for _, c := range commands {
+		if err := draft.Step(c, &access.Outcome{}); err != nil {
+			return err
+		}
+	}
+	_, err := r.change(commands...)
+	return err
 }

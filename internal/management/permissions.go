@@ -10,7 +10,7 @@ func showPermission(p *access.Permission) api.Permission {
 }
 
 func showTopicPermission(p *access.TopicPermission) api.TopicPermission {
-	return api.TopicPermission{User: p.User, VHost: p.VHost, Exchange: p.Exchange, Write: p.Write, Read: p.Read}
+	return api.TopicPermission{User: p.User, VHost: p.VHost, Exchange: shownTopicExchange(p.Exchange), Write: p.Write, Read: p.Read}
 }
 
 func (r *request) listPermissions(wanted func(*access.Permission) bool) (answer, error) {
@@ -97,6 +97,9 @@ func putPermission(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if _, _, err := r.grantee(); err != nil {
+		return answer{}, badRequest("vhost_or_user_not_found")
+	}
 	created, err := r.change(access.Command{
 		Kind: access.SetPermission, VHost: r.names[0], User: r.names[1],
 		Configure: *body.Configure, Write: *body.Write, Read: *body.Read,
@@ -144,6 +147,9 @@ func putTopicPermission(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if _, _, err := r.grantee(); err != nil {
+		return answer{}, badRequest("vhost_or_user_not_found")
+	}
 	created, err := r.change(access.Command{
 		Kind: access.SetTopicPermission, VHost: r.names[0], User: r.names[1], Exchange: topicExchange(*body.Exchange),
 		Write: *body.Write, Read: *body.Read,
@@ -163,7 +169,16 @@ func topicExchange(name string) string {
 	return name
 }
 
-// deleteTopicPermission clears those of one exchange, if the path names one, or of all.
+// shownTopicExchange is the name under which it is shown: the empty one again.
+func shownTopicExchange(name string) string {
+	if name == access.DefaultExchange {
+		return ""
+	}
+	return name
+}
+
+// deleteTopicPermission clears those of one exchange, if the path names one, or of all. Whoever has some, of whatever
+// exchange, is answered alike. Source: RabbitMQ management API, topic-permissions.
 func deleteTopicPermission(r *request) (answer, error) {
 	vhost, user, err := r.grantee()
 	if err != nil {
@@ -175,7 +190,7 @@ func deleteTopicPermission(r *request) (answer, error) {
 	}
 	exists := false
 	for _, p := range r.view.TopicPermissions() {
-		exists = exists || p.VHost == vhost && p.User == user && (c.Exchange == "" || p.Exchange == c.Exchange)
+		exists = exists || p.VHost == vhost && p.User == user
 	}
 	if !exists {
 		return answer{}, errNotFound

@@ -157,6 +157,7 @@ func routes() []route {
 		{get, "parameters/*/*", policymaker, getParameters},
 		{get, "parameters/*/*/*", policymaker, getParameter},
 		{puts, "parameters/*/*/*", policymaker, putParameter},
+		{remove, "parameters/*/*/*", policymaker, deleteParameter},
 		{get, "global-parameters", policymaker, getGlobalParameters},
 		{get, "global-parameters/*", policymaker, getGlobalParameter},
 		{puts, "global-parameters/*", policymaker, putGlobalParameter},

@@ -21,12 +21,16 @@ type Server struct {
 	sampler  *sampler
 	auditor  *auditor
 	attempts attempts
+	importer *importer
 }
 
 // New returns a server that is ready to serve. It reads the broker's counters now and then until it is closed.
 func New(o Options) *Server {
 	o.complete()
-	s := &Server{options: o, engine: o.Engine, started: time.Now(), tree: &node{}, sampler: newSampler(o.Engine), auditor: newAuditor(o.Engine)}
+	s := &Server{
+		options: o, engine: o.Engine, started: time.Now(), tree: &node{}, sampler: newSampler(o.Engine),
+		auditor: newAuditor(o.Engine), importer: newImporter(o.Engine, o.Log),
+	}
 	for _, r := range routes() {
 		if o.NoOperatorPolicyChanges && r.method != get && strings.HasPrefix(r.path, "operator-policies/") {
 			continue // 405

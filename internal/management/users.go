@@ -56,8 +56,8 @@ func putUser(r *request) (answer, error) {
 	if err := r.read(&body); err != nil {
 		return answer{}, err
 	}
-	if err := needKeys(key{"tags", body.Tags != nil}); err != nil {
-		return answer{}, err
+	if body.Tags == nil {
+		return answer{}, badRequest("tags_not_present")
 	}
 	if old, found := r.view.User(r.names[0]); found && old.Tagged(tagProtected) {
 		return answer{}, badRequest("user '%s' is protected and cannot be changed", old.Name)
@@ -81,7 +81,7 @@ func userCommand(name string, body *api.PutUser) (access.Command, error) {
 	case !known:
 		return c, badRequest("unknown hashing_algorithm '%s'", body.HashingAlgorithm)
 	case body.Password != nil && body.PasswordHash != nil:
-		return c, badRequest("give password or password_hash, not both")
+		return c, badRequest("both_password_and_password_hash_are_provided")
 	case body.Password != nil:
 		c.Password = *body.Password
 	case body.PasswordHash != nil:
@@ -132,8 +132,12 @@ func bulkDeleteUsers(r *request) (answer, error) {
 }
 
 func hashPassword(r *request) (answer, error) {
+	return ok(api.HashedPassword{OK: hashed(access.SHA256, r.names[0])})
+}
+
+// hashed is what is kept of a password, as definitions carry it.
+func hashed(a access.Algorithm, password string) string {
 	var salt access.Salt
 	rand.Read(salt[:])
-	hash := access.HashPassword(access.SHA256, salt, r.names[0])
-	return ok(api.HashedPassword{OK: base64.StdEncoding.EncodeToString(hash)})
+	return base64.StdEncoding.EncodeToString(access.HashPassword(a, salt, password))
 }

@@ -153,6 +153,9 @@ func getVHostLimits(r *request) (answer, error) {
 }
 
 func putVHostLimit(r *request) (answer, error) {
+	if _, found := r.view.VHost(r.names[0]); !found {
+		return answer{}, notFound("vhost")
+	}
 	return changeLimit(r, access.Command{Kind: access.SetVHostLimit, VHost: r.names[0], Name: r.names[1]})
 }
 
@@ -161,6 +164,9 @@ func deleteVHostLimit(r *request) (answer, error) {
 }
 
 func putUserLimit(r *request) (answer, error) {
+	if _, found := r.view.User(r.names[0]); !found {
+		return answer{}, badRequest("no user '%s'", r.names[0])
+	}
 	return changeLimit(r, access.Command{Kind: access.SetUserLimit, User: r.names[0], Name: r.names[1]})
 }
 

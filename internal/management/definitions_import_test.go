@@ -1,0 +1,324 @@
+package management
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// exported is what rabbitmq-server 3.10.8 exported of a shop: users with every kind of hash, limits, topic permissions,
+// policies of both kinds, exchanges of all sorts, and a queue that it had named itself.
+const exported = "testdata/rabbitmq-3.10-definitions.json"
+
+// tree reads JSON, with lists in an order that says nothing sorted, as RabbitMQ gives them in any.
+func tree(t *testing.T, text []byte) map[string]any {
+	t.Helper()
+	var all map[string]any
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range all {
+		if list, ok := value.([]any); ok {
+			slices.SortFunc(list, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		}
+	}
+	return all
+}
+
+// covers reports what of want is not in got; got may say more of each thing.
+func covers(got, want any, path string) (missing []string) {
+	switch want := want.(type) {
+	case map[string]any:
+		got, _ := got.(map[string]any)
+		for key, value := range want {
+			missing = append(missing, covers(got[key], value, path+"."+key)...)
+		}
+	case []any:
+		got, _ := got.([]any)
+		for i, value := range want {
+			if !slices.ContainsFunc(got, func(g any) bool { return covers(g, value, "") == nil }) {
+				missing = append(missing, fmt.Sprintf("%s[%d]: %v", path, i, value))
+			}
+		}
+		if len(got) != len(want) && path != "" {
+			missing = append(missing, fmt.Sprintf("%s has %d elements, want %d", path, len(got), len(want)))
+		}
+	default:
+		if !reflect.DeepEqual(got, want) {
+			missing = append(missing, fmt.Sprintf("%s: %v, want %v", path, got, want))
+		}
+	}
+	return missing
+}
+
+func TestDefinitionsOfRabbitMQ(t *testing.T) {
+	// If this fails, a RabbitMQ cannot be taken over: something of its definitions is lost, changed or refused.
+	t.Parallel()
+	text, err := os.ReadFile(exported)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := open(t)
+	d.want(201, "PUT", "/api/vhosts/shop", `{"description":"stays"}`)
+	d.want(204, "POST", "/api/definitions", string(text))
+	want := tree(t, text)
+	for _, key := range []string{"rabbit_version", "rabbitmq_version", "product_name", "product_version"} {
+		delete(want, key)
+	}
+	serverNamed := func(x any) bool {
+		of := x.(map[string]any)
+		return strings.HasPrefix(fmt.Sprint(of["name"], of["destination"]), "amq.gen-") || strings.Contains(fmt.Sprint(of["destination"]), "amq.gen-")
+	}
+	want["queues"] = slices.DeleteFunc(want["queues"].([]any), serverNamed)
+	want["bindings"] = slices.DeleteFunc(want["bindings"].([]any), serverNamed)
+	got := d.want(200, "GET", "/api/definitions", "").Body.Bytes()
+	for _, text := range covers(tree(t, got), want, "definitions") {
+		t.Error(text)
+	}
+	v := d.engine.Access()
+	for user, password := range map[string]string{"app": "s3cret", "strong": "s3cret", "sha512": "pässword", "md5": "md5pass", "guest": "guest"} {
+		if in, reason := v.Authenticate(user, password); !in {
+			t.Errorf("%s cannot log in: %s", user, reason)
+		}
+	}
+	if h, _ := v.VHost("shop"); h.Description != "stays" {
+		t.Errorf("the description became %q", h.Description)
+	}
+	version := v.Version()
+	d.want(204, "POST", "/api/definitions", string(text))
+	if again := d.want(200, "GET", "/api/definitions", "").Body.Bytes(); !bytes.Equal(again, got) {
+		t.Error("a second import changed something")
+	}
+	if now := d.engine.Access().Version(); now > version+3 {
+		t.Errorf("the second import made %d changes", now-version)
+	}
+}
+
+func TestHalfWrongDefinitions(t *testing.T) {
+	// If this fails, definitions with a mistake are taken over in part, or the mistake is not named.
+	t.Parallel()
+	d := open(t)
+	before := d.want(200, "GET", "/api/definitions", "").Body.String()
+	good := `"users":[{"name":"u","password":"p","tags":[]}],"vhosts":[{"name":"v"}],"policies":[{"vhost":"v","name":"p","pattern":"a","definition":{"max-length":5}}]`
+	for wrong, reason := range map[string]string{
+		`"users":[{"name":"z","password":"p","password_hash":""}]`:                                                                                "user 'z': both_password_and_password_hash_are_provided",
+		`"users":[{"name":"z","password_hash":"!!"}]`:                                                                                             "user 'z': password_hash is not base64",
+		`"users":[{"name":"z","hashing_algorithm":"rot13"}]`:                                                                                      "unknown hashing_algorithm",
+		`"users":[{"name":"z","limits":{"max-cats":1}}]`:                                                                                          "unknown limit 'max-cats'",
+		`"users":[{"name":""}]`:                                                                                                                   "the user name must not be empty",
+		`"vhosts":[{"nam":"z"}]`:                                                                                                                  "the virtual host name must not be empty",
+		`"vhosts":[{"name":"z","default_queue_type":"stream"}]`:                                                                                   "vhost 'z': unsupported default queue type",
+		`"permissions":[{"user":"u","vhost":"z","configure":"","write":"","read":""}]`:                                                            "permissions of user 'u' in vhost 'z': no vhost 'z'",
+		`"permissions":[{"user":"z","vhost":"v","configure":"","write":"","read":""}]`:                                                            "no user 'z'",
+		`"permissions":[{"user":"u","vhost":"v","configure":"(?!a)","write":"","read":""}]`:                                                       "look-around",
+		`"topic_permissions":[{"user":"u","vhost":"v","exchange":"x","write":"[","read":""}]`:                                                     "topic permissions of user 'u'",
+		`"policies":[{"vhost":"v","name":"p","pattern":"[","definition":{"max-length":5}}]`:                                                       "policy 'p' in vhost 'v': Validation failed",
+		`"policies":[{"vhost":"v","name":"p","pattern":"a","definition":{"nope":5}}]`:                                                             `[{<<"nope">>,5}] are not recognised policy settings`,
+		`"policies":[{"vhost":"v","name":"p","definition":{"expires":5}}]`:                                                                        "{key_missing,pattern}",
+		`"policies":[{"vhost":"z","name":"p","pattern":"a","definition":{"max-length":5}}]`:                                                       "no vhost 'z'",
+		`"parameters":[{"vhost":"v","component":"shovel","name":"s","value":{}}]`:                                                                 "component shovel not found",
+		`"parameters":[{"vhost":"v","component":"operator_policy","name":"o","value":{"pattern":"a","definition":{"dead-letter-exchange":"x"}}}]`: "not recognised policy settings",
+		`"parameters":[{"vhost":"v","component":"vhost-limits","name":"limits","value":{"max-cats":1}}]`:                                          "limits of vhost 'v': unknown limit",
+		`"exchanges":[{"vhost":"v","name":"x","type":"nope"}]`:                                                                                    "exchange 'x' in vhost 'v'",
+		`"queues":[{"vhost":"v","name":"q","arguments":{"x-message-ttl":"a"}}]`:                                                                   "queue 'q' in vhost 'v': invalid arg 'x-message-ttl'",
+		`"queues":[{"vhost":"v","name":"q","durable":false,"type":"quorum"}]`:                                                                     "invalid property 'non-durable'",
+		`"bindings":[{"vhost":"v","source":"amq.direct","destination":"q","destination_type":"bucket"}]`:                                          "destination_type must be",
+		`"vhosts":[{"name":"v","limits":{"max-queues":1}}],"queues":[{"vhost":"v","name":"a"},{"vhost":"v","name":"b"}]`:                          "2 queues, 2 of them new, exceed its limit of 1",
+		`"bindings":[{"vhost":"v","source":"hash","destination":"q","destination_type":"queue","routing_key":"x"}],` +
+			`"exchanges":[{"vhost":"v","name":"hash","type":"x-consistent-hash"}],"queues":[{"vhost":"v","name":"q"}]`: "binding of queue 'q' to exchange 'hash' in vhost 'v'",
+	} {
+		body := merge(t, "{"+good+"}", "{"+wrong+"}")
+		d.refused(400, "bad_request", reason, "POST", "/api/definitions", body)
+		if after := d.want(200, "GET", "/api/definitions", "").Body.String(); after != before {
+			t.Fatalf("%s changed the definitions to %s", wrong, after)
+		}
+	}
+	d.want(204, "POST", "/api/definitions", "{"+good+"}")
+
+	many := `{"users":[` + strings.Repeat(`{"name":"z","password":"p","password_hash":""},`, problemsMax+5) + `{"name":"y"}]}`
+	d.refused(400, "bad_request", "and 5 more", "POST", "/api/definitions", many)
+	d.refused(400, "bad_request", "/api/definitions/{vhost}", "POST", "/api/definitions", `{"queues":[{"name":"q"}]}`)
+	d.refused(404, "not_found", "vhost_not_found", "POST", "/api/definitions/none", `{}`)
+	if i := d.engine.Access().Import(); i != nil {
+		t.Error("an import has not ended")
+	}
+}
+
+// merge adds the lists of two JSON objects.
+func merge(t *testing.T, texts ...string) string {
+	t.Helper()
+	all := map[string][]json.RawMessage{}
+	for _, text := range texts {
+		var some map[string][]json.RawMessage
+		if err := json.Unmarshal([]byte(text), &some); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		for key, list := range some {
+			all[key] = append(all[key], list...)
+		}
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestDefinitionsReferToWhatIsThere(t *testing.T) {
+	// If this fails, what is there already makes definitions invalid, or is changed by them.
+	t.Parallel()
+	d := open(t)
+	d.want(201, "PUT", "/api/exchanges/%2F/hash", `{"type":"x-consistent-hash"}`)
+	d.want(201, "PUT", "/api/queues/%2F/q", `{"durable":true,"arguments":{"x-message-ttl":5}}`)
+	d.want(201, "PUT", "/api/vhosts/quorum", `{"default_queue_type":"quorum"}`)
+	d.want(204, "POST", "/api/definitions", `{
+		"exchanges":[{"vhost":"/","name":"hash","type":"fanout"}],
+		"queues":[{"vhost":"/","name":"q","arguments":{"x-message-ttl":6}},
+			{"vhost":"quorum","name":"a","durable":true,"type":"classic"},{"vhost":"quorum","name":"b","durable":true}],
+		"bindings":[{"vhost":"/","source":"hash","destination":"q","destination_type":"queue","routing_key":"3"},
+			{"vhost":"/","source":"none","destination":"q","destination_type":"queue","routing_key":"3"}]}`)
+	if got := read[[]api.Binding](d, "/api/bindings/%2F/e/hash/q/q"); len(got) != 1 {
+		t.Errorf("bindings are %+v", got)
+	}
+	for name, kind := range map[string]string{"a": "classic", "b": "quorum"} {
+		if got := read[api.Queue](d, "/api/queues/quorum/"+name); got.Type != kind {
+			t.Errorf("queue %s is of type %s, want %s", name, got.Type, kind)
+		}
+	}
+	d.refused(400, "bad_request", "exchange 'hash'", "POST", "/api/definitions",
+		`{"bindings":[{"vhost":"/","source":"hash","destination":"q","destination_type":"queue","routing_key":"x"}]}`)
+}
+
+// disk is an engine on a disk that outlives it.
+func disk(t *testing.T, fs vfs.FS) *engine.Engine {
+	t.Helper()
+	e, err := engine.Open(engine.Options{
+		FS: fs, Journal: journal.Options{SegmentBytes: 1 << 20, ReserveBytes: -1}, Machine: machine{}, Log: quiet(),
+		Clock: engine.NewTestClock(time.Unix(1_700_000_000, 0)), Defaults: &access.Defaults{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+func TestImportGoesOnAfterACrash(t *testing.T) {
+	// If this fails, a crash in the middle of an import leaves half of it, or a password on the disk.
+	t.Parallel()
+	fs := vfs.NewMem(1)
+	e := disk(t, fs)
+	m := newImporter(e, quiet())
+	d := &definitions{}
+	text := `{"users":[{"name":"u","password":"not for the disk","tags":[]}],"vhosts":[{"name":"v"},{"name":"w"}],
+		"queues":[{"vhost":"v","name":"q","durable":true},{"vhost":"w","name":"r","durable":true}],
+		"policies":[{"vhost":"w","name":"p","pattern":"a","definition":{"max-length":5}}]}`
+	if err := json.Unmarshal([]byte(text), &d.Definitions); err != nil {
+		t.Fatal(err)
+	}
+	hashPasswords(d)
+	value, err := deflate(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := inflate(value); err != nil || *again.Users[0].PasswordHash != *d.Users[0].PasswordHash || again.Users[0].Password != nil {
+		t.Errorf("of the definitions %+v remains: %v", again, err)
+	}
+	// What run does first, and the first virtual host; then the end.
+	if _, err := e.ChangeAccess(t.Context(), access.Command{Kind: access.BeginImport, Name: "here", Value: value},
+		access.Command{Kind: access.PutVHost, VHost: "v"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.fill(t.Context(), "v", d); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	e = disk(t, fs)
+	ResumeImport(t.Context(), e, quiet())
+	if e.Access().Import() != nil {
+		t.Error("the import has not ended")
+	}
+	if in, reason := e.Access().Authenticate("u", "not for the disk"); !in {
+		t.Errorf("u cannot log in: %s", reason)
+	}
+	queues := 0
+	for _, name := range []string{"v", "w"} {
+		if err := e.Look(t.Context(), name, func(v *vhost.VHost) { queues += v.QueueCount() }); err != nil {
+			t.Error(err)
+		}
+	}
+	if queues != 2 {
+		t.Errorf("there are %d queues", queues)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLoadDefinitions(t *testing.T) {
+	// If this fails, a broker starts without the definitions it was told to load, or with a default user that nobody wants.
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("1.json", `{"vhosts":[{"name":"v"}]}`)
+	write("2.json", `{"users":[{"name":"u","password":"p","tags":["administrator"]}],"permissions":[{"user":"u","vhost":"v","configure":"","write":"","read":""}]}`)
+	write("3.txt", `nothing`)
+	e := disk(t, vfs.NewMem(1))
+	load := func(path string) error {
+		return LoadDefinitions(t.Context(), e, quiet(), Load{Path: path, SkipIfUnchanged: true})
+	}
+	if err := load(dir); err != nil {
+		t.Fatal(err)
+	}
+	v := e.Access()
+	if len(v.Users()) != 1 || len(v.VHosts()) != 1 || !v.HasAccess("u", "v") {
+		t.Errorf("users %v, vhosts %v", v.Users(), v.VHosts())
+	}
+	if deeds := v.Deeds(); len(deeds) != 2 || deeds[1].User != brokerName || string(deeds[1].Detail) != `{"permissions":1,"users":1}` {
+		t.Errorf("the audit log is %+v", deeds)
+	}
+	if err := load(dir); err != nil || len(e.Access().Deeds()) != 2 {
+		t.Errorf("unchanged definitions are loaded again: %v", err)
+	}
+	write("2.json", `{"users":[{"name":"w","tags":[]}],"permissions":[{"user":"x","vhost":"v","configure":"","write":"","read":""}]}`)
+	if err := load(dir); err == nil || !strings.Contains(err.Error(), "2.json") || !strings.Contains(err.Error(), "no user 'x'") {
+		t.Errorf("wrong definitions: %v", err)
+	}
+	if _, there := e.Access().User("w"); there {
+		t.Error("half of a wrong file was imported")
+	}
+	write("2.json", `{`)
+	if err := load(dir); err == nil {
+		t.Error("what is no JSON was loaded")
+	}
+	if err := load(filepath.Join(dir, "none")); err == nil {
+		t.Error("what is not there was loaded")
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -84,6 +84,27 @@ type PutQueue struct {
 	Node       string    `json:"node,omitempty"` // ignored
 }
 
+// CreateQueue is the body of PUT /api/x/queues/{vhost}/{name}; all keys are optional. Those in capitals are the names of
+// ApsaraMQ's CreateQueue; numbers and booleans may be strings.
+type CreateQueue struct {
+	Durable    Flag      `json:"durable"` // unlike in PutQueue, true unless given
+	AutoDelete Flag      `json:"auto_delete"`
+	Arguments  Arguments `json:"arguments,omitempty"`
+
+	DeadLetterExchange   *string  `json:"DeadLetterExchange,omitempty"`   // x-dead-letter-exchange
+	DeadLetterRoutingKey *string  `json:"DeadLetterRoutingKey,omitempty"` // x-dead-letter-routing-key
+	MessageTTL           *Integer `json:"MessageTTL,omitempty"`           // ms, x-message-ttl
+	AutoExpireState      *Integer `json:"AutoExpireState,omitempty"`      // ms, x-expires
+	MaxLength            *Integer `json:"MaxLength,omitempty"`            // x-max-length
+	MaximumPriority      *Integer `json:"MaximumPriority,omitempty"`      // x-max-priority
+	AutoDeleteState      Flag     `json:"AutoDeleteState,omitempty"`      // the same as auto_delete
+	ExclusiveState       Flag     `json:"ExclusiveState,omitempty"`       // refused if true
+
+	InstanceID  string  `json:"InstanceId,omitempty"`  // ignored
+	VirtualHost *string `json:"VirtualHost,omitempty"` // if given, that of the path
+	QueueName   *string `json:"QueueName,omitempty"`   // if given, that of the path
+}
+
 // An Exchange of GET /api/exchanges. The default exchange has the empty name here, amq.default in paths.
 type Exchange struct {
 	Name         string       `json:"name"`

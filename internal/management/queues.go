@@ -260,6 +260,11 @@ func putQueue(r *request) (answer, error) {
 	if err := r.read(&body); err != nil {
 		return answer{}, err
 	}
+	return r.declareQueue(&body)
+}
+
+// declareQueue makes the queue that the path names, or finds it as it was declared.
+func (r *request) declareQueue(body *api.PutQueue) (answer, error) {
 	name := r.names[1]
 	if name == "" || !amqp.ValidName(name) {
 		return answer{}, badRequest("the name of a queue must be UTF-8 of 1 to %d bytes", amqp.ShortStringMax)

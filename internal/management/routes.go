@@ -53,6 +53,7 @@ func routes() []route {
 		{get, "x/health/checks/storage", management, checkStorage},
 		{get, "x/backup", administrator, getBackup},
 		{post, "x/backup", administrator, postBackup},
+		{puts, "x/queues/*/*", management, createQueue},
 		{get, "x/options/*", management, getVHostOptions},
 		{puts, "x/options/*", policymaker, putVHostOptions},
 		{remove, "x/options/*/*", policymaker, deleteVHostOption},

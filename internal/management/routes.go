@@ -42,6 +42,7 @@ func routes() []route {
 		{get, "auth/attempts/*/source", administrator, getAttemptSources},
 		{remove, "auth/attempts/*/source", administrator, resetAttempts},
 		{post, "rebalance/queues", administrator, func(*request) (answer, error) { return nothing() }},
+		{get, "x/openapi.json", anybody, getOpenAPI},
 		{get, "x/audit", administrator, getAudit},
 		{get, "x/clock", monitoring, getClock},
 		{post, "x/clock/advance", administrator, advanceClock},

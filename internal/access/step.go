@@ -210,7 +210,7 @@ func (v *View) clearGlobalParameter(c Command) (decision, error) {
 }
 
 func (v *View) decideVHostLimit(c Command) (decision, error) {
-	if err := firstError(v.needVHost(c.VHost), checkLimit(c.Name, LimitConnections, LimitQueues)); err != nil {
+	if err := firstError(v.needVHost(c.VHost), checkLimit("limits", c, LimitConnections, LimitQueues)); err != nil {
 		return decision{}, err
 	}
 	f := Fact{Kind: VHostLimitSet, VHost: c.VHost, Name: c.Name, Limit: c.Limit}
@@ -221,7 +221,7 @@ func (v *View) decideVHostLimit(c Command) (decision, error) {
 }
 
 func (v *View) decideUserLimit(c Command) (decision, error) {
-	if err := firstError(v.needUser(c.User), checkLimit(c.Name, LimitConnections, LimitChannels)); err != nil {
+	if err := firstError(v.needUser(c.User), checkLimit("user-limits", c, LimitConnections, LimitChannels)); err != nil {
 		return decision{}, err
 	}
 	f := Fact{Kind: UserLimitSet, User: c.User, Name: c.Name, Limit: c.Limit}
@@ -285,9 +285,11 @@ func checkPatterns(patterns ...string) error {
 	return nil
 }
 
-func checkLimit(name string, known ...string) error {
-	if !slices.Contains(known, name) {
-		return amqp.PreconditionFailed("unknown limit '%s': %s and %s are known", name, known[0], known[1])
+// checkLimit refuses a limit that nobody knows, in RabbitMQ's words and some of ours.
+// Source: RabbitMQ vhosts#limits, access-control#user-limits.
+func checkLimit(what string, c Command, known ...string) error {
+	if !slices.Contains(known, c.Name) {
+		return amqp.PreconditionFailed("Unrecognised terms [{<<\"%s\">>,%d}] in %s: %s and %s are known", c.Name, c.Limit, what, known[0], known[1])
 	}
 	return nil
 }

@@ -301,7 +301,7 @@ func TestBadInput(t *testing.T) {
 		{400, "bad_request", "is not a valid message TTL", "PUT", "/api/policies/%2F/p", `{"pattern":"","definition":{"message-ttl":"1000"}}`},
 		{400, "bad_request", "not recognised", "PUT", "/api/operator-policies/%2F/p", `{"pattern":"","definition":{"dead-letter-exchange":"x"}}`},
 		{400, "bad_request", "component shovel not found", "PUT", "/api/parameters/shovel/%2F/s", `{"value":{}}`},
-		{400, "bad_request", "unknown limit", "PUT", "/api/vhost-limits/%2F/max-mail", `{"value":1}`},
+		{400, "bad_request", "Unrecognised terms", "PUT", "/api/vhost-limits/%2F/max-mail", `{"value":1}`},
 		{400, "bad_request", "unsupported default queue type", "PUT", "/api/vhosts/v", `{"default_queue_type":"odd"}`},
 		{400, "bad_request", "key_missing,payload}", "POST", "/api/exchanges/%2F/amq.direct/publish", `{"properties":{},"routing_key":""}`},
 		{400, "bad_request", "base64", "POST", "/api/exchanges/%2F/amq.direct/publish", `{"properties":{},"routing_key":"","payload":"*","payload_encoding":"base64"}`},

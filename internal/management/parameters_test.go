@@ -28,7 +28,7 @@ func TestParametersThatHaveEndpoints(t *testing.T) {
 		{400, "policies may not be set using this method", "policy/v/p", `{"value":{}}`},
 		{400, "component shovel not found", "shovel/v/s", `{"value":{}}`},
 		{400, "component vhost-limits not found", "vhost-limits/v/other", `{"value":{}}`},
-		{400, "unknown limit 'max-cats'", "vhost-limits/v/limits", `{"value":{"max-queues":6,"max-cats":1}}`},
+		{400, "in limits: max-connections", "vhost-limits/v/limits", `{"value":{"max-queues":6,"max-cats":1}}`},
 		{400, "limits must be an object", "vhost-limits/v/limits", `{"value":5}`},
 		{400, "{key_missing,definition}", "operator_policy/v/p", `{"value":{"pattern":"a"}}`},
 		{400, "not recognised policy settings", "operator_policy/v/p", `{"value":{"pattern":"a","definition":{"dead-letter-exchange":"x"}}}`},

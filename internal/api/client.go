@@ -33,6 +33,7 @@ type Client struct {
 	User     string // with Password for Basic authentication, unless there is a Token
 	Password string
 	Token    string       // sent as bearer token; empty is none
+	Reason   string       // told to connections that are closed; empty is the broker's own words
 	HTTP     *http.Client // nil is http.DefaultClient
 }
 
@@ -104,6 +105,9 @@ func (c *Client) ask(ctx context.Context, method, path string, in any) (*http.Re
 		return nil, fmt.Errorf("api: %s %s: %w", method, path, err)
 	}
 	c.sign(request)
+	if c.Reason != "" {
+		request.Header.Set("X-Reason", c.Reason)
+	}
 	if in != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}

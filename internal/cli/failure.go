@@ -87,13 +87,24 @@ func (c *call) explainRefusal(e *api.Error) error {
 	}
 	switch {
 	case e.Status == http.StatusUnauthorized:
-		return failf(exitUnavailable, "the broker at %s refused %s: %s", c.client.Base, c.identity(), reason)
+		return failf(exitUnavailable, "the broker at %s refused %s: %s%s", c.client.Base, c.identity(), reason, c.identityHint())
 	case e.Status == http.StatusNotFound:
 		return failf(exitData, "%s", reason)
 	case e.Status == http.StatusInternalServerError:
 		return failf(exitSoftware, "%s", reason)
 	}
 	return failf(exitUnavailable, "%s", reason)
+}
+
+// identityHint says how to be let in.
+func (c *call) identityHint() string {
+	if c.unread != nil {
+		return fmt.Sprintf("\n\nThe broker's secret could not be read (%v): be root, or the user that the broker runs as", c.unread)
+	}
+	if c.client.Token == "" && c.client.User != guest {
+		return ""
+	}
+	return "\n\nName the broker's data directory with --data, or a user with --username and --password"
 }
 
 func (c *call) unavailable(detail string) error {

@@ -141,3 +141,12 @@ func keyHint(definition api.Arguments) string {
 	}
 	return b.String()
 }
+
+// patternHint says which regular expressions there are, if that is what was refused.
+func patternHint(reason string) string {
+	if !strings.Contains(reason, "regular expression") {
+		return ""
+	}
+	return "\n\nPatterns are regular expressions of RE2, which has no lookaheads, lookbehinds and back references: " +
+		"instead of '^(?!amq\\.).*', give what is to be left out a policy of its own with a higher priority."
+}

@@ -138,3 +138,24 @@ func (c *call) forPeople(as func(cell) cell) func(cell) cell {
 	}
 	return as
 }
+
+// columnsOf is help that lists the columns that have something in them.
+func columnsOf(known func(*call) []column) func() string {
+	return func() string {
+		var names []string
+		for _, k := range known(&call{}) {
+			if k.path != "" {
+				names = append(names, k.name)
+			}
+		}
+		return "Columns: " + strings.Join(names, " ")
+	}
+}
+
+// listNothing lists what there never is.
+func listNothing(banner string) func(*call) error {
+	return func(c *call) error {
+		c.banner(banner, c.vhost())
+		return c.table(nil, nil)
+	}
+}

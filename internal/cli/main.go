@@ -18,16 +18,25 @@ const (
 	ctl tool = 1 << iota
 	diagnostics
 	plugins
+	queues
+	upgrade
+	everyTool = ctl | diagnostics | plugins | queues | upgrade
 )
 
-// Main runs one command. argv0 is the name the program was called under: rabbitmqctl, rabbitmq-diagnostics and
-// rabbitmq-plugins (with any directory, .exe or .bat) offer their own commands, every other name all of them. args
-// follow it. env is asked for BARTLEBY_MANAGEMENT, BARTLEBY_USER, BARTLEBY_PASSWORD and BARTLEBY_DATA.
+// Tools are the names of RabbitMQ's tools that Main answers to.
+func Tools() []string {
+	return []string{"rabbitmqctl", "rabbitmq-diagnostics", "rabbitmq-plugins", "rabbitmq-queues", "rabbitmq-upgrade"}
+}
+
+// Main runs one command. argv0 is the name the program was called under: each of Tools (with any directory, .exe or
+// .bat) offers its own commands, every other name all of them. args follow it. env is asked for variables, such as
+// BARTLEBY_MANAGEMENT, BARTLEBY_USER, BARTLEBY_PASSWORD and BARTLEBY_DATA.
 //
 // The result is the exit code: 0, or of sysexits 64 usage, 65 bad data or object not found, 67 no such user, 69
 // broker unavailable or refusing, 70 internal or already there, 75 timed out. Source: RabbitMQ cli#exit-codes.
 func Main(argv0 string, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
 	c := &call{stdin: stdin, stdout: stdout, stderr: stderr, env: env, windows: runtime.GOOS == "windows"}
+	c.dataDirs = []string{"bartleby-data", "/var/lib/bartleby"}
 	c.program, c.tool = programOf(argv0)
 	err := c.main(args)
 	if err == nil {
@@ -53,11 +62,18 @@ func programOf(argv0 string) (name string, of tool) {
 		return name, diagnostics
 	case "rabbitmq-plugins":
 		return name, plugins
+	case "rabbitmq-queues":
+		return name, queues
+	case "rabbitmq-upgrade":
+		return name, upgrade
 	}
-	return "bartleby ctl", ctl | diagnostics | plugins
+	return "bartleby ctl", everyTool
 }
 
 func (c *call) main(args []string) error {
+	if len(args) > 0 && args[0] == completeWord {
+		return c.complete(args[1:])
+	}
 	words, err := parse(args)
 	c.words = words
 	switch {
@@ -73,6 +89,19 @@ func (c *call) main(args []string) error {
 		return c.help(words.args[1:])
 	}
 	cmd, rest, ok := c.findTyped(words.args)
+	if !ok {
+		expanded, aliased, aliasErr := c.expandAlias(args)
+		if aliasErr != nil {
+			return aliasErr
+		}
+		if aliased {
+			words, err = parse(expanded)
+			c.words = words
+			if len(words.args) > 0 {
+				cmd, rest, ok = c.findTyped(words.args)
+			}
+		}
+	}
 	switch {
 	case !ok && words.on("help"):
 		return c.help(words.args)
@@ -89,7 +118,7 @@ func (c *call) main(args []string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if words.on("dry-run") {
+	if words.on("dry-run") && !cmd.takes("dry-run") { // as RabbitMQ's tools: the words were checked
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)

@@ -9,54 +9,6 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
-func addVHost(c *call) error {
-	name := c.args[0]
-	c.banner(`Adding vhost "%s" ...`, name)
-	var put api.PutVHost
-	if d, ok := c.words.get("description"); ok {
-		put.Description = &d
-	}
-	if t, ok := c.words.get("tags"); ok {
-		tags := api.Tags(strings.FieldsFunc(t, func(r rune) bool { return r == ',' || r == ' ' }))
-		put.Tags = &tags
-	}
-	if t, ok := c.words.get("default-queue-type"); ok {
-		put.DefaultQueueType = &t
-	}
-	if _, err := c.client.Put(c.ctx, put, "vhosts", name); err != nil {
-		return err
-	}
-	return c.done("", nil)
-}
-
-func deleteVHost(c *call) error {
-	name := c.args[0]
-	c.banner(`Deleting vhost "%s" ...`, name)
-	scheduled, err := c.client.Remove(c.ctx, api.Path("vhosts", name))
-	if status(err) == http.StatusNotFound {
-		return c.noVHost(name)
-	}
-	if err != nil {
-		return err
-	}
-	if scheduled > 0 {
-		n := strconv.Itoa(scheduled)
-		return c.done(n+" scheduled messages went with it", cell(n))
-	}
-	return c.done("", nil)
-}
-
-func listVHosts(c *call) error {
-	known := append(same("name tracing default_queue_type description cluster_state metadata protected_from_deletion"),
-		column{name: "tags", path: "tags", as: c.forPeople(asAtoms)})
-	columns, err := c.choose(known, "name")
-	if err != nil {
-		return err
-	}
-	c.banner("Listing vhosts ...")
-	return c.list(columns, c.rows, "vhosts")
-}
-
 // list asks for rows and shows the columns chosen.
 func (c *call) list(columns []column, ask func(...string) ([]row, error), segments ...string) error {
 	rows, err := ask(segments...)
@@ -68,16 +20,19 @@ func (c *call) list(columns []column, ask func(...string) ([]row, error), segmen
 
 func (c *call) timeoutBanner() { c.banner("Timeout: %.1f seconds ...", c.timeout.Seconds()) }
 
-func listQueues(c *call) error {
+func queueColumns(*call) []column {
 	known := same("name durable auto_delete arguments policy operator_policy effective_policy_definition exclusive " +
 		"exclusive_consumer_tag single_active_consumer_tag messages_ready messages_unacknowledged messages messages_ready_ram " +
 		"messages_unacknowledged_ram messages_ram messages_persistent message_bytes message_bytes_ready message_bytes_unacknowledged " +
 		"message_bytes_ram message_bytes_persistent head_message_timestamp consumers consumer_utilisation consumer_capacity " +
 		"memory state type leader members online delivery_limit delayed_retry messages_delayed messages_dlx message_bytes_dlx")
 	known = append(known, column{name: "pid", path: "node"}, column{name: "owner_pid", path: "owner_pid_details.name"})
-	known = append(known, absent("exclusive_consumer_pid single_active_consumer_pid disk_reads disk_writes slave_pids "+
+	return append(known, absent("exclusive_consumer_pid single_active_consumer_pid disk_reads disk_writes slave_pids "+
 		"synchronised_slave_pids mirror_pids synchronised_mirror_pids recoverable_slaves recoverable_mirrors")...)
-	columns, err := c.choose(known, "name messages")
+}
+
+func listQueues(c *call) error {
+	columns, err := c.choose(queueColumns(c), "name messages")
 	if err != nil {
 		return err
 	}
@@ -86,8 +41,12 @@ func listQueues(c *call) error {
 	return c.list(columns, c.vhostRows, "queues", c.vhost())
 }
 
+func exchangeColumns(*call) []column {
+	return same("name type durable auto_delete internal arguments policy user_who_performed_action messages_delayed")
+}
+
 func listExchanges(c *call) error {
-	columns, err := c.choose(same("name type durable auto_delete internal arguments policy user_who_performed_action messages_delayed"), "name type")
+	columns, err := c.choose(exchangeColumns(c), "name type")
 	if err != nil {
 		return err
 	}
@@ -95,8 +54,8 @@ func listExchanges(c *call) error {
 	return c.list(columns, c.vhostRows, "exchanges", c.vhost())
 }
 
-func listBindings(c *call) error {
-	columns, err := c.choose([]column{
+func bindingColumns(*call) []column {
+	return []column{
 		{name: "source_name", path: "source"},
 		{name: "source_kind", path: "source", as: func(cell) cell { return textCell("exchange") }},
 		{name: "destination_name", path: "destination"},
@@ -104,7 +63,11 @@ func listBindings(c *call) error {
 		{name: "routing_key", path: "routing_key"},
 		{name: "arguments", path: "arguments"},
 		{name: "vhost", path: "vhost"},
-	}, "source_name source_kind destination_name destination_kind routing_key arguments")
+	}
+}
+
+func listBindings(c *call) error {
+	columns, err := c.choose(bindingColumns(c), "source_name source_kind destination_name destination_kind routing_key arguments")
 	if err != nil {
 		return err
 	}
@@ -112,11 +75,15 @@ func listBindings(c *call) error {
 	return c.list(columns, c.vhostRows, "bindings", c.vhost())
 }
 
-func listConnections(c *call) error {
+func connectionColumns(*call) []column {
 	known := same("name node user vhost protocol state channels channel_max frame_max timeout host port peer_host peer_port " +
 		"auth_mechanism ssl ssl_protocol ssl_key_exchange ssl_cipher ssl_hash peer_cert_subject peer_cert_issuer " +
 		"peer_cert_validity client_properties connected_at recv_oct recv_cnt send_oct send_cnt send_pend user_provided_name")
-	columns, err := c.choose(append(known, column{name: "pid", path: "name"}), "user peer_host peer_port state")
+	return append(known, column{name: "pid", path: "name"})
+}
+
+func listConnections(c *call) error {
+	columns, err := c.choose(connectionColumns(c), "user peer_host peer_port state")
 	if err != nil {
 		return err
 	}
@@ -124,11 +91,14 @@ func listConnections(c *call) error {
 	return c.list(columns, c.rows, "connections")
 }
 
-func listChannels(c *call) error {
+func channelColumns(*call) []column {
 	known := same("name number user vhost node state confirm transactional consumer_count prefetch_count global_prefetch_count " +
 		"messages_unacknowledged messages_unconfirmed messages_uncommitted acks_uncommitted")
-	known = append(known, column{name: "pid", path: "name"}, column{name: "connection", path: "connection_details.name"})
-	columns, err := c.choose(known, "pid user consumer_count messages_unacknowledged")
+	return append(known, column{name: "pid", path: "name"}, column{name: "connection", path: "connection_details.name"})
+}
+
+func listChannels(c *call) error {
+	columns, err := c.choose(channelColumns(c), "pid user consumer_count messages_unacknowledged")
 	if err != nil {
 		return err
 	}
@@ -136,11 +106,14 @@ func listChannels(c *call) error {
 	return c.list(columns, c.rows, "channels")
 }
 
+func consumerColumns(*call) []column {
+	return append(same("consumer_tag ack_required prefetch_count active activity_status exclusive arguments consumer_timeout"),
+		column{name: "queue_name", path: "queue.name"}, column{name: "channel_pid", path: "channel_details.name"})
+}
+
 func listConsumers(c *call) error {
 	const usual = "queue_name channel_pid consumer_tag ack_required prefetch_count active arguments"
-	known := append(same("consumer_tag ack_required prefetch_count active activity_status exclusive arguments consumer_timeout"),
-		column{name: "queue_name", path: "queue.name"}, column{name: "channel_pid", path: "channel_details.name"})
-	columns, err := c.choose(known, usual)
+	columns, err := c.choose(consumerColumns(c), usual)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -25,8 +26,13 @@ func textCell(s string) cell {
 
 func (c *call) formatter() string { return c.words.or("formatter", "table") }
 
+// formatters lists the forms of output. Source: RabbitMQ rabbitmqctl(8), OUTPUT ESCAPING.
+func formatters() []string {
+	return []string{"table", "pretty_table", "string", "csv", "json", "json_stream", "erlang"}
+}
+
 func (c *call) checkFormatter() error {
-	known := []string{"table", "pretty_table", "string", "csv", "json", "json_stream"}
+	known := formatters()
 	if !slices.Contains(known, c.formatter()) {
 		return c.invalid(fmt.Sprintf("unknown formatter '%s'; known are %s", c.formatter(), strings.Join(known, ", ")))
 	}
@@ -35,7 +41,7 @@ func (c *call) checkFormatter() error {
 
 // machine reports whether the output is for a program.
 func (c *call) machine() bool {
-	return slices.Contains([]string{"csv", "json", "json_stream"}, c.formatter())
+	return slices.Contains([]string{"csv", "json", "json_stream", "erlang"}, c.formatter())
 }
 
 func (c *call) quiet() bool { return c.words.on("quiet") || c.words.on("silent") || c.machine() }
@@ -59,6 +65,12 @@ func (c *call) done(message string, value cell) error {
 			o = append(o, field{"value", value})
 		}
 		fmt.Fprintf(c.stdout, "%s\n", object(o))
+	case "erlang":
+		if value != nil {
+			fmt.Fprintf(c.stdout, "{ok,%s}\n", erlang(value))
+			return nil
+		}
+		fmt.Fprintln(c.stdout, "ok")
 	case "csv":
 	default:
 		if message != "" && !c.words.on("silent") {
@@ -97,6 +109,9 @@ func (c *call) table(columns []string, rows [][]cell) error {
 		return nil
 	case "csv":
 		return c.csvRows(columns, rows)
+	case "erlang":
+		c.erlangRows(columns, rows)
+		return nil
 	case "pretty_table":
 		c.prettyRows(columns, rows)
 		return nil
@@ -131,6 +146,19 @@ func (c *call) jsonRows(columns []string, rows [][]cell) {
 	if list {
 		fmt.Fprintln(c.stdout, "]")
 	}
+}
+
+// erlangRows writes a list of property lists, as Erlang's own tools read it.
+func (c *call) erlangRows(columns []string, rows [][]cell) {
+	lists := make([]string, len(rows))
+	for i, row := range rows {
+		pairs := make([]string, len(columns))
+		for j, name := range columns {
+			pairs[j] = "{" + atom(name) + "," + cmp.Or(erlang(row[j]), `<<>>`) + "}"
+		}
+		lists[i] = "[" + strings.Join(pairs, ",") + "]"
+	}
+	fmt.Fprintf(c.stdout, "[%s]\n", strings.Join(lists, ",\n "))
 }
 
 func (c *call) csvRows(columns []string, rows [][]cell) error {

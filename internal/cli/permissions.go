@@ -30,6 +30,26 @@ func setPermissions(c *call) error {
 	return c.done("", nil)
 }
 
+// setPermissionsGlobally sets the permissions in every virtual host that there is.
+func setPermissionsGlobally(c *call) error {
+	user := c.args[0]
+	c.banner(`Setting permissions for user "%s" in all virtual hosts ...`, user)
+	if _, err := c.user(user); err != nil {
+		return err
+	}
+	var vhosts []api.VHost
+	if err := c.client.Get(c.ctx, &vhosts, "vhosts"); err != nil {
+		return err
+	}
+	put := api.PutPermission{Configure: &c.args[1], Write: &c.args[2], Read: &c.args[3]}
+	for _, h := range vhosts {
+		if _, err := c.client.Put(c.ctx, put, "permissions", h.Name, user); err != nil {
+			return err
+		}
+	}
+	return c.done("", nil)
+}
+
 func clearPermissions(c *call) error {
 	user := c.args[0]
 	c.banner(`Clearing permissions for user "%s" in vhost "%s" ...`, user, c.vhost())

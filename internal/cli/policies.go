@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -18,6 +19,18 @@ func (c *call) kind() (segment string) {
 		return "operator-policies"
 	}
 	return "policies"
+}
+
+const policyExample = `set_policy DLX ".*" '{"dead-letter-exchange":"my-dlx"}' --apply-to queues
+set_policy bounded '^work\.' @policy.json --priority 5
+set_policy DLX '^work$' '{"dead-letter-exchange":"my-dlx"}' --dry-run`
+
+func policyHelp() string {
+	return `The pattern is a regular expression of RE2, looked for anywhere in the name: '^work$' matches 'work' alone, 'work' also
+'rework'. It has no lookaheads and no back references. The definition is a JSON object in one word: in cmd.exe
+"{""message-ttl"":60000}", in other shells '{"message-ttl":60000}'; or @file, or - for standard input. One policy and one
+operator policy are in force on a queue: of those that match, the one with the highest priority, then the first by name.
+With --dry-run nothing changes: what would, is listed.`
 }
 
 func setPolicy(c *call) error {
@@ -42,16 +55,83 @@ func setPolicy(c *call) error {
 	}
 	number, applyTo := api.Priority(priority), c.words.or("apply-to", "all")
 	put := api.PutPolicy{Pattern: &pattern, Definition: &parsed, Priority: &number, ApplyTo: &applyTo}
-	_, err = c.client.Put(c.ctx, put, c.kind(), c.vhost(), name)
-	switch {
-	case status(err) == http.StatusNotFound:
-		return c.noVHost(c.vhost())
-	case status(err) == http.StatusBadRequest:
-		return failf(exitUnavailable, "%s%s", reasonOf(err), keyHint(parsed))
-	case err != nil:
-		return err
+	if c.words.on("dry-run") {
+		var would api.PolicyTrial
+		_, err := c.client.Do(c.ctx, http.MethodPut, c.trialPath(name), put, &would)
+		if err != nil {
+			return c.refusedPolicy(err, parsed)
+		}
+		return c.showTrial(&would)
+	}
+	if _, err = c.client.Put(c.ctx, put, c.kind(), c.vhost(), name); err != nil {
+		return c.refusedPolicy(err, parsed)
+	}
+	if !c.quiet() && names(parsed, "dead-letter-exchange") {
+		c.warnOfPolicy(name, put)
 	}
 	return c.done("", nil)
+}
+
+// refusedPolicy says why a policy was refused, and what may have been meant.
+func (c *call) refusedPolicy(err error, definition api.Arguments) error {
+	switch status(err) {
+	case http.StatusNotFound:
+		return c.noVHost(c.vhost())
+	case http.StatusBadRequest:
+		return failf(exitUnavailable, "%s%s%s", reasonOf(err), keyHint(definition), patternHint(reasonOf(err)))
+	}
+	return err
+}
+
+// trialPath is where a change of a policy is tried.
+func (c *call) trialPath(name string) string {
+	return api.Path("x", "dry-run", c.kind(), c.vhost(), name)
+}
+
+// warnOfPolicy tells people what is odd about a policy that was set. A broker that cannot tell is not asked again.
+func (c *call) warnOfPolicy(name string, put api.PutPolicy) {
+	var is api.PolicyTrial
+	if _, err := c.client.Do(c.ctx, http.MethodPut, c.trialPath(name), put, &is); err != nil {
+		return
+	}
+	for _, warning := range is.Warnings {
+		fmt.Fprintln(c.stderr, "Warning: "+warning)
+	}
+}
+
+// showTrial lists the objects that a policy would match, and what would change.
+func (c *call) showTrial(t *api.PolicyTrial) error {
+	if strings.HasPrefix(c.formatter(), "json") {
+		return c.showJSON(t)
+	}
+	var rows [][]cell
+	for _, m := range t.Matches {
+		var changes []string
+		for _, s := range m.Changes {
+			changes = append(changes, fmt.Sprintf("%s: %s -> %s", s.Name, shown(s.Before), shown(s.After)))
+		}
+		rows = append(rows, []cell{
+			textCell(m.Name), textCell(m.Kind), textCell(m.PolicyBefore), textCell(m.PolicyAfter), textCell(strings.Join(changes, ", ")),
+		})
+	}
+	if err := c.table([]string{"name", "kind", "policy_before", "policy_after", "changes"}, rows); err != nil {
+		return err
+	}
+	if !c.quiet() {
+		fmt.Fprintf(c.stdout, "%d matched, %d would change; nothing was changed\n", t.Matched, t.Changed)
+	}
+	for _, warning := range t.Warnings {
+		fmt.Fprintln(c.stderr, "Warning: "+warning)
+	}
+	return nil
+}
+
+// shown is a value for people, in which nothing is visible.
+func shown(v json.RawMessage) string {
+	if s := string(v); s != "" && s != "null" {
+		return s
+	}
+	return "none"
 }
 
 // definition is the third argument, or what the file behind @ or standard input hold. Source: ours.
@@ -92,7 +172,13 @@ func clearPolicy(c *call) error {
 		what = "operator policy"
 	}
 	c.banner(`Clearing %s "%s" on vhost "%s" ...`, what, c.args[0], c.vhost())
-	err := c.client.Delete(c.ctx, c.kind(), c.vhost(), c.args[0])
+	var err error
+	var would api.PolicyTrial
+	if c.words.on("dry-run") {
+		_, err = c.client.Do(c.ctx, http.MethodDelete, c.trialPath(c.args[0]), nil, &would)
+	} else {
+		err = c.client.Delete(c.ctx, c.kind(), c.vhost(), c.args[0])
+	}
 	if status(err) == http.StatusNotFound {
 		if status(c.client.Get(c.ctx, nil, "vhosts", c.vhost())) == http.StatusNotFound {
 			return c.noVHost(c.vhost())
@@ -101,6 +187,9 @@ func clearPolicy(c *call) error {
 	}
 	if err != nil {
 		return err
+	}
+	if c.words.on("dry-run") {
+		return c.showTrial(&would)
 	}
 	return c.done("", nil)
 }
@@ -130,15 +219,12 @@ func priorityOf(r row) int {
 	return min(max(n, -1<<30), 1<<30)
 }
 
-func listParameters(c *call) error {
-	c.banner(`Listing runtime parameters for vhost "%s" ...`, c.vhost())
-	rows, err := c.rows("parameters")
-	if err != nil {
-		return err
+// names reports whether a definition has a key.
+func names(definition api.Arguments, key string) bool {
+	for _, f := range definition {
+		if f.Name == key {
+			return true
+		}
 	}
-	here := string(textCell(c.vhost()))
-	rows = slices.DeleteFunc(rows, func(r row) bool { return string(r["vhost"]) != here })
-	columns := same("component name value")
-	columns[2].as = asJSON
-	return c.show(columns, rows)
+	return false
 }

@@ -20,25 +20,9 @@ const (
 
 // filterHelp is what help says of them.
 func filterHelp() string {
-	return `Messages are named by their ids, as lists show them, or by a filter; all that is given must hold:
-
-   --message-id <id>           the property of that name
-   --routing-key <key>         the key they were published with
-   --header <name>:<value>     a header: a string, a number, true or false
-   --from, --until <instant>   due then or later, due before: ms since the Unix epoch, or as in 2030-01-31T12:00:00Z`
-}
-
-func keyHelp() string {
-	return `   --key <key>                 the one that waits under this key: the header x-schedule-key of its publisher`
-}
-
-func changeHelp() string { return filterHelp() + "\n\n" + keyHelp() }
-
-func rescheduleHelp() string {
-	return changeHelp() + `
-
-   --in <time>                 from now on: milliseconds, or 90s, 15m, 12h, 30d
-   --at <instant>              then; what has passed is at once`
+	return `Messages are named by their ids, as lists show them, or by the options that say what they are; all that is given must hold.
+An instant is a number of ms since the Unix epoch, or as in 2030-01-31T12:00:00Z. A key is the header x-schedule-key of a
+message's publisher.`
 }
 
 func listScheduledHelp() string {

@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -37,6 +41,9 @@ type call struct {
 	client *api.Client
 	node   string // as messages call it
 
+	dataDirs []string // where a secret may lie if no data directory is named
+	unread   error    // why one could not be read that is there, or nil
+
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            func(string) string
@@ -47,36 +54,87 @@ func (c *call) vhost() string { return c.words.or("vhost", "/") }
 // connect decides where the broker is and as whom to ask: the options first, then the environment, then the secret
 // of the data directory if the broker is on this machine, then guest.
 func (c *call) connect() error {
-	base := c.words.or("node", c.env("BARTLEBY_MANAGEMENT"))
-	at, node, err := locate(base)
+	at, node, err := c.locate()
 	if err != nil {
 		return c.invalid(err.Error())
 	}
 	c.node = node
+	web, err := c.transport()
+	if err != nil {
+		return err
+	}
 	c.client = &api.Client{
 		Base:     at,
 		User:     c.words.or("username", c.env("BARTLEBY_USER")),
 		Password: c.words.or("password", c.env("BARTLEBY_PASSWORD")),
+		HTTP:     &http.Client{Transport: web},
 	}
-	if c.client.User != "" {
+	if c.client.User != "" || c.command.offline {
 		return nil
 	}
 	if isLocal(at) {
 		c.client.Token = c.secret()
 	}
-	if c.client.Token == "" {
-		c.client.User, c.client.Password = "guest", "guest"
+	switch {
+	case c.client.Token == "":
+		c.client.User, c.client.Password = guest, guest
+	case !c.dataNamed():
+		c.client.HTTP.Transport = &fallback{next: web}
 	}
 	return nil
 }
 
+// guest is the name and the password of the user that a new broker lets in from its own machine.
+const guest = "guest"
+
+// locate finds the broker's management API, and what messages call the node. A node that is named as one of this machine
+// is the broker that is asked without a name.
+func (c *call) locate() (base, node string, err error) {
+	address := c.env("BARTLEBY_MANAGEMENT")
+	given, ok := c.words.get("node")
+	switch {
+	case !ok && address == "":
+		given = c.env("RABBITMQ_NODENAME")
+	case !ok:
+		given = address
+	}
+	if name, host, named := strings.Cut(given, "@"); ok || address == "" {
+		if given == "rabbit" || named && !strings.Contains(name, "/") && isHere(host) {
+			base, _, err = locate(address)
+			if !named {
+				given = "rabbit@" + hostname()
+			}
+			return base, given, err
+		}
+	}
+	return locate(given)
+}
+
+func hostname() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return host
+}
+
+// isHere reports whether a host is this machine, by its long or its short name.
+func isHere(host string) bool {
+	short := func(name string) string {
+		name, _, _ = strings.Cut(name, ".")
+		return name
+	}
+	own := hostname()
+	if host == "localhost" || strings.EqualFold(host, own) {
+		return true
+	}
+	bare := !strings.Contains(host, ".") || !strings.Contains(own, ".")
+	return bare && net.ParseIP(host) == nil && strings.EqualFold(short(host), short(own))
+}
+
 // locate understands http://host:port, host:port, and name@host as RabbitMQ calls nodes.
 func locate(given string) (base, node string, err error) {
-	host, hostErr := os.Hostname()
-	if hostErr != nil {
-		host = "localhost"
-	}
-	node = "rabbit@" + host
+	node = "rabbit@" + hostname()
 	switch {
 	case given == "":
 		return defaultBase, node, nil
@@ -108,27 +166,49 @@ func isLocal(base string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// secret reads the token of the data directory; none is no error, as the broker may run elsewhere, but told if
-// the directory was named.
+// dataNamed reports whether somebody has said which data directory is meant.
+func (c *call) dataNamed() bool { return c.words.or("data", c.env("BARTLEBY_DATA")) != "" }
+
+// secret reads the token of the data directory: that which was named, else the first of the usual ones that has one.
+// None is no error, as the broker may run elsewhere, but told if the directory was named.
 func (c *call) secret() string {
-	dir := c.words.or("data", c.env("BARTLEBY_DATA"))
-	named := dir != ""
-	if !named {
-		dir = "bartleby-data"
+	if c.dataNamed() {
+		dir := c.words.or("data", c.env("BARTLEBY_DATA"))
+		secret, err := readSecret(dir)
+		if err != nil {
+			fmt.Fprintf(c.stderr, "Warning: no secret of a broker in %s (%v); asking as user 'guest'\n", dir, err)
+		}
+		return secret
 	}
+	for _, dir := range c.dataDirs {
+		secret, err := readSecret(dir)
+		if err == nil {
+			return secret
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			c.unread = err
+		}
+	}
+	return ""
+}
+
+func readSecret(dir string) (string, error) {
 	b, err := os.ReadFile(filepath.Join(dir, secretFile))
-	if err != nil && named {
-		fmt.Fprintf(c.stderr, "Warning: no secret of a broker in %s (%v); asking as user 'guest'\n", dir, err)
-	}
 	if err != nil {
-		return ""
+		return "", err
 	}
-	return strings.TrimSpace(string(b))
+	if len(bytes.TrimSpace(b)) == 0 {
+		return "", fmt.Errorf("%s is empty", filepath.Join(dir, secretFile))
+	}
+	return string(bytes.TrimSpace(b)), nil
 }
 
 func (c *call) identity() string {
-	if c.client.Token != "" {
-		return "the secret of the data directory"
+	if c.client.Token == "" {
+		return fmt.Sprintf("user '%s'", c.client.User)
 	}
-	return fmt.Sprintf("user '%s'", c.client.User)
+	if f, ok := c.client.HTTP.Transport.(*fallback); ok && f.refused {
+		return "the secret that lies in the data directory here, which is another broker's, and user 'guest'"
+	}
+	return "the secret of the data directory, which is another broker's"
 }

@@ -43,6 +43,28 @@ func escapeControl(s string) string {
 	return b.String()
 }
 
+// erlang writes a cell as an Erlang term: strings are binaries.
+func erlang(v cell) string {
+	if len(v) == 0 || string(v) == "null" {
+		return ""
+	}
+	var s string
+	if v[0] == '"' && json.Unmarshal(v, &s) == nil {
+		return fmt.Sprintf("<<%q>>", s)
+	}
+	return term(v)
+}
+
+// atom writes a name as an Erlang atom.
+func atom(name string) string {
+	for i, r := range name {
+		if !('a' <= r && r <= 'z' || i > 0 && ('0' <= r && r <= '9' || r == '_')) {
+			return "'" + strings.ReplaceAll(name, "'", `\'`) + "'"
+		}
+	}
+	return name
+}
+
 // term writes the outermost object as a property list, those inside as maps.
 func term(v cell) string {
 	d := json.NewDecoder(bytes.NewReader(v))

@@ -2,10 +2,14 @@ package cli
 
 import (
 	"bufio"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -139,3 +143,18 @@ func listUsers(c *call) error {
 	}
 	return c.show([]column{{name: "user", path: "name"}, {name: "tags", path: "tags", as: c.forPeople(asAtoms)}}, rows)
 }
+
+// hashPassword salts and hashes a password as the broker does. Source: RabbitMQ passwords, computing password hash.
+func hashPassword(c *call) error {
+	password, err := c.secretArgument(0)
+	if err != nil {
+		return err
+	}
+	hash := make([]byte, saltBytes, saltBytes+sha256.Size)
+	rand.Read(hash) // which never fails
+	sum := sha256.Sum256(append(slices.Clone(hash), password...))
+	return c.done(base64.StdEncoding.EncodeToString(append(hash, sum[:]...)), nil)
+}
+
+// saltBytes is the length of the salt before a hash.
+const saltBytes = 4

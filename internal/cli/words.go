@@ -31,60 +31,84 @@ func (w words) on(name string) bool { return w.options[name] == "true" }
 type option struct {
 	name   string
 	short  string // one letter
-	valued bool
+	value  string // what the value is, "" for a switch
+	about  string // for help; "" if it is accepted for scripts' sake, without effect
 	global bool
 }
 
-// options lists every option there is. Those after the blank line are accepted for scripts' sake, without effect.
-// Source: RabbitMQ rabbitmqctl(8), OPTIONS.
+func (o option) valued() bool { return o.value != "" }
+
+// options lists every option there is. Source: RabbitMQ rabbitmqctl(8), OPTIONS.
 func options() []option {
 	return []option{
-		{name: "node", short: "n", valued: true, global: true},
-		{name: "username", valued: true, global: true},
-		{name: "password", valued: true, global: true},
-		{name: "data", valued: true, global: true},
-		{name: "vhost", short: "p", valued: true, global: true},
-		{name: "quiet", short: "q", global: true},
-		{name: "silent", short: "s", global: true},
-		{name: "timeout", short: "t", valued: true, global: true},
-		{name: "formatter", valued: true, global: true},
-		{name: "no-table-headers", global: true},
-		{name: "dry-run", global: true},
-		{name: "help", short: "?", global: true},
-		{name: "version", global: true},
+		{name: "node", short: "n", value: "node", global: true, about: "the broker: http://host:port, https://host:port, host, or name@host; without it, that of this machine"},
+		{name: "username", value: "username", global: true, about: "who asks, with --password; without it, the secret of the data directory, or else guest"},
+		{name: "password", value: "password", global: true, about: "of --username"},
+		{name: "data", value: "directory", global: true, about: "the broker's data directory, in which its secret is"},
+		{name: "cacert", value: "file", global: true, about: "certificates that are trusted, in PEM, besides those of the system"},
+		{name: "insecure", short: "k", global: true, about: "trust any certificate"},
+		{name: "vhost", short: "p", value: "vhost", global: true, about: "the virtual host; without it, /"},
+		{name: "quiet", short: "q", global: true, about: "no line about what is done"},
+		{name: "silent", short: "s", global: true, about: "no such line, and no header of a table"},
+		{name: "timeout", short: "t", value: "seconds", global: true, about: "how long the command may take"},
+		{name: "formatter", value: "formatter", global: true, about: "the form of what is printed: " + strings.Join(formatters(), ", ")},
+		{name: "no-table-headers", global: true, about: "no header of a table"},
+		{name: "help", short: "?", global: true, about: "help with a command"},
+		{name: "version", global: true, about: "the version"},
+		{name: "aliases-file", value: "file", global: true, about: "lines of 'alias = command arguments'"},
+		{name: "dry-run", global: true, about: "check the words and do nothing; with policies, show what would change"},
 
 		{name: "longnames", short: "l", global: true},
-		{name: "erlang-cookie", valued: true, global: true},
+		{name: "erlang-cookie", value: "cookie", global: true},
 		{name: "print-stacktrace", global: true},
-		{name: "script-name", valued: true, global: true},
-		{name: "aliases-file", valued: true, global: true},
-		{name: "data-dir", valued: true, global: true},
-		{name: "plugins-dir", valued: true, global: true},
-		{name: "enabled-plugins-file", valued: true, global: true},
-		{name: "rabbitmq-home", valued: true, global: true},
-		{name: "mnesia-dir", valued: true, global: true},
+		{name: "script-name", value: "name", global: true},
+		{name: "data-dir", value: "directory", global: true},
+		{name: "plugins-dir", value: "directory", global: true},
+		{name: "enabled-plugins-file", value: "file", global: true},
+		{name: "rabbitmq-home", value: "directory", global: true},
+		{name: "mnesia-dir", value: "directory", global: true},
 
-		{name: "priority", valued: true},
-		{name: "apply-to", valued: true},
-		{name: "description", valued: true},
-		{name: "tags", valued: true},
-		{name: "default-queue-type", valued: true},
-		{name: "pre-hashed-password"},
-		{name: "if-empty", short: "e"},
-		{name: "if-unused", short: "u"},
+		{name: "priority", value: "priority", about: "of several policies that match, that with the highest is in force; 0"},
+		{name: "apply-to", value: "apply-to", about: strings.Join(appliesTo(), ", ")},
+		{name: "object-type", value: "type", about: "queue or exchange"},
+		{name: "description", value: "description", about: "a text for people"},
+		{name: "tags", value: "tag,...", about: "words, with commas between"},
+		{name: "default-queue-type", value: "type", about: "the type of queues that name none: classic or quorum"},
+		{name: "pre-hashed-password", about: "the password is a salted hash, as hash_password prints it"},
+		{name: "if-empty", short: "e", about: "refuse it if there are messages"},
+		{name: "if-unused", short: "u", about: "refuse it if it is used"},
 		{name: "force"},
-		{name: "online"}, {name: "offline"}, {name: "local"}, {name: "all"},
-		{name: "verbose", short: "v"}, {name: "minimal", short: "m"},
-		{name: "enabled", short: "E"}, {name: "implicitly-enabled"},
-		{name: "address", valued: true},
-		{name: "cause", valued: true}, {name: "limit", valued: true},
-		{name: "exchange", valued: true}, {name: "routing-key", valued: true},
-		{name: "message-id", valued: true}, {name: "header", valued: true},
-		{name: "from", valued: true}, {name: "until", valued: true},
-		{name: "at", valued: true}, {name: "in", valued: true}, {name: "key", valued: true},
-		{name: "unit", valued: true},
-		{name: "tar", valued: true},
+		{name: "online", about: "those that are up: all"}, {name: "offline", about: "those that are down: none"}, {name: "local", about: "those of this node: all"},
+		{name: "all", about: "all there are"}, {name: "used", about: "those in use"}, {name: "global", about: "of all"},
+		{name: "user", value: "username", about: "of this user"},
+		{name: "verbose", short: "v", about: "more of each"}, {name: "minimal", short: "m", about: "names only"},
+		{name: "enabled", short: "E", about: "those enabled"}, {name: "implicitly-enabled", about: "those enabled for the sake of others: none"},
+		{name: "address", value: "address", about: "where to connect to"},
+		{name: "address-family", value: "family", about: "IPv4 or IPv6"},
+		{name: "cause", value: "cause", about: "no_exchange, no_route, cycle, refused, hops, …"},
+		{name: "limit", value: "number", about: "so many at most"},
+		{name: "exchange", value: "exchange", about: "another exchange"}, {name: "routing-key", value: "key", about: "the routing key"},
+		{name: "message-id", value: "id", about: "the property of that name"}, {name: "header", value: "name:value", about: "a header: a string, a number, true or false"},
+		{name: "from", value: "instant", about: "due then or later"}, {name: "until", value: "instant", about: "due before"},
+		{name: "at", value: "instant", about: "then; what has passed is at once"}, {name: "in", value: "time", about: "from now on: milliseconds, or 90s, 15m, 12h, 30d"},
+		{name: "key", value: "key", about: "the one that waits under this key"},
+		{name: "unit", value: "unit", about: "bytes, kb, mb, gb; of certificates days, weeks, months, years"},
+		{name: "within", value: "number", about: "how long from now"},
+		{name: "tar", value: "file", about: "a file here, or - for standard output"},
+		{name: "format", value: "format", about: "json"},
+		{name: "skip-if-unchanged", about: "nothing is done twice anyway"},
+		{name: "per-connection-delay", value: "ms", about: "how long to wait between two"},
+		{name: "pid", value: "pid", about: "the number of the broker's process"},
+		{name: "no-wait", about: "do not wait for the end"},
+		{name: "idempotent"}, {name: "opt-in"}, {name: "experimental"}, {name: "disc"}, {name: "ram"}, {name: "details"}, {name: "errors-only"}, {name: "by-source"},
+		{name: "number", short: "N", value: "number"}, {name: "duration", short: "d", value: "seconds"}, {name: "pattern", value: "pattern"},
+		{name: "vhost-pattern", value: "pattern"}, {name: "queue-pattern", value: "pattern"}, {name: "membership", value: "membership"},
 	}
+}
+
+// appliesTo are the kinds of objects that a policy may be for. Source: RabbitMQ policies.
+func appliesTo() []string {
+	return []string{"all", "queues", "classic_queues", "quorum_queues", "streams", "exchanges"}
 }
 
 func findOption(match func(option) bool) (option, bool) {
@@ -120,13 +144,13 @@ func parse(typed []string) (words, error) {
 		case !ok:
 			errs = append(errs, word)
 			continue
-		case o.valued && !glued:
+		case o.valued() && !glued:
 			if i++; i == len(typed) {
 				errs = append(errs, word+" needs a value")
 				continue
 			}
 			value = typed[i]
-		case !o.valued && !glued:
+		case !o.valued() && !glued:
 			value = "true"
 		}
 		w.options[o.name] = value
@@ -144,7 +168,7 @@ func readOption(word string) (o option, value string, glued, ok bool) {
 		o, ok = findOption(func(o option) bool { return o.short != "" && o.short == word[1:2] })
 		value, glued = word[2:], len(word) > 2
 		value = strings.TrimPrefix(value, "=")
-		if glued && !o.valued {
+		if glued && !o.valued() {
 			return o, "", false, false
 		}
 		return o, value, glued, ok
@@ -152,7 +176,7 @@ func readOption(word string) (o option, value string, glued, ok bool) {
 	name, value, glued := strings.Cut(word[2:], "=")
 	name = strings.ReplaceAll(name, "_", "-")
 	o, ok = findOption(func(o option) bool { return o.name == name })
-	if glued && !o.valued && value != "true" && value != "false" {
+	if glued && !o.valued() && value != "true" && value != "false" {
 		return o, "", false, false
 	}
 	return o, value, glued, ok

@@ -15,13 +15,17 @@ func (r *request) policiesOf(h *access.VHost, operator bool) ([]api.Policy, erro
 	}
 	err := r.look(h.Name, func(v *vhost.VHost) {
 		for _, p := range v.Policies(operator) {
-			all = append(all, api.Policy{
-				VHost: h.Name, Name: p.Name, Pattern: p.Pattern, ApplyTo: p.ApplyTo,
-				Definition: api.Arguments(p.Definition), Priority: p.Priority,
-			})
+			all = append(all, showPolicy(h.Name, &p))
 		}
 	})
 	return all, err
+}
+
+func showPolicy(vhost string, p *vhost.Policy) api.Policy {
+	return api.Policy{
+		VHost: vhost, Name: p.Name, Pattern: p.Pattern, ApplyTo: p.ApplyTo,
+		Definition: api.Arguments(p.Definition), Priority: p.Priority,
+	}
 }
 
 func getPolicies(r *request) (answer, error)         { return listPolicies(r, false) }

@@ -1,0 +1,76 @@
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
+
+// RawValue is v as JSON, by the rules of Arguments; nothing that is set is null.
+func RawValue(v amqp.Value) json.RawMessage { return appendValue(nil, v) }
+
+// An Explanation answers GET /api/x/explain/queues/{vhost}/{name} and …/exchanges/…. Source: ours.
+type Explanation struct {
+	Name     string                 `json:"name"`
+	VHost    string                 `json:"vhost"`
+	Kind     string                 `json:"kind"` // queue or exchange
+	Type     string                 `json:"type"`
+	Settings List[ExplainedSetting] `json:"settings"`
+	Policies List[ExplainedPolicy]  `json:"policies"` // of the virtual host: those in force first
+	Ignored  List[IgnoredSetting]   `json:"ignored"`
+	Warnings List[string]           `json:"warnings"`
+}
+
+// An ExplainedSetting says what is in force, and why.
+type ExplainedSetting struct {
+	Name   string          `json:"name"`
+	Value  json.RawMessage `json:"value"`          // null: none
+	Source string          `json:"source"`         // argument, policy, operator policy, option, default
+	From   string          `json:"from,omitempty"` // the policy's or the option's name
+	Why    string          `json:"why"`
+}
+
+// An ExplainedPolicy says how a policy stands to an object.
+type ExplainedPolicy struct {
+	Policy
+	Operator bool   `json:"operator"`
+	Matches  bool   `json:"matches"`
+	InForce  bool   `json:"in_force"`
+	Why      string `json:"why"`
+}
+
+// An IgnoredSetting was asked for and does nothing.
+type IgnoredSetting struct {
+	Name   string `json:"name"`
+	Source string `json:"source"`
+	From   string `json:"from,omitempty"`
+	Why    string `json:"why"`
+}
+
+// A PolicyTrial answers PUT and DELETE of /api/x/dry-run/policies/{vhost}/{name}, and of …/operator-policies/…, whose
+// bodies are those of the endpoints that change something. Source: ours.
+type PolicyTrial struct {
+	Matched  int                 `json:"matched"` // objects that the policy matches
+	Changed  int                 `json:"changed"` // objects whose settings would change
+	Matches  List[PolicyOutcome] `json:"matches"` // these, and those that the policy would leave
+	Warnings List[string]        `json:"warnings"`
+}
+
+// A PolicyOutcome is what a policy would mean for an object.
+type PolicyOutcome struct {
+	Name         string              `json:"name"`
+	Kind         string              `json:"kind"` // queue or exchange
+	Type         string              `json:"type"`
+	Matches      bool                `json:"matches"`
+	PolicyBefore string              `json:"policy_before"` // in force, of this kind; empty: none
+	PolicyAfter  string              `json:"policy_after"`
+	Changes      List[SettingChange] `json:"changes"`
+	Drops        int                 `json:"messages_dropped"` // at once, being too many
+}
+
+// A SettingChange says what a setting was and would be, null being none.
+type SettingChange struct {
+	Name   string          `json:"name"`
+	Before json.RawMessage `json:"before"`
+	After  json.RawMessage `json:"after"`
+}

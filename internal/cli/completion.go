@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+// completeWord is the hidden command behind which the scripts of shells put what has been typed so far, the word that is
+// being typed last; an empty one if it has not begun.
+const completeWord = "__complete"
+
+// completePatience is how long a broker has to tell names. Who presses a key does not wait longer.
+const completePatience = time.Second
+
+// scripts are what shells load: each asks the program itself, so that it never lags behind. %[1]s is the program, %[2]s
+// a name for functions.
+var scripts = map[string]string{
+	"bash": `# bash completion for %[1]s: eval "$(%[1]s completion bash)"
+_%[2]s() {
+    local line
+    COMPREPLY=()
+    while IFS= read -r line; do
+        COMPREPLY+=("$(printf '%%q' "$line")")
+    done < <(%[1]s __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o default -F _%[2]s %[1]s
+`,
+	"zsh": `#compdef %[1]s
+# zsh completion for %[1]s: a file _%[1]s in a directory of $fpath, or eval "$(%[1]s completion zsh)"
+_%[2]s() {
+    local -a found
+    found=("${(@f)$(%[1]s __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    [[ -n "$found" ]] && compadd -- "${found[@]}" || _files
+}
+compdef _%[2]s %[1]s
+`,
+	"fish": `# fish completion for %[1]s: %[1]s completion fish | source
+function __%[2]s
+    set -l typed (commandline -opc)
+    set -l current (commandline -ct)
+    %[1]s __complete $typed[2..-1] "$current" 2>/dev/null
+end
+complete -c %[1]s -a '(__%[2]s)'
+`,
+}
+
+func completionHelp() string {
+	return `Load it once:
+
+   bash   eval "$(rabbitmqctl completion bash)", or a file in /etc/bash_completion.d
+   zsh    eval "$(rabbitmqctl completion zsh)", or a file _rabbitmqctl in a directory of $fpath
+   fish   rabbitmqctl completion fish > ~/.config/fish/completions/rabbitmqctl.fish
+
+Names of queues, exchanges, virtual hosts, users and policies are those of the broker, if it answers within a second.
+'bartleby completion bash' does the same for the commands of bartleby and of 'bartleby ctl'.`
+}
+
+// Completion is the script that completes the words of a program in a shell: bash, zsh or fish.
+func Completion(shell, program string) (script string, ok bool) {
+	script, ok = scripts[shell]
+	if !ok {
+		return "", false
+	}
+	return fmt.Sprintf(script, program, strings.NewReplacer("-", "_", " ", "_").Replace(program)), true
+}
+
+func completion(c *call) error {
+	program, _, _ := strings.Cut(c.program, " ") // 'bartleby ctl' is completed with bartleby
+	script, ok := Completion(c.args[0], program)
+	if !ok {
+		return c.invalid(fmt.Sprintf("shell '%s' not recognised; should be one of: bash, zsh, fish", c.args[0]))
+	}
+	_, err := io.WriteString(c.stdout, script)
+	return err
+}
+
+// complete prints what the last of the typed words may become, one a line.
+func (c *call) complete(typed []string) error {
+	if len(typed) == 0 {
+		typed = []string{""}
+	}
+	current, before := typed[len(typed)-1], typed[:len(typed)-1]
+	c.words, _ = parse(before) // what is wrong with them is told when they are run
+	if len(c.words.args) > 0 {
+		c.command, c.args, _ = c.findTyped(c.words.args)
+	}
+	c.timeout = completePatience
+	ctx, cancel := context.WithTimeout(context.Background(), completePatience)
+	defer cancel()
+	c.ctx, c.stderr = ctx, io.Discard
+	for _, candidate := range c.candidates(before, current) {
+		if strings.HasPrefix(candidate, current) {
+			fmt.Fprintln(c.stdout, candidate)
+		}
+	}
+	return nil
+}
+
+func (c *call) candidates(before []string, current string) []string {
+	if len(before) > 0 {
+		last := before[len(before)-1]
+		if o, _, glued, ok := readOption(last); ok && strings.HasPrefix(last, "-") && o.valued() && !glued {
+			return c.values(o.value)
+		}
+	}
+	switch {
+	case strings.HasPrefix(current, "-"):
+		return c.optionNames()
+	case c.command.name == "":
+		return c.commandNames()
+	}
+	return c.values(c.argumentKind())
+}
+
+func (c *call) commandNames() []string {
+	var names []string
+	for _, cmd := range commands() {
+		if cmd.tools&c.tool != 0 {
+			names = append(names, cmd.name)
+		}
+	}
+	return append(names, "help")
+}
+
+func (c *call) optionNames() []string {
+	var names []string
+	for _, o := range options() {
+		if o.about != "" && (o.global || c.command.takes(o.name)) {
+			names = append(names, "--"+o.name)
+		}
+	}
+	return names
+}
+
+// argumentKind is what the usage of the command calls the argument that is next.
+func (c *call) argumentKind() string {
+	usage := regexp.MustCompile(`\[-[^\]]*\]|\(-[^)]*\)`).ReplaceAllString(c.command.usage, "")
+	kinds := regexp.MustCompile(`<([^>]*)>`).FindAllStringSubmatch(usage, -1)
+	switch {
+	case len(kinds) == 0:
+		return ""
+	case len(c.args) < len(kinds):
+		return kinds[len(c.args)][1]
+	case c.command.most == unbounded:
+		return kinds[len(kinds)-1][1]
+	}
+	return ""
+}
+
+// values lists what may stand for a kind of argument, or of option's value.
+func (c *call) values(kind string) []string {
+	switch kind {
+	case "formatter":
+		return formatters()
+	case "apply-to":
+		return appliesTo()
+	case "tag":
+		return []string{"administrator", "impersonator", "management", "monitoring", "policymaker"}
+	case "plugin":
+		return builtIn()
+	case "level":
+		return []string{"debug", "info", "warning", "error", "critical", "none"}
+	case "shell":
+		return []string{"bash", "zsh", "fish"}
+	case "column":
+		if c.command.more == nil {
+			return nil
+		}
+		_, names, _ := strings.Cut(c.command.more(), "Columns: ")
+		names, _, _ = strings.Cut(names, "\n")
+		return strings.Fields(names)
+	case "vhost":
+		return c.namesAt("vhosts")
+	case "username":
+		return c.namesAt("users")
+	case "queue", "exchange":
+		return c.namesAt(kind+"s", c.vhost())
+	case "connection":
+		return c.namesAt("connections")
+	case "name":
+		if strings.Contains(c.command.name, "polic") {
+			return c.namesAt(c.kind(), c.vhost())
+		}
+		if strings.Contains(c.command.name, "vhost_option") {
+			var names []string
+			for _, o := range api.VHostOptions {
+				names = append(names, o.Name)
+			}
+			return names
+		}
+		if c.command.name == "enable_feature_flag" {
+			return append(c.namesAt("feature-flags"), "all")
+		}
+	}
+	return nil
+}
+
+// namesAt asks the broker for names; none if it does not tell.
+func (c *call) namesAt(path ...string) []string {
+	if c.connect() != nil {
+		return nil
+	}
+	var rows []struct{ Name string }
+	if _, err := c.client.Do(c.ctx, "GET", api.Path(path...)+"?columns=name", nil, &rows); err != nil {
+		return nil
+	}
+	var names []string
+	for _, r := range rows {
+		if r.Name != "" {
+			names = append(names, r.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

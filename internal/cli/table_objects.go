@@ -1,0 +1,57 @@
+package cli
+
+const (
+	anyColumn      = "[<column> ...]"
+	republishUsage = inVHost + "[--exchange <exchange> [--routing-key <key>]] <id> ... | --all [--cause <cause>]"
+)
+
+// objectTable is about what clients declare, and about clients.
+func objectTable() []group {
+	return []group{
+		{"Queues, exchanges, bindings", []command{
+			{name: "list_queues", tools: both | queues, usage: inVHost + "[--online] [--offline] [--local] " + anyColumn, about: "Lists queues.", most: unbounded, options: "online offline local", run: listQueues, more: columnsOf(queueColumns), example: "list_queues name messages consumers policy\nlist_queues -p shop -q name messages | awk '$2 > 1000'"},
+			{name: "list_exchanges", tools: both, usage: inVHost + anyColumn, about: "Lists exchanges.", most: unbounded, run: listExchanges, more: columnsOf(exchangeColumns)},
+			{name: "list_bindings", tools: both, usage: inVHost + anyColumn, about: "Lists bindings.", most: unbounded, run: listBindings, more: columnsOf(bindingColumns)},
+			{name: "list_consumers", tools: both, usage: inVHost + anyColumn, about: "Lists consumers.", most: unbounded, run: listConsumers, more: columnsOf(consumerColumns)},
+			{name: "list_unresponsive_queues", tools: both, usage: inVHost + anyColumn, about: "Lists queues that do not answer: none, as virtual hosts answer for them.", most: unbounded, options: "local", run: listNothing("Listing unresponsive queues for vhost %s ...")},
+			{name: "purge_queue", tools: ctl, usage: inVHost + "<queue>", about: "Discards the ready messages of a queue.", least: 1, most: 1, run: purgeQueue},
+			{name: "delete_queue", tools: ctl, usage: inVHost + "<queue> [--if-empty] [--if-unused]", about: "Deletes a queue with its messages.", least: 1, most: 1, options: "if-empty if-unused force", run: deleteQueue},
+			{name: "delete_exchange", tools: ctl, usage: inVHost + "<exchange> [--if-unused]", about: "Deletes an exchange.", least: 1, most: 1, options: "if-unused", run: deleteExchange},
+		}},
+		{"Connections", []command{
+			{name: "list_connections", tools: both, usage: anyColumn, about: "Lists connections.", most: unbounded, run: listConnections, more: columnsOf(connectionColumns)},
+			{name: "list_channels", tools: both, usage: anyColumn, about: "Lists channels.", most: unbounded, run: listChannels, more: columnsOf(channelColumns)},
+			{name: "close_connection", tools: ctl, usage: "<connection> <reason>", about: "Closes a connection, named as list_connections pid or name shows it.", least: 2, most: 2, run: closeConnection, example: "close_connection '127.0.0.1:51001 -> 127.0.0.1:5672' 'go away'"},
+			{name: "close_all_connections", tools: ctl, usage: "[--vhost <vhost> | --global] [--per-connection-delay <ms>] [--limit <number>] <reason>", about: "Closes connections to a virtual host, or all.", least: 1, most: 1, options: "global per-connection-delay limit", run: closeAllConnections},
+			{name: "close_all_user_connections", tools: ctl, usage: "<username> <reason>", about: "Closes the connections of a user.", least: 2, most: 2, run: closeUserConnections},
+		}},
+		{"Definitions", []command{
+			{name: "export_definitions", tools: ctl, usage: "[--format json] <file> | -", about: "Writes users, virtual hosts, permissions, policies, queues, exchanges and bindings to a file, or to standard output.", least: 1, most: 1, options: "format", run: exportDefinitions, more: definitionsHelp, example: "export_definitions definitions.json\nexport_definitions - | jq .queues"},
+			{name: "import_definitions", tools: ctl, usage: "[--format json] [--skip-if-unchanged] [<file> | -]", about: "Makes what a file of definitions says, or standard input.", most: 1, options: "format skip-if-unchanged", patience: definitionsPatience, run: importDefinitions, more: definitionsHelp, example: "import_definitions definitions.json"},
+		}},
+	}
+}
+
+// letterTable is about messages that died, or that wait.
+func letterTable() []group {
+	return []group{
+		{"Dead letters", []command{
+			{name: "list_lost_letters", tools: both, usage: inVHost + "[--cause <cause>] [--limit <number>] " + anyColumn, about: "Lists dead letters that found no place.", most: unbounded, options: "cause limit", run: listLostLetters},
+			{name: "show_lost_letter", tools: both, usage: inVHost + "<id>", about: "Shows one, its payload last.", least: 1, most: 1, run: showLostLetter},
+			{name: "republish_lost_letters", tools: ctl, usage: republishUsage, about: "Sends lost letters where they were going, or elsewhere.", most: unbounded, options: "all cause exchange routing-key", run: republishLostLetters},
+			{name: "purge_lost_letters", tools: ctl, usage: inVHost + "[--cause <cause>] [<id> ...]", about: "Discards lost letters; all, if neither ids nor a cause are named.", most: unbounded, options: "cause", run: purgeLostLetters},
+			{name: "list_held_letters", tools: both, usage: inVHost + "[--limit <number>] <queue> " + anyColumn, about: "Lists dead letters that a queue holds because their targets cannot take them.", least: 1, most: unbounded, options: "limit", run: listHeldLetters},
+		}},
+		{"Messages for later", []command{
+			{name: "list_scheduled", tools: both, usage: inVHost + "[--limit <number>] [" + filterUsage + "] <exchange> " + anyColumn, about: "Lists what waits in a delayed exchange.", least: 1, most: unbounded, options: "limit " + filterOptions, run: listScheduled, more: listScheduledHelp},
+			{name: "count_scheduled", tools: both, usage: inVHost + anyColumn, about: "Counts what waits, by exchange.", most: unbounded, run: countScheduled},
+			{name: "show_scheduled", tools: both, usage: inVHost + "<exchange> (<id> | --key <key>)", about: "Shows one message, its payload last.", least: 1, most: 2, options: "key", run: showScheduled, more: filterHelp},
+			{name: "cancel_scheduled", tools: ctl, usage: inVHost + "<exchange> <id> ... | --key <key> | " + filterUsage, about: "Calls messages off.", least: 1, most: unbounded, options: "key " + filterOptions, run: cancelScheduled, more: filterHelp},
+			{name: "reschedule_scheduled", tools: ctl, usage: inVHost + "(--in <time> | --at <instant>) <exchange> <id> ... | --key <key> | " + filterUsage, about: "Gives messages another instant.", least: 1, most: unbounded, options: "in at key " + filterOptions, run: rescheduleScheduled, more: filterHelp},
+			{name: "fire_scheduled", tools: ctl, usage: inVHost + "<exchange> <id> ... | --key <key> | " + filterUsage, about: "Routes messages now.", least: 1, most: unbounded, options: "key " + filterOptions, run: fireScheduled, more: filterHelp},
+			{name: "purge_scheduled", tools: ctl, usage: inVHost + "<exchange>", about: "Calls off all that waits in a delayed exchange.", least: 1, most: 1, run: purgeScheduled},
+			{name: "list_waiting", tools: both, usage: inVHost + "[--limit <number>] [" + filterUsage + "] <queue> " + anyColumn, about: "Lists what waits in a queue.", least: 1, most: unbounded, options: "limit " + filterOptions, run: listWaiting, more: listWaitingHelp},
+			{name: "retry_waiting", tools: ctl, usage: inVHost + "<queue> <id> ... | --all | " + filterUsage, about: "Makes what waits in a queue ready now.", least: 1, most: unbounded, options: "all " + filterOptions, run: retryWaiting, more: filterHelp},
+		}},
+	}
+}

@@ -1,0 +1,262 @@
+package vhost
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
+
+// asked draws what a queue, a policy or an operator policy asks for, by the names of policies.
+func asked(dice *rand.Rand, operator bool) (t amqp.Table) {
+	number := func(from ...int64) amqp.Value { return amqp.Int64(from[dice.IntN(len(from))]) }
+	word := func(from ...string) amqp.Value { return amqp.String(from[dice.IntN(len(from))]) }
+	for _, f := range []struct {
+		amqp.Field
+		user bool
+	}{
+		{amqp.Field{Name: "dead-letter-exchange", Value: word("", "a", "b")}, true},
+		{amqp.Field{Name: "dead-letter-routing-key", Value: word("", "k", "l")}, true},
+		{amqp.Field{Name: "dead-letter-strategy", Value: word("at-most-once", "at-least-once")}, true},
+		{amqp.Field{Name: "message-ttl", Value: number(0, 5, 9)}, false},
+		{amqp.Field{Name: "expires", Value: number(1, 5, 9)}, false},
+		{amqp.Field{Name: "max-length", Value: number(0, 1, 3)}, false},
+		{amqp.Field{Name: "max-length-bytes", Value: number(0, 1, 3)}, false},
+		{amqp.Field{Name: "overflow", Value: word("drop-head", "reject-publish", "reject-publish-dlx", "drop-lowest")}, false},
+		{amqp.Field{Name: "delivery-limit", Value: number(-1, 0, 3, 20)}, false},
+		{amqp.Field{Name: "delivery-count-mode", Value: word("all", "failed")}, true},
+		{amqp.Field{Name: "delayed-retry-type", Value: word("all", "failed", "returned", "disabled")}, false},
+		{amqp.Field{Name: "delayed-retry-min", Value: number(1, 5)}, false},
+		{amqp.Field{Name: "delayed-retry-max", Value: number(5, 9)}, false},
+		{amqp.Field{Name: "delayed-retry-backoff", Value: word("linear", "fixed", "exponential")}, false},
+		{amqp.Field{Name: "delayed-retry-steps", Value: word("1s,2s", "3s")}, false},
+		{amqp.Field{Name: "delayed-retry-jitter", Value: number(0, 10)}, false},
+		{amqp.Field{Name: "delayed-retry-attempts", Value: number(1, 3)}, false},
+		{amqp.Field{Name: "consumer-timeout", Value: number(0, 500, 900)}, true},
+	} {
+		if dice.IntN(2) == 0 && !(operator && f.user) {
+			t = append(t, f.Field)
+		}
+	}
+	return t
+}
+
+func asArguments(t amqp.Table) amqp.Table {
+	t = slices.Clone(t)
+	for i := range t {
+		t[i].Name = "x-" + t[i].Name
+	}
+	return t
+}
+
+func TestExplainNamesWhoWins(t *testing.T) {
+	// If this fails, explain_queue names a source that does not ask for the value in force, or overlooks one that does.
+	t.Parallel()
+	seed := rand.Uint64()
+	dice := rand.New(rand.NewPCG(seed, 0))
+	won := map[Source]int{}
+	for range 3000 {
+		arguments, user, operator := asArguments(asked(dice, false)), asked(dice, false), asked(dice, true)
+		r := &Rules{policySet{map[string]*policyEntry{}, map[string]*policyEntry{}}, optionsOf(nil)}
+		r.policies.set(Policy{Name: "u", ApplyTo: "all", Definition: user})
+		r.policies.set(Policy{Name: "o", Operator: true, ApplyTo: "all", Definition: operator})
+		s := &Subject{Object: Object{Name: "q", Type: []string{"classic", "quorum"}[dice.IntN(2)], Arguments: arguments}}
+		quorum := s.Type == "quorum"
+		for _, e := range r.Explain(s) {
+			won[e.Source]++
+			_, byArgument := arguments.Get("x-" + e.Name)
+			_, byUser := user.Get(e.Name)
+			_, byOperator := operator.Get(e.Name)
+			// Without those who are not named, the value is the same.
+			var alone Settings
+			switch e.Source {
+			case FromArgument:
+				alone = effective(arguments, nil, nil, quorum, &r.options)
+			case FromPolicy:
+				alone = effective(nil, user, nil, quorum, &r.options)
+			case FromOperator:
+				alone = effective(nil, nil, operator, quorum, &r.options)
+			default:
+				if byArgument || byUser || byOperator {
+					t.Fatalf("seed %d: %s is said to be asked for by nobody\n%v\n%v\n%v", seed, e.Name, arguments, user, operator)
+				}
+				continue
+			}
+			i := slices.IndexFunc(queueSettings, func(x explained) bool { return x.name == e.Name })
+			if got := queueSettings[i].read(&alone, s); !got.Equal(e.Value) {
+				t.Fatalf("seed %d: %s: %v is said to come from the %s, which asks for %v\n%v\n%v\n%v", seed, e.Name, e.Value, e.Source, got, arguments, user, operator)
+			}
+		}
+	}
+	for _, s := range []Source{FromDefault, FromArgument, FromPolicy, FromOperator} {
+		if won[s] == 0 {
+			t.Errorf("seed %d: %s never wins: the test looks at nothing", seed, s)
+		}
+	}
+}
+
+func TestExplainNames(t *testing.T) {
+	// If this fails, a setting that queues have is not told by explain_queue.
+	t.Parallel()
+	for name := range queueArguments {
+		bare := strings.TrimPrefix(name, "x-")
+		known := slices.ContainsFunc(queueSettings, func(x explained) bool { return x.name == bare })
+		if !known && !slices.Contains(emptyArguments, name) && queueArguments[name].only != "stream" && name != "x-queue-type" {
+			t.Errorf("the argument %s is neither explained nor said to be without effect", name)
+		}
+	}
+	for name := range policyKeys {
+		if known := slices.ContainsFunc(queueSettings, func(x explained) bool { return x.name == name }); !known && !inertKeys[name] {
+			t.Errorf("the policy key %s is neither explained nor without effect", name)
+		}
+	}
+}
+
+func TestExplainWhy(t *testing.T) {
+	// If this fails, the reason that explain_queue gives is not the one that counted.
+	t.Parallel()
+	r := &Rules{policySet{map[string]*policyEntry{}, map[string]*policyEntry{}}, optionsOf(amqp.Table{{Name: "delivery-limit", Value: amqp.Int64(7)}})}
+	r.policies.set(Policy{Name: "u", ApplyTo: "queues", Priority: 1, Definition: amqp.Table{
+		{Name: "dead-letter-exchange", Value: amqp.String("b")}, {Name: "message-ttl", Value: amqp.Int64(9)}, {Name: "ha-mode", Value: amqp.String("all")}}})
+	r.policies.set(Policy{Name: "v", ApplyTo: "queues", Pattern: "q", Definition: amqp.Table{{Name: "max-length", Value: amqp.Int64(9)}}})
+	r.policies.set(Policy{Name: "w", ApplyTo: "exchanges", Priority: 9})
+	r.policies.set(Policy{Name: "x", ApplyTo: "all", Pattern: "^x", Priority: 9})
+	s := &Subject{Object: Object{Name: "q", Type: "classic", Arguments: amqp.Table{
+		{Name: "x-dead-letter-exchange", Value: amqp.String("a")}, {Name: "x-mesage-ttl", Value: amqp.Int64(1)}}}}
+	told := map[string]Setting{}
+	for _, e := range r.Explain(s) {
+		told[e.Name] = e
+	}
+	for _, want := range []Setting{
+		{"dead-letter-exchange", amqp.String("a"), FromArgument, "", "the argument wins over policies; policy 'u' asks for b"},
+		{"message-ttl", amqp.Int64(9), FromPolicy, "u", "nothing else sets it"},
+		{"max-length", amqp.Void(), FromDefault, "", "nothing sets it"},
+		{"delivery-limit", amqp.Int64(7), FromOption, "delivery-limit", "an option of the virtual host, or its dialect, sets it"},
+	} {
+		if got := told[want.Name]; got.Source != want.Source || got.From != want.From || got.Why != want.Why || !got.Value.Equal(want.Value) {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	var standings []string
+	for _, p := range r.Standings(s) {
+		standings = append(standings, p.Name+": "+p.Why)
+	}
+	if want := []string{
+		"u: in force", "v: matches, but 'u' has a higher priority: 1", "w: does not match: it is for exchanges",
+		"x: does not match: the pattern is not found in the name",
+	}; !slices.Equal(standings, want) {
+		t.Errorf("standings %q", standings)
+	}
+	var ignored []string
+	for _, i := range r.Ignored(s) {
+		ignored = append(ignored, i.Name+": "+i.Why)
+	}
+	if want := []string{"x-mesage-ttl: no argument that the broker knows", "ha-mode: without effect on a queue"}; !slices.Equal(ignored, want) {
+		t.Errorf("ignored %q", ignored)
+	}
+}
+
+func TestTryForetellsSetPolicy(t *testing.T) {
+	// If this fails, a dry run says something else than what setting or clearing the policy does.
+	t.Parallel()
+	seed := rand.Uint64()
+	dice := rand.New(rand.NewPCG(seed, 0))
+	w := newWorld()
+	if err := w.batch(Command{Kind: Connect, Conn: 1, Window: 1 << 40, Definition: &Definition{}}, Command{Kind: OpenChannel, Conn: 1, Channel: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a1", "a2", "b1", "b2"} {
+		for refused := true; refused; {
+			arguments := asArguments(asked(dice, false))
+			if dice.IntN(2) == 0 {
+				arguments = append(arguments, amqp.Field{Name: "x-queue-type", Value: amqp.String("quorum")})
+			}
+			why, err := w.step(Command{Kind: DeclareQueue, Channel: 1, Definition: &Definition{Name: name, Durable: true, Arguments: arguments}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if refused = why != nil; refused { // which has closed the channel
+				if _, err := w.step(Command{Kind: OpenChannel, Conn: 1, Channel: 1}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	w.seal()
+	w.begin()
+	tried, changed := 0, 0
+	for range 300 {
+		p := Policy{Name: string(rune('p' + dice.IntN(3))), Pattern: []string{"a", "1", "", "^b2$"}[dice.IntN(4)], Operator: dice.IntN(3) == 0,
+			ApplyTo: []string{"all", "queues", "classic_queues", "quorum_queues", "exchanges"}[dice.IntN(5)], Priority: dice.Int64N(3)}
+		p.Definition = asked(dice, p.Operator)
+		clear := dice.IntN(3) == 0
+		before := w.v.Subjects()
+		trials, refused := w.v.Rules().Try(p, clear, before)
+		old := map[string]QueueView{}
+		for _, q := range w.v.Queues() {
+			old[q.Name] = q
+		}
+		kind := SetPolicy
+		if clear {
+			kind = ClearPolicy
+		}
+		did, err := w.step(Command{Kind: kind, Channel: 1, Policy: &p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.seal()
+		w.begin()
+		if (did != nil) != (refused != nil) {
+			t.Fatalf("seed %d: tried: %v, done: %v", seed, refused, did)
+		}
+		if refused != nil {
+			if err := w.batch(Command{Kind: OpenChannel, Conn: 1, Channel: 1}); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		tried++
+		foretold := map[string]*Trial{}
+		for i := range trials {
+			if !trials[i].Exchange {
+				foretold[trials[i].Name] = &trials[i]
+			}
+		}
+		for _, q := range w.v.Queues() {
+			o := old[q.Name]
+			is, was := q.Policy, o.Policy
+			if p.Operator {
+				is, was = q.OperatorPolicy, o.OperatorPolicy
+			}
+			t2 := foretold[q.Name]
+			if t2 == nil {
+				if is != was || !equalSettings(&q, &o) {
+					t.Fatalf("seed %d: %s was not foretold: from %s to %s", seed, q.Name, was, is)
+				}
+				continue
+			}
+			if t2.Before != was || t2.After != is || (len(t2.Changes) > 0) == equalSettings(&q, &o) {
+				t.Fatalf("seed %d: %s: foretold %+v; was %s, is %s", seed, q.Name, t2, was, is)
+			}
+			if len(t2.Changes) > 0 {
+				changed++
+			}
+		}
+	}
+	if tried == 0 || changed == 0 {
+		t.Errorf("seed %d: %d trials, %d changes: the test looks at nothing", seed, tried, changed)
+	}
+}
+
+// equalSettings compares what two views of a queue tell of its settings.
+func equalSettings(a, b *QueueView) bool {
+	for i := range queueSettings {
+		read := queueSettings[i].read
+		if !read(&a.Settings, &Subject{Object: a.Object}).Equal(read(&b.Settings, &Subject{Object: b.Object})) {
+			return false
+		}
+	}
+	return true
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby"
@@ -25,6 +26,8 @@ Usage:
   bartleby backup DIRECTORY    copy all that a running broker keeps; or --tar FILE
   bartleby check DIR           say what is in a stopped data directory, and what of it is damaged
   bartleby repair DIR          save what can be saved of a damaged one
+  bartleby install-shims DIR   link rabbitmqctl and its sisters to this binary
+  bartleby completion SHELL    print a script that completes words: bash, zsh, fish
   bartleby perf SCENARIO …     load any AMQP 0-9-1 broker and measure it
   bartleby version             print the version
 
@@ -41,7 +44,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return cli.Main(args[0], args[1:], stdin, stdout, stderr, os.Getenv)
 	}
 	if name == "rabbitmq-server" {
-		return serve(args[1:], stdout, stderr)
+		return rabbitServer(args[1:], stdout, stderr)
 	}
 	if len(args) < 2 {
 		fmt.Fprint(stderr, usage)
@@ -58,6 +61,16 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return check(args[2:], stdout, stderr)
 	case "repair":
 		return repair(args[2:], stdout, stderr)
+	case "install-shims":
+		return installShims(args[2:], stdout, stderr)
+	case "as": // for batch files of Windows: bartleby as rabbitmqctl …
+		if len(args) > 2 && slices.Contains(shimNames(), args[2]) {
+			return run(args[2:], stdin, stdout, stderr)
+		}
+	case "completion":
+		return completion(args[2:], stdout, stderr)
+	case "__complete":
+		return complete(args[2:], stdin, stdout, stderr)
 	case "perf":
 		return perf.Main(args[2:], stdout, stderr)
 	case "version", "--version":

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -43,7 +42,7 @@ func repair(args []string, stdout, stderr io.Writer) int {
 	return report(bartleby.Repair, data, *asJSON, stdout, stderr)
 }
 
-// directory parses the arguments; without a directory the exit code counts. Flags may stand behind the directory.
+// directory parses the arguments of check and repair; without a directory the exit code counts.
 func directory(flags *flag.FlagSet, args []string, stderr io.Writer, what string) (data string, code int) {
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
@@ -52,25 +51,7 @@ func directory(flags *flag.FlagSet, args []string, stderr io.Writer, what string
 		fmt.Fprintf(stderr, "Exit codes: %d sound, or repaired without a loss; %d damaged, or repaired with losses; %d could not do it.\n",
 			exitSound, exitDamaged, exitBlind)
 	}
-	for rest := args; ; rest = flags.Args()[1:] {
-		if err := flags.Parse(rest); errors.Is(err, flag.ErrHelp) {
-			return "", 0
-		} else if err != nil {
-			return "", exitUsage
-		}
-		if flags.NArg() == 0 {
-			break
-		}
-		if data != "" {
-			fmt.Fprintf(stderr, "%s: unexpected argument %q\n", flags.Name(), flags.Arg(0))
-			return "", exitUsage
-		}
-		data = flags.Arg(0)
-	}
-	if data == "" {
-		flags.Usage()
-	}
-	return data, exitUsage
+	return oneDirectory(flags, args, stderr)
 }
 
 // report prints what look reports, and gives the exit code that it means.

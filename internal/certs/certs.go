@@ -1,0 +1,253 @@
+// Package certs turns the files that an operator names, certificate, key and authorities, into what a TLS listener needs,
+// and keeps up with their change.
+//
+// It promises that a handshake uses a pair of certificate and key that belong together, that a change which cannot be used
+// leaves the old ones in force, and that clients' certificates are checked as the options say. It leaves listening to who
+// asks, and what a client's certificate entitles to, to the doors.
+//
+// Invariants: what Open accepted is always there to serve with; TLS 1.2 is the oldest that is ever spoken.
+package certs
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options are those that RabbitMQ has for TLS. Source: RabbitMQ ssl, ssl_options.
+type Options struct {
+	CertFile, KeyFile string // PEM; the certificate first, then the intermediate ones
+	CAFile            string // PEM; the authorities that clients' certificates are checked against
+	VerifyPeer        bool   // ask clients for a certificate, and check it
+	NeedPeer          bool   // refuse those that have none; with VerifyPeer
+	Depth             int    // intermediate certificates of a client at most; negative: no limit but that of the library
+	Versions          []string
+	Ciphers           []string // of TLS 1.2, by the names of IANA or OpenSSL; empty: those that are considered secure
+}
+
+// checkEvery is how often a handshake may lead to a look at the files.
+const checkEvery = 10 * time.Second
+
+// Source is a certificate with what belongs to it, as it is in the files now. Its methods may be called by any goroutine.
+type Source struct {
+	options Options
+	changed func(error)
+	now     func() time.Time
+
+	mu struct {
+		sync.Mutex
+		config *tls.Config
+		looked time.Time
+		stamps []stamp
+	}
+}
+
+// stamp tells whether a file is the one that was read.
+type stamp struct {
+	at   time.Time
+	size int64
+}
+
+// Open reads the files. changed is told of each later reading that a change of the files led to, with the error if they
+// could not be used; nil: nobody is.
+func Open(o Options, changed func(error)) (*Source, error) {
+	if changed == nil {
+		changed = func(error) {}
+	}
+	s := &Source{options: o, changed: changed, now: time.Now}
+	return s, s.Reload()
+}
+
+// Reload reads the files again. On error what was read before stays in force.
+func (s *Source) Reload() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reload()
+}
+
+func (s *Source) reload() error {
+	stamps := s.options.stamps()
+	c, err := s.options.config()
+	s.mu.looked, s.mu.stamps = s.now(), stamps
+	if err != nil {
+		return err
+	}
+	s.mu.config = c
+	return nil
+}
+
+// Config is for tls.NewListener or an http.Server: each handshake takes what is in the files then, looked at every ten
+// seconds at most.
+func (s *Source) Config() *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.current(), nil },
+		// Never used, for GetConfigForClient has the last word; net/http asks for one of the two.
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &s.current().Certificates[0], nil },
+	}
+}
+
+func (s *Source) current() *tls.Config {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now().Sub(s.mu.looked) >= checkEvery {
+		s.mu.looked = s.now()
+		if !slices.Equal(s.options.stamps(), s.mu.stamps) {
+			s.changed(s.reload())
+		}
+	}
+	return s.mu.config
+}
+
+func (o *Options) stamps() []stamp {
+	var all []stamp
+	for _, name := range []string{o.CertFile, o.KeyFile, o.CAFile} {
+		if name == "" {
+			continue
+		}
+		var one stamp
+		if f, err := os.Stat(name); err == nil {
+			one = stamp{f.ModTime(), f.Size()}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// config reads the files and checks the options.
+func (o *Options) config() (*tls.Config, error) {
+	switch {
+	case o.CertFile == "":
+		return nil, errors.New("TLS: certfile is not set")
+	case o.KeyFile == "":
+		return nil, errors.New("TLS: keyfile is not set")
+	case o.NeedPeer && !o.VerifyPeer:
+		return nil, errors.New("TLS: fail_if_no_peer_cert needs verify = verify_peer")
+	case o.VerifyPeer && o.CAFile == "":
+		return nil, errors.New("TLS: verify = verify_peer needs cacertfile")
+	}
+	pair, err := o.pair()
+	if err != nil {
+		return nil, err
+	}
+	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	if err := o.setVersions(c); err != nil {
+		return nil, err
+	}
+	if c.CipherSuites, err = suites(o.Ciphers); err != nil {
+		return nil, err
+	}
+	if o.VerifyPeer {
+		return c, o.setPeers(c)
+	}
+	return c, nil
+}
+
+func (o *Options) pair() (tls.Certificate, error) {
+	cert, err := os.ReadFile(o.CertFile)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("TLS: certfile: %w", err)
+	}
+	key, err := os.ReadFile(o.KeyFile)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("TLS: keyfile: %w", err)
+	}
+	if block, _ := pem.Decode(key); block != nil && (block.Type == "ENCRYPTED PRIVATE KEY" || block.Headers["DEK-Info"] != "") {
+		return tls.Certificate{}, fmt.Errorf("TLS: keyfile %s is encrypted, which is not supported: "+
+			"'openssl pkey -in %[1]s -out FILE' writes it without a password; let only the broker's user read it", o.KeyFile)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("TLS: certfile %s with keyfile %s: %w", o.CertFile, o.KeyFile, err)
+	}
+	return pair, nil
+}
+
+// setVersions takes the oldest and the newest of those named.
+func (o *Options) setVersions(c *tls.Config) error {
+	if len(o.Versions) == 0 {
+		return nil
+	}
+	c.MinVersion, c.MaxVersion = tls.VersionTLS13, tls.VersionTLS12
+	for _, name := range o.Versions {
+		switch name {
+		case "tlsv1.3":
+			c.MaxVersion = tls.VersionTLS13
+		case "tlsv1.2":
+			c.MinVersion = tls.VersionTLS12
+		default:
+			return fmt.Errorf("TLS: version %q: tlsv1.2 and tlsv1.3 are possible; older ones are not secure", name)
+		}
+	}
+	return nil
+}
+
+func (o *Options) setPeers(c *tls.Config) error {
+	text, err := os.ReadFile(o.CAFile)
+	if err != nil {
+		return fmt.Errorf("TLS: cacertfile: %w", err)
+	}
+	c.ClientCAs = x509.NewCertPool()
+	if !c.ClientCAs.AppendCertsFromPEM(text) {
+		return fmt.Errorf("TLS: cacertfile %s: no certificate in it", o.CAFile)
+	}
+	c.ClientAuth = tls.VerifyClientCertIfGiven
+	if o.NeedPeer {
+		c.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	if depth := o.Depth; depth >= 0 {
+		c.VerifyConnection = func(state tls.ConnectionState) error { return checkDepth(state, depth) }
+	}
+	return nil
+}
+
+// checkDepth refuses a client whose certificate has too long a way to an authority: its own and the authority's do not
+// count. Source: RabbitMQ ssl, peer verification depth.
+func checkDepth(state tls.ConnectionState, depth int) error {
+	if len(state.VerifiedChains) == 0 {
+		return nil
+	}
+	for _, chain := range state.VerifiedChains {
+		if len(chain)-2 <= depth {
+			return nil
+		}
+	}
+	return fmt.Errorf("TLS: more than %d intermediate certificates", depth)
+}
+
+// suites finds cipher suites by name. Those of TLS 1.3 are not to be chosen and passed over.
+func suites(names []string) ([]uint16, error) {
+	var ids []uint16
+	for _, name := range names {
+		if strings.HasPrefix(name, "TLS_AES_") || strings.HasPrefix(name, "TLS_CHACHA20_") {
+			continue
+		}
+		i := slices.IndexFunc(tls.CipherSuites(), func(s *tls.CipherSuite) bool {
+			return s.Name == name || openSSLName(s.Name) == name
+		})
+		if i < 0 {
+			return nil, fmt.Errorf("TLS: cipher %q is not known, or not considered secure", name)
+		}
+		ids = append(ids, tls.CipherSuites()[i].ID)
+	}
+	return ids, nil
+}
+
+// openSSLName turns TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 into ECDHE-RSA-AES128-GCM-SHA256.
+func openSSLName(iana string) string {
+	name := strings.TrimPrefix(iana, "TLS_")
+	name = strings.Replace(name, "_WITH_", "-", 1)
+	name = strings.NewReplacer("AES_128", "AES128", "AES_256", "AES256").Replace(name)
+	name = strings.TrimSuffix(strings.ReplaceAll(name, "_", "-"), "")
+	if rest, ok := strings.CutSuffix(name, "-CHACHA20-POLY1305-SHA256"); ok {
+		return rest + "-CHACHA20-POLY1305"
+	}
+	return name
+}

@@ -62,6 +62,9 @@ var house = []room{
 	{path: "internal/api", floor: ground, column: decides, imports: []string{"internal/amqp"}},
 	{path: "internal/deadline", floor: ground, column: decides, imports: []string{"internal/place"}, never: world, passive: true},
 	{path: "internal/place", floor: ground, column: between, never: world, passive: true},
+	// certs and logbook are about the outside of the process: files of certificates, lines of the log.
+	{path: "internal/certs", floor: ground, column: between},
+	{path: "internal/logbook", floor: ground, column: between, never: []string{"net"}},
 	{path: "internal/vfs", floor: ground, column: remembers, never: []string{"net", "log"}},
 
 	{path: "internal/topology", floor: machines, column: decides, imports: []string{"internal/amqp"}, never: world, passive: true},
@@ -98,7 +101,10 @@ var house = []room{
 	{path: "internal/perf", floor: assembly, column: decides, imports: []string{"internal/wire", "internal/amqp"}},
 	{path: ".", floor: assembly, column: between, imports: []string{"*"}},
 	{path: "bartlebytest", floor: assembly, column: between, imports: []string{"."}},
-	{path: "cmd/bartleby", floor: assembly, column: between, imports: []string{".", "internal/cli", "internal/perf"}},
+	// config turns what operators write into what the root and the log are told; it knows RabbitMQ's names of all that.
+	{path: "internal/config", floor: assembly, column: between, imports: []string{".", "internal/logbook"}},
+	{path: "cmd/bartleby", floor: assembly, column: between,
+		imports: []string{".", "internal/cli", "internal/config", "internal/logbook", "internal/perf"}},
 
 	// What looks at the product from outside: a client, a process, a script.
 	{path: "conformance", floor: assembly, column: between, outside: true},

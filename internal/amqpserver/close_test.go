@@ -61,7 +61,7 @@ func TestServerCloses(t *testing.T) {
 			b.Errorf("closed %v after close-ok", wait)
 		}
 		mute.expectEnd()
-		if wait := mute.at.Sub(began); wait != closeTimeout {
+		if wait := mute.at.Sub(began); wait < shutdownPatience || wait > 2*shutdownPatience {
 			b.Errorf("closed %v after connection.close without an answer", wait)
 		}
 		if err := <-done; err != nil {
@@ -85,13 +85,13 @@ func TestServerCloseIsCutShort(t *testing.T) {
 	inBubble(t, nil, func(b *bed) {
 		b.open(0)
 		b.dial() // never reads
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience/2)
 		defer cancel()
 		began := time.Now()
 		if err := b.server.Close(ctx); err != context.DeadlineExceeded {
 			b.Errorf("Close returned %v", err)
 		}
-		if took := time.Since(began); took != time.Second {
+		if took := time.Since(began); took != shutdownPatience/2 {
 			b.Errorf("Close took %v", took)
 		}
 	})

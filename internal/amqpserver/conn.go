@@ -1,6 +1,7 @@
 package amqpserver
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,9 @@ type conn struct {
 	name        string
 	connectedAt time.Time
 	socket      *socket
+	tls         *tls.Conn // nil without TLS
+	accepted    bool      // something has come, and the log tells of the connection
+	letIn       bool      // counted by the server
 	log         *slog.Logger
 
 	link   Link // nil until attached; set before the first Post
@@ -72,7 +76,8 @@ func newConn(s *Server, id uint64, accepted net.Conn) *conn {
 		numbers: make(map[uint16]*channel),
 		outbox:  newOutbox(&s.buffers, socket),
 	}
-	c.log = s.log.With("connection", c.name)
+	c.tls, _ = accepted.(*tls.Conn)
+	c.log = s.log.With("category", "connection")
 	c.input.socket, c.input.buffers = socket, &s.buffers
 	c.input.frameMax, c.input.size = loginFrameMax, readBufferSmall
 	c.encoder.conn = c
@@ -89,7 +94,6 @@ func (c *conn) serve() {
 			c.socket.Close() // the reader sees it
 		}
 	}()
-	c.log.Info("accepting AMQP connection " + c.name)
 	err := c.handshake()
 	if err == nil {
 		err = c.run()
@@ -111,12 +115,23 @@ func (c *conn) serve() {
 func (c *conn) written(cost int64) { c.link.Written(cost) }
 
 // end makes the connection close with err, from any goroutine, without waiting. Only the first call has an effect.
-func (c *conn) end(err *amqp.Error) {
+func (c *conn) end(err *amqp.Error) { c.endFor(err, err) }
+
+// endFor is end with what the log is told.
+func (c *conn) endFor(err *amqp.Error, reason error) {
 	if c.outbox.seal(closeFrame(err)) {
+		c.logEnd(reason)
 		c.setState("closing")
-		c.logEnd(err)
 		c.socket.SetReadDeadline(past) // wakes the reader
 	}
+}
+
+// cut closes the socket under a client that does not answer.
+func (c *conn) cut() {
+	if c.tls != nil {
+		c.tls.NetConn().Close() // Close of TLS would wait for the client to read
+	}
+	c.socket.Close()
 }
 
 // past is a deadline that interrupts a read.
@@ -131,7 +146,6 @@ func closeFrame(err *amqp.Error) []byte {
 // finish does what the end of the connection, for that reason, asks for. The engine is left first: who is told of the
 // close knows that exclusive queues are gone and unacked messages back.
 func (c *conn) finish(reason error) {
-	c.setState("closing")
 	if c.link != nil {
 		c.link.Close()
 	}
@@ -144,10 +158,11 @@ func (c *conn) finish(reason error) {
 		c.end(refusal)
 		c.awaitCloseOk(closeTimeout)
 	case errors.As(reason, &refusal) && c.tellsLogin && refusal.Code == amqp.CodeAccessRefused:
-		c.end(refusal)
+		c.endFor(refusal, reason)
 		c.awaitCloseOk(lingerTimeout)
 	case errors.As(reason, &refusal):
-		c.logEnd(refusal)
+		c.logEnd(reason)
+		c.setState("closing")
 		c.linger(refusalDelay)
 	case c.outbox.isSealed(): // by end
 		c.awaitCloseOk(closeTimeout)
@@ -158,6 +173,7 @@ func (c *conn) finish(reason error) {
 		c.logEnd(reason)
 		c.outbox.fail()
 	}
+	c.setState("closing")
 }
 
 // awaitCloseOk discards what the client sends until its close-ok, answering a close that crossed ours, for at most
@@ -202,19 +218,6 @@ func (c *conn) setState(state string) {
 	c.mu.Lock()
 	c.mu.about.State = state
 	c.mu.Unlock()
-}
-
-// logEnd says why the connection closes, in the words that log scrapers know.
-// Source: RabbitMQ, log lines.
-func (c *conn) logEnd(reason error) {
-	c.mu.Lock()
-	user, vhost := c.mu.about.User, c.mu.about.VHost
-	c.mu.Unlock()
-	if errors.Is(reason, errClosedByClient) {
-		c.log.Info(fmt.Sprintf("closing AMQP connection (%s, vhost: '%s', user: '%s')", c.name, vhost, user))
-		return
-	}
-	c.log.Warn(fmt.Sprintf("closing AMQP connection (%s, vhost: '%s', user: '%s'): %v", c.name, vhost, user, reason))
 }
 
 // waitUntil sets the deadline of reads, unless the connection shall end: end has set it, or will.

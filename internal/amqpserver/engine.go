@@ -1,6 +1,8 @@
 package amqpserver
 
 import (
+	"net/netip"
+
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -10,6 +12,9 @@ import (
 type Engine interface {
 	// Access returns the present picture of users and permissions.
 	Access() *access.View
+	// Authenticate checks a password that came from an address, invalid for one that is not a network's. The reason
+	// says why not, for the log.
+	Authenticate(user, password string, from netip.Addr) (ok bool, reason string)
 	// Attach makes a connection known to its virtual host. Errors that are *amqp.Error are told to the client.
 	Attach(d engine.Door, info engine.ConnInfo) (Link, error)
 }

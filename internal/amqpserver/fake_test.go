@@ -2,6 +2,7 @@ package amqpserver
 
 import (
 	"encoding/binary"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,10 @@ func newScript() *script {
 }
 
 func (s *script) Access() *access.View { return s.view }
+
+func (s *script) Authenticate(user, password string, _ netip.Addr) (bool, string) {
+	return s.view.Authenticate(user, password)
+}
 
 func (s *script) Attach(d engine.Door, info engine.ConnInfo) (Link, error) {
 	if s.refuse != nil {

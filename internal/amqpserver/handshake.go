@@ -1,14 +1,13 @@
 package amqpserver
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"strings"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/wire"
@@ -28,17 +27,31 @@ const productVersion = "4.2.0"
 //
 // Source: AMQP connection; RabbitMQ, handshake.
 func (c *conn) handshake() error {
-	c.waitUntil(c.connectedAt.Add(c.server.options.HandshakeTimeout))
-	for _, step := range []func() error{c.protocolHeader, c.start, c.tune, c.open} {
+	for _, step := range []func() error{c.secure, c.protocolHeader, c.start, c.tune, c.open} {
 		switch err := step(); {
 		case isTimeout(err) && c.outbox.isSealed():
 			return errEnding
 		case isTimeout(err):
+			c.logAccepted()
 			return errHandshakeTimeout
 		case err != nil:
 			return err
 		}
 	}
+	return nil
+}
+
+// secure is the TLS handshake, if the listener asks for one.
+func (c *conn) secure() error {
+	o := &c.server.options
+	if c.tls != nil {
+		ctx, cancel := context.WithDeadline(context.Background(), c.connectedAt.Add(o.TLSTimeout))
+		defer cancel()
+		if err := c.tls.HandshakeContext(ctx); err != nil {
+			return &tlsFailed{err}
+		}
+	}
+	c.waitUntil(c.connectedAt.Add(o.HandshakeTimeout))
 	return nil
 }
 
@@ -48,6 +61,7 @@ func (c *conn) protocolHeader() error {
 			return lostUnlessTimeout(err)
 		}
 	}
+	c.logAccepted()
 	header := string(c.input.load.buf[:len(wire.ProtocolHeader)])
 	c.input.start += len(header)
 	if header != wire.ProtocolHeader && header != headerOf09 {
@@ -60,7 +74,7 @@ func (c *conn) protocolHeader() error {
 func (c *conn) start() error {
 	c.outbox.put(wire.AppendMethod(nil, 0, &wire.ConnectionStart{
 		VersionMajor: 0, VersionMinor: 9, ServerProperties: c.server.properties(),
-		Mechanisms: mechanisms, Locales: "en_US",
+		Mechanisms: strings.Join(c.mechanisms(), " "), Locales: "en_US",
 	}), 0)
 	m, err := c.method()
 	if err != nil {
@@ -75,18 +89,12 @@ func (c *conn) start() error {
 	c.mu.Lock()
 	c.mu.about.ClientProperties, c.mu.about.AuthMechanism = ok.ClientProperties, ok.Mechanism
 	c.mu.Unlock()
-	user, password, err := credentials(ok.Mechanism, ok.Response)
+	user, reason, err := c.logIn(ok.Mechanism, ok.Response)
 	if err != nil {
 		return err
 	}
-	view := c.server.engine.Access()
-	passes, reason := view.Authenticate(user, password)
-	if passes && !access.MayComeFrom(c.server.options.LoopbackUsers, user, peer(c.socket)) {
-		passes, reason = false, "user '"+user+"' can only connect via localhost"
-	}
-	if !passes {
-		c.log.Warn(fmt.Sprintf("%s login refused: user '%s': %s", ok.Mechanism, user, reason))
-		return access.RefuseLogin(ok.Mechanism).WithMethod(ids(wire.IDConnectionStartOk))
+	if reason != "" {
+		return &loginRefused{ok.Mechanism, reason}
 	}
 	c.mu.Lock()
 	c.mu.about.User, c.mu.about.State = user, "tuning"
@@ -141,6 +149,10 @@ func (c *conn) open() error {
 	c.mu.Lock()
 	about := c.mu.about
 	c.mu.Unlock()
+	if !c.server.admit(c) {
+		return amqp.NotAllowed("connection refused: node connection limit (%d) is reached", c.server.options.ConnectionMax).
+			WithMethod(ids(wire.IDConnectionOpen))
+	}
 	link, err := c.server.engine.Attach(&c.encoder, engine.ConnInfo{
 		Name: c.name, User: about.User, VHost: open.VirtualHost, Protocol: "AMQP 0-9-1",
 		CancelNotify: capability(about.ClientProperties, "consumer_cancel_notify"),
@@ -157,8 +169,7 @@ func (c *conn) open() error {
 	c.mu.Lock()
 	c.mu.about.VHost, c.mu.about.Conn, c.mu.about.State = open.VirtualHost, link.Conn(), "running"
 	c.mu.Unlock()
-	c.log.Info(fmt.Sprintf("connection %s: user '%s' authenticated and granted access to vhost '%s'",
-		c.name, about.User, open.VirtualHost))
+	c.logOpened()
 	c.outbox.put(wire.AppendMethod(nil, 0, &wire.ConnectionOpenOk{}), 0)
 	return nil
 }

@@ -76,6 +76,11 @@ const (
 	// Source: RabbitMQ, connection.close.
 	closeTimeout = 10 * time.Second
 
+	// shutdownPatience is how long clients that do not answer connection.close may keep a broker that stops, after the
+	// last other one has gone. It is looked so many times whether one has.
+	shutdownPatience = time.Second
+	shutdownLooks    = 10
+
 	// lingerTimeout is how long a client may take to close its socket after our close-ok. Closing first would let
 	// the octets that it still sends destroy the close-ok on its way.
 	lingerTimeout = time.Second

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -18,9 +20,20 @@ type Options struct {
 	Heartbeat        time.Duration // suggested to clients, in whole seconds; 0 switches heartbeats off
 	MessageMax       int64         // octets of a body at most
 	HandshakeTimeout time.Duration // from accept to connection.open
+	TLSTimeout       time.Duration // from accept to the end of the TLS handshake
 	LoopbackUsers    []string      // users who may log in from this machine only
 	Connections      int           // served at once by all Serve; the next ones wait to be accepted; 0 means no limit
+	ConnectionMax    int           // connections that are let in at once; one more is refused; 0 means no limit
+	ChannelMaxNode   int           // channels of all connections together; one more is refused; 0 means no limit
+
+	Mechanisms        []string // of Mechanisms, offered in this order; EXTERNAL only to clients that use TLS
+	AnonymousUser     string   // who ANONYMOUS logs in, with AnonymousPassword
+	AnonymousPassword string
+	CertLogin         CertLogin // how EXTERNAL finds the user in a certificate
 }
+
+// Mechanisms are those that Options may offer. Source: RabbitMQ access-control#mechanisms.
+var Mechanisms = []string{"PLAIN", "AMQPLAIN", "ANONYMOUS", "EXTERNAL"}
 
 // Defaults returns RabbitMQ's defaults.
 func Defaults() Options {
@@ -33,7 +46,11 @@ func Defaults() Options {
 		Heartbeat:        time.Minute,
 		MessageMax:       16 << 20,
 		HandshakeTimeout: 10 * time.Second,
+		TLSTimeout:       5 * time.Second,
 		LoopbackUsers:    []string{"guest"},
+		Mechanisms:       []string{"PLAIN", "AMQPLAIN", "ANONYMOUS"},
+		// Source: RabbitMQ 4.0, anonymous_login_user, anonymous_login_pass.
+		AnonymousUser: "guest", AnonymousPassword: "guest",
 	}
 }
 
@@ -49,8 +66,19 @@ func (o *Options) validate() error {
 		return fmt.Errorf("amqpserver: message max %d is not from 1 to %d", o.MessageMax, messageBytesCeiling)
 	case o.HandshakeTimeout <= 0:
 		return fmt.Errorf("amqpserver: handshake timeout %v is not positive", o.HandshakeTimeout)
-	case o.Connections < 0:
-		return fmt.Errorf("amqpserver: %d connections at once", o.Connections)
+	case o.TLSTimeout <= 0:
+		return fmt.Errorf("amqpserver: TLS handshake timeout %v is not positive", o.TLSTimeout)
+	case o.Connections < 0 || o.ConnectionMax < 0:
+		return fmt.Errorf("amqpserver: %d connections at once", min(o.Connections, o.ConnectionMax))
+	case o.ChannelMaxNode < 0:
+		return fmt.Errorf("amqpserver: %d channels at once", o.ChannelMaxNode)
+	case len(o.Mechanisms) == 0:
+		return fmt.Errorf("amqpserver: no authentication mechanism")
 	}
-	return nil
+	for _, m := range o.Mechanisms {
+		if !slices.Contains(Mechanisms, m) {
+			return fmt.Errorf("amqpserver: authentication mechanism %q: %s are possible", m, strings.Join(Mechanisms, ", "))
+		}
+	}
+	return o.CertLogin.validate()
 }

@@ -141,6 +141,11 @@ func (c *conn) firstMethod(number uint16, id wire.MethodID) error {
 		return amqp.NotAllowed("number of channels opened (%d) has reached the negotiated channel_max (%d)",
 			len(c.numbers), c.channelMax).WithMethod(ids(id))
 	}
+	if most := int64(c.server.options.ChannelMaxNode); c.server.opened.Add(1) > most && most > 0 {
+		c.server.opened.Add(-1)
+		return amqp.NotAllowed("number of channels opened on node '%s' has reached the maximum allowed limit of (%d)",
+			c.server.options.ClusterName, most).WithMethod(ids(id))
+	}
 	ch := &channel{number: number, id: c.link.NewChannel()}
 	c.numbers[number] = ch
 	c.recent = ch
@@ -176,6 +181,7 @@ func (c *conn) closeOk(ch *channel) {
 func (c *conn) forget(ch *channel) {
 	c.dropContent(ch)
 	delete(c.numbers, ch.number)
+	c.server.opened.Add(-1)
 	c.recent = nil
 }
 

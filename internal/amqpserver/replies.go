@@ -102,6 +102,7 @@ func (n *encoder) closed(ch *channel, e *vhost.Effect) {
 // closeChannel sends channel.close, and close-ok too if the client's own close crossed it. What is encoded goes to the
 // outbox before the state changes, so that the reader's answers follow it.
 func (n *encoder) closeChannel(ch *channel, err *amqp.Error) {
+	n.conn.logChannelError(ch, err)
 	n.forget(ch)
 	n.method(ch, &wire.ChannelClose{
 		ReplyCode: err.Code, ReplyText: err.Text, ClassID: err.ClassID, MethodID: err.MethodID,

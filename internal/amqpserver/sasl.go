@@ -2,31 +2,45 @@ package amqpserver
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/wire"
 )
 
-// mechanisms are those offered, the preferred one first.
-const mechanisms = "PLAIN AMQPLAIN ANONYMOUS"
+// mechanisms lists those offered to the client, the preferred one first. EXTERNAL is for those who use TLS: without a
+// certificate it is offered, too, so that the log can say what is missing.
+// Source: RabbitMQ ssl, certificate authentication.
+func (c *conn) mechanisms() []string {
+	if c.tls != nil {
+		return c.server.options.Mechanisms
+	}
+	return slices.DeleteFunc(slices.Clone(c.server.options.Mechanisms), func(m string) bool { return m == external })
+}
 
-// Who says ANONYMOUS logs in so, whatever else it says: as long as that user has that password, from where it may come.
-// Source: RabbitMQ 4.0, anonymous_login_user, anonymous_login_pass.
-const anonymousUser, anonymousPassword = "guest", "guest"
+// external is the mechanism that takes the user's name from the certificate.
+const external = "EXTERNAL"
 
 // credentials takes a response apart. Errors are *amqp.Error: 502 for one that is malformed, 503 for a mechanism that
 // is not offered.
 // Source: RabbitMQ, authentication mechanisms.
-func credentials(mechanism, response string) (user, password string, err error) {
-	ok := false
-	switch mechanism {
+//
+// Who says ANONYMOUS logs in as the configured user, whatever else it says: as long as that user has that password, from
+// where it may come. Source: RabbitMQ 4.0, anonymous_login_user.
+func (c *conn) credentials(mechanism, response string) (user, password string, err error) {
+	o, ok := &c.server.options, false
+	offered := mechanism
+	if !slices.Contains(c.mechanisms(), mechanism) {
+		offered = ""
+	}
+	switch offered {
 	case "PLAIN":
 		user, password, ok = plain(response)
 	case "AMQPLAIN":
 		user, password, ok = amqPlain(response)
 	case "ANONYMOUS":
-		user, password, ok = anonymousUser, anonymousPassword, true
+		user, password, ok = o.AnonymousUser, o.AnonymousPassword, true
 	default:
 		err := amqp.CommandInvalid("unknown authentication mechanism '%s'", mechanism)
 		return "", "", err.WithMethod(ids(wire.IDConnectionStartOk))

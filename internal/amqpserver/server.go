@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -18,6 +19,10 @@ type Server struct {
 	options Options
 	log     *slog.Logger
 	buffers buffers
+
+	notes  *notes
+	letIn  atomic.Int64 // connections that are open
+	opened atomic.Int64 // channels that are open
 
 	closing chan struct{}  // closed by Close
 	room    chan struct{}  // holds one for each accepted connection; nil without a limit
@@ -38,6 +43,7 @@ func New(e Engine, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{engine: e, options: o, log: o.Log, buffers: newBuffers(), closing: make(chan struct{})}
+	s.notes = newNotes(o.Log, &s.running)
 	s.mu.listeners = make(map[net.Listener]struct{})
 	s.mu.conns = make(map[uint64]*conn)
 	if o.Connections > 0 {
@@ -133,8 +139,20 @@ func (s *Server) take(socket net.Conn, done func()) {
 	}()
 }
 
-// Close stops accepting, ends every connection with 320 and returns when all are gone. Once ctx is done, what is left
-// is cut off without waiting for its close-ok, and its error returned.
+// admit counts a connection, unless there are as many as there may be.
+func (s *Server) admit(c *conn) bool {
+	most := int64(s.options.ConnectionMax)
+	if s.letIn.Add(1) > most && most > 0 {
+		s.letIn.Add(-1)
+		return false
+	}
+	c.letIn = true
+	return true
+}
+
+// Close stops accepting, ends every connection with 320 and returns when all are gone. Those that do not answer are cut
+// off when for shutdownPatience no other has gone either. Once ctx is done, what is left is cut off at once, and its
+// error returned.
 // Source: RabbitMQ, shutdown.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
@@ -146,24 +164,40 @@ func (s *Server) Close(ctx context.Context) error {
 		l.Close()
 	}
 	s.mu.Unlock()
-	for _, c := range s.live() {
+	live := s.live()
+	for _, c := range live {
 		c.end(amqp.ConnectionForced("broker forced connection closure with reason 'shutdown'"))
 	}
-	gone := make(chan struct{})
+	quiet := make(chan struct{})
 	go func() {
 		s.running.Wait()
-		close(gone)
+		close(quiet)
 	}()
-	select {
-	case <-gone:
-		return nil
-	case <-ctx.Done():
-	}
+	err := s.awaitQuiet(ctx, quiet, len(live))
 	for _, c := range s.live() {
-		c.socket.Close()
+		c.cut()
 	}
-	<-gone
-	return context.Cause(ctx)
+	<-quiet
+	return err
+}
+
+// awaitQuiet waits until all connections are gone, or those that are left do not answer.
+func (s *Server) awaitQuiet(ctx context.Context, quiet <-chan struct{}, left int) error {
+	looks := time.NewTicker(shutdownPatience / shutdownLooks)
+	defer looks.Stop()
+	for still := 0; still < shutdownLooks; still++ {
+		select {
+		case <-quiet:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-looks.C:
+		}
+		if now := len(s.live()); now != left {
+			left, still = now, -1
+		}
+	}
+	return nil
 }
 
 // isShortage reports whether accepting may work again later.
@@ -199,6 +233,10 @@ func (s *Server) drop(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.mu.conns, c.id)
+	if c.letIn {
+		s.letIn.Add(-1)
+	}
+	s.opened.Add(-int64(len(c.numbers)))
 }
 
 func (s *Server) isClosed() bool {

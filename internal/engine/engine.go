@@ -58,6 +58,7 @@ type Engine struct {
 	defaults access.Defaults
 	ids      atomic.Uint64 // of connections and channels
 	census   census
+	throttle *throttle
 	cached   cacheRoom
 	storing  atomic.Bool // checkpoints are under way
 	live     atomic.Pointer[liveLogs]
@@ -128,6 +129,7 @@ func Open(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		fs: o.FS, data: o.Data, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, sync: o.Sync, failed: make(chan error, 1),
+		throttle:    newThrottle(),
 		sparseShare: cmp.Or(o.SparseShare, SparseShare), rewriteRatio: cmp.Or(o.RewriteRatio, RewriteRatio),
 		grain: o.Journal.SegmentBytes / grainsPerSegment, hotMessages: o.HotMessages,
 	}

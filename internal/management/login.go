@@ -76,7 +76,7 @@ func (r *request) logInAs(name, password string, asks need) error {
 	if r.server.options.NoBasicAuth {
 		return errLogin
 	}
-	if ok, reason := r.view.Authenticate(name, password); !ok {
+	if ok, reason := r.server.engine.Authenticate(name, password, peerOf(r.Request)); !ok {
 		r.server.attempts.failed.Add(1)
 		r.server.options.Log.Warn("HTTP access denied", "user", name, "reason", reason, "from", r.RemoteAddr)
 		return errLogin

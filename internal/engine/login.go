@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"hash/maphash"
+	"math"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Who guesses passwords is slowed down: an address that has failed too often is refused unheard until time has passed, for
+// one user soon, for all users together later. Source: ours.
+const (
+	failuresAtOnce      = 20              // of one user from one address
+	failureEvery        = 5 * time.Second // one more attempt is granted
+	failuresAtOnceOfAll = 200             // of one address
+	failureEveryOfAll   = time.Second / 2
+	throttleSlots       = 1 << 13 // of each kind; those who share one share its patience: 256 KiB together
+)
+
+// tooManyFailures is what the log is told of a login that was not looked at.
+const tooManyFailures = "too many failed logins from this address: not looked at"
+
+// Authenticate checks a password that came from an address, which is invalid for one of this machine that is no
+// network's. The reason says why not, for the log. Doors ask here and not the picture of users, so that guessing takes its
+// time at all of them together.
+func (e *Engine) Authenticate(user, password string, from netip.Addr) (ok bool, reason string) {
+	one, all := e.throttle.keys(user, from)
+	now := time.Now()
+	if !e.throttle.mayTry(one, all, now) {
+		return false, tooManyFailures
+	}
+	if ok, reason = e.Access().Authenticate(user, password); !ok {
+		e.throttle.failed(one, all, now)
+	}
+	return ok, reason
+}
+
+// throttle counts failed logins in buckets that leak.
+type throttle struct {
+	seed maphash.Seed
+	mu   struct {
+		sync.Mutex
+		one, all []bucket // by hash of user and address, by hash of the address
+	}
+}
+
+// bucket is full when its latest failure is paid for so late.
+type bucket struct{ paid int64 } // ns since the Unix epoch
+
+func newThrottle() *throttle {
+	t := &throttle{seed: maphash.MakeSeed()}
+	t.mu.one, t.mu.all = make([]bucket, throttleSlots), make([]bucket, throttleSlots)
+	return t
+}
+
+// keys are the slots of a user at an address, and of the address. Of IPv6 a network of 64 bits counts as one address.
+func (t *throttle) keys(user string, from netip.Addr) (one, all uint64) {
+	from = from.Unmap().WithZone("")
+	if from.Is6() {
+		if net, err := from.Prefix(64); err == nil {
+			from = net.Addr()
+		}
+	}
+	place := from.String()
+	return maphash.String(t.seed, place+" "+user) % throttleSlots, maphash.String(t.seed, place) % throttleSlots
+}
+
+// mayTry reports whether there is room for one more failure.
+func (t *throttle) mayTry(one, all uint64, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.one[one].fits(now, failuresAtOnce, failureEvery) && t.mu.all[all].fits(now, failuresAtOnceOfAll, failureEveryOfAll)
+}
+
+func (t *throttle) failed(one, all uint64, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.one[one].add(now, failureEvery)
+	t.mu.all[all].add(now, failureEveryOfAll)
+}
+
+func (b *bucket) fits(now time.Time, atOnce int64, every time.Duration) bool {
+	return max(b.paid, now.UnixNano()) <= now.UnixNano()+(atOnce-1)*int64(every)
+}
+
+func (b *bucket) add(now time.Time, every time.Duration) {
+	b.paid = min(max(b.paid, now.UnixNano()), math.MaxInt64-int64(every)) + int64(every)
+}

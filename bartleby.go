@@ -19,10 +19,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqpserver"
+	"github.com/bartleby-mq/bartleby/internal/certs"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/management"
@@ -37,9 +39,24 @@ const Version = "0.1.0-dev"
 type Config struct {
 	// Data is the directory that holds everything; made if missing. Empty: in memory, gone at Close.
 	Data string
-	// AMQP, Management and Prometheus are addresses to listen on, HOST:PORT; port 0 takes a free one, an empty
-	// address opens no listener.
-	AMQP, Management, Prometheus string
+	// AMQP, Management and Prometheus are addresses to listen on, HOST:PORT, several with commas between them; port 0
+	// takes a free one, an empty address opens no listener. The others are the same with TLS, for which TLS,
+	// ManagementTLS and PrometheusTLS say what it takes.
+	AMQP, Management, Prometheus            string
+	AMQPS, ManagementHTTPS, PrometheusHTTPS string
+	TLS, ManagementTLS, PrometheusTLS       TLS
+	// Clients is what AMQP clients get and may; nil: DefaultClients. Web is the same for the management API.
+	Clients *Clients
+	Web     Web
+	// First is what an empty broker begins with; nil: virtual host "/", and guest, who may do everything there.
+	First *First
+	// QueueType is the type of queues that are declared without one, in virtual hosts that say nothing else: classic (or
+	// empty), quorum.
+	QueueType string
+	// NodeName and ClusterName are what clients and tools are told; empty: rabbit@ and the machine's name, for both.
+	NodeName, ClusterName string
+	// Shown tells tools how the broker was configured; nil: they are not told.
+	Shown *Shown
 	// SegmentBytes is the size of a file of the log, from 64 KiB to 1 GiB; zero: 64 MiB. Files that are there keep theirs.
 	SegmentBytes int64
 	// ReserveBytes is the room kept free in advance, so that a full disk can be drained; zero: 256 MiB, negative: none.
@@ -76,13 +93,14 @@ type Broker struct {
 	config Config
 	engine *engine.Engine
 	amqp   *amqpserver.Server
-	pages  []*http.Server
+	pages  []*page
 
 	management *management.Server
 
-	amqpAddr, managementAddr, prometheusAddr net.Addr
-	serving                                  chan error // one for each listener, when it ends
-	listeners                                int
+	doors      []door     // that are open; not changed once they are served
+	serving    chan error // one for each door, when it ends
+	unfinished int        // doors whose end was not received
+	certs      []*certs.Source
 }
 
 // Start opens the data, or makes it, and listens. On return clients can connect.
@@ -99,7 +117,7 @@ func Start(c Config) (*Broker, error) {
 	}
 	o := engine.Options{
 		SparseShare: c.SparseShare, RewriteRatio: c.RewriteRatio, HotMessages: c.MessagesInMemory,
-		Log: c.Log, Machine: engine.SystemMachine(c.Data, c.Alone), Limits: c.limits(), Sync: sync, SyncInterval: c.SyncInterval,
+		Log: c.Log, Defaults: c.First, QueueType: c.QueueType, Machine: engine.SystemMachine(c.Data, c.Alone), Limits: c.limits(), Sync: sync, SyncInterval: c.SyncInterval,
 	}
 	if c.Data == "" {
 		o.FS = vfs.NewMem(uint64(time.Now().UnixNano()))
@@ -127,7 +145,7 @@ func Start(c Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{config: c, engine: e, serving: make(chan error, 3)}
+	b := &Broker{config: c, engine: e}
 	if err := b.open(); err != nil {
 		return nil, errors.Join(err, b.Close(context.Background()))
 	}
@@ -182,20 +200,21 @@ func (c *Config) sync() (vhost.Sync, error) {
 }
 
 // AMQPAddr is where AMQP clients connect, nil without a listener.
-func (b *Broker) AMQPAddr() net.Addr { return b.amqpAddr }
+func (b *Broker) AMQPAddr() net.Addr { return b.addr("amqp") }
 
 // ManagementAddr is where the management API answers, nil without a listener.
-func (b *Broker) ManagementAddr() net.Addr { return b.managementAddr }
+func (b *Broker) ManagementAddr() net.Addr { return b.addr("http") }
 
 // PrometheusAddr is where metrics are scraped, nil without a listener.
-func (b *Broker) PrometheusAddr() net.Addr { return b.prometheusAddr }
+func (b *Broker) PrometheusAddr() net.Addr { return b.addr("http/prometheus") }
 
 // URL is the AMQP address with the default user, as clients take it.
 func (b *Broker) URL() string {
-	if b.amqpAddr == nil {
+	addr := b.AMQPAddr()
+	if addr == nil {
 		return ""
 	}
-	u := url.URL{Scheme: "amqp", User: url.UserPassword("guest", "guest"), Host: b.amqpAddr.String(), Path: "/"}
+	u := url.URL{Scheme: "amqp", User: url.UserPassword("guest", "guest"), Host: addr.String(), Path: "/"}
 	return u.String()
 }
 
@@ -215,22 +234,24 @@ func (b *Broker) Failed() <-chan error { return b.engine.Failed() }
 func (b *Broker) Close(ctx context.Context) error {
 	var errs []error
 	b.engine.EndBackups() // which may take hours
-	for _, p := range b.pages {
-		if err := p.Shutdown(ctx); err != nil {
-			errs = append(errs, p.Close())
-		}
+	var pages sync.WaitGroup
+	shut := make([]error, len(b.pages))
+	for i, p := range b.pages {
+		pages.Go(func() { shut[i] = p.close(ctx) })
 	}
 	if b.amqp != nil {
 		if err := b.amqp.Close(ctx); err != nil && !errors.Is(err, ctx.Err()) {
 			errs = append(errs, err)
 		}
 	}
-	for range b.listeners {
+	pages.Wait()
+	errs = append(errs, shut...)
+	for range b.unfinished {
 		if err := <-b.serving; err != nil && !errors.Is(err, http.ErrServerClosed) {
 			errs = append(errs, err)
 		}
 	}
-	b.listeners = 0
+	b.unfinished = 0
 	if b.management != nil {
 		b.management.Close()
 		b.management = nil
@@ -253,21 +274,4 @@ func (b *Broker) secret() (string, error) {
 		return "", fmt.Errorf("secret for local administration: %w", err)
 	}
 	return secret, nil
-}
-
-// Listener is an open door.
-type Listener struct {
-	Protocol string // amqp, http, http/prometheus
-	Addr     net.Addr
-}
-
-// Listeners lists the open doors.
-func (b *Broker) Listeners() []Listener {
-	var all []Listener
-	for _, l := range []Listener{{"amqp", b.amqpAddr}, {"http", b.managementAddr}, {"http/prometheus", b.prometheusAddr}} {
-		if l.Addr != nil {
-			all = append(all, l)
-		}
-	}
-	return all
 }

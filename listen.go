@@ -2,88 +2,141 @@ package bartleby
 
 import (
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
-	"time"
+	"strings"
+	"syscall"
 
 	"github.com/bartleby-mq/bartleby/internal/amqpserver"
+	"github.com/bartleby-mq/bartleby/internal/certs"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/management"
 )
 
-// How long HTTP clients may keep a connection: to send a request's header, the whole request, to take the answer, and
-// to do nothing in between. Definitions of a large broker take their time.
-const (
-	headerWithin  = 10 * time.Second
-	requestWithin = 5 * time.Minute
-	answerWithin  = 10 * time.Minute
-	idleWithin    = time.Minute
-)
+// Listener is an open door.
+type Listener struct {
+	Protocol string // amqp, amqp/ssl, http, https, http/prometheus, https/prometheus
+	Addr     net.Addr
+	TLS      bool
+}
+
+// door is a listener with who serves it.
+type door struct {
+	Listener
+	socket net.Listener
+	serve  func(net.Listener) error
+}
 
 // listen opens the doors. All addresses are known before the first client is served.
 func (b *Broker) listen() error {
-	options := amqpserver.Defaults()
-	options.Log = b.config.Log
-	options.Platform = "Bartleby " + Version
-	options.ClusterName = nodeName()
-	options.Connections = share(filesMax(), amqpSixteenths)
+	c := &b.config
 	var err error
-	if b.amqp, err = amqpserver.New(door{b.engine}, options); err != nil {
+	if b.amqp, err = amqpserver.New(eyes{b.engine}, b.clients()); err != nil {
 		return err
 	}
 	secret, err := b.secret()
 	if err != nil {
 		return err
 	}
-	b.management = management.New(management.Options{
-		Engine: b.engine, Roster: roster{b.amqp}, Listeners: b.shown, Secret: secret, Node: nodeName(),
-		Version: Version, Data: b.config.Data, Log: b.config.Log,
-	})
-	doors := []struct {
-		what, address string
-		addr          *net.Addr
-		serve         func(net.Listener) error
-		listener      net.Listener
+	b.management = management.New(b.web(secret))
+	metrics := b.management.Metrics()
+	for _, d := range []struct {
+		protocol, addresses string
+		tls                 *TLS
+		serve               func(net.Listener) error
 	}{
-		{what: "AMQP", address: b.config.AMQP, addr: &b.amqpAddr, serve: b.amqp.Serve},
-		{what: "management", address: b.config.Management, addr: &b.managementAddr, serve: b.page(b.management)},
-		{what: "prometheus", address: b.config.Prometheus, addr: &b.prometheusAddr, serve: b.page(b.management.Metrics())},
-	}
-	for i := range doors {
-		d := &doors[i]
-		if d.address == "" {
-			continue
-		}
-		if d.listener, err = net.Listen("tcp", d.address); err != nil {
-			for k := range i {
-				if doors[k].listener != nil {
-					err = errors.Join(err, doors[k].listener.Close())
-				}
+		{"amqp", c.AMQP, nil, b.amqp.Serve},
+		{"amqp/ssl", c.AMQPS, &c.TLS, b.amqp.Serve},
+		{"http", c.Management, nil, b.serve(b.management)},
+		{"https", c.ManagementHTTPS, &c.ManagementTLS, b.serve(b.management)},
+		{"http/prometheus", c.Prometheus, nil, b.serve(metrics)},
+		{"https/prometheus", c.PrometheusHTTPS, &c.PrometheusTLS, b.serve(metrics)},
+	} {
+		if err := b.openDoors(d.protocol, d.addresses, d.tls, d.serve); err != nil {
+			for _, d := range b.doors {
+				err = errors.Join(err, d.socket.Close())
 			}
-			return fmt.Errorf("%s listener: %w", d.what, err)
+			b.doors = nil
+			return fmt.Errorf("%s listener: %w", d.protocol, err)
 		}
-		*d.addr = d.listener.Addr()
 	}
-	for _, d := range doors {
-		if d.listener != nil {
-			b.listeners++
-			go func() { b.serving <- d.serve(d.listener) }()
+	b.serving, b.unfinished = make(chan error, len(b.doors)), len(b.doors)
+	for _, d := range b.doors {
+		go func() { b.serving <- d.serve(d.socket) }()
+	}
+	return nil
+}
+
+// openDoors opens the listeners of one protocol.
+func (b *Broker) openDoors(protocol, addresses string, options *TLS, serve func(net.Listener) error) error {
+	if addresses == "" {
+		return nil
+	}
+	var config *tls.Config
+	if options != nil {
+		source, err := certs.Open(*options, func(err error) { b.tellReloaded(protocol, err) })
+		if err != nil {
+			return err
+		}
+		b.certs = append(b.certs, source)
+		config = source.Config()
+	}
+	for address := range strings.SplitSeq(addresses, ",") {
+		l, err := net.Listen("tcp", strings.TrimSpace(address))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return fmt.Errorf("%w: another broker, or another program, listens there", err)
+		}
+		if err != nil {
+			return err
+		}
+		d := door{Listener{protocol, l.Addr(), config != nil}, l, serve}
+		if config != nil {
+			d.socket = tls.NewListener(l, config)
+		}
+		b.doors = append(b.doors, d)
+	}
+	return nil
+}
+
+// Listeners lists the open doors.
+func (b *Broker) Listeners() []Listener {
+	var all []Listener
+	for _, d := range b.doors {
+		all = append(all, d.Listener)
+	}
+	return all
+}
+
+// addr is where the first listener of a protocol is, nil if there is none.
+func (b *Broker) addr(protocol string) net.Addr {
+	for _, d := range b.doors {
+		if d.Protocol == protocol {
+			return d.Addr
 		}
 	}
 	return nil
 }
 
-// page returns what serves h.
-func (b *Broker) page(h http.Handler) func(net.Listener) error {
-	p := &http.Server{
-		Handler: h, ReadHeaderTimeout: headerWithin, ReadTimeout: requestWithin, WriteTimeout: answerWithin, IdleTimeout: idleWithin,
+// Reload reads certificates and keys again. Where that fails the old ones stay in force.
+func (b *Broker) Reload() error {
+	var errs []error
+	for _, c := range b.certs {
+		errs = append(errs, c.Reload())
 	}
-	b.pages = append(b.pages, p)
-	return func(l net.Listener) error { return p.Serve(withRoom(l, share(filesMax(), pageSixteenths))) }
+	return errors.Join(errs...)
+}
+
+// tellReloaded tells of certificates whose files have changed.
+func (b *Broker) tellReloaded(protocol string, err error) {
+	if err != nil {
+		b.config.Log.Error("TLS certificates have changed and cannot be used: the old ones stay in force", "listener", protocol, "error", err)
+		return
+	}
+	b.config.Log.Info("TLS certificates have changed: the new ones are in force", "listener", protocol)
 }
 
 // nodeName is what clients and tools are told, in RabbitMQ's form.
@@ -95,12 +148,12 @@ func nodeName() string {
 	return "rabbit@" + host
 }
 
-// door lets the AMQP server see the engine through its own eyes.
-type door struct{ *engine.Engine }
+// eyes lets the AMQP server see the engine through its own eyes.
+type eyes struct{ *engine.Engine }
 
 // Attach implements amqpserver.Engine.
-func (d door) Attach(to engine.Door, info engine.ConnInfo) (amqpserver.Link, error) {
-	l, err := d.Engine.Attach(to, info)
+func (e eyes) Attach(to engine.Door, info engine.ConnInfo) (amqpserver.Link, error) {
+	l, err := e.Engine.Attach(to, info)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +184,7 @@ func (b *Broker) shown() []management.Listener {
 	var all []management.Listener
 	for _, l := range b.Listeners() {
 		if tcp, ok := l.Addr.(*net.TCPAddr); ok {
-			all = append(all, management.Listener{Protocol: l.Protocol, Address: tcp.IP.String(), Port: tcp.Port})
+			all = append(all, management.Listener{Protocol: l.Protocol, Address: tcp.IP.String(), Port: tcp.Port, TLS: l.TLS})
 		}
 	}
 	return all

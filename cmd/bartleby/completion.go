@@ -17,7 +17,7 @@ func rabbitServer(args []string, stdout, stderr io.Writer) int {
 			return exitUsage
 		}
 	}
-	return serve(args, stdout, stderr)
+	return serve("rabbitmq-server", args, stdout, stderr)
 }
 
 // completion prints the script that completes the words of bartleby in a shell.

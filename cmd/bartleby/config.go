@@ -1,40 +1,55 @@
 package main
 
 import (
-	"bufio"
-	"flag"
 	"fmt"
+	"io"
 	"os"
-	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/config"
+	"github.com/bartleby-mq/bartleby/internal/logbook"
 )
 
-// readConfig sets the flags that a configuration file names and the command line did not: lines of
-// 'key = value', # begins a comment. Source: reference configuration 2.
-func readConfig(path string, flags *flag.FlagSet) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("configuration: %w", err)
+const configUsage = `Usage:
+  bartleby config check FILE…       say what is wrong with configuration files, and what in them has no effect
+  bartleby config show [options]    print what 'bartleby serve' with these options would run with, and where it comes from
+`
+
+// configCommand looks at the configuration without a broker.
+func configCommand(args []string, stdout, stderr io.Writer) int {
+	switch {
+	case len(args) > 1 && args[0] == "check":
+		return checkConfig(args[1:], stdout, stderr)
+	case len(args) > 0 && args[0] == "show":
+		settings, code := configure("", args[1:], stderr)
+		if settings != nil {
+			tellNotes(settings, stderr)
+			fmt.Fprint(stdout, settings.Text())
+		}
+		return code
+	case len(args) > 0 && (args[0] == "--help" || args[0] == "help" || args[0] == "-h"):
+		fmt.Fprint(stdout, configUsage)
+		return 0
 	}
-	defer f.Close()
-	given := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { given[setting(f.Name)] = true })
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		line, _, _ := strings.Cut(lines.Text(), "#")
-		if line = strings.TrimSpace(line); line == "" {
+	fmt.Fprint(stderr, configUsage)
+	return exitUsage
+}
+
+func checkConfig(files []string, stdout, stderr io.Writer) (code int) {
+	for _, file := range files {
+		settings, err := config.Check(file, os.Environ())
+		if err != nil {
+			complain(stderr, err)
+			code = exitConfig
 			continue
 		}
-		key, value, ok := strings.Cut(line, "=")
-		key, value = strings.TrimSpace(key), strings.Trim(strings.TrimSpace(value), `"'`)
-		if !ok || flags.Lookup(key) == nil || key == "config" {
-			return fmt.Errorf("configuration: %s:%d: unknown key %q", path, n, key)
-		}
-		if given[setting(key)] {
-			continue
-		}
-		if err := flags.Set(key, value); err != nil {
-			return fmt.Errorf("configuration: %s:%d: %s: %w", path, n, key, err)
-		}
+		tellNotes(settings, stderr)
+		fmt.Fprintf(stdout, "%s is valid\n", file)
 	}
-	return lines.Err()
+	return code
+}
+
+func tellNotes(s *config.Settings, to io.Writer) {
+	for _, n := range s.Notes {
+		fmt.Fprintf(to, "%s: %s\n", logbook.LevelName(n.Level), n.Text)
+	}
 }

@@ -22,6 +22,7 @@ const usage = `Bartleby, the dead letter office for messages: a RabbitMQ-compati
 
 Usage:
   bartleby serve [options]     start the broker
+  bartleby config check FILE   say what is wrong with a configuration file; or config show
   bartleby ctl COMMAND …       administer a running broker, as rabbitmqctl does
   bartleby backup DIRECTORY    copy all that a running broker keeps; or --tar FILE
   bartleby check DIR           say what is in a stopped data directory, and what of it is damaged
@@ -52,7 +53,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	switch args[1] {
 	case "serve":
-		return serve(args[2:], stdout, stderr)
+		return serve("bartleby", args[2:], stdout, stderr)
+	case "config":
+		return configCommand(args[2:], stdout, stderr)
 	case "ctl":
 		return cli.Main("bartleby", args[2:], stdin, stdout, stderr, os.Getenv)
 	case "backup":

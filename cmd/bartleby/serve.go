@@ -7,12 +7,18 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/bartleby-mq/bartleby"
+	"github.com/bartleby-mq/bartleby/internal/config"
+	"github.com/bartleby-mq/bartleby/internal/logbook"
 )
 
 // Exit codes. Source: sysexits; reference cli 4, configuration 12.
@@ -22,89 +28,202 @@ const (
 	exitConfig = 78
 )
 
-// closeWithin is how long connections have to answer when the broker stops.
+// closeWithin is how long what is under way may take when the broker stops.
 const closeWithin = 10 * time.Second
 
-func serve(args []string, stdout, stderr io.Writer) int {
-	flags := flag.NewFlagSet("bartleby serve", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	config := flags.String("config", "", "`file` with options, one 'key = value' on a line: data, listen, management, prometheus, segment-size, reserve, sparse-share, rewrite-ratio, messages-in-memory, sync, sync-interval, vm_memory_high_watermark.*, disk_free_limit.*, test-clock")
-	c := bartleby.Config{Alone: true}
-	flags.StringVar(&c.Data, "data", "./bartleby-data", "`directory` for everything the broker keeps")
-	flags.StringVar(&c.AMQP, "listen", ":5672", "`host:port` for AMQP clients")
-	flags.StringVar(&c.Management, "management", ":15672", "`host:port` for the management API; empty: none")
-	flags.StringVar(&c.Prometheus, "prometheus", ":15692", "`host:port` for metrics; empty: none")
-	bytesFlag(flags, &c.SegmentBytes, "segment-size", "`bytes` of a file of the log, from 64KiB; 0: 64MiB")
-	bytesFlag(flags, &c.ReserveBytes, "reserve", "`bytes` kept free so that a full disk can be drained; 0: 256MiB, -1: none")
-	flags.StringVar(&c.Sync, "sync", "always", "`when` the log is synced where a virtual host chooses nothing else: always (before a confirm), interval, never")
-	intervalFlag(flags, &c.SyncInterval, "sync-interval", "how `long` sync=interval puts it off, such as 50ms or 1s; default 200ms")
-	flags.Float64Var(&c.SparseShare, "sparse-share", 0, "live `share` of a segment above which it is not rewritten to give room back; 0: 0.87")
-	flags.Float64Var(&c.RewriteRatio, "rewrite-ratio", 0, "`bytes` rewritten at most for each that traffic appends; 0: 0.66")
-	flags.IntVar(&c.MessagesInMemory, "messages-in-memory", 0, "`number` of waiting messages whose entries a virtual host keeps in memory, 32 bytes each; 0: 524288")
-	limitFlags(flags, &c)
-	flags.BoolVar(&c.TestClock, "test-clock", false, "time stands still until POST /api/x/clock/advance moves it")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return 0
-	} else if err != nil {
-		return exitUsage
+// The directories of the configuration, NAME with NAME.conf and conf.d. RabbitMQ's counts for who calls the broker so.
+const (
+	configDir   = "/etc/bartleby"
+	rabbitMQDir = "/etc/rabbitmq"
+)
+
+// serve runs the broker until it is told to stop.
+func serve(name string, args []string, stdout, stderr io.Writer) int {
+	settings, code := configure(name, args, stderr)
+	if settings == nil {
+		return code
 	}
-	if flags.NArg() > 0 {
-		fmt.Fprintf(stderr, "bartleby serve: unexpected argument %q\n", flags.Arg(0))
-		return exitUsage
+	// The lines for who has started the broker; where they would be among those of the log, the log has them alone.
+	console, said := stderr, stdout
+	if settings.LogToStdout {
+		console, said = stdout, io.Discard
 	}
-	if *config != "" {
-		if err := readConfig(*config, flags); err != nil {
-			fmt.Fprintf(stderr, "bartleby: %v\n", err)
-			return exitConfig
-		}
+	book, err := logbook.Open(settings.Log, console)
+	if err != nil {
+		fmt.Fprintf(stderr, "bartleby: %v\n", err)
+		return exitConfig
 	}
-	c.Log = slog.New(slog.NewTextHandler(stderr, nil))
-	signals := make(chan os.Signal, 2) // from now on: one that comes during the start is obeyed after it
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	defer book.Close()
+	log := book.Logger()
+	for _, n := range settings.Notes {
+		log.Log(context.Background(), n.Level, n.Text)
+	}
+	for _, file := range settings.Files {
+		log.Info("configuration read", "file", file)
+	}
+	c := settings.Broker
+	c.Log = log
+	c.Shown = &bartleby.Shown{Settings: settings.Text, ConfigFiles: settings.Files, LogFiles: book.Files()}
+	signals := make(chan os.Signal, 4) // from now on: one that comes during the start is obeyed after it
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	b, err := bartleby.Start(c)
 	if err != nil {
 		fmt.Fprintf(stderr, "bartleby: cannot start: %v\n", err)
 		return exitFailed
 	}
-	for _, l := range b.Listeners() {
-		fmt.Fprintf(stdout, "started %s listener on %s\n", l.Protocol, l.Addr)
+	if err := writePID(settings.PIDFile); err != nil {
+		log.Warn("the number of the process cannot be written", "error", err)
 	}
-	fmt.Fprintln(stdout, "Server startup complete")
+	for _, l := range b.Listeners() {
+		log.Info(started(l))
+		fmt.Fprintf(said, "started %s listener on %s\n", l.Protocol, l.Addr)
+	}
+	log.Info("Server startup complete; 4 plugins started.\n * rabbitmq_prometheus\n * rabbitmq_management\n" +
+		" * rabbitmq_management_agent\n * rabbitmq_delayed_message_exchange")
+	fmt.Fprintln(said, "Server startup complete")
 	service := newManager()
 	service.tell(notifyReady)
-	return wait(b, service, signals, stdout, stderr)
+	o := operation{broker: b, book: book, log: log, service: service, said: said, stderr: stderr}
+	code = o.wait(signals)
+	if settings.PIDFile != "" {
+		os.Remove(settings.PIDFile)
+	}
+	return code
+}
+
+// configure reads all that was configured; nothing, and the exit code, if there is nothing to run.
+func configure(name string, args []string, stderr io.Writer) (*config.Settings, int) {
+	flags := flag.NewFlagSet("bartleby serve", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	from := config.Sources{Usual: []string{configDir}, Environ: os.Environ()}
+	if name == "rabbitmq-server" {
+		from.Usual = append(from.Usual, rabbitMQDir)
+	}
+	flags.StringVar(&from.File, "config", "", "`file` with settings, one 'key = value' on a line, as in rabbitmq.conf")
+	config.Options(flags, &from.Options)
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil, 0
+	} else if err != nil {
+		return nil, exitUsage
+	}
+	if flags.NArg() > 0 {
+		fmt.Fprintf(stderr, "bartleby serve: unexpected argument %q\n", flags.Arg(0))
+		return nil, exitUsage
+	}
+	settings, err := config.Load(from)
+	if err != nil {
+		complain(stderr, err)
+		return nil, exitConfig
+	}
+	return settings, 0
+}
+
+// complain tells all mistakes, one on a line.
+func complain(stderr io.Writer, err error) {
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(stderr, "bartleby: configuration: %s\n", line)
+	}
+}
+
+// started words a listener as RabbitMQ does.
+func started(l bartleby.Listener) string {
+	port := ""
+	if tcp, ok := l.Addr.(*net.TCPAddr); ok {
+		port = strconv.Itoa(tcp.Port)
+	}
+	switch l.Protocol {
+	case "amqp":
+		return "started TCP listener on " + l.Addr.String()
+	case "amqp/ssl":
+		return "started TLS (SSL) listener on " + l.Addr.String()
+	case "http":
+		return "Management plugin: HTTP (non-TLS) listener started on port " + port
+	case "https":
+		return "Management plugin: HTTPS listener started on port " + port
+	case "http/prometheus":
+		return "Prometheus metrics: HTTP (non-TLS) listener started on port " + port
+	}
+	return "Prometheus metrics: HTTPS listener started on port " + port
+}
+
+func writePID(path string) error {
+	if path == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644)
+}
+
+// operation is a broker that runs, with what it says.
+type operation struct {
+	broker       *bartleby.Broker
+	book         *logbook.Book
+	log          *slog.Logger
+	service      manager
+	said, stderr io.Writer
 }
 
 // wait serves until a signal comes, or the broker cannot go on; a second signal ends at once.
-func wait(b *bartleby.Broker, service manager, signals <-chan os.Signal, stdout, stderr io.Writer) int {
-	failed := false
-	select {
-	case <-signals:
-	case err := <-b.Failed():
-		failed = true
-		fmt.Fprintf(stderr, "bartleby: cannot go on: %v\n", err)
-	}
-	fmt.Fprintln(stdout, "Stopping")
-	service.tell(notifyStopping)
+func (o *operation) wait(signals <-chan os.Signal) int {
+	failed := o.untilEnd(signals)
+	o.log.Info("Stopping")
+	fmt.Fprintln(o.said, "Stopping")
+	o.service.tell(notifyStopping)
 	closed := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 		defer cancel()
-		closed <- b.Close(ctx)
+		closed <- o.broker.Close(ctx)
 	}()
-	select {
-	case err := <-closed:
-		if err != nil {
-			fmt.Fprintf(stderr, "bartleby: not stopped cleanly: %v\n", err)
+	for {
+		select {
+		case err := <-closed:
+			if err != nil {
+				fmt.Fprintf(o.stderr, "bartleby: not stopped cleanly: %v\n", err)
+				return exitFailed
+			}
+			o.log.Info("Stopped")
+			fmt.Fprintln(o.said, "Stopped")
+			if failed {
+				return exitFailed
+			}
+			return 0
+		case s := <-signals:
+			if s == syscall.SIGHUP {
+				continue
+			}
+			fmt.Fprintln(o.stderr, "bartleby: stopped by a second signal")
 			return exitFailed
 		}
-		fmt.Fprintln(stdout, "Stopped")
-		if failed {
-			return exitFailed
-		}
-		return 0
-	case <-signals:
-		fmt.Fprintln(stderr, "bartleby: stopped by a second signal")
-		return exitFailed
 	}
+}
+
+// untilEnd returns when the broker shall stop, or has to.
+func (o *operation) untilEnd(signals <-chan os.Signal) (failed bool) {
+	for {
+		select {
+		case s := <-signals:
+			if s != syscall.SIGHUP {
+				return false
+			}
+			o.reload()
+		case err := <-o.broker.Failed():
+			fmt.Fprintf(o.stderr, "bartleby: cannot go on: %v\n", err)
+			return true
+		}
+	}
+}
+
+// reload reads certificates again and opens the log's file anew.
+func (o *operation) reload() {
+	if err := o.book.Reopen(); err != nil {
+		o.log.Error("the log's file cannot be opened anew", "error", err)
+	}
+	if err := o.broker.Reload(); err != nil {
+		o.log.Error("certificates cannot be read: the old ones stay in force", "error", err)
+		return
+	}
+	o.log.Info("certificates read again, and the log's file opened anew")
 }

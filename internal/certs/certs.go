@@ -121,6 +121,12 @@ func (o *Options) stamps() []stamp {
 	return all
 }
 
+// Check reports why the files cannot be used, if they cannot.
+func (o *Options) Check() error {
+	_, err := o.config()
+	return err
+}
+
 // config reads the files and checks the options.
 func (o *Options) config() (*tls.Config, error) {
 	switch {

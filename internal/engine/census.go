@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
@@ -82,7 +83,7 @@ func (r *runner) beforeDeclare(c *vhost.Command) *amqp.Error {
 			return access.RefuseNewQueue(d.Name, r.name, most)
 		}
 	}
-	d.QueueType = h.DefaultQueueType
+	d.QueueType = cmp.Or(h.DefaultQueueType, r.engine.queueType)
 	c.Definition = &d
 	return nil
 }

@@ -35,6 +35,7 @@ type Options struct {
 	Defaults     *access.Defaults
 	Machine      Machine // nil: memory and free disk space are not watched
 	Limits       *Limits // nil: DefaultLimits
+	QueueType    string  // of queues that are declared without one where the vhost says nothing; empty: classic
 	// Sync holds for vhosts that choose nothing else. SyncDefault: SyncAlways. What users and vhosts are is always synced.
 	Sync vhost.Sync
 	// SyncInterval is how long what was told to be safe may be lost by a loss of power, with vhost.SyncInterval. Zero:
@@ -47,22 +48,23 @@ const syncInterval = 200 * time.Millisecond
 
 // Engine runs every vhost of a node.
 type Engine struct {
-	fs       vfs.FS
-	data     string // of Options
-	clock    Clock
-	slog     *slog.Logger
-	scribe   *scribe
-	sync     vhost.Sync // of vhosts that choose nothing else
-	watch    *watch
-	clocks   *clockWatch
-	defaults access.Defaults
-	ids      atomic.Uint64 // of connections and channels
-	census   census
-	throttle *throttle
-	cached   cacheRoom
-	storing  atomic.Bool // checkpoints are under way
-	live     atomic.Pointer[liveLogs]
-	backups  backups
+	fs        vfs.FS
+	data      string // of Options
+	clock     Clock
+	slog      *slog.Logger
+	scribe    *scribe
+	sync      vhost.Sync // of vhosts that choose nothing else
+	watch     *watch
+	clocks    *clockWatch
+	defaults  access.Defaults
+	ids       atomic.Uint64 // of connections and channels
+	census    census
+	throttle  *throttle
+	queueType string // of Options
+	cached    cacheRoom
+	storing   atomic.Bool // checkpoints are under way
+	live      atomic.Pointer[liveLogs]
+	backups   backups
 
 	grain                     int64 // bytes of a log that are counted together
 	tidier                    *tidier

@@ -1,0 +1,198 @@
+package config
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/bartleby-mq/bartleby"
+	"github.com/bartleby-mq/bartleby/internal/logbook"
+)
+
+// key is one setting. A part of its name that begins with $ stands for any one part; a last part ** for all that follow.
+type key struct {
+	name   string
+	set    set    // nil: the key is accepted and has no effect
+	normal string // what holds where nothing is said, as one would write it; empty: nothing does
+	usage  string // as an option of the command line; empty: it is none
+	why    string // with no set: what the log is told, as a warning if loud; empty: that it means nothing here
+	loud   bool
+	secret bool
+}
+
+// keys are all that are known: those that do something, by subject, then those of RabbitMQ that do nothing here.
+// Source: RabbitMQ configure; reference configuration 3.
+var keys []key
+
+func init() {
+	for _, some := range [][]key{
+		ownKeys, listenerKeys, clientKeys, tlsKeys("ssl_options", ofAMQP), loginKeys, firstKeys, limitKeys, managementKeys,
+		tlsKeys("management.ssl", ofManagement), tlsKeys("management.listener.ssl_opts", ofManagement), prometheusKeys,
+		tlsKeys("prometheus.ssl", ofPrometheus), logKeys, silentKeys, loudKeys,
+		pageKeys("management.tcp", "management.ssl", "prometheus.tcp", "prometheus.ssl"),
+	} {
+		keys = append(keys, some...)
+	}
+}
+
+var ownKeys = []key{
+	{name: "data", set: to(text, func(s *Settings) *string { return &s.Broker.Data }), normal: "./bartleby-data",
+		usage: "`directory` for everything the broker keeps"},
+	{name: "listen", set: to(addresses, func(s *Settings) *string { return &s.listen.amqp }),
+		usage: "`host:port` for AMQP clients, several with commas between them, or none; default :5672"},
+	{name: "management", set: to(addresses, func(s *Settings) *string { return &s.listen.management }),
+		usage: "`host:port` for the management API, or none; default :15672"},
+	{name: "prometheus", set: to(addresses, func(s *Settings) *string { return &s.listen.prometheus }),
+		usage: "`host:port` for metrics, or none; default :15692"},
+	{name: "segment-size", set: to(bytes, func(s *Settings) *int64 { return &s.Broker.SegmentBytes }), normal: "0",
+		usage: "`bytes` of a file of the log, from 64KiB; 0: 64MiB"},
+	{name: "reserve", set: to(bytesOrNone, func(s *Settings) *int64 { return &s.Broker.ReserveBytes }), normal: "0",
+		usage: "`bytes` kept free so that a full disk can be drained; 0: 256MiB, -1: none"},
+	{name: "sync", set: to(oneOf("always", "interval", "never"), func(s *Settings) *string { return &s.Broker.Sync }), normal: "always",
+		usage: "`when` the log is synced where a virtual host chooses nothing else: always (before a confirm), interval, never"},
+	{name: "sync-interval", set: to(lasting, func(s *Settings) *time.Duration { return &s.Broker.SyncInterval }), normal: "200ms",
+		usage: "how `long` sync=interval puts it off, such as 50ms or 1s; default 200ms"},
+	{name: "sparse-share", set: to(share, func(s *Settings) *float64 { return &s.Broker.SparseShare }), normal: "0",
+		usage: "live `share` of a segment above which it is not rewritten to give room back; 0: 0.87"},
+	{name: "rewrite-ratio", set: to(share, func(s *Settings) *float64 { return &s.Broker.RewriteRatio }), normal: "0",
+		usage: "`bytes` rewritten at most for each that traffic appends; 0: 0.66"},
+	{name: "messages-in-memory", set: to(whole[int](0, 1<<40), func(s *Settings) *int { return &s.Broker.MessagesInMemory }), normal: "0",
+		usage: "`number` of waiting messages whose entries a virtual host keeps in memory, 32 bytes each; 0: 524288"},
+	{name: "test-clock", set: to(boolean, func(s *Settings) *bool { return &s.Broker.TestClock }), normal: "false",
+		usage: "time stands still until POST /api/x/clock/advance moves it"},
+	{name: "pid_file", set: to(text, func(s *Settings) *string { return &s.PIDFile }), usage: "`file` that gets the number of the process"},
+	{name: "config.strict", set: to(boolean, func(s *Settings) *bool { return &s.strict }), normal: "true",
+		usage: "false: keys that are not known are warned of only"},
+	{name: "node_name", set: to(text, func(s *Settings) *string { return &s.Broker.NodeName })},
+	{name: "cluster_name", set: to(text, func(s *Settings) *string { return &s.Broker.ClusterName })},
+	{name: "load_definitions", set: to(text, func(s *Settings) *string { return &s.Broker.LoadDefinitions }),
+		usage: "`file` with definitions, or directory of such, imported before clients are served"},
+	{name: "management.load_definitions", set: to(text, func(s *Settings) *string { return &s.Broker.LoadDefinitions })},
+	{name: "definitions.local.path", set: to(text, func(s *Settings) *string { return &s.Broker.LoadDefinitions })},
+	{name: "definitions.import_backend", set: to(fixed("local_filesystem"), drop)},
+	{name: "definitions.skip_if_unchanged", set: to(boolean, func(s *Settings) *bool { return &s.Broker.SkipUnchangedDefinitions }), normal: "false"},
+	{name: "default_queue_type", set: to(oneOf("classic", "quorum"), func(s *Settings) *string { return &s.Broker.QueueType }), normal: "classic"},
+}
+
+// drop is the place of what need not be kept.
+func drop(*Settings) *string { return new(string) }
+
+var listenerKeys = []key{
+	{name: "listeners.tcp", set: listeners(func(s *Settings) *places { return &s.listen.tcp }), normal: ""},
+	{name: "listeners.tcp.$name", set: listener(func(s *Settings) *places { return &s.listen.tcp })},
+	{name: "listeners.ssl", set: listeners(func(s *Settings) *places { return &s.listen.ssl })},
+	{name: "listeners.ssl.$name", set: listener(func(s *Settings) *places { return &s.listen.ssl })},
+	{name: "proxy_protocol", set: to(fixed("false"), drop), normal: "false"},
+	{name: "tcp_listen_options.nodelay", set: to(fixed("true"), drop), normal: "true"},
+	{name: "tcp_listen_options.keepalive", set: to(boolean, func(*Settings) *bool { return new(bool) })},
+}
+
+func clients(s *Settings) *bartleby.Clients { return s.Broker.Clients }
+
+var clientKeys = []key{
+	{name: "heartbeat", set: to(span(time.Second, 0, 65535), func(s *Settings) *time.Duration { return &clients(s).Heartbeat }), normal: "60"},
+	{name: "frame_max", set: frameMax, normal: "131072"},
+	{name: "channel_max", set: to(whole[uint16](0, 65535), func(s *Settings) *uint16 { return &clients(s).ChannelMax }), normal: "2047"},
+	{name: "max_message_size", set: to(bytes, func(s *Settings) *int64 { return &clients(s).MessageMax }), normal: "16777216"},
+	{name: "handshake_timeout", set: to(span(time.Millisecond, 1, 1<<31), func(s *Settings) *time.Duration { return &clients(s).HandshakeTimeout }),
+		normal: "10000"},
+	{name: "ssl_handshake_timeout", set: to(span(time.Millisecond, 1, 1<<31), func(s *Settings) *time.Duration { return &clients(s).TLSTimeout }),
+		normal: "5000"},
+	{name: "connection_max", set: to(limit, func(s *Settings) *int { return &clients(s).ConnectionMax }), normal: "infinity"},
+	{name: "max_connections", set: to(limit, func(s *Settings) *int { return &clients(s).ConnectionMax })},
+	{name: "channel_max_per_node", set: to(limit, func(s *Settings) *int { return &clients(s).ChannelMaxNode }), normal: "infinity"},
+}
+
+var loginKeys = []key{
+	{name: "auth_mechanisms.$number", set: numbered(func(s *Settings) *map[int]string { return &s.mechanisms })},
+	{name: "auth_backends.$number", set: backend},
+	{name: "auth_backends.$number.authn", set: backend},
+	{name: "auth_backends.$number.authz", set: backend},
+	{name: "loopback_users", set: noLoopbackUsers},
+	{name: "loopback_users.$user", set: loopbackUser},
+	{name: "anonymous_login_user", set: to(text, func(s *Settings) *string { return &clients(s).AnonymousUser }), normal: "guest"},
+	{name: "anonymous_login_pass", set: to(text, func(s *Settings) *string { return &clients(s).AnonymousPassword }), secret: true},
+	{name: "ssl_cert_login_from", set: to(oneOf("distinguished_name", "common_name", "subject_alternative_name"),
+		func(s *Settings) *string { return &clients(s).CertLogin.From }), normal: "distinguished_name"},
+	{name: "ssl_cert_login_san_type", set: to(oneOf("dns", "ip", "email", "uri"),
+		func(s *Settings) *string { return &clients(s).CertLogin.SANType }), normal: "dns"},
+	{name: "ssl_cert_login_san_index", set: to(whole[int](0, 1000), func(s *Settings) *int { return &clients(s).CertLogin.SANIndex }), normal: "0"},
+	{name: "credential_validator.validation_backend", set: to(fixed("rabbit_credential_validator_accept_everything"), drop)},
+	{name: "password_hashing_module", set: to(fixed("rabbit_password_hashing_sha256"), drop), normal: "rabbit_password_hashing_sha256"},
+}
+
+func first(s *Settings) *bartleby.First { return s.Broker.First }
+
+var firstKeys = []key{
+	{name: "default_vhost", set: to(text, func(s *Settings) *string { return &first(s).VHost }), normal: "/"},
+	{name: "default_user", set: to(text, func(s *Settings) *string { return &first(s).User }), normal: "guest"},
+	{name: "default_pass", set: to(text, func(s *Settings) *string { return &first(s).Password }), secret: true},
+	{name: "default_user_tags.$tag", set: firstTag},
+	{name: "default_permissions.configure", set: to(text, func(s *Settings) *string { return &first(s).Configure }), normal: ".*"},
+	{name: "default_permissions.read", set: to(text, func(s *Settings) *string { return &first(s).Read }), normal: ".*"},
+	{name: "default_permissions.write", set: to(text, func(s *Settings) *string { return &first(s).Write }), normal: ".*"},
+}
+
+var limitKeys = []key{
+	{name: "vm_memory_high_watermark.relative", set: relativeTo(func(s *Settings) **bartleby.Threshold { return &s.Broker.MemoryHighWatermark }),
+		normal: "0.6", usage: "publishers wait while the process has more than this `share` of the memory; default 0.6"},
+	{name: "vm_memory_high_watermark.absolute", set: absoluteTo(func(s *Settings) **bartleby.Threshold { return &s.Broker.MemoryHighWatermark }),
+		usage: "the same as a number of `bytes`, such as 2GiB"},
+	{name: "disk_free_limit.relative", set: relativeTo(func(s *Settings) **bartleby.Threshold { return &s.Broker.DiskFreeLimit }),
+		usage: "publishers wait while less of the disk is free than this `multiple` of the memory"},
+	{name: "disk_free_limit.absolute", set: absoluteTo(func(s *Settings) **bartleby.Threshold { return &s.Broker.DiskFreeLimit }),
+		normal: "50MB", usage: "the same as a number of `bytes`; default 50MB"},
+}
+
+var managementKeys = []key{
+	{name: "management.tcp.port", set: port(func(s *Settings) *place { return &s.listen.managementTCP }), normal: "15672"},
+	{name: "management.tcp.ip", set: host(func(s *Settings) *place { return &s.listen.managementTCP })},
+	{name: "management.ssl.port", set: port(func(s *Settings) *place { return &s.listen.managementTLS })},
+	{name: "management.ssl.ip", set: host(func(s *Settings) *place { return &s.listen.managementTLS })},
+	{name: "management.listener.port", set: port(func(s *Settings) *place { return &s.listen.managementOld })},
+	{name: "management.listener.ip", set: host(func(s *Settings) *place { return &s.listen.managementOld })},
+	{name: "management.listener.ssl", set: to(boolean, func(s *Settings) *bool { return &s.listen.managementOldTLS })},
+	{name: "management.path_prefix", set: to(text, func(s *Settings) *string { return &s.Broker.Web.PathPrefix })},
+	{name: "management.cors.allow_origins.$number", set: numbered(func(s *Settings) *map[int]string { return &s.origins })},
+	{name: "management.cors.max_age", set: to(span(time.Second, 0, 1<<31), func(s *Settings) *time.Duration { return &s.Broker.Web.CORSMaxAge }),
+		normal: "1800"},
+	{name: "management.csp.policy", set: header("Content-Security-Policy")},
+	{name: "management.hsts.policy", set: header("Strict-Transport-Security")},
+	{name: "management.headers.content_type_options", set: header("X-Content-Type-Options")},
+	{name: "management.headers.xss_protection", set: header("X-Xss-Protection")},
+	{name: "management.headers.frame_options", set: header("X-Frame-Options")},
+	{name: "management.http.max_body_size", set: to(bytes, func(s *Settings) *int64 { return &s.Broker.Web.BodyMax }), normal: "10485760"},
+	{name: "management.disable_basic_auth", set: to(boolean, func(s *Settings) *bool { return &s.Broker.Web.NoBasicAuth }), normal: "false"},
+	{name: "management.restrictions.operator_policy_changes.disabled",
+		set: to(boolean, func(s *Settings) *bool { return &s.Broker.Web.NoOperatorPolicyChanges }), normal: "false"},
+	{name: "management.rates_mode", set: to(oneOf("basic", "detailed", "none"), drop), normal: "basic"},
+}
+
+var prometheusKeys = []key{
+	{name: "prometheus.tcp.port", set: port(func(s *Settings) *place { return &s.listen.prometheusTCP }), normal: "15692"},
+	{name: "prometheus.tcp.ip", set: host(func(s *Settings) *place { return &s.listen.prometheusTCP })},
+	{name: "prometheus.ssl.port", set: port(func(s *Settings) *place { return &s.listen.prometheusTLS })},
+	{name: "prometheus.ssl.ip", set: host(func(s *Settings) *place { return &s.listen.prometheusTLS })},
+	{name: "prometheus.path", set: to(fixed("/metrics"), drop), normal: "/metrics"},
+	{name: "prometheus.authentication.enabled", set: to(fixed("false"), drop), normal: "false"},
+}
+
+func logLevel(place func(*Settings) *slog.Level) set { return to(level, place) }
+
+var logKeys = []key{
+	{name: "log.console", set: to(not, func(s *Settings) *bool { return &s.Log.NoConsole }), normal: "true"},
+	{name: "log.console.level", set: logLevel(func(s *Settings) *slog.Level { return &s.Log.ConsoleLevel }), normal: "info",
+		usage: "`level` from which lines are written to the console: debug, info, warning, error, none"},
+	{name: "log.console.formatter", set: to(formatter, func(s *Settings) *bool { return &s.Log.ConsoleJSON }), normal: "plaintext",
+		usage: "`form` of the lines: plaintext or json"},
+	{name: "log.console.formatter.time_format", set: to(timeFormat, func(s *Settings) *logbook.TimeFormat { return &s.Log.Time }),
+		normal: "rfc3339_space"},
+	{name: "log.console.stdio", set: logTo, normal: "stderr"},
+	{name: "log.dir", set: to(text, func(s *Settings) *string { return &s.logDir })},
+	{name: "log.file", set: to(text, func(s *Settings) *string { return &s.logFile }), normal: "false"},
+	{name: "log.file.level", set: logLevel(func(s *Settings) *slog.Level { return &s.Log.FileLevel }), normal: "info"},
+	{name: "log.file.formatter", set: to(formatter, func(s *Settings) *bool { return &s.Log.FileJSON }), normal: "plaintext"},
+	{name: "log.file.formatter.time_format", set: to(timeFormat, func(s *Settings) *logbook.TimeFormat { return &s.Log.Time })},
+	{name: "log.file.rotation.size", set: to(bytes, func(s *Settings) *int64 { return &s.Log.RotateBytes }), normal: "0"},
+	{name: "log.file.rotation.count", set: to(whole[int](0, 10000), func(s *Settings) *int { return &s.Log.RotateCount }), normal: "0"},
+	{name: "log.$category.level", set: categoryLevel},
+}

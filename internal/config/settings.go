@@ -1,0 +1,322 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby"
+	"github.com/bartleby-mq/bartleby/internal/logbook"
+)
+
+// Settings is all that was configured.
+type Settings struct {
+	Broker bartleby.Config // but for Log
+	Log    logbook.Options
+
+	PIDFile string // gets the number of the process; empty: none
+
+	LogToStdout bool // the console is the standard output, not the standard error
+
+	Shown []Setting // what is in force, by key
+	Notes []Note    // what the log should be told
+	Files []string  // that were read
+
+	listen     listen
+	tls        struct{ amqp, management, prometheus security }
+	mechanisms map[int]string
+	origins    map[int]string
+	logDir     string
+	logFile    string
+	strict     bool
+}
+
+// Setting is a value that is in force.
+type Setting struct {
+	Key, Value string // as one would write them; secrets are left out
+	Origin     string // file:line, environment NAME, option --name, default
+}
+
+// Note is something to be said once there is a log.
+type Note struct {
+	Level slog.Level
+	Text  string
+}
+
+// The ports, as RabbitMQ has them.
+const (
+	usualAMQP, usualManagement, usualPrometheus = ":5672", "15672", "15692"
+	usualManagementTLS, usualPrometheusTLS      = "15671", "15691"
+)
+
+// listen is where doors are to be.
+type listen struct {
+	amqp, management, prometheus string // of our own keys, which win
+	tcp, ssl                     places
+	managementTCP, managementTLS place
+	prometheusTCP, prometheusTLS place
+	managementOld                place
+	managementOldTLS             bool
+}
+
+// unnamed is the listener that is there unless one is named.
+const unnamed = ""
+
+// newSettings is what holds where nothing is said.
+func newSettings() *Settings {
+	s := &Settings{Broker: bartleby.Config{Alone: true, Data: "./bartleby-data", Sync: "always"}, strict: true}
+	s.Broker.Clients, s.Broker.First = bartleby.DefaultClients(), bartleby.DefaultFirst()
+	s.Log.Levels = map[string]slog.Level{}
+	s.listen.tcp, s.listen.ssl = places{unnamed: usualAMQP}, places{}
+	for _, of := range []*security{&s.tls.amqp, &s.tls.management, &s.tls.prometheus} {
+		of.tls.Depth = -1
+	}
+	return s
+}
+
+// apply puts assignments into force, in order, and reports all that cannot be.
+func (s *Settings) apply(all []assignment) error {
+	var mistakes []error
+	last := map[string]int{}
+	for i, a := range all {
+		last[a.key] = i
+		if a.key == "config.strict" && a.value == "false" {
+			s.strict = false
+		}
+	}
+	var silent []string
+	for i, a := range all {
+		k, names := find(a.key)
+		switch {
+		case k == nil:
+			mistakes = append(mistakes, s.unknown(a))
+			continue
+		case strings.HasPrefix(a.value, "encrypted:"):
+			mistakes = append(mistakes, fmt.Errorf("%s: %s: encrypted values are not supported: put the secret into the environment and write $(NAME)", a.at, a.key))
+			continue
+		case k.set != nil:
+			if err := k.set(s, names, a.value); err != nil {
+				mistakes = append(mistakes, fmt.Errorf("%s: %s: %w", a.at, a.key, err))
+			}
+		case i < last[a.key]: // once is enough
+			continue
+		case k.loud && !slices.Contains([]string{"false", "none", "infinity", "undefined"}, a.value):
+			s.note(slog.LevelWarn, "%s: %s has no effect: %s", a.at, a.key, k.why)
+		default:
+			silent = append(silent, a.key)
+		}
+		if i == last[a.key] {
+			value := a.value
+			if k.secret {
+				value = "<secret>"
+			}
+			s.Shown = append(s.Shown, Setting{a.key, value, a.at})
+		}
+	}
+	if len(silent) > 0 {
+		s.note(slog.LevelInfo, "keys of RabbitMQ that mean nothing here: %s", strings.Join(silent, ", "))
+	}
+	return errors.Join(mistakes...)
+}
+
+func (s *Settings) note(level slog.Level, format string, args ...any) {
+	s.Notes = append(s.Notes, Note{level, fmt.Sprintf(format, args...)})
+}
+
+// unknown is the answer to a key that does not exist: a mistake, unless the configuration is not strict.
+func (s *Settings) unknown(a assignment) error {
+	text := fmt.Sprintf("%s: unknown key %q", a.at, a.key)
+	if near := nearest(a.key); near != "" {
+		text += fmt.Sprintf(", did you mean %q?", near)
+	}
+	if s.strict {
+		return errors.New(text)
+	}
+	s.note(slog.LevelWarn, "%s", text)
+	return nil
+}
+
+// find looks a key up, and what its variable parts are. The most particular one counts: RabbitMQ's "mqtt.listeners.tcp"
+// before its "mqtt.**".
+func find(name string) (found *key, names []string) {
+	parts := strings.Split(name, ".")
+	best := -1
+	for i := range keys {
+		if score, of := keys[i].match(parts); score > best {
+			found, names, best = &keys[i], of, score
+		}
+	}
+	return found, names
+}
+
+// match compares part by part: -1 if the key is another, else the higher the more particular.
+func (k *key) match(parts []string) (score int, names []string) {
+	pattern := strings.Split(k.name, ".")
+	for i, p := range pattern {
+		switch {
+		case p == "**":
+			if i >= len(parts) {
+				return -1, nil
+			}
+			return score, names
+		case i >= len(parts) || parts[i] == "":
+			return -1, nil
+		case p[0] == '$':
+			names = append(names, parts[i])
+			score += 2
+		case p != parts[i]:
+			return -1, nil
+		default:
+			score += 3
+		}
+	}
+	if len(pattern) != len(parts) {
+		return -1, nil
+	}
+	return score + 1, names
+}
+
+// finish makes whole what several keys say together.
+func (s *Settings) finish() error {
+	b, l := &s.Broker, &s.listen
+	b.AMQP, b.AMQPS = l.tcp.join(), l.ssl.join()
+	if s.isSet("listen") {
+		b.AMQP = l.amqp
+	}
+	if s.tls.management.tls.CertFile != "" && l.managementTLS == (place{}) && !l.managementOldTLS {
+		l.managementTLS.port = usualManagementTLS
+	}
+	if s.tls.prometheus.tls.CertFile != "" && l.prometheusTLS == (place{}) {
+		l.prometheusTLS.port = usualPrometheusTLS
+	}
+	if old := (place{}); l.managementOld != old {
+		if l.managementOldTLS {
+			l.managementTLS = l.managementOld
+		} else {
+			l.managementTCP = l.managementOld
+		}
+	}
+	b.Management, b.ManagementHTTPS = pair(l.managementTCP, l.managementTLS, usualManagement, usualManagementTLS)
+	if s.isSet("management") {
+		b.Management = l.management
+	}
+	b.Prometheus, b.PrometheusHTTPS = pair(l.prometheusTCP, l.prometheusTLS, usualPrometheus, usualPrometheusTLS)
+	if s.isSet("prometheus") {
+		b.Prometheus = l.prometheus
+	}
+	b.TLS, b.ManagementTLS, b.PrometheusTLS = s.tls.amqp.options(), s.tls.management.options(), s.tls.prometheus.options()
+	b.Web.CORSOrigins = inOrder(s.origins)
+	if m := inOrder(s.mechanisms); m != nil {
+		b.Clients.Mechanisms = m
+	}
+	switch s.logFile {
+	case "", "false":
+	case "true":
+		s.Log.File = filepath.Join(cmp.Or(s.logDir, "."), cmp.Or(b.NodeName, "bartleby")+".log")
+	default:
+		s.Log.File = s.logFile
+		if !filepath.IsAbs(s.logFile) {
+			s.Log.File = filepath.Join(s.logDir, s.logFile)
+		}
+	}
+	return s.check()
+}
+
+// check finds what is wrong only together.
+func (s *Settings) check() error {
+	var mistakes []error
+	b := &s.Broker
+	for _, of := range []struct {
+		addresses, prefix string
+		tls               *bartleby.TLS
+	}{{b.AMQPS, "ssl_options", &b.TLS}, {b.ManagementHTTPS, "management.ssl", &b.ManagementTLS}, {b.PrometheusHTTPS, "prometheus.ssl", &b.PrometheusTLS}} {
+		if of.addresses == "" {
+			continue
+		}
+		if err := of.tls.Check(); err != nil {
+			mistakes = append(mistakes, fmt.Errorf("%s: %w", of.prefix, err))
+		}
+	}
+	for _, m := range b.Clients.Mechanisms {
+		if !slices.Contains(bartleby.Mechanisms(), m) {
+			mistakes = append(mistakes, fmt.Errorf("%s: auth_mechanisms: %q is not supported: %s are",
+				s.origin("auth_mechanisms."), m, strings.Join(bartleby.Mechanisms(), ", ")))
+		}
+	}
+	if b.First.User != "" && b.First.VHost == "" {
+		mistakes = append(mistakes, fmt.Errorf("%s: default_vhost: it has no name", s.origin("default_vhost")))
+	}
+	if s.isSet("default_user") && !s.isSet("default_pass") && b.First.User != "guest" {
+		s.note(slog.LevelWarn, "%s: default_user is set and default_pass is not: the password is guest", s.origin("default_user"))
+	}
+	if p := b.Web.PathPrefix; p != "" && p[0] != '/' {
+		mistakes = append(mistakes, fmt.Errorf("%s: management.path_prefix: %q does not begin with /", s.origin("management.path_prefix"), p))
+	}
+	return errors.Join(mistakes...)
+}
+
+// isSet reports whether a source has said something of a key.
+func (s *Settings) isSet(key string) bool { return s.origin(key) != "" }
+
+// origin is where a key, or the first of those that begin so, was set.
+func (s *Settings) origin(key string) string {
+	for _, one := range s.Shown {
+		if one.Key == key || strings.HasSuffix(key, ".") && strings.HasPrefix(one.Key, key) {
+			return one.Origin
+		}
+	}
+	return ""
+}
+
+// join lists where a protocol listens, by the names of the listeners.
+func (p places) join() string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		all = append(all, p[name])
+	}
+	return strings.Join(all, ",")
+}
+
+// pair says where the two listeners of a page are: who sets up TLS alone does not want the other.
+// Source: RabbitMQ management, listeners.
+func pair(tcp, tls place, usual, usualTLS string) (plain, secure string) {
+	if tls != (place{}) {
+		secure = tls.address(usualTLS)
+		if tcp == (place{}) {
+			return "", secure
+		}
+	}
+	return tcp.address(usual), secure
+}
+
+// complete adds what holds by default, and sorts.
+func (s *Settings) complete() {
+	for i := range keys {
+		if k := &keys[i]; k.normal != "" && !s.isSet(k.name) && !strings.Contains(k.name, ".ssl") && !strings.Contains(k.name, "ssl_o") {
+			s.Shown = append(s.Shown, Setting{k.name, k.normal, "default"})
+		}
+	}
+	slices.SortFunc(s.Shown, func(a, b Setting) int { return cmp.Compare(a.Key, b.Key) })
+}
+
+// Text is what is in force, as a configuration file with the origin of each line. Secrets are left out.
+func (s *Settings) Text() string {
+	var b strings.Builder
+	for _, one := range s.Shown {
+		value := one.Value
+		if value == "" || strings.ContainsAny(value, "#'\"\\") || strings.TrimSpace(value) != value {
+			quote := "'"
+			if strings.Contains(value, quote) {
+				quote = `"`
+			}
+			value = quote + value + quote
+		}
+		fmt.Fprintf(&b, "%-50s # %s\n", one.Key+" = "+value, one.Origin)
+	}
+	return b.String()
+}

@@ -1,0 +1,92 @@
+package bartleby
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/amqpserver"
+	"github.com/bartleby-mq/bartleby/internal/certs"
+	"github.com/bartleby-mq/bartleby/internal/management"
+)
+
+// TLS names the files of a certificate, and says what clients must have. Files that change are read again.
+type TLS = certs.Options
+
+// Clients is what AMQP clients get and may: limits, logins, timeouts. Begin with DefaultClients; Log, ClusterName, Platform
+// and Connections are filled in.
+type Clients = amqpserver.Options
+
+// Mechanisms are the ways to log in that Clients may offer.
+func Mechanisms() []string { return slices.Clone(amqpserver.Mechanisms) }
+
+// CertLogin says where in a client's certificate the name of its user is.
+type CertLogin = amqpserver.CertLogin
+
+// DefaultClients is what RabbitMQ gives and allows.
+func DefaultClients() *Clients {
+	c := amqpserver.Defaults()
+	return &c
+}
+
+// First is what an empty broker begins with.
+type First = access.Defaults
+
+// DefaultFirst is virtual host "/", and guest with password guest, who may do everything there.
+func DefaultFirst() *First {
+	f := access.StandardDefaults()
+	return &f
+}
+
+// Web is what clients of the management API get and may. The zero value is as RabbitMQ has it.
+type Web struct {
+	CORSOrigins []string      // whose pages may ask, such as https://console.example; "*": anybody's, without credentials
+	CORSMaxAge  time.Duration // zero: half an hour
+	Headers     http.Header   // of each answer
+	PathPrefix  string        // before all paths, such as /rabbitmq
+	BodyMax     int64         // bytes of a request; zero: 10 MiB
+
+	NoBasicAuth             bool // passwords are refused
+	NoOperatorPolicyChanges bool
+}
+
+// Shown is what tools are told of the configuration.
+type Shown struct {
+	Settings              func() string // the settings in force as the text of a configuration file, without secrets
+	ConfigFiles, LogFiles []string
+}
+
+// clients are the options of the AMQP server.
+func (b *Broker) clients() amqpserver.Options {
+	o := amqpserver.Defaults()
+	if b.config.Clients != nil {
+		o = *b.config.Clients
+	}
+	o.Log, o.Platform = b.config.Log, "Bartleby "+Version
+	o.ClusterName = cmp.Or(b.config.ClusterName, b.nodeName())
+	o.Connections = share(filesMax(), amqpSixteenths)
+	return o
+}
+
+// web are the options of the management API.
+func (b *Broker) web(secret string) management.Options {
+	c := &b.config
+	clients := b.clients()
+	o := management.Options{
+		Engine: b.engine, Roster: roster{b.amqp}, Listeners: b.shown, Secret: secret, Node: b.nodeName(), Version: Version,
+		LoopbackUsers: append([]string{}, clients.LoopbackUsers...),
+		Data:          c.Data, Log: c.Log, Mechanisms: clients.Mechanisms,
+		CORS:    management.CORS{AllowOrigins: c.Web.CORSOrigins, MaxAge: c.Web.CORSMaxAge},
+		Headers: c.Web.Headers, PathPrefix: c.Web.PathPrefix, BodyBytesMax: c.Web.BodyMax,
+		NoBasicAuth: c.Web.NoBasicAuth, NoOperatorPolicyChanges: c.Web.NoOperatorPolicyChanges,
+	}
+	if c.Shown != nil {
+		o.Effective, o.ConfigFiles, o.LogFiles = c.Shown.Settings, c.Shown.ConfigFiles, c.Shown.LogFiles
+	}
+	return o
+}
+
+// nodeName is what clients and tools are told, in RabbitMQ's form.
+func (b *Broker) nodeName() string { return cmp.Or(b.config.NodeName, nodeName()) }

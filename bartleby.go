@@ -123,7 +123,7 @@ func Start(c Config) (*Broker, error) {
 		o.FS = vfs.NewMem(uint64(time.Now().UnixNano()))
 		o.Journal = journal.Options{SegmentBytes: 4 << 20, ReserveBytes: -1}
 	} else {
-		if err := os.MkdirAll(c.Data, 0o755); err != nil {
+		if err := os.MkdirAll(c.Data, 0o750); err != nil {
 			return nil, fmt.Errorf("data directory: %w", err)
 		}
 		o.FS, o.Data = vfs.Dir(c.Data), c.Data

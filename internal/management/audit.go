@@ -19,8 +19,9 @@ import (
 )
 
 // traffic are the routes that change something and are not in the audit log: they move single messages, as clients do
-// over AMQP, and would push everything else out of it.
+// over AMQP, and would push everything else out of it; or somebody logs in.
 var traffic = []string{
+	"login",
 	"login",
 	"exchanges/*/*/publish",
 	"queues/*/*/get",
@@ -82,6 +83,9 @@ func (a *auditor) record(ctx context.Context, d access.Deed) error {
 // serve has an endpoint serve r. What it changed is in the audit log before anybody is answered, also if it failed
 // half-way; a refusal has changed nothing.
 func (s *Server) serve(to route, r *request) (answer, error) {
+	if err := s.origins.Check(r.Request); err != nil {
+		return answer{}, notAuthorised("a page of another origin may not change anything here: %v", err)
+	}
 	if to.method == get || slices.Contains(traffic, to.path) {
 		return to.serve(r)
 	}
@@ -115,7 +119,7 @@ func (s *Server) serve(to route, r *request) (answer, error) {
 // changedNothing reports whether a request asked for what was so already, as far as that is known.
 func (r *request) changedNothing(to route, status int, before uint64) bool {
 	switch to.path {
-	case "queues/*/*", "exchanges/*/*":
+	case "queues/*/*", "exchanges/*/*", "x/queues/*/*":
 		return to.method == puts && status == http.StatusNoContent
 	}
 	first, _, _ := strings.Cut(to.path, "/")

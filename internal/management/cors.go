@@ -47,6 +47,21 @@ func (c *CORS) allow(to http.Header, hr *http.Request) {
 	}
 }
 
+// protection refuses changes that a page of another origin has a browser send, with the password that it remembers for
+// this broker: a plain form may, whatever CORS says. Pages that may read may also change. Clients that are no browsers
+// say nothing of origins and pass.
+func (c *CORS) protection() *http.CrossOriginProtection {
+	p := http.NewCrossOriginProtection()
+	for _, origin := range c.AllowOrigins {
+		if origin == "*" {
+			p.AddInsecureBypassPattern("/")
+		} else if err := p.AddTrustedOrigin(origin); err != nil {
+			continue // no browser sends such an origin
+		}
+	}
+	return p
+}
+
 // preflight answers what a browser asks before it sends what pages of other origins may not send unasked.
 func (c *CORS) preflight(to http.Header, hr *http.Request, methods string) {
 	if to.Get("Access-Control-Allow-Origin") == "" {

@@ -20,6 +20,7 @@ type Server struct {
 	tree     *node
 	sampler  *sampler
 	auditor  *auditor
+	origins  *http.CrossOriginProtection
 	attempts attempts
 	importer *importer
 }
@@ -29,7 +30,7 @@ func New(o Options) *Server {
 	o.complete()
 	s := &Server{
 		options: o, engine: o.Engine, started: time.Now(), tree: &node{}, sampler: newSampler(o.Engine),
-		auditor: newAuditor(o.Engine), importer: newImporter(o.Engine, o.Log),
+		auditor: newAuditor(o.Engine), origins: o.CORS.protection(), importer: newImporter(o.Engine, o.Log),
 	}
 	for _, r := range routes() {
 		if o.NoOperatorPolicyChanges && r.method != get && strings.HasPrefix(r.path, "operator-policies/") {

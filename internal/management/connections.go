@@ -30,7 +30,8 @@ func (r *request) roster() map[string]Connection {
 
 // showConnection renders a connection. One that has not published is about to be blocked while an alarm holds.
 // Source: RabbitMQ management API, connections.
-func (s *Server) showConnection(c *Connection) api.Connection {
+func (s *Server) showConnection(c *Connection, w spans) api.Connection {
+	bytes := s.sampler.wireOf(c.Name, w)
 	state := c.State
 	if state == "running" && s.engine.Alarms() != 0 {
 		state = "blocking"
@@ -41,7 +42,7 @@ func (s *Server) showConnection(c *Connection) api.Connection {
 		Type: "network", UserProvidedName: c.UserProvidedName, PerformedBy: c.User, Channels: c.Channels,
 		ChannelMax: c.ChannelMax, FrameMax: c.FrameMax, Timeout: int(c.Heartbeat / time.Second),
 		Host: c.Host, Port: c.Port, PeerHost: c.PeerHost, PeerPort: c.PeerPort, AuthMechanism: c.AuthMechanism,
-		RecvOct: c.Received, SendOct: c.Sent,
+		RecvOct: c.Received, RecvOctDetails: bytes.of(atReceived), SendOct: c.Sent, SendOctDetails: bytes.of(atSent),
 	}
 }
 
@@ -52,12 +53,16 @@ func getConnections(r *request) (answer, error) {
 		}
 	}
 	narrow := r.Header.Get("X-Vhost")
+	w, err := r.spans()
+	if err != nil {
+		return answer{}, err
+	}
 	var all []api.Connection
 	for _, c := range r.connections() {
 		if len(r.names) > 0 && c.VHost != r.names[0] || narrow != "" && c.VHost != narrow {
 			continue
 		}
-		all = append(all, r.server.showConnection(&c))
+		all = append(all, r.server.showConnection(&c, w))
 	}
 	return list(r, all, func(c *api.Connection) string { return c.Name })
 }
@@ -77,7 +82,11 @@ func getConnection(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(r.server.showConnection(c))
+	w, err := r.spans()
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(r.server.showConnection(c, w))
 }
 
 // reason is what closed connections are told.
@@ -178,7 +187,8 @@ func (r *request) listChannels(wanted func(*api.Channel) bool) (answer, error) {
 }
 
 func getChannels(r *request) (answer, error) {
-	return r.listChannels(func(*api.Channel) bool { return true })
+	narrow := r.Header.Get("X-Vhost")
+	return r.listChannels(func(c *api.Channel) bool { return narrow == "" || c.VHost == narrow })
 }
 
 func getVHostChannels(r *request) (answer, error) {

@@ -63,6 +63,11 @@ const (
 	// samplePeriod is the time between two readings of the counters, from which rates are computed.
 	// Source: RabbitMQ collect_statistics_interval.
 	samplePeriod = 5 * time.Second
+	// queueKept and wholeKept are for how long readings are kept of a queue or a connection, and of a virtual host or the
+	// node. Source: RabbitMQ sample_retention_policies.
+	queueKept, wholeKept = 60 * time.Second, 605 * time.Second
+	// spanSecondsMax bounds how far back samples are asked for, and samplesMax how many.
+	spanSecondsMax, samplesMax = 100_000_000, 500
 
 	// commandPatience is how long a request waits for the virtual host, which holds publishes back while its disk
 	// has no room.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"runtime"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -28,14 +29,18 @@ func exchangeTypes() api.List[api.ExchangeType] {
 func getOverview(r *request) (answer, error) {
 	o := r.server.options
 	all := newTally()
+	w, err := r.spans()
+	if err != nil {
+		return answer{}, err
+	}
 	for _, h := range r.visible() {
-		all.add(r.server.sum(r.Context(), h))
+		all.add(r.server.sumOver(r.Context(), h, w))
 	}
 	connections, channels := r.connectionTotals()
 	v := api.Overview{
 		ManagementVersion: api.RabbitMQVersion, RabbitMQVersion: api.RabbitMQVersion, RatesMode: "basic",
 		RetentionPolicies: api.RetentionPolicies{
-			Global: api.List[int]{5}, Basic: api.List[int]{5}, Detailed: api.List[int]{5},
+			Global: api.List[int]{int(wholeKept / time.Second)}, Basic: api.List[int]{int(queueKept / time.Second)}, Detailed: api.List[int]{int(queueKept / time.Second)},
 		},
 		ExchangeTypes: exchangeTypes(), ProductName: o.Product, ProductVersion: o.Version,
 		ErlangVersion: runtime.Version(), ErlangFullVersion: runtime.Version(), CryptoLibVersion: runtime.Version(),

@@ -22,11 +22,11 @@ func text(s string) *string {
 	return &s
 }
 
-func (s *Server) showQueue(h *access.VHost, q *vhost.QueueView, p pace) api.Queue {
+func (s *Server) showQueue(h *access.VHost, q *vhost.QueueView, t *trend) api.Queue {
 	shown := api.Queue{
 		Name: q.Name, VHost: h.Name, Type: q.Type, Durable: q.Durable, AutoDelete: q.AutoDelete, Exclusive: q.Exclusive,
 		Arguments: api.Arguments(q.Arguments), Node: s.options.Node, State: "running",
-		Totals: totals(q.Ready, q.Unacked, q.Waiting+q.Held, p), MessageStats: messageStats(&q.Stats, p),
+		Totals: totals(q.Ready, q.Unacked, q.Waiting+q.Held, t), MessageStats: messageStats(&q.Stats, t),
 		Consumers: q.Consumers, ActiveConsumers: q.Consumers,
 		SingleActiveConsumerTag: text(q.SingleActiveTag), Policy: text(q.Policy), OperatorPolicy: text(q.OperatorPolicy),
 		EffectivePolicyDefinition: api.Arguments(q.EffectivePolicy), IgnoredPolicyKeys: q.IgnoredKeys,
@@ -131,7 +131,7 @@ func (r *request) queueViews(name string) (views []vhost.QueueView, err error) {
 type queueRow struct {
 	vhost *access.VHost
 	view  *vhost.QueueView
-	pace  pace
+	trend trend
 }
 
 // queueRows reads the queues of a virtual host; one that is down has none to show.
@@ -143,10 +143,14 @@ func (r *request) queueRows(h *access.VHost) ([]queueRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	paces := r.server.sampler.paces(h)
+	w, err := r.spans()
+	if err != nil {
+		return nil, err
+	}
+	trends := r.server.sampler.trends(h, w)
 	rows := make([]queueRow, len(views))
 	for i := range views {
-		rows[i] = queueRow{h, &views[i], paces[views[i].ID]}
+		rows[i] = queueRow{h, &views[i], trends[views[i].ID]}
 	}
 	return rows, nil
 }
@@ -156,7 +160,7 @@ func (r *request) queuesOf(h *access.VHost) ([]api.Queue, error) {
 	rows, err := r.queueRows(h)
 	all := make([]api.Queue, len(rows))
 	for i := range rows {
-		all[i] = r.server.showQueue(h, rows[i].view, rows[i].pace)
+		all[i] = r.server.showQueue(h, rows[i].view, &rows[i].trend)
 	}
 	return all, err
 }
@@ -186,7 +190,7 @@ func (r *request) listQueues(all []queueRow) (answer, error) {
 	}
 	var one api.Queue
 	return listShown(r, all, func(q *queueRow) string { return q.view.Name }, func(q *queueRow) *api.Queue {
-		one = r.server.showQueue(q.vhost, q.view, q.pace)
+		one = r.server.showQueue(q.vhost, q.view, &q.trend)
 		return &one
 	})
 }
@@ -199,6 +203,10 @@ const queueDefinition = "name,vhost,type,durable,auto_delete,exclusive,arguments
 // getQueue shows one queue with its consumers.
 func getQueue(r *request) (answer, error) {
 	h, err := r.vhost(r.names[0])
+	if err != nil {
+		return answer{}, err
+	}
+	w, err := r.spans()
 	if err != nil {
 		return answer{}, err
 	}
@@ -220,7 +228,8 @@ func getQueue(r *request) (answer, error) {
 	if !found {
 		return answer{}, errNotFound
 	}
-	shown := r.server.showQueue(h, &q, r.server.sampler.paces(h)[q.ID])
+	t := r.server.sampler.trendOf(h, q.ID, w)
+	shown := r.server.showQueue(h, &q, &t)
 	shown.NextDelayedAt, shown.LastDelayedAt = next, last
 	at := r.roster()
 	for i := range consumers {

@@ -29,7 +29,7 @@ type Server struct {
 func New(o Options) *Server {
 	o.complete()
 	s := &Server{
-		options: o, engine: o.Engine, started: time.Now(), tree: &node{}, sampler: newSampler(o.Engine),
+		options: o, engine: o.Engine, started: time.Now(), tree: &node{}, sampler: newSampler(o.Engine, o.Roster),
 		auditor: newAuditor(o.Engine), origins: o.CORS.protection(), importer: newImporter(o.Engine, o.Log),
 	}
 	for _, r := range routes() {

@@ -9,7 +9,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
-func (r *request) showVHost(h *access.VHost) api.VHost {
+func (r *request) showVHost(h *access.VHost, w spans) api.VHost {
 	kind, state := h.DefaultQueueType, "running"
 	if kind == "" {
 		kind = "classic"
@@ -17,7 +17,8 @@ func (r *request) showVHost(h *access.VHost) api.VHost {
 	if r.down(h.Name) {
 		state = "stopped"
 	}
-	t := r.server.sum(r.Context(), h)
+	t := r.server.sumOver(r.Context(), h, w)
+	received, sent, bytes := r.server.sampler.bytesOf(h.Name, w)
 	return api.VHost{
 		Name: h.Name, Description: h.Description, Tags: h.Tags, DefaultQueueType: kind,
 		Metadata: api.VHostMetadata{Description: h.Description, Tags: h.Tags, DefaultQueueType: kind},
@@ -25,13 +26,18 @@ func (r *request) showVHost(h *access.VHost) api.VHost {
 		ClusterState: api.Object[string]{r.server.options.Node: state},
 		Totals:       t.totals(),
 		MessageStats: t.messageStats(),
+		RecvOct:      received, RecvOctDetails: bytes.of(atReceived), SendOct: sent, SendOctDetails: bytes.of(atSent),
 	}
 }
 
 func getVHosts(r *request) (answer, error) {
+	w, err := r.spans()
+	if err != nil {
+		return answer{}, err
+	}
 	var all []api.VHost
 	for _, h := range r.visible() {
-		all = append(all, r.showVHost(h))
+		all = append(all, r.showVHost(h, w))
 	}
 	return list(r, all, func(h *api.VHost) string { return h.Name })
 }
@@ -41,7 +47,11 @@ func getVHost(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(r.showVHost(h))
+	w, err := r.spans()
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(r.showVHost(h, w))
 }
 
 // putVHost makes a virtual host, or changes what the body names of one. Who makes it may do everything in it.

@@ -1,0 +1,61 @@
+package management
+
+import (
+	"net/url"
+	"strconv"
+)
+
+// A span is how far back, and how close together, a query wants samples; both in ms, 0 if it wants none.
+type span struct{ age, incr int64 }
+
+// spans are those of a query, by what they are of. Source: RabbitMQ management API, lengths_age and its like.
+type spans struct {
+	lengths span // messages in queues
+	rates   span // messages that come and go
+	data    span // bytes on connections
+	node    span // what the node does
+}
+
+// spans reads the query.
+func (r *request) spans() (w spans, err error) {
+	query := r.URL.Query()
+	for _, x := range []struct {
+		name string
+		to   *span
+	}{{"lengths", &w.lengths}, {"msg_rates", &w.rates}, {"data_rates", &w.data}, {"node_stats", &w.node}} {
+		if *x.to, err = spanOf(query, x.name); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+func spanOf(query url.Values, name string) (span, error) {
+	seconds := func(key string) (int64, error) {
+		text := query.Get(key)
+		if text == "" {
+			return 0, nil
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 1 || n > spanSecondsMax {
+			return 0, badRequest("%s must be an integer from 1 to %d, in seconds, not '%s'", key, spanSecondsMax, text)
+		}
+		return n * 1000, nil
+	}
+	age, err := seconds(name + "_age")
+	if err != nil {
+		return span{}, err
+	}
+	incr, err := seconds(name + "_incr")
+	switch {
+	case err != nil:
+		return span{}, err
+	case age == 0 && incr == 0:
+		return span{}, nil
+	case age == 0 || incr == 0:
+		return span{}, badRequest("%s_age and %s_incr go together", name, name)
+	case age/incr > samplesMax:
+		return span{}, badRequest("%s_age and %s_incr ask for more than %d samples", name, name, samplesMax)
+	}
+	return span{age, incr}, nil
+}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -106,18 +107,28 @@ func (c *call) showJSON(v any) error {
 	return nil
 }
 
-// environment shows the configuration in force.
+// environment shows the configuration in force: lines of 'key = value', as a file of configuration has them.
 func environment(c *call) error {
 	c.banner("Application environment of node %s ...", c.node)
-	var raw json.RawMessage
-	err := c.client.Get(c.ctx, &raw, "x", "environment")
+	var text bytes.Buffer
+	_, err := c.client.Copy(c.ctx, &text, "config", "effective")
 	if status(err) == http.StatusNotFound {
 		return failf(exitUnavailable, "this broker does not tell its configuration")
 	}
 	if err != nil {
 		return err
 	}
-	return c.showRaw(raw)
+	if !c.machine() {
+		fmt.Fprintln(c.stdout, strings.TrimSuffix(text.String(), "\n"))
+		return nil
+	}
+	var rows [][]cell
+	for line := range strings.Lines(text.String()) {
+		if key, value, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(line, "#") {
+			rows = append(rows, []cell{textCell(strings.TrimSpace(key)), textCell(strings.TrimSpace(value))})
+		}
+	}
+	return c.table([]string{"key", "value"}, rows)
 }
 
 // report shows what a question to others should come with: no passwords, no payloads.

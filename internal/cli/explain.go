@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 )
@@ -46,6 +47,12 @@ func explainQueue(c *call) error {
 	if err := c.table([]string{"setting", "value", "source", "why"}, rows); err != nil || c.machine() {
 		return err
 	}
+	for _, w := range e.Warnings {
+		fmt.Fprintln(c.stderr, "Warning: "+w)
+	}
+	if c.words.on("silent") {
+		return nil
+	}
 	fmt.Fprintf(c.stdout, "\nType: %s. Policies of vhost '%s':\n", e.Type, c.vhost())
 	if len(e.Policies) == 0 {
 		fmt.Fprintln(c.stdout, "   none")
@@ -54,7 +61,7 @@ func explainQueue(c *call) error {
 		fmt.Fprintf(c.stdout, "   %s %s (pattern %q, priority %d): %s\n", policyKind(p), p.Name, p.Pattern, p.Priority, p.Why)
 	}
 	for _, i := range e.Ignored {
-		fmt.Fprintf(c.stdout, "Ignored: %s of %s: %s\n", i.Name, i.Source, i.Why)
+		fmt.Fprintf(c.stdout, "Ignored: %s: %s\n", strings.TrimSpace(fmt.Sprintf("%s of %s %s", i.Name, i.Source, i.From)), i.Why)
 	}
 	return nil
 }

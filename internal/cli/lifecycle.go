@@ -108,7 +108,7 @@ func stopNode(c *call) error {
 	if err != nil {
 		return err
 	}
-	if c.client.Token == "" || !isLocal(c.client.Base) || !isBroker(pid) {
+	if !c.secretTaken() || !isLocal(c.client.Base) || !isBroker(pid) {
 		return failf(exitUnavailable, "%s stops a broker of this machine and of its own data directory (--data) only. "+
 			"Stop this one as it was started: 'systemctl stop', 'docker stop', 'kubectl delete pod', or SIGTERM to process %d of its machine", c.command.name, pid)
 	}

@@ -76,6 +76,14 @@ func (c *call) main(args []string) error {
 	}
 	words, err := parse(args)
 	c.words = words
+	if err == nil && len(words.args) > 0 {
+		expanded, failed := c.expandAlias(args)
+		if failed != nil {
+			return failed
+		}
+		words, err = parse(expanded)
+		c.words = words
+	}
 	switch {
 	case words.on("help") && len(words.args) == 0:
 		fmt.Fprint(c.stdout, c.usage())
@@ -89,19 +97,6 @@ func (c *call) main(args []string) error {
 		return c.help(words.args[1:])
 	}
 	cmd, rest, ok := c.findTyped(words.args)
-	if !ok {
-		expanded, aliased, aliasErr := c.expandAlias(args)
-		if aliasErr != nil {
-			return aliasErr
-		}
-		if aliased {
-			words, err = parse(expanded)
-			c.words = words
-			if len(words.args) > 0 {
-				cmd, rest, ok = c.findTyped(words.args)
-			}
-		}
-	}
 	switch {
 	case !ok && words.on("help"):
 		return c.help(words.args)

@@ -1,9 +1,10 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
+	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -95,32 +96,38 @@ func nodeStatus(c *call) error {
 	if strings.HasPrefix(c.formatter(), "json") {
 		return c.statusJSON(o, n, len(vhosts))
 	}
-	c.statusText(o, n, len(vhosts))
-	return nil
+	return c.statusText(o, n, len(vhosts))
 }
 
-func (c *call) statusText(o api.Overview, n api.Node, vhosts int) {
-	section := func(title string, lines ...string) {
-		fmt.Fprintf(c.stdout, "%s\n\n%s\n\n", title, strings.Join(lines, "\n"))
+func (c *call) statusText(o api.Overview, n api.Node, vhosts int) error {
+	var amounts [4]string
+	for i, bytes := range []int64{n.MemUsed, n.MemLimit, n.DiskFreeLimit, n.DiskFree} {
+		var err error
+		if amounts[i], err = c.inUnit(bytes); err != nil {
+			return err
+		}
 	}
-	section("Runtime",
+	c.section("Runtime",
 		"OS PID: "+n.OSPid,
 		fmt.Sprintf("Uptime (seconds): %d", n.Uptime/1000),
 		fmt.Sprintf("Is under maintenance?: %v", n.BeingDrained),
 		"RabbitMQ version: "+o.RabbitMQVersion,
 		"Product: "+o.ProductName+" "+o.ProductVersion)
-	section("Data directory", "Node data directory: "+n.DBDir)
-	section("Config files", none(n.ConfigFiles, " * ")...)
-	section("Log file(s)", none(n.LogFiles, " * ")...)
-	section("Alarms", none(alarmsOf(n), "")...)
-	section("Memory", fmt.Sprintf("Total memory used: %d bytes", n.MemUsed), fmt.Sprintf("Memory high watermark: %d bytes", n.MemLimit))
-	section("File Descriptors", fmt.Sprintf("Total: %d, limit: %d", n.FDUsed, n.FDTotal))
-	section("Free Disk Space", fmt.Sprintf("Low free disk space watermark: %d bytes", n.DiskFreeLimit), fmt.Sprintf("Free disk space: %d bytes", n.DiskFree))
-	section("Totals",
+	c.section("Plugins", append([]string{"Enabled plugins:"}, none(n.EnabledPlugins, " * ")...)...)
+	c.section("Data directory", "Node data directory: "+n.DBDir)
+	c.section("Config files", none(n.ConfigFiles, " * ")...)
+	c.section("Log file(s)", none(n.LogFiles, " * ")...)
+	c.section("Alarms", none(alarmsOf(n), "")...)
+	c.section("Tags", "(none)")
+	c.section("Memory", "Total memory used: "+amounts[0], "Calculation strategy: "+n.MemStrategy, "Memory high watermark: "+amounts[1])
+	c.section("File Descriptors", fmt.Sprintf("Total: %d, limit: %d", n.FDUsed, n.FDTotal))
+	c.section("Free Disk Space", "Low free disk space watermark: "+amounts[2], "Free disk space: "+amounts[3])
+	c.section("Totals",
 		fmt.Sprintf("Connection count: %d", o.ObjectTotals.Connections),
 		fmt.Sprintf("Queue count: %d", o.ObjectTotals.Queues),
 		fmt.Sprintf("Virtual host count: %d", vhosts))
-	section("Listeners", none(listenerLines(o), "")...)
+	c.section("Listeners", none(listenerLines(o), "")...)
+	return nil
 }
 
 // none puts the mark before each line, or says that there is none.
@@ -137,11 +144,17 @@ func none(lines []string, mark string) []string {
 
 // A statusShape is `status --formatter json`. Source: RabbitMQ rabbitmqctl status.
 type statusShape struct {
-	OSPid            string            `json:"pid"`
+	OS               string            `json:"os"`
+	OSPid            int               `json:"pid"`
 	ProductName      string            `json:"product_name"`
 	ProductVersion   string            `json:"product_version"`
 	RabbitMQVersion  string            `json:"rabbitmq_version"`
 	ErlangVersion    string            `json:"erlang_version"`
+	CryptoLibVersion string            `json:"crypto_lib_version"`
+	RunQueue         int64             `json:"run_queue"`
+	NetTicktime      int               `json:"net_ticktime"`
+	Processes        statusProcesses   `json:"processes"`
+	Tags             struct{}          `json:"tags"`
 	Uptime           int64             `json:"uptime"` // seconds
 	UnderMaintenance bool              `json:"is_under_maintenance"`
 	Alarms           api.List[string]  `json:"alarms"`
@@ -149,6 +162,8 @@ type statusShape struct {
 	MemoryLimit      int64             `json:"vm_memory_high_watermark_limit"` // bytes
 	Memory           statusMemory      `json:"memory"`
 	DataDirectory    string            `json:"data_directory"`
+	RaftDirectory    string            `json:"raft_data_directory"`
+	PluginFile       string            `json:"enabled_plugin_file"`
 	ConfigFiles      api.List[string]  `json:"config_files"`
 	LogFiles         api.List[string]  `json:"log_files"`
 	ActivePlugins    api.List[string]  `json:"active_plugins"`
@@ -156,6 +171,11 @@ type statusShape struct {
 	DiskFreeLimit    int64             `json:"disk_free_limit"`
 	Listeners        api.List[portRow] `json:"listeners"`
 	Totals           statusTotals      `json:"totals"`
+}
+
+type statusProcesses struct {
+	Used  int64 `json:"used"`
+	Limit int64 `json:"limit"`
 }
 
 type statusMemory struct {
@@ -181,19 +201,24 @@ type portRow struct {
 }
 
 func (c *call) statusJSON(o api.Overview, n api.Node, vhosts int) error {
+	pid, err := strconv.Atoi(n.OSPid)
+	if err != nil {
+		pid = 0 // which is nobody's
+	}
+	system := ""
+	if isLocal(c.client.Base) {
+		system = runtime.GOOS
+	}
 	memory := statusMemory{Strategy: n.MemStrategy}
 	memory.Total.RSS = n.MemUsed
-	b, err := json.Marshal(statusShape{
-		OSPid: n.OSPid, ProductName: o.ProductName, ProductVersion: o.ProductVersion, RabbitMQVersion: o.RabbitMQVersion,
+	return c.showJSON(statusShape{
+		OS: system, CryptoLibVersion: o.CryptoLibVersion, RunQueue: n.RunQueue, NetTicktime: n.NetTicktime,
+		Processes: statusProcesses{n.ProcUsed, n.ProcTotal}, RaftDirectory: n.DBDir, PluginFile: "built in",
+		OSPid: pid, ProductName: o.ProductName, ProductVersion: o.ProductVersion, RabbitMQVersion: o.RabbitMQVersion,
 		ErlangVersion: o.ErlangVersion, Uptime: n.Uptime / 1000, UnderMaintenance: n.BeingDrained, Alarms: alarmsOf(n),
 		DataDirectory: n.DBDir, ConfigFiles: n.ConfigFiles, LogFiles: n.LogFiles, ActivePlugins: n.EnabledPlugins,
 		MemoryStrategy: n.MemStrategy, MemoryLimit: n.MemLimit, Memory: memory,
 		DiskFree: n.DiskFree, DiskFreeLimit: n.DiskFreeLimit, Listeners: portRows(o),
 		Totals: statusTotals{vhosts, o.ObjectTotals.Connections, o.ObjectTotals.Queues},
 	})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(c.stdout, "%s\n", b)
-	return nil
 }

@@ -19,7 +19,7 @@ func checkTable() []group {
 			{name: "check_storage", tools: both, about: "Fails if damage has stopped a virtual host since the broker has started.", run: checkStorage},
 			{name: "check_port_connectivity", tools: diagnostics, usage: "[--address <address>]", about: "Fails unless every listener takes a connection.", options: "address", run: checkPortConnectivity},
 			{name: "check_port_listener", tools: diagnostics, usage: "<port>", about: "Fails unless something listens on a port.", least: 1, most: 1, run: checkPortListener},
-			{name: "check_protocol_listener", tools: diagnostics, usage: "<protocol>", about: "Fails unless something listens for a protocol: amqp, amqp/ssl, http, https, …", least: 1, most: 1, run: checkProtocolListener},
+			{name: "check_protocol_listener", tools: diagnostics, usage: "<protocol>", about: "Fails unless something listens for a protocol, such as amqp, amqp/ssl, http or https.", least: 1, most: 1, run: checkProtocolListener},
 			{name: "check_certificate_expiration", tools: diagnostics, usage: "[--within <number>] [--unit <unit>]", about: "Fails if a certificate expires soon; the unit is days, weeks (default), months or years, the number 4.", options: "within unit", run: checkCertificates},
 			{name: "check_if_node_is_quorum_critical", tools: diagnostics | queues, about: "Passes: there is one node.", run: checkQuorumCritical},
 			{name: "check_if_cluster_has_classic_queue_mirroring_policy", tools: diagnostics, about: "Passes: queues are not mirrored.", run: already("Cluster reported no policies that enable classic queue mirroring")},

@@ -203,11 +203,17 @@ func readSecret(dir string) (string, error) {
 	return string(bytes.TrimSpace(b)), nil
 }
 
+// secretTaken reports whether the broker that has answered knows the secret of the data directory.
+func (c *call) secretTaken() bool {
+	f, ok := c.client.HTTP.Transport.(*fallback)
+	return c.client.Token != "" && !(ok && f.refused)
+}
+
 func (c *call) identity() string {
 	if c.client.Token == "" {
 		return fmt.Sprintf("user '%s'", c.client.User)
 	}
-	if f, ok := c.client.HTTP.Transport.(*fallback); ok && f.refused {
+	if !c.secretTaken() {
 		return "the secret that lies in the data directory here, which is another broker's, and user 'guest'"
 	}
 	return "the secret of the data directory, which is another broker's"

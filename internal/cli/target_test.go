@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -95,7 +97,7 @@ func TestIdentity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		call := &call{words: w, env: func(name string) string { return c.env[name] }}
+		call := &call{words: w, stderr: io.Discard, env: func(name string) string { return c.env[name] }}
 		if err := call.connect(); err != nil {
 			t.Fatal(err)
 		}
@@ -121,6 +123,123 @@ func TestNoSecret(t *testing.T) {
 	}
 	if _, _, errs := outcome(env, "bartleby", "--data", dir, "--username", "u", "--password", "p", "list_users"); strings.Contains(errs, "secret") {
 		t.Errorf("no secret is needed: %s", errs)
+	}
+}
+
+func TestFoundSecret(t *testing.T) {
+	// If this fails, a secret that another broker has left in the usual place locks everybody out, or one that was named
+	// is passed over in silence.
+	t.Parallel()
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, strings.TrimSpace(r.Header.Get("Authorization")+" "+string(body)))
+		if r.Header.Get("Authorization") != "Basic Z3Vlc3Q6Z3Vlc3Q=" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	defer s.Close()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, secretFile), []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(words ...string) (*call, error) {
+		asked = nil
+		c := &call{tool: everyTool, stdout: io.Discard, stderr: io.Discard, env: func(string) string { return "" }, dataDirs: []string{t.TempDir(), dir}}
+		return c, c.main(append(words, "--node", s.URL))
+	}
+	c, err := run("set_cluster_name", "n")
+	if want := `[Bearer old {"name":"n"} Basic Z3Vlc3Q6Z3Vlc3Q= {"name":"n"}]`; err != nil || fmt.Sprint(asked) != want || c.secretTaken() {
+		t.Errorf("%v, %q, %v", err, asked, c.secretTaken())
+	}
+	if c, err = run("set_cluster_name", "n", "--data", dir); err == nil || fmt.Sprint(asked) != `[Bearer old {"name":"n"}]` || !c.secretTaken() ||
+		!strings.Contains(err.Error(), "refused the secret of the data directory, which is another broker's") || !strings.Contains(err.Error(), "--username") {
+		t.Errorf("%v, %q", err, asked)
+	}
+	if _, err = run("list_users", "--username", "u", "--password", "p"); len(asked) != 1 {
+		t.Errorf("%v, %q", err, asked)
+	}
+}
+
+func TestNodeNames(t *testing.T) {
+	// If this fails, -n rabbit@this-machine does not lead to the broker of this machine, or another one's does.
+	t.Parallel()
+	const local = "http://127.0.0.1:25673"
+	for _, c := range []struct {
+		typed, env, nodename, base, node string
+	}{
+		{"-n rabbit@" + hostname(), local, "", local, "rabbit@" + hostname()},
+		{"-n bunny@localhost", local, "", local, "bunny@localhost"},
+		{"-n rabbit", local, "", local, "rabbit@" + hostname()},
+		{"-n rabbit@localhost", "", "", defaultBase, "rabbit@localhost"},
+		{"-n rabbit@elsewhere.example", local, "", "http://elsewhere.example:15672", "rabbit@elsewhere.example"},
+		{"-n http://h:1", local, "", "http://h:1", "rabbit@h"},
+		{"", local, "rabbit@elsewhere.example", local, "rabbit@" + hostname()},
+		{"", "", "rabbit@elsewhere.example", "http://elsewhere.example:15672", "rabbit@elsewhere.example"},
+		{"", "", "rabbit@localhost", defaultBase, "rabbit@localhost"},
+	} {
+		w, err := parse(strings.Fields(c.typed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := map[string]string{"BARTLEBY_MANAGEMENT": c.env, "RABBITMQ_NODENAME": c.nodename}
+		base, node, err := (&call{words: w, env: func(name string) string { return env[name] }}).locate()
+		if err != nil || base != c.base || node != c.node {
+			t.Errorf("%+v: %s, %s, %v", c, base, node, err)
+		}
+	}
+}
+
+func TestCertificates(t *testing.T) {
+	// If this fails, a remote broker with a certificate of one's own cannot be administered, or any certificate is trusted.
+	t.Parallel()
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `[]`) }))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer s.Close()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		code  int
+		words []string
+	}{{69, nil}, {0, []string{"--cacert", file}}, {0, []string{"-k"}}, {65, []string{"--cacert", "/nonexistent"}}} {
+		if code, _, errs := outcome(nil, append([]string{"rabbitmqctl", "list_users", "-n", s.URL}, c.words...)...); code != c.code {
+			t.Errorf("%v: exit %d, %s", c.words, code, errs)
+		}
+	}
+}
+
+func TestReason(t *testing.T) {
+	// If this fails, clients are not told why their connection was closed, or a reason of two lines stops the command.
+	t.Parallel()
+	var reason string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { reason = r.Header.Get("X-Reason") }))
+	defer s.Close()
+	if code, _, errs := outcome(nil, "rabbitmqctl", "-n", s.URL, "close_connection", "c", "go\naway"); code != 0 || reason != "go away" {
+		t.Errorf("exit %d, %q, %s", code, reason, errs)
+	}
+}
+
+func TestAliases(t *testing.T) {
+	// If this fails, the aliases of a team are unknown commands, or stand in for real ones.
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "aliases")
+	if err := os.WriteFile(file, []byte("# ours\nv = help version # to learn\nversion = help\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"RABBITMQ_CLI_ALIASES_FILE": file}
+	if code, out, errs := outcome(env, "rabbitmqctl", "-q", "v"); code != 0 || !strings.Contains(out, "Prints the version of RabbitMQ") {
+		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+	if code, out, _ := outcome(env, "rabbitmqctl", "version"); code != 0 || strings.Contains(out, "Usage") {
+		t.Errorf("exit %d, %s", code, out)
+	}
+	if code, _, errs := outcome(env, "rabbitmqctl", "w"); code != 64 {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+	if code, _, errs := outcome(nil, "rabbitmqctl", "v", "--aliases-file", "/nonexistent"); code != 65 {
+		t.Errorf("exit %d, %s", code, errs)
 	}
 }
 

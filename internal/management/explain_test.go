@@ -1,0 +1,119 @@
+package management
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+func TestExplain(t *testing.T) {
+	// If this fails, explain_queue tells something else than what a queue runs with, or tells it to anybody.
+	t.Parallel()
+	d := open(t)
+	d.want(201, "PUT", "/api/queues/%2F/q", `{"durable":true,"arguments":{"x-message-ttl":9,"x-dead-letter-exchange":"nope","x-ttl":1}}`)
+	d.want(201, "PUT", "/api/policies/%2F/p", `{"pattern":"q","definition":{"message-ttl":5,"max-length":7,"queue-mode":"lazy"},"priority":2,"apply-to":"queues"}`)
+	d.want(201, "PUT", "/api/policies/%2F/x", `{"pattern":"amq","definition":{"alternate-exchange":"amq.fanout"},"apply-to":"exchanges"}`)
+	d.want(201, "PUT", "/api/operator-policies/%2F/o", `{"pattern":"","definition":{"max-length":3},"apply-to":"queues"}`)
+	e := read[api.Explanation](d, "/api/x/explain/queues/%2F/q")
+	told := map[string]string{}
+	for _, s := range e.Settings {
+		told[s.Name] = strings.TrimSpace(fmt.Sprintf("%s %s %s", s.Value, s.Source, s.From))
+	}
+	for name, want := range map[string]string{
+		"message-ttl": "5 policy p", "max-length": "3 operator policy o", "dead-letter-exchange": `"nope" argument`, "expires": "null default",
+		"overflow": `"drop-head" default`, "single-active-consumer": "false default",
+	} {
+		if told[name] != want {
+			t.Errorf("%s: %s, want %s", name, told[name], want)
+		}
+	}
+	if e.Kind != "queue" || e.Type != "classic" || len(e.Policies) != 3 || !e.Policies[0].InForce || e.Policies[0].Name != "p" || !e.Policies[1].Operator ||
+		e.Policies[2].Matches || len(e.Ignored) != 2 || len(e.Warnings) != 1 || !strings.Contains(e.Warnings[0], "no exchange 'nope'") {
+		t.Errorf("%+v", e)
+	}
+	e = read[api.Explanation](d, "/api/x/explain/exchanges/%2F/amq.topic")
+	if len(e.Settings) != 1 || e.Settings[0].From != "x" || e.Type != "topic" || e.Kind != "exchange" {
+		t.Errorf("%+v", e)
+	}
+	if e = read[api.Explanation](d, "/api/x/explain/exchanges/%2F/amq.default"); e.Settings[0].Source != "default" {
+		t.Errorf("%+v", e)
+	}
+	for _, missing := range []string{"queues/%2F/nope", "queues/nope/q", "exchanges/%2F/nope"} {
+		d.refused(404, "Object Not Found", "Not Found", "GET", "/api/x/explain/"+missing, "")
+	}
+	d.want(201, "PUT", "/api/users/m", `{"password":"m","tags":"management"}`)
+	d.as("m:m").want(404, "GET", "/api/x/explain/queues/%2F/q", "")
+	d.want(201, "PUT", "/api/permissions/%2F/m", `{"configure":"","write":"","read":""}`)
+	d.as("m:m").want(200, "GET", "/api/x/explain/queues/%2F/q", "")
+	d.as("m:m").refused(401, "not_authorised", "Not policymaker", "PUT", "/api/x/dry-run/policies/%2F/p", `{}`)
+}
+
+func TestDryRun(t *testing.T) {
+	// If this fails, a dry run tells something else than what the policy does, or does it.
+	t.Parallel()
+	d := open(t)
+	for _, name := range []string{"a", "ab", "dead"} {
+		d.want(201, "PUT", "/api/queues/%2F/"+name, `{"durable":true}`)
+	}
+	d.want(201, "PUT", "/api/exchanges/%2F/dlx", `{"type":"fanout","durable":true}`)
+	d.want(201, "POST", "/api/bindings/%2F/e/dlx/q/dead", `{}`)
+	for range 3 {
+		d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish", `{"properties":{},"routing_key":"a","payload":"x","payload_encoding":"string"}`)
+	}
+	const policy = `{"pattern":".","definition":{"max-length":1,"dead-letter-exchange":"dlx"},"apply-to":"queues"}`
+	trial := func(method, path, body string) (r api.PolicyTrial, names []string) {
+		t.Helper()
+		w := d.want(200, method, "/api/x/dry-run/"+path, body)
+		if err := json.Unmarshal(w.Body.Bytes(), &r); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range r.Matches {
+			names = append(names, m.Name)
+		}
+		return r, names
+	}
+	r, names := trial("PUT", "policies/%2F/p", policy)
+	if r.Matched != 3 || r.Changed != 3 || !slices.Equal(names, []string{"a", "ab", "dead"}) || r.Matches[0].Drops != 2 || r.Matches[0].PolicyAfter != "p" {
+		t.Errorf("%+v", r)
+	}
+	if c := r.Matches[0].Changes; len(c) != 2 || c[0].Name != "dead-letter-exchange" || string(c[0].Before) != "null" || string(c[0].After) != `"dlx"` {
+		t.Errorf("%+v", c)
+	}
+	if w := strings.Join(r.Warnings, "\n"); len(r.Warnings) != 2 || !strings.Contains(w, "matches queue 'dead'") || !strings.Contains(w, "queue 'a' has 2 messages too many") {
+		t.Error(w)
+	}
+	if q := read[api.Queue](d, "/api/queues/%2F/a"); q.Messages != 3 || q.Policy != nil {
+		t.Errorf("the dry run has changed something: %+v", q)
+	}
+	d.want(201, "PUT", "/api/policies/%2F/p", policy)
+	if r, _ = trial("PUT", "policies/%2F/p", policy); r.Matched != 3 || r.Changed != 0 {
+		t.Errorf("again: %+v", r)
+	}
+	if r, names = trial("PUT", "policies/%2F/p", strings.Replace(policy, `"."`, `"^ab"`, 1)); r.Matched != 1 || r.Changed != 2 || len(names) != 3 {
+		t.Errorf("narrower: %+v", r)
+	}
+	if r, _ = trial("DELETE", "policies/%2F/p", ""); r.Matched != 0 || r.Changed != 3 || r.Matches[1].PolicyBefore != "p" {
+		t.Errorf("cleared: %+v", r)
+	}
+	if r, _ = trial("PUT", "operator-policies/%2F/o", `{"pattern":"b","definition":{"max-length":0},"apply-to":"all"}`); r.Matched != 1 || r.Changed != 1 {
+		t.Errorf("operator: %+v", r)
+	}
+	if r, names = trial("PUT", "policies/%2F/x", `{"pattern":"^amq.topic$","definition":{"alternate-exchange":"dlx"}}`); r.Matched != 1 || r.Matches[0].Kind != "exchange" {
+		t.Errorf("exchange: %+v %v", r, names)
+	}
+	for _, c := range []struct{ path, body, reason string }{
+		{"policies/%2F/p", `{"definition":{"max-length":1}}`, "{key_missing,pattern}"},
+		{"policies/%2F/p", `{"pattern":"[","definition":{"max-length":1}}`, "pattern should be regular expression but is invalid"},
+		{"policies/%2F/p", `{"pattern":"x","definition":{"max-lenght":1}}`, "are not recognised policy settings"},
+		{"operator-policies/%2F/p", `{"pattern":"x","definition":{"dead-letter-exchange":"x"}}`, "are not recognised policy settings"},
+		{"policies/%2F/p", `nonsense`, "not_json"},
+	} {
+		d.refused(400, "bad_request", c.reason, "PUT", "/api/x/dry-run/"+c.path, c.body)
+	}
+	d.refused(404, "Object Not Found", "Not Found", "PUT", "/api/x/dry-run/policies/nope/p", policy)
+	d.refused(404, "Object Not Found", "Not Found", "DELETE", "/api/x/dry-run/policies/%2F/nope", "")
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 const (
@@ -19,8 +20,9 @@ const (
 
 // cacheRoom is what the caches of a node share.
 type cacheRoom struct {
-	added atomic.Uint64 // bytes of batches, ever: what was added hotBytesMax ago is not hot
-	cold  atomic.Int64  // stretches that caches have
+	added    atomic.Uint64 // bytes of batches, ever: what was added hotBytesMax ago is not hot
+	cold     atomic.Int64  // stretches that caches have
+	foreseen atomic.Int64  // bytes of records that were read beforehand
 }
 
 // source is where a cache reads what it does not hold.
@@ -42,11 +44,14 @@ type recordCache struct {
 	own    hotBatches
 	pages  hotBatches
 	cold   *coldCache // nil while nothing is
-	shut   bool       // nothing is read ahead any more
+	ahead  *foresight
+	shut   bool // nothing is read ahead any more
 }
 
 func newRecordCache(from source, shared *cacheRoom, run func(func())) *recordCache {
-	return &recordCache{from: from, shared: shared, run: run}
+	c := &recordCache{from: from, shared: shared, run: run}
+	c.ahead = &foresight{from: from, shared: &shared.foreseen, run: run, hot: func(r place.Ref) bool { return c.own.batch(r.Index) != nil }}
+	return c
 }
 
 // add keeps a batch that was just made; indexes ascend. What is not hot any more goes.
@@ -60,6 +65,9 @@ func (c *recordCache) get(r place.Ref) ([]byte, error) {
 	if data := c.hot(r.Log).batch(r.Index); data != nil {
 		return data[r.Offset : r.Offset+r.Size : r.Offset+r.Size], nil
 	}
+	if p := c.ahead.find(r); p != nil {
+		return p, nil
+	}
 	if c.cold == nil {
 		c.cold = newColdCache(c)
 	}
@@ -68,6 +76,9 @@ func (c *recordCache) get(r place.Ref) ([]byte, error) {
 
 // keep is get for bytes that stay good.
 func (c *recordCache) keep(r place.Ref) ([]byte, error) {
+	if p := c.ahead.find(r); p != nil {
+		return p, nil
+	}
 	p, err := c.get(r)
 	if err == nil && c.hot(r.Log).batch(r.Index) == nil {
 		p = bytes.Clone(p)
@@ -79,6 +90,13 @@ func (c *recordCache) keep(r place.Ref) ([]byte, error) {
 func (c *recordCache) mayRead(log place.LogID, i place.Index) bool {
 	hot := c.hot(log)
 	return !c.shut && (hot.empty() || i < hot.first)
+}
+
+// look has the records read beforehand that a crowd of messages will soon need.
+func (c *recordCache) look(v *vhost.VHost) {
+	if !c.shut {
+		c.ahead.look(v)
+	}
 }
 
 // release ends all loans.
@@ -105,6 +123,7 @@ func (c *recordCache) rest() {
 // close gives back what the node shares, and waits for what is being read ahead. Reading is still possible.
 func (c *recordCache) close() {
 	c.shut = true
+	c.ahead.close()
 	if c.cold != nil {
 		c.cold.close()
 		c.cold = nil

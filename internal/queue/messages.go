@@ -117,6 +117,24 @@ func (m *Messages) Entry(s Seq) *Entry {
 	return &c.entries[i]
 }
 
+// Peek is Entry for one that is in memory: nil, too, for one in a page, which stays there.
+func (m *Messages) Peek(s Seq) *Entry {
+	if s.lane() >= len(m.lanes) {
+		return nil
+	}
+	l := m.lanes[s.lane()]
+	i, found := l.find(s.n() / chunkLen)
+	if !found || l.slots[i].hot == nil {
+		return nil
+	}
+	c := l.slots[i].hot
+	k := int(s.n()%chunkLen) - c.off
+	if k < 0 || k >= len(c.entries) || c.entries[k].State == Gone {
+		return nil
+	}
+	return &c.entries[k]
+}
+
 // Change returns the entry at s, which is there, to be changed: its flags and its deadline, nothing else.
 func (m *Messages) Change(s Seq) *Entry {
 	m.Touch()
@@ -298,11 +316,12 @@ func (m *Messages) Rearm(chunk Seq, at deadline.Instant) (was deadline.Instant, 
 	return 0, false
 }
 
-// Near notes that some entries of a chunk are in the vhost's set by themselves since an instant, before which none is due.
-func (m *Messages) Near(chunk Seq, since deadline.Instant) {
+// Near notes that some entries of a chunk are in the vhost's set by themselves: those due from an instant on, before which
+// none is, to another one.
+func (m *Messages) Near(chunk Seq, since, to deadline.Instant) {
 	m.Touch()
 	if s := m.slotOf(chunk); s != nil {
-		s.near = since
+		s.near, s.nearTo = since, max(s.nearTo, to)
 	}
 }
 

@@ -18,6 +18,8 @@ type Pool struct {
 	ring    []*chunk // hot
 	hand    int      // of the clock
 	entries int      // that the hot chunks have room for
+	spared  int      // of them, those that stayed beyond the budget when Trim looked last
+	trims   uint     // since then
 	free    []*chunk // of chunkLen entries each
 	buf     []byte
 
@@ -33,6 +35,13 @@ type Pool struct {
 
 // freeMax bounds the chunks that are kept for the next use.
 const freeMax = 64
+
+// nearMax is how many entries stay in memory beyond the budget for being due soon, and trimsPerLook how often is looked
+// whether they still are.
+const (
+	nearMax      = 1 << 20
+	trimsPerLook = 256
+)
 
 // NewPool returns a pool for the queues of the vhost with that log. Budget is how many entries may be hot at the end of
 // a step, 32 octets each. Disarmed is told when a chunk with an armed deadline is no more.
@@ -176,26 +185,46 @@ func (p *Pool) grow(c *chunk, e Entry) {
 	}
 }
 
-// Trim makes chunks cold until no more are hot than the budget allows, the least recently used first. No pointer to an
-// entry is good after it.
-func (p *Pool) Trim() {
+// Trim makes chunks cold until no more entries are hot than the budget allows, the least recently used first. Chunks of which
+// entries are in the vhost's set by themselves, so due soon, stay as well, up to nearMax entries: what is due is the earliest
+// deadline of the set. No pointer to an entry is good after it.
+func (p *Pool) Trim(due deadline.Instant) {
 	if p.entries <= p.budget {
+		p.spared = 0
 		return
 	}
-	goal := p.budget - p.budget/16
+	if p.trims++; p.entries <= p.budget+p.spared && p.trims%trimsPerLook != 0 {
+		return
+	}
+	p.spared = 0
+	for _, c := range p.ring {
+		if c.isNear(due) {
+			p.spared = min(p.spared+cap(c.entries), nearMax)
+		}
+	}
+	if p.entries <= p.budget+p.spared {
+		return
+	}
+	goal := p.budget - p.budget/16 + p.spared
 	for tries := 2 * len(p.ring); tries > 0 && p.entries > goal && len(p.ring) > 0; tries-- {
 		if p.hand >= len(p.ring) {
 			p.hand = 0
 		}
 		c := p.ring[p.hand]
-		if c.used {
+		switch {
+		case c.used:
 			c.used = false
 			p.hand++
-		} else if !p.chill(c) {
+		case p.spared < nearMax && c.isNear(due):
+			p.hand++
+		case !p.chill(c):
 			return // no room for pages: it stays as it is
 		}
 	}
 }
+
+// isNear reports whether entries of c are in the vhost's set by themselves, of which due is the earliest deadline.
+func (c *chunk) isNear(due deadline.Instant) bool { return c.slot.nearTo >= due && c.slot.live > 0 }
 
 // chill makes a chunk cold, and reports whether it could.
 func (p *Pool) chill(c *chunk) bool {

@@ -47,6 +47,7 @@ type slot struct {
 	extra    *slotExtra       // what few slots have
 	at       deadline.Instant // armed in the vhost's set, 0: nothing is
 	near     deadline.Instant // since then entries are in the set by themselves, 0: none are
+	nearTo   deadline.Instant // the last of them
 	live     uint16           // entries that are there
 	ready    uint16           // of these
 	epoch    uint32           // of the pool when the slot was saved last

@@ -197,9 +197,9 @@ func (v *VHost) schedule(q *queueState, s queue.Seq, e *queue.Entry) {
 // armed puts a chunk into the set for another instant than it was there for, 0 for none.
 func (v *VHost) armed(q *queueState, chunk queue.Seq, was, at deadline.Instant) {
 	if was != 0 {
-		v.deadlines.Remove(deadline.Entry{At: was, Owner: owner(q, ownMessages), Item: uint64(chunk)})
+		v.chunks.Remove(deadline.Entry{At: was, Owner: owner(q, ownMessages), Item: uint64(chunk)})
 	}
-	v.deadlines.Add(deadline.Entry{At: at, Owner: owner(q, ownMessages), Item: uint64(chunk)})
+	v.chunks.Add(deadline.Entry{At: at, Owner: owner(q, ownMessages), Item: uint64(chunk)})
 }
 
 // dueAt is when something happens to e by itself, 0 for never: it expires, or it has waited long enough.
@@ -226,7 +226,7 @@ func (v *VHost) dueAt(q *queueState, e *queue.Entry, side *queue.Side) deadline.
 
 // disarmed hears of a chunk with a deadline that is no more.
 func (v *VHost) disarmed(m *queue.Messages, chunk queue.Seq, at deadline.Instant) {
-	v.deadlines.Remove(deadline.Entry{At: at, Owner: ownerOf(QueueID(m.ID()), ownMessages), Item: uint64(chunk)})
+	v.chunks.Remove(deadline.Entry{At: at, Owner: ownerOf(QueueID(m.ID()), ownMessages), Item: uint64(chunk)})
 }
 
 // endOne forgets a copy.

@@ -264,7 +264,7 @@ func (v *VHost) Fold(index place.Index, batch []byte) error {
 			v.apply(&f)
 		}
 	}
-	v.pool.Trim()
+	v.trim()
 	if r.err != nil {
 		return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, r.err)
 	}

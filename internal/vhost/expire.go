@@ -29,8 +29,8 @@ func ownerOf(id QueueID, kind uint64) uint64 { return uint64(id)<<ownBits | kind
 
 // tick handles what is due, tickMax deadlines at the most, or as many as fill a portion.
 func (v *VHost) tick(s *Stamp, out *Outcome) {
-	for left := tickMax; left > 0 && !v.full(); left-- {
-		d, ok := v.deadlines.PopDue(s.Now)
+	for left := tickMax - v.lookAhead(s, out); left > 0 && !v.full(); left-- {
+		d, ok := v.popDue(s.Now)
 		if !ok {
 			return
 		}
@@ -82,6 +82,34 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 	}
 }
 
+// popDue takes out the earliest deadline, if it is due.
+func (v *VHost) popDue(now deadline.Instant) (d deadline.Entry, ok bool) {
+	if d, ok = v.deadlines.Min(); ok && d.At <= now {
+		if c, some := v.chunks.Min(); !some || d.Compare(c) < 0 {
+			return v.deadlines.PopDue(now)
+		}
+	}
+	return v.chunks.PopDue(now)
+}
+
+// lookAhead puts messages into the set of deadlines that will be due soon, of chunks in a queue that has such already, and
+// tells how much work that was: of a crowd that is due at many instants it is known in good time what comes next.
+func (v *VHost) lookAhead(s *Stamp, out *Outcome) (n int) {
+	for v.near > 0 && n < tickMax/4 && !v.full() {
+		d, ok := v.chunks.Min()
+		if !ok || d.At > s.Now+nearHorizon {
+			break
+		}
+		q := v.queueOf(QueueID(d.Owner >> ownBits))
+		if q == nil || q.near == 0 {
+			break
+		}
+		v.chunks.PopDue(d.At)
+		n += v.fallDue(s, q, queue.Seq(d.Item), d.At, 0, out)
+	}
+	return n
+}
+
 // fallDue lets go what is due in a chunk at that instant, so that whatever is due leaves in the order of instants; most
 // at the most, and none once the portion is full. The chunk is armed for what comes next. If much of it is due soon, at
 // many instants, its messages are put into the set one by one, so that the chunk is not looked through for each.
@@ -109,7 +137,8 @@ func (v *VHost) fallDue(s *Stamp, q *queueState, chunk queue.Seq, at deadline.In
 				v.near++
 			}
 		}
-		q.messages.Near(chunk, at)
+		front, _ := v.deadlines.Min() // some may be there from an earlier look
+		q.messages.Near(chunk, min(at, front.At), horizon)
 		v.rearm(q, chunk, next)
 		return 1 + k/nearWork
 	}

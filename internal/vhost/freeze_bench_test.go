@@ -41,7 +41,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 				do(Command{Kind: Publish, Key: fmt.Append(nil, "q", i%c.queues), Properties: p, Body: []byte("body")})
 			}
 			w.v.KeepHot(hotEntriesMax, 1)
-			w.v.pool.Trim()
+			w.v.trim()
 			b.ResetTimer()
 			var begin, portion time.Duration
 			for b.Loop() {

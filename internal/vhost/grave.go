@@ -108,7 +108,7 @@ func (v *VHost) paged(f *Fact) {
 		panic(place.Fault{Err: err})
 	}
 	if due != 0 {
-		v.deadlines.Add(deadline.Entry{At: due, Owner: owner(q, ownMessages), Item: uint64(f.Seq)})
+		v.chunks.Add(deadline.Entry{At: due, Owner: owner(q, ownMessages), Item: uint64(f.Seq)})
 	}
 	if q == v.shelf {
 		q.messages.Look(f.Seq, func(_ queue.Seq, e *queue.Entry, _ *queue.Side) { v.shelved[Cause(e.Priority)]++ })

@@ -52,7 +52,7 @@ func waitingWorld(tb testing.TB, n, exchanges int, delay func(i int) deadline.In
 	}
 	seal()
 	w.v.KeepHot(1, 1)
-	w.v.pool.Trim()
+	w.v.trim()
 	slices.SortFunc(all, func(a, b ScheduledMessage) int { return a.compare(&b) })
 	return w, all
 }

@@ -77,7 +77,7 @@ func (s *Salvage) moveInto(n *VHost, q *queueState) {
 		}
 		s.make(n, f, uint64(side.Failed), held)
 		if done++; done%queue.ChunkLen == 0 {
-			n.pool.Trim()
+			n.trim()
 		}
 		return true
 	})
@@ -88,7 +88,7 @@ func (s *Salvage) moveInto(n *VHost, q *queueState) {
 			to.Skip(next)
 		}
 	})
-	n.pool.Trim()
+	n.trim()
 }
 
 // make makes one copy in n.

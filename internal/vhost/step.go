@@ -154,5 +154,5 @@ func (v *VHost) calm(s *Stamp, out *Outcome) {
 	v.dirty = v.dirty[:0]
 	v.batch = nil
 	v.volatile.sweep()
-	v.pool.Trim()
+	v.trim()
 }

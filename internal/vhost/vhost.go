@@ -2,6 +2,7 @@ package vhost
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 
@@ -41,9 +42,10 @@ type VHost struct {
 	durable     Books              // persistent copies in durable queues
 	logged      deadline.Instant   // time of the newest batch folded or made
 
-	// deadlines follow from the folded state: entries of queues, queue expiry, and work left over.
+	// deadlines and chunks follow from the folded state: messages and queues that expire, what waits, and work left over.
 	deadlines deadline.Set
-	near      int // messages that are in it by themselves
+	near      int          // messages that are in it by themselves
+	chunks    deadline.Set // of messages, each with the earliest deadline of those that are not
 
 	saving  *checkpoint // in the making, nil if none is
 	storing *queue.Saving
@@ -165,8 +167,17 @@ func (v *VHost) Logged() deadline.Instant { return v.logged }
 
 // Due reports when the next Tick command is worth sending.
 func (v *VHost) Due() (at deadline.Instant, ok bool) {
-	e, ok := v.deadlines.Min()
-	return e.At, ok
+	d, ok := v.Front()
+	return d.At, ok
+}
+
+// trim keeps the memory of entries within its bounds.
+func (v *VHost) trim() {
+	due, ok := v.Due()
+	if !ok {
+		due = math.MaxInt64
+	}
+	v.pool.Trim(due)
 }
 
 // record returns the bytes that r names; they are lent until the next command.

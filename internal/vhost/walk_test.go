@@ -348,7 +348,7 @@ func (w *world) laws() error {
 			}
 		}
 	}
-	if n := v.deadlines.Len(); n != deadlines {
+	if n := v.deadlines.Len() + v.chunks.Len(); n != deadlines {
 		return fmt.Errorf("%d deadlines, %d things that have one", n, deadlines)
 	}
 	for i, c := range v.volatile.chunks {

@@ -131,6 +131,10 @@ func (m *importer) fill(ctx context.Context, name string, d *definitions) error 
 	}
 	var commands []vhost.Command
 	for _, x := range c.commands {
+		if x.wrong != nil { // it was not when it was checked: somebody deletes what it refers to
+			m.log.Warn("definition passed over", "vhost", name, "what", x.what, "error", x.wrong)
+			continue
+		}
 		commands = append(commands, x.Command)
 	}
 	for len(commands) > 0 {

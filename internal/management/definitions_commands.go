@@ -161,8 +161,8 @@ func typed(q *api.DefinedQueue, usual string) amqp.Table {
 	return append(slices.Clone(arguments), amqp.Field{Name: "x-queue-type", Value: amqp.String(q.Type)})
 }
 
-// addBindings adds bindings. One whose end is neither there nor made is passed over: what a broker with connections
-// exports has bindings of queues that it does not export. Source: RabbitMQ definitions.
+// addBindings adds bindings. One of a queue that a broker had named is passed over with the queue, as is one of a queue
+// that belongs to a connection; any other whose end is neither there nor made is wrong. Source: RabbitMQ definitions.
 func (c *contents) addBindings(v *vhost.VHost, d *definitions, name string, made map[object]bool) {
 	known := map[object]bool{}
 	exchange := func(name string) bool {
@@ -207,12 +207,24 @@ func (c *contents) addBindings(v *vhost.VHost, d *definitions, name string, made
 		default:
 			x.wrong = badRequest("destination_type must be queue or exchange, not '%s'", b.DestinationType)
 		}
-		if x.wrong == nil && (!exchange(b.Source) || !there(b.Destination)) {
-			c.passedOver = append(c.passedOver, x.what+": an end is not there")
+		switch source, destination := exchange(b.Source), there(b.Destination); {
+		case x.wrong != nil:
+		case source && !destination && x.Kind == vhost.BindQueue && passedOver(v, b.Destination):
+			c.passedOver = append(c.passedOver, x.what)
 			continue
+		case !source:
+			x.wrong = amqp.NotFound("no exchange '%s' in vhost '%s'", b.Source, name)
+		case !destination:
+			x.wrong = amqp.NotFound("no %s '%s' in vhost '%s'", b.DestinationType, b.Destination, name)
 		}
 		c.commands = append(c.commands, x)
 	}
+}
+
+// passedOver reports whether bindings of a queue are left out of an import: it is somebody's own.
+func passedOver(v *vhost.VHost, queue string) bool {
+	_, there := v.Queue(queue)
+	return there || predeclared(queue)
 }
 
 // samePolicy reports whether two policies say the same.

@@ -77,9 +77,13 @@ func defineUser(u *access.User) api.DefinedUser {
 }
 
 func defineVHost(h *access.VHost) api.DefinedVHost {
+	tags := api.Tags(h.Tags)
 	d := api.DefinedVHost{
-		Name: h.Name, Limits: defineLimits(h.Limits),
+		Name: h.Name, Limits: defineLimits(h.Limits), Description: &h.Description, Tags: &tags,
 		Metadata: &api.VHostMetadata{Description: h.Description, Tags: h.Tags, DefaultQueueType: h.DefaultQueueType},
+	}
+	if h.DefaultQueueType != "" {
+		d.DefaultQueueType = &h.DefaultQueueType
 	}
 	on := api.Flag(true)
 	if h.Protected {

@@ -24,6 +24,7 @@ func (v *VHost) apply(f *Fact) {
 	case ExchangeDeleted:
 		v.topo.DeleteExchange(f.Object.Name)
 		v.forgetRecent(f.Object.Name)
+		v.forgetFlow(f.Object.Name)
 	case QueueDeclared:
 		v.addQueue(f)
 	case QueueDeleted:

@@ -36,6 +36,7 @@ type channel struct {
 	late      []uint64         // tags that were taken back and not settled yet, in order
 	replies   *replies         // nil unless it consumes direct replies
 	confirms  bool
+	publishes bool         // has published
 	tx        *transaction // nil unless transactional
 	published uint64       // messages since SelectConfirms
 
@@ -48,6 +49,7 @@ type routeCache struct {
 	exchange, key []byte
 	valid         bool
 	targets       []*queueState
+	flow          *flow // of the exchange
 }
 
 // delivery is one message that a client holds.
@@ -253,6 +255,9 @@ func (v *VHost) closeChannel(s *Stamp, ch *channel, out *Outcome) {
 	v.giveBackAll(s, ch, true, out)
 	v.forgetTimeout(ch)
 	delete(v.channels, ch.id)
+	if ch.publishes {
+		v.traffic.Publishers--
+	}
 	if v.last == ch {
 		v.last = nil
 	}

@@ -20,6 +20,7 @@ func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth
 	v.touch(q, depth)
 	q.stats.Died[v.strategyOf(q)][reason]++
 	if !q.settings.hasDLX && (reason != DeliveryLimit || v.options.LostLettersMaxBytes == 0) {
+		v.traffic.Fates[reason][FateNoDLX]++
 		if reason == DeliveryLimit {
 			v.lose(q, GoneLimit, false)
 		}
@@ -28,12 +29,15 @@ func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth
 	}
 	m := v.recall(q, seq)
 	v.bury(s, q, &m, reason)
+	v.traffic.Hops.note(len(m.history.Deaths))
 	if !q.settings.hasDLX {
+		v.traffic.Fates[reason][FateNoDLX]++
 		v.shelve(s, q, &m, GoneLimit, q.object.Name, out)
 		v.end(s, q, seq, Moved, out)
 		return
 	}
 	p := v.hop(s, q, &m, attempt{depth: depth, holds: q.settings.AtLeastOnce, keeps: q.settings.CycleKeep && reason == Expired}, out)
+	v.traffic.Fates[reason][p.fate()]++
 	switch {
 	case p.missing != 0:
 		v.withhold(s, q, seq, &m, p, out)
@@ -42,15 +46,23 @@ func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth
 		v.emit(s, &f, out)
 		q.stats.Kept++
 	default:
-		q.leave(&p)
+		v.leaves(q, &p, 0)
 		v.end(s, q, seq, p.end(), out)
 	}
 }
 
-// leave counts a letter that q need not hold, or not any longer.
-func (q *queueState) leave(p *passage) {
-	if q.settings.AtLeastOnce && p.end() == Moved {
+// leaves counts a letter that q need not hold, or not any longer, after so many ms.
+func (v *VHost) leaves(q *queueState, p *passage, ms int64) {
+	if p.end() != Moved {
+		return
+	}
+	strategy := AtMostOnce
+	if q.settings.AtLeastOnce {
+		strategy = AtLeastOnce
 		q.stats.Confirmed++
+	}
+	if p.laid == 0 {
+		v.traffic.Placing[strategy].note(ms)
 	}
 }
 
@@ -63,7 +75,10 @@ func (v *VHost) dieAtTheDoor(s *Stamp, q *queueState, m *message, depth int, out
 	q.stats.Died[min(v.strategyOf(q), AtMostOnce)][MaxLen]++ // it is never held
 	letter := *m
 	v.bury(s, q, &letter, MaxLen)
-	return v.hop(s, q, &letter, attempt{depth: depth}, out)
+	v.traffic.Hops.note(len(letter.history.Deaths))
+	p := v.hop(s, q, &letter, attempt{depth: depth}, out)
+	v.traffic.Fates[MaxLen][p.fate()]++
+	return p
 }
 
 // recall reads a copy back as the message it is.
@@ -135,6 +150,7 @@ type passage struct {
 	stays   bool      // it stays in place
 	placed  bool      // a queue or the shelf has it
 	lost    Cause     // why a copy of it is nowhere, 0 if none is
+	laid    Cause     // why a copy of it is on the shelf, or nowhere; 0 if none is
 }
 
 // end is how the copy in its queue ends.
@@ -289,6 +305,7 @@ func (v *VHost) nowhere(s *Stamp, from *queueState, m *message, c Cause, a attem
 
 // lay puts a letter on the shelf, if there is one.
 func (v *VHost) lay(s *Stamp, from *queueState, m *message, c Cause, target string, p *passage, out *Outcome) {
+	p.laid = c
 	if c == LostHops {
 		if v.hops++; v.hops > hopsKeptMax { // letters that multiply are all alike
 			v.lose(from, c, false)

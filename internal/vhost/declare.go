@@ -76,6 +76,7 @@ func (v *VHost) declareQueue(s *Stamp, ch *channel, c *Command, out *Outcome) *a
 		}
 		q = v.queueNamed(d.Name)
 	}
+	v.traffic.QueuesDeclared++
 	ch.lastQueue = d.Name
 	if q.expires != 0 && !c.NoWait || q.expires == 0 && q.settings.Expires > 0 {
 		v.armExpiry(s, q)
@@ -132,6 +133,7 @@ func (v *VHost) newQueue(s *Stamp, ch *channel, d *Definition, serverNamed bool,
 		f.Owner = ch.conn.id
 	}
 	v.emit(s, &f, out)
+	v.traffic.QueuesCreated++
 	if d.Exclusive {
 		ch.conn.owned = append(ch.conn.owned, f.Queue)
 	}
@@ -236,6 +238,7 @@ func (v *VHost) deleteQueue(s *Stamp, q *queueState, out *Outcome) {
 		return
 	}
 	orphans := v.orphansOf(q.object.Name, true)
+	v.traffic.QueuesDeleted++
 	v.emit(s, &Fact{Kind: QueueDeleted, Durable: q.object.Durable, Queue: q.id}, out)
 	for _, x := range q.consumers.All() {
 		ch := v.channels[ChannelID(x.Channel)]
@@ -258,6 +261,7 @@ func (v *VHost) purge(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Err
 		return err
 	}
 	n := uint64(q.counted(queue.Held))
+	q.stats.Purged += n
 	v.purgeAll(s, q, out)
 	v.touch(q, 0)
 	v.done(ch, c, out, Effect{Count: n})

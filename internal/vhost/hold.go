@@ -22,6 +22,8 @@ type heldLetter struct {
 	took  []QueueID // the targets that have it
 	tried uint32    // the way of its queue when it was tried last
 
+	since deadline.Instant // or since the vhost was opened
+
 	durable bool
 }
 
@@ -112,7 +114,7 @@ func (v *VHost) withheld(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
 	q.messages.SetSide(s, side)
 	if known {
 		v.heldChanges(q, s)
-		q.held[s] = heldLetter{cause: f.Cause, took: f.Took, durable: q.held[s].durable}
+		q.held[s] = heldLetter{cause: f.Cause, took: f.Took, since: q.held[s].since, durable: q.held[s].durable}
 		q.heldBy[f.Cause]++
 		return
 	}
@@ -126,7 +128,7 @@ func (v *VHost) noteHeld(q *queueState, s queue.Seq, cause Cause, took []QueueID
 	}
 	v.heldChanges(q, s)
 	v.holding.letters = append(v.holding.letters, letterAt{q.id, s})
-	q.held[s] = heldLetter{cause: cause, took: took, durable: durable}
+	q.held[s] = heldLetter{cause: cause, took: took, since: v.logged, durable: durable}
 	q.heldBy[cause]++
 }
 
@@ -135,9 +137,12 @@ func (v *VHost) retry(s *Stamp, q *queueState, seq queue.Seq, only QueueID, dept
 	was := q.held[seq]
 	m := v.recall(q, seq)
 	p := v.hop(s, q, &m, attempt{depth: depth, holds: true, again: true, had: was.took, only: only}, out)
+	if p.missing != 0 {
+		q.stats.Retried[waitKind(p.missing)]++
+	}
 	switch {
 	case p.missing == 0:
-		q.leave(&p)
+		v.leaves(q, &p, int64(s.Now-was.since))
 		v.end(s, q, seq, p.end(), out)
 		v.touch(q, depth)
 		v.holding.pause = sweepEvery

@@ -11,13 +11,21 @@ import (
 
 // QueueStats counts what happened in a queue since the vhost was opened.
 type QueueStats struct {
-	Published, Delivered, Got, Acked uint64
+	Published, Delivered, Got, Acked uint64                      // Published: copies that came in, dead letters among them
+	DeliveredNoAck, GotNoAck         uint64                      // of Delivered and Got, without acknowledgement
+	Redelivered                      uint64                      // of Delivered and Got
+	GotNone                          uint64                      // gets that found nothing
+	Letters                          uint64                      // of Published: dead letters
+	Purged                           uint64                      // messages that a purge took
 	Died                             [strategies][reasons]uint64 // by Strategy and Reason
 	Confirmed                        uint64                      // dead letters of AtLeastOnce that all their targets have
 	Lost                             [causes]uint64              // dead letters of this queue that found no place, by Cause
 	Held                             uint64                      // dead letters that it had to hold
 	Kept                             uint64                      // messages that stayed because they would have come round in a cycle
 	TimedOut                         uint64                      // consumers that took too long
+	Retried                          [len(RetriedFor)]uint64     // held letters that were tried again in vain, by why
+	Waits                            uint64                      // returned messages that wait for their retry
+	Exhausted                        uint64                      // of Died: messages that had been retried as often as may be
 }
 
 // Strategy is how dead letters leave a queue. Source: RabbitMQ prometheus, dead_letter_strategy.

@@ -21,6 +21,15 @@ func (s *QueueStats) Add(o *QueueStats) {
 	s.Held += o.Held
 	s.Kept += o.Kept
 	s.TimedOut += o.TimedOut
+	s.DeliveredNoAck += o.DeliveredNoAck
+	s.GotNoAck += o.GotNoAck
+	s.Redelivered += o.Redelivered
+	s.GotNone += o.GotNone
+	s.Letters += o.Letters
+	s.Purged += o.Purged
+	addAll(s.Retried[:], o.Retried[:])
+	s.Waits += o.Waits
+	s.Exhausted += o.Exhausted
 	for i := range o.Died {
 		for j, n := range o.Died[i] {
 			s.Died[i][j] += n

@@ -58,15 +58,18 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		}
 	}
 	var targets []*queueState
+	from := ch.route.flow
 	var kept []ScheduledID // what waits of it
 	full := false          // one that has no room
 	replaced := false      // what waited under its key was cancelled for it
 	if hit && m.content.cc == nil && m.content.bcc == nil {
 		targets = ch.route.targets
 	} else {
-		targets = v.routePublish(s, ch, c, &scan, &m)
+		from = v.flowOf(c.Exchange)
+		targets = v.routePublish(s, ch, c, &scan, &m, from)
 		keepers := v.topo.Keepers()
 		if len(keepers) > 0 && m.nonsense != nil {
+			v.traffic.Scheduled.Invalid++
 			return m.nonsense
 		}
 		v.keepRecent(s, &m, out)
@@ -84,8 +87,9 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 	if ch.confirms {
 		ch.published++
 	}
+	v.received(ch, c, from, targets, len(kept))
 	if len(targets) == 0 && kept == nil && !full && !replaced {
-		v.publishToNone(s, ch, c, &m, out)
+		v.publishToNone(s, ch, c, &m, from, out)
 		return nil
 	}
 	refused, durable := v.deliverTo(s, targets, &m, 0, out)
@@ -95,8 +99,11 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		e := Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published}
 		if refused {
 			e.Kind = Refuse
-		} else if durable && v.mutant != MutantConfirmAtOnce {
-			e.After = s.Index
+		} else {
+			v.confirmed(from)
+			if durable && v.mutant != MutantConfirmAtOnce {
+				e.After = s.Index
+			}
 		}
 		out.effect(e, s.Index)
 	}
@@ -198,7 +205,7 @@ func (m *message) senderSelected(headers []byte) *amqp.Error {
 }
 
 // routePublish asks the topology, and remembers the answer for the channel if it depends on keys alone.
-func (v *VHost) routePublish(s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, m *message) []*queueState {
+func (v *VHost) routePublish(s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, m *message, from *flow) []*queueState {
 	more := append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...)
 	ids, byKeys := v.topo.Route(v.topo.Exchange(string(c.Exchange)), &topology.Message{
 		Key: c.Key, More: more, Properties: m.content.properties, Headers: scan.Headers, Early: m.early(), Entropy: v.chance(s),
@@ -212,7 +219,7 @@ func (v *VHost) routePublish(s *Stamp, ch *channel, c *Command, scan *amqp.Prope
 		r := &ch.route
 		r.version, r.valid = v.topo.Version(), true
 		r.exchange, r.key = append(r.exchange[:0], c.Exchange...), append(r.key[:0], c.Key...)
-		r.targets = append(r.targets[:0], v.targets...)
+		r.targets, r.flow = append(r.targets[:0], v.targets...), from
 	}
 	return v.targets
 }
@@ -225,14 +232,21 @@ func (v *VHost) chance(s *Stamp) uint64 {
 
 // publishToNone confirms a message that no queue takes: it is a direct reply, or it goes nowhere, and back to
 // its publisher if it is mandatory. Source: AMQP basic.return; RabbitMQ confirms, direct-reply-to.
-func (v *VHost) publishToNone(s *Stamp, ch *channel, c *Command, m *message, out *Outcome) {
+func (v *VHost) publishToNone(s *Stamp, ch *channel, c *Command, m *message, from *flow, out *Outcome) {
 	after := place.Index(0)
-	if !v.deliverReply(s, c, m, 0, out) && c.Mandatory {
+	switch {
+	case v.deliverReply(s, c, m, 0, out):
+		v.traffic.Routed++
+	case c.Mandatory:
+		v.nowhereTo(from, true)
 		after = v.newest(out)
 		record := appendRecord(nil, &m.content)
 		out.effect(Effect{Kind: SendBack, Channel: ch.id, After: after, Message: Delivered{Record: record}}, s.Index)
+	default:
+		v.nowhereTo(from, false)
 	}
 	if ch.confirms {
+		v.confirmed(from)
 		out.effect(Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published, After: after}, s.Index)
 	}
 }
@@ -301,6 +315,7 @@ func (v *VHost) enqueue(s *Stamp, q *queueState, m *message, out *Outcome) (dura
 	if m.history != nil {
 		f.Entry.Flags |= queue.Letter
 		f.History = v.historyOf(s, m, durable, out)
+		q.stats.Letters++
 	}
 	if f.Entry.ExpireAt != 0 && f.Entry.ExpireAt <= s.From {
 		f.Entry.ExpireAt = s.Now // TTL 0: good for this step only

@@ -51,6 +51,7 @@ func (v *VHost) postpone(s *Stamp, keepers []*topology.Exchange, m *message, out
 	for _, x := range keepers {
 		if v.isFull(x, m) {
 			refused = true
+			v.traffic.Scheduled.Full++
 			continue
 		}
 		q := v.scheduleOf(s, x.Name, out)
@@ -67,6 +68,7 @@ func (v *VHost) postpone(s *Stamp, keepers []*topology.Exchange, m *message, out
 			v.giveKey(s, q, f.Seq, later.name, out)
 		}
 		q.stats.Published++
+		v.traffic.Scheduled.Published++
 		kept = append(kept, ScheduledID{q.id, uint64(f.Seq)})
 	}
 	return kept, refused
@@ -139,6 +141,11 @@ func (v *VHost) fire(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
 	cause := Fired
 	if !p.placed && p.lost != 0 {
 		cause = p.lost
+	}
+	if p.placed && p.laid == 0 {
+		v.traffic.Scheduled.Released++
+	} else {
+		v.traffic.Scheduled.Lost++
 	}
 	if v.mutant != MutantFireTwice {
 		v.end(s, q, seq, cause, out)
@@ -226,6 +233,7 @@ func (v *VHost) eachScheduled(s *Stamp, ch *channel, c *Command, out *Outcome, d
 // cancelOne ends a message of a schedule.
 func (v *VHost) cancelOne(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
 	was := q.messages.Side(seq).Until
+	v.traffic.Scheduled.Cancelled++
 	v.end(s, q, seq, Unscheduled, out)
 	v.lookAgain(q, seq, was)
 }
@@ -233,6 +241,9 @@ func (v *VHost) cancelOne(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) 
 // move lets what waits wait until another instant.
 func (v *VHost) move(s *Stamp, q *queueState, seq queue.Seq, at deadline.Instant, out *Outcome) {
 	was := q.messages.Side(seq).Until
+	if q.schedule != nil {
+		v.traffic.Scheduled.Rescheduled++
+	}
 	v.emit(s, &Fact{Kind: Deferred, Queue: q.id, Seq: seq, At: at, Durable: q.messages.Entry(seq).Flags&queue.Persistent != 0}, out)
 	v.lookAgain(q, seq, was)
 }
@@ -285,6 +296,7 @@ func (v *VHost) purgeSchedule(s *Stamp, ch *channel, c *Command, out *Outcome) *
 	}
 	n := uint64(q.waiting())
 	if q != nil {
+		v.traffic.Scheduled.Purged += n
 		v.purgeAll(s, q, out)
 		v.closeSchedule(s, name, out)
 	}

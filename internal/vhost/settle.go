@@ -70,8 +70,8 @@ func (v *VHost) settle(s *Stamp, ch *channel, tag uint64, c *Command, out *Outco
 		return
 	case d.queue.deleted:
 	case c.Kind == Ack:
+		v.acked(d.queue, d.seq)
 		v.end(s, d.queue, d.seq, Acked, out)
-		d.queue.stats.Acked++
 	default:
 		v.die(s, d.queue, d.seq, v.reasonOf(c), 0, out)
 	}
@@ -141,8 +141,13 @@ func (v *VHost) returnOne(s *Stamp, q *queueState, seq queue.Seq, failed bool, o
 	at := set.retryAt(s.From, failed, count, s.Entropy^uint64(seq))
 	late := due(e, s.Now) && (!set.ExpiryHead || at != 0) // what waits does not come to the head
 	f := Fact{Kind: Returned, Queue: q.id, Seq: seq, Failed: failed, Durable: e.Flags&queue.Persistent != 0}
-	if !over && !late {
-		f.At = at
+	switch {
+	case over && set.RetryType != RetryDisabled:
+		q.stats.Exhausted++
+	case !over && !late:
+		if f.At = at; at != 0 {
+			q.stats.Waits++
+		}
 	}
 	v.emit(s, &f, out)
 	switch {

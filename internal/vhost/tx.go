@@ -131,7 +131,7 @@ func (v *VHost) copies(s *Stamp, ch *channel, held []heldCommand, most int) (n i
 				return n, err // it was near enough when it was held
 			}
 		}
-		n += len(v.routePublish(s, ch, c, scan, &m))
+		n += len(v.routePublish(s, ch, c, scan, &m, v.flowOf(c.Exchange)))
 		if keepers := v.topo.Keepers(); len(keepers) > 0 && m.nonsense != nil {
 			return n, m.nonsense
 		}
@@ -161,7 +161,9 @@ func (v *VHost) commitTx(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 				m := message{content: content{
 					exchange: h.command.Exchange, key: h.command.Key, properties: h.command.Properties, body: h.command.Body,
 				}}
-				v.publishToNone(s, ch, &h.command, &m, out) // deleted since, or made again as another
+				gone := &flow{} // deleted since, or made again as another
+				v.received(ch, &h.command, gone, nil, 0)
+				v.publishToNone(s, ch, &h.command, &m, gone, out)
 				continue
 			}
 			err := v.publish(s, ch, &h.command, out)

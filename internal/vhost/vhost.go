@@ -64,6 +64,8 @@ type VHost struct {
 	gone    map[string]*QueueStats // what queues that are no more had counted, by type
 
 	lateness Lateness
+	traffic  Traffic
+	flows    map[string]*flow // of the exchanges that were published to
 
 	// Working memory of Step.
 	dirty    []dirtyQueue
@@ -110,6 +112,7 @@ type queueState struct {
 	heldBy    [causes]int // held letters
 	way       wayOut      // of them
 	stats     QueueStats
+	inflows   []*inflow
 	schedule  *schedule // nil: it is not one
 }
 
@@ -139,6 +142,7 @@ func New(name string, log place.LogID, records place.Records, pages place.Pages)
 		conns:    map[ConnID]*conn{},
 		channels: map[ChannelID]*channel{},
 		repliers: map[string]*channel{},
+		flows:    map[string]*flow{},
 	}
 	v.pool = queue.NewPool(pages, log, hotEntriesMax, v.disarmed)
 	v.shelf, v.options = newShelf(v.pool), optionsOf(nil)

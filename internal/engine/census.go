@@ -19,7 +19,22 @@ type census struct {
 		byVHost  map[string]int64 // connections
 		byUser   map[string]int64 // connections
 		channels map[string]int64 // by user
+		churn    Churn
 	}
+}
+
+// Churn counts the connections and channels of clients that were opened and closed since the engine was opened.
+type Churn struct {
+	ConnectionsOpened, ConnectionsClosed uint64
+	ChannelsOpened, ChannelsClosed       uint64
+}
+
+// Churn tells how many connections and channels came and went. Source: RabbitMQ prometheus, connection churn.
+func (e *Engine) Churn() Churn {
+	c := &e.census
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.churn
 }
 
 // enter counts a connection, or refuses it.
@@ -38,6 +53,7 @@ func (c *census) enter(view *access.View, user, vhost string) *amqp.Error {
 	}
 	count(&c.mu.byVHost, vhost, 1)
 	count(&c.mu.byUser, user, 1)
+	c.mu.churn.ConnectionsOpened++
 	return nil
 }
 
@@ -47,6 +63,7 @@ func (c *census) leave(user, vhost string) {
 	defer c.mu.Unlock()
 	count(&c.mu.byVHost, vhost, -1)
 	count(&c.mu.byUser, user, -1)
+	c.mu.churn.ConnectionsClosed++
 }
 
 // openChannel counts a channel, or refuses it.
@@ -59,6 +76,7 @@ func (c *census) openChannel(view *access.View, user string) *amqp.Error {
 		}
 	}
 	count(&c.mu.channels, user, 1)
+	c.mu.churn.ChannelsOpened++
 	return nil
 }
 
@@ -67,6 +85,7 @@ func (c *census) closeChannels(user string, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	count(&c.mu.channels, user, -int64(n))
+	c.mu.churn.ChannelsClosed += uint64(n)
 }
 
 // beforeDeclare refuses a queue beyond the vhost's limit, and tells the machine the vhost's default queue type.

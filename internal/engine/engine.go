@@ -59,6 +59,7 @@ type Engine struct {
 	defaults  access.Defaults
 	ids       atomic.Uint64 // of connections and channels
 	census    census
+	retired   retired
 	throttle  *throttle
 	queueType string // of Options
 	cached    cacheRoom
@@ -257,6 +258,7 @@ func (e *Engine) reopen(old *runner) {
 		<-old.stopped
 		old.own()
 		old.abandon()
+		e.retired.keep(old.vhost)
 		old.pages.spill.close()
 		old.release()
 		e.scribe.settle()

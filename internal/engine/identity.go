@@ -186,6 +186,7 @@ func (e *Engine) endVHost(name string, log place.LogID) {
 		r.own()
 		r.fail(amqp.ConnectionForced("vhost '%s' is deleted", name))
 		r.abandon()
+		e.retired.keep(r.vhost)
 		r.pages.spill.close()
 		r.release()
 	}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"time"
+
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/place"
 )
@@ -9,14 +11,20 @@ import (
 func (s *scribe) read(buf []byte, r place.Ref, hint *journal.Hint) ([]byte, error) {
 	s.tables.RLock()
 	defer s.tables.RUnlock()
-	return s.journal.ReadBy(hint, buf, r)
+	began := time.Now()
+	b, err := s.journal.ReadBy(hint, buf, r)
+	s.deeds.read(len(b), began)
+	return b, err
 }
 
 // readStretch implements source.
 func (s *scribe) readStretch(to *journal.Stretch, log place.LogID, index place.Index, offset uint32) error {
 	s.tables.RLock()
 	defer s.tables.RUnlock()
-	return s.journal.ReadStretch(to, log, index, offset)
+	began := time.Now()
+	err := s.journal.ReadStretch(to, log, index, offset)
+	s.deeds.read(to.Len(), began)
+	return err
 }
 
 // written implements source.

@@ -18,6 +18,7 @@ type Storage struct {
 	Sync         vhost.Sync // of vhosts that choose nothing else
 	SyncInterval time.Duration
 	Syncs        Latency
+	Reads        Reads
 
 	Checkpoints, CheckpointsFailed uint64 // each is one of all that has changed
 	CheckpointAt                   time.Time
@@ -29,6 +30,12 @@ type Storage struct {
 	Rewriting                    bool   // under way
 
 	VHosts []VHostStorage // in order of their names
+}
+
+// Reads counts what was read from the log: records and pages that were not in memory.
+type Reads struct {
+	Count, Bytes int64
+	Took         time.Duration
 }
 
 // VHostStorage is where the messages of one vhost are.
@@ -54,6 +61,7 @@ func (s *Storage) Share() float64 {
 // deeds counts what is done for the storage.
 type deeds struct {
 	syncs latency
+	reads struct{ count, bytes, took atomic.Int64 } // took: ns
 
 	checkpoints, checkpointsFailed atomic.Uint64
 	checkpointAt                   atomic.Int64 // ns since the Unix epoch
@@ -72,6 +80,13 @@ func (d *deeds) checkpointed(at time.Time, took time.Duration, err error) {
 	d.checkpointTook.Store(int64(took))
 }
 
+// read notes that something was read from the log.
+func (d *deeds) read(bytes int, began time.Time) {
+	d.reads.count.Add(1)
+	d.reads.bytes.Add(int64(bytes))
+	d.reads.took.Add(int64(time.Since(began)))
+}
+
 func (d *deeds) rewrote(segments int, err error) {
 	if err != nil {
 		d.rewritingsFailed.Add(1)
@@ -86,6 +101,7 @@ func (e *Engine) Storage(ctx context.Context) Storage {
 	d := &e.scribe.deeds
 	s := Storage{
 		Sync: e.sync, SyncInterval: e.scribe.interval, Syncs: d.syncs.read(),
+		Reads:       Reads{d.reads.count.Load(), d.reads.bytes.Load(), time.Duration(d.reads.took.Load())},
 		Checkpoints: d.checkpoints.Load(), CheckpointsFailed: d.checkpointsFailed.Load(), CheckpointTook: time.Duration(d.checkpointTook.Load()),
 		Reclaimed: d.reclaimed.Load(), Rewritings: d.rewritings.Load(), RewritingsFailed: d.rewritingsFailed.Load(),
 		Rewritten: d.rewritten.Load(), Rewriting: e.rewriting.Load(),

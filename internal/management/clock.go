@@ -54,10 +54,6 @@ func advanceClock(r *request) (answer, error) {
 
 func (s *Server) clockMetrics(x *exposition) {
 	t := s.engine.Time()
-	x.one("bartleby_clock_behind_seconds", gauge, "By how much the wall clock is behind the virtual host that is the furthest ahead", t.Behind().Seconds())
-	alarm := 0
-	if t.Alarm() {
-		alarm = 1
-	}
-	x.one("bartleby_clock_alarm", gauge, "Is 1 while the wall clock is so far behind that it takes a resync; holds nobody back", alarm)
+	one(x, "bartleby_clock_behind_seconds", gauge, "By how much the wall clock is behind the virtual host that is the furthest ahead", t.Behind().Seconds())
+	one(x, "bartleby_clock_alarm", gauge, "Is 1 while the wall clock is so far behind that it takes a resync; holds nobody back", flag(t.Alarm()))
 }

@@ -15,3 +15,21 @@ func readFiles() (f files) {
 	}
 	return f
 }
+
+// contextSwitches counts how often the process was interrupted, or waited.
+func contextSwitches() int64 {
+	var used syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
+		return 0
+	}
+	return used.Nvcsw + used.Nivcsw
+}
+
+// processorSeconds is the time that processors spent on the process.
+func processorSeconds() float64 {
+	var used syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
+		return 0
+	}
+	return float64(used.Utime.Nano()+used.Stime.Nano()) / 1e9
+}

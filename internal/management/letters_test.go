@@ -380,8 +380,8 @@ func TestLetterMetrics(t *testing.T) {
 		dead + `discarded_total{cause="target_full"} 0`,
 		`bartleby_lost_letters{vhost="/",cause="no_exchange"} 2`,
 		`bartleby_lost_letters{vhost="/",cause="delivery_limit"} 1`,
-		`bartleby_lost_letters_total{vhost="/",cause="no_exchange"} 3`,
-		`bartleby_lost_letters_total{vhost="/",cause="delivery_limit"} 1`,
+		`bartleby_letters_lost_total{vhost="/",cause="no_exchange"} 3`,
+		`bartleby_letters_lost_total{vhost="/",cause="delivery_limit"} 1`,
 		`bartleby_lost_letters_evicted_total{vhost="/"} 0`,
 		`bartleby_held_messages{vhost="/",reason="no_exchange"} 2`,
 		`bartleby_held_messages{vhost="/",reason="refused"} 0`,
@@ -389,7 +389,7 @@ func TestLetterMetrics(t *testing.T) {
 		`bartleby_retry_waiting_messages{vhost="/"} 1`,
 		`bartleby_cycles_kept_total{vhost="/"} 0`,
 		`bartleby_consumer_timeouts_total{vhost="/"} 0`,
-		`bartleby_copies_ended_total{cause="redriven"} 0`,
+		`bartleby_copies_ended_total{vhost="/",cause="redriven"} 0`,
 		"rabbitmq_queue_messages 4",
 	} {
 		if !strings.Contains(text, line+"\n") {

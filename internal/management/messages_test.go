@@ -130,7 +130,7 @@ func TestDeadLetters(t *testing.T) {
 		`rabbitmq_global_messages_dead_lettered_expired_total{queue_type="rabbit_classic_queue",dead_letter_strategy="at_most_once"} 1`,
 		`rabbitmq_global_messages_dead_lettered_expired_total{queue_type="rabbit_classic_queue",dead_letter_strategy="disabled"} 0`,
 		"rabbitmq_queue_messages_ready 2", "rabbitmq_queue_messages 2", "rabbitmq_queues 2",
-		`bartleby_lost_letters_total{vhost="/",cause="no_route"} 0`,
+		`bartleby_letters_lost_total{vhost="/",cause="no_route"} 0`,
 	} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("metrics lack %s:\n%s", line, text)

@@ -1,121 +1,202 @@
 package management
 
 import (
-	"bytes"
+	"compress/gzip"
+	"context"
 	"fmt"
+	"io"
 	"net/http"
-	"runtime"
+	"net/url"
+	"regexp"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
-// Metrics returns what answers Prometheus: totals of the node, in the text format, under RabbitMQ's names, and what
-// has no name there under ours. Anybody may read them. Source: RabbitMQ prometheus.
-func (s *Server) Metrics() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		if hr.Method != http.MethodGet && hr.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			w.WriteHeader(http.StatusMethodNotAllowed)
-			return
-		}
-		text := s.scrape(hr)
-		h := w.Header()
-		h.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		if acceptsGzip(hr.Header.Values("Accept-Encoding")) {
-			h.Set("Content-Encoding", "gzip")
-			text = compress(text)
-		}
-		if hr.Method == http.MethodHead {
-			return
-		}
-		if _, err := w.Write(text); err != nil {
-			s.options.Log.Debug("metrics not taken", "error", err)
-		}
-	})
+// MetricsOptions say how metrics are served on a port of their own.
+type MetricsOptions struct {
+	Path      string // of the first page, others are below; empty: /metrics. Source: RabbitMQ prometheus.path
+	PerObject bool   // the first page shows single objects. Source: RabbitMQ prometheus.return_per_object_metrics
+	LogIn     bool   // not for everybody, but for users who may watch. Source: RabbitMQ prometheus.authentication.enabled
 }
 
-// exposition is a page in Prometheus' text format.
-type exposition struct{ bytes.Buffer }
+// Metrics is MetricsWith the usual options.
+func (s *Server) Metrics() http.Handler { return s.MetricsWith(MetricsOptions{}) }
 
-// family begins the series of one name.
-func (x *exposition) family(name, kind, help string) {
-	fmt.Fprintf(x, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
-}
-
-// add writes one series; labels are name, value, name, value.
-func (x *exposition) add(name string, value any, labels ...string) {
-	x.WriteString(name)
-	for i := 0; i < len(labels); i += 2 {
-		x.WriteByte("{,"[min(i, 1)])
-		escaped := strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(labels[i+1])
-		fmt.Fprintf(x, `%s="%s"`, labels[i], escaped)
+// MetricsWith returns what answers Prometheus under RabbitMQ's names, and what has no name there under ours, in four pages: totals;
+// below, /per-object, /detailed with the families that the query names, and /memory-breakdown.
+// Source: RabbitMQ prometheus; reference metrics 1.
+func (s *Server) MetricsWith(o MetricsOptions) http.Handler {
+	if o.Path == "" {
+		o.Path = "/metrics"
 	}
-	if len(labels) > 0 {
-		x.WriteByte('}')
-	}
-	fmt.Fprintf(x, " %v\n", value)
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) { s.serveMetrics(w, hr, hr.URL.Path, o) })
 }
 
-func (x *exposition) one(name, kind, help string, value any) {
-	x.family(name, kind, help)
-	x.add(name, value)
-}
-
+// endpoint names are what rabbitmq_identity_info tells apart.
 const (
-	gauge   = "gauge"
-	counter = "counter"
+	aggregated = "aggregated"
+	perObject  = "per-object"
+	detailed   = "detailed"
+	breakdown  = "memory-breakdown"
 )
 
-func (s *Server) scrape(hr *http.Request) []byte {
-	x := &exposition{}
+func (s *Server) serveMetrics(w http.ResponseWriter, hr *http.Request, path string, o MetricsOptions) {
+	p, err := s.metricsPage(hr, path, o)
+	switch {
+	case err == nil && hr.Method == http.MethodOptions:
+		w.Header().Set("Allow", "GET, HEAD, OPTIONS")
+		return
+	case err == nil && hr.Method != http.MethodGet && hr.Method != http.MethodHead:
+		err = &methodNotAllowed{allow: "GET, HEAD, OPTIONS"}
+	}
+	if err != nil {
+		send(w, &request{Request: hr, server: s, writer: w, view: s.engine.Access()}, refusal(err))
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	if p.open {
+		h.Set("Content-Type", "application/openmetrics-text; version=1.0.0; charset=utf-8")
+	}
+	h.Set("Vary", "Accept, Accept-Encoding")
+	var to io.Writer = w
+	if acceptsGzip(hr.Header.Values("Accept-Encoding")) {
+		h.Set("Content-Encoding", "gzip")
+		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // a level that there is
+		defer func() { _ = z.Close() }()               // whoever does not take the page is told nothing
+		to = z
+	}
+	if hr.Method == http.MethodHead {
+		return
+	}
+	if err := p.write(hr.Context(), to); err != nil {
+		s.options.Log.Debug("metrics not taken", "error", err)
+	}
+}
+
+// page is one page of metrics.
+type page struct {
+	server   *Server
+	endpoint string
+	open     bool // OpenMetrics
+	families []string
+	detail   detail
+	cluster  string
+}
+
+// metricsPage finds out what is asked for.
+func (s *Server) metricsPage(hr *http.Request, path string, o MetricsOptions) (*page, error) {
 	r := &request{Request: hr, server: s, view: s.engine.Access()}
-	o := s.options
+	if o.LogIn {
+		if err := r.logIn(monitoring); err != nil {
+			return nil, err
+		}
+	}
+	p := &page{server: s, cluster: r.clusterName(), open: acceptsOpenMetrics(hr.Header.Values("Accept"))}
+	query := hr.URL.Query()
+	switch below, ok := strings.CutPrefix(path, o.Path); {
+	case !ok:
+		return nil, errNotFound
+	case below == "" && !o.PerObject, below == "/default":
+		p.endpoint = aggregated
+	case below == "", below == "/"+perObject:
+		p.endpoint = perObject
+		p.detail = detail{queues: true, inflows: true, exchanges: true, channels: true}
+	case below == "/"+detailed:
+		p.endpoint, p.families = detailed, query["family"]
+		p.detail = detailOf(p.families)
+	case below == "/"+breakdown:
+		p.endpoint = breakdown
+	default:
+		return nil, errNotFound
+	}
+	if p.endpoint == aggregated {
+		p.detail.channels = true // they are counted
+	}
+	return p, p.narrow(query)
+}
+
+// narrow takes the virtual hosts and queues that a query wants, all if it names none.
+func (p *page) narrow(query url.Values) error {
+	if names := query["vhost"]; len(names) > 0 && p.endpoint != aggregated {
+		p.detail.vhosts = func(name string) bool { return slices.Contains(names, name) }
+	}
+	pattern := query.Get("queue")
+	if pattern == "" || p.endpoint == aggregated {
+		return nil
+	}
+	if len(pattern) > patternBytesMax {
+		return badRequest("queue must not exceed %d bytes", patternBytesMax)
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return badRequest("queue is not a regular expression: %v", err)
+	}
+	p.detail.queue = re.MatchString
+	return nil
+}
+
+// write makes the page. Pages with single objects may be long: few are made at a time.
+func (p *page) write(ctx context.Context, to io.Writer) error {
+	s := p.server
+	if p.endpoint == perObject || p.endpoint == detailed {
+		select {
+		case s.scraper.turns <- struct{}{}:
+			defer func() { <-s.scraper.turns }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	x := newExposition(to, p.open)
+	p.identity(x)
+	switch p.endpoint {
+	case breakdown:
+		memoryMetrics(x)
+		return x.end()
+	case detailed:
+		if len(p.families) == 0 {
+			return x.end()
+		}
+	}
+	g := s.gather(ctx, p.detail)
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	now := &scrape{exposition: x, gathered: g, page: p, once: map[string]bool{}}
+	for _, f := range metricFamilies() {
+		if p.endpoint == detailed && !slices.Contains(p.families, f.name) || p.endpoint == aggregated && f.objects {
+			continue
+		}
+		f.write(now)
+	}
+	return x.end()
+}
+
+// identity is what queries of dashboards join on. Source: RabbitMQ prometheus; reference metrics 2.
+func (p *page) identity(x *exposition) {
+	o := p.server.options
 	x.family("rabbitmq_build_info", gauge, "RabbitMQ & Erlang/OTP version info")
-	x.add("rabbitmq_build_info", 1, "rabbitmq_version", api.RabbitMQVersion, "prometheus_plugin_version", api.RabbitMQVersion,
-		"prometheus_client_version", o.Version, "erlang_version", runtime.Version(), "product_name", o.Product, "product_version", o.Version)
+	add(x, "rabbitmq_build_info", 1, "rabbitmq_version", api.RabbitMQVersion, "prometheus_plugin_version", api.RabbitMQVersion,
+		"prometheus_client_version", o.Version, "erlang_version", goVersion(), "product_name", o.Product, "product_version", o.Version)
 	x.family("rabbitmq_identity_info", gauge, "RabbitMQ node & cluster identity info")
-	x.add("rabbitmq_identity_info", 1, "rabbitmq_node", o.Node, "rabbitmq_cluster", r.clusterName(),
-		"rabbitmq_cluster_permanent_id", o.Node, "rabbitmq_endpoint", "aggregated")
-
-	all := newTally()
-	vhosts := map[string]tally{}
-	for _, h := range r.view.VHosts() {
-		vhosts[h.Name] = s.sum(hr.Context(), h)
-		all.add(vhosts[h.Name])
-	}
-	s.nodeMetrics(x)
-	s.totalMetrics(x, &all)
-	deadLetterMetrics(x, &all)
-	letterMetrics(x, vhosts)
-	s.timeMetrics(hr.Context(), x, r.view.VHosts())
-	s.storageMetrics(hr.Context(), x)
-	return x.Bytes()
+	add(x, "rabbitmq_identity_info", 1, "rabbitmq_node", o.Node, "rabbitmq_cluster", p.cluster,
+		"rabbitmq_cluster_permanent_id", p.server.permanentID(), "rabbitmq_endpoint", p.endpoint)
 }
 
-func (s *Server) nodeMetrics(x *exposition) {
-	files := readFiles()
-	x.one("rabbitmq_process_open_fds", gauge, "Open file descriptors", files.open)
-	x.one("rabbitmq_process_max_fds", gauge, "Open file descriptors limit", files.most)
-	s.resourceMetrics(x)
-	s.clockMetrics(x)
-	x.one("rabbitmq_erlang_uptime_seconds", gauge, "Node uptime", time.Since(s.started).Seconds())
-	x.one("rabbitmq_erlang_processes_used", gauge, "Goroutines", runtime.NumGoroutine())
-}
+// permanentID tells the broker from others for as long as its name stays.
+func (s *Server) permanentID() string { return s.options.Node }
 
-func (s *Server) totalMetrics(x *exposition, all *tally) {
-	connections := s.options.Roster.Connections()
-	channels := 0
-	for _, c := range connections {
-		channels += c.Channels
+// acceptsOpenMetrics reports whether a scraper that says what it takes, takes OpenMetrics.
+func acceptsOpenMetrics(headers []string) bool {
+	for _, header := range headers {
+		for part := range strings.SplitSeq(header, ",") {
+			kind, parameters, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(kind), "application/openmetrics-text") && !zeroQuality(parameters) {
+				return true
+			}
+		}
 	}
-	x.one("rabbitmq_connections", gauge, "Connections currently open", len(connections))
-	x.one("rabbitmq_channels", gauge, "Channels currently open", channels)
-	x.one("rabbitmq_queues", gauge, "Queues available", all.queues)
-	x.one("rabbitmq_consumers", gauge, "Consumers currently connected", all.consumers)
-	x.one("rabbitmq_queue_messages_ready", gauge, "Messages ready to be delivered to consumers", all.ready)
-	x.one("rabbitmq_queue_messages_unacked", gauge, "Messages delivered to consumers but not yet acknowledged", all.unacked)
-	x.one("rabbitmq_queue_messages", gauge, "Messages in queues: ready, unacknowledged, waiting for a retry or held", all.totals().Messages)
-	x.one("rabbitmq_queue_consumers", gauge, "Consumers on queues", all.consumers)
+	return false
 }

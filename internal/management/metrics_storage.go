@@ -1,112 +1,92 @@
 package management
 
-import (
-	"context"
-	"strconv"
-	"time"
-
-	"github.com/bartleby-mq/bartleby/internal/engine"
-)
+import "github.com/bartleby-mq/bartleby/internal/engine"
 
 // storageMetrics shows what is on the disk and what is done for it. Source: ours.
-func (s *Server) storageMetrics(ctx context.Context, x *exposition) {
-	m := s.engine.Storage(ctx)
+func (s *scrape) storageMetrics() {
+	if s.page.endpoint == detailed {
+		return
+	}
+	x, m := s.exposition, &s.storage
 	j := &m.Journal
-	x.one("bartleby_storage_segments", gauge, "Files of the log", j.Segments)
-	x.one("bartleby_storage_rewritten_segments", gauge, "Of these, files with what was left of sparse ones", j.Rewritten)
+	one(x, "bartleby_storage_segments", gauge, "Files of the log", j.Segments)
+	one(x, "bartleby_storage_rewritten_segments", gauge, "Of these, files with what was left of sparse ones", j.Rewritten)
 	spilled := int64(0)
 	for i := range m.VHosts {
 		spilled += m.VHosts[i].Spilled
 	}
 	x.family("bartleby_storage_bytes", gauge, "Size of the files in the data directory, by what they are")
 	for _, f := range []kindBytes{{"segments", j.SegmentBytes}, {"spares", j.SpareBytes}, {"checkpoints", j.CheckpointBytes}, {"spilled", spilled}} {
-		x.add("bartleby_storage_bytes", f.bytes, "kind", f.kind)
+		add(x, "bartleby_storage_bytes", f.bytes, "kind", f.kind)
 	}
-	x.one("bartleby_storage_live_bytes", gauge, "What of the segments is needed, at most", m.Live)
-	x.one("bartleby_storage_live_share", gauge, "The same as a share of the segments, 0 to 1", m.Share())
-	x.one("bartleby_storage_unsynced_bytes", gauge, "What was written to the log and not synced yet", j.Unsafe)
+	one(x, "bartleby_storage_live_bytes", gauge, "What of the segments is needed, at most", m.Live)
+	one(x, "bartleby_storage_live_share", gauge, "The same as a share of the segments, 0 to 1", m.Share())
+	one(x, "bartleby_storage_unsynced_bytes", gauge, "What was written to the log and not synced yet", j.Unsafe)
 	x.family("bartleby_storage_written_bytes_total", counter, "What was passed to the disk, by what for")
-	for _, w := range writtenBytes(&m) {
-		x.add("bartleby_storage_written_bytes_total", w.bytes, "kind", w.kind)
+	for _, w := range writtenBytes(m) {
+		add(x, "bartleby_storage_written_bytes_total", w.bytes, "kind", w.kind)
 	}
-	x.one("bartleby_storage_reclaimed_segments_total", counter, "Segments given back because nothing in them was needed", m.Reclaimed)
-	x.one("bartleby_storage_rewriting_reclaimed_segments_total", counter, "Sparse segments given back by rewriting what was left in them", m.Rewritten)
+	one(x, "bartleby_storage_reclaimed_segments_total", counter, "Segments given back because nothing in them was needed", m.Reclaimed)
+	one(x, "bartleby_storage_rewriting_reclaimed_segments_total", counter, "Sparse segments given back by rewriting what was left in them", m.Rewritten)
 	outcomes(x, "bartleby_storage_rewritings_total", "Times that sparse segments were rewritten", m.Rewritings, m.RewritingsFailed)
 	outcomes(x, "bartleby_checkpoints_total", "Checkpoints of all virtual hosts that had changed", m.Checkpoints, m.CheckpointsFailed)
-	x.one("bartleby_checkpoint_last_seconds", gauge, "How long the newest checkpoint took, beside the traffic", m.CheckpointTook.Seconds())
-	x.one("bartleby_checkpoint_last_timestamp_seconds", gauge, "When the newest checkpoint was made; 0: not since the start", seconds(m.CheckpointAt))
+	one(x, "bartleby_checkpoint_last_seconds", gauge, "How long the newest checkpoint took, beside the traffic", m.CheckpointTook.Seconds())
+	one(x, "bartleby_checkpoint_last_timestamp_seconds", gauge, "When the newest checkpoint was made; 0: not since the start", seconds(m.CheckpointAt))
 	syncMetrics(x, &m.Syncs)
 	vhostStorageMetrics(x, m.VHosts)
-	backupMetrics(x, s.engine.Backups())
+	backupMetrics(x, s.server.engine.Backups())
 }
 
 func outcomes(x *exposition, name, help string, done, failed uint64) {
 	x.family(name, counter, help)
-	x.add(name, done, "outcome", "done")
-	x.add(name, failed, "outcome", "failed")
-}
-
-// seconds is an instant as Prometheus has it.
-func seconds(t time.Time) float64 {
-	if t.IsZero() {
-		return 0
-	}
-	return float64(t.UnixMilli()) / 1000
+	add(x, name, done, "outcome", "done")
+	add(x, name, failed, "outcome", "failed")
 }
 
 func syncMetrics(x *exposition, l *engine.Latency) {
 	const name = "bartleby_storage_sync_seconds"
-	x.family(name, "histogram", "How long syncing the log took (fdatasync)")
-	for _, b := range l.Up {
-		x.add(name+"_bucket", b.Count, "le", strconv.FormatFloat(b.Most.Seconds(), 'g', -1, 64))
+	x.family(name, histogram, "How long syncing the log took (fdatasync)")
+	bounds, counts, below := make([]float64, len(l.Up)), make([]uint64, len(l.Up)+1), uint64(0)
+	for i, b := range l.Up {
+		bounds[i], counts[i], below = b.Most.Seconds(), b.Count-below, b.Count
 	}
-	x.add(name+"_bucket", l.Count, "le", "+Inf")
-	x.add(name+"_sum", l.Sum.Seconds())
-	x.add(name+"_count", l.Count)
+	counts[len(l.Up)] = l.Count - below
+	x.buckets(name, "", bounds, counts, l.Sum.Seconds())
 }
 
 func vhostStorageMetrics(x *exposition, all []engine.VHostStorage) {
 	for _, m := range []struct {
 		name, help string
-		value      func(v *engine.VHostStorage) any
+		value      func(v *engine.VHostStorage) int64
 	}{
-		{"bartleby_messages_hot", "Messages in queues that are at hand in memory", func(v *engine.VHostStorage) any { return v.Hot }},
-		{"bartleby_messages_cold", "Messages in queues of which memory knows no more than where they are", func(v *engine.VHostStorage) any { return v.Cold }},
-		{"bartleby_vhost_live_bytes", "What of the segments the virtual host needs, at most", func(v *engine.VHostStorage) any { return v.Live }},
-		{"bartleby_vhost_down", "Is 1 while the virtual host cannot be used, for damage or a failed write", func(v *engine.VHostStorage) any {
-			if v.Down != nil {
-				return 1
-			}
-			return 0
-		}},
+		{"bartleby_messages_hot", "Messages in queues that are at hand in memory", func(v *engine.VHostStorage) int64 { return int64(v.Hot) }},
+		{"bartleby_messages_cold", "Messages in queues of which memory knows no more than where they are", func(v *engine.VHostStorage) int64 { return int64(v.Cold) }},
+		{"bartleby_vhost_live_bytes", "What of the segments the virtual host needs, at most", func(v *engine.VHostStorage) int64 { return v.Live }},
+		{"bartleby_vhost_down", "Is 1 while the virtual host cannot be used, for damage or a failed write", func(v *engine.VHostStorage) int64 { return int64(flag(v.Down != nil)) }},
 	} {
 		x.family(m.name, gauge, m.help)
 		for i := range all {
-			x.add(m.name, m.value(&all[i]), "vhost", all[i].Name)
+			add(x, m.name, m.value(&all[i]), "vhost", all[i].Name)
 		}
 	}
 	x.family("bartleby_vhost_faults_total", counter, "Times that the virtual host has stopped for damage")
 	for i := range all {
-		x.add("bartleby_vhost_faults_total", all[i].Stops.Count, "vhost", all[i].Name)
+		add(x, "bartleby_vhost_faults_total", all[i].Stops.Count, "vhost", all[i].Name)
 	}
 	x.family("bartleby_vhost_sync_info", gauge, "When the log of the virtual host is synced: always, interval or never")
 	for i := range all {
-		x.add("bartleby_vhost_sync_info", 1, "vhost", all[i].Name, "sync", all[i].Sync.String())
+		add(x, "bartleby_vhost_sync_info", 1, "vhost", all[i].Name, "sync", all[i].Sync.String())
 	}
 }
 
 func backupMetrics(x *exposition, b engine.Backups) {
-	running := 0
-	if b.Running {
-		running = 1
-	}
 	last := engine.Backup{}
 	if b.Last != nil {
 		last = *b.Last
 	}
-	x.one("bartleby_backup_running", gauge, "Is 1 while a backup is made", running)
+	one(x, "bartleby_backup_running", gauge, "Is 1 while a backup is made", flag(b.Running))
 	outcomes(x, "bartleby_backups_total", "Backups since the start", b.Made, b.Failed)
-	x.one("bartleby_backup_last_timestamp_seconds", gauge, "Of which moment the newest backup is that succeeded; 0: none since the start", seconds(last.At))
-	x.one("bartleby_backup_last_seconds", gauge, "How long it took", last.Took.Seconds())
-	x.one("bartleby_backup_last_bytes", gauge, "Its size", last.Bytes)
+	one(x, "bartleby_backup_last_timestamp_seconds", gauge, "Of which moment the newest backup is that succeeded; 0: none since the start", seconds(last.At))
+	one(x, "bartleby_backup_last_seconds", gauge, "How long it took", last.Took.Seconds())
+	one(x, "bartleby_backup_last_bytes", gauge, "Its size", last.Bytes)
 }

@@ -1,82 +1,130 @@
 package management
 
-import (
-	"context"
-	"strconv"
-
-	"github.com/bartleby-mq/bartleby/internal/access"
-	"github.com/bartleby-mq/bartleby/internal/vhost"
-)
+import "github.com/bartleby-mq/bartleby/internal/vhost"
 
 // punctuality is how well a virtual host keeps its deadlines, and what waits in its delayed exchanges.
 type punctuality struct {
-	vhost     string
-	lateness  vhost.Lateness
-	overdue   float64 // seconds
-	schedules []vhost.ScheduleView
-	horizon   [len(vhost.HorizonBounds) + 1]int
+	lateness vhost.Lateness
+	overdue  float64 // seconds
+	next     float64 // seconds until the next deadline, -1 if there is none
+	armed    int     // deadlines
+	late     int     // messages in delayed exchanges that are due
+	delayed  []vhost.DelayedSample
+	horizon  [len(vhost.HorizonBounds) + 1]int
 }
 
-func (s *Server) punctuality(ctx context.Context, hosts []*access.VHost) (all []punctuality) {
-	now := map[string]int64{} // ms, in the time of each
-	for _, t := range s.engine.Time().VHosts {
-		now[t.VHost] = t.Now.UnixMilli()
+func punctualityOf(v *vhost.VHost, now vhost.Instant) punctuality {
+	p := punctuality{next: -1, armed: v.Armed(), late: v.Overdue(now), lateness: v.Lateness(), horizon: v.Horizon(now)}
+	if due, ok := v.Due(); ok {
+		p.overdue, p.next = float64(max(now-due, 0))/1000, float64(max(due-now, 0))/1000
 	}
-	for _, h := range hosts {
-		p := punctuality{vhost: h.Name}
-		err := s.engine.Look(ctx, h.Name, func(v *vhost.VHost) {
-			at := vhost.Instant(now[h.Name])
-			if due, ok := v.Due(); ok {
-				p.overdue = float64(max(at-due, 0)) / 1000
-			}
-			p.lateness, p.schedules, p.horizon = v.Lateness(), v.Schedules(), v.Horizon(at)
-		})
-		if err != nil {
-			s.options.Log.Debug("punctuality not read", "vhost", h.Name, "error", err)
-			continue
-		}
-		all = append(all, p)
-	}
-	return all
+	v.Delayed(func(d vhost.DelayedSample) { p.delayed = append(p.delayed, d) })
+	return p
 }
 
-// timeMetrics shows how late things happened that were due, and what waits. Source: ours, reference metrics 6.
-func (s *Server) timeMetrics(ctx context.Context, x *exposition, hosts []*access.VHost) {
-	all := s.punctuality(ctx, hosts)
-	const name = "bartleby_lateness_seconds"
-	x.family(name, "histogram", "How long after their instants messages expired (ttl), were fired (delay) or came back (retry), and unused queues were deleted (expires)")
-	for i := range all {
-		for k := range vhost.LateKinds {
-			x.lateness(name, &all[i], k)
+// expiryMetrics shows what expires, and how late. Source: ours, reference metrics 6.
+func (s *scrape) expiryMetrics() {
+	if !s.aggregated() {
+		s.ofTargets("bartleby_queue_expired_messages_total", counter, "Messages that expired in a queue", func(*queueFigures) bool { return true },
+			func(q *queueFigures) float64 { return float64(expired(&q.Stats, true) + expired(&q.Stats, false)) })
+		return
+	}
+	const name = "bartleby_expired_messages_total"
+	s.family(name, counter, "Messages that expired, by whether they became dead letters")
+	for _, h := range s.hosts {
+		s.series(name, more(h.labels, "disposition", "dead_lettered"), float64(expired(&h.total.Stats, true)))
+		s.series(name, more(h.labels, "disposition", "dropped"), float64(expired(&h.total.Stats, false)))
+	}
+	s.lateness("bartleby_expiry_lateness_seconds", "How long after their instants messages expired (message), and unused queues were deleted (queue)",
+		"scope", []lateKind{{"message", vhost.LateTTL}, {"queue", vhost.LateExpires}})
+	s.ofHosts("bartleby_expiry_pending", gauge, "Deadlines that are set: one for each block of messages with an expiry or a delay, and others",
+		func(h *hostFigures) float64 { return float64(h.time.armed) })
+	s.family("bartleby_expiry_next_due_seconds", gauge, "Seconds until the next of them; missing if there is none")
+	for _, h := range s.hosts {
+		if h.up && h.time.next >= 0 {
+			s.series("bartleby_expiry_next_due_seconds", h.labels, h.time.next)
 		}
 	}
-	x.family("bartleby_overdue_seconds", gauge, "For how long the earliest deadline that has not been met is due")
-	for i := range all {
-		x.add("bartleby_overdue_seconds", all[i].overdue, "vhost", all[i].vhost)
+	s.ofHosts("bartleby_overdue_seconds", gauge, "For how long the earliest deadline that has not been met is due",
+		func(h *hostFigures) float64 { return h.time.overdue })
+}
+
+// expired counts the messages that expired and became dead letters, or did not.
+func expired(n *vhost.QueueStats, letters bool) uint64 {
+	if letters {
+		return n.Died[vhost.AtMostOnce][vhost.Expired] + n.Died[vhost.AtLeastOnce][vhost.Expired]
 	}
-	each := func(name, help string, value func(vhost.ScheduleView) int64) {
-		x.family(name, gauge, help)
-		for i := range all {
-			sum := int64(0)
-			for _, view := range all[i].schedules {
-				sum += value(view)
+	return n.Died[vhost.Disabled][vhost.Expired]
+}
+
+// delayedMetrics shows what waits in delayed exchanges, and what became of what did. Source: ours, reference metrics 6.
+func (s *scrape) delayedMetrics() {
+	if !s.aggregated() {
+		s.ofDelayed("bartleby_delayed_messages", "Messages that wait in a delayed exchange", func(d *vhost.DelayedSample) float64 { return float64(d.Messages) })
+		s.ofDelayed("bartleby_delayed_bytes", "Bodies of the messages that wait in a delayed exchange, bytes", func(d *vhost.DelayedSample) float64 { return float64(d.Bytes) })
+		return
+	}
+	sum := func(value func(d *vhost.DelayedSample) int64) func(h *hostFigures) float64 {
+		return func(h *hostFigures) float64 {
+			n := int64(0)
+			for i := range h.time.delayed {
+				n += value(&h.time.delayed[i])
 			}
-			x.add(name, sum, "vhost", all[i].vhost)
+			return float64(n)
 		}
 	}
-	each("bartleby_delayed_messages", "Messages that wait in delayed exchanges", func(v vhost.ScheduleView) int64 { return int64(v.Messages) })
-	each("bartleby_delayed_bytes", "Bodies of the messages that wait in delayed exchanges, bytes", func(v vhost.ScheduleView) int64 { return v.Bytes })
-	each("bartleby_delayed_orphans", "Messages that wait although their delayed exchange is gone", func(v vhost.ScheduleView) int64 {
-		if v.Orphan {
-			return int64(v.Messages)
-		}
-		return 0
-	})
+	s.ofHosts("bartleby_delayed_messages", gauge, "Messages that wait in delayed exchanges", sum(func(d *vhost.DelayedSample) int64 { return int64(d.Messages) }))
+	s.ofHosts("bartleby_delayed_bytes", gauge, "Bodies of the messages that wait in delayed exchanges, bytes", sum(func(d *vhost.DelayedSample) int64 { return d.Bytes }))
+	s.ofHosts("bartleby_delayed_orphans", gauge, "Messages that wait although their delayed exchange is gone", sum(func(d *vhost.DelayedSample) int64 {
+		return int64(d.Messages * flag(d.Orphan))
+	}))
 	const within = "bartleby_delayed_due_within"
-	x.family(within, gauge, "Messages that wait in delayed exchanges by when they are due, each in the first window that has it; estimated where many wait")
-	for i := range all {
-		for k, n := range all[i].horizon {
-			x.add(within, n, "vhost", all[i].vhost, "window", windows[k])
+	s.family(within, gauge, "Messages that wait in delayed exchanges by when they are due, each in the first window that has it; estimated where many wait")
+	for _, h := range s.hosts {
+		for k, n := range h.time.horizon {
+			if h.up {
+				s.series(within, more(h.labels, "window", windows[k]), float64(n))
+			}
+		}
+	}
+	s.ofHosts("bartleby_delayed_overdue_messages", gauge, "Messages in delayed exchanges that are due and have not gone on", func(h *hostFigures) float64 { return float64(h.time.late) })
+	s.lateness("bartleby_delivery_delay_lateness_seconds", "How long after their instants messages went on from delayed exchanges (exchange), or were ready in their queues: retries, and delivery times (retry)",
+		"kind", []lateKind{{"exchange", vhost.LateDelay}, {"retry", vhost.LateRetry}})
+	s.scheduledMetrics()
+}
+
+// scheduledMetrics counts what happened to messages in delayed exchanges.
+func (s *scrape) scheduledMetrics() {
+	for _, m := range []struct {
+		name, help string
+		value      func(n *vhost.Scheduled) uint64
+	}{
+		{"published", "Messages that delayed exchanges took for later", func(n *vhost.Scheduled) uint64 { return n.Published }},
+		{"released", "Scheduled messages that went on into queues", func(n *vhost.Scheduled) uint64 { return n.Released }},
+		{"lost", "Scheduled messages that nothing wanted when they were due", func(n *vhost.Scheduled) uint64 { return n.Lost }},
+		{"cancelled", "Scheduled messages that were cancelled, or replaced under their key", func(n *vhost.Scheduled) uint64 { return n.Cancelled }},
+		{"rescheduled", "Scheduled messages that were given another instant", func(n *vhost.Scheduled) uint64 { return n.Rescheduled }},
+		{"purged", "Scheduled messages that a purge took", func(n *vhost.Scheduled) uint64 { return n.Purged }},
+	} {
+		s.ofHosts("bartleby_delayed_"+m.name+"_total", counter, m.help, func(h *hostFigures) float64 { return float64(m.value(&h.traffic.Scheduled)) })
+	}
+	const refused = "bartleby_delayed_rejected_total"
+	s.family(refused, counter, "Messages for later that were refused, by why")
+	for _, h := range s.hosts {
+		if h.up {
+			s.series(refused, more(h.labels, "cause", "full"), float64(h.traffic.Scheduled.Full))
+			s.series(refused, more(h.labels, "cause", "invalid"), float64(h.traffic.Scheduled.Invalid))
+		}
+	}
+}
+
+// ofDelayed writes a metric of single delayed exchanges.
+func (s *scrape) ofDelayed(name, help string, value func(d *vhost.DelayedSample) float64) {
+	s.family(name, gauge, help)
+	for _, h := range s.hosts {
+		for i := range h.time.delayed {
+			d := &h.time.delayed[i]
+			s.series(name, more(h.labels, "exchange", d.Exchange), value(d))
 		}
 	}
 }
@@ -84,18 +132,77 @@ func (s *Server) timeMetrics(ctx context.Context, x *exposition, hosts []*access
 // windows name what vhost.Horizon counts.
 var windows = [len(vhost.HorizonBounds) + 1]string{"1m", "1h", "1d", "30d", "later"}
 
-// lateness writes the series of one histogram.
-func (x *exposition) lateness(name string, p *punctuality, k vhost.LateKind) {
-	counts := p.lateness.Buckets[k]
-	total := uint64(0)
-	for i, n := range counts {
-		bound := "+Inf"
-		if i < len(vhost.LateBounds) {
-			bound = strconv.FormatFloat(float64(vhost.LateBounds[i])/1000, 'g', -1, 64)
+// lateKind is a kind of deadline under the name that a metric gives it.
+type lateKind struct {
+	name string
+	kind vhost.LateKind
+}
+
+// lateness writes a histogram for each virtual host and kind.
+func (s *scrape) lateness(name, help, label string, kinds []lateKind) {
+	s.family(name, histogram, help)
+	bounds := thousandths(vhost.LateBounds[:])
+	for _, h := range s.hosts {
+		for _, k := range kinds {
+			if h.up {
+				l := &h.time.lateness
+				s.buckets(name, more(h.labels, label, k.name), bounds, l.Buckets[k.kind][:], float64(l.Sum[k.kind])/1000)
+			}
 		}
-		total += n
-		x.add(name+"_bucket", total, "vhost", p.vhost, "kind", k.String(), "le", bound)
 	}
-	x.add(name+"_sum", float64(p.lateness.Sum[k])/1000, "vhost", p.vhost, "kind", k.String())
-	x.add(name+"_count", total, "vhost", p.vhost, "kind", k.String())
+}
+
+// retryMetrics shows what comes back to its queue later. Source: ours, reference metrics 6.
+func (s *scrape) retryMetrics() {
+	s.ofBoth("bartleby_retry_waiting_messages", gauge, "Returned messages that wait for their retry", func(q *vhost.QueueSample) float64 { return float64(q.Waiting) })
+	s.ofBoth("bartleby_retry_scheduled_total", counter, "Times that a returned message had to wait for its retry", func(q *vhost.QueueSample) float64 { return float64(q.Stats.Waits) })
+	s.ofBoth("bartleby_retry_exhausted_total", counter, "Messages that died because they had been retried as often as may be", func(q *vhost.QueueSample) float64 { return float64(q.Stats.Exhausted) })
+	s.nextRetries()
+	if !s.aggregated() {
+		return
+	}
+	s.family("bartleby_retry_attempt", histogram, "Deliveries that messages took until they were acknowledged, in queues that count them")
+	bounds := wholes(vhost.AttemptBounds[:])
+	for _, h := range s.hosts {
+		if h.up {
+			s.buckets("bartleby_retry_attempt", h.labels, bounds, h.traffic.Settled.Buckets[:], float64(h.traffic.Settled.Sum))
+		}
+	}
+}
+
+// nextRetries tells when a message is ready again; nothing where none waits.
+func (s *scrape) nextRetries() {
+	const name = "bartleby_retry_next_due_seconds"
+	s.family(name, gauge, "Seconds until the next of them may be ready; missing where none waits")
+	now := s.server.clocks()
+	seconds := func(h string, at vhost.Instant) float64 { return float64(max(at-now[h], 0)) / 1000 }
+	for _, h := range s.hosts {
+		if s.aggregated() && h.total.NextRetry != 0 {
+			s.series(name, h.labels, seconds(h.name, h.total.NextRetry))
+		}
+		for i := range h.rows {
+			if q := &h.rows[i]; q.NextRetry != 0 {
+				s.series(name, q.labels, seconds(h.name, q.NextRetry))
+			}
+		}
+	}
+}
+
+// ofBoth writes a metric of queues, or of virtual hosts.
+func (s *scrape) ofBoth(name, kind, help string, value func(q *vhost.QueueSample) float64) {
+	if s.aggregated() {
+		s.ofHosts(name, kind, help, func(h *hostFigures) float64 { return value(&h.total) })
+		return
+	}
+	s.ofTargets(name, kind, help, func(*queueFigures) bool { return true }, func(q *queueFigures) float64 { return value(&q.QueueSample) })
+}
+
+// ofTargets writes a metric of the queues that are wanted.
+func (s *scrape) ofTargets(name, kind, help string, wanted func(q *queueFigures) bool, value func(q *queueFigures) float64) {
+	s.family(name, kind, help)
+	s.eachQueue(func(q *queueFigures) {
+		if wanted(q) {
+			s.series(name, q.labels, value(q))
+		}
+	})
 }

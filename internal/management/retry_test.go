@@ -103,17 +103,22 @@ func TestTimeMetrics(t *testing.T) {
 	d.delay("later", "k", "far", 31*86_400_000, "")
 	d.advance(1000)
 	text := d.want(200, "GET", "/metrics", "").Body.String()
-	const name = "bartleby_lateness_seconds"
+	const name, expiry = "bartleby_delivery_delay_lateness_seconds", "bartleby_expiry_lateness_seconds"
 	for _, line := range []string{
 		"# TYPE " + name + " histogram",
-		name + `_bucket{vhost="/",kind="delay",le="0"} 3`,
-		name + `_bucket{vhost="/",kind="delay",le="0.001"} 3`,
-		name + `_bucket{vhost="/",kind="delay",le="+Inf"} 3`,
-		name + `_count{vhost="/",kind="delay"} 3`,
-		name + `_sum{vhost="/",kind="delay"} 0`,
-		name + `_count{vhost="/",kind="ttl"} 1`,
-		name + `_count{vhost="/",kind="expires"} 1`,
+		name + `_bucket{vhost="/",kind="exchange",le="0.0"} 3`,
+		name + `_bucket{vhost="/",kind="exchange",le="0.001"} 3`,
+		name + `_bucket{vhost="/",kind="exchange",le="+Inf"} 3`,
+		name + `_count{vhost="/",kind="exchange"} 3`,
+		name + `_sum{vhost="/",kind="exchange"} 0`,
+		expiry + `_count{vhost="/",scope="message"} 1`,
+		expiry + `_count{vhost="/",scope="queue"} 1`,
 		name + `_count{vhost="/",kind="retry"} 0`,
+		`bartleby_delayed_published_total{vhost="/"} 5`,
+		`bartleby_delayed_released_total{vhost="/"} 3`,
+		`bartleby_delayed_cancelled_total{vhost="/"} 0`,
+		`bartleby_delayed_overdue_messages{vhost="/"} 0`,
+		`bartleby_expired_messages_total{vhost="/",disposition="dropped"} 1`,
 		`bartleby_overdue_seconds{vhost="/"} 0`,
 		`bartleby_delayed_messages{vhost="/"} 2`,
 		`bartleby_delayed_bytes{vhost="/"} 7`,

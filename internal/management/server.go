@@ -23,6 +23,7 @@ type Server struct {
 	origins  *http.CrossOriginProtection
 	attempts attempts
 	importer *importer
+	scraper  *scraper
 }
 
 // New returns a server that is ready to serve. It reads the broker's counters now and then until it is closed.
@@ -31,6 +32,7 @@ func New(o Options) *Server {
 	s := &Server{
 		options: o, engine: o.Engine, started: time.Now(), tree: &node{}, sampler: newSampler(o.Engine, o.Roster),
 		auditor: newAuditor(o.Engine), origins: o.CORS.protection(), importer: newImporter(o.Engine, o.Log),
+		scraper: newScraper(),
 	}
 	for _, r := range routes() {
 		if o.NoOperatorPolicyChanges && r.method != get && strings.HasPrefix(r.path, "operator-policies/") {
@@ -50,8 +52,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	maps.Copy(w.Header(), s.options.Headers)
 	s.options.CORS.allow(w.Header(), hr)
 	r := &request{Request: hr, server: s, writer: w, view: s.engine.Access()}
-	if s.below(hr) == "/metrics" {
-		s.Metrics().ServeHTTP(w, hr)
+	if path := s.below(hr); path == "/metrics" || strings.HasPrefix(path, "/metrics/") {
+		s.serveMetrics(w, hr, path, MetricsOptions{Path: "/metrics"})
 		return
 	}
 	a, err := s.answer(r)

@@ -16,6 +16,7 @@ type QueueStats struct {
 	Redelivered                      uint64                      // of Delivered and Got
 	GotNone                          uint64                      // gets that found nothing
 	Letters                          uint64                      // of Published: dead letters
+	Written                          uint64                      // of Published: copies in the log
 	Purged                           uint64                      // messages that a purge took
 	Died                             [strategies][reasons]uint64 // by Strategy and Reason
 	Confirmed                        uint64                      // dead letters of AtLeastOnce that all their targets have
@@ -95,6 +96,8 @@ type ChannelView struct {
 	Number         uint16
 	Consumers      int
 	Unacked        int
+	Uncommitted    int // messages in a transaction
+	Unsettled      int // deliveries that a transaction settles
 	Prefetch       int64
 	GlobalPrefetch int64
 	Confirms       bool
@@ -180,10 +183,19 @@ func (v *VHost) consumerView(q *queueState, x *queue.Consumer) ConsumerView {
 func (v *VHost) Channels() []ChannelView {
 	all := make([]ChannelView, 0, len(v.channels))
 	for _, ch := range v.channels {
-		all = append(all, ChannelView{
+		view := ChannelView{
 			ID: ch.id, Connection: ch.conn.name, User: ch.conn.user, Number: ch.number, Consumers: len(ch.consumers),
 			Unacked: ch.unacked.open, Prefetch: ch.prefetch, GlobalPrefetch: ch.shared.Max, Confirms: ch.confirms,
-		})
+		}
+		if ch.tx != nil {
+			view.Unsettled = len(ch.tx.settled)
+			for i := range ch.tx.held {
+				if ch.tx.held[i].command.Kind == Publish {
+					view.Uncommitted++
+				}
+			}
+		}
+		all = append(all, view)
 	}
 	slices.SortFunc(all, func(a, b ChannelView) int {
 		if c := strings.Compare(a.Connection, b.Connection); c != 0 {

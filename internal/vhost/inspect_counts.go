@@ -26,6 +26,7 @@ func (s *QueueStats) Add(o *QueueStats) {
 	s.Redelivered += o.Redelivered
 	s.GotNone += o.GotNone
 	s.Letters += o.Letters
+	s.Written += o.Written
 	s.Purged += o.Purged
 	addAll(s.Retried[:], o.Retried[:])
 	s.Waits += o.Waits

@@ -323,6 +323,9 @@ func (v *VHost) enqueue(s *Stamp, q *queueState, m *message, out *Outcome) (dura
 	}
 	v.emit(s, &f, out)
 	q.stats.Published++
+	if durable {
+		q.stats.Written++
+	}
 	return durable
 }
 

@@ -1,0 +1,247 @@
+package management
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// letterMap is where dead letters of a virtual host go: read queue by queue, then looked at.
+type letterMap struct {
+	targets map[vhost.QueueID]bool
+	ways    map[vhost.QueueID][]vhost.QueueID // of queues whose messages die by themselves
+	queues  []targetQueue                     // all queues: which are targets is known in the end
+	missing int                               // queues whose dead-letter exchange does not exist
+	unbound int                               // queues whose dead letters lead nowhere
+}
+
+// targetQueue is what is shown of a queue if it is a target.
+type targetQueue struct {
+	id        vhost.QueueID
+	consumers int32
+	ready     bool
+	messages  int64
+	bytes     int64
+}
+
+// letterFigures are the figures of the queues that dead letters come to.
+type letterFigures struct {
+	queues                           int
+	messages, bytes                  int64
+	oldest                           float64 // seconds, of the letters at the heads; -1 if there is none
+	missing, unbound, loops, forlorn int     // queues; forlorn are targets with messages that nobody consumes
+}
+
+func (m *letterMap) add(q *vhost.QueueSample) {
+	m.queues = append(m.queues, targetQueue{
+		q.ID, int32(q.Consumers), q.Ready > 0, int64(q.Ready) + int64(q.Unacked) + int64(q.Waiting) + int64(q.Held),
+		q.ReadyBytes + q.UnackedBytes + q.WaitingBytes + q.HeldBytes,
+	})
+	switch q.Letters.Kind {
+	case vhost.WayMissing:
+		m.missing++
+	case vhost.WayUnbound:
+		m.unbound++
+	case vhost.WayOpen:
+		if m.targets == nil {
+			m.targets, m.ways = map[vhost.QueueID]bool{}, map[vhost.QueueID][]vhost.QueueID{}
+		}
+		for _, id := range q.Letters.Targets {
+			m.targets[id] = true
+		}
+		if q.Dies && len(q.Letters.Targets) > 0 {
+			m.ways[q.ID] = q.Letters.Targets
+		}
+	}
+}
+
+// full lists the targets in which something is ready.
+func (m *letterMap) full() (ids []vhost.QueueID) {
+	for i := range m.queues {
+		if q := &m.queues[i]; q.ready && m.targets[q.id] {
+			ids = append(ids, q.id)
+		}
+	}
+	return ids
+}
+
+func (m *letterMap) figures(ages map[vhost.QueueID]float64) letterFigures {
+	f := letterFigures{queues: len(m.targets), missing: m.missing, unbound: m.unbound, loops: m.loops(), oldest: -1}
+	for i := range m.queues {
+		q := &m.queues[i]
+		if !m.targets[q.id] {
+			continue
+		}
+		f.messages += q.messages
+		f.bytes += q.bytes
+		if q.consumers == 0 && q.messages > 0 {
+			f.forlorn++
+		}
+		if age, known := ages[q.id]; known {
+			f.oldest = max(f.oldest, age)
+		}
+	}
+	return f
+}
+
+// loopEdgesMax bounds how many ways from queue to queue are followed to find loops.
+const loopEdgesMax = 1 << 20
+
+// loops counts the queues whose dead letters may come back to them although nobody rejects them: by age or for want of room all
+// the way round. It is what Tarjan's algorithm calls strongly connected.
+func (m *letterMap) loops() (n int) {
+	t := tarjan{ways: m.ways, index: map[vhost.QueueID]int{}, low: map[vhost.QueueID]int{}, onStack: map[vhost.QueueID]bool{}}
+	for id := range m.ways {
+		if t.index[id] == 0 {
+			t.visit(id)
+		}
+	}
+	return t.looped
+}
+
+// tarjan is the search under way.
+type tarjan struct {
+	ways    map[vhost.QueueID][]vhost.QueueID
+	index   map[vhost.QueueID]int // from 1, in the order of visiting
+	low     map[vhost.QueueID]int
+	stack   []vhost.QueueID
+	onStack map[vhost.QueueID]bool
+	edges   int
+	looped  int
+}
+
+func (t *tarjan) visit(id vhost.QueueID) {
+	t.index[id] = len(t.index) + 1
+	t.low[id] = t.index[id]
+	t.stack, t.onStack[id] = append(t.stack, id), true
+	itself := false
+	for _, to := range t.ways[id] {
+		if _, dies := t.ways[to]; !dies {
+			continue
+		}
+		if t.edges++; t.edges > loopEdgesMax {
+			break
+		}
+		itself = itself || to == id
+		if t.index[to] == 0 {
+			t.visit(to)
+			t.low[id] = min(t.low[id], t.low[to])
+		} else if t.onStack[to] {
+			t.low[id] = min(t.low[id], t.index[to])
+		}
+	}
+	if t.low[id] != t.index[id] {
+		return
+	}
+	at := len(t.stack) - 1
+	for t.stack[at] != id {
+		at--
+	}
+	if size := len(t.stack) - at; size > 1 || itself {
+		t.looped += size
+	}
+	for _, member := range t.stack[at:] {
+		t.onStack[member] = false
+	}
+	t.stack = t.stack[:at]
+}
+
+// scraper is what is remembered between scrapes.
+type scraper struct {
+	turns chan struct{} // those who read a page with single objects; others wait
+
+	mu struct {
+		sync.Mutex
+		heads map[headKey]head
+		wire  wireTotals
+	}
+}
+
+// headKey names a queue for as long as the broker runs.
+type headKey struct {
+	log   uint32
+	queue vhost.QueueID
+}
+
+// head is the letter at the head of a queue when it was looked at last.
+type head struct {
+	seq  uint64
+	died int64 // seconds since the Unix epoch
+	used time.Time
+}
+
+const (
+	// scrapesMax is how many pages with single objects are made at a time.
+	scrapesMax = 2
+	// headsMax bounds of how many queues it is told how old their oldest letter is, and headsPortion how many are looked at before
+	// others are served: each may cost a read of the disk.
+	headsMax, headsPortion = 4096, 32
+)
+
+func newScraper() *scraper {
+	c := &scraper{turns: make(chan struct{}, scrapesMax)}
+	c.mu.heads = map[headKey]head{}
+	c.mu.wire.seen = map[wireKey]wire{}
+	return c
+}
+
+// ages tells for queues in which letters may wait how long ago the one at the head died, in seconds.
+func (c *scraper) ages(ctx context.Context, s *Server, h *access.VHost, ids []vhost.QueueID) (map[vhost.QueueID]float64, error) {
+	ages := map[vhost.QueueID]float64{}
+	now := s.engine.Now()
+	for portion := range slices.Chunk(ids[:min(len(ids), headsMax)], headsPortion) {
+		known := c.known(h.LogID, portion)
+		fresh := make([]head, len(portion))
+		err := s.engine.Look(ctx, h.Name, func(v *vhost.VHost) {
+			for i, id := range portion {
+				if seq, died, ok := v.OldestLetter(id, known[i].seq); ok && seq == known[i].seq {
+					fresh[i] = known[i]
+				} else if ok {
+					fresh[i] = head{seq: seq, died: died}
+				}
+			}
+		})
+		if err != nil {
+			return ages, err
+		}
+		c.note(h.LogID, portion, fresh)
+		for i, id := range portion {
+			if fresh[i].seq != 0 {
+				ages[id] = max(float64(now.UnixMilli())/1000-float64(fresh[i].died), 0)
+			}
+		}
+	}
+	return ages, nil
+}
+
+func (c *scraper) known(log uint32, ids []vhost.QueueID) []head {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := make([]head, len(ids))
+	for i, id := range ids {
+		known[i] = c.mu.heads[headKey{log, id}]
+	}
+	return known
+}
+
+// note remembers heads, and forgets those of queues that have not had a letter for a while.
+func (c *scraper) note(log uint32, ids []vhost.QueueID, heads []head) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	for i, id := range ids {
+		heads[i].used = now
+		c.mu.heads[headKey{log, id}] = heads[i]
+	}
+	if len(c.mu.heads) > 2*headsMax {
+		for k, h := range c.mu.heads {
+			if now.Sub(h.used) > time.Hour {
+				delete(c.mu.heads, k)
+			}
+		}
+	}
+}

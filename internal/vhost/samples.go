@@ -1,0 +1,230 @@
+package vhost
+
+import (
+	"math"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/topology"
+)
+
+// QueueSample is a queue as metrics see it: what Samples can tell without reading anything.
+type QueueSample struct {
+	ID                       QueueID
+	Name                     string
+	Type                     string
+	Durable                  bool
+	Ready, Unacked           int
+	Waiting, Held            int
+	ReadyBytes, UnackedBytes int64
+	WaitingBytes, HeldBytes  int64
+	Consumers                int
+	HeldBy                   [len(RetriedFor)]int // Held by why, in the order of RetriedFor
+	NextRetry                Instant              // none of Waiting is ready before; 0: nothing waits
+	Letters                  LetterWay
+	Dies                     bool // its messages die by themselves too: of age, or for want of room
+	Stats                    QueueStats
+}
+
+// LetterWay is where the dead letters of a queue go, as far as that can be known before they die.
+type LetterWay struct {
+	Kind    WayKind
+	Targets []QueueID // shared: do not change them
+}
+
+// WayKind is whether dead letters have a way.
+type WayKind uint8
+
+// The kinds.
+const (
+	WayNone    WayKind = iota // no dead-letter exchange is set
+	WayOpen                   // it leads to the targets, or depends on the messages
+	WayMissing                // the dead-letter exchange does not exist
+	WayUnbound                // it leads to no queue
+)
+
+// A Sampling visits all queues in portions, between which the vhost serves others. A queue that is declared or deleted
+// meanwhile may be visited or not.
+type Sampling struct {
+	after   QueueID
+	version uint64               // of the topology, for
+	ways    map[string][]QueueID // where an exchange leads, whatever the key
+}
+
+// Sample visits up to most queues more, in the order of their numbers, and reports whether there may be others. A sample is lent
+// until visit returns.
+func (v *VHost) Sample(to *Sampling, most int, visit func(*QueueSample)) (more bool) {
+	if to.ways == nil || to.version != v.topo.Version() {
+		to.version, to.ways = v.topo.Version(), map[string][]QueueID{}
+	}
+	first, _ := slices.BinarySearchFunc(v.ordered, to.after+1, func(o *queueState, id QueueID) int { return int(int64(o.id) - int64(id)) })
+	var x QueueSample
+	for _, q := range v.ordered[first:] {
+		if q.deleted || q.schedule != nil {
+			continue
+		}
+		if most--; most < 0 {
+			v.topo.ForgetWay()
+			return true
+		}
+		to.after = q.id
+		v.sample(q, to, &x)
+		visit(&x)
+	}
+	to.after = math.MaxUint32
+	v.topo.ForgetWay()
+	return false
+}
+
+func (v *VHost) sample(q *queueState, to *Sampling, x *QueueSample) {
+	m, set := q.messages, &q.settings
+	*x = QueueSample{
+		ID: q.id, Name: q.object.Name, Type: q.object.Type, Durable: q.object.Durable,
+		Ready: m.Ready(), Unacked: m.Unacked(), Waiting: m.Count(queue.Waiting), Held: m.Count(queue.Held),
+		ReadyBytes: m.Bytes(queue.Ready), UnackedBytes: m.Bytes(queue.Unacked),
+		WaitingBytes: m.Bytes(queue.Waiting), HeldBytes: m.Bytes(queue.Held),
+		Consumers: q.consumers.Len(), Stats: q.stats, Letters: v.letterWay(q, to),
+		Dies: set.TTL >= 0 || set.Overflow.dropsHead() && (set.MaxLength >= 0 || set.MaxLengthBytes >= 0),
+	}
+	for i, c := range RetriedFor {
+		x.HeldBy[i] = q.heldBy[c]
+	}
+	if x.Waiting > 0 {
+		m.Armed(func(_ queue.Seq, at Instant) {
+			if x.NextRetry == 0 || at < x.NextRetry {
+				x.NextRetry = at
+			}
+		})
+	}
+}
+
+// letterWay finds where q's dead letters go. Where keys of messages decide, all queues that the exchange may lead to are targets.
+func (v *VHost) letterWay(q *queueState, to *Sampling) LetterWay {
+	set := &q.settings
+	if !set.hasDLX {
+		return LetterWay{}
+	}
+	x := v.topo.Exchange(set.DeadLetterExchange)
+	if x == nil {
+		return LetterWay{Kind: WayMissing}
+	}
+	var targets []QueueID
+	switch {
+	case set.hasDLRK:
+		targets, _ = v.topo.Route(x, &topology.Message{Key: []byte(set.DeadLetterRoutingKey)}, nil)
+	case set.DeadLetterExchange == "":
+		return LetterWay{Kind: WayOpen} // back to where they were published, if that was by name
+	default:
+		known := false
+		if targets, known = to.ways[set.DeadLetterExchange]; !known {
+			targets = v.leadsTo(set.DeadLetterExchange)
+			to.ways[set.DeadLetterExchange] = targets
+		}
+	}
+	if len(targets) == 0 {
+		return LetterWay{Kind: WayUnbound}
+	}
+	return LetterWay{WayOpen, targets}
+}
+
+// leadsTo lists the queues that an exchange may route a message to.
+func (v *VHost) leadsTo(exchange string) (queues []QueueID) {
+	seen := map[string]bool{exchange: true}
+	reached := map[QueueID]bool{}
+	visit := func(name string, all *[]string) {
+		if !seen[name] && v.topo.Exchange(name) != nil {
+			seen[name] = true
+			*all = append(*all, name)
+		}
+	}
+	all := []string{exchange}
+	for i := 0; i < len(all); i++ {
+		for b := range v.topo.BindingsFrom(all[i]) {
+			if !b.ToQueue {
+				visit(b.Destination, &all)
+			} else if id, ok := v.topo.Queue(b.Destination); ok && !reached[id] {
+				reached[id] = true
+				queues = append(queues, id)
+			}
+		}
+		if x := v.topo.Exchange(all[i]); x.Alternate != "" {
+			visit(x.Alternate, &all)
+		}
+	}
+	return queues
+}
+
+// OldestLetter tells when the dead letter at the head of a queue died, in seconds since the Unix epoch: the first time, if it
+// died there of the same reason again. It is read unless it is the one that is known; ok is false if there is none.
+func (v *VHost) OldestLetter(id QueueID, known uint64) (seq uint64, died int64, ok bool) {
+	q := v.queues[id]
+	if q == nil {
+		return 0, 0, false
+	}
+	s, e, ok := q.messages.Head()
+	if !ok || e.Flags&queue.Letter == 0 {
+		return 0, 0, false
+	}
+	if uint64(s)+1 == known {
+		return known, 0, true
+	}
+	h := v.historyAt(q.messages.Side(s).History)
+	if len(h.Deaths) == 0 {
+		return 0, 0, false
+	}
+	return uint64(s) + 1, h.Deaths[0].Time, true
+}
+
+// DelayedSample is what waits in a delayed exchange, as metrics see it.
+type DelayedSample struct {
+	Exchange string
+	Messages int
+	Bytes    int64 // of bodies
+	Orphan   bool  // the exchange is gone
+}
+
+// Delayed visits what waits in delayed exchanges, in no order: cheaper than Schedules.
+func (v *VHost) Delayed(visit func(DelayedSample)) {
+	for name, q := range v.schedules {
+		x := v.topo.Exchange(name)
+		visit(DelayedSample{name, q.waiting(), q.messages.Bytes(queue.Waiting), x == nil || !x.Delayed})
+	}
+}
+
+// overdueChunks bounds how many chunks of messages Overdue looks at.
+const overdueChunks = 64
+
+// Overdue counts the messages in delayed exchanges that are due at an instant and have not gone on: none, but while there are more
+// than a tick takes. Of many it counts the first.
+func (v *VHost) Overdue(now Instant) (n int) {
+	for _, q := range v.schedules {
+		left := overdueChunks
+		var due []queue.Seq
+		q.messages.Armed(func(chunk queue.Seq, at Instant) {
+			if at < now && left > 0 {
+				left--
+				due = append(due, chunk)
+			}
+		})
+		for _, chunk := range due {
+			q.messages.Look(chunk, func(_ queue.Seq, e *queue.Entry, side *queue.Side) {
+				if e.State == queue.Waiting && side.Until < now {
+					n++
+				}
+			})
+		}
+	}
+	return n
+}
+
+// Armed counts the deadlines that are set: chunks of messages that expire or wait, queues that expire, and other work to come.
+func (v *VHost) Armed() int { return v.deadlines.Len() }
+
+// GoneCounts sums up what queues that are no more had counted, by type. The map is the caller's.
+func (v *VHost) GoneCounts() map[string]QueueStats {
+	all := map[string]QueueStats{}
+	for kind, s := range v.gone {
+		all[kind] = *s
+	}
+	return all
+}

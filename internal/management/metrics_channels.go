@@ -101,28 +101,28 @@ func (s *scrape) channelQueueExchange() {
 	}
 }
 
-// wire is what went over a connection, in bytes.
-type wire struct{ received, sent uint64 }
+// octets is what went over a connection, in bytes.
+type octets struct{ received, sent uint64 }
 
-// wireKey names a connection.
-type wireKey struct {
+// octetKey names a connection.
+type octetKey struct {
 	name string
 	at   int64 // ns since the Unix epoch
 }
 
-// wireTotals are those of all connections: what was seen last of those that have closed stays in them.
-type wireTotals struct {
-	seen map[wireKey]wire
-	gone wire
+// octetTotals are those of all connections: what was seen last of those that have closed stays in them.
+type octetTotals struct {
+	seen map[octetKey]octets
+	gone octets
 }
 
 // update takes note of the connections that live, and returns the totals, which never go back.
-func (t *wireTotals) update(live []Connection) (total wire) {
-	now := make(map[wireKey]wire, len(live))
+func (t *octetTotals) update(live []Connection) (total octets) {
+	now := make(map[octetKey]octets, len(live))
 	for i := range live {
 		c := &live[i]
-		w := wire{c.Received, c.Sent}
-		now[wireKey{c.Name, c.ConnectedAt.UnixNano()}] = w
+		w := octets{c.Received, c.Sent}
+		now[octetKey{c.Name, c.ConnectedAt.UnixNano()}] = w
 		total.received, total.sent = total.received+w.received, total.sent+w.sent
 	}
 	for key, w := range t.seen {
@@ -131,19 +131,19 @@ func (t *wireTotals) update(live []Connection) (total wire) {
 		}
 	}
 	t.seen = now
-	return wire{total.received + t.gone.received, total.sent + t.gone.sent}
+	return octets{total.received + t.gone.received, total.sent + t.gone.sent}
 }
 
-// wire is what went over all connections so far. The roster is read under the lock: an older reading would count connections twice.
-func (c *scraper) wire(r Roster) wire {
+// octets is what went over all connections so far. The roster is read under the lock: an older reading would count connections twice.
+func (c *scraper) octets(r Roster) octets {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.mu.wire.update(r.Connections())
+	return c.mu.octets.update(r.Connections())
 }
 
 // connectionCoarse is what went over connections. Source: RabbitMQ prometheus, connection_coarse_metrics.
 func (s *scrape) connectionCoarse() {
-	total := s.server.scraper.wire(s.server.options.Roster)
+	total := s.server.scraper.octets(s.server.options.Roster)
 	s.ofConnections("connection_incoming_bytes_total", counter, "Total number of bytes received on a connection", float64(total.received),
 		func(c *Connection) float64 { return float64(c.Received) })
 	s.ofConnections("connection_outgoing_bytes_total", counter, "Total number of bytes sent on a connection", float64(total.sent),

@@ -156,8 +156,8 @@ type scraper struct {
 
 	mu struct {
 		sync.Mutex
-		heads map[headKey]head
-		wire  wireTotals
+		heads  map[headKey]head
+		octets octetTotals
 	}
 }
 
@@ -185,7 +185,7 @@ const (
 func newScraper() *scraper {
 	c := &scraper{turns: make(chan struct{}, scrapesMax)}
 	c.mu.heads = map[headKey]head{}
-	c.mu.wire.seen = map[wireKey]wire{}
+	c.mu.octets.seen = map[octetKey]octets{}
 	return c
 }
 

@@ -102,12 +102,12 @@ func (s *scrape) ofQueues(metrics []queueMetric) {
 			s.series(name, "", m.value(&s.sum.total))
 			continue
 		}
-		s.eachQueue(func(q *queueFigures) { s.series(name, q.labels, m.value(&q.QueueSample)) })
+		s.eachQueue(func(q *queueSeries) { s.series(name, q.labels, m.value(&q.QueueSample)) })
 	}
 }
 
 // eachQueue visits the queues that are shown.
-func (s *scrape) eachQueue(visit func(q *queueFigures)) {
+func (s *scrape) eachQueue(visit func(q *queueSeries)) {
 	for _, h := range s.hosts {
 		for i := range h.rows {
 			visit(&h.rows[i])

@@ -38,7 +38,7 @@ type hostFigures struct {
 	time              punctuality
 	letters           letterFigures
 
-	rows     []queueFigures
+	rows     []queueSeries
 	flows    map[string]vhost.ExchangeStats
 	bindings map[string]int // by exchange
 	routers  []exchangeRow
@@ -46,8 +46,8 @@ type hostFigures struct {
 	waiting  map[vhost.ChannelID]int // for confirms
 }
 
-// queueFigures is a queue with its labels.
-type queueFigures struct {
+// queueSeries is a queue with its labels.
+type queueSeries struct {
 	vhost.QueueSample
 	labels  string
 	name    string  // of its virtual host
@@ -156,7 +156,7 @@ func (s *Server) readQueues(ctx context.Context, h *access.VHost, f *hostFigures
 				f.addQueue(q)
 				letters.add(q)
 				if d.queues && (d.queue == nil || d.queue(q.Name)) {
-					row := queueFigures{QueueSample: *q, name: f.name, oldest: -1}
+					row := queueSeries{QueueSample: *q, name: f.name, oldest: -1}
 					if d.inflows {
 						v.Inflows(q.Name, func(exchange string, n uint64) { row.inflows = append(row.inflows, inflow{exchange, n}) })
 					}
@@ -168,7 +168,7 @@ func (s *Server) readQueues(ctx context.Context, h *access.VHost, f *hostFigures
 			return err
 		}
 	}
-	slices.SortFunc(f.rows, func(a, b queueFigures) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(f.rows, func(a, b queueSeries) int { return strings.Compare(a.Name, b.Name) })
 	for i := range f.rows {
 		f.rows[i].labels = labelled("vhost", f.name, "queue", f.rows[i].Name)
 	}

@@ -144,7 +144,7 @@ func (s *scrape) misconfigured() {
 func (s *scrape) deathsOfQueues() {
 	const name = "bartleby_queue_dead_letters_total"
 	s.family(name, counter, "Messages that died in a queue, by reason")
-	s.eachQueue(func(q *queueFigures) {
+	s.eachQueue(func(q *queueSeries) {
 		for _, d := range deaths {
 			n := uint64(0)
 			for _, strategy := range strategies {
@@ -172,12 +172,12 @@ func (s *scrape) targets() {
 		}
 		return
 	}
-	target := func(q *queueFigures) bool { return q.target }
-	s.ofTargets(messages, gauge, "Messages in queues that are targets of a dead-letter exchange", target, func(q *queueFigures) float64 { return float64(all(&q.QueueSample)) })
-	s.ofTargets(size, gauge, "Bodies of these, bytes", target, func(q *queueFigures) float64 { return float64(allBytes(&q.QueueSample)) })
-	s.ofTargets(oldest, gauge, ageHelp, func(q *queueFigures) bool { return q.oldest >= 0 }, func(q *queueFigures) float64 { return q.oldest })
-	s.ofTargets(arrivals, counter, "Dead letters that came into queues", func(q *queueFigures) bool { return q.target || q.Stats.Letters > 0 },
-		func(q *queueFigures) float64 { return float64(q.Stats.Letters) })
+	target := func(q *queueSeries) bool { return q.target }
+	s.ofTargets(messages, gauge, "Messages in queues that are targets of a dead-letter exchange", target, func(q *queueSeries) float64 { return float64(all(&q.QueueSample)) })
+	s.ofTargets(size, gauge, "Bodies of these, bytes", target, func(q *queueSeries) float64 { return float64(allBytes(&q.QueueSample)) })
+	s.ofTargets(oldest, gauge, ageHelp, func(q *queueSeries) bool { return q.oldest >= 0 }, func(q *queueSeries) float64 { return q.oldest })
+	s.ofTargets(arrivals, counter, "Dead letters that came into queues", func(q *queueSeries) bool { return q.target || q.Stats.Letters > 0 },
+		func(q *queueSeries) float64 { return float64(q.Stats.Letters) })
 	s.departures()
 }
 
@@ -185,7 +185,7 @@ func (s *scrape) targets() {
 func (s *scrape) departures() {
 	const name = "bartleby_dlq_departures_total"
 	s.family(name, counter, "Messages that left queues that are targets of a dead-letter exchange, by how")
-	s.eachQueue(func(q *queueFigures) {
+	s.eachQueue(func(q *queueSeries) {
 		if !q.target {
 			return
 		}
@@ -215,13 +215,13 @@ func (s *scrape) heldLetters() {
 	}
 	const name = "bartleby_held_messages"
 	if !s.aggregated() {
-		s.eachQueue(func(q *queueFigures) {
+		s.eachQueue(func(q *queueSeries) {
 			if q.Held > 0 || q.Stats.Held > 0 {
 				write(q.labels, &q.Stats)
 			}
 		})
 		s.family(name, gauge, "Dead letters that their queues hold, by why")
-		s.eachQueue(func(q *queueFigures) {
+		s.eachQueue(func(q *queueSeries) {
 			for i, c := range vhost.RetriedFor {
 				if q.Held > 0 || q.Stats.Held > 0 {
 					s.series(name, more(q.labels, "reason", c.String()), float64(q.HeldBy[i]))

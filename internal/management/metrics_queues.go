@@ -27,7 +27,7 @@ func (s *scrape) queueInfo() {
 	s.once["queue_info"] = true
 	name := s.named("queue_info")
 	s.family(name, gauge, "Metadata for an individual queue, value is always 1")
-	s.eachQueue(func(q *queueFigures) {
+	s.eachQueue(func(q *queueSeries) {
 		s.series(name, more(q.labels, "queue_type", queueModule(q.Type), "membership", "leader"), 1)
 	})
 }
@@ -93,7 +93,7 @@ func (s *scrape) queueDelivery() {
 func (s *scrape) queueExchange() {
 	name := s.named("queue_exchange_messages_published_total")
 	s.family(name, counter, "Total number of messages published into a queue through an exchange")
-	s.eachQueue(func(q *queueFigures) {
+	s.eachQueue(func(q *queueSeries) {
 		for _, f := range q.inflows {
 			s.series(name, labelled("vhost", q.name, "queue", q.Name, "exchange", f.exchange), float64(f.n))
 		}

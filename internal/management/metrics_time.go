@@ -25,8 +25,8 @@ func punctualityOf(v *vhost.VHost, now vhost.Instant) punctuality {
 // expiryMetrics shows what expires, and how late. Source: ours, reference metrics 6.
 func (s *scrape) expiryMetrics() {
 	if !s.aggregated() {
-		s.ofTargets("bartleby_queue_expired_messages_total", counter, "Messages that expired in a queue", func(*queueFigures) bool { return true },
-			func(q *queueFigures) float64 { return float64(expired(&q.Stats, true) + expired(&q.Stats, false)) })
+		s.ofTargets("bartleby_queue_expired_messages_total", counter, "Messages that expired in a queue", func(*queueSeries) bool { return true },
+			func(q *queueSeries) float64 { return float64(expired(&q.Stats, true) + expired(&q.Stats, false)) })
 		return
 	}
 	const name = "bartleby_expired_messages_total"
@@ -194,13 +194,13 @@ func (s *scrape) ofBoth(name, kind, help string, value func(q *vhost.QueueSample
 		s.ofHosts(name, kind, help, func(h *hostFigures) float64 { return value(&h.total) })
 		return
 	}
-	s.ofTargets(name, kind, help, func(*queueFigures) bool { return true }, func(q *queueFigures) float64 { return value(&q.QueueSample) })
+	s.ofTargets(name, kind, help, func(*queueSeries) bool { return true }, func(q *queueSeries) float64 { return value(&q.QueueSample) })
 }
 
 // ofTargets writes a metric of the queues that are wanted.
-func (s *scrape) ofTargets(name, kind, help string, wanted func(q *queueFigures) bool, value func(q *queueFigures) float64) {
+func (s *scrape) ofTargets(name, kind, help string, wanted func(q *queueSeries) bool, value func(q *queueSeries) float64) {
 	s.family(name, kind, help)
-	s.eachQueue(func(q *queueFigures) {
+	s.eachQueue(func(q *queueSeries) {
 		if wanted(q) {
 			s.series(name, q.labels, value(q))
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"syscall"
@@ -158,6 +159,13 @@ func (e eyes) Attach(to engine.Door, info engine.ConnInfo) (amqpserver.Link, err
 		return nil, err
 	}
 	return l, nil
+}
+
+// Authenticate implements amqpserver.Engine.
+func (e eyes) Authenticate(user, password string, from netip.Addr) (ok bool, reason string) {
+	ok, reason = e.Engine.Authenticate(user, password, from)
+	e.NoteLogin(engine.LoginAMQP, ok)
+	return ok, reason
 }
 
 // roster lets the management API see the AMQP server's connections.

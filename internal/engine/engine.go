@@ -60,6 +60,7 @@ type Engine struct {
 	ids       atomic.Uint64 // of connections and channels
 	census    census
 	retired   retired
+	logins    logins
 	throttle  *throttle
 	queueType string // of Options
 	cached    cacheRoom

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/engine"
 )
 
 // need is the tag that a route asks for.
@@ -78,10 +79,12 @@ func (r *request) logInAs(name, password string, asks need) error {
 	}
 	if ok, reason := r.server.engine.Authenticate(name, password, peerOf(r.Request)); !ok {
 		r.server.attempts.failed.Add(1)
+		r.server.engine.NoteLogin(engine.LoginHTTP, false)
 		r.server.options.Log.Warn("HTTP access denied", "user", name, "reason", reason, "from", r.RemoteAddr)
 		return errLogin
 	}
 	r.server.attempts.succeeded.Add(1)
+	r.server.engine.NoteLogin(engine.LoginHTTP, true)
 	if !access.MayComeFrom(r.server.options.LoopbackUsers, name, peerOf(r.Request)) {
 		return notAuthorised("User can only log in via localhost")
 	}

@@ -43,6 +43,7 @@ func metricFamilies() []family {
 		{"node_coarse_metrics", false, none, (*scrape).nodeCoarse},
 		{"node_metrics", false, none, (*scrape).nodeMetrics},
 		{"node_persister_metrics", false, none, (*scrape).persister},
+		{"auth_attempt_metrics", false, none, (*scrape).logins},
 		{"totals", false, none, (*scrape).totals},
 		{"global_metrics", false, none, (*scrape).global},
 		{"message_size_metrics", false, none, (*scrape).sizes},

@@ -30,6 +30,7 @@ type hostFigures struct {
 	up     bool
 
 	queues, exchanges int
+	capacity          float64           // of all queues, added up
 	total             vhost.QueueSample // all queues added up; its Stats are of queues that are no more, too
 	types             byType
 	traffic           vhost.Traffic
@@ -187,6 +188,7 @@ func (s *Server) readQueues(ctx context.Context, h *access.VHost, f *hostFigures
 // addQueue adds a queue to the sums.
 func (f *hostFigures) addQueue(q *vhost.QueueSample) {
 	f.queues++
+	f.capacity += capacity(q)
 	addSample(&f.total, q)
 	n := f.types[q.Type]
 	n.Add(&q.Stats)
@@ -215,6 +217,7 @@ func addSample(to, q *vhost.QueueSample) {
 func (f *hostFigures) add(o *hostFigures) {
 	o.total.Stats = o.types.sum()
 	f.queues += o.queues
+	f.capacity += o.capacity
 	f.exchanges += o.exchanges
 	addSample(&f.total, &o.total)
 	f.types.addAll(o.types)

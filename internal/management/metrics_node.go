@@ -96,6 +96,24 @@ func (s *scrape) persister() {
 	one(x, s.named("msg_store_write_total"), counter, "Total number of Message Store write operations", s.sum.total.Stats.Written)
 }
 
+// logins counts who has logged in with a password, and who has not. Source: RabbitMQ prometheus, auth_attempt_metrics.
+func (s *scrape) logins() {
+	for _, m := range []struct {
+		name, help string
+		value      func(l engine.Logins) uint64
+	}{
+		{"auth_attempts_total", "Total number of authorization attempts", func(l engine.Logins) uint64 { return l.Succeeded + l.Failed }},
+		{"auth_attempts_succeeded_total", "Total number of successful authentication attempts", func(l engine.Logins) uint64 { return l.Succeeded }},
+		{"auth_attempts_failed_total", "Total number of failed authentication attempts", func(l engine.Logins) uint64 { return l.Failed }},
+	} {
+		name := s.named(m.name)
+		s.family(name, counter, m.help)
+		for p := range engine.LoginProtocols {
+			add(s.exposition, name, m.value(s.server.engine.Logins(p)), "protocol", p.String())
+		}
+	}
+}
+
 // totals counts what there is. Source: RabbitMQ prometheus.
 func (s *scrape) totals() {
 	if s.page.endpoint == detailed {

@@ -52,13 +52,21 @@ func (s *scrape) queueConsumerCount() {
 // capacity is whether a message that came now would be delivered at once. Source: RabbitMQ consumers#capacity.
 func capacity(q *vhost.QueueSample) float64 { return float64(flag(q.Consumers > 0 && q.Ready == 0)) }
 
+// capacity is that of a queue, or of all of them.
+func (s *scrape) capacity(q *vhost.QueueSample) float64 {
+	if q == &s.sum.total {
+		return s.sum.capacity
+	}
+	return capacity(q)
+}
+
 // queueMetrics is what else there is of queues. What a queue has in memory is not told: messages are there or not, virtual host by
 // virtual host. Source: RabbitMQ prometheus, queue_metrics.
 func (s *scrape) queueMetrics() {
 	s.consumersOfQueues()
 	s.ofQueues([]queueMetric{
-		{"queue_consumer_capacity", gauge, "Consumer capacity", capacity},
-		{"queue_consumer_utilisation", gauge, "Same as consumer capacity", capacity},
+		{"queue_consumer_capacity", gauge, "Consumer capacity", s.capacity},
+		{"queue_consumer_utilisation", gauge, "Same as consumer capacity", s.capacity},
 		{"queue_messages_bytes", gauge, "Size in bytes of ready and unacknowledged messages", func(q *vhost.QueueSample) float64 { return float64(allBytes(q)) }},
 		{"queue_messages_ready_bytes", gauge, "Size in bytes of ready messages", func(q *vhost.QueueSample) float64 { return float64(q.ReadyBytes) }},
 		{"queue_messages_unacked_bytes", gauge, "Size in bytes of all unacknowledged messages", func(q *vhost.QueueSample) float64 { return float64(q.UnackedBytes) }},

@@ -77,7 +77,7 @@ func (b *Broker) web(secret string) management.Options {
 	o := management.Options{
 		Engine: b.engine, Roster: roster{b.amqp}, Listeners: b.shown, Secret: secret, Node: b.nodeName(), Version: Version,
 		LoopbackUsers: append([]string{}, clients.LoopbackUsers...),
-		Data:          c.Data, Log: c.Log, Mechanisms: clients.Mechanisms,
+		Data:          c.Data, Log: c.Log, Mechanisms: clients.Mechanisms, ConnectionsMax: clients.ConnectionMax,
 		CORS:    management.CORS{AllowOrigins: c.Web.CORSOrigins, MaxAge: c.Web.CORSMaxAge},
 		Headers: c.Web.Headers, PathPrefix: c.Web.PathPrefix, BodyBytesMax: c.Web.BodyMax,
 		NoBasicAuth: c.Web.NoBasicAuth, NoOperatorPolicyChanges: c.Web.NoOperatorPolicyChanges,

@@ -137,6 +137,10 @@ type Node struct {
 	GCQueueLength   struct{}           `json:"metrics_gc_queue_length"`
 	RabbitMQVersion string             `json:"rabbitmq_version"`
 	ErlangVersion   string             `json:"erlang_version"`
+
+	CryptoLibVersion string           `json:"crypto_lib_version"`
+	Listeners        List[Listener]   `json:"listeners"`
+	Memory           *MemoryBreakdown `json:"memory,omitempty"` // if it was asked for
 }
 
 // A Mechanism is a way to authenticate.

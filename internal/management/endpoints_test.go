@@ -127,6 +127,10 @@ func TestSmallEndpoints(t *testing.T) {
 			t.Errorf("%s: %s", c.path, w.Body)
 		}
 	}
+	full := d.with(func(o *Options) { o.ConnectionsMax = 1 })
+	full.as("").want(200, "GET", "/api/health/checks/below-node-connection-limit", "")
+	d.roster.mu.conns = []Connection{{Name: "a"}}
+	full.as("").want(503, "GET", "/api/health/checks/below-node-connection-limit", "")
 	effective := d.with(func(o *Options) { o.Effective = func() string { return "heartbeat = 60\n" } })
 	w := effective.send("GET", "/api/config/effective", "", "Accept", "text/plain")
 	if w.Code != 200 || w.Body.String() != "heartbeat = 60\n" || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
@@ -145,6 +149,12 @@ func TestNodeMemory(t *testing.T) {
 	}
 	if m.QueueProcs <= 0 || m.OtherProc <= 0 {
 		t.Errorf("%+v", m)
+	}
+	if n := read[api.Node](d, "/api/nodes/rabbit@test?memory=true"); n.Memory == nil || n.Memory.QueueProcs <= 0 {
+		t.Errorf("with the node %+v", n.Memory)
+	}
+	if w := d.want(200, "GET", "/api/nodes", ""); strings.Contains(w.Body.String(), `"memory":`) {
+		t.Errorf("unasked: %s", w.Body)
 	}
 	shares := read[map[string]map[string]int](d, "/api/nodes/rabbit@test/memory/relative")["memory"]
 	sum := 0

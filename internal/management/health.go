@@ -23,6 +23,16 @@ func unhealthy(body any) (answer, error) {
 // checkHealthy passes: it is answered, and there is nothing else that could fail it.
 func checkHealthy(*request) (answer, error) { return ok(api.Health{Status: passed}) }
 
+// checkConnections fails while no further client would be let in. Source: RabbitMQ health checks,
+// below-node-connection-limit.
+func checkConnections(r *request) (answer, error) {
+	most := r.server.options.ConnectionsMax
+	if n := len(r.server.options.Roster.Connections()); most > 0 && n >= most {
+		return unhealthy(api.Health{Status: failed, Reason: fmt.Sprintf("node connection limit is reached: %d of %d", n, most)})
+	}
+	return ok(api.Health{Status: passed})
+}
+
 // checkAlarms fails while publishers are held back. Source: RabbitMQ alarms.
 func checkAlarms(r *request) (answer, error) {
 	if alarms := raised(r.server.engine.Alarms(), r.server.options.Node); alarms != nil {

@@ -83,6 +83,9 @@ const (
 	// in definitions are told.
 	importPortion, problemsMax = 1000, 20
 
+	// netTicktime is what tools expect a node to have. Source: RabbitMQ net_ticktime.
+	netTicktime = 60
+
 	// gzipBytesMin is the size from which an answer is worth compressing.
 	gzipBytesMin = 1 << 10
 )

@@ -37,7 +37,8 @@ func (s *Server) node() api.Node {
 			{Name: "rabbitmq_management", Description: "Management API", Version: api.RabbitMQVersion},
 			{Name: "rabbitmq_prometheus", Description: "Prometheus metrics", Version: api.RabbitMQVersion},
 		},
-		Contexts: s.contexts(), RabbitMQVersion: api.RabbitMQVersion, ErlangVersion: runtime.Version(),
+		Contexts: s.contexts(), RabbitMQVersion: api.RabbitMQVersion, ErlangVersion: runtime.Version(), CryptoLibVersion: runtime.Version(),
+		NetTicktime: netTicktime, Listeners: s.listeners(),
 	}
 }
 
@@ -54,13 +55,23 @@ func (s *Server) mechanisms() (all api.List[api.Mechanism]) {
 	return all
 }
 
+// showNode shows the node, with what memory is used for if the query asks for it.
+func (r *request) showNode() api.Node {
+	n := r.server.node()
+	if r.flag("memory") {
+		m := r.server.breakdown()
+		n.Memory = &m
+	}
+	return n
+}
+
 func getNodes(r *request) (answer, error) {
-	return list(r, []api.Node{r.server.node()}, func(n *api.Node) string { return n.Name })
+	return list(r, []api.Node{r.showNode()}, func(n *api.Node) string { return n.Name })
 }
 
 func getNode(r *request) (answer, error) {
-	if r.names[0] != r.server.options.Node {
-		return answer{}, errNotFound
+	if err := r.needNode(); err != nil {
+		return answer{}, err
 	}
-	return ok(r.server.node())
+	return ok(r.showNode())
 }

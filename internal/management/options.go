@@ -26,6 +26,8 @@ type Options struct {
 	Data          string   // the data directory; empty: in memory
 	Log           *slog.Logger
 
+	ConnectionsMax int // of clients, from which on they are refused; 0: no limit
+
 	ConfigFiles, LogFiles []string // as GET /api/nodes shows them
 	Mechanisms            []string // SASL mechanisms of the other doors; nil: PLAIN and AMQPLAIN
 	// Effective returns the configuration in force as the text of a configuration file, secrets left out; nil: it is

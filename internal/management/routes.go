@@ -97,7 +97,7 @@ func routes() []route {
 		{get, "health/checks/node-is-quorum-critical", management, checkQuorumCritical},
 		{get, "health/checks/is-in-service", anybody, checkHealthy},
 		{get, "health/checks/ready-to-serve-clients", anybody, checkHealthy},
-		{get, "health/checks/below-node-connection-limit", anybody, checkHealthy},
+		{get, "health/checks/below-node-connection-limit", anybody, checkConnections},
 		{get, "health/checks/reached-target-cluster-size", anybody, checkClusterSize},
 		{get, "health/checks/certificate-expiration/*/*", management, checkCertificates},
 		{get, "health/checks/metadata-store/initialized", management, checkHealthy},

@@ -42,6 +42,7 @@ func (w *world) withheld(st *step, e *entry, f *vhost.Fact) {
 		}
 	}
 	w.result.Held[f.Cause]++
+	w.lately.now++
 	if e.holder != nil {
 		e.holder.letGo()
 		e.holder = nil
@@ -63,11 +64,27 @@ func (w *world) stays(st *step, e *entry) {
 }
 
 // retriesMax is how long a held letter that nothing blocks may stay, ms. Topology, policies and room call for it at
-// once, but where there are very many.
-const retriesMax = 1000
+// once, but where there are very many, or were in the last manyFor ms: then for perLetter ms more for each, since a sweep that
+// has to read every one of them is followed by a pause as long.
+const (
+	retriesMax = 1000
+	perLetter  = 5
+	manyFor    = 60_000
+)
+
+// heldLately counts the letters that were held: since an instant, and in the time before.
+type heldLately struct {
+	since       deadline.Instant
+	now, before int
+}
 
 // checkRetried makes sure, after time has passed, that held letters leave when nothing keeps them any more.
 func (w *world) checkRetried(now deadline.Instant) {
+	h := &w.lately
+	if now > h.since+manyFor {
+		h.before, h.now, h.since = h.now, 0, now
+	}
+	patience := deadline.Instant(retriesMax + perLetter*(h.before+h.now))
 	for _, q := range w.live.lines {
 		if q.counts[queue.Held] == 0 {
 			continue
@@ -78,14 +95,14 @@ func (w *world) checkRetried(now deadline.Instant) {
 		}
 		for _, e := range q.copies {
 			if e.state == queue.Held {
-				w.checkBlocked(e, &view, now)
+				w.checkBlocked(e, &view, now, patience)
 			}
 		}
 	}
 }
 
-// checkBlocked looks at one held letter, target by target.
-func (w *world) checkBlocked(e *entry, from *vhost.QueueView, now deadline.Instant) {
+// checkBlocked looks at one held letter, target by target: none may have room for it longer than patience, ms.
+func (w *world) checkBlocked(e *entry, from *vhost.QueueView, now, patience deadline.Instant) {
 	to := e.way
 	if k, has := from.Settings.DLRK(); has {
 		to.keys = []string{k}
@@ -113,7 +130,7 @@ func (w *world) checkBlocked(e *entry, from *vhost.QueueView, now deadline.Insta
 			since = now
 		}
 		e.open[id] = since
-		if now > since+retriesMax {
+		if now > since+patience {
 			w.violate(Held, "message %d is held in %q, and %q could have it since %d, it is %d", e.message, e.line.name, target.name, since, now)
 		}
 	}

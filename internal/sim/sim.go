@@ -135,6 +135,7 @@ type world struct {
 	contents map[place.Ref]content  // what a record or a history holds
 	ways     map[place.Ref]way      // by which a letter with that history came
 	tallies  []tally                // made by the open batch
+	lately   heldLately
 
 	// The clients.
 	connections []*connection

@@ -229,7 +229,7 @@ func (v *VHost) admit(s *Stamp, t *queueState, depth int, out *Outcome) {
 			v.retry(s, q, all[n].seq, t.id, depth, out)
 		}
 	}
-	more := n < len(all) && len(large) < n // and it is worth while
+	more := n < len(all) && (len(large) < n || v.moves >= movesMax) // and it is worth while
 	first := n - len(large)
 	copy(all[first:], large) // back to the front, where letters have gone: the others are too many to be moved
 	if all = append(all[first:], v.holding.blocked[t.id]...); len(all) == 0 {

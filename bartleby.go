@@ -50,6 +50,9 @@ type Config struct {
 	Web     Web
 	// First is what an empty broker begins with; nil: virtual host "/", and guest, who may do everything there.
 	First *First
+	// Passwords says how passwords that are set from now on are kept, and which are refused; those of First are taken as they
+	// are.
+	Passwords Passwords
 	// QueueType is the type of queues that are declared without one, in virtual hosts that say nothing else: classic (or
 	// empty), quorum.
 	QueueType string
@@ -111,6 +114,9 @@ func Start(c Config) (*Broker, error) {
 	if err := c.checkTrade(); err != nil {
 		return nil, err
 	}
+	if err := c.Passwords.Validate(); err != nil {
+		return nil, err
+	}
 	sync, err := c.sync()
 	if err != nil {
 		return nil, err
@@ -167,7 +173,7 @@ func (b *Broker) define() error {
 	if b.config.LoadDefinitions == "" {
 		return nil
 	}
-	load := management.Load{Path: b.config.LoadDefinitions, SkipIfUnchanged: b.config.SkipUnchangedDefinitions}
+	load := management.Load{Path: b.config.LoadDefinitions, SkipIfUnchanged: b.config.SkipUnchangedDefinitions, Passwords: b.config.Passwords}
 	return management.LoadDefinitions(ctx, b.engine, b.config.Log, load)
 }
 

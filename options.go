@@ -34,6 +34,9 @@ func DefaultClients() *Clients {
 // First is what an empty broker begins with.
 type First = access.Defaults
 
+// Passwords says how passwords that are set from now on are kept, and which are refused.
+type Passwords = management.Passwords
+
 // DefaultFirst is virtual host "/", and guest with password guest, who may do everything there.
 func DefaultFirst() *First {
 	f := access.StandardDefaults()
@@ -78,8 +81,9 @@ func (b *Broker) web(secret string) management.Options {
 		Engine: b.engine, Roster: roster{b.amqp}, Listeners: b.shown, Secret: secret, Node: b.nodeName(), Version: Version,
 		LoopbackUsers: append([]string{}, clients.LoopbackUsers...),
 		Data:          c.Data, Log: c.Log, Mechanisms: clients.Mechanisms, ConnectionsMax: clients.ConnectionMax,
-		CORS:    management.CORS{AllowOrigins: c.Web.CORSOrigins, MaxAge: c.Web.CORSMaxAge},
-		Headers: c.Web.Headers, PathPrefix: c.Web.PathPrefix, BodyBytesMax: c.Web.BodyMax,
+		Passwords: c.Passwords,
+		CORS:      management.CORS{AllowOrigins: c.Web.CORSOrigins, MaxAge: c.Web.CORSMaxAge},
+		Headers:   c.Web.Headers, PathPrefix: c.Web.PathPrefix, BodyBytesMax: c.Web.BodyMax,
 		NoBasicAuth: c.Web.NoBasicAuth, NoOperatorPolicyChanges: c.Web.NoOperatorPolicyChanges,
 	}
 	if c.Shown != nil {

@@ -64,7 +64,6 @@ var loudKeys = func() []key {
 		{"auth_http.**", "users are known by the broker itself: there is no HTTP backend"},
 		{"auth_ldap.**", "users are known by the broker itself: there is no LDAP backend"},
 		{"auth_oauth2.**", "users are known by the broker itself: there is no OAuth 2 backend"},
-		{"credential_validator.**", "passwords are not checked for length or form"},
 		{"definitions.https.url", "definitions are read from files: fetch them first, and name the file with load_definitions"},
 		{"encryption.**", "encrypted values are not supported: put the secret into the environment and write $(NAME)"},
 		{"config_entry_decoder.**", "encrypted values are not supported: put the secret into the environment and write $(NAME)"},

@@ -116,8 +116,11 @@ var loginKeys = []key{
 	{name: "ssl_cert_login_san_type", set: to(oneOf("dns", "ip", "email", "uri"),
 		func(s *Settings) *string { return &clients(s).CertLogin.SANType }), normal: "dns"},
 	{name: "ssl_cert_login_san_index", set: to(whole[int](0, 1000), func(s *Settings) *int { return &clients(s).CertLogin.SANIndex }), normal: "0"},
-	{name: "credential_validator.validation_backend", set: to(fixed("rabbit_credential_validator_accept_everything"), drop)},
-	{name: "password_hashing_module", set: to(fixed("rabbit_password_hashing_sha256"), drop), normal: "rabbit_password_hashing_sha256"},
+	{name: "credential_validator.validation_backend", set: validator, normal: acceptEverything},
+	{name: "credential_validator.min_length", set: to(whole[int](0, 4096), func(s *Settings) *int { return &s.validator.LengthMin })},
+	{name: "credential_validator.regexp", set: to(regexp.Compile, func(s *Settings) **regexp.Regexp { return &s.validator.Pattern })},
+	{name: "password_hashing_module", set: to(oneOf("rabbit_password_hashing_sha256", "rabbit_password_hashing_sha512"),
+		func(s *Settings) *string { return &s.Broker.Passwords.Hashing }), normal: "rabbit_password_hashing_sha256"},
 }
 
 func first(s *Settings) *bartleby.First { return s.Broker.First }

@@ -48,13 +48,14 @@ func (d *definitions) counts() map[string]int {
 //
 // Each step can be done again, so that after a crash the import goes on from the beginning.
 type importer struct {
-	engine *engine.Engine
-	log    *slog.Logger
-	turn   chan struct{} // holds one: whoever has it imports
+	engine    *engine.Engine
+	log       *slog.Logger
+	passwords Passwords
+	turn      chan struct{} // holds one: whoever has it imports
 }
 
-func newImporter(e *engine.Engine, log *slog.Logger) *importer {
-	return &importer{engine: e, log: log, turn: make(chan struct{}, 1)}
+func newImporter(e *engine.Engine, log *slog.Logger, p Passwords) *importer {
+	return &importer{engine: e, log: log, passwords: p, turn: make(chan struct{}, 1)}
 }
 
 // run imports d, which came from the source named. Refusals are *api.Error and have changed nothing. Once it has begun,
@@ -66,7 +67,7 @@ func (m *importer) run(ctx context.Context, d *definitions, source string) error
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	hashPasswords(d)
+	m.hashPasswords(d)
 	if err := m.check(ctx, d); err != nil {
 		return err
 	}
@@ -156,14 +157,16 @@ func (m *importer) resume(ctx context.Context, interrupted *access.Import) error
 	return m.finish(ctx, d, nil)
 }
 
-// hashPasswords leaves no password in d, so that none gets to the disk.
-func hashPasswords(d *definitions) {
+// hashPasswords leaves no password in d that is acceptable, so that none gets to the disk.
+func (m *importer) hashPasswords(d *definitions) {
 	for i := range d.Users {
 		u := &d.Users[i].PutUser
-		algorithm, known := access.ParseAlgorithm(u.HashingAlgorithm)
-		if known && u.Password != nil && u.PasswordHash == nil {
-			hash := hashed(algorithm, *u.Password)
-			u.Password, u.PasswordHash = nil, &hash
+		if u.Password == nil || u.PasswordHash != nil || m.passwords.check(*u.Password) != nil {
+			continue
+		}
+		if a, err := m.passwords.algorithm(u.HashingAlgorithm, false); err == nil {
+			hash := hashed(a, *u.Password)
+			u.Password, u.PasswordHash, u.HashingAlgorithm = nil, &hash, a.String()
 		}
 	}
 }

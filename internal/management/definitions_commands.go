@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,9 +52,9 @@ func (m *importer) contents(ctx context.Context, name string, d *definitions, vi
 		}
 		return m.engine.Look(ctx, name, fn)
 	}
-	kind := ""
+	kind := m.engine.QueueType()
 	if h, there := view.VHost(name); there {
-		kind = h.DefaultQueueType
+		kind = cmp.Or(h.DefaultQueueType, kind)
 	}
 	err := look(func(v *vhost.VHost) {
 		c.queues = v.QueueCount()

@@ -34,7 +34,7 @@ func (m *importer) identities(d *definitions) (all []identity) {
 			if u.Tags == nil {
 				u.Tags = &api.Tags{}
 			}
-			c, err := userCommand(u.Name, &u.PutUser)
+			c, err := m.passwords.userCommand(u.Name, &u.PutUser)
 			add(c, err, "%s", what)
 			limits(access.Command{Kind: access.SetUserLimit, User: u.Name}, u.Limits, what)
 		}

@@ -258,7 +258,7 @@ func TestImportGoesOnAfterACrash(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem(1)
 	e := disk(t, fs)
-	m := newImporter(e, quiet())
+	m := newImporter(e, quiet(), Passwords{})
 	d := &definitions{}
 	text := `{"users":[{"name":"u","password":"not for the disk","tags":[]}],"vhosts":[{"name":"v"},{"name":"w"}],
 		"queues":[{"vhost":"v","name":"q","durable":true},{"vhost":"w","name":"r","durable":true}],
@@ -266,7 +266,7 @@ func TestImportGoesOnAfterACrash(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &d.Definitions); err != nil {
 		t.Fatal(err)
 	}
-	hashPasswords(d)
+	m.hashPasswords(d)
 	value, err := deflate(d)
 	if err != nil {
 		t.Fatal(err)

@@ -30,6 +30,7 @@ const brokerName = "broker"
 type Load struct {
 	Path            string // a file, or a directory of which every *.json is taken, in the order of their names
 	SkipIfUnchanged bool   // nothing is imported if the files are what was loaded last
+	Passwords       Passwords
 }
 
 // ResumeImport goes on with an import that the end of the process interrupted; it does nothing if there is none. It
@@ -41,7 +42,7 @@ func ResumeImport(ctx context.Context, e *engine.Engine, log *slog.Logger) {
 		return
 	}
 	log.Info("going on with an interrupted import of definitions", "source", interrupted.Source)
-	if err := newImporter(e, log).resume(ctx, interrupted); err != nil {
+	if err := newImporter(e, log, Passwords{}).resume(ctx, interrupted); err != nil {
 		log.Error("an interrupted import of definitions cannot go on", "source", interrupted.Source, "error", err)
 	}
 }
@@ -65,7 +66,7 @@ func LoadDefinitions(ctx context.Context, e *engine.Engine, log *slog.Logger, l 
 		log.Info("definitions are those that were loaded last", "path", l.Path)
 		return nil
 	}
-	m := newImporter(e, log)
+	m := newImporter(e, log, l.Passwords)
 	for i, file := range files {
 		if err := m.load(ctx, file, texts[i]); err != nil {
 			return fmt.Errorf("definitions in %s: %w", file, err)

@@ -34,7 +34,8 @@ type Options struct {
 	// not known.
 	Effective func() string
 
-	CORS CORS
+	Passwords Passwords
+	CORS      CORS
 	// Headers are added to every answer, such as Strict-Transport-Security. Content-Security-Policy has a default.
 	Headers    http.Header
 	PathPrefix string // before /api and everything else, such as /rabbit; empty: nothing

@@ -31,7 +31,7 @@ func New(o Options) *Server {
 	o.complete()
 	s := &Server{
 		options: o, engine: o.Engine, started: time.Now(), tree: &node{}, sampler: newSampler(o.Engine, o.Roster),
-		auditor: newAuditor(o.Engine), origins: o.CORS.protection(), importer: newImporter(o.Engine, o.Log),
+		auditor: newAuditor(o.Engine), origins: o.CORS.protection(), importer: newImporter(o.Engine, o.Log, o.Passwords),
 		scraper: newScraper(),
 	}
 	for _, r := range routes() {

@@ -1,7 +1,6 @@
 package management
 
 import (
-	"crypto/rand"
 	"encoding/base64"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
@@ -62,7 +61,7 @@ func putUser(r *request) (answer, error) {
 	if old, found := r.view.User(r.names[0]); found && old.Tagged(tagProtected) {
 		return answer{}, badRequest("user '%s' is protected and cannot be changed", old.Name)
 	}
-	c, err := userCommand(r.names[0], &body)
+	c, err := r.server.options.Passwords.userCommand(r.names[0], &body)
 	if err != nil {
 		return answer{}, err
 	}
@@ -74,16 +73,18 @@ func putUser(r *request) (answer, error) {
 }
 
 // userCommand reads a user's password, hash and tags.
-func userCommand(name string, body *api.PutUser) (access.Command, error) {
-	algorithm, known := access.ParseAlgorithm(body.HashingAlgorithm)
-	c := access.Command{Kind: access.PutUser, User: name, Tags: *body.Tags, Algorithm: algorithm}
+func (p *Passwords) userCommand(name string, body *api.PutUser) (access.Command, error) {
+	c := access.Command{Kind: access.PutUser, User: name, Tags: *body.Tags}
+	var err error
+	if c.Algorithm, err = p.algorithm(body.HashingAlgorithm, body.PasswordHash != nil); err != nil {
+		return c, err
+	}
 	switch {
-	case !known:
-		return c, badRequest("unknown hashing_algorithm '%s'", body.HashingAlgorithm)
 	case body.Password != nil && body.PasswordHash != nil:
 		return c, badRequest("both_password_and_password_hash_are_provided")
 	case body.Password != nil:
 		c.Password = *body.Password
+		return c, p.check(c.Password)
 	case body.PasswordHash != nil:
 		hash, err := base64.StdEncoding.DecodeString(*body.PasswordHash)
 		if err != nil {
@@ -129,15 +130,4 @@ func bulkDeleteUsers(r *request) (answer, error) {
 		}
 	}
 	return nothing()
-}
-
-func hashPassword(r *request) (answer, error) {
-	return ok(api.HashedPassword{OK: hashed(access.SHA256, r.names[0])})
-}
-
-// hashed is what is kept of a password, as definitions carry it.
-func hashed(a access.Algorithm, password string) string {
-	var salt access.Salt
-	rand.Read(salt[:])
-	return base64.StdEncoding.EncodeToString(access.HashPassword(a, salt, password))
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"log/slog"
+	"regexp"
 	"time"
 
 	"github.com/bartleby-mq/bartleby"
@@ -116,12 +117,21 @@ var loginKeys = []key{
 	{name: "ssl_cert_login_san_type", set: to(oneOf("dns", "ip", "email", "uri"),
 		func(s *Settings) *string { return &clients(s).CertLogin.SANType }), normal: "dns"},
 	{name: "ssl_cert_login_san_index", set: to(whole[int](0, 1000), func(s *Settings) *int { return &clients(s).CertLogin.SANIndex }), normal: "0"},
-	{name: "credential_validator.validation_backend", set: validator, normal: acceptEverything},
-	{name: "credential_validator.min_length", set: to(whole[int](0, 4096), func(s *Settings) *int { return &s.validator.LengthMin })},
-	{name: "credential_validator.regexp", set: to(regexp.Compile, func(s *Settings) **regexp.Regexp { return &s.validator.Pattern })},
+	{name: "credential_validator.validation_backend", set: to(oneOf(validators...), func(s *Settings) *string { return &s.validator.by }), normal: acceptEverything},
+	{name: "credential_validator.min_length", set: to(whole[int](0, 4096), func(s *Settings) *int { return &s.validator.lengthMin })},
+	{name: "credential_validator.regexp", set: to(regexp.Compile, func(s *Settings) **regexp.Regexp { return &s.validator.pattern })},
 	{name: "password_hashing_module", set: to(oneOf("rabbit_password_hashing_sha256", "rabbit_password_hashing_sha512"),
 		func(s *Settings) *string { return &s.Broker.Passwords.Hashing }), normal: "rabbit_password_hashing_sha256"},
 }
+
+// The validators of passwords. Source: RabbitMQ credential_validator.
+const (
+	acceptEverything = "rabbit_credential_validator_accept_everything"
+	byLength         = "rabbit_credential_validator_min_password_length"
+	byPattern        = "rabbit_credential_validator_password_regexp"
+)
+
+var validators = []string{acceptEverything, byLength, byPattern}
 
 func first(s *Settings) *bartleby.First { return s.Broker.First }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -31,9 +32,14 @@ type Settings struct {
 	tls        struct{ amqp, management, prometheus security }
 	mechanisms map[int]string
 	origins    map[int]string
-	logDir     string
-	logFile    string
-	strict     bool
+	validator  struct { // of passwords
+		by        string // one of validators
+		lengthMin int
+		pattern   *regexp.Regexp
+	}
+	logDir  string
+	logFile string
+	strict  bool
 }
 
 // Setting is a value that is in force.
@@ -214,6 +220,12 @@ func (s *Settings) finish() error {
 	if m := inOrder(s.mechanisms); m != nil {
 		b.Clients.Mechanisms = m
 	}
+	switch s.validator.by {
+	case byLength:
+		b.Passwords.LengthMin = s.validator.lengthMin
+	case byPattern:
+		b.Passwords.Pattern = s.validator.pattern
+	}
 	switch s.logFile {
 	case "", "false":
 	case "true":
@@ -247,6 +259,9 @@ func (s *Settings) check() error {
 			mistakes = append(mistakes, fmt.Errorf("%s: auth_mechanisms: %q is not supported: %s are",
 				s.origin("auth_mechanisms."), m, strings.Join(bartleby.Mechanisms(), ", ")))
 		}
+	}
+	if s.validator.by == byPattern && s.validator.pattern == nil {
+		mistakes = append(mistakes, fmt.Errorf("%s: credential_validator.regexp is missing", s.origin("credential_validator.validation_backend")))
 	}
 	if b.First.User != "" && b.First.VHost == "" {
 		mistakes = append(mistakes, fmt.Errorf("%s: default_vhost: it has no name", s.origin("default_vhost")))

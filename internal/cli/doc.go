@@ -1,10 +1,10 @@
-// Package cli is the command line of an administrator: the commands of rabbitmqctl, rabbitmq-diagnostics and
-// rabbitmq-plugins under their names, arguments, output and exit codes, so that scripts, images and fingers that know
-// them keep working.
+// Package cli is the command line of an administrator: the commands of rabbitmqctl and its sisters under their names,
+// arguments, output and exit codes, so that scripts, images and fingers that know them keep working.
 //
 // It asks the broker over the management API and owns no rule: what a policy may contain or who may do what is
-// decided there, and its reasons are shown as they come. The one exception is check_port_connectivity, which opens
-// and closes a connection to each listener, because that is what it is for.
+// decided there, and its reasons are shown as they come. There are two exceptions: check_port_connectivity opens and
+// closes a connection to each listener, because that is what it is for, and stop sends a signal to a broker of this machine
+// that knows the secret of its data directory.
 //
 // The words are parsed by a table of its own instead of a library, since RabbitMQ's tools have habits that none has:
 // options anywhere among the arguments, underscores and dashes alike, one set of global options for every command,
@@ -16,5 +16,5 @@
 //   - With a machine-readable formatter, stdout holds nothing else.
 //   - The secret of a data directory is sent to this machine only.
 //
-// Begin with Main in main.go, then the table of commands in commands.go.
+// Begin with Main in main.go, then the tables of commands in table_*.go, and commands.go.
 package cli

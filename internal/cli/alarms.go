@@ -81,7 +81,7 @@ func checkAlarms(c *call) error {
 		c.banner("Asking node %s to report any local resource alarms ...", c.node)
 		return c.explainAlarms(c.healthy("Node "+c.node+" reported no local alarms", "local-alarms"))
 	}
-	c.banner("Asking node %s to report any known resource alarms ...", c.node)
+	c.banner("Asking node %s to report any local resource alarms ...", c.node)
 	return c.explainAlarms(c.healthy("Node "+c.node+" reported no alarms, local or clusterwide", "alarms"))
 }
 

@@ -230,7 +230,7 @@ func setLogLevel(c *call) error {
 	if levels := []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency", "none"}; !slices.Contains(levels, level) {
 		return failf(exitData, "unknown log level '%s'; known are %s", level, strings.Join(levels, ", "))
 	}
-	c.banner("Setting log level to \"%s\" on node %s ...", level, c.node)
+	c.banner("Setting log level to \"%s\" ...", level)
 	_, err := c.client.Put(c.ctx, map[string]string{"level": level}, "x", "log-level")
 	if s := status(err); s == http.StatusNotFound || s == http.StatusMethodNotAllowed {
 		return failf(exitUnavailable, "this broker sets its log level when it starts: log.level in its configuration")

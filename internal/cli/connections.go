@@ -54,10 +54,14 @@ func closeAllConnections(c *call) error {
 	}
 	path := []string{"vhosts", c.vhost(), "connections"}
 	where := "in vhost " + c.vhost()
+	how := "all"
+	if limit > 0 {
+		how = strconv.Itoa(limit)
+	}
 	if c.words.on("global") {
 		path, where = []string{"connections"}, "across all vhosts"
 	}
-	c.banner("Closing connections %s (%s), reason: %s...", where, limitText(limit), c.args[0])
+	c.banner("Closing %s connections %s, reason: %s...", how, where, c.args[0])
 	rows, err := c.vhostRows(path...)
 	if err != nil {
 		return err
@@ -81,13 +85,6 @@ func closeAllConnections(c *call) error {
 		}
 	}
 	return c.done(fmt.Sprintf("Closed %d connections", closed), cell(strconv.Itoa(closed)))
-}
-
-func limitText(limit int) string {
-	if limit == 0 {
-		return "no limit"
-	}
-	return fmt.Sprintf("limit: %d", limit)
 }
 
 // number reads an option that is a number, 0 if it is not there.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,7 +30,11 @@ func (c *call) healthyAt(text string, path ...string) error {
 }
 
 func checkRunning(c *call) error {
-	c.banner("Checking if RabbitMQ is running on node %s ...", c.node)
+	if c.command.name == "is_running" {
+		c.banner("Asking node %s for its status ...", c.node)
+	} else {
+		c.banner("Checking if RabbitMQ is running on node %s ...", c.node)
+	}
 	return c.healthy("RabbitMQ on node "+c.node+" is fully booted and running", "is-in-service")
 }
 
@@ -50,12 +55,32 @@ func checkPortListener(c *call) error {
 		return c.invalid(fmt.Sprintf("'%s' is not a port", c.args[0]))
 	}
 	c.banner("Asking node %s if there's an active listener on port %d ...", c.node, port)
-	return c.healthy(fmt.Sprintf("A listener for port %d is running on node %s.", port, c.node), "port-listener", c.args[0])
+	err = c.healthy(fmt.Sprintf("A listener for port %d is running on node %s.", port, c.node), "port-listener", c.args[0])
+	return c.noListener(err, "port "+c.args[0], func(l api.Listener) string { return strconv.Itoa(l.Port) }, "that use the following ports")
+}
+
+// noListener tells which listeners there are, if that is what a check has found missing, to those who may know.
+func (c *call) noListener(err error, wanted string, name func(api.Listener) string, which string) error {
+	if status(err) != http.StatusServiceUnavailable {
+		return err
+	}
+	o, failed := c.overview()
+	if failed != nil || len(o.Listeners) == 0 {
+		return err
+	}
+	var found []string
+	for _, l := range o.Listeners {
+		found = append(found, name(l))
+	}
+	slices.Sort(found)
+	return &failure{exitUnavailable, fmt.Sprintf("No listener for %s is active on node %s. Found listeners %s: %s",
+		wanted, c.node, which, strings.Join(slices.Compact(found), ", "))}
 }
 
 func checkProtocolListener(c *call) error {
 	c.banner("Asking node %s if there's an active listener for protocol %s ...", c.node, c.args[0])
-	return c.healthy(fmt.Sprintf("A listener for protocol %s is running on node %s.", c.args[0], c.node), "protocol-listener", c.args[0])
+	err := c.healthy(fmt.Sprintf("A listener for protocol %s is running on node %s.", c.args[0], c.node), "protocol-listener", c.args[0])
+	return c.noListener(err, "protocol "+c.args[0], func(l api.Listener) string { return l.Protocol }, "for the following protocols")
 }
 
 // checkPortConnectivity opens a connection to each listener and closes it again.

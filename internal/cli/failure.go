@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -38,7 +39,20 @@ func failf(code int, format string, args ...any) error {
 // invalid refuses the words themselves, repeats them and says how the command is used.
 func (c *call) invalid(reason string) error {
 	return &failure{exitUsage, fmt.Sprintf("Error (argument validation): %s\nArguments given:\n\t%s\n\n%s",
-		reason, strings.Join(append([]string{c.command.name}, c.args...), " "), c.commandUsage(c.command))}
+		reason, strings.Join(withoutPasswords(c.typed), " "), c.commandUsage(c.command))}
+}
+
+// withoutPasswords are words that may be shown, and end up in a log.
+func withoutPasswords(typed []string) []string {
+	shown := slices.Clone(typed)
+	for i, word := range shown {
+		if strings.HasPrefix(word, "--password=") {
+			shown[i] = "--password=***"
+		} else if i > 0 && typed[i-1] == "--password" {
+			shown[i] = "***"
+		}
+	}
+	return shown
 }
 
 func (c *call) tooFew() error {
@@ -54,7 +68,7 @@ func (c *call) noUser(name string) error {
 }
 
 func (c *call) noVHost(name string) error {
-	return failf(exitData, "Virtual host '%s' does not exist", name)
+	return &failure{exitData, fmt.Sprintf("Virtual host '%s' does not exist", name)}
 }
 
 func (c *call) timedOut() error {

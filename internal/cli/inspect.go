@@ -29,13 +29,13 @@ func checkCertificates(c *call) error {
 	if !slices.Contains([]string{"days", "weeks", "months", "years"}, unit) {
 		return c.invalid(fmt.Sprintf("unit '%s' not recognised; should be one of: days, weeks, months, years", unit))
 	}
-	c.banner("Checking certificates of listeners on node %s ...", c.node)
+	c.banner("Checking certificate expiration on node %s ...", c.node)
 	return c.healthy("No certificates are expiring within "+within+" "+unit+".", "certificate-expiration", within, unit)
 }
 
 func checkQuorumCritical(c *call) error {
 	c.banner("Checking if node %s is critical for quorum of any quorum queues ...", c.node)
-	return c.healthy("Node "+c.node+" reported no quorum queues with minimum quorum", "node-is-quorum-critical")
+	return c.healthy("Node "+c.node+" seems to be the only one in a single node cluster, the check does not apply", "node-is-quorum-critical")
 }
 
 func runtimeVersion(c *call) error {
@@ -99,6 +99,7 @@ func logLocation(c *call) error {
 	if err := c.client.Get(c.ctx, &n, "nodes", o.Node); err != nil {
 		return err
 	}
+	c.banner("Log file location(s) on node %s ...", c.node)
 	if len(n.LogFiles) == 0 {
 		return c.done("<stderr>", nil)
 	}
@@ -124,12 +125,14 @@ func discoverPeers(c *call) error {
 }
 
 // listNames shows names, one a line.
-func (c *call) listNames(title string, names []string) error {
-	rows := make([][]cell, len(names))
-	for i, name := range names {
-		rows[i] = []cell{textCell(name)}
+func (c *call) listNames(names []string) error {
+	if strings.HasPrefix(c.formatter(), "json") {
+		return c.showJSON(names)
 	}
-	return c.table([]string{title}, rows)
+	for _, name := range names {
+		fmt.Fprintln(c.stdout, name)
+	}
+	return nil
 }
 
 func cipherSuites(c *call) error {
@@ -142,17 +145,17 @@ func cipherSuites(c *call) error {
 		names = append(names, s.Name)
 	}
 	c.banner("Listing available cipher suites ...")
-	return c.listNames("cipher_suite", names)
+	return c.listNames(names)
 }
 
 func tlsVersions(c *call) error {
 	c.banner("Listing all TLS versions supported by the runtime...")
-	return c.listNames("version", []string{"tlsv1.3", "tlsv1.2"})
+	return c.listNames([]string{"tlsv1.3", "tlsv1.2"})
 }
 
 func listHashes(c *call) error {
 	c.banner("Listing supported hash algorithms ...")
-	return c.listNames("hash", []string{"sha256", "sha512"})
+	return c.listNames([]string{"sha256", "sha512"})
 }
 
 func resolveHostname(c *call) error {
@@ -166,7 +169,7 @@ func resolveHostname(c *call) error {
 	default:
 		return c.invalid(fmt.Sprintf("address family '%s' not recognised; should be one of: IPv4, IPv6", family))
 	}
-	c.banner("Resolving hostname %s...", c.args[0])
+	c.banner("Resolving hostname %s ...", c.args[0])
 	found, err := net.DefaultResolver.LookupIP(c.ctx, network, c.args[0])
 	if err != nil {
 		return failf(exitUnavailable, "Failed to resolve hostname %s: %v", c.args[0], err)

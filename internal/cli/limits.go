@@ -118,7 +118,11 @@ func (c *call) limitRows(whose string, path ...string) error {
 	return c.show([]column{{name: whose, path: whose}, {name: "limits", path: "value", as: asJSON}}, rows)
 }
 
+// showLimits shows limits as JSON; to people, none are nothing. Source: RabbitMQ rabbitmqctl.
 func (c *call) showLimits(set api.Object[int64]) error {
+	if len(set) == 0 && !c.machine() {
+		return nil
+	}
 	b, err := json.Marshal(set)
 	if err != nil {
 		return err
@@ -150,7 +154,11 @@ func setUserLimits(c *call) error {
 
 func clearUserLimits(c *call) error {
 	user, limit := c.args[0], c.args[1]
-	c.banner(`Clearing user limits "%s" for user "%s" ...`, limit, user)
+	if limit == "all" {
+		c.banner(`Clearing all limits for user "%s" ...`, user)
+	} else {
+		c.banner(`Clearing "%s" limit for user "%s" ...`, limit, user)
+	}
 	u, err := c.user(user)
 	if err != nil {
 		return err

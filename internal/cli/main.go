@@ -75,7 +75,7 @@ func (c *call) main(args []string) error {
 		return c.complete(args[1:])
 	}
 	words, err := parse(args)
-	c.words = words
+	c.words, c.typed = words, args
 	if err == nil && len(words.args) > 0 {
 		expanded, failed := c.expandAlias(args)
 		if failed != nil {
@@ -126,7 +126,7 @@ func (c *call) main(args []string) error {
 func (c *call) check() error {
 	for _, name := range c.words.order {
 		if !isGlobal(name) && !c.command.takes(name) {
-			return c.invalid("Invalid options for this command:\n\t--" + name)
+			return c.invalid("Invalid options for this command:\n--" + name + " : " + strings.TrimSuffix(c.words.options[name], "true"))
 		}
 	}
 	switch {

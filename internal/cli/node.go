@@ -112,7 +112,11 @@ func (c *call) statusText(o api.Overview, n api.Node, vhosts int) error {
 		fmt.Sprintf("Uptime (seconds): %d", n.Uptime/1000),
 		fmt.Sprintf("Is under maintenance?: %v", n.BeingDrained),
 		"RabbitMQ version: "+o.RabbitMQVersion,
-		"Product: "+o.ProductName+" "+o.ProductVersion)
+		"Product: "+o.ProductName+" "+o.ProductVersion,
+		"Node name: "+o.Node,
+		"Crypto library: "+o.CryptoLibVersion,
+		fmt.Sprintf("Erlang processes: %d used, %d limit", n.ProcUsed, n.ProcTotal),
+		fmt.Sprintf("Scheduler run queue: %d", n.RunQueue))
 	c.section("Plugins", append([]string{"Enabled plugins:"}, none(n.EnabledPlugins, " * ")...)...)
 	c.section("Data directory", "Node data directory: "+n.DBDir)
 	c.section("Config files", none(n.ConfigFiles, " * ")...)

@@ -41,7 +41,7 @@ func (c *call) checkFormatter() error {
 
 // machine reports whether the output is for a program.
 func (c *call) machine() bool {
-	return slices.Contains([]string{"csv", "json", "json_stream", "erlang"}, c.formatter())
+	return slices.Contains([]string{"csv", "json", "json_stream"}, c.formatter())
 }
 
 func (c *call) quiet() bool { return c.words.on("quiet") || c.words.on("silent") || c.machine() }
@@ -158,7 +158,7 @@ func (c *call) erlangRows(columns []string, rows [][]cell) {
 		}
 		lists[i] = "[" + strings.Join(pairs, ",") + "]"
 	}
-	fmt.Fprintf(c.stdout, "[%s]\n", strings.Join(lists, ",\n "))
+	fmt.Fprintf(c.stdout, "[%s]\n", strings.Join(lists, ","))
 }
 
 func (c *call) csvRows(columns []string, rows [][]cell) error {

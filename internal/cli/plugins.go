@@ -13,9 +13,9 @@ import (
 // succeed, with no broker running too. Source: RabbitMQ rabbitmq-plugins(8).
 func builtIn() []string {
 	return []string{
-		"rabbitmq_delayed_message_exchange",
-		"rabbitmq_management", "rabbitmq_management_agent",
-		"rabbitmq_prometheus", "rabbitmq_web_dispatch",
+		"rabbitmq_consistent_hash_exchange", "rabbitmq_delayed_message_exchange",
+		"rabbitmq_management", "rabbitmq_management_agent", "rabbitmq_prometheus",
+		"rabbitmq_random_exchange", "rabbitmq_recent_history_exchange", "rabbitmq_web_dispatch",
 	}
 }
 
@@ -39,13 +39,13 @@ func listPlugins(c *call) error {
 		}
 		return c.table([]string{"name", "version", "enabled", "running"}, rows)
 	}
+	c.banner("Listing plugins with pattern %q ...", pattern)
 	if c.words.on("minimal") {
 		for _, name := range names {
 			fmt.Fprintln(c.stdout, name)
 		}
 		return nil
 	}
-	c.banner("Listing plugins with pattern %q ...", pattern)
 	c.banner(" Configured: E = explicitly enabled; e = implicitly enabled\n | Status: * = running on %s\n |/", c.node)
 	for _, name := range names {
 		fmt.Fprintf(c.stdout, "[E*] %-33s %s\n", name, api.RabbitMQVersion)
@@ -87,6 +87,11 @@ func disablePlugins(c *call) error {
 }
 
 func pluginsEnabled(c *call) error {
+	if len(c.args) == 1 {
+		c.banner("Asking node %s if plugin %s is enabled...", c.node, c.args[0])
+	} else {
+		c.banner("Asking node %s if plugins %s are enabled...", c.node, strings.Join(c.args, ", "))
+	}
 	var not []string
 	for _, name := range c.args {
 		if !slices.Contains(builtIn(), name) {

@@ -41,7 +41,8 @@ func setPolicy(c *call) error {
 	}
 	priority, err := strconv.ParseInt(c.words.or("priority", "0"), 10, 64)
 	if err != nil {
-		return failf(exitUnavailable, "Validation failed\n\npriority should be a number, actually was \"%s\"", c.words.or("priority", ""))
+		return c.invalid(fmt.Sprintf("Invalid options for this command:\n--priority : %s\npriority should be a number, actually was \"%s\"",
+			c.words.or("priority", ""), c.words.or("priority", "")))
 	}
 	what := "policy"
 	if c.kind() == "operator-policies" {

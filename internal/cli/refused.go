@@ -15,6 +15,17 @@ func already(message string) func(*call) error {
 	return func(c *call) error { return c.done(message, nil) }
 }
 
+// reset says what RabbitMQ says to a node that runs. Source: RabbitMQ rabbitmqctl reset.
+func reset(c *call) error {
+	return &failure{exitUsage, "Error: this command requires the 'rabbit' app to be stopped on the target node. "+
+		"Here that means: stop the broker, and remove its data directory"}
+}
+
+func traceOff(c *call) error {
+	c.banner(`Stopping tracing for vhost "%s" ...`, c.vhost())
+	return c.done("Trace disabled for vhost "+c.vhost(), nil)
+}
+
 func printTrue(c *call) error {
 	fmt.Fprintln(c.stdout, "true")
 	return nil

@@ -50,7 +50,7 @@ func accessTable() []group {
 			{name: "clear_vhost_option", tools: ctl, usage: inVHost + "<name>", about: "Lets an option have its default.", least: 1, most: 1, run: clearVHostOption},
 			{name: "restart_vhost", tools: ctl, usage: inVHost, about: "Starts a virtual host that has stopped.", run: restartVHost},
 			{name: "trace_on", tools: ctl, usage: inVHost, about: "Is refused: there is no tracing.", run: refuse("tracing is not offered. What dies is listed by list_lost_letters and carries its history in the header x-death")},
-			{name: "trace_off", tools: ctl, usage: inVHost, about: "Does nothing: there is no tracing.", run: already("Tracing is off.")},
+			{name: "trace_off", tools: ctl, usage: inVHost, about: "Does nothing: there is no tracing.", run: traceOff},
 		}},
 		{"Policies", []command{
 			{name: "set_policy", tools: ctl, usage: policyUsage, about: "Gives settings to the queues and exchanges whose names match a regular expression, at once.", least: 3, most: 3, options: "priority apply-to dry-run", run: setPolicy, fewHint: gluedPolicy, more: policyHelp, example: policyExample},

@@ -33,6 +33,7 @@ type call struct {
 	tool    tool
 	command command
 	words   words
+	typed   []string // all of it
 	args    []string // behind the command
 	timeout time.Duration
 	windows bool

@@ -130,7 +130,7 @@ func authenticateUser(c *call) error {
 	case err == nil, errors.As(err, &refused) && refused.Kind == "not_authorised":
 		return c.done("Success", nil)
 	case status(err) == http.StatusUnauthorized:
-		return failf(exitData, "Error: failed to authenticate user \"%s\"\n%s", name, refused.Reason)
+		return failf(exitData, "Error: failed to authenticate user \"%s\"\nuser '%s' - invalid credentials", name, name)
 	}
 	return err
 }

@@ -142,11 +142,11 @@ func parse(typed []string) (words, error) {
 		o, value, glued, ok := readOption(word)
 		switch {
 		case !ok:
-			errs = append(errs, word)
+			errs = append(errs, word+" : ")
 			continue
 		case o.valued() && !glued:
 			if i++; i == len(typed) {
-				errs = append(errs, word+" needs a value")
+				errs = append(errs, word+" : needs a value")
 				continue
 			}
 			value = typed[i]
@@ -157,7 +157,7 @@ func parse(typed []string) (words, error) {
 		w.order = append(w.order, o.name)
 	}
 	if len(errs) > 0 {
-		return w, errors.New("Invalid options for this command:\n\t" + strings.Join(errs, "\n\t"))
+		return w, errors.New("Invalid options for this command:\n" + strings.Join(errs, "\n"))
 	}
 	return w, nil
 }

@@ -83,7 +83,7 @@ func TestNames(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	// If this fails, pressing the tabulator behind bartleby does nothing, or something wrong.
 	t.Parallel()
-	if got := typed(t, 0, "bartleby", "__complete", "c"); got != "ctl\ncheck\ncompletion\n" {
+	if got := typed(t, 0, "bartleby", "__complete", "ch"); got != "check\n" {
 		t.Error(got)
 	}
 	if got := typed(t, 0, "bartleby", "__complete", "ctl", "set_pol"); got != "set_policy\n" {

@@ -81,6 +81,17 @@ func completion(c *call) error {
 	return err
 }
 
+// autocomplete lists commands. Source: RabbitMQ rabbitmqctl autocomplete.
+func autocomplete(c *call) error {
+	prefix := strings.Join(c.args, "")
+	for _, name := range c.commandNames() {
+		if strings.HasPrefix(name, prefix) {
+			fmt.Fprintln(c.stdout, name)
+		}
+	}
+	return nil
+}
+
 // complete prints what the last of the typed words may become, one a line.
 func (c *call) complete(typed []string) error {
 	if len(typed) == 0 {

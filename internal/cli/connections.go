@@ -59,7 +59,7 @@ func closeAllConnections(c *call) error {
 		how = strconv.Itoa(limit)
 	}
 	if c.words.on("global") {
-		path, where = []string{"connections"}, "across all vhosts"
+		path, where = []string{"connections"}, "to node "+c.node+" (across all vhosts)"
 	}
 	c.banner("Closing %s connections %s, reason: %s...", how, where, c.args[0])
 	rows, err := c.vhostRows(path...)

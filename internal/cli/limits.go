@@ -86,6 +86,9 @@ func setVHostLimits(c *call) error {
 func clearVHostLimits(c *call) error {
 	c.banner(`Clearing vhost "%s" limits ...`, c.vhost())
 	set, err := c.vhostLimits()
+	if err == nil && len(set) == 0 {
+		return failf(exitUnavailable, "Parameter does not exist")
+	}
 	if err == nil {
 		err = c.clearLimits(set, nil, "vhost-limits", c.vhost())
 	}

@@ -38,6 +38,9 @@ func listQueues(c *call) error {
 	}
 	c.timeoutBanner()
 	c.banner("Listing queues for vhost %s ...", c.vhost())
+	if c.words.on("offline") {
+		return c.show(columns, nil)
+	}
 	return c.list(columns, c.vhostRows, "queues", c.vhost())
 }
 
@@ -144,7 +147,7 @@ func purgeQueue(c *call) error {
 		return err
 	}
 	ready := strconv.FormatInt(before.MessagesReady, 10)
-	return c.done("Queue was successfully purged of "+ready+" ready messages", cell(ready))
+	return c.done("", cell(ready))
 }
 
 func deleteQueue(c *call) error {

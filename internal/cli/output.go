@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -108,7 +107,8 @@ func (c *call) table(columns []string, rows [][]cell) error {
 		c.jsonRows(columns, rows)
 		return nil
 	case "csv":
-		return c.csvRows(columns, rows)
+		c.csvRows(columns, rows)
+		return nil
 	case "erlang":
 		c.erlangRows(columns, rows)
 		return nil
@@ -161,14 +161,19 @@ func (c *call) erlangRows(columns []string, rows [][]cell) {
 	fmt.Fprintf(c.stdout, "[%s]\n", strings.Join(lists, ","))
 }
 
-func (c *call) csvRows(columns []string, rows [][]cell) error {
-	w := csv.NewWriter(c.stdout)
+// csvRows puts every value in quotation marks. Source: RabbitMQ rabbitmqctl, csv formatter.
+func (c *call) csvRows(columns []string, rows [][]cell) {
+	lines := texts(rows)
 	if c.headers() {
-		if err := w.Write(columns); err != nil {
-			return err
-		}
+		lines = append([][]string{columns}, lines...)
 	}
-	return w.WriteAll(texts(rows))
+	for _, line := range lines {
+		quoted := make([]string, len(line))
+		for i, text := range line {
+			quoted[i] = `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+		}
+		fmt.Fprintln(c.stdout, strings.Join(quoted, ","))
+	}
 }
 
 func (c *call) prettyRows(columns []string, rows [][]cell) {

@@ -17,7 +17,7 @@ func already(message string) func(*call) error {
 
 // reset says what RabbitMQ says to a node that runs. Source: RabbitMQ rabbitmqctl reset.
 func reset(c *call) error {
-	return &failure{exitUsage, "Error: this command requires the 'rabbit' app to be stopped on the target node. "+
+	return &failure{exitUsage, "Error: this command requires the 'rabbit' app to be stopped on the target node. " +
 		"Here that means: stop the broker, and remove its data directory"}
 }
 

@@ -35,6 +35,7 @@ func nodeTable() []group {
 			{name: "storage", tools: both, about: "Shows what the journal holds, and what damage has stopped virtual hosts.", run: storage},
 			{name: "eval", tools: ctl, usage: "<expression>", about: "Is refused, but for the probe that operators send: there is no Erlang here.", least: 1, most: unbounded, offline: true, run: eval},
 			{name: "version", tools: everyTool, about: "Prints the version of RabbitMQ whose commands these are.", offline: true, run: version},
+			{name: "autocomplete", tools: everyTool, usage: "[<prefix>]", about: "Lists the commands that begin so, for RabbitMQ's own scripts of shells.", most: 1, offline: true, run: autocomplete},
 			{name: "completion", tools: everyTool, usage: "<shell>", about: "Prints a script that lets a shell, bash, zsh or fish, complete commands, options and names.", least: 1, most: 1, offline: true, run: completion, more: completionHelp},
 		}},
 		{"For scripts written for clusters of RabbitMQ", []command{

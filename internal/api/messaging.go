@@ -56,6 +56,9 @@ type Queue struct {
 	MessagesDLX     int64         `json:"messages_dlx"` // dead letters that the queue holds
 	MessageBytesDLX int64         `json:"message_bytes_dlx"`
 
+	Incoming   *List[Inflow]         `json:"incoming,omitempty"`   // of one queue
+	Deliveries *List[Object[string]] `json:"deliveries,omitempty"` // of one queue: not counted by channel, and empty
+
 	Leader  string       `json:"leader,omitempty"` // of a quorum queue
 	Members List[string] `json:"members,omitempty"`
 	Online  List[string] `json:"online,omitempty"`
@@ -67,6 +70,18 @@ type Replica struct {
 	Node       string `json:"Node Name"`
 	State      string `json:"Raft State"` // leader
 	Membership string `json:"Membership"` // voter
+}
+
+// An Inflow is what came to a queue by way of an exchange that clients published to.
+type Inflow struct {
+	Exchange Name         `json:"exchange"`
+	Stats    MessageStats `json:"stats"`
+}
+
+// An Outflow is what an exchange that clients published to led to a queue.
+type Outflow struct {
+	Queue Name         `json:"queue"`
+	Stats MessageStats `json:"stats"`
 }
 
 // QueueOwner is the connection that an exclusive queue belongs to.
@@ -119,6 +134,9 @@ type Exchange struct {
 	MessageStats MessageStats `json:"message_stats,omitzero"`
 
 	MessagesDelayed *int64 `json:"messages_delayed,omitempty"` // that wait in a delayed exchange
+
+	Incoming *List[Object[string]] `json:"incoming,omitempty"` // of one exchange: not counted by channel, and empty
+	Outgoing *List[Outflow]        `json:"outgoing,omitempty"` // of one exchange
 }
 
 // PutExchange is the body of PUT /api/exchanges/{vhost}/{name}. Type must be present.

@@ -123,7 +123,7 @@ func (r *request) contents(h *access.VHost, name string, to *api.VHostContents) 
 			Pattern: &p.Pattern, ApplyTo: &p.ApplyTo, Definition: &p.Definition, Priority: &priority,
 		}})
 	}
-	exchanges, err := r.exchangesOf(h)
+	exchanges, err := r.exchangesOf(h, nil)
 	if err != nil {
 		return err
 	}

@@ -19,10 +19,6 @@ const (
 	// viewsMax bounds how many queues one look at a virtual host reads, which takes it about a millisecond.
 	viewsMax = 500
 
-	// queuesSpare is for how many queues more than the last time there is room from the start when counters are read, so
-	// that a virtual host does not wait while what was read is copied.
-	queuesSpare = 64
-
 	// withinMax bounds the number of days, weeks, months or years until a certificate expires.
 	withinMax = 10_000
 

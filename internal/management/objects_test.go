@@ -250,7 +250,7 @@ func TestExchangesAndBindings(t *testing.T) {
 	d.want(201, "PUT", "/api/exchanges/%2F/x", `{"type":"topic","durable":true,"internal":"false","arguments":{"alternate-exchange":"y"}}`)
 	d.want(204, "PUT", "/api/exchanges/%2F/x", `{"type":"topic","durable":true,"arguments":{"alternate-exchange":"y"}}`)
 	if got := d.want(200, "GET", "/api/exchanges/%2F/x", "").Body.String(); got != `{"name":"x","vhost":"/","type":"topic","durable":true,`+
-		`"auto_delete":false,"internal":false,"arguments":{"alternate-exchange":"y"},"policy":null,"user_who_performed_action":"rmq-internal"}` {
+		`"auto_delete":false,"internal":false,"arguments":{"alternate-exchange":"y"},"policy":null,"user_who_performed_action":"rmq-internal","incoming":[],"outgoing":[]}` {
 		t.Errorf("exchange %s", got)
 	}
 	if x := read[api.Exchange](d, "/api/exchanges/%2F/amq.default"); x.Name != "" || x.Type != "direct" {

@@ -23,10 +23,11 @@ func text(s string) *string {
 }
 
 func (s *Server) showQueue(h *access.VHost, q *vhost.QueueView, t *trend) api.Queue {
+	counted := figuresOf(&q.Stats)
 	shown := api.Queue{
 		Name: q.Name, VHost: h.Name, Type: q.Type, Durable: q.Durable, AutoDelete: q.AutoDelete, Exclusive: q.Exclusive,
 		Arguments: api.Arguments(q.Arguments), Node: s.options.Node, State: "running",
-		Totals: totals(q.Ready, q.Unacked, q.Waiting+q.Held, t), MessageStats: messageStats(&q.Stats, t),
+		Totals: totals(q.Ready, q.Unacked, q.Waiting+q.Held, t), MessageStats: messageStats(&counted, t),
 		Consumers: q.Consumers, ActiveConsumers: q.Consumers,
 		SingleActiveConsumerTag: text(q.SingleActiveTag), Policy: text(q.Policy), OperatorPolicy: text(q.OperatorPolicy),
 		EffectivePolicyDefinition: api.Arguments(q.EffectivePolicy), IgnoredPolicyKeys: q.IgnoredKeys,
@@ -213,11 +214,13 @@ func getQueue(r *request) (answer, error) {
 	var q vhost.QueueView
 	var found bool
 	var consumers []vhost.ConsumerView
+	var incoming api.List[api.Inflow]
 	var next, last *int64
 	err = r.look(h.Name, func(v *vhost.VHost) {
 		if q, found = v.Queue(r.names[1]); found && q.Consumers > 0 {
 			consumers = v.Consumers()
 		}
+		incoming = incomingOf(v, h, r.names[1])
 		if from, to, ok := v.Delays(r.names[1], scanMax); ok {
 			next, last = (*int64)(&from), (*int64)(&to)
 		}
@@ -230,6 +233,7 @@ func getQueue(r *request) (answer, error) {
 	}
 	t := r.server.sampler.trendOf(h, q.ID, w)
 	shown := r.server.showQueue(h, &q, &t)
+	shown.Incoming, shown.Deliveries = &incoming, &api.List[api.Object[string]]{}
 	shown.NextDelayedAt, shown.LastDelayedAt = next, last
 	at := r.roster()
 	for i := range consumers {

@@ -5,28 +5,43 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// The figures of queues and virtual hosts that are remembered.
+// The figures of queues, exchanges and virtual hosts that are remembered.
 const (
-	atPublished = iota
-	atDelivered
+	atPublished = iota // of an exchange: by clients to it
+	atConfirmed
+	atReturned
+	atDropped
+	atDelivered // to be acknowledged, as are those of
 	atGot
+	atDeliveredNoAck
+	atGotNoAck
+	atGotNone
+	atRedelivered
 	atAcked
+	atRouted // of an exchange: to queues
 	atReady
 	atUnacked
 	atAside // messages that wait or are held
 	queueFigures
 )
 
+// figures are what queueFigures are at one instant.
+type figures [queueFigures]uint64
+
 // figuresOf are those that a queue counts.
-func figuresOf(n *vhost.QueueStats) (f [queueFigures]uint64) {
-	f[atPublished], f[atDelivered], f[atGot], f[atAcked] = n.Published, n.Delivered, n.Got, n.Acked
+func figuresOf(n *vhost.QueueStats) (f figures) {
+	f[atPublished], f[atAcked], f[atGotNone], f[atRedelivered] = n.Published, n.Acked, n.GotNone, n.Redelivered
+	f[atDelivered], f[atDeliveredNoAck] = n.Delivered-n.DeliveredNoAck, n.DeliveredNoAck
+	f[atGot], f[atGotNoAck] = n.Got-n.GotNoAck, n.GotNoAck
 	return f
 }
 
-// figuresOfAll are those that a virtual host has counted.
-func figuresOfAll(v *vhost.VHost) [queueFigures]uint64 {
-	all := byType(v.CountsByType()).sum()
-	return figuresOf(&all)
+// figuresOfAll are those of a virtual host: what its queues count, those that are no more among them, and what clients
+// publish. What becomes dead letters is published once.
+func figuresOfAll(all *vhost.QueueStats, t *vhost.Traffic) figures {
+	f := figuresOf(all)
+	f[atPublished], f[atConfirmed], f[atReturned], f[atDropped] = t.Received, t.Confirmed, t.Returned, t.Dropped
+	return f
 }
 
 // ofQueues is the span that a figure of a queue is asked for by.
@@ -38,17 +53,24 @@ func (w spans) ofQueues(figure int) span {
 	return w.rates
 }
 
-// messageStats renders counters with their rates.
-func messageStats(n *vhost.QueueStats, t *trend) api.MessageStats {
-	counter := func(total uint64, figures ...int) api.Counter {
-		return api.Counter{Total: total, Rate: t.of(figures...)}
+// messageStats renders counters with their rates. Source: RabbitMQ management API, message_stats.
+func messageStats(f *figures, t *trend) api.MessageStats {
+	counter := func(parts ...int) (c api.Counter) {
+		for _, x := range parts {
+			c.Total += f[x]
+		}
+		if c.Total > 0 { // it is shown
+			c.Rate = t.of(parts...)
+		}
+		return c
 	}
 	return api.MessageStats{
-		Publish:    counter(n.Published, atPublished),
-		Deliver:    counter(n.Delivered, atDelivered),
-		Get:        counter(n.Got, atGot),
-		DeliverGet: counter(n.Delivered+n.Got, atDelivered, atGot),
-		Ack:        counter(n.Acked, atAcked),
+		Publish: counter(atPublished), Confirm: counter(atConfirmed),
+		ReturnUnroutable: counter(atReturned), DropUnroutable: counter(atDropped),
+		Deliver: counter(atDelivered), DeliverNoAck: counter(atDeliveredNoAck),
+		Get: counter(atGot), GetNoAck: counter(atGotNoAck), GetEmpty: counter(atGotNone),
+		DeliverGet: counter(atDelivered, atDeliveredNoAck, atGot, atGotNoAck),
+		Redeliver:  counter(atRedelivered), Ack: counter(atAcked),
 	}
 }
 

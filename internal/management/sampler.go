@@ -2,6 +2,7 @@ package management
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -28,9 +29,10 @@ type sampler struct {
 
 // A ledger is what is remembered of one virtual host.
 type ledger struct {
-	queues   map[vhost.QueueID]*history
-	whole    history     // of all that its queues count, those that are no more among them
-	baseline vhost.Books // when the ledger was begun; what the log remembers is not of this process
+	queues    map[vhost.QueueID]*history
+	exchanges map[string]*history // to which anything was published
+	whole     history
+	baseline  vhost.Books // when the ledger was begun; what the log remembers is not of this process
 }
 
 func newSampler(e *engine.Engine, roster Roster) *sampler {
@@ -62,36 +64,14 @@ func (s *sampler) close() {
 	<-s.stopped
 }
 
-// counts are a queue's counters as they were read.
-type counts struct {
-	id      vhost.QueueID
-	figures [queueFigures]uint64
-}
-
 // read takes one reading of everything; a virtual host that is down keeps its last.
 func (s *sampler) read(now time.Time) {
 	alive := map[uint32]bool{}
 	at := now.UnixMilli()
 	for _, h := range s.engine.Access().VHosts() {
 		alive[h.LogID] = true
-		all := make([]counts, 0, s.known(h)+queuesSpare)
-		var whole [queueFigures]uint64
-		var books vhost.Books
-		err := s.engine.Look(s.ctx, h.Name, func(v *vhost.VHost) {
-			v.Counts(func(c vhost.QueueCounts) {
-				f := figuresOf(&c.Stats)
-				f[atReady], f[atUnacked], f[atAside] = uint64(c.Ready), uint64(c.Unacked), uint64(c.Waiting+c.Held)
-				all = append(all, counts{c.ID, f})
-			})
-			whole, books = figuresOfAll(v), v.Books()
-		})
-		if err == nil {
-			for i := range all {
-				for _, f := range []int{atReady, atUnacked, atAside} {
-					whole[f] += all[i].figures[f]
-				}
-			}
-			s.note(h, at, all, &whole, books)
+		if r, err := s.readHost(h.Name); err == nil {
+			s.note(h, at, r)
 		}
 	}
 	connections := s.roster.Connections()
@@ -105,49 +85,96 @@ func (s *sampler) read(now time.Time) {
 	s.mu.wires.note(at, connections)
 }
 
+// A hostReading is what a virtual host has counted at an instant.
+type hostReading struct {
+	whole  figures
+	books  vhost.Books
+	queues map[vhost.QueueID]figures
+	flows  map[string]*figures // of exchanges to which anything was published
+}
+
+// readHost reads one virtual host, its queues in portions.
+func (s *sampler) readHost(name string) (*hostReading, error) {
+	r := &hostReading{queues: map[vhost.QueueID]figures{}, flows: map[string]*figures{}}
+	var all vhost.QueueStats
+	var traffic vhost.Traffic
+	var known []string // queues that messages came to
+	err := s.engine.Look(s.ctx, name, func(v *vhost.VHost) {
+		all, traffic, r.books = byType(v.GoneCounts()).sum(), v.Traffic(), v.Books()
+		v.ExchangeStats(func(name string, n vhost.ExchangeStats) {
+			f := flowOf(&n)
+			r.flows[name] = &f
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	var aside figures
+	err = eachQueue(s.ctx, s.engine, name, func(q *vhost.QueueSample) {
+		all.Add(&q.Stats)
+		f := figuresOf(&q.Stats)
+		f[atReady], f[atUnacked], f[atAside] = uint64(q.Ready), uint64(q.Unacked), uint64(q.Waiting+q.Held)
+		r.queues[q.ID] = f
+		for _, x := range []int{atReady, atUnacked, atAside} {
+			aside[x] += f[x]
+		}
+		if q.Stats.Published > 0 && len(r.flows) > 0 {
+			known = append(known, q.Name)
+		}
+	})
+	r.whole = figuresOfAll(&all, &traffic)
+	for _, x := range []int{atReady, atUnacked, atAside} {
+		r.whole[x] = aside[x]
+	}
+	if err == nil {
+		err = eachInflow(s.ctx, s.engine, name, known, func(_, exchange string, n uint64) {
+			if f := r.flows[exchange]; f != nil {
+				f[atRouted] += n
+			}
+		})
+	}
+	return r, err
+}
+
 // reset forgets all readings; the next one begins anew.
 func (s *sampler) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.mu.ledgers {
 		clear(l.queues)
+		clear(l.exchanges)
 		l.whole = history{}
 	}
 	s.mu.wires.forget()
 }
 
-// known is how many queues a virtual host had when it was read last.
-func (s *sampler) known(h *access.VHost) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l := s.mu.ledgers[h.LogID]; l != nil {
-		return len(l.queues)
-	}
-	return 0
-}
-
-func (s *sampler) note(h *access.VHost, now int64, all []counts, whole *[queueFigures]uint64, books vhost.Books) {
+func (s *sampler) note(h *access.VHost, now int64, r *hostReading) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.mu.ledgers[h.LogID]
 	if l == nil {
-		l = &ledger{queues: map[vhost.QueueID]*history{}, baseline: books}
+		l = &ledger{queues: map[vhost.QueueID]*history{}, exchanges: map[string]*history{}, baseline: r.books}
 		s.mu.ledgers[h.LogID] = l
 	}
-	l.whole.note(now, whole[:], wholeKept)
-	for i := range all {
-		q := l.queues[all[i].id]
-		if q == nil {
-			q = &history{}
-			l.queues[all[i].id] = q
-		}
-		q.note(now, all[i].figures[:], queueKept)
+	l.whole.note(now, r.whole[:], wholeKept)
+	for id, f := range r.queues {
+		noteIn(l.queues, id, now, f[:])
 	}
-	for id, q := range l.queues {
-		if q.last != now {
-			delete(l.queues, id)
-		}
+	maps.DeleteFunc(l.queues, func(_ vhost.QueueID, q *history) bool { return q.last != now })
+	for name, f := range r.flows {
+		noteIn(l.exchanges, name, now, f[:])
 	}
+	maps.DeleteFunc(l.exchanges, func(_ string, x *history) bool { return x.last != now })
+}
+
+// noteIn adds to the history of one of many, which begins if it was not known.
+func noteIn[K comparable](all map[K]*history, of K, now int64, figures []uint64) {
+	h := all[of]
+	if h == nil {
+		h = &history{}
+		all[of] = h
+	}
+	h.note(now, figures, queueKept)
 }
 
 // baseline is the books at the beginning.
@@ -195,6 +222,16 @@ func (s *sampler) trendOf(h *access.VHost, id vhost.QueueID, w spans) trend {
 	defer s.mu.Unlock()
 	if l := s.mu.ledgers[h.LogID]; l != nil && l.queues[id] != nil {
 		return l.queues[id].trend(queueFigures, w.ofQueues)
+	}
+	return trend{}
+}
+
+// flowTrend is the trend of an exchange.
+func (s *sampler) flowTrend(h *access.VHost, exchange string, w spans) trend {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.mu.ledgers[h.LogID]; l != nil && l.exchanges[exchange] != nil {
+		return l.exchanges[exchange].trend(queueFigures, w.ofQueues)
 	}
 	return trend{}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -16,6 +17,7 @@ type tally struct {
 	held                         causes
 	shelf                        vhost.Shelf
 	stats                        byType
+	traffic                      vhost.Traffic
 	trend                        trend
 	books                        vhost.Books // since the server began
 }
@@ -38,7 +40,8 @@ func (t *tally) totals() api.Totals {
 
 func (t *tally) messageStats() api.MessageStats {
 	all := t.stats.sum()
-	return messageStats(&all, &t.trend)
+	f := figuresOfAll(&all, &t.traffic)
+	return messageStats(&f, &t.trend)
 }
 
 // sum sums a virtual host up; one that is down has nothing.
@@ -52,23 +55,15 @@ func (s *Server) sumOver(ctx context.Context, h *access.VHost, w spans) tally {
 	t := newTally()
 	t.trend = s.sampler.whole(h, w)
 	err := s.engine.Look(ctx, h.Name, func(v *vhost.VHost) {
-		v.Counts(func(c vhost.QueueCounts) {
-			t.queues++
-			t.consumers += c.Consumers
-			t.ready += c.Ready
-			t.unacked += c.Unacked
-			t.waiting += c.Waiting
-			if c.Held > 0 {
-				for cause, n := range c.HeldBy {
-					t.held[vhost.Cause(cause)] += n
-				}
-			}
-		})
 		for range v.Topology().Exchanges() {
 			t.exchanges++
 		}
-		t.stats, t.books, t.shelf = v.CountsByType(), v.Books(), v.Shelf()
+		t.traffic, t.books, t.shelf = v.Traffic(), v.Books(), v.Shelf()
+		t.stats.addAll(v.GoneCounts())
 	})
+	if err == nil {
+		err = eachQueue(ctx, s.engine, h.Name, t.addQueue)
+	}
 	if err != nil {
 		s.options.Log.Debug("virtual host not summed up", "vhost", h.Name, "error", err)
 	}
@@ -77,6 +72,34 @@ func (s *Server) sumOver(ctx context.Context, h *access.VHost, w spans) tally {
 		t.books.Ended[i] -= min(baseline.Ended[i], t.books.Ended[i])
 	}
 	return t
+}
+
+func (t *tally) addQueue(q *vhost.QueueSample) {
+	t.queues++
+	t.consumers += q.Consumers
+	t.ready += q.Ready
+	t.unacked += q.Unacked
+	t.waiting += q.Waiting
+	for i, n := range q.HeldBy {
+		if n > 0 {
+			t.held[vhost.RetriedFor[i]] += n
+		}
+	}
+	n := t.stats[q.Type]
+	n.Add(&q.Stats)
+	t.stats[q.Type] = n
+}
+
+// eachQueue visits the queues of a virtual host in portions, between which it serves others. A sample is lent.
+func eachQueue(ctx context.Context, e *engine.Engine, name string, visit func(*vhost.QueueSample)) error {
+	var at vhost.Sampling
+	for more := true; more; {
+		err := e.Look(ctx, name, func(v *vhost.VHost) { more = v.Sample(&at, samplePortion, visit) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *tally) add(o tally) {
@@ -90,6 +113,7 @@ func (t *tally) add(o tally) {
 		t.held[cause] += n
 	}
 	t.stats.addAll(o.stats)
+	t.traffic.Add(&o.traffic)
 	t.trend.add(&o.trend)
 	t.books.Made += o.books.Made
 	for i, n := range o.books.Ended {

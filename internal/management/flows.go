@@ -1,0 +1,50 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// flowOf are the figures of an exchange. How much of it went to queues is counted by the queues.
+func flowOf(n *vhost.ExchangeStats) (f figures) {
+	f[atPublished], f[atConfirmed], f[atReturned], f[atDropped] = n.Published, n.Confirmed, n.Returned, n.Dropped
+	return f
+}
+
+// exchangeStats renders what came to an exchange and what went on from it. Source: RabbitMQ management API, publish_in,
+// publish_out.
+func exchangeStats(in, out uint64, t *trend) api.MessageStats {
+	return api.MessageStats{
+		PublishIn: api.Counter{Total: in, Rate: t.of(atPublished)}, PublishOut: api.Counter{Total: out, Rate: t.of(atRouted)},
+	}
+}
+
+// eachInflow visits what queues got by way of exchanges since the virtual host was opened, in portions of queues.
+func eachInflow(ctx context.Context, e *engine.Engine, vhostName string, queues []string, visit func(queue, exchange string, n uint64)) error {
+	for portion := range slices.Chunk(queues, viewsMax) {
+		err := e.Look(ctx, vhostName, func(v *vhost.VHost) {
+			for _, queue := range portion {
+				v.Inflows(queue, func(exchange string, n uint64) { visit(queue, exchange, n) })
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// incomingOf tells by which exchanges messages came to a queue.
+func incomingOf(v *vhost.VHost, h *access.VHost, queue string) (all api.List[api.Inflow]) {
+	v.Inflows(queue, func(exchange string, n uint64) {
+		all = append(all, api.Inflow{Exchange: api.Name{Name: exchange, VHost: h.Name}, Stats: api.MessageStats{Publish: api.Counter{Total: n}}})
+	})
+	slices.SortFunc(all, func(a, b api.Inflow) int { return cmp.Compare(a.Exchange.Name, b.Exchange.Name) })
+	return all
+}

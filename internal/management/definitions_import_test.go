@@ -355,3 +355,57 @@ func TestLoadDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestImportUnderPowerCuts(t *testing.T) {
+	// If this fails, a power cut at some write leaves a part of an import, or loses one that was answered.
+	t.Parallel()
+	text := []byte(`{"users":[{"name":"u","password":"p","tags":[]}],"vhosts":[{"name":"v"},{"name":"w"}],
+		"permissions":[{"user":"u","vhost":"v","configure":"","write":"","read":""}],
+		"policies":[{"vhost":"w","name":"p","pattern":"a","definition":{"max-length":5}}],
+		"queues":[{"vhost":"v","name":"q","durable":true},{"vhost":"w","name":"r","durable":true}],
+		"bindings":[{"vhost":"w","source":"amq.direct","destination":"r","destination_type":"queue","routing_key":"k"}]}`)
+	whole, nothing := 0, 0
+	for cut := 1; ; cut++ {
+		mem := vfs.NewMem(uint64(cut))
+		fs := vfs.NewFaulty(mem)
+		e := disk(t, fs)
+		d := &definitions{}
+		if err := json.Unmarshal(text, &d.Definitions); err != nil {
+			t.Fatal(err)
+		}
+		fs.FailFrom(fs.Calls()+cut, vfs.ErrCrashed)
+		answered := newImporter(e, quiet(), Passwords{}).run(t.Context(), d, "here")
+		_ = e.Close() // it is told of the power cut, or has nothing to say
+		fs.Before(nil)
+		mem.Crash()
+
+		e = disk(t, mem)
+		ResumeImport(t.Context(), e, quiet())
+		v := e.Access()
+		made := len(v.Users()) + len(v.VHosts()) + len(v.Permissions())
+		for _, h := range v.VHosts() {
+			if err := e.Look(t.Context(), h.Name, func(x *vhost.VHost) {
+				made += x.QueueCount() + len(x.Policies(false)) + len(slices.Collect(x.Topology().Bindings()))
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+		switch {
+		case made == 8 && v.Import() == nil:
+			whole++
+		case made == 0 && v.Import() == nil && answered != nil:
+			nothing++
+		default:
+			t.Errorf("cut off at call %d, answered %v: %d things are there, import %+v", cut, answered, made, v.Import())
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+		if answered == nil {
+			break
+		}
+	}
+	if whole < 2 || nothing < 2 {
+		t.Errorf("%d imports were whole after a restart and %d gone: the cuts were not where they should be", whole, nothing)
+	}
+}

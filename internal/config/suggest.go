@@ -7,6 +7,11 @@ import "strings"
 func nearest(name string) string {
 	best, least := "", len(name)/3+1
 	for i := range keys {
+		if strings.HasPrefix(keys[i].name, name+".") && !strings.HasSuffix(keys[i].name, "*") {
+			return keys[i].name
+		}
+	}
+	for i := range keys {
 		candidate := keys[i].like(name)
 		if d := distance(name, candidate); d < least {
 			best, least = candidate, d

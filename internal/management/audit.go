@@ -18,10 +18,11 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/engine"
 )
 
-// traffic are the routes that change something and are not in the audit log: they move single messages, as clients do
-// over AMQP, and would push everything else out of it; or somebody logs in.
+// traffic are the routes with other methods than GET that are not in the audit log: they move single messages, as clients do
+// over AMQP, and would push everything else out of it; or they change nothing in spite of their method.
 var traffic = []string{
 	"login",
+	"x/dry-run/policies/*/*", "x/dry-run/operator-policies/*/*",
 	"login",
 	"exchanges/*/*/publish",
 	"queues/*/*/get",

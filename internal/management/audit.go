@@ -23,7 +23,6 @@ import (
 var traffic = []string{
 	"login",
 	"x/dry-run/policies/*/*", "x/dry-run/operator-policies/*/*",
-	"login",
 	"exchanges/*/*/publish",
 	"queues/*/*/get",
 	"queues/*/*/actions",

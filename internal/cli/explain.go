@@ -25,10 +25,11 @@ func (c *call) explanation(kind, name string) (e api.Explanation, err error) {
 	return e, err
 }
 
-// explainQueue tells each setting's value, source and why.
-func explainQueue(c *call) error {
-	c.banner("Explaining queue '%s' in vhost '%s' ...", c.args[0], c.vhost())
-	e, err := c.explanation("queues", c.args[0])
+// explain tells each setting's value, source and why, of a queue or an exchange, as the command's name says.
+func explain(c *call) error {
+	kind := strings.TrimPrefix(c.command.name, "explain_")
+	c.banner("Explaining %s '%s' in vhost '%s' ...", kind, c.args[0], c.vhost())
+	e, err := c.explanation(kind+"s", c.args[0])
 	if err != nil {
 		return err
 	}

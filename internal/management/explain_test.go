@@ -6,8 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 func TestExplain(t *testing.T) {
@@ -116,4 +119,29 @@ func TestDryRun(t *testing.T) {
 	}
 	d.refused(404, "Object Not Found", "Not Found", "PUT", "/api/x/dry-run/policies/nope/p", policy)
 	d.refused(404, "Object Not Found", "Not Found", "DELETE", "/api/x/dry-run/policies/%2F/nope", "")
+}
+
+// BenchmarkDryRun tries a policy that matches each of 20,000 queues.
+func BenchmarkDryRun(b *testing.B) {
+	d := openWith(b, engine.NewTestClock(time.Unix(1_700_000_000, 0)))
+	commands := make([]vhost.Command, 20_000)
+	for i := range commands {
+		commands[i] = vhost.Command{Kind: vhost.DeclareQueue, Definition: &vhost.Definition{Name: fmt.Sprintf("queue-%d", i), Durable: true}}
+	}
+	if _, err := d.engine.Do(b.Context(), "/", "", commands...); err != nil {
+		b.Fatal(err)
+	}
+	var look time.Duration
+	for b.Loop() {
+		d.want(200, "PUT", "/api/x/dry-run/policies/%2F/p", `{"pattern":"7$","definition":{"max-length":1},"apply-to":"queues"}`)
+		err := d.engine.Look(b.Context(), "/", func(v *vhost.VHost) {
+			begin := time.Now()
+			_, _ = v.Rules(), v.Subjects()
+			look = time.Since(begin)
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(look.Microseconds()), "µs-vhost-stopped")
 }

@@ -46,7 +46,7 @@ func (v *VHost) Subject(name string, exchange bool) (s Subject, ok bool) {
 	return v.exchangeSubject(x.Name, x.Type(), x.Arguments), true
 }
 
-// Subjects lists all queues, by name, then all exchanges but the default one, by name.
+// Subjects lists all queues, and all exchanges but the default one, in no order: sorting is for who has time.
 func (v *VHost) Subjects() []Subject {
 	all := make([]Subject, 0, len(v.queues))
 	for q := range v.named() {
@@ -57,12 +57,6 @@ func (v *VHost) Subjects() []Subject {
 			all = append(all, v.exchangeSubject(x.Name, x.Type(), x.Arguments))
 		}
 	}
-	slices.SortFunc(all, func(a, b Subject) int {
-		if a.Exchange != b.Exchange {
-			return cmp.Compare(truthOf(a.Exchange), truthOf(b.Exchange))
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
 	return all
 }
 
@@ -129,7 +123,7 @@ type Trial struct {
 }
 
 // Try tells what setting p, or clearing it, would do to each subject that it matches or leaves: nothing is changed.
-// It refuses what SetPolicy and ClearPolicy refuse.
+// Queues come first, both by name. It refuses what SetPolicy and ClearPolicy refuse.
 func (r *Rules) Try(p Policy, clear bool, all []Subject) ([]Trial, *amqp.Error) {
 	p.ApplyTo = cmp.Or(p.ApplyTo, "all")
 	next := Rules{policySet{maps.Clone(r.policies.user), maps.Clone(r.policies.operator)}, r.options}
@@ -150,6 +144,9 @@ func (r *Rules) Try(p Policy, clear bool, all []Subject) ([]Trial, *amqp.Error) 
 			trials = append(trials, t)
 		}
 	}
+	slices.SortFunc(trials, func(a, b Trial) int {
+		return cmp.Or(cmp.Compare(truthOf(a.Exchange), truthOf(b.Exchange)), strings.Compare(a.Name, b.Name))
+	})
 	return trials, nil
 }
 

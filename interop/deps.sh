@@ -10,7 +10,7 @@ exec </dev/null
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 build=$(dirname -- "$here")/build/interop
-suites=${*:-java spring spring-cloud-stream python celery node go}
+suites=${*:-java spring spring-cloud-stream tools python celery rabbitmqadmin node go rabbit-hole}
 
 say() { echo "interop/deps: $*"; }
 
@@ -26,7 +26,7 @@ have_node() { at_least "$(node --version 2>/dev/null)" 18; }
 have_python() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 
 packages=()
-if wants java || wants spring || wants spring-cloud-stream; then
+if wants java || wants spring || wants spring-cloud-stream || wants tools; then
 	have_jdk || packages+=(default-jdk-headless)
 	command -v mvn >/dev/null || packages+=(maven)
 fi
@@ -36,6 +36,13 @@ if wants node; then
 fi
 if wants python || wants celery; then
 	have_python || packages+=(python3 python3-venv)
+fi
+if wants rabbitmqadmin; then
+	command -v python3 >/dev/null || packages+=(python3)
+fi
+if wants rabbit-hole; then
+	command -v unshare >/dev/null || packages+=(util-linux)
+	command -v ip >/dev/null || packages+=(iproute2)
 fi
 if [ ${#packages[@]} -gt 0 ]; then
 	say "will install the Debian packages ${packages[*]}"
@@ -83,6 +90,26 @@ node_modules() {
 	npm ci --prefix "$here/node" --no-audit --no-fund --ignore-scripts --loglevel=error >/dev/null
 }
 
+# The script out of Debian's package, which is not installed: no server is started, and none has to be stopped.
+rabbitmqadmin() {
+	say "rabbitmqadmin: will take it out of Debian's rabbitmq-server"
+	local directory
+	directory=$(mktemp -d)
+	chmod 0755 "$directory" # apt fetches as a user of its own
+	if ! (cd -- "$directory" && apt-get download -qq rabbitmq-server >/dev/null 2>&1); then
+		as_root apt-get update -qq
+		(cd -- "$directory" && apt-get download -qq rabbitmq-server)
+	fi
+	dpkg-deb --fsys-tarfile "$directory"/rabbitmq-server_*.deb | tar -xO ./usr/bin/rabbitmqadmin >"$build/rabbitmqadmin"
+	rm -rf "$directory"
+	[ -s "$build/rabbitmqadmin" ]
+}
+
+rabbit_hole() {
+	say "rabbit-hole: will fetch what interop/rabbit-hole/go.mod names"
+	(cd -- "$here/rabbit-hole" && go mod download && go test -c -o /dev/null github.com/michaelklishin/rabbit-hole/v3)
+}
+
 mkdir -p "$build"
 [ -x "$build/venv/bin/python" ] || rm -f "$build/deps.python"
 [ -x "$build/venv-celery/bin/python" ] || rm -f "$build/deps.celery"
@@ -95,4 +122,8 @@ fi
 if wants python; then once python "$here/python/requirements.txt" -- python python venv; fi
 if wants celery; then once celery "$here/celery/requirements.txt" -- python celery venv-celery; fi
 if wants node; then once node "$here/node/package-lock.json" -- node_modules; fi
+if wants tools; then once tools "$here/tools/pom.xml" -- maven tools 'ContainerTest#closedPort'; fi
+[ -s "$build/rabbitmqadmin" ] || rm -f "$build/deps.rabbitmqadmin"
+if wants rabbitmqadmin; then once rabbitmqadmin "$here/deps.sh" -- rabbitmqadmin; fi
+if wants rabbit-hole; then once rabbit-hole "$here/rabbit-hole/go.mod" -- rabbit_hole; fi
 if wants go; then say "go: needs nothing but the modules in go.mod"; fi

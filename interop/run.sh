@@ -4,13 +4,15 @@
 #   run.sh [BINARY [SUITE...]]     starts BINARY (build/bartleby) on free ports with a data directory of its own
 #   run.sh --external [SUITE...]   uses the broker that the environment names
 #
-# Suites: java spring spring-cloud-stream python celery node go; all of them without a name. interop/deps.sh installs
-# what they need.
+# Suites: java spring spring-cloud-stream tools python celery rabbitmqadmin node go rabbit-hole; all of them without a name.
+# interop/deps.sh installs what they need.
 # Each reads from the environment:
 #   AMQP_URL         amqp://guest:guest@127.0.0.1:5672/
 #   MANAGEMENT_URL   http://127.0.0.1:15672
 #   CTL              the command that behaves as rabbitmqctl
 #   PLUGINS          the command that behaves as rabbitmq-plugins, for the suite go where PRODUCT is bartleby
+#   BROKER_LOG       file with what the broker prints; without it tools leaves out what waits for that
+#   RABBITMQADMIN    the script, for the suite of that name; build/interop/rabbitmqadmin
 #   PRODUCT          rabbitmq: hold the broker to what RabbitMQ 3.10 does
 #                    rabbitmq-4: to what RabbitMQ does since its version 4
 #                    bartleby: to Bartleby's promises too
@@ -22,8 +24,10 @@ exec </dev/null
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname -- "$here")
 build=$root/build/interop
-all=(java spring spring-cloud-stream python celery node go)
+all=(java spring spring-cloud-stream tools python celery rabbitmqadmin node go rabbit-hole)
+export RABBITMQADMIN=${RABBITMQADMIN:-$build/rabbitmqadmin}
 
+binary=        # of the broker, unless it is an external one
 broker=        # process id, while it runs
 temporary=     # directory of this run
 passed=0 failed=0
@@ -41,7 +45,8 @@ free_port() {
 }
 
 start_broker() {
-	local binary=$1 amqp management prometheus
+	local amqp management prometheus
+	binary=$1
 	if [ ! -x "$binary" ]; then
 		say "$binary is not there; make build makes build/bartleby"
 		return 1
@@ -64,7 +69,7 @@ start_broker() {
 	ln -s "$binary" "$temporary/rabbitmqctl"
 	ln -s "$binary" "$temporary/rabbitmq-plugins"
 	export AMQP_URL="amqp://guest:guest@127.0.0.1:$amqp/" MANAGEMENT_URL="http://127.0.0.1:$management"
-	export CTL="$temporary/rabbitmqctl" PLUGINS="$temporary/rabbitmq-plugins" BARTLEBY_MANAGEMENT="$MANAGEMENT_URL" PRODUCT=bartleby
+	export CTL="$temporary/rabbitmqctl" PLUGINS="$temporary/rabbitmq-plugins" BARTLEBY_MANAGEMENT="$MANAGEMENT_URL" PRODUCT=bartleby BROKER_LOG="$build/broker.log"
 }
 
 # stop_broker asks the broker to end, insists after 20 seconds, and fails unless it ended well by itself.
@@ -115,11 +120,16 @@ maven() {
 
 suite() {
 	case $1 in
-	java | spring | spring-cloud-stream) maven "$1" ;;
+	java | spring | spring-cloud-stream | tools) maven "$1" ;;
 	python) "$build/venv/bin/python" "$here/python/interop.py" ;;
 	celery)
 		: >"$build/celery.log"
 		CELERY_LOG=$build/celery.log "$build/venv-celery/bin/python" "$here/celery/interop.py"
+		;;
+	rabbitmqadmin) python3 "$here/rabbitmqadmin/interop.py" ;;
+	rabbit-hole)
+		[ -n "$binary" ] || { echo "rabbit-hole starts a broker of its own: it wants BINARY"; return 64; }
+		"$here/rabbit-hole/run.sh" "$binary" "$build/rabbit-hole.log"
 		;;
 	node) node "$here/node/interop.js" ;;
 	go) (cd -- "$root" && go run ./interop/go) ;;
@@ -156,6 +166,7 @@ trap 'exit 130' INT TERM
 
 if [ "${1:-}" = --external ]; then
 	shift
+	unset 'all[-1]' # rabbit-hole, which starts a broker of its own
 	export AMQP_URL=${AMQP_URL:-amqp://guest:guest@127.0.0.1:5672/}
 	export MANAGEMENT_URL=${MANAGEMENT_URL:-http://127.0.0.1:15672}
 	export CTL=${CTL:-rabbitmqctl} PRODUCT=${PRODUCT:-rabbitmq}

@@ -1,7 +1,7 @@
 """Celery against a running broker: native delayed delivery on quorum queues, late acknowledgement, rejection.
 
-The broker is the one AMQP_URL names. Ends with a line "N passed, N failed" and a status other than 0 if one failed. The
-workers' output goes to the file CELERY_LOG names.
+The broker is the one AMQP_URL names; management.py looks at what is declared there. Ends with a line "N passed, N failed"
+and a status other than 0 if one failed. The workers' output goes to the file CELERY_LOG names.
 """
 
 import datetime
@@ -15,6 +15,7 @@ import unittest
 
 from kombu import Connection, Exchange, Queue
 
+import management
 import tasks
 
 WAIT_SECONDS = 20
@@ -203,7 +204,7 @@ class Interop(unittest.TestCase):
 
 if __name__ == "__main__":
     result = unittest.TextTestRunner(descriptions=False, verbosity=2).run(
-        unittest.defaultTestLoader.loadTestsFromTestCase(Interop))
+        unittest.TestSuite(map(unittest.defaultTestLoader.loadTestsFromTestCase, [Interop, management.Management])))
     failed = len(result.failures) + len(result.errors)
     print(f"{max(result.testsRun - failed, 0)} passed, {failed} failed", flush=True)
     sys.exit(0 if result.wasSuccessful() else 1)

@@ -138,6 +138,7 @@ type Node struct {
 	RabbitMQVersion string             `json:"rabbitmq_version"`
 	ErlangVersion   string             `json:"erlang_version"`
 
+	NodeStats
 	CryptoLibVersion string           `json:"crypto_lib_version"`
 	Listeners        List[Listener]   `json:"listeners"`
 	Memory           *MemoryBreakdown `json:"memory,omitempty"` // if it was asked for

@@ -38,11 +38,12 @@ func TestLoginForm(t *testing.T) {
 	}
 	none.want(204, "DELETE", "/api/login", "")
 	got := read[[]api.LoginAttempts](d, "/api/auth/attempts/rabbit@test")
-	if len(got) != 1 || got[0].Protocol != "http" || got[0].Failed != 1 || got[0].Succeeded < 3 || got[0].Attempts != got[0].Failed+got[0].Succeeded {
+	if len(got) != 2 || got[0].Protocol != "amqp091" || got[0].Attempts != 0 || got[1].Protocol != "http" || got[1].Failed != 1 ||
+		got[1].Succeeded < 3 || got[1].Attempts != got[1].Failed+got[1].Succeeded {
 		t.Errorf("attempts %+v", got)
 	}
 	d.want(204, "DELETE", "/api/auth/attempts/rabbit@test", "")
-	if got := read[[]api.LoginAttempts](d, "/api/auth/attempts/rabbit@test"); got[0].Failed != 0 {
+	if got := read[[]api.LoginAttempts](d, "/api/auth/attempts/rabbit@test"); got[1].Failed != 0 || got[1].Succeeded != 1 {
 		t.Errorf("after a reset %+v", got)
 	}
 }

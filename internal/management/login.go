@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync/atomic"
+	"sync"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -78,12 +78,10 @@ func (r *request) logInAs(name, password string, asks need) error {
 		return errLogin
 	}
 	if ok, reason := r.server.engine.Authenticate(name, password, peerOf(r.Request)); !ok {
-		r.server.attempts.failed.Add(1)
 		r.server.engine.NoteLogin(engine.LoginHTTP, false)
 		r.server.options.Log.Warn("HTTP access denied", "user", name, "reason", reason, "from", r.RemoteAddr)
 		return errLogin
 	}
-	r.server.attempts.succeeded.Add(1)
 	r.server.engine.NoteLogin(engine.LoginHTTP, true)
 	if !access.MayComeFrom(r.server.options.LoopbackUsers, name, peerOf(r.Request)) {
 		return notAuthorised("User can only log in via localhost")
@@ -111,8 +109,13 @@ func peerOf(r *http.Request) netip.Addr {
 	return netip.IPv6Unspecified()
 }
 
-// attempts counts logins with a password since the server began, or since they were reset.
-type attempts struct{ succeeded, failed atomic.Uint64 }
+// attempts are the logins that were counted when they were reset.
+type attempts struct {
+	mu struct {
+		sync.Mutex
+		before [engine.LoginProtocols]engine.Logins
+	}
+}
 
 // postLogin takes name and password as a form and answers with what to send from then on. Source: RabbitMQ management
 // API, login.
@@ -136,13 +139,21 @@ func postLogin(r *request) (answer, error) {
 // deleteLogin has nothing to do: no session is kept here.
 func deleteLogin(*request) (answer, error) { return nothing() }
 
-// getAttempts shows how often somebody logged in over HTTP.
+// getAttempts shows how often somebody logged in with a password, by protocol.
 func getAttempts(r *request) (answer, error) {
 	if err := r.needNode(); err != nil {
 		return answer{}, err
 	}
-	in, out := r.server.attempts.succeeded.Load(), r.server.attempts.failed.Load()
-	return plain(r, []api.LoginAttempts{{Protocol: "http", Attempts: in + out, Succeeded: in, Failed: out}})
+	a := &r.server.attempts
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var all []api.LoginAttempts
+	for p := range engine.LoginProtocols {
+		n, before := r.server.engine.Logins(p), a.mu.before[p]
+		in, out := n.Succeeded-before.Succeeded, n.Failed-before.Failed
+		all = append(all, api.LoginAttempts{Protocol: p.String(), Attempts: in + out, Succeeded: in, Failed: out})
+	}
+	return plain(r, all)
 }
 
 // getAttemptSources has nothing to show: attempts are not counted by where they come from, which would be a list that
@@ -158,7 +169,11 @@ func resetAttempts(r *request) (answer, error) {
 	if err := r.needNode(); err != nil {
 		return answer{}, err
 	}
-	r.server.attempts.succeeded.Store(0)
-	r.server.attempts.failed.Store(0)
+	a := &r.server.attempts
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for p := range engine.LoginProtocols {
+		a.mu.before[p] = r.server.engine.Logins(p)
+	}
 	return nothing()
 }

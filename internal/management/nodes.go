@@ -1,6 +1,7 @@
 package management
 
 import (
+	"context"
 	"math"
 	"os"
 	"runtime"
@@ -15,7 +16,8 @@ import (
 // cap32 keeps a number in what some clients read as unsigned 32 bits.
 func cap32(n int64) int64 { return max(0, min(n, math.MaxUint32)) }
 
-func (s *Server) node() api.Node {
+func (s *Server) node(ctx context.Context, w spans) api.Node {
+	reading, trend := readNode(ctx, s.engine, s.options.Roster), s.sampler.nodeTrend(w)
 	files, m, clocks := readFiles(), s.engine.Resources(), s.engine.Time()
 	connections := s.options.Roster.Connections()
 	return api.Node{
@@ -39,6 +41,7 @@ func (s *Server) node() api.Node {
 		},
 		Contexts: s.contexts(), RabbitMQVersion: api.RabbitMQVersion, ErlangVersion: runtime.Version(), CryptoLibVersion: runtime.Version(),
 		NetTicktime: netTicktime, Listeners: s.listeners(),
+		NodeStats: reading.stats(&trend),
 	}
 }
 
@@ -56,22 +59,34 @@ func (s *Server) mechanisms() (all api.List[api.Mechanism]) {
 }
 
 // showNode shows the node, with what memory is used for if the query asks for it.
-func (r *request) showNode() api.Node {
-	n := r.server.node()
+func (r *request) showNode() (api.Node, error) {
+	w, err := r.spans()
+	if err != nil {
+		return api.Node{}, err
+	}
+	n := r.server.node(r.Context(), w)
 	if r.flag("memory") {
 		m := r.server.breakdown()
 		n.Memory = &m
 	}
-	return n
+	return n, nil
 }
 
 func getNodes(r *request) (answer, error) {
-	return list(r, []api.Node{r.showNode()}, func(n *api.Node) string { return n.Name })
+	n, err := r.showNode()
+	if err != nil {
+		return answer{}, err
+	}
+	return list(r, []api.Node{n}, func(n *api.Node) string { return n.Name })
 }
 
 func getNode(r *request) (answer, error) {
 	if err := r.needNode(); err != nil {
 		return answer{}, err
 	}
-	return ok(r.showNode())
+	n, err := r.showNode()
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(n)
 }

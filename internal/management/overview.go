@@ -37,6 +37,9 @@ func getOverview(r *request) (answer, error) {
 		all.add(r.server.sumOver(r.Context(), h, w))
 	}
 	connections, channels := r.connectionTotals()
+	var node nodeReading
+	node.readChurn(r.Context(), r.server.engine)
+	trend := r.server.sampler.nodeTrend(w)
 	v := api.Overview{
 		ManagementVersion: api.RabbitMQVersion, RabbitMQVersion: api.RabbitMQVersion, RatesMode: "basic",
 		RetentionPolicies: api.RetentionPolicies{
@@ -47,6 +50,7 @@ func getOverview(r *request) (answer, error) {
 		ClusterName: r.clusterName(), Node: o.Node, DefaultQueueType: "classic",
 		MessageStats: all.messageStats(),
 		QueueTotals:  all.totals(),
+		ChurnRates:   node.churn(&trend),
 		ObjectTotals: api.ObjectTotals{
 			Channels: channels, Connections: connections, Consumers: all.consumers,
 			Exchanges: all.exchanges, Queues: all.queues,

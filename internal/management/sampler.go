@@ -24,6 +24,7 @@ type sampler struct {
 		sync.Mutex
 		ledgers map[uint32]*ledger // by the vhost's LogID: a name may come to mean another vhost
 		wires   wires
+		node    history
 	}
 }
 
@@ -75,6 +76,7 @@ func (s *sampler) read(now time.Time) {
 		}
 	}
 	connections := s.roster.Connections()
+	node := readNode(s.ctx, s.engine, s.roster)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id := range s.mu.ledgers {
@@ -83,6 +85,7 @@ func (s *sampler) read(now time.Time) {
 		}
 	}
 	s.mu.wires.note(at, connections)
+	s.mu.node.note(at, node.figures[:], wholeKept)
 }
 
 // A hostReading is what a virtual host has counted at an instant.
@@ -146,6 +149,7 @@ func (s *sampler) reset() {
 		l.whole = history{}
 	}
 	s.mu.wires.forget()
+	s.mu.node = history{}
 }
 
 func (s *sampler) note(h *access.VHost, now int64, r *hostReading) {

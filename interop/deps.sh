@@ -10,7 +10,7 @@ exec </dev/null
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 build=$(dirname -- "$here")/build/interop
-suites=${*:-java spring spring-cloud-stream tools python celery rabbitmqadmin node go rabbit-hole}
+suites=${*:-java spring spring-cloud-stream tools python celery rabbitmqadmin node go prometheus rabbit-hole}
 
 say() { echo "interop/deps: $*"; }
 
@@ -110,7 +110,24 @@ rabbit_hole() {
 	(cd -- "$here/rabbit-hole" && go mod download && go test -c -o /dev/null github.com/michaelklishin/rabbit-hole/v3)
 }
 
+# prometheus takes prometheus and promtool out of Debian's package: nothing is installed, and no service is started.
+prometheus() {
+	say "prometheus: will take prometheus and promtool out of Debian's package"
+	local directory
+	directory=$(mktemp -d)
+	chmod 0755 "$directory" # apt fetches as a user of its own
+	if ! (cd -- "$directory" && apt-get download -qq prometheus >/dev/null 2>&1); then
+		as_root apt-get update -qq
+		(cd -- "$directory" && apt-get download -qq prometheus)
+	fi
+	rm -rf "$build/prometheus"
+	mkdir -p "$build/prometheus"
+	dpkg-deb -x "$directory"/prometheus_*.deb "$build/prometheus"
+	rm -rf "$directory"
+}
+
 mkdir -p "$build"
+[ -x "$build/prometheus/usr/bin/promtool" ] || rm -f "$build/deps.prometheus"
 [ -x "$build/venv/bin/python" ] || rm -f "$build/deps.python"
 [ -x "$build/venv-celery/bin/python" ] || rm -f "$build/deps.celery"
 [ -d "$here/node/node_modules" ] || rm -f "$build/deps.node"
@@ -126,4 +143,5 @@ if wants tools; then once tools "$here/tools/pom.xml" -- maven tools 'ContainerT
 [ -s "$build/rabbitmqadmin" ] || rm -f "$build/deps.rabbitmqadmin"
 if wants rabbitmqadmin; then once rabbitmqadmin "$here/deps.sh" -- rabbitmqadmin; fi
 if wants rabbit-hole; then once rabbit-hole "$here/rabbit-hole/go.mod" -- rabbit_hole; fi
+if wants prometheus; then once prometheus "$here/deps.sh" -- prometheus; fi
 if wants go; then say "go: needs nothing but the modules in go.mod"; fi

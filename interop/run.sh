@@ -4,11 +4,12 @@
 #   run.sh [BINARY [SUITE...]]     starts BINARY (build/bartleby) on free ports with a data directory of its own
 #   run.sh --external [SUITE...]   uses the broker that the environment names
 #
-# Suites: java spring spring-cloud-stream tools python celery rabbitmqadmin node go rabbit-hole; all of them without a name.
-# interop/deps.sh installs what they need.
+# Suites: java spring spring-cloud-stream tools python celery rabbitmqadmin node go prometheus rabbit-hole; all of
+# them without a name. interop/deps.sh installs what they need.
 # Each reads from the environment:
 #   AMQP_URL         amqp://guest:guest@127.0.0.1:5672/
 #   MANAGEMENT_URL   http://127.0.0.1:15672
+#   METRICS_URL      http://127.0.0.1:15692
 #   CTL              the command that behaves as rabbitmqctl
 #   PLUGINS          the command that behaves as rabbitmq-plugins, for the suite go where PRODUCT is bartleby
 #   BROKER_LOG       file with what the broker prints; without it tools leaves out what waits for that
@@ -24,7 +25,7 @@ exec </dev/null
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname -- "$here")
 build=$root/build/interop
-all=(java spring spring-cloud-stream tools python celery rabbitmqadmin node go rabbit-hole)
+all=(java spring spring-cloud-stream tools python celery rabbitmqadmin node go prometheus rabbit-hole)
 export RABBITMQADMIN=${RABBITMQADMIN:-$build/rabbitmqadmin}
 
 binary=        # of the broker, unless it is an external one
@@ -69,6 +70,7 @@ start_broker() {
 	ln -s "$binary" "$temporary/rabbitmqctl"
 	ln -s "$binary" "$temporary/rabbitmq-plugins"
 	export AMQP_URL="amqp://guest:guest@127.0.0.1:$amqp/" MANAGEMENT_URL="http://127.0.0.1:$management"
+	export METRICS_URL="http://127.0.0.1:$prometheus"
 	export CTL="$temporary/rabbitmqctl" PLUGINS="$temporary/rabbitmq-plugins" BARTLEBY_MANAGEMENT="$MANAGEMENT_URL" PRODUCT=bartleby BROKER_LOG="$build/broker.log"
 }
 
@@ -133,6 +135,7 @@ suite() {
 		;;
 	node) node "$here/node/interop.js" ;;
 	go) (cd -- "$root" && go run ./interop/go) ;;
+	prometheus) (cd -- "$root" && PROMETHEUS_BIN=$build/prometheus/usr/bin go run ./interop/prometheus) ;;
 	*)
 		echo "there is no suite $1: ${all[*]}"
 		return 64
@@ -167,8 +170,10 @@ trap 'exit 130' INT TERM
 if [ "${1:-}" = --external ]; then
 	shift
 	unset 'all[-1]' # rabbit-hole, which starts a broker of its own
+	[ "${PRODUCT:-rabbitmq}" = bartleby ] || unset 'all[-1]' # prometheus, which reads what only Bartleby exports
 	export AMQP_URL=${AMQP_URL:-amqp://guest:guest@127.0.0.1:5672/}
 	export MANAGEMENT_URL=${MANAGEMENT_URL:-http://127.0.0.1:15672}
+	export METRICS_URL=${METRICS_URL:-http://127.0.0.1:15692}
 	export CTL=${CTL:-rabbitmqctl} PRODUCT=${PRODUCT:-rabbitmq}
 	say "$PRODUCT at $AMQP_URL, management at $MANAGEMENT_URL, command $CTL"
 else

@@ -110,6 +110,7 @@ var house = []room{
 	{path: "conformance", floor: assembly, column: between, outside: true},
 	{path: "violence", floor: assembly, column: between, outside: true},
 	{path: "interop/go", floor: assembly, column: between, outside: true},
+	{path: "interop/prometheus", floor: assembly, column: between, outside: true},
 	{path: "bench", floor: assembly, column: between, imports: []string{"internal/perf"}},
 	{path: "packaging", floor: assembly, column: between, outside: true},
 	{path: "scripts", floor: assembly, column: between, outside: true},

@@ -97,6 +97,13 @@ type NewInstant struct {
 	In *Integer `json:"in,omitempty"` // ms from now
 }
 
+// PutScheduled is the body of PUT /api/x/scheduled/{vhost}/{exchange}/key/{key}: a message and its instant. Without properties
+// it has none but the key, and its payload is a string if no encoding is given. Published answers it.
+type PutScheduled struct {
+	PostPublish
+	NewInstant
+}
+
 // Changed answers requests that change what waits.
 type Changed struct {
 	Results  List[WaitingOutcome] `json:"results"`  // one by one, in the order of the request; empty if there are more than 1000

@@ -26,16 +26,35 @@ func publish(r *request) (answer, error) {
 	} else if !found {
 		return answer{}, notFound("exchange")
 	}
-	c, err := readPublish(r)
+	var body api.PostPublish
+	if err := r.read(&body); err != nil {
+		return answer{}, err
+	}
+	if err := needKeys(key{"properties", body.Properties != nil}, key{"routing_key", body.RoutingKey != nil},
+		key{"payload", body.Payload != nil}, key{"payload_encoding", body.PayloadEncoding != nil}); err != nil {
+		return answer{}, err
+	}
+	m, err := readPublish(&body)
 	if err != nil {
 		return answer{}, err
 	}
-	c.Exchange = []byte(name)
-	effects, err := r.do(r.names[0], vhost.Command{Kind: vhost.SelectConfirms}, c)
+	published, err := r.publish(name, m)
 	if err != nil {
 		return answer{}, err
 	}
-	published := api.Published{Routed: true}
+	return ok(published)
+}
+
+// publish publishes a message with a confirm to an exchange of the virtual host that the path names.
+func (r *request) publish(exchange string, m message) (published api.Published, err error) {
+	effects, err := r.do(r.names[0], vhost.Command{Kind: vhost.SelectConfirms}, vhost.Command{
+		Kind: vhost.Publish, Exchange: []byte(exchange), Key: []byte(m.key), Mandatory: true, AskIDs: true,
+		Properties: amqp.AppendProperties(nil, m.properties), Body: m.payload,
+	})
+	if err != nil {
+		return published, err
+	}
+	published.Routed = true
 	for i := range effects {
 		switch effects[i].Kind {
 		case vhost.SendBack:
@@ -43,46 +62,44 @@ func publish(r *request) (answer, error) {
 		case vhost.Answered:
 			published.Scheduled = append(published.Scheduled, effects[i].Name)
 		case vhost.Refuse:
-			return answer{}, badRequest("the message was refused by a queue that is full")
+			return published, badRequest("the message was refused by a queue that is full")
 		}
 	}
-	return ok(published)
+	return published, nil
 }
 
-// readPublish makes a command of the body.
-func readPublish(r *request) (vhost.Command, error) {
-	var c vhost.Command
-	var body api.PostPublish
-	if err := r.read(&body); err != nil {
-		return c, err
+// message is what a body asks to publish.
+type message struct {
+	key        string
+	properties *amqp.Properties
+	payload    []byte
+}
+
+// readPublish reads the message of a body. Without properties it has none, and without an encoding the payload is a string.
+func readPublish(body *api.PostPublish) (m message, err error) {
+	if err := needKeys(key{"routing_key", body.RoutingKey != nil}, key{"payload", body.Payload != nil}); err != nil {
+		return m, err
 	}
-	err := needKeys(key{"properties", body.Properties != nil}, key{"routing_key", body.RoutingKey != nil},
-		key{"payload", body.Payload != nil}, key{"payload_encoding", body.PayloadEncoding != nil})
-	if err != nil {
-		return c, err
-	}
-	var payload []byte
-	switch *body.PayloadEncoding {
-	case "string":
-		payload = []byte(*body.Payload)
-	case "base64":
-		if payload, err = base64.StdEncoding.DecodeString(*body.Payload); err != nil {
-			return c, badRequest("the payload is not base64: %v", err)
+	switch {
+	case body.PayloadEncoding == nil || *body.PayloadEncoding == "string":
+		m.payload = []byte(*body.Payload)
+	case *body.PayloadEncoding == "base64":
+		if m.payload, err = base64.StdEncoding.DecodeString(*body.Payload); err != nil {
+			return m, badRequest("the payload is not base64: %v", err)
 		}
 	default:
-		return c, badRequest("payload_encoding must be string or base64, not '%s'", *body.PayloadEncoding)
+		return m, badRequest("payload_encoding must be string or base64, not '%s'", *body.PayloadEncoding)
 	}
-	if err := checkRoutingKey(*body.RoutingKey); err != nil {
-		return c, err
+	m.key = *body.RoutingKey
+	if err := checkRoutingKey(m.key); err != nil {
+		return m, err
 	}
-	properties, err := readProperties(amqp.Table(*body.Properties))
-	if err != nil {
-		return c, err
+	var properties amqp.Table
+	if body.Properties != nil {
+		properties = amqp.Table(*body.Properties)
 	}
-	return vhost.Command{
-		Kind: vhost.Publish, Key: []byte(*body.RoutingKey), Mandatory: true, AskIDs: true,
-		Properties: amqp.AppendProperties(nil, properties), Body: payload,
-	}, nil
+	m.properties, err = readProperties(properties)
+	return m, err
 }
 
 func checkRoutingKey(k string) error {

@@ -37,6 +37,7 @@ func ownOperations() []operation {
 		{"GET x/scheduled/{vhost}", "What waits in those of a virtual host, summed up", nil, api.Schedules{}},
 		{"GET x/scheduled/{vhost}/{exchange}", "The messages that wait in a delayed exchange, in portions", nil, api.WaitingPage{}},
 		{"DELETE x/scheduled/{vhost}/{exchange}", "Cancels all that wait in a delayed exchange", nil, api.Purged{}},
+		{"PUT x/scheduled/{vhost}/{exchange}/key/{key}", "Schedules a message in the place of what waits under a key", api.PutScheduled{}, api.Published{}},
 		{"POST x/scheduled/{vhost}/{exchange}/cancel", "Cancels scheduled messages", api.PostWaiting{}, api.Changed{}},
 		{"POST x/scheduled/{vhost}/{exchange}/reschedule", "Gives scheduled messages another instant", api.PostReschedule{}, api.Changed{}},
 		{"POST x/scheduled/{vhost}/{exchange}/fire", "Fires scheduled messages now", api.PostWaiting{}, api.Changed{}},

@@ -83,6 +83,7 @@ func routes() []route {
 		{patch, "x/scheduled/*/*/*", management, rescheduleOne(byID)},
 		{post, "x/scheduled/*/*/*/fire", management, fireOne(byID)},
 		{get, "x/scheduled/*/*/key/*", management, showOne(byKey)},
+		{puts, "x/scheduled/*/*/key/*", management, putScheduled},
 		{remove, "x/scheduled/*/*/key/*", management, cancelOne(byKey)},
 		{patch, "x/scheduled/*/*/key/*", management, rescheduleOne(byKey)},
 		{post, "x/scheduled/*/*/key/*/fire", management, fireOne(byKey)},

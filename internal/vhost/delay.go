@@ -12,7 +12,7 @@ import (
 // The headers by which a publisher asks for a later delivery: through a delayed exchange, in ms, and through any, in ms
 // since the Unix epoch. Source: reference delayed-exchange 2; RabbitMQ 4.4 quorum-queues, x-opt-delivery-time.
 const (
-	delayHeader        = "x-delay"
+	DelayHeader        = "x-delay"
 	deliveryTimeHeader = "x-opt-delivery-time"
 )
 
@@ -20,11 +20,11 @@ const (
 // if there is such an exchange on the way: a message that was meant for later must not come now.
 // Source: reference delayed-exchange 2.
 func delayOf(headers []byte) (ms int64, err *amqp.Error) {
-	a, ok, bad := amqp.LookupField(headers, delayHeader)
+	a, ok, bad := amqp.LookupField(headers, DelayHeader)
 	if bad != nil || !ok {
 		return 0, nil
 	}
-	invalid := amqp.PreconditionFailed("invalid %s '%s'", delayHeader, show(a))
+	invalid := amqp.PreconditionFailed("invalid %s '%s'", DelayHeader, show(a))
 	switch f, isFloat := a.Float(); {
 	case isFloat && !(math.Abs(f) < 1<<63):
 		return 0, invalid
@@ -40,7 +40,7 @@ func delayOf(headers []byte) (ms int64, err *amqp.Error) {
 		ms, _ = a.Integer()
 	}
 	if ms > ttlMax {
-		return 0, amqp.PreconditionFailed("invalid %s '%s': at most %d ms are possible", delayHeader, show(a), int64(ttlMax))
+		return 0, amqp.PreconditionFailed("invalid %s '%s': at most %d ms are possible", DelayHeader, show(a), int64(ttlMax))
 	}
 	return max(ms, 0), nil
 }
@@ -112,7 +112,7 @@ func negated(properties []byte, delay int64) []byte {
 	}
 	p.Headers = slices.Clone(p.Headers)
 	for i := range p.Headers {
-		if p.Headers[i].Name == delayHeader {
+		if p.Headers[i].Name == DelayHeader {
 			p.Headers[i].Value = amqp.Int64(-delay)
 		}
 	}

@@ -86,6 +86,11 @@ func (s *Server) serve(to route, r *request) (answer, error) {
 	if err := s.origins.Check(r.Request); err != nil {
 		return answer{}, notAuthorised("a page of another origin may not change anything here: %v", err)
 	}
+	if to.path == "x/backup" && r.Method == get { // it carries everything away, and may be cut off when it has
+		if err := s.note(r, http.StatusOK, nil); err != nil {
+			return answer{}, err
+		}
+	}
 	if to.method == get || slices.Contains(traffic, to.path) {
 		return to.serve(r)
 	}
@@ -102,18 +107,27 @@ func (s *Server) serve(to route, r *request) (answer, error) {
 	if status < http.StatusInternalServerError && r.changedNothing(to, status, before) {
 		return a, err
 	}
-	d := access.Deed{
-		At: s.engine.Now().UnixMilli(), User: r.caller.shownName(), From: r.RemoteAddr,
-		Action: r.Method, Object: objectOf(r.Request), Status: uint16(status), Detail: r.detail,
+	detail := r.detail
+	if detail == nil {
+		detail = said.detail()
 	}
-	if d.Detail == nil {
-		d.Detail = said.detail()
-	}
-	if failed := s.auditor.record(r.Context(), d); failed != nil {
-		s.options.Log.Error("done, and not in the audit log", "user", d.User, "action", d.Action, "object", d.Object, "error", failed)
+	if failed := s.note(r, status, detail); failed != nil {
 		return answer{}, failed
 	}
 	return a, err
+}
+
+// note records what a request has done, or is about to.
+func (s *Server) note(r *request, status int, detail []byte) error {
+	d := access.Deed{
+		At: s.engine.Now().UnixMilli(), User: r.caller.shownName(), From: r.RemoteAddr,
+		Action: r.Method, Object: objectOf(r.Request), Status: uint16(status), Detail: detail,
+	}
+	err := s.auditor.record(r.Context(), d)
+	if err != nil {
+		s.options.Log.Error("this cannot be recorded in the audit log", "user", d.User, "action", d.Action, "object", d.Object, "error", err)
+	}
+	return err
 }
 
 // changedNothing reports whether a request asked for what was so already, as far as that is known.

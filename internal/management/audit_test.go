@@ -90,6 +90,17 @@ func TestAuditPassesOver(t *testing.T) {
 	}
 }
 
+func TestAuditOfBackups(t *testing.T) {
+	// If this fails, somebody can carry everything away, and nobody learns of it.
+	t.Parallel()
+	d := open(t)
+	d.want(200, "GET", "/api/x/backup", "")
+	d.want(200, "HEAD", "/api/x/backup", "")
+	if got := d.deeds(); !slices.Equal(got, []string{"guest GET /api/x/backup 200"}) {
+		t.Errorf("the audit log is %q", got)
+	}
+}
+
 func TestAuditOfTheSecret(t *testing.T) {
 	// If this fails, what the command line does is in nobody's name.
 	t.Parallel()

@@ -154,12 +154,17 @@ func (r *request) channels(wanted func(*api.Channel) bool) ([]api.Channel, error
 		if err := r.look(h.Name, func(v *vhost.VHost) { views = v.Channels() }); err != nil {
 			return nil, err
 		}
+		unconfirmed, err := r.server.engine.Unconfirmed(r.Context(), h.Name)
+		if err != nil {
+			return nil, err
+		}
 		for _, v := range views {
 			c, live := at[v.Connection]
 			if !live {
 				continue
 			}
 			shown := r.server.showChannel(h.Name, &v, &c)
+			shown.MessagesUnconfirmed = int64(unconfirmed[v.ID])
 			if wanted(&shown) {
 				all = append(all, shown)
 			}
@@ -175,6 +180,8 @@ func (s *Server) showChannel(vhostName string, v *vhost.ChannelView, c *Connecti
 		Connection: api.ChannelPeer{Name: c.Name, PeerHost: c.PeerHost, PeerPort: c.PeerPort},
 		Confirm:    v.Confirms, ConsumerCount: v.Consumers, PrefetchCount: int(v.Prefetch),
 		GlobalPrefetchCount: int(v.GlobalPrefetch), MessagesUnacknowledged: int64(v.Unacked),
+		MessagesUncommitted: int64(v.Uncommitted), AcksUncommitted: int64(v.Unsettled),
+		Transactional: v.Uncommitted+v.Unsettled > 0, // one that has just begun is not known here
 	}
 }
 

@@ -52,6 +52,9 @@ func (h *history) at(when int64, figure int) uint64 {
 // trend tells how fast the figures change. The spans say which of them come with samples.
 func (h *history) trend(figures int, spanOf func(figure int) span) trend {
 	t := trend{rates: make([]api.Rate, figures)}
+	if h.before > 0 && !h.moved() {
+		t.since = h.readings[len(h.readings)-1].from
+	}
 	for f := range figures {
 		r := &t.rates[f]
 		if h.before > 0 {
@@ -88,7 +91,10 @@ func perSecond(from, to uint64, ms int64) float64 {
 }
 
 // A trend is how fast figures change. The zero value is that of figures which do not.
-type trend struct{ rates []api.Rate }
+type trend struct {
+	rates []api.Rate
+	since int64 // since when none of them has changed, ms since the Unix epoch; 0: they change, or nobody knows
+}
 
 // of is the rate of one figure, or of several added up.
 func (t *trend) of(figures ...int) (sum api.Rate) {

@@ -116,6 +116,16 @@ func TestSamples(t *testing.T) {
 			d.refused(400, "bad_request", reason, "GET", "/api/"+path+"?"+query, "")
 		}
 	}
+	d.server.sampler.read(start.Add(35 * time.Second))
+	idle := read[api.Queue](d, "/api/queues/%2F/q").IdleSince
+	if want := start.Add(30*time.Second).UTC().Format("2006-01-02T15:04:05.000") + "+00:00"; idle == nil || *idle != want {
+		t.Errorf("idle since %v, want %s", idle, want)
+	}
+	d.publish("amq.default", "q", "x")
+	d.server.sampler.read(start.Add(40 * time.Second))
+	if q := read[[]api.Queue](d, "/api/queues")[0]; q.IdleSince != nil {
+		t.Errorf("idle since %v while it moves", *q.IdleSince)
+	}
 	if got := d.want(200, "GET", "/api/queues/%2F/q", "").Body.String(); strings.Contains(got, "samples") {
 		t.Errorf("samples that nobody asked for: %s", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -37,6 +38,10 @@ func (s *Server) showQueue(h *access.VHost, q *vhost.QueueView, t *trend) api.Qu
 		MessagesDLX: int64(q.Held), MessageBytesDLX: q.HeldBytes,
 	}
 	shown.DelayedRetry = showRetry(&q.Settings)
+	if t.since > 0 {
+		since := time.UnixMilli(t.since).UTC().Format(idleTime)
+		shown.IdleSince = &since
+	}
 	if q.SingleActiveTag != "" {
 		shown.ActiveConsumers = 1
 	}
@@ -52,6 +57,9 @@ func (s *Server) showQueue(h *access.VHost, q *vhost.QueueView, t *trend) api.Qu
 	}
 	return shown
 }
+
+// idleTime is the form of idle_since. Source: RabbitMQ management API, idle_since.
+const idleTime = "2006-01-02T15:04:05.000-07:00"
 
 // showRetry says how a queue spaces its retries, "" if it does not. Source: RabbitMQ 4.3 quorum-queues, delayed_retry;
 // what is behind max is ours.

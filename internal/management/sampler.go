@@ -201,8 +201,7 @@ func (s *sampler) whole(h *access.VHost, w spans) trend {
 	return trend{}
 }
 
-// trends are those of the queues of a virtual host. Queues at which nothing moves are not among them, unless samples are
-// asked for.
+// trends are those of the queues of a virtual host.
 func (s *sampler) trends(h *access.VHost, w spans) map[vhost.QueueID]trend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,10 +210,13 @@ func (s *sampler) trends(h *access.VHost, w spans) map[vhost.QueueID]trend {
 		return nil
 	}
 	asked := w.lengths.incr > 0 || w.rates.incr > 0
-	trends := map[vhost.QueueID]trend{}
+	trends := make(map[vhost.QueueID]trend, len(l.queues))
 	for id, q := range l.queues {
-		if asked || q.moved() {
+		switch {
+		case asked || q.moved():
 			trends[id] = q.trend(queueFigures, w.ofQueues)
+		case q.before > 0:
+			trends[id] = trend{since: q.readings[len(q.readings)-1].from}
 		}
 	}
 	return trends

@@ -222,6 +222,15 @@ type FeatureFlag struct {
 	ProvidedBy string `json:"provided_by"`
 }
 
+// A DeprecatedFeature of GET /api/deprecated-features. Source: RabbitMQ deprecated-features.
+type DeprecatedFeature struct {
+	Name       string `json:"name"`
+	Phase      string `json:"deprecation_phase"` // permitted_by_default, denied_by_default, disconnect, removed
+	Desc       string `json:"desc"`
+	DocURL     string `json:"doc_url"`
+	ProvidedBy string `json:"provided_by"`
+}
+
 // NodeMemory answers GET /api/nodes/{node}/memory. Source: RabbitMQ memory-use.
 type NodeMemory struct {
 	Memory MemoryBreakdown `json:"memory"`

@@ -132,6 +132,9 @@ func TestSmallEndpoints(t *testing.T) {
 	full.as("").want(200, "GET", "/api/health/checks/below-node-connection-limit", "")
 	d.roster.mu.conns = []Connection{{Name: "a"}}
 	full.as("").want(503, "GET", "/api/health/checks/below-node-connection-limit", "")
+	if got := read[[]api.DeprecatedFeature](d, "/api/deprecated-features"); len(got) == 0 || got[1].Name != "global_qos" || got[1].Phase != "permitted_by_default" {
+		t.Errorf("deprecated features %+v", got)
+	}
 	effective := d.with(func(o *Options) { o.Effective = func() string { return "heartbeat = 60\n" } })
 	w := effective.send("GET", "/api/config/effective", "", "Accept", "text/plain")
 	if w.Code != 200 || w.Body.String() != "heartbeat = 60\n" || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {

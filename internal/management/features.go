@@ -1,6 +1,10 @@
 package management
 
-import "github.com/bartleby-mq/bartleby/internal/api"
+import (
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
 
 // featureFlags are those of RabbitMQ 4.2 that clients ask for before they rely on what a broker of that series does.
 // Some take one as the mark of a series: NServiceBus starts only where it finds stream_queue, whether or not it uses
@@ -27,3 +31,22 @@ func flagged(name, desc string) api.FeatureFlag {
 }
 
 func getFeatureFlags(*request) (answer, error) { return ok(api.List[api.FeatureFlag](featureFlags)) }
+
+// deprecatedFeatures are what RabbitMQ 4.2 would rather not have, and what became of each there. What is permitted there
+// is permitted here. Source: RabbitMQ deprecated-features.
+var deprecatedFeatures = []api.DeprecatedFeature{
+	deprecated("classic_queue_mirroring", "removed", "Mirrors of classic queues"),
+	deprecated("global_qos", "permitted_by_default", "A prefetch limit shared by the consumers of a channel"),
+	deprecated("management_metrics_collection", "permitted_by_default", "Statistics in the management API"),
+	deprecated("queue_master_locator", "permitted_by_default", "The argument and policy key that place the leader of a classic queue"),
+	deprecated("ram_node_type", "removed", "Nodes that keep definitions in memory only"),
+	deprecated("transient_nonexcl_queues", "permitted_by_default", "Queues that are neither durable nor exclusive"),
+}
+
+func deprecated(name, phase, desc string) api.DeprecatedFeature {
+	return api.DeprecatedFeature{Name: name, Phase: phase, Desc: desc, ProvidedBy: "rabbit"}
+}
+
+func getDeprecatedFeatures(r *request) (answer, error) {
+	return list(r, slices.Clone(deprecatedFeatures), func(f *api.DeprecatedFeature) string { return f.Name })
+}

@@ -49,7 +49,7 @@ func nodeOperations() []operation {
 		{"GET extensions", "Extensions of the console: none", nil, none{}},
 		{"GET feature-flags", "The feature flags, all enabled", nil, api.List[api.FeatureFlag]{}},
 		{"PUT feature-flags/{flag}/enable", "Enables a feature flag, as it is", nil, nil},
-		{"GET deprecated-features", "Deprecated features: none", nil, none{}},
+		{"GET deprecated-features", "What RabbitMQ deprecates, and whether it is permitted", nil, api.List[api.DeprecatedFeature]{}},
 		{"GET deprecated-features/used", "Deprecated features in use: none", nil, none{}},
 		{"GET auth/hash_password/{password}", "The salted hash of a password", nil, api.HashedPassword{}},
 		{"GET auth/attempts/{node}", "How often somebody logged in over HTTP", nil, api.List[api.LoginAttempts]{}},

@@ -34,7 +34,7 @@ func routes() []route {
 		{get, "extensions", management, getNone},
 		{get, "feature-flags", management, getFeatureFlags},
 		{puts, "feature-flags/*/enable", administrator, enableFeature},
-		{get, "deprecated-features", management, getNone},
+		{get, "deprecated-features", management, getDeprecatedFeatures},
 		{get, "deprecated-features/used", management, getNone},
 		{get, "auth/hash_password/*", administrator, hashPassword},
 		{get, "auth/attempts/*", administrator, getAttempts},

@@ -72,7 +72,7 @@ func (d dpkg) in(path string) string { return filepath.Join(d.root, path) }
 
 func (d dpkg) install(t *testing.T, path string) {
 	t.Helper()
-	d.run(t, "dpkg", "--install", "--force-confold", "/tmp/"+filepath.Base(path))
+	d.run(t, "dpkg", "--install", "--force-confold", "--force-unsafe-io", "/tmp/"+filepath.Base(path))
 }
 
 // unit returns the settings of the service's unit, of each key the last.
@@ -176,7 +176,7 @@ func TestDebianPackage(t *testing.T) {
 
 	m := d.startService(t)
 	keep(t, "copies", "copy this")
-	if out := d.run(t, "bartleby", "ctl", "--data", "/var/lib/bartleby", "-q", "list_queues", "name", "messages"); !strings.Contains(out, "copies\t1") {
+	if out := d.run(t, "bartleby", "ctl", "-q", "list_queues", "name", "messages"); !strings.Contains(out, "copies\t1") {
 		t.Errorf("root's ctl lists %q", out)
 	}
 	m.stop(t)
@@ -190,6 +190,11 @@ func TestDebianPackage(t *testing.T) {
 		t.Errorf("after an upgrade the configuration is %q, %v", text, err)
 	}
 	m = d.startService(t)
+	if reload := d.unit(t)["ExecReload"]; reload != "/bin/kill -HUP $MAINPID" {
+		t.Errorf("reloaded by %q", reload)
+	} else if err := m.service.cmd.Process.Signal(unix.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
 	kept(t, "copies", "copy this")
 	m.stop(t)
 
@@ -223,8 +228,8 @@ func TestRabbitMQTools(t *testing.T) {
 	d.install(t, broker)
 	d.install(t, tools)
 	m := d.startService(t)
-	d.run(t, "rabbitmqctl", "--data", "/var/lib/bartleby", "add_vhost", "tenant")
-	if out := d.run(t, "rabbitmqctl", "--data", "/var/lib/bartleby", "-q", "list_vhosts"); !strings.Contains(out, "tenant\n") {
+	d.run(t, "rabbitmqctl", "add_vhost", "tenant")
+	if out := d.run(t, "rabbitmqctl", "-q", "list_vhosts"); !strings.Contains(out, "tenant\n") {
 		t.Errorf("list_vhosts: %q", out)
 	}
 	d.run(t, "rabbitmq-diagnostics", "-q", "ping")

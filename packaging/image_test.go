@@ -182,8 +182,8 @@ func (m *image) container(t *testing.T, root string, user int) jail {
 }
 
 func TestImage(t *testing.T) {
-	// If this fails, a container of the image does not start, is called sick though it is well, keeps its data in another
-	// place than the volume, or runs as root.
+	// If this fails, a container of the image does not start, is called sick though it is well, lets nobody in, keeps its data
+	// in another place than the volume, or runs as root.
 	if !*makes {
 		t.Skip("needs -make")
 	}
@@ -219,6 +219,7 @@ func TestImage(t *testing.T) {
 				j.run(t, args...)
 			}
 			keep(t, "copies", "copy this")
+			apiAt(t, elsewhere, "GET", "/whoami", "") // guest, from outside the container
 			s.stop(t)
 			if left, err := os.ReadDir(data); err != nil || len(left) == 0 {
 				t.Fatalf("the volume has %v, %v", left, err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,6 +61,9 @@ func start(m *testing.M) (code int, err error) {
 	return 0, nil
 }
 
+// elsewhere is an address of the namespace that is no loopback address: who connects from it comes from elsewhere.
+const elsewhere = "198.51.100.7"
+
 // loopbackUp switches the only network interface of a new namespace on. All of its ports are free.
 func loopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
@@ -72,7 +76,16 @@ func loopbackUp() error {
 		return err
 	}
 	request.SetUint16(unix.IFF_UP)
-	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request); err != nil {
+		return err
+	}
+	if request, err = unix.NewIfreq("lo:1"); err != nil {
+		return err
+	}
+	if err := request.SetInet4Addr(net.ParseIP(elsewhere).To4()); err != nil {
+		return err
+	}
+	return unix.IoctlIfreq(fd, unix.SIOCSIFADDR, request)
 }
 
 // artefact returns the path of the one file that make has left under a pattern.

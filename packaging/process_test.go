@@ -124,7 +124,12 @@ func (w *transcript) String() string {
 // api asks the broker on this namespace's own port 15672, as guest, and returns the answer's body.
 func api(t *testing.T, method, path, body string) string {
 	t.Helper()
-	request, err := http.NewRequest(method, "http://127.0.0.1:15672/api"+path, strings.NewReader(body))
+	return apiAt(t, "127.0.0.1", method, path, body)
+}
+
+func apiAt(t *testing.T, host, method, path, body string) string {
+	t.Helper()
+	request, err := http.NewRequest(method, "http://"+host+":15672/api"+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

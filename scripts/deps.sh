@@ -34,6 +34,8 @@ if wants race; then
 fi
 
 if wants packages; then
+	echo "deps: for packages: Kubernetes' types, as packaging/kubernetes/go.mod pins them"
+	go -C packaging/kubernetes mod download
 	echo "deps: for packages: dpkg-deb, unshare, and adduser, which the package depends on: Debian packages dpkg, util-linux, adduser"
 	if command -v dpkg-deb >/dev/null && command -v unshare >/dev/null && [ -x /usr/sbin/adduser ]; then
 		echo "deps: all of them are there"

@@ -77,9 +77,14 @@ func suites() []suite {
 			steps: []step{goTest("-run=Kill", "./violence/...", "-args", "-rounds=10")},
 		},
 		{
-			name: "packages", about: "Debian packages and container image: made, installed, started, removed", limit: 5 * time.Minute, binary: true,
+			name: "packages", about: "Debian packages, container image, Kubernetes: made, installed, started, removed",
+			limit: 5 * time.Minute, binary: true,
 			steps: []step{
 				goTest("./packaging", "-args", "-make"),
+				{ // a module of its own; -C has to be the first flag
+					args:  []string{"go", "test", "-C", "packaging/kubernetes", "-json", "-count=1", "./...", "-args", "-binary=../../" + binary},
+					count: countGoTest,
+				},
 			},
 		},
 		{

@@ -160,6 +160,22 @@ func (w *world) overflow() string {
 	return []string{"drop-head", "reject-publish", "reject-publish-dlx", "drop-lowest"}[w.dice.IntN(4)]
 }
 
+// ladder draws how waits grow, and when they end.
+func (w *world) ladder(prefix string, add func(string, amqp.Value)) {
+	if w.chance(2) {
+		add(prefix+"delayed-retry-backoff", amqp.String([]string{"linear", "fixed", "exponential"}[w.dice.IntN(3)]))
+	}
+	if w.chance(5) {
+		add(prefix+"delayed-retry-steps", amqp.String([]string{"7", "3,1s,40ms", "1s,2s,1m,1ms"}[w.dice.IntN(3)]))
+	}
+	if w.chance(4) {
+		add(prefix+"delayed-retry-jitter", amqp.Int64(int64(w.dice.IntN(101))))
+	}
+	if w.chance(3) {
+		add(prefix+"delayed-retry-attempts", amqp.Int64(int64(1+w.dice.IntN(3))))
+	}
+}
+
 // returns draws what becomes of messages that come back, and of those that do not: each rule once in n.
 func (w *world) returns(prefix string, n int, add func(string, amqp.Value)) {
 	if w.chance(n) {
@@ -169,6 +185,7 @@ func (w *world) returns(prefix string, n int, add func(string, amqp.Value)) {
 		if w.chance(2) {
 			add(prefix+"delayed-retry-max", amqp.Int64(least*int64(1+w.dice.IntN(4))))
 		}
+		w.ladder(prefix, add)
 	}
 	if w.chance(n) {
 		add(prefix+"delivery-count-mode", amqp.String([]string{"all", "failed"}[w.dice.IntN(2)]))

@@ -20,12 +20,11 @@ func (w *world) returned(st *step, e *entry, f *vhost.Fact) {
 	}
 	e.returned++
 	st.back[e] = true
-	until := deadline.Instant(0)
 	if view := w.view(st, e.line); view != nil {
-		until = w.count(st, e, &view.Settings, f.Failed)
-		if f.At != until {
-			w.violate(Waiting, "message %d came back to %q at %d, for time %d of %+v, and waits until %d, expected %d",
-				e.message, e.line.name, st.stamp.Now, e.acquired, view.Settings, f.At, until)
+		until, jitter := w.count(st, e, &view.Settings, f.Failed)
+		if f.At < until || f.At > until+jitter {
+			w.violate(Waiting, "message %d came back to %q at %d, for time %d of %+v, and waits until %d, expected %d, %d later at the most",
+				e.message, e.line.name, st.stamp.Now, e.acquired, view.Settings, f.At, until, jitter)
 		}
 	}
 	if f.At != 0 {
@@ -34,10 +33,10 @@ func (w *world) returned(st *step, e *entry, f *vhost.Fact) {
 	e.comeBack(f.At)
 }
 
-// count counts a return, and tells until when the message has to wait.
-func (w *world) count(st *step, e *entry, set *vhost.Settings, failed bool) deadline.Instant {
+// count counts a return, and tells until when the message has to wait, 0 if not at all, and by how much longer it may.
+func (w *world) count(st *step, e *entry, set *vhost.Settings, failed bool) (until, jitter deadline.Instant) {
 	if !set.Counts {
-		return 0
+		return 0, 0
 	}
 	if e.acquired++; failed {
 		e.failed++
@@ -46,20 +45,45 @@ func (w *world) count(st *step, e *entry, set *vhost.Settings, failed bool) dead
 		w.tallies = append(w.tallies, tally{e.line.id, e.seq, e.acquired, e.failed})
 	}
 	n := e.counted(set)
-	if set.DeliveryLimit >= 0 && n > set.DeliveryLimit {
+	retries := set.RetryType != vhost.RetryDisabled
+	if set.DeliveryLimit >= 0 && n > set.DeliveryLimit || retries && set.RetryAttempts > 0 && n > set.RetryAttempts {
 		st.over = append(st.over, e)
-		return 0
+		return 0, 0
 	}
 	waits := set.RetryType == vhost.RetryAll || set.RetryType == vhost.RetryFailed && failed || set.RetryType == vhost.RetryReturned && !failed
 	due := e.expireAt != 0 && e.expireAt <= st.stamp.Now
-	if !waits || set.RetryMin <= 0 || due {
-		return 0
+	if !waits || due {
+		return 0, 0
+	}
+	if wait := waitOf(set, max(n, 1)); wait > 0 {
+		until, jitter = st.stamp.From+deadline.Instant(wait), deadline.Instant(wait*set.RetryJitter/100)
+	}
+	return until, jitter
+}
+
+// waitOf is for how long a message waits that comes back for the n-th time, ms: the rules of ladders told a second time.
+func waitOf(set *vhost.Settings, n int64) int64 {
+	if steps := set.RetrySteps; len(steps) > 0 {
+		return steps[min(int(n), len(steps))-1]
 	}
 	most := set.RetryMax
 	if most <= 0 {
-		most = set.RetryMin
+		if most = set.RetryMin; set.RetryBackoff == vhost.Exponential {
+			most = 10 * 365 * 24 * 3_600_000
+		}
 	}
-	return st.stamp.From + deadline.Instant(min(set.RetryMin*max(n, 1), most))
+	wait := set.RetryMin
+	switch set.RetryBackoff {
+	case vhost.Linear:
+		wait *= n
+	case vhost.Exponential:
+		for ; n > 1 && wait < most; n-- {
+			wait *= 2
+		}
+	case vhost.Fixed:
+		return wait
+	}
+	return min(wait, most)
 }
 
 // counted is the counter that a queue looks at.

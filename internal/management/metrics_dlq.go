@@ -152,7 +152,8 @@ func (t *tarjan) visit(id vhost.QueueID) {
 
 // scraper is what is remembered between scrapes.
 type scraper struct {
-	turns chan struct{} // those who read a page with single objects; others wait
+	answers answers
+	turns   chan struct{} // those who read a page with single objects; others wait
 
 	mu struct {
 		sync.Mutex

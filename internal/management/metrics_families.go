@@ -69,6 +69,7 @@ func metricFamilies() []family {
 		{"retry_metrics", false, queues, (*scrape).retryMetrics},
 		{"lost_letter_metrics", false, none, (*scrape).lostLetters},
 		{"storage_metrics", false, none, (*scrape).storageMetrics},
+		{"http_metrics", false, none, (*scrape).answers},
 		{"runtime_metrics", false, none, (*scrape).runtimeMetrics},
 	}
 }

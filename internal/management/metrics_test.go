@@ -369,6 +369,25 @@ func TestCountersNeverGoBack(t *testing.T) {
 	})
 }
 
+func TestAnswerTimes(t *testing.T) {
+	// If this fails, it cannot be seen which requests are slow, or whoever sends many different ones fills the memory.
+	t.Parallel()
+	d := open(t)
+	d.want(200, "GET", "/api/queues/%2F", "")
+	d.want(200, "GET", "/api/queues/%2F", "")
+	for i := range 20 {
+		d.want(404, "GET", fmt.Sprintf("/api/nowhere%d", i), "")
+		d.send(fmt.Sprint("M", i), "/api/queues/%2F", "")
+	}
+	p := scrapePage(d, "/metrics")
+	p.want(map[string]float64{
+		`bartleby_http_request_seconds_count{route="queues/*",method="GET",code="200"}`:            2,
+		`bartleby_http_request_seconds_bucket{route="queues/*",method="GET",code="200",le="+Inf"}`: 2,
+		`bartleby_http_request_seconds_count{route="other",method="GET",code="404"}`:               20,
+		`bartleby_http_request_seconds_count{route="other",method="other",code="405"}`:             20,
+	})
+}
+
 func TestBoundaries(t *testing.T) {
 	// If this fails, dashboards that look for le="1000.0" or le="1e+06" show nothing.
 	t.Parallel()

@@ -20,6 +20,7 @@ type request struct {
 	*http.Request
 	server *Server
 	writer http.ResponseWriter
+	route  string       // that serves it, as in the table; "" until that is known
 	names  []string     // in the variable segments of the path
 	view   *access.View // as of the request's arrival
 	caller caller

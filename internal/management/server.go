@@ -56,6 +56,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		s.serveMetrics(w, hr, path, MetricsOptions{Path: "/metrics"})
 		return
 	}
+	began := time.Now()
 	a, err := s.answer(r)
 	if err != nil {
 		a = refusal(err)
@@ -64,6 +65,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		}
 	}
 	send(w, r, a)
+	s.scraper.answers.note(r.route, r.Method, a.status, time.Since(began))
 }
 
 // below is the escaped path of a request behind the prefix, "" if it is not below that.
@@ -106,7 +108,7 @@ func (s *Server) answer(r *request) (answer, error) {
 	if !ok {
 		return answer{}, &methodNotAllowed{allow: found.node.allowed()}
 	}
-	r.names = found.names
+	r.names, r.route = found.names, to.path
 	if to.need != anybody {
 		if err := r.logIn(to.need); err != nil {
 			return answer{}, err

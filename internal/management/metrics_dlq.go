@@ -13,10 +13,16 @@ import (
 // letterMap is where dead letters of a virtual host go: read queue by queue, then looked at.
 type letterMap struct {
 	targets map[vhost.QueueID]bool
-	ways    map[vhost.QueueID][]vhost.QueueID // of queues whose messages die by themselves
-	queues  []targetQueue                     // all queues: which are targets is known in the end
-	missing int                               // queues whose dead-letter exchange does not exist
-	unbound int                               // queues whose dead letters lead nowhere
+	ways    []letterWay   // of queues whose messages die by themselves
+	queues  []targetQueue // all queues: which are targets is known in the end
+	missing int           // queues whose dead-letter exchange does not exist
+	unbound int           // queues whose dead letters lead nowhere
+}
+
+// letterWay is where the dead letters of a queue go.
+type letterWay struct {
+	from vhost.QueueID
+	to   []vhost.QueueID
 }
 
 // targetQueue is what is shown of a queue if it is a target.
@@ -48,13 +54,13 @@ func (m *letterMap) add(q *vhost.QueueSample) {
 		m.unbound++
 	case vhost.WayOpen:
 		if m.targets == nil {
-			m.targets, m.ways = map[vhost.QueueID]bool{}, map[vhost.QueueID][]vhost.QueueID{}
+			m.targets = map[vhost.QueueID]bool{}
 		}
 		for _, id := range q.Letters.Targets {
 			m.targets[id] = true
 		}
 		if q.Dies && len(q.Letters.Targets) > 0 {
-			m.ways[q.ID] = q.Letters.Targets
+			m.ways = append(m.ways, letterWay{q.ID, q.Letters.Targets})
 		}
 	}
 }
@@ -94,8 +100,15 @@ const loopEdgesMax = 1 << 20
 // loops counts the queues whose dead letters may come back to them although nobody rejects them: by age or for want of room all
 // the way round. It is what Tarjan's algorithm calls strongly connected.
 func (m *letterMap) loops() (n int) {
-	t := tarjan{ways: m.ways, index: map[vhost.QueueID]int{}, low: map[vhost.QueueID]int{}, onStack: map[vhost.QueueID]bool{}}
-	for id := range m.ways {
+	t := tarjan{
+		ways: map[vhost.QueueID][]vhost.QueueID{}, index: map[vhost.QueueID]int{}, low: map[vhost.QueueID]int{}, onStack: map[vhost.QueueID]bool{},
+	}
+	for _, w := range m.ways { // on the way round each is a target, and most queues are none
+		if m.targets[w.from] {
+			t.ways[w.from] = w.to
+		}
+	}
+	for id := range t.ways {
 		if t.index[id] == 0 {
 			t.visit(id)
 		}

@@ -423,7 +423,13 @@ func TestLoops(t *testing.T) {
 		{map[vhost.QueueID][]vhost.QueueID{1: {2}, 2: {3, 1}, 3: {4}}, 2},
 		{map[vhost.QueueID][]vhost.QueueID{1: {2}, 2: {3}, 3: {1}, 4: {1}, 5: {6}, 6: {5}}, 5},
 	} {
-		m := letterMap{ways: c.ways}
+		m := letterMap{targets: map[vhost.QueueID]bool{}}
+		for from, to := range c.ways {
+			m.ways = append(m.ways, letterWay{from, to})
+			for _, id := range to {
+				m.targets[id] = true
+			}
+		}
 		if got := m.loops(); got != c.want {
 			t.Errorf("%v: %d, want %d", c.ways, got, c.want)
 		}

@@ -163,7 +163,26 @@ func (b *Broker) open() error {
 	if err := b.define(); err != nil {
 		return err
 	}
+	b.lookAtUsers()
 	return b.listen()
+}
+
+// lookAtUsers tells of what nobody expects who configures users: that one is made only in the beginning, and that there may
+// be nobody to administer the broker. Source: reference configuration 7.
+func (b *Broker) lookAtUsers() {
+	view := b.engine.Access()
+	if first := b.config.First; first != nil && first.User != "" && b.config.LoadDefinitions == "" {
+		if _, ok := view.User(first.User); !ok {
+			b.config.Log.Warn("the default user does not exist: it is made only where there is no data yet; 'bartleby ctl add_user' makes users",
+				"user", first.User)
+		}
+	}
+	for _, u := range view.Users() {
+		if u.ActsAs(access.TagAdministrator) {
+			return
+		}
+	}
+	b.config.Log.Warn("no user is an administrator: 'bartleby ctl set_user_tags USER administrator' on this machine makes one")
 }
 
 // define goes on with an interrupted import of definitions, and imports those that are to be loaded.

@@ -9,6 +9,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqpserver"
 	"github.com/bartleby-mq/bartleby/internal/certs"
+	"github.com/bartleby-mq/bartleby/internal/logbook"
 	"github.com/bartleby-mq/bartleby/internal/management"
 )
 
@@ -59,6 +60,7 @@ type Web struct {
 type Shown struct {
 	Settings              func() string // the settings in force as the text of a configuration file, without secrets
 	ConfigFiles, LogFiles []string
+	Book                  *logbook.Book // the log, whose levels tools may set; nil: they may not
 }
 
 // clients are the options of the AMQP server.
@@ -87,7 +89,7 @@ func (b *Broker) web(secret string) management.Options {
 		NoBasicAuth: c.Web.NoBasicAuth, NoOperatorPolicyChanges: c.Web.NoOperatorPolicyChanges,
 	}
 	if c.Shown != nil {
-		o.Effective, o.ConfigFiles, o.LogFiles = c.Shown.Settings, c.Shown.ConfigFiles, c.Shown.LogFiles
+		o.Effective, o.ConfigFiles, o.LogFiles, o.Book = c.Shown.Settings, c.Shown.ConfigFiles, c.Shown.LogFiles, c.Shown.Book
 	}
 	return o
 }

@@ -63,7 +63,7 @@ func serve(name string, args []string, stdout, stderr io.Writer) int {
 	}
 	c := settings.Broker
 	c.Log = log
-	c.Shown = &bartleby.Shown{Settings: settings.Text, ConfigFiles: settings.Files, LogFiles: book.Files()}
+	c.Shown = &bartleby.Shown{Settings: settings.Text, ConfigFiles: settings.Files, LogFiles: book.Files(), Book: book}
 	signals := make(chan os.Signal, 4) // from now on: one that comes during the start is obeyed after it
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	b, err := bartleby.Start(c)

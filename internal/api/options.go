@@ -19,3 +19,9 @@ var VHostOptions = []VHostOption{
 	{"dlx-by-argument-only", "true or false: policies name no dead-letter exchange"},
 	{"strict-names", "true or false: queue names of letters, digits and -_.#/@"},
 }
+
+// LogLevel is the body of PUT /api/x/log-level.
+type LogLevel struct {
+	Level    string `json:"level"`              // debug, info, notice, warning, error, critical, none
+	Category string `json:"category,omitempty"` // connection, channel, queue, …; empty: all
+}

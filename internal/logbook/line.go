@@ -31,7 +31,7 @@ func ParseLevel(name string) (slog.Level, error) {
 		return slog.LevelWarn, nil
 	case "error":
 		return slog.LevelError, nil
-	case "critical":
+	case "critical", "alert", "emergency":
 		return Critical, nil
 	case "none":
 		return None, nil

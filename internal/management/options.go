@@ -9,6 +9,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/logbook"
 )
 
 // Options say what the door shows and to whom. Engine is needed, the rest has defaults.
@@ -33,6 +34,8 @@ type Options struct {
 	// Effective returns the configuration in force as the text of a configuration file, secrets left out; nil: it is
 	// not known.
 	Effective func() string
+	// Book is the log, whose levels are set here; nil: it is somebody else's.
+	Book *logbook.Book
 
 	Passwords Passwords
 	CORS      CORS

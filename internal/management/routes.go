@@ -48,6 +48,9 @@ func routes() []route {
 		{post, "x/clock/advance", administrator, advanceClock},
 		{post, "x/clock/resync", administrator, resyncClock},
 
+		{get, "x/log-level", monitoring, getLogLevels},
+		{puts, "x/log-level", administrator, putLogLevel},
+		{post, "x/rotate-logs", administrator, rotateLogs},
 		{get, "x/resource-limits", monitoring, getResourceLimits},
 		{puts, "x/resource-limits", administrator, putResourceLimits},
 		{get, "x/storage", monitoring, getStorage},

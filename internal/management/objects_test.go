@@ -50,7 +50,7 @@ func TestOverview(t *testing.T) {
 	if i := slices.IndexFunc(flags, func(f api.FeatureFlag) bool { return f.Name == "stream_queue" }); i < 0 || flags[i].State != "enabled" {
 		t.Errorf("feature flags %+v", flags)
 	}
-	for _, path := range []string{"deprecated-features", "extensions"} {
+	for _, path := range []string{"extensions"} {
 		if got := d.want(200, "GET", "/api/"+path, "").Body.String(); got != "[]" {
 			t.Errorf("%s: %s", path, got)
 		}

@@ -54,12 +54,19 @@ func refusal(err error) answer {
 		return answer{status: refused.Status, body: refused, header: http.Header{"Allow": {method.allow}}}
 	}
 	var refused *api.Error
-	if errors.As(err, &refused) {
-		return answer{status: refused.Status, body: refused}
+	if !errors.As(err, &refused) {
+		refused = translate(err)
 	}
-	refused = translate(err)
+	if strings.Contains(refused.Reason, "error parsing regexp: ") {
+		hinted := *refused
+		hinted.Reason = strings.TrimRight(hinted.Reason, "\n") + patternHint
+		refused = &hinted
+	}
 	return answer{status: refused.Status, body: refused}
 }
+
+// patternHint is said of regular expressions that are none here, most of which are some in RabbitMQ.
+const patternHint = "; regular expressions have the syntax of RE2, without lookaheads, lookbehinds and back references"
 
 // translate puts a refusal of the engine, or a fault, into the words of this API.
 // Source: RabbitMQ management API; reference http-api 1.3, 1.4.

@@ -45,9 +45,14 @@ compdef _%[2]s %[1]s
 function __%[2]s
     set -l typed (commandline -opc)
     set -l current (commandline -ct)
-    %[1]s __complete $typed[2..-1] "$current" 2>/dev/null
+    set -l found (%[1]s __complete $typed[2..-1] "$current" 2>/dev/null)
+    if set -q found[1]
+        printf '%%s\n' $found
+    else
+        __fish_complete_path "$current"
+    end
 end
-complete -c %[1]s -a '(__%[2]s)'
+complete -c %[1]s -f -a '(__%[2]s)'
 `,
 }
 

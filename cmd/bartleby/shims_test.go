@@ -30,7 +30,7 @@ func TestInstallShims(t *testing.T) {
 	if own, err = filepath.EvalSymlinks(own); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"rabbitmqctl", "rabbitmq-diagnostics", "rabbitmq-plugins", "rabbitmq-queues", "rabbitmq-upgrade", "rabbitmq-server"} {
+	for _, name := range []string{"rabbitmqctl", "rabbitmq-diagnostics", "rabbitmq-plugins", "rabbitmq-queues", "rabbitmq-upgrade", "rabbitmqadmin", "rabbitmq-server"} {
 		if to, err := filepath.EvalSymlinks(filepath.Join(dir, name)); err != nil || to != own {
 			t.Errorf("%s is %s, %v", name, to, err)
 		}

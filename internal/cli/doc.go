@@ -14,6 +14,7 @@
 //   - Results go to stdout, errors to stderr; an exit code other than 0 comes with a text on stderr,
 //     but for a failed check under --silent.
 //   - With a machine-readable formatter, stdout holds nothing else.
+//   - What is under the name of rabbitmqadmin keeps to that tool's ways instead, in rabbitmqadmin*.go.
 //   - The secret of a data directory is sent to this machine only.
 //
 // Begin with Main in main.go, then the tables of commands in table_*.go, and commands.go.

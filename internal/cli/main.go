@@ -25,7 +25,7 @@ const (
 
 // Tools are the names of RabbitMQ's tools that Main answers to.
 func Tools() []string {
-	return []string{"rabbitmqctl", "rabbitmq-diagnostics", "rabbitmq-plugins", "rabbitmq-queues", "rabbitmq-upgrade"}
+	return []string{"rabbitmqctl", "rabbitmq-diagnostics", "rabbitmq-plugins", "rabbitmq-queues", "rabbitmq-upgrade", "rabbitmqadmin"}
 }
 
 // Main runs one command. argv0 is the name the program was called under: each of Tools (with any directory, .exe or
@@ -38,6 +38,9 @@ func Main(argv0 string, args []string, stdin io.Reader, stdout, stderr io.Writer
 	c := &call{stdin: stdin, stdout: stdout, stderr: stderr, env: env, windows: runtime.GOOS == "windows"}
 	c.dataDirs = []string{"bartleby-data", "/var/lib/bartleby"}
 	c.program, c.tool = programOf(argv0)
+	if c.program == "rabbitmqadmin" {
+		return c.rabbitmqadmin(args)
+	}
 	err := c.main(args)
 	if err == nil {
 		return exitOK
@@ -66,6 +69,8 @@ func programOf(argv0 string) (name string, of tool) {
 		return name, queues
 	case "rabbitmq-upgrade":
 		return name, upgrade
+	case "rabbitmqadmin":
+		return name, 0 // which has other manners
 	}
 	return "bartleby ctl", everyTool
 }

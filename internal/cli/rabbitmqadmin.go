@@ -1,0 +1,329 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+// An admin is one run of rabbitmqadmin, the command line of RabbitMQ's management plugin, which has manners of its own:
+// name=value words, what went wrong behind three stars, on standard output, and the exit code 1. Source: RabbitMQ
+// management-cli, the classic rabbitmqadmin.
+type admin struct {
+	*call
+	options map[string]string // by long name
+	given   []string          // subcommand and arguments
+}
+
+// adminUsage begins the help of rabbitmqadmin; verbs and lists follow.
+const adminUsage = `Usage:
+  rabbitmqadmin [options] subcommand
+
+Options:
+  --host=HOST, -H HOST          connect to host HOST [default: localhost]
+  --port=PORT, -P PORT          connect to port PORT [default: 15672]
+  --path-prefix=PREFIX          in front of /api
+  --base-uri=URI, -U URI        instead of host, port and prefix
+  --vhost=VHOST, -V VHOST       virtual host [default: all for list, '/' for declare]
+  --username=NAME, -u NAME      [default: guest, or the secret of the data directory here]
+  --password=PASSWORD, -p PASSWORD
+  --quiet, -q                   suppress status messages
+  --ssl, -s                     connect with TLS
+  --ssl-ca-cert-file=FILE       certificates that are trusted, in PEM
+  --ssl-insecure, -k            trust any certificate
+  --request-timeout=S, -t S     seconds [default: 120]
+  --format=FORMAT, -f FORMAT    raw_json, pretty_json, tsv, long, table, kvp, bash [default: table]
+  --sort=COLUMN, -S COLUMN      sort a list
+  --sort-reverse, -R            the other way round
+  --depth=DEPTH, -d DEPTH       how deep objects are taken apart into columns [default: 1]
+  --config=FILE, -c FILE        [default: ~/.rabbitmqadmin.conf]
+  --node=NODE, -N NODE          section of that file [default: default]
+  --version, --help
+`
+
+// adminOptions are the options by their short names, a colon behind those that have a value.
+var adminOptions = map[string]string{
+	"H": "host:", "P": "port:", "U": "base-uri:", "V": "vhost:", "u": "username:", "p": "password:", "q": "quiet",
+	"s": "ssl", "k": "ssl-insecure", "t": "request-timeout:", "f": "format:", "S": "sort:", "R": "sort-reverse", "d": "depth:",
+	"c": "config:", "N": "node:", "h": "help",
+}
+
+// adminLong are those that have no short name.
+var adminLong = []string{
+	"path-prefix:", "ssl-ca-cert-file:", "ssl-key-file:", "ssl-cert-file:", "ssl-disable-hostname-verification", "version", "bash-completion",
+}
+
+// A mistake is in what was typed.
+type mistake string
+
+func (m mistake) Error() string {
+	return "\nERROR: " + string(m) + "\n\nrabbitmqadmin --help for help\n"
+}
+
+// rabbitmqadmin runs one command and returns the exit code.
+func (c *call) rabbitmqadmin(args []string) int {
+	a := &admin{call: c, options: map[string]string{}}
+	err := a.run(args)
+	var wrong mistake
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &wrong):
+		fmt.Fprintln(c.stdout, wrong.Error())
+		if strings.HasPrefix(string(wrong), "no such option") {
+			return 2
+		}
+	default:
+		fmt.Fprintf(c.stdout, "*** %s\n\n", a.complaint(err))
+	}
+	return 1
+}
+
+func (a *admin) run(args []string) error {
+	if err := a.parse(args); err != nil {
+		return err
+	}
+	switch {
+	case a.options["version"] != "":
+		fmt.Fprintln(a.stdout, "rabbitmqadmin "+api.RabbitMQVersion)
+		return nil
+	case a.options["help"] != "" || len(a.given) > 0 && a.given[0] == "help":
+		fmt.Fprint(a.stdout, adminUsage, "\n", adminSubcommands())
+		return nil
+	case a.options["bash-completion"] != "":
+		return mistake("completion is not offered for rabbitmqadmin; 'bartleby completion bash' is")
+	case len(a.given) == 0:
+		return mistake("Action not specified")
+	}
+	if err := a.configure(); err != nil {
+		return err
+	}
+	if format := a.or("format", "table"); !slices.Contains(adminFormats, format) {
+		return mistake(fmt.Sprintf("Format %s not understood", format))
+	}
+	cancel, err := a.reach()
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	verb, rest := a.given[0], a.given[1:]
+	switch verb {
+	case "list", "show":
+		return a.list(verb, rest)
+	case "export", "import":
+		return a.definitions(verb, rest)
+	}
+	return a.act(verb, rest)
+}
+
+// parse takes options, which may stand anywhere, from arguments.
+func (a *admin) parse(args []string) error {
+	long := map[string]bool{} // by name, whether it has a value
+	for _, o := range adminLong {
+		name, valued := strings.CutSuffix(o, ":")
+		long[name] = valued
+	}
+	for _, o := range adminOptions {
+		name, valued := strings.CutSuffix(o, ":")
+		long[name] = valued
+	}
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		if len(word) < 2 || word[0] != '-' {
+			a.given = append(a.given, word)
+			continue
+		}
+		name, value, glued := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		if !strings.HasPrefix(word, "--") {
+			name, _ = strings.CutSuffix(adminOptions[word[1:2]], ":")
+			value, glued = word[2:], len(word) > 2
+		}
+		valued, known := long[name]
+		switch {
+		case !known || glued && !valued:
+			return mistake("no such option: " + word)
+		case !valued:
+			value = "true"
+		case !glued:
+			if i++; i == len(args) {
+				return mistake(word + " option requires 1 argument")
+			}
+			value = args[i]
+		}
+		a.options[name] = value
+	}
+	return nil
+}
+
+// configure takes what the options leave open from the file of configuration. Its default need not be there.
+func (a *admin) configure() error {
+	path, named := a.options["config"]
+	if !named {
+		path = a.env("HOME") + "/.rabbitmqadmin.conf"
+	}
+	b, err := os.ReadFile(path)
+	if err != nil && !named {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("Could not read config file '%s': %w", path, err)
+	}
+	wanted, found, here := a.options["node"], false, false
+	if wanted == "" {
+		wanted = "default"
+	}
+	for line := range strings.Lines(string(b)) {
+		line, _, _ = strings.Cut(line, "#")
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") {
+			here = strings.TrimSpace(line[1:len(line)-1]) == wanted
+			found = found || here
+			continue
+		}
+		key, value, ok := strings.Cut(line, "=")
+		if !here || !ok {
+			continue
+		}
+		key, value = strings.ReplaceAll(strings.TrimSpace(key), "_", "-"), strings.TrimSpace(value)
+		if key == "hostname" {
+			key = "host"
+		}
+		if _, typed := a.options[key]; !typed && !strings.EqualFold(value, "false") {
+			a.options[key] = value
+		}
+	}
+	if !found {
+		return fmt.Errorf("Could not read section '%s' in config file '%s'", wanted, path)
+	}
+	return nil
+}
+
+// reach makes the client.
+func (a *admin) reach() (cancel func(), err error) {
+	seconds, err := strconv.ParseFloat(a.or("request-timeout", "120"), 64)
+	if err != nil || !(seconds > 0 && seconds < 1e9) {
+		return nil, mistake("the timeout must be a number of seconds")
+	}
+	base := a.options["base-uri"]
+	if base == "" {
+		scheme, port := "http", "15672"
+		if a.options["ssl"] != "" {
+			scheme, port = "https", "15671"
+		}
+		prefix := strings.Trim(a.options["path-prefix"], "/")
+		base = scheme + "://" + net.JoinHostPort(a.or("host", "localhost"), a.or("port", port))
+		if prefix != "" {
+			base += "/" + prefix
+		}
+		if address := a.env("BARTLEBY_MANAGEMENT"); address != "" && a.options["host"]+a.options["port"] == "" {
+			base = address
+		}
+	}
+	a.call.words = words{options: map[string]string{"node": base}}
+	for from, to := range map[string]string{"username": "username", "password": "password", "ssl-ca-cert-file": "cacert", "ssl-insecure": "insecure"} {
+		if value, ok := a.options[from]; ok {
+			a.call.words.options[to] = value
+		}
+	}
+	if _, ok := a.options["username"]; !ok && a.options["password"] != "" {
+		a.call.words.options["username"] = guest
+	}
+	if err := a.connect(); err != nil {
+		return nil, err
+	}
+	a.ctx, cancel = context.WithTimeout(context.Background(), time.Duration(seconds*float64(time.Second)))
+	return cancel, nil
+}
+
+func (a *admin) or(option, otherwise string) string {
+	if value, ok := a.options[option]; ok {
+		return value
+	}
+	return otherwise
+}
+
+// ask sends a request; what the broker does not find is told with the path.
+func (a *admin) ask(method, path string, in, out any) error {
+	_, err := a.client.Do(a.ctx, method, path, in, out)
+	switch status(err) {
+	case http.StatusNotFound:
+		return fmt.Errorf("Not found: %s", path)
+	case http.StatusUnauthorized:
+		return fmt.Errorf("Access refused: %s", path)
+	}
+	return err
+}
+
+// complaint words an error.
+func (a *admin) complaint(err error) string {
+	var refused *api.Error
+	var unreachable *url.Error
+	var f *failure
+	switch {
+	case errors.As(err, &refused):
+		return refused.Reason
+	case errors.As(err, &unreachable):
+		return "Could not connect: " + unreachable.Err.Error()
+	case errors.As(err, &f):
+		return strings.TrimPrefix(f.text, "Error:\n")
+	}
+	return err.Error()
+}
+
+// say tells people what was done.
+func (a *admin) say(format string, args ...any) {
+	if a.options["quiet"] == "" {
+		fmt.Fprintf(a.stdout, format+"\n", args...)
+	}
+}
+
+// definitions exports to a file, or imports from it.
+func (a *admin) definitions(verb string, rest []string) error {
+	if len(rest) != 1 {
+		return mistake("Exactly one argument required")
+	}
+	path := api.Path("definitions")
+	if v, ok := a.options["vhost"]; ok {
+		path = api.Path("definitions", v)
+	}
+	host := a.or("host", "localhost")
+	if verb == "export" {
+		var all rawJSON
+		if err := a.ask(http.MethodGet, path, nil, &all); err != nil {
+			return err
+		}
+		if err := replaceFile(rest[0], all); err != nil {
+			return err
+		}
+		a.say("Exported definitions for %s to \"%s\"", host, rest[0])
+		return nil
+	}
+	f, err := os.Open(rest[0])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	all, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	if !isObject(string(all)) {
+		return fmt.Errorf("%s is not a JSON object%s", rest[0], whereNot(all))
+	}
+	if err := a.ask(http.MethodPost, path, rawJSON(all), nil); err != nil {
+		return err
+	}
+	a.say("Uploaded definitions from \"%s\" to %s.", host, rest[0])
+	return nil
+}

@@ -1,7 +1,6 @@
 package management
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -35,23 +34,28 @@ func showBacklog(messages int, bytes int64, next, ahead int64) api.Backlog {
 	return b
 }
 
+// schedulesPerLook is how many schedules are looked at before others get their turn: one may take a millisecond.
+const schedulesPerLook = 16
+
 // schedulesOf counts what waits in each delayed exchange of a virtual host, by name, those in which nothing does among
 // them, and in all.
 func (r *request) schedulesOf(name string) (api.Schedules, error) {
-	var views []vhost.ScheduleView
-	err := r.look(name, func(v *vhost.VHost) {
-		views = v.Schedules()
-		for x := range v.Topology().Exchanges() {
-			named := func(s vhost.ScheduleView) bool { return s.Exchange == x.Name }
-			if x.Delayed && !slices.ContainsFunc(views, named) {
-				views = append(views, vhost.ScheduleView{Exchange: x.Name})
-			}
-		}
-	})
-	if err != nil {
+	var names []string
+	if err := r.look(name, func(v *vhost.VHost) { names = v.ScheduleNames() }); err != nil {
 		return api.Schedules{}, err
 	}
-	slices.SortFunc(views, func(a, b vhost.ScheduleView) int { return cmp.Compare(a.Exchange, b.Exchange) })
+	views := make([]vhost.ScheduleView, 0, len(names))
+	for some := range slices.Chunk(names, schedulesPerLook) {
+		err := r.look(name, func(v *vhost.VHost) {
+			for _, exchange := range some {
+				view, _ := v.Schedule(exchange)
+				views = append(views, view)
+			}
+		})
+		if err != nil {
+			return api.Schedules{}, err
+		}
+	}
 	ahead := r.server.ahead(name)
 	shown := api.Schedules{VHost: name}
 	var all vhost.ScheduleView
@@ -139,8 +143,9 @@ func (r *request) scheduledIn(name string, exchange *string) (messages int, err 
 			_, messages, _ = v.ScheduleNamed(*exchange)
 			return
 		}
-		for _, s := range v.Schedules() {
-			messages += s.Messages
+		for _, exchange := range v.ScheduleNames() {
+			_, n, _ := v.ScheduleNamed(exchange)
+			messages += n
 		}
 	})
 	return messages, err

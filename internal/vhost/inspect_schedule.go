@@ -32,6 +32,18 @@ func (v *VHost) Schedules() []ScheduleView {
 	return all
 }
 
+// ScheduleNames lists the exchanges in which anything waits, and all delayed ones, by name.
+func (v *VHost) ScheduleNames() []string {
+	all := slices.AppendSeq(make([]string, 0, len(v.schedules)), maps.Keys(v.schedules))
+	for x := range v.topo.Exchanges() {
+		if _, has := v.schedules[x.Name]; x.Delayed && !has {
+			all = append(all, x.Name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // Schedule shows what waits in one delayed exchange; ok is false if nothing ever did, or the exchange and all is gone.
 func (v *VHost) Schedule(exchange string) (view ScheduleView, ok bool) {
 	q := v.schedules[exchange]

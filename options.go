@@ -80,7 +80,7 @@ func (b *Broker) web(secret string) management.Options {
 	c := &b.config
 	clients := b.clients()
 	o := management.Options{
-		Engine: b.engine, Roster: roster{b.amqp}, Listeners: b.shown, Secret: secret, Node: b.nodeName(), Version: Version,
+		Engine: b.engine, Roster: roster{b.amqp}, Listeners: b.shown, Secret: secret, Node: b.nodeName(), Cluster: c.ClusterName, Version: Version,
 		LoopbackUsers: append([]string{}, clients.LoopbackUsers...),
 		Data:          c.Data, Log: c.Log, Mechanisms: clients.Mechanisms, ConnectionsMax: clients.ConnectionMax,
 		Passwords: c.Passwords,

@@ -9,7 +9,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/logbook"
 )
 
-// key is one setting. A part of its name that begins with $ stands for any one part; a last part ** for all that follow.
+// key is one setting. A part of its name that begins with $ stands for any one part; a last part that ends in ** for all that
+// begin so.
 type key struct {
 	name   string
 	set    set    // nil: the key is accepted and has no effect

@@ -165,8 +165,8 @@ func (k *key) match(parts []string) (score int, names []string) {
 	pattern := strings.Split(k.name, ".")
 	for i, p := range pattern {
 		switch {
-		case p == "**":
-			if i >= len(parts) {
+		case strings.HasSuffix(p, "**"):
+			if i >= len(parts) || !strings.HasPrefix(parts[i], p[:len(p)-2]) {
 				return -1, nil
 			}
 			return score, names

@@ -131,7 +131,7 @@ func (r *request) clusterName() string {
 			return name
 		}
 	}
-	return r.server.options.Node
+	return cmp.Or(r.server.options.Cluster, r.server.options.Node)
 }
 
 func getClusterName(r *request) (answer, error) { return ok(api.ClusterName{Name: r.clusterName()}) }

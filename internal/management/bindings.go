@@ -32,25 +32,45 @@ func binding(vhost, source, destination string, isQueue bool, routingKey string,
 // implicit renders the binding that every queue has to the default exchange.
 func implicit(vhost, queue string) api.Binding { return binding(vhost, "", queue, true, queue, nil) }
 
-// bindingsWhere lists the bindings of a virtual host that are wanted, implicit ones included, in the order of lists.
-func (r *request) bindingsWhere(name string, wanted func(*api.Binding) bool) ([]api.Binding, error) {
+// A scope is which bindings are wanted: those between two ends, or from or to one, or all. Nil ends are any.
+type scope struct {
+	source, destination *string
+	kind                string // of the destination, if it is given
+}
+
+// bindingsIn lists the bindings of a virtual host that are wanted, implicit ones included, in the order of lists.
+func (r *request) bindingsIn(name string, of scope) ([]api.Binding, error) {
 	if r.down(name) {
 		return nil, nil
 	}
 	var all []api.Binding
+	var queues []string // whose implicit bindings are wanted
 	err := r.look(name, func(v *vhost.VHost) {
-		for _, queue := range v.QueueNames() {
-			if b := implicit(name, queue); wanted(&b) {
-				all = append(all, b)
+		bound := v.Topology().Bindings()
+		switch {
+		case of.destination != nil:
+			bound = v.Topology().BindingsTo(*of.destination, of.kind == toQueue)
+		case of.source != nil:
+			bound = v.Topology().BindingsFrom(*of.source)
+		}
+		for t := range bound {
+			if of.source == nil || t.Source == *of.source {
+				all = append(all, binding(name, t.Source, t.Destination, t.ToQueue, t.RoutingKey, t.Arguments))
 			}
 		}
-		for t := range v.Topology().Bindings() {
-			b := binding(name, t.Source, t.Destination, t.ToQueue, t.RoutingKey, t.Arguments)
-			if wanted(&b) {
-				all = append(all, b)
+		switch {
+		case of.source != nil && *of.source != "" || of.destination != nil && of.kind == toExchange:
+		case of.destination == nil:
+			queues = v.QueueNames()
+		default:
+			if _, found := v.Topology().Queue(*of.destination); found {
+				queues = []string{*of.destination}
 			}
 		}
 	})
+	for _, queue := range queues {
+		all = append(all, implicit(name, queue))
+	}
 	for i := range all {
 		all[i].PropertiesKey = api.PropertiesKey(all[i].RoutingKey, amqp.Table(all[i].Arguments))
 	}
@@ -70,7 +90,7 @@ func getBindings(r *request) (answer, error) {
 	}
 	var all []api.Binding
 	for _, h := range shown {
-		some, err := r.bindingsWhere(h.Name, func(*api.Binding) bool { return true })
+		some, err := r.bindingsIn(h.Name, scope{})
 		if err != nil {
 			return answer{}, err
 		}
@@ -89,22 +109,18 @@ func getQueueBindings(r *request) (answer, error) {
 	} else if !found {
 		return answer{}, errNotFound
 	}
-	return r.listBindings(h.Name, func(b *api.Binding) bool {
-		return b.DestinationType == toQueue && b.Destination == r.names[1]
-	})
+	return r.listBindings(h.Name, scope{destination: &r.names[1], kind: toQueue})
 }
 
 func getBindingsFrom(r *request) (answer, error) {
-	return exchangeBindings(r, func(b *api.Binding, x string) bool { return b.Source == x })
+	return exchangeBindings(r, func(exchange *string) scope { return scope{source: exchange} })
 }
 
 func getBindingsTo(r *request) (answer, error) {
-	return exchangeBindings(r, func(b *api.Binding, x string) bool {
-		return b.DestinationType == toExchange && b.Destination == x
-	})
+	return exchangeBindings(r, func(exchange *string) scope { return scope{destination: exchange, kind: toExchange} })
 }
 
-func exchangeBindings(r *request, wanted func(b *api.Binding, exchange string) bool) (answer, error) {
+func exchangeBindings(r *request, of func(exchange *string) scope) (answer, error) {
 	if _, err := r.vhost(r.names[0]); err != nil {
 		return answer{}, err
 	}
@@ -116,11 +132,11 @@ func exchangeBindings(r *request, wanted func(b *api.Binding, exchange string) b
 	if !found {
 		return answer{}, errNotFound
 	}
-	return r.listBindings(r.names[0], func(b *api.Binding) bool { return wanted(b, name) })
+	return r.listBindings(r.names[0], of(&name))
 }
 
-func (r *request) listBindings(name string, wanted func(*api.Binding) bool) (answer, error) {
-	all, err := r.bindingsWhere(name, wanted)
+func (r *request) listBindings(name string, of scope) (answer, error) {
+	all, err := r.bindingsIn(name, of)
 	if err != nil {
 		return answer{}, err
 	}
@@ -132,8 +148,8 @@ type ends struct {
 	vhost, source, destination, kind string
 }
 
-func (e *ends) has(b *api.Binding) bool {
-	return b.Source == e.source && b.Destination == e.destination && b.DestinationType == e.kind
+func (e *ends) scope() scope {
+	return scope{source: &e.source, destination: &e.destination, kind: e.kind}
 }
 
 // endsOf makes sure that both ends are there.
@@ -175,7 +191,7 @@ func getBetween(r *request, kind string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return r.listBindings(e.vhost, e.has)
+	return r.listBindings(e.vhost, e.scope())
 }
 
 // postBetween makes a binding and tells in Location, relative to the request's path, where it is.
@@ -212,7 +228,7 @@ func postBetween(r *request, kind string) (answer, error) {
 func (r *request) named(e *ends) (*api.Binding, error) {
 	given := r.names[3]
 	once := strings.ReplaceAll(given, "+", " ")
-	all, err := r.bindingsWhere(e.vhost, e.has)
+	all, err := r.bindingsIn(e.vhost, e.scope())
 	if err != nil {
 		return nil, err
 	}

@@ -147,10 +147,11 @@ func (r *request) contents(h *access.VHost, name string, to *api.VHostContents) 
 			})
 		}
 	}
-	bindings, err := r.bindingsWhere(h.Name, func(b *api.Binding) bool {
-		return b.Source != "" && !(b.DestinationType == toQueue && exclusive[b.Destination])
-	})
+	bindings, err := r.bindingsIn(h.Name, scope{})
 	for _, b := range bindings {
+		if b.Source == "" || b.DestinationType == toQueue && exclusive[b.Destination] {
+			continue
+		}
 		to.Bindings = append(to.Bindings, api.DefinedBinding{
 			VHost: name, Source: b.Source, Destination: b.Destination, DestinationType: b.DestinationType,
 			RoutingKey: b.RoutingKey, Arguments: b.Arguments,

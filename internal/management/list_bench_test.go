@@ -32,6 +32,40 @@ func BenchmarkQueues(b *testing.B) {
 	}
 }
 
+// BenchmarkWaitBesideLists measures how long others wait for a virtual host whose 10,000 queues are listed, and whose counters
+// are read: the longest of all waits.
+func BenchmarkWaitBesideLists(b *testing.B) {
+	d := openWith(b, engine.NewTestClock(time.Unix(1_700_000_000, 0)))
+	d.declare(benchQueues)
+	for _, path := range []string{"/api/queues", "/api/overview", "/api/bindings", "/api/exchanges", "/api/nodes"} {
+		b.Run(path, func(b *testing.B) {
+			stop, longest := make(chan struct{}), make(chan time.Duration)
+			go func() {
+				var most time.Duration
+				for {
+					select {
+					case <-stop:
+						longest <- most
+						return
+					default:
+					}
+					began := time.Now()
+					if err := d.engine.Look(b.Context(), "/", func(*vhost.VHost) {}); err != nil {
+						b.Error(err)
+					}
+					most = max(most, time.Since(began))
+				}
+			}()
+			for b.Loop() {
+				d.want(http.StatusOK, "GET", path, "")
+				d.server.sampler.read(time.Now())
+			}
+			close(stop)
+			b.ReportMetric(float64((<-longest).Microseconds())/1000, "ms-longest-wait")
+		})
+	}
+}
+
 // declare makes n queues with arguments and a policy.
 func (d *door) declare(n int) {
 	d.t.Helper()

@@ -61,6 +61,7 @@ type Engine struct {
 	census    census
 	retired   retired
 	logins    logins
+	recovery  time.Duration // that opening took
 	throttle  *throttle
 	queueType string // of Options
 	cached    cacheRoom
@@ -96,6 +97,7 @@ type Engine struct {
 // Open starts an engine on what its file system holds, or with the defaults if that is nothing. The data is
 // locked: a second engine on it is refused.
 func Open(o Options) (*Engine, error) {
+	began := time.Now()
 	if o.Clock == nil {
 		o.Clock = SystemClock()
 	}
@@ -173,6 +175,7 @@ func Open(o Options) (*Engine, error) {
 	if err := e.bootDefaults(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+	e.recovery = time.Since(began)
 	return e, nil
 }
 

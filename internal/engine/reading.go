@@ -13,7 +13,7 @@ func (s *scribe) read(buf []byte, r place.Ref, hint *journal.Hint) ([]byte, erro
 	defer s.tables.RUnlock()
 	began := time.Now()
 	b, err := s.journal.ReadBy(hint, buf, r)
-	s.deeds.read(len(b), began)
+	s.deeds.reads.note(len(b), began)
 	return b, err
 }
 
@@ -23,7 +23,7 @@ func (s *scribe) readStretch(to *journal.Stretch, log place.LogID, index place.I
 	defer s.tables.RUnlock()
 	began := time.Now()
 	err := s.journal.ReadStretch(to, log, index, offset)
-	s.deeds.read(to.Len(), began)
+	s.deeds.reads.note(to.Len(), began)
 	return err
 }
 

@@ -333,7 +333,12 @@ func (s *scribe) group(batches []appended) (g group) {
 
 // put writes a group. If the keeper has fallen behind, room is made first.
 func (s *scribe) put(g *group) error {
-	write := func(j *journal.Journal) error { return j.Write(g.batches) }
+	write := func(j *journal.Journal) error {
+		began := time.Now()
+		err := j.Write(g.batches)
+		s.deeds.writes.note(g.bytes, began)
+		return err
+	}
 	err := s.call(write)
 	if errors.Is(err, journal.ErrUnready) {
 		s.keeper.house <- struct{}{}

@@ -18,7 +18,9 @@ type Storage struct {
 	Sync         vhost.Sync // of vhosts that choose nothing else
 	SyncInterval time.Duration
 	Syncs        Latency
-	Reads        Reads
+	Reads        Work          // from the log: records and pages that were not in memory
+	Writes       Work          // of groups of batches to the log
+	Recovery     time.Duration // that the engine took to open
 
 	Checkpoints, CheckpointsFailed uint64 // each is one of all that has changed
 	CheckpointAt                   time.Time
@@ -32,8 +34,8 @@ type Storage struct {
 	VHosts []VHostStorage // in order of their names
 }
 
-// Reads counts what was read from the log: records and pages that were not in memory.
-type Reads struct {
+// Work counts what the disk was asked for, time and again.
+type Work struct {
 	Count, Bytes int64
 	Took         time.Duration
 }
@@ -61,7 +63,8 @@ func (s *Storage) Share() float64 {
 // deeds counts what is done for the storage.
 type deeds struct {
 	syncs latency
-	reads struct{ count, bytes, took atomic.Int64 } // took: ns
+
+	reads, writes work
 
 	checkpoints, checkpointsFailed atomic.Uint64
 	checkpointAt                   atomic.Int64 // ns since the Unix epoch
@@ -80,11 +83,18 @@ func (d *deeds) checkpointed(at time.Time, took time.Duration, err error) {
 	d.checkpointTook.Store(int64(took))
 }
 
-// read notes that something was read from the log.
-func (d *deeds) read(bytes int, began time.Time) {
-	d.reads.count.Add(1)
-	d.reads.bytes.Add(int64(bytes))
-	d.reads.took.Add(int64(time.Since(began)))
+// work counts calls of the disk.
+type work struct{ count, bytes, took atomic.Int64 } // took: ns
+
+// note notes a call that began then.
+func (w *work) note(bytes int, began time.Time) {
+	w.count.Add(1)
+	w.bytes.Add(int64(bytes))
+	w.took.Add(int64(time.Since(began)))
+}
+
+func (w *work) read() Work {
+	return Work{w.count.Load(), w.bytes.Load(), time.Duration(w.took.Load())}
 }
 
 func (d *deeds) rewrote(segments int, err error) {
@@ -101,7 +111,7 @@ func (e *Engine) Storage(ctx context.Context) Storage {
 	d := &e.scribe.deeds
 	s := Storage{
 		Sync: e.sync, SyncInterval: e.scribe.interval, Syncs: d.syncs.read(),
-		Reads:       Reads{d.reads.count.Load(), d.reads.bytes.Load(), time.Duration(d.reads.took.Load())},
+		Reads: d.reads.read(), Writes: d.writes.read(), Recovery: e.recovery,
 		Checkpoints: d.checkpoints.Load(), CheckpointsFailed: d.checkpointsFailed.Load(), CheckpointTook: time.Duration(d.checkpointTook.Load()),
 		Reclaimed: d.reclaimed.Load(), Rewritings: d.rewritings.Load(), RewritingsFailed: d.rewritingsFailed.Load(),
 		Rewritten: d.rewritten.Load(), Rewriting: e.rewriting.Load(),

@@ -3,6 +3,7 @@ package management
 import (
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -84,6 +85,8 @@ type page struct {
 	families []string
 	detail   detail
 	cluster  string
+
+	permanent string // what tells the cluster from others for ever
 }
 
 // metricsPage finds out what is asked for.
@@ -94,7 +97,7 @@ func (s *Server) metricsPage(hr *http.Request, path string, o MetricsOptions) (*
 			return nil, err
 		}
 	}
-	p := &page{server: s, cluster: r.clusterName(), open: acceptsOpenMetrics(hr.Header.Values("Accept"))}
+	p := &page{server: s, cluster: r.clusterName(), permanent: r.clusterID(), open: acceptsOpenMetrics(hr.Header.Values("Accept"))}
 	query := hr.URL.Query()
 	switch below, ok := strings.CutPrefix(path, o.Path); {
 	case !ok:
@@ -182,11 +185,23 @@ func (p *page) identity(x *exposition) {
 		"prometheus_client_version", o.Version, "erlang_version", goVersion(), "product_name", o.Product, "product_version", o.Version)
 	x.family("rabbitmq_identity_info", gauge, "RabbitMQ node & cluster identity info")
 	add(x, "rabbitmq_identity_info", 1, "rabbitmq_node", o.Node, "rabbitmq_cluster", p.cluster,
-		"rabbitmq_cluster_permanent_id", p.server.permanentID(), "rabbitmq_endpoint", p.endpoint)
+		"rabbitmq_cluster_permanent_id", p.permanent, "rabbitmq_endpoint", p.endpoint)
 }
 
-// permanentID tells the broker from others for as long as its name stays.
-func (s *Server) permanentID() string { return s.options.Node }
+// clusterIDParameter is the global parameter that holds what tells a cluster from others for ever: definitions of a RabbitMQ bring it
+// along. Source: RabbitMQ internal_cluster_id.
+const clusterIDParameter = "internal_cluster_id"
+
+// clusterID is what was set, or else the node's name.
+func (r *request) clusterID() string {
+	if g, ok := r.view.GlobalParameter(clusterIDParameter); ok {
+		var id string
+		if err := json.Unmarshal(g.Value, &id); err == nil && id != "" {
+			return id
+		}
+	}
+	return r.server.options.Node
+}
 
 // acceptsOpenMetrics reports whether a scraper that says what it takes, takes OpenMetrics.
 func acceptsOpenMetrics(headers []string) bool {

@@ -89,6 +89,8 @@ func (s *scrape) persister() {
 	one(x, s.named("io_read_ops_total"), counter, "Total number of I/O read operations", st.Reads.Count)
 	one(x, s.named("io_read_bytes_total"), counter, "Total number of I/O bytes read", st.Reads.Bytes)
 	one(x, s.named("io_read_time_seconds_total"), counter, "Total I/O read time", st.Reads.Took.Seconds())
+	one(x, s.named("io_write_ops_total"), counter, "Total number of I/O write operations", st.Writes.Count)
+	one(x, s.named("io_write_time_seconds_total"), counter, "Total I/O write time", st.Writes.Took.Seconds())
 	one(x, s.named("io_write_bytes_total"), counter, "Total number of I/O bytes written", written)
 	one(x, s.named("io_sync_ops_total"), counter, "Total number of I/O sync operations", st.Syncs.Count)
 	one(x, s.named("io_sync_time_seconds_total"), counter, "Total I/O sync time", st.Syncs.Sum.Seconds())

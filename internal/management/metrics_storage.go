@@ -32,6 +32,7 @@ func (s *scrape) storageMetrics() {
 	outcomes(x, "bartleby_checkpoints_total", "Checkpoints of all virtual hosts that had changed", m.Checkpoints, m.CheckpointsFailed)
 	one(x, "bartleby_checkpoint_last_seconds", gauge, "How long the newest checkpoint took, beside the traffic", m.CheckpointTook.Seconds())
 	one(x, "bartleby_checkpoint_last_timestamp_seconds", gauge, "When the newest checkpoint was made; 0: not since the start", seconds(m.CheckpointAt))
+	one(x, "bartleby_recovery_seconds", gauge, "How long the start took until all virtual hosts were open", m.Recovery.Seconds())
 	syncMetrics(x, &m.Syncs)
 	vhostStorageMetrics(x, m.VHosts)
 	backupMetrics(x, s.server.engine.Backups())

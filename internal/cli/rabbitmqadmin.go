@@ -71,6 +71,11 @@ func (m mistake) Error() string {
 	return "\nERROR: " + string(m) + "\n\nrabbitmqadmin --help for help\n"
 }
 
+// A told failure is what stands behind the stars.
+type told string
+
+func (t told) Error() string { return string(t) }
+
 // rabbitmqadmin runs one command and returns the exit code.
 func (c *call) rabbitmqadmin(args []string) int {
 	a := &admin{call: c, options: map[string]string{}}
@@ -177,7 +182,7 @@ func (a *admin) configure() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("Could not read config file '%s': %w", path, err)
+		return told(fmt.Sprintf("Could not read config file '%s': %v", path, err))
 	}
 	wanted, found, here := a.options["node"], false, false
 	if wanted == "" {
@@ -204,7 +209,7 @@ func (a *admin) configure() error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("Could not read section '%s' in config file '%s'", wanted, path)
+		return told(fmt.Sprintf("Could not read section '%s' in config file '%s'", wanted, path))
 	}
 	return nil
 }
@@ -258,9 +263,9 @@ func (a *admin) ask(method, path string, in, out any) error {
 	_, err := a.client.Do(a.ctx, method, path, in, out)
 	switch status(err) {
 	case http.StatusNotFound:
-		return fmt.Errorf("Not found: %s", path)
+		return told("Not found: " + path)
 	case http.StatusUnauthorized:
-		return fmt.Errorf("Access refused: %s", path)
+		return told("Access refused: " + path)
 	}
 	return err
 }

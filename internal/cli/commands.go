@@ -18,6 +18,7 @@ type command struct {
 	offline     bool // it asks no broker
 	run         func(*call) error
 	fewHint     func(*call) string // what to add when there are not enough arguments, or nil
+	manyHint    func(*call) string // and when there are too many
 	more        func() string      // what help has to say besides, or nil
 	example     string             // what may be typed behind the program's name, a line each
 }

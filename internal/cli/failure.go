@@ -63,6 +63,14 @@ func (c *call) tooFew() error {
 	return c.invalid("not enough arguments." + hint)
 }
 
+func (c *call) tooMany() error {
+	hint := ""
+	if c.command.manyHint != nil {
+		hint = c.command.manyHint(c)
+	}
+	return c.invalid("too many arguments." + hint)
+}
+
 func (c *call) noUser(name string) error {
 	return failf(exitNoUser, "User \"%s\" does not exist", name)
 }

@@ -104,6 +104,9 @@ func (c *call) unknownCommand(name string) error {
 	text := fmt.Sprintf("Command '%s' not found.", name)
 	best, bestName := 4, "" // further away than this is no help
 	for _, cmd := range commands() {
+		if cmd.tools&c.tool != 0 && bestName == "" && len(name) > 3 && strings.HasPrefix(cmd.name, name+"_") {
+			bestName = cmd.name
+		}
 		if n := distance(name, cmd.name); cmd.tools&c.tool != 0 && n < best {
 			best, bestName = n, cmd.name
 		}

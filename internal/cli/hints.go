@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -96,6 +97,26 @@ func gluedPolicy(c *call) string {
 		definition = repaired
 	}
 	return "\nThe pattern and the definition came as one word. Put a space between them:\n  " + c.policyCommand(c.args[0], pattern, definition)
+}
+
+// scatteredPolicy says what to type when the shell has made several words of the pattern, or of the definition.
+func scatteredPolicy(c *call) string {
+	last := c.args[len(c.args)-1]
+	if start := slices.IndexFunc(c.args, func(w string) bool { return strings.HasPrefix(w, "{") }); start == 2 {
+		whole := strings.Join(c.args[2:], " ")
+		if repaired, _, ok := repairJSON(whole); ok {
+			whole = repaired
+		}
+		return "\nThe definition came as several words. Put it in quotation marks:\n  " + c.policyCommand(c.args[0], c.args[1], whole)
+	}
+	if repaired, _, ok := repairJSON(last); ok {
+		last = repaired
+	}
+	if !isObject(last) {
+		return ""
+	}
+	return "\nThe pattern came as several words: the shell has put names of files in the place of a *. Put it in quotation marks:\n  " +
+		c.policyCommand(c.args[0], ".*", last)
 }
 
 // policyCommand is the command as it should be typed on this platform.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -127,6 +128,9 @@ func (c *call) main(args []string) error {
 	return c.run()
 }
 
+// timeoutMax is what a timeout of infinity, which RabbitMQ's tools take, comes to: ten years.
+const timeoutMax = 10 * 366 * 24 * time.Hour
+
 // check refuses what is wrong with the words themselves.
 func (c *call) check() error {
 	for _, name := range c.words.order {
@@ -138,7 +142,7 @@ func (c *call) check() error {
 	case len(c.args) < c.command.least:
 		return c.tooFew()
 	case c.command.most >= 0 && len(c.args) > c.command.most:
-		return c.invalid("too many arguments.")
+		return c.tooMany()
 	}
 	if err := c.checkFormatter(); err != nil {
 		return err
@@ -148,11 +152,11 @@ func (c *call) check() error {
 		c.timeout = time.Minute
 	}
 	if text, ok := c.words.get("timeout"); ok {
-		seconds, err := time.ParseDuration(text + "s")
-		if err != nil || seconds <= 0 {
+		seconds, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(seconds > 0) {
 			return c.invalid(fmt.Sprintf("the timeout '%s' is not a number of seconds", text))
 		}
-		c.timeout = seconds
+		c.timeout = time.Duration(min(seconds, timeoutMax.Seconds()) * float64(time.Second))
 	}
 	return c.connect()
 }

@@ -53,10 +53,10 @@ func accessTable() []group {
 			{name: "trace_off", tools: ctl, usage: inVHost, about: "Does nothing: there is no tracing.", run: traceOff},
 		}},
 		{"Policies", []command{
-			{name: "set_policy", tools: ctl, usage: policyUsage, about: "Gives settings to the queues and exchanges whose names match a regular expression, at once.", least: 3, most: 3, options: "priority apply-to dry-run", run: setPolicy, fewHint: gluedPolicy, more: policyHelp, example: policyExample},
+			{name: "set_policy", tools: ctl, usage: policyUsage, about: "Gives settings to the queues and exchanges whose names match a regular expression, at once.", least: 3, most: 3, options: "priority apply-to dry-run", run: setPolicy, fewHint: gluedPolicy, manyHint: scatteredPolicy, more: policyHelp, example: policyExample},
 			{name: "clear_policy", tools: ctl, usage: inVHost + "[--dry-run] <name>", about: "Takes a policy away.", least: 1, most: 1, options: "dry-run", run: clearPolicy},
 			{name: "list_policies", tools: both, usage: inVHost, about: "Lists policies, the least important first.", run: listPolicies},
-			{name: "set_operator_policy", tools: ctl, usage: policyUsage, about: "Limits what policies and arguments of queues ask for.", least: 3, most: 3, options: "priority apply-to dry-run", run: setPolicy, fewHint: gluedPolicy, more: policyHelp, example: `set_operator_policy bounded '.*' '{"max-length":100000}' --apply-to queues`},
+			{name: "set_operator_policy", tools: ctl, usage: policyUsage, about: "Limits what policies and arguments of queues ask for.", least: 3, most: 3, options: "priority apply-to dry-run", run: setPolicy, fewHint: gluedPolicy, manyHint: scatteredPolicy, more: policyHelp, example: `set_operator_policy bounded '.*' '{"max-length":100000}' --apply-to queues`},
 			{name: "clear_operator_policy", tools: ctl, usage: inVHost + "[--dry-run] <name>", about: "Takes an operator policy away.", least: 1, most: 1, options: "dry-run", run: clearPolicy},
 			{name: "list_operator_policies", tools: both, usage: inVHost, about: "Lists operator policies, the least important first.", run: listPolicies},
 			{name: "explain_queue", tools: both, usage: inVHost + "<queue>", about: "Tells each setting that a queue runs with: its value, where it comes from, and why.", least: 1, most: 1, run: explain, more: explainHelp, example: "explain_queue orders"},

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -20,6 +21,7 @@ type accessLog struct {
 	mu      sync.Mutex
 	machine *access.Machine
 	next    place.Index
+	stored  atomic.Uint64 // batch that the newest checkpoint covers
 	waiting struct {
 		sync.Mutex
 		safe   place.Index
@@ -39,7 +41,11 @@ func (e *Engine) openAccess() error {
 		}
 		return err
 	}
-	if err := log.Restore(fold, fold); err != nil {
+	checkpoint := func(at place.Index, facts []byte) error {
+		a.stored.Store(uint64(at))
+		return fold(at, facts)
+	}
+	if err := log.Restore(checkpoint, fold); err != nil {
 		return fmt.Errorf("users and vhosts: %w", err)
 	}
 	a.next = log.next
@@ -103,8 +109,16 @@ func (a *accessLog) await(ctx context.Context, i place.Index) error {
 func (a *accessLog) freeze() (machineState, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	st := machineState{log: place.LogID(access.OwnLogID), at: a.next - 1, bytes: a.machine.Snapshot(nil)}
-	st.stored, st.sound = func(bool) {}, a.sound
+	st := machineState{log: place.LogID(access.OwnLogID), at: a.next - 1}
+	if uint64(st.at) != a.stored.Load() { // the audit log makes it large
+		st.bytes = a.machine.Snapshot(nil)
+	}
+	st.stored = func(done bool) {
+		if done {
+			a.stored.Store(uint64(st.at))
+		}
+	}
+	st.sound = a.sound
 	return st, st.at > 0
 }
 
@@ -149,7 +163,9 @@ func (e *Engine) ChangeAccess(ctx context.Context, commands ...access.Command) (
 	}
 	before := e.Access()
 	e.view.Store(a.machine.View())
-	e.follow(before)
+	if e.Access().Version() != before.Version() { // not for a record of the audit log alone
+		e.follow(before)
+	}
 	return out.Created, refused
 }
 

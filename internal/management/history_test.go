@@ -64,6 +64,16 @@ func TestSamples(t *testing.T) {
 		d.roster.mu.conns[0].Received += 50
 		d.server.sampler.read(start.Add(time.Duration(i+1) * 5 * time.Second))
 	}
+	d.want(201, "PUT", "/api/queues/%2F/later", "")
+	later := read[api.Queue](d, "/api/queues/%2F/later?lengths_age=20&lengths_incr=5").MessagesDetails
+	if len(later.Samples) != 5 || *later.Avg != 0 {
+		t.Errorf("of a queue that is new %+v", later)
+	}
+	in := read[api.Page[api.Queue]](d, "/api/queues?name=later&page=1&lengths_age=20&lengths_incr=5&columns=messages_details")
+	if len(in.Items) != 1 || len(in.Items[0].MessagesDetails.Samples) != 5 {
+		t.Errorf("of one in a list %+v", in)
+	}
+	d.want(204, "DELETE", "/api/queues/%2F/later", "")
 	const query = "?lengths_age=20&lengths_incr=5&msg_rates_age=20&msg_rates_incr=10&data_rates_age=10&data_rates_incr=5"
 	check := func(what string, r api.Rate, rate float64, samples ...int64) {
 		t.Helper()

@@ -156,10 +156,14 @@ func (r *request) queueRows(h *access.VHost) ([]queueRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	trends := r.server.sampler.trends(h, w)
+	trends, fresh := r.server.sampler.trends(h, w)
 	rows := make([]queueRow, len(views))
 	for i := range views {
-		rows[i] = queueRow{h, &views[i], trends[views[i].ID]}
+		t, known := trends[views[i].ID]
+		if !known {
+			t = fresh
+		}
+		rows[i] = queueRow{h, &views[i], t}
 	}
 	return rows, nil
 }

@@ -25,6 +25,7 @@ type sampler struct {
 		ledgers map[uint32]*ledger // by the vhost's LogID: a name may come to mean another vhost
 		wires   wires
 		node    history
+		last    int64 // when all that was read, ms since the Unix epoch
 	}
 }
 
@@ -84,6 +85,7 @@ func (s *sampler) read(now time.Time) {
 			delete(s.mu.ledgers, id)
 		}
 	}
+	s.mu.last = at
 	s.mu.wires.note(at, connections)
 	s.mu.node.note(at, node.figures[:], wholeKept)
 }
@@ -198,28 +200,37 @@ func (s *sampler) whole(h *access.VHost, w spans) trend {
 	if l := s.mu.ledgers[h.LogID]; l != nil {
 		return l.whole.trend(queueFigures, w.ofQueues)
 	}
-	return trend{}
+	return s.fresh(w)
 }
 
-// trends are those of the queues of a virtual host.
-func (s *sampler) trends(h *access.VHost, w spans) map[vhost.QueueID]trend {
+// trends are those of the queues of a virtual host, and that of a queue which was not there when they were read.
+func (s *sampler) trends(h *access.VHost, w spans) (all map[vhost.QueueID]trend, fresh trend) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	fresh = s.fresh(w)
 	l := s.mu.ledgers[h.LogID]
 	if l == nil {
-		return nil
+		return nil, fresh
 	}
 	asked := w.lengths.incr > 0 || w.rates.incr > 0
-	trends := make(map[vhost.QueueID]trend, len(l.queues))
+	all = make(map[vhost.QueueID]trend, len(l.queues))
 	for id, q := range l.queues {
 		switch {
 		case asked || q.moved():
-			trends[id] = q.trend(queueFigures, w.ofQueues)
+			all[id] = q.trend(queueFigures, w.ofQueues)
 		case q.before > 0:
-			trends[id] = trend{since: q.readings[len(q.readings)-1].from}
+			all[id] = trend{since: q.readings[len(q.readings)-1].from}
+		default:
+			all[id] = trend{}
 		}
 	}
-	return trends
+	return all, fresh
+}
+
+// fresh is the trend of what was not there at the last reading: its samples are zero. The lock is held.
+func (s *sampler) fresh(w spans) trend {
+	none := history{last: s.mu.last}
+	return none.trend(queueFigures, w.ofQueues)
 }
 
 // trendOf is the trend of one queue.
@@ -229,7 +240,7 @@ func (s *sampler) trendOf(h *access.VHost, id vhost.QueueID, w spans) trend {
 	if l := s.mu.ledgers[h.LogID]; l != nil && l.queues[id] != nil {
 		return l.queues[id].trend(queueFigures, w.ofQueues)
 	}
-	return trend{}
+	return s.fresh(w)
 }
 
 // flowTrend is the trend of an exchange.

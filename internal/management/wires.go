@@ -91,7 +91,8 @@ func (s *sampler) wireOf(connection string, w spans) trend {
 	if c := s.mu.wires.connections[connection]; c != nil {
 		return c.trend(dataFigures, func(int) span { return w.data })
 	}
-	return trend{}
+	none := history{last: s.mu.last}
+	return none.trend(dataFigures, func(int) span { return w.data })
 }
 
 // bytesOf are the bytes of a virtual host's connections as of the last reading, with their trend.

@@ -62,7 +62,7 @@ func newDpkg(t *testing.T, packages ...string) dpkg {
 	// What the machine itself has of these, or of RabbitMQ, is not what is tested.
 	for _, name := range []string{"bartleby-rabbitmq-tools", "bartleby", "rabbitmq-server"} {
 		if d.command("dpkg-query", "--status", name).Run() == nil {
-			d.run(t, "dpkg", "--purge", "--force-depends", name)
+			d.dpkg(t, "--purge", "--force-depends", name)
 		}
 	}
 	return d
@@ -72,7 +72,13 @@ func (d dpkg) in(path string) string { return filepath.Join(d.root, path) }
 
 func (d dpkg) install(t *testing.T, path string) {
 	t.Helper()
-	d.run(t, "dpkg", "--install", "--force-confold", "--force-unsafe-io", "/tmp/"+filepath.Base(path))
+	d.dpkg(t, "--install", "/tmp/"+filepath.Base(path))
+}
+
+// dpkg runs as apt calls it, but without what other packages do then, such as indexing manual pages, and without syncs.
+func (d dpkg) dpkg(t *testing.T, args ...string) {
+	t.Helper()
+	d.run(t, append([]string{"dpkg", "--force-confold", "--force-unsafe-io", "--no-triggers"}, args...)...)
 }
 
 // unit returns the settings of the service's unit, of each key the last.
@@ -198,7 +204,7 @@ func TestDebianPackage(t *testing.T) {
 	kept(t, "copies", "copy this")
 	m.stop(t)
 
-	d.run(t, "dpkg", "--remove", "bartleby")
+	d.dpkg(t, "--remove", "bartleby")
 	if exists(d.in("/usr/bin/bartleby")) || !exists(conf) || !exists(d.in("/var/lib/bartleby/journal")) {
 		t.Error("removed, it left its binary, or took its configuration or its data with it")
 	}
@@ -207,7 +213,7 @@ func TestDebianPackage(t *testing.T) {
 	kept(t, "copies", "copy this")
 	m.stop(t)
 
-	d.run(t, "dpkg", "--purge", "bartleby")
+	d.dpkg(t, "--purge", "bartleby")
 	for _, path := range []string{
 		"/usr/bin/bartleby", "/etc/bartleby", "/etc/default/bartleby", "/var/lib/bartleby", wanted, "/usr/share/doc/bartleby",
 		"/usr/lib/systemd/system/bartleby.service", "/etc/systemd/system/bartleby.service",
@@ -239,7 +245,7 @@ func TestRabbitMQTools(t *testing.T) {
 	if out := d.run(t, "dpkg-query", "--show", "--showformat", "${Conflicts}", "bartleby-rabbitmq-tools"); out != "rabbitmq-server" {
 		t.Errorf("stands beside %q", out)
 	}
-	d.run(t, "dpkg", "--purge", "bartleby-rabbitmq-tools")
+	d.dpkg(t, "--purge", "bartleby-rabbitmq-tools")
 	if exists(d.in("/usr/bin/rabbitmqctl")) || !exists(d.in("/usr/bin/bartleby")) {
 		t.Error("purged, it left a name, or took the binary with it")
 	}

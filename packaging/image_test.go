@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -203,9 +204,20 @@ func TestImage(t *testing.T) {
 				t.Fatal(err)
 			}
 			mount(t, data, root+volume, "", unix.MS_BIND, "")
-			// Nothing but the volume is written to.
+			if err := os.Mkdir(root+"/proc", 0o555); err != nil {
+				t.Fatal(err)
+			}
+			mount(t, "proc", root+"/proc", "proc", 0, "") // as every container has it
+			// The broker writes to nothing but the volume.
 			mount(t, "", root, "", unix.MS_REMOUNT|unix.MS_RDONLY, "")
 
+			mount(t, "packaging", root+"/tmp", "tmpfs", 0, "mode=1777")
+			if called, wanted := j.names(t, "/usr/bin"); !slices.Equal(called, wanted) {
+				t.Errorf("the image has the names %q, the binary knows %q", called, wanted)
+			}
+			if err := unix.Unmount(root+"/tmp", 0); err != nil {
+				t.Fatal(err)
+			}
 			s := j.start(t, m.config.Config.Cmd...)
 			if test := m.config.Config.Healthcheck.Test; len(test) < 2 || test[0] != "CMD" {
 				t.Errorf("healthcheck %q", test)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -174,6 +176,27 @@ func owner(t *testing.T, path string) (user uint32, mode os.FileMode) {
 		t.Fatal(err)
 	}
 	return info.Sys().(*syscall.Stat_t).Uid, info.Mode().Perm()
+}
+
+// names returns what the binary below a directory of the jail is called beside its own name, and what it would like to be.
+func (j jail) names(t *testing.T, directory string) (called, wanted []string) {
+	t.Helper()
+	for line := range strings.Lines(j.run(t, "bartleby", "install-shims", "/tmp/names")) {
+		path, _, _ := strings.Cut(line, ":")
+		wanted = append(wanted, filepath.Base(path))
+	}
+	entries, err := os.ReadDir(j.root + directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if target, err := os.Readlink(filepath.Join(j.root, directory, e.Name())); err == nil && target == "bartleby" {
+			called = append(called, e.Name())
+		}
+	}
+	slices.Sort(wanted)
+	slices.Sort(called)
+	return called, wanted
 }
 
 func exists(path string) bool {

@@ -79,7 +79,7 @@ pack bartleby "$arch"
 
 tree=$temporary/tools
 mkdir -p "$tree/usr/bin"
-for name in rabbitmqctl rabbitmq-diagnostics rabbitmq-plugins rabbitmq-queues; do
+for name in rabbitmqctl rabbitmq-diagnostics rabbitmq-plugins rabbitmq-queues rabbitmq-upgrade; do
 	ln -s bartleby "$tree/usr/bin/$name"
 done
 mkdir -p "$tree/usr/share/doc/bartleby-rabbitmq-tools"

@@ -107,7 +107,7 @@ func (c *call) showJSON(v any) error {
 	return nil
 }
 
-// environment shows the configuration in force: lines of 'key = value', as a file of configuration has them.
+// environment shows the configuration in force: lines of 'key = value  # source', as a file of configuration has them.
 func environment(c *call) error {
 	c.banner("Application environment of node %s ...", c.node)
 	var text bytes.Buffer
@@ -124,11 +124,17 @@ func environment(c *call) error {
 	}
 	var rows [][]cell
 	for line := range strings.Lines(text.String()) {
-		if key, value, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(line, "#") {
-			rows = append(rows, []cell{textCell(strings.TrimSpace(key)), textCell(strings.TrimSpace(value))})
+		key, value, ok := strings.Cut(line, "=")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
 		}
+		source := ""
+		if at := strings.LastIndex(value, " # "); at >= 0 {
+			value, source = value[:at], value[at+3:]
+		}
+		rows = append(rows, []cell{textCell(strings.TrimSpace(key)), textCell(strings.TrimSpace(value)), textCell(strings.TrimSpace(source))})
 	}
-	return c.table([]string{"key", "value"}, rows)
+	return c.table([]string{"key", "value", "source"}, rows)
 }
 
 // report shows what a question to others should come with: no passwords, no payloads.
@@ -233,7 +239,7 @@ func setLogLevel(c *call) error {
 	c.banner("Setting log level to \"%s\" ...", level)
 	_, err := c.client.Put(c.ctx, map[string]string{"level": level}, "x", "log-level")
 	if s := status(err); s == http.StatusNotFound || s == http.StatusMethodNotAllowed {
-		return failf(exitUnavailable, "this broker sets its log level when it starts: log.level in its configuration")
+		return failf(exitUnavailable, "this broker sets its log level when it starts: log.console.level in its configuration")
 	}
 	if err != nil {
 		return refusedValue(err)

@@ -32,8 +32,8 @@ func checkTable() []group {
 			{name: "memory_breakdown", tools: diagnostics, usage: "[--unit <unit>]", about: "Shows how much memory the broker has.", options: "unit", run: memoryBreakdown},
 			{name: "os_env", tools: diagnostics, about: "Shows the variables of the environment that these commands obey.", offline: true, run: osEnv},
 			{name: "log_location", tools: diagnostics, about: "Says where the log goes.", options: "all", run: logLocation},
-			{name: "log_tail", tools: diagnostics, usage: "[-N <number>]", about: "Is refused: the log goes to standard error.", options: "number", run: refuse(logElsewhere)},
-			{name: "log_tail_stream", tools: diagnostics, about: "Is refused: the log goes to standard error.", options: "duration", run: refuse(logElsewhere)},
+			{name: "log_tail", tools: diagnostics, usage: "[-N <number>]", about: "Is refused: the log is not read from afar.", options: "number", run: refuse(logElsewhere)},
+			{name: "log_tail_stream", tools: diagnostics, about: "Is refused: the log is not read from afar.", options: "duration", run: refuse(logElsewhere)},
 			{name: "consume_event_stream", tools: diagnostics, about: "Is refused: there are no internal events to follow.", options: "duration pattern", run: refuse("events are not offered")},
 			{name: "metadata_store_status", tools: diagnostics, about: "Shows the state of what keeps definitions.", run: metadataStore},
 			{name: "message_size_stats", tools: diagnostics, about: "Is refused: sizes are counted by queue, not by kind.", run: refuse("sizes of messages are not sorted. 'list_queues name messages message_bytes' tells what is there")},
@@ -46,7 +46,7 @@ func checkTable() []group {
 	}
 }
 
-const logElsewhere = "the log goes to the broker's standard error: look there, as with 'journalctl -u bartleby', 'docker logs' or 'kubectl logs'"
+const logElsewhere = "the log is not read from afar: look where log_location says, as with 'journalctl -u bartleby', 'docker logs' or 'kubectl logs'"
 
 // sisterTable has the commands of the smaller tools.
 func sisterTable() []group {

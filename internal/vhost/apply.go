@@ -35,11 +35,11 @@ func (v *VHost) apply(f *Fact) {
 	case Unbound:
 		v.topo.Unbind(bindingOf(f.Object))
 	case PolicySet:
-		v.policies.set(*f.Policy)
-		v.applyPolicies()
+		before := v.policies.set(*f.Policy)
+		v.applyPolicy(f.Policy, before)
 	case PolicyCleared:
-		v.policies.clear(f.Policy.Name, f.Policy.Operator)
-		v.applyPolicies()
+		before := v.policies.clear(f.Policy.Name, f.Policy.Operator)
+		v.applyPolicy(f.Policy, before)
 	case Stored, Remembered:
 	case Enqueued:
 		if q := v.queueOf(f.Queue); q != nil {

@@ -204,9 +204,8 @@ func (v *VHost) setPolicy(s *Stamp, c *Command, out *Outcome) *amqp.Error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	before := v.expiries()
 	v.emit(s, &Fact{Kind: PolicySet, Durable: true, Policy: &p}, out)
-	v.policiesChanged(s, c, before, out)
+	v.policiesChanged(s, c, out)
 	return nil
 }
 
@@ -214,30 +213,21 @@ func (v *VHost) clearPolicy(s *Stamp, c *Command, out *Outcome) *amqp.Error {
 	if v.policies.of(c.Policy.Operator)[c.Policy.Name] == nil {
 		return amqp.NotFound("policy '%s' in vhost '%s'", c.Policy.Name, v.name)
 	}
-	before := v.expiries()
 	v.emit(s, &Fact{Kind: PolicyCleared, Durable: true, Policy: &Policy{Name: c.Policy.Name, Operator: c.Policy.Operator}}, out)
-	v.policiesChanged(s, c, before, out)
+	v.policiesChanged(s, c, out)
 	return nil
 }
 
-// expiries lists the queues' own TTLs.
-func (v *VHost) expiries() map[QueueID]int64 {
-	all := make(map[QueueID]int64, len(v.queues))
-	for id, q := range v.queues {
-		all[id] = q.settings.Expires
-	}
-	return all
-}
-
-// policiesChanged puts new settings in force: limits at once, a queue expiry that has changed from now on.
+// policiesChanged puts new settings in force: limits at once, a queue expiry that a policy has changed from now on.
 // Source: reference policies-and-permissions 7.
-func (v *VHost) policiesChanged(s *Stamp, c *Command, before map[QueueID]int64, out *Outcome) {
-	for _, q := range v.sortedQueues() {
-		if q.settings.Expires != before[q.id] {
-			v.armExpiry(s, q)
+func (v *VHost) policiesChanged(s *Stamp, c *Command, out *Outcome) {
+	for _, r := range v.repoliced {
+		if r.queue.settings.Expires != r.expires && c.Kind != SetOptions {
+			v.armExpiry(s, r.queue)
 		}
-		v.touch(q, 0)
+		v.touch(r.queue, 0)
 	}
+	v.repoliced = nil
 	v.sweepSoon(s)
 	out.effect(Effect{Kind: Done, Command: c.Kind, Channel: c.Channel, After: v.newest(out)}, s.Index)
 }
@@ -249,22 +239,35 @@ func (ps *policySet) of(operator bool) map[string]*policyEntry {
 	return ps.user
 }
 
-func (ps *policySet) set(p Policy) {
+// set puts a policy in force, and returns the one of its name that was until then, or nil.
+func (ps *policySet) set(p Policy) (before *policyEntry) {
+	before = ps.of(p.Operator)[p.Name]
 	pattern, err := regexp.Compile(p.Pattern)
 	if err != nil {
 		pattern = regexp.MustCompile(`^\b$`) // checked before it was set: matches nothing
 	}
 	ps.of(p.Operator)[p.Name] = &policyEntry{p, pattern}
+	return before
 }
 
-func (ps *policySet) clear(name string, operator bool) { delete(ps.of(operator), name) }
+// clear takes a policy away, and returns it; nil if there is none.
+func (ps *policySet) clear(name string, operator bool) (before *policyEntry) {
+	before = ps.of(operator)[name]
+	delete(ps.of(operator), name)
+	return before
+}
+
+// isFor reports whether a policy may apply to something of that name, which is of one of some kinds.
+func (p *policyEntry) isFor(name string, kinds ...string) bool {
+	return p != nil && slices.Contains(kinds, p.ApplyTo) && p.pattern.MatchString(name)
+}
 
 // match finds the policy that applies to a name: the highest priority, then the smallest name.
 // Source: reference policies-and-permissions 2.
 func (ps *policySet) match(operator bool, name string, kinds ...string) *policyEntry {
 	var best *policyEntry
 	for _, p := range ps.of(operator) {
-		if !slices.Contains(kinds, p.ApplyTo) || !p.pattern.MatchString(name) {
+		if !p.isFor(name, kinds...) {
 			continue
 		}
 		if best == nil || p.Priority > best.Priority || p.Priority == best.Priority && p.Name < best.Name {
@@ -274,15 +277,56 @@ func (ps *policySet) match(operator bool, name string, kinds ...string) *policyE
 	return best
 }
 
+// repoliced is a queue that other policies or options are in force on than before, when its own TTL was expires.
+type repoliced struct {
+	queue   *queueState
+	expires int64
+}
+
 // applyPolicies computes anew what every queue and exchange runs with.
 func (v *VHost) applyPolicies() {
-	for q := range v.named() {
-		v.applyPoliciesTo(q)
+	v.repolice(func(*queueState) bool { return true })
+	v.applyPoliciesToExchanges()
+}
+
+// applyPolicy does so for those that a policy, which was before until now, is or was in force on: each pattern that is tried
+// on every queue of tens of thousands costs ten milliseconds.
+func (v *VHost) applyPolicy(p *Policy, before *policyEntry) {
+	now := v.policies.of(p.Operator)[p.Name]
+	v.repolice(func(q *queueState) bool {
+		inForce := q.policy
+		if p.Operator {
+			inForce = q.operator
+		}
+		return before != nil && inForce == p.Name || now.isFor(q.object.Name, q.kinds()...)
+	})
+	const key = "alternate-exchange"
+	_, was := before.table().Get(key)
+	_, is := now.table().Get(key)
+	if was || is {
+		v.applyPoliciesToExchanges()
 	}
+}
+
+// repolice computes anew what those queues run with that are concerned.
+func (v *VHost) repolice(concerned func(*queueState) bool) {
+	v.repoliced = nil
+	for _, q := range v.ordered {
+		if q.schedule == nil && !q.deleted && concerned(q) {
+			v.repoliced = append(v.repoliced, repoliced{q, q.settings.Expires})
+			v.applyPoliciesTo(q)
+		}
+	}
+}
+
+func (v *VHost) applyPoliciesToExchanges() {
 	for x := range v.topo.Exchanges() {
 		v.applyPoliciesToExchange(x)
 	}
 }
+
+// kinds is what policies call q, beside its name.
+func (q *queueState) kinds() []string { return []string{"all", "queues", q.object.Type + "_queues"} }
 
 func (v *VHost) applyPoliciesToExchange(x *topology.Exchange) {
 	var byPolicy amqp.Table
@@ -294,13 +338,13 @@ func (v *VHost) applyPoliciesToExchange(x *topology.Exchange) {
 }
 
 func (v *VHost) applyPoliciesTo(q *queueState) {
-	kind := q.object.Type + "_queues"
+	kinds := q.kinds()
 	var user, operator amqp.Table
 	q.policy, q.operator = "", ""
-	if p := v.policies.match(false, q.object.Name, "all", "queues", kind); p != nil {
+	if p := v.policies.match(false, q.object.Name, kinds...); p != nil {
 		q.policy, user = p.Name, p.Definition
 	}
-	if p := v.policies.match(true, q.object.Name, "all", "queues", kind); p != nil {
+	if p := v.policies.match(true, q.object.Name, kinds...); p != nil {
 		q.operator, operator = p.Name, p.Definition
 	}
 	headOnly := q.settings.ExpiryHead

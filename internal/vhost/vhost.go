@@ -41,6 +41,7 @@ type VHost struct {
 	books       Books              // all copies since the vhost was opened, and the durable ones before
 	durable     Books              // persistent copies in durable queues
 	logged      deadline.Instant   // time of the newest batch folded or made
+	repoliced   []repoliced        // by the last change of policies or options, until that is in force
 
 	// deadlines and chunks follow from the folded state: messages and queues that expire, what waits, and work left over.
 	deadlines deadline.Set

@@ -53,6 +53,9 @@ type Config struct {
 	// Passwords says how passwords that are set from now on are kept, and which are refused; those of First are taken as they
 	// are.
 	Passwords Passwords
+	// LoginFailures is how often one user may fail to log in from one address before it has to wait between attempts;
+	// zero: 20, negative: without limit.
+	LoginFailures int
 	// QueueType is the type of queues that are declared without one, in virtual hosts that say nothing else: classic (or
 	// empty), quorum.
 	QueueType string
@@ -123,7 +126,8 @@ func Start(c Config) (*Broker, error) {
 	}
 	o := engine.Options{
 		SparseShare: c.SparseShare, RewriteRatio: c.RewriteRatio, HotMessages: c.MessagesInMemory,
-		Log: c.Log, Defaults: c.First, QueueType: c.QueueType, Machine: engine.SystemMachine(c.Data, c.Alone), Limits: c.limits(), Sync: sync, SyncInterval: c.SyncInterval,
+		Log: c.Log, Defaults: c.First, QueueType: c.QueueType, LoginFailures: c.LoginFailures,
+		Machine: engine.SystemMachine(c.Data, c.Alone), Limits: c.limits(), Sync: sync, SyncInterval: c.SyncInterval,
 	}
 	if c.Data == "" {
 		o.FS = vfs.NewMem(uint64(time.Now().UnixNano()))

@@ -142,7 +142,8 @@ func TestDefaultsAreTrue(t *testing.T) {
 	}
 	// Zero means these where nothing is set.
 	bare.Broker.SyncInterval, bare.Broker.Web.CORSMaxAge, bare.Broker.Web.BodyMax = 200*time.Millisecond, 30*time.Minute, 10<<20
-	bare.Broker.QueueType = "classic"
+	bare.Broker.QueueType, bare.Broker.LoginFailures = "classic", 20
+	bare.Broker.Passwords.Hashing = "rabbit_password_hashing_sha256"
 	bare.Broker.MemoryHighWatermark, bare.Broker.DiskFreeLimit = bartleby.Relative(0.6), bartleby.Absolute(50_000_000)
 	var options []Option
 	for i := range keys {
@@ -209,7 +210,7 @@ func TestMistakes(t *testing.T) {
 		"management.tcp.ip = nowhere":                           "not an IP address",
 		"management.path_prefix = rabbit":                       "does not begin with /",
 		"ssl_cert_login_from = shoe_size":                       "distinguished_name",
-		"password_hashing_module = rabbit_password_hashing_md5": "only rabbit_password_hashing_sha256 is",
+		"password_hashing_module = rabbit_password_hashing_md5": "is not one of rabbit_password_hashing_sha256",
 		"vm_memory_high_watermark.relative = much":              "is not a number",
 		"heartbeat. = 1":                                        "unknown key",
 		"default_queue_type = stream":                           "classic, quorum",

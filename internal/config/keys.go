@@ -113,6 +113,7 @@ var loginKeys = []key{
 	{name: "loopback_users.$user", set: loopbackUser},
 	{name: "anonymous_login_user", set: to(text, func(s *Settings) *string { return &clients(s).AnonymousUser }), normal: "guest"},
 	{name: "anonymous_login_pass", set: to(text, func(s *Settings) *string { return &clients(s).AnonymousPassword }), secret: true},
+	{name: "login_failures_max", set: to(failures, func(s *Settings) *int { return &s.Broker.LoginFailures }), normal: "20"},
 	{name: "ssl_cert_login_from", set: to(oneOf("distinguished_name", "common_name", "subject_alternative_name"),
 		func(s *Settings) *string { return &clients(s).CertLogin.From }), normal: "distinguished_name"},
 	{name: "ssl_cert_login_san_type", set: to(oneOf("dns", "ip", "email", "uri"),

@@ -64,6 +64,14 @@ func limit(value string) (int, error) {
 	return whole[int](0, 1<<31-1)(value)
 }
 
+// failures reads a number of failed logins; infinity is no limit.
+func failures(value string) (int, error) {
+	if value == "infinity" {
+		return -1, nil
+	}
+	return whole[int](1, 1<<20)(value)
+}
+
 // span reads a time as a number of units.
 func span(unit time.Duration, least, most int64) func(string) (time.Duration, error) {
 	return func(value string) (time.Duration, error) {

@@ -35,7 +35,9 @@ type Options struct {
 	Defaults     *access.Defaults
 	Machine      Machine // nil: memory and free disk space are not watched
 	Limits       *Limits // nil: DefaultLimits
-	QueueType    string  // of queues that are declared without one where the vhost says nothing; empty: classic
+	// LoginFailures of one user from one address are heard at once; then they are for who waits. Zero: 20, negative: all.
+	LoginFailures int
+	QueueType     string // of queues that are declared without one where the vhost says nothing; empty: classic
 	// Sync holds for vhosts that choose nothing else. SyncDefault: SyncAlways. What users and vhosts are is always synced.
 	Sync vhost.Sync
 	// SyncInterval is how long what was told to be safe may be lost by a loss of power, with vhost.SyncInterval. Zero:
@@ -135,7 +137,7 @@ func Open(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		fs: o.FS, data: o.Data, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, sync: o.Sync, failed: make(chan error, 1),
-		throttle:    newThrottle(),
+		throttle:    newThrottle(o.LoginFailures),
 		sparseShare: cmp.Or(o.SparseShare, SparseShare), rewriteRatio: cmp.Or(o.RewriteRatio, RewriteRatio),
 		grain: o.Journal.SegmentBytes / grainsPerSegment, hotMessages: o.HotMessages,
 	}

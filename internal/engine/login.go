@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"hash/maphash"
 	"math"
 	"net/netip"
@@ -11,11 +12,11 @@ import (
 // Who guesses passwords is slowed down: an address that has failed too often is refused unheard until time has passed, for
 // one user soon, for all users together later. Source: ours.
 const (
-	failuresAtOnce      = 20              // of one user from one address
-	failureEvery        = 5 * time.Second // one more attempt is granted
-	failuresAtOnceOfAll = 200             // of one address
-	failureEveryOfAll   = time.Second / 2
-	throttleSlots       = 1 << 13 // of each kind; those who share one share its patience: 256 KiB together
+	failuresAtOnce    = 20              // of one user from one address, where Options say nothing else
+	failureEvery      = 5 * time.Second // one more attempt is granted
+	failuresOfAll     = 10              // times as many of one address with any users
+	failureEveryOfAll = time.Second / 2
+	throttleSlots     = 1 << 13 // of each kind; those who share one share its patience: 256 KiB together
 )
 
 // tooManyFailures is what the log is told of a login that was not looked at.
@@ -38,6 +39,7 @@ func (e *Engine) Authenticate(user, password string, from netip.Addr) (ok bool, 
 
 // throttle counts failed logins in buckets that leak.
 type throttle struct {
+	most int64 // failures at once of one user from one address; negative: no limit
 	seed maphash.Seed
 	mu   struct {
 		sync.Mutex
@@ -48,8 +50,8 @@ type throttle struct {
 // bucket is full when its latest failure is paid for so late.
 type bucket struct{ paid int64 } // ns since the Unix epoch
 
-func newThrottle() *throttle {
-	t := &throttle{seed: maphash.MakeSeed()}
+func newThrottle(most int) *throttle {
+	t := &throttle{most: int64(cmp.Or(most, failuresAtOnce)), seed: maphash.MakeSeed()}
 	t.mu.one, t.mu.all = make([]bucket, throttleSlots), make([]bucket, throttleSlots)
 	return t
 }
@@ -70,7 +72,7 @@ func (t *throttle) keys(user string, from netip.Addr) (one, all uint64) {
 func (t *throttle) mayTry(one, all uint64, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.mu.one[one].fits(now, failuresAtOnce, failureEvery) && t.mu.all[all].fits(now, failuresAtOnceOfAll, failureEveryOfAll)
+	return t.most < 0 || t.mu.one[one].fits(now, t.most, failureEvery) && t.mu.all[all].fits(now, t.most*failuresOfAll, failureEveryOfAll)
 }
 
 func (t *throttle) failed(one, all uint64, now time.Time) {

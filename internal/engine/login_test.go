@@ -9,7 +9,7 @@ import (
 func TestThrottle(t *testing.T) {
 	// If this fails, passwords can be guessed as fast as the network allows, or those who know theirs are kept out.
 	t.Parallel()
-	th := newThrottle()
+	th := newThrottle(0)
 	now := time.Unix(1000, 0)
 	here := netip.MustParseAddr("192.0.2.1")
 	try := func(user string, from netip.Addr) bool {
@@ -49,7 +49,7 @@ func TestThrottle(t *testing.T) {
 		total += attempts(string(rune('A'+i)), six)
 		six = six.Next()
 	}
-	if total != failuresAtOnceOfAll {
+	if total != failuresAtOnce*failuresOfAll {
 		t.Errorf("%d attempts with many users from one network", total)
 	}
 }

@@ -5,7 +5,9 @@
 // written costs the lines meant for it and nothing else. It leaves what is worth saying to who says it, with package
 // log/slog: the attribute "category" says what a line is about.
 //
-// Invariant: no line is held back; who logs waits for the operating system.
+// Invariants:
+//   - No line is held back; who logs waits for the operating system.
+//   - Of warnings and errors with the same text a few are written, then their number.
 package logbook
 
 import (
@@ -59,6 +61,7 @@ type Book struct {
 	outputs []*output
 	levels  atomic.Pointer[levels]
 	file    *file // nil without one
+	flood   flood
 	options Options
 	id      string // of the process, in the form of RabbitMQ's
 	now     func() time.Time
@@ -182,6 +185,7 @@ func (b *Book) Files() []string {
 
 // Close closes the file. Nothing may be logged any more.
 func (b *Book) Close() error {
+	b.tellOver(b.flood.end())
 	if b.file == nil {
 		return nil
 	}
@@ -244,10 +248,28 @@ func (h *handler) Handle(_ context.Context, r slog.Record) error {
 		l.attrs = append(l.attrs, a)
 		return true
 	})
-	levels := h.book.levels.Load()
+	ok, over := h.book.flood.passes(sameText{l.text, l.category, l.level}, h.book.now())
+	h.book.tellOver(over)
+	if ok {
+		h.book.write(&l)
+	}
+	return nil
+}
+
+// tellOver writes how many lines were not written.
+func (b *Book) tellOver(over []surplus) {
+	for _, o := range over {
+		b.write(&line{at: b.now(), level: o.level, text: "more of the same: " + o.text, category: o.category, id: b.id,
+			attrs: []slog.Attr{slog.Int("lines", o.lines), slog.Duration("within", sameWithin)}})
+	}
+}
+
+// write writes a line wherever it belongs.
+func (b *Book) write(l *line) {
+	levels := b.levels.Load()
 	var texts [2][]byte // as text and as JSON, each made once
-	for i, o := range h.book.outputs {
-		if r.Level < levels.from(levels.outputs[i], l.category) {
+	for i, o := range b.outputs {
+		if l.level < levels.from(levels.outputs[i], l.category) {
 			continue
 		}
 		form := 0
@@ -255,17 +277,16 @@ func (h *handler) Handle(_ context.Context, r slog.Record) error {
 			form = 1
 		}
 		if texts[form] == nil {
-			var b bytes.Buffer
+			var t bytes.Buffer
 			if o.json {
-				l.json(&b, h.book.options.Time)
+				l.json(&t, b.options.Time)
 			} else {
-				l.plain(&b)
+				l.plain(&t)
 			}
-			texts[form] = b.Bytes()
+			texts[form] = t.Bytes()
 		}
 		o.mu.Lock()
 		_, _ = o.to.Write(texts[form]) // there is nobody to tell
 		o.mu.Unlock()
 	}
-	return nil
 }

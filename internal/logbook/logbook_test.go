@@ -3,6 +3,7 @@ package logbook
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -113,6 +114,45 @@ func TestLevels(t *testing.T) {
 		if l, err := ParseLevel(name); err != nil || LevelName(l) != name {
 			t.Errorf("%s is read as %v, %v", name, l, err)
 		}
+	}
+}
+
+func TestSameLines(t *testing.T) {
+	// If this fails, what happens to each of many messages fills the disk with lines, or nobody is told how often it did.
+	t.Parallel()
+	b, console := open(t, Options{})
+	now := time.Unix(1000, 0)
+	b.now = func() time.Time { return now }
+	log := b.Logger().With("category", "queue")
+	for i := range 1000 {
+		log.Warn("dead letter lost", "queue", i)
+		log.Info("as often as one likes")
+	}
+	count := func(text string) int { return strings.Count(console.String(), text) }
+	if lost, liked := count("lost queue="), count("likes"); lost != sameLines || liked != 1000 {
+		t.Errorf("%d lines of what is much, %d of what is wanted", lost, liked)
+	}
+	now = now.Add(sameWithin)
+	log.Warn("another")
+	if count("more of the same: dead letter lost lines=980 within=10s\n") != 1 || count("another") != 1 {
+		t.Errorf("after a while:\n%s", console.String()[console.Len()-300:])
+	}
+	log.Warn("dead letter lost")
+	if got := count("dead letter lost\n"); got != 1 {
+		t.Errorf("afterwards %d", got)
+	}
+	for i := range 10 * textsMost {
+		log.Warn(fmt.Sprint("a text of its own ", i))
+	}
+	if got := count("a text of its own"); got != 10*textsMost {
+		t.Errorf("%d lines of different texts", got)
+	}
+	for range 100 {
+		log.Error("in the end")
+	}
+	b.Close()
+	if count("more of the same: in the end") != 0 { // beyond what is counted, all are written
+		t.Error("counted beyond the bound")
 	}
 }
 

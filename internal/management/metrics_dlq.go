@@ -2,6 +2,7 @@ package management
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -172,6 +173,41 @@ type scraper struct {
 		sync.Mutex
 		heads  map[headKey]head
 		octets octetTotals
+		last   map[uint32]hostFigures // by log: totals of the last scrape that was answered
+	}
+}
+
+// remember keeps the totals of a virtual host, and returns f.
+func (c *scraper) remember(log uint32, f *hostFigures) *hostFigures {
+	last := *f
+	last.rows, last.flows, last.bindings, last.routers, last.channels, last.waiting = nil, nil, nil, nil, nil, nil
+	last.types = maps.Clone(f.types)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.last[log] = last
+	return f
+}
+
+// recall returns the totals of a virtual host at the last scrape, nil if there was none. They are the caller's.
+func (c *scraper) recall(log uint32) *hostFigures {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last, ok := c.mu.last[log]
+	if !ok {
+		return nil
+	}
+	last.types = maps.Clone(last.types)
+	return &last
+}
+
+// forget forgets the virtual hosts that are not among those.
+func (c *scraper) forget(live []*access.VHost) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for log := range c.mu.last {
+		if !slices.ContainsFunc(live, func(h *access.VHost) bool { return h.LogID == log }) {
+			delete(c.mu.last, log)
+		}
 	}
 }
 
@@ -198,7 +234,7 @@ const (
 
 func newScraper() *scraper {
 	c := &scraper{turns: make(chan struct{}, scrapesMax)}
-	c.mu.heads = map[headKey]head{}
+	c.mu.heads, c.mu.last = map[headKey]head{}, map[uint32]hostFigures{}
 	c.mu.octets.seen = map[octetKey]octets{}
 	return c
 }

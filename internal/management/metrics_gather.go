@@ -2,8 +2,10 @@ package management
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/engine"
@@ -74,7 +76,10 @@ type detail struct {
 
 // gather reads all that a page may show, virtual host by virtual host and in portions.
 func (s *Server) gather(ctx context.Context, d detail) *gathered {
-	g := &gathered{server: s, churn: s.engine.Churn(), live: s.options.Roster.Connections(), storage: s.engine.Storage(ctx)}
+	g := &gathered{server: s, churn: s.engine.Churn(), live: s.options.Roster.Connections()}
+	soon, cancel := context.WithTimeout(ctx, gatherWithin)
+	defer cancel()
+	g.storage = s.engine.Storage(soon)
 	retired := s.engine.Retired()
 	g.sum.traffic, g.sum.types = retired.Traffic, byType{}
 	g.sum.types.addAll(retired.Queues)
@@ -83,16 +88,32 @@ func (s *Server) gather(ctx context.Context, d detail) *gathered {
 		if d.vhosts != nil && !d.vhosts(h.Name) {
 			continue
 		}
-		f := &hostFigures{name: h.Name, labels: labelled("vhost", h.Name), types: byType{}}
-		if err := s.figures(ctx, h, f, d, clock[h.Name]); err != nil {
-			s.options.Log.Debug("metrics of virtual host not read", "vhost", h.Name, "error", err)
-		}
+		f := s.figuresSoon(soon, h, d, clock[h.Name])
 		g.hosts = append(g.hosts, f)
 		g.sum.add(f)
 	}
+	s.scraper.forget(s.engine.Access().VHosts())
 	slices.SortFunc(g.hosts, func(a, b *hostFigures) int { return strings.Compare(a.name, b.name) })
 	g.sum.total.Stats = g.sum.types.sum()
 	return g
+}
+
+// gatherWithin is how long virtual hosts have to answer. One that waits for the disk is shown as it was at the last scrape: when the
+// disk hangs is when somebody looks.
+const gatherWithin = 5 * time.Second
+
+// figuresSoon reads one virtual host, or what is remembered of it.
+func (s *Server) figuresSoon(ctx context.Context, h *access.VHost, d detail, now vhost.Instant) *hostFigures {
+	f := &hostFigures{name: h.Name, labels: labelled("vhost", h.Name), types: byType{}}
+	err := s.figures(ctx, h, f, d, now)
+	if err == nil {
+		return s.scraper.remember(h.LogID, f)
+	}
+	s.options.Log.Debug("metrics of virtual host not read", "vhost", h.Name, "error", err)
+	if last := s.scraper.recall(h.LogID); last != nil && errors.Is(err, context.DeadlineExceeded) {
+		return last
+	}
+	return &hostFigures{name: h.Name, labels: f.labels, types: byType{}}
 }
 
 // clocks is the time of each virtual host.

@@ -120,8 +120,12 @@ func getExchanges(r *request) (answer, error) {
 		}
 		all = append(all, some...)
 	}
+	r.showDefinition(exchangeDefinition)
 	return list(r, all, func(x *api.Exchange) string { return x.Name })
 }
+
+// exchangeDefinition is what is shown of an exchange whose statistics are not wanted.
+const exchangeDefinition = "name,vhost,type,durable,auto_delete,internal,arguments,policy,user_who_performed_action"
 
 // getExchange shows one exchange, and where what was published to it went.
 func getExchange(r *request) (answer, error) {
@@ -137,6 +141,7 @@ func getExchange(r *request) (answer, error) {
 	case found == nil:
 		return answer{}, errNotFound
 	}
+	r.showDefinition(exchangeDefinition)
 	return ok(found[0])
 }
 

@@ -62,6 +62,18 @@ func listShown[V, T any](r *request, items []V, name func(*V) string, show func(
 	return answer{status: http.StatusOK, text: append(text, '}')}, err
 }
 
+// showDefinition keeps statistics out of what is shown, if the query says disable_stats=true; the totals come back with
+// enable_queue_totals=true. Source: RabbitMQ management API, disable_stats.
+func (r *request) showDefinition(fields string, totals ...string) {
+	if !r.flag("disable_stats") {
+		return
+	}
+	r.fields = fields
+	if r.flag("enable_queue_totals") {
+		r.fields = strings.Join(append([]string{fields}, totals...), ",")
+	}
+}
+
 // plain answers with a list that has no names to filter by.
 func plain[T any](r *request, items []T) (answer, error) {
 	return list(r, items, func(*T) string { return "" })

@@ -60,9 +60,8 @@ func getOverview(r *request) (answer, error) {
 	if r.caller.may(access.TagMonitoring) {
 		v.Listeners, v.Contexts = r.server.listeners(), r.server.contexts()
 	}
-	if v.DisableStats = r.flag("disable_stats"); v.DisableStats {
-		r.fields = overviewDefinition
-	}
+	v.DisableStats = r.flag("disable_stats")
+	r.showDefinition(overviewDefinition, "queue_totals")
 	return ok(v)
 }
 

@@ -195,12 +195,7 @@ func getQueues(r *request) (answer, error) {
 }
 
 func (r *request) listQueues(all []queueRow) (answer, error) {
-	if r.flag("disable_stats") {
-		r.fields = queueDefinition
-		if r.flag("enable_queue_totals") {
-			r.fields += ",messages,messages_ready,messages_unacknowledged"
-		}
-	}
+	r.showDefinition(queueDefinition, "messages,messages_ready,messages_unacknowledged")
 	var one api.Queue
 	return listShown(r, all, func(q *queueRow) string { return q.view.Name }, func(q *queueRow) *api.Queue {
 		one = r.server.showQueue(q.vhost, q.view, &q.trend)
@@ -256,6 +251,7 @@ func getQueue(r *request) (answer, error) {
 			}
 		}
 	}
+	r.showDefinition(queueDefinition, "messages,messages_ready,messages_unacknowledged")
 	return ok(shown)
 }
 

@@ -39,8 +39,12 @@ func getVHosts(r *request) (answer, error) {
 	for _, h := range r.visible() {
 		all = append(all, r.showVHost(h, w))
 	}
+	r.showDefinition(vhostDefinition)
 	return list(r, all, func(h *api.VHost) string { return h.Name })
 }
+
+// vhostDefinition is what is shown of a virtual host whose statistics are not wanted.
+const vhostDefinition = "name,description,tags,default_queue_type,metadata,tracing,protected_from_deletion,cluster_state"
 
 func getVHost(r *request) (answer, error) {
 	h, err := r.vhost(r.names[0])
@@ -51,6 +55,7 @@ func getVHost(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	r.showDefinition(vhostDefinition)
 	return ok(r.showVHost(h, w))
 }
 

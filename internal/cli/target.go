@@ -144,10 +144,13 @@ func locate(given string) (base, node string, err error) {
 		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 			return "", "", fmt.Errorf("'%s' is no address of a broker, such as %s", given, defaultBase)
 		}
-		if !isLocal(given) {
+		if ip := net.ParseIP(u.Hostname()); u.Hostname() == "" || ip != nil && ip.IsUnspecified() {
+			u.Host = net.JoinHostPort("127.0.0.1", u.Port()) // where a broker listens may be said so, too
+		}
+		if !isLocal(u.String()) {
 			node = "rabbit@" + u.Hostname()
 		}
-		return strings.TrimSuffix(given, "/"), node, nil
+		return strings.TrimSuffix(u.String(), "/"), node, nil
 	}
 	if _, host, named := strings.Cut(given, "@"); named {
 		return "http://" + net.JoinHostPort(host, defaultPort), given, nil

@@ -253,6 +253,10 @@ func TestLocate(t *testing.T) {
 		"h:8080":               "http://h:8080",
 		"h":                    "http://h:15672",
 		"rabbit@h":             "http://h:15672",
+		":8080":                "http://127.0.0.1:8080",
+		"0.0.0.0:8080":         "http://127.0.0.1:8080",
+		"[::]:8080":            "http://127.0.0.1:8080",
+		"http://:8080/x":       "http://127.0.0.1:8080/x",
 		"rabbit@h.example.com": "http://h.example.com:15672",
 	} {
 		if got, _, err := locate(given); err != nil || got != want {

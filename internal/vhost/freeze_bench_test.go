@@ -8,6 +8,25 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
+// benchWorld is a world with one channel, and a function that has commands done on it which are not refused.
+func benchWorld(b *testing.B) (*world, func(Command)) {
+	w := newWorld()
+	w.hot, w.out.Trace = true, false
+	w.v = w.fresh()
+	w.step(Command{Kind: Connect, Conn: 1, Window: 1 << 40, Definition: &Definition{}})
+	w.step(Command{Kind: OpenChannel, Conn: 1, Channel: 1})
+	do := func(c Command) {
+		c.Channel = 1
+		if refused, err := w.step(c); refused != nil || err != nil {
+			b.Fatal(refused, err)
+		}
+		w.seal()
+		w.begin()
+		w.out.Batch = nil
+	}
+	return w, do
+}
+
 // BenchmarkCheckpoint is how long others wait while a checkpoint is taken: at its beginning, and for each portion.
 func BenchmarkCheckpoint(b *testing.B) {
 	for _, c := range []struct{ queues, bindings, messages int }{
@@ -16,20 +35,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 		{10_000, 10_000, 100_000},
 	} {
 		b.Run(fmt.Sprintf("queues=%d/bindings=%d/messages=%d", c.queues, c.bindings, c.messages), func(b *testing.B) {
-			w := newWorld()
-			w.hot, w.out.Trace = true, false
-			w.v = w.fresh()
-			w.step(Command{Kind: Connect, Conn: 1, Window: 1 << 40, Definition: &Definition{}})
-			w.step(Command{Kind: OpenChannel, Conn: 1, Channel: 1})
-			do := func(c Command) {
-				c.Channel = 1
-				if refused, err := w.step(c); refused != nil || err != nil {
-					b.Fatal(refused, err)
-				}
-				w.seal()
-				w.begin()
-				w.out.Batch = nil
-			}
+			w, do := benchWorld(b)
 			for i := range c.queues {
 				do(Command{Kind: DeclareQueue, Definition: &Definition{Name: fmt.Sprint("q", i), Durable: true}})
 			}

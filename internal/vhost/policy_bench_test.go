@@ -11,20 +11,7 @@ import (
 // twenty others.
 func BenchmarkSetPolicy(b *testing.B) {
 	const queues, others = 50_000, 20
-	w := newWorld()
-	w.hot, w.out.Trace = true, false
-	w.v = w.fresh()
-	w.step(Command{Kind: Connect, Conn: 1, Window: 1 << 40, Definition: &Definition{}})
-	w.step(Command{Kind: OpenChannel, Conn: 1, Channel: 1})
-	do := func(c Command) {
-		c.Channel = 1
-		if refused, err := w.step(c); refused != nil || err != nil {
-			b.Fatal(refused, err)
-		}
-		w.seal()
-		w.begin()
-		w.out.Batch = nil
-	}
+	_, do := benchWorld(b)
 	length := amqp.Table{{Name: "max-length", Value: amqp.Int64(1000)}}
 	for i := range queues {
 		do(Command{Kind: DeclareQueue, Definition: &Definition{Name: fmt.Sprint("orders.", i), Durable: true}})

@@ -274,6 +274,13 @@ func TestImportGoesOnAfterACrash(t *testing.T) {
 	if again, err := inflate(value); err != nil || *again.Users[0].PasswordHash != *d.Users[0].PasswordHash || again.Users[0].Password != nil {
 		t.Errorf("of the definitions %+v remains: %v", again, err)
 	}
+	one, err := deflate(&definitions{VHost: "a/b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := inflate(one); err != nil || again.VHost != "a/b" {
+		t.Errorf("of the virtual host that they are for remains %+v: %v", again, err)
+	}
 	// What run does first, and the first virtual host; then the end.
 	if _, err := e.ChangeAccess(t.Context(), access.Command{Kind: access.BeginImport, Name: "here", Value: value},
 		access.Command{Kind: access.PutVHost, VHost: "v"}); err != nil {

@@ -102,6 +102,7 @@ rabbitmqadmin() {
 	fi
 	dpkg-deb --fsys-tarfile "$directory"/rabbitmq-server_*.deb | tar -xO ./usr/bin/rabbitmqadmin >"$build/rabbitmqadmin"
 	rm -rf "$directory"
+	chmod +x "$build/rabbitmqadmin"
 	[ -s "$build/rabbitmqadmin" ]
 }
 
@@ -140,7 +141,7 @@ if wants python; then once python "$here/python/requirements.txt" -- python pyth
 if wants celery; then once celery "$here/celery/requirements.txt" -- python celery venv-celery; fi
 if wants node; then once node "$here/node/package-lock.json" -- node_modules; fi
 if wants tools; then once tools "$here/tools/pom.xml" -- maven tools 'ContainerTest#closedPort'; fi
-[ -s "$build/rabbitmqadmin" ] || rm -f "$build/deps.rabbitmqadmin"
+[ -x "$build/rabbitmqadmin" ] || rm -f "$build/deps.rabbitmqadmin"
 if wants rabbitmqadmin; then once rabbitmqadmin "$here/deps.sh" -- rabbitmqadmin; fi
 if wants rabbit-hole; then once rabbit-hole "$here/rabbit-hole/go.mod" -- rabbit_hole; fi
 if wants prometheus; then once prometheus "$here/deps.sh" -- prometheus; fi

@@ -1,7 +1,7 @@
 """The classic rabbitmqadmin, as Debian ships it with its rabbitmq-server, against a running broker's management API.
 
-MANAGEMENT_URL names the broker, RABBITMQADMIN the script. Each test calls the script as a shell would, and checks what it
-prints and its exit status. Ends with a line "N passed, N failed" and a status other than 0 if one failed.
+MANAGEMENT_URL names the broker, RABBITMQADMIN the script, or what has its name. Each test calls it as a shell would, and checks
+what it prints and its exit status. Ends with a line "N passed, N failed" and a status other than 0 if one failed.
 """
 
 import json
@@ -22,7 +22,7 @@ def run(*words, vhost=VHOST):
     """Runs the script in a virtual host, "" for none, and returns what became of it."""
     place = ["-V", vhost] if vhost else []
     return subprocess.run(
-        [sys.executable, SCRIPT, "-H", URL.hostname, "-P", str(URL.port), *place, *words],
+        [SCRIPT, "-H", URL.hostname, "-P", str(URL.port), *place, *words],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
 
 

@@ -4,7 +4,7 @@
 #   build.sh BINARY VERSION ARCHITECTURE DIRECTORY
 #
 # VERSION is what `git describe` says, or what Debian would; ARCHITECTURE is Go's word. It leaves in DIRECTORY
-#   bartleby_VERSION_ARCH.deb                  the broker: binary, systemd unit, configuration, manual page
+#   bartleby_VERSION_ARCH.deb                  the broker: binary, systemd unit, configuration, manual page, completion
 #   bartleby-rabbitmq-tools_VERSION_all.deb    rabbitmqctl and its sisters as names of the binary; not beside a RabbitMQ
 # The same input gives the same bytes, with the time of the last commit or of SOURCE_DATE_EPOCH.
 set -eu
@@ -12,7 +12,7 @@ set -eu
 
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 root=$here/../..
-binary=$1 out=$4
+binary=$(realpath -- "$1") out=$4
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct 2>/dev/null || echo 0)}
 export SOURCE_DATE_EPOCH
 
@@ -32,6 +32,13 @@ esac
 
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
+
+# What the binary says of itself is asked of one that runs here, if it is for another machine.
+speaker=$binary
+if ! "$speaker" version >/dev/null 2>&1; then
+	speaker=$temporary/speaker
+	GOARCH= GOOS= go build -C "$root" -buildvcs=false -o "$speaker" ./cmd/bartleby
+fi
 
 # put MODE FROM TO installs a file.
 put() { install -D -m "$1" "$2" "$tree$3"; }
@@ -69,6 +76,10 @@ put 0644 "$here/bartleby.conf" /etc/bartleby/bartleby.conf
 put 0644 "$here/bartleby.default" /etc/default/bartleby
 put 0644 "$here/bartleby.1" /usr/share/man/man1/bartleby.1
 gzip -9n "$tree/usr/share/man/man1/bartleby.1"
+for shell in bash:bash-completion/completions/bartleby zsh:zsh/vendor-completions/_bartleby fish:fish/vendor_completions.d/bartleby.fish; do
+	"$speaker" completion "${shell%%:*}" >"$temporary/completion"
+	put 0644 "$temporary/completion" "/usr/share/${shell#*:}"
+done
 documents bartleby
 control bartleby "$arch"
 printf '%s\n' /etc/bartleby/bartleby.conf /etc/default/bartleby >"$tree/DEBIAN/conffiles"
@@ -79,7 +90,7 @@ pack bartleby "$arch"
 
 tree=$temporary/tools
 mkdir -p "$tree/usr/bin"
-for name in rabbitmqctl rabbitmq-diagnostics rabbitmq-plugins rabbitmq-queues rabbitmq-upgrade; do
+for name in rabbitmqctl rabbitmq-diagnostics rabbitmq-plugins rabbitmq-queues rabbitmq-upgrade rabbitmqadmin; do
 	ln -s bartleby "$tree/usr/bin/$name"
 done
 mkdir -p "$tree/usr/share/doc/bartleby-rabbitmq-tools"

@@ -50,7 +50,7 @@ func ground() []entry {
 }
 
 // names are what the binary is called beside its own name.
-var names = []string{"rabbitmq-server", "rabbitmqctl", "rabbitmq-diagnostics", "rabbitmq-plugins", "rabbitmq-queues", "rabbitmq-upgrade"}
+var names = []string{"rabbitmq-server", "rabbitmqctl", "rabbitmq-diagnostics", "rabbitmq-plugins", "rabbitmq-queues", "rabbitmq-upgrade", "rabbitmqadmin"}
 
 func tools(program []byte) []entry {
 	entries := []entry{{name: "usr/bin/bartleby", mode: 0o755, kind: kindFile, content: program}}

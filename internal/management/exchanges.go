@@ -1,6 +1,7 @@
 package management
 
 import (
+	"context"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
@@ -64,7 +65,9 @@ func (r *request) flows(name string, only *string) (map[string]*flow, error) {
 		return nil, err
 	}
 	slices.Sort(queues)
-	err = eachInflow(r.Context(), r.server.engine, name, queues, func(queue, exchange string, n uint64) {
+	ctx, cancel := context.WithTimeout(r.Context(), lookPatience)
+	defer cancel()
+	err = eachInflow(ctx, r.server.engine, name, queues, func(queue, exchange string, n uint64) {
 		f := all[exchange]
 		if f == nil {
 			return

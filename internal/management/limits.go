@@ -69,6 +69,9 @@ const (
 	// has no room.
 	commandPatience = 30 * time.Second
 
+	// lookPatience is how long a request waits to see a virtual host, which answers when what it shows is on the disk.
+	lookPatience = 10 * time.Second
+
 	// takeWithin is how long whoever asked for a backup has to take each piece of it.
 	takeWithin = time.Minute
 

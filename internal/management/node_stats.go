@@ -41,6 +41,8 @@ type nodeReading struct {
 
 // readNode reads the node's figures.
 func readNode(ctx context.Context, e *engine.Engine, roster Roster) (n nodeReading) {
+	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+	defer cancel()
 	files, use, storage, run := readFiles(), e.Resources(), e.Storage(ctx), readRuntime()
 	n.readChurn(ctx, e)
 	f := &n.figures
@@ -59,6 +61,8 @@ func readNode(ctx context.Context, e *engine.Engine, roster Roster) (n nodeReadi
 
 // readChurn reads those of the figures that the overview shows, too.
 func (n *nodeReading) readChurn(ctx context.Context, e *engine.Engine) {
+	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+	defer cancel()
 	churn, traffic := e.Churn(), e.Retired().Traffic
 	for _, h := range e.Access().VHosts() {
 		err := e.Look(ctx, h.Name, func(v *vhost.VHost) {

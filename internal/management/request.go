@@ -96,9 +96,12 @@ func needKeys(keys ...key) error {
 	return nil
 }
 
-// look runs fn on the live state of a virtual host; it must be short, and keep no more than copies.
+// look runs fn on the live state of a virtual host; it must be short, and keep no more than copies. A virtual host whose
+// disk hangs does not answer: then there is an error after a while.
 func (r *request) look(name string, fn func(*vhost.VHost)) error {
-	return r.server.engine.Look(r.Context(), name, fn)
+	ctx, cancel := context.WithTimeout(r.Context(), lookPatience)
+	defer cancel()
+	return r.server.engine.Look(ctx, name, fn)
 }
 
 // do runs commands in a virtual host with the caller's permissions.

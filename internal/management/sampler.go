@@ -100,11 +100,13 @@ type hostReading struct {
 
 // readHost reads one virtual host, its queues in portions.
 func (s *sampler) readHost(name string) (*hostReading, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, samplePeriod) // one whose disk hangs must not keep the others from being read
+	defer cancel()
 	r := &hostReading{queues: map[vhost.QueueID]figures{}, flows: map[string]*figures{}}
 	var all vhost.QueueStats
 	var traffic vhost.Traffic
 	var known []string // queues that messages came to
-	err := s.engine.Look(s.ctx, name, func(v *vhost.VHost) {
+	err := s.engine.Look(ctx, name, func(v *vhost.VHost) {
 		all, traffic, r.books = byType(v.GoneCounts()).sum(), v.Traffic(), v.Books()
 		v.ExchangeStats(func(name string, n vhost.ExchangeStats) {
 			f := flowOf(&n)
@@ -115,7 +117,7 @@ func (s *sampler) readHost(name string) (*hostReading, error) {
 		return nil, err
 	}
 	var aside figures
-	err = eachQueue(s.ctx, s.engine, name, func(q *vhost.QueueSample) {
+	err = eachQueue(ctx, s.engine, name, func(q *vhost.QueueSample) {
 		all.Add(&q.Stats)
 		f := figuresOf(&q.Stats)
 		f[atReady], f[atUnacked], f[atAside] = uint64(q.Ready), uint64(q.Unacked), uint64(q.Waiting+q.Held)
@@ -132,7 +134,7 @@ func (s *sampler) readHost(name string) (*hostReading, error) {
 		r.whole[x] = aside[x]
 	}
 	if err == nil {
-		err = eachInflow(s.ctx, s.engine, name, known, func(_, exchange string, n uint64) {
+		err = eachInflow(ctx, s.engine, name, known, func(_, exchange string, n uint64) {
 			if f := r.flows[exchange]; f != nil {
 				f[atRouted] += n
 			}

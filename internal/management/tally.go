@@ -51,6 +51,8 @@ func (s *Server) sum(ctx context.Context, h *access.VHost) tally {
 
 // sumOver is sum, its rates with samples as they are asked for.
 func (s *Server) sumOver(ctx context.Context, h *access.VHost, w spans) tally {
+	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+	defer cancel()
 	baseline := s.sampler.baseline(h)
 	t := newTally()
 	t.trend = s.sampler.whole(h, w)

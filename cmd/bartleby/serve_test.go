@@ -128,7 +128,7 @@ func TestConfigCommand(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{[]string{"check", good}, 0, good + " is valid\n", "reverse_dns_lookups has no effect"},
+		{[]string{"check", good}, 0, good + " is valid\n", "without effect: reverse_dns_lookups"},
 		{[]string{"check", good, bad}, exitConfig, good + " is valid\n", bad + `:1: unknown key "hartbeat", did you mean "heartbeat"?`},
 		{[]string{"check", filepath.Join(dir, "none")}, exitConfig, "", "no such file"},
 		{[]string{"check"}, exitUsage, "", "Usage:"},

@@ -248,6 +248,7 @@ reverse_dns_lookups = false
 mqtt.listeners.tcp = none
 vhost_max = 10
 cluster_formation.peer_discovery_backend = k8s
+cluster_formation.k8s.host = kubernetes.default
 `, nil)
 	var quiet, loud []string
 	for _, n := range s.Notes {
@@ -260,7 +261,8 @@ cluster_formation.peer_discovery_backend = k8s
 	if len(quiet) != 1 || !strings.Contains(quiet[0], "hipe_compile") || !strings.Contains(quiet[0], "raft.wal_max_size_bytes") {
 		t.Errorf("told quietly: %q", quiet)
 	}
-	if len(loud) != 2 || !strings.Contains(loud[0], "vhost_max") || !strings.Contains(loud[1], "joins no cluster") {
+	if len(loud) != 2 || !strings.Contains(loud[1], "vhost_max") || !strings.Contains(loud[0], "joins no cluster") ||
+		!strings.Contains(loud[0], "peer_discovery_backend (") || !strings.Contains(loud[0], "k8s.host (") {
 		t.Errorf("told loudly: %q", loud)
 	}
 }

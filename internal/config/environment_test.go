@@ -82,6 +82,16 @@ func TestUsualPlaces(t *testing.T) {
 	}
 }
 
+func TestClassicConfig(t *testing.T) {
+	// If this fails, an old configuration file leads to a mistake for each of its lines, and none that helps.
+	t.Parallel()
+	path := filepath.Join(write(t, map[string]string{"rabbitmq.config": "[\n {rabbit, [\n  {heartbeat, 20}\n ]}\n]."}), "rabbitmq.config")
+	_, err := Load(Sources{Environ: []string{"RABBITMQ_CONFIG_FILE=" + path}})
+	if err == nil || !strings.HasSuffix(err.Error(), "Erlang terms are not read: write keys into the configuration file instead (heartbeat: heartbeat)") {
+		t.Error(err)
+	}
+}
+
 func TestAdvancedConfig(t *testing.T) {
 	// If this fails, settings in Erlang's terms are passed over in silence.
 	t.Parallel()

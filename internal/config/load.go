@@ -40,6 +40,10 @@ func Load(from Sources) (*Settings, error) {
 			continue
 		}
 		s.Files = append(s.Files, name.path)
+		if filepath.Ext(name.path) == ".config" {
+			mistakes = append(mistakes, refuseTerms(name.path, string(text)))
+			continue
+		}
 		some, wrong := parseFile(name.path, string(text), env.look)
 		all, mistakes = append(all, absoluteLast(some)...), append(mistakes, wrong...)
 	}
@@ -173,8 +177,13 @@ func (s *Settings) readAdvanced(env *environment, usual []string) error {
 			return nil // as RabbitMQ does
 		}
 	}
+	return refuseTerms(path, string(text))
+}
+
+// refuseTerms refuses Erlang's terms, unless there is nothing in them.
+func refuseTerms(path, text string) error {
 	var meaning strings.Builder
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(line, "%")
 		meaning.WriteString(line)
 	}

@@ -96,6 +96,7 @@ func (s *Settings) apply(all []assignment) error {
 		}
 	}
 	var silent []string
+	missed := map[string][]string{} // keys by what is to be said of them
 	for i, a := range all {
 		k, names := find(a.key)
 		switch {
@@ -112,7 +113,7 @@ func (s *Settings) apply(all []assignment) error {
 		case i < last[a.key]: // once is enough
 			continue
 		case k.loud && !slices.Contains([]string{"false", "none", "infinity", "undefined"}, a.value):
-			s.note(slog.LevelWarn, "%s: %s has no effect: %s", a.at, a.key, k.why)
+			missed[k.why] = append(missed[k.why], fmt.Sprintf("%s (%s)", a.key, a.at))
 		default:
 			silent = append(silent, a.key)
 		}
@@ -123,6 +124,9 @@ func (s *Settings) apply(all []assignment) error {
 			}
 			s.Shown = append(s.Shown, Setting{a.key, value, a.at})
 		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(missed)) {
+		s.note(slog.LevelWarn, "without effect: %s: %s", strings.Join(missed[why], ", "), why)
 	}
 	if len(silent) > 0 {
 		s.note(slog.LevelInfo, "keys of RabbitMQ that mean nothing here: %s", strings.Join(silent, ", "))

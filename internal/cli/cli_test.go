@@ -85,6 +85,9 @@ func play(t *testing.T, typed string) string {
 		}
 		fmt.Fprintln(&asked, strings.TrimSpace(fmt.Sprintf("> %s %s %s", r.Method, target, body)))
 		answer, ok := answers[r.Method+" "+target]
+		if whole, _, cut := strings.Cut(target, "?columns="); cut && !ok {
+			answer, ok = answers[r.Method+" "+whole] // columns that were not asked for do no harm
+		}
 		if !ok {
 			answer = `404 {"error":"Object Not Found","reason":"Not Found"}`
 		}

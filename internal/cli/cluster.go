@@ -192,7 +192,7 @@ func listFeatureFlags(c *call) error {
 		return err
 	}
 	c.banner("Listing feature flags ...")
-	return c.list(columns, c.rows, "feature-flags")
+	return c.list(columns, "feature-flags")
 }
 
 // enableFeatureFlag succeeds for flags that there are: all are enabled.
@@ -219,7 +219,7 @@ func listDeprecated(c *call) error {
 		path = append(path, "used")
 	}
 	c.banner("Listing deprecated features ...")
-	return c.list(same("name deprecation_phase provided_by desc doc_url")[:2], c.rows, path...)
+	return c.list(same("name deprecation_phase provided_by desc doc_url")[:2], path...)
 }
 
 func setClusterName(c *call) error {

@@ -3,15 +3,30 @@ package cli
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
-// list asks for rows and shows the columns chosen.
-func (c *call) list(columns []column, ask func(...string) ([]row, error), segments ...string) error {
-	rows, err := ask(segments...)
+// list asks for rows, of which the broker sends no more than the columns chosen, and shows these.
+func (c *call) list(columns []column, segments ...string) error {
+	var paths []string
+	for _, k := range columns {
+		if k.path != "" && !slices.Contains(paths, k.path) {
+			paths = append(paths, k.path)
+		}
+	}
+	path := api.Path(segments...)
+	if paths != nil {
+		path += "?columns=" + strings.Join(paths, ",")
+	}
+	var rows []row
+	_, err := c.client.Do(c.ctx, http.MethodGet, path, nil, &rows)
+	if status(err) == http.StatusNotFound && len(segments) > 1 {
+		return c.noVHost(c.vhost())
+	}
 	if err != nil {
 		return err
 	}
@@ -41,7 +56,7 @@ func listQueues(c *call) error {
 	if c.words.on("offline") {
 		return c.show(columns, nil)
 	}
-	return c.list(columns, c.vhostRows, "queues", c.vhost())
+	return c.list(columns, "queues", c.vhost())
 }
 
 func exchangeColumns(*call) []column {
@@ -54,7 +69,7 @@ func listExchanges(c *call) error {
 		return err
 	}
 	c.banner("Listing exchanges for vhost %s ...", c.vhost())
-	return c.list(columns, c.vhostRows, "exchanges", c.vhost())
+	return c.list(columns, "exchanges", c.vhost())
 }
 
 func bindingColumns(*call) []column {
@@ -75,7 +90,7 @@ func listBindings(c *call) error {
 		return err
 	}
 	c.banner("Listing bindings for vhost %s...", c.vhost())
-	return c.list(columns, c.vhostRows, "bindings", c.vhost())
+	return c.list(columns, "bindings", c.vhost())
 }
 
 func connectionColumns(*call) []column {
@@ -91,7 +106,7 @@ func listConnections(c *call) error {
 		return err
 	}
 	c.banner("Listing connections ...")
-	return c.list(columns, c.rows, "connections")
+	return c.list(columns, "connections")
 }
 
 func channelColumns(*call) []column {
@@ -106,7 +121,7 @@ func listChannels(c *call) error {
 		return err
 	}
 	c.banner("Listing channels ...")
-	return c.list(columns, c.rows, "channels")
+	return c.list(columns, "channels")
 }
 
 func consumerColumns(*call) []column {
@@ -121,7 +136,7 @@ func listConsumers(c *call) error {
 		return err
 	}
 	c.banner("Listing consumers in vhost %s ...", c.vhost())
-	return c.list(columns, c.vhostRows, "consumers", c.vhost())
+	return c.list(columns, "consumers", c.vhost())
 }
 
 // noQueue says what of a queue's address does not exist.

@@ -63,7 +63,7 @@ func listVHosts(c *call) error {
 		return err
 	}
 	c.banner("Listing vhosts ...")
-	return c.list(columns, c.rows, "vhosts")
+	return c.list(columns, "vhosts")
 }
 
 // known makes sure that the virtual host of the first argument is there.

@@ -206,6 +206,14 @@ func (o *offer) String() string {
 	return fmt.Sprintf("%s '%s' asks for %s", o.source, o.from, show(o.asked))
 }
 
+func isVoid(a amqp.Value) bool { return a.Kind == 0 || a.Kind == amqp.KindVoid }
+
+// lifts reports whether the offer is that there be no limit, which none in force comes from then.
+func (o *offer) lifts() bool {
+	n, ok := o.asked.Integer()
+	return ok && n < 0
+}
+
 // offers lists who asks for a setting, in the order in which one of those that ask for the same is named.
 func (r *Rules) offers(x *explained, s *Subject) []offer {
 	var all []offer
@@ -235,7 +243,7 @@ func (r *Rules) explain(x *explained, s *Subject) Setting {
 	to := r.effective(s)
 	t := Setting{Name: x.name, Value: x.read(&to, s)}
 	offers := r.offers(x, s)
-	winner := slices.IndexFunc(offers, func(o offer) bool { return o.alone.Equal(t.Value) })
+	winner := slices.IndexFunc(offers, func(o offer) bool { return o.alone.Equal(t.Value) && (!isVoid(t.Value) || o.lifts()) })
 	if winner < 0 {
 		r.explainDefault(x, s, &t)
 	} else {

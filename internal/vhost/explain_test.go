@@ -139,6 +139,14 @@ func TestExplainWhy(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
+	strict := &Rules{r.policies, optionsOf(amqp.Table{{Name: "dlx-by-argument-only", Value: amqp.Bool(true)}})}
+	bare := &Subject{Object: Object{Name: "q", Type: "classic"}}
+	if e := strict.Explain(bare)[0]; e.Source != FromDefault || e.Why != "the option dlx-by-argument-only is on; policy 'u' asks for b" {
+		t.Errorf("%+v", e)
+	}
+	if i := strict.Ignored(bare); len(i) != 2 || i[0].Name != "dead-letter-exchange" || i[0].Why != "the option dlx-by-argument-only is on" {
+		t.Errorf("%+v", i)
+	}
 	var standings []string
 	for _, p := range r.Standings(s) {
 		standings = append(standings, p.Name+": "+p.Why)

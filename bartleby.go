@@ -45,9 +45,11 @@ type Config struct {
 	AMQP, Management, Prometheus            string
 	AMQPS, ManagementHTTPS, PrometheusHTTPS string
 	TLS, ManagementTLS, PrometheusTLS       TLS
-	// Clients is what AMQP clients get and may; nil: DefaultClients. Web is the same for the management API.
+	// Clients is what AMQP clients get and may; nil: DefaultClients. Web is the same for the management API, Metrics for
+	// Prometheus.
 	Clients *Clients
 	Web     Web
+	Metrics Metrics
 	// First is what an empty broker begins with; nil: virtual host "/", and guest, who may do everything there.
 	First *First
 	// Passwords says how passwords that are set from now on are kept, and which are refused; those of First are taken as they

@@ -44,7 +44,7 @@ func (b *Broker) listen() error {
 		return err
 	}
 	b.management = management.New(b.web(secret))
-	metrics := b.management.Metrics()
+	metrics := b.management.MetricsWith(management.MetricsOptions(c.Metrics))
 	for _, d := range []struct {
 		protocol, addresses string
 		tls                 *TLS

@@ -56,6 +56,13 @@ type Web struct {
 	NoOperatorPolicyChanges bool
 }
 
+// Metrics is what Prometheus gets, on its own port. The zero value is as RabbitMQ has it.
+type Metrics struct {
+	Path      string // of the totals, the other pages are below; empty: /metrics
+	PerObject bool   // single objects are at Path, too
+	LogIn     bool   // for users with the tag monitoring alone
+}
+
 // Shown is what tools are told of the configuration.
 type Shown struct {
 	Settings              func() string // the settings in force as the text of a configuration file, without secrets

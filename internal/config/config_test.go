@@ -142,7 +142,7 @@ func TestDefaultsAreTrue(t *testing.T) {
 	}
 	// Zero means these where nothing is set.
 	bare.Broker.SyncInterval, bare.Broker.Web.CORSMaxAge, bare.Broker.Web.BodyMax = 200*time.Millisecond, 30*time.Minute, 10<<20
-	bare.Broker.QueueType, bare.Broker.LoginFailures = "classic", 20
+	bare.Broker.QueueType, bare.Broker.LoginFailures, bare.Broker.Metrics.Path = "classic", 20, "/metrics"
 	bare.Broker.Passwords.Hashing = "rabbit_password_hashing_sha256"
 	bare.Broker.MemoryHighWatermark, bare.Broker.DiskFreeLimit = bartleby.Relative(0.6), bartleby.Absolute(50_000_000)
 	var options []Option
@@ -209,6 +209,7 @@ func TestMistakes(t *testing.T) {
 		"log.console.formatter = xml":                           "plaintext",
 		"management.tcp.ip = nowhere":                           "not an IP address",
 		"management.path_prefix = rabbit":                       "does not begin with /",
+		"prometheus.path = metrics":                             "does not begin with /",
 		"ssl_cert_login_from = shoe_size":                       "distinguished_name",
 		"password_hashing_module = rabbit_password_hashing_md5": "is not one of rabbit_password_hashing_sha256",
 		"vm_memory_high_watermark.relative = much":              "is not a number",

@@ -87,7 +87,6 @@ var loudKeys = func() []key {
 		{"default_policies.**", "operator policies are not made together with a virtual host: use load_definitions"},
 		{"cluster_formation.**", "this broker runs alone: it joins no cluster"},
 		{"definitions.tls.**", "definitions are read from files"},
-		{"prometheus.return_per_object_metrics", "metrics of each queue are at /metrics/per-object"},
 		{"management.disable_stats", "statistics are always there; ask with ?disable_stats=true"},
 		{"management.cors.allow_origins", "name each origin: management.cors.allow_origins.1 = https://…"},
 		{"management.oauth_**", "users are known by the broker itself: there is no OAuth 2 backend"},

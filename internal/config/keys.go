@@ -187,8 +187,9 @@ var prometheusKeys = []key{
 	{name: "prometheus.tcp.ip", set: host(func(s *Settings) *place { return &s.listen.prometheusTCP })},
 	{name: "prometheus.ssl.port", set: port(func(s *Settings) *place { return &s.listen.prometheusTLS })},
 	{name: "prometheus.ssl.ip", set: host(func(s *Settings) *place { return &s.listen.prometheusTLS })},
-	{name: "prometheus.path", set: to(fixed("/metrics"), drop), normal: "/metrics"},
-	{name: "prometheus.authentication.enabled", set: to(fixed("false"), drop), normal: "false"},
+	{name: "prometheus.path", set: to(text, func(s *Settings) *string { return &s.Broker.Metrics.Path }), normal: "/metrics"},
+	{name: "prometheus.return_per_object_metrics", set: to(boolean, func(s *Settings) *bool { return &s.Broker.Metrics.PerObject }), normal: "false"},
+	{name: "prometheus.authentication.enabled", set: to(boolean, func(s *Settings) *bool { return &s.Broker.Metrics.LogIn }), normal: "false"},
 }
 
 func logLevel(place func(*Settings) *slog.Level) set { return to(level, place) }

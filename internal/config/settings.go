@@ -276,6 +276,9 @@ func (s *Settings) check() error {
 	if p := b.Web.PathPrefix; p != "" && p[0] != '/' {
 		mistakes = append(mistakes, fmt.Errorf("%s: management.path_prefix: %q does not begin with /", s.origin("management.path_prefix"), p))
 	}
+	if p := b.Metrics.Path; p != "" && p[0] != '/' {
+		mistakes = append(mistakes, fmt.Errorf("%s: prometheus.path: %q does not begin with /", s.origin("prometheus.path"), p))
+	}
 	return errors.Join(mistakes...)
 }
 

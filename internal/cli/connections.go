@@ -30,6 +30,9 @@ func oneLine(s string) string {
 }
 
 func closeConnection(c *call) error {
+	if c.args[0] == "" {
+		return c.invalid("the name of the connection is empty.")
+	}
 	c.banner("Closing connection %s, reason: %s...", c.args[0], c.args[1])
 	gone, err := c.closeOne(c.args[0], c.args[1])
 	if err != nil {

@@ -36,7 +36,7 @@ func (s *Server) showConnection(c *Connection, w spans) api.Connection {
 	if state == "running" && s.engine.Alarms() != 0 {
 		state = "blocking"
 	}
-	return api.Connection{
+	shown := api.Connection{
 		Name: c.Name, Node: s.options.Node, User: c.User, VHost: c.VHost, Protocol: c.Protocol,
 		ConnectedAt: c.ConnectedAt.UnixMilli(), ClientProperties: api.Arguments(c.ClientProperties), State: state,
 		Type: "network", UserProvidedName: c.UserProvidedName, PerformedBy: c.User, Channels: c.Channels,
@@ -44,6 +44,8 @@ func (s *Server) showConnection(c *Connection, w spans) api.Connection {
 		Host: c.Host, Port: c.Port, PeerHost: c.PeerHost, PeerPort: c.PeerPort, AuthMechanism: c.AuthMechanism,
 		RecvOct: c.Received, RecvOctDetails: bytes.of(atReceived), SendOct: c.Sent, SendOctDetails: bytes.of(atSent),
 	}
+	showTLS(&shown, c.TLS)
+	return shown
 }
 
 func getConnections(r *request) (answer, error) {

@@ -45,6 +45,13 @@ func TestMessageStats(t *testing.T) {
 			t.Errorf("%s %+v", what, s)
 		}
 	}
+	d.want(201, "PUT", "/api/vhosts/brief", "")
+	d.want(201, "PUT", "/api/queues/brief/q", "")
+	d.want(200, "POST", "/api/exchanges/brief/amq.default/publish", `{"properties":{},"routing_key":"q","payload":"x","payload_encoding":"string"}`)
+	d.want(204, "DELETE", "/api/vhosts/brief", "")
+	if s := read[api.Overview](d, "/api/overview").MessageStats; s.Publish.Total != 8 {
+		t.Errorf("after a vhost has gone %+v", s)
+	}
 	one := read[api.Exchange](d, "/api/exchanges/%2F/x")
 	if s := one.MessageStats; s.PublishIn.Total != 5 || s.PublishOut.Total != 5 || s.PublishIn.Rate.Rate != 0.8 || s.PublishOut.Rate.Rate != 0.8 {
 		t.Errorf("exchange %+v", s)

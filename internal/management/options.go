@@ -1,6 +1,7 @@
 package management
 
 import (
+	"crypto/tls"
 	"log/slog"
 	"net/http"
 	"os"
@@ -77,7 +78,8 @@ type Connection struct {
 	ChannelMax       int
 	FrameMax         int // bytes
 	Heartbeat        time.Duration
-	Received, Sent   uint64 // bytes
+	Received, Sent   uint64               // bytes
+	TLS              *tls.ConnectionState // nil: it is not encrypted; shared, not changed here
 }
 
 // A Listener is an open door of the broker.

@@ -36,6 +36,11 @@ func getOverview(r *request) (answer, error) {
 	for _, h := range r.visible() {
 		all.add(r.server.sumOver(r.Context(), h, w))
 	}
+	if r.caller.may(access.TagMonitoring) { // totals of the node never go back
+		retired := r.server.engine.Retired()
+		all.stats.addAll(retired.Queues)
+		all.traffic.Add(&retired.Traffic)
+	}
 	connections, channels := r.connectionTotals()
 	var node nodeReading
 	node.readChurn(r.Context(), r.server.engine)

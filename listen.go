@@ -44,7 +44,7 @@ func (b *Broker) listen() error {
 		return err
 	}
 	b.management = management.New(b.web(secret))
-	metrics := b.management.MetricsWith(management.MetricsOptions(c.Metrics))
+	metrics := b.management.Metrics()
 	for _, d := range []struct {
 		protocol, addresses string
 		tls                 *TLS

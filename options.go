@@ -56,9 +56,9 @@ type Web struct {
 	NoOperatorPolicyChanges bool
 }
 
-// Metrics is what Prometheus gets, on its own port. The zero value is as RabbitMQ has it.
+// Metrics is what Prometheus gets, on its own port and beside the management API. The zero value is as RabbitMQ has it.
 type Metrics struct {
-	Path      string // of the totals, the other pages are below; empty: /metrics
+	Path      string // of the totals on its own port, the other pages are below; empty: /metrics
 	PerObject bool   // single objects are at Path, too
 	LogIn     bool   // for users with the tag monitoring alone
 }
@@ -93,6 +93,7 @@ func (b *Broker) web(secret string) management.Options {
 		Passwords: c.Passwords,
 		CORS:      management.CORS{AllowOrigins: c.Web.CORSOrigins, MaxAge: c.Web.CORSMaxAge},
 		Headers:   c.Web.Headers, PathPrefix: c.Web.PathPrefix, BodyBytesMax: c.Web.BodyMax,
+		Metrics:     management.MetricsOptions(c.Metrics),
 		NoBasicAuth: c.Web.NoBasicAuth, NoOperatorPolicyChanges: c.Web.NoOperatorPolicyChanges,
 	}
 	if c.Shown != nil {

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -22,17 +23,28 @@ type MetricsOptions struct {
 	LogIn     bool   // not for everybody, but for users who may watch. Source: RabbitMQ prometheus.authentication.enabled
 }
 
-// Metrics is MetricsWith the usual options.
-func (s *Server) Metrics() http.Handler { return s.MetricsWith(MetricsOptions{}) }
-
-// MetricsWith returns what answers Prometheus under RabbitMQ's names, and what has no name there under ours, in four pages: totals;
+// Metrics returns what answers Prometheus under RabbitMQ's names, and what has no name there under ours, in four pages: totals;
 // below, /per-object, /detailed with the families that the query names, and /memory-breakdown.
 // Source: RabbitMQ prometheus; reference metrics 1.
-func (s *Server) MetricsWith(o MetricsOptions) http.Handler {
-	if o.Path == "" {
-		o.Path = "/metrics"
-	}
+func (s *Server) Metrics() http.Handler {
+	o := s.options.Metrics
+	o.Path = cmp.Or(o.Path, usualMetrics)
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) { s.serveMetrics(w, hr, hr.URL.Path, o) })
+}
+
+// usualMetrics is the path of the first page. Source: RabbitMQ prometheus.path.
+const usualMetrics = "/metrics"
+
+// besideAPI serves the pages of metrics at the port of the API, and reports whether the path is of one.
+func (s *Server) besideAPI(w http.ResponseWriter, hr *http.Request) bool {
+	path := s.below(hr)
+	if path != usualMetrics && !strings.HasPrefix(path, usualMetrics+"/") {
+		return false
+	}
+	o := s.options.Metrics
+	o.Path = usualMetrics
+	s.serveMetrics(w, hr, path, o)
+	return true
 }
 
 // endpoint names are what rabbitmq_identity_info tells apart.

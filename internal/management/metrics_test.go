@@ -335,14 +335,18 @@ func TestMetricsRefusals(t *testing.T) {
 	if w := d.send("GET", "/metrics", "", "Accept-Encoding", "gzip"); w.Header().Get("Content-Encoding") != "gzip" || w.Body.Len() == 0 {
 		t.Errorf("with gzip: %v", w.Header())
 	}
-	locked := d.server.MetricsWith(MetricsOptions{Path: "/m", LogIn: true, PerObject: true})
-	for user, status := range map[string]int{"": 401, "guest:wrong": 401, "guest:guest": 200} {
-		w := d.as(user).sendTo(locked, "GET", "/m")
-		if w.Code != status {
-			t.Errorf("%q: %d, want %d", user, w.Code, status)
-		}
-		if status == 200 && !strings.Contains(w.Body.String(), `rabbitmq_endpoint="per-object"`) {
-			t.Error("return_per_object_metrics is not heeded")
+	d.want(201, "PUT", "/api/users/plain", `{"password":"p","tags":"management"}`)
+	locked := d.with(func(o *Options) { o.Metrics = MetricsOptions{Path: "/m", LogIn: true, PerObject: true} })
+	for user, status := range map[string]int{"": 401, "guest:wrong": 401, "plain:p": 401, "guest:guest": 200} {
+		for where, w := range map[string]*httptest.ResponseRecorder{
+			"own port": locked.as(user).sendTo(locked.server.Metrics(), "GET", "/m"), "beside the API": locked.as(user).send("GET", "/metrics", ""),
+		} {
+			if w.Code != status {
+				t.Errorf("%s, %q: %d, want %d", where, user, w.Code, status)
+			}
+			if status == 200 && !strings.Contains(w.Body.String(), `rabbitmq_endpoint="per-object"`) {
+				t.Errorf("%s: return_per_object_metrics is not heeded", where)
+			}
 		}
 	}
 }

@@ -41,6 +41,7 @@ type Options struct {
 
 	Passwords Passwords
 	CORS      CORS
+	Metrics   MetricsOptions // at /metrics beside the API they hold as well, but for the path
 	// Headers are added to every answer, such as Strict-Transport-Security. Content-Security-Policy has a default.
 	Headers    http.Header
 	PathPrefix string // before /api and everything else, such as /rabbit; empty: nothing

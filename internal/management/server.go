@@ -52,8 +52,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	maps.Copy(w.Header(), s.options.Headers)
 	s.options.CORS.allow(w.Header(), hr)
 	r := &request{Request: hr, server: s, writer: w, view: s.engine.Access()}
-	if path := s.below(hr); path == "/metrics" || strings.HasPrefix(path, "/metrics/") {
-		s.serveMetrics(w, hr, path, MetricsOptions{Path: "/metrics"})
+	if s.besideAPI(w, hr) {
 		return
 	}
 	began := time.Now()

@@ -262,8 +262,8 @@ cluster_formation.k8s.host = kubernetes.default
 	if len(quiet) != 1 || !strings.Contains(quiet[0], "hipe_compile") || !strings.Contains(quiet[0], "raft.wal_max_size_bytes") {
 		t.Errorf("told quietly: %q", quiet)
 	}
-	if len(loud) != 2 || !strings.Contains(loud[1], "vhost_max") || !strings.Contains(loud[0], "joins no cluster") ||
-		!strings.Contains(loud[0], "peer_discovery_backend (") || !strings.Contains(loud[0], "k8s.host (") {
+	if len(loud) != 2 || !strings.Contains(loud[0], "vhost_max") || !strings.Contains(loud[1], "joins no cluster") ||
+		!strings.Contains(loud[1], "peer_discovery_backend (") || !strings.Contains(loud[1], "k8s.host (") {
 		t.Errorf("told loudly: %q", loud)
 	}
 }

@@ -45,6 +45,9 @@ type Config struct {
 	AMQP, Management, Prometheus            string
 	AMQPS, ManagementHTTPS, PrometheusHTTPS string
 	TLS, ManagementTLS, PrometheusTLS       TLS
+	// ProxyProtocol says that AMQP clients come through a load balancer that tells their addresses in this protocol, and
+	// that nobody else can reach the listeners.
+	ProxyProtocol bool
 	// Clients is what AMQP clients get and may; nil: DefaultClients. Web is the same for the management API, Metrics for
 	// Prometheus.
 	Clients *Clients

@@ -62,6 +62,7 @@ var house = []room{
 	{path: "internal/api", floor: ground, column: decides, imports: []string{"internal/amqp"}},
 	{path: "internal/deadline", floor: ground, column: decides, imports: []string{"internal/place"}, never: world, passive: true},
 	{path: "internal/place", floor: ground, column: between, never: world, passive: true},
+	{path: "internal/proxied", floor: ground, column: between},
 	// certs and logbook are about the outside of the process: files of certificates, lines of the log.
 	{path: "internal/certs", floor: ground, column: between},
 	{path: "internal/logbook", floor: ground, column: between, never: []string{"net"}},

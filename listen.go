@@ -16,6 +16,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/certs"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/management"
+	"github.com/bartleby-mq/bartleby/internal/proxied"
 )
 
 // Listener is an open door.
@@ -94,9 +95,12 @@ func (b *Broker) openDoors(protocol, addresses string, options *TLS, serve func(
 		if err != nil {
 			return err
 		}
+		if strings.HasPrefix(protocol, "amqp") && b.config.ProxyProtocol {
+			l = proxied.Listen(l)
+		}
 		d := door{Listener{protocol, l.Addr(), config != nil}, l, serve}
 		if config != nil {
-			d.socket = tls.NewListener(l, config)
+			d.socket = tls.NewListener(l, config) // within what the load balancer tells
 		}
 		b.doors = append(b.doors, d)
 	}

@@ -247,3 +247,32 @@ func TestTLSThatCannotBe(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestProxyProtocol(t *testing.T) {
+	// If this fails, clients behind a load balancer are shown, and let in, as the load balancer.
+	t.Parallel()
+	b, err := bartleby.Start(bartleby.Config{AMQP: "127.0.0.1:0", ProxyProtocol: true, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close(context.Background())
+	dial := func(from string) error {
+		c, err := amqp091.DialConfig(b.URL(), amqp091.Config{Dial: func(network, address string) (net.Conn, error) {
+			c, err := net.Dial(network, address)
+			if err == nil {
+				_, err = c.Write([]byte("PROXY TCP4 " + from + " 192.0.2.2 40000 5672\r\n"))
+			}
+			return c, err
+		}})
+		if err == nil {
+			c.Close()
+		}
+		return err
+	}
+	if err := dial("127.0.0.1"); err != nil {
+		t.Errorf("from this machine: %v", err)
+	}
+	if err := dial("192.0.2.1"); err == nil {
+		t.Error("guest is let in from another machine")
+	}
+}

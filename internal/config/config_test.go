@@ -201,7 +201,7 @@ func TestMistakes(t *testing.T) {
 		"auth_ldap.servers.1 = x":                               "no LDAP backend",
 		"auth_mechanisms.1 = KERBEROS":                          "PLAIN, AMQPLAIN, ANONYMOUS, EXTERNAL are",
 		"auth_mechanisms.x = PLAIN":                             "the last part of the key",
-		"proxy_protocol = true":                                 "only false is",
+		"proxy_protocol = maybe":                                "is not true or false",
 		"ssl_options.password = x":                              "openssl pkey",
 		"default_pass = encrypted:abc":                          "encrypted values are not supported",
 		"log.console.level = loud":                              "is no log level",

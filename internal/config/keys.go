@@ -83,7 +83,7 @@ var listenerKeys = []key{
 	{name: "listeners.tcp.$name", set: listener(func(s *Settings) *places { return &s.listen.tcp })},
 	{name: "listeners.ssl", set: listeners(func(s *Settings) *places { return &s.listen.ssl })},
 	{name: "listeners.ssl.$name", set: listener(func(s *Settings) *places { return &s.listen.ssl })},
-	{name: "proxy_protocol", set: to(fixed("false"), drop), normal: "false"},
+	{name: "proxy_protocol", set: to(boolean, func(s *Settings) *bool { return &s.Broker.ProxyProtocol }), normal: "false"},
 	{name: "tcp_listen_options.nodelay", set: to(fixed("true"), drop), normal: "true"},
 	{name: "tcp_listen_options.keepalive", set: to(boolean, func(*Settings) *bool { return new(bool) })},
 }

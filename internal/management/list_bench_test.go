@@ -18,6 +18,11 @@ const benchQueues = 10_000
 func BenchmarkQueues(b *testing.B) {
 	d := openWith(b, engine.NewTestClock(time.Unix(1_700_000_000, 0)))
 	d.declare(benchQueues)
+	b.Run("compressed", func(b *testing.B) {
+		for b.Loop() {
+			d.send("GET", "/api/queues", "", "Accept-Encoding", "gzip")
+		}
+	})
 	for _, path := range []string{
 		"/api/queues", "/api/queues/detailed", "/api/queues?columns=name,messages", "/api/queues?disable_stats=true",
 		"/api/queues?page=3&page_size=100&sort=message_stats.publish_details.rate&sort_reverse=true",

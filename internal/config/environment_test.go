@@ -53,7 +53,8 @@ func TestUsualPlaces(t *testing.T) {
 	// If this fails, what lies in /etc/rabbitmq is not found, or what is named and missing keeps the broker from starting.
 	t.Parallel()
 	dir := filepath.Join(write(t, map[string]string{
-		"rabbitmq/rabbitmq.conf":     "heartbeat = 7",
+		"rabbitmq/rabbitmq.conf":     "heartbeat = 6",
+		"rabbitmq/conf.d/a.conf":     "heartbeat = 7",
 		"rabbitmq/rabbitmq-env.conf": "# a comment\nNODENAME=bunny@here\nexport RABBITMQ_NODE_PORT='5601'\nDEFAULT_USER=never\necho hello\n",
 		"rabbitmq/enabled_plugins":   "[rabbitmq_management,rabbitmq_shovel].",
 		"rabbitmq/advanced.config":   "%% nothing\n[\n].\n",
@@ -61,6 +62,10 @@ func TestUsualPlaces(t *testing.T) {
 	s, err := Load(Sources{Usual: []string{"/does/not/exist", dir}, Environ: []string{"RABBITMQ_DEFAULT_USER=bob"}})
 	if err != nil {
 		t.Fatal(err)
+	}
+	named, err := Load(Sources{File: filepath.Join(dir, "rabbitmq.conf"), Usual: []string{dir}})
+	if err != nil || named.Broker.Clients.Heartbeat.Seconds() != 7 {
+		t.Errorf("conf.d beside a main file that is named: %v", err)
 	}
 	if s.Broker.NodeName != "bunny@here" || s.Broker.AMQP != ":5601" || s.Broker.First.User != "bob" || s.Broker.Clients.Heartbeat.Seconds() != 7 {
 		t.Errorf("%q, %q, %q, %v", s.Broker.NodeName, s.Broker.AMQP, s.Broker.First.User, s.Broker.Clients.Heartbeat)

@@ -119,7 +119,7 @@ func (s *Settings) files(from *Sources, env *environment) (all []source) {
 	parts, ok := env.look("RABBITMQ_CONFIG_FILES")
 	switch {
 	case ok && parts != "":
-	case from.File == "" && dir != "":
+	case dir != "" && (from.File == "" || from.File == mainFile(dir)):
 		parts = filepath.Join(dir, "conf.d")
 	default:
 		return all

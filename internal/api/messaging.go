@@ -167,10 +167,10 @@ type PostBinding struct {
 
 // PostPublish is the body of POST /api/exchanges/{vhost}/{name}/publish. The first four must be present.
 type PostPublish struct {
-	Properties      *Arguments `json:"properties"`
-	RoutingKey      *string    `json:"routing_key"`
-	Payload         *string    `json:"payload"`
-	PayloadEncoding *string    `json:"payload_encoding"` // string or base64
+	Properties      *Arguments `json:"properties,omitempty"`
+	RoutingKey      *string    `json:"routing_key,omitempty"`
+	Payload         *string    `json:"payload,omitempty"`
+	PayloadEncoding *string    `json:"payload_encoding,omitempty"` // string or base64
 }
 
 // Published answers PostPublish.

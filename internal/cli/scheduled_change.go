@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"encoding/base64"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 )
@@ -165,26 +167,63 @@ func (c *call) scheduledTask(method, verb, word string) *task {
 	return &task{place: []string{"x", "scheduled", c.vhost(), c.args[0]}, method: method, verb: verb, word: word}
 }
 
-func rescheduleScheduled(c *call) error {
-	t := c.scheduledTask(http.MethodPatch, "reschedule", "rescheduled")
+// newInstant reads the options that say when.
+func (c *call) newInstant() (to api.NewInstant, err error) {
 	in, after := c.words.get("in")
 	at, named := c.words.get("at")
 	switch {
 	case after == named:
-		return c.invalid("say when: --in <time> or --at <instant>.")
+		return to, c.invalid("say when: --in <time> or --at <instant>.")
 	case after:
 		d, err := readTime(in)
 		if err != nil {
-			return err
+			return to, err
 		}
 		ms := api.Integer(d.Milliseconds())
-		t.instant.In = &ms
+		to.In = &ms
 	default:
 		instant, err := api.ParseInstant(at)
 		if err != nil {
-			return c.invalid(err.Error())
+			return to, c.invalid(err.Error())
 		}
-		t.instant.At = &instant
+		to.At = &instant
+	}
+	return to, nil
+}
+
+// putScheduled schedules a message under a key, in the place of what waits there, and tells its ID.
+func putScheduled(c *call) error {
+	exchange, routingKey, payload := c.args[0], c.args[1], c.args[2]
+	key, named := c.words.get("key")
+	if !named {
+		return c.invalid("say under which key: --key <key>.")
+	}
+	body := api.PutScheduled{PostPublish: api.PostPublish{RoutingKey: &routingKey, Payload: &payload}}
+	var err error
+	if body.NewInstant, err = c.newInstant(); err != nil {
+		return err
+	}
+	if !utf8.ValidString(payload) {
+		encoding := "base64"
+		payload = base64.StdEncoding.EncodeToString([]byte(payload))
+		body.PayloadEncoding = &encoding
+	}
+	c.banner("Scheduling a message under key '%s' in exchange '%s' of vhost '%s' ...", key, exchange, c.vhost())
+	var p api.Published
+	if _, err := c.client.Do(c.ctx, http.MethodPut, api.Path("x", "scheduled", c.vhost(), exchange, "key", key), &body, &p); err != nil {
+		return c.noSchedule(err)
+	}
+	var cells [][]cell
+	for _, id := range p.Scheduled {
+		cells = append(cells, []cell{textCell(id)})
+	}
+	return c.table([]string{"id"}, cells)
+}
+
+func rescheduleScheduled(c *call) (err error) {
+	t := c.scheduledTask(http.MethodPatch, "reschedule", "rescheduled")
+	if t.instant, err = c.newInstant(); err != nil {
+		return err
 	}
 	c.banner("Rescheduling messages of exchange '%s' in vhost '%s' ...", c.args[0], c.vhost())
 	return c.noSchedule(c.carryOut(t))

@@ -28,7 +28,7 @@ func exchangeStats(in, out uint64, t *trend) api.MessageStats {
 // eachInflow visits what queues got by way of exchanges since the virtual host was opened, in portions of queues.
 func eachInflow(ctx context.Context, e *engine.Engine, vhostName string, queues []string, visit func(queue, exchange string, n uint64)) error {
 	for portion := range slices.Chunk(queues, viewsMax) {
-		err := e.Look(ctx, vhostName, func(v *vhost.VHost) {
+		err := look(ctx, e, vhostName, func(v *vhost.VHost) {
 			for _, queue := range portion {
 				v.Inflows(queue, func(exchange string, n uint64) { visit(queue, exchange, n) })
 			}

@@ -65,7 +65,7 @@ func (n *nodeReading) readChurn(ctx context.Context, e *engine.Engine) {
 	defer cancel()
 	churn, traffic := e.Churn(), e.Retired().Traffic
 	for _, h := range e.Access().VHosts() {
-		err := e.Look(ctx, h.Name, func(v *vhost.VHost) {
+		err := look(ctx, e, h.Name, func(v *vhost.VHost) {
 			t := v.Traffic()
 			traffic.Add(&t)
 		})

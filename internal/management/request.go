@@ -101,7 +101,7 @@ func needKeys(keys ...key) error {
 func (r *request) look(name string, fn func(*vhost.VHost)) error {
 	ctx, cancel := context.WithTimeout(r.Context(), lookPatience)
 	defer cancel()
-	return r.server.engine.Look(ctx, name, fn)
+	return look(ctx, r.server.engine, name, fn)
 }
 
 // do runs commands in a virtual host with the caller's permissions.

@@ -106,7 +106,7 @@ func (s *sampler) readHost(name string) (*hostReading, error) {
 	var all vhost.QueueStats
 	var traffic vhost.Traffic
 	var known []string // queues that messages came to
-	err := s.engine.Look(ctx, name, func(v *vhost.VHost) {
+	err := look(ctx, s.engine, name, func(v *vhost.VHost) {
 		all, traffic, r.books = byType(v.GoneCounts()).sum(), v.Traffic(), v.Books()
 		v.ExchangeStats(func(name string, n vhost.ExchangeStats) {
 			f := flowOf(&n)

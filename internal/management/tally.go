@@ -56,7 +56,7 @@ func (s *Server) sumOver(ctx context.Context, h *access.VHost, w spans) tally {
 	baseline := s.sampler.baseline(h)
 	t := newTally()
 	t.trend = s.sampler.whole(h, w)
-	err := s.engine.Look(ctx, h.Name, func(v *vhost.VHost) {
+	err := look(ctx, s.engine, h.Name, func(v *vhost.VHost) {
 		for range v.Topology().Exchanges() {
 			t.exchanges++
 		}
@@ -96,7 +96,7 @@ func (t *tally) addQueue(q *vhost.QueueSample) {
 func eachQueue(ctx context.Context, e *engine.Engine, name string, visit func(*vhost.QueueSample)) error {
 	var at vhost.Sampling
 	for more := true; more; {
-		err := e.Look(ctx, name, func(v *vhost.VHost) { more = v.Sample(&at, samplePortion, visit) })
+		err := look(ctx, e, name, func(v *vhost.VHost) { more = v.Sample(&at, samplePortion, visit) })
 		if err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ if wants python || wants celery; then
 	have_python || packages+=(python3 python3-venv)
 fi
 if wants rabbitmqadmin; then
-	command -v python3 >/dev/null || packages+=(python3)
+	[ -x /usr/bin/python3 ] || packages+=(python3) # the script asks for this one
 fi
 if wants rabbit-hole; then
 	command -v unshare >/dev/null || packages+=(util-linux)

@@ -31,6 +31,7 @@ type door struct {
 	Listener
 	socket net.Listener
 	serve  func(net.Listener) error
+	cert   *certs.Source // nil without TLS
 }
 
 // listen opens the doors. All addresses are known before the first client is served.
@@ -79,8 +80,10 @@ func (b *Broker) openDoors(protocol, addresses string, options *TLS, serve func(
 		return nil
 	}
 	var config *tls.Config
+	var source *certs.Source
 	if options != nil {
-		source, err := certs.Open(*options, func(err error) { b.tellReloaded(protocol, err) })
+		var err error
+		source, err = certs.Open(*options, func(err error) { b.tellReloaded(protocol, err) })
 		if err != nil {
 			return err
 		}
@@ -98,7 +101,7 @@ func (b *Broker) openDoors(protocol, addresses string, options *TLS, serve func(
 		if strings.HasPrefix(protocol, "amqp") && b.config.ProxyProtocol {
 			l = proxied.Listen(l)
 		}
-		d := door{Listener{protocol, l.Addr(), config != nil}, l, serve}
+		d := door{Listener{protocol, l.Addr(), config != nil}, l, serve, source}
 		if config != nil {
 			d.socket = tls.NewListener(l, config) // within what the load balancer tells
 		}
@@ -185,7 +188,7 @@ func (r roster) Connections() []management.Connection {
 			Protocol: "AMQP 0-9-1", PeerHost: c.PeerHost, Host: c.Host, PeerPort: c.PeerPort, Port: c.Port,
 			AuthMechanism: c.AuthMechanism, ClientProperties: c.ClientProperties, ConnectedAt: c.ConnectedAt,
 			Channels: len(c.Channels), ChannelMax: int(c.ChannelMax), FrameMax: int(c.FrameMax), Heartbeat: c.Heartbeat,
-			Received: c.Received, Sent: c.Sent,
+			Received: c.Received, Sent: c.Sent, TLS: c.TLS,
 		}
 	}
 	return all
@@ -194,10 +197,16 @@ func (r roster) Connections() []management.Connection {
 // shown lists the open doors for the management API.
 func (b *Broker) shown() []management.Listener {
 	var all []management.Listener
-	for _, l := range b.Listeners() {
-		if tcp, ok := l.Addr.(*net.TCPAddr); ok {
-			all = append(all, management.Listener{Protocol: l.Protocol, Address: tcp.IP.String(), Port: tcp.Port, TLS: l.TLS})
+	for _, d := range b.doors {
+		tcp, ok := d.Addr.(*net.TCPAddr)
+		if !ok {
+			continue
 		}
+		l := management.Listener{Protocol: d.Protocol, Address: tcp.IP.String(), Port: tcp.Port, TLS: d.TLS}
+		if d.cert != nil {
+			l.Certificate, l.CertificateExpires = d.cert.Certificate()
+		}
+		all = append(all, l)
 	}
 	return all
 }

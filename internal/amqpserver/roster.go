@@ -2,6 +2,7 @@ package amqpserver
 
 import (
 	"cmp"
+	"crypto/tls"
 	"maps"
 	"net"
 	"slices"
@@ -29,7 +30,8 @@ type Connection struct {
 	ChannelMax       uint16
 	FrameMax         uint32
 	Heartbeat        time.Duration
-	Received, Sent   uint64 // octets
+	Received, Sent   uint64               // octets
+	TLS              *tls.ConnectionState // nil: no TLS, or not agreed upon yet
 }
 
 // Channel is a picture of one open channel.
@@ -81,6 +83,10 @@ func (c *conn) picture() Connection {
 	p.Host, p.Port = splitAddr(c.socket.LocalAddr())
 	p.Received, p.Sent = c.input.received.Load(), c.outbox.sent.Load()
 	p.Channels = c.channels.pictures()
+	if c.tls != nil && p.User != "" { // before, the handshake would be waited for
+		state := c.tls.ConnectionState()
+		p.TLS = &state
+	}
 	if v, ok := p.ClientProperties.Get("connection_name"); ok && v.Kind == amqp.KindString {
 		p.UserProvidedName = v.Str
 	}

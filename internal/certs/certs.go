@@ -106,6 +106,14 @@ func (s *Source) current() *tls.Config {
 	return s.mu.config
 }
 
+// Certificate tells from which file the certificate in force is, and until when it is valid.
+func (s *Source) Certificate() (file string, expires time.Time) {
+	if leaf := s.current().Certificates[0].Leaf; leaf != nil {
+		expires = leaf.NotAfter
+	}
+	return s.options.CertFile, expires
+}
+
 func (o *Options) stamps() []stamp {
 	var all []stamp
 	for _, name := range []string{o.CertFile, o.KeyFile, o.CAFile} {

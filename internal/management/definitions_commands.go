@@ -50,7 +50,7 @@ func (m *importer) contents(ctx context.Context, name string, d *definitions, vi
 			fn(vhost.New(name, 0, nil, nil))
 			return nil
 		}
-		return m.engine.Look(ctx, name, fn)
+		return look(ctx, m.engine, name, fn)
 	}
 	kind := m.engine.QueueType()
 	if h, there := view.VHost(name); there {

@@ -246,7 +246,7 @@ func (c *scraper) ages(ctx context.Context, s *Server, h *access.VHost, ids []vh
 	for portion := range slices.Chunk(ids[:min(len(ids), headsMax)], headsPortion) {
 		known := c.known(h.LogID, portion)
 		fresh := make([]head, len(portion))
-		err := s.engine.Look(ctx, h.Name, func(v *vhost.VHost) {
+		err := look(ctx, s.engine, h.Name, func(v *vhost.VHost) {
 			for i, id := range portion {
 				if seq, died, ok := v.OldestLetter(id, known[i].seq); ok && seq == known[i].seq {
 					fresh[i] = known[i]

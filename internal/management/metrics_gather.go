@@ -128,7 +128,7 @@ func (s *Server) clocks() map[string]vhost.Instant {
 // figures reads one virtual host.
 func (s *Server) figures(ctx context.Context, h *access.VHost, f *hostFigures, d detail, now vhost.Instant) error {
 	baseline := s.sampler.baseline(h)
-	err := s.engine.Look(ctx, h.Name, func(v *vhost.VHost) {
+	err := look(ctx, s.engine, h.Name, func(v *vhost.VHost) {
 		f.up = true
 		f.traffic, f.books, f.shelf = v.Traffic(), v.Books(), v.Shelf()
 		f.types.addAll(v.GoneCounts())
@@ -173,7 +173,7 @@ func (s *Server) readQueues(ctx context.Context, h *access.VHost, f *hostFigures
 	var at vhost.Sampling
 	var letters letterMap
 	for again := true; again; {
-		err := s.engine.Look(ctx, h.Name, func(v *vhost.VHost) {
+		err := look(ctx, s.engine, h.Name, func(v *vhost.VHost) {
 			again = v.Sample(&at, samplePortion, func(q *vhost.QueueSample) {
 				f.addQueue(q)
 				letters.add(q)

@@ -266,5 +266,5 @@ func (p *pacer) rest() time.Duration {
 	if !p.engine.scribe.busy.Load() {
 		return 0
 	}
-	return 2 * p.engine.restAfter(time.Since(p.began))
+	return 2 * p.engine.restAfter(time.Since(p.began), true)
 }

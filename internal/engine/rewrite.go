@@ -14,6 +14,8 @@ import (
 const (
 	// rewriteStep is how many bytes are copied between two pauses.
 	rewriteStep = 128 << 10
+	// restTimes is by how much longer than the work the pause is where rewriting keeps up with what is settled.
+	restTimes = 4
 	// grainsPerSegment is into how many parts of a segment what is live is told apart, about.
 	grainsPerSegment = 64
 	// markPortion is how many chunks of messages are looked at while others wait: less than a millisecond's work.
@@ -104,7 +106,7 @@ func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
 		if done, err = w.Step(rewriteStep); err != nil {
 			return 0, err
 		}
-		time.Sleep(e.restAfter(time.Since(began)))
+		time.Sleep(e.restAfter(time.Since(began), w.Urgent()))
 	}
 	err = e.housekeep(func(j *journal.Journal) error {
 		gone, err = j.Adopt(w)
@@ -115,9 +117,12 @@ func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
 
 // restAfter is the pause after work that took so long: the disk and the processors are for messages first. A broker
 // that ends, or has no traffic, does not wait.
-func (e *Engine) restAfter(work time.Duration) time.Duration {
-	if e.scribe.resting.Load() || e.tidier.ending.Load() {
+func (e *Engine) restAfter(work time.Duration, urgent bool) time.Duration {
+	switch {
+	case e.scribe.resting.Load() || e.tidier.ending.Load():
 		return 0
+	case !urgent:
+		work *= restTimes
 	}
 	return min(work, 100*time.Millisecond)
 }

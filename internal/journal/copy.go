@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	groupBytes = 1 << 20   // of partial batches in a group, about
+	groupBytes = 128 << 10 // of partial batches in a group, about: a step of a rewriting writes one at least
 	readBytes  = 256 << 10 // of a read, at most
 	readGap    = 8 << 10   // between pieces that are read at once
 )

@@ -41,7 +41,11 @@ type Rewriting struct {
 	done    bool
 	broken  error // of writing; final
 	written int64 // to out
+	urgent  bool  // what is sparse beside the victims is much of the log
 }
+
+// Urgent reports whether rewriting has fallen behind what is settled: else it may take its time.
+func (w *Rewriting) Urgent() bool { return w.urgent }
 
 // source is a span of a victim.
 type source struct {
@@ -62,7 +66,7 @@ func (j *Journal) Sparse(live Live, share float64) (*Rewriting, error) {
 	if j.rewriting != nil {
 		return nil, errors.New("journal: a rewriting is underway already")
 	}
-	victims, need := j.sparse(live, share)
+	victims, need, urgent := j.sparse(live, share)
 	if len(victims) == 0 {
 		return nil, nil
 	}
@@ -73,7 +77,7 @@ func (j *Journal) Sparse(live Live, share float64) (*Rewriting, error) {
 	for _, s := range victims {
 		s.victim = true
 	}
-	w := &Rewriting{mutant: j.o.Mutant, limit: j.o.SegmentBytes, victims: victims, sources: j.sources(victims)}
+	w := &Rewriting{mutant: j.o.Mutant, limit: j.o.SegmentBytes, victims: victims, sources: j.sources(victims), urgent: urgent}
 	w.out = &segment{id: j.nextID, file: file, f: f, rewritten: true}
 	w.out.nonce = mix(j.o.Entropy + w.out.id)
 	j.nextID++
@@ -122,9 +126,10 @@ func (w *Rewriting) source(from int, log place.LogID, index place.Index) (i int,
 	return from + i, found
 }
 
-// Keep names records to be kept, sorted by log, index and offset; they may overlap, or be named before. What is in none
-// of the Ranges is ignored. Everything live there must be named before the first Step: what is not is gone after Adopt.
+// Keep names records to be kept, and sorts them; they may overlap, or be named before. What is in none of the Ranges is
+// ignored. Everything live there must be named before the first Step: what is not is gone after Adopt.
 func (w *Rewriting) Keep(refs []place.Ref) {
+	slices.SortFunc(refs, compareRefs)
 	from := 0
 	for _, r := range refs {
 		n := len(w.refs)

@@ -9,8 +9,11 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// sparse chooses victims, and says what room the new segment needs by what is said to be live.
-func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int64) {
+// urgentShare is the part of the log above which what rewriting could give back is much: it has fallen behind.
+const urgentShare = 0.1
+
+// sparse chooses victims, and says what room the new segment needs by what is said to be live; urgent: there are many more.
+func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int64, urgent bool) {
 	type candidate struct {
 		s     *segment
 		live  int64
@@ -40,12 +43,15 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int
 	})
 	slices.SortStableFunc(small, func(a, b candidate) int { return cmp.Compare(a.bytes, b.bytes) })
 	if len(sparse) == 0 {
-		return nil, 0
+		return nil, 0, false
 	}
 	// While the new segment is written there are the old ones, too: it shall be small beside the log, but not one of thousands.
-	all := int64(0)
+	all, dead := int64(0), int64(0)
 	for _, s := range j.segments {
 		all += s.size
+	}
+	for _, c := range sparse {
+		dead += c.s.size - c.live
 	}
 	most := min(max(all/100, j.o.SegmentBytes/4, segmentBytesMin), j.o.SegmentBytes)
 	need = 2 * segmentHeaderBytes
@@ -56,7 +62,7 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int
 		victims, need = append(victims, c.s), need+c.bytes
 		c.s.said, c.s.refused = c.live, false
 	}
-	return victims, need
+	return victims, need, float64(dead) > urgentShare*float64(all)
 }
 
 // sources lists the spans of the victims.

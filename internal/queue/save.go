@@ -49,16 +49,25 @@ func (s *Saving) queue(m *Messages) {
 // Queue begins with a queue, unless that was done.
 func (s *Saving) Queue(m *Messages) { m.Touch() }
 
-// pageCost is what it takes to write a page, measured in slots that have one.
-const pageCost = 32
+// pageCost is what it takes to write a page, and countCost what it takes to look through a chunk in memory, measured in slots
+// that have a page and nothing more.
+const (
+	pageCost  = 32
+	countCost = 6
+)
 
 // Some saves some chunks of the queues begun, n of those that have a page, or fewer that need one, and reports whether there
 // are more.
 func (s *Saving) Some(n int) (more bool) {
 	for ; s.next < len(s.rest) && n > 0; s.next++ {
 		if x := s.rest[s.next]; x.epoch != s.pool.epoch {
-			if n--; x.hot != nil && x.hot.dirty {
+			n--
+			switch {
+			case x.hot == nil:
+			case x.hot.dirty || x.page.IsZero():
 				n -= pageCost
+			default:
+				n -= countCost
 			}
 			s.pool.save(x)
 		}

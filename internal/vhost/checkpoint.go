@@ -187,7 +187,7 @@ func (v *VHost) Mark(spans []place.Span) {
 // MarkSome goes on for about n chunks, and reports whether there is more.
 func (v *VHost) MarkSome(n int) (more bool) { return v.marker.Some(n) }
 
-// Marked ends the mark, and returns what was found, sorted.
+// Marked ends the mark, and returns what was found, in no order and some of it twice.
 func (v *VHost) Marked() []place.Ref {
 	for _, g := range v.graves {
 		v.marker.Note(g.Page)

@@ -47,7 +47,8 @@ type foresight struct {
 
 // foreseen are records that were read beforehand.
 type foreseen struct {
-	records map[place.Ref][]byte // they stay good
+	records map[place.Ref]uint32 // where each begins in memory: without pointers the collector has next to nothing to look at
+	memory  []byte
 	bytes   int64
 	middle  deadline.Entry // when that has come, it is time for the next
 }
@@ -55,8 +56,9 @@ type foreseen struct {
 // find returns the bytes that r names, nil if they were not foreseen. They stay good.
 func (f *foresight) find(r place.Ref) []byte {
 	for i := len(f.shown) - 1; i >= 0; i-- {
-		if p, ok := f.shown[i].records[r]; ok {
-			return p
+		c := f.shown[i]
+		if at, ok := c.records[r]; ok {
+			return c.memory[at : at+r.Size : at+r.Size]
 		}
 	}
 	return nil
@@ -144,12 +146,11 @@ func (c *foreseen) read(from source, refs []place.Ref) {
 	slices.SortFunc(refs, func(a, b place.Ref) int {
 		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Offset, b.Offset))
 	})
-	c.records = make(map[place.Ref][]byte, len(refs))
-	memory := make([]byte, 0, c.bytes)
+	c.records = make(map[place.Ref]uint32, len(refs))
+	c.memory = make([]byte, 0, c.bytes)
 	keep := func(r place.Ref, p []byte) {
-		at := len(memory)
-		memory = append(memory, p...)
-		c.records[r] = memory[at:len(memory):len(memory)]
+		c.records[r] = uint32(len(c.memory))
+		c.memory = append(c.memory, p...)
 	}
 	s := journal.NewStretch(stretchMemory)
 	var hint journal.Hint

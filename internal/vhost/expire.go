@@ -95,7 +95,7 @@ func (v *VHost) popDue(now deadline.Instant) (d deadline.Entry, ok bool) {
 // lookAhead puts messages into the set of deadlines that will be due soon, of chunks in a queue that has such already, and
 // tells how much work that was: of a crowd that is due at many instants it is known in good time what comes next.
 func (v *VHost) lookAhead(s *Stamp, out *Outcome) (n int) {
-	for v.near > 0 && n < tickMax/4 && !v.full() {
+	for v.near > 0 && n < aheadMax && !v.full() {
 		d, ok := v.chunks.Min()
 		if !ok || d.At > s.Now+nearHorizon {
 			break

@@ -10,8 +10,10 @@ const (
 	gravesPerTick = 64
 	// laneMax is more than a lane has numbers.
 	laneMax = 1 << 56
-	// tickMax is how many deadlines one Tick handles, so that publishers and consumers are served between.
-	tickMax = 512
+	// tickMax is how many deadlines one Tick handles, so that publishers and consumers are served between: what they ask for
+	// waits for two or three of these. aheadMax is how much of that a look ahead may take. Source: bench/README.md, time.
+	tickMax  = 128
+	aheadMax = 32
 	// nearHorizon is how far ahead, in ms, messages of a chunk are put into the set of deadlines one by one, if nearLeast of
 	// them at least are due by then, later than the first; nearWork are as much work as letting one go.
 	nearHorizon = 250

@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"slices"
-
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -49,9 +47,8 @@ func (w *world) drain() {
 		}
 	}
 	for round, tries := 0, 0; alive() && w.undrained(); round, tries = round+1, tries+1 {
-		large := func(b journal.Batch) bool { return len(b.Data) > segmentBytes/2 }
-		if round > 300 || slices.ContainsFunc(w.pending, large) {
-			return // there was too much of it, or too much at once for segments as small as these
+		if round > 300 || w.tooMuch() {
+			return
 		}
 		if w.take(); alive() && w.settle() {
 			tries = 0
@@ -64,6 +61,18 @@ func (w *world) drain() {
 		}
 	}
 	w.regain(alive)
+}
+
+// tooMuch reports whether more is to be written than a reserve of segments as small as these takes: a batch that fills one, or
+// altogether more than a broker would have let be under way.
+func (w *world) tooMuch() bool {
+	all := 0
+	for _, b := range w.pending {
+		if all += len(b.Data); len(b.Data) > segmentBytes/2 {
+			return true
+		}
+	}
+	return all > reserveSegments*segmentBytes/2
 }
 
 // undrained reports whether queues, or letters of the shelf, are left.
@@ -102,6 +111,10 @@ func (w *world) take() {
 				ask(vhost.Command{Kind: vhost.PurgeSchedule, Definition: &vhost.Definition{Name: q.name}})
 			}
 			continue
+		}
+		if view, ok := w.vhost.Queue(q.name); ok && view.Settings.SingleActive && view.Type == "quorum" { // it lets nobody get
+			ask(vhost.Command{Kind: vhost.DeleteQueue, Definition: &vhost.Definition{Name: q.name}})
+			break
 		}
 		for range min(q.counts[queue.Ready], 20) {
 			ask(vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: q.name}})

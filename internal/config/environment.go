@@ -217,11 +217,17 @@ func (e *environment) own() (all []assignment) {
 			continue
 		}
 		name := "BARTLEBY_" + strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToUpper(keys[i].name))
-		if value, ok := e.look(name); ok {
+		if value, ok := e.look(name); ok && !isURL(value) {
 			all = append(all, assignment{keys[i].name, value, e.at(name)})
 		}
 	}
 	return all
+}
+
+// isURL reports whether a value is the address of a broker that the command line shall ask, which BARTLEBY_MANAGEMENT names,
+// and not one to listen on.
+func isURL(value string) bool {
+	return strings.HasPrefix(value, "http://") || strings.HasPrefix(value, "https://")
 }
 
 // erlangKeys names the keys for what "-rabbit key value" sets.

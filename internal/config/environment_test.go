@@ -106,3 +106,13 @@ func TestAdvancedConfig(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestTheBrokerToAskIsNoListener(t *testing.T) {
+	// If this fails, a broker does not start where the command line was told by the same variable which broker to ask.
+	t.Parallel()
+	for value, want := range map[string]string{"http://other:15672": mustLoad(t, "", nil).Broker.Management, "127.0.0.1:15999": "127.0.0.1:15999"} {
+		if got := mustLoad(t, "", []string{"BARTLEBY_MANAGEMENT=" + value}).Broker.Management; got != want {
+			t.Errorf("%s: listens on %q, want %q", value, got, want)
+		}
+	}
+}

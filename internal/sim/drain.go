@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -38,8 +40,8 @@ func (w *world) drain() {
 			w.write()
 		}
 	}
-	if !alive() || !w.full {
-		return
+	if !alive() || !w.full || w.journal.Stats().Spares < reserveSegments {
+		return // one step has made more than a broker lets be under way: the reserve was used before anybody was told to wait
 	}
 	for _, n := range append([]*connection(nil), w.connections...) {
 		if alive() {
@@ -47,8 +49,9 @@ func (w *world) drain() {
 		}
 	}
 	for round, tries := 0, 0; alive() && w.undrained(); round, tries = round+1, tries+1 {
-		if round > 300 || w.tooMuch() {
-			return
+		large := func(b journal.Batch) bool { return len(b.Data) > segmentBytes/2 }
+		if round > 300 || slices.ContainsFunc(w.pending, large) {
+			return // there was too much of it, or too much at once for segments as small as these
 		}
 		if w.take(); alive() && w.settle() {
 			tries = 0
@@ -61,18 +64,6 @@ func (w *world) drain() {
 		}
 	}
 	w.regain(alive)
-}
-
-// tooMuch reports whether more is to be written than a reserve of segments as small as these takes: a batch that fills one, or
-// altogether more than a broker would have let be under way.
-func (w *world) tooMuch() bool {
-	all := 0
-	for _, b := range w.pending {
-		if all += len(b.Data); len(b.Data) > segmentBytes/2 {
-			return true
-		}
-	}
-	return all > reserveSegments*segmentBytes/2
 }
 
 // undrained reports whether queues, or letters of the shelf, are left.

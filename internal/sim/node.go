@@ -139,7 +139,6 @@ func (w *world) writeGroup(n int) bool {
 	if len(group) == 0 || w.violation != nil {
 		return w.violation == nil
 	}
-	w.marked, w.neighbor.marked = w.safe, w.neighbor.safe
 	bytes := 0
 	for _, b := range group {
 		if bytes += len(b.Data) + journal.Overhead; b.Log == logID {
@@ -155,7 +154,8 @@ func (w *world) writeGroup(n int) bool {
 		w.tearing = err != nil && !errors.Is(err, journal.ErrNoSpace) && !errors.Is(err, journal.ErrUnready)
 	}
 	switch {
-	case err == nil:
+	case err == nil: // else nothing on the disk says more than before
+		w.marked, w.neighbor.marked = w.safe, w.neighbor.safe
 		w.neighbor.wrote()
 		w.pending, w.written = w.pending[n:], w.tried
 		return true

@@ -4,7 +4,7 @@
 #   run.sh [BINARY [SUITE...]]     starts BINARY (build/bartleby) on free ports with a data directory of its own
 #   run.sh --external [SUITE...]   uses the broker that the environment names
 #
-# Suites: java spring spring-cloud-stream tools python celery rabbitmqadmin node go prometheus rabbit-hole; all of
+# Suites: java spring spring-cloud-stream tools python celery rabbitmqadmin node go prometheus own-rabbitmqadmin rabbit-hole; all of
 # them without a name. interop/deps.sh installs what they need.
 # Each reads from the environment:
 #   AMQP_URL         amqp://guest:guest@127.0.0.1:5672/
@@ -25,7 +25,7 @@ exec </dev/null
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname -- "$here")
 build=$root/build/interop
-all=(java spring spring-cloud-stream tools python celery rabbitmqadmin node go prometheus rabbit-hole)
+all=(java spring spring-cloud-stream tools python celery rabbitmqadmin node go prometheus own-rabbitmqadmin rabbit-hole)
 export RABBITMQADMIN=${RABBITMQADMIN:-$build/rabbitmqadmin}
 
 binary=        # of the broker, unless it is an external one
@@ -129,6 +129,12 @@ suite() {
 		CELERY_LOG=$build/celery.log "$build/venv-celery/bin/python" "$here/celery/interop.py"
 		;;
 	rabbitmqadmin) python3 "$here/rabbitmqadmin/interop.py" ;;
+	own-rabbitmqadmin)
+		[ -n "$binary" ] || { echo "own-rabbitmqadmin is the binary under another name: it wants BINARY"; return 64; }
+		mkdir -p "$build/own"
+		ln -sf "$(realpath "$binary")" "$build/own/rabbitmqadmin"
+		RABBITMQADMIN=$build/own/rabbitmqadmin python3 "$here/rabbitmqadmin/interop.py"
+		;;
 	rabbit-hole)
 		[ -n "$binary" ] || { echo "rabbit-hole starts a broker of its own: it wants BINARY"; return 64; }
 		"$here/rabbit-hole/run.sh" "$binary" "$build/rabbit-hole.log"
@@ -169,7 +175,7 @@ trap 'exit 130' INT TERM
 
 if [ "${1:-}" = --external ]; then
 	shift
-	unset 'all[-1]' # rabbit-hole, which starts a broker of its own
+	all=("${all[@]:0:${#all[@]}-2}") # without those that want the binary
 	[ "${PRODUCT:-rabbitmq}" = bartleby ] || unset 'all[-1]' # prometheus, which reads what only Bartleby exports
 	export AMQP_URL=${AMQP_URL:-amqp://guest:guest@127.0.0.1:5672/}
 	export MANAGEMENT_URL=${MANAGEMENT_URL:-http://127.0.0.1:15672}

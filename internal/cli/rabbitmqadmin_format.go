@@ -57,7 +57,7 @@ func (a *admin) list(verb string, rest []string) error {
 		path = api.Path(segments...)
 	}
 	columns := rest[1:]
-	if len(columns) == 0 {
+	if _, deep := a.options["depth"]; len(columns) == 0 && !deep && !strings.HasSuffix(a.or("format", "table"), "_json") {
 		columns = strings.Fields(l.columns)
 	}
 	query := url.Values{}
@@ -74,6 +74,9 @@ func (a *admin) list(verb string, rest []string) error {
 	var found rawJSON
 	if err := a.ask(http.MethodGet, path, nil, &found); err != nil {
 		return err
+	}
+	if l.one {
+		found = slices.Concat(rawJSON("["), found, rawJSON("]"))
 	}
 	return a.print(found, columns, l)
 }
@@ -97,9 +100,6 @@ func (a *admin) print(found rawJSON, columns []string, l *adminList) error {
 		}
 		fmt.Fprintln(a.stdout, b.String())
 		return nil
-	}
-	if l.one {
-		found = slices.Concat(rawJSON("["), found, rawJSON("]"))
 	}
 	depth, err := strconv.Atoi(a.or("depth", "1"))
 	if err != nil || depth < 1 {

@@ -36,12 +36,15 @@ func (w *world) drain() {
 	w.faulty.Budget(0)
 	for n := 0; n < 400 && !w.full && alive(); n++ {
 		w.work()
+		if w.underWay() > reserveSegments*segmentBytes/4 {
+			return // one step has made more than a broker lets be under way, and takes the reserve before anybody is told to wait
+		}
 		if alive() {
 			w.write()
 		}
 	}
-	if !alive() || !w.full || w.journal.Stats().Spares < reserveSegments {
-		return // one step has made more than a broker lets be under way: the reserve was used before anybody was told to wait
+	if !alive() || !w.full {
+		return
 	}
 	for _, n := range append([]*connection(nil), w.connections...) {
 		if alive() {
@@ -64,6 +67,14 @@ func (w *world) drain() {
 		}
 	}
 	w.regain(alive)
+}
+
+// underWay counts the bytes that are not written yet.
+func (w *world) underWay() (n int) {
+	for _, b := range w.pending {
+		n += len(b.Data)
+	}
+	return n
 }
 
 // undrained reports whether queues, or letters of the shelf, are left.

@@ -35,12 +35,8 @@ type clusterVersion struct {
 }
 
 func clusterStatus(c *call) error {
-	o, err := c.overview()
+	o, n, err := c.thisNode()
 	if err != nil {
-		return err
-	}
-	var n api.Node
-	if err := c.client.Get(c.ctx, &n, "nodes", o.Node); err != nil {
 		return err
 	}
 	var flags []api.FeatureFlag

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-
-	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
 // isBooting prints whether the broker does not serve yet.
@@ -48,12 +46,8 @@ func runtimeVersion(c *call) error {
 }
 
 func memoryBreakdown(c *call) error {
-	o, err := c.overview()
+	_, n, err := c.thisNode()
 	if err != nil {
-		return err
-	}
-	var n api.Node
-	if err := c.client.Get(c.ctx, &n, "nodes", o.Node); err != nil {
 		return err
 	}
 	amount, err := c.inUnit(n.MemUsed)
@@ -91,12 +85,8 @@ func osEnv(c *call) error {
 }
 
 func logLocation(c *call) error {
-	o, err := c.overview()
+	_, n, err := c.thisNode()
 	if err != nil {
-		return err
-	}
-	var n api.Node
-	if err := c.client.Get(c.ctx, &n, "nodes", o.Node); err != nil {
 		return err
 	}
 	c.banner("Log file location(s) on node %s ...", c.node)

@@ -70,6 +70,14 @@ func (c *call) overview() (api.Overview, error) {
 	return o, err
 }
 
+// thisNode is the overview, and the node that it is of.
+func (c *call) thisNode() (o api.Overview, n api.Node, err error) {
+	if o, err = c.overview(); err == nil {
+		err = c.client.Get(c.ctx, &n, "nodes", o.Node)
+	}
+	return o, n, err
+}
+
 func serverVersion(c *call) error {
 	o, err := c.overview()
 	if err != nil {
@@ -80,12 +88,8 @@ func serverVersion(c *call) error {
 }
 
 func nodeStatus(c *call) error {
-	o, err := c.overview()
+	o, n, err := c.thisNode()
 	if err != nil {
-		return err
-	}
-	var n api.Node
-	if err := c.client.Get(c.ctx, &n, "nodes", o.Node); err != nil {
 		return err
 	}
 	var vhosts []api.VHost

@@ -75,14 +75,7 @@ func tryClearingOperatorPolicy(r *request) (answer, error) { return tryClear(r, 
 
 // trySet tells what setPolicy would do with the same body.
 func trySet(r *request, operator bool) (answer, error) {
-	if err := r.enter(r.names[0]); err != nil {
-		return answer{}, err
-	}
-	var body api.PutPolicy
-	if err := r.read(&body); err != nil {
-		return answer{}, err
-	}
-	p, err := readPolicy(r.names[1], operator, &body)
+	p, err := r.policy(operator)
 	if err != nil {
 		return answer{}, err
 	}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/engine"
@@ -23,31 +22,14 @@ func BenchmarkScrape(b *testing.B) {
 	s := crowdedServer(b, queues, messages)
 	for _, path := range []string{"/metrics", "/metrics/detailed?family=queue_coarse_metrics&family=queue_metrics", "/metrics/per-object"} {
 		b.Run(path, func(b *testing.B) {
-			stop, longest := make(chan struct{}), make(chan time.Duration)
-			go func() {
-				most := time.Duration(0)
-				for {
-					select {
-					case <-stop:
-						longest <- most
-						return
-					default:
-					}
-					began := time.Now()
-					if err := s.engine.Look(b.Context(), "/", func(*vhost.VHost) {}); err != nil {
-						b.Error(err)
-					}
-					most = max(most, time.Since(began))
-				}
-			}()
+			longest := waits(b, s.engine)
 			n := int64(0)
 			for b.Loop() {
 				w := &discard{header: http.Header{}}
 				s.Metrics().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 				n = w.n
 			}
-			close(stop)
-			b.ReportMetric(float64((<-longest).Microseconds())/1000, "stall-ms")
+			b.ReportMetric(float64(longest().Microseconds())/1000, "stall-ms")
 			b.ReportMetric(float64(n)/1e6, "MB/page")
 		})
 	}

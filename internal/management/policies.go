@@ -79,20 +79,25 @@ func (r *request) findPolicy(operator bool) (api.Policy, error) {
 	return api.Policy{}, errNotFound
 }
 
+// policy reads the policy of a body, under the name in the path and for the virtual host there.
+func (r *request) policy(operator bool) (p *vhost.Policy, err error) {
+	if err := r.enter(r.names[0]); err != nil {
+		return p, err
+	}
+	var body api.PutPolicy
+	if err := r.read(&body); err != nil {
+		return p, err
+	}
+	return readPolicy(r.names[1], operator, &body)
+}
+
 func putPolicy(r *request) (answer, error)         { return setPolicy(r, false) }
 func putOperatorPolicy(r *request) (answer, error) { return setPolicy(r, true) }
 
 // setPolicy sets a policy whole. The tags were checked with the route; policies know no other permission.
 // Source: RabbitMQ management API, policies; reference policies-and-permissions 9.
 func setPolicy(r *request, operator bool) (answer, error) {
-	if err := r.enter(r.names[0]); err != nil {
-		return answer{}, err
-	}
-	var body api.PutPolicy
-	if err := r.read(&body); err != nil {
-		return answer{}, err
-	}
-	p, err := readPolicy(r.names[1], operator, &body)
+	p, err := r.policy(operator)
 	if err != nil {
 		return answer{}, err
 	}

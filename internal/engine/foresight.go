@@ -84,6 +84,10 @@ func (f *foresight) look(v *vhost.VHost) {
 		f.coming, f.refs = &foreseen{}, f.refs[:0]
 	}
 	c := f.coming
+	if c.isLarge(len(f.refs)) { // and waits until others have given back what they foresaw
+		f.fly()
+		return
+	}
 	next, more := v.Foresee(f.next, foreseenPortion, func(r place.Ref) {
 		if !f.hot(r) {
 			f.refs = append(f.refs, r)
@@ -93,14 +97,21 @@ func (f *foresight) look(v *vhost.VHost) {
 	if f.next = next; c.bytes < foreseenBytesMax/2 && len(f.refs) < foreseenMax/2 {
 		c.middle = next
 	}
-	enough := c.bytes >= foreseenBytesMax || len(f.refs) >= foreseenMax || !more && len(f.refs) >= foreseenWorth
-	if enough && f.shared.Load()+c.bytes <= foreseenShared {
+	if c.isLarge(len(f.refs)) || !more && len(f.refs) >= foreseenWorth {
 		f.fly()
 	}
 }
 
-// fly has what was put together read.
+// isLarge reports whether that many records are as many as are read at once.
+func (c *foreseen) isLarge(records int) bool {
+	return c.bytes >= foreseenBytesMax || records >= foreseenMax
+}
+
+// fly has what was put together read, if the node has room for it.
 func (f *foresight) fly() {
+	if f.shared.Load()+f.coming.bytes > foreseenShared {
+		return
+	}
 	c, refs, arrived := f.coming, f.refs, make(chan *foreseen, 1)
 	f.shared.Add(c.bytes)
 	f.coming, f.refs, f.flying = nil, nil, arrived

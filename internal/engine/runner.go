@@ -271,8 +271,8 @@ func (r *runner) step(inbox []post) (ticked bool) {
 			ticked = true
 			r.decide(nil, &vhost.Command{Kind: vhost.Tick})
 		}
-		r.cache.look(r.vhost)
 	}
+	r.cache.look(r.vhost)
 	r.finish()
 	return ticked
 }

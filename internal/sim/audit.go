@@ -203,8 +203,9 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 	if letter {
 		w.remember(st, f.History)
 	}
-	at := place.Index(0)
-	if f.Durable {
+	// A transient copy of what was in the log before is the end of a copy there, which must be safe.
+	at, ref := place.Index(0), f.Entry.Ref(logID)
+	if f.Durable || ref.Log == logID && ref.Index < st.stamp.Index {
 		at = st.stamp.Index
 	}
 	e := w.entryOf(f, at, f.Durable)

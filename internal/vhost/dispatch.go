@@ -56,12 +56,14 @@ func (v *VHost) handTo(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, x
 }
 
 // safeAfter is the batch that must be safe before e may be seen: the one that enqueued it, or that an answer tells of.
+// A transient copy of a message that was in the log has one, too, that which ended the copy there: else it would come
+// again after a crash.
 func (v *VHost) safeAfter(q *queueState, e *queue.Entry) place.Index {
 	switch {
+	case e.Flags&queue.Moved != 0:
+		return max(e.Index, q.lastMoved, q.answered)
 	case e.Flags&queue.Persistent == 0:
 		return q.answered
-	case e.Flags&queue.Moved != 0:
-		return max(e.Index, q.lastMoved)
 	}
 	return e.Index
 }

@@ -333,13 +333,13 @@ func (v *VHost) enqueue(s *Stamp, q *queueState, m *message, out *Outcome) (dura
 func (v *VHost) flag(s *Stamp, q *queueState, e *queue.Entry, ref place.Ref, durable bool) {
 	if durable {
 		e.Flags |= queue.Persistent
-		if ref.Index != s.Index {
-			e.Flags |= queue.Moved
-			q.lastMoved = s.Index
-		}
 	}
-	if ref.Log == place.Volatile {
+	switch {
+	case ref.Log == place.Volatile:
 		e.Flags |= queue.Volatile
+	case ref.Index != s.Index:
+		e.Flags |= queue.Moved
+		q.lastMoved = s.Index
 	}
 }
 

@@ -1,0 +1,189 @@
+package api
+
+// A Letter is a message as the office shows it, wherever it is: in a queue, among the lost letters, or scheduled.
+type Letter struct {
+	ID    string `json:"id"`    // digits: names it within Queue, or among the lost letters; of a scheduled message its ID
+	VHost string `json:"vhost"` //
+	Place string `json:"place"` // queue, lost, scheduled
+	Queue string `json:"queue"` // where it is; the delayed exchange of a scheduled message; "" for a lost letter
+	State string `json:"state"` // ready, unacked, waiting, held, lost, scheduled
+
+	Exchange    string       `json:"exchange"`     // of its last hop
+	RoutingKeys List[string] `json:"routing_keys"` // of its last hop, the first being what a consumer sees
+	Redelivered bool         `json:"redelivered"`
+	Returns     int64        `json:"returns"` // deliveries that came back
+	Persistent  bool         `json:"persistent"`
+	Size        int64        `json:"size"` // of the payload, bytes
+	Due         *string      `json:"due"`  // RFC 3339 with ms: until when it waits
+	Expires     *string      `json:"expires"`
+	Cause       *string      `json:"cause"`  // of a lost or held letter: no_exchange, no_route, cycle, refused, hops, delivery_limit, discarded
+	Target      *string      `json:"target"` // of a lost letter: the queue that did not take it
+	At          *string      `json:"at"`     // RFC 3339: of its newest death, or since when it is among the lost
+	MessageID   string       `json:"message_id"`
+	Deaths      List[Death]  `json:"deaths"` // the newest first
+	First       *DeathOrigin `json:"first_death"`
+	Last        *DeathOrigin `json:"last_death"`
+	Redrives    int64        `json:"redrives"` // x-redrive-count
+	Redrive     *int64       `json:"redrive"`  // the job that sent it last
+
+	// Only if the caller may read payloads, and asked for them.
+	Properties      Arguments `json:"properties,omitempty"` // headers among them
+	Payload         *string   `json:"payload,omitempty"`
+	PayloadEncoding string    `json:"payload_encoding,omitempty"` // string or base64
+	Truncated       bool      `json:"truncated,omitempty"`        // the payload is longer than what is shown
+}
+
+// A DeathOrigin is what x-first-death-* or x-last-death-* tells.
+type DeathOrigin struct {
+	Reason   string `json:"reason"`
+	Queue    string `json:"queue"`
+	Exchange string `json:"exchange"`
+}
+
+// Letters is a portion of them. GET /api/x/queues/{vhost}/{queue}/messages and GET /api/x/letters/{vhost}, both with
+// ?filter= &order=oldest|newest &limit= &after= &payload=true &truncate=.
+type Letters struct {
+	Items   List[Letter] `json:"items"`
+	Next    *string      `json:"next"`    // what ?after= has to be for the next portion, null at the end
+	Scanned int          `json:"scanned"` // messages that were looked at for this portion
+	Partial bool         `json:"partial"` // the budget ended before the portion was full: go on with Next
+	Index   *IndexState  `json:"index"`   // null: answered without the index
+}
+
+// An IndexState says up to when answers of the index are complete.
+type IndexState struct {
+	CompleteUntil string `json:"complete_until"` // RFC 3339: what came before is in the answer
+	Behind        int64  `json:"behind"`         // letters that are not in the index yet
+}
+
+// Groups of GET /api/x/letters/{vhost}/groups?by=reason|source|queue|exchange|key|cause|exception|header:NAME&filter=.
+type Groups struct {
+	By      string      `json:"by"`
+	Groups  List[Group] `json:"groups"` // the largest first
+	Total   int64       `json:"total"`  // letters in all groups, shown or not
+	Others  int64       `json:"others"` // groups that are not shown
+	Scanned int         `json:"scanned"`
+	Partial bool        `json:"partial"`
+	Index   *IndexState `json:"index"`
+}
+
+// A Group is letters that have something in common.
+type Group struct {
+	Value  string      `json:"value"`
+	Filter string      `json:"filter"` // that finds these letters
+	Count  int64       `json:"count"`
+	First  string      `json:"first"` // RFC 3339: the oldest's death
+	Last   string      `json:"last"`
+	Spark  List[int64] `json:"spark"` // 24 equal stretches from First to Last
+	Sample *Letter     `json:"sample"`
+	Note   string      `json:"note"` // what operators wrote about the group
+}
+
+// PostRedrive is the body of POST /api/x/redrives/{vhost}: a job, or with DryRun what it would do.
+type PostRedrive struct {
+	Source  RedriveSource  `json:"source"`
+	IDs     List[string]   `json:"ids"`    // these; else
+	Filter  string         `json:"filter"` // those that it finds; "" all
+	Max     Integer        `json:"max"`    // at most so many, 0: no limit
+	Action  string         `json:"action"` // redrive (usual), discard
+	Target  RedriveTarget  `json:"target"`
+	Options RedriveOptions `json:"options"`
+	DryRun  Flag           `json:"dry_run"`
+}
+
+// A RedriveSource is where the letters are: a queue, or the lost letters.
+type RedriveSource struct {
+	Queue string `json:"queue"`
+	Lost  Flag   `json:"lost"`
+}
+
+// A RedriveTarget is where letters go.
+type RedriveTarget struct {
+	To         string  `json:"to"`                    // origin: exchange and keys of the first publish; queue: the queue of the first death; elsewhere
+	Exchange   *string `json:"exchange,omitempty"`    // elsewhere
+	RoutingKey *string `json:"routing_key,omitempty"` // elsewhere; without it its own keys
+}
+
+// RedriveOptions are how a job goes on.
+type RedriveOptions struct {
+	Rate           Integer `json:"rate"`             // letters per second, 0: as fast as may be
+	Order          string  `json:"order"`            // oldest (usual), newest
+	Canary         Integer `json:"canary"`           // so many first, then it watches; 0: none
+	WatchMS        Integer `json:"watch_ms"`         // how long after the canary, each step of the ramp and the end; 0: 10 s
+	Ramp           Flag    `json:"ramp"`             // tenfold from the canary on, watching after each step
+	StopShare      Integer `json:"stop_percent"`     // stop when more than so many percent of what was sent came back; 0: never
+	StopNoConsumer Flag    `json:"stop_no_consumer"` // stop when a queue that letters went to has no consumer
+	StripDeaths    Flag    `json:"strip_deaths"`     // without x-death; it is kept usually, since cycles and counts depend on it
+	DropExpiration Flag    `json:"drop_expiration"`  // the publisher's expiration is not given back
+}
+
+// A Redrive is a job of GET /api/x/redrives/{vhost}[/{id}].
+type Redrive struct {
+	ID       int64          `json:"id"`
+	VHost    string         `json:"vhost"`
+	User     string         `json:"user"`
+	Action   string         `json:"action"`
+	Source   RedriveSource  `json:"source"`
+	IDs      int            `json:"ids"` // how many were named
+	Filter   string         `json:"filter"`
+	Max      int64          `json:"max"`
+	Target   RedriveTarget  `json:"target"`
+	Options  RedriveOptions `json:"options"`
+	State    string         `json:"state"` // running, watching, paused, stopped, done, cancelled, failed
+	Why      string         `json:"why"`   // it is in that state, in words
+	Begun    string         `json:"begun"` // RFC 3339
+	Ended    *string        `json:"ended"`
+	Looked   int64          `json:"looked"` // at so many letters
+	Moved    int64          `json:"moved"`
+	Refused  Object[int64]  `json:"refused"` // by why: no_exchange, no_route, refused, no_queue, unknown; they stay where they were
+	CameBack int64          `json:"came_back"`
+	Total    int64          `json:"total"` // letters in the source when it began, or named
+	Rate     float64        `json:"rate"`  // letters per second lately
+	ETA      *int64         `json:"eta_ms"`
+}
+
+// RedriveTrial answers a dry run.
+type RedriveTrial struct {
+	Looked  int64               `json:"looked"`
+	Matches int64               `json:"matches"`
+	Partial bool                `json:"partial"` // there are more to look at than a trial does
+	Refused Object[int64]       `json:"refused"`
+	Queues  Object[int64]       `json:"queues"` // how many would go where
+	Fits    bool                `json:"fits"`   // of a discard: the lost letters have room
+	Sample  List[RedriveSample] `json:"sample"`
+}
+
+// A RedriveSample says where one letter would go.
+type RedriveSample struct {
+	ID      string       `json:"id"`
+	Queues  List[string] `json:"queues"`
+	Refused string       `json:"refused"` // "": it is not
+}
+
+// PatchRedrive changes a job that goes on.
+type PatchRedrive struct {
+	Rate *Integer `json:"rate,omitempty"`
+}
+
+// PostResend is the body of POST /api/x/queues/{vhost}/{queue}/messages/{id}/resend (and of the same below lost-letters):
+// an edited message is published and, unless Keep, takes the place of the original. What is absent is as the original has it.
+type PostResend struct {
+	Exchange        *string    `json:"exchange,omitempty"`
+	RoutingKey      *string    `json:"routing_key,omitempty"`
+	Properties      *Arguments `json:"properties,omitempty"` // all of them, headers included
+	Payload         *string    `json:"payload,omitempty"`
+	PayloadEncoding string     `json:"payload_encoding,omitempty"`
+	Keep            Flag       `json:"keep,omitempty"`
+	DryRun          Flag       `json:"dry_run,omitempty"`
+}
+
+// A Finding of GET /api/x/lint and of a topology: something that will lose, delay or circulate messages.
+type Finding struct {
+	Code     string         `json:"code"`     // a word, see docs
+	Severity string         `json:"severity"` // error, warning, note
+	VHost    string         `json:"vhost"`
+	Kind     string         `json:"kind"` // queue, exchange, policy
+	Name     string         `json:"name"`
+	Text     string         `json:"text"` // in English; Params let a console say it in another language
+	Params   Object[string] `json:"params"`
+}

@@ -182,7 +182,7 @@ type Finding struct {
 	Code     string         `json:"code"`     // a word, see docs
 	Severity string         `json:"severity"` // error, warning, note
 	VHost    string         `json:"vhost"`
-	Kind     string         `json:"kind"` // queue, exchange, policy
+	Kind     string         `json:"kind"` // queue, exchange, policy, vhost
 	Name     string         `json:"name"`
 	Text     string         `json:"text"` // in English; Params let a console say it in another language
 	Params   Object[string] `json:"params"`

@@ -31,7 +31,8 @@ type Arguments amqp.Table
 // MarshalJSON renders an object, {} if there is no argument.
 func (a Arguments) MarshalJSON() ([]byte, error) { return appendTable(nil, amqp.Table(a)), nil }
 
-// UnmarshalJSON takes an object; null and the empty list, which some clients send for it, are an empty one.
+// UnmarshalJSON takes an object; null and the empty list, which some clients send for it, are an empty one, and so is a list
+// of pairs [["name", value]] one of these: RabbitMQ's command line exports definitions of operator policies so.
 func (a *Arguments) UnmarshalJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
@@ -41,15 +42,31 @@ func (a *Arguments) UnmarshalJSON(b []byte) error {
 	}
 	switch {
 	case v.Kind == amqp.KindTable:
-	case v.Kind == amqp.KindVoid, v.Kind == amqp.KindArray && len(v.Array) == 0:
+	case v.Kind == amqp.KindVoid:
+	case v.Kind == amqp.KindArray:
+		if v.Table, err = tableOfPairs(v.Array); err != nil {
+			return err
+		}
 	default:
-		return errors.New("a table of arguments must be a JSON object")
+		return errNoTable
 	}
 	if err := v.Table.Check(); err != nil {
 		return err
 	}
 	*a = Arguments(v.Table)
 	return nil
+}
+
+var errNoTable = errors.New("a table of arguments must be a JSON object")
+
+func tableOfPairs(pairs []amqp.Value) (t amqp.Table, err error) {
+	for _, pair := range pairs {
+		if len(pair.Array) != 2 || pair.Array[0].Kind != amqp.KindString {
+			return nil, errNoTable
+		}
+		t = append(t, amqp.Field{Name: pair.Array[0].Str, Value: pair.Array[1]})
+	}
+	return t, nil
 }
 
 func appendTable(b []byte, t amqp.Table) []byte {

@@ -27,11 +27,11 @@ const (
 // that is absent from a body is an empty list.
 type Definitions struct {
 	DefinitionsOrigin
-	Users            List[DefinedUser]     `json:"users"`
-	VHosts           List[DefinedVHost]    `json:"vhosts"`
-	Permissions      List[Permission]      `json:"permissions"`
-	TopicPermissions List[TopicPermission] `json:"topic_permissions"`
-	GlobalParameters List[GlobalParameter] `json:"global_parameters"`
+	Users            Section[DefinedUser]     `json:"users"`
+	VHosts           Section[DefinedVHost]    `json:"vhosts"`
+	Permissions      Section[Permission]      `json:"permissions"`
+	TopicPermissions Section[TopicPermission] `json:"topic_permissions"`
+	GlobalParameters Section[GlobalParameter] `json:"global_parameters"`
 	VHostContents
 }
 
@@ -43,11 +43,11 @@ type VHostDefinitions struct {
 
 // VHostContents is what virtual hosts hold. In the definitions of one virtual host, VHost is empty everywhere.
 type VHostContents struct {
-	Parameters List[DefinedParameter] `json:"parameters"`
-	Policies   List[DefinedPolicy]    `json:"policies"`
-	Exchanges  List[DefinedExchange]  `json:"exchanges"`
-	Queues     List[DefinedQueue]     `json:"queues"`
-	Bindings   List[DefinedBinding]   `json:"bindings"`
+	Parameters Section[DefinedParameter] `json:"parameters"`
+	Policies   Section[DefinedPolicy]    `json:"policies"`
+	Exchanges  Section[DefinedExchange]  `json:"exchanges"`
+	Queues     Section[DefinedQueue]     `json:"queues"`
+	Bindings   Section[DefinedBinding]   `json:"bindings"`
 }
 
 // A DefinedUser of Definitions.
@@ -116,23 +116,36 @@ type DefinedBinding struct {
 	Arguments       Arguments `json:"arguments"`
 }
 
-// Limits are numbers under the names of limits. They may also arrive as an empty list.
+// Limits are numbers under the names of limits. They may also arrive as a list of pairs [["name", 5]], or an empty list:
+// RabbitMQ's command line exports them so.
 type Limits map[string]Integer
 
 // MarshalJSON renders {} for no limit.
 func (l Limits) MarshalJSON() ([]byte, error) { return Object[Integer](l).MarshalJSON() }
 
-// UnmarshalJSON takes an object or an empty list.
+// UnmarshalJSON takes an object or a list of pairs.
 func (l *Limits) UnmarshalJSON(b []byte) error {
-	var none []json.RawMessage
-	if err := json.Unmarshal(b, &none); err == nil && len(none) == 0 {
-		*l = nil
+	*l = nil
+	var pairs []json.RawMessage
+	if err := json.Unmarshal(b, &pairs); err != nil {
+		var limits map[string]Integer
+		if err := json.Unmarshal(b, &limits); err != nil {
+			return fmt.Errorf("limits must be an object of integers: %s", Wording(err))
+		}
+		*l = limits
 		return nil
 	}
-	var limits map[string]Integer
-	if err := json.Unmarshal(b, &limits); err != nil {
-		return fmt.Errorf("limits must be an object of integers: %w", err)
+	for _, raw := range pairs {
+		var name string
+		var value Integer
+		pair := []any{&name, &value}
+		if err := json.Unmarshal(raw, &pair); err != nil || len(pair) != 2 {
+			return fmt.Errorf("limits must be an object of integers, or a list of pairs of name and integer, not of %s", raw)
+		}
+		if *l == nil {
+			*l = Limits{}
+		}
+		(*l)[name] = value
 	}
-	*l = limits
 	return nil
 }

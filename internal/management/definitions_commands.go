@@ -163,7 +163,8 @@ func typed(q *api.DefinedQueue, usual string) amqp.Table {
 }
 
 // addBindings adds bindings. One of a queue that a broker had named is passed over with the queue, as is one of a queue
-// that belongs to a connection; any other whose end is neither there nor made is wrong. Source: RabbitMQ definitions.
+// that belongs to a connection; any other whose end is neither there nor made is wrong, unless the series that exported
+// it leaves ends out itself. Source: RabbitMQ definitions.
 func (c *contents) addBindings(v *vhost.VHost, d *definitions, name string, made map[object]bool) {
 	known := map[object]bool{}
 	exchange := func(name string) bool {
@@ -213,6 +214,9 @@ func (c *contents) addBindings(v *vhost.VHost, d *definitions, name string, made
 		case source && !destination && x.Kind == vhost.BindQueue && passedOver(v, b.Destination):
 			c.passedOver = append(c.passedOver, x.what)
 			continue
+		case (!source || !destination) && d.leavesEndsOut():
+			c.passedOver = append(c.passedOver, x.what)
+			continue
 		case !source:
 			x.wrong = amqp.NotFound("no exchange '%s' in vhost '%s'", b.Source, name)
 		case !destination:
@@ -220,6 +224,12 @@ func (c *contents) addBindings(v *vhost.VHost, d *definitions, name string, made
 		}
 		c.commands = append(c.commands, x)
 	}
+}
+
+// leavesEndsOut reports whether d may have bindings whose ends it does not have: rabbitmqctl of series 3 exports those of
+// internal exchanges, and not the exchanges; what it exported it takes back without these. Source: RabbitMQ definitions.
+func (d *definitions) leavesEndsOut() bool {
+	return strings.HasPrefix(cmp.Or(d.RabbitVersion, d.RabbitMQVersion), "3.")
 }
 
 // passedOver reports whether bindings of a queue are left out of an import: it is somebody's own.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 )
 
@@ -103,7 +105,7 @@ func (l *Load) files() ([]string, error) {
 func (m *importer) load(ctx context.Context, file string, text []byte) error {
 	d := new(definitions)
 	if err := json.Unmarshal(text, &d.Definitions); err != nil {
-		return err
+		return errors.New(api.Wording(err))
 	}
 	detail, err := json.Marshal(d.counts())
 	if err != nil {

@@ -29,7 +29,7 @@ func postVHostDefinitions(r *request) (answer, error) {
 	if err := r.readUpload(&d); err != nil {
 		return answer{}, err
 	}
-	return r.importAll(&definitions{VHost: r.names[0], Definitions: api.Definitions{VHostContents: d.VHostContents}})
+	return r.importAll(&definitions{VHost: r.names[0], Definitions: api.Definitions{DefinitionsOrigin: d.DefinitionsOrigin, VHostContents: d.VHostContents}})
 }
 
 func (r *request) importAll(d *definitions) (answer, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -64,14 +65,7 @@ func (r *request) decode(bytesMax int64, into any, known bool) error {
 		decoder.DisallowUnknownFields()
 	}
 	if err := decoder.Decode(into); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) {
-			return badRequest("the value of '%s' must not be a JSON %s", wrong.Field, wrong.Value)
-		}
-		if known {
-			return badRequest("%s", strings.TrimPrefix(err.Error(), "json: ")) // unknown field "…"
-		}
-		return badRequest("%v", err)
+		return badRequest("%s", api.Wording(err))
 	}
 	return nil
 }

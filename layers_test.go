@@ -66,6 +66,8 @@ var house = []room{
 	// certs and logbook are about the outside of the process: files of certificates, lines of the log.
 	{path: "internal/certs", floor: ground, column: between},
 	{path: "internal/logbook", floor: ground, column: between, never: []string{"net"}},
+	// sift is the language in which messages are asked for: the vhost, the index and the doors mean the same by it.
+	{path: "internal/sift", floor: ground, column: decides, imports: []string{"internal/amqp"}, never: world, passive: true},
 	{path: "internal/vfs", floor: ground, column: remembers, never: []string{"net", "log"}},
 
 	{path: "internal/topology", floor: machines, column: decides, imports: []string{"internal/amqp"}, never: world, passive: true},
@@ -78,7 +80,7 @@ var house = []room{
 		imports: []string{"internal/vfs", "internal/place"}},
 
 	{path: "internal/vhost", floor: columns, column: decides, never: world, passive: true,
-		imports: []string{"internal/amqp", "internal/deadline", "internal/topology", "internal/queue", "internal/place"}},
+		imports: []string{"internal/amqp", "internal/deadline", "internal/topology", "internal/queue", "internal/place", "internal/sift"}},
 	{path: "internal/cluster", floor: columns, column: remembers, never: world, passive: true,
 		imports: []string{"internal/journal", "internal/place"}},
 
@@ -94,7 +96,7 @@ var house = []room{
 	{path: "internal/amqpserver", floor: doors, column: decides,
 		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/wire", "internal/amqp"}}, // access: to look at, for logins
 	{path: "internal/management", floor: doors, column: decides,
-		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/api", "internal/amqp", "internal/logbook"}}, // logbook: to set its levels
+		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/api", "internal/amqp", "internal/logbook", "internal/sift"}}, // logbook: to set its levels
 	// cli reaches a broker over HTTP and no other way.
 	{path: "internal/cli", floor: doors, column: decides, imports: []string{"internal/api"}},
 

@@ -1,0 +1,126 @@
+package sift
+
+import (
+	"bytes"
+	"strings"
+)
+
+// A finder looks for free text: its parts in their order, with anything between them. ASCII letters are the same in
+// both cases. It reads each byte a bounded number of times, whatever the text and what it looks through.
+type finder struct {
+	parts []needle
+}
+
+type needle struct {
+	text string // in lower case
+	// back is, of each length of a beginning that fits, the longest shorter one that fits there, too.
+	// Source: Knuth, Morris, Pratt.
+	back []uint16
+}
+
+// newFinder makes the finder of one alternative: a * is anything.
+func newFinder(chunks []chunk) finder {
+	var f finder
+	var part []byte
+	end := func() {
+		if len(part) > 0 {
+			f.parts = append(f.parts, newNeedle(string(part)))
+			part = part[:0]
+		}
+	}
+	for _, c := range chunks {
+		for i := range len(c.text) {
+			if c.text[i] == '*' && !c.hard {
+				end()
+			} else {
+				part = append(part, lower(c.text[i]))
+			}
+		}
+	}
+	end()
+	return f
+}
+
+func newNeedle(s string) needle {
+	n := needle{text: s, back: make([]uint16, len(s)+1)}
+	for i, k := 1, 0; i < len(s); i++ {
+		for k > 0 && s[i] != s[k] {
+			k = int(n.back[k])
+		}
+		if s[i] == s[k] {
+			k++
+		}
+		n.back[i+1] = uint16(k)
+	}
+	return n
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c | 0x20
+	}
+	return c
+}
+
+// in reports whether b has the text.
+func (f *finder) in(b []byte) bool {
+	for i := range f.parts {
+		end := f.parts[i].end(b)
+		if end < 0 {
+			return false
+		}
+		b = b[end:]
+	}
+	return true
+}
+
+// end returns where the first occurrence ends, -1 if there is none.
+func (n *needle) end(b []byte) int {
+	first := n.text[0]
+	upper := first
+	if first >= 'a' && first <= 'z' {
+		upper -= 0x20
+	}
+	for i := 0; ; {
+		at := nextOf(b[i:], first, upper)
+		if at < 0 || len(b)-i-at < len(n.text) {
+			return -1
+		}
+		i += at + 1
+		k := 1
+		for k > 0 {
+			if k == len(n.text) {
+				return i
+			}
+			if i == len(b) {
+				return -1
+			}
+			c := lower(b[i])
+			for k > 0 && c != n.text[k] {
+				k = int(n.back[k])
+			}
+			if c == n.text[k] {
+				k++
+			}
+			i++
+		}
+	}
+}
+
+// nextOf finds either byte.
+func nextOf(b []byte, x, y byte) int {
+	if x == y {
+		return bytes.IndexByte(b, x)
+	}
+	for i, c := range b {
+		if c == x || c == y {
+			return i
+		}
+	}
+	return -1
+}
+
+// foldIs reports whether b is s, which is in lower case, in any case of ASCII letters.
+func foldIs(b []byte, s string) bool {
+	return len(b) == len(s) && strings.EqualFold(string(b), s)
+}

@@ -1,0 +1,22 @@
+package sift
+
+const (
+	// TextMax is how long a filter may be, in bytes, as it was written and as String writes it.
+	TextMax = 4 << 10
+	// termsMax is how many terms a filter may have, and alternativesMax how many values one of them.
+	termsMax        = 64
+	alternativesMax = 64
+	// bodyMax is how much of a body is looked at, in bytes.
+	bodyMax = 1 << 20
+	// patternMax is how much of a value a pattern with wildcards looks at, in bytes. A pattern costs at most its own
+	// length for each of them.
+	patternMax = 16 << 10
+	// pathMax is how many steps a path into a body may have, and nestingMax how deep headers are looked into.
+	pathMax    = 32
+	nestingMax = 32
+	// valueMax is how long the value of a group is, in bytes: longer ones that begin alike are one group. Each byte may
+	// need four in the text of a filter.
+	valueMax = 512
+	// amountMax bounds numbers, sizes in bytes and ages in ms, so that no sum of two overflows.
+	amountMax = 1 << 61
+)

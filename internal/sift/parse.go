@@ -1,0 +1,259 @@
+package sift
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Parse reads a filter; now, in ms since the Unix epoch, is what ages count from and words such as today mean. An
+// empty text is the filter that all messages pass. Errors are *Error.
+func Parse(text string, now int64) (*Filter, error) {
+	if len(text) > TextMax {
+		return nil, &Error{Text: fmt.Sprintf("%d bytes, at most %d are allowed", len(text), TextMax)}
+	}
+	if !utf8.ValidString(text) {
+		return nil, &Error{Text: "not UTF-8; bytes are written \"\\xFF\""}
+	}
+	f := &Filter{}
+	l := lexer{text: text}
+	var canonical []byte
+	for {
+		w, ok, err := l.next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		if len(f.terms) == termsMax {
+			return nil, l.fail(&w, fmt.Sprintf("more than %d terms", termsMax))
+		}
+		t, err := newTerm(&l, &w, now)
+		if err != nil {
+			return nil, err
+		}
+		if len(canonical) > 0 {
+			canonical = append(canonical, ' ')
+		}
+		begin := len(canonical)
+		canonical = appendTerm(canonical, &w, t)
+		f.terms = append(f.terms, *t)
+		f.shown = append(f.shown, t.show(&w, string(canonical[begin:])))
+		f.needs |= t.need
+	}
+	if len(canonical) > TextMax {
+		return nil, &Error{Text: fmt.Sprintf("%d bytes with all that has to be quoted, at most %d are allowed", len(canonical), TextMax)}
+	}
+	f.text = string(canonical)
+	slices.SortStableFunc(f.terms, func(a, b term) int { return cmp.Compare(a.need, b.need) })
+	return f, nil
+}
+
+// newTerm gives a written term its meaning. Values of words are put right in w.
+func newTerm(l *lexer, w *written, now int64) (*term, error) {
+	t := &term{not: w.not}
+	if t.field, t.arg = fieldNamed(w.name); t.field == nil {
+		return nil, unknownField(l, w)
+	}
+	t.need = t.field.need
+	fail := func(text string) error { return l.fail(w, text) }
+	switch t.field.kind {
+	case header:
+		if t.arg == "" {
+			return nil, fail("the header's name is missing: header.NAME:value")
+		}
+	case path:
+		var err error
+		if t.path, err = newPath(w.parts); err != nil {
+			return nil, fail(err.Error())
+		}
+	}
+	for i, v := range w.values {
+		if err := t.alternative(w, i, v, now); err != nil {
+			if e, ok := err.(*Error); ok {
+				known := e.Known
+				e = l.fail(w, e.Text)
+				e.Known = known
+				return nil, e
+			}
+			return nil, fail(err.Error())
+		}
+	}
+	return t, nil
+}
+
+// alternative adds one value.
+func (t *term) alternative(w *written, i int, v []chunk, now int64) error {
+	read := readNumber
+	switch f := t.field; f.kind {
+	case free:
+		if s := joined(v); w.name == "" && (s == "OR" || s == "AND" || s == "NOT") && isSoft(v, s) {
+			return fmt.Errorf("terms are joined by and; alternatives are written a|b, and not is a minus before the term; quote %q to look for it", s)
+		}
+		t.finders = append(t.finders, newFinder(v))
+		return nil
+	case word:
+		return t.word(w, i, v)
+	case text, name:
+		if s := v[0].text; !v[0].hard && (s[0] == '>' || s[0] == '<') {
+			return fmt.Errorf("%s is text and has no order; quote a value that begins so", f.Name)
+		}
+		t.patterns = append(t.patterns, compile(v, f.kind))
+		return nil
+	case header, path:
+		return t.typed(v)
+	case size:
+		read = readSize
+	case age:
+		read = readAge
+	case clock:
+		read = readClock(now)
+	}
+	if len(v) != 1 {
+		return fmt.Errorf("%s is compared with numbers, which are not quoted", t.field.Name)
+	}
+	s, err := t.span(v[0].text, read, now)
+	if err != nil {
+		return err
+	}
+	t.spans = append(t.spans, s)
+	return nil
+}
+
+func (t *term) span(s string, read func(string) (span, error), now int64) (span, error) {
+	n, err := spanOf(s, read)
+	if err != nil || t.field.kind != age {
+		return n, err
+	}
+	if n.min == n.max {
+		return span{}, fmt.Errorf("is it older or younger? Say age:>%s or age:<%s", s, s)
+	}
+	return span{now - min(n.max, amountMax), now - max(n.min, -amountMax)}, nil
+}
+
+// synonyms are words of other dialects, and of people.
+var synonyms = map[string]string{"reject": "rejected", "nack": "rejected", "nacked": "rejected", "expire": "expired", "ttl": "expired",
+	"max_len": "maxlen", "max_length": "maxlen", "overflow": "maxlen", "limit": "delivery_limit"}
+
+// word adds one of the few words that the field has, or a pattern for them.
+func (t *term) word(w *written, i int, v []chunk) error {
+	s := joined(v)
+	if isSoft(v, s) && !strings.ContainsAny(s, "*?") {
+		s = strings.ReplaceAll(strings.ToLower(s), "-", "_")
+		if to, ok := synonyms[s]; ok && !slices.Contains(t.field.words, s) {
+			s = to
+		}
+		if !slices.Contains(t.field.words, s) {
+			return &Error{Text: fmt.Sprintf("%s is never %q", t.field.Name, joined(v)), Known: t.field.words}
+		}
+		v = []chunk{{text: s}}
+		w.values[i] = v
+	}
+	t.patterns = append(t.patterns, compile(v, text))
+	return nil
+}
+
+// typed adds a value that may be text or a number.
+func (t *term) typed(v []chunk) error {
+	if isSoft(v, "*") {
+		t.present = true
+		return nil
+	}
+	if len(v) == 1 && !v[0].hard {
+		b, ok, err := newBounds(v[0].text)
+		if err != nil {
+			return err
+		}
+		if ok {
+			t.bounds = append(t.bounds, b)
+			if !b.isPoint() {
+				return nil
+			}
+		}
+	}
+	t.patterns = append(t.patterns, compile(v, text))
+	return nil
+}
+
+// unknownField suggests the nearest.
+func unknownField(l *lexer, w *written) *Error {
+	e := l.fail(w, fmt.Sprintf("there is no field %q; a text with a colon in it has to be quoted", w.name))
+	word, best := fieldWord(w.name), 3
+	for i := range fields {
+		if d := distance(word, fields[i].Name); fields[i].Name != "" && d < best {
+			e.Known, best = []string{fields[i].Name}, d
+		}
+	}
+	if e.Known == nil {
+		for i := range fields {
+			if fields[i].Name != "" {
+				e.Known = append(e.Known, fields[i].Name)
+			}
+		}
+	}
+	return e
+}
+
+// distance is how many letters have to be changed, added or taken away to make b of a. Names of over 32 are far.
+func distance(a, b string) int {
+	var row [33]int
+	if len(a) >= len(row) || len(b) >= len(row) {
+		return len(row)
+	}
+	for j := range len(b) + 1 {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := before
+			if a[i] != b[j] {
+				d++
+			}
+			before = row[j+1]
+			row[j+1] = min(d, row[j]+1, before+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// appendTerm writes a term so that it reads as the same one.
+func appendTerm(b []byte, w *written, t *term) []byte {
+	if w.not {
+		b = append(b, '-')
+	}
+	switch {
+	case w.name == "":
+	case t.field.kind == header:
+		b = appendHeaderName(b, t.arg)
+		b = append(b, ':')
+	case t.field.kind == path:
+		b = appendPath(b, t.path)
+		b = append(b, ':')
+	default:
+		b = append(b, t.field.Name...)
+		b = append(b, ':')
+	}
+	for i, v := range w.values {
+		if i > 0 {
+			b = append(b, '|')
+		}
+		b = appendValue(b, v)
+	}
+	return b
+}
+
+// appendHeaderName writes the field of a header.
+func appendHeaderName(b []byte, name string) []byte {
+	b = append(b, "header."...)
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c >= 0x7F || strings.IndexByte(`:<>=|"`, c) >= 0 {
+			return appendQuoted(b, name)
+		}
+	}
+	return append(b, name...)
+}

@@ -95,6 +95,7 @@ func (b *Broker) web(secret string) management.Options {
 		Headers:   c.Web.Headers, PathPrefix: c.Web.PathPrefix, BodyBytesMax: c.Web.BodyMax,
 		Metrics:     management.MetricsOptions(c.Metrics),
 		NoBasicAuth: c.Web.NoBasicAuth, NoOperatorPolicyChanges: c.Web.NoOperatorPolicyChanges,
+		LoggedIn: loggedIn,
 	}
 	if c.Shown != nil {
 		o.Effective, o.ConfigFiles, o.LogFiles, o.Book = c.Shown.Settings, c.Shown.ConfigFiles, c.Shown.LogFiles, c.Shown.Book

@@ -20,7 +20,8 @@ func TestCloseDoesNotWaitForTheSilent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, said := range []string{"", "GET /api/over", "GET /api/health/checks/alarms HTTP/1.1\r\nHost: x\r\n\r\n"} {
+	half := "POST /api/definitions HTTP/1.1\r\nHost: x\r\nAuthorization: Basic Z3Vlc3Q6Z3Vlc3Q=\r\nContent-Length: 1000\r\n\r\n{"
+	for _, said := range []string{"", "GET /api/over", half, "GET /api/health/checks/alarms HTTP/1.1\r\nHost: x\r\n\r\n"} {
 		c, err := net.Dial("tcp", b.ManagementAddr().String())
 		if err != nil {
 			t.Fatal(err)

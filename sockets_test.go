@@ -13,7 +13,7 @@ func TestListenerWithRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := withRoom(inner, 2)
+	l := withRoom(inner, 2, func() {})
 	accepted := make(chan net.Conn)
 	ended := make(chan error, 1)
 	go func() {

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
 )
 
 // Who guesses passwords is slowed down: an address that has failed too often is refused unheard until time has passed, for
@@ -26,15 +28,25 @@ const tooManyFailures = "too many failed logins from this address: not looked at
 // network's. The reason says why not, for the log. Doors ask here and not the picture of users, so that guessing takes its
 // time at all of them together.
 func (e *Engine) Authenticate(user, password string, from netip.Addr) (ok bool, reason string) {
+	in, reason := e.LogIn(user, password, from)
+	return in != nil, reason
+}
+
+// LogIn is Authenticate which tells by which view of the users it was decided: the user is in it. It is nil where Authenticate
+// reports false.
+func (e *Engine) LogIn(user, password string, from netip.Addr) (in *access.View, reason string) {
 	one, all := e.throttle.keys(user, from)
 	now := time.Now()
 	if !e.throttle.mayTry(one, all, now) {
-		return false, tooManyFailures
+		return nil, tooManyFailures
 	}
-	if ok, reason = e.Access().Authenticate(user, password); !ok {
+	view := e.Access()
+	ok, reason := view.Authenticate(user, password)
+	if !ok {
 		e.throttle.failed(one, all, now)
+		return nil, reason
 	}
-	return ok, reason
+	return view, ""
 }
 
 // throttle counts failed logins in buckets that leak.

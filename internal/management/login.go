@@ -77,7 +77,8 @@ func (r *request) logInAs(name, password string, asks need) error {
 	if r.server.options.NoBasicAuth {
 		return errLogin
 	}
-	if ok, reason := r.server.engine.Authenticate(name, password, peerOf(r.Request)); !ok {
+	in, reason := r.server.engine.LogIn(name, password, peerOf(r.Request))
+	if in == nil {
 		r.server.engine.NoteLogin(engine.LoginHTTP, false)
 		r.server.options.Log.Warn("HTTP access denied", "user", name, "reason", reason, "from", r.RemoteAddr)
 		return errLogin
@@ -86,7 +87,8 @@ func (r *request) logInAs(name, password string, asks need) error {
 	if !access.MayComeFrom(r.server.options.LoopbackUsers, name, peerOf(r.Request)) {
 		return notAuthorised("User can only log in via localhost")
 	}
-	user, _ := r.view.User(name)
+	r.view = in // the user may have been made since the request's arrival
+	user, _ := in.User(name)
 	r.caller = caller{name: name, user: user}
 	switch {
 	case !user.ActsAs(access.TagManagement):

@@ -47,6 +47,8 @@ type Options struct {
 	PathPrefix string // before /api and everything else, such as /rabbit; empty: nothing
 	// BodyBytesMax bounds a request body, in bytes; 0: 10 MiB. Source: RabbitMQ management.http.max_body_size.
 	BodyBytesMax int64
+	// LoggedIn is told of each request whose sender has logged in, before its body is read; nil: nobody is.
+	LoggedIn func(*http.Request)
 	// NoBasicAuth refuses passwords: only the secret is taken. Source: RabbitMQ management.disable_basic_auth.
 	NoBasicAuth bool
 	// NoOperatorPolicyChanges refuses to change operator policies with 405.
@@ -109,6 +111,9 @@ func (o *Options) complete() {
 	}
 	if o.CORS.MaxAge == 0 {
 		o.CORS.MaxAge = corsMaxAgeUsual
+	}
+	if o.LoggedIn == nil {
+		o.LoggedIn = func(*http.Request) {}
 	}
 	if o.BodyBytesMax == 0 {
 		o.BodyBytesMax = bodyBytesMax

@@ -23,7 +23,7 @@ type request struct {
 	writer http.ResponseWriter
 	route  string       // that serves it, as in the table; "" until that is known
 	names  []string     // in the variable segments of the path
-	view   *access.View // as of the request's arrival
+	view   *access.View // as of the request's arrival, or of its login
 	caller caller
 	detail []byte // JSON for the audit log, instead of the body; nil: the body
 	fields string // shown unless the query asks for columns, with commas between; empty: all

@@ -112,6 +112,7 @@ func (s *Server) answer(r *request) (answer, error) {
 		if err := r.logIn(to.need); err != nil {
 			return answer{}, err
 		}
+		s.options.LoggedIn(r.Request)
 	}
 	if !slices.Contains(otherKinds, to.path) && !acceptsJSON(r.Header.Values("Accept")) {
 		return answer{status: http.StatusNotAcceptable}, nil

@@ -1,10 +1,6 @@
 package queue
 
-import (
-	"fmt"
-
-	"github.com/bartleby-mq/bartleby/internal/deadline"
-)
+import "fmt"
 
 // Messages holds every copy in one queue. Its owner is the vhost; it changes only by folding facts.
 type Messages struct {
@@ -17,6 +13,7 @@ type Messages struct {
 	counts      [states]int
 	bytes       [states]int64
 	epoch       uint32 // of the pool when the queue was saved last
+	stands      uint64 // how often a chunk was put among those that are due
 }
 
 // NewMessages returns an empty queue with priorities 0 to priorityMax. ID is the vhost's; a checkpoint has what is in a
@@ -298,116 +295,23 @@ func (m *Messages) eachIn(s *slot, n uint64, fn func(Seq, *Entry) bool) bool {
 	return true
 }
 
-// Arm notes that the entry at s has something due at an instant. Earlier tells that nothing of its chunk was due so
-// early: was is what was, 0 if nothing.
-func (m *Messages) Arm(s Seq, at deadline.Instant) (chunk Seq, was deadline.Instant, earlier bool) {
-	m.Touch()
-	c, _ := m.lanes[s.lane()].at(s.n())
-	was, earlier = c.slot.arm(at)
-	return c.slot.first(), was, earlier
-}
-
-// Rearm is Arm for something in a chunk that may be no more.
-func (m *Messages) Rearm(chunk Seq, at deadline.Instant) (was deadline.Instant, earlier bool) {
-	m.Touch()
-	if s := m.slotOf(chunk); s != nil {
-		return s.arm(at)
+// Chunks counts the chunks of the queue, of which up to half may have no messages.
+func (m *Messages) Chunks() (n int) {
+	for _, l := range m.lanes {
+		n += len(l.slots)
 	}
-	return 0, false
+	return n
 }
 
-// Near notes that some entries of a chunk are in the vhost's set by themselves: those due from an instant on, before which
-// none is, to another one.
-func (m *Messages) Near(chunk Seq, since, to deadline.Instant) {
-	m.Touch()
-	if s := m.slotOf(chunk); s != nil {
-		s.near, s.nearTo = since, max(s.nearTo, to)
-	}
-}
-
-// ArmedFor is the instant for which a chunk is armed, 0 if for none.
-func (m *Messages) ArmedFor(chunk Seq) deadline.Instant {
-	if s := m.slotOf(chunk); s != nil {
-		return s.at
+// Chunk is the i-th of them, for Look.
+func (m *Messages) Chunk(i int) Seq {
+	for _, l := range m.lanes {
+		if i < len(l.slots) {
+			return l.slots[i].first()
+		}
+		i -= len(l.slots)
 	}
 	return 0
-}
-
-// due is an instant before which nothing in the chunk is due, 0 if nothing is.
-func (s *slot) due() deadline.Instant {
-	if s.at == 0 || s.near != 0 && s.near < s.at {
-		return s.near
-	}
-	return s.at
-}
-
-func (s *slot) arm(at deadline.Instant) (was deadline.Instant, earlier bool) {
-	if was = s.at; was != 0 && was <= at {
-		return was, false
-	}
-	s.at = at
-	return was, true
-}
-
-// Disarm forgets the deadline of a chunk, and calls fn for each of its entries with what is known beside it; fn only looks.
-func (m *Messages) Disarm(chunk Seq, fn func(Seq, *Entry, *Side)) {
-	m.Touch()
-	if s := m.slotOf(chunk); s != nil {
-		m.pool.warm(s)
-		s.at = 0
-		s.look(s.hot, fn)
-	}
-}
-
-// Look is Disarm, but forgets nothing, and what is cold stays so.
-func (m *Messages) Look(chunk Seq, fn func(Seq, *Entry, *Side)) {
-	if s := m.slotOf(chunk); s != nil {
-		c, copied := m.pool.look(s)
-		if copied {
-			defer m.pool.put(c)
-		}
-		s.look(c, fn)
-	}
-}
-
-// look calls fn for each entry of c, which is the chunk of s.
-func (s *slot) look(c *chunk, fn func(Seq, *Entry, *Side)) {
-	first := s.no*chunkLen + uint64(c.off)
-	none := Side{}
-	for i := range c.entries {
-		if c.entries[i].State == Gone {
-			continue
-		}
-		side := &none
-		if i < len(c.sides) {
-			side = &c.sides[i]
-		}
-		fn(seqOf(s.lane.number, first+uint64(i)), &c.entries[i], side)
-	}
-}
-
-// Armed calls fn for each chunk that has something due, with an instant before which nothing is.
-func (m *Messages) Armed(fn func(chunk Seq, at deadline.Instant)) {
-	for _, l := range m.lanes {
-		for _, s := range l.slots {
-			if due := s.due(); s.live > 0 && due != 0 {
-				fn(s.first(), due)
-			}
-		}
-	}
-}
-
-// slotOf finds the slot whose chunk begins at a Seq, nil if it is no more.
-func (m *Messages) slotOf(chunk Seq) *slot {
-	if chunk.lane() >= len(m.lanes) {
-		return nil
-	}
-	l := m.lanes[chunk.lane()]
-	i, found := l.find(chunk.n() / chunkLen)
-	if !found || l.slots[i].live == 0 {
-		return nil
-	}
-	return l.slots[i]
 }
 
 // Check walks the queue and reports the first of the package's invariants that does not hold.
@@ -435,6 +339,9 @@ func (m *Messages) Check() error {
 		for i := 0; i < len(l.slots) && err == nil; i++ {
 			err = m.checkSlot(l.slots[i])
 		}
+	}
+	if err == nil {
+		err = m.checkDue()
 	}
 	return err
 }

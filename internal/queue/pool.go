@@ -23,6 +23,8 @@ type Pool struct {
 	free    []*chunk // of chunkLen entries each
 	buf     []byte
 
+	due deadline.ByOwner // chunks that have something due, by queue, each with an instant before which nothing is
+
 	use     place.Use   // of the log of pages
 	dropped []place.Ref // pages of that log that no slot names any more, but the last checkpoint may
 
@@ -313,12 +315,4 @@ func (s *slot) clear() {
 	}
 	s.disarm()
 	s.live, s.ready = 0, 0
-}
-
-// disarm takes the deadline of a slot without entries out of the vhost's set.
-func (s *slot) disarm() {
-	if s.at != 0 {
-		s.lane.queue.pool.disarmed(s.lane.queue, s.first(), s.at)
-		s.at = 0
-	}
 }

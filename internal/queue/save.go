@@ -234,6 +234,7 @@ func (m *Messages) Restore(first Seq, saved []byte) (due deadline.Instant, err e
 	l.slots = append(l.slots, nil)
 	copy(l.slots[i+1:], l.slots[i:])
 	l.slots[i] = s
+	s.move(0, s.due())
 	m.pool.retain(s.page)
 	if what&savedMixed != 0 {
 		m.recount(s)

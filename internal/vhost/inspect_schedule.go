@@ -59,15 +59,11 @@ func (v *VHost) scheduleView(q *queueState) ScheduleView {
 	}
 	x := v.topo.Exchange(q.object.Name)
 	view.Orphan = x == nil || !x.Delayed
-	q.messages.Armed(func(_ queue.Seq, at deadline.Instant) {
-		if view.Next == 0 || at < view.Next {
-			view.Next = at
-		}
-	})
+	view.Next = q.messages.NextDue()
 	if view.Next != 0 && view.Next <= v.logged { // something has fired since, of what the chunk had
 		l := newListing(q, ScheduledMessage{}, math.MaxInt64, 1)
 		if more := v.ListSome(l, nextChunks); more {
-			view.Next = max(l.chunks[0].At, v.logged)
+			view.Next = max(l.next.At, v.logged)
 		} else if first := l.Messages(); len(first) > 0 {
 			view.Next = first[0].At
 		}
@@ -121,14 +117,17 @@ func (m *ScheduledMessage) compare(o *ScheduledMessage) int {
 }
 
 // A Listing collects the first messages of those that wait in a delayed exchange or a queue, in portions between which the
-// virtual host serves others. It keeps no more messages than it was made for, and where the chunks of messages are. What comes,
-// moves or leaves meanwhile may be in it or not; what waits all the while is.
+// virtual host serves others. It goes through the chunks of messages by what is due next in them, and keeps no more messages than
+// it was made for, and which chunks it has read. What comes, moves or leaves meanwhile may be in it or not; what waits all the
+// while is.
 type Listing struct {
-	queue  QueueID
+	queue  QueueID // 0: nothing is listed
 	after  ScheduledMessage
 	until  deadline.Instant
 	most   int
-	chunks dueHeap // to be read yet; of each, what none of its messages is due before
+	next   ScheduledMessage // the chunk to go on at; what none of its messages is due before
+	stands uint64           // of the queue, when the walk through its chunks began
+	read   map[queue.Seq]struct{}
 	kept   lastHeap
 }
 
@@ -143,19 +142,13 @@ func (v *VHost) ListWaiting(name string, after ScheduledMessage, until Instant, 
 	return newListing(v.queueNamed(name), after, until, most)
 }
 
-// newListing notes where messages may be; q may be nil.
+// newListing begins before the first chunk; q may be nil.
 func newListing(q *queueState, after ScheduledMessage, until deadline.Instant, most int) *Listing {
 	l := &Listing{after: after, until: until, most: most}
-	if q == nil || most <= 0 {
+	if q == nil || most <= 0 || q.waiting() == 0 {
 		return l
 	}
-	l.queue = q.id
-	q.messages.Armed(func(chunk queue.Seq, at deadline.Instant) {
-		if at < until {
-			l.chunks = append(l.chunks, ScheduledMessage{ID: ScheduledID{q.id, uint64(chunk)}, At: at})
-		}
-	})
-	heap.Init(&l.chunks)
+	l.queue, l.stands, l.read = q.id, q.messages.Stands(), map[queue.Seq]struct{}{}
 	return l
 }
 
@@ -164,22 +157,39 @@ func newListing(q *queueState, after ScheduledMessage, until deadline.Instant, m
 func (v *VHost) ListSome(l *Listing, chunks int) (more bool) {
 	q := v.queues[l.queue]
 	if q == nil {
-		l.chunks = nil
+		return false
 	}
-	for ; chunks > 0 && l.reads(); chunks-- {
-		chunk := heap.Pop(&l.chunks).(ScheduledMessage)
-		q.messages.Look(queue.Seq(chunk.ID.Number), func(seq queue.Seq, e *queue.Entry, side *queue.Side) {
+	left := v.listUpTo(l, q, chunks)
+	for left >= 0 && l.stands != q.messages.Stands() { // chunks that are not read may stand before the end by now
+		l.next, l.stands = ScheduledMessage{}, q.messages.Stands()
+		left = v.listUpTo(l, q, left)
+	}
+	return left < 0
+}
+
+// listUpTo reads those chunks of q from where l is that were not read and may have a message that belongs into the listing, and
+// tells how many more it might have read, -1 if there were more.
+func (v *VHost) listUpTo(l *Listing, q *queueState, chunks int) (left int) {
+	q.messages.Due(l.next.At, queue.Seq(l.next.ID.Number), func(chunk queue.Seq, at deadline.Instant) bool {
+		l.next = ScheduledMessage{ID: ScheduledID{q.id, uint64(chunk)}, At: at}
+		if _, read := l.read[chunk]; read {
+			return true
+		}
+		if at >= l.until || l.kept.Len() == l.most && l.kept.dueHeap[0].dueBefore(&l.next) {
+			return false
+		}
+		if chunks--; chunks < 0 {
+			return false
+		}
+		l.read[chunk] = struct{}{}
+		q.messages.Look(chunk, func(seq queue.Seq, e *queue.Entry, side *queue.Side) {
 			if e.State == queue.Waiting && side.Until < l.until {
 				l.keep(scheduledMessage(ScheduledID{q.id, uint64(seq)}, e, side))
 			}
 		})
-	}
-	return l.reads()
-}
-
-// reads reports whether a chunk that was not read may have a message that belongs into the listing.
-func (l *Listing) reads() bool {
-	return len(l.chunks) > 0 && (l.kept.Len() < l.most || !l.kept.dueHeap[0].dueBefore(&l.chunks[0]))
+		return true
+	})
+	return chunks
 }
 
 func (l *Listing) keep(m ScheduledMessage) {
@@ -196,12 +206,12 @@ func (l *Listing) keep(m ScheduledMessage) {
 // Messages ends a listing of which all was read, and returns its messages in order. They are the caller's.
 func (l *Listing) Messages() []ScheduledMessage {
 	kept := l.kept.dueHeap
-	l.kept.dueHeap, l.chunks = nil, nil
+	*l = Listing{}
 	slices.SortFunc(kept, func(a, b ScheduledMessage) int { return a.compare(&b) })
 	return kept
 }
 
-// dueHeap is messages, or chunks by their earliest, with the next one on top.
+// dueHeap is messages with the next one on top.
 type dueHeap []ScheduledMessage
 
 func (h dueHeap) Len() int           { return len(h) }
@@ -252,18 +262,15 @@ func (v *VHost) Horizon(now deadline.Instant) (counts [len(HorizonBounds) + 1]in
 	schedules := slices.SortedFunc(maps.Values(v.schedules), func(a, b *queueState) int { return cmp.Compare(a.id, b.id) })
 	chunks, waiting := 0, 0
 	for _, q := range schedules {
-		q.messages.Armed(func(queue.Seq, deadline.Instant) { chunks++ })
+		chunks += q.messages.Chunks()
 		waiting += q.waiting()
 	}
 	step := max(1, (chunks+horizonChunks-1)/horizonChunks)
 	var found [len(HorizonBounds) + 1]int
-	all, i := 0, 0
+	all, i := 0, step-1
 	for _, q := range schedules {
-		q.messages.Armed(func(chunk queue.Seq, _ deadline.Instant) {
-			if i++; i%step != 0 {
-				return
-			}
-			q.messages.Look(chunk, func(_ queue.Seq, _ *queue.Entry, side *queue.Side) {
+		for ; i < q.messages.Chunks(); i += step {
+			q.messages.Look(q.messages.Chunk(i), func(_ queue.Seq, _ *queue.Entry, side *queue.Side) {
 				k := 0
 				for k < len(HorizonBounds) && side.Until-now > HorizonBounds[k] {
 					k++
@@ -271,7 +278,8 @@ func (v *VHost) Horizon(now deadline.Instant) (counts [len(HorizonBounds) + 1]in
 				found[k]++
 				all++
 			})
-		})
+		}
+		i -= q.messages.Chunks()
 	}
 	for k, n := range found {
 		if all > 0 {

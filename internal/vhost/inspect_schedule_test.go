@@ -268,3 +268,106 @@ func BenchmarkListing(b *testing.B) {
 		}
 	})
 }
+
+// TestListingOrdersTies says that pages of messages that are due at few instants leave some out, show them twice, or show those of
+// one instant in another order than they came.
+func TestListingOrdersTies(t *testing.T) {
+	t.Parallel()
+	const n = 12 * 256
+	w, all := waitingWorld(t, n, 2, func(i int) deadline.Instant { return 60_000 + deadline.Instant(i/2%3) })
+	d0, _, _ := w.v.ScheduleNamed("d0")
+	all = slices.DeleteFunc(all, func(m ScheduledMessage) bool { return m.ID.Schedule != d0 })
+	for _, most := range []int{1, 255, 256, 257, len(all) - 1, len(all), len(all) + 1} {
+		var after ScheduledMessage
+		for at, pages := 0, 0; at < len(all) && pages < 9; pages++ {
+			page, _, _ := w.page(after, math.MaxInt64, most, 3)
+			if want := all[at:min(len(all), at+most)]; !sameMessages(page, want) {
+				t.Fatalf("behind %d messages: %d, not the %d that are next", at, len(page), len(want))
+			}
+			at += len(page)
+			after = page[len(page)-1]
+		}
+	}
+	between := all[0]
+	between.ID.Number = math.MaxUint64 // of the first instant, behind all of them
+	if page, _, _ := w.page(between, all[0].At+2, n, 1); len(page) != len(all)/3 || page[0].At != all[0].At+1 {
+		t.Errorf("of the second instant: %d messages", len(page))
+	}
+}
+
+// TestListingWhileChunksMove says that a listing misses what waits all the while, or shows it twice, when its chunk comes to
+// stand before what was read already, or behind it once more: since messages beside it are moved, cancelled, fired, or come.
+func TestListingWhileChunksMove(t *testing.T) {
+	t.Parallel()
+	const n = 24 * 256
+	for seed := range uint64(12) {
+		t.Log("seed", seed)
+		dice := rand.New(rand.NewPCG(seed, 0))
+		w, all := waitingWorld(t, n, 1, func(int) deadline.Instant { return 60_000 + deadline.Instant(dice.Int64N(600_000)) })
+		touched := map[ScheduledID]bool{}
+		l := w.v.ListScheduled("d0", ScheduledMessage{}, math.MaxInt64, 1+dice.IntN(n))
+		most := l.most
+		for w.v.ListSome(l, 1+dice.IntN(2)) {
+			some := &Selection{}
+			for range 1 + dice.IntN(3) {
+				id := all[dice.IntN(n)].ID
+				touched[id] = true
+				some.Scheduled = append(some.Scheduled, id)
+			}
+			c := Command{Kind: Reschedule, Channel: 1, Selection: some}
+			switch dice.IntN(5) {
+			case 0:
+				c.Kind = Unschedule
+			case 1:
+				c.Kind = FireNow
+			case 2:
+				some.At = w.now + 700_000
+			default:
+				some.At = w.now + 1 + deadline.Instant(dice.IntN(1000)) // its chunk stands before all others
+			}
+			w.ask(t, c)
+		}
+		got := l.Messages()
+		stable := slices.DeleteFunc(slices.Clone(all), func(m ScheduledMessage) bool { return touched[m.ID] })
+		listed := slices.DeleteFunc(slices.Clone(got), func(m ScheduledMessage) bool { return touched[m.ID] })
+		if len(listed) > len(stable) || !sameMessages(listed, stable[:len(listed)]) {
+			t.Fatalf("%d messages are listed that wait all the while, and these are not the first of them", len(listed))
+		}
+		if len(got) < most && len(listed) < len(stable) {
+			t.Fatalf("%d of %d messages are listed, %d of %d that wait all the while", len(got), most, len(listed), len(stable))
+		}
+		if err := w.v.Check(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestListingOfChunksArmedEarly says that messages are listed wrongly, or that the next instant is told wrongly, where chunks are
+// armed for earlier than any of their messages, since the first of each is gone or was moved.
+func TestListingOfChunksArmedEarly(t *testing.T) {
+	t.Parallel()
+	const n = 20 * 256
+	for name, kind := range map[string]CommandKind{"fired": FireNow, "cancelled": Unschedule, "moved": Reschedule} {
+		w, all := waitingWorld(t, n, 1, func(i int) deadline.Instant {
+			if i%256 == 7 {
+				return 1000 + deadline.Instant(i)
+			}
+			return 60_000 + deadline.Instant(i*7919%n)
+		})
+		first := &Selection{At: w.now + 3_600_000}
+		for _, m := range all[:20] {
+			first.Scheduled = append(first.Scheduled, m.ID)
+		}
+		w.ask(t, Command{Kind: kind, Channel: 1, Selection: first})
+		if got, _, _ := w.page(ScheduledMessage{}, math.MaxInt64, 400, 4); !sameMessages(got, all[20:420]) {
+			t.Errorf("%s: the first 400 of the rest are not listed", name)
+		}
+		got, _, _ := w.page(all[n-1], math.MaxInt64, 400, 4)
+		if moved := kind == Reschedule; moved != (len(got) == 20) || moved && got[0].At != first.At {
+			t.Errorf("%s: %d messages behind the last", name, len(got))
+		}
+		if view, _ := w.v.Schedule("d0"); view.Next > all[20].At || view.Next < all[0].At || kind != FireNow && view.Next != all[20].At {
+			t.Errorf("%s: the next at %d, told %d", name, all[20].At-w.now, view.Next-w.now)
+		}
+	}
+}

@@ -50,6 +50,7 @@ type message struct {
 	hopExchange string // of a letter: where its last hop published it
 	hopKeys     []string
 	hideCC      bool
+	redrives    int64 // how often it was sent back by hand
 }
 
 func (m *message) letter() bool { return len(m.deaths) > 0 }

@@ -62,6 +62,7 @@ func (v *VHost) eachLetter(c *Command, do func(*Copy) string) {
 // queue did not get goes to that one.
 func (v *VHost) republish(c *Command, x *Copy) string {
 	m := *x.message
+	m.redrives++
 	if c.Exchange != "" || c.Key != "" {
 		m.hopExchange, m.hopKeys = c.Exchange, []string{c.Key}
 	}

@@ -21,6 +21,9 @@ func (v *VHost) show(q *queue, c *Copy) string {
 			own = slices.DeleteFunc(own, func(f amqp.Field) bool { return strings.HasPrefix(f.Name, "x-last-death-") })
 		}
 	}
+	if m.letter() && m.redrives > 0 {
+		own = append(own, amqp.Field{Name: "x-redrive-count", Value: amqp.Int64(m.redrives)})
+	}
 	if q.settings.counts {
 		if c.Acquired > 0 {
 			own = append(own, amqp.Field{Name: "x-acquired-count", Value: amqp.Int64(int64(c.Acquired))})

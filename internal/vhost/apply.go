@@ -100,6 +100,12 @@ func (v *VHost) apply(f *Fact) {
 		if q := v.queues[f.Queue]; q != nil && q.schedule != nil {
 			q.schedule.keys.set(f.N, f.Seq)
 		}
+	case JobBegun:
+		v.begun(f)
+	case JobProgressed:
+		v.progressed(f)
+	case JobForgotten:
+		v.forgotten(JobID(f.N))
 	case Used:
 		v.use.Restore(f.Use, f.Index)
 	}

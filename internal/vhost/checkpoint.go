@@ -54,7 +54,7 @@ func (v *VHost) Freeze(newest place.Index) {
 	}
 	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest, graves: slices.Clone(v.graves)}
 	c.letters, c.was = v.holding.all(), map[letterAt]heldLetter{}
-	c.begin = binary.AppendUvarint([]byte{formatVersion}, uint64(v.logged))
+	c.begin = v.appendJobs(binary.AppendUvarint([]byte{formatVersion}, uint64(v.logged)))
 	c.defined = v.newDefinitions()
 	c.queues = append(v.sortedQueues(), v.shelf)
 	v.saving = c

@@ -108,6 +108,14 @@ const (
 	// how many.
 	PurgeSchedule
 
+	// BeginRedrive begins a job: Order. Done.Count is its number.
+	BeginRedrive
+	// ChangeRedrive: JobChange.
+	ChangeRedrive
+	// Resend publishes a message anew, edited: Edit, and as what it becomes Properties and Body. An Answered tells: redriven,
+	// or why not.
+	Resend
+
 	// Tick lets time pass: what is due at Stamp.Now happens, up to tickMax deadlines.
 	Tick
 	// Recovered is the first command after a log was folded: what a crash left with consumers is ready.
@@ -136,6 +144,9 @@ type Command struct {
 	Definition *Definition
 	Policy     *Policy
 	Selection  *Selection
+	Order      *Order
+	JobChange  *JobChange
+	Edit       *Edit
 }
 
 // Definition holds what the rarer commands name.

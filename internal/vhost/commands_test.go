@@ -27,6 +27,7 @@ func (l *line) command(conn ConnID, channel ChannelID) (c Command, err error) {
 		"rollback": RollbackTx, "close": CloseChannel, "policy": SetPolicy, "clear-policy": ClearPolicy,
 		"disconnect": Disconnect, "written": Grant, "options": SetOptions, "republish": Republish, "discard": Discard,
 		"unschedule": Unschedule, "reschedule": Reschedule, "fire": FireNow, "purge-schedule": PurgeSchedule,
+		"redrive": BeginRedrive, "job": ChangeRedrive, "resend": Resend,
 	}
 	if c.Kind = kinds[l.verb]; c.Kind == 0 {
 		return c, fmt.Errorf("unknown verb %q", l.verb)
@@ -83,6 +84,12 @@ func (l *line) command(conn ConnID, channel ChannelID) (c Command, err error) {
 		c.Selection, err = l.selection()
 	case Unschedule, Reschedule, FireNow:
 		c.Selection, err = l.scheduled()
+	case BeginRedrive:
+		c.Order, err = l.order()
+	case ChangeRedrive:
+		c.JobChange, err = l.jobChange()
+	case Resend:
+		err = l.edit(&c)
 	}
 	if err == nil {
 		err = l.unused()

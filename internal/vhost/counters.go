@@ -28,6 +28,15 @@ type Traffic struct {
 	Repliers   int                    // consumers of direct replies now
 
 	Scheduled Scheduled
+	Redrives  Redrives
+}
+
+// Redrives counts what was done with letters by hand.
+type Redrives struct {
+	Moved     uint64 // sent back
+	Refused   uint64 // were to be sent back, and stayed
+	CameBack  uint64 // of Moved: have died again
+	Discarded uint64
 }
 
 // Scheduled counts what happened to messages in delayed exchanges.
@@ -183,6 +192,10 @@ func (t *Traffic) Add(o *Traffic) {
 	s.Purged += p.Purged
 	s.Full += p.Full
 	s.Invalid += p.Invalid
+	t.Redrives.Moved += o.Redrives.Moved
+	t.Redrives.Refused += o.Redrives.Refused
+	t.Redrives.CameBack += o.Redrives.CameBack
+	t.Redrives.Discarded += o.Redrives.Discarded
 }
 
 // Traffic tells what the vhost has counted.

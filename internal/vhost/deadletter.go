@@ -20,6 +20,7 @@ func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth
 	v.touch(q, depth)
 	q.stats.Died[v.strategyOf(q)][reason]++
 	if !q.settings.hasDLX && (reason != DeliveryLimit || v.options.LostLettersMaxBytes == 0) {
+		v.endsBack(s, q, seq)
 		v.traffic.Fates[reason][FateNoDLX]++
 		if reason == DeliveryLimit {
 			v.lose(q, GoneLimit, false)
@@ -327,6 +328,13 @@ func (v *VHost) bury(s *Stamp, from *queueState, m *message, reason Reason) {
 	if m.history != nil {
 		old = *m.history
 		d.Exchange, d.Keys = old.Exchange, old.Keys
+		if old.Resent.Restored {
+			if e := m.scan().Expiration; e != nil {
+				d.HadTTL, d.Expiration = true, string(e)
+			}
+			old.Resent.Restored = false
+		}
+		v.comesBack(s, &old.Resent)
 	} else {
 		scan := m.scan()
 		d.Exchange, d.Keys = string(m.content.exchange), m.content.publicKeys()

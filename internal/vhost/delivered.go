@@ -49,9 +49,13 @@ func (d *Delivered) AppendView(buf []byte, limit int) (View, []byte, error) {
 		if buf, told, err = appendDeathHeaders(buf, d.History, d.Dialect); err != nil {
 			return View{}, buf, err
 		}
+		if told.resent.Restored {
+			drop = 0
+		}
 		v.Exchange, v.RoutingKey = told.exchange, told.key
 	}
 	buf = appendCount(buf, "x-delivery-count", d.Count)
+	buf = appendCount(buf, "x-redrive-count", told.resent.Times)
 	endSized(buf, start+4)
 	headers := buf[start:]
 	for over := 0; ; {

@@ -99,6 +99,11 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 		b = appendHeld(b, f)
 	case Used:
 		b = appendUse(b, f)
+	case JobBegun, JobProgressed:
+		b = binary.AppendUvarint(b, f.N)
+		b = appendText(b, f.Bytes)
+	case JobForgotten:
+		b = binary.AppendUvarint(b, f.N)
 	case Stored, Remembered:
 		panic("vhost: records are encoded by Outcome.store")
 	}
@@ -359,6 +364,10 @@ func parseFact(r *reader, log place.LogID, index place.Index) (Fact, error) {
 		f.Books = parseBooks(r)
 	case Skipped:
 		f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
+	case JobBegun, JobProgressed:
+		f.N, f.Bytes = r.uint(), r.bytes()
+	case JobForgotten:
+		f.N = r.uint()
 	default:
 		return f, fmt.Errorf("unknown fact %d", f.Kind)
 	}

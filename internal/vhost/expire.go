@@ -20,6 +20,7 @@ const (
 	ownHanded          // what was handed over and is not in the log yet; of no queue
 	ownBacklog         // work left over: settlements; of no queue
 	ownOne             // one message that is due soon; Item is its Seq
+	ownJob             // a job that goes on; the number above is its own
 	ownBits     = 4
 )
 
@@ -51,6 +52,9 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 			continue
 		case ownChannel:
 			v.timeOut(s, v.channels[ChannelID(d.Owner>>ownBits)], out)
+			continue
+		case ownJob:
+			left -= v.goOn(s, v.jobs.find(JobID(d.Owner>>ownBits)), out)
 			continue
 		}
 		q := v.queueOf(QueueID(d.Owner >> ownBits))
@@ -354,6 +358,7 @@ func (v *VHost) recovered(s *Stamp, out *Outcome) {
 	}
 	v.touch(v.shelf, 0)
 	v.sweepSoon(s)
+	v.resumeJobs(s)
 }
 
 // comeBack returns what a crash left in the hands of consumers.

@@ -85,6 +85,12 @@ const (
 	Recalled FactKind = 28
 	// Keyed: Queue, Seq, N. A scheduled message has a key with that hash.
 	Keyed FactKind = 29
+	// JobBegun: N, Bytes. A job with that number, as appendOrder and appendProgress have it.
+	JobBegun FactKind = 30
+	// JobProgressed: N, Bytes. How far a job has come, as appendProgress has it, without bounds.
+	JobProgressed FactKind = 31
+	// JobForgotten: N. A job that has ended is not remembered any more; no other gets its number, or one before it.
+	JobForgotten FactKind = 32
 )
 
 // forCheckpoints reports whether facts of a kind are in checkpoints alone.
@@ -149,13 +155,14 @@ const (
 	Damaged      Cause = 16 // the disk has lost it: a repair has given it up
 	Fired        Cause = 17 // a scheduled message that came due and went on into queues
 	Unscheduled  Cause = 18 // a scheduled message that was cancelled
-	causes             = 19
+	Discarded    Cause = 19 // a message that somebody did not want any more
+	causes             = 20
 )
 
 // String names the cause as metrics and lists show it.
 func (c Cause) String() string {
 	return [causes]string{"", "acked", "moved", "rejected", "expired", "maxlen", "delivery_limit", "purged", "deleted",
-		"no_exchange", "no_route", "cycle", "refused", "hops", "shelf", "redriven", "damaged", "fired", "cancelled"}[c]
+		"no_exchange", "no_route", "cycle", "refused", "hops", "shelf", "redriven", "damaged", "fired", "cancelled", "discarded"}[c]
 }
 
 // withoutDLX is the cause of a death that nobody wants to hear of.

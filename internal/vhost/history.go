@@ -70,6 +70,15 @@ type History struct {
 	Last     Origin   // of the newest
 	Share    uint32   // how many letters this one may still become, where exchanges multiply them
 	HideCC   bool     // consumers do not see the CC header any more
+	Resent   Resent   // how it was sent back
+}
+
+// Resent is what a letter that was sent back by hand carries on.
+type Resent struct {
+	Times    uint32 // how often
+	Job      JobID  // that did it last, 0: none did
+	Restored bool   // it has its publisher's expiration again, until it dies again
+	CameBack bool   // it has died since
 }
 
 // Origin is what x-first-death-* and x-last-death-* tell.
@@ -177,21 +186,27 @@ func (h *History) automatic() int {
 
 // A history as bytes, all numbers varints, strings with their length before them:
 //
-//	exchange keys share first last count { reason queue count time exchange keys [expiration] }*
+//	exchange keys share first last [times job flags] count { reason queue count time exchange keys [expiration] }*
 //
-// The reason of first has bit 7 set if CC is hidden, that of a death if an expiration follows.
+// The reason of first has bit 7 set if CC is hidden, that of last if it was sent back by hand and how follows, that of a
+// death if an expiration follows.
 func appendHistory(b []byte, h *History) []byte {
 	b = appendText(b, h.Exchange)
 	b = appendTexts(b, h.Keys)
 	b = binary.AppendUvarint(b, uint64(h.Share))
 	for i, o := range [2]Origin{h.First, h.Last} {
 		reason := byte(o.Reason)
-		if i == 0 && h.HideCC {
+		if i == 0 && h.HideCC || i == 1 && h.Resent.Times > 0 {
 			reason |= reasonMarked
 		}
 		b = append(b, reason)
 		b = appendText(b, o.Queue)
 		b = appendText(b, o.Exchange)
+	}
+	if x := &h.Resent; x.Times > 0 {
+		b = binary.AppendUvarint(b, uint64(x.Times))
+		b = binary.AppendUvarint(b, uint64(x.Job))
+		b = append(b, bits(x.Restored, x.CameBack))
 	}
 	b = binary.AppendUvarint(b, uint64(len(h.Deaths)))
 	for i := range h.Deaths {
@@ -213,8 +228,8 @@ func appendHistory(b []byte, h *History) []byte {
 	return b
 }
 
-// reasonMarked is the bit of a reason that says something more: of the first, that CC is hidden; of a death, that an
-// expiration follows.
+// reasonMarked is the bit of a reason that says something more: of the first, that CC is hidden; of the last, that how it
+// was sent back follows; of a death, that an expiration does.
 const reasonMarked = 0x80
 
 var errHistory = errors.New("vhost: history is malformed")
@@ -227,6 +242,10 @@ func readHistory(r *reader) (History, error) {
 		o.Reason, o.Queue, o.Exchange = Reason(r.byte()), r.text(), r.text()
 	}
 	h.HideCC, h.First.Reason = h.First.Reason&reasonMarked != 0, h.First.Reason&^reasonMarked
+	if h.Last.Reason&reasonMarked != 0 {
+		h.Last.Reason &^= reasonMarked
+		h.Resent = readResent(r)
+	}
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
 		reason := r.byte()
 		d := Death{Reason: Reason(reason &^ reasonMarked), HadTTL: reason&reasonMarked != 0, Queue: r.text()}
@@ -241,6 +260,13 @@ func readHistory(r *reader) (History, error) {
 		h.Deaths = append(h.Deaths, d)
 	}
 	return h, r.err
+}
+
+func readResent(r *reader) Resent {
+	x := Resent{Times: uint32(r.uint()), Job: JobID(r.uint())}
+	flags := r.byte()
+	x.Restored, x.CameBack = flags&1 != 0, flags&2 != 0
+	return x
 }
 
 // origins are the headers that a headers exchange can match. Source: reference dead-lettering 3.

@@ -27,6 +27,7 @@ type QueueStats struct {
 	Retried                          [len(RetriedFor)]uint64     // held letters that were tried again in vain, by why
 	Waits                            uint64                      // returned messages that wait for their retry
 	Exhausted                        uint64                      // of Died: messages that had been retried as often as may be
+	Redriven, Discarded              uint64                      // letters that were sent back or discarded by hand
 }
 
 // Strategy is how dead letters leave a queue. Source: RabbitMQ prometheus, dead_letter_strategy.

@@ -31,6 +31,8 @@ func (s *QueueStats) Add(o *QueueStats) {
 	addAll(s.Retried[:], o.Retried[:])
 	s.Waits += o.Waits
 	s.Exhausted += o.Exhausted
+	s.Redriven += o.Redriven
+	s.Discarded += o.Discarded
 	for i := range o.Died {
 		for j, n := range o.Died[i] {
 			s.Died[i][j] += n

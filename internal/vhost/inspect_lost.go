@@ -7,7 +7,7 @@ import (
 
 // LossCauses are why a dead letter finds no place, in the order in which lists show them.
 func LossCauses() []Cause {
-	return []Cause{LostExchange, LostRoute, LostCycle, LostRefused, LostHops, GoneLimit}
+	return []Cause{LostExchange, LostRoute, LostCycle, LostRefused, LostHops, GoneLimit, Discarded}
 }
 
 // Word is the reason as x-death tells it in a dialect.

@@ -37,6 +37,10 @@ type (
 //	republish ID… [to=EXCHANGE:KEY]         discard ID…
 //	unschedule ID…    fire ID…    reschedule ID… at=DURATION     since the scenario began, by the wall clock
 //	purge-schedule EXCHANGE
+//	redrive QUEUE|lost [ids=1,2] [filter=TEXT] [way=origin|queue|on|EXCHANGE:KEY] [to-queue=NAME] [discard] [newest] [most=N]
+//	        [rate=N] [canary=N] [watch=MS] [ramp] [percent=N] [stop-no-consumer] [strip] [drop-expiration]
+//	job ID pause|resume|cancel|forget|rate [N]
+//	resend QUEUE|lost ID "body" [keep] [way=…] [to-queue=NAME] [PROPERTY]…
 //	options NAME=VALUE…                                a value of none takes it back
 //	policy NAME PATTERN [apply=KIND] [priority=N] [operator] KEY=VALUE…     clear-policy NAME [operator]
 //
@@ -99,6 +103,7 @@ var isFlag = map[string]bool{
 	"transient": true, "exclusive": true, "auto-delete": true, "passive": true, "if-unused": true, "if-empty": true,
 	"internal": true, "mandatory": true, "immediate": true, "noack": true, "global": true, "multiple": true,
 	"requeue": true, "nowait": true, "operator": true, "notify": true, "all": true, "single": true,
+	"discard": true, "newest": true, "ramp": true, "stop-no-consumer": true, "strip": true, "drop-expiration": true, "keep": true,
 }
 
 // split cuts at spaces outside quotes.

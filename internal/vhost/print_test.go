@@ -116,6 +116,8 @@ func (sc *scenario) fact(f *Fact) string {
 		}
 	case Ended:
 		s = "ended " + sc.copyName(f.Queue, f.Seq) + " " + f.Cause.String()
+	case JobBegun, JobProgressed, JobForgotten:
+		s = jobFact(f)
 	default:
 		s = fmt.Sprintf("unknown fact %d", f.Kind)
 	}
@@ -132,6 +134,7 @@ var commandNames = map[CommandKind]string{
 	Ack: "ack", Nack: "nack", Reject: "reject", Recover: "recover", SelectConfirms: "confirm", SelectTx: "tx", CommitTx: "commit",
 	RollbackTx: "rollback", SetPolicy: "policy", ClearPolicy: "clear-policy", SetOptions: "options", Republish: "republish",
 	Discard: "discard", Unschedule: "unschedule", Reschedule: "reschedule", FireNow: "fire", PurgeSchedule: "purge-schedule",
+	BeginRedrive: "redrive", ChangeRedrive: "job", Resend: "resend",
 }
 
 // effect renders one effect. @n is the batch that must be safe before it leaves.
@@ -159,7 +162,7 @@ func (sc *scenario) effect(e *Effect) string {
 			s += fmt.Sprintf(" count=%d", e.Count)
 		case Consume, Cancel:
 			s += " " + e.Name
-		case Republish, Discard, Unschedule, Reschedule, FireNow, PurgeSchedule:
+		case Republish, Discard, Unschedule, Reschedule, FireNow, PurgeSchedule, BeginRedrive, ChangeRedrive:
 			s += fmt.Sprintf(" count=%d", e.Count)
 		}
 	case Answered:

@@ -10,6 +10,7 @@ import (
 type rendered struct {
 	exchange, key []byte // of the last hop
 	hideCC        bool
+	resent        Resent
 }
 
 // appendDeathHeaders appends the fields that an encoded history stands for, sorted by name, as they are in a
@@ -35,6 +36,10 @@ func appendDeathHeaders(b, p []byte, d Dialect) (_ []byte, x rendered, err error
 	}
 	x.hideCC = origins[0].reason&reasonMarked != 0
 	origins[0].reason &^= reasonMarked
+	if origins[1].reason&reasonMarked != 0 {
+		origins[1].reason &^= reasonMarked
+		x.resent = readResent(&r)
+	}
 	deaths := r.uint()
 	if deaths == 0 {
 		return b, x, r.err // it was lost before it could die

@@ -327,6 +327,7 @@ func (sc *scenario) show() {
 		return true
 	})
 	books := v.Books()
+	sc.showJobs()
 	fmt.Fprintf(&sc.out, "books made=%d", books.Made)
 	for c, n := range books.Ended {
 		if n > 0 {

@@ -122,7 +122,7 @@ func (v *VHost) closeSchedule(s *Stamp, exchange string, out *Outcome) {
 // Source: reference delayed-exchange 3, 6, 8.
 func (v *VHost) fire(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
 	m := v.recall(q, seq)
-	if m.history == nil {
+	if m.history == nil || m.history.Resent.Restored {
 		m.wishes(s)
 	}
 	p := passage{}

@@ -53,9 +53,14 @@ func parseSlip(p []byte) (History, slip, error) {
 func (v *VHost) shelve(s *Stamp, from *queueState, m *message, cause Cause, target string, out *Outcome) bool {
 	kept := v.options.LostLettersMaxBytes > 0
 	v.lose(from, cause, kept)
-	if !kept {
-		return false
+	if kept {
+		v.putOnShelf(s, m, cause, target, out)
 	}
+	return kept
+}
+
+// putOnShelf makes a copy of m on the shelf, which there is.
+func (v *VHost) putOnShelf(s *Stamp, m *message, cause Cause, target string, out *Outcome) {
 	if v.mutant == MutantWrongCause {
 		cause = LostRoute
 	}
@@ -81,7 +86,6 @@ func (v *VHost) shelve(s *Stamp, from *queueState, m *message, cause Cause, targ
 		oldest, _, _ := v.shelf.messages.Head()
 		v.evict(s, oldest, out)
 	}
-	return true
 }
 
 // evict ends a letter that the shelf has no room or no time for any more.
@@ -149,6 +153,7 @@ func (v *VHost) sendOn(s *Stamp, seq queue.Seq, to *Selection, out *Outcome) str
 			h.Keys = []string{to.RoutingKey}
 		}
 	}
+	h.Resent = Resent{Times: h.Resent.Times + 1}
 	m.history, m.letter, m.historyVolatile = &h, place.Ref{}, place.Ref{}
 	targets, why := v.wayOn(s, seq, &m, to.Elsewhere)
 	keepers := v.topo.Keepers()

@@ -17,7 +17,7 @@ func (v *VHost) Contents() []byte { return v.contents(true) }
 
 func (v *VHost) contents(lazy bool) []byte {
 	b := append([]byte(nil), formatVersion)
-	b = binary.AppendUvarint(b, uint64(v.logged))
+	b = v.appendJobs(binary.AppendUvarint(b, uint64(v.logged)))
 	b = v.newDefinitions().append(b, math.MaxInt)
 	for _, q := range append(v.sortedQueues(), v.shelf) {
 		if q.object.Durable {

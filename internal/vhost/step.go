@@ -117,6 +117,12 @@ func (v *VHost) decideOn(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 		return v.fireNow(s, ch, c, out)
 	case PurgeSchedule:
 		return v.purgeSchedule(s, ch, c, out)
+	case BeginRedrive:
+		return v.beginRedrive(s, ch, c, out)
+	case ChangeRedrive:
+		return v.changeRedrive(s, ch, c, out)
+	case Resend:
+		return v.resend(s, ch, c, out)
 	default:
 		return amqp.NotImplemented("command %d", c.Kind)
 	}

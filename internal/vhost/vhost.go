@@ -62,6 +62,7 @@ type VHost struct {
 	last        *channel            // of the newest command, spared a look-up
 
 	holding holding
+	jobs    jobs
 	gone    map[string]*QueueStats // what queues that are no more had counted, by type
 
 	lateness Lateness

@@ -90,6 +90,7 @@ var walkSteps = []struct {
 	{1, func(w *walk) string { return w.channel() + "delete-exchange " + w.exchange() + w.maybe(2, "if-unused") }},
 	{2, (*walk).policy},
 	{1, (*walk).letters},
+	{2, (*walk).back},
 	{3, (*walk).later},
 	{1, func(w *walk) string { return w.one("disconnect a", "disconnect b", "written a 500", "written c 500") }},
 	{1, func(w *walk) string { return w.one("restart", "restart snapshot") }},
@@ -126,6 +127,22 @@ func (w *walk) letters() string {
 	return w.channel() + w.one("republish 1 2 3", "republish 1 5 9 to="+w.queue(), "discard 2 4 6 8",
 		"options lost-letters-max-bytes="+w.one("0", "300", "100000"), "options dialect="+w.one("rabbitmq-3", "rabbitmq-4", "apsaramq"),
 		"options lost-letters-max-age=200", "options ttl-in-loops=false hops-max=2 consumer-timeout=60")
+}
+
+// back sends letters back, changes jobs, and edits.
+func (w *walk) back() string {
+	source := w.one(w.queue(), w.queue(), w.queue(), "lost")
+	switch w.dice.IntN(4) {
+	case 0:
+		return w.channel() + fmt.Sprintf("job %d ", 1+w.dice.IntN(12)) + w.one("pause", "resume", "cancel", "rate 100", "rate 0", "forget")
+	case 1:
+		return w.channel() + "resend " + source + fmt.Sprintf(` %d "edited"`, 1+w.dice.IntN(40)) + w.maybe(3, "keep") +
+			w.maybe(2, "way="+w.one("queue", "x1:k", ":q2")) + w.maybe(4, "transient") + w.maybe(4, "expiration=20") + w.maybe(6, "cc=q3")
+	}
+	s := w.channel() + "redrive " + source + w.maybe(2, "way="+w.one("origin", "queue", "on", "x2:k", ":q1", "x1:")) + w.maybe(6, "to-queue="+w.queue())
+	s += w.maybe(5, "discard") + w.maybe(4, "newest") + w.maybe(4, "most=2") + w.maybe(4, "rate="+w.one("10", "200")) + w.maybe(4, "canary=1") +
+		w.maybe(2, "ramp") + w.maybe(3, "percent=30") + w.maybe(6, "stop-no-consumer") + w.maybe(4, "strip") + w.maybe(4, "drop-expiration")
+	return s + w.maybe(2, "watch="+w.one("1", "50")) + w.maybe(5, "ids=1,3,9,12") + w.maybe(4, "filter="+w.one("reason:rejected", "count:>1", "-queue:q1"))
 }
 
 // later commands what waits.
@@ -199,7 +216,7 @@ func TestRandomWalk(t *testing.T) {
 	}
 	for _, verb := range []string{"declare", "publish", "consume", "get", "ack", "nack", "reject", "recover", "cancel", "qos", "confirm",
 		"tx", "commit", "rollback", "close", "purge", "delete", "exchange", "delete-exchange", "bind", "unbind", "link", "unlink", "policy",
-		"clear-policy", "options", "republish", "discard", "unschedule", "fire", "reschedule", "purge-schedule", "disconnect", "written", "restart", "advance"} {
+		"clear-policy", "options", "republish", "discard", "redrive", "job", "resend", "unschedule", "fire", "reschedule", "purge-schedule", "disconnect", "written", "restart", "advance"} {
 		if done[verb] == 0 {
 			t.Errorf("no walk has made %q succeed", verb)
 		}
@@ -336,6 +353,11 @@ func (w *world) laws() error {
 	}
 	for _, ch := range v.channels {
 		if ch.timeoutAt != 0 {
+			deadlines++
+		}
+	}
+	for _, j := range v.jobs.all {
+		if j.next != 0 {
 			deadlines++
 		}
 	}

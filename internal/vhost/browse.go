@@ -1,0 +1,221 @@
+package vhost
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sift"
+)
+
+// Seen is a message as somebody sees it who changes nothing: no order, flag or counter. It is good during the visit.
+// What costs a read of the log (History, Content) is read when it is asked for, once.
+type Seen struct {
+	ID          uint64 // names it in its queue, or among the lost letters; greater than that of older ones of its priority
+	Queue       string // "" of a lost letter
+	Lost        bool
+	State       queue.State
+	Letter      bool // it has a history
+	Persistent  bool
+	Redelivered bool
+	Priority    uint8
+	Returns     uint32           // deliveries that came back
+	ExpireAt    deadline.Instant // vhost time, 0: never
+	Until       deadline.Instant // vhost time, of one that waits
+	Size        uint32           // of the record, bytes
+	Body        uint32           // of the payload, bytes
+	Cause       Cause            // of one that is lost or held
+	At          deadline.Instant // wall clock: since when a lost letter is there
+	Target      string           // of a lost letter
+
+	vhost   *VHost
+	in      *queueState
+	seq     queue.Seq
+	entry   queue.Entry
+	side    queue.Side
+	history *History
+	view    View
+	viewed  bool
+}
+
+// A Glance is where to look, from which message on, and in which direction.
+type Glance struct {
+	Where
+	After  uint64 // the ID behind which to begin; 0: the oldest, or the newest
+	Newest bool   // backwards
+	Looks  int    // messages to be looked at, at the most
+}
+
+// Browse visits messages of a queue or of the shelf, whatever their state, until visit says no or as many as may be were
+// looked at. Next is what After has to be to go on, 0 at the end. ok is false if there is no such queue.
+func (v *VHost) Browse(g Glance, visit func(*Seen) bool) (next uint64, ok bool) {
+	q := v.whereabouts(g.Where)
+	if q == nil {
+		return 0, false
+	}
+	looks := max(g.Looks, 1)
+	last := uint64(0)
+	each := func(seq queue.Seq, e *queue.Entry) bool {
+		if looks == 0 {
+			next = last
+			return false
+		}
+		looks--
+		last = uint64(seq) + 1
+		x := v.seen(q, seq, e)
+		if !visit(&x) {
+			next = last
+			return false
+		}
+		return true
+	}
+	switch {
+	case !g.Newest:
+		q.messages.Each(queue.Seq(g.After), each)
+	case g.After > 0:
+		q.messages.EachBack(queue.Seq(g.After-1), each)
+	default:
+		ends := q.messages.Ends()
+		q.messages.EachBack(ends[len(ends)-1], each)
+	}
+	return next, true
+}
+
+// Find shows one message. ok is false if it is not there.
+func (v *VHost) Find(w Where, id uint64) (x Seen, ok bool) {
+	q := v.whereabouts(w)
+	if q == nil || id == 0 {
+		return x, false
+	}
+	seq := queue.Seq(id - 1)
+	e := q.messages.Entry(seq)
+	if e == nil {
+		return x, false
+	}
+	return v.seen(q, seq, e), true
+}
+
+func (v *VHost) whereabouts(w Where) *queueState {
+	if w.Lost {
+		return v.shelf
+	}
+	return v.queueNamed(w.Queue)
+}
+
+func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
+	x := Seen{
+		ID: uint64(seq) + 1, Queue: q.object.Name, Lost: q == v.shelf, State: e.State, Letter: e.Flags&queue.Letter != 0,
+		Persistent: e.Flags&queue.Persistent != 0, Redelivered: e.Flags&queue.Redelivered != 0, Priority: e.Priority,
+		ExpireAt: e.ExpireAt, Size: e.Size, Body: e.BodyBytes, vhost: v, in: q, seq: seq, entry: *e,
+	}
+	switch {
+	case x.Lost:
+		x.Cause = Cause(e.Priority)
+	case e.State == queue.Held:
+		x.Cause = q.held[seq].cause
+	}
+	if x.Lost || x.Letter || e.State == queue.Waiting || q.settings.Counts {
+		x.side = q.messages.Side(seq)
+		x.Returns = x.side.Acquired
+		x.Until = x.side.Until
+	}
+	return x
+}
+
+// History is what became of a letter, nil of a message that is none. It is the caller's.
+func (x *Seen) History() *History {
+	if x.history != nil || !x.Letter {
+		return x.history
+	}
+	p := x.vhost.record(x.side.History)
+	var h History
+	var err error
+	if x.Lost {
+		var s slip
+		h, s, err = parseSlip(p)
+		x.At, x.Target = s.at, s.target
+	} else {
+		h, err = parseHistory(p)
+	}
+	if err != nil {
+		panic(err) // our own bytes, under a checksum
+	}
+	x.history = &h
+	return x.history
+}
+
+// Content is the message as a consumer would get it. It is lent.
+func (x *Seen) Content() View {
+	if !x.viewed {
+		d := Delivered{Ref: x.entry.Ref(x.vhost.log), Dialect: x.vhost.options.Dialect}
+		d.Record = x.vhost.record(d.Ref)
+		if x.Letter {
+			d.HistoryRef = x.side.History
+			d.History = x.vhost.record(d.HistoryRef)
+		}
+		if x.in.settings.Counts {
+			d.Acquired, d.Count = x.side.Acquired, x.in.count(x.side)
+		}
+		view, err := d.View()
+		if err != nil {
+			panic(err) // our own bytes, under a checksum
+		}
+		x.view, x.viewed = view, true
+	}
+	return x.view
+}
+
+// Sift tells a filter of the message as much as it needs to know.
+func (x *Seen) Sift(needs sift.Need) sift.Message {
+	m := sift.Message{
+		ID: x.ID, Queue: x.Queue, State: x.StateName(), Size: int64(x.Body),
+	}
+	if x.Cause != 0 {
+		m.Cause = x.Cause.String()
+	}
+	if h := x.historyIf(needs&sift.Deaths != 0); h != nil {
+		m.Reason, m.LastQueue = h.Last.Reason.String(), h.Last.Queue
+		m.FirstReason, m.Source = h.First.Reason.String(), h.First.Queue
+		m.Exchange, m.Keys = h.Exchange, h.Keys
+		if k := len(h.Deaths) - 1; k >= 0 {
+			m.Exchange, m.Keys = h.Deaths[k].Exchange, h.Deaths[k].Keys
+			m.At = h.Deaths[0].Time * 1000
+			if m.Source == "" {
+				m.Source = h.Deaths[k].Queue
+			}
+		}
+		m.Count, m.Redrives = h.total(), int64(h.Resent.Times)
+		if x.Lost {
+			m.At = int64(x.At)
+		}
+	}
+	if needs&(sift.Properties|sift.Body) != 0 || needs != 0 && !x.Letter {
+		content := x.Content()
+		if !x.Letter {
+			m.Exchange, m.Keys = string(content.Exchange), []string{string(content.RoutingKey)}
+		}
+		m.Properties, m.Body = content.Properties, content.Body
+	}
+	return m
+}
+
+// historyIf is History if it is asked for, or known anyway.
+func (x *Seen) historyIf(asked bool) *History {
+	if asked {
+		return x.History()
+	}
+	return x.history
+}
+
+// StateName is the state as lists show it.
+func (x *Seen) StateName() string {
+	switch {
+	case x.Lost:
+		return "lost"
+	case x.State == queue.Unacked:
+		return "unacked"
+	case x.State == queue.Waiting:
+		return "waiting"
+	case x.State == queue.Held:
+		return "held"
+	}
+	return "ready"
+}

@@ -1,0 +1,376 @@
+package vhost
+
+import (
+	"encoding/binary"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sift"
+)
+
+// JobID numbers the jobs of a virtual host, from 1. 0 is none.
+type JobID uint64
+
+// A Job sends letters back, or discards them: many, one after the other, at its pace. It is durable state: what it has
+// done is in the log together with the letters that it moved, so that a restart goes on where it was, and no letter goes
+// twice. Source: ours, design §5, decision 16.
+type Job struct {
+	ID JobID
+	Order
+	Progress
+}
+
+// An Order is what a job is to do.
+type Order struct {
+	User     string
+	Discard  bool     // letters go to the shelf, or are gone if they are there
+	Source   Where    // a queue or the shelf
+	IDs      []uint64 // these, at most OrderIDsMax; else
+	Filter   string   // those that it lets through, as sift reads it
+	Max      uint64   // at most so many; 0: no limit
+	Newest   bool     // the newest first
+	Way      Way
+	Keys     bool   // of WayElsewhere: with their own keys
+	Exchange string // of WayElsewhere
+	Key      string // of WayElsewhere
+	Queue    string // of WayQueue: this one for all of them; "": each to the queue of its first death
+
+	Rate           uint64 // letters per second, 0: as fast as may be
+	Canary         uint64 // so many first, 0: none
+	Watch          uint64 // ms that are waited after the canary, each step of the ramp, and the last letter
+	Ramp           bool   // ten times as many after each watch
+	StopPercent    uint64 // that may come back of those that were sent; 0: any number
+	StopNoConsumer bool   // stop before a queue without consumers
+	StripDeaths    bool
+	DropExpiration bool
+}
+
+// Where names where messages are: a queue, or the lost letters.
+type Where struct {
+	Queue string
+	Lost  bool
+}
+
+// A Way is where a letter is sent.
+type Way uint8
+
+// The ways. WayOn is for lost letters alone: where they were going.
+const (
+	WayOrigin    Way = iota // the exchange and keys that it was published with first
+	WayQueue                // the queue in which it died first
+	WayElsewhere            // an exchange that the order names
+	WayOn
+	ways
+)
+
+// JobState is how a job stands.
+type JobState uint8
+
+// The states. A job that is paused or stopped may go on; the last three are the end.
+const (
+	JobRunning JobState = iota + 1
+	JobWatching
+	JobPaused
+	JobStopped // by itself
+	JobDone
+	JobCancelled
+	JobFailed
+	jobStates
+)
+
+// String names the state as lists show it.
+func (s JobState) String() string {
+	if s >= jobStates {
+		return "unknown"
+	}
+	return [jobStates]string{"", "running", "watching", "paused", "stopped", "done", "cancelled", "failed"}[s]
+}
+
+// active reports whether time makes the job go on.
+func (s JobState) active() bool { return s == JobRunning || s == JobWatching }
+
+// ended reports whether it never will.
+func (s JobState) ended() bool { return s >= JobDone }
+
+// Why a letter stays where it is.
+type Why uint8
+
+// The reasons.
+const (
+	WhyExchange Why = iota + 1 // the exchange is not there
+	WhyRoute                   // it leads to no queue
+	WhyRefused                 // a queue has no room
+	WhyQueue                   // the queue is not there
+	WhyUnknown                 // there is no such letter
+	WhyBusy                    // a consumer has it, it waits, or it is held
+	whys
+)
+
+// String names the reason as lists show it.
+func (w Why) String() string {
+	if w >= whys {
+		return "unknown"
+	}
+	return [whys]string{"", "no_exchange", "no_route", "refused", "no_queue", "unknown", "busy"}[w]
+}
+
+// Whys lists the reasons.
+func Whys() []Why { return []Why{WhyExchange, WhyRoute, WhyRefused, WhyQueue, WhyUnknown, WhyBusy} }
+
+// Progress is how far a job has come.
+type Progress struct {
+	State    JobState
+	Note     string           // why it stopped, failed, or was paused
+	Begun    deadline.Instant // wall clock
+	Ended    deadline.Instant // wall clock, 0: it goes on
+	Cursor   uint64           // messages before it were looked at: the number behind the last one, or how many of IDs
+	Bounds   []uint64         // by priority: what came later is none of its business
+	Total    uint64           // messages that were there when it began, or IDs
+	Looked   uint64
+	Moved    uint64
+	Refused  [whys]uint64
+	CameBack uint64
+	Rate     uint64           // letters per second now, 0: as fast as may be
+	Quota    uint64           // of Moved, after which it watches; 0: there is none
+	Until    deadline.Instant // vhost time: while it watches
+	Finished bool             // there is nothing left to look at
+	BaseSent uint64           // Moved when somebody let it go on: what came back of those before is known
+	BaseBack uint64           // CameBack at that time
+}
+
+// OrderIDsMax bounds the letters that an order names one by one.
+const OrderIDsMax = 10_000
+
+const (
+	jobsMax      = 100 // that are remembered, the oldest ended ones go
+	jobsOpenMax  = 16  // that have not ended
+	jobLooksMax  = 512 // messages that a portion looks at
+	jobMovesMax  = 256 // and moves
+	jobPace      = 10  // ms between portions where there is a rate
+	backDelay    = 100 // ms until it is in the log that a letter came back
+	watchUsual   = 10_000
+	watchMax     = 86_400_000
+	rateMax      = 1_000_000
+	orderTextMax = 4 << 10
+)
+
+// job is a Job with what is not in the log.
+type job struct {
+	Job
+	filter *sift.Filter
+	since  deadline.Instant // vhost time: from then on the rate counts, 0: not begun
+	sent   uint64           // Moved at that time
+	next   deadline.Instant // in the set of deadlines, 0: it is not
+	back   uint64           // of CameBack: not in the log yet
+}
+
+// Redrives lists the jobs, the newest first.
+func (v *VHost) Redrives() []Job {
+	all := make([]Job, 0, len(v.jobs.all))
+	for i := len(v.jobs.all) - 1; i >= 0; i-- {
+		all = append(all, v.jobs.all[i].shown())
+	}
+	return all
+}
+
+// RedriveJob shows one job.
+func (v *VHost) RedriveJob(id JobID) (Job, bool) {
+	if j := v.jobs.find(id); j != nil {
+		return j.shown(), true
+	}
+	return Job{}, false
+}
+
+// owner is whose deadline j.next is.
+func (j *job) owner() uint64 { return uint64(j.ID)<<ownBits | ownJob }
+
+func (j *job) shown() Job {
+	shown := j.Job
+	shown.CameBack += j.back
+	return shown
+}
+
+// jobs are those of a vhost, by number.
+type jobs struct {
+	all  []*job
+	last JobID
+}
+
+func (x *jobs) find(id JobID) *job {
+	for _, j := range x.all {
+		if j.ID == id {
+			return j
+		}
+	}
+	return nil
+}
+
+// open counts the jobs that have not ended.
+func (x *jobs) open() (n int) {
+	for _, j := range x.all {
+		if !j.State.ended() {
+			n++
+		}
+	}
+	return n
+}
+
+// check refuses an order that makes no sense.
+func (o *Order) check() *amqp.Error {
+	switch {
+	case o.Source.Lost == (o.Source.Queue != ""):
+		return amqp.PreconditionFailed("a redrive takes letters from a queue or from the lost letters")
+	case o.Way >= ways || o.Way == WayOn && !o.Source.Lost:
+		return amqp.PreconditionFailed("a redrive has no such target")
+	case len(o.IDs) > OrderIDsMax:
+		return amqp.PreconditionFailed("%d letters are more than the %d that an order names one by one: use a filter", len(o.IDs), OrderIDsMax)
+	case o.Rate > rateMax:
+		return amqp.PreconditionFailed("a rate of %d is more than %d letters per second", o.Rate, rateMax)
+	case o.Watch > watchMax:
+		return amqp.PreconditionFailed("%d ms are more than the day that a redrive may watch", o.Watch)
+	case o.StopPercent > 100:
+		return amqp.PreconditionFailed("%d is no percentage", o.StopPercent)
+	case len(o.Filter) > orderTextMax:
+		return amqp.PreconditionFailed("a filter of %d bytes is longer than %d", len(o.Filter), orderTextMax)
+	}
+	return nil
+}
+
+// An order as bytes: flags(1) flags(1) way(1), texts, numbers, IDs. Strings have their length before them, numbers are uvarints.
+func appendOrder(b []byte, o *Order) []byte {
+	b = append(b, bits(o.Discard, o.Source.Lost, o.Newest, o.Keys, o.Ramp), bits(o.StopNoConsumer, o.StripDeaths, o.DropExpiration), byte(o.Way))
+	for _, text := range []string{o.User, o.Source.Queue, o.Filter, o.Exchange, o.Key, o.Queue} {
+		b = appendText(b, text)
+	}
+	for _, n := range []uint64{o.Max, o.Rate, o.Canary, o.Watch, o.StopPercent} {
+		b = binary.AppendUvarint(b, n)
+	}
+	return appendNumbers(b, o.IDs)
+}
+
+func readOrder(r *reader) (o Order) {
+	one, two := r.byte(), r.byte()
+	o.Discard, o.Source.Lost, o.Newest, o.Keys, o.Ramp = one&1 != 0, one&2 != 0, one&4 != 0, one&8 != 0, one&16 != 0
+	o.StopNoConsumer, o.StripDeaths, o.DropExpiration = two&1 != 0, two&2 != 0, two&4 != 0
+	o.Way = Way(r.byte())
+	for _, to := range []*string{&o.User, &o.Source.Queue, &o.Filter, &o.Exchange, &o.Key, &o.Queue} {
+		*to = r.text()
+	}
+	for _, to := range []*uint64{&o.Max, &o.Rate, &o.Canary, &o.Watch, &o.StopPercent} {
+		*to = r.uint()
+	}
+	o.IDs = readNumbers(r)
+	return o
+}
+
+// Progress as bytes: state(1) finished(1) note, numbers, refusals, bounds.
+func appendProgress(b []byte, p *Progress) []byte {
+	b = append(b, byte(p.State), bits(p.Finished))
+	b = appendText(b, p.Note)
+	for _, n := range []uint64{uint64(p.Begun), uint64(p.Ended), p.Cursor, p.Total, p.Looked, p.Moved, p.CameBack, p.Rate, p.Quota, uint64(p.Until), p.BaseSent, p.BaseBack} {
+		b = binary.AppendUvarint(b, n)
+	}
+	b = appendNumbers(b, p.Refused[:])
+	return appendNumbers(b, p.Bounds)
+}
+
+func readProgress(r *reader) (p Progress) {
+	p.State, p.Finished = JobState(r.byte()), r.byte() != 0
+	p.Note = r.text()
+	var begun, ended, until uint64
+	for _, to := range []*uint64{&begun, &ended, &p.Cursor, &p.Total, &p.Looked, &p.Moved, &p.CameBack, &p.Rate, &p.Quota, &until, &p.BaseSent, &p.BaseBack} {
+		*to = r.uint()
+	}
+	p.Begun, p.Ended, p.Until = deadline.Instant(begun), deadline.Instant(ended), deadline.Instant(until)
+	copy(p.Refused[:], readNumbers(r))
+	p.Bounds = readNumbers(r)
+	return p
+}
+
+func appendNumbers(b []byte, all []uint64) []byte {
+	b = binary.AppendUvarint(b, uint64(len(all)))
+	for _, n := range all {
+		b = binary.AppendUvarint(b, n)
+	}
+	return b
+}
+
+func readNumbers(r *reader) (all []uint64) {
+	for n := r.uint(); n > 0 && r.err == nil; n-- {
+		all = append(all, r.uint())
+	}
+	return all
+}
+
+// begun folds the beginning of a job.
+func (v *VHost) begun(f *Fact) {
+	r := reader{rest: f.Bytes}
+	j := &job{Job: Job{ID: JobID(f.N), Order: readOrder(&r)}}
+	j.Progress = readProgress(&r)
+	j.filter, _ = sift.Parse(j.Filter, int64(j.Begun)) // it was read before it was accepted
+	v.jobs.last = max(v.jobs.last, j.ID)
+	v.jobs.all = append(v.jobs.all, j)
+}
+
+// progressed folds how far a job has come.
+func (v *VHost) progressed(f *Fact) {
+	if j := v.jobs.find(JobID(f.N)); j != nil {
+		r := reader{rest: f.Bytes}
+		bounds := j.Bounds
+		j.Progress = readProgress(&r)
+		j.Bounds = bounds
+	}
+}
+
+// forgotten folds that a job is not remembered any more.
+func (v *VHost) forgotten(id JobID) {
+	v.jobs.last = max(v.jobs.last, id)
+	for i, j := range v.jobs.all {
+		if j.ID == id {
+			if j.next != 0 {
+				v.deadlines.Remove(deadline.Entry{At: j.next, Owner: j.owner()})
+			}
+			v.jobs.all = append(v.jobs.all[:i:i], v.jobs.all[i+1:]...)
+			return
+		}
+	}
+}
+
+// appendJobs adds the facts about all jobs.
+func (v *VHost) appendJobs(b []byte) []byte {
+	if v.jobs.last > 0 { // its number is not given again
+		b = appendFact(b, &Fact{Kind: JobForgotten, N: uint64(v.jobs.last)}, 0)
+	}
+	for _, j := range v.jobs.all {
+		b = appendFact(b, &Fact{Kind: JobBegun, N: uint64(j.ID), Bytes: appendProgress(appendOrder(nil, &j.Order), &j.Progress)}, 0)
+	}
+	return b
+}
+
+// each visits the messages that a job about a whole queue has not looked at, until fn returns false.
+func (j *job) each(source *queueState, p *Progress, fn func(queue.Seq) bool) {
+	for i := range p.Bounds {
+		lane := i
+		if j.Newest {
+			lane = len(p.Bounds) - 1 - i
+		}
+		more := true
+		visit := func(seq queue.Seq, _ *queue.Entry) bool {
+			if seq.Priority() != lane || uint64(seq) >= p.Bounds[lane] {
+				return false
+			}
+			more = fn(seq)
+			return more
+		}
+		switch first := uint64(queue.First(lane)); {
+		case !j.Newest && p.Cursor < p.Bounds[lane]:
+			source.messages.Each(queue.Seq(max(p.Cursor, first)), visit)
+		case j.Newest && p.Cursor > first:
+			source.messages.EachBack(queue.Seq(min(p.Cursor-1, p.Bounds[lane])), visit)
+		}
+		if !more {
+			return
+		}
+	}
+}

@@ -1,0 +1,393 @@
+package vhost
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sift"
+)
+
+// A JobChange is what ChangeRedrive does to a job.
+type JobChange struct {
+	Job    JobID
+	Action JobAction
+	Rate   uint64 // of JobRate: letters per second from now on, 0: as fast as may be
+	Note   string // of JobPause: by whom
+}
+
+// A JobAction is one of what may be done to a job.
+type JobAction uint8
+
+// The actions. A job that has ended can only be forgotten, one that has not cannot be.
+const (
+	JobPause JobAction = iota + 1
+	JobResume
+	JobCancel
+	JobRate
+	JobForget
+)
+
+// beginRedrive decides BeginRedrive: the job begins with the next tick. Done.Count is its number.
+func (v *VHost) beginRedrive(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	o := *c.Order
+	if err := o.check(); err != nil {
+		return err
+	}
+	if _, err := sift.Parse(o.Filter, int64(s.Wall)); err != nil {
+		return amqp.PreconditionFailed("filter: %v", err)
+	}
+	q := v.whereabouts(o.Source)
+	if q == nil {
+		return amqp.NotFound("no queue '%s' in vhost '%s'", o.Source.Queue, v.name)
+	}
+	if v.jobs.open() >= jobsOpenMax {
+		return amqp.ResourceError("%d redrives have not ended yet", jobsOpenMax)
+	}
+	switch {
+	case o.Discard:
+		o.Watch, o.Canary, o.StopPercent = 0, 0, 0
+	case o.Watch == 0:
+		o.Watch = watchUsual
+	}
+	p := Progress{State: JobRunning, Begun: s.Wall, Rate: o.Rate, Quota: o.Canary, Total: uint64(len(o.IDs))}
+	if o.IDs == nil {
+		for _, end := range q.messages.Ends() {
+			p.Bounds = append(p.Bounds, uint64(end))
+		}
+		p.Total = uint64(q.messages.Ready())
+		if o.Newest {
+			p.Cursor = p.Bounds[len(p.Bounds)-1] + 1
+		}
+	}
+	for len(v.jobs.all) >= jobsMax && v.forgetOldest(s, out) {
+	}
+	id := v.jobs.last + 1
+	v.emit(s, &Fact{Kind: JobBegun, Durable: true, N: uint64(id), Bytes: appendProgress(appendOrder(nil, &o), &p)}, out)
+	v.wakeJob(v.jobs.find(id), s.Now)
+	v.done(ch, c, out, Effect{Count: uint64(id)})
+	return nil
+}
+
+// forgetOldest makes room for a job.
+func (v *VHost) forgetOldest(s *Stamp, out *Outcome) bool {
+	for _, j := range v.jobs.all {
+		if j.State.ended() {
+			v.emit(s, &Fact{Kind: JobForgotten, Durable: true, N: uint64(j.ID)}, out)
+			return true
+		}
+	}
+	return false
+}
+
+// changeRedrive decides ChangeRedrive.
+func (v *VHost) changeRedrive(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	x := c.JobChange
+	j := v.jobs.find(x.Job)
+	if j == nil {
+		return amqp.NotFound("no redrive %d in vhost '%s'", x.Job, v.name)
+	}
+	if j.State.ended() != (x.Action == JobForget) {
+		return amqp.PreconditionFailed("redrive %d is %s", j.ID, j.State)
+	}
+	p := j.Progress
+	switch x.Action {
+	case JobPause:
+		p.State, p.Note = JobPaused, x.Note
+	case JobResume:
+		if p.State.active() {
+			break
+		}
+		p.State, p.Note, p.BaseSent, p.BaseBack = JobRunning, "", p.Moved, p.CameBack+j.back
+		if p.Finished {
+			p.State, p.Until = JobWatching, s.From+deadline.Instant(j.Watch)
+		}
+		j.since = 0
+	case JobCancel:
+		p.State, p.Note, p.Ended = JobCancelled, x.Note, s.Wall
+	case JobRate:
+		if x.Rate > rateMax {
+			return amqp.PreconditionFailed("a rate of %d is more than %d letters per second", x.Rate, rateMax)
+		}
+		p.Rate, j.since = x.Rate, 0
+	case JobForget:
+		v.emit(s, &Fact{Kind: JobForgotten, Durable: true, N: uint64(j.ID)}, out)
+		v.done(ch, c, out, Effect{Count: uint64(j.ID)})
+		return nil
+	default:
+		return amqp.NotImplemented("change %d of a redrive", x.Action)
+	}
+	v.progress(s, j, &p, out)
+	v.wakeJob(j, s.Now)
+	v.done(ch, c, out, Effect{Count: uint64(j.ID)})
+	return nil
+}
+
+// progress emits how far a job has come.
+func (v *VHost) progress(s *Stamp, j *job, p *Progress, out *Outcome) {
+	p.CameBack += j.back
+	j.back = 0
+	bounds := p.Bounds
+	p.Bounds = nil
+	v.emit(s, &Fact{Kind: JobProgressed, Durable: true, N: uint64(j.ID), Bytes: appendProgress(nil, p)}, out)
+	p.Bounds = bounds
+}
+
+// wakeJob has a job go on at an instant, or sooner.
+func (v *VHost) wakeJob(j *job, at deadline.Instant) {
+	if j.next != 0 {
+		if j.next <= at {
+			return
+		}
+		v.deadlines.Remove(deadline.Entry{At: j.next, Owner: j.owner()})
+	}
+	j.next = at
+	v.deadlines.Add(deadline.Entry{At: at, Owner: j.owner()})
+}
+
+// resumeJobs lets go on what a restart has interrupted.
+func (v *VHost) resumeJobs(s *Stamp) {
+	for _, j := range v.jobs.all {
+		if j.State.active() {
+			v.wakeJob(j, s.Now)
+		}
+	}
+}
+
+// comesBack counts a letter that was sent back and has died again, once.
+func (v *VHost) comesBack(s *Stamp, x *Resent) {
+	if x.Job == 0 || x.CameBack {
+		return
+	}
+	x.CameBack = true
+	if j := v.jobs.find(x.Job); j != nil {
+		j.back++
+		v.traffic.Redrives.CameBack++
+		v.wakeJob(j, s.From+backDelay)
+	}
+}
+
+// endsBack is comesBack for a letter that dies where there is no dead-letter exchange.
+func (v *VHost) endsBack(s *Stamp, q *queueState, seq queue.Seq) {
+	if len(v.jobs.all) == 0 || q.messages.Entry(seq).Flags&queue.Letter == 0 {
+		return
+	}
+	h := v.historyAt(q.messages.Side(seq).History)
+	v.comesBack(s, &h.Resent)
+}
+
+// goOn does the next portion of a job, and tells how much work that was, counted as deadlines.
+func (v *VHost) goOn(s *Stamp, j *job, out *Outcome) (n int) {
+	if j == nil {
+		return 1
+	}
+	j.next = 0
+	p := j.Progress
+	switch {
+	case !p.State.active():
+		if j.back > 0 {
+			v.progress(s, j, &p, out)
+		}
+		return 1
+	case v.tooManyBack(j, &p):
+		p.State, p.Note = JobStopped, "came_back"
+		v.progress(s, j, &p, out)
+		return 1
+	case p.State == JobWatching && s.Now < p.Until:
+		if j.back > 0 {
+			v.progress(s, j, &p, out)
+		}
+		v.wakeJob(j, p.Until)
+		return 1
+	case p.State == JobWatching && p.Finished:
+		p.State, p.Ended = JobDone, s.Wall
+		v.progress(s, j, &p, out)
+		return 1
+	case p.State == JobWatching:
+		p.State, j.since = JobRunning, 0
+		if p.Quota *= 10; !j.Ramp {
+			p.Quota = 0
+		}
+	}
+	return v.portion(s, j, &p, out)
+}
+
+// tooManyBack reports whether more letters died again than may, of those that were sent since somebody let the job go on.
+func (v *VHost) tooManyBack(j *job, p *Progress) bool {
+	sent, back := p.Moved-p.BaseSent, p.CameBack+j.back-p.BaseBack
+	return j.StopPercent > 0 && back > 0 && back*100 > j.StopPercent*sent
+}
+
+// portion moves some letters of a running job.
+func (v *VHost) portion(s *Stamp, j *job, p *Progress, out *Outcome) int {
+	source := v.whereabouts(j.Source)
+	if source == nil {
+		p.State, p.Note, p.Ended = JobFailed, WhyQueue.String(), s.Wall
+		v.progress(s, j, p, out)
+		return 1
+	}
+	may := v.allowance(s, j, p)
+	looked, moved := p.Looked, p.Moved
+	for _, seq := range v.candidates(source, j, p) {
+		if p.Moved-moved >= may || v.full() || p.State != JobRunning {
+			break
+		}
+		if v.tryOne(s, j, p, source, seq, out); p.State == JobRunning {
+			p.pass(j, seq)
+		}
+	}
+	p.Finished = p.Finished || !v.more(source, j, p)
+	if j.Max > 0 && p.Moved >= j.Max {
+		p.Finished = true
+	}
+	if p.State == JobRunning && (p.Finished || p.Quota > 0 && p.Moved >= p.Quota) {
+		p.State, p.Until = JobWatching, s.From+deadline.Instant(j.Watch)
+		if j.Discard || p.Finished && p.Moved == 0 {
+			p.State, p.Ended = JobDone, s.Wall
+		}
+	}
+	v.progress(s, j, p, out)
+	v.touch(source, 0)
+	switch {
+	case p.State == JobWatching:
+		v.wakeJob(j, p.Until)
+	case p.State == JobRunning:
+		v.wakeJob(j, v.nextPortion(s, j, p))
+	}
+	return 1 + int(p.Moved-moved)/2 + int(p.Looked-looked)/8
+}
+
+// allowance is how many letters a job may move now.
+func (v *VHost) allowance(s *Stamp, j *job, p *Progress) uint64 {
+	may := uint64(jobMovesMax)
+	if j.Max > 0 {
+		may = min(may, j.Max-min(j.Max, p.Moved))
+	}
+	if p.Quota > 0 {
+		may = min(may, p.Quota-min(p.Quota, p.Moved))
+	}
+	if p.Rate == 0 {
+		return may
+	}
+	if j.since == 0 {
+		j.since, j.sent = s.Now, p.Moved
+	}
+	due := uint64(s.Now-j.since)*p.Rate/1000 + 1
+	sent := p.Moved - j.sent
+	if due > sent+p.Rate { // it was held up for more than a second: what was missed is not made up for
+		j.since, j.sent = s.Now, p.Moved
+		due, sent = 1, 0
+	}
+	return min(may, due-min(due, sent))
+}
+
+// nextPortion is when a running job goes on.
+func (v *VHost) nextPortion(s *Stamp, j *job, p *Progress) deadline.Instant {
+	if p.Rate == 0 {
+		return s.Now
+	}
+	if j.since == 0 {
+		j.since, j.sent = s.Now, p.Moved
+	}
+	at := j.since + deadline.Instant(((p.Moved-j.sent)*1000+p.Rate-1)/p.Rate)
+	return max(at, s.Now+jobPace)
+}
+
+// candidates lists the next messages that a job looks at.
+func (v *VHost) candidates(source *queueState, j *job, p *Progress) (found []queue.Seq) {
+	if j.IDs != nil {
+		for _, id := range j.IDs[min(p.Cursor, uint64(len(j.IDs))):] {
+			if len(found) == jobLooksMax {
+				break
+			}
+			found = append(found, queue.Seq(id-1)) // 0 is none
+		}
+		return found
+	}
+	j.each(source, p, func(seq queue.Seq) bool {
+		found = append(found, seq)
+		return len(found) < jobLooksMax
+	})
+	return found
+}
+
+// pass notes that a message was looked at.
+func (p *Progress) pass(j *job, seq queue.Seq) {
+	p.Looked++
+	if p.Cursor++; j.IDs == nil {
+		p.Cursor = uint64(seq) + 1
+	}
+}
+
+// more reports whether there is anything left to look at.
+func (v *VHost) more(source *queueState, j *job, p *Progress) (more bool) {
+	if j.IDs != nil {
+		return p.Cursor < uint64(len(j.IDs))
+	}
+	j.each(source, p, func(queue.Seq) bool {
+		more = true
+		return false
+	})
+	return more
+}
+
+// tryOne moves one letter, if it is one of those that the job is about.
+func (v *VHost) tryOne(s *Stamp, j *job, p *Progress, source *queueState, seq queue.Seq, out *Outcome) {
+	x, why := v.chosen(j, source, seq)
+	switch {
+	case why != 0:
+		p.Refused[why]++
+		return
+	case x == nil:
+		return
+	case j.Discard:
+		v.discardOne(s, source, seq, out)
+		p.Moved++
+		return
+	}
+	m := v.recall(source, seq)
+	w, why := v.wayBack(s, &j.Order, source, seq, &m)
+	switch {
+	case why != 0:
+		p.Refused[why]++
+		v.traffic.Redrives.Refused++
+	case j.StopNoConsumer && !w.served():
+		p.State, p.Note = JobStopped, "no_consumer"
+	default:
+		v.sendBack(s, &j.Order, j.ID, w, source, seq, &m, false, out)
+		p.Moved++
+	}
+}
+
+// chosen shows a message that a job is about, nil if it is not, and why not if it was named.
+func (v *VHost) chosen(j *job, source *queueState, seq queue.Seq) (*Seen, Why) {
+	e := source.messages.Entry(seq)
+	switch {
+	case e == nil && j.IDs != nil:
+		return nil, WhyUnknown
+	case e == nil:
+		return nil, 0
+	case e.State != queue.Ready && j.IDs != nil:
+		return nil, WhyBusy
+	case e.State != queue.Ready:
+		return nil, 0
+	}
+	x := v.seen(source, seq, e)
+	if h := x.History(); h != nil && h.Resent.Job == j.ID && j.ID != 0 {
+		return nil, 0 // it has come back
+	}
+	if j.IDs == nil && j.Filter != "" {
+		if m := x.Sift(j.filter.Needs()); !j.filter.Match(&m) {
+			return nil, 0
+		}
+	}
+	return &x, 0
+}
+
+// trialJob is a job that is only tried.
+func trialJob(o *Order, wall int64) (*job, *amqp.Error) {
+	filter, err := sift.Parse(o.Filter, wall)
+	if err != nil {
+		return nil, amqp.PreconditionFailed("filter: %v", err)
+	}
+	return &job{Job: Job{Order: *o}, filter: filter}, nil
+}

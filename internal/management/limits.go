@@ -50,6 +50,16 @@ const (
 	// criteriaMax bounds the headers that a filter names.
 	criteriaMax = 16
 
+	// surveyPortion is how many queues, exchanges and bindings of a virtual host one look copies: it stands still for about a
+	// millisecond.
+	surveyPortion = 4000
+	// nodesUsual and nodesMax are the exchanges and queues of a topology, unasked and at most; depthUsual and depthMax how far
+	// from its root they are.
+	nodesUsual, nodesMax = 400, 20_000
+	depthUsual, depthMax = 2, 64
+	// findingsUsual and findingsMax are what a lint lists, unasked and at most.
+	findingsUsual, findingsMax = 1000, 100_000
+
 	// outcomesMax is up to how many letters each has its outcome told.
 	outcomesMax = 1000
 

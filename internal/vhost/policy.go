@@ -311,6 +311,7 @@ func (v *VHost) applyPolicy(p *Policy, before *policyEntry) {
 // repolice computes anew what those queues run with that are concerned.
 func (v *VHost) repolice(concerned func(*queueState) bool) {
 	v.repoliced = nil
+	v.ruled++
 	for _, q := range v.ordered {
 		if q.schedule == nil && !q.deleted && concerned(q) {
 			v.repoliced = append(v.repoliced, repoliced{q, q.settings.Expires})

@@ -31,6 +31,7 @@ type VHost struct {
 	options     Options
 	optionTable amqp.Table // as set
 	policies    policySet
+	ruled       uint64 // changes of policies and options
 	volatile    volatileStore
 	use         place.Use // of the log: records that persistent copies refer to,
 	borrowed    place.Use // and those that other copies do, which a restart forgets

@@ -1,0 +1,149 @@
+package vhost
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Severity is how bad a finding is.
+type Severity uint8
+
+// The severities, the worst last.
+const (
+	Note    Severity = iota // worth knowing
+	Warning                 // messages may be lost, or pile up
+	Error                   // they will
+)
+
+// String names the severity.
+func (s Severity) String() string { return [...]string{"note", "warning", "error"}[s] }
+
+// A Finding is something that will lose, delay or circulate messages.
+type Finding struct {
+	Code     string // one of FindingCodes
+	Severity Severity
+	Kind     string // of what it is about: queue, exchange, policy, vhost
+	Name     string
+	Params   []Param
+}
+
+// A Param is a value in the text of a finding, or of a step of a path.
+type Param struct{ Name, Value string }
+
+// The texts of findings. {name} is what the finding is about, other words are its parameters; {fate} becomes one of fates.
+var findingTexts = map[string]string{
+	"missing_dlx":         "The dead-letter exchange '{dlx}' of queue '{name}' does not exist: its dead letters {fate}.",
+	"no_binding":          "The dead-letter exchange '{dlx}' leads to no queue for the key '{key}': dead letters of queue '{name}' {fate}.",
+	"no_binding_own_keys": "The dead-letter exchange '{dlx}' leads to no queue for the keys that messages of queue '{name}' have ({keys}): its dead letters {fate}.",
+	"some_keys_unbound":   "The dead-letter exchange '{dlx}' leads to no queue for some keys that messages of queue '{name}' may have ({keys}): these dead letters {fate}.",
+	"loop":                "Dead letters go round without a rejection: {path}. Those that come to a queue again {fate}.",
+	"loop_limited":        "Dead letters go round without a rejection if a limit of length or of returns is reached: {path}. Those that come to a queue again {fate}.",
+	"loop_with_rejection": "Dead letters go round for as long as consumers reject them: {path}. Nothing ends that.",
+	"policy_covers_dlq":   "Policy '{policy}' is in force on queue '{name}' too, to which its dead letters go: what dies there goes there again.",
+	"target_full":         "Queue '{name}' is full and refuses what comes: dead letters of queue '{source}' {fate}.",
+	"target_refuses":      "Queue '{name}' refuses what comes when it is full ({limit}): dead letters of queue '{source}' {fate} then.",
+	"target_never_takes":  "Queue '{name}' has no room, and nobody makes any: dead letters of queue '{source}' are held there until somebody does.",
+	"no_consumer":         "Dead letters of queue '{source}' come to queue '{name}', which nobody consumes and nothing bounds: it has {messages} messages.",
+	"dlq_drops_head":      "Dead letters of queue '{source}' come to queue '{name}', which drops its oldest messages when it is full ({limit}), and has no dead-letter exchange.",
+	"dlq_expires":         "Dead letters of queue '{source}' come to queue '{name}', which is deleted with all it has when it was unused for {ms} ms.",
+	"dlq_goes":            "Dead letters of queue '{source}' come to queue '{name}', which goes with its last consumer or its connection, and all it has too.",
+	"dlq_not_durable":     "Dead letters of queue '{source}', which is durable, come to queue '{name}', which is not: a restart loses them.",
+	"ttl_not_for_letters": "Dead letters of queue '{source}' come to queue '{name}', whose message TTL does not hold for them: the option ttl-in-dlq is off.",
+	"dlx_not_durable":     "The dead-letter exchange '{dlx}' of queue '{name}', which is durable, is not: after a restart there is none.",
+	"dlx_auto_delete":     "The dead-letter exchange '{dlx}' of queue '{name}' is deleted with its last binding.",
+
+	"ttl_without_dlx":            "Messages of queue '{name}' expire after {ms} ms, and it has no dead-letter exchange: they are gone then.",
+	"delivery_limit_without_dlx": "Messages of queue '{name}' die after {limit} returns, and it has no dead-letter exchange: they {fate}.",
+	"key_without_dlx":            "Queue '{name}' has a dead-letter routing key, by policy '{policy}', and no dead-letter exchange: what dies is gone.",
+	"strategy_without_dlx":       "Queue '{name}' has a dead-letter strategy, and no dead-letter exchange: what dies is gone.",
+	"reject_publish_at_most_once": "Queue '{name}' refuses what comes when it is full ({limit}), and its strategy is at-most-once: what is refused is no dead letter, " +
+		"and dead letters that find their target full {fate}.",
+	"max_length_zero":     "Queue '{name}' has a limit of 0: it keeps no message.",
+	"max_length_small":    "Queue '{name}' keeps no more than {limit}.",
+	"ladder_outlives_ttl": "Messages of queue '{name}' expire after {ms} ms, before they have been tried {attempts} times, which takes {ladder} ms of waiting.",
+	"retry_without_wait":  "Queue '{name}' has a delayed-retry-type, and neither delayed-retry-min nor delayed-retry-steps: nothing waits.",
+	"unknown_argument":    "Queue '{name}' was declared with '{argument}', which the broker does not know.",
+
+	"missing_alternate":        "The alternate exchange '{alternate}' of exchange '{name}' does not exist: what it does not route is dropped.",
+	"delayed_without_bindings": "The delayed exchange '{name}' has no binding: what is due becomes a lost letter. {messages} messages wait.",
+
+	"policy_unused":      "Policy '{name}' matches nothing.",
+	"policy_beaten":      "Policy '{name}' matches '{object}', and whatever else it matches has another policy in force, such as '{policy}'.",
+	"policy_for_streams": "Policy '{name}' is for streams: there are none.",
+	"policy_dlx_ignored": "Policy '{name}' names a dead-letter exchange, which does nothing: the option dlx-by-argument-only is on.",
+
+	"no_shelf": "The option lost-letters-max-bytes is 0: dead letters that find no place are gone, without a trace.",
+}
+
+// fates are what becomes of dead letters that find no place.
+var fates = map[string]string{
+	"shelf": "become lost letters", "held": "are held in it", "gone": "are gone", "stay": "stay where they are, and do not expire any more",
+}
+
+// FindingCodes lists the codes of all findings, by name.
+func FindingCodes() []string {
+	codes := make([]string, 0, len(findingTexts))
+	for code := range findingTexts {
+		codes = append(codes, code)
+	}
+	slices.Sort(codes)
+	return codes
+}
+
+// Text tells the finding in English.
+func (f *Finding) Text() string {
+	return fill(findingTexts[f.Code], append(f.Params, Param{"name", f.Name}))
+}
+
+// fill puts parameters into a text.
+func fill(text string, params []Param) string {
+	pairs := make([]string, 0, 2*len(params))
+	for _, p := range params {
+		value := p.Value
+		switch p.Name {
+		case "fate":
+			value = fates[value]
+		case "dlx", "exchange":
+			value = cmp.Or(value, "amq.default")
+		}
+		pairs = append(pairs, "{"+p.Name+"}", value)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// worse orders findings: the worst first, then by what they are about.
+func worse(a, b Finding) int {
+	return cmp.Or(cmp.Compare(b.Severity, a.Severity), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name),
+		strings.Compare(a.Code, b.Code))
+}
+
+// findings collects what is found.
+type findings struct {
+	*Survey
+	all []Finding
+}
+
+func (f *findings) add(s Severity, code, kind, name string, params ...Param) {
+	f.all = append(f.all, Finding{code, s, kind, name, params})
+}
+
+// Findings lists what is wrong in the vhost, the worst first.
+func (s *Survey) Findings() []Finding {
+	f := &findings{Survey: s}
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		f.letters(i, q)
+		f.target(i, q)
+		f.settings(q)
+		f.arguments(q)
+	}
+	f.circles()
+	f.exchanges()
+	f.policies()
+	if s.rules.options.LostLettersMaxBytes == 0 {
+		f.add(Warning, "no_shelf", "vhost", s.VHost)
+	}
+	slices.SortStableFunc(f.all, worse)
+	return f.all
+}

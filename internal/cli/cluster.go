@@ -243,6 +243,19 @@ func setLogLevel(c *call) error {
 	return c.done("", nil)
 }
 
+// rotateLogs begins another file of the log. Source: RabbitMQ rabbitmqctl rotate_logs.
+func rotateLogs(c *call) error {
+	c.banner("Rotating logs for node %s ...", c.node)
+	err := c.client.Post(c.ctx, nil, nil, "x", "rotate-logs")
+	if s := status(err); s == http.StatusNotFound || s == http.StatusMethodNotAllowed {
+		return c.done("Whoever keeps the log of this broker rotates it: there is nothing to do.", nil)
+	}
+	if err != nil {
+		return err
+	}
+	return c.done("", nil)
+}
+
 func quorumStatus(c *call) error {
 	c.banner("Status of quorum queue %s on node %s ...", c.args[0], c.node)
 	var q api.Queue

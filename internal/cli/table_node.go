@@ -26,7 +26,7 @@ func nodeTable() []group {
 			{name: "set_vm_memory_high_watermark", tools: ctl, usage: "<fraction> | absolute <bytes>", about: "Sets, until the broker stops, how much memory it may have before publishers wait.", least: 1, most: 2, run: setMemoryHighWatermark},
 			{name: "set_disk_free_limit", tools: ctl, usage: "<bytes> | mem_relative <multiple>", about: "Sets, until the broker stops, how much disk has to be free before publishers wait.", least: 1, most: 2, run: setDiskFreeLimit},
 			{name: "set_log_level", tools: ctl, usage: "<level>", about: "Sets, until the broker stops, what is logged: debug, info, warning, error, critical, none.", least: 1, most: 1, run: setLogLevel},
-			{name: "rotate_logs", tools: ctl, about: "Does nothing: whoever keeps the log rotates it.", run: already("Whoever keeps the log rotates it: there is nothing to do.")},
+			{name: "rotate_logs", tools: ctl, about: "Puts the log's file aside as log.file.rotation.* say, or else opens it anew.", run: rotateLogs},
 			{name: "list_feature_flags", tools: both, usage: anyColumn, about: "Lists feature flags, all of which are enabled.", most: unbounded, run: listFeatureFlags, more: columnsOf(flagColumns)},
 			{name: "enable_feature_flag", tools: ctl, usage: "<name> | all", about: "Succeeds for flags that there are: they are enabled.", least: 1, most: 1, options: "opt-in experimental", run: enableFeatureFlag},
 			{name: "list_deprecated_features", tools: both, usage: "[--used]", about: "Lists deprecated features: none.", options: "used", run: listDeprecated},

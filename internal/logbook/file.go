@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // file is a log file that is put aside when it has grown: name, name.0, name.1, … the oldest last.
@@ -19,10 +20,16 @@ type file struct {
 	to       *os.File
 	size     int64
 	finished bool
+
+	now     func() time.Time
+	checked time.Time // when it was last seen that name is still the file
 }
 
+// checkedEvery is how long lines may go into a file that something else has moved away. Source: RabbitMQ logging.
+const checkedEvery = 2 * time.Second
+
 func openFile(name string, max int64, kept int) (*file, error) {
-	f := &file{name: name, max: max, kept: kept}
+	f := &file{name: name, max: max, kept: kept, now: time.Now}
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return nil, err
 	}
@@ -41,8 +48,20 @@ func (f *file) open() error {
 	if f.to != nil {
 		f.to.Close()
 	}
-	f.to = to
+	f.to, f.checked = to, f.now()
 	return nil
+}
+
+// follow opens the file anew if what has its name is another one by now, or nothing has.
+func (f *file) follow() {
+	if now := f.now(); now.Sub(f.checked) >= checkedEvery || now.Before(f.checked) {
+		f.checked = now
+		ours, err := f.to.Stat()
+		if there, missing := os.Stat(f.name); err != nil || missing == nil && os.SameFile(ours, there) {
+			return
+		}
+		_ = f.open() // else lines go where they went
+	}
 }
 
 // Write implements io.Writer.
@@ -52,6 +71,7 @@ func (f *file) Write(p []byte) (int, error) {
 	if f.finished {
 		return 0, fs.ErrClosed
 	}
+	f.follow()
 	if f.max > 0 && f.size > 0 && f.size+int64(len(p)) > f.max {
 		_ = f.aside() // the file grows on if it cannot be moved
 	}
@@ -66,9 +86,13 @@ func (f *file) reopen() error {
 	return f.open()
 }
 
+// rotate puts the file aside, or, if it is something else that rotates it, opens it anew.
 func (f *file) rotate() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.kept == 0 {
+		return f.open()
+	}
 	return f.aside()
 }
 

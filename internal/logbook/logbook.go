@@ -167,7 +167,7 @@ func (b *Book) Reopen() error {
 	return b.file.reopen()
 }
 
-// Rotate puts the file aside and begins another. Source: RabbitMQ cli, rotate_logs.
+// Rotate puts the file aside and begins another; if none is kept, it opens the file anew. Source: RabbitMQ cli, rotate_logs.
 func (b *Book) Rotate() error {
 	if b.file == nil {
 		return nil

@@ -156,6 +156,43 @@ func TestSameLines(t *testing.T) {
 	}
 }
 
+func TestFileThatIsMovedAway(t *testing.T) {
+	// If this fails, lines go into a file that logrotate has moved away, until somebody sends a signal; or asking for a
+	// rotation where none is set up empties the log.
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "b.log")
+	b, _ := open(t, Options{NoConsole: true, File: name})
+	now := time.Unix(1000, 0)
+	b.file.now = func() time.Time { return now }
+	says := func(file, want string) {
+		t.Helper()
+		if text, err := os.ReadFile(file); err != nil || strings.Count(string(text), "\n") != 1 || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %q, %v; want one line with %q", file, text, err, want)
+		}
+	}
+	if err := b.Reopen(); err != nil { // looks at the clock
+		t.Fatal(err)
+	}
+	b.Logger().Info("before")
+	if err := os.Rename(name, name+".1"); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(2 * time.Second)
+	b.Logger().Info("after")
+	says(name+".1", "before")
+	says(name, "after")
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(2 * time.Second)
+	b.Logger().Info("anew")
+	says(name, "anew")
+	if err := b.Rotate(); err != nil {
+		t.Fatal(err)
+	}
+	says(name, "anew")
+}
+
 func TestFile(t *testing.T) {
 	// If this fails, lines are lost when a file is put aside or moved away, or files grow without end.
 	t.Parallel()

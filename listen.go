@@ -147,8 +147,8 @@ func (b *Broker) tellReloaded(protocol string, err error) {
 	b.config.Log.Info("TLS certificates have changed: the new ones are in force", "listener", protocol)
 }
 
-// nodeName is what clients and tools are told, in RabbitMQ's form.
-func nodeName() string {
+// NodeName is what clients and tools are told where Config names none, in RabbitMQ's form.
+func NodeName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"

@@ -104,4 +104,4 @@ func (b *Broker) web(secret string) management.Options {
 }
 
 // nodeName is what clients and tools are told, in RabbitMQ's form.
-func (b *Broker) nodeName() string { return cmp.Or(b.config.NodeName, nodeName()) }
+func (b *Broker) nodeName() string { return cmp.Or(b.config.NodeName, NodeName()) }

@@ -185,7 +185,8 @@ func TestMistakes(t *testing.T) {
 		"disk_free_limit = 1GB":                                 `did you mean "disk_free_limit.`,
 		"zzzzzzzzzzzzzzzzzzzzzzzzzzzz = 1":                      `:1: unknown key "zzzzzzzzzzzzzzzzzzzzzzzzzzzz"`,
 		"\nheartbeat = often":                                   `:2: heartbeat: "often" is not a whole number from 0 to 65535`,
-		"frame_max = 4096":                                      "from 8192",
+		"frame_max = 4095":                                      "from 8192",
+		"frame_max = 17MB":                                      "to 16777216",
 		"channel_max = 70000":                                   "from 0 to 65535",
 		"max_message_size = big":                                "such as 50000000, 50MB or 2GiB",
 		"listeners.tcp.default = 70000":                         "port",
@@ -200,7 +201,6 @@ func TestMistakes(t *testing.T) {
 		"auth_backends.1 = ldap":                                "only internal is",
 		"auth_ldap.servers.1 = x":                               "no LDAP backend",
 		"auth_mechanisms.1 = KERBEROS":                          "PLAIN, AMQPLAIN, ANONYMOUS, EXTERNAL are",
-		"auth_mechanisms.x = PLAIN":                             "the last part of the key",
 		"proxy_protocol = maybe":                                "is not true or false",
 		"ssl_options.password = x":                              "openssl pkey",
 		"default_pass = encrypted:abc":                          "encrypted values are not supported",
@@ -230,6 +230,98 @@ func TestMistakes(t *testing.T) {
 	}
 	if _, err := Load(Sources{File: "/does/not/exist.conf"}); err == nil {
 		t.Error("a file that is not there is no mistake")
+	}
+}
+
+func TestNumberSignInValue(t *testing.T) {
+	// If this fails, a password that RabbitMQ cuts off at a # becomes another one here, and nobody is told.
+	t.Parallel()
+	for text, warned := range map[string]bool{
+		"default_user = u\ndefault_pass = s3cr#t pw": true,
+		"default_user = u\ndefault_pass = a#b # c":   true,
+		"default_user = u\ndefault_pass = 's3cr#t'":  false,
+		"default_user = u\ndefault_pass = a # b#c":   false,
+		"default_user = u\ndefault_pass = $(PW)":     false,
+	} {
+		s := mustLoad(t, text, []string{"PW=a#b"})
+		if len(s.Notes) > 0 != warned || warned && (!strings.Contains(s.Notes[0].Text, ":2: default_pass: the # is part") || strings.Contains(s.Notes[0].Text, "s3cr")) {
+			t.Errorf("%q: %v", text, s.Notes)
+		}
+	}
+}
+
+func TestKeysOfRabbitMQ(t *testing.T) {
+	// If this fails, a configuration that starts a RabbitMQ keeps this broker from starting.
+	t.Parallel()
+	text, err := os.ReadFile("testdata/rabbitmq-keys.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, mistakes := parseFile("keys", string(text), os.LookupEnv)
+	if len(all) < 900 || len(mistakes) > 0 {
+		t.Fatalf("%d keys, %v", len(all), mistakes)
+	}
+	for _, one := range all {
+		if err := newSettings().apply([]assignment{one}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestValuesOfOldSeries(t *testing.T) {
+	// If this fails, a value that RabbitMQ 3.10 takes means something else here, or is passed over without a word.
+	t.Parallel()
+	for text, want := range map[string]struct {
+		got  func(*Settings) any
+		is   any
+		note string
+	}{
+		"frame_max = 4096":                   {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(8192), "frame_max: 8192 is in force"},
+		"frame_max = 128KB":                  {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(131072), ""},
+		"frame_max = 0":                      {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(16 << 20), ""},
+		"handshake_timeout = infinity":       {func(s *Settings) any { return s.Broker.Clients.HandshakeTimeout > 24*time.Hour }, true, ""},
+		"tcp_listen_options.nodelay = false": {func(s *Settings) any { return "" }, "", "nodelay: what is written"},
+		"listeners.tcp.local_v6 = ::1:5672":  {func(s *Settings) any { return s.Broker.AMQP }, "[::1]:5672", ""},
+		"auth_mechanisms.b = AMQPLAIN\nauth_mechanisms.a = PLAIN\nauth_mechanisms.3 = EXTERNAL": {
+			func(s *Settings) any { return strings.Join(s.Broker.Clients.Mechanisms, " ") }, "EXTERNAL PLAIN AMQPLAIN", ""},
+		"log.syslog.level = info":                 {func(s *Settings) any { return len(s.Log.Levels) }, 0, "log.syslog.level ("},
+		"log.file.level = =debug\nlog.dir = /x":   {func(s *Settings) any { return s.Log.FileLevel }, slog.LevelDebug, ""},
+		"prometheus.tcp.listener = 127.0.0.1:999": {func(s *Settings) any { return s.Broker.Prometheus }, "127.0.0.1:999", ""},
+	} {
+		s := mustLoad(t, text, nil)
+		if got := want.got(s); got != want.is {
+			t.Errorf("%q: %v, want %v", text, got, want.is)
+		}
+		if want.note == "" && len(s.Notes) > 0 || want.note != "" && (len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, want.note)) {
+			t.Errorf("%q: told %v, want %q", text, s.Notes, want.note)
+		}
+	}
+}
+
+func TestLogFile(t *testing.T) {
+	// If this fails, who asks for a log file as RabbitMQ names it finds none, or one that nobody asked for.
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "",
+		"log.dir = /var/log/b\nnode_name = rabbit@a": "/var/log/b/rabbit@a.log",
+		"log.dir = /var/log/b\nlog.file = x.log":     "/var/log/b/x.log",
+		"log.dir = /var/log/b\nlog.file = false":     "",
+		"log.file = x.log":                           "x.log",
+		"log.file = /y/x.log\nlog.dir = /z":          "/y/x.log",
+		"log.dir = /l":                               "/l/" + bartleby.NodeName() + ".log",
+	} {
+		if s := mustLoad(t, text, nil); s.Log.File != want || len(s.Notes) > 0 {
+			t.Errorf("%q: %q, want %q; told %v", text, s.Log.File, want, s.Notes)
+		}
+	}
+	if s := mustLoad(t, "", []string{"RABBITMQ_LOG_BASE=/l", "RABBITMQ_NODENAME=a@b"}); s.Log.File != "/l/a@b.log" {
+		t.Errorf("RABBITMQ_LOG_BASE: %q", s.Log.File)
+	}
+	if s := mustLoad(t, "log.file.level = debug", nil); s.Log.File != "" || len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, "log.file.level: no file is written") {
+		t.Errorf("a level for no file: %q, told %v", s.Log.File, s.Notes)
+	}
+	if s := mustLoad(t, "", []string{"RABBITMQ_LOG=debug"}); s.Log.File != "" || len(s.Notes) > 0 {
+		t.Errorf("RABBITMQ_LOG: %q, told %v", s.Log.File, s.Notes)
 	}
 }
 

@@ -127,7 +127,7 @@ func (e *environment) assignments() (all []assignment, mistakes []error) {
 			}
 			value = strings.TrimRight(string(text), "\r\n")
 		}
-		all = append(all, assignment{v.key, value, e.at(v.name)})
+		all = append(all, assign(v.key, value, e.at(v.name)))
 	}
 	all = append(all, e.listeners()...)
 	all = append(all, e.watermark()...)
@@ -155,13 +155,13 @@ func (e *environment) listeners() (all []assignment) {
 		if strings.Contains(ip, ":") {
 			ip = "[" + ip + "]"
 		}
-		all = append(all, assignment{"listeners.tcp.default", ip + ":" + port, e.at(name)})
+		all = append(all, assign("listeners.tcp.default", ip+":"+port, e.at(name)))
 	}
 	if e.values["RABBITMQ_SSL_CERTFILE"] != "" {
-		all = append(all, assignment{"listeners.ssl.default", "5671", e.at("RABBITMQ_SSL_CERTFILE")})
+		all = append(all, assign("listeners.ssl.default", "5671", e.at("RABBITMQ_SSL_CERTFILE")))
 	}
 	if e.values["RABBITMQ_MANAGEMENT_SSL_CERTFILE"] != "" {
-		all = append(all, assignment{"management.ssl.port", "15671", e.at("RABBITMQ_MANAGEMENT_SSL_CERTFILE")})
+		all = append(all, assign("management.ssl.port", "15671", e.at("RABBITMQ_MANAGEMENT_SSL_CERTFILE")))
 	}
 	return all
 }
@@ -174,12 +174,12 @@ func (e *environment) watermark() []assignment {
 		return nil
 	}
 	if percent, ok := strings.CutSuffix(value, "%"); ok {
-		return []assignment{{"vm_memory_high_watermark.relative", "0." + fmt.Sprintf("%02s", percent), e.at(name)}}
+		return []assignment{assign("vm_memory_high_watermark.relative", "0."+fmt.Sprintf("%02s", percent), e.at(name))}
 	}
 	if strings.HasPrefix(value, "0.") || value == "1.0" {
-		return []assignment{{"vm_memory_high_watermark.relative", value, e.at(name)}}
+		return []assignment{assign("vm_memory_high_watermark.relative", value, e.at(name))}
 	}
-	return []assignment{{"vm_memory_high_watermark.absolute", value, e.at(name)}}
+	return []assignment{assign("vm_memory_high_watermark.absolute", value, e.at(name))}
 }
 
 // log reads RABBITMQ_LOGS, a file or - for the console, and RABBITMQ_LOG, such as "debug,connection=info,+color".
@@ -187,9 +187,9 @@ func (e *environment) log() (all []assignment) {
 	switch to := e.values["RABBITMQ_LOGS"]; to {
 	case "":
 	case "-", "-stderr":
-		all = append(all, assignment{"log.console", "true", e.at("RABBITMQ_LOGS")}, assignment{"log.file", "false", e.at("RABBITMQ_LOGS")})
+		all = append(all, assign("log.console", "true", e.at("RABBITMQ_LOGS")), assign("log.file", "false", e.at("RABBITMQ_LOGS")))
 	default:
-		all = append(all, assignment{"log.console", "false", e.at("RABBITMQ_LOGS")}, assignment{"log.file", to, e.at("RABBITMQ_LOGS")})
+		all = append(all, assign("log.console", "false", e.at("RABBITMQ_LOGS")), assign("log.file", to, e.at("RABBITMQ_LOGS")))
 	}
 	for word := range strings.SplitSeq(e.values["RABBITMQ_LOG"], ",") {
 		word = strings.TrimSpace(word)
@@ -199,12 +199,12 @@ func (e *environment) log() (all []assignment) {
 		case word == "" || word[0] == '+' || word[0] == '-':
 			if word == "+json" || word == "-json" {
 				form := map[string]string{"+json": "json", "-json": "plaintext"}[word]
-				all = append(all, assignment{"log.console.formatter", form, at}, assignment{"log.file.formatter", form, at})
+				all = append(all, assign("log.console.formatter", form, at), assign("log.file.formatter", form, at))
 			}
 		case ok:
-			all = append(all, assignment{"log." + category + ".level", level, at})
+			all = append(all, assign("log."+category+".level", level, at))
 		default:
-			all = append(all, assignment{"log.console.level", word, at}, assignment{"log.file.level", word, at})
+			all = append(all, assign("log.console.level", word, at), assign("log.file.level", word, at))
 		}
 	}
 	return all
@@ -218,7 +218,7 @@ func (e *environment) own() (all []assignment) {
 		}
 		name := "BARTLEBY_" + strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToUpper(keys[i].name))
 		if value, ok := e.look(name); ok && !isURL(value) {
-			all = append(all, assignment{keys[i].name, value, e.at(name)})
+			all = append(all, assign(keys[i].name, value, e.at(name)))
 		}
 	}
 	return all

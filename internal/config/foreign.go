@@ -27,7 +27,8 @@ var silentKeys = named("", false,
 	"link_max_per_session", "log.mirroring.file", "log.console.use_colors", "log.console.color_esc_seqs.**",
 	"log.console.formatter.**", "log.file.formatter.**", "definitions.hashing.algorithm", "amqp1_0.**", "auth_cache.**", "event_exchange.**",
 	"stream.**", "mqtt.**", "stomp.**", "web_mqtt.**", "web_stomp.**", "web_amqp.**", "aws.**", "shovel.**", "federation.**", "cluster_tags.**",
-	"node_tags.**", "message_interceptors.**", "mirroring.**", "consistent_hash_exchange.**",
+	"node_tags.**", "message_interceptors.**", "mirroring.**", "consistent_hash_exchange.**", "tracing.**",
+	"management.restrictions.quorum_queue_replica_operations.**",
 )
 
 // pageKeys are RabbitMQ's for the servers of pages; they mean nothing here.
@@ -92,6 +93,11 @@ var loudKeys = func() []key {
 		{"management.oauth_**", "users are known by the broker itself: there is no OAuth 2 backend"},
 		{"management.uaa_**", "users are known by the broker itself: there is no OAuth 2 backend"},
 		{"management.enable_uaa", "users are known by the broker itself: there is no OAuth 2 backend"},
+		{"ranch_connection_max", "connection_max limits the connections"},
+		{"runtime_parameters.limits.**", "the number of parameters is not limited"},
+		{"log.exchange.level", "lines of the log are not published"},
+		{"log.journald.level", "under systemd the console is journald's: log.console.level"},
+		{"log.syslog.level", "lines are not sent to syslog: the console is for journald or the container's log, log.file for a file"},
 		{"log.exchange", "lines of the log are not published"},
 		{"log.exchange.**", "lines of the log are not published"},
 		{"log.syslog", "lines are not sent to syslog: the console is for journald or the container's log, log.file for a file"},

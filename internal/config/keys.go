@@ -70,7 +70,7 @@ var ownKeys = []key{
 		usage: "`file` with definitions, or directory of such, imported before clients are served"},
 	{name: "management.load_definitions", set: to(text, func(s *Settings) *string { return &s.Broker.LoadDefinitions })},
 	{name: "definitions.local.path", set: to(text, func(s *Settings) *string { return &s.Broker.LoadDefinitions })},
-	{name: "definitions.import_backend", set: to(fixed("local_filesystem"), drop)},
+	{name: "definitions.import_backend", set: to(oneOf("local_filesystem", "rabbit_definitions_import_local_filesystem"), drop)},
 	{name: "definitions.skip_if_unchanged", set: to(boolean, func(s *Settings) *bool { return &s.Broker.SkipUnchangedDefinitions }), normal: "false"},
 	{name: "default_queue_type", set: to(oneOf("classic", "quorum"), func(s *Settings) *string { return &s.Broker.QueueType }), normal: "classic"},
 }
@@ -84,7 +84,7 @@ var listenerKeys = []key{
 	{name: "listeners.ssl", set: listeners(func(s *Settings) *places { return &s.listen.ssl })},
 	{name: "listeners.ssl.$name", set: listener(func(s *Settings) *places { return &s.listen.ssl })},
 	{name: "proxy_protocol", set: to(boolean, func(s *Settings) *bool { return &s.Broker.ProxyProtocol }), normal: "false"},
-	{name: "tcp_listen_options.nodelay", set: to(fixed("true"), drop), normal: "true"},
+	{name: "tcp_listen_options.nodelay", set: noDelay, normal: "true"},
 	{name: "tcp_listen_options.keepalive", set: to(boolean, func(*Settings) *bool { return new(bool) })},
 }
 
@@ -95,7 +95,7 @@ var clientKeys = []key{
 	{name: "frame_max", set: frameMax, normal: "131072"},
 	{name: "channel_max", set: to(whole[uint16](0, 65535), func(s *Settings) *uint16 { return &clients(s).ChannelMax }), normal: "2047"},
 	{name: "max_message_size", set: to(bytes, func(s *Settings) *int64 { return &clients(s).MessageMax }), normal: "16777216"},
-	{name: "handshake_timeout", set: to(span(time.Millisecond, 1, 1<<31), func(s *Settings) *time.Duration { return &clients(s).HandshakeTimeout }),
+	{name: "handshake_timeout", set: to(orEndless(span(time.Millisecond, 1, 1<<31)), func(s *Settings) *time.Duration { return &clients(s).HandshakeTimeout }),
 		normal: "10000"},
 	{name: "ssl_handshake_timeout", set: to(span(time.Millisecond, 1, 1<<31), func(s *Settings) *time.Duration { return &clients(s).TLSTimeout }),
 		normal: "5000"},
@@ -105,7 +105,7 @@ var clientKeys = []key{
 }
 
 var loginKeys = []key{
-	{name: "auth_mechanisms.$number", set: numbered(func(s *Settings) *map[int]string { return &s.mechanisms })},
+	{name: "auth_mechanisms.$name", set: listed(func(s *Settings) *entries { return &s.mechanisms })},
 	{name: "auth_backends.$number", set: backend},
 	{name: "auth_backends.$number.authn", set: backend},
 	{name: "auth_backends.$number.authz", set: backend},
@@ -114,13 +114,13 @@ var loginKeys = []key{
 	{name: "anonymous_login_user", set: to(text, func(s *Settings) *string { return &clients(s).AnonymousUser }), normal: "guest"},
 	{name: "anonymous_login_pass", set: to(text, func(s *Settings) *string { return &clients(s).AnonymousPassword }), secret: true},
 	{name: "login_failures_max", set: to(failures, func(s *Settings) *int { return &s.Broker.LoginFailures }), normal: "20"},
-	{name: "ssl_cert_login_from", set: to(oneOf("distinguished_name", "common_name", "subject_alternative_name"),
+	{name: "ssl_cert_login_from", set: to(certificateName,
 		func(s *Settings) *string { return &clients(s).CertLogin.From }), normal: "distinguished_name"},
 	{name: "ssl_cert_login_san_type", set: to(oneOf("dns", "ip", "email", "uri"),
 		func(s *Settings) *string { return &clients(s).CertLogin.SANType }), normal: "dns"},
-	{name: "ssl_cert_login_san_index", set: to(whole[int](0, 1000), func(s *Settings) *int { return &clients(s).CertLogin.SANIndex }), normal: "0"},
+	{name: "ssl_cert_login_san_index", set: to(whole[int](0, 1<<31-1), func(s *Settings) *int { return &clients(s).CertLogin.SANIndex }), normal: "0"},
 	{name: "credential_validator.validation_backend", set: to(oneOf(validators...), func(s *Settings) *string { return &s.validator.by }), normal: acceptEverything},
-	{name: "credential_validator.min_length", set: to(whole[int](0, 4096), func(s *Settings) *int { return &s.validator.lengthMin })},
+	{name: "credential_validator.min_length", set: to(whole[int](0, 1<<31-1), func(s *Settings) *int { return &s.validator.lengthMin })},
 	{name: "credential_validator.regexp", set: to(regexp.Compile, func(s *Settings) **regexp.Regexp { return &s.validator.pattern })},
 	{name: "password_hashing_module", set: to(oneOf("rabbit_password_hashing_sha256", "rabbit_password_hashing_sha512"),
 		func(s *Settings) *string { return &s.Broker.Passwords.Hashing }), normal: "rabbit_password_hashing_sha256"},
@@ -167,7 +167,7 @@ var managementKeys = []key{
 	{name: "management.listener.ip", set: host(func(s *Settings) *place { return &s.listen.managementOld })},
 	{name: "management.listener.ssl", set: to(boolean, func(s *Settings) *bool { return &s.listen.managementOldTLS })},
 	{name: "management.path_prefix", set: to(text, func(s *Settings) *string { return &s.Broker.Web.PathPrefix })},
-	{name: "management.cors.allow_origins.$number", set: numbered(func(s *Settings) *map[int]string { return &s.origins })},
+	{name: "management.cors.allow_origins.$name", set: listed(func(s *Settings) *entries { return &s.origins })},
 	{name: "management.cors.max_age", set: to(span(time.Second, 0, 1<<31), func(s *Settings) *time.Duration { return &s.Broker.Web.CORSMaxAge }),
 		normal: "1800"},
 	{name: "management.csp.policy", set: header("Content-Security-Policy")},
@@ -183,6 +183,8 @@ var managementKeys = []key{
 }
 
 var prometheusKeys = []key{
+	{name: "prometheus.tcp.listener", set: hostPort(func(s *Settings) *place { return &s.listen.prometheusTCP })},
+	{name: "prometheus.ssl.listener", set: hostPort(func(s *Settings) *place { return &s.listen.prometheusTLS })},
 	{name: "prometheus.tcp.port", set: port(func(s *Settings) *place { return &s.listen.prometheusTCP }), normal: "15692"},
 	{name: "prometheus.tcp.ip", set: host(func(s *Settings) *place { return &s.listen.prometheusTCP })},
 	{name: "prometheus.ssl.port", set: port(func(s *Settings) *place { return &s.listen.prometheusTLS })},

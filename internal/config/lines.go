@@ -10,7 +10,10 @@ import (
 type assignment struct {
 	key, value string
 	at         string // file:line, or what else it comes from
+	joined     bool   // a # stands in the value without a blank before it, and without quotes
 }
+
+func assign(key, value, at string) assignment { return assignment{key: key, value: value, at: at} }
 
 // parseFile reads the syntax of rabbitmq.conf:
 //
@@ -53,6 +56,7 @@ func parseLine(line string, env func(string) (string, bool)) (a assignment, err 
 	if line == "" || line[0] == '#' {
 		return a, nil
 	}
+	a.joined = joined(line)
 	if line, err = expand(line, env); err != nil {
 		return a, err
 	}
@@ -89,6 +93,18 @@ func unquote(value string) (string, error) {
 		}
 	}
 	return value, nil
+}
+
+// joined reports whether a value has a # that begins no comment here, and does for RabbitMQ. What the environment puts in
+// is not looked at.
+func joined(line string) bool {
+	_, value, _ := strings.Cut(line, "=")
+	value = strings.TrimSpace(value)
+	if value == "" || value[0] == '\'' || value[0] == '"' || value[0] == '#' {
+		return false
+	}
+	at := strings.IndexByte(value, '#')
+	return at > 0 && value[at-1] != ' ' && value[at-1] != '\t'
 }
 
 // expand puts the environment's values in the place of $(NAME).

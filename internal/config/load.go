@@ -53,7 +53,7 @@ func Load(from Sources) (*Settings, error) {
 	s.Notes = append(s.Notes, env.notes...)
 	var options []assignment
 	for _, o := range from.Options {
-		options = append(options, assignment{o.Key, o.Value, "option --" + o.Name})
+		options = append(options, assign(o.Key, o.Value, "option --"+o.Name))
 	}
 	all = append(all, absoluteLast(options)...)
 	err := errors.Join(append(mistakes, s.apply(all))...)

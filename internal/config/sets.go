@@ -1,10 +1,15 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"log/slog"
+	"maps"
+	"math"
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby"
@@ -57,6 +62,18 @@ func port(of func(*Settings) *place) set {
 	}
 }
 
+// hostPort sets a whole listener.
+func hostPort(of func(*Settings) *place) set {
+	return func(s *Settings, _ []string, value string) error {
+		at, err := address(value)
+		if err != nil {
+			return err
+		}
+		of(s).host, of(s).port, err = net.SplitHostPort(at)
+		return err
+	}
+}
+
 func host(of func(*Settings) *place) set {
 	return func(s *Settings, _ []string, value string) error {
 		if net.ParseIP(value) == nil {
@@ -67,27 +84,67 @@ func host(of func(*Settings) *place) set {
 	}
 }
 
-// numbered collects a list whose places are numbers.
-func numbered(of func(*Settings) *map[int]string) set {
+// entries are a list whose places have names, most of them numbers.
+type entries map[string]string
+
+// listed collects a list.
+func listed(of func(*Settings) *entries) set {
 	return func(s *Settings, names []string, value string) error {
-		n, err := whole[int](0, 10000)(names[0])
-		if err != nil {
-			return fmt.Errorf("the last part of the key: %w", err)
-		}
 		if *of(s) == nil {
-			*of(s) = map[int]string{}
+			*of(s) = entries{}
 		}
-		(*of(s))[n] = value
+		(*of(s))[names[0]] = value
 		return nil
 	}
 }
 
-// frameMax reads the largest frame; 0, for none, is the largest there is.
-func frameMax(s *Settings, _ []string, value string) (err error) {
-	if value == "0" {
-		value = "16777216"
+// inOrder lists the values: those whose names are numbers by these, then the others by their names.
+func (n entries) inOrder() (list []string) {
+	number := func(name string) int {
+		if at, err := strconv.Atoi(name); err == nil {
+			return at
+		}
+		return math.MaxInt
 	}
-	clients(s).FrameMax, err = whole[uint32](8192, 16<<20)(value)
+	for _, name := range slices.SortedFunc(maps.Keys(n), func(a, b string) int {
+		return cmp.Or(cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
+	}) {
+		list = append(list, n[name])
+	}
+	return list
+}
+
+// The bounds of frame_max: what every frame may be, what RabbitMQ up to 4.0 accepts as its bound, and the largest.
+const (
+	frameFloor, frameFloorOld, frameCeiling = 8192, 4096, 16 << 20
+)
+
+// frameMax reads the largest frame; 0, for none, is the largest there is.
+func frameMax(s *Settings, _ []string, value string) error {
+	if value == "0" {
+		value = strconv.Itoa(frameCeiling)
+	}
+	n, err := bytesize(value)
+	if err != nil {
+		return err
+	}
+	if n < frameFloorOld || n > frameCeiling {
+		return fmt.Errorf("%q is not from %d to %d", value, frameFloor, frameCeiling)
+	}
+	if n < frameFloor {
+		s.note(slog.LevelWarn, "frame_max: %d is in force, the least that every client has to take; %s is less", frameFloor, value)
+		n = frameFloor
+	}
+	clients(s).FrameMax = uint32(n)
+	return nil
+}
+
+// noDelay accepts what is so, and warns of what is not done.
+func noDelay(s *Settings, _ []string, value string) error {
+	on, err := boolean(value)
+	if err == nil && !on {
+		s.note(slog.LevelWarn, "tcp_listen_options.nodelay: what is written is always sent at once: false has no effect")
+	}
 	return err
 }
 
@@ -182,6 +239,9 @@ func logTo(s *Settings, _ []string, value string) error {
 }
 
 func timeFormat(value string) (logbook.TimeFormat, error) {
+	if value == "lager_default" { // of older series: with a blank, too
+		value = string(logbook.SpacedTime)
+	}
 	value, err := oneOf(string(logbook.SpacedTime), string(logbook.StrictTime), string(logbook.EpochMicro), string(logbook.EpochSecs))(value)
 	return logbook.TimeFormat(value), err
 }
@@ -209,9 +269,9 @@ func tlsKeys(prefix string, of func(*Settings) *security) []key {
 		{name: prefix + ".cacertfile", set: to(text, func(s *Settings) *string { return &of(s).tls.CAFile })},
 		{name: prefix + ".verify", set: to(verify, func(s *Settings) *bool { return &of(s).tls.VerifyPeer }), normal: "verify_none"},
 		{name: prefix + ".fail_if_no_peer_cert", set: to(boolean, func(s *Settings) *bool { return &of(s).tls.NeedPeer }), normal: "false"},
-		{name: prefix + ".depth", set: to(whole[int](0, 100), func(s *Settings) *int { return &of(s).tls.Depth })},
-		{name: prefix + ".versions.$number", set: numbered(func(s *Settings) *map[int]string { return &of(s).versions })},
-		{name: prefix + ".ciphers.$number", set: numbered(func(s *Settings) *map[int]string { return &of(s).ciphers })},
+		{name: prefix + ".depth", set: to(whole[int](0, 255), func(s *Settings) *int { return &of(s).tls.Depth })},
+		{name: prefix + ".versions.$number", set: listed(func(s *Settings) *entries { return &of(s).versions })},
+		{name: prefix + ".ciphers.$number", set: listed(func(s *Settings) *entries { return &of(s).ciphers })},
 		{name: prefix + ".password", set: func(*Settings, []string, string) error {
 			return fmt.Errorf("keys with a password are not supported: 'openssl pkey -in FILE -out FILE' takes it off")
 		}, secret: true},
@@ -231,7 +291,7 @@ func tlsKeys(prefix string, of func(*Settings) *security) []key {
 // security is a set of certificates while it is read.
 type security struct {
 	tls               bartleby.TLS
-	versions, ciphers map[int]string
+	versions, ciphers entries
 }
 
 func ofAMQP(s *Settings) *security       { return &s.tls.amqp }
@@ -240,20 +300,6 @@ func ofPrometheus(s *Settings) *security { return &s.tls.prometheus }
 
 // options puts the lists in.
 func (s *security) options() bartleby.TLS {
-	s.tls.Versions, s.tls.Ciphers = inOrder(s.versions), inOrder(s.ciphers)
+	s.tls.Versions, s.tls.Ciphers = s.versions.inOrder(), s.ciphers.inOrder()
 	return s.tls
-}
-
-// inOrder lists the values by their numbers.
-func inOrder(m map[int]string) []string {
-	var at []int
-	for i := range m {
-		at = append(at, i)
-	}
-	slices.Sort(at)
-	var list []string
-	for _, i := range at {
-		list = append(list, m[i])
-	}
-	return list
 }

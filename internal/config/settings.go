@@ -30,8 +30,8 @@ type Settings struct {
 
 	listen     listen
 	tls        struct{ amqp, management, prometheus security }
-	mechanisms map[int]string
-	origins    map[int]string
+	mechanisms entries
+	origins    entries
 	validator  struct { // of passwords
 		by        string // one of validators
 		lengthMin int
@@ -99,6 +99,10 @@ func (s *Settings) apply(all []assignment) error {
 	missed := map[string][]string{} // keys by what is to be said of them
 	for i, a := range all {
 		k, names := find(a.key)
+		if a.joined {
+			s.note(slog.LevelWarn, "%s: %s: the # is part of the value: RabbitMQ would end the value before it; "+
+				"put the value in quotes if that is meant, or a blank before the # if not", a.at, a.key)
+		}
 		switch {
 		case k == nil:
 			mistakes = append(mistakes, s.unknown(a))
@@ -220,8 +224,8 @@ func (s *Settings) finish() error {
 		b.Prometheus = l.prometheus
 	}
 	b.TLS, b.ManagementTLS, b.PrometheusTLS = s.tls.amqp.options(), s.tls.management.options(), s.tls.prometheus.options()
-	b.Web.CORSOrigins = inOrder(s.origins)
-	if m := inOrder(s.mechanisms); m != nil {
+	b.Web.CORSOrigins = s.origins.inOrder()
+	if m := s.mechanisms.inOrder(); m != nil {
 		b.Clients.Mechanisms = m
 	}
 	switch s.validator.by {
@@ -230,17 +234,35 @@ func (s *Settings) finish() error {
 	case byPattern:
 		b.Passwords.Pattern = s.validator.pattern
 	}
-	switch s.logFile {
-	case "", "false":
-	case "true":
-		s.Log.File = filepath.Join(cmp.Or(s.logDir, "."), cmp.Or(b.NodeName, "bartleby")+".log")
-	default:
-		s.Log.File = s.logFile
-		if !filepath.IsAbs(s.logFile) {
-			s.Log.File = filepath.Join(s.logDir, s.logFile)
-		}
-	}
+	s.Log.File = s.logPath()
 	return s.check()
+}
+
+// logPath is where the log's file is, empty without one. Who names a directory wants a file in it, as with RabbitMQ, which
+// always writes one; other keys of the file alone have no effect, and are told of.
+func (s *Settings) logPath() string {
+	file := s.logFile
+	if file == "" && s.logDir != "" {
+		file = "true"
+	}
+	switch file {
+	case "":
+		for _, key := range []string{"level", "formatter", "rotation.size", "rotation.count"} {
+			at := s.origin("log.file." + key)
+			if at != "" && at != s.origin("log.console."+key) { // RABBITMQ_LOG sets both, whichever there are
+				s.note(slog.LevelWarn, "%s: log.file.%s: no file is written: log.dir says where it is to be, log.file its name", at, key)
+			}
+		}
+		return ""
+	case "false":
+		return ""
+	case "true":
+		file = cmp.Or(s.Broker.NodeName, bartleby.NodeName()) + ".log"
+	}
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(s.logDir, file)
 }
 
 // check finds what is wrong only together.

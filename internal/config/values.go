@@ -80,6 +80,16 @@ func span(unit time.Duration, least, most int64) func(string) (time.Duration, er
 	}
 }
 
+// orEndless reads infinity, too, as the longest time that there is.
+func orEndless(read func(string) (time.Duration, error)) func(string) (time.Duration, error) {
+	return func(value string) (time.Duration, error) {
+		if value == "infinity" {
+			return 1 << 31 * time.Millisecond, nil
+		}
+		return read(value)
+	}
+}
+
 // lasting reads a time such as 50ms or 1s.
 func lasting(value string) (time.Duration, error) {
 	d, err := time.ParseDuration(value)
@@ -91,6 +101,14 @@ func lasting(value string) (time.Duration, error) {
 
 // bytes reads a size as RabbitMQ writes it.
 func bytes(value string) (int64, error) { return bartleby.ParseBytes(value) }
+
+// bytesize reads a size of the keys whose KB, MB and GB are of 1024. Source: RabbitMQ configure, frame_max.
+func bytesize(value string) (int64, error) {
+	if n := len(value); n > 2 && strings.EqualFold(value[n-1:], "b") && strings.ContainsAny(value[n-2:n-1], "kKmMgG") {
+		value = strings.ToUpper(value[:n-1])
+	}
+	return bytes(value)
+}
 
 // bytesOrNone is bytes, and -1 for none.
 func bytesOrNone(value string) (int64, error) {
@@ -118,6 +136,15 @@ func oneOf(words ...string) func(string) (string, error) {
 	}
 }
 
+// certificateName reads what of a certificate is a user's name.
+func certificateName(value string) (string, error) {
+	const alternative = "subject_alternative_name"
+	if value == "subject_alt_name" {
+		value = alternative
+	}
+	return oneOf("distinguished_name", "common_name", alternative)(value)
+}
+
 // fixed accepts the only value that there is here, and says so otherwise.
 func fixed(only string) func(string) (string, error) {
 	return func(value string) (string, error) {
@@ -128,7 +155,10 @@ func fixed(only string) func(string) (string, error) {
 	}
 }
 
-func level(value string) (slog.Level, error) { return logbook.ParseLevel(value) }
+// level reads a level. What older series compare with (=debug, !=info, <=notice, <warning) is the level that is named.
+func level(value string) (slog.Level, error) {
+	return logbook.ParseLevel(strings.TrimLeft(value, "=!<>"))
+}
 
 // address reads where to listen: a port, a host with a port, or all interfaces by ":::5672".
 func address(value string) (string, error) {
@@ -137,6 +167,9 @@ func address(value string) (string, error) {
 	}
 	if port, ok := strings.CutPrefix(value, ":::"); ok {
 		value = "[::]:" + port
+	}
+	if at := strings.LastIndexByte(value, ':'); strings.Count(value, ":") > 1 && net.ParseIP(value[:at]) != nil {
+		value = "[" + value[:at] + "]" + value[at:] // ::1:5672
 	}
 	host, port, err := net.SplitHostPort(value)
 	if err != nil {

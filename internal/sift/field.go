@@ -10,7 +10,7 @@ import (
 type kind uint8
 
 const (
-	free   kind = iota // text anywhere in what the field covers, of any case
+	free   kind = iota // words anywhere in what the field covers, of any case
 	text               // the whole value; * and ? are wildcards
 	name               // likewise, with the wildcards of topic patterns
 	word               // one of a few words
@@ -102,13 +102,13 @@ var fields = []field{
 		kind: text, need: Properties | Body},
 	{Field: Field{Name: "header.NAME", What: "a header", Example: "header.tenant:acme"},
 		kind: header, need: Properties},
-	{Field: Field{Name: "headers", What: "text in names and values of headers, and in properties", Example: "headers:acme"},
+	{Field: Field{Name: "headers", What: "words in the values of headers, and in properties", Example: "headers:acme"},
 		kind: free, need: Properties},
-	{Field: Field{Name: "body", What: "text in the body", Example: "body:\"card declined\""},
+	{Field: Field{Name: "body", What: "words in the body", Example: "body:\"card declined\""},
 		kind: free, need: Body},
 	{Field: Field{Name: "body.$.PATH", What: "a value in a JSON body", Example: "body.$.order.items[*].sku:A-42"},
 		kind: path, need: Body},
-	{Field: Field{Name: "", What: "text in headers, properties or the body", Example: "timeout"},
+	{Field: Field{Name: "", What: "words in headers, properties or the body", Example: "timeout"},
 		kind: free, need: Properties | Body},
 }
 

@@ -2,8 +2,6 @@ package sift
 
 import (
 	"strconv"
-
-	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
 // A Filter tells which messages are meant: those that pass all of its terms. It is not changed once made, and may be
@@ -15,20 +13,36 @@ type Filter struct {
 	text  string
 }
 
-// A Term is one term of a filter, for those who show or plan it.
+// A Term is one term of a filter, for those who show it or look for messages that pass it in an index.
 type Term struct {
 	Text   string   `json:"text"`  // as String writes it
 	Field  string   `json:"field"` // as in Fields; "" of free text
-	Name   string   `json:"name"`  // of the header, or the path
+	Name   string   `json:"name"`  // of the header; of a path what follows body.
 	Not    bool     `json:"not"`
 	Values []string `json:"values"` // the alternatives as they were written, without quotes
 
-	// What an index can answer. Exact are all values that pass, if they are few and known; else nil. Min and Max bound
-	// numbers, bytes, and of age and time the instant in ms, both included, unless Ranged is false.
-	Exact    []string `json:"-"`
-	Ranged   bool     `json:"-"`
-	Min, Max int64    `json:"-"`
+	Alternatives []Alternative `json:"-"` // what they mean, in no order; one has to be met, or none if Not
 }
+
+// An Alternative is a condition that an index may answer.
+type Alternative struct {
+	Op       Op
+	Text     string   // of Is and Like
+	Words    []string // of Has, as Words cuts them
+	Prefix   bool     // of Has: the last one is the beginning of a word
+	Min, Max int64    // of Within: both are in it; of ages and times ms since the Unix epoch, in which 0 never is
+}
+
+// Op says what an Alternative asks.
+type Op uint8
+
+const (
+	Other  Op = iota // only Match can tell
+	Is               // the value is Text
+	Like             // the value begins with Text, which may be empty; all else only Match can tell
+	Within           // the number is from Min to Max
+	Has              // a text that the field means has Words, one after the other
+)
 
 // String writes the filter so that Parse reads the same one, in at most TextMax bytes.
 func (f *Filter) String() string { return f.text }
@@ -85,20 +99,34 @@ func (t *term) show(w *written, s string) Term {
 	for _, v := range w.values {
 		shown.Values = append(shown.Values, joined(v))
 	}
-	for _, s := range t.spans {
-		if !shown.Ranged {
-			shown.Ranged, shown.Min, shown.Max = true, s.min, s.max
-		}
-		shown.Min, shown.Max = min(shown.Min, s.min), max(shown.Max, s.max)
-	}
 	for i := range t.patterns {
-		if !t.patterns[i].exact || t.bounds != nil || t.present {
-			shown.Exact = nil
-			break
+		shown.Alternatives = append(shown.Alternatives, t.patterns[i].alternative())
+	}
+	for _, s := range t.spans {
+		shown.Alternatives = append(shown.Alternatives, Alternative{Op: Within, Min: s.min, Max: s.max})
+	}
+	for i := range t.finders {
+		a := Alternative{Words: t.finders[i].phrase.words, Prefix: t.finders[i].phrase.prefix}
+		if len(a.Words) > 0 {
+			a.Op = Has
 		}
-		shown.Exact = append(shown.Exact, t.patterns[i].lit)
+		shown.Alternatives = append(shown.Alternatives, a)
+	}
+	if len(t.bounds) > 0 || t.present {
+		shown.Alternatives = append(shown.Alternatives, Alternative{})
 	}
 	return shown
+}
+
+// alternative is what an index may know of a pattern.
+func (p *pattern) alternative() Alternative {
+	switch {
+	case p.exact:
+		return Alternative{Op: Is, Text: p.lit}
+	case len(p.steps) > 0 && p.steps[0].op == stepLit:
+		return Alternative{Op: Like, Text: p.steps[0].lit}
+	}
+	return Alternative{Op: Like}
 }
 
 func (t *term) match(m *Message) bool {
@@ -121,7 +149,15 @@ func (t *term) match(m *Message) bool {
 	case path:
 		return t.matchPath(m.Body)
 	}
-	return t.need&Properties != 0 && t.findProperties(m.Properties) || t.need&Body != 0 && t.find(m.Body)
+	if t.need&Properties != 0 {
+		r := readTexts(m.Properties)
+		for text, ok := r.next(); ok; text, ok = r.next() {
+			if t.find(text) {
+				return true
+			}
+		}
+	}
+	return t.need&Body != 0 && t.find(m.Body)
 }
 
 func (t *term) matchText(m *Message) bool {
@@ -129,8 +165,7 @@ func (t *term) matchText(m *Message) bool {
 	case f.text != nil:
 		return t.string(f.text(m))
 	case f.flag != 0:
-		v, _ := property(m.Properties, f.flag)
-		if t.bytes(v) {
+		if t.bytes(property(m.Properties, f.flag)) {
 			return true
 		}
 		if f.Name != "id" {
@@ -170,11 +205,4 @@ func (t *term) bytes(b []byte) bool {
 		}
 	}
 	return false
-}
-
-// property returns the text of a short string among the properties, lent.
-func property(raw []byte, flag amqp.Flags) (v []byte, ok bool) {
-	s := scan{flags: flag}
-	s.properties(raw)
-	return s.found, s.ok
 }

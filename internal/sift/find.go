@@ -2,13 +2,15 @@ package sift
 
 import (
 	"bytes"
-	"strings"
+	"fmt"
 )
 
-// A finder looks for free text: its parts in their order, with anything between them. ASCII letters are the same in
-// both cases. It reads each byte a bounded number of times, whatever the text and what it looks through.
+// A finder looks for free text: for words or, if a * stands elsewhere than at the end of one, for its parts in their
+// order, with anything between them. ASCII letters are the same in both cases. It reads each byte a bounded number of
+// times, whatever the text and what it looks through.
 type finder struct {
-	parts []needle
+	phrase phrase // unless it has no words
+	parts  []needle
 }
 
 type needle struct {
@@ -18,9 +20,16 @@ type needle struct {
 	back []uint16
 }
 
-// newFinder makes the finder of one alternative: a * is anything.
-func newFinder(chunks []chunk) finder {
+// newFinder makes the finder of one alternative.
+func newFinder(chunks []chunk) (finder, error) {
 	var f finder
+	if p, ok := newPhrase(chunks); ok {
+		if len(p.words) > phraseMax {
+			return f, fmt.Errorf("a phrase of %d words, at most %d are allowed", len(p.words), phraseMax)
+		}
+		f.phrase = p
+		return f, nil
+	}
 	var part []byte
 	end := func() {
 		if len(part) > 0 {
@@ -38,7 +47,7 @@ func newFinder(chunks []chunk) finder {
 		}
 	}
 	end()
-	return f
+	return f, nil
 }
 
 func newNeedle(s string) needle {
@@ -64,6 +73,9 @@ func lower(c byte) byte {
 
 // in reports whether b has the text.
 func (f *finder) in(b []byte) bool {
+	if len(f.phrase.words) > 0 {
+		return f.phrase.in(b)
+	}
 	for i := range f.parts {
 		end := f.parts[i].end(b)
 		if end < 0 {
@@ -118,9 +130,4 @@ func nextOf(b []byte, x, y byte) int {
 		}
 	}
 	return -1
-}
-
-// foldIs reports whether b is s, which is in lower case, in any case of ASCII letters.
-func foldIs(b []byte, s string) bool {
-	return len(b) == len(s) && strings.EqualFold(string(b), s)
 }

@@ -62,7 +62,7 @@ func (g Grouping) Key(m *Message) (value string, ok bool) {
 		// The nameless exchange and the empty routing key are values like any other.
 		return s, s != "" || g.by == "exchange" || g.by == "key"
 	case f.flag != 0:
-		v, _ := property(m.Properties, f.flag)
+		v := property(m.Properties, f.flag)
 		return string(v), len(v) > 0
 	}
 	var room [normalMax]byte

@@ -7,10 +7,7 @@ import (
 )
 
 // headers are the fields of the headers, lent.
-func headers(properties []byte) []byte {
-	fields, _ := property(properties, amqp.FlagHeaders)
-	return fields
-}
+func headers(properties []byte) []byte { return property(properties, amqp.FlagHeaders) }
 
 // headerNamed finds a header. A name with dots that no header has leads into tables: a.b is b in a.
 func headerNamed(fields []byte, name string) (v value, ok bool) {
@@ -85,55 +82,6 @@ func (t *term) inBounds(r real) bool {
 		}
 	}
 	return false
-}
-
-// findProperties looks for free text in the properties that are text, and in the names and values of headers.
-func (t *term) findProperties(raw []byte) bool {
-	found := false
-	eachProperty(raw, func(flag amqp.Flags, value []byte) bool {
-		if flag == amqp.FlagHeaders {
-			found = t.findFields(value, 0)
-		} else {
-			found = t.find(value)
-		}
-		return !found
-	})
-	return found
-}
-
-func (t *term) findFields(fields []byte, depth int) bool {
-	for len(fields) > 0 {
-		name, v, rest, ok := cutNamed(fields)
-		if !ok {
-			return false
-		}
-		if t.find(name) || t.findValue(v, depth) {
-			return true
-		}
-		fields = rest
-	}
-	return false
-}
-
-func (t *term) findValue(v value, depth int) bool {
-	switch v.kind {
-	case amqp.KindTable:
-		return depth < nestingMax && t.findFields(v.data, depth+1)
-	case amqp.KindArray:
-		for rest := v.data; len(rest) > 0 && depth < nestingMax; {
-			inner, after, ok := cutTagged(rest)
-			if !ok {
-				return false
-			}
-			if t.findValue(inner, depth+1) {
-				return true
-			}
-			rest = after
-		}
-		return false
-	}
-	var room [64]byte
-	return t.find(v.text(room[:0]))
 }
 
 // find looks for free text.

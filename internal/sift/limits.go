@@ -13,7 +13,7 @@ const (
 	patternMax = 16 << 10
 	// pathMax is how many steps a path into a body may have, and nestingMax how deep headers are looked into.
 	pathMax    = 32
-	nestingMax = 32
+	nestingMax = 16
 	// valueMax is how long the value of a group is, in bytes: longer ones that begin alike are one group. Each byte may
 	// need four in the text of a filter.
 	valueMax = 512

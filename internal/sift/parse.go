@@ -93,8 +93,9 @@ func (t *term) alternative(w *written, i int, v []chunk, now int64) error {
 		if s := joined(v); w.name == "" && (s == "OR" || s == "AND" || s == "NOT") && isSoft(v, s) {
 			return fmt.Errorf("terms are joined by and; alternatives are written a|b, and not is a minus before the term; quote %q to look for it", s)
 		}
-		t.finders = append(t.finders, newFinder(v))
-		return nil
+		found, err := newFinder(v)
+		t.finders = append(t.finders, found)
+		return err
 	case word:
 		return t.word(w, i, v)
 	case text, name:

@@ -8,64 +8,72 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
-// scan finds one property without allocating; what it finds is part of what it looks through.
-type scan struct {
-	flags amqp.Flags // which one
-	found []byte     // a short string, or the fields of the headers
-	ok    bool
+// propertyReader takes the short strings and the headers off the basic properties as on the wire. Of what is malformed
+// it takes what comes before.
+type propertyReader struct {
+	has  amqp.Flags // what is still to come
+	next amqp.Flags
+	rest []byte
 }
 
-// properties looks through raw, which is flags and list as on the wire. Of what is malformed it finds what comes before.
-func (s *scan) properties(raw []byte) {
-	eachProperty(raw, func(flag amqp.Flags, value []byte) bool {
-		if flag == s.flags {
-			s.found, s.ok = value, true
+func readProperties(raw []byte) (r propertyReader) {
+	for more := true; more; {
+		if len(raw) < 2 {
+			return propertyReader{}
 		}
-		return !s.ok
-	})
+		flags := amqp.Flags(binary.BigEndian.Uint16(raw))
+		if raw = raw[2:]; r.next == 0 {
+			r.has, r.next = flags, amqp.FlagContentType
+		}
+		more = flags&1 != 0
+	}
+	r.rest = raw
+	return r
 }
 
-// eachProperty visits the short strings and the headers, those as fields without their length, until visit returns false.
-func eachProperty(raw []byte, visit func(amqp.Flags, []byte) bool) {
-	if len(raw) < 2 {
-		return
-	}
-	has := amqp.Flags(binary.BigEndian.Uint16(raw))
-	rest := raw[2:]
-	for more := has; more&1 != 0; rest = rest[2:] {
-		if len(rest) < 2 {
-			return
-		}
-		more = amqp.Flags(binary.BigEndian.Uint16(rest))
-	}
-	for flag := amqp.FlagContentType; flag >= amqp.FlagClusterID; flag >>= 1 {
-		if has&flag == 0 {
+// take returns the next property, of the headers the fields without their length; flag is 0 at the end.
+func (r *propertyReader) take() (flag amqp.Flags, v []byte) {
+	for ; r.next >= amqp.FlagClusterID; r.next >>= 1 {
+		if r.has&r.next == 0 {
 			continue
 		}
-		skip, n := 0, 0
-		switch flag {
+		skip, n := 1, 0
+		switch r.next {
 		case amqp.FlagDeliveryMode, amqp.FlagPriority:
-			skip = 1
 		case amqp.FlagTimestamp:
 			skip = 8
 		case amqp.FlagHeaders:
-			if len(rest) < 4 {
-				return
+			if skip = 4; len(r.rest) >= skip {
+				n = int(binary.BigEndian.Uint32(r.rest))
 			}
-			skip, n = 4, int(binary.BigEndian.Uint32(rest))
 		default:
-			if len(rest) < 1 {
-				return
+			if len(r.rest) >= skip {
+				n = int(r.rest[0])
 			}
-			skip, n = 1, int(rest[0])
 		}
-		if n < 0 || len(rest) < skip || n > len(rest)-skip {
-			return
+		if n < 0 || len(r.rest) < skip || n > len(r.rest)-skip {
+			r.next = 0
+			return 0, nil
 		}
-		if (skip == 1 || skip == 4) && flag != amqp.FlagDeliveryMode && flag != amqp.FlagPriority && !visit(flag, rest[skip:skip+n]) {
-			return
+		flag, v, r.rest = r.next, r.rest[skip:skip+n], r.rest[skip+n:]
+		if flag != amqp.FlagDeliveryMode && flag != amqp.FlagPriority && flag != amqp.FlagTimestamp {
+			r.next >>= 1
+			return flag, v
 		}
-		rest = rest[skip+n:]
+	}
+	return 0, nil
+}
+
+// property returns the text of a short string, or the fields of the headers, lent.
+func property(raw []byte, flag amqp.Flags) []byte {
+	r := readProperties(raw)
+	for {
+		switch f, v := r.take(); f {
+		case flag:
+			return v
+		case 0:
+			return nil
+		}
 	}
 }
 
@@ -164,27 +172,24 @@ func (v value) real() (real, bool) {
 	return real{}, false
 }
 
-// text returns the value as text: lent, or in room if that is large enough.
+// text returns the value as text: lent, in room if that is large enough, or of tables and arrays as JSON.
 func (v value) text(room []byte) []byte {
 	switch v.kind {
 	case amqp.KindString, amqp.KindBinary:
 		return v.data
+	case amqp.KindTable, amqp.KindArray:
+		return v.appendNested(nil, 0)
 	}
-	return v.append(room, 0)
+	return v.appendScalar(room)
 }
 
-// append writes the value as text, tables and arrays as JSON. Of what is malformed or too deep it writes what comes before.
-func (v value) append(b []byte, depth int) []byte {
+// appendScalar writes what is neither a string nor made of values. Void is nothing.
+func (v value) appendScalar(b []byte) []byte {
 	switch v.kind {
 	case amqp.KindVoid:
-		if depth > 0 {
-			return append(b, "null"...)
-		}
 		return b
 	case amqp.KindBool:
 		return strconv.AppendBool(b, v.data[0] != 0)
-	case amqp.KindString, amqp.KindBinary:
-		return appendQuoted(b, string(v.data))
 	case amqp.KindDecimal:
 		return appendDecimal(b, v.data)
 	case amqp.KindFloat32, amqp.KindFloat64:
@@ -194,13 +199,25 @@ func (v value) append(b []byte, depth int) []byte {
 			bits = 32
 		}
 		return strconv.AppendFloat(b, r.f, 'g', -1, bits)
-	case amqp.KindTable, amqp.KindArray:
-		return v.appendNested(b, depth)
 	}
 	r, _ := v.real()
 	return strconv.AppendInt(b, r.n, 10)
 }
 
+// appendJSON writes any value within a table or an array.
+func (v value) appendJSON(b []byte, depth int) []byte {
+	switch v.kind {
+	case amqp.KindVoid:
+		return append(b, "null"...)
+	case amqp.KindString, amqp.KindBinary:
+		return appendQuoted(b, string(v.data))
+	case amqp.KindTable, amqp.KindArray:
+		return v.appendNested(b, depth)
+	}
+	return v.appendScalar(b)
+}
+
+// appendNested writes a table or an array. Of what is malformed or too deep it writes what comes before.
 func (v value) appendNested(b []byte, depth int) []byte {
 	if depth == nestingMax {
 		return b
@@ -229,7 +246,7 @@ func (v value) appendNested(b []byte, depth int) []byte {
 		if table {
 			b = append(appendQuoted(b, string(name)), ':')
 		}
-		b = inner.append(b, depth+1)
+		b = inner.appendJSON(b, depth+1)
 	}
 	return append(b, end)
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/management"
+	"github.com/bartleby-mq/bartleby/internal/search"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -93,6 +94,10 @@ type Config struct {
 	// imported again while they stay the same. Source: RabbitMQ load_definitions, definitions.skip_if_unchanged.
 	LoadDefinitions          string
 	SkipUnchangedDefinitions bool
+	// NoIndex says that letters are not indexed, so that each search looks at them all. IndexBytes is what the index may take
+	// on the disk; zero: 1 GiB. It is in the directory index of Data; without Data there is none. docs/search.md says more.
+	NoIndex    bool
+	IndexBytes int64
 	// TestClock makes time stand still until Advance moves it.
 	TestClock bool
 	// Log receives what operators should know; nil: slog.Default.
@@ -103,6 +108,7 @@ type Config struct {
 type Broker struct {
 	config Config
 	engine *engine.Engine
+	index  *search.Index
 	amqp   *amqpserver.Server
 	pages  []*page
 
@@ -160,7 +166,7 @@ func Start(c Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{config: c, engine: e}
+	b := &Broker{config: c, engine: e, index: search.Open(c.index(e))}
 	if err := b.open(); err != nil {
 		return nil, errors.Join(err, b.Close(context.Background()))
 	}
@@ -290,7 +296,7 @@ func (b *Broker) Close(ctx context.Context) error {
 		b.management.Close()
 		b.management = nil
 	}
-	return errors.Join(append(errs, b.engine.Close())...)
+	return errors.Join(append(errs, b.index.Close(), b.engine.Close())...)
 }
 
 // secret is what lets the user who runs the broker administer it without a password: a file that only they

@@ -86,6 +86,10 @@ var house = []room{
 
 	{path: "internal/engine", floor: runtime, column: between, imports: []string{"*"}, never: []string{"net"}},
 
+	// search looks at the machine through a seam that the engine fills: it keeps an index of its own, off the way of messages.
+	{path: "internal/search", floor: runtime, column: between, never: []string{"net"},
+		imports: []string{"internal/vhost", "internal/queue", "internal/access", "internal/sift", "internal/amqp"}},
+
 	// salvage looks at a stopped broker's data with the eyes of the engine: it folds what the journal has.
 	{path: "internal/salvage", floor: runtime, column: between, imports: []string{"*"}, never: world, passive: true},
 
@@ -96,7 +100,7 @@ var house = []room{
 	{path: "internal/amqpserver", floor: doors, column: decides,
 		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/wire", "internal/amqp"}}, // access: to look at, for logins
 	{path: "internal/management", floor: doors, column: decides,
-		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/api", "internal/amqp", "internal/logbook", "internal/sift"}}, // logbook: to set its levels
+		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/api", "internal/amqp", "internal/logbook", "internal/sift", "internal/search"}}, // logbook: to set its levels
 	// cli reaches a broker over HTTP and no other way.
 	{path: "internal/cli", floor: doors, column: decides, imports: []string{"internal/api"}},
 

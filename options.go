@@ -3,14 +3,17 @@ package bartleby
 import (
 	"cmp"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqpserver"
 	"github.com/bartleby-mq/bartleby/internal/certs"
+	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/logbook"
 	"github.com/bartleby-mq/bartleby/internal/management"
+	"github.com/bartleby-mq/bartleby/internal/search"
 )
 
 // TLS names the files of a certificate, and says what clients must have. Files that change are read again.
@@ -70,6 +73,15 @@ type Shown struct {
 	Book                  *logbook.Book // the log, whose levels tools may set; nil: they may not
 }
 
+// index are the options of the index of letters.
+func (c *Config) index(e *engine.Engine) search.Options {
+	o := search.Options{Broker: e, MaxBytes: c.IndexBytes, Log: c.Log}
+	if c.Data != "" && !c.NoIndex {
+		o.Dir = filepath.Join(c.Data, "index")
+	}
+	return o
+}
+
 // clients are the options of the AMQP server.
 func (b *Broker) clients() amqpserver.Options {
 	o := amqpserver.Defaults()
@@ -87,7 +99,7 @@ func (b *Broker) web(secret string) management.Options {
 	c := &b.config
 	clients := b.clients()
 	o := management.Options{
-		Engine: b.engine, Roster: roster{b.amqp}, Listeners: b.shown, Secret: secret, Node: b.nodeName(), Cluster: c.ClusterName, Version: Version,
+		Engine: b.engine, Index: b.index, Roster: roster{b.amqp}, Listeners: b.shown, Secret: secret, Node: b.nodeName(), Cluster: c.ClusterName, Version: Version,
 		LoopbackUsers: append([]string{}, clients.LoopbackUsers...),
 		Data:          c.Data, Log: c.Log, Mechanisms: clients.Mechanisms, ConnectionsMax: clients.ConnectionMax,
 		Passwords: c.Passwords,

@@ -306,6 +306,9 @@ func (e *Engine) Now() time.Time {
 // Alarms are those that hold publishers back.
 func (e *Engine) Alarms() Alarms { return e.watch.alarms() }
 
+// LowOnDisk reports whether publishers are held back for want of disk: others should not write then, either.
+func (e *Engine) LowOnDisk() bool { return e.Alarms()&(LowDisk|JournalFull) != 0 }
+
 // Resources tells what there is of memory and disk, and what is allowed.
 func (e *Engine) Resources() Resources { return e.watch.resources() }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/logbook"
+	"github.com/bartleby-mq/bartleby/internal/search"
 )
 
 // Options say what the door shows and to whom. Engine is needed, the rest has defaults.
@@ -18,6 +19,7 @@ type Options struct {
 	Engine    *engine.Engine
 	Roster    Roster            // nil: no connection is ever shown
 	Listeners func() []Listener // nil: none is shown
+	Index     *search.Index     // finds letters; nil: one that looks at all of them each time
 	// Secret, sent as bearer token, makes the caller an administrator to whom no permission is denied; empty:
 	// nobody.
 	Secret        string
@@ -99,6 +101,9 @@ type Listener struct {
 func (o *Options) complete() {
 	if o.Roster == nil {
 		o.Roster = noRoster{}
+	}
+	if o.Index == nil {
+		o.Index = search.Open(search.Options{Broker: o.Engine})
 	}
 	if o.Listeners == nil {
 		o.Listeners = func() []Listener { return nil }

@@ -211,7 +211,7 @@ func TestMistakes(t *testing.T) {
 		"management.path_prefix = rabbit":                       "does not begin with /",
 		"prometheus.path = metrics":                             "does not begin with /",
 		"ssl_cert_login_from = shoe_size":                       "distinguished_name",
-		"password_hashing_module = rabbit_password_hashing_md5": "is not one of rabbit_password_hashing_sha256",
+		"password_hashing_module = rabbit_password_hashing_md4": "is not one of rabbit_password_hashing_sha256",
 		"vm_memory_high_watermark.relative = much":              "is not a number",
 		"heartbeat. = 1":                                        "unknown key",
 		"default_queue_type = stream":                           "classic, quorum",
@@ -276,9 +276,12 @@ func TestValuesOfOldSeries(t *testing.T) {
 		is   any
 		note string
 	}{
-		"frame_max = 4096":                   {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(8192), "frame_max: 8192 is in force"},
-		"frame_max = 128KB":                  {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(131072), ""},
-		"frame_max = 0":                      {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(16 << 20), ""},
+		"frame_max = 4096":  {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(8192), "frame_max: 8192 is in force"},
+		"frame_max = 128KB": {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(131072), ""},
+		"frame_max = 0":     {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(16 << 20), ""},
+		"password_hashing_module = rabbit_password_hashing_md5": {
+			func(s *Settings) any { return s.Broker.Passwords.Hashing }, "rabbit_password_hashing_sha256", "kept as SHA-256"},
+		"log.prelaunch.level = debug":        {func(s *Settings) any { return len(s.Log.Levels) }, 0, ""},
 		"handshake_timeout = infinity":       {func(s *Settings) any { return s.Broker.Clients.HandshakeTimeout > 24*time.Hour }, true, ""},
 		"tcp_listen_options.nodelay = false": {func(s *Settings) any { return "" }, "", "nodelay: what is written"},
 		"listeners.tcp.local_v6 = ::1:5672":  {func(s *Settings) any { return s.Broker.AMQP }, "[::1]:5672", ""},
@@ -388,7 +391,7 @@ loopback_users.guest = false
 loopback_users.admin = true
 auth_mechanisms.2 = PLAIN
 auth_mechanisms.1 = EXTERNAL
-default_user_tags.administrator = false
+default_user_tags.policymaker = false
 default_user_tags.monitoring = true
 default_permissions.read = ^r
 `, nil)

@@ -122,8 +122,7 @@ var loginKeys = []key{
 	{name: "credential_validator.validation_backend", set: to(oneOf(validators...), func(s *Settings) *string { return &s.validator.by }), normal: acceptEverything},
 	{name: "credential_validator.min_length", set: to(whole[int](0, 1<<31-1), func(s *Settings) *int { return &s.validator.lengthMin })},
 	{name: "credential_validator.regexp", set: to(regexp.Compile, func(s *Settings) **regexp.Regexp { return &s.validator.pattern })},
-	{name: "password_hashing_module", set: to(oneOf("rabbit_password_hashing_sha256", "rabbit_password_hashing_sha512"),
-		func(s *Settings) *string { return &s.Broker.Passwords.Hashing }), normal: "rabbit_password_hashing_sha256"},
+	{name: "password_hashing_module", set: hashing, normal: "rabbit_password_hashing_sha256"},
 }
 
 // The validators of passwords. Source: RabbitMQ credential_validator.

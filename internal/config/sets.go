@@ -157,6 +157,20 @@ func backend(_ *Settings, _ []string, value string) error {
 	return fmt.Errorf("%q is not supported: only internal is, users that the broker itself knows", value)
 }
 
+// hashing reads how passwords are kept; MD5 is too weak to make new ones.
+func hashing(s *Settings, _ []string, value string) error {
+	const usual = "rabbit_password_hashing_sha256"
+	if value == "rabbit_password_hashing_md5" {
+		s.note(slog.LevelWarn, "password_hashing_module: new passwords are kept as SHA-256: MD5 is too weak, and for imported ones only")
+		value = usual
+	}
+	value, err := oneOf(usual, "rabbit_password_hashing_sha512")(value)
+	if err == nil {
+		s.Broker.Passwords.Hashing = value
+	}
+	return err
+}
+
 func noLoopbackUsers(s *Settings, _ []string, value string) error {
 	if value != "none" {
 		return fmt.Errorf("%q is not none; a user is set with 'loopback_users.NAME = true'", value)
@@ -178,12 +192,16 @@ func loopbackUser(s *Settings, names []string, value string) error {
 	return nil
 }
 
+// firstTag sets a tag of the first user: if any is named, it has those alone. Source: RabbitMQ default_user_tags.
 func firstTag(s *Settings, names []string, value string) error {
 	has, err := boolean(value)
 	if err != nil {
 		return err
 	}
 	f := first(s)
+	if !s.tagged {
+		f.Tags, s.tagged = nil, true
+	}
 	f.Tags = slices.DeleteFunc(slices.Clone(f.Tags), func(t string) bool { return t == names[0] })
 	if has {
 		f.Tags = append(f.Tags, names[0])
@@ -247,6 +265,11 @@ func timeFormat(value string) (logbook.TimeFormat, error) {
 }
 
 func categoryLevel(s *Settings, names []string, value string) error {
+	if slices.Contains([]string{"prelaunch", "ldap", "queue_mirroring", "osiris", "shovel", "feature_flags", "runtime_parameters", "user_management",
+		"global"}, names[0]) {
+		_, err := level(value) // of parts that are not here
+		return err
+	}
 	if !slices.Contains(logbook.Categories, names[0]) {
 		return fmt.Errorf("there is no log category %q: %s are", names[0], strings.Join(logbook.Categories, ", "))
 	}

@@ -37,6 +37,7 @@ type Settings struct {
 		lengthMin int
 		pattern   *regexp.Regexp
 	}
+	tagged  bool // the configuration names tags of the first user
 	logDir  string
 	logFile string
 	strict  bool

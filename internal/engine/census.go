@@ -107,8 +107,8 @@ func (r *runner) beforeDeclare(c *vhost.Command) *amqp.Error {
 	return nil
 }
 
-// QueueType is the type of queues that are declared without one in a vhost that has no default of its own; empty: classic.
-func (e *Engine) QueueType() string { return e.queueType }
+// QueueType is the type of queues that are declared without one in a vhost that has no default of its own.
+func (e *Engine) QueueType() string { return cmp.Or(e.queueType, "classic") }
 
 // count adds n under name; nothing is kept of what is not there.
 func count(m *map[string]int64, name string, n int64) {

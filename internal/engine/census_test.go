@@ -123,6 +123,32 @@ func TestChannelLimit(t *testing.T) {
 	})
 }
 
+// TestQueueTypeOfNode says that the type of queues that the configuration names is not that of new queues, or that a
+// virtual host cannot have another.
+func TestQueueTypeOfNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := start(t, newDisk(), func(o *Options) { o.QueueType = "quorum" })
+		defer stop(t, e)
+		change(t, e, access.Command{Kind: access.PutVHost, VHost: "old", DefaultQueueType: "classic"},
+			access.Command{Kind: access.SetPermission, User: "guest", VHost: "old", Configure: ".*", Write: ".*", Read: ".*"})
+		for name, want := range map[string]string{"/": "quorum", "old": "classic"} {
+			if _, err := e.Do(t.Context(), name, "guest", declare("a")); err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Look(t.Context(), name, func(v *vhost.VHost) {
+				if q, _ := v.Queue("a"); q.Type != want {
+					t.Errorf("a queue in %s is of type %s, want %s", name, q.Type, want)
+				}
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := e.QueueType(); got != "quorum" {
+			t.Errorf("queues are of type %s", got)
+		}
+	})
+}
+
 // TestQueueLimit says that a vhost gets more queues than allowed, that those which are there cannot be declared, or
 // that the default queue type is not that of new queues.
 func TestQueueLimit(t *testing.T) {

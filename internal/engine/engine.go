@@ -138,6 +138,7 @@ func Open(o Options) (*Engine, error) {
 	e := &Engine{
 		fs: o.FS, data: o.Data, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, sync: o.Sync, failed: make(chan error, 1),
 		throttle:    newThrottle(o.LoginFailures),
+		queueType:   o.QueueType,
 		sparseShare: cmp.Or(o.SparseShare, SparseShare), rewriteRatio: cmp.Or(o.RewriteRatio, RewriteRatio),
 		grain: o.Journal.SegmentBytes / grainsPerSegment, hotMessages: o.HotMessages,
 	}

@@ -156,7 +156,7 @@ func (c *contents) addObjects(v *vhost.VHost, d *definitions, name, kind string,
 func typed(q *api.DefinedQueue, usual string) amqp.Table {
 	arguments := amqp.Table(q.Arguments)
 	_, said := arguments.Get("x-queue-type")
-	if said || q.Type == "" || q.Type == "classic" && (usual == "" || usual == "classic") {
+	if said || q.Type == "" || q.Type == "classic" && usual == "classic" {
 		return arguments
 	}
 	return append(slices.Clone(arguments), amqp.Field{Name: "x-queue-type", Value: amqp.String(q.Type)})

@@ -52,7 +52,7 @@ func getOverview(r *request) (answer, error) {
 		},
 		ExchangeTypes: exchangeTypes(), ProductName: o.Product, ProductVersion: o.Version,
 		ErlangVersion: runtime.Version(), ErlangFullVersion: runtime.Version(), CryptoLibVersion: runtime.Version(),
-		ClusterName: r.clusterName(), Node: o.Node, DefaultQueueType: "classic",
+		ClusterName: r.clusterName(), Node: o.Node, DefaultQueueType: r.server.engine.QueueType(),
 		MessageStats: all.messageStats(),
 		QueueTotals:  all.totals(),
 		ChurnRates:   node.churn(&trend),

@@ -10,10 +10,7 @@ import (
 )
 
 func (r *request) showVHost(h *access.VHost, w spans) api.VHost {
-	kind, state := h.DefaultQueueType, "running"
-	if kind == "" {
-		kind = "classic"
-	}
+	kind, state := cmp.Or(h.DefaultQueueType, r.server.engine.QueueType()), "running"
 	if r.down(h.Name) {
 		state = "stopped"
 	}

@@ -247,6 +247,7 @@ func TestRefusals(t *testing.T) {
 		{Command{Kind: SetGlobalParameter, Name: "p", Value: make([]byte, valueBytesMax+1)}, 406, "has more than"},
 		{Command{Kind: SetGlobalParameter, Value: []byte("1")}, 406, "must not be empty"},
 		{Command{Kind: ClearGlobalParameter, Name: "p"}, 404, "no global parameter 'p'"},
+		{Command{Kind: SetGlobalParameter, Name: "p", Value: []byte(strings.Repeat(`{"\"[":[`, 17) + strings.Repeat("]}", 17))}, 406, "nested deeper than 32"},
 		{Command{Kind: SetVHostLimit, VHost: "/", Name: LimitChannels}, 406, "Unrecognised terms [{<<\"max-channels\">>,0}] in limits"},
 		{Command{Kind: SetVHostLimit, VHost: "v", Name: LimitQueues}, 404, "no vhost 'v'"},
 		{Command{Kind: SetUserLimit, User: "guest", Name: LimitQueues}, 406, "Unrecognised terms [{<<\"max-queues\">>,0}] in user-limits"},

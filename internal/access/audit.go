@@ -2,6 +2,9 @@ package access
 
 import (
 	"bytes"
+	"cmp"
+	"maps"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -10,7 +13,7 @@ import (
 // A Deed is one administrative change: a record of the audit log. It says what was asked for and done, not how things
 // stand now. Passwords and their hashes are not in it: whoever records deeds leaves them out.
 type Deed struct {
-	ID     uint64 // 1, 2, …: a gap at the beginning tells how many have fallen away
+	ID     uint64 // 1, 2, …: a gap tells how many have fallen away
 	At     int64  // wall clock, ms since the Unix epoch
 	User   string // who did it
 	From   string // where the request came from
@@ -25,8 +28,8 @@ func (d *Deed) size() int {
 	return deedCost + len(d.User) + len(d.From) + len(d.Action) + len(d.Object) + len(d.Detail)
 }
 
-// An auditLog is the newest deeds. A View may hold on to it: what a slice shows never changes, new deeds come behind
-// its end.
+// An auditLog is deeds, oldest first, of which some have fallen away. A View may hold on to it: what a slice shows never
+// changes, new deeds come behind its end.
 type auditLog struct {
 	deeds []Deed
 	bytes int
@@ -37,10 +40,47 @@ func (l *auditLog) add(d Deed) {
 	l.deeds = append(l.deeds, d)
 	l.bytes += d.size()
 	l.last = d.ID
-	for len(l.deeds) > deedsMax || l.bytes > deedsBytesMax {
-		l.bytes -= l.deeds[0].size()
-		l.deeds = l.deeds[1:]
+	if len(l.deeds) > deedsMax || l.bytes > deedsBytesMax {
+		l.makeRoom()
 	}
+}
+
+// makeRoom takes out a sixteenth of what there may be. The oldest deed falls away of whoever has most in the log, again and
+// again: nobody can push out what others did but by filling as much as each of them has.
+func (l *auditLog) makeRoom() {
+	type part struct {
+		weight int
+		at     []int // of this user's deeds
+	}
+	const costs = deedsBytesMax / deedsMax // of each, since their number is bounded too
+	parts := map[string]*part{}
+	for i := range l.deeds {
+		d := &l.deeds[i]
+		p := parts[d.User]
+		if p == nil {
+			p = &part{}
+			parts[d.User] = p
+		}
+		p.weight, p.at = p.weight+d.size()+costs, append(p.at, i)
+	}
+	var users []*part
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		users = append(users, parts[name])
+	}
+	gone := make(map[int]bool, deedsMax/16)
+	for l.bytes > deedsBytesMax/16*15 || len(l.deeds)-len(gone) > deedsMax/16*15 {
+		p := slices.MaxFunc(users, func(a, b *part) int { return cmp.Compare(a.weight, b.weight) })
+		size := l.deeds[p.at[0]].size()
+		gone[p.at[0]] = true
+		p.weight, p.at, l.bytes = p.weight-size-costs, p.at[1:], l.bytes-size
+	}
+	kept := make([]Deed, 0, len(l.deeds))
+	for i := range l.deeds {
+		if !gone[i] {
+			kept = append(kept, l.deeds[i])
+		}
+	}
+	l.deeds = kept
 }
 
 // Deeds is the audit log, oldest first.

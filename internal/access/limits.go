@@ -21,8 +21,9 @@ const (
 	// passwordBytesMax bounds what is hashed; nobody types more.
 	passwordBytesMax = 4 << 10
 
-	// valueBytesMax bounds a global parameter's JSON value, so that the log's batches stay small.
-	valueBytesMax = 1 << 20
+	// valueBytesMax bounds a global parameter's JSON value, so that the log's batches stay small, and nestingMax how deep it
+	// nests, so that it can be shown within others.
+	valueBytesMax, nestingMax = 1 << 20, 32
 
 	// deedsMax and deedsBytesMax bound the audit log, which every checkpoint carries whole: some weeks of a broker
 	// that people look after, and little beside a segment of the log. A deed counts with deedCost more than its texts.

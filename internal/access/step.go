@@ -85,7 +85,10 @@ func (v *View) putUser(c Command) (decision, error) {
 		return decision{}, err
 	}
 	old, ok := v.users.rows[c.User]
-	if !ok {
+	switch {
+	case !ok && (c.User == LocalAdministrator || c.User == LocalBroker):
+		return decision{}, amqp.PreconditionFailed("the name '%s' is the broker's own", c.User)
+	case !ok:
 		return put(f, Fact{}, false), nil
 	}
 	return put(f, old.fact(), true), nil
@@ -194,12 +197,35 @@ func (v *View) setGlobalParameter(c Command) (decision, error) {
 	if err := json.Compact(&compact, c.Value); err != nil {
 		return decision{}, amqp.PreconditionFailed("global parameter '%s' is not JSON: %v", c.Name, err)
 	}
+	if nesting(compact.Bytes()) > nestingMax {
+		return decision{}, amqp.PreconditionFailed("global parameter '%s' is nested deeper than %d", c.Name, nestingMax)
+	}
 	f := Fact{Kind: GlobalParameterSet, Name: c.Name, Value: compact.Bytes()}
 	old, ok := v.globals.rows[c.Name]
 	if !ok {
 		return put(f, Fact{}, false), nil
 	}
 	return put(f, old.fact(), true), nil
+}
+
+// nesting is how deep objects and lists nest in a text that is JSON.
+func nesting(text []byte) (deepest int) {
+	deep, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			deep++
+			deepest = max(deepest, deep)
+		case c == '}', c == ']':
+			deep--
+		}
+	}
+	return deepest
 }
 
 func (v *View) clearGlobalParameter(c Command) (decision, error) {

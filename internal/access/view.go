@@ -41,6 +41,12 @@ type User struct {
 	Limits    []Limit // sorted by name
 }
 
+// Names that no user can be given: the audit log calls so whoever has the secret of the data directory, and the broker itself.
+const (
+	LocalAdministrator = "local-administrator"
+	LocalBroker        = "local-broker"
+)
+
 // The tags that mean something. Source: RabbitMQ management#permissions; validated-user-id for the last one.
 const (
 	TagManagement    = "management"

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -35,6 +36,9 @@ func (s *Section[T]) UnmarshalJSON(b []byte) error {
 	}
 	return err
 }
+
+// held implements holder.
+func (Section[T]) held() reflect.Type { return reflect.TypeFor[[]T]() }
 
 // nounOf makes words of the name of a shape: "topic permission" of TopicPermission.
 func nounOf(shape string) string {
@@ -85,5 +89,13 @@ func Wording(err error) string {
 	case wrong.Field == "":
 		return "it must not be a JSON " + wrong.Value
 	}
-	return fmt.Sprintf("the value of '%s' must not be a JSON %s", wrong.Field, wrong.Value)
+	return fmt.Sprintf("the value of '%s' must not be a JSON %s", fieldOf(wrong.Field), wrong.Value)
+}
+
+// fieldOf is a path without the shapes that others have embedded.
+func fieldOf(path string) string {
+	at := strings.Split(path, ".")
+	last := len(at) - 1
+	shapes := func(name string) bool { return name != "" && name[0] >= 'A' && name[0] <= 'Z' }
+	return strings.Join(append(slices.DeleteFunc(at[:last:last], shapes), at[last]), ".")
 }

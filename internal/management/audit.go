@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -121,7 +123,7 @@ func (s *Server) serve(to route, r *request) (answer, error) {
 func (s *Server) note(r *request, status int, detail []byte) error {
 	d := access.Deed{
 		At: s.engine.Now().UnixMilli(), User: r.caller.shownName(), From: r.RemoteAddr,
-		Action: r.Method, Object: objectOf(r.Request), Status: uint16(status), Detail: detail,
+		Action: r.Method, Object: s.objectOf(r.Request), Status: uint16(status), Detail: detail,
 	}
 	err := s.auditor.record(r.Context(), d)
 	if err != nil {
@@ -140,13 +142,43 @@ func (r *request) changedNothing(to route, status int, before uint64) bool {
 	return slices.Contains(onlyAccess, first) && r.server.engine.Access().Version() == before
 }
 
-// objectOf names what a request is about: its path and query, as far as there is room.
-func objectOf(r *http.Request) string {
-	name := r.URL.RequestURI()
+// objectOf names what a request is about: its path and query, as far as there is room, without passwords.
+func (s *Server) objectOf(r *http.Request) string {
+	name := s.below(r)
+	if r.URL.RawQuery != "" {
+		name += "?" + discreetQuery(r.URL.RawQuery)
+	}
 	if len(name) > objectBytesMax {
 		name = name[:objectBytesMax]
 	}
 	return strings.ToValidUTF8(name, "?")
+}
+
+// discreetQuery takes out of a query what nobody may learn from the audit log.
+func discreetQuery(raw string) string {
+	parts := strings.Split(raw, "&")
+	for i, part := range parts {
+		name, _, _ := strings.Cut(part, "=")
+		if plain, err := url.QueryUnescape(name); err != nil || secret(plain) {
+			parts[i] = name + "=" + notKept
+		}
+	}
+	return strings.Join(parts, "&")
+}
+
+// notKept stands in the audit log where a password was.
+const notKept = "(not kept)"
+
+// secret reports whether what has such a name must not be kept, however its letters are written.
+func secret(name string) bool {
+	folded := strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, name)
+	return strings.Contains(folded, "PASSWORD")
 }
 
 // An overheard body is one whose beginning is kept as it is read.
@@ -186,10 +218,9 @@ func discreet(tree any) any {
 	switch tree := tree.(type) {
 	case map[string]any:
 		for name, value := range tree {
-			switch {
-			case strings.Contains(strings.ToLower(name), "password"):
-				tree[name] = "(not kept)"
-			default:
+			if secret(name) {
+				tree[name] = notKept
+			} else {
 				tree[name] = discreet(value)
 			}
 		}

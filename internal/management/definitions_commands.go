@@ -3,7 +3,6 @@ package management
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,7 +107,7 @@ func (c *contents) addParameters(d *definitions, name string) {
 			}
 		case p.Component == operatorComponent:
 			var body api.PutPolicy
-			if err := json.Unmarshal(p.Value, &body); err != nil {
+			if err := api.Decode(p.Value, &body); err != nil {
 				policies = append(policies, content{what: what, wrong: err})
 				continue
 			}

@@ -415,7 +415,7 @@ func TestLoadDefinitions(t *testing.T) {
 	if len(v.Users()) != 1 || len(v.VHosts()) != 1 || !v.HasAccess("u", "v") {
 		t.Errorf("users %v, vhosts %v", v.Users(), v.VHosts())
 	}
-	if deeds := v.Deeds(); len(deeds) != 2 || deeds[1].User != brokerName || string(deeds[1].Detail) != `{"permissions":1,"users":1}` {
+	if deeds := v.Deeds(); len(deeds) != 2 || deeds[1].User != access.LocalBroker || string(deeds[1].Detail) != `{"permissions":1,"users":1}` {
 		t.Errorf("the audit log is %+v", deeds)
 	}
 	if err := load(dir); err != nil || len(e.Access().Deeds()) != 2 {

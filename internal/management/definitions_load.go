@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -23,9 +22,6 @@ import (
 // hashParameter is the global parameter that remembers which definitions were loaded last.
 // Source: RabbitMQ definitions.skip_if_unchanged.
 const hashParameter = "imported_definition_hash_value"
-
-// brokerName is who does what nobody asked for over HTTP, in the audit log.
-const brokerName = "broker"
 
 // Load names definitions that a broker imports when it starts, before anybody can connect.
 // Source: RabbitMQ load_definitions, definitions.skip_if_unchanged.
@@ -104,8 +100,8 @@ func (l *Load) files() ([]string, error) {
 // load imports one file, with a record in the audit log.
 func (m *importer) load(ctx context.Context, file string, text []byte) error {
 	d := new(definitions)
-	if err := json.Unmarshal(text, &d.Definitions); err != nil {
-		return errors.New(api.Wording(err))
+	if err := api.Decode(text, &d.Definitions); err != nil {
+		return err
 	}
 	detail, err := json.Marshal(d.counts())
 	if err != nil {
@@ -116,7 +112,7 @@ func (m *importer) load(ctx context.Context, file string, text []byte) error {
 		return err
 	}
 	deed := access.Deed{
-		At: m.engine.Now().UnixMilli(), User: brokerName, Action: "IMPORT", Object: name[:min(len(name), objectBytesMax)], Status: 204, Detail: detail,
+		At: m.engine.Now().UnixMilli(), User: access.LocalBroker, Action: "IMPORT", Object: name[:min(len(name), objectBytesMax)], Status: 204, Detail: detail,
 	}
 	m.log.Info("definitions loaded", "file", file, "what", string(detail))
 	_, err = m.engine.ChangeAccess(ctx, access.Command{Kind: access.RecordDeed, Deed: deed})

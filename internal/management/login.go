@@ -32,14 +32,11 @@ type caller struct {
 	secret bool
 }
 
-// secretName is how the holder of the secret is shown.
-const secretName = "local-administrator"
-
 func (c *caller) may(tag string) bool { return c.secret || c.user != nil && c.user.ActsAs(tag) }
 
 func (c *caller) shownName() string {
 	if c.secret {
-		return secretName
+		return access.LocalAdministrator
 	}
 	return c.name
 }

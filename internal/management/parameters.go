@@ -230,7 +230,7 @@ func (r *request) parameter() (parameter, error) {
 
 func (r *request) setOperatorPolicy(p parameter, value json.RawMessage) error {
 	var body api.PutPolicy
-	if err := json.Unmarshal(value, &body); err != nil {
+	if err := api.Decode(value, &body); err != nil {
 		return badRequest("operator policy '%s': %v", p.name, err)
 	}
 	policy, err := readPolicy(p.name, true, &body)
@@ -244,7 +244,7 @@ func (r *request) setOperatorPolicy(p parameter, value json.RawMessage) error {
 // setLimits gives a virtual host these limits and no others.
 func (r *request) setLimits(name string, value json.RawMessage) error {
 	var limits api.Limits
-	if err := json.Unmarshal(value, &limits); err != nil {
+	if err := api.Decode(value, &limits); err != nil {
 		return badRequest("%v", err)
 	}
 	var commands []access.Command

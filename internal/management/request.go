@@ -3,7 +3,6 @@ package management
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -57,15 +56,15 @@ func (r *request) decode(bytesMax int64, into any, known bool) error {
 		return nil
 	case body[0] == '"':
 		return badRequest("the request body is a JSON string, not an object: is it encoded twice?")
-	case body[0] != '{' || !json.Valid(body):
-		return badRequest("not_json")
+	case body[0] != '{':
+		return badRequest("%v", api.ErrNotJSON)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
+	decode := api.Decode
 	if known {
-		decoder.DisallowUnknownFields()
+		decode = api.DecodeKnown
 	}
-	if err := decoder.Decode(into); err != nil {
-		return badRequest("%s", api.Wording(err))
+	if err := decode(body, into); err != nil {
+		return badRequest("%v", err)
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ func ownOperations() []operation {
 		{"GET x/explain/queues/{vhost}/{queue}", "What a queue runs with: each setting's value, source and why", nil, api.Explanation{}},
 		{"GET x/explain/exchanges/{vhost}/{exchange}", "The same for an exchange", nil, api.Explanation{}},
 		{"GET x/topology/{vhost}", "Exchanges, queues and the ways between them; format=mermaid or dot for documents", nil, api.Topology{}},
+		{"GET x/paths/{vhost}/{queue}", "Where a message of a queue goes on each event, with what is certain about it", nil, api.Paths{}},
 		{"GET x/lint", "What will lose, delay or circulate messages, in all virtual hosts", nil, api.Lint{}},
 		{"GET x/lint/{vhost}", "The same of one virtual host", nil, api.Lint{}},
 		{"PUT x/dry-run/policies/{vhost}/{name}", "What setting a policy would match and change; nothing is changed", api.PutPolicy{}, api.PolicyTrial{}},

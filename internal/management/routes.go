@@ -61,6 +61,7 @@ func routes() []route {
 		{get, "x/explain/queues/*/*", management, explainQueue},
 		{get, "x/explain/exchanges/*/*", management, explainExchange},
 		{get, "x/topology/*", management, getTopology},
+		{get, "x/paths/*/*", management, getPaths},
 		{get, "x/lint", management, getLint},
 		{get, "x/lint/*", management, getLint},
 		{puts, "x/dry-run/policies/*/*", policymaker, tryPolicy},

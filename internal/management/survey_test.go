@@ -53,7 +53,7 @@ func TestLint(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	d.want(201, "PUT", "/api/users/n", `{"password":"n","tags":""}`)
-	d.as("n:n").refused(401, "not_authorised", "User not authorised", "GET", "/api/x/lint", "")
+	d.as("n:n").refused(401, "not_authorised", "Not management user", "GET", "/api/x/lint", "")
 }
 
 func TestTopology(t *testing.T) {

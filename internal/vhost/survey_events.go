@@ -1,0 +1,215 @@
+package vhost
+
+import "slices"
+
+// The texts of paths: when something happens, and what follows. {queue} is where the message is; {fate} becomes one of fates.
+var pathTexts = map[string]string{
+	"on_reject":            "A consumer rejects or nacks a message with requeue=false.",
+	"on_expire":            "A message is ready for {ms} ms, or for as long as its own expiration says, if that is shorter.",
+	"on_expiration":        "The queue has no message TTL: a message expires only if it was published with an expiration.",
+	"on_drop_head":         "The queue is full ({limit}) and another message comes: its oldest message dies.",
+	"on_drop_lowest":       "The queue is full ({limit}) and another message comes: the oldest of the lowest priority dies.",
+	"on_reject_publish":    "The queue is full ({limit}) and another message comes: that is refused.",
+	"on_reject_dlx":        "The queue is full ({limit}) and another message comes: that dies, and its publisher is told that it was refused.",
+	"on_no_limit":          "The queue has no limit of length.",
+	"on_delivery_limit":    "A message comes back, unsettled or with requeue=true, for the {returns}th time.",
+	"on_no_delivery_limit": "A message may come back any number of times.",
+	"on_consumer_timeout":  "A consumer does not settle a message within {ms} ms.",
+	"on_no_timeout":        "A consumer may take as long as it likes.",
+	"on_crash":             "The broker is killed, and starts again.",
+	"on_target_missing":    "The dead-letter exchange is deleted, or leads to no queue, or the target has no room.",
+	"on_no_dlx":            "The queue has no dead-letter exchange.",
+
+	"no_dlx":            "Queue '{queue}' has no dead-letter exchange: the message is gone.",
+	"no_dlx_limit":      "Queue '{queue}' has no dead-letter exchange: the message becomes a lost letter.",
+	"no_exchange":       "There is no exchange '{exchange}': dead letters of queue '{queue}' {fate}.",
+	"no_route":          "Exchange '{exchange}' leads to no queue: dead letters of queue '{queue}' {fate}.",
+	"hop":               "It goes through exchange '{exchange}' to {queues}, in one batch: whatever crashes, it is here or there, and once.",
+	"hop_at_least_once": "It goes through exchange '{exchange}' to {queues}, in one batch; for a target that cannot take it, it is held.",
+	"hop_delayed":       "It goes through exchange '{exchange}' to {queues}; if it has an x-delay, it waits in the delayed exchange before.",
+	"hop_by_name":       "It goes through the default exchange to the queue that its own key names, if there is one.",
+	"cycle":             "It was in queue '{queue}' before, and nobody rejected it since: such letters {fate}.",
+	"cycle_kept":        "It would come to queue '{target}' again, and nobody rejected it since: it stays in queue '{queue}', and does not expire any more.",
+	"goes_round":        "It is in queue '{queue}' again, since it was rejected on the way: that may go on for ever.",
+	"target_full":       "Queue '{queue}' is full and refuses it: such letters {fate}.",
+	"waits_ttl":         "It is in queue '{queue}' for {ms} ms, unless it is consumed, and dies then.",
+	"rests":             "It is in queue '{queue}' until one of {consumers} consumers takes it.",
+	"rests_alone":       "It is in queue '{queue}', which nobody consumes.",
+	"rests_bounded":     "It is in queue '{queue}' until it is consumed, or pushed out ({limit}).",
+	"refused":           "It does not come in. A publisher with confirms gets a basic.nack.",
+	"returns":           "It is ready again where it was in queue '{queue}', flagged as redelivered.",
+	"waits_retry":       "It waits in queue '{queue}', {ms} ms the first time, and is ready again then.",
+	"taken_back":        "It is taken back, and the consumer is cancelled.",
+	"shelf_keeps":       "Lost letters are kept for {ms} ms, and {bytes} bytes of them at the most; republish_lost_letters sends them on.",
+	"held_retries":      "Held letters are tried again when exchanges, bindings or policies change, when the target has room, and now and then.",
+
+	"restart_persistent": "Persistent messages of queue '{queue}' that were confirmed are there, each once and in order.",
+	"restart_unacked":    "What consumers had and did not settle is ready again, flagged as redelivered.",
+	"restart_transient":  "Messages with delivery mode 1 are gone.",
+	"restart_quorum":     "So are messages with delivery mode 1, since it is a quorum queue.",
+	"restart_queue":      "Queue '{queue}' is not durable: it is gone, with all it had.",
+	"restart_hop":        "A dead letter on its way is in queue '{queue}' or in all its targets, never in both and never nowhere.",
+	"restart_held":       "Held letters are held.",
+	"restart_power":      "A loss of power, other than that, may take the last moments with it: the option sync is {sync}.",
+	"more":               "It goes on; no more steps are shown.",
+	"more_queues":        "It goes to {count} more queues.",
+}
+
+// PathCodes lists the codes of paths and steps, by name.
+func PathCodes() []string {
+	codes := make([]string, 0, len(pathTexts))
+	for code := range pathTexts {
+		codes = append(codes, code)
+	}
+	slices.Sort(codes)
+	return codes
+}
+
+func (f *follower) onReject(i int) Path {
+	f.die(0, i, Rejected, f.keysOf(f.Queues[i].Name), nil)
+	return Path{Event: "reject", Happens: true, Code: "on_reject"}
+}
+
+func (f *follower) onExpire(i int) Path {
+	f.die(0, i, Expired, f.keysOf(f.Queues[i].Name), nil)
+	p := Path{Event: "expire", Happens: true, Code: "on_expiration"}
+	if ttl := f.Queues[i].Settings.TTL; ttl >= 0 {
+		p.Code, p.Params = "on_expire", []Param{number("ms", ttl)}
+	}
+	return p
+}
+
+func (f *follower) onOverflow(i int) Path {
+	q := &f.Queues[i]
+	set := &q.Settings
+	p := Path{Event: "overflow", Happens: true, Params: []Param{limitOf(set)}}
+	switch {
+	case !set.limited():
+		p.Happens, p.Code, p.Params = false, "on_no_limit", nil
+		return p
+	case set.Overflow == DropLowest:
+		p.Code = "on_drop_lowest"
+	case set.Overflow == DropHead:
+		p.Code = "on_drop_head"
+	case set.passesOn():
+		p.Code = "on_reject_dlx"
+	default:
+		p.Code = "on_reject_publish"
+		f.add(Step{Queue: q.Name, Sure: true, Code: "refused", Guarantee: Refused})
+		return p
+	}
+	f.die(0, i, MaxLen, f.keysOf(q.Name), nil)
+	return p
+}
+
+// returned follows a message that came back.
+func (f *follower) returned(after, i int, failed bool) int {
+	q := &f.Queues[i]
+	set := &q.Settings
+	step := Step{After: after, Queue: q.Name, Sure: true, Code: "returns", Guarantee: KeptThere}
+	if at := set.retryAt(0, failed, 1, 0); at != 0 {
+		step.Code, step.Params = "waits_retry", []Param{number("ms", int64(at))}
+	}
+	return f.add(step)
+}
+
+// limit is the number of returns that a message survives; -1 is any.
+func (s *Settings) limit() int64 {
+	attempts := int64(-1)
+	if s.RetryType != RetryDisabled && s.RetryAttempts > 0 {
+		attempts = s.RetryAttempts
+	}
+	switch {
+	case s.DeliveryLimit < 0:
+		return attempts
+	case attempts < 0:
+		return s.DeliveryLimit
+	}
+	return min(s.DeliveryLimit, attempts)
+}
+
+func (f *follower) onLimit(i int) Path {
+	q := &f.Queues[i]
+	limit := q.Settings.limit()
+	if limit < 0 {
+		f.returned(0, i, true)
+		return Path{Event: "delivery_limit", Code: "on_no_delivery_limit"}
+	}
+	after := 0
+	if limit > 0 {
+		after = f.returned(0, i, true)
+	}
+	f.die(after, i, DeliveryLimit, f.keysOf(q.Name), nil)
+	return Path{Event: "delivery_limit", Happens: true, Code: "on_delivery_limit", Params: []Param{number("returns", limit+1)}}
+}
+
+func (f *follower) onTimeout(i int) Path {
+	q := &f.Queues[i]
+	set := &q.Settings
+	if set.ConsumerTimeout == 0 {
+		return Path{Event: "consumer_timeout", Code: "on_no_timeout"}
+	}
+	after := f.add(Step{Queue: q.Name, Sure: true, Code: "taken_back", Guarantee: KeptThere})
+	if set.limit() != 0 || set.CountFailed { // a timeout is a return, and no failure
+		after = f.returned(after, i, false)
+	}
+	if set.limit() >= 0 && !set.CountFailed {
+		f.die(after, i, DeliveryLimit, f.keysOf(q.Name), nil)
+	}
+	return Path{Event: "consumer_timeout", Happens: true, Code: "on_consumer_timeout", Params: []Param{number("ms", set.ConsumerTimeout)}}
+}
+
+func (f *follower) onCrash(i int) Path {
+	q := &f.Queues[i]
+	p := Path{Event: "crash", Happens: true, Code: "on_crash"}
+	add := func(code string, g Guarantee, params ...Param) {
+		f.add(Step{Queue: q.Name, Sure: true, Code: code, Guarantee: g, DeadEnd: g == LostThere, Params: params})
+	}
+	if !q.Durable {
+		add("restart_queue", LostThere)
+		return p
+	}
+	add("restart_persistent", KeptThere)
+	add("restart_unacked", KeptThere)
+	if q.Type == "quorum" {
+		add("restart_quorum", KeptThere)
+	} else {
+		add("restart_transient", LostThere)
+	}
+	if q.Settings.hasDLX {
+		add("restart_hop", MovedOn)
+		if q.Settings.AtLeastOnce {
+			add("restart_held", HeldBack)
+		}
+	}
+	if sync := f.rules.options.Sync; sync == SyncInterval || sync == SyncNever {
+		add("restart_power", LostThere, Param{"sync", sync.String()})
+	}
+	return p
+}
+
+func (f *follower) onMissing(i int) Path {
+	q := &f.Queues[i]
+	set := &q.Settings
+	if !set.hasDLX {
+		return Path{Event: "target_missing", Code: "on_no_dlx"}
+	}
+	fate, guarantee := f.nowhere(set)
+	exchange := Param{"exchange", set.DeadLetterExchange}
+	step := Step{Queue: q.Name, HasExchange: true, Exchange: set.DeadLetterExchange, Sure: true, DeadEnd: true, Guarantee: guarantee, Params: []Param{exchange, fate}}
+	if set.DeadLetterExchange != "" {
+		step.Code = "no_exchange"
+		f.add(step)
+	}
+	step.Code = "no_route"
+	last := f.add(step)
+	o := &f.rules.options
+	switch guarantee {
+	case HeldBack:
+		f.add(Step{After: last, Queue: q.Name, Sure: true, Code: "held_retries", Guarantee: HeldBack})
+	case OnShelf:
+		f.add(Step{After: last, Queue: q.Name, Sure: true, Code: "shelf_keeps", Guarantee: OnShelf,
+			Params: []Param{number("ms", o.LostLettersMaxAge), number("bytes", o.LostLettersMaxBytes)}})
+	}
+	return Path{Event: "target_missing", Happens: true, Code: "on_target_missing"}
+}

@@ -60,6 +60,7 @@ func FuzzParse(f *testing.F) {
 		"", "a", "-", "--", "|", "a|b", `"`, `\`, `"\x4"`, "reason:expired|maxlen", "queue:orders.* -key:#", "header.a.b:>1", `header."":x`, `header."\"":x`,
 		"body.$.a[0].*:1..2", "body:x", "body.$:x", "body.$.:x", `body.$."a.b".c:"\x00"`, "age:>1h30m", "time:2026-02..", "size:<1.5MiB", "count:>", "id:5", "a>b",
 		`"a b"* *x* x**`, "上海", "OR", "x:y", "exception:*", "age:..", "header.x:..5", "time:2026-11-20T08:30:00.5+08:00",
+		`header."\ader.""":x`, `std\:\:x`, `a"b":c`, `r."\"r."\"&:x`,
 	} {
 		f.Add(s, m.Properties, m.Body)
 	}
@@ -123,6 +124,7 @@ func FuzzGroupByHeader(f *testing.F) {
 	f.Add("n", strings.Repeat("é", valueMax), strings.Repeat("é", valueMax)+"x")
 	f.Add("x-first-death-queue", "a", "b")
 	f.Add("n", "12", "12.0")
+	f.Add("0", "\x82", "0")
 	f.Fuzz(func(t *testing.T, name, a, b string) {
 		if len(name) > 255 || name == "" {
 			return

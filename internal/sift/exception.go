@@ -2,7 +2,6 @@ package sift
 
 import (
 	"bytes"
-	"encoding/json"
 	"hash/fnv"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -174,18 +173,6 @@ func (a *account) object(w *walker, known *[slots][]string, deep bool) {
 		}
 		return false
 	})
-}
-
-// unquoted is the text of a JSON string; lent if there is nothing escaped in it.
-func unquoted(quoted []byte) []byte {
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return quoted[1 : len(quoted)-1]
-	}
-	var s string
-	if json.Unmarshal(quoted, &s) != nil {
-		return nil
-	}
-	return []byte(s)
 }
 
 // squeezed appends the letters and digits of a name in lower case; nothing if they are too many for one of ours, unless

@@ -88,19 +88,18 @@ func (f *finder) in(b []byte) bool {
 
 // end returns where the first occurrence ends, -1 if there is none.
 func (n *needle) end(b []byte) int {
-	first := n.text[0]
-	upper := first
-	if first >= 'a' && first <= 'z' {
-		upper -= 0x20
+	low := candidates{b: b, c: n.text[0]}
+	up := low
+	if low.c >= 'a' && low.c <= 'z' {
+		up.c -= 0x20
 	}
 	for i := 0; ; {
-		at := nextOf(b[i:], first, upper)
-		if at < 0 || len(b)-i-at < len(n.text) {
+		at := min(low.from(i), up.from(i))
+		if len(b)-at < len(n.text) {
 			return -1
 		}
-		i += at + 1
-		k := 1
-		for k > 0 {
+		i = at + 1
+		for k := 1; k > 0; i++ {
 			if k == len(n.text) {
 				return i
 			}
@@ -114,20 +113,25 @@ func (n *needle) end(b []byte) int {
 			if c == n.text[k] {
 				k++
 			}
-			i++
 		}
 	}
 }
 
-// nextOf finds either byte.
-func nextOf(b []byte, x, y byte) int {
-	if x == y {
-		return bytes.IndexByte(b, x)
-	}
-	for i, c := range b {
-		if c == x || c == y {
-			return i
+// candidates are where a byte is.
+type candidates struct {
+	b    []byte
+	c    byte
+	next int // the first at or after the last from, counted from 1; 0: not looked for yet
+}
+
+// from is the first one at i or after it, len(b) if there is none. Successive i do not fall.
+func (c *candidates) from(i int) int {
+	if c.next == 0 || c.next-1 < i {
+		at := bytes.IndexByte(c.b[i:], c.c)
+		if at < 0 {
+			at = len(c.b) - i
 		}
+		c.next = i + at + 1
 	}
-	return -1
+	return c.next - 1
 }

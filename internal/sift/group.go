@@ -25,7 +25,7 @@ func GroupBy(by string) (Grouping, error) {
 			name = by[len("header."):]
 		}
 		if name == "" || len(name) > 255 {
-			return Grouping{}, &Error{Term: by, Position: 1, Text: "the header's name is missing, or longer than one can be"}
+			return Grouping{}, &Error{Code: "field", Term: by, Position: 1, Text: "the header's name is missing, or longer than one can be"}
 		}
 		return Grouping{by: "header:" + name, field: plainField("header.NAME"), name: name}, nil
 	}
@@ -36,7 +36,7 @@ func GroupBy(by string) (Grouping, error) {
 		}
 		known[i] = g.by
 	}
-	return Grouping{}, &Error{Term: by, Position: 1, Text: fmt.Sprintf("letters are not grouped by %q", by), Known: append(known, "header:NAME")}
+	return Grouping{}, &Error{Code: "field", Term: by, Position: 1, Text: fmt.Sprintf("letters are not grouped by %q", by), Known: append(known, "header:NAME")}
 }
 
 // String is what GroupBy reads.

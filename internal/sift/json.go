@@ -1,6 +1,9 @@
 package sift
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // matchPath looks for a value at the path that the term means.
 func (t *term) matchPath(body []byte) bool {
@@ -29,7 +32,7 @@ func (w *walker) at(path []pathStep) bool {
 	switch c := w.peek(); {
 	case c == '{' && !s.item:
 		return w.members(func(name []byte) bool {
-			if s.each || jsonIs(name, s.name) {
+			if s.each || string(unquoted(name)) == s.name {
 				return w.at(path[1:])
 			}
 			w.skip()
@@ -78,33 +81,23 @@ func (w *walker) value(elements bool) bool {
 
 // jsonText compares a string in its quotes.
 func (t *term) jsonText(quoted []byte) bool {
-	s := quoted[1 : len(quoted)-1]
-	for _, c := range s {
-		if c == '\\' {
-			var plain string
-			if json.Unmarshal(quoted, &plain) != nil {
-				return false
-			}
-			s = []byte(plain)
-			break
-		}
-	}
+	s := unquoted(quoted)
 	if r, ok := parseReal(s); ok && t.inBounds(r) {
 		return true
 	}
 	return t.bytes(s)
 }
 
-// jsonIs reports whether a string in its quotes is name.
-func jsonIs(quoted []byte, name string) bool {
-	s := quoted[1 : len(quoted)-1]
-	for _, c := range s {
-		if c == '\\' {
-			var plain string
-			return json.Unmarshal(quoted, &plain) == nil && plain == name
-		}
+// unquoted is the text of a JSON string; lent if there is nothing escaped in it.
+func unquoted(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
 	}
-	return string(s) == name
+	var s string
+	if json.Unmarshal(quoted, &s) != nil {
+		return nil
+	}
+	return []byte(s)
 }
 
 // members goes through an object; each takes the value.

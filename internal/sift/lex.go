@@ -9,6 +9,7 @@ import (
 
 // An Error says what is wrong with a filter, and where.
 type Error struct {
+	Code     string   `json:"code"`     // syntax, field, value or limit
 	Term     string   `json:"term"`     // as it was written
 	Position int      `json:"position"` // of its first character, counted from 1
 	Text     string   `json:"text"`     // what is wrong, in words
@@ -75,7 +76,9 @@ func (l *lexer) next() (w written, ok bool, err error) {
 			return w, false, err
 		}
 		if w.values = append(w.values, value); len(w.values) > alternativesMax {
-			return w, false, l.fail(&w, fmt.Sprintf("more than %d alternatives", alternativesMax))
+			e := l.fail(&w, fmt.Sprintf("more than %d alternatives", alternativesMax))
+			e.Code = "limit"
+			return w, false, e
 		}
 		if l.at == len(l.text) || l.text[l.at] != '|' {
 			break
@@ -117,7 +120,7 @@ func (l *lexer) field(w *written) error {
 			}
 			return nil
 		case '"':
-			if n := len(w.parts); n == 0 || w.parts[n-1].hard || !strings.HasSuffix(w.parts[n-1].text, ".") {
+			if n := len(w.parts); n == 0 || !w.parts[n-1].hard && !strings.HasSuffix(w.parts[n-1].text, ".") {
 				w.parts, l.at = nil, begin
 				return nil
 			}
@@ -125,7 +128,15 @@ func (l *lexer) field(w *written) error {
 			if err != nil {
 				return err
 			}
-			w.parts = append(w.parts, c)
+			w.parts = appendHard(w.parts, c.text)
+		case '\\':
+			// Some headers have the names of classes in theirs; anywhere else it is the way to write a colon.
+			if n := len(w.parts); n == 0 || !strings.Contains(w.parts[0].text, ".") {
+				w.parts, l.at = nil, begin
+				return nil
+			}
+			w.parts = appendSoft(w.parts, l.text[l.at:l.at+1])
+			l.at++
 		case '|':
 			w.parts, l.at = nil, begin
 			return nil
@@ -223,7 +234,7 @@ func (l *lexer) fail(w *written, text string) *Error {
 	for !l.space(end) {
 		end++
 	}
-	return &Error{Term: l.text[w.start:end], Position: utf8.RuneCountInString(l.text[:w.start]) + 1, Text: text}
+	return &Error{Code: "syntax", Term: l.text[w.start:end], Position: utf8.RuneCountInString(l.text[:w.start]) + 1, Text: text}
 }
 
 func appendSoft(v []chunk, s string) []chunk {

@@ -12,10 +12,10 @@ import (
 // empty text is the filter that all messages pass. Errors are *Error.
 func Parse(text string, now int64) (*Filter, error) {
 	if len(text) > TextMax {
-		return nil, &Error{Text: fmt.Sprintf("%d bytes, at most %d are allowed", len(text), TextMax)}
+		return nil, &Error{Code: "limit", Text: fmt.Sprintf("%d bytes, at most %d are allowed", len(text), TextMax)}
 	}
 	if !utf8.ValidString(text) {
-		return nil, &Error{Text: "not UTF-8; bytes are written \"\\xFF\""}
+		return nil, &Error{Code: "syntax", Text: "not UTF-8; bytes are written \"\\xFF\""}
 	}
 	f := &Filter{}
 	l := lexer{text: text}
@@ -29,7 +29,7 @@ func Parse(text string, now int64) (*Filter, error) {
 			break
 		}
 		if len(f.terms) == termsMax {
-			return nil, l.fail(&w, fmt.Sprintf("more than %d terms", termsMax))
+			return nil, &Error{Code: "limit", Text: fmt.Sprintf("more than %d terms", termsMax)}
 		}
 		t, err := newTerm(&l, &w, now)
 		if err != nil {
@@ -45,7 +45,7 @@ func Parse(text string, now int64) (*Filter, error) {
 		f.needs |= t.need
 	}
 	if len(canonical) > TextMax {
-		return nil, &Error{Text: fmt.Sprintf("%d bytes with all that has to be quoted, at most %d are allowed", len(canonical), TextMax)}
+		return nil, &Error{Code: "limit", Text: fmt.Sprintf("%d bytes with all that has to be quoted, at most %d are allowed", len(canonical), TextMax)}
 	}
 	f.text = string(canonical)
 	slices.SortStableFunc(f.terms, func(a, b term) int { return cmp.Compare(a.need, b.need) })
@@ -59,53 +59,48 @@ func newTerm(l *lexer, w *written, now int64) (*term, error) {
 		return nil, unknownField(l, w)
 	}
 	t.need = t.field.need
-	fail := func(text string) error { return l.fail(w, text) }
 	switch t.field.kind {
 	case header:
 		if t.arg == "" {
-			return nil, fail("the header's name is missing: header.NAME:value")
+			return nil, l.fail(w, "the header's name is missing: header.NAME:value")
 		}
 	case path:
 		var err error
 		if t.path, err = newPath(w.parts); err != nil {
-			return nil, fail(err.Error())
+			return nil, l.fail(w, err.Error())
 		}
 	}
 	for i, v := range w.values {
-		if err := t.alternative(w, i, v, now); err != nil {
-			if e, ok := err.(*Error); ok {
-				known := e.Known
-				e = l.fail(w, e.Text)
-				e.Known = known
-				return nil, e
-			}
-			return nil, fail(err.Error())
+		if known, err := t.alternative(w, i, v, now); err != nil {
+			e := l.fail(w, err.Error())
+			e.Code, e.Known = "value", known
+			return nil, e
 		}
 	}
 	return t, nil
 }
 
-// alternative adds one value.
-func (t *term) alternative(w *written, i int, v []chunk, now int64) error {
+// alternative adds one value. With an error it tells what else there is.
+func (t *term) alternative(w *written, i int, v []chunk, now int64) (known []string, err error) {
 	read := readNumber
 	switch f := t.field; f.kind {
 	case free:
 		if s := joined(v); w.name == "" && (s == "OR" || s == "AND" || s == "NOT") && isSoft(v, s) {
-			return fmt.Errorf("terms are joined by and; alternatives are written a|b, and not is a minus before the term; quote %q to look for it", s)
+			return nil, fmt.Errorf("terms are joined by and; alternatives are written a|b, and not is a minus before the term; quote %q to look for it", s)
 		}
 		found, err := newFinder(v)
 		t.finders = append(t.finders, found)
-		return err
+		return nil, err
 	case word:
 		return t.word(w, i, v)
 	case text, name:
 		if s := v[0].text; !v[0].hard && (s[0] == '>' || s[0] == '<') {
-			return fmt.Errorf("%s is text and has no order; quote a value that begins so", f.Name)
+			return nil, fmt.Errorf("%s is text and has no order; quote a value that begins so", f.Name)
 		}
 		t.patterns = append(t.patterns, compile(v, f.kind))
-		return nil
+		return nil, nil
 	case header, path:
-		return t.typed(v)
+		return nil, t.typed(v)
 	case size:
 		read = readSize
 	case age:
@@ -113,15 +108,14 @@ func (t *term) alternative(w *written, i int, v []chunk, now int64) error {
 	case clock:
 		read = readClock(now)
 	}
-	if len(v) != 1 {
-		return fmt.Errorf("%s is compared with numbers, which are not quoted", t.field.Name)
+	if len(v) != 1 || v[0].hard {
+		return nil, fmt.Errorf("%s is compared with numbers, which are not quoted", t.field.Name)
 	}
 	s, err := t.span(v[0].text, read, now)
-	if err != nil {
-		return err
+	if err == nil {
+		t.spans = append(t.spans, s)
 	}
-	t.spans = append(t.spans, s)
-	return nil
+	return nil, err
 }
 
 func (t *term) span(s string, read func(string) (span, error), now int64) (span, error) {
@@ -140,7 +134,7 @@ var synonyms = map[string]string{"reject": "rejected", "nack": "rejected", "nack
 	"max_len": "maxlen", "max_length": "maxlen", "overflow": "maxlen", "limit": "delivery_limit"}
 
 // word adds one of the few words that the field has, or a pattern for them.
-func (t *term) word(w *written, i int, v []chunk) error {
+func (t *term) word(w *written, i int, v []chunk) (known []string, err error) {
 	s := joined(v)
 	if isSoft(v, s) && !strings.ContainsAny(s, "*?") {
 		s = strings.ReplaceAll(strings.ToLower(s), "-", "_")
@@ -148,13 +142,13 @@ func (t *term) word(w *written, i int, v []chunk) error {
 			s = to
 		}
 		if !slices.Contains(t.field.words, s) {
-			return &Error{Text: fmt.Sprintf("%s is never %q", t.field.Name, joined(v)), Known: t.field.words}
+			return t.field.words, fmt.Errorf("%s is never %q", t.field.Name, joined(v))
 		}
 		v = []chunk{{text: s}}
 		w.values[i] = v
 	}
 	t.patterns = append(t.patterns, compile(v, text))
-	return nil
+	return nil, nil
 }
 
 // typed adds a value that may be text or a number.
@@ -182,6 +176,7 @@ func (t *term) typed(v []chunk) error {
 // unknownField suggests the nearest.
 func unknownField(l *lexer, w *written) *Error {
 	e := l.fail(w, fmt.Sprintf("there is no field %q; a text with a colon in it has to be quoted", w.name))
+	e.Code = "field"
 	word, best := fieldWord(w.name), 3
 	for i := range fields {
 		if d := distance(word, fields[i].Name); fields[i].Name != "" && d < best {
@@ -229,6 +224,10 @@ func appendTerm(b []byte, w *written, t *term) []byte {
 	}
 	switch {
 	case w.name == "":
+		l := lexer{text: string(appendValue(nil, w.values[0]))}
+		if again := (written{}); l.field(&again) != nil || again.name != "" {
+			b = append(b, `""`...) // what begins with quotes has no field
+		}
 	case t.field.kind == header:
 		b = appendHeaderName(b, t.arg)
 		b = append(b, ':')

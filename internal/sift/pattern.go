@@ -264,7 +264,7 @@ func plain(s string) bool {
 	}
 	for i := range len(s) {
 		c := s[i]
-		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c >= 0x80
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_'
 		if !letter && (i == 0 || !(c >= '0' && c <= '9' || c == '.' || c == '-' || c == '/')) {
 			return false
 		}

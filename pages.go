@@ -51,6 +51,7 @@ type visit struct {
 // serve returns what serves h.
 func (b *Broker) serve(h http.Handler) func(net.Listener) error {
 	p := newPage(h, b.config.Log)
+	p.RegisterOnShutdown(b.management.EndStreams)
 	b.pages = append(b.pages, p)
 	return func(l net.Listener) error {
 		return p.Serve(withRoom(l, share(filesMax(), pageSixteenths), p.makeRoom))

@@ -284,6 +284,12 @@ type LoginAttempts struct {
 	Failed    uint64 `json:"auth_attempts_failed"`
 }
 
+// Session answers GET and POST /api/x/session.
+type Session struct {
+	User  *WhoAmI `json:"user"`  // null: nobody is logged in
+	Token string  `json:"token"` // what changes have to show in the header X-CSRF-Token
+}
+
 // LoggedIn answers POST /api/login.
 type LoggedIn struct {
 	Token struct {

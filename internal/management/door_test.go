@@ -243,7 +243,7 @@ func TestBadInput(t *testing.T) {
 		{404, gone, notFound, "GET", "/api/nonsense", ""},
 		{404, gone, notFound, "GET", "/api", ""},
 		{404, gone, notFound, "GET", "/api/", ""},
-		{404, gone, notFound, "GET", "/", ""},
+		{404, gone, notFound, "GET", "/nothing", ""},
 		{404, gone, notFound, "GET", "/api/queues/none", ""},
 		{404, gone, notFound, "GET", "/api/queues/%2F/none", ""},
 		{404, gone, notFound, "DELETE", "/api/queues/%2F/none", ""},

@@ -52,6 +52,9 @@ func (c *caller) tags() []string {
 func (r *request) logIn(asks need) error {
 	header := r.Header.Get("Authorization")
 	if header == "" {
+		if _, err := r.Cookie(sessionCookie); err == nil || r.Header.Get(tokenHeader) != "" {
+			return r.logInBySession(asks)
+		}
 		return &loginNeeded{}
 	}
 	if scheme, token, _ := strings.Cut(header, " "); strings.EqualFold(scheme, "Bearer") {
@@ -87,10 +90,15 @@ func (r *request) logInAs(name, password string, asks need) error {
 	r.view = in // the user may have been made since the request's arrival
 	user, _ := in.User(name)
 	r.caller = caller{name: name, user: user}
+	return r.admit(asks)
+}
+
+// admit makes sure that the tags of the caller, a user, suffice.
+func (r *request) admit(asks need) error {
 	switch {
-	case !user.ActsAs(access.TagManagement):
+	case !r.caller.user.ActsAs(access.TagManagement):
 		return notAuthorised("Not management user")
-	case !user.ActsAs(string(asks)):
+	case !r.caller.user.ActsAs(string(asks)):
 		return notAuthorised("Not %s user", asks)
 	}
 	return nil
@@ -119,12 +127,8 @@ type attempts struct {
 // postLogin takes name and password as a form and answers with what to send from then on. Source: RabbitMQ management
 // API, login.
 func postLogin(r *request) (answer, error) {
-	r.Body = http.MaxBytesReader(nil, r.Body, loginBytesMax)
-	if err := r.ParseForm(); err != nil {
-		return answer{}, badRequest("the request body is not a form: %v", err)
-	}
-	name, password := r.PostForm.Get("username"), r.PostForm.Get("password")
-	if err := needKeys(key{"username", r.PostForm.Has("username")}, key{"password", r.PostForm.Has("password")}); err != nil {
+	name, password, err := r.readLogin()
+	if err != nil {
 		return answer{}, err
 	}
 	if err := r.logInAs(name, password, management); err != nil {
@@ -135,7 +139,17 @@ func postLogin(r *request) (answer, error) {
 	return ok(in)
 }
 
-// deleteLogin has nothing to do: no session is kept here.
+// readLogin takes name and password from a form.
+func (r *request) readLogin() (name, password string, err error) {
+	r.Body = http.MaxBytesReader(nil, r.Body, loginBytesMax)
+	if err := r.ParseForm(); err != nil {
+		return "", "", badRequest("the request body is not a form: %v", err)
+	}
+	err = needKeys(key{"username", r.PostForm.Has("username")}, key{"password", r.PostForm.Has("password")})
+	return r.PostForm.Get("username"), r.PostForm.Get("password"), err
+}
+
+// deleteLogin has nothing to do: who logs in there keeps the password and sends it along.
 func deleteLogin(*request) (answer, error) { return nothing() }
 
 // getAttempts shows how often somebody logged in with a password, by protocol.

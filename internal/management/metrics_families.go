@@ -70,6 +70,7 @@ func metricFamilies() []family {
 		{"lost_letter_metrics", false, none, (*scrape).lostLetters},
 		{"storage_metrics", false, none, (*scrape).storageMetrics},
 		{"http_metrics", false, none, (*scrape).answers},
+		{"console_metrics", false, none, (*scrape).consoleStreams},
 		{"runtime_metrics", false, none, (*scrape).runtimeMetrics},
 	}
 }

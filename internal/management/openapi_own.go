@@ -6,6 +6,10 @@ import "github.com/bartleby-mq/bartleby/internal/api"
 func ownOperations() []operation {
 	all := []operation{
 		{"GET x/openapi.json", "This document", nil, anything{}},
+		{"GET x/session", "Who is logged in by the console's cookie, and the token that changes have to show; a null user if nobody is", nil, api.Session{}},
+		{"POST x/session", "Opens a session: takes username and password as a form, sets the cookie", nil, api.Session{}},
+		{"DELETE x/session", "Ends the session", nil, nil},
+		{"GET x/events", "What changes, as server-sent events: topics=overview,queues,jobs,letters,alarms", nil, nil},
 		{"GET x/audit", "Who changed what, newest first; after=ID and user=NAME narrow it", nil, api.List[api.Deed]{}},
 		{"GET x/clock", "What the clocks of the node show", nil, api.Clock{}},
 		{"POST x/clock/advance", "Moves the clock of a broker that was started with a test clock", api.ClockAdvance{}, api.Clock{}},

@@ -11,7 +11,7 @@ const (
 )
 
 // otherKinds are the paths whose answers are no JSON.
-var otherKinds = []string{"config/effective", "x/backup"}
+var otherKinds = []string{"config/effective", "x/backup", "x/events"}
 
 // routes are all paths below /api, * standing for a name, with the tag that each asks for.
 // Source: RabbitMQ management API; reference http-api 1.5, 3.
@@ -42,6 +42,10 @@ func routes() []route {
 		{get, "auth/attempts/*/source", administrator, getAttemptSources},
 		{remove, "auth/attempts/*/source", administrator, resetAttempts},
 		{post, "rebalance/queues", administrator, func(*request) (answer, error) { return nothing() }},
+		{get, "x/session", anybody, getSession},
+		{post, "x/session", anybody, postSession},
+		{remove, "x/session", anybody, deleteSession},
+		{get, "x/events", management, getEvents},
 		{get, "x/openapi.json", anybody, getOpenAPI},
 		{get, "x/audit", administrator, getAudit},
 		{get, "x/clock", monitoring, getClock},

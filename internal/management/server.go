@@ -11,7 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/engine"
 )
 
-// Server serves the management API below /api and the metrics at /metrics. Its methods may be called by any
+// Server serves the management API below /api, the metrics at /metrics, and the web console at /. Its methods may be called by any
 // goroutine. The options' Engine must be open until Close has returned.
 type Server struct {
 	options  Options
@@ -24,6 +24,9 @@ type Server struct {
 	attempts attempts
 	importer *importer
 	scraper  *scraper
+	console  *console
+	sessions sessions
+	streams  streams
 }
 
 // New returns a server that is ready to serve. It reads the broker's counters now and then until it is closed.
@@ -33,6 +36,11 @@ func New(o Options) *Server {
 		options: o, engine: o.Engine, started: time.Now(), tree: &node{}, sampler: newSampler(o.Engine, o.Roster),
 		auditor: newAuditor(o.Engine), origins: o.CORS.protection(), importer: newImporter(o.Engine, o.Log, o.Passwords),
 		scraper: newScraper(),
+	}
+	var err error
+	if s.console, err = newConsole(o.PathPrefix); err != nil {
+		o.Log.Error("there is no web console: its files are wrong", "error", err) // tests hold them right
+		s.console = &console{}
 	}
 	for _, r := range routes() {
 		if o.NoOperatorPolicyChanges && r.method != get && strings.HasPrefix(r.path, "operator-policies/") {
@@ -52,7 +60,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	maps.Copy(w.Header(), s.options.Headers)
 	s.options.CORS.allow(w.Header(), hr)
 	r := &request{Request: hr, server: s, writer: w, view: s.engine.Access()}
-	if s.besideAPI(w, hr) {
+	if s.besideAPI(w, hr) || s.serveConsole(w, hr) {
 		return
 	}
 	began := time.Now()

@@ -1,0 +1,234 @@
+package management
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+// Streams of events tell consoles what changed, so that they need not ask again and again.
+const (
+	// streamsMax bounds them; who finds no room asks now and then instead.
+	streamsMax = 200
+	// streamEvery is how often what a stream tells is looked at, and streamShare how many times longer than that took it
+	// pauses at least: with very many queues, streams cost little of a processor all the same.
+	streamEvery = time.Second
+	streamShare = 20
+	// streamSharedFor is for how long what was found out for one stream serves others of the same user.
+	streamSharedFor = 900 * time.Millisecond
+	// streamSilenceMax is how long a stream says nothing before a heartbeat.
+	streamSilenceMax = 15 * time.Second
+	// streamPatience is how long a client has to take an event.
+	streamPatience = 30 * time.Second
+)
+
+// A topic finds out what is told to a caller, as it would for the request of an endpoint.
+type topic func(r *request) (answer, error)
+
+// topics are what may be asked for.
+var topics = map[string]topic{
+	"overview": getOverview, "queues": getQueueDigest, "jobs": getJobDigest, "letters": getLetterDigest, "alarms": getAlarmDigest,
+}
+
+// streams are those that are open.
+type streams struct {
+	mu struct {
+		sync.Mutex
+		ended chan struct{} // closed when no more are wanted; nil: nobody asked yet
+		over  bool
+		open  int
+		told  map[string]told // by caller and topic
+	}
+}
+
+// told is what a topic had to say at an instant.
+type told struct {
+	at   time.Time
+	text []byte
+}
+
+// enter makes room for a stream; done is closed when it has to end.
+func (s *streams) enter() (done <-chan struct{}, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.over || s.mu.open >= streamsMax {
+		return nil, false
+	}
+	if s.mu.ended == nil {
+		s.mu.ended, s.mu.told = make(chan struct{}), map[string]told{}
+	}
+	s.mu.open++
+	return s.mu.ended, true
+}
+
+func (s *streams) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.open--; s.mu.open == 0 {
+		clear(s.mu.told)
+	}
+}
+
+func (s *streams) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.open
+}
+
+func (s *streams) recent(key string, now time.Time) ([]byte, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, ok := s.mu.told[key]
+	return t.text, ok && now.Sub(t.at) < streamSharedFor
+}
+
+func (s *streams) keep(key string, t told) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.told[key] = t
+}
+
+// EndStreams ends the streams of events, which would go on for ever, and lets no more begin. Call it when the HTTP server
+// shuts down; more than once is no harm.
+func (s *Server) EndStreams() {
+	m := &s.streams.mu
+	m.Lock()
+	defer m.Unlock()
+	if !m.over && m.ended != nil {
+		close(m.ended)
+	}
+	m.over = true
+}
+
+// getEvents tells what changes until the caller leaves. Each event has the name of a topic, and as data what that says now;
+// it comes when that differs from what the stream told last, so that an event that was missed is made up for by the next.
+// The id counts the events of a stream: a browser that connects again says the last one, and is told everything anew.
+func getEvents(r *request) (answer, error) {
+	asked, err := topicsOf(r.URL.Query())
+	if err != nil {
+		return answer{}, err
+	}
+	done, ok := r.server.streams.enter()
+	if !ok {
+		return answer{}, &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: "too many streams of events; ask now and then instead"}
+	}
+	defer r.server.streams.leave()
+	s := &stream{request: r, control: http.NewResponseController(r.writer), last: map[string][]byte{}}
+	h := r.writer.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	_ = s.control.SetReadDeadline(time.Time{}) // of the request as a whole; a server without deadlines has none to lift
+	r.writer.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		s.run(asked, done)
+	}
+	return answer{status: http.StatusOK, sent: true}, nil
+}
+
+func topicsOf(query url.Values) ([]string, error) {
+	asked := strings.Split(query.Get("topics"), ",")
+	for _, name := range asked {
+		if topics[name] == nil {
+			return nil, badRequest("there is no topic '%s': overview, queues, jobs, letters and alarms are", name)
+		}
+	}
+	slices.Sort(asked)
+	return slices.Compact(asked), nil
+}
+
+// A stream is what one caller is told.
+type stream struct {
+	*request
+	control *http.ResponseController
+	last    map[string][]byte // by topic, what was told last
+	spoke   time.Time
+	id      int
+}
+
+// run tells until the caller leaves, may no longer listen, or done is closed.
+func (s *stream) run(asked []string, done <-chan struct{}) {
+	if s.write("retry: 3000\n\n") != nil {
+		return
+	}
+	for {
+		began := time.Now()
+		for _, name := range asked {
+			if s.tell(name) != nil {
+				return
+			}
+		}
+		if time.Since(s.spoke) >= streamSilenceMax && s.write(": still here\n\n") != nil {
+			return
+		}
+		select {
+		case <-time.After(max(streamEvery, streamShare*time.Since(began))):
+		case <-done:
+			return
+		case <-s.Context().Done():
+			return
+		}
+		if s.view = s.server.engine.Access(); s.logIn(management) != nil {
+			return
+		}
+	}
+}
+
+// tell sends an event if there is news.
+func (s *stream) tell(name string) error {
+	text, err := s.find(name)
+	if err != nil { // a virtual host that stands still, say: the next look may have more luck
+		return s.Context().Err()
+	}
+	if bytes.Equal(text, s.last[name]) {
+		return nil
+	}
+	s.last[name] = text
+	s.id++
+	return s.write(fmt.Sprintf("event: %s\nid: %d\ndata: %s\n\n", name, s.id, text))
+}
+
+// find finds out what a topic says, or what it said a moment ago to the same user.
+func (s *stream) find(name string) ([]byte, error) {
+	key := name + " " + s.caller.shownName()
+	now := time.Now()
+	if text, ok := s.server.streams.recent(key, now); ok {
+		return text, nil
+	}
+	ctx, cancel := context.WithTimeout(s.Context(), lookPatience)
+	defer cancel()
+	asks := s.inside(ctx)
+	a, err := topics[name](asks)
+	if err != nil {
+		return nil, err
+	}
+	text, err := render(asks, a)
+	if err == nil {
+		s.server.streams.keep(key, told{now, text})
+	}
+	return text, err
+}
+
+// inside is a request of the same caller for something else, without a query.
+func (r *request) inside(ctx context.Context) *request {
+	plain := r.Clone(ctx)
+	plain.URL = &url.URL{Path: r.URL.Path}
+	return &request{Request: plain, server: r.server, writer: r.writer, view: r.view, caller: r.caller}
+}
+
+func (s *stream) write(text string) error {
+	s.spoke = time.Now()
+	_ = s.control.SetWriteDeadline(s.spoke.Add(streamPatience)) // likewise
+	if _, err := s.writer.Write([]byte(text)); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}

@@ -1,0 +1,38 @@
+// The console begins here.
+import { html, render } from './html.js';
+import { startLanguage } from './i18n.js';
+import { startTheme } from './theme.js';
+import { startRouter } from './router.js';
+import { startSession, user } from './session.js';
+import { startLive } from './live.js';
+import { startKeys } from './keys.js';
+import { Frame } from './frame.js';
+import { Login } from './login.js';
+import { pages } from '../pages/registry.js';
+
+function App() {
+  if (user.value === undefined) return null;
+  return user.value ? html`<${Frame} pages=${pages} />` : html`<${Login} />`;
+}
+
+startTheme();
+startRouter();
+startKeys();
+startLive();
+// Menus close when something else is pressed, or with Esc.
+addEventListener('click', (e) => {
+  document.querySelectorAll('details.menu[open]').forEach((d) => {
+    if (!d.contains(e.target)) d.open = false;
+  });
+});
+addEventListener('keydown', (e) => {
+  if (e.key !== 'Escape') return;
+  document.querySelectorAll('details.menu[open]').forEach((d) => {
+    d.open = false;
+    d.querySelector('summary').focus();
+  });
+});
+await Promise.all([startLanguage(), startSession().catch(() => {
+  user.value = null;
+})]);
+render(html`<${App} />`, document.getElementById('app'));

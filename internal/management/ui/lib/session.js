@@ -1,0 +1,38 @@
+// Who is logged in, and what that user may.
+import { signal, computed } from './html.js';
+import { ask, api, token, lostSession } from './api.js';
+
+// user is undefined until it is known, null if nobody is logged in, else {name, tags}.
+export const user = signal(undefined);
+export const tags = computed(() => user.value?.tags || []);
+
+const includes = {
+  administrator: ['administrator'],
+  monitoring: ['administrator', 'monitoring'],
+  policymaker: ['administrator', 'policymaker'],
+  management: ['administrator', 'monitoring', 'policymaker', 'management'],
+};
+
+// may tells whether the tags suffice for what asks for one.
+export const may = (tag) => !tag || (includes[tag] || [tag]).some((x) => tags.value.includes(x));
+
+function take(session) {
+  token.value = session.token;
+  user.value = session.user;
+}
+
+export async function startSession() {
+  take(await api.get('x/session'));
+  lostSession.subscribe((n) => {
+    if (n > 0) take({ user: null, token: '' });
+  });
+}
+
+export async function logIn(username, password) {
+  take((await ask('POST', 'x/session', { form: { username, password } })).data);
+}
+
+export async function logOut() {
+  await api.delete('x/session');
+  take({ user: null, token: '' });
+}

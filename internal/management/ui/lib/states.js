@@ -1,0 +1,50 @@
+// What a page shows while it has nothing, or nothing yet.
+import { html, useState, useEffect } from './html.js';
+import { t } from './i18n.js';
+import { Icon } from './icon.js';
+import { Code, Codes } from './code.js';
+import { reasonOf } from './layers.js';
+
+// Loading shows itself only if it takes a while.
+export function Loading() {
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), 250);
+    return () => clearTimeout(timer);
+  }, []);
+  return html`<div class="skeleton" role="status" aria-label=${t('frame.loading')}>${late && html`<i></i><i></i><i></i>`}</div>`;
+}
+
+// Empty teaches: what would be here, how it gets here in five languages of clients and on the command line, and where to read more.
+export function Empty({ title, text, code, cli, docs, children }) {
+  return html`<section class="empty">
+    <h2>${title}</h2>
+    ${text && html`<p>${text}</p>`}
+    ${children}
+    ${code && html`<${Codes} of=${code} />`}
+    ${cli && html`<p class="faint">${t('frame.on_the_command_line')}</p><${Code} text=${cli} />`}
+    ${docs && html`<p><a href=${`https://github.com/bartleby-mq/bartleby/blob/main/docs/${docs}`} target="_blank" rel="noreferrer noopener">${t('frame.read_more')} <${Icon} name="external" /></a></p>`}
+  </section>`;
+}
+
+// Failure shows why something could not be shown: a right that is missing, something that is not there, or a fault with a retry.
+export function Failure({ error, retry }) {
+  if (error.noRight) {
+    return html`<section class="empty" role="alert"><h2>${t('frame.no_right')}</h2><p>${t('frame.no_right_text')}</p><p class="reason"><code>${error.reason}</code></p></section>`;
+  }
+  if (error.missing) {
+    return html`<section class="empty" role="alert"><h2>${t('frame.not_there')}</h2><p>${t('frame.not_there_text')}</p></section>`;
+  }
+  return html`<section class="empty" role="alert"><h2>${t('frame.failed')}</h2><p class="reason">${reasonOf(error)}</p>
+    ${retry && html`<button type="button" onClick=${retry}>${t('frame.retry')}</button>`}</section>`;
+}
+
+// Shown chooses among these for what useData returned, and shows children(data) if there is some.
+export function Shown({ of, children }) {
+  if (of.data !== undefined) {
+    return html`${of.error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${reasonOf(of.error)} <button type="button" onClick=${of.refresh}>${t('frame.retry')}</button></p>`}
+      ${children(of.data)}`;
+  }
+  if (of.error) return html`<${Failure} error=${of.error} retry=${of.refresh} />`;
+  return html`<${Loading} />`;
+}

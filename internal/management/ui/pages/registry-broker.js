@@ -1,0 +1,2 @@
+// Pages about the broker: queues, exchanges, clients, rules, users, the node.
+export const broker = [];

@@ -45,12 +45,12 @@ type streams struct {
 		ended chan struct{} // closed when no more are wanted; nil: nobody asked yet
 		over  bool
 		open  int
-		told  map[string]told // by caller and topic
+		said  map[string]saying // by caller and topic
 	}
 }
 
-// told is what a topic had to say at an instant.
-type told struct {
+// A saying is what a topic had to say at an instant.
+type saying struct {
 	at   time.Time
 	text []byte
 }
@@ -63,7 +63,7 @@ func (s *streams) enter() (done <-chan struct{}, ok bool) {
 		return nil, false
 	}
 	if s.mu.ended == nil {
-		s.mu.ended, s.mu.told = make(chan struct{}), map[string]told{}
+		s.mu.ended, s.mu.said = make(chan struct{}), map[string]saying{}
 	}
 	s.mu.open++
 	return s.mu.ended, true
@@ -73,7 +73,7 @@ func (s *streams) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.open--; s.mu.open == 0 {
-		clear(s.mu.told)
+		clear(s.mu.said)
 	}
 }
 
@@ -86,14 +86,14 @@ func (s *streams) count() int {
 func (s *streams) recent(key string, now time.Time) ([]byte, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t, ok := s.mu.told[key]
+	t, ok := s.mu.said[key]
 	return t.text, ok && now.Sub(t.at) < streamSharedFor
 }
 
-func (s *streams) keep(key string, t told) {
+func (s *streams) keep(key string, t saying) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mu.told[key] = t
+	s.mu.said[key] = t
 }
 
 // EndStreams ends the streams of events, which would go on for ever, and lets no more begin. Call it when the HTTP server
@@ -212,7 +212,7 @@ func (s *stream) find(name string) ([]byte, error) {
 	}
 	text, err := render(asks, a)
 	if err == nil {
-		s.server.streams.keep(key, told{now, text})
+		s.server.streams.keep(key, saying{now, text})
 	}
 	return text, err
 }

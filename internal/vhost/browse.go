@@ -175,11 +175,10 @@ func (x *Seen) Sift(needs sift.Need) sift.Message {
 		m.Reason, m.LastQueue = h.Last.Reason.String(), h.Last.Queue
 		m.FirstReason, m.Source = h.First.Reason.String(), h.First.Queue
 		m.Exchange, m.Keys = h.Exchange, h.Keys
-		if k := len(h.Deaths) - 1; k >= 0 {
-			m.Exchange, m.Keys = h.Deaths[k].Exchange, h.Deaths[k].Keys
-			m.At = h.Deaths[0].Time * 1000
-			if m.Source == "" {
-				m.Source = h.Deaths[k].Queue
+		if d := h.firstDeath(); d != nil {
+			m.Exchange, m.Keys, m.Source = d.Exchange, d.Keys, d.Queue
+			if m.At = h.At; m.At == 0 {
+				m.At = h.Deaths[0].Time * 1000
 			}
 		}
 		m.Count, m.Redrives = h.total(), int64(h.Resent.Times)

@@ -354,6 +354,7 @@ func (v *VHost) bury(s *Stamp, from *queueState, m *message, reason Reason) {
 	if v.mutant != MutantForgetDeath || m.history == nil {
 		h = old.died(d)
 	}
+	h.At = int64(s.Wall)
 	if told { // the first death is the publisher's to tell
 		h.First = Origin{}
 	}

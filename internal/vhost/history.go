@@ -68,6 +68,7 @@ type History struct {
 	Deaths   []Death  // newest first
 	First    Origin   // of the first death
 	Last     Origin   // of the newest
+	At       int64    // of the newest, ms since the Unix epoch; 0: nobody has noted it
 	Share    uint32   // how many letters this one may still become, where exchanges multiply them
 	HideCC   bool     // consumers do not see the CC header any more
 	Resent   Resent   // how it was sent back
@@ -114,6 +115,20 @@ func (h *History) died(d Death) History {
 		}
 	}
 	return n
+}
+
+// firstDeath is the entry that tells of the first death, nil if there was none. Entries move to the front when a death
+// repeats, so the last is not always it.
+func (h *History) firstDeath() *Death {
+	for i := range h.Deaths {
+		if d := &h.Deaths[i]; d.Queue == h.First.Queue && d.Reason == h.First.Reason {
+			return d
+		}
+	}
+	if k := len(h.Deaths) - 1; k >= 0 {
+		return &h.Deaths[k]
+	}
+	return nil
 }
 
 // cycles reports whether a dead letter that died for reason would come to queue again without ever having
@@ -186,10 +201,10 @@ func (h *History) automatic() int {
 
 // A history as bytes, all numbers varints, strings with their length before them:
 //
-//	exchange keys share first last [times job flags] count { reason queue count time exchange keys [expiration] }*
+//	exchange keys share first last [times job flags] [at] count { reason queue count time exchange keys [expiration] }*
 //
-// The reason of first has bit 7 set if CC is hidden, that of last if it was sent back by hand and how follows, that of a
-// death if an expiration follows.
+// The reason of first has bit 7 set if CC is hidden, that of last if it was sent back by hand and how follows, and bit 6 if
+// the time of the last death does; that of a death has bit 7 set if an expiration follows.
 func appendHistory(b []byte, h *History) []byte {
 	b = appendText(b, h.Exchange)
 	b = appendTexts(b, h.Keys)
@@ -199,6 +214,9 @@ func appendHistory(b []byte, h *History) []byte {
 		if i == 0 && h.HideCC || i == 1 && h.Resent.Times > 0 {
 			reason |= reasonMarked
 		}
+		if i == 1 && h.At != 0 {
+			reason |= reasonTimed
+		}
 		b = append(b, reason)
 		b = appendText(b, o.Queue)
 		b = appendText(b, o.Exchange)
@@ -207,6 +225,9 @@ func appendHistory(b []byte, h *History) []byte {
 		b = binary.AppendUvarint(b, uint64(x.Times))
 		b = binary.AppendUvarint(b, uint64(x.Job))
 		b = append(b, bits(x.Restored, x.CameBack))
+	}
+	if h.At != 0 {
+		b = binary.AppendVarint(b, h.At)
 	}
 	b = binary.AppendUvarint(b, uint64(len(h.Deaths)))
 	for i := range h.Deaths {
@@ -232,6 +253,9 @@ func appendHistory(b []byte, h *History) []byte {
 // was sent back follows; of a death, that an expiration does.
 const reasonMarked = 0x80
 
+// reasonTimed is the bit of the last reason that says that the time of that death follows.
+const reasonTimed = 0x40
+
 var errHistory = errors.New("vhost: history is malformed")
 
 func parseHistory(p []byte) (History, error) { return readHistory(&reader{rest: p}) }
@@ -242,9 +266,13 @@ func readHistory(r *reader) (History, error) {
 		o.Reason, o.Queue, o.Exchange = Reason(r.byte()), r.text(), r.text()
 	}
 	h.HideCC, h.First.Reason = h.First.Reason&reasonMarked != 0, h.First.Reason&^reasonMarked
-	if h.Last.Reason&reasonMarked != 0 {
-		h.Last.Reason &^= reasonMarked
+	marked := h.Last.Reason
+	h.Last.Reason &^= reasonMarked | reasonTimed
+	if marked&reasonMarked != 0 {
 		h.Resent = readResent(r)
+	}
+	if marked&reasonTimed != 0 {
+		h.At = r.int()
 	}
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
 		reason := r.byte()

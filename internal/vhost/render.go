@@ -36,9 +36,13 @@ func appendDeathHeaders(b, p []byte, d Dialect) (_ []byte, x rendered, err error
 	}
 	x.hideCC = origins[0].reason&reasonMarked != 0
 	origins[0].reason &^= reasonMarked
-	if origins[1].reason&reasonMarked != 0 {
-		origins[1].reason &^= reasonMarked
+	marked := origins[1].reason
+	origins[1].reason &^= reasonMarked | reasonTimed
+	if marked&reasonMarked != 0 {
 		x.resent = readResent(&r)
+	}
+	if marked&reasonTimed != 0 {
+		r.int()
 	}
 	deaths := r.uint()
 	if deaths == 0 {

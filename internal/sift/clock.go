@@ -62,8 +62,8 @@ func (c *clockReader) digits(n, low, high int64) int64 {
 }
 
 // skip takes one of these bytes.
-func (c *clockReader) skip(any string) bool {
-	if c.rest == "" || strings.IndexByte(any, c.rest[0]) < 0 {
+func (c *clockReader) skip(these string) bool {
+	if c.rest == "" || strings.IndexByte(these, c.rest[0]) < 0 {
 		return false
 	}
 	c.rest = c.rest[1:]

@@ -51,9 +51,12 @@ var inner = [slots][]string{
 	stack:   {"stacktrace", "stack", "traceback", "backtrace"},
 }
 
-// wrappers are members of a body that have the exception in them: Celery's result, Faktory's failure, and what is
+// wrappers are members of a body, and tables among the headers, that are an exception: Faktory's failure, and what is
 // called so.
-var wrappers = []string{"result", "failure", "exception", "error"}
+var wrappers = []string{"failure", "exception", "error"}
+
+// result is the member of a body that has Celery's exception among its own.
+const result = "result"
 
 // stamp is the header of Symfony's messenger: JSON, an array of objects, the newest last.
 var stamp = []byte("errordetailsstamp")
@@ -152,9 +155,12 @@ func (a *account) object(w *walker, known *[slots][]string, deep bool) {
 				a.put(name, unquoted(s), known)
 			}
 		case '{':
-			if deep && isOne(name, wrappers) {
+			switch {
+			case deep && string(name) == result:
+				a.object(w, &names, false)
+			case deep && isOne(name, wrappers):
 				a.object(w, &inner, false)
-			} else {
+			default:
 				w.skip()
 			}
 		case '[': // Celery's message has its arguments one by one

@@ -56,6 +56,7 @@ func TestExceptionDialects(t *testing.T) {
 		{"EasyNetQ", toldIn(`{"RoutingKey":"x","Exception":"System.NullReferenceException: Object reference\n at"}`), "System.NullReferenceException: Object reference"},
 		{"a table", &Message{Properties: amqp.AppendProperties(nil, &amqp.Properties{Has: amqp.FlagHeaders, Headers: amqp.Table{
 			{Name: "exception", Value: amqp.TableValue(amqp.Table{{Name: "class", Value: amqp.String("E")}, {Name: "message", Value: amqp.String("m")}})}}})}, "E: m"},
+		{"a result that is none", toldIn(`{"result":{"type":"order","message":"done"}}`), ""},
 		{"an empty one", toldIn("", "x-exception-message", " "), ""},
 		{"a body cut off", toldIn(`{"error":"half`), ""},
 	} {

@@ -49,11 +49,6 @@ func told(m *Message, name string) string {
 	return ""
 }
 
-// isTold reports whether told knows the header.
-func isTold(name string) bool {
-	return strings.HasPrefix(name, "x-first-death-") || strings.HasPrefix(name, "x-last-death-")
-}
-
 func (t *term) matchHeader(m *Message) bool {
 	v, ok := headerNamed(headers(m.Properties), t.arg)
 	if !ok {

@@ -9,11 +9,11 @@ import (
 
 // An Error says what is wrong with a filter, and where.
 type Error struct {
-	Code     string   `json:"code"`     // syntax, field, value or limit
-	Term     string   `json:"term"`     // as it was written
-	Position int      `json:"position"` // of its first character, counted from 1
-	Text     string   `json:"text"`     // what is wrong, in words
-	Known    []string `json:"known"`    // what might have been meant
+	Code     string   `json:"code"`            // syntax, field, value or limit
+	Term     string   `json:"term"`            // as it was written
+	Position int      `json:"position"`        // of its first character, counted from 1
+	Text     string   `json:"text"`            // what is wrong, in words
+	Known    []string `json:"known,omitempty"` // what might have been meant
 }
 
 // Error names the term, its position and the remedy.
@@ -75,11 +75,7 @@ func (l *lexer) next() (w written, ok bool, err error) {
 		if err != nil {
 			return w, false, err
 		}
-		if w.values = append(w.values, value); len(w.values) > alternativesMax {
-			e := l.fail(&w, fmt.Sprintf("more than %d alternatives", alternativesMax))
-			e.Code = "limit"
-			return w, false, e
-		}
+		w.values = append(w.values, value)
 		if l.at == len(l.text) || l.text[l.at] != '|' {
 			break
 		}

@@ -3,9 +3,10 @@ package sift
 const (
 	// TextMax is how long a filter may be, in bytes, as it was written and as String writes it.
 	TextMax = 4 << 10
-	// termsMax is how many terms a filter may have, and alternativesMax how many values one of them.
+	// termsMax is how many terms a filter may have, and alternativesMax how many values all of them together: each may
+	// be looked for in the whole of a body.
 	termsMax        = 64
-	alternativesMax = 64
+	alternativesMax = 256
 	// bodyMax is how much of a body is looked at, in bytes.
 	bodyMax = 1 << 20
 	// patternMax is how much of a value a pattern with wildcards looks at, in bytes. A pattern costs at most its own

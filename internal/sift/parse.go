@@ -18,7 +18,7 @@ func Parse(text string, now int64) (*Filter, error) {
 		return nil, &Error{Code: "syntax", Text: "not UTF-8; bytes are written \"\\xFF\""}
 	}
 	f := &Filter{}
-	l := lexer{text: text}
+	l, values := lexer{text: text}, 0
 	var canonical []byte
 	for {
 		w, ok, err := l.next()
@@ -30,6 +30,9 @@ func Parse(text string, now int64) (*Filter, error) {
 		}
 		if len(f.terms) == termsMax {
 			return nil, &Error{Code: "limit", Text: fmt.Sprintf("more than %d terms", termsMax)}
+		}
+		if values += len(w.values); values > alternativesMax {
+			return nil, &Error{Code: "limit", Text: fmt.Sprintf("more than %d values in all terms", alternativesMax)}
 		}
 		t, err := newTerm(&l, &w, now)
 		if err != nil {

@@ -57,6 +57,7 @@ type Web struct {
 
 	NoBasicAuth             bool // passwords are refused
 	NoOperatorPolicyChanges bool
+	StrictOffice            bool // who works with letters needs tags besides permissions, see docs/office.md
 }
 
 // Metrics is what Prometheus gets, on its own port and beside the management API. The zero value is as RabbitMQ has it.
@@ -106,7 +107,7 @@ func (b *Broker) web(secret string) management.Options {
 		CORS:      management.CORS{AllowOrigins: c.Web.CORSOrigins, MaxAge: c.Web.CORSMaxAge},
 		Headers:   c.Web.Headers, PathPrefix: c.Web.PathPrefix, BodyBytesMax: c.Web.BodyMax,
 		Metrics:     management.MetricsOptions(c.Metrics),
-		NoBasicAuth: c.Web.NoBasicAuth, NoOperatorPolicyChanges: c.Web.NoOperatorPolicyChanges,
+		NoBasicAuth: c.Web.NoBasicAuth, NoOperatorPolicyChanges: c.Web.NoOperatorPolicyChanges, StrictOffice: c.Web.StrictOffice,
 		LoggedIn: loggedIn,
 	}
 	if c.Shown != nil {

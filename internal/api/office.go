@@ -40,8 +40,9 @@ type DeathOrigin struct {
 	Exchange string `json:"exchange"`
 }
 
-// Letters is a portion of them. GET /api/x/queues/{vhost}/{queue}/messages and GET /api/x/letters/{vhost}, both with
-// ?filter= &order=oldest|newest &limit= &after= &payload=true &truncate=.
+// Letters is a portion of them. GET /api/x/queues/{vhost}/{queue}/messages, GET /api/x/lost-letters/{vhost}/messages and
+// GET /api/x/letters/{vhost}, all with ?filter= &order=oldest|newest &limit= &after= &payload=true &truncate=. One of them is at
+// …/messages/{id}, with ?offset= &limit= of the payload, and its payload as a file at …/messages/{id}/payload.
 type Letters struct {
 	Items   List[Letter] `json:"items"`
 	Next    *string      `json:"next"`    // what ?after= has to be for the next portion, null at the end
@@ -99,7 +100,8 @@ type RedriveSource struct {
 
 // A RedriveTarget is where letters go.
 type RedriveTarget struct {
-	To         string  `json:"to"`                    // origin: exchange and keys of the first publish; queue: the queue of the first death; elsewhere
+	To         string  `json:"to"`                    // origin: exchange and keys of the first publish; queue; elsewhere; on (usual for lost letters): where they were going
+	Queue      string  `json:"queue,omitempty"`       // of queue: this one for all; "": each to the queue of its first death
 	Exchange   *string `json:"exchange,omitempty"`    // elsewhere
 	RoutingKey *string `json:"routing_key,omitempty"` // elsewhere; without it its own keys
 }
@@ -130,12 +132,12 @@ type Redrive struct {
 	Target   RedriveTarget  `json:"target"`
 	Options  RedriveOptions `json:"options"`
 	State    string         `json:"state"` // running, watching, paused, stopped, done, cancelled, failed
-	Why      string         `json:"why"`   // it is in that state, in words
+	Why      string         `json:"why"`   // stopped: came_back, no_consumer; failed: no_queue; paused, cancelled: who did it
 	Begun    string         `json:"begun"` // RFC 3339
 	Ended    *string        `json:"ended"`
 	Looked   int64          `json:"looked"` // at so many letters
 	Moved    int64          `json:"moved"`
-	Refused  Object[int64]  `json:"refused"` // by why: no_exchange, no_route, refused, no_queue, unknown; they stay where they were
+	Refused  Object[int64]  `json:"refused"` // by why: no_exchange, no_route, refused, no_queue, unknown, busy; they stay where they were
 	CameBack int64          `json:"came_back"`
 	Total    int64          `json:"total"` // letters in the source when it began, or named
 	Rate     float64        `json:"rate"`  // letters per second lately

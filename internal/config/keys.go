@@ -178,6 +178,8 @@ var managementKeys = []key{
 	{name: "management.disable_basic_auth", set: to(boolean, func(s *Settings) *bool { return &s.Broker.Web.NoBasicAuth }), normal: "false"},
 	{name: "management.restrictions.operator_policy_changes.disabled",
 		set: to(boolean, func(s *Settings) *bool { return &s.Broker.Web.NoOperatorPolicyChanges }), normal: "false"},
+	{name: "office.rights", set: to(strict, func(s *Settings) *bool { return &s.Broker.Web.StrictOffice }), normal: "open",
+		usage: "`who` may work with letters: open (what permissions give), strict (with tags such as office-redrive, too)"},
 	{name: "management.rates_mode", set: to(oneOf("basic", "detailed", "none"), drop), normal: "basic"},
 }
 

@@ -136,6 +136,12 @@ func oneOf(words ...string) func(string) (string, error) {
 	}
 }
 
+// strict reads the rights of the office.
+func strict(value string) (bool, error) {
+	value, err := oneOf("open", "strict")(value)
+	return value == "strict", err
+}
+
 // certificateName reads what of a certificate is a user's name.
 func certificateName(value string) (string, error) {
 	const alternative = "subject_alternative_name"

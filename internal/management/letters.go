@@ -164,6 +164,9 @@ func getLostLetter(r *request) (answer, error) {
 	if err := r.enter(r.names[0]); err != nil {
 		return answer{}, err
 	}
+	if err := r.needRight(officePayload); err != nil {
+		return answer{}, err
+	}
 	id, err := r.letterNamed()
 	if err != nil {
 		return answer{}, err

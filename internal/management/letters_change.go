@@ -90,6 +90,9 @@ func republishLostLetters(r *request) (answer, error) {
 	if err := r.enter(r.names[0]); err != nil {
 		return answer{}, err
 	}
+	if err := r.needRight(officeRedrive); err != nil {
+		return answer{}, err
+	}
 	var body api.PostRepublish
 	if err := r.readKnown(&body); err != nil {
 		return answer{}, err
@@ -153,6 +156,9 @@ func deleteLostLetters(r *request) (answer, error) {
 	if err := r.enter(r.names[0]); err != nil {
 		return answer{}, err
 	}
+	if err := r.needRight(officeDiscard); err != nil {
+		return answer{}, err
+	}
 	for name := range r.URL.Query() {
 		if name != "cause" { // a misspelt one must not empty the shelf
 			return answer{}, badRequest("unknown parameter '%s'; there is 'cause'", name)
@@ -172,6 +178,9 @@ func deleteLostLetters(r *request) (answer, error) {
 
 func deleteLostLetter(r *request) (answer, error) {
 	if err := r.enter(r.names[0]); err != nil {
+		return answer{}, err
+	}
+	if err := r.needRight(officeDiscard); err != nil {
 		return answer{}, err
 	}
 	id, err := r.letterNamed()

@@ -47,6 +47,10 @@ const (
 	chunksMax = 64
 	// pageBytesMax is about how many bytes of properties and payloads a list of what waits shows.
 	pageBytesMax = 8 << 20
+	// walkPortion bounds how many messages one look at a queue walks over, for at most readPatience, walkMost and walkPatience how
+	// far one request walks for a portion.
+	walkPortion, walkMost = 4096, 500_000
+	walkPatience          = time.Second
 	// criteriaMax bounds the headers that a filter names.
 	criteriaMax = 16
 

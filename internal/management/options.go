@@ -56,6 +56,9 @@ type Options struct {
 	// NoOperatorPolicyChanges refuses to change operator policies with 405.
 	// Source: RabbitMQ management.restrictions.operator_policy_changes.disabled.
 	NoOperatorPolicyChanges bool
+	// StrictOffice asks for a tag of who sees payloads, sends letters back, discards or edits them, besides the permissions on
+	// queues and exchanges: see docs/office.md.
+	StrictOffice bool
 }
 
 // A Roster knows the connections of the other doors. Its methods may be called by any goroutine.

@@ -11,7 +11,10 @@ const (
 )
 
 // otherKinds are the paths whose answers are no JSON.
-var otherKinds = []string{"config/effective", "x/backup", "x/events"}
+var otherKinds = []string{
+	"config/effective", "x/backup", "x/events",
+	"x/queues/*/*/messages/*/payload", "x/lost-letters/*/messages/*/payload", "x/letters/*/export",
+}
 
 // routes are all paths below /api, * standing for a name, with the tag that each asks for.
 // Source: RabbitMQ management API; reference http-api 1.5, 3.
@@ -81,6 +84,12 @@ func routes() []route {
 		{post, "x/lost-letters/*/republish", policymaker, republishLostLetters},
 		{get, "x/lost-letters/*/*", management, getLostLetter},
 		{remove, "x/lost-letters/*/*", policymaker, deleteLostLetter},
+		{get, "x/lost-letters/*/messages", management, onShelf(browse)},
+		{get, "x/lost-letters/*/messages/*", management, onShelf(showLetter)},
+		{get, "x/lost-letters/*/messages/*/payload", management, onShelf(downloadPayload)},
+		{get, "x/queues/*/*/messages", management, atQueue(browse)},
+		{get, "x/queues/*/*/messages/*", management, atQueue(showLetter)},
+		{get, "x/queues/*/*/messages/*/payload", management, atQueue(downloadPayload)},
 		{get, "x/held/*/*", management, getHeldLetters},
 		{get, "x/scheduled", management, getSchedules},
 		{get, "x/scheduled/*", management, getVHostSchedules},

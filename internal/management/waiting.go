@@ -112,6 +112,9 @@ func (r *request) listWaiting(w *room) (answer, error) {
 	}
 	var how *taking
 	if query.Get("payload") == "true" {
+		if err := r.needRight(officePayload); err != nil {
+			return answer{}, err
+		}
 		if how, err = showingOf(query); err != nil {
 			return answer{}, err
 		}
@@ -156,7 +159,10 @@ func (r *request) showWaiting(w *room, x *waiting, how *taking) api.Waiting {
 	shown := api.Waiting{
 		ID: x.ID.String(), Due: iso(due), DueMS: due, InMS: due - r.server.engine.Now().UnixMilli(),
 		Exchange: w.exchange, RoutingKey: string(x.view.RoutingKey), MessageID: text(x.properties.MessageID),
-		PayloadBytes: len(x.view.Body), Properties: showProperties(&x.properties),
+		PayloadBytes: len(x.view.Body),
+	}
+	if r.has(officePayload) {
+		shown.Properties = showProperties(&x.properties)
 	}
 	if w.queue != "" {
 		shown.Queue, shown.Exchange, shown.Why = w.queue, string(x.view.Exchange), "delivery-time"
@@ -180,6 +186,9 @@ func showOne(find naming) endpoint {
 func (r *request) showOne(find naming) (answer, error) {
 	w, err := r.enterSchedule(access.Read)
 	if err != nil {
+		return answer{}, err
+	}
+	if err := r.needRight(officePayload); err != nil {
 		return answer{}, err
 	}
 	id, err := find(r, w, r.names[2])

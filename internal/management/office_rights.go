@@ -1,0 +1,121 @@
+package management
+
+import (
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// An officeRight is the tag that a user needs in a strict office, besides the permissions on queues and exchanges that are
+// needed in any. Whoever has officeAll, or is an administrator, has all of them.
+type officeRight string
+
+const (
+	officePayload officeRight = "office-payload" // to see payloads, properties and headers
+	officeRedrive officeRight = "office-redrive" // to send letters back
+	officeDiscard officeRight = "office-discard" // to discard them
+	officeEdit    officeRight = "office-edit"    // to send them back changed
+	officeAll     officeRight = "office"
+)
+
+// has reports whether the caller has a right.
+func (r *request) has(right officeRight) bool {
+	return !r.server.options.StrictOffice || r.caller.may(access.TagAdministrator) ||
+		r.caller.user.Tagged(string(right)) || r.caller.user.Tagged(string(officeAll))
+}
+
+// needRight refuses whoever does not have a right.
+func (r *request) needRight(right officeRight) error {
+	if !r.has(right) {
+		return notAuthorised("Not %s user", right)
+	}
+	return nil
+}
+
+// knownBeside are the fields that tell nothing of what a message carries but what lists show anyway.
+var knownBeside = []string{
+	"reason", "first-reason", "source", "last-queue", "queue", "exchange", "key", "routing-key", "age", "time", "count", "redrives",
+	"state", "cause", "size", "id", "message-id",
+}
+
+// needFilter refuses a filter whose answers tell what the caller may not see.
+func (r *request) needFilter(f *sift.Filter) error {
+	for _, t := range f.Terms() {
+		if !slices.Contains(knownBeside, t.Field) {
+			return r.needRight(officePayload)
+		}
+	}
+	return nil
+}
+
+// siftBy reads the text of a filter, which the caller may ask.
+func (r *request) siftBy(text string) (*sift.Filter, error) {
+	f, err := sift.Parse(text, r.server.engine.Now().UnixMilli())
+	if err != nil {
+		return nil, badRequest("%v", err)
+	}
+	return f, r.needFilter(f)
+}
+
+// A spot is where the path says that messages are: in a queue, or among the lost letters.
+type spot struct {
+	vhost.Where
+	host string // the virtual host
+	id   string // of the message, if the path names one
+}
+
+// place is what lists call it.
+func (s *spot) place() string {
+	if s.Lost {
+		return placeLost
+	}
+	return placeQueue
+}
+
+// Where messages are, in words.
+const (
+	placeQueue, placeLost, placeScheduled = "queue", "lost", "scheduled"
+)
+
+// atQueue serves a path below a queue whose messages the caller may read.
+func atQueue(serve func(*request, *spot) (answer, error)) endpoint {
+	return func(r *request) (answer, error) {
+		if err := r.needQueue(); err != nil {
+			return answer{}, err
+		}
+		s := &spot{host: r.names[0], Where: vhost.Where{Queue: r.names[1]}}
+		if len(r.names) > 2 {
+			s.id = r.names[2]
+		}
+		if !r.reads(s.host, s.Queue) {
+			return answer{}, notAuthorised("Access refused.")
+		}
+		return serve(r, s)
+	}
+}
+
+// onShelf serves a path below the lost letters of a virtual host. Which of them the caller may see is seen to one by one.
+func onShelf(serve func(*request, *spot) (answer, error)) endpoint {
+	return func(r *request) (answer, error) {
+		if err := r.enter(r.names[0]); err != nil {
+			return answer{}, err
+		}
+		s := &spot{host: r.names[0], Where: vhost.Where{Lost: true}}
+		if len(r.names) > 1 {
+			s.id = r.names[1]
+		}
+		return serve(r, s)
+	}
+}
+
+// sees reports whether the caller may see a message that is there: of a lost letter, whether it may read the queue in which
+// it died, or from which it was discarded.
+func (s *spot) sees(r *request, x *vhost.Seen) bool {
+	if !s.Lost {
+		return true
+	}
+	h := x.History()
+	return h != nil && h.Last.Queue != "" && r.reads(s.host, h.Last.Queue) || x.Cause == vhost.Discarded && r.reads(s.host, x.Target)
+}

@@ -1,0 +1,147 @@
+package management
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// showing is how letters are shown.
+type showing struct {
+	host    string
+	ahead   int64 // ms, of the virtual host's time
+	dialect vhost.Dialect
+	whole   bool // with properties and payload
+	base64  bool
+	offset  int // of the payload, where what is shown begins
+	limit   int // bytes of the payload, negative: all
+}
+
+// letterShowing reads how a query wants letters to be shown; whole says whether properties and payload are among it.
+func (r *request) letterShowing(host string, whole bool) (*showing, error) {
+	query := r.URL.Query()
+	s := &showing{host: host, ahead: r.server.ahead(host), whole: whole, limit: -1}
+	switch encoding := query.Get("encoding"); encoding {
+	case "", "auto":
+	case "base64":
+		s.base64 = true
+	default:
+		return nil, badRequest("encoding must be auto or base64, not '%s'", encoding)
+	}
+	for name, to := range map[string]*int{"truncate": &s.limit, "offset": &s.offset} {
+		if err := bytesIn(query, name, to); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// bytesIn reads a number of bytes, if it is given.
+func bytesIn(query url.Values, name string, to *int) error {
+	text := query.Get(name)
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return badRequest("%s must be a number of bytes, not '%s'", name, text)
+	}
+	*to = n
+	return nil
+}
+
+// letter renders a message, inside the virtual host's loop. Nothing of what is lent stays in it.
+func (s *showing) letter(x *vhost.Seen) (api.Letter, error) {
+	l := api.Letter{
+		ID: strconv.FormatUint(x.ID, 10), VHost: s.host, Place: placeQueue, Queue: x.Queue, State: x.StateName(),
+		Redelivered: x.Redelivered, Returns: int64(x.Returns), Persistent: x.Persistent, Size: int64(x.Body),
+		Due: s.instant(x.StateName() == "waiting", int64(x.Until)), Expires: s.instant(x.ExpireAt != 0, int64(x.ExpireAt)),
+	}
+	content := x.Content()
+	l.Exchange, l.RoutingKeys = string(content.Exchange), api.List[string]{string(content.RoutingKey)}
+	if h := x.History(); h != nil {
+		s.history(&l, h)
+	}
+	if x.Lost {
+		at := iso(int64(x.At))
+		l.Place, l.Queue, l.Target, l.At = placeLost, "", text(x.Target), &at
+	}
+	if x.Cause != 0 {
+		l.Cause = text(x.Cause.String())
+	}
+	p, err := amqp.ParseProperties(content.Properties)
+	if err != nil {
+		return l, err
+	}
+	l.MessageID = p.MessageID
+	if s.whole {
+		l.Properties = showProperties(&p)
+		payload, encoding, cut := s.payload(content.Body)
+		l.Payload, l.PayloadEncoding, l.Truncated = &payload, encoding, cut
+	}
+	return l, nil
+}
+
+func (s *showing) instant(there bool, ms int64) *string {
+	if !there {
+		return nil
+	}
+	shown := iso(ms - s.ahead)
+	return &shown
+}
+
+// history renders what became of a letter.
+func (s *showing) history(l *api.Letter, h *vhost.History) {
+	l.Exchange, l.RoutingKeys = h.Exchange, h.Keys
+	l.Deaths = showDeaths(h, s.dialect)
+	l.First, l.Last = s.origin(&h.First), s.origin(&h.Last)
+	l.Redrives = int64(h.Resent.Times)
+	if job := int64(h.Resent.Job); job != 0 {
+		l.Redrive = &job
+	}
+	if len(h.Deaths) > 0 {
+		at := iso(h.Deaths[0].Time * 1000)
+		l.At = &at
+	}
+}
+
+func (s *showing) origin(o *vhost.Origin) *api.DeathOrigin {
+	if o.Reason == 0 {
+		return nil
+	}
+	return &api.DeathOrigin{Reason: o.Reason.Word(s.dialect), Queue: o.Queue, Exchange: o.Exchange}
+}
+
+// payload renders a body, or a part of it, which ends with a whole character if it is text. Cut reports whether it is a part.
+func (s *showing) payload(body []byte) (text, encoding string, cut bool) {
+	part := body[min(s.offset, len(body)):]
+	if s.limit >= 0 && len(part) > s.limit {
+		part = part[:s.limit]
+		if !s.base64 {
+			part = wholeRunes(part)
+		}
+	}
+	cut = len(part) < len(body)
+	if s.base64 || !utf8.Valid(part) {
+		return base64.StdEncoding.EncodeToString(part), "base64", cut
+	}
+	return string(part), "string", cut
+}
+
+// wholeRunes leaves out the beginning of a character at the end of text.
+func wholeRunes(b []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if c := b[len(b)-n]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-n:]) {
+				return b[:len(b)-n]
+			}
+			break
+		}
+	}
+	return b
+}

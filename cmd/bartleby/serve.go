@@ -208,7 +208,7 @@ func (o *operation) untilEnd(signals <-chan os.Signal) (failed bool) {
 			if s != syscall.SIGHUP {
 				return false
 			}
-			o.reload()
+			go o.reload() // the file systems of certificates and log may not answer
 		case err := <-o.broker.Failed():
 			fmt.Fprintf(o.stderr, "bartleby: cannot go on: %v\n", err)
 			return true

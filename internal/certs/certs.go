@@ -32,21 +32,45 @@ type Options struct {
 	Ciphers           []string // of TLS 1.2, by the names of IANA or OpenSSL; empty: those that are considered secure
 }
 
-// checkEvery is how often a handshake may lead to a look at the files.
-const checkEvery = 10 * time.Second
+// How often a handshake may lead to a look at the files, how long that handshake waits for it, and how long somebody who
+// asked for one does: a file system may not answer.
+const (
+	checkEvery        = 10 * time.Second
+	handshakePatience = time.Second
+	reloadPatience    = 10 * time.Second
+)
+
+// errNoAnswer is of a file system that does not answer.
+var errNoAnswer = errors.New("TLS: the files of the certificate cannot be read: their file system does not answer")
 
 // Source is a certificate with what belongs to it, as it is in the files now. Its methods may be called by any goroutine.
+// None of them waits for a file system that does not answer for longer than 10 s.
 type Source struct {
 	options Options
 	changed func(error)
 	now     func() time.Time
+	read    func(*Options) reading
 
 	mu struct {
 		sync.Mutex
 		config *tls.Config
 		looked time.Time
 		stamps []stamp
+		look   *look // under way; nil: none is
 	}
+}
+
+// A look at the files is taken by a goroutine of its own.
+type look struct {
+	done chan struct{} // closed when err is what became of it
+	err  error
+}
+
+// reading is what was in the files.
+type reading struct {
+	config *tls.Config
+	stamps []stamp
+	err    error
 }
 
 // stamp tells whether a file is the one that was read.
@@ -61,26 +85,57 @@ func Open(o Options, changed func(error)) (*Source, error) {
 	if changed == nil {
 		changed = func(error) {}
 	}
-	s := &Source{options: o, changed: changed, now: time.Now}
+	s := &Source{options: o, changed: changed, now: time.Now, read: (*Options).reading}
 	return s, s.Reload()
 }
 
 // Reload reads the files again. On error what was read before stays in force.
 func (s *Source) Reload() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.reload()
+	until := time.After(reloadPatience)
+	for {
+		s.mu.Lock()
+		under := s.mu.look // it may have begun before the files were as they are
+		l := under
+		if l == nil {
+			l = s.begin(true)
+		}
+		s.mu.Unlock()
+		select {
+		case <-l.done:
+		case <-until:
+			return errNoAnswer
+		}
+		if under == nil {
+			return l.err
+		}
+	}
 }
 
-func (s *Source) reload() error {
-	stamps := s.options.stamps()
-	c, err := s.options.config()
-	s.mu.looked, s.mu.stamps = s.now(), stamps
-	if err != nil {
-		return err
-	}
-	s.mu.config = c
-	return nil
+// begin begins a look, at all there is or at what has changed. s.mu is held.
+func (s *Source) begin(all bool) *look {
+	l := &look{done: make(chan struct{})}
+	s.mu.look, s.mu.looked = l, s.now()
+	before := s.mu.stamps
+	go func() {
+		var r reading
+		changed := all || !slices.Equal(s.options.stamps(), before)
+		if changed {
+			r = s.read(&s.options)
+		}
+		s.mu.Lock()
+		if s.mu.look = nil; changed {
+			s.mu.stamps = r.stamps
+			if l.err = r.err; r.err == nil {
+				s.mu.config = r.config
+			}
+		}
+		s.mu.Unlock()
+		if changed && !all {
+			s.changed(l.err)
+		}
+		close(l.done)
+	}()
+	return l
 }
 
 // Config is for tls.NewListener or an http.Server: each handshake takes what is in the files then, looked at every ten
@@ -97,11 +152,14 @@ func (s *Source) Config() *tls.Config {
 func (s *Source) current() *tls.Config {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.now().Sub(s.mu.looked) >= checkEvery {
-		s.mu.looked = s.now()
-		if !slices.Equal(s.options.stamps(), s.mu.stamps) {
-			s.changed(s.reload())
+	if s.mu.look == nil && s.now().Sub(s.mu.looked) >= checkEvery {
+		l := s.begin(false)
+		s.mu.Unlock()
+		select {
+		case <-l.done:
+		case <-time.After(handshakePatience):
 		}
+		s.mu.Lock()
 	}
 	return s.mu.config
 }
@@ -127,6 +185,12 @@ func (o *Options) stamps() []stamp {
 		all = append(all, one)
 	}
 	return all
+}
+
+func (o *Options) reading() reading {
+	stamps := o.stamps()
+	c, err := o.config()
+	return reading{c, stamps, err}
 }
 
 // Check reports why the files cannot be used, if they cannot.
@@ -165,11 +229,11 @@ func (o *Options) config() (*tls.Config, error) {
 }
 
 func (o *Options) pair() (tls.Certificate, error) {
-	cert, err := os.ReadFile(o.CertFile)
+	cert, err := readFile(o.CertFile)
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("TLS: certfile: %w", err)
 	}
-	key, err := os.ReadFile(o.KeyFile)
+	key, err := readFile(o.KeyFile)
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("TLS: keyfile: %w", err)
 	}
@@ -182,6 +246,18 @@ func (o *Options) pair() (tls.Certificate, error) {
 		return tls.Certificate{}, fmt.Errorf("TLS: certfile %s with keyfile %s: %w", o.CertFile, o.KeyFile, err)
 	}
 	return pair, nil
+}
+
+// readFile reads a file that is one: a pipe may never end.
+func readFile(name string) ([]byte, error) {
+	about, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !about.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", name)
+	}
+	return os.ReadFile(name)
 }
 
 // setVersions takes the oldest and the newest of those named.
@@ -204,7 +280,7 @@ func (o *Options) setVersions(c *tls.Config) error {
 }
 
 func (o *Options) setPeers(c *tls.Config) error {
-	text, err := os.ReadFile(o.CAFile)
+	text, err := readFile(o.CAFile)
 	if err != nil {
 		return fmt.Errorf("TLS: cacertfile: %w", err)
 	}

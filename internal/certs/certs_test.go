@@ -134,6 +134,36 @@ func TestReload(t *testing.T) {
 	meets("new one")
 }
 
+func TestFilesThatDoNotAnswer(t *testing.T) {
+	// If this fails, a file system that hangs keeps clients from connecting with the certificate that is there.
+	t.Parallel()
+	dir := t.TempDir()
+	_, cert, key := issue(t, nil, "there", false)
+	s, err := Open(Options{CertFile: write(t, dir, "cert", cert), KeyFile: write(t, dir, "key", key), Depth: -1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began, end := make(chan struct{}, 1), make(chan struct{})
+	s.read = func(o *Options) reading {
+		began <- struct{}{}
+		<-end
+		return o.reading()
+	}
+	reloaded := make(chan error, 1)
+	go func() { reloaded <- s.Reload() }()
+	<-began
+	if got, err := shake(t, s, &tls.Config{InsecureSkipVerify: true}); err != nil || got != "there" {
+		t.Errorf("met %q, %v", got, err)
+	}
+	if _, expires := s.Certificate(); expires.IsZero() {
+		t.Error("the certificate is not known")
+	}
+	close(end)
+	if err := <-reloaded; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestPeers(t *testing.T) {
 	// If this fails, a client gets in whose certificate nobody vouches for, or one is kept out that may come.
 	t.Parallel()
@@ -207,6 +237,7 @@ func TestRefusedOptions(t *testing.T) {
 		"certfile is not set":                 func(o *Options) { o.CertFile = "" },
 		"keyfile is not set":                  func(o *Options) { o.KeyFile = "" },
 		"no such file":                        func(o *Options) { o.CertFile = filepath.Join(dir, "none") },
+		"is no regular file":                  func(o *Options) { o.CertFile = dir },
 		"does not match":                      func(o *Options) { o.KeyFile = write(t, dir, "other", otherKey) },
 		"is encrypted":                        func(o *Options) { o.KeyFile = locked },
 		"needs cacertfile":                    func(o *Options) { o.VerifyPeer = true },

@@ -2,6 +2,7 @@ package management
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 )
@@ -82,7 +83,11 @@ func TestDoorOptions(t *testing.T) {
 	moved.want(404, "GET", "/api/overview", "")
 	moved.want(404, "GET", "/rabbitapi/overview", "")
 
+	const operated = `{"vhost":"/","component":"operator_policy","name":"kept","value":{"pattern":"a","definition":{"expires":1}}}`
+	d.want(204, "POST", "/api/definitions", `{"parameters":[`+operated+`]}`)
 	locked := d.with(func(o *Options) { o.NoOperatorPolicyChanges = true })
+	locked.want(204, "POST", "/api/definitions", `{"parameters":[`+operated+`]}`) // as it is
+	locked.refused(400, "bad_request", "cannot be changed", "POST", "/api/definitions", `{"parameters":[`+strings.Replace(operated, ":1", ":2", 1)+`]}`)
 	for _, method := range []string{"PUT", "DELETE"} {
 		locked.refused(405, "method_not_allowed", "", method, "/api/operator-policies/%2F/p", `{"pattern":"","definition":{"expires":1}}`)
 	}

@@ -51,6 +51,7 @@ type importer struct {
 	engine    *engine.Engine
 	log       *slog.Logger
 	passwords Passwords
+	locked    bool          // operator policies stay as they are
 	turn      chan struct{} // holds one: whoever has it imports
 }
 

@@ -30,6 +30,7 @@ type contents struct {
 	exchanges  []content    // they are there, and commands refer to them
 	bound      []content    // so are these queues
 	policies   policiesHere // that it has
+	locked     bool         // those of operators stay as they are
 }
 
 // An object is a queue or an exchange.
@@ -43,7 +44,7 @@ type policiesHere struct{ user, operator map[string]vhost.Policy }
 // contents lists what definitions say of a virtual host, which may not be there yet, in the order in which one needs
 // the other: options and policies first, so that queues are under them from the beginning.
 func (m *importer) contents(ctx context.Context, name string, d *definitions, view *access.View) (*contents, error) {
-	c := &contents{}
+	c := &contents{locked: m.locked}
 	look := func(fn func(*vhost.VHost)) error {
 		if _, there := m.engine.Access().VHost(name); !there {
 			fn(vhost.New(name, 0, nil, nil))
@@ -74,6 +75,14 @@ func (m *importer) contents(ctx context.Context, name string, d *definitions, vi
 	return c, nil
 }
 
+// brief is a name as refusals tell it.
+func brief(name string) string {
+	if len(name) <= amqp.ShortStringMax {
+		return name
+	}
+	return strings.ToValidUTF8(name[:40], "") + "…"
+}
+
 func byName(all []vhost.Policy) map[string]vhost.Policy {
 	m := map[string]vhost.Policy{}
 	for _, p := range all {
@@ -94,10 +103,13 @@ func (c *contents) addParameters(d *definitions, name string) {
 		if old, there := here[name]; err == nil && there && samePolicy(&old, p) {
 			return
 		}
+		if operator && c.locked {
+			err = badRequest("operator policies cannot be changed here: management.restrictions.operator_policy_changes.disabled")
+		}
 		policies = append(policies, content{vhost.Command{Kind: vhost.SetPolicy, Policy: p}, what, err})
 	}
 	for _, p := range d.Parameters {
-		what := fmt.Sprintf("parameter '%s' of component '%s' in vhost '%s'", p.Name, p.Component, name)
+		what := fmt.Sprintf("parameter '%s' of component '%s' in vhost '%s'", brief(p.Name), brief(p.Component), name)
 		switch {
 		case d.vhostOf(p.VHost) != name || p.Component == limitsComponent:
 		case p.Component == optionsComponent:
@@ -119,7 +131,7 @@ func (c *contents) addParameters(d *definitions, name string) {
 	}
 	for _, p := range d.Policies {
 		if d.vhostOf(p.VHost) == name {
-			policy(fmt.Sprintf("policy '%s' in vhost '%s'", p.Name, name), false, p.Name, &p.PutPolicy)
+			policy(fmt.Sprintf("policy '%s' in vhost '%s'", brief(p.Name), name), false, p.Name, &p.PutPolicy)
 		}
 	}
 	c.commands = append(append(c.commands, options...), policies...)
@@ -129,25 +141,35 @@ func (c *contents) addParameters(d *definitions, name string) {
 // Source: RabbitMQ definitions.
 func (c *contents) addObjects(v *vhost.VHost, d *definitions, name, kind string, made map[object]bool) {
 	for _, x := range d.Exchanges {
-		if d.vhostOf(x.VHost) != name || predeclared(x.Name) || v.Topology().Exchange(x.Name) != nil || made[object{name: x.Name}] {
+		what := fmt.Sprintf("exchange '%s' in vhost '%s'", brief(x.Name), name)
+		if d.vhostOf(x.VHost) != name || v.Topology().Exchange(x.Name) != nil || made[object{name: x.Name}] {
+			continue
+		}
+		if predeclared(x.Name) {
+			c.passedOver = append(c.passedOver, what)
 			continue
 		}
 		made[object{name: x.Name}] = true
 		c.commands = append(c.commands, content{vhost.Command{Kind: vhost.DeclareExchange, Definition: &vhost.Definition{
 			Name: x.Name, Type: x.Type, Durable: bool(x.Durable), AutoDelete: bool(x.AutoDelete), Internal: bool(x.Internal),
 			Arguments: amqp.Table(x.Arguments),
-		}}, fmt.Sprintf("exchange '%s' in vhost '%s'", x.Name, name), nil})
+		}}, what, checkExchange(x.Name, amqp.Table(x.Arguments))})
 	}
 	for _, q := range d.Queues {
+		what := fmt.Sprintf("queue '%s' in vhost '%s'", brief(q.Name), name)
 		_, exists := v.Topology().Queue(q.Name)
-		if d.vhostOf(q.VHost) != name || predeclared(q.Name) || exists || made[object{true, q.Name}] {
+		if d.vhostOf(q.VHost) != name || exists || made[object{true, q.Name}] {
+			continue
+		}
+		if predeclared(q.Name) {
+			c.passedOver = append(c.passedOver, what)
 			continue
 		}
 		made[object{true, q.Name}] = true
 		c.newQueues++
 		c.commands = append(c.commands, content{vhost.Command{Kind: vhost.DeclareQueue, Definition: &vhost.Definition{
 			Name: q.Name, Durable: bool(q.Durable), AutoDelete: bool(q.AutoDelete), Arguments: typed(&q, kind), QueueType: kind,
-		}}, fmt.Sprintf("queue '%s' in vhost '%s'", q.Name, name), nil})
+		}}, what, checkQueue(q.Name, amqp.Table(q.Arguments))})
 	}
 }
 
@@ -198,7 +220,8 @@ func (c *contents) addBindings(v *vhost.VHost, d *definitions, name string, made
 			vhost.Command{Kind: vhost.BindQueue, Definition: &vhost.Definition{
 				Source: b.Source, Name: b.Destination, RoutingKey: b.RoutingKey, Arguments: amqp.Table(b.Arguments),
 			}},
-			fmt.Sprintf("binding of %s '%s' to exchange '%s' in vhost '%s'", b.DestinationType, b.Destination, b.Source, name), nil,
+			fmt.Sprintf("binding of %s '%s' to exchange '%s' in vhost '%s'", b.DestinationType, brief(b.Destination), brief(b.Source), name),
+			checkRoutingKey(b.RoutingKey),
 		}
 		there := queue
 		switch b.DestinationType {

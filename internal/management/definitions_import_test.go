@@ -287,6 +287,50 @@ func merge(t *testing.T, texts ...string) string {
 	return string(text)
 }
 
+func TestNamesThatNoFrameCarries(t *testing.T) {
+	// If this fails, something can be made that no client of AMQP can name or that leads messages where none arrives.
+	t.Parallel()
+	d := open(t)
+	long := strings.Repeat("n", 256)
+	for what, c := range map[string][3]string{
+		"queues":    {"PUT", "/api/queues/%2F/" + long, ""},
+		"exchanges": {"PUT", "/api/exchanges/%2F/" + long, `"type":"fanout"`},
+		"policies":  {"PUT", "/api/policies/%2F/" + long, `"pattern":"a","definition":{"max-length":5}`},
+	} {
+		d.refused(400, "bad_request", "the name of", c[0], c[1], "{"+c[2]+"}")
+		d.refused(400, "bad_request", "nn…' in vhost '/': the name of", "POST", "/api/definitions",
+			merge(t, `{"`+what+`":[{"vhost":"/","name":"`+long+`"`+strings.TrimSuffix(","+c[2], ",")+`}]}`))
+	}
+	for what, c := range map[string][2]string{
+		"queues":    {"/api/queues/%2F/a", `"arguments":{"x-dead-letter-exchange":"","x-dead-letter-routing-key":"` + long + `"}`},
+		"exchanges": {"/api/exchanges/%2F/a", `"type":"fanout","arguments":{"alternate-exchange":"` + long + `"}`},
+		"policies":  {"/api/policies/%2F/a", `"pattern":"a","definition":{"dead-letter-routing-key":"` + long + `"}`},
+	} {
+		d.refused(400, "bad_request", "must not exceed 255 bytes", "PUT", c[0], "{"+c[1]+"}")
+		d.refused(400, "bad_request", "must not exceed 255 bytes", "POST", "/api/definitions", `{"`+what+`":[{"vhost":"/","name":"a",`+c[1]+`}]}`)
+	}
+	d.want(201, "PUT", "/api/queues/%2F/q", "")
+	d.refused(400, "bad_request", "binding of queue 'q' to exchange 'amq.direct' in vhost '/': the routing key must not exceed", "POST", "/api/definitions",
+		`{"bindings":[{"vhost":"/","source":"amq.direct","destination":"q","destination_type":"queue","routing_key":"`+long+`"}]}`)
+}
+
+func TestPassedOverIsLogged(t *testing.T) {
+	// If this fails, an import leaves something out, and nobody learns of it.
+	t.Parallel()
+	var log bytes.Buffer
+	d := open(t).with(func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	d.want(204, "POST", "/api/definitions", `{"exchanges":[{"vhost":"/","name":"amq.foo","type":"direct"},{"vhost":"/","name":"amq.direct","type":"direct"}],
+		"queues":[{"vhost":"/","name":"amq.gen-1"}]}`)
+	for _, want := range []string{"exchange 'amq.foo'", "queue 'amq.gen-1'"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log says nothing of %s: %s", want, log.String())
+		}
+	}
+	if strings.Contains(log.String(), "amq.direct") {
+		t.Errorf("the log tells of what is there: %s", log.String())
+	}
+}
+
 func TestDefinitionsReferToWhatIsThere(t *testing.T) {
 	// If this fails, what is there already makes definitions invalid, or is changed by them.
 	t.Parallel()

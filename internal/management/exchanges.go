@@ -166,8 +166,8 @@ func putExchange(r *request) (answer, error) {
 		return answer{}, err
 	}
 	name := exchangeNamed(r.names[1])
-	if !amqp.ValidName(name) {
-		return answer{}, badRequest("the name of an exchange must be UTF-8 of at most %d bytes", amqp.ShortStringMax)
+	if err := checkExchange(name, amqp.Table(body.Arguments)); err != nil {
+		return answer{}, err
 	}
 	existed, err := r.hasExchange(name)
 	if err != nil {

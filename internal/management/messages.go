@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -107,6 +108,35 @@ func checkRoutingKey(k string) error {
 		return badRequest("the routing key must not exceed %d bytes", amqp.ShortStringMax)
 	}
 	return nil
+}
+
+// checkTexts refuses a definition, of a policy or by arguments, in which a name or a routing key is longer than a message could
+// ever carry.
+func checkTexts(t amqp.Table) error {
+	for _, f := range t {
+		switch strings.TrimPrefix(f.Name, "x-") {
+		case "dead-letter-exchange", "dead-letter-routing-key", "alternate-exchange":
+			if len(f.Value.Str) > amqp.ShortStringMax {
+				return badRequest("%s must not exceed %d bytes", f.Name, amqp.ShortStringMax)
+			}
+		}
+	}
+	return nil
+}
+
+// checkQueue and checkExchange refuse names that nobody could use over AMQP. The default exchange has an empty one.
+func checkQueue(name string, arguments amqp.Table) error {
+	if name == "" || !amqp.ValidName(name) {
+		return badRequest("the name of a queue must be UTF-8 of 1 to %d bytes", amqp.ShortStringMax)
+	}
+	return checkTexts(arguments)
+}
+
+func checkExchange(name string, arguments amqp.Table) error {
+	if !amqp.ValidName(name) {
+		return badRequest("the name of an exchange must be UTF-8 of at most %d bytes", amqp.ShortStringMax)
+	}
+	return checkTexts(arguments)
 }
 
 // A property is one of the basic properties under its name in JSON.

@@ -117,6 +117,9 @@ func readPolicy(name string, operator bool, body *api.PutPolicy) (*vhost.Policy,
 	if name == "" || !amqp.ValidName(name) {
 		return nil, badRequest("the name of a policy must be UTF-8 of 1 to %d bytes", amqp.ShortStringMax)
 	}
+	if err := checkTexts(amqp.Table(*body.Definition)); err != nil {
+		return nil, err
+	}
 	p := &vhost.Policy{
 		Name: name, Operator: operator, Pattern: *body.Pattern, ApplyTo: "all", Definition: amqp.Table(*body.Definition),
 	}

@@ -287,8 +287,8 @@ func putQueue(r *request) (answer, error) {
 // declareQueue makes the queue that the path names, or finds it as it was declared.
 func (r *request) declareQueue(body *api.PutQueue) (answer, error) {
 	name := r.names[1]
-	if name == "" || !amqp.ValidName(name) {
-		return answer{}, badRequest("the name of a queue must be UTF-8 of 1 to %d bytes", amqp.ShortStringMax)
+	if err := checkQueue(name, amqp.Table(body.Arguments)); err != nil {
+		return answer{}, err
 	}
 	existed, err := r.hasQueue()
 	if err != nil {

@@ -35,6 +35,11 @@ func notAuthorised(format string, args ...any) *api.Error {
 	return &api.Error{Status: http.StatusUnauthorized, Kind: "not_authorised", Reason: fmt.Sprintf(format, args...)}
 }
 
+// forbidden refuses what no login would make possible.
+func forbidden(format string, args ...any) *api.Error {
+	return &api.Error{Status: http.StatusForbidden, Kind: "forbidden", Reason: fmt.Sprintf(format, args...)}
+}
+
 // notFound refuses an action on something that does not exist: vhost, queue, exchange.
 func notFound(what string) *api.Error {
 	return &api.Error{Status: http.StatusNotFound, Kind: "not_found", Reason: what + "_not_found"}

@@ -106,15 +106,15 @@ func TestPagesOfOtherOrigins(t *testing.T) {
 	}{
 		{nil, 204},
 		{[]string{"Sec-Fetch-Site", "same-origin"}, 204},
-		{[]string{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}, 401},
-		{[]string{"Origin", "https://evil.example"}, 401},
+		{[]string{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}, 403},
+		{[]string{"Origin", "https://evil.example"}, 403},
 		{[]string{"Origin", "http://example.com"}, 204}, // this host, of a browser that says no more
 	} {
 		if got := post(d, c.headers...); got != c.status {
 			t.Errorf("%v: %d, want %d", c.headers, got, c.status)
 		}
 	}
-	for origins, status := range map[string]int{"https://console.example": 204, "*": 204, "https://other.example": 401, "nonsense": 401} {
+	for origins, status := range map[string]int{"https://console.example": 204, "*": 204, "https://other.example": 403, "nonsense": 403} {
 		d := open(t)
 		d.server.origins = (&CORS{AllowOrigins: []string{origins}}).protection()
 		if got := post(d, "Sec-Fetch-Site", "cross-site", "Origin", "https://console.example"); got != status {

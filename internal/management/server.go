@@ -37,6 +37,7 @@ func New(o Options) *Server {
 		auditor: newAuditor(o.Engine), origins: o.CORS.protection(), importer: newImporter(o.Engine, o.Log, o.Passwords),
 		scraper: newScraper(),
 	}
+	s.importer.locked = o.NoOperatorPolicyChanges
 	var err error
 	if s.console, err = newConsole(o.PathPrefix); err != nil {
 		o.Log.Error("there is no web console: its files are wrong", "error", err) // tests hold them right

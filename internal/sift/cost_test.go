@@ -155,8 +155,11 @@ func TestBounds(t *testing.T) {
 		ok   bool
 	}{
 		{strings.Repeat("x", TextMax), true}, {strings.Repeat("x", TextMax+1), false},
-		{strings.Repeat("x ", termsMax), true}, {strings.Repeat("x ", termsMax+1), false},
-		{"a" + strings.Repeat("|a", alternativesMax-1), true}, {"a" + strings.Repeat("|a", alternativesMax), false},
+		{strings.Repeat("id:1 ", termsMax), true}, {strings.Repeat("id:1 ", termsMax+1), false},
+		{"id:a" + strings.Repeat("|a", valuesMax-1), true}, {"id:a" + strings.Repeat("|a", valuesMax), false},
+		{"a" + strings.Repeat("|a", searchesMax-1), true}, {"a" + strings.Repeat("|a", searchesMax), false}, {strings.Repeat("x ", searchesMax+1), false},
+		{"a" + strings.Repeat(`|"`+strings.Repeat("a ", 31)+`"`, 4), true}, {"a" + strings.Repeat(`|"`+strings.Repeat("a ", 32)+`"`, 4), false},
+		{"id:" + strings.Repeat("a*", wildcardsMax), true}, {"id:" + strings.Repeat("a*", wildcardsMax+1), false}, {strings.Repeat("key:#.a.#|*.* ", 33), false},
 		{"body.$" + strings.Repeat(".a", pathMax) + ":1", true}, {"body.$" + strings.Repeat(".a", pathMax+1) + ":1", false},
 		{`"` + strings.Repeat("x ", phraseMax) + `"`, true}, {`"` + strings.Repeat("x ", phraseMax+1) + `"`, false},
 		{`"` + strings.Repeat("\x01", TextMax/2) + `"`, false},

@@ -3,10 +3,14 @@ package sift
 const (
 	// TextMax is how long a filter may be, in bytes, as it was written and as String writes it.
 	TextMax = 4 << 10
-	// termsMax is how many terms a filter may have, and alternativesMax how many values all of them together: each may
-	// be looked for in the whole of a body.
-	termsMax        = 64
-	alternativesMax = 256
+	// Of a filter: its terms, and in all of them together the values, those that are looked for in whole texts, the
+	// words of these, and the wildcards. What a filter costs for one message is the sum over them: each text that is
+	// looked for takes about 1 ms for a body of bodyMax, ten if the body was made to be slow.
+	termsMax     = 64
+	valuesMax    = 256
+	searchesMax  = 32
+	wordsMax     = 128
+	wildcardsMax = 128
 	// bodyMax is how much of a body is looked at, in bytes.
 	bodyMax = 1 << 20
 	// patternMax is how much of a value a pattern with wildcards looks at, in bytes. A pattern costs at most its own

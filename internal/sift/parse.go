@@ -18,7 +18,7 @@ func Parse(text string, now int64) (*Filter, error) {
 		return nil, &Error{Code: "syntax", Text: "not UTF-8; bytes are written \"\\xFF\""}
 	}
 	f := &Filter{}
-	l, values := lexer{text: text}, 0
+	l, s := lexer{text: text}, sum{}
 	var canonical []byte
 	for {
 		w, ok, err := l.next()
@@ -28,14 +28,11 @@ func Parse(text string, now int64) (*Filter, error) {
 		if !ok {
 			break
 		}
-		if len(f.terms) == termsMax {
-			return nil, &Error{Code: "limit", Text: fmt.Sprintf("more than %d terms", termsMax)}
-		}
-		if values += len(w.values); values > alternativesMax {
-			return nil, &Error{Code: "limit", Text: fmt.Sprintf("more than %d values in all terms", alternativesMax)}
-		}
 		t, err := newTerm(&l, &w, now)
 		if err != nil {
+			return nil, err
+		}
+		if err := s.add(t, len(w.values)); err != nil {
 			return nil, err
 		}
 		if len(canonical) > 0 {
@@ -53,6 +50,40 @@ func Parse(text string, now int64) (*Filter, error) {
 	f.text = string(canonical)
 	slices.SortStableFunc(f.terms, func(a, b term) int { return cmp.Compare(a.need, b.need) })
 	return f, nil
+}
+
+// A sum is how much there is of what is bounded.
+type sum struct {
+	terms, values, searches, words, wildcards int
+}
+
+// add counts a term.
+func (s *sum) add(t *term, values int) error {
+	s.terms++
+	s.values += values
+	s.searches += len(t.finders)
+	for i := range t.finders {
+		s.words += len(t.finders[i].phrase.words)
+	}
+	for i := range t.patterns {
+		for _, step := range t.patterns[i].steps {
+			if step.op != stepLit {
+				s.wildcards++
+			}
+		}
+	}
+	for _, c := range []struct {
+		n, most int
+		what    string
+	}{
+		{s.terms, termsMax, "terms"}, {s.values, valuesMax, "values"}, {s.searches, searchesMax, "texts to look for"},
+		{s.words, wordsMax, "words to look for"}, {s.wildcards, wildcardsMax, "wildcards"},
+	} {
+		if c.n > c.most {
+			return &Error{Code: "limit", Text: fmt.Sprintf("more than %d %s", c.most, c.what)}
+		}
+	}
+	return nil
 }
 
 // newTerm gives a written term its meaning. Values of words are put right in w.

@@ -11,6 +11,7 @@ package bartleby
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -178,8 +179,29 @@ func (b *Broker) open() error {
 	if err := b.define(); err != nil {
 		return err
 	}
+	if err := b.nameCluster(); err != nil {
+		return err
+	}
 	b.lookAtUsers()
 	return b.listen()
+}
+
+// nameCluster gives the cluster the name of the configuration, which is seen and exported as one that was set by hand.
+// Source: RabbitMQ cluster_name.
+func (b *Broker) nameCluster() error {
+	name := b.config.ClusterName
+	if name == "" || name == b.engine.Access().ClusterName() {
+		return nil
+	}
+	value, err := json.Marshal(name)
+	if err != nil {
+		return fmt.Errorf("cluster name: %w", err)
+	}
+	_, err = b.engine.ChangeAccess(context.Background(), access.Command{Kind: access.SetGlobalParameter, Name: access.ClusterNameParameter, Value: value})
+	if err != nil {
+		return fmt.Errorf("cluster name: %w", err)
+	}
+	return nil
 }
 
 // lookAtUsers tells of what nobody expects who configures users: that one is made only in the beginning, and that there may

@@ -1,6 +1,7 @@
 package bartleby_test
 
 import (
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"os"
@@ -50,6 +51,32 @@ func TestLoadDefinitionsAtTheStart(t *testing.T) {
 		if answer.StatusCode != want {
 			t.Errorf("%s: %s", user, answer.Status)
 		}
+	}
+	if err := b.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// If this fails, the name that the configuration gives to the cluster is no global parameter, as tools and exports expect it.
+func TestConfiguredClusterNameIsAParameter(t *testing.T) {
+	t.Parallel()
+	b, err := bartleby.Start(bartleby.Config{Management: "127.0.0.1:0", ClusterName: "shop", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequest(http.MethodGet, "http://"+b.ManagementAddr().String()+"/api/global-parameters/cluster_name", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.SetBasicAuth("guest", "guest")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var got struct{ Name, Value string }
+	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil || got.Name != "cluster_name" || got.Value != "shop" {
+		t.Errorf("%+v, %v", got, err)
 	}
 	if err := b.Close(t.Context()); err != nil {
 		t.Error(err)

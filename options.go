@@ -90,7 +90,7 @@ func (b *Broker) clients() amqpserver.Options {
 		o = *b.config.Clients
 	}
 	o.Log, o.Platform = b.config.Log, "Bartleby "+Version
-	o.ClusterName = cmp.Or(b.config.ClusterName, b.nodeName())
+	o.Node = b.nodeName()
 	o.Connections = share(filesMax(), amqpSixteenths)
 	return o
 }
@@ -100,7 +100,7 @@ func (b *Broker) web(secret string) management.Options {
 	c := &b.config
 	clients := b.clients()
 	o := management.Options{
-		Engine: b.engine, Index: b.index, Roster: roster{b.amqp}, Listeners: b.shown, Secret: secret, Node: b.nodeName(), Cluster: c.ClusterName, Version: Version,
+		Engine: b.engine, Index: b.index, Roster: roster{b.amqp}, Listeners: b.shown, Secret: secret, Node: b.nodeName(), Version: Version,
 		LoopbackUsers: append([]string{}, clients.LoopbackUsers...),
 		Data:          c.Data, Log: c.Log, Mechanisms: clients.Mechanisms, ConnectionsMax: clients.ConnectionMax,
 		Passwords: c.Passwords,

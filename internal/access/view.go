@@ -2,6 +2,7 @@ package access
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 )
 
@@ -151,6 +152,19 @@ func (v *View) VHosts() []*VHost {
 func (v *View) GlobalParameter(name string) (*GlobalParameter, bool) {
 	g, ok := v.globals.rows[name]
 	return g, ok
+}
+
+// ClusterNameParameter is the global parameter that holds the cluster's name, a string in JSON.
+// Source: RabbitMQ global parameters.
+const ClusterNameParameter = "cluster_name"
+
+// ClusterName is what the cluster is called, "" if nobody has named it.
+func (v *View) ClusterName() string {
+	var name string
+	if g, ok := v.GlobalParameter(ClusterNameParameter); !ok || json.Unmarshal(g.Value, &name) != nil {
+		return ""
+	}
+	return name
 }
 
 // GlobalParameters lists the global parameters by name.

@@ -1,6 +1,7 @@
 package amqpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -240,7 +241,7 @@ func (s *Server) properties() amqp.Table {
 	}
 	return amqp.Table{
 		{Name: "capabilities", Value: amqp.TableValue(able)},
-		{Name: "cluster_name", Value: amqp.String(s.options.ClusterName)},
+		{Name: "cluster_name", Value: amqp.String(cmp.Or(s.engine.Access().ClusterName(), s.options.Node))},
 		{Name: "copyright", Value: amqp.String("The Bartleby authors")},
 		{Name: "information", Value: amqp.String("Licensed under the Apache License 2.0")},
 		{Name: "platform", Value: amqp.String(s.options.Platform)},

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/wire"
 )
@@ -61,6 +62,24 @@ func TestHandshakeTellsAndLearns(t *testing.T) {
 			}
 		})
 	}
+}
+
+// If it failed, clients would be told another name of the cluster than was set.
+func TestClusterNameIsTold(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		m := access.New()
+		c := access.Command{Kind: access.SetGlobalParameter, Name: access.ClusterNameParameter, Value: []byte(`"shop"`)}
+		if err := m.Step(c, &access.Outcome{}); err != nil {
+			t.Fatal(err)
+		}
+		b.script.view = m.View()
+		client := b.dial().listen()
+		client.raw([]byte(wire.ProtocolHeader))
+		if v, _ := expect[*wire.ConnectionStart](client, 0).ServerProperties.Get("cluster_name"); v.Str != "shop" {
+			t.Errorf("the cluster is called %q", v.Str)
+		}
+	})
 }
 
 // If it failed, a stranger's first octets would be taken for a handshake, or he would not learn what we speak.

@@ -11,9 +11,9 @@ import (
 
 // Options are what an operator may set. Begin with Defaults.
 type Options struct {
-	Log         *slog.Logger
-	ClusterName string // told to clients, such as rabbit@host
-	Platform    string // told to clients: who we are beside being compatible
+	Log      *slog.Logger
+	Node     string // the node's name, such as rabbit@host, and the cluster's as long as it has none
+	Platform string // told to clients: who we are beside being compatible
 
 	ChannelMax       uint16        // channels of a connection at most; 0 means no limit
 	FrameMax         uint32        // octets of a frame at most, from frameBytesFloor
@@ -39,7 +39,7 @@ var Mechanisms = []string{"PLAIN", "AMQPLAIN", "ANONYMOUS", "EXTERNAL"}
 func Defaults() Options {
 	return Options{
 		Log:              slog.Default(),
-		ClusterName:      "rabbit@localhost",
+		Node:             "rabbit@localhost",
 		Platform:         "Bartleby",
 		ChannelMax:       2047,
 		FrameMax:         128 << 10,

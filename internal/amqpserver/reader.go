@@ -144,7 +144,7 @@ func (c *conn) firstMethod(number uint16, id wire.MethodID) error {
 	if most := int64(c.server.options.ChannelMaxNode); c.server.opened.Add(1) > most && most > 0 {
 		c.server.opened.Add(-1)
 		return amqp.NotAllowed("number of channels opened on node '%s' has reached the maximum allowed limit of (%d)",
-			c.server.options.ClusterName, most).WithMethod(ids(id))
+			c.server.options.Node, most).WithMethod(ids(id))
 	}
 	ch := &channel{number: number, id: c.link.NewChannel()}
 	c.numbers[number] = ch

@@ -27,7 +27,6 @@ type Options struct {
 	Node          string   // empty: rabbit@ and the host's name
 	Product       string   // empty: Bartleby
 	Version       string   // of the product
-	Cluster       string   // its name where none was set over the API; empty: the node's
 	Data          string   // the data directory; empty: in memory
 	Log           *slog.Logger
 

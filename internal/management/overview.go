@@ -2,7 +2,6 @@ package management
 
 import (
 	"cmp"
-	"encoding/json"
 	"net"
 	"runtime"
 	"time"
@@ -124,18 +123,9 @@ func (r *request) whoAmI() api.WhoAmI {
 
 func getVersion(r *request) (answer, error) { return ok(r.server.options.Version) }
 
-// clusterNameParameter is the global parameter that holds the cluster's name. Source: RabbitMQ global parameters.
-const clusterNameParameter = "cluster_name"
-
 // clusterName is what was set, or else the node's name.
 func (r *request) clusterName() string {
-	if g, ok := r.view.GlobalParameter(clusterNameParameter); ok {
-		var name string
-		if err := json.Unmarshal(g.Value, &name); err == nil {
-			return name
-		}
-	}
-	return cmp.Or(r.server.options.Cluster, r.server.options.Node)
+	return cmp.Or(r.view.ClusterName(), r.server.options.Node)
 }
 
 func getClusterName(r *request) (answer, error) { return ok(api.ClusterName{Name: r.clusterName()}) }
@@ -154,7 +144,7 @@ func putClusterName(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if _, err := r.change(access.Command{Kind: access.SetGlobalParameter, Name: clusterNameParameter, Value: value}); err != nil {
+	if _, err := r.change(access.Command{Kind: access.SetGlobalParameter, Name: access.ClusterNameParameter, Value: value}); err != nil {
 		return answer{}, plainly(err)
 	}
 	return nothing()

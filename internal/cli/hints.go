@@ -79,7 +79,8 @@ func (c *call) definitionHint(definition string) string {
 	return fmt.Sprintf("\n\nThe definition is not JSON because %s. Type:\n  %s", cause, c.policyCommand(c.args[0], c.args[1], repaired))
 }
 
-// gluedPolicy says what to type when pattern and definition came as one word, as in an example that has lost a space.
+// gluedPolicy says what to type when pattern and definition, or name and pattern, came as one word, as in an example that
+// has lost a space.
 func gluedPolicy(c *call) string {
 	if len(c.args) != 2 {
 		return ""
@@ -87,6 +88,9 @@ func gluedPolicy(c *call) string {
 	at := strings.Index(c.args[1], "{")
 	if at < 0 {
 		return ""
+	}
+	if at == 0 {
+		return gluedName(c)
 	}
 	pattern, definition := strings.TrimRight(c.args[1][:at], `"' `), strings.TrimRight(c.args[1][at:], `'`)
 	if !isObject(definition) {
@@ -97,6 +101,32 @@ func gluedPolicy(c *call) string {
 		definition = repaired
 	}
 	return "\nThe pattern and the definition came as one word. Put a space between them:\n  " + c.policyCommand(c.args[0], pattern, definition)
+}
+
+// gluedName says what to type when there is a definition behind one word: the name ends where a pattern can begin. If it
+// does not, nothing is proposed that would match everything.
+func gluedName(c *call) string {
+	definition := c.args[1]
+	if repaired, _, ok := repairJSON(definition); ok {
+		definition = repaired
+	}
+	at := strings.IndexAny(c.args[0], `.^*["'(\`)
+	if at <= 0 {
+		return "\nThe pattern between the name and the definition is missing. For the queue of this name alone:\n  " +
+			c.policyCommand(c.args[0], "^"+regexp.QuoteMeta(c.args[0])+"$", definition)
+	}
+	pattern := strings.Trim(c.args[0][at:], `"'`)
+	return "\nThe name and the pattern came as one word. Put a space between them:\n  " + c.policyCommand(c.args[0][:at], pattern, definition)
+}
+
+// warnOfMarks tells that a shell has left quotation marks on a pattern: those of cmd.exe are double ones, and of two pairs
+// every shell leaves one.
+func (c *call) warnOfMarks(pattern, definition string) {
+	bare := trimPair(trimPair(pattern, `'`), `"`)
+	if bare != pattern {
+		fmt.Fprintf(c.stderr, "Warning: the quotation marks are part of the pattern, and match only names that have them. If that is not meant, type:\n  %s\n",
+			c.policyCommand(c.args[0], bare, definition))
+	}
 }
 
 // scatteredPolicy says what to type when the shell has made several words of the pattern, or of the definition.

@@ -133,6 +133,7 @@ const timeoutMax = 10 * 366 * 24 * time.Hour
 
 // check refuses what is wrong with the words themselves.
 func (c *call) check() error {
+	c.words.meant(c.command.takes)
 	for _, name := range c.words.order {
 		if !isGlobal(name) && !c.command.takes(name) {
 			return c.invalid("Invalid options for this command:\n--" + name + " : " + strings.TrimSuffix(c.words.options[name], "true"))

@@ -29,9 +29,6 @@ func listPlugins(c *call) error {
 		return c.invalid(fmt.Sprintf("the pattern is not a regular expression: %v", err))
 	}
 	names := slices.DeleteFunc(builtIn(), func(name string) bool { return !match.MatchString(name) })
-	if c.words.on("implicitly-enabled") {
-		names = nil // every one is enabled on its own account
-	}
 	if c.machine() {
 		rows := make([][]cell, len(names))
 		for i, name := range names {

@@ -67,6 +67,7 @@ func setPolicy(c *call) error {
 	if _, err = c.client.Put(c.ctx, put, c.kind(), c.vhost(), name); err != nil {
 		return c.refusedPolicy(err, parsed)
 	}
+	c.warnOfMarks(pattern, definition)
 	if !c.quiet() && names(parsed, "dead-letter-exchange") {
 		c.warnOfPolicy(name, put)
 	}

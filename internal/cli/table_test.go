@@ -40,12 +40,19 @@ func TestTables(t *testing.T) {
 			}
 		}
 	}
-	shorts := map[string]bool{}
-	for _, o := range options() {
-		if o.short != "" && shorts[o.short] {
-			t.Errorf("-%s is there twice", o.short)
+	for _, cmd := range commands() {
+		shorts := map[string]bool{}
+		for _, o := range options() {
+			if !o.global && !cmd.takes(o.name) || o.short == "" {
+				continue
+			}
+			if shorts[o.short] {
+				t.Errorf("%s takes -%s twice", cmd.name, o.short)
+			}
+			shorts[o.short] = true
 		}
-		shorts[o.short] = true
+	}
+	for _, o := range options() {
 		own := slices.ContainsFunc(commands(), func(c command) bool { return c.takes(o.name) })
 		if !o.global && !own {
 			t.Errorf("no command takes --%s", o.name)

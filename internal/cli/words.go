@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -11,6 +12,21 @@ type words struct {
 	args    []string          // the command and its arguments
 	options map[string]string // by long name, dashes inside; a switch has the value "true"
 	order   []string          // the names as they came
+	letters []string          // names of options that were typed as a letter
+}
+
+// meant puts the option that a command takes in the place of another one of the same letter.
+func (w *words) meant(takes func(name string) bool) {
+	for _, name := range w.letters {
+		typed, _ := findOption(func(o option) bool { return o.name == name })
+		other, found := findOption(func(o option) bool { return o.short == typed.short && takes(o.name) })
+		if typed.global || !found || takes(name) {
+			continue
+		}
+		w.options[other.name] = w.options[name]
+		delete(w.options, name)
+		w.order[slices.Index(w.order, name)] = other.name
+	}
 }
 
 func (w words) get(name string) (value string, ok bool) {
@@ -82,7 +98,7 @@ func options() []option {
 		{name: "all", about: "all there are"}, {name: "used", about: "those in use"}, {name: "global", about: "of all"},
 		{name: "user", value: "username", about: "of this user"},
 		{name: "verbose", short: "v", about: "more of each"}, {name: "minimal", short: "m", about: "names only"},
-		{name: "enabled", short: "E", about: "those enabled"}, {name: "implicitly-enabled", about: "those enabled for the sake of others: none"},
+		{name: "enabled", short: "E", about: "those enabled"}, {name: "implicitly-enabled", short: "e", about: "those enabled, also for the sake of others"},
 		{name: "address", value: "address", about: "where to connect to"},
 		{name: "address-family", value: "family", about: "IPv4 or IPv6"},
 		{name: "cause", value: "cause", about: "no_exchange, no_route, cycle, refused, hops, …"},
@@ -158,6 +174,9 @@ func parse(typed []string) (words, error) {
 		}
 		w.options[o.name] = value
 		w.order = append(w.order, o.name)
+		if word[1] != '-' {
+			w.letters = append(w.letters, o.name)
+		}
 	}
 	if len(errs) > 0 {
 		return w, errors.New("Invalid options for this command:\n" + strings.Join(errs, "\n"))

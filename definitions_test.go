@@ -82,3 +82,33 @@ func TestConfiguredClusterNameIsAParameter(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// If this fails, the command line does not find the management API of a broker that has it elsewhere, or below a path.
+func TestAddressForTheCommandLine(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := bartleby.Config{Management: "0.0.0.0:0", Data: dir, SegmentBytes: 1 << 16, ReserveBytes: -1, Log: slog.New(slog.DiscardHandler)}
+	c.Web.PathPrefix = "/mq/"
+	b, err := bartleby.Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "ctl-address"))
+	_, port, _ := strings.Cut(b.ManagementAddr().String(), "]:")
+	if want := "http://127.0.0.1:" + port + "/mq\n"; err != nil || string(text) != want {
+		t.Errorf("%q, %v; want %q", text, err, want)
+	}
+	if err := b.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	c.Management = ""
+	if b, err = bartleby.Start(c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ctl-address")); err == nil {
+		t.Error("an address is kept where nothing listens")
+	}
+	if err := b.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -6,9 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -67,9 +70,36 @@ func (b *Broker) listen() error {
 			return fmt.Errorf("%s listener: %w", d.protocol, err)
 		}
 	}
+	if err := b.keepAddress(); err != nil {
+		b.config.Log.Warn("the command line will not find the management API by itself", "error", err)
+	}
 	b.serving, b.unfinished = make(chan error, len(b.doors)), len(b.doors)
 	for _, d := range b.doors {
 		go func() { b.serving <- d.serve(d.socket) }()
+	}
+	return nil
+}
+
+// keepAddress writes where the management API is beside the secret, for the command line on this machine.
+func (b *Broker) keepAddress() error {
+	if b.config.Data == "" {
+		return nil
+	}
+	path := filepath.Join(b.config.Data, "ctl-address")
+	for _, scheme := range []string{"http", "https"} {
+		at, ok := b.addr(scheme).(*net.TCPAddr)
+		if !ok {
+			continue
+		}
+		host := at.AddrPort().Addr().Unmap()
+		if host.IsUnspecified() {
+			host = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+		}
+		u := url.URL{Scheme: scheme, Host: netip.AddrPortFrom(host, uint16(at.Port)).String(), Path: strings.TrimRight(b.config.Web.PathPrefix, "/")}
+		return os.WriteFile(path, []byte(u.String()+"\n"), 0o600)
+	}
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -97,9 +98,23 @@ func (c *call) explain(err error) error {
 		if unreachable.Timeout() {
 			return c.timedOut()
 		}
-		return c.unavailable(fmt.Sprintf("attempted to contact %s: %v", c.client.Base, unreachable.Err))
+		at := c.client.Base
+		if c.kept != "" {
+			at += " (of " + c.kept + ")"
+		}
+		if untrusted(unreachable.Err) {
+			return failf(exitUnavailable, "the certificate of %s is not trusted: %v\n\nName the certificate that has signed it with --cacert FILE or "+
+				"the variable BARTLEBY_CACERT; -k trusts any, for a try", at, unreachable.Err)
+		}
+		return c.unavailable(fmt.Sprintf("attempted to contact %s: %v", at, unreachable.Err))
 	}
 	return err
+}
+
+// untrusted reports whether a certificate was not accepted.
+func untrusted(err error) bool {
+	var wrong *tls.CertificateVerificationError
+	return errors.As(err, &wrong)
 }
 
 func (c *call) explainRefusal(e *api.Error) error {

@@ -25,6 +25,9 @@ const (
 	// secretFile lies in the data directory, readable by whoever may administer the broker there. It holds the
 	// bearer token of an administrator.
 	secretFile = "ctl-secret"
+
+	// addressFile lies beside it and says where that broker's management API is, path prefix included.
+	addressFile = "ctl-address"
 )
 
 // A call is one command on its way: what was typed, where the broker is, where the output goes.
@@ -44,6 +47,7 @@ type call struct {
 
 	dataDirs []string // where a secret may lie if no data directory is named
 	unread   error    // why one could not be read that is there, or nil
+	kept     string   // the file that said where the broker is, "" if none did
 
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -73,7 +77,7 @@ func (c *call) connect() error {
 	if c.client.User != "" || c.command.offline {
 		return nil
 	}
-	if isLocal(at) {
+	if isLocal(at) || c.kept != "" {
 		c.client.Token = c.secret()
 	}
 	switch {
@@ -101,14 +105,38 @@ func (c *call) locate() (base, node string, err error) {
 	}
 	if name, host, named := strings.Cut(given, "@"); ok || address == "" {
 		if given == "rabbit" || named && !strings.Contains(name, "/") && isHere(host) {
-			base, _, err = locate(address)
+			base, _, err = c.locateHere(address)
 			if !named {
 				given = "rabbit@" + hostname()
 			}
 			return base, given, err
 		}
 	}
-	return locate(given)
+	return c.locateHere(given)
+}
+
+// locateHere is locate; what is not named is the broker whose secret is at hand, where that says it is.
+func (c *call) locateHere(given string) (base, node string, err error) {
+	base, node, err = locate(given)
+	if given != "" {
+		return base, node, err
+	}
+	dirs := c.dataDirs
+	if c.dataNamed() {
+		dirs = []string{c.words.or("data", c.env("BARTLEBY_DATA"))}
+	}
+	for _, dir := range dirs {
+		if _, err := readSecret(dir); err != nil {
+			continue
+		}
+		file := filepath.Join(dir, addressFile)
+		if address, err := os.ReadFile(file); err == nil && len(bytes.TrimSpace(address)) > 0 {
+			c.kept = file
+			base = string(bytes.TrimSpace(address))
+		}
+		break
+	}
+	return base, node, err
 }
 
 func hostname() string {

@@ -36,6 +36,55 @@ func TestNoBroker(t *testing.T) {
 	}
 }
 
+func TestAddressBesideTheSecret(t *testing.T) {
+	// If this fails, --data is not enough to find a broker whose management API is elsewhere, or below a path; or an
+	// address that was named does not count more.
+	t.Parallel()
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path+" "+r.Header.Get("Authorization"))
+		io.WriteString(w, "[]")
+	}))
+	defer s.Close()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"ctl-secret": "xyz", "ctl-address": s.URL + "/mq\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, words := range [][]string{{"--data", dir}, {"--data", dir, "-n", "rabbit@localhost"}} {
+		asked = nil
+		if code, _, errs := outcome(nil, append([]string{"rabbitmqctl", "list_users"}, words...)...); code != 0 {
+			t.Errorf("%v: exit %d, %s", words, code, errs)
+		}
+		if len(asked) != 1 || asked[0] != "/mq/api/users Bearer xyz" {
+			t.Errorf("%v: asked %v", words, asked)
+		}
+	}
+	asked = nil
+	env := map[string]string{"BARTLEBY_MANAGEMENT": s.URL}
+	if code, _, errs := outcome(env, "rabbitmqctl", "list_users", "--data", dir); code != 0 || len(asked) != 1 || asked[0] != "/api/users Bearer xyz" {
+		t.Errorf("exit %d, asked %v, %s", code, asked, errs)
+	}
+	s.Close()
+	if code, _, errs := outcome(nil, "rabbitmqctl", "list_users", "--data", dir); code != 69 || !strings.Contains(errs, "(of "+filepath.Join(dir, "ctl-address")+")") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+}
+
+func TestUntrustedCertificate(t *testing.T) {
+	// If this fails, who sees a certificate of their own refused is asked whether the broker runs, and not told what to type.
+	t.Parallel()
+	s := httptest.NewTLSServer(nil)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer s.Close()
+	code, _, errs := outcome(map[string]string{"BARTLEBY_MANAGEMENT": s.URL}, "rabbitmqctl", "list_users")
+	if code != 69 || !strings.Contains(errs, "--cacert FILE") || !strings.Contains(errs, "BARTLEBY_CACERT") || !strings.Contains(errs, "-k ") ||
+		strings.Contains(errs, "Is the broker running") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+}
+
 func TestTimeout(t *testing.T) {
 	// If this fails, a broker that hangs hangs the script too, or the exit code does not say so.
 	t.Parallel()

@@ -56,7 +56,7 @@ const (
 
 	// surveyPortion is how many queues, exchanges and bindings of a virtual host one look copies: it stands still for about a
 	// millisecond.
-	surveyPortion = 4000
+	surveyPortion = 2000
 	// nodesUsual and nodesMax are the exchanges and queues of a topology, unasked and at most; depthUsual and depthMax how far
 	// from its root they are.
 	nodesUsual, nodesMax = 400, 20_000

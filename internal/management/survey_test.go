@@ -127,3 +127,33 @@ func TestTopologyAsText(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestPathsOverHTTP(t *testing.T) {
+	// If this fails, what happens to a message of a queue is not told, or to who must not see the virtual host.
+	t.Parallel()
+	d := open(t)
+	loops(d)
+	p := read[api.Paths](d, "/api/x/paths/%2F/a")
+	if p.VHost != "/" || p.Queue != "a" || len(p.Paths) != 7 || len(p.Findings) < 1 || p.Findings[0].Code != "loop" {
+		t.Fatalf("%+v", p)
+	}
+	expire := p.Paths[1]
+	if expire.Event != "expire" || !expire.Happens || expire.Code != "on_expire" || expire.Params["ms"] != "60000" || len(expire.Steps) != 4 {
+		t.Fatalf("%+v", expire)
+	}
+	if s := expire.Steps[0]; s.Number != 1 || s.After != 0 || s.Queue != "a" || s.Reason != "expired" || *s.Exchange != "" || s.Keys[0] != "b" ||
+		s.Queues[0] != "b" || !s.Sure || s.Code != "hop" || s.Guarantee != "moved" || !strings.Contains(s.Text, "amq.default") {
+		t.Errorf("%+v", s)
+	}
+	if s := expire.Steps[3]; s.Code != "cycle" || s.Guarantee != "shelf" || !s.Loop || !s.DeadEnd || s.After != 3 || s.Exchange != nil || s.Params["fate"] != "shelf" {
+		t.Errorf("%+v", s)
+	}
+	if p = read[api.Paths](d, "/api/x/paths/%2F/lost"); p.Paths[0].Steps[0].Code != "no_exchange" || len(p.Findings) != 1 || p.Findings[0].Code != "missing_dlx" {
+		t.Errorf("%+v", p)
+	}
+	for _, path := range []string{"%2F/nope", "nope/a"} {
+		d.refused(404, "Object Not Found", "Not Found", "GET", "/api/x/paths/"+path, "")
+	}
+	d.want(201, "PUT", "/api/users/m", `{"password":"m","tags":"management"}`)
+	d.as("m:m").refused(404, "Object Not Found", "Not Found", "GET", "/api/x/paths/%2F/a", "")
+}

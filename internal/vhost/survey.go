@@ -24,8 +24,11 @@ type Survey struct {
 	from   map[string][]int   // places in Bindings, by source
 	to     map[string][]int   // likewise by queue
 
+	words   map[string]*firstWords // by exchange, where they were asked for
+	keyless map[string]bool        // exchanges that lead all messages to the same queues
 	reaches map[reachKey]int
 	reached []reach
+	targets int             // of reached
 	compare int             // so many comparisons of bindings are left
 	ways    []way           // of Queues
 	senders []letterSenders // to Queues
@@ -57,13 +60,15 @@ type SurveyedQueue struct {
 
 // Surveying is the making of a Survey, in portions between which the vhost serves others. The zero value begins one.
 type Surveying struct {
-	made    *Survey
-	version [2]uint64
-	again   int
-	after   QueueID
-	names   []string // of exchanges
-	next    int      // of names
-	skip    int      // bindings of that one that were copied
+	made     *Survey
+	version  [2]uint64
+	again    int
+	after    QueueID
+	queues   [][]SurveyedQueue    // portions
+	bindings [][]topology.Binding // likewise
+	names    []string             // of exchanges
+	next     int                  // of names
+	skip     int                  // bindings of that one that were copied
 }
 
 // surveysAgain is how often a survey begins anew because the vhost has changed meanwhile: after that it takes what it gets.
@@ -84,6 +89,7 @@ func (v *VHost) SurveySome(to *Surveying, most int) (more bool) {
 	if more, most = v.surveyQueues(to, most); more {
 		return true
 	}
+	to.bindings = append(to.bindings, nil)
 	for to.next < len(to.names) {
 		if most <= 0 {
 			return true
@@ -96,6 +102,8 @@ func (v *VHost) SurveySome(to *Surveying, most int) (more bool) {
 // surveyQueues copies queues, and tells how many more things may be copied.
 func (v *VHost) surveyQueues(to *Surveying, most int) (more bool, left int) {
 	first, _ := slices.BinarySearchFunc(v.ordered, to.after+1, func(o *queueState, id QueueID) int { return int(int64(o.id) - int64(id)) })
+	portion := make([]SurveyedQueue, 0, min(most, len(v.ordered)-first))
+	defer func() { to.queues = append(to.queues, portion) }()
 	for _, q := range v.ordered[first:] {
 		if q.deleted || q.schedule != nil {
 			continue
@@ -106,7 +114,7 @@ func (v *VHost) surveyQueues(to *Surveying, most int) (more bool, left int) {
 		to.after = q.id
 		m, set := q.messages, &q.settings
 		counted, bytes := q.counted(queue.Held), q.countedBytes(queue.Held)
-		to.made.Queues = append(to.made.Queues, SurveyedQueue{
+		portion = append(portion, SurveyedQueue{
 			Object: q.object, Settings: *set, Policy: q.policy, OperatorPolicy: q.operator,
 			Ready: m.Ready(), Unacked: m.Unacked(), Waiting: m.Count(queue.Waiting), Held: m.Count(queue.Held),
 			Bytes: bytes + m.Bytes(queue.Unacked), Consumers: q.consumers.Len(),
@@ -134,7 +142,7 @@ func (v *VHost) surveyExchange(to *Surveying, most int) (n int) {
 		}
 		to.made.Exchanges = append(to.made.Exchanges, copied)
 	}
-	i := 0
+	i, portion := 0, &to.bindings[len(to.bindings)-1]
 	for b := range v.topo.BindingsFrom(x.Name) {
 		if i++; i <= to.skip {
 			continue
@@ -143,7 +151,7 @@ func (v *VHost) surveyExchange(to *Surveying, most int) (n int) {
 			to.skip = i - 1
 			return n
 		}
-		to.made.Bindings = append(to.made.Bindings, b)
+		*portion = append(*portion, b)
 	}
 	to.next, to.skip = to.next+1, 0
 	return n + 1
@@ -152,6 +160,7 @@ func (v *VHost) surveyExchange(to *Surveying, most int) (n int) {
 // Survey completes the survey: it finds out where all dead letters go. It takes time, and is not for who runs the vhost.
 func (to *Surveying) Survey() *Survey {
 	s := to.made
+	s.Queues, s.Bindings = slices.Concat(to.queues...), slices.Concat(to.bindings...)
 	slices.SortFunc(s.Queues, func(a, b SurveyedQueue) int { return strings.Compare(a.Name, b.Name) })
 	s.topo = topology.New()
 	for i := range s.Exchanges {
@@ -159,6 +168,7 @@ func (to *Surveying) Survey() *Survey {
 			s.topo.Declare(topology.Exchange{Name: x.Name, Kind: x.Kind, Delayed: x.Delayed, Alternate: x.Alternate})
 		}
 	}
+	s.words, s.keyless = map[string]*firstWords{}, map[string]bool{}
 	s.queues, s.from, s.to = make(map[string]int, len(s.Queues)), map[string][]int{}, map[string][]int{}
 	for i := range s.Queues {
 		s.queues[s.Queues[i].Name] = i

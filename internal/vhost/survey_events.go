@@ -93,6 +93,8 @@ func (f *follower) onOverflow(i int) Path {
 		p.Code = "on_drop_head"
 	case set.passesOn():
 		p.Code = "on_reject_dlx"
+		f.dieAtTheDoor(0, i, f.keysOf(q.Name), nil)
+		return p
 	default:
 		p.Code = "on_reject_publish"
 		f.add(Step{Queue: q.Name, Sure: true, Code: "refused", Guarantee: Refused})

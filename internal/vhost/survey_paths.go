@@ -128,11 +128,21 @@ func (f *follower) nowhere(set *Settings) (fate Param, g Guarantee) {
 	return fate, map[string]Guarantee{"held": HeldBack, "shelf": OnShelf, "gone": LostThere}[fate.Value]
 }
 
-// die follows a message that dies in queue i, of which keys tells what is known.
-func (f *follower) die(after, i int, reason Reason, keys []keyShape, before trail, params ...Param) {
+// die follows a message that dies in queue i, of whose keys that is known.
+func (f *follower) die(after, i int, reason Reason, keys []keyShape, before trail) {
+	f.dieAs(after, i, reason, keys, before, &f.Queues[i].Settings)
+}
+
+// dieAtTheDoor follows one that queue i has no room for: it is never held there.
+func (f *follower) dieAtTheDoor(after, i int, keys []keyShape, before trail) {
+	set := f.Queues[i].Settings
+	set.AtLeastOnce = false
+	f.dieAs(after, i, MaxLen, keys, before, &set)
+}
+
+func (f *follower) dieAs(after, i int, reason Reason, keys []keyShape, before trail, set *Settings) {
 	q := &f.Queues[i]
-	set, word := &q.Settings, reason.String()
-	step := Step{After: after, Queue: q.Name, Reason: word, Sure: true, Params: params}
+	step := Step{After: after, Queue: q.Name, Reason: reason.String(), Sure: true}
 	if !set.hasDLX {
 		step.Code, step.Guarantee, step.DeadEnd = "no_dlx", LostThere, true
 		if reason == DeliveryLimit && f.rules.options.LostLettersMaxBytes > 0 {
@@ -170,7 +180,7 @@ func (f *follower) die(after, i int, reason Reason, keys []keyShape, before trai
 		f.add(step)
 		return
 	}
-	f.hop(step, i, reason, keys, append(trail{{i, reason.rejected()}}, before...), way)
+	f.hop(step, i, reason, keys, append(trail{{i, reason.rejected()}}, before...), way, set)
 }
 
 // onward is where a letter goes whose key is one of several.
@@ -207,8 +217,7 @@ func (f *follower) onTheWay(exchange string, keys []keyShape) onward {
 }
 
 // hop follows a letter into its targets.
-func (f *follower) hop(step Step, from int, reason Reason, keys []keyShape, before trail, way onward) {
-	set := &f.Queues[from].Settings
+func (f *follower) hop(step Step, from int, reason Reason, keys []keyShape, before trail, way onward, set *Settings) {
 	targets := way.all()
 	step.Code, step.Guarantee, step.Sure = "hop", MovedOn, len(way.maybe) == 0 && !way.misses
 	switch {
@@ -235,13 +244,13 @@ func (f *follower) hop(step Step, from int, reason Reason, keys []keyShape, befo
 		if f.full() {
 			return
 		}
-		f.arrive(at, from, t, reason, keys, before, n < len(way.sure), len(targets) == 1)
+		f.arrive(at, from, t, reason, keys, before, n < len(way.sure), len(targets) == 1, set)
 	}
 }
 
 // arrive follows a letter that came to queue t.
-func (f *follower) arrive(after, from, t int, reason Reason, keys []keyShape, before trail, sure, alone bool) {
-	q, source := &f.Queues[t], &f.Queues[from].Settings
+func (f *follower) arrive(after, from, t int, reason Reason, keys []keyShape, before trail, sure, alone bool, source *Settings) {
+	q := &f.Queues[t]
 	step := Step{After: after, Queue: q.Name, Sure: sure}
 	fate, guarantee := f.nowhere(source)
 	shelf, onShelf := f.nowhere(&Settings{})
@@ -254,7 +263,7 @@ func (f *follower) arrive(after, from, t int, reason Reason, keys []keyShape, be
 		step.Code, step.Guarantee, step.Loop, step.DeadEnd = "cycle", onShelf, true, true
 		step.Params = []Param{shelf}
 	case q.Refuses && q.Settings.passesOn():
-		f.die(after, t, MaxLen, keys, before)
+		f.dieAtTheDoor(after, t, keys, before)
 		return
 	case q.Refuses:
 		step.Code, step.Guarantee, step.DeadEnd, step.Full = "target_full", guarantee, true, []string{q.Name}

@@ -2,33 +2,17 @@ package vhost
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/topology"
-)
-
-// What keys the dead letters of a queue have is known beforehand where the queue says so. Else they keep their own, of which the
-// bindings to the queue tell what they may be: one key, what a pattern finds, or anything.
-
-// keyShape is what is known of a routing key.
-type keyShape struct {
-	kind shapeKind
-	text string
-}
-
-type shapeKind uint8
-
-const (
-	shapeExact shapeKind = iota // it is text
-	shapeWords                  // the pattern of a topic exchange finds it
-	shapeAny
 )
 
 const (
 	// shapesMax is how many keys of a queue's messages are looked at one by one: beyond that they may be any.
 	shapesMax = 32
 	// comparesMax bounds how often a key is compared with a binding: beyond that each binding may be satisfied.
-	comparesMax = 10_000_000
+	comparesMax = 2_000_000
+	// targetsMax bounds how many targets of all ways are remembered: beyond that keys may be any.
+	targetsMax = 2_000_000
 )
 
 // way is where the dead letters of a queue may go.
@@ -97,49 +81,9 @@ func (s *Survey) findWays() {
 	s.findSenders()
 }
 
-// keysOf tells what keys the messages of a queue may have: those of its bindings; without one its name, by which they are
-// published to the default exchange.
-func (s *Survey) keysOf(name string) []keyShape {
-	var shapes []keyShape
-	for _, i := range s.to[name] {
-		shape := keyShape{kind: shapeAny}
-		b := &s.Bindings[i]
-		switch x := s.topo.Exchange(b.Source); x.Kind {
-		case topology.Direct:
-			shape = keyShape{shapeExact, b.RoutingKey}
-		case topology.Topic:
-			shape = wordsShape(b.RoutingKey)
-		}
-		if shape.kind == shapeAny || len(shapes) == shapesMax {
-			return []keyShape{{kind: shapeAny}}
-		}
-		if !slices.Contains(shapes, shape) {
-			shapes = append(shapes, shape)
-		}
-	}
-	if shapes == nil {
-		return []keyShape{{text: name}}
-	}
-	slices.SortFunc(shapes, func(a, b keyShape) int { return strings.Compare(a.text, b.text) })
-	return shapes
-}
-
-// wordsShape is what a topic exchange's pattern tells of a key.
-func wordsShape(pattern string) keyShape {
-	if pattern == "#" {
-		return keyShape{kind: shapeAny}
-	}
-	for word := range strings.SplitSeq(pattern, ".") {
-		if word == "*" || word == "#" {
-			return keyShape{shapeWords, pattern}
-		}
-	}
-	return keyShape{shapeExact, pattern}
-}
-
 // reachOf finds where an exchange, which exists, leads messages with such a key.
 func (s *Survey) reachOf(exchange string, shape keyShape) int {
-	if shape.kind == shapeWords && s.compare < len(s.from[exchange]) {
+	if shape.kind == shapeWords && s.compare < len(s.from[exchange]) || s.targets > targetsMax || s.ignoresKeys(exchange) {
 		shape = keyShape{kind: shapeAny}
 	}
 	key := reachKey{exchange, shape}
@@ -148,8 +92,21 @@ func (s *Survey) reachOf(exchange string, shape keyShape) int {
 		at = len(s.reached)
 		s.reaches[key] = at
 		s.reached = append(s.reached, s.find(key))
+		s.targets += len(s.reached[at].sure) + len(s.reached[at].maybe)
 	}
 	return at
+}
+
+// ignoresKeys reports whether an exchange leads all messages to the same queues: then it is looked at once.
+func (s *Survey) ignoresKeys(exchange string) bool {
+	ignores, known := s.keyless[exchange]
+	if !known {
+		all := s.from[exchange]
+		ignores = s.exchange(exchange).Kind == topology.Fanout && len(all) > 0 &&
+			!slices.ContainsFunc(all, func(i int) bool { return !s.Bindings[i].ToQueue })
+		s.keyless[exchange] = ignores
+	}
+	return ignores
 }
 
 func (s *Survey) find(key reachKey) reach {
@@ -221,18 +178,12 @@ func (w *wayfinder) follow(x *SurveyedExchange, sure bool) {
 	}
 	all := s.from[x.Name]
 	satisfied := never
-	for _, i := range all {
-		b := &s.Bindings[i]
-		m := s.meets(x.Kind, b, w.shape, len(all))
-		if m == never {
-			continue
-		}
-		satisfied = max(satisfied, m)
-		to := sure && m == always
-		if !b.ToQueue {
-			w.visit(b.Destination, to)
-		} else if q, ok := s.queues[b.Destination]; ok {
-			w.queues[q] = w.queues[q] || to
+	for _, list := range s.candidates(x, w.shape) {
+		for _, i := range list {
+			b := &s.Bindings[i]
+			m := s.meets(x.Kind, b, w.shape, len(all))
+			satisfied = max(satisfied, m)
+			w.take(b, m, sure && m == always)
 		}
 	}
 	if oneOfSeveral(x.Kind) && len(all) > 0 {
@@ -244,93 +195,14 @@ func (w *wayfinder) follow(x *SurveyedExchange, sure bool) {
 	}
 }
 
-// met is whether a binding is satisfied.
-type met uint8
-
-const (
-	never met = iota
-	perhaps
-	always
-)
-
-func oneOfSeveral(k topology.ExchangeKind) bool {
-	switch k {
-	case topology.ConsistentHash, topology.ModulusHash, topology.Random, topology.LocalRandom:
-		return true
+// take goes on along a binding.
+func (w *wayfinder) take(b *topology.Binding, m met, sure bool) {
+	if m == never {
+		return
 	}
-	return false
-}
-
-// meets tells whether a message with such a key satisfies a binding, which is one of so many.
-func (s *Survey) meets(kind topology.ExchangeKind, b *topology.Binding, shape keyShape, among int) met {
-	s.compare--
-	switch {
-	case kind == topology.Fanout || kind == topology.RecentHistory:
-		return always
-	case kind == topology.Headers:
-		if len(b.Arguments) == 0 {
-			return always
-		}
-		return perhaps
-	case oneOfSeveral(kind):
-		if among == 1 {
-			return always
-		}
-		return perhaps
-	case kind == topology.Topic && b.RoutingKey == "#":
-		return always
-	case shape.kind == shapeAny:
-		return perhaps
-	case kind == topology.Direct && shape.kind == shapeExact:
-		if shape.text == b.RoutingKey {
-			return always
-		}
-		return never
-	case kind == topology.Direct && overlap(strings.Split(shape.text, "."), literal(b.RoutingKey)):
-		return perhaps
-	case kind == topology.Direct:
-		return never
-	case shape.kind == shapeExact && overlap(literal(shape.text), strings.Split(b.RoutingKey, ".")), shape.text == b.RoutingKey:
-		return always
-	case shape.kind == shapeWords && overlap(strings.Split(shape.text, "."), strings.Split(b.RoutingKey, ".")):
-		return perhaps
+	if !b.ToQueue {
+		w.visit(b.Destination, sure)
+	} else if q, ok := w.survey.queues[b.Destination]; ok {
+		w.queues[q] = w.queues[q] || sure
 	}
-	return never
-}
-
-// literal are the words of a key that is no pattern.
-func literal(key string) []string {
-	words := strings.Split(key, ".")
-	for i, w := range words {
-		if w == "*" || w == "#" {
-			words[i] = "\x00" + w // which no pattern has
-		}
-	}
-	return words
-}
-
-// overlap reports whether there is a key that both patterns find: * is one word, # none or more.
-func overlap(a, b []string) bool {
-	// row[j] is whether what is left of a from i on, and of b from j on, have a key in common; from the end.
-	row := make([]bool, len(b)+1)
-	for i := len(a); i >= 0; i-- {
-		corner := false // the row below, one to the right
-		for j := len(b); j >= 0; j-- {
-			below := row[j]
-			switch {
-			case i == len(a) && j == len(b):
-				row[j] = true
-			case i == len(a):
-				row[j] = b[j] == "#" && row[j+1]
-			case j == len(b):
-				row[j] = a[i] == "#" && below
-			case a[i] == "#" || b[j] == "#":
-				row[j] = below || row[j+1]
-			default:
-				row[j] = corner && (a[i] == "*" || b[j] == "*" || a[i] == b[j])
-			}
-			corner = below
-		}
-	}
-	return row[0]
 }

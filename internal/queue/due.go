@@ -36,13 +36,23 @@ func (s *slot) arm(at deadline.Instant) (was deadline.Instant, earlier bool) {
 	return was, true
 }
 
-// Near notes that some entries of a chunk are in the vhost's set by themselves: those due from an instant on, before which
-// none is, to another one.
-func (m *Messages) Near(chunk Seq, since, to deadline.Instant) {
+// Near notes that some entries of a chunk, which was disarmed, are in the vhost's set by themselves: from one instant on, before
+// which none is due, to that of the entry at last, which is the last of them in the order of instants, then numbers.
+func (m *Messages) Near(since, to deadline.Instant, last Seq) {
 	m.Touch()
-	if s := m.slotOf(chunk); s != nil {
+	if s := m.slotOf(last.chunk()); s != nil {
 		s.stand(s.at, since)
-		s.nearTo = max(s.nearTo, to)
+		s.nearTo, s.nearLast = to, uint8(last.n()%chunkLen)
+	}
+}
+
+// Passed notes that the vhost has come to the entry at s, which was in its set by itself for an instant: with the last of its
+// chunk none is any more.
+func (m *Messages) Passed(s Seq, at deadline.Instant) {
+	m.Touch()
+	x := m.slotOf(s.chunk())
+	if x != nil && x.near != 0 && (at > x.nearTo || at == x.nearTo && s.n()%chunkLen >= uint64(x.nearLast)) {
+		x.stand(x.at, 0)
 	}
 }
 

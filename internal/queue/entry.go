@@ -14,6 +14,10 @@ const laneShift = 56
 func seqOf(lane int, n uint64) Seq { return Seq(uint64(lane)<<laneShift | n) }
 
 func (s Seq) lane() int { return int(s >> laneShift) }
+
+// chunk is the first Seq of the chunk that s belongs to.
+func (s Seq) chunk() Seq { return s &^ (chunkLen - 1) }
+
 func (s Seq) n() uint64 { return uint64(s) & (1<<laneShift - 1) }
 
 // State tells where a copy is. Source: ours, design §1.1.

@@ -47,10 +47,11 @@ type slot struct {
 	extra    *slotExtra       // what few slots have
 	at       deadline.Instant // armed in the vhost's set, 0: nothing is
 	near     deadline.Instant // since then entries are in the set by themselves, 0: none are
-	nearTo   deadline.Instant // the last of them
+	nearTo   deadline.Instant // when the last of them is due: nearLast
 	live     uint16           // entries that are there
 	ready    uint16           // of these
 	epoch    uint32           // of the pool when the slot was saved last
+	nearLast uint8            // position in the chunk
 	restored bool             // the page is from before a restart: who was unacked then is ready
 
 	coldStats // of a cold slot

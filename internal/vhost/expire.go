@@ -70,6 +70,7 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 		case ownOne:
 			q.near--
 			v.happen(s, q, queue.Seq(d.Item), d.At, out)
+			q.messages.Passed(queue.Seq(d.Item), d.At)
 		case ownHead:
 			q.armed = 0
 			left -= v.expireHeads(s, q, left, out)
@@ -134,15 +135,21 @@ func (v *VHost) fallDue(s *Stamp, q *queueState, chunk queue.Seq, at deadline.In
 			k++
 		}
 	})
-	if later >= nearLeast || q.near > 0 { // what is in the set already comes in order with the rest
+	if later >= nearLeast || k > 0 && q.near > 0 { // what is in the set already comes in order with the rest
+		first, last := soon[0], soon[0]
 		for _, m := range soon[:k] {
 			if v.deadlines.Add(deadline.Entry{At: m.at, Owner: owner(q, ownOne), Item: uint64(m.seq)}) {
 				q.near++
 				v.near++
 			}
+			if m.at < first.at {
+				first = m
+			}
+			if m.at >= last.at { // they come by their numbers
+				last = m
+			}
 		}
-		front, _ := v.deadlines.Min() // some may be there from an earlier look
-		q.messages.Near(chunk, min(at, front.At), horizon)
+		q.messages.Near(first.at, last.at, last.seq)
 		v.rearm(q, chunk, next)
 		return 1 + k/nearWork
 	}

@@ -371,3 +371,76 @@ func TestListingOfChunksArmedEarly(t *testing.T) {
 		}
 	}
 }
+
+// TestListingForgetsWhatWasSoon says that chunks of which a crowd was due, which had each its own deadline, stand where that was
+// for as long as nothing else of them is due: every list would read them all.
+func TestListingForgetsWhatWasSoon(t *testing.T) {
+	t.Parallel()
+	const n, seed = 60 * 256, 4
+	t.Log("seed", seed)
+	dice := rand.New(rand.NewPCG(seed, 0))
+	w, all := waitingWorld(t, n, 1, func(i int) deadline.Instant {
+		if i%256 < 16 {
+			return 1000 + deadline.Instant(dice.Int64N(600))
+		}
+		return 600_000 + deadline.Instant(dice.Int64N(3_600_000))
+	})
+	gone := &Selection{} // among the last that are soon, of some chunks
+	for _, m := range all[n/16-100 : n/16] {
+		gone.Scheduled = append(gone.Scheduled, m.ID)
+	}
+	near := 0
+	for range 60 {
+		w.now += 30
+		if near += w.v.Near(); w.now == epoch+1470 {
+			w.ask(t, Command{Kind: Unschedule, Channel: 1, Selection: gone})
+		}
+		for at, ok := w.v.Due(); ok && at <= w.now; at, ok = w.v.Due() {
+			w.ask(t, Command{Kind: Tick})
+			w.seal()
+			w.begin()
+		}
+		if err := w.v.Check(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all = all[n/16:]
+	got, _, portions := w.page(ScheduledMessage{}, math.MaxInt64, 10, 1)
+	if near == 0 || !sameMessages(got, all[:10]) || portions > 11 {
+		t.Errorf("%d chunks were read for %d messages; %d were near at some time", portions, len(got), near)
+	}
+	if view, _ := w.v.Schedule("d0"); view.Next != all[0].At {
+		t.Errorf("the next at %d, told %d", all[0].At-w.now, view.Next-w.now)
+	}
+}
+
+// BenchmarkScheduling is to take a message that waits at random for up to ten seconds, and to fire another, where a million more
+// wait at random for up to an hour. Ten are due in a millisecond, and a queue keeps the last thousand.
+func BenchmarkScheduling(b *testing.B) {
+	dice := rand.New(rand.NewPCG(1, 0))
+	w, _ := waitingWorld(b, 1_000_000, 1, func(int) deadline.Instant { return 600_000 + deadline.Instant(dice.Int64N(3_600_000)) })
+	w.v.KeepHot(hotEntriesMax, volatileBytesMax)
+	w.out.Trace = false
+	do := func(c Command) {
+		if refused, err := w.step(c); refused != nil || err != nil {
+			b.Fatal(refused, err)
+		}
+	}
+	do(Command{Kind: DeclareQueue, Channel: 1, Definition: &Definition{Name: "q", Durable: true,
+		Arguments: amqp.Table{{Name: "x-max-length", Value: amqp.Int64(1000)}}}})
+	do(Command{Kind: BindQueue, Channel: 1, Definition: &Definition{Source: "d0", Name: "q"}})
+	n := 0
+	for b.Loop() {
+		do(Command{Kind: Publish, Channel: 1, Exchange: []byte("d0"), Body: []byte("body"),
+			Properties: properties(2, amqp.Table{{Name: "x-delay", Value: amqp.Int64(1 + dice.Int64N(10_000))}})})
+		if n++; n%10 == 0 {
+			w.now++
+			for at, ok := w.v.Due(); ok && at <= w.now; at, ok = w.v.Due() {
+				do(Command{Kind: Tick})
+			}
+			w.seal()
+			w.begin()
+			w.v.trim()
+		}
+	}
+}

@@ -276,13 +276,14 @@ func TestClientErrors(t *testing.T) {
 		body   string
 		want   Error
 	}{
-		{400, `{"error":"bad_request","reason":"no"}`, Error{400, "bad_request", "no"}},
-		{503, `{"status":"failed","reason":"alarm"}`, Error{503, "Service Unavailable", "alarm"}},
-		{502, "<html>\n", Error{502, "Bad Gateway", "<html>"}},
-		{404, "", Error{404, "Not Found", ""}},
+		{400, `{"error":"bad_request","reason":"no"}`, Error{Status: 400, Kind: "bad_request", Reason: "no"}},
+		{503, `{"status":"failed","reason":"alarm"}`, Error{Status: 503, Kind: "Service Unavailable", Reason: "alarm"}},
+		{502, "<html>\n", Error{Status: 502, Kind: "Bad Gateway", Reason: "<html>"}},
+		{404, "", Error{Status: 404, Kind: "Not Found"}},
 	} {
 		ask(t, c.status, c.body, func(cl *Client) {
 			var refused *Error
+			c.want.Body = c.body
 			if err := cl.Get(ctx, nil, "overview"); !errors.As(err, &refused) || *refused != c.want {
 				t.Errorf("%s: got %v", c.body, err)
 			}

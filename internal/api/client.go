@@ -20,6 +20,7 @@ type Error struct {
 	Status int    `json:"-"`      // of HTTP
 	Kind   string `json:"error"`  // bad_request, not_authorised, Object Not Found, …
 	Reason string `json:"reason"` // a sentence for people
+	Body   string `json:"-"`      // all of what was answered, of an Error of a Client
 }
 
 // Error is the reason, with the status.
@@ -181,6 +182,6 @@ func readError(status int, body []byte) *Error {
 	if e.Kind == "" {
 		e.Kind = http.StatusText(status)
 	}
-	e.Status = status
+	e.Status, e.Body = status, string(body)
 	return e
 }

@@ -2,11 +2,15 @@ package cli
 
 import (
 	"crypto/tls"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
 // isBooting prints whether the broker does not serve yet.
@@ -28,7 +32,23 @@ func checkCertificates(c *call) error {
 		return c.invalid(fmt.Sprintf("unit '%s' not recognised; should be one of: days, weeks, months, years", unit))
 	}
 	c.banner("Checking certificate expiration on node %s ...", c.node)
-	return c.healthy("No certificates are expiring within "+within+" "+unit+".", "certificate-expiration", within, unit)
+	err := c.healthy("No certificates are expiring within "+within+" "+unit+".", "certificate-expiration", within, unit)
+	var refused *api.Error
+	if !errors.As(err, &refused) || refused.Status != http.StatusServiceUnavailable {
+		return err
+	}
+	var health api.Health
+	if json.Unmarshal([]byte(refused.Body), &health) != nil || len(health.Expired) == 0 {
+		return err
+	}
+	if strings.HasPrefix(c.formatter(), "json") {
+		return errors.Join(c.showJSON(health), &failure{code: exitUnavailable})
+	}
+	lines := []string{fmt.Sprintf("Certificates that expire within %s %s on node %s:", within, unit, c.node)}
+	for _, x := range health.Expired {
+		lines = append(lines, fmt.Sprintf(" * %s on %s, port %d: %s expires on %s", x.Protocol, x.Interface, x.Port, x.CertFile, x.CertFileExpiresOn))
+	}
+	return &failure{exitUnavailable, strings.Join(lines, "\n")}
 }
 
 func checkQuorumCritical(c *call) error {
@@ -43,23 +63,6 @@ func runtimeVersion(c *call) error {
 	}
 	c.banner("Asking node %s for its Erlang/OTP version...", c.node)
 	return c.done(o.ErlangVersion, nil)
-}
-
-func memoryBreakdown(c *call) error {
-	_, n, err := c.thisNode()
-	if err != nil {
-		return err
-	}
-	amount, err := c.inUnit(n.MemUsed)
-	if err != nil {
-		return err
-	}
-	c.banner("Reporting memory breakdown on node %s...", c.node)
-	if strings.HasPrefix(c.formatter(), "json") {
-		return c.showJSON(map[string]int64{"total": n.MemUsed})
-	}
-	fmt.Fprintf(c.stdout, "total: %s (100.0%%)\n", amount)
-	return nil
 }
 
 // variables are those of the environment that the commands obey.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -168,7 +169,9 @@ type statusShape struct {
 	Alarms           api.List[string]  `json:"alarms"`
 	MemoryStrategy   string            `json:"vm_memory_calculation_strategy"`
 	MemoryLimit      int64             `json:"vm_memory_high_watermark_limit"` // bytes
-	Memory           statusMemory      `json:"memory"`
+	MemorySetting    *api.Threshold    `json:"vm_memory_high_watermark_setting,omitempty"`
+	Memory           json.RawMessage   `json:"memory"`
+	FileDescriptors  statusFiles       `json:"file_descriptors"`
 	DataDirectory    string            `json:"data_directory"`
 	RaftDirectory    string            `json:"raft_data_directory"`
 	PluginFile       string            `json:"enabled_plugin_file"`
@@ -186,11 +189,11 @@ type statusProcesses struct {
 	Limit int64 `json:"limit"`
 }
 
-type statusMemory struct {
-	Total struct {
-		RSS int64 `json:"rss"` // bytes
-	} `json:"total"`
-	Strategy string `json:"strategy"`
+type statusFiles struct {
+	Used         int64 `json:"total_used"`
+	Limit        int64 `json:"total_limit"`
+	SocketsUsed  int64 `json:"sockets_used"`
+	SocketsLimit int64 `json:"sockets_limit"`
 }
 
 type statusTotals struct {
@@ -217,16 +220,23 @@ func (c *call) statusJSON(o api.Overview, n api.Node, vhosts int) error {
 	if isLocal(c.client.Base) {
 		system = runtime.GOOS
 	}
-	memory := statusMemory{Strategy: n.MemStrategy}
-	memory.Total.RSS = n.MemUsed
+	_, memory, err := c.breakdown(o.Node)
+	if err != nil {
+		memory = json.RawMessage(fmt.Sprintf(`{"total":{"rss":%d},"strategy":%q}`, n.MemUsed, n.MemStrategy))
+	}
+	var limits api.ResourceLimits
+	if err := c.client.Get(c.ctx, &limits, "x", "resource-limits"); err != nil && status(err) == 0 {
+		return err // others than administrators are not told
+	}
 	return c.showJSON(statusShape{
 		OS: system, CryptoLibVersion: o.CryptoLibVersion, RunQueue: n.RunQueue, NetTicktime: n.NetTicktime,
 		Processes: statusProcesses{n.ProcUsed, n.ProcTotal}, RaftDirectory: n.DBDir, PluginFile: "built in",
 		OSPid: pid, ProductName: o.ProductName, ProductVersion: o.ProductVersion, RabbitMQVersion: o.RabbitMQVersion,
 		ErlangVersion: o.ErlangVersion, Uptime: n.Uptime / 1000, UnderMaintenance: n.BeingDrained, Alarms: alarmsOf(n),
 		DataDirectory: n.DBDir, ConfigFiles: n.ConfigFiles, LogFiles: n.LogFiles, ActivePlugins: n.EnabledPlugins,
-		MemoryStrategy: n.MemStrategy, MemoryLimit: n.MemLimit, Memory: memory,
-		DiskFree: n.DiskFree, DiskFreeLimit: n.DiskFreeLimit, Listeners: portRows(o),
+		MemoryStrategy: n.MemStrategy, MemoryLimit: n.MemLimit, MemorySetting: limits.MemoryHighWatermark, Memory: memory,
+		FileDescriptors: statusFiles{Used: n.FDUsed, Limit: n.FDTotal, SocketsUsed: n.SocketsUsed, SocketsLimit: n.SocketsTotal},
+		DiskFree:        n.DiskFree, DiskFreeLimit: n.DiskFreeLimit, Listeners: portRows(o),
 		Totals: statusTotals{vhosts, o.ObjectTotals.Connections, o.ObjectTotals.Queues},
 	})
 }

@@ -156,7 +156,8 @@ func purgeQueue(c *call) error {
 		err = c.client.Delete(c.ctx, "queues", c.vhost(), queue, "contents")
 	}
 	if status(err) == http.StatusNotFound {
-		return c.noQueue(queue, "Object (queue, stream, exchange, etc) '%s' was not found in virtual host '%s'", exitData)
+		// Source: RabbitMQ 3.10 rabbitmqctl purge_queue, for a virtual host that is not there, too.
+		return failf(exitUnavailable, "Object (queue, stream, exchange, etc) '%s' was not found in virtual host '%s'", queue, c.vhost())
 	}
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ func (c *call) missing(err error, user string) error {
 		return userErr
 	}
 	if status(c.client.Get(c.ctx, nil, "vhosts", c.vhost())) == http.StatusNotFound {
-		return c.noVHost(c.vhost())
+		return failf(exitUnavailable, "Virtual host %s does not exist", c.vhost())
 	}
 	return err
 }

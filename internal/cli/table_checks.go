@@ -62,7 +62,7 @@ func sisterTable() []group {
 		{"Replicas", []command{
 			{name: "rebalance", tools: queues, usage: "all | classic | quorum | stream", about: "Does nothing: there is one node.", least: 1, most: 1, options: "vhost-pattern queue-pattern", run: already("There is one node: nothing to rebalance.")},
 			{name: "quorum_status", tools: queues, usage: withQueue, about: "Shows the members of a quorum queue: this node.", least: 1, most: 1, run: quorumStatus},
-			{name: "peek", tools: queues, usage: inVHost + "<queue> <position>", about: "Is refused: nothing reads a message in passing.", least: 2, most: 2, run: refuse("a message cannot be looked at without being delivered. What died or waits can: list_lost_letters, list_held_letters, list_scheduled, list_waiting")},
+			{name: "peek", tools: queues, usage: inVHost + "<queue> <position>", about: "Shows the message at a position, the oldest at 1, and leaves it as it is.", least: 2, most: 2, run: peek},
 			{name: "grow", tools: queues, usage: "<node> <all | even>", about: "Is refused: a broker is one node.", least: 2, most: 2, options: "vhost-pattern queue-pattern membership errors-only", run: refuse(oneMember)},
 			{name: "shrink", tools: queues, usage: "<node>", about: "Is refused: a broker is one node.", least: 1, most: 1, options: "errors-only", run: refuse(oneMember)},
 			{name: "add_member", tools: queues, usage: inVHost + "<queue> <node>", about: "Is refused: a broker is one node.", least: 2, most: 2, options: "membership", run: refuse(oneMember)},

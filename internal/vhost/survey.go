@@ -33,6 +33,7 @@ type Survey struct {
 	ways    []way           // of Queues
 	senders []letterSenders // to Queues
 	loops   []loop
+	inLoop  []bool // of Queues
 }
 
 // SurveyedExchange is an exchange of a Survey.

@@ -86,7 +86,7 @@ func (f *findings) target(i int, q *SurveyedQueue) {
 	}
 	source := func(i int) Param { return Param{"source", f.Queues[i].Name} }
 	f.room(i, q)
-	if q.Consumers == 0 && set.TTL < 0 && set.Expires < 0 && !set.limited() {
+	if q.Consumers == 0 && set.TTL < 0 && set.Expires < 0 && !set.limited() && !f.inLoop[i] { // in a loop they are work
 		f.add(Warning, "no_consumer", "queue", q.Name, source(sender), number("messages", int64(q.Ready+q.Unacked+q.Waiting+q.Held)))
 	}
 	if set.limited() && set.Overflow.dropsHead() && !set.hasDLX && set.MaxLength != 0 && set.MaxLengthBytes != 0 {

@@ -122,22 +122,16 @@ func (w *grapher) draw() {
 			w.exchangeNode(q.Settings.DeadLetterExchange)
 		}
 	}
-	inLoop := map[int]bool{}
-	for i := range w.loops {
-		for _, q := range w.loops[i].queues {
-			inLoop[q] = true
-		}
-	}
 	for i := range w.Queues {
 		_, letters := w.senders[i].all.but(i)
 		w.queues = append(w.queues, len(w.nodes))
-		w.nodes = append(w.nodes, Node{Name: w.Queues[i].Name, Queue: &w.Queues[i], Letters: letters, Loop: inLoop[i]})
+		w.nodes = append(w.nodes, Node{Name: w.Queues[i].Name, Queue: &w.Queues[i], Letters: letters, Loop: w.inLoop[i]})
 	}
 	for i := range w.Bindings {
 		w.binding(i)
 	}
 	for i := range w.Queues {
-		w.deadLetters(i, inLoop)
+		w.deadLetters(i)
 	}
 }
 
@@ -191,14 +185,14 @@ func (w *grapher) binding(i int) {
 }
 
 // deadLetters draws the way of a queue's dead letters, and marks the bindings by which they come back.
-func (w *grapher) deadLetters(i int, inLoop map[int]bool) {
+func (w *grapher) deadLetters(i int) {
 	set, way := &w.Queues[i].Settings, &w.ways[i]
 	if !way.set {
 		return
 	}
 	x := w.exchangeNode(set.DeadLetterExchange)
 	e := w.edge(w.queues[i], x, EdgeDeadLetter)
-	e.Loop = inLoop[i]
+	e.Loop = w.inLoop[i]
 	if e.OwnKeys = way.own; !way.own {
 		e.Keys = []string{set.DeadLetterRoutingKey}
 	}
@@ -210,7 +204,7 @@ func (w *grapher) deadLetters(i int, inLoop map[int]bool) {
 					b.Keys, b.Implicit = []string{w.Queues[q].Name}, true
 				}
 			}
-			if inLoop[i] && inLoop[q] {
+			if w.inLoop[i] && w.inLoop[q] {
 				for _, kind := range []EdgeKind{EdgeBinding, EdgeDelayed} {
 					if at, known := w.known[edgeKey{x, to, kind}]; known {
 						w.edges[at].Loop = true

@@ -108,7 +108,8 @@ func (s *Settings) limited() bool { return s.MaxLength >= 0 || s.MaxLengthBytes 
 // findLoops finds ways on which dead letters come back. A loop that letters take by themselves is one finding, that which
 // contains it, and needs rejections, no other.
 func (s *Survey) findLoops() {
-	in := make([]bool, len(s.Queues))
+	s.inLoop = make([]bool, len(s.Queues))
+	in := s.inLoop
 	for _, c := range []struct {
 		kind   loopKind
 		passes func(int) bool

@@ -3,6 +3,7 @@ package vhost
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -326,5 +327,19 @@ func TestGraph(t *testing.T) {
 	}
 	if _, ok := s.Graph("nope", 1, 9); ok {
 		t.Error("there is no such node")
+	}
+}
+
+func TestCodesAreExplained(t *testing.T) {
+	// If this fails, a code comes up that docs/lint.md says nothing about.
+	t.Parallel()
+	b, err := os.ReadFile("../../docs/lint.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range append(FindingCodes(), PathCodes()...) {
+		if !strings.Contains(string(b), "`"+code+"`") {
+			t.Errorf("docs/lint.md does not explain `%s`", code)
+		}
 	}
 }

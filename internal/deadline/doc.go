@@ -11,6 +11,8 @@
 //     at random. Leaves hold no pointers, so the garbage collector never looks inside them, and emptied leaves are
 //     given back.
 //
+// ByOwner is the same in another order: what is next of one owner.
+//
 // It leaves to its owner what an entry means, when to look (Min), and how much due work one tick may do (PopDue
 // returns one entry at a time). A Set belongs to one goroutine at a time.
 //

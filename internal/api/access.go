@@ -116,5 +116,5 @@ type UserLimits struct {
 
 // PutLimit is the body of PUT /api/vhost-limits/{vhost}/{name} and /api/user-limits/{user}/{name}.
 type PutLimit struct {
-	Value *Integer `json:"value"`
+	Value *Number `json:"value"`
 }

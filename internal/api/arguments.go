@@ -19,7 +19,7 @@ import (
 // Arguments is a field table as a JSON object, in the order of the table.
 //
 // From JSON: an integer becomes a long, another number a double, a string a longstr, null void; objects and lists
-// nest. An integer beyond 64 bits is refused. Of a key that comes twice the last value counts.
+// nest. An integer beyond 64 bits is refused. Of a key that comes twice the last value counts; Decode refuses it.
 //
 // To JSON: all integers are integers, timestamps in seconds; a double keeps its point (2.0), so that it comes back
 // as one; what is not finite is null; a string or binary that is not UTF-8 is base64-encoded. Of a name that comes
@@ -63,6 +63,9 @@ func tableOfPairs(pairs []amqp.Value) (t amqp.Table, err error) {
 	for _, pair := range pairs {
 		if len(pair.Array) != 2 || pair.Array[0].Kind != amqp.KindString {
 			return nil, errNoTable
+		}
+		if _, twice := t.Get(pair.Array[0].Str); twice {
+			return nil, fmt.Errorf("'%s' comes twice in one table", pair.Array[0].Str)
 		}
 		t = append(t, amqp.Field{Name: pair.Array[0].Str, Value: pair.Array[1]})
 	}

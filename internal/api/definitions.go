@@ -3,6 +3,8 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // DefinitionsOrigin says where definitions were exported.
@@ -118,34 +120,49 @@ type DefinedBinding struct {
 
 // Limits are numbers under the names of limits. They may also arrive as a list of pairs [["name", 5]], or an empty list:
 // RabbitMQ's command line exports them so.
-type Limits map[string]Integer
+type Limits map[string]Number
 
 // MarshalJSON renders {} for no limit.
-func (l Limits) MarshalJSON() ([]byte, error) { return Object[Integer](l).MarshalJSON() }
+func (l Limits) MarshalJSON() ([]byte, error) { return Object[Number](l).MarshalJSON() }
 
 // UnmarshalJSON takes an object or a list of pairs.
 func (l *Limits) UnmarshalJSON(b []byte) error {
 	*l = nil
 	var pairs []json.RawMessage
 	if err := json.Unmarshal(b, &pairs); err != nil {
-		var limits map[string]Integer
+		var limits map[string]json.RawMessage
 		if err := json.Unmarshal(b, &limits); err != nil {
 			return fmt.Errorf("limits must be an object of integers: %s", Wording(err))
 		}
-		*l = limits
+		for _, name := range slices.Sorted(maps.Keys(limits)) {
+			if err := l.set(name, limits[name]); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
 	for _, raw := range pairs {
 		var name string
-		var value Integer
+		var value json.RawMessage
 		pair := []any{&name, &value}
-		if err := json.Unmarshal(raw, &pair); err != nil || len(pair) != 2 {
+		if err := json.Unmarshal(raw, &pair); err != nil || len(pair) != 2 || value == nil {
 			return fmt.Errorf("limits must be an object of integers, or a list of pairs of name and integer, not of %s", raw)
 		}
-		if *l == nil {
-			*l = Limits{}
+		if err := l.set(name, value); err != nil {
+			return err
 		}
-		(*l)[name] = value
 	}
+	return nil
+}
+
+func (l *Limits) set(name string, raw json.RawMessage) error {
+	var n Number
+	if err := n.UnmarshalJSON(raw); err != nil {
+		return fmt.Errorf("Validation failed\n\n%s %w", name, err)
+	}
+	if *l == nil {
+		*l = Limits{}
+	}
+	(*l)[name] = n
 	return nil
 }

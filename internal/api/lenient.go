@@ -52,6 +52,31 @@ func (n *Integer) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// A Number is an integer that does not arrive as a string. What is none is refused as RabbitMQ words it; the name of what
+// should be one goes before that.
+type Number int64
+
+// UnmarshalJSON takes a number whose fraction is zero.
+func (n *Number) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9') && (*Integer)(n).UnmarshalJSON(b) == nil {
+		return nil
+	}
+	return NumberError(term(b))
+}
+
+// A NumberError refuses what is no number: the value, as RabbitMQ shows it.
+type NumberError string
+
+func (e NumberError) Error() string { return "should be a number, actually was " + string(e) }
+
+// term is a value in JSON as RabbitMQ shows it in refusals.
+func term(b []byte) string {
+	if len(b) > 0 && b[0] == '"' {
+		return "<<" + string(b) + ">>"
+	}
+	return string(b)
+}
+
 // Tags are shown as a list; they may also arrive as one string with commas. Blanks around a tag and empty tags fall
 // away. Source: RabbitMQ management API, users.
 type Tags []string

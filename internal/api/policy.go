@@ -18,28 +18,32 @@ type Policy struct {
 // PutPolicy is the body of PUT /api/policies/{vhost}/{name}. Pattern and Definition must be present; Priority is 0
 // and ApplyTo "all" if they are not.
 type PutPolicy struct {
-	Pattern    *string    `json:"pattern"`
+	Pattern    *Pattern   `json:"pattern"`
 	Definition *Arguments `json:"definition"`
 	Priority   *Priority  `json:"priority,omitempty"`
 	ApplyTo    *string    `json:"apply-to,omitempty"`
 }
 
-// A Priority is an Integer; what is none is refused as RabbitMQ words it.
-type Priority Integer
+// A Priority is a Number; what is none is refused as RabbitMQ words it.
+type Priority Number
 
-// UnmarshalJSON takes what Integer takes.
+// UnmarshalJSON takes what Number takes.
 func (p *Priority) UnmarshalJSON(b []byte) error {
-	if (*Integer)(p).UnmarshalJSON(b) != nil {
-		return priorityError(b)
+	if err := (*Number)(p).UnmarshalJSON(b); err != nil {
+		return fmt.Errorf("Validation failed\n\npriority %w", err)
 	}
 	return nil
 }
 
-// priorityError refuses what is no priority.
-type priorityError []byte
+// A Pattern is a string; what is none is refused as RabbitMQ words it.
+type Pattern string
 
-func (e priorityError) Error() string {
-	return fmt.Sprintf("Validation failed\n\npriority should be a number, actually was %s", []byte(e))
+// UnmarshalJSON takes a string.
+func (p *Pattern) UnmarshalJSON(b []byte) error {
+	if json.Unmarshal(b, (*string)(p)) != nil {
+		return fmt.Errorf("Validation failed\n\npattern should be a binary but was %s", term(b))
+	}
+	return nil
 }
 
 // A Parameter of GET /api/parameters.

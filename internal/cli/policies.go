@@ -54,8 +54,8 @@ func setPolicy(c *call) error {
 	if err != nil {
 		return err
 	}
-	number, applyTo := api.Priority(priority), c.words.or("apply-to", "all")
-	put := api.PutPolicy{Pattern: &pattern, Definition: &parsed, Priority: &number, ApplyTo: &applyTo}
+	number, expression, applyTo := api.Priority(priority), api.Pattern(pattern), c.words.or("apply-to", "all")
+	put := api.PutPolicy{Pattern: &expression, Definition: &parsed, Priority: &number, ApplyTo: &applyTo}
 	if c.words.on("dry-run") {
 		var would api.PolicyTrial
 		_, err := c.client.Do(c.ctx, http.MethodPut, c.trialPath(name), put, &would)

@@ -10,7 +10,17 @@ import (
 
 func addVHost(c *call) error {
 	c.banner(`Adding vhost "%s" ...`, c.args[0])
-	return c.putVHost(c.describeVHost())
+	put := c.describeVHost()
+	if put.Description == nil || put.Tags == nil {
+		var there api.VHost
+		switch err := c.client.Get(c.ctx, &there, "vhosts", c.args[0]); {
+		case err == nil:
+			put = completeVHost(put, &there)
+		case status(err) != http.StatusNotFound:
+			return err
+		}
+	}
+	return c.putVHost(put)
 }
 
 func (c *call) putVHost(put api.PutVHost) error {
@@ -18,6 +28,18 @@ func (c *call) putVHost(put api.PutVHost) error {
 		return err
 	}
 	return c.done("", nil)
+}
+
+// completeVHost adds the description and the tags of a virtual host that is there to what does not change them: what the
+// API is not told of them is none.
+func completeVHost(put api.PutVHost, there *api.VHost) api.PutVHost {
+	if put.Description == nil {
+		put.Description = &there.Description
+	}
+	if put.Tags == nil {
+		put.Tags = &there.Tags
+	}
+	return put
 }
 
 // describeVHost reads the options that describe a virtual host.
@@ -66,13 +88,13 @@ func listVHosts(c *call) error {
 	return c.list(columns, "vhosts")
 }
 
-// known makes sure that the virtual host of the first argument is there.
-func (c *call) knownVHost() error {
-	err := c.client.Get(c.ctx, nil, "vhosts", c.args[0])
+// knownVHost makes sure that the virtual host of the first argument is there.
+func (c *call) knownVHost() (there api.VHost, err error) {
+	err = c.client.Get(c.ctx, &there, "vhosts", c.args[0])
 	if status(err) == http.StatusNotFound {
-		return c.noVHost(c.args[0])
+		err = c.noVHost(c.args[0])
 	}
-	return err
+	return there, err
 }
 
 func updateVHost(c *call) error {
@@ -81,19 +103,21 @@ func updateVHost(c *call) error {
 		return c.invalid("name what to change: --description, --tags or --default-queue-type.")
 	}
 	c.banner(`Updating metadata of vhost "%s" ...`, c.args[0])
-	if err := c.knownVHost(); err != nil {
+	there, err := c.knownVHost()
+	if err != nil {
 		return err
 	}
-	return c.putVHost(put)
+	return c.putVHost(completeVHost(put, &there))
 }
 
 func setVHostTags(c *call) error {
 	tags := api.Tags(c.args[1:])
 	c.banner(`Setting tags for vhost "%s" to [%s] ...`, c.args[0], strings.Join(tags, ", "))
-	if err := c.knownVHost(); err != nil {
+	there, err := c.knownVHost()
+	if err != nil {
 		return err
 	}
-	return c.putVHost(api.PutVHost{Tags: &tags})
+	return c.putVHost(completeVHost(api.PutVHost{Tags: &tags}, &there))
 }
 
 // protectVHost enables or disables the protection of a virtual host, as the command's name says.

@@ -156,25 +156,35 @@ func (e *ends) scope() scope {
 func (r *request) endsOf(kind string) (*ends, error) {
 	e := &ends{r.names[0], exchangeNamed(r.names[1]), r.names[2], kind}
 	if _, err := r.vhost(e.vhost); err != nil {
+		if r.Method == post {
+			err = notFound("vhost")
+		}
 		return nil, err
 	}
 	if kind == toExchange {
 		e.destination = exchangeNamed(e.destination)
 	}
-	found := false
+	missing := ""
 	err := r.look(e.vhost, func(v *vhost.VHost) {
-		found = v.Topology().Exchange(e.source) != nil
-		if kind == toQueue {
-			_, isQueue := v.Topology().Queue(e.destination)
-			found = found && isQueue
-		} else {
-			found = found && v.Topology().Exchange(e.destination) != nil
+		exchange := func(name string) {
+			if v.Topology().Exchange(name) == nil {
+				missing = "exchange '" + name + "'"
+			}
 		}
+		if _, found := v.Topology().Queue(e.destination); kind == toExchange {
+			exchange(e.destination)
+		} else if !found {
+			missing = "queue '" + e.destination + "'"
+		}
+		exchange(e.source)
 	})
-	if err == nil && !found {
-		err = errNotFound
+	switch {
+	case err != nil || missing == "":
+		return e, err
+	case r.Method == post:
+		return nil, &api.Error{Status: http.StatusNotFound, Kind: "not_found", Reason: "no " + missing + " in vhost '" + e.vhost + "'"}
 	}
-	return e, err
+	return nil, errNotFound
 }
 
 // betweenQueue and betweenExchange serve the same paths for the two kinds of destination.

@@ -177,7 +177,7 @@ func TestUnreadableDefinitionsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"vhosts":[{"name":"a"},{"limits":[5],"name":"b"}]}`:                                "vhost 'b': limits must be an object of integers, or a list of pairs",
 		`{"vhosts":[{"name":"b","limits":[["max-queues",1,2]]}]}`:                            "vhost 'b': limits must be",
-		`{"vhosts":[{"name":"b","limits":{"max-queues":"x"}}]}`:                              "vhost 'b': limits must be an object of integers",
+		`{"vhosts":[{"name":"b","limits":{"max-queues":"x"}}]}`:                              "vhost 'b': Validation failed\\n\\nmax-queues should be a number, actually was <<\"x\">>",
 		`{"users":[{"name":"u","tags":5}]}`:                                                  "user 'u': tags must be a list",
 		`{"queues":[{"vhost":"/","name":"q","durable":"often"}]}`:                            `queue 'q' in vhost '/': "often" is not a boolean`,
 		`{"queues":[{"vhost":"/","name":"q","arguments":[["x-max-length"]]}]}`:               "queue 'q' in vhost '/': a table of arguments must be a JSON object",

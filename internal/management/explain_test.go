@@ -117,7 +117,7 @@ func TestDryRun(t *testing.T) {
 	} {
 		d.refused(400, "bad_request", c.reason, "PUT", "/api/x/dry-run/"+c.path, c.body)
 	}
-	d.refused(404, "Object Not Found", "Not Found", "PUT", "/api/x/dry-run/policies/nope/p", policy)
+	d.refused(404, "not_found", "vhost_not_found", "PUT", "/api/x/dry-run/policies/nope/p", policy)
 	d.refused(404, "Object Not Found", "Not Found", "DELETE", "/api/x/dry-run/policies/%2F/nope", "")
 }
 

@@ -98,7 +98,7 @@ func defineVHost(h *access.VHost) api.DefinedVHost {
 func defineLimits(limits []access.Limit) api.Limits {
 	defined := api.Limits{}
 	for _, l := range limits {
-		defined[l.Name] = api.Integer(l.Value)
+		defined[l.Name] = api.Number(l.Value)
 	}
 	return defined
 }
@@ -118,9 +118,9 @@ func (r *request) contents(h *access.VHost, name string, to *api.VHostContents) 
 		return err
 	}
 	for _, p := range policies {
-		priority := api.Priority(p.Priority)
+		priority, pattern := api.Priority(p.Priority), api.Pattern(p.Pattern)
 		to.Policies = append(to.Policies, api.DefinedPolicy{VHost: name, Name: p.Name, PutPolicy: api.PutPolicy{
-			Pattern: &p.Pattern, ApplyTo: &p.ApplyTo, Definition: &p.Definition, Priority: &priority,
+			Pattern: &pattern, ApplyTo: &p.ApplyTo, Definition: &p.Definition, Priority: &priority,
 		}})
 	}
 	exchanges, err := r.exchangesOf(h, nil)

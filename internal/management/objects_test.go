@@ -95,6 +95,10 @@ func TestVHostsAndUsers(t *testing.T) {
 	d := open(t)
 	d.want(201, "PUT", "/api/vhosts/a%2Fb", `{"description":"ours","tags":"x, y","default_queue_type":"quorum"}`)
 	d.want(204, "PUT", "/api/vhosts/a%2Fb", `{"tracing":"true"}`)
+	if v := read[api.VHost](d, "/api/vhosts/a%2Fb"); v.Description != "" || len(v.Tags) != 0 || v.DefaultQueueType != "quorum" {
+		t.Errorf("vhost described anew: %+v", v)
+	}
+	d.want(204, "PUT", "/api/vhosts/a%2Fb", `{"description":"ours","tags":"x, y"}`)
 	d.want(201, "PUT", "/api/vhosts/old", `{"defaultqueuetype":"quorum"}`)
 	if old := read[api.VHost](d, "/api/vhosts/old"); old.DefaultQueueType != "quorum" {
 		t.Errorf("default queue type by its first name: %+v", old)
@@ -141,7 +145,7 @@ func TestVHostsAndUsers(t *testing.T) {
 	d.want(404, "DELETE", "/api/topic-permissions/a%2Fb/u", "")
 	d.want(204, "DELETE", "/api/permissions/a%2Fb/u", "")
 
-	d.want(204, "PUT", "/api/vhost-limits/a%2Fb/max-queues", `{"value":"7"}`)
+	d.want(204, "PUT", "/api/vhost-limits/a%2Fb/max-queues", `{"value":7.0}`)
 	d.want(204, "PUT", "/api/user-limits/u/max-channels", `{"value":3}`)
 	if got := d.want(200, "GET", "/api/vhost-limits", "").Body.String(); got != `[{"vhost":"a/b","value":{"max-queues":7}}]` {
 		t.Errorf("vhost limits %s", got)
@@ -154,7 +158,9 @@ func TestVHostsAndUsers(t *testing.T) {
 	d.want(201, "PUT", "/api/users/p", `{"tags":"protected"}`)
 	d.want(400, "DELETE", "/api/users/p", "")
 	d.want(400, "POST", "/api/users/bulk-delete", `{"users":["u","p"]}`)
-	d.want(204, "POST", "/api/users/bulk-delete", `{"users":["u","none"]}`)
+	d.refused(400, "bad_request", "no_such_user 'none'", "POST", "/api/users/bulk-delete", `{"users":["u","none"]}`)
+	d.want(200, "GET", "/api/users/u", "")
+	d.want(204, "POST", "/api/users/bulk-delete", `{"users":["u"]}`)
 	d.want(404, "GET", "/api/users/u", "")
 	d.want(204, "DELETE", "/api/vhosts/a%2Fb", "")
 	d.want(404, "GET", "/api/vhosts/a%2Fb", "")

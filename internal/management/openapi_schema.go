@@ -32,7 +32,11 @@ func special(t reflect.Type) schema {
 		return kind("object")
 	case reflect.TypeFor[api.Flag]():
 		return schema{"description": "or true and false as strings", "type": []string{"boolean", "string"}}
-	case reflect.TypeFor[api.Integer](), reflect.TypeFor[api.Priority]():
+	case reflect.TypeFor[api.Number](), reflect.TypeFor[api.Priority]():
+		return kind("integer")
+	case reflect.TypeFor[api.Pattern]():
+		return kind("string")
+	case reflect.TypeFor[api.Integer]():
 		return schema{"description": "or digits as a string", "type": []string{"integer", "string"}}
 	case reflect.TypeFor[api.Tags]():
 		return schema{"description": "shown as a list; a string with commas is taken, too", "type": []string{"array", "string"}, "items": kind("string")}

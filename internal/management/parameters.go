@@ -55,6 +55,7 @@ func deleteGlobalParameter(r *request) (answer, error) {
 // The components under which RabbitMQ keeps what has endpoints of its own here.
 const (
 	operatorComponent = "operator_policy"
+	policyComponent   = "policy" // listed only where it is asked for
 	limitsComponent   = "vhost-limits"
 	optionsComponent  = "bartleby-options" // ours
 
@@ -85,24 +86,31 @@ func (r *request) parameters(shown []*access.VHost) ([]api.Parameter, error) {
 			}
 			all = append(all, api.Parameter{VHost: h.Name, Component: optionsComponent, Name: optionsName, Value: value})
 		}
-		policies, err := r.policiesOf(h, true)
+		policies, err := r.policiesAsParameters(h, operatorComponent, true)
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range policies {
-			value, err := encode(struct {
-				Pattern    string        `json:"pattern"`
-				ApplyTo    string        `json:"apply-to"`
-				Definition api.Arguments `json:"definition"`
-				Priority   int64         `json:"priority"`
-			}{p.Pattern, p.ApplyTo, p.Definition, p.Priority})
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, api.Parameter{VHost: h.Name, Component: operatorComponent, Name: p.Name, Value: value})
-		}
+		all = append(all, policies...)
 	}
 	return all, nil
+}
+
+// policiesAsParameters shows the policies of one kind as what RabbitMQ keeps them as.
+func (r *request) policiesAsParameters(h *access.VHost, component string, operator bool) (all []api.Parameter, err error) {
+	policies, err := r.policiesOf(h, operator)
+	for _, p := range policies {
+		value, err := encode(struct {
+			Pattern    string        `json:"pattern"`
+			ApplyTo    string        `json:"apply-to"`
+			Definition api.Arguments `json:"definition"`
+			Priority   int64         `json:"priority"`
+		}{p.Pattern, p.ApplyTo, p.Definition, p.Priority})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, api.Parameter{VHost: h.Name, Component: component, Name: p.Name, Value: value})
+	}
+	return all, err
 }
 
 // getParameters lists all, those of a component, or those of a component in one virtual host.
@@ -125,6 +133,15 @@ func getParameters(r *request) (answer, error) {
 			all = append(all, p)
 		}
 	}
+	for _, h := range shown {
+		if len(r.names) > 0 && r.names[0] == policyComponent {
+			some, err := r.policiesAsParameters(h, policyComponent, false)
+			if err != nil {
+				return answer{}, err
+			}
+			all = append(all, some...)
+		}
+	}
 	return list(r, all, func(p *api.Parameter) string { return p.Name })
 }
 
@@ -136,6 +153,11 @@ func getParameter(r *request) (answer, error) {
 	parameters, err := r.parameters([]*access.VHost{h})
 	if err != nil {
 		return answer{}, err
+	}
+	if r.names[0] == policyComponent {
+		if parameters, err = r.policiesAsParameters(h, policyComponent, false); err != nil {
+			return answer{}, err
+		}
 	}
 	for _, p := range parameters {
 		if p.Component == r.names[0] && p.Name == r.names[2] {
@@ -175,7 +197,7 @@ func putParameter(r *request) (answer, error) {
 		if c, err = replaceOptions(body.Value); err == nil {
 			_, err = r.doAs("", p.vhost, c)
 		}
-	case p.component == "policy":
+	case p.component == policyComponent:
 		err = badRequest("policies may not be set using this method")
 	default:
 		err = badRequest("Validation failed\n\ncomponent %s not found\n", p.component)
@@ -196,6 +218,8 @@ func deleteParameter(r *request) (answer, error) {
 		return answer{}, err
 	}
 	switch p.component {
+	case policyComponent:
+		err = badRequest("policies may not be cleared using this method")
 	case operatorComponent:
 		_, err = r.doAs("", p.vhost, vhost.Command{Kind: vhost.ClearPolicy, Policy: &vhost.Policy{Name: p.name, Operator: true}})
 	case limitsComponent:

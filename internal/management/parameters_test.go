@@ -1,6 +1,7 @@
 package management
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -21,6 +22,18 @@ func TestParametersThatHaveEndpoints(t *testing.T) {
 	if got := read[api.Policy](d, "/api/operator-policies/v/o"); got.Pattern != "b" {
 		t.Errorf("the operator policy is %+v", got)
 	}
+	d.want(201, "PUT", "/api/policies/v/p", `{"pattern":"a","definition":{"max-length":5},"apply-to":"queues"}`)
+	const policy = `{"vhost":"v","component":"policy","name":"p","value":{"pattern":"a","apply-to":"queues","definition":{"max-length":5},"priority":0}}`
+	for path, want := range map[string]string{"/v/p": policy, "/v": "[" + policy + "]", "": "[" + policy + "]", "/%2F": "[]"} {
+		if got := d.want(200, "GET", "/api/parameters/policy"+path, "").Body.String(); got != want {
+			t.Errorf("parameters/policy%s is %s, want %s", path, got, want)
+		}
+	}
+	if got := d.want(200, "GET", "/api/parameters", "").Body.String(); strings.Contains(got, `"policy"`) {
+		t.Errorf("policies are among all parameters: %s", got)
+	}
+	d.refused(400, "bad_request", "may not be cleared using this method", "DELETE", "/api/parameters/policy/v/p", "")
+	d.want(200, "GET", "/api/policies/v/p", "")
 	for _, c := range []struct {
 		status             int
 		reason, path, body string

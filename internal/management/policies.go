@@ -121,7 +121,7 @@ func readPolicy(name string, operator bool, body *api.PutPolicy) (*vhost.Policy,
 		return nil, err
 	}
 	p := &vhost.Policy{
-		Name: name, Operator: operator, Pattern: *body.Pattern, ApplyTo: "all", Definition: amqp.Table(*body.Definition),
+		Name: name, Operator: operator, Pattern: string(*body.Pattern), ApplyTo: "all", Definition: amqp.Table(*body.Definition),
 	}
 	if body.ApplyTo != nil {
 		p.ApplyTo = *body.ApplyTo

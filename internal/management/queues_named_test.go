@@ -42,6 +42,6 @@ func TestCreateQueue(t *testing.T) {
 	} {
 		d.refused(400, "bad_request", reason, "PUT", path+"bad", body)
 	}
-	d.refused(404, "Object Not Found", "Not Found", "PUT", "/api/x/queues/none/q", "{}")
+	d.refused(404, "not_found", "vhost_not_found", "PUT", "/api/x/queues/none/q", "{}")
 	d.refused(405, "method_not_allowed", "", "GET", path+"work", "")
 }

@@ -151,9 +151,13 @@ func (r *request) vhost(name string) (*access.VHost, error) {
 	return h, nil
 }
 
-// enter makes sure that the caller may do something in a virtual host.
+// enter makes sure that the caller may do something in a virtual host. Who wants to make something in none is told which of
+// the names leads nowhere. Source: RabbitMQ management API.
 func (r *request) enter(name string) error {
 	if _, err := r.vhost(name); err != nil {
+		if r.Method == puts || r.Method == post {
+			return notFound("vhost")
+		}
 		return err
 	}
 	if !r.caller.secret && !r.view.HasAccess(r.caller.name, name) {

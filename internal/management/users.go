@@ -109,7 +109,7 @@ func deleteUser(r *request) (answer, error) {
 	return nothing()
 }
 
-// bulkDeleteUsers deletes the users that exist among those named; protected ones stay.
+// bulkDeleteUsers deletes users: all that are named, or none if one does not exist or is protected.
 func bulkDeleteUsers(r *request) (answer, error) {
 	var body api.BulkDelete
 	if err := r.read(&body); err != nil {
@@ -119,7 +119,11 @@ func bulkDeleteUsers(r *request) (answer, error) {
 		return answer{}, err
 	}
 	for _, name := range body.Users {
-		if u, found := r.view.User(name); found && u.Tagged(tagProtected) {
+		u, found := r.view.User(name)
+		if !found {
+			return answer{}, badRequest("no_such_user '%s'", name)
+		}
+		if u.Tagged(tagProtected) {
 			return answer{}, badRequest("user '%s' is protected and cannot be deleted", name)
 		}
 	}

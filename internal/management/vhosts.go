@@ -2,7 +2,9 @@ package management
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -56,7 +58,8 @@ func getVHost(r *request) (answer, error) {
 	return ok(r.showVHost(h, w))
 }
 
-// putVHost makes a virtual host, or changes what the body names of one. Who makes it may do everything in it.
+// putVHost makes a virtual host, or describes it anew: a description and tags that the body does not name are none. Whatever
+// else it does not name stays as it is. Who makes it may do everything in it.
 // Source: RabbitMQ management API, PUT /api/vhosts.
 func putVHost(r *request) (answer, error) {
 	name := r.names[0]
@@ -67,6 +70,7 @@ func putVHost(r *request) (answer, error) {
 	c := access.Command{Kind: access.PutVHost, VHost: name}
 	if old, ok := r.view.VHost(name); ok {
 		c = putAgain(old)
+		c.Description, c.Tags = "", nil
 	}
 	if body.Description != nil {
 		c.Description = *body.Description
@@ -191,6 +195,10 @@ func changeLimit(r *request, c access.Command) (answer, error) {
 	if r.Method == http.MethodPut {
 		var body api.PutLimit
 		if err := r.read(&body); err != nil {
+			var wrong *api.Error
+			if errors.As(err, &wrong) && strings.HasPrefix(wrong.Reason, "should be") {
+				err = badRequest("Validation failed\n\n%s %s", c.Name, wrong.Reason)
+			}
 			return answer{}, err
 		}
 		if err := needKeys(key{"value", body.Value != nil}); err != nil {

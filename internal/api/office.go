@@ -189,3 +189,49 @@ type Finding struct {
 	Text     string         `json:"text"` // in English; Params let a console say it in another language
 	Params   Object[string] `json:"params"`
 }
+
+// A Note is what operators wrote about a group of letters. GET /api/x/notes/{vhost} lists them, GET and PUT (with a PutNote)
+// /api/x/notes/{vhost}/{by}/{value} are about one.
+type Note struct {
+	VHost string `json:"vhost"`
+	By    string `json:"by"`    // as groups are asked for
+	Value string `json:"value"` // of the group
+	Text  string `json:"text"`
+	User  string `json:"user"` // who wrote it
+	At    string `json:"at"`   // RFC 3339
+}
+
+// PutNote is the body of PUT; without a text the note is taken away.
+type PutNote struct {
+	Text string `json:"text"`
+}
+
+// LettersSummary of GET /api/x/letters (a list of them) and /api/x/letters/{vhost}/summary. What is counted is so since the
+// broker started.
+type LettersSummary struct {
+	VHost     string            `json:"vhost"`
+	Died      Object[uint64]    `json:"died"`    // by reason
+	NoDLX     uint64            `json:"no_dlx"`  // of these: no dead-letter exchange was set, or it was not there
+	Letters   uint64            `json:"letters"` // that came into queues
+	Waiting   int64             `json:"waiting"` // messages in dead-letter queues now
+	Bytes     int64             `json:"bytes"`   // of these
+	OldestSec *float64          `json:"oldest_seconds"`
+	Held      int64             `json:"held"` // dead letters that their queues hold now
+	Lost      Shelf             `json:"lost"`
+	Redriven  uint64            `json:"redriven"`
+	CameBack  uint64            `json:"came_back"` // of these
+	Refused   uint64            `json:"refused"`   // were to be sent back, and stayed
+	Discarded uint64            `json:"discarded"`
+	Jobs      Object[int]       `json:"jobs"` // by state
+	Queues    List[LetterQueue] `json:"queues"`
+}
+
+// A LetterQueue is a queue that dead letters of other queues come to.
+type LetterQueue struct {
+	Name      string   `json:"name"`
+	Messages  int64    `json:"messages"`
+	Bytes     int64    `json:"bytes"`
+	Consumers int      `json:"consumers"`
+	Arrivals  uint64   `json:"arrivals"` // letters that came
+	OldestSec *float64 `json:"oldest_seconds"`
+}

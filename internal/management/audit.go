@@ -137,6 +137,8 @@ func (r *request) changedNothing(to route, status int, before uint64) bool {
 	switch to.path {
 	case "queues/*/*", "exchanges/*/*", "x/queues/*/*":
 		return to.method == puts && status == http.StatusNoContent
+	case "x/redrives/*":
+		return status == http.StatusOK // tried only
 	}
 	first, _, _ := strings.Cut(to.path, "/")
 	return slices.Contains(onlyAccess, first) && r.server.engine.Access().Version() == before

@@ -66,16 +66,7 @@ func getShelves(r *request) (answer, error) {
 			continue
 		}
 		t := r.server.sum(r.Context(), h)
-		s := api.Shelf{
-			VHost: h.Name, Messages: t.shelf.Messages, Bytes: t.shelf.Bytes, ByCause: api.Object[uint64]{},
-			Evicted: t.books.Ended[vhost.GoneShelf],
-		}
-		for _, c := range vhost.LossCauses() {
-			if n := t.shelf.ByCause[c]; n > 0 {
-				s.ByCause[c.String()] = n
-			}
-		}
-		all = append(all, s)
+		all = append(all, showShelf(h.Name, &t.shelf, t.books.Ended[vhost.GoneShelf]))
 	}
 	return list(r, all, func(s *api.Shelf) string { return s.VHost })
 }

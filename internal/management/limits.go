@@ -51,6 +51,17 @@ const (
 	// far one request walks for a portion.
 	walkPortion, walkMost = 4096, 500_000
 	walkPatience          = time.Second
+	// samplesShown is of how many groups, the largest, a letter is shown.
+	samplesShown = 100
+	// noteBytesMax bounds a note on a group.
+	noteBytesMax = 4 << 10
+	// walkNamed is how many messages that are named one by one a look finds.
+	walkNamed = 256
+	// trialPortion is how many letters one look tries, trialMost and trialPatience how far one request does.
+	trialPortion, trialMost = 256, 200_000
+	trialPatience           = 2 * time.Second
+	// paceSpan is over how long the pace of a job is measured, and pacesMax of how many jobs that is known.
+	paceSpan, pacesMax = time.Second, 1000
 	// criteriaMax bounds the headers that a filter names.
 	criteriaMax = 16
 

@@ -40,6 +40,7 @@ type hostFigures struct {
 	shelf             vhost.Shelf
 	time              punctuality
 	letters           letterFigures
+	jobs              map[string]int // by state
 
 	rows     []queueSeries
 	flows    map[string]vhost.ExchangeStats
@@ -132,6 +133,7 @@ func (s *Server) figures(ctx context.Context, h *access.VHost, f *hostFigures, d
 		f.up = true
 		f.traffic, f.books, f.shelf = v.Traffic(), v.Books(), v.Shelf()
 		f.types.addAll(v.GoneCounts())
+		f.jobs = jobStates(v)
 		f.time = punctualityOf(v, now)
 		for x := range v.Topology().Exchanges() {
 			f.exchanges++

@@ -59,6 +59,26 @@ func (r *request) siftBy(text string) (*sift.Filter, error) {
 	return f, r.needFilter(f)
 }
 
+// readsAll reports whether the caller may read every queue of a virtual host, those to come among them.
+func (r *request) readsAll(vhost string) bool {
+	if r.caller.secret {
+		return true
+	}
+	p, found := r.view.Permission(r.caller.name, vhost)
+	return found && p.Read == ".*"
+}
+
+// writesAll reports the same of writing to exchanges.
+func (r *request) writesAll(vhost string) bool {
+	if r.caller.secret {
+		return true
+	}
+	p, found := r.view.Permission(r.caller.name, vhost)
+	return found && p.Write == ".*" && !slices.ContainsFunc(r.view.TopicPermissions(), func(t *access.TopicPermission) bool {
+		return t.User == r.caller.name && t.VHost == vhost
+	})
+}
+
 // A spot is where the path says that messages are: in a queue, or among the lost letters.
 type spot struct {
 	vhost.Where

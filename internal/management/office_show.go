@@ -11,6 +11,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
+// letterID is the number of a message as it is shown: it is wider than what JavaScript takes for a number.
+func letterID(id uint64) string { return strconv.FormatUint(id, 10) }
+
 // showing is how letters are shown.
 type showing struct {
 	host    string
@@ -58,7 +61,7 @@ func bytesIn(query url.Values, name string, to *int) error {
 // letter renders a message, inside the virtual host's loop. Nothing of what is lent stays in it.
 func (s *showing) letter(x *vhost.Seen) (api.Letter, error) {
 	l := api.Letter{
-		ID: strconv.FormatUint(x.ID, 10), VHost: s.host, Place: placeQueue, Queue: x.Queue, State: x.StateName(),
+		ID: letterID(x.ID), VHost: s.host, Place: placeQueue, Queue: x.Queue, State: x.StateName(),
 		Redelivered: x.Redelivered, Returns: int64(x.Returns), Persistent: x.Persistent, Size: int64(x.Body),
 		Due: s.instant(x.StateName() == "waiting", int64(x.Until)), Expires: s.instant(x.ExpireAt != 0, int64(x.ExpireAt)),
 	}
@@ -105,8 +108,12 @@ func (s *showing) history(l *api.Letter, h *vhost.History) {
 		l.Redrive = &job
 	}
 	if len(h.Deaths) > 0 {
-		at := iso(h.Deaths[0].Time * 1000)
-		l.At = &at
+		at := h.At
+		if at == 0 {
+			at = h.Deaths[0].Time * 1000
+		}
+		shown := iso(at)
+		l.At = &shown
 	}
 }
 

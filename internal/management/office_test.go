@@ -1,8 +1,10 @@
 package management
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -29,7 +31,11 @@ func office(t *testing.T, n int) *door {
 	return d
 }
 
-const deadLetters = "/api/x/queues/%2F/dead/messages"
+// Where the messages of the two queues are.
+const (
+	deadLetters = "/api/x/queues/%2F/dead/messages"
+	workLetters = "/api/x/queues/%2F" + "/work" + "/messages"
+)
 
 // messageIDs lists them in the order in which they are shown, through all portions.
 func messageIDs(d *door, path string) string {
@@ -181,4 +187,106 @@ func TestWhoMayLook(t *testing.T) {
 		reader.want(200, "GET", deadLetters+"?filter=header.tenant:acme", "")
 		d.want(204, "DELETE", "/api/users/reader", "")
 	}
+}
+
+func decoded[T any](d *door, text []byte) (v T) {
+	d.t.Helper()
+	if err := json.Unmarshal(text, &v); err != nil {
+		d.t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+func TestSearchAndGroups(t *testing.T) {
+	// If this fails, letters are not found, or not counted as what they have in common.
+	t.Parallel()
+	d := office(t, 5)
+	d.queueWith("q", `"x-dead-letter-exchange":"nowhere"`)
+	d.reject("q", 2)
+	const letters = "/api/x/letters/%2F"
+	if page := read[api.Letters](d, letters); len(page.Items) != 7 || page.Next != nil || page.Partial {
+		t.Errorf("all: %+v", page)
+	}
+	if page := read[api.Letters](d, letters+"?filter=header.tenant:other&payload=true"); len(page.Items) != 2 || page.Items[0].Payload == nil || page.Items[0].Queue != "dead" {
+		t.Errorf("some: %+v", page)
+	}
+	if page := read[api.Letters](d, letters+"?filter=state:lost"); len(page.Items) != 2 || page.Items[0].Place != "lost" {
+		t.Errorf("lost: %+v", page)
+	}
+	d.want(201, "PUT", "/api/x/notes/%2F/header:tenant/acme", `{"text":"they know"}`)
+	g := read[api.Groups](d, letters+"/groups?by=header:tenant")
+	if g.By != "header:tenant" || g.Total != 5 || g.Others != 0 || len(g.Groups) != 2 || g.Groups[0].Value != "acme" || g.Groups[0].Count != 3 ||
+		g.Groups[0].Note != "they know" || g.Groups[1].Note != "" || len(g.Groups[0].Spark) != 24 || g.Groups[0].Sample == nil || g.Groups[0].Sample.Queue != "dead" {
+		t.Errorf("groups: %+v", g)
+	}
+	if page := read[api.Letters](d, letters+"?filter="+url.QueryEscape(g.Groups[0].Filter)); len(page.Items) != 3 {
+		t.Errorf("of the group %q: %+v", g.Groups[0].Filter, page)
+	}
+	for query, reason := range map[string]string{
+		"/groups?by=moon": "moon", "?filter=nope:1": "nope", "?after=x": "'next' of an earlier", "?limit=0": "from 1", "?order=x": "oldest",
+	} {
+		d.refused(400, "bad_request", reason, "GET", letters+query, "")
+	}
+	d.want(404, "GET", "/api/x/letters/none", "")
+	d.want(404, "GET", "/api/x/letters/none/groups?by=reason", "")
+
+	m := d.operator("m", "management", "", "", "^dead$")
+	if page := read[api.Letters](m, letters); len(page.Items) != 5 {
+		t.Errorf("seen by one who may not read q: %+v", page)
+	}
+	strict := d.with(func(o *Options) { o.StrictOffice = true }).as("m:p")
+	strict.want(200, "GET", letters+"/groups?by=reason", "")
+	strict.refused(401, "not_authorised", "Not office-payload user", "GET", letters+"/groups?by=header:tenant", "")
+	strict.refused(401, "not_authorised", "Not office-payload user", "GET", "/api/x/notes/%2F/header:tenant/acme", "")
+	if notes := read[[]api.Note](strict, "/api/x/notes/%2F"); len(notes) != 0 {
+		t.Errorf("notes tell of payloads: %+v", notes)
+	}
+}
+
+func TestNotes(t *testing.T) {
+	// If this fails, what operators know of a group of letters is lost, or not in a backup of definitions.
+	t.Parallel()
+	d := open(t)
+	const at = "/api/x/notes/%2F/exception/a%2Fb%20%C3%BC"
+	d.want(404, "GET", at, "")
+	d.want(201, "PUT", at, `{"text":"card network down"}`)
+	d.want(204, "PUT", at, `{"text":"card network is up again"}`)
+	n := read[api.Note](d, at)
+	if n.By != "exception" || n.Value != "a/b ü" || n.Text != "card network is up again" || n.User != "guest" || n.At == "" || n.VHost != "/" {
+		t.Errorf("%+v", n)
+	}
+	if all := read[[]api.Note](d, "/api/x/notes/%2F"); len(all) != 1 || all[0] != n {
+		t.Errorf("%+v", all)
+	}
+	other := open(t)
+	other.want(204, "POST", "/api/definitions", d.want(200, "GET", "/api/definitions", "").Body.String())
+	if got := read[api.Note](other, at); got != n {
+		t.Errorf("restored %+v", got)
+	}
+	d.want(204, "PUT", at, `{"text":""}`)
+	d.want(204, "PUT", at, `{}`)
+	d.want(404, "GET", at, "")
+	d.refused(400, "bad_request", "letters are not grouped by", "PUT", "/api/x/notes/%2F/moon/x", `{"text":"x"}`)
+	d.refused(400, "bad_request", "at most 4096 bytes", "PUT", at, `{"text":"`+strings.Repeat("x", 4097)+`"}`)
+	d.refused(400, "bad_request", "txet", "PUT", at, `{"txet":"x"}`)
+	d.want(404, "PUT", "/api/x/notes/none/reason/x", `{"text":"x"}`)
+}
+
+func TestSummary(t *testing.T) {
+	// If this fails, the overview says nothing of dead letters, or something else than there is.
+	t.Parallel()
+	d := office(t, 3)
+	d.queueWith("q", `"x-dead-letter-exchange":"nowhere"`)
+	d.reject("q", 2)
+	d.queueWith("plain", "")
+	d.reject("plain", 1)
+	s := read[api.LettersSummary](d, "/api/x/letters/%2F/summary")
+	if s.Died["rejected"] != 6 || s.NoDLX != 3 || s.Letters != 3 || s.Waiting != 3 || s.Lost.Messages != 2 || len(s.Queues) != 1 || s.Queues[0].Name != "dead" ||
+		s.Queues[0].Messages != 3 || s.OldestSec == nil {
+		t.Errorf("%+v", s)
+	}
+	if all := read[[]api.LettersSummary](d, "/api/x/letters"); len(all) != 1 || all[0].VHost != "/" {
+		t.Errorf("%+v", all)
+	}
+	d.want(404, "GET", "/api/x/letters/none/summary", "")
 }

@@ -1,6 +1,10 @@
 package management
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
 
 const (
 	get    = http.MethodGet
@@ -90,6 +94,21 @@ func routes() []route {
 		{get, "x/queues/*/*/messages", management, atQueue(browse)},
 		{get, "x/queues/*/*/messages/*", management, atQueue(showLetter)},
 		{get, "x/queues/*/*/messages/*/payload", management, atQueue(downloadPayload)},
+		{get, "x/letters", management, getSummaries},
+		{get, "x/letters/*", management, searchLetters},
+		{get, "x/letters/*/summary", management, getSummary},
+		{get, "x/letters/*/groups", management, groupLetters},
+		{get, "x/redrives/*", management, getRedrives},
+		{post, "x/redrives/*", management, postRedrive},
+		{get, "x/redrives/*/*", management, getRedrive},
+		{patch, "x/redrives/*/*", management, patchRedrive},
+		{remove, "x/redrives/*/*", management, changeJob(vhost.JobForget)},
+		{post, "x/redrives/*/*/pause", management, changeJob(vhost.JobPause)},
+		{post, "x/redrives/*/*/resume", management, changeJob(vhost.JobResume)},
+		{post, "x/redrives/*/*/cancel", management, changeJob(vhost.JobCancel)},
+		{get, "x/notes/*", management, getNotes},
+		{get, "x/notes/*/*/*", management, getNote},
+		{puts, "x/notes/*/*/*", management, putNote},
 		{get, "x/held/*/*", management, getHeldLetters},
 		{get, "x/scheduled", management, getSchedules},
 		{get, "x/scheduled/*", management, getVHostSchedules},

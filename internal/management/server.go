@@ -24,6 +24,7 @@ type Server struct {
 	attempts attempts
 	importer *importer
 	scraper  *scraper
+	paces    paces
 	console  *console
 	sessions sessions
 	streams  streams

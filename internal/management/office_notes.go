@@ -1,0 +1,120 @@
+package management
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+// notePrefix begins the names of the global parameters in which notes are kept: so they are durable, and in definitions. A
+// parameter has one note, so that two who write at once do not undo each other's; its name has room for any group.
+const notePrefix = "bartleby-note-"
+
+func noteName(vhost, by, value string) string {
+	sum := sha256.Sum256([]byte(vhost + "\x00" + by + "\x00" + value))
+	return notePrefix + hex.EncodeToString(sum[:16])
+}
+
+// readNote reads a parameter; ok is false if it is no note.
+func readNote(g *access.GlobalParameter) (n api.Note, ok bool) {
+	if !strings.HasPrefix(g.Name, notePrefix) || json.Unmarshal(g.Value, &n) != nil {
+		return n, false
+	}
+	return n, g.Name == noteName(n.VHost, n.By, n.Value)
+}
+
+// noteOn is the text of the note on a group, "" if there is none.
+func (r *request) noteOn(vhost, by, value string) string {
+	g, found := r.view.GlobalParameter(noteName(vhost, by, value))
+	if !found {
+		return ""
+	}
+	n, _ := readNote(g)
+	return n.Text
+}
+
+// getNotes lists the notes of a virtual host, the latest first. What groups are called tells of payloads, so not everybody sees
+// all of them in a strict office.
+func getNotes(r *request) (answer, error) {
+	if err := r.enter(r.names[0]); err != nil {
+		return answer{}, err
+	}
+	var all []api.Note
+	for _, g := range r.view.GlobalParameters() {
+		n, ok := readNote(g)
+		if !ok || n.VHost != r.names[0] {
+			continue
+		}
+		if _, err := r.groupingBy(n.By); err == nil {
+			all = append(all, n)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b api.Note) int { return strings.Compare(b.At, a.At) })
+	return list(r, all, func(n *api.Note) string { return n.Value })
+}
+
+// noteNamed reads the path, and the name that the grouping has.
+func (r *request) noteNamed() (by, value string, err error) {
+	if err := r.enter(r.names[0]); err != nil {
+		return "", "", err
+	}
+	g, err := r.groupingBy(r.names[1])
+	return g.String(), r.names[2], err
+}
+
+func getNote(r *request) (answer, error) {
+	by, value, err := r.noteNamed()
+	if err != nil {
+		return answer{}, err
+	}
+	g, found := r.view.GlobalParameter(noteName(r.names[0], by, value))
+	if !found {
+		return answer{}, errNotFound
+	}
+	n, _ := readNote(g)
+	return ok(n)
+}
+
+// putNote writes a note, or takes it away if the text is empty.
+func putNote(r *request) (answer, error) {
+	by, value, err := r.noteNamed()
+	if err != nil {
+		return answer{}, err
+	}
+	var body api.PutNote
+	if err := r.readKnown(&body); err != nil {
+		return answer{}, err
+	}
+	switch {
+	case len(body.Text) > noteBytesMax:
+		return answer{}, badRequest("a note has at most %d bytes", noteBytesMax)
+	case len(value) > noteBytesMax:
+		return answer{}, badRequest("the group's value has more than %d bytes", noteBytesMax)
+	}
+	name := noteName(r.names[0], by, value)
+	if body.Text == "" {
+		if _, found := r.view.GlobalParameter(name); !found {
+			return nothing()
+		}
+		if _, err := r.change(access.Command{Kind: access.ClearGlobalParameter, Name: name}); err != nil {
+			return answer{}, plainly(err)
+		}
+		return nothing()
+	}
+	text, err := encode(api.Note{
+		VHost: r.names[0], By: by, Value: value, Text: body.Text, User: r.caller.shownName(), At: iso(r.server.engine.Now().UnixMilli()),
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	created, err := r.change(access.Command{Kind: access.SetGlobalParameter, Name: name, Value: text})
+	if err != nil {
+		return answer{}, plainly(err)
+	}
+	return put(created)
+}

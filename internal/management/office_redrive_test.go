@@ -1,0 +1,220 @@
+package management
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+const redrives = "/api/x/redrives/%2F"
+
+// redrive begins a job, and shows it as it was begun.
+func (d *door) redrive(body string) api.Redrive {
+	d.t.Helper()
+	w := d.want(http.StatusAccepted, "POST", redrives, body)
+	j := decoded[api.Redrive](d, w.Body.Bytes())
+	if want := fmt.Sprintf("%s/%d", redrives, j.ID); w.Header().Get("Location") != want {
+		d.t.Errorf("the job is at %s, want %s", w.Header().Get("Location"), want)
+	}
+	return j
+}
+
+// later lets time pass.
+func (d *door) later(by time.Duration) {
+	d.t.Helper()
+	if err := d.engine.Advance(d.t.Context(), by); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *door) job(id int64) api.Redrive {
+	d.t.Helper()
+	return read[api.Redrive](d, fmt.Sprintf("%s/%d", redrives, id))
+}
+
+func (d *door) messages(queue string) int {
+	d.t.Helper()
+	return len(read[api.Letters](d, "/api/x/queues/%2F/"+queue+"/messages").Items)
+}
+
+func TestRedrive(t *testing.T) {
+	// If this fails, letters cannot be sent back, or nobody sees how it goes.
+	t.Parallel()
+	d := office(t, 6)
+	trial := decoded[api.RedriveTrial](d, d.want(200, "POST", redrives, `{"source":{"queue":"dead"},"filter":"header.tenant:acme","dry_run":true}`).Body.Bytes())
+	if trial.Looked != 6 || trial.Matches != 3 || trial.Partial || trial.Queues["work"] != 3 || len(trial.Refused) != 0 || !trial.Fits ||
+		len(trial.Sample) != 3 || trial.Sample[0].Queues[0] != "work" {
+		t.Errorf("tried: %+v", trial)
+	}
+	if n := d.messages("dead"); n != 6 {
+		t.Errorf("%d letters after a trial", n)
+	}
+	j := d.redrive(`{"source":{"queue":"dead"},"filter":"header.tenant:acme","options":{"watch_ms":1000}}`)
+	if j.ID != 1 || j.User != "guest" || j.Action != "redrive" || j.Source.Queue != "dead" || j.Target.To != "origin" || j.Filter != "header.tenant:acme" ||
+		j.Total != 6 || j.Options.WatchMS != 1000 || j.Options.Order != "oldest" || j.Ended != nil {
+		t.Errorf("begun: %+v", j)
+	}
+	d.later(10 * time.Millisecond)
+	if j = d.job(1); j.State != "watching" || j.Moved != 3 || j.Looked != 6 {
+		t.Errorf("after a while: %+v", j)
+	}
+	if got := messageIDs(d, workLetters+"?order=oldest"); got != "m0 m2 m4" {
+		t.Errorf("back in the queue: %s", got)
+	}
+	if l := read[api.Letters](d, workLetters).Items[0]; l.Redrives != 1 || *l.Redrive != 1 || l.Exchange != "orders" || l.RoutingKeys[0] != "new" {
+		t.Errorf("sent back as %+v", l)
+	}
+	d.take("work", `{"count":1,"ackmode":"reject_requeue_false","encoding":"auto"}`)
+	d.later(2 * time.Second)
+	if j = d.job(1); j.State != "done" || j.CameBack != 1 || j.Ended == nil {
+		t.Errorf("at the end: %+v", j)
+	}
+	if all := read[[]api.Redrive](d, redrives); len(all) != 1 || all[0].ID != 1 {
+		t.Errorf("listed %+v", all)
+	}
+	d.refused(409, "conflict", "redrive 1 is done", "POST", redrives+"/1/pause", "")
+	d.want(204, "DELETE", redrives+"/1", "")
+	d.want(404, "GET", redrives+"/1", "")
+	audit := d.want(200, "GET", "/api/x/audit", "").Body.String()
+	if !strings.Contains(audit, `"detail":{"id":1,"action":"redrive","source":{"queue":"dead","lost":false},"ids":0,"filter":"header.tenant:acme"`) ||
+		strings.Contains(audit, "dry_run") {
+		t.Errorf("audit: %s", audit)
+	}
+}
+
+func TestRedrivePausedAndCancelled(t *testing.T) {
+	// If this fails, a job cannot be stopped by hand, or its rate cannot be changed.
+	t.Parallel()
+	d := office(t, 9)
+	d.redrive(`{"source":{"queue":"dead"},"target":{"to":"queue"},"options":{"rate":1,"order":"newest"}}`)
+	d.later(1500 * time.Millisecond)
+	j := decoded[api.Redrive](d, d.want(200, "POST", redrives+"/1/pause", "").Body.Bytes())
+	if j.State != "paused" || j.Why != "guest" || j.Moved != 2 || j.Options.Rate != 1 || j.Target.To != "queue" {
+		t.Errorf("paused %+v", j)
+	}
+	d.later(time.Minute)
+	if got := messageIDs(d, workLetters+"?order=oldest"); got != "m8 m7" {
+		t.Errorf("sent back: %s", got)
+	}
+	j = decoded[api.Redrive](d, d.want(200, "PATCH", redrives+"/1", `{"rate":1000}`).Body.Bytes())
+	if j.Options.Rate != 1000 || j.State != "paused" {
+		t.Errorf("faster: %+v", j)
+	}
+	d.refused(409, "conflict", "redrive 1 is paused", "DELETE", redrives+"/1", "")
+	d.want(200, "POST", redrives+"/1/resume", "")
+	d.want(200, "POST", redrives+"/1/cancel", "")
+	if j := d.job(1); j.State != "cancelled" || j.Why != "guest" || j.Ended == nil {
+		t.Errorf("cancelled %+v", j)
+	}
+	d.refused(409, "conflict", "redrive 1 is cancelled", "POST", redrives+"/1/resume", "")
+	d.refused(400, "bad_request", "{key_missing,rate}", "PATCH", redrives+"/1", `{}`)
+	d.refused(400, "bad_request", "negative", "PATCH", redrives+"/1", `{"rate":-1}`)
+	for _, wrong := range []string{"/2", "/x"} {
+		d.want(404, "GET", redrives+wrong, "")
+		d.want(404, "POST", redrives+wrong+"/pause", "")
+		d.want(404, "DELETE", redrives+wrong, "")
+	}
+}
+
+func TestDiscardAndBringBack(t *testing.T) {
+	// If this fails, letters that were discarded by mistake are gone, or one does not learn that they would be.
+	t.Parallel()
+	d := office(t, 4)
+	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish", `{"routing_key":"dead","payload":"no letter","payload_encoding":"string","properties":{"message_id":"plain"}}`)
+	const all = `{"source":{"queue":"dead"},"action":"discard"`
+	if trial := decoded[api.RedriveTrial](d, d.want(200, "POST", redrives, all+`,"dry_run":true}`).Body.Bytes()); !trial.Fits || trial.Matches != 5 {
+		t.Errorf("tried %+v", trial)
+	}
+	d.want(204, "PUT", "/api/x/options/%2F", `{"lost-letters-max-bytes":100}`)
+	if trial := decoded[api.RedriveTrial](d, d.want(200, "POST", redrives, all+`,"dry_run":true}`).Body.Bytes()); trial.Fits {
+		t.Errorf("they fit where there is no room: %+v", trial)
+	}
+	d.want(204, "PUT", "/api/x/options/%2F", `{"lost-letters-max-bytes":null}`)
+	d.redrive(all + `}`)
+	d.later(10 * time.Millisecond)
+	if j := d.job(1); j.State != "done" || j.Moved != 5 || j.Action != "discard" {
+		t.Errorf("discarded %+v", j)
+	}
+	lost := read[api.Letters](d, "/api/x/lost-letters/%2F/messages")
+	if len(lost.Items) != 5 || *lost.Items[0].Cause != "discarded" || *lost.Items[0].Target != "dead" || lost.Items[4].MessageID != "plain" {
+		t.Errorf("on the shelf %+v", lost)
+	}
+	d.redrive(fmt.Sprintf(`{"source":{"lost":true},"ids":[%q,%q,"99"]}`, lost.Items[0].ID, lost.Items[4].ID))
+	d.later(10 * time.Millisecond)
+	if j := d.job(2); j.Moved != 2 || j.Refused["unknown"] != 1 || j.Target.To != "on" || j.IDs != 3 {
+		t.Errorf("brought back %+v", j)
+	}
+	if got := messageIDs(d, deadLetters+"?order=oldest"); got != "m0 plain" {
+		t.Errorf("brought back: %s", got)
+	}
+}
+
+func TestRedriveRefused(t *testing.T) {
+	// If this fails, an order that nobody can mean is carried out.
+	t.Parallel()
+	d := office(t, 1)
+	for body, reason := range map[string]string{
+		`{}`: "either 'queue' or 'lost'", `{"source":{"queue":"dead","lost":true}}`: "either", `{"source":{"queue":"dead"},"ids":[]}`: "names no letter",
+		`{"source":{"queue":"dead"},"ids":["x"]}`: "'x' is not the id", `{"source":{"queue":"dead"},"ids":["0"]}`: "'0' is not",
+		`{"source":{"queue":"dead"},"ids":["1"],"filter":"a"}`: "not by both", `{"source":{"queue":"dead"},"filter":"nope:1"}`: "nope",
+		`{"source":{"queue":"dead"},"action":"burn"}`: "redrive or discard", `{"source":{"queue":"dead"},"target":{"to":"moon"}}`: "origin, queue, elsewhere or on",
+		`{"source":{"queue":"dead"},"target":{"to":"on"}}`: "only lost letters", `{"source":{"queue":"dead"},"target":{"to":"elsewhere"}}`: "{key_missing,exchange}",
+		`{"source":{"queue":"dead"},"target":{"exchange":"x"}}`: "does not go with", `{"source":{"queue":"dead"},"options":{"rate":-1}}`: "rate must not be negative",
+		`{"source":{"queue":"dead"},"options":{"order":"best"}}`: "oldest or newest", `{"source":{"queue":"dead"},"options":{"stop_percent":101}}`: "101 is no percentage",
+		`{"source":{"queue":"dead"},"options":{"ramp":true}}`: "canary", `{"source":{"queue":"dead"},"fliter":"a"}`: "fliter",
+		`{"source":{"queue":"dead"},"options":{"rate":9000000}}`: "more than 1000000",
+	} {
+		d.refused(400, "bad_request", reason, "POST", redrives, body)
+	}
+	d.refused(404, "not_found", "exchange_not_found", "POST", redrives, `{"source":{"queue":"dead"},"target":{"to":"elsewhere","exchange":"none"}}`)
+	d.refused(404, "not_found", "queue_not_found", "POST", redrives, `{"source":{"queue":"dead"},"target":{"to":"queue","queue":"none"}}`)
+	d.refused(400, "bad_request", "no queue 'none'", "POST", redrives, `{"source":{"queue":"none"}}`)
+	d.refused(400, "bad_request", "no queue 'none'", "POST", redrives, `{"source":{"queue":"none"},"dry_run":true}`)
+	d.want(404, "POST", "/api/x/redrives/none", `{"source":{"queue":"dead"}}`)
+	if all := read[[]api.Redrive](d, redrives); len(all) != 0 {
+		t.Errorf("jobs %+v", all)
+	}
+}
+
+func TestWhoMayRedrive(t *testing.T) {
+	// If this fails, somebody sends or discards letters with a job who could not do it as a client.
+	t.Parallel()
+	d := office(t, 2)
+	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish", `{"routing_key":"work","payload":"direct","payload_encoding":"string","properties":{}}`)
+	d.take("work", `{"count":1,"ackmode":"reject_requeue_false","encoding":"auto"}`)
+	const back, dry = `{"source":{"queue":"dead"}}`, `{"source":{"queue":"dead"},"dry_run":true}`
+	d.operator("reader", "management", "", "", "^dead$").refused(401, "not_authorised", "Access refused.", "POST", redrives, back)
+	d.operator("writer", "management", "", ".*", "^work$").refused(401, "not_authorised", "Access refused.", "POST", redrives, back)
+	some := d.operator("some", "management", "", "^orders$", "^dead$")
+	trial := decoded[api.RedriveTrial](d, some.want(200, "POST", redrives, dry).Body.Bytes())
+	if trial.Queues["work"] != 2 || trial.Refused["access"] != 1 {
+		t.Errorf("of some letters: %+v", trial)
+	}
+	some.refused(401, "not_authorised", "Access refused.", "POST", redrives, `{"source":{"queue":"dead"},"target":{"to":"queue"}}`)
+	some.refused(401, "not_authorised", "Access refused.", "POST", redrives, `{"source":{"queue":"dead"},"action":"discard"}`)
+	some.refused(401, "not_authorised", "Not policymaker user", "POST", redrives, `{"source":{"lost":true}}`)
+	some.refused(401, "not_authorised", "Access refused.", "POST", redrives, `{"source":{"queue":"dead"},"target":{"to":"elsewhere","exchange":"amq.fanout"}}`)
+	d.redrive(`{"source":{"queue":"dead"},"options":{"rate":1}}`)
+	d.later(time.Millisecond)
+	some.want(200, "POST", redrives+"/1/pause", "")
+	some.refused(401, "not_authorised", "Access refused.", "POST", redrives+"/1/resume", "")
+	d.want(200, "POST", redrives+"/1/cancel", "")
+	j := decoded[api.Redrive](d, some.want(202, "POST", redrives, back).Body.Bytes())
+	d.later(10 * time.Millisecond)
+	if j = d.job(j.ID); j.Moved+1 != 2 || j.User != "some" {
+		t.Errorf("by some: %+v", j)
+	}
+	if all := read[[]api.Redrive](d.as("writer:p"), redrives); len(all) != 0 {
+		t.Errorf("seen by one who may not read the queue: %+v", all)
+	}
+	d.as("writer:p").refused(401, "not_authorised", "Access refused.", "GET", redrives+"/1", "")
+
+	strict := d.with(func(o *Options) { o.StrictOffice = true })
+	strict.as("some:p").refused(401, "not_authorised", "Not office-redrive user", "POST", redrives, back)
+	strict.operator("tagged", "management,office-redrive", ".*", ".*", ".*").want(202, "POST", redrives, back)
+	strict.as("tagged:p").refused(401, "not_authorised", "Not office-discard user", "POST", redrives, `{"source":{"queue":"dead"},"action":"discard"}`)
+}

@@ -128,7 +128,7 @@ func (s *Server) metricsPage(hr *http.Request, path string, o MetricsOptions) (*
 		return nil, errNotFound
 	}
 	if p.endpoint == aggregated {
-		p.detail.channels = true // they are counted
+		p.detail.channels, p.detail.lint = true, true // they are counted
 	}
 	return p, p.narrow(query)
 }

@@ -14,16 +14,7 @@ import (
 // letterMap is where dead letters of a virtual host go: read queue by queue, then looked at.
 type letterMap struct {
 	targets map[vhost.QueueID]bool
-	ways    []letterWay   // of queues whose messages die by themselves
 	queues  []targetQueue // all queues: which are targets is known in the end
-	missing int           // queues whose dead-letter exchange does not exist
-	unbound int           // queues whose dead letters lead nowhere
-}
-
-// letterWay is where the dead letters of a queue go.
-type letterWay struct {
-	from vhost.QueueID
-	to   []vhost.QueueID
 }
 
 // targetQueue is what is shown of a queue if it is a target.
@@ -37,10 +28,10 @@ type targetQueue struct {
 
 // letterFigures are the figures of the queues that dead letters come to.
 type letterFigures struct {
-	queues                           int
-	messages, bytes                  int64
-	oldest                           float64 // seconds, of the letters at the heads; -1 if there is none
-	missing, unbound, loops, forlorn int     // queues; forlorn are targets with messages that nobody consumes
+	queues          int
+	messages, bytes int64
+	oldest          float64 // seconds, of the letters at the heads; -1 if there is none
+	forlorn         int     // targets with messages that nobody consumes
 }
 
 func (m *letterMap) add(q *vhost.QueueSample) {
@@ -48,21 +39,11 @@ func (m *letterMap) add(q *vhost.QueueSample) {
 		q.ID, int32(q.Consumers), q.Ready > 0, int64(q.Ready) + int64(q.Unacked) + int64(q.Waiting) + int64(q.Held),
 		q.ReadyBytes + q.UnackedBytes + q.WaitingBytes + q.HeldBytes,
 	})
-	switch q.Letters.Kind {
-	case vhost.WayMissing:
-		m.missing++
-	case vhost.WayUnbound:
-		m.unbound++
-	case vhost.WayOpen:
+	for _, id := range q.Letters.Targets {
 		if m.targets == nil {
 			m.targets = map[vhost.QueueID]bool{}
 		}
-		for _, id := range q.Letters.Targets {
-			m.targets[id] = true
-		}
-		if q.Dies && len(q.Letters.Targets) > 0 {
-			m.ways = append(m.ways, letterWay{q.ID, q.Letters.Targets})
-		}
+		m.targets[id] = true
 	}
 }
 
@@ -77,7 +58,7 @@ func (m *letterMap) full() (ids []vhost.QueueID) {
 }
 
 func (m *letterMap) figures(ages map[vhost.QueueID]float64) letterFigures {
-	f := letterFigures{queues: len(m.targets), missing: m.missing, unbound: m.unbound, loops: m.loops(), oldest: -1}
+	f := letterFigures{queues: len(m.targets), oldest: -1}
 	for i := range m.queues {
 		q := &m.queues[i]
 		if !m.targets[q.id] {
@@ -95,75 +76,6 @@ func (m *letterMap) figures(ages map[vhost.QueueID]float64) letterFigures {
 	return f
 }
 
-// loopEdgesMax bounds how many ways from queue to queue are followed to find loops.
-const loopEdgesMax = 1 << 20
-
-// loops counts the queues whose dead letters may come back to them although nobody rejects them: by age or for want of room all
-// the way round. It is what Tarjan's algorithm calls strongly connected.
-func (m *letterMap) loops() (n int) {
-	t := tarjan{
-		ways: map[vhost.QueueID][]vhost.QueueID{}, index: map[vhost.QueueID]int{}, low: map[vhost.QueueID]int{}, onStack: map[vhost.QueueID]bool{},
-	}
-	for _, w := range m.ways { // on the way round each is a target, and most queues are none
-		if m.targets[w.from] {
-			t.ways[w.from] = w.to
-		}
-	}
-	for id := range t.ways {
-		if t.index[id] == 0 {
-			t.visit(id)
-		}
-	}
-	return t.looped
-}
-
-// tarjan is the search under way.
-type tarjan struct {
-	ways    map[vhost.QueueID][]vhost.QueueID
-	index   map[vhost.QueueID]int // from 1, in the order of visiting
-	low     map[vhost.QueueID]int
-	stack   []vhost.QueueID
-	onStack map[vhost.QueueID]bool
-	edges   int
-	looped  int
-}
-
-func (t *tarjan) visit(id vhost.QueueID) {
-	t.index[id] = len(t.index) + 1
-	t.low[id] = t.index[id]
-	t.stack, t.onStack[id] = append(t.stack, id), true
-	itself := false
-	for _, to := range t.ways[id] {
-		if _, dies := t.ways[to]; !dies {
-			continue
-		}
-		if t.edges++; t.edges > loopEdgesMax {
-			break
-		}
-		itself = itself || to == id
-		if t.index[to] == 0 {
-			t.visit(to)
-			t.low[id] = min(t.low[id], t.low[to])
-		} else if t.onStack[to] {
-			t.low[id] = min(t.low[id], t.index[to])
-		}
-	}
-	if t.low[id] != t.index[id] {
-		return
-	}
-	at := len(t.stack) - 1
-	for t.stack[at] != id {
-		at--
-	}
-	if size := len(t.stack) - at; size > 1 || itself {
-		t.looped += size
-	}
-	for _, member := range t.stack[at:] {
-		t.onStack[member] = false
-	}
-	t.stack = t.stack[:at]
-}
-
 // scraper is what is remembered between scrapes.
 type scraper struct {
 	answers answers
@@ -174,6 +86,7 @@ type scraper struct {
 		heads  map[headKey]head
 		octets octetTotals
 		last   map[uint32]hostFigures // by log: totals of the last scrape that was answered
+		lints  map[uint32]linted      // likewise
 	}
 }
 
@@ -207,6 +120,7 @@ func (c *scraper) forget(live []*access.VHost) {
 	for log := range c.mu.last {
 		if !slices.ContainsFunc(live, func(h *access.VHost) bool { return h.LogID == log }) {
 			delete(c.mu.last, log)
+			delete(c.mu.lints, log)
 		}
 	}
 }
@@ -234,7 +148,7 @@ const (
 
 func newScraper() *scraper {
 	c := &scraper{turns: make(chan struct{}, scrapesMax)}
-	c.mu.heads, c.mu.last = map[headKey]head{}, map[uint32]hostFigures{}
+	c.mu.heads, c.mu.last, c.mu.lints = map[headKey]head{}, map[uint32]hostFigures{}, map[uint32]linted{}
 	c.mu.octets.seen = map[octetKey]octets{}
 	return c
 }

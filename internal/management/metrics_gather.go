@@ -41,6 +41,7 @@ type hostFigures struct {
 	time              punctuality
 	letters           letterFigures
 	jobs              map[string]int // by state
+	lint              vhost.Tally
 
 	rows     []queueSeries
 	flows    map[string]vhost.ExchangeStats
@@ -73,6 +74,7 @@ type detail struct {
 	vhosts                               func(name string) bool // nil: all
 	queue                                func(name string) bool // nil: all
 	queues, inflows, exchanges, channels bool
+	lint                                 bool // what is wrong with settings is counted
 }
 
 // gather reads all that a page may show, virtual host by virtual host and in portions.
@@ -129,8 +131,9 @@ func (s *Server) clocks() map[string]vhost.Instant {
 // figures reads one virtual host.
 func (s *Server) figures(ctx context.Context, h *access.VHost, f *hostFigures, d detail, now vhost.Instant) error {
 	baseline := s.sampler.baseline(h)
+	var ruled [2]uint64
 	err := look(ctx, s.engine, h.Name, func(v *vhost.VHost) {
-		f.up = true
+		f.up, ruled = true, v.Ruled()
 		f.traffic, f.books, f.shelf = v.Traffic(), v.Books(), v.Shelf()
 		f.types.addAll(v.GoneCounts())
 		f.jobs = jobStates(v)
@@ -153,6 +156,9 @@ func (s *Server) figures(ctx context.Context, h *access.VHost, f *hostFigures, d
 	}
 	if err == nil {
 		err = s.readQueues(ctx, h, f, d)
+	}
+	if err == nil && d.lint {
+		f.lint, err = s.tally(ctx, h, ruled)
 	}
 	f.books.Made -= min(baseline.Made, f.books.Made)
 	for i := range f.books.Ended {

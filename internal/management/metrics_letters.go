@@ -81,6 +81,7 @@ func (s *scrape) deadLetterMetrics() {
 		s.fates()
 		s.placing()
 		s.misconfigured()
+		s.lint()
 	} else {
 		s.deathsOfQueues()
 	}
@@ -128,13 +129,25 @@ func (s *scrape) misconfigured() {
 	const name = "bartleby_dlx_misconfigured"
 	s.family(name, gauge, "Queues whose dead letters go wrong: their exchange does not exist, or leads nowhere, or leads back without a rejection; or that hold dead letters nobody consumes")
 	for _, h := range s.hosts {
-		f := &h.letters
 		for _, p := range []struct {
 			word string
 			n    int
-		}{{"missing_dlx", f.missing}, {"no_binding", f.unbound}, {"loop", f.loops}, {"no_consumer", f.forlorn}} {
+		}{{"missing_dlx", h.lint.Missing}, {"no_binding", h.lint.Unbound}, {"loop", h.lint.Loops}, {"no_consumer", h.letters.forlorn}} {
 			if h.up {
 				s.series(name, more(h.labels, "problem", p.word), float64(p.n))
+			}
+		}
+	}
+}
+
+// lint counts what is wrong with settings.
+func (s *scrape) lint() {
+	const name = "bartleby_lint_findings"
+	s.family(name, gauge, "What lint finds: settings that will lose, delay or circulate messages")
+	for _, h := range s.hosts {
+		for severity, n := range h.lint.Findings {
+			if h.up {
+				s.series(name, more(h.labels, "severity", vhost.Severity(severity).String()), float64(n))
 			}
 		}
 	}

@@ -418,32 +418,6 @@ func TestLabelEscapes(t *testing.T) {
 	scrapePage(d, "/metrics/per-object").want(map[string]float64{`rabbitmq_queue_messages{vhost="/",queue="a\"b\\c\nd"}`: 0})
 }
 
-func TestLoops(t *testing.T) {
-	// If this fails, dead letters that go round are not told of, or such that cannot are.
-	t.Parallel()
-	for _, c := range []struct {
-		ways map[vhost.QueueID][]vhost.QueueID
-		want int
-	}{
-		{nil, 0},
-		{map[vhost.QueueID][]vhost.QueueID{1: {2}, 2: {3}}, 0},
-		{map[vhost.QueueID][]vhost.QueueID{1: {1}}, 1},
-		{map[vhost.QueueID][]vhost.QueueID{1: {2}, 2: {3, 1}, 3: {4}}, 2},
-		{map[vhost.QueueID][]vhost.QueueID{1: {2}, 2: {3}, 3: {1}, 4: {1}, 5: {6}, 6: {5}}, 5},
-	} {
-		m := letterMap{targets: map[vhost.QueueID]bool{}}
-		for from, to := range c.ways {
-			m.ways = append(m.ways, letterWay{from, to})
-			for _, id := range to {
-				m.targets[id] = true
-			}
-		}
-		if got := m.loops(); got != c.want {
-			t.Errorf("%v: %d, want %d", c.ways, got, c.want)
-		}
-	}
-}
-
 func TestMisconfigured(t *testing.T) {
 	// If this fails, a dead-letter exchange that is missing, leads nowhere or round is not told of before something dies.
 	t.Parallel()
@@ -462,7 +436,45 @@ func TestMisconfigured(t *testing.T) {
 	for problem, want := range map[string]float64{"missing_dlx": 1, "no_binding": 1, "loop": 2, "no_consumer": 0} {
 		p.want(map[string]float64{fmt.Sprintf(`bartleby_dlx_misconfigured{vhost="/",problem=%q}`, problem): want})
 	}
-	p.want(map[string]float64{`bartleby_dlq_queues{vhost="/"}`: 4})
+	p.want(map[string]float64{
+		`bartleby_dlq_queues{vhost="/"}`:                       4,
+		`bartleby_lint_findings{vhost="/",severity="error"}`:   2, // missing, unbound
+		`bartleby_lint_findings{vhost="/",severity="warning"}`: 2, // the loops
+		`bartleby_lint_findings{vhost="/",severity="note"}`:    1, // a small limit
+	})
+	d.want(201, "PUT", "/api/exchanges/%2F/nowhere", `{"type":"fanout"}`)
+	d.want(201, "POST", "/api/bindings/%2F/e/nowhere/q/d", `{}`)
+	p = scrapePage(d, "/metrics")
+	p.want(map[string]float64{
+		`bartleby_dlx_misconfigured{vhost="/",problem="missing_dlx"}`: 0, `bartleby_lint_findings{vhost="/",severity="error"}`: 1,
+	})
+}
+
+func TestLintIsCountedSeldom(t *testing.T) {
+	// If this fails, scrapes of a virtual host with many queues take the broker's time, or show what was wrong long ago.
+	t.Parallel()
+	now := time.Unix(1_700_000_000, 0)
+	for _, c := range []struct {
+		age, took time.Duration
+		changed   bool
+		stands    bool
+	}{
+		{time.Millisecond, time.Millisecond, false, true}, {time.Millisecond, time.Millisecond, true, false},
+		{time.Second, time.Second, true, true}, {99 * time.Second, time.Second, false, true}, {101 * time.Second, time.Second, true, false},
+		{2 * time.Minute, time.Millisecond, false, false},
+	} {
+		l := linted{ruled: [2]uint64{1, 1}, at: now.Add(-c.age), took: c.took}
+		ruled := l.ruled
+		if c.changed {
+			ruled[1]++
+		}
+		if got := l.stands(ruled, now); got != c.stands {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	if (&linted{}).stands([2]uint64{}, now) {
+		t.Error("nothing was counted")
+	}
 }
 
 // sendTo sends a request to one of the server's other handlers.

@@ -22,7 +22,6 @@ type QueueSample struct {
 	HeldBy                   [len(RetriedFor)]int // Held by why, in the order of RetriedFor
 	NextRetry                Instant              // none of Waiting is ready before; 0: nothing waits
 	Letters                  LetterWay
-	Dies                     bool // its messages die by themselves too: of age, or for want of room
 	Stats                    QueueStats
 }
 
@@ -77,14 +76,13 @@ func (v *VHost) Sample(to *Sampling, most int, visit func(*QueueSample)) (more b
 }
 
 func (v *VHost) sample(q *queueState, to *Sampling, x *QueueSample) {
-	m, set := q.messages, &q.settings
+	m := q.messages
 	*x = QueueSample{
 		ID: q.id, Name: q.object.Name, Type: q.object.Type, Durable: q.object.Durable,
 		Ready: m.Ready(), Unacked: m.Unacked(), Waiting: m.Count(queue.Waiting), Held: m.Count(queue.Held),
 		ReadyBytes: m.Bytes(queue.Ready), UnackedBytes: m.Bytes(queue.Unacked),
 		WaitingBytes: m.Bytes(queue.Waiting), HeldBytes: m.Bytes(queue.Held),
 		Consumers: q.consumers.Len(), Stats: q.stats, Letters: v.letterWay(q, to),
-		Dies: set.TTL >= 0 || set.Overflow.dropsHead() && (set.MaxLength >= 0 || set.MaxLengthBytes >= 0),
 	}
 	for i, c := range RetriedFor {
 		x.HeldBy[i] = q.heldBy[c]

@@ -243,6 +243,8 @@ func (f *findings) circles() {
 			f.add(Error, "loop", "queue", first.Name, path, fate)
 		case loopLimited:
 			f.add(Warning, "loop_limited", "queue", first.Name, path, f.shelfFate())
+		case loopReturned:
+			f.add(Warning, "loop_returned", "queue", first.Name, path, f.shelfFate())
 		default:
 			f.add(Warning, "loop_with_rejection", "queue", first.Name, path)
 		}

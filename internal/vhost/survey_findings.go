@@ -38,7 +38,8 @@ var findingTexts = map[string]string{
 	"no_binding_own_keys": "The dead-letter exchange '{dlx}' leads to no queue for the keys that messages of queue '{name}' have ({keys}): its dead letters {fate}.",
 	"some_keys_unbound":   "The dead-letter exchange '{dlx}' leads to no queue for some keys that messages of queue '{name}' may have ({keys}): these dead letters {fate}.",
 	"loop":                "Dead letters go round without a rejection: {path}. Those that come to a queue again {fate}.",
-	"loop_limited":        "Dead letters go round without a rejection if a limit of length or of returns is reached: {path}. Those that come to a queue again {fate}.",
+	"loop_limited":        "Dead letters go round without a rejection if a limit of length is reached: {path}. Those that come to a queue again {fate}.",
+	"loop_returned":       "Dead letters go round without a rejection if messages have come back to a queue too often: {path}. Those that come to a queue again {fate}.",
 	"loop_with_rejection": "Dead letters go round for as long as consumers reject them: {path}. Nothing ends that.",
 	"policy_covers_dlq":   "Policy '{policy}' is in force on queue '{name}' too, to which its dead letters go: what dies there goes there again.",
 	"target_full":         "Queue '{name}' is full and refuses what comes: dead letters of queue '{source}' {fate}.",
@@ -146,4 +147,30 @@ func (s *Survey) Findings() []Finding {
 	}
 	slices.SortStableFunc(f.all, worse)
 	return f.all
+}
+
+// A Tally counts what goes wrong.
+type Tally struct {
+	Missing, Unbound int    // queues whose dead-letter exchange does not exist, or leads nowhere
+	Loops            int    // queues to which dead letters come back of age and for want of room alone
+	Findings         [3]int // by Severity
+}
+
+// Tally counts what Findings lists.
+func (s *Survey) Tally() (t Tally) {
+	for _, f := range s.Findings() {
+		t.Findings[f.Severity]++
+		switch f.Code {
+		case "missing_dlx":
+			t.Missing++
+		case "no_binding", "no_binding_own_keys":
+			t.Unbound++
+		}
+	}
+	for i := range s.loops {
+		if s.loops[i].kind >= loopLimited {
+			t.Loops += len(s.loops[i].queues)
+		}
+	}
+	return t
 }

@@ -87,7 +87,8 @@ type loopKind uint8
 
 const (
 	loopRejected loopKind = iota + 1 // only as long as they are rejected: they may go round for ever
-	loopLimited                      // also for want of room, or by having been returned too often
+	loopReturned                     // also by having come back too often
+	loopLimited                      // also for want of room
 	loopExpired                      // of age alone
 )
 
@@ -96,11 +97,14 @@ func (s *Survey) ages(i int) bool {
 	return s.Queues[i].Settings.TTL >= 0 && s.rules.options.TTLInDLQ && s.rules.options.HopsMax == 0
 }
 
-// dies reports whether it dies without a rejection.
-func (s *Survey) dies(i int) bool {
+// yields reports whether it dies of age, or for want of room.
+func (s *Survey) yields(i int) bool {
 	set := &s.Queues[i].Settings
-	return s.ages(i) || set.limited() && set.Overflow.dropsHead() || set.DeliveryLimit >= 0 || set.RetryType != RetryDisabled && set.RetryAttempts > 0
+	return s.ages(i) || set.limited() && set.Overflow.dropsHead()
 }
+
+// dies reports whether it dies without a rejection.
+func (s *Survey) dies(i int) bool { return s.yields(i) || s.Queues[i].Settings.limit() >= 0 }
 
 // limited reports whether there is a limit of length.
 func (s *Settings) limited() bool { return s.MaxLength >= 0 || s.MaxLengthBytes >= 0 }
@@ -116,7 +120,8 @@ func (s *Survey) findLoops() {
 		sure   bool
 	}{
 		{loopExpired, s.ages, true},
-		{loopLimited, s.dies, false},
+		{loopLimited, s.yields, false},
+		{loopReturned, s.dies, false},
 		{loopRejected, func(int) bool { return true }, false},
 	} {
 		for _, queues := range s.circles(c.passes, c.sure) {

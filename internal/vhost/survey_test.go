@@ -66,7 +66,7 @@ var fixtures = []struct{ code, name, bad, good string }{
 	{"loop_limited", "a",
 		`declare a max=5 dlx="" dlrk=b; declare b ttl=5 dlx="" dlrk=a`,
 		`declare a max=5 overflow=reject-publish dlx="" dlrk=b; declare b ttl=5 dlx="" dlrk=a`},
-	{"loop_limited", "a",
+	{"loop_returned", "a",
 		`declare a type=quorum dlx="" dlrk=b; declare b ttl=5 dlx="" dlrk=a`,
 		`declare a type=quorum limit=-1 dlx="" dlrk=b; declare b ttl=5 dlx="" dlrk=a`},
 	{"loop_with_rejection", "retry",

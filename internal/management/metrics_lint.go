@@ -1,0 +1,59 @@
+package management
+
+import (
+	"context"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// linted is what was counted of a virtual host.
+type linted struct {
+	vhost.Tally
+	ruled [2]uint64 // as of then
+	at    time.Time
+	took  time.Duration
+}
+
+const (
+	// lintAnew is for how long a count stands although settings have not changed: how full queues are has.
+	lintAnew = time.Minute
+	// lintShare is by how much longer than it takes to count again it is not, even if settings change all the time; what is
+	// counted within lintQuick is counted at once.
+	lintShare = 100
+	lintQuick = 20 * time.Millisecond
+)
+
+// stands reports whether a count need not be made anew.
+func (l *linted) stands(ruled [2]uint64, now time.Time) bool {
+	age := now.Sub(l.at)
+	switch {
+	case l.at.IsZero():
+		return false
+	case l.took > lintQuick && age < lintShare*l.took:
+		return true
+	}
+	return l.ruled == ruled && age < lintAnew
+}
+
+// tally counts what lint finds in a virtual host, or takes what was counted last.
+func (s *Server) tally(ctx context.Context, h *access.VHost, ruled [2]uint64) (vhost.Tally, error) {
+	c := s.scraper
+	began := time.Now()
+	c.mu.Lock()
+	last := c.mu.lints[h.LogID]
+	c.mu.Unlock()
+	if last.stands(ruled, began) {
+		return last.Tally, nil
+	}
+	found, err := survey(ctx, s, h.Name)
+	if err != nil {
+		return last.Tally, err
+	}
+	now := linted{Tally: found.Tally(), ruled: ruled, at: began, took: time.Since(began)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.lints[h.LogID] = now
+	return now.Tally, nil
+}

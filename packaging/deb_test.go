@@ -239,8 +239,16 @@ func TestRabbitMQTools(t *testing.T) {
 	if server < 0 || !slices.Equal(called, slices.Delete(wanted, server, server+1)) {
 		t.Errorf("the package has the names %q", called)
 	}
+	for _, link := range []string{"/usr/sbin/rabbitmqctl", "/usr/sbin/rabbitmq-diagnostics", "/usr/lib/systemd/system/rabbitmq-server.service"} {
+		if !exists(d.in(link)) {
+			t.Errorf("there is no %s", link)
+		}
+	}
+	if text, err := os.ReadFile(d.in("/usr/share/bash-completion/completions/rabbitmqctl")); err != nil || !strings.Contains(string(text), "rabbitmqctl") {
+		t.Errorf("completion of rabbitmqctl: %q, %v", text, err)
+	}
 	m := d.startService(t)
-	d.run(t, "rabbitmqctl", "add_vhost", "tenant")
+	d.run(t, "/usr/sbin/rabbitmqctl", "add_vhost", "tenant")
 	if out := d.run(t, "rabbitmqctl", "-q", "list_vhosts"); !strings.Contains(out, "tenant\n") {
 		t.Errorf("list_vhosts: %q", out)
 	}
@@ -252,7 +260,7 @@ func TestRabbitMQTools(t *testing.T) {
 		t.Errorf("stands beside %q", out)
 	}
 	d.dpkg(t, "--purge", "bartleby-rabbitmq-tools")
-	if exists(d.in("/usr/bin/rabbitmqctl")) || !exists(d.in("/usr/bin/bartleby")) {
+	if exists(d.in("/usr/bin/rabbitmqctl")) || exists(d.in("/usr/sbin/rabbitmqctl")) || !exists(d.in("/usr/bin/bartleby")) {
 		t.Error("purged, it left a name, or took the binary with it")
 	}
 }

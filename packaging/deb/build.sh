@@ -5,7 +5,8 @@
 #
 # VERSION is what `git describe` says, or what Debian would; ARCHITECTURE is Go's word. It leaves in DIRECTORY
 #   bartleby_VERSION_ARCH.deb                  the broker: binary, systemd unit, configuration, manual page, completion
-#   bartleby-rabbitmq-tools_VERSION_all.deb    rabbitmqctl and its sisters as names of the binary; not beside a RabbitMQ
+#   bartleby-rabbitmq-tools_VERSION_all.deb    rabbitmqctl and its sisters as names of the binary, rabbitmq-server.service as one
+#                                              of the service; not beside a RabbitMQ
 # The same input gives the same bytes, with the time of the last commit or of SOURCE_DATE_EPOCH.
 set -eu
 [ $# = 4 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 64; }
@@ -89,11 +90,18 @@ done
 pack bartleby "$arch"
 
 tree=$temporary/tools
-mkdir -p "$tree/usr/bin"
+# RabbitMQ's own packages have the tools in sbin, where scripts call them by path.
+mkdir -p "$tree/usr/bin" "$tree/usr/sbin" "$tree/usr/lib/systemd/system" "$tree/usr/share/doc/bartleby-rabbitmq-tools"
 for name in rabbitmqctl rabbitmq-diagnostics rabbitmq-plugins rabbitmq-queues rabbitmq-upgrade rabbitmqadmin; do
 	ln -s bartleby "$tree/usr/bin/$name"
+	[ "$name" = rabbitmqadmin ] && continue
+	ln -s ../bin/bartleby "$tree/usr/sbin/$name"
+	for shell in "bash:bash-completion/completions/$name" "zsh:zsh/vendor-completions/_$name" "fish:fish/vendor_completions.d/$name.fish"; do
+		"$speaker" as "$name" completion "${shell%%:*}" >"$temporary/completion"
+		put 0644 "$temporary/completion" "/usr/share/${shell#*:}"
+	done
 done
-mkdir -p "$tree/usr/share/doc/bartleby-rabbitmq-tools"
+ln -s bartleby.service "$tree/usr/lib/systemd/system/rabbitmq-server.service" # systemctl restart rabbitmq-server
 documents bartleby-rabbitmq-tools
 control bartleby-rabbitmq-tools all
 pack bartleby-rabbitmq-tools all

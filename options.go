@@ -71,6 +71,7 @@ type Metrics struct {
 type Shown struct {
 	Settings              func() string // the settings in force as the text of a configuration file, without secrets
 	ConfigFiles, LogFiles []string
+	Tool                  string        // path of the program that is given out as rabbitmqadmin; empty: none is
 	Book                  *logbook.Book // the log, whose levels tools may set; nil: they may not
 }
 
@@ -112,6 +113,7 @@ func (b *Broker) web(secret string) management.Options {
 	}
 	if c.Shown != nil {
 		o.Effective, o.ConfigFiles, o.LogFiles, o.Book = c.Shown.Settings, c.Shown.ConfigFiles, c.Shown.LogFiles, c.Shown.Book
+		o.Tool = c.Shown.Tool
 	}
 	return o
 }

@@ -64,6 +64,9 @@ func serve(name string, args []string, stdout, stderr io.Writer) int {
 	c := settings.Broker
 	c.Log = log
 	c.Shown = &bartleby.Shown{Settings: settings.Text, ConfigFiles: settings.Files, LogFiles: book.Files(), Book: book}
+	if own, err := os.Executable(); err == nil {
+		c.Shown.Tool = own
+	}
 	signals := make(chan os.Signal, 4) // from now on: one that comes during the start is obeyed after it
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	b, err := bartleby.Start(c)

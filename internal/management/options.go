@@ -45,6 +45,7 @@ type Options struct {
 	Metrics   MetricsOptions // at /metrics beside the API they hold as well, but for the path
 	// Headers are added to every answer, such as Strict-Transport-Security. Content-Security-Policy has a default.
 	Headers    http.Header
+	Tool       string // path of the program that is given out as rabbitmqadmin; empty: none is
 	PathPrefix string // before /api and everything else, such as /rabbit; empty: nothing
 	// BodyBytesMax bounds a request body, in bytes; 0: 10 MiB. Source: RabbitMQ management.http.max_body_size.
 	BodyBytesMax int64

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 )
 
@@ -62,7 +63,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	maps.Copy(w.Header(), s.options.Headers)
 	s.options.CORS.allow(w.Header(), hr)
 	r := &request{Request: hr, server: s, writer: w, view: s.engine.Access()}
-	if s.besideAPI(w, hr) || s.serveConsole(w, hr) {
+	if s.besideAPI(w, hr) || s.serveTool(w, hr) || s.serveConsole(w, hr) {
 		return
 	}
 	began := time.Now()
@@ -88,8 +89,12 @@ func (s *Server) below(hr *http.Request) string {
 
 // answer finds what the path names, makes sure that the caller may, and serves.
 func (s *Server) answer(r *request) (answer, error) {
-	path, ok := strings.CutPrefix(s.below(r.Request), "/api/")
-	if !ok {
+	below := s.below(r.Request)
+	path, ok := strings.CutPrefix(below, "/api/")
+	switch {
+	case !ok && below == "" && strings.HasPrefix(r.URL.Path, "/api/"): // whoever knows no prefix asks so
+		return answer{}, &api.Error{Status: http.StatusNotFound, Kind: errNotFound.Kind, Reason: "Not Found: the API is below " + s.options.PathPrefix}
+	case !ok:
 		return answer{}, errNotFound
 	}
 	segments := strings.Split(strings.TrimSuffix(path, "/"), "/")

@@ -86,6 +86,11 @@ func (m *importer) finish(ctx context.Context, d *definitions, commands []access
 	for _, c := range m.identities(d) {
 		commands = append(commands, c.Command)
 	}
+	for _, h := range d.VHosts {
+		if h.Tracing != nil && bool(*h.Tracing) {
+			m.log.Warn("definition passed over", "vhost", h.Name, "what", "tracing", "error", noTracing)
+		}
+	}
 	_, err := m.engine.ChangeAccess(ctx, commands...)
 	for _, name := range d.vhostNames() {
 		if err != nil {

@@ -94,7 +94,7 @@ func (m *importer) vhostCommand(h *api.DefinedVHost) access.Command {
 		c.DefaultQueueType = ""
 	}
 	if h.Tracing != nil {
-		c.Tracing = bool(*h.Tracing)
+		c.Tracing = false // see finish
 	}
 	if h.ProtectedFromDeletion != nil {
 		c.Protected = bool(*h.ProtectedFromDeletion)

@@ -94,11 +94,13 @@ func TestVHostsAndUsers(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	d.want(201, "PUT", "/api/vhosts/a%2Fb", `{"description":"ours","tags":"x, y","default_queue_type":"quorum"}`)
-	d.want(204, "PUT", "/api/vhosts/a%2Fb", `{"tracing":"true"}`)
+	d.refused(400, "bad_request", "tracing: it is not offered", "PUT", "/api/vhosts/a%2Fb", `{"tracing":"true"}`)
+	d.want(204, "PUT", "/api/vhosts/a%2Fb", `{"tracing":false}`)
 	if v := read[api.VHost](d, "/api/vhosts/a%2Fb"); v.Description != "" || len(v.Tags) != 0 || v.DefaultQueueType != "quorum" {
 		t.Errorf("vhost described anew: %+v", v)
 	}
 	d.want(204, "PUT", "/api/vhosts/a%2Fb", `{"description":"ours","tags":"x, y"}`)
+	d.want(204, "POST", "/api/definitions", `{"vhosts":[{"name":"a/b","tracing":true}]}`)
 	d.want(201, "PUT", "/api/vhosts/old", `{"defaultqueuetype":"quorum"}`)
 	if old := read[api.VHost](d, "/api/vhosts/old"); old.DefaultQueueType != "quorum" {
 		t.Errorf("default queue type by its first name: %+v", old)
@@ -106,7 +108,7 @@ func TestVHostsAndUsers(t *testing.T) {
 	d.want(204, "DELETE", "/api/vhosts/old", "")
 	v := read[api.VHost](d, "/api/vhosts/a%2Fb")
 	if v.Name != "a/b" || v.Description != "ours" || !reflect.DeepEqual(v.Tags, api.Tags{"x", "y"}) || v.DefaultQueueType != "quorum" ||
-		!v.Tracing || v.ClusterState["rabbit@test"] != "running" || v.Metadata.Description != "ours" {
+		v.Tracing || v.ClusterState["rabbit@test"] != "running" || v.Metadata.Description != "ours" {
 		t.Errorf("vhost %+v", v)
 	}
 	if p := read[[]api.Permission](d, "/api/vhosts/a%2Fb/permissions"); len(p) != 1 || p[0].User != "guest" || p[0].Read != ".*" {

@@ -58,6 +58,9 @@ func getVHost(r *request) (answer, error) {
 	return ok(r.showVHost(h, w))
 }
 
+// noTracing is why a virtual host is not traced.
+const noTracing = "it is not offered: nothing is published to amq.rabbitmq.trace"
+
 // putVHost makes a virtual host, or describes it anew: a description and tags that the body does not name are none. Whatever
 // else it does not name stays as it is. Who makes it may do everything in it.
 // Source: RabbitMQ management API, PUT /api/vhosts.
@@ -84,7 +87,10 @@ func putVHost(r *request) (answer, error) {
 		}
 	}
 	if body.Tracing != nil {
-		c.Tracing = bool(*body.Tracing)
+		if *body.Tracing {
+			return answer{}, badRequest("tracing: %s", noTracing)
+		}
+		c.Tracing = false
 	}
 	if body.ProtectedFromDeletion != nil {
 		c.Protected = bool(*body.ProtectedFromDeletion)

@@ -1,0 +1,81 @@
+// One job while it runs and after: how far it is, what came back, and how it is held, slowed and ended.
+import { html, useState } from '../../lib/html.js';
+import { t, num, percent, rate, span, word } from '../../lib/i18n.js';
+import { api, path } from '../../lib/api.js';
+import { useData } from '../../lib/live.js';
+import { Shown } from '../../lib/states.js';
+import { Progress } from '../../lib/chart.js';
+import { attempt } from '../../lib/layers.js';
+import { href, to } from '../../lib/router.js';
+import { NumberField } from '../../lib/form.js';
+import { Icon } from '../../lib/icon.js';
+import { When } from '../../lib/time.js';
+
+export const going = (j) => ['running', 'watching', 'paused', 'stopped'].includes(j.state);
+export const jobAt = (vhost, id) => `x/redrives/${path`${vhost}/${id}`}`;
+
+export function JobState({ state }) {
+  const kind = { running: 'good', watching: 'good', done: 'good', paused: 'warn', stopped: 'bad', failed: 'bad', cancelled: '' }[state] ?? '';
+  return html`<span class=${`tag ${kind}`}>${word('job', state)}</span>`;
+}
+
+export const sourceOf = (j) => (j.source.lost ? t('letters.shelf') : j.source.queue);
+export function targetOf(j) {
+  if (j.action === 'discard') return t('letters.shelf');
+  const { to: where, exchange, routing_key: key } = j.target;
+  return where === 'elsewhere' ? `${exchange || t('viewer.default_exchange')}${key !== undefined && key !== null ? ' → ' + key : ''}` : t(`redrive.to_${where}`);
+}
+
+export async function change(vhost, id, what) {
+  return attempt(() => api.post(`${jobAt(vhost, id)}/${what}`));
+}
+
+// Job shows a job and its buttons; detail with all that was asked for.
+export function Job({ vhost, id, detail }) {
+  const [done, setDone] = useState(false);
+  const got = useData(async (abort) => {
+    const j = await api.get(jobAt(vhost, id), {}, { signal: abort });
+    setDone(!going(j));
+    return j;
+  }, [vhost, id], { every: done ? 0 : 1000, on: ['jobs'] });
+  return html`<${Shown} of=${got}>${(j) => html`<${Progressing} job=${j} refresh=${got.refresh} detail=${detail} />`}</${Shown}>`;
+}
+
+function Progressing({ job: j, refresh, detail }) {
+  const [next, setNext] = useState(j.options.rate || null);
+  const act = async (what) => (await change(j.vhost, j.id, what)) && refresh();
+  const refused = Object.entries(j.refused);
+  const gone = refused.reduce((n, [, k]) => n + k, 0);
+  const goal = j.max ? Math.min(j.max, j.total) : j.total;
+  return html`<article class="card job" aria-label=${t('jobs.one', { id: j.id })}>
+    <header><h3><a href=${href(to`/jobs/${j.vhost}/${j.id}`)}>${word('action', j.action)} ${j.id}</a></h3><${JobState} state=${j.state} />
+      ${j.why && html`<span class="faint">${word('job_why', j.why)}</span>`}<span class="grow"></span>
+      <span class="buttons">
+        ${(j.state === 'running' || j.state === 'watching') && html`<button type="button" onClick=${() => act('pause')}><${Icon} name="pause" /> ${t('jobs.pause')}</button>`}
+        ${(j.state === 'paused' || j.state === 'stopped') && html`<button type="button" onClick=${() => act('resume')}><${Icon} name="play" /> ${t('jobs.resume')}</button>`}
+        ${going(j) && html`<button type="button" onClick=${() => act('cancel')}><${Icon} name="cross" /> ${t('jobs.cancel')}</button>`}</span></header>
+    <p class="break"><b>${sourceOf(j)}</b> → <b>${targetOf(j)}</b> ${j.filter && html`<code>${j.filter}</code>`} ${j.ids > 0 && html`<span class="tag">${t('redrive.chosen', { n: j.ids })}</span>`}</p>
+    <${Progress} done=${going(j) ? Math.min(goal, Math.max(j.moved, j.looked)) : 1} total=${going(j) ? goal : 1} label=${t('jobs.progress')} />
+    <div class="cards" role="status" aria-live="off">
+      <div class="stat"><b>${num(j.moved)}</b><span>${j.action === 'discard' ? t('jobs.discarded') : t('jobs.moved')}</span></div>
+      <div class="stat"><b>${num(j.looked)}</b><span>${t('jobs.looked', { total: j.total })}</span></div>
+      ${j.action !== 'discard' && html`<div class=${`stat ${j.came_back ? 'bad' : ''}`}><b>${num(j.came_back)}</b><span>${t('jobs.came_back')}${j.moved > 0 && j.came_back > 0 && ` · ${percent(j.came_back / j.moved)}`}</span></div>`}
+      <div class=${`stat ${gone ? 'bad' : ''}`}><b>${num(gone)}</b><span>${t('jobs.refused')}</span></div>
+      ${going(j) && html`<div class="stat"><b>${rate(j.rate)}</b><span>${j.eta_ms !== null ? t('jobs.eta', { time: span(j.eta_ms) }) : t('jobs.rate')}</span></div>`}
+    </div>
+    ${refused.length > 0 && html`<table><caption>${t('jobs.refused_by')}</caption><thead><tr><th scope="col">${t('jobs.reason')}</th><th scope="col" class="end">${t('redrive.letters')}</th></tr></thead><tbody>${refused.map(([why, n]) => html`<tr><td>${word('refused', why)}</td><td class="end">${num(n)}</td></tr>`)}</tbody></table>`}
+    ${going(j) && html`<form class="buttons" onSubmit=${async (e) => { e.preventDefault(); if (await attempt(() => api.patch(jobAt(j.vhost, j.id), { rate: next || 0 }), t('jobs.rate_changed'))) refresh(); }}>
+      <${NumberField} label=${t('redrive.rate')} unit=${t('redrive.per_second')} min="0" value=${next} onInput=${setNext} /><button type="submit">${t('jobs.change_rate')}</button></form>`}
+    ${detail && html`<${Detail} job=${j} />`}
+  </article>`;
+}
+
+function Detail({ job: j }) {
+  const o = j.options;
+  return html`<dl class="pairs"><dt>${t('jobs.by')}</dt><dd>${j.user}</dd><dt>${t('jobs.begun')}</dt><dd><${When} at=${j.begun} /></dd>
+    ${j.ended && html`<dt>${t('jobs.ended')}</dt><dd><${When} at=${j.ended} /> <span class="faint">${span(Date.parse(j.ended) - Date.parse(j.begun))}</span></dd>`}
+    <dt>${t('redrive.rate')}</dt><dd>${o.rate ? rate(o.rate) : t('redrive.unlimited')}</dd><dt>${t('redrive.order')}</dt><dd>${t(`redrive.${o.order || 'oldest'}`)}</dd>
+    ${o.canary > 0 && html`<dt>${t('redrive.canary')}</dt><dd>${num(o.canary)} ${o.ramp && t('redrive.ramp')}</dd>`}
+    <dt>${t('redrive.watch')}</dt><dd>${span(o.watch_ms || 10000)}</dd>
+    ${o.stop_percent > 0 && html`<dt>${t('redrive.stop_share')}</dt><dd>${o.stop_percent} %</dd>`}</dl>`;
+}

@@ -1,0 +1,82 @@
+// A list of letters in portions: of one queue, of the lost letters, or of everything that died in a virtual host.
+import { html, useEffect, useRef, useState } from '../../lib/html.js';
+import { t, num, size, dateTime } from '../../lib/i18n.js';
+import { go } from '../../lib/router.js';
+import { useData, topic } from '../../lib/live.js';
+import { Table } from '../../lib/table.js';
+import { Ago } from '../../lib/time.js';
+import { Icon } from '../../lib/icon.js';
+import { exceptionOf, keyOf, page, placeOf, readSome, reasonOf, sourceOf } from './letters.js';
+import { total } from './timeline.js';
+import { Reason, State } from './words.js';
+
+const portion = 100;
+
+// useLetters reads a list: path of the API, query (filter, order). It is read again when something died, but not while it is held: then
+// somebody selects or reads on.
+export function useLetters(list, query, { hold = false } = {}) {
+  const [more, setMore] = useState({ items: [], next: null });
+  const [busy, setBusy] = useState(false);
+  const key = JSON.stringify([list, query]);
+  const shown = useRef(key);
+  const first = useData((abort) => readSome(list, { ...query, payload: query.payload }, portion, abort), [list, query], { every: 0, on: hold ? [] : ['letters'] });
+  useEffect(() => {
+    shown.current = key;
+    setMore({ items: [], next: null });
+  }, [key, first.data]);
+  const next = more.items.length || more.done ? more.next : first.data?.next;
+  const load = async () => {
+    setBusy(true);
+    try {
+      const got = await readSome(list, { ...query, after: next }, portion);
+      if (shown.current === key) setMore({ items: [...more.items, ...got.items], next: got.next, done: true, partial: got.partial });
+    } finally {
+      setBusy(false);
+    }
+  };
+  const items = [...(first.data?.items || []), ...more.items];
+  return { items, known: first.data !== undefined, error: first.error, loading: first.loading, next, busy, load, index: first.data?.index, scanned: first.data?.scanned, partial: first.data?.partial, refresh: first.refresh, at: first.at };
+}
+
+const columns = () => [
+  { key: 'reason', title: t('letters.reason'), sort: false, always: true, value: reasonOf, render: (l) => html`<a class="bare" href=${page(l)}><${Reason} reason=${reasonOf(l) || l.cause} count=${total(l)} /></a>` },
+  { key: 'source', title: t('letters.source'), sort: false, value: sourceOf, render: (l) => html`<span class="break">${sourceOf(l) || '–'}</span>` },
+  { key: 'place', title: t('letters.place'), sort: false, value: placeOf, render: (l) => html`<span class="break">${placeOf(l)}</span>` },
+  { key: 'state', title: t('letters.state'), sort: false, value: (l) => l.state, render: (l) => html`<${State} state=${l.state} />` },
+  { key: 'key', title: t('letters.key'), sort: false, value: (l) => l.routing_keys.join(' '), render: (l) => html`<span class="mono break">${l.routing_keys.join(', ')}</span>` },
+  { key: 'exchange', title: t('letters.exchange'), sort: false, off: true, value: (l) => l.exchange },
+  { key: 'exception', title: t('letters.exception'), sort: false, off: true, value: exceptionOf, render: (l) => html`<span class="break">${exceptionOf(l)}</span>` },
+  { key: 'message_id', title: t('letters.message_id'), sort: false, value: (l) => l.message_id, render: (l) => html`<span class="mono break">${l.message_id}</span>` },
+  { key: 'at', title: t('letters.died'), sort: false, value: (l) => l.at, render: (l) => html`<${Ago} at=${l.at} />` },
+  { key: 'deaths', title: t('letters.deaths'), sort: false, align: 'end', off: true, value: total },
+  { key: 'redrives', title: t('letters.redrives'), sort: false, align: 'end', value: (l) => l.redrives },
+  { key: 'size', title: t('letters.size'), sort: false, align: 'end', value: (l) => l.size, render: (l) => size(l.size) },
+];
+
+// LettersTable shows what useLetters read.
+export function LettersTable({ id = 'letters', letters, selection, actions, empty, caption }) {
+  const source = { rows: letters.items, total: letters.items.length, filtered: letters.items.length, page: 1, pages: 1, text: '', known: letters.known, error: letters.error, refresh: letters.refresh };
+  return html`<${IndexState} of=${letters} />
+    <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns()} keyOf=${keyOf} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
+      actions=${actions} empty=${empty} more=${{ next: letters.next, busy: letters.busy, load: letters.load, partial: letters.partial }} />`;
+}
+
+// IndexState says what an answer may lack.
+export function IndexState({ of }) {
+  if (!of.known) return null;
+  return html`${of.index && of.index.behind > 0 && html`<p class="hint">${t('letters.index_behind', { n: of.index.behind, until: dateTime(of.index.complete_until) })}</p>`}
+    ${of.partial && html`<p class="banner warn" role="status"><${Icon} name="warning" /> ${t('letters.partial', { n: num(of.scanned) })}
+      ${of.next && html`<button type="button" onClick=${of.load} disabled=${of.busy}>${t('letters.go_on')}</button>`}</p>`}`;
+}
+
+// deathsSoFar counts what died according to the last event, in one virtual host or all.
+export function deathsSoFar(vhost) {
+  const all = topic('letters').value.data;
+  if (!all) return null;
+  let n = 0;
+  for (const v of all) {
+    if (vhost && v.vhost !== vhost) continue;
+    for (const fates of Object.values(v.died)) for (const k of Object.values(fates)) n += k;
+  }
+  return n;
+}

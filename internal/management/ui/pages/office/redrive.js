@@ -1,0 +1,157 @@
+// The dialogs that begin jobs: send letters back, or discard them. First what would be done, then it is done.
+import { html, useState, useEffect } from '../../lib/html.js';
+import { t, num, word } from '../../lib/i18n.js';
+import { api, path } from '../../lib/api.js';
+import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
+import { Check, Duration, NumberField, Radios, Select, TextField } from '../../lib/form.js';
+import { Icon } from '../../lib/icon.js';
+import { Code } from '../../lib/code.js';
+import { Job } from './job.js';
+
+// A scope says which letters are meant: {source: {queue} or {lost: true}, ids or filter, count}. A job has one source; letters of
+// several places become several jobs.
+
+// scopesOf sorts chosen letters by where they are.
+export function scopesOf(letters) {
+  const by = new Map();
+  for (const l of letters) {
+    const key = l.place === 'lost' ? '' : 'q' + l.queue;
+    if (!by.has(key)) by.set(key, { source: l.place === 'lost' ? { lost: true } : { queue: l.queue }, ids: [], count: 0 });
+    by.get(key).ids.push(l.id);
+    by.get(key).count++;
+  }
+  return [...by.values()];
+}
+
+// scopesByFilter asks where the letters are that a filter finds.
+export async function scopesByFilter(vhost, filter) {
+  const places = await api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'queue', filter, limit: 200 });
+  const found = places.groups.filter((g) => g.value !== '').map((g) => ({ source: { queue: g.value }, filter, count: g.count }));
+  const lost = await api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'cause', filter: `${filter} state:lost`.trim() }).catch(() => ({ total: 0 }));
+  const inNone = places.groups.find((g) => g.value === '');
+  const n = lost.groups?.reduce((sum, g) => sum + g.count, 0) || inNone?.count || 0;
+  return n > 0 ? [...found, { source: { lost: true }, filter, count: n }] : found;
+}
+
+// beginRedrive opens the dialog for scopes of a virtual host; action is redrive or discard.
+export const beginRedrive = (vhost, scopes, action = 'redrive') => open(Begin, { vhost, scopes, action });
+
+const placeOf = (s) => (s.source.lost ? t('letters.shelf') : s.source.queue);
+const countOf = (scopes) => scopes.reduce((n, s) => n + (s.count || 0), 0);
+
+function bodyOf(scope, action, target, options, max, dry) {
+  const body = { source: scope.source, action, options, dry_run: dry };
+  if (scope.ids) body.ids = scope.ids;
+  else body.filter = scope.filter || '';
+  if (max) body.max = max;
+  if (action === 'redrive') body.target = target;
+  return body;
+}
+
+function Begin({ close, vhost, scopes, action }) {
+  const lost = scopes.every((s) => s.source.lost);
+  const [target, setTarget] = useState({ to: 'origin' });
+  const [options, setOptions] = useState({ rate: 0, order: 'oldest', canary: 0, watch_ms: 10000, ramp: false, stop_percent: 0, stop_no_consumer: false, strip_deaths: false, drop_expiration: true });
+  const [max, setMax] = useState(null);
+  const [trials, setTrials] = useState(null);
+  const [jobs, setJobs] = useState(null);
+  const [error, setError] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [typed, setTyped] = useState('');
+  const set = (patch) => {
+    setOptions({ ...options, ...patch });
+    setTrials(null);
+  };
+  const ask = async (dry) => {
+    setBusy(true);
+    setError('');
+    try {
+      const answers = [];
+      for (const s of scopes) answers.push(await api.post(`x/redrives/${path`${vhost}`}`, bodyOf(s, action, target, options, max, dry)));
+      if (dry) setTrials(answers);
+      else {
+        setJobs(answers);
+        toast(action === 'discard' ? t('redrive.discard_begun') : t('redrive.begun', { n: answers.length }));
+      }
+    } catch (e) {
+      setError(reasonOf(e));
+    }
+    setBusy(false);
+  };
+  useEffect(() => {
+    if (action === 'discard') ask(true);
+  }, []);
+  const count = trials ? trials.reduce((n, x) => n + x.matches, 0) : countOf(scopes);
+  const mustType = action === 'discard' && count > 1000;
+  const title = action === 'discard' ? t('redrive.discard_title', { n: count }) : t('redrive.title', { n: count });
+  if (jobs) {
+    return html`<${Dialog} title=${t('redrive.progress')} close=${() => close(jobs)} wide actions=${html`<button type="button" onClick=${() => close(jobs)}>${t('redrive.in_background')}</button>`}>
+      ${jobs.map((j) => html`<${Job} key=${j.id} vhost=${vhost} id=${j.id} />`)}</${Dialog}>`;
+  }
+  const ready = trials && count > 0 && (!mustType || typed === String(count));
+  return html`<${Dialog} title=${title} close=${() => close()} wide actions=${html`
+      <button type="button" onClick=${() => close()}>${t('frame.cancel')}</button>
+      <button type="button" class=${trials ? '' : 'primary'} disabled=${busy} onClick=${() => ask(true)}>${t('redrive.try')}</button>
+      <button type="button" class=${action === 'discard' ? 'danger' : trials ? 'primary' : ''} disabled=${busy || !ready} onClick=${() => ask(false)}>${action === 'discard' ? t('redrive.discard') : t('redrive.begin')}</button>`}>
+    <ul class="tags">${scopes.map((s) => html`<li class="tag">${placeOf(s)} · ${s.ids ? t('redrive.chosen', { n: s.ids.length }) : s.filter ? html`<code>${s.filter}</code>` : t('redrive.everything')}</li>`)}</ul>
+    ${action === 'discard' ? html`<p>${t('redrive.discard_text')}</p>` : html`<${Target} vhost=${vhost} target=${target} lost=${lost} change=${(x) => { setTarget(x); setTrials(null); }} />
+      <${Options} options=${options} set=${set} max=${max} setMax=${setMax} />`}
+    ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${error}</p>`}
+    <div aria-live="polite">${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} scopes=${scopes} trials=${trials} action=${action} />`}</div>
+    ${mustType && trials && html`<${TextField} label=${t('frame.type_to_confirm', { what: count })} value=${typed} onInput=${setTyped} autocomplete="off" />`}
+    <details><summary>${t('redrive.as_command')}</summary><${Code} text=${commandOf(vhost, scopes, action, target, options, max)} /></details>
+  </${Dialog}>`;
+}
+
+function Target({ vhost, target, lost, change }) {
+  const [queues, setQueues] = useState([]);
+  useEffect(() => {
+    api.get(`queues/${path`${vhost}`}`, { page: 1, page_size: 100, columns: 'name', disable_stats: 'true' }).then((q) => setQueues(q.items.map((x) => x.name)), () => {});
+  }, [vhost]);
+  const direct = target.to === 'elsewhere' && target.exchange === '';
+  const chosen = direct ? 'direct' : target.to;
+  return html`<${Radios} label=${t('redrive.where')} value=${chosen} onInput=${(v) => change(v === 'direct' ? { to: 'elsewhere', exchange: '', routing_key: '' } : v === 'elsewhere' ? { to: v, exchange: 'amq.direct' } : { to: v })} options=${[
+      ...(lost ? [['on', t('redrive.to_on'), t('redrive.to_on_hint')]] : []),
+      ['origin', t('redrive.to_origin'), t('redrive.to_origin_hint')], ['queue', t('redrive.to_queue'), t('redrive.to_queue_hint')],
+      ['direct', t('redrive.to_other_queue')], ['elsewhere', t('redrive.to_exchange')]]} />
+    ${direct && html`<${TextField} label=${t('redrive.queue')} value=${target.routing_key} list=${queues} onInput=${(v) => change({ ...target, routing_key: v })} required />`}
+    ${chosen === 'elsewhere' && html`<div class="form"><${TextField} label=${t('letters.exchange')} value=${target.exchange} onInput=${(v) => change({ ...target, exchange: v || 'amq.direct' })} required />
+      <${TextField} label=${t('letters.key')} hint=${t('redrive.own_keys')} value=${target.routing_key || ''} onInput=${(v) => change({ ...target, routing_key: v === '' ? undefined : v })} /></div>`}`;
+}
+
+function Options({ options: o, set, max, setMax }) {
+  return html`<div class="form">
+      <${NumberField} label=${t('redrive.rate')} hint=${t('redrive.rate_hint')} unit=${t('redrive.per_second')} min="0" value=${o.rate || null} onInput=${(v) => set({ rate: v || 0 })} />
+      <${NumberField} label=${t('redrive.max')} hint=${t('redrive.max_hint')} min="0" value=${max} onInput=${setMax} />
+      <${Select} label=${t('redrive.order')} value=${o.order} onInput=${(v) => set({ order: v })} options=${[['oldest', t('redrive.oldest')], ['newest', t('redrive.newest')]]} />
+    </div>
+    <fieldset class="card"><legend>${t('redrive.caution')}</legend><div class="form">
+      <${NumberField} label=${t('redrive.canary')} hint=${t('redrive.canary_hint')} min="0" value=${o.canary || null} onInput=${(v) => set({ canary: v || 0 })} />
+      <${Duration} label=${t('redrive.watch')} value=${o.watch_ms} onInput=${(v) => set({ watch_ms: v || 0 })} />
+      <${NumberField} label=${t('redrive.stop_share')} unit="%" min="0" max="100" value=${o.stop_percent || null} onInput=${(v) => set({ stop_percent: v || 0 })} /></div>
+      <${Check} label=${t('redrive.ramp')} hint=${t('redrive.ramp_hint')} value=${o.ramp} onInput=${(v) => set({ ramp: v, canary: v && !o.canary ? 10 : o.canary })} />
+      <${Check} label=${t('redrive.stop_no_consumer')} value=${o.stop_no_consumer} onInput=${(v) => set({ stop_no_consumer: v })} /></fieldset>
+    <details><summary>${t('redrive.message')}</summary>
+      <${Check} label=${t('redrive.drop_expiration')} hint=${t('redrive.drop_expiration_hint')} value=${o.drop_expiration} onInput=${(v) => set({ drop_expiration: v })} />
+      <${Check} label=${t('redrive.strip_deaths')} hint=${t('redrive.strip_deaths_hint')} value=${o.strip_deaths} onInput=${(v) => set({ strip_deaths: v })} /></details>`;
+}
+
+// Trials says what a job would do.
+function Trials({ scopes, trials, action }) {
+  return html`${trials.map((x, i) => {
+    const refused = Object.entries(x.refused);
+    return html`<section class="card" key=${i}><h3>${t('redrive.trial', { place: placeOf(scopes[i]) })}</h3>
+      <p>${action === 'discard' ? t('redrive.would_discard', { n: x.matches }) : t('redrive.would_move', { n: x.matches })} ${x.partial && html`<span class="tag warn">${t('redrive.trial_partial', { n: x.looked })}</span>`}</p>
+      ${action === 'discard' && !x.fits && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.does_not_fit')}</p>`}
+      ${action !== 'discard' && Object.keys(x.queues).length > 0 && html`<table><caption class="hidden">${t('redrive.routes')}</caption><thead><tr><th scope="col">${t('redrive.into')}</th><th scope="col" class="end">${t('redrive.letters')}</th></tr></thead>
+        <tbody>${Object.entries(x.queues).map(([q, n]) => html`<tr><td class="break">${q}</td><td class="end">${num(n)}</td></tr>`)}</tbody></table>`}
+      ${refused.length > 0 && html`<p class="banner bad"><${Icon} name="warning" /> ${t('redrive.would_refuse', { which: refused.map(([why, n]) => `${word('refused', why)} ${num(n)}`).join(', ') })}</p>`}
+      ${x.matches === 0 && html`<p class="banner">${t('redrive.nothing')}</p>`}</section>`;
+  })}`;
+}
+
+function commandOf(vhost, scopes, action, target, options, max) {
+  const place = location.origin + document.querySelector('meta[name=bartleby-prefix]').content;
+  return scopes.map((s) => `curl -u USER ${place}/api/x/redrives/${encodeURIComponent(vhost)} -H 'content-type: application/json' -d '${JSON.stringify(bodyOf(s, action, target, options, max, false)).replaceAll("'", "'\\''")}'`).join('\n');
+}
+

@@ -1,0 +1,93 @@
+// Edit a message and send it again: what may be changed, what changed, then it takes the place of the original or stands beside it.
+import { html, useState } from '../../lib/html.js';
+import { t } from '../../lib/i18n.js';
+import { api } from '../../lib/api.js';
+import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
+import { Check, TextArea, TextField } from '../../lib/form.js';
+import { at } from './letters.js';
+import { diff } from './diff.js';
+import { jsonOf } from './payload.js';
+
+// locked are the headers that tell where a message comes from: they stay.
+const locked = /^x-(death|first-death-|last-death-|redrive-|edited-from)/;
+
+export const edit = (letter) => open(Edit, { letter });
+
+// pretty shows what a person edits.
+const pretty = (v) => JSON.stringify(v, null, 2);
+
+function Edit({ close, letter: l }) {
+  const binary = l.payload_encoding === 'base64';
+  const headers = Object.entries(l.properties?.headers || {});
+  const before = {
+    payload: l.payload ?? '', exchange: l.first_death?.exchange ?? l.exchange, key: (l.deaths.at(-1)?.['routing-keys'] || l.routing_keys)[0] ?? '',
+    properties: pretty(Object.fromEntries(Object.entries(l.properties || {}).filter(([k]) => k !== 'headers'))), headers: pretty(Object.fromEntries(headers.filter(([k]) => !locked.test(k)))),
+  };
+  const [now, setNow] = useState(before);
+  const [keep, setKeep] = useState(false);
+  const [review, setReview] = useState(false);
+  const [error, setError] = useState('');
+  const [busy, setBusy] = useState(false);
+  const set = (k) => (v) => setNow({ ...now, [k]: v });
+  const wrong = { properties: notObject(now.properties), headers: notObject(now.headers) };
+  const warn = !binary && jsonOf(before.payload) !== undefined && jsonOf(now.payload) === undefined ? t('resend.no_json') : '';
+  const bad = wrong.properties || wrong.headers;
+  const changed = Object.keys(before).some((k) => before[k] !== now[k]);
+  const send = async (dry) => {
+    setBusy(true);
+    setError('');
+    const body = { keep, dry_run: dry, exchange: now.exchange, routing_key: now.key };
+    if (now.payload !== before.payload) Object.assign(body, { payload: now.payload, payload_encoding: binary ? 'base64' : 'string' });
+    if (now.properties !== before.properties || now.headers !== before.headers) {
+      body.properties = { ...JSON.parse(now.properties), headers: { ...JSON.parse(now.headers), ...Object.fromEntries(headers.filter(([k]) => locked.test(k))) } };
+    }
+    try {
+      await api.post(`${at(l)}/resend`, body);
+      if (!dry) {
+        toast(keep ? t('resend.sent_kept') : t('resend.sent'));
+        close(true);
+        return;
+      }
+      setReview(true);
+    } catch (e) {
+      setError(reasonOf(e));
+    }
+    setBusy(false);
+  };
+  return html`<${Dialog} title=${t('resend.title')} close=${() => close(false)} wide actions=${html`
+      ${review && html`<button type="button" onClick=${() => setReview(false)}>${t('resend.back')}</button>`}
+      <button type="button" onClick=${() => close(false)}>${t('frame.cancel')}</button>
+      ${review ? html`<button type="button" class="primary" disabled=${busy} onClick=${() => send(false)}>${t('resend.send')}</button>` : html`<button type="button" class="primary" disabled=${busy || bad || l.truncated} onClick=${() => send(true)}>${t('resend.review')}</button>`}`}>
+    ${error && html`<p class="banner bad" role="alert">${error}</p>`}
+    ${l.truncated && html`<p class="banner warn">${t('resend.truncated')}</p>`}
+    ${review ? html`<${Review} before=${before} now=${now} changed=${changed} />` : html`
+      <div class="form"><${TextField} label=${t('letters.exchange')} hint=${t('resend.exchange_hint')} value=${now.exchange} onInput=${set('exchange')} /><${TextField} label=${t('letters.key')} value=${now.key} onInput=${set('key')} /></div>
+      <${TextArea} label=${binary ? t('resend.body_base64') : t('viewer.body')} error=${warn} value=${now.payload} onInput=${set('payload')} rows="12" autofocus />
+      ${jsonOf(now.payload) !== undefined && html`<p><button type="button" class="small" onClick=${() => set('payload')(pretty(jsonOf(now.payload)))}>${t('resend.tidy')}</button></p>`}
+      <${TextArea} label=${t('viewer.properties')} error=${wrong.properties} value=${now.properties} onInput=${set('properties')} rows="5" />
+      <${TextArea} label=${t('viewer.headers')} hint=${t('resend.locked', { which: headers.map(([k]) => k).filter((k) => locked.test(k)).join(', ') || '–' })} error=${wrong.headers} value=${now.headers} onInput=${set('headers')} rows="5" />
+      <${Check} label=${t('resend.keep')} hint=${t('resend.keep_hint')} value=${keep} onInput=${setKeep} />`}
+  </${Dialog}>`;
+}
+
+function notObject(text) {
+  try {
+    const v = JSON.parse(text);
+    return v && typeof v === 'object' && !Array.isArray(v) ? '' : t('resend.no_object');
+  } catch (e) {
+    return t('resend.bad_json', { reason: e.message });
+  }
+}
+
+function Review({ before, now, changed }) {
+  const titles = { exchange: t('letters.exchange'), key: t('letters.key'), payload: t('viewer.body'), properties: t('viewer.properties'), headers: t('viewer.headers') };
+  if (!changed) return html`<p class="banner">${t('resend.unchanged')}</p>`;
+  return html`${Object.entries(titles).filter(([k]) => before[k] !== now[k]).map(([k, title]) => html`<section key=${k}><h3>${title}</h3>
+    <div class="diff" tabindex="0" role="region" aria-label=${t('resend.diff_of', { what: title })}>${folded(diff(before[k], now[k])).map((x) => html`<div class=${`line ${x.kind}`}><span class="sign">${x.kind === 'gone' ? '−' : x.kind === 'new' ? '+' : ' '}</span><span class="hidden">${x.kind === 'gone' ? t('resend.gone') : x.kind === 'new' ? t('resend.new') : ''}</span><code>${x.text}</code></div>`)}</div></section>`)}`;
+}
+
+// folded leaves out what is the same and far from a change.
+function folded(lines) {
+  const near = (i) => lines.slice(Math.max(0, i - 3), i + 4).some((x) => x.kind !== 'same');
+  return lines.flatMap((x, i) => (near(i) ? [x] : i === 0 || near(i - 1) ? [{ kind: 'fold', text: '…' }] : []));
+}

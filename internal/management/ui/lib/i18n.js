@@ -77,13 +77,13 @@ export const rate = (n) => t('unit.per_second', { n: n < 10 ? Math.round(n * 10)
 // size is a number of bytes.
 export function size(bytes) {
   if (bytes === null || bytes === undefined) return '–';
-  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'];
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let i = 0;
   while (bytes >= 1000 && i < units.length - 1) {
     bytes /= 1000;
     i++;
   }
-  return intl('NumberFormat', { style: 'unit', unit: units[i], unitDisplay: 'short', maximumFractionDigits: 1 }).format(bytes);
+  return `${intl('NumberFormat', { maximumFractionDigits: i ? 1 : 0 }).format(bytes)} ${units[i]}`;
 }
 
 // span is a length of time in ms, in its two largest units: 2 h 5 min.
@@ -101,7 +101,7 @@ export function span(ms) {
   }
   return out.filter(Boolean).join(' ');
 }
-const unit = (n, name) => intl('NumberFormat', { style: 'unit', unit: name, unitDisplay: 'short' }).format(n);
+const unit = (n, name) => intl('NumberFormat', { style: 'unit', unit: name, unitDisplay: 'narrow' }).format(n);
 
 export const dateTime = (at) => intl('DateTimeFormat', { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(at));
 export const utc = (at) => new Date(at).toISOString().replace('T', ' ').replace('Z', ' UTC');

@@ -1,5 +1,6 @@
 // The virtual hosts that the user sees, and the one that was chosen: in the address, else as last time; '' is all of them.
-import { signal, computed } from './html.js';
+import { html, signal, computed } from './html.js';
+import { t } from './i18n.js';
 import { api, path } from './api.js';
 import { route, setQuery } from './router.js';
 import { pref } from './store.js';
@@ -26,3 +27,9 @@ export function chooseVHost(name) {
 
 // within is the path of a list, of the chosen virtual host only: within('queues').
 export const within = (list) => (vhost.value ? `${list}/${path`${vhost.value}`}` : list);
+
+// OneVHost says which one a page shows while all are chosen.
+export function OneVHost() {
+  if (vhost.value || vhosts.value.length < 2) return null;
+  return html`<span class="tag">${t('frame.vhost')} ${oneVHost.value}</span>`;
+}

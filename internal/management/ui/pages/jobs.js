@@ -53,7 +53,7 @@ function One({ params }) {
       if (await attempt(() => api.delete(jobAt(params.vhost, params.id)), t('jobs.forgotten'))) go('/jobs');
     }
   };
-  return html`<nav class="crumbs" aria-label=${t('frame.navigation')}><a href=${href('/jobs')}>${t('jobs.title')}</a></nav>
+  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${href('/jobs')}>${t('jobs.title')}</a></nav>
     <div class="page-head"><h1>${t('jobs.one', { id: params.id })}</h1><button type="button" onClick=${drop}>${t('jobs.forget')}</button></div>
     <${Job} vhost=${params.vhost} id=${params.id} detail />`;
 }

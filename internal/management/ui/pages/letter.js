@@ -15,7 +15,7 @@ export function render({ params }) {
   const step = useNeighbours(id, (l) => go(page(l)));
   const back = lost ? ['/lost', { vhost: params.vhost }] : ['/letters', { vhost: params.vhost }];
   useShortcuts({ Escape: ['keys.back', () => go(...back)] }, [params.id]);
-  return html`<nav class="crumbs" aria-label=${t('frame.navigation')}><a href=${href(...back)}>${lost ? t('lost.title') : t('letters.title')}</a> <span aria-hidden="true">/</span>
+  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${href(...back)}>${lost ? t('lost.title') : t('letters.title')}</a> <span aria-hidden="true">/</span>
       ${lost ? null : html`<a href=${href(to`/queues/${params.vhost}/${params.queue}`)}>${params.queue}</a>`}</nav>
     <${Viewer} id=${id}>${(l, refresh) => html`<${Head} letter=${l} refresh=${refresh} step=${step} back=${back} />`}</${Viewer}>`;
 }

@@ -13,7 +13,7 @@ import { Icon } from '../lib/icon.js';
 import { TextArea, TextField } from '../lib/form.js';
 import { Dialog, attempt, open, reasonOf } from '../lib/layers.js';
 import { useShortcuts } from '../lib/keys.js';
-import { oneVHost } from '../lib/vhosts.js';
+import { OneVHost, oneVHost } from '../lib/vhosts.js';
 import { keyOf, page } from './office/letters.js';
 import { IndexState, LettersTable, useLetters } from './office/letters-table.js';
 import { FilterBox } from './office/filter-box.js';
@@ -33,7 +33,7 @@ export function render() {
   const summary = useData((abort) => api.get(`x/letters/${path`${v}`}/summary`, {}, { signal: abort }), [v], { on: ['letters'] });
   const known = { queue: summary.data?.queues.map((x) => x.name) || [], reason: ['rejected', 'expired', 'maxlen', 'delivery_limit'] };
   const change = (f) => setQuery({ filter: f, view: view === 'groups' && !q.view ? 'groups' : q.view });
-  return html`<div class="page-head"><h1>${t('letters.title')}</h1><a class="button" href=${href('/lost', { vhost: v })}>${t('lost.title')}${summary.data ? ` · ${num(summary.data.lost.messages)}` : ''}</a></div>
+  return html`<div class="page-head"><h1>${t('letters.title')}</h1><${OneVHost} /><a class="button" href=${href('/lost', { vhost: v })}>${t('lost.title')}${summary.data ? ` · ${num(summary.data.lost.messages)}` : ''}</a></div>
     <${Cards} of=${summary} />
     <${FilterBox} filter=${filter} change=${change} known=${known} error="" />
     <div class="tabs" role="tablist" aria-label=${t('letters.view')}>
@@ -75,11 +75,11 @@ function Groups({ vhost, by, filter }) {
     { key: 'spark', title: t('letters.over_time'), sort: false, render: (g) => html`<${Sparkline} values=${g.spark} label=${t('letters.over_time')} bars />` },
     { key: 'first', title: t('letters.first'), value: (g) => Date.parse(g.first), render: (g) => html`<${Ago} at=${g.first} />` },
     { key: 'last', title: t('letters.last'), value: (g) => Date.parse(g.last), render: (g) => html`<${Ago} at=${g.last} />` },
-    { key: 'note', title: t('letters.note'), value: (g) => g.note, render: (g) => html`<button type="button" class="plain note" onClick=${() => open(Note, { vhost, by, group: g }).then(got.refresh)} aria-label=${t('letters.note_of', { group: label(by, g.value) })}>${g.note ? html`<span class="break">${g.note}</span>` : html`<${Icon} name="note" />`}</button>` },
+    { key: 'note', title: t('letters.note'), value: (g) => g.note, render: (g) => html`<button type="button" class="plain note" onClick=${() => open(Note, { vhost, by, group: g }).then(got.refresh)} title=${t('letters.note_of', { group: named(by, g.value) })}><span class="hidden">${t('letters.note_of', { group: named(by, g.value) })}: </span>${g.note ? html`<span class="break">${g.note}</span>` : html`<${Icon} name="note" />`}</button>` },
     { key: 'do', title: t('letters.do'), sort: false, render: (g) => html`<span class="buttons nowrap">
       ${g.sample && html`<a class="button small" href=${page(g.sample)}>${t('letters.example')}</a>`}
-      <button type="button" class="small" onClick=${() => redrive(g, 'redrive')} aria-label=${t('letters.redrive_group', { group: label(by, g.value) })}><${Icon} name="redrive" /> ${t('redrive.short')}</button>
-      <button type="button" class="small plain" onClick=${() => redrive(g, 'discard')} aria-label=${t('letters.discard_group', { group: label(by, g.value) })} title=${t('redrive.discard')}><${Icon} name="discard" /></button></span>` },
+      <button type="button" class="small" onClick=${() => redrive(g, 'redrive')} aria-label=${t('letters.redrive_group', { group: named(by, g.value) })}><${Icon} name="redrive" /> ${t('redrive.short')}</button>
+      <button type="button" class="small plain" onClick=${() => redrive(g, 'discard')} aria-label=${t('letters.discard_group', { group: named(by, g.value) })} title=${t('redrive.discard')}><${Icon} name="discard" /></button></span>` },
   ];
   const source = useRows(rows, columns, { prefix: 'g', usual: { sort: 'count', reverse: true } });
   return html`<div class="form group-by">
@@ -95,8 +95,10 @@ function Groups({ vhost, by, filter }) {
     ${groups && groups.others > 0 && html`<p class="faint">${t('letters.others', { n: groups.others })}</p>`}`;
 }
 
-function label(by, value) {
-  if (by === 'reason') return html`<${Reason} reason=${value} />`;
+const label = (by, value) => (by === 'reason' ? html`<${Reason} reason=${value} />` : named(by, value));
+
+function named(by, value) {
+  if (by === 'reason') return word('reason', value);
   if (by === 'cause') return word('cause', value);
   if (value === '') return by === 'exchange' ? t('viewer.default_exchange') : t('letters.none');
   return value;
@@ -134,7 +136,7 @@ function Queues({ vhost, summary }) {
   const columns = [
     { key: 'name', title: t('letters.place'), always: true, render: (x) => html`<a class="break" href=${href(to`/queues/${vhost}/${x.name}`)}>${x.name}</a>` },
     { key: 'messages', title: t('letters.count'), align: 'end' }, { key: 'consumers', title: t('letters.consumers'), align: 'end' }, { key: 'arrivals', title: t('letters.arrivals'), align: 'end' },
-    { key: 'oldest_seconds', title: t('letters.card_oldest'), align: 'end', render: (x) => (x.oldest_seconds === null ? '–' : span(x.oldest_seconds * 1000)) },
+    { key: 'oldest_seconds', title: t('letters.oldest'), align: 'end', render: (x) => (x.oldest_seconds === null ? '–' : span(x.oldest_seconds * 1000)) },
     { key: 'do', title: t('letters.do'), sort: false, render: (x) => html`<button type="button" class="small" disabled=${x.messages === 0} onClick=${() => beginRedrive(vhost, [{ source: { queue: x.name }, filter: '', count: x.messages }])} aria-label=${t('letters.redrive_group', { group: x.name })}><${Icon} name="redrive" /> ${t('redrive.short')}</button>` },
   ];
   const source = useRows({ ...summary, data: summary.data?.queues }, columns, { prefix: 'd', usual: { sort: 'messages', reverse: true } });

@@ -10,7 +10,7 @@ import { useShortcuts } from '../lib/keys.js';
 import { confirm, attempt } from '../lib/layers.js';
 import { path } from '../lib/api.js';
 import { may } from '../lib/session.js';
-import { oneVHost } from '../lib/vhosts.js';
+import { OneVHost, oneVHost } from '../lib/vhosts.js';
 import { base, keyOf } from './office/letters.js';
 import { LettersTable, useLetters } from './office/letters-table.js';
 import { FilterBox } from './office/filter-box.js';
@@ -39,7 +39,7 @@ export function render() {
   };
   useShortcuts({ r: ['keys.redrive', redrive], Delete: chosen.length > 0 && ['keys.discard', erase] }, [chosen.length, filter, v]);
   const s = shelf.data;
-  return html`<h1>${t('lost.title')}</h1><p class="faint">${t('lost.about')}</p>
+  return html`<div class="page-head"><h1>${t('lost.title')}</h1><${OneVHost} /></div><p class="faint">${t('lost.about')}</p>
     ${s && html`<div class="cards"><div class="stat"><b>${num(s.messages)}</b><span>${t('lost.kept')}</span></div><div class="stat"><b>${size(s.bytes)}</b><span>${t('lost.bytes')}</span></div>
       <div class=${`stat ${s.evicted ? 'bad' : ''}`}><b>${num(s.evicted)}</b><span>${t('lost.evicted')}</span></div>
       ${Object.entries(s.by_cause).map(([cause, n]) => html`<a class="stat" href="#" onClick=${(e) => { e.preventDefault(); setQuery({ filter: `cause:${cause}` }, { push: true }); }}><b>${num(n)}</b><span>${word('cause', cause)}</span></a>`)}</div>`}

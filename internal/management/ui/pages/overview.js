@@ -66,7 +66,7 @@ function DeadPanel() {
         <div class=${`stat ${sum((s) => s.came_back) ? 'bad' : ''}`}><b>${num(sum((s) => s.came_back))}</b><span>${t('letters.card_came_back')}</span></div></div>
       ${died > 0 && html`<${Bar} parts=${by} label=${t('overview.by_reason')} /><ul class="legend">${by.map((p) => html`<li><i class=${`swatch s${p.n}`}></i>${p.label} <b>${num(p.value)}</b></li>`)}</ul>`}
       ${live && html`<${Dying} live=${live} />`}
-      ${targets.length > 0 ? html`<table><caption class="hidden">${t('overview.dlqs')}</caption><thead><tr><th scope="col">${t('letters.place')}</th><th scope="col" class="end">${t('letters.count')}</th><th scope="col" class="end">${t('letters.card_oldest')}</th><th scope="col" class="end">${t('letters.consumers')}</th></tr></thead>
+      ${targets.length > 0 ? html`<table><caption class="hidden">${t('overview.dlqs')}</caption><thead><tr><th scope="col">${t('letters.place')}</th><th scope="col" class="end">${t('letters.count')}</th><th scope="col" class="end">${t('letters.oldest')}</th><th scope="col" class="end">${t('letters.consumers')}</th></tr></thead>
         <tbody>${targets.map((x) => html`<tr key=${x.vhost + ' ' + x.name}><td class="break"><a href=${href('/letters', { vhost: x.vhost, filter: `queue:${JSON.stringify(x.name)}`, view: 'list' })}>${x.name}</a></td><td class="end">${num(x.messages)}</td><td class="end">${x.oldest_seconds === null ? '–' : span(x.oldest_seconds * 1000)}</td><td class="end">${num(x.consumers)}</td></tr>`)}</tbody></table>` : html`<p class="faint">${t('overview.none_dead')}</p>`}`}</${Shown}></section>`;
 }
 

@@ -30,7 +30,7 @@ export function render() {
 }
 
 function Exchanges({ all, chosen }) {
-  return html`<div class="cards">${all.map((s) => html`<a class=${`stat ${s.orphan ? 'bad' : ''}`} key=${s.vhost + s.exchange} href="#" aria-current=${s.exchange === chosen ? 'true' : undefined} onClick=${(e) => { e.preventDefault(); setQuery({ exchange: s.exchange === chosen ? '' : s.exchange }); }}>
+  return html`<div class="cards fill">${all.map((s) => html`<a class=${`stat ${s.orphan ? 'bad' : ''}`} key=${s.vhost + s.exchange} href="#" aria-current=${s.exchange === chosen ? 'true' : undefined} onClick=${(e) => { e.preventDefault(); setQuery({ exchange: s.exchange === chosen ? '' : s.exchange }); }}>
       <b>${num(s.messages)}</b><span class="break">${s.exchange}${s.vhost !== '/' && html` <small>${s.vhost}</small>`}</span>
       <span> · ${s.next_due_ms ? t('schedule.next', { time: span(Math.max(0, s.next_due_ms - Math.max(now.value, Date.now() - 5000))) }) : '–'}</span>
       ${s.orphan && html`<span class="tag bad">${t('schedule.orphan')}</span>`}</a>`)}</div>`;
@@ -82,8 +82,8 @@ function Heat({ view, cells, counts }) {
   const say = (c, n) => t('schedule.cell', { when: view === 'month' ? day(c.from) : `${clock(c.from)} – ${clock(c.until)}`, n });
   return html`<div class=${`heat ${view}`} role="group" aria-label=${t('schedule.calendar')}>
     ${view === 'month' && cells.slice(0, 7).map((c) => html`<span class="heat-head" aria-hidden="true">${weekday(c.from)}</span>`)}
-    ${cells.map((c, i) => html`<button type="button" key=${c.from} class=${`cell heat-${heat(counts[i], most)} ${c.outside ? 'outside' : ''} ${holdsNow(c) ? 'today' : ''}`} aria-label=${say(c, counts[i])}
-      onClick=${() => setQuery({ view: next, at: c.from }, { push: true })} disabled=${c.outside}><span>${text(c)}</span>${counts[i] > 0 && html`<b>${num(counts[i])}</b>`}</button>`)}</div>`;
+    ${cells.map((c, i) => html`<button type="button" key=${c.from} class=${`cell heat-${heat(counts[i], most)} ${c.outside ? 'outside' : ''} ${holdsNow(c) ? 'today' : ''}`} 
+      onClick=${() => setQuery({ view: next, at: c.from }, { push: true })} disabled=${c.outside}><span aria-hidden="true">${text(c)}</span>${counts[i] > 0 && html`<b aria-hidden="true">${num(counts[i])}</b>`}<span class="hidden">${say(c, counts[i])}</span></button>`)}</div>`;
 }
 
 const keyOf = (x) => `${x.vhost} ${x.exchange} ${x.id}`;

@@ -48,7 +48,7 @@ function Progressing({ job: j, refresh, detail }) {
   const gone = refused.reduce((n, [, k]) => n + k, 0);
   const goal = j.max ? Math.min(j.max, j.total) : j.total;
   return html`<article class="card job" aria-label=${t('jobs.one', { id: j.id })}>
-    <header><h3><a href=${href(to`/jobs/${j.vhost}/${j.id}`)}>${word('action', j.action)} ${j.id}</a></h3><${JobState} state=${j.state} />
+    <header><h2><a href=${href(to`/jobs/${j.vhost}/${j.id}`)}>${word('action', j.action)} ${j.id}</a></h2><${JobState} state=${j.state} />
       ${j.why && html`<span class="faint">${word('job_why', j.why)}</span>`}<span class="grow"></span>
       <span class="buttons">
         ${(j.state === 'running' || j.state === 'watching') && html`<button type="button" onClick=${() => act('pause')}><${Icon} name="pause" /> ${t('jobs.pause')}</button>`}

@@ -70,7 +70,7 @@ function Body({ letter: l, whole }) {
 function Payload({ letter: l, kind, find }) {
   if (kind === 'tree') return html`<${JSONTree} value=${jsonOf(l.payload)} onPath=${find} />`;
   const text = kind === 'pretty' ? JSON.stringify(jsonOf(l.payload), null, 2) : kind === 'hex' ? hex(bytesOf(l.payload, l.payload_encoding)) : l.payload;
-  return html`<${Code} text=${text} label=${t('viewer.body')} />`;
+  return html`<${Code} text=${text} label=${`${t('viewer.body')}: ${t(`viewer.as_${kind}`)}`} />`;
 }
 
 // Why says which setting led the letter here, as the queue of its last death has it now, and where it would go now.

@@ -1,0 +1,99 @@
+// What the office's pages compute: filters as chips, the way of a letter, what an edit changed, the calendar, payloads.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { and, quote, split, suggest, without } from '../pages/office/filter.js';
+import { stops, total } from '../pages/office/timeline.js';
+import { diff } from '../pages/office/diff.js';
+import { bytesOf, hex, jsonOf, kindsOf } from '../pages/office/payload.js';
+import { count, grid, heat, range, step } from '../pages/office/calendar.js';
+
+const terms = (text) => split(text).map((x) => [x.not, x.field, x.value]);
+
+test('a filter is cut into its terms', () => {
+  assert.deepEqual(terms('reason:expired -queue:orders.* age:>1h count>3 "card declined" timeout'), [
+    [false, 'reason', 'expired'], [true, 'queue', 'orders.*'], [false, 'age', '>1h'], [false, 'count', '>3'], [false, '', '"card declined"'], [false, '', 'timeout'],
+  ]);
+  assert.deepEqual(terms('header.url:"http://x y" body.$.order.id:42'), [[false, 'header.url', '"http://x y"'], [false, 'body.$.order.id', '42']]);
+  assert.deepEqual(terms('a\\ b "open'), [[false, '', 'a\\ b'], [false, '', '"open']]);
+  assert.deepEqual(terms(' - '), [[false, '', '-']]);
+  assert.equal(without('a "b c" -d', 1), 'a -d');
+  assert.equal(and('a', 'b:c'), 'a b:c');
+  assert.equal(and('a b:c', 'b:c'), 'a b:c');
+  assert.equal(and('', 'x'), 'x');
+});
+
+test('values are quoted where they would mean something else', () => {
+  assert.equal(quote('orders.dlq'), 'orders.dlq');
+  assert.equal(quote('a b'), '"a b"');
+  assert.equal(quote('*'), '"*"');
+  assert.equal(quote('say "hi"\\'), '"say \\"hi\\"\\\\"');
+  assert.equal(quote(''), '""');
+  assert.equal(quote('-x'), '"-x"');
+  assert.deepEqual(terms('queue:' + quote('a b\n"c'))[0], [false, 'queue', '"a b\\n\\"c"']);
+});
+
+test('what may come next is suggested', () => {
+  assert.deepEqual(suggest('rea', 3).map((x) => x.term), ['reason:']);
+  assert.deepEqual(suggest('x reason:ex', 11).map((x) => x.term), ['reason:expired']);
+  assert.deepEqual(suggest('-queue:or', 9, { queue: ['orders', 'my orders', 'mail'] }).map((x) => x.term), ['-queue:orders', '-queue:"my orders"']);
+  const [first] = suggest('a re b', 4);
+  assert.deepEqual([first.term, first.start, first.end], ['reason:', 2, 4]);
+});
+
+const death = (queue, reason, time, count = 1, more = {}) => ({ queue, reason, time, count, exchange: 'x-' + queue, 'routing-keys': ['k'], ...more });
+
+test('the way of a letter, oldest stop first', () => {
+  const letter = {
+    place: 'queue', queue: 'dlq', state: 'ready', exchange: 'dlx', routing_keys: ['dead'], at: '2023-11-14T22:15:00Z',
+    deaths: [death('work', 'rejected', 1700000040, 3), death('retry', 'expired', 1700000010, 2, { 'original-expiration': '5000' }), death('orders', 'maxlen', 1700000000)],
+    first_death: { queue: 'orders', reason: 'maxlen', exchange: 'shop' }, last_death: { queue: 'work', reason: 'rejected', exchange: '' },
+  };
+  const way = stops(letter);
+  assert.deepEqual(way.map((s) => s.kind), ['publish', 'death', 'death', 'death', 'now']);
+  assert.deepEqual([way[0].exchange, way[0].keys], ['x-orders', ['k']]);
+  assert.deepEqual(way.slice(1, 4).map((s) => [s.queue, s.count, s.elapsed, s.first, s.last]), [['orders', 1, null, true, false], ['retry', 2, 10000, false, false], ['work', 3, 30000, false, true]]);
+  assert.equal(way[2].expiration, '5000');
+  assert.equal(way[4].elapsed, Date.parse(letter.at) - 1700000040000);
+  assert.equal(total(letter), 6);
+  const fresh = stops({ place: 'lost', queue: '', state: 'lost', exchange: 'e', routing_keys: ['a'], at: null, deaths: [] });
+  assert.deepEqual(fresh.map((s) => s.kind), ['publish', 'now']);
+  assert.equal(fresh[0].exchange, 'e');
+});
+
+test('what an edit changed', () => {
+  const of = (a, b) => diff(a, b).map((x) => ({ same: ' ', gone: '-', new: '+' })[x.kind] + x.text);
+  assert.deepEqual(of('a\nb\nc', 'a\nx\nc'), [' a', '-b', '+x', ' c']);
+  assert.deepEqual(of('a', 'a'), [' a']);
+  assert.deepEqual(of('a\nb', 'a\nb\nc'), [' a', ' b', '+c']);
+  assert.deepEqual(of('a\na', 'a'), [' a', '-a']);
+  const long = Array.from({ length: 5000 }, (_, i) => 'x' + i).join('\n');
+  assert.equal(diff(long, long.replaceAll('x', 'y')).length, 10000);
+});
+
+test('payloads', () => {
+  assert.deepEqual([...bytesOf('AAEC/w==', 'base64')], [0, 1, 2, 255]);
+  assert.equal(new TextDecoder().decode(bytesOf('é', 'string')), 'é');
+  assert.deepEqual(jsonOf('{"a":[1]}'), { a: [1] });
+  assert.equal(jsonOf('hello'), undefined);
+  assert.equal(jsonOf('{"id":12345678901234567890}'), undefined, 'a browser would round it');
+  assert.deepEqual(jsonOf('{"id":"12345678901234567890"}'), { id: '12345678901234567890' });
+  assert.equal(hex(bytesOf('Az\n', 'string')), '00000000  41 7a 0a                                           Az·');
+  assert.deepEqual(kindsOf({ payload: '{}', payload_encoding: 'string' }), ['tree', 'pretty', 'raw', 'hex']);
+  assert.deepEqual(kindsOf({ payload: 'AA==', payload_encoding: 'base64' }), ['hex', 'base64']);
+  assert.deepEqual(kindsOf({}), []);
+});
+
+test('the calendar', () => {
+  const at = new Date(2026, 10, 21, 15, 30).getTime();
+  const days = grid('month', at);
+  assert.equal(days.length % 7, 0);
+  assert.equal(days.filter((d) => !d.outside).length, 30);
+  assert.equal(new Date(days[0].from).getDay(), 1, 'weeks begin on Monday');
+  assert.deepEqual(range('month', at), { from: new Date(2026, 10, 1).getTime(), until: new Date(2026, 11, 1).getTime() });
+  assert.ok([23, 24, 25].includes(grid('day', at).length));
+  assert.equal(grid('hour', at).length, 12);
+  assert.equal(step('month', new Date(2026, 11, 31).getTime(), 1), new Date(2027, 0, 1).getTime());
+  const hour = grid('hour', at);
+  assert.deepEqual(count(hour, [at, at + 1, at + 36e5]).filter(Boolean), [2]);
+  assert.deepEqual([heat(0, 100), heat(1, 100), heat(100, 100), heat(1, 1)], [0, 1, 4, 2]);
+});

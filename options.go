@@ -9,6 +9,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqpserver"
+	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/certs"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/logbook"
@@ -22,6 +23,9 @@ type TLS = certs.Options
 // Clients is what AMQP clients get and may: limits, logins, timeouts. Begin with DefaultClients; Log, ClusterName, Platform
 // and Connections are filled in.
 type Clients = amqpserver.Options
+
+// Plugins names what RabbitMQ has as plugins and a Broker always does.
+func Plugins() []string { return api.Plugins() }
 
 // Mechanisms are the ways to log in that Clients may offer.
 func Mechanisms() []string { return slices.Clone(amqpserver.Mechanisms) }

@@ -81,8 +81,8 @@ func serve(name string, args []string, stdout, stderr io.Writer) int {
 		log.Info(started(l))
 		fmt.Fprintf(said, "started %s listener on %s\n", l.Protocol, l.Addr)
 	}
-	log.Info("Server startup complete; 4 plugins started.\n * rabbitmq_prometheus\n * rabbitmq_management\n" +
-		" * rabbitmq_management_agent\n * rabbitmq_delayed_message_exchange")
+	plugins := bartleby.Plugins()
+	log.Info(fmt.Sprintf("Server startup complete; %d plugins started.\n * %s", len(plugins), strings.Join(plugins, "\n * ")))
 	fmt.Fprintln(said, "Server startup complete")
 	service := newManager()
 	service.tell(notifyReady)

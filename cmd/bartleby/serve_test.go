@@ -73,7 +73,7 @@ func TestServeObeysSignals(t *testing.T) {
 		ended <- run([]string{"bartleby", "serve", "--config", conf, "--data", filepath.Join(dir, "data")}, strings.NewReader(""), stdout, stderr)
 	}()
 	address := stdout.await(t, `started amqp listener on (\S+)`)[1]
-	stderr.await(t, `\[info\] <[0-9.]+> Server startup complete; 4 plugins started\.`)
+	stderr.await(t, `\[info\] <[0-9.]+> Server startup complete; 8 plugins started\.`)
 	if said := stderr.String(); !strings.Contains(said, "mean nothing here: hipe_compile") || strings.Contains(said, "secret") {
 		t.Errorf("said:\n%s", said)
 	}

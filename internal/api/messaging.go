@@ -20,18 +20,18 @@ type Queue struct {
 	Totals
 	MessageStats MessageStats `json:"message_stats,omitzero"`
 
-	Consumers                 int            `json:"consumers"`
-	ActiveConsumers           int            `json:"active_consumers"`
-	ConsumerUtilisation       float64        `json:"consumer_utilisation"` // 0 to 1
-	ConsumerCapacity          float64        `json:"consumer_capacity"`    // 0 to 1
-	ConsumerDetails           List[Consumer] `json:"consumer_details,omitempty"`
-	SingleActiveConsumerTag   *string        `json:"single_active_consumer_tag"`
-	ExclusiveConsumerTag      *string        `json:"exclusive_consumer_tag"`
-	Policy                    *string        `json:"policy"`
-	OperatorPolicy            *string        `json:"operator_policy"`
-	EffectivePolicyDefinition Arguments      `json:"effective_policy_definition"`
-	IgnoredPolicyKeys         []string       `json:"ignored_policy_keys,omitempty"` // keys of the policies that do nothing to a queue of this type
-	Owner                     *QueueOwner    `json:"owner_pid_details,omitempty"`
+	Consumers                 int             `json:"consumers"`
+	ActiveConsumers           int             `json:"active_consumers"`
+	ConsumerUtilisation       float64         `json:"consumer_utilisation"`       // 0 to 1
+	ConsumerCapacity          float64         `json:"consumer_capacity"`          // 0 to 1
+	ConsumerDetails           *List[Consumer] `json:"consumer_details,omitempty"` // of one queue
+	SingleActiveConsumerTag   *string         `json:"single_active_consumer_tag"`
+	ExclusiveConsumerTag      *string         `json:"exclusive_consumer_tag"`
+	Policy                    *string         `json:"policy"`
+	OperatorPolicy            *string         `json:"operator_policy"`
+	EffectivePolicyDefinition Arguments       `json:"effective_policy_definition"`
+	IgnoredPolicyKeys         []string        `json:"ignored_policy_keys,omitempty"` // keys of the policies that do nothing to a queue of this type
+	Owner                     *QueueOwner     `json:"owner_pid_details,omitempty"`
 
 	Memory                     int64   `json:"memory"` // bytes
 	MessageBytes               int64   `json:"message_bytes"`
@@ -96,7 +96,7 @@ type PutQueue struct {
 	Durable    Flag      `json:"durable,omitempty"`
 	AutoDelete Flag      `json:"auto_delete,omitempty"`
 	Arguments  Arguments `json:"arguments,omitempty"`
-	Node       string    `json:"node,omitempty"` // ignored
+	Node       string    `json:"node,omitempty"` // if given, that of the broker
 }
 
 // CreateQueue is the body of PUT /api/x/queues/{vhost}/{name}; all keys are optional. Those in capitals are the names of

@@ -11,13 +11,7 @@ import (
 
 // builtIn names what RabbitMQ has as plugins and the broker always does, so that images and scripts that enable them
 // succeed, with no broker running too. Source: RabbitMQ rabbitmq-plugins(8).
-func builtIn() []string {
-	return []string{
-		"rabbitmq_consistent_hash_exchange", "rabbitmq_delayed_message_exchange",
-		"rabbitmq_management", "rabbitmq_management_agent", "rabbitmq_prometheus",
-		"rabbitmq_random_exchange", "rabbitmq_recent_history_exchange", "rabbitmq_web_dispatch",
-	}
-}
+func builtIn() []string { return api.Plugins() }
 
 func listPlugins(c *call) error {
 	pattern := ".*"

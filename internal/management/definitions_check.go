@@ -31,13 +31,16 @@ func (p *problems) add(what string, err error) {
 	var worded *api.Error
 	switch {
 	case errors.As(err, &refused):
-		text = strings.TrimPrefix(refused.Text, amqp.CodeName(refused.Code)+" - ")
+		if text = strings.TrimPrefix(refused.Text, amqp.CodeName(refused.Code)+" - "); refused.Code == amqp.CodeNotImplemented {
+			text += " is not supported"
+		}
 	case errors.As(err, &worded):
 		text = worded.Reason
 	}
 	if what != "" {
 		text = what + ": " + text
 	}
+	text = withHint(text)
 	p.texts = append(p.texts, strings.TrimSpace(text))
 }
 

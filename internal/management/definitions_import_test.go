@@ -258,6 +258,10 @@ func TestHalfWrongDefinitions(t *testing.T) {
 	}
 	d.want(204, "POST", "/api/definitions", "{"+good+"}")
 
+	d.refused(400, "bad_request", "back references\npolicy 'z' in vhost 'v'", "POST", "/api/definitions",
+		`{"policies":[{"vhost":"v","name":"y","pattern":"(?=a)","definition":{"max-length":5}},{"vhost":"v","name":"z","pattern":"a"}]}`)
+	d.refused(400, "bad_request", "queue 's' in vhost 'v': queue type 'stream' of queue 's' in vhost 'v' is not supported", "POST", "/api/definitions",
+		`{"queues":[{"vhost":"v","name":"s","durable":true,"type":"stream"}]}`)
 	many := `{"users":[` + strings.Repeat(`{"name":"z","password":"p","password_hash":""},`, problemsMax+5) + `{"name":"y"}]}`
 	d.refused(400, "bad_request", "and 5 more", "POST", "/api/definitions", many)
 	d.refused(400, "bad_request", "/api/definitions/{vhost}", "POST", "/api/definitions", `{"queues":[{"name":"q"}]}`)

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -75,9 +74,6 @@ func LoadDefinitions(ctx context.Context, e *engine.Engine, log *slog.Logger, l 
 		if _, err := e.ChangeAccess(ctx, remember); err != nil {
 			return fmt.Errorf("definitions: %w", err)
 		}
-	}
-	if !slices.ContainsFunc(e.Access().Users(), func(u *access.User) bool { return u.Tagged(access.TagAdministrator) }) {
-		log.Warn("no user is an administrator: the command line on this machine can make one")
 	}
 	return nil
 }

@@ -299,6 +299,8 @@ func TestBadInput(t *testing.T) {
 		{400, "bad_request", "boolean", "PUT", "/api/queues/%2F/q", `{"durable":"perhaps"}`},
 		{400, "bad_request", "object", "PUT", "/api/queues/%2F/q", `{"arguments":[1]}`},
 		{400, "bad_request", "invalid arg 'x-message-ttl'", "PUT", "/api/queues/%2F/q", `{"arguments":{"x-message-ttl":-1}}`},
+		{400, "bad_request", "queue type 'stream' of queue 'q' in vhost '/' is not supported", "PUT", "/api/queues/%2F/q", `{"durable":true,"arguments":{"x-queue-type":"stream"}}`},
+		{400, "bad_request", "Node nope@x could not be contacted", "PUT", "/api/queues/%2F/q", `{"node":"nope@x"}`},
 		{400, "bad_request", "1 to 255 bytes", "PUT", "/api/queues/%2F/" + strings.Repeat("q", 256), ""},
 		{401, "not_authorised", "Access refused.", "PUT", "/api/queues/%2F/amq.mine", ""},
 		{401, "not_authorised", "Access refused.", "PUT", "/api/exchanges/%2F/amq.mine", `{"type":"direct"}`},

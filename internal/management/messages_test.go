@@ -189,7 +189,11 @@ func TestConnectionsChannelsConsumers(t *testing.T) {
 	if len(consumers) != 1 || consumers[0].ConsumerTag != "c1" || !consumers[0].AckRequired || consumers[0].Channel.PeerPort != 50000 || !consumers[0].Active {
 		t.Errorf("consumers %+v", consumers)
 	}
-	if q := d.queue("q"); q.Consumers != 1 || len(q.ConsumerDetails) != 1 {
+	d.want(201, "PUT", "/api/queues/%2F/idle", "")
+	if got := d.want(200, "GET", "/api/queues/%2F/idle?columns=consumer_details", "").Body.String(); got != `{"consumer_details":[]}` {
+		t.Errorf("consumers of a queue without: %s", got)
+	}
+	if q := d.queue("q"); q.Consumers != 1 || len(*q.ConsumerDetails) != 1 {
 		t.Errorf("queue %+v", q)
 	}
 	d.refused(400, "bad_request", "in use", "DELETE", "/api/queues/%2F/q?if-unused=true", "")

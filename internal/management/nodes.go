@@ -23,7 +23,7 @@ func (s *Server) node(ctx context.Context, w spans) api.Node {
 	return api.Node{
 		Name: s.options.Node, Type: "disc", Running: true, OSPid: strconv.Itoa(os.Getpid()),
 		Uptime: cap32(time.Since(s.started).Milliseconds()), Processors: runtime.GOMAXPROCS(0), RatesMode: "basic",
-		EnabledPlugins: api.List[string]{"rabbitmq_delayed_message_exchange", "rabbitmq_management", "rabbitmq_prometheus"},
+		EnabledPlugins: api.Plugins(),
 		FDUsed:         files.open, FDTotal: cap32(files.most),
 		SocketsUsed: int64(len(connections)), SocketsTotal: cap32(files.most),
 		// Goroutines have no limit of their own: the largest number that clients can read.

@@ -19,7 +19,7 @@ func TestOverview(t *testing.T) {
 	d.want(201, "PUT", "/api/queues/%2F/q", "")
 	o := read[api.Overview](d, "/api/overview")
 	if o.Node != "rabbit@test" || o.ClusterName != "rabbit@test" || o.ProductVersion != "1.2.3" || o.RabbitMQVersion != api.RabbitMQVersion ||
-		len(o.ExchangeTypes) != 9 || len(o.Listeners) != 2 || len(o.Contexts) != 1 || o.ObjectTotals.Queues != 1 || o.ObjectTotals.Exchanges != 7 {
+		len(o.ExchangeTypes) != 10 || len(o.Listeners) != 2 || len(o.Contexts) != 1 || o.ObjectTotals.Queues != 1 || o.ObjectTotals.Exchanges != 7 {
 		t.Errorf("%+v", o)
 	}
 	var raw map[string]json.RawMessage
@@ -43,7 +43,8 @@ func TestOverview(t *testing.T) {
 	if len(n) != 1 || n[0].OSPid == "" || !n[0].Running || n[0].FDTotal == 0 || n[0].FDTotal >= 1<<32 || n[0].ProcTotal >= 1<<32 || n[0].MemLimit == 0 {
 		t.Errorf("nodes %+v", n)
 	}
-	if one := read[api.Node](d, "/api/nodes/rabbit@test"); one.Name != n[0].Name || one.Applications[0].Name != "rabbit" {
+	if one := read[api.Node](d, "/api/nodes/rabbit@test"); one.Name != n[0].Name || one.Applications[0].Name != "rabbit" ||
+		!slices.Equal(one.EnabledPlugins, api.Plugins()) || !slices.ContainsFunc(one.ExchangeTypes, func(x api.ExchangeType) bool { return x.Name == "x-recent-history" }) {
 		t.Errorf("node %+v", one)
 	}
 	flags := read[[]api.FeatureFlag](d, "/api/feature-flags")

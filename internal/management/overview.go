@@ -22,6 +22,7 @@ func exchangeTypes() api.List[api.ExchangeType] {
 		{Name: "x-local-random", Description: "Picks one random local binding (queue) to route via (to).", Enabled: true},
 		{Name: "x-modulus-hash", Description: "Modulus Hashing Exchange", Enabled: true},
 		{Name: "x-random", Description: "Randomly picks a binding (queue) to route via (to).", Enabled: true},
+		{Name: "x-recent-history", Description: "Recent History Exchange.", Enabled: true},
 	}
 }
 

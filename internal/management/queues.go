@@ -241,11 +241,12 @@ func getQueue(r *request) (answer, error) {
 	t := r.server.sampler.trendOf(h, q.ID, w)
 	shown := r.server.showQueue(h, &q, &t)
 	shown.Incoming, shown.Deliveries = &incoming, &api.List[api.Object[string]]{}
+	shown.ConsumerDetails = &api.List[api.Consumer]{}
 	shown.NextDelayedAt, shown.LastDelayedAt = next, last
 	at := r.roster()
 	for i := range consumers {
 		if consumers[i].Queue == q.Name {
-			shown.ConsumerDetails = append(shown.ConsumerDetails, r.showConsumer(h.Name, &consumers[i], at))
+			*shown.ConsumerDetails = append(*shown.ConsumerDetails, r.showConsumer(h.Name, &consumers[i], at))
 			if consumers[i].Exclusive {
 				shown.ExclusiveConsumerTag = text(consumers[i].Tag)
 			}
@@ -287,6 +288,9 @@ func putQueue(r *request) (answer, error) {
 // declareQueue makes the queue that the path names, or finds it as it was declared.
 func (r *request) declareQueue(body *api.PutQueue) (answer, error) {
 	name := r.names[1]
+	if body.Node != "" && body.Node != r.server.options.Node {
+		return answer{}, badRequest("Node %s could not be contacted", body.Node)
+	}
 	if err := checkQueue(name, amqp.Table(body.Arguments)); err != nil {
 		return answer{}, err
 	}

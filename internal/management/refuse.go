@@ -62,12 +62,18 @@ func refusal(err error) answer {
 	if !errors.As(err, &refused) {
 		refused = translate(err)
 	}
-	if strings.Contains(refused.Reason, "error parsing regexp: ") {
-		hinted := *refused
-		hinted.Reason = strings.TrimRight(hinted.Reason, "\n") + patternHint
-		refused = &hinted
+	if hinted := withHint(refused.Reason); hinted != refused.Reason {
+		refused = &api.Error{Status: refused.Status, Kind: refused.Kind, Reason: hinted}
 	}
 	return answer{status: refused.Status, body: refused}
+}
+
+// withHint adds patternHint where it is needed.
+func withHint(reason string) string {
+	if !strings.Contains(reason, "error parsing regexp: ") || strings.Contains(reason, patternHint) {
+		return reason
+	}
+	return strings.TrimRight(reason, "\n") + patternHint
 }
 
 // patternHint is said of regular expressions that are none here, most of which are some in RabbitMQ.
@@ -89,6 +95,8 @@ func translate(err error) *api.Error {
 		return errNotFound
 	case amqp.CodeAccessRefused, amqp.CodeNotAllowed:
 		return notAuthorised("Access refused.")
+	case amqp.CodeNotImplemented:
+		return badRequest("%s is not supported", r.Text)
 	case amqp.CodeInternalError, amqp.CodeConnectionForced:
 		return &api.Error{Status: http.StatusInternalServerError, Kind: "internal_server_error", Reason: r.Text}
 	}

@@ -137,8 +137,8 @@ func (r *request) changedNothing(to route, status int, before uint64) bool {
 	switch to.path {
 	case "queues/*/*", "exchanges/*/*", "x/queues/*/*":
 		return to.method == puts && status == http.StatusNoContent
-	case "x/redrives/*":
-		return status == http.StatusOK // tried only
+	case "x/redrives/*", "x/queues/*/*/messages/*/resend", "x/lost-letters/*/messages/*/resend":
+		return r.detail == nil // tried only
 	}
 	first, _, _ := strings.Cut(to.path, "/")
 	return slices.Contains(onlyAccess, first) && r.server.engine.Access().Version() == before

@@ -62,6 +62,11 @@ const (
 	trialPatience           = 2 * time.Second
 	// paceSpan is over how long the pace of a job is measured, and pacesMax of how many jobs that is known.
 	paceSpan, pacesMax = time.Second, 1000
+	// exportPortion is about how many bytes of letters are taken before they are sent, carriedBytes what one takes besides its
+	// content, and exportLetterMax how many a search finds at once.
+	exportPortion, carriedBytes, exportLetterMax = 1 << 20, 512, 200
+	// lineBytesMax bounds a line of an import, and importBytes is about what is published at once.
+	lineBytesMax, importBytes = 32 << 20, 4 << 20
 	// criteriaMax bounds the headers that a filter names.
 	criteriaMax = 16
 

@@ -1,0 +1,293 @@
+package management
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"io"
+	"math"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// importedFrom is the header of a message that was imported: which one it was where it was exported.
+const importedFrom = "x-imported-from"
+
+// An intake publishes exported letters.
+type intake struct {
+	request  *request
+	origin   bool // each where it was published first
+	exchange string
+	key      *string         // nil: their own
+	has      map[string]bool // letters that the queue has already, by where they are from; nil: nobody asked
+	commands []vhost.Command
+	bytes    int
+	result   api.Imported
+}
+
+// importLetters publishes what an export has: into a queue, to an exchange, or where each letter was published first.
+func importLetters(r *request) (answer, error) {
+	if err := r.enter(r.names[0]); err != nil {
+		return answer{}, err
+	}
+	if err := r.needRight(officeRedrive); err != nil {
+		return answer{}, err
+	}
+	in, err := r.intake()
+	if err != nil {
+		return answer{}, err
+	}
+	r.takesLong(0)
+	lines := bufio.NewReaderSize(r.Body, 1<<16)
+	for {
+		line, err := readLine(lines, lineBytesMax)
+		if len(bytes.TrimSpace(line)) > 0 {
+			in.result.Read++
+			if wrong := in.line(line); wrong != nil {
+				in.wrong(wrong)
+			}
+		}
+		if in.bytes > importBytes || len(in.commands) >= importPortion || err != nil && len(in.commands) > 0 {
+			if failed := in.publish(); failed != nil && in.result.Imported == 0 {
+				return answer{}, failed
+			} else if failed != nil { // the answer is about what was imported before
+				in.wrong(failed)
+				break
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			in.result.Read++
+			in.wrong(err)
+			break
+		}
+	}
+	if r.detail, err = encode(in.result); err != nil {
+		return answer{}, err
+	}
+	return ok(in.result)
+}
+
+// readLine reads up to a line break, or the end: then the error is io.EOF.
+func readLine(from *bufio.Reader, most int) (line []byte, err error) {
+	for {
+		part, err := from.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > most:
+			return nil, errors.New("it is too long")
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
+		}
+	}
+}
+
+// intake reads the query.
+func (r *request) intake() (*intake, error) {
+	query := r.URL.Query()
+	in := &intake{request: r, origin: r.flag("origin")}
+	ways := 0
+	for _, given := range []bool{in.origin, query.Has("queue"), query.Has("exchange")} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return nil, badRequest("say where to: queue=…, exchange=… or origin=true, one of them")
+	}
+	if query.Has("routing_key") {
+		key := query.Get("routing_key")
+		in.key = &key
+		if !query.Has("exchange") {
+			return nil, badRequest("'routing_key' goes with 'exchange'")
+		}
+		if err := checkRoutingKey(key); err != nil {
+			return nil, err
+		}
+	}
+	if r.flag("once") && !query.Has("queue") {
+		return nil, badRequest("'once' goes with 'queue': what is in it already is not imported again")
+	}
+	switch {
+	case query.Has("queue"):
+		name := query.Get("queue")
+		in.key = &name
+		if err := r.needTarget(name, func(v *vhost.VHost) bool { _, found := v.Topology().Queue(name); return found }, "queue"); err != nil {
+			return nil, err
+		}
+		if err := r.needWrite(r.names[0], ""); err != nil {
+			return nil, err
+		}
+		if r.flag("once") {
+			return in, in.lookWhatIsThere(name)
+		}
+	case !in.origin:
+		in.exchange = exchangeNamed(query.Get("exchange"))
+		if err := r.needTarget(in.exchange, func(v *vhost.VHost) bool { return v.Topology().Exchange(in.exchange) != nil }, "exchange"); err != nil {
+			return nil, err
+		}
+		return in, r.needWrite(r.names[0], in.exchange)
+	}
+	return in, nil
+}
+
+// lookWhatIsThere finds which letters were imported into a queue before, and are there still.
+func (in *intake) lookWhatIsThere(name string) error {
+	in.has = map[string]bool{}
+	f, err := in.request.siftBy("")
+	if err != nil {
+		return err
+	}
+	w := in.request.walkThrough(&spot{host: in.request.names[0], Where: vhost.Where{Queue: name}}, f, 0, false)
+	w.until, w.most = time.Now().Add(time.Hour), math.MaxInt
+	return w.each(func(_ *vhost.VHost, x *vhost.Seen) bool {
+		if p, err := amqp.ParseProperties(x.Content().Properties); err == nil {
+			if v, there := p.Headers.Get(importedFrom); there {
+				in.has[v.Str] = true
+			}
+		}
+		return true
+	})
+}
+
+func (in *intake) wrong(err error) {
+	in.result.Failed++
+	if len(in.result.Wrong) < problemsMax {
+		in.result.Wrong = append(in.result.Wrong, api.WrongLine{Line: in.result.Read, Reason: err.Error()})
+	}
+}
+
+// line reads one letter.
+func (in *intake) line(text []byte) error {
+	r := in.request
+	var l api.Exported
+	if err := api.Decode(bytes.TrimSpace(text), &l); err != nil {
+		return err
+	}
+	if l.Payload == nil {
+		return errors.New("the payload is missing")
+	}
+	body := []byte(*l.Payload)
+	if cmp.Or(l.PayloadEncoding, "string") == "base64" {
+		var err error
+		if body, err = base64.StdEncoding.DecodeString(*l.Payload); err != nil {
+			return errors.New("the payload is not base64")
+		}
+	}
+	p, err := importedProperties(&l)
+	if err != nil {
+		return err
+	}
+	if p.Has&amqp.FlagUserID != 0 && p.UserID != r.caller.name && !r.caller.may(access.TagAdministrator) {
+		return errors.New("the user ID is not yours")
+	}
+	from := l.VHost + "/" + l.Place + "/" + l.Queue + "/" + l.ID
+	if l.ID != "" {
+		if in.has[from] {
+			in.result.Skipped++
+			return nil
+		}
+		p.Has |= amqp.FlagHeaders
+		p.Headers = append(withoutHeader(p.Headers, importedFrom), amqp.Field{Name: importedFrom, Value: amqp.String(from)})
+		if in.has != nil {
+			in.has[from] = true
+		}
+	}
+	exchange, key := in.target(&l)
+	if err := checkRoutingKey(key); err != nil {
+		return err
+	}
+	if !r.mayPublish(r.names[0], exchange, key) {
+		return errors.New("you may not publish to exchange '" + exchange + "' with that key")
+	}
+	c := vhost.Command{
+		Kind: vhost.Publish, Exchange: []byte(exchange), Key: []byte(key), Mandatory: true, Properties: amqp.AppendProperties(nil, p), Body: body,
+	}
+	in.commands, in.bytes = append(in.commands, c), in.bytes+len(c.Properties)+len(body)
+	return nil
+}
+
+// target is where a letter goes.
+func (in *intake) target(l *api.Exported) (exchange, key string) {
+	exchange = in.exchange
+	keys := l.RoutingKeys
+	if n := len(l.Deaths); n > 0 {
+		keys = l.Deaths[n-1].RoutingKeys
+		if in.origin {
+			exchange = l.Deaths[n-1].Exchange
+		}
+		for i := range l.Deaths {
+			if d := &l.Deaths[i]; l.First != nil && d.Queue == l.First.Queue && d.Reason == l.First.Reason {
+				keys = d.RoutingKeys
+				if in.origin {
+					exchange = d.Exchange
+				}
+			}
+		}
+	} else if in.origin {
+		exchange = l.Exchange
+	}
+	if in.key != nil {
+		return exchange, *in.key
+	}
+	if len(keys) > 0 {
+		key = keys[0]
+	}
+	return exchange, key
+}
+
+func importedProperties(l *api.Exported) (*amqp.Properties, error) {
+	if l.PropertiesRaw == "" {
+		return readProperties(amqp.Table(l.Properties))
+	}
+	raw, err := base64.StdEncoding.DecodeString(l.PropertiesRaw)
+	if err != nil {
+		return nil, errors.New("properties_raw is not base64")
+	}
+	p, err := amqp.ParseProperties(raw)
+	return &p, err
+}
+
+func withoutHeader(t amqp.Table, name string) (rest amqp.Table) {
+	for _, f := range t {
+		if f.Name != name {
+			rest = append(rest, f)
+		}
+	}
+	return rest
+}
+
+// publish publishes what was read, as the broker itself if an administrator asks, so that letters keep their user IDs.
+func (in *intake) publish() error {
+	r, user := in.request, in.request.caller.name
+	if r.caller.may(access.TagAdministrator) {
+		user = ""
+	}
+	commands := append([]vhost.Command{{Kind: vhost.SelectConfirms}}, in.commands...)
+	effects, err := r.doAs(user, r.names[0], commands...)
+	if err != nil {
+		return plainly(err)
+	}
+	unrouted, refused := int64(0), int64(0)
+	for i := range effects {
+		switch effects[i].Kind {
+		case vhost.SendBack:
+			unrouted++
+		case vhost.Refuse:
+			refused++
+		}
+	}
+	in.result.Unrouted += unrouted
+	in.result.Refused += refused
+	in.result.Imported += int64(len(in.commands)) - unrouted - refused
+	in.commands, in.bytes = in.commands[:0], 0
+	return nil
+}

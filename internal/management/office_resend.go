@@ -1,0 +1,228 @@
+package management
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// editedFrom is the header of a message that was edited: which one it was.
+const editedFrom = "x-edited-from"
+
+// isOwnHeader reports whether a header is made by the broker at each delivery: it cannot be edited, and is left out of what is
+// stored.
+func isOwnHeader(name string) bool {
+	return slices.Contains([]string{"x-death", "x-death-total", "x-acquired-count", "x-delivery-count", "x-redrive-count", editedFrom}, name) ||
+		strings.HasPrefix(name, "x-first-death-") || strings.HasPrefix(name, "x-last-death-")
+}
+
+// An original is a message that is to be sent again, changed.
+type original struct {
+	exchange   string // of its first publish
+	keys       []string
+	properties amqp.Properties
+	body       []byte
+}
+
+// resend publishes a message anew, with other properties or another payload, in the place of the original or beside it.
+func resend(r *request, s *spot) (answer, error) {
+	var body api.PostResend
+	if err := r.readKnown(&body); err != nil {
+		return answer{}, err
+	}
+	if err := r.needRight(officeEdit); err != nil {
+		return answer{}, err
+	}
+	if s.Lost && !r.caller.may(access.TagPolicymaker) {
+		return answer{}, notAuthorised("Not policymaker user")
+	}
+	var old original
+	var id uint64
+	err := r.found(s, func(_ *vhost.VHost, x *vhost.Seen) (err error) {
+		id = x.ID
+		old, err = originalOf(x)
+		return err
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	e := &vhost.Edit{Source: s.Where, ID: id, Keep: bool(body.Keep)}
+	if err := r.editTarget(e, &old, &body); err != nil {
+		return answer{}, err
+	}
+	p, payload, err := r.edited(&old, &body, s)
+	if err != nil {
+		return answer{}, err
+	}
+	resent := api.Resent{EditedFrom: s.reference()}
+	if body.DryRun {
+		return r.tryResend(e, resent)
+	}
+	effects, err := r.do(s.host, vhost.Command{Kind: vhost.Resend, Edit: e, Properties: amqp.AppendProperties(nil, p), Body: payload})
+	if err != nil {
+		return answer{}, plainly(err)
+	}
+	for i := range effects {
+		if effects[i].Kind == vhost.Answered {
+			resent.Outcome = effects[i].Name
+		}
+	}
+	if resent.Outcome != vhost.Redriven.String() {
+		return answer{}, &api.Error{Status: http.StatusConflict, Kind: "conflict", Reason: "the message stays where it is: " + resent.Outcome}
+	}
+	if r.detail, err = encode(edit{
+		EditedFrom: resent.EditedFrom, Keep: e.Keep, Exchange: e.Exchange, RoutingKey: e.Key, Before: digest(old.body), After: digest(payload),
+		Properties: body.Properties != nil,
+	}); err != nil {
+		return answer{}, err
+	}
+	return ok(resent)
+}
+
+// An edit is what the audit log says of one: payloads as the beginning of their SHA-256.
+type edit struct {
+	EditedFrom string `json:"edited_from"`
+	Keep       bool   `json:"keep"`
+	Exchange   string `json:"exchange,omitempty"`
+	RoutingKey string `json:"routing_key,omitempty"`
+	Before     string `json:"payload_before"`
+	After      string `json:"payload_after"`
+	Properties bool   `json:"properties"` // were given
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+// reference is how other messages name the one that the path names.
+func (s *spot) reference() string {
+	if s.Lost {
+		return placeLost + "/" + s.id
+	}
+	return placeQueue + "/" + s.Queue + "/" + s.id
+}
+
+// originalOf copies a message, with the expiration that its publisher gave it.
+func originalOf(x *vhost.Seen) (o original, err error) {
+	m, content := x.Sift(sift.Deaths), x.Content()
+	o.exchange, o.keys, o.body = m.Exchange, slices.Clone(m.Keys), bytes.Clone(content.Body)
+	if o.properties, err = amqp.ParseProperties(bytes.Clone(content.Properties)); err != nil {
+		return o, err
+	}
+	if h := x.History(); h != nil && o.properties.Has&amqp.FlagExpiration == 0 {
+		for i := range h.Deaths {
+			if d := &h.Deaths[i]; d.HadTTL {
+				o.properties.Has |= amqp.FlagExpiration
+				o.properties.Expiration = d.Expiration
+			}
+		}
+	}
+	return o, nil
+}
+
+// editTarget reads where an edited message goes: without an exchange and a key, where the original was published.
+func (r *request) editTarget(e *vhost.Edit, old *original, body *api.PostResend) error {
+	if body.Exchange == nil && body.RoutingKey == nil {
+		return r.needWrite(r.names[0], old.exchange, old.keys...)
+	}
+	e.Way, e.Exchange = vhost.WayElsewhere, old.exchange
+	if body.Exchange != nil {
+		e.Exchange = exchangeNamed(*body.Exchange)
+	}
+	if len(old.keys) > 0 {
+		e.Key = old.keys[0]
+	}
+	if body.RoutingKey != nil {
+		e.Key = *body.RoutingKey
+	}
+	if err := checkRoutingKey(e.Key); err != nil {
+		return err
+	}
+	err := r.needTarget(e.Exchange, func(v *vhost.VHost) bool { return v.Topology().Exchange(e.Exchange) != nil }, "exchange")
+	if err != nil {
+		return err
+	}
+	return r.needWrite(r.names[0], e.Exchange, e.Key)
+}
+
+// edited is the new message. What the caller does not give, and headers that it gives as they were, are as in the original, to
+// the type.
+func (r *request) edited(old *original, body *api.PostResend, s *spot) (*amqp.Properties, []byte, error) {
+	p, payload := old.properties, old.body
+	if body.Properties != nil {
+		given, err := readProperties(amqp.Table(*body.Properties))
+		if err != nil {
+			return nil, nil, err
+		}
+		if given.Has&amqp.FlagUserID != 0 && given.UserID != p.UserID && given.UserID != r.caller.name && !r.caller.secret {
+			return nil, nil, badRequest("the user ID is that of the original, or your own, not '%s'", given.UserID)
+		}
+		given.Headers = withTypesOf(given.Headers, p.Headers)
+		p = *given
+	}
+	headers := amqp.Table{{Name: editedFrom, Value: amqp.String(s.reference())}}
+	for _, f := range p.Headers {
+		if !isOwnHeader(f.Name) {
+			headers = append(headers, f)
+		}
+	}
+	p.Has |= amqp.FlagHeaders
+	p.Headers = headers
+	if body.Payload != nil {
+		switch cmp.Or(body.PayloadEncoding, "string") {
+		case "string":
+			payload = []byte(*body.Payload)
+		case "base64":
+			var err error
+			if payload, err = base64.StdEncoding.DecodeString(*body.Payload); err != nil {
+				return nil, nil, badRequest("the payload is not base64: %v", err)
+			}
+		default:
+			return nil, nil, badRequest("payload_encoding must be string or base64, not '%s'", body.PayloadEncoding)
+		}
+	}
+	return &p, payload, nil
+}
+
+// withTypesOf gives the headers that say the same in JSON as those of the original the original's values: JSON does not know
+// all types.
+func withTypesOf(given, old amqp.Table) amqp.Table {
+	same := func(a, b amqp.Field) bool {
+		x, err := encode(api.Arguments{a})
+		y, err2 := encode(api.Arguments{b})
+		return err == nil && err2 == nil && bytes.Equal(x, y)
+	}
+	for i := range given {
+		if v, there := old.Get(given[i].Name); there && same(given[i], amqp.Field{Name: given[i].Name, Value: v}) {
+			given[i].Value = v
+		}
+	}
+	return given
+}
+
+// tryResend tells where an edited message would go. The headers by which a headers exchange would route it are the original's.
+func (r *request) tryResend(e *vhost.Edit, resent api.Resent) (answer, error) {
+	o := &vhost.Order{Source: e.Source, IDs: []uint64{e.ID}, Way: e.Way, Exchange: e.Exchange, Key: e.Key}
+	t, err := r.trial(o)
+	if err != nil {
+		return answer{}, err
+	}
+	resent.Outcome = vhost.Redriven.String()
+	for _, x := range t.Sample {
+		resent.Queues = x.Queues
+		resent.Outcome = cmp.Or(x.Refused, resent.Outcome)
+	}
+	return ok(resent)
+}

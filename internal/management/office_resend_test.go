@@ -1,0 +1,160 @@
+package management
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+func TestResend(t *testing.T) {
+	// If this fails, a message that is mended by hand loses its headers' types, its history, or is there twice.
+	t.Parallel()
+	d := office(t, 2)
+	first := read[api.Letters](d, deadLetters+"?payload=true").Items[0]
+	at := deadLetters + "/" + first.ID + "/resend"
+	trial := decoded[api.Resent](d, d.want(200, "POST", at, `{"dry_run":true,"payload":"x"}`).Body.Bytes())
+	if trial.Outcome != "redriven" || strings.Join(trial.Queues, " ") != "work" {
+		t.Errorf("tried %+v", trial)
+	}
+	properties, err := encode(first.Properties)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(properties), "acme", "ACME", 1)
+	r := decoded[api.Resent](d, d.want(200, "POST", at, `{"payload":"{\"order\":7}","properties":`+changed+`}`).Body.Bytes())
+	if r.Outcome != "redriven" || r.EditedFrom != "queue/dead/"+first.ID {
+		t.Errorf("resent %+v", r)
+	}
+	d.want(404, "GET", deadLetters+"/"+first.ID, "")
+	l := read[api.Letters](d, workLetters+"?payload=true").Items[0]
+	headers, _ := amqp.Table(l.Properties).Get("headers")
+	text, err := encode(api.Arguments(headers.Table))
+	if err != nil || *l.Payload != `{"order":7}` || l.MessageID != "m0" || l.Redrives != 1 || len(l.Deaths) != 1 ||
+		!strings.Contains(string(text), `"tenant":"ACME"`) || !strings.Contains(string(text), `"x-edited-from":"queue/dead/`+first.ID+`"`) ||
+		strings.Count(string(text), `"x-death"`) != 1 {
+		t.Errorf("%v %+v\n%s", err, l, text)
+	}
+	if audit := d.want(200, "GET", "/api/x/audit", "").Body.String(); strings.Count(audit, `"payload_before"`) != 1 || strings.Contains(audit, "ACME") {
+		t.Errorf("audit: %s", audit)
+	}
+
+	second := read[api.Letters](d, deadLetters).Items[0].ID
+	at = deadLetters + "/" + second + "/resend"
+	d.want(200, "POST", at, `{"exchange":"amq.default","routing_key":"dead","keep":true,"payload":"AP8=","payload_encoding":"base64"}`)
+	page := read[api.Letters](d, deadLetters+"?payload=true")
+	if len(page.Items) != 2 || page.Items[0].ID != second || *page.Items[1].Payload != "AP8=" || page.Items[1].PayloadEncoding != "base64" {
+		t.Errorf("kept: %+v", page)
+	}
+	for body, reason := range map[string]string{
+		`{"payload":"x","payload_encoding":"hex"}`: "string or base64", `{"payload":"!","payload_encoding":"base64"}`: "not base64",
+		`{"properties":{"priority":"high"}}`: "wrong type", `{"properties":{"user_id":"other"}}`: "your own", `{"palyoad":"x"}`: "palyoad",
+		`{"routing_key":"` + strings.Repeat("k", 256) + `"}`: "255",
+	} {
+		d.refused(400, "bad_request", reason, "POST", at, body)
+	}
+	d.refused(404, "not_found", "exchange_not_found", "POST", at, `{"exchange":"none"}`)
+	d.refused(409, "conflict", "no_route", "POST", at, `{"exchange":"amq.direct","routing_key":"nowhere"}`)
+	d.want(404, "POST", deadLetters+"/99/resend", `{}`)
+}
+
+func TestResendLost(t *testing.T) {
+	// If this fails, a lost letter cannot be mended.
+	t.Parallel()
+	d := shelf(t)
+	d.queueWith("mended", "")
+	d.want(200, "POST", "/api/x/lost-letters/%2F/messages/2/resend", `{"exchange":"","routing_key":"mended","payload":"better"}`)
+	if got := d.take("mended", `{"count":1,"ackmode":"ack_requeue_false","encoding":"auto"}`); len(got) != 1 || got[0].Payload != "better" {
+		t.Errorf("%+v", got)
+	}
+	d.want(404, "GET", "/api/x/lost-letters/%2F/messages/2", "")
+}
+
+func TestWhoMayEdit(t *testing.T) {
+	// If this fails, somebody publishes by an edit where it may not, or in a strict office without the tag.
+	t.Parallel()
+	d := office(t, 1)
+	at := deadLetters + "/" + read[api.Letters](d, deadLetters).Items[0].ID + "/resend"
+	d.operator("reader", "management", "", "", "^dead$").refused(401, "not_authorised", "Access refused.", "POST", at, `{}`)
+	d.as("reader:p").refused(401, "not_authorised", "Access refused.", "POST", at, `{"exchange":"amq.fanout"}`)
+	writer := d.operator("writer", "management", "", "^orders$", "^dead$")
+	writer.refused(401, "not_authorised", "Access refused.", "POST", at, `{"exchange":"amq.fanout"}`)
+	strict := d.with(func(o *Options) { o.StrictOffice = true })
+	strict.as("writer:p").refused(401, "not_authorised", "Not office-edit user", "POST", at, `{}`)
+	writer.refused(401, "not_authorised", "Not policymaker user", "POST", "/api/x/lost-letters/%2F/messages/1/resend", `{}`)
+	writer.want(200, "POST", at, `{"payload":"mended"}`)
+}
+
+func TestExportAndImport(t *testing.T) {
+	// If this fails, letters that were put aside in a file do not come back as they were.
+	t.Parallel()
+	d := office(t, 3)
+	const letters = "/api/x/letters/%2F"
+	w := d.want(200, "GET", letters+"/export?queue=dead&filter=header.tenant:acme", "")
+	file := w.Body.String()
+	if h := w.Header(); strings.Count(file, "\n") != 2 || h.Get("Content-Type") != "application/x-ndjson" || h.Get(http.TrailerPrefix+api.ExportTrailer) != "2" {
+		t.Errorf("%s %v", file, w.Header())
+	}
+	if all := d.want(200, "GET", letters+"/export", "").Body.String(); strings.Count(all, "\n") != 3 {
+		t.Errorf("of all places: %s", all)
+	}
+	if none := d.want(200, "GET", letters+"/export?lost=true", "").Body.String(); none != "" {
+		t.Errorf("lost: %s", none)
+	}
+	d.queueWith("restored", "")
+	in := func(query, body string) (n api.Imported) {
+		t.Helper()
+		return decoded[api.Imported](d, d.want(200, "POST", letters+"/import"+query, body).Body.Bytes())
+	}
+	if n := in("?queue=restored&once=true", file); n.Read != 2 || n.Imported != 2 || n.Failed != 0 {
+		t.Errorf("restored %+v", n)
+	}
+	if n := in("?queue=restored&once=true", file+file); n.Read != 4 || n.Skipped != 4 || n.Imported != 0 {
+		t.Errorf("twice: %+v", n)
+	}
+	l := read[api.Letters](d, "/api/x/queues/%2F/restored/messages?payload=true").Items[0]
+	if *l.Payload != `{"order":0}` || l.MessageID != "m0" || !l.Persistent {
+		t.Errorf("restored %+v", l)
+	}
+	if got := messageIDs(d, "/api/x/queues/%2F/restored/messages?filter=header.tenant:acme%20header.n:2"); got != "m2" {
+		t.Errorf("headers: %s", got)
+	}
+	if n := in("?origin=true", file); n.Imported != 2 || messageIDs(d, workLetters+"?order=oldest") != "m0 m2" {
+		t.Errorf("to the origin: %+v", n)
+	}
+	if n := in("?exchange=amq.direct&routing_key=nowhere", file); n.Unrouted != 2 || n.Imported != 0 {
+		t.Errorf("to nowhere: %+v", n)
+	}
+	n := in("?exchange=orders&routing_key=new", "\n{}\nnonsense\n{\"payload\":\"plain\"}\n{\"payload\":\"!\",\"payload_encoding\":\"base64\"}")
+	if n.Read != 4 || n.Imported != 1 || n.Failed != 3 || n.Wrong[0].Line != 1 || !strings.Contains(n.Wrong[0].Reason, "payload is missing") || n.Wrong[1].Reason != "not_json" {
+		t.Errorf("by hand: %+v", n)
+	}
+	for query, reason := range map[string]string{
+		"": "one of them", "?queue=dead&origin=true": "one of them", "?queue=dead&routing_key=x": "goes with 'exchange'", "?origin=true&once=true": "goes with 'queue'",
+		"?exchange=&routing_key=" + strings.Repeat("k", 256): "255",
+	} {
+		d.refused(400, "bad_request", reason, "POST", letters+"/import"+query, file)
+	}
+	d.refused(404, "not_found", "queue_not_found", "POST", letters+"/import?queue=none", file)
+	d.refused(404, "not_found", "exchange_not_found", "POST", letters+"/import?exchange=none", file)
+	d.refused(400, "bad_request", "does not go with", "GET", letters+"/export?queue=dead&lost=true", "")
+	d.want(404, "GET", letters+"/export?queue=none", "")
+	d.refused(400, "bad_request", "nope", "GET", letters+"/export?filter=nope:1", "")
+
+	m := d.operator("m", "management", "", "^orders$", "^dead$")
+	m.refused(401, "not_authorised", "Access refused.", "GET", letters+"/export?queue=work", "")
+	m.refused(401, "not_authorised", "Access refused.", "POST", letters+"/import?queue=restored", file)
+	if n := decoded[api.Imported](d, m.want(200, "POST", letters+"/import?origin=true", file).Body.Bytes()); n.Imported != 2 {
+		t.Errorf("by one who may: %+v", n)
+	}
+	strict := d.with(func(o *Options) { o.StrictOffice = true }).as("m:p")
+	strict.refused(401, "not_authorised", "Not office-payload user", "GET", letters+"/export?queue=dead", "")
+	strict.refused(401, "not_authorised", "Not office-redrive user", "POST", letters+"/import?origin=true", file)
+	audit := d.want(200, "GET", "/api/x/audit", "").Body.String()
+	if !strings.Contains(audit, fmt.Sprintf("%s/export?queue=dead", letters)) || !strings.Contains(audit, `"imported":2`) {
+		t.Errorf("audit: %s", audit)
+	}
+}

@@ -1,0 +1,104 @@
+// What the pages about the broker compute.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { argumentsOf, badgesOf, effective, filters, inequivalent, nameTrouble } from '../pages/broker/settings.js';
+import { declareCode } from '../pages/broker/declare.js';
+import { follow, headersFit, topicFits } from '../pages/broker/routing.js';
+import { allows, judge, lookAround, password, topicJudge, trouble } from '../pages/broker/rights.js';
+import { policyTexts, readDefinition } from '../pages/broker/policy-text.js';
+
+const queue = (more) => ({ name: 'q', vhost: '/', type: 'classic', durable: true, auto_delete: false, arguments: {}, effective_policy_definition: {}, consumers: 0, ...more });
+
+test('a badge tells whether an argument or a policy is in force', () => {
+  const q = queue({ arguments: { 'x-message-ttl': 60000, 'x-max-length': 10, 'x-dead-letter-exchange': 'a', 'x-foo': 1 }, effective_policy_definition: { 'message-ttl': 1000, 'max-length': 20, 'dead-letter-exchange': 'b', expires: 5 } });
+  const by = Object.fromEntries(badgesOf(q).map((b) => [b.code, [b.value, b.from]]));
+  assert.deepEqual(by.TTL, [1000, 'policy'], 'the smaller one counts');
+  assert.deepEqual(by.Lim, [10, 'argument']);
+  assert.deepEqual(by.DLX, ['a', 'argument'], 'the argument wins');
+  assert.deepEqual(by.Exp, [5, 'policy']);
+  assert.deepEqual(by.Args, ['x-foo=1', 'argument']);
+  assert.equal(by.SAC, undefined);
+  assert.deepEqual(effective(queue({ arguments: { 'x-delivery-limit': -1 }, effective_policy_definition: { 'delivery-limit': 5 } }), 'delivery-limit'), { value: 5, from: 'policy' });
+});
+
+test('saved filters', () => {
+  assert.ok(filters.ttl(queue({ arguments: { 'x-message-ttl': 1 } })));
+  assert.ok(!filters.ttl(queue({ arguments: { 'x-message-ttl': 1 }, effective_policy_definition: { 'dead-letter-exchange': '' } })));
+  assert.ok(filters.dlq(queue(), new Set(['/\nq'])));
+});
+
+test('fields become arguments', () => {
+  assert.deepEqual(argumentsOf({ type: 'classic', dlx: null, dlk: 'ignored', more: {} }), {});
+  assert.deepEqual(argumentsOf({ type: 'quorum', dlx: '', dlk: 'dead', ttl: 0, maxLength: 5, overflow: 'reject-publish', deliveryLimit: -1, more: { a: 1 } }),
+    { 'x-queue-type': 'quorum', 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'dead', 'x-message-ttl': 0, 'x-max-length': 5, 'x-delivery-limit': -1, 'x-overflow': 'reject-publish', a: 1 });
+});
+
+test('names of queues', () => {
+  assert.equal(nameTrouble('orders/1'), '');
+  assert.equal(nameTrouble('amq.x'), 'name.amq');
+  assert.equal(nameTrouble('死'.repeat(86)), 'name.long');
+  assert.equal(nameTrouble('a b', true), 'name.strict');
+});
+
+test('a declaration is compared with what is there', () => {
+  const q = queue({ arguments: { 'x-message-ttl': 1 } });
+  assert.deepEqual(inequivalent(q, { durable: true, auto_delete: false, arguments: { 'x-message-ttl': 1, 'x-queue-type': 'classic' } }), []);
+  assert.deepEqual(inequivalent(q, { durable: true, auto_delete: true, arguments: {} }).map((d) => d.name), ['auto_delete', 'x-message-ttl']);
+});
+
+test('code that declares', () => {
+  const code = declareCode({ vhost: '/', name: "it's", durable: true, auto_delete: false, arguments: { 'x-message-ttl': 5000000000, 'x-overflow': 'reject-publish' } });
+  assert.match(code.java, /arguments\.put\("x-message-ttl", 5000000000L\);/);
+  assert.match(code.python, /durable=True/);
+  assert.match(code.node, /'it\\'s'/);
+  assert.match(code.go, /int64\(5000000000\)/);
+  assert.match(code.curl, /queues\/%2F\/it'\\''s'/);
+});
+
+test('topic patterns', () => {
+  for (const [pattern, key, want] of [['#', '', true], ['a.*', 'a.b', true], ['a.*', 'a', false], ['a.#', 'a', true], ['#.b.#', 'a.b.c.d', true], ['*', '', true], ['a.#.c', 'a.b', false]]) {
+    assert.equal(topicFits(pattern, key), want, `${pattern} ${key}`);
+  }
+});
+
+test('headers', () => {
+  assert.ok(headersFit({ 'x-match': 'any', a: 1, b: 2 }, { b: 2 }));
+  assert.ok(!headersFit({ a: 1, b: 2 }, { b: 2 }));
+  assert.ok(!headersFit({ a: '1' }, { a: 1 }), 'types differ');
+  assert.ok(headersFit({ 'x-match': 'all-with-x', 'x-a': 1 }, { 'x-a': 1 }));
+});
+
+test('a message is followed through exchanges, alternates and circles', () => {
+  const at = {
+    exchanges: [{ name: '', type: 'direct' }, { name: 'a', type: 'topic', arguments: { 'alternate-exchange': 'alt' } }, { name: 'b', type: 'fanout', arguments: {} }, { name: 'alt', type: 'fanout', arguments: {} }],
+    bindings: [{ source: 'a', destination: 'b', destination_type: 'exchange', routing_key: 'x.#' }, { source: 'b', destination: 'q', destination_type: 'queue', routing_key: '' }, { source: 'b', destination: 'a', destination_type: 'exchange', routing_key: '' },
+      { source: 'alt', destination: 'rest', destination_type: 'queue', routing_key: '' }],
+    queues: new Set(['q', 'rest']),
+  };
+  assert.deepEqual(follow(at, 'a', 'x.y').queues, [{ name: 'q', sure: true }]);
+  assert.deepEqual(follow(at, 'a', 'z').queues, [{ name: 'rest', sure: true }]);
+  assert.deepEqual(follow(at, '', 'q').queues, [{ name: 'q', sure: true }]);
+  assert.equal(follow(at, 'gone', 'q').steps[0].missing, true);
+});
+
+test('rights', () => {
+  const p = { configure: '^app', write: '^dlx$', read: '' };
+  assert.deepEqual(judge(p, 'declare_dlx', 'app.q', 'dlx').map((x) => x.ok), [true, false, true]);
+  assert.ok(!judge(undefined, 'publish', '', 'x')[0].ok);
+  assert.ok(allows('^amq\\.default$', ''));
+  assert.ok(!allows('(', 'a') && trouble('(') && lookAround('(?!a)') && !lookAround('(?:a)'));
+  assert.ok(topicJudge([], 'e', 'write', 'k').ok);
+  assert.ok(!topicJudge([{ exchange: 'e', write: '^a', read: '' }], 'e', 'write', 'k').ok);
+  assert.match(password((b) => b.map((_, i) => i * 7), 30), /^[\w]{30}$/);
+});
+
+test('a policy as text for other tools', () => {
+  const all = policyTexts({ vhost: '/', name: 'dead letters', pattern: '^(?!dlq)it\'s$', definition: { 'dead-letter-exchange': 'dlx', 'message-ttl': 5 }, priority: 3, applyTo: 'queues' });
+  assert.equal(all.windows, 'rabbitmqctl.bat set_policy "dead letters" "^(?!dlq)it\'s$" "{\\"dead-letter-exchange\\":\\"dlx\\",\\"message-ttl\\":5}" --vhost "/" --priority 3 --apply-to queues');
+  assert.match(all.linux, /'\^\(\?!dlq\)it'\\''s\$'/);
+  assert.match(all.terraform, /resource "rabbitmq_policy" "dead_letters"/);
+  assert.match(all.kubernetes, /name: dead-letters\nspec:/);
+  assert.deepEqual(readDefinition('{"a":1}'), { value: { a: 1 } });
+  assert.equal(readDefinition('[]').error, '');
+  assert.ok(readDefinition('{').error);
+});

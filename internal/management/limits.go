@@ -73,6 +73,8 @@ const (
 	// surveyPortion is how many queues, exchanges and bindings of a virtual host one look copies: it stands still for about a
 	// millisecond.
 	surveyPortion = 2000
+	// surveysMax is how many surveys are looked through at a time: one of ten thousand queues takes a tenth of a second.
+	surveysMax = 1
 	// nodesUsual and nodesMax are the exchanges and queues of a topology, unasked and at most; depthUsual and depthMax how far
 	// from its root they are.
 	nodesUsual, nodesMax = 400, 20_000

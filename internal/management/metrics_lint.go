@@ -47,11 +47,11 @@ func (s *Server) tally(ctx context.Context, h *access.VHost, ruled [2]uint64) (v
 	if last.stands(ruled, began) {
 		return last.Tally, nil
 	}
-	found, err := survey(ctx, s, h.Name)
-	if err != nil {
+	now := linted{ruled: ruled, at: began}
+	if err := s.survey(ctx, h.Name, func(found *vhost.Survey) { now.Tally = found.Tally() }); err != nil {
 		return last.Tally, err
 	}
-	now := linted{Tally: found.Tally(), ruled: ruled, at: began, took: time.Since(began)}
+	now.took = time.Since(began)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.lints[h.LogID] = now

@@ -25,6 +25,7 @@ type Server struct {
 	attempts attempts
 	importer *importer
 	scraper  *scraper
+	surveys  chan struct{} // turns at looking through a survey
 	paces    paces
 	console  *console
 	sessions sessions
@@ -37,7 +38,7 @@ func New(o Options) *Server {
 	s := &Server{
 		options: o, engine: o.Engine, started: time.Now(), tree: &node{}, sampler: newSampler(o.Engine, o.Roster),
 		auditor: newAuditor(o.Engine), origins: o.CORS.protection(), importer: newImporter(o.Engine, o.Log, o.Passwords),
-		scraper: newScraper(),
+		scraper: newScraper(), surveys: make(chan struct{}, surveysMax),
 	}
 	s.importer.locked = o.NoOperatorPolicyChanges
 	var err error

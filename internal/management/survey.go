@@ -10,25 +10,33 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// survey copies what says where messages of a virtual host go, in portions between which it serves others.
-func survey(ctx context.Context, s *Server, name string) (*vhost.Survey, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+// survey copies what says where messages of a virtual host go, in portions between which it serves others, and has it used. Few
+// are looked through at a time.
+func (s *Server) survey(ctx context.Context, name string, use func(*vhost.Survey)) error {
+	soon, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
 	var to vhost.Surveying
 	for more := true; more; {
-		if err := look(ctx, s.engine, name, func(v *vhost.VHost) { more = v.SurveySome(&to, surveyPortion) }); err != nil {
-			return nil, err
+		if err := look(soon, s.engine, name, func(v *vhost.VHost) { more = v.SurveySome(&to, surveyPortion) }); err != nil {
+			return err
 		}
 	}
-	return to.Survey(), nil
+	select {
+	case s.surveys <- struct{}{}:
+		defer func() { <-s.surveys }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	use(to.Survey())
+	return nil
 }
 
-// surveyed surveys the virtual host that the path names, if the caller may see it.
-func (r *request) surveyed() (*vhost.Survey, error) {
+// survey surveys the virtual host that the path names, if the caller may see it.
+func (r *request) survey(use func(*vhost.Survey)) error {
 	if _, err := r.vhost(r.names[0]); err != nil {
-		return nil, err
+		return err
 	}
-	return survey(r.Context(), r.server, r.names[0])
+	return r.server.survey(r.Context(), r.names[0], use)
 }
 
 // count reads a number of the query, which is usual unless it is given.
@@ -65,23 +73,24 @@ func getLint(r *request) (answer, error) {
 		if len(r.names) == 0 && r.down(h.Name) {
 			continue
 		}
-		s, err := survey(r.Context(), r.server, h.Name)
+		err := r.server.survey(r.Context(), h.Name, func(s *vhost.Survey) {
+			for _, f := range s.Findings() {
+				if f.Severity < least || code != "" && f.Code != code {
+					continue
+				}
+				switch f.Severity {
+				case vhost.Error:
+					shown.Errors++
+				case vhost.Warning:
+					shown.Warnings++
+				default:
+					shown.Notes++
+				}
+				all = append(all, lintFinding{f, h.Name})
+			}
+		})
 		if err != nil {
 			return answer{}, err
-		}
-		for _, f := range s.Findings() {
-			if f.Severity < least || code != "" && f.Code != code {
-				continue
-			}
-			switch f.Severity {
-			case vhost.Error:
-				shown.Errors++
-			case vhost.Warning:
-				shown.Warnings++
-			default:
-				shown.Notes++
-			}
-			all = append(all, lintFinding{f, h.Name})
 		}
 	}
 	for severity := vhost.Error; ; severity-- {
@@ -145,18 +154,22 @@ func getTopology(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	s, err := r.surveyed()
-	if err != nil {
-		return answer{}, err
-	}
-	g, found := s.Graph(query.Get("root"), depth, most)
-	if !found {
+	a := answer{status: http.StatusOK}
+	err = r.survey(func(s *vhost.Survey) {
+		g, found := s.Graph(query.Get("root"), depth, most)
+		switch {
+		case !found:
+			a.status = http.StatusNotFound
+		case text != nil:
+			a.text, a.header = []byte(text(g)), http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
+		default:
+			a.body = showTopology(s, g, query.Get("root"))
+		}
+	})
+	if a.status == http.StatusNotFound {
 		return answer{}, errNotFound
 	}
-	if text != nil {
-		return answer{status: http.StatusOK, text: []byte(text(g)), header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}}, nil
-	}
-	return ok(showTopology(s, g, query.Get("root")))
+	return a, err
 }
 
 // nodeID names a node.

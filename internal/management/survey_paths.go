@@ -9,16 +9,25 @@ import (
 
 // getPaths tells where a message of a queue goes, whatever happens to it.
 func getPaths(r *request) (answer, error) {
-	s, err := r.surveyed()
-	if err != nil {
+	var shown *api.Paths
+	err := r.survey(func(s *vhost.Survey) {
+		if paths, found := s.Paths(r.names[1]); found {
+			shown = showPaths(s, r.names[1], paths)
+		}
+	})
+	switch {
+	case err != nil:
 		return answer{}, err
-	}
-	paths, found := s.Paths(r.names[1])
-	if !found {
+	case shown == nil:
 		return answer{}, errNotFound
 	}
-	shown := api.Paths{VHost: s.VHost, Queue: r.names[1]}
-	var queues, exchanges []string // on the way
+	return ok(shown)
+}
+
+// showPaths shows paths, and what is wrong on the way.
+func showPaths(s *vhost.Survey, queue string, paths []vhost.Path) *api.Paths {
+	shown := &api.Paths{VHost: s.VHost, Queue: queue}
+	var queues, exchanges []string
 	for i := range paths {
 		p := &paths[i]
 		path := api.EventPath{Event: p.Event, Happens: p.Happens, Code: p.Code, When: p.When(), Params: showParams(p.Params)}
@@ -38,7 +47,7 @@ func getPaths(r *request) (answer, error) {
 			shown.Findings = append(shown.Findings, showFinding(s.VHost, &f))
 		}
 	}
-	return ok(shown)
+	return shown
 }
 
 func showStep(number int, s *vhost.Step) api.PathStep {

@@ -314,22 +314,20 @@ func (f *findings) policies() {
 		}
 	}
 	for _, operator := range []bool{false, true} {
+		which := Param{"which", either(operator, "operator", "user")}
 		for name, p := range f.rules.policies.of(operator) {
 			if _, names := p.Definition.Get("dead-letter-exchange"); names && f.rules.options.DLXByArgumentOnly {
 				f.add(Warning, "policy_dlx_ignored", "policy", name)
 			}
 			switch i := slices.IndexFunc(subjects, func(s Subject) bool { return p.matches(&s) }); {
-			case operator && won["o"+name] || !operator && won["u"+name]:
+			case won[either(operator, "o", "u")+name]:
 			case p.ApplyTo == "streams":
-				f.add(Note, "policy_for_streams", "policy", name)
+				f.add(Note, "policy_for_streams", "policy", name, which)
 			case i < 0:
-				f.add(Note, "policy_unused", "policy", name)
+				f.add(Note, "policy_unused", "policy", name, which)
 			default:
-				winner := subjects[i].Policy
-				if operator {
-					winner = subjects[i].OperatorPolicy
-				}
-				f.add(Warning, "policy_beaten", "policy", name, Param{"object", subjects[i].Name}, Param{"policy", winner})
+				s := &subjects[i]
+				f.add(Warning, "policy_beaten", "policy", name, which, Param{"object", s.Name}, Param{"policy", either(operator, s.OperatorPolicy, s.Policy)})
 			}
 		}
 	}

@@ -2,7 +2,7 @@ package vhost
 
 import "slices"
 
-// The texts of paths: when something happens, and what follows. {queue} is where the message is; {fate} becomes one of fates.
+// The texts of paths: when something happens, and what follows. {queue} is where the message is; for {fate} stands one of phrases.
 var pathTexts = map[string]string{
 	"on_reject":            "A consumer rejects or nacks a message with requeue=false.",
 	"on_expire":            "A message is ready for {ms} ms, or for as long as its own expiration says, if that is shorter.",

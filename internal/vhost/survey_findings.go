@@ -31,7 +31,7 @@ type Finding struct {
 // A Param is a value in the text of a finding, or of a step of a path.
 type Param struct{ Name, Value string }
 
-// The texts of findings. {name} is what the finding is about, other words are its parameters; {fate} becomes one of fates.
+// The texts of findings. {name} is what the finding is about, other words are its parameters; for some of these stand phrases.
 var findingTexts = map[string]string{
 	"missing_dlx":         "The dead-letter exchange '{dlx}' of queue '{name}' does not exist: its dead letters {fate}.",
 	"no_binding":          "The dead-letter exchange '{dlx}' leads to no queue for the key '{key}': dead letters of queue '{name}' {fate}.",
@@ -69,17 +69,20 @@ var findingTexts = map[string]string{
 	"missing_alternate":        "The alternate exchange '{alternate}' of exchange '{name}' does not exist: what it does not route is dropped.",
 	"delayed_without_bindings": "The delayed exchange '{name}' has no binding: what is due becomes a lost letter. {messages} messages wait.",
 
-	"policy_unused":      "Policy '{name}' matches nothing.",
-	"policy_beaten":      "Policy '{name}' matches '{object}', and whatever else it matches has another policy in force, such as '{policy}'.",
-	"policy_for_streams": "Policy '{name}' is for streams: there are none.",
+	"policy_unused":      "{which} '{name}' matches nothing.",
+	"policy_beaten":      "{which} '{name}' matches '{object}', and whatever else it matches has another policy in force, such as '{policy}'.",
+	"policy_for_streams": "{which} '{name}' is for streams: there are none.",
 	"policy_dlx_ignored": "Policy '{name}' names a dead-letter exchange, which does nothing: the option dlx-by-argument-only is on.",
 
 	"no_shelf": "The option lost-letters-max-bytes is 0: dead letters that find no place are gone, without a trace.",
 }
 
-// fates are what becomes of dead letters that find no place.
-var fates = map[string]string{
-	"shelf": "become lost letters", "held": "are held in it", "gone": "are gone", "stay": "stay where they are, and do not expire any more",
+// phrases stand for the values of some parameters.
+var phrases = map[string]map[string]string{
+	"fate": { // what becomes of dead letters that find no place
+		"shelf": "become lost letters", "held": "are held in it", "gone": "are gone", "stay": "stay where they are, and do not expire any more",
+	},
+	"which": {"user": "Policy", "operator": "Operator policy"},
 }
 
 // FindingCodes lists the codes of all findings, by name.
@@ -103,10 +106,10 @@ func fill(text string, params []Param) string {
 	for _, p := range params {
 		value := p.Value
 		switch p.Name {
-		case "fate":
-			value = fates[value]
 		case "dlx", "exchange":
 			value = cmp.Or(value, "amq.default")
+		default:
+			value = cmp.Or(phrases[p.Name][value], value)
 		}
 		pairs = append(pairs, "{"+p.Name+"}", value)
 	}

@@ -100,7 +100,7 @@ func (s *Survey) ages(i int) bool {
 // yields reports whether it dies of age, or for want of room.
 func (s *Survey) yields(i int) bool {
 	set := &s.Queues[i].Settings
-	return s.ages(i) || set.limited() && set.Overflow.dropsHead()
+	return s.ages(i) || set.limited() && (set.Overflow.dropsHead() || set.passesOn())
 }
 
 // dies reports whether it dies without a rejection.

@@ -8,7 +8,7 @@
 // The crawler stays off the way of messages. It looks at places in portions of a few milliseconds, copies what is new,
 // and cuts it into words outside the machine; while there is traffic it rests much longer than it works.
 //
-//	machine ──Browse, portions──▶ crawler ──▶ tail (memory) ──sealed──▶ segments (Pebble)
+//	machine ──Browse, portions──▶ crawler ──▶ tail (memory) ──sealed──▶ segments (SQLite)
 //	   ▲                                         │                          │
 //	   └────────Find, Match: verified ◀──── candidates, newest first ◀──────┘
 //
@@ -19,7 +19,7 @@
 // Invariants:
 //   - what is sealed and how far each place was read is stored in one step, so that a crash leads to reading again, never to a gap;
 //   - a condition that the index answers yields every letter that passes it, and perhaps others, unless it is called exact;
-//   - memory is bounded: the tails, the cache and the tables of Pebble (limits.go), and some bytes for each letter that is known.
+//   - memory is bounded: the tails and the cache of SQLite (limits.go), and some bytes for each letter that is known.
 //
 // An Index starts one goroutine; its methods may be called by any. Begin reading at Index.Search, then plan.go, segment.go
 // and crawl.go.

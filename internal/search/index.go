@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
@@ -111,6 +114,222 @@ var (
 	// ErrOff says that there is no index to be rebuilt.
 	ErrOff = errors.New("search: there is no index: index.enabled is false, or the broker runs in memory")
 )
+
+// An Index finds letters.
+type Index struct {
+	options Options
+	store   *store // nil: there is none
+
+	mu struct {
+		sync.Mutex
+		vhosts map[string]*known
+		broken error // the store cannot be used: it is made anew
+	}
+	sealAt   int           // letters that are sealed as one segment
+	segments atomic.Uint64 // the greatest number of one
+	indexed  atomic.Uint64 // letters, since Open
+	stored   atomic.Int64  // bytes
+	wake     chan struct{}
+	stop     chan struct{}
+	stopped  chan struct{}
+}
+
+// Open begins to keep an index. It does not fail: one that cannot be read is deleted and made anew, and where none can be
+// kept the log says so and questions are answered by scans.
+func Open(o Options) *Index {
+	x := prepare(o)
+	if x.store == nil {
+		close(x.stopped)
+		return x
+	}
+	go x.crawl()
+	return x
+}
+
+// prepare does what Open does, but for the goroutine.
+func prepare(o Options) *Index {
+	if o.MaxBytes == 0 {
+		o.MaxBytes = MaxBytes
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	x := &Index{options: o, sealAt: tailLetters, wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
+	x.mu.vhosts = map[string]*known{}
+	if o.Dir != "" {
+		x.open()
+	}
+	return x
+}
+
+// open opens the store and takes what it has.
+func (x *Index) open() {
+	s, err := openStore(x.options.Dir, x.options.Log)
+	if err != nil {
+		x.options.Log.Error("letters are not indexed: searches look at them all", "error", err)
+		return
+	}
+	if err = x.load(s); err == nil {
+		x.store = s
+		return
+	}
+	x.options.Log.Warn("the index of letters is damaged and is made anew", "error", err)
+	err = errors.Join(s.close(), removeStore(filepath.Join(x.options.Dir, storeFile)))
+	if err == nil {
+		s, err = openStore(x.options.Dir, x.options.Log)
+	}
+	if err != nil {
+		x.options.Log.Error("letters are not indexed: searches look at them all", "error", err)
+		return
+	}
+	x.store = s
+}
+
+func (x *Index) load(s *store) error {
+	byNumber := map[uint32]*known{}
+	err := s.load(func(number uint32, r *record) {
+		k := newKnown(r.Name, number, nil)
+		k.record = *r
+		k.loaded()
+		byNumber[number] = k
+	}, func(number uint32, one *segment) {
+		if k := byNumber[number]; k != nil {
+			k.segments = append(k.segments, one)
+		}
+		x.segments.Store(max(x.segments.Load(), one.number))
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range byNumber {
+		k.tail = x.newTail()
+		if err := k.dropTransient(s); err != nil {
+			return err
+		}
+		x.mu.vhosts[k.name] = k
+	}
+	return nil
+}
+
+func (x *Index) newTail() *tail { return newTail(x.segments.Add(1), x.sealAt) }
+
+// Close ends what Open began. Questions that come later are answered by scans.
+func (x *Index) Close() error {
+	if x.store == nil {
+		return nil
+	}
+	close(x.stop)
+	<-x.stopped
+	x.mu.Lock()
+	clear(x.mu.vhosts)
+	x.mu.Unlock()
+	return x.store.close()
+}
+
+// knownOf is what is known of a virtual host, nil if not all of it was read yet.
+func (x *Index) knownOf(name string) *known {
+	x.mu.Lock()
+	k := x.mu.vhosts[name]
+	if x.mu.broken != nil {
+		k = nil
+	}
+	x.mu.Unlock()
+	if k == nil {
+		return nil
+	}
+	k.Lock()
+	defer k.Unlock()
+	if !k.ready {
+		return nil
+	}
+	return k
+}
+
+// damaged has the store made anew.
+func (x *Index) damaged(err error) {
+	x.mu.Lock()
+	if x.mu.broken == nil {
+		x.mu.broken = err
+	}
+	x.mu.Unlock()
+	x.kick()
+}
+
+// Rebuild forgets what is known of a virtual host, which is read anew.
+func (x *Index) Rebuild(name string) error {
+	if x.store == nil {
+		return ErrOff
+	}
+	x.mu.Lock()
+	k := x.mu.vhosts[name]
+	x.mu.Unlock()
+	if k != nil {
+		k.Lock()
+		k.rebuild, k.ready = true, false
+		k.Unlock()
+	}
+	x.kick()
+	return nil
+}
+
+func (x *Index) kick() {
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Stats are what an index tells of itself.
+type Stats struct {
+	Letters int64         // that it knows
+	Behind  int64         // messages that it has not looked at yet, about
+	Bytes   int64         // on the disk
+	Lag     time.Duration // since all was known
+	Indexed uint64        // letters that were taken since Open
+	Enabled bool
+}
+
+// Stats tells what there is.
+func (x *Index) Stats() (s Stats) {
+	if x.store == nil {
+		return s
+	}
+	s.Enabled, s.Bytes, s.Indexed = true, x.stored.Load(), x.indexed.Load()
+	x.mu.Lock()
+	all := make([]*known, 0, len(x.mu.vhosts))
+	for _, k := range x.mu.vhosts {
+		all = append(all, k)
+	}
+	x.mu.Unlock()
+	now := x.options.Broker.Now()
+	for _, k := range all {
+		k.Lock()
+		s.Letters += k.letters()
+		s.Behind += k.behind
+		if !k.complete.IsZero() {
+			s.Lag = max(s.Lag, now.Sub(k.complete))
+		}
+		k.Unlock()
+	}
+	return s
+}
+
+// look runs fn in the loop of a virtual host. On return it has ended, or will never begin: fn may write to what the caller
+// goes on with, and what it has seen is safe.
+func (x *Index) look(ctx context.Context, name string, fn func(*vhost.VHost)) error {
+	var taken atomic.Bool // by fn, or by who does not want it any more
+	ended := make(chan struct{})
+	err := x.options.Broker.Look(ctx, name, func(v *vhost.VHost) {
+		if taken.CompareAndSwap(false, true) {
+			defer close(ended)
+			fn(v)
+		}
+	})
+	if err != nil && !taken.CompareAndSwap(false, true) {
+		<-ended
+	}
+	return err
+}
 
 // Show visits messages by their names, in order; those that are gone are left out. needs is what m has.
 func (x *Index) Show(ctx context.Context, name string, refs []Ref, needs sift.Need, visit Visit) error {

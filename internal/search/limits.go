@@ -21,4 +21,51 @@ const (
 	// scanBudget is how long a question is answered by looking at letters, scanMost how many of them.
 	scanBudget = time.Second
 	scanMost   = 200_000
+
+	// tailLetters is how many letters are sealed as one segment; tailWords bounds the words in them, counted for each letter,
+	// and tailOctets their letters: some 16 MiB of memory for both.
+	tailLetters = 8192
+	tailWords   = 3 << 20
+	tailOctets  = 4 << 20
+	// textMax is how much of the properties of a letter is cut into words, bodyMax how much of its body, in octets. Of a letter
+	// that has more the words are not known: it is looked at each time that words are asked for.
+	textMax = 96 << 10
+	bodyMax = 64 << 10
+	// headersKept is of how many headers the values are known in a segment, valueMax how long these may be, in octets.
+	headersKept = 64
+	valueMax    = 128
+)
+
+const (
+	// fragmentMin is the length from which on parts of words are looked for: shorter ones are in most letters.
+	fragmentMin = 2
+	// headerValuesMax is how many values of a header are asked one by one in a segment, before words are.
+	headerValuesMax = 1024
+)
+
+const (
+	// placesMax is how many places of one virtual host are told apart; of others nothing is indexed.
+	placesMax = 60_000
+	// streamMost is how many letters of one segment are put in order at once, verifySpare how many more than are asked for are
+	// looked at together.
+	streamMost  = 1024
+	verifySpare = 16
+	// searchBudget is how long a search looks at letters that the index has found, searchMost at how many.
+	searchBudget = 700 * time.Millisecond
+	searchMost   = 50_000
+	// groupsBudget is how long letters are looked at for groups that the index cannot tell, groupsMost how many.
+	groupsBudget = 700 * time.Millisecond
+	groupsMost   = 50_000
+)
+
+const (
+	// tailsOctets is how much of words the tails of all virtual hosts have together, in octets, before the largest is sealed.
+	tailsOctets = 8 << 20
+	// A segment with fewer than smallLetters is read anew if there are more than smallSegments such, or if one letter in
+	// sparseShare is left of it.
+	smallLetters  = tailLetters / 4
+	smallSegments = 16
+	sparseShare   = 4
+	// goneEvery is how often it is stored which letters have gone: a start finds it anew.
+	goneEvery = 10 * time.Second
 )

@@ -2,27 +2,15 @@ package search
 
 import (
 	"context"
-	"sync/atomic"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/sift"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
-
-// An Index finds letters.
-type Index struct {
-	options Options
-}
-
-// Open begins to keep an index. It does not fail: one that cannot be read is deleted and made anew, and where none can be
-// kept the log says so and questions are answered by scans.
-func Open(o Options) *Index {
-	if o.MaxBytes == 0 {
-		o.MaxBytes = MaxBytes
-	}
-	return &Index{options: o}
-}
-
-// Close ends what Open began. Questions that come later are answered by scans.
-func (x *Index) Close() error { return nil }
 
 // Search visits a portion of the letters that pass the filter. Each is as it is in the machine at this moment.
 func (x *Index) Search(ctx context.Context, q Query, visit Visit) (Answer, error) {
@@ -30,36 +18,300 @@ func (x *Index) Search(ctx context.Context, q Query, visit Visit) (Answer, error
 		q.Limit = LimitUsual
 	}
 	q.Limit = min(q.Limit, LimitMax)
+	if k := x.knownOf(q.VHost); k != nil && !strings.HasPrefix(q.After, scanWord) {
+		a, err := x.searchIndex(ctx, k, &q, visit)
+		if !errors.Is(err, errDamaged) {
+			return a, err
+		}
+		x.damaged(err)
+		if q.After != "" { // the portions before came from the index
+			return Answer{Partial: true}, nil
+		}
+	} else if q.After != "" && !strings.HasPrefix(q.After, scanWord) {
+		return Answer{Partial: true}, nil
+	}
 	return x.scanLetters(ctx, &q, visit)
 }
 
-// Groups counts letters by what they have in common.
-func (x *Index) Groups(ctx context.Context, q GroupQuery) (Groups, error) {
-	if q.Most <= 0 {
-		q.Most = GroupsUsual
+// A found is a letter that the index has.
+type found struct {
+	at  int64
+	ref Ref
+	in  uint64 // number of the segment
+	i   int
+}
+
+// compareFound is the order of an answer, the newest first: by time, then by place and ID, so that a portion can begin
+// behind any letter.
+func compareFound(a, b *found) int {
+	if c := compare(b.at, a.at); c != 0 {
+		return c
 	}
-	q.Most = min(q.Most, GroupsMax)
-	return x.scanGroups(ctx, &q)
+	if a.ref.ID != b.ref.ID {
+		if a.ref.ID > b.ref.ID {
+			return -1
+		}
+		return 1
+	}
+	if a.ref.Lost != b.ref.Lost {
+		if a.ref.Lost {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(a.ref.Queue, b.ref.Queue)
 }
 
-// Rebuild forgets what is known of a virtual host, which is read anew.
-func (x *Index) Rebuild(name string) error {
-	return ErrOff
+const indexWord = "at:"
+
+// cursorOf names a letter as the one after which a portion begins.
+func cursorOf(f *found) string {
+	place := lostWord
+	if !f.ref.Lost {
+		place = queueWord + f.ref.Queue
+	}
+	return indexWord + strconv.FormatInt(f.at, 10) + ":" + strconv.FormatUint(f.ref.ID, 10) + ":" + place
 }
 
-// look runs fn in the loop of a virtual host. On return it has ended, or will never begin: fn may write to what the caller
-// goes on with, and what it has seen is safe.
-func (x *Index) look(ctx context.Context, name string, fn func(*vhost.VHost)) error {
-	var taken atomic.Bool // by fn, or by who does not want it any more
-	ended := make(chan struct{})
-	err := x.options.Broker.Look(ctx, name, func(v *vhost.VHost) {
-		if taken.CompareAndSwap(false, true) {
-			defer close(ended)
-			fn(v)
+func parseFound(s string) (*found, error) {
+	at, rest, ok := strings.Cut(strings.TrimPrefix(s, indexWord), ":")
+	n, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || !ok || !strings.HasPrefix(s, indexWord) {
+		return nil, ErrCursor
+	}
+	c, err := parseCursor(scanWord + rest)
+	if err != nil {
+		return nil, err
+	}
+	return &found{at: n, ref: Ref{c.at, c.after}}, nil
+}
+
+// A merge yields what segments have found, in order.
+type merge struct {
+	index  *Index
+	plan   *plan
+	order  Order
+	behind *found // nil: from the beginning
+	may    func(vhost.Where, string) bool
+	left   []*reading // not judged yet
+	heads  []*stream
+}
+
+// stream is what one segment has found, in portions.
+type stream struct {
+	r     *reading
+	maybe set
+	next  []found // in order
+	more  bool    // there is more behind the last of next
+}
+
+// before reports whether a comes before b in this merge.
+func (m *merge) before(a, b *found) bool {
+	c := compareFound(a, b)
+	if m.order == Oldest {
+		return c > 0
+	}
+	return c < 0
+}
+
+// next yields one more, nil at the end.
+func (m *merge) next() (*found, error) {
+	for {
+		var best *stream
+		for _, s := range m.heads {
+			if len(s.next) > 0 && (best == nil || m.before(&s.next[0], &best.next[0])) {
+				best = s
+			}
+		}
+		if len(m.left) > 0 && (best == nil || m.mayHold(m.left[0], best.next[0].at)) {
+			if err := m.judge(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if best == nil {
+			return nil, nil
+		}
+		f := best.next[0]
+		if best.next = best.next[1:]; len(best.next) == 0 && best.more {
+			if err := m.refill(best, &f); err != nil {
+				return nil, err
+			}
+		}
+		return &f, nil
+	}
+}
+
+// mayHold reports whether a segment may have letters that come before that instant, or with it.
+func (m *merge) mayHold(r *reading, at int64) bool {
+	if m.order == Oldest {
+		return r.meta.MinAt <= at
+	}
+	return r.meta.MaxAt >= at
+}
+
+// judge takes one more segment.
+func (m *merge) judge() error {
+	r := m.left[0]
+	m.left = m.left[1:]
+	if b := m.behind; b != nil && (m.order == Newest && r.meta.MinAt > b.at || m.order == Oldest && r.meta.MaxAt < b.at) {
+		return nil // all of it was in portions before
+	}
+	v, err := m.plan.judge(r)
+	if errors.Is(err, errForgotten) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s := &stream{r: r, maybe: v.maybe}
+	if err := m.refill(s, m.behind); err != nil {
+		if errors.Is(err, errForgotten) {
+			return nil
+		}
+		return err
+	}
+	m.heads = append(m.heads, s)
+	return nil
+}
+
+// refill finds the first letters of a segment behind one.
+func (m *merge) refill(s *stream, behind *found) error {
+	at, err := s.r.column(numbersAt)
+	if err != nil {
+		return err
+	}
+	ids, err := s.r.column(numbersID)
+	if err != nil {
+		return err
+	}
+	places, err := s.r.column(numbersPlace)
+	if err != nil {
+		return err
+	}
+	var all []found
+	s.maybe.each(func(i int) {
+		n := places.at(i)
+		if n < 0 || n >= int64(len(m.plan.places)) {
+			return
+		}
+		f := found{at: at.at(i), ref: Ref{m.plan.places[n].Where, uint64(ids.at(i))}, in: s.r.number, i: i}
+		if behind == nil || m.before(behind, &f) {
+			all = append(all, f)
 		}
 	})
-	if err != nil && !taken.CompareAndSwap(false, true) {
-		<-ended
+	slices.SortFunc(all, func(a, b found) int {
+		if m.order == Oldest {
+			return compareFound(&b, &a)
+		}
+		return compareFound(&a, &b)
+	})
+	s.more = len(all) > streamMost
+	s.next = all[:min(len(all), streamMost)]
+	return nil
+}
+
+// begin takes what there is to look at.
+func (x *Index) begin(k *known, f *sift.Filter, order Order) (*merge, *State) {
+	k.Lock()
+	defer k.Unlock()
+	m := &merge{index: x, plan: newPlan(f, slices.Clone(k.record.Places), x.options.Broker.Now().UnixMilli()), order: order,
+		left: k.readings(x.store, order)}
+	return m, k.state()
+}
+
+func (x *Index) searchIndex(ctx context.Context, k *known, q *Query, visit Visit) (a Answer, err error) {
+	m, state := x.begin(k, q.Filter, q.Order)
+	a.Index, a.Partial = state, state.Forgotten
+	if q.After != "" {
+		if m.behind, err = parseFound(q.After); err != nil {
+			return a, err
+		}
 	}
-	return err
+	needs := sift.Deaths
+	if q.Filter != nil {
+		needs |= q.Filter.Needs()
+	}
+	shown, ends := 0, time.Now().Add(searchBudget)
+	var last, before *found
+	for {
+		var some []found
+		for len(some) < q.Limit-shown+verifySpare {
+			f, err := m.next()
+			if err != nil {
+				return a, err
+			}
+			if f == nil {
+				break
+			}
+			if q.May != nil && !f.ref.Lost && !q.May(f.ref.Where, "") || before != nil && before.ref == f.ref {
+				continue // the same letter was read twice when it moved from one segment to another
+			}
+			before = f
+			some = append(some, *f)
+		}
+		if len(some) == 0 {
+			return a, nil
+		}
+		for len(some) > 0 {
+			n, err := x.verify(ctx, k, q, needs, some, q.Limit-shown, visit)
+			if err != nil {
+				return a, err
+			}
+			a.Scanned += n.looked
+			shown += n.shown
+			last = &some[n.looked-1]
+			some = some[n.looked:]
+			if shown >= q.Limit || a.Scanned >= searchMost || time.Now().After(ends) {
+				a.Next, a.Partial = cursorOf(last), a.Partial || shown < q.Limit
+				return a, nil
+			}
+		}
+	}
+}
+
+// verified is what came of some letters.
+type verified struct{ looked, shown int }
+
+// verify looks at letters in the machine, and visits those that are as they are meant to be, up to most.
+func (x *Index) verify(ctx context.Context, k *known, q *Query, needs sift.Need, some []found, most int, visit Visit) (n verified, err error) {
+	var gone []found
+	err = x.look(ctx, q.VHost, func(v *vhost.VHost) {
+		began := time.Now()
+		for i := range some {
+			f := &some[i]
+			n.looked++
+			m, seen := f.find(v, needs)
+			switch {
+			case m == nil:
+				gone = append(gone, *f)
+			case q.May != nil && f.ref.Lost && !q.May(f.ref.Where, m.LastQueue):
+			case q.Filter == nil || q.Filter.Match(m):
+				visit(seen, m)
+				n.shown++
+			}
+			if n.shown >= most || time.Since(began) > portion {
+				return
+			}
+		}
+	})
+	k.Lock()
+	defer k.Unlock()
+	for i := range gone {
+		k.remove(gone[i].in, gone[i].i)
+	}
+	return n, err
+}
+
+// find looks for a letter in the machine; nil if it is gone, or was there at another time.
+func (f *found) find(v *vhost.VHost, needs sift.Need) (*sift.Message, *vhost.Seen) {
+	seen, ok := v.Find(f.ref.Where, f.ref.ID)
+	if !ok || !isLetter(&seen) {
+		return nil, nil
+	}
+	m := seen.Sift(needs)
+	if m.At != f.at {
+		return nil, nil
+	}
+	return &m, &seen
 }

@@ -1,0 +1,555 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+	"weak"
+
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+const (
+	// roundEvery is how often is looked for new letters, busyRest how many times as long as it worked the crawler rests while
+	// there is traffic, and idleRest how long it does in between without.
+	roundEvery      = 400 * time.Millisecond
+	busyRest        = 19
+	busyRestAtLeast = 40 * time.Millisecond
+	// busyCopies is how many copies of messages made or ended in a second are traffic.
+	busyCopies = 500
+	// busyPortion is how long a look takes while there is traffic.
+	busyPortion = time.Millisecond
+	// sliceMost is how long one virtual host is read before the others are looked at.
+	sliceMost = time.Second
+	// portionBytes is how much of letters is copied in one look.
+	portionBytes = 4 << 20
+	// samplesOnce is how many queues are looked at at once.
+	samplesOnce = 256
+)
+
+// A crawler reads what is new. It is one goroutine's.
+type crawler struct {
+	*Index
+	ctx      context.Context
+	cancel   context.CancelFunc
+	busy     bool
+	books    uint64 // copies made and ended, in all virtual hosts, in this round
+	booksOld uint64
+	booksAt  time.Time
+	worked   time.Time // since when the crawler works without a rest
+}
+
+var errStopped = errors.New("search: the index is being closed")
+
+// crawl is the goroutine of an index.
+func (x *Index) crawl() {
+	defer close(x.stopped)
+	c := newCrawler(x)
+	defer c.cancel()
+	go func() {
+		<-x.stop
+		c.cancel()
+	}()
+	for c.ctx.Err() == nil {
+		c.worked = time.Now()
+		if err := c.round(); err != nil && c.ctx.Err() == nil {
+			if errors.Is(err, errDamaged) {
+				x.damaged(err)
+			} else {
+				x.options.Log.Warn("letters could not be indexed, it is tried again", "error", err)
+			}
+		}
+		c.repair()
+		rest := max(roundEvery, c.restAfter(time.Since(c.worked)))
+		select {
+		case <-c.ctx.Done():
+		case <-x.wake:
+		case <-time.After(rest):
+		}
+	}
+}
+
+func newCrawler(x *Index) *crawler {
+	c := &crawler{Index: x, booksAt: time.Now(), worked: time.Now()}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+// restAfter is how long the crawler rests after work.
+func (c *crawler) restAfter(work time.Duration) time.Duration {
+	if !c.busy {
+		return 0
+	}
+	return max(busyRest*work, busyRestAtLeast)
+}
+
+// pause rests as traffic asks for. errStopped says that it is over.
+func (c *crawler) pause() error {
+	if rest := c.restAfter(time.Since(c.worked)); rest > 0 {
+		select {
+		case <-c.ctx.Done():
+		case <-time.After(rest):
+		}
+	}
+	c.worked = time.Now()
+	if c.ctx.Err() != nil {
+		return errStopped
+	}
+	return nil
+}
+
+// repair makes a store anew that was found damaged.
+func (c *crawler) repair() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.broken == nil {
+		return
+	}
+	c.options.Log.Warn("the index of letters is damaged and is made anew", "error", c.mu.broken)
+	if err := c.store.renew(); err != nil {
+		c.options.Log.Error("the index of letters cannot be made anew", "error", err)
+		return
+	}
+	clear(c.mu.vhosts)
+	c.mu.broken = nil
+	c.stored.Store(0)
+}
+
+// round looks at all virtual hosts.
+func (c *crawler) round() error {
+	view := c.options.Broker.Access()
+	c.books = 0
+	var errs []error
+	there := map[string]uint32{}
+	for _, h := range view.VHosts() {
+		there[h.Name] = h.LogID
+		if err := c.visit(h.Name, h.LogID); err != nil {
+			errs = append(errs, err)
+		}
+		if c.ctx.Err() != nil {
+			return errStopped
+		}
+	}
+	c.noteTraffic()
+	for name, k := range c.all() {
+		if number, ok := there[name]; !ok || number != k.number {
+			errs = append(errs, c.forget(k))
+		}
+	}
+	errs = append(errs, c.bound())
+	return errors.Join(errs...)
+}
+
+// noteTraffic judges whether messages flow.
+func (c *crawler) noteTraffic() {
+	now := time.Now()
+	seconds := now.Sub(c.booksAt).Seconds()
+	c.busy = c.books > c.booksOld && float64(c.books-c.booksOld) > busyCopies*max(seconds, 0.1)
+	c.booksOld, c.booksAt = c.books, now
+}
+
+func (x *Index) all() map[string]*known {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	all := map[string]*known{}
+	for name, k := range x.mu.vhosts {
+		all[name] = k
+	}
+	return all
+}
+
+// forget drops what is known of a virtual host.
+func (c *crawler) forget(k *known) error {
+	c.mu.Lock()
+	if c.mu.vhosts[k.name] == k {
+		delete(c.mu.vhosts, k.name)
+	}
+	c.mu.Unlock()
+	return c.store.apply(&change{vhost: k.number, dropAll: true})
+}
+
+// visit reads what is new in a virtual host.
+func (c *crawler) visit(name string, number uint32) error {
+	c.mu.Lock()
+	k := c.mu.vhosts[name]
+	c.mu.Unlock()
+	if k != nil && k.number == number && k.rebuilding() {
+		if err := c.forget(k); err != nil {
+			return err
+		}
+		k = nil
+	}
+	if k == nil || k.number != number {
+		if k != nil {
+			if err := c.forget(k); err != nil {
+				return err
+			}
+		}
+		k = newKnown(name, number, c.newTail())
+		c.mu.Lock()
+		c.mu.vhosts[name] = k
+		c.mu.Unlock()
+	}
+	began := c.options.Broker.Now()
+	changed, err := c.meet(k)
+	if err != nil || !changed {
+		if err == nil {
+			k.Lock()
+			k.complete, k.behind = began, 0
+			k.ready = true
+			k.Unlock()
+		}
+		return c.ifUp(err)
+	}
+	if err := c.ifUp(c.places(k)); err != nil {
+		return err
+	}
+	done, settled, err := c.read(k)
+	if err != nil {
+		return c.ifUp(err)
+	}
+	k.Lock()
+	defer k.Unlock()
+	k.behind = 0
+	for i := range k.record.Places {
+		k.behind += k.record.Places[i].behind
+	}
+	if done {
+		k.complete, k.ready, k.settled = began, true, settled
+	}
+	return nil
+}
+
+// ifUp leaves out errors of a virtual host that is down: there is nothing to read.
+func (c *crawler) ifUp(err error) error {
+	if err == nil || errors.Is(err, errDamaged) || errors.Is(err, errStore) {
+		return err
+	}
+	return nil
+}
+
+func (k *known) rebuilding() bool {
+	k.Lock()
+	defer k.Unlock()
+	return k.rebuild
+}
+
+// meet looks whether anything happened since the last round. A machine that is another one than then was opened anew: what
+// was not safe has not been, and what was transient is gone.
+func (c *crawler) meet(k *known) (changed bool, err error) {
+	var machine weak.Pointer[vhost.VHost]
+	var books uint64
+	err = c.look(c.ctx, k.name, func(v *vhost.VHost) {
+		b := v.Books()
+		machine, books = weak.Make(v), b.Made+b.Total()
+	})
+	if err != nil {
+		return false, err
+	}
+	c.books += books
+	k.Lock()
+	defer k.Unlock()
+	if machine != k.machine {
+		if err := k.reopened(c.store, c.newTail()); err != nil {
+			return false, err
+		}
+		k.machine, k.settled = machine, false
+	}
+	if books == k.books && k.settled {
+		return false, nil
+	}
+	k.books, k.settled = books, false
+	return true, nil
+}
+
+// places lists where letters may be, and notes which places have changed.
+func (c *crawler) places(k *known) error {
+	seen := map[uint16]bool{}
+	var to vhost.Sampling
+	for more := true; more; {
+		var some []placeSample
+		err := c.look(c.ctx, k.name, func(v *vhost.VHost) {
+			if len(seen) == 0 {
+				s := v.Shelf()
+				some = append(some, placeSample{placeName{Where: vhost.Where{Lost: true}}, s.Messages, v.NewestLostLetter(), 0})
+			}
+			more = v.Sample(&to, samplesOnce, func(q *vhost.QueueSample) {
+				total := q.Ready + q.Unacked + q.Waiting + q.Held
+				some = append(some, placeSample{placeName{vhost.Where{Queue: q.Name}, uint32(q.ID)}, total, q.Stats.Published, q.Stats.Held})
+			})
+		})
+		if err != nil {
+			return err
+		}
+		k.Lock()
+		for _, s := range some {
+			if n, ok := k.note(s); ok {
+				seen[n] = true
+			}
+		}
+		k.Unlock()
+		if err := c.pause(); err != nil {
+			return err
+		}
+	}
+	k.Lock()
+	defer k.Unlock()
+	for i := range k.record.Places {
+		if p := &k.record.Places[i]; !seen[uint16(i)] && !p.Gone {
+			if err := k.lose(uint16(i), c.store); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// placeSample is what tells whether anything happened at a place.
+type placeSample struct {
+	placeName
+	total     int
+	published uint64
+	held      uint64
+}
+
+// note notes what has changed at a place. A queue without messages, of which nothing is known, is none.
+func (k *known) note(s placeSample) (n uint16, ok bool) {
+	if _, met := k.byPlace[s.placeName]; !met && s.total == 0 {
+		return 0, false
+	}
+	if n, ok = k.place(s.placeName); !ok {
+		return 0, false
+	}
+	p := &k.record.Places[n]
+	came := s.published - p.published
+	if s.published < p.published {
+		came = s.published
+	}
+	switch {
+	case !p.met:
+		p.behind = int64(s.total)
+	case came > 0:
+		p.behind = max(int64(min(came, uint64(s.total))), 1)
+	}
+	if s.total < p.total+int(came) || s.held != p.held {
+		p.sweep = true
+	}
+	p.met, p.total, p.published, p.held = true, s.total, s.published, s.held
+	return n, true
+}
+
+// read reads what is new at all places, and compares what is known with what is there. done says that all that is new was
+// read, settled that nothing is left to do at all.
+func (c *crawler) read(k *known) (done, settled bool, err error) {
+	ends := time.Now().Add(sliceMost)
+	settled = true
+	for _, step := range []struct {
+		due func(*placeKnown) bool
+		do  func(*known, uint16, time.Time) (bool, error)
+	}{
+		{func(p *placeKnown) bool { return p.behind > 0 }, c.readPlace},
+		{func(p *placeKnown) bool { return p.sweep || p.sweptTo > 0 }, c.sweepPlace},
+	} {
+		for i := 0; ; i++ {
+			k.Lock()
+			n, due := len(k.record.Places), false
+			if i < n {
+				p := &k.record.Places[i]
+				due = !p.Gone && step.due(p)
+			}
+			k.Unlock()
+			if i >= n {
+				break
+			}
+			if !due {
+				continue
+			}
+			ended, err := step.do(k, uint16(i), ends)
+			if err != nil {
+				return false, false, err
+			}
+			settled = settled && ended
+			if time.Now().After(ends) {
+				return done, false, nil
+			}
+		}
+		done = true
+	}
+	return true, settled, nil
+}
+
+// A haul is letters that were copied in one look.
+type haul struct {
+	letters []letter
+	octets  []byte
+	marks   map[uint8]uint64 // the greatest ID that was looked at, by priority,
+	lasting map[uint8]uint64 // and of a message that outlives a start
+}
+
+func laneOf(id uint64) uint8 { return uint8((id - 1) >> 56) }
+
+// take copies a letter.
+func (h *haul) take(x *vhost.Seen, place uint16) {
+	m := x.Sift(sift.Deaths | sift.Properties | sift.Body)
+	l := letter{id: x.ID, place: place, transient: !x.Persistent, held: x.State == queue.Held, message: m}
+	body := m.Body
+	if len(body) > bodyMax {
+		body, l.cut = body[:bodyMax], true
+	}
+	at := len(h.octets)
+	h.octets = append(append(h.octets, m.Properties...), body...)
+	l.message.Properties = h.octets[at : at+len(m.Properties) : at+len(m.Properties)]
+	l.message.Body = h.octets[at+len(m.Properties) : len(h.octets) : len(h.octets)]
+	h.letters = append(h.letters, l)
+}
+
+func (c *crawler) portion() time.Duration {
+	if c.busy {
+		return busyPortion
+	}
+	return portion
+}
+
+// readPlace reads on at a place until its end.
+func (c *crawler) readPlace(k *known, place uint16, ends time.Time) (done bool, err error) {
+	if c.options.Broker.LowOnDisk() {
+		return false, nil
+	}
+	k.Lock()
+	p := &k.record.Places[place]
+	where, lane := p.Where, uint8(0)
+	marks := map[uint8]uint64{}
+	for l, id := range p.marks {
+		marks[l] = id
+	}
+	k.Unlock()
+	after := marks[0]
+	for {
+		h := haul{marks: map[uint8]uint64{}, lasting: map[uint8]uint64{}, octets: make([]byte, 0, 256<<10)}
+		there := true
+		next := uint64(0)
+		err := c.look(c.ctx, k.name, func(v *vhost.VHost) {
+			began := time.Now()
+			for looks := 0; time.Since(began) < c.portion() && len(h.octets) < portionBytes; {
+				jump := false
+				next, there = v.Browse(vhost.Glance{Where: where, After: after, Looks: looksOnce}, func(x *vhost.Seen) bool {
+					if now := laneOf(x.ID); now != lane {
+						if lane = now; marks[lane] >= x.ID { // the first of it were read before
+							after, jump = marks[lane], true
+							return false
+						}
+					}
+					after = x.ID
+					h.marks[lane] = x.ID
+					if x.Persistent {
+						h.lasting[lane] = x.ID
+					}
+					if isLetter(x) {
+						h.take(x, place)
+					}
+					looks++
+					return (looks%16 != 0 || time.Since(began) < c.portion()) && len(h.octets) < portionBytes
+				})
+				if jump {
+					next = after
+					continue
+				}
+				if next == 0 || !there {
+					return
+				}
+			}
+		})
+		if err != nil {
+			return false, err
+		}
+		if err := c.keep(k, place, &h); err != nil {
+			return false, err
+		}
+		k.Lock()
+		p := &k.record.Places[place]
+		p.behind = max(p.behind-int64(len(h.letters)), 1)
+		if next == 0 || !there {
+			p.behind = 0
+		}
+		k.Unlock()
+		if err := c.pause(); err != nil {
+			return false, err
+		}
+		if next == 0 || !there {
+			return true, nil
+		}
+		if time.Now().After(ends) {
+			return false, nil
+		}
+	}
+}
+
+// keep cuts the letters of a haul into words.
+func (c *crawler) keep(k *known, place uint16, h *haul) error {
+	for more := true; more; more = len(h.letters) > 0 {
+		k.Lock()
+		for len(h.letters) > 0 && !k.tail.full() {
+			k.tail.add(&h.letters[0])
+			h.letters = h.letters[1:]
+			c.indexed.Add(1)
+		}
+		full := k.tail.full()
+		if len(h.letters) == 0 {
+			p := &k.record.Places[place]
+			for lane, id := range h.marks {
+				p.marks[lane] = max(p.marks[lane], id)
+			}
+			for lane, id := range h.lasting {
+				if p.Read == nil {
+					p.Read = map[uint8]uint64{}
+				}
+				p.Read[lane] = max(p.Read[lane], id)
+			}
+		}
+		k.Unlock()
+		if full {
+			if err := c.seal(k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// errStore says that something could not be stored.
+var errStore = errors.New("search: the index could not be written")
+
+// seal stores the tail as a segment. While there is no room on the disk it fails, and the tail waits.
+func (c *crawler) seal(k *known) error {
+	if c.options.Broker.LowOnDisk() {
+		return errStore
+	}
+	k.Lock()
+	s := k.tailCopy()
+	if s == nil {
+		k.Unlock()
+		return nil
+	}
+	state := k.record.clone()
+	var drop []uint64
+	if len(k.again) == 0 {
+		drop = slices.Clone(k.dropping)
+	}
+	k.Unlock()
+	if err := c.store.apply(&change{vhost: k.number, state: &state, add: s, drop: drop}); err != nil {
+		return errors.Join(errStore, err)
+	}
+	k.Lock()
+	defer k.Unlock()
+	s.parts, s.changed = nil, false
+	for i := range k.gone {
+		s.remove(i)
+	}
+	k.segments = append(k.segments, s)
+	k.dropping = slices.Delete(k.dropping, 0, len(drop))
+	k.tail, k.gone, k.copied, k.copiedOf = c.newTail(), map[int]bool{}, nil, 0
+	return nil
+}

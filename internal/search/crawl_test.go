@@ -1,0 +1,307 @@
+package search
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// has checks how many letters the index knows, and that they are those that are there.
+func (w *world) has(n int64) {
+	w.t.Helper()
+	w.crawl()
+	if got := w.x.Stats().Letters; got != n {
+		w.t.Errorf("the index has %d letters of %d", got, n)
+	}
+	w.same("", Newest)
+	w.same("card", Oldest)
+	if refs, _ := w.all(Query{VHost: "/"}); int64(len(refs)) != n {
+		w.t.Errorf("%d letters are found of %d", len(refs), n)
+	}
+}
+
+// take takes messages from a queue for good.
+func (w *world) take(queue string, n int) {
+	w.t.Helper()
+	for range n {
+		w.do(vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: queue, NoAck: true}})
+	}
+}
+
+func (w *world) count(queue string) (n int) {
+	w.t.Helper()
+	if err := w.e.Look(context.Background(), "/", func(v *vhost.VHost) {
+		q, _ := v.Queue(queue)
+		n = q.Ready
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+func TestWhatGoesAndComes(t *testing.T) {
+	// If this fails, the index keeps letters that have gone, or overlooks those that come.
+	t.Parallel()
+	w := filled(t, 200)
+	w.has(200)
+	r := rand.New(rand.NewPCG(5, 5))
+	w.take("orders.dlq", 20) // at its head
+	w.has(180)
+	w.letters(r, 100)
+	w.has(280)
+	bills := w.count("bills.dlq")
+	w.do(vhost.Command{Kind: vhost.PurgeQueue, Definition: &vhost.Definition{Name: "bills.dlq"}})
+	w.has(280 - int64(bills))
+	orders := w.count("orders.dlq")
+	w.do(vhost.Command{Kind: vhost.DeleteQueue, Definition: &vhost.Definition{Name: "orders.dlq"}})
+	left := 280 - int64(bills) - int64(orders)
+	w.has(left)
+	w.declare("orders.dlq") // another one, whose letters have the numbers of those that are gone
+	w.letters(r, 90)
+	w.has(left + 90)
+	if k := w.x.knownOf("/"); len(k.dropping) == 0 && len(k.segments) > 6 {
+		t.Errorf("%d segments have %d letters: none was given up", len(k.segments), k.letters())
+	}
+}
+
+func TestHoles(t *testing.T) {
+	// If this fails, the index keeps letters that were taken from the middle of a queue.
+	t.Parallel()
+	w := filled(t, 200)
+	w.crawl()
+	var ids []uint64
+	_, err := w.x.Search(context.Background(), Query{VHost: "/", Filter: w.filter("state:lost card"), Limit: 1000}, func(x *vhost.Seen, _ *sift.Message) {
+		ids = append(ids, x.ID)
+	})
+	if err != nil || len(ids) == 0 {
+		t.Fatal(len(ids), err)
+	}
+	w.do(vhost.Command{Kind: vhost.Discard, Selection: &vhost.Selection{IDs: ids}})
+	w.has(200 - int64(len(ids)))
+}
+
+func TestRestart(t *testing.T) {
+	// If this fails, an index forgets what it had when the broker starts again, or keeps what was gone by then, or overlooks a
+	// letter with the number of one that the restart has ended.
+	t.Parallel()
+	w := filled(t, 200)
+	w.has(200)
+	indexed := w.x.Stats().Indexed
+	w.take("orders.dlq", 10)
+	w.shut()
+	w.take("bills.dlq", 10)
+	w.stop()
+	w.start()
+	w.open()
+	w.has(180)
+	if again := w.x.Stats().Indexed; again > indexed/2 {
+		t.Errorf("%d letters of %d were read again", again, indexed)
+	}
+	transient := func(body string) {
+		w.do(vhost.Command{Kind: vhost.Publish, Key: []byte("orders"), Properties: amqp.AppendProperties(nil, &amqp.Properties{}), Body: []byte(body)})
+	}
+	for range 70 {
+		transient("card")
+	}
+	w.has(250)
+	w.shut()
+	w.stop()
+	w.start()
+	w.open()
+	for range 5 {
+		transient("cash")
+	}
+	w.has(185)
+}
+
+func TestHeldLetters(t *testing.T) {
+	// If this fails, letters that are held in their queue are not found, or still are when they have gone on.
+	t.Parallel()
+	w := newWorld(t)
+	w.declare("dlq", field("x-max-length", amqp.Int64(1)), field("x-overflow", amqp.String("reject-publish")))
+	w.declare("work", field("x-queue-type", amqp.String("quorum")), field("x-overflow", amqp.String("reject-publish")),
+		field("x-dead-letter-strategy", amqp.String("at-least-once")),
+		field("x-dead-letter-exchange", amqp.String("")), field("x-dead-letter-routing-key", amqp.String("dlq")))
+	for range 6 {
+		w.publish("work", &amqp.Properties{}, "card")
+	}
+	w.crawl()
+	for range 5 {
+		w.do(vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: "work"}}, vhost.Command{Kind: vhost.Nack, Multiple: true})
+	}
+	w.has(5)
+	w.same("state:held", Newest)
+	w.same("cause:refused", Newest)
+	if refs, _ := w.all(Query{VHost: "/", Filter: w.filter("state:held")}); len(refs) != 4 {
+		t.Errorf("%d letters are held of 4", len(refs))
+	}
+	w.take("dlq", 1)
+	w.has(4)
+}
+
+func TestVirtualHosts(t *testing.T) {
+	// If this fails, letters of a virtual host that was deleted are kept, or taken for those of another with its name.
+	t.Parallel()
+	w := newWorld(t)
+	change := func(c access.Command) {
+		t.Helper()
+		if _, err := w.e.ChangeAccess(context.Background(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill := func(n int) {
+		t.Helper()
+		change(access.Command{Kind: access.PutVHost, VHost: "v"})
+		commands := []vhost.Command{{Kind: vhost.DeclareQueue, Definition: &vhost.Definition{Name: "q", Durable: true, Arguments: amqp.Table{
+			field("x-max-length", amqp.Int64(0)), field("x-dead-letter-exchange", amqp.String("none"))}}}}
+		for range n {
+			commands = append(commands, vhost.Command{Kind: vhost.Publish, Key: []byte("q"), Properties: amqp.AppendProperties(nil, &amqp.Properties{}), Body: []byte("x")})
+		}
+		if _, err := w.e.Do(context.Background(), "v", "", commands...); err != nil {
+			t.Fatal(err)
+		}
+		w.crawl()
+		if got := w.x.Stats().Letters; got != int64(n) {
+			t.Errorf("the index has %d letters of %d", got, n)
+		}
+	}
+	fill(100)
+	change(access.Command{Kind: access.DeleteVHost, VHost: "v"})
+	fill(70)
+	change(access.Command{Kind: access.DeleteVHost, VHost: "v"})
+	w.crawl()
+	if got := w.x.Stats().Letters; got != 0 {
+		t.Errorf("the index has %d letters of a virtual host that is no more", got)
+	}
+}
+
+func TestRebuild(t *testing.T) {
+	// If this fails, an index cannot be made anew, or is asked while it is not there.
+	t.Parallel()
+	w := filled(t, 150)
+	w.has(150)
+	indexed := w.x.Stats().Indexed
+	if err := w.x.Rebuild("/"); err != nil {
+		t.Fatal(err)
+	}
+	refs, a := w.all(Query{VHost: "/"})
+	if a.Index != nil || len(refs) != 150 {
+		t.Errorf("while it is made anew %d letters are found; by the index: %v", len(refs), a.Index != nil)
+	}
+	w.has(150)
+	if got := w.x.Stats().Indexed - indexed; got != 150 {
+		t.Errorf("%d letters were read again", got)
+	}
+}
+
+func TestDamage(t *testing.T) {
+	// If this fails, a damaged index stops the broker, answers wrongly, or is not made anew.
+	t.Parallel()
+	for _, part := range []int64{0, 1, 2, 3, 4, 5} {
+		w := filled(t, 150)
+		w.has(150)
+		w.shut()
+		path := filepath.Join(w.dir, storeFile)
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := part * int64(len(b)) / 6; i < min((part+1)*int64(len(b))/6, int64(len(b))); i += 97 {
+			b[i] ^= 0x5A
+		}
+		if err := os.WriteFile(path, b, 0o640); err != nil {
+			t.Fatal(err)
+		}
+		w.open()
+		for range 20 { // what is found damaged on the way is made anew
+			_ = w.c.round()
+			w.c.repair()
+			w.x.Search(context.Background(), Query{VHost: "/", Filter: w.filter("card")}, func(*vhost.Seen, *sift.Message) {})
+		}
+		w.has(150)
+	}
+}
+
+func TestBound(t *testing.T) {
+	// If this fails, an index grows beyond its limit, or hides that it has forgotten letters.
+	t.Parallel()
+	w := filled(t, 400)
+	w.x.options.MaxBytes = 24 << 10
+	w.crawl()
+	w.crawl()
+	s := w.x.Stats()
+	if s.Letters >= 400 || s.Letters == 0 {
+		t.Fatalf("%d letters of 400 within the limit", s.Letters)
+	}
+	refs, a := w.all(Query{VHost: "/"})
+	if !a.Partial || a.Index == nil || !a.Index.Forgotten {
+		t.Error("it is not said that letters were forgotten")
+	}
+	all := w.scanned(Query{VHost: "/"})
+	newest := map[string]bool{}
+	for _, r := range all {
+		newest[r] = true
+	}
+	for _, r := range refs {
+		if !newest[r] {
+			t.Errorf("%s is not there", r)
+		}
+	}
+	w.shut()
+	w.open()
+	w.crawl()
+	if _, a := w.all(Query{VHost: "/"}); !a.Partial {
+		t.Error("after a start it is not said any more")
+	}
+}
+
+// lowDisk is a broker without room on the disk.
+type lowDisk struct {
+	*engine.Engine
+	low bool
+}
+
+func (b *lowDisk) LowOnDisk() bool { return b.low }
+
+func TestNothingIsWrittenWithoutRoom(t *testing.T) {
+	// If this fails, the index takes the room that messages need.
+	t.Parallel()
+	w := filled(t, 150)
+	b := &lowDisk{w.e, true}
+	w.x.options.Broker = b
+	for range 3 {
+		_ = w.c.round()
+	}
+	if n := w.x.Stats().Letters; n != 0 {
+		t.Errorf("%d letters were taken without room", n)
+	}
+	b.low = false
+	w.has(150)
+}
+
+func TestCrawlerGoesByItself(t *testing.T) {
+	// If this fails, nothing is indexed but in tests.
+	t.Parallel()
+	w := filled(t, 20)
+	x := Open(Options{Broker: w.e, Dir: t.TempDir(), Log: quiet()})
+	defer func() {
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for deadline := time.Now().Add(20 * time.Second); x.Stats().Letters != 20; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%+v", x.Stats())
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}

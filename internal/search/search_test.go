@@ -1,0 +1,126 @@
+package search
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// filled is a world with letters in two queues and on the shelf.
+func filled(t testing.TB, n int) *world {
+	w := newWorld(t)
+	w.declare("orders.dlq")
+	w.declare("bills.dlq", field("x-max-priority", amqp.Int32(3)))
+	w.full("orders", "orders.dlq")
+	w.full("bills", "bills.dlq")
+	w.full("nowhere", "missing")
+	w.declare("plain")
+	const seed = 11
+	w.letters(rand.New(rand.NewPCG(seed, seed)), n)
+	w.publish("plain", &amqp.Properties{}, "no letter")
+	return w
+}
+
+var filters = []string{
+	"", "reason:maxlen", "-reason:maxlen", "source:orders", "source:ord*", "queue:bills.dlq", "-queue:*.dlq", "exchange:*", "key:orders|bills",
+	"state:lost", "state:ready", "cause:no_route", "-cause:no_route", "age:<100s", "age:>100s", "count:>0", "count:2", "size:<50", "size:>=60",
+	"message-id:m-7", "id:3", "type:order.paid", "type:order.*", "header.tenant:t3", "-header.tenant:t3", "header.attempt:>2", "header.attempt:3",
+	"header.none:x", "-header.none:*", "header.trace:*", "header.trace:\"at com\"*", "timeout", "timed", "soCKet*", "\"read timed out\"", "card", "body:card", "headers:card",
+	"-card", "café", "\"café card\"", "*ecline*", "declin*", "body.$.order.id:17", "body.$.order.id:5", "body.$.amount:<10", "body.$.order.note:*card*",
+	"exception:*Timeout*", "exception:boom", "-exception:boom", "boom|card", "header.tenant:t1|t2 reason:maxlen -card age:<1h",
+	"body.$.order:*", "redrives:0", "user:nobody", "content-type:x", "last-queue:bills", "first-reason:maxlen", "m-3", "17",
+}
+
+func TestIndexFindsWhatAScanFinds(t *testing.T) {
+	// If this fails, the index hides letters that pass a filter, shows others, or loses its place between portions.
+	t.Parallel()
+	w := filled(t, 300)
+	w.crawl()
+	if n := w.x.Stats().Letters; n != 300 {
+		t.Fatalf("the index has %d letters of 300", n)
+	}
+	if k := w.x.knownOf("/"); len(k.segments) < 3 || k.tail.n == 0 {
+		t.Fatalf("%d segments and a tail of %d: the test is about both", len(k.segments), k.tail.n)
+	}
+	for _, f := range filters {
+		w.same(f, Newest)
+		w.same(f, Oldest)
+	}
+}
+
+func TestGroupsAreThoseOfAScan(t *testing.T) {
+	// If this fails, groups count letters wrongly, or their filters find others.
+	t.Parallel()
+	w := filled(t, 300)
+	w.crawl()
+	for _, by := range []string{"reason", "source", "queue", "exchange", "key", "cause", "state", "exception", "fingerprint", "type", "header:tenant", "header:attempt", "header:trace", "header:none"} {
+		for _, filter := range []string{"", "card", "-header.tenant:t3", "\"card declined\"", "age:<100s"} {
+			g, err := sift.GroupBy(by)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q := GroupQuery{VHost: "/", By: g, Filter: w.filter(filter)}
+			got, err := w.x.Groups(context.Background(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Most = 1000
+			want, err := w.x.scanGroups(context.Background(), &q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Index == nil || got.Partial || want.Partial {
+				t.Errorf("by %s of %q: partial, or by a scan", by, filter)
+			}
+			if got.Total != want.Total || len(got.Groups) != len(want.Groups) {
+				t.Errorf("by %s of %q: %d letters in %d groups, a scan has %d in %d", by, filter, got.Total, len(got.Groups), want.Total, len(want.Groups))
+				continue
+			}
+			for i := range got.Groups {
+				a, b := got.Groups[i], want.Groups[i]
+				a.Sample, b.Sample = Ref{}, Ref{}
+				sum := int64(0)
+				for _, n := range a.Spark {
+					sum += n
+				}
+				if sum != a.Count {
+					t.Errorf("by %s: the stretches of %q have %d letters of %d", by, a.Value, sum, a.Count)
+				}
+				a.Spark, b.Spark = [SparkParts]int64{}, [SparkParts]int64{}
+				if a != b {
+					t.Errorf("by %s of %q: %+v, a scan has %+v", by, filter, a, b)
+				}
+				refs, _ := w.all(Query{VHost: "/", Filter: w.filter(a.Filter + " " + filter)})
+				if int64(len(refs)) != a.Count {
+					t.Errorf("by %s: %s finds %d letters of %d", by, a.Filter, len(refs), a.Count)
+				}
+			}
+		}
+	}
+}
+
+func TestRights(t *testing.T) {
+	// If this fails, letters are shown or counted of queues that the caller may not read.
+	t.Parallel()
+	w := filled(t, 100)
+	w.crawl()
+	may := func(at vhost.Where, lastQueue string) bool {
+		return at.Queue == "orders.dlq" || at.Lost && lastQueue == "other"
+	}
+	refs, _ := w.all(Query{VHost: "/", May: may})
+	for _, r := range refs {
+		if !slices.Contains([]string{"orders.dlq"}, r[:10]) {
+			t.Fatalf("shown: %s", r)
+		}
+	}
+	by, _ := sift.GroupBy("queue")
+	g, err := w.x.Groups(context.Background(), GroupQuery{VHost: "/", By: by, May: may})
+	if err != nil || len(g.Groups) != 1 || g.Groups[0].Count != int64(len(refs)) {
+		t.Fatalf("%+v, %v: want one group of %d", g.Groups, err, len(refs))
+	}
+}

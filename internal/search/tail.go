@@ -1,0 +1,334 @@
+package search
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/sift"
+)
+
+// A letter is what the crawler brings of one: copies.
+type letter struct {
+	id        uint64
+	place     uint16 // number of it in the virtual host
+	transient bool   // gone when the virtual host opens again
+	held      bool
+	cut       bool // the body goes on
+	message   sift.Message
+}
+
+// What is to be known of a letter beside its columns.
+const (
+	flagTransient uint8 = 1 << iota
+	flagHeld
+	flagRest // its words are not all known
+	flagLong // some of its words may have been cut off
+)
+
+// Columns of text, by their names in package sift, and of numbers.
+const (
+	columnKeys        = "key" // all of them, with a zero octet between
+	columnException   = "exception"
+	columnFingerprint = "fingerprint"
+	headerPrefix      = "h:" // before the name of a header
+
+	numbersID       = "#id"
+	numbersAt       = "#at"
+	numbersSize     = "#size"
+	numbersCount    = "#count"
+	numbersRedrives = "#redrives"
+	numbersPlace    = "#place"
+	numbersFlags    = "#flags"
+)
+
+// A tail is the letters of a virtual host that are not sealed yet.
+type tail struct {
+	number  uint64 // of the segment that it will be
+	most    int    // letters
+	n       int
+	numbers map[string][]int64
+	texts   map[string]*textColumn
+	headers []string // of texts, without their prefix
+	others  bool     // there were other headers
+	words   [sections]*vocabulary
+	uses    [sections][]uint32 // numbers of words, letter after letter
+	ends    [sections][]uint32 // of each letter among them
+	cutter  cutter
+
+	exception, fingerprint sift.Grouping
+}
+
+// textColumn is the values of letters that are text.
+type textColumn struct {
+	codes  []uint16
+	known  map[string]uint16
+	values []string
+}
+
+// The first codes of a text column stand for no value, and for one that is not kept.
+const (
+	codeNone uint16 = iota
+	codeLong
+	codesKept
+)
+
+func newTail(number uint64, most int) *tail {
+	t := &tail{number: number, most: most, numbers: map[string][]int64{}, texts: map[string]*textColumn{}}
+	for i := range t.words {
+		t.words[i] = newVocabulary()
+	}
+	t.exception, _ = sift.GroupBy(columnException)
+	t.fingerprint, _ = sift.GroupBy(columnFingerprint)
+	t.cutter.add = func(in section, word []byte) {
+		n := t.words[in].number(word)
+		if t.words[in].note(n, uint16(t.n)) {
+			t.uses[in] = append(t.uses[in], n)
+		}
+	}
+	return t
+}
+
+// octets is how much there is of words and of who has them, about.
+func (t *tail) octets() (n int) {
+	for i := range t.words {
+		n += len(t.words[i].octets) + 4*len(t.uses[i])
+	}
+	return n
+}
+
+// full reports whether the tail has to be sealed.
+func (t *tail) full() bool {
+	words, octets := 0, 0
+	for i := range t.words {
+		words += len(t.uses[i])
+		octets += len(t.words[i].octets)
+	}
+	return t.n >= t.most || words > tailWords || octets > tailOctets
+}
+
+// add takes a letter; nothing of it is kept that is lent.
+func (t *tail) add(l *letter) {
+	m := &l.message
+	flags := uint8(0)
+	if l.transient {
+		flags |= flagTransient
+	}
+	if l.held {
+		flags |= flagHeld
+	}
+	t.cutter.rest, t.cutter.long = l.cut, false
+	p, err := amqp.ParseProperties(m.Properties)
+	if err != nil {
+		t.cutter.rest = true // what was stored as properties is none: it is looked at each time
+	}
+	t.cutter.properties(m.Properties)
+	t.cutter.body(m.Body)
+	if t.cutter.rest {
+		flags |= flagRest
+	}
+	if t.cutter.long {
+		flags |= flagLong
+	}
+	for i := range t.ends {
+		t.ends[i] = append(t.ends[i], uint32(len(t.uses[i])))
+	}
+	for name, n := range map[string]int64{
+		numbersID: int64(l.id), numbersAt: m.At, numbersSize: m.Size, numbersCount: m.Count, numbersRedrives: m.Redrives,
+		numbersPlace: int64(l.place), numbersFlags: int64(flags),
+	} {
+		t.numbers[name] = append(t.numbers[name], n)
+	}
+	t.addTexts(l, &p)
+	t.n++
+}
+
+func (t *tail) addTexts(l *letter, p *amqp.Properties) {
+	m := &l.message
+	var room [256]byte
+	keys := room[:0]
+	for i, k := range m.Keys {
+		if i > 0 {
+			keys = append(keys, 0)
+		}
+		keys = append(keys, k...)
+	}
+	t.text(columnKeys, keys)
+	for _, x := range [...]struct{ name, value string }{
+		{"reason", m.Reason}, {"first-reason", m.FirstReason}, {"source", m.Source}, {"last-queue", m.LastQueue},
+		{"exchange", m.Exchange}, {"cause", m.Cause}, {"type", p.Type}, {"app", p.AppID}, {"user", p.UserID},
+		{"content-type", p.ContentType}, {"reply-to", p.ReplyTo},
+	} {
+		t.text(x.name, []byte(x.value))
+	}
+	if l.cut { // the exception may be in the rest
+		t.code(columnException, codeLong)
+		t.code(columnFingerprint, codeLong)
+	} else {
+		t.grouped(columnException, t.exception, m)
+		t.grouped(columnFingerprint, t.fingerprint, m)
+	}
+	for i := range p.Headers {
+		t.header(&p.Headers[i])
+	}
+}
+
+func (t *tail) grouped(name string, by sift.Grouping, m *sift.Message) {
+	if value, ok := by.Key(m); ok {
+		t.text(name, []byte(value))
+	}
+}
+
+// header keeps the value of a header, encoded as in a table, kind first.
+func (t *tail) header(f *amqp.Field) {
+	column := headerPrefix + f.Name
+	if t.texts[column] == nil {
+		if len(t.headers) == headersKept {
+			t.others = true
+			return
+		}
+		t.headers = append(t.headers, f.Name)
+	}
+	var room [valueMax + 300]byte
+	switch {
+	case f.Value.Kind == amqp.KindTable || f.Value.Kind == amqp.KindArray || len(f.Value.Str) > valueMax:
+		t.code(column, codeLong)
+	default:
+		b := amqp.AppendTable(room[:0], amqp.Table{*f})
+		t.text(column, b[4+1+len(f.Name):])
+	}
+}
+
+// text notes a value of the newest letter. The first of two counts.
+func (t *tail) text(name string, value []byte) {
+	c := t.column(name)
+	if len(c.codes) > t.n {
+		return
+	}
+	code, known := c.known[string(value)]
+	if !known {
+		s := string(value)
+		code = codesKept + uint16(len(c.values))
+		c.values, c.known[s] = append(c.values, s), code
+	}
+	c.codes = append(c.codes, code)
+}
+
+func (t *tail) code(name string, code uint16) {
+	if c := t.column(name); len(c.codes) <= t.n {
+		c.codes = append(c.codes, code)
+	}
+}
+
+// column finds a column, and fills in that letters before the newest had no value.
+func (t *tail) column(name string) *textColumn {
+	c := t.texts[name]
+	if c == nil {
+		c = &textColumn{known: map[string]uint16{}}
+		t.texts[name] = c
+	}
+	for len(c.codes) < t.n {
+		c.codes = append(c.codes, codeNone)
+	}
+	return c
+}
+
+// parts are what a segment is stored as, by name.
+type parts map[string][]byte
+
+// seal makes parts of the letters.
+func (t *tail) seal() parts {
+	p := parts{}
+	for name, all := range t.numbers {
+		p[name] = encodeNumbers(all)
+	}
+	for name := range t.texts {
+		c := t.column(name)
+		p[name] = encodeTexts(c)
+	}
+	for i := range sections {
+		t.sealWords(p, i)
+	}
+	return p
+}
+
+// The parts of the words of a section are: those that one letter has, and whose that is; those that several have, where in
+// the lists theirs begin, and the lists, as distances.
+func wordParts(in section) (rare, owners, common, begins, lists string) {
+	s := string('0' + rune(in))
+	return "w" + s + "r", "w" + s + "o", "w" + s + "c", "w" + s + "b", "w" + s + "l"
+}
+
+func (t *tail) sealWords(p parts, in section) {
+	v, uses := t.words[in], t.uses[in]
+	rareName, ownersName, commonName, beginsName, listsName := wordParts(in)
+	// Where each word's letters go, in the order of words.
+	next := make([]uint32, len(v.begins)+1)
+	for n, count := range v.counts {
+		next[n+1] = next[n] + uint32(count)
+	}
+	letters := make([]uint16, len(uses))
+	from := uint32(0)
+	for letter, end := range t.ends[in] {
+		for _, n := range uses[from:end] {
+			letters[next[n]] = uint16(letter)
+			next[n]++
+		}
+		from = end
+	}
+	rare, common := []byte{'\n'}, []byte{'\n'}
+	var owners, begins, lists []byte
+	at := uint32(0)
+	for n, count := range v.counts {
+		word := v.octets[v.begins[n] : v.end(uint32(n))+1]
+		own := letters[at : at+uint32(count)]
+		at += uint32(count)
+		if count == 1 {
+			rare = append(rare, word...)
+			owners = binary.LittleEndian.AppendUint16(owners, own[0])
+			continue
+		}
+		common = append(common, word...)
+		begins = binary.LittleEndian.AppendUint32(begins, uint32(len(lists)))
+		last := -1
+		for _, l := range own {
+			lists = binary.AppendUvarint(lists, uint64(int(l)-last-1))
+			last = int(l)
+		}
+	}
+	begins = binary.LittleEndian.AppendUint32(begins, uint32(len(lists)))
+	p[rareName], p[ownersName], p[commonName], p[beginsName], p[listsName] = rare, owners, common, begins, lists
+}
+
+// encodeNumbers writes the least number, the octets of each difference from it, and these.
+func encodeNumbers(all []int64) []byte {
+	low, high := slices.Min(all), slices.Max(all)
+	width := widthOf(uint64(high - low))
+	b := append(binary.LittleEndian.AppendUint64(nil, uint64(low)), byte(width))
+	for _, n := range all {
+		var x [8]byte
+		binary.LittleEndian.PutUint64(x[:], uint64(n-low))
+		b = append(b, x[:width]...)
+	}
+	return b
+}
+
+func widthOf(n uint64) (width int) {
+	for ; n > 0; n >>= 8 {
+		width++
+	}
+	return width
+}
+
+// encodeTexts writes the values, each with its length, and then the codes like numbers.
+func encodeTexts(c *textColumn) []byte {
+	b := binary.AppendUvarint(nil, uint64(len(c.values)))
+	for _, v := range c.values {
+		b = append(binary.AppendUvarint(b, uint64(len(v))), v...)
+	}
+	codes := make([]int64, len(c.codes))
+	for i, code := range c.codes {
+		codes[i] = int64(code)
+	}
+	return append(b, encodeNumbers(codes)...)
+}

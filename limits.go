@@ -21,6 +21,9 @@ func Relative(share float64) *Threshold {
 // ParseBytes reads a number of bytes as RabbitMQ writes it: 50000000, 50MB (10^6), 50M or 50MiB (2^20); units up to P.
 func ParseBytes(text string) (int64, error) { return engine.ParseBytes(text) }
 
+// CheckLimits reports what a Broker would refuse of MemoryHighWatermark and DiskFreeLimit.
+func (c *Config) CheckLimits() error { return c.limits().Validate() }
+
 // limits are those of the configuration, or else the default ones.
 func (c *Config) limits() *engine.Limits {
 	l := engine.DefaultLimits()

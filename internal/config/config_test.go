@@ -213,6 +213,12 @@ func TestMistakes(t *testing.T) {
 		"ssl_cert_login_from = shoe_size":                       "distinguished_name",
 		"password_hashing_module = rabbit_password_hashing_md4": "is not one of rabbit_password_hashing_sha256",
 		"vm_memory_high_watermark.relative = much":              "is not a number",
+		"vm_memory_high_watermark.relative = NaN":               "is not a number",
+		"vm_memory_high_watermark.relative = -1":                "conf:1: vm_memory_high_watermark must be a fraction",
+		"vm_memory_high_watermark.relative = 1.5":               "must be a fraction",
+		"disk_free_limit.relative = Inf":                        "is not a number",
+		"disk_free_limit.relative = -3":                         "conf:1: disk_free_limit must be",
+		"default_permissions.configure = (":                     "conf:1: default_permissions.configure: error parsing regexp",
 		"heartbeat. = 1":                                        "unknown key",
 		"default_queue_type = stream":                           "classic, quorum",
 	} {
@@ -230,6 +236,27 @@ func TestMistakes(t *testing.T) {
 	}
 	if _, err := Load(Sources{File: "/does/not/exist.conf"}); err == nil {
 		t.Error("a file that is not there is no mistake")
+	}
+}
+
+func TestCheckFindsWhatAStartWould(t *testing.T) {
+	// If this fails, a file is called valid with which no broker starts, or that says less than it seems to.
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.conf")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("load_definitions = /does/not/exist\n")
+	if _, err := Check(path, nil); err == nil || !strings.Contains(err.Error(), path+":1: load_definitions: ") {
+		t.Errorf("definitions that are not there: %v", err)
+	}
+	write("load_definitions = " + path + "\nssl_options.versions.1 = sslv3\n")
+	s, err := Check(path, nil)
+	if err != nil || len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, `"sslv3" is not possible`) {
+		t.Errorf("a version of TLS that there is not: %v, %v", s, err)
 	}
 }
 

@@ -65,7 +65,8 @@ func Load(from Sources) (*Settings, error) {
 	return s, nil
 }
 
-// Check reads one file alone, with the environment for what it names.
+// Check reads one file alone, with the environment for what it names, and looks for the files that a broker would read when it
+// starts.
 func Check(path string, environ []string) (*Settings, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -76,7 +77,7 @@ func Check(path string, environ []string) (*Settings, error) {
 	env := newEnvironment(environ)
 	all, wrong := parseFile(path, string(text), env.look)
 	err = errors.Join(append(wrong, s.apply(absoluteLast(all)))...)
-	if err = errors.Join(err, s.finish()); err != nil {
+	if err = errors.Join(err, s.finish(), s.checkFiles()); err != nil {
 		return nil, err
 	}
 	s.complete()

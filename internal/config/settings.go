@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -275,6 +276,7 @@ func (s *Settings) check() error {
 		tls               *bartleby.TLS
 	}{{b.AMQPS, "ssl_options", &b.TLS}, {b.ManagementHTTPS, "management.ssl", &b.ManagementTLS}, {b.PrometheusHTTPS, "prometheus.ssl", &b.PrometheusTLS}} {
 		if of.addresses == "" {
+			s.noteVersions(of.prefix, of.tls.Versions)
 			continue
 		}
 		if err := of.tls.Check(); err != nil {
@@ -296,6 +298,15 @@ func (s *Settings) check() error {
 	if s.isSet("default_user") && !s.isSet("default_pass") && b.First.User != "guest" {
 		s.note(slog.LevelWarn, "%s: default_user is set and default_pass is not: the password is guest", s.origin("default_user"))
 	}
+	for key, pattern := range map[string]string{"configure": b.First.Configure, "read": b.First.Read, "write": b.First.Write} {
+		if _, err := regexp.Compile(pattern); err != nil {
+			mistakes = append(mistakes, fmt.Errorf("%s: default_permissions.%s: %w", s.origin("default_permissions."+key), key, err))
+		}
+	}
+	if err := b.CheckLimits(); err != nil {
+		limit, _, _ := strings.Cut(err.Error(), " ")
+		mistakes = append(mistakes, fmt.Errorf("%s: %w", s.origin(limit+"."), err))
+	}
 	if p := b.Web.PathPrefix; p != "" && p[0] != '/' {
 		mistakes = append(mistakes, fmt.Errorf("%s: management.path_prefix: %q does not begin with /", s.origin("management.path_prefix"), p))
 	}
@@ -303,6 +314,25 @@ func (s *Settings) check() error {
 		mistakes = append(mistakes, fmt.Errorf("%s: prometheus.path: %q does not begin with /", s.origin("prometheus.path"), p))
 	}
 	return errors.Join(mistakes...)
+}
+
+// checkFiles finds what is named and not there.
+func (s *Settings) checkFiles() error {
+	if path := s.Broker.LoadDefinitions; path != "" {
+		if _, err := os.Stat(path); err != nil {
+			return fmt.Errorf("%s: load_definitions: %w", cmp.Or(s.origin("load_definitions"), s.origin("management.load_definitions")), err)
+		}
+	}
+	return nil
+}
+
+// noteVersions tells of versions of TLS that would be refused if there were a listener for them.
+func (s *Settings) noteVersions(prefix string, versions []string) {
+	for _, v := range versions {
+		if v != "tlsv1.2" && v != "tlsv1.3" {
+			s.note(slog.LevelWarn, "%s: %s.versions: %q is not possible, tlsv1.2 and tlsv1.3 are; no listener uses it", s.origin(prefix+".versions."), prefix, v)
+		}
+	}
 }
 
 // isSet reports whether a source has said something of a key.

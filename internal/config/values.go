@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -120,7 +121,7 @@ func bytesOrNone(value string) (int64, error) {
 
 func share(value string) (float64, error) {
 	f, err := strconv.ParseFloat(value, 64)
-	if err != nil {
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0, fmt.Errorf("%q is not a number", value)
 	}
 	return f, nil

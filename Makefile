@@ -11,7 +11,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 
 export SEEDS SOAK MUTANTS
 
-.PHONY: help build deb image deps test lint unit race sim mutants conformance kill packages interop \
+.PHONY: help build deb image deps test lint unit race sim mutants conformance kill packages interop browser \
 	soak violence conformance-rabbitmq conformance-rabbitmq4 bench clean
 
 help:
@@ -46,7 +46,7 @@ test:
 	@go build -buildvcs=false -o build/suites ./scripts/suites
 	@exec build/suites -- $(SUITES)
 
-lint unit race sim mutants conformance kill packages interop soak violence conformance-rabbitmq conformance-rabbitmq4:
+lint unit race sim mutants conformance kill packages interop browser soak violence conformance-rabbitmq conformance-rabbitmq4:
 	@$(MAKE) --no-print-directory test SUITES=$@
 
 bench: build

@@ -49,3 +49,8 @@ if wants interop; then
 	echo "deps: for interop: what interop/deps.sh says"
 	interop/deps.sh
 fi
+
+if wants browser; then
+	echo "deps: for browser: what browser/deps.sh says"
+	browser/deps.sh
+fi

@@ -92,6 +92,10 @@ func suites() []suite {
 			steps: []step{command("interop/run.sh", binary)},
 		},
 		{
+			name: "browser", about: "the console in Debian's chromium", limit: 5 * time.Minute, binary: true,
+			steps: []step{command("node", "browser/run.js", binary)},
+		},
+		{
 			name: "soak", about: "the simulation for as long as SOAK says", long: true,
 			steps: []step{goTest("-run=TestSeeds", "-timeout=0", "./internal/sim", "-args", "-soak="+soak)},
 		},

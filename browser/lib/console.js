@@ -1,0 +1,147 @@
+// The console in a chromium: pages that are watched for errors, found by role and name.
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import assert from 'node:assert/strict';
+import test, { after, before } from 'node:test';
+import { chromium } from 'playwright-core';
+import { Broker } from './broker.js';
+import { build, patience, screenshots } from './wait.js';
+import { words } from './words.js';
+import { findings } from './axe.js';
+
+export const desk = { width: 1280, height: 800 };
+export const phone = { width: 390, height: 844 };
+
+/** A page of the console, and what went wrong in it. */
+export class Console {
+  wrong = [];
+  #expected = [];
+
+  constructor(world, context, page, language) {
+    Object.assign(this, { broker: world.broker, context, page, language, say: words(language) });
+    page.setDefaultTimeout(patience);
+    page.on('console', (m) => m.type() === 'error' && this.#note(`console: ${m.text()} ${m.location().url}`));
+    page.on('pageerror', (e) => this.#note(`exception: ${e.stack || e}`));
+    page.on('request', (r) => {
+      if (!r.url().startsWith(world.broker.http) && !/^(data|blob|about):/.test(r.url())) this.#note(`asked another host: ${r.url()}`);
+    });
+  }
+
+  #note(what) {
+    if (!this.#expected.some((x) => x.test(what))) this.wrong.push(what);
+  }
+
+  /** What the browser complains of by itself when the broker refuses, such as /401/, is as it shall be. */
+  expect(pattern) {
+    this.#expected.push(pattern);
+    this.wrong = this.wrong.filter((w) => !pattern.test(w));
+  }
+
+  /** Shows a path of the console, such as /queues, in this console's language. */
+  async open(path) {
+    const url = new URL(this.broker.http + path);
+    url.searchParams.set('lang', this.language);
+    await this.page.goto(url.href);
+    await this.page.locator('h1').first().waitFor();
+  }
+
+  /** A session without the login page. */
+  async logIn(user = 'guest', password = 'guest') {
+    const answer = await this.context.request.post(`${this.broker.http}/api/x/session`, { form: { username: user, password } });
+    assert.equal(answer.status(), 200, await answer.text());
+  }
+
+  button(key, params, within = this.page) {
+    return within.getByRole('button', { name: this.say(key, params), exact: true });
+  }
+
+  field(key, params, within = this.page) {
+    return within.getByLabel(this.say(key, params), { exact: true });
+  }
+
+  heading(key, params) {
+    return this.page.getByRole('heading', { name: this.say(key, params), exact: true });
+  }
+
+  text(key, params, within = this.page) {
+    return within.getByText(this.say(key, params), { exact: true });
+  }
+
+  get dialog() {
+    return this.page.getByRole('dialog');
+  }
+
+  /** Resolves when nothing is being loaded: no skeleton, no request but the stream of events. */
+  async settled() {
+    await this.page.locator('.skeleton').first().waitFor({ state: 'detached' }).catch(() => {}); // then axe or the picture shows it
+    await this.page.evaluate(() => document.fonts.ready);
+    await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  }
+
+  async picture(name, options = {}) {
+    await mkdir(screenshots, { recursive: true });
+    await this.page.screenshot({ path: join(screenshots, `${name}.png`), animations: 'disabled', ...options });
+  }
+
+  /** Fails if axe has serious findings about what is shown. */
+  async accessible() {
+    const found = await findings(this.page);
+    assert.deepEqual(found, [], `axe about ${this.page.url()}`);
+  }
+
+  /** Fails if the page complained of anything, its content security policy included. */
+  clean() {
+    assert.deepEqual(this.wrong, [], 'the page complained');
+  }
+}
+
+/** A broker and a chromium, for the tests of a file. */
+export class World {
+  /** Both are there while the tests of the file that calls it run; prepare(broker) gives the broker what they need. */
+  static of(name, prepare = async () => {}) {
+    const world = new World();
+    world.name = name;
+    before(async () => {
+      const [broker, browser] = await Promise.all([
+        Broker.start(name),
+        chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage'] }),
+      ]);
+      Object.assign(world, { broker, browser });
+      await prepare(broker);
+    });
+    after(async () => {
+      await world.browser?.close();
+      await world.broker?.stop();
+    });
+    return world;
+  }
+
+  async console({ language = 'en', scheme = 'light', viewport = desk, user = 'guest:guest', ...rest } = {}) {
+    const context = await this.browser.newContext({ viewport, colorScheme: scheme, locale: language, timezoneId: 'UTC', reducedMotion: 'reduce', ...rest });
+    await context.addInitScript(() => {
+      document.addEventListener('securitypolicyviolation', (e) => console.error(`the content security policy forbids ${e.violatedDirective} ${e.blockedURI}`));
+    });
+    const shown = new Console(this, context, await context.newPage(), language);
+    if (user) await shown.logIn(...user.split(':'));
+    return shown;
+  }
+
+  /** A test in a browser of its own: words says what is broken if it fails; play gets the console, which has to be clean afterwards. */
+  test(words, options, play = options) {
+    test(`${this.name}: ${words}`, { timeout: options.timeout || 90_000 }, async (t) => {
+      const shown = await this.console(options === play ? {} : options);
+      try {
+        await play(shown, t);
+        shown.clean();
+      } catch (error) {
+        const path = join(build, `failed-${this.name}-${words.replace(/[^a-z0-9]+/gi, '-').slice(0, 60)}.png`);
+        await shown.page.screenshot({ path }).catch(() => {}); // the page may have gone
+        if (shown.wrong.length) error.message += `\nthe page complained: ${shown.wrong.join('\n')}`;
+        error.message += `\nat ${shown.page.url()}; its picture is ${path.slice(path.indexOf('build/'))}`;
+        throw error;
+      } finally {
+        await shown.context.close();
+      }
+    });
+  }
+}

@@ -3,6 +3,7 @@ import { html, signal, useEffect, useRef, useId, useState } from './html.js';
 import { t } from './i18n.js';
 import { Icon } from './icon.js';
 import { TextField } from './form.js';
+import { route } from './router.js';
 
 const shown = signal([]);
 let last = 0;
@@ -89,6 +90,8 @@ export function reasonOf(error) {
 }
 
 export function Layers() {
+  const { path } = route.value;
+  useEffect(() => () => shown.peek().forEach((x) => x.props.close()), [path]);
   return html`${shown.value.map(({ id, Component, props }) => html`<${Component} key=${id} ...${props} />`)}
     <div class="toasts" role="status" aria-live="polite">
       ${toasts.value.map(({ id, text, kind, action }) => html`<div key=${id} class=${`toast ${kind}`}>

@@ -1,5 +1,5 @@
 // The dialogs that begin jobs: send letters back, or discard them. First what would be done, then it is done.
-import { html, useState, useEffect } from '../../lib/html.js';
+import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { t, num, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
@@ -58,6 +58,10 @@ function Begin({ close, vhost, scopes, action }) {
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
   const [typed, setTyped] = useState('');
+  const results = useRef();
+  useEffect(() => {
+    if (trials) results.current?.scrollIntoView({ block: 'nearest' });
+  }, [trials]);
   const set = (patch) => {
     setOptions({ ...options, ...patch });
     setTrials(null);
@@ -94,10 +98,10 @@ function Begin({ close, vhost, scopes, action }) {
       <button type="button" class=${trials ? '' : 'primary'} disabled=${busy} onClick=${() => ask(true)}>${t('redrive.try')}</button>
       <button type="button" class=${action === 'discard' ? 'danger' : trials ? 'primary' : ''} disabled=${busy || !ready} onClick=${() => ask(false)}>${action === 'discard' ? t('redrive.discard') : t('redrive.begin')}</button>`}>
     <ul class="tags">${scopes.map((s) => html`<li class="tag">${placeOf(s)} · ${s.ids ? t('redrive.chosen', { n: s.ids.length }) : s.filter ? html`<code>${s.filter}</code>` : t('redrive.everything')}</li>`)}</ul>
-    ${action === 'discard' ? html`<p>${t('redrive.discard_text')}</p>` : html`<${Target} vhost=${vhost} target=${target} lost=${lost} change=${(x) => { setTarget(x); setTrials(null); }} />
+    ${action === 'discard' ? html`${scopes.some((s) => !s.source.lost) && html`<p>${t('redrive.discard_text')}</p>`}${scopes.some((s) => s.source.lost) && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.discard_lost_text')}</p>`}` : html`<${Target} vhost=${vhost} target=${target} lost=${lost} change=${(x) => { setTarget(x); setTrials(null); }} />
       <${Options} options=${options} set=${set} max=${max} setMax=${setMax} />`}
     ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${error}</p>`}
-    <div aria-live="polite">${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} scopes=${scopes} trials=${trials} action=${action} />`}</div>
+    <div aria-live="polite" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} scopes=${scopes} trials=${trials} action=${action} />`}</div>
     ${mustType && trials && html`<${TextField} label=${t('frame.type_to_confirm', { what: count })} value=${typed} onInput=${setTyped} autocomplete="off" />`}
     <details><summary>${t('redrive.as_command')}</summary><${Code} text=${commandOf(vhost, scopes, action, target, options, max)} /></details>
   </${Dialog}>`;

@@ -32,6 +32,7 @@ type step struct {
 	settling   []settling
 	over       []*entry                 // came back more often than their queue allows
 	back       map[*entry]bool          // came back
+	sent       []sent                   // by a job, or by hand
 	late       map[vhost.ChannelID]late // what is overdue
 	views      map[string]*vhost.QueueView
 }
@@ -87,6 +88,7 @@ func (w *world) audit(s vhost.Stamp, c *vhost.Command, x expectation, refused *a
 	if len(st.deliveries) > 0 {
 		w.violate(Answers, "%d deliveries without a message that left", len(st.deliveries))
 	}
+	w.resentNow(st)
 	w.checkStrays(st)
 	for i := range effects {
 		w.effect(st, &effects[i])
@@ -143,6 +145,12 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 		for _, e := range w.aboutAll(f) {
 			w.ended(st, e, f.Cause)
 		}
+	case vhost.JobBegun:
+		w.jobBegun(st, f)
+	case vhost.JobProgressed:
+		w.jobProgressed(st, f)
+	case vhost.JobForgotten:
+		w.live.structure(f)
 	case vhost.Configured:
 		w.checkConfigured(st, f)
 		w.live.structure(f)
@@ -196,6 +204,7 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 			w.violate(Readable, "the record of message %d has another body than published", c.message)
 		} else {
 			c.delayed = m.saysDelayed(view.Properties)
+			c.edited = string(view.Exchange) != m.exchange || string(view.RoutingKey) != m.keys[0]
 		}
 		w.contents[ref] = c
 	}
@@ -259,7 +268,11 @@ func (w *world) remember(st *step, at place.Ref) {
 		w.violate(Deaths, "a history does not decode: %v", err)
 		return
 	}
-	w.contents[at] = content{deaths: deathsOf(view.Properties), sum: maphash.Bytes(sumSeed, st.remembered)}
+	c := content{deaths: deathsOf(view.Properties), sum: maphash.Bytes(sumSeed, st.remembered)}
+	if h, err := vhost.HistoryOf(st.remembered); err == nil {
+		c.resent, c.first = h.Resent, h.First.Queue
+	}
+	w.contents[at] = c
 }
 
 // ended checks how a copy ends, and forgets it.
@@ -280,16 +293,30 @@ func (w *world) ended(st *step, e *entry, cause vhost.Cause) {
 		if e.state == queue.Unacked {
 			w.violate(Answers, "message %d of %q was purged while somebody had it", e.message, e.line.name)
 		}
-		if e.line == w.live.shelf && st.command.Kind != vhost.Discard {
+		if e.line == w.live.shelf && st.command.Kind == vhost.Tick {
+			w.sendsBack(st, e)
+		} else if e.line == w.live.shelf && st.command.Kind != vhost.Discard {
 			w.violate(Shelf, "letter %d of message %d was discarded, and nobody asked for that", e.seq+1, e.message)
 		}
 	case vhost.GoneShelf:
 		w.checkEvicted(st, e)
 	case vhost.Redriven:
-		w.redriven(st, e)
+		if st.command.Kind == vhost.Tick || st.command.Kind == vhost.Resend {
+			w.sendsBack(st, e)
+		} else {
+			w.redriven(st, e)
+		}
+	case vhost.Discarded:
+		w.sendsBack(st, e)
 	case vhost.GoneRejected, vhost.GoneExpired, vhost.GoneMaxLen, vhost.GoneLimit:
+		w.cameBack(e)
 		w.checkGone(st, e, cause)
 	default:
+		if w.discarded(st, e) {
+			w.sendsBack(st, e)
+			break
+		}
+		w.cameBack(e)
 		w.moved(st, e, cause)
 	}
 	if e.holder != nil {

@@ -53,6 +53,9 @@ const (
 	// Schedule: what waits in a delayed exchange, or for its time of delivery, comes then, no sooner and no later, once, to
 	// whatever is there by then; or it is cancelled, and that is told truly.
 	Schedule Checker = "schedule"
+	// Redrive: a job moves the letters that it is about, each once, to where they are sent, at its rate, and stops when it was
+	// told to, over restarts too.
+	Redrive Checker = "redrive"
 	// Counts: returns, and failed ones, as an obvious ledger counts them; the limit ends it.
 	Counts Checker = "counts"
 	// Timeout: nobody holds a delivery for too long; to settle it later is no error.

@@ -110,7 +110,7 @@ func (w *world) emit(e *vhost.Effect) {
 		w.handed = w.handed[1:]
 		x.effect = *e
 	}
-	if e.Kind == vhost.Answered && e.Command >= vhost.Unschedule && len(w.answers) > 0 {
+	if e.Kind == vhost.Answered && e.Command >= vhost.Unschedule && e.Command <= vhost.FireNow && len(w.answers) > 0 {
 		x.of, w.answers = w.answers[0], w.answers[1:]
 	}
 	if ch == nil {

@@ -20,6 +20,7 @@ type expectation struct {
 	shelf   map[uint64]*entry // letters that a command names
 	waiting []*entry          // messages that it names, nil: nothing waits there
 	gone    []string          // what became of these
+	named   *entry            // the message that is sent anew
 }
 
 // foresee works out where a publish goes and whom it finds full, and what answers must count.
@@ -40,6 +41,8 @@ func (w *world) foresee(c *vhost.Command) (x expectation) {
 		for _, id := range c.Selection.IDs {
 			x.shelf[id] = w.live.find(shelfID, queue.Seq(id-1))
 		}
+	case vhost.Resend:
+		x.named = w.copyAt(c.Edit.Source, c.Edit.ID)
 	case vhost.Unschedule, vhost.Reschedule, vhost.FireNow:
 		for _, id := range c.Selection.Scheduled {
 			e, gone := w.live.waits(id)

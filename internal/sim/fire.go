@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -59,6 +60,9 @@ func (w *world) fired(st *step, e *entry) {
 		w.violate(Schedule, "message %d of %q fired at %d by command %d, it is due at %d", e.message, e.line.name, st.stamp.Now, st.command.Kind, e.until)
 	}
 	w.result.Scheduled["fired"]++
+	if e.resent.Job != 0 { // it may die at the door of a queue, again and again: no copy tells of that
+		w.jobRecoveries[e.resent.Job], w.backs[e.resent.Job] = -1, math.MaxUint32
+	}
 	f := w.takeOff(st, e)
 	if st.structural || e.way.keys == nil {
 		return // where it went is not known any more

@@ -15,11 +15,11 @@ func (w *world) checkDeadline(st *step, e *entry, m *message) {
 	if view == nil {
 		return // it is gone by now
 	}
-	ttl := view.Settings.TTL
+	ttl, own := view.Settings.TTL, !e.letter || e.resent.Restored
 	if hops := w.live.number("hops-max"); e.letter && (!w.live.truth("ttl-in-dlq") || hops > 0 && total(e.deaths) >= hops) {
-		ttl = -1
+		ttl, own = -1, false
 	}
-	if !e.letter && m.ttl >= 0 && (ttl < 0 || m.ttl < ttl) && st.command.Kind != vhost.Republish {
+	if own && m.ttl >= 0 && (ttl < 0 || m.ttl < ttl) && st.command.Kind != vhost.Republish {
 		ttl = m.ttl
 	}
 	from, want := w.checkDelivery(st, e, m), deadline.Instant(0)

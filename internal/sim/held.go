@@ -20,6 +20,7 @@ func (w *world) withheld(st *step, e *entry, f *vhost.Fact) {
 		w.violate(Deaths, "message %d in %q had %v and is held with %v", e.message, e.line.name, e.deaths, deaths)
 	case !again:
 		w.ways[f.History] = e.way
+		w.cameBack(e)
 	}
 	before := e.took
 	d := w.depart(st, e, deaths)

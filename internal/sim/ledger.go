@@ -20,6 +20,8 @@ type ledger struct {
 	ended   uint64          // of these
 	evicted uint64          // letters of the shelf
 	gone    map[uint64]bool // messages of which a durable copy has ended
+	jobs    map[vhost.JobID]*job
+	lastJob vhost.JobID
 }
 
 // shelfID is the number of the shelf among the queues.
@@ -48,7 +50,9 @@ type entry struct {
 	ref         place.Ref
 	history     place.Ref
 	deaths      []death
-	way         way // of its last hop
+	resent      vhost.Resent // of a letter
+	first       string       // where it died first
+	way         way          // of its last hop
 	durable     bool
 	letter      bool
 	state       queue.State
@@ -86,13 +90,16 @@ func newLine(id vhost.QueueID, name string, durable bool) *line {
 }
 
 func newLedger() *ledger {
-	return &ledger{lines: map[vhost.QueueID]*line{}, shelf: newLine(shelfID, "", true), gone: map[uint64]bool{}}
+	return &ledger{lines: map[vhost.QueueID]*line{}, shelf: newLine(shelfID, "", true), gone: map[uint64]bool{}, jobs: map[vhost.JobID]*job{}}
 }
 
 // clone copies l as it is after a restart: nobody has anything in hand.
 func (l *ledger) clone() *ledger {
 	c := newLedger()
-	c.made, c.ended, c.evicted, c.options, c.gone = l.made, l.ended, l.evicted, l.options, maps.Clone(l.gone)
+	c.made, c.ended, c.evicted, c.options, c.gone, c.lastJob = l.made, l.ended, l.evicted, l.options, maps.Clone(l.gone), l.lastJob
+	for id, j := range l.jobs {
+		c.jobs[id] = &job{Job: j.Job}
+	}
 	for from := range l.all() {
 		to := newLine(from.id, from.name, from.durable)
 		to.quorum, to.lanes, to.counts, to.bytes = from.quorum, from.lanes, from.counts, from.bytes
@@ -268,6 +275,18 @@ func (l *ledger) structure(f *vhost.Fact) {
 			}
 			delete(l.lines, f.Queue)
 		}
+	case vhost.JobBegun:
+		j := vhost.JobOf(f)
+		l.jobs[j.ID], l.lastJob = &job{Job: j}, max(l.lastJob, j.ID)
+	case vhost.JobProgressed:
+		if j := l.jobs[vhost.JobID(f.N)]; j != nil {
+			bounds := j.Bounds
+			j.Progress = vhost.JobOf(f).Progress
+			j.Bounds = bounds
+		}
+	case vhost.JobForgotten:
+		delete(l.jobs, vhost.JobID(f.N))
+		l.lastJob = max(l.lastJob, vhost.JobID(f.N))
 	case vhost.Configured:
 		before := l.number("lost-letters-max-age")
 		l.options = f.Object.Arguments

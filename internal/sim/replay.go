@@ -67,7 +67,8 @@ func (w *world) entryOf(f *vhost.Fact, index place.Index, durable bool) *entry {
 		e.lost = vhost.Cause(f.Entry.Priority)
 	}
 	if e.letter {
-		e.deaths, e.way = w.contents[f.History].deaths, w.ways[f.History]
+		c := w.contents[f.History]
+		e.deaths, e.resent, e.first, e.way = c.deaths, c.resent, c.first, w.ways[f.History]
 	} else if m := w.messages[e.message]; m != nil {
 		e.way = way{exchange: m.exchange, keys: m.keys}
 	}

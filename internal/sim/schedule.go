@@ -164,7 +164,7 @@ func (w *world) postponed(st *step, e *entry, m *message) {
 // could be delivered.
 func (w *world) checkDelivery(st *step, e *entry, m *message) deadline.Instant {
 	want := deadline.Instant(0)
-	if at := deadline.Instant(m.deliverAt); at > st.stamp.Wall && !e.letter && st.command.Kind != vhost.Republish {
+	if at := deadline.Instant(m.deliverAt); at > st.stamp.Wall && (!e.letter || e.resent.Restored) && st.command.Kind != vhost.Republish {
 		want = st.vhostTime(at)
 		w.result.Scheduled["delivered later"]++
 	}

@@ -67,6 +67,7 @@ type Result struct {
 	TimedOut   int                 // consumers and channels that took too long
 	Late       int                 // settlements of what was taken back before
 	Answered   map[string]int      // answers for letters of the shelf
+	Redriven   int                 // letters that jobs moved
 	Scheduled  map[string]int      // what became of scheduled messages, and answers for them
 }
 
@@ -127,15 +128,17 @@ type world struct {
 	neighbor neighbor
 
 	// What the checkers know.
-	live     *ledger                // follows the machine
-	base     *ledger                // follows what is recorded as safe, up to baseAt
-	baseAt   place.Index            //
-	sealed   map[place.Index]sealed // batches from baseAt on
-	messages map[uint64]*message    // published, by number
-	contents map[place.Ref]content  // what a record or a history holds
-	ways     map[place.Ref]way      // by which a letter with that history came
-	tallies  []tally                // made by the open batch
-	lately   heldLately
+	live          *ledger                // follows the machine
+	base          *ledger                // follows what is recorded as safe, up to baseAt
+	baseAt        place.Index            //
+	sealed        map[place.Index]sealed // batches from baseAt on
+	messages      map[uint64]*message    // published, by number
+	contents      map[place.Ref]content  // what a record or a history holds
+	backs         map[vhost.JobID]uint64 // letters of jobs that died again
+	jobRecoveries map[vhost.JobID]int    // Recoveries when they began
+	ways          map[place.Ref]way      // by which a letter with that history came
+	tallies       []tally                // made by the open batch
+	lately        heldLately
 
 	// The clients.
 	connections []*connection
@@ -162,10 +165,13 @@ type sealed struct {
 
 // content is what the log holds at a ref, as it was when it was made.
 type content struct {
-	message uint64  // of a record
-	deaths  []death // of a history
-	delayed bool    // of a record: its header says that it was kept until it was due
-	sum     uint64  // of the bytes
+	message uint64       // of a record
+	deaths  []death      // of a history
+	resent  vhost.Resent // likewise
+	first   string       // likewise: where it died first
+	delayed bool         // of a record: its header says that it was kept until it was due
+	edited  bool         // of a record: it was published anew, elsewhere
+	sum     uint64       // of the bytes
 }
 
 // sumSeed makes sums of bytes, which are compared within one process only.
@@ -178,7 +184,7 @@ func newWorld(o Options) *world {
 		clock: 1_700_000_000_000_000_000, disk: vfs.NewMem(o.Seed),
 		base: newLedger(), sealed: map[place.Index]sealed{}, messages: map[uint64]*message{},
 		result:   newResult(),
-		contents: map[place.Ref]content{}, ways: map[place.Ref]way{}, told: map[vhost.ScheduledID]string{},
+		contents: map[place.Ref]content{}, ways: map[place.Ref]way{}, told: map[vhost.ScheduledID]string{}, backs: map[vhost.JobID]uint64{}, jobRecoveries: map[vhost.JobID]int{},
 	}
 	w.faulty = vfs.NewFaulty(w.disk)
 	w.pages = pages{w: w, sums: map[place.Ref]uint64{}}

@@ -118,6 +118,7 @@ func (r *Result) add(o *Result) {
 	r.Paged += o.Paged
 	r.Besides += o.Besides
 	r.Spilled += o.Spilled
+	r.Redriven += o.Redriven
 	r.Warmed += o.Warmed
 }
 
@@ -140,7 +141,7 @@ func (r *Result) checkCoverage(t *testing.T) {
 		}
 	}
 	without := uint64(0) // lost where there was no shelf: rare, and each cause is asked for on the shelf
-	for c := vhost.Acked; c <= vhost.Unscheduled; c++ {
+	for c := vhost.Acked; c <= vhost.Discarded; c++ {
 		switch {
 		case c == vhost.Damaged: // nothing is repaired
 		case c == vhost.GoneLimit, c >= vhost.LostExchange && c <= vhost.LostRefused:

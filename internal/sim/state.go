@@ -26,6 +26,7 @@ func (w *world) checkSums() {
 	if w.violation != nil {
 		return
 	}
+	w.checkJobs()
 	books := w.vhost.DurableBooks()
 	if books.Made != w.live.made || books.Total() != w.live.ended || w.live.made != w.live.ended+w.live.durables() {
 		w.violate(Books, "durable copies: made %d, ended %d; expected %d, %d, and %d held",
@@ -59,6 +60,7 @@ func (w *world) checkSums() {
 // checkPunctual makes sure, after time has passed, that nothing is left that is due.
 func (w *world) checkPunctual() {
 	now := w.stamp().Now
+	w.checkJobsServed()
 	for q := range w.live.all() {
 		view, ok := w.vhost.Queue(q.name)
 		headOnly := ok && view.Settings.ExpiryHead

@@ -134,7 +134,9 @@ func (w *world) request(ch *channel) vhost.Command {
 		return vhost.Command{Kind: vhost.PurgeQueue, NoWait: noWait, Definition: &vhost.Definition{Name: w.queueName()}}
 	case k < 859:
 		return w.lostLetters()
-	case k < 879 || k < 900 && w.delays():
+	case k < 866:
+		return w.redrive()
+	case k < 886 || k < 906 && w.delays():
 		return w.scheduled()
 	}
 	c := w.definition()
@@ -267,6 +269,11 @@ func (w *world) compose(m *message, hidden amqp.Table, key string, size int) vho
 	for i := 8; i < size; i++ {
 		m.body[i] = byte(w.published) + byte(i)
 	}
+	return vhost.Command{Kind: vhost.Publish, Key: []byte(key), Properties: m.properties(hidden), Body: m.body}
+}
+
+// properties are a message's as its publisher sends them, with headers that consumers do not see.
+func (m *message) properties(hidden amqp.Table) []byte {
 	p := amqp.Properties{Headers: append(m.headers[:len(m.headers):len(m.headers)], hidden...)}
 	if len(p.Headers) > 0 {
 		p.Has |= amqp.FlagHeaders
@@ -280,7 +287,7 @@ func (w *world) compose(m *message, hidden amqp.Table, key string, size int) vho
 	if m.ttl >= 0 {
 		p.Has, p.Expiration = p.Has|amqp.FlagExpiration, strconv.FormatInt(m.ttl, 10)
 	}
-	return vhost.Command{Kind: vhost.Publish, Key: []byte(key), Properties: amqp.AppendProperties(nil, &p), Body: m.body}
+	return amqp.AppendProperties(nil, &p)
 }
 
 // rawHeaders are a message's headers as on the wire, without the size before them.

@@ -29,9 +29,10 @@ func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth
 		return
 	}
 	m := v.recall(q, seq)
-	v.bury(s, q, &m, reason)
+	back := v.bury(s, q, &m, reason)
 	v.traffic.Hops.note(len(m.history.Deaths))
 	if !q.settings.hasDLX {
+		v.comesBack(s, back)
 		v.traffic.Fates[reason][FateNoDLX]++
 		v.shelve(s, q, &m, GoneLimit, q.object.Name, out)
 		v.end(s, q, seq, Moved, out)
@@ -39,6 +40,9 @@ func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth
 	}
 	p := v.hop(s, q, &m, attempt{depth: depth, holds: q.settings.AtLeastOnce, keeps: q.settings.CycleKeep && reason == Expired}, out)
 	v.traffic.Fates[reason][p.fate()]++
+	if !p.stays {
+		v.comesBack(s, back)
+	}
 	switch {
 	case p.missing != 0:
 		v.withhold(s, q, seq, &m, p, out)
@@ -75,7 +79,7 @@ func (v *VHost) dieAtTheDoor(s *Stamp, q *queueState, m *message, depth int, out
 	}
 	q.stats.Died[min(v.strategyOf(q), AtMostOnce)][MaxLen]++ // it is never held
 	letter := *m
-	v.bury(s, q, &letter, MaxLen)
+	v.comesBack(s, v.bury(s, q, &letter, MaxLen))
 	v.traffic.Hops.note(len(letter.history.Deaths))
 	p := v.hop(s, q, &letter, attempt{depth: depth}, out)
 	v.traffic.Fates[MaxLen][p.fate()]++
@@ -321,8 +325,9 @@ func (v *VHost) lay(s *Stamp, from *queueState, m *message, c Cause, target stri
 	}
 }
 
-// bury puts m's newest death into its history: it died in from.
-func (v *VHost) bury(s *Stamp, from *queueState, m *message, reason Reason) {
+// bury puts m's newest death into its history: it died in from. back is the job that had sent it there, if it has not died
+// since.
+func (v *VHost) bury(s *Stamp, from *queueState, m *message, reason Reason) (back JobID) {
 	d := Death{Queue: from.object.Name, Reason: reason, Count: 1, Time: int64(s.Wall) / 1000}
 	old, told := History{}, false
 	if m.history != nil {
@@ -334,7 +339,8 @@ func (v *VHost) bury(s *Stamp, from *queueState, m *message, reason Reason) {
 			}
 			old.Resent.Restored = false
 		}
-		v.comesBack(s, &old.Resent)
+		back = old.Resent.away()
+		old.Resent.CameBack = true
 	} else {
 		scan := m.scan()
 		d.Exchange, d.Keys = string(m.content.exchange), m.content.publicKeys()
@@ -359,6 +365,7 @@ func (v *VHost) bury(s *Stamp, from *queueState, m *message, reason Reason) {
 		h.First = Origin{}
 	}
 	m.history = &h
+	return back
 }
 
 // lose counts a dead letter that found no place; kept says that the shelf has it.

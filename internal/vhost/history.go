@@ -260,6 +260,9 @@ var errHistory = errors.New("vhost: history is malformed")
 
 func parseHistory(p []byte) (History, error) { return readHistory(&reader{rest: p}) }
 
+// HistoryOf reads what Remembered holds, for those who look at the log from outside.
+func HistoryOf(remembered []byte) (History, error) { return readHistory(&reader{rest: remembered}) }
+
 func readHistory(r *reader) (History, error) {
 	h := History{Exchange: r.text(), Keys: r.texts(), Share: uint32(r.uint())}
 	for _, o := range [2]*Origin{&h.First, &h.Last} {

@@ -163,6 +163,7 @@ type job struct {
 	sent   uint64           // Moved at that time
 	next   deadline.Instant // in the set of deadlines, 0: it is not
 	back   uint64           // of CameBack: not in the log yet
+	greedy bool             // a fault, see MutantJobGreedy
 }
 
 // Redrives lists the jobs, the newest first.
@@ -308,9 +309,21 @@ func (v *VHost) begun(f *Fact) {
 	r := reader{rest: f.Bytes}
 	j := &job{Job: Job{ID: JobID(f.N), Order: readOrder(&r)}}
 	j.Progress = readProgress(&r)
+	j.greedy = v.mutant == MutantJobGreedy
 	j.filter, _ = sift.Parse(j.Filter, int64(j.Begun)) // it was read before it was accepted
 	v.jobs.last = max(v.jobs.last, j.ID)
 	v.jobs.all = append(v.jobs.all, j)
+}
+
+// JobOf reads what JobBegun and JobProgressed tell, for those who look at the log from outside; a JobProgressed has no order.
+func JobOf(f *Fact) Job {
+	r := reader{rest: f.Bytes}
+	j := Job{ID: JobID(f.N)}
+	if f.Kind == JobBegun {
+		j.Order = readOrder(&r)
+	}
+	j.Progress = readProgress(&r)
+	return j
 }
 
 // progressed folds how far a job has come.
@@ -357,7 +370,7 @@ func (j *job) each(source *queueState, p *Progress, fn func(queue.Seq) bool) {
 		}
 		more := true
 		visit := func(seq queue.Seq, _ *queue.Entry) bool {
-			if seq.Priority() != lane || uint64(seq) >= p.Bounds[lane] {
+			if seq.Priority() != lane || uint64(seq) >= p.Bounds[lane] && !j.greedy {
 				return false
 			}
 			more = fn(seq)

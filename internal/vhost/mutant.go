@@ -39,6 +39,14 @@ const (
 	MutantWrongCause Mutant = "wrong-cause"
 	// MutantRedriveCopy leaves what was sent on from the shelf there.
 	MutantRedriveCopy Mutant = "redrive-copy"
+	// MutantSendTwice leaves what a job sent back where it was.
+	MutantSendTwice Mutant = "send-twice"
+	// MutantJobHurry lets jobs go as fast as they can.
+	MutantJobHurry Mutant = "job-hurry"
+	// MutantJobGreedy lets jobs take what came after they began.
+	MutantJobGreedy Mutant = "job-greedy"
+	// MutantForgetBack does not count what came back.
+	MutantForgetBack Mutant = "forget-back"
 	// MutantForgetResume lets what waits wait for ever.
 	MutantForgetResume Mutant = "forget-resume"
 	// MutantShortWait lets every return wait as the first one does.

@@ -153,13 +153,17 @@ func (v *VHost) resumeJobs(s *Stamp) {
 	}
 }
 
-// comesBack counts a letter that was sent back and has died again, once.
-func (v *VHost) comesBack(s *Stamp, x *Resent) {
-	if x.Job == 0 || x.CameBack {
-		return
+// away is the job that sent a letter, 0 if none did or it has died since.
+func (x *Resent) away() JobID {
+	if x.CameBack {
+		return 0
 	}
-	x.CameBack = true
-	if j := v.jobs.find(x.Job); j != nil {
+	return x.Job
+}
+
+// comesBack counts a letter that was sent back by a job, 0 for none, and has died again.
+func (v *VHost) comesBack(s *Stamp, by JobID) {
+	if j := v.jobs.find(by); j != nil && v.mutant != MutantForgetBack {
 		j.back++
 		v.traffic.Redrives.CameBack++
 		v.wakeJob(j, s.From+backDelay)
@@ -172,7 +176,7 @@ func (v *VHost) endsBack(s *Stamp, q *queueState, seq queue.Seq) {
 		return
 	}
 	h := v.historyAt(q.messages.Side(seq).History)
-	v.comesBack(s, &h.Resent)
+	v.comesBack(s, h.Resent.away())
 }
 
 // goOn does the next portion of a job, and tells how much work that was, counted as deadlines.
@@ -265,7 +269,7 @@ func (v *VHost) allowance(s *Stamp, j *job, p *Progress) uint64 {
 	if p.Quota > 0 {
 		may = min(may, p.Quota-min(p.Quota, p.Moved))
 	}
-	if p.Rate == 0 {
+	if p.Rate == 0 || v.mutant == MutantJobHurry {
 		return may
 	}
 	if j.since == 0 {

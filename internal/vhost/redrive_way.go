@@ -146,7 +146,7 @@ func (v *VHost) sendBack(s *Stamp, o *Order, job JobID, w wayTo, source *queueSt
 		v.touch(q, 0)
 	}
 	v.traffic.Redrives.Moved++
-	if !keep && v.mutant != MutantRedriveCopy {
+	if !keep && v.mutant != MutantSendTwice {
 		source.stats.Redriven++
 		v.end(s, source, seq, Redriven, out)
 	}

@@ -1,0 +1,424 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// job is what is known of a redrive.
+type job struct {
+	vhost.Job
+	since int64 // vhost time from which its rate is counted, 0: it has not gone on since it began or changed
+	sent  uint64
+}
+
+// sent is a letter that a job has moved, and what it has become.
+type sent struct {
+	from *entry
+	came []*entry
+}
+
+// redrive draws a job, a change of one, or a message that is sent anew.
+func (w *world) redrive() vhost.Command {
+	source := vhost.Where{Queue: w.queueName()}
+	if w.chance(5) {
+		source = vhost.Where{Lost: true}
+	}
+	switch w.dice.IntN(7) {
+	case 0, 1:
+		return vhost.Command{Kind: vhost.ChangeRedrive, JobChange: &vhost.JobChange{
+			Job: w.someJob(), Action: vhost.JobAction(1 + w.dice.IntN(int(vhost.JobForget))), Rate: w.rate(), Note: "somebody",
+		}}
+	case 2:
+		return w.resend(source)
+	}
+	o := &vhost.Order{
+		User: "somebody", Source: source, Discard: w.chance(6), Newest: w.chance(4), Rate: w.rate(), Ramp: w.chance(2),
+		StopNoConsumer: w.chance(8), StripDeaths: w.chance(6), DropExpiration: w.chance(4), Keys: w.chance(3),
+	}
+	if w.chance(4) {
+		o.Max = 1 + w.dice.Uint64N(4)
+	}
+	if w.chance(3) {
+		o.Canary = 1 + w.dice.Uint64N(3)
+	}
+	if w.chance(2) {
+		o.StopPercent = 1 + w.dice.Uint64N(60)
+	}
+	if w.chance(2) {
+		o.Watch = 1 + w.dice.Uint64N(3000)
+	}
+	if w.chance(4) {
+		o.Filter = []string{"reason:rejected", "-reason:expired", "count:>1"}[w.dice.IntN(3)]
+	}
+	w.aim(&o.Way, &o.Queue, &o.Exchange, &o.Key)
+	if source.Lost && w.chance(2) {
+		o.Way = vhost.WayOn
+	}
+	if w.chance(5) {
+		for range 1 + w.dice.IntN(4) {
+			o.IDs = append(o.IDs, w.idIn(source))
+		}
+	}
+	return vhost.Command{Kind: vhost.BeginRedrive, Order: o}
+}
+
+// resend draws a message that is sent anew: as it is, since a message is known by its body.
+func (w *world) resend(source vhost.Where) vhost.Command {
+	x := &vhost.Edit{Source: source, ID: w.idIn(source), Keep: w.chance(3)}
+	w.aim(&x.Way, &x.Queue, &x.Exchange, &x.Key)
+	e := w.copyAt(source, x.ID)
+	if e == nil || w.messages[e.message].delay > 0 || w.messages[e.message].nonsense {
+		return vhost.Command{}
+	}
+	m := w.messages[e.message]
+	return vhost.Command{Kind: vhost.Resend, Edit: x, Properties: m.properties(nil), Body: m.body}
+}
+
+func (w *world) aim(to *vhost.Way, name, exchange, key *string) {
+	switch w.dice.IntN(5) {
+	case 0:
+		*to = vhost.WayQueue
+	case 1:
+		*to, *name = vhost.WayQueue, w.queueName()
+	case 2:
+		*to, *exchange, *key = vhost.WayElsewhere, w.exchangeName(), w.key()
+	case 3:
+		*to, *key = vhost.WayElsewhere, w.queueName()
+	}
+}
+
+func (w *world) rate() uint64 {
+	if w.chance(2) {
+		return 0
+	}
+	return 1 + w.dice.Uint64N(60)
+}
+
+func (w *world) someJob() vhost.JobID {
+	if len(w.live.jobs) == 0 || w.chance(20) {
+		return vhost.JobID(w.dice.IntN(9))
+	}
+	var ids []vhost.JobID
+	for id := range w.live.jobs {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids[w.dice.IntN(len(ids))]
+}
+
+// whereabouts finds a source in the ledger, nil if it is not there.
+func (w *world) whereabouts(source vhost.Where) *line {
+	if source.Lost {
+		return w.live.shelf
+	}
+	return w.live.lines[w.queueID(source.Queue, nil)]
+}
+
+func (w *world) idIn(source vhost.Where) uint64 {
+	if q := w.whereabouts(source); q != nil && len(q.copies) > 0 && !w.chance(12) {
+		there := q.seqs()
+		return uint64(there[w.dice.IntN(len(there))]) + 1
+	}
+	return uint64(1 + w.dice.IntN(9))
+}
+
+func (w *world) copyAt(source vhost.Where, id uint64) *entry {
+	if q := w.whereabouts(source); q != nil && id > 0 {
+		return q.copies[queue.Seq(id-1)]
+	}
+	return nil
+}
+
+// becameBack takes the letters that a copy has become which nothing has died of: all its history is theirs.
+func (w *world) becameBack(st *step, e *entry) (came []*entry) {
+	var rest []*entry
+	for _, l := range st.letters {
+		if l.message != e.message || !slices.Equal(l.deaths, e.deaths) && len(l.deaths) > 0 || l.history == e.history {
+			rest = append(rest, l)
+			continue
+		}
+		came = append(came, l)
+	}
+	st.letters = rest
+	return came
+}
+
+// discarded reports whether a copy that has gone is on the shelf now because somebody discarded it, and not because it died.
+func (w *world) discarded(st *step, e *entry) bool {
+	return st.command.Kind == vhost.Tick && slices.ContainsFunc(st.letters, func(l *entry) bool {
+		return l.message == e.message && l.lost == vhost.Discarded && slices.Equal(l.deaths, e.deaths)
+	})
+}
+
+// cameBack counts a copy that a job has sent and that has died since, once.
+func (w *world) cameBack(e *entry) {
+	if e.resent.Job != 0 && !e.resent.CameBack && e.state != queue.Held && e.cause != vhost.GoneDeleted {
+		w.backs[e.resent.Job]++
+	}
+}
+
+// sendsBack notes that a job has moved a copy. Which job it was tells the fact that follows.
+func (w *world) sendsBack(st *step, e *entry) {
+	st.sent = append(st.sent, sent{e, w.becameBack(st, e)})
+}
+
+// jobBegun notes a job.
+func (w *world) jobBegun(st *step, f *vhost.Fact) {
+	j := vhost.JobOf(f)
+	if o := st.command.Order; st.command.Kind != vhost.BeginRedrive || o.Source != j.Source || o.Way != j.Way || o.Filter != j.Filter {
+		w.violate(Redrive, "job %d has begun by command %d, and is another one than asked for", j.ID, st.command.Kind)
+	}
+	if w.live.jobs[j.ID] != nil || j.ID <= w.live.lastJob {
+		w.violate(Redrive, "job %d has begun, and there was one with its number", j.ID)
+	}
+	w.live.structure(f)
+	w.jobRecoveries[j.ID], w.backs[j.ID] = w.result.Recoveries, 0 // one that no log tells of may have had the number
+}
+
+// jobProgressed checks a portion of a job: what it moved was its to move, and went where it was sent, once.
+func (w *world) jobProgressed(st *step, f *vhost.Fact) {
+	now := vhost.JobOf(f)
+	j := w.live.jobs[now.ID]
+	if j == nil {
+		w.violate(Redrive, "job %d goes on, and there is none", now.ID)
+		return
+	}
+	p := &j.Progress
+	switch {
+	case now.Moved-p.Moved != uint64(len(st.sent)):
+		w.violate(Redrive, "job %d says that it moved %d letters, after %d; %d left", j.ID, now.Moved, p.Moved, len(st.sent))
+	case len(st.sent) > 0 && p.State != vhost.JobRunning && p.State != vhost.JobWatching:
+		w.violate(Redrive, "job %d moved %d letters, and was %s", j.ID, len(st.sent), p.State)
+	case j.Max > 0 && now.Moved > j.Max:
+		w.violate(Redrive, "job %d moved %d letters of at most %d", j.ID, now.Moved, j.Max)
+	case now.Quota > 0 && now.Moved > now.Quota:
+		w.violate(Redrive, "job %d moved %d letters, and watches after %d", j.ID, now.Moved, now.Quota)
+	case now.CameBack > w.backs[j.ID]:
+		w.violate(Redrive, "job %d says that %d letters came back, %d have", j.ID, now.CameBack, w.backs[j.ID])
+	case now.CameBack < w.backs[j.ID] && w.jobRecoveries[j.ID] == w.result.Recoveries:
+		w.violate(Redrive, "job %d says that %d letters came back, %d have", j.ID, now.CameBack, w.backs[j.ID])
+	}
+	if limit := j.StopPercent; limit > 0 && len(st.sent) > 0 {
+		if back := p.CameBack - p.BaseBack; back > 0 && back*100 > limit*(p.Moved-p.BaseSent) {
+			w.violate(Redrive, "job %d goes on though %d of %d came back, it was to stop at %d %%", j.ID, back, p.Moved-p.BaseSent, limit)
+		}
+	}
+	w.checkRate(st, j, &now)
+	for i := range st.sent {
+		w.checkSent(st, j, &st.sent[i])
+	}
+	w.result.Redriven += len(st.sent)
+	st.sent = nil
+	w.live.structure(f)
+}
+
+// checkRate makes sure that a job keeps its rate: no letter comes sooner than it allows.
+func (w *world) checkRate(st *step, j *job, now *vhost.Job) {
+	if st.command.Kind != vhost.Tick || j.State != vhost.JobRunning {
+		j.since = 0
+	}
+	if now.Progress.Rate == 0 {
+		return
+	}
+	if j.since == 0 {
+		j.since, j.sent = int64(st.stamp.Now), now.Moved-uint64(len(st.sent))
+	}
+	if most := uint64(int64(st.stamp.Now)-j.since)*now.Progress.Rate/1000 + 1; now.Moved-j.sent > most {
+		w.violate(Redrive, "job %d moved %d letters in %d ms, %d a second are allowed", j.ID, now.Moved-j.sent, int64(st.stamp.Now)-j.since, now.Progress.Rate)
+	}
+}
+
+// checkSent looks at one letter that a job has moved.
+func (w *world) checkSent(st *step, j *job, x *sent) {
+	e := x.from
+	switch {
+	case j.Source.Lost != (e.line == w.live.shelf) || !j.Source.Lost && e.line.name != j.Source.Queue:
+		w.violate(Redrive, "job %d took message %d out of %q", j.ID, e.message, e.line.name)
+	case e.state != queue.Ready:
+		w.violate(Redrive, "job %d took message %d of %q, which was not ready: %d", j.ID, e.message, e.line.name, e.state)
+	case j.IDs != nil && !slices.Contains(j.IDs, uint64(e.seq)+1):
+		w.violate(Redrive, "job %d took message %d of %q, which was not named", j.ID, e.message, e.line.name)
+	case j.IDs == nil && (int(laneOf(e.seq)) >= len(j.Bounds) || uint64(e.seq) >= j.Bounds[laneOf(e.seq)]):
+		w.violate(Redrive, "job %d took message %d of %q, which came later", j.ID, e.message, e.line.name)
+	case e.resent.Job == j.ID:
+		w.violate(Redrive, "job %d took message %d of %q, which it had sent", j.ID, e.message, e.line.name)
+	case j.IDs == nil && !sifted(j.Filter, e):
+		w.violate(Redrive, "job %d took message %d of %q with %v, which its filter %s does not let through", j.ID, e.message, e.line.name, e.deaths, j.Filter)
+	}
+	if j.Discard {
+		w.checkDiscarded(j, x)
+		return
+	}
+	for _, l := range x.came {
+		restored := !j.DropExpiration && w.messages[e.message].ttl >= 0
+		if r := l.resent; r.Job != j.ID || r.Times != e.resent.Times+1 || r.CameBack || r.Restored != restored {
+			w.violate(Redrive, "message %d, sent by job %d, says of itself: %+v", e.message, j.ID, r)
+		}
+		if j.StripDeaths != (len(l.deaths) == 0) && len(e.deaths) > 0 {
+			w.violate(Redrive, "message %d, which died of %v, has %v after job %d", e.message, e.deaths, l.deaths, j.ID)
+		}
+	}
+	w.checkWhither(st, x, j.wayOf(w, st, e), "job")
+}
+
+// checkDiscarded makes sure that what was discarded is on the shelf, if there is one and it was not there.
+func (w *world) checkDiscarded(j *job, x *sent) {
+	want := 1
+	if j.Source.Lost || w.live.number("lost-letters-max-bytes") == 0 {
+		want = 0
+	}
+	if len(x.came) != want || want == 1 && (x.came[0].line != w.live.shelf || x.came[0].way.target != x.from.line.name) {
+		w.violate(Redrive, "message %d of %q was discarded by job %d, and became %d letters", x.from.message, x.from.line.name, j.ID, len(x.came))
+	}
+}
+
+// wayOf is where a job sends a letter; unknown if it has neither keys nor target.
+func (j *job) wayOf(w *world, st *step, e *entry) way {
+	m := w.messages[e.message]
+	switch j.Way {
+	case vhost.WayQueue:
+		return e.homeOf(j.Queue)
+	case vhost.WayElsewhere:
+		if j.Keys {
+			if w.contents[e.ref].edited {
+				return way{}
+			}
+			return way{exchange: j.Exchange, keys: m.keys}
+		}
+		return way{exchange: j.Exchange, keys: []string{j.Key}}
+	case vhost.WayOn:
+		return w.wayOn(st, e)
+	}
+	if w.contents[e.ref].edited {
+		return way{}
+	}
+	return way{exchange: m.exchange, keys: m.keys}
+}
+
+// homeOf is the way to a queue, or to the one in which the copy died first.
+func (e *entry) homeOf(name string) way {
+	if name == "" {
+		name = e.first
+	}
+	if name == "" && len(e.deaths) > 0 {
+		name = e.deaths[len(e.deaths)-1].queue
+	}
+	return way{target: name}
+}
+
+// checkWhither makes sure that a letter has come to each queue that its way leads to, once, and to no other.
+func (w *world) checkWhither(st *step, x *sent, to way, by string) {
+	var came []vhost.QueueID
+	for _, l := range x.came {
+		came = append(came, l.line.id)
+		w.went(l, way{exchange: to.exchange, keys: to.keys})
+	}
+	if len(came) == 0 {
+		w.violate(Redrive, "message %d left %q by a %s and came nowhere: %+v", x.from.message, x.from.line.name, by, to)
+	}
+	if st.structural || to.keys == nil && to.target == "" {
+		return
+	}
+	want, keepers, _ := w.route(to, x.from)
+	for _, name := range keepers {
+		if q := w.live.scheduleOf(name); q != nil && slices.Contains(came, q.id) {
+			want = append(want, q.id)
+		}
+	}
+	slices.Sort(came)
+	slices.Sort(want)
+	if !slices.Equal(came, want) {
+		w.violate(Redrive, "message %d of %q, sent to %+v by a %s, came to queues %v, expected %v", x.from.message, x.from.line.name, to, by, came, want)
+	}
+}
+
+// sifted reports whether a filter of those that are drawn lets a copy through.
+func sifted(filter string, e *entry) bool {
+	reason, count := "", int64(0)
+	for i, d := range e.deaths {
+		if i == 0 {
+			reason = d.reason
+		}
+		count += d.count
+	}
+	switch filter {
+	case "reason:rejected":
+		return reason == "reject" || reason == "nack"
+	case "-reason:expired":
+		return reason != "expired"
+	case "count:>1":
+		return count > 1
+	}
+	return true
+}
+
+// resentNow checks a message that was sent anew, and what was answered.
+func (w *world) resentNow(st *step) {
+	x := st.command.Edit
+	if st.command.Kind != vhost.Resend || st.refused != nil || st.channel == nil || w.violation != nil {
+		return
+	}
+	answer := answerTo(st)
+	for i := range st.effects {
+		if st.effects[i].Kind == vhost.Answered {
+			answer = &st.effects[i]
+		}
+	}
+	e := st.expected.named
+	if e != nil && x.Keep && answer.Name == vhost.Redriven.String() { // what has become of it since is not known
+		w.becameBack(st, e)
+		return
+	}
+	switch {
+	case e == nil && answer.Name != "unknown":
+		w.violate(Redrive, "a message that is not there was sent anew: %s", answer.Name)
+	case e == nil:
+		return
+	case (answer.Name == vhost.Redriven.String()) != (len(st.sent) > 0):
+		w.violate(Redrive, "message %d of %q was sent anew: %s, and %d copies left", e.message, e.line.name, answer.Name, len(st.sent))
+	case len(st.sent) == 0:
+		return
+	}
+	to := way{exchange: w.messages[e.message].exchange, keys: w.messages[e.message].keys}
+	if w.contents[e.ref].edited {
+		to = way{}
+	}
+	switch x.Way {
+	case vhost.WayQueue:
+		to = e.homeOf(x.Queue)
+	case vhost.WayElsewhere:
+		to = way{exchange: x.Exchange, keys: []string{x.Key}}
+	}
+	w.checkWhither(st, &st.sent[0], to, "hand")
+	st.sent = nil
+}
+
+// checkJobs compares what the machine says of jobs with what the facts said.
+func (w *world) checkJobs() {
+	all := w.vhost.Redrives()
+	if len(all) != len(w.live.jobs) {
+		w.violate(Redrive, "the machine knows %d jobs, there are %d", len(all), len(w.live.jobs))
+		return
+	}
+	for i := range all {
+		m, j := &all[i], w.live.jobs[all[i].ID]
+		if j == nil || j.State != m.State || j.Moved != m.Moved || j.Cursor != m.Cursor || j.CameBack > m.CameBack {
+			w.violate(Redrive, "the machine says of job %d: %+v, expected %+v", m.ID, m, j)
+			return
+		}
+	}
+}
+
+// checkJobsServed makes sure that no job stands still, at a moment when all that was due has happened.
+func (w *world) checkJobsServed() {
+	for _, j := range w.live.jobs {
+		now := w.stamp().Now
+		switch {
+		case j.State == vhost.JobRunning && j.Progress.Rate == 0, j.State == vhost.JobWatching && j.Until <= now:
+			w.violate(Redrive, "job %d is %s until %d, and nothing is due at %d", j.ID, j.State, j.Until, now)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -91,8 +92,14 @@ func (c *Client) Copy(ctx context.Context, w io.Writer, segments ...string) (tra
 	return response.Trailer, nil
 }
 
+// errNoName is of an empty segment, with which a path would lead to something else than it means.
+var errNoName = errors.New("a name must not be empty")
+
 // ask sends a request and returns what begins to come back.
 func (c *Client) ask(ctx context.Context, method, path string, in any) (*http.Response, error) {
+	if plain, _, _ := strings.Cut(path, "?"); strings.HasSuffix(plain, "/") || strings.Contains(plain, "//") {
+		return nil, errNoName
+	}
 	var body io.Reader
 	if in != nil {
 		b, err := json.Marshal(in)

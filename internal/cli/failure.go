@@ -43,6 +43,12 @@ func (c *call) invalid(reason string) error {
 		reason, strings.Join(withoutPasswords(c.typed), " "), c.commandUsage(c.command))}
 }
 
+// badArgument is invalid for a value that cannot be.
+func (c *call) badArgument(reason string) error {
+	return &failure{exitData, fmt.Sprintf("Error (argument validation): Bad argument: %s\nArguments given:\n\t%s\n\n%s",
+		reason, strings.Join(withoutPasswords(c.typed), " "), c.commandUsage(c.command))}
+}
+
 // withoutPasswords are words that may be shown, and end up in a log.
 func withoutPasswords(typed []string) []string {
 	shown := slices.Clone(typed)

@@ -119,6 +119,9 @@ func (c *call) main(args []string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	if strings.HasPrefix(c.formatter(), "json") {
+		c.stdout = jsonSafe{c.stdout}
+	}
 	if words.on("dry-run") && !cmd.takes("dry-run") { // as RabbitMQ's tools: the words were checked
 		return nil
 	}

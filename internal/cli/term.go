@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // text shows a cell to people, as rabbitmqctl does: a string bare, what is absent as nothing, a table as an Erlang
@@ -28,19 +30,45 @@ func text(v cell) string {
 	return escapeControl(s)
 }
 
+// controls reports whether a terminal might do something with r but show it: end a line, change its colours, or turn its
+// direction.
+func controls(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+}
+
 func escapeControl(s string) string {
-	if strings.IndexFunc(s, unicode.IsControl) < 0 {
+	if strings.IndexFunc(s, controls) < 0 {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if unicode.IsControl(r) {
+		if controls(r) {
 			fmt.Fprintf(&b, "\\%03o", r)
 			continue
 		}
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// jsonSafe writes JSON on, with what controls a terminal escaped: outside of strings JSON has none of it but the end of a line.
+type jsonSafe struct{ io.Writer }
+
+// Write implements io.Writer. It is given whole characters.
+func (w jsonSafe) Write(p []byte) (int, error) {
+	if bytes.IndexFunc(p, func(r rune) bool { return r >= utf8.RuneSelf && controls(r) }) < 0 {
+		return w.Writer.Write(p)
+	}
+	safe := make([]byte, 0, len(p)+len(p)/4)
+	for _, r := range string(p) {
+		if r >= utf8.RuneSelf && controls(r) {
+			safe = fmt.Appendf(safe, "\\u%04x", r)
+			continue
+		}
+		safe = utf8.AppendRune(safe, r)
+	}
+	_, err := w.Writer.Write(safe)
+	return len(p), err
 }
 
 // erlang writes a cell as an Erlang term: strings are binaries.

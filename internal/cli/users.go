@@ -44,6 +44,9 @@ func (c *call) user(name string) (api.User, error) {
 
 func addUser(c *call) error {
 	name := c.args[0]
+	if name == "" {
+		return c.badArgument("user cannot be an empty string")
+	}
 	c.banner(`Adding user "%s" ...`, name)
 	password, err := c.secretArgument(1)
 	if err != nil {

@@ -88,11 +88,7 @@ func (v *VHost) sample(q *queueState, to *Sampling, x *QueueSample) {
 		x.HeldBy[i] = q.heldBy[c]
 	}
 	if x.Waiting > 0 {
-		m.Armed(func(_ queue.Seq, at Instant) {
-			if x.NextRetry == 0 || at < x.NextRetry {
-				x.NextRetry = at
-			}
-		})
+		x.NextRetry = m.NextDue()
 	}
 }
 
@@ -197,20 +193,17 @@ const overdueChunks = 64
 func (v *VHost) Overdue(now Instant) (n int) {
 	for _, q := range v.schedules {
 		left := overdueChunks
-		var due []queue.Seq
-		q.messages.Armed(func(chunk queue.Seq, at Instant) {
-			if at < now && left > 0 {
-				left--
-				due = append(due, chunk)
+		q.messages.Due(0, 0, func(chunk queue.Seq, at Instant) bool {
+			if left--; at >= now || left < 0 {
+				return false
 			}
-		})
-		for _, chunk := range due {
 			q.messages.Look(chunk, func(_ queue.Seq, e *queue.Entry, side *queue.Side) {
 				if e.State == queue.Waiting && side.Until < now {
 					n++
 				}
 			})
-		}
+			return true
+		})
 	}
 	return n
 }

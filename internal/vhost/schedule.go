@@ -279,7 +279,9 @@ func (v *VHost) reschedule(s *Stamp, ch *channel, c *Command, out *Outcome) *amq
 func (v *VHost) fireNow(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
 	return v.eachScheduled(s, ch, c, out, func(q *queueState, seq queue.Seq) string {
 		if q.schedule != nil {
+			was := q.messages.Side(seq).Until
 			v.fire(s, q, seq, out)
+			v.lookAgain(q, seq, was)
 		} else {
 			v.resume(s, q, seq, out)
 		}

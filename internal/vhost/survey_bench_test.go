@@ -52,7 +52,7 @@ func BenchmarkSurvey(b *testing.B) {
 		var to Surveying
 		for more := true; more; {
 			at := time.Now()
-			more = v.SurveySome(&to, 4000)
+			more = v.SurveySome(&to, 2000)
 			longest = max(longest, time.Since(at))
 		}
 		copied := time.Now()

@@ -240,7 +240,11 @@ func (f *findings) circles() {
 		}
 		switch l.kind {
 		case loopExpired:
-			f.add(Error, "loop", "queue", first.Name, path, fate)
+			severity := Warning // it depends on keys
+			if l.sure {
+				severity = Error
+			}
+			f.add(severity, "loop", "queue", first.Name, path, fate)
 		case loopLimited:
 			f.add(Warning, "loop_limited", "queue", first.Name, path, f.shelfFate())
 		case loopReturned:

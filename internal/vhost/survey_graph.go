@@ -161,14 +161,14 @@ func (w *grapher) edge(from, to int, kind EdgeKind) *Edge {
 
 func (w *grapher) binding(i int) {
 	b := &w.Bindings[i]
-	to, ok := w.exchanges[b.Destination], true
+	to, ok := w.exchanges[b.Destination]
 	if b.ToQueue {
 		var q int
 		if q, ok = w.Survey.queues[b.Destination]; ok {
 			to = w.queues[q]
 		}
 	}
-	if !ok {
+	if !ok { // it has gone while the survey was made
 		return
 	}
 	kind := EdgeBinding

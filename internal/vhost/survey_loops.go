@@ -79,6 +79,7 @@ func (s *Survey) findSenders() {
 type loop struct {
 	queues []int // places in Queues, in order
 	kind   loopKind
+	sure   bool     // all letters take it
 	path   []int    // of queues, the shortest way round from the first of them
 	by     []string // the dead-letter exchanges from one to the next, the last leading back to the first
 }
@@ -92,19 +93,31 @@ const (
 	loopExpired                      // of age alone
 )
 
-// ages reports whether what is in a queue dies of age, whoever sent it.
-func (s *Survey) ages(i int) bool {
-	return s.Queues[i].Settings.TTL >= 0 && s.rules.options.TTLInDLQ && s.rules.options.HopsMax == 0
+// ages reports whether a message in a queue that has died so often before dies of age there.
+func (s *Survey) ages(i, deaths int) bool {
+	o := &s.rules.options
+	return s.Queues[i].Settings.TTL >= 0 && (deaths == 0 || o.TTLInDLQ && (o.HopsMax == 0 || int64(deaths) < o.HopsMax))
 }
 
-// yields reports whether it dies of age, or for want of room.
+// yields reports whether one dies for want of room.
 func (s *Survey) yields(i int) bool {
 	set := &s.Queues[i].Settings
-	return s.ages(i) || set.limited() && (set.Overflow.dropsHead() || set.passesOn())
+	return set.limited() && (set.Overflow.dropsHead() || set.passesOn())
 }
 
-// dies reports whether it dies without a rejection.
-func (s *Survey) dies(i int) bool { return s.yields(i) || s.Queues[i].Settings.limit() >= 0 }
+// closes reports whether a letter comes all the way round without a rejection, beginning where that is best; it dies of age where
+// it must.
+func (s *Survey) closes(path []int, otherwise func(int) bool) bool {
+	aging := 0
+	for _, q := range path {
+		if !otherwise(q) {
+			if aging++; !s.ages(q, aging-1) {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // limited reports whether there is a limit of length.
 func (s *Settings) limited() bool { return s.MaxLength >= 0 || s.MaxLengthBytes >= 0 }
@@ -115,25 +128,25 @@ func (s *Survey) findLoops() {
 	s.inLoop = make([]bool, len(s.Queues))
 	in := s.inLoop
 	for _, c := range []struct {
-		kind   loopKind
-		passes func(int) bool
-		sure   bool
+		kind      loopKind
+		otherwise func(int) bool // than of age
+		sure      bool
 	}{
-		{loopExpired, s.ages, true},
+		{loopExpired, func(int) bool { return false }, true},
+		{loopExpired, func(int) bool { return false }, false},
 		{loopLimited, s.yields, false},
-		{loopReturned, s.dies, false},
+		{loopReturned, func(i int) bool { return s.yields(i) || s.Queues[i].Settings.limit() >= 0 }, false},
 		{loopRejected, func(int) bool { return true }, false},
 	} {
-		for _, queues := range s.circles(c.passes, c.sure) {
-			if slices.ContainsFunc(queues, func(q int) bool { return in[q] }) {
-				for _, q := range queues {
-					in[q] = true
+		for _, queues := range s.circles(func(i int) bool { return s.ages(i, 0) || c.otherwise(i) }, c.sure) {
+			l := loop{queues: queues, kind: c.kind, sure: c.sure}
+			known := slices.ContainsFunc(queues, func(q int) bool { return in[q] })
+			if !known {
+				if l.path, l.by = s.round(queues, c.sure); !s.closes(l.path, c.otherwise) {
+					continue
 				}
-				continue
+				s.loops = append(s.loops, l)
 			}
-			l := loop{queues: queues, kind: c.kind}
-			l.path, l.by = s.round(queues, c.sure)
-			s.loops = append(s.loops, l)
 			for _, q := range queues {
 				in[q] = true
 			}

@@ -236,6 +236,11 @@ func (f *follower) hop(step Step, from int, reason Reason, keys []keyShape, befo
 	}
 	step.Params = append(step.Params, Param{"queues", named(step.Queues)})
 	at := f.add(step)
+	if reason == Expired && set.CycleKeep && !slices.ContainsFunc(targets, func(t int) bool { return !before.cycles(t) }) {
+		f.add(Step{After: at, Queue: f.Queues[from].Name, Sure: step.Sure, Code: "cycle_kept", Guarantee: KeptThere, Loop: true, DeadEnd: true,
+			Params: []Param{{"target", named(step.Queues)}}})
+		return
+	}
 	for n, t := range targets {
 		if n == pathFanMax {
 			f.add(Step{After: at, Queue: f.Queues[from].Name, Code: "more_queues", Guarantee: MovedOn, Params: []Param{number("count", int64(len(targets)-n))}})
@@ -244,22 +249,18 @@ func (f *follower) hop(step Step, from int, reason Reason, keys []keyShape, befo
 		if f.full() {
 			return
 		}
-		f.arrive(at, from, t, reason, keys, before, n < len(way.sure), len(targets) == 1, set)
+		f.arrive(at, t, keys, before, n < len(way.sure), set)
 	}
 }
 
 // arrive follows a letter that came to queue t.
-func (f *follower) arrive(after, from, t int, reason Reason, keys []keyShape, before trail, sure, alone bool, source *Settings) {
+func (f *follower) arrive(after, t int, keys []keyShape, before trail, sure bool, source *Settings) {
 	q := &f.Queues[t]
 	step := Step{After: after, Queue: q.Name, Sure: sure}
 	fate, guarantee := f.nowhere(source)
 	shelf, onShelf := f.nowhere(&Settings{})
 	switch {
-	case !reason.rejected() && before.cycles(t) && alone && source.CycleKeep && reason == Expired:
-		step.Queue = f.Queues[from].Name
-		step.Code, step.Guarantee, step.Loop, step.DeadEnd = "cycle_kept", KeptThere, true, true
-		step.Params = []Param{{"target", q.Name}}
-	case !reason.rejected() && before.cycles(t):
+	case before.cycles(t):
 		step.Code, step.Guarantee, step.Loop, step.DeadEnd = "cycle", onShelf, true, true
 		step.Params = []Param{shelf}
 	case q.Refuses && q.Settings.passesOn():
@@ -285,12 +286,12 @@ func (f *follower) rest(after, t int, keys []keyShape, before trail, sure bool) 
 		number("consumers", int64(q.Consumers)), number("messages", int64(q.Ready+q.Unacked+q.Waiting+q.Held)),
 	}}
 	switch {
-	case f.ages(t) && len(before) < pathHopsMax:
+	case f.ages(t, len(before)) && len(before) < pathHopsMax:
 		step.Code = "waits_ttl"
 		step.Params = append(step.Params, number("ms", set.TTL))
 		f.die(f.add(step), t, Expired, keys, before)
 		return
-	case f.ages(t):
+	case f.ages(t, len(before)):
 		step.Code = "more"
 	case set.limited() && set.Overflow.dropsHead():
 		step.Code, step.DeadEnd = "rests_bounded", q.Consumers == 0

@@ -78,7 +78,37 @@ func (s *Survey) findWays() {
 			w.reaches = append(w.reaches, s.reachOf(q.Settings.DeadLetterExchange, shape))
 		}
 	}
+	s.passKeysOn()
 	s.findSenders()
+}
+
+// passKeysOn notes that messages of queues may have the keys of the dead letters that come.
+func (s *Survey) passKeysOn() {
+	type known struct{ queue, shape int }
+	var work []known
+	for i := range s.ways {
+		for k := range s.ways[i].reaches {
+			work = append(work, known{i, k})
+		}
+	}
+	for left := targetsMax; len(work) > 0 && left > 0; work = work[1:] {
+		from := &s.ways[work[0].queue]
+		shape := from.shapes[work[0].shape]
+		if shape.kind != shapeExact {
+			continue
+		}
+		for _, t := range s.reached[from.reaches[work[0].shape]].all() {
+			left--
+			to := &s.ways[t]
+			if !to.own || len(to.reaches) == 0 || len(to.reaches) > shapesMax || slices.Contains(to.shapes, shape) {
+				continue
+			}
+			if r := s.reachOf(s.Queues[t].Settings.DeadLetterExchange, shape); !slices.Contains(to.reaches, r) || s.reached[r].none() {
+				to.shapes, to.reaches = append(to.shapes, shape), append(to.reaches, r)
+				work = append(work, known{t, len(to.shapes) - 1})
+			}
+		}
+	}
 }
 
 // reachOf finds where an exchange, which exists, leads messages with such a key.

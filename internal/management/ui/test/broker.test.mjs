@@ -5,6 +5,9 @@ import { argumentsOf, badgesOf, effective, filters, inequivalent, nameTrouble } 
 import { declareCode } from '../pages/broker/declare.js';
 import { follow, headersFit, topicFits } from '../pages/broker/routing.js';
 import { allows, judge, lookAround, password, topicJudge, trouble } from '../pages/broker/rights.js';
+import { connected, curve, deadEnd, labelOf, layout, shorten, tree } from '../pages/broker/graph.js';
+import { remembered } from '../pages/broker/readings.js';
+import * as dagre from '../vendor/dagre.mjs';
 import { policyTexts, readDefinition } from '../pages/broker/policy-text.js';
 
 const queue = (more) => ({ name: 'q', vhost: '/', type: 'classic', durable: true, auto_delete: false, arguments: {}, effective_policy_definition: {}, consumers: 0, ...more });
@@ -101,4 +104,40 @@ test('a policy as text for other tools', () => {
   assert.deepEqual(readDefinition('{"a":1}'), { value: { a: 1 } });
   assert.equal(readDefinition('[]').error, '');
   assert.ok(readDefinition('{').error);
+});
+
+const graph = {
+  vhost: '/', root: '',
+  nodes: [{ id: 'e:x', kind: 'exchange', name: 'x', type: 'direct' }, { id: 'e:amq.fanout', kind: 'exchange', name: 'amq.fanout', type: 'fanout' },
+    { id: 'q:a', kind: 'queue', name: 'a', type: 'classic', queue: { letters: true, consumers: 0, dead_letter_exchange: 'x' } }, { id: 'q:b', kind: 'queue', name: 'b', type: 'classic', queue: { letters: true, consumers: 0, dead_letter_exchange: null } }],
+  edges: [{ from: 'e:x', to: 'q:a', kind: 'binding', keys: ['k'], count: 1 }, { from: 'e:x', to: 'q:b', kind: 'binding', keys: ['1', '2', '3'], count: 5 }, { from: 'q:a', to: 'e:x', kind: 'dead_letter', keys: [], own_keys: true, count: 1 }],
+};
+
+test('the drawing has every node and edge, and no two nodes in one place', () => {
+  const seen = connected(graph);
+  assert.deepEqual(seen.nodes.map((n) => n.id), ['e:x', 'q:a', 'q:b']);
+  const placed = layout(dagre, seen, { ownKeys: 'own', defaultExchange: 'default' });
+  assert.equal(placed.nodes.length, 3);
+  assert.equal(placed.edges.length, 3);
+  assert.equal(new Set(placed.nodes.map((n) => `${n.x} ${n.y}`)).size, 3);
+  assert.match(curve(placed.edges[0].points), /^M[\d.]+ [\d.]+Q?.*L[\d.]+ [\d.]+$/);
+  assert.equal(labelOf(graph.edges[1], 'own'), '1, 2, …');
+  assert.equal(labelOf(graph.edges[2], 'own'), 'own');
+  assert.ok(deadEnd(graph.nodes[3]) && !deadEnd(graph.nodes[2]));
+  assert.equal([...shorten('x'.repeat(40))].length, 26);
+});
+
+test('the list tells every node once, and where a circle closes', () => {
+  const roots = tree(connected(graph));
+  const told = [];
+  const walk = (b) => { told.push(`${b.node.id}${b.again ? ' again' : ''}`); b.children.forEach(walk); };
+  roots.forEach(walk);
+  assert.deepEqual(told, ['e:x', 'q:a', 'e:x again', 'q:b']);
+});
+
+test('what the broker remembers becomes readings', () => {
+  const details = (...all) => ({ samples: all.map(([timestamp, sample]) => ({ timestamp, sample })) });
+  const q = { messages_ready_details: details([2000, 7], [1000, 5]), message_stats: { publish_details: details([2000, 30], [1000, 20]) } };
+  assert.deepEqual(remembered(q, ['messages_ready'], ['publish', 'ack']), [{ at: 1000, depth: [5], rates: [0, 0] }, { at: 2000, depth: [7], rates: [10, 0] }]);
+  assert.deepEqual(remembered({}, ['messages_ready'], []), []);
 });

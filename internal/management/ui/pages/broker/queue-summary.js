@@ -10,16 +10,18 @@ import { Ago } from '../../lib/time.js';
 import { Check } from '../../lib/form.js';
 import { Args, Badges, Stat, rateOf, settingName, written } from './parts.js';
 import { Findings, Paths } from './follow.js';
+import { remembered } from './readings.js';
 
 const most = 360;
 const depth = ['messages_ready', 'messages_unacknowledged', 'messages_delayed'];
 const speeds = ['publish', 'deliver_get', 'ack', 'redeliver'];
 
-// useReadings keeps what was read of a queue since the page was opened.
+// useReadings keeps what was read of a queue since the page was opened, and begins with what the broker remembers.
 function useReadings(q, at) {
   const kept = useRef({ at: 0, all: [] });
   const k = kept.current;
   if (q && at !== k.at) {
+    if (k.at === 0) k.all = remembered(q, depth, speeds);
     k.at = at;
     k.all = [...k.all, { at, depth: depth.map((n) => q[n] ?? 0), rates: speeds.map((n) => rateOf(q, n) ?? 0) }].slice(-most);
   }

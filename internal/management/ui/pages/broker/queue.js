@@ -14,7 +14,7 @@ import { getFrom, publishTo, purge, remove } from './queue-dialogs.js';
 import { Messages } from './queue-messages.js';
 
 export function render({ params: { vhost, name }, query }) {
-  const got = useData((signal) => api.get(path`queues/${vhost}/${name}`, {}, { signal }), [vhost, name], { on: ['queues'] });
+  const got = useData((signal) => api.get(path`queues/${vhost}/${name}`, { lengths_age: 60, lengths_incr: 5, msg_rates_age: 60, msg_rates_incr: 5 }, { signal }), [vhost, name], { on: ['queues'] });
   const tab = query.tab || 'summary';
   const q = got.data;
   return html`<p class="crumbs"><a href=${href('/queues', { vhost })}>${t('queues.title')}</a> <span aria-hidden="true">›</span> ${vhost}</p>

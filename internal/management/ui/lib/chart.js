@@ -49,7 +49,7 @@ export function Chart({ title, times, series, stacked, value = short, height = 1
           return { label: s.label, stroke: colour, width: 2, fill: stacked ? colour + '55' : undefined, dash: [[], [6, 3], [2, 3], [8, 3, 2, 3]][i % 4], points: { show: false } };
         })],
       }, [times.map((x) => x / 1000), ...tops], box.current);
-      observer = new ResizeObserver(() => plot.current?.setSize({ width: box.current.clientWidth, height }));
+      observer = new ResizeObserver(() => box.current && plot.current?.setSize({ width: box.current.clientWidth, height }));
       observer.observe(box.current);
     }, () => showTable(true));
     return () => {

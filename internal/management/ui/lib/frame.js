@@ -1,7 +1,7 @@
 // The frame around every page: navigation, virtual host, live or paused, alarms, language, theme, user; shortcuts that hold
 // everywhere; and the page that the address asks for.
 import { html, signal, useEffect, useState, useErrorBoundary } from './html.js';
-import { t, lang, languages, chooseLanguage, span } from './i18n.js';
+import { t, lang, languages, chooseLanguage, short, span } from './i18n.js';
 import { route, find, href, go } from './router.js';
 import { user, logOut, may } from './session.js';
 import { theme, themes, nextTheme, density, shortcutsOn } from './theme.js';
@@ -18,13 +18,12 @@ import { copy } from './code.js';
 import { pref } from './store.js';
 
 const folded = pref('folded', false);
-// badges are what pages show beside their name in the navigation: badges.value = {...badges.value, jobs: {text, label}}.
-export const badges = signal({});
+const seenDeaths = signal(null);
 
 export function Frame({ pages }) {
   const found = find(pages, route.value.path);
   const [shownNav, showNav] = useState(false);
-  useTopic('alarms', 'jobs');
+  useTopic('alarms', 'jobs', 'letters');
   useEffect(() => {
     loadVHosts().catch(() => {});
   }, [user.value?.name]);
@@ -65,9 +64,27 @@ function Rail({ pages, current }) {
       <ul aria-labelledby=${`nav-${g}`}>${inNav(g).map((p) => html`<li key=${p.path}>
         <a href=${href(p.path, { vhost: vhost.value })} aria-current=${p.path === section ? 'page' : undefined} title=${folded.value ? t(p.title) : undefined}>
           <${Icon} name=${p.nav.icon} /><span>${t(p.title)}</span>
-          ${badges.value[p.nav.icon] && html`<b class="badge" aria-label=${badges.value[p.nav.icon].label}>${badges.value[p.nav.icon].text}</b>`}</a></li>`)}</ul>
+          <${Badge} path=${p.path} /></a></li>`)}</ul>
     </div>`)}
     <button type="button" class="plain fold" aria-pressed=${folded.value} onClick=${() => { folded.value = !folded.value; }}><${Icon} name=${folded.value ? 'right' : 'left'} /><span>${t('frame.fold')}</span></button>`;
+}
+
+const count = (of) => Object.values(of).reduce((n, x) => n + (typeof x === 'object' ? count(x) : x), 0);
+
+// Badge shows beside a page's name what is new there: jobs that run, letters that died since the page was seen.
+function Badge({ path }) {
+  if (path === '/jobs') {
+    const n = Object.values(topic('jobs').value.data || {}).flat().filter((j) => j.state === 'running' || j.state === 'watching').length;
+    return n > 0 ? html`<b class="badge calm">${n}<span class="hidden"> ${t('jobs.going_on', { n })}</span></b>` : null;
+  }
+  if (path !== '/letters') return null;
+  const data = topic('letters').value.data;
+  if (!data) return null;
+  const died = data.reduce((n, v) => n + count(v.died), 0);
+  const looking = route.value.path.startsWith('/letters');
+  if (looking || seenDeaths.peek() === null || seenDeaths.peek() > died) seenDeaths.value = died;
+  const n = died - seenDeaths.peek();
+  return n > 0 ? html`<b class="badge">${short(n)}<span class="hidden"> ${t('letters.fresh', { n })}</span></b>` : null;
 }
 
 function togglePause() {

@@ -16,6 +16,8 @@ const wanted = signal(new Map());
 export const running = computed(() => !paused.value && !hidden.value && !!user.value);
 // now moves on every few seconds, for times that are shown as seen from now.
 export const now = signal(Date.now());
+// attempts counts the streams that were refused.
+const attempts = signal(0);
 // heard is when something was last heard of the broker.
 export const heard = signal(Date.now());
 
@@ -50,7 +52,7 @@ export function startLive() {
     if (!hidden.value) now.value = Date.now();
   }, 5000);
   effect(() => {
-    const names = topics.value;
+    const [names] = [topics.value, attempts.value]; // a refused stream is tried again a while later
     if (!running.value || !names) {
       stream.value = 'off';
       return undefined;
@@ -62,6 +64,7 @@ export function startLive() {
 // listen opens the stream, a moment later, since a page that is left and one that comes change the topics at once.
 function listen(names) {
   let source = null;
+  let again = null;
   const later = setTimeout(() => {
     source = new EventSource(address('x/events', { topics: names }));
     source.onopen = () => {
@@ -70,6 +73,12 @@ function listen(names) {
     };
     source.onerror = () => {
       stream.value = 'failed';
+      // The browser tries again by itself, but not after a refusal.
+      if (source.readyState === EventSource.CLOSED) {
+        again = setTimeout(() => {
+          attempts.value++;
+        }, 10000);
+      }
     };
     for (const name of names.split(',')) {
       source.addEventListener(name, (e) => {
@@ -83,9 +92,13 @@ function listen(names) {
   }, 50);
   return () => {
     clearTimeout(later);
+    clearTimeout(again);
     source?.close();
   };
 }
+
+// restAfter is when something may be asked for again because of news: a second after it was, and later if it took long.
+const restAfter = (l) => (l.began || 0) + Math.max(1000, 10 * (l.took || 0));
 
 // useData loads something for a component, and again when one of deps changes, a topic has news, or, without a stream,
 // every so many ms. It returns {data, error, loading, at, refresh}; data stays while it is loaded again, unless deps changed and
@@ -100,10 +113,21 @@ export function useData(load, deps = [], { on = [], every = 5000, keep = true, e
   const run = useRef(null);
   run.current ||= async (fresh) => {
     const l = latest.current;
-    if (!fresh && l.busy) {
-      l.again = true;
+    if (!fresh && (l.busy || l.later)) {
+      l.again = l.busy;
       return;
     }
+    const rest = fresh ? 0 : restAfter(l) - Date.now();
+    clearTimeout(l.later);
+    l.later = null;
+    if (rest > 0) {
+      l.later = setTimeout(() => {
+        l.later = null;
+        run.current(false);
+      }, rest);
+      return;
+    }
+    l.began = Date.now();
     l.abort?.abort();
     const abort = new AbortController();
     l.abort = abort;
@@ -112,6 +136,7 @@ export function useData(load, deps = [], { on = [], every = 5000, keep = true, e
       const data = await l.load(abort.signal);
       if (l.abort !== abort) return;
       heard.value = Date.now();
+      l.took = Date.now() - l.began;
       set({ data, error: null, loading: false, at: Date.now() });
     } catch (error) {
       if (l.abort !== abort || error.name === 'AbortError') return;
@@ -129,6 +154,8 @@ export function useData(load, deps = [], { on = [], every = 5000, keep = true, e
     set((s) => ({ ...s, data: keep ? s.data : undefined, loading: true }));
     run.current(true);
     return () => {
+      clearTimeout(latest.current.later);
+      latest.current.later = null;
       latest.current.busy = false;
       latest.current.abort?.abort();
       latest.current.abort = null;

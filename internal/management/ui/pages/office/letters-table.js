@@ -6,6 +6,7 @@ import { useData, topic } from '../../lib/live.js';
 import { Table } from '../../lib/table.js';
 import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
+import { useShortcuts } from '../../lib/keys.js';
 import { exceptionOf, keyOf, page, placeOf, readSome, reasonOf, sourceOf } from './letters.js';
 import { total } from './timeline.js';
 import { Reason, State } from './words.js';
@@ -34,8 +35,12 @@ export function useLetters(list, query, { hold = false } = {}) {
       setBusy(false);
     }
   };
+  const died = deathsSoFar();
+  const since = useRef({ at: 0, died: null });
+  if (since.current.at !== first.at || since.current.died === null) since.current = { at: first.at, died };
+  const fresh = hold && died !== null && since.current.died !== null ? Math.max(0, died - since.current.died) : 0;
   const items = [...(first.data?.items || []), ...more.items];
-  return { items, known: first.data !== undefined, error: first.error, loading: first.loading, next, busy, load, index: first.data?.index, scanned: first.data?.scanned, partial: first.data?.partial, refresh: first.refresh, at: first.at };
+  return { items, known: first.data !== undefined, error: first.error, loading: first.loading, next, busy, load, index: first.data?.index, scanned: first.data?.scanned, partial: first.data?.partial, refresh: first.refresh, at: first.at, fresh };
 }
 
 const columns = () => [
@@ -56,7 +61,9 @@ const columns = () => [
 // LettersTable shows what useLetters read.
 export function LettersTable({ id = 'letters', letters, selection, actions, empty, caption }) {
   const source = { rows: letters.items, total: letters.items.length, filtered: letters.items.length, page: 1, pages: 1, text: '', known: letters.known, error: letters.error, refresh: letters.refresh };
+  useShortcuts({ n: letters.fresh > 0 && ['keys.load_new', letters.refresh] }, [letters.fresh]);
   return html`<${IndexState} of=${letters} />
+    ${letters.fresh > 0 && html`<p class="banner" role="status">${t('letters.fresh', { n: letters.fresh })} <button type="button" onClick=${letters.refresh}>${t('keys.load_new')}</button></p>`}
     <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns()} keyOf=${keyOf} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
       actions=${actions} empty=${empty} more=${{ next: letters.next, busy: letters.busy, load: letters.load, partial: letters.partial }} />`;
 }
@@ -69,13 +76,12 @@ export function IndexState({ of }) {
       ${of.next && html`<button type="button" onClick=${of.load} disabled=${of.busy}>${t('letters.go_on')}</button>`}</p>`}`;
 }
 
-// deathsSoFar counts what died according to the last event, in one virtual host or all.
-export function deathsSoFar(vhost) {
+// deathsSoFar counts what died, according to the last event.
+function deathsSoFar() {
   const all = topic('letters').value.data;
   if (!all) return null;
   let n = 0;
   for (const v of all) {
-    if (vhost && v.vhost !== vhost) continue;
     for (const fates of Object.values(v.died)) for (const k of Object.values(fates)) n += k;
   }
   return n;

@@ -26,7 +26,7 @@ export function Viewer({ id, children }) {
     ${children?.(l, got.refresh)}
     <div class="viewer">
       <section class="card" aria-labelledby="way"><h2 id="way">${t('viewer.way')}</h2><${Timeline} letter=${l} /></section>
-      <div class="viewer-body"><${Body} letter=${l} whole=${() => setWhole(true)} /><${Why} letter=${l} /></div>
+      <div class="viewer-body"><${Body} letter=${l} whole=${() => setWhole(true)} /><${Why} letter=${l} /><${Next} letter=${l} /></div>
       <div class="viewer-side"><${Facts} letter=${l} /><${Properties} letter=${l} /><${Headers} letter=${l} /><${Related} letter=${l} /></div>
     </div>`}</${Shown}>`;
 }
@@ -43,7 +43,7 @@ export function Timeline({ letter }) {
         <small class="faint">${t('viewer.came_by')} <${Route} exchange=${s.exchange} keys=${s.keys} />
           ${s.time && html` · ${s.count > 1 ? t('viewer.first_time') : ''} <${When} at=${s.time} />`}${s.expiration !== null && html` · ${t('viewer.had_ttl', { time: span(Number(s.expiration)) })}`}</small></div>`}
       ${s.kind === 'now' && html`<div><b>${t('viewer.now')}</b> ${s.place === 'lost' ? html`<span>${t('viewer.on_shelf', { cause: word('cause', letter.cause || '') })}${letter.target && html` <b>${letter.target}</b>`}</span>` : html`<span>${t('viewer.in')} <a href=${href(to`/queues/${letter.vhost}/${s.queue}`)}>${s.queue}</a> <${State} state=${s.state} /></span>`}
-        ${s.time && html`<small class="faint"> · <${Ago} at=${s.time} /></small>`}</div>`}
+        ${s.time && html`<small class="faint"><${Ago} at=${s.time} /></small>`}</div>`}
     </li>`)}</ol>`;
 }
 
@@ -85,6 +85,19 @@ function Why({ letter: l }) {
     <p>${t('viewer.why_text', { queue, why: word('reason_text', reasonOf(l)) })}</p>
     ${got.data?.refused ? html`<p class="faint">${t('viewer.queue_gone', { queue })}</p>` : html`<dl class="pairs">${settings.map((s) => html`<dt class="mono">${s.name}</dt><dd><b>${s.value === null || s.value === undefined ? '–' : typeof s.value === 'object' ? JSON.stringify(s.value) : String(s.value)}</b> <span class="faint">${[word('source', s.source), s.from].filter(Boolean).join(' · ')}</span></dd>`)}</dl>`}
     <p class="buttons"><a class="button" href=${href(to`/queues/${l.vhost}/${queue}`)}>${t('viewer.to_queue', { queue })}</a></p></section>`;
+}
+
+// Next says where the letter would go if it were sent back now.
+function Next({ letter: l }) {
+  const source = l.place === 'lost' ? { lost: true } : { queue: l.queue };
+  const got = useData((abort) => api.post(`x/redrives/${encodeURIComponent(l.vhost)}`, { source, ids: [l.id], target: { to: 'origin' }, dry_run: true }, { signal: abort }), [at(l)], { every: 0, enabled: l.deaths.length > 0 });
+  const x = got.data;
+  if (!x && !got.error) return null;
+  const refused = x && Object.keys(x.refused);
+  return html`<section class="card" aria-labelledby="next"><h2 id="next">${t('viewer.next')}</h2>
+    ${got.error ? html`<p class="faint">${got.error.reason}</p>` : html`<p>${t('viewer.next_text')} <${Route} exchange=${l.first_death?.exchange ?? stops(l)[0].exchange} keys=${stops(l)[0].keys} /></p>
+      ${Object.keys(x.queues).length > 0 && html`<p class="tags">${Object.keys(x.queues).map((q) => html`<a class="tag good" href=${href(to`/queues/${l.vhost}/${q}`)}>${q}</a>`)}</p>`}
+      ${refused.length > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${refused.map((why) => word('refused', why)).join(', ')}</p>`}`}</section>`;
 }
 
 function Facts({ letter: l }) {

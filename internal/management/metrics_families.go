@@ -67,6 +67,7 @@ func metricFamilies() []family {
 		{"expiry_metrics", false, queues, (*scrape).expiryMetrics},
 		{"delayed_metrics", false, queues, (*scrape).delayedMetrics},
 		{"retry_metrics", false, queues, (*scrape).retryMetrics},
+		{"redrive_metrics", false, queues, (*scrape).redriveMetrics},
 		{"lost_letter_metrics", false, none, (*scrape).lostLetters},
 		{"storage_metrics", false, none, (*scrape).storageMetrics},
 		{"http_metrics", false, none, (*scrape).answers},

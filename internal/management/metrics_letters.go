@@ -203,13 +203,13 @@ func (s *scrape) departures() {
 			return
 		}
 		n := &q.Stats
-		counts := map[string]uint64{"consumed": n.Acked + n.DeliveredNoAck + n.GotNoAck, "discarded": n.Purged}
+		counts := map[string]uint64{"consumed": n.Acked + n.DeliveredNoAck + n.GotNoAck, "redriven": n.Redriven, "discarded": n.Purged + n.Discarded}
 		for _, d := range deaths {
 			for _, strategy := range strategies {
 				counts[d.word] += died(n, strategy, d.reasons)
 			}
 		}
-		for _, how := range []string{"consumed", "discarded", "expired", "rejected", "maxlen", "delivery_limit"} {
+		for _, how := range []string{"consumed", "redriven", "discarded", "expired", "rejected", "maxlen", "delivery_limit"} {
 			s.series(name, more(q.labels, "how", how), float64(counts[how]))
 		}
 	})

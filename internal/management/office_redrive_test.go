@@ -218,3 +218,29 @@ func TestWhoMayRedrive(t *testing.T) {
 	strict.operator("tagged", "management,office-redrive", ".*", ".*", ".*").want(202, "POST", redrives, back)
 	strict.as("tagged:p").refused(401, "not_authorised", "Not office-discard user", "POST", redrives, `{"source":{"queue":"dead"},"action":"discard"}`)
 }
+
+func TestRedriveMetrics(t *testing.T) {
+	// If this fails, a dashboard does not show that letters come back as fast as they are sent.
+	t.Parallel()
+	d := office(t, 3)
+	d.redrive(`{"source":{"queue":"dead"},"max":2}`)
+	d.later(10 * time.Millisecond)
+	d.take("work", `{"count":1,"ackmode":"reject_requeue_false","encoding":"auto"}`)
+	p := scrapePage(d, "/metrics")
+	for name, want := range map[string]string{
+		`bartleby_redrive_jobs{state="watching"}`: "1", `bartleby_redrive_jobs{state="done"}`: "0",
+		`bartleby_redrive_messages_total{vhost="/",result="moved"}`: "2", `bartleby_redrive_messages_total{vhost="/",result="came_back"}`: "1",
+	} {
+		if got := fmt.Sprint(p.values[name]); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	p = scrapePage(d, "/metrics/per-object")
+	for name, want := range map[string]string{
+		`bartleby_redrive_messages_total{vhost="/",queue="dead",result="moved"}`: "2", `bartleby_dlq_departures_total{vhost="/",queue="dead",how="redriven"}`: "2",
+	} {
+		if got := fmt.Sprint(p.values[name]); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}

@@ -76,7 +76,11 @@ func (c *Client) Do(ctx context.Context, method, path string, in, out any) (stat
 // Copy writes what is at the path of the segments to w, and returns what the broker said behind it. Errors are those of Do,
 // and of w; some of it may have been written then.
 func (c *Client) Copy(ctx context.Context, w io.Writer, segments ...string) (trailer http.Header, err error) {
-	path := Path(segments...)
+	return c.Download(ctx, w, Path(segments...))
+}
+
+// Download is Copy of a path from Path, perhaps with a query.
+func (c *Client) Download(ctx context.Context, w io.Writer, path string) (trailer http.Header, err error) {
 	response, err := c.ask(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil, err
@@ -90,6 +94,29 @@ func (c *Client) Copy(ctx context.Context, w io.Writer, segments ...string) (tra
 		return nil, fmt.Errorf("api: GET %s: %w", path, err)
 	}
 	return response.Trailer, nil
+}
+
+// Upload posts what r has, as it is, to a path from Path, perhaps with a query, and reads the answer into out.
+func (c *Client) Upload(ctx context.Context, r io.Reader, kind string, out any, path string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(c.Base, "/")+path, r)
+	if err != nil {
+		return fmt.Errorf("api: POST %s: %w", path, err)
+	}
+	c.sign(request)
+	request.Header.Set("Content-Type", kind)
+	response, err := c.http().Do(request)
+	if err != nil {
+		return fmt.Errorf("api: %w", err)
+	}
+	defer response.Body.Close()
+	answer, err := readAnswer(response, http.MethodPost, path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("api: POST %s: %w", path, err)
+	}
+	return nil
 }
 
 // errNoName is of an empty segment, with which a path would lead to something else than it means.

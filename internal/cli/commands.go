@@ -37,7 +37,7 @@ type group struct {
 // groups lists what can be done. Source: RabbitMQ rabbitmqctl(8), rabbitmq-diagnostics(8), rabbitmq-plugins(8),
 // rabbitmq-queues(8), rabbitmq-upgrade(8).
 func groups() []group {
-	return slices.Concat(accessTable(), objectTable(), letterTable(), nodeTable(), checkTable(), sisterTable())
+	return slices.Concat(accessTable(), objectTable(), letterTable(), officeTable(), nodeTable(), checkTable(), sisterTable())
 }
 
 // commands lists the commands of all groups.
@@ -65,7 +65,7 @@ func (c *call) findTyped(words []string) (cmd command, rest []string, ok bool) {
 	if cmd, ok = c.find(first); ok || len(words) == 1 {
 		return cmd, words[1:], ok
 	}
-	for _, name := range []string{words[1] + "_" + first, first + "_" + words[1]} {
+	for _, name := range []string{words[1] + "_" + first, first + "_" + words[1], words[1] + "_" + first + "s"} {
 		if cmd, ok = c.find(name); ok {
 			return cmd, words[2:], true
 		}

@@ -223,7 +223,7 @@ func TestSearchAndGroups(t *testing.T) {
 		t.Errorf("of the group %q: %+v", g.Groups[0].Filter, page)
 	}
 	for query, reason := range map[string]string{
-		"/groups?by=moon": "moon", "?filter=nope:1": "nope", "?after=x": "'next' of an earlier", "?limit=0": "from 1", "?order=x": "oldest",
+		"/groups?by=moon": "moon", "?filter=nope:1": "nope", "?after=scan:x": "'next' of an earlier", "?limit=0": "from 1", "?order=x": "oldest",
 	} {
 		d.refused(400, "bad_request", reason, "GET", letters+query, "")
 	}

@@ -27,6 +27,8 @@ const (
 	tailLetters = 8192
 	tailWords   = 3 << 20
 	tailOctets  = 4 << 20
+	// blockBytes is how large a block of words is, about.
+	blockBytes = 15 << 10
 	// textMax is how much of the properties of a letter is cut into words, bodyMax how much of its body, in octets. Of a letter
 	// that has more the words are not known: it is looked at each time that words are asked for.
 	textMax = 96 << 10
@@ -48,7 +50,7 @@ const (
 	placesMax = 60_000
 	// streamMost is how many letters of one segment are put in order at once, verifySpare how many more than are asked for are
 	// looked at together.
-	streamMost  = 1024
+	streamMost  = 256
 	verifySpare = 16
 	// searchBudget is how long a search looks at letters that the index has found, searchMost at how many.
 	searchBudget = 700 * time.Millisecond

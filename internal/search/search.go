@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -189,25 +190,50 @@ func (m *merge) refill(s *stream, behind *found) error {
 	if err != nil {
 		return err
 	}
-	var all []found
-	s.maybe.each(func(i int) {
-		n := places.at(i)
-		if n < 0 || n >= int64(len(m.plan.places)) {
-			return
+	letter := func(i int) found {
+		f := found{at: at.at(i), ref: Ref{ID: uint64(ids.at(i))}, in: s.r.number, i: i}
+		if n := places.at(i); n >= 0 && n < int64(len(m.plan.places)) {
+			f.ref.Where = m.plan.places[n].Where
 		}
-		f := found{at: at.at(i), ref: Ref{m.plan.places[n].Where, uint64(ids.at(i))}, in: s.r.number, i: i}
-		if behind == nil || m.before(behind, &f) {
-			all = append(all, f)
+		return f
+	}
+	isBehind := func(i int) bool {
+		if behind == nil {
+			return true
+		}
+		if t := at.at(i); t != behind.at {
+			return (t < behind.at) == (m.order == Newest)
+		}
+		f := letter(i)
+		return m.before(behind, &f)
+	}
+	// Only the first are put in order: those up to the instant of the one that is the last of them.
+	var times []int64
+	s.maybe.each(func(i int) {
+		if isBehind(i) {
+			times = append(times, at.at(i))
 		}
 	})
-	slices.SortFunc(all, func(a, b found) int {
+	slices.Sort(times)
+	low, high := int64(math.MinInt64), int64(math.MaxInt64)
+	if n := len(times); n > streamMost && m.order == Oldest {
+		high = times[streamMost-1]
+	} else if n > streamMost {
+		low = times[n-streamMost]
+	}
+	s.next = nil
+	s.maybe.each(func(i int) {
+		if t := at.at(i); t >= low && t <= high && isBehind(i) {
+			s.next = append(s.next, letter(i))
+		}
+	})
+	s.more = len(s.next) < len(times)
+	slices.SortFunc(s.next, func(a, b found) int {
 		if m.order == Oldest {
 			return compareFound(&b, &a)
 		}
 		return compareFound(&a, &b)
 	})
-	s.more = len(all) > streamMost
-	s.next = all[:min(len(all), streamMost)]
 	return nil
 }
 

@@ -177,12 +177,11 @@ func (r *reading) textsOf(name string) (*texts, error) {
 		}
 		b = b[w:]
 		for range n {
-			size, w := binary.Uvarint(b)
-			if w <= 0 || size > uint64(len(b)-w) {
+			v, ok := cutBytes(&b)
+			if !ok {
 				return nil, errDamaged
 			}
-			x.values = append(x.values, b[w:w+int(size)])
-			b = b[w+int(size):]
+			x.values = append(x.values, v)
 		}
 		if x.codes, err = parseNumbers(b, r.meta.Letters); err != nil {
 			return nil, err
@@ -231,116 +230,97 @@ func (r *reading) flagged(flags uint8) (set, error) {
 	return s, nil
 }
 
-// A fragment is a run of octets that words are made of; it is all of a word from its beginning, or to its end.
+// A fragment is a part of a word, from its beginning or to its end.
 type fragment struct {
-	octets       string // in lower case
+	octets       string
 	begins, ends bool
 }
 
-func (f *fragment) needle() []byte {
-	var b []byte
-	if f.begins {
-		b = append(b, '\n')
+func (f *fragment) in(word []byte) bool {
+	switch {
+	case f.begins && f.ends:
+		return string(word) == f.octets
+	case f.begins:
+		return len(word) >= len(f.octets) && string(word[:len(f.octets)]) == f.octets
 	}
-	b = append(b, f.octets...)
-	if f.ends {
-		b = append(b, '\n')
-	}
-	return b
+	return bytes.Contains(word, []byte(f.octets))
 }
 
 // having adds to s the letters of which a section has a word that f is a part of.
 func (r *reading) having(in section, f *fragment, s set) error {
-	rareName, ownersName, commonName, beginsName, listsName := wordParts(in)
-	needle := f.needle()
-	rare, err := r.part(rareName)
+	directory, err := r.part(directoryPart(in))
 	if err != nil {
 		return err
 	}
-	owners, err := r.part(ownersName)
-	if err != nil {
-		return err
+	if directory == nil {
+		return errForgotten
 	}
-	damaged := false
-	eachWord(rare, needle, func(n int) bool {
-		if 2*n+2 > len(owners) {
-			damaged = true
-			return false
+	first, blocks := 0, 0
+	for rest := directory; len(rest) > 0; blocks++ {
+		w, ok := cutBytes(&rest)
+		if !ok {
+			return errDamaged
 		}
-		if i := int(binary.LittleEndian.Uint16(owners[2*n:])); i < r.meta.Letters {
-			s.add(i)
+		if string(w) <= f.octets {
+			first = blocks
 		}
-		return !f.begins || !f.ends
-	})
-	common, err := r.part(commonName)
-	if err != nil || damaged {
-		return errors.Join(err, damagedIf(damaged))
 	}
-	begins, err := r.part(beginsName)
-	if err != nil {
-		return err
+	if !f.begins {
+		first = 0
 	}
-	lists, err := r.part(listsName)
-	if err != nil {
-		return err
-	}
-	eachWord(common, needle, func(n int) bool {
-		if 4*n+8 > len(begins) {
-			damaged = true
-			return false
+	for n := first; n < blocks; n++ {
+		block, err := r.part(blockPart(in, n))
+		if err != nil {
+			return err
 		}
-		from, to := binary.LittleEndian.Uint32(begins[4*n:]), binary.LittleEndian.Uint32(begins[4*n+4:])
-		if from > to || int(to) > len(lists) {
-			damaged = true
-			return false
+		if block == nil {
+			return errForgotten
 		}
-		last := -1
-		for list := lists[from:to]; len(list) > 0; {
-			d, w := binary.Uvarint(list)
-			if w <= 0 || d >= uint64(r.meta.Letters-last-1) {
-				damaged = true
-				return false
-			}
-			last += int(d) + 1
-			s.add(last)
-			list = list[w:]
+		if more, err := r.havingIn(block, f, s); err != nil || !more {
+			return err
 		}
-		return !f.begins || !f.ends
-	})
-	return damagedIf(damaged)
-}
-
-func damagedIf(yes bool) error {
-	if yes {
-		return errDamaged
 	}
 	return nil
 }
 
-// eachWord calls fn with the numbers of the words that have the needle in them, until it returns false.
-func eachWord(words, needle []byte, fn func(n int) bool) {
-	n, at := 0, 0 // of the word that begins behind the line feed there
-	for from := 0; ; {
-		i := bytes.Index(words[from:], needle)
-		if i < 0 {
-			return
+// havingIn is having in one block. more says that words of the next may have the fragment, too.
+func (r *reading) havingIn(block []byte, f *fragment, s set) (more bool, err error) {
+	for len(block) > 0 {
+		w, ok := cutBytes(&block)
+		list, also := cutBytes(&block)
+		if !ok || !also {
+			return false, errDamaged
 		}
-		i += from
-		if needle[0] != '\n' {
-			i--
+		if !f.in(w) {
+			if f.begins && string(w) > f.octets {
+				return false, nil
+			}
+			continue
 		}
-		// i is before the first octet of the needle; the word begins behind the last line feed up to there.
-		n += bytes.Count(words[at:i+1], lineFeed) - 1
-		at = bytes.LastIndexByte(words[:i+1], '\n')
-		if !fn(n) {
-			return
+		last := -1
+		for len(list) > 0 {
+			d, n := binary.Uvarint(list)
+			if n <= 0 || d >= uint64(r.meta.Letters-last-1) {
+				return false, errDamaged
+			}
+			last += int(d) + 1
+			s.add(last)
+			list = list[n:]
 		}
-		end := bytes.IndexByte(words[at+1:], '\n')
-		if end < 0 {
-			return
+		if f.begins && f.ends {
+			return false, nil
 		}
-		from = at + 1 + end
 	}
+	return true, nil
 }
 
-var lineFeed = []byte{'\n'}
+// cutBytes takes what has its length before it.
+func cutBytes(b *[]byte) (v []byte, ok bool) {
+	n, w := binary.Uvarint(*b)
+	if w <= 0 || n > uint64(len(*b)-w) {
+		return nil, false
+	}
+	v = (*b)[w : w+int(n)]
+	*b = (*b)[w+int(n):]
+	return v, true
+}

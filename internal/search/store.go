@@ -21,8 +21,9 @@ import (
 //	part: number of the segment, name, octets with a CRC-32C behind them
 //	vhost: number, state as JSON
 type store struct {
-	path string
-	db   *sql.DB
+	path  string
+	db    *sql.DB
+	parts *sql.Stmt
 }
 
 // storeFile is its name.
@@ -88,7 +89,7 @@ func openFile(path string) (s *store, err error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1) // which has the file alone
-	s = &store{path, db}
+	s = &store{path: path, db: db}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, db.Close())
@@ -103,12 +104,14 @@ func openFile(path string) (s *store, err error) {
 	}
 	switch {
 	case format == 0 && tables == 0:
-		_, err = db.Exec(storeTables + fmt.Sprintf("pragma user_version = %d", storeFormat))
-		return s, err
+		if _, err := db.Exec(storeTables + fmt.Sprintf("pragma user_version = %d", storeFormat)); err != nil {
+			return nil, err
+		}
 	case format != storeFormat:
 		return nil, fmt.Errorf("its format is %d, known is %d", format, storeFormat)
 	}
-	return s, nil
+	s.parts, err = db.Prepare("select octets from part where segment = ? and name = ?")
+	return s, err
 }
 
 func (s *store) close() error { return s.db.Close() }
@@ -122,7 +125,7 @@ func (s *store) renew() error {
 	if err != nil {
 		return err
 	}
-	s.db = fresh.db
+	s.db, s.parts = fresh.db, fresh.parts
 	return nil
 }
 
@@ -146,7 +149,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // part reads one part of a segment; nil if it has none of that name.
 func (s *store) part(segment uint64, name string) ([]byte, error) {
 	var b []byte
-	err := s.db.QueryRow("select octets from part where segment = ? and name = ?", int64(segment), name).Scan(&b)
+	err := s.parts.QueryRow(int64(segment), name).Scan(&b)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil

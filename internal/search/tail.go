@@ -1,8 +1,10 @@
 package search
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
+	"strconv"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/sift"
@@ -252,17 +254,55 @@ func (t *tail) seal() parts {
 	return p
 }
 
-// The parts of the words of a section are: those that one letter has, and whose that is; those that several have, where in
-// the lists theirs begin, and the lists, as distances.
-func wordParts(in section) (rare, owners, common, begins, lists string) {
-	s := string('0' + rune(in))
-	return "w" + s + "r", "w" + s + "o", "w" + s + "c", "w" + s + "b", "w" + s + "l"
-}
+// The words of a section are stored in their order, in blocks, and a directory has the first word of each block.
+//
+//	directory = { length word }*
+//	block     = { length word length distances }*     distances of the letters that have the word, one by one
+func directoryPart(in section) string    { return "w" + string('0'+rune(in)) }
+func blockPart(in section, n int) string { return directoryPart(in) + "." + strconv.Itoa(n) }
 
 func (t *tail) sealWords(p parts, in section) {
+	v := t.words[in]
+	letters := t.inverted(in)
+	order := make([]uint32, len(v.begins))
+	starts := make([]uint32, len(v.begins)) // in letters
+	at := uint32(0)
+	for n, count := range v.counts {
+		order[n], starts[n] = uint32(n), at
+		at += uint32(count)
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return bytes.Compare(v.word(a), v.word(b)) })
+	directory := []byte{} // there is one, even without words
+	var block, list []byte
+	blocks := 0
+	for _, n := range order {
+		w := v.word(n)
+		list = list[:0]
+		last := -1
+		for _, l := range letters[starts[n] : starts[n]+uint32(v.counts[n])] {
+			list = binary.AppendUvarint(list, uint64(int(l)-last-1))
+			last = int(l)
+		}
+		if len(block) > 0 && len(block)+len(w)+len(list) > blockBytes {
+			p[blockPart(in, blocks)] = block
+			block, blocks = nil, blocks+1
+		}
+		if len(block) == 0 {
+			block = make([]byte, 0, blockBytes)
+			directory = append(binary.AppendUvarint(directory, uint64(len(w))), w...)
+		}
+		block = append(binary.AppendUvarint(block, uint64(len(w))), w...)
+		block = append(binary.AppendUvarint(block, uint64(len(list))), list...)
+	}
+	if len(block) > 0 {
+		p[blockPart(in, blocks)] = block
+	}
+	p[directoryPart(in)] = directory
+}
+
+// inverted are the letters that have each word, word after word.
+func (t *tail) inverted(in section) []uint16 {
 	v, uses := t.words[in], t.uses[in]
-	rareName, ownersName, commonName, beginsName, listsName := wordParts(in)
-	// Where each word's letters go, in the order of words.
 	next := make([]uint32, len(v.begins)+1)
 	for n, count := range v.counts {
 		next[n+1] = next[n] + uint32(count)
@@ -276,28 +316,7 @@ func (t *tail) sealWords(p parts, in section) {
 		}
 		from = end
 	}
-	rare, common := []byte{'\n'}, []byte{'\n'}
-	var owners, begins, lists []byte
-	at := uint32(0)
-	for n, count := range v.counts {
-		word := v.octets[v.begins[n] : v.end(uint32(n))+1]
-		own := letters[at : at+uint32(count)]
-		at += uint32(count)
-		if count == 1 {
-			rare = append(rare, word...)
-			owners = binary.LittleEndian.AppendUint16(owners, own[0])
-			continue
-		}
-		common = append(common, word...)
-		begins = binary.LittleEndian.AppendUint32(begins, uint32(len(lists)))
-		last := -1
-		for _, l := range own {
-			lists = binary.AppendUvarint(lists, uint64(int(l)-last-1))
-			last = int(l)
-		}
-	}
-	begins = binary.LittleEndian.AppendUint32(begins, uint32(len(lists)))
-	p[rareName], p[ownersName], p[commonName], p[beginsName], p[listsName] = rare, owners, common, begins, lists
+	return letters
 }
 
 // encodeNumbers writes the least number, the octets of each difference from it, and these.

@@ -103,10 +103,10 @@ func (c *cutter) numbers(b []byte) {
 	}
 }
 
-// A vocabulary is the words of a section of a tail: each in one run of octets, with a line feed before and behind it, and
-// a table of hashes that finds them again. There is no pointer in it.
+// A vocabulary is the words of a section of a tail, in one run of octets, and a table of hashes that finds them again. There
+// is no pointer in it.
 type vocabulary struct {
-	octets []byte   // "\nword\nword\n"
+	octets []byte
 	begins []uint32 // of each word in octets
 	counts []uint16 // how many letters have it
 	newest []uint16 // the last of them
@@ -114,7 +114,7 @@ type vocabulary struct {
 }
 
 func newVocabulary() *vocabulary {
-	return &vocabulary{octets: []byte{'\n'}, table: make([]uint32, 1024)}
+	return &vocabulary{table: make([]uint32, 1024)}
 }
 
 func hashWord(w []byte) uint64 {
@@ -146,23 +146,24 @@ func (v *vocabulary) number(w []byte) uint32 {
 			}
 			return n - 1
 		}
-		if at := v.begins[n-1]; string(v.octets[at:v.end(n-1)]) == string(w) {
+		if string(v.word(n-1)) == string(w) {
 			return n - 1
 		}
 	}
 }
 
-// end is where a word ends.
-func (v *vocabulary) end(n uint32) uint32 {
+// word is lent.
+func (v *vocabulary) word(n uint32) []byte {
+	end := uint32(len(v.octets))
 	if int(n)+1 < len(v.begins) {
-		return v.begins[n+1] - 1
+		end = v.begins[n+1]
 	}
-	return uint32(len(v.octets) - 1)
+	return v.octets[v.begins[n]:end]
 }
 
 func (v *vocabulary) enter(w []byte) uint32 {
 	v.begins = append(v.begins, uint32(len(v.octets)))
-	v.octets = append(append(v.octets, w...), '\n')
+	v.octets = append(v.octets, w...)
 	v.counts, v.newest = append(v.counts, 0), append(v.newest, 0)
 	return uint32(len(v.begins))
 }
@@ -170,8 +171,8 @@ func (v *vocabulary) enter(w []byte) uint32 {
 func (v *vocabulary) grow() {
 	v.table = make([]uint32, 2*len(v.table))
 	mask := uint64(len(v.table) - 1)
-	for n, at := range v.begins {
-		i := hashWord(v.octets[at:v.end(uint32(n))]) & mask
+	for n := range v.begins {
+		i := hashWord(v.word(uint32(n))) & mask
 		for v.table[i] != 0 {
 			i = (i + 1) & mask
 		}

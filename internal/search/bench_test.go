@@ -1,0 +1,159 @@
+package search
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+var benchLetters = flag.Int("search.letters", 20_000, "letters of the benchmarks")
+
+// vocabularyOf are n words as notes have them.
+func vocabularyOf(r *rand.Rand, n int) (words []string) {
+	for range n {
+		b := make([]byte, 3+r.IntN(8))
+		for i := range b {
+			b[i] = byte('a' + r.IntN(26))
+		}
+		words = append(words, string(b))
+	}
+	return words
+}
+
+// springLetter is a message as a Spring application leaves it, with a body of about 1 KiB of JSON.
+func springLetter(r *rand.Rand, words []string, i int) (p *amqp.Properties, body string) {
+	exception := []string{"java.net.SocketTimeoutException: Read timed out", "java.lang.NullPointerException", fmt.Sprintf("com.acme.OrderException: order %d not found", r.IntN(1e6))}[r.IntN(3)]
+	trace := exception
+	for k := range 8 {
+		trace += fmt.Sprintf("\n\tat com.acme.%s.%s(%s.java:%d)", words[r.IntN(200)], words[r.IntN(200)], words[r.IntN(200)], 10+k)
+	}
+	var note strings.Builder
+	for note.Len() < 650 {
+		note.WriteString(words[int(float64(len(words))*r.Float64()*r.Float64())] + " ")
+	}
+	body = fmt.Sprintf(`{"order":{"id":%d,"customer":"%08x-%04x","amount":%d},"lines":[{"sku":"sku-%d","qty":%d},{"sku":"sku-%d","qty":%d}],"note":%q}`,
+		i, r.Uint32(), r.IntN(1<<16), r.IntN(100_000), r.IntN(5000), r.IntN(10), r.IntN(5000), r.IntN(10), note.String())
+	return &amqp.Properties{
+		Has:          amqp.FlagHeaders | amqp.FlagMessageID | amqp.FlagContentType | amqp.FlagDeliveryMode,
+		DeliveryMode: amqp.Persistent, MessageID: fmt.Sprintf("%016x", r.Uint64()), ContentType: "application/json",
+		Headers: amqp.Table{
+			field("x-exception-message", amqp.String(exception)), field("x-exception-stacktrace", amqp.String(trace)),
+			field("x-original-exchange", amqp.String("orders")), field("__TypeId__", amqp.String("com.acme.OrderCreated")),
+			field("tenant", amqp.String(fmt.Sprintf("t%d", r.IntN(500)))), field("attempt", amqp.Int32(int32(r.IntN(5)))),
+		},
+	}, body
+}
+
+// benchWorld is a broker with letters of 20 queues in 20 others.
+func benchWorld(b *testing.B, n int) *world {
+	dir := b.TempDir()
+	w := &world{t: b, dir: b.TempDir()}
+	e, err := engine.Open(engine.Options{FS: vfs.Dir(dir), Log: quiet(), Sync: vhost.SyncNever})
+	if err != nil {
+		b.Fatal(err)
+	}
+	w.e = e
+	r := rand.New(rand.NewPCG(1, 2))
+	words := vocabularyOf(r, 4000)
+	for q := range 20 {
+		w.declare(fmt.Sprintf("dlq.%d", q))
+		w.full(fmt.Sprintf("orders.%d", q), fmt.Sprintf("dlq.%d", q))
+	}
+	for i := 0; i < n; i += 500 {
+		var commands []vhost.Command
+		for k := i; k < min(i+500, n); k++ {
+			p, body := springLetter(r, words, k)
+			commands = append(commands, vhost.Command{Kind: vhost.Publish, Key: fmt.Appendf(nil, "orders.%d", r.IntN(20)),
+				Properties: amqp.AppendProperties(nil, p), Body: []byte(body)})
+		}
+		w.do(commands...)
+	}
+	w.x = prepare(Options{Broker: e, Dir: w.dir, Log: quiet()})
+	close(w.x.stopped)
+	w.c = newCrawler(w.x)
+	b.Cleanup(func() {
+		w.shut()
+		w.stop()
+	})
+	return w
+}
+
+// BenchmarkSearch reads letters into an index, and asks it. With -search.letters 1000000 it takes some minutes, most of them to
+// make the letters.
+func BenchmarkSearch(b *testing.B) {
+	w := benchWorld(b, *benchLetters)
+	began := time.Now()
+	for w.x.Stats().Letters < int64(*benchLetters) || w.x.knownOf("/") == nil {
+		if err := w.c.round(); err != nil {
+			b.Fatal(err)
+		}
+		w.c.busy = false
+	}
+	took := time.Since(began)
+	s := w.x.Stats()
+	b.Logf("%d letters in %v: %.0f in a second; %d bytes, %d each", s.Letters, took.Round(time.Millisecond), float64(s.Letters)/took.Seconds(), s.Bytes, s.Bytes/s.Letters)
+	for _, text := range []string{
+		"", "reason:maxlen source:orders.3 age:<1h", "header.tenant:t42", "timed", "nullpointerexception", fmt.Sprint(*benchLetters / 3),
+		fmt.Sprintf("body.$.order.id:%d", *benchLetters/2), "body.$.lines[*].sku:sku-77", "\"read timed out\" header.tenant:t42", "exception:*Timeout*", "absent", "*sket*imed*",
+	} {
+		f := w.filter(text)
+		b.Run("filter="+text, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := w.x.Search(context.Background(), Query{VHost: "/", Filter: f}, func(*vhost.Seen, *sift.Message) {}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	for _, by := range []string{"source", "exception", "header:tenant"} {
+		g, err := sift.GroupBy(by)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, text := range []string{"", "timed"} {
+			f := w.filter(text)
+			b.Run("groups="+by+"/filter="+text, func(b *testing.B) {
+				for b.Loop() {
+					if _, err := w.x.Groups(context.Background(), GroupQuery{VHost: "/", By: g, Filter: f}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkTail cuts letters into words and seals them.
+func BenchmarkTail(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	words := vocabularyOf(r, 4000)
+	var all []letter
+	for i := range 2000 {
+		p, body := springLetter(r, words, i)
+		all = append(all, letter{id: uint64(i + 1), message: sift.Message{
+			ID: uint64(i + 1), Queue: "q", Reason: "rejected", FirstReason: "rejected", Source: "orders", LastQueue: "orders", Keys: []string{"orders"},
+			Count: 1, At: int64(i), Size: int64(len(body)), Properties: amqp.AppendProperties(nil, p), Body: []byte(body),
+		}})
+	}
+	b.ReportAllocs()
+	t := newTail(1, tailLetters)
+	for i := 0; b.Loop(); i++ {
+		t.add(&all[i%len(all)])
+		if t.full() {
+			t.seal()
+			t = newTail(1, tailLetters)
+		}
+	}
+	_ = slices.Max(t.ends[0])
+}

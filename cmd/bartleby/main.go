@@ -25,6 +25,7 @@ Usage:
   bartleby config check FILE   say what is wrong with a configuration file; or config show
   bartleby ctl COMMAND …       administer a running broker, as rabbitmqctl does
   bartleby backup DIRECTORY    copy all that a running broker keeps; or --tar FILE
+  bartleby reindex [-p VHOST]  have the letters of a virtual host indexed anew
   bartleby check DIR           say what is in a stopped data directory, and what of it is damaged
   bartleby repair DIR          save what can be saved of a damaged one
   bartleby install-shims DIR   link rabbitmqctl and its sisters to this binary
@@ -58,7 +59,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return configCommand(args[2:], stdout, stderr)
 	case "ctl":
 		return cli.Main("bartleby", args[2:], stdin, stdout, stderr, os.Getenv)
-	case "backup":
+	case "backup", "reindex":
 		return cli.Main("bartleby", args[1:], stdin, stdout, stderr, os.Getenv)
 	case "check":
 		return check(args[2:], stdout, stderr)

@@ -40,6 +40,7 @@ func letterTable() []group {
 			{name: "show_lost_letter", tools: both, usage: inVHost + "<id>", about: "Shows one, its payload last.", least: 1, most: 1, run: showLostLetter},
 			{name: "republish_lost_letters", tools: ctl, usage: republishUsage, about: "Sends lost letters where they were going, or elsewhere.", most: unbounded, options: "all cause exchange routing-key", run: republishLostLetters},
 			{name: "purge_lost_letters", tools: ctl, usage: inVHost + "[--cause <cause>] [<id> ...]", about: "Discards lost letters; all, if neither ids nor a cause are named.", most: unbounded, options: "cause", run: purgeLostLetters},
+			{name: "reindex", tools: ctl, usage: inVHost, about: "Has the letters of a virtual host indexed anew, beside the traffic.", run: reindex},
 			{name: "list_held_letters", tools: both, usage: inVHost + "[--limit <number>] <queue> " + anyColumn, about: "Lists dead letters that a queue holds because their targets cannot take them.", least: 1, most: unbounded, options: "limit", run: listHeldLetters},
 		}},
 		{"Messages for later", []command{

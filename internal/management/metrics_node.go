@@ -23,6 +23,7 @@ func (s *scrape) alarms() {
 	one(x, "rabbitmq_alarms_memory_used_watermark", gauge, "is 1 if VM memory watermark alarm is in effect", flag(m.Alarms.Has(engine.LowMemory)))
 	s.resourceMetrics(x, &m)
 	s.server.clockMetrics(x)
+	s.server.indexMetrics(x)
 }
 
 // scarceShare of the files that the process may open is when rules and people want to know.

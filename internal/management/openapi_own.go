@@ -57,6 +57,8 @@ func ownOperations() []operation {
 		{"POST x/letters/{vhost}/import", "Publishes such lines: queue=NAME (and once=true), exchange=NAME (and routing_key), or origin=true", api.Exported{}, api.Imported{}},
 		{"POST x/queues/{vhost}/{queue}/messages/{id}/resend", "Publishes a message anew, edited, in the place of the original", api.PostResend{}, api.Resent{}},
 		{"POST x/lost-letters/{vhost}/messages/{id}/resend", "The same with a lost letter", api.PostResend{}, api.Resent{}},
+		{"GET x/index", "How far the index of letters is", nil, api.Index{}},
+		{"POST x/index/{vhost}/rebuild", "Has the letters of a virtual host indexed anew", nil, nil},
 		{"GET x/redrives/{vhost}", "The jobs that send letters back or discard them, newest first", nil, api.List[api.Redrive]{}},
 		{"POST x/redrives/{vhost}", "Begins a job; with dry_run tells what it would do (200)", api.PostRedrive{}, api.Redrive{}},
 		{"GET x/redrives/{vhost}/{job}", "One job", nil, api.Redrive{}},

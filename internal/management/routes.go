@@ -102,6 +102,8 @@ func routes() []route {
 		{post, "x/letters/*/import", management, importLetters},
 		{post, "x/queues/*/*/messages/*/resend", management, atQueue(resend)},
 		{post, "x/lost-letters/*/messages/*/resend", management, onShelf(resend)},
+		{get, "x/index", monitoring, getIndex},
+		{post, "x/index/*/rebuild", administrator, rebuildIndex},
 		{get, "x/redrives/*", management, getRedrives},
 		{post, "x/redrives/*", management, postRedrive},
 		{get, "x/redrives/*/*", management, getRedrive},

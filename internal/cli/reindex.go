@@ -1,0 +1,17 @@
+package cli
+
+import (
+	"net/http"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+// reindex has the letters of a virtual host indexed anew.
+func reindex(c *call) error {
+	c.banner("Indexing the letters of virtual host '%s' anew ...", c.vhost())
+	_, err := c.client.Do(c.ctx, http.MethodPost, api.Path("x", "index", c.vhost(), "rebuild"), nil, nil)
+	if status(err) == http.StatusBadRequest {
+		return failf(exitData, "%s", reasonOf(err))
+	}
+	return err
+}

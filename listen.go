@@ -218,7 +218,7 @@ func (r roster) Connections() []management.Connection {
 			Protocol: "AMQP 0-9-1", PeerHost: c.PeerHost, Host: c.Host, PeerPort: c.PeerPort, Port: c.Port,
 			AuthMechanism: c.AuthMechanism, ClientProperties: c.ClientProperties, ConnectedAt: c.ConnectedAt,
 			Channels: len(c.Channels), ChannelMax: int(c.ChannelMax), FrameMax: int(c.FrameMax), Heartbeat: c.Heartbeat,
-			Received: c.Received, Sent: c.Sent, TLS: c.TLS,
+			Received: c.Received, Sent: c.Sent, Reads: c.Reads, Writes: c.Writes, Pending: c.Pending, TLS: c.TLS,
 		}
 	}
 	return all

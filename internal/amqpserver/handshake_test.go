@@ -57,7 +57,7 @@ func TestHandshakeTellsAndLearns(t *testing.T) {
 			}
 			p := b.server.Connections()[0]
 			if p.State != "running" || p.User != "guest" || p.VHost != "/" || p.ChannelMax != 7 || p.FrameMax != 8192 ||
-				p.Heartbeat != 10*time.Second || p.UserProvidedName != "test" || p.AuthMechanism != test.mechanism || p.Received == 0 {
+				p.Heartbeat != 10*time.Second || p.UserProvidedName != "test" || p.AuthMechanism != test.mechanism || p.Received == 0 || p.Reads == 0 || p.Writes == 0 {
 				c.Errorf("picture is %+v", p)
 			}
 		})

@@ -15,6 +15,7 @@ type input struct {
 	socket   *socket
 	buffers  *buffers
 	received atomic.Uint64 // octets
+	reads    atomic.Uint64 // that brought them
 
 	frameMax   uint32 // as negotiated; before that, what a login may take
 	load       *load  // of this read; nil if nothing has come that is not cut
@@ -74,6 +75,7 @@ func (in *input) fill() error {
 	}
 	in.end += n
 	in.received.Add(uint64(n))
+	in.reads.Add(1)
 	switch {
 	case n == in.free:
 		in.size = readBufferLarge

@@ -15,6 +15,7 @@ type outbox struct {
 	wake    chan struct{} // to the writer: look again; one is enough
 	eased   chan struct{} // to the reader: what it may pause for has changed
 	sent    atomic.Uint64 // octets
+	writes  atomic.Uint64 // that sent them
 
 	mu struct {
 		sync.Mutex
@@ -31,6 +32,13 @@ func newOutbox(b *buffers, s *socket) outbox {
 	return outbox{socket: s, buffers: b, wake: make(chan struct{}, 1), eased: make(chan struct{}, 1)}
 }
 
+// pending is how many chunks wait for the writer.
+func (o *outbox) pending() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.mu.queue)
+}
+
 // put adds whole frames and takes chunk over; cost is the window that they took. What comes after the seal is dropped.
 // If the writer is idle and the kernel takes a small chunk at once, there is no need to wake the writer: written is
 // true, and the window is the caller's to give back.
@@ -44,6 +52,7 @@ func (o *outbox) put(chunk []byte, cost int64) (written bool) {
 	if o.mu.unsent == 0 && len(chunk) <= directBytesMax {
 		n := o.socket.tryWrite(chunk)
 		o.sent.Add(uint64(n))
+		o.writes.Add(uint64(min(n, 1)))
 		if n == len(chunk) {
 			o.mu.Unlock()
 			o.buffers.recycleChunk(chunk)
@@ -154,6 +163,7 @@ func (o *outbox) write(written func(cost int64)) error {
 			rest := iov // WriteTo consumes it
 			n, err := rest.WriteTo(o.socket.Conn)
 			o.sent.Add(uint64(n))
+			o.writes.Add(1)
 			if err != nil {
 				o.fail()
 				return err

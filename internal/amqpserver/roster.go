@@ -31,6 +31,8 @@ type Connection struct {
 	FrameMax         uint32
 	Heartbeat        time.Duration
 	Received, Sent   uint64               // octets
+	Reads, Writes    uint64               // that brought and sent them
+	Pending          int                  // pieces that wait to be sent
 	TLS              *tls.ConnectionState // nil: no TLS, or not agreed upon yet
 }
 
@@ -82,6 +84,7 @@ func (c *conn) picture() Connection {
 	p.PeerHost, p.PeerPort = splitAddr(c.socket.RemoteAddr())
 	p.Host, p.Port = splitAddr(c.socket.LocalAddr())
 	p.Received, p.Sent = c.input.received.Load(), c.outbox.sent.Load()
+	p.Reads, p.Writes, p.Pending = c.input.reads.Load(), c.outbox.writes.Load(), c.outbox.pending()
 	p.Channels = c.channels.pictures()
 	if c.tls != nil && p.User != "" { // before, the handshake would be waited for
 		state := c.tls.ConnectionState()

@@ -42,6 +42,7 @@ func (s *Server) showConnection(c *Connection, w spans) api.Connection {
 		Type: "network", UserProvidedName: c.UserProvidedName, PerformedBy: c.User, Channels: c.Channels,
 		ChannelMax: c.ChannelMax, FrameMax: c.FrameMax, Timeout: int(c.Heartbeat / time.Second),
 		Host: c.Host, Port: c.Port, PeerHost: c.PeerHost, PeerPort: c.PeerPort, AuthMechanism: c.AuthMechanism,
+		RecvCnt: c.Reads, SendCnt: c.Writes, SendPend: uint64(c.Pending),
 		RecvOct: c.Received, RecvOctDetails: bytes.of(atReceived), SendOct: c.Sent, SendOctDetails: bytes.of(atSent),
 	}
 	showTLS(&shown, c.TLS)

@@ -57,7 +57,7 @@ func TestSamples(t *testing.T) {
 	d := open(t)
 	d.want(201, "PUT", "/api/queues/%2F/q", "")
 	start := time.Now().Add(time.Hour)
-	d.roster.mu.conns = []Connection{{Name: "a", User: "guest", VHost: "/", State: "running", Received: 100, Sent: 10}}
+	d.roster.mu.conns = []Connection{{Name: "a", User: "guest", VHost: "/", State: "running", Received: 100, Sent: 10, Reads: 4, Writes: 2}}
 	d.server.sampler.read(start)
 	for i := range 4 {
 		d.publish("amq.default", "q", "x")
@@ -107,6 +107,9 @@ func TestSamples(t *testing.T) {
 		t.Errorf("bytes of a vhost %+v", h)
 	}
 	c := read[api.Connection](d, "/api/connections/a"+query)
+	if c.RecvCnt != 4 || c.SendCnt != 2 {
+		t.Errorf("packets of a connection: %+v", c)
+	}
 	check("of a connection", c.RecvOctDetails, 0, 300, 250, 200)
 	d.roster.mu.conns = nil
 	d.server.sampler.read(start.Add(25 * time.Second))

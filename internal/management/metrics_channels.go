@@ -101,8 +101,12 @@ func (s *scrape) channelQueueExchange() {
 	}
 }
 
-// octets is what went over a connection, in bytes.
-type octets struct{ received, sent uint64 }
+// octets is what went over a connection, in bytes, with the packets that carried it: reads and writes of the socket.
+type octets struct{ received, sent, reads, writes uint64 }
+
+func (o *octets) add(p octets) {
+	o.received, o.sent, o.reads, o.writes = o.received+p.received, o.sent+p.sent, o.reads+p.reads, o.writes+p.writes
+}
 
 // octetKey names a connection.
 type octetKey struct {
@@ -121,17 +125,18 @@ func (t *octetTotals) update(live []Connection) (total octets) {
 	now := make(map[octetKey]octets, len(live))
 	for i := range live {
 		c := &live[i]
-		w := octets{c.Received, c.Sent}
+		w := octets{c.Received, c.Sent, c.Reads, c.Writes}
 		now[octetKey{c.Name, c.ConnectedAt.UnixNano()}] = w
-		total.received, total.sent = total.received+w.received, total.sent+w.sent
+		total.add(w)
 	}
 	for key, w := range t.seen {
 		if _, lives := now[key]; !lives {
-			t.gone.received, t.gone.sent = t.gone.received+w.received, t.gone.sent+w.sent
+			t.gone.add(w)
 		}
 	}
 	t.seen = now
-	return octets{total.received + t.gone.received, total.sent + t.gone.sent}
+	total.add(t.gone)
+	return total
 }
 
 // octets is what went over all connections so far. The roster is read under the lock: an older reading would count connections twice.
@@ -148,6 +153,16 @@ func (s *scrape) connectionCoarse() {
 		func(c *Connection) float64 { return float64(c.Received) })
 	s.ofConnections("connection_outgoing_bytes_total", counter, "Total number of bytes sent on a connection", float64(total.sent),
 		func(c *Connection) float64 { return float64(c.Sent) })
+	s.ofConnections("connection_incoming_packets_total", counter, "Total number of packets received on a connection", float64(total.reads),
+		func(c *Connection) float64 { return float64(c.Reads) })
+	s.ofConnections("connection_outgoing_packets_total", counter, "Total number of packets sent on a connection", float64(total.writes),
+		func(c *Connection) float64 { return float64(c.Writes) })
+	pending := 0
+	for i := range s.live {
+		pending += s.live[i].Pending
+	}
+	s.ofConnections("connection_pending_packets", gauge, "Number of packets waiting to be sent on a connection", float64(pending),
+		func(c *Connection) float64 { return float64(c.Pending) })
 }
 
 // connectionMetrics is what else there is of connections. Source: RabbitMQ prometheus, connection_metrics.

@@ -95,8 +95,17 @@ func (s *scrape) persister() {
 	one(x, s.named("io_write_bytes_total"), counter, "Total number of I/O bytes written", written)
 	one(x, s.named("io_sync_ops_total"), counter, "Total number of I/O sync operations", st.Syncs.Count)
 	one(x, s.named("io_sync_time_seconds_total"), counter, "Total I/O sync time", st.Syncs.Sum.Seconds())
+	for _, name := range nothingOf {
+		one(x, s.named(name), counter, "What RabbitMQ's storage does and this one does not: always 0", 0)
+	}
 	one(x, s.named("msg_store_read_total"), counter, "Total number of Message Store read operations", st.Reads.Count)
 	one(x, s.named("msg_store_write_total"), counter, "Total number of Message Store write operations", s.sum.total.Stats.Written)
+}
+
+// nothingOf is what the log has nothing of: it reads and writes where it is told to, and needs no index or database beside it.
+var nothingOf = []string{
+	"io_seek_ops_total", "io_seek_time_seconds_total", "io_reopen_ops_total",
+	"queue_index_read_ops_total", "queue_index_write_ops_total", "schema_db_ram_tx_total", "schema_db_disk_tx_total",
 }
 
 // logins counts who has logged in with a password, and who has not. Source: RabbitMQ prometheus, auth_attempt_metrics.

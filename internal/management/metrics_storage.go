@@ -9,7 +9,7 @@ func (s *scrape) storageMetrics() {
 	}
 	x, m := s.exposition, &s.storage
 	j := &m.Journal
-	one(x, "bartleby_storage_segments", gauge, "Files of the log", j.Segments)
+	one(x, "bartleby_segments", gauge, "Files of the log", j.Segments)
 	one(x, "bartleby_storage_rewritten_segments", gauge, "Of these, files with what was left of sparse ones", j.Rewritten)
 	spilled := int64(0)
 	for i := range m.VHosts {
@@ -45,7 +45,7 @@ func outcomes(x *exposition, name, help string, done, failed uint64) {
 }
 
 func syncMetrics(x *exposition, l *engine.Latency) {
-	const name = "bartleby_storage_sync_seconds"
+	const name = "bartleby_storage_fsync_seconds"
 	x.family(name, histogram, "How long syncing the log took (fdatasync)")
 	bounds, counts, below := make([]float64, len(l.Up)), make([]uint64, len(l.Up)+1), uint64(0)
 	for i, b := range l.Up {

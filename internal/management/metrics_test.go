@@ -140,7 +140,7 @@ func busy(t *testing.T) *door {
 		&amqp.Properties{Has: amqp.FlagHeaders, Headers: amqp.Table{{Name: "x-delay", Value: amqp.Int64(60_000)}}})})
 	d.advance(1000)
 	d.roster.mu.Lock()
-	d.roster.mu.conns = []Connection{{Name: "c", User: "guest", VHost: "/", State: "running", Channels: 2, ConnectedAt: time.Unix(1, 0), Received: 100, Sent: 50}}
+	d.roster.mu.conns = []Connection{{Name: "c", User: "guest", VHost: "/", State: "running", Channels: 2, ConnectedAt: time.Unix(1, 0), Received: 100, Sent: 50, Reads: 7, Writes: 5, Pending: 3}}
 	d.roster.mu.Unlock()
 	return d
 }
@@ -176,6 +176,10 @@ func TestAggregatedMetrics(t *testing.T) {
 		`rabbitmq_connections`:                                                            1,
 		`rabbitmq_channels`:                                                               2,
 		`rabbitmq_connection_incoming_bytes_total`:                                        100,
+		`rabbitmq_connection_incoming_packets_total`:                                      7,
+		`rabbitmq_connection_pending_packets`:                                             3,
+		`rabbitmq_io_seek_ops_total`:                                                      0,
+		`rabbitmq_queue_index_write_ops_total`:                                            0,
 		`rabbitmq_channel_messages_published_total`:                                       9,
 		`rabbitmq_channel_messages_unroutable_dropped_total`:                              1,
 		`rabbitmq_channel_get_ack_total`:                                                  4,
@@ -218,6 +222,7 @@ func TestPerObjectMetrics(t *testing.T) {
 		`rabbitmq_exchange_messages_published_total{vhost="/",exchange="later"}`:                         1,
 		`rabbitmq_exchange_messages_unroutable_dropped_total{vhost="/",exchange=""}`:                     1,
 		`rabbitmq_connection_incoming_bytes_total{channel="c",connection="c",user="guest",vhost="/"}`:    100,
+		`rabbitmq_connection_outgoing_packets_total{channel="c",connection="c",user="guest",vhost="/"}`:  5,
 		`rabbitmq_cluster_vhost_status{vhost="/"}`:                                                       1,
 		`rabbitmq_cluster_exchange_bindings{vhost="/",exchange="dlx",type="fanout"}`:                     1,
 		`rabbitmq_cluster_exchange_name{vhost="/",exchange="later",type="x-delayed-message"}`:            1,

@@ -87,6 +87,8 @@ type Connection struct {
 	FrameMax         int // bytes
 	Heartbeat        time.Duration
 	Received, Sent   uint64               // bytes
+	Reads, Writes    uint64               // of the socket, that brought and sent them
+	Pending          int                  // pieces that wait to be sent
 	TLS              *tls.ConnectionState // nil: it is not encrypted; shared, not changed here
 }
 

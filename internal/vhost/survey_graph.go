@@ -238,24 +238,54 @@ func (w *grapher) rooted(root string) (i int, ok bool) {
 	return i, ok
 }
 
-// near lists the nodes that are no more than depth edges from one, the nearest first.
+// hubEdges is how many edges a node has beyond which what is near it is not near to what leads there: nearly everything would be.
+const hubEdges = 20
+
+// near lists the nodes that are no more than depth edges from one, the nearest first. Behind an exchange to which very much is bound
+// only the queues are near to which dead letters of a queue that is near go.
 func (w *grapher) near(first, depth, most int, at [][]int) []int {
 	far := map[int]int{first: 0}
 	all := []int{first}
+	add := func(n, distance int) {
+		if _, seen := far[n]; !seen && len(all) < most {
+			far[n] = distance
+			all = append(all, n)
+		}
+	}
 	for i := 0; i < len(all) && len(all) < most; i++ {
-		if far[all[i]] == depth {
+		n, distance := all[i], far[all[i]]+1
+		if distance > depth {
 			break
 		}
-		for _, e := range at[all[i]] {
-			for _, n := range [2]int{w.edges[e].To, w.edges[e].From} {
-				if _, seen := far[n]; !seen && len(all) < most {
-					far[n] = far[all[i]] + 1
-					all = append(all, n)
-				}
+		if n != first && w.nodes[n].Queue == nil && len(at[n]) > hubEdges {
+			for _, q := range w.lettersBehind(n, all) {
+				add(q, distance)
 			}
+			continue
+		}
+		for _, e := range at[n] {
+			add(w.edges[e].To, distance)
+			add(w.edges[e].From, distance)
 		}
 	}
 	return all
+}
+
+// lettersBehind lists the first queues to which some queues' dead letters go through an exchange.
+func (w *grapher) lettersBehind(exchange int, some []int) (nodes []int) {
+	for _, n := range some {
+		q := w.nodes[n].Queue
+		if q == nil || !q.Settings.hasDLX || w.exchanges[q.Settings.DeadLetterExchange] != exchange {
+			continue
+		}
+		for _, r := range w.ways[w.Survey.queues[q.Name]].reaches {
+			targets := w.reached[r].all()
+			for _, t := range targets[:min(len(targets), hubEdges)] {
+				nodes = append(nodes, w.queues[t])
+			}
+		}
+	}
+	return nodes
 }
 
 // cut makes a graph of some nodes, and of at most so many edges between them.

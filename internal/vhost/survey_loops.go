@@ -223,12 +223,16 @@ func (s *Survey) returns(circle []int, sure bool) bool {
 	if len(circle) > 1 {
 		return true
 	}
-	for _, r := range s.ways[circle[0]].reaches {
-		if _, found := slices.BinarySearch(s.reached[r].sure, circle[0]); found || !sure && s.reached[r].leads(circle[0]) {
+	for k := 0; ; k++ {
+		r, ok := s.onward(circle[0], k, sure)
+		if !ok {
+			return false
+		}
+		reach := &s.reached[r-len(s.Queues)]
+		if _, found := slices.BinarySearch(reach.sure, circle[0]); found || !sure && reach.leads(circle[0]) {
 			return true
 		}
 	}
-	return false
 }
 
 // onward is the next node behind one: queues come first, then reaches.

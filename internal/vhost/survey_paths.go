@@ -183,14 +183,14 @@ func (f *follower) dieAs(after, i int, reason Reason, keys []keyShape, before tr
 	f.hop(step, i, reason, keys, append(trail{{i, reason.rejected()}}, before...), way, set)
 }
 
-// onward is where a letter goes whose key is one of several.
-type onward struct {
+// letterRoute is where a letter goes whose key is one of several.
+type letterRoute struct {
 	reach
 	unknown bool // to the queue that its key names, if there is one
 }
 
-func (f *follower) onTheWay(exchange string, keys []keyShape) onward {
-	var w onward
+func (f *follower) onTheWay(exchange string, keys []keyShape) letterRoute {
+	var w letterRoute
 	reached := map[int]int{} // by how many keys for sure; with none they are there, too
 	for _, k := range keys {
 		r := &f.reached[f.reachOf(exchange, k)]
@@ -217,7 +217,7 @@ func (f *follower) onTheWay(exchange string, keys []keyShape) onward {
 }
 
 // hop follows a letter into its targets.
-func (f *follower) hop(step Step, from int, reason Reason, keys []keyShape, before trail, way onward, set *Settings) {
+func (f *follower) hop(step Step, from int, reason Reason, keys []keyShape, before trail, way letterRoute, set *Settings) {
 	targets := way.all()
 	step.Code, step.Guarantee, step.Sure = "hop", MovedOn, len(way.maybe) == 0 && !way.misses
 	switch {

@@ -186,6 +186,11 @@ func TestPathsAreWhatHappens(t *testing.T) {
 		if event == "expire" && got["shelf:cycle"] > 0 && !slices.ContainsFunc(s.loops, func(l loop) bool { return l.kind > loopRejected }) {
 			t.Fatalf("seed %d: what nobody has rejected came round, and no loop was found\n%s", seed, strings.Join(lines, "\n"))
 		}
+		in := func(l loop) bool { return l.kind == loopExpired && l.sure && slices.Contains(l.queues, s.queues["q0"]) }
+		if event == "expire" && got["shelf:cycle"] == 0 && s.rules.options.LostLettersMaxBytes > 0 && slices.ContainsFunc(s.loops, in) &&
+			got["q0"]+got["q1"]+got["q2"]+got["q3"]+got["q4"] == 0 { // kept in place
+			t.Fatalf("seed %d: a loop was found, and nothing came round\n%s", seed, strings.Join(lines, "\n"))
+		}
 		if !sure {
 			continue
 		}

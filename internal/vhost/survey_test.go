@@ -328,6 +328,17 @@ func TestGraph(t *testing.T) {
 	if _, ok := s.Graph("nope", 1, 9); ok {
 		t.Error("there is no such node")
 	}
+	var lines []string
+	for i := range 30 {
+		lines = append(lines, fmt.Sprintf("declare q%d dlx=hub dlrk=%d; declare d%d; bind hub -> d%d key=%d", i, i, i, i, i))
+	}
+	s = surveyOf(t, 5000, append([]string{"exchange hub direct"}, lines...)...)
+	if g, _ := s.Graph("q7", 3, 99); names(g) != "hub d7 q7" || g.Nodes[0].Hidden != 58 {
+		t.Errorf("near q7: %s, %d hidden", names(g), g.Nodes[0].Hidden)
+	}
+	if g, _ := s.Graph("hub", 1, 99); len(g.Nodes) != 61 {
+		t.Errorf("near the hub: %s", names(g))
+	}
 }
 
 func TestCodesAreExplained(t *testing.T) {

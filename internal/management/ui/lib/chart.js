@@ -1,6 +1,6 @@
 // Charts. Each has a text that says what it shows, and its figures as a table behind a button.
 import { html, useEffect, useRef, useState } from './html.js';
-import { t, short, clock, num } from './i18n.js';
+import { t, lang, short, clock, hourMinute, num } from './i18n.js';
 import { assets } from './place.js';
 import { theme } from './theme.js';
 
@@ -30,7 +30,7 @@ export function Chart({ title, times, series, stacked, value = short, height = 1
   const plot = useRef(null);
   const [table, showTable] = useState(false);
   const tops = stacked ? stack(series) : series.map((s) => s.values);
-  const key = series.map((s) => s.label).join() + theme.value + stacked;
+  const key = series.map((s) => s.label).join() + theme.value + stacked + lang();
   useEffect(() => {
     if (table) return undefined;
     let gone = false;
@@ -42,8 +42,8 @@ export function Chart({ title, times, series, stacked, value = short, height = 1
       const axis = { stroke: ink, grid: { stroke: lines, width: 1 }, ticks: { stroke: lines, width: 1 }, font: '12px system-ui' };
       plot.current = new UPlot({
         width: box.current.clientWidth || 300, height, legend: { show: false }, cursor: { y: false, sync: { key: 'time' } },
-        scales: { y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] } },
-        axes: [axis, { ...axis, size: 48, values: (_, ticks) => ticks.map((v) => value(v)) }],
+        scales: { x: { range: (_, low, high) => [Math.min(low, high - 60), high] }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] } },
+        axes: [{ ...axis, space: 70, values: (_, ticks, __, ___, by) => ticks.map((x) => (by < 60 ? clock(x * 1000) : hourMinute(x * 1000))) }, { ...axis, size: 48, values: (_, ticks) => ticks.map((v) => value(v)) }],
         series: [{}, ...series.map((s, i) => {
           const colour = real(box.current, s.colour || colours[i % colours.length]);
           return { label: s.label, stroke: colour, width: 2, fill: stacked ? colour + '55' : undefined, dash: [[], [6, 3], [2, 3], [8, 3, 2, 3]][i % 4], points: { show: false } };

@@ -107,6 +107,7 @@ export const dateTime = (at) => intl('DateTimeFormat', { dateStyle: 'medium', ti
 export const utc = (at) => new Date(at).toISOString().replace('T', ' ').replace('Z', ' UTC');
 export const day = (at) => intl('DateTimeFormat', { dateStyle: 'full' }).format(new Date(at));
 export const clock = (at) => intl('DateTimeFormat', { timeStyle: 'medium' }).format(new Date(at));
+export const hourMinute = (at) => intl('DateTimeFormat', { timeStyle: 'short' }).format(new Date(at));
 export const month = (at) => intl('DateTimeFormat', { year: 'numeric', month: 'long' }).format(new Date(at));
 export const weekday = (at) => intl('DateTimeFormat', { weekday: 'short' }).format(new Date(at));
 

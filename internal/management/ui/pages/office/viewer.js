@@ -132,7 +132,7 @@ const typeOf = (v) => (v === null ? 'void' : Array.isArray(v) ? 'array' : typeof
 function Headers({ letter: l }) {
   const of = Object.entries(l.properties?.headers || {});
   return html`<section class="card" aria-labelledby="headers"><h2 id="headers">${t('viewer.headers')}</h2>
-    ${of.length === 0 ? html`<p class="faint">${t('viewer.none')}</p>` : html`<dl class="pairs headers">${of.map(([k, v]) => html`<dt class="mono">${k} <small class="faint">${typeOf(v)}</small></dt><dd class="mono">${v !== null && typeof v === 'object' ? html`<${JSONTree} value=${v} />` : html`<span class="pre">${String(v)}</span>`}
+    ${of.length === 0 ? html`<p class="faint">${t('viewer.none')}</p>` : html`<dl class="pairs headers">${of.map(([k, v]) => html`<dt class=${`mono ${v !== null && typeof v === 'object' ? 'whole' : ''}`}>${k} <small class="faint">${typeOf(v)}</small></dt><dd class=${`mono ${v !== null && typeof v === 'object' ? 'whole' : ''}`}>${v !== null && typeof v === 'object' ? html`<${JSONTree} value=${v} />` : html`<span class="pre">${String(v)}</span>`}
       ${(v === null || typeof v !== 'object') && html`<a class="find-same" href=${href('/letters', { vhost: l.vhost, filter: `header.${/^[\w.-]+$/.test(k) ? k : quote(k)}:${quote(String(v))}` })} aria-label=${t('viewer.find_same', { path: k })} title=${t('viewer.find_same', { path: k })}><${Icon} name="filter" /></a>`}</dd>`)}</dl>`}</section>`;
 }
 

@@ -10,8 +10,9 @@ import (
 // What costs a read of the log (History, Content) is read when it is asked for, once.
 type Seen struct {
 	ID          uint64 // names it in its queue, or among the lost letters; greater than that of older ones of its priority
-	Queue       string // "" of a lost letter
+	Queue       string // "" of a lost letter; of a scheduled one the exchange
 	Lost        bool
+	Scheduled   bool
 	State       queue.State
 	Letter      bool // it has a history
 	Persistent  bool
@@ -44,7 +45,7 @@ type Glance struct {
 	Looks  int    // messages to be looked at, at the most
 }
 
-// Browse visits messages of a queue or of the shelf, whatever their state, until visit says no or as many as may be were
+// Browse visits messages of a queue, of the shelf or of a schedule, whatever their state, until visit says no or as many as may be were
 // looked at. Next is what After has to be to go on, 0 at the end. ok is false if there is no such queue.
 func (v *VHost) Browse(g Glance, visit func(*Seen) bool) (next uint64, ok bool) {
 	q := v.whereabouts(g.Where)
@@ -94,8 +95,11 @@ func (v *VHost) Find(w Where, id uint64) (x Seen, ok bool) {
 }
 
 func (v *VHost) whereabouts(w Where) *queueState {
-	if w.Lost {
+	switch {
+	case w.Lost:
 		return v.shelf
+	case w.Schedule != "":
+		return v.schedules[w.Schedule]
 	}
 	return v.queueNamed(w.Queue)
 }
@@ -104,7 +108,7 @@ func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
 	x := Seen{
 		ID: uint64(seq) + 1, Queue: q.object.Name, Lost: q == v.shelf, State: e.State, Letter: e.Flags&queue.Letter != 0,
 		Persistent: e.Flags&queue.Persistent != 0, Redelivered: e.Flags&queue.Redelivered != 0, Priority: e.Priority,
-		ExpireAt: e.ExpireAt, Size: e.Size, Body: e.BodyBytes, vhost: v, in: q, seq: seq, entry: *e,
+		ExpireAt: e.ExpireAt, Size: e.Size, Body: e.BodyBytes, vhost: v, in: q, seq: seq, entry: *e, Scheduled: q.schedule != nil,
 	}
 	switch {
 	case x.Lost:
@@ -119,6 +123,9 @@ func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
 	}
 	return x
 }
+
+// ScheduledID names a message that waits, as commands about those do.
+func (x *Seen) ScheduledID() ScheduledID { return ScheduledID{x.in.id, uint64(x.seq)} }
 
 // History is what became of a letter, nil of a message that is none. It is the caller's.
 func (x *Seen) History() *History {
@@ -209,6 +216,8 @@ func (x *Seen) StateName() string {
 	switch {
 	case x.Lost:
 		return "lost"
+	case x.Scheduled:
+		return "scheduled"
 	case x.State == queue.Unacked:
 		return "unacked"
 	case x.State == queue.Waiting:

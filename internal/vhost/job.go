@@ -46,10 +46,11 @@ type Order struct {
 	DropExpiration bool
 }
 
-// Where names where messages are: a queue, or the lost letters.
+// Where names where messages are: a queue, the lost letters, or a delayed exchange, of which a job takes none.
 type Where struct {
-	Queue string
-	Lost  bool
+	Queue    string
+	Lost     bool
+	Schedule string
 }
 
 // A Way is where a letter is sent.

@@ -330,7 +330,7 @@ func TestGraph(t *testing.T) {
 	}
 	var lines []string
 	for i := range 30 {
-		lines = append(lines, fmt.Sprintf("declare q%d dlx=hub dlrk=%d; declare d%d; bind hub -> d%d key=%d", i, i, i, i, i))
+		lines = append(lines, fmt.Sprintf("declare q%d dlx=hub dlrk=k%d; declare d%d; bind hub -> d%d key=k%d", i, i, i, i, i))
 	}
 	s = surveyOf(t, 5000, append([]string{"exchange hub direct"}, lines...)...)
 	if g, _ := s.Graph("q7", 3, 99); names(g) != "hub d7 q7" || g.Nodes[0].Hidden != 58 {

@@ -66,6 +66,8 @@ type Config struct {
 	// QueueType is the type of queues that are declared without one, in virtual hosts that say nothing else: classic (or
 	// empty), quorum.
 	QueueType string
+	// NewVHosts says what virtual hosts begin with.
+	NewVHosts NewVHosts
 	// NodeName and ClusterName are what clients and tools are told; empty: rabbit@ and the machine's name, for both.
 	NodeName, ClusterName string
 	// Shown tells tools how the broker was configured; nil: they are not told.
@@ -138,7 +140,7 @@ func Start(c Config) (*Broker, error) {
 	}
 	o := engine.Options{
 		SparseShare: c.SparseShare, RewriteRatio: c.RewriteRatio, HotMessages: c.MessagesInMemory,
-		Log: c.Log, Defaults: c.First, QueueType: c.QueueType, LoginFailures: c.LoginFailures,
+		Log: c.Log, Defaults: c.First, QueueType: c.QueueType, NewVHosts: c.newVHosts(), LoginFailures: c.LoginFailures,
 		Machine: engine.SystemMachine(c.Data, c.Alone), Limits: c.limits(), Sync: sync, SyncInterval: c.SyncInterval,
 	}
 	if c.Data == "" {

@@ -143,6 +143,7 @@ func TestDefaultsAreTrue(t *testing.T) {
 	// Zero means these where nothing is set.
 	bare.Broker.SyncInterval, bare.Broker.Web.CORSMaxAge, bare.Broker.Web.BodyMax = 200*time.Millisecond, 30*time.Minute, 10<<20
 	bare.Broker.QueueType, bare.Broker.LoginFailures, bare.Broker.Metrics.Path = "classic", 20, "/metrics"
+	bare.Broker.NewVHosts.ConsumerTimeout = 30 * time.Minute
 	bare.Broker.Passwords.Hashing = "rabbit_password_hashing_sha256"
 	bare.Broker.MemoryHighWatermark, bare.Broker.DiskFreeLimit = bartleby.Relative(0.6), bartleby.Absolute(50_000_000)
 	var options []Option
@@ -369,7 +370,7 @@ num_acceptors.tcp = 10
 ssl_options.honor_cipher_order = true
 reverse_dns_lookups = false
 mqtt.listeners.tcp = none
-vhost_max = 10
+cluster_exchange_limit = 10
 cluster_formation.peer_discovery_backend = k8s
 cluster_formation.k8s.host = kubernetes.default
 `, nil)
@@ -384,7 +385,7 @@ cluster_formation.k8s.host = kubernetes.default
 	if len(quiet) != 1 || !strings.Contains(quiet[0], "hipe_compile") || !strings.Contains(quiet[0], "raft.wal_max_size_bytes") {
 		t.Errorf("told quietly: %q", quiet)
 	}
-	if len(loud) != 2 || !strings.Contains(loud[0], "vhost_max") || !strings.Contains(loud[1], "joins no cluster") ||
+	if len(loud) != 2 || !strings.Contains(loud[0], "cluster_exchange_limit") || !strings.Contains(loud[1], "joins no cluster") ||
 		!strings.Contains(loud[1], "peer_discovery_backend (") || !strings.Contains(loud[1], "k8s.host (") {
 		t.Errorf("told loudly: %q", loud)
 	}

@@ -28,6 +28,7 @@ var silentKeys = named("", false,
 	"log.console.formatter.**", "log.file.formatter.**", "definitions.hashing.algorithm", "amqp1_0.**", "auth_cache.**", "event_exchange.**",
 	"stream.**", "mqtt.**", "stomp.**", "web_mqtt.**", "web_stomp.**", "web_amqp.**", "aws.**", "shovel.**", "federation.**", "cluster_tags.**",
 	"node_tags.**", "message_interceptors.**", "mirroring.**", "consistent_hash_exchange.**", "tracing.**",
+	"default_policies.operator.$id.max_in_memory_bytes", "default_policies.operator.$id.max_in_memory_length", "default_policies.operator.$id.classic_queues.**",
 	"management.restrictions.quorum_queue_replica_operations.**",
 )
 
@@ -74,8 +75,6 @@ var loudKeys = func() []key {
 		all = append(all, key{name: p.name, set: no(p.why)})
 	}
 	for _, p := range []struct{ name, why string }{
-		{"consumer_timeout", "it is an option of each virtual host: 'bartleby ctl set_vhost_option consumer-timeout MS', or of a policy"},
-		{"vhost_max", "the number of virtual hosts is not limited"},
 		{"cluster_queue_limit", "the number of queues is limited by virtual host: 'bartleby ctl set_vhost_limits'"},
 		{"node_queue_limit", "the number of queues is limited by virtual host: 'bartleby ctl set_vhost_limits'"},
 		{"cluster_exchange_limit", "the number of exchanges is not limited"},
@@ -83,9 +82,6 @@ var loudKeys = func() []key {
 		{"max_channels_per_connection", "channel_max limits the channels of a connection"},
 		{"reverse_dns_lookups", "clients are shown by their addresses"},
 		{"total_memory_available_override_value", "set vm_memory_high_watermark.absolute"},
-		{"default_users.**", "users are not made together with a virtual host: use load_definitions"},
-		{"default_limits.**", "limits are not set together with a virtual host: 'bartleby ctl set_vhost_limits'"},
-		{"default_policies.**", "operator policies are not made together with a virtual host: use load_definitions"},
 		{"cluster_formation.**", "this broker runs alone: it joins no cluster"},
 		{"definitions.tls.**", "definitions are read from files"},
 		{"management.disable_stats", "statistics are always there; ask with ?disable_stats=true"},

@@ -27,7 +27,7 @@ var keys []key
 
 func init() {
 	for _, some := range [][]key{
-		ownKeys, listenerKeys, clientKeys, tlsKeys("ssl_options", ofAMQP), loginKeys, firstKeys, limitKeys, managementKeys,
+		ownKeys, listenerKeys, clientKeys, tlsKeys("ssl_options", ofAMQP), loginKeys, firstKeys, newVHostKeys, limitKeys, managementKeys,
 		tlsKeys("management.ssl", ofManagement), tlsKeys("management.listener.ssl_opts", ofManagement), prometheusKeys,
 		tlsKeys("prometheus.ssl", ofPrometheus), logKeys, silentKeys, loudKeys,
 		pageKeys("management.tcp", "management.ssl", "prometheus.tcp", "prometheus.ssl"),

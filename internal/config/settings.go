@@ -30,6 +30,7 @@ type Settings struct {
 	Files []string  // that were read
 
 	listen     listen
+	newVHosts  newVHosts
 	tls        struct{ amqp, management, prometheus security }
 	mechanisms entries
 	origins    entries
@@ -237,7 +238,7 @@ func (s *Settings) finish() error {
 		b.Passwords.Pattern = s.validator.pattern
 	}
 	s.Log.File = s.logPath()
-	return s.check()
+	return errors.Join(s.newVHosts.into(&b.NewVHosts), s.check())
 }
 
 // logPath is where the log's file is, empty without one. Who names a directory wants a file in it, as with RabbitMQ, which

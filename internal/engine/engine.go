@@ -38,6 +38,7 @@ type Options struct {
 	// LoginFailures of one user from one address are heard at once; then they are for who waits. Zero: 20, negative: all.
 	LoginFailures int
 	QueueType     string // of queues that are declared without one where the vhost says nothing; empty: classic
+	NewVHosts     NewVHosts
 	// Sync holds for vhosts that choose nothing else. SyncDefault: SyncAlways. What users and vhosts are is always synced.
 	Sync vhost.Sync
 	// SyncInterval is how long what was told to be safe may be lost by a loss of power, with vhost.SyncInterval. Zero:
@@ -65,7 +66,8 @@ type Engine struct {
 	logins    logins
 	recovery  time.Duration // that opening took
 	throttle  *throttle
-	queueType string // of Options
+	queueType string    // of Options
+	newVHosts NewVHosts // of Options
 	cached    cacheRoom
 	storing   atomic.Bool // checkpoints are under way
 	live      atomic.Pointer[liveLogs]
@@ -137,8 +139,8 @@ func Open(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		fs: o.FS, data: o.Data, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, sync: o.Sync, failed: make(chan error, 1),
-		throttle:    newThrottle(o.LoginFailures),
-		queueType:   o.QueueType,
+		throttle:  newThrottle(o.LoginFailures),
+		queueType: o.QueueType, newVHosts: o.NewVHosts,
 		sparseShare: cmp.Or(o.SparseShare, SparseShare), rewriteRatio: cmp.Or(o.RewriteRatio, RewriteRatio),
 		grain: o.Journal.SegmentBytes / grainsPerSegment, hotMessages: o.HotMessages,
 	}
@@ -176,6 +178,9 @@ func Open(o Options) (*Engine, error) {
 		e.checkpointSoon() // else what each of many short lives adds would be read again by the next
 	}
 	if err := e.bootDefaults(); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	if err := e.putTimeout(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	e.recovery = time.Since(began)

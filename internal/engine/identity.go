@@ -30,6 +30,20 @@ type accessLog struct {
 	}
 }
 
+// furnish adds what a vhost that was just made begins with.
+func (a *accessLog) furnish(name string, out *access.Outcome) error {
+	for _, c := range a.engine.newVHosts.commands(name, a.machine.View()) {
+		if c.Kind == access.PutUser {
+			c.Salt = newSalt()
+		}
+		if err := a.machine.Step(c, out); err != nil {
+			return err
+		}
+	}
+	out.Created = true
+	return nil
+}
+
 func (e *Engine) openAccess() error {
 	a := &accessLog{engine: e, machine: access.New()}
 	a.waiting.change = make(chan struct{})
@@ -138,8 +152,16 @@ func (a *accessLog) decide(commands []access.Command) (out access.Outcome, last 
 		if c.Kind == access.PutUser && c.Password != "" {
 			c.Salt = newSalt()
 		}
+		if refused = a.engine.newVHosts.refuse(a.machine, &c); refused != nil {
+			break
+		}
 		if refused = a.machine.Step(c, &out); refused != nil {
 			break
+		}
+		if c.Kind == access.PutVHost && out.Created {
+			if refused = a.furnish(c.VHost, &out); refused != nil {
+				break
+			}
 		}
 	}
 	if len(out.Batch) > 0 {
@@ -175,6 +197,7 @@ func (e *Engine) follow(before *access.View) {
 	for _, h := range now.VHosts() {
 		if old, ok := before.VHost(h.Name); !ok || old.LogID != h.LogID {
 			e.openVHost(h.Name, place.LogID(h.LogID))
+			e.furnish(h.Name)
 		}
 	}
 	for _, r := range e.allRunners() {

@@ -65,11 +65,14 @@ func (m *importer) check(ctx context.Context, d *definitions) error {
 	draft := m.engine.Access().Draft()
 	for _, c := range m.identities(d) {
 		if c.wrong == nil {
-			c.wrong = draft.Step(c.Command, &access.Outcome{})
+			c.wrong = m.rehearse(draft, c.Command)
 		}
 		wrong.add(c.what, c.wrong)
 	}
 	view := draft.View()
+	if most, n := m.engine.VHostMax(), len(view.VHosts()); most > 0 && n > most && n > len(m.engine.Access().VHosts()) {
+		wrong.add("", fmt.Errorf("there would be %d vhosts, which exceeds the limit of %d", n, most))
+	}
 	for _, name := range d.vhostNames() {
 		h, there := view.VHost(name)
 		if !there {
@@ -86,6 +89,20 @@ func (m *importer) check(ctx context.Context, d *definitions) error {
 		c.rehearse(name, &wrong)
 	}
 	return wrong.refusal()
+}
+
+// rehearse takes a step on a draft, and those that the engine will take with it.
+func (m *importer) rehearse(draft *access.Machine, c access.Command) error {
+	var out access.Outcome
+	if err := draft.Step(c, &out); err != nil || c.Kind != access.PutVHost || !out.Created {
+		return err
+	}
+	for _, with := range m.engine.WithVHost(c.VHost, draft.View()) {
+		if err := draft.Step(with, &access.Outcome{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // whole refuses definitions of one virtual host where those of a broker are expected.

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// TestNewVHosts says that a vhost that was made does not have the users, limits, policies and options that the configuration
+// gives it, that one that matches no pattern has them, or that more are made than there may be.
+func TestNewVHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timeout := int64(90_000)
+		dev := regexp.MustCompile("^dev")
+		e := start(t, newDisk(), func(o *Options) {
+			o.NewVHosts = NewVHosts{
+				Max: 3, ConsumerTimeout: &timeout,
+				Users:  []NewVHostUser{{VHosts: dev, Name: "ops", Tags: []string{"monitoring"}, Configure: "", Write: "^w", Read: ".*"}},
+				Limits: []NewVHostLimits{{VHosts: dev, Limits: []access.Limit{{Name: access.LimitQueues, Value: 1}}}},
+				Policies: []NewVHostPolicies{{VHosts: dev, Policy: vhost.Policy{
+					Name: "bounded", Operator: true, Pattern: ".*", ApplyTo: "queues", Definition: amqp.Table{{Name: "max-length", Value: amqp.Int64(5)}},
+				}}},
+			}
+		})
+		defer stop(t, e)
+		created, err := e.ChangeAccess(t.Context(), access.Command{Kind: access.PutVHost, VHost: "dev1"})
+		if err != nil || !created {
+			t.Fatalf("created %v, %v", created, err)
+		}
+		change(t, e, access.Command{Kind: access.PutVHost, VHost: "prod"}, access.Command{Kind: access.PutVHost, VHost: "dev1", Description: "again"})
+		v := e.Access()
+		u, _ := v.User("ops")
+		h, _ := v.VHost("dev1")
+		if most, _ := h.Limit(access.LimitQueues); u == nil || !v.HasAccess("ops", "dev1") || v.HasAccess("ops", "prod") || most != 1 {
+			t.Errorf("user %+v, %d queues at most", u, most)
+		}
+		for name, policies := range map[string]int{"/": 0, "dev1": 1, "prod": 0} {
+			if err := e.Look(t.Context(), name, func(v *vhost.VHost) {
+				if o, _ := v.Options(); o.ConsumerTimeout != timeout || len(v.Policies(true)) != policies {
+					t.Errorf("%s has a timeout of %d ms and %d policies", name, o.ConsumerTimeout, len(v.Policies(true)))
+				}
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+		_, err = e.ChangeAccess(t.Context(), access.Command{Kind: access.PutVHost, VHost: "fourth"})
+		if err == nil || !strings.Contains(err.Error(), "cannot create vhost 'fourth': vhost limit of 3 is reached") {
+			t.Errorf("one too many: %v", err)
+		}
+	})
+}
+
+// TestConfiguredConsumerTimeout says that vhosts which are there already do not follow the configured timeout, or that one
+// which was given another one loses it.
+func TestConfiguredConsumerTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		run := func(ms int64, do func(*Engine)) {
+			e := start(t, d, func(o *Options) {
+				if ms > 0 {
+					o.NewVHosts.ConsumerTimeout = &ms
+				}
+			})
+			defer stop(t, e)
+			do(e)
+		}
+		expect := func(want, own int64) func(*Engine) {
+			return func(e *Engine) {
+				for name, want := range map[string]int64{"/": want, "own": own} {
+					if err := e.Look(t.Context(), name, func(v *vhost.VHost) {
+						if o, _ := v.Options(); o.ConsumerTimeout != want {
+							t.Errorf("%s has a timeout of %d ms, want %d", name, o.ConsumerTimeout, want)
+						}
+					}); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		}
+		run(0, func(e *Engine) {
+			change(t, e, access.Command{Kind: access.PutVHost, VHost: "own"})
+			if _, err := e.Do(t.Context(), "own", "", timeoutOption(amqp.Int64(7))); err != nil {
+				t.Fatal(err)
+			}
+			expect(1_800_000, 7)(e)
+		})
+		run(60_000, expect(60_000, 7))
+		run(60_000, expect(60_000, 7))
+		run(70_000, expect(70_000, 7))
+		run(0, expect(1_800_000, 7))
+	})
+}

@@ -6,6 +6,7 @@ import { declareCode } from '../pages/broker/declare.js';
 import { follow, headersFit, topicFits } from '../pages/broker/routing.js';
 import { allows, judge, lookAround, password, topicJudge, trouble } from '../pages/broker/rights.js';
 import { connected, curve, deadEnd, labelOf, layout, shorten, tree } from '../pages/broker/graph.js';
+import { compare, readDocument } from '../pages/broker/definitions-diff.js';
 import { remembered } from '../pages/broker/readings.js';
 import * as dagre from '../vendor/dagre.mjs';
 import { policyTexts, readDefinition } from '../pages/broker/policy-text.js';
@@ -140,4 +141,13 @@ test('what the broker remembers becomes readings', () => {
   const q = { messages_ready_details: details([2000, 7], [1000, 5]), message_stats: { publish_details: details([2000, 30], [1000, 20]) } };
   assert.deepEqual(remembered(q, ['messages_ready'], ['publish', 'ack']), [{ at: 1000, depth: [5], rates: [0, 0] }, { at: 2000, depth: [7], rates: [10, 0] }]);
   assert.deepEqual(remembered({}, ['messages_ready'], []), []);
+});
+
+test('an import is compared with what is there', () => {
+  const now = { queues: [{ vhost: '/', name: 'a', durable: true, arguments: {} }], policies: [{ vhost: '/', name: 'p', pattern: 'x', definition: { 'max-length': 1 }, priority: 0 }], users: [] };
+  const kinds = compare(now, { queues: [{ vhost: '/', name: 'a', durable: false, arguments: {} }, { vhost: '/', name: 'b' }], policies: [{ vhost: '/', name: 'p', priority: 0, pattern: 'x', definition: { 'max-length': 1 } }], bindings: [] });
+  assert.deepEqual(kinds.map((k) => [k.kind, k.made, k.changed, k.same, k.kept]), [['policies', [], [], ['/ · p'], []], ['queues', ['/ · b'], [], [], ['/ · a']]]);
+  assert.deepEqual(compare(now, { policies: [{ name: 'p', pattern: 'y' }] }, '/')[0].changed, ['/ · p'], 'a document of one virtual host names none');
+  assert.equal(readDocument('{"a":1}').error, '');
+  assert.ok(readDocument('{"users":[]}').document && readDocument('{').error);
 });

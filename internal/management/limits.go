@@ -47,9 +47,10 @@ const (
 	chunksMax = 64
 	// pageBytesMax is about how many bytes of properties and payloads a list of what waits shows.
 	pageBytesMax = 8 << 20
-	// walkPortion bounds how many messages one look at a queue walks over, for at most readPatience, walkMost and walkPatience how
+	// walkPortion bounds how many messages one look at a queue walks over, walkTurn for how long, walkMost and walkPatience how
 	// far one request walks for a portion.
 	walkPortion, walkMost = 4096, 500_000
+	walkTurn              = time.Millisecond
 	walkPatience          = time.Second
 	// samplesShown is of how many groups, the largest, a letter is shown.
 	samplesShown = 100
@@ -58,7 +59,7 @@ const (
 	// walkNamed is how many messages that are named one by one a look finds.
 	walkNamed = 256
 	// trialPortion is how many letters one look tries, trialMost and trialPatience how far one request does.
-	trialPortion, trialMost = 256, 200_000
+	trialPortion, trialMost = 128, 200_000
 	trialPatience           = 2 * time.Second
 	// paceSpan is over how long the pace of a job is measured, and pacesMax of how many jobs that is known.
 	paceSpan, pacesMax = time.Second, 1000

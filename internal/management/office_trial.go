@@ -22,13 +22,19 @@ func (r *request) trial(o *vhost.Order) (*api.RedriveTrial, error) {
 	more := true
 	for cursor := uint64(0); more && t.Looked < trialMost && time.Now().Before(until); {
 		var refused *amqp.Error
+		var took time.Duration
 		err := r.look(r.names[0], func(v *vhost.VHost) {
+			began := time.Now()
+			defer func() { took = time.Since(began) }()
 			cursor, more, refused = v.TryRedrive(o, wall, cursor, trialPortion, &t)
 			options, _ := v.Options()
 			shelf, room = v.Shelf(), options.LostLettersMaxBytes
 		})
 		if err == nil && refused != nil {
 			err = plainly(refused)
+		}
+		if err == nil && more {
+			err = r.rest(took)
 		}
 		if err != nil {
 			return nil, err

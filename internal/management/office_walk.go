@@ -33,6 +33,7 @@ func (r *request) walkThrough(s *spot, f *sift.Filter, after uint64, newest bool
 func (w *walk) each(visit func(*vhost.VHost, *vhost.Seen) bool) error {
 	for stop := false; !stop && !w.ended && !w.spent(); {
 		there := true
+		var took time.Duration
 		err := w.request.look(w.spot.host, func(v *vhost.VHost) {
 			began := time.Now()
 			from := w.from
@@ -43,8 +44,9 @@ func (w *walk) each(visit func(*vhost.VHost, *vhost.Seen) bool) error {
 				if passes(w.filter, x) && w.spot.sees(w.request, x) {
 					stop = !visit(v, x)
 				}
-				return !stop && time.Since(began) < readPatience
+				return !stop && time.Since(began) < walkTurn
 			})
+			took = time.Since(began)
 			w.from.After, w.ended = next, next == 0
 		})
 		switch {
@@ -52,9 +54,25 @@ func (w *walk) each(visit func(*vhost.VHost, *vhost.Seen) bool) error {
 			return err
 		case !there:
 			return errNotFound
+		case !stop && !w.ended:
+			if err := w.request.rest(took); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// rest lets others have a virtual host for twice as long as it was looked at.
+func (r *request) rest(took time.Duration) error {
+	pause := time.NewTimer(2 * took)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		return nil
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
 }
 
 // spent reports whether the walk may not go on in this request.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/search"
 	"github.com/bartleby-mq/bartleby/internal/sift"
@@ -17,6 +18,8 @@ import (
 func (r *request) maySee(host string) func(vhost.Where, string) bool {
 	return func(at vhost.Where, lastQueue string) bool {
 		switch {
+		case at.Schedule != "":
+			return r.mayOn(access.Read, host, at.Schedule)
 		case !at.Lost:
 			return r.reads(host, at.Queue)
 		case lastQueue == "": // it was discarded, and had not died
@@ -168,12 +171,23 @@ func (r *request) samples(groups []search.Group) (map[search.Ref]*api.Letter, er
 			unread = err
 			return
 		}
-		shown[search.Ref{Where: vhost.Where{Queue: x.Queue, Lost: x.Lost}, ID: x.ID}] = &l
+		shown[search.Ref{Where: placeOf(x), ID: x.ID}] = &l
 	})
 	if err == nil {
 		err = unread
 	}
 	return shown, err
+}
+
+// placeOf is where a message is.
+func placeOf(x *vhost.Seen) vhost.Where {
+	switch {
+	case x.Lost:
+		return vhost.Where{Lost: true}
+	case x.Scheduled:
+		return vhost.Where{Schedule: x.Queue}
+	}
+	return vhost.Where{Queue: x.Queue}
 }
 
 func isoOrNone(ms int64) string {

@@ -63,7 +63,7 @@ func (s *showing) letter(x *vhost.Seen) (api.Letter, error) {
 	l := api.Letter{
 		ID: letterID(x.ID), VHost: s.host, Place: placeQueue, Queue: x.Queue, State: x.StateName(),
 		Redelivered: x.Redelivered, Returns: int64(x.Returns), Persistent: x.Persistent, Size: int64(x.Body),
-		Due: s.instant(x.StateName() == "waiting", int64(x.Until)), Expires: s.instant(x.ExpireAt != 0, int64(x.ExpireAt)),
+		Due: s.instant(x.Scheduled || x.StateName() == "waiting", int64(x.Until)), Expires: s.instant(x.ExpireAt != 0, int64(x.ExpireAt)),
 	}
 	content := x.Content()
 	l.Exchange, l.RoutingKeys = string(content.Exchange), api.List[string]{string(content.RoutingKey)}
@@ -73,6 +73,9 @@ func (s *showing) letter(x *vhost.Seen) (api.Letter, error) {
 	if x.Lost {
 		at := iso(int64(x.At))
 		l.Place, l.Queue, l.Target, l.At = placeLost, "", text(x.Target), &at
+	}
+	if x.Scheduled {
+		l.Place, l.ID = placeScheduled, x.ScheduledID().String()
 	}
 	if x.Cause != 0 {
 		l.Cause = text(x.Cause.String())

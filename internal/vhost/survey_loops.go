@@ -155,67 +155,91 @@ func (s *Survey) findLoops() {
 	slices.SortFunc(s.loops, func(a, b loop) int { return a.queues[0] - b.queues[0] })
 }
 
-// circles finds sets of queues, of those that pass, each of which leads to each other: what Tarjan's algorithm calls strongly
-// connected. The ways are walked from a queue to its reaches, and from these to queues; sure says whether only by those that
-// letters take for sure.
-func (s *Survey) circles(passes func(int) bool, sure bool) (all [][]int) {
-	n := len(s.Queues)
-	index, low := make([]int32, n+len(s.reached)), make([]int32, n+len(s.reached))
-	onStack := make([]bool, n+len(s.reached))
-	var stack []int
-	type frame struct{ node, next int }
-	var frames []frame
-	count := int32(0)
-	push := func(node int) {
-		count++
-		index[node], low[node], onStack[node] = count, count, true
-		stack = append(stack, node)
-		frames = append(frames, frame{node: node})
+// circles finds sets of queues, of those that pass, each of which leads to each other; sure says whether only by ways that letters
+// take for sure.
+func (s *Survey) circles(passes func(int) bool, sure bool) [][]int {
+	nodes := len(s.Queues) + len(s.reached)
+	t := &circleSearch{
+		Survey: s, passes: passes, sure: sure,
+		index: make([]int32, nodes), low: make([]int32, nodes), onStack: make([]bool, nodes),
 	}
-	for root := range n {
-		if index[root] != 0 || !s.ways[root].set || !passes(root) {
-			continue
-		}
-		push(root)
-		for len(frames) > 0 {
-			f := &frames[len(frames)-1]
-			if to, ok := s.onward(f.node, f.next, sure); ok {
-				f.next++
-				switch {
-				case to < n && (!s.ways[to].set || !passes(to)):
-				case index[to] == 0:
-					push(to)
-				case onStack[to]:
-					low[f.node] = min(low[f.node], index[to])
-				}
-				continue
-			}
-			node := f.node
-			if frames = frames[:len(frames)-1]; len(frames) > 0 {
-				below := frames[len(frames)-1].node
-				low[below] = min(low[below], low[node])
-			}
-			if low[node] != index[node] {
-				continue
-			}
-			var circle []int
-			for {
-				last := stack[len(stack)-1]
-				stack, onStack[last] = stack[:len(stack)-1], false
-				if last < n {
-					circle = append(circle, last)
-				}
-				if last == node {
-					break
-				}
-			}
-			if len(circle) > 0 && (node >= n || s.returns(circle, sure)) {
-				slices.Sort(circle)
-				all = append(all, circle)
-			}
+	for root := range s.Queues {
+		if t.index[root] == 0 && t.enters(root) {
+			t.search(root)
 		}
 	}
-	return all
+	return t.found
+}
+
+// circleSearch is Tarjan's search for what is strongly connected, without recursion. Its nodes are queues, and behind these the
+// reaches that they have: what many queues share is walked once.
+type circleSearch struct {
+	*Survey
+	passes     func(int) bool
+	sure       bool
+	index, low []int32 // of nodes, from 1
+	onStack    []bool
+	stack      []int
+	under      []walked // nodes that are not done
+	count      int32
+	found      [][]int
+}
+
+// walked is a node of which the first ways were walked.
+type walked struct{ node, next int }
+
+// enters reports whether the search goes on to a node.
+func (t *circleSearch) enters(node int) bool {
+	return node >= len(t.Queues) || t.ways[node].set && t.passes(node)
+}
+
+func (t *circleSearch) push(node int) {
+	t.count++
+	t.index[node], t.low[node], t.onStack[node] = t.count, t.count, true
+	t.stack = append(t.stack, node)
+	t.under = append(t.under, walked{node: node})
+}
+
+func (t *circleSearch) search(root int) {
+	t.push(root)
+	for len(t.under) > 0 {
+		at := &t.under[len(t.under)-1]
+		to, more := t.onward(at.node, at.next, t.sure)
+		at.next++
+		switch {
+		case !more:
+			t.leave()
+		case !t.enters(to):
+		case t.index[to] == 0:
+			t.push(to)
+		case t.onStack[to]:
+			t.low[at.node] = min(t.low[at.node], t.index[to])
+		}
+	}
+}
+
+// leave is done with the last node, and takes off the stack what is strongly connected with it, if it was the first of that.
+func (t *circleSearch) leave() {
+	node := t.under[len(t.under)-1].node
+	if t.under = t.under[:len(t.under)-1]; len(t.under) > 0 {
+		before := t.under[len(t.under)-1].node
+		t.low[before] = min(t.low[before], t.low[node])
+	}
+	if t.low[node] != t.index[node] {
+		return
+	}
+	var circle []int
+	for last := -1; last != node; {
+		last = t.stack[len(t.stack)-1]
+		t.stack, t.onStack[last] = t.stack[:len(t.stack)-1], false
+		if last < len(t.Queues) {
+			circle = append(circle, last)
+		}
+	}
+	if len(circle) > 0 && (node >= len(t.Queues) || t.returns(circle, t.sure)) {
+		slices.Sort(circle)
+		t.found = append(t.found, circle)
+	}
 }
 
 // returns reports whether what is strongly connected is a circle, and not one queue alone.

@@ -103,6 +103,15 @@ func BenchmarkSearch(b *testing.B) {
 	took := time.Since(began)
 	s := w.x.Stats()
 	b.Logf("%d letters in %v: %.0f in a second; %d bytes, %d each", s.Letters, took.Round(time.Millisecond), float64(s.Letters)/took.Seconds(), s.Bytes, s.Bytes/s.Letters)
+	pageSize := 0
+	if err := w.x.store.mu.db.QueryRow("pragma page_size").Scan(&pageSize); err != nil || pageSize != storePage {
+		b.Errorf("pages of %d bytes: %v", pageSize, err)
+	}
+	logical := int64(0)
+	for _, one := range w.x.knownOf("/").segments {
+		logical += one.meta.Bytes
+	}
+	b.Logf("%d bytes in %d segments", logical, len(w.x.knownOf("/").segments))
 	for _, text := range []string{
 		"", "reason:maxlen source:orders.3 age:<1h", "header.tenant:t42", "timed", "nullpointerexception", fmt.Sprint(*benchLetters / 3),
 		fmt.Sprintf("body.$.order.id:%d", *benchLetters/2), "body.$.lines[*].sku:sku-77", "\"read timed out\" header.tenant:t42", "exception:*Timeout*", "absent", "*sket*imed*",

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -307,4 +308,52 @@ func TestCrawlerGoesByItself(t *testing.T) {
 		}
 		<-time.After(5 * time.Millisecond)
 	}
+}
+
+func TestSearchesBesideTheCrawler(t *testing.T) {
+	// If this fails, who searches and the crawler touch the same things at once (with the race detector), or a search sees an
+	// index that is half made.
+	t.Parallel()
+	w := filled(t, 150)
+	w.crawl()
+	var searches sync.WaitGroup
+	ended := make(chan struct{})
+	by, _ := sift.GroupBy("header:tenant")
+	for _, text := range []string{"", "card", "*ca*", "exception:boom"} {
+		f := w.filter(text)
+		searches.Go(func() {
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+				}
+				_, err := w.x.Search(context.Background(), Query{VHost: "/", Filter: f, Limit: 20}, func(*vhost.Seen, *sift.Message) {})
+				_, also := w.x.Groups(context.Background(), GroupQuery{VHost: "/", By: by, Filter: f})
+				w.x.Stats()
+				if err != nil || also != nil {
+					t.Error(err, also)
+					return
+				}
+			}
+		})
+	}
+	r := rand.New(rand.NewPCG(9, 9))
+	for i := range 6 {
+		w.letters(r, 30)
+		w.take("orders.dlq", 5)
+		if i == 3 {
+			if err := w.x.Rebuild("/"); err != nil {
+				t.Error(err)
+			}
+		}
+		if i == 4 {
+			w.x.damaged(errDamaged)
+			w.c.repair()
+		}
+		w.crawl()
+	}
+	close(ended)
+	searches.Wait()
+	w.has(int64(len(w.scanned(Query{VHost: "/"}))))
 }

@@ -279,41 +279,6 @@ func (x *Index) kick() {
 	}
 }
 
-// Stats are what an index tells of itself.
-type Stats struct {
-	Letters int64         // that it knows
-	Behind  int64         // messages that it has not looked at yet, about
-	Bytes   int64         // on the disk
-	Lag     time.Duration // since all was known
-	Indexed uint64        // letters that were taken since Open
-	Enabled bool
-}
-
-// Stats tells what there is.
-func (x *Index) Stats() (s Stats) {
-	if x.store == nil {
-		return s
-	}
-	s.Enabled, s.Bytes, s.Indexed = true, x.stored.Load(), x.indexed.Load()
-	x.mu.Lock()
-	all := make([]*known, 0, len(x.mu.vhosts))
-	for _, k := range x.mu.vhosts {
-		all = append(all, k)
-	}
-	x.mu.Unlock()
-	now := x.options.Broker.Now()
-	for _, k := range all {
-		k.Lock()
-		s.Letters += k.letters()
-		s.Behind += k.behind
-		if !k.complete.IsZero() {
-			s.Lag = max(s.Lag, now.Sub(k.complete))
-		}
-		k.Unlock()
-	}
-	return s
-}
-
 // look runs fn in the loop of a virtual host. On return it has ended, or will never begin: fn may write to what the caller
 // goes on with, and what it has seen is safe.
 func (x *Index) look(ctx context.Context, name string, fn func(*vhost.VHost)) error {

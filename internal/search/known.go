@@ -18,6 +18,7 @@ type known struct {
 	sync.Mutex
 	record     record
 	byPlace    map[placeName]uint16
+	free       []uint16 // numbers of places that are gone, and of which nothing is known any more
 	segments   []*segment
 	tail       *tail
 	gone       map[int]bool              // of the tail's letters
@@ -81,11 +82,18 @@ func (k *known) place(at placeName) (n uint16, ok bool) {
 	if n, ok := k.byPlace[at]; ok {
 		return n, true
 	}
-	if len(k.record.Places) >= placesMax {
+	p := placeKnown{Where: at.Where, ID: at.id, marks: map[uint8]uint64{}}
+	switch free := len(k.free); {
+	case free > 0:
+		n = k.free[free-1]
+		k.free = k.free[:free-1]
+		k.record.Places[n] = p
+	case len(k.record.Places) >= placesMax:
 		return 0, false
+	default:
+		n = uint16(len(k.record.Places))
+		k.record.Places = append(k.record.Places, p)
 	}
-	n = uint16(len(k.record.Places))
-	k.record.Places = append(k.record.Places, placeKnown{Where: at.Where, ID: at.id, marks: map[uint8]uint64{}})
 	k.byPlace[at] = n
 	return n, true
 }
@@ -257,6 +265,28 @@ func (k *known) giveUp(s *segment) {
 		if p := &k.record.Places[x.Place]; !p.Gone {
 			k.again[x.Place] = append(k.again[x.Place], idRange{x.MinID, x.MaxID})
 			p.sweep, p.sweptTo, p.sweepAt = true, 0, time.Time{}
+		}
+	}
+}
+
+// freePlaces finds the numbers of places that can be given to others: no letter, stored or not, is of them.
+func (k *known) freePlaces() {
+	if len(k.dropping) > 0 {
+		return // these have letters, too
+	}
+	used := make([]bool, len(k.record.Places))
+	for _, s := range k.segments {
+		for _, x := range s.meta.Places {
+			used[x.Place] = true
+		}
+	}
+	for _, n := range k.tail.numbers[numbersPlace] {
+		used[n] = true
+	}
+	k.free = k.free[:0]
+	for i := range k.record.Places {
+		if k.record.Places[i].Gone && !used[i] {
+			k.free = append(k.free, uint16(i))
 		}
 	}
 }

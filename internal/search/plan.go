@@ -276,11 +276,11 @@ func (c *ofPlace) judge(r *reading, places []placeKnown) (verdict, error) {
 
 // ofRange asks for numbers within bounds.
 type ofRange struct {
-	column       string
+	column       number
 	alternatives []sift.Alternative
 }
 
-func rangeOf(t *sift.Term, column string) condition {
+func rangeOf(t *sift.Term, column number) condition {
 	for _, a := range t.Alternatives {
 		if a.Op != sift.Within {
 			return nil

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -197,106 +196,4 @@ func (x *Index) scanGroups(ctx context.Context, q *GroupQuery) (g Groups, err er
 	g = t.groups(q.Most)
 	g.Scanned, g.Partial = s.scanned, g.Partial || next != nil
 	return g, err
-}
-
-// A tally counts letters in groups, each at its time.
-type tally struct {
-	by    sift.Grouping
-	all   map[string]*counted
-	total int64
-	full  bool // there are more groups than are counted
-}
-
-// counted is a group in the making. Its times are in as many stretches as are kept of it: when a letter comes that is out of
-// their reach, two become one.
-type counted struct {
-	count       int64
-	first, last int64
-	base, width int64 // of the stretches, ms
-	parts       [2 * SparkParts]int64
-	sample      Ref
-}
-
-func newTally(by sift.Grouping) *tally { return &tally{by: by, all: map[string]*counted{}} }
-
-func (t *tally) add(value string, at int64, r Ref) {
-	c := t.all[value]
-	if c == nil {
-		if len(t.all) >= groupsKnown {
-			t.full = true
-			return
-		}
-		c = &counted{width: 1}
-		t.all[value] = c
-	}
-	t.total++
-	c.add(at, r)
-}
-
-func (c *counted) add(at int64, r Ref) {
-	c.count++
-	if at == 0 {
-		if c.sample.ID == 0 {
-			c.sample = r
-		}
-		return
-	}
-	if c.first == 0 {
-		c.first, c.base = at, at
-	}
-	c.first = min(c.first, at)
-	if at >= c.last {
-		c.last, c.sample = at, r
-	}
-	for at < c.base || at >= c.base+int64(len(c.parts))*c.width {
-		c.widen(at < c.base)
-	}
-	c.parts[(at-c.base)/c.width]++
-}
-
-// widen makes one stretch of two, and room before the first or behind the last.
-func (c *counted) widen(before bool) {
-	const half = len(c.parts) / 2
-	var parts [2 * SparkParts]int64
-	shift := 0
-	if before {
-		shift = half
-		c.base -= int64(len(c.parts)) * c.width
-	}
-	for i, n := range c.parts {
-		parts[shift+i/2] += n
-	}
-	c.parts, c.width = parts, 2*c.width
-}
-
-// spark spreads the stretches over those of an answer.
-func (c *counted) spark() (parts [SparkParts]int64) {
-	span := max(c.last-c.first+1, 1)
-	for i, n := range c.parts {
-		if n > 0 {
-			at := min(max(c.base+int64(i)*c.width+c.width/2, c.first), c.last)
-			parts[min((at-c.first)*SparkParts/span, SparkParts-1)] += n
-		}
-	}
-	return parts
-}
-
-// groups are the largest, at most most of them.
-func (t *tally) groups(most int) Groups {
-	g := Groups{Total: t.total, Answer: Answer{Partial: t.full}, Groups: make([]Group, 0, min(len(t.all), most))}
-	values := make([]string, 0, len(t.all))
-	for value := range t.all {
-		values = append(values, value)
-	}
-	slices.SortFunc(values, func(a, b string) int {
-		return cmp.Or(cmp.Compare(t.all[b].count, t.all[a].count), cmp.Compare(t.all[b].last, t.all[a].last), cmp.Compare(a, b))
-	})
-	for _, value := range values[:min(most, len(values))] {
-		c := t.all[value]
-		g.Groups = append(g.Groups, Group{
-			Value: value, Filter: t.by.FilterFor(value), Count: c.count, First: c.first, Last: c.last, Spark: c.spark(), Sample: c.sample,
-		})
-	}
-	g.Others = int64(len(values) - len(g.Groups))
-	return g
 }

@@ -85,7 +85,7 @@ type reading struct {
 	memory  parts // of a copy of a tail, else nil
 	store   *store
 	all     set // letters that are not gone
-	numbers map[string]numbers
+	numbers [numberColumns]*numbers
 	texts   map[string]*texts
 	got     parts
 }
@@ -93,7 +93,7 @@ type reading struct {
 func (s *segment) read(from *store) *reading {
 	all := fullSet(s.meta.Letters)
 	all.without(s.gone)
-	return &reading{segment: s, memory: s.parts, store: from, all: all, numbers: map[string]numbers{}, texts: map[string]*texts{}, got: parts{}}
+	return &reading{segment: s, memory: s.parts, store: from, all: all, texts: map[string]*texts{}, got: parts{}}
 }
 
 // part returns a part; nil if there is none.
@@ -134,11 +134,11 @@ func (x *numbers) at(i int) int64 {
 }
 
 // column returns a column of numbers.
-func (r *reading) column(name string) (numbers, error) {
-	if x, ok := r.numbers[name]; ok {
-		return x, nil
+func (r *reading) column(name number) (numbers, error) {
+	if x := r.numbers[name]; x != nil {
+		return *x, nil
 	}
-	b, err := r.part(name)
+	b, err := r.part(name.part())
 	if err != nil {
 		return numbers{}, err
 	}
@@ -147,9 +147,9 @@ func (r *reading) column(name string) (numbers, error) {
 	}
 	x, err := parseNumbers(b, r.meta.Letters)
 	if err != nil {
-		return x, fmt.Errorf("segment %d, %s: %w", r.number, name, err)
+		return x, fmt.Errorf("segment %d, %s: %w", r.number, name.part(), err)
 	}
-	r.numbers[name] = x
+	r.numbers[name] = &x
 	return x, nil
 }
 

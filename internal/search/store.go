@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	_ "modernc.org/sqlite" // the driver
 )
@@ -21,9 +22,12 @@ import (
 //	part: number of the segment, name, octets with a CRC-32C behind them
 //	vhost: number, state as JSON
 type store struct {
-	path  string
-	db    *sql.DB
-	parts *sql.Stmt
+	path string
+	mu   struct {
+		sync.RWMutex // held while the file is made anew
+		db           *sql.DB
+		parts        *sql.Stmt // reads one
+	}
 }
 
 // storeFile is its name.
@@ -34,8 +38,12 @@ const storeFormat = 1
 
 const storeTables = `
 create table segment(number integer primary key, vhost integer not null, meta blob not null, gone blob not null);
-create table part(segment integer not null, name text not null, octets blob not null, primary key(segment, name)) without rowid;
+create table part(segment integer not null, name text not null, octets blob not null, unique(segment, name));
 create table vhost(number integer primary key, state blob not null);`
+
+// storePragmas are for the one connection. The size of pages has to come before all that writes.
+const storePragmas = `pragma page_size = %d; pragma auto_vacuum = incremental; pragma locking_mode = exclusive; pragma journal_mode = wal;
+pragma synchronous = normal; pragma cache_size = -%d; pragma journal_size_limit = 8388608; pragma temp_store = memory;`
 
 // storeCache is how much memory SQLite has for pages, in KiB, and storePage how large they are, in bytes.
 const (
@@ -82,19 +90,21 @@ func openFile(path string) (s *store, err error) {
 		return nil, err
 	}
 	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
-	db, err := sql.Open("sqlite", "file:"+escaped+fmt.Sprintf("?_pragma=locking_mode(exclusive)&_pragma=page_size(%d)"+
-		"&_pragma=auto_vacuum(incremental)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=cache_size(-%d)"+
-		"&_pragma=journal_size_limit(8388608)&_pragma=temp_store(memory)", storePage, storeCache))
+	db, err := sql.Open("sqlite", "file:"+escaped)
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1) // which has the file alone
-	s = &store{path: path, db: db}
+	s = &store{path: path}
+	s.mu.db = db
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, db.Close())
 		}
 	}()
+	if _, err := db.Exec(fmt.Sprintf(storePragmas, storePage, storeCache)); err != nil {
+		return nil, err
+	}
 	var format, tables int
 	if err := db.QueryRow("pragma user_version").Scan(&format); err != nil {
 		return nil, err
@@ -110,29 +120,37 @@ func openFile(path string) (s *store, err error) {
 	case format != storeFormat:
 		return nil, fmt.Errorf("its format is %d, known is %d", format, storeFormat)
 	}
-	s.parts, err = db.Prepare("select octets from part where segment = ? and name = ?")
+	s.mu.parts, err = db.Prepare("select octets from part where segment = ? and name = ?")
 	return s, err
 }
 
-func (s *store) close() error { return s.db.Close() }
+func (s *store) close() error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.mu.db.Close()
+}
 
 // renew deletes all and begins anew.
 func (s *store) renew() error {
-	if err := errors.Join(s.db.Close(), removeStore(s.path)); err != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := errors.Join(s.mu.db.Close(), removeStore(s.path)); err != nil {
 		return err
 	}
 	fresh, err := openFile(s.path)
 	if err != nil {
 		return err
 	}
-	s.db, s.parts = fresh.db, fresh.parts
+	s.mu.db, s.mu.parts = fresh.mu.db, fresh.mu.parts
 	return nil
 }
 
 // bytes is how much the file takes.
 func (s *store) bytes() (n int64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	var pages, free int64
-	if s.db.QueryRow("pragma page_count").Scan(&pages) != nil || s.db.QueryRow("pragma freelist_count").Scan(&free) != nil {
+	if s.mu.db.QueryRow("pragma page_count").Scan(&pages) != nil || s.mu.db.QueryRow("pragma freelist_count").Scan(&free) != nil {
 		return 0
 	}
 	return (pages - free) * storePage
@@ -140,7 +158,9 @@ func (s *store) bytes() (n int64) {
 
 // shrink gives free pages back to the file system, some at a time.
 func (s *store) shrink() error {
-	_, err := s.db.Exec("pragma incremental_vacuum(256)")
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, err := s.mu.db.Exec("pragma incremental_vacuum(256)")
 	return err
 }
 
@@ -148,8 +168,10 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // part reads one part of a segment; nil if it has none of that name.
 func (s *store) part(segment uint64, name string) ([]byte, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	var b []byte
-	err := s.parts.QueryRow(int64(segment), name).Scan(&b)
+	err := s.mu.parts.QueryRow(int64(segment), name).Scan(&b)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
@@ -168,6 +190,7 @@ type change struct {
 	vhost     uint32
 	state     *record           // nil: as it was
 	add       *segment          // with parts
+	addGone   []byte            // what of that has gone
 	drop      []uint64          // segments
 	gone      map[uint64][]byte // of segments that have changed
 	dropAll   bool              // all of the virtual host, its state too
@@ -175,7 +198,9 @@ type change struct {
 }
 
 func (s *store) apply(c *change) (err error) {
-	tx, err := s.db.Begin()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	tx, err := s.mu.db.Begin()
 	if err != nil {
 		return err
 	}
@@ -204,7 +229,7 @@ func (s *store) apply(c *change) (err error) {
 	if c.add != nil {
 		meta, fail := json.Marshal(&c.add.meta)
 		err = errors.Join(err, fail)
-		exec("insert into segment values(?, ?, ?, ?)", int64(c.add.number), c.vhost, meta, encodeSet(c.add.gone))
+		exec("insert into segment values(?, ?, ?, ?)", int64(c.add.number), c.vhost, meta, c.addGone)
 		for name, b := range c.add.parts {
 			sum := crc32.Checksum(b, castagnoli)
 			exec("insert into part values(?, ?, ?)", int64(c.add.number), name, append(b[:len(b):len(b)], byte(sum), byte(sum>>8), byte(sum>>16), byte(sum>>24)))
@@ -261,7 +286,9 @@ func (s *store) load(state func(vhost uint32, r *record), sealed func(vhost uint
 }
 
 func (s *store) rows(q string, each func(*sql.Rows) error) (err error) {
-	rows, err := s.db.Query(q)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	rows, err := s.mu.db.Query(q)
 	if err != nil {
 		return err
 	}

@@ -264,6 +264,9 @@ func (k *known) tidy() (drop []uint64, gone map[uint64][]byte) {
 			s.changed = false
 		}
 	}
+	if len(drop) == 0 {
+		k.freePlaces()
+	}
 	if len(gone) > 0 {
 		k.storedGone = time.Now()
 	}

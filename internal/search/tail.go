@@ -35,21 +35,31 @@ const (
 	columnFingerprint = "fingerprint"
 	headerPrefix      = "h:" // before the name of a header
 
-	numbersID       = "#id"
-	numbersAt       = "#at"
-	numbersSize     = "#size"
-	numbersCount    = "#count"
-	numbersRedrives = "#redrives"
-	numbersPlace    = "#place"
-	numbersFlags    = "#flags"
 )
+
+// A number names a column of numbers.
+type number uint8
+
+const (
+	numbersID number = iota
+	numbersAt
+	numbersSize
+	numbersCount
+	numbersRedrives
+	numbersPlace
+	numbersFlags
+	numberColumns
+)
+
+// part is what the column is stored as.
+func (n number) part() string { return "#" + string('0'+rune(n)) }
 
 // A tail is the letters of a virtual host that are not sealed yet.
 type tail struct {
 	number  uint64 // of the segment that it will be
 	most    int    // letters
 	n       int
-	numbers map[string][]int64
+	numbers [numberColumns][]int64
 	texts   map[string]*textColumn
 	headers []string // of texts, without their prefix
 	others  bool     // there were other headers
@@ -59,6 +69,7 @@ type tail struct {
 	cutter  cutter
 
 	exception, fingerprint sift.Grouping
+	prints                 map[string]string // fingerprints of exceptions
 }
 
 // textColumn is the values of letters that are text.
@@ -76,7 +87,7 @@ const (
 )
 
 func newTail(number uint64, most int) *tail {
-	t := &tail{number: number, most: most, numbers: map[string][]int64{}, texts: map[string]*textColumn{}}
+	t := &tail{number: number, most: most, texts: map[string]*textColumn{}, prints: map[string]string{}}
 	for i := range t.words {
 		t.words[i] = newVocabulary()
 	}
@@ -135,11 +146,8 @@ func (t *tail) add(l *letter) {
 	for i := range t.ends {
 		t.ends[i] = append(t.ends[i], uint32(len(t.uses[i])))
 	}
-	for name, n := range map[string]int64{
-		numbersID: int64(l.id), numbersAt: m.At, numbersSize: m.Size, numbersCount: m.Count, numbersRedrives: m.Redrives,
-		numbersPlace: int64(l.place), numbersFlags: int64(flags),
-	} {
-		t.numbers[name] = append(t.numbers[name], n)
+	for i, n := range [...]int64{int64(l.id), m.At, m.Size, m.Count, m.Redrives, int64(l.place), int64(flags)} {
+		t.numbers[i] = append(t.numbers[i], n)
 	}
 	t.addTexts(l, &p)
 	t.n++
@@ -167,18 +175,26 @@ func (t *tail) addTexts(l *letter, p *amqp.Properties) {
 		t.code(columnException, codeLong)
 		t.code(columnFingerprint, codeLong)
 	} else {
-		t.grouped(columnException, t.exception, m)
-		t.grouped(columnFingerprint, t.fingerprint, m)
+		t.exceptions(m)
 	}
 	for i := range p.Headers {
 		t.header(&p.Headers[i])
 	}
 }
 
-func (t *tail) grouped(name string, by sift.Grouping, m *sift.Message) {
-	if value, ok := by.Key(m); ok {
-		t.text(name, []byte(value))
+// exceptions notes the exception that a letter tells of. The fingerprint of one that was met before is known.
+func (t *tail) exceptions(m *sift.Message) {
+	value, ok := t.exception.Key(m)
+	if !ok {
+		return
 	}
+	print, known := t.prints[value]
+	if !known {
+		print, _ = t.fingerprint.Key(m)
+		t.prints[value] = print
+	}
+	t.text(columnException, []byte(value))
+	t.text(columnFingerprint, []byte(print))
 }
 
 // header keeps the value of a header, encoded as in a table, kind first.
@@ -241,8 +257,8 @@ type parts map[string][]byte
 // seal makes parts of the letters.
 func (t *tail) seal() parts {
 	p := parts{}
-	for name, all := range t.numbers {
-		p[name] = encodeNumbers(all)
+	for i := range numberColumns {
+		p[i.part()] = encodeNumbers(t.numbers[i])
 	}
 	for name := range t.texts {
 		c := t.column(name)

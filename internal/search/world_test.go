@@ -92,10 +92,12 @@ func (w *world) crawl() {
 		w.c.busy = false
 		settled := true
 		for _, k := range w.x.all() {
+			k.Lock()
 			for i := range k.record.Places {
 				k.record.Places[i].sweepAt = time.Time{}
 			}
 			settled = settled && k.settled
+			k.Unlock()
 		}
 		if settled {
 			return
@@ -204,7 +206,7 @@ func (w *world) scanned(q Query) (refs []string) {
 // same compares the index with a scan.
 func (w *world) same(filter string, order Order) {
 	w.t.Helper()
-	q := Query{VHost: "/", Filter: w.filter(filter), Order: order, Limit: 7}
+	q := Query{VHost: "/", Filter: w.filter(filter), Order: order, Limit: 23}
 	got, a := w.all(q)
 	if a.Index == nil {
 		w.t.Errorf("%q: answered by a scan", filter)

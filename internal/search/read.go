@@ -1,0 +1,191 @@
+package search
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// A haul is letters that were copied in one look.
+type haul struct {
+	letters []letter
+	octets  []byte
+	marks   map[uint8]uint64 // the greatest ID that was looked at, by priority,
+	lasting map[uint8]uint64 // and of a message that outlives a start
+}
+
+func laneOf(id uint64) uint8 { return uint8((id - 1) >> 56) }
+
+// take copies a letter.
+func (h *haul) take(x *vhost.Seen, place uint16) {
+	m := x.Sift(sift.Deaths | sift.Properties | sift.Body)
+	l := letter{id: x.ID, place: place, transient: !x.Persistent, held: x.State == queue.Held, message: m}
+	body := m.Body
+	if len(body) > bodyMax {
+		body, l.cut = body[:bodyMax], true
+	}
+	at := len(h.octets)
+	h.octets = append(append(h.octets, m.Properties...), body...)
+	l.message.Properties = h.octets[at : at+len(m.Properties) : at+len(m.Properties)]
+	l.message.Body = h.octets[at+len(m.Properties) : len(h.octets) : len(h.octets)]
+	h.letters = append(h.letters, l)
+}
+
+func (c *crawler) portion() time.Duration {
+	if c.busy {
+		return busyPortion
+	}
+	return portion
+}
+
+// readPlace reads on at a place until its end.
+func (c *crawler) readPlace(k *known, place uint16, ends time.Time) (done bool, err error) {
+	if c.options.Broker.LowOnDisk() {
+		return false, nil
+	}
+	k.Lock()
+	p := &k.record.Places[place]
+	where, lane := p.Where, uint8(0)
+	marks := map[uint8]uint64{}
+	for l, id := range p.marks {
+		marks[l] = id
+	}
+	k.Unlock()
+	after := marks[0]
+	for {
+		h := haul{marks: map[uint8]uint64{}, lasting: map[uint8]uint64{}, octets: make([]byte, 0, 256<<10)}
+		there := true
+		next := uint64(0)
+		err := c.look(c.ctx, k.name, func(v *vhost.VHost) {
+			began := time.Now()
+			for looks := 0; time.Since(began) < c.portion() && len(h.octets) < portionBytes; {
+				jump := false
+				next, there = v.Browse(vhost.Glance{Where: where, After: after, Looks: looksOnce}, func(x *vhost.Seen) bool {
+					if now := laneOf(x.ID); now != lane {
+						if lane = now; marks[lane] >= x.ID { // the first of it were read before
+							after, jump = marks[lane], true
+							return false
+						}
+					}
+					after = x.ID
+					h.marks[lane] = x.ID
+					if x.Persistent {
+						h.lasting[lane] = x.ID
+					}
+					if isLetter(x) {
+						h.take(x, place)
+					}
+					looks++
+					return (looks%16 != 0 || time.Since(began) < c.portion()) && len(h.octets) < portionBytes
+				})
+				if jump {
+					next = after
+					continue
+				}
+				if next == 0 || !there {
+					return
+				}
+			}
+		})
+		if err != nil {
+			return false, err
+		}
+		if err := c.keep(k, place, &h); err != nil {
+			return false, err
+		}
+		k.Lock()
+		p := &k.record.Places[place]
+		p.behind = max(p.behind-int64(len(h.letters)), 1)
+		if next == 0 || !there {
+			p.behind = 0
+		}
+		k.Unlock()
+		if err := c.pause(); err != nil {
+			return false, err
+		}
+		if next == 0 || !there {
+			return true, nil
+		}
+		if time.Now().After(ends) {
+			return false, nil
+		}
+	}
+}
+
+// keep cuts the letters of a haul into words.
+func (c *crawler) keep(k *known, place uint16, h *haul) error {
+	for more := true; more; more = len(h.letters) > 0 {
+		k.Lock()
+		for len(h.letters) > 0 && !k.tail.full() {
+			k.tail.add(&h.letters[0])
+			h.letters = h.letters[1:]
+			c.indexed.Add(1)
+		}
+		full := k.tail.full()
+		if len(h.letters) == 0 {
+			p := &k.record.Places[place]
+			for lane, id := range h.marks {
+				p.marks[lane] = max(p.marks[lane], id)
+			}
+			for lane, id := range h.lasting {
+				if p.Read == nil {
+					p.Read = map[uint8]uint64{}
+				}
+				p.Read[lane] = max(p.Read[lane], id)
+			}
+		}
+		k.Unlock()
+		if full {
+			if err := c.seal(k); err != nil {
+				k.Lock()
+				k.record.Places[place].sweep = true // some of these are here, and will be read again
+				k.Unlock()
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// errStore says that something could not be stored.
+var errStore = errors.New("search: the index could not be written")
+
+// errNoRoom says that nothing is written while publishers are held back for want of disk.
+var errNoRoom = errors.New("search: there is no room for the index")
+
+// seal stores the tail as a segment. While there is no room on the disk it fails, and the tail waits.
+func (c *crawler) seal(k *known) error {
+	if c.options.Broker.LowOnDisk() {
+		return errNoRoom
+	}
+	k.Lock()
+	s := k.tailCopy()
+	if s == nil {
+		k.Unlock()
+		return nil
+	}
+	gone := encodeSet(s.gone)
+	state := k.record.clone()
+	var drop []uint64
+	if len(k.again) == 0 {
+		drop = slices.Clone(k.dropping)
+	}
+	k.Unlock()
+	if err := c.store.apply(&change{vhost: k.number, state: &state, add: s, addGone: gone, drop: drop}); err != nil {
+		return errors.Join(errStore, err)
+	}
+	k.Lock()
+	defer k.Unlock()
+	s.parts, s.changed = nil, false
+	for i := range k.gone {
+		s.remove(i)
+	}
+	k.segments = append(k.segments, s)
+	k.dropping = slices.Delete(k.dropping, 0, len(drop))
+	k.tail, k.gone, k.copied, k.copiedOf = c.newTail(), map[int]bool{}, nil, 0
+	return nil
+}

@@ -54,8 +54,11 @@ func (s *sessions) open(name string, hash []byte, now time.Time) (cookie string,
 	return cookie, *made
 }
 
-// tidy drops those that ended, and makes room for one more.
+// tidy makes room for one more if there is none: those that ended go, or else the one that was idle longest.
 func (s *sessions) tidy(now time.Time) {
+	if len(s.mu.of) < sessionsMax {
+		return
+	}
 	var oldest [sha256.Size]byte
 	var at time.Time
 	for key, one := range s.mu.of {

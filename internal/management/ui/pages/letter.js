@@ -24,7 +24,7 @@ function Head({ letter: l, refresh, step, back }) {
   const gone = (done) => done && go(...back);
   const redrive = () => beginRedrive(l.vhost, scopesOf([l])).then(gone);
   const discard = () => beginRedrive(l.vhost, scopesOf([l]), 'discard').then(gone);
-  const resend = () => edit(l).then((sent) => sent && refresh());
+  const resend = () => edit(l).then((original) => (original === 'kept' ? refresh() : gone(original)));
   useShortcuts({ r: ['keys.redrive', redrive], e: ['keys.edit', resend], Delete: l.place !== 'lost' && ['keys.discard', discard] }, [l.id]);
   return html`<div class="page-head"><h1>${t('viewer.title', { id: l.message_id || l.id })}</h1><div class="buttons">
     <button type="button" class="plain" onClick=${() => step('newest')} aria-label=${t('keys.previous_letter')} title=${t('keys.previous_letter')}><${Icon} name="left" /></button>

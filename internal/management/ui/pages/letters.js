@@ -1,7 +1,7 @@
 // Dead letters: how many, why, from where; in groups or one by one; and what to do about them.
 import { html, useState } from '../lib/html.js';
 import { t, num, percent, span, word } from '../lib/i18n.js';
-import { api, path } from '../lib/api.js';
+import { address, api, path } from '../lib/api.js';
 import { route, setQuery, href, go, to } from '../lib/router.js';
 import { useData } from '../lib/live.js';
 import { useRows } from '../lib/list.js';
@@ -15,11 +15,12 @@ import { Dialog, attempt, open, reasonOf } from '../lib/layers.js';
 import { useShortcuts } from '../lib/keys.js';
 import { OneVHost, oneVHost } from '../lib/vhosts.js';
 import { keyOf, page } from './office/letters.js';
-import { IndexState, LettersTable, useLetters } from './office/letters-table.js';
+import { IndexState, LettersTable, useCompleted, useLetters } from './office/letters-table.js';
 import { FilterBox } from './office/filter-box.js';
 import { beginRedrive, scopesByFilter, scopesOf } from './office/redrive.js';
 import { and } from './office/filter.js';
 import { Reason } from './office/words.js';
+import { importLetters } from './office/import.js';
 import { deadLetterSamples } from './office/samples.js';
 
 const groupings = ['reason', 'source', 'queue', 'exchange', 'key', 'cause', 'exception'];
@@ -33,7 +34,7 @@ export function render() {
   const summary = useData((abort) => api.get(`x/letters/${path`${v}`}/summary`, {}, { signal: abort }), [v], { on: ['letters'] });
   const known = { queue: summary.data?.queues.map((x) => x.name) || [], reason: ['rejected', 'expired', 'maxlen', 'delivery_limit'] };
   const change = (f) => setQuery({ filter: f, view: view === 'groups' && !q.view ? 'groups' : q.view });
-  return html`<div class="page-head"><h1>${t('letters.title')}</h1><${OneVHost} /><a class="button" href=${href('/lost', { vhost: v })}>${t('lost.title')}${summary.data ? ` · ${num(summary.data.lost.messages)}` : ''}</a></div>
+  return html`<div class="page-head"><h1>${t('letters.title')}</h1><${OneVHost} /><button type="button" onClick=${() => importLetters(v).then((done) => done && summary.refresh())}>${t('import.open')}</button><a class="button" href=${href('/lost', { vhost: v })}>${t('lost.title')}${summary.data ? ` · ${num(summary.data.lost.messages)}` : ''}</a></div>
     <${Cards} of=${summary} />
     <${FilterBox} filter=${filter} change=${change} known=${known} error="" />
     <div class="tabs" role="tablist" aria-label=${t('letters.view')}>
@@ -64,6 +65,7 @@ function Groups({ vhost, by, filter }) {
   const [header, setHeader] = useState(by.startsWith('header:') ? by.slice(7) : '');
   const got = useData((abort) => api.get(`x/letters/${path`${vhost}`}/groups`, { by, filter, limit: 200 }, { signal: abort }), [vhost, by, filter], { on: ['letters'] });
   const groups = got.data;
+  useCompleted(got, `${vhost} ${by} ${filter}`);
   const rows = { ...got, data: groups?.groups };
   const redrive = async (group, action) => {
     await attempt(async () => beginRedrive(vhost, await scopesByFilter(vhost, group.filter), action));
@@ -129,7 +131,8 @@ function List({ vhost, filter }) {
   return html`<${LettersTable} letters=${letters} selection=${selection} empty=${nothing(filter)} actions=${() => html`
       <label class="buttons small">${t('letters.order')} <select value=${order} onChange=${(e) => setQuery({ order: e.target.value === 'newest' ? '' : e.target.value })}><option value="newest" selected=${order === 'newest'}>${t('redrive.newest')}</option><option value="oldest" selected=${order === 'oldest'}>${t('redrive.oldest')}</option></select></label>
       <button type="button" class="primary" onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</button>
-      <button type="button" onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</button>`} />`;
+      <button type="button" onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</button>
+      <a class="button" download href=${address(`x/letters/${path`${vhost}`}/export`, { filter })} title=${t('letters.export_hint')}><${Icon} name="download" /> ${t('letters.export')}</a>`} />`;
 }
 
 function Queues({ vhost, summary }) {

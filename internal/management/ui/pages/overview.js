@@ -37,7 +37,7 @@ function Health() {
   const lint = useData((abort) => api.get('x/lint', { limit: 1 }, { signal: abort }), [], { every: 30000 });
   const n = nodes.data?.[0];
   const findings = lint.data && lint.data.errors + lint.data.warnings;
-  return html`<div class="cards">
+  return html`<div class="cards fill">
     ${n && html`<a class=${`stat ${n.mem_alarm ? 'bad' : ''}`} href=${href('/node')}><b>${size(n.mem_used)}</b><span>${t('overview.memory', { limit: size(n.mem_limit) })}</span></a>
       <a class=${`stat ${n.disk_free_alarm ? 'bad' : ''}`} href=${href('/node')}><b>${size(n.disk_free)}</b><span>${t('overview.disk', { limit: size(n.disk_free_limit) })}</span></a>
       <a class="stat" href=${href('/node')}><b>${span(n.uptime)}</b><span>${t('overview.uptime')}</span></a>`}

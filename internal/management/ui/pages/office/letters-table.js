@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { t, num, size, dateTime } from '../../lib/i18n.js';
 import { go } from '../../lib/router.js';
-import { useData, topic } from '../../lib/live.js';
+import { running, topic, useData } from '../../lib/live.js';
 import { Table } from '../../lib/table.js';
 import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
@@ -21,6 +21,7 @@ export function useLetters(list, query, { hold = false } = {}) {
   const key = JSON.stringify([list, query]);
   const shown = useRef(key);
   const first = useData((abort) => readSome(list, { ...query, payload: query.payload }, portion, abort), [list, query], { every: 0, on: hold ? [] : ['letters'] });
+  useCompleted(hold ? { data: null } : first, key);
   useEffect(() => {
     shown.current = key;
     setMore({ items: [], next: null });
@@ -66,6 +67,17 @@ export function LettersTable({ id = 'letters', letters, selection, actions, empt
     ${letters.fresh > 0 && html`<p class="banner" role="status">${t('letters.fresh', { n: letters.fresh })} <button type="button" onClick=${letters.refresh}>${t('keys.load_new')}</button></p>`}
     <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns()} keyOf=${keyOf} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
       actions=${actions} empty=${empty} more=${{ next: letters.next, busy: letters.busy, load: letters.load, partial: letters.partial }} />`;
+}
+
+// useCompleted asks again twice after a list was read or something died: the index is a moment behind what happens.
+export function useCompleted(got, key) {
+  const { version } = topic('letters').value;
+  const latest = useRef();
+  latest.current = got;
+  useEffect(() => {
+    const timers = [1200, 3000].map((ms) => setTimeout(() => latest.current.data?.index && running.value && latest.current.refresh(), ms));
+    return () => timers.forEach(clearTimeout);
+  }, [version, key]);
 }
 
 // IndexState says what an answer may lack.

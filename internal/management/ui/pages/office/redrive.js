@@ -1,7 +1,7 @@
 // The dialogs that begin jobs: send letters back, or discard them. First what would be done, then it is done.
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { t, num, word } from '../../lib/i18n.js';
-import { api, path } from '../../lib/api.js';
+import { address, api, path } from '../../lib/api.js';
 import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
 import { Check, Duration, NumberField, Radios, Select, TextField } from '../../lib/form.js';
 import { Icon } from '../../lib/icon.js';
@@ -100,6 +100,7 @@ function Begin({ close, vhost, scopes, action }) {
     <ul class="tags">${scopes.map((s) => html`<li class="tag">${placeOf(s)} · ${s.ids ? t('redrive.chosen', { n: s.ids.length }) : s.filter ? html`<code>${s.filter}</code>` : t('redrive.everything')}</li>`)}</ul>
     ${action === 'discard' ? html`${scopes.some((s) => !s.source.lost) && html`<p>${t('redrive.discard_text')}</p>`}${scopes.some((s) => s.source.lost) && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.discard_lost_text')}</p>`}` : html`<${Target} vhost=${vhost} target=${target} lost=${lost} change=${(x) => { setTarget(x); setTrials(null); }} />
       <${Options} options=${options} set=${set} max=${max} setMax=${setMax} />`}
+    ${action === 'discard' && html`<p class="buttons">${scopes.filter((s) => !s.ids).map((s) => html`<a class="button" download key=${placeOf(s)} href=${address(`x/letters/${path`${vhost}`}/export`, { filter: s.filter, queue: s.source.queue, lost: s.source.lost ? 'true' : '' })}><${Icon} name="download" /> ${t('redrive.export_first', { place: placeOf(s) })}</a>`)}</p>`}
     ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${error}</p>`}
     <div aria-live="polite" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} scopes=${scopes} trials=${trials} action=${action} />`}</div>
     ${mustType && trials && html`<${TextField} label=${t('frame.type_to_confirm', { what: count })} value=${typed} onInput=${setTyped} autocomplete="off" />`}

@@ -11,6 +11,7 @@ import { jsonOf } from './payload.js';
 // locked are the headers that tell where a message comes from: they stay.
 const locked = /^x-(death|first-death-|last-death-|redrive-|edited-from)/;
 
+// It returns a promise of kept or moved, which is what became of the original, or '' if nothing was sent.
 export const edit = (letter) => open(Edit, { letter });
 
 // pretty shows what a person edits.
@@ -45,7 +46,7 @@ function Edit({ close, letter: l }) {
       await api.post(`${at(l)}/resend`, body);
       if (!dry) {
         toast(keep ? t('resend.sent_kept') : t('resend.sent'));
-        close(true);
+        close(keep ? 'kept' : 'moved');
         return;
       }
       setReview(true);
@@ -54,9 +55,9 @@ function Edit({ close, letter: l }) {
     }
     setBusy(false);
   };
-  return html`<${Dialog} title=${t('resend.title')} close=${() => close(false)} wide actions=${html`
+  return html`<${Dialog} title=${t('resend.title')} close=${() => close('')} wide actions=${html`
       ${review && html`<button type="button" onClick=${() => setReview(false)}>${t('resend.back')}</button>`}
-      <button type="button" onClick=${() => close(false)}>${t('frame.cancel')}</button>
+      <button type="button" onClick=${() => close('')}>${t('frame.cancel')}</button>
       ${review ? html`<button type="button" class="primary" disabled=${busy} onClick=${() => send(false)}>${t('resend.send')}</button>` : html`<button type="button" class="primary" disabled=${busy || bad || l.truncated} onClick=${() => send(true)}>${t('resend.review')}</button>`}`}>
     ${error && html`<p class="banner bad" role="alert">${error}</p>`}
     ${l.truncated && html`<p class="banner warn">${t('resend.truncated')}</p>`}

@@ -22,7 +22,7 @@ const usualBytes = 65536;
 export function Viewer({ id, children }) {
   const [whole, setWhole] = useState(false);
   const got = useData((abort) => fetchLetter(id, { payload: 'true', truncate: whole ? '' : usualBytes }, abort), [at(id), whole], { every: 0 });
-  return html`<${Shown} of=${got}>${(l) => html`
+  return html`${got.data === undefined && html`<h1>${t('viewer.title', { id: id.id })}</h1>`}<${Shown} of=${got}>${(l) => html`
     ${children?.(l, got.refresh)}
     <div class="viewer">
       <section class="card" aria-labelledby="way"><h2 id="way">${t('viewer.way')}</h2><${Timeline} letter=${l} /></section>

@@ -70,6 +70,10 @@ type Config struct {
 	NewVHosts NewVHosts
 	// NodeName and ClusterName are what clients and tools are told; empty: rabbit@ and the machine's name, for both.
 	NodeName, ClusterName string
+	// ProductName and ProductVersion are what tools are told that this is; empty: Bartleby, and Version. The tags are told them
+	// of the cluster and the node. Source: RabbitMQ product.name, cluster_tags, node_tags.
+	ProductName, ProductVersion string
+	ClusterTags, NodeTags       map[string]string
 	// Shown tells tools how the broker was configured; nil: they are not told.
 	Shown *Shown
 	// SegmentBytes is the size of a file of the log, from 64 KiB to 1 GiB; zero: 64 MiB. Files that are there keep theirs.

@@ -60,6 +60,7 @@ type Web struct {
 	BodyMax     int64         // bytes of a request; zero: 10 MiB
 
 	NoBasicAuth             bool // passwords are refused
+	NoStatistics            bool // definitions are shown, statistics only where they are asked for
 	NoOperatorPolicyChanges bool
 	StrictOffice            bool // who works with letters needs tags besides permissions, see docs/office.md
 }
@@ -105,7 +106,8 @@ func (b *Broker) web(secret string) management.Options {
 	c := &b.config
 	clients := b.clients()
 	o := management.Options{
-		Engine: b.engine, Index: b.index, Roster: roster{b.amqp}, Listeners: b.shown, Secret: secret, Node: b.nodeName(), Version: Version,
+		Engine: b.engine, Index: b.index, Roster: roster{b.amqp}, Listeners: b.shown, Secret: secret, Node: b.nodeName(),
+		Product: c.ProductName, Version: cmp.Or(c.ProductVersion, Version), ClusterTags: c.ClusterTags, NodeTags: c.NodeTags,
 		LoopbackUsers: append([]string{}, clients.LoopbackUsers...),
 		Data:          c.Data, Log: c.Log, Mechanisms: clients.Mechanisms, ConnectionsMax: clients.ConnectionMax,
 		Passwords: c.Passwords,
@@ -113,7 +115,7 @@ func (b *Broker) web(secret string) management.Options {
 		Headers:   c.Web.Headers, PathPrefix: c.Web.PathPrefix, BodyBytesMax: c.Web.BodyMax,
 		Metrics:     management.MetricsOptions(c.Metrics),
 		NoBasicAuth: c.Web.NoBasicAuth, NoOperatorPolicyChanges: c.Web.NoOperatorPolicyChanges, StrictOffice: c.Web.StrictOffice,
-		LoggedIn: loggedIn,
+		NoStatistics: c.Web.NoStatistics, LoggedIn: loggedIn,
 	}
 	if c.Shown != nil {
 		o.Effective, o.ConfigFiles, o.LogFiles, o.Book = c.Shown.Settings, c.Shown.ConfigFiles, c.Shown.LogFiles, c.Shown.Book

@@ -83,6 +83,9 @@ func serve(name string, args []string, stdout, stderr io.Writer) int {
 	}
 	plugins := bartleby.Plugins()
 	log.Info(fmt.Sprintf("Server startup complete; %d plugins started.\n * %s", len(plugins), strings.Join(plugins, "\n * ")))
+	if settings.MOTDFile != "" {
+		tellMessage(settings.MOTDFile, log, said)
+	}
 	fmt.Fprintln(said, "Server startup complete")
 	service := newManager()
 	service.tell(notifyReady)
@@ -157,6 +160,16 @@ func writePID(path string) error {
 		return err
 	}
 	return os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644)
+}
+
+// tellMessage shows the message of the day. Source: RabbitMQ motd_file.
+func tellMessage(path string, log *slog.Logger, said io.Writer) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		log.Warn("the message of the day cannot be read", "error", err)
+		return
+	}
+	fmt.Fprintln(said, strings.TrimRight(string(text), "\n"))
 }
 
 // operation is a broker that runs, with what it says.

@@ -61,7 +61,7 @@ func TestServeObeysSignals(t *testing.T) {
 	conf := filepath.Join(dir, "bartleby.conf")
 	log := filepath.Join(dir, "log", "b.log")
 	text := "listeners.tcp.local = 127.0.0.1:0\nmanagement = none\nprometheus = none\nreserve = -1\nlog.file = " + log +
-		"\nhipe_compile = true\npid_file = " + filepath.Join(dir, "pid") + "\n"
+		"\nhipe_compile = true\nmotd_file = " + conf + "\npid_file = " + filepath.Join(dir, "pid") + "\n"
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +73,7 @@ func TestServeObeysSignals(t *testing.T) {
 		ended <- run([]string{"bartleby", "serve", "--config", conf, "--data", filepath.Join(dir, "data")}, strings.NewReader(""), stdout, stderr)
 	}()
 	address := stdout.await(t, `started amqp listener on (\S+)`)[1]
+	stdout.await(t, `(hipe_compile) = true`)
 	stderr.await(t, `\[info\] <[0-9.]+> Server startup complete; 8 plugins started\.`)
 	if said := stderr.String(); !strings.Contains(said, "mean nothing here: hipe_compile") || strings.Contains(said, "secret") {
 		t.Errorf("said:\n%s", said)

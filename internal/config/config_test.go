@@ -261,6 +261,20 @@ func TestCheckFindsWhatAStartWould(t *testing.T) {
 	}
 }
 
+func TestWhatToolsAreTold(t *testing.T) {
+	// If this fails, what an operator calls the product, the cluster or the node is passed over.
+	t.Parallel()
+	b := mustLoad(t, "product.name = Ours\nproduct.version = 7\ncluster_tags.region = eu\nnode_tags.rack = 3\nnode_tags.zone = a\n"+
+		"management.disable_stats = true\nmanagement.rates_mode = basic\n", nil).Broker
+	if b.ProductName != "Ours" || b.ProductVersion != "7" || b.ClusterTags["region"] != "eu" || len(b.NodeTags) != 2 || !b.Web.NoStatistics {
+		t.Errorf("%+v", b)
+	}
+	s := mustLoad(t, "management.rates_mode = none\nmotd_file = /etc/motd\n", nil)
+	if len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, "rates are those of basic") || s.MOTDFile != "/etc/motd" {
+		t.Errorf("%v, %q", s.Notes, s.MOTDFile)
+	}
+}
+
 func TestNumberSignInValue(t *testing.T) {
 	// If this fails, a password that RabbitMQ cuts off at a # becomes another one here, and nobody is told.
 	t.Parallel()

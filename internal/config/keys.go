@@ -69,6 +69,11 @@ var ownKeys = []key{
 	{name: "config.strict", set: to(boolean, func(s *Settings) *bool { return &s.strict }), normal: "true",
 		usage: "false: keys that are not known are warned of only"},
 	{name: "node_name", set: to(text, func(s *Settings) *string { return &s.Broker.NodeName })},
+	{name: "product.name", set: to(text, func(s *Settings) *string { return &s.Broker.ProductName })},
+	{name: "product.version", set: to(text, func(s *Settings) *string { return &s.Broker.ProductVersion })},
+	{name: "motd_file", set: to(text, func(s *Settings) *string { return &s.MOTDFile })},
+	{name: "cluster_tags.$tag", set: tag(func(s *Settings) *map[string]string { return &s.Broker.ClusterTags })},
+	{name: "node_tags.$tag", set: tag(func(s *Settings) *map[string]string { return &s.Broker.NodeTags })},
 	{name: "cluster_name", set: to(text, func(s *Settings) *string { return &s.Broker.ClusterName })},
 	{name: "load_definitions", set: to(text, func(s *Settings) *string { return &s.Broker.LoadDefinitions }),
 		usage: "`file` with definitions, or directory of such, imported before clients are served"},
@@ -184,7 +189,8 @@ var managementKeys = []key{
 		set: to(boolean, func(s *Settings) *bool { return &s.Broker.Web.NoOperatorPolicyChanges }), normal: "false"},
 	{name: "office.rights", set: to(strict, func(s *Settings) *bool { return &s.Broker.Web.StrictOffice }), normal: "open",
 		usage: "`who` may work with letters: open (what permissions give), strict (with tags such as office-redrive, too)"},
-	{name: "management.rates_mode", set: to(oneOf("basic", "detailed", "none"), drop), normal: "basic"},
+	{name: "management.rates_mode", set: ratesMode, normal: "basic"},
+	{name: "management.disable_stats", set: to(boolean, func(s *Settings) *bool { return &s.Broker.Web.NoStatistics }), normal: "false"},
 }
 
 var prometheusKeys = []key{

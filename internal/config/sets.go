@@ -209,6 +209,26 @@ func firstTag(s *Settings, names []string, value string) error {
 	return nil
 }
 
+// tag adds a word about the node or the cluster. Source: RabbitMQ node_tags, cluster_tags.
+func tag(of func(*Settings) *map[string]string) set {
+	return func(s *Settings, names []string, value string) error {
+		if *of(s) == nil {
+			*of(s) = map[string]string{}
+		}
+		(*of(s))[names[0]] = value
+		return nil
+	}
+}
+
+// ratesMode takes the modes that RabbitMQ has, and tells that there is one here.
+func ratesMode(s *Settings, _ []string, value string) error {
+	value, err := oneOf("basic", "detailed", "none")(value)
+	if err == nil && value != "basic" {
+		s.note(slog.LevelWarn, "management.rates_mode = %s: rates are those of basic", value)
+	}
+	return err
+}
+
 func absoluteTo(of func(*Settings) **bartleby.Threshold) set {
 	return func(s *Settings, _ []string, value string) error {
 		n, err := bytes(value)

@@ -23,6 +23,8 @@ type Settings struct {
 
 	PIDFile string // gets the number of the process; empty: none
 
+	MOTDFile string // is shown when the broker has started; empty: none
+
 	LogToStdout bool // the console is the standard output, not the standard error
 
 	Shown []Setting // what is in force, by key

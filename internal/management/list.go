@@ -62,16 +62,21 @@ func listShown[V, T any](r *request, items []V, name func(*V) string, show func(
 	return answer{status: http.StatusOK, text: append(text, '}')}, err
 }
 
-// showDefinition keeps statistics out of what is shown, if the query says disable_stats=true; the totals come back with
+// showDefinition keeps statistics out of what is shown, if they are not wanted; the totals come back with
 // enable_queue_totals=true. Source: RabbitMQ management API, disable_stats.
 func (r *request) showDefinition(fields string, totals ...string) {
-	if !r.flag("disable_stats") {
+	if !r.noStatistics() {
 		return
 	}
 	r.fields = fields
 	if r.flag("enable_queue_totals") {
 		r.fields = strings.Join(append([]string{fields}, totals...), ",")
 	}
+}
+
+// noStatistics reports whether statistics are not wanted, by the query or else by the options.
+func (r *request) noStatistics() bool {
+	return r.flag("disable_stats") || r.server.options.NoStatistics && r.URL.Query().Get("disable_stats") == ""
 }
 
 // plain answers with a list that has no names to filter by.

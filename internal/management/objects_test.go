@@ -22,6 +22,17 @@ func TestOverview(t *testing.T) {
 		len(o.ExchangeTypes) != 10 || len(o.Listeners) != 2 || len(o.Contexts) != 1 || o.ObjectTotals.Queues != 1 || o.ObjectTotals.Exchanges != 7 {
 		t.Errorf("%+v", o)
 	}
+	named := d.with(func(o *Options) {
+		o.ClusterTags, o.NodeTags, o.NoStatistics = map[string]string{"a": "b"}, map[string]string{"c": "d"}, true
+	})
+	if o := read[api.Overview](named, "/api/overview"); o.ClusterTags["a"] != "b" || o.NodeTags["c"] != "d" || !o.DisableStats {
+		t.Errorf("what was configured: %+v", o)
+	}
+	for query, want := range map[string]bool{"": false, "?disable_stats=false": true, "?disable_stats=true": false} {
+		if got := named.want(200, "GET", "/api/queues"+query, "").Body.String(); strings.Contains(got, `"messages"`) != want {
+			t.Errorf("statistics of queues%s: %s", query, got)
+		}
+	}
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(d.want(200, "GET", "/api/overview", "").Body.Bytes(), &raw); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,9 @@ type Options struct {
 	Product       string   // empty: Bartleby
 	Version       string   // of the product
 	Data          string   // the data directory; empty: in memory
-	Log           *slog.Logger
+	// ClusterTags and NodeTags are shown in the overview. Source: RabbitMQ cluster_tags, node_tags.
+	ClusterTags, NodeTags map[string]string
+	Log                   *slog.Logger
 
 	ConnectionsMax int // of clients, from which on they are refused; 0: no limit
 
@@ -51,6 +53,9 @@ type Options struct {
 	BodyBytesMax int64
 	// LoggedIn is told of each request whose sender has logged in, before its body is read; nil: nobody is.
 	LoggedIn func(*http.Request)
+	// NoStatistics shows definitions without statistics unless a query says disable_stats=false.
+	// Source: RabbitMQ management.disable_stats.
+	NoStatistics bool
 	// NoBasicAuth refuses passwords: only the secret is taken. Source: RabbitMQ management.disable_basic_auth.
 	NoBasicAuth bool
 	// NoOperatorPolicyChanges refuses to change operator policies with 405.

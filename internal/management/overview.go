@@ -52,6 +52,7 @@ func getOverview(r *request) (answer, error) {
 		},
 		ExchangeTypes: exchangeTypes(), ProductName: o.Product, ProductVersion: o.Version,
 		ErlangVersion: runtime.Version(), ErlangFullVersion: runtime.Version(), CryptoLibVersion: runtime.Version(),
+		ClusterTags: o.ClusterTags, NodeTags: o.NodeTags,
 		ClusterName: r.clusterName(), Node: o.Node, DefaultQueueType: r.server.engine.QueueType(),
 		MessageStats: all.messageStats(),
 		QueueTotals:  all.totals(),
@@ -65,7 +66,7 @@ func getOverview(r *request) (answer, error) {
 	if r.caller.may(access.TagMonitoring) {
 		v.Listeners, v.Contexts = r.server.listeners(), r.server.contexts()
 	}
-	v.DisableStats = r.flag("disable_stats")
+	v.DisableStats = r.noStatistics()
 	r.showDefinition(overviewDefinition, "queue_totals")
 	return ok(v)
 }

@@ -10,6 +10,7 @@
 package bartleby
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -163,6 +164,7 @@ func Start(c Config) (*Broker, error) {
 	if c.TestClock {
 		o.Clock = engine.NewTestClock(time.Now())
 	}
+	o.Node = cmp.Or(c.NodeName, NodeName())
 	e, err := engine.Open(o)
 	if errors.Is(err, vfs.ErrLocked) {
 		return nil, fmt.Errorf("data directory %s is in use by another broker: %w", c.Data, err)

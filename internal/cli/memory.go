@@ -39,12 +39,13 @@ func (c *call) breakdown(node string) ([]share, json.RawMessage, error) {
 		return nil, nil, err
 	}
 	var all []share
+	whole := max(total.RSS, total.Allocated, 1) // the former is looked at less often
 	for name, value := range parts {
 		n, err := strconv.ParseInt(string(value), 10, 64)
 		if err != nil {
 			continue // the total, and how it was measured
 		}
-		percent := 100 * float64(n) / float64(max(total.RSS, 1))
+		percent := 100 * float64(n) / float64(whole)
 		all = append(all, share{name, n, math.Round(100*percent) / 100})
 	}
 	slices.SortFunc(all, func(a, b share) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.name, b.name)) })
@@ -122,7 +123,7 @@ func messageSizes(c *call) error {
 		labels, value, found := strings.Cut(strings.TrimPrefix(lines.Text(), "rabbitmq_message_size_bytes_bucket"), "} ")
 		_, bound, bounded := strings.Cut(labels, `le="`)
 		n, err := strconv.ParseFloat(value, 64)
-		if !found || !bounded || err != nil || !strings.HasPrefix(lines.Text(), "rabbitmq_message_size_bytes_bucket") {
+		if !strings.Contains(labels, `protocol="amqp091"`) || !found || !bounded || err != nil || !strings.HasPrefix(lines.Text(), "rabbitmq_message_size_bytes_bucket") {
 			continue
 		}
 		name := "more"

@@ -25,6 +25,7 @@ func nodeTable() []group {
 			{name: "set_cluster_name", tools: ctl, usage: "<name>", about: "Gives the cluster a name, which clients are told.", least: 1, most: 1, run: setClusterName},
 			{name: "set_vm_memory_high_watermark", tools: ctl, usage: "<fraction> | absolute <bytes>", about: "Sets, until the broker stops, how much memory it may have before publishers wait.", least: 1, most: 2, run: setMemoryHighWatermark},
 			{name: "set_disk_free_limit", tools: ctl, usage: "<bytes> | mem_relative <multiple>", about: "Sets, until the broker stops, how much disk has to be free before publishers wait.", least: 1, most: 2, run: setDiskFreeLimit},
+			{name: "list_audit", tools: both, usage: "[--user <username>] [--limit <number>] " + anyColumn, about: "Lists who changed what, the newest first.", most: unbounded, options: "user limit", run: listAudit, more: columnsOf(auditColumns)},
 			{name: "set_log_level", tools: ctl, usage: "<level>", about: "Sets, until the broker stops, what is logged: debug, info, warning, error, critical, none.", least: 1, most: 1, run: setLogLevel},
 			{name: "rotate_logs", tools: ctl, about: "Puts the log's file aside as log.file.rotation.* say, or else opens it anew.", run: rotateLogs},
 			{name: "list_feature_flags", tools: both, usage: anyColumn, about: "Lists feature flags, all of which are enabled.", most: unbounded, run: listFeatureFlags, more: columnsOf(flagColumns)},

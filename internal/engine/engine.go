@@ -37,6 +37,7 @@ type Options struct {
 	Limits       *Limits // nil: DefaultLimits
 	// LoginFailures of one user from one address are heard at once; then they are for who waits. Zero: 20, negative: all.
 	LoginFailures int
+	Node          string // its name, for the log; may be empty
 	QueueType     string // of queues that are declared without one where the vhost says nothing; empty: classic
 	NewVHosts     NewVHosts
 	// Sync holds for vhosts that choose nothing else. SyncDefault: SyncAlways. What users and vhosts are is always synced.
@@ -145,7 +146,7 @@ func Open(o Options) (*Engine, error) {
 		grain: o.Journal.SegmentBytes / grainsPerSegment, hotMessages: o.HotMessages,
 	}
 	e.mu.runners, e.mu.faults, e.damage.stops = map[string]*runner{}, map[string]*amqp.Error{}, map[string]Stops{}
-	e.watch = newWatch(o.Machine, limits, o.Log, e.kickAll)
+	e.watch = newWatch(o.Node, o.Machine, limits, o.Log, e.kickAll)
 	e.clocks = newClockWatch(e)
 	e.scribe = newScribe(j, guard, &o, e.checkpointSoon, e.watch.setJournal, e.end)
 	e.tidier = newTidier(e)

@@ -31,6 +31,7 @@ const (
 type watch struct {
 	machine Machine // nil: there is nothing to look at
 	slog    *slog.Logger
+	node    string // its name, "" if it has none
 	changed func() // an alarm was raised or cleared; must not block
 
 	raised atomic.Uint32 // Alarms
@@ -53,8 +54,8 @@ type figures struct {
 	memoryLimit, diskLimit int64 // unlimited, or bytes
 }
 
-func newWatch(m Machine, limits Limits, l *slog.Logger, changed func()) *watch {
-	w := &watch{machine: m, slog: l, changed: changed, stop: make(chan struct{}), stopped: make(chan struct{})}
+func newWatch(node string, m Machine, limits Limits, l *slog.Logger, changed func()) *watch {
+	w := &watch{node: node, machine: m, slog: l, changed: changed, stop: make(chan struct{}), stopped: make(chan struct{})}
 	w.mu.limits = limits
 	w.look()
 	return w
@@ -182,11 +183,19 @@ func (w *watch) set(a Alarms, on bool, shown ...any) {
 	}
 	if on {
 		w.counts[bits.TrailingZeros8(uint8(a))].Add(1)
-		w.slog.Warn(a.String()+" resource limit alarm set: publishers are blocked", shown...)
+		w.slog.Warn(a.String()+" resource limit alarm set"+w.where()+": publishers are blocked", shown...)
 	} else {
-		w.slog.Warn(a.String()+" resource limit alarm cleared", shown...)
+		w.slog.Warn(a.String()+" resource limit alarm cleared"+w.where(), shown...)
 	}
 	w.changed()
+}
+
+// where says of which node the alarm is, as programs that read logs expect it.
+func (w *watch) where() string {
+	if w.node == "" {
+		return ""
+	}
+	return " on node " + w.node
 }
 
 func (w *watch) resources() Resources {

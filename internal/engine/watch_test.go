@@ -70,7 +70,7 @@ func startOn(t *testing.T, m *fakeMachine, change ...func(*Options)) (*Engine, *
 	t.Helper()
 	log := &bytes.Buffer{}
 	all := append([]func(*Options){func(o *Options) {
-		o.Machine, o.Log = m, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+		o.Node, o.Machine, o.Log = "rabbit@h", m, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
 	}}, change...)
 	return start(t, newDisk(), all...), log
 }
@@ -129,8 +129,8 @@ func TestMemoryAlarm(t *testing.T) {
 		if got := consumer.take(); len(got) != 3 {
 			t.Errorf("the consumer got %q", got)
 		}
-		want := `msg="memory resource limit alarm set: publishers are blocked" used=601 limit=600
-msg="memory resource limit alarm cleared" used=570 limit=600
+		want := `msg="memory resource limit alarm set on node rabbit@h: publishers are blocked" used=601 limit=600
+msg="memory resource limit alarm cleared on node rabbit@h" used=570 limit=600
 `
 		if got := log.String(); got != want {
 			t.Errorf("logged\n%swant\n%s", got, want)
@@ -171,9 +171,9 @@ func TestSeveralAlarms(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		for _, line := range []string{
-			`msg="disk resource limit alarm set: publishers are blocked" free=1999 limit=2000`,
-			`msg="disk resource limit alarm cleared" free=1099511627776 limit=2000`,
-			`msg="journal resource limit alarm set: publishers are blocked" free=1999`,
+			`msg="disk resource limit alarm set on node rabbit@h: publishers are blocked" free=1999 limit=2000`,
+			`msg="disk resource limit alarm cleared on node rabbit@h" free=1099511627776 limit=2000`,
+			`msg="journal resource limit alarm set on node rabbit@h: publishers are blocked" free=1999`,
 		} {
 			if !strings.Contains(log.String(), line+"\n") {
 				t.Errorf("not logged: %s in\n%s", line, log)

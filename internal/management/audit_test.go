@@ -32,6 +32,8 @@ func TestAudit(t *testing.T) {
 	ann.want(201, "PUT", "/api/vhosts/a%2Fb", "")
 	ann.want(201, "PUT", "/api/permissions/%2F/ann", `{"configure":".*","write":".*","read":".*"}`)
 	ann.want(201, "PUT", "/api/policies/%2F/p", `{"pattern":"q","definition":{"max-length":5}}`)
+	ann.want(204, "PUT", "/api/policies/%2F/p", `{"pattern":"q","definition":{"max-length":5},"priority":0,"apply-to":"all"}`) // is so
+	ann.want(204, "PUT", "/api/policies/%2F/p", `{"pattern":"q","definition":{"max-length":6}}`)
 	ann.want(201, "PUT", "/api/queues/%2F/q", `{"durable":true}`)
 	ann.want(201, "POST", "/api/bindings/%2F/e/amq.direct/q/q", `{"routing_key":"k"}`)
 	ann.want(204, "DELETE", "/api/queues/%2F/q/contents", "")
@@ -44,6 +46,7 @@ func TestAudit(t *testing.T) {
 		`ann PUT /api/vhosts/a%2Fb 201`,
 		`ann PUT /api/permissions/%2F/ann 201 {"configure":".*","read":".*","write":".*"}`,
 		`ann PUT /api/policies/%2F/p 201 {"definition":{"max-length":5},"pattern":"q"}`,
+		`ann PUT /api/policies/%2F/p 204 {"definition":{"max-length":6},"pattern":"q"}`,
 		`ann PUT /api/queues/%2F/q 201 {"durable":true}`,
 		`ann POST /api/bindings/%2F/e/amq.direct/q/q 201 {"routing_key":"k"}`,
 		`ann DELETE /api/queues/%2F/q/contents 204`,
@@ -55,15 +58,15 @@ func TestAudit(t *testing.T) {
 		t.Errorf("the audit log is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	all := read[[]api.Deed](d, "/api/x/audit")
-	if all[0].ID != 11 || all[10].ID != 1 || all[0].At != "2023-11-14T22:13:20.000Z" || all[0].From != d.from {
+	if all[0].ID != 12 || all[11].ID != 1 || all[0].At != "2023-11-14T22:13:20.000Z" || all[0].From != d.from {
 		t.Errorf("newest first: %+v", all)
 	}
 	page := read[api.Page[api.Deed]](d, "/api/x/audit?page=1&page_size=2&name=PUT+/api/users&user=guest")
 	if page.TotalCount != 2 || page.FilteredCount != 2 || len(page.Items) != 2 {
 		t.Errorf("filtered: %+v", page)
 	}
-	if got := read[[]api.Deed](d, "/api/x/audit?after=10"); len(got) != 1 {
-		t.Errorf("after 10: %+v", got)
+	if got := read[[]api.Deed](d, "/api/x/audit?after=11"); len(got) != 1 {
+		t.Errorf("after 11: %+v", got)
 	}
 	d.refused(400, "bad_request", "after must be", "GET", "/api/x/audit?after=x", "")
 	d.as("eve:secret three").want(401, "GET", "/api/x/audit", "")

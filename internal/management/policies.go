@@ -101,8 +101,14 @@ func setPolicy(r *request, operator bool) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	_, err = r.findPolicy(operator)
+	old, err := r.findPolicy(operator)
 	created := err != nil
+	if !created && samePolicy(&vhost.Policy{
+		Pattern: old.Pattern, ApplyTo: old.ApplyTo, Priority: old.Priority, Definition: amqp.Table(old.Definition),
+	}, p) {
+		r.idle = true
+		return put(created)
+	}
 	if _, err := r.doAs("", r.names[0], vhost.Command{Kind: vhost.SetPolicy, Policy: p}); err != nil {
 		return answer{}, plainly(err)
 	}

@@ -25,6 +25,7 @@ type request struct {
 	view   *access.View // as of the request's arrival, or of its login
 	caller caller
 	detail []byte // JSON for the audit log, instead of the body; nil: the body
+	idle   bool   // what was asked for was so already
 	fields string // shown unless the query asks for columns, with commas between; empty: all
 }
 

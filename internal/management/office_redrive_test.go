@@ -219,6 +219,41 @@ func TestWhoMayRedrive(t *testing.T) {
 	strict.as("tagged:p").refused(401, "not_authorised", "Not office-discard user", "POST", redrives, `{"source":{"queue":"dead"},"action":"discard"}`)
 }
 
+func TestWhoMayHandleLostLetters(t *testing.T) {
+	// If this fails, lost letters of queues that somebody may not read are shown to it, exported, or moved by its job.
+	t.Parallel()
+	d := shelf(t) // of queue q three, of queue r one
+	d.queueWith("plain", "")
+	d.publish("amq.default", "plain", "never died")
+	d.redrive(`{"source":{"queue":"plain"},"action":"discard"}`)
+	d.later(10 * time.Millisecond)
+	p := d.operator("p", "policymaker", "", "", "^r$")
+	const lost = "/api/x/lost-letters/%2F"
+	if page := read[api.Letters](p, lost+"/messages"); len(page.Items) != 1 || page.Items[0].Last.Queue != "r" {
+		t.Errorf("seen: %+v", page)
+	}
+	if page := read[api.LostLetters](p, lost); len(page.Items) != 1 {
+		t.Errorf("seen in the old form: %+v", page)
+	}
+	if file := p.want(200, "GET", "/api/x/letters/%2F/export?lost=true", "").Body.String(); strings.Count(file, "\n") != 1 {
+		t.Errorf("exported: %s", file)
+	}
+	if plain := d.operator("c", "policymaker", "", "", "^plain$"); len(read[api.Letters](plain, lost+"/messages").Items) != 1 {
+		t.Error("what was discarded from a queue is not seen by who may read that")
+	}
+	j := decoded[api.Redrive](d, p.want(202, "POST", redrives, `{"source":{"lost":true},"action":"discard"}`).Body.Bytes())
+	d.later(10 * time.Millisecond)
+	if j = d.job(j.ID); j.Moved != 1 || j.IDs != 1 {
+		t.Errorf("discarded: %+v", j)
+	}
+	if page := read[api.Letters](d, lost+"/messages"); len(page.Items) != 4 {
+		t.Errorf("left: %+v", page)
+	}
+	p.refused(400, "bad_request", "no letter that is meant", "POST", redrives, `{"source":{"lost":true},"action":"discard"}`)
+	p.refused(401, "not_authorised", "Access refused.", "POST", redrives, `{"source":{"lost":true},"ids":["1"]}`)
+	p.refused(401, "not_authorised", "Access refused.", "GET", lost+"/messages/1", "")
+}
+
 func TestRedriveMetrics(t *testing.T) {
 	// If this fails, a dashboard does not show that letters come back as fast as they are sent.
 	t.Parallel()

@@ -130,12 +130,20 @@ func onShelf(serve func(*request, *spot) (answer, error)) endpoint {
 	}
 }
 
-// sees reports whether the caller may see a message that is there: of a lost letter, whether it may read the queue in which
-// it died, or from which it was discarded.
+// sees reports whether the caller may see a message that is there.
 func (s *spot) sees(r *request, x *vhost.Seen) bool {
 	if !s.Lost {
 		return true
 	}
-	h := x.History()
-	return h != nil && h.Last.Queue != "" && r.reads(s.host, h.Last.Queue) || x.Cause == vhost.Discarded && r.reads(s.host, x.Target)
+	last := ""
+	if h := x.History(); h != nil {
+		last = h.Last.Queue
+	}
+	return r.readsLost(s.host, last, x.Target, x.Cause)
+}
+
+// readsLost reports whether the caller may see a lost letter: who may read the queue in which it died last, or from which it was
+// discarded. One that was discarded need not have died.
+func (r *request) readsLost(host, last, target string, cause vhost.Cause) bool {
+	return last != "" && r.reads(host, last) || cause == vhost.Discarded && r.reads(host, target)
 }

@@ -263,6 +263,12 @@ func TestNotes(t *testing.T) {
 	if got := read[api.Note](other, at); got != n {
 		t.Errorf("restored %+v", got)
 	}
+	d.want(201, "PUT", "/api/vhosts/other", "")
+	d.want(201, "PUT", "/api/users/p", `{"password":"p","tags":"policymaker"}`)
+	d.want(201, "PUT", "/api/permissions/other/p", `{"configure":".*","write":".*","read":".*"}`)
+	if got := d.as("p:p").want(200, "GET", "/api/global-parameters", "").Body.String(); strings.Contains(got, "card network") {
+		t.Errorf("seen from another virtual host: %s", got)
+	}
 	d.want(204, "PUT", at, `{"text":""}`)
 	d.want(204, "PUT", at, `{}`)
 	d.want(404, "GET", at, "")

@@ -104,8 +104,8 @@ func (r *request) narrow(o *vhost.Order) (kept int, err error) {
 		return 0, err
 	case chosen == nil && kept > 0:
 		return 0, notAuthorised("Access refused.")
-	case chosen == nil: // there are none: the order is about letters that there are not
-		chosen = []uint64{1<<64 - 1}
+	case chosen == nil: // an order that names none would be about all
+		return 0, badRequest("there is no letter that is meant and that you may see")
 	}
 	o.IDs, o.Filter = chosen, ""
 	return kept, nil

@@ -17,14 +17,22 @@ func showGlobal(g *access.GlobalParameter) api.GlobalParameter {
 func getGlobalParameters(r *request) (answer, error) {
 	var all []api.GlobalParameter
 	for _, g := range r.view.GlobalParameters() {
-		all = append(all, showGlobal(g))
+		if r.seesGlobal(g) {
+			all = append(all, showGlobal(g))
+		}
 	}
 	return list(r, all, func(g *api.GlobalParameter) string { return g.Name })
 }
 
+// seesGlobal reports whether the caller may see a global parameter: a note on letters of a virtual host tells what is in them.
+func (r *request) seesGlobal(g *access.GlobalParameter) bool {
+	n, isNote := readNote(g)
+	return !isNote || r.caller.may(access.TagAdministrator) || r.view.HasAccess(r.caller.name, n.VHost) && r.has(officePayload)
+}
+
 func getGlobalParameter(r *request) (answer, error) {
 	g, found := r.view.GlobalParameter(r.names[0])
-	if !found {
+	if !found || !r.seesGlobal(g) {
 		return answer{}, errNotFound
 	}
 	return ok(showGlobal(g))

@@ -1,0 +1,96 @@
+// The frame around every page: language, theme, what is loaded, who may see what, a broker that goes and comes back.
+import assert from 'node:assert/strict';
+import { World } from '../lib/console.js';
+import { field } from '../lib/seed.js';
+import { until } from '../lib/wait.js';
+
+const world = World.of('frame', field);
+const transferMax = 300_000;
+
+world.test('the first view is small', async (c, t) => {
+  const sizes = [];
+  const session = await c.context.newCDPSession(c.page);
+  await session.send('Network.enable');
+  session.on('Network.loadingFinished', (e) => sizes.push(e.encodedDataLength));
+  await c.open('/');
+  await c.settled();
+  const bytes = sizes.reduce((a, b) => a + b, 0);
+  const paint = await c.page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
+  t.diagnostic(`first view: ${(bytes / 1000).toFixed(1)} kB in ${sizes.length} answers, first paint after ${Math.round(paint)} ms`);
+  assert.ok(bytes < transferMax, `${bytes} bytes were transferred`);
+  assert.ok(sizes.length > 5, 'the figure is of nothing');
+});
+
+world.test('another language, at once and the next time', async (c) => {
+  await c.page.goto(c.broker.http); // without a language in the address
+  await c.heading('overview.title').waitFor();
+  await c.page.locator('summary', { hasText: c.say('frame.language') }).click();
+  await c.page.getByRole('button', { name: '简体中文' }).click();
+  await c.page.getByRole('heading', { level: 1, name: '概览' }).or(c.page.getByRole('heading', { level: 1, name: '总览' })).waitFor();
+  assert.equal(await c.page.locator('html').getAttribute('lang'), 'zh-CN');
+  await c.page.reload();
+  await c.page.locator('html[lang="zh-CN"]').waitFor();
+  await c.page.getByRole('heading', { level: 1 }).waitFor();
+  assert.match(await c.page.getByRole('heading', { level: 1 }).innerText(), /\p{Script=Han}/u);
+});
+
+world.test('dark and light, as chosen, the next time too', async (c) => {
+  const light = () => c.page.evaluate(() => {
+    const [r, g, b] = getComputedStyle(document.documentElement).backgroundColor.match(/[\d.]+/g).map(Number);
+    return r + g + b > 380;
+  });
+  await c.open('/');
+  assert.equal(await light(), true);
+  for (const name of ['auto', 'light']) {
+    await c.button('frame.theme', { name: c.say(`theme.${name}`) }).click();
+  }
+  await until('it to be dark', async () => !(await light()));
+  await c.page.reload();
+  await c.page.getByRole('heading', { level: 1 }).waitFor();
+  assert.equal(await light(), false);
+});
+
+world.test('the palette leads to a queue by its name', async (c) => {
+  await c.open('/');
+  await c.settled();
+  await c.page.keyboard.press('Control+k');
+  await c.page.keyboard.type('payments.ch');
+  await c.dialog.getByRole('option').filter({ hasText: 'payments.charge' }).waitFor();
+  await c.accessible();
+  await c.page.keyboard.press('Enter');
+  await c.page.getByRole('heading', { level: 1, name: 'payments.charge' }).waitFor();
+});
+
+world.test('who may do little is told what is missing', { user: 'erika:erika' }, async (c) => {
+  c.expect(/40[13]/);
+  await c.open('/letters?view=list&filter=queue:payments.dead');
+  await c.page.getByRole('row').filter({ hasText: 'charge-' }).first().waitFor(); // it may read that queue
+  await c.button('redrive.found').click();
+  await c.button('redrive.try', {}, c.dialog).click();
+  await c.dialog.getByRole('alert').filter({ hasText: /access|refused|permission|not allowed/i }).waitFor();
+  assert.equal(await c.button('redrive.begin', {}, c.dialog).isDisabled(), true);
+  await c.open('/letters?view=list&filter=queue:orders.dead');
+  assert.equal(await c.page.getByRole('row').filter({ hasText: 'order-' }).count(), 0);
+});
+
+world.test('the broker is restarted under an open page', async (c) => {
+  c.expect(/ERR_|40[13]|50[0-9]/);
+  await c.open('/lost');
+  const row = c.page.getByRole('row').filter({ hasText: 'row-7' });
+  await row.waitFor();
+  await c.broker.halt();
+  await c.page.getByRole('alert').filter({ hasText: c.say('frame.disconnected', { since: '' }).slice(0, 20) }).waitFor({ timeout: 30_000 });
+  await row.waitFor(); // what was shown stays
+  await c.broker.run();
+  // Sessions go with the broker: the page asks who it is, and goes on where it was.
+  const name = c.field('login.name');
+  await name.or(c.page.locator('nav#nav')).first().waitFor();
+  await until('the page to be heard again or to ask who it is', async () => (await name.count()) > 0 || (await c.page.getByRole('alert').count()) === 0, 30_000);
+  if (await name.count()) {
+    await name.fill('guest');
+    await c.field('login.password').fill('guest');
+    await c.button('login.submit').click();
+  }
+  await row.waitFor();
+  assert.match(c.page.url(), /\/lost/);
+});

@@ -1,0 +1,170 @@
+// What a person does with dead letters: sees them come, finds out why, sends them back, edits, discards, restores.
+import assert from 'node:assert/strict';
+import { World } from '../lib/console.js';
+import { order, publish, queues, reject } from '../lib/seed.js';
+
+const world = World.of('letters');
+
+/** A queue NAME whose rejected messages come to NAME.dead. */
+async function pair(channel, name, n = 0) {
+  await queues(channel, { [name]: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': `${name}.dead` }, [`${name}.dead`]: {} });
+  if (n === 0) return;
+  await publish(channel, '', name, Array.from({ length: n }, (_, i) => ({ ...order(i), messageId: `${name}-${i}` })));
+  await reject(channel, name, n);
+}
+
+/** Fills in nothing, tries, begins, and waits until the job's card says so many were sent. */
+async function redriveInDialog(c, n) {
+  await c.button('redrive.try', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('redrive.would_move', { n })).waitFor();
+  await c.button('redrive.begin', {}, c.dialog).click();
+  await c.dialog.locator('.stat', { hasText: c.say('jobs.moved') }).getByText(String(n), { exact: true }).waitFor();
+  await c.button('redrive.in_background', {}, c.dialog).click();
+}
+
+for (const language of ['en', 'zh-CN']) {
+  world.test(`a queue made with its dead-letter queue; a rejected message shows up, is read, and is redriven (${language})`, { language }, async (c, t) => {
+    const name = `shop.${language}`;
+    await c.open('/queues/new');
+    await c.field('queues.name').fill(name);
+    await c.page.getByRole('radio', { name: c.say('create.letters_own') }).check();
+    await c.button('create.do').click();
+    await c.page.getByRole('heading', { level: 1, name }).waitFor();
+
+    await c.open(`/letters?view=list&filter=queue:${name}.dlq`);
+    await c.page.getByRole('heading', { name: c.say('letters.none_found') }).waitFor();
+    const channel = await c.broker.channel();
+    await publish(channel, '', name, [{ ...order(1), messageId: `letter-${language}` }]);
+    const begun = Date.now();
+    await reject(channel, name, 1);
+    const row = c.page.getByRole('row').filter({ hasText: `letter-${language}` });
+    await row.waitFor();
+    t.diagnostic(`the letter showed up ${Date.now() - begun} ms after it was to be rejected`);
+    await row.getByRole('link').first().click();
+    await c.page.getByRole('heading', { level: 1, name: c.say('viewer.title', { id: `letter-${language}` }) }).waitFor();
+    await c.page.getByRole('region', { name: c.say('viewer.way') }).getByText(name, { exact: true }).waitFor();
+
+    await c.button('redrive.one').click();
+    await redriveInDialog(c, 1);
+    await c.broker.depth(`${name}.dlq`, 0);
+    const got = await new Promise((resolve) => channel.consume(name, resolve));
+    assert.equal(got.properties.messageId, `letter-${language}`);
+    assert.equal(got.properties.headers['x-redrive-count'], 1);
+    channel.ack(got);
+    await c.broker.depth(name, 0);
+  });
+}
+
+world.test('the way of a letter that died three times', async (c) => {
+  const channel = await c.broker.channel();
+  await queues(channel, {
+    'hop.one': { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'hop.two' },
+    'hop.two': { 'x-message-ttl': 100, 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'hop.three' },
+    'hop.three': { 'x-max-length': 1, 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'hop.dead' },
+    'hop.dead': {},
+  });
+  await publish(channel, '', 'hop.one', [{ body: { hop: 1 }, messageId: 'hopper' }]);
+  await reject(channel, 'hop.one', 1);
+  await c.broker.depth('hop.three', 1);
+  await publish(channel, '', 'hop.three', [{ body: { hop: 2 } }]);
+  await c.broker.depth('hop.dead', 1);
+
+  await c.open('/letters?view=list&filter=queue:hop.dead');
+  await c.page.getByRole('row').filter({ hasText: 'hopper' }).getByRole('link').first().click();
+  const stops = c.page.getByRole('region', { name: c.say('viewer.way') }).getByRole('listitem');
+  await stops.nth(4).waitFor();
+  const texts = (await stops.allInnerTexts()).map((s) => s.replace(/\s+/g, ' '));
+  assert.equal(texts.length, 5, texts.join(' | '));
+  ['hop.one', 'rejected', 'expired', 'max length', 'hop.dead'].forEach((words, i) => assert.ok(texts[i].includes(words), `stop ${i} is ${texts[i]}`));
+  ['hop.one', 'hop.two', 'hop.three'].forEach((queue, i) => assert.ok(texts[i + 1].includes(queue), `stop ${i + 1} is ${texts[i + 1]}`));
+});
+
+world.test('letters by the exception that a header tells of', async (c) => {
+  await pair(await c.broker.channel(), 'grouped', 12);
+  await c.open('/letters?filter=queue:grouped.dead&view=groups');
+  await c.page.getByLabel(c.say('letters.group_by')).selectOption('header');
+  const table = c.page.getByRole('table', { name: c.say('letters.as_groups') });
+  await table.getByRole('row').filter({ hasText: 'order.shipTo' }).getByRole('cell', { name: '3', exact: true }).waitFor();
+  await c.page.getByLabel(c.say('letters.group_by')).selectOption('exception');
+  const row = table.getByRole('row').filter({ hasText: 'PaymentDeclined' });
+  await row.getByRole('cell', { name: '6', exact: true }).waitFor(); // the numbers of the orders fold
+  await row.getByRole('link').first().click();
+  await c.page.getByRole('row').filter({ hasText: 'grouped-' }).nth(5).waitFor();
+});
+
+world.test('a letter is edited and sent again, after its changes were shown', async (c) => {
+  const channel = await c.broker.channel();
+  await pair(channel, 'edited', 1);
+  await c.open('/letters?view=list&filter=queue:edited.dead');
+  await c.page.getByRole('row').filter({ hasText: 'edited-0' }).getByRole('link').first().click();
+  await c.button('resend.one').click();
+  const body = c.field('viewer.body', {}, c.dialog);
+  await body.fill((await body.inputValue()).replace('"acme"', '"acme & sons"'));
+  await c.button('resend.review', {}, c.dialog).click();
+  const diff = c.dialog.getByRole('region', { name: c.say('resend.diff_of', { what: c.say('viewer.body') }) });
+  await diff.locator('.line.new', { hasText: 'acme & sons' }).waitFor();
+  await diff.locator('.line.gone', { hasText: '"acme"' }).waitFor();
+  await c.accessible();
+  await c.button('resend.send', {}, c.dialog).click();
+  await c.text('resend.sent').waitFor();
+  await c.broker.depth('edited.dead', 0);
+  const got = await new Promise((resolve) => channel.consume('edited', resolve, { noAck: true }));
+  assert.match(got.content.toString(), /acme & sons/);
+  assert.ok('x-edited-from' in got.properties.headers, Object.keys(got.properties.headers).join());
+});
+
+world.test('a letter is discarded, is found among the lost ones, and is restored', async (c) => {
+  await pair(await c.broker.channel(), 'thrown', 1);
+  await c.open('/letters?view=list&filter=queue:thrown.dead');
+  await c.page.getByRole('row').filter({ hasText: 'thrown-0' }).getByRole('link').first().click();
+  await c.button('redrive.discard').click();
+  await c.dialog.getByText(c.say('redrive.would_discard', { n: 1 })).waitFor();
+  await c.accessible();
+  await c.button('redrive.discard', {}, c.dialog).click();
+  await c.dialog.locator('.stat', { hasText: c.say('jobs.discarded') }).getByText('1', { exact: true }).waitFor();
+  await c.broker.depth('thrown.dead', 0);
+
+  await c.open('/lost');
+  const row = c.page.getByRole('row').filter({ hasText: 'thrown-0' });
+  await row.getByRole('checkbox').click();
+  await c.button('redrive.n', { n: 1 }).click();
+  await c.page.getByRole('radio', { name: c.say('redrive.to_origin'), exact: true }).check();
+  await redriveInDialog(c, 1);
+  await c.broker.depth('thrown', 1);
+  await row.waitFor({ state: 'detached' });
+});
+
+world.test('a redrive without a mouse', async (c) => {
+  const channel = await c.broker.channel();
+  await pair(channel, 'keys', 1);
+  const focused = () => c.page.evaluate(() => (document.activeElement?.innerText || document.activeElement?.getAttribute('aria-label') || '').trim());
+  const tabTo = async (words) => {
+    for (let i = 0; i < 80; i++) {
+      if ((await focused()) === words) return;
+      await c.page.keyboard.press('Tab');
+    }
+    throw new Error(`Tab does not lead to ${words}`);
+  };
+  await c.open('/');
+  await c.page.keyboard.press('g');
+  await c.page.keyboard.press('d');
+  await c.page.getByRole('heading', { level: 1, name: c.say('letters.title') }).waitFor();
+  await c.page.keyboard.press('/');
+  await c.page.keyboard.type('queue:keys.dead');
+  await c.page.keyboard.press('Enter');
+  await tabTo(c.say('letters.as_list'));
+  await c.page.keyboard.press('Enter');
+  await c.page.getByRole('row').filter({ hasText: 'keys-0' }).waitFor();
+  await c.page.keyboard.press('x');
+  await c.text('table.selected', { n: 1 }).waitFor();
+  await c.page.keyboard.press('r');
+  await c.dialog.waitFor();
+  await tabTo(c.say('redrive.try'));
+  await c.page.keyboard.press('Enter');
+  await c.dialog.getByText(c.say('redrive.would_move', { n: 1 })).waitFor();
+  await tabTo(c.say('redrive.begin'));
+  await c.page.keyboard.press('Enter');
+  await c.broker.depth('keys', 1);
+  await c.page.keyboard.press('Escape');
+  await c.dialog.waitFor({ state: 'detached' });
+});

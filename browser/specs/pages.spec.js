@@ -1,0 +1,64 @@
+// Every page there is: in both languages, light and dark, on a desk and on a phone.
+import { readFileSync } from 'node:fs';
+import assert from 'node:assert/strict';
+import { World, phone } from '../lib/console.js';
+import { field } from '../lib/seed.js';
+
+const world = World.of('pages', async (broker) => {
+  await field(broker);
+  const job = await broker.post('x/redrives/%2F', { source: { queue: 'payments.dead' }, max: 4, action: 'redrive', target: { to: 'origin' }, options: { rate: 2, watch_ms: 60_000 } });
+  const letters = await broker.get('x/queues/%2F/orders.dead/messages?limit=1');
+  const lost = await broker.get('x/lost-letters/%2F/messages?limit=1');
+  Object.assign(names, { letter: letters.items[0].id, lost: lost.items[0].id, job: job.id });
+});
+
+// What stands in the addresses for the names in the registry's paths.
+const names = {};
+const params = {
+  '/letters/:vhost/queue/:queue/:id': () => `/letters/%2F/queue/orders.dead/${names.letter}`,
+  '/letters/:vhost/lost/:id': () => `/letters/%2F/lost/${names.lost}`,
+  '/jobs/:vhost/:id': () => `/jobs/%2F/${names.job}`,
+  '/queues/:vhost/:name': () => '/queues/%2F/orders.created',
+  '/exchanges/:vhost/:name': () => '/exchanges/%2F/orders.dlx',
+  '/users/:name': () => '/users/erika',
+  '/vhosts/:name': () => '/vhosts/staging',
+};
+
+const registry = ['office', 'broker'].map((part) => readFileSync(new URL(`../../internal/management/ui/pages/registry-${part}.js`, import.meta.url), 'utf8')).join('\n');
+const paths = [...registry.matchAll(/path: '([^']+)'/g)].map((m) => m[1]);
+// Views of a page that are as much as a page.
+const views = [
+  '/letters?view=groups&by=exception', '/letters?view=list', '/letters?view=queues', '/schedule?view=day', '/queues/%2F/orders.created?tab=messages',
+  '/queues/%2F/orders.created?tab=consumers', '/queues/%2F/orders.created?tab=bindings',
+];
+
+const called = (path) => path.replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'overview';
+
+for (const path of [...paths, ...views]) {
+  world.test(`${path}: words, contrast, names, no error`, async (c) => {
+    const address = params[path]?.() ?? path;
+    assert.ok(!address.includes(':'), `this spec does not know what to put into ${path}`);
+    await c.open(address);
+    await c.settled();
+    await c.picture(`${called(path)}.en`, { fullPage: true });
+    await c.accessible();
+    await c.page.emulateMedia({ colorScheme: 'dark' });
+    await c.settled();
+    await c.accessible();
+    await c.page.emulateMedia({ colorScheme: 'light' });
+    await c.page.setViewportSize(phone);
+    await c.settled();
+    const wide = await c.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 0, `on a phone the page is ${wide} pixels too wide`);
+  });
+}
+
+for (const path of [...paths, ...views]) {
+  world.test(`${path}: in Chinese`, { language: 'zh-CN' }, async (c) => {
+    await c.open(params[path]?.() ?? path);
+    await c.settled();
+    assert.match(await c.page.locator('h1').first().innerText(), /\p{Script=Han}|\d|orders|staging|erika/u);
+    await c.picture(`${called(path)}.zh-CN`, { fullPage: true });
+    await c.accessible();
+  });
+}

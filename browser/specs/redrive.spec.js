@@ -1,0 +1,67 @@
+// Jobs: a thousand letters at a hundred a second, held, slowed, called off; and one that stops by itself.
+import assert from 'node:assert/strict';
+import { World } from '../lib/console.js';
+import { order, publish, queues, reject } from '../lib/seed.js';
+import { until } from '../lib/wait.js';
+
+const world = World.of('redrive');
+
+async function letters(broker, name, n) {
+  const channel = await broker.channel();
+  await queues(channel, { [name]: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': `${name}.dead` }, [`${name}.dead`]: {} });
+  await publish(channel, '', name, Array.from({ length: n }, (_, i) => order(i)));
+  await reject(channel, name, n);
+  await broker.depth(`${name}.dead`, n);
+  return channel;
+}
+
+/** A number that the job's card shows. */
+const stat = async (c, key, params) => Number((await c.dialog.locator('.stat', { hasText: c.say(key, params) }).locator('b').innerText()).replace(/\D/g, ''));
+
+world.test('a thousand letters at a hundred a second: pause, go on, what came back, cancel', async (c) => {
+  const channel = await letters(c.broker, 'busy', 1000);
+  await channel.prefetch(100);
+  await channel.consume('busy', (m) => m && channel.nack(m, false, false)); // the consumer fails again
+  await c.open('/letters?view=list&filter=queue:busy.dead');
+  await c.button('redrive.found').click();
+  await c.dialog.getByRole('heading', { name: c.say('redrive.title', { n: 1000 }) }).waitFor();
+  await c.field('redrive.rate', {}, c.dialog).fill('100');
+  await c.button('redrive.try', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('redrive.would_move', { n: 1000 })).waitFor();
+  await c.accessible();
+  await c.button('redrive.begin', {}, c.dialog).click();
+  await until('some to be sent', async () => (await stat(c, 'jobs.moved')) > 50 || { moved: await stat(c, 'jobs.moved') });
+  await c.button('jobs.pause', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('job.paused'), { exact: true }).waitFor();
+  await c.accessible();
+  const [job] = await c.broker.get('x/redrives/%2F');
+  assert.equal(job.state, 'paused');
+  assert.ok(job.moved < 1000, `${job.moved} were sent in so short a time`);
+  await until('what came back to be counted', async () => (await stat(c, 'jobs.came_back')) > 0 || { came_back: await stat(c, 'jobs.came_back') });
+  await c.button('jobs.resume', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('job.running'), { exact: true }).waitFor();
+  await until('more to be sent', async () => (await stat(c, 'jobs.moved')) > job.moved || job.moved);
+  await c.button('jobs.cancel', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('job.cancelled'), { exact: true }).waitFor();
+  const [after] = await c.broker.get('x/redrives/%2F');
+  const seconds = (Date.parse(after.ended) - Date.parse(after.begun)) / 1000;
+  assert.ok(after.moved <= 105 * seconds + 5, `${after.moved} were sent in ${seconds} s`);
+});
+
+world.test('a canary comes back: the job stops by itself and says why', async (c) => {
+  const channel = await letters(c.broker, 'canary', 200);
+  await channel.prefetch(100);
+  await channel.consume('canary', (m) => m && channel.nack(m, false, false));
+  await c.open('/letters?view=list&filter=queue:canary.dead');
+  await c.button('redrive.found').click();
+  await c.field('redrive.canary', {}, c.dialog).fill('10');
+  await c.field('redrive.watch', {}, c.dialog).fill('2');
+  await c.field('redrive.stop_share', {}, c.dialog).fill('20');
+  await c.button('redrive.try', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('redrive.would_move', { n: 200 })).waitFor();
+  await c.button('redrive.begin', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('job.stopped'), { exact: true }).waitFor();
+  await c.dialog.getByText(c.say('job_why.came_back')).waitFor();
+  assert.equal(await stat(c, 'jobs.moved'), 10);
+  await c.picture('redrive-stopped.en');
+});

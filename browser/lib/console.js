@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { chromium } from 'playwright-core';
 import { Broker } from './broker.js';
-import { build, patience, screenshots } from './wait.js';
+import { build, patience, screenshots, until } from './wait.js';
 import { words } from './words.js';
 import { findings } from './axe.js';
 
@@ -16,13 +16,17 @@ export const phone = { width: 390, height: 844 };
 export class Console {
   wrong = [];
   #expected = [];
+  #asked = new Set(); // requests without an answer yet
 
   constructor(world, context, page, language) {
     Object.assign(this, { broker: world.broker, context, page, language, say: words(language) });
     page.setDefaultTimeout(patience);
     page.on('console', (m) => m.type() === 'error' && this.#note(`console: ${m.text()} ${m.location().url}`));
     page.on('pageerror', (e) => this.#note(`exception: ${e.stack || e}`));
+    page.on('requestfinished', (r) => this.#asked.delete(r));
+    page.on('requestfailed', (r) => this.#asked.delete(r));
     page.on('request', (r) => {
+      if (!/\/api\/x\/events/.test(r.url())) this.#asked.add(r);
       if (!r.url().startsWith(world.broker.http) && !/^(data|blob|about):/.test(r.url())) this.#note(`asked another host: ${r.url()}`);
     });
   }
@@ -71,11 +75,15 @@ export class Console {
     return this.page.getByRole('dialog');
   }
 
-  /** Resolves when nothing is being loaded: no skeleton, no request but the stream of events. */
+  /** Resolves when the page has what it shows: nothing is asked for but the stream of events, and no part is still empty. */
   async settled() {
-    await this.page.locator('.skeleton').first().waitFor({ state: 'detached' }).catch(() => {}); // then axe or the picture shows it
-    await this.page.evaluate(() => document.fonts.ready);
-    await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    let quiet = 0;
+    await until('the page to be there', async () => {
+      const loading = await this.page.locator('.skeleton').count();
+      quiet = loading === 0 && this.#asked.size === 0 ? quiet + 1 : 0;
+      return quiet > 2 || { loading, asked: [...this.#asked].map((r) => r.url()) };
+    });
+    await this.page.evaluate(() => document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))));
   }
 
   async picture(name, options = {}) {
@@ -83,9 +91,9 @@ export class Console {
     await this.page.screenshot({ path: join(screenshots, `${name}.png`), animations: 'disabled', ...options });
   }
 
-  /** Fails if axe has serious findings about what is shown. */
-  async accessible() {
-    const found = await findings(this.page);
+  /** Fails if axe has serious findings about what is shown; with rule, by this one alone. */
+  async accessible(rule) {
+    const found = await findings(this.page, rule);
     assert.deepEqual(found, [], `axe about ${this.page.url()}`);
   }
 
@@ -97,6 +105,8 @@ export class Console {
 
 /** A broker and a chromium, for the tests of a file. */
 export class World {
+  #kept = new Map();
+
   /** Both are there while the tests of the file that calls it run; prepare(broker) gives the broker what they need. */
   static of(name, prepare = async () => {}) {
     const world = new World();
@@ -126,13 +136,20 @@ export class World {
     return shown;
   }
 
-  /** A test in a browser of its own: words says what is broken if it fails; play gets the console, which has to be clean afterwards. */
+  /**
+   * A test in a browser of its own: words says what is broken if it fails; play gets the console, which has to be clean afterwards.
+   * With shared it goes on in the browser of the test before that was asked for alike.
+   */
   test(words, options, play = options) {
     test(`${this.name}: ${words}`, { timeout: options.timeout || 90_000 }, async (t) => {
-      const shown = await this.console(options === play ? {} : options);
+      const { shared, ...how } = options === play ? {} : options;
+      const key = JSON.stringify(how);
+      const shown = (shared && this.#kept.get(key)) || (await this.console(how));
+      this.#kept.delete(key);
       try {
         await play(shown, t);
         shown.clean();
+        if (shared) this.#kept.set(key, shown);
       } catch (error) {
         const path = join(build, `failed-${this.name}-${words.replace(/[^a-z0-9]+/gi, '-').slice(0, 60)}.png`);
         await shown.page.screenshot({ path }).catch(() => {}); // the page may have gone
@@ -140,7 +157,7 @@ export class World {
         error.message += `\nat ${shown.page.url()}; its picture is ${path.slice(path.indexOf('build/'))}`;
         throw error;
       } finally {
-        await shown.context.close();
+        if (this.#kept.get(key) !== shown) await shown.context.close();
       }
     });
   }

@@ -64,10 +64,17 @@ async function show(c, path) {
   await c.settled();
 }
 
-/** Headings, buttons and labels without a Chinese character, but for names and the words of the protocol. */
+/** Texts of three English words or more: the page's own, that is, neither code nor what came with messages or in names. */
 function english(c) {
-  return c.page.locator('h1, h2, h3, label, button, th, legend, summary, .tag').evaluateAll((all) => [...new Set(all
-    .filter((e) => !e.closest('code, pre, .mono, .languages, .brand') && !e.querySelector('code, .mono'))
-    .map((e) => e.innerText.trim())
-    .filter((x) => /[a-z]{3,} [a-z]{3,}/.test(x) && !/\p{Script=Han}/u.test(x)))]);
+  return c.page.evaluate((descriptions) => {
+    const found = new Set();
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let n = walker.nextNode(); n; n = walker.nextNode()) {
+      const text = n.data.trim();
+      if (!/[a-z]{2,} [a-z]{2,} [a-z]{2,}/.test(text) || descriptions.includes(text) || /\p{Script=Han}/u.test(text)) continue;
+      if (n.parentElement.closest('code, pre, script, noscript, textarea, .mono, .pre, .json, .break, [lang=en], .hidden')) continue;
+      found.add(text);
+    }
+    return [...found];
+  }, ['Default virtual host', 'where it is tried first']);
 }

@@ -1,10 +1,13 @@
 package management
 
 import (
+	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // loops makes a topology in which dead letters go round.
@@ -156,4 +159,26 @@ func TestPathsOverHTTP(t *testing.T) {
 	}
 	d.want(201, "PUT", "/api/users/m", `{"password":"m","tags":"management"}`)
 	d.as("m:m").refused(404, "Object Not Found", "Not Found", "GET", "/api/x/paths/%2F/a", "")
+}
+
+func TestConsoleSaysEveryFinding(t *testing.T) {
+	// If this fails, the console says in English what it shall say in the user's language: broker-findings.json lacks a text.
+	t.Parallel()
+	for _, language := range []string{"en", "zh-CN"} {
+		b, err := os.ReadFile("ui/i18n/" + language + "/broker-findings.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := map[string]string{}
+		if err := json.Unmarshal(b, &texts); err != nil {
+			t.Fatal(err)
+		}
+		for group, codes := range map[string][]string{"finding.": vhost.FindingCodes(), "path.": vhost.PathCodes()} {
+			for _, code := range codes {
+				if texts[group+code] == "" {
+					t.Errorf("%s: no text of %s%s", language, group, code)
+				}
+			}
+		}
+	}
 }

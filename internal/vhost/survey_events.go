@@ -12,7 +12,7 @@ var pathTexts = map[string]string{
 	"on_reject_publish":    "The queue is full ({limit}) and another message comes: that is refused.",
 	"on_reject_dlx":        "The queue is full ({limit}) and another message comes: that dies, and its publisher is told that it was refused.",
 	"on_no_limit":          "The queue has no limit of length.",
-	"on_delivery_limit":    "A message comes back, unsettled or with requeue=true, for the {returns}th time.",
+	"on_delivery_limit":    "A message comes back, unsettled or with requeue=true, more than {limit} times.",
 	"on_no_delivery_limit": "A message may come back any number of times.",
 	"on_consumer_timeout":  "A consumer does not settle a message within {ms} ms.",
 	"on_no_timeout":        "A consumer may take as long as it likes.",
@@ -142,7 +142,7 @@ func (f *follower) onLimit(i int) Path {
 		after = f.returned(0, i, true)
 	}
 	f.die(after, i, DeliveryLimit, f.keysOf(q.Name), nil)
-	return Path{Event: "delivery_limit", Happens: true, Code: "on_delivery_limit", Params: []Param{number("returns", limit+1)}}
+	return Path{Event: "delivery_limit", Happens: true, Code: "on_delivery_limit", Params: []Param{number("limit", limit)}}
 }
 
 func (f *follower) onTimeout(i int) Path {

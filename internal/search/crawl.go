@@ -223,19 +223,21 @@ func (c *crawler) visit(name string, number uint32) error {
 	if err := c.ifUp(c.places(k)); err != nil {
 		return err
 	}
+	k.Lock()
+	k.behind = 0
+	for i := range k.record.Places {
+		k.behind += k.record.Places[i].behind
+	}
+	k.Unlock()
 	done, settled, err := c.read(k)
 	if err != nil {
 		return c.ifUp(err)
 	}
 	k.Lock()
 	defer k.Unlock()
-	k.behind = 0
-	for i := range k.record.Places {
-		k.behind += k.record.Places[i].behind
-	}
 	c.more = c.more || !done
 	if done {
-		k.complete, k.ready, k.settled = began, true, settled
+		k.complete, k.ready, k.settled, k.behind = began, true, settled, 0
 	}
 	return nil
 }

@@ -94,15 +94,18 @@ func (c *crawler) readPlace(k *known, place uint16, ends time.Time) (done bool, 
 		if err != nil {
 			return false, err
 		}
+		taken := len(h.letters)
 		if err := c.keep(k, place, &h); err != nil {
 			return false, err
 		}
 		k.Lock()
 		p := &k.record.Places[place]
-		p.behind = max(p.behind-int64(len(h.letters)), 1)
+		was := p.behind
+		p.behind = max(was-int64(taken), 1)
 		if next == 0 || !there {
 			p.behind = 0
 		}
+		k.behind = max(k.behind-was+p.behind, 0)
 		k.Unlock()
 		if err := c.pause(); err != nil {
 			return false, err

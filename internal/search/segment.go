@@ -126,6 +126,14 @@ func parseNumbers(b []byte, n int) (x numbers, err error) {
 }
 
 func (x *numbers) at(i int) int64 {
+	switch x.width {
+	case 0:
+		return x.low
+	case 1:
+		return x.low + int64(x.b[i])
+	case 2:
+		return x.low + int64(binary.LittleEndian.Uint16(x.b[2*i:]))
+	}
 	var n uint64
 	for k, c := range x.b[i*x.width : (i+1)*x.width] {
 		n |= uint64(c) << (8 * k)

@@ -265,7 +265,7 @@ func TestBadInput(t *testing.T) {
 		{400, "bad_request", "Validation failed\n\npriority should be a number, actually was <<\"5\">>", "PUT", "/api/policies/%2F/p", `{"pattern":"","definition":{"expires":1},"priority":"5"}`},
 		{400, "bad_request", "Validation failed\n\npattern should be a binary but was 5", "PUT", "/api/policies/%2F/p", `{"pattern":5,"definition":{"expires":1}}`},
 		{400, "bad_request", "Validation failed\n\nmax-queues should be a number, actually was <<\"5\">>", "PUT", "/api/vhost-limits/%2F/max-queues", `{"value":"5"}`},
-		{400, "bad_request", "Validation failed\n\nmax-channels should be a number, actually was true", "PUT", "/api/user-limits/guest/max-channels", `{"value":true}`},
+		{400, "bad_request", "max-channels should be a number, actually was true", "PUT", "/api/user-limits/guest/max-channels", `{"value":true}`},
 		{400, "bad_request", "Validation failed\n\nmax-queues should be a number, actually was <<\"5\">>", "PUT", "/api/parameters/vhost-limits/%2F/limits", `{"value":{"max-queues":"5"}}`},
 		{404, gone, notFound, "GET", "/api/bindings/%2F/e/none/e/amq.topic", ""},
 		{404, gone, notFound, "GET", "/api/users/none", ""},

@@ -203,7 +203,7 @@ func changeLimit(r *request, c access.Command) (answer, error) {
 		if err := r.read(&body); err != nil {
 			var wrong *api.Error
 			if errors.As(err, &wrong) && strings.HasPrefix(wrong.Reason, "should be") {
-				err = badRequest("Validation failed\n\n%s %s", c.Name, wrong.Reason)
+				err = badRequest("%s%s %s", map[bool]string{true: "Validation failed\n\n"}[c.Kind == access.SetVHostLimit], c.Name, wrong.Reason)
 			}
 			return answer{}, err
 		}

@@ -4,15 +4,19 @@ import { t, has, word, num, span } from '../../lib/i18n.js';
 import { href, to } from '../../lib/router.js';
 import { exchangeName, QueueLink } from './parts.js';
 
-// say is a text of the broker by its code; as the broker wrote it, in English, where there is no translation.
-export function say(group, code, params, text) {
-  if (!has(`${group}.${code}`)) return text;
+// filled are parameters as a text shows them.
+function filled(params) {
   const all = { ...params };
   if (all.fate) all.fate = word('fate', all.fate);
+  if (all.which) all.which = word('which', all.which);
   for (const name of ['dlx', 'exchange']) if (all[name] === '') all[name] = 'amq.default';
   if (all.ms !== undefined) all.time = span(Number(all.ms));
-  return t(`${group}.${code}`, all);
+  return all;
 }
+
+// findingText and pathText are texts of the broker by their code; as the broker wrote them, in English, where there is no translation.
+export const findingText = (f) => (has(`finding.${f.code}`) ? t(`finding.${f.code}`, filled({ ...f.params, name: f.name })) : f.text);
+const pathText = (code, params, text) => (has(`path.${code}`) ? t(`path.${code}`, filled(params)) : text);
 
 const marks = { error: 'bad', warning: 'warn', note: '' };
 export function Severity({ of }) {
@@ -23,11 +27,9 @@ export function Severity({ of }) {
 export function pageOf(f) {
   if (f.kind === 'queue') return href(to`/queues/${f.vhost}/${f.name}`);
   if (f.kind === 'exchange') return href(to`/exchanges/${f.vhost}/${exchangeName(f.name)}`);
-  if (f.kind === 'policy') return href('/policies', { vhost: f.vhost });
+  if (f.kind === 'policy') return href('/policies/edit', { vhost: f.vhost, policy: f.name, operator: f.params.which === 'operator' ? '1' : '' });
   return href(to`/vhosts/${f.vhost}`);
 }
-
-export const findingText = (f) => say('finding', f.code, { ...f.params, name: f.name }, f.text);
 
 export function Findings({ of, link = true }) {
   if (!of.length) return null;
@@ -38,7 +40,7 @@ export function Findings({ of, link = true }) {
 const kinds = { lost: 'bad', shelf: 'warn', refused: 'warn', held: 'warn', kept: 'good', moved: 'good' };
 
 function Step({ step, vhost }) {
-  return html`<li><span class="break">${say('path', step.code, { ...step.params, queue: step.queue }, step.text)}</span>
+  return html`<li><span class="break">${pathText(step.code, { ...step.params, queue: step.queue }, step.text)}</span>
     <span class=${`tag ${kinds[step.guarantee] || ''}`}>${word('guarantee', step.guarantee)}</span>
     ${!step.sure && html` <span class="tag">${t('paths.unsure')}</span>`} ${step.loop && html` <span class="tag warn">${t('paths.loop')}</span>`}
     ${step.queues.length > 0 && html` → ${step.queues.map((q, i) => html`${i ? ', ' : ''}<${QueueLink} vhost=${vhost} name=${q} />`)}`}</li>`;
@@ -49,7 +51,7 @@ export function Paths({ of }) {
   const now = of.paths.filter((p) => p.happens);
   const never = of.paths.filter((p) => !p.happens);
   const one = (p) => html`<section class=${`path ${p.happens ? '' : 'never'}`} key=${p.event}>
-    <h3>${word('event', p.event)}</h3><p class="hint">${say('path', p.code, p.params, p.when)}</p>
+    <h3>${word('event', p.event)}</h3><p class="hint">${pathText(p.code, p.params, p.when)}</p>
     ${p.steps.length > 0 && html`<ol>${p.steps.map((s) => html`<${Step} key=${s.number} step=${s} vhost=${of.vhost} />`)}</ol>`}</section>`;
   return html`${now.map(one)}${never.length > 0 && html`<details><summary>${t('paths.never', { n: num(never.length) })}</summary>${never.map(one)}</details>`}`;
 }

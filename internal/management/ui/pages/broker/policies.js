@@ -18,7 +18,7 @@ import { policyTexts } from './policy-text.js';
 const editor = (p, operator) => href('/policies/edit', { vhost: p.vhost, policy: p.name, operator: operator ? '1' : '' });
 
 function columnsOf(operator, lint) {
-  const found = (p) => (operator ? [] : lint.filter((f) => f.kind === 'policy' && f.name === p.name && f.vhost === p.vhost));
+  const found = (p) => lint.filter((f) => f.kind === 'policy' && f.name === p.name && f.vhost === p.vhost && (f.params.which === 'operator') === operator);
   return [
     { key: 'name', title: t('queues.name'), always: true, render: (p) => html`<a class="name-cell" href=${editor(p, operator)}>${p.name}</a>` },
     { key: 'vhost', title: t('queues.vhost'), off: !!vhost.value },
@@ -26,8 +26,8 @@ function columnsOf(operator, lint) {
     { key: 'pattern', title: t('policies.pattern'), render: (p) => html`<code class="break">${p.pattern}</code>` },
     { key: 'apply-to', title: t('policies.apply_to'), value: (p) => word('apply_to', p['apply-to']) },
     { key: 'definition', title: t('policies.definition'), value: (p) => JSON.stringify(p.definition), render: (p) => html`<${Args} of=${p.definition} />` },
-    !operator && { key: 'found', title: t('policies.found'), value: (p) => found(p).map(findingText).join(' '), render: (p) => found(p).map((f) => html`<span class="tag warn" title=${findingText(f)}>${word('policy_finding', f.code)}</span>`) },
-  ].filter(Boolean);
+    { key: 'found', title: t('policies.found'), value: (p) => found(p).map(findingText).join(' '), render: (p) => found(p).map((f) => html`<span class="tag warn" title=${findingText(f)}>${word('policy_finding', f.code)}</span>`) },
+  ];
 }
 
 // removePolicy tries what taking a policy away would mean, says so, asks, and does it.

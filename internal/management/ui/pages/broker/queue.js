@@ -32,7 +32,7 @@ export function render({ params: { vhost, name }, query }) {
         ['waiting', t('queues.waiting'), d.messages_delayed], ['held', t('queues.held'), d.messages_dlx],
       ]} />
       ${tab === 'summary' && html`<${Summary} vhost=${vhost} name=${name} queue=${d} at=${got.at} />`}
-      ${tab === 'messages' && html`<${Messages} vhost=${vhost} name=${name} />`}
+      ${tab === 'messages' && html`<${Messages} vhost=${vhost} name=${name} count=${d.messages} />`}
       ${tab === 'consumers' && html`<${Consumers} queue=${d} />`}
       ${tab === 'bindings' && html`<${Bindings} vhost=${vhost} name=${name} />`}
       ${tab === 'waiting' && html`<${WaitingList} vhost=${vhost} name=${name} />`}

@@ -8,7 +8,7 @@ import { Empty, Shown } from '../../lib/states.js';
 import { attempt, reasonOf } from '../../lib/layers.js';
 import { Check, Select, TextField } from '../../lib/form.js';
 import { save } from '../../lib/save.js';
-import { oneVHost } from '../../lib/vhosts.js';
+import { OneVHost, oneVHost } from '../../lib/vhosts.js';
 import { exchangeName } from './parts.js';
 import { Findings } from './follow.js';
 import { Graph, Nested, about, marksOf, nodeName, pictureOf } from './graph-view.js';
@@ -24,7 +24,7 @@ export function render({ query }) {
   const asked = { root, depth: root ? depth : '', limit: drawnMax };
   const got = useData((signal) => api.get(path`x/topology/${vhost}`, asked, { signal }), [vhost, root, depth], { on: ['queues'], every: 10000, keep: false });
   const shown = useSteady(got.data, all);
-  return html`<div class="page-head"><h1>${t('topology.title')}</h1>
+  return html`<div class="page-head"><h1>${t('topology.title')}</h1><${OneVHost} />
       <span class="buttons"><button type="button" aria-pressed=${view === 'graph'} onClick=${() => setQuery({ view: '' })}>${t('topology.as_graph')}</button>
         <button type="button" aria-pressed=${view === 'list'} onClick=${() => setQuery({ view: 'list' })}>${t('topology.as_list')}</button>
         <details class="menu"><summary>${t('table.export')}</summary><div>

@@ -25,6 +25,7 @@ type intake struct {
 	origin   bool // each where it was published first
 	exchange string
 	key      *string         // nil: their own
+	there    map[string]bool // whether clients may publish to an exchange, as far as that was asked
 	has      map[string]bool // letters that the queue has already, by where they are from; nil: nobody asked
 	commands []vhost.Command
 	bytes    int
@@ -205,6 +206,9 @@ func (in *intake) line(text []byte) error {
 	if err := checkRoutingKey(key); err != nil {
 		return err
 	}
+	if err := in.needExchange(exchange); err != nil {
+		return err
+	}
 	if !r.mayPublish(r.names[0], exchange, key) {
 		return errors.New("you may not publish to exchange '" + exchange + "' with that key")
 	}
@@ -212,6 +216,28 @@ func (in *intake) line(text []byte) error {
 		Kind: vhost.Publish, Exchange: []byte(exchange), Key: []byte(key), Mandatory: true, Properties: amqp.AppendProperties(nil, p), Body: body,
 	}
 	in.commands, in.bytes = append(in.commands, c), in.bytes+len(c.Properties)+len(body)
+	return nil
+}
+
+// needExchange refuses a line whose exchange takes nothing from clients: published with others it would end them all.
+func (in *intake) needExchange(name string) error {
+	open, asked := in.there[name]
+	if !asked {
+		err := in.request.look(in.request.names[0], func(v *vhost.VHost) {
+			x := v.Topology().Exchange(name)
+			open = name == "" || x != nil && !x.Internal
+		})
+		if err != nil {
+			return err
+		}
+		if in.there == nil || len(in.there) > problemsMax*problemsMax {
+			in.there = map[string]bool{}
+		}
+		in.there[name] = open
+	}
+	if !open {
+		return errors.New("there is no exchange '" + name + "' that clients publish to")
+	}
 	return nil
 }
 
@@ -253,7 +279,10 @@ func importedProperties(l *api.Exported) (*amqp.Properties, error) {
 		return nil, errors.New("properties_raw is not base64")
 	}
 	p, err := amqp.ParseProperties(raw)
-	return &p, err
+	if err != nil {
+		return nil, err
+	}
+	return &p, p.Check()
 }
 
 func withoutHeader(t amqp.Table, name string) (rest amqp.Table) {

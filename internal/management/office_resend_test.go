@@ -132,6 +132,9 @@ func TestExportAndImport(t *testing.T) {
 	if n.Read != 4 || n.Imported != 1 || n.Failed != 3 || n.Wrong[0].Line != 1 || !strings.Contains(n.Wrong[0].Reason, "payload is missing") || n.Wrong[1].Reason != "not_json" {
 		t.Errorf("by hand: %+v", n)
 	}
+	if n := in("?origin=true", `{"payload":"a","exchange":"gone","routing_keys":["k"]}`+"\n"+file); n.Imported != 2 || n.Failed != 1 || !strings.Contains(n.Wrong[0].Reason, "no exchange 'gone'") {
+		t.Errorf("one to an exchange that is gone: %+v", n)
+	}
 	for query, reason := range map[string]string{
 		"": "one of them", "?queue=dead&origin=true": "one of them", "?queue=dead&routing_key=x": "goes with 'exchange'", "?origin=true&once=true": "goes with 'queue'",
 		"?exchange=&routing_key=" + strings.Repeat("k", 256): "255",

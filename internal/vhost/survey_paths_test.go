@@ -250,3 +250,60 @@ func foretold(s *Survey, event string) (where map[string]int, sure bool) {
 	}
 	return where, true
 }
+
+func TestSurveyOfAnything(t *testing.T) {
+	// If this fails, there is a topology of which nothing can be told.
+	t.Parallel()
+	seed := rand.Uint64()
+	dice := rand.New(rand.NewPCG(seed, 0))
+	one := func(of ...string) string { return of[dice.IntN(len(of))] }
+	exchanges := []string{"x0", "x1", "x2", "x3", "x4", "amq.topic", "amq.headers"}
+	for range 300 {
+		var lines []string
+		for i := range 5 {
+			lines = append(lines, fmt.Sprintf("exchange x%d %s", i, one("direct", "fanout", "topic", "headers", "x-random", "x-modulus-hash", "x-consistent-hash",
+				"x-recent-history", "x-delayed-message x-delayed-type=topic", "x-delayed-message x-delayed-type=headers", "topic alternate-exchange="+one("x0", "x1", "nope"))))
+		}
+		for i := range 6 {
+			lines = append(lines, fmt.Sprintf("declare q%d type=%s ttl=%d dlx=%s %s max=%d overflow=%s retry=all x-delayed-retry-steps=\"1s,2s\" expires=%d", i, one("classic", "quorum"),
+				dice.IntN(9000), one(append(exchanges, `""`, "nope")...), one("", `dlrk="1"`, "dlrk=a.b", `dlrk=""`), dice.IntN(3), one("drop-head", "reject-publish", "reject-publish-dlx"), 1+dice.IntN(9)))
+		}
+		for range dice.IntN(12) {
+			lines = append(lines, fmt.Sprintf("%s -> q%d key=%s %s", "bind "+one(exchanges...), dice.IntN(6), one("1", "a.b", "a.*", "#", "*.#.b"), one("", "x-match=any", "x-match=all")))
+		}
+		for range dice.IntN(6) {
+			lines = append(lines, fmt.Sprintf("link %s -> %s key=%s", one(exchanges...), one(exchanges...), one("1", "a.b", "#")))
+		}
+		lines = append(lines, fmt.Sprintf("policy p q[%d-5] apply=queues dead-letter-exchange=%s message-ttl=5 cycle=keep", dice.IntN(5), one(exchanges...)))
+		sc := &scenario{world: newWorld(), queues: map[QueueID]string{}, conns: map[string]ConnID{}}
+		if err := sc.block(lines); err != nil { // some of it may be refused
+			t.Fatal(seed, err)
+		}
+		s := surveyed(sc.world.v, 1+dice.IntN(9))
+		found := len(s.Findings())
+		for i := range 6 {
+			name := fmt.Sprintf("q%d", i)
+			paths, ok := s.Paths(name)
+			for _, p := range paths {
+				for n, step := range p.Steps {
+					if step.After > n || strings.ContainsAny(step.Text(), "{}") || step.Guarantee == "" {
+						t.Errorf("seed %d: %s %s: %+v", seed, name, p.Event, step)
+					}
+				}
+				ok = ok && len(p.Steps) <= pathStepsMax
+			}
+			g, found := s.Graph(name, dice.IntN(5), 1+dice.IntN(9))
+			if !ok || !found {
+				t.Errorf("seed %d: %s", seed, name)
+			}
+			for _, e := range g.Edges {
+				if e.From >= len(g.Nodes) || e.To >= len(g.Nodes) {
+					t.Errorf("seed %d: %s: an edge leads nowhere: %+v", seed, name, e)
+				}
+			}
+		}
+		if again := len(s.Findings()); again != found {
+			t.Errorf("seed %d: %d findings, then %d", seed, found, again)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import { running, topic, useData } from '../../lib/live.js';
 import { Table } from '../../lib/table.js';
 import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
+import { reasonOf as reasonText, toast } from '../../lib/layers.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { exceptionOf, keyOf, page, placeOf, readSome, reasonOf, sourceOf } from './letters.js';
 import { total } from './timeline.js';
@@ -16,32 +17,38 @@ const portion = 100;
 // useLetters reads a list: path of the API, query (filter, order). It is read again when something died, but not while it is held: then
 // somebody selects or reads on.
 export function useLetters(list, query, { hold = false } = {}) {
-  const [more, setMore] = useState({ items: [], next: null });
-  const [busy, setBusy] = useState(false);
   const key = JSON.stringify([list, query]);
-  const shown = useRef(key);
-  const first = useData((abort) => readSome(list, { ...query, payload: query.payload }, portion, abort), [list, query], { every: 0, on: hold ? [] : ['letters'] });
-  useCompleted(hold ? { data: null } : first, key);
-  useEffect(() => {
-    shown.current = key;
-    setMore({ items: [], next: null });
-  }, [key, first.data]);
-  const next = more.items.length || more.done ? more.next : first.data?.next;
+  const [read, setRead] = useState(null); // {key, items, next, partial}: what was read on, from the first portion
+  const [busy, setBusy] = useState(false);
+  const more = read?.key === key ? read : null;
+  const still = hold || !!more;
+  const first = useData((abort) => readSome(list, query, portion, abort), [list, query], { every: 0, on: still ? [] : ['letters'] });
+  useCompleted(still ? { data: null } : first, key);
+  const latest = useRef(key);
+  latest.current = key;
+  const now = more || first.data;
   const load = async () => {
     setBusy(true);
     try {
-      const got = await readSome(list, { ...query, after: next }, portion);
-      if (shown.current === key) setMore({ items: [...more.items, ...got.items], next: got.next, done: true, partial: got.partial });
-    } finally {
-      setBusy(false);
+      const got = await readSome(list, { ...query, after: now.next }, portion);
+      if (latest.current === key) setRead({ ...now, ...got, key, items: [...now.items, ...got.items] });
+    } catch (error) {
+      toast(reasonText(error), 'bad');
     }
+    setBusy(false);
+  };
+  const refresh = () => {
+    setRead(null);
+    return first.refresh();
   };
   const died = deathsSoFar();
   const since = useRef({ at: 0, died: null });
   if (since.current.at !== first.at || since.current.died === null) since.current = { at: first.at, died };
-  const fresh = hold && died !== null && since.current.died !== null ? Math.max(0, died - since.current.died) : 0;
-  const items = [...(first.data?.items || []), ...more.items];
-  return { items, known: first.data !== undefined, error: first.error, loading: first.loading, next, busy, load, index: first.data?.index, scanned: first.data?.scanned, partial: first.data?.partial, refresh: first.refresh, at: first.at, fresh };
+  const fresh = still && died !== null && since.current.died !== null ? Math.max(0, died - since.current.died) : 0;
+  return {
+    items: now?.items || [], known: first.data !== undefined, error: first.error, loading: first.loading, next: now?.next, busy, load, refresh, at: first.at, fresh,
+    index: now?.index, scanned: now?.scanned, partial: now?.partial,
+  };
 }
 
 const columns = () => [

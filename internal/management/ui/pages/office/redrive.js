@@ -7,6 +7,7 @@ import { Check, Duration, NumberField, Radios, Select, TextField } from '../../l
 import { Icon } from '../../lib/icon.js';
 import { Code } from '../../lib/code.js';
 import { Job } from './job.js';
+import { split } from './filter.js';
 
 // A scope says which letters are meant: {source: {queue} or {lost: true}, ids or filter, count}. A job has one source; letters of
 // several places become several jobs.
@@ -23,10 +24,13 @@ export function scopesOf(letters) {
   return [...by.values()];
 }
 
-// scopesByFilter asks where the letters are that a filter finds.
+// scopesByFilter asks where the letters are that a filter finds. Those that were sent back and wait in a queue for work are left
+// alone, unless the filter names queues.
 export async function scopesByFilter(vhost, filter) {
+  const named = split(filter).some((x) => (x.field === 'queue' || x.field === 'dlq') && !x.not);
+  const targets = named ? null : new Set((await api.get(`x/letters/${path`${vhost}`}/summary`)).queues.map((q) => q.name));
   const places = await api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'queue', filter, limit: 200 });
-  const found = places.groups.filter((g) => g.value !== '').map((g) => ({ source: { queue: g.value }, filter, count: g.count }));
+  const found = places.groups.filter((g) => g.value !== '' && (!targets || targets.has(g.value))).map((g) => ({ source: { queue: g.value }, filter, count: g.count }));
   const lost = await api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'cause', filter: `${filter} state:lost`.trim() }).catch(() => ({ total: 0 }));
   const inNone = places.groups.find((g) => g.value === '');
   const n = lost.groups?.reduce((sum, g) => sum + g.count, 0) || inNone?.count || 0;

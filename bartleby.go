@@ -119,6 +119,7 @@ type Broker struct {
 	index  *search.Index
 	amqp   *amqpserver.Server
 	pages  []*page
+	gates  []*gate // of AMQP
 
 	management *management.Server
 

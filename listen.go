@@ -128,8 +128,12 @@ func (b *Broker) openDoors(protocol, addresses string, options *TLS, serve func(
 		if err != nil {
 			return err
 		}
-		if strings.HasPrefix(protocol, "amqp") && b.config.ProxyProtocol {
-			l = proxied.Listen(l)
+		if strings.HasPrefix(protocol, "amqp") {
+			g := newGate(l)
+			b.gates, l = append(b.gates, g), g
+			if b.config.ProxyProtocol {
+				l = proxied.Listen(l)
+			}
 		}
 		d := door{Listener{protocol, l.Addr(), config != nil}, l, serve, source}
 		if config != nil {
@@ -227,9 +231,10 @@ func (r roster) Connections() []management.Connection {
 // shown lists the open doors for the management API.
 func (b *Broker) shown() []management.Listener {
 	var all []management.Listener
+	shut := b.listenersSuspended()
 	for _, d := range b.doors {
 		tcp, ok := d.Addr.(*net.TCPAddr)
-		if !ok {
+		if !ok || shut && strings.HasPrefix(d.Protocol, "amqp") {
 			continue
 		}
 		l := management.Listener{Protocol: d.Protocol, Address: tcp.IP.String(), Port: tcp.Port, TLS: d.TLS}

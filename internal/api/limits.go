@@ -12,6 +12,11 @@ type ResourceLimits struct {
 	DiskFree            *Threshold `json:"disk_free_limit,omitempty"`
 }
 
+// ListenerState is the answer and the body of /api/x/listeners.
+type ListenerState struct {
+	Suspended Flag `json:"suspended"` // the ports of AMQP are shut
+}
+
 // A Threshold has either a share of the memory that there is, or a number of bytes.
 type Threshold struct {
 	Relative *float64 `json:"relative,omitempty"`

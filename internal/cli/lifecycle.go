@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,10 +16,54 @@ import (
 
 func startApp(c *call) error {
 	c.banner("Starting node %s ...", c.node)
+	if err := c.suspendListeners(false); err != nil && !unanswered(err) && status(err) != http.StatusNotFound {
+		return err
+	}
 	if err := awaitStartup(c); err != nil {
 		return err
 	}
 	return c.done("", nil)
+}
+
+// stopApp lets no client in any more, and closes the connections that there are; what the broker holds, and its API, stay.
+// Source: RabbitMQ rabbitmqctl stop_app.
+func stopApp(c *call) error {
+	c.banner("Stopping rabbit application on node %s ...", c.node)
+	if err := c.suspendListeners(true); err != nil {
+		return err
+	}
+	rows, err := c.vhostRows("connections")
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if _, err := c.closeOne(text(r["name"]), "stop_app"); err != nil {
+			return err
+		}
+	}
+	return c.done("", nil)
+}
+
+func suspendListeners(c *call) error {
+	c.banner("Will suspend client connection listeners on node %s. The node will no longer accept client connections.", c.node)
+	if err := c.suspendListeners(true); err != nil {
+		return err
+	}
+	return c.done("", nil)
+}
+
+func resumeListeners(c *call) error {
+	c.banner("Will resume client connection listeners on node %s. The node will now accept client connections.", c.node)
+	if err := c.suspendListeners(false); err != nil {
+		return err
+	}
+	return c.done("", nil)
+}
+
+// suspendListeners shuts the ports of AMQP, or opens them.
+func (c *call) suspendListeners(on bool) error {
+	_, err := c.client.Put(c.ctx, api.ListenerState{Suspended: api.Flag(on)}, "x", "listeners")
+	return err
 }
 
 func awaitOnlineNodes(c *call) error {

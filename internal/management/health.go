@@ -23,6 +23,14 @@ func unhealthy(body any) (answer, error) {
 // checkHealthy passes: it is answered, and there is nothing else that could fail it.
 func checkHealthy(*request) (answer, error) { return ok(api.Health{Status: passed}) }
 
+// checkServing fails while clients are not let in. Source: RabbitMQ health checks, ready-to-serve-clients.
+func checkServing(r *request) (answer, error) {
+	if r.server.suspended() {
+		return unhealthy(api.Health{Status: failed, Reason: "the listeners of AMQP are suspended"})
+	}
+	return ok(api.Health{Status: passed})
+}
+
 // checkConnections fails while no further client would be let in. Source: RabbitMQ health checks,
 // below-node-connection-limit.
 func checkConnections(r *request) (answer, error) {

@@ -17,6 +17,8 @@ func ownOperations() []operation {
 		{"GET x/log-level", "From which level lines of each category are logged", nil, anything{}},
 		{"PUT x/log-level", "Sets that until the broker stops, of one category or all", api.LogLevel{}, nil},
 		{"POST x/rotate-logs", "Puts the log's file aside and begins another", nil, nil},
+		{"GET x/listeners", "Whether the ports of AMQP are shut", nil, api.ListenerState{}},
+		{"PUT x/listeners", "Shuts the ports of AMQP, or opens them again, until the broker stops; connections stay", api.ListenerState{}, nil},
 		{"GET x/resource-limits", "From when on alarms hold publishers back", nil, api.ResourceLimits{}},
 		{"PUT x/resource-limits", "Sets that until the broker stops", api.ResourceLimits{}, nil},
 		{"GET x/storage", "What is on the disk, and how it is written", nil, api.Storage{}},

@@ -47,8 +47,10 @@ type Options struct {
 	Metrics   MetricsOptions // at /metrics beside the API they hold as well, but for the path
 	// Headers are added to every answer, such as Strict-Transport-Security. Content-Security-Policy has a default.
 	Headers    http.Header
-	Tool       string // path of the program that is given out as rabbitmqadmin; empty: none is
-	PathPrefix string // before /api and everything else, such as /rabbit; empty: nothing
+	Suspend    func(on bool) error // shuts the ports of AMQP for a while; nil: they are somebody else's
+	Suspended  func() bool         // whether they are shut; nil: they are not
+	Tool       string              // path of the program that is given out as rabbitmqadmin; empty: none is
+	PathPrefix string              // before /api and everything else, such as /rabbit; empty: nothing
 	// BodyBytesMax bounds a request body, in bytes; 0: 10 MiB. Source: RabbitMQ management.http.max_body_size.
 	BodyBytesMax int64
 	// LoggedIn is told of each request whose sender has logged in, before its body is read; nil: nobody is.

@@ -47,6 +47,13 @@ func (x *Index) groupsIndex(ctx context.Context, k *known, q *GroupQuery) (g Gro
 	}
 	ends := time.Now().Add(groupsBudget)
 	for i, r := range m.left {
+		if err := ctx.Err(); err != nil {
+			return g, err
+		}
+		if time.Now().After(m.ends) {
+			w.partial = true
+			break
+		}
 		m.left[i] = nil // what it has read is too much to be kept
 		switch err := w.count(r); {
 		case errors.Is(err, errForgotten):

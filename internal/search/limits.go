@@ -55,6 +55,8 @@ const (
 	// searchBudget is how long a search looks at letters that the index has found, searchMost at how many.
 	searchBudget = 700 * time.Millisecond
 	searchMost   = 50_000
+	// judgeBudget is how long segments are asked for one answer: only parts of words, and ranges, take that long.
+	judgeBudget = 2 * time.Second
 	// groupsBudget is how long letters are looked at for groups that the index cannot tell, groupsMost how many.
 	groupsBudget = 700 * time.Millisecond
 	groupsMost   = 50_000

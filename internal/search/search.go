@@ -95,6 +95,8 @@ type merge struct {
 	behind *found // nil: from the beginning
 	may    func(vhost.Where, string) bool
 	left   []*reading // not judged yet
+	ends   time.Time  // then no more are
+	cut    bool       // some were not
 	heads  []*stream
 }
 
@@ -123,6 +125,9 @@ func (m *merge) next() (*found, error) {
 			if len(s.next) > 0 && (best == nil || m.before(&s.next[0], &best.next[0])) {
 				best = s
 			}
+		}
+		if len(m.left) > 0 && time.Now().After(m.ends) {
+			m.left, m.cut = nil, true
 		}
 		if len(m.left) > 0 && (best == nil || m.mayHold(m.left[0], best.next[0].at)) {
 			if err := m.judge(); err != nil {
@@ -242,7 +247,7 @@ func (x *Index) begin(k *known, f *sift.Filter, order Order) (*merge, *State) {
 	k.Lock()
 	defer k.Unlock()
 	m := &merge{index: x, plan: newPlan(f, slices.Clone(k.record.Places), x.options.Broker.Now().UnixMilli()), order: order,
-		left: k.readings(x.store, order)}
+		left: k.readings(x.store, order), ends: time.Now().Add(judgeBudget)}
 	return m, k.state()
 }
 
@@ -264,7 +269,7 @@ func (x *Index) searchIndex(ctx context.Context, k *known, q *Query, visit Visit
 		var some []found
 		for len(some) < q.Limit-shown+verifySpare {
 			f, err := m.next()
-			if err != nil {
+			if err = errors.Join(err, ctx.Err()); err != nil {
 				return a, err
 			}
 			if f == nil {
@@ -276,6 +281,7 @@ func (x *Index) searchIndex(ctx context.Context, k *known, q *Query, visit Visit
 			before = f
 			some = append(some, *f)
 		}
+		a.Partial = a.Partial || m.cut
 		if len(some) == 0 {
 			return a, nil
 		}

@@ -189,7 +189,7 @@ func (k *known) state() *State {
 // dropTransient forgets the letters that a restart has ended, when their IDs may be used again.
 func (k *known) dropTransient(from *store) error {
 	for _, s := range k.segments {
-		if !s.meta.Transient {
+		if s.meta.Flags&flagTransient == 0 {
 			continue
 		}
 		gone, err := s.read(from).flagged(flagTransient)

@@ -6,16 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 )
 
-// A segment is letters that were sealed, or a copy of a tail. What is here stays in memory for each: some 3 KiB.
+// A segment is letters that were sealed, or a copy of a tail. What is here stays in memory for each: some 5 KiB.
 type segment struct {
-	number  uint64
-	meta    meta
-	gone    set   // of its letters
-	left    int   // letters that are not gone
-	changed bool  // gone is not stored as it is
-	parts   parts // of a copy of a tail; nil: they are stored
+	number      uint64
+	meta        meta
+	gone        set                              // of its letters
+	left        int                              // letters that are not gone
+	changed     bool                             // gone is not stored as it is
+	parts       parts                            // of a copy of a tail; nil: they are stored
+	directories [sections]atomic.Pointer[[]byte] // of words, as they are read
 }
 
 // meta is what is stored of a segment beside its parts.
@@ -25,7 +27,7 @@ type meta struct {
 	Places       []span
 	Headers      []string // whose values are known
 	OtherHeaders bool     // there are others
-	Transient    bool     // letters among them are gone when the virtual host opens again
+	Flags        uint8    // that any letter has
 	Bytes        int64    // of the parts
 }
 
@@ -48,7 +50,7 @@ func (t *tail) describe(p parts) meta {
 	m.MinAt, m.MaxAt = slices.Min(at), slices.Max(at)
 	spans := map[uint16]*span{}
 	for _, flags := range t.numbers[numbersFlags] {
-		m.Transient = m.Transient || uint8(flags)&flagTransient != 0
+		m.Flags |= uint8(flags)
 	}
 	for i, place := range t.numbers[numbersPlace] {
 		id := uint64(t.numbers[numbersID][i])
@@ -222,13 +224,13 @@ func (x *texts) value(i int) (v []byte, kept bool) {
 
 // flagged are the letters with any of the flags.
 func (r *reading) flagged(flags uint8) (set, error) {
+	s := newSet(r.meta.Letters)
+	if r.meta.Flags&flags == 0 {
+		return s, nil
+	}
 	x, err := r.column(numbersFlags)
 	if err != nil {
 		return nil, err
-	}
-	s := newSet(r.meta.Letters)
-	if x.width == 0 && uint8(x.low)&flags == 0 {
-		return s, nil
 	}
 	for i := range r.meta.Letters {
 		if uint8(x.at(i))&flags != 0 {
@@ -256,12 +258,9 @@ func (f *fragment) in(word []byte) bool {
 
 // having adds to s the letters of which a section has a word that f is a part of.
 func (r *reading) having(in section, f *fragment, s set) error {
-	directory, err := r.part(directoryPart(in))
+	directory, err := r.directory(in)
 	if err != nil {
 		return err
-	}
-	if directory == nil {
-		return errForgotten
 	}
 	first, blocks := 0, 0
 	for rest := directory; len(rest) > 0; blocks++ {
@@ -289,6 +288,21 @@ func (r *reading) having(in section, f *fragment, s set) error {
 		}
 	}
 	return nil
+}
+
+// directory is the directory of a section, which stays in memory: some 2 KiB.
+func (r *reading) directory(in section) ([]byte, error) {
+	if b := r.directories[in].Load(); b != nil {
+		return *b, nil
+	}
+	b, err := r.part(directoryPart(in))
+	if err == nil && b == nil {
+		err = errForgotten
+	}
+	if err == nil {
+		r.directories[in].Store(&b)
+	}
+	return b, err
 }
 
 // havingIn is having in one block. more says that words of the next may have the fragment, too.

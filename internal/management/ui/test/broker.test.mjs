@@ -1,7 +1,6 @@
 // What the pages about the broker compute.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { argumentsOf, badgesOf, effective, filters, inequivalent, nameTrouble } from '../pages/broker/settings.js';
 import { declareCode } from '../pages/broker/declare.js';
 import { follow, headersFit, topicFits } from '../pages/broker/routing.js';
@@ -151,16 +150,4 @@ test('an import is compared with what is there', () => {
   assert.deepEqual(compare(now, { policies: [{ name: 'p', pattern: 'y' }] }, '/')[0].changed, ['/ · p'], 'a document of one virtual host names none');
   assert.equal(readDocument('{"a":1}').error, '');
   assert.ok(readDocument('{"users":[]}').document && readDocument('{').error);
-});
-
-test('whatever the broker says about ways of messages is said in the console too', () => {
-  const words = JSON.parse(readFileSync(new URL('../i18n/en/broker-codes.json', import.meta.url), 'utf8'));
-  for (const [group, file] of [['finding', 'survey_findings.go'], ['path', 'survey_events.go']]) {
-    const text = readFileSync(new URL(`../../../vhost/${file}`, import.meta.url), 'utf8');
-    const table = text.slice(text.indexOf('Texts = map[string]string{'));
-    const codes = [...table.slice(0, table.indexOf('\n}')).matchAll(/^\t"(\w+)":/gm)].map((m) => m[1]);
-    assert.ok(codes.length > 30, file);
-    assert.deepEqual(codes.filter((c) => !(`${group}.${c}` in words)), [], `${file}: codes without words`);
-    assert.deepEqual(Object.keys(words).filter((k) => k.startsWith(`${group}.`) && !codes.includes(k.slice(group.length + 1))), [], `${file}: words without codes`);
-  }
 });

@@ -8,7 +8,6 @@ import { exchangeName, QueueLink } from './parts.js';
 function filled(params) {
   const all = { ...params };
   if (all.fate) all.fate = word('fate', all.fate);
-  if (all.which) all.which = word('which', all.which);
   for (const name of ['dlx', 'exchange']) if (all[name] === '') all[name] = 'amq.default';
   if (all.ms !== undefined) all.time = span(Number(all.ms));
   return all;

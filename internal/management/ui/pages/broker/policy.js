@@ -83,7 +83,7 @@ function Editor({ operator, vhost, known, query }) {
       <p class="buttons"><button type="submit" class="primary" disabled=${!ready}>${t('policies.save')}</button>
         ${known && html`<button type="button" onClick=${() => removePolicy({ vhost, name: known.name }, operator).then(leave)}>${t('queues.delete')}</button>`}</p>
     </form>
-    <div class="changes">
+    <div class="stack">
       <section class="card"><h2>${t('trial.title')}</h2><${Trial} vhost=${f.vhost} of=${trial} /></section>
       <section class="card"><h2>${t('policies.elsewhere')}</h2><${Codes} label=${t('policies.elsewhere')} of=${named(policyTexts({ ...f, operator, priority: f.priority ?? 0, name: f.name || 'policy', definition: read.value || {} }))} /></section>
     </div></div>`;

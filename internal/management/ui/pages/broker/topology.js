@@ -36,7 +36,7 @@ export function render({ query }) {
       ${d.partial && html`<p class="banner warn">${t('topology.partial', { shown: num(d.nodes.length), all: num(d.exchanges + d.queues) })}</p>`}
       ${d.root && html`<${Chosen} topology=${d} />`}
       ${d.queues === 0 && !root ? html`<${Empty} title=${t('topology.empty')} text=${t('topology.empty_text')}><p><a class="button" href=${href('/queues/new', { vhost })}>${t('queues.create')}</a></p></${Empty}>`
-        : view === 'list' ? html`<${Nested} topology=${shown || d} />` : html`<${Graph} topology=${shown || d} at=${svg} />`}
+        : d.partial && !root ? html`<${Some} topology=${d} />` : view === 'list' ? html`<${Nested} topology=${shown || d} />` : html`<${Graph} topology=${shown || d} at=${svg} />`}
       <ul class="legend">${['binding', 'dead_letter', 'alternate', 'delayed'].map((k) => html`<li key=${k}><svg width="34" height="10" aria-hidden="true" class="graph-key"><path class=${`edge ${k}`} d="M0 5H34" /></svg> ${t(`edge.${k}`)}</li>`)}
         <li>↻ ${t('topology.loop')}</li><li>⊣ ${t('topology.dead_end')}</li><li>✕ ${t('topology.missing')}</li></ul>
       ${d.findings.length > 0 && html`<section class="card"><header><h2>${t('topology.findings', { n: d.findings.length })}</h2><span class="grow"></span><a href=${href('/lint', { vhost })}>${t('lint.title')}</a></header><${Findings} of=${d.findings.slice(0, 50)} /></section>`}`}</${Shown}>`}`;
@@ -66,6 +66,14 @@ function Focus({ vhost, root, depth }) {
     ${root && html`<${Select} label=${t('topology.depth')} value=${depth} onInput=${(v) => setQuery({ depth: v === '2' ? '' : v })} options=${['1', '2', '3', '4', '6']} />
       <p class="buttons"><a class="button" href=${href(route.value.path, { vhost: route.value.query.vhost, view: route.value.query.view })}>${t('topology.whole')}</a></p>`}
   </form>`;
+}
+
+// Some shows those to look at first of too many: what is wrong, what dead letters come to, what has most messages.
+function Some({ topology }) {
+  const weight = (n) => ({ error: 3e15, warning: 2e15, note: 0 }[n.severity] || 0) + (n.queue?.letters ? 1e15 : 0) + (n.queue ? n.queue.ready + n.queue.unacked : n.scheduled);
+  const first = [...topology.nodes].sort((a, b) => weight(b) - weight(a)).slice(0, 100);
+  return html`<div class="card nested"><h2>${t('topology.some')}</h2><ul>${first.map((n) => html`<li key=${n.id}><span class="tag">${t(`bind.${n.kind}`)}</span> <a class="break" href=${href('/topology', { vhost: topology.vhost, root: n.id })}>${nodeName(n)}</a> <span class="hint">${about(n)}</span>
+    ${marksOf(n).map(([m, text]) => html` <span class="tag warn" key=${text}>${m} ${text}</span>`)}</li>`)}</ul></div>`;
 }
 
 function Chosen({ topology }) {

@@ -211,7 +211,7 @@ type PutNote struct {
 type LettersSummary struct {
 	VHost     string            `json:"vhost"`
 	Died      Object[uint64]    `json:"died"`    // by reason
-	NoDLX     uint64            `json:"no_dlx"`  // of these: no dead-letter exchange was set, or it was not there
+	NoDLX     uint64            `json:"no_dlx"`  // of these: gone, since no dead-letter exchange was set
 	Letters   uint64            `json:"letters"` // that came into queues
 	Waiting   int64             `json:"waiting"` // messages in dead-letter queues now
 	Bytes     int64             `json:"bytes"`   // of these

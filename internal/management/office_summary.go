@@ -51,11 +51,10 @@ func (s *Server) summary(ctx context.Context, h *access.VHost) (api.LettersSumma
 	}
 	for _, d := range deaths {
 		for _, strategy := range strategies {
-			k := died(&n, strategy, d.reasons)
-			sum.Died[d.word] += k
-			if strategy == vhost.Disabled {
-				sum.NoDLX += k
-			}
+			sum.Died[d.word] += died(&n, strategy, d.reasons)
+		}
+		for _, reason := range d.reasons {
+			sum.NoDLX += f.traffic.Fates[reason][vhost.FateNoDLX]
 		}
 	}
 	sum.OldestSec = secondsIf(f.letters.oldest)

@@ -287,7 +287,7 @@ func TestSummary(t *testing.T) {
 	d.queueWith("plain", "")
 	d.reject("plain", 1)
 	s := read[api.LettersSummary](d, "/api/x/letters/%2F/summary")
-	if s.Died["rejected"] != 6 || s.NoDLX != 3 || s.Letters != 3 || s.Waiting != 3 || s.Lost.Messages != 2 || len(s.Queues) != 1 || s.Queues[0].Name != "dead" ||
+	if s.Died["rejected"] != 6 || s.NoDLX != 1 || s.Letters != 3 || s.Waiting != 3 || s.Lost.Messages != 2 || len(s.Queues) != 1 || s.Queues[0].Name != "dead" ||
 		s.Queues[0].Messages != 3 || s.OldestSec == nil {
 		t.Errorf("%+v", s)
 	}

@@ -108,17 +108,17 @@ func readConsole(from fs.FS) (consoleTree, error) {
 	return files, nil
 }
 
-// addWords adds a dictionary to another, and refuses a key that is there.
+// addWords adds a dictionary to another. A key that is in both, which a test of the dictionaries does not let happen, keeps
+// what it has: a console with a wrong word is better than none.
 func addWords(to map[string]string, text []byte) error {
 	var words map[string]string
 	if err := json.Unmarshal(text, &words); err != nil {
 		return err
 	}
 	for key, message := range words {
-		if _, ok := to[key]; ok {
-			return fmt.Errorf("the key %s is in another dictionary of the language, too", key)
+		if _, ok := to[key]; !ok {
+			to[key] = message
 		}
-		to[key] = message
 	}
 	return nil
 }

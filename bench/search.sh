@@ -5,7 +5,7 @@
 #   search.sh BINARY
 #
 # LETTERS (1000000) is how many there are: they take 4 GB of a temporary directory and a few minutes. DURATION (10s) is how long
-# messages are published, with the index off, on, and on while somebody searches and groups 200,000 letters without a pause.
+# messages are published, with the index off, on, and on while somebody searches and groups FILL (200000) letters without a pause.
 # BENCH_PORT (25790) is the first of three consecutive ports. It needs curl.
 set -eu
 
@@ -36,7 +36,7 @@ api() { curl -s -f -o /dev/null -u guest:guest -X "$1" ${3:+-d "$3"} "$managemen
 letters() {
 	api PUT queues/%2F/letters '{"durable":true}'
 	api PUT policies/%2F/die '{"pattern":"^perf","definition":{"max-length":0,"dead-letter-exchange":"","dead-letter-routing-key":"letters"},"apply-to":"queues"}'
-	timeout 120 "$binary" perf backlog -count 200000 -size 1024 -persistent -confirms 1000 -drain 1s -url "$url" >/dev/null 2>&1 || true # nothing is drained
+	timeout 120 "$binary" perf backlog -count "${FILL:-200000}" -size 1024 -persistent -confirms 1000 -drain 1s -url "$url" >/dev/null 2>&1 || true # nothing is drained
 	api DELETE policies/%2F/die
 }
 

@@ -15,6 +15,8 @@ const (
 	roundEvery      = 400 * time.Millisecond
 	busyRest        = 19
 	busyRestAtLeast = 40 * time.Millisecond
+	// workLeast is how long it works before it rests.
+	workLeast = 2 * time.Millisecond
 	// roundMost is how long it rests at the most when a round without news took long, and complainEvery how often the log is told
 	// of the same trouble.
 	roundMost     = 3 * time.Second
@@ -99,18 +101,33 @@ func (c *crawler) restAfter(work time.Duration) time.Duration {
 	if !c.busy {
 		return 0
 	}
-	return max(busyRest*work, busyRestAtLeast)
+	return min(max(busyRest*work, busyRestAtLeast), roundMost)
 }
 
-// pause rests as traffic asks for. errStopped says that it is over.
+// look is Index.look. That the machine lets it wait is no work.
+func (c *crawler) look(ctx context.Context, name string, fn func(*vhost.VHost)) error {
+	began, inside := time.Now(), time.Duration(0)
+	err := c.Index.look(ctx, name, func(v *vhost.VHost) {
+		entered := time.Now()
+		fn(v)
+		inside = time.Since(entered)
+	})
+	c.worked = c.worked.Add(time.Since(began) - inside)
+	return err
+}
+
+// pause rests as traffic asks for, if there was work worth a rest. errStopped says that it is over.
 func (c *crawler) pause() error {
-	if rest := c.restAfter(time.Since(c.worked)); rest > 0 {
+	work := time.Since(c.worked)
+	if c.busy && work >= workLeast {
 		select {
 		case <-c.ctx.Done():
-		case <-time.After(rest):
+		case <-time.After(c.restAfter(work)):
 		}
 	}
-	c.worked = time.Now()
+	if !c.busy || work >= workLeast {
+		c.worked = time.Now()
+	}
 	if c.ctx.Err() != nil {
 		return errStopped
 	}

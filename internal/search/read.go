@@ -57,7 +57,7 @@ func (c *crawler) readPlace(k *known, place uint16, ends time.Time) (done bool, 
 	k.Unlock()
 	after := marks[0]
 	for {
-		h := haul{marks: map[uint8]uint64{}, lasting: map[uint8]uint64{}, octets: make([]byte, 0, 256<<10)}
+		h := haul{marks: map[uint8]uint64{}, lasting: map[uint8]uint64{}}
 		there := true
 		next := uint64(0)
 		err := c.look(c.ctx, k.name, func(v *vhost.VHost) {

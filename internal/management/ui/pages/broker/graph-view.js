@@ -59,8 +59,11 @@ export function Graph({ topology, at }) {
   const own = useRef();
   const box = at || own;
   useEffect(() => {
-    const chosen = box.current?.querySelector('.node.at');
-    chosen?.scrollIntoView({ block: 'nearest', inline: 'center' });
+    const chosen = placed && placed.nodes.find((p) => p.node.id === topology.root);
+    const frame = box.current?.parentElement;
+    if (!chosen || !frame) return; // the page itself stays where it is
+    frame.scrollLeft = chosen.x - frame.clientWidth / 2;
+    frame.scrollTop = chosen.y - frame.clientHeight / 2;
   }, [placed]);
   if (!placed) return html`<${Loading} />`;
   return html`<div class="graph" tabindex="0" role="region" aria-label=${t('topology.graph')}><svg ref=${box} xmlns="http://www.w3.org/2000/svg" role="group" aria-label=${t('topology.graph')} width=${placed.width} height=${placed.height} viewBox=${`0 0 ${placed.width} ${placed.height}`}>

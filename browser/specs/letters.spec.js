@@ -55,6 +55,20 @@ for (const language of ['en', 'zh-CN']) {
   });
 }
 
+world.test('the overview tells of a rejection by itself', async (c, t) => {
+  const channel = await c.broker.channel();
+  await queues(channel, { dying: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'dying.dead' }, 'dying.dead': {} });
+  await publish(channel, '', 'dying', [order(1)]);
+  await c.open('/');
+  await c.settled();
+  const panel = c.page.getByRole('region', { name: c.say('overview.dead'), exact: true });
+  assert.equal(await panel.getByText('dying.dead').count(), 0);
+  const begun = Date.now();
+  await reject(channel, 'dying', 1);
+  await panel.getByRole('row').filter({ hasText: 'dying.dead' }).waitFor();
+  t.diagnostic(`the overview had it ${Date.now() - begun} ms after it was to be rejected`);
+});
+
 world.test('the way of a letter that died three times', async (c) => {
   const channel = await c.broker.channel();
   await queues(channel, {

@@ -32,7 +32,8 @@ world.test('a policy for everything is tried: what it changes, drops, and that i
   await c.broker.depth('incoming', 20);
   await c.field('setting.max-length').fill('');
   await c.button('policies.save').click();
-  await c.page.getByRole('row').filter({ hasText: 'catch-all' }).waitFor();
+  await c.page.getByRole('heading', { level: 1, name: c.say('policies.title') }).waitFor();
+  await c.page.getByRole('link', { name: 'catch-all' }).waitFor();
 });
 
 world.test('the graph marks a loop, and so does the list beside it', async (c) => {

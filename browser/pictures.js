@@ -67,6 +67,7 @@ try {
   });
   await picture('console-topology', '/topology', { scheme: 'dark', viewport: { width: 1200, height: 900 } });
   await picture('console-queue', '/queues/%2F/orders.created', {
+    viewport: { width: 1200, height: 640 },
     does: (c) => c.heading('paths.title').evaluate((heading) => heading.closest('section').scrollIntoView()),
   });
   await picture('console-schedule', '/schedule');

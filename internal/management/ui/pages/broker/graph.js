@@ -40,7 +40,8 @@ export function layout({ Graph, layout: place }, topology, { ownKeys, defaultExc
   topology.edges.forEach((e, i) => {
     if (!titles.has(e.from) || !titles.has(e.to)) return;
     const label = labelOf(e, ownKeys);
-    g.setEdge(e.from, e.to, { width: label ? width(label) * 0.85 + 6 : 0, height: label ? 14 : 0, labelpos: 'c', label, at: i }, String(i));
+    const shown = label || e.loop; // a loop has its sign, whatever the label: without room for it dagre does not say where it is
+    g.setEdge(e.from, e.to, { width: shown ? width(label) * 0.85 + (e.loop ? 20 : 6) : 0, height: shown ? 14 : 0, labelpos: 'c', label, at: i }, String(i));
   });
   place(g);
   const all = g.graph();

@@ -65,6 +65,10 @@ func (s *Server) serveConsole(w http.ResponseWriter, hr *http.Request) bool {
 		s.sendAsset(w, hr, a, strings.HasPrefix(below, "/assets/"))
 		return true
 	}
+	if s.console.index.tag == "" {
+		http.Error(w, "there is no web console: its files are wrong, see the log", http.StatusServiceUnavailable)
+		return true
+	}
 	if path.Ext(below) != "" && strings.HasPrefix(below, "/assets/") || below != "/" && !acceptsPages(hr.Header.Values("Accept")) {
 		return false
 	}

@@ -115,7 +115,7 @@ export const weekday = (at) => intl('DateTimeFormat', { weekday: 'short' }).form
 export function ago(at, now) {
   let s = (new Date(at).getTime() - now) / 1000;
   for (const [name, length] of [['year', 31557600], ['month', 2629800], ['day', 86400], ['hour', 3600], ['minute', 60]]) {
-    if (Math.abs(s) >= length) return intl('RelativeTimeFormat', { numeric: 'auto' }).format(Math.trunc(s / length), name);
+    if (Math.abs(s) >= length) return intl('RelativeTimeFormat', { numeric: 'auto', style: 'narrow' }).format(Math.trunc(s / length), name);
   }
-  return intl('RelativeTimeFormat', { numeric: 'auto' }).format(Math.trunc(s), 'second');
+  return intl('RelativeTimeFormat', { numeric: 'auto', style: 'narrow' }).format(Math.trunc(s), 'second');
 }

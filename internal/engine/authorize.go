@@ -197,7 +197,7 @@ func (r *runner) authorizeRepublish(p *rights, to *vhost.Selection) *amqp.Error 
 	if to.KeepKeys {
 		keys = nil
 		for _, id := range to.IDs {
-			_, own, _ := r.vhost.LostWay(id)
+			own := r.vhost.LostKeys(id)
 			keys = append(keys, own...)
 		}
 	}

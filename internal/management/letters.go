@@ -127,7 +127,7 @@ func getLostLetters(r *request) (answer, error) {
 			return answer{}, err
 		}
 		for i := range letters {
-			if l := &letters[i]; r.readsLost(r.names[0], l.History.Last.Queue, l.Target, l.Cause) {
+			if l := &letters[i]; r.readsLost(r.names[0], &l.History, l.Target, l.Cause) {
 				page.Items = append(page.Items, showLostLetter(&letters[i], dialect))
 			}
 		}
@@ -180,7 +180,7 @@ func getLostLetter(r *request) (answer, error) {
 		return answer{}, err
 	case !found:
 		return answer{}, errNotFound
-	case !r.readsLost(r.names[0], letter.History.Last.Queue, letter.Target, letter.Cause):
+	case !r.readsLost(r.names[0], &letter.History, letter.Target, letter.Cause):
 		return answer{}, notAuthorised("Access refused.")
 	}
 	properties, err := amqp.ParseProperties(view.Properties)

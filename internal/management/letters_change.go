@@ -27,7 +27,12 @@ func (d *dispatch) letters(ids []uint64) error {
 		selection, seen := d.selection, make([]bool, len(some))
 		err := r.look(r.names[0], func(v *vhost.VHost) {
 			for i, id := range some {
-				if q, _, ok := v.LostWay(id); ok && r.reads(r.names[0], q) {
+				x, ok := v.Find(vhost.Where{Lost: true}, id)
+				if !ok {
+					continue
+				}
+				h := x.History() // which tells the target, too
+				if r.readsLost(r.names[0], h, x.Target, x.Cause) {
 					selection.IDs, seen[i] = append(selection.IDs, id), true
 				}
 			}

@@ -135,15 +135,18 @@ func (s *spot) sees(r *request, x *vhost.Seen) bool {
 	if !s.Lost {
 		return true
 	}
-	last := ""
-	if h := x.History(); h != nil {
-		last = h.Last.Queue
-	}
-	return r.readsLost(s.host, last, x.Target, x.Cause)
+	h := x.History() // which tells the target, too
+	return r.readsLost(s.host, h, x.Target, x.Cause)
 }
 
-// readsLost reports whether the caller may see a lost letter: who may read the queue in which it died last, or from which it was
-// discarded. One that was discarded need not have died.
-func (r *request) readsLost(host, last, target string, cause vhost.Cause) bool {
-	return last != "" && r.reads(host, last) || cause == vhost.Discarded && r.reads(host, target)
+// readsLost reports whether the caller may see a lost letter: who may read the queue in which it died last; of one that has not died,
+// the queue from which it was discarded, or the delayed exchange that had kept it.
+func (r *request) readsLost(host string, h *vhost.History, target string, cause vhost.Cause) bool {
+	switch {
+	case cause == vhost.Discarded && r.reads(host, target):
+		return true
+	case h.Last.Queue != "":
+		return r.reads(host, h.Last.Queue)
+	}
+	return cause != vhost.Discarded && r.reads(host, h.Exchange)
 }

@@ -67,12 +67,11 @@ func (v *VHost) Delays(name string, scan int) (next, last deadline.Instant, ok b
 	return next, last, waiting == 0
 }
 
-// LostWay tells of a letter on the shelf in which queue it died, and with which keys it goes on.
-func (v *VHost) LostWay(id uint64) (queue string, keys []string, ok bool) {
+// LostKeys tells with which keys a letter on the shelf goes on, nil if there is none.
+func (v *VHost) LostKeys(id uint64) []string {
 	seq, ok := v.onShelf(id)
 	if !ok {
-		return "", nil, false
+		return nil
 	}
-	h := v.lostLetter(seq).History
-	return h.Last.Queue, h.Keys, true
+	return v.lostLetter(seq).History.Keys
 }

@@ -73,14 +73,14 @@ function Groups({ vhost, by, filter }) {
   const columns = [
     { key: 'value', title: t(by.startsWith('header:') ? 'letters.by_header' : `letters.by_${by}`), always: true, value: (g) => g.value, render: (g) => html`<a class="break" href=${href('/letters', { vhost, filter: g.filter, view: 'list' })}>${label(by, g.value)}</a>` },
     { key: 'count', title: t('letters.count'), align: 'end' },
-    { key: 'share', title: t('letters.share'), align: 'end', value: (g) => g.count / Math.max(1, groups.total), render: (g) => percent(g.count / Math.max(1, groups.total)) },
+    { key: 'share', title: t('letters.share'), align: 'end', off: innerWidth < 1100, value: (g) => g.count / Math.max(1, groups.total), render: (g) => percent(g.count / Math.max(1, groups.total)) },
     { key: 'spark', title: t('letters.over_time'), sort: false, render: (g) => html`<${Sparkline} values=${g.spark} label=${t('letters.over_time')} bars />` },
     { key: 'first', title: t('letters.first'), value: (g) => Date.parse(g.first), render: (g) => html`<${Ago} at=${g.first} />` },
     { key: 'last', title: t('letters.last'), value: (g) => Date.parse(g.last), render: (g) => html`<${Ago} at=${g.last} />` },
     { key: 'note', title: t('letters.note'), value: (g) => g.note, render: (g) => html`<button type="button" class="plain note" onClick=${() => open(Note, { vhost, by, group: g }).then(got.refresh)} title=${t('letters.note_of', { group: named(by, g.value) })}><span class="hidden">${t('letters.note_of', { group: named(by, g.value) })}: </span>${g.note ? html`<span class="break">${g.note}</span>` : html`<${Icon} name="note" />`}</button>` },
     { key: 'do', title: t('letters.do'), sort: false, render: (g) => html`<span class="buttons nowrap">
       ${g.sample && html`<a class="button small" href=${page(g.sample)}>${t('letters.example')}</a>`}
-      <button type="button" class="small" onClick=${() => redrive(g, 'redrive')} aria-label=${t('letters.redrive_group', { group: named(by, g.value) })}><${Icon} name="redrive" /> ${t('redrive.short')}</button>
+      <button type="button" class="small" onClick=${() => redrive(g, 'redrive')} aria-label=${t('letters.redrive_group', { group: named(by, g.value) })} title=${t('redrive.short')}><${Icon} name="redrive" /></button>
       <button type="button" class="small plain" onClick=${() => redrive(g, 'discard')} aria-label=${t('letters.discard_group', { group: named(by, g.value) })} title=${t('redrive.discard')}><${Icon} name="discard" /></button></span>` },
   ];
   const source = useRows(rows, columns, { prefix: 'g', usual: { sort: 'count', reverse: true } });

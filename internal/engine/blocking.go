@@ -61,10 +61,12 @@ func (r *runner) mustWait(p *post) bool {
 	case p.ends():
 		r.dropParked(p.link)
 		return false
-	case len(p.batch.Commands) == 0 || r.alarms() == 0:
+	case len(p.batch.Commands) == 0:
 		return false
-	case p.link.parked > 0:
+	case p.link.parked > 0: // even if the alarms have ended since the step began: what waits goes first
 		return true
+	case r.alarms() == 0:
+		return false
 	}
 	return slices.ContainsFunc(p.batch.Commands, func(c vhost.Command) bool { return c.Kind == vhost.Publish })
 }

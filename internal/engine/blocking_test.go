@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -88,5 +89,44 @@ func TestPublishersLearnOfAFullDisk(t *testing.T) {
 		}); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// If it failed, what is published just as an alarm ends would overtake what its connection published before.
+func TestWhatWaitedGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		e := start(t, d, func(o *Options) { o.Journal = journal.Options{SegmentBytes: 64 << 10, ReserveBytes: 256 << 10} })
+		defer stop(t, e)
+		c := attach(t, e, "")
+		c.post(declare("work"), declare("side"), confirms())
+		fill(t, e, d)
+		c.post(publish("side", "1"), publish("side", "2"))
+		synctest.Wait()
+		busy, free := make(chan struct{}), make(chan struct{})
+		look := func(fn func()) {
+			go func() {
+				if err := e.Look(t.Context(), "/", func(*vhost.VHost) { fn() }); err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		look(func() {
+			close(busy)
+			<-free
+		})
+		<-busy
+		look(func() { // in the same round as the next publish, and before it
+			for d.budget(-1); e.Alarms() != 0; {
+				<-time.After(100 * time.Millisecond)
+			}
+		})
+		synctest.Wait()
+		c.post(publish("side", "3"))
+		close(free)
+		c.until("confirm 3")
+		reader := attach(t, e, "")
+		reader.post(consume("side"))
+		reader.expect("deliver 1", "deliver 2", "deliver 3")
 	})
 }

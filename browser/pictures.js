@@ -52,7 +52,7 @@ try {
   await until('the index to have all', async () => (await broker.get('x/letters/%2F/groups?by=exception')).groups.length >= 3);
 
   await picture('console-overview', '/?range=1m');
-  await picture('console-groups', '/letters?view=groups&by=exception');
+  await picture('console-groups', '/letters?view=groups&by=exception', { viewport: { width: 1250, height: 720 } });
   await picture('console-letter', `/letters/%2F/queue/invoice.dead/${letter.id}`);
   await picture('console-redrive', '/letters?view=list&filter=queue:orders.dead', {
     does: async (c) => {

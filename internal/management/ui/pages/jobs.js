@@ -11,7 +11,8 @@ import { Progress } from '../lib/chart.js';
 import { Ago } from '../lib/time.js';
 import { attempt, confirm } from '../lib/layers.js';
 import { vhost, vhosts } from '../lib/vhosts.js';
-import { Job, JobState, going, jobAt, sourceOf, targetOf } from './office/job.js';
+import { Job, JobState, going, jobAt, sourceOf, targetOf, usePaces } from './office/job.js';
+import { expected, taken } from './office/pace.js';
 
 async function everyJob(abort) {
   const names = vhost.value ? [vhost.value] : vhosts.value;
@@ -22,27 +23,28 @@ async function everyJob(abort) {
   return lists.flat().sort((a, b) => Date.parse(b.begun) - Date.parse(a.begun));
 }
 
-const columns = () => [
+const columns = (pace) => [
   { key: 'id', title: t('jobs.job'), always: true, value: (j) => j.id, render: (j) => html`<a href=${href(to`/jobs/${j.vhost}/${j.id}`)}>${word('action', j.action)} ${j.id}</a>` },
   { key: 'vhost', title: t('frame.vhost'), off: true },
   { key: 'source', title: t('jobs.from'), value: sourceOf },
   { key: 'target', title: t('jobs.to'), value: targetOf },
   { key: 'state', title: t('letters.state'), value: (j) => j.state, render: (j) => html`<${JobState} state=${j.state} />` },
-  { key: 'progress', title: t('jobs.progress'), sort: false, render: (j) => html`<${Progress} done=${going(j) ? Math.min(j.looked, j.total) : 1} total=${going(j) ? j.total : 1} label=${t('jobs.progress')} />` },
+  { key: 'progress', title: t('jobs.progress'), sort: false, render: (j) => html`<${Progress} done=${going(j) ? Math.min(taken(j), expected(j).n) : 1} total=${going(j) ? expected(j).n : 1} label=${t('jobs.progress')} />` },
   { key: 'moved', title: t('jobs.moved'), align: 'end', value: (j) => j.moved },
   { key: 'came_back', title: t('jobs.came_back'), align: 'end', value: (j) => j.came_back },
   { key: 'refused', title: t('jobs.refused'), align: 'end', value: (j) => Object.values(j.refused).reduce((a, b) => a + b, 0) },
-  { key: 'rate', title: t('jobs.rate'), align: 'end', value: (j) => j.rate, render: (j) => (going(j) ? rate(j.rate) : '–') },
+  { key: 'rate', title: t('jobs.rate'), align: 'end', value: (j) => pace(j) ?? 0, render: (j) => (pace(j) === null ? '–' : rate(pace(j))) },
   { key: 'user', title: t('jobs.by'), value: (j) => j.user },
   { key: 'begun', title: t('jobs.begun'), value: (j) => Date.parse(j.begun), render: (j) => html`<${Ago} at=${j.begun} />` },
 ];
 
 function List() {
   const got = useData(everyJob, [vhost.value, vhosts.value], { on: ['jobs'], every: 2000 });
-  const source = useRows(got, columns(), { usual: { sort: 'begun', reverse: true } });
+  const shown = columns(usePaces());
+  const source = useRows(got, shown, { usual: { sort: 'begun', reverse: true } });
   const running = (got.data || []).filter(going);
   return html`<div class="page-head"><h1>${t('jobs.title')}</h1><p role="status" class="faint">${t('jobs.going_on', { n: running.length })}</p></div>
-    <${Table} id="jobs" caption=${t('jobs.title')} source=${source} columns=${columns()} keyOf=${(j) => `${j.vhost} ${j.id}`} onOpen=${(j) => go(to`/jobs/${j.vhost}/${j.id}`)}
+    <${Table} id="jobs" caption=${t('jobs.title')} source=${source} columns=${shown} keyOf=${(j) => `${j.vhost} ${j.id}`} onOpen=${(j) => go(to`/jobs/${j.vhost}/${j.id}`)}
       empty=${html`<${Empty} title=${t('jobs.empty')} text=${t('jobs.empty_text')} cli="bartleby ctl redrive --help" docs="office.md" />`} />
     <p class="faint">${t('jobs.total', { n: num((got.data || []).length) })}</p>`;
 }

@@ -8,6 +8,7 @@ import { bytesOf, hex, jsonOf, kindsOf } from '../pages/office/payload.js';
 import { count, grid, heat, range, step } from '../pages/office/calendar.js';
 
 const terms = (text) => split(text).map((x) => [x.not, x.field, x.value]);
+import { expected, left, note } from '../pages/office/pace.js';
 
 test('a filter is cut into its terms', () => {
   assert.deepEqual(terms('reason:expired -queue:orders.* age:>1h count>3 "card declined" timeout'), [
@@ -96,4 +97,20 @@ test('the calendar', () => {
   const hour = grid('hour', at);
   assert.deepEqual(count(hour, [at, at + 1, at + 36e5]).filter(Boolean), [2]);
   assert.deepEqual([heat(0, 100), heat(1, 100), heat(100, 100), heat(1, 1)], [0, 1, 4, 2]);
+});
+
+test('a job tells how fast it sends, not how fast it looks', () => {
+  const job = (patch) => ({ state: 'running', filter: 'header.tenant:acme', max: 0, total: 99_999, looked: 0, moved: 0, refused: {}, ...patch });
+  const samples = [];
+  const first = job({ looked: 10_000, moved: 100 });
+  assert.equal(note(samples, first, 1000), null);
+  assert.equal(note(samples, first, 1500), null, 'one answer counts once');
+  const second = job({ looked: 20_000, moved: 200 });
+  assert.equal(note(samples, second, 2000), 100);
+  assert.equal(left(second, 100, 999), 7990);
+  assert.deepEqual(expected(second, 999), { n: 999, about: false });
+  assert.deepEqual(expected(second), { n: 1000, about: true });
+  assert.deepEqual(expected(job({ filter: '', max: 50 })), { n: 50, about: false });
+  assert.equal(note(samples, job({ state: 'paused' }), 3000), null);
+  assert.equal(samples.length, 0);
 });

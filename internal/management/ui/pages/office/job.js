@@ -1,5 +1,5 @@
 // One job while it runs and after: how far it is, what came back, and how it is held, slowed and ended.
-import { html, useState } from '../../lib/html.js';
+import { html, useRef, useState } from '../../lib/html.js';
 import { t, num, percent, rate, span, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
@@ -10,6 +10,7 @@ import { href, to } from '../../lib/router.js';
 import { NumberField } from '../../lib/form.js';
 import { Icon } from '../../lib/icon.js';
 import { When } from '../../lib/time.js';
+import { expected, left, note, taken } from './pace.js';
 
 export const going = (j) => ['running', 'watching', 'paused', 'stopped'].includes(j.state);
 export const jobAt = (vhost, id) => `x/redrives/${path`${vhost}/${id}`}`;
@@ -30,23 +31,37 @@ export async function change(vhost, id, what) {
   return attempt(() => api.post(`${jobAt(vhost, id)}/${what}`));
 }
 
-// Job shows a job and its buttons; detail with all that was asked for.
-export function Job({ vhost, id, detail }) {
+// usePaces returns what tells of a job how many letters per second it sends lately.
+export function usePaces() {
+  const seen = useRef(new Map());
+  return (j) => {
+    const key = `${j.vhost} ${j.id}`;
+    if (!seen.current.has(key)) seen.current.set(key, []);
+    return note(seen.current.get(key), j, Date.now());
+  };
+}
+
+// Job shows a job and its buttons; detail with all that was asked for. matches is how many letters a dry run found, onEnd is told
+// when it is over, or has stopped by itself.
+export function Job({ vhost, id, detail, matches, onEnd }) {
   const [done, setDone] = useState(false);
   const got = useData(async (abort) => {
     const j = await api.get(jobAt(vhost, id), {}, { signal: abort });
     setDone(!going(j));
+    if (!going(j) || j.state === 'stopped') onEnd?.(id);
     return j;
   }, [vhost, id], { every: done ? 0 : 1000, on: ['jobs'] });
-  return html`<${Shown} of=${got}>${(j) => html`<${Progressing} job=${j} refresh=${got.refresh} detail=${detail} />`}</${Shown}>`;
+  return html`<${Shown} of=${got}>${(j) => html`<${Progressing} job=${j} refresh=${got.refresh} detail=${detail} matches=${matches} />`}</${Shown}>`;
 }
 
-function Progressing({ job: j, refresh, detail }) {
+function Progressing({ job: j, refresh, detail, matches }) {
   const [next, setNext] = useState(j.options.rate || null);
   const act = async (what) => (await change(j.vhost, j.id, what)) && refresh();
   const refused = Object.entries(j.refused);
   const gone = refused.reduce((n, [, k]) => n + k, 0);
-  const goal = j.max ? Math.min(j.max, j.total) : j.total;
+  const goal = expected(j, matches);
+  const pace = usePaces()(j);
+  const time = left(j, pace, matches);
   return html`<article class="card job" aria-label=${t('jobs.one', { id: j.id })}>
     <header><h2><a href=${href(to`/jobs/${j.vhost}/${j.id}`)}>${word('action', j.action)} ${j.id}</a></h2><${JobState} state=${j.state} />
       ${j.why && html`<span class="faint">${word('job_why', j.why)}</span>`}<span class="grow"></span>
@@ -55,13 +70,13 @@ function Progressing({ job: j, refresh, detail }) {
         ${(j.state === 'paused' || j.state === 'stopped') && html`<button type="button" onClick=${() => act('resume')}><${Icon} name="play" /> ${t('jobs.resume')}</button>`}
         ${going(j) && html`<button type="button" onClick=${() => act('cancel')}><${Icon} name="cross" /> ${t('jobs.cancel')}</button>`}</span></header>
     <p class="break"><b>${sourceOf(j)}</b> → <b>${targetOf(j)}</b> ${j.filter && html`<code>${j.filter}</code>`} ${j.ids > 0 && html`<span class="tag">${t('redrive.chosen', { n: j.ids })}</span>`}</p>
-    <${Progress} done=${going(j) ? Math.min(goal, Math.max(j.moved, j.looked)) : 1} total=${going(j) ? goal : 1} label=${t('jobs.progress')} />
+    <${Progress} done=${going(j) ? Math.min(goal.n, taken(j)) : 1} total=${going(j) ? goal.n : 1} label=${t('jobs.progress')} />
     <div class="cards" role="status" aria-live="off">
-      <div class="stat"><b>${num(j.moved)}</b><span>${j.action === 'discard' ? t('jobs.discarded') : t('jobs.moved')}</span></div>
+      <div class="stat"><b>${num(j.moved)}</b><span>${j.action === 'discard' ? t('jobs.discarded') : t('jobs.moved')}${going(j) && goal.n > 0 && ` · ${t(goal.about ? 'jobs.of_about' : 'jobs.of', { n: goal.n })}`}</span></div>
       <div class="stat"><b>${num(j.looked)}</b><span>${t('jobs.looked', { total: j.total })}</span></div>
       ${j.action !== 'discard' && html`<div class=${`stat ${j.came_back ? 'bad' : ''}`}><b>${num(j.came_back)}</b><span>${t('jobs.came_back')}${j.moved > 0 && j.came_back > 0 && ` · ${percent(j.came_back / j.moved)}`}</span></div>`}
       <div class=${`stat ${gone ? 'bad' : ''}`}><b>${num(gone)}</b><span>${t('jobs.refused')}</span></div>
-      ${going(j) && html`<div class="stat"><b>${rate(j.rate)}</b><span>${j.eta_ms !== null ? t('jobs.eta', { time: span(j.eta_ms) }) : t('jobs.rate')}</span></div>`}
+      ${going(j) && html`<div class="stat"><b>${pace === null ? '–' : rate(pace)}</b><span>${t('jobs.rate')}${time !== null && ` · ${t('jobs.eta', { time: span(Math.ceil(time / 1000) * 1000) })}`}</span></div>`}
     </div>
     ${refused.length > 0 && html`<table><caption>${t('jobs.refused_by')}</caption><thead><tr><th scope="col">${t('jobs.reason')}</th><th scope="col" class="end">${t('redrive.letters')}</th></tr></thead><tbody>${refused.map(([why, n]) => html`<tr><td>${word('refused', why)}</td><td class="end">${num(n)}</td></tr>`)}</tbody></table>`}
     ${going(j) && html`<form class="buttons" onSubmit=${async (e) => { e.preventDefault(); if (await attempt(() => api.patch(jobAt(j.vhost, j.id), { rate: next || 0 }), t('jobs.rate_changed'))) refresh(); }}>

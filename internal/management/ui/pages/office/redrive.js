@@ -59,6 +59,7 @@ function Begin({ close, vhost, scopes, action }) {
   const [max, setMax] = useState(null);
   const [trials, setTrials] = useState(null);
   const [jobs, setJobs] = useState(null);
+  const [over, setOver] = useState([]); // jobs that have ended, or stopped by themselves
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
   const [typed, setTyped] = useState('');
@@ -93,8 +94,8 @@ function Begin({ close, vhost, scopes, action }) {
   const mustType = action === 'discard' && count > 1000;
   const title = action === 'discard' ? t('redrive.discard_title', { n: count }) : t('redrive.title', { n: count });
   if (jobs) {
-    return html`<${Dialog} title=${t('redrive.progress')} close=${() => close(jobs)} wide actions=${html`<button type="button" onClick=${() => close(jobs)}>${t('redrive.in_background')}</button>`}>
-      ${jobs.map((j) => html`<${Job} key=${j.id} vhost=${vhost} id=${j.id} />`)}</${Dialog}>`;
+    return html`<${Dialog} title=${t('redrive.progress')} close=${() => close(jobs)} wide actions=${html`<button type="button" onClick=${() => close(jobs)}>${jobs.every((j) => over.includes(j.id)) ? t('redrive.close') : t('redrive.in_background')}</button>`}>
+      ${jobs.map((j, i) => html`<${Job} key=${j.id} vhost=${vhost} id=${j.id} matches=${trials?.[i] && !trials[i].partial ? trials[i].matches : undefined} onEnd=${(id) => setOver((all) => (all.includes(id) ? all : [...all, id]))} />`)}</${Dialog}>`;
   }
   const ready = trials && count > 0 && (!mustType || typed === String(count));
   return html`<${Dialog} title=${title} close=${() => close()} wide actions=${html`
@@ -137,7 +138,7 @@ function Options({ options: o, set, max, setMax }) {
     <fieldset class="card"><legend>${t('redrive.caution')}</legend><div class="form">
       <${NumberField} label=${t('redrive.canary')} hint=${t('redrive.canary_hint')} min="0" value=${o.canary || null} onInput=${(v) => set({ canary: v || 0 })} />
       <${Duration} label=${t('redrive.watch')} value=${o.watch_ms} onInput=${(v) => set({ watch_ms: v || 0 })} />
-      <${NumberField} label=${t('redrive.stop_share')} unit="%" min="0" max="100" value=${o.stop_percent || null} onInput=${(v) => set({ stop_percent: v || 0 })} /></div>
+      <${NumberField} label=${t('redrive.stop_share')} hint=${t('redrive.stop_share_hint')} unit="%" min="0" max="100" value=${o.stop_percent || null} onInput=${(v) => set({ stop_percent: v || 0 })} /></div>
       <${Check} label=${t('redrive.ramp')} hint=${t('redrive.ramp_hint')} value=${o.ramp} onInput=${(v) => set({ ramp: v, canary: v && !o.canary ? 10 : o.canary })} />
       <${Check} label=${t('redrive.stop_no_consumer')} value=${o.stop_no_consumer} onInput=${(v) => set({ stop_no_consumer: v })} /></fieldset>
     <details><summary>${t('redrive.message')}</summary>

@@ -40,7 +40,7 @@ type Order struct {
 	Canary         uint64 // so many first, 0: none
 	Watch          uint64 // ms that are waited after the canary, each step of the ramp, and the last letter
 	Ramp           bool   // ten times as many after each watch
-	StopPercent    uint64 // that may come back of those that were sent; 0: any number
+	StopPercent    uint64 // that may come back of those that were sent lately; 0: any number
 	StopNoConsumer bool   // stop before a queue without consumers
 	StripDeaths    bool
 	DropExpiration bool
@@ -136,8 +136,10 @@ type Progress struct {
 	Quota    uint64           // of Moved, after which it watches; 0: there is none
 	Until    deadline.Instant // vhost time: while it watches
 	Finished bool             // there is nothing left to look at
-	BaseSent uint64           // Moved when somebody let it go on: what came back of those before is known
+	BaseSent uint64           // Moved when what is counted for StopPercent began: one or two stretches ago
 	BaseBack uint64           // CameBack at that time
+	MidSent  uint64           // Moved when the last stretch began
+	MidBack  uint64           // CameBack at that time
 }
 
 // OrderIDsMax bounds the letters that an order names one by one.
@@ -148,6 +150,7 @@ const (
 	jobsOpenMax  = 16  // that have not ended
 	jobLooksMax  = 512 // messages that a portion looks at
 	jobMovesMax  = 256 // and moves
+	jobStretch   = 100 // letters, or the canary if that is more: what came back is counted over one or two such stretches
 	jobPace      = 10  // ms between portions where there is a rate
 	backDelay    = 100 // ms until it is in the log that a letter came back
 	watchUsual   = 10_000
@@ -270,7 +273,7 @@ func readOrder(r *reader) (o Order) {
 func appendProgress(b []byte, p *Progress) []byte {
 	b = append(b, byte(p.State), bits(p.Finished))
 	b = appendText(b, p.Note)
-	for _, n := range []uint64{uint64(p.Begun), uint64(p.Ended), p.Cursor, p.Total, p.Looked, p.Moved, p.CameBack, p.Rate, p.Quota, uint64(p.Until), p.BaseSent, p.BaseBack} {
+	for _, n := range []uint64{uint64(p.Begun), uint64(p.Ended), p.Cursor, p.Total, p.Looked, p.Moved, p.CameBack, p.Rate, p.Quota, uint64(p.Until), p.BaseSent, p.BaseBack, p.MidSent, p.MidBack} {
 		b = binary.AppendUvarint(b, n)
 	}
 	b = appendNumbers(b, p.Refused[:])
@@ -281,7 +284,7 @@ func readProgress(r *reader) (p Progress) {
 	p.State, p.Finished = JobState(r.byte()), r.byte() != 0
 	p.Note = r.text()
 	var begun, ended, until uint64
-	for _, to := range []*uint64{&begun, &ended, &p.Cursor, &p.Total, &p.Looked, &p.Moved, &p.CameBack, &p.Rate, &p.Quota, &until, &p.BaseSent, &p.BaseBack} {
+	for _, to := range []*uint64{&begun, &ended, &p.Cursor, &p.Total, &p.Looked, &p.Moved, &p.CameBack, &p.Rate, &p.Quota, &until, &p.BaseSent, &p.BaseBack, &p.MidSent, &p.MidBack} {
 		*to = r.uint()
 	}
 	p.Begun, p.Ended, p.Until = deadline.Instant(begun), deadline.Instant(ended), deadline.Instant(until)

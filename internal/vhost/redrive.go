@@ -97,7 +97,9 @@ func (v *VHost) changeRedrive(s *Stamp, ch *channel, c *Command, out *Outcome) *
 		if p.State.active() {
 			break
 		}
-		p.State, p.Note, p.BaseSent, p.BaseBack = JobRunning, "", p.Moved, p.CameBack+j.back
+		p.State, p.Note = JobRunning, ""
+		p.MidSent, p.MidBack = p.Moved, p.CameBack+j.back
+		p.BaseSent, p.BaseBack = p.MidSent, p.MidBack
 		if p.Finished {
 			p.State, p.Until = JobWatching, s.From+deadline.Instant(j.Watch)
 		}
@@ -215,7 +217,7 @@ func (v *VHost) goOn(s *Stamp, j *job, out *Outcome) (n int) {
 	return v.portion(s, j, &p, out)
 }
 
-// tooManyBack reports whether more letters died again than may, of those that were sent since somebody let the job go on.
+// tooManyBack reports whether more letters died again than may, of those that were sent lately, since somebody let the job go on.
 func (v *VHost) tooManyBack(j *job, p *Progress) bool {
 	sent, back := p.Moved-p.BaseSent, p.CameBack+j.back-p.BaseBack
 	return j.StopPercent > 0 && back > 0 && back*100 > j.StopPercent*sent
@@ -238,6 +240,10 @@ func (v *VHost) portion(s *Stamp, j *job, p *Progress, out *Outcome) int {
 		if v.tryOne(s, j, p, source, seq, out); p.State == JobRunning {
 			p.pass(j, seq)
 		}
+	}
+	if p.Moved-p.MidSent >= max(jobStretch, j.Canary) { // so that a job of a million notices that everything fails now
+		p.BaseSent, p.BaseBack = p.MidSent, p.MidBack
+		p.MidSent, p.MidBack = p.Moved, p.CameBack+j.back
 	}
 	p.Finished = p.Finished || !v.more(source, j, p)
 	if j.Max > 0 && p.Moved >= j.Max {

@@ -11,7 +11,8 @@ import { Icon } from '../../lib/icon.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { at, fetchLetter, placeOf, reasonOf } from './letters.js';
 import { bytesOf, hex, jsonOf, kindsOf } from './payload.js';
-import { quote } from './filter.js';
+import { accountOf } from './exception.js';
+import { quote, split } from './filter.js';
 import { stops, total } from './timeline.js';
 import { JSONTree } from './json.js';
 import { Reason, State } from './words.js';
@@ -26,7 +27,7 @@ export function Viewer({ id, children }) {
     ${children?.(l, got.refresh)}
     <div class="viewer">
       <section class="card" aria-labelledby="way"><h2 id="way">${t('viewer.way')}</h2><${Timeline} letter=${l} /></section>
-      <div class="viewer-body"><${Body} letter=${l} whole=${() => setWhole(true)} /><${Why} letter=${l} /><${Next} letter=${l} /></div>
+      <div class="viewer-body"><${Why} letter=${l} /><${Body} letter=${l} whole=${() => setWhole(true)} /><${Next} letter=${l} /></div>
       <div class="viewer-side"><${Facts} letter=${l} /><${Properties} letter=${l} /><${Headers} letter=${l} /><${Related} letter=${l} /></div>
     </div>`}</${Shown}>`;
 }
@@ -82,9 +83,24 @@ function Why({ letter: l }) {
   const names = { expired: /ttl|expir/, maxlen: /max-length|overflow/, delivery_limit: /delivery-limit/, rejected: /dead-letter/ }[reasonOf(l)] || /dead-letter/;
   const settings = (got.data?.settings || []).filter((s) => /dead-letter/.test(s.name) || names.test(s.name));
   return html`<section class="card" aria-labelledby="why"><h2 id="why">${t('viewer.why')}</h2>
+    <${Exception} letter=${l} />
     <p>${t('viewer.why_text', { queue, why: word('reason_text', reasonOf(l)) })}</p>
     ${got.data?.refused ? html`<p class="faint">${t('viewer.queue_gone', { queue })}</p>` : html`<dl class="pairs">${settings.map((s) => html`<dt class="mono">${s.name}</dt><dd><b>${s.value === null || s.value === undefined ? '–' : typeof s.value === 'object' ? JSON.stringify(s.value) : String(s.value)}</b> <span class="faint">${[word('source', s.source), s.from].filter(Boolean).join(' · ')}</span></dd>`)}</dl>`}
     <p class="buttons"><a class="button" href=${href(to`/queues/${l.vhost}/${queue}`)}>${t('viewer.to_queue', { queue })}</a></p></section>`;
+}
+
+// Exception is what its headers, or else the broker, tell of the exception, and the way to the letters that died of the same.
+function Exception({ letter: l }) {
+  const one = `${l.place === 'lost' ? 'state:lost' : `queue:${quote(l.queue)}`} id:${l.id}`;
+  const got = useData((abort) => api.get(`x/letters/${encodeURIComponent(l.vhost)}/groups`, { by: 'exception', filter: one, limit: 1 }, { signal: abort }).catch(() => ({ groups: [] })), [at(l)], { every: 0 });
+  const group = got.data?.groups.find((g) => g.value !== '');
+  const { text, stack } = accountOf(l.properties?.headers);
+  const said = text || group?.value || '';
+  if (!said) return null;
+  const same = group && split(group.filter).find((x) => x.field === 'exception' || x.field === 'fingerprint');
+  return html`<p class="exception"><b>${t('letters.exception')}:</b> <span class="mono">${said}</span></p>
+    ${stack && html`<details><summary>${t('viewer.stack')}</summary><${Code} text=${stack} label=${t('viewer.stack')} /></details>`}
+    ${same && html`<p class="buttons"><a class="button" href=${href('/letters', { vhost: l.vhost, filter: same.text, view: 'list' })}><${Icon} name="filter" /> ${t('viewer.same_exception')}</a></p>`}`;
 }
 
 // Next says where the letter would go if it were sent back now.

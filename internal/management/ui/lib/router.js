@@ -31,6 +31,14 @@ export function go(path, query, { replace = false } = {}) {
   show(href(path, query), replace);
 }
 
+// from is the address of the page that led to this one, '' if there was none.
+export const from = () => history.state?.from || '';
+
+// back shows that page again, or else the one that is named. A page that stands for its predecessor, as the next letter does for
+// the one before it, is shown by beside: it leads back to where that came from.
+export const back = (path, query) => show(from() || href(path, query), false);
+export const beside = (path) => show(href(path), false, from());
+
 // setQuery changes parts of the query; null and '' take one away. It replaces the address unless push is said: what is
 // typed into a filter is not a page to come back to.
 export function setQuery(patch, { push = false } = {}) {
@@ -38,8 +46,8 @@ export function setQuery(patch, { push = false } = {}) {
   show(href(here.value.path, query), !push);
 }
 
-function show(address, replace) {
-  history[replace ? 'replaceState' : 'pushState'](null, '', address);
+function show(address, replace, origin = replace ? from() : location.pathname + location.search) {
+  history[replace ? 'replaceState' : 'pushState']({ from: origin }, '', address);
   here.value = read();
 }
 

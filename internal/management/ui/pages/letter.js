@@ -1,7 +1,8 @@
 // One letter on a page of its own.
 import { html } from '../lib/html.js';
 import { t } from '../lib/i18n.js';
-import { go, href, to } from '../lib/router.js';
+import { back, beside, from, href, to } from '../lib/router.js';
+import { oneVHost } from '../lib/vhosts.js';
 import { Icon } from '../lib/icon.js';
 import { useShortcuts } from '../lib/keys.js';
 import { Viewer, useNeighbours } from './office/viewer.js';
@@ -12,16 +13,17 @@ import { edit } from './office/resend.js';
 export function render({ params }) {
   const lost = params.queue === undefined;
   const id = { vhost: params.vhost, place: lost ? 'lost' : 'queue', queue: params.queue || '', id: params.id };
-  const step = useNeighbours(id, (l) => go(page(l)));
-  const back = lost ? ['/lost', { vhost: params.vhost }] : ['/letters', { vhost: params.vhost }];
-  useShortcuts({ Escape: ['keys.back', () => go(...back)] }, [params.id]);
-  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${href(...back)}>${lost ? t('lost.title') : t('letters.title')}</a> <span aria-hidden="true">/</span>
+  const step = useNeighbours(id, (l) => beside(page(l)));
+  const list = [lost ? '/lost' : '/letters', { vhost: params.vhost === oneVHost.value ? '' : params.vhost }];
+  const up = from().startsWith(href(list[0]) + '?') ? from() : href(...list); // with the filter and the groups one came from
+  useShortcuts({ Escape: ['keys.back', () => back(...list)] }, [params.id]);
+  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${up}>${lost ? t('lost.title') : t('letters.title')}</a> <span aria-hidden="true">/</span>
       ${lost ? null : html`<a href=${href(to`/queues/${params.vhost}/${params.queue}`)}>${params.queue}</a>`}</nav>
-    <${Viewer} id=${id}>${(l, refresh) => html`<${Head} letter=${l} refresh=${refresh} step=${step} back=${back} />`}</${Viewer}>`;
+    <${Viewer} id=${id}>${(l, refresh) => html`<${Head} letter=${l} refresh=${refresh} step=${step} list=${list} />`}</${Viewer}>`;
 }
 
-function Head({ letter: l, refresh, step, back }) {
-  const gone = (done) => done && go(...back);
+function Head({ letter: l, refresh, step, list }) {
+  const gone = (done) => done && back(...list);
   const redrive = () => beginRedrive(l.vhost, scopesOf([l])).then(gone);
   const discard = () => beginRedrive(l.vhost, scopesOf([l]), 'discard').then(gone);
   const resend = () => edit(l).then((original) => (original === 'kept' ? refresh() : gone(original)));

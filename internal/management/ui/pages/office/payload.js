@@ -17,6 +17,16 @@ export function jsonOf(text) {
   }
 }
 
+// isJSON tells whether a text is one JSON value, however large its numbers are.
+export function isJSON(text) {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 // hex writes bytes as an editor of bytes shows them: offset, sixteen bytes, what of them is a letter.
 export function hex(bytes, most = 65536) {
   const lines = [];

@@ -55,7 +55,7 @@ function bodyOf(scope, action, target, options, max, dry) {
 function Begin({ close, vhost, scopes, action }) {
   const lost = scopes.every((s) => s.source.lost);
   const [target, setTarget] = useState({ to: 'origin' });
-  const [options, setOptions] = useState({ rate: 0, order: 'oldest', canary: 0, watch_ms: 10000, ramp: false, stop_percent: 0, stop_no_consumer: false, strip_deaths: false, drop_expiration: true });
+  const [options, setOptions] = useState({ rate: 0, order: 'oldest', canary: 0, watch_ms: 10000, ramp: false, stop_percent: 0, stop_no_consumer: false, strip_deaths: false, drop_expiration: false });
   const [max, setMax] = useState(null);
   const [trials, setTrials] = useState(null);
   const [jobs, setJobs] = useState(null);

@@ -1,12 +1,13 @@
 // Edit a message and send it again: what may be changed, what changed, then it takes the place of the original or stands beside it.
 import { html, useState } from '../../lib/html.js';
-import { t } from '../../lib/i18n.js';
+import { t, word } from '../../lib/i18n.js';
 import { api } from '../../lib/api.js';
 import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
 import { Check, TextArea, TextField } from '../../lib/form.js';
+import { Icon } from '../../lib/icon.js';
 import { at } from './letters.js';
 import { diff } from './diff.js';
-import { jsonOf } from './payload.js';
+import { isJSON, jsonOf } from './payload.js';
 
 // locked are the headers that tell where a message comes from: they stay.
 const locked = /^x-(death|first-death-|last-death-|redrive-|edited-from)/;
@@ -26,42 +27,45 @@ function Edit({ close, letter: l }) {
   };
   const [now, setNow] = useState(before);
   const [keep, setKeep] = useState(false);
-  const [review, setReview] = useState(false);
+  const [review, setReview] = useState(null); // what the broker says to it: {outcome, queues}
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
   const set = (k) => (v) => setNow({ ...now, [k]: v });
   const wrong = { properties: notObject(now.properties), headers: notObject(now.headers) };
-  const warn = !binary && jsonOf(before.payload) !== undefined && jsonOf(now.payload) === undefined ? t('resend.no_json') : '';
+  const warn = !binary && isJSON(before.payload) && !isJSON(now.payload) ? t('resend.no_json') : '';
   const bad = wrong.properties || wrong.headers;
   const changed = Object.keys(before).some((k) => before[k] !== now[k]);
   const send = async (dry) => {
     setBusy(true);
     setError('');
-    const body = { keep, dry_run: dry, exchange: now.exchange, routing_key: now.key };
+    // An exchange or key that is given replaces all its keys, CC among them: what is not changed is left out.
+    const body = { keep, dry_run: dry };
+    if (now.exchange !== before.exchange || now.key !== before.key) Object.assign(body, { exchange: now.exchange, routing_key: now.key });
     if (now.payload !== before.payload) Object.assign(body, { payload: now.payload, payload_encoding: binary ? 'base64' : 'string' });
     if (now.properties !== before.properties || now.headers !== before.headers) {
       body.properties = { ...JSON.parse(now.properties), headers: { ...JSON.parse(now.headers), ...Object.fromEntries(headers.filter(([k]) => locked.test(k))) } };
     }
     try {
-      await api.post(`${at(l)}/resend`, body);
+      const answer = await api.post(`${at(l)}/resend`, body);
       if (!dry) {
-        toast(keep ? t('resend.sent_kept') : t('resend.sent'));
+        const queues = review.queues.join(', ');
+        toast(html`<span>${keep ? t('resend.sent_kept') : t('resend.sent')}</span> ${queues && html`<span>${t('resend.reached', { queues })}</span>`}`);
         close(keep ? 'kept' : 'moved');
         return;
       }
-      setReview(true);
+      setReview(answer);
     } catch (e) {
       setError(reasonOf(e));
     }
     setBusy(false);
   };
   return html`<${Dialog} title=${t('resend.title')} close=${() => close('')} wide actions=${html`
-      ${review && html`<button type="button" onClick=${() => setReview(false)}>${t('resend.back')}</button>`}
+      ${review && html`<button type="button" onClick=${() => setReview(null)}>${t('resend.back')}</button>`}
       <button type="button" onClick=${() => close('')}>${t('frame.cancel')}</button>
-      ${review ? html`<button type="button" class="primary" disabled=${busy} onClick=${() => send(false)}>${t('resend.send')}</button>` : html`<button type="button" class="primary" disabled=${busy || bad || l.truncated} onClick=${() => send(true)}>${t('resend.review')}</button>`}`}>
+      ${review ? html`<button type="button" class="primary" disabled=${busy || review.outcome !== 'redriven'} onClick=${() => send(false)}>${t('resend.send')}</button>` : html`<button type="button" class="primary" disabled=${busy || bad || l.truncated} onClick=${() => send(true)}>${t('resend.review')}</button>`}`}>
     ${error && html`<p class="banner bad" role="alert">${error}</p>`}
     ${l.truncated && html`<p class="banner warn">${t('resend.truncated')}</p>`}
-    ${review ? html`<${Review} before=${before} now=${now} changed=${changed} />` : html`
+    ${review ? html`<${Whereto} answer=${review} exchange=${now.exchange} routingKey=${now.key} keep=${keep} />${warn && html`<p class="banner warn" role="alert"><${Icon} name="warning" /> ${warn}</p>`}<${Review} before=${before} now=${now} changed=${changed} />` : html`
       <div class="form"><${TextField} label=${t('letters.exchange')} hint=${t('resend.exchange_hint')} value=${now.exchange} onInput=${set('exchange')} /><${TextField} label=${t('letters.key')} value=${now.key} onInput=${set('key')} /></div>
       <${TextArea} label=${binary ? t('resend.body_base64') : t('viewer.body')} error=${warn} value=${now.payload} onInput=${set('payload')} rows="12" autofocus />
       ${jsonOf(now.payload) !== undefined && html`<p><button type="button" class="small" onClick=${() => set('payload')(pretty(jsonOf(now.payload)))}>${t('resend.tidy')}</button></p>`}
@@ -78,6 +82,13 @@ function notObject(text) {
   } catch (e) {
     return t('resend.bad_json', { reason: e.message });
   }
+}
+
+// Whereto says which queues the message reaches, and what becomes of the original.
+function Whereto({ answer, exchange, routingKey, keep }) {
+  const by = [exchange || t('viewer.default_exchange'), routingKey].filter(Boolean).join(' → ');
+  if (answer.outcome !== 'redriven') return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('resend.would_stay', { by, why: word('refused', answer.outcome) })}</p>`;
+  return html`<p class="banner" role="status">${answer.queues.length > 0 && t('resend.reaches', { by, queues: answer.queues.join(', ') })} ${keep ? t('resend.original_stays') : t('resend.original_goes')}</p>`;
 }
 
 function Review({ before, now, changed }) {

@@ -10,7 +10,7 @@ func (s *scrape) redriveMetrics() {
 	if !s.aggregated() {
 		s.family(messages, counter, help)
 		s.eachQueue(func(q *queueSeries) {
-			if n := &q.Stats; n.Redriven+n.Discarded > 0 {
+			if n := &q.Stats; q.target || n.Redriven+n.Discarded > 0 {
 				s.series(messages, more(q.labels, "result", "moved"), float64(n.Redriven))
 				s.series(messages, more(q.labels, "result", "discarded"), float64(n.Discarded))
 			}

@@ -132,7 +132,10 @@ func (e *exporter) place(s *spot, f *sift.Filter, newest bool) error {
 // all exports the letters of all places.
 func (e *exporter) all(f *sift.Filter, newest bool) error {
 	r := e.request
-	q := search.Query{VHost: r.names[0], Filter: f, Limit: exportLetterMax, May: r.maySee(r.names[0])}
+	may := r.maySee(r.names[0])
+	q := search.Query{VHost: r.names[0], Filter: f, Limit: exportLetterMax, May: func(at vhost.Where, lastQueue string) bool {
+		return at.Schedule == "" && may(at, lastQueue) // what waits there has its instant, which no import gives back
+	}}
 	if !newest {
 		q.Order = search.Oldest
 	}

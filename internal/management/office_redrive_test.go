@@ -270,12 +270,24 @@ func TestRedriveMetrics(t *testing.T) {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
-	p = scrapePage(d, "/metrics/per-object")
-	for name, want := range map[string]string{
-		`bartleby_redrive_messages_total{vhost="/",queue="dead",result="moved"}`: "2", `bartleby_dlq_departures_total{vhost="/",queue="dead",how="redriven"}`: "2",
-	} {
-		if got := fmt.Sprint(p.values[name]); got != want {
-			t.Errorf("%s is %s, want %s", name, got, want)
+	d.redrive(`{"source":{"queue":"dead"},"action":"discard","max":1}`)
+	d.later(10 * time.Millisecond)
+	for _, path := range []string{"/metrics/per-object", "/metrics/detailed?family=redrive_metrics"} {
+		p = scrapePage(d, path)
+		for name, want := range map[string]float64{
+			`bartleby_redrive_messages_total{vhost="/",queue="dead",result="moved"}`:     2,
+			`bartleby_redrive_messages_total{vhost="/",queue="dead",result="discarded"}`: 1,
+		} {
+			if got, there := p.values[name]; !there || fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%s: %s is %v, want %v", path, name, got, want)
+			}
 		}
+	}
+	if got := fmt.Sprint(scrapePage(d, "/metrics/per-object").values[`bartleby_dlq_departures_total{vhost="/",queue="dead",how="redriven"}`]); got != "2" {
+		t.Errorf("left by a redrive: %s", got)
+	}
+	p = scrapePage(office(t, 1), "/metrics/detailed?family=redrive_metrics")
+	if _, there := p.values[`bartleby_redrive_messages_total{vhost="/",queue="dead",result="moved"}`]; !there {
+		t.Error("a queue of dead letters is shown only when the first was sent back: the rate of these is unknown")
 	}
 }

@@ -75,13 +75,13 @@ func ownOperations() []operation {
 		{"GET x/held/{vhost}/{queue}", "The dead letters that a queue holds until their targets take them", nil, api.HeldLetters{}},
 		{"GET x/scheduled", "What waits in delayed exchanges", nil, api.List[api.Schedule]{}},
 		{"GET x/scheduled/{vhost}", "What waits in those of a virtual host, summed up", nil, api.Schedules{}},
-		{"GET x/scheduled/{vhost}/{exchange}", "The messages that wait in a delayed exchange, in portions", nil, api.WaitingPage{}},
+		{"GET x/scheduled/{vhost}/{exchange}", "The messages that wait in a delayed exchange, in portions; filter, message_id, routing_key, header, from, until, limit, after, payload", nil, api.WaitingPage{}},
 		{"DELETE x/scheduled/{vhost}/{exchange}", "Cancels all that wait in a delayed exchange", nil, api.Purged{}},
 		{"PUT x/scheduled/{vhost}/{exchange}/key/{key}", "Schedules a message in the place of what waits under a key", api.PutScheduled{}, api.Published{}},
 		{"POST x/scheduled/{vhost}/{exchange}/cancel", "Cancels scheduled messages", api.PostWaiting{}, api.Changed{}},
 		{"POST x/scheduled/{vhost}/{exchange}/reschedule", "Gives scheduled messages another instant", api.PostReschedule{}, api.Changed{}},
 		{"POST x/scheduled/{vhost}/{exchange}/fire", "Fires scheduled messages now", api.PostWaiting{}, api.Changed{}},
-		{"GET x/waiting/{vhost}/{queue}", "The messages of a queue that wait for an instant", nil, api.WaitingPage{}},
+		{"GET x/waiting/{vhost}/{queue}", "The messages of a queue that wait for an instant; as those of a delayed exchange", nil, api.WaitingPage{}},
 		{"POST x/waiting/{vhost}/{queue}/retry", "Makes them ready now", api.PostRetry{}, api.Changed{}},
 	}
 	for _, by := range []struct{ path, words string }{{"{id}", "by its ID"}, {"key/{key}", "by its key"}} {

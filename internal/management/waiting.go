@@ -26,6 +26,9 @@ func (w *room) list(v *vhost.VHost, after vhost.ScheduledMessage, until vhost.In
 	return v.ListScheduled(w.exchange, after, until, most)
 }
 
+// where is the place of its messages.
+func (w *room) where() vhost.Where { return vhost.Where{Queue: w.queue, Schedule: w.exchange} }
+
 // enterSchedule finds the delayed exchange that the path names. The caller needs the permissions on it, too, if the
 // exchange is gone and its messages are not.
 func (r *request) enterSchedule(ops ...access.Operation) (*room, error) {
@@ -98,7 +101,7 @@ func getWaiting(r *request) (answer, error) {
 
 func (r *request) listWaiting(w *room) (answer, error) {
 	query := r.URL.Query()
-	f, err := filterOf(query)
+	f, err := r.filterOf(query)
 	if err != nil {
 		return answer{}, err
 	}

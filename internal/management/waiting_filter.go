@@ -7,13 +7,15 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/sift"
 )
 
 // A filter lets messages through by what they are. All that it names must hold.
 type filter struct {
 	messageID, routingKey *string
 	headers               []criterion
-	from, until           int64 // ms by the wall clock, 0: any
+	from, until           int64        // ms by the wall clock, 0: any
+	sift                  *sift.Filter // nil: any
 }
 
 // A criterion is a header with its value as text.
@@ -21,7 +23,7 @@ type criterion struct{ name, value string }
 
 // picks reports whether a content has to be looked at.
 func (f *filter) picks() bool {
-	return f.messageID != nil || f.routingKey != nil || len(f.headers) > 0
+	return f.messageID != nil || f.routingKey != nil || len(f.headers) > 0 || f.sift != nil
 }
 
 // empty reports whether all are let through.
@@ -57,8 +59,14 @@ func plainText(v amqp.Value) (string, bool) {
 }
 
 // filterOf reads a query.
-func filterOf(query url.Values) (*filter, error) {
+func (r *request) filterOf(query url.Values) (*filter, error) {
 	f := &filter{}
+	if text := query.Get("filter"); text != "" {
+		var err error
+		if f.sift, err = r.siftBy(text); err != nil {
+			return nil, err
+		}
+	}
 	for name, to := range map[string]**string{"message_id": &f.messageID, "routing_key": &f.routingKey} {
 		if query.Has(name) {
 			value := query.Get(name)

@@ -116,6 +116,9 @@ func (p *pass) read() (batch []waiting, err error) {
 			x := waiting{ScheduledMessage: m}
 			now, _, view, outcome := v.ScheduledAt(m.ID)
 			x.view, x.waits = view, outcome == "" && now.At == m.At
+			if seen, there := v.Find(p.room.where(), m.ID.Number+1); p.filter.sift != nil {
+				x.waits = x.waits && there && passes(p.filter.sift, &seen)
+			}
 			batch = append(batch, x)
 		}
 	})

@@ -64,9 +64,13 @@ func (x *Index) groupsIndex(ctx context.Context, k *known, q *GroupQuery) (g Gro
 			return g, err
 		}
 	}
+	scanned, cut, err := x.scanTally(ctx, q, firstSchedule, w.tally)
+	if err != nil {
+		return g, err
+	}
 	g = w.tally.groups(q.Most)
-	g.Scanned, g.Index = w.looked, state
-	g.Partial = g.Partial || w.partial || state.Forgotten
+	g.Scanned, g.Index = w.looked+scanned, state
+	g.Partial = g.Partial || w.partial || cut || state.Forgotten
 	return g, nil
 }
 

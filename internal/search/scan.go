@@ -12,8 +12,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// A scan answers without the index: place by place, the lost letters first, then the queues by name. Within a place letters
-// come as they lie, so the order of an answer is by time only there.
+// A scan answers without the index: place by place, the lost letters first, then the queues, then the schedules by name. Within
+// a place letters come as they lie, so the order of an answer is by time only there. What waits in schedules is in no index:
+// it is scanned for behind what the index has found.
 type scan struct {
 	index   *Index
 	vhost   string
@@ -21,7 +22,9 @@ type scan struct {
 	needs   sift.Need
 	may     func(vhost.Where, string) bool
 	order   Order
-	scanned int
+	died    bool // messages that have not died are of no account
+	looked  int
+	scanned int // of these, those of which may says yes
 	ends    time.Time
 }
 
@@ -32,15 +35,22 @@ type cursor struct {
 }
 
 const (
-	scanWord  = "scan:"
-	lostWord  = "lost"
-	queueWord = "queue:"
+	scanWord     = "scan:"
+	lostWord     = "lost"
+	queueWord    = "queue:"
+	scheduleWord = "schedule:"
 )
 
+// firstSchedule is before what waits in any delayed exchange, whose names are not empty, and behind all else.
+var firstSchedule = cursor{at: vhost.Where{Schedule: "\x00"}}
+
 func (c cursor) String() string {
-	place := lostWord
-	if !c.at.Lost {
-		place = queueWord + c.at.Queue
+	place := queueWord + c.at.Queue
+	switch {
+	case c.at.Lost:
+		place = lostWord
+	case c.at.Schedule != "":
+		place = scheduleWord + c.at.Schedule
 	}
 	return scanWord + strconv.FormatUint(c.after, 10) + ":" + place
 }
@@ -53,9 +63,13 @@ func parseCursor(s string) (c cursor, err error) {
 	if c.after, err = strconv.ParseUint(number, 10, 64); err != nil || !ok {
 		return c, ErrCursor
 	}
-	switch name, isQueue := strings.CutPrefix(place, queueWord); {
+	name, isQueue := strings.CutPrefix(place, queueWord)
+	exchange, isSchedule := strings.CutPrefix(place, scheduleWord)
+	switch {
 	case isQueue:
 		c.at.Queue = name
+	case isSchedule && exchange != "":
+		c.at.Schedule = exchange
 	case place == lostWord:
 		c.at.Lost = true
 	default:
@@ -64,25 +78,66 @@ func parseCursor(s string) (c cursor, err error) {
 	return c, nil
 }
 
+// inSchedules reports whether a text names a place among the schedules.
+func inSchedules(s string) bool {
+	c, err := parseCursor(s)
+	return err == nil && c.at.Schedule != ""
+}
+
 func (x *Index) newScan(name string, f *sift.Filter, may func(vhost.Where, string) bool, order Order) *scan {
 	s := &scan{index: x, vhost: name, filter: f, needs: sift.Deaths, may: may, order: order, ends: time.Now().Add(scanBudget)}
 	if f != nil {
 		s.needs |= f.Needs()
 	}
+	s.died = !mayMatch(f, &sift.Message{}, ofDeaths...)
 	return s
 }
 
-// places lists where letters may be, from one place on.
+// ofDeaths are the fields that nothing has that has not died.
+var ofDeaths = []string{"reason", "first-reason", "source", "last-queue"}
+
+// mayMatch reports whether a message passes the terms that ask for some fields; f may be nil.
+func mayMatch(f *sift.Filter, m *sift.Message, fields ...string) bool {
+	if f == nil {
+		return true
+	}
+	for _, t := range f.Terms() {
+		if !slices.Contains(fields, t.Field) {
+			continue
+		}
+		if only, err := sift.Parse(t.Text, 0); err == nil && !only.Match(m) {
+			return false
+		}
+	}
+	return true
+}
+
+// places lists where letters may be, from one place on. Schedules in which nothing can be meant are left out.
 func (s *scan) places(ctx context.Context, from vhost.Where) (all []vhost.Where, err error) {
 	if from.Lost {
 		all = append(all, from)
 	}
-	var names []string
-	err = s.index.look(ctx, s.vhost, func(v *vhost.VHost) { names = v.QueueNames() })
-	slices.Sort(names)
-	for _, name := range names {
+	var queues, schedules []string
+	err = s.index.look(ctx, s.vhost, func(v *vhost.VHost) {
+		if from.Schedule == "" {
+			queues = v.QueueNames()
+		}
+		for _, name := range v.ScheduleNames() {
+			if _, messages, _ := v.ScheduleNamed(name); messages > 0 {
+				schedules = append(schedules, name)
+			}
+		}
+	})
+	slices.Sort(queues)
+	for _, name := range queues {
 		if from.Lost || name >= from.Queue {
 			all = append(all, vhost.Where{Queue: name})
+		}
+	}
+	for _, name := range schedules {
+		m := sift.Message{Queue: name, State: "scheduled"}
+		if name >= from.Schedule && mayMatch(s.filter, &m, "queue", "state") {
+			all = append(all, vhost.Where{Schedule: name})
 		}
 	}
 	return all, err
@@ -104,7 +159,7 @@ func (s *scan) run(ctx context.Context, from cursor, visit Visit, enough func() 
 			continue
 		}
 		for {
-			if enough() || s.scanned >= scanMost || time.Now().After(s.ends) {
+			if enough() || s.looked >= scanMost || time.Now().After(s.ends) {
 				return &cursor{at, after}, nil
 			}
 			after, err = s.some(ctx, at, after, visit, enough)
@@ -123,14 +178,14 @@ func (s *scan) run(ctx context.Context, from cursor, visit Visit, enough func() 
 func (s *scan) some(ctx context.Context, at vhost.Where, after uint64, visit Visit, enough func() bool) (next uint64, err error) {
 	err = s.index.look(ctx, s.vhost, func(v *vhost.VHost) {
 		began := time.Now()
+		seen := 0
 		for next = after; time.Since(began) < portion; {
 			g := vhost.Glance{Where: at, After: next, Newest: s.order == Newest, Looks: looksOnce}
 			next, _ = v.Browse(g, func(x *vhost.Seen) bool {
-				s.scanned++
-				if s.meant(x, visit) && enough() {
+				if seen++; s.meant(x, visit) && enough() {
 					return false
 				}
-				return s.scanned%16 != 0 || time.Since(began) < portion
+				return seen%16 != 0 || time.Since(began) < portion
 			})
 			if next == 0 || enough() {
 				return
@@ -141,17 +196,39 @@ func (s *scan) some(ctx context.Context, at vhost.Where, after uint64, visit Vis
 }
 
 // isLetter reports whether a message is one of those that this package is about.
-func isLetter(x *vhost.Seen) bool { return x.Letter || x.Lost || x.State == queue.Held }
+func isLetter(x *vhost.Seen) bool {
+	return x.Letter || x.Lost || x.Scheduled || x.State == queue.Held
+}
+
+// whereOf is the place of a message.
+func whereOf(x *vhost.Seen) vhost.Where {
+	switch {
+	case x.Lost:
+		return vhost.Where{Lost: true}
+	case x.Scheduled:
+		return vhost.Where{Schedule: x.Queue}
+	}
+	return vhost.Where{Queue: x.Queue}
+}
 
 // meant visits a message if it is asked for.
 func (s *scan) meant(x *vhost.Seen, visit Visit) bool {
-	if !isLetter(x) {
+	if s.died && x.Scheduled && !x.Letter {
 		return false
 	}
-	m := x.Sift(sift.Deaths)
-	if s.may != nil && x.Lost && !s.may(vhost.Where{Lost: true}, m.LastQueue) {
+	if s.looked++; s.may != nil && x.Lost {
+		if m := x.Sift(sift.Deaths); !s.may(vhost.Where{Lost: true}, m.LastQueue) {
+			return false
+		}
+	}
+	if s.scanned++; !isLetter(x) {
 		return false
 	}
+	m := x.Sift(0)
+	if s.filter != nil && s.filter.Refuses(&m, 0) {
+		return false
+	}
+	m = x.Sift(sift.Deaths)
 	if s.filter != nil && s.filter.Refuses(&m, sift.Deaths) {
 		return false
 	}
@@ -171,29 +248,42 @@ func (x *Index) scanLetters(ctx context.Context, q *Query, visit Visit) (a Answe
 	if err != nil {
 		return a, err
 	}
+	err = x.scanFrom(ctx, q, from, q.Limit, visit, &a)
+	return a, err
+}
+
+// scanFrom goes on with an answer by a scan, for up to most letters.
+func (x *Index) scanFrom(ctx context.Context, q *Query, from cursor, most int, visit Visit, a *Answer) error {
 	s, found := x.newScan(q.VHost, q.Filter, q.May, q.Order), 0
 	next, err := s.run(ctx, from, func(seen *vhost.Seen, m *sift.Message) {
 		found++
 		visit(seen, m)
-	}, func() bool { return found >= q.Limit })
-	a.Scanned = s.scanned
+	}, func() bool { return found >= most })
+	a.Scanned += s.scanned
 	if next != nil {
-		a.Next, a.Partial = next.String(), found < q.Limit
+		a.Next, a.Partial = next.String(), a.Partial || found < most
 	}
-	return a, err
+	return err
 }
 
 // scanGroups is Groups without the index.
 func (x *Index) scanGroups(ctx context.Context, q *GroupQuery) (g Groups, err error) {
+	t := newTally(q.By)
+	scanned, cut, err := x.scanTally(ctx, q, cursor{at: vhost.Where{Lost: true}}, t)
+	g = t.groups(q.Most)
+	g.Scanned, g.Partial = scanned, g.Partial || cut
+	return g, err
+}
+
+// scanTally counts letters by a scan; cut reports whether there were more than it had time for.
+func (x *Index) scanTally(ctx context.Context, q *GroupQuery, from cursor, t *tally) (scanned int, cut bool, err error) {
 	s := x.newScan(q.VHost, q.Filter, q.May, Newest)
 	s.needs |= q.By.Needs()
-	t := newTally(q.By)
-	next, err := s.run(ctx, cursor{at: vhost.Where{Lost: true}}, func(seen *vhost.Seen, m *sift.Message) {
+	s.died = s.died || slices.Contains(ofDeaths, q.By.String())
+	next, err := s.run(ctx, from, func(seen *vhost.Seen, m *sift.Message) {
 		if value, ok := q.By.Key(m); ok {
-			t.add(value, m.At, Ref{vhost.Where{Queue: seen.Queue, Lost: seen.Lost}, seen.ID})
+			t.add(value, m.At, Ref{whereOf(seen), seen.ID})
 		}
 	}, func() bool { return false })
-	g = t.groups(q.Most)
-	g.Scanned, g.Partial = s.scanned, g.Partial || next != nil
-	return g, err
+	return s.scanned, next != nil, err
 }

@@ -31,7 +31,14 @@ func (x *Index) Search(ctx context.Context, q Query, visit Visit) (Answer, error
 	} else if q.After != "" && !strings.HasPrefix(q.After, scanWord) {
 		return Answer{Partial: true}, nil
 	}
-	return x.scanLetters(ctx, &q, visit)
+	a, err := x.scanLetters(ctx, &q, visit)
+	if k := x.knownOf(q.VHost); k != nil && inSchedules(q.After) { // the portions before came from the index
+		k.Lock()
+		defer k.Unlock()
+		a.Index = k.state()
+		a.Partial = a.Partial || a.Index.Forgotten
+	}
+	return a, err
 }
 
 // A found is a letter that the index has.
@@ -263,7 +270,7 @@ func (x *Index) searchIndex(ctx context.Context, k *known, q *Query, visit Visit
 	if q.Filter != nil {
 		needs |= q.Filter.Needs()
 	}
-	shown, ends := 0, time.Now().Add(searchBudget)
+	shown, looked, ends := 0, 0, time.Now().Add(searchBudget)
 	var last, before *found
 	for {
 		var some []found
@@ -283,18 +290,19 @@ func (x *Index) searchIndex(ctx context.Context, k *known, q *Query, visit Visit
 		}
 		a.Partial = a.Partial || m.cut
 		if len(some) == 0 {
-			return a, nil
+			return a, x.scanFrom(ctx, q, firstSchedule, q.Limit-shown, visit, &a)
 		}
 		for len(some) > 0 {
 			n, err := x.verify(ctx, k, q, needs, some, q.Limit-shown, visit)
 			if err != nil {
 				return a, err
 			}
-			a.Scanned += n.looked
+			a.Scanned += n.scanned
+			looked += n.looked
 			shown += n.shown
 			last = &some[n.looked-1]
 			some = some[n.looked:]
-			if shown >= q.Limit || a.Scanned >= searchMost || time.Now().After(ends) {
+			if shown >= q.Limit || looked >= searchMost || time.Now().After(ends) {
 				a.Next, a.Partial = cursorOf(last), a.Partial || shown < q.Limit
 				return a, nil
 			}
@@ -302,8 +310,8 @@ func (x *Index) searchIndex(ctx context.Context, k *known, q *Query, visit Visit
 	}
 }
 
-// verified is what came of some letters.
-type verified struct{ looked, shown int }
+// verified is what came of some letters: how many were looked at, how many of these the caller may see, and how many are shown.
+type verified struct{ looked, scanned, shown int }
 
 // verify looks at letters in the machine, and visits those that are as they are meant to be, up to most.
 func (x *Index) verify(ctx context.Context, k *known, q *Query, needs sift.Need, some []found, most int, visit Visit) (n verified, err error) {
@@ -318,9 +326,12 @@ func (x *Index) verify(ctx context.Context, k *known, q *Query, needs sift.Need,
 			case m == nil:
 				gone = append(gone, *f)
 			case q.May != nil && f.ref.Lost && !q.May(f.ref.Where, m.LastQueue):
-			case q.Filter == nil || q.Filter.Match(m):
-				visit(seen, m)
-				n.shown++
+			default:
+				n.scanned++
+				if q.Filter == nil || q.Filter.Match(m) {
+					visit(seen, m)
+					n.shown++
+				}
 			}
 			if n.shown >= most || time.Since(began) > portion {
 				return

@@ -49,7 +49,7 @@ export function and(text, term) {
 export const fields = [
   ['reason', ['rejected', 'expired', 'maxlen', 'delivery_limit']], ['queue', []], ['source', []], ['exchange', []], ['key', ['order.#']],
   ['age', ['>1h', '<10m', '1h..1d']], ['time', ['today', 'yesterday']], ['count', ['>3']], ['redrives', ['0', '>0']],
-  ['state', ['ready', 'unacked', 'waiting', 'held', 'lost']],
+  ['state', ['ready', 'unacked', 'waiting', 'held', 'lost', 'scheduled']],
   ['cause', ['no_exchange', 'no_route', 'cycle', 'refused', 'hops', 'delivery_limit', 'discarded']],
   ['size', ['>10kB']], ['id', []], ['message-id', []], ['correlation-id', []], ['type', []], ['exception', ['*Timeout*']], ['header.', []], ['body.$.', []],
   ['first-reason', ['rejected', 'expired', 'maxlen', 'delivery_limit']], ['last-queue', []], ['user', []], ['app', []], ['content-type', []],

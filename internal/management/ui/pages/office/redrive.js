@@ -12,10 +12,11 @@ import { split } from './filter.js';
 // A scope says which letters are meant: {source: {queue} or {lost: true}, ids or filter, count}. A job has one source; letters of
 // several places become several jobs.
 
-// scopesOf sorts chosen letters by where they are.
+// scopesOf sorts chosen letters by where they are. What is scheduled goes by itself.
 export function scopesOf(letters) {
   const by = new Map();
   for (const l of letters) {
+    if (l.place === 'scheduled') continue;
     const key = l.place === 'lost' ? '' : 'q' + l.queue;
     if (!by.has(key)) by.set(key, { source: l.place === 'lost' ? { lost: true } : { queue: l.queue }, ids: [], count: 0 });
     by.get(key).ids.push(l.id);
@@ -29,7 +30,7 @@ export function scopesOf(letters) {
 export async function scopesByFilter(vhost, filter) {
   const named = split(filter).some((x) => (x.field === 'queue' || x.field === 'dlq') && !x.not);
   const targets = named ? null : new Set((await api.get(`x/letters/${path`${vhost}`}/summary`)).queues.map((q) => q.name));
-  const places = await api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'queue', filter, limit: 200 });
+  const places = await api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'queue', filter: `${filter} -state:scheduled`.trim(), limit: 200 });
   const found = places.groups.filter((g) => g.value !== '' && (!targets || targets.has(g.value))).map((g) => ({ source: { queue: g.value }, filter, count: g.count }));
   const lost = await api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'cause', filter: `${filter} state:lost`.trim() }).catch(() => ({ total: 0 }));
   const inNone = places.groups.find((g) => g.value === '');

@@ -64,6 +64,9 @@ function hole(inside) {
   return { name, kind, cases };
 }
 
+// upright shows what would turn the direction of a sentence as its code.
+const upright = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (c) => `U+${c.codePointAt(0).toString(16).toUpperCase()}`);
+
 // format fills the holes in.
 export function format(parts, params, lang, count) {
   let out = '';
@@ -81,7 +84,7 @@ export function format(parts, params, lang, count) {
     } else if (p.kind === 'number' || typeof v === 'number') {
       out += number(lang, Number(v ?? 0));
     } else {
-      out += v ?? '';
+      out += upright(String(v ?? ''));
     }
   }
   return out;

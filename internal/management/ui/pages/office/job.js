@@ -70,7 +70,7 @@ function Progressing({ job: j, refresh, detail, matches }) {
         ${(j.state === 'paused' || j.state === 'stopped') && html`<button type="button" onClick=${() => act('resume')}><${Icon} name="play" /> ${t('jobs.resume')}</button>`}
         ${going(j) && html`<button type="button" onClick=${() => act('cancel')}><${Icon} name="cross" /> ${t('jobs.cancel')}</button>`}</span></header>
     <p class="break"><b>${sourceOf(j)}</b> → <b>${targetOf(j)}</b> ${j.filter && html`<code>${j.filter}</code>`} ${j.ids > 0 && html`<span class="tag">${t('redrive.chosen', { n: j.ids })}</span>`}</p>
-    <${Progress} done=${going(j) ? Math.min(goal.n, taken(j)) : 1} total=${going(j) ? goal.n : 1} label=${t('jobs.progress')} />
+    <${Progress} done=${!going(j) ? 1 : goal.about ? j.looked : Math.min(goal.n, taken(j))} total=${!going(j) ? 1 : goal.about ? j.total : goal.n} label=${t('jobs.progress')} />
     <div class="cards" role="status" aria-live="off">
       <div class="stat"><b>${num(j.moved)}</b><span>${j.action === 'discard' ? t('jobs.discarded') : t('jobs.moved')}${going(j) && goal.n > 0 && ` · ${t(goal.about ? 'jobs.of_about' : 'jobs.of', { n: goal.n })}`}</span></div>
       <div class="stat"><b>${num(j.looked)}</b><span>${t('jobs.looked', { total: j.total })}</span></div>

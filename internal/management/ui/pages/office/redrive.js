@@ -65,6 +65,10 @@ function Begin({ close, vhost, scopes, action }) {
   const [busy, setBusy] = useState(false);
   const [typed, setTyped] = useState('');
   const results = useRef();
+  const progress = useRef();
+  useEffect(() => {
+    if (jobs) progress.current?.focus();
+  }, [jobs]);
   useEffect(() => {
     if (trials) results.current?.scrollIntoView({ block: 'nearest' });
   }, [trials]);
@@ -73,6 +77,7 @@ function Begin({ close, vhost, scopes, action }) {
     setTrials(null);
   };
   const ask = async (dry) => {
+    if (busy) return;
     setBusy(true);
     setError('');
     try {
@@ -91,17 +96,19 @@ function Begin({ close, vhost, scopes, action }) {
   useEffect(() => {
     if (action === 'discard') ask(true);
   }, []);
-  const count = trials ? trials.reduce((n, x) => n + x.matches, 0) : countOf(scopes);
-  const mustType = action === 'discard' && count > 1000;
+  const found = trials ? trials.reduce((n, x) => n + x.matches, 0) : 0;
+  const partial = !!trials?.some((x) => x.partial); // a job looks at all, a trial does not
+  const count = trials && !partial ? found : Math.max(found, countOf(scopes));
+  const mustType = action === 'discard' && (count > 1000 || partial);
   const title = action === 'discard' ? t('redrive.discard_title', { n: count }) : t('redrive.title', { n: count });
   if (jobs) {
     return html`<${Dialog} title=${t('redrive.progress')} close=${() => close(jobs)} wide actions=${html`<button type="button" onClick=${() => close(jobs)}>${jobs.every((j) => over.includes(j.id)) ? t('redrive.close') : t('redrive.in_background')}</button>`}>
-      ${jobs.map((j, i) => html`<${Job} key=${j.id} vhost=${vhost} id=${j.id} matches=${trials?.[i] && !trials[i].partial ? trials[i].matches : undefined} onEnd=${(id) => setOver((all) => (all.includes(id) ? all : [...all, id]))} />`)}</${Dialog}>`;
+      <div tabindex="-1" ref=${progress} role="group" aria-label=${t('redrive.progress')}>${jobs.map((j, i) => html`<${Job} key=${j.id} vhost=${vhost} id=${j.id} matches=${trials?.[i] && !trials[i].partial ? trials[i].matches : undefined} onEnd=${(id) => setOver((all) => (all.includes(id) ? all : [...all, id]))} />`)}</div></${Dialog}>`;
   }
-  const ready = trials && count > 0 && (!mustType || typed === String(count));
+  const ready = trials && (count > 0 || partial) && (!mustType || typed === String(count));
   return html`<${Dialog} title=${title} close=${() => close()} wide actions=${html`
       <button type="button" onClick=${() => close()}>${t('frame.cancel')}</button>
-      <button type="button" class=${trials ? '' : 'primary'} disabled=${busy} onClick=${() => ask(true)}>${t('redrive.try')}</button>
+      <button type="button" class=${trials ? '' : 'primary'} aria-disabled=${busy} onClick=${() => ask(true)}>${t('redrive.try')}</button>
       <button type="button" class=${action === 'discard' ? 'danger' : trials ? 'primary' : ''} disabled=${busy || !ready} onClick=${() => ask(false)}>${action === 'discard' ? t('redrive.discard') : t('redrive.begin')}</button>`}>
     <ul class="tags">${scopes.map((s) => html`<li class="tag">${placeOf(s)} · ${s.ids ? t('redrive.chosen', { n: s.ids.length }) : s.filter ? html`<code>${s.filter}</code>` : t('redrive.everything')}</li>`)}</ul>
     ${action === 'discard' ? html`${scopes.some((s) => !s.source.lost) && html`<p>${t('redrive.discard_text')}</p>`}${scopes.some((s) => s.source.lost) && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.discard_lost_text')}</p>`}` : html`<${Target} vhost=${vhost} target=${target} lost=${lost} change=${(x) => { setTarget(x); setTrials(null); }} />
@@ -137,27 +144,30 @@ function Options({ options: o, set, max, setMax }) {
       <${Select} label=${t('redrive.order')} value=${o.order} onInput=${(v) => set({ order: v })} options=${[['oldest', t('redrive.oldest')], ['newest', t('redrive.newest')]]} />
     </div>
     <fieldset class="card"><legend>${t('redrive.caution')}</legend><div class="form">
-      <${NumberField} label=${t('redrive.canary')} hint=${t('redrive.canary_hint')} min="0" value=${o.canary || null} onInput=${(v) => set({ canary: v || 0 })} />
+      <${NumberField} label=${t('redrive.canary')} hint=${t('redrive.canary_hint')} min="0" value=${o.canary || null} onInput=${(v) => set({ canary: v || 0, stop_percent: v && !o.stop_percent ? usualStop : o.stop_percent })} />
       <${Duration} label=${t('redrive.watch')} value=${o.watch_ms} onInput=${(v) => set({ watch_ms: v || 0 })} />
       <${NumberField} label=${t('redrive.stop_share')} hint=${t('redrive.stop_share_hint')} unit="%" min="0" max="100" value=${o.stop_percent || null} onInput=${(v) => set({ stop_percent: v || 0 })} /></div>
-      <${Check} label=${t('redrive.ramp')} hint=${t('redrive.ramp_hint')} value=${o.ramp} onInput=${(v) => set({ ramp: v, canary: v && !o.canary ? 10 : o.canary })} />
+      <${Check} label=${t('redrive.ramp')} hint=${t('redrive.ramp_hint')} value=${o.ramp} onInput=${(v) => set({ ramp: v, canary: v && !o.canary ? 10 : o.canary, stop_percent: v && !o.stop_percent ? usualStop : o.stop_percent })} />
       <${Check} label=${t('redrive.stop_no_consumer')} value=${o.stop_no_consumer} onInput=${(v) => set({ stop_no_consumer: v })} /></fieldset>
     <details><summary>${t('redrive.message')}</summary>
       <${Check} label=${t('redrive.drop_expiration')} hint=${t('redrive.drop_expiration_hint')} value=${o.drop_expiration} onInput=${(v) => set({ drop_expiration: v })} />
       <${Check} label=${t('redrive.strip_deaths')} hint=${t('redrive.strip_deaths_hint')} value=${o.strip_deaths} onInput=${(v) => set({ strip_deaths: v })} /></details>`;
 }
 
+// usualStop is the share that stops a job with a canary, in percent, unless another is chosen: a canary is there to be heeded.
+const usualStop = 20;
+
 // Trials says what a job would do.
 function Trials({ scopes, trials, action }) {
   return html`${trials.map((x, i) => {
     const refused = Object.entries(x.refused);
     return html`<section class="card" key=${i}><h3>${t('redrive.trial', { place: placeOf(scopes[i]) })}</h3>
-      <p>${action === 'discard' ? t('redrive.would_discard', { n: x.matches }) : t('redrive.would_move', { n: x.matches })} ${x.partial && html`<span class="tag warn">${t('redrive.trial_partial', { n: x.looked })}</span>`}</p>
+      <p>${x.partial ? t(action === 'discard' ? 'redrive.least_discard' : 'redrive.least_move', { n: x.matches, looked: x.looked }) : action === 'discard' ? t('redrive.would_discard', { n: x.matches }) : t('redrive.would_move', { n: x.matches })}</p>
       ${action === 'discard' && !x.fits && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.does_not_fit')}</p>`}
       ${action !== 'discard' && Object.keys(x.queues).length > 0 && html`<table><caption class="hidden">${t('redrive.routes')}</caption><thead><tr><th scope="col">${t('redrive.into')}</th><th scope="col" class="end">${t('redrive.letters')}</th></tr></thead>
         <tbody>${Object.entries(x.queues).map(([q, n]) => html`<tr><td class="break">${q}</td><td class="end">${num(n)}</td></tr>`)}</tbody></table>`}
       ${refused.length > 0 && html`<p class="banner bad"><${Icon} name="warning" /> ${t('redrive.would_refuse', { which: refused.map(([why, n]) => `${word('refused', why)} ${num(n)}`).join(', ') })}</p>`}
-      ${x.matches === 0 && html`<p class="banner">${t('redrive.nothing')}</p>`}</section>`;
+      ${x.matches === 0 && !x.partial && html`<p class="banner">${t('redrive.nothing')}</p>`}</section>`;
   })}`;
 }
 

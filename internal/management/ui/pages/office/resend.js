@@ -1,5 +1,5 @@
 // Edit a message and send it again: what may be changed, what changed, then it takes the place of the original or stands beside it.
-import { html, useState } from '../../lib/html.js';
+import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { t, word } from '../../lib/i18n.js';
 import { api } from '../../lib/api.js';
 import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
@@ -30,6 +30,10 @@ function Edit({ close, letter: l }) {
   const [review, setReview] = useState(null); // what the broker says to it: {outcome, queues}
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
+  const reviewed = useRef();
+  useEffect(() => {
+    if (review) reviewed.current?.focus();
+  }, [review]);
   const set = (k) => (v) => setNow({ ...now, [k]: v });
   const wrong = { properties: notObject(now.properties), headers: notObject(now.headers) };
   const warn = !binary && isJSON(before.payload) && !isJSON(now.payload) ? t('resend.no_json') : '';
@@ -65,7 +69,7 @@ function Edit({ close, letter: l }) {
       ${review ? html`<button type="button" class="primary" disabled=${busy || review.outcome !== 'redriven'} onClick=${() => send(false)}>${t('resend.send')}</button>` : html`<button type="button" class="primary" disabled=${busy || bad || l.truncated} onClick=${() => send(true)}>${t('resend.review')}</button>`}`}>
     ${error && html`<p class="banner bad" role="alert">${error}</p>`}
     ${l.truncated && html`<p class="banner warn">${t('resend.truncated')}</p>`}
-    ${review ? html`<${Whereto} answer=${review} exchange=${now.exchange} routingKey=${now.key} keep=${keep} />${warn && html`<p class="banner warn" role="alert"><${Icon} name="warning" /> ${warn}</p>`}<${Review} before=${before} now=${now} changed=${changed} />` : html`
+    ${review ? html`<div tabindex="-1" ref=${reviewed} role="group" aria-label=${t('resend.review')}><${Whereto} answer=${review} exchange=${now.exchange} routingKey=${now.key} keep=${keep} />${warn && html`<p class="banner warn" role="alert"><${Icon} name="warning" /> ${warn}</p>`}<${Review} before=${before} now=${now} changed=${changed} /></div>` : html`
       <div class="form"><${TextField} label=${t('letters.exchange')} hint=${t('resend.exchange_hint')} value=${now.exchange} onInput=${set('exchange')} /><${TextField} label=${t('letters.key')} value=${now.key} onInput=${set('key')} /></div>
       <${TextArea} label=${binary ? t('resend.body_base64') : t('viewer.body')} error=${warn} value=${now.payload} onInput=${set('payload')} rows="12" autofocus />
       ${jsonOf(now.payload) !== undefined && html`<p><button type="button" class="small" onClick=${() => set('payload')(pretty(jsonOf(now.payload)))}>${t('resend.tidy')}</button></p>`}

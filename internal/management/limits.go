@@ -30,6 +30,9 @@ const (
 	// getBytesMax is about how many bytes of bodies it takes from one queue: as JSON they are up to six times as many.
 	getBytesMax = 32 << 20
 
+	// expirationMax is the longest expiration of a message, ms. Source: reference expiry-and-limits 1.
+	expirationMax = 315_360_000_000
+
 	// lettersUsual and lettersMax are the letters of a portion, unasked and at most.
 	lettersUsual, lettersMax = 100, 500
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
@@ -190,6 +191,9 @@ func (in *intake) line(text []byte) error {
 	if p.Has&amqp.FlagUserID != 0 && p.UserID != r.caller.name && !r.caller.may(access.TagAdministrator) {
 		return errors.New("the user ID is not yours")
 	}
+	if err := publishable(p); err != nil {
+		return err
+	}
 	from := l.VHost + "/" + l.Place + "/" + l.Queue + "/" + l.ID
 	if l.ID != "" {
 		if in.has[from] {
@@ -283,6 +287,21 @@ func importedProperties(l *api.Exported) (*amqp.Properties, error) {
 		return nil, err
 	}
 	return &p, p.Check()
+}
+
+// publishable refuses a line that no publisher may send: published with others it would end them all.
+func publishable(p *amqp.Properties) error {
+	if p.Has&amqp.FlagExpiration != 0 {
+		if ms, err := strconv.ParseInt(p.Expiration, 10, 64); err != nil || ms < 0 || ms > expirationMax {
+			return errors.New("the expiration '" + p.Expiration + "' is not a number of milliseconds that a message may have")
+		}
+	}
+	for _, name := range []string{"CC", "BCC"} {
+		if v, there := p.Headers.Get(name); there && v.Kind != amqp.KindArray {
+			return errors.New("the header " + name + " is not a list of routing keys")
+		}
+	}
+	return nil
 }
 
 func withoutHeader(t amqp.Table, name string) (rest amqp.Table) {

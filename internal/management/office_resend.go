@@ -67,7 +67,14 @@ func resend(r *request, s *spot) (answer, error) {
 	}
 	resent := api.Resent{EditedFrom: s.reference()}
 	if body.DryRun {
-		return r.tryResend(e, resent)
+		tried, err := r.triedResend(e, resent)
+		if err != nil {
+			return answer{}, err
+		}
+		return ok(tried)
+	}
+	if tried, err := r.triedResend(e, resent); err == nil { // where it goes is known before: then it is not there any more
+		resent.Queues = tried.Queues
 	}
 	effects, err := r.do(s.host, vhost.Command{Kind: vhost.Resend, Edit: e, Properties: amqp.AppendProperties(nil, p), Body: payload})
 	if err != nil {
@@ -212,17 +219,17 @@ func withTypesOf(given, old amqp.Table) amqp.Table {
 	return given
 }
 
-// tryResend tells where an edited message would go. The headers by which a headers exchange would route it are the original's.
-func (r *request) tryResend(e *vhost.Edit, resent api.Resent) (answer, error) {
+// triedResend tells where an edited message would go. The headers by which a headers exchange would route it are the original's.
+func (r *request) triedResend(e *vhost.Edit, resent api.Resent) (api.Resent, error) {
 	o := &vhost.Order{Source: e.Source, IDs: []uint64{e.ID}, Way: e.Way, Exchange: e.Exchange, Key: e.Key}
 	t, err := r.trial(o)
 	if err != nil {
-		return answer{}, err
+		return resent, err
 	}
 	resent.Outcome = vhost.Redriven.String()
 	for _, x := range t.Sample {
 		resent.Queues = x.Queues
 		resent.Outcome = cmp.Or(x.Refused, resent.Outcome)
 	}
-	return ok(resent)
+	return resent, nil
 }

@@ -26,7 +26,7 @@ func TestResend(t *testing.T) {
 	}
 	changed := strings.Replace(string(properties), "acme", "ACME", 1)
 	r := decoded[api.Resent](d, d.want(200, "POST", at, `{"payload":"{\"order\":7}","properties":`+changed+`}`).Body.Bytes())
-	if r.Outcome != "redriven" || r.EditedFrom != "queue/dead/"+first.ID {
+	if r.Outcome != "redriven" || strings.Join(r.Queues, " ") != "work" || r.EditedFrom != "queue/dead/"+first.ID {
 		t.Errorf("resent %+v", r)
 	}
 	d.want(404, "GET", deadLetters+"/"+first.ID, "")
@@ -131,6 +131,9 @@ func TestExportAndImport(t *testing.T) {
 	n := in("?exchange=orders&routing_key=new", "\n{}\nnonsense\n{\"payload\":\"plain\"}\n{\"payload\":\"!\",\"payload_encoding\":\"base64\"}")
 	if n.Read != 4 || n.Imported != 1 || n.Failed != 3 || n.Wrong[0].Line != 1 || !strings.Contains(n.Wrong[0].Reason, "payload is missing") || n.Wrong[1].Reason != "not_json" {
 		t.Errorf("by hand: %+v", n)
+	}
+	if n := in("?queue=restored", `{"payload":"a"}`+"\n"+`{"payload":"b","properties":{"expiration":"abc"}}`+"\n"+`{"payload":"c","properties":{"headers":{"CC":"zz"}}}`+"\n"+`{"payload":"d","properties":{"expiration":"60000"}}`); n.Imported != 2 || n.Failed != 2 || n.Wrong[0].Line != 2 || n.Wrong[1].Line != 3 {
+		t.Errorf("lines that no publisher may send: %+v", n)
 	}
 	if n := in("?origin=true", `{"payload":"a","exchange":"gone","routing_keys":["k"]}`+"\n"+file); n.Imported != 2 || n.Failed != 1 || !strings.Contains(n.Wrong[0].Reason, "no exchange 'gone'") {
 		t.Errorf("one to an exchange that is gone: %+v", n)

@@ -202,7 +202,7 @@ func (w *world) jobProgressed(st *step, f *vhost.Fact) {
 		w.violate(Redrive, "job %d says that %d letters came back, %d have", j.ID, now.CameBack, w.backs[j.ID])
 	}
 	if limit := j.StopPercent; limit > 0 && len(st.sent) > 0 {
-		if back := p.CameBack - p.BaseBack; back > 0 && back*100 > limit*(p.Moved-p.BaseSent) {
+		if back := p.CameBack - p.BaseBack; back*100 > limit*max(p.Moved-p.BaseSent, j.Sample(p)) {
 			w.violate(Redrive, "job %d goes on though %d of %d came back, it was to stop at %d %%", j.ID, back, p.Moved-p.BaseSent, limit)
 		}
 	}

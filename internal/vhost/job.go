@@ -146,13 +146,14 @@ type Progress struct {
 const OrderIDsMax = 10_000
 
 const (
-	jobsMax      = 100 // that are remembered, the oldest ended ones go
-	jobsOpenMax  = 16  // that have not ended
-	jobLooksMax  = 512 // messages that a portion looks at
-	jobMovesMax  = 256 // and moves
-	jobStretch   = 100 // letters, or the canary if that is more: what came back is counted over one or two such stretches
-	jobPace      = 10  // ms between portions where there is a rate
-	backDelay    = 100 // ms until it is in the log that a letter came back
+	jobsMax      = 100       // that are remembered, the oldest ended ones go
+	jobsOpenMax  = 16        // that have not ended
+	jobLooksMax  = 512       // messages that a portion looks at
+	jobBytesMax  = 256 << 10 // octets of messages that a filter looks through in a portion, but for the last one
+	jobMovesMax  = 256       // and moves
+	jobStretch   = 100       // letters, or the canary if that is more: what came back is counted over one or two such stretches
+	jobPace      = 10        // ms between portions where there is a rate
+	backDelay    = 100       // ms until it is in the log that a letter came back
 	watchUsual   = 10_000
 	watchMax     = 86_400_000
 	rateMax      = 1_000_000

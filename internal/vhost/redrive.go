@@ -220,7 +220,15 @@ func (v *VHost) goOn(s *Stamp, j *job, out *Outcome) (n int) {
 // tooManyBack reports whether more letters died again than may, of those that were sent lately, since somebody let the job go on.
 func (v *VHost) tooManyBack(j *job, p *Progress) bool {
 	sent, back := p.Moved-p.BaseSent, p.CameBack+j.back-p.BaseBack
-	return j.StopPercent > 0 && back > 0 && back*100 > j.StopPercent*sent
+	return j.StopPercent > 0 && back*100 > j.StopPercent*max(sent, j.Sample(p))
+}
+
+// Sample is of how many letters at least the share is taken that came back: a single one that fails first is none.
+func (o *Order) Sample(p *Progress) uint64 {
+	if o.Canary > 0 {
+		return o.Canary
+	}
+	return min(jobStretch, max(p.Total, 1))
 }
 
 // portion moves some letters of a running job.
@@ -232,11 +240,12 @@ func (v *VHost) portion(s *Stamp, j *job, p *Progress, out *Outcome) int {
 		return 1
 	}
 	may := v.allowance(s, j, p)
-	looked, moved := p.Looked, p.Moved
+	looked, moved, heavy := p.Looked, p.Moved, 0
 	for _, seq := range v.candidates(source, j, p) {
-		if p.Moved-moved >= may || v.full() || p.State != JobRunning {
+		if p.Moved-moved >= may || v.full() || p.State != JobRunning || heavy > jobBytesMax {
 			break
 		}
+		heavy += j.weight(source, seq)
 		if v.tryOne(s, j, p, source, seq, out); p.State == JobRunning {
 			p.pass(j, seq)
 		}
@@ -391,6 +400,17 @@ func (v *VHost) chosen(j *job, source *queueState, seq queue.Seq) (*Seen, Why) {
 		}
 	}
 	return &x, 0
+}
+
+// weight is about how many octets a filter looks through to know of a message.
+func (j *job) weight(source *queueState, seq queue.Seq) int {
+	if j.IDs != nil || j.filter == nil || j.filter.Needs()&(sift.Properties|sift.Body) == 0 {
+		return 0
+	}
+	if e := source.messages.Entry(seq); e != nil {
+		return int(e.Size)
+	}
+	return 0
 }
 
 // trialJob is a job that is only tried.

@@ -214,11 +214,13 @@ func (v *VHost) TryRedrive(o *Order, wall int64, cursor uint64, looks int, t *Re
 		p.Cursor = p.Bounds[len(p.Bounds)-1] + 1
 	}
 	s := Stamp{Wall: Instant(wall), Now: v.logged, From: v.logged}
+	heavy := 0
 	for _, seq := range v.candidates(source, j, p) {
-		if looks == 0 || o.Max > 0 && t.Matches >= o.Max {
+		if looks == 0 || o.Max > 0 && t.Matches >= o.Max || heavy > jobBytesMax {
 			break
 		}
 		looks--
+		heavy += j.weight(source, seq)
 		t.Looked++
 		p.pass(j, seq)
 		v.tryTrial(&s, j, source, seq, t)

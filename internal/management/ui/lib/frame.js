@@ -1,6 +1,6 @@
 // The frame around every page: navigation, virtual host, live or paused, alarms, language, theme, user; shortcuts that hold
 // everywhere; and the page that the address asks for.
-import { html, signal, useEffect, useState, useErrorBoundary } from './html.js';
+import { html, signal, useEffect, useRef, useState, useErrorBoundary } from './html.js';
 import { t, lang, languages, chooseLanguage, short, span } from './i18n.js';
 import { route, find, href, go } from './router.js';
 import { user, logOut, may } from './session.js';
@@ -28,6 +28,12 @@ export function Frame({ pages }) {
     loadVHosts().catch(() => {});
   }, [user.value?.name]);
   useEffect(() => showNav(false), [route.value.path]);
+  const first = useRef(true);
+  useEffect(() => {
+    // What had the focus may be gone with its page: then the keyboard goes on from where the new page begins.
+    if (!first.current && document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true });
+    first.current = false;
+  }, [route.value.path]);
   useEffect(() => {
     document.title = found ? `${t(found.page.title)} – Bartleby` : 'Bartleby';
   }, [found?.page, lang()]);

@@ -28,7 +28,7 @@ const columns = (pace) => [
   { key: 'vhost', title: t('frame.vhost'), off: true },
   { key: 'source', title: t('jobs.from'), value: sourceOf },
   { key: 'target', title: t('jobs.to'), value: targetOf },
-  { key: 'state', title: t('letters.state'), value: (j) => j.state, render: (j) => html`<${JobState} state=${j.state} />` },
+  { key: 'state', title: t('letters.state'), value: (j) => j.state, render: (j) => html`<${JobState} state=${j.state} back=${j.came_back} />${j.why && html` <small class="faint">${word('job_why', j.why)}</small>`}` },
   { key: 'progress', title: t('jobs.progress'), sort: false, render: (j) => html`<${Progress} done=${going(j) ? Math.min(taken(j), expected(j).n) : 1} total=${going(j) ? expected(j).n : 1} label=${t('jobs.progress')} />` },
   { key: 'moved', title: t('jobs.moved'), align: 'end', value: (j) => j.moved },
   { key: 'came_back', title: t('jobs.came_back'), align: 'end', value: (j) => j.came_back },
@@ -42,7 +42,7 @@ function List() {
   const got = useData(everyJob, [vhost.value, vhosts.value], { on: ['jobs'], every: 2000 });
   const shown = columns(usePaces());
   const source = useRows(got, shown, { usual: { sort: 'begun', reverse: true } });
-  const running = (got.data || []).filter(going);
+  const running = (got.data || []).filter((j) => j.state === 'running' || j.state === 'watching');
   return html`<div class="page-head"><h1>${t('jobs.title')}</h1><p role="status" class="faint">${t('jobs.going_on', { n: running.length })}</p></div>
     <${Table} id="jobs" caption=${t('jobs.title')} source=${source} columns=${shown} keyOf=${(j) => `${j.vhost} ${j.id}`} onOpen=${(j) => go(to`/jobs/${j.vhost}/${j.id}`)}
       empty=${html`<${Empty} title=${t('jobs.empty')} text=${t('jobs.empty_text')} cli="bartleby ctl redrive --help" docs="office.md" />`} />

@@ -15,8 +15,9 @@ import { expected, left, note, taken } from './pace.js';
 export const going = (j) => ['running', 'watching', 'paused', 'stopped'].includes(j.state);
 export const jobAt = (vhost, id) => `x/redrives/${path`${vhost}/${id}`}`;
 
-export function JobState({ state }) {
-  const kind = { running: 'good', watching: 'good', done: 'good', paused: 'warn', stopped: 'bad', failed: 'bad', cancelled: '' }[state] ?? '';
+// JobState: what has died again is no good end. back is how many did.
+export function JobState({ state, back }) {
+  const kind = state === 'done' && back > 0 ? 'warn' : { running: 'good', watching: 'good', done: 'good', paused: 'warn', stopped: 'bad', failed: 'bad', cancelled: '' }[state] ?? '';
   return html`<span class=${`tag ${kind}`}>${word('job', state)}</span>`;
 }
 
@@ -63,7 +64,7 @@ function Progressing({ job: j, refresh, detail, matches }) {
   const pace = usePaces()(j);
   const time = left(j, pace, matches);
   return html`<article class="card job" aria-label=${t('jobs.one', { id: j.id })}>
-    <header><h2><a href=${href(to`/jobs/${j.vhost}/${j.id}`)}>${word('action', j.action)} ${j.id}</a></h2><${JobState} state=${j.state} />
+    <header><h2><a href=${href(to`/jobs/${j.vhost}/${j.id}`)}>${word('action', j.action)} ${j.id}</a></h2><${JobState} state=${j.state} back=${j.came_back} />
       ${j.why && html`<span class="faint">${word('job_why', j.why)}</span>`}<span class="grow"></span>
       <span class="buttons">
         ${(j.state === 'running' || j.state === 'watching') && html`<button type="button" onClick=${() => act('pause')}><${Icon} name="pause" /> ${t('jobs.pause')}</button>`}

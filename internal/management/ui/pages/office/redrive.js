@@ -103,7 +103,7 @@ function Begin({ close, vhost, scopes, action }) {
   const title = action === 'discard' ? t('redrive.discard_title', { n: count }) : t('redrive.title', { n: count });
   if (jobs) {
     return html`<${Dialog} title=${t('redrive.progress')} close=${() => close(jobs)} wide actions=${html`<button type="button" onClick=${() => close(jobs)}>${jobs.every((j) => over.includes(j.id)) ? t('redrive.close') : t('redrive.in_background')}</button>`}>
-      <div tabindex="-1" ref=${progress} role="group" aria-label=${t('redrive.progress')}>${jobs.map((j, i) => html`<${Job} key=${j.id} vhost=${vhost} id=${j.id} matches=${trials?.[i] && !trials[i].partial ? trials[i].matches : undefined} onEnd=${(id) => setOver((all) => (all.includes(id) ? all : [...all, id]))} />`)}</div></${Dialog}>`;
+      <div class="stack" tabindex="-1" ref=${progress} role="group" aria-label=${t('redrive.progress')}>${jobs.map((j, i) => html`<${Job} key=${j.id} vhost=${vhost} id=${j.id} matches=${trials?.[i] && !trials[i].partial ? trials[i].matches : undefined} onEnd=${(id) => setOver((all) => (all.includes(id) ? all : [...all, id]))} />`)}</div></${Dialog}>`;
   }
   const ready = trials && (count > 0 || partial) && (!mustType || typed === String(count));
   return html`<${Dialog} title=${title} close=${() => close()} wide actions=${html`

@@ -158,7 +158,7 @@ func (l *Limits) UnmarshalJSON(b []byte) error {
 func (l *Limits) set(name string, raw json.RawMessage) error {
 	var n Number
 	if err := n.UnmarshalJSON(raw); err != nil {
-		return fmt.Errorf("Validation failed\n\n%s %w", name, err)
+		return fmt.Errorf("%s%s %w", validationFailed, name, err)
 	}
 	if *l == nil {
 		*l = Limits{}

@@ -24,13 +24,16 @@ type PutPolicy struct {
 	ApplyTo    *string    `json:"apply-to,omitempty"`
 }
 
+// validationFailed begins RabbitMQ's words for a value of the wrong kind.
+const validationFailed = "Validation failed\n\n"
+
 // A Priority is a Number; what is none is refused as RabbitMQ words it.
 type Priority Number
 
 // UnmarshalJSON takes what Number takes.
 func (p *Priority) UnmarshalJSON(b []byte) error {
 	if err := (*Number)(p).UnmarshalJSON(b); err != nil {
-		return fmt.Errorf("Validation failed\n\npriority %w", err)
+		return fmt.Errorf("%spriority %w", validationFailed, err)
 	}
 	return nil
 }
@@ -41,7 +44,7 @@ type Pattern string
 // UnmarshalJSON takes a string.
 func (p *Pattern) UnmarshalJSON(b []byte) error {
 	if json.Unmarshal(b, (*string)(p)) != nil {
-		return fmt.Errorf("Validation failed\n\npattern should be a binary but was %s", term(b))
+		return fmt.Errorf("%spattern should be a binary but was %s", validationFailed, term(b))
 	}
 	return nil
 }

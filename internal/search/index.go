@@ -131,6 +131,7 @@ type Index struct {
 	stored   atomic.Int64  // bytes
 	wake     chan struct{}
 	stop     chan struct{}
+	close    sync.Once // of stop
 	stopped  chan struct{}
 }
 
@@ -218,7 +219,7 @@ func (x *Index) Close() error {
 	if x.store == nil {
 		return nil
 	}
-	close(x.stop)
+	x.close.Do(func() { close(x.stop) })
 	<-x.stopped
 	x.mu.Lock()
 	clear(x.mu.vhosts)

@@ -63,12 +63,12 @@ func wordsOf(t *sift.Term) *ofWords {
 }
 
 // values plans what whole values are asked for.
-func (w *ofWords) values(t *sift.Term) *ofWords {
+func (c *ofWords) values(t *sift.Term) *ofWords {
 	if t.Field != "id" && t.Field != "message-id" && t.Field != "correlation-id" && !areNumbers(t.Values) {
 		for _, x := range t.Alternatives {
 			if x.Op == sift.Other { // a range, or a number that may be written in many ways
-				w.alternatives = []alternative{{}}
-				return w
+				c.alternatives = []alternative{{}}
+				return c
 			}
 		}
 	}
@@ -90,9 +90,9 @@ func (w *ofWords) values(t *sift.Term) *ofWords {
 		if t.Field == "id" {
 			a.number, _ = strconv.ParseUint(x.Text, 10, 64)
 		}
-		w.alternatives = append(w.alternatives, a)
+		c.alternatives = append(c.alternatives, a)
 	}
-	return w
+	return c
 }
 
 // areNumbers reports whether all values are whole numbers as nearly everybody writes them.

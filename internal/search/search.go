@@ -99,8 +99,7 @@ type merge struct {
 	index  *Index
 	plan   *plan
 	order  Order
-	behind *found // nil: from the beginning
-	may    func(vhost.Where, string) bool
+	behind *found     // nil: from the beginning
 	left   []*reading // not judged yet
 	ends   time.Time  // then no more are
 	cut    bool       // some were not

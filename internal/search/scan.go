@@ -179,7 +179,7 @@ func (s *scan) some(ctx context.Context, at vhost.Where, after uint64, visit Vis
 	err = s.index.look(ctx, s.vhost, func(v *vhost.VHost) {
 		began := time.Now()
 		seen := 0
-		for next = after; time.Since(began) < portion; {
+		for next = after; ; { // once at least: a place of which nothing was looked at is none that has come to its end
 			g := vhost.Glance{Where: at, After: next, Newest: s.order == Newest, Looks: looksOnce}
 			next, _ = v.Browse(g, func(x *vhost.Seen) bool {
 				if seen++; s.meant(x, visit) && enough() {
@@ -187,7 +187,7 @@ func (s *scan) some(ctx context.Context, at vhost.Where, after uint64, visit Vis
 				}
 				return seen%16 != 0 || time.Since(began) < portion
 			})
-			if next == 0 || enough() {
+			if next == 0 || enough() || time.Since(began) >= portion {
 				return
 			}
 		}

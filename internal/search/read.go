@@ -62,7 +62,8 @@ func (c *crawler) readPlace(k *known, place uint16, ends time.Time) (done bool, 
 		next := uint64(0)
 		err := c.look(c.ctx, k.name, func(v *vhost.VHost) {
 			began := time.Now()
-			for looks := 0; time.Since(began) < c.portion() && len(h.octets) < portionBytes; {
+			looks := 0
+			for first := true; first || time.Since(began) < c.portion() && len(h.octets) < portionBytes; first = false {
 				jump := false
 				next, there = v.Browse(vhost.Glance{Where: where, After: after, Looks: looksOnce}, func(x *vhost.Seen) bool {
 					if now := laneOf(x.ID); now != lane {

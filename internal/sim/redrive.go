@@ -217,7 +217,8 @@ func (w *world) jobProgressed(st *step, f *vhost.Fact) {
 
 // checkRate makes sure that a job keeps its rate: no letter comes sooner than it allows.
 func (w *world) checkRate(st *step, j *job, now *vhost.Job) {
-	if st.command.Kind != vhost.Tick || j.State != vhost.JobRunning {
+	resumed := st.command.Kind == vhost.ChangeRedrive && st.command.JobChange.Action == vhost.JobResume // what goes on goes on
+	if j.State != vhost.JobRunning || st.command.Kind != vhost.Tick && !resumed {
 		j.since = 0
 	}
 	if now.Progress.Rate == 0 {

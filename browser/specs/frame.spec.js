@@ -54,7 +54,10 @@ world.test('the palette leads to a queue by its name', async (c) => {
   await c.open('/');
   await c.settled();
   await c.page.keyboard.press('Control+k');
+  const box = c.dialog.getByRole('combobox');
+  await until('the palette to have the focus', () => box.evaluate((e) => e === document.activeElement));
   await c.page.keyboard.type('payments.ch');
+  assert.equal(await box.inputValue(), 'payments.ch');
   await c.dialog.getByRole('option').filter({ hasText: 'payments.charge' }).waitFor();
   await c.accessible();
   await c.page.keyboard.press('Enter');

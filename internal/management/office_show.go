@@ -25,7 +25,8 @@ type showing struct {
 	limit   int // bytes of the payload, negative: all
 }
 
-// letterShowing reads how a query wants letters to be shown; whole says whether properties and payload are among it.
+// letterShowing reads how a query wants letters to be shown; whole says whether properties and payload are among it, for which the
+// caller needs the right.
 func (r *request) letterShowing(host string, whole bool) (*showing, error) {
 	query := r.URL.Query()
 	s := &showing{host: host, ahead: r.server.ahead(host), whole: whole, limit: -1}
@@ -38,6 +39,11 @@ func (r *request) letterShowing(host string, whole bool) (*showing, error) {
 	}
 	for name, to := range map[string]*int{"truncate": &s.limit, "offset": &s.offset} {
 		if err := bytesIn(query, name, to); err != nil {
+			return nil, err
+		}
+	}
+	if whole {
+		if err := r.needRight(officePayload); err != nil {
 			return nil, err
 		}
 	}

@@ -51,13 +51,8 @@ func (v *VHost) beginRedrive(s *Stamp, ch *channel, c *Command, out *Outcome) *a
 	}
 	p := Progress{State: JobRunning, Begun: s.Wall, Rate: o.Rate, Quota: o.Canary, Total: uint64(len(o.IDs))}
 	if o.IDs == nil {
-		for _, end := range q.messages.Ends() {
-			p.Bounds = append(p.Bounds, uint64(end))
-		}
+		p.bound(q.messages, o.Newest)
 		p.Total = uint64(q.messages.Ready())
-		if o.Newest {
-			p.Cursor = p.Bounds[len(p.Bounds)-1] + 1
-		}
 	}
 	for len(v.jobs.all) >= jobsMax && v.forgetOldest(s, out) {
 	}
@@ -66,6 +61,16 @@ func (v *VHost) beginRedrive(s *Stamp, ch *channel, c *Command, out *Outcome) *a
 	v.wakeJob(v.jobs.find(id), s.Now)
 	v.done(ch, c, out, Effect{Count: uint64(id)})
 	return nil
+}
+
+// bound notes which messages are there, and where to begin among them.
+func (p *Progress) bound(m *queue.Messages, newest bool) {
+	for _, end := range m.Ends() {
+		p.Bounds = append(p.Bounds, uint64(end))
+	}
+	if newest {
+		p.Cursor = p.Bounds[len(p.Bounds)-1] + 1
+	}
 }
 
 // forgetOldest makes room for a job.

@@ -206,12 +206,9 @@ func (v *VHost) TryRedrive(o *Order, wall int64, cursor uint64, looks int, t *Re
 		return 0, false, refused
 	}
 	p := &j.Progress
-	p.Cursor = cursor
-	for _, end := range source.messages.Ends() {
-		p.Bounds = append(p.Bounds, uint64(end))
-	}
-	if o.Newest && cursor == 0 {
-		p.Cursor = p.Bounds[len(p.Bounds)-1] + 1
+	p.bound(source.messages, o.Newest)
+	if cursor > 0 {
+		p.Cursor = cursor
 	}
 	s := Stamp{Wall: Instant(wall), Now: v.logged, From: v.logged}
 	heavy := 0

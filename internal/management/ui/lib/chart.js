@@ -42,11 +42,11 @@ export function Chart({ title, times, series, stacked, value = short, height = 1
       const axis = { stroke: ink, grid: { stroke: lines, width: 1 }, ticks: { stroke: lines, width: 1 }, font: '12px system-ui' };
       plot.current = new UPlot({
         width: box.current.clientWidth || 300, height, legend: { show: false }, cursor: { y: false, sync: { key: 'time' } },
-        scales: { x: { range: (_, low, high) => [Math.min(low, high - 60), high] }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] } },
-        axes: [{ ...axis, space: 70, values: (_, ticks, __, ___, by) => ticks.map((x) => (by < 60 ? clock(x * 1000) : hourMinute(x * 1000))) }, { ...axis, size: (_, labels) => Math.max(40, 16 + 7 * Math.max(0, ...(labels || []).map((l) => l.length))), values: (_, ticks) => ticks.map((v) => value(v)) }],
+        scales: { x: { range: (u, low, high) => (u.data[0].length < 2 ? [low - 60, low] : [Math.min(low, high - 60), high]) }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] } },
+        axes: [{ ...axis, space: 70, values: (_, ticks, __, ___, by) => ticks.map((x) => (by < 60 ? clock(x * 1000) : hourMinute(x * 1000))) }, { ...axis, size: (_, labels) => Math.max(40, 18 + 7.5 * Math.max(0, ...(labels || []).map((l) => l.length))), values: (_, ticks) => ticks.map((v) => value(v)) }],
         series: [{}, ...series.map((s, i) => {
           const colour = real(box.current, s.colour || colours[i % colours.length]);
-          return { label: s.label, stroke: colour, width: 2, fill: stacked ? colour + '55' : undefined, dash: [[], [6, 3], [2, 3], [8, 3, 2, 3]][i % 4], points: { show: false } };
+          return { label: s.label, stroke: colour, width: 2, fill: stacked ? colour + '55' : undefined, dash: [[], [6, 3], [2, 3], [8, 3, 2, 3]][i % 4], points: { show: (u) => u.data[0].length < 2 } };
         })],
       }, [times.map((x) => x / 1000), ...tops], box.current);
       observer = new ResizeObserver(() => box.current && plot.current?.setSize({ width: box.current.clientWidth, height }));

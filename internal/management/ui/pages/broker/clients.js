@@ -28,7 +28,7 @@ const client = (c) => {
 };
 
 const connectionColumns = () => [
-  { key: 'name', title: t('connections.name'), always: true, render: (c) => html`<button type="button" class="plain name-cell" onClick=${() => open(Connection, { name: c.name })}>${c.user_provided_name || c.name}</button>` },
+  { key: 'name', title: t('connections.name'), always: true, render: (c) => html`<button type="button" class="plain name-cell" onClick=${() => open(Connection, { name: c.name })}>${c.user_provided_name || c.name.replace(' -> ', ' → ')}</button>` },
   { key: 'peer', title: t('connections.peer'), off: true, sort: 'name', value: (c) => c.name },
   { key: 'vhost', title: t('queues.vhost'), off: !!vhost.value },
   { key: 'user', title: t('consumers.user') },
@@ -99,7 +99,7 @@ const mode = (c) => (c.transactional ? t('channels.tx') : c.confirm ? t('channel
 const channelColumns = () => {
   const speed = (name, title) => ({ key: `message_stats.${name}_details.rate`, title, align: 'end', value: (c) => rateOf(c, name), render: (c) => html`<${Rate} of=${c} name=${name} />` });
   return [
-    { key: 'name', title: t('consumers.channel'), always: true, render: (c) => html`<button type="button" class="plain name-cell" onClick=${() => open(Connection, { name: c.connection_details.name })}>${c.name}</button>` },
+    { key: 'name', title: t('consumers.channel'), always: true, render: (c) => html`<button type="button" class="plain name-cell" onClick=${() => open(Connection, { name: c.connection_details.name })}>${c.name.replace(' -> ', ' → ')}</button>` },
     { key: 'vhost', title: t('queues.vhost'), off: !!vhost.value },
     { key: 'user', title: t('consumers.user') },
     { key: 'mode', title: t('channels.mode'), sort: 'confirm', value: mode },
@@ -108,7 +108,7 @@ const channelColumns = () => {
     { key: 'prefetch_count', title: t('consumers.prefetch'), align: 'end', render: (c) => (c.prefetch_count === 0 && c.consumer_count > 0 ? html`<span class="tag warn" title=${t('channels.no_prefetch')}>∞<span class="hidden"> ${t('channels.no_prefetch')}</span></span>` : num(c.prefetch_count)) },
     { key: 'messages_unacknowledged', title: t('queues.unacked'), align: 'end' },
     { key: 'messages_unconfirmed', title: t('channels.unconfirmed'), align: 'end' },
-    speed('publish', t('queues.in')), speed('deliver_get', t('queues.out')), speed('ack', t('queues.acked')),
+    speed('publish', t('queues.in')), speed('deliver_get', t('queues.out')), { ...speed('ack', t('queues.acked')), off: innerWidth < 1250 },
   ];
 };
 

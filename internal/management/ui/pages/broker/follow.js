@@ -1,12 +1,21 @@
 // What the broker says about the way of messages, in the user's language: findings of lint, paths of events and their steps.
 import { html } from '../../lib/html.js';
-import { t, has, word, num, span } from '../../lib/i18n.js';
+import { t, has, word, num, size, span } from '../../lib/i18n.js';
 import { href, to } from '../../lib/router.js';
 import { exchangeName, QueueLink } from './parts.js';
+
+const counts = ['messages', 'attempts', 'consumers', 'count', 'limit'];
+
+// limitText writes the figures of limits, 'max-length 1000000, max-length-bytes 67108864', as people read them.
+export const limitText = (text) => text.replace(/(max-length-bytes|max-length) (\d+)/g, (_, name, n) => `${name} ${name === 'max-length' ? num(Number(n)) : size(Number(n))}`);
 
 // filled are parameters as a text shows them.
 function filled(params) {
   const all = { ...params };
+  for (const name of counts) if (/^\d+$/.test(all[name])) all[name] = num(Number(all[name]));
+  if (all.limit !== undefined) all.limit = limitText(String(all.limit));
+  if (all.bytes !== undefined) all.bytes = size(Number(all.bytes));
+  if (all.ladder !== undefined) all.ladder = span(Number(all.ladder));
   if (all.fate) all.fate = word('fate', all.fate);
   for (const name of ['dlx', 'exchange']) if (all[name] === '') all[name] = 'amq.default';
   if (all.ms !== undefined) all.time = span(Number(all.ms));
@@ -39,7 +48,7 @@ export function Findings({ of, link = true }) {
 const kinds = { lost: 'bad', shelf: 'warn', refused: 'warn', held: 'warn', kept: 'good', moved: 'good' };
 
 function Step({ step, vhost }) {
-  return html`<li><span class="break">${pathText(step.code, { ...step.params, queue: step.queue }, step.text)}</span>
+  return html`<li><span class="break">${pathText(step.code, { ...step.params, queue: step.queue }, step.text)}</span>${' '}
     <span class=${`tag ${kinds[step.guarantee] || ''}`}>${word('guarantee', step.guarantee)}</span>
     ${!step.sure && html` <span class="tag">${t('paths.unsure')}</span>`} ${step.loop && html` <span class="tag warn">${t('paths.loop')}</span>`}
     ${step.queues.length > 0 && html` → ${step.queues.map((q, i) => html`${i ? ', ' : ''}<${QueueLink} vhost=${vhost} name=${q} />`)}`}</li>`;

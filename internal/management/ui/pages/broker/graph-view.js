@@ -36,6 +36,9 @@ export function about(n) {
   return [n.type || t('topology.missing'), n.scheduled ? t('topology.scheduled', { n: n.scheduled }) : ''].filter(Boolean).join(' · ');
 }
 
+// smallest is how far a drawing shrinks to fit before it scrolls.
+const smallest = 0.6;
+
 const nodeLink = (vhost, id) => href('/topology', { vhost, root: id });
 
 function Node({ of, vhost, root }) {
@@ -62,11 +65,12 @@ export function Graph({ topology, at }) {
     const chosen = placed && placed.nodes.find((p) => p.node.id === topology.root);
     const frame = box.current?.parentElement;
     if (!chosen || !frame) return; // the page itself stays where it is
-    frame.scrollLeft = chosen.x - frame.clientWidth / 2;
-    frame.scrollTop = chosen.y - frame.clientHeight / 2;
+    const scale = box.current.clientWidth / placed.width || 1;
+    frame.scrollLeft = chosen.x * scale - frame.clientWidth / 2;
+    frame.scrollTop = chosen.y * scale - frame.clientHeight / 2;
   }, [placed]);
   if (!placed) return html`<${Loading} />`;
-  return html`<div class="graph" tabindex="0" role="region" aria-label=${t('topology.graph')}><svg ref=${box} xmlns="http://www.w3.org/2000/svg" role="group" aria-label=${t('topology.graph')} width=${placed.width} height=${placed.height} viewBox=${`0 0 ${placed.width} ${placed.height}`}>
+  return html`<div class="graph" tabindex="0" role="region" aria-label=${t('topology.graph')}><svg ref=${box} xmlns="http://www.w3.org/2000/svg" role="group" aria-label=${t('topology.graph')} width=${placed.width} height=${placed.height} style=${{ maxWidth: `${placed.width}px`, minWidth: `${Math.round(placed.width * smallest)}px` }} viewBox=${`0 0 ${placed.width} ${placed.height}`}>
     <defs>${['', 'dl'].map((c) => html`<marker id=${`arrow${c}`} class=${c} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" /></marker>`)}</defs>
     ${placed.edges.map(({ edge: e, points, label, x, y }, i) => html`<g key=${i}><path class=${`edge ${e.kind} ${e.loop ? 'loop' : ''}`} d=${curve(points)} marker-end=${`url(#arrow${e.kind === 'dead_letter' ? 'dl' : ''})`} /><title>${t(`edge.${e.kind}`)}</title>
       ${(label || e.loop) && html`<text class="edge-label" x=${x} y=${y + 4} text-anchor="middle">${label}${e.loop ? ' ↻' : ''}</text>`}</g>`)}
@@ -93,6 +97,7 @@ export function Nested({ topology }) {
 // pictureOf is the drawing as a file that looks the same anywhere.
 export function pictureOf(svg) {
   const copy = svg.cloneNode(true);
+  copy.removeAttribute('style');
   const from = svg.querySelectorAll('*');
   copy.querySelectorAll('*').forEach((el, i) => {
     const style = getComputedStyle(from[i]);

@@ -19,7 +19,7 @@ export function render() {
         <${Stat} title=${t('node.files')} value=${`${num(n.fd_used)} / ${num(n.fd_total)}`} /><${Stat} title=${t('node.goroutines')} value=${num(n.proc_used)} /><${Stat} title=${t('node.cpus')} value=${num(n.processors)} />
         <${Stat} title=${t('node.sync')} value=${t('node.ms', { n: Math.round((n.io_sync_avg_time || 0) * 100) / 100 })} /></div>
       <${Readings} of=${n} at=${got.at} />
-      <div class="grid"><${Memory} of=${n} />
+      <div class="grid wide"><${Memory} of=${n} />
         <section class="card"><h2>${t('node.disk')}</h2><p>${t('node.disk_free', { free: size(n.disk_free), limit: size(n.disk_free_limit) })}</p>
           <${Shown} of=${storage}>${(s) => html`<${Storage} of=${s} />`}</${Shown}></section>
         <section class="card"><h2>${t('node.listeners')}</h2><div class="table-box small" tabindex="0" role="region" aria-label=${t('node.listeners')}><table class="plain-table"><caption class="hidden">${t('node.listeners')}</caption><thead><tr><th scope="col">${t('connections.protocol')}</th><th scope="col">${t('node.address')}</th><th scope="col">${t('connections.tls')}</th></tr></thead>

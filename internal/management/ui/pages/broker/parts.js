@@ -7,8 +7,11 @@ import { badgesOf } from './settings.js';
 // exchangeName is how an exchange is called in paths: the default one has no name of its own.
 export const exchangeName = (name) => name || 'amq.default';
 
+// breakable lets a long name go on in the next line where its parts end.
+export const breakable = (name) => name.split(/(?<=[._:/-])/).flatMap((part, i) => (i ? [html`<wbr />`, part] : [part]));
+
 export function QueueLink({ vhost, name }) {
-  return html`<a class="name-cell" href=${href(to`/queues/${vhost}/${name}`)}>${name}</a>`;
+  return html`<a class="name-cell" href=${href(to`/queues/${vhost}/${name}`)}>${breakable(name)}</a>`;
 }
 
 export function ExchangeLink({ vhost, name }) {
@@ -31,6 +34,11 @@ export function written(value, kind) {
   if (typeof value === 'string') return value === '' ? t('setting.empty') : value;
   return JSON.stringify(value);
 }
+
+const kinds = { 'message-ttl': 'span', expires: 'span', 'consumer-timeout': 'span', 'delayed-retry-min': 'span', 'delayed-retry-max': 'span', 'max-length-bytes': 'size' };
+
+// writtenOf is the value of the setting of that name as people read it.
+export const writtenOf = (name, value) => written(value, kinds[name]);
 
 // settingName is a setting's name in words.
 export const settingName = (name) => (has(`setting.${name}`) ? t(`setting.${name}`) : name);

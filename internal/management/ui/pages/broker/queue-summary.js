@@ -8,7 +8,7 @@ import { Shown } from '../../lib/states.js';
 import { Chart } from '../../lib/chart.js';
 import { Ago } from '../../lib/time.js';
 import { Check } from '../../lib/form.js';
-import { Args, Badges, Stat, rateOf, settingName, written } from './parts.js';
+import { Args, Badges, Stat, rateOf, settingName, writtenOf } from './parts.js';
 import { Findings, Paths } from './follow.js';
 import { Graph } from './graph-view.js';
 import { remembered } from './readings.js';
@@ -29,15 +29,13 @@ function useReadings(q, at) {
   return k.all;
 }
 
-const kinds = { 'message-ttl': 'span', expires: 'span', 'consumer-timeout': 'span', 'delayed-retry-min': 'span', 'delayed-retry-max': 'span', 'max-length-bytes': 'size' };
-
 function Settings({ of }) {
   const [all, showAll] = useState(false);
   const rows = of.settings.filter((s) => all || s.source !== 'default');
   return html`<section class="card"><header><h2>${t('queue.settings')}</h2><span class="grow"></span><${Check} label=${t('queue.defaults_too')} value=${all} onInput=${showAll} /></header>
     ${rows.length === 0 ? html`<p>${t('queue.all_default')}</p>` : html`<div class="table-box small" tabindex="0" role="region" aria-label=${t('queue.settings')}><table class="plain-table"><caption class="hidden">${t('queue.settings')}</caption>
       <thead><tr><th scope="col">${t('queue.setting')}</th><th scope="col">${t('queue.value')}</th><th scope="col">${t('queue.origin')}</th><th scope="col">${t('queue.why')}</th></tr></thead>
-      <tbody>${rows.map((s) => html`<tr key=${s.name}><td title=${s.name}>${settingName(s.name)}</td><td class="break">${written(s.value, kinds[s.name])}</td>
+      <tbody>${rows.map((s) => html`<tr key=${s.name}><td title=${s.name}>${settingName(s.name)}</td><td class="break">${writtenOf(s.name, s.value)}</td>
         <td><span class=${`tag ${/policy/.test(s.source) ? 'outline' : ''}`}>${word('origin', s.source.replaceAll(' ', '_'))}${s.from ? ` ${s.from}` : ''}</span></td><td class="hint" lang="en">${s.why}</td></tr>`)}</tbody></table></div>`}
     ${of.ignored.length > 0 && html`<h3>${t('queue.ignored')}</h3><ul>${of.ignored.map((s) => html`<li key=${s.name}><code>${s.name}</code> <span lang="en">${s.why}</span></li>`)}</ul>`}
     ${of.warnings.length > 0 && html`<ul>${of.warnings.map((w) => html`<li class="banner warn" lang="en" key=${w}>${w}</li>`)}</ul>`}

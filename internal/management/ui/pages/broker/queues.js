@@ -31,12 +31,12 @@ function columnsOf(all) {
     figure('consumers', t('queues.consumers')),
     figure('messages_ready', t('queues.ready')),
     figure('messages_unacknowledged', t('queues.unacked')),
-    figure('messages_delayed', t('queues.waiting')),
+    figure('messages_delayed', t('queues.waiting'), { off: innerWidth < 1250 }),
     figure('messages_dlx', t('queues.held'), { off: true }),
     figure('message_bytes', t('queues.bytes'), { render: (q) => size(q.message_bytes), off: true }),
     ...(all ? [] : [
       speed('publish', t('queues.in')), speed('deliver_get', t('queues.out')), speed('ack', t('queues.acked'), { off: true }), speed('redeliver', t('queues.redelivered'), { off: true }),
-      { key: 'spark', title: t('queues.spark'), sort: false, value: (q) => samples(q).join(' '), render: (q) => (samples(q).length > 1 ? html`<${Sparkline} values=${samples(q)} label=${t('queues.spark')} />` : '') },
+      { key: 'spark', title: t('queues.spark'), sort: false, value: (q) => samples(q).join(' '), render: (q) => (samples(q).length > 1 ? html`<${Sparkline} width=${innerWidth < 1400 ? 72 : 96} values=${samples(q)} label=${t('queues.spark')} />` : '') },
     ]),
   ];
 }

@@ -62,8 +62,8 @@ const columns = () => [
   { key: 'message_id', title: t('letters.message_id'), sort: false, value: (l) => l.message_id, render: (l) => html`<span class="mono break">${l.message_id}</span>` },
   { key: 'at', title: t('letters.died'), sort: false, value: (l) => l.at, render: (l) => html`<${Ago} at=${l.at} />` },
   { key: 'deaths', title: t('letters.deaths'), sort: false, align: 'end', off: true, value: total },
-  { key: 'redrives', title: t('letters.redrives'), sort: false, align: 'end', value: (l) => l.redrives },
-  { key: 'size', title: t('letters.size'), sort: false, align: 'end', value: (l) => l.size, render: (l) => size(l.size) },
+  { key: 'redrives', title: t('letters.redrives'), sort: false, align: 'end', off: innerWidth < 1400, value: (l) => l.redrives },
+  { key: 'size', title: t('letters.size'), sort: false, align: 'end', off: innerWidth < 1250, value: (l) => l.size, render: (l) => size(l.size) },
 ];
 
 // LettersTable shows what useLetters read.

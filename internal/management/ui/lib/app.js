@@ -9,10 +9,11 @@ import { startKeys } from './keys.js';
 import { Frame } from './frame.js';
 import { Login } from './login.js';
 import { pages } from '../pages/registry.js';
+import { actions, lookUp } from '../pages/actions.js';
 
 function App() {
   if (user.value === undefined) return null;
-  return user.value ? html`<${Frame} pages=${pages} />` : html`<${Login} />`;
+  return user.value ? html`<${Frame} pages=${pages} actions=${actions} lookUp=${lookUp} />` : html`<${Login} />`;
 }
 
 startTheme();

@@ -20,7 +20,8 @@ import { pref } from './store.js';
 const folded = pref('folded', false);
 const seenDeaths = signal(null);
 
-export function Frame({ pages }) {
+// actions and lookUp are what the palette offers besides pages and names.
+export function Frame({ pages, actions, lookUp }) {
   const found = find(pages, route.value.path);
   const [shownNav, showNav] = useState(false);
   useTopic('alarms', 'jobs', 'letters');
@@ -37,7 +38,7 @@ export function Frame({ pages }) {
   useEffect(() => {
     document.title = found ? `${t(found.page.title)} – Bartleby` : 'Bartleby';
   }, [found?.page, lang()]);
-  const palette = () => open(Palette, { pages, actions: [['frame.log_out', () => attempt(logOut)], ['keys.theme', nextTheme], ['keys.pause', togglePause], ['keys.help', () => open(Help)], ['frame.settings', () => open(Settings)]] });
+  const palette = () => open(Palette, { pages, lookUp, actions: [...actions, ...everywhere()] });
   const jumps = Object.fromEntries(pages.filter((p) => p.nav?.key && may(p.needs)).map((p) => [`g ${p.nav.key}`, [p.title, () => go(p.path)]]));
   useShortcuts({
     'Ctrl+k': ['keys.palette', palette],
@@ -77,6 +78,20 @@ function Rail({ pages, current }) {
 
 const count = (of) => Object.values(of).reduce((n, x) => n + (typeof x === 'object' ? count(x) : x), 0);
 
+// everywhere is what the frame itself can do: {title, also, run}; titles are keys, or texts; also are words that find it as well.
+function everywhere() {
+  return [
+    ...Object.entries(languages).filter(([l]) => l !== lang()).map(([l, name]) => ({ text: name, also: languageWords[l], kind: 'frame.language', run: () => attempt(() => chooseLanguage(l)) })),
+    ...themes.filter((name) => name !== theme.value).map((name) => ({ text: t('frame.theme', { name: t(`theme.${name}`) }), run: () => { theme.value = name; } })),
+    { title: 'keys.pause', run: togglePause },
+    { title: 'keys.copy_link', run: () => copy(location.href) },
+    { title: 'keys.help', run: () => open(Help) },
+    { title: 'frame.settings', run: () => open(Settings) },
+    { title: 'frame.log_out', run: () => attempt(logOut) },
+  ];
+}
+const languageWords = { en: 'english language 英文 英语', 'zh-CN': 'chinese language zhongwen 中文 汉语' };
+
 // Badge shows beside a page's name what is new there: jobs that run, letters that died since the page was seen.
 function Badge({ path }) {
   if (path === '/jobs') {
@@ -112,7 +127,7 @@ function Top({ palette, shownNav, showNav }) {
     <button type="button" class=${`live ${running.value ? 'on' : ''}`} aria-pressed=${!paused.value} onClick=${togglePause} title=${t('keys.pause')}>
       <i aria-hidden="true"></i><span>${paused.value ? t('frame.paused') : stream.value === 'failed' ? t('frame.polling') : t('frame.live')}</span></button>
     <details class="menu end"><summary title=${t('frame.language')}><span class="hidden">${t('frame.language')} </span>${lang() === 'zh-CN' ? '中' : 'EN'}</summary>
-      <div>${Object.entries(languages).map(([l, name]) => html`<button type="button" lang=${l} aria-pressed=${l === lang()} onClick=${(e) => { e.target.closest('details').open = false; attempt(() => chooseLanguage(l)); }}>${name}</button>`)}</div></details>
+      <div>${Object.entries(languages).map(([l, name]) => html`<button type="button" lang=${l} aria-pressed=${l === lang()} onClick=${(e) => speak(e, l)}>${name}</button>`)}</div></details>
     <button type="button" class="plain" aria-label=${t('frame.theme', { name: t(`theme.${theme.value}`) })} title=${t('frame.theme', { name: t(`theme.${theme.value}`) })} onClick=${nextTheme}><${Icon} name="sun" /></button>
     <details class="menu end"><summary aria-label=${t('frame.user', { name: user.value.name })}><${Icon} name="user" /></summary>
       <div><p><b>${user.value.name}</b><br /><small>${user.value.tags.join(', ') || '–'}</small></p>
@@ -120,6 +135,14 @@ function Top({ palette, shownNav, showNav }) {
         <button type="button" onClick=${() => open(Help)}>${t('keys.help')}</button>
         <button type="button" onClick=${() => attempt(logOut)}>${t('frame.log_out')}</button></div></details>
   </header>`;
+}
+
+// speak changes the language; the keyboard stays at the button that chooses it.
+function speak(e, language) {
+  const menu = e.target.closest('details');
+  menu.open = false;
+  menu.querySelector('summary').focus();
+  attempt(() => chooseLanguage(language));
 }
 
 function Alarms() {

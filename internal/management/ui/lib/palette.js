@@ -7,28 +7,30 @@ import { Dialog } from './layers.js';
 import { oneVHost } from './vhosts.js';
 import { may } from './session.js';
 
-export function Palette({ close, pages, actions }) {
+// Palette offers pages, actions as {title or text, also, kind, needs, run}, and what lookUp(text, signal) finds besides names.
+export function Palette({ close, pages, actions, lookUp: ofPages }) {
   const [text, setText] = useState('');
   const [found, setFound] = useState([]);
   const [at, setAt] = useState(0);
   const id = useId();
   const input = useRef();
   useEffect(() => {
-    if (text.length < 2) {
+    if (text.length < 2 && !/\d/.test(text)) {
       setFound([]);
       return undefined;
     }
     const abort = new AbortController();
-    const timer = setTimeout(() => lookUp(text, abort.signal).then(setFound, () => {}), 150);
+    const timer = setTimeout(() => Promise.all([ofPages(text, abort.signal), lookUp(text, abort.signal)]).then((all) => setFound(all.flat()), () => {}), 150);
     return () => {
       clearTimeout(timer);
       abort.abort();
     };
   }, [text]);
-  const fits = (title) => title.toLowerCase().includes(text.toLowerCase());
+  const words = text.toLowerCase().split(/\s+/);
+  const fits = ({ title, also = '' }) => words.every((w) => title.toLowerCase().includes(w) || also.includes(w));
   const all = [
-    ...pages.filter((p) => p.nav && may(p.needs)).map((p) => ({ kind: t('palette.page'), title: t(p.title), run: () => go(p.path) })).filter((x) => fits(x.title)),
-    ...actions.map(([title, run]) => ({ kind: t('palette.action'), title: t(title), run })).filter((x) => text && fits(x.title)),
+    ...pages.filter((p) => p.nav && may(p.needs)).map((p) => ({ kind: t('palette.page'), title: t(p.title), run: () => go(p.path) })).filter(fits),
+    ...actions.filter((a) => may(a.needs)).map((a) => ({ kind: t(a.kind || 'palette.action'), title: a.text || t(a.title), also: a.also, run: a.run })).filter(fits),
     ...found,
     ...(text ? [
       { kind: t('palette.search'), title: t('palette.letters_with', { text }), run: () => go('/letters', { filter: text, vhost: oneVHost.value }) },
@@ -36,6 +38,7 @@ export function Palette({ close, pages, actions }) {
     ] : []),
   ];
   const chosen = Math.min(at, all.length - 1);
+  useEffect(() => document.getElementById(`${id}-${chosen}`)?.scrollIntoView({ block: 'nearest' }), [chosen]);
   const run = (x) => {
     close();
     x?.run();

@@ -48,11 +48,14 @@ export function render() {
   const columns = columnsOf();
   const source = useServerList(within('exchanges'), { usual: { sort: 'name' }, on: ['queues'] });
   return html`<div class="page-head"><h1>${t('exchanges.title')}</h1>
-      <button type="button" onClick=${() => open(Create).then((e) => e && go(to`/exchanges/${e.vhost}/${e.name}`))}><${Icon} name="plus" /> ${t('exchange.create')}</button></div>
+      <button type="button" onClick=${createExchange}><${Icon} name="plus" /> ${t('exchange.create')}</button></div>
     <${Table} id="exchanges" caption=${t('exchanges.title')} source=${source} columns=${columns} keyOf=${(e) => `${e.name || 'amq.default'} · ${e.vhost}`} selection=${picked}
       onOpen=${(e) => go(to`/exchanges/${e.vhost}/${exchangeName(e.name)}`)}
       actions=${(rows) => rows.length > 0 && html`<button type="button" disabled=${rows.some((e) => e.name === '' || e.name.startsWith('amq.'))} onClick=${() => removeExchanges(rows).then((done) => { if (done) { picked[1](new Set()); source.refresh(); } })}><${Icon} name="discard" /> ${t('queues.delete')}</button>`} />`;
 }
+
+// createExchange asks for what an exchange shall be, declares it, and shows it.
+export const createExchange = () => open(Create).then((e) => e && go(to`/exchanges/${e.vhost}/${e.name}`));
 
 const kinds = ['direct', 'fanout', 'topic', 'headers', 'x-delayed-message', 'x-consistent-hash', 'x-modulus-hash', 'x-random', 'x-local-random'];
 

@@ -30,8 +30,16 @@ export function render() {
   const got = useData((signal) => api.get('vhosts', {}, { signal }), [], { on: ['overview'], every: 10000 });
   const columns = columnsOf();
   const source = useRows(got, columns, { usual: { sort: 'name' } });
-  return html`<div class="page-head"><h1>${t('vhosts.title')}</h1>${may('administrator') && html`<button type="button" onClick=${() => open(EditVHost).then((name) => { if (name) { loadVHosts(); go(to`/vhosts/${name}`); } })}><${Icon} name="plus" /> ${t('vhosts.create')}</button>`}</div>
+  return html`<div class="page-head"><h1>${t('vhosts.title')}</h1>${may('administrator') && html`<button type="button" onClick=${createVHost}><${Icon} name="plus" /> ${t('vhosts.create')}</button>`}</div>
     <${Table} id="vhosts" caption=${t('vhosts.title')} source=${source} columns=${columns} onOpen=${(v) => go(to`/vhosts/${v.name}`)} />`;
+}
+
+// createVHost asks for what a virtual host shall be, makes it, and shows it.
+export async function createVHost() {
+  const name = await open(EditVHost);
+  if (!name) return;
+  loadVHosts();
+  go(to`/vhosts/${name}`);
 }
 
 // EditVHost makes a virtual host, or changes one. It closes with the name.

@@ -68,6 +68,8 @@ var house = []room{
 	{path: "internal/logbook", floor: ground, column: between, never: []string{"net"}},
 	// sift is the language in which messages are asked for: the vhost, the index and the doors mean the same by it.
 	{path: "internal/sift", floor: ground, column: decides, imports: []string{"internal/amqp"}, never: world, passive: true},
+	// turns is about goroutines and time, and of nothing of ours.
+	{path: "internal/turns", floor: ground, column: between, never: io},
 	{path: "internal/vfs", floor: ground, column: remembers, never: []string{"net", "log"}},
 
 	{path: "internal/topology", floor: machines, column: decides, imports: []string{"internal/amqp"}, never: world, passive: true},
@@ -88,7 +90,7 @@ var house = []room{
 
 	// search looks at the machine through a seam that the engine fills: it keeps an index of its own, off the way of messages.
 	{path: "internal/search", floor: runtime, column: between, never: []string{"net"},
-		imports: []string{"internal/vhost", "internal/queue", "internal/access", "internal/sift", "internal/amqp"}},
+		imports: []string{"internal/vhost", "internal/queue", "internal/access", "internal/sift", "internal/amqp", "internal/turns"}},
 
 	// salvage looks at a stopped broker's data with the eyes of the engine: it folds what the journal has.
 	{path: "internal/salvage", floor: runtime, column: between, imports: []string{"*"}, never: world, passive: true},
@@ -100,7 +102,7 @@ var house = []room{
 	{path: "internal/amqpserver", floor: doors, column: decides,
 		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/wire", "internal/amqp"}}, // access: to look at, for logins
 	{path: "internal/management", floor: doors, column: decides,
-		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/api", "internal/amqp", "internal/logbook", "internal/sift", "internal/search"}}, // logbook: to set its levels
+		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/api", "internal/amqp", "internal/logbook", "internal/sift", "internal/search", "internal/turns"}}, // logbook: to set its levels
 	// cli reaches a broker over HTTP and no other way.
 	{path: "internal/cli", floor: doors, column: decides, imports: []string{"internal/api"}},
 

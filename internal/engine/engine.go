@@ -62,6 +62,7 @@ type Engine struct {
 	clocks    *clockWatch
 	defaults  access.Defaults
 	ids       atomic.Uint64 // of connections and channels
+	commands  atomic.Uint64 // that links have posted
 	census    census
 	retired   retired
 	logins    logins

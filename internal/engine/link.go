@@ -45,7 +45,13 @@ func (l *Link) NewChannel() vhost.ChannelID { return vhost.ChannelID(l.engine.id
 
 // Post hands over a batch. It may step it in place, and so call the door, before it returns. How much can be
 // under way is bounded by the batches that the door has.
-func (l *Link) Post(b *Batch) { l.runner.put(post{link: l, batch: b}) }
+func (l *Link) Post(b *Batch) {
+	l.runner.engine.commands.Add(uint64(len(b.Commands)))
+	l.runner.put(post{link: l, batch: b})
+}
+
+// Commands counts what connections have asked of all virtual hosts, ever: publishes, acks and the like.
+func (e *Engine) Commands() uint64 { return e.commands.Load() }
 
 // Written gives back window: the DeliveryCost of deliveries that are in the socket. Any goroutine may call it.
 func (l *Link) Written(cost int64) {

@@ -32,7 +32,7 @@ func (r *request) walkThrough(s *spot, f *sift.Filter, after uint64, newest bool
 // no, there are no more, or the budget is spent.
 func (w *walk) each(visit func(*vhost.VHost, *vhost.Seen) bool) error {
 	for stop := false; !stop && !w.ended && !w.spent(); {
-		there := true
+		there, most := true, w.request.turn.Slice(walkTurn)
 		var took time.Duration
 		err := w.request.look(w.spot.host, func(v *vhost.VHost) {
 			began := time.Now()
@@ -44,7 +44,7 @@ func (w *walk) each(visit func(*vhost.VHost, *vhost.Seen) bool) error {
 				if passes(w.filter, x) && w.spot.sees(w.request, x) {
 					stop = !visit(v, x)
 				}
-				return !stop && time.Since(began) < walkTurn
+				return !stop && time.Since(began) < most
 			})
 			took = time.Since(began)
 			w.from.After, w.ended = next, next == 0
@@ -63,8 +63,11 @@ func (w *walk) each(visit func(*vhost.VHost, *vhost.Seen) bool) error {
 	return nil
 }
 
-// rest lets others have a virtual host for twice as long as it was looked at.
+// rest lets others have a virtual host for twice as long as it was looked at, and longer while messages flow.
 func (r *request) rest(took time.Duration) error {
+	if r.server.share.Flows() {
+		return r.turn.Rest(r.Context())
+	}
 	pause := time.NewTimer(2 * took)
 	defer pause.Stop()
 	select {

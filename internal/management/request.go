@@ -12,6 +12,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/turns"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -24,9 +25,17 @@ type request struct {
 	names  []string     // in the variable segments of the path
 	view   *access.View // as of the request's arrival, or of its login
 	caller caller
-	detail []byte // JSON for the audit log, instead of the body; nil: the body
-	idle   bool   // what was asked for was so already
-	fields string // shown unless the query asks for columns, with commas between; empty: all
+	turn   *turns.Turn // nil: what is asked for takes none
+	detail []byte      // JSON for the audit log, instead of the body; nil: the body
+	idle   bool        // what was asked for was so already
+	fields string      // shown unless the query asks for columns, with commas between; empty: all
+}
+
+// takeTurn has the request wait for its turn while messages flow, and its context carry it.
+func (r *request) takeTurn() error {
+	ctx, turn, err := r.server.share.Begin(r.Context())
+	r.Request, r.turn = r.WithContext(ctx), turn
+	return err
 }
 
 // flag reports whether the query says name=true.

@@ -14,6 +14,13 @@ const (
 	patch  = http.MethodPatch
 )
 
+// atLength are the beginnings of the paths whose answers take long: they look through messages, or through all of a virtual host.
+// They are worked on by turns while messages flow.
+var atLength = []string{
+	"x/letters", "x/queues/*/*/messages", "x/lost-letters", "x/held", "x/waiting", "x/scheduled", "x/redrives", "x/lint", "x/topology",
+	"x/paths", "x/dry-run",
+}
+
 // otherKinds are the paths whose answers are no JSON.
 var otherKinds = []string{
 	"config/effective", "x/backup", "x/events",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/turns"
 )
 
 // Server serves the management API below /api, the metrics at /metrics, and the web console at /. Its methods may be called by any
@@ -27,6 +28,7 @@ type Server struct {
 	scraper  *scraper
 	surveys  chan struct{} // turns at looking through a survey
 	paces    paces
+	share    *turns.Share // of the office
 	console  *console
 	sessions sessions
 	streams  streams
@@ -38,7 +40,7 @@ func New(o Options) *Server {
 	s := &Server{
 		options: o, engine: o.Engine, started: time.Now(), tree: &node{}, sampler: newSampler(o.Engine, o.Roster),
 		auditor: newAuditor(o.Engine), origins: o.CORS.protection(), importer: newImporter(o.Engine, o.Log, o.Passwords),
-		scraper: newScraper(), surveys: make(chan struct{}, surveysMax),
+		scraper: newScraper(), surveys: make(chan struct{}, surveysMax), share: turns.New(o.Engine.Commands),
 	}
 	s.importer.locked = o.NoOperatorPolicyChanges
 	var err error
@@ -76,6 +78,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		}
 	}
 	send(w, r, a)
+	if r.turn != nil {
+		r.turn.End()
+	}
 	s.scraper.answers.note(r.route, r.Method, a.status, time.Since(began))
 }
 
@@ -132,6 +137,11 @@ func (s *Server) answer(r *request) (answer, error) {
 	}
 	if !slices.Contains(otherKinds, to.path) && !acceptsJSON(r.Header.Values("Accept")) {
 		return answer{status: http.StatusNotAcceptable}, nil
+	}
+	if slices.ContainsFunc(atLength, func(prefix string) bool { return strings.HasPrefix(to.path, prefix) }) {
+		if err := r.takeTurn(); err != nil {
+			return answer{}, err
+		}
 	}
 	return s.serve(to, r)
 }

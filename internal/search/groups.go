@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/turns"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -40,17 +41,17 @@ type grouping struct {
 }
 
 func (x *Index) groupsIndex(ctx context.Context, k *known, q *GroupQuery) (g Groups, err error) {
-	m, state := x.begin(k, q.Filter, Newest)
+	m, state := x.begin(ctx, k, q.Filter, Newest)
 	w := &grouping{query: q, plan: m.plan, tally: newTally(q.By), may: make([]bool, len(m.plan.places))}
 	for i, p := range m.plan.places {
 		w.may[i] = q.May == nil || p.Lost || q.May(p.Where, "")
 	}
-	ends := time.Now().Add(groupsBudget)
+	budget := turns.From(ctx).Budget(groupsBudget)
 	for i, r := range m.left {
-		if err := ctx.Err(); err != nil {
+		if err := turns.From(ctx).Rest(ctx); err != nil {
 			return g, err
 		}
-		if time.Now().After(m.ends) {
+		if m.budget.Spent() {
 			w.partial = true
 			break
 		}
@@ -60,7 +61,7 @@ func (x *Index) groupsIndex(ctx context.Context, k *known, q *GroupQuery) (g Gro
 		case err != nil:
 			return g, err
 		}
-		if err := w.ask(ctx, x, k, ends); err != nil {
+		if err := w.ask(ctx, x, k, &budget); err != nil {
 			return g, err
 		}
 	}
@@ -176,20 +177,21 @@ func (w *grouping) keys(r *reading) (func(i int, at vhost.Where) (value string, 
 }
 
 // ask looks at the letters of which the index is not sure.
-func (w *grouping) ask(ctx context.Context, x *Index, k *known, ends time.Time) error {
+func (w *grouping) ask(ctx context.Context, x *Index, k *known, budget *turns.Budget) error {
 	needs := sift.Deaths | w.query.By.Needs()
 	if w.query.Filter != nil {
 		needs |= w.query.Filter.Needs()
 	}
 	var gone []found
 	for len(w.doubt) > 0 {
-		if w.looked >= groupsMost || time.Now().After(ends) {
+		if w.looked >= groupsMost || budget.Spent() {
 			w.partial = true
 			break
 		}
+		turn := turns.From(ctx).Slice(portion)
 		err := x.look(ctx, w.query.VHost, func(v *vhost.VHost) {
 			began := time.Now()
-			for len(w.doubt) > 0 && time.Since(began) < portion {
+			for len(w.doubt) > 0 && time.Since(began) < turn {
 				f := &w.doubt[0]
 				w.doubt = w.doubt[1:]
 				w.looked++
@@ -206,7 +208,7 @@ func (w *grouping) ask(ctx context.Context, x *Index, k *known, ends time.Time) 
 				}
 			}
 		})
-		if err != nil {
+		if err := errors.Join(err, turns.From(ctx).Rest(ctx)); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/turns"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -300,9 +301,10 @@ func (x *Index) look(ctx context.Context, name string, fn func(*vhost.VHost)) er
 // Show visits messages by their names, in order; those that are gone are left out. needs is what m has.
 func (x *Index) Show(ctx context.Context, name string, refs []Ref, needs sift.Need, visit Visit) error {
 	for len(refs) > 0 {
+		turn := turns.From(ctx).Slice(portion)
 		err := x.look(ctx, name, func(v *vhost.VHost) {
 			began := time.Now()
-			for len(refs) > 0 && time.Since(began) < portion {
+			for len(refs) > 0 && time.Since(began) < turn {
 				if seen, ok := v.Find(refs[0].Where, refs[0].ID); ok {
 					m := seen.Sift(needs)
 					visit(&seen, &m)
@@ -310,7 +312,7 @@ func (x *Index) Show(ctx context.Context, name string, refs []Ref, needs sift.Ne
 				refs = refs[1:]
 			}
 		})
-		if err != nil {
+		if err := errors.Join(err, turns.From(ctx).Rest(ctx)); err != nil {
 			return err
 		}
 	}

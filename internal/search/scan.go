@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/turns"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -25,7 +27,7 @@ type scan struct {
 	died    bool // messages that have not died are of no account
 	looked  int
 	scanned int // of these, those of which may says yes
-	ends    time.Time
+	budget  turns.Budget
 }
 
 // cursor is where a scan goes on: behind a message of a place. Its text is scan:ID:PLACE.
@@ -84,8 +86,8 @@ func inSchedules(s string) bool {
 	return err == nil && c.at.Schedule != ""
 }
 
-func (x *Index) newScan(name string, f *sift.Filter, may func(vhost.Where, string) bool, order Order) *scan {
-	s := &scan{index: x, vhost: name, filter: f, needs: sift.Deaths, may: may, order: order, ends: time.Now().Add(scanBudget)}
+func (x *Index) newScan(ctx context.Context, name string, f *sift.Filter, may func(vhost.Where, string) bool, order Order) *scan {
+	s := &scan{index: x, vhost: name, filter: f, needs: sift.Deaths, may: may, order: order, budget: turns.From(ctx).Budget(scanBudget)}
 	if f != nil {
 		s.needs |= f.Needs()
 	}
@@ -159,11 +161,11 @@ func (s *scan) run(ctx context.Context, from cursor, visit Visit, enough func() 
 			continue
 		}
 		for {
-			if enough() || s.looked >= scanMost || time.Now().After(s.ends) {
+			if enough() || s.looked >= scanMost || s.budget.Spent() {
 				return &cursor{at, after}, nil
 			}
 			after, err = s.some(ctx, at, after, visit, enough)
-			if err != nil {
+			if err := errors.Join(err, turns.From(ctx).Rest(ctx)); err != nil {
 				return nil, err
 			}
 			if after == 0 {
@@ -176,6 +178,7 @@ func (s *scan) run(ctx context.Context, from cursor, visit Visit, enough func() 
 
 // some is one look at a place.
 func (s *scan) some(ctx context.Context, at vhost.Where, after uint64, visit Visit, enough func() bool) (next uint64, err error) {
+	turn := turns.From(ctx).Slice(portion)
 	err = s.index.look(ctx, s.vhost, func(v *vhost.VHost) {
 		began := time.Now()
 		seen := 0
@@ -185,9 +188,9 @@ func (s *scan) some(ctx context.Context, at vhost.Where, after uint64, visit Vis
 				if seen++; s.meant(x, visit) && enough() {
 					return false
 				}
-				return seen%16 != 0 || time.Since(began) < portion
+				return seen%16 != 0 || time.Since(began) < turn
 			})
-			if next == 0 || enough() || time.Since(began) >= portion {
+			if next == 0 || enough() || time.Since(began) >= turn {
 				return
 			}
 		}
@@ -254,7 +257,7 @@ func (x *Index) scanLetters(ctx context.Context, q *Query, visit Visit) (a Answe
 
 // scanFrom goes on with an answer by a scan, for up to most letters.
 func (x *Index) scanFrom(ctx context.Context, q *Query, from cursor, most int, visit Visit, a *Answer) error {
-	s, found := x.newScan(q.VHost, q.Filter, q.May, q.Order), 0
+	s, found := x.newScan(ctx, q.VHost, q.Filter, q.May, q.Order), 0
 	next, err := s.run(ctx, from, func(seen *vhost.Seen, m *sift.Message) {
 		found++
 		visit(seen, m)
@@ -277,7 +280,7 @@ func (x *Index) scanGroups(ctx context.Context, q *GroupQuery) (g Groups, err er
 
 // scanTally counts letters by a scan; cut reports whether there were more than it had time for.
 func (x *Index) scanTally(ctx context.Context, q *GroupQuery, from cursor, t *tally) (scanned int, cut bool, err error) {
-	s := x.newScan(q.VHost, q.Filter, q.May, Newest)
+	s := x.newScan(ctx, q.VHost, q.Filter, q.May, Newest)
 	s.needs |= q.By.Needs()
 	s.died = s.died || slices.Contains(ofDeaths, q.By.String())
 	next, err := s.run(ctx, from, func(seen *vhost.Seen, m *sift.Message) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/turns"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -99,10 +100,10 @@ type merge struct {
 	index  *Index
 	plan   *plan
 	order  Order
-	behind *found     // nil: from the beginning
-	left   []*reading // not judged yet
-	ends   time.Time  // then no more are
-	cut    bool       // some were not
+	behind *found       // nil: from the beginning
+	left   []*reading   // not judged yet
+	budget turns.Budget // when it is spent, no more are
+	cut    bool         // some were not
 	heads  []*stream
 }
 
@@ -124,7 +125,7 @@ func (m *merge) before(a, b *found) bool {
 }
 
 // next yields one more, nil at the end.
-func (m *merge) next() (*found, error) {
+func (m *merge) next(ctx context.Context) (*found, error) {
 	for {
 		var best *stream
 		for _, s := range m.heads {
@@ -132,11 +133,11 @@ func (m *merge) next() (*found, error) {
 				best = s
 			}
 		}
-		if len(m.left) > 0 && time.Now().After(m.ends) {
+		if len(m.left) > 0 && m.budget.Spent() {
 			m.left, m.cut = nil, true
 		}
 		if len(m.left) > 0 && (best == nil || m.mayHold(m.left[0], best.next[0].at)) {
-			if err := m.judge(); err != nil {
+			if err := errors.Join(m.judge(), turns.From(ctx).Rest(ctx)); err != nil {
 				return nil, err
 			}
 			continue
@@ -249,16 +250,16 @@ func (m *merge) refill(s *stream, behind *found) error {
 }
 
 // begin takes what there is to look at.
-func (x *Index) begin(k *known, f *sift.Filter, order Order) (*merge, *State) {
+func (x *Index) begin(ctx context.Context, k *known, f *sift.Filter, order Order) (*merge, *State) {
 	k.Lock()
 	defer k.Unlock()
 	m := &merge{index: x, plan: newPlan(f, slices.Clone(k.record.Places), x.options.Broker.Now().UnixMilli()), order: order,
-		left: k.readings(x.store, order), ends: time.Now().Add(judgeBudget)}
+		left: k.readings(x.store, order), budget: turns.From(ctx).Budget(judgeBudget)}
 	return m, k.state()
 }
 
 func (x *Index) searchIndex(ctx context.Context, k *known, q *Query, visit Visit) (a Answer, err error) {
-	m, state := x.begin(k, q.Filter, q.Order)
+	m, state := x.begin(ctx, k, q.Filter, q.Order)
 	a.Index, a.Partial = state, state.Forgotten
 	if q.After != "" {
 		if m.behind, err = parseFound(q.After); err != nil {
@@ -269,12 +270,12 @@ func (x *Index) searchIndex(ctx context.Context, k *known, q *Query, visit Visit
 	if q.Filter != nil {
 		needs |= q.Filter.Needs()
 	}
-	shown, looked, ends := 0, 0, time.Now().Add(searchBudget)
+	shown, looked, budget := 0, 0, turns.From(ctx).Budget(searchBudget)
 	var last, before *found
 	for {
 		var some []found
 		for len(some) < q.Limit-shown+verifySpare {
-			f, err := m.next()
+			f, err := m.next(ctx)
 			if err = errors.Join(err, ctx.Err()); err != nil {
 				return a, err
 			}
@@ -301,7 +302,7 @@ func (x *Index) searchIndex(ctx context.Context, k *known, q *Query, visit Visit
 			shown += n.shown
 			last = &some[n.looked-1]
 			some = some[n.looked:]
-			if shown >= q.Limit || looked >= searchMost || time.Now().After(ends) {
+			if shown >= q.Limit || looked >= searchMost || budget.Spent() {
 				a.Next, a.Partial = cursorOf(last), a.Partial || shown < q.Limit
 				return a, nil
 			}
@@ -315,6 +316,7 @@ type verified struct{ looked, scanned, shown int }
 // verify looks at letters in the machine, and visits those that are as they are meant to be, up to most.
 func (x *Index) verify(ctx context.Context, k *known, q *Query, needs sift.Need, some []found, most int, visit Visit) (n verified, err error) {
 	var gone []found
+	turn := turns.From(ctx).Slice(portion)
 	err = x.look(ctx, q.VHost, func(v *vhost.VHost) {
 		began := time.Now()
 		for i := range some {
@@ -332,7 +334,7 @@ func (x *Index) verify(ctx context.Context, k *known, q *Query, needs sift.Need,
 					n.shown++
 				}
 			}
-			if n.shown >= most || time.Since(began) > portion {
+			if n.shown >= most || time.Since(began) > turn {
 				return
 			}
 		}
@@ -342,7 +344,7 @@ func (x *Index) verify(ctx context.Context, k *known, q *Query, needs sift.Need,
 	for i := range gone {
 		k.remove(gone[i].in, gone[i].i)
 	}
-	return n, err
+	return n, errors.Join(err, turns.From(ctx).Rest(ctx))
 }
 
 // find looks for a letter in the machine; nil if it is gone, or was there at another time.

@@ -14,7 +14,7 @@ import (
 
 // What names messages by what they are, as options and in usages.
 const (
-	filterOptions = "message-id routing-key header from until"
+	filterOptions = "message-id routing-key header from until where"
 	filterUsage   = "<filter> ..."
 )
 
@@ -48,7 +48,7 @@ const (
 // filter reads the options that name messages by what they are, as a list is asked for them.
 func (c *call) filter() (url.Values, error) {
 	query := url.Values{}
-	for option, name := range map[string]string{"message-id": "message_id", "routing-key": "routing_key", "header": "header"} {
+	for option, name := range map[string]string{"message-id": "message_id", "routing-key": "routing_key", "header": "header", "where": "filter"} {
 		if text, given := c.words.get(option); given {
 			query.Set(name, text)
 		}
@@ -56,16 +56,21 @@ func (c *call) filter() (url.Values, error) {
 	if text := query.Get("header"); query.Has("header") && strings.Index(text, ":") < 1 {
 		return nil, c.invalid(fmt.Sprintf("the header '%s' is not a name, a colon and a value", text))
 	}
+	return query, c.stretch(query)
+}
+
+// stretch reads the options that say from when until when.
+func (c *call) stretch(query url.Values) error {
 	for _, name := range []string{"from", "until"} {
 		if text, given := c.words.get(name); given {
 			at, err := api.ParseInstant(text)
 			if err != nil {
-				return nil, c.invalid(err.Error())
+				return c.invalid(err.Error())
 			}
 			query.Set(name, strconv.FormatInt(int64(at), 10))
 		}
 	}
-	return query, nil
+	return nil
 }
 
 // listWaits lists what waits at a path, in the columns that follow the first argument.
@@ -140,23 +145,6 @@ func (c *call) noWaiting(err error) error {
 		return c.noQueue(c.args[0], "Object (queue, stream, exchange, etc) '%s' was not found in virtual host '%s'", exitData)
 	}
 	return err
-}
-
-func countScheduled(c *call) error {
-	columns, err := c.choose(same("exchange messages bytes next_due next_due_ms orphan"), "exchange messages bytes next_due orphan")
-	if err != nil {
-		return err
-	}
-	c.banner("Counting scheduled messages of vhost %s ...", c.vhost())
-	var all struct{ Exchanges []row }
-	err = c.client.Get(c.ctx, &all, "x", "scheduled", c.vhost())
-	if status(err) == http.StatusNotFound {
-		return c.noVHost(c.vhost())
-	}
-	if err != nil {
-		return err
-	}
-	return c.show(columns, all.Exchanges)
 }
 
 // showScheduled shows one message, its payload last.

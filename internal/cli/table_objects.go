@@ -45,7 +45,7 @@ func letterTable() []group {
 		}},
 		{"Messages for later", []command{
 			{name: "list_scheduled", tools: both, usage: inVHost + "[--limit <number>] [" + filterUsage + "] <exchange> " + anyColumn, about: "Lists what waits in a delayed exchange.", least: 1, most: unbounded, options: "limit " + filterOptions, run: listScheduled, more: listScheduledHelp},
-			{name: "count_scheduled", tools: both, usage: inVHost + anyColumn, about: "Counts what waits, by exchange.", most: unbounded, run: countScheduled},
+			{name: "count_scheduled", tools: both, usage: inVHost + "[--by <time> [--exchange <exchange>] [--from <instant>] [--until <instant>]] " + anyColumn, about: "Counts what waits, by exchange or by when it is due.", most: unbounded, options: "by exchange from until", run: countScheduled, more: countScheduledHelp},
 			{name: "show_scheduled", tools: both, usage: inVHost + "<exchange> (<id> | --key <key>)", about: "Shows one message, its payload last.", least: 1, most: 2, options: "key", run: showScheduled, more: filterHelp},
 			{name: "put_scheduled", tools: ctl, usage: inVHost + "(--in <time> | --at <instant>) --key <key> <exchange> <routing key> <payload>", about: "Schedules a message in the place of what waits under a key.", least: 3, most: 3, options: "in at key", run: putScheduled},
 			{name: "cancel_scheduled", tools: ctl, usage: inVHost + "<exchange> <id> ... | --key <key> | " + filterUsage, about: "Calls messages off.", least: 1, most: unbounded, options: "key " + filterOptions, run: cancelScheduled, more: filterHelp},

@@ -113,7 +113,7 @@ func options() []option {
 		{name: "key", value: "key", about: "the one that waits under this key"},
 		{name: "where", value: "filter", about: "those that a filter finds, such as 'reason:expired age:>1h header.tenant:acme'; docs/filters.md has all of it"},
 		{name: "lost", about: "the lost letters"}, {name: "queue", value: "queue", about: "of this queue, or into it"}, {name: "newest", about: "the newest first"},
-		{name: "by", value: "what", about: "reason, source, queue, exchange, key, cause, exception or header:NAME; reason"},
+		{name: "by", value: "what", about: "reason, source, queue, exchange, key, cause, exception or header:NAME; reason. Of scheduled messages minute, hour, day, week, or a time such as 15m"},
 		{name: "id", value: "id", about: "this one, whole"},
 		{name: "to", value: "target", about: "origin: where it was published first; queue: where it died first; queue:NAME; exchange:NAME, exchange:NAME/KEY; on: where lost letters were going"},
 		{name: "rate", value: "number", about: "letters per second"}, {name: "max", value: "number", about: "so many at most"},

@@ -48,6 +48,14 @@ const (
 	readPatience           = 3 * time.Millisecond
 	// chunksMax bounds how many chunks of messages one look reads to find which of those that wait are next.
 	chunksMax = 64
+	// bucketsMax bounds the buckets of a calendar: as many days as messages may wait. countPortion is how many chunks of messages
+	// one look counts, countPatience for how long one request does, and overdueLeast by how much is late what is overdue.
+	bucketsMax    = 4000
+	countPortion  = 32
+	countPatience = 2 * time.Second
+	overdueLeast  = time.Second
+	// instantMax is the last instant that may be asked for: the end of the year 9999.
+	instantMax = 253_402_300_799_999
 	// pageBytesMax is about how many bytes of properties and payloads a list of what waits shows.
 	pageBytesMax = 8 << 20
 	// walkPortion bounds how many messages one look at a queue walks over, walkTurn for how long, walkMost and walkPatience how

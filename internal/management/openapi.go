@@ -45,6 +45,7 @@ func (s *Server) document() schema {
 		item[strings.ToLower(r.method)] = all.describe(r, &o)
 	}
 	all.of(reflect.TypeFor[api.Error]())
+	all.of(reflect.TypeFor[api.DueCounts]())
 	return schema{
 		"openapi": "3.1.0",
 		"info": schema{

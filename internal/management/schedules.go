@@ -73,8 +73,25 @@ func (r *request) schedulesOf(name string) (api.Schedules, error) {
 	return shown, nil
 }
 
+// pagedParameters are what a list is asked for with.
+var pagedParameters = []string{"page", "page_size", "pagination", "name", "use_regex", "sort", "sort_reverse", "columns"}
+
 // getSchedules counts what waits in the delayed exchanges of all virtual hosts that the caller sees.
 func getSchedules(r *request) (answer, error) {
+	if c, asked, err := r.countOfQuery(); err != nil {
+		return answer{}, err
+	} else if asked {
+		var hosts []string
+		for _, h := range r.visible() {
+			if !r.down(h.Name) {
+				hosts = append(hosts, h.Name)
+			}
+		}
+		return r.countDue(c, hosts, nil)
+	}
+	if err := knownOnly(r.URL.Query(), pagedParameters); err != nil {
+		return answer{}, err
+	}
 	var all []api.Schedule
 	for _, h := range r.visible() {
 		if r.down(h.Name) {
@@ -92,6 +109,14 @@ func getSchedules(r *request) (answer, error) {
 // getVHostSchedules counts what waits in the delayed exchanges of one virtual host.
 func getVHostSchedules(r *request) (answer, error) {
 	if _, err := r.vhost(r.names[0]); err != nil {
+		return answer{}, err
+	}
+	if c, asked, err := r.countOfQuery(); err != nil {
+		return answer{}, err
+	} else if asked {
+		return r.countDue(c, r.names[:1], nil)
+	}
+	if err := knownOnly(r.URL.Query(), []string{"columns"}); err != nil {
 		return answer{}, err
 	}
 	shown, err := r.schedulesOf(r.names[0])

@@ -81,8 +81,17 @@ type waiting struct {
 	properties amqp.Properties
 }
 
-// getScheduled lists a portion of what waits in a delayed exchange.
+// getScheduled lists a portion of what waits in a delayed exchange, or counts by when it is due.
 func getScheduled(r *request) (answer, error) {
+	if c, asked, err := r.countOfQuery(); err != nil {
+		return answer{}, err
+	} else if asked {
+		w, err := r.enterSchedule()
+		if err != nil {
+			return answer{}, err
+		}
+		return r.countDue(c, []string{w.vhost}, &w.exchange)
+	}
 	w, err := r.enterSchedule(access.Read)
 	if err != nil {
 		return answer{}, err
@@ -99,8 +108,16 @@ func getWaiting(r *request) (answer, error) {
 	return r.listWaiting(w)
 }
 
+// waitingParameters are what a list of what waits is asked for with.
+var waitingParameters = []string{
+	"filter", "message_id", "routing_key", "header", "from", "until", "to", "limit", "after", "payload", "truncate", "encoding", "columns",
+}
+
 func (r *request) listWaiting(w *room) (answer, error) {
 	query := r.URL.Query()
+	if err := knownOnly(query, waitingParameters); err != nil {
+		return answer{}, err
+	}
 	f, err := r.filterOf(query)
 	if err != nil {
 		return answer{}, err

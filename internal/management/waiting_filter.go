@@ -83,16 +83,7 @@ func (r *request) filterOf(query url.Values) (*filter, error) {
 		}
 		f.headers = append(f.headers, criterion{name, value})
 	}
-	for name, to := range map[string]*int64{"from": &f.from, "until": &f.until} {
-		if text := query.Get(name); text != "" {
-			at, err := api.ParseInstant(text)
-			if err != nil {
-				return nil, badRequest("%s: %v", name, err)
-			}
-			*to = int64(at)
-		}
-	}
-	return f, nil
+	return f, instants(query, &f.from, &f.until)
 }
 
 // filterIn reads the filter of a body, which names something: an empty one is more likely a mistake than a wish.

@@ -127,6 +127,22 @@ func (m *Messages) NextDue() (next deadline.Instant) {
 	return next
 }
 
+// ChunkFrom is the first chunk with messages of which s is one or that begins behind it, for Look: with how many messages it has,
+// and an instant before which nothing in it is due, 0 if nothing is. ok is false if there is none. So what is in a queue is gone
+// through in portions, whatever happens in between: a message stays in its chunk.
+func (m *Messages) ChunkFrom(s Seq) (chunk Seq, live int, due deadline.Instant, ok bool) {
+	no := s.n() / chunkLen
+	for i := s.lane(); i < len(m.lanes); i, no = i+1, 0 {
+		l := m.lanes[i]
+		for k, _ := l.find(no); k < len(l.slots); k++ {
+			if x := l.slots[k]; x.live > 0 {
+				return x.first(), int(x.live), x.due(), true
+			}
+		}
+	}
+	return 0, 0, 0, false
+}
+
 // Stands counts how often a chunk has come to another place in the order of Due, so that whoever goes through it in
 // portions knows that one may have gone past it.
 func (m *Messages) Stands() uint64 { return m.stands }

@@ -113,3 +113,67 @@ func TestNearUntilPassed(t *testing.T) {
 		}
 	}
 }
+
+// TestChunkFrom says that a walk from chunk to chunk leaves out messages that are there all the while, comes to one twice, tells
+// another number of messages or another instant than the chunk has, or does not end.
+func TestChunkFrom(t *testing.T) {
+	t.Parallel()
+	for _, seed := range []uint64{1, 2, rand.Uint64()} {
+		t.Log("seed", seed)
+		dice := rand.New(rand.NewPCG(seed, 0))
+		m := NewMessages(NewPool(&memoryPages{}, testLog, 1000, ignoreDisarmed), 7, true, 3)
+		live := map[Seq]bool{}
+		var all []Seq
+		push := func() {
+			s := m.Next(uint8(dice.IntN(4)))
+			m.Push(s, Entry{Flags: Persistent, BodyBytes: 1})
+			m.Arm(s, deadline.Instant(1+dice.IntN(500)))
+			live[s] = true
+			all = append(all, s)
+		}
+		remove := func() {
+			i := dice.IntN(1 + dice.IntN(len(all)))
+			m.Remove(all[i])
+			delete(live, all[i])
+			all = slices.Delete(all, i, i+1)
+		}
+		for range 6000 {
+			push()
+		}
+		for range 2500 {
+			remove()
+		}
+		stay, seen := map[Seq]bool{}, map[Seq]int{}
+		for s := range live {
+			stay[s] = true
+		}
+		for at := Seq(0); ; {
+			chunk, n, due, ok := m.ChunkFrom(at)
+			if !ok {
+				break
+			}
+			if due != m.ArmedFor(chunk) {
+				t.Fatalf("chunk %x: due at %d, armed for %d", uint64(chunk), due, m.ArmedFor(chunk))
+			}
+			m.Look(chunk, func(s Seq, _ *Entry, _ *Side) {
+				n--
+				seen[s]++
+			})
+			if n != 0 {
+				t.Fatalf("chunk %x: %d more messages are told than there are", uint64(chunk), n)
+			}
+			at = chunk + ChunkLen
+			for range dice.IntN(60) {
+				push()
+			}
+			for range min(dice.IntN(60), len(all)) {
+				remove()
+			}
+		}
+		for s := range stay {
+			if n := seen[s]; n > 1 || n == 0 && live[s] {
+				t.Fatalf("message %x was come to %d times", uint64(s), n)
+			}
+		}
+	}
+}

@@ -18,6 +18,7 @@ const officePatience = 24 * time.Hour
 
 const (
 	dlqColumns     = "name messages bytes consumers arrivals oldest_seconds"
+	deathColumns   = "queue total rejected expired maxlen delivery_limit"
 	groupColumns   = "value count first last note filter"
 	letterColumns  = "id vhost place queue state exchange routing_keys redelivered returns persistent size due expires cause target at message_id deaths first_death last_death redrives redrive properties payload payload_encoding"
 	redriveColumns = "id user action source ids filter max target options state why begun ended looked moved refused came_back total rate eta_ms"
@@ -35,6 +36,39 @@ func listDLQs(c *call) error {
 		return c.noOffice(err)
 	}
 	return c.show(columns, sum.Queues)
+}
+
+// listDeaths lists the queues in which most died, and last what died elsewhere, if anything did.
+func listDeaths(c *call) error {
+	columns, err := c.choose(deathsBy(), deathColumns)
+	if err != nil {
+		return err
+	}
+	of := c.words.or("range", "1h")
+	c.banner("Listing queues of vhost %s in which messages died, within %s ...", c.vhost(), of)
+	var sum struct {
+		Recent struct {
+			Sources []row
+			Others  uint64
+		}
+	}
+	path := api.Path("x", "letters", c.vhost(), "summary") + "?" + url.Values{"range": {of}}.Encode()
+	if _, err := c.client.Do(c.ctx, http.MethodGet, path, nil, &sum); err != nil {
+		return c.noOffice(err)
+	}
+	if n := sum.Recent.Others; n > 0 {
+		fmt.Fprintf(c.stderr, "%d more died in other queues, or in queues that are no more\n", n)
+	}
+	return c.show(columns, sum.Recent.Sources)
+}
+
+// deathsBy are deathColumns; reasons are within died.
+func deathsBy() []column {
+	known := same(deathColumns)
+	for i := range known[2:] {
+		known[2+i].path = "died." + known[2+i].name
+	}
+	return known
 }
 
 // noOffice says what of an address does not exist, if that is why the broker refused, or why else.

@@ -119,6 +119,7 @@ func options() []option {
 		{name: "rate", value: "number", about: "letters per second"}, {name: "max", value: "number", about: "so many at most"},
 		{name: "canary", value: "number", about: "so many first; then it watches"}, {name: "ramp", about: "ten times as many after each watch"},
 		{name: "watch", value: "time", about: "how long it watches: milliseconds, or 90s, 15m; 10s"},
+		{name: "range", value: "range", about: "how far back: 1m, 10m, 1h, 8h or 24h"},
 		{name: "stop-percent", value: "number", about: "stop when more than so many in a hundred die again"},
 		{name: "stop-without-consumer", about: "stop before a queue that nobody consumes"},
 		{name: "strip-deaths", about: "without x-death"}, {name: "drop-expiration", about: "without the publisher's expiration"},

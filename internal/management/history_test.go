@@ -1,7 +1,10 @@
 package management
 
 import (
+	"cmp"
 	"encoding/json"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,12 +17,13 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	var h history
 	const second = 1000
+	minute := kept([2]time.Duration{time.Minute, 5 * time.Second})
 	for i := range int64(100) {
 		figures := []uint64{uint64(min(i, 50)) * 10, uint64(100 - i)}
-		h.note((1000+5*i)*second, figures, time.Minute)
+		h.note((1000+5*i)*second, figures, minute)
 	}
-	if len(h.readings) > 14 {
-		t.Errorf("%d readings of a minute", len(h.readings))
+	if n := readings(&h); n > 14+24 {
+		t.Errorf("%d readings of a minute", n)
 	}
 	end := int64(1000+5*99) * second
 	tr := h.trend(2, func(f int) span { return []span{{}, {20 * second, 10 * second}}[f] })
@@ -35,19 +39,79 @@ func TestHistory(t *testing.T) {
 	if both.Samples[2].Sample != 10 || *both.Avg != 6 || both.Rate != -0.4 || tr.of(1).Samples[2].Sample != 5 {
 		t.Errorf("added up %+v", both)
 	}
-	if got := h.at(end-30*second, 1); got != 7 {
-		t.Errorf("between: %d", got)
+	if got := h.at([]int64{end - 30*second}); got.of(1, 0) != 7 {
+		t.Errorf("between: %+v", got)
 	}
 	// At rest nothing is kept but the last.
-	for i := range int64(30) {
-		h.note(end+5*i*second, []uint64{1, 1}, time.Minute)
+	for i := range int64(60) {
+		h.note(end+5*i*second, []uint64{1, 1}, minute)
 	}
-	if len(h.readings) != 1 || h.at(end, 0) != 1 {
-		t.Errorf("at rest %d readings", len(h.readings))
+	if got := h.at([]int64{end + 295*second}); readings(&h) != 1 || len(h.steps) != 0 || got.of(0, 0) != 1 {
+		t.Errorf("at rest %d readings, %+v", readings(&h), got)
 	}
 	var none history
 	if r := none.trend(1, func(int) span { return span{second, second} }); r.of(0).Samples != nil {
 		t.Errorf("of nothing %+v", r)
+	}
+}
+
+func readings(h *history) (n int) {
+	for range h.back() {
+		n++
+	}
+	return n
+}
+
+func TestHistoryOfDays(t *testing.T) {
+	// If this fails, the charts of hours show what never was, or take ever more memory.
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	type reading struct {
+		at      int64
+		figures [queueFigures]uint64
+	}
+	var all []reading
+	var h history
+	now := int64(1_795_000_000_000)
+	var f [queueFigures]uint64
+	for range 30 * 720 {
+		now += 5000 + random.Int64N(7) - 3
+		for i := range f {
+			switch {
+			case i < 5:
+				f[i] += random.Uint64N(1000)
+			case i == int(atReady):
+				f[i] = random.Uint64N(1 << 40)
+			case random.IntN(1000) == 0:
+				f[i] += random.Uint64N(1 << uint(random.IntN(64)))
+			}
+		}
+		h.note(now, f[:], wholeKept)
+		all = append(all, reading{now, f})
+	}
+	if n := readings(&h); n > 300 || cap(h.steps) > 12_000 {
+		t.Errorf("%d readings in %d bytes", n, cap(h.steps))
+	}
+	for _, x := range []struct{ age, incr time.Duration }{
+		{time.Minute, 5 * time.Second}, {10 * time.Minute, 10 * time.Second}, {time.Hour, time.Minute}, {8 * time.Hour, 10 * time.Minute}, {24 * time.Hour, 30 * time.Minute},
+	} {
+		table := h.at(span{x.age.Milliseconds(), x.incr.Milliseconds()}.instants(now))
+		if table.known != len(table.at) || len(table.at) < int(x.age/x.incr) {
+			t.Fatalf("of %v %d of %d instants are known", x.age, table.known, len(table.at))
+		}
+		for i, when := range table.at {
+			j, there := slices.BinarySearchFunc(all, when, func(r reading, at int64) int { return cmp.Compare(r.at, at) })
+			if !there {
+				j--
+			}
+			for f := range queueFigures {
+				if got := table.of(f, i); got != all[j].figures[f] {
+					t.Fatalf("of %v, %d ms ago, figure %d: %d, want %d", x.age, now-when, f, got, all[j].figures[f])
+				}
+			}
+		}
 	}
 }
 

@@ -103,9 +103,6 @@ const (
 	// samplePeriod is the time between two readings of the counters, from which rates are computed.
 	// Source: RabbitMQ collect_statistics_interval.
 	samplePeriod = 5 * time.Second
-	// queueKept and wholeKept are for how long readings are kept of a queue or a connection, and of a virtual host or the
-	// node. Source: RabbitMQ sample_retention_policies.
-	queueKept, wholeKept = 60 * time.Second, 605 * time.Second
 	// spanSecondsMax bounds how far back samples are asked for, and samplesMax how many.
 	spanSecondsMax, samplesMax = 100_000_000, 500
 
@@ -131,4 +128,12 @@ const (
 
 	// gzipBytesMin is the size from which an answer is worth compressing.
 	gzipBytesMin = 1 << 10
+)
+
+// wholeKept and wireKept are how long readings are kept: of virtual hosts, exchanges, queues and the node, and of connections.
+// Source: RabbitMQ sample_retention_policies.
+var (
+	wholeKept = kept([2]time.Duration{10 * time.Minute, samplePeriod}, [2]time.Duration{time.Hour, time.Minute},
+		[2]time.Duration{8 * time.Hour, 10 * time.Minute}, [2]time.Duration{24 * time.Hour, 30 * time.Minute})
+	wireKept = kept([2]time.Duration{time.Minute, samplePeriod})
 )

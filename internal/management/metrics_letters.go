@@ -3,7 +3,7 @@ package management
 import "github.com/bartleby-mq/bartleby/internal/vhost"
 
 // deaths are why messages die, in RabbitMQ's words. Consumers that take too long return their messages: that is no death.
-var deaths = []struct {
+var deaths = [...]struct {
 	word    string
 	help    string
 	reasons []vhost.Reason

@@ -10,12 +10,16 @@ import (
 
 // getSummaries tells how it stands with dead letters in each virtual host.
 func getSummaries(r *request) (answer, error) {
+	of, err := deathRangeOf(r.URL.Query())
+	if err != nil {
+		return answer{}, err
+	}
 	var all []api.LettersSummary
 	for _, h := range r.visible() {
 		if r.down(h.Name) {
 			continue
 		}
-		s, err := r.server.summary(r.Context(), h)
+		s, err := r.server.summary(r.Context(), h, of)
 		if err != nil {
 			return answer{}, err
 		}
@@ -29,7 +33,11 @@ func getSummary(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	s, err := r.server.summary(r.Context(), h)
+	of, err := deathRangeOf(r.URL.Query())
+	if err != nil {
+		return answer{}, err
+	}
+	s, err := r.server.summary(r.Context(), h, of)
 	if err != nil {
 		return answer{}, err
 	}
@@ -37,7 +45,7 @@ func getSummary(r *request) (answer, error) {
 }
 
 // summary reads a virtual host as metrics do.
-func (s *Server) summary(ctx context.Context, h *access.VHost) (api.LettersSummary, error) {
+func (s *Server) summary(ctx context.Context, h *access.VHost, of deathRange) (api.LettersSummary, error) {
 	f := &hostFigures{name: h.Name, labels: labelled("vhost", h.Name), types: byType{}}
 	if err := s.figures(ctx, h, f, detail{queues: true}, s.clocks()[h.Name]); err != nil {
 		return api.LettersSummary{}, err
@@ -57,6 +65,7 @@ func (s *Server) summary(ctx context.Context, h *access.VHost) (api.LettersSumma
 			sum.NoDLX += f.traffic.Fates[reason][vhost.FateNoDLX]
 		}
 	}
+	sum.Recent = s.recentDeaths(h, of, figuresOfAll(&n, &f.traffic), f.rows)
 	sum.OldestSec = secondsIf(f.letters.oldest)
 	for i := range f.rows {
 		if q := &f.rows[i]; q.target {

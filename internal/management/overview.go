@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net"
 	"runtime"
-	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -48,7 +47,7 @@ func getOverview(r *request) (answer, error) {
 	v := api.Overview{
 		ManagementVersion: api.RabbitMQVersion, RabbitMQVersion: api.RabbitMQVersion, RatesMode: "basic",
 		RetentionPolicies: api.RetentionPolicies{
-			Global: api.List[int]{int(wholeKept / time.Second)}, Basic: api.List[int]{int(queueKept / time.Second)}, Detailed: api.List[int]{int(queueKept / time.Second)},
+			Global: wholeKept.seconds(), Basic: wholeKept.seconds(), Detailed: wireKept.seconds(),
 		},
 		ExchangeTypes: exchangeTypes(), ProductName: o.Product, ProductVersion: o.Version,
 		ErlangVersion: runtime.Version(), ErlangFullVersion: runtime.Version(), CryptoLibVersion: runtime.Version(),

@@ -22,7 +22,14 @@ const (
 	atReady
 	atUnacked
 	atAside // messages that wait or are held
-	queueFigures
+	shownFigures
+
+	// Those behind are not shown with rates.
+	atDied       = shownFigures // the first of those of deaths, in their order
+	atLetters    = atDied + len(deaths)
+	atNoDLX      = atLetters + 1 // of a virtual host, as is the next
+	atCameBack   = atNoDLX + 1
+	queueFigures = atCameBack + 1
 )
 
 // figures are what queueFigures are at one instant.
@@ -33,6 +40,12 @@ func figuresOf(n *vhost.QueueStats) (f figures) {
 	f[atPublished], f[atAcked], f[atGotNone], f[atRedelivered] = n.Published, n.Acked, n.GotNone, n.Redelivered
 	f[atDelivered], f[atDeliveredNoAck] = n.Delivered-n.DeliveredNoAck, n.DeliveredNoAck
 	f[atGot], f[atGotNoAck] = n.Got-n.GotNoAck, n.GotNoAck
+	for i := range deaths {
+		for _, strategy := range strategies {
+			f[atDied+i] += died(n, strategy, deaths[i].reasons)
+		}
+	}
+	f[atLetters] = n.Letters
 	return f
 }
 
@@ -41,6 +54,10 @@ func figuresOf(n *vhost.QueueStats) (f figures) {
 func figuresOfAll(all *vhost.QueueStats, t *vhost.Traffic) figures {
 	f := figuresOf(all)
 	f[atPublished], f[atConfirmed], f[atReturned], f[atDropped] = t.Received, t.Confirmed, t.Returned, t.Dropped
+	for _, fates := range t.Fates {
+		f[atNoDLX] += fates[vhost.FateNoDLX]
+	}
+	f[atCameBack] = t.Redrives.CameBack
 	return f
 }
 

@@ -78,6 +78,7 @@ func routes() []route {
 		{get, "x/backup", administrator, getBackup},
 		{post, "x/backup", administrator, postBackup},
 		{puts, "x/queues/*/*", management, createQueue},
+		{get, "x/queues/*/*/deaths", management, getDeaths},
 		{get, "x/explain/queues/*/*", management, explainQueue},
 		{get, "x/explain/exchanges/*/*", management, explainExchange},
 		{get, "x/topology/*", management, getTopology},

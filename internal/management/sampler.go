@@ -35,6 +35,7 @@ type ledger struct {
 	exchanges map[string]*history // to which anything was published
 	whole     history
 	baseline  vhost.Books // when the ledger was begun; what the log remembers is not of this process
+	begun     bool        // there was a reading before: what comes to be known now began at zero
 }
 
 func newSampler(e *engine.Engine, roster Roster) *sampler {
@@ -150,7 +151,7 @@ func (s *sampler) reset() {
 	for _, l := range s.mu.ledgers {
 		clear(l.queues)
 		clear(l.exchanges)
-		l.whole = history{}
+		l.whole, l.begun = history{}, false
 	}
 	s.mu.wires.forget()
 	s.mu.node = history{}
@@ -161,28 +162,30 @@ func (s *sampler) note(h *access.VHost, now int64, r *hostReading) {
 	defer s.mu.Unlock()
 	l := s.mu.ledgers[h.LogID]
 	if l == nil {
-		l = &ledger{queues: map[vhost.QueueID]*history{}, exchanges: map[string]*history{}, baseline: r.books}
+		l = &ledger{queues: map[vhost.QueueID]*history{}, exchanges: map[string]*history{}, baseline: r.books, begun: s.mu.last > 0}
+		l.whole.fromZero = l.begun
 		s.mu.ledgers[h.LogID] = l
 	}
 	l.whole.note(now, r.whole[:], wholeKept)
 	for id, f := range r.queues {
-		noteIn(l.queues, id, now, f[:])
+		noteIn(l.queues, id, now, f[:], l.begun)
 	}
 	maps.DeleteFunc(l.queues, func(_ vhost.QueueID, q *history) bool { return q.last != now })
 	for name, f := range r.flows {
-		noteIn(l.exchanges, name, now, f[:])
+		noteIn(l.exchanges, name, now, f[:], l.begun)
 	}
 	maps.DeleteFunc(l.exchanges, func(_ string, x *history) bool { return x.last != now })
+	l.begun = true
 }
 
-// noteIn adds to the history of one of many, which begins if it was not known.
-func noteIn[K comparable](all map[K]*history, of K, now int64, figures []uint64) {
+// noteIn adds to the history of one of many, which begins if it was not known. They are not all thinned out at once.
+func noteIn[K comparable](all map[K]*history, of K, now int64, figures []uint64, fromZero bool) {
 	h := all[of]
 	if h == nil {
-		h = &history{}
+		h = &history{fromZero: fromZero, thinned: now - int64(len(all))*samplePeriod.Milliseconds()%thinEvery}
 		all[of] = h
 	}
-	h.note(now, figures, queueKept)
+	h.note(now, figures, wholeKept)
 }
 
 // baseline is the books at the beginning.
@@ -200,7 +203,7 @@ func (s *sampler) whole(h *access.VHost, w spans) trend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.mu.ledgers[h.LogID]; l != nil {
-		return l.whole.trend(queueFigures, w.ofQueues)
+		return l.whole.trend(shownFigures, w.ofQueues)
 	}
 	return s.fresh(w)
 }
@@ -219,9 +222,9 @@ func (s *sampler) trends(h *access.VHost, w spans) (all map[vhost.QueueID]trend,
 	for id, q := range l.queues {
 		switch {
 		case asked || q.moved():
-			all[id] = q.trend(queueFigures, w.ofQueues)
+			all[id] = q.trend(shownFigures, w.ofQueues)
 		case q.before > 0:
-			all[id] = trend{since: q.readings[len(q.readings)-1].from}
+			all[id] = trend{since: q.from}
 		default:
 			all[id] = trend{}
 		}
@@ -232,7 +235,7 @@ func (s *sampler) trends(h *access.VHost, w spans) (all map[vhost.QueueID]trend,
 // fresh is the trend of what was not there at the last reading: its samples are zero. The lock is held.
 func (s *sampler) fresh(w spans) trend {
 	none := history{last: s.mu.last}
-	return none.trend(queueFigures, w.ofQueues)
+	return none.trend(shownFigures, w.ofQueues)
 }
 
 // trendOf is the trend of one queue.
@@ -240,7 +243,7 @@ func (s *sampler) trendOf(h *access.VHost, id vhost.QueueID, w spans) trend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.mu.ledgers[h.LogID]; l != nil && l.queues[id] != nil {
-		return l.queues[id].trend(queueFigures, w.ofQueues)
+		return l.queues[id].trend(shownFigures, w.ofQueues)
 	}
 	return s.fresh(w)
 }
@@ -250,7 +253,7 @@ func (s *sampler) flowTrend(h *access.VHost, exchange string, w spans) trend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.mu.ledgers[h.LogID]; l != nil && l.exchanges[exchange] != nil {
-		return l.exchanges[exchange].trend(queueFigures, w.ofQueues)
+		return l.exchanges[exchange].trend(shownFigures, w.ofQueues)
 	}
 	return trend{}
 }

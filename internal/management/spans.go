@@ -59,3 +59,19 @@ func spanOf(query url.Values, name string) (span, error) {
 	}
 	return span{age, incr}, nil
 }
+
+// alignedFrom is from which interval on samples are at its multiples, ms: what is longer ago was kept of these instants.
+const alignedFrom = 60_000
+
+// instants are those that a span has samples of, newest first. The first is the last reading's.
+func (w span) instants(last int64) []int64 {
+	all := []int64{last}
+	back := last - w.incr
+	if w.incr >= alignedFrom {
+		back = (last - 1) / w.incr * w.incr
+	}
+	for ; back >= last-w.age; back -= w.incr {
+		all = append(all, back)
+	}
+	return all
+}

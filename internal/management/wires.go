@@ -41,7 +41,7 @@ func (t *wires) note(now int64, all []Connection) {
 			t.connections[c.Name] = w
 		}
 		w.vhost, w.bytes = c.VHost, [dataFigures]uint64{c.Received, c.Sent}
-		w.note(now, w.bytes[:], queueKept)
+		w.note(now, w.bytes[:], wireKept)
 		sum := sums[c.VHost]
 		sum[atReceived], sum[atSent] = sum[atReceived]+c.Received, sum[atSent]+c.Sent
 		sums[c.VHost] = sum
@@ -103,5 +103,8 @@ func (s *sampler) bytesOf(vhost string, w spans) (received, sent uint64, t trend
 	if h == nil {
 		return 0, 0, trend{}
 	}
-	return h.at(h.last, atReceived), h.at(h.last, atSent), h.trend(dataFigures, func(int) span { return w.data })
+	if h.figures != nil {
+		received, sent = h.figures[atReceived], h.figures[atSent]
+	}
+	return received, sent, h.trend(dataFigures, func(int) span { return w.data })
 }

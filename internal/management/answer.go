@@ -63,7 +63,7 @@ func send(w http.ResponseWriter, r *request, a answer) {
 	}
 	if len(text) >= gzipBytesMin && acceptsGzip(r.Header.Values("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
-		text = compress(text)
+		text = compress(text, gzip.BestSpeed) // a long list is worth the network's time but not the client's
 	}
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(a.status)
@@ -100,11 +100,9 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-func compress(text []byte) []byte {
+func compress(text []byte, level int) []byte {
 	var b bytes.Buffer
-	// A long list is worth the network's time but not the client's: the fastest level. Neither it nor writing to a
-	// buffer can fail.
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	z, _ := gzip.NewWriterLevel(&b, level) // neither a level that there is nor writing to a buffer can fail
 	_, _ = z.Write(text)
 	_ = z.Close()
 	return b.Bytes()

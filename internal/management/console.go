@@ -22,8 +22,8 @@ const consolePolicy = "default-src 'self'; script-src 'self'; style-src 'self'; 
 
 // A console serves the pages for browsers. It holds everything in memory, compressed once; it is never changed.
 type console struct {
-	index  asset
-	assets map[string]asset // by path below the prefix
+	index  *asset            // nil: the files are wrong
+	assets map[string]*asset // by path below the prefix
 }
 
 // newConsole prepares the files for a broker behind a path prefix.
@@ -33,7 +33,7 @@ func newConsole(prefix string) (*console, error) {
 		return nil, err
 	}
 	root := "/assets/" + files.digest()
-	c := &console{assets: map[string]asset{}}
+	c := &console{assets: map[string]*asset{}}
 	for name, text := range files {
 		if name != indexName {
 			c.assets[root+"/"+name] = newAsset(name, text)
@@ -42,6 +42,16 @@ func newConsole(prefix string) (*console, error) {
 	c.assets["/favicon.ico"] = c.assets[root+"/favicon.svg"]
 	c.index = newAsset(indexName, files.page(html.EscapeString(prefix), root))
 	return c, nil
+}
+
+// openConsole is newConsole, once and when somebody asks for it: a broker that starts has more urgent work.
+func (s *Server) openConsole() *console {
+	c, err := newConsole(s.options.PathPrefix)
+	if err != nil {
+		s.options.Log.Error("there is no web console: its files are wrong", "error", err) // tests hold them right
+		return &console{}
+	}
+	return c
 }
 
 // serveConsole answers what browsers ask for, and reports whether it was that: everything beside the API that is a file
@@ -61,23 +71,24 @@ func (s *Server) serveConsole(w http.ResponseWriter, hr *http.Request) bool {
 	case below == "/api" || strings.HasPrefix(below, "/api/") || strings.HasPrefix(below, "/cli/"):
 		return false
 	}
-	if a, ok := s.console.assets[below]; ok {
+	console := s.console()
+	if a, ok := console.assets[below]; ok {
 		s.sendAsset(w, hr, a, strings.HasPrefix(below, "/assets/"))
 		return true
 	}
-	if s.console.index.tag == "" {
+	if console.index == nil {
 		http.Error(w, "there is no web console: its files are wrong, see the log", http.StatusServiceUnavailable)
 		return true
 	}
 	if path.Ext(below) != "" && strings.HasPrefix(below, "/assets/") || below != "/" && !acceptsPages(hr.Header.Values("Accept")) {
 		return false
 	}
-	s.sendAsset(w, hr, s.console.index, false)
+	s.sendAsset(w, hr, console.index, false)
 	return true
 }
 
 // sendAsset sends a file; one whose path changes with its content need never be asked for again.
-func (s *Server) sendAsset(w http.ResponseWriter, hr *http.Request, a asset, forever bool) {
+func (s *Server) sendAsset(w http.ResponseWriter, hr *http.Request, a *asset, forever bool) {
 	h := w.Header()
 	if h.Get("Content-Security-Policy") == contentPolicy { // nobody configured another one
 		h.Set("Content-Security-Policy", consolePolicy)
@@ -102,9 +113,9 @@ func (s *Server) sendAsset(w http.ResponseWriter, hr *http.Request, a asset, for
 		return
 	}
 	text := a.text
-	if a.zipped != nil && acceptsGzip(hr.Header.Values("Accept-Encoding")) {
+	if zipped := a.zipped(); zipped != nil && acceptsGzip(hr.Header.Values("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
-		text = a.zipped
+		text = zipped
 	}
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(http.StatusOK)

@@ -1,7 +1,6 @@
 package management
 
 import (
-	"bytes"
 	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
@@ -15,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // The console's first page, and its first module.
@@ -23,7 +23,10 @@ const (
 	entryName = "lib/app.js"
 )
 
-// firstStyles are the layers of style in their order; what pages bring along comes after.
+// styleName is the one style sheet that all of css become. firstStyles are the layers of style in their order; what pages bring
+// along comes after.
+const styleName = "console.css"
+
 var firstStyles = []string{"css/reset.css", "css/tokens.css", "css/base.css", "css/components.css"}
 
 // An asset is a file as it is sent.
@@ -31,20 +34,20 @@ type asset struct {
 	kind   string // media type
 	tag    string // entity tag
 	text   []byte
-	zipped []byte // nil: compression gains nothing
+	zipped func() []byte // compressed when it is first sent; nil: compression gains nothing
 }
 
-func newAsset(name string, text []byte) asset {
+func newAsset(name string, text []byte) *asset {
 	sum := sha256.Sum256(text)
-	a := asset{kind: mediaOf(name), tag: `"` + hex.EncodeToString(sum[:12]) + `"`, text: text}
-	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a level that there is
-	_, _ = z.Write(text)                                  // neither of these can fail
-	_ = z.Close()
-	if b.Len() < len(text) {
-		a.zipped = b.Bytes()
+	return &asset{
+		kind: mediaOf(name), tag: `"` + hex.EncodeToString(sum[:12]) + `"`, text: text,
+		zipped: sync.OnceValue(func() []byte {
+			if zipped := compress(text, gzip.BestCompression); len(zipped) < len(text) {
+				return zipped
+			}
+			return nil
+		}),
 	}
-	return a
 }
 
 // mediaOf is a file's media type, whatever the machine believes.
@@ -69,7 +72,8 @@ func mediaOf(name string) string {
 // consoleTree is the console's files by name.
 type consoleTree map[string][]byte
 
-// readConsole reads them below ui. The dictionaries of a language become one, i18n/LANGUAGE.json.
+// readConsole reads them below ui. The dictionaries of a language become one, i18n/LANGUAGE.json, and the style sheets: each file is a
+// journey of the first view.
 func readConsole(from fs.FS) (consoleTree, error) {
 	files, words := consoleTree{}, map[string]map[string]string{}
 	err := fs.WalkDir(from, "ui", func(name string, d fs.DirEntry, err error) error {
@@ -105,6 +109,7 @@ func readConsole(from fs.FS) (consoleTree, error) {
 		}
 		files["i18n/"+language+".json"] = text
 	}
+	files.joinStyles()
 	return files, nil
 }
 
@@ -136,24 +141,25 @@ func (t consoleTree) digest() string {
 // page is the first page with the addresses of the files that it needs at once.
 func (t consoleTree) page(prefix, root string) []byte {
 	var links strings.Builder
-	for _, name := range t.styles() {
-		fmt.Fprintf(&links, "<link rel=\"stylesheet\" href=\"%s%s/%s\">\n", prefix, root, name)
-	}
+	fmt.Fprintf(&links, "<link rel=\"stylesheet\" href=\"%s%s/%s\">\n", prefix, root, styleName)
 	for _, name := range t.closure(entryName) {
 		fmt.Fprintf(&links, "<link rel=\"modulepreload\" href=\"%s%s/%s\">\n", prefix, root, name)
 	}
 	return []byte(strings.NewReplacer("{prefix}", prefix, "{assets}", prefix+root, "<!-- links -->\n", links.String()).Replace(string(t[indexName])))
 }
 
-// styles lists the style sheets in their order.
-func (t consoleTree) styles() []string {
-	all := slices.Clone(firstStyles)
+// joinStyles makes one style sheet of all below css, in their order.
+func (t consoleTree) joinStyles() {
+	names := slices.Clone(firstStyles)
 	for _, name := range slices.Sorted(maps.Keys(t)) {
-		if path.Ext(name) == ".css" && strings.HasPrefix(name, "css/") && !slices.Contains(firstStyles, name) {
-			all = append(all, name)
+		if path.Dir(name) == "css" && !slices.Contains(firstStyles, name) {
+			names = append(names, name)
 		}
 	}
-	return all
+	for _, name := range names {
+		t[styleName] = append(t[styleName], t[name]...)
+		delete(t, name)
+	}
 }
 
 // imports finds what a module imports when it is loaded, not what it may load later.

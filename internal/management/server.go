@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -29,7 +30,7 @@ type Server struct {
 	surveys  chan struct{} // turns at looking through a survey
 	paces    paces
 	share    *turns.Share // of the office
-	console  *console
+	console  func() *console
 	sessions sessions
 	streams  streams
 }
@@ -43,11 +44,7 @@ func New(o Options) *Server {
 		scraper: newScraper(), surveys: make(chan struct{}, surveysMax), share: turns.New(o.Engine.Commands),
 	}
 	s.importer.locked = o.NoOperatorPolicyChanges
-	var err error
-	if s.console, err = newConsole(o.PathPrefix); err != nil {
-		o.Log.Error("there is no web console: its files are wrong", "error", err) // tests hold them right
-		s.console = &console{}
-	}
+	s.console = sync.OnceValue(s.openConsole)
 	for _, r := range routes() {
 		if o.NoOperatorPolicyChanges && r.method != get && strings.HasPrefix(r.path, "operator-policies/") {
 			continue // 405

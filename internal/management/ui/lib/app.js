@@ -2,7 +2,7 @@
 import { html, render } from './html.js';
 import { startLanguage } from './i18n.js';
 import { startTheme } from './theme.js';
-import { startRouter } from './router.js';
+import { find, route, startRouter } from './router.js';
 import { startSession, user } from './session.js';
 import { startLive } from './live.js';
 import { startKeys } from './keys.js';
@@ -33,7 +33,10 @@ addEventListener('keydown', (e) => {
     d.querySelector('summary').focus();
   });
 });
+find(pages, route.value.path)?.page.load().catch(() => {}); // the frame asks for it again, and says what is wrong
 await Promise.all([startLanguage(), startSession().catch(() => {
   user.value = null;
 })]);
-render(html`<${App} />`, document.getElementById('app'));
+const app = document.getElementById('app');
+app.replaceChildren(); // what was painted until now
+render(html`<${App} />`, app);

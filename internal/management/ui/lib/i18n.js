@@ -2,11 +2,10 @@
 // writes them. Components that call t are rendered again when the language changes.
 import { signal } from './html.js';
 import { parse, format, number } from './message.js';
-import { assets } from './place.js';
+import { dictionary, language, languages, words as first } from './ahead.js';
 import { pref } from './store.js';
 
-// languages that there are, each by its own name. en-XA is for tests: English in disguise shows what is not translated.
-export const languages = { en: 'English', 'zh-CN': '简体中文' };
+export { languages };
 
 const chosen = pref('lang', '');
 const words = signal({ lang: 'en', of: new Map() });
@@ -15,27 +14,17 @@ export const lang = () => words.value.lang;
 
 // chooseLanguage loads a language and remembers it.
 export async function chooseLanguage(name) {
-  await load(name);
+  speak(name, await dictionary(name));
   chosen.value = name;
 }
 
-// startLanguage loads what the address, an earlier choice, or the browser asks for.
-export function startLanguage() {
-  const asked = new URLSearchParams(location.search).get('lang') || chosen.value;
-  return load(known(asked) || navigator.languages.map(known).find(Boolean) || 'en');
+// startLanguage takes the words that were asked for ahead.
+export async function startLanguage() {
+  speak(language, await first.catch(() => dictionary(language)));
 }
 
-function known(name) {
-  if (!name) return '';
-  if (languages[name] || name === 'en-XA') return name;
-  return Object.keys(languages).find((l) => l.split('-')[0] === name.split('-')[0]) || '';
-}
-
-async function load(name) {
-  const file = name === 'en-XA' ? 'en' : name;
-  const answer = await fetch(`${assets}/i18n/${file}.json`);
-  if (!answer.ok) throw new Error(`no dictionary for ${name}`);
-  words.value = { lang: name, of: new Map(Object.entries(await answer.json())), parsed: new Map() };
+function speak(name, all) {
+  words.value = { lang: name, of: new Map(Object.entries(all)), parsed: new Map() };
   document.documentElement.lang = name === 'en-XA' ? 'en' : name;
 }
 

@@ -1,6 +1,7 @@
 // Who is logged in, and what that user may.
 import { signal, computed } from './html.js';
 import { ask, api, token, lostSession } from './api.js';
+import { session } from './ahead.js';
 
 // user is undefined until it is known, null if nobody is logged in, else {name, tags}.
 export const user = signal(undefined);
@@ -22,7 +23,7 @@ function take(session) {
 }
 
 export async function startSession() {
-  take(await api.get('x/session'));
+  take(await session.catch(() => api.get('x/session'))); // asked for ahead
   lostSession.subscribe((n) => {
     if (n > 0) take({ user: null, token: '' });
   });

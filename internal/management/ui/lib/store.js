@@ -15,7 +15,12 @@ export function pref(name, initial) {
     value = initial; // no storage, or nonsense in it
   }
   const s = signal(value);
+  let changed = false;
   s.subscribe((v) => {
+    if (!changed) { // called at once with what is there already
+      changed = true;
+      return;
+    }
     try {
       localStorage.setItem(key, JSON.stringify(v));
     } catch {

@@ -1,6 +1,8 @@
 // What the pages about the broker compute.
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { deedOf, plainObject } from '../pages/broker/deed.js';
 import { argumentsOf, badgesOf, effective, filters, inequivalent, nameTrouble } from '../pages/broker/settings.js';
 import { declareCode } from '../pages/broker/declare.js';
 import { follow, headersFit, topicFits } from '../pages/broker/routing.js';
@@ -150,4 +152,23 @@ test('an import is compared with what is there', () => {
   assert.deepEqual(compare(now, { policies: [{ name: 'p', pattern: 'y' }] }, '/')[0].changed, ['/ · p'], 'a document of one virtual host names none');
   assert.equal(readDocument('{"a":1}').error, '');
   assert.ok(readDocument('{"users":[]}').document && readDocument('{').error);
+});
+
+test('a record of the audit log is read: what was done, to what, and where that is shown', () => {
+  const job = deedOf({ action: 'POST', object: '/api/x/redrives/%2F', status: 202, detail: { id: 7, action: 'discard', source: { queue: 'a/b' }, ids: 0, filter: 'reason:expired', total: 109 } });
+  assert.deepEqual(job, { verb: 'discard', what: '', name: 'a/b', vhost: '/', parts: ['reason:expired', { key: 'did.of_letters', n: 109 }], to: ['jobs', '/', 7] });
+  assert.deepEqual(deedOf({ action: 'DELETE', object: '/api/queues/shop/orders?if-empty=true', status: 204 }), { verb: 'delete', what: 'queue', name: 'orders', vhost: 'shop', parts: [], to: undefined });
+  assert.equal(deedOf({ action: 'PUT', object: '/api/queues/shop/orders', status: 201 }).verb, 'create');
+  assert.equal(deedOf({ action: 'POST', object: '/api/x/redrives/%2F/3/pause', status: 204 }).verb, 'pause');
+  assert.equal(deedOf({ action: 'POST', object: '/api/never/heard/of', status: 204 }), null);
+  assert.equal(plainObject('/api/policies/%2F/a%20b'), 'policies/%2F/a b');
+});
+
+test('every verb and thing of the audit log has its words', () => {
+  const words = JSON.parse(readFileSync(new URL('../i18n/en/deeds.json', import.meta.url)));
+  const text = readFileSync(new URL('../pages/broker/deed.js', import.meta.url), 'utf8');
+  for (const [, verb, what] of text.matchAll(/^ {2}\['[A-Z ]+', '[^']+', '(\w*)', '(\w*)'/gm)) {
+    if (verb) assert.ok(`did.${verb}` in words, verb);
+    if (what) assert.ok(`did_to.${what}` in words, what);
+  }
 });

@@ -16,6 +16,6 @@ function Limit({ at, name, value, changed }) {
     const to = `${at}/${path`${name}`}`;
     if (await attempt(() => (n === null ? api.delete(to) : api.put(to, { value: n })), t('limits.done'))) changed();
   };
-  return html`<form onSubmit=${put}><${NumberField} label=${t(`limit.${name}`)} min="-1" value=${n} onInput=${set} placeholder=${t('limits.none')} />
+  return html`<form class="one-field" onSubmit=${put}><${NumberField} label=${t(`limit.${name}`)} min="-1" value=${n} onInput=${set} placeholder=${t('limits.none')} />
     <button type="submit" class="small" disabled=${n === value}>${t('policies.save')}</button></form>`;
 }

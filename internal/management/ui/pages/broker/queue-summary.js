@@ -35,7 +35,7 @@ function Settings({ of }) {
   return html`<section class="card"><header><h2>${t('queue.settings')}</h2><span class="grow"></span><${Check} label=${t('queue.defaults_too')} value=${all} onInput=${showAll} /></header>
     ${rows.length === 0 ? html`<p>${t('queue.all_default')}</p>` : html`<div class="table-box small" tabindex="0" role="region" aria-label=${t('queue.settings')}><table class="plain-table"><caption class="hidden">${t('queue.settings')}</caption>
       <thead><tr><th scope="col">${t('queue.setting')}</th><th scope="col">${t('queue.value')}</th><th scope="col">${t('queue.origin')}</th><th scope="col">${t('queue.why')}</th></tr></thead>
-      <tbody>${rows.map((s) => html`<tr key=${s.name}><td title=${s.name}>${settingName(s.name)}</td><td class="break">${writtenOf(s.name, s.value)}</td>
+      <tbody>${rows.map((s) => html`<tr key=${s.name}><td class="cap" title=${s.name}>${settingName(s.name)}</td><td class="break">${writtenOf(s.name, s.value)}</td>
         <td><span class=${`tag ${/policy/.test(s.source) ? 'outline' : ''}`}>${word('origin', s.source.replaceAll(' ', '_'))}${s.from ? ` ${s.from}` : ''}</span></td><td class="hint" lang="en">${s.why}</td></tr>`)}</tbody></table></div>`}
     ${of.ignored.length > 0 && html`<h3>${t('queue.ignored')}</h3><ul>${of.ignored.map((s) => html`<li key=${s.name}><code>${s.name}</code> <span lang="en">${s.why}</span></li>`)}</ul>`}
     ${of.warnings.length > 0 && html`<ul>${of.warnings.map((w) => html`<li class="banner warn" lang="en" key=${w}>${w}</li>`)}</ul>`}
@@ -65,8 +65,8 @@ export function Summary({ vhost, name, queue: q, at }) {
       <dt>${t('queue.arguments')}</dt><dd><${Args} of=${q.arguments} /></dd>
       ${q.head_message_timestamp && html`<dt>${t('queue.head')}</dt><dd><${Ago} at=${q.head_message_timestamp * 1000} /></dd>`}
       ${q.idle_since && html`<dt>${t('queue.idle')}</dt><dd><${Ago} at=${q.idle_since} /></dd>`}
-      <dt>${t('setting.delivery-limit')}</dt><dd>${q.delivery_limit === 'unlimited' ? t('queue.unlimited') : num(q.delivery_limit)}</dd>
-      ${q.delayed_retry && html`<dt>${t('setting.delayed-retry-type')}</dt><dd>${q.delayed_retry}</dd>`}
+      <dt class="cap">${t('setting.delivery-limit')}</dt><dd>${q.delivery_limit === 'unlimited' ? t('queue.unlimited') : num(q.delivery_limit)}</dd>
+      ${q.delayed_retry && html`<dt class="cap">${t('setting.delayed-retry-type')}</dt><dd>${q.delayed_retry}</dd>`}
       ${q.next_delayed_at && html`<dt>${t('queue.next_retry')}</dt><dd>${span(q.next_delayed_at - Date.now())}</dd>`}
       ${q.owner_pid_details && html`<dt>${t('queue.owner')}</dt><dd>${q.owner_pid_details.name}</dd>`}
     </dl></section>

@@ -30,10 +30,9 @@ export function render({ params: { name }, query }) {
   return html`<p class="crumbs"><a href=${href('/vhosts')}>${t('vhosts.title')}</a></p>
     <div class="page-head"><h1>${name}</h1>${v && may('administrator') && html`<span class="buttons"><button type="button" onClick=${() => open(EditVHost, { known: v }).then((done) => done && got.refresh())}><${Icon} name="edit" /> ${t('users.change')}</button>
       <button type="button" disabled=${v.protected_from_deletion} title=${v.protected_from_deletion ? t('vhosts.is_protected') : undefined} onClick=${() => removeVHost(v).then((done) => { if (done) { loadVHosts(); go('/vhosts', { vhost: '' }); } })}><${Icon} name="discard" /> ${t('queues.delete')}</button></span>`}</div>
-    <${Shown} of=${got}>${(d) => html`<${Tabs} label=${t('vhosts.tabs')} at=${tab} tabs=${[['summary', t('queue.summary')], ['limits', t('users.limits')], ['options', t('vhosts.options')]]} />
+    <${Shown} of=${got}>${(d) => html`<${Tabs} label=${t('vhosts.tabs')} at=${tab} tabs=${[['summary', t('queue.summary')], ['limits', t('users.limits')]]} />
       ${tab === 'summary' && html`<${Summary} of=${d} />`}
-      ${tab === 'limits' && html`<${VHostLimits} name=${name} />`}
-      ${tab === 'options' && html`<${Options} name=${name} />`}`}</${Shown}>`;
+      ${tab === 'limits' && html`<${Options} name=${name} /><${VHostLimits} name=${name} />`}`}</${Shown}>`;
 }
 
 function Summary({ of: v }) {
@@ -49,7 +48,7 @@ function Summary({ of: v }) {
 
 function VHostLimits({ name }) {
   const got = useData(async (signal) => (await api.get(path`vhost-limits/${name}`, {}, { signal }))[0]?.value || {}, [name]);
-  return html`<${Shown} of=${got}>${(value) => html`<section class="card"><${Limits} at=${path`vhost-limits/${name}`} names=${['max-connections', 'max-queues']} value=${value} changed=${got.refresh} /></section>`}</${Shown}>`;
+  return html`<${Shown} of=${got}>${(value) => html`<section class="card"><h2>${t('users.limits')}</h2><${Limits} at=${path`vhost-limits/${name}`} names=${['max-connections', 'max-queues']} value=${value} changed=${got.refresh} /></section>`}</${Shown}>`;
 }
 
 function Options({ name }) {
@@ -57,7 +56,7 @@ function Options({ name }) {
     const [own, all] = await Promise.all([api.get(path`x/options/${name}`, {}, { signal }), api.get(path`x/options/${name}`, { effective: true }, { signal })]);
     return { own, all };
   }, [name], { every: 15000 });
-  return html`<p class="hint">${t('vhosts.options_text')}</p><${Shown} of=${got}>${(d) => html`<section class="card">${options.map(([option, kind]) => html`<${Option} key=${option + JSON.stringify(d.all[option])} vhost=${name} name=${option} kind=${kind} value=${d.all[option]} set=${option in d.own} changed=${got.refresh} />`)}</section>`}</${Shown}>`;
+  return html`<${Shown} of=${got}>${(d) => html`<section class="card"><h2>${t('vhosts.options')}</h2><p class="hint">${t('vhosts.options_text')}</p>${options.map(([option, kind]) => html`<${Option} key=${option + JSON.stringify(d.all[option])} vhost=${name} name=${option} kind=${kind} value=${d.all[option]} set=${option in d.own} changed=${got.refresh} />`)}</section>`}</${Shown}>`;
 }
 
 function shown(value, kind) {
@@ -76,7 +75,7 @@ function Option({ vhost, name, kind, value, set, changed }) {
   const reset = async () => (await attempt(() => api.delete(path`x/options/${vhost}/${name}`), t('vhosts.option_reset', { name }))) && changed();
   const label = t(`option.${name}`);
   const common = { label, hint: `${name} · ${set ? t('vhosts.option_set') : t('vhosts.option_usual', { value: shown(value, kind) })}`, value: now, onInput: change, disabled: !may('policymaker') };
-  return html`<form class="form" onSubmit=${save}>
+  return html`<form class="one-field" onSubmit=${save}>
     ${kind === 'flag' ? html`<${Select} ...${common} value=${String(now)} onInput=${(v) => change(v === 'true')} options=${[['true', t('frame_words.yes')], ['false', t('frame_words.no')]]} />`
       : Array.isArray(kind) ? html`<${Select} ...${common} options=${kind} />`
       : kind === 'ms' ? html`<${Duration} ...${common} />` : html`<${NumberField} ...${common} unit=${kind === 'bytes' ? t('create.bytes') : undefined} />`}

@@ -4,62 +4,104 @@
 #
 #   search.sh BINARY
 #
-# LETTERS (1000000) is how many there are: they take 4 GB of a temporary directory and a few minutes. DURATION (10s) is how long
-# messages are published, with the index off, on, and on while somebody searches and groups FILL (200000) letters without a pause.
-# BENCH_PORT (25790) is the first of three consecutive ports. It needs curl.
+# LETTERS (1000000) is how many there are: they take 4 GB of a temporary directory and a few minutes; 0 leaves them out. Then, ROUNDS (5)
+# times by turns, messages are published for DURATION (4s): with the index off, on, on while somebody asks what costs nothing
+# (whoami) without a pause, and on while somebody searches and groups FILL (200000) letters without a pause. Medians are shown. The
+# second measures what a client takes by itself of the processors that all share. At last, what indexing takes of a
+# processor while letters are made. BENCH_PORT (25790) is the first of three consecutive ports. It needs curl.
 set -eu
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 [ $# -eq 1 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p;}' "$0" >&2; exit 64; }
 binary=$(CDPATH= cd -- "$(dirname -- "$1")" && pwd)/$(basename -- "$1")
 out=$root/build/bench/search
-duration=${DURATION:-10s}
+duration=${DURATION:-4s}
 port=${BENCH_PORT:-25790}
 data=$out/data
 serve=
-searcher=
+rounds=${ROUNDS:-5}
+asking=
 mkdir -p "$out"
 . "$root/bench/lib.sh"
-quiet() {
-	[ -z "$searcher" ] || { kill "$searcher" 2>/dev/null || true; wait "$searcher" 2>/dev/null || true; searcher=; }
-}
-trap 'quiet; stop; rm -rf "$data"' EXIT
+trap '[ -z "$asking" ] || kill "$asking" 2>/dev/null; stop; rm -rf "$data"' EXIT
 trap 'exit 130' INT TERM
 
-(cd "$root" && go test -run '^$' -bench BenchmarkSearch -benchtime 20x -timeout 1h -v ./internal/search -search.letters "${LETTERS:-1000000}") |
+[ "${LETTERS:-1000000}" -eq 0 ] || (cd "$root" && go test -run '^$' -bench BenchmarkSearch -benchtime 20x -timeout 1h -v ./internal/search -search.letters "${LETTERS:-1000000}") |
 	grep 'bench_test.go\|ns/op'
 
 # api METHOD PATH [BODY]
 api() { curl -s -f -o /dev/null -u guest:guest -X "$1" ${3:+-d "$3"} "$management/api/$2"; }
 
-# letters fills a queue with 200,000: what is published dies at once.
+# letters [COUNT]  fills a queue: what is published dies at once.
 letters() {
 	api PUT queues/%2F/letters '{"durable":true}'
 	api PUT policies/%2F/die '{"pattern":"^perf","definition":{"max-length":0,"dead-letter-exchange":"","dead-letter-routing-key":"letters"},"apply-to":"queues"}'
-	timeout 120 "$binary" perf backlog -count "${FILL:-200000}" -size 1024 -persistent -confirms 1000 -drain 1s -url "$url" >/dev/null 2>&1 || true # nothing is drained
+	timeout 120 "$binary" perf backlog -count "${1:-${FILL:-200000}}" -size 1024 -persistent -confirms 1000 -drain 1s -url "$url" >/dev/null 2>&1 || true # nothing is drained
 	api DELETE policies/%2F/die
 }
 
-# searching asks without a pause.
-searching() {
-	while api GET 'x/letters/%2F?filter=reason:maxlen&limit=50' && api GET 'x/letters/%2F/groups?by=source'; do :; done
+# books is a counter of the broker.
+books() { curl -s "http://127.0.0.1:$((port + 2))/metrics" | sed -n "s/^$1 //p"; }
+
+# publishing WHAT  publishes 20,000 a second and puts p50 and p99 of the confirms, in ms, into a file for WHAT.
+publishing() {
+	perf "$out/report.json" throughput -duration "$duration" -size 1024 $kept -confirms 1000 -rate 20000 -ack 100 -url "$url" -pid "$pid"
+	tr -d ' \n' <"$out/report.json" | sed 's/.*"confirm":{[^}]*"p50_ms":\([0-9.]*\)[^}]*"p99_ms":\([0-9.]*\).*/\1 \2/' >>"$out/$kind.$1"
+	echo >>"$out/$kind.$1"
 }
 
-for how in off on searching; do
-	rm -rf "$data"
-	serve="--set index.enabled=true"
-	[ $how != off ] || serve="--set index.enabled=false"
-	start
-	letters
-	if [ $how != off ]; then # until all is known
-		until [ "$(curl -s -u guest:guest "$management/api/x/index" | sed 's/.*"behind":\([0-9]*\).*/\1/')" = 0 ]; do sleep 0.5; done
-		curl -s -u guest:guest "$management/api/x/index"
-		echo
-	fi
-	[ $how != searching ] || { searching & searcher=$!; }
-	perf "$out/$how.json" throughput -duration "$duration" -size 1024 -persistent -confirms 1000 -rate 20000 -ack 100 -url "$url" -pid "$pid"
-	quiet
-	stop
-	echo "index $how: $(tr -d ' \n' <"$out/$how.json" | sed 's/.*"confirm[a-z_]*":{\([^}]*\)}.*/\1/')"
+# median FILE COLUMN
+median() { sort -n -k "$2" "$1" | awk -v c="$2" '{v[NR]=$c} END {printf "%.2f", v[int((NR+1)/2)]}'; }
+
+go build -o "$out/asking" "$root/bench/asking"
+rm -f "$out"/*.off "$out"/*.on "$out"/*.asked "$out"/*.searched "$out"/*.answers
+for kind in transient persistent; do
+	kept=
+	[ $kind = transient ] || kept=-persistent
+	for index in false true; do
+		rm -rf "$data"
+		serve="--set index.enabled=$index"
+		start
+		letters
+		if [ $index = true ]; then # until all is known
+			until [ "$(curl -s -u guest:guest "$management/api/x/index" | sed 's/.*"behind":\([0-9]*\).*/\1/')" = 0 ]; do sleep 0.5; done
+		fi
+		sleep 3
+		for round in $(seq "$rounds"); do
+			if [ $index = false ]; then
+				publishing off
+				continue
+			fi
+			publishing on
+			for how in asked searched; do
+				if [ $how = asked ]; then
+					"$out/asking" -for "$duration" "$management/api/whoami" >>"$out/$kind.answers" &
+				else
+					"$out/asking" -for "$duration" "$management/api/x/letters/%2F?filter=reason:maxlen&limit=50" "$management/api/x/letters/%2F/groups?by=source" >>"$out/$kind.answers" &
+				fi
+				asking=$!
+				publishing $how
+				wait $asking
+				asking=
+			done
+		done
+		stop
+	done
+	for how in off on asked searched; do
+		echo "$kind, $how: p50 $(median "$out/$kind.$how" 1), p99 $(median "$out/$kind.$how" 2) ms"
+	done
+	cat "$out/$kind.answers"
 done
+
+# What indexing takes of a processor while letters are made without a pause.
+rm -rf "$data"
+serve="--set index.enabled=true"
+start
+letters 1000000 &
+filling=$!
+sleep 2
+worked=$(books bartleby_index_work_seconds_total)
+sleep 5
+echo "worked by the index in 5 s beside traffic: $(awk "BEGIN {print $(books bartleby_index_work_seconds_total) - $worked}") s"
+wait $filling
 exit "$failed"

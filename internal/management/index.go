@@ -41,4 +41,5 @@ func (s *Server) indexMetrics(x *exposition) {
 	one(x, "bartleby_index_bytes", gauge, "Bytes of the index on the disk", m.Bytes)
 	one(x, "bartleby_index_lag_seconds", gauge, "Time since the index knew all letters", m.Lag.Seconds())
 	one(x, "bartleby_index_indexed_total", counter, "Letters that were indexed", m.Indexed)
+	one(x, "bartleby_index_work_seconds_total", counter, "Time that was worked to index them", m.Worked.Seconds())
 }

@@ -42,7 +42,7 @@ type crawler struct {
 	books      uint64 // copies made and ended, in all virtual hosts, in this round
 	booksOld   uint64
 	booksAt    time.Time
-	worked     time.Time // since when the crawler works without a rest
+	since      time.Time // since when the crawler works without a rest
 	more       bool      // there is more to be read at once
 	complained time.Time
 }
@@ -60,11 +60,13 @@ func (x *Index) crawl() {
 	}()
 	for c.ctx.Err() == nil {
 		began := time.Now()
-		c.worked, c.more = began, false
+		c.since, c.more = began, false
 		err := c.round()
 		c.complain(err)
 		c.repair()
-		rest := c.restAfter(time.Since(c.worked))
+		work := time.Since(c.since)
+		c.worked.Add(int64(work))
+		rest := c.restAfter(work)
 		if !c.more || err != nil {
 			rest = max(rest, roundEvery, min(busyRest*time.Since(began), roundMost))
 		}
@@ -91,7 +93,7 @@ func (c *crawler) complain(err error) {
 }
 
 func newCrawler(x *Index) *crawler {
-	c := &crawler{Index: x, booksAt: time.Now(), worked: time.Now()}
+	c := &crawler{Index: x, booksAt: time.Now(), since: time.Now()}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -112,13 +114,13 @@ func (c *crawler) look(ctx context.Context, name string, fn func(*vhost.VHost)) 
 		fn(v)
 		inside = time.Since(entered)
 	})
-	c.worked = c.worked.Add(time.Since(began) - inside)
+	c.since = c.since.Add(time.Since(began) - inside)
 	return err
 }
 
 // pause rests as traffic asks for, if there was work worth a rest. errStopped says that it is over.
 func (c *crawler) pause() error {
-	work := time.Since(c.worked)
+	work := time.Since(c.since)
 	if c.busy && work >= workLeast {
 		select {
 		case <-c.ctx.Done():
@@ -126,7 +128,8 @@ func (c *crawler) pause() error {
 		}
 	}
 	if !c.busy || work >= workLeast {
-		c.worked = time.Now()
+		c.worked.Add(int64(work))
+		c.since = time.Now()
 	}
 	if c.ctx.Err() != nil {
 		return errStopped

@@ -187,9 +187,10 @@ func TestVirtualHosts(t *testing.T) {
 }
 
 func TestRebuild(t *testing.T) {
-	// If this fails, an index cannot be made anew, or is asked while it is not there.
+	// If this fails, an index cannot be made anew, is asked while it is not there, or the work for it is not counted.
 	t.Parallel()
 	w := filled(t, 150)
+	began := time.Now()
 	w.has(150)
 	indexed := w.x.Stats().Indexed
 	if err := w.x.Rebuild("/"); err != nil {
@@ -202,6 +203,9 @@ func TestRebuild(t *testing.T) {
 	w.has(150)
 	if got := w.x.Stats().Indexed - indexed; got != 150 {
 		t.Errorf("%d letters were read again", got)
+	}
+	if got, most := w.x.Stats().Worked, time.Since(began); got <= 0 || got > most {
+		t.Errorf("%v were worked in %v", got, most)
 	}
 }
 

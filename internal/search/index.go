@@ -129,6 +129,7 @@ type Index struct {
 	sealAt   int           // letters that are sealed as one segment
 	segments atomic.Uint64 // the greatest number of one
 	indexed  atomic.Uint64 // letters, since Open
+	worked   atomic.Int64  // ns, by the crawler
 	stored   atomic.Int64  // bytes
 	wake     chan struct{}
 	stop     chan struct{}

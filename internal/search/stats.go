@@ -9,6 +9,7 @@ type Stats struct {
 	Bytes   int64         // on the disk
 	Lag     time.Duration // since all was known
 	Indexed uint64        // letters that were taken since Open
+	Worked  time.Duration // by who reads them, since Open
 	Enabled bool
 }
 
@@ -17,7 +18,7 @@ func (x *Index) Stats() (s Stats) {
 	if x.store == nil {
 		return s
 	}
-	s.Enabled, s.Bytes, s.Indexed = true, x.stored.Load(), x.indexed.Load()
+	s.Enabled, s.Bytes, s.Indexed, s.Worked = true, x.stored.Load(), x.indexed.Load(), time.Duration(x.worked.Load())
 	x.mu.Lock()
 	all := make([]*known, 0, len(x.mu.vhosts))
 	for _, k := range x.mu.vhosts {

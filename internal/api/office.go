@@ -147,8 +147,10 @@ type Redrive struct {
 // RedriveTrial answers a dry run.
 type RedriveTrial struct {
 	Looked  int64               `json:"looked"`
-	Matches int64               `json:"matches"`
+	Matches int64               `json:"matches"` // of Looked
 	Partial bool                `json:"partial"` // there are more to look at than a trial does
+	Found   *int64              `json:"found"`   // how many match as the index knows it, null if it does not
+	Index   *IndexState         `json:"index"`   // null: messages were looked at one after the other
 	Refused Object[int64]       `json:"refused"`
 	Queues  Object[int64]       `json:"queues"` // how many would go where
 	Fits    bool                `json:"fits"`   // of a discard: the lost letters have room

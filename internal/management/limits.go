@@ -69,9 +69,11 @@ const (
 	noteBytesMax = 4 << 10
 	// walkNamed is how many messages that are named one by one a look finds.
 	walkNamed = 256
-	// trialPortion is how many letters one look tries, trialMost and trialPatience how far one request does.
-	trialPortion, trialMost = 128, 200_000
-	trialPatience           = 2 * time.Second
+	// trialPortion is how many letters one look tries, trialMost and trialPatience how far one request does, trialFew before it asks the
+	// index.
+	trialPortion, trialMost, trialFew = 128, 200_000, 2000
+
+	trialPatience = 2 * time.Second
 	// paceSpan is over how long the pace of a job is measured, and pacesMax of how many jobs that is known.
 	paceSpan, pacesMax = time.Second, 1000
 	// exportPortion is about how many bytes of letters are taken before they are sent, carriedBytes what one takes besides its

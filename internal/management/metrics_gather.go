@@ -41,6 +41,7 @@ type hostFigures struct {
 	time              punctuality
 	letters           letterFigures
 	jobs              map[string]int // by state
+	jobsRate          uint64         // letters per second that those which go on may send together, but for those without a rate
 	lint              vhost.Tally
 
 	rows     []queueSeries
@@ -136,7 +137,7 @@ func (s *Server) figures(ctx context.Context, h *access.VHost, f *hostFigures, d
 		f.up, ruled = true, v.Ruled()
 		f.traffic, f.books, f.shelf = v.Traffic(), v.Books(), v.Shelf()
 		f.types.addAll(v.GoneCounts())
-		f.jobs = jobStates(v)
+		f.jobs, f.jobsRate = jobStates(v), jobsRate(v)
 		f.time = punctualityOf(v, now)
 		for x := range v.Topology().Exchanges() {
 			f.exchanges++

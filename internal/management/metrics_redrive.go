@@ -10,9 +10,8 @@ func (s *scrape) redriveMetrics() {
 	if !s.aggregated() {
 		s.family(messages, counter, help)
 		s.eachQueue(func(q *queueSeries) {
-			if n := &q.Stats; q.target || n.Redriven+n.Discarded > 0 {
-				s.series(messages, more(q.labels, "result", "moved"), float64(n.Redriven))
-				s.series(messages, more(q.labels, "result", "discarded"), float64(n.Discarded))
+			if n := &q.Stats; q.target || n.Redriven+n.Discarded+n.RedrivesRefused > 0 {
+				s.results(messages, q.labels, n.Redriven, n.RedrivesRefused, n.CameBack, n.Discarded)
 			}
 		})
 		return
@@ -29,11 +28,32 @@ func (s *scrape) redriveMetrics() {
 	s.family(messages, counter, help)
 	for _, h := range s.hosts {
 		n := &h.traffic.Redrives
-		for _, r := range []struct {
-			result string
-			n      uint64
-		}{{"moved", n.Moved}, {"refused", n.Refused}, {"came_back", n.CameBack}, {"discarded", n.Discarded}} {
-			s.series(messages, more(h.labels, "result", r.result), float64(r.n))
+		s.results(messages, h.labels, n.Moved, n.Refused, n.CameBack, n.Discarded)
+	}
+	const limit = "bartleby_redrive_rate_limit"
+	s.family(limit, gauge, "Letters that jobs may send in a second, those together that go on and have a rate; 0 if none has")
+	for _, h := range s.hosts {
+		if h.up {
+			s.series(limit, h.labels, float64(h.jobsRate))
 		}
+	}
+	const seconds = "bartleby_redrive_seconds"
+	s.family(seconds, histogram, "How long jobs took that send letters back or discard them, from their beginning to their end")
+	bounds := thousandths(vhost.WaitBounds[:])
+	for _, h := range s.hosts {
+		if h.up {
+			took := &h.traffic.Redrives.Took
+			s.buckets(seconds, h.labels, bounds, took.Buckets[:], float64(took.Sum)/1000)
+		}
+	}
+}
+
+// results writes what became of letters.
+func (s *scrape) results(name, labels string, moved, refused, cameBack, discarded uint64) {
+	for _, r := range []struct {
+		result string
+		n      uint64
+	}{{"moved", moved}, {"refused", refused}, {"came_back", cameBack}, {"discarded", discarded}} {
+		s.series(name, more(labels, "result", r.result), float64(r.n))
 	}
 }

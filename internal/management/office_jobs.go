@@ -27,6 +27,16 @@ func jobStates(v *vhost.VHost) map[string]int {
 	return states
 }
 
+// jobsRate adds up the rates of the jobs of a virtual host that go on.
+func jobsRate(v *vhost.VHost) (n uint64) {
+	for _, j := range v.Redrives() {
+		if j.State == vhost.JobRunning || j.State == vhost.JobWatching {
+			n += j.Progress.Rate
+		}
+	}
+	return n
+}
+
 // showRedrive renders a job.
 func (r *request) showRedrive(host string, j *vhost.Job) api.Redrive {
 	shown := api.Redrive{

@@ -258,25 +258,38 @@ func TestRedriveMetrics(t *testing.T) {
 	// If this fails, a dashboard does not show that letters come back as fast as they are sent.
 	t.Parallel()
 	d := office(t, 3)
-	d.redrive(`{"source":{"queue":"dead"},"max":2}`)
+	d.redrive(`{"source":{"queue":"dead"},"max":2,"options":{"rate":1000}}`)
 	d.later(10 * time.Millisecond)
 	d.take("work", `{"count":1,"ackmode":"reject_requeue_false","encoding":"auto"}`)
 	p := scrapePage(d, "/metrics")
 	for name, want := range map[string]string{
 		`bartleby_redrive_jobs{state="watching"}`: "1", `bartleby_redrive_jobs{state="done"}`: "0",
 		`bartleby_redrive_messages_total{vhost="/",result="moved"}`: "2", `bartleby_redrive_messages_total{vhost="/",result="came_back"}`: "1",
+		`bartleby_redrive_rate_limit{vhost="/"}`: "1000", `bartleby_redrive_seconds_count{vhost="/"}`: "0",
 	} {
 		if got := fmt.Sprint(p.values[name]); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
+	d.redrive(`{"source":{"queue":"dead"},"target":{"to":"elsewhere","exchange":"orders","routing_key":"nowhere"},"max":2}`)
 	d.redrive(`{"source":{"queue":"dead"},"action":"discard","max":1}`)
-	d.later(10 * time.Millisecond)
+	d.later(20 * time.Second)
+	p = scrapePage(d, "/metrics")
+	for name, want := range map[string]string{
+		`bartleby_redrive_rate_limit{vhost="/"}`: "0", `bartleby_redrive_seconds_count{vhost="/"}`: "3", `bartleby_redrive_jobs{state="done"}`: "3",
+		`bartleby_redrive_seconds_bucket{vhost="/",le="10.0"}`: "2", `bartleby_redrive_seconds_bucket{vhost="/",le="60.0"}`: "3",
+	} {
+		if got := fmt.Sprint(p.values[name]); got != want {
+			t.Errorf("at the end: %s is %s, want %s", name, got, want)
+		}
+	}
 	for _, path := range []string{"/metrics/per-object", "/metrics/detailed?family=redrive_metrics"} {
 		p = scrapePage(d, path)
 		for name, want := range map[string]float64{
 			`bartleby_redrive_messages_total{vhost="/",queue="dead",result="moved"}`:     2,
 			`bartleby_redrive_messages_total{vhost="/",queue="dead",result="discarded"}`: 1,
+			`bartleby_redrive_messages_total{vhost="/",queue="dead",result="came_back"}`: 1,
+			`bartleby_redrive_messages_total{vhost="/",queue="dead",result="refused"}`:   2,
 		} {
 			if got, there := p.values[name]; !there || fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("%s: %s is %v, want %v", path, name, got, want)

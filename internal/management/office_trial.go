@@ -6,6 +6,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/search"
 	"github.com/bartleby-mq/bartleby/internal/sift"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -13,36 +14,42 @@ import (
 // whyAccess is why a letter stays that the caller may not send where it would go. The machine knows nothing of it.
 const whyAccess = "access"
 
-// trial tells what an order would do, as far as a request looks.
+// A dryRun tries an order, as far as a request does.
+type dryRun struct {
+	r     *request
+	order *vhost.Order
+	wall  int64
+	until time.Time
+	shelf vhost.Shelf
+	room  int64 // for lost letters
+}
+
+// A tried is what came of it.
+type tried struct {
+	vhost.RedriveTrial
+	partial bool
+	listing *search.Listing // nil: without the index
+}
+
+// trial tells what an order would do.
 func (r *request) trial(o *vhost.Order) (*api.RedriveTrial, error) {
-	var t vhost.RedriveTrial
-	var shelf vhost.Shelf
-	var room int64
-	wall, until := r.server.engine.Now().UnixMilli(), time.Now().Add(trialPatience)
-	more := true
-	for cursor := uint64(0); more && t.Looked < trialMost && time.Now().Before(until); {
-		var refused *amqp.Error
-		var took time.Duration
-		err := r.look(r.names[0], func(v *vhost.VHost) {
-			began := time.Now()
-			defer func() { took = time.Since(began) }()
-			cursor, more, refused = v.TryRedrive(o, wall, cursor, trialPortion, &t)
-			options, _ := v.Options()
-			shelf, room = v.Shelf(), options.LostLettersMaxBytes
-		})
-		if err == nil && refused != nil {
-			err = plainly(refused)
-		}
-		if err == nil && more {
-			err = r.rest(took)
-		}
-		if err != nil {
-			return nil, err
-		}
+	d := &dryRun{r: r, order: o, wall: r.server.engine.Now().UnixMilli(), until: time.Now().Add(trialPatience)}
+	t, err := d.scan(trialFew)
+	if err == nil && t.partial {
+		t, err = d.further(t)
+	}
+	if err != nil {
+		return nil, err
 	}
 	shown := &api.RedriveTrial{
-		Looked: int64(t.Looked), Matches: int64(t.Matches), Partial: more, Refused: showRefused(func(w vhost.Why) uint64 { return t.Refused[w] }),
-		Queues: api.Object[int64]{}, Fits: !o.Discard || o.Source.Lost || shelf.Bytes+t.Bytes <= room,
+		Looked: int64(t.Looked), Matches: int64(t.Matches), Partial: t.partial, Refused: showRefused(func(w vhost.Why) uint64 { return t.Refused[w] }),
+		Queues: api.Object[int64]{}, Fits: !o.Discard || o.Source.Lost || d.shelf.Bytes+t.Bytes <= d.room,
+	}
+	if l := t.listing; l != nil {
+		shown.Index = showIndex(&l.State)
+		if l.Sure && !l.Partial {
+			shown.Found = &l.Matches
+		}
 	}
 	for name, n := range t.Queues {
 		shown.Queues[name] = int64(n)
@@ -51,6 +58,90 @@ func (r *request) trial(o *vhost.Order) (*api.RedriveTrial, error) {
 		shown.Sample = append(shown.Sample, showSample(&x))
 	}
 	return shown, nil
+}
+
+// further tries an order whose source is large: by the index if that can tell, else message by message. Of two that have not come to an
+// end the one is taken that found more.
+func (d *dryRun) further(few *tried) (*tried, error) {
+	byIndex, err := d.listed()
+	if err != nil || byIndex != nil && !byIndex.partial {
+		return byIndex, err
+	}
+	t, err := d.scan(trialMost)
+	if err != nil || byIndex == nil || !t.partial || t.Matches > byIndex.Matches {
+		return t, err
+	}
+	return byIndex, nil
+}
+
+// scan looks at messages as the job would, up to most. It asks for nothing but the machine.
+func (d *dryRun) scan(most uint64) (*tried, error) {
+	t, cursor := &tried{partial: true}, uint64(0)
+	for t.partial && t.Looked < most && time.Now().Before(d.until) {
+		err := d.look(func(v *vhost.VHost) (refused *amqp.Error) {
+			cursor, t.partial, refused = v.TryRedrive(d.order, d.wall, cursor, trialPortion, &t.RedriveTrial)
+			return refused
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// listed looks at the letters that the index knows to match; nil if it cannot tell. It tells all only if it knows of as many letters as there
+// are messages: a job by filter takes those, too, that never died.
+func (d *dryRun) listed() (*tried, error) {
+	if d.order.IDs != nil || d.order.Filter == "" {
+		return nil, nil
+	}
+	f, err := d.r.siftBy(d.order.Filter)
+	if err != nil {
+		return nil, err
+	}
+	l, err := d.r.server.options.Index.List(d.r.Context(), d.r.names[0], d.order.Source, f, trialMost)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	if d.order.Newest {
+		slices.Reverse(l.IDs)
+	}
+	t := &tried{listing: l}
+	left := l.IDs
+	wants := func() bool { return len(left) > 0 && (d.order.Max == 0 || t.Matches < d.order.Max) }
+	for first := true; first || wants() && time.Now().Before(d.until); first = false {
+		err := d.look(func(v *vhost.VHost) *amqp.Error {
+			n, refused := v.TryRedriveOf(d.order, d.wall, left[:min(trialPortion, len(left))], &t.RedriveTrial)
+			left = left[n:]
+			return refused
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	whole := l.Known >= int64(t.There) && l.State.Behind == 0 && !l.Partial && int64(len(l.IDs)) == l.Matches
+	t.partial = wants() || !whole && (d.order.Max == 0 || t.Matches < d.order.Max)
+	return t, nil
+}
+
+// look runs fn in the loop of the virtual host, and lets others have it for a while then.
+func (d *dryRun) look(fn func(*vhost.VHost) *amqp.Error) error {
+	var refused *amqp.Error
+	var took time.Duration
+	err := d.r.look(d.r.names[0], func(v *vhost.VHost) {
+		began := time.Now()
+		defer func() { took = time.Since(began) }()
+		refused = fn(v)
+		options, _ := v.Options()
+		d.shelf, d.room = v.Shelf(), options.LostLettersMaxBytes
+	})
+	if err == nil && refused != nil {
+		err = plainly(refused)
+	}
+	if err == nil {
+		err = d.r.rest(took)
+	}
+	return err
 }
 
 func showSample(x *vhost.RedriveSample) api.RedriveSample {

@@ -37,6 +37,7 @@ type Redrives struct {
 	Refused   uint64 // were to be sent back, and stayed
 	CameBack  uint64 // of Moved: have died again
 	Discarded uint64
+	Took      Waits // jobs, from their beginning to their end
 }
 
 // Scheduled counts what happened to messages in delayed exchanges.
@@ -196,6 +197,8 @@ func (t *Traffic) Add(o *Traffic) {
 	t.Redrives.Refused += o.Redrives.Refused
 	t.Redrives.CameBack += o.Redrives.CameBack
 	t.Redrives.Discarded += o.Redrives.Discarded
+	addAll(t.Redrives.Took.Buckets[:], o.Redrives.Took.Buckets[:])
+	t.Redrives.Took.Sum += o.Redrives.Took.Sum
 }
 
 // Traffic tells what the vhost has counted.

@@ -28,6 +28,8 @@ type QueueStats struct {
 	Waits                            uint64                      // returned messages that wait for their retry
 	Exhausted                        uint64                      // of Died: messages that had been retried as often as may be
 	Redriven, Discarded              uint64                      // letters that were sent back or discarded by hand
+	RedrivesRefused                  uint64                      // letters that were to be sent back, and stayed
+	CameBack                         uint64                      // of Redriven: have died again, wherever that was
 }
 
 // Strategy is how dead letters leave a queue. Source: RabbitMQ prometheus, dead_letter_strategy.

@@ -33,6 +33,8 @@ func (s *QueueStats) Add(o *QueueStats) {
 	s.Exhausted += o.Exhausted
 	s.Redriven += o.Redriven
 	s.Discarded += o.Discarded
+	s.RedrivesRefused += o.RedrivesRefused
+	s.CameBack += o.CameBack
 	for i := range o.Died {
 		for j, n := range o.Died[i] {
 			s.Died[i][j] += n

@@ -151,6 +151,7 @@ const (
 	jobLooksMax  = 512       // messages that a portion looks at
 	jobBytesMax  = 256 << 10 // octets of messages that a filter looks through in a portion, but for the last one
 	jobMovesMax  = 256       // and moves
+	jobSpare     = 16        // messages that are listed together, beyond those that may be moved: of most filters let through not all
 	jobStretch   = 100       // letters, or the canary if that is more: what came back is counted over one or two such stretches
 	jobPace      = 10        // ms between portions where there is a rate
 	backDelay    = 100       // ms until it is in the log that a letter came back

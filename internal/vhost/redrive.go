@@ -133,6 +133,9 @@ func (v *VHost) changeRedrive(s *Stamp, ch *channel, c *Command, out *Outcome) *
 func (v *VHost) progress(s *Stamp, j *job, p *Progress, out *Outcome) {
 	p.CameBack += j.back
 	j.back = 0
+	if p.State.ended() && !j.State.ended() {
+		v.traffic.Redrives.Took.note(int64(p.Ended) - int64(p.Begun))
+	}
 	bounds := p.Bounds
 	p.Bounds = nil
 	v.emit(s, &Fact{Kind: JobProgressed, Durable: true, N: uint64(j.ID), Bytes: appendProgress(nil, p)}, out)
@@ -173,6 +176,9 @@ func (v *VHost) comesBack(s *Stamp, by JobID) {
 	if j := v.jobs.find(by); j != nil && v.mutant != MutantForgetBack {
 		j.back++
 		v.traffic.Redrives.CameBack++
+		if source := v.whereabouts(j.Source); source != nil {
+			source.stats.CameBack++
+		}
 		v.wakeJob(j, s.From+backDelay)
 	}
 }
@@ -246,13 +252,20 @@ func (v *VHost) portion(s *Stamp, j *job, p *Progress, out *Outcome) int {
 	}
 	may := v.allowance(s, j, p)
 	looked, moved, heavy := p.Looked, p.Moved, 0
-	for _, seq := range v.candidates(source, j, p) {
-		if p.Moved-moved >= may || v.full() || p.State != JobRunning || heavy > jobBytesMax {
-			break
-		}
-		heavy += j.weight(source, seq)
-		if v.tryOne(s, j, p, source, seq, out); p.State == JobRunning {
-			p.pass(j, seq)
+	goOn := func() bool {
+		return p.Moved-moved < may && !v.full() && p.State == JobRunning && heavy <= jobBytesMax && p.Looked-looked < jobLooksMax
+	}
+	for more := true; more && goOn(); {
+		some := v.candidates(source, j, p, min(int(may-(p.Moved-moved))+jobSpare, jobLooksMax-int(p.Looked-looked)))
+		more = len(some) > 0
+		for _, seq := range some {
+			if !goOn() {
+				break
+			}
+			heavy += j.weight(source, seq)
+			if v.tryOne(s, j, p, source, seq, out); p.State == JobRunning {
+				p.pass(j, seq)
+			}
 		}
 	}
 	if p.Moved-p.MidSent >= max(jobStretch, j.Canary) { // so that a job of a million notices that everything fails now
@@ -316,11 +329,12 @@ func (v *VHost) nextPortion(s *Stamp, j *job, p *Progress) deadline.Instant {
 	return max(at, s.Now+jobPace)
 }
 
-// candidates lists the next messages that a job looks at.
-func (v *VHost) candidates(source *queueState, j *job, p *Progress) (found []queue.Seq) {
+// candidates lists the next messages that a job looks at, up to most.
+func (v *VHost) candidates(source *queueState, j *job, p *Progress, most int) (found []queue.Seq) {
+	found = make([]queue.Seq, 0, most)
 	if j.IDs != nil {
 		for _, id := range j.IDs[min(p.Cursor, uint64(len(j.IDs))):] {
-			if len(found) == jobLooksMax {
+			if len(found) == most {
 				break
 			}
 			found = append(found, queue.Seq(id-1)) // 0 is none
@@ -329,7 +343,7 @@ func (v *VHost) candidates(source *queueState, j *job, p *Progress) (found []que
 	}
 	j.each(source, p, func(seq queue.Seq) bool {
 		found = append(found, seq)
-		return len(found) < jobLooksMax
+		return len(found) < most
 	})
 	return found
 }
@@ -374,6 +388,7 @@ func (v *VHost) tryOne(s *Stamp, j *job, p *Progress, source *queueState, seq qu
 	case why != 0:
 		p.Refused[why]++
 		v.traffic.Redrives.Refused++
+		source.stats.RedrivesRefused++
 	case j.StopNoConsumer && !w.served():
 		p.State, p.Note = JobStopped, "no_consumer"
 	default:
@@ -416,13 +431,4 @@ func (j *job) weight(source *queueState, seq queue.Seq) int {
 		return int(e.Size)
 	}
 	return 0
-}
-
-// trialJob is a job that is only tried.
-func trialJob(o *Order, wall int64) (*job, *amqp.Error) {
-	filter, err := sift.Parse(o.Filter, wall)
-	if err != nil {
-		return nil, amqp.PreconditionFailed("filter: %v", err)
-	}
-	return &job{Job: Job{Order: *o}, filter: filter}, nil
 }

@@ -1,0 +1,137 @@
+package vhost
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sift"
+)
+
+// A RedriveTrial is what an order would do to the letters that were looked at.
+type RedriveTrial struct {
+	Looked, Matches uint64
+	Refused         [whys]uint64
+	Queues          map[string]uint64 // how many would go into each
+	Bytes           int64             // of the records that match
+	There           int               // messages in the source, at the last look
+	Sample          []RedriveSample
+}
+
+// A RedriveSample says where one letter would go.
+type RedriveSample struct {
+	ID     uint64
+	Queues []string
+	Why    Why // it would stay; 0: it would not
+}
+
+// samplesMax bounds a RedriveTrial's samples.
+const samplesMax = 20
+
+// TryRedrive looks at messages as a job of that order would, up to so many from the cursor on, and adds what would become of
+// them to t. It changes nothing. Next is the cursor to go on with, more tells whether there is anything left.
+func (v *VHost) TryRedrive(o *Order, wall int64, cursor uint64, looks int, t *RedriveTrial) (next uint64, more bool, err *amqp.Error) {
+	source, j, err := v.trialOf(o, wall)
+	if err != nil {
+		return 0, false, err
+	}
+	p := &j.Progress
+	if o.IDs == nil {
+		p.bound(source.messages, o.Newest)
+	}
+	if cursor > 0 {
+		p.Cursor = cursor
+	}
+	for _, seq := range v.tryAll(j, source, v.candidates(source, j, p, min(looks, jobLooksMax)), wall, t) {
+		p.pass(j, seq)
+	}
+	return p.Cursor, v.more(source, j, p) && t.wants(o), nil
+}
+
+// TryRedriveOf is TryRedrive for letters that somebody has found to be those of an order by its filter, in the order in which the
+// job would come to them. Those that are gone meanwhile, or that the filter does not let through, count as looked at. It tells how
+// many of them were; the caller goes on with the others.
+func (v *VHost) TryRedriveOf(o *Order, wall int64, ids []uint64, t *RedriveTrial) (looked int, err *amqp.Error) {
+	source, j, err := v.trialOf(o, wall)
+	if err != nil {
+		return 0, err
+	}
+	some := make([]queue.Seq, min(len(ids), jobLooksMax))
+	for i := range some {
+		some[i] = queue.Seq(ids[i] - 1)
+	}
+	return len(v.tryAll(j, source, some, wall, t)), nil
+}
+
+// trialOf is a job that is only tried, and where it takes letters.
+func (v *VHost) trialOf(o *Order, wall int64) (*queueState, *job, *amqp.Error) {
+	if err := o.check(); err != nil {
+		return nil, nil, err
+	}
+	source := v.whereabouts(o.Source)
+	if source == nil {
+		return nil, nil, amqp.NotFound("no queue '%s' in vhost '%s'", o.Source.Queue, v.name)
+	}
+	filter, err := sift.Parse(o.Filter, wall)
+	if err != nil {
+		return nil, nil, amqp.PreconditionFailed("filter: %v", err)
+	}
+	return source, &job{Job: Job{Order: *o}, filter: filter}, nil
+}
+
+// tryAll tries messages, until the trial has what it wants or they are too heavy for one look, and returns those that it has tried.
+func (v *VHost) tryAll(j *job, source *queueState, all []queue.Seq, wall int64, t *RedriveTrial) []queue.Seq {
+	s := Stamp{Wall: Instant(wall), Now: v.logged, From: v.logged}
+	heavy := 0
+	t.There = source.messages.Len()
+	for i, seq := range all {
+		if !t.wants(&j.Order) || heavy > jobBytesMax {
+			return all[:i]
+		}
+		heavy += j.weight(source, seq)
+		t.Looked++
+		v.tryTrial(&s, j, source, seq, t)
+	}
+	return all
+}
+
+// wants reports whether an order would take another letter.
+func (t *RedriveTrial) wants(o *Order) bool { return o.Max == 0 || t.Matches < o.Max }
+
+func (v *VHost) tryTrial(s *Stamp, j *job, source *queueState, seq queue.Seq, t *RedriveTrial) {
+	x, why := v.chosen(j, source, seq)
+	switch {
+	case why != 0:
+		t.note(RedriveSample{ID: uint64(seq) + 1, Why: why})
+		return
+	case x == nil:
+		return
+	}
+	t.Matches++
+	t.Bytes += int64(x.Size)
+	sample := RedriveSample{ID: x.ID}
+	if !j.Discard {
+		m := v.recall(source, seq)
+		w, why := v.wayBack(s, &j.Order, source, seq, &m)
+		sample.Why = why
+		if why == 0 {
+			for _, q := range w.targets {
+				sample.Queues = append(sample.Queues, q.object.Name)
+			}
+		}
+	}
+	t.note(sample)
+}
+
+func (t *RedriveTrial) note(x RedriveSample) {
+	if x.Why != 0 {
+		t.Refused[x.Why]++
+	}
+	if t.Queues == nil {
+		t.Queues = map[string]uint64{}
+	}
+	for _, q := range x.Queues {
+		t.Queues[q]++
+	}
+	if len(t.Sample) < samplesMax {
+		t.Sample = append(t.Sample, x)
+	}
+}

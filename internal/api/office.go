@@ -23,8 +23,9 @@ type Letter struct {
 	Deaths      List[Death]  `json:"deaths"` // the newest first
 	First       *DeathOrigin `json:"first_death"`
 	Last        *DeathOrigin `json:"last_death"`
-	Redrives    int64        `json:"redrives"` // x-redrive-count
-	Redrive     *int64       `json:"redrive"`  // the job that sent it last
+	Redrives    int64        `json:"redrives"`  // x-redrive-count
+	Redrive     *int64       `json:"redrive"`   // the job that sent it last
+	CameBack    bool         `json:"came_back"` // it has died since then
 
 	// Only if the caller may read payloads, and asked for them.
 	Properties      Arguments `json:"properties,omitempty"` // headers among them

@@ -145,7 +145,10 @@ func (c *call) showRedriveTrial(t *api.RedriveTrial) error {
 	if err := c.table([]string{"what", "count"}, rows); err != nil {
 		return err
 	}
-	if t.Partial {
+	switch {
+	case t.Partial && t.Found != nil:
+		fmt.Fprintf(c.stderr, "%d letters match; only %d were tried\n", *t.Found, t.Looked)
+	case t.Partial:
 		fmt.Fprintf(c.stderr, "Only the first %d letters were looked at\n", t.Looked)
 	}
 	if !t.Fits {
@@ -157,7 +160,7 @@ func (c *call) showRedriveTrial(t *api.RedriveTrial) error {
 // askWhether has somebody type what is to be emptied, if that is much.
 func (c *call) askWhether(order *api.PostRedrive) error {
 	t, err := c.tryJob(order)
-	if err != nil || t.Matches <= askFrom {
+	if err != nil || t.Matches <= askFrom && !t.Partial {
 		return err
 	}
 	name := order.Source.Queue

@@ -36,7 +36,7 @@ func (r *request) needRight(right officeRight) error {
 
 // knownBeside are the fields that tell nothing of what a message carries but what lists show anyway.
 var knownBeside = []string{
-	"reason", "first-reason", "source", "last-queue", "queue", "exchange", "key", "routing-key", "age", "time", "count", "redrives",
+	"reason", "first-reason", "source", "last-queue", "queue", "exchange", "key", "routing-key", "age", "time", "count", "redrives", "came-back",
 	"state", "cause", "size", "id", "message-id",
 }
 

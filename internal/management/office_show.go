@@ -114,7 +114,7 @@ func (s *showing) history(l *api.Letter, h *vhost.History) {
 	l.First, l.Last = s.origin(&h.First), s.origin(&h.Last)
 	l.Redrives = int64(h.Resent.Times)
 	if job := int64(h.Resent.Job); job != 0 {
-		l.Redrive = &job
+		l.Redrive, l.CameBack = &job, h.Resent.CameBack
 	}
 	if len(h.Deaths) > 0 {
 		at := h.At

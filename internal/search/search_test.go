@@ -33,7 +33,7 @@ var filters = []string{
 	"header.none:x", "-header.none:*", "header.trace:*", "header.trace:\"at com\"*", "timeout", "timed", "soCKet*", "\"read timed out\"", "card", "body:card", "headers:card",
 	"-card", "café", "\"café card\"", "*ecline*", "declin*", "body.$.order.id:17", "body.$.order.id:5", "body.$.amount:<10", "body.$.order.note:*card*",
 	"exception:*Timeout*", "exception:boom", "-exception:boom", "boom|card", "header.tenant:t1|t2 reason:maxlen -card age:<1h",
-	"body.$.order:*", "redrives:0", "user:nobody", "content-type:x", "last-queue:bills", "first-reason:maxlen", "m-3", "17",
+	"body.$.order:*", "redrives:0", "came-back:0", "-came-back:0", "user:nobody", "content-type:x", "last-queue:bills", "first-reason:maxlen", "m-3", "17",
 }
 
 func TestIndexFindsWhatAScanFinds(t *testing.T) {

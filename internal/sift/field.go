@@ -74,6 +74,8 @@ var fields = []field{
 		kind: number, need: Deaths, count: func(m *Message) int64 { return m.Count }},
 	{Field: Field{Name: "redrives", What: "how often it was sent back", Example: "redrives:0"},
 		kind: number, need: Deaths, count: func(m *Message) int64 { return m.Redrives }},
+	{Field: Field{Name: "came-back", What: "the job that had sent it back when it died again", Example: "came-back:3"},
+		kind: number, need: Deaths, count: func(m *Message) int64 { return m.CameBack }},
 	{Field: Field{Name: "state", What: "what becomes of it now", Example: "state:ready|held"},
 		kind: word, words: states, text: func(m *Message) string { return m.State }},
 	{Field: Field{Name: "cause", What: "why it is lost or held", Example: "cause:no_route"},

@@ -18,6 +18,7 @@ type Message struct {
 	Count       int64    // deaths in all
 	At          int64    // ms since the Unix epoch: of the newest death, or since when it is here; 0: unknown
 	Redrives    int64    // how often it was sent back
+	CameBack    int64    // the job that had sent it back when it died again; 0: none had
 
 	Properties []byte // the basic properties as on the wire: flags, then the list
 	Body       []byte // the payload, or as much of it as there is
@@ -28,7 +29,7 @@ type Need uint8
 
 // The parts of a Message that cost something to come by.
 const (
-	Deaths     Need = 1 << iota // Reason, FirstReason, Source, LastQueue, Exchange, Keys, Count, At, Redrives
+	Deaths     Need = 1 << iota // Reason, FirstReason, Source, LastQueue, Exchange, Keys, Count, At, Redrives, CameBack
 	Properties                  // Properties
 	Body                        // Body
 )

@@ -189,6 +189,9 @@ func (x *Seen) Sift(needs sift.Need) sift.Message {
 			}
 		}
 		m.Count, m.Redrives = h.total(), int64(h.Resent.Times)
+		if h.Resent.CameBack {
+			m.CameBack = int64(h.Resent.Job)
+		}
 		if x.Lost {
 			m.At = int64(x.At)
 		}

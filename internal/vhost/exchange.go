@@ -35,6 +35,9 @@ func (v *VHost) declareExchange(s *Stamp, ch *channel, c *Command, out *Outcome)
 		if a, ok := d.Arguments.Get("alternate-exchange"); ok && a.Kind != amqp.KindString {
 			return amqp.PreconditionFailed("invalid type '%s' for arg 'alternate-exchange' in exchange '%s' in vhost '%s'", a.TypeName(), d.Name, v.name)
 		}
+		if a, _ := d.Arguments.Get("alternate-exchange"); len(a.Str) > amqp.ShortStringMax {
+			return amqp.PreconditionFailed("invalid arg 'alternate-exchange' for exchange '%s' in vhost '%s': %s", d.Name, v.name, shortText(a))
+		}
 		o := &Object{
 			Name: d.Name, Type: d.Type, Durable: d.Durable, AutoDelete: d.AutoDelete, Internal: d.Internal, Arguments: d.Arguments,
 		}

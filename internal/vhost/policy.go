@@ -32,6 +32,8 @@ type policyKey struct {
 
 func isText(a amqp.Value) bool { return a.Kind == amqp.KindString }
 
+func isShortText(a amqp.Value) bool { return isText(a) && shortText(a) == "" }
+
 func isInteger(a amqp.Value) bool {
 	_, ok := a.Integer()
 	return ok
@@ -70,8 +72,8 @@ func oneOf(words ...string) func(amqp.Value) bool {
 }
 
 var policyKeys = map[string]policyKey{
-	"dead-letter-exchange":          {isText, "dead letter exchange name", false},
-	"dead-letter-routing-key":       {isText, "dead letter routing key", false},
+	"dead-letter-exchange":          {isShortText, "dead letter exchange name", false},
+	"dead-letter-routing-key":       {isShortText, "dead letter routing key", false},
 	"dead-letter-strategy":          {oneOf("at-most-once", "at-least-once"), "dead letter strategy", false},
 	"message-ttl":                   {lasting(0), "message TTL", true},
 	"expires":                       {lasting(1), "queue expiry", true},
@@ -102,7 +104,7 @@ var policyKeys = map[string]policyKey{
 	"queue-leader-locator":          {oneOf("client-local", "balanced", "random", "least-leaders"), "queue leader locator value", false},
 	"queue-master-locator":          {oneOf("min-masters", "client-local", "random"), "queue master locator value", false},
 	"target-group-size":             {atLeast(1), "qq target count value", true},
-	"alternate-exchange":            {isText, "alternate exchange name", false},
+	"alternate-exchange":            {isShortText, "alternate exchange name", false},
 	"ha-mode":                       {isText, "ha-mode", false},
 	"ha-params":                     {func(amqp.Value) bool { return true }, "ha-params", false},
 	"ha-sync-mode":                  {isText, "ha-sync-mode", false},

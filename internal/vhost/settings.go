@@ -119,8 +119,8 @@ var queueArguments = map[string]argument{
 	"x-consumer-timeout":              {notNegative, ""},
 	"x-consumer-disconnected-timeout": {notNegative, ""},
 	"x-overflow":                      {word("invalid_overflow", "drop-head", "reject-publish", "reject-publish-dlx", "drop-lowest"), ""},
-	"x-dead-letter-exchange":          {text, ""},
-	"x-dead-letter-routing-key":       {text, ""},
+	"x-dead-letter-exchange":          {shortText, ""},
+	"x-dead-letter-routing-key":       {shortText, ""},
 	"x-dead-letter-strategy":          {word("invalid_dlx_strategy", "at-most-once", "at-least-once"), ""},
 	"x-single-active-consumer":        {boolean, ""},
 	"x-queue-type":                    {text, ""},
@@ -207,6 +207,14 @@ func text(a amqp.Value) string {
 		return fmt.Sprintf("{unacceptable_type,%s}", a.TypeName())
 	}
 	return ""
+}
+
+// shortText is a text that a message can carry as the name of its exchange, or as its routing key: more would be cut off there.
+func shortText(a amqp.Value) string {
+	if detail := text(a); detail != "" || len(a.Str) <= amqp.ShortStringMax {
+		return detail
+	}
+	return fmt.Sprintf("{value_too_long,%d}", len(a.Str))
 }
 
 func boolean(a amqp.Value) string {

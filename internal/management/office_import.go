@@ -188,7 +188,7 @@ func (in *intake) line(text []byte) error {
 	if err != nil {
 		return err
 	}
-	if p.Has&amqp.FlagUserID != 0 && p.UserID != r.caller.name && !r.caller.may(access.TagAdministrator) {
+	if p.Has&amqp.FlagUserID != 0 && p.UserID != r.caller.name && !r.impersonates() {
 		return errors.New("the user ID is not yours")
 	}
 	if err := publishable(p); err != nil {
@@ -338,4 +338,10 @@ func (in *intake) publish() error {
 	in.result.Imported += int64(len(in.commands)) - unrouted - refused
 	in.commands, in.bytes = in.commands[:0], 0
 	return nil
+}
+
+// impersonates reports whether the caller may import messages with the user ID of somebody else: who may publish such, and
+// administrators, who bring back what others had published.
+func (r *request) impersonates() bool {
+	return r.caller.may(access.TagAdministrator) || r.caller.user.Tagged(access.TagImpersonator)
 }

@@ -58,13 +58,17 @@ func getNotes(r *request) (answer, error) {
 	return list(r, all, func(n *api.Note) string { return n.Value })
 }
 
-// noteNamed reads the path, and the name that the grouping has.
+// noteNamed reads the path, and the name that the grouping has. A path that ends there is of the group whose value is empty, such as
+// that of the default exchange.
 func (r *request) noteNamed() (by, value string, err error) {
 	if err := r.enter(r.names[0]); err != nil {
 		return "", "", err
 	}
 	g, err := r.groupingBy(r.names[1])
-	return g.String(), r.names[2], err
+	if len(r.names) > 2 {
+		value = r.names[2]
+	}
+	return g.String(), value, err
 }
 
 func getNote(r *request) (answer, error) {

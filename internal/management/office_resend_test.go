@@ -138,6 +138,15 @@ func TestExportAndImport(t *testing.T) {
 	if n := in("?origin=true", `{"payload":"a","exchange":"gone","routing_keys":["k"]}`+"\n"+file); n.Imported != 2 || n.Failed != 1 || !strings.Contains(n.Wrong[0].Reason, "no exchange 'gone'") {
 		t.Errorf("one to an exchange that is gone: %+v", n)
 	}
+	foreign := `{"payload":"a","properties":{"user_id":"boss"}}` + "\n" + `{"payload":"b","properties":{"user_id":"sue"}}`
+	for name, want := range map[string]int64{"sue": 1, "imp": 2, "adm": 2} {
+		tags := map[string]string{"sue": "management", "imp": "management,impersonator", "adm": "administrator"}[name]
+		who := d.operator(name, tags, ".*", ".*", ".*")
+		n := decoded[api.Imported](d, who.want(200, "POST", letters+"/import?exchange=orders&routing_key=new", strings.ReplaceAll(foreign, "sue", name)).Body.Bytes())
+		if n.Imported != want || n.Imported+n.Failed != 2 || want == 1 && (n.Wrong[0].Line != 1 || !strings.Contains(n.Wrong[0].Reason, "user ID")) {
+			t.Errorf("with the name of somebody else, as %s: %+v", name, n)
+		}
+	}
 	for query, reason := range map[string]string{
 		"": "one of them", "?queue=dead&origin=true": "one of them", "?queue=dead&routing_key=x": "goes with 'exchange'", "?origin=true&once=true": "goes with 'queue'",
 		"?exchange=&routing_key=" + strings.Repeat("k", 256): "255",

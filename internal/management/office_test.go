@@ -272,6 +272,10 @@ func TestNotes(t *testing.T) {
 	d.want(204, "PUT", at, `{"text":""}`)
 	d.want(204, "PUT", at, `{}`)
 	d.want(404, "GET", at, "")
+	d.want(201, "PUT", "/api/x/notes/%2F/exchange/", `{"text":"sent to queues directly"}`)
+	if n := read[api.Note](d, "/api/x/notes/%2F/exchange"); n.By != "exchange" || n.Value != "" || n.Text != "sent to queues directly" {
+		t.Errorf("on the group without a value: %+v", n)
+	}
 	d.refused(400, "bad_request", "letters are not grouped by", "PUT", "/api/x/notes/%2F/moon/x", `{"text":"x"}`)
 	d.refused(400, "bad_request", "at most 4096 bytes", "PUT", at, `{"text":"`+strings.Repeat("x", 4097)+`"}`)
 	d.refused(400, "bad_request", "txet", "PUT", at, `{"txet":"x"}`)

@@ -71,6 +71,8 @@ func ownOperations() []operation {
 		{"POST x/redrives/{vhost}/{job}/resume", "Lets it go on", nil, api.Redrive{}},
 		{"POST x/redrives/{vhost}/{job}/cancel", "Ends it", nil, api.Redrive{}},
 		{"GET x/notes/{vhost}", "What operators wrote about groups of letters", nil, api.List[api.Note]{}},
+		{"GET x/notes/{vhost}/{by}", "The note on the group whose value is empty", nil, api.Note{}},
+		{"PUT x/notes/{vhost}/{by}", "Writes it", api.PutNote{}, nil},
 		{"GET x/notes/{vhost}/{by}/{value}", "The note on one group", nil, api.Note{}},
 		{"PUT x/notes/{vhost}/{by}/{value}", "Writes it", api.PutNote{}, nil},
 		{"GET x/held/{vhost}/{queue}", "The dead letters that a queue holds until their targets take them", nil, api.HeldLetters{}},

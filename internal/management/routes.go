@@ -123,6 +123,8 @@ func routes() []route {
 		{post, "x/redrives/*/*/resume", management, changeJob(vhost.JobResume)},
 		{post, "x/redrives/*/*/cancel", management, changeJob(vhost.JobCancel)},
 		{get, "x/notes/*", management, getNotes},
+		{get, "x/notes/*/*", management, getNote},
+		{puts, "x/notes/*/*", management, putNote},
 		{get, "x/notes/*/*/*", management, getNote},
 		{puts, "x/notes/*/*/*", management, putNote},
 		{get, "x/held/*/*", management, getHeldLetters},

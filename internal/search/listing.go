@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/turns"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -35,7 +35,7 @@ func (x *Index) List(ctx context.Context, name string, at vhost.Where, f *sift.F
 }
 
 func (x *Index) list(ctx context.Context, k *known, at vhost.Where, f *sift.Filter, most int) (*Listing, error) {
-	m, state := x.begin(k, f, Newest)
+	m, state := x.begin(ctx, k, f, Newest)
 	place := slices.IndexFunc(m.plan.places, func(p placeKnown) bool { return p.Where == at && !p.Gone })
 	l := &Listing{Sure: true, State: *state, Partial: state.Forgotten}
 	for i, r := range m.left {
@@ -43,10 +43,10 @@ func (x *Index) list(ctx context.Context, k *known, at vhost.Where, f *sift.Filt
 		if !slices.ContainsFunc(r.meta.Places, func(s span) bool { return int(s.Place) == place }) {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
+		if err := turns.From(ctx).Rest(ctx); err != nil {
 			return nil, err
 		}
-		if time.Now().After(m.ends) {
+		if m.budget.Spent() {
 			l.Partial = true
 			break
 		}

@@ -2,6 +2,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { find, said } from '../pages/broker/said.js';
 import { deedOf, plainObject } from '../pages/broker/deed.js';
 import { argumentsOf, badgesOf, effective, filters, inequivalent, nameTrouble } from '../pages/broker/settings.js';
 import { declareCode } from '../pages/broker/declare.js';
@@ -171,4 +172,20 @@ test('every verb and thing of the audit log has its words', () => {
     if (verb) assert.ok(`did.${verb}` in words, verb);
     if (what) assert.ok(`did_to.${what}` in words, what);
   }
+});
+
+test('what the broker says of settings is found in the dictionaries, and says the same in English', () => {
+  const words = JSON.parse(readFileSync(new URL('../i18n/en/said.json', import.meta.url)));
+  const say = (key, params) => words[key].replace(/\{(\w+)\}/g, (_, name) => params[name]);
+  const settings = readFileSync(new URL('../../../vhost/explain_settings.go', import.meta.url), 'utf8');
+  const rules = [...settings.matchAll(/^\trule\w+\s*= "(.*)"$/gm)].map((m) => m[1]);
+  assert.ok(rules.length > 6, 'the pattern finds nothing');
+  for (const rule of rules) assert.ok(find(rule), rule);
+  for (const text of [
+    'nothing else sets it', "the smaller one counts; the argument asks for 5, operator policy 'a, b' asks for 7", "policy 'p' asks for drop-head, which a quorum queue takes for reject-publish",
+    "policy 'p' matches queue 'q', to which its dead letters go: what dies there goes there again; a pattern that leaves it out avoids that", 'and 3 more like the last',
+  ]) {
+    assert.equal(said(text, (key, params) => `<${say(key, params)}>`).replace(/[<>]/g, '').replaceAll('; operator', ', operator'), text);
+  }
+  assert.equal(said('something else', say), 'something else');
 });

@@ -27,7 +27,8 @@ function Done({ deed }) {
   return to ? html`<a class="deed" href=${href('/' + to.map(encodeURIComponent).join('/'))}>${text}</a>` : html`<span class="deed">${text}</span>`;
 }
 
-const columnsOf = () => [
+// deedColumns are the columns of a table of records.
+export const deedColumns = () => [
   { key: 'id', title: t('message.id'), align: 'end', off: true },
   { key: 'at', title: t('audit.at'), sort: 'id', always: true, render: (d) => html`<${When} at=${d.at} />` },
   { key: 'user', title: t('users.user'), render: (d) => html`<button type="button" class="plain" onClick=${() => setQuery({ user: d.user, page: '' }, { push: true })}>${d.user}</button>` },
@@ -39,7 +40,7 @@ const columnsOf = () => [
   { key: 'detail', title: t('audit.detail'), sort: false, value: (d) => (d.detail ? JSON.stringify(d.detail) : ''), render: (d) => (d.detail ? html`<button type="button" class="small" onClick=${() => open(Detail, { deed: d })}>${t('audit.show')}</button>` : html`<span class="faint">–</span>`) },
 ];
 
-function Detail({ close, deed }) {
+export function Detail({ close, deed }) {
   return html`<${Dialog} title=${sentence(deed).join(' · ')} close=${close} wide><dl class="pairs"><dt>${t('audit.object')}</dt><dd><code class="break">${deed.action} ${deed.object}</code></dd><dt>${t('users.user')}</dt><dd>${deed.user}</dd><dt>${t('audit.at')}</dt><dd><${When} at=${deed.at} /></dd><dt>${t('audit.from')}</dt><dd>${deed.from || t('audit.broker')}</dd><dt>${t('audit.status')}</dt><dd>${String(deed.status)}</dd></dl>
     <${Code} text=${JSON.stringify(deed.detail ?? {}, null, 2)} label=${t('audit.detail')} /></${Dialog}>`;
 }
@@ -49,6 +50,6 @@ export function render({ query }) {
   const source = useServerList('x/audit', { query: { user }, every: 10000 });
   return html`<h1>${t('audit.title')}</h1><p class="hint">${t('audit.about')}</p>
     ${user && html`<p class="banner">${t('audit.only', { user })} <button type="button" onClick=${() => setQuery({ user: '' })}>${t('audit.all')}</button></p>`}
-    <${Table} id="audit" caption=${t('audit.title')} source=${source} columns=${columnsOf()} keyOf=${(d) => String(d.id)} onOpen=${(deed) => open(Detail, { deed })}
+    <${Table} id="audit" caption=${t('audit.title')} source=${source} columns=${deedColumns()} keyOf=${(d) => String(d.id)} onOpen=${(deed) => open(Detail, { deed })}
       empty=${html`<${Empty} title=${t('audit.none')} text=${t('audit.none_text')} docs="audit.md" />`} />`;
 }

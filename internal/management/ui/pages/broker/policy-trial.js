@@ -5,6 +5,7 @@ import { ask, path } from '../../lib/api.js';
 import { Icon } from '../../lib/icon.js';
 import { reasonOf } from '../../lib/layers.js';
 import { ExchangeLink, QueueLink, settingName, writtenOf } from './parts.js';
+import { said } from './said.js';
 
 const shownMax = 100;
 
@@ -47,7 +48,7 @@ export function Trial({ vhost, of: { trial, error, busy } }) {
   const drops = trial.matches.reduce((n, m) => n + m.messages_dropped, 0);
   return html`<p role="status">${t('trial.sum', { matched: trial.matched, changed: trial.changed })}</p>
     ${drops > 0 && html`<p class="banner bad"><${Icon} name="warning" /> ${t('trial.drops_all', { n: drops })}</p>`}
-    ${trial.warnings.length > 0 && html`<ul>${trial.warnings.map((w) => html`<li class="banner warn" key=${w}><${Icon} name="warning" /> <span class="break" lang="en">${w}</span></li>`)}</ul>`}
+    ${trial.warnings.length > 0 && html`<ul>${trial.warnings.map((w) => html`<li class="banner warn" key=${w}><${Icon} name="warning" /> <span class="break">${said(w, t)}</span></li>`)}</ul>`}
     ${trial.matches.length > 0 && html`<div class="table-box small" tabindex="0" role="region" aria-label=${t('trial.title')}><table class="plain-table"><caption class="hidden">${t('trial.title')}</caption>
       <thead><tr><th scope="col">${t('trial.object')}</th><th scope="col">${t('trial.policy')}</th><th scope="col">${t('trial.changes')}</th></tr></thead>
       <tbody>${trial.matches.slice(0, shownMax).map((m) => html`<${Outcome} key=${m.kind + m.name} vhost=${vhost} of=${m} />`)}</tbody></table></div>`}

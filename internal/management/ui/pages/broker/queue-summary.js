@@ -12,6 +12,7 @@ import { Args, Badges, Stat, rateOf, settingName, writtenOf } from './parts.js';
 import { Findings, Paths } from './follow.js';
 import { Graph } from './graph-view.js';
 import { remembered } from './readings.js';
+import { said } from './said.js';
 
 const most = 360;
 const depth = ['messages_ready', 'messages_unacknowledged', 'messages_delayed'];
@@ -36,9 +37,9 @@ function Settings({ of }) {
     ${rows.length === 0 ? html`<p>${t('queue.all_default')}</p>` : html`<div class="table-box small" tabindex="0" role="region" aria-label=${t('queue.settings')}><table class="plain-table"><caption class="hidden">${t('queue.settings')}</caption>
       <thead><tr><th scope="col">${t('queue.setting')}</th><th scope="col">${t('queue.value')}</th><th scope="col">${t('queue.origin')}</th><th scope="col">${t('queue.why')}</th></tr></thead>
       <tbody>${rows.map((s) => html`<tr key=${s.name}><td class="cap" title=${s.name}>${settingName(s.name)}</td><td class="break">${writtenOf(s.name, s.value)}</td>
-        <td><span class=${`tag ${/policy/.test(s.source) ? 'outline' : ''}`}>${word('origin', s.source.replaceAll(' ', '_'))}${s.from ? ` ${s.from}` : ''}</span></td><td class="hint" lang="en">${s.why}</td></tr>`)}</tbody></table></div>`}
-    ${of.ignored.length > 0 && html`<h3>${t('queue.ignored')}</h3><ul>${of.ignored.map((s) => html`<li key=${s.name}><code>${s.name}</code> <span lang="en">${s.why}</span></li>`)}</ul>`}
-    ${of.warnings.length > 0 && html`<ul>${of.warnings.map((w) => html`<li class="banner warn" lang="en" key=${w}>${w}</li>`)}</ul>`}
+        <td><span class=${`tag ${/policy/.test(s.source) ? 'outline' : ''}`}>${word('origin', s.source.replaceAll(' ', '_'))}${s.from ? ` ${s.from}` : ''}</span></td><td class="hint">${said(s.why, t)}</td></tr>`)}</tbody></table></div>`}
+    ${of.ignored.length > 0 && html`<h3>${t('queue.ignored')}</h3><ul>${of.ignored.map((s) => html`<li key=${s.name}><code>${s.name}</code> <span>${said(s.why, t)}</span></li>`)}</ul>`}
+    ${of.warnings.length > 0 && html`<ul>${of.warnings.map((w) => html`<li class="banner warn" key=${w}>${said(w, t)}</li>`)}</ul>`}
   </section>`;
 }
 

@@ -12,6 +12,7 @@ import { Summary } from './queue-summary.js';
 import { Bindings, Consumers, HeldList, WaitingList } from './queue-tabs.js';
 import { getFrom, publishTo, purge, remove } from './queue-dialogs.js';
 import { Messages } from './queue-messages.js';
+import { QueueHistory, QueueLetters } from './queue-past.js';
 
 export function render({ params: { vhost, name }, query }) {
   const got = useData((signal) => api.get(path`queues/${vhost}/${name}`, { lengths_age: 60, lengths_incr: 5, msg_rates_age: 60, msg_rates_incr: 5 }, { signal }), [vhost, name], { on: ['queues'] });
@@ -29,12 +30,14 @@ export function render({ params: { vhost, name }, query }) {
     <${Shown} of=${got}>${(d) => html`
       <${Tabs} label=${t('queue.tabs')} at=${tab} tabs=${[
         ['summary', t('queue.summary')], ['messages', t('queue.messages'), d.messages], ['consumers', t('queues.consumers'), d.consumers], ['bindings', t('queue.bindings')],
-        ['waiting', t('queues.waiting'), d.messages_delayed], ['held', t('queues.held'), d.messages_dlx],
+        ['waiting', t('queues.waiting'), d.messages_delayed], ['held', t('queues.held'), d.messages_dlx], ['letters', t('letters.title')], ['history', t('queue.history')],
       ]} />
       ${tab === 'summary' && html`<${Summary} vhost=${vhost} name=${name} queue=${d} at=${got.at} />`}
       ${tab === 'messages' && html`<${Messages} vhost=${vhost} name=${name} count=${d.messages} />`}
       ${tab === 'consumers' && html`<${Consumers} queue=${d} />`}
       ${tab === 'bindings' && html`<${Bindings} vhost=${vhost} name=${name} />`}
       ${tab === 'waiting' && html`<${WaitingList} vhost=${vhost} name=${name} />`}
-      ${tab === 'held' && html`<${HeldList} vhost=${vhost} name=${name} />`}`}</${Shown}>`;
+      ${tab === 'held' && html`<${HeldList} vhost=${vhost} name=${name} />`}
+      ${tab === 'letters' && html`<${QueueLetters} vhost=${vhost} name=${name} />`}
+      ${tab === 'history' && html`<${QueueHistory} vhost=${vhost} name=${name} />`}`}</${Shown}>`;
 }

@@ -19,4 +19,5 @@ export const broker = [
   { path: '/definitions', title: 'definitions.title', nav: { group: 'admin', order: 3, icon: 'definitions', key: 'f' }, needs: 'administrator', load: () => import('./broker/definitions.js') },
   { path: '/audit', title: 'audit.title', nav: { group: 'admin', order: 4, icon: 'audit', key: 'a' }, needs: 'administrator', load: () => import('./broker/audit.js') },
   { path: '/node', title: 'node.title', nav: { group: 'admin', order: 5, icon: 'node', key: 'n' }, needs: 'monitoring', load: () => import('./broker/node.js') },
+  { path: '/features', title: 'features.title', nav: { group: 'admin', order: 6, icon: 'check' }, load: () => import('./broker/features.js') },
 ];

@@ -14,6 +14,7 @@ import { ExchangeBadges, removeExchanges } from './exchanges.js';
 import { bind, publishTo, unbind } from './queue-dialogs.js';
 import { bindCode } from './declare.js';
 import { follow } from './routing.js';
+import { Way } from './graph-view.js';
 
 const columnsOf = (outward, gone) => [
   outward ? { key: 'destination', title: t('bind.target'), always: true, render: (b) => html`${b.destination_type === 'queue' ? html`<${QueueLink} vhost=${b.vhost} name=${b.destination} />` : html`<${ExchangeLink} vhost=${b.vhost} name=${b.destination} />`}` }
@@ -76,7 +77,7 @@ export function render({ params: { vhost, name: shown } }) {
         ${d.messages_delayed !== undefined && html`<${Stat} title=${t('exchange.scheduled')} value=${num(d.messages_delayed)} to=${href('/schedule', { vhost, exchange: d.name })} />`}</div>
       <section class="card"><h2>${t('queue.about')}</h2><dl class="pairs"><dt>${t('queues.type')}</dt><dd>${d.type}</dd><dt>${t('queues.features')}</dt><dd><${ExchangeBadges} exchange=${d} /></dd>
         <dt>${t('queue.arguments')}</dt><dd><${Args} of=${d.arguments} /></dd></dl>
-        ${d.name === '' && html`<p>${t('exchange.default_text')}</p>`}</section>
+        ${d.name === '' ? html`<p>${t('exchange.default_text')}</p>` : html`<${Way} vhost=${vhost} root=${`e:${d.name}`} />`}</section>
       <${Tester} vhost=${vhost} name=${d.name} />
       ${d.name !== '' && html`<${Bound} vhost=${vhost} exchange=${d} outward=${true} /><${Bound} vhost=${vhost} exchange=${d} outward=${false} />`}`}</${Shown}>`;
 }

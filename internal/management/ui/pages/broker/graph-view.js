@@ -1,6 +1,8 @@
 // The drawing of a topology in SVG, and the list that tells the same.
 import { html, useEffect, useMemo, useRef, useState } from '../../lib/html.js';
 import { t, num, word, lang } from '../../lib/i18n.js';
+import { api, path } from '../../lib/api.js';
+import { useData } from '../../lib/live.js';
 import { href } from '../../lib/router.js';
 import { Loading } from '../../lib/states.js';
 import { curve, deadEnd, labelOf, layout, tree } from './graph.js';
@@ -76,6 +78,16 @@ export function Graph({ topology, at }) {
       ${(label || e.loop) && html`<text class="edge-label" x=${x} y=${y + 4} text-anchor="middle">${label}${e.loop ? ' ↻' : ''}</text>`}</g>`)}
     ${placed.nodes.map((p) => html`<${Node} key=${p.node.id} of=${p} vhost=${topology.vhost} root=${topology.root} />`)}
   </svg></div>`;
+}
+
+const aroundMax = 40;
+
+// Way draws what is two steps around a queue or an exchange; nothing if that is too much, or nothing at all.
+export function Way({ vhost, root }) {
+  const got = useData((signal) => api.get(path`x/topology/${vhost}`, { root, depth: 2, limit: aroundMax }, { signal }), [vhost, root], { every: 15000 });
+  const key = JSON.stringify([got.data?.nodes, got.data?.edges]);
+  const topology = useMemo(() => got.data, [key]);
+  return topology && !topology.partial && topology.edges.length > 0 ? html`<${Graph} topology=${topology} />` : null;
 }
 
 function Branch({ of, vhost }) {

@@ -1,5 +1,5 @@
 // The first tab of a queue's page: figures, what is in force and why, and where its messages go.
-import { html, useMemo, useRef, useState } from '../../lib/html.js';
+import { html, useRef, useState } from '../../lib/html.js';
 import { t, num, size, span, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
@@ -10,7 +10,7 @@ import { Ago } from '../../lib/time.js';
 import { Check } from '../../lib/form.js';
 import { Args, Badges, Stat, rateOf, settingName, writtenOf } from './parts.js';
 import { Findings, Paths } from './follow.js';
-import { Graph } from './graph-view.js';
+import { Way } from './graph-view.js';
 import { remembered } from './readings.js';
 import { said } from './said.js';
 
@@ -73,15 +73,5 @@ export function Summary({ vhost, name, queue: q, at }) {
     </dl></section>
     <${Shown} of=${explained}>${(d) => html`<${Settings} of=${d} />`}</${Shown}>
     <section class="card"><header><h2>${t('paths.title')}</h2><span class="grow"></span><a href=${href('/topology', { vhost, root: `q:${name}` })}>${t('paths.graph')}</a></header>
-      <${Shown} of=${paths}>${(d) => html`<${Findings} of=${d.findings} /><${Way} vhost=${vhost} name=${name} /><${Paths} of=${d} />`}</${Shown}></section>`;
-}
-
-const drawnMax = 40;
-
-// Way draws what is two steps around the queue; nothing if that is too much, or nothing at all.
-function Way({ vhost, name }) {
-  const got = useData((signal) => api.get(path`x/topology/${vhost}`, { root: `q:${name}`, depth: 2, limit: drawnMax }, { signal }), [vhost, name], { every: 15000 });
-  const key = JSON.stringify([got.data?.nodes, got.data?.edges]);
-  const topology = useMemo(() => got.data, [key]);
-  return topology && !topology.partial && topology.edges.length > 0 ? html`<${Graph} topology=${topology} />` : null;
+      <${Shown} of=${paths}>${(d) => html`<${Findings} of=${d.findings} /><${Way} vhost=${vhost} root=${`q:${name}`} /><${Paths} of=${d} />`}</${Shown}></section>`;
 }

@@ -36,7 +36,7 @@ if (!existsSync(binary)) {
   process.exit(1);
 }
 mkdirSync(build, { recursive: true });
-const stream = run({ files: specs.map((s) => join(here, 'specs', s)), concurrency: 2, timeout: 200_000 });
+const stream = run({ files: specs.map((s) => join(here, 'specs', s)), concurrency: 2, timeout: 600_000 });
 stream.on('test:pass', (t) => report('ok', t));
 stream.on('test:fail', (t) => report('not ok', t));
 stream.on('test:diagnostic', ({ message }) => {

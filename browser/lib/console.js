@@ -91,7 +91,7 @@ export class Console {
     await this.page.screenshot({ path: join(screenshots, `${name}.png`), animations: 'disabled', ...options });
   }
 
-  /** Fails if axe has serious findings about what is shown; with rule, by this one alone. */
+  /** Fails if axe has findings about what is shown; with rule, by this one alone. */
   async accessible(rule) {
     const found = await findings(this.page, rule);
     assert.deepEqual(found, [], `axe about ${this.page.url()}`);

@@ -6,8 +6,9 @@ import { until } from '../lib/wait.js';
 
 const world = World.of('frame', field);
 const transferMax = 300_000;
+const requestsMax = 60;
 
-world.test('the first view is small', async (c, t) => {
+world.test('the first view is small, and fetches nothing that it does not show', async (c) => {
   const sizes = [];
   const session = await c.context.newCDPSession(c.page);
   await session.send('Network.enable');
@@ -15,10 +16,32 @@ world.test('the first view is small', async (c, t) => {
   await c.open('/');
   await c.settled();
   const bytes = sizes.reduce((a, b) => a + b, 0);
-  const paint = await c.page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
-  t.diagnostic(`first view: ${(bytes / 1000).toFixed(1)} kB in ${sizes.length} answers, first paint after ${Math.round(paint)} ms`);
   assert.ok(bytes < transferMax, `${bytes} bytes were transferred`);
   assert.ok(sizes.length > 5, 'the figure is of nothing');
+  assert.ok(sizes.length <= requestsMax, `${sizes.length} answers were fetched`);
+  const files = await c.page.evaluate(() => performance.getEntriesByType('resource').map((r) => r.name));
+  assert.deepEqual(files.filter((f) => /dagre|pages\/(broker\/|letter|lost|jobs|schedule)/.test(f)), [], 'of other pages');
+});
+
+world.test('the frame is painted before the broker has answered anything', async (c) => {
+  let answer;
+  const may = new Promise((resolve) => { answer = resolve; });
+  let asked = 0;
+  await c.page.route('**/api/**', async (route) => {
+    asked++;
+    await may;
+    await route.continue();
+  });
+  await c.page.goto(`${c.broker.http}/?lang=en`, { waitUntil: 'commit' });
+  await c.page.locator('.top .brand').getByText('Bartleby').waitFor();
+  await c.page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length === 1);
+  await until('the session to be asked for', () => asked > 0);
+  const fetched = await c.page.evaluate(() => performance.getEntriesByType('resource').length);
+  assert.ok(fetched <= requestsMax, `${fetched} files were fetched until then`);
+  assert.equal(await c.page.locator('nav#nav').count(), 0);
+  answer();
+  await c.heading('overview.title').waitFor();
+  await c.settled();
 });
 
 world.test('another language, at once and the next time', async (c) => {

@@ -1,5 +1,6 @@
 // What a person does with dead letters: sees them come, finds out why, sends them back, edits, discards, restores.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { World } from '../lib/console.js';
 import { order, publish, queues, reject } from '../lib/seed.js';
 
@@ -146,6 +147,59 @@ world.test('a letter is discarded, is found among the lost ones, and is restored
   await redriveInDialog(c, 1);
   await c.broker.depth('thrown', 1);
   await row.waitFor({ state: 'detached' });
+});
+
+world.test('a group is discarded, and brought back from the lost letters', async (c) => {
+  await pair(await c.broker.channel(), 'cast', 8);
+  await c.open('/letters?view=groups&by=source&filter=queue:cast.dead');
+  const table = c.page.getByRole('table', { name: c.say('letters.as_groups') });
+  await table.getByRole('row').filter({ hasText: 'cast' }).getByRole('cell', { name: '8', exact: true }).waitFor();
+  await c.button('letters.discard_group', { group: 'cast' }).click();
+  await c.dialog.getByText(c.say('redrive.would_discard', { n: 8 })).waitFor();
+  await c.button('redrive.discard', {}, c.dialog).click();
+  await c.dialog.locator('.stat', { hasText: c.say('jobs.discarded') }).getByText('8', { exact: true }).waitFor();
+  await c.broker.depth('cast.dead', 0);
+
+  await c.open('/lost?filter=cause:discarded source:cast');
+  await c.text('table.rows', { n: 8 }).waitFor();
+  await c.button('redrive.all').click();
+  await c.page.getByRole('radio', { name: c.say('redrive.to_origin'), exact: true }).check();
+  await redriveInDialog(c, 8);
+  await c.broker.depth('cast', 8);
+  await c.heading('letters.none_found').waitFor();
+  const back = await c.broker.get('x/queues/%2F/cast/messages?limit=20');
+  assert.deepEqual(back.items.map((l) => l.message_id).sort(), Array.from({ length: 8 }, (_, i) => `cast-${i}`));
+});
+
+world.test('letters are exported, and imported into another queue, each only once', async (c) => {
+  const channel = await c.broker.channel();
+  await pair(channel, 'carried', 5);
+  await queues(channel, { 'carried.copy': {} });
+  await c.open('/letters?view=list&filter=queue:carried.dead');
+  await c.text('table.rows', { n: 5 }).waitFor();
+  const [download] = await Promise.all([c.page.waitForEvent('download'), c.page.getByRole('link', { name: c.say('letters.export') }).click()]);
+  const text = await readFile(await download.path(), 'utf8');
+  const lines = text.trim().split('\n').map((line) => JSON.parse(line));
+  assert.deepEqual(lines.map((l) => l.message_id).sort(), Array.from({ length: 5 }, (_, i) => `carried-${i}`));
+
+  const bring = async (content, words) => {
+    await c.button('import.open').click();
+    await c.field('import.file', {}, c.dialog).setInputFiles({ name: 'letters.ndjson', mimeType: 'application/x-ndjson', buffer: Buffer.from(content) });
+    await c.field('redrive.queue', {}, c.dialog).fill('carried.copy');
+    await c.button('import.begin', {}, c.dialog).click();
+    for (const w of words) await c.dialog.getByText(w).waitFor();
+    await c.accessible();
+    await c.button('frame.close', {}, c.dialog).last().click();
+    await c.dialog.waitFor({ state: 'detached' });
+  };
+  await bring(text, [c.say('import.done', { n: 5, read: 5 })]);
+  await c.broker.depth('carried.copy', 5);
+  await bring(`${text.split('\n')[0]}\n{"no letter\n`, [c.say('import.skipped', { n: 1 }), c.say('import.failed', { n: 1 })]);
+  await c.broker.depth('carried.copy', 5);
+  const got = await new Promise((resolve) => channel.consume('carried.copy', resolve, { noAck: true }));
+  const original = order(Number(got.properties.messageId.slice('carried-'.length)));
+  assert.deepEqual(JSON.parse(got.content), original.body);
+  assert.equal(got.properties.headers.tenant, original.headers.tenant);
 });
 
 world.test('a redrive without a mouse', async (c) => {

@@ -45,3 +45,54 @@ world.test('the graph marks a loop, and so does the list beside it', async (c) =
   await c.page.getByText(c.say('topology.loop')).first().waitFor();
   await c.accessible();
 });
+
+world.test('lint tells of a dead-letter exchange that is missing, leads to the queue, and has nothing more to say when it is there', async (c) => {
+  const channel = await c.broker.channel();
+  await queues(channel, { 'lint.work': { 'x-dead-letter-exchange': 'lint.dlx' }, 'lint.dead': {} });
+  await c.open('/lint');
+  const row = c.page.getByRole('row').filter({ hasText: 'lint.work' });
+  await row.filter({ hasText: 'lint.dlx' }).first().waitFor();
+  await row.getByText(c.say('severity.error'), { exact: true }).first().waitFor();
+  await c.accessible();
+  await row.getByRole('link', { name: 'lint.work' }).first().click();
+  await c.page.getByRole('heading', { level: 1, name: 'lint.work' }).waitFor();
+  await c.page.getByText('lint.dlx').first().waitFor();
+  await channel.assertExchange('lint.dlx', 'fanout', { durable: true });
+  await channel.bindQueue('lint.dead', 'lint.dlx', '');
+  await c.open('/lint');
+  await c.settled();
+  assert.deepEqual(await row.filter({ hasText: 'lint.dlx' }).allInnerTexts(), []);
+});
+
+for (const language of ['en', 'zh-CN']) {
+  world.test(`a queue that cannot be made: what is wrong stands beside the field, and nothing is lost (${language})`, { language }, async (c) => {
+    c.expect(/400/);
+    await c.open('/queues/new');
+    const name = c.field('queues.name');
+    const make = c.button('create.do');
+    const more = c.field('setting.arguments');
+    await c.field('setting.max-length').fill('70');
+    await name.fill('amq.mine');
+    await c.page.locator('.field.wrong').filter({ has: name }).getByText(c.say('name.amq')).waitFor();
+    assert.equal(await name.getAttribute('aria-invalid'), 'true');
+    assert.equal(await make.isDisabled(), true);
+    await c.accessible();
+    await name.fill('名'.repeat(90)); // 270 bytes
+    await c.page.locator('.field.wrong').filter({ has: name }).getByText(c.say('name.long')).waitFor();
+    await name.fill(`refused.${language}`);
+    await more.fill('{"x-max-age": ');
+    await c.page.locator('.field.wrong').filter({ has: more }).getByRole('alert').waitFor();
+    assert.equal(await make.isDisabled(), true);
+    await more.fill('{"x-message-ttl": "soon"}'); // only the broker knows that this is none
+    await make.click();
+    await c.page.locator('.toast.bad, [role=alert]').filter({ hasText: 'x-message-ttl' }).first().waitFor();
+    assert.equal(await name.inputValue(), `refused.${language}`);
+    assert.equal(await more.inputValue(), '{"x-message-ttl": "soon"}');
+    assert.equal(await c.field('setting.max-length').inputValue(), '70');
+    await more.fill('{"x-message-ttl": 60000}');
+    await make.click();
+    await c.page.getByRole('heading', { level: 1, name: `refused.${language}` }).waitFor();
+    const queue = await c.broker.get(`queues/%2F/refused.${language}`);
+    assert.deepEqual(queue.arguments, { 'x-message-ttl': 60000, 'x-max-length': 70 });
+  });
+}

@@ -51,6 +51,11 @@ type Waiting struct {
 	Failures     *uint32   `json:"failures,omitempty"` // of these
 	Properties   Arguments `json:"properties"`
 
+	// Of a scheduled message that is shown by itself: the queues to which it would go if it were due now, and why to none,
+	// no_exchange or no_route.
+	Queues  *List[string] `json:"queues,omitempty"`
+	Refused string        `json:"refused,omitempty"`
+
 	Payload         *string `json:"payload,omitempty"`
 	PayloadEncoding string  `json:"payload_encoding,omitempty"` // string or base64
 }

@@ -176,5 +176,5 @@ func showScheduled(c *call) error {
 }
 
 func (c *call) showMessage(raw json.RawMessage) error {
-	return c.showWhole(raw, "id due in_ms exchange routing_key message_id properties payload_bytes payload_encoding")
+	return c.showWhole(raw, "id due in_ms exchange routing_key queues refused message_id properties payload_bytes payload_encoding")
 }

@@ -77,3 +77,38 @@ func TestScheduledByFilter(t *testing.T) {
 	}
 	d.refused(400, "bad_request", "at character 6", "GET", scheduled+"/later?filter="+url.QueryEscape("id:1 nonsense:x"), "")
 }
+
+func TestScheduledWhereTo(t *testing.T) {
+	// If this fails, it is told wrongly to which queues a scheduled message will go, or that it will go to none; or lists tell it of each.
+	t.Parallel()
+	d := later(t)
+	d.want(201, "PUT", "/api/queues/%2F/a", `{"durable":true}`)
+	d.want(201, "POST", "/api/bindings/%2F/e/later/q/a", `{"routing_key":"to.*"}`)
+	one := scheduled + "/later/" + d.delay("later", "to.a", "x", 60_000, "")
+	other := scheduled + "/later/" + d.delay("later", "k", "x", 60_000, "")
+	where := func(at string) string {
+		m := read[api.Waiting](d, at)
+		if m.Queues == nil {
+			t.Fatalf("%s: no queues in %+v", at, m)
+		}
+		return strings.Join(*m.Queues, " ") + m.Refused
+	}
+	if where(one) != "a q" || where(other) != "q" {
+		t.Errorf("they would go to %s, and %s", where(one), where(other))
+	}
+	d.want(204, "DELETE", "/api/queues/%2F/q", "")
+	if where(one) != "a" || where(other) != "no_route" {
+		t.Errorf("without q to %s, and %s", where(one), where(other))
+	}
+	if page := d.want(200, "GET", scheduled+"/later", "").Body.String(); strings.Contains(page, "queues") {
+		t.Errorf("in a list: %s", page)
+	}
+	d.want(204, "DELETE", "/api/exchanges/%2F/later", "")
+	if where(one) != "no_exchange" {
+		t.Errorf("without the exchange to %s", where(one))
+	}
+	d.advance(60_000)
+	if n := read[api.Schedules](d, scheduled).Messages; n != 0 {
+		t.Errorf("%d still wait", n)
+	}
+}

@@ -221,7 +221,12 @@ func (r *request) showOne(find naming) (answer, error) {
 	}
 	var x waiting
 	var outcome string
-	err = r.look(w.vhost, func(v *vhost.VHost) { x.ScheduledMessage, _, x.view, outcome = v.ScheduledAt(id) })
+	var queues api.List[string]
+	var why vhost.Why
+	err = r.look(w.vhost, func(v *vhost.VHost) {
+		x.ScheduledMessage, _, x.view, outcome = v.ScheduledAt(id)
+		queues, why = v.WhereTo(id)
+	})
 	if err != nil {
 		return answer{}, err
 	}
@@ -231,7 +236,12 @@ func (r *request) showOne(find naming) (answer, error) {
 	if x.properties, err = amqp.ParseProperties(x.view.Properties); err != nil {
 		return answer{}, err
 	}
-	return ok(r.showWaiting(w, &x, how))
+	shown := r.showWaiting(w, &x, how)
+	shown.Queues = &queues
+	if why != 0 {
+		shown.Refused = why.String()
+	}
+	return ok(shown)
 }
 
 // A naming finds the message of a delayed exchange that a path names; errNotFound if it names none. It may have ceased to

@@ -251,6 +251,35 @@ func (v *VHost) ScheduledAt(id ScheduledID) (m ScheduledMessage, where string, c
 	return m, q.object.Name, content, ""
 }
 
+// WhereTo tells to which queues a message that waits in a delayed exchange would go if it were due now, by name, and if there is
+// none, why: WhyExchange or WhyRoute. An exchange that chooses among queues may choose others then. Nothing is changed.
+func (v *VHost) WhereTo(id ScheduledID) (queues []string, why Why) {
+	q, seq, _ := v.waits(id)
+	if q == nil || q.schedule == nil {
+		return nil, WhyUnknown
+	}
+	x := v.topo.Exchange(q.object.Name)
+	if x == nil {
+		return nil, WhyExchange
+	}
+	m := v.recall(q, seq)
+	var ids []QueueID
+	if m.history != nil {
+		ids = v.routeLetter(&Stamp{}, x, &m)
+	} else {
+		ids = v.routeBy(x, &m, uint64(seq))
+	}
+	v.topo.ForgetWay()
+	for _, to := range ids {
+		queues = append(queues, v.queues[to].object.Name)
+	}
+	if len(queues) == 0 {
+		return nil, WhyRoute
+	}
+	slices.Sort(queues)
+	return queues, 0
+}
+
 // HorizonBounds are within how many ms messages are due that Horizon counts apart: a minute, an hour, a day, thirty days.
 // What is due later is in the last count.
 var HorizonBounds = [...]deadline.Instant{60_000, 3_600_000, 86_400_000, 30 * 86_400_000}

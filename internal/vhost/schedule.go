@@ -158,9 +158,14 @@ func (v *VHost) routeDue(s *Stamp, x *topology.Exchange, m *message) []QueueID {
 	if m.history != nil {
 		return v.routeLetter(s, x, m)
 	}
+	return v.routeBy(x, m, v.chance(s))
+}
+
+// routeBy is routeDue for a message that never died, with the bits by which exchanges choose.
+func (v *VHost) routeBy(x *topology.Exchange, m *message, entropy uint64) []QueueID {
 	t := topology.Message{
 		Key: m.content.key, More: append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...),
-		Properties: m.content.properties, Headers: m.scan().Headers, Entropy: v.chance(s),
+		Properties: m.content.properties, Headers: m.scan().Headers, Entropy: entropy,
 	}
 	ids, _ := v.topo.Route(x, &t, v.dueRoute[:0])
 	v.dueRoute = ids

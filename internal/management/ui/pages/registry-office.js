@@ -11,4 +11,5 @@ export const office = [
   { path: '/jobs', title: 'jobs.title', nav: { group: 'see', order: 4, icon: 'jobs', key: 'j' }, load: jobs },
   { path: '/jobs/:vhost/:id', title: 'jobs.job', under: '/jobs', load: jobs },
   { path: '/schedule', title: 'schedule.title', nav: { group: 'see', order: 5, icon: 'schedule', key: 's' }, load: () => import('./schedule.js') },
+  { path: '/schedule/:vhost/:exchange/:id', title: 'scheduled.one', under: '/schedule', load: () => import('./scheduled.js') },
 ];

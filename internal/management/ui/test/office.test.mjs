@@ -5,7 +5,7 @@ import { and, quote, split, suggest, without } from '../pages/office/filter.js';
 import { stops, total } from '../pages/office/timeline.js';
 import { diff } from '../pages/office/diff.js';
 import { bytesOf, hex, jsonOf, kindsOf } from '../pages/office/payload.js';
-import { count, grid, heat, range, step } from '../pages/office/calendar.js';
+import { bucket, count, grid, heat, range, step } from '../pages/office/calendar.js';
 
 const terms = (text) => split(text).map((x) => [x.not, x.field, x.value]);
 import { expected, left, note } from '../pages/office/pace.js';
@@ -90,12 +90,18 @@ test('the calendar', () => {
   assert.equal(days.length % 7, 0);
   assert.equal(days.filter((d) => !d.outside).length, 30);
   assert.equal(new Date(days[0].from).getDay(), 1, 'weeks begin on Monday');
-  assert.deepEqual(range('month', at), { from: new Date(2026, 10, 1).getTime(), until: new Date(2026, 11, 1).getTime() });
+  assert.deepEqual(range(days), { from: new Date(2026, 10, 1).getTime(), until: new Date(2026, 11, 1).getTime() });
   assert.ok([23, 24, 25].includes(grid('day', at).length));
   assert.equal(grid('hour', at).length, 12);
   assert.equal(step('month', new Date(2026, 11, 31).getTime(), 1), new Date(2027, 0, 1).getTime());
   const hour = grid('hour', at);
-  assert.deepEqual(count(hour, [at, at + 1, at + 36e5]).filter(Boolean), [2]);
+  assert.deepEqual(count(hour, [at - 36e5, at, at + 1, at + 36e5].map((from_ms) => ({ from_ms, messages: 3 }))).filter(Boolean), [6]);
+  assert.equal(bucket(hour), 3e5);
+  const lengths = (...of) => of.map((h, i, all) => ({ from: all.slice(0, i).reduce((a, b) => a + b, 0) * 36e5, until: all.slice(0, i + 1).reduce((a, b) => a + b, 0) * 36e5 }));
+  assert.equal(bucket(lengths(24, 24)), 864e5);
+  const changes = lengths(24, 23, 24, 24.5);
+  assert.equal(bucket(changes), 18e5, 'a month in which the clocks change is counted by what all its days are made of');
+  assert.deepEqual(count(changes, [0, 23.5, 24, 46.5, 47, 71, 95].map((h) => ({ from_ms: h * 36e5, messages: 1 }))), [2, 2, 1, 2]);
   assert.deepEqual([heat(0, 100), heat(1, 100), heat(100, 100), heat(1, 1)], [0, 1, 4, 2]);
 });
 

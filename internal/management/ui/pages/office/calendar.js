@@ -25,11 +25,17 @@ export function grid(view, at) {
   return Array.from({ length: 12 }, (_, i) => ({ from: start + i * 3e5, until: start + (i + 1) * 3e5, outside: false }));
 }
 
-// range is the whole of a view.
-export function range(view, at) {
-  const inside = grid(view, at).filter((c) => !c.outside);
-  return { from: inside[0].from, until: inside.at(-1).until };
+// inside are the cells of a grid that belong to its view, and range is from where until where they are.
+export const inside = (cells) => cells.filter((c) => !c.outside);
+export function range(cells) {
+  const own = inside(cells);
+  return { from: own[0].from, until: own.at(-1).until };
 }
+
+const divisor = (a, b) => (b === 0 ? a : divisor(b, a % b));
+
+// bucket is the length of time, in ms, of which each of the cells is a multiple: a day has 23 hours when the clocks change.
+export const bucket = (cells) => inside(cells).reduce((all, c) => divisor(all, c.until - c.from), 0);
 
 // step is the view's instant one view later, or earlier with by = -1.
 export function step(view, at, by) {
@@ -39,12 +45,13 @@ export function step(view, at, by) {
   return at + by * 36e5;
 }
 
-// count puts instants into stretches.
-export function count(cells, instants) {
+// count adds up what is due in each cell; due are {from_ms, messages}.
+export function count(cells, due) {
   const counts = cells.map(() => 0);
-  for (const at of instants) {
-    const i = cells.findIndex((c) => at >= c.from && at < c.until);
-    if (i >= 0) counts[i]++;
+  let i = 0;
+  for (const { from_ms: at, messages } of due) {
+    while (i < cells.length && cells[i].until <= at) i++;
+    if (i < cells.length && at >= cells[i].from) counts[i] += messages;
   }
   return counts;
 }

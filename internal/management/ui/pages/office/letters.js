@@ -10,7 +10,7 @@ export const base = (vhost, queue, lost) => (lost ? `x/lost-letters/${path`${vho
 export const at = (l) => `${base(l.vhost, l.queue, l.place === 'lost')}/${encodeURIComponent(l.id)}`;
 
 // page is the address of the page that shows it.
-export const page = (l) => (l.place === 'scheduled' ? to`/schedule?vhost=${l.vhost}&exchange=${l.queue}` : l.place === 'lost' ? to`/letters/${l.vhost}/lost/${l.id}` : to`/letters/${l.vhost}/queue/${l.queue}/${l.id}`);
+export const page = (l) => (l.place === 'scheduled' ? to`/schedule/${l.vhost}/${l.queue}/${l.id}` : l.place === 'lost' ? to`/letters/${l.vhost}/lost/${l.id}` : to`/letters/${l.vhost}/queue/${l.queue}/${l.id}`);
 
 // keyOf names a letter among all of a virtual host.
 export const keyOf = (l) => `${l.place === 'lost' ? 'lost' : l.place + ' ' + l.queue} ${l.id}`;

@@ -17,7 +17,8 @@ import { stops, total } from './timeline.js';
 import { JSONTree } from './json.js';
 import { Reason, State } from './words.js';
 
-const usualBytes = 65536;
+// usualBytes is how much of a payload is shown unasked.
+export const usualBytes = 65536;
 
 // Viewer shows the letter that id names: {vhost, place, queue, id}. children(letter, refresh) are what can be done with it.
 export function Viewer({ id, children }) {
@@ -52,7 +53,8 @@ function Route({ exchange, keys }) {
   return html`<span class="mono break">${exchange === '' ? t('viewer.default_exchange') : exchange}${keys.length > 0 && html` → ${keys.join(', ')}`}</span>`;
 }
 
-function Body({ letter: l, whole }) {
+// Body shows a payload; whole asks for all of it, and download is false where there is no address of it alone.
+export function Body({ letter: l, whole, download = true }) {
   const kinds = kindsOf(l);
   const [chosen, choose] = useState('');
   const kind = kinds.includes(chosen) ? chosen : kinds[0];
@@ -60,7 +62,7 @@ function Body({ letter: l, whole }) {
   return html`<section class="card" aria-labelledby="body"><header><h2 id="body">${t('viewer.body')}</h2>
       <span class="faint">${size(l.size)}</span><span class="grow"></span>
       ${kinds.length > 0 && html`<div role="group" aria-label=${t('viewer.show_as')} class="buttons">${kinds.map((k) => html`<button type="button" class="small" aria-pressed=${k === kind} onClick=${() => choose(k)}>${t(`viewer.as_${k}`)}</button>`)}</div>
-        <${CopyButton} text=${() => l.payload} /><a class="button" download href=${address(`${at(l)}/payload`)}><${Icon} name="download" /> ${t('viewer.download')}</a>`}</header>
+        <${CopyButton} text=${() => l.payload} />${download && html`<a class="button" download href=${address(`${at(l)}/payload`)}><${Icon} name="download" /> ${t('viewer.download')}</a>`}`}</header>
     ${kinds.length === 0 && html`<p class="banner">${t('viewer.no_payload_right')}</p>`}
     ${l.truncated && html`<p class="banner warn" role="status">${t('viewer.truncated', { shown: size(bytesOf(l.payload, l.payload_encoding).length), whole: size(l.size) })} <button type="button" onClick=${whole}>${t('viewer.load_whole')}</button></p>`}
     ${l.payload === '' && html`<p class="faint">${t('viewer.empty_body')}</p>`}
@@ -137,7 +139,7 @@ function meaning(name, value) {
   return null;
 }
 
-function Properties({ letter: l }) {
+export function Properties({ letter: l }) {
   const of = Object.entries(l.properties || {}).filter(([k]) => k !== 'headers');
   return html`<section class="card" aria-labelledby="properties"><h2 id="properties">${t('viewer.properties')}</h2>
     ${of.length === 0 ? html`<p class="faint">${t('viewer.none')}</p>` : html`<dl class="pairs">${of.map(([k, v]) => html`<dt class="mono">${k}</dt><dd>${meaning(k, v) ? html`${meaning(k, v)} <small class="faint mono">${String(v)}</small>` : html`<span class="mono">${typeof v === 'object' ? JSON.stringify(v) : String(v)}</span>`}</dd>`)}</dl>`}</section>`;
@@ -145,7 +147,7 @@ function Properties({ letter: l }) {
 
 const typeOf = (v) => (v === null ? 'void' : Array.isArray(v) ? 'array' : typeof v === 'object' ? 'table' : typeof v === 'number' ? (Number.isInteger(v) ? 'integer' : 'double') : typeof v);
 
-function Headers({ letter: l }) {
+export function Headers({ letter: l }) {
   const of = Object.entries(l.properties?.headers || {});
   return html`<section class="card" aria-labelledby="headers"><h2 id="headers">${t('viewer.headers')}</h2>
     ${of.length === 0 ? html`<p class="faint">${t('viewer.none')}</p>` : html`<dl class="pairs headers">${of.map(([k, v]) => html`<dt class=${`mono ${v !== null && typeof v === 'object' ? 'whole' : ''}`}>${k} <small class="faint">${typeOf(v)}</small></dt><dd class=${`mono ${v !== null && typeof v === 'object' ? 'whole' : ''}`}>${v !== null && typeof v === 'object' ? html`<${JSONTree} value=${v} />` : html`<span class="pre">${String(v)}</span>`}

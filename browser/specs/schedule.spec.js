@@ -1,14 +1,23 @@
-// The schedule: what waits for its instant is called off, moved, sent early.
+// The schedule: what waits for its instant is counted, found, opened, called off, moved, sent early.
+import assert from 'node:assert/strict';
 import { World } from '../lib/console.js';
 import { publish, queues } from '../lib/seed.js';
 
 const hour = 3_600_000;
+const day = 24 * hour;
+const each = 2_000; // of a crowd, on three days of the month after this one
+const today = new Date();
+const tenth = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 1, 10, 12);
 const world = World.of('schedule', async (broker) => {
   const channel = await broker.channel();
   await channel.assertExchange('later', 'x-delayed-message', { durable: true, arguments: { 'x-delayed-type': 'direct' } });
   await queues(channel, { due: {} });
   await channel.bindQueue('due', 'later', 'k');
   for (const id of ['stays', 'goes', 'moves', 'early']) await publish(channel, 'later', 'k', [{ body: id, messageId: id, headers: { 'x-delay': hour } }]);
+  await publish(channel, 'later', 'nowhere', [{ body: '{"to":"nobody"}', messageId: 'stray', headers: { 'x-delay': 2 * hour } }]);
+  await publish(channel, 'later', 'k', [{ body: '{"remind":"cart-7"}', messageId: 'named', headers: { 'x-delay': 2 * hour, 'x-schedule-key': 'cart/7', customer: 17 } }]);
+  await channel.assertExchange('crowd', 'x-delayed-message', { durable: true, arguments: { 'x-delayed-type': 'fanout' } });
+  await publish(channel, 'crowd', 'k', Array.from({ length: 3 * each }, (_, i) => ({ body: `${i}`, messageId: `crowd-${i}`, headers: { 'x-delay': tenth - Date.now() + (i % 3) * day + (i % 7) * 60_000 } })));
 });
 
 for (const language of ['en', 'zh-CN']) {
@@ -37,3 +46,73 @@ for (const language of ['en', 'zh-CN']) {
     await row('moves').filter({ hasNotText: before }).waitFor();
   });
 }
+
+world.test('a calendar of more than 5,000 messages has the right numbers, and its lists go on', async (c) => {
+  await c.open(`/schedule?exchange=crowd&at=${tenth}`);
+  const cell = (text) => c.page.locator('.heat .cell').filter({ hasText: text });
+  const counts = () => c.page.locator('.heat .cell b').allInnerTexts();
+  await c.text('schedule.sum', { n: 3 * each }).waitFor();
+  assert.deepEqual(await counts(), ['2,000', '2,000', '2,000']);
+  await c.text('table.rows', { n: 500 }).waitFor();
+  await c.accessible();
+  await c.picture('schedule-crowd');
+  await cell('2,000').nth(1).click(); // the eleventh: its hours
+  await c.text('schedule.sum', { n: each }).waitFor();
+  assert.deepEqual(await counts(), ['2,000']);
+  await cell('2,000').click(); // twelve o'clock: its minutes by fives
+  await c.page.locator('.heat.hour').waitFor();
+  await c.text('schedule.sum', { n: each }).waitFor();
+  const [first, second] = (await counts()).map((n) => Number(n.replace(',', '')));
+  assert.equal(first + second, each);
+  const chosen = c.page.locator('.heat .cell').nth(1);
+  await chosen.click();
+  assert.equal(await chosen.getAttribute('aria-pressed'), 'true');
+  await c.text('table.rows', { n: 500 }).waitFor();
+  const more = c.button('table.more');
+  while (await more.count()) {
+    await more.click();
+    await c.settled();
+  }
+  await c.text('table.rows', { n: second }).waitFor();
+});
+
+world.test('a scheduled message is found by a filter, opened with the keyboard, and called off', async (c) => {
+  await c.open(`/schedule?view=day&at=${Date.now() + 2 * hour}&exchange=later`);
+  const row = (id) => c.page.getByRole('row').filter({ hasText: id });
+  await row('stray').waitFor();
+  await c.page.keyboard.press('/');
+  await c.page.keyboard.type('header.customer:17');
+  await c.page.keyboard.press('Enter');
+  await row('stray').waitFor({ state: 'detached' });
+  await row('named').waitFor();
+  await row('named').focus();
+  await c.page.keyboard.press('Enter');
+  const heading = (id) => c.page.getByRole('heading', { level: 1, name: c.say('scheduled.title', { id }) });
+  await heading('named').waitFor();
+  const region = (key) => c.page.getByRole('region', { name: c.say(key) });
+  await region('scheduled.way').getByRole('link', { name: 'due', exact: true }).waitFor();
+  await region('viewer.facts').getByText('cart/7', { exact: true }).waitFor();
+  await region('viewer.body').getByText('cart-7').waitFor();
+  await region('viewer.headers').getByText('x-schedule-key').waitFor();
+  await c.settled();
+  await c.accessible();
+  await c.picture('scheduled-message');
+  await c.page.keyboard.press('Escape');
+  await row('named').waitFor();
+  assert.match(c.page.url(), /filter=header/);
+  await row('named').getByRole('link').first().click();
+  await heading('named').waitFor();
+  await c.button('schedule.cancel').click();
+  await c.button('schedule.cancel', {}, c.dialog).click();
+  await c.text('schedule.cancel_done', { n: 1 }).waitFor();
+  await c.page.getByRole('heading', { level: 1, name: c.say('schedule.title') }).waitFor();
+  await c.text('schedule.none_here').waitFor();
+});
+
+world.test('a scheduled message that would go nowhere says so (zh-CN)', { language: 'zh-CN' }, async (c) => {
+  await c.open(`/schedule?view=day&at=${Date.now() + 2 * hour}&exchange=later&filter=key:nowhere`);
+  await c.page.getByRole('row').filter({ hasText: 'stray' }).getByRole('link').first().click();
+  await c.page.getByText(c.say('scheduled.lost')).waitFor();
+  await c.accessible();
+  await c.picture('scheduled-message-zh');
+});

@@ -59,7 +59,7 @@ function Waiting({ all, chosen, view, at, slot, filter }) {
       ${['month', 'day', 'hour'].map((v) => html`<button type="button" class="small" aria-pressed=${v === view} onClick=${() => setQuery({ view: v === 'month' ? '' : v, slot: '' }, { push: true })}>${t(`schedule.view_${v}`)}</button>`)}</span></header>
       ${got.error && html`<p class="banner bad" role="alert">${reasonOf(got.error)}</p>`}
       <${Heat} view=${view} cells=${cells} counts=${count(cells, got.data?.due || [])} slot=${part ? slot : 0} /></section>
-    <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${wrong} />
+    <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${wrong} example=${t('schedule.filter_example')} />
     ${filter && html`<p class="hint">${t('schedule.filter_hint')}</p>`}
     ${!wrong && html`<${List} list=${list} selection=${selection} done=${done} />`}`;
 }

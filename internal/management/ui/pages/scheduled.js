@@ -28,7 +28,8 @@ export function render({ params }) {
       <button type="button" onClick=${() => move([m]).then((moved) => moved && got.refresh())}>${t('schedule.move')}</button>
       <button type="button" class="danger" onClick=${() => act('cancel', [m]).then(gone)}>${t('schedule.cancel')}</button></div>`}</div>
     <${Shown} of=${got}>${() => html`<div class="viewer">
-      <div class="viewer-body"><${Way} message=${m} /><${Body} letter=${bodyOf(m)} download=${false} whole=${() => setWhole(true)} /></div>
+      <${Way} message=${m} />
+      <div class="viewer-body"><${Body} letter=${bodyOf(m)} download=${false} whole=${() => setWhole(true)} /></div>
       <div class="viewer-side"><${Facts} message=${m} /><${Properties} letter=${m} /><${Headers} letter=${m} /></div>
     </div>`}</${Shown}>`;
 }
@@ -43,7 +44,7 @@ function Way({ message: m }) {
     <p><b><${When} at=${m.due_ms} /></b> <span class=${left < 0 ? 'reason' : 'faint'}>${left < 0 ? t('schedule.late', { time: span(-left) }) : t('scheduled.in', { time: span(left) })}</span></p>
     <p>${t('scheduled.by')} <a class="mono break" href=${href(to`/exchanges/${m.vhost}/${m.exchange}`)}>${m.exchange}</a> <span class="mono break">→ ${m.routing_key}</span></p>
     ${m.queues?.length > 0 && html`<p class="tags">${m.queues.map((q) => html`<a class="tag good" key=${q} href=${href(to`/queues/${m.vhost}/${q}`)}>${q}</a>`)}</p>`}
-    ${m.refused && html`<p class="banner warn"><${Icon} name="warning" /> ${word('refused', m.refused)}. ${t('scheduled.lost')}</p>`}</section>`;
+    ${m.refused && html`<p class="banner warn"><${Icon} name="warning" /> <b>${word('refused', m.refused)}</b> ${t('scheduled.lost')}</p>`}</section>`;
 }
 
 function Facts({ message: m }) {

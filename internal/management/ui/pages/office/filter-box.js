@@ -8,8 +8,8 @@ import { and, split, suggest, without } from './filter.js';
 
 const saved = pref('filters', []);
 
-// FilterBox shows filter; change is given another one. known are names to suggest, by field.
-export function FilterBox({ filter, change, known, error }) {
+// FilterBox shows filter; change is given another one. known are names to suggest, by field; example is one, in words.
+export function FilterBox({ filter, change, known, error, example = t('filter.placeholder') }) {
   const [text, setText] = useState('');
   const [offers, setOffers] = useState([]);
   const [at, setAt] = useState(-1);
@@ -57,7 +57,7 @@ export function FilterBox({ filter, change, known, error }) {
         <span>${c.not && html`<b>${t('filter.not')} </b>`}${c.field && html`<b>${c.field}</b> `}${c.value}</span>
         <button type="button" class="plain" aria-label=${t('filter.remove', { term: c.text })} onClick=${() => change(without(filter, i))}><${Icon} name="cross" /></button></span>`)}
       <input type="text" ref=${input} role="combobox" aria-label=${t('filter.label')} aria-expanded=${offers.length > 0} aria-controls=${id} aria-autocomplete="list"
-        aria-activedescendant=${at >= 0 ? `${id}-${at}` : undefined} aria-invalid=${error ? 'true' : undefined} placeholder=${chips.length ? '' : t('filter.placeholder')} value=${text} spellcheck="false" autocomplete="off"
+        aria-activedescendant=${at >= 0 ? `${id}-${at}` : undefined} aria-invalid=${error ? 'true' : undefined} placeholder=${chips.length ? '' : example} value=${text} spellcheck="false" autocomplete="off"
         onInput=${(e) => { setText(e.target.value); offer(e.target.value, e.target.selectionStart); }} onKeyDown=${key} onFocus=${() => offer(text, text.length)}
         onBlur=${() => setTimeout(() => setOffers([]), 150)} />
       ${filter && html`<button type="button" class="plain" onClick=${() => change('')} aria-label=${t('filter.clear')} title=${t('filter.clear')}><${Icon} name="cross" /></button>`}

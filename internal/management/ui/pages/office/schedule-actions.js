@@ -1,13 +1,18 @@
 // What is done with scheduled messages: sent now, moved, called off. Each is {vhost, exchange, id, due_ms}.
 import { html, useState } from '../../lib/html.js';
-import { t } from '../../lib/i18n.js';
+import { span, t } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { Dialog, attempt, confirm, open } from '../../lib/layers.js';
 import { Duration, Field, Radios } from '../../lib/form.js';
 
-// scheduleKey is the name that a message waits under, and originOf the header that made it wait.
+// scheduleKey is the name that a message waits under.
 export const scheduleKey = (x) => x.properties?.headers?.['x-schedule-key'] ?? '';
-export const originOf = (x) => (x.properties?.headers?.['x-delay'] !== undefined ? `x-delay ${x.properties.headers['x-delay']}` : '');
+
+// originOf is the header that made it wait, which the broker turns negative.
+export function originOf(x) {
+  const delay = x.properties?.headers?.['x-delay'];
+  return delay === undefined ? '' : `x-delay ${span(Math.abs(Number(delay)))}`;
+}
 
 // each calls an action for the messages of each exchange, a thousand at a time.
 async function each(rows, action, body) {

@@ -68,6 +68,19 @@ world.test('the overview tells of a rejection by itself', async (c, t) => {
   await reject(channel, 'dying', 1);
   await panel.getByRole('row').filter({ hasText: 'dying.dead' }).waitFor();
   t.diagnostic(`the overview had it ${Date.now() - begun} ms after it was to be rejected`);
+  // What was there before the page was opened is there, too: where it died, and when.
+  await c.open('/?range=10m');
+  await c.settled();
+  const sources = panel.getByRole('region', { name: c.say('overview.sources', { range: c.say('overview.range_10m') }), exact: true });
+  await sources.getByRole('row').filter({ has: c.page.getByRole('link', { name: 'dying', exact: true }) }).waitFor();
+  const chart = panel.getByRole('figure').filter({ hasText: c.say('overview.dying', { step: '10s' }) });
+  await chart.getByRole('button', { name: c.say('chart.table'), exact: true }).click();
+  await chart.getByRole('row').nth(50).waitFor();
+  const died = await chart.getByRole('row').evaluateAll((rows) => rows.slice(1).reduce((n, r) => n + Number(r.cells[1].textContent), 0));
+  assert.ok(died >= 1, 'the chart has the rejection');
+  await sources.getByRole('link', { name: 'dying', exact: true }).click();
+  await c.page.getByRole('heading', { name: c.say('queue.trends'), level: 2 }).waitFor();
+  await c.page.getByText(c.say('queue.died_counts', { died: 1, letters: 0 })).waitFor();
 });
 
 world.test('the way of a letter that died three times', async (c) => {

@@ -29,7 +29,7 @@ const paths = [...registry.matchAll(/path: '([^']+)'/g)].map((m) => m[1]);
 // Views of a page that are as much as a page.
 const views = [
   '/letters?view=groups&by=exception', '/letters?view=list', '/letters?view=queues', '/schedule?view=day', '/queues/%2F/orders.created?tab=messages',
-  '/queues/%2F/orders.created?tab=consumers', '/queues/%2F/orders.created?tab=bindings',
+  '/queues/%2F/orders.created?tab=consumers', '/queues/%2F/orders.created?tab=trends', '/?range=1m', '/queues/%2F/orders.created?tab=bindings',
 ];
 
 const called = (path) => path.replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'overview';

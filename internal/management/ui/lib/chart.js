@@ -24,12 +24,13 @@ function loadLibrary() {
 
 const real = (el, colour) => getComputedStyle(el).getPropertyValue(colour.slice(4, -1)).trim();
 
-// Chart draws lines over time: times in ms, series [{label, values, colour}]. stacked adds them up. value writes a figure.
-export function Chart({ title, times, series, stacked, value = short, height = 180 }) {
+// Chart draws lines over time: times in ms, series [{label, values, colour}]. stacked adds them up; with steps values are counts
+// of the time since the one before, and the legend has their sums. value writes a figure.
+export function Chart({ title, times, series, stacked, steps, value = short, height = 180, legend = true }) {
   const box = useRef();
   const plot = useRef(null);
   const [table, showTable] = useState(false);
-  const tops = stacked ? stack(series) : series.map((s) => s.values);
+  const tops = stacked ? stack(series).reverse() : series.map((s) => s.values);
   const key = series.map((s) => s.label).join() + theme.value + stacked + lang();
   useEffect(() => {
     if (table) return undefined;
@@ -38,16 +39,18 @@ export function Chart({ title, times, series, stacked, value = short, height = 1
     loadLibrary().then((UPlot) => {
       if (gone || !box.current) return;
       const ink = real(box.current, 'var(--faint)');
-      const lines = real(box.current, 'var(--line)');
-      const axis = { stroke: ink, grid: { stroke: lines, width: 1 }, ticks: { stroke: lines, width: 1 }, font: '12px system-ui' };
+      const grid = real(box.current, 'var(--line)');
+      const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: '12px system-ui' };
+      // Of what is stacked the highest line is drawn first: the others, and what is below them, are over it.
+      const lines = series.map((s, i) => {
+        const colour = real(box.current, s.colour || colours[i % colours.length]);
+        return { label: s.label, stroke: colour, width: 2, fill: stacked ? colour + 'cc' : undefined, dash: [[], [6, 3], [2, 3], [8, 3, 2, 3]][i % 4], points: { show: (u) => u.data[0].length < 2 }, paths: steps ? UPlot.paths.stepped({ align: -1 }) : undefined };
+      });
       plot.current = new UPlot({
         width: box.current.clientWidth || 300, height, legend: { show: false }, cursor: { y: false, sync: { key: 'time' } },
         scales: { x: { range: (u, low, high) => (u.data[0].length < 2 ? [low - 60, low] : [Math.min(low, high - 60), high]) }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] } },
         axes: [{ ...axis, space: 70, values: (_, ticks, __, ___, by) => ticks.map((x) => (by < 60 ? clock(x * 1000) : hourMinute(x * 1000))) }, { ...axis, size: (_, labels) => Math.max(40, 18 + 7.5 * Math.max(0, ...(labels || []).map((l) => l.length))), values: (_, ticks) => ticks.map((v) => value(v)) }],
-        series: [{}, ...series.map((s, i) => {
-          const colour = real(box.current, s.colour || colours[i % colours.length]);
-          return { label: s.label, stroke: colour, width: 2, fill: stacked ? colour + '55' : undefined, dash: [[], [6, 3], [2, 3], [8, 3, 2, 3]][i % 4], points: { show: (u) => u.data[0].length < 2 } };
-        })],
+        series: [{}, ...(stacked ? lines.reverse() : lines)],
       }, [times.map((x) => x / 1000), ...tops], box.current);
       observer = new ResizeObserver(() => box.current && plot.current?.setSize({ width: box.current.clientWidth, height }));
       observer.observe(box.current);
@@ -62,11 +65,11 @@ export function Chart({ title, times, series, stacked, value = short, height = 1
   useEffect(() => {
     plot.current?.setData([times.map((x) => x / 1000), ...tops]);
   });
-  const last = (s) => s.values.at(-1);
+  const last = (s) => (steps ? s.values.reduce((a, b) => a + (b || 0), 0) : s.values.at(-1));
   return html`<figure class="chart">
     <figcaption><span>${title}</span><button type="button" class="plain small" aria-pressed=${table} onClick=${() => showTable(!table)}>${t('chart.table')}</button></figcaption>
-    ${table ? html`<${Figures} ...${{ title, times, series, value }} />` : html`<div class="plot" ref=${box} role="img" aria-label=${t('chart.shows', { title, figures: series.map((s) => `${s.label} ${value(last(s) ?? 0)}`).join(', ') })}></div>`}
-    <ul class="legend">${series.map((s, i) => html`<li key=${s.label}><i class=${`swatch s${(i % 7) + 1}`}></i>${s.label} <b>${last(s) === undefined ? '–' : value(last(s))}</b></li>`)}</ul>
+    ${table ? html`<${Figures} ...${{ title, times, series, value }} />` : html`<div class="plot" style=${{ minHeight: `${height}px` }} ref=${box} role="img" aria-label=${t(steps ? 'chart.sums' : 'chart.shows', { title, figures: series.map((s) => `${s.label} ${value(last(s) ?? 0)}`).join(', ') })}></div>`}
+    ${legend && html`<ul class="legend">${series.map((s, i) => html`<li key=${s.label}><i class=${`swatch s${(i % 7) + 1}`}></i>${s.label} <b>${last(s) === undefined ? '–' : value(last(s))}</b></li>`)}</ul>`}
   </figure>`;
 }
 

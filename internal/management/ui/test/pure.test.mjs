@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { parse, format } from '../lib/message.js';
 import { matchPath } from '../lib/paths.js';
 import { order, matches, csv, between, view } from '../lib/order.js';
+import { asks, perSecond, rangeOf, sampled, together } from '../lib/samples.js';
 
 const say = (text, params, lang = 'en') => format(parse(text), params, lang);
 
@@ -45,4 +46,19 @@ test('ranges', () => {
   assert.deepEqual(between(['a', 'b'], 'gone', 'b'), ['b']);
   assert.deepEqual(view(10000, 30, 3000, 600, 5), { first: 95, last: 125, before: 2850, after: 296250 });
   assert.deepEqual(view(3, 30, 900, 600, 5), { first: 3, last: 3, before: 90, after: 0 });
+});
+
+test('what the broker remembers becomes lines', () => {
+  const details = (...samples) => ({ samples: samples.map(([timestamp, sample]) => ({ timestamp, sample })) });
+  const of = { publish_details: details([3000, 40], [2000, 20], [1000, 30]), ack_details: { rate: 0 } };
+  assert.deepEqual(sampled(of, [['publish_details', 'in'], ['ack_details', 'acked']], perSecond), { times: [1000, 2000, 3000], series: [{ label: 'in', values: [null, 0, 20] }] });
+  assert.deepEqual(sampled(of, [['publish_details', 'in']]).series[0].values, [30, 20, 40]);
+  assert.deepEqual(sampled(of, [['publish_details', 'in']], undefined, 2000), { times: [2000, 3000], series: [{ label: 'in', values: [20, 40] }] });
+  assert.equal(sampled(undefined, [['publish_details', 'in']]), null);
+  assert.deepEqual(asks('10m', 'lengths'), { lengths_age: 600, lengths_incr: 10 });
+  assert.equal(rangeOf({ range: 'toString' }, '1h'), '1h');
+  assert.equal(rangeOf({ range: '8h' }, '1h'), '8h');
+  const two = [{ times: [1, 2], by_step: { rejected: [5, 6] } }, { times: [2], by_step: { rejected: [1], expired: [2] } }];
+  assert.deepEqual(together(two, ['rejected', 'expired']), { times: [1, 2], died: { rejected: [5, 7], expired: [0, 2] } });
+  assert.deepEqual(together([], ['rejected']), { times: [], died: { rejected: [] } });
 });

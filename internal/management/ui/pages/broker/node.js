@@ -1,5 +1,5 @@
 // The node: memory, disk, alarms, what it listens on, and what is on the disk.
-import { html, useRef } from '../../lib/html.js';
+import { html } from '../../lib/html.js';
 import { t, num, size, span, percent } from '../../lib/i18n.js';
 import { api } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
@@ -7,18 +7,23 @@ import { Shown } from '../../lib/states.js';
 import { Icon } from '../../lib/icon.js';
 import { Chart, Bar, Progress } from '../../lib/chart.js';
 import { Ago, When } from '../../lib/time.js';
+import { Ranges } from '../../lib/ranges.js';
+import { asks, perSecond, rangeOf, sampled, values } from '../../lib/samples.js';
 import { Stat } from './parts.js';
 
-export function render() {
-  const got = useData(async (signal) => (await api.get('nodes', { memory: true }, { signal }))[0], [], { on: ['overview'] });
+const usual = '10m';
+
+export function render({ query }) {
+  const range = rangeOf(query, usual);
+  const got = useData(async (signal) => (await api.get('nodes', { memory: true, ...asks(range, 'node_stats') }, { signal }))[0], [range], { on: ['overview'] });
   const storage = useData((signal) => api.get('x/storage', {}, { signal }), [], { every: 10000 });
   const clock = useData((signal) => api.get('x/clock', {}, { signal }), [], { every: 10000 });
-  return html`<${Shown} of=${got}>${(n) => html`<div class="page-head"><h1>${n.name}</h1><span class="tag">${n.applications[0]?.description} · ${n.rabbitmq_version} · ${n.erlang_version}</span></div>
+  return html`<${Shown} of=${got}>${(n) => html`<div class="page-head"><h1>${n.name}</h1><span class="tag">${n.applications[0]?.description} · ${n.rabbitmq_version} · ${n.erlang_version}</span><${Ranges} range=${range} usual=${usual} /></div>
       <${Alarms} of=${n} />
       <div class="cards"><${Stat} title=${t('node.uptime')} value=${span(n.uptime)} /><${Stat} title=${t('connections.title')} value=${num(n.sockets_used)} />
         <${Stat} title=${t('node.files')} value=${`${num(n.fd_used)} / ${num(n.fd_total)}`} /><${Stat} title=${t('node.goroutines')} value=${num(n.proc_used)} /><${Stat} title=${t('node.cpus')} value=${num(n.processors)} />
         <${Stat} title=${t('node.sync')} value=${t('node.ms', { n: Math.round((n.io_sync_avg_time || 0) * 100) / 100 })} /></div>
-      <${Readings} of=${n} at=${got.at} />
+      <${Readings} of=${n} />
       <div class="grid wide"><${Memory} of=${n} />
         <section class="card"><h2>${t('node.disk')}</h2><p>${t('node.disk_free', { free: size(n.disk_free), limit: size(n.disk_free_limit) })}</p>
           <${Shown} of=${storage}>${(s) => html`<${Storage} of=${s} />`}</${Shown}></section>
@@ -36,16 +41,16 @@ function Alarms({ of: n }) {
   return html`<ul>${raised.map((a) => html`<li class="banner bad" role="alert" key=${a}><${Icon} name="warning" /> ${t(`alarm.${a}`)}</li>`)}</ul>`;
 }
 
-// Readings are charts of what was read since the page was opened.
-function Readings({ of: n, at }) {
-  const kept = useRef({ at: 0, all: [] }).current;
-  if (at !== kept.at) {
-    kept.at = at;
-    kept.all = [...kept.all, { at, memory: n.mem_used, disk: n.disk_free, written: n.io_write_bytes_details?.rate || 0 }].slice(-360);
-  }
-  const times = kept.all.map((r) => r.at);
-  return html`<div class="grid"><section class="card"><${Chart} title=${t('node.memory')} times=${times} value=${size} series=${[{ label: t('node.used'), values: kept.all.map((r) => r.memory) }]} /></section>
-    <section class="card"><${Chart} title=${t('node.written')} times=${times} value=${(v) => t('connections.rate', { size: size(v) })} series=${[{ label: t('node.written'), values: kept.all.map((r) => r.written) }]} /></section></div>`;
+// Readings are charts of what the broker remembers.
+function Readings({ of: n }) {
+  const since = n.mem_used_details?.samples?.findLast((s) => s.sample > 0)?.timestamp; // before, nothing was read
+  const charts = [
+    [t('node.memory'), size, sampled(n, [['mem_used_details', t('node.used')]], values, since)],
+    [t('node.disk'), size, sampled(n, [['disk_free_details', t('node.free')]], values, since)],
+    [t('node.written'), (v) => t('connections.rate', { size: size(v) }), sampled(n, [['io_write_bytes_details', t('node.written')]], perSecond, since)],
+    [t('connections.title'), num, sampled(n, [['sockets_used_details', t('connections.title')]], values, since)],
+  ];
+  return html`<div class="grid wide">${charts.map(([title, value, lines]) => lines && html`<section class="card" key=${title}><${Chart} title=${title} ...${lines} value=${value} /></section>`)}</div>`;
 }
 
 function Memory({ of: n }) {

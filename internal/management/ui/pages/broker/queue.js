@@ -13,6 +13,7 @@ import { Bindings, Consumers, HeldList, WaitingList } from './queue-tabs.js';
 import { getFrom, publishTo, purge, remove } from './queue-dialogs.js';
 import { Messages } from './queue-messages.js';
 import { QueueHistory, QueueLetters } from './queue-past.js';
+import { Trends } from './queue-trends.js';
 
 export function render({ params: { vhost, name }, query }) {
   const got = useData((signal) => api.get(path`queues/${vhost}/${name}`, { lengths_age: 60, lengths_incr: 5, msg_rates_age: 60, msg_rates_incr: 5 }, { signal }), [vhost, name], { on: ['queues'] });
@@ -30,9 +31,10 @@ export function render({ params: { vhost, name }, query }) {
     <${Shown} of=${got}>${(d) => html`
       <${Tabs} label=${t('queue.tabs')} at=${tab} tabs=${[
         ['summary', t('queue.summary')], ['messages', t('queue.messages'), d.messages], ['consumers', t('queues.consumers'), d.consumers], ['bindings', t('queue.bindings')],
-        ['waiting', t('queues.waiting'), d.messages_delayed], ['held', t('queues.held'), d.messages_dlx], ['letters', t('letters.title')], ['history', t('queue.history')],
+        ['waiting', t('queues.waiting'), d.messages_delayed], ['held', t('queues.held'), d.messages_dlx], ['trends', t('queue.trends')], ['letters', t('letters.title')], ['history', t('queue.history')],
       ]} />
       ${tab === 'summary' && html`<${Summary} vhost=${vhost} name=${name} queue=${d} at=${got.at} />`}
+      ${tab === 'history' && html`<${History} vhost=${vhost} name=${name} query=${query} />`}
       ${tab === 'messages' && html`<${Messages} vhost=${vhost} name=${name} count=${d.messages} />`}
       ${tab === 'consumers' && html`<${Consumers} queue=${d} />`}
       ${tab === 'bindings' && html`<${Bindings} vhost=${vhost} name=${name} />`}

@@ -1,0 +1,15 @@
+// What died over time, as a chart.
+import { html } from '../../lib/html.js';
+import { t, num, span, word } from '../../lib/i18n.js';
+import { Chart } from '../../lib/chart.js';
+import { together } from '../../lib/samples.js';
+
+export const reasons = ['rejected', 'expired', 'maxlen', 'delivery_limit'];
+
+// Deaths charts those of some virtual hosts, or of a queue, by reason: how many in each step.
+export function Deaths({ of, height, legend }) {
+  const { times, died } = together(of, reasons);
+  if (!times.length) return null;
+  const title = t('overview.dying', { step: span(1000 * of[0].step_seconds) });
+  return html`<${Chart} title=${title} times=${times} series=${reasons.map((r) => ({ label: word('reason', r), values: died[r] }))} stacked steps value=${num} height=${height} legend=${legend} />`;
+}

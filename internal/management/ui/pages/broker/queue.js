@@ -34,7 +34,7 @@ export function render({ params: { vhost, name }, query }) {
         ['waiting', t('queues.waiting'), d.messages_delayed], ['held', t('queues.held'), d.messages_dlx], ['trends', t('queue.trends')], ['letters', t('letters.title')], ['history', t('queue.history')],
       ]} />
       ${tab === 'summary' && html`<${Summary} vhost=${vhost} name=${name} queue=${d} at=${got.at} />`}
-      ${tab === 'history' && html`<${History} vhost=${vhost} name=${name} query=${query} />`}
+      ${tab === 'trends' && html`<${Trends} vhost=${vhost} name=${name} query=${query} />`}
       ${tab === 'messages' && html`<${Messages} vhost=${vhost} name=${name} count=${d.messages} />`}
       ${tab === 'consumers' && html`<${Consumers} queue=${d} />`}
       ${tab === 'bindings' && html`<${Bindings} vhost=${vhost} name=${name} />`}

@@ -16,6 +16,7 @@ import { quote, split } from './filter.js';
 import { stops, total } from './timeline.js';
 import { JSONTree } from './json.js';
 import { Reason, State } from './words.js';
+import { writtenOf } from '../broker/parts.js';
 
 // usualBytes is how much of a payload is shown unasked.
 export const usualBytes = 65536;
@@ -46,7 +47,8 @@ export function Timeline({ letter }) {
           ${s.time && html` · ${s.count > 1 ? t('viewer.first_time') : ''} <${When} at=${s.time} />`}${s.expiration !== null && html` · ${t('viewer.had_ttl', { time: span(Number(s.expiration)) })}`}</small></div>`}
       ${s.kind === 'now' && html`<div><b>${t('viewer.now')}</b> ${s.place === 'lost' ? html`<span>${t('viewer.on_shelf', { cause: word('cause', letter.cause || '') })}${letter.target && html` <b>${letter.target}</b>`}</span>` : html`<span>${t('viewer.in')} <a href=${href(to`/queues/${letter.vhost}/${s.queue}`)}>${s.queue}</a> <${State} state=${s.state} /></span>`}
         ${s.time && html`<small class="faint"><${Ago} at=${s.time} /></small>`}</div>`}
-    </li>`)}</ol>`;
+    </li>`)}</ol>
+    ${letter.redrives > 0 && html`<p>${t('viewer.redriven', { n: letter.redrives })} ${letter.redrive !== null && html`<a href=${href(to`/jobs/${letter.vhost}/${letter.redrive}`)}>${t('jobs.one', { id: letter.redrive })}</a>`} ${letter.came_back && html`<span class="tag bad">${t('viewer.came_back')}</span>`}</p>`}`;
 }
 
 function Route({ exchange, keys }) {
@@ -87,7 +89,7 @@ function Why({ letter: l }) {
   return html`<section class="card" aria-labelledby="why"><h2 id="why">${t('viewer.why')}</h2>
     <${Exception} letter=${l} />
     <p>${t('viewer.why_text', { queue, why: word('reason_text', reasonOf(l)) })}</p>
-    ${got.data?.refused ? html`<p class="faint">${t('viewer.queue_gone', { queue })}</p>` : html`<dl class="pairs">${settings.map((s) => html`<dt class="mono">${s.name}</dt><dd><b>${s.value === null || s.value === undefined ? '–' : typeof s.value === 'object' ? JSON.stringify(s.value) : String(s.value)}</b> <span class="faint">${[word('source', s.source), s.from].filter(Boolean).join(' · ')}</span></dd>`)}</dl>`}
+    ${got.data?.refused ? html`<p class="faint">${t('viewer.queue_gone', { queue })}</p>` : html`<dl class="pairs">${settings.map((s) => html`<dt class="mono">${s.name}</dt><dd><b>${writtenOf(s.name, s.value)}</b> <span class="faint">${[word('source', s.source), s.from].filter(Boolean).join(' · ')}</span></dd>`)}</dl>`}
     <p class="buttons"><a class="button" href=${href(to`/queues/${l.vhost}/${queue}`)}>${t('viewer.to_queue', { queue })}</a></p></section>`;
 }
 
@@ -145,12 +147,15 @@ export function Properties({ letter: l }) {
     ${of.length === 0 ? html`<p class="faint">${t('viewer.none')}</p>` : html`<dl class="pairs">${of.map(([k, v]) => html`<dt class="mono">${k}</dt><dd>${meaning(k, v) ? html`${meaning(k, v)} <small class="faint mono">${String(v)}</small>` : html`<span class="mono">${typeof v === 'object' ? JSON.stringify(v) : String(v)}</span>`}</dd>`)}</dl>`}</section>`;
 }
 
+// aboutHeader is a part of a header in words: x-death tells times in seconds.
+const aboutHeader = (name, value) => (name === 'time' && typeof value === 'number' && value > 1e9 ? html`<${When} at=${value * 1000} />` : null);
+
 const typeOf = (v) => (v === null ? 'void' : Array.isArray(v) ? 'array' : typeof v === 'object' ? 'table' : typeof v === 'number' ? (Number.isInteger(v) ? 'integer' : 'double') : typeof v);
 
 export function Headers({ letter: l }) {
   const of = Object.entries(l.properties?.headers || {});
   return html`<section class="card" aria-labelledby="headers"><h2 id="headers">${t('viewer.headers')}</h2>
-    ${of.length === 0 ? html`<p class="faint">${t('viewer.none')}</p>` : html`<dl class="pairs headers">${of.map(([k, v]) => html`<dt class=${`mono ${v !== null && typeof v === 'object' ? 'whole' : ''}`}>${k} <small class="faint">${typeOf(v)}</small></dt><dd class=${`mono ${v !== null && typeof v === 'object' ? 'whole' : ''}`}>${v !== null && typeof v === 'object' ? html`<${JSONTree} value=${v} />` : html`<span class="pre">${String(v)}</span>`}
+    ${of.length === 0 ? html`<p class="faint">${t('viewer.none')}</p>` : html`<dl class="pairs headers">${of.map(([k, v]) => html`<dt class=${`mono ${v !== null && typeof v === 'object' ? 'whole' : ''}`}>${k} <small class="faint">${typeOf(v)}</small></dt><dd class=${`mono ${v !== null && typeof v === 'object' ? 'whole' : ''}`}>${v !== null && typeof v === 'object' ? html`<${JSONTree} value=${v} about=${aboutHeader} />` : html`<span class="pre">${String(v)}</span>`}
       ${(v === null || typeof v !== 'object') && html`<a class="find-same" href=${href('/letters', { vhost: l.vhost, filter: `header.${/^[\w.-]+$/.test(k) ? k : quote(k)}:${quote(String(v))}` })} aria-label=${t('viewer.find_same', { path: k })} title=${t('viewer.find_same', { path: k })}><${Icon} name="filter" /></a>`}</dd>`)}</dl>`}</section>`;
 }
 

@@ -1,0 +1,76 @@
+// What the palette does, where the keyboard is afterwards, and what the audit says of it.
+import assert from 'node:assert/strict';
+import { World } from '../lib/console.js';
+import { field } from '../lib/seed.js';
+import { until } from '../lib/wait.js';
+
+const world = World.of('palette', field);
+
+/** Opens the palette and types. */
+async function type(c, text) {
+  await c.page.keyboard.press('Control+k');
+  const box = c.dialog.getByRole('combobox');
+  await until('the palette to have the focus', () => box.evaluate((e) => e === document.activeElement));
+  await c.page.keyboard.type(text);
+}
+
+const focused = (c) => c.page.evaluate(() => document.activeElement.tagName.toLowerCase());
+
+world.test('the palette speaks another language, in its name or in ours', async (c) => {
+  await c.page.goto(c.broker.http);
+  await c.heading('overview.title').waitFor();
+  await type(c, 'chin');
+  await c.dialog.getByRole('option').filter({ hasText: '简体中文' }).waitFor();
+  await c.page.keyboard.press('Enter');
+  await c.page.locator('html[lang="zh-CN"]').waitFor();
+  await type(c, '英文');
+  await c.page.keyboard.press('Enter');
+  await c.page.locator('html[lang="en"]').waitFor();
+});
+
+world.test('the keyboard stays at the button that chooses the language', async (c) => {
+  await c.page.goto(c.broker.http);
+  await c.heading('overview.title').waitFor();
+  await c.page.locator('summary', { hasText: c.say('frame.language') }).focus();
+  await c.page.keyboard.press('Enter');
+  await c.page.getByRole('button', { name: '简体中文' }).focus();
+  await c.page.keyboard.press('Enter');
+  await c.page.locator('html[lang="zh-CN"]').waitFor();
+  assert.equal(await focused(c), 'summary');
+});
+
+world.test('a job is found by its number, and the audit says in a sentence who began it', async (c) => {
+  const job = await c.broker.post('x/redrives/%2F', { source: { queue: 'payments.dead' }, filter: 'message-id:charge-1', action: 'discard', options: {} });
+  await c.open('/audit');
+  const said = c.page.getByRole('row').filter({ hasText: `${c.say('did.discard')} · payments.dead · message-id:charge-1` });
+  await said.getByRole('link').click();
+  await c.heading('jobs.one', { id: job.id }).waitFor();
+  await c.open('/queues');
+  await type(c, String(job.id));
+  await c.dialog.getByRole('option').filter({ hasText: c.say('jobs.one', { id: job.id }) }).click();
+  await c.heading('jobs.one', { id: job.id }).waitFor();
+  await c.open('/queues/%2F/payments.dead?tab=history');
+  await c.page.getByRole('row').filter({ hasText: 'message-id:charge-1' }).waitFor();
+});
+
+world.test('the palette begins to create, and to send a queue of letters back', async (c) => {
+  await c.open('/');
+  await type(c, c.say('vhosts.create'));
+  await c.page.keyboard.press('Enter');
+  await c.dialog.getByRole('heading', { name: c.say('vhosts.create') }).waitFor();
+  await c.page.keyboard.press('Escape');
+  await c.dialog.waitFor({ state: 'detached' });
+  const redrive = c.say('palette.redrive', { queue: 'orders.dead' });
+  await type(c, redrive.slice(0, -2));
+  await c.dialog.getByRole('option').filter({ hasText: redrive }).waitFor();
+  await c.page.keyboard.press('Enter');
+  await c.dialog.getByRole('heading', { name: c.say('redrive.title', { n: 120 }) }).waitFor();
+});
+
+world.test('the limits of a virtual host have its dialect and the TTL of dead letters', async (c) => {
+  await c.open('/vhosts/staging?tab=limits');
+  await c.field('option.ttl-in-dlq').selectOption('false');
+  await c.page.locator('form').filter({ has: c.field('option.ttl-in-dlq') }).getByRole('button', { name: c.say('policies.save') }).click();
+  await until('the option to hold', async () => (await c.broker.get('x/options/staging'))['ttl-in-dlq'] === false);
+  await c.field('option.dialect').waitFor();
+});

@@ -1,5 +1,6 @@
 // The console begins here.
 import { html, render } from './html.js';
+import { session } from './ahead.js';
 import { startLanguage } from './i18n.js';
 import { startTheme } from './theme.js';
 import { find, route, startRouter } from './router.js';
@@ -33,7 +34,8 @@ addEventListener('keydown', (e) => {
     d.querySelector('summary').focus();
   });
 });
-find(pages, route.value.path)?.page.load().catch(() => {}); // the frame asks for it again, and says what is wrong
+// The page's modules come while the frame is drawn, which asks for them again, and says what is wrong.
+session.then((s) => s.user && find(pages, route.value.path)?.page.load()).catch(() => {});
 await Promise.all([startLanguage(), startSession().catch(() => {
   user.value = null;
 })]);

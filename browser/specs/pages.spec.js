@@ -9,7 +9,8 @@ const world = World.of('pages', async (broker) => {
   const job = await broker.post('x/redrives/%2F', { source: { queue: 'payments.dead' }, max: 4, action: 'redrive', target: { to: 'origin' }, options: { rate: 2, watch_ms: 60_000 } });
   const letters = await broker.get('x/queues/%2F/orders.dead/messages?limit=1');
   const lost = await broker.get('x/lost-letters/%2F/messages?limit=1');
-  Object.assign(names, { letter: letters.items[0].id, lost: lost.items[0].id, job: job.id });
+  const scheduled = await broker.get('x/scheduled/%2F/reminders?limit=1');
+  Object.assign(names, { letter: letters.items[0].id, lost: lost.items[0].id, scheduled: scheduled.items[0].id, job: job.id });
 });
 
 // What stands in the addresses for the names in the registry's paths.
@@ -17,6 +18,7 @@ const names = {};
 const params = {
   '/letters/:vhost/queue/:queue/:id': () => `/letters/%2F/queue/orders.dead/${names.letter}`,
   '/letters/:vhost/lost/:id': () => `/letters/%2F/lost/${names.lost}`,
+  '/schedule/:vhost/:exchange/:id': () => `/schedule/%2F/reminders/${names.scheduled}`,
   '/jobs/:vhost/:id': () => `/jobs/%2F/${names.job}`,
   '/queues/:vhost/:name': () => '/queues/%2F/orders.created',
   '/exchanges/:vhost/:name': () => '/exchanges/%2F/orders.dlx',

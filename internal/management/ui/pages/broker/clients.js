@@ -77,20 +77,25 @@ function Close({ close, names }) {
   </${Dialog}>`;
 }
 
+// consumingMax is of how many channels the queues are shown that they consume.
+const consumingMax = 20;
+
 function Connection({ close, name }) {
   const got = useData(async (signal) => {
     const [c, channels] = await Promise.all([api.get(path`connections/${name}`, {}, { signal }), api.get(path`connections/${name}/channels`, {}, { signal })]);
-    return { c, channels };
+    const consuming = channels.filter((ch) => ch.consumer_count > 0).slice(0, consumingMax);
+    const details = await Promise.all(consuming.map((ch) => api.get(path`channels/${ch.name}`, {}, { signal })));
+    return { c, channels, queues: new Map(details.map((ch) => [ch.name, [...new Set(ch.consumer_details.map((x) => x.queue.name))]])) };
   }, [name]);
   return html`<${Dialog} title=${name} close=${close} wide actions=${html`<button type="button" class="danger" onClick=${() => open(Close, { names: [name] }).then((done) => done && close())}>${t('connections.close')}</button><button type="button" onClick=${() => close()}>${t('frame.close')}</button>`}>
-    <${Shown} of=${got}>${({ c, channels }) => html`<dl class="pairs">
+    <${Shown} of=${got}>${({ c, channels, queues }) => html`<dl class="pairs">
       <dt>${t('message.state')}</dt><dd><${State} of=${c.state} /></dd><dt>${t('consumers.user')}</dt><dd>${c.user}</dd><dt>${t('queues.vhost')}</dt><dd>${c.vhost}</dd>
       <dt>${t('connections.protocol')}</dt><dd>${c.protocol} · ${c.auth_mechanism}</dd><dt>${t('connections.since')}</dt><dd><${Ago} at=${c.connected_at} /></dd>
       <dt>${t('connections.heartbeat')}</dt><dd>${span(c.timeout * 1000)}</dd><dt>${t('connections.frame')}</dt><dd>${size(c.frame_max)}</dd>
       <dt>${t('connections.tls')}</dt><dd>${c.ssl ? [c.ssl_protocol, c.ssl_cipher, c.peer_cert_subject].filter(Boolean).join(' · ') : t('frame_words.no')}</dd>
       <dt>${t('connections.from')}</dt><dd>${size(c.recv_oct)}</dd><dt>${t('connections.to')}</dt><dd>${size(c.send_oct)}</dd></dl>
       <h3>${t('channels.title')}</h3>
-      ${channels.length === 0 ? html`<p class="hint">${t('connections.no_channel')}</p>` : html`<ul>${channels.map((ch) => html`<li key=${ch.name}>${t('channels.line', { number: ch.number, consumers: num(ch.consumer_count), unacked: num(ch.messages_unacknowledged), prefetch: num(ch.prefetch_count) })} <${State} of=${ch.state} /></li>`)}</ul>`}
+      ${channels.length === 0 ? html`<p class="hint">${t('connections.no_channel')}</p>` : html`<ul>${channels.map((ch) => html`<li key=${ch.name}>${t('channels.line', { number: ch.number, consumers: num(ch.consumer_count), unacked: num(ch.messages_unacknowledged), prefetch: num(ch.prefetch_count) })} <${State} of=${ch.state} />${(queues.get(ch.name) || []).map((q) => html` ← <${QueueLink} vhost=${ch.vhost} name=${q} />`)}</li>`)}</ul>`}
       <h3>${t('connections.client')}</h3><${Code} text=${JSON.stringify(c.client_properties, null, 2)} label=${t('connections.client')} />`}</${Shown}>
   </${Dialog}>`;
 }

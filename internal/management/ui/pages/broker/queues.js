@@ -1,6 +1,6 @@
 // The list of queues. The broker sorts, filters and pages it; the saved filters ask for few columns of all, and choose here.
 import { html, useState } from '../../lib/html.js';
-import { t, size, num } from '../../lib/i18n.js';
+import { t, size, num, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { go, href, route, setQuery, to } from '../../lib/router.js';
@@ -9,6 +9,7 @@ import { Table } from '../../lib/table.js';
 import { Empty } from '../../lib/states.js';
 import { Icon } from '../../lib/icon.js';
 import { Sparkline } from '../../lib/chart.js';
+import { Ago } from '../../lib/time.js';
 import { within, vhost, vhosts, oneVHost } from '../../lib/vhosts.js';
 import { may } from '../../lib/session.js';
 import { Badges, QueueLink, Rate, rateOf } from './parts.js';
@@ -33,6 +34,8 @@ function columnsOf(all) {
     figure('messages_unacknowledged', t('queues.unacked')),
     figure('messages_delayed', t('queues.waiting'), { off: innerWidth < 1250 }),
     figure('messages_dlx', t('queues.held'), { off: true }),
+    { key: 'state', title: t('message.state'), off: true, value: (q) => word('queue_status', q.state) },
+    { key: 'head_message_timestamp', title: t('queue.head'), off: true, value: (q) => q.head_message_timestamp, render: (q) => html`<${Ago} at=${q.head_message_timestamp ? q.head_message_timestamp * 1000 : null} />` },
     figure('message_bytes', t('queues.bytes'), { render: (q) => size(q.message_bytes), off: true }),
     ...(all ? [] : [
       speed('publish', t('queues.in')), speed('deliver_get', t('queues.out')), speed('ack', t('queues.acked'), { off: true }), speed('redeliver', t('queues.redelivered'), { off: true }),

@@ -11,7 +11,7 @@ import { Dialog, attempt, confirm, open } from '../../lib/layers.js';
 import { Select, TextField, Check } from '../../lib/form.js';
 import { loadVHosts } from '../../lib/vhosts.js';
 import { may } from '../../lib/session.js';
-import { yesNo } from './parts.js';
+import { Rate, rateOf, yesNo } from './parts.js';
 
 const columnsOf = () => [
   { key: 'name', title: t('queues.name'), always: true, render: (v) => html`<a class="name-cell" href=${href(to`/vhosts/${v.name}`)}>${v.name}</a>` },
@@ -20,6 +20,8 @@ const columnsOf = () => [
   { key: 'default_queue_type', title: t('vhosts.default_type') },
   { key: 'messages_ready', title: t('queues.ready'), align: 'end' },
   { key: 'messages_unacknowledged', title: t('queues.unacked'), align: 'end' },
+  { key: 'message_stats.publish_details.rate', title: t('queues.in'), align: 'end', value: (v) => rateOf(v, 'publish'), render: (v) => html`<${Rate} of=${v} name="publish" />` },
+  { key: 'message_stats.deliver_get_details.rate', title: t('queues.out'), align: 'end', value: (v) => rateOf(v, 'deliver_get'), render: (v) => html`<${Rate} of=${v} name="deliver_get" />` },
   { key: 'recv', title: t('connections.from'), align: 'end', off: true, value: (v) => v.recv_oct, render: (v) => size(v.recv_oct) },
   { key: 'send', title: t('connections.to'), align: 'end', off: true, value: (v) => v.send_oct, render: (v) => size(v.send_oct) },
   { key: 'protected', title: t('vhosts.protected'), value: (v) => yesNo(v.protected_from_deletion) },

@@ -16,6 +16,8 @@ const world = World.of('schedule', async (broker) => {
   for (const id of ['stays', 'goes', 'moves', 'early']) await publish(channel, 'later', 'k', [{ body: id, messageId: id, headers: { 'x-delay': hour } }]);
   await publish(channel, 'later', 'nowhere', [{ body: '{"to":"nobody"}', messageId: 'stray', headers: { 'x-delay': 2 * hour } }]);
   await publish(channel, 'later', 'k', [{ body: '{"remind":"cart-7"}', messageId: 'named', headers: { 'x-delay': 2 * hour, 'x-schedule-key': 'cart/7', customer: 17 } }]);
+  await broker.put('users/half', { password: 'half', tags: 'management' });
+  await broker.put('permissions/%2F/half', { configure: '^$', write: '^$', read: '^later$' });
   await channel.assertExchange('crowd', 'x-delayed-message', { durable: true, arguments: { 'x-delayed-type': 'fanout' } });
   await publish(channel, 'crowd', 'k', Array.from({ length: 3 * each }, (_, i) => ({ body: `${i}`, messageId: `crowd-${i}`, headers: { 'x-delay': tenth - Date.now() + (i % 3) * day + (i % 7) * 60_000 } })));
 });
@@ -106,7 +108,16 @@ world.test('a scheduled message is found by a filter, opened with the keyboard, 
   await c.button('schedule.cancel', {}, c.dialog).click();
   await c.text('schedule.cancel_done', { n: 1 }).waitFor();
   await c.page.getByRole('heading', { level: 1, name: c.say('schedule.title') }).waitFor();
-  await c.text('schedule.none_here').waitFor();
+  await c.text('schedule.none_found').waitFor();
+});
+
+world.test('who may read one exchange sees what waits there, and is told of the other', { user: 'half:half' }, async (c) => {
+  c.expect(/40[13]/);
+  await c.open(`/schedule?at=${tenth}`);
+  await c.text('schedule.sum', { n: 3 * each }).waitFor();
+  await c.text('schedule.unread', { names: 'crowd' }).waitFor();
+  await c.open(`/schedule?view=day&at=${Date.now() + hour}`);
+  await c.page.getByRole('row').filter({ hasText: 'stays' }).waitFor();
 });
 
 world.test('a scheduled message that would go nowhere says so (zh-CN)', { language: 'zh-CN' }, async (c) => {

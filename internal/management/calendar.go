@@ -19,6 +19,9 @@ type count struct {
 	after               position
 }
 
+// Weeks begin on Monday: monday is the first one of the epoch.
+const week, monday = 7 * 86_400_000, 4 * 86_400_000
+
 // A position is how far a calendar has counted: up to a message of a schedule of a virtual host. Those before, by name and by
 // number, are counted.
 type position struct {
@@ -43,6 +46,9 @@ func (r *request) countOfQuery() (c count, ok bool, err error) {
 	}
 	c.now = r.server.engine.Now().UnixMilli()
 	c.from = c.now - c.now%c.bucket
+	if c.bucket%week == 0 {
+		c.from = c.now - (c.now-monday)%c.bucket
+	}
 	c.until = math.MaxInt64
 	if err := instants(query, &c.from, &c.until); err != nil {
 		return c, false, err

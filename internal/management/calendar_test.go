@@ -52,6 +52,9 @@ func TestScheduledByTime(t *testing.T) {
 	if text := fmt.Sprint(c.Exchanges); text != "[{/ later 3 9} {/ more 1 10}]" {
 		t.Errorf("by exchange: %s", text)
 	}
+	if c := counts("?bucket=1w"); c.From != "2023-11-13T00:00:00.000Z" {
+		t.Errorf("a week begins at %s", c.From)
+	}
 	d.advance(500) // nothing is late on time
 	if c := counts("?bucket=1h"); c.Overdue != 0 || c.FromMS != now-now%3_600_000 {
 		t.Errorf("%+v", c)

@@ -42,9 +42,11 @@ function Waiting({ all, chosen, view, at, slot, filter }) {
   const cells = grid(view, at);
   const { from, until } = range(cells);
   const paths = pathsOf(all, chosen);
-  const got = useData((abort) => countDue(paths, cells, abort), [from, until, paths], { every: 5000, keep: false });
+  const key = JSON.stringify([from, until, paths]);
+  const got = useData(async (abort) => ({ ...(await countDue(paths, cells, abort)), key }), [key], { every: 5000 });
+  const counted = got.data?.key === key ? got.data : null; // not that of the view before
   const part = view === 'hour' && cells.find((c) => c.from === slot);
-  const list = useDue(got.data ? got.data.exchanges : null, part ? { from: part.from, until: part.until, filter } : { from, until, filter }, { hold: selection[0].size > 0 });
+  const list = useDue(counted ? counted.exchanges : null, part ? { from: part.from, until: part.until, filter } : { from, until, filter }, { hold: selection[0].size > 0 });
   const done = (changed) => {
     if (!changed) return;
     selection[1](new Set());
@@ -52,16 +54,17 @@ function Waiting({ all, chosen, view, at, slot, filter }) {
     list.refresh();
   };
   const wrong = list.error?.status === 400 ? list.error.reason : '';
-  return html`${got.data?.overdue > 0 && html`<p class="banner bad" role="status"><${Icon} name="warning" /> ${t('schedule.overdue', { n: got.data.overdue })}</p>`}
+  return html`${counted?.overdue > 0 && html`<p class="banner bad" role="status"><${Icon} name="warning" /> ${t('schedule.overdue', { n: counted.overdue })}</p>`}
     <section class="card" aria-labelledby="calendar"><header><h2 id="calendar" aria-live="polite">${view === 'month' ? month(at) : view === 'day' ? day(at) : `${day(at)} ${clock(from)} – ${clock(until)}`}</h2>
-      ${got.data && html`<span class="faint">${t('schedule.sum', { n: got.data.messages })}</span>`}<span class="grow"></span>
+      ${counted && html`<span class="faint">${t('schedule.sum', { n: counted.messages })}</span>`}<span class="grow"></span>
       <span class="buttons"><button type="button" onClick=${() => setQuery({ at: step(view, at, -1), slot: '' })} aria-label=${t('schedule.earlier')}><${Icon} name="left" /></button><button type="button" onClick=${() => setQuery({ at: '', slot: '' })}>${t('schedule.today')}</button><button type="button" onClick=${() => setQuery({ at: step(view, at, 1), slot: '' })} aria-label=${t('schedule.later')}><${Icon} name="right" /></button>
       ${['month', 'day', 'hour'].map((v) => html`<button type="button" class="small" aria-pressed=${v === view} onClick=${() => setQuery({ view: v === 'month' ? '' : v, slot: '' }, { push: true })}>${t(`schedule.view_${v}`)}</button>`)}</span></header>
       ${got.error && html`<p class="banner bad" role="alert">${reasonOf(got.error)}</p>`}
-      <${Heat} view=${view} cells=${cells} counts=${count(cells, got.data?.due || [])} slot=${part ? slot : 0} /></section>
+      <${Heat} view=${view} cells=${cells} counts=${count(cells, counted?.due || [])} slot=${part ? slot : 0} /></section>
     <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${wrong} example=${t('schedule.filter_example')} />
+    ${list.unread.length > 0 && html`<p class="hint">${t('schedule.unread', { names: list.unread.join(', ') })}</p>`}
     ${filter && html`<p class="hint">${t('schedule.filter_hint')}</p>`}
-    ${!wrong && html`<${List} list=${list} selection=${selection} done=${done} />`}`;
+    ${!wrong && html`<${List} list=${list} selection=${selection} done=${done} filter=${filter} />`}`;
 }
 
 const holdsNow = (c) => Date.now() >= c.from && Date.now() < c.until;
@@ -82,7 +85,7 @@ const keyOf = (x) => `${x.vhost} ${x.exchange} ${x.id}`;
 
 const page = (x) => to`/schedule/${x.vhost}/${x.exchange}/${x.id}`;
 
-function List({ list, selection, done }) {
+function List({ list, selection, done, filter }) {
   const until = (x) => x.due_ms - Math.max(now.value, Date.now() - 5000);
   const columns = [
     { key: 'due', title: t('schedule.due'), always: true, sort: false, value: (x) => x.due, render: (x) => html`<a class="bare" href=${href(page(x))}><${When} at=${x.due_ms} /></a>` },
@@ -99,7 +102,7 @@ function List({ list, selection, done }) {
   const source = { rows: list.rows, total: list.rows.length, filtered: list.rows.length, page: 1, pages: 1, text: '', known: list.known, error: list.error, refresh: list.refresh };
   return html`${list.partial && html`<p class="banner warn" role="status"><${Icon} name="warning" /> ${t('schedule.partial')} <button type="button" onClick=${list.load} disabled=${list.busy}>${t('letters.go_on')}</button></p>`}
     <${Table} id="schedule" caption=${t('schedule.list')} source=${source} columns=${columns} keyOf=${keyOf} selection=${selection} filter=${false} onOpen=${(x) => go(page(x))}
-      empty=${html`<p class="banner">${t('schedule.none_here')}</p>`} more=${{ next: list.more, busy: list.busy, load: list.load, partial: list.partial }}
+      empty=${html`<p class="banner">${t(filter ? 'schedule.none_found' : 'schedule.none_here')}</p>`} more=${{ next: list.more, busy: list.busy, load: list.load, partial: list.partial }}
       actions=${(rows) => rows.length > 0 && html`<button type="button" onClick=${() => act('fire', rows).then(done)}>${t('schedule.fire')}</button><button type="button" onClick=${() => move(rows).then(done)}>${t('schedule.move')}</button>
       <button type="button" class="danger" onClick=${() => act('cancel', rows).then(done)}>${t('schedule.cancel')}</button>`} />`;
 }

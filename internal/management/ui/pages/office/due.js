@@ -29,9 +29,10 @@ export async function countDue(paths, cells, abort) {
   return { ...all, due, exchanges: [...all.exchanges.values()].map(({ vhost, exchange }) => ({ vhost, exchange })) };
 }
 
-const begin = (sources) => ({ heads: sources.map((s) => ({ ...s, items: [], after: '', ended: false })), rows: [], partial: false, more: false });
+const begin = (sources) => ({ heads: sources.map((s) => ({ ...s, items: [], after: '', ended: false })), rows: [], unread: [], partial: false, more: false });
 
-// readOn goes on with a reading until it has as many rows as are wanted, or all. It may be partial: where a filter finds little.
+// readOn goes on with a reading until it has as many rows as are wanted, or all. It may be partial: where a filter finds little. unread
+// are the exchanges that the user may not read.
 async function readOn(was, query, wanted, abort) {
   const r = { ...was, heads: was.heads.map((h) => ({ ...h, items: [...h.items] })), rows: [...was.rows] };
   const limit = Math.max(10, Math.min(1000, Math.ceil((1.5 * (wanted - r.rows.length)) / Math.max(1, r.heads.length))));
@@ -40,7 +41,11 @@ async function readOn(was, query, wanted, abort) {
     const some = empty();
     for (let i = 0; i < some.length; i += atOnce) {
       await Promise.all(some.slice(i, i + atOnce).map(async (h) => {
-        const got = await api.get(`x/scheduled/${path`${h.vhost}/${h.exchange}`}`, { ...query, limit, after: h.after }, { signal: abort });
+        const got = await api.get(`x/scheduled/${path`${h.vhost}/${h.exchange}`}`, { ...query, limit, after: h.after }, { signal: abort }).catch((error) => {
+          if (!error.noRight) throw error;
+          r.unread = [...r.unread, h.exchange];
+          return { items: [], next: null };
+        });
         Object.assign(h, { items: got.items.map((x) => ({ ...x, vhost: h.vhost })), after: got.next, ended: !got.next });
       }));
     }
@@ -90,5 +95,5 @@ export function useDue(sources, query, { hold = false } = {}) {
     setRead(null);
     return first.refresh();
   };
-  return { rows: now?.rows || [], known: !!now, error: first.error, more: !!now?.more, partial: !!now?.partial, busy, load, refresh };
+  return { rows: now?.rows || [], unread: now?.unread || [], known: !!now, error: first.error, more: !!now?.more, partial: !!now?.partial, busy, load, refresh };
 }

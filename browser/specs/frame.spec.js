@@ -6,7 +6,7 @@ import { until } from '../lib/wait.js';
 
 const world = World.of('frame', field);
 const transferMax = 300_000;
-const requestsMax = 60;
+const requestsMax = 70;
 
 world.test('the first view is small, and fetches nothing that it does not show', async (c) => {
   const sizes = [];

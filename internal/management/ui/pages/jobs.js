@@ -11,7 +11,7 @@ import { Progress } from '../lib/chart.js';
 import { Ago } from '../lib/time.js';
 import { attempt, confirm } from '../lib/layers.js';
 import { vhost, vhosts } from '../lib/vhosts.js';
-import { Job, JobState, going, jobAt, sourceOf, targetOf, usePaces } from './office/job.js';
+import { Job, JobState, backTo, jobAt, sourceOf, targetOf, usePaces, whyOf } from './office/job.js';
 import { expected, taken } from './office/pace.js';
 
 async function everyJob(abort) {
@@ -28,10 +28,11 @@ const columns = (pace) => [
   { key: 'vhost', title: t('frame.vhost'), off: true },
   { key: 'source', title: t('jobs.from'), value: sourceOf },
   { key: 'target', title: t('jobs.to'), value: targetOf },
-  { key: 'state', title: t('letters.state'), value: (j) => j.state, render: (j) => html`<${JobState} state=${j.state} back=${j.came_back} />${j.why && html` <small class="faint">${word('job_why', j.why)}</small>`}` },
-  { key: 'progress', title: t('jobs.progress'), sort: false, render: (j) => html`<${Progress} done=${going(j) ? Math.min(taken(j), expected(j).n) : 1} total=${going(j) ? expected(j).n : 1} label=${t('jobs.progress')} />` },
+  { key: 'state', title: t('letters.state'), value: (j) => j.state, render: (j) => html`<${JobState} job=${j} />` },
+  { key: 'why', title: t('jobs.why'), value: whyOf, render: (j) => html`<span class="faint">${whyOf(j) || '–'}</span>` },
+  { key: 'progress', title: t('jobs.progress'), sort: false, render: (j) => html`<${Progress} done=${j.state === 'done' ? 1 : Math.min(taken(j), expected(j).n)} total=${j.state === 'done' ? 1 : Math.max(1, expected(j).n)} label=${t('jobs.progress')} />` },
   { key: 'moved', title: t('jobs.moved'), align: 'end', value: (j) => j.moved },
-  { key: 'came_back', title: t('jobs.came_back'), align: 'end', value: (j) => j.came_back },
+  { key: 'came_back', title: t('jobs.came_back'), align: 'end', value: (j) => j.came_back, render: (j) => (j.came_back ? html`<a href=${backTo(j)} title=${t('jobs.show_back')}>${num(j.came_back)}</a>` : '0') },
   { key: 'refused', title: t('jobs.refused'), align: 'end', value: (j) => Object.values(j.refused).reduce((a, b) => a + b, 0) },
   { key: 'rate', title: t('jobs.rate'), align: 'end', value: (j) => pace(j) ?? 0, render: (j) => (pace(j) === null ? '–' : rate(pace(j))) },
   { key: 'user', title: t('jobs.by'), value: (j) => j.user },

@@ -113,7 +113,7 @@ function Note({ close, vhost, by, group }) {
     if (await attempt(() => api.put(`x/notes/${path`${vhost}/${by}/${group.value}`}`, { text }), t('letters.note_kept'))) close();
   };
   return html`<${Dialog} title=${t('letters.note')} close=${close} actions=${html`<button type="button" onClick=${() => close()}>${t('frame.cancel')}</button><button type="submit" form="note" class="primary">${t('letters.keep_note')}</button>`}>
-    <form id="note" onSubmit=${save}><p class="break"><b>${group.value}</b></p><${TextArea} label=${t('letters.note')} hint=${t('letters.note_hint')} value=${text} onInput=${setText} rows="4" autofocus /></form></${Dialog}>`;
+    <form id="note" onSubmit=${save}><p class="break"><b>${named(by, group.value)}</b></p><${TextArea} label=${t('letters.note')} hint=${t('letters.note_hint')} value=${text} onInput=${setText} rows="4" autofocus /></form></${Dialog}>`;
 }
 
 function List({ vhost, filter }) {

@@ -15,17 +15,26 @@ import { expected, left, note, taken } from './pace.js';
 export const going = (j) => ['running', 'watching', 'paused', 'stopped'].includes(j.state);
 export const jobAt = (vhost, id) => `x/redrives/${path`${vhost}/${id}`}`;
 
-// JobState: what has died again is no good end. back is how many did.
-export function JobState({ state, back }) {
-  const kind = state === 'done' && back > 0 ? 'warn' : { running: 'good', watching: 'good', done: 'good', paused: 'warn', stopped: 'bad', failed: 'bad', cancelled: '' }[state] ?? '';
-  return html`<span class=${`tag ${kind}`}>${word('job', state)}</span>`;
+// JobState: what has died again is no good end, and if all did it was in vain.
+export function JobState({ job: { state, came_back: back, moved } }) {
+  const kind = { running: 'good', watching: 'good', done: 'good', paused: 'warn', stopped: 'bad', failed: 'bad', cancelled: '' }[state] ?? '';
+  if (state !== 'done' || back === 0) return html`<span class=${`tag ${kind}`}>${word('job', state)}</span>`;
+  return html`<span class=${`tag ${back >= moved ? 'bad' : 'warn'}`}>${back >= moved ? t('jobs.all_back') : t('jobs.some_back', { share: percent(back / moved) })}</span>`;
 }
+
+// JobWhy says why a job is not running: who or what held it.
+export const whyOf = (j) => (!j.why ? '' : j.state === 'paused' || j.state === 'cancelled' ? t('jobs.by_user', { user: j.why }) : word('job_why', j.why));
+
+// backTo is the address of the letters that a job has sent and that died again.
+export const backTo = (j) => href('/letters', { vhost: j.vhost, filter: `came-back:${j.id} redrives:>0`, view: 'list' });
 
 export const sourceOf = (j) => (j.source.lost ? t('letters.shelf') : j.source.queue);
 export function targetOf(j) {
   if (j.action === 'discard') return t('letters.shelf');
-  const { to: where, exchange, routing_key: key } = j.target;
-  return where === 'elsewhere' ? `${exchange || t('viewer.default_exchange')}${key !== undefined && key !== null ? ' → ' + key : ''}` : t(`redrive.to_${where}`);
+  const { to: where, queue, exchange, routing_key: key } = j.target;
+  if (where === 'queue' && queue) return queue;
+  if (where === 'elsewhere' && exchange === '' && key) return key; // the queue of that name
+  return where === 'elsewhere' ? `${exchange || t('viewer.default_exchange')}${key !== undefined && key !== null ? ' → ' + key : ''}` : t(`jobs.to_${where}`);
 }
 
 export async function change(vhost, id, what) {
@@ -64,18 +73,18 @@ function Progressing({ job: j, refresh, detail, matches }) {
   const pace = usePaces()(j);
   const time = left(j, pace, matches);
   return html`<article class="card job" aria-label=${t('jobs.one', { id: j.id })}>
-    <header><h2><a href=${href(to`/jobs/${j.vhost}/${j.id}`)}>${word('action', j.action)} ${j.id}</a></h2><${JobState} state=${j.state} back=${j.came_back} />
-      ${j.why && html`<span class="faint">${word('job_why', j.why)}</span>`}<span class="grow"></span>
+    <header><h2><a href=${href(to`/jobs/${j.vhost}/${j.id}`)}>${word('action', j.action)} ${j.id}</a></h2><${JobState} job=${j} />
+      ${j.why && html`<span class="faint">${whyOf(j)}</span>`}<span class="grow"></span>
       <span class="buttons">
         ${(j.state === 'running' || j.state === 'watching') && html`<button type="button" onClick=${() => act('pause')}><${Icon} name="pause" /> ${t('jobs.pause')}</button>`}
         ${(j.state === 'paused' || j.state === 'stopped') && html`<button type="button" onClick=${() => act('resume')}><${Icon} name="play" /> ${t('jobs.resume')}</button>`}
         ${going(j) && html`<button type="button" onClick=${() => act('cancel')}><${Icon} name="cross" /> ${t('jobs.cancel')}</button>`}</span></header>
     <p class="break"><b>${sourceOf(j)}</b> → <b>${targetOf(j)}</b> ${j.filter && html`<code>${j.filter}</code>`} ${j.ids > 0 && html`<span class="tag">${t('redrive.chosen', { n: j.ids })}</span>`}</p>
-    <${Progress} done=${!going(j) ? 1 : goal.about ? j.looked : Math.min(goal.n, taken(j))} total=${!going(j) ? 1 : goal.about ? j.total : goal.n} label=${t('jobs.progress')} />
+    <${Progress} done=${j.state === 'done' ? 1 : goal.about ? j.looked : Math.min(goal.n, taken(j))} total=${j.state === 'done' ? 1 : Math.max(1, goal.about ? j.total : goal.n)} label=${t('jobs.progress')} />
     <div class="cards" role="status" aria-live="off">
       <div class="stat"><b>${num(j.moved)}</b><span>${j.action === 'discard' ? t('jobs.discarded') : t('jobs.moved')}${going(j) && goal.n > 0 && ` · ${t(goal.about ? 'jobs.of_about' : 'jobs.of', { n: goal.n })}`}</span></div>
       <div class="stat"><b>${num(j.looked)}</b><span>${t('jobs.looked', { total: j.total })}</span></div>
-      ${j.action !== 'discard' && html`<div class=${`stat ${j.came_back ? 'bad' : ''}`}><b>${num(j.came_back)}</b><span>${t('jobs.came_back')}${j.moved > 0 && j.came_back > 0 && ` · ${percent(j.came_back / j.moved)}`}</span></div>`}
+      ${j.action !== 'discard' && html`<div class=${`stat ${j.came_back ? 'bad' : ''}`}><b>${num(j.came_back)}</b><span>${t('jobs.came_back')}${j.moved > 0 && j.came_back > 0 && html` · ${percent(j.came_back / j.moved)} · <a href=${backTo(j)}>${t('jobs.show_back')}</a>`}</span></div>`}
       <div class=${`stat ${gone ? 'bad' : ''}`}><b>${num(gone)}</b><span>${t('jobs.refused')}</span></div>
       ${going(j) && html`<div class="stat"><b>${pace === null ? '–' : rate(pace)}</b><span>${t('jobs.rate')}${time !== null && ` · ${t('jobs.eta', { time: span(Math.ceil(time / 1000) * 1000) })}`}</span></div>`}
     </div>

@@ -1,6 +1,6 @@
 // The dialogs that begin jobs: send letters back, or discard them. First what would be done, then it is done.
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
-import { t, num, word } from '../../lib/i18n.js';
+import { t } from '../../lib/i18n.js';
 import { address, api, path } from '../../lib/api.js';
 import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
 import { Check, Duration, NumberField, Radios, Select, TextField } from '../../lib/form.js';
@@ -8,6 +8,8 @@ import { Icon } from '../../lib/icon.js';
 import { Code } from '../../lib/code.js';
 import { Job } from './job.js';
 import { split } from './filter.js';
+import { NameField } from './names.js';
+import { Trials, meant, placeOf } from './trial.js';
 
 // A scope says which letters are meant: {source: {queue} or {lost: true}, ids or filter, count}. A job has one source; letters of
 // several places become several jobs.
@@ -25,24 +27,30 @@ export function scopesOf(letters) {
   return [...by.values()];
 }
 
+// A virtual host has so many jobs at once; groups are asked for in so many places.
+const jobsMost = 16;
+const placesMost = 500;
+
 // scopesByFilter asks where the letters are that a filter finds. Those that were sent back and wait in a queue for work are left
-// alone, unless the filter names queues.
+// alone, unless the filter names queues. Of more places than may have jobs at once these are the ones with most letters; the others are
+// counted in rest: {places, letters}.
 export async function scopesByFilter(vhost, filter) {
   const named = split(filter).some((x) => (x.field === 'queue' || x.field === 'dlq') && !x.not);
   const targets = named ? null : new Set((await api.get(`x/letters/${path`${vhost}`}/summary`)).queues.map((q) => q.name));
-  const places = await api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'queue', filter: `${filter} -state:scheduled`.trim(), limit: 200 });
+  const places = await api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'queue', filter: `${filter} -state:scheduled`.trim(), limit: placesMost });
   const found = places.groups.filter((g) => g.value !== '' && (!targets || targets.has(g.value))).map((g) => ({ source: { queue: g.value }, filter, count: g.count }));
   const lost = await api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'cause', filter: `${filter} state:lost`.trim() }).catch(() => ({ total: 0 }));
   const inNone = places.groups.find((g) => g.value === '');
   const n = lost.groups?.reduce((sum, g) => sum + g.count, 0) || inNone?.count || 0;
-  return n > 0 ? [...found, { source: { lost: true }, filter, count: n }] : found;
+  const all = n > 0 ? [...found, { source: { lost: true }, filter, count: n }] : found;
+  const scopes = all.sort((a, b) => b.count - a.count).slice(0, jobsMost);
+  const more = targets ? 0 : places.others; // that are no dead-letter queues are not meant
+  if (all.length + more > scopes.length) scopes.rest = { places: all.length + more - scopes.length, letters: all.slice(jobsMost).reduce((sum, s) => sum + s.count, 0) };
+  return scopes;
 }
 
 // beginRedrive opens the dialog for scopes of a virtual host; action is redrive or discard.
 export const beginRedrive = (vhost, scopes, action = 'redrive') => open(Begin, { vhost, scopes, action });
-
-const placeOf = (s) => (s.source.lost ? t('letters.shelf') : s.source.queue);
-const countOf = (scopes) => scopes.reduce((n, s) => n + (s.count || 0), 0);
 
 function bodyOf(scope, action, target, options, max, dry) {
   const body = { source: scope.source, action, options, dry_run: dry };
@@ -80,8 +88,8 @@ function Begin({ close, vhost, scopes, action }) {
     if (busy) return;
     setBusy(true);
     setError('');
+    const answers = [];
     try {
-      const answers = [];
       for (const s of scopes) answers.push(await api.post(`x/redrives/${path`${vhost}`}`, bodyOf(s, action, target, options, max, dry)));
       if (dry) setTrials(answers);
       else {
@@ -90,20 +98,21 @@ function Begin({ close, vhost, scopes, action }) {
       }
     } catch (e) {
       setError(reasonOf(e));
+      if (!dry && answers.length > 0) setJobs(answers); // these have begun
     }
     setBusy(false);
   };
   useEffect(() => {
     if (action === 'discard') ask(true);
   }, []);
-  const found = trials ? trials.reduce((n, x) => n + x.matches, 0) : 0;
-  const partial = !!trials?.some((x) => x.partial); // a job looks at all, a trial does not
-  const count = trials && !partial ? found : Math.max(found, countOf(scopes));
+  const { n: count, partial } = meant(scopes, trials);
   const mustType = action === 'discard' && (count > 1000 || partial);
   const title = action === 'discard' ? t('redrive.discard_title', { n: count }) : t('redrive.title', { n: count });
   if (jobs) {
     return html`<${Dialog} title=${t('redrive.progress')} close=${() => close(jobs)} wide actions=${html`<button type="button" onClick=${() => close(jobs)}>${jobs.every((j) => over.includes(j.id)) ? t('redrive.close') : t('redrive.in_background')}</button>`}>
-      <div class="stack" tabindex="-1" ref=${progress} role="group" aria-label=${t('redrive.progress')}>${jobs.map((j, i) => html`<${Job} key=${j.id} vhost=${vhost} id=${j.id} matches=${trials?.[i] && !trials[i].partial ? trials[i].matches : undefined} onEnd=${(id) => setOver((all) => (all.includes(id) ? all : [...all, id]))} />`)}</div></${Dialog}>`;
+      <div class="stack" tabindex="-1" ref=${progress} role="group" aria-label=${t('redrive.progress')}>
+        ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('redrive.only_begun', { n: jobs.length, all: scopes.length })} ${error}</p>`}
+        ${jobs.map((j, i) => html`<${Job} key=${j.id} vhost=${vhost} id=${j.id} matches=${!trials?.[i] ? undefined : trials[i].partial ? trials[i].found ?? undefined : trials[i].matches} onEnd=${(id) => setOver((all) => (all.includes(id) ? all : [...all, id]))} />`)}</div></${Dialog}>`;
   }
   const ready = trials && (count > 0 || partial) && (!mustType || typed === String(count));
   return html`<${Dialog} title=${title} close=${() => close()} wide actions=${html`
@@ -111,29 +120,26 @@ function Begin({ close, vhost, scopes, action }) {
       <button type="button" class=${trials ? '' : 'primary'} aria-disabled=${busy} onClick=${() => ask(true)}>${t('redrive.try')}</button>
       <button type="button" class=${action === 'discard' ? 'danger' : trials ? 'primary' : ''} disabled=${busy || !ready} onClick=${() => ask(false)}>${action === 'discard' ? t('redrive.discard') : t('redrive.begin')}</button>`}>
     <ul class="tags">${scopes.map((s) => html`<li class="tag">${placeOf(s)} · ${s.ids ? t('redrive.chosen', { n: s.ids.length }) : s.filter ? html`<code>${s.filter}</code>` : t('redrive.everything')}</li>`)}</ul>
+    ${scopes.rest && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.rest', { n: scopes.length, places: scopes.rest.places + scopes.length })}</p>`}
     ${action === 'discard' ? html`${scopes.some((s) => !s.source.lost) && html`<p>${t('redrive.discard_text')}</p>`}${scopes.some((s) => s.source.lost) && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.discard_lost_text')}</p>`}` : html`<${Target} vhost=${vhost} target=${target} lost=${lost} change=${(x) => { setTarget(x); setTrials(null); }} />
       <${Options} options=${options} set=${set} max=${max} setMax=${setMax} />`}
     ${action === 'discard' && html`<p class="buttons">${scopes.filter((s) => !s.ids).map((s) => html`<a class="button" download key=${placeOf(s)} href=${address(`x/letters/${path`${vhost}`}/export`, { filter: s.filter, queue: s.source.queue, lost: s.source.lost ? 'true' : '' })}><${Icon} name="download" /> ${t('redrive.export_first', { place: placeOf(s) })}</a>`)}</p>`}
     ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${error}</p>`}
-    <div aria-live="polite" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} scopes=${scopes} trials=${trials} action=${action} />`}</div>
+    <div aria-live="polite" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} vhost=${vhost} scopes=${scopes} trials=${trials} action=${action} />`}</div>
     ${mustType && trials && html`<${TextField} label=${t('frame.type_to_confirm', { what: count })} value=${typed} onInput=${setTyped} autocomplete="off" />`}
     <details><summary>${t('redrive.as_command')}</summary><${Code} text=${commandOf(vhost, scopes, action, target, options, max)} /></details>
   </${Dialog}>`;
 }
 
 function Target({ vhost, target, lost, change }) {
-  const [queues, setQueues] = useState([]);
-  useEffect(() => {
-    api.get(`queues/${path`${vhost}`}`, { page: 1, page_size: 100, columns: 'name', disable_stats: 'true' }).then((q) => setQueues(q.items.map((x) => x.name)), () => {});
-  }, [vhost]);
   const direct = target.to === 'elsewhere' && target.exchange === '';
   const chosen = direct ? 'direct' : target.to;
   return html`<${Radios} label=${t('redrive.where')} value=${chosen} onInput=${(v) => change(v === 'direct' ? { to: 'elsewhere', exchange: '', routing_key: '' } : v === 'elsewhere' ? { to: v, exchange: 'amq.direct' } : { to: v })} options=${[
       ...(lost ? [['on', t('redrive.to_on'), t('redrive.to_on_hint')]] : []),
       ['origin', t('redrive.to_origin'), t('redrive.to_origin_hint')], ['queue', t('redrive.to_queue'), t('redrive.to_queue_hint')],
       ['direct', t('redrive.to_other_queue')], ['elsewhere', t('redrive.to_exchange')]]} />
-    ${direct && html`<${TextField} label=${t('redrive.queue')} value=${target.routing_key} list=${queues} onInput=${(v) => change({ ...target, routing_key: v })} required />`}
-    ${chosen === 'elsewhere' && html`<div class="form"><${TextField} label=${t('letters.exchange')} value=${target.exchange} onInput=${(v) => change({ ...target, exchange: v || 'amq.direct' })} required />
+    ${direct && html`<${NameField} vhost=${vhost} of="queues" label=${t('redrive.queue')} value=${target.routing_key} onInput=${(v) => change({ ...target, routing_key: v })} required />`}
+    ${chosen === 'elsewhere' && html`<div class="form"><${NameField} vhost=${vhost} of="exchanges" label=${t('letters.exchange')} value=${target.exchange} onInput=${(v) => change({ ...target, exchange: v || 'amq.direct' })} required />
       <${TextField} label=${t('letters.key')} hint=${t('redrive.own_keys')} value=${target.routing_key || ''} onInput=${(v) => change({ ...target, routing_key: v === '' ? undefined : v })} /></div>`}`;
 }
 
@@ -156,20 +162,6 @@ function Options({ options: o, set, max, setMax }) {
 
 // usualStop is the share that stops a job with a canary, in percent, unless another is chosen: a canary is there to be heeded.
 const usualStop = 20;
-
-// Trials says what a job would do.
-function Trials({ scopes, trials, action }) {
-  return html`${trials.map((x, i) => {
-    const refused = Object.entries(x.refused);
-    return html`<section class="card" key=${i}><h3>${t('redrive.trial', { place: placeOf(scopes[i]) })}</h3>
-      <p>${x.partial ? t(action === 'discard' ? 'redrive.least_discard' : 'redrive.least_move', { n: x.matches, looked: x.looked }) : action === 'discard' ? t('redrive.would_discard', { n: x.matches }) : t('redrive.would_move', { n: x.matches })}</p>
-      ${action === 'discard' && !x.fits && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.does_not_fit')}</p>`}
-      ${action !== 'discard' && Object.keys(x.queues).length > 0 && html`<table><caption class="hidden">${t('redrive.routes')}</caption><thead><tr><th scope="col">${t('redrive.into')}</th><th scope="col" class="end">${t('redrive.letters')}</th></tr></thead>
-        <tbody>${Object.entries(x.queues).map(([q, n]) => html`<tr><td class="break">${q}</td><td class="end">${num(n)}</td></tr>`)}</tbody></table>`}
-      ${refused.length > 0 && html`<p class="banner bad"><${Icon} name="warning" /> ${t('redrive.would_refuse', { which: refused.map(([why, n]) => `${word('refused', why)} ${num(n)}`).join(', ') })}</p>`}
-      ${x.matches === 0 && !x.partial && html`<p class="banner">${t('redrive.nothing')}</p>`}</section>`;
-  })}`;
-}
 
 function commandOf(vhost, scopes, action, target, options, max) {
   const place = location.origin + document.querySelector('meta[name=bartleby-prefix]').content;

@@ -1,7 +1,8 @@
 // The way of a dead letter, oldest stop first, out of what x-death tells. Pure.
 
 // stops are {kind: publish, exchange, keys}, then for each death {kind: death, queue, reason, count, time (ms), exchange, keys,
-// expiration, elapsed (ms since the stop before), first, last}, then {kind: now, place, queue, state}. x-death has the newest
+// expiration, elapsed (ms since the stop before), first, last}, then {kind: redrive, times, job, back} if it was sent back, then
+// {kind: now, place, queue, state}. x-death has the newest
 // death first and keeps of each queue and reason the time of the first.
 export function stops(letter) {
   const deaths = [...(letter.deaths || [])].reverse();
@@ -18,6 +19,7 @@ export function stops(letter) {
     });
     before = time ?? before;
   });
+  if (letter.redrives > 0) out.push({ kind: 'redrive', times: letter.redrives, job: letter.redrive ?? null, back: !!letter.came_back });
   const at = letter.at ? Date.parse(letter.at) : null;
   out.push({ kind: 'now', place: letter.place, queue: letter.queue, state: letter.state, exchange: letter.exchange, keys: letter.routing_keys || [], time: at, elapsed: at !== null && before !== null ? at - before : null });
   return out;

@@ -45,10 +45,21 @@ export function Timeline({ letter }) {
           ${s.first && html`<span class="tag outline">${t('viewer.first_death')}</span>`} ${s.last && html`<span class="tag outline">${t('viewer.last_death')}</span>`}</span>
         <small class="faint">${t('viewer.came_by')} <${Route} exchange=${s.exchange} keys=${s.keys} />
           ${s.time && html` · ${s.count > 1 ? t('viewer.first_time') : ''} <${When} at=${s.time} />`}${s.expiration !== null && html` · ${t('viewer.had_ttl', { time: span(Number(s.expiration)) })}`}</small></div>`}
+      ${s.kind === 'redrive' && html`<${Redriven} letter=${letter} stop=${s} />`}
       ${s.kind === 'now' && html`<div><b>${t('viewer.now')}</b> ${s.place === 'lost' ? html`<span>${t('viewer.on_shelf', { cause: word('cause', letter.cause || '') })}${letter.target && html` <b>${letter.target}</b>`}</span>` : html`<span>${t('viewer.in')} <a href=${href(to`/queues/${letter.vhost}/${s.queue}`)}>${s.queue}</a> <${State} state=${s.state} /></span>`}
         ${s.time && html`<small class="faint"><${Ago} at=${s.time} /></small>`}</div>`}
-    </li>`)}</ol>
-    ${letter.redrives > 0 && html`<p>${t('viewer.redriven', { n: letter.redrives })} ${letter.redrive !== null && html`<a href=${href(to`/jobs/${letter.vhost}/${letter.redrive}`)}>${t('jobs.one', { id: letter.redrive })}</a>`} ${letter.came_back && html`<span class="tag bad">${t('viewer.came_back')}</span>`}</p>`}`;
+    </li>`)}</ol>`;
+}
+
+// Redriven says how often the letter was sent back, by which job last and when, and whether it died again.
+function Redriven({ letter: l, stop: s }) {
+  const got = useData((abort) => api.get(`x/redrives/${encodeURIComponent(l.vhost)}/${s.job}`, {}, { signal: abort }).catch(() => null), [l.vhost, s.job], { every: 0, enabled: s.job !== null });
+  const j = got.data; // null: it is forgotten, or not for these eyes
+  return html`<div><span class="stop-line"><b>${t(s.job === null ? 'viewer.sent_back_by_hand' : 'viewer.sent_back', { n: s.times })}</b>
+      ${s.job !== null && html`<a href=${href(to`/jobs/${l.vhost}/${s.job}`)}>${t('jobs.one', { id: s.job })}</a>`}
+      ${s.back && html`<span class="tag bad">${t('viewer.died_again')}</span>`}</span>
+    ${j && html`<small class="faint">${t('jobs.begun')} <${When} at=${j.begun} />${j.ended && html` · ${t('jobs.ended')} <${When} at=${j.ended} />`}</small>`}
+    ${s.back && l.at && html`<small class="faint">${t('viewer.died_again_at')} <${When} at=${l.at} /></small>`}</div>`;
 }
 
 function Route({ exchange, keys }) {

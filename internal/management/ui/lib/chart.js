@@ -49,7 +49,7 @@ export function Chart({ title, times, series, stacked, steps, value = short, hei
       plot.current = new UPlot({
         width: box.current.clientWidth || 300, height, legend: { show: false }, cursor: { y: false, sync: { key: 'time' } },
         scales: { x: { range: (u, low, high) => (u.data[0].length < 2 ? [low - 60, low] : [Math.min(low, high - 60), high]) }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] } },
-        axes: [{ ...axis, space: 70, values: (_, ticks, __, ___, by) => ticks.map((x) => (by < 60 ? clock(x * 1000) : hourMinute(x * 1000))) }, { ...axis, size: (_, labels) => Math.max(40, 18 + 7.5 * Math.max(0, ...(labels || []).map((l) => l.length))), values: (_, ticks) => ticks.map((v) => value(v)) }],
+        axes: [{ ...axis, space: (_, __, from, to) => (to - from < 600 ? 95 : 70), values: (_, ticks, __, ___, by) => ticks.map((x) => (by < 60 ? clock(x * 1000) : hourMinute(x * 1000))) }, { ...axis, size: (_, labels) => Math.max(40, 18 + 7.5 * Math.max(0, ...(labels || []).map((l) => l.length))), values: (_, ticks) => ticks.map((v) => value(v)) }],
         series: [{}, ...(stacked ? lines.reverse() : lines)],
       }, [times.map((x) => x / 1000), ...tops], box.current);
       observer = new ResizeObserver(() => box.current && plot.current?.setSize({ width: box.current.clientWidth, height }));

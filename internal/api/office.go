@@ -150,7 +150,7 @@ type RedriveTrial struct {
 	Looked  int64               `json:"looked"`
 	Matches int64               `json:"matches"` // of Looked
 	Partial bool                `json:"partial"` // there are more to look at than a trial does
-	Found   *int64              `json:"found"`   // how many match as the index knows it, null if it does not
+	Found   *int64              `json:"found"`   // how many match as the index has it, null if it does not know all of them
 	Index   *IndexState         `json:"index"`   // null: messages were looked at one after the other
 	Refused Object[int64]       `json:"refused"`
 	Queues  Object[int64]       `json:"queues"` // how many would go where

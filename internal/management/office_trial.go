@@ -29,6 +29,7 @@ type tried struct {
 	vhost.RedriveTrial
 	partial bool
 	listing *search.Listing // nil: without the index
+	whole   bool            // the listing has all messages that the source has
 }
 
 // trial tells what an order would do.
@@ -47,7 +48,7 @@ func (r *request) trial(o *vhost.Order) (*api.RedriveTrial, error) {
 	}
 	if l := t.listing; l != nil {
 		shown.Index = showIndex(&l.State)
-		if l.Sure && !l.Partial {
+		if l.Sure && t.whole {
 			shown.Found = &l.Matches
 		}
 	}
@@ -68,7 +69,7 @@ func (d *dryRun) further(few *tried) (*tried, error) {
 		return byIndex, err
 	}
 	t, err := d.scan(trialMost)
-	if err != nil || byIndex == nil || !t.partial || t.Matches > byIndex.Matches {
+	if err != nil || byIndex == nil || !t.partial || t.Matches >= byIndex.Matches {
 		return t, err
 	}
 	return byIndex, nil
@@ -119,8 +120,8 @@ func (d *dryRun) listed() (*tried, error) {
 			return nil, err
 		}
 	}
-	whole := l.Known >= int64(t.There) && l.State.Behind == 0 && !l.Partial && int64(len(l.IDs)) == l.Matches
-	t.partial = wants() || !whole && (d.order.Max == 0 || t.Matches < d.order.Max)
+	t.whole = l.Known >= int64(t.There) && l.State.Behind == 0 && !l.Partial
+	t.partial = wants() || (!t.whole || int64(len(l.IDs)) < l.Matches) && (d.order.Max == 0 || t.Matches < d.order.Max)
 	return t, nil
 }
 

@@ -23,15 +23,23 @@ type Letter struct {
 	Deaths      List[Death]  `json:"deaths"` // the newest first
 	First       *DeathOrigin `json:"first_death"`
 	Last        *DeathOrigin `json:"last_death"`
-	Redrives    int64        `json:"redrives"`  // x-redrive-count
-	Redrive     *int64       `json:"redrive"`   // the job that sent it last
-	CameBack    bool         `json:"came_back"` // it has died since then
+	Redrives    int64        `json:"redrives"`              // x-redrive-count
+	Redrive     *int64       `json:"redrive"`               // the job that sent it last
+	CameBack    bool         `json:"came_back"`             // it has died since then
+	Republished *Failure     `json:"republished,omitempty"` // a client has published it where failures go, and the broker knows of no death
 
 	// Only if the caller may read payloads, and asked for them.
 	Properties      Arguments `json:"properties,omitempty"` // headers among them
 	Payload         *string   `json:"payload,omitempty"`
 	PayloadEncoding string    `json:"payload_encoding,omitempty"` // string or base64
 	Truncated       bool      `json:"truncated,omitempty"`        // the payload is longer than what is shown
+}
+
+// A Failure is what the headers of such a letter tell of where it came from; each is "" if they do not.
+type Failure struct {
+	Exchange   string `json:"exchange"`
+	RoutingKey string `json:"routing_key"`
+	Queue      string `json:"queue"`
 }
 
 // A DeathOrigin is what x-first-death-* or x-last-death-* tells.

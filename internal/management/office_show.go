@@ -75,6 +75,13 @@ func (s *showing) letter(x *vhost.Seen) (api.Letter, error) {
 	l.Exchange, l.RoutingKeys = string(content.Exchange), api.List[string]{string(content.RoutingKey)}
 	if h := x.History(); h != nil {
 		s.history(&l, h)
+	} else if x.Told {
+		f := x.Failure()
+		l.Republished, l.Redrives = &api.Failure{Exchange: f.Exchange, RoutingKey: f.Key, Queue: f.Queue}, f.Redrives
+		if f.At != 0 {
+			at := iso(f.At)
+			l.At = &at
+		}
 	}
 	if x.Lost {
 		at := iso(int64(x.At))

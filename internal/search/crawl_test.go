@@ -189,8 +189,8 @@ func TestVirtualHosts(t *testing.T) {
 func TestRebuild(t *testing.T) {
 	// If this fails, an index cannot be made anew, is asked while it is not there, or the work for it is not counted.
 	t.Parallel()
-	w := filled(t, 150)
 	began := time.Now()
+	w := filled(t, 150)
 	w.has(150)
 	indexed := w.x.Stats().Indexed
 	if err := w.x.Rebuild("/"); err != nil {

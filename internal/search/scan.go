@@ -200,7 +200,7 @@ func (s *scan) some(ctx context.Context, at vhost.Where, after uint64, visit Vis
 
 // isLetter reports whether a message is one of those that this package is about.
 func isLetter(x *vhost.Seen) bool {
-	return x.Letter || x.Lost || x.Scheduled || x.State == queue.Held
+	return x.Letter || x.Told || x.Lost || x.Scheduled || x.State == queue.Held
 }
 
 // whereOf is the place of a message.

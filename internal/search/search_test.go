@@ -53,6 +53,36 @@ func TestIndexFindsWhatAScanFinds(t *testing.T) {
 	}
 }
 
+func TestLettersThatClientsPublish(t *testing.T) {
+	// If this fails, what Spring and others publish where failures go is not among the letters, or the index tells other things of it.
+	t.Parallel()
+	w := filled(t, 100)
+	for i := range 60 {
+		p := &amqp.Properties{Has: amqp.FlagHeaders, Headers: amqp.Table{
+			field("x-exception-message", amqp.String("price missing")), field("x-original-exchange", amqp.String("shop")),
+			field("x-original-routingKey", amqp.String("order.new")),
+		}}
+		if i%3 == 0 { // of the others it is not known when it was
+			p.Has, p.Timestamp = p.Has|amqp.FlagTimestamp, uint64(1_700_000_000+i)
+		}
+		w.publish("plain", p, "a body")
+	}
+	w.has(160)
+	for _, f := range []string{"", "reason:republished", "-reason:republished", "first-reason:republished", "exchange:shop", "key:order.new", "exception:price*",
+		"queue:plain", "age:>1h", "age:<1h", "time:2023-11-14", "count:0", "redrives:0", "source:*", "reason:republished|maxlen body"} {
+		w.same(f, Newest)
+		w.same(f, Oldest)
+	}
+	by, _ := sift.GroupBy("reason")
+	g, err := w.x.Groups(context.Background(), GroupQuery{VHost: "/", By: by})
+	if err != nil || len(g.Groups) != 2 || g.Groups[1].Value != "republished" || g.Groups[1].Count != 60 {
+		t.Errorf("groups by reason: %+v, %v", g.Groups, err)
+	}
+	if refs, _ := w.all(Query{VHost: "/", Filter: w.filter("exception:\"price missing\" key:order.new")}); len(refs) != 60 {
+		t.Errorf("%d letters of 60 are found by their exception", len(refs))
+	}
+}
+
 func TestGroupsAreThoseOfAScan(t *testing.T) {
 	// If this fails, groups count letters wrongly, or their filters find others.
 	t.Parallel()

@@ -43,7 +43,7 @@ type Field struct {
 
 // Reasons, States and Causes are the words of these fields.
 var (
-	reasons = []string{"rejected", "expired", "maxlen", "delivery_limit"}
+	reasons = []string{"rejected", "expired", "maxlen", "delivery_limit", Republished}
 	states  = []string{"ready", "unacked", "waiting", "held", "lost", "scheduled"}
 	causes  = []string{"no_exchange", "no_route", "cycle", "refused", "hops", "delivery_limit", "discarded"}
 )

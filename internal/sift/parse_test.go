@@ -19,7 +19,7 @@ func TestRefusals(t *testing.T) {
 		{"a reson:expired", "field", "reson:expired", 3, "there is reason"},
 		{"上海 qeue:x", "field", "qeue:x", 4, "there is queue"},
 		{"http://x", "field", "http://x", 1, "has to be quoted"},
-		{"reason:gone", "value", "reason:gone", 1, "there is rejected, expired, maxlen, delivery_limit"},
+		{"reason:gone", "value", "reason:gone", 1, "there is rejected, expired, maxlen, delivery_limit, republished"},
 		{"state:dead", "value", "state:dead", 1, "there is ready"},
 		{"count:x", "value", "count:x", 1, "a number is expected"}, {"count:1.5", "value", "count:1.5", 1, "a number"},
 		{`count:"3"`, "value", `count:"3"`, 1, "not quoted"}, {"count:5..3", "value", "count:5..3", 1, "ends before it begins"}, {"count:..", "value", "count:..", 1, "one end"},

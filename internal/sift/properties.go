@@ -10,10 +10,15 @@ import (
 
 // propertyReader takes the short strings and the headers off the basic properties as on the wire. Of what is malformed
 // it takes what comes before.
+// timestampMax is the last second of the year 9999.
+const timestampMax = 253402300799
+
 type propertyReader struct {
 	has  amqp.Flags // what is still to come
 	next amqp.Flags
 	rest []byte
+
+	timestamp int64 // seconds since the Unix epoch, 0: none was come by, or it is no year of four digits
 }
 
 func readProperties(raw []byte) (r propertyReader) {
@@ -54,6 +59,11 @@ func (r *propertyReader) take() (flag amqp.Flags, v []byte) {
 		if n < 0 || len(r.rest) < skip || n > len(r.rest)-skip {
 			r.next = 0
 			return 0, nil
+		}
+		if r.next == amqp.FlagTimestamp {
+			if at := binary.BigEndian.Uint64(r.rest); at <= timestampMax {
+				r.timestamp = int64(at)
+			}
 		}
 		flag, v, r.rest = r.next, r.rest[skip:skip+n], r.rest[skip+n:]
 		if flag != amqp.FlagDeliveryMode && flag != amqp.FlagPriority && flag != amqp.FlagTimestamp {

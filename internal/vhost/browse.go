@@ -15,6 +15,7 @@ type Seen struct {
 	Scheduled   bool
 	State       queue.State
 	Letter      bool // it has a history
+	Told        bool // its headers tell of a failure: a client has published it where failures go
 	Persistent  bool
 	Redelivered bool
 	Priority    uint8
@@ -107,7 +108,7 @@ func (v *VHost) whereabouts(w Where) *queueState {
 func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
 	x := Seen{
 		ID: uint64(seq) + 1, Queue: q.object.Name, Lost: q == v.shelf, State: e.State, Letter: e.Flags&queue.Letter != 0,
-		Persistent: e.Flags&queue.Persistent != 0, Redelivered: e.Flags&queue.Redelivered != 0, Priority: e.Priority,
+		Told: e.Flags&queue.Told != 0, Persistent: e.Flags&queue.Persistent != 0, Redelivered: e.Flags&queue.Redelivered != 0, Priority: e.Priority,
 		ExpireAt: e.ExpireAt, Size: e.Size, Body: e.BodyBytes, vhost: v, in: q, seq: seq, entry: *e, Scheduled: q.schedule != nil,
 	}
 	switch {
@@ -198,12 +199,35 @@ func (x *Seen) Sift(needs sift.Need) sift.Message {
 	}
 	if needs&(sift.Properties|sift.Body) != 0 || needs != 0 && !x.Letter {
 		content := x.Content()
-		if !x.Letter {
+		switch {
+		case x.Letter:
+		case x.Told && needs&sift.Deaths != 0:
+			x.siftFailure(&m)
+		default:
 			m.Exchange, m.Keys = string(content.Exchange), []string{string(content.RoutingKey)}
 		}
 		m.Properties, m.Body = content.Properties, content.Body
 	}
 	return m
+}
+
+// siftFailure tells a filter where a message came from that a client has published where failures go.
+func (x *Seen) siftFailure(m *sift.Message) {
+	f := x.Failure()
+	m.Reason, m.FirstReason = sift.Republished, sift.Republished
+	m.Source, m.At, m.Redrives = f.Queue, f.At, f.Redrives
+	if exchange, key, ok := f.Back(); ok {
+		m.Exchange, m.Keys = exchange, []string{key}
+		return
+	}
+	content := x.Content()
+	m.Exchange, m.Keys = string(content.Exchange), []string{string(content.RoutingKey)}
+}
+
+// Failure is what the headers of a message tell that is Told.
+func (x *Seen) Failure() sift.Failure {
+	f, _ := sift.FailureOf(x.Content().Properties)
+	return f
 }
 
 // historyIf is History if it is asked for, or known anyway.

@@ -93,7 +93,9 @@ func (v *VHost) recall(q *queueState, seq queue.Seq) message {
 	if e.Flags&queue.Letter != 0 {
 		history = q.messages.Side(seq).History
 	}
-	return v.readBack(e.Ref(v.log), history)
+	m := v.readBack(e.Ref(v.log), history)
+	m.told = e.Flags&queue.Told != 0
+	return m
 }
 
 // readBack makes a message of its record and its history, which is zero if it has none.

@@ -139,6 +139,7 @@ const (
 	entryCounted              // counts follow; only in snapshots
 	entryHanded               // with a consumer; only in snapshots
 	entryWaiting              // the instant until which it waits follows
+	entryTold                 // its headers tell of a failure
 )
 
 func appendEnqueued(b []byte, f *Fact, index place.Index) []byte {
@@ -164,6 +165,9 @@ func appendEnqueued(b []byte, f *Fact, index place.Index) []byte {
 	}
 	if f.At != 0 {
 		flags |= entryWaiting
+	}
+	if e.Flags&queue.Told != 0 {
+		flags |= entryTold
 	}
 	b = append(b, flags, e.Priority)
 	b = binary.AppendUvarint(b, uint64(f.Queue))
@@ -416,6 +420,9 @@ func parseEnqueued(r *reader, f *Fact, log place.LogID, index place.Index) {
 	}
 	if flags&entryHanded != 0 {
 		e.Flags |= queue.Handed
+	}
+	if flags&entryTold != 0 {
+		e.Flags |= queue.Told
 	}
 	if flags&entryLetter != 0 {
 		e.Flags |= queue.Letter

@@ -8,6 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sift"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
@@ -15,6 +16,8 @@ import (
 type message struct {
 	content     content
 	persistent  bool
+	told        bool // its headers tell of a failure,
+	resent      bool // and that it was sent back before
 	prioritized bool // it has the priority property
 	priority    uint8
 	ttl         int64 // from the expiration property, -1 if none; a letter has none
@@ -93,6 +96,9 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		return nil
 	}
 	refused, durable := v.deliverTo(s, targets, &m, 0, out)
+	if m.resent {
+		v.republished(s, targets)
+	}
 	refused, durable = refused || full, durable || kept != nil || replaced
 	v.refused = v.refused || refused
 	if ch.confirms {
@@ -138,6 +144,9 @@ func (v *VHost) checkPublish(s *Stamp, ch *channel, c *Command, scan *amqp.Prope
 		}
 		if err := m.askTime(s, scan.Headers); err != nil {
 			return err
+		}
+		if m.told = sift.TellsOfFailure(scan.Headers); m.told {
+			_, m.resent, _ = amqp.LookupField(scan.Headers, "x-redrive-count")
 		}
 	}
 	return ch.checkUser(scan)
@@ -308,7 +317,7 @@ func (v *VHost) enqueue(s *Stamp, q *queueState, m *message, out *Outcome) (dura
 		Index: ref.Index, Offset: ref.Offset, Size: ref.Size,
 		BodyBytes: uint32(len(m.content.body)), Priority: priority, ExpireAt: v.deadlineOf(s, q, m),
 	}
-	v.flag(s, q, &f.Entry, ref, durable)
+	v.flag(s, q, &f.Entry, ref, durable, m.told)
 	if m.until > s.From {
 		f.At = m.until
 	}
@@ -330,7 +339,10 @@ func (v *VHost) enqueue(s *Stamp, q *queueState, m *message, out *Outcome) (dura
 }
 
 // flag sets what the flags of a new entry of q say of its record, which is at ref.
-func (v *VHost) flag(s *Stamp, q *queueState, e *queue.Entry, ref place.Ref, durable bool) {
+func (v *VHost) flag(s *Stamp, q *queueState, e *queue.Entry, ref place.Ref, durable, told bool) {
+	if told {
+		e.Flags |= queue.Told
+	}
 	if durable {
 		e.Flags |= queue.Persistent
 	}

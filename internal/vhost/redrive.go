@@ -192,6 +192,20 @@ func (v *VHost) endsBack(s *Stamp, q *queueState, seq queue.Seq) {
 	v.comesBack(s, h.Resent.away())
 }
 
+// republished counts a letter that was sent back before, and that a client has published anew where failures go: into queues from
+// which jobs send. Which job had sent it is not in its headers: the newest one from there is taken.
+func (v *VHost) republished(s *Stamp, targets []*queueState) {
+	for _, q := range targets {
+		var by JobID
+		for _, j := range v.jobs.all {
+			if v.whereabouts(j.Source) == q && j.Moved > 0 {
+				by = max(by, j.ID)
+			}
+		}
+		v.comesBack(s, by)
+	}
+}
+
 // goOn does the next portion of a job, and tells how much work that was, counted as deadlines.
 func (v *VHost) goOn(s *Stamp, j *job, out *Outcome) (n int) {
 	if j == nil {

@@ -1,11 +1,13 @@
 package vhost
 
 import (
+	"math"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sift"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
@@ -33,6 +35,9 @@ func (v *VHost) wayBack(s *Stamp, o *Order, source *queueState, seq queue.Seq, m
 		if name == "" {
 			name = h.firstQueue()
 		}
+		if f, told := m.failure(); name == "" && told {
+			name = f.Queue
+		}
 		q := v.queueNamed(name)
 		if q == nil {
 			return w, WhyQueue
@@ -59,6 +64,11 @@ func (v *VHost) wayBack(s *Stamp, o *Order, source *queueState, seq queue.Seq, m
 		why = v.routeBack(s, m, h, &w)
 	default:
 		w.exchange, w.keys = string(m.content.exchange), m.content.keys()
+		if f, told := m.failure(); told {
+			if exchange, key, ok := f.Back(); ok {
+				w.exchange, w.keys = exchange, []string{key}
+			}
+		}
 		why = v.routeBack(s, m, h, &w)
 	}
 	if why == 0 {
@@ -108,12 +118,24 @@ func whyOf(c Cause) Why {
 	return WhyRoute
 }
 
+// failure is what the headers tell of a message that a client has published where failures go: it was somewhere else before.
+func (m *message) failure() (f sift.Failure, told bool) {
+	if m.scan().Headers == nil {
+		return f, false
+	}
+	return sift.FailureOf(m.content.properties)
+}
+
 // past is the history of a message, which it may not have had before.
 func (m *message) past() History {
 	if m.history != nil {
 		return *m.history
 	}
-	return History{Exchange: string(m.content.exchange), Keys: m.content.keys(), Share: lettersMax}
+	h := History{Exchange: string(m.content.exchange), Keys: m.content.keys(), Share: lettersMax}
+	if f, told := m.failure(); told {
+		h.Resent.Times = uint32(min(max(f.Redrives, 0), math.MaxUint32-1))
+	}
+	return h
 }
 
 // firstQueue is where a letter died first, "" if it never did.

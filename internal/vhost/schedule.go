@@ -58,7 +58,7 @@ func (v *VHost) postpone(s *Stamp, keepers []*topology.Exchange, m *message, out
 		f := Fact{Kind: Enqueued, Durable: true, Queue: q.id, Seq: q.messages.Next(0), At: s.From + deadline.Instant(m.delay)}
 		ref := v.recordOf(s, &later, true, out)
 		f.Entry = queue.Entry{Index: ref.Index, Offset: ref.Offset, Size: ref.Size, BodyBytes: uint32(len(m.content.body))}
-		v.flag(s, q, &f.Entry, ref, true)
+		v.flag(s, q, &f.Entry, ref, true, m.told)
 		if later.history != nil {
 			f.Entry.Flags |= queue.Letter
 			f.History = v.historyOf(s, &later, true, out)

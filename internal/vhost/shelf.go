@@ -79,7 +79,7 @@ func (v *VHost) putOnShelf(s *Stamp, m *message, cause Cause, target string, out
 		Index: ref.Index, Offset: ref.Offset, Size: ref.Size, BodyBytes: ref.Size + uint32(len(b)), Priority: uint8(cause),
 		ExpireAt: s.From + deadline.Instant(v.options.LostLettersMaxAge), Flags: queue.Letter,
 	}
-	v.flag(s, v.shelf, &f.Entry, ref, durable)
+	v.flag(s, v.shelf, &f.Entry, ref, durable, m.told)
 	v.emit(s, &f, out)
 	v.touch(v.shelf, 0)
 	for v.shelf.messages.Bytes(queue.Ready) > v.options.LostLettersMaxBytes+shelfSlack { // many may come in one step

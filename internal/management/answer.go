@@ -46,6 +46,7 @@ func send(w http.ResponseWriter, r *request, a answer) {
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Vary", "accept, accept-encoding, origin")
 	if a.body == nil && a.text == nil {
+		r.turn.End()
 		if a.status != http.StatusNoContent {
 			h.Set("Content-Length", "0")
 		}
@@ -66,6 +67,7 @@ func send(w http.ResponseWriter, r *request, a answer) {
 		text = compress(text, gzip.BestSpeed) // a long list is worth the network's time but not the client's
 	}
 	h.Set("Content-Length", strconv.Itoa(len(text)))
+	r.turn.End() // whoever is slow to read holds no place
 	w.WriteHeader(a.status)
 	if r.Method != http.MethodHead {
 		if _, err := w.Write(text); err != nil {

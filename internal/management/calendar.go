@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/turns"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -105,7 +106,7 @@ func knownOnly(query url.Values, known []string) error {
 type tallying struct {
 	request *request
 	count   count
-	until   time.Time
+	budget  turns.Budget
 	looked  bool // at least once: a request that waited for its turn comes on, too
 	shown   api.DueCounts
 	buckets []vhost.DueCount
@@ -113,7 +114,7 @@ type tallying struct {
 
 // countDue answers with how many messages are due when in those virtual hosts, of all delayed exchanges or one.
 func (r *request) countDue(c count, hosts []string, exchange *string) (answer, error) {
-	t := &tallying{request: r, count: c, until: time.Now().Add(countPatience)}
+	t := &tallying{request: r, count: c, budget: r.turn.Budget(countPatience)}
 	t.buckets = make([]vhost.DueCount, (c.until-c.from-1)/c.bucket+1)
 	slices.Sort(hosts)
 	for _, host := range hosts {
@@ -182,7 +183,7 @@ func (t *tallying) host(name string, only *string) error {
 func (t *tallying) schedule(host, exchange string, at *vhost.ScheduledID, ahead int64) (more bool, err error) {
 	in := func(wall int64) vhost.Instant { return vhost.Instant(wall + ahead) }
 	c := vhost.NewCalendar(in(t.count.from), in(t.count.until), vhost.Instant(t.count.bucket), in(t.count.now-overdueLeast.Milliseconds()))
-	for more = true; more && err == nil && !(t.looked && time.Now().After(t.until)); {
+	for more = true; more && err == nil && !(t.looked && t.budget.Spent()); {
 		t.looked = true
 		var took time.Duration
 		err = t.request.look(host, func(v *vhost.VHost) {

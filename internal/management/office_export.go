@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/search"
@@ -108,7 +107,7 @@ func (r *request) exportFrom(query url.Values) (*spot, error) {
 func (e *exporter) place(s *spot, f *sift.Filter, newest bool) error {
 	w := e.request.walkThrough(s, f, 0, newest)
 	for !w.ended {
-		w.until, w.most = time.Now().Add(walkPatience), math.MaxInt
+		w.budget, w.most = e.request.turn.Budget(walkPatience), math.MaxInt
 		var failed error
 		err := w.each(func(v *vhost.VHost, x *vhost.Seen) bool {
 			o, _ := v.Options()
@@ -179,6 +178,14 @@ func (e *exporter) begin() {
 	}
 }
 
+// send sends a line. It waits for who reads slowly.
+func (e *exporter) send(line []byte) error {
+	e.begin()
+	e.request.takesLong(takeWithin)
+	_, err := e.request.writer.Write(line)
+	return err
+}
+
 // write sends what was taken.
 func (e *exporter) write() error {
 	for i := range e.taken {
@@ -190,12 +197,13 @@ func (e *exporter) write() error {
 		if err != nil {
 			return err
 		}
-		e.begin()
-		e.request.takesLong(takeWithin)
-		if _, err := e.request.writer.Write(append(text, '\n')); err != nil {
+		if err := e.request.turn.Away(func() error { return e.send(append(text, '\n')) }); err != nil {
 			return err
 		}
 		e.written++
+		if err := e.request.turn.Rest(e.request.Context()); err != nil {
+			return err
+		}
 	}
 	e.taken, e.bytes = e.taken[:0], 0
 	return nil

@@ -148,8 +148,12 @@ func (in *intake) lookWhatIsThere(name string) error {
 	if err != nil {
 		return err
 	}
+	if err := in.request.takeTurn(); err != nil {
+		return err
+	}
+	defer func() { in.request.turn.End() }()
 	w := in.request.walkThrough(&spot{host: in.request.names[0], Where: vhost.Where{Queue: name}}, f, 0, false)
-	w.until, w.most = time.Now().Add(time.Hour), math.MaxInt
+	w.budget, w.most = in.request.turn.Budget(time.Hour), math.MaxInt
 	return w.each(func(_ *vhost.VHost, x *vhost.Seen) bool {
 		if p, err := amqp.ParseProperties(x.Content().Properties); err == nil {
 			if v, there := p.Headers.Get(importedFrom); there {

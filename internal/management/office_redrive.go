@@ -26,6 +26,11 @@ func postRedrive(r *request) (answer, error) {
 	if err := r.mayRun(r.names[0], o); err != nil {
 		return answer{}, err
 	}
+	if body.DryRun || o.IDs == nil {
+		if err := r.takeTurn(); err != nil {
+			return answer{}, err
+		}
+	}
 	kept, err := r.narrow(o)
 	if err != nil {
 		return answer{}, err

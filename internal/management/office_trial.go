@@ -8,6 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/search"
 	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/turns"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -16,12 +17,12 @@ const whyAccess = "access"
 
 // A dryRun tries an order, as far as a request does.
 type dryRun struct {
-	r     *request
-	order *vhost.Order
-	wall  int64
-	until time.Time
-	shelf vhost.Shelf
-	room  int64 // for lost letters
+	r      *request
+	order  *vhost.Order
+	wall   int64
+	budget turns.Budget
+	shelf  vhost.Shelf
+	room   int64 // for lost letters
 }
 
 // A tried is what came of it.
@@ -34,7 +35,7 @@ type tried struct {
 
 // trial tells what an order would do.
 func (r *request) trial(o *vhost.Order) (*api.RedriveTrial, error) {
-	d := &dryRun{r: r, order: o, wall: r.server.engine.Now().UnixMilli(), until: time.Now().Add(trialPatience)}
+	d := &dryRun{r: r, order: o, wall: r.server.engine.Now().UnixMilli(), budget: r.turn.Budget(trialPatience)}
 	t, err := d.scan(trialFew)
 	if err == nil && t.partial {
 		t, err = d.further(t)
@@ -78,7 +79,7 @@ func (d *dryRun) further(few *tried) (*tried, error) {
 // scan looks at messages as the job would, up to most. It asks for nothing but the machine.
 func (d *dryRun) scan(most uint64) (*tried, error) {
 	t, cursor := &tried{partial: true}, uint64(0)
-	for t.partial && t.Looked < most && time.Now().Before(d.until) {
+	for t.partial && t.Looked < most && !d.budget.Spent() {
 		err := d.look(func(v *vhost.VHost) (refused *amqp.Error) {
 			cursor, t.partial, refused = v.TryRedrive(d.order, d.wall, cursor, trialPortion, &t.RedriveTrial)
 			return refused
@@ -110,7 +111,7 @@ func (d *dryRun) listed() (*tried, error) {
 	t := &tried{listing: l}
 	left := l.IDs
 	wants := func() bool { return len(left) > 0 && (d.order.Max == 0 || t.Matches < d.order.Max) }
-	for first := true; first || wants() && time.Now().Before(d.until); first = false {
+	for first := true; first || wants() && !d.budget.Spent(); first = false {
 		err := d.look(func(v *vhost.VHost) *amqp.Error {
 			n, refused := v.TryRedriveOf(d.order, d.wall, left[:min(trialPortion, len(left))], &t.RedriveTrial)
 			left = left[n:]

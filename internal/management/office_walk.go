@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/turns"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -16,15 +17,15 @@ type walk struct {
 	from    vhost.Glance // where the next portion begins; Looks is of no account
 	ended   bool         // there is nothing behind it
 	scanned int
-	until   time.Time // the budget of time
-	most    int       // and of messages
+	budget  turns.Budget
+	most    int // messages that are looked at
 }
 
 // walkThrough begins a walk with the budget of one request.
 func (r *request) walkThrough(s *spot, f *sift.Filter, after uint64, newest bool) *walk {
 	return &walk{
 		request: r, spot: s, filter: f, from: vhost.Glance{Where: s.Where, After: after, Newest: newest},
-		until: time.Now().Add(walkPatience), most: walkMost,
+		budget: r.turn.Budget(walkPatience), most: walkMost,
 	}
 }
 
@@ -79,7 +80,7 @@ func (r *request) rest(took time.Duration) error {
 }
 
 // spent reports whether the walk may not go on in this request.
-func (w *walk) spent() bool { return w.scanned >= w.most || time.Now().After(w.until) }
+func (w *walk) spent() bool { return w.scanned >= w.most || w.budget.Spent() }
 
 // passes asks a filter, and reads of a message no more than it takes to know.
 func passes(f *sift.Filter, x *vhost.Seen) bool {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/turns"
 )
 
 // The refusals that have one body each. Source: RabbitMQ management API; reference http-api 1.4.
@@ -57,6 +58,11 @@ func refusal(err error) answer {
 	if errors.As(err, &method) {
 		refused := &api.Error{Status: http.StatusMethodNotAllowed, Kind: "method_not_allowed", Reason: "Method Not Allowed"}
 		return answer{status: refused.Status, body: refused, header: http.Header{"Allow": {method.allow}}}
+	}
+	if errors.Is(err, turns.ErrPlaces) {
+		refused := &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: fmt.Sprintf(
+			"%d of your requests that look through letters, messages or a virtual host are under way: ask again when one of them is answered", turns.Places)}
+		return answer{status: refused.Status, body: refused, header: http.Header{"Retry-After": {"1"}}}
 	}
 	var refused *api.Error
 	if !errors.As(err, &refused) {

@@ -31,11 +31,14 @@ type request struct {
 	fields string      // shown unless the query asks for columns, with commas between; empty: all
 }
 
-// takeTurn has the request wait for its turn while messages flow, and its context carry it.
+// takeTurn has the request wait for its turn among those of all users while messages flow, and its context carry it.
 func (r *request) takeTurn() error {
-	ctx, turn, err := r.server.share.Begin(r.Context())
+	ctx, turn, err := r.server.share.Begin(r.Context(), r.caller.shownName())
+	if err != nil {
+		return err
+	}
 	r.Request, r.turn = r.WithContext(ctx), turn
-	return err
+	return nil
 }
 
 // flag reports whether the query says name=true.

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -67,17 +68,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		return
 	}
 	began := time.Now()
+	defer func() { r.turn.End() }() // an export may panic
 	a, err := s.answer(r)
 	if err != nil {
 		a = refusal(err)
-		if a.status >= http.StatusInternalServerError {
+		if a.status >= http.StatusInternalServerError && !errors.Is(err, turns.ErrPlaces) {
 			s.options.Log.Error("management request failed", "method", hr.Method, "path", hr.URL.Path, "error", err)
 		}
 	}
 	send(w, r, a)
-	if r.turn != nil {
-		r.turn.End()
-	}
 	s.scraper.answers.note(r.route, r.Method, a.status, time.Since(began))
 }
 
@@ -135,7 +134,7 @@ func (s *Server) answer(r *request) (answer, error) {
 	if !slices.Contains(otherKinds, to.path) && !acceptsJSON(r.Header.Values("Accept")) {
 		return answer{status: http.StatusNotAcceptable}, nil
 	}
-	if slices.ContainsFunc(atLength, func(prefix string) bool { return strings.HasPrefix(to.path, prefix) }) {
+	if slices.Contains(atLength, to.method+" "+to.path) {
 		if err := r.takeTurn(); err != nil {
 			return answer{}, err
 		}

@@ -2,11 +2,14 @@
 // through a queue) takes a turn, works in slices, and rests in between: while messages flow all turns together have a fixed share
 // of one processor, and no message waits for more than a slice. While none flow nobody rests.
 //
+// The share is divided fairly between users: the next slice is for the user who had least, and for the one of his turns that waits
+// longest. Who asks much waits for himself. How many turns a user has at once is bounded.
+//
 // It promises nothing about single slices: they are as long as its users make them. It knows nothing of what they do.
 package turns
 
 import (
-	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -19,7 +22,7 @@ const (
 	slice     = 250 * time.Microsecond
 	restLeast = time.Millisecond
 	// saved is what is kept of work that was not done: so much is worked without a rest that is longer than restLeast. owedMost
-	// is how much one slice counts at the most: it may have waited for who reads the answer.
+	// is how much is owed at the most, by one slice or by all: nobody pays for what took long but was no work.
 	saved    = 4 * time.Millisecond
 	owedMost = 20 * time.Millisecond
 	// flowing is from how many commands a second on messages flow, asked every lookEvery at the most.
@@ -27,7 +30,15 @@ const (
 	lookEvery = 50 * time.Millisecond
 	// patience is how many times as long as its budget of work an answer may take.
 	patience = 3
+	// awayMost is how many turns of a user may be away besides those that hold a place.
+	awayMost = 32
 )
+
+// Places is how many turns a user has at once.
+const Places = 32
+
+// ErrPlaces says that a user has as many turns as there are places. It holds until one of them ends.
+var ErrPlaces = errors.New("too many questions of one user are under way")
 
 // A Share is what turns have together. Any goroutine may use it.
 type Share struct {
@@ -37,14 +48,29 @@ type Share struct {
 		sync.Mutex
 		left   time.Duration // may be worked at once; below 0: is owed
 		leftAt time.Time     // then
+		from   time.Time     // the next slice begins no sooner
 		seen   uint64        // commands,
 		seenAt time.Time     // then
 		flows  bool
+		users  map[string]*user // that have turns
+		had    time.Duration    // by the user who was let on last
+		wake   *time.Timer      // calls letOn; nil: nobody has waited yet
 	}
 }
 
+// A user is whose turns have one part of the share.
+type user struct {
+	places, away int
+	had          time.Duration // work; of who had no turns until now, no less than others had
+	waiting      []*Turn       // in order
+}
+
 // New returns a share for a broker: commands counts what its clients have asked of it, ever.
-func New(commands func() uint64) *Share { return &Share{commands: commands} }
+func New(commands func() uint64) *Share {
+	s := &Share{commands: commands}
+	s.mu.users = map[string]*user{}
+	return s
+}
 
 // Flows reports whether messages flow.
 func (s *Share) Flows() bool {
@@ -63,105 +89,65 @@ func (s *Share) flows(now time.Time) bool {
 	return s.mu.flows
 }
 
-// worked notes work, and returns for how long to rest.
-func (s *Share) worked(d time.Duration) time.Duration {
-	now := time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// charge notes what a turn has worked.
+func (s *Share) charge(t *Turn, d time.Duration, now time.Time) {
+	d = min(d, owedMost) - t.ahead
+	t.ahead = 0
+	s.earn(now)
+	s.mu.left = min(max(s.mu.left-d, -owedMost), saved)
+	t.user.had += d
+}
+
+// earn adds to what is left what time has brought.
+func (s *Share) earn(now time.Time) {
 	s.mu.left = min(s.mu.left+now.Sub(s.mu.leftAt)/share, saved)
 	s.mu.leftAt = now
 	if !s.flows(now) {
 		s.mu.left = saved
-		return 0
 	}
-	s.mu.left -= min(d, owedMost)
-	if d == 0 && s.mu.left >= 0 {
-		return 0
+}
+
+// letOn has those go on whose time it is, one after the other, and sees to it that the others are thought of. A slice is charged
+// when it begins, so that no two begin for what one may work.
+func (s *Share) letOn(now time.Time) {
+	s.earn(now)
+	for {
+		u := s.next()
+		if u == nil {
+			return
+		}
+		if d := max(-s.mu.left*share, s.mu.from.Sub(now)); d > 0 {
+			s.wakeIn(min(d, lookEvery)) // messages may cease to flow
+			return
+		}
+		t := u.waiting[0]
+		u.waiting = u.waiting[1:]
+		s.mu.had, s.mu.left, u.had, t.ahead = u.had, s.mu.left-slice, u.had+slice, slice
+		if !s.mu.flows { // all who waited go on, but not all at once
+			s.mu.left, s.mu.from = saved, now.Add(slice)
+		}
+		close(t.goes)
 	}
-	return max(-s.mu.left*share, restLeast)
 }
 
-// A Turn is the work on one answer. It is one goroutine's. A nil Turn never rests.
-type Turn struct {
-	share *Share
-	since time.Time     // the slice began
-	done  time.Duration // in slices before
-}
-
-type key struct{}
-
-// Begin begins a turn, as soon as nothing is owed of those before. The context that it returns carries it, for From. The error
-// is that of the context.
-func (s *Share) Begin(ctx context.Context) (context.Context, *Turn, error) {
-	t := &Turn{share: s}
-	err := t.sleep(ctx, s.worked(0))
-	return context.WithValue(ctx, key{}, t), t, err
-}
-
-// From is the turn that a context carries; nil: none, whoever works does so without a rest.
-func From(ctx context.Context) *Turn {
-	t, _ := ctx.Value(key{}).(*Turn)
-	return t
-}
-
-// Rest is called now and then, with nothing locked. It rests if enough was done since the last time. The error is that of the
-// context.
-func (t *Turn) Rest(ctx context.Context) error {
-	if t == nil {
-		return ctx.Err()
-	}
-	d := time.Since(t.since)
-	if d < slice {
-		return ctx.Err()
-	}
-	t.done += d
-	return t.sleep(ctx, t.share.worked(d))
-}
-
-// End ends a turn: what it owes is for the next one to wait for.
-func (t *Turn) End() { t.share.worked(time.Since(t.since)) }
-
-// sleep ends with the beginning of a slice.
-func (t *Turn) sleep(ctx context.Context, d time.Duration) error {
-	if d > 0 {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
+// next is the user whose turn it is; nil: nobody waits.
+func (s *Share) next() (least *user) {
+	for _, u := range s.mu.users {
+		if len(u.waiting) > 0 && (least == nil || u.had < least.had) {
+			least = u
 		}
 	}
-	t.since = time.Now()
-	return ctx.Err()
+	return least
 }
 
-// Slice is how long to work between two rests where that has to be said beforehand: unhurried, or less while messages flow.
-func (t *Turn) Slice(unhurried time.Duration) time.Duration {
-	if t == nil || !t.share.Flows() {
-		return unhurried
+func (s *Share) wakeIn(d time.Duration) {
+	if s.mu.wake != nil {
+		s.mu.wake.Reset(d)
+		return
 	}
-	return min(slice, unhurried)
-}
-
-// A Budget is how long an answer may take: so much work, and patience times as much time with the rests.
-type Budget struct {
-	turn *Turn
-	done time.Duration // by the turn, when the budget began
-	work time.Duration
-	ends time.Time
-}
-
-// Budget begins a budget of work. That of a nil Turn counts all time.
-func (t *Turn) Budget(work time.Duration) Budget {
-	if t == nil {
-		return Budget{ends: time.Now().Add(work)}
-	}
-	return Budget{turn: t, done: t.worked(), work: work, ends: time.Now().Add(patience * work)}
-}
-
-func (t *Turn) worked() time.Duration { return t.done + time.Since(t.since) }
-
-// Spent reports whether nothing is left.
-func (b *Budget) Spent() bool {
-	return time.Now().After(b.ends) || b.turn != nil && b.turn.worked()-b.done > b.work
+	s.mu.wake = time.AfterFunc(d, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.letOn(time.Now())
+	})
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// importedFrom is the header of a message that was imported: which one it was where it was exported.
+// importedFrom is the header of a message that was imported: which one it was where it was exported, and a digest of it, since a queue
+// that is declared again counts its messages from 1 again.
 const importedFrom = "x-imported-from"
 
 // An intake publishes exported letters.
@@ -198,8 +199,11 @@ func (in *intake) line(text []byte) error {
 	if err := publishable(p); err != nil {
 		return err
 	}
-	from := l.VHost + "/" + l.Place + "/" + l.Queue + "/" + l.ID
 	if l.ID != "" {
+		from, err := markOf(&l, p, body)
+		if err != nil {
+			return err
+		}
 		if in.has[from] {
 			in.result.Skipped++
 			return nil
@@ -225,6 +229,27 @@ func (in *intake) line(text []byte) error {
 	}
 	in.commands, in.bytes = append(in.commands, c), in.bytes+len(c.Properties)+len(body)
 	return nil
+}
+
+// markOf names a letter among all that were ever exported: where it was, under which number, and what of it stays as it is while it is
+// there.
+func markOf(l *api.Exported, p *amqp.Properties, body []byte) (string, error) {
+	own := *p
+	own.Has, own.Headers = own.Has&^amqp.FlagHeaders, nil
+	for _, f := range p.Headers {
+		if !isOwnHeader(f.Name) { // such as how often it was delivered
+			own.Has, own.Headers = own.Has|amqp.FlagHeaders, append(own.Headers, f)
+		}
+	}
+	content, err := encode(l.Deaths)
+	if err != nil {
+		return "", err
+	}
+	if l.At != nil {
+		content = append(content, *l.At...)
+	}
+	content = append(amqp.AppendProperties(content, &own), body...)
+	return l.VHost + "/" + l.Place + "/" + l.Queue + "/" + l.ID + "#" + digest(content), nil
 }
 
 // needExchange refuses a line whose exchange takes nothing from clients: published with others it would end them all.

@@ -279,7 +279,7 @@ type LetterQueue struct {
 // Resent answers PostResend.
 type Resent struct {
 	Outcome    string       `json:"outcome"`     // redriven; of a dry run that, or why it would stay: no_exchange, no_route, refused, no_queue, busy
-	Queues     List[string] `json:"queues"`      // where it goes, as it was routed just before
+	Queues     List[string] `json:"queues"`      // where it went; of a dry run where it would go
 	EditedFrom string       `json:"edited_from"` // the header x-edited-from of the new message
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
@@ -65,25 +66,21 @@ func resend(r *request, s *spot) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	resent := api.Resent{EditedFrom: s.reference()}
-	if body.DryRun {
-		tried, err := r.triedResend(e, resent)
-		if err != nil {
-			return answer{}, err
-		}
-		return ok(tried)
-	}
-	if tried, err := r.triedResend(e, resent); err == nil { // where it goes is known before: then it is not there any more
-		resent.Queues = tried.Queues
-	}
-	effects, err := r.do(s.host, vhost.Command{Kind: vhost.Resend, Edit: e, Properties: amqp.AppendProperties(nil, p), Body: payload})
+	c := vhost.Command{Kind: vhost.Resend, Edit: e, Properties: amqp.AppendProperties(nil, p), Body: payload}
+	resent, err := r.tryResend(&c)
 	if err != nil {
-		return answer{}, plainly(err)
+		return answer{}, err
 	}
-	for i := range effects {
-		if effects[i].Kind == vhost.Answered {
-			resent.Outcome = effects[i].Name
+	resent.EditedFrom = s.reference()
+	if body.DryRun {
+		return ok(resent)
+	}
+	if resent.Outcome == vhost.Redriven.String() {
+		effects, err := r.do(s.host, c)
+		if err != nil {
+			return answer{}, plainly(err)
 		}
+		resent.Outcome, resent.Queues = whither(effects)
 	}
 	if resent.Outcome != vhost.Redriven.String() {
 		return answer{}, &api.Error{Status: http.StatusConflict, Kind: "conflict", Reason: "the message stays where it is: " + resent.Outcome}
@@ -139,10 +136,11 @@ func originalOf(x *vhost.Seen) (o original, err error) {
 	return o, nil
 }
 
-// editTarget reads where an edited message goes: without an exchange and a key, where the original was published.
+// editTarget reads where an edited message goes: without an exchange and a key, where the original was published. Whether the caller
+// may publish it there is asked for when all its keys are known.
 func (r *request) editTarget(e *vhost.Edit, old *original, body *api.PostResend) error {
 	if body.Exchange == nil && body.RoutingKey == nil {
-		return r.needWrite(r.names[0], old.exchange, old.keys...)
+		return nil
 	}
 	e.Way, e.Exchange = vhost.WayElsewhere, old.exchange
 	if body.Exchange != nil {
@@ -157,11 +155,7 @@ func (r *request) editTarget(e *vhost.Edit, old *original, body *api.PostResend)
 	if err := checkRoutingKey(e.Key); err != nil {
 		return err
 	}
-	err := r.needTarget(e.Exchange, func(v *vhost.VHost) bool { return v.Topology().Exchange(e.Exchange) != nil }, "exchange")
-	if err != nil {
-		return err
-	}
-	return r.needWrite(r.names[0], e.Exchange, e.Key)
+	return r.needTarget(e.Exchange, func(v *vhost.VHost) bool { return v.Topology().Exchange(e.Exchange) != nil }, "exchange")
 }
 
 // edited is the new message. What the caller does not give, and headers that it gives as they were, are as in the original, to
@@ -169,6 +163,9 @@ func (r *request) editTarget(e *vhost.Edit, old *original, body *api.PostResend)
 func (r *request) edited(old *original, body *api.PostResend, s *spot) (*amqp.Properties, []byte, error) {
 	p, payload := old.properties, old.body
 	if body.Properties != nil {
+		if err := knownProperties(amqp.Table(*body.Properties)); err != nil {
+			return nil, nil, err
+		}
 		given, err := readProperties(amqp.Table(*body.Properties))
 		if err != nil {
 			return nil, nil, err
@@ -219,17 +216,47 @@ func withTypesOf(given, old amqp.Table) amqp.Table {
 	return given
 }
 
-// triedResend tells where an edited message would go. The headers by which a headers exchange would route it are the original's.
-func (r *request) triedResend(e *vhost.Edit, resent api.Resent) (api.Resent, error) {
-	o := &vhost.Order{Source: e.Source, IDs: []uint64{e.ID}, Way: e.Way, Exchange: e.Exchange, Key: e.Key}
-	t, err := r.trial(o)
-	if err != nil {
+// knownProperties refuses what is none of the properties that a message can have.
+func knownProperties(t amqp.Table) error {
+	for _, f := range t {
+		if !slices.ContainsFunc(properties(), func(p property) bool { return p.name == f.Name }) {
+			return badRequest("properties: unknown field %s", strconv.Quote(f.Name))
+		}
+	}
+	return nil
+}
+
+// tryResend tells where an edited message would go, and refuses whoever may not publish it there: with its keys, and with those of
+// its CC and BCC, also with a BCC that nobody sees any more.
+func (r *request) tryResend(c *vhost.Command) (resent api.Resent, err error) {
+	var t vhost.EditTrial
+	var refused *amqp.Error
+	wall := r.server.engine.Now().UnixMilli()
+	err = r.look(r.names[0], func(v *vhost.VHost) { t, refused = v.TryResend(c, wall) })
+	switch {
+	case err != nil:
 		return resent, err
+	case refused != nil:
+		return resent, plainly(refused)
+	case t.Why == vhost.WhyUnknown: // it has gone meanwhile
+		return resent, errNotFound
 	}
-	resent.Outcome = vhost.Redriven.String()
-	for _, x := range t.Sample {
-		resent.Queues = x.Queues
-		resent.Outcome = cmp.Or(x.Refused, resent.Outcome)
+	resent.Outcome, resent.Queues = vhost.Redriven.String(), t.Queues
+	if t.Why != 0 {
+		resent.Outcome = t.Why.String()
 	}
-	return resent, nil
+	return resent, r.needWrite(r.names[0], t.Exchange, t.Keys...)
+}
+
+// whither is what came of a Resend, and the queues to which it went.
+func whither(effects []vhost.Effect) (outcome string, queues []string) {
+	for i := range effects {
+		switch effects[i].Kind {
+		case vhost.Answered:
+			outcome = effects[i].Name
+		case vhost.Went:
+			queues = append(queues, effects[i].Name)
+		}
+	}
+	return outcome, queues
 }

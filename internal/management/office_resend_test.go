@@ -3,6 +3,7 @@ package management
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,13 +53,61 @@ func TestResend(t *testing.T) {
 	for body, reason := range map[string]string{
 		`{"payload":"x","payload_encoding":"hex"}`: "string or base64", `{"payload":"!","payload_encoding":"base64"}`: "not base64",
 		`{"properties":{"priority":"high"}}`: "wrong type", `{"properties":{"user_id":"other"}}`: "your own", `{"palyoad":"x"}`: "palyoad",
-		`{"routing_key":"` + strings.Repeat("k", 256) + `"}`: "255",
+		`{"routing_key":"` + strings.Repeat("k", 256) + `"}`: "255", `{"properties":{"bogus":1}}`: `unknown field "bogus"`,
+		`{"properties":{"expiration":"abc"}}`: "invalid expiration", `{"properties":{"expiration":"-1"}}`: "invalid expiration",
+		`{"properties":{"headers":{"CC":"zz"}}}`: "unacceptable_type_in_header", `{"properties":{"headers":{"x-opt-delivery-time":"soon"}}}`: "x-opt-delivery-time",
 	} {
 		d.refused(400, "bad_request", reason, "POST", at, body)
+		d.refused(400, "bad_request", reason, "POST", at, `{"dry_run":true,`+body[1:])
 	}
 	d.refused(404, "not_found", "exchange_not_found", "POST", at, `{"exchange":"none"}`)
 	d.refused(409, "conflict", "no_route", "POST", at, `{"exchange":"amq.direct","routing_key":"nowhere"}`)
 	d.want(404, "POST", deadLetters+"/99/resend", `{}`)
+}
+
+func TestResendToOtherKeys(t *testing.T) {
+	// If this fails, a trial of an edit, or the edit, tells of other queues than those to which the message goes.
+	t.Parallel()
+	d := open(t)
+	d.queueWith("grave", "")
+	for _, q := range []string{"d1", "d2", "d3", "b"} {
+		d.queueWith(q, `"x-dead-letter-exchange":"","x-dead-letter-routing-key":"grave"`)
+		d.want(http.StatusCreated, "POST", "/api/bindings/%2F/e/amq.direct/q/"+q, fmt.Sprintf(`{"routing_key":%q}`, q))
+	}
+	d.want(http.StatusCreated, "POST", "/api/bindings/%2F/e/amq.headers/q/d3", `{"arguments":{"to":"d3","x-match":"all"}}`)
+	d.want(200, "POST", "/api/exchanges/%2F/amq.direct/publish", `{"routing_key":"d1","payload":"x","payload_encoding":"string","properties":{"headers":{"CC":["d2"],"BCC":["b"]}}}`)
+	d.take("d1", `{"count":1,"ackmode":"reject_requeue_false","encoding":"auto"}`)
+	at := "/api/x/queues/%2F/grave/messages/1/resend"
+	for body, want := range map[string]string{
+		`{"keep":true}`: "b d1 d2",
+		`{"keep":true,"properties":{"headers":{"CC":["d3"]}}}`:                                    "b d1 d3",
+		`{"keep":true,"properties":{"headers":{}}}`:                                               "b d1",
+		`{"keep":true,"properties":{"headers":{"BCC":["d3"]}}}`:                                   "b d1 d3",
+		`{"keep":true,"routing_key":"d2"}`:                                                        "d2",
+		`{"keep":true,"exchange":"amq.headers","properties":{"headers":{"to":"d3"}}}`:             "d3",
+		`{"keep":true,"exchange":"amq.headers","properties":{"headers":{"to":"d3","CC":["d1"]}}}`: "d3",
+	} {
+		for _, q := range []string{"d1", "d2", "d3", "b"} {
+			d.want(204, "DELETE", "/api/queues/%2F/"+q+"/contents", "")
+		}
+		dry := decoded[api.Resent](d, d.want(200, "POST", at, `{"dry_run":true,`+body[1:]).Body.Bytes())
+		sent := decoded[api.Resent](d, d.want(200, "POST", at, body).Body.Bytes())
+		var arrived []string
+		for _, q := range []string{"b", "d1", "d2", "d3"} {
+			if len(read[api.Letters](d, "/api/x/queues/%2F/"+q+"/messages").Items) > 0 {
+				arrived = append(arrived, q)
+			}
+		}
+		slices.Sort(dry.Queues)
+		slices.Sort(sent.Queues)
+		if d, s, a := strings.Join(dry.Queues, " "), strings.Join(sent.Queues, " "), strings.Join(arrived, " "); d != want || s != want || a != want {
+			t.Errorf("%s: tried %s, told %s, arrived in %s, expected %s", body, d, s, a, want)
+		}
+	}
+	d.want(200, "POST", at, `{"exchange":"amq.direct","routing_key":"d3","properties":{"headers":{"CC":["d1"]},"expiration":"60000"}}`)
+	if l := read[api.Letters](d, "/api/x/queues/%2F/d3/messages").Items; len(l) != 2 || l[1].Expires == nil {
+		t.Errorf("with an expiration: %+v", l)
+	}
 }
 
 func TestResendLost(t *testing.T) {
@@ -86,6 +135,41 @@ func TestWhoMayEdit(t *testing.T) {
 	strict.as("writer:p").refused(401, "not_authorised", "Not office-edit user", "POST", at, `{}`)
 	writer.refused(401, "not_authorised", "Not policymaker user", "POST", "/api/x/lost-letters/%2F/messages/1/resend", `{}`)
 	writer.want(200, "POST", at, `{"payload":"mended"}`)
+}
+
+func TestTopicsOfAnEdit(t *testing.T) {
+	// If this fails, somebody publishes by an edit with keys with which it may not publish: by CC, BCC, or what the original had of them.
+	t.Parallel()
+	d := open(t)
+	d.queueWith("grave", "")
+	for _, q := range []string{"a", "b"} {
+		d.queueWith(q, `"x-dead-letter-exchange":"","x-dead-letter-routing-key":"grave"`)
+		d.want(http.StatusCreated, "POST", "/api/bindings/%2F/e/amq.topic/q/"+q, fmt.Sprintf(`{"routing_key":"%s.#"}`, q))
+	}
+	for _, headers := range []string{`{}`, `{"BCC":["b.1"]}`} {
+		d.want(200, "POST", "/api/exchanges/%2F/amq.topic/publish", `{"routing_key":"a.1","payload":"x","payload_encoding":"string","properties":{"headers":`+headers+`}}`)
+	}
+	d.take("a", `{"count":2,"ackmode":"reject_requeue_false","encoding":"auto"}`)
+	d.want(204, "DELETE", "/api/queues/%2F/b/contents", "")
+	tee := d.operator("tee", "management", "", ".*", ".*")
+	d.want(http.StatusCreated, "PUT", "/api/topic-permissions/%2F/tee", `{"exchange":"amq.topic","write":"^a\\.","read":""}`)
+	const one, withBCC = "/api/x/queues/%2F/grave/messages/1/resend", "/api/x/queues/%2F/grave/messages/2/resend"
+	for body, at := range map[string]string{
+		`{"keep":true,"properties":{"headers":{"CC":["b.1"]}}}`:        one,
+		`{"keep":true,"properties":{"headers":{"BCC":["a.2","b.1"]}}}`: one,
+		`{"keep":true,"exchange":"amq.topic","routing_key":"b.1"}`:     one,
+		`{"keep":true}`:                       withBCC,
+		`{"keep":true,"properties":{}}`:       withBCC,
+		`{"keep":true,"payload":"something"}`: withBCC,
+	} {
+		tee.refused(401, "not_authorised", "Access refused.", "POST", at, body)
+		tee.refused(401, "not_authorised", "Access refused.", "POST", at, `{"dry_run":true,`+body[1:])
+	}
+	tee.want(200, "POST", withBCC, `{"keep":true,"exchange":"amq.topic","routing_key":"a.3"}`)
+	tee.want(200, "POST", one, `{"keep":true,"properties":{"headers":{"CC":["a.2"]}}}`)
+	if n := len(read[api.Letters](d, "/api/x/queues/%2F/b/messages").Items); n != 0 {
+		t.Errorf("%d came where they must not", n)
+	}
 }
 
 func TestExportAndImport(t *testing.T) {
@@ -172,4 +256,40 @@ func TestExportAndImport(t *testing.T) {
 	if !strings.Contains(audit, fmt.Sprintf("%s/export?queue=dead", letters)) || !strings.Contains(audit, `"imported":2`) {
 		t.Errorf("audit: %s", audit)
 	}
+}
+
+func TestImportOnce(t *testing.T) {
+	// If this fails, letters that were never imported are left out, since others had their numbers, or those that were are imported again.
+	t.Parallel()
+	d := open(t)
+	const letters = "/api/x/letters/%2F"
+	d.queueWith("copy", "")
+	publish := func(text string) {
+		t.Helper()
+		d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish", `{"routing_key":"src","payload":"`+text+`","payload_encoding":"string","properties":{}}`)
+	}
+	export := func() string {
+		t.Helper()
+		return d.want(200, "GET", letters+"/export?queue=src", "").Body.String()
+	}
+	once := func(file string, imported, skipped int64) {
+		t.Helper()
+		n := decoded[api.Imported](d, d.want(200, "POST", letters+"/import?queue=copy&once=true", file).Body.Bytes())
+		if n.Imported != imported || n.Skipped != skipped || n.Failed != 0 {
+			t.Errorf("imported %+v", n)
+		}
+	}
+	const counting = `"x-delivery-limit":9`
+	d.queueWith("src", counting)
+	publish("first 1")
+	publish("first 2")
+	once(export(), 2, 0)
+	d.take("src", `{"count":2,"ackmode":"ack_requeue_true","encoding":"auto"}`) // has returned, and is the same
+	once(export(), 0, 2)
+	d.want(204, "DELETE", "/api/queues/%2F/src", "")
+	d.queueWith("src", counting)
+	publish("second 1")
+	publish("second 2")
+	once(export()+export(), 2, 2)
+	once(export(), 0, 2)
 }

@@ -113,7 +113,7 @@ const (
 	// ChangeRedrive: JobChange.
 	ChangeRedrive
 	// Resend publishes a message anew, edited: Edit, and as what it becomes Properties and Body. An Answered tells: redriven,
-	// or why not.
+	// or why not; then a Went each queue to which it went.
 	Resend
 
 	// Tick lets time pass: what is due at Stamp.Now happens, up to tickMax deadlines.

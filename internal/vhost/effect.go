@@ -33,6 +33,8 @@ const (
 	// Answered tells what came of one letter that a Republish or Discard names: Tag, its ID; Name: redriven,
 	// discarded, unknown (it is not on the shelf), or why it stays there: no_exchange, no_route, refused.
 	Answered
+	// Went tells a queue to which a Resend has sent its message: Tag, the ID of the original; Name.
+	Went
 )
 
 // Effect is one thing for a door to do. It leaves when batch After is safe; at once if After is zero.

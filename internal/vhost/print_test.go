@@ -167,6 +167,8 @@ func (sc *scenario) effect(e *Effect) string {
 		}
 	case Answered:
 		s = fmt.Sprintf("answered %s %d %s", s, e.Tag, e.Name)
+	case Went:
+		s = fmt.Sprintf("went %s %d to %s", s, e.Tag, e.Name)
 	case Cancelled:
 		s = fmt.Sprintf("cancelled %s %s", s, e.ConsumerTag)
 	case Closed:

@@ -204,49 +204,103 @@ type Edit struct {
 	Exchange, Key string
 }
 
-// resend decides Resend. Its history goes on with the message.
-func (v *VHost) resend(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+// An EditTrial is what an Edit would do.
+type EditTrial struct {
+	Why      Why      // the original stays; 0: it goes
+	Exchange string   // where the message is published
+	Keys     []string // with which: its own, CC, and BCC, those that the original had among them
+	Queues   []string
+}
+
+// TryResend tells what a Resend would do now. It changes nothing.
+func (v *VHost) TryResend(c *Command, wall int64) (t EditTrial, err *amqp.Error) {
+	e, err := v.edited(&Stamp{Wall: Instant(wall), Now: v.logged, From: v.logged}, c)
+	if err != nil {
+		return t, err
+	}
+	t = EditTrial{Why: e.why, Exchange: e.exchange, Keys: e.keys}
+	for _, q := range e.targets {
+		t.Queues = append(t.Queues, q.object.Name)
+	}
+	return t, nil
+}
+
+// An editedMessage is what an Edit makes of a message, and where that goes.
+type editedMessage struct {
+	message
+	wayTo
+	why    Why // it goes nowhere
+	source *queueState
+	order  Order
+}
+
+// edited makes the message that a Resend asks for, and changes nothing. It is checked as a publish is.
+func (v *VHost) edited(s *Stamp, c *Command) (e editedMessage, err *amqp.Error) {
 	x := c.Edit
-	source := v.whereabouts(x.Source)
-	if source == nil {
-		return amqp.NotFound("no queue '%s' in vhost '%s'", x.Source.Queue, v.name)
+	e.order = Order{Source: x.Source, Way: x.Way, Queue: x.Queue, Exchange: x.Exchange, Key: x.Key}
+	if e.source = v.whereabouts(x.Source); e.source == nil {
+		return e, amqp.NotFound("no queue '%s' in vhost '%s'", x.Source.Queue, v.name)
 	}
 	var scan amqp.PropertyScan
 	if err := scan.Scan(c.Properties); err != nil {
-		return malformed(err)
+		return e, malformed(err)
 	}
-	answer := func(outcome string) *amqp.Error {
-		out.effect(Effect{Kind: Answered, Command: Resend, Channel: ch.id, Tag: x.ID, Name: outcome, After: v.newest(out)}, s.Index)
-		v.done(ch, c, out, Effect{})
-		return nil
+	if scan.Expiration != nil { // which it has again when it is sent
+		if _, err := parseExpiration(string(scan.Expiration)); err != nil {
+			return e, err
+		}
 	}
 	seq := queue.Seq(x.ID - 1)
-	switch e := source.messages.Entry(seq); {
-	case x.ID == 0 || e == nil:
-		return answer(WhyUnknown.String())
-	case e.State != queue.Ready:
-		return answer(WhyBusy.String())
+	there := e.source.messages.Entry(seq)
+	if x.ID == 0 || there == nil {
+		e.why = WhyUnknown
+		return e, nil
 	}
-	old := v.recall(source, seq)
+	old := v.recall(e.source, seq)
 	h := old.past()
-	m := message{
+	e.message = message{
 		content: content{exchange: old.content.exchange, key: old.content.key, bcc: old.content.bcc, properties: c.Properties, body: c.Body},
 		ttl:     -1, persistent: scan.Persistent(), priority: scan.Priority, prioritized: scan.Flags&amqp.FlagPriority != 0, history: &h,
 	}
 	if scan.Headers != nil {
-		if err := m.senderSelected(scan.Headers); err != nil {
-			return err
+		if err := e.senderSelected(scan.Headers); err != nil {
+			return e, err
+		}
+		if _, err := deliveryTimeOf(scan.Headers, s.Wall); err != nil {
+			return e, err
 		}
 	}
-	o := Order{Source: x.Source, Way: x.Way, Queue: x.Queue, Exchange: x.Exchange, Key: x.Key}
-	w, why := v.wayBack(s, &o, source, seq, &m)
-	if why != 0 {
-		return answer(why.String())
+	if e.wayTo, e.why = v.wayBack(s, &e.order, e.source, seq, &e.message); there.State != queue.Ready {
+		e.why = WhyBusy
 	}
-	if x.Way == WayElsewhere { // it is a new message, published there
-		m.content.exchange, m.content.key = []byte(x.Exchange), []byte(x.Key)
+	if x.Way == WayElsewhere { // it is a new message, published there with that key
+		e.content.exchange, e.content.key, e.content.cc, e.content.bcc = []byte(x.Exchange), []byte(x.Key), nil, nil
 	}
-	v.sendBack(s, &o, 0, w, source, seq, &m, x.Keep, out)
-	v.touch(source, 0)
-	return answer(Redriven.String())
+	return e, nil
+}
+
+// resend decides Resend. Its history goes on with the message.
+func (v *VHost) resend(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	x := c.Edit
+	e, err := v.edited(s, c)
+	if err != nil {
+		return err
+	}
+	tell := func(kind EffectKind, name string) {
+		out.effect(Effect{Kind: kind, Command: Resend, Channel: ch.id, Tag: x.ID, Name: name, After: v.newest(out)}, s.Index)
+	}
+	outcome := e.why.String()
+	if e.why == 0 {
+		outcome = Redriven.String()
+		v.sendBack(s, &e.order, 0, e.wayTo, e.source, queue.Seq(x.ID-1), &e.message, x.Keep, out)
+		v.touch(e.source, 0)
+	}
+	tell(Answered, outcome)
+	if e.why == 0 {
+		for _, q := range e.targets {
+			tell(Went, q.object.Name)
+		}
+	}
+	v.done(ch, c, out, Effect{})
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/sift"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -278,6 +279,12 @@ func (in *intake) needExchange(name string) error {
 func (in *intake) target(l *api.Exported) (exchange, key string) {
 	exchange = in.exchange
 	keys := l.RoutingKeys
+	if x := l.Republished; x != nil { // a client brought it where it was
+		f := sift.Failure{Exchange: x.Exchange, Key: x.RoutingKey, Queue: x.Queue}
+		if first, key, told := f.Back(); told {
+			l.Exchange, keys = first, []string{key}
+		}
+	}
 	if n := len(l.Deaths); n > 0 {
 		keys = l.Deaths[n-1].RoutingKeys
 		if in.origin {

@@ -293,3 +293,31 @@ func TestImportOnce(t *testing.T) {
 	once(export()+export(), 2, 2)
 	once(export(), 0, 2)
 }
+
+func TestRepublishedEditAndImport(t *testing.T) {
+	// If this fails, what a consumer has published where failures go is brought back there, and not to where it came from.
+	t.Parallel()
+	d := open(t)
+	for _, q := range []string{"work", "errors"} {
+		d.queueWith(q, "")
+		d.want(http.StatusCreated, "POST", "/api/bindings/%2F/e/amq.direct/q/"+q, fmt.Sprintf(`{"routing_key":%q}`, q))
+	}
+	d.want(200, "POST", "/api/exchanges/%2F/amq.direct/publish", `{"routing_key":"errors","payload":"x","payload_encoding":"string","properties":{"headers":`+
+		`{"x-exception-message":"no price","x-original-exchange":"amq.topic","x-original-routingKey":"new"}}}`)
+	const at, letters = "/api/x/queues/%2F/errors/messages/1/resend", "/api/x/letters/%2F"
+	d.operator("may", "management", "", "^amq\\.direct$", ".*").refused(401, "not_authorised", "Access refused.", "POST", at, `{"payload":"y"}`)
+	d.refused(409, "conflict", "no_route", "POST", at, `{"payload":"y"}`)
+	file := d.want(200, "GET", letters+"/export?queue=errors", "").Body.String()
+	d.want(http.StatusCreated, "POST", "/api/bindings/%2F/e/amq.topic/q/work", `{"routing_key":"new"}`)
+	if dry := decoded[api.Resent](d, d.want(200, "POST", at, `{"payload":"y","dry_run":true}`).Body.Bytes()); strings.Join(dry.Queues, " ") != "work" {
+		t.Errorf("tried %+v", dry)
+	}
+	if sent := decoded[api.Resent](d, d.want(200, "POST", at, `{"payload":"y"}`).Body.Bytes()); strings.Join(sent.Queues, " ") != "work" {
+		t.Errorf("sent %+v", sent)
+	}
+	d.want(200, "POST", letters+"/import?origin=true", file)
+	d.want(200, "POST", letters+"/import?exchange=amq.topic", file)
+	if n := len(read[api.Letters](d, workLetters).Items); n != 3 {
+		t.Errorf("%d of 3 came back", n)
+	}
+}

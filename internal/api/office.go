@@ -69,9 +69,11 @@ type IndexState struct {
 // Groups of GET /api/x/letters/{vhost}/groups?by=reason|source|queue|exchange|key|cause|exception|header:NAME&filter=.
 type Groups struct {
 	By      string      `json:"by"`
-	Groups  List[Group] `json:"groups"` // the largest first
-	Total   int64       `json:"total"`  // letters in all groups, shown or not
-	Others  int64       `json:"others"` // groups that are not shown
+	Groups  List[Group] `json:"groups"`                   // the largest first
+	Total   int64       `json:"total"`                    // letters in all groups, shown or not
+	Others  int64       `json:"others"`                   // groups that are not shown
+	Without int64       `json:"without"`                  // letters that pass the filter and have no such value; scheduled ones only if they might
+	None    string      `json:"without_filter,omitempty"` // that finds these
 	Scanned int         `json:"scanned"`
 	Partial bool        `json:"partial"`
 	Index   *IndexState `json:"index"`

@@ -98,6 +98,7 @@ func (c *call) groups(filter string, wanted []string) error {
 	var all struct {
 		Groups  []row
 		Others  int64
+		Without int64
 		Partial bool
 	}
 	if _, err := c.client.Do(c.ctx, http.MethodGet, api.Path("x", "letters", c.vhost(), "groups")+"?"+query.Encode(), nil, &all); err != nil {
@@ -108,6 +109,9 @@ func (c *call) groups(filter string, wanted []string) error {
 	}
 	if all.Others > 0 {
 		fmt.Fprintf(c.stderr, "%d more groups are not shown\n", all.Others)
+	}
+	if all.Without > 0 {
+		fmt.Fprintf(c.stderr, "%d letters have no %s\n", all.Without, query.Get("by"))
 	}
 	if all.Partial {
 		fmt.Fprintln(c.stderr, "Not all letters were looked at")

@@ -120,7 +120,11 @@ func groupLetters(r *request) (answer, error) {
 		return answer{}, err
 	}
 	all := api.Groups{
-		By: by.String(), Total: found.Total, Others: found.Others, Scanned: found.Scanned, Partial: found.Partial, Index: showIndex(found.Index),
+		By: by.String(), Total: found.Total, Others: found.Others, Without: found.Without,
+		Scanned: found.Scanned, Partial: found.Partial, Index: showIndex(found.Index),
+	}
+	if found.Without > 0 {
+		all.None = by.Without()
 	}
 	samples, err := r.samples(found.Groups)
 	if err != nil {

@@ -215,9 +215,15 @@ func TestSearchAndGroups(t *testing.T) {
 	}
 	d.want(201, "PUT", "/api/x/notes/%2F/header:tenant/acme", `{"text":"they know"}`)
 	g := read[api.Groups](d, letters+"/groups?by=header:tenant")
-	if g.By != "header:tenant" || g.Total != 5 || g.Others != 0 || len(g.Groups) != 2 || g.Groups[0].Value != "acme" || g.Groups[0].Count != 3 ||
+	if g.By != "header:tenant" || g.Total != 5 || g.Without != 2 || g.None != "-header.tenant:*" || g.Others != 0 || len(g.Groups) != 2 || g.Groups[0].Value != "acme" || g.Groups[0].Count != 3 ||
 		g.Groups[0].Note != "they know" || g.Groups[1].Note != "" || len(g.Groups[0].Spark) != 24 || g.Groups[0].Sample == nil || g.Groups[0].Sample.Queue != "dead" {
 		t.Errorf("groups: %+v", g)
+	}
+	if g := read[api.Groups](d, letters+"/groups?by=header:tenant&filter=header.tenant:*"); g.Without != 0 || g.None != "" {
+		t.Errorf("all have it: %+v", g)
+	}
+	if g := read[api.Groups](d, letters+"/groups?by=exception"); g.Without != 7 || g.None != "-exception:*" || g.Total != 0 {
+		t.Errorf("none has it: %+v", g)
 	}
 	if page := read[api.Letters](d, letters+"?filter="+url.QueryEscape(g.Groups[0].Filter)); len(page.Items) != 3 {
 		t.Errorf("of the group %q: %+v", g.Groups[0].Filter, page)

@@ -121,8 +121,8 @@ func (w *grouping) count(r *reading) error {
 		switch {
 		case !known:
 			w.doubt = append(w.doubt, f)
-		case ok:
-			w.tally.add(value, f.at, f.ref)
+		default:
+			w.tally.count(value, ok, f.at, f.ref)
 		}
 	})
 	return nil
@@ -203,9 +203,8 @@ func (w *grouping) ask(ctx context.Context, x *Index, k *known, budget *turns.Bu
 				if w.query.Filter != nil && !w.query.Filter.Match(m) {
 					continue
 				}
-				if value, ok := w.query.By.Key(m); ok {
-					w.tally.add(value, m.At, f.ref)
-				}
+				value, ok := w.query.By.Key(m)
+				w.tally.count(value, ok, m.At, f.ref)
 			}
 		})
 		if err := errors.Join(err, turns.From(ctx).Rest(ctx)); err != nil {

@@ -91,7 +91,10 @@ type GroupQuery struct {
 type Groups struct {
 	Groups []Group
 	Total  int64 // letters in all groups, shown or not
-	Others int64 // groups that are not shown
+	// Without is how many pass the filter and are in no group: they have no such value. Who groups by what only letters have (the
+	// reason, the source, the queue that they died in last) does not have those counted that wait in schedules and have not died.
+	Without int64
+	Others  int64 // groups that are not shown
 	Answer
 }
 

@@ -284,9 +284,8 @@ func (x *Index) scanTally(ctx context.Context, q *GroupQuery, from cursor, t *ta
 	s.needs |= q.By.Needs()
 	s.died = s.died || slices.Contains(ofDeaths, q.By.String())
 	next, err := s.run(ctx, from, func(seen *vhost.Seen, m *sift.Message) {
-		if value, ok := q.By.Key(m); ok {
-			t.add(value, m.At, Ref{whereOf(seen), seen.ID})
-		}
+		value, ok := q.By.Key(m)
+		t.count(value, ok, m.At, Ref{whereOf(seen), seen.ID})
 	}, func() bool { return false })
 	return s.scanned, next != nil, err
 }

@@ -111,6 +111,13 @@ func TestGroupsAreThoseOfAScan(t *testing.T) {
 				t.Errorf("by %s of %q: %d letters in %d groups, a scan has %d in %d", by, filter, got.Total, len(got.Groups), want.Total, len(want.Groups))
 				continue
 			}
+			everyone, _ := w.all(Query{VHost: "/", Filter: q.Filter})
+			if got.Without != want.Without || got.Total+got.Without != int64(len(everyone)) {
+				t.Errorf("by %s of %q: %d letters are in groups and %d in none, of %d; a scan has %d", by, filter, got.Total, got.Without, len(everyone), want.Without)
+			}
+			if none, _ := w.all(Query{VHost: "/", Filter: w.filter(g.Without() + " " + filter)}); got.Without > 0 && got.Without != int64(len(none)) {
+				t.Errorf("by %s of %q: %s finds %d letters of %d", by, filter, g.Without(), len(none), got.Without)
+			}
 			for i := range got.Groups {
 				a, b := got.Groups[i], want.Groups[i]
 				a.Sample, b.Sample = Ref{}, Ref{}

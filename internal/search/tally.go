@@ -12,7 +12,8 @@ type tally struct {
 	by    sift.Grouping
 	all   map[string]*counted
 	total int64
-	full  bool // there are more groups than are counted
+	none  int64 // letters in no group, which have no such value
+	full  bool  // there are more groups than are counted
 }
 
 // counted is a group in the making. Its times are in as many stretches as are kept of it: when a letter comes that is out of
@@ -26,6 +27,15 @@ type counted struct {
 }
 
 func newTally(by sift.Grouping) *tally { return &tally{by: by, all: map[string]*counted{}} }
+
+// count counts a letter with what it has in common with others, if it has that.
+func (t *tally) count(value string, ok bool, at int64, r Ref) {
+	if !ok {
+		t.none++
+		return
+	}
+	t.add(value, at, r)
+}
 
 func (t *tally) add(value string, at int64, r Ref) {
 	c := t.all[value]
@@ -91,7 +101,7 @@ func (c *counted) spark() (parts [SparkParts]int64) {
 
 // groups are the largest, at most most of them.
 func (t *tally) groups(most int) Groups {
-	g := Groups{Total: t.total, Answer: Answer{Partial: t.full}, Groups: make([]Group, 0, min(len(t.all), most))}
+	g := Groups{Total: t.total, Without: t.none, Answer: Answer{Partial: t.full}, Groups: make([]Group, 0, min(len(t.all), most))}
 	values := make([]string, 0, len(t.all))
 	for value := range t.all {
 		values = append(values, value)

@@ -84,7 +84,7 @@ func (c *change) bodyNames(body *api.PostWaiting) error {
 	case body.Filter == nil:
 		return needKeys(key{"ids", false})
 	}
-	f, err := filterIn(body.Filter)
+	f, err := c.request.filterIn(body.Filter)
 	if err != nil {
 		return err
 	}

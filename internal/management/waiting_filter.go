@@ -76,6 +76,11 @@ func (r *request) filterOf(query url.Values) (*filter, error) {
 	if len(query["header"]) > criteriaMax {
 		return nil, badRequest("at most %d headers can be asked for", criteriaMax)
 	}
+	if len(query["header"]) > 0 {
+		if err := r.needRight(officePayload); err != nil {
+			return nil, err
+		}
+	}
 	for _, text := range query["header"] {
 		name, value, ok := strings.Cut(text, ":")
 		if !ok || name == "" {
@@ -87,10 +92,15 @@ func (r *request) filterOf(query url.Values) (*filter, error) {
 }
 
 // filterIn reads the filter of a body, which names something: an empty one is more likely a mistake than a wish.
-func filterIn(body *api.WaitingFilter) (*filter, error) {
+func (r *request) filterIn(body *api.WaitingFilter) (*filter, error) {
 	f := &filter{messageID: body.MessageID, routingKey: body.RoutingKey}
 	if len(body.Headers) > criteriaMax {
 		return nil, badRequest("at most %d headers can be asked for", criteriaMax)
+	}
+	if len(body.Headers) > 0 {
+		if err := r.needRight(officePayload); err != nil {
+			return nil, err
+		}
 	}
 	for _, h := range body.Headers {
 		value, plain := plainText(h.Value)

@@ -254,7 +254,8 @@ func (w *world) checkSent(st *step, j *job, x *sent) {
 		return
 	}
 	for _, l := range x.came {
-		restored := !j.DropExpiration && w.messages[e.message].ttl >= 0
+		again := len(e.deaths) == 0 || j.Way == vhost.WayOrigin || j.Way == vhost.WayQueue && e.homeOf(j.Queue).target == e.homeOf("").target
+		restored := again && !j.DropExpiration && w.messages[e.message].ttl >= 0
 		if r := l.resent; r.Job != j.ID || r.Times != e.resent.Times+1 || r.CameBack || r.Restored != restored {
 			w.violate(Redrive, "message %d, sent by job %d, says of itself: %+v", e.message, j.ID, r)
 		}

@@ -150,12 +150,13 @@ func (h *History) firstQueue() string {
 // published with are its own again. What is kept stays where it is, too.
 func (v *VHost) sendBack(s *Stamp, o *Order, job JobID, w wayTo, source *queueState, seq queue.Seq, m *message, keep bool, out *Outcome) {
 	h := m.past()
+	restore := !o.DropExpiration && m.scan().Expiration != nil && (job == 0 || o.worksAgain(&h))
 	h.Exchange, h.Keys, h.HideCC, h.Share = w.exchange, w.keys, false, lettersMax
 	h.Resent = Resent{Times: h.Resent.Times + 1, Job: job}
 	if o.StripDeaths {
 		h.Deaths, h.First, h.Last = nil, Origin{}, Origin{}
 	}
-	if !o.DropExpiration && m.scan().Expiration != nil {
+	if restore {
 		h.Resent.Restored = true
 		m.wishes(s)
 	}
@@ -172,6 +173,12 @@ func (v *VHost) sendBack(s *Stamp, o *Order, job JobID, w wayTo, source *queueSt
 		source.stats.Redriven++
 		v.end(s, source, seq, Redriven, out)
 	}
+}
+
+// worksAgain reports whether an order sends a message to where it is worked on, as it was published, and not from one place of dead
+// letters to another, where its expiration would end it.
+func (o *Order) worksAgain(h *History) bool {
+	return len(h.Deaths) == 0 || o.Way == WayOrigin || o.Way == WayQueue && (o.Queue == "" || o.Queue == h.firstQueue())
 }
 
 // discardOne puts a message on the shelf, from which it may be taken back to its queue, or ends it for good if it is there or

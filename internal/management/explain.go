@@ -94,6 +94,9 @@ func try(r *request, p *vhost.Policy, clear bool) (answer, error) {
 	var rules *vhost.Rules
 	var subjects []vhost.Subject
 	var own []string
+	if err := r.takeTurn(); err != nil {
+		return answer{}, err
+	}
 	err := r.look(r.names[0], func(v *vhost.VHost) {
 		rules, subjects = v.Rules(), v.Subjects()
 		own = graves(v, p)

@@ -16,14 +16,12 @@ const (
 
 // atLength are the routes whose answers take long: they look through messages, or through all of a virtual host. They are worked
 // on by turns while messages flow. What stops, changes or shows one thing is not among them: it is not to wait with searches.
-// Some look only if the request says so: they take their turn themselves.
+// Those with a body take their turn themselves when they have read it: a redrive, an import and the dry run of a policy.
 var atLength = []string{
 	"GET x/letters", "GET x/letters/*", "GET x/letters/*/summary", "GET x/letters/*/groups", "GET x/letters/*/export",
 	"GET x/queues/*/*/messages", "GET x/lost-letters", "GET x/lost-letters/*", "GET x/lost-letters/*/messages", "GET x/held/*/*",
 	"GET x/waiting/*/*", "GET x/scheduled", "GET x/scheduled/*", "GET x/scheduled/*/*",
 	"GET x/lint", "GET x/lint/*", "GET x/topology/*", "GET x/paths/*/*",
-	"PUT x/dry-run/policies/*/*", "DELETE x/dry-run/policies/*/*",
-	"PUT x/dry-run/operator-policies/*/*", "DELETE x/dry-run/operator-policies/*/*",
 }
 
 // otherKinds are the paths whose answers are no JSON.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/turns"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -21,12 +22,18 @@ func (s *Server) survey(ctx context.Context, name string, use func(*vhost.Survey
 			return err
 		}
 	}
-	select {
-	case s.surveys <- struct{}{}:
-		defer func() { <-s.surveys }()
-	case <-ctx.Done():
-		return ctx.Err()
+	err := turns.From(ctx).Idle(func() error {
+		select {
+		case s.surveys <- struct{}{}:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	if err != nil {
+		return err
 	}
+	defer func() { <-s.surveys }()
 	use(to.Survey())
 	return nil
 }

@@ -2,6 +2,7 @@ package management
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -98,6 +99,53 @@ func TestWhatTakesNoTurn(t *testing.T) {
 	d.want(400, "POST", redrives, `{"source":{"queue":"none"},"filter":"header.n:2"}`)
 	if n := d.holds("guest"); n != 0 {
 		t.Errorf("%d places are taken when all is answered", n)
+	}
+}
+
+// A slow is a body that comes when it is let.
+type slow struct {
+	asked chan struct{}
+	comes io.Reader
+}
+
+// Read implements io.Reader.
+func (s *slow) Read(b []byte) (int, error) {
+	s.asked <- struct{}{}
+	return s.comes.Read(b)
+}
+
+func TestWhoSendsNothingHoldsNoPlace(t *testing.T) {
+	// If this fails, bodies that come slowly count as work, for which all others wait.
+	t.Parallel()
+	d := office(t, 1)
+	for _, c := range [][3]string{
+		{"POST", redrives, `{"source":{"queue":"dead"},"dry_run":true}`},
+		{"PUT", "/api/x/dry-run/policies/%2F/p", `{"pattern":".","definition":{"max-length":1}}`},
+		{"PUT", "/api/x/dry-run/operator-policies/%2F/p", `{"pattern":".","definition":{"max-length":1}}`},
+		{"POST", "/api/x/letters/%2F/import?queue=dead&once=true", ""},
+	} {
+		body := &slow{make(chan struct{}), strings.NewReader(c[2])}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			r := httptest.NewRequest(c[0], c[1], body)
+			r.RemoteAddr = d.from
+			r.SetBasicAuth("guest", "guest")
+			w := httptest.NewRecorder()
+			if d.server.ServeHTTP(w, r); w.Code != 200 {
+				t.Errorf("%v: %d %s", c, w.Code, w.Body)
+			}
+		}()
+		<-body.asked
+		if n := d.holds("guest"); n != 0 {
+			t.Errorf("%v whose body has not come holds %d places", c, n)
+		}
+		go func() {
+			for range body.asked {
+			}
+		}()
+		<-ended
+		close(body.asked)
 	}
 }
 

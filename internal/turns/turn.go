@@ -146,9 +146,7 @@ func (t *Turn) Away(fn func() error) error {
 		t.user.places--
 	}
 	s.mu.Unlock()
-	began := time.Now()
 	defer func() {
-		t.since = t.since.Add(max(time.Since(began)-slice, 0))
 		if goes {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -156,6 +154,15 @@ func (t *Turn) Away(fn func() error) error {
 			t.user.places++
 		}
 	}()
+	return t.Idle(fn)
+}
+
+// Idle runs what waits for something else than its turn: it is not work but for a slice.
+func (t *Turn) Idle(fn func() error) error {
+	if t != nil {
+		began := time.Now()
+		defer func() { t.since = t.since.Add(max(time.Since(began)-slice, 0)) }()
+	}
 	return fn()
 }
 

@@ -352,6 +352,34 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
+// TestIdleIsNoWork: without it who has many wait for something else would have all others rest for that.
+func TestIdleIsNoWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := busy()
+		<-time.After(time.Second)
+		idle := func() error { <-time.After(time.Second); return nil }
+		for _, wait := range []func(*Turn) error{
+			func(turn *Turn) error { return turn.Idle(idle) }, func(turn *Turn) error { return turn.Away(idle) },
+		} {
+			var all sync.WaitGroup
+			for range 4 {
+				all.Go(func() {
+					_, turn, _ := s.Begin(t.Context(), "idle")
+					_ = wait(turn)
+					turn.End()
+				})
+			}
+			all.Wait()
+			began := time.Now()
+			if _, turn, err := s.Begin(t.Context(), "other"); err != nil || time.Since(began) != 0 {
+				t.Errorf("rests for %v because others have waited, %v", time.Since(began), err)
+			} else {
+				turn.End()
+			}
+		}
+	})
+}
+
 // TestFewAreAway: without it who reads no answer could have as many as he likes.
 func TestFewAreAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

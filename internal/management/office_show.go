@@ -68,7 +68,7 @@ func bytesIn(query url.Values, name string, to *int) error {
 func (s *showing) letter(x *vhost.Seen) (api.Letter, error) {
 	l := api.Letter{
 		ID: letterID(x.ID), VHost: s.host, Place: placeQueue, Queue: x.Queue, State: x.StateName(),
-		Redelivered: x.Redelivered, Returns: int64(x.Returns), Persistent: x.Persistent, Size: int64(x.Body),
+		Redelivered: x.Redelivered, Returns: int64(x.Returns), Persistent: x.Persistent, Size: x.BodyBytes(),
 		Due: s.instant(x.Scheduled || x.StateName() == "waiting", int64(x.Until)), Expires: s.instant(x.ExpireAt != 0, int64(x.ExpireAt)),
 	}
 	content := x.Content()

@@ -23,7 +23,6 @@ type Seen struct {
 	ExpireAt    deadline.Instant // vhost time, 0: never
 	Until       deadline.Instant // vhost time, of one that waits
 	Size        uint32           // of the record, bytes
-	Body        uint32           // of the payload, bytes
 	Cause       Cause            // of one that is lost or held
 	At          deadline.Instant // wall clock: since when a lost letter is there
 	Target      string           // of a lost letter
@@ -109,7 +108,7 @@ func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
 	x := Seen{
 		ID: uint64(seq) + 1, Queue: q.object.Name, Lost: q == v.shelf, State: e.State, Letter: e.Flags&queue.Letter != 0,
 		Told: e.Flags&queue.Told != 0, Persistent: e.Flags&queue.Persistent != 0, Redelivered: e.Flags&queue.Redelivered != 0, Priority: e.Priority,
-		ExpireAt: e.ExpireAt, Size: e.Size, Body: e.BodyBytes, vhost: v, in: q, seq: seq, entry: *e, Scheduled: q.schedule != nil,
+		ExpireAt: e.ExpireAt, Size: e.Size, vhost: v, in: q, seq: seq, entry: *e, Scheduled: q.schedule != nil,
 	}
 	switch {
 	case x.Lost:
@@ -174,7 +173,7 @@ func (x *Seen) Content() View {
 // Sift tells a filter of the message as much as it needs to know.
 func (x *Seen) Sift(needs sift.Need) sift.Message {
 	m := sift.Message{
-		ID: x.ID, Queue: x.Queue, State: x.StateName(), Size: int64(x.Body),
+		ID: x.ID, Queue: x.Queue, State: x.StateName(), Size: x.BodyBytes(),
 	}
 	if x.Cause != 0 {
 		m.Cause = x.Cause.String()
@@ -222,6 +221,14 @@ func (x *Seen) siftFailure(m *sift.Message) {
 	}
 	content := x.Content()
 	m.Exchange, m.Keys = string(content.Exchange), []string{string(content.RoutingKey)}
+}
+
+// BodyBytes is the size of the payload. Of a lost letter the entry counts all that is kept of it.
+func (x *Seen) BodyBytes() int64 {
+	if x.Lost {
+		return int64(len(x.Content().Body))
+	}
+	return int64(x.entry.BodyBytes)
 }
 
 // Failure is what the headers of a message tell that is Told.

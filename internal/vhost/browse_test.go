@@ -79,7 +79,7 @@ func TestBrowse(t *testing.T) {
 		{Where{Queue: "dead"}, true, "", []string{`4 ready rejected "2"`, `3 ready rejected "1"`, `1 unacked  "4"`}},
 		{Where{Queue: "dead"}, true, "reason:rejected 2", []string{`4 ready rejected "2"`}},
 		{Where{Queue: "dead"}, false, "-state:ready", []string{`1 unacked  "4"`}},
-		{Where{Lost: true}, false, "cause:discarded", []string{`1 lost  "5"`}},
+		{Where{Lost: true}, false, "cause:discarded size:1", []string{`1 lost  "5"`}},
 		{Where{Schedule: "d"}, false, "", []string{`1 scheduled  "6"`}},
 		{Where{Queue: "work"}, true, "", []string{`3 ready  "3"`}},
 	} {
@@ -98,7 +98,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("got %+v, %t", x, ok)
 	}
 	lost, ok := v.Find(Where{Lost: true}, 1)
-	if h := lost.History(); !ok || h == nil || lost.Cause != Discarded || lost.Target != "dead" || lost.At == 0 {
+	if h := lost.History(); !ok || h == nil || lost.Cause != Discarded || lost.Target != "dead" || lost.At == 0 || lost.BodyBytes() != 1 {
 		t.Errorf("got %+v, %t", lost, ok)
 	}
 	for _, none := range []struct {

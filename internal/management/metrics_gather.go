@@ -136,7 +136,6 @@ func (s *Server) figures(ctx context.Context, h *access.VHost, f *hostFigures, d
 	err := look(ctx, s.engine, h.Name, func(v *vhost.VHost) {
 		f.up, ruled = true, v.Ruled()
 		f.traffic, f.books, f.shelf = v.Traffic(), v.Books(), v.Shelf()
-		f.types.addAll(v.GoneCounts())
 		f.jobs, f.jobsRate = jobStates(v), jobsRate(v)
 		f.time = punctualityOf(v, now)
 		for x := range v.Topology().Exchanges() {
@@ -199,6 +198,7 @@ func (s *Server) readQueues(ctx context.Context, h *access.VHost, f *hostFigures
 			return err
 		}
 	}
+	f.types.addAll(at.Gone())
 	slices.SortFunc(f.rows, func(a, b queueSeries) int { return strings.Compare(a.Name, b.Name) })
 	for i := range f.rows {
 		f.rows[i].labels = labelled("vhost", f.name, "queue", f.rows[i].Name)

@@ -38,6 +38,9 @@ type ledger struct {
 	begun     bool        // there was a reading before: what comes to be known now began at zero
 }
 
+// forgotten reports whether the readings were given up, and there is none since: nobody knows what died lately. The ledger may be nil.
+func (l *ledger) forgotten() bool { return l != nil && !l.begun }
+
 func newSampler(e *engine.Engine, roster Roster) *sampler {
 	s := &sampler{engine: e, roster: roster, stopped: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -108,7 +111,7 @@ func (s *sampler) readHost(name string) (*hostReading, error) {
 	var traffic vhost.Traffic
 	var known []string // queues that messages came to
 	err := look(ctx, s.engine, name, func(v *vhost.VHost) {
-		all, traffic, r.books = byType(v.GoneCounts()).sum(), v.Traffic(), v.Books()
+		traffic, r.books = v.Traffic(), v.Books()
 		v.ExchangeStats(func(name string, n vhost.ExchangeStats) {
 			f := flowOf(&n)
 			r.flows[name] = &f
@@ -118,7 +121,7 @@ func (s *sampler) readHost(name string) (*hostReading, error) {
 		return nil, err
 	}
 	var aside figures
-	err = eachQueue(ctx, s.engine, name, func(q *vhost.QueueSample) {
+	gone, err := eachQueue(ctx, s.engine, name, func(q *vhost.QueueSample) {
 		all.Add(&q.Stats)
 		f := figuresOf(&q.Stats)
 		f[atReady], f[atUnacked], f[atAside] = uint64(q.Ready), uint64(q.Unacked), uint64(q.Waiting+q.Held)
@@ -130,6 +133,8 @@ func (s *sampler) readHost(name string) (*hostReading, error) {
 			known = append(known, q.Name)
 		}
 	})
+	ended := gone.sum()
+	all.Add(&ended)
 	r.whole = figuresOfAll(&all, &traffic)
 	for _, x := range []int{atReady, atUnacked, atAside} {
 		r.whole[x] = aside[x]

@@ -61,10 +61,11 @@ func (s *Server) sumOver(ctx context.Context, h *access.VHost, w spans) tally {
 			t.exchanges++
 		}
 		t.traffic, t.books, t.shelf = v.Traffic(), v.Books(), v.Shelf()
-		t.stats.addAll(v.GoneCounts())
 	})
 	if err == nil {
-		err = eachQueue(ctx, s.engine, h.Name, t.addQueue)
+		var gone byType
+		gone, err = eachQueue(ctx, s.engine, h.Name, t.addQueue)
+		t.stats.addAll(gone)
 	}
 	if err != nil {
 		s.options.Log.Debug("virtual host not summed up", "vhost", h.Name, "error", err)
@@ -92,16 +93,17 @@ func (t *tally) addQueue(q *vhost.QueueSample) {
 	t.stats[q.Type] = n
 }
 
-// eachQueue visits the queues of a virtual host in portions, between which it serves others. A sample is lent.
-func eachQueue(ctx context.Context, e *engine.Engine, name string, visit func(*vhost.QueueSample)) error {
+// eachQueue visits the queues of a virtual host in portions, between which it serves others, and tells what
+// those had counted that are no more. A sample is lent.
+func eachQueue(ctx context.Context, e *engine.Engine, name string, visit func(*vhost.QueueSample)) (gone byType, err error) {
 	var at vhost.Sampling
 	for more := true; more; {
 		err := look(ctx, e, name, func(v *vhost.VHost) { more = v.Sample(&at, samplePortion, visit) })
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return at.Gone(), nil
 }
 
 func (t *tally) add(o tally) {

@@ -54,6 +54,7 @@ func (v *VHost) keepCounts(q *queueState) {
 		v.gone[q.object.Type] = &QueueStats{}
 	}
 	v.gone[q.object.Type].Add(&q.stats)
+	v.missedBy(q)
 }
 
 // CountsByType sums up what the queues of each type have counted since the vhost was opened, those that are no more

@@ -3,6 +3,7 @@ package vhost
 import (
 	"math"
 	"slices"
+	"weak"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/topology"
@@ -43,8 +44,10 @@ const (
 )
 
 // A Sampling visits all queues in portions, between which the vhost serves others. A queue that is declared or deleted
-// meanwhile may be visited or not.
+// meanwhile may be visited or not; what it has counted is in Gone if it was not visited before it was deleted.
 type Sampling struct {
+	begun   bool
+	gone    map[string]QueueStats
 	after   QueueID
 	version uint64               // of the topology, for
 	ways    map[string][]QueueID // where an exchange leads, whatever the key
@@ -53,6 +56,9 @@ type Sampling struct {
 // Sample visits up to most queues more, in the order of their numbers, and reports whether there may be others. A sample is lent
 // until visit returns.
 func (v *VHost) Sample(to *Sampling, most int, visit func(*QueueSample)) (more bool) {
+	if !to.begun {
+		v.beginSampling(to)
+	}
 	if to.ways == nil || to.version != v.topo.Version() {
 		to.version, to.ways = v.topo.Version(), map[string][]QueueID{}
 	}
@@ -71,8 +77,40 @@ func (v *VHost) Sample(to *Sampling, most int, visit func(*QueueSample)) (more b
 		visit(&x)
 	}
 	to.after = math.MaxUint32
+	v.endSampling(to)
 	v.topo.ForgetWay()
 	return false
+}
+
+// Gone sums up what queues had counted, by type, that are no more and were not visited: with the samples it is what all queues
+// have counted, and never less than what a sampling before had found. It is complete when all queues were visited. The map is the
+// sampling's.
+func (s *Sampling) Gone() map[string]QueueStats { return s.gone }
+
+// beginSampling has a sampling told of queues that are deleted before it ends. Those that nobody goes on with are forgotten.
+func (v *VHost) beginSampling(s *Sampling) {
+	s.begun, s.gone = true, map[string]QueueStats{}
+	for kind, n := range v.gone {
+		s.gone[kind] = *n
+	}
+	v.samplings = slices.DeleteFunc(v.samplings, func(p weak.Pointer[Sampling]) bool { return p.Value() == nil })
+	v.samplings = append(v.samplings, weak.Make(s))
+}
+
+// endSampling forgets a sampling.
+func (v *VHost) endSampling(s *Sampling) {
+	v.samplings = slices.DeleteFunc(v.samplings, func(p weak.Pointer[Sampling]) bool { return p.Value() == s })
+}
+
+// missedBy notes what a queue has counted that is being deleted with those samplings that have not visited it.
+func (v *VHost) missedBy(q *queueState) {
+	for _, p := range v.samplings {
+		if s := p.Value(); s != nil && s.after < q.id {
+			n := s.gone[q.object.Type]
+			n.Add(&q.stats)
+			s.gone[q.object.Type] = n
+		}
+	}
 }
 
 func (v *VHost) sample(q *queueState, to *Sampling, x *QueueSample) {
@@ -210,12 +248,3 @@ func (v *VHost) Overdue(now Instant) (n int) {
 
 // Armed counts the deadlines that are set: chunks of messages that expire or wait, queues that expire, and other work to come.
 func (v *VHost) Armed() int { return v.deadlines.Len() }
-
-// GoneCounts sums up what queues that are no more had counted, by type. The map is the caller's.
-func (v *VHost) GoneCounts() map[string]QueueStats {
-	all := map[string]QueueStats{}
-	for kind, s := range v.gone {
-		all[kind] = *s
-	}
-	return all
-}

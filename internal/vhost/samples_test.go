@@ -131,3 +131,43 @@ func TestOldestLetter(t *testing.T) {
 		}
 	}
 }
+
+func TestSamplingMissesNoCounts(t *testing.T) {
+	// If this fails, counters of metrics fall for a moment, or count double, when queues are deleted while they are gathered.
+	t.Parallel()
+	lines := ""
+	for i := range 10 {
+		lines += fmt.Sprintf("declare q%d\npublish q%d \"m\"\npublish q%d \"m\"\n", i, i, i)
+	}
+	sc := counted(t, lines+"delete q4")
+	v := sc.world.v
+	run := func(lines ...string) {
+		t.Helper()
+		if err := sc.block(lines); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var at Sampling
+	var sum QueueStats
+	more := v.Sample(&at, 3, func(q *QueueSample) { sum.Add(&q.Stats) })
+	run("delete q0", "publish q1 \"m\"", "publish q7 \"m\"", "delete q7", "declare late", "publish late \"m\"", "delete late", "delete q9")
+	for more {
+		more = v.Sample(&at, 3, func(q *QueueSample) { sum.Add(&q.Stats) })
+	}
+	run("delete q1", "delete q8")
+	for _, n := range at.Gone() {
+		sum.Add(&n)
+	}
+	if sum.Published != 22 {
+		t.Errorf("%d messages are counted, not 20, one more before a queue was seen and one of a queue that came and went", sum.Published)
+	}
+	var again Sampling
+	sum = QueueStats{}
+	v.Sample(&again, 100, func(q *QueueSample) { sum.Add(&q.Stats) })
+	for _, n := range again.Gone() {
+		sum.Add(&n)
+	}
+	if sum.Published != 23 || len(v.samplings) != 0 {
+		t.Errorf("then %d, and %d samplings go on", sum.Published, len(v.samplings))
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"weak"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
@@ -65,6 +66,8 @@ type VHost struct {
 	holding holding
 	jobs    jobs
 	gone    map[string]*QueueStats // what queues that are no more had counted, by type
+
+	samplings []weak.Pointer[Sampling] // that have not ended; they are their callers'
 
 	lateness Lateness
 	traffic  Traffic

@@ -90,12 +90,14 @@ func byReason(f *figures) api.Object[uint64] {
 }
 
 // deaths tells what died in a virtual host, or in one of its queues, and by how much the figures, which are now those,
-// have grown. What was not read yet is of the last step.
+// have grown. What was not read yet is of the last step; when readings were forgotten, nothing has grown until the next.
 func (s *sampler) deaths(h *access.VHost, queue *vhost.QueueID, of deathRange, now *figures) (d api.Deaths, grown figures) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	readings := &history{last: s.mu.last, fromZero: true}
-	if l := s.mu.ledgers[h.LogID]; l != nil && queue == nil {
+	if l := s.mu.ledgers[h.LogID]; l.forgotten() {
+		now = &figures{}
+	} else if l != nil && queue == nil {
 		readings = &l.whole
 	} else if l != nil && l.queues[*queue] != nil {
 		readings = l.queues[*queue]
@@ -162,6 +164,9 @@ func (s *sampler) addSources(all []deathSource, log uint32, of deathRange, queue
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.mu.ledgers[log]
+	if l.forgotten() {
+		return all
+	}
 	edges := of.edges(s.mu.last)
 	begin := edges[len(edges)-1:]
 	for i := range queues {

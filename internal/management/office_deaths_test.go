@@ -153,3 +153,29 @@ func BenchmarkSamples(b *testing.B) {
 		b.ReportMetric(float64(time.Since(began).Microseconds())/1000, "ms-sources-of-a-day")
 	}
 }
+
+func TestNothingDiedLatelyAfterAReset(t *testing.T) {
+	// If this fails, all that ever died is said to have died in the last minute when the statistics were reset.
+	t.Parallel()
+	d := open(t)
+	d.queueWith("dead", "")
+	d.queueWith("q", `"x-dead-letter-exchange":"","x-dead-letter-routing-key":"dead"`)
+	d.reject("q", 5)
+	now := time.Now().Add(time.Hour)
+	d.server.sampler.read(now)
+	count := func() (died, letters uint64, sources int) {
+		t.Helper()
+		s := read[api.LettersSummary](d, "/api/x/letters/%2F/summary?range=1m").Recent
+		of := read[api.Deaths](d, "/api/x/queues/%2F/dead/deaths?range=1m")
+		return s.Died["rejected"] + s.Others, s.Letters + of.Letters, len(s.Sources)
+	}
+	d.want(204, "DELETE", "/api/reset", "")
+	if died, letters, sources := count(); died != 0 || letters != 0 || sources != 0 {
+		t.Errorf("right after the reset %d died, of %d queues, and %d letters came", died, sources, letters)
+	}
+	d.server.sampler.read(now.Add(5 * time.Second))
+	d.reject("q", 2)
+	if died, letters, sources := count(); died != 2 || letters != 4 || sources != 1 {
+		t.Errorf("after a reading %d died, of %d queues, and %d letters came", died, sources, letters)
+	}
+}

@@ -43,6 +43,16 @@ func resendLetter(c *call) error {
 		}
 		post.Payload = &text
 	}
+	if file, ok := c.words.get("properties"); ok {
+		text, err := c.readFile(file)
+		if err != nil {
+			return err
+		}
+		post.Properties = &api.Arguments{}
+		if err := api.Decode(text, post.Properties); err != nil {
+			return failf(exitData, "the properties are not an object in JSON: %v", err)
+		}
+	}
 	c.banner("Resending message %s of %s in vhost '%s' ...", rest[0], c.placeName(queue), c.vhost())
 	var answer api.Resent
 	path := append(c.messagesAt(queue), rest[0], "resend")
@@ -58,6 +68,9 @@ func resendLetter(c *call) error {
 			told = "It would go to " + strings.Join(answer.Queues, ", ")
 		}
 		return c.done(told, textCell(answer.Outcome))
+	}
+	if len(answer.Queues) > 0 {
+		return c.done("It went to "+strings.Join(answer.Queues, ", "), nil)
 	}
 	return c.done("", nil)
 }

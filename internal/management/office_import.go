@@ -197,6 +197,9 @@ func (in *intake) line(text []byte) error {
 	if p.Has&amqp.FlagUserID != 0 && p.UserID != r.caller.name && !r.impersonates() {
 		return errors.New("the user ID is not yours")
 	}
+	if in.origin {
+		restoreExpiration(p, l.Deaths)
+	}
 	if err := publishable(p); err != nil {
 		return err
 	}
@@ -323,6 +326,19 @@ func importedProperties(l *api.Exported) (*amqp.Properties, error) {
 		return nil, err
 	}
 	return &p, p.Check()
+}
+
+// restoreExpiration gives a letter the expiration again that its publisher gave it, and its death has taken: as a redrive to where it
+// was published first does.
+func restoreExpiration(p *amqp.Properties, deaths []api.Death) {
+	if p.Has&amqp.FlagExpiration != 0 {
+		return
+	}
+	for i := range deaths { // the newest first
+		if x := deaths[i].OriginalExpiration; x != nil {
+			p.Has, p.Expiration = p.Has|amqp.FlagExpiration, *x
+		}
+	}
 }
 
 // publishable refuses a line that no publisher may send: published with others it would end them all.

@@ -33,6 +33,7 @@ type original struct {
 	exchange   string // of its first publish
 	keys       []string
 	properties amqp.Properties
+	restored   bool // its expiration is that of its publisher again, which lists do not show
 	body       []byte
 }
 
@@ -61,6 +62,9 @@ func resend(r *request, s *spot) (answer, error) {
 	e := &vhost.Edit{Source: s.Where, ID: id, Keep: bool(body.Keep)}
 	if err := r.editTarget(e, &old, &body); err != nil {
 		return answer{}, err
+	}
+	if e.Way == vhost.WayElsewhere && old.restored { // where it may be put aside, and would end it
+		old.properties.Has, old.properties.Expiration, old.restored = old.properties.Has&^amqp.FlagExpiration, "", false
 	}
 	p, payload, err := r.edited(&old, &body, s)
 	if err != nil {
@@ -129,7 +133,7 @@ func originalOf(x *vhost.Seen) (o original, err error) {
 		for i := range h.Deaths {
 			if d := &h.Deaths[i]; d.HadTTL {
 				o.properties.Has |= amqp.FlagExpiration
-				o.properties.Expiration = d.Expiration
+				o.properties.Expiration, o.restored = d.Expiration, true
 			}
 		}
 	}
@@ -174,6 +178,9 @@ func (r *request) edited(old *original, body *api.PostResend, s *spot) (*amqp.Pr
 			return nil, nil, badRequest("the user ID is that of the original, or your own, not '%s'", given.UserID)
 		}
 		given.Headers = withTypesOf(given.Headers, p.Headers)
+		if _, says := amqp.Table(*body.Properties).Get("expiration"); !says && old.restored {
+			given.Has, given.Expiration = given.Has|amqp.FlagExpiration, p.Expiration
+		}
 		p = *given
 	}
 	headers := amqp.Table{{Name: editedFrom, Value: amqp.String(s.reference())}}

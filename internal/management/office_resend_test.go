@@ -104,8 +104,9 @@ func TestResendToOtherKeys(t *testing.T) {
 			t.Errorf("%s: tried %s, told %s, arrived in %s, expected %s", body, d, s, a, want)
 		}
 	}
+	d.want(204, "DELETE", "/api/queues/%2F/d3/contents", "")
 	d.want(200, "POST", at, `{"exchange":"amq.direct","routing_key":"d3","properties":{"headers":{"CC":["d1"]},"expiration":"60000"}}`)
-	if l := read[api.Letters](d, "/api/x/queues/%2F/d3/messages").Items; len(l) != 2 || l[1].Expires == nil {
+	if l := read[api.Letters](d, "/api/x/queues/%2F/d3/messages").Items; len(l) != 1 || l[0].Expires == nil {
 		t.Errorf("with an expiration: %+v", l)
 	}
 }
@@ -292,6 +293,34 @@ func TestImportOnce(t *testing.T) {
 	publish("second 2")
 	once(export()+export(), 2, 2)
 	once(export(), 0, 2)
+}
+
+func TestPublishersExpiration(t *testing.T) {
+	// If this fails, a letter that is edited, or imported to where it came from, lives longer than its publisher wanted, or ends where it was put aside.
+	t.Parallel()
+	d := open(t)
+	d.queueWith("grave", "")
+	d.queueWith("work", `"x-dead-letter-exchange":"","x-dead-letter-routing-key":"grave"`)
+	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish", `{"routing_key":"work","payload":"x","payload_encoding":"string","properties":{"expiration":"500000"}}`)
+	d.take("work", `{"count":1,"ackmode":"reject_requeue_false","encoding":"auto"}`)
+	file := d.want(200, "GET", "/api/x/letters/%2F/export?queue=grave", "").Body.String()
+	const at = "/api/x/queues/%2F/grave/messages/1/resend"
+	for body, want := range map[string]string{
+		`{"keep":true,"payload":"n"}`: "500000", `{"keep":true,"properties":{"headers":{"a":1}}}`: "500000",
+		`{"keep":true,"exchange":"","routing_key":"work"}`: "", `{"keep":true,"exchange":"","routing_key":"work","properties":{"expiration":"7000"}}`: "7000",
+		`{"keep":true,"properties":{"expiration":"600000"}}`: "600000", `{"keep":true,"properties":{"expiration":null}}`: "", "import": "500000",
+	} {
+		d.want(204, "DELETE", "/api/queues/%2F"+"/work"+"/contents", "")
+		if body == "import" {
+			d.want(200, "POST", "/api/x/letters/%2F/import?origin=true", file)
+		} else {
+			d.want(200, "POST", at, body)
+		}
+		l := read[api.Letters](d, workLetters+"?payload=true").Items
+		if got, _ := amqp.Table(l[0].Properties).Get("expiration"); len(l) != 1 || got.Str != want || (l[0].Expires != nil) != (want != "") {
+			t.Errorf("%s: %+v", body, l)
+		}
+	}
 }
 
 func TestRepublishedEditAndImport(t *testing.T) {

@@ -162,6 +162,49 @@ world.test('a letter is discarded, is found among the lost ones, and is restored
   await row.waitFor({ state: 'detached' });
 });
 
+/** Failures as Spring's RepublishMessageRecoverer publishes them anew to where dead letters go. */
+const recovered = (n, name) => Array.from({ length: n }, (_, i) => ({
+  body: { order: i }, messageId: `${name}-${i}`,
+  headers: {
+    'x-exception-message': `no price for item ${i}`, 'x-exception-stacktrace': `com.example.PriceMissingException: no price for item ${i}\n\tat com.example.Shop.price(Shop.java:42)`,
+    'x-original-exchange': 'shop', 'x-original-routingKey': `${name}.new`,
+  },
+}));
+
+world.test('a redrive is called by what a filter finds, and asks again before letters come to where they are', async (c) => {
+  const channel = await c.broker.channel();
+  await pair(channel, 'priced', 1);
+  await publish(channel, '', 'priced.dead', recovered(101, 'priced'));
+  await c.open('/queues/%2F/priced.dead?tab=messages&filter=exception:*PriceMissing*');
+  await c.text('table.so_far', { n: 100 }).waitFor();
+  await c.page.getByRole('columnheader', { name: c.say('letters.exception') }).waitFor();
+  await c.page.getByRole('row').filter({ hasText: 'priced-7' }).filter({ hasText: 'no price for item 7' }).first().waitFor();
+  await c.accessible();
+  await c.button('redrive.found').click();
+  await c.dialog.getByRole('heading', { name: c.say('redrive.title_found') }).waitFor();
+  await c.dialog.getByRole('radio', { name: c.say('redrive.to_other_queue') }).check();
+  await c.field('redrive.queue', {}, c.dialog).fill('priced.dead');
+  await c.button('redrive.try', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('redrive.into_same', { n: 101, queue: 'priced.dead' })).waitFor();
+  await c.dialog.getByRole('heading', { name: c.say('redrive.title', { n: 101 }) }).waitFor();
+  await c.accessible();
+  const begin = c.button('redrive.begin', {}, c.dialog);
+  assert.ok(await begin.isDisabled(), 'it begins with a click');
+  await c.field('redrive.all_the_same', {}, c.dialog).check();
+  assert.ok(await begin.isEnabled(), 'it does not begin though it was asked for');
+  await c.button('redrive.try', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('redrive.into_same', { n: 101, queue: 'priced.dead' })).waitFor();
+  assert.ok(await begin.isDisabled(), 'another dry run is to be answered anew');
+  await c.dialog.getByRole('radio', { name: c.say('redrive.to_other_queue') }).check();
+  await c.field('redrive.queue', {}, c.dialog).fill('priced');
+  await c.button('redrive.try', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('redrive.would_move', { n: 101 })).waitFor();
+  assert.equal(await c.field('redrive.all_the_same', {}, c.dialog).count(), 0);
+  await begin.click();
+  await c.dialog.locator('.stat', { hasText: c.say('jobs.moved') }).getByText('101', { exact: true }).waitFor();
+  await c.broker.depth('priced', 101);
+});
+
 world.test('a group is discarded, and brought back from the lost letters', async (c) => {
   await pair(await c.broker.channel(), 'cast', 8);
   await c.open('/letters?view=groups&by=source&filter=queue:cast.dead');

@@ -39,6 +39,7 @@ const paths = {
   expired: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 7v5l4 2',
   maxlen: 'M5 5h14v4H5zM5 10h14v4H5zM5 15h14v4H5z',
   delivery_limit: 'M20 12a8 8 0 1 1-3-6M20 4v5h-5',
+  republished: 'M4 6h16v12H4zM4 6l8 6 8-6M9 21h9M15 18l3 3-3 3',
   redrive: 'M20 12a8 8 0 1 1-3-6M20 3v5h-5',
   discard: 'M4 7h16M9 7V4h6v3M6 7l1 14h10l1-14',
   edit: 'M4 20l1-5L16 4l4 4L9 19z',

@@ -61,7 +61,7 @@ export function Table({ id, caption, source, columns, keyOf = (row) => row.name,
   if (source.total === 0 && !source.text && empty && !more?.partial) return empty;
   const all = selection && rows.length > 0 && keys.every((k) => selection[0].has(k));
   return html`<div class=${`table-frame ${className}`}>
-    <${Tools} ...${{ id, caption, source, columns, shown, chosen, selection, filter, filterBox, actions, keys }} />
+    <${Tools} ...${{ id, caption, source, columns, shown, chosen, selection, filter, filterBox, actions, keys, more }} />
     <div class="table-box" ref=${box} tabindex="0" role="region" aria-label=${caption} onScroll=${drawn.onScroll}>
       <table aria-rowcount=${rows.length + 1}>
         <caption class="hidden">${caption}</caption>
@@ -110,7 +110,7 @@ function Head({ column: c, source }) {
   </th>`;
 }
 
-function Tools({ id, caption, source, columns, shown, chosen, selection, filter, filterBox, actions, keys }) {
+function Tools({ id, caption, source, columns, shown, chosen, selection, filter, filterBox, actions, keys, more }) {
   const count = selection?.[0].size || 0;
   const picked = () => source.rows.filter((_, i) => selection?.[0].has(keys[i]));
   const values = (row) => shown.map((c) => (c.value ? c.value(row) : row[c.key]));
@@ -120,7 +120,7 @@ function Tools({ id, caption, source, columns, shown, chosen, selection, filter,
       <input type="search" ref=${filterBox} value=${source.text} placeholder=${t('table.filter')} onInput=${(e) => source.change({ text: e.target.value })}
         onKeyDown=${(e) => { if (e.key === 'Escape') e.target.blur(); }} /></label>
       <label class="check small"><input type="checkbox" checked=${source.regex} onChange=${(e) => source.change({ regex: e.target.checked })} /> ${t('table.regex')}</label>`}
-    <span class="count" aria-live="polite">${count ? t('table.selected', { n: count }) : source.text ? t('table.filtered', { n: source.filtered, total: source.total }) : t('table.rows', { n: source.total })}</span>
+    <span class="count" aria-live="polite">${count ? t('table.selected', { n: count }) : more?.next ? t('table.so_far', { n: source.total }) : source.text ? t('table.filtered', { n: source.filtered, total: source.total }) : t('table.rows', { n: source.total })}</span>
     ${count > 0 && html`<button type="button" class="plain" onClick=${() => selection[1](new Set())}>${t('table.select_none')}</button>`}
     <span class="grow"></span>
     ${actions?.(count ? picked() : [])}

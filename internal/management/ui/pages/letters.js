@@ -32,14 +32,15 @@ export function render() {
   const by = q.by || 'reason';
   const view = q.view || (filter ? 'list' : 'groups');
   const summary = useData((abort) => api.get(`x/letters/${path`${v}`}/summary`, {}, { signal: abort }), [v], { on: ['letters'] });
-  const known = { queue: summary.data?.queues.map((x) => x.name) || [], reason: ['rejected', 'expired', 'maxlen', 'delivery_limit'] };
+  const known = { queue: summary.data?.queues.map((x) => x.name) || [], reason: ['rejected', 'expired', 'maxlen', 'delivery_limit', 'republished'] };
+  const waiting = summary.data?.waiting;
   const change = (f) => setQuery({ filter: f, view: view === 'groups' && !q.view ? 'groups' : q.view });
   return html`<div class="page-head"><h1>${t('letters.title')}</h1><${OneVHost} /><button type="button" onClick=${() => importLetters(v).then((done) => done && summary.refresh())}>${t('import.open')}</button><a class="button" href=${href('/lost', { vhost: v })}>${t('lost.title')}${summary.data ? ` · ${num(summary.data.lost.messages)}` : ''}</a></div>
     <${Cards} of=${summary} />
     <${FilterBox} filter=${filter} change=${change} known=${known} error="" />
     <div class="tabs" role="tablist" aria-label=${t('letters.view')}>
       ${['groups', 'list', 'queues'].map((name) => html`<button type="button" role="tab" aria-selected=${name === view} onClick=${() => setQuery({ view: name }, { push: true })}>${t(`letters.as_${name}`)}</button>`)}</div>
-    ${view === 'groups' ? html`<${Groups} vhost=${v} by=${by} filter=${filter} />` : view === 'queues' ? html`<${Queues} vhost=${v} summary=${summary} />` : html`<${List} vhost=${v} filter=${filter} />`}`;
+    ${view === 'groups' ? html`<${Groups} vhost=${v} by=${by} filter=${filter} waiting=${waiting} />` : view === 'queues' ? html`<${Queues} vhost=${v} summary=${summary} />` : html`<${List} vhost=${v} filter=${filter} waiting=${waiting} />`}`;
 }
 
 function Cards({ of }) {
@@ -57,11 +58,14 @@ function Cards({ of }) {
   </div>`;
 }
 
-const nothing = (filter) => (filter
+// nothing is shown where no letter is; waiting messages of dead-letter queues may be others all the same.
+const nothing = (filter, waiting) => (filter
   ? html`<${Empty} title=${t('letters.none_found')} text=${t('letters.none_found_text')} docs="filters.md" />`
+  : waiting > 0
+  ? html`<${Empty} title=${t('letters.empty')} text=${t('letters.empty_waiting', { n: waiting })} docs="dead-letters.md"><p><button type="button" onClick=${() => setQuery({ view: 'queues' }, { push: true })}>${t('letters.as_queues')}</button></p></${Empty}>`
   : html`<${Empty} title=${t('letters.empty')} text=${t('letters.empty_text')} code=${deadLetterSamples} cli="bartleby ctl set_policy dlx '^orders$' '{\"dead-letter-exchange\":\"dlx\"}' --apply-to queues" docs="dead-letters.md"><p><a class="button" href=${href('/queues/new')}>${t('letters.create_pair')}</a></p></${Empty}>`);
 
-function Groups({ vhost, by, filter }) {
+function Groups({ vhost, by, filter, waiting }) {
   const [header, setHeader] = useState(by.startsWith('header:') ? by.slice(7) : '');
   const got = useData((abort) => api.get(`x/letters/${path`${vhost}`}/groups`, { by, filter, limit: 200 }, { signal: abort }), [vhost, by, filter], { on: ['letters'] });
   const groups = got.data;
@@ -92,7 +96,7 @@ function Groups({ vhost, by, filter }) {
     </div>
     <${IndexState} of=${{ known: !!groups, index: groups?.index, partial: groups?.partial, scanned: groups?.scanned }} />
     ${got.error && groups && html`<p class="banner bad" role="alert">${reasonOf(got.error)}</p>`}
-    <${Table} id="groups" caption=${t('letters.as_groups')} source=${source} columns=${columns} keyOf=${(g) => g.filter || g.value} onOpen=${(g) => go('/letters', { vhost, filter: g.filter, view: 'list' })} filter=${false} empty=${nothing(filter)}
+    <${Table} id="groups" caption=${t('letters.as_groups')} source=${source} columns=${columns} keyOf=${(g) => g.filter || g.value} onOpen=${(g) => go('/letters', { vhost, filter: g.filter, view: 'list' })} filter=${false} empty=${nothing(filter, waiting)}
       actions=${() => html`<button type="button" class="primary" onClick=${() => redrive({ filter }, 'redrive')}><${Icon} name="redrive" /> ${filter ? t('redrive.found') : t('redrive.all')}</button>`} />
     ${groups && groups.others > 0 && html`<p class="faint">${t('letters.others', { n: groups.others })}</p>`}`;
 }
@@ -116,10 +120,10 @@ function Note({ close, vhost, by, group }) {
     <form id="note" onSubmit=${save}><p class="break"><b>${named(by, group.value)}</b></p><${TextArea} label=${t('letters.note')} hint=${t('letters.note_hint')} value=${text} onInput=${setText} rows="4" autofocus /></form></${Dialog}>`;
 }
 
-function List({ vhost, filter }) {
+function List({ vhost, filter, waiting }) {
   const order = route.value.query.order || 'newest';
   const selection = useState(new Set());
-  const letters = useLetters(`x/letters/${path`${vhost}`}`, { filter, order, payload: '' }, { hold: selection[0].size > 0 });
+  const letters = useLetters(`x/letters/${path`${vhost}`}`, { filter, order }, { hold: selection[0].size > 0 });
   const chosen = letters.items.filter((l) => selection[0].has(keyOf(l)));
   const done = (jobs) => {
     if (jobs) selection[1](new Set());
@@ -128,7 +132,7 @@ function List({ vhost, filter }) {
   const begin = (action) => attempt(async () => done(await beginRedrive(vhost, chosen.length ? scopesOf(chosen) : await scopesByFilter(vhost, filter), action)));
   useShortcuts({ r: ['keys.redrive', () => begin('redrive')], Delete: chosen.length > 0 && ['keys.discard', () => begin('discard')] }, [chosen.length, filter, vhost]);
   if (letters.error?.status === 400) return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${letters.error.reason}</p>`;
-  return html`<${LettersTable} letters=${letters} selection=${selection} empty=${nothing(filter)} actions=${() => html`
+  return html`<${LettersTable} letters=${letters} selection=${selection} empty=${nothing(filter, waiting)} actions=${() => html`
       <label class="buttons small">${t('letters.order')} <select value=${order} onChange=${(e) => setQuery({ order: e.target.value === 'newest' ? '' : e.target.value })}><option value="newest" selected=${order === 'newest'}>${t('redrive.newest')}</option><option value="oldest" selected=${order === 'oldest'}>${t('redrive.oldest')}</option></select></label>
       <button type="button" class="primary" onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</button>
       <button type="button" onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</button>

@@ -23,7 +23,7 @@ export function render() {
   const shelf = useData(async (abort) => (await api.get('x/lost-letters', {}, { signal: abort })).find((s) => s.vhost === v), [v], { on: ['letters'] });
   const letters = useLetters(base(v, '', true), { filter, order: 'newest' }, { hold: selection[0].size > 0 });
   const chosen = letters.items.filter((l) => selection[0].has(keyOf(l)));
-  const scopes = () => (chosen.length ? scopesOf(chosen) : [{ source: { lost: true }, filter, count: shelf.data?.messages }]);
+  const scopes = () => (chosen.length ? scopesOf(chosen) : [{ source: { lost: true }, filter, count: filter ? undefined : shelf.data?.messages }]);
   const done = () => {
     selection[1](new Set());
     letters.refresh();

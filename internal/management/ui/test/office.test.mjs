@@ -2,7 +2,8 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { and, quote, split, suggest, without } from '../pages/office/filter.js';
-import { stops, total } from '../pages/office/timeline.js';
+import { originOf, stops, total } from '../pages/office/timeline.js';
+import { intoSame, meant } from '../pages/office/meant.js';
 import { diff } from '../pages/office/diff.js';
 import { bytesOf, hex, jsonOf, kindsOf } from '../pages/office/payload.js';
 import { bucket, count, grid, heat, range, step } from '../pages/office/calendar.js';
@@ -59,6 +60,41 @@ test('the way of a letter, oldest stop first', () => {
   const fresh = stops({ place: 'lost', queue: '', state: 'lost', exchange: 'e', routing_keys: ['a'], at: null, deaths: [] });
   assert.deepEqual(fresh.map((s) => s.kind), ['publish', 'now']);
   assert.equal(fresh[0].exchange, 'e');
+});
+
+test('a letter that a consumer published anew: from where its headers say, and back to there', () => {
+  const at = '2023-11-14T22:15:00Z';
+  const anew = (republished, more = {}) => ({ place: 'queue', queue: 'orders.dlq', state: 'ready', exchange: 'shop.dlx', routing_keys: ['orders.dead'], at, deaths: [], redrives: 0, republished, ...more });
+  const spring = anew({ exchange: 'shop', routing_key: 'order.new' });
+  const way = stops(spring);
+  assert.deepEqual(way.map((s) => s.kind), ['publish', 'republish', 'now']);
+  assert.deepEqual([way[0].exchange, way[0].keys], ['shop', ['order.new']]);
+  assert.deepEqual([way[1].time, way[2].time, way[2].elapsed], [Date.parse(at), null, null], 'it is told of once');
+  assert.deepEqual(originOf(spring), { exchange: 'shop', keys: ['order.new'] });
+  assert.deepEqual(originOf(anew({ exchange: '', routing_key: 'orders' })), { exchange: '', keys: ['orders'] });
+  assert.deepEqual(originOf(anew({ exchange: 'shop' })), { exchange: 'shop', keys: ['orders.dead'] });
+  const bus = anew({ queue: 'sales' });
+  assert.deepEqual([stops(bus)[0].exchange, stops(bus)[0].queue], [null, 'sales']);
+  assert.deepEqual(originOf(bus), { exchange: '', keys: ['sales'] });
+  assert.deepEqual(stops(anew({ exchange: 'shop' }, { at: null, redrives: 2, came_back: true })).map((s) => s.kind), ['publish', 'republish', 'redrive', 'now']);
+  const shelved = stops(anew({ exchange: 'shop' }, { place: 'lost', queue: '' }));
+  assert.deepEqual(shelved.map((s) => [s.kind, s.time ?? null]), [['publish', null], ['republish', null], ['now', Date.parse(at)]], 'of a lost letter the time is that of its loss');
+  const dead = { exchange: 'dlx', routing_keys: ['dead'], deaths: [death('work', 'rejected', 2), death('orders', 'maxlen', 1)], first_death: { queue: 'orders', reason: 'maxlen', exchange: 'shop' } };
+  assert.deepEqual(originOf(dead), { exchange: 'shop', keys: ['k'] });
+});
+
+test('how many letters a redrive means, and which would come to where they are', () => {
+  const of = (more) => [{ source: { queue: 'orders.dlq' }, ...more }];
+  const trial = (more) => [{ matches: 1000, looked: 5000, partial: false, found: null, queues: { orders: 1000 }, ...more }];
+  assert.deepEqual(meant(of({ count: 25000 }), null), { n: 25000, partial: false, known: true });
+  assert.equal(meant(of({ filter: 'a' }), null).known, false, 'a filter finds what it finds');
+  assert.deepEqual(meant(of({ filter: 'a' }), trial()), { n: 1000, partial: false, known: true });
+  assert.deepEqual(meant(of({ filter: 'a' }), trial({ partial: true, found: 1200 })), { n: 1200, partial: false, known: true });
+  assert.deepEqual(meant(of({ filter: 'a' }), trial({ partial: true })), { n: 1000, partial: true, known: false });
+  assert.deepEqual(meant(of({ count: 25000 }), trial({ partial: true })), { n: 25000, partial: true, known: true });
+  assert.equal(intoSame(of()[0], trial()[0]), 0);
+  assert.equal(intoSame(of()[0], trial({ queues: { orders: 1, 'orders.dlq': 7 } })[0]), 7);
+  assert.equal(intoSame({ source: { lost: true } }, trial({ queues: { undefined: 3 } })[0]), 0);
 });
 
 test('what an edit changed', () => {

@@ -47,7 +47,7 @@ export function and(text, term) {
 
 // fields are what may be asked for, each with the values that there are, or an example of one.
 export const fields = [
-  ['reason', ['rejected', 'expired', 'maxlen', 'delivery_limit']], ['queue', []], ['source', []], ['exchange', []], ['key', ['order.#']],
+  ['reason', ['rejected', 'expired', 'maxlen', 'delivery_limit', 'republished']], ['queue', []], ['source', []], ['exchange', []], ['key', ['order.#']],
   ['age', ['>1h', '<10m', '1h..1d']], ['time', ['today', 'yesterday']], ['count', ['>3']], ['redrives', ['0', '>0']], ['came-back', ['>0']],
   ['state', ['ready', 'unacked', 'waiting', 'held', 'lost', 'scheduled']],
   ['cause', ['no_exchange', 'no_route', 'cycle', 'refused', 'hops', 'delivery_limit', 'discarded']],

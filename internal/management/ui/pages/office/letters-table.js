@@ -8,7 +8,7 @@ import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { reasonOf as reasonText, toast } from '../../lib/layers.js';
 import { useShortcuts } from '../../lib/keys.js';
-import { exceptionOf, keyOf, page, placeOf, readSome, reasonOf, sourceOf } from './letters.js';
+import { exceptionOf, keyOf, page, placeOf, readSome, reasonOf, sourceOf, withHeaders } from './letters.js';
 import { total } from './timeline.js';
 import { Reason, State } from './words.js';
 
@@ -22,7 +22,7 @@ export function useLetters(list, query, { hold = false } = {}) {
   const [busy, setBusy] = useState(false);
   const more = read?.key === key ? read : null;
   const still = hold || !!more;
-  const first = useData((abort) => readSome(list, query, portion, abort), [list, query], { every: 0, on: still ? [] : ['letters'] });
+  const first = useData((abort) => withHeaders((q) => readSome(list, q, portion, abort), query), [list, query], { every: 0, on: still ? [] : ['letters'] });
   useCompleted(still ? { data: null } : first, key);
   const latest = useRef(key);
   latest.current = key;
@@ -30,7 +30,7 @@ export function useLetters(list, query, { hold = false } = {}) {
   const load = async () => {
     setBusy(true);
     try {
-      const got = await readSome(list, { ...query, after: now.next }, portion);
+      const got = await withHeaders((q) => readSome(list, q, portion), { ...query, after: now.next });
       if (latest.current === key) setRead({ ...now, ...got, key, items: [...now.items, ...got.items] });
     } catch (error) {
       toast(reasonText(error), 'bad');
@@ -51,14 +51,17 @@ export function useLetters(list, query, { hold = false } = {}) {
   };
 }
 
-const columns = () => [
+// exceptionColumn is there where any row has one.
+export const exceptionColumn = (letters) => ({ key: 'exception', title: t('letters.exception'), sort: false, off: !letters.some((l) => exceptionOf(l)), value: exceptionOf, render: (l) => html`<span class="exception-line" title=${exceptionOf(l)}>${exceptionOf(l)}</span>` });
+
+const columns = (letters) => [
   { key: 'reason', title: t('letters.reason'), sort: false, always: true, value: reasonOf, render: (l) => html`<a class="bare" href=${page(l)}><${Reason} reason=${reasonOf(l) || l.cause} count=${total(l)} /></a>` },
   { key: 'source', title: t('letters.source'), sort: false, value: sourceOf, render: (l) => html`<span class="break">${sourceOf(l) || '–'}</span>` },
   { key: 'place', title: t('letters.place'), sort: false, value: placeOf, render: (l) => html`<span class="break">${placeOf(l)}</span>` },
   { key: 'state', title: t('letters.state'), sort: false, value: (l) => l.state, render: (l) => html`<${State} state=${l.state} />` },
   { key: 'key', title: t('letters.key'), sort: false, value: (l) => l.routing_keys.join(' '), render: (l) => html`<span class="mono break">${l.routing_keys.join(', ')}</span>` },
   { key: 'exchange', title: t('letters.exchange'), sort: false, off: true, value: (l) => l.exchange },
-  { key: 'exception', title: t('letters.exception'), sort: false, off: true, value: exceptionOf, render: (l) => html`<span class="break">${exceptionOf(l)}</span>` },
+  exceptionColumn(letters),
   { key: 'message_id', title: t('letters.message_id'), sort: false, value: (l) => l.message_id, render: (l) => html`<span class="mono break">${l.message_id}</span>` },
   { key: 'at', title: t('letters.died'), sort: false, value: (l) => l.at, render: (l) => html`<${Ago} at=${l.at} />` },
   { key: 'deaths', title: t('letters.deaths'), sort: false, align: 'end', off: true, value: total },
@@ -72,7 +75,7 @@ export function LettersTable({ id = 'letters', letters, selection, actions, empt
   useShortcuts({ n: letters.fresh > 0 && ['keys.load_new', letters.refresh] }, [letters.fresh]);
   return html`<${IndexState} of=${letters} />
     ${letters.fresh > 0 && html`<p class="banner" role="status">${t('letters.fresh', { n: letters.fresh })} <button type="button" onClick=${letters.refresh}>${t('keys.load_new')}</button></p>`}
-    <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns()} keyOf=${keyOf} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
+    <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns(letters.items)} keyOf=${keyOf} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
       actions=${actions} empty=${empty} more=${{ next: letters.next, busy: letters.busy, load: letters.load, partial: letters.partial }} />`;
 }
 

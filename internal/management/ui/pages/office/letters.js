@@ -1,7 +1,10 @@
 // What the office's pages know of letters: their addresses, and the words for where they are.
+import { signal } from '../../lib/html.js';
 import { api, path } from '../../lib/api.js';
+import { user } from '../../lib/session.js';
 import { to } from '../../lib/router.js';
 import { t } from '../../lib/i18n.js';
+import { accountOf } from './exception.js';
 
 // base is the path of the API below which a letter's place has its messages.
 export const base = (vhost, queue, lost) => (lost ? `x/lost-letters/${path`${vhost}`}/messages` : `x/queues/${path`${vhost}/${queue}`}/messages`);
@@ -18,19 +21,28 @@ export const keyOf = (l) => `${l.place === 'lost' ? 'lost' : l.place + ' ' + l.q
 // placeOf says where a letter is.
 export const placeOf = (l) => (l.place === 'lost' ? t('letters.shelf') : l.queue);
 
-// reasonOf is why it died last.
-export const reasonOf = (l) => l.last_death?.reason || l.deaths?.[0]?.reason || '';
-export const sourceOf = (l) => l.first_death?.queue || l.deaths?.at(-1)?.queue || '';
+// reasonOf is why it died last; what a consumer published anew says so itself.
+export const reasonOf = (l) => l.last_death?.reason || l.deaths?.[0]?.reason || (l.republished ? 'republished' : '');
+export const sourceOf = (l) => l.first_death?.queue || l.deaths?.at(-1)?.queue || l.republished?.queue || '';
 
-// exceptionOf is what the usual headers tell of the exception, in one line.
-const exceptionHeaders = ['x-exception-message', 'NServiceBus.ExceptionInfo.Message', 'MT-Fault-Message', 'exception-message', 'x-exception', 'x-error', 'error', 'x-exception-stacktrace', 'exception-fqcn', 'MT-Fault-ExceptionType', 'x-death-reason'];
-export function exceptionOf(l) {
-  const headers = l.properties?.headers || {};
-  const name = exceptionHeaders.find((h) => typeof headers[h] === 'string' && headers[h]);
-  return name ? headers[name].split('\n')[0] : '';
-}
+// exceptionOf is what the usual headers tell of the exception, in one line; '' for those whose headers are not here.
+export const exceptionOf = (l) => accountOf(l.properties?.headers).text.split('\n')[0];
 
 export const fetchLetter = (l, query, abort) => api.get(at(l), query, { signal: abort });
+
+// withHeaders reads as read(query) does, with properties and headers; without them for those who may not see them.
+const unread = signal(undefined); // who it was that may not
+export async function withHeaders(read, query) {
+  if (unread.peek() === user.peek()) return read(query);
+  try {
+    return await read({ ...query, payload: 'true', truncate: 0 });
+  } catch (error) {
+    if (!error.noRight) throw error;
+    const without = await read(query);
+    unread.value = user.peek();
+    return without;
+  }
+}
 
 // readSome goes on with a list in portions until it has as many as are wanted, or its end: {items, next, partial, index, scanned}.
 export async function readSome(list, query, most, abort) {

@@ -9,9 +9,10 @@ import { Code } from '../../lib/code.js';
 import { Job } from './job.js';
 import { split } from './filter.js';
 import { NameField } from './names.js';
-import { Trials, meant, placeOf } from './trial.js';
+import { intoSame, meant } from './meant.js';
+import { Trials, placeOf } from './trial.js';
 
-// A scope says which letters are meant: {source: {queue} or {lost: true}, ids or filter, count}. A job has one source; letters of
+// A scope says which letters are meant: {source: {queue} or {lost: true}, ids or filter, count}; count is undefined if nobody knows yet. A job has one source; letters of
 // several places become several jobs.
 
 // scopesOf sorts chosen letters by where they are. What is scheduled goes by itself.
@@ -72,6 +73,7 @@ function Begin({ close, vhost, scopes, action }) {
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
   const [typed, setTyped] = useState('');
+  const [allTheSame, setAllTheSame] = useState(false); // though letters would come to where they are
   const results = useRef();
   const progress = useRef();
   useEffect(() => {
@@ -87,6 +89,7 @@ function Begin({ close, vhost, scopes, action }) {
   const ask = async (dry) => {
     if (busy) return;
     setBusy(true);
+    if (dry) setAllTheSame(false);
     setError('');
     const answers = [];
     try {
@@ -105,16 +108,17 @@ function Begin({ close, vhost, scopes, action }) {
   useEffect(() => {
     if (action === 'discard') ask(true);
   }, []);
-  const { n: count, partial } = meant(scopes, trials);
+  const { n: count, partial, known } = meant(scopes, trials);
+  const same = action === 'redrive' && trials !== null && trials.some((x, i) => intoSame(scopes[i], x) > 0);
   const mustType = action === 'discard' && (count > 1000 || partial);
-  const title = action === 'discard' ? t('redrive.discard_title', { n: count }) : t('redrive.title', { n: count });
+  const title = action === 'discard' ? (known ? t('redrive.discard_title', { n: count }) : t('redrive.discard_found')) : known ? t('redrive.title', { n: count }) : t('redrive.title_found');
   if (jobs) {
     return html`<${Dialog} title=${t('redrive.progress')} close=${() => close(jobs)} wide actions=${html`<button type="button" onClick=${() => close(jobs)}>${jobs.every((j) => over.includes(j.id)) ? t('redrive.close') : t('redrive.in_background')}</button>`}>
       <div class="stack" tabindex="-1" ref=${progress} role="group" aria-label=${t('redrive.progress')}>
         ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('redrive.only_begun', { n: jobs.length, all: scopes.length })} ${error}</p>`}
         ${jobs.map((j, i) => html`<${Job} key=${j.id} vhost=${vhost} id=${j.id} matches=${!trials?.[i] ? undefined : trials[i].partial ? trials[i].found ?? undefined : trials[i].matches} onEnd=${(id) => setOver((all) => (all.includes(id) ? all : [...all, id]))} />`)}</div></${Dialog}>`;
   }
-  const ready = trials && (count > 0 || partial) && (!mustType || typed === String(count));
+  const ready = trials && (count > 0 || partial) && (!same || allTheSame) && (!mustType || typed === String(count));
   return html`<${Dialog} title=${title} close=${() => close()} wide actions=${html`
       <button type="button" onClick=${() => close()}>${t('frame.cancel')}</button>
       <button type="button" class=${trials ? '' : 'primary'} aria-disabled=${busy} onClick=${() => ask(true)}>${t('redrive.try')}</button>
@@ -125,7 +129,7 @@ function Begin({ close, vhost, scopes, action }) {
       <${Options} options=${options} set=${set} max=${max} setMax=${setMax} />`}
     ${action === 'discard' && html`<p class="buttons">${scopes.filter((s) => !s.ids).map((s) => html`<a class="button" download key=${placeOf(s)} href=${address(`x/letters/${path`${vhost}`}/export`, { filter: s.filter, queue: s.source.queue, lost: s.source.lost ? 'true' : '' })}><${Icon} name="download" /> ${t('redrive.export_first', { place: placeOf(s) })}</a>`)}</p>`}
     ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${error}</p>`}
-    <div aria-live="polite" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} vhost=${vhost} scopes=${scopes} trials=${trials} action=${action} />`}</div>
+    <div aria-live="polite" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} vhost=${vhost} scopes=${scopes} trials=${trials} action=${action} />`}${same && html`<${Check} label=${t('redrive.all_the_same')} value=${allTheSame} onInput=${setAllTheSame} />`}</div>
     ${mustType && trials && html`<${TextField} label=${t('frame.type_to_confirm', { what: count })} value=${typed} onInput=${setTyped} autocomplete="off" />`}
     <details><summary>${t('redrive.as_command')}</summary><${Code} text=${commandOf(vhost, scopes, action, target, options, max)} /></details>
   </${Dialog}>`;

@@ -7,6 +7,7 @@ import { Check, TextArea, TextField } from '../../lib/form.js';
 import { Icon } from '../../lib/icon.js';
 import { at } from './letters.js';
 import { diff } from './diff.js';
+import { originOf } from './timeline.js';
 import { isJSON, jsonOf } from './payload.js';
 
 // locked are the headers that tell where a message comes from: they stay.
@@ -21,8 +22,9 @@ const pretty = (v) => JSON.stringify(v, null, 2);
 function Edit({ close, letter: l }) {
   const binary = l.payload_encoding === 'base64';
   const headers = Object.entries(l.properties?.headers || {});
+  const origin = originOf(l);
   const before = {
-    payload: l.payload ?? '', exchange: l.first_death?.exchange ?? l.exchange, key: (l.deaths.at(-1)?.['routing-keys'] || l.routing_keys)[0] ?? '',
+    payload: l.payload ?? '', exchange: origin.exchange, key: origin.keys[0] ?? '',
     properties: pretty(Object.fromEntries(Object.entries(l.properties || {}).filter(([k]) => k !== 'headers'))), headers: pretty(Object.fromEntries(headers.filter(([k]) => !locked.test(k)))),
   };
   const [now, setNow] = useState(before);
@@ -69,7 +71,7 @@ function Edit({ close, letter: l }) {
       ${review ? html`<button type="button" class="primary" disabled=${busy || review.outcome !== 'redriven'} onClick=${() => send(false)}>${t('resend.send')}</button>` : html`<button type="button" class="primary" disabled=${busy || bad || l.truncated} onClick=${() => send(true)}>${t('resend.review')}</button>`}`}>
     ${error && html`<p class="banner bad" role="alert">${error}</p>`}
     ${l.truncated && html`<p class="banner warn">${t('resend.truncated')}</p>`}
-    ${review ? html`<div class="stack" tabindex="-1" ref=${reviewed} role="group" aria-label=${t('resend.review')}><${Whereto} answer=${review} exchange=${now.exchange} routingKey=${now.key} keep=${keep} />${warn && html`<p class="banner warn" role="alert"><${Icon} name="warning" /> ${warn}</p>`}<${Review} before=${before} now=${now} changed=${changed} /></div>` : html`
+    ${review ? html`<div class="stack" tabindex="-1" ref=${reviewed} role="group" aria-label=${t('resend.review')}><${Whereto} letter=${l} answer=${review} exchange=${now.exchange} routingKey=${now.key} keep=${keep} />${warn && html`<p class="banner warn" role="alert"><${Icon} name="warning" /> ${warn}</p>`}<${Review} before=${before} now=${now} changed=${changed} /></div>` : html`
       <div class="form"><${TextField} label=${t('letters.exchange')} hint=${t('resend.exchange_hint')} value=${now.exchange} onInput=${set('exchange')} /><${TextField} label=${t('letters.key')} value=${now.key} onInput=${set('key')} /></div>
       <${TextArea} label=${binary ? t('resend.body_base64') : t('viewer.body')} error=${warn} value=${now.payload} onInput=${set('payload')} rows="12" autofocus />
       ${jsonOf(now.payload) !== undefined && html`<p><button type="button" class="small" onClick=${() => set('payload')(pretty(jsonOf(now.payload)))}>${t('resend.tidy')}</button></p>`}
@@ -89,10 +91,11 @@ function notObject(text) {
 }
 
 // Whereto says which queues the message reaches, and what becomes of the original.
-function Whereto({ answer, exchange, routingKey, keep }) {
+function Whereto({ letter: l, answer, exchange, routingKey, keep }) {
   const by = [exchange || t('viewer.default_exchange'), routingKey].filter(Boolean).join(' → ');
   if (answer.outcome !== 'redriven') return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('resend.would_stay', { by, why: word('refused', answer.outcome) })}</p>`;
-  return html`<p class="banner" role="status">${answer.queues.length > 0 && t('resend.reaches', { by, queues: answer.queues.join(', ') })} ${keep ? t('resend.original_stays') : t('resend.original_goes')}</p>`;
+  return html`<p class="banner" role="status">${answer.queues.length > 0 && t('resend.reaches', { by, queues: answer.queues.join(', ') })} ${keep ? t('resend.original_stays') : t('resend.original_goes')}</p>
+    ${l.place === 'queue' && answer.queues.includes(l.queue) && html`<p class="banner warn"><${Icon} name="warning" /> ${t('resend.into_same', { queue: l.queue })}</p>`}`;
 }
 
 function Review({ before, now, changed }) {

@@ -1,14 +1,17 @@
 // The way of a dead letter, oldest stop first, out of what x-death tells. Pure.
 
-// stops are {kind: publish, exchange, keys}, then for each death {kind: death, queue, reason, count, time (ms), exchange, keys,
+// stops are {kind: publish, exchange, keys, queue}, then for each death {kind: death, queue, reason, count, time (ms), exchange, keys,
 // expiration, elapsed (ms since the stop before), first, last}, then {kind: redrive, times, job, back} if it was sent back, then
 // {kind: now, place, queue, state}. x-death has the newest
-// death first and keeps of each queue and reason the time of the first.
+// death first and keeps of each queue and reason the time of the first. What a consumer published anew instead has no deaths but
+// {kind: republish, time}; where its headers name no exchange that of its first publish is null, and queue is where it failed.
 export function stops(letter) {
   const deaths = [...(letter.deaths || [])].reverse();
   const out = [];
   const origin = deaths[0];
-  out.push({ kind: 'publish', exchange: origin ? origin.exchange : letter.exchange, keys: origin ? origin['routing-keys'] || [] : letter.routing_keys || [] });
+  const anew = letter.republished;
+  if (anew) out.push({ kind: 'publish', exchange: anew.exchange ?? null, keys: anew.routing_key === undefined ? [] : [anew.routing_key], queue: anew.queue || '' });
+  else out.push({ kind: 'publish', exchange: origin ? origin.exchange : letter.exchange, keys: origin ? origin['routing-keys'] || [] : letter.routing_keys || [], queue: '' });
   let before = null;
   deaths.forEach((d, i) => {
     const time = d.time ? d.time * 1000 : null;
@@ -19,13 +22,25 @@ export function stops(letter) {
     });
     before = time ?? before;
   });
-  if (letter.redrives > 0) out.push({ kind: 'redrive', times: letter.redrives, job: letter.redrive ?? null, back: !!letter.came_back });
   const at = letter.at ? Date.parse(letter.at) : null;
-  out.push({ kind: 'now', place: letter.place, queue: letter.queue, state: letter.state, exchange: letter.exchange, keys: letter.routing_keys || [], time: at, elapsed: at !== null && before !== null ? at - before : null });
+  if (anew) out.push({ kind: 'republish', time: letter.place === 'lost' ? null : at });
+  if (letter.redrives > 0) out.push({ kind: 'redrive', times: letter.redrives, job: letter.redrive ?? null, back: !!letter.came_back });
+  const since = anew && letter.place !== 'lost' ? null : at;
+  out.push({ kind: 'now', place: letter.place, queue: letter.queue, state: letter.state, exchange: letter.exchange, keys: letter.routing_keys || [], time: since, elapsed: since !== null && before !== null ? since - before : null });
   return out;
 }
 
 const is = (named, d) => !!named && named.queue === d.queue && named.reason === d.reason;
+
+// originOf is where a letter goes if it is sent back: {exchange, keys} of its first publish, or the queue where it failed if nothing else
+// is known of it.
+export function originOf(letter) {
+  const anew = letter.republished;
+  if (anew && anew.exchange === undefined && anew.queue) return { exchange: '', keys: [anew.queue] };
+  if (anew) return { exchange: anew.exchange ?? letter.exchange, keys: anew.routing_key === undefined ? letter.routing_keys || [] : [anew.routing_key] };
+  const first = (letter.deaths || []).at(-1);
+  return { exchange: letter.first_death?.exchange ?? first?.exchange ?? letter.exchange, keys: first?.['routing-keys'] || letter.routing_keys || [] };
+}
 
 // total is how often the letter died in all.
 export const total = (letter) => (letter.deaths || []).reduce((n, d) => n + (d.count || 1), 0);

@@ -4,17 +4,10 @@ import { t, num, word } from '../../lib/i18n.js';
 import { href } from '../../lib/router.js';
 import { Icon } from '../../lib/icon.js';
 import { page } from './letters.js';
+import { intoSame } from './meant.js';
 
 // placeOf is where the letters of a scope are.
 export const placeOf = (s) => (s.source.lost ? t('letters.shelf') : s.source.queue);
-
-// meant is how many letters the dry runs of some scopes found, and whether there may be more: {n, partial}.
-export function meant(scopes, trials) {
-  if (!trials) return { n: scopes.reduce((n, s) => n + (s.count || 0), 0), partial: false };
-  const partial = trials.some((x) => x.partial); // a job looks at all, a trial does not
-  const n = trials.reduce((sum, x, i) => sum + (x.partial ? x.found ?? Math.max(x.matches, scopes[i].count || 0) : x.matches), 0);
-  return { n, partial: partial && trials.some((x) => x.partial && x.found === null) };
-}
 
 export function Trials({ vhost, scopes, trials, action }) {
   return trials.map((x, i) => html`<${Trial} key=${i} ...${{ vhost, action, trial: x, scope: scopes[i] }} />`);
@@ -22,12 +15,14 @@ export function Trials({ vhost, scopes, trials, action }) {
 
 function Trial({ vhost, scope, trial: x, action }) {
   const discard = action === 'discard';
+  const same = discard ? 0 : intoSame(scope, x);
   const stay = Object.entries(x.refused);
   const goes = Object.entries(x.queues).sort(([, a], [, b]) => b - a);
   const text = !x.partial ? (discard ? 'redrive.would_discard' : 'redrive.would_move') : x.found !== null ? 'redrive.found_tried' : discard ? 'redrive.least_discard' : 'redrive.least_move';
   return html`<section class="card"><h3>${t('redrive.trial', { place: placeOf(scope) })}</h3>
     <p>${t(text, { n: x.matches, looked: x.looked, found: x.found ?? 0 })} ${x.index && html`<span class="tag outline">${t('redrive.by_index')}</span>`}</p>
     ${discard && !x.fits && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.does_not_fit')}</p>`}
+    ${same > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.into_same', { n: same, queue: scope.source.queue })}</p>`}
     ${stay.length > 0 && html`<p class="banner bad"><${Icon} name="warning" /> ${t('redrive.would_refuse', { which: stay.map(([why, n]) => `${word('refused', why)} ${num(n)}`).join(', ') })}</p>`}
     ${x.matches === 0 && !x.partial && html`<p class="banner">${t('redrive.nothing')}</p>`}
     ${!discard && goes.length + stay.length > 0 && html`<table><caption class="hidden">${t('redrive.routes')}</caption><thead><tr><th scope="col">${t('redrive.into')}</th><th scope="col" class="end">${t('redrive.letters')}</th></tr></thead>

@@ -9,11 +9,11 @@ import { Code, CopyButton } from '../../lib/code.js';
 import { Ago, When } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { useShortcuts } from '../../lib/keys.js';
-import { at, fetchLetter, placeOf, reasonOf } from './letters.js';
+import { at, fetchLetter, placeOf, reasonOf, sourceOf } from './letters.js';
 import { bytesOf, hex, jsonOf, kindsOf } from './payload.js';
 import { accountOf } from './exception.js';
 import { quote, split } from './filter.js';
-import { stops, total } from './timeline.js';
+import { originOf, stops, total } from './timeline.js';
 import { JSONTree } from './json.js';
 import { Reason, State } from './words.js';
 import { writtenOf } from '../broker/parts.js';
@@ -37,10 +37,11 @@ export function Viewer({ id, children }) {
 // Timeline is the way of a letter, the oldest stop first.
 export function Timeline({ letter }) {
   const all = stops(letter);
-  return html`${letter.deaths.length === 0 && html`<p class="faint">${t('viewer.never_died')}</p>`}
+  return html`${letter.deaths.length === 0 && !letter.republished && html`<p class="faint">${t('viewer.never_died')}</p>`}
     <ol class="timeline">${all.map((s, i) => html`<li key=${i} class=${`stop ${s.kind}`}>
       ${s.elapsed !== null && s.elapsed !== undefined && html`<span class="elapsed">${t('viewer.after', { time: span(s.elapsed) })}</span>`}
-      ${s.kind === 'publish' && html`<div><b>${t('viewer.published')}</b> <${Route} exchange=${s.exchange} keys=${s.keys} /></div>`}
+      ${s.kind === 'publish' && html`<div><b>${t('viewer.published')}</b> ${s.exchange !== null && html`<${Route} exchange=${s.exchange} keys=${s.keys} />`} ${s.queue && html`<span>${t('viewer.failed_in')} <b class="break">${s.queue}</b></span>`}</div>`}
+      ${s.kind === 'republish' && html`<div><span class="stop-line"><${Reason} reason="republished" /></span> <small class="faint">${t('viewer.by_consumer')} ${s.time && html`· <${When} at=${s.time} />`}</small></div>`}
       ${s.kind === 'death' && html`<div><span class="stop-line"><${Reason} reason=${s.reason} count=${s.count} /> ${t('viewer.in')} <b class="break">${s.queue}</b>
           ${s.first && html`<span class="tag outline">${t('viewer.first_death')}</span>`} ${s.last && html`<span class="tag outline">${t('viewer.last_death')}</span>`}</span>
         <small class="faint">${t('viewer.came_by')} <${Route} exchange=${s.exchange} keys=${s.keys} />
@@ -94,6 +95,7 @@ function Why({ letter: l }) {
   const last = l.last_death || l.deaths[0];
   const queue = last?.queue;
   const got = useData((abort) => api.get(`x/explain/queues/${encodeURIComponent(l.vhost)}/${encodeURIComponent(queue)}`, {}, { signal: abort }).catch((e) => ({ refused: e })), [l.vhost, queue], { every: 0, enabled: !!queue });
+  if (l.republished) return html`<${Republished} letter=${l} />`;
   if (!queue) return null;
   const names = { expired: /ttl|expir/, maxlen: /max-length|overflow/, delivery_limit: /delivery-limit/, rejected: /dead-letter/ }[reasonOf(l)] || /dead-letter/;
   const settings = (got.data?.settings || []).filter((s) => /dead-letter/.test(s.name) || names.test(s.name));
@@ -102,6 +104,16 @@ function Why({ letter: l }) {
     <p>${t('viewer.why_text', { queue, why: word('reason_text', reasonOf(l)) })}</p>
     ${got.data?.refused ? html`<p class="faint">${t('viewer.queue_gone', { queue })}</p>` : html`<dl class="pairs">${settings.map((s) => html`<dt class="mono">${s.name}</dt><dd><b>${writtenOf(s.name, s.value)}</b> <span class="faint">${[word('source', s.source), s.from].filter(Boolean).join(' · ')}</span></dd>`)}</dl>`}
     <p class="buttons"><a class="button" href=${href(to`/queues/${l.vhost}/${queue}`)}>${t('viewer.to_queue', { queue })}</a></p></section>`;
+}
+
+// Republished says of a letter that a consumer published anew instead of giving it back what its headers say: why, and where it was.
+function Republished({ letter: l }) {
+  const { exchange, routing_key: key, queue } = l.republished;
+  return html`<section class="card" aria-labelledby="why"><h2 id="why">${t('viewer.why')}</h2>
+    <${Exception} letter=${l} />
+    <p>${t('viewer.republished')}</p>
+    <dl class="pairs">${queue && html`<dt>${t('viewer.failed_in')}</dt><dd><a class="break" href=${href(to`/queues/${l.vhost}/${queue}`)}>${queue}</a></dd>`}
+      ${(exchange !== undefined || key !== undefined) && html`<dt>${t('viewer.published')}</dt><dd>${exchange !== undefined ? html`<${Route} exchange=${exchange} keys=${key === undefined ? [] : [key]} />` : html`<span class="mono break">${key}</span>`}</dd>`}</dl></section>`;
 }
 
 // Exception is what its headers, or else the broker, tell of the exception, and the way to the letters that died of the same.
@@ -121,13 +133,15 @@ function Exception({ letter: l }) {
 // Next says where the letter would go if it were sent back now.
 function Next({ letter: l }) {
   const source = l.place === 'lost' ? { lost: true } : { queue: l.queue };
-  const got = useData((abort) => api.post(`x/redrives/${encodeURIComponent(l.vhost)}`, { source, ids: [l.id], target: { to: 'origin' }, dry_run: true }, { signal: abort }), [at(l)], { every: 0, enabled: l.deaths.length > 0 });
+  const got = useData((abort) => api.post(`x/redrives/${encodeURIComponent(l.vhost)}`, { source, ids: [l.id], target: { to: 'origin' }, dry_run: true }, { signal: abort }), [at(l)], { every: 0, enabled: l.deaths.length > 0 || !!l.republished });
   const x = got.data;
   if (!x && !got.error) return null;
   const refused = x && Object.keys(x.refused);
+  const origin = originOf(l);
   return html`<section class="card" aria-labelledby="next"><h2 id="next">${t('viewer.next')}</h2>
-    ${got.error ? html`<p class="faint">${got.error.reason}</p>` : html`<p>${t('viewer.next_text')} <${Route} exchange=${l.first_death?.exchange ?? stops(l)[0].exchange} keys=${stops(l)[0].keys} /></p>
+    ${got.error ? html`<p class="faint">${got.error.reason}</p>` : html`<p>${t('viewer.next_text')} <${Route} exchange=${origin.exchange} keys=${origin.keys} /></p>
       ${Object.keys(x.queues).length > 0 && html`<p class="tags">${Object.keys(x.queues).map((q) => html`<a class="tag good" href=${href(to`/queues/${l.vhost}/${q}`)}>${q}</a>`)}</p>`}
+      ${l.place === 'queue' && x.queues[l.queue] > 0 && html`<p class="banner">${t('viewer.next_same')}</p>`}
       ${refused.length > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${refused.map((why) => word('refused', why)).join(', ')}</p>`}`}</section>`;
 }
 
@@ -163,10 +177,13 @@ const aboutHeader = (name, value) => (name === 'time' && typeof value === 'numbe
 
 const typeOf = (v) => (v === null ? 'void' : Array.isArray(v) ? 'array' : typeof v === 'object' ? 'table' : typeof v === 'number' ? (Number.isInteger(v) ? 'integer' : 'double') : typeof v);
 
+// wide is what a value takes for itself below its name.
+const wide = (v) => ((v !== null && typeof v === 'object') || String(v).length > 80 ? 'whole' : '');
+
 export function Headers({ letter: l }) {
   const of = Object.entries(l.properties?.headers || {});
   return html`<section class="card" aria-labelledby="headers"><h2 id="headers">${t('viewer.headers')}</h2>
-    ${of.length === 0 ? html`<p class="faint">${t('viewer.none')}</p>` : html`<dl class="pairs headers">${of.map(([k, v]) => html`<dt class=${`mono ${v !== null && typeof v === 'object' ? 'whole' : ''}`}>${k} <small class="faint">${typeOf(v)}</small></dt><dd class=${`mono ${v !== null && typeof v === 'object' ? 'whole' : ''}`}>${v !== null && typeof v === 'object' ? html`<${JSONTree} value=${v} about=${aboutHeader} />` : html`<span class="pre">${String(v)}</span>`}
+    ${of.length === 0 ? html`<p class="faint">${t('viewer.none')}</p>` : html`<dl class="pairs headers">${of.map(([k, v]) => html`<dt class=${`mono ${wide(v)}`}>${k} <small class="faint">${typeOf(v)}</small></dt><dd class=${`mono ${wide(v)}`}>${v !== null && typeof v === 'object' ? html`<${JSONTree} value=${v} about=${aboutHeader} />` : html`<span class="pre">${String(v)}</span>`}
       ${(v === null || typeof v !== 'object') && html`<a class="find-same" href=${href('/letters', { vhost: l.vhost, filter: `header.${/^[\w.-]+$/.test(k) ? k : quote(k)}:${quote(String(v))}` })} aria-label=${t('viewer.find_same', { path: k })} title=${t('viewer.find_same', { path: k })}><${Icon} name="filter" /></a>`}</dd>`)}</dl>`}</section>`;
 }
 
@@ -175,7 +192,7 @@ function Related({ letter: l }) {
   const links = [
     p.correlation_id && [t('viewer.same_correlation'), `correlation-id:${quote(p.correlation_id)}`],
     l.message_id && [t('viewer.same_message'), `message-id:${quote(l.message_id)}`],
-    l.first_death && [t('viewer.same_source', { queue: l.first_death.queue }), `source:${quote(l.first_death.queue)}`],
+    sourceOf(l) && [t('viewer.same_source', { queue: sourceOf(l) }), `source:${quote(sourceOf(l))}`],
   ].filter(Boolean);
   if (!links.length) return null;
   return html`<section class="card" aria-labelledby="related"><h2 id="related">${t('viewer.related')}</h2><ul>${links.map(([text, filter]) => html`<li><a href=${href('/letters', { vhost: l.vhost, filter })}>${text}</a></li>`)}</ul></section>`;

@@ -52,7 +52,7 @@ export function useLetters(list, query, { hold = false } = {}) {
 }
 
 // exceptionColumn is there where any row has one.
-export const exceptionColumn = (letters) => ({ key: 'exception', title: t('letters.exception'), sort: false, off: !letters.some((l) => exceptionOf(l)), value: exceptionOf, render: (l) => html`<span class="exception-line" title=${exceptionOf(l)}>${exceptionOf(l)}</span>` });
+export const exceptionColumn = (letters) => ({ key: 'exception', title: t('letters.exception'), sort: false, off: !letters.some((l) => exceptionOf(l)), value: exceptionOf, render: (l) => html`<span class="mono exception-line" title=${exceptionOf(l)}>${exceptionOf(l)}</span>` });
 
 const columns = (letters) => [
   { key: 'reason', title: t('letters.reason'), sort: false, always: true, value: reasonOf, render: (l) => html`<a class="bare" href=${page(l)}><${Reason} reason=${reasonOf(l) || l.cause} count=${total(l)} /></a>` },

@@ -37,8 +37,8 @@ const placesMost = 500;
 // counted in rest: {places, letters}.
 export async function scopesByFilter(vhost, filter) {
   const named = split(filter).some((x) => (x.field === 'queue' || x.field === 'dlq') && !x.not);
-  const targets = named ? null : new Set((await api.get(`x/letters/${path`${vhost}`}/summary`)).queues.map((q) => q.name));
   const places = await api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'queue', filter: `${filter} -state:scheduled`.trim(), limit: placesMost });
+  const targets = named ? null : await placesOfLetters(vhost);
   const found = places.groups.filter((g) => g.value !== '' && (!targets || targets.has(g.value))).map((g) => ({ source: { queue: g.value }, filter, count: g.count }));
   const lost = await api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'cause', filter: `${filter} state:lost`.trim() }).catch(() => ({ total: 0 }));
   const inNone = places.groups.find((g) => g.value === '');
@@ -48,6 +48,14 @@ export async function scopesByFilter(vhost, filter) {
   const more = targets ? 0 : places.others; // that are no dead-letter queues are not meant
   if (all.length + more > scopes.length) scopes.rest = { places: all.length + more - scopes.length, letters: all.slice(jobsMost).reduce((sum, s) => sum + s.count, 0) };
   return scopes;
+}
+
+// placesOfLetters are the queues where dead letters of others come to, and those where consumers publish what they cannot handle.
+async function placesOfLetters(vhost) {
+  const [summary, anew] = await Promise.all([
+    api.get(`x/letters/${path`${vhost}`}/summary`), api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'queue', filter: 'reason:republished', limit: placesMost }),
+  ]);
+  return new Set([...summary.queues, ...anew.groups.map((g) => ({ name: g.value }))].map((q) => q.name));
 }
 
 // beginRedrive opens the dialog for scopes of a virtual host; action is redrive or discard.

@@ -37,10 +37,10 @@ export function Viewer({ id, children }) {
 // Timeline is the way of a letter, the oldest stop first.
 export function Timeline({ letter }) {
   const all = stops(letter);
-  return html`${letter.deaths.length === 0 && !letter.republished && html`<p class="faint">${t('viewer.never_died')}</p>`}
+  return html`${letter.deaths.length === 0 && !letter.republished && !accountOf(letter.properties?.headers).text && html`<p class="faint">${t('viewer.never_died')}</p>`}
     <ol class="timeline">${all.map((s, i) => html`<li key=${i} class=${`stop ${s.kind}`}>
       ${s.elapsed !== null && s.elapsed !== undefined && html`<span class="elapsed">${t('viewer.after', { time: span(s.elapsed) })}</span>`}
-      ${s.kind === 'publish' && html`<div><b>${t('viewer.published')}</b> ${s.exchange !== null && html`<${Route} exchange=${s.exchange} keys=${s.keys} />`} ${s.queue && html`<span>${t('viewer.failed_in')} <b class="break">${s.queue}</b></span>`}</div>`}
+      ${s.kind === 'publish' && html`<div>${(s.exchange !== null || !s.queue) && html`<b>${t('viewer.published')}</b>`} ${s.exchange !== null && html`<${Route} exchange=${s.exchange} keys=${s.keys} />`} ${s.queue && html`<span>${t('viewer.failed_in')} <b class="break">${s.queue}</b></span>`}</div>`}
       ${s.kind === 'republish' && html`<div><span class="stop-line"><${Reason} reason="republished" /></span> <small class="faint">${t('viewer.by_consumer')} ${s.time && html`· <${When} at=${s.time} />`}</small></div>`}
       ${s.kind === 'death' && html`<div><span class="stop-line"><${Reason} reason=${s.reason} count=${s.count} /> ${t('viewer.in')} <b class="break">${s.queue}</b>
           ${s.first && html`<span class="tag outline">${t('viewer.first_death')}</span>`} ${s.last && html`<span class="tag outline">${t('viewer.last_death')}</span>`}</span>
@@ -95,8 +95,7 @@ function Why({ letter: l }) {
   const last = l.last_death || l.deaths[0];
   const queue = last?.queue;
   const got = useData((abort) => api.get(`x/explain/queues/${encodeURIComponent(l.vhost)}/${encodeURIComponent(queue)}`, {}, { signal: abort }).catch((e) => ({ refused: e })), [l.vhost, queue], { every: 0, enabled: !!queue });
-  if (l.republished) return html`<${Republished} letter=${l} />`;
-  if (!queue) return null;
+  if (!queue) return l.republished || accountOf(l.properties?.headers).text ? html`<${Told} letter=${l} />` : null;
   const names = { expired: /ttl|expir/, maxlen: /max-length|overflow/, delivery_limit: /delivery-limit/, rejected: /dead-letter/ }[reasonOf(l)] || /dead-letter/;
   const settings = (got.data?.settings || []).filter((s) => /dead-letter/.test(s.name) || names.test(s.name));
   return html`<section class="card" aria-labelledby="why"><h2 id="why">${t('viewer.why')}</h2>
@@ -106,14 +105,15 @@ function Why({ letter: l }) {
     <p class="buttons"><a class="button" href=${href(to`/queues/${l.vhost}/${queue}`)}>${t('viewer.to_queue', { queue })}</a></p></section>`;
 }
 
-// Republished says of a letter that a consumer published anew instead of giving it back what its headers say: why, and where it was.
-function Republished({ letter: l }) {
-  const { exchange, routing_key: key, queue } = l.republished;
-  return html`<section class="card" aria-labelledby="why"><h2 id="why">${t('viewer.why')}</h2>
+// Told is what the headers say of a message of whose death the broker knows nothing: why a consumer published it anew, and where it was.
+// Of one that was sent back or discarded since then the headers are all there is.
+function Told({ letter: l }) {
+  const { exchange, routing_key: key, queue } = l.republished || {};
+  return html`<section class="card" aria-labelledby="why"><h2 id="why">${l.republished ? t('viewer.why') : t('letters.exception')}</h2>
     <${Exception} letter=${l} />
-    <p>${t('viewer.republished')}</p>
+    ${l.republished && html`<p>${t('viewer.republished')}</p>`}
     <dl class="pairs">${queue && html`<dt>${t('viewer.failed_in')}</dt><dd><a class="break" href=${href(to`/queues/${l.vhost}/${queue}`)}>${queue}</a></dd>`}
-      ${(exchange !== undefined || key !== undefined) && html`<dt>${t('viewer.published')}</dt><dd>${exchange !== undefined ? html`<${Route} exchange=${exchange} keys=${key === undefined ? [] : [key]} />` : html`<span class="mono break">${key}</span>`}</dd>`}</dl></section>`;
+      ${(exchange || key) && html`<dt>${t('viewer.published')}</dt><dd><${Route} exchange=${exchange} keys=${key ? [key] : []} /></dd>`}</dl></section>`;
 }
 
 // Exception is what its headers, or else the broker, tell of the exception, and the way to the letters that died of the same.
@@ -178,12 +178,12 @@ const aboutHeader = (name, value) => (name === 'time' && typeof value === 'numbe
 const typeOf = (v) => (v === null ? 'void' : Array.isArray(v) ? 'array' : typeof v === 'object' ? 'table' : typeof v === 'number' ? (Number.isInteger(v) ? 'integer' : 'double') : typeof v);
 
 // wide is what a value takes for itself below its name.
-const wide = (v) => ((v !== null && typeof v === 'object') || String(v).length > 80 ? 'whole' : '');
+const wide = (k, v) => ((v !== null && typeof v === 'object') || k.length + String(v).length > 50 ? 'whole' : '');
 
 export function Headers({ letter: l }) {
   const of = Object.entries(l.properties?.headers || {});
   return html`<section class="card" aria-labelledby="headers"><h2 id="headers">${t('viewer.headers')}</h2>
-    ${of.length === 0 ? html`<p class="faint">${t('viewer.none')}</p>` : html`<dl class="pairs headers">${of.map(([k, v]) => html`<dt class=${`mono ${wide(v)}`}>${k} <small class="faint">${typeOf(v)}</small></dt><dd class=${`mono ${wide(v)}`}>${v !== null && typeof v === 'object' ? html`<${JSONTree} value=${v} about=${aboutHeader} />` : html`<span class="pre">${String(v)}</span>`}
+    ${of.length === 0 ? html`<p class="faint">${t('viewer.none')}</p>` : html`<dl class="pairs headers">${of.map(([k, v]) => html`<dt class=${`mono ${wide(k, v)}`}>${k} <small class="faint">${typeOf(v)}</small></dt><dd class=${`mono ${wide(k, v)}`}>${v !== null && typeof v === 'object' ? html`<${JSONTree} value=${v} about=${aboutHeader} />` : html`<span class="pre">${String(v)}</span>`}
       ${(v === null || typeof v !== 'object') && html`<a class="find-same" href=${href('/letters', { vhost: l.vhost, filter: `header.${/^[\w.-]+$/.test(k) ? k : quote(k)}:${quote(String(v))}` })} aria-label=${t('viewer.find_same', { path: k })} title=${t('viewer.find_same', { path: k })}><${Icon} name="filter" /></a>`}</dd>`)}</dl>`}</section>`;
 }
 

@@ -55,7 +55,7 @@ world.test('a calendar of more than 5,000 messages has the right numbers, and it
   const counts = () => c.page.locator('.heat .cell b').allInnerTexts();
   await c.text('schedule.sum', { n: 3 * each }).waitFor();
   assert.deepEqual(await counts(), ['2,000', '2,000', '2,000']);
-  await c.text('table.rows', { n: 500 }).waitFor();
+  await c.text('table.so_far', { n: 500 }).waitFor();
   await c.accessible();
   await c.picture('schedule-crowd');
   await cell('2,000').nth(1).click(); // the eleventh: its hours
@@ -69,7 +69,7 @@ world.test('a calendar of more than 5,000 messages has the right numbers, and it
   const chosen = c.page.locator('.heat .cell').nth(1);
   await chosen.click();
   assert.equal(await chosen.getAttribute('aria-pressed'), 'true');
-  await c.text('table.rows', { n: 500 }).waitFor();
+  await c.text('table.so_far', { n: 500 }).waitFor();
   const more = c.button('table.more');
   while (await more.count()) {
     await more.click();

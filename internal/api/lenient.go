@@ -52,6 +52,18 @@ func (n *Integer) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// A LetterID names a letter: digits as a string. It may also arrive as a number, as lists of lost letters show it.
+type LetterID string
+
+// UnmarshalJSON takes a string, or a number without a fraction.
+func (id *LetterID) UnmarshalJSON(b []byte) error {
+	if n, err := strconv.ParseUint(string(b), 10, 64); err == nil {
+		*id = LetterID(strconv.FormatUint(n, 10))
+		return nil
+	}
+	return json.Unmarshal(b, (*string)(id))
+}
+
 // A Number is an integer that does not arrive as a string. What is none is refused as RabbitMQ words it; the name of what
 // should be one goes before that.
 type Number int64

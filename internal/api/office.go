@@ -94,7 +94,7 @@ type Group struct {
 // PostRedrive is the body of POST /api/x/redrives/{vhost}: a job, or with DryRun what it would do.
 type PostRedrive struct {
 	Source  RedriveSource  `json:"source"`
-	IDs     List[string]   `json:"ids,omitempty"` // these; else
+	IDs     List[LetterID] `json:"ids,omitempty"` // these; else
 	Filter  string         `json:"filter"`        // those that it finds; "" all
 	Max     Integer        `json:"max"`           // at most so many, 0: no limit
 	Action  string         `json:"action"`        // redrive (usual), discard

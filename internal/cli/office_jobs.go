@@ -38,8 +38,10 @@ func (c *call) order(action string) (*api.PostRedrive, error) {
 		},
 		DryRun: api.Flag(c.words.on("dry-run")),
 	}
+	for _, id := range ids {
+		p.IDs = append(p.IDs, api.LetterID(id))
+	}
 	if len(ids) > 0 {
-		p.IDs = ids
 		if p.Filter != "" {
 			return nil, c.invalid("name letters by their ids, or by --where, not by both.")
 		}

@@ -30,7 +30,7 @@ func explain(r *request, exchange bool) (answer, error) {
 	var subject vhost.Subject
 	var rules *vhost.Rules
 	var found bool
-	var missing string
+	var missing, where string
 	err := r.look(r.names[0], func(v *vhost.VHost) {
 		if subject, found = v.Subject(name, exchange); !found {
 			return
@@ -38,7 +38,10 @@ func explain(r *request, exchange bool) (answer, error) {
 		rules = v.Rules()
 		if q, ok := v.Queue(name); ok && !exchange {
 			if dlx, has := q.Settings.DLX(); has && v.Topology().Exchange(dlx) == nil {
-				missing = dlx
+				missing, where = dlx, "go to the lost letters"
+				if q.Settings.AtLeastOnce {
+					where = "are held in it"
+				}
 			}
 		}
 	})
@@ -63,7 +66,7 @@ func explain(r *request, exchange bool) (answer, error) {
 		shown.Ignored = append(shown.Ignored, api.IgnoredSetting{Name: i.Name, Source: i.Source.String(), From: i.From, Why: i.Why})
 	}
 	if missing != "" {
-		shown.Warnings = append(shown.Warnings, fmt.Sprintf("there is no exchange '%s': dead letters of the queue go to the lost letters", missing))
+		shown.Warnings = append(shown.Warnings, fmt.Sprintf("there is no exchange '%s': dead letters of the queue %s", missing, where))
 	}
 	return ok(shown)
 }

@@ -35,8 +35,12 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	if e.Kind != "queue" || e.Type != "classic" || len(e.Policies) != 3 || !e.Policies[0].InForce || e.Policies[0].Name != "p" || !e.Policies[1].Operator ||
-		e.Policies[2].Matches || len(e.Ignored) != 2 || len(e.Warnings) != 1 || !strings.Contains(e.Warnings[0], "no exchange 'nope'") {
+		e.Policies[2].Matches || len(e.Ignored) != 2 || len(e.Warnings) != 1 || !strings.Contains(e.Warnings[0], "no exchange 'nope': dead letters of the queue go to the lost") {
 		t.Errorf("%+v", e)
+	}
+	d.want(201, "PUT", "/api/queues/%2F/holds", `{"durable":true,"arguments":{"x-dead-letter-exchange":"nope","x-dead-letter-strategy":"at-least-once"}}`)
+	if e = read[api.Explanation](d, "/api/x/explain/queues/%2F/holds"); len(e.Warnings) != 1 || !strings.Contains(e.Warnings[0], "are held in it") {
+		t.Errorf("of a queue that holds its letters: %v", e.Warnings)
 	}
 	e = read[api.Explanation](d, "/api/x/explain/exchanges/%2F/amq.topic")
 	if len(e.Settings) != 1 || e.Settings[0].From != "x" || e.Type != "topic" || e.Kind != "exchange" {

@@ -23,6 +23,15 @@ type portion struct {
 	limit int
 }
 
+// onlyPortionOf is portionOf where a query may name nothing else but some others: a filter that was ignored would show what it does not
+// mean.
+func onlyPortionOf(query url.Values, others ...string) (portion, error) {
+	if err := knownOnly(query, append([]string{"limit", "after", "columns"}, others...)); err != nil {
+		return portion{}, err
+	}
+	return portionOf(query)
+}
+
 func portionOf(query url.Values) (p portion, err error) {
 	p.limit = lettersUsual
 	if text := query.Get("after"); text != "" {
@@ -99,7 +108,7 @@ func getLostLetters(r *request) (answer, error) {
 	if err := r.enter(r.names[0]); err != nil {
 		return answer{}, err
 	}
-	p, err := portionOf(r.URL.Query())
+	p, err := onlyPortionOf(r.URL.Query(), "cause")
 	if err != nil {
 		return answer{}, err
 	}
@@ -220,7 +229,7 @@ func getHeldLetters(r *request) (answer, error) {
 	if !r.reads(r.names[0], r.names[1]) {
 		return answer{}, notAuthorised("Access refused.")
 	}
-	p, err := portionOf(r.URL.Query())
+	p, err := onlyPortionOf(r.URL.Query())
 	if err != nil {
 		return answer{}, err
 	}

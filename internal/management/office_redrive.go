@@ -153,7 +153,7 @@ func amount(name string, n api.Integer) (uint64, error) {
 }
 
 // letterNumbers reads IDs; nil if none are given. An empty list names none, and is not to mean all.
-func letterNumbers(ids []string) ([]uint64, error) {
+func letterNumbers(ids []api.LetterID) ([]uint64, error) {
 	if ids == nil {
 		return nil, nil
 	}
@@ -165,7 +165,7 @@ func letterNumbers(ids []string) ([]uint64, error) {
 	}
 	numbers := make([]uint64, len(ids))
 	for i, text := range ids {
-		n, err := strconv.ParseUint(text, 10, 64)
+		n, err := strconv.ParseUint(string(text), 10, 64)
 		if err != nil || n == 0 {
 			return nil, badRequest("'%s' is not the id of a letter", text)
 		}

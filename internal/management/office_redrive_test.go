@@ -170,6 +170,11 @@ func TestRedriveRefused(t *testing.T) {
 	} {
 		d.refused(400, "bad_request", reason, "POST", redrives, body)
 	}
+	d.want(200, "POST", redrives, `{"source":{"queue":"dead"},"ids":[1,"2"],"dry_run":true}`)
+	for _, path := range []string{"/api/x/lost-letters/%2F", "/api/x/held/%2F/dead"} {
+		d.refused(400, "bad_request", "unknown parameter 'filter'", "GET", path+"?filter=header.t:a", "")
+		d.want(200, "GET", path+"?limit=5&after=1", "")
+	}
 	d.refused(404, "not_found", "exchange_not_found", "POST", redrives, `{"source":{"queue":"dead"},"target":{"to":"elsewhere","exchange":"none"}}`)
 	d.refused(404, "not_found", "queue_not_found", "POST", redrives, `{"source":{"queue":"dead"},"target":{"to":"queue","queue":"none"}}`)
 	d.refused(400, "bad_request", "no queue 'none'", "POST", redrives, `{"source":{"queue":"none"}}`)

@@ -36,6 +36,8 @@ func special(t reflect.Type) schema {
 		return kind("integer")
 	case reflect.TypeFor[api.Pattern]():
 		return kind("string")
+	case reflect.TypeFor[api.LetterID]():
+		return schema{"description": "digits, or a number", "type": []string{"string", "integer"}}
 	case reflect.TypeFor[api.Integer]():
 		return schema{"description": "or digits as a string", "type": []string{"integer", "string"}}
 	case reflect.TypeFor[api.Tags]():

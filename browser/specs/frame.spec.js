@@ -120,3 +120,36 @@ world.test('the broker is restarted under an open page', async (c) => {
   await row.waitFor();
   assert.match(c.page.url(), /\/lost/);
 });
+
+world.test('a page that is open while the broker is upgraded loads the new console, or says what to do', async (c) => {
+  c.expect(/404/);
+  await c.open('/');
+  const file = '**/pages/broker/queues.js';
+  let newer = true;
+  await c.page.route(file, (r) => r.fulfill({ status: 404 }));
+  await c.page.route((url) => url.pathname === '/', async (r) => {
+    const answer = await r.fetch();
+    const text = await answer.text();
+    await r.fulfill({ response: answer, body: newer ? text.replace(/(name="bartleby-assets" content=")[^"]*/, '$1/assets/another') : text });
+  });
+  await c.page.evaluate(() => { window.before = true; });
+  await c.page.getByRole('link', { name: c.say('queues.title'), exact: true }).click();
+  await until('the page to be loaded anew', () => c.page.evaluate(() => !window.before).catch(() => false));
+  newer = false;
+  await c.text('frame.not_loaded').waitFor(); // once is enough
+  assert.equal(new URL(c.page.url()).pathname, '/queues');
+  await c.accessible();
+  await c.page.unroute(file);
+  await c.button('frame.reload').click();
+  await c.page.getByRole('table').getByRole('link').first().waitFor();
+});
+
+world.test('the keyboard goes on in the page after the help is closed', async (c) => {
+  await c.open('/');
+  await c.settled();
+  await c.page.keyboard.press('?');
+  await c.dialog.waitFor();
+  await c.page.keyboard.press('Escape');
+  await c.dialog.waitFor({ state: 'detached' });
+  await until('the page to have the focus', async () => (await c.page.evaluate(() => document.activeElement.id)) === 'main');
+});

@@ -18,6 +18,7 @@ for (const language of ['en', 'zh-CN']) {
     await c.page.keyboard.press('Enter');
     await c.page.getByRole('heading', { level: 1, name: c.say('overview.title') }).waitFor();
     await c.settled();
+    assert.equal(await c.page.evaluate(() => document.activeElement.id), 'main');
     await c.accessible();
   });
 }

@@ -89,8 +89,10 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
   await c.dialog.getByText(c.say('job.stopped'), { exact: true }).waitFor();
   await c.dialog.getByText(c.say('job_why.came_back')).waitFor();
   assert.equal(await stat(c, 'jobs.moved'), 10);
+  await c.dialog.getByText(c.say('jobs.judged', { share: '20%', least: 10, most: 10 })).waitFor();
   await c.picture('redrive-stopped.en');
   await c.dialog.getByRole('link', { name: c.say('jobs.show_back') }).click();
+  await c.dialog.waitFor({ state: 'detached' });
   await until('the letters that came back to be listed', async () => (await c.page.locator('tbody tr').count()) === 10 || { rows: await c.page.locator('tbody tr').count() });
   await c.open('/jobs');
   await c.page.getByRole('cell', { name: c.say('job_why.came_back') }).waitFor();
@@ -101,4 +103,72 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
   await c.page.getByText(c.say('viewer.died_again'), { exact: true }).waitFor();
   await c.accessible();
   await c.picture('letter-came-back.en');
+});
+
+world.test('letters whose dead-letter queue is none any more can be taken; what is held or scheduled is counted', async (c) => {
+  const channel = await letters(c.broker, 'former', 5);
+  await channel.deleteQueue('former');
+  await channel.assertQueue('former', { durable: true });
+  await queues(channel, { keeper: { 'x-dead-letter-exchange': 'nowhere', 'x-dead-letter-strategy': 'at-least-once', 'x-overflow': 'reject-publish' } });
+  await publish(channel, '', 'keeper', [order(1), order(2)]);
+  await reject(channel, 'keeper', 2);
+  await until('two to be held', async () => {
+    const { items } = await c.broker.get('x/held/%2F/keeper');
+    return items.length === 2 || { held: items.length };
+  });
+  await c.open('/letters?view=list&filter=source:former|keeper');
+  await c.text('table.rows', { n: 7 }).waitFor();
+  await c.button('redrive.found').click();
+  await c.dialog.getByText(c.say('redrive.out_held', { n: 2 })).waitFor();
+  assert.ok(await c.button('redrive.try', {}, c.dialog).isDisabled());
+  await c.dialog.getByRole('checkbox', { name: c.say('redrive.also', { n: 5 }) }).check();
+  await c.accessible();
+  await c.button('redrive.try', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('redrive.would_move', { n: 5 })).waitFor();
+  await c.button('redrive.begin', {}, c.dialog).click();
+  await c.broker.depth('former', 5);
+  await c.open('/letters?view=list&filter=state:held');
+  await c.text('table.rows', { n: 2 }).waitFor();
+  await c.button('redrive.found').click();
+  await c.dialog.getByText(c.say('redrive.none_can')).waitFor();
+  await c.accessible();
+  assert.equal(await c.button('redrive.begin', {}, c.dialog).count(), 0);
+  await c.open('/letters?view=list&filter=state:scheduled');
+  await c.settled();
+  assert.equal(await c.button('redrive.found').count(), 0);
+});
+
+world.test('the page of a job: its limit, how far it is, and the keyboard', async (c) => {
+  await letters(c.broker, 'limited', 100);
+  const { id } = await c.broker.post('x/redrives/%2F', { source: { queue: 'limited.dead' }, filter: 'state:ready', max: 60, target: { to: 'queue', queue: 'sink' }, options: { rate: 5 } });
+  await c.open(`/jobs/%2F/${id}`);
+  await c.page.getByText(c.say('jobs.of_most', { n: 60 })).waitFor();
+  assert.equal(await c.button('jobs.forget').count(), 0);
+  await c.button('jobs.pause').press('Enter');
+  await c.button('jobs.resume').waitFor();
+  assert.equal(await c.page.evaluate(() => document.activeElement.innerText.trim()), c.say('jobs.resume'));
+  await c.button('jobs.cancel').press('Enter');
+  await c.button('jobs.forget').waitFor();
+  await until('the job to have the focus', async () => (await c.page.evaluate(() => document.activeElement.tagName)) === 'ARTICLE');
+  c.expect(/404/);
+  await c.open('/jobs/%2F/4711');
+  await c.text('frame.not_there').waitFor();
+  assert.equal(await c.button('jobs.forget').count(), 0);
+});
+
+world.test('what is wrong with a filter is said in the language of the page', { language: 'zh-CN' }, async (c) => {
+  c.expect(/400/);
+  await c.open('/letters?view=list&filter=resaon:x');
+  await c.page.getByRole('alert').filter({ hasText: c.say('fault.field', { a: 'resaon' }) }).waitFor();
+  await c.accessible();
+});
+
+world.test('letters without an exception are counted below the groups', async (c) => {
+  const channel = await c.broker.channel();
+  await queues(channel, { mixed: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'mixed.dead' }, 'mixed.dead': {} });
+  await publish(channel, '', 'mixed', [order(1), { body: 'plain' }, { body: 'plain' }]);
+  await reject(channel, 'mixed', 3);
+  await c.open('/letters?view=groups&by=exception&filter=queue:mixed.dead');
+  await c.page.getByText(c.say('letters.without', { n: 2 })).click();
+  await c.text('table.rows', { n: 2 }).waitFor();
 });

@@ -1,5 +1,5 @@
 // The console begins here.
-import { html, render } from './html.js';
+import { html, render, useRef } from './html.js';
 import { session } from './ahead.js';
 import { startLanguage } from './i18n.js';
 import { startTheme } from './theme.js';
@@ -13,8 +13,10 @@ import { pages } from '../pages/registry.js';
 import { actions, lookUp } from '../pages/actions.js';
 
 function App() {
+  const asked = useRef(false); // who it is: then the login page had the focus
   if (user.value === undefined) return null;
-  return user.value ? html`<${Frame} pages=${pages} actions=${actions} lookUp=${lookUp} />` : html`<${Login} />`;
+  if (!user.value) asked.current = true;
+  return user.value ? html`<${Frame} loggedIn=${asked.current} pages=${pages} actions=${actions} lookUp=${lookUp} />` : html`<${Login} />`;
 }
 
 startTheme();

@@ -10,7 +10,8 @@ import { reachable } from './api.js';
 import { vhost, vhosts, chooseVHost, loadVHosts } from './vhosts.js';
 import { Icon } from './icon.js';
 import { Layers, open, Dialog, attempt } from './layers.js';
-import { Failure, Loading } from './states.js';
+import { Failure, Loading, Outdated } from './states.js';
+import { renewed } from './renewal.js';
 import { shortcuts, useShortcuts } from './keys.js';
 import { Palette } from './palette.js';
 import { Check } from './form.js';
@@ -20,8 +21,8 @@ import { pref } from './store.js';
 const folded = pref('folded', false);
 const seenDeaths = signal(null);
 
-// actions and lookUp are what the palette offers besides pages and names.
-export function Frame({ pages, actions, lookUp }) {
+// actions and lookUp are what the palette offers besides pages and names; loggedIn says that the login page was there before.
+export function Frame({ pages, actions, lookUp, loggedIn }) {
   const found = find(pages, route.value.path);
   const [shownNav, showNav] = useState(false);
   useTopic('alarms', 'jobs', 'letters');
@@ -29,7 +30,7 @@ export function Frame({ pages, actions, lookUp }) {
     loadVHosts().catch(() => {});
   }, [user.value?.name]);
   useEffect(() => showNav(false), [route.value.path]);
-  const first = useRef(true);
+  const first = useRef(!loggedIn);
   useEffect(() => {
     // What had the focus may be gone with its page: then the keyboard goes on from where the new page begins.
     if (!first.current && document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true });
@@ -169,10 +170,11 @@ function Page({ page, params }) {
     page.load().then((m) => {
       modules.set(page, m);
       set(m);
-    }, fail);
+    }, async (error) => (await renewed()) || fail(error));
   }, []);
   if (page.needs && !may(page.needs)) return html`<h1>${t(page.title)}</h1><section class="empty"><h2>${t('frame.no_right')}</h2><p>${t('frame.needs_tag', { tag: page.needs })}</p></section>`;
-  if (broken || failed) return html`<h1>${t(page.title)}</h1><${Failure} error=${broken || failed} retry=${broken ? mend : () => location.reload()} />`;
+  if (failed) return html`<h1>${t(page.title)}</h1><${Outdated} />`;
+  if (broken) return html`<h1>${t(page.title)}</h1><${Failure} error=${broken} retry=${mend} />`;
   if (!loaded) return html`<h1>${t(page.title)}</h1><${Loading} />`;
   const Render = loaded.render;
   return html`<${Render} params=${params} query=${route.value.query} />`;

@@ -3,7 +3,7 @@ import { html, signal, useEffect, useRef, useId, useState } from './html.js';
 import { t } from './i18n.js';
 import { Icon } from './icon.js';
 import { TextField } from './form.js';
-import { route } from './router.js';
+import { route, visits } from './router.js';
 
 const shown = signal([]);
 let last = 0;
@@ -31,7 +31,8 @@ export function Dialog({ title, close, children, actions, wide, className = '' }
     el.querySelector('[autofocus]')?.focus();
     return () => {
       if (el.open) el.close();
-      if (before?.isConnected) before.focus();
+      const to = before && before !== document.body && before.isConnected ? before : document.getElementById('main');
+      to?.focus({ preventScroll: true });
     };
   }, []);
   return html`<dialog ref=${ref} class=${`dialog ${wide ? 'wide' : ''} ${className}`} aria-labelledby=${id}
@@ -91,7 +92,7 @@ export function reasonOf(error) {
 
 export function Layers() {
   const { path } = route.value;
-  useEffect(() => () => shown.peek().forEach((x) => x.props.close()), [path]);
+  useEffect(() => () => shown.peek().forEach((x) => x.props.close()), [path, visits.value]);
   return html`${shown.value.map(({ id, Component, props }) => html`<${Component} key=${id} ...${props} />`)}
     <div class="toasts" role="status" aria-live="polite">
       ${toasts.value.map(({ id, text, kind, action }) => html`<div key=${id} class=${`toast ${kind}`}>

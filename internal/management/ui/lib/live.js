@@ -2,7 +2,7 @@
 // is no stream. Nothing is asked for while the page is hidden, or the user has paused it.
 import { signal, computed, effect, untracked, useState, useEffect, useRef } from './html.js';
 import { address } from './api.js';
-import { user } from './session.js';
+import { checkSession, user } from './session.js';
 import { pref } from './store.js';
 
 // paused is the user's choice.
@@ -75,6 +75,7 @@ function listen(names) {
       stream.value = 'failed';
       // The browser tries again by itself, but not after a refusal.
       if (source.readyState === EventSource.CLOSED) {
+        checkSession();
         again = setTimeout(() => {
           attempts.value++;
         }, 10000);

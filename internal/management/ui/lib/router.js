@@ -48,11 +48,16 @@ export function setQuery(patch, { push = false } = {}) {
 
 function show(address, replace, origin = replace ? from() : location.pathname + location.search) {
   history[replace ? 'replaceState' : 'pushState']({ from: origin }, '', address);
+  if (!replace) visits.value++;
   here.value = read();
 }
 
+// visits counts the pages that were shown one after the other: another query is another page, unless it replaced the one before.
+export const visits = signal(0);
+
 export function startRouter() {
   addEventListener('popstate', () => {
+    visits.value++;
     here.value = read();
   });
   document.addEventListener('click', (e) => {

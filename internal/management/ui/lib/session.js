@@ -37,3 +37,9 @@ export async function logOut() {
   await api.delete('x/session');
   take({ user: null, token: '' });
 }
+
+// checkSession asks whether somebody is logged in still, when something was refused that does not say why.
+export async function checkSession() {
+  const s = await api.get('x/session').catch(() => null); // no answer: that is no news of the session
+  if (s && !s.user && user.value) take(s);
+}

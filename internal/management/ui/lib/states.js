@@ -39,6 +39,12 @@ export function Failure({ error, retry }) {
     ${retry && html`<button type="button" onClick=${retry}>${t('frame.retry')}</button>`}</section>`;
 }
 
+// Outdated shows that a part of the console did not come.
+export function Outdated() {
+  return html`<section class="empty" role="alert"><h2>${t('frame.not_loaded')}</h2><p>${t('frame.not_loaded_text')}</p>
+    <button type="button" class="primary" onClick=${() => location.reload()}>${t('frame.reload')}</button></section>`;
+}
+
 // Shown chooses among these for what useData returned, and shows children(data) if there is some.
 export function Shown({ of, children }) {
   if (of.data !== undefined) {

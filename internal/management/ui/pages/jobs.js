@@ -1,5 +1,5 @@
 // Jobs: what sends letters back or discards them, now and before.
-import { html } from '../lib/html.js';
+import { html, useState } from '../lib/html.js';
 import { t, num, rate, word } from '../lib/i18n.js';
 import { api, path } from '../lib/api.js';
 import { go, href, to } from '../lib/router.js';
@@ -11,8 +11,8 @@ import { Progress } from '../lib/chart.js';
 import { Ago } from '../lib/time.js';
 import { attempt, confirm } from '../lib/layers.js';
 import { vhost, vhosts } from '../lib/vhosts.js';
-import { Job, JobState, backTo, jobAt, sourceOf, targetOf, usePaces, whyOf } from './office/job.js';
-import { expected, taken } from './office/pace.js';
+import { Job, JobState, backTo, foundFor, going, jobAt, sourceOf, targetOf, usePaces, whyOf } from './office/job.js';
+import { share } from './office/pace.js';
 
 async function everyJob(abort) {
   const names = vhost.value ? [vhost.value] : vhosts.value;
@@ -30,7 +30,7 @@ const columns = (pace) => [
   { key: 'target', title: t('jobs.to'), value: targetOf },
   { key: 'state', title: t('letters.state'), value: (j) => j.state, render: (j) => html`<${JobState} job=${j} />` },
   { key: 'why', title: t('jobs.why'), value: whyOf, render: (j) => html`<span class="faint">${whyOf(j) || '–'}</span>` },
-  { key: 'progress', title: t('jobs.progress'), sort: false, render: (j) => html`<${Progress} done=${j.state === 'done' ? 1 : Math.min(taken(j), expected(j).n)} total=${j.state === 'done' ? 1 : Math.max(1, expected(j).n)} label=${t('jobs.progress')} />` },
+  { key: 'progress', title: t('jobs.progress'), sort: false, render: (j) => html`<${Progress} done=${share(j, foundFor(j))} total=${1} label=${t('jobs.progress')} />` },
   { key: 'moved', title: t('jobs.moved'), align: 'end', value: (j) => j.moved },
   { key: 'came_back', title: t('jobs.came_back'), align: 'end', value: (j) => j.came_back, render: (j) => (j.came_back ? html`<a href=${backTo(j)} title=${t('jobs.show_back')}>${num(j.came_back)}</a>` : '0') },
   { key: 'refused', title: t('jobs.refused'), align: 'end', value: (j) => Object.values(j.refused).reduce((a, b) => a + b, 0) },
@@ -51,14 +51,15 @@ function List() {
 }
 
 function One({ params }) {
+  const [job, setJob] = useState(null);
   const drop = async () => {
     if (await confirm({ title: t('jobs.forget_title'), text: t('jobs.forget_text'), action: t('jobs.forget') })) {
       if (await attempt(() => api.delete(jobAt(params.vhost, params.id)), t('jobs.forgotten'))) go('/jobs');
     }
   };
   return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${href('/jobs')}>${t('jobs.title')}</a></nav>
-    <div class="page-head"><h1>${t('jobs.one', { id: params.id })}</h1><button type="button" onClick=${drop}>${t('jobs.forget')}</button></div>
-    <${Job} vhost=${params.vhost} id=${params.id} detail />`;
+    <div class="page-head"><h1>${t('jobs.one', { id: params.id })}</h1>${job && !going(job) && html`<button type="button" onClick=${drop}>${t('jobs.forget')}</button>`}</div>
+    <${Job} vhost=${params.vhost} id=${params.id} detail onJob=${setJob} />`;
 }
 
 export const render = ({ params }) => (params.id ? html`<${One} params=${params} />` : html`<${List} />`);

@@ -7,7 +7,8 @@ import { Icon } from '../lib/icon.js';
 import { useShortcuts } from '../lib/keys.js';
 import { Viewer, useNeighbours } from './office/viewer.js';
 import { page } from './office/letters.js';
-import { beginRedrive, scopesOf } from './office/redrive.js';
+import { beginRedrive } from './office/redrive.js';
+import { scopesOf } from './office/scopes.js';
 import { edit } from './office/resend.js';
 
 export function render({ params }) {

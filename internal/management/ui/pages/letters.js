@@ -11,15 +11,16 @@ import { Sparkline } from '../lib/chart.js';
 import { Ago } from '../lib/time.js';
 import { Icon } from '../lib/icon.js';
 import { TextArea, TextField } from '../lib/form.js';
-import { Dialog, attempt, open, reasonOf } from '../lib/layers.js';
+import { Dialog, attempt, open } from '../lib/layers.js';
 import { useShortcuts } from '../lib/keys.js';
 import { OneVHost, oneVHost } from '../lib/vhosts.js';
 import { keyOf, page } from './office/letters.js';
 import { IndexState, LettersTable, useCompleted, useLetters } from './office/letters-table.js';
 import { FilterBox } from './office/filter-box.js';
-import { beginRedrive, scopesByFilter, scopesOf } from './office/redrive.js';
-import { and } from './office/filter.js';
-import { Reason } from './office/words.js';
+import { beginRedrive, scopesByFilter } from './office/redrive.js';
+import { scopesOf } from './office/scopes.js';
+import { and, split } from './office/filter.js';
+import { Reason, faultOf } from './office/words.js';
 import { importLetters } from './office/import.js';
 import { deadLetterSamples } from './office/samples.js';
 
@@ -69,6 +70,7 @@ function Groups({ vhost, by, filter, waiting }) {
   const [header, setHeader] = useState(by.startsWith('header:') ? by.slice(7) : '');
   const got = useData((abort) => api.get(`x/letters/${path`${vhost}`}/groups`, { by, filter, limit: 200 }, { signal: abort }), [vhost, by, filter], { on: ['letters'] });
   const groups = got.data;
+  const whole = Math.max(1, (groups?.total || 0) + (groups?.without || 0));
   useCompleted(got, `${vhost} ${by} ${filter}`);
   const rows = { ...got, data: groups?.groups };
   const redrive = async (group, action) => {
@@ -77,7 +79,7 @@ function Groups({ vhost, by, filter, waiting }) {
   const columns = [
     { key: 'value', title: t(by.startsWith('header:') ? 'letters.by_header' : `letters.by_${by}`), always: true, value: (g) => g.value, render: (g) => html`<a class="break" href=${href('/letters', { vhost, filter: g.filter, view: 'list' })}>${label(by, g.value)}</a>` },
     { key: 'count', title: t('letters.count'), align: 'end' },
-    { key: 'share', title: t('letters.share'), align: 'end', off: innerWidth < 1100, value: (g) => g.count / Math.max(1, groups.total), render: (g) => percent(g.count / Math.max(1, groups.total)) },
+    { key: 'share', title: t('letters.share'), align: 'end', off: innerWidth < 1100, value: (g) => g.count / whole, render: (g) => percent(g.count / whole) },
     { key: 'spark', title: t('letters.over_time'), sort: false, render: (g) => html`<${Sparkline} values=${g.spark} label=${t('letters.over_time')} bars />` },
     { key: 'first', title: t('letters.first'), value: (g) => Date.parse(g.first), render: (g) => html`<${Ago} at=${g.first} />` },
     { key: 'last', title: t('letters.last'), value: (g) => Date.parse(g.last), render: (g) => html`<${Ago} at=${g.last} />` },
@@ -95,9 +97,10 @@ function Groups({ vhost, by, filter, waiting }) {
         list=${['x-exception-message', 'x-exception-stacktrace', 'x-original-exchange', 'exception-fqcn', 'type', 'x-first-death-reason', 'NServiceBus.ExceptionInfo.Message', 'MT-Fault-Message']} /></form>`}
     </div>
     <${IndexState} of=${{ known: !!groups, index: groups?.index, partial: groups?.partial, scanned: groups?.scanned }} />
-    ${got.error && groups && html`<p class="banner bad" role="alert">${reasonOf(got.error)}</p>`}
-    <${Table} id="groups" caption=${t('letters.as_groups')} source=${source} columns=${columns} keyOf=${(g) => g.filter || g.value} onOpen=${(g) => go('/letters', { vhost, filter: g.filter, view: 'list' })} filter=${false} empty=${nothing(filter, waiting)}
+    ${got.error && groups && html`<p class="banner bad" role="alert">${faultOf(got.error)}</p>`}
+    <${Table} id="groups" caption=${t('letters.as_groups')} source=${source} columns=${columns} keyOf=${(g) => g.filter || g.value} onOpen=${(g) => go('/letters', { vhost, filter: g.filter, view: 'list' })} filter=${false} empty=${groups?.without > 0 ? html`<${Empty} title=${t('letters.none_with')} />` : nothing(filter, waiting)}
       actions=${() => html`<button type="button" class="primary" onClick=${() => redrive({ filter }, 'redrive')}><${Icon} name="redrive" /> ${filter ? t('redrive.found') : t('redrive.all')}</button>`} />
+    ${groups?.without > 0 && html`<p><a href=${href('/letters', { vhost, filter: groups.without_filter, view: 'list' })}>${t('letters.without', { n: groups.without })}</a></p>`}
     ${groups && groups.others > 0 && html`<p class="faint">${t('letters.others', { n: groups.others })}</p>`}`;
 }
 
@@ -130,12 +133,13 @@ function List({ vhost, filter, waiting }) {
     letters.refresh();
   };
   const begin = (action) => attempt(async () => done(await beginRedrive(vhost, chosen.length ? scopesOf(chosen) : await scopesByFilter(vhost, filter), action)));
-  useShortcuts({ r: ['keys.redrive', () => begin('redrive')], Delete: chosen.length > 0 && ['keys.discard', () => begin('discard')] }, [chosen.length, filter, vhost]);
-  if (letters.error?.status === 400) return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${letters.error.reason}</p>`;
+  const goes = split(filter).some((x) => x.field === 'state' && !x.not && x.value === 'scheduled'); // by itself, when it is due
+  useShortcuts({ r: !goes && ['keys.redrive', () => begin('redrive')], Delete: chosen.length > 0 && ['keys.discard', () => begin('discard')] }, [chosen.length, filter, vhost]);
+  if (letters.error?.status === 400) return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${faultOf(letters.error)}</p>`;
   return html`<${LettersTable} letters=${letters} selection=${selection} empty=${nothing(filter, waiting)} actions=${() => html`
       <label class="buttons small">${t('letters.order')} <select value=${order} onChange=${(e) => setQuery({ order: e.target.value === 'newest' ? '' : e.target.value })}><option value="newest" selected=${order === 'newest'}>${t('redrive.newest')}</option><option value="oldest" selected=${order === 'oldest'}>${t('redrive.oldest')}</option></select></label>
-      <button type="button" class="primary" onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</button>
-      <button type="button" onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</button>
+      ${!goes && html`<button type="button" class="primary" onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</button>
+      <button type="button" onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</button>`}
       <a class="button" download href=${address(`x/letters/${path`${vhost}`}/export`, { filter })} title=${t('letters.export_hint')}><${Icon} name="download" /> ${t('letters.export')}</a>`} />`;
 }
 

@@ -13,8 +13,10 @@ import { may } from '../lib/session.js';
 import { OneVHost, oneVHost } from '../lib/vhosts.js';
 import { base, keyOf } from './office/letters.js';
 import { LettersTable, useLetters } from './office/letters-table.js';
+import { faultOf } from './office/words.js';
 import { FilterBox } from './office/filter-box.js';
-import { beginRedrive, scopesOf } from './office/redrive.js';
+import { beginRedrive } from './office/redrive.js';
+import { scopesOf } from './office/scopes.js';
 
 export function render() {
   const v = oneVHost.value;
@@ -43,7 +45,7 @@ export function render() {
     ${s && html`<div class="cards"><div class="stat"><b>${num(s.messages)}</b><span>${t('lost.kept')}</span></div><div class="stat"><b>${size(s.bytes)}</b><span>${t('lost.bytes')}</span></div>
       <div class=${`stat ${s.evicted ? 'bad' : ''}`}><b>${num(s.evicted)}</b><span>${t('lost.evicted')}</span></div>
       ${Object.entries(s.by_cause).map(([cause, n]) => html`<a class="stat" href="#" onClick=${(e) => { e.preventDefault(); setQuery({ filter: `cause:${cause}` }, { push: true }); }}><b>${num(n)}</b><span>${word('cause', cause)}</span></a>`)}</div>`}
-    <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${letters.error?.status === 400 ? letters.error.reason : ''} />
+    <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${letters.error?.status === 400 ? faultOf(letters.error) : ''} />
     <${LettersTable} id="lost" caption=${t('lost.title')} letters=${letters} selection=${selection}
       actions=${() => html`<button type="button" class="primary" onClick=${redrive}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : t('redrive.all')}</button>
         ${chosen.length > 0 && may('policymaker') && html`<button type="button" class="danger" onClick=${erase}>${t('lost.erase')}</button>`}`}

@@ -8,10 +8,10 @@ import { Table } from '../lib/table.js';
 import { Empty, Shown } from '../lib/states.js';
 import { When } from '../lib/time.js';
 import { Icon } from '../lib/icon.js';
-import { reasonOf } from '../lib/layers.js';
 import { vhost } from '../lib/vhosts.js';
 import { count, grid, heat, range, step } from './office/calendar.js';
 import { countDue, useDue } from './office/due.js';
+import { faultOf } from './office/words.js';
 import { FilterBox } from './office/filter-box.js';
 import { act, move, originOf, scheduleKey } from './office/schedule-actions.js';
 import { delayedSamples } from './office/samples.js';
@@ -53,13 +53,13 @@ function Waiting({ all, chosen, view, at, slot, filter }) {
     got.refresh();
     list.refresh();
   };
-  const wrong = list.error?.status === 400 ? list.error.reason : '';
+  const wrong = list.error?.status === 400 ? faultOf(list.error) : '';
   return html`${counted?.overdue > 0 && html`<p class="banner bad" role="status"><${Icon} name="warning" /> ${t('schedule.overdue', { n: counted.overdue })}</p>`}
     <section class="card" aria-labelledby="calendar"><header><h2 id="calendar" aria-live="polite">${view === 'month' ? month(at) : view === 'day' ? day(at) : `${day(at)} ${clock(from)} – ${clock(until)}`}</h2>
       ${counted && html`<span class="faint">${t('schedule.sum', { n: counted.messages })}</span>`}<span class="grow"></span>
       <span class="buttons"><button type="button" onClick=${() => setQuery({ at: step(view, at, -1), slot: '' })} aria-label=${t('schedule.earlier')}><${Icon} name="left" /></button><button type="button" onClick=${() => setQuery({ at: '', slot: '' })}>${t('schedule.today')}</button><button type="button" onClick=${() => setQuery({ at: step(view, at, 1), slot: '' })} aria-label=${t('schedule.later')}><${Icon} name="right" /></button>
       ${['month', 'day', 'hour'].map((v) => html`<button type="button" class="small" aria-pressed=${v === view} onClick=${() => setQuery({ view: v === 'month' ? '' : v, slot: '' }, { push: true })}>${t(`schedule.view_${v}`)}</button>`)}</span></header>
-      ${got.error && html`<p class="banner bad" role="alert">${reasonOf(got.error)}</p>`}
+      ${got.error && html`<p class="banner bad" role="alert">${faultOf(got.error)}</p>`}
       <${Heat} view=${view} cells=${cells} counts=${count(cells, counted?.due || [])} slot=${part ? slot : 0} /></section>
     <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${wrong} example=${t('schedule.filter_example')} />
     ${list.unread.length > 0 && html`<p class="hint">${t('schedule.unread', { names: list.unread.join(', ') })}</p>`}

@@ -9,7 +9,9 @@ import { bytesOf, hex, jsonOf, kindsOf } from '../pages/office/payload.js';
 import { bucket, count, grid, heat, range, step } from '../pages/office/calendar.js';
 
 const terms = (text) => split(text).map((x) => [x.not, x.field, x.value]);
-import { expected, left, note } from '../pages/office/pace.js';
+import { expected, judged, left, note, share } from '../pages/office/pace.js';
+import { atOnce, scopesOf, sorted } from '../pages/office/scopes.js';
+import { read } from '../pages/office/fault.js';
 
 test('a filter is cut into its terms', () => {
   assert.deepEqual(terms('reason:expired -queue:orders.* age:>1h count>3 "card declined" timeout'), [
@@ -152,9 +154,44 @@ test('a job tells how fast it sends, not how fast it looks', () => {
   const second = job({ looked: 20_000, moved: 200 });
   assert.equal(note(samples, second, 2000), 100);
   assert.equal(left(second, 100, 999), 7990);
-  assert.deepEqual(expected(second, 999), { n: 999, about: false });
-  assert.deepEqual(expected(second), { n: 1000, about: true });
-  assert.deepEqual(expected(job({ filter: '', max: 50 })), { n: 50, about: false });
+  assert.deepEqual(expected(second, 999), { n: 999, about: false, most: false });
+  assert.deepEqual(expected(second), { n: 1000, about: true, most: false });
+  assert.deepEqual(expected(job({ filter: '', max: 50 })), { n: 50, about: false, most: false });
   assert.equal(note(samples, job({ state: 'paused' }), 3000), null);
   assert.equal(samples.length, 0);
+});
+
+test('a job with a limit is as far as it has sent', () => {
+  const j = { state: 'running', filter: 'a', max: 300, total: 24029, looked: 2000, moved: 20, refused: {}, options: {} };
+  assert.deepEqual(expected(j), { n: 300, about: false, most: true });
+  assert.deepEqual(expected(j, 120), { n: 120, about: false, most: false });
+  assert.equal(share({ ...j, moved: 300, looked: 4300 }), 1);
+  assert.equal(share({ ...j, moved: 60 }, 1000), 0.2);
+  assert.equal(left(j, 10), null);
+  assert.deepEqual(judged({ moved: 240, options: { canary: 10 } }), { least: 100, most: 200 });
+  assert.deepEqual(judged({ moved: 30, options: {} }), { least: 30, most: 30 });
+});
+
+test('what is taken, and what is left out and why', () => {
+  const groups = [['dlq', 7], ['was.dlq', 4], ['other', 9]].map(([value, count]) => ({ value, count }));
+  const answer = { filter: 'a', places: { groups, others: 0 }, targets: ['dlq', 'other'], lost: 8, held: 3, scheduled: 5 };
+  const scopes = sorted(answer);
+  assert.deepEqual(scopes.map((s) => [s.source.queue || 'lost', s.count]), [['other', 9], ['lost', 8], ['dlq', 7]]);
+  assert.deepEqual([scopes.out.held, scopes.out.scheduled, scopes.out.elsewhere.map((s) => s.source.queue)], [3, 5, ['was.dlq']]);
+  assert.deepEqual(atOnce(scopes, true).map((s) => s.count), [9, 8, 7, 4]);
+  assert.deepEqual(sorted({ ...answer, targets: null, lost: 0 }).map((s) => s.count), [9, 7, 4]);
+  const many = sorted({ ...answer, places: { groups: Array.from({ length: 20 }, (_, i) => ({ value: `q${i}`, count: i })), others: 2 }, targets: null });
+  assert.deepEqual([atOnce(many, false).length, atOnce(many, false).rest.places], [16, 7]);
+  const chosen = scopesOf([{ place: 'queue', queue: 'q', state: 'held', id: '1' }, { place: 'scheduled', queue: 'd', state: 'scheduled', id: '2' }]);
+  assert.deepEqual([chosen.length, chosen.out.held, chosen.out.scheduled], [0, 1, 1]);
+});
+
+test('what is wrong with a filter is taken apart', () => {
+  const field = read('filter: resaon:x at character 4: there is no field "resaon"; a text with a colon in it has to be quoted; there is reason');
+  assert.deepEqual([field.kind, field.a, field.term, field.position, field.known], ['field', 'resaon', 'resaon:x', 4, ['reason']]);
+  const value = read('filter: reason:x at character 1: reason is never "x"; there is rejected, expired');
+  assert.deepEqual([value.kind, value.a, value.b, value.known], ['word', 'reason', 'x', ['rejected', 'expired']]);
+  assert.deepEqual([read('filter: more than 64 terms').kind, read('filter: more than 64 terms').a], ['too_many', '64']);
+  assert.equal(read('filter: x at character 1: something new').text, 'something new');
+  assert.equal(read('no queue'), null);
 });

@@ -6,12 +6,14 @@ import { Table } from '../../lib/table.js';
 import { Empty } from '../../lib/states.js';
 import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
-import { attempt, reasonOf } from '../../lib/layers.js';
+import { attempt } from '../../lib/layers.js';
 import { Select } from '../../lib/form.js';
 import { base, keyOf, page } from '../office/letters.js';
 import { IndexState, exceptionColumn, useLetters } from '../office/letters-table.js';
+import { faultOf } from '../office/words.js';
 import { FilterBox } from '../office/filter-box.js';
-import { beginRedrive, scopesOf } from '../office/redrive.js';
+import { beginRedrive } from '../office/redrive.js';
+import { scopesOf } from '../office/scopes.js';
 
 const columns = (messages) => [
   { key: 'id', title: t('message.id'), sort: false, always: true, render: (m) => html`<a class="mono" href=${page(m)}>${m.id}</a>` },
@@ -40,7 +42,7 @@ export function Messages({ vhost, name, count }) {
   return html`<${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} known=${{}} error="" />
     <div class="buttons"><${Select} label=${t('message.order')} value=${order} onInput=${(v) => setQuery({ order: v === 'oldest' ? '' : v })} options=${[['oldest', t('message.oldest')], ['newest', t('message.newest')]]} />
       <button type="button" onClick=${letters.refresh}>${t('message.again')}</button></div>
-    ${letters.error?.status === 400 && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${reasonOf(letters.error)}</p>`}
+    ${letters.error?.status === 400 && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${faultOf(letters.error)}</p>`}
     <${IndexState} of=${letters} />
     <${Table} id="queue-messages" caption=${t('queue.messages')} source=${source} columns=${columns(letters.items)} keyOf=${keyOf} selection=${selection} filter=${false} onOpen=${(m) => go(page(m))}
       more=${{ next: letters.next, load: letters.load, busy: letters.busy, partial: letters.partial }}

@@ -6,56 +6,35 @@ import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
 import { Check, Duration, NumberField, Radios, Select, TextField } from '../../lib/form.js';
 import { Icon } from '../../lib/icon.js';
 import { Code } from '../../lib/code.js';
-import { Job } from './job.js';
-import { split } from './filter.js';
+import { Job, noteFound } from './job.js';
 import { NameField } from './names.js';
+import { split } from './filter.js';
 import { intoSame, meant } from './meant.js';
+import { atOnce, lettersOf, sorted } from './scopes.js';
 import { Trials, placeOf } from './trial.js';
 
-// A scope says which letters are meant: {source: {queue} or {lost: true}, ids or filter, count}; count is undefined if nobody knows yet. A job has one source; letters of
-// several places become several jobs.
+const placesMost = 500; // that are asked for
 
-// scopesOf sorts chosen letters by where they are. What is scheduled goes by itself.
-export function scopesOf(letters) {
-  const by = new Map();
-  for (const l of letters) {
-    if (l.place === 'scheduled') continue;
-    const key = l.place === 'lost' ? '' : 'q' + l.queue;
-    if (!by.has(key)) by.set(key, { source: l.place === 'lost' ? { lost: true } : { queue: l.queue }, ids: [], count: 0 });
-    by.get(key).ids.push(l.id);
-    by.get(key).count++;
-  }
-  return [...by.values()];
-}
-
-// A virtual host has so many jobs at once; groups are asked for in so many places.
-const jobsMost = 16;
-const placesMost = 500;
-
-// scopesByFilter asks where the letters are that a filter finds. Those that were sent back and wait in a queue for work are left
-// alone, unless the filter names queues. Of more places than may have jobs at once these are the ones with most letters; the others are
-// counted in rest: {places, letters}.
+// scopesByFilter asks where the letters are that a filter finds. Those in queues that are no dead-letter queues were sent back and wait
+// for their consumers, or their queue is one no more: they are left out for now, unless the filter names queues.
 export async function scopesByFilter(vhost, filter) {
+  const groups = (by, term) => api.get(`x/letters/${path`${vhost}`}/groups`, { by, filter: `${filter} ${term}`.trim(), limit: placesMost });
+  const some = (by, term) => groups(by, term).catch(() => ({ groups: [], total: 0 })); // who may not see them has none
   const named = split(filter).some((x) => (x.field === 'queue' || x.field === 'dlq') && !x.not);
-  const places = await api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'queue', filter: `${filter} -state:scheduled`.trim(), limit: placesMost });
-  const targets = named ? null : await placesOfLetters(vhost);
-  const found = places.groups.filter((g) => g.value !== '' && (!targets || targets.has(g.value))).map((g) => ({ source: { queue: g.value }, filter, count: g.count }));
-  const lost = await api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'cause', filter: `${filter} state:lost`.trim() }).catch(() => ({ total: 0 }));
-  const inNone = places.groups.find((g) => g.value === '');
-  const n = lost.groups?.reduce((sum, g) => sum + g.count, 0) || inNone?.count || 0;
-  const all = n > 0 ? [...found, { source: { lost: true }, filter, count: n }] : found;
-  const scopes = all.sort((a, b) => b.count - a.count).slice(0, jobsMost);
-  const more = targets ? 0 : places.others; // that are no dead-letter queues are not meant
-  if (all.length + more > scopes.length) scopes.rest = { places: all.length + more - scopes.length, letters: all.slice(jobsMost).reduce((sum, s) => sum + s.count, 0) };
-  return scopes;
+  const [targets, places, lost, held, scheduled] = await Promise.all([
+    named ? null : placesOfLetters(vhost), groups('queue', '-state:scheduled -state:held'), some('cause', 'state:lost'), some('queue', 'state:held'), some('queue', 'state:scheduled'),
+  ]);
+  return sorted({ filter, places, targets, lost: all(lost), held: all(held), scheduled: all(scheduled) });
 }
+
+const all = (groups) => groups.total + (groups.without || 0);
 
 // placesOfLetters are the queues where dead letters of others come to, and those where consumers publish what they cannot handle.
 async function placesOfLetters(vhost) {
   const [summary, anew] = await Promise.all([
     api.get(`x/letters/${path`${vhost}`}/summary`), api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'queue', filter: 'reason:republished', limit: placesMost }),
   ]);
-  return new Set([...summary.queues, ...anew.groups.map((g) => ({ name: g.value }))].map((q) => q.name));
+  return [...summary.queues.map((q) => q.name), ...anew.groups.map((g) => g.value)];
 }
 
 // beginRedrive opens the dialog for scopes of a virtual host; action is redrive or discard.
@@ -70,8 +49,10 @@ function bodyOf(scope, action, target, options, max, dry) {
   return body;
 }
 
-function Begin({ close, vhost, scopes, action }) {
-  const lost = scopes.every((s) => s.source.lost);
+function Begin({ close, vhost, scopes: offered, action }) {
+  const [also, setAlso] = useState(false); // those in queues that are no dead-letter queues
+  const scopes = atOnce(offered, also);
+  const lost = scopes.length > 0 && scopes.every((s) => s.source.lost);
   const [target, setTarget] = useState({ to: 'origin' });
   const [options, setOptions] = useState({ rate: 0, order: 'oldest', canary: 0, watch_ms: 10000, ramp: false, stop_percent: 0, stop_no_consumer: false, strip_deaths: false, drop_expiration: false });
   const [max, setMax] = useState(null);
@@ -95,13 +76,16 @@ function Begin({ close, vhost, scopes, action }) {
     setTrials(null);
   };
   const ask = async (dry) => {
-    if (busy) return;
+    if (busy || scopes.length === 0) return;
     setBusy(true);
     if (dry) setAllTheSame(false);
     setError('');
     const answers = [];
     try {
-      for (const s of scopes) answers.push(await api.post(`x/redrives/${path`${vhost}`}`, bodyOf(s, action, target, options, max, dry)));
+      for (const s of scopes) {
+        answers.push(await api.post(`x/redrives/${path`${vhost}`}`, bodyOf(s, action, target, options, max, dry)));
+        if (!dry) noteFound(answers.at(-1), trials[answers.length - 1]);
+      }
       if (dry) setTrials(answers);
       else {
         setJobs(answers);
@@ -115,7 +99,7 @@ function Begin({ close, vhost, scopes, action }) {
   };
   useEffect(() => {
     if (action === 'discard') ask(true);
-  }, []);
+  }, [also]);
   const { n: count, partial, known } = meant(scopes, trials);
   const same = action === 'redrive' && trials !== null && trials.some((x, i) => intoSame(scopes[i], x) > 0);
   const mustType = action === 'discard' && (count > 1000 || partial);
@@ -124,14 +108,17 @@ function Begin({ close, vhost, scopes, action }) {
     return html`<${Dialog} title=${t('redrive.progress')} close=${() => close(jobs)} wide actions=${html`<button type="button" onClick=${() => close(jobs)}>${jobs.every((j) => over.includes(j.id)) ? t('redrive.close') : t('redrive.in_background')}</button>`}>
       <div class="stack" tabindex="-1" ref=${progress} role="group" aria-label=${t('redrive.progress')}>
         ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('redrive.only_begun', { n: jobs.length, all: scopes.length })} ${error}</p>`}
-        ${jobs.map((j, i) => html`<${Job} key=${j.id} vhost=${vhost} id=${j.id} matches=${!trials?.[i] ? undefined : trials[i].partial ? trials[i].found ?? undefined : trials[i].matches} onEnd=${(id) => setOver((all) => (all.includes(id) ? all : [...all, id]))} />`)}</div></${Dialog}>`;
+        ${jobs.map((j) => html`<${Job} key=${j.id} vhost=${vhost} id=${j.id} onEnd=${(id) => setOver((all) => (all.includes(id) ? all : [...all, id]))} />`)}</div></${Dialog}>`;
   }
+  const out = offered.out;
+  if (offered.length === 0 && !out?.elsewhere.length) return html`<${Dialog} title=${title} close=${() => close()} actions=${html`<button type="button" onClick=${() => close()}>${t('redrive.close')}</button>`}><p>${t(out?.held || out?.scheduled ? 'redrive.none_can' : 'redrive.none_there')}</p><${LeftOut} out=${out} /></${Dialog}>`;
   const ready = trials && (count > 0 || partial) && (!same || allTheSame) && (!mustType || typed === String(count));
   return html`<${Dialog} title=${title} close=${() => close()} wide actions=${html`
       <button type="button" onClick=${() => close()}>${t('frame.cancel')}</button>
-      <button type="button" class=${trials ? '' : 'primary'} aria-disabled=${busy} onClick=${() => ask(true)}>${t('redrive.try')}</button>
+      <button type="button" class=${trials ? '' : 'primary'} aria-disabled=${busy} disabled=${scopes.length === 0} onClick=${() => ask(true)}>${t('redrive.try')}</button>
       <button type="button" class=${action === 'discard' ? 'danger' : trials ? 'primary' : ''} disabled=${busy || !ready} onClick=${() => ask(false)}>${action === 'discard' ? t('redrive.discard') : t('redrive.begin')}</button>`}>
     <ul class="tags">${scopes.map((s) => html`<li class="tag">${placeOf(s)} · ${s.ids ? t('redrive.chosen', { n: s.ids.length }) : s.filter ? html`<code>${s.filter}</code>` : t('redrive.everything')}</li>`)}</ul>
+    <${LeftOut} out=${out} also=${also} busy=${busy} change=${(on) => { setAlso(on); setTrials(null); setTyped(''); }} />
     ${scopes.rest && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.rest', { n: scopes.length, places: scopes.rest.places + scopes.length })}</p>`}
     ${action === 'discard' ? html`${scopes.some((s) => !s.source.lost) && html`<p>${t('redrive.discard_text')}</p>`}${scopes.some((s) => s.source.lost) && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.discard_lost_text')}</p>`}` : html`<${Target} vhost=${vhost} target=${target} lost=${lost} change=${(x) => { setTarget(x); setTrials(null); }} />
       <${Options} options=${options} set=${set} max=${max} setMax=${setMax} />`}
@@ -141,6 +128,15 @@ function Begin({ close, vhost, scopes, action }) {
     ${mustType && trials && html`<${TextField} label=${t('frame.type_to_confirm', { what: count })} value=${typed} onInput=${setTyped} autocomplete="off" />`}
     <details><summary>${t('redrive.as_command')}</summary><${Code} text=${commandOf(vhost, scopes, action, target, options, max)} /></details>
   </${Dialog}>`;
+}
+
+// LeftOut says what is not taken, and why; what is merely elsewhere may be taken, too.
+function LeftOut({ out, also, busy, change }) {
+  if (!out) return null;
+  const elsewhere = lettersOf(out.elsewhere);
+  const which = [[out.held, 'redrive.out_held'], [out.scheduled, 'redrive.out_scheduled'], [also ? 0 : elsewhere, 'redrive.out_elsewhere']].filter(([n]) => n > 0);
+  return html`${which.length > 0 && html`<p class="banner" role="status">${t('redrive.left_out', { n: which.reduce((sum, [n]) => sum + n, 0), which: which.map(([n, key]) => t(key, { n })).join(t('frame.comma')) })}</p>`}
+    ${elsewhere > 0 && html`<${Check} label=${t('redrive.also', { n: elsewhere })} hint=${t('redrive.also_hint', { places: out.elsewhere.slice(0, 5).map(placeOf).join(t('frame.comma')) + (out.elsewhere.length > 5 ? ' …' : '') })} value=${also} onInput=${change} disabled=${busy} />`}`;
 }
 
 function Target({ vhost, target, lost, change }) {

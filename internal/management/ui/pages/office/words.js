@@ -1,7 +1,9 @@
 // Small marks: why a letter died, in what state it is.
 import { html } from '../../lib/html.js';
-import { word } from '../../lib/i18n.js';
+import { t, word } from '../../lib/i18n.js';
+import { reasonOf } from '../../lib/layers.js';
 import { Icon } from '../../lib/icon.js';
+import { read } from './fault.js';
 
 export function Reason({ reason, count }) {
   if (!reason) return html`<span class="faint">–</span>`;
@@ -10,4 +12,13 @@ export function Reason({ reason, count }) {
 
 export function State({ state }) {
   return html`<span class=${`tag ${state === 'lost' ? 'bad' : state === 'held' ? 'warn' : ''}`}>${word('state', state)}</span>`;
+}
+
+// faultOf says what is wrong with a filter that the broker refused; another refusal in its own words.
+export function faultOf(error) {
+  const fault = read(error?.reason);
+  if (!fault) return reasonOf(error);
+  const { kind, term, position, known } = fault;
+  const what = kind === 'other' ? fault.text : t(`fault.${kind}`, fault);
+  return [term ? t('filter.fault_at', { term, position, what }) : what, known.length > 0 && t('filter.known', { known: known.join(t('frame.comma')) })].filter(Boolean).join(' ');
 }

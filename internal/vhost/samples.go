@@ -186,15 +186,29 @@ func (v *VHost) leadsTo(exchange string) (queues []QueueID) {
 	return queues
 }
 
-// OldestLetter tells when the dead letter at the head of a queue died, in seconds since the Unix epoch: the first time, if it
-// died there of the same reason again. It is read unless it is the one that is known; ok is false if there is none.
+// oldestWithin is how many messages from the head of a queue on are looked at for one that has died.
+const oldestWithin = 256
+
+// OldestLetter tells when the dead letter next to the head of a queue died, in seconds since the Unix epoch: the first time, if it
+// died there of the same reason again. It is read unless it is the one that is known; ok is false if there is none among
+// the first messages: of what clients published there it is not known without reading it.
 func (v *VHost) OldestLetter(id QueueID, known uint64) (seq uint64, died int64, ok bool) {
 	q := v.queues[id]
 	if q == nil {
 		return 0, 0, false
 	}
-	s, e, ok := q.messages.Head()
-	if !ok || e.Flags&queue.Letter == 0 {
+	s, _, ok := q.messages.Head()
+	if !ok {
+		return 0, 0, false
+	}
+	looked := 0
+	ok = false
+	q.messages.Each(s, func(at queue.Seq, e *queue.Entry) bool {
+		s, ok = at, e.State == queue.Ready && e.Flags&queue.Letter != 0
+		looked++
+		return !ok && looked < oldestWithin
+	})
+	if !ok {
 		return 0, 0, false
 	}
 	if uint64(s)+1 == known {

@@ -125,6 +125,16 @@ func TestOldestLetter(t *testing.T) {
 	if next, died, ok := v.OldestLetter(id, seq); next == seq || died != int64(epoch)/1000+6 || !ok {
 		t.Errorf("the next letter %d died at %d, %v", next, died, ok)
 	}
+	if err := sc.block([]string{"get dead noack", `publish dead "from a client"`, `publish work "three"`, "advance 5s"}); err != nil {
+		t.Fatal(err)
+	}
+	behind, died, ok := v.OldestLetter(id, 0)
+	if !ok || died != int64(epoch)/1000+11 {
+		t.Errorf("behind a message that has not died, letter %d died at %d, %v", behind, died, ok)
+	}
+	if again, died, ok := v.OldestLetter(id, behind); again != behind || died != 0 || !ok {
+		t.Errorf("a letter that is known was read: %d %d %v", again, died, ok)
+	}
 	if work, _ := v.topo.Queue("work"); true {
 		if _, _, ok := v.OldestLetter(work, 0); ok {
 			t.Error("an empty queue has a letter")

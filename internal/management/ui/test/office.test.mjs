@@ -3,6 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { and, quote, split, suggest, without } from '../pages/office/filter.js';
 import { originOf, stops, total } from '../pages/office/timeline.js';
+import { accountOf } from '../pages/office/exception.js';
 import { intoSame, meant } from '../pages/office/meant.js';
 import { diff } from '../pages/office/diff.js';
 import { bytesOf, hex, jsonOf, kindsOf } from '../pages/office/payload.js';
@@ -85,6 +86,14 @@ test('a letter that a consumer published anew: from where its headers say, and b
   assert.deepEqual(shelved.map((s) => [s.kind, s.time ?? null]), [['publish', null], ['republish', null], ['now', Date.parse(at)]], 'of a lost letter the time is that of its loss');
   const dead = { exchange: 'dlx', routing_keys: ['dead'], deaths: [death('work', 'rejected', 2), death('orders', 'maxlen', 1)], first_death: { queue: 'orders', reason: 'maxlen', exchange: 'shop' } };
   assert.deepEqual(originOf(dead), { exchange: 'shop', keys: ['k'] });
+});
+
+test('an exception has its class where the trace alone has it', () => {
+  const trace = 'com.example.PriceMissing: no price\n\tat a.B';
+  assert.equal(accountOf({ 'x-exception-message': 'no price', 'x-exception-stacktrace': trace }).text, 'com.example.PriceMissing: no price');
+  assert.equal(accountOf({ 'x-exception-message': 'no', 'x-exception-stacktrace': 'Outer: why\nCaused by: Inner: no' }).text, 'no');
+  assert.equal(accountOf({ 'x-exception-message': 'no price', 'x-exception-type': 'T', 'x-exception-stacktrace': trace }).text, 'T: no price');
+  assert.equal(accountOf({}).text, '');
 });
 
 test('how many letters a redrive means, and which would come to where they are', () => {

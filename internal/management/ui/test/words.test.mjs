@@ -35,6 +35,12 @@ test('both languages have the same keys', () => {
   assert.deepEqual(Object.keys(zh).filter((k) => !(k in en)), [], 'missing in en');
 });
 
+test('no deed has the word that leaves a dialog', () => {
+  for (const all of [en, zh]) {
+    assert.deepEqual(Object.keys(all).filter((k) => k !== 'frame.cancel' && !/^(jobs?|did)\./.test(k) && all[k] === all['frame.cancel']), []);
+  }
+});
+
 // holes are the names of the parameters that a message asks for.
 function holes(parts, found = new Set()) {
   for (const p of parts) {

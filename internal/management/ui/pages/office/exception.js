@@ -12,8 +12,9 @@ export function accountOf(headers) {
   const plain = new Map(Object.entries(headers || {}).filter(([, v]) => typeof v === 'string' && v.trim()).map(([k, v]) => [k.toLowerCase().replace(/[-_.]/g, ''), v.trim()]));
   const of = (slot) => plain.get(names[slot].find((n) => plain.has(n))) || '';
   const [type, message, stack] = [of('type'), of('message'), of('stack')];
+  const first = firstLine(stack);
   const said = message.startsWith(type) ? message : [type, message].filter(Boolean).join(': ');
-  const text = said || firstLine(stack);
+  const text = said && (type || !first.endsWith(`: ${said}`)) ? said : first; // Spring's trace alone has the class
   return { text, stack: stack === text ? '' : stack };
 }
 

@@ -81,18 +81,11 @@ func (w *grouping) count(r *reading) error {
 	if err != nil || v.maybe.empty() {
 		return err
 	}
-	at, err := r.column(numbersAt)
+	columns, err := r.columns(numbersAt, numbersID, numbersPlace)
 	if err != nil {
 		return err
 	}
-	ids, err := r.column(numbersID)
-	if err != nil {
-		return err
-	}
-	places, err := r.column(numbersPlace)
-	if err != nil {
-		return err
-	}
+	at, ids, places := columns[0], columns[1], columns[2]
 	last, err := r.textsOf("last-queue")
 	if err != nil {
 		return err

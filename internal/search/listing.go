@@ -67,14 +67,11 @@ func (x *Index) list(ctx context.Context, k *known, at vhost.Where, f *sift.Filt
 
 // add adds what a segment has.
 func (l *Listing) add(r *reading, p *plan, place, most int) error {
-	places, err := r.column(numbersPlace)
+	columns, err := r.columns(numbersPlace, numbersID)
 	if err != nil {
 		return err
 	}
-	ids, err := r.column(numbersID)
-	if err != nil {
-		return err
-	}
+	places, ids := columns[0], columns[1]
 	v, err := p.judge(r)
 	if err != nil {
 		return err

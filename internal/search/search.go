@@ -190,18 +190,11 @@ func (m *merge) judge() error {
 
 // refill finds the first letters of a segment behind one.
 func (m *merge) refill(s *stream, behind *found) error {
-	at, err := s.r.column(numbersAt)
+	columns, err := s.r.columns(numbersAt, numbersID, numbersPlace)
 	if err != nil {
 		return err
 	}
-	ids, err := s.r.column(numbersID)
-	if err != nil {
-		return err
-	}
-	places, err := s.r.column(numbersPlace)
-	if err != nil {
-		return err
-	}
+	at, ids, places := columns[0], columns[1], columns[2]
 	letter := func(i int) found {
 		f := found{at: at.at(i), ref: Ref{ID: uint64(ids.at(i))}, in: s.r.number, i: i}
 		if n := places.at(i); n >= 0 && n < int64(len(m.plan.places)) {

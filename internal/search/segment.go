@@ -163,6 +163,18 @@ func (r *reading) column(name number) (numbers, error) {
 	return x, nil
 }
 
+// columns are several of them, in order.
+func (r *reading) columns(names ...number) (all []numbers, err error) {
+	for _, name := range names {
+		x, err := r.column(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
 // texts are a column of texts: the values, and which of them each letter has.
 type texts struct {
 	values [][]byte

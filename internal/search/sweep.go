@@ -109,18 +109,11 @@ func (k *known) window(place uint16, from *store) (*window, error) {
 
 func (w *window) add(s *segment, place uint16, from *store) error {
 	r := s.read(from)
-	places, err := r.column(numbersPlace)
+	columns, err := r.columns(numbersPlace, numbersID, numbersFlags)
 	if err != nil {
 		return err
 	}
-	ids, err := r.column(numbersID)
-	if err != nil {
-		return err
-	}
-	flags, err := r.column(numbersFlags)
-	if err != nil {
-		return err
-	}
+	places, ids, flags := columns[0], columns[1], columns[2]
 	r.all.each(func(i int) {
 		if id := uint64(ids.at(i)); places.at(i) == int64(place) && id > w.from && id <= w.to {
 			w.known = append(w.known, knownLetter{id, s.number, i, uint8(flags.at(i))&flagHeld != 0})

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 	"weak"
 
@@ -257,7 +258,10 @@ func (c *crawler) visit(name string, number uint32) error {
 	defer k.Unlock()
 	c.more = c.more || !done
 	if done {
-		k.complete, k.ready, k.settled, k.behind = began, true, settled, 0
+		k.ready, k.settled, k.behind = true, settled, 0
+		if k.complete.IsZero() || !slices.ContainsFunc(k.record.Places, func(p placeKnown) bool { return p.holds && !p.Gone }) {
+			k.complete = began
+		}
 	}
 	return nil
 }
@@ -378,6 +382,7 @@ func (k *known) note(s placeSample) (n uint16, ok bool) {
 	if s.total < p.total+int(came) || s.held != p.held {
 		p.sweep = true
 	}
+	p.holds = p.holds || p.met && s.held != p.held
 	p.met, p.total, p.published, p.held = true, s.total, s.published, s.held
 	return n, true
 }

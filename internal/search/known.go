@@ -64,6 +64,7 @@ type placeKnown struct {
 	published uint64           // messages that came, and
 	total     int              // how many there were, and
 	held      uint64           // how many letters it had held, when it was last looked at
+	holds     bool             // it holds more since: a sweep will find them
 	behind    int64            // messages to be read, about
 
 	sweep    bool      // it has to be compared with what is there,

@@ -59,7 +59,8 @@ func (c *crawler) sweepPlace(k *known, place uint16, ends time.Time) (done bool,
 		p.sweptFor += time.Since(began)
 		if p.sweptTo = w.to; w.to == math.MaxUint64 {
 			p.sweptTo, p.sweepAt = 0, time.Now().Add(busyRest*p.sweptFor)
-			if !p.sweep {
+			if !p.sweep { // nothing has come up since it began
+				p.holds = false
 				delete(k.again, place)
 			}
 			k.Unlock()

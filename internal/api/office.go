@@ -163,8 +163,9 @@ type RedriveTrial struct {
 	Found   *int64              `json:"found"`   // how many match as the index has it, null if it does not know all of them
 	Index   *IndexState         `json:"index"`   // null: messages were looked at one after the other
 	Refused Object[int64]       `json:"refused"`
-	Queues  Object[int64]       `json:"queues"` // how many would go where
-	Fits    bool                `json:"fits"`   // of a discard: the lost letters have room
+	Queues  Object[int64]       `json:"queues"`     // how many would go where
+	Pushed  Object[int64]       `json:"pushed_out"` // in how many cases others would have to go for them there, as things stand
+	Fits    bool                `json:"fits"`       // of a discard: the lost letters have room
 	Sample  List[RedriveSample] `json:"sample"`
 }
 

@@ -45,7 +45,7 @@ func (r *request) trial(o *vhost.Order) (*api.RedriveTrial, error) {
 	}
 	shown := &api.RedriveTrial{
 		Looked: int64(t.Looked), Matches: int64(t.Matches), Partial: t.partial, Refused: showRefused(func(w vhost.Why) uint64 { return t.Refused[w] }),
-		Queues: api.Object[int64]{}, Fits: !o.Discard || o.Source.Lost || d.shelf.Bytes+t.Bytes <= d.room,
+		Queues: api.Object[int64]{}, Pushed: api.Object[int64]{}, Fits: !o.Discard || o.Source.Lost || d.shelf.Bytes+t.Bytes <= d.room,
 	}
 	if l := t.listing; l != nil {
 		shown.Index = showIndex(&l.State)
@@ -55,6 +55,9 @@ func (r *request) trial(o *vhost.Order) (*api.RedriveTrial, error) {
 	}
 	for name, n := range t.Queues {
 		shown.Queues[name] = int64(n)
+	}
+	for name, n := range t.PushedOut {
+		shown.Pushed[name] = int64(n)
 	}
 	for _, x := range t.Sample {
 		shown.Sample = append(shown.Sample, showSample(&x))

@@ -49,6 +49,8 @@ func browsed(t *testing.T, lines string, w Where, newest bool, filter string) (s
 const browsedQueue = `
 	declare work dlx="" dlrk=dead
 	declare dead
+	declare one max=1 overflow=reject-publish
+	declare last max=1
 	exchange d x-delayed-message x-delayed-type=direct
 	publish work "1"
 	publish work "2"
@@ -145,6 +147,12 @@ func TestTryRedrive(t *testing.T) {
 	}
 	if got, err := try(Order{IDs: []uint64{1, 4, 9}}); err != nil || got.Matches != 1 || got.Refused[WhyBusy] != 1 || got.Refused[WhyUnknown] != 1 {
 		t.Errorf("got %+v, %v", got, err)
+	}
+	if got, err := try(Order{Way: WayQueue, Queue: "one"}); err != nil || got.Queues["one"] != 1 || got.Refused[WhyRefused] != 1 || len(got.PushedOut) > 0 {
+		t.Errorf("into a queue with room for one: %+v, %v", got, err)
+	}
+	if got, err := try(Order{Way: WayQueue, Queue: "last"}); err != nil || got.Queues["last"] != 2 || got.PushedOut["last"] != 1 {
+		t.Errorf("into a queue that drops the second oldest: %+v, %v", got, err)
 	}
 	if _, err := try(Order{Filter: "age:yesterday"}); err == nil {
 		t.Error("a filter that cannot be read was tried")

@@ -1,6 +1,8 @@
 package vhost
 
 import (
+	"slices"
+
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/sift"
@@ -11,9 +13,12 @@ type RedriveTrial struct {
 	Looked, Matches uint64
 	Refused         [whys]uint64
 	Queues          map[string]uint64 // how many would go into each
+	PushedOut       map[string]uint64 // in how many cases another message would have to go for them, likewise
 	Bytes           int64             // of the records that match
 	There           int               // messages in the source, at the last look
 	Sample          []RedriveSample
+
+	bodies map[string]int64 // octets that would go into each
 }
 
 // A RedriveSample says where one letter would go.
@@ -111,14 +116,44 @@ func (v *VHost) tryTrial(s *Stamp, j *job, source *queueState, seq queue.Seq, t 
 	if !j.Discard {
 		m := v.recall(source, seq)
 		w, why := v.wayBack(s, &j.Order, source, seq, &m)
-		sample.Why = why
-		if why == 0 {
+		if why == 0 && slices.ContainsFunc(w.targets, func(q *queueState) bool { return q != source && t.refuses(q, &m) }) {
+			why = WhyRefused
+		}
+		if sample.Why = why; why == 0 {
 			for _, q := range w.targets {
 				sample.Queues = append(sample.Queues, q.object.Name)
+				t.put(q, &m)
 			}
 		}
 	}
 	t.note(sample)
+}
+
+// over reports whether a queue has more than it may with one more message, beside what would come into it before that.
+func (t *RedriveTrial) over(q *queueState, m *message, held queue.State) bool {
+	name, set := q.object.Name, &q.settings
+	return set.MaxLength >= 0 && int64(q.counted(held))+int64(t.Queues[name])+1 > set.MaxLength ||
+		set.MaxLengthBytes >= 0 && q.countedBytes(held)+t.bodies[name]+int64(len(m.content.body)) > set.MaxLengthBytes
+}
+
+// refuses is queueState.refuses, if all went that would.
+func (t *RedriveTrial) refuses(q *queueState, m *message) bool {
+	return !q.settings.Overflow.dropsHead() && !(q.quorum && m.history != nil) && t.over(q, m, queue.Held)
+}
+
+// put counts a message that would go into a queue. It is not noted yet.
+func (t *RedriveTrial) put(q *queueState, m *message) {
+	name := q.object.Name
+	if q.settings.Overflow.dropsHead() && t.over(q, m, queue.Gone) {
+		if t.PushedOut == nil {
+			t.PushedOut = map[string]uint64{}
+		}
+		t.PushedOut[name]++
+	}
+	if t.bodies == nil {
+		t.bodies = map[string]int64{}
+	}
+	t.bodies[name] += int64(len(m.content.body))
 }
 
 func (t *RedriveTrial) note(x RedriveSample) {

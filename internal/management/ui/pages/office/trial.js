@@ -22,6 +22,7 @@ function Trial({ vhost, scope, trial: x, action }) {
   return html`<section class="card"><h3>${t('redrive.trial', { place: placeOf(scope) })}</h3>
     <p>${t(text, { n: x.matches, looked: x.looked, found: x.found ?? 0 })} ${x.index && html`<span class="tag outline">${t('redrive.by_index')}</span>`}</p>
     ${discard && !x.fits && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.does_not_fit')}</p>`}
+    ${Object.entries(x.pushed_out ?? {}).map(([queue, n]) => html`<p class="banner warn" key=${`out ${queue}`}><${Icon} name="warning" /> ${t('redrive.pushes_out', { queue, n })}</p>`)}
     ${same > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.into_same', { n: same, queue: scope.source.queue })}</p>`}
     ${stay.length > 0 && html`<p class="banner bad"><${Icon} name="warning" /> ${t('redrive.would_refuse', { which: stay.map(([why, n]) => `${word('refused', why)} ${num(n)}`).join(', ') })}</p>`}
     ${x.matches === 0 && !x.partial && html`<p class="banner">${t('redrive.nothing')}</p>`}

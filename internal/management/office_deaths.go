@@ -36,13 +36,17 @@ func deathRangeOf(query url.Values) (deathRange, error) {
 	return deathRange{}, badRequest("range must be 1m, 10m, 1h, 8h or 24h, not '%s'", name)
 }
 
+// deathsAsked is the virtual host and the range that a request about deaths names.
+func (r *request) deathsAsked() (h *access.VHost, of deathRange, err error) {
+	if h, err = r.vhost(r.names[0]); err == nil {
+		of, err = deathRangeOf(r.URL.Query())
+	}
+	return h, of, err
+}
+
 // getDeaths tells what died in a queue, and which dead letters came to it.
 func getDeaths(r *request) (answer, error) {
-	h, err := r.vhost(r.names[0])
-	if err != nil {
-		return answer{}, err
-	}
-	of, err := deathRangeOf(r.URL.Query())
+	h, of, err := r.deathsAsked()
 	if err != nil {
 		return answer{}, err
 	}

@@ -170,23 +170,12 @@ func (r *request) samples(groups []search.Group) (map[search.Ref]*api.Letter, er
 			unread = err
 			return
 		}
-		shown[search.Ref{Where: placeOf(x), ID: x.ID}] = &l
+		shown[search.Ref{Where: x.Where(), ID: x.ID}] = &l
 	})
 	if err == nil {
 		err = unread
 	}
 	return shown, err
-}
-
-// placeOf is where a message is.
-func placeOf(x *vhost.Seen) vhost.Where {
-	switch {
-	case x.Lost:
-		return vhost.Where{Lost: true}
-	case x.Scheduled:
-		return vhost.Where{Schedule: x.Queue}
-	}
-	return vhost.Where{Queue: x.Queue}
 }
 
 func isoOrNone(ms int64) string {

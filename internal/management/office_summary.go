@@ -29,11 +29,7 @@ func getSummaries(r *request) (answer, error) {
 }
 
 func getSummary(r *request) (answer, error) {
-	h, err := r.vhost(r.names[0])
-	if err != nil {
-		return answer{}, err
-	}
-	of, err := deathRangeOf(r.URL.Query())
+	h, of, err := r.deathsAsked()
 	if err != nil {
 		return answer{}, err
 	}

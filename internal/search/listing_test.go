@@ -21,7 +21,7 @@ func TestListHasAllThatAScanFindsAtAPlace(t *testing.T) {
 			q := Query{VHost: "/", Filter: w.filter(filter), Limit: LimitMax}
 			want := map[uint64]bool{}
 			if _, err := w.x.scanLetters(context.Background(), &q, func(x *vhost.Seen, _ *sift.Message) {
-				if whereOf(x) == at {
+				if x.Where() == at {
 					want[x.ID] = true
 				}
 			}); err != nil {

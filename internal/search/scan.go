@@ -203,17 +203,6 @@ func isLetter(x *vhost.Seen) bool {
 	return x.Letter || x.Told || x.Lost || x.Scheduled || x.State == queue.Held
 }
 
-// whereOf is the place of a message.
-func whereOf(x *vhost.Seen) vhost.Where {
-	switch {
-	case x.Lost:
-		return vhost.Where{Lost: true}
-	case x.Scheduled:
-		return vhost.Where{Schedule: x.Queue}
-	}
-	return vhost.Where{Queue: x.Queue}
-}
-
 // meant visits a message if it is asked for.
 func (s *scan) meant(x *vhost.Seen, visit Visit) bool {
 	if s.died && x.Scheduled && !x.Letter {
@@ -285,7 +274,7 @@ func (x *Index) scanTally(ctx context.Context, q *GroupQuery, from cursor, t *ta
 	s.died = s.died || slices.Contains(ofDeaths, q.By.String())
 	next, err := s.run(ctx, from, func(seen *vhost.Seen, m *sift.Message) {
 		value, ok := q.By.Key(m)
-		t.count(value, ok, m.At, Ref{whereOf(seen), seen.ID})
+		t.count(value, ok, m.At, Ref{seen.Where(), seen.ID})
 	}, func() bool { return false })
 	return s.scanned, next != nil, err
 }

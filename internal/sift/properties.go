@@ -8,11 +8,11 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
-// propertyReader takes the short strings and the headers off the basic properties as on the wire. Of what is malformed
-// it takes what comes before.
 // timestampMax is the last second of the year 9999.
 const timestampMax = 253402300799
 
+// propertyReader takes the short strings and the headers off the basic properties as on the wire. Of what is malformed
+// it takes what comes before.
 type propertyReader struct {
 	has  amqp.Flags // what is still to come
 	next amqp.Flags

@@ -124,6 +124,17 @@ func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
 	return x
 }
 
+// Where is the place of a message.
+func (x *Seen) Where() Where {
+	switch {
+	case x.Lost:
+		return Where{Lost: true}
+	case x.Scheduled:
+		return Where{Schedule: x.Queue}
+	}
+	return Where{Queue: x.Queue}
+}
+
 // ScheduledID names a message that waits, as commands about those do.
 func (x *Seen) ScheduledID() ScheduledID { return ScheduledID{x.in.id, uint64(x.seq)} }
 
@@ -198,12 +209,11 @@ func (x *Seen) Sift(needs sift.Need) sift.Message {
 	}
 	if needs&(sift.Properties|sift.Body) != 0 || needs != 0 && !x.Letter {
 		content := x.Content()
-		switch {
-		case x.Letter:
-		case x.Told && needs&sift.Deaths != 0:
-			x.siftFailure(&m)
-		default:
+		if !x.Letter {
 			m.Exchange, m.Keys = string(content.Exchange), []string{string(content.RoutingKey)}
+		}
+		if x.Told && !x.Letter && needs&sift.Deaths != 0 {
+			x.siftFailure(&m)
 		}
 		m.Properties, m.Body = content.Properties, content.Body
 	}
@@ -217,10 +227,7 @@ func (x *Seen) siftFailure(m *sift.Message) {
 	m.Source, m.At, m.Redrives = f.Queue, f.At, f.Redrives
 	if exchange, key, ok := f.Back(); ok {
 		m.Exchange, m.Keys = exchange, []string{key}
-		return
 	}
-	content := x.Content()
-	m.Exchange, m.Keys = string(content.Exchange), []string{string(content.RoutingKey)}
 }
 
 // BodyBytes is the size of the payload. Of a lost letter the entry counts all that is kept of it.

@@ -345,10 +345,7 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 	}
 }
 
-func (q *queueState) over(set *Settings) bool {
-	return set.MaxLength >= 0 && int64(q.counted(queue.Gone)) > set.MaxLength ||
-		set.MaxLengthBytes >= 0 && q.countedBytes(queue.Gone) > set.MaxLengthBytes
-}
+func (q *queueState) over(set *Settings) bool { return q.overWith(set, queue.Gone, 0, 0) }
 
 // recovered begins the life of queues that are unused after a restart. What was with a consumer when the log
 // ended has come back, which counts as a return where returns are counted: so a message that kills the broker

@@ -283,15 +283,22 @@ func (q *queueState) refuses(m *message) bool {
 	return q.refusesBytes(uint32(len(m.content.body)), m.history != nil)
 }
 
-// refusesBytes is refuses for a message with a body of that size. A quorum queue always has room for a dead letter.
-// Source: reference dead-lettering 11.
+// refusesBytes is refuses for a message with a body of that size.
 func (q *queueState) refusesBytes(body uint32, letter bool) bool {
-	set := &q.settings
-	if set.Overflow.dropsHead() || q.quorum && letter {
-		return false
-	}
-	return set.MaxLength >= 0 && int64(q.counted(queue.Held))+1 > set.MaxLength ||
-		set.MaxLengthBytes >= 0 && q.countedBytes(queue.Held)+int64(body) > set.MaxLengthBytes
+	return q.refusesMore(1, int64(body), letter)
+}
+
+// refusesMore is refuses for the last of n messages, with so many octets of bodies together. A quorum queue always has room for a
+// dead letter. Source: reference dead-lettering 11.
+func (q *queueState) refusesMore(n, octets int64, letter bool) bool {
+	return !q.settings.Overflow.dropsHead() && !(q.quorum && letter) && q.overWith(&q.settings, queue.Held, n, octets)
+}
+
+// overWith reports whether q has more than it may with n messages more, of so many octets of bodies together; held is as for
+// counted.
+func (q *queueState) overWith(set *Settings, held queue.State, n, octets int64) bool {
+	return set.MaxLength >= 0 && int64(q.counted(held))+n > set.MaxLength ||
+		set.MaxLengthBytes >= 0 && q.countedBytes(held)+octets > set.MaxLengthBytes
 }
 
 // counted is how many messages a limit looks at: what is ready or waiting, and, where the others do not have to go

@@ -129,22 +129,23 @@ func (v *VHost) tryTrial(s *Stamp, j *job, source *queueState, seq queue.Seq, t 
 	t.note(sample)
 }
 
-// over reports whether a queue has more than it may with one more message, beside what would come into it before that.
-func (t *RedriveTrial) over(q *queueState, m *message, held queue.State) bool {
-	name, set := q.object.Name, &q.settings
-	return set.MaxLength >= 0 && int64(q.counted(held))+int64(t.Queues[name])+1 > set.MaxLength ||
-		set.MaxLengthBytes >= 0 && q.countedBytes(held)+t.bodies[name]+int64(len(m.content.body)) > set.MaxLengthBytes
+// with is how much would come into a queue with a message, and with what goes there before it: messages, and octets of bodies.
+func (t *RedriveTrial) with(q *queueState, m *message) (n, octets int64) {
+	name := q.object.Name
+	return int64(t.Queues[name]) + 1, t.bodies[name] + int64(len(m.content.body))
 }
 
 // refuses is queueState.refuses, if all went that would.
 func (t *RedriveTrial) refuses(q *queueState, m *message) bool {
-	return !q.settings.Overflow.dropsHead() && !(q.quorum && m.history != nil) && t.over(q, m, queue.Held)
+	n, octets := t.with(q, m)
+	return q.refusesMore(n, octets, m.history != nil)
 }
 
 // put counts a message that would go into a queue. It is not noted yet.
 func (t *RedriveTrial) put(q *queueState, m *message) {
 	name := q.object.Name
-	if q.settings.Overflow.dropsHead() && t.over(q, m, queue.Gone) {
+	n, octets := t.with(q, m)
+	if q.settings.Overflow.dropsHead() && q.overWith(&q.settings, queue.Gone, n, octets) {
 		if t.PushedOut == nil {
 			t.PushedOut = map[string]uint64{}
 		}
@@ -153,7 +154,7 @@ func (t *RedriveTrial) put(q *queueState, m *message) {
 	if t.bodies == nil {
 		t.bodies = map[string]int64{}
 	}
-	t.bodies[name] += int64(len(m.content.body))
+	t.bodies[name] = octets
 }
 
 func (t *RedriveTrial) note(x RedriveSample) {

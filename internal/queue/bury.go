@@ -4,16 +4,17 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/place"
 )
 
-// Grave is a cold chunk whose messages were all ended without a look at them: what their records count for has yet to
+// Grave is a chunk whose messages were all ended without a look at them: what their records count for has yet to
 // be given back. Source: ours, decision 11.
 type Grave struct {
-	Page       place.Ref
+	Page       place.Ref // zero if the chunk is in memory
 	Live       int
 	Persistent int
 	gone       *bitmap
+	hot        *chunk // nil if the chunk is in a page
 }
 
-// Clear walks the numbers from s on, n of them. A cold chunk that lies wholly in them and holds ready messages alone is
+// Clear walks the numbers from s on, n of them. A chunk that lies wholly in them and holds ready messages alone is
 // taken off at once and given to whole, with its first number, how many it spans and what was in it; each entry of
 // the other chunks is given to one, which may remove it.
 func (m *Messages) Clear(s Seq, n uint64, whole func(first Seq, span uint64, g Grave), one func(Seq, *Entry)) {
@@ -32,7 +33,7 @@ func (m *Messages) Clear(s Seq, n uint64, whole func(first Seq, span uint64, g G
 		first, last := x.no*chunkLen, min((x.no+1)*chunkLen, l.next)
 		switch {
 		case x.live == 0:
-		case first >= s.n() && last <= end && x.hot == nil && x.handed == 0 && x.others() == 0:
+		case first >= s.n() && last <= end && x.isReady():
 			whole(x.first(), last-first, m.bury(x))
 		default:
 			m.eachIn(x, s.n(), func(at Seq, e *Entry) bool {
@@ -50,6 +51,24 @@ func (m *Messages) Clear(s Seq, n uint64, whole func(first Seq, span uint64, g G
 	}
 }
 
+// isReady reports whether all entries of a chunk are ready, and none comes back from a restart.
+func (s *slot) isReady() bool {
+	if s.hot == nil {
+		return s.handed == 0 && s.others() == 0
+	}
+	return s.ready == s.live && !s.hot.hasHanded()
+}
+
+// hasHanded reports whether an entry was with a consumer when the log ended.
+func (c *chunk) hasHanded() bool {
+	for i := range c.entries {
+		if e := &c.entries[i]; e.State != Gone && e.Flags&Handed != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Lanes calls fn for the first number of each lane.
 func (m *Messages) Lanes(fn func(Seq)) {
 	for i := range m.lanes {
@@ -57,17 +76,26 @@ func (m *Messages) Lanes(fn func(Seq)) {
 	}
 }
 
-// bury takes a cold chunk of ready messages off.
+// bury takes a chunk of ready messages off.
 func (m *Messages) bury(s *slot) Grave {
 	if s.epoch != m.pool.epoch {
 		m.pool.save(s)
 	}
-	g := Grave{Page: s.page, Live: int(s.live), Persistent: int(s.persistent), gone: s.gone()}
+	g := Grave{hot: s.hot}
+	if s.hot != nil {
+		s.count(s.hot)
+		m.pool.release(s.hot)
+		m.pool.forget(s)
+	} else {
+		g.Page, g.gone = s.page, s.gone()
+		s.page = place.Ref{} // the grave has it
+	}
+	g.Live, g.Persistent = int(s.live), int(s.persistent)
 	m.counts[Ready] -= int(s.live)
 	m.bytes[Ready] -= s.bytes
+	m.persistent -= int(s.persistent)
 	l := s.lane
 	l.ready -= int(s.ready)
-	s.page = place.Ref{} // the grave has it
 	if s.extra != nil {
 		m.pool.discard(s.extra.kept)
 		s.extra = nil
@@ -79,23 +107,57 @@ func (m *Messages) bury(s *slot) Grave {
 
 // Exhume calls fn for each message of a grave, and gives its page up.
 func (p *Pool) Exhume(g Grave, fn func(*Entry, Side)) {
-	c := p.take(true)
-	p.fill(c, g.Page, g.gone)
+	c := g.hot
+	if c == nil {
+		c = p.take(true)
+		p.fill(c, g.Page, g.gone)
+	}
+	c.each(fn)
+	p.put(c)
+	p.discard(g.Page)
+}
+
+// each calls fn for each entry of a chunk.
+func (c *chunk) each(fn func(*Entry, Side)) {
 	for i := range c.entries {
 		if e := &c.entries[i]; e.State != Gone {
 			var side Side
-			if c.sides != nil {
+			if i < len(c.sides) {
 				side = c.sides[i]
 			}
 			fn(e, side)
 		}
 	}
-	p.put(c)
-	p.discard(g.Page)
+}
+
+// Dig takes up to n chunks off a queue that is deleted, calls fn for each of their messages, and reports whether there
+// are more. Nothing else may be done with the queue.
+func (m *Messages) Dig(n int, fn func(*Entry, Side)) (more bool) {
+	m.Touch()
+	for _, l := range m.lanes {
+		for ; len(l.slots) > 0; n-- {
+			if n <= 0 {
+				return true
+			}
+			last := len(l.slots) - 1
+			s := l.slots[last]
+			if s.live > 0 {
+				c, copied := m.pool.look(s)
+				c.each(fn)
+				if copied {
+					m.pool.put(c)
+				}
+			}
+			s.clear()
+			l.slots[last] = nil
+			l.slots = l.slots[:last]
+		}
+	}
+	return false
 }
 
 // IsDurable reports whether the page outlives a restart.
-func (g Grave) IsDurable() bool { return g.Page.Log.Owner() != place.Volatile }
+func (g Grave) IsDurable() bool { return g.hot == nil && g.Page.Log.Owner() != place.Volatile }
 
 // Save appends what Rebury wants; false if the page is not durable.
 func (g Grave) Save(b []byte) ([]byte, bool) {

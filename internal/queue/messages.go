@@ -12,6 +12,7 @@ type Messages struct {
 	top         int // no lane above it has a ready entry
 	counts      [states]int
 	bytes       [states]int64
+	persistent  int    // copies that are in the log
 	epoch       uint32 // of the pool when the queue was saved last
 	stands      uint64 // how often a chunk was put among those that are due
 }
@@ -38,6 +39,9 @@ func (m *Messages) Bytes(s State) int64 { return m.bytes[s] }
 
 // Ready counts the copies that may be delivered.
 func (m *Messages) Ready() int { return m.counts[Ready] }
+
+// Persistent counts the copies that are in the log.
+func (m *Messages) Persistent() int { return m.persistent }
 
 // Unacked counts the copies with consumers.
 func (m *Messages) Unacked() int { return m.counts[Unacked] }
@@ -74,6 +78,7 @@ func (m *Messages) Push(s Seq, e Entry) *Entry {
 	m.bytes[Ready] += int64(e.BodyBytes)
 	if e.Flags&Persistent != 0 {
 		l.logged = l.next + 1
+		m.persistent++
 	}
 	return l.push(e)
 }
@@ -237,6 +242,9 @@ func (m *Messages) Remove(s Seq) {
 	e := &c.entries[i]
 	m.counts[e.State]--
 	m.bytes[e.State] -= int64(e.BodyBytes)
+	if e.Flags&Persistent != 0 {
+		m.persistent--
+	}
 	if e.State == Ready {
 		l.ready--
 		c.slot.ready--
@@ -319,8 +327,12 @@ func (m *Messages) Check() error {
 	var counts [states]int
 	var bytes [states]int64
 	var err error
+	persistent := 0
 	m.Each(0, func(s Seq, e *Entry) bool {
 		counts[e.State]++
+		if e.Flags&Persistent != 0 {
+			persistent++
+		}
 		bytes[e.State] += int64(e.BodyBytes)
 		if e.State == Ready {
 			if l := m.lanes[s.lane()]; s.n() < l.cursor && !l.isReturned(s.n()) {
@@ -334,6 +346,9 @@ func (m *Messages) Check() error {
 	})
 	if err == nil && (counts != m.counts || bytes != m.bytes) {
 		err = fmt.Errorf("queue: counted %v, found %v; bytes %v, found %v", m.counts, counts, m.bytes, bytes)
+	}
+	if err == nil && persistent != m.persistent {
+		err = fmt.Errorf("queue: counted %d persistent entries, found %d", m.persistent, persistent)
 	}
 	for _, l := range m.lanes {
 		for i := 0; i < len(l.slots) && err == nil; i++ {

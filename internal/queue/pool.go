@@ -293,6 +293,12 @@ func (p *Pool) discard(r place.Ref) {
 
 // cool takes a chunk out of memory.
 func (p *Pool) cool(c *chunk) {
+	p.release(c)
+	p.put(c)
+}
+
+// release takes a chunk off its slot. Its memory is the caller's.
+func (p *Pool) release(c *chunk) {
 	c.slot.hot = nil
 	p.entries -= cap(c.entries)
 	last := len(p.ring) - 1
@@ -300,7 +306,6 @@ func (p *Pool) cool(c *chunk) {
 	p.ring[c.at].at = c.at
 	p.ring[last] = nil
 	p.ring = p.ring[:last]
-	p.put(c)
 }
 
 // clear lets go of all that a slot without entries holds.

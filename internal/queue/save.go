@@ -240,6 +240,7 @@ func (m *Messages) Restore(first Seq, saved []byte) (due deadline.Instant, err e
 		m.recount(s)
 	}
 	s.ready = s.live - s.others()
+	m.persistent += int(s.persistent)
 	l.ready += int(s.ready)
 	m.counts[Ready] += int(s.ready)
 	m.bytes[Ready] += s.bytes

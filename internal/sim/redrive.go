@@ -35,7 +35,7 @@ func (w *world) redrive() vhost.Command {
 		return w.resend(source)
 	}
 	o := &vhost.Order{
-		User: "somebody", Source: source, Discard: w.chance(6), Newest: w.chance(4), Rate: w.rate(), Ramp: w.chance(2),
+		User: "somebody", Source: source, Discard: w.chance(4), Newest: w.chance(4), Rate: w.rate(), Ramp: w.chance(2),
 		StopNoConsumer: w.chance(8), StripDeaths: w.chance(6), DropExpiration: w.chance(4), Keys: w.chance(3),
 	}
 	if w.chance(4) {

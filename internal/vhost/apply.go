@@ -330,7 +330,7 @@ func (v *VHost) dropQueue(id QueueID) {
 	if q == nil {
 		return
 	}
-	q.messages.Lanes(func(first queue.Seq) { v.ended(q, first, laneMax, GoneDeleted) })
+	v.abandon(q)
 	v.disarm(q)
 	q.deleted = true
 	if delete(v.queues, id); q.schedule != nil {

@@ -330,3 +330,43 @@ func TestManyComeBackAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDeletedQueuesAreDugInPortions says that a tick goes through all that a deleted or purged queue held, or that other
+// deadlines wait until that is done.
+func TestDeletedQueuesAreDugInPortions(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.out.Trace = false
+	must(t, w, open("a")...)
+	const chunks = 5*gravesPerTick + 1
+	must(t, w, declareWith("deleted"), declareWith("purged"), declareWith("short", argumentOf("x-message-ttl", 1)))
+	for range chunks * queue.ChunkLen {
+		must(t, w, publishTo("deleted", amqp.Persistent, "m"), publishTo("purged", 1, "m"))
+	}
+	must(t, w, publishTo("short", 1, "m"))
+	name := func(n string) *Definition { return &Definition{Name: n} }
+	must(t, w, Command{Kind: DeleteQueue, Channel: 1, Definition: name("deleted")}, Command{Kind: PurgeQueue, Channel: 1, Definition: name("purged")})
+	if b := w.v.Books(); b.Ended[GoneDeleted] != chunks*queue.ChunkLen || b.Ended[GonePurged] != chunks*queue.ChunkLen {
+		t.Fatalf("books %+v", b)
+	}
+	left := func() (n int) {
+		for _, m := range w.v.remains {
+			n += m.Chunks()
+		}
+		return n + len(w.v.graves)
+	}
+	w.now += 1
+	for ticks := 0; left() > 0; ticks++ {
+		before := left()
+		must(t, w, Command{Kind: Tick})
+		if n := before - left(); n < 1 || n > gravesPerTick+1 {
+			t.Fatalf("tick %d went through %d chunks", ticks, n)
+		}
+		if q, _ := w.v.Queue("short"); q.Ready > 0 {
+			t.Fatalf("after tick %d what is due is still there", ticks)
+		}
+	}
+	if err := w.audit(); err != nil {
+		t.Error(err)
+	}
+}

@@ -19,6 +19,7 @@ type checkpoint struct {
 	graves  []queue.Grave
 	letters []letterAt              // held at that moment, transient ones too
 	was     map[letterAt]heldLetter // what has changed since of those
+	deleted map[QueueID]*queueState // queues with held letters that were deleted since
 	saving  *queue.Saving
 	books   Books
 	use     []place.UseRange
@@ -26,7 +27,7 @@ type checkpoint struct {
 }
 
 // FreezeLater reports whether Freeze should wait a little: there are chunks that were taken off in whole of which a
-// restart would not know what they hold. It looks through up to n of them.
+// restart would not know what they hold, or what is left of deleted queues. It looks through up to n of them.
 func (v *VHost) FreezeLater(n int) (later bool) {
 	kept := v.graves[:0]
 	for i, g := range v.graves {
@@ -44,7 +45,7 @@ func (v *VHost) FreezeLater(n int) (later bool) {
 	}
 	clear(v.graves[len(kept):])
 	v.graves = kept
-	return later
+	return v.digRemains(n) || later
 }
 
 // Freeze begins a checkpoint of the durable state as it is now: all batches so far, the one in the making included.
@@ -53,7 +54,7 @@ func (v *VHost) Freeze(newest place.Index) {
 	for v.FreezeLater(math.MaxInt) {
 	}
 	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest, graves: slices.Clone(v.graves)}
-	c.letters, c.was = v.holding.all(), map[letterAt]heldLetter{}
+	c.letters, c.was, c.deleted = v.holding.all(), map[letterAt]heldLetter{}, map[QueueID]*queueState{}
 	c.begin = v.appendJobs(binary.AppendUvarint([]byte{formatVersion}, uint64(v.logged)))
 	c.defined = v.newDefinitions()
 	c.queues = append(v.sortedQueues(), v.shelf)
@@ -87,7 +88,11 @@ func (v *VHost) saveLetters(c *checkpoint, n int) int {
 		at := c.letters[0]
 		c.letters = c.letters[1:]
 		x, changed := c.was[at]
-		if q := v.queues[at.queue]; !changed && q != nil {
+		q := v.queues[at.queue]
+		if q == nil {
+			q = c.deleted[at.queue]
+		}
+		if !changed && q != nil {
 			x = q.held[at.seq]
 		}
 		if x.durable {
@@ -175,6 +180,7 @@ func (v *VHost) Mark(spans []place.Span) {
 	for _, q := range v.sortedQueues() {
 		queues = append(queues, q.messages)
 	}
+	queues = append(queues, v.remains...)
 	v.marker = v.pool.NewMarker(spans, queues)
 	for _, r := range v.recents {
 		for _, m := range append(slices.Clone(r.durable.messages), r.volatile.messages...) {

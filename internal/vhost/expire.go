@@ -30,6 +30,12 @@ func ownerOf(id QueueID, kind uint64) uint64 { return uint64(id)<<ownBits | kind
 
 // tick handles what is due, tickMax deadlines at the most, or as many as fill a portion.
 func (v *VHost) tick(s *Stamp, out *Outcome) {
+	dig := false
+	defer func() {
+		if dig { // it is armed again, and would be the first
+			v.exhume()
+		}
+	}()
 	for left := tickMax - v.lookAhead(s, out); left > 0 && !v.full(); left-- {
 		d, ok := v.popDue(s.Now)
 		if !ok {
@@ -48,7 +54,7 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 			v.catchUp(s, out)
 			continue
 		case ownGraves:
-			v.exhume()
+			dig = true
 			continue
 		case ownChannel:
 			v.timeOut(s, v.channels[ChannelID(d.Owner>>ownBits)], out)

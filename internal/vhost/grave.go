@@ -7,7 +7,8 @@ import (
 )
 
 // A grave is a chunk of messages that ended without a look at them: the books know, and what their records count for in
-// the log is given back by ticks. Source: ours, decision 11.
+// the log is given back by ticks. The messages of a deleted queue are remains: the queue as it was, which nobody can name.
+// Source: ours, decision 11.
 
 // ended ends the copies of q from a number on.
 func (v *VHost) ended(q *queueState, first queue.Seq, n uint64, cause Cause) {
@@ -61,18 +62,36 @@ func (v *VHost) toGrave(g queue.Grave) {
 	v.digSoon()
 }
 
-// digSoon arms the next look at graves: it is always due.
+// abandon ends all messages of a queue that is deleted. The books know at once; ticks go through what is left of it.
+func (v *VHost) abandon(q *queueState) {
+	m := q.messages
+	m.Touch()
+	if c := v.saving; c != nil && len(q.held) > 0 {
+		c.deleted[q.id] = q
+	}
+	n := 0
+	for _, s := range [...]queue.State{queue.Ready, queue.Unacked, queue.Waiting, queue.Held} {
+		n += m.Count(s)
+	}
+	v.books.Ended[GoneDeleted] += uint64(n)
+	v.durable.Ended[GoneDeleted] += uint64(m.Persistent())
+	v.remains = append(v.remains, m)
+	v.digSoon()
+}
+
+// digSoon arms the next look at graves and remains: it is always due.
 func (v *VHost) digSoon() {
-	if !v.burying && len(v.graves) > 0 {
+	if !v.burying && len(v.graves)+len(v.remains) > 0 {
 		v.burying = true
 		v.deadlines.Add(deadline.Entry{At: 1, Owner: ownGraves})
 	}
 }
 
-// exhume gives back what some graves hold.
+// exhume gives back what some graves hold, or some chunks of queues that are deleted.
 func (v *VHost) exhume() {
 	v.burying = false
-	for range min(gravesPerTick, len(v.graves)) {
+	n := min(gravesPerTick, len(v.graves))
+	for range n {
 		g := v.graves[len(v.graves)-1]
 		v.graves = v.graves[:len(v.graves)-1]
 		v.unearth(g)
@@ -80,12 +99,32 @@ func (v *VHost) exhume() {
 	if len(v.graves) == 0 {
 		v.graves = nil
 	}
+	v.digRemains(gravesPerTick - n)
 	v.digSoon()
 }
 
+// digRemains goes through some chunks of queues that are deleted, and reports whether there are more.
+func (v *VHost) digRemains(n int) (more bool) {
+	for ; n > 0 && len(v.remains) > 0; n-- { // an empty queue is work, too
+		before := v.remains[0].Chunks()
+		if !v.remains[0].Dig(n, v.giveUp) {
+			v.remains[0] = nil
+			v.remains = v.remains[1:]
+		}
+		n -= before
+	}
+	if len(v.remains) == 0 {
+		v.remains = nil
+	}
+	return len(v.remains) > 0
+}
+
+// giveUp gives back what a copy refers to that has ended.
+func (v *VHost) giveUp(e *queue.Entry, side queue.Side) { v.releaseCopy(e, side.History) }
+
 // unearth gives back what one grave holds.
 func (v *VHost) unearth(g queue.Grave) {
-	v.pool.Exhume(g, func(e *queue.Entry, side queue.Side) { v.releaseCopy(e, side.History) })
+	v.pool.Exhume(g, v.giveUp)
 }
 
 // buried folds a grave of a checkpoint.

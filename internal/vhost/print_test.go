@@ -115,7 +115,11 @@ func (sc *scenario) fact(f *Fact) string {
 			s += fmt.Sprintf(" %s=%s", o.Name, show(o.Value))
 		}
 	case Ended:
-		s = "ended " + sc.copyName(f.Queue, f.Seq) + " " + f.Cause.String()
+		s = "ended " + sc.copyName(f.Queue, f.Seq)
+		if f.N > 1 {
+			s += fmt.Sprintf(" and what follows up to %d", uint64(f.Seq)+f.N)
+		}
+		s += " " + f.Cause.String()
 	case JobBegun, JobProgressed, JobForgotten:
 		s = jobFact(f)
 	default:

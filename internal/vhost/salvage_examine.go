@@ -3,6 +3,7 @@ package vhost
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/place"
@@ -67,6 +68,8 @@ func (s *Salvage) Examine() {
 		s.v.unearth(g)
 	}
 	s.v.graves = nil
+	for s.v.digRemains(math.MaxInt) {
+	}
 	if len(s.lacks) > 0 {
 		return // all is counted anew
 	}

@@ -38,7 +38,8 @@ type VHost struct {
 	borrowed    place.Use // and those that other copies do, which a restart forgets
 	pool        *queue.Pool
 	graves      []queue.Grave      // what was taken off in whole, and has records that are not given back
-	burying     bool               // in the set: graves are looked after
+	remains     []*queue.Messages  // of queues that are deleted: likewise, of whole queues
+	burying     bool               // in the set: graves and remains are looked after
 	recents     map[string]*recent // by exchange
 	books       Books              // all copies since the vhost was opened, and the durable ones before
 	durable     Books              // persistent copies in durable queues

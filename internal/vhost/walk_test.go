@@ -37,7 +37,7 @@ func (w *walk) tag() string      { return strconv.Itoa(1 + w.dice.IntN(12)) }
 
 // line is the next thing that somebody does.
 func (w *walk) line() string {
-	n := w.dice.IntN(108)
+	n := w.dice.IntN(110)
 	for _, step := range walkSteps {
 		if n -= step.weight; n < 0 {
 			return step.line(w)
@@ -71,6 +71,7 @@ var walkSteps = []struct {
 	{2, func(w *walk) string { return w.channel() + "qos " + w.one("0", "1", "3") + w.maybe(2, "global") }},
 	{3, func(w *walk) string { return w.one("a: confirm", "b: confirm", "c: tx", "t: commit", "t: rollback") }},
 	{1, func(w *walk) string { return w.one("t: tx", "t: commit") }},
+	{2, func(w *walk) string { return w.channel() + "purge " + w.queue() }},
 	{2, func(w *walk) string {
 		return w.channel() + w.one("close", "purge "+w.queue(), "delete "+w.queue()+w.maybe(2, "if-empty"))
 	}},

@@ -216,7 +216,7 @@ func (w *world) checkpoint(dice *rand.Rand) error {
 
 // exhumeAll gives back at once what ticks would.
 func (v *VHost) exhumeAll() {
-	for len(v.graves) > 0 {
+	for len(v.graves)+len(v.remains) > 0 {
 		v.deadlines.Remove(deadline.Entry{At: 1, Owner: ownGraves})
 		v.exhume()
 	}

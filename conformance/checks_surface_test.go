@@ -98,7 +98,7 @@ var surfaceChecks = []check{
 	{8, 1, "the order of what is looked at", []string{"exchange-type-before-permission", "permission-before-equivalence"}},
 	{8, 2, "a passive declaration compares nothing", []string{"exchange-passive", "passive-exchange-without-permission"}},
 	{8, 3, "what is compared at a second declaration", []string{"exchange-redeclare", "exchange-other-arguments", "exchange-alternate-inequivalent", "consistent-hash-redeclare"}},
-	{8, 4, "bindings between exchanges", []string{"unbind-ok-of-exchanges", "exchange-delete-takes-bindings"}},
+	{8, 4, "bindings between exchanges", []string{"unbind-ok-of-exchanges", "exchange-delete-takes-bindings", "bind-of-nothing-to-nothing"}},
 	{8, 5, "exchanges that delete themselves", []string{"exchange-auto-delete", "exchange-auto-delete-cascade"}},
 	{8, 6, "internal exchanges, from clients and through bindings", []string{"internal-exchange", "internal-exchange-as-alternate-and-dlx"}},
 	{8, 7, "exchanges that are there from the start", []string{"exchange-predeclared", "trace-exchange"}},
@@ -163,12 +163,12 @@ var surfaceChecks = []check{
 	{14, 5, "transactions of settlements", []string{"tx-ack", "transaction"}},
 	{14, 6, "a transaction and the TTL", []string{"transaction-starts-the-clock-at-commit"}},
 
-	{15, 1, "direct replies and their names", []string{"direct-reply", "direct-reply-declared", "direct-reply-delivery", "direct-reply-again-after-cancel"}},
+	{15, 1, "direct replies and their names", []string{"direct-reply", "direct-reply-declared", "direct-reply-delivery", "direct-reply-again-after-cancel", "direct-reply-name-declared", "direct-reply-consumed-as-last-declared", "direct-reply-name-is-no-queue"}},
 	{15, 2, "direct replies to nobody", []string{"direct-reply-to-nobody", "direct-reply-mandatory", "direct-reply-cannot-be-bound"}},
 	{15, 3, "further routing keys", []string{"cc-and-bcc-route", "cc-of-numbers"}},
 	{15, 4, "user-ids, and who may lend them", []string{"user-id-needs-the-login"}},
 
-	{16, 1, "what succeeds though nothing is there", []string{"deleting-the-missing-succeeds"}},
+	{16, 1, "what succeeds though nothing is there", []string{"deleting-the-missing-succeeds", "unbinding-the-missing-succeeds", "unbinding-the-last-declared", "unbind-of-another's-exclusive-queue"}},
 	{16, 2, "a passive declaration of no name", []string{"passive-declare-of-no-name"}},
 	{16, 3, "line breaks in names", []string{"names-lose-line-breaks"}},
 	{16, 4, "confirms of other channels", []string{"error-keeps-other-confirms"}},

@@ -141,6 +141,56 @@ var exchangeCases = []Case{
 		},
 	},
 	{
+		Topic: surface, Section: 16, Name: "unbinding-the-missing-succeeds",
+		Rule: "Unbinding from a missing exchange, or a missing queue or exchange, succeeds.",
+		Run: func(t *T) {
+			ch := t.channel()
+			x, q, none := ch.exchange("x", "direct"), ch.queue("q"), t.name("none")
+			t.must(ch.QueueUnbind(none, "k", x, nil))
+			t.must(ch.QueueUnbind(q, "k", none, nil))
+			t.must(ch.QueueUnbind(none, "k", none, nil))
+			t.must(ch.ExchangeUnbind(none, "k", x, false, nil))
+			t.must(ch.ExchangeUnbind(x, "k", none, false, nil))
+			t.must(ch.ExchangeUnbind(none, "k", none, false, nil))
+		},
+	},
+	{
+		Topic: surface, Section: 16, Name: "unbinding-the-last-declared",
+		Rule: "An empty queue name to unbind is the last declared queue, though it may be gone; without one: 404.",
+		Run: func(t *T) {
+			conn := t.connect()
+			ch := conn.channel()
+			x, q := ch.exchange("x", "direct"), ch.queue("q")
+			_, err := ch.QueueDelete(q, false, false, false)
+			t.must(err)
+			t.must(ch.QueueUnbind("", "k", x, nil))
+			t.refusal(conn.channel().QueueUnbind("", "k", x, nil), 404, "NOT_FOUND - no previously declared queue")
+			t.refusal(conn.channel().QueueUnbind("", "k", t.name("none"), nil), 404, "NOT_FOUND - no previously declared queue")
+		},
+	},
+	{
+		Topic: surface, Section: 9, Name: "unbind-of-another's-exclusive-queue",
+		Rule: "A binding of another connection's exclusive queue cannot be removed, 405; one that does not exist can.",
+		Run: func(t *T) {
+			owner, ch := t.channel(), t.channel()
+			x, q := ch.exchange("x", "direct"), t.name("q")
+			_, err := owner.QueueDeclare(q, false, false, true, false, nil)
+			t.must(err)
+			owner.bind(q, x, "k")
+			t.must(ch.QueueUnbind(q, "other", x, nil))
+			t.refusalLike(ch.QueueUnbind(q, "k", x, nil), 405, "RESOURCE_LOCKED - cannot obtain exclusive access to locked queue '"+q+"'")
+		},
+	},
+	{
+		Topic: surface, Section: 9, Name: "bind-of-nothing-to-nothing",
+		Rule: "Binding a missing queue to a missing exchange is refused for the exchange.",
+		Run: func(t *T) {
+			none := t.name("no-x")
+			t.refusal(t.channel().QueueBind(t.name("no-q"), "k", none, false, nil), 404,
+				"NOT_FOUND - no exchange '"+none+"' in vhost '"+t.vhost+"'")
+		},
+	},
+	{
 		Topic: surface, Section: 8, Name: "exchange-delete-if-unused",
 		Rule: "Deleting an exchange if unused is refused with 406 while it has a binding as a source.",
 		Run: func(t *T) {

@@ -35,6 +35,18 @@ var permissionCases = []Case{
 	denied("unbind", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (string, error) {
 		return "queue '" + q + "'", ch.QueueUnbind(q, "k", x, nil)
 	}),
+	denied("unbind-missing-queue", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (string, error) {
+		none := ch.t.name("none")
+		return "queue '" + none + "'", ch.QueueUnbind(none, "k", x, nil)
+	}),
+	denied("unbind-missing-exchange", "read", grant{".*", ".*", "^$"}, func(ch *channel, q, x string) (string, error) {
+		none := ch.t.name("none")
+		return "exchange '" + none + "'", ch.QueueUnbind(q, "k", none, nil)
+	}),
+	denied("unbind-exchanges-missing", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (string, error) {
+		none := ch.t.name("none")
+		return "exchange '" + none + "'", ch.ExchangeUnbind(none, "k", x, false, nil)
+	}),
 	denied("bind-exchanges-destination", "write", grant{".*", "^$", ".*"}, func(ch *channel, q, x string) (string, error) {
 		return "exchange '" + x + "'", ch.ExchangeBind(x, "k", "amq.fanout", false, nil)
 	}),

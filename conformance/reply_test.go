@@ -55,6 +55,59 @@ var replyCases = []Case{
 		},
 	},
 	{
+		Topic: surface, Section: 15, Name: "direct-reply-name-declared",
+		Rule: "The name of direct replies can be declared by everybody, passively or with any flags and arguments: one consumer, no message.",
+		Run: func(t *T) {
+			ch, _ := t.as(grant{"^$", "^$", "^$"})
+			d, err := ch.QueueDeclarePassive(directReply, false, false, false, false, nil)
+			t.must(err)
+			t.equal("declared passively", d, amqp.Queue{Name: directReply, Messages: 0, Consumers: 1})
+			d, err = ch.QueueDeclare(directReply, true, true, true, false, amqp.Table{"x-queue-type": "quorum", "x-message-ttl": "soon"})
+			t.must(err)
+			t.equal("declared", d, amqp.Queue{Name: directReply, Messages: 0, Consumers: 1})
+			t.must(ch.Close())
+		},
+	},
+	{
+		Topic: surface, Section: 15, Name: "direct-reply-consumed-as-last-declared",
+		Rule: "The name of direct replies, once declared, is the last declared queue: an empty name consumes from it.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("requests")
+			_, err := ch.QueueDeclarePassive(directReply, false, false, false, false, nil)
+			t.must(err)
+			in, err := ch.Consume("", "", true, false, false, false, nil)
+			t.must(err)
+			ch.publish("", q, "question", replyTo(directReply))
+			ch.publish("", ch.fetch(q, 1)[0].ReplyTo, "answer")
+			t.equal("answer", string(await(t, "the answer", in).Body), "answer")
+		},
+	},
+	{
+		Topic: surface, Section: 15, Name: "direct-reply-name-is-no-queue",
+		Rule: "Names that begin like that of direct replies are no queues: declaring, getting, purging and consuming find nothing, 404; deleting succeeds.",
+		Run: func(t *T) {
+			conn := t.connect()
+			other := directReply + ".nobody"
+			ch := conn.channel()
+			n, err := ch.QueueDelete(directReply, false, false, false)
+			t.must(err)
+			t.equal("deleted", n, 0)
+			_, err = ch.QueueDelete(other, false, false, false)
+			t.must(err)
+			_, err = ch.QueuePurge(directReply, false)
+			t.refusal(err, 404, t.noQueue(directReply))
+			_, _, err = conn.channel().Get(directReply, true)
+			t.refusal(err, 404, t.noQueue(directReply))
+			_, err = conn.channel().Consume(other, "", true, false, false, false, nil)
+			t.refusal(err, 404, t.noQueue(other))
+			for _, name := range []string{other, directReply + "X"} {
+				_, err = conn.channel().QueueDeclare(name, false, false, false, false, nil)
+				t.refusal(err, 404, t.noQueue(name))
+			}
+		},
+	},
+	{
 		Topic: surface, Section: 15, Name: "direct-reply-without-consumer",
 		Rule: "Asking for direct replies without consuming them is refused with 406.",
 		Run: func(t *T) {

@@ -45,8 +45,9 @@ func (r *runner) authorize(l *Link, c *vhost.Command) *amqp.Error {
 	case vhost.DeleteQueue:
 		return p.queue(access.Configure, r.named(c, d.Name))
 	case vhost.BindQueue, vhost.UnbindQueue:
-		if err := p.queue(access.Write, r.named(c, d.Name)); err != nil {
-			return err
+		name := r.named(c, d.Name)
+		if err := p.queue(access.Write, name); err != nil || name == "" {
+			return err // without a name it is refused for what it is
 		}
 		return r.authorizeSource(&p, d)
 	case vhost.BindExchange, vhost.UnbindExchange:
@@ -55,10 +56,11 @@ func (r *runner) authorize(l *Link, c *vhost.Command) *amqp.Error {
 		}
 		return r.authorizeSource(&p, d)
 	case vhost.Consume:
-		if vhost.IsDirectReply(d.Name) {
+		name := r.named(c, d.Name)
+		if name == vhost.DirectReply {
 			return nil // not a queue. Source: RabbitMQ direct-reply-to
 		}
-		return p.queue(access.Read, r.named(c, d.Name))
+		return p.queue(access.Read, name)
 	case vhost.Get, vhost.PurgeQueue:
 		return p.queue(access.Read, r.named(c, d.Name))
 	case vhost.DeclareExchange:

@@ -61,18 +61,21 @@ func (v *VHost) bind(c *Command) uint16 {
 	return 0
 }
 
+// unbind decides queue.unbind and exchange.unbind: only the default exchange is refused; what is missing is no error.
 func (v *VHost) unbind(c *Command) uint16 {
 	b := binding{c.Exchange, c.Name, c.ToExchange, c.Key, c.Arguments}
-	if code := v.checkBinding(&b); code != 0 {
-		return code
+	if onDefaultExchange(&b) {
+		return amqp.CodeAccessRefused
 	}
 	v.bindings = slices.DeleteFunc(v.bindings, func(o binding) bool { return b.same(&o) })
 	return 0
 }
 
+func onDefaultExchange(b *binding) bool { return b.source == "" || b.toExchange && b.destination == "" }
+
 func (v *VHost) checkBinding(b *binding) uint16 {
 	switch {
-	case b.source == "" || b.toExchange && b.destination == "":
+	case onDefaultExchange(b):
 		return amqp.CodeAccessRefused
 	case v.exchanges[b.source] == nil, b.toExchange && v.exchanges[b.destination] == nil, !b.toExchange && v.queue(b.destination) == nil:
 		return amqp.CodeNotFound

@@ -24,19 +24,33 @@ func generated(entropy uint64, index place.Index) string {
 // lookUp finds the queue that a command names, the channel's last declared if it names none, and makes sure
 // that the connection may use it. Source: reference amqp-surface 6, 9.
 func (v *VHost) lookUp(ch *channel, name string) (*queueState, *amqp.Error) {
-	if name == "" {
-		if name = ch.lastQueue; name == "" {
-			return nil, amqp.NotFound("no previously declared queue")
-		}
+	name, err := ch.queueName(name)
+	if err != nil {
+		return nil, err
 	}
 	q := v.queueNamed(name)
 	if q == nil {
-		return nil, amqp.NotFound("no queue '%s' in vhost '%s'", name, v.name)
+		return nil, v.noQueue(name)
 	}
 	if q.object.Exclusive && q.owner != ch.conn.id {
 		return nil, v.locked(name)
 	}
 	return q, nil
+}
+
+// queueName is the queue that a command means: an empty name is the one that the channel declared last.
+func (ch *channel) queueName(name string) (string, *amqp.Error) {
+	if name == "" {
+		name = ch.lastQueue
+	}
+	if name == "" {
+		return "", amqp.NotFound("no previously declared queue")
+	}
+	return name, nil
+}
+
+func (v *VHost) noQueue(name string) *amqp.Error {
+	return amqp.NotFound("no queue '%s' in vhost '%s'", name, v.name)
 }
 
 func (v *VHost) locked(name string) *amqp.Error {
@@ -45,15 +59,15 @@ func (v *VHost) locked(name string) *amqp.Error {
 
 // declareQueue decides queue.declare. Source: AMQP queue.declare; reference amqp-surface 9.
 func (v *VHost) declareQueue(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	if IsDirectReply(c.Definition.Name) {
+		return v.declareReplies(ch, c, out)
+	}
 	d := c.Definition.typed()
 	q := v.queueNamed(d.Name)
 	switch {
-	case v.isReplier(d.Name):
-		v.done(ch, c, out, Effect{Name: d.Name, Consumers: 1})
-		return nil
-	case d.Passive || strings.HasPrefix(d.Name, directReply+"."):
+	case d.Passive:
 		if q == nil {
-			return amqp.NotFound("no queue '%s' in vhost '%s'", d.Name, v.name)
+			return v.noQueue(d.Name)
 		}
 		if q.object.Exclusive && q.owner != ch.conn.id {
 			return v.locked(d.Name)

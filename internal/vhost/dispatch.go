@@ -130,10 +130,14 @@ func (v *VHost) get(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error
 // consume decides basic.consume. Source: AMQP basic.consume; reference amqp-surface 13.
 func (v *VHost) consume(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
 	d := c.Definition
-	if d.Name == directReply {
+	name, err := ch.queueName(d.Name)
+	if err != nil {
+		return err
+	}
+	if name == DirectReply {
 		return v.consumeReplies(s, ch, c, out)
 	}
-	q, err := v.lookUp(ch, d.Name)
+	q, err := v.lookUp(ch, name)
 	if err != nil {
 		return err
 	}

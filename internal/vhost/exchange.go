@@ -27,7 +27,7 @@ func (v *VHost) declareExchange(s *Stamp, ch *channel, c *Command, out *Outcome)
 		}
 	case x != nil:
 	case d.Passive:
-		return amqp.NotFound("no exchange '%s' in vhost '%s'", d.Name, v.name)
+		return v.noExchange(d.Name)
 	default:
 		if strings.HasPrefix(d.Name, "amq.") {
 			return amqp.AccessRefused("exchange name '%s' contains reserved prefix 'amq.*'", d.Name)
@@ -138,58 +138,94 @@ func (v *VHost) deleteOrphans(s *Stamp, candidates []string, out *Outcome) {
 	}
 }
 
-// bind decides queue.bind, queue.unbind, exchange.bind and exchange.unbind.
-// Source: AMQP queue.bind; RabbitMQ e2e; reference amqp-surface 8, 9.
+// bind decides queue.bind and exchange.bind. Source: AMQP queue.bind; RabbitMQ e2e; reference amqp-surface 8, 9.
 func (v *VHost) bind(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
-	d := *c.Definition
-	toQueue := c.Kind == BindQueue || c.Kind == UnbindQueue
-	durable := false
-	if d.Source == "" {
-		return amqp.AccessRefused(defaultExchange)
+	o, err := ch.binding(c)
+	if err != nil {
+		return err
 	}
-	if toQueue {
-		q, err := v.lookUp(ch, d.Name)
+	source, q, err := v.ends(ch, o)
+	if err != nil {
+		return err
+	}
+	if err := v.topo.CheckBinding(bindingOf(o)); err != nil {
+		return malformed(err)
+	}
+	if q != nil && q.quorum && source.Kind == topology.LocalRandom {
+		return amqp.PreconditionFailed("Queue type rabbit_quorum_queue not valid for this exchange type")
+	}
+	if !v.topo.Bound(bindingOf(o)) {
+		v.emit(s, &Fact{Kind: Bound, Durable: o.Durable, Object: o}, out)
+		v.giveRecent(s, o, out)
+	}
+	v.done(ch, c, out, Effect{})
+	return nil
+}
+
+// unbind decides queue.unbind and exchange.unbind. A missing binding, queue or exchange is no error: the binding is not there,
+// as asked. Source: AMQP queue.unbind; reference amqp-surface 8, 9.
+func (v *VHost) unbind(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	o, err := ch.binding(c)
+	if err != nil {
+		return err
+	}
+	if v.topo.Bound(bindingOf(o)) {
+		source, _, err := v.ends(ch, o)
 		if err != nil {
 			return err
 		}
-		if d.Name == "" && d.RoutingKey == "" {
-			d.RoutingKey = q.object.Name
-		}
-		d.Name, durable = q.object.Name, q.object.Durable
-	}
-	if !toQueue && d.Name == "" {
-		return amqp.AccessRefused(defaultExchange)
-	}
-	for _, name := range [2]string{d.Source, d.Name} {
-		if toQueue && name == d.Name && name != d.Source {
-			continue
-		}
-		if v.topo.Exchange(name) == nil {
-			return amqp.NotFound("no exchange '%s' in vhost '%s'", name, v.name)
-		}
-	}
-	if !toQueue {
-		durable = v.topo.Exchange(d.Name).Durable
-	}
-	o := &Object{Source: d.Source, Name: d.Name, ToExchange: !toQueue, RoutingKey: d.RoutingKey, Arguments: d.Arguments}
-	o.Durable = durable && v.topo.Exchange(d.Source).Durable
-	if c.Kind == BindQueue || c.Kind == BindExchange {
-		if err := v.topo.CheckBinding(bindingOf(o)); err != nil {
-			return malformed(err)
-		}
-		if q := v.queueNamed(d.Name); toQueue && q.quorum && v.topo.Exchange(d.Source).Kind == topology.LocalRandom {
-			return amqp.PreconditionFailed("Queue type rabbit_quorum_queue not valid for this exchange type")
-		}
-		if !v.topo.Bound(bindingOf(o)) {
-			v.emit(s, &Fact{Kind: Bound, Durable: o.Durable, Object: o}, out)
-			v.giveRecent(s, o, out)
-		}
-	} else if v.topo.Bound(bindingOf(o)) {
 		v.emit(s, &Fact{Kind: Unbound, Durable: o.Durable, Object: o}, out)
-		if v.topo.Exchange(d.Source).AutoDelete {
-			v.deleteOrphans(s, []string{d.Source}, out)
+		if source.AutoDelete {
+			v.deleteOrphans(s, []string{o.Source}, out)
 		}
 	}
 	v.done(ch, c, out, Effect{})
 	return nil
+}
+
+// binding is the binding that c names. An empty queue name means the queue that ch declared last; with an empty key, too, the
+// key is its name.
+func (ch *channel) binding(c *Command) (*Object, *amqp.Error) {
+	d := c.Definition
+	o := &Object{
+		Source: d.Source, Name: d.Name, ToExchange: c.Kind == BindExchange || c.Kind == UnbindExchange,
+		RoutingKey: d.RoutingKey, Arguments: d.Arguments,
+	}
+	if o.Source == "" || o.ToExchange && o.Name == "" {
+		return nil, amqp.AccessRefused(defaultExchange)
+	}
+	if o.Name == "" {
+		name, err := ch.queueName("")
+		if err != nil {
+			return nil, err
+		}
+		if o.Name = name; o.RoutingKey == "" {
+			o.RoutingKey = name
+		}
+	}
+	return o, nil
+}
+
+// ends finds both ends of a binding, and notes in o whether both are durable. q is nil if o leads to an exchange.
+func (v *VHost) ends(ch *channel, o *Object) (source *topology.Exchange, q *queueState, err *amqp.Error) {
+	if source = v.topo.Exchange(o.Source); source == nil {
+		return nil, nil, v.noExchange(o.Source)
+	}
+	if o.ToExchange {
+		destination := v.topo.Exchange(o.Name)
+		if destination == nil {
+			return nil, nil, v.noExchange(o.Name)
+		}
+		o.Durable = source.Durable && destination.Durable
+		return source, nil, nil
+	}
+	if q, err = v.lookUp(ch, o.Name); err != nil {
+		return nil, nil, err
+	}
+	o.Durable = source.Durable && q.object.Durable
+	return source, q, nil
+}
+
+func (v *VHost) noExchange(name string) *amqp.Error {
+	return amqp.NotFound("no exchange '%s' in vhost '%s'", name, v.name)
 }

@@ -121,7 +121,7 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 func (v *VHost) checkPublish(s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, m *message) *amqp.Error {
 	x := v.topo.Exchange(string(c.Exchange))
 	if x == nil {
-		return amqp.NotFound("no exchange '%s' in vhost '%s'", c.Exchange, v.name)
+		return v.noExchange(string(c.Exchange))
 	}
 	if x.Internal {
 		return amqp.AccessRefused("cannot publish to internal exchange '%s' in vhost '%s'", c.Exchange, v.name)

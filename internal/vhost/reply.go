@@ -10,15 +10,13 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/place"
 )
 
-// directReply is the name that a client consumes from, and gives as reply-to, to get answers without a queue.
+// DirectReply is the name that a client consumes from, and gives as reply-to, to get answers without a queue.
 // A channel that consumes from it is reached under a name of its own, which begins with it and a dot.
 // Source: RabbitMQ direct-reply-to.
-const directReply = "amq.rabbitmq.reply-to"
+const DirectReply = "amq.rabbitmq.reply-to"
 
-// IsDirectReply reports whether name is that of direct replies, or of a channel that takes them, and no queue's.
-func IsDirectReply(name string) bool {
-	return name == directReply || strings.HasPrefix(name, directReply+".")
-}
+// IsDirectReply reports whether name is one of direct replies: no queue has it.
+func IsDirectReply(name string) bool { return strings.HasPrefix(name, DirectReply) }
 
 // replies is the consumer of direct replies on a channel.
 type replies struct {
@@ -26,7 +24,20 @@ type replies struct {
 	name string // under which the channel is reached
 }
 
-// consumeReplies decides basic.consume of directReply. Source: reference amqp-surface 15.
+// declareReplies decides queue.declare, passive or not, of a name of direct replies: the well-known name always exists, the
+// name of a channel while that channel consumes. Flags and arguments do not count.
+// Source: RabbitMQ direct-reply-to; reference amqp-surface 15.
+func (v *VHost) declareReplies(ch *channel, c *Command, out *Outcome) *amqp.Error {
+	name := c.Definition.Name
+	if name != DirectReply && v.repliers[name] == nil {
+		return v.noQueue(name)
+	}
+	ch.lastQueue = name
+	v.done(ch, c, out, Effect{Name: name, Consumers: 1})
+	return nil
+}
+
+// consumeReplies decides basic.consume of DirectReply. Source: reference amqp-surface 15.
 func (v *VHost) consumeReplies(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
 	d := c.Definition
 	switch {
@@ -39,7 +50,7 @@ func (v *VHost) consumeReplies(s *Stamp, ch *channel, c *Command, out *Outcome) 
 	if err != nil {
 		return err
 	}
-	ch.replies = &replies{tag: tag, name: fmt.Sprintf("%s.%s.%d", directReply, generated(s.Entropy, s.Index), ch.id)}
+	ch.replies = &replies{tag: tag, name: fmt.Sprintf("%s.%s.%d", DirectReply, generated(s.Entropy, s.Index), ch.id)}
 	v.repliers[ch.replies.name] = ch
 	v.done(ch, c, out, Effect{Name: tag})
 	return nil
@@ -67,9 +78,9 @@ func consumerTag(s *Stamp, ch *channel, tag string) (string, *amqp.Error) {
 	return tag, nil
 }
 
-// withReplyTo puts the channel's own name in the place of directReply; other properties stay as they are.
+// withReplyTo puts the channel's own name in the place of DirectReply; other properties stay as they are.
 func (ch *channel) withReplyTo(scan *amqp.PropertyScan, properties []byte) ([]byte, *amqp.Error) {
-	if string(scan.ReplyTo) != directReply {
+	if string(scan.ReplyTo) != DirectReply {
 		return properties, nil
 	}
 	if ch.replies == nil {
@@ -86,7 +97,7 @@ func (ch *channel) withReplyTo(scan *amqp.PropertyScan, properties []byte) ([]by
 // deliverReply hands a message to the channel that its key names, past all queues, and reports whether there is
 // one. It leaves no fact; what it tells may depend on some, which are safe with batch after.
 func (v *VHost) deliverReply(s *Stamp, c *Command, m *message, after place.Index, out *Outcome) bool {
-	if len(c.Exchange) > 0 || !bytes.HasPrefix(c.Key, []byte(directReply+".")) {
+	if len(c.Exchange) > 0 || !bytes.HasPrefix(c.Key, []byte(DirectReply+".")) {
 		return false
 	}
 	to := v.repliers[string(c.Key)]
@@ -106,11 +117,6 @@ func (v *VHost) cancelReplies(ch *channel, tag string) {
 	if ch.replies != nil && ch.replies.tag == tag {
 		v.endReplies(ch)
 	}
-}
-
-// isReplier reports whether name is that of a channel that takes direct replies.
-func (v *VHost) isReplier(name string) bool {
-	return strings.HasPrefix(name, directReply+".") && v.repliers[name] != nil
 }
 
 // checkReplies reports a channel that is reached under a name and does not know it, or the other way round.

@@ -97,8 +97,10 @@ func (v *VHost) decideOn(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 		return v.declareExchange(s, ch, c, out)
 	case DeleteExchange:
 		return v.removeExchange(s, ch, c, out)
-	case BindExchange, UnbindExchange, BindQueue, UnbindQueue:
+	case BindExchange, BindQueue:
 		return v.bind(s, ch, c, out)
+	case UnbindExchange, UnbindQueue:
+		return v.unbind(s, ch, c, out)
 	case DeclareQueue:
 		return v.declareQueue(s, ch, c, out)
 	case DeleteQueue:

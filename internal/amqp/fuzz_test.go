@@ -37,6 +37,9 @@ func FuzzTable(f *testing.F) {
 		if len(encoded) != len(skipped) {
 			t.Fatalf("encoded to %d octets, from %d", len(encoded), len(skipped))
 		}
+		if octets, _ := table.Size(); octets != len(encoded) {
+			t.Fatalf("said to be %d octets, encoded to %d", octets, len(encoded))
+		}
 		normal := bytes.Clone(skipped)
 		if Normalize(normal); !bytes.Equal(normal, encoded) {
 			t.Fatalf("normal %q, encoded %q", normal, encoded)

@@ -71,6 +71,41 @@ func checkValue(v Value, depth int) error {
 	return nil
 }
 
+// Size is the size in octets of t as AppendTable encodes it, and how many values it has, those within arrays and nested
+// tables included.
+func (t Table) Size() (octets, values int) {
+	octets = 4
+	for i := range t {
+		o, n := t[i].Value.size()
+		octets += 1 + min(len(t[i].Name), ShortStringMax) + o
+		values += n
+	}
+	return octets, values
+}
+
+// size is that of one value, its tag included.
+func (v *Value) size() (octets, values int) {
+	kind := v.kind()
+	fixed, known := fixedSize(kind)
+	switch {
+	case kind == KindString || kind == KindBinary:
+		return 1 + 4 + len(v.Str), 1
+	case kind == KindTable:
+		octets, values = v.Table.Size()
+		return 1 + octets, 1 + values
+	case kind == KindArray:
+		octets, values = 1+4, 1
+		for i := range v.Array {
+			o, n := v.Array[i].size()
+			octets, values = octets+o, values+n
+		}
+		return octets, values
+	case !known:
+		return 1, 1
+	}
+	return 1 + fixed, 1
+}
+
 // AppendTable appends t with its 4-octet length. A name over ShortStringMax octets is cut there, a value of unknown
 // kind becomes void: see Check.
 //

@@ -124,6 +124,9 @@ func (v *VHost) decide(c *Command) (code uint16) {
 	if ch == nil {
 		return 0
 	}
+	if tooLarge(c) {
+		return amqp.CodePreconditionFailed
+	}
 	switch c.Kind {
 	case Publish:
 		return v.publish(ch, c)

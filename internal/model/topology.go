@@ -215,3 +215,29 @@ func (v *VHost) alternate(name string) (string, bool) {
 	}
 	return "", false
 }
+
+// tooLarge reports whether a command leaves arguments that are larger than a frame of 128 KiB, or have more than 4096 values.
+// Source: ours.
+func tooLarge(c *Command) bool {
+	switch c.Kind {
+	case DeclareExchange, DeclareQueue, Bind, Consume:
+		values := 0
+		for _, f := range c.Arguments {
+			values += valuesOf(f.Value)
+		}
+		return values > 4096 || len(amqp.AppendTable(nil, c.Arguments)) > 128<<10
+	}
+	return false
+}
+
+// valuesOf counts a value, and those within it.
+func valuesOf(v amqp.Value) int {
+	n := 1
+	for _, f := range v.Table {
+		n += valuesOf(f.Value)
+	}
+	for _, e := range v.Array {
+		n += valuesOf(e)
+	}
+	return n
+}

@@ -370,3 +370,51 @@ func TestDeletedQueuesAreDugInPortions(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTablesAreBounded says that arguments may take any amount of memory for as long as what has them is there.
+func TestTablesAreBounded(t *testing.T) {
+	t.Parallel()
+	nested := func(values int) amqp.Value {
+		return amqp.TableValue(amqp.Table{{Name: "list", Value: amqp.Array(make([]amqp.Value, values-2)...)}})
+	}
+	const frame = 4 + 1 + 1 + 1 + 4 // octets of a table with one text under a name of one letter, besides the text
+	for name, c := range map[string]struct {
+		value   amqp.Value
+		refused bool
+	}{
+		"as many bytes as allowed":  {amqp.String(strings.Repeat("x", tableBytesMax-frame)), false},
+		"a byte more":               {amqp.String(strings.Repeat("x", tableBytesMax-frame+1)), true},
+		"as many values as allowed": {nested(tableValuesMax), false},
+		"a value more":              {nested(tableValuesMax + 1), true},
+	} {
+		table := amqp.Table{{Name: "a", Value: c.value}}
+		for what, command := range map[string]Command{
+			"queue":    {Kind: DeclareQueue, Channel: 1, Definition: &Definition{Name: "new", Arguments: table}},
+			"exchange": {Kind: DeclareExchange, Channel: 1, Definition: &Definition{Name: "x", Type: "fanout", Arguments: table}},
+			"binding":  {Kind: BindQueue, Channel: 1, Definition: &Definition{Name: "q", Source: "amq.fanout", Arguments: table}},
+			"consumer": {Kind: Consume, Channel: 1, Definition: &Definition{Name: "q", Arguments: table}},
+		} {
+			w := newWorld()
+			must(t, w, open("a")...)
+			must(t, w, Command{Kind: DeclareExchange, Channel: 1, Definition: &Definition{Name: "fan", Type: "fanout", Durable: true}}, declareWith("q"))
+			if command.Kind == BindQueue {
+				command.Definition.Source = "fan"
+			}
+			refused, err := w.step(command)
+			if err != nil || (refused != nil) != c.refused || refused != nil && refused.Code != amqp.CodePreconditionFailed {
+				t.Errorf("arguments of a %s with %s: %v, %v", what, name, refused, err)
+			}
+		}
+	}
+	large := amqp.Table{textOf("queue-master-locator", strings.Repeat("x", tableBytesMax))}
+	w := newWorld()
+	must(t, w, open("a")...)
+	for _, c := range []Command{
+		{Kind: SetPolicy, Policy: &Policy{Name: "p", Pattern: "q", Definition: large}},
+		{Kind: SetOptions, Definition: &Definition{Arguments: large}},
+	} {
+		if refused, err := w.step(c); err != nil || refused == nil || !strings.Contains(refused.Text, "at most 131072 are allowed") {
+			t.Errorf("command %d: %v, %v", c.Kind, refused, err)
+		}
+	}
+}

@@ -112,4 +112,9 @@ const (
 	copyKeysMax = 1<<16 - 1
 	// patternBytesMax bounds a policy's pattern. Source: RabbitMQ policies.
 	patternBytesMax = 1024
+	// tableBytesMax bounds the arguments of a queue, exchange, binding or consumer, the definition of a policy, and options, as
+	// AMQP encodes them: a frame of the usual size. tableValuesMax bounds their values, nested ones included: a value takes a
+	// hundred bytes of memory, and as little as one in a frame.
+	tableBytesMax  = 128 << 10
+	tableValuesMax = 4096
 )

@@ -299,7 +299,23 @@ func (r *rules) exchangeNamed(name string) op {
 	return op{command: c}
 }
 
+// oversized are arguments that are refused whatever they are for: too many values, nested or not, or too many bytes.
+func (r *rules) oversized() amqp.Table {
+	switch {
+	case r.once(3):
+		return amqp.Table{field("n", amqp.String(strings.Repeat("x", tableBytesMax)))}
+	case r.once(2):
+		return amqp.Table{field("n", amqp.Array(make([]amqp.Value, tableValuesMax)...))}
+	}
+	return amqp.Table{field("n", amqp.TableValue(amqp.Table{field("m", amqp.Array(make([]amqp.Value, tableValuesMax)...))}))}
+}
+
 func (r *rules) declareExchange() []op {
+	if r.once(50) {
+		c := r.exchangeNamed(r.one(r.exchanges...)).command
+		c.Arguments = r.oversized()
+		return r.on(c)
+	}
 	return r.on(r.exchangeNamed(r.one(r.exchanges...)).command)
 }
 
@@ -335,6 +351,8 @@ func (r *rules) declare() []op {
 	switch {
 	case !ok || r.once(4):
 		return r.on(r.queueNamed(name).command)
+	case r.once(50):
+		c.Arguments = r.oversized()
 	case r.once(2):
 		c.Passive = true
 	}

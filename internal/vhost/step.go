@@ -28,6 +28,11 @@ func (v *VHost) Refuse(s Stamp, c Command, err *amqp.Error, out *Outcome) {
 
 // decide is the switch over commands, and nothing else.
 func (v *VHost) decide(s *Stamp, c *Command, out *Outcome) error {
+	if c.Definition != nil || c.Policy != nil {
+		if err := checkTable(c.table()); err != nil {
+			return err
+		}
+	}
 	switch c.Kind {
 	case Connect:
 		v.connect(c)

@@ -15,25 +15,43 @@ import (
 // ErrNotJSON refuses what is no JSON, or none in UTF-8.
 var ErrNotJSON = errors.New("not_json")
 
-// nestingMax bounds how deep a document nests: arguments, which nest 32 deep, have room in definitions.
-const nestingMax = 64
+const (
+	// nestingMax bounds how deep a document nests: arguments, which nest 32 deep, have room in definitions.
+	nestingMax = 64
+	// keysMax bounds the keys of one object, which are all remembered while it is read.
+	keysMax = 1 << 16
+	// valueBytes and fieldBytes are about what a value takes, and what it takes in an object besides, where the type that it is read
+	// into is not known: that of an amqp.Value, and the name with its place in a table and in an index.
+	valueBytes, fieldBytes = 96, 80
+)
 
 // Decode reads a document that somebody sent into what a pointer points at. It is stricter than encoding/json, which would
 // let one document say different things to different readers: a key is known by its very letters, none comes twice in
 // one object, and no character is replaced by another. What is wrong is said in words for whoever wrote the document.
 // Keys that are not known are passed over.
-func Decode(text []byte, into any) error { return decode(text, into, false) }
+func Decode(text []byte, into any) error { return DecodeWithin(text, into, Bounds{}) }
 
-// DecodeKnown is Decode which refuses keys that are not known.
-func DecodeKnown(text []byte, into any) error { return decode(text, into, true) }
+// Bounds say what Decode asks for besides.
+type Bounds struct {
+	Known bool // keys that are not known are refused
+	// Admit is told about how many bytes will be taken by what is made from the document, before any of it is made; an error
+	// refuses the document. nil: any number will do.
+	Admit func(bytes int64) error
+}
 
-func decode(text []byte, into any, known bool) error {
+// DecodeWithin is Decode with bounds. Without Admit a short document may take a hundred times its size: a list of zeros does.
+func DecodeWithin(text []byte, into any, b Bounds) error {
 	if !utf8.Valid(text) || !json.Valid(text) {
 		return ErrNotJSON
 	}
-	s := sieve{text: text, kept: make([]byte, 0, len(text)), known: known, fields: map[reflect.Type]map[string]reflect.Type{}}
+	s := sieve{text: text, kept: make([]byte, 0, len(text)), known: b.Known, fields: map[reflect.Type]map[string]reflect.Type{}}
 	if err := s.value(reflect.TypeOf(into), 0); err != nil {
 		return err
+	}
+	if b.Admit != nil {
+		if err := b.Admit(s.takes); err != nil {
+			return err
+		}
 	}
 	if err := json.Unmarshal(s.kept, into); err != nil {
 		return errors.New(Wording(err))
@@ -45,7 +63,8 @@ func decode(text []byte, into any, known bool) error {
 type sieve struct {
 	text   []byte // what is ahead
 	kept   []byte
-	known  bool // a key that is not known is refused
+	takes  int64 // about how many bytes are made from what was kept
+	known  bool  // a key that is not known is refused
 	fields map[reflect.Type]map[string]reflect.Type
 }
 
@@ -57,6 +76,9 @@ func (s *sieve) value(t reflect.Type, deep int) error {
 	if deep > nestingMax {
 		return fmt.Errorf("the document is nested deeper than %d", nestingMax)
 	}
+	if t != nil && t.Kind() == reflect.Pointer {
+		s.takes += int64(t.Elem().Size())
+	}
 	t = seen(t)
 	s.text = bytes.TrimLeft(s.text, " \t\r\n")
 	switch s.text[0] {
@@ -64,13 +86,19 @@ func (s *sieve) value(t reflect.Type, deep int) error {
 		return s.object(t, deep)
 	case '[':
 		var of reflect.Type
+		element := int64(valueBytes)
 		if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
 			of = t.Elem()
+			element = int64(of.Size())
 		}
-		return s.list(']', func() error { return s.value(of, deep+1) })
+		return s.list(']', func() error {
+			s.takes += 2 * element // the list that grows is copied
+			return s.value(of, deep+1)
+		})
 	case '"':
 		quoted, err := s.quoted()
 		s.kept = append(s.kept, quoted...)
+		s.takes += int64(len(quoted))
 		return err
 	}
 	n := bytes.IndexAny(s.text, ",]} \t\r\n")
@@ -130,11 +158,15 @@ func (s *sieve) list(end byte, one func() error) error {
 func (s *sieve) object(t reflect.Type, deep int) error {
 	var fields map[string]reflect.Type
 	var of reflect.Type
+	var field int64
 	switch {
 	case t != nil && t.Kind() == reflect.Struct:
 		fields = s.fieldsOf(t)
 	case t != nil && t.Kind() == reflect.Map:
 		of = t.Elem()
+		field = int64(of.Size()) + fieldBytes
+	default:
+		field = 2*valueBytes + fieldBytes
 	}
 	var keys keySet
 	return s.list('}', func() error {
@@ -149,6 +181,9 @@ func (s *sieve) object(t reflect.Type, deep int) error {
 		if !keys.add(key) {
 			return fmt.Errorf("the key '%s' comes twice in one object", key)
 		}
+		if len(keys.many) > keysMax {
+			return fmt.Errorf("an object has more than %d keys", keysMax)
+		}
 		to, is := fields[key]
 		if fields == nil {
 			to, is = of, true
@@ -156,12 +191,13 @@ func (s *sieve) object(t reflect.Type, deep int) error {
 		if !is && s.known {
 			return fmt.Errorf("unknown field %s", strconv.Quote(key))
 		}
-		from := len(s.kept)
+		from, before := len(s.kept), s.takes
+		s.takes += field + int64(len(key))
 		s.kept = append(append(s.kept, quoted...), ':')
 		s.text = bytes.TrimLeft(s.text, " \t\r\n:")
 		err = s.value(to, deep+1)
 		if !is {
-			s.kept = s.kept[:from]
+			s.kept, s.takes = s.kept[:from], before
 		}
 		return err
 	})

@@ -52,7 +52,7 @@ func TestDecodeToTheLetter(t *testing.T) {
 		t.Errorf("a value of any keys is read as %s, %v", p.Value, err)
 	}
 	for text, want := range map[string]string{`{"Value":1}`: `unknown field "Value"`, `{"value":{"x":1}}`: "", `{}`: ""} {
-		err := DecodeKnown([]byte(text), &p)
+		err := DecodeWithin([]byte(text), &p, Bounds{Known: true})
 		if (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}

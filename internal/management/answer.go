@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // An answer is what an endpoint found out, before it is JSON.
@@ -62,6 +63,12 @@ func send(w http.ResponseWriter, r *request, a answer) {
 	if h.Get("Content-Type") == "" {
 		h.Set("Content-Type", "application/json")
 	}
+	if len(text) >= largeAnswer {
+		if err := r.takeAnswer(int64(cap(text))); err != nil {
+			send(w, r, refusal(err))
+			return
+		}
+	}
 	if len(text) >= gzipBytesMin && acceptsGzip(r.Header.Values("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 		text = compress(text, gzip.BestSpeed) // a long list is worth the network's time but not the client's
@@ -70,10 +77,25 @@ func send(w http.ResponseWriter, r *request, a answer) {
 	r.turn.End() // whoever is slow to read holds no place
 	w.WriteHeader(a.status)
 	if r.Method != http.MethodHead {
-		if _, err := w.Write(text); err != nil {
+		if err := writePieces(w, text); err != nil {
 			r.server.options.Log.Debug("answer not taken", "path", r.URL.Path, "error", err)
 		}
 	}
+}
+
+// writePieces writes an answer. Whoever asked has takeWithin for each piece of it, so that what is not read does not stay in
+// memory.
+func writePieces(w http.ResponseWriter, text []byte) error {
+	control := http.NewResponseController(w)
+	for len(text) > answerPiece {
+		_ = control.SetWriteDeadline(time.Now().Add(takeWithin)) // a server without deadlines has none to set
+		if _, err := w.Write(text[:answerPiece]); err != nil {
+			return err
+		}
+		text = text[answerPiece:]
+	}
+	_, err := w.Write(text)
+	return err
 }
 
 // render makes JSON of an answer, of the columns that were asked for only.

@@ -214,7 +214,7 @@ func postBetween(r *request, kind string) (answer, error) {
 		return answer{}, err
 	}
 	var body api.PostBinding
-	if err := r.readAtMost(bindingBytesMax, &body); err != nil {
+	if err := r.read(&body); err != nil {
 		return answer{}, err
 	}
 	if err := checkRoutingKey(body.RoutingKey); err != nil {

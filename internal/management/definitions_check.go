@@ -40,7 +40,7 @@ func (p *problems) add(what string, err error) {
 	if what != "" {
 		text = what + ": " + text
 	}
-	text = withHint(text)
+	text = withHint(shortened(text))
 	p.texts = append(p.texts, strings.TrimSpace(text))
 }
 

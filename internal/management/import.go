@@ -3,8 +3,8 @@ package management
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"mime"
+	"mime/multipart"
 	"net/http"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -45,15 +45,19 @@ func (r *request) importAll(d *definitions) (answer, error) {
 
 // readUpload reads a body that is JSON, or a form with JSON in its part "file".
 func (r *request) readUpload(into any) error {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	kind, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
 		return r.read(into)
 	}
-	r.Body = http.MaxBytesReader(nil, r.Body, bodyBytesMax)
-	file, _, err := r.FormFile("file")
-	if err != nil {
-		return badRequest("the upload has no part 'file': %v", err)
+	parts := multipart.NewReader(http.MaxBytesReader(nil, r.Body, r.server.options.BodyBytesMax), parameters["boundary"])
+	for {
+		part, err := parts.NextRawPart()
+		if err != nil {
+			return badRequest("the upload has no part 'file': %v", err)
+		}
+		if part.FormName() == "file" {
+			r.Body = part
+			return r.read(into)
+		}
 	}
-	r.Body = file
-	return errors.Join(r.read(into), file.Close())
 }

@@ -3,8 +3,23 @@ package management
 import "time"
 
 const (
-	// bodyBytesMax bounds a request body unless another limit was set. Source: RabbitMQ management.http.max_body_size.
-	bodyBytesMax = 10 << 20
+	// bodyBytesMax bounds the body of a request that carries definitions or a message, unless another limit was set; smallBytesMax
+	// that of any other: it is more than the largest table that AMQP carries takes in JSON.
+	// Source: RabbitMQ management.http.max_body_size.
+	bodyBytesMax  = 10 << 20
+	smallBytesMax = 1 << 20
+
+	// userMemoryMin is how much memory the requests of one user take at once at the most, unless BodyBytesMax asks for more;
+	// those of all users take half as much again. memoryPatience is for how long a request waits for room in that.
+	userMemoryMin  = 64 << 20
+	memoryPatience = 10 * time.Second
+	// largeAnswer is from how many bytes on an answer is counted there.
+	largeAnswer = 64 << 10
+	// itemRoom bounds the room that is made for each item of a list before they are rendered.
+	itemRoom = 4 << 10
+
+	// reasonBytesMax bounds the reason of a refusal: it may quote what was sent.
+	reasonBytesMax = 4 << 10
 
 	// loginBytesMax bounds the form with name and password.
 	loginBytesMax = 4096
@@ -115,8 +130,10 @@ const (
 	// lookPatience is how long a request waits to see a virtual host, which answers when what it shows is on the disk.
 	lookPatience = 10 * time.Second
 
-	// takeWithin is how long whoever asked for a backup has to take each piece of it.
-	takeWithin = time.Minute
+	// takeWithin is how long whoever asked for something large, such as a backup, has to take each piece of it; answerPiece is the
+	// size of a piece where the answer is in memory.
+	takeWithin  = time.Minute
+	answerPiece = 1 << 20
 
 	// objectBytesMax and detailBytesMax bound what a record of the audit log says of the object and of the change.
 	objectBytesMax, detailBytesMax = 2 << 10, 4 << 10

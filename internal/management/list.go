@@ -34,7 +34,7 @@ func listShown[V, T any](r *request, items []V, name func(*V) string, show func(
 		items = slices.DeleteFunc(items, func(x V) bool { return !p.name.MatchString(name(&x)) })
 	}
 	columns := columnsOf(cmp.Or(query.Get("columns"), r.fields))
-	shown := &rendering[V, T]{items: items, show: show}
+	shown := &rendering[V, T]{items: items, show: show, admit: r.takeAnswer}
 	if by := query.Get("sort"); by != "" {
 		if err := shown.sort(strings.Split(by, "."), query.Get("sort_reverse") == "true"); err != nil {
 			return answer{}, err

@@ -300,19 +300,23 @@ func takeMessages(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	ready, found := 0, false
+	ready, found, payloads := 0, false, int64(0)
 	err = r.look(r.names[0], func(v *vhost.VHost) {
 		q, any := v.Queue(r.names[1])
 		ready, found = q.Ready, any
 		if q.ReadyBytes > getBytesMax { // fewer than asked for, at least one: the answer is made in memory
 			ready = max(int(getBytesMax/(q.ReadyBytes/int64(q.Ready)+1)), 1)
 		}
+		payloads = q.ReadyBytes / int64(max(q.Ready, 1)) * int64(min(t.count, ready))
 	})
 	if err != nil {
 		return answer{}, err
 	}
 	if !found {
 		return answer{}, notFound("queue")
+	}
+	if err := r.take(2 * payloads); err != nil { // as they are, and as text; what JSON makes of that is counted with the answer
+		return answer{}, err
 	}
 	get := vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: r.names[1], NoAck: t.noAck}}
 	commands := slices.Repeat([]vhost.Command{get}, max(min(t.count, ready), min(t.count, 1)))

@@ -58,10 +58,13 @@ func (a *answers) note(route, method string, status int, took time.Duration) {
 // answers shows how the API answers. Source: ours, reference metrics 6.
 func (s *scrape) answers() {
 	const name = "bartleby_http_request_seconds"
-	s.family(name, histogram, "How long requests to the management API took")
 	a := &s.server.scraper.answers
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	taken, refused := s.server.memory.usage()
+	one(s.exposition, "bartleby_http_memory_bytes", gauge, "Memory that requests to the management API take: bodies, what is decoded of them, answers", taken)
+	one(s.exposition, "bartleby_http_memory_refused_total", counter, "Requests to the management API refused because others took all the memory for them", refused)
+	s.family(name, histogram, "How long requests to the management API took")
 	keys := make([]answerKey, 0, len(a.mu.of))
 	for key := range a.mu.of {
 		keys = append(keys, key)

@@ -394,6 +394,7 @@ func TestAnswerTimes(t *testing.T) {
 	}
 	p := scrapePage(d, "/metrics")
 	p.want(map[string]float64{
+		"bartleby_http_memory_bytes": 0, "bartleby_http_memory_refused_total": 0,
 		`bartleby_http_request_seconds_count{route="queues/*",method="GET",code="200"}`:            2,
 		`bartleby_http_request_seconds_bucket{route="queues/*",method="GET",code="200",le="+Inf"}`: 2,
 		`bartleby_http_request_seconds_count{route="other",method="GET",code="404"}`:               20,

@@ -53,6 +53,9 @@ func exportLetters(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if err := r.take(4 * exportPortion); err != nil {
+		return answer{}, err
+	}
 	e := &exporter{request: r, how: &showing{host: r.names[0], ahead: r.server.ahead(r.names[0])}}
 	if r.Method == http.MethodHead {
 		return answer{status: http.StatusOK, header: http.Header{"Content-Type": {linesType}}}, nil

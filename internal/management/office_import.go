@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"math"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -47,10 +49,15 @@ func importLetters(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if err := r.take(2 * importBytes); err != nil { // what is published at once
+		return answer{}, err
+	}
 	r.takesLong(0)
-	lines := bufio.NewReaderSize(r.Body, 1<<16)
+	before := r.account.taken
+	lines := bufio.NewReaderSize(&slowBody{r, r.Body}, 1<<16)
 	for {
-		line, err := readLine(lines, lineBytesMax)
+		r.account.giveBack(before)
+		line, err := r.readLine(lines)
 		if len(bytes.TrimSpace(line)) > 0 {
 			in.result.Read++
 			if wrong := in.line(line); wrong != nil {
@@ -80,14 +87,33 @@ func importLetters(r *request) (answer, error) {
 	return ok(in.result)
 }
 
+// A slowBody is a request's body of any length; each piece of it has to come within takeWithin.
+type slowBody struct {
+	*request
+	body io.Reader
+}
+
+// Read implements io.Reader.
+func (b *slowBody) Read(to []byte) (int, error) {
+	_ = http.NewResponseController(b.writer).SetReadDeadline(time.Now().Add(takeWithin)) // where there are no limits, none can be set
+	return b.body.Read(to)
+}
+
 // readLine reads up to a line break, or the end: then the error is io.EOF.
-func readLine(from *bufio.Reader, most int) (line []byte, err error) {
+func (r *request) readLine(from *bufio.Reader) (line []byte, err error) {
+	counted := importBytes
 	for {
 		part, err := from.ReadSlice('\n')
 		line = append(line, part...)
+		if len(line) > counted {
+			counted = min(2*counted, lineBytesMax)
+			if err := r.take(int64(counted)); err != nil {
+				return nil, err
+			}
+		}
 		switch {
-		case len(line) > most:
-			return nil, errors.New("it is too long")
+		case len(line) > lineBytesMax:
+			return nil, fmt.Errorf("it is longer than %d bytes", lineBytesMax)
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return line, err
 		}
@@ -168,8 +194,12 @@ func (in *intake) lookWhatIsThere(name string) error {
 
 func (in *intake) wrong(err error) {
 	in.result.Failed++
+	reason := err.Error()
+	if worded := new(api.Error); errors.As(err, &worded) {
+		reason = worded.Reason
+	}
 	if len(in.result.Wrong) < problemsMax {
-		in.result.Wrong = append(in.result.Wrong, api.WrongLine{Line: in.result.Read, Reason: err.Error()})
+		in.result.Wrong = append(in.result.Wrong, api.WrongLine{Line: in.result.Read, Reason: shortened(reason)})
 	}
 }
 
@@ -177,7 +207,7 @@ func (in *intake) wrong(err error) {
 func (in *intake) line(text []byte) error {
 	r := in.request
 	var l api.Exported
-	if err := api.Decode(bytes.TrimSpace(text), &l); err != nil {
+	if err := r.decodeText(bytes.TrimSpace(text), &l, false); err != nil {
 		return err
 	}
 	if l.Payload == nil {

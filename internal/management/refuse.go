@@ -64,14 +64,26 @@ func refusal(err error) answer {
 			"%d of your requests that look through letters, messages or a virtual host are under way: ask again when one of them is answered", turns.Places)}
 		return answer{status: refused.Status, body: refused, header: http.Header{"Retry-After": {"1"}}}
 	}
+	if errors.Is(err, errNoMemory) {
+		refused := &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: errNoMemory.Error() + ": ask again when some are answered"}
+		return answer{status: refused.Status, body: refused, header: http.Header{"Retry-After": {"1"}}}
+	}
 	var refused *api.Error
 	if !errors.As(err, &refused) {
 		refused = translate(err)
 	}
-	if hinted := withHint(refused.Reason); hinted != refused.Reason {
-		refused = &api.Error{Status: refused.Status, Kind: refused.Kind, Reason: hinted}
+	if reason := withHint(shortened(refused.Reason)); reason != refused.Reason {
+		refused = &api.Error{Status: refused.Status, Kind: refused.Kind, Reason: reason}
 	}
 	return answer{status: refused.Status, body: refused}
+}
+
+// shortened is a reason of a length that somebody reads: it may quote what was sent.
+func shortened(reason string) string {
+	if len(reason) <= reasonBytesMax {
+		return reason
+	}
+	return strings.ToValidUTF8(reason[:reasonBytesMax], "") + "…"
 }
 
 // withHint adds patternHint where it is needed.

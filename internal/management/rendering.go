@@ -11,7 +11,8 @@ import (
 type rendering[V, T any] struct {
 	items []V
 	show  func(*V) *T
-	texts [][]byte // of the items, once they are sorted
+	admit func(bytes int64) error // counts the memory that the text takes
+	texts [][]byte                // of the items, once they are sorted
 }
 
 // sort puts the items into the order of one field.
@@ -91,13 +92,20 @@ func (x *rendering[V, T]) encode(b []byte) (text []byte, ends []int, err error) 
 	e := json.NewEncoder(buffer)
 	e.SetEscapeHTML(false)
 	ends = make([]int, len(x.items))
+	counted := largeAnswer
 	for i := range x.items {
 		if err := e.Encode(x.show(&x.items[i])); err != nil {
 			return nil, nil, err
 		}
 		ends[i] = buffer.Len() - 1
 		if i == 0 {
-			buffer.Grow((ends[0] + 64) * len(x.items)) // they are alike
+			buffer.Grow(min(ends[0]+64, itemRoom) * len(x.items)) // they are alike
+		}
+		if n := buffer.Cap(); n > counted {
+			if err := x.admit(int64(n)); err != nil {
+				return nil, nil, err
+			}
+			counted = n
 		}
 	}
 	return buffer.Bytes(), ends, nil

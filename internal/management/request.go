@@ -19,16 +19,18 @@ import (
 // A request is what an endpoint serves.
 type request struct {
 	*http.Request
-	server *Server
-	writer http.ResponseWriter
-	route  string       // that serves it, as in the table; "" until that is known
-	names  []string     // in the variable segments of the path
-	view   *access.View // as of the request's arrival, or of its login
-	caller caller
-	turn   *turns.Turn // nil: what is asked for takes none
-	detail []byte      // JSON for the audit log, instead of the body; nil: the body
-	idle   bool        // what was asked for was so already
-	fields string      // shown unless the query asks for columns, with commas between; empty: all
+	server   *Server
+	writer   http.ResponseWriter
+	route    string       // that serves it, as in the table; "" until that is known
+	names    []string     // in the variable segments of the path
+	view     *access.View // as of the request's arrival, or of its login
+	caller   caller
+	turn     *turns.Turn // nil: what is asked for takes none
+	account  account     // of the memory that it takes
+	answered int64       // of that, what the answer takes
+	detail   []byte      // JSON for the audit log, instead of the body; nil: the body
+	idle     bool        // what was asked for was so already
+	fields   string      // shown unless the query asks for columns, with commas between; empty: all
 }
 
 // takeTurn has the request wait for its turn among those of all users while messages flow, and its context carry it.
@@ -46,22 +48,15 @@ func (r *request) flag(name string) bool { return r.URL.Query().Get(name) == "tr
 
 // read decodes the body, which may come with any content type; an empty one is {}. Unknown keys are ignored.
 // Source: RabbitMQ management API; reference http-api 1.2.
-func (r *request) read(into any) error { return r.readAtMost(r.server.options.BodyBytesMax, into) }
-
-func (r *request) readAtMost(bytesMax int64, into any) error { return r.decode(bytesMax, into, false) }
+func (r *request) read(into any) error { return r.decode(into, false) }
 
 // readKnown is read for bodies of our own, in which a misspelt key is refused.
-func (r *request) readKnown(into any) error {
-	return r.decode(r.server.options.BodyBytesMax, into, true)
-}
+func (r *request) readKnown(into any) error { return r.decode(into, true) }
 
-func (r *request) decode(bytesMax int64, into any, known bool) error {
-	body, err := io.ReadAll(io.LimitReader(r.Body, bytesMax+1))
+func (r *request) decode(into any, known bool) error {
+	body, err := r.wholeBody()
 	if err != nil {
-		return badRequest("the request body cannot be read: %v", err)
-	}
-	if int64(len(body)) > bytesMax {
-		return badRequest("Exceeded HTTP request body size limit")
+		return err
 	}
 	body = bytes.TrimSpace(body)
 	switch {
@@ -72,14 +67,67 @@ func (r *request) decode(bytesMax int64, into any, known bool) error {
 	case body[0] != '{':
 		return badRequest("%v", api.ErrNotJSON)
 	}
-	decode := api.Decode
-	if known {
-		decode = api.DecodeKnown
+	return r.decodeText(body, into, known)
+}
+
+// decodeText decodes a document, and counts what it makes of it. All that comes by HTTP is decoded here.
+func (r *request) decodeText(text []byte, into any, known bool) error {
+	err := api.DecodeWithin(text, into, api.Bounds{Known: known, Admit: func(bytes int64) error {
+		if most := r.server.memory.each; bytes > most {
+			return badRequest("the request body would take %d bytes of memory when it is decoded; at most %d are allowed", bytes, most)
+		}
+		return r.take(bytes)
+	}})
+	var refused *api.Error
+	if err == nil || errors.As(err, &refused) || errors.Is(err, errNoMemory) || r.Context().Err() != nil {
+		return err
 	}
-	if err := decode(body, into); err != nil {
-		return badRequest("%v", err)
+	return badRequest("%v", err)
+}
+
+// wholeBody reads the body, as far as the bound of the route allows. A client that sends more is heard out, as far as the bound
+// of any route allows: it would not read why it is refused while it sends.
+func (r *request) wholeBody() ([]byte, error) {
+	large := r.server.options.BodyBytesMax
+	most := bodyBound(r.route, large)
+	refuse := func(err error) ([]byte, error) {
+		_, _ = io.CopyN(io.Discard, r.Body, large) // a client that has gone needs no answer
+		return nil, err
 	}
-	return nil
+	tooLarge := badRequest("Exceeded HTTP request body size limit: %d bytes here", most)
+	if r.ContentLength > most {
+		return refuse(tooLarge)
+	}
+	size := r.ContentLength
+	if size < 0 {
+		size = most
+	}
+	if err := r.take(2 * size); err != nil { // once as it came, once as it is decoded
+		return refuse(err)
+	}
+	body := bytes.NewBuffer(make([]byte, 0, max(r.ContentLength, 0)+bytes.MinRead))
+	if _, err := body.ReadFrom(io.LimitReader(r.Body, most+1)); err != nil {
+		return nil, badRequest("the request body cannot be read: %v", err)
+	}
+	if int64(body.Len()) > most {
+		return refuse(tooLarge)
+	}
+	return body.Bytes(), nil
+}
+
+// take counts memory that the request takes until it is answered.
+func (r *request) take(bytes int64) error {
+	r.account.budget, r.account.user = &r.server.memory, r.caller.shownName()
+	return r.account.take(r.Context(), bytes)
+}
+
+// takeAnswer counts the memory of the answer, as far as it was not counted while the answer was made.
+func (r *request) takeAnswer(bytes int64) error {
+	err := r.take(bytes - r.answered)
+	if err == nil {
+		r.answered = max(r.answered, bytes)
+	}
+	return err
 }
 
 // A key of a request body that must be there.

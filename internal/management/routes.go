@@ -2,6 +2,8 @@ package management
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -22,6 +24,23 @@ var atLength = []string{
 	"GET x/queues/*/*/messages", "GET x/lost-letters", "GET x/lost-letters/*", "GET x/lost-letters/*/messages", "GET x/held/*/*",
 	"GET x/waiting/*/*", "GET x/scheduled", "GET x/scheduled/*", "GET x/scheduled/*/*",
 	"GET x/lint", "GET x/lint/*", "GET x/topology/*", "GET x/paths/*/*",
+}
+
+// largeBodies are the routes whose bodies are definitions, or messages.
+var largeBodies = []string{
+	"definitions", "definitions/*", "all-configuration", "exchanges/*/*/publish", "x/scheduled/*/*/key/*",
+	"x/queues/*/*/messages/*/resend", "x/lost-letters/*/messages/*/resend",
+}
+
+// bodyBound is how many bytes the body of a request to a route has at the most; a large one has as many as the operator allows.
+func bodyBound(path string, large int64) int64 {
+	switch {
+	case slices.Contains(largeBodies, path):
+		return large
+	case strings.HasPrefix(path, "bindings/"):
+		return min(bindingBytesMax, large)
+	}
+	return min(smallBytesMax, large)
 }
 
 // otherKinds are the paths whose answers are no JSON.

@@ -31,6 +31,7 @@ type Server struct {
 	surveys  chan struct{} // turns at looking through a survey
 	paces    paces
 	share    *turns.Share // of the office
+	memory   memoryBudget // of requests
 	console  func() *console
 	sessions sessions
 	streams  streams
@@ -44,6 +45,8 @@ func New(o Options) *Server {
 		auditor: newAuditor(o.Engine), origins: o.CORS.protection(), importer: newImporter(o.Engine, o.Log, o.Passwords),
 		scraper: newScraper(), surveys: make(chan struct{}, surveysMax), share: turns.New(o.Engine.Commands),
 	}
+	s.memory.each = max(userMemoryMin, 6*o.BodyBytesMax)
+	s.memory.total, s.memory.patience = s.memory.each*3/2, memoryPatience
 	s.importer.locked = o.NoOperatorPolicyChanges
 	s.console = sync.OnceValue(s.openConsole)
 	for _, r := range routes() {
@@ -68,11 +71,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		return
 	}
 	began := time.Now()
-	defer func() { r.turn.End() }() // an export may panic
+	defer func() { // an export may panic
+		r.turn.End()
+		r.account.end()
+	}()
 	a, err := s.answer(r)
 	if err != nil {
 		a = refusal(err)
-		if a.status >= http.StatusInternalServerError && !errors.Is(err, turns.ErrPlaces) {
+		if a.status >= http.StatusInternalServerError && !errors.Is(err, turns.ErrPlaces) && !errors.Is(err, errNoMemory) {
 			s.options.Log.Error("management request failed", "method", hr.Method, "path", hr.URL.Path, "error", err)
 		}
 	}

@@ -1,0 +1,213 @@
+package management
+
+import (
+	"bytes"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+// allocated is how many bytes fn allocates, freed or not.
+func allocated(fn func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	fn()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// filled is about so many bytes of one element after the other.
+func filled(size int, element string) string {
+	return strings.Repeat(element+",", size/(len(element)+1)) + element
+}
+
+// greedyValues are values in JSON of about so many bytes that take far more memory once they are decoded.
+func greedyValues(size int) map[string]string {
+	var keys strings.Builder
+	for i := 0; keys.Len() < size; i++ {
+		fmt.Fprintf(&keys, `"%d":0,`, i)
+	}
+	return map[string]string{
+		"zeros":   "[" + filled(size, "0") + "]",
+		"nulls":   "[" + filled(size, "null") + "]",
+		"objects": "[" + filled(size, "{}") + "]",
+		"lists":   "[" + filled(size, "[]") + "]",
+		"deep":    strings.Repeat("[", size/2) + strings.Repeat("]", size/2),
+		"keys":    "{" + keys.String() + `"x":0}`,
+		"string":  `"` + strings.Repeat("x", size) + `"`,
+		"escapes": `"` + strings.Repeat(`\u0000`, size/6) + `"`,
+	}
+}
+
+// greedyBodies are bodies that have such a value wherever some endpoint reads one.
+func greedyBodies(size int) map[string]string {
+	bodies := map[string]string{}
+	for name, value := range greedyValues(size) {
+		bodies[name+" in arguments"] = `{"type":"fanout","arguments":{"a":` + value + `}}`
+		bodies[name+" in a definition"] = `{"pattern":"x","definition":{"queue-mode":` + value + `}}`
+		bodies[name+" as value"] = `{"value":` + value + `}`
+		bodies[name+" in headers"] = `{"properties":{"headers":{"a":` + value + `}},"routing_key":"none","payload":"","payload_encoding":"string"}`
+		bodies[name+" as payload"] = `{"properties":{},"routing_key":"none","payload":` + value + `,"payload_encoding":"string"}`
+		bodies[name+" as queues"] = `{"queues":` + value + `}`
+		bodies[name+" as users"] = `{"users":` + value + `}`
+		bodies[name+" as bindings"] = `{"bindings":[{"source":"a","arguments":` + value + `}]}`
+		bodies[name+" as parameters"] = `{"parameters":[{"vhost":"/","component":"operator_policy","name":"x","value":` + value + `}]}`
+		bodies[name+" as limits"] = `{"global_parameters":[{"name":"x","value":` + value + `}],"limits":` + value + `}`
+		bodies[name+" as anything"] = `{"tags":` + value + `,"ids":` + value + `,"text":` + value + `,"description":` + value + `,"name":` + value + `}`
+	}
+	return bodies
+}
+
+func TestNoBodyTakesMuchMemory(t *testing.T) {
+	// If this fails, a request of some bytes takes many times as much memory while it is decoded, or for as long as what it makes
+	// is there: a few requests end the broker. It is not parallel: it counts what the process allocates.
+	const size, most = 48 << 10, 1 << 20
+	d := open(t)
+	d.server.memory.each, d.server.memory.total = most, 2*most
+	bodies := greedyBodies(size)
+	everywhere := []string{"in arguments", "in a definition", "as value", "as anything"}
+	for _, r := range routes() {
+		if r.method == get || r.method == remove { // neither has a body that is read
+			continue
+		}
+		path := "/api/" + strings.ReplaceAll(r.path, "*", "x")
+		for _, vhost := range []string{"queues/x/", "exchanges/x/", "policies/x/", "operator-policies/x/", "bindings/x/", "parameters/x/x/", "definitions/x", "letters/x/"} {
+			path = strings.Replace(path, vhost, strings.Replace(vhost, "x", "%2F", strings.Count(vhost, "x")), 1)
+		}
+		for name, body := range bodies {
+			if _, where, _ := strings.Cut(name, " "); !slices.Contains(largeBodies, r.path) && !slices.Contains(everywhere, where) {
+				continue
+			}
+			var w *httptest.ResponseRecorder
+			took := allocated(func() { w = d.send(r.method, path, body) })
+			if took > 5*most || w.Code >= http.StatusInternalServerError {
+				t.Errorf("%s %s with %s: %d bytes of body take %d; answered %d %.100s", r.method, path, name, len(body), took, w.Code, w.Body)
+			}
+		}
+	}
+	if taken, _ := d.server.memory.usage(); taken != 0 {
+		t.Errorf("%d bytes are counted when nothing is asked for", taken)
+	}
+	heap := int64(0)
+	kept := allocated(func() { heap = int64(d.want(http.StatusOK, "GET", "/api/definitions", "").Body.Len()) })
+	if heap > most {
+		t.Errorf("%d bytes of definitions stay, made of what was refused or is bounded; to list them takes %d", heap, kept)
+	}
+}
+
+func TestBodiesHaveTheBoundOfTheirRoute(t *testing.T) {
+	// If this fails, a route takes bodies of any size, or refuses one without a word of how large it may be.
+	t.Parallel()
+	d := open(t)
+	d.server.options.BodyBytesMax = 2 << 20
+	for path, most := range map[string]int{
+		"PUT /api/queues/%2F/q": smallBytesMax, "PUT /api/policies/%2F/p": smallBytesMax, "PUT /api/users/u": smallBytesMax,
+		"PUT /api/vhosts/v": smallBytesMax, "PUT /api/global-parameters/g": smallBytesMax, "PUT /api/x/notes/%2F/reason/rejected": smallBytesMax,
+		"POST /api/x/redrives/%2F": smallBytesMax, "POST /api/bindings/%2F/e/amq.direct/e/amq.fanout": bindingBytesMax,
+		"POST /api/definitions": 2 << 20, "POST /api/definitions/%2F": 2 << 20, "POST /api/exchanges/%2F/amq.direct/publish": 2 << 20,
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		d.refused(http.StatusBadRequest, "bad_request", fmt.Sprintf("Exceeded HTTP request body size limit: %d bytes here", most),
+			method, path, `{"`+strings.Repeat("x", most)+`":1}`)
+		if w := d.send(method, path, `{"`+strings.Repeat("x", most-20)+`":1}`); strings.Contains(w.Body.String(), "Exceeded") {
+			t.Errorf("%s: a body within the bound is refused: %s", path, w.Body)
+		}
+	}
+}
+
+func TestBodyOfNoLengthHasTheSameBound(t *testing.T) {
+	// If this fails, a body that does not say how long it is goes on for ever.
+	t.Parallel()
+	d := open(t)
+	r := httptest.NewRequest("PUT", "/api/queues/%2F/q", endless{})
+	r.ContentLength = -1
+	r.RemoteAddr = d.from
+	r.SetBasicAuth("guest", "guest")
+	w := httptest.NewRecorder()
+	d.server.ServeHTTP(w, r)
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "Exceeded HTTP request body size limit") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// endless is a body of blanks.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) { return copy(b, bytes.Repeat([]byte(" "), len(b))), nil }
+
+func TestUploadHasTheBoundOfDefinitions(t *testing.T) {
+	// If this fails, a form takes more than the same definitions would as they are.
+	t.Parallel()
+	d := open(t)
+	d.server.options.BodyBytesMax = 1 << 20
+	upload := func(parts map[string]string) *httptest.ResponseRecorder {
+		var body bytes.Buffer
+		form := multipart.NewWriter(&body)
+		for _, name := range []string{"other", "file"} {
+			if text, there := parts[name]; there {
+				part, err := form.CreateFormFile(name, "definitions.json")
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _ = part.Write([]byte(text))
+			}
+		}
+		_ = form.Close()
+		return d.send("POST", "/api/definitions", body.String(), "Content-Type", form.FormDataContentType())
+	}
+	if w := upload(map[string]string{"other": "x", "file": `{"vhosts":[{"name":"uploaded"}]}`}); w.Code != http.StatusNoContent {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	d.want(http.StatusOK, "GET", "/api/vhosts/uploaded", "")
+	for name, parts := range map[string]map[string]string{
+		"file too large":  {"file": `{"x":"` + strings.Repeat("x", 1<<20) + `"}`},
+		"other too large": {"other": strings.Repeat("x", 1<<20), "file": "{}"},
+		"no file":         {"other": "{}"},
+	} {
+		if w := upload(parts); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "reason") {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+func TestArgumentsHaveAMQPsBounds(t *testing.T) {
+	// If this fails, HTTP puts what AMQP could not carry: every list of queues shows it from then on, and it is there after a restart.
+	t.Parallel()
+	d := open(t)
+	for what, value := range map[string]string{
+		"bytes":  `"` + strings.Repeat("x", 128<<10) + `"`,
+		"values": "[" + filled(2*4096, "0") + "]",
+		"deeper": strings.Repeat("[", 40) + strings.Repeat("]", 40),
+	} {
+		reason := "at most"
+		if what == "deeper" {
+			reason = "nested deeper than 32"
+		}
+		d.refused(http.StatusBadRequest, "bad_request", reason, "PUT", "/api/queues/%2F/q", `{"arguments":{"a":`+value+`}}`)
+		d.refused(http.StatusBadRequest, "bad_request", reason, "PUT", "/api/exchanges/%2F/e", `{"type":"fanout","arguments":{"a":`+value+`}}`)
+		d.refused(http.StatusBadRequest, "bad_request", reason, "PUT", "/api/policies/%2F/p", `{"pattern":"x","definition":{"queue-mode":`+value+`}}`)
+		d.refused(http.StatusBadRequest, "bad_request", reason, "POST", "/api/definitions", `{"queues":[{"name":"q","vhost":"/","durable":true,"arguments":{"a":`+value+`}}]}`)
+		d.refused(http.StatusBadRequest, "bad_request", reason, "POST", "/api/definitions/%2F", `{"exchanges":[{"name":"e","type":"fanout","durable":true,"arguments":{"a":`+value+`}}]}`)
+	}
+	if all := read[[]api.Queue](d, "/api/queues"); len(all) != 0 {
+		t.Errorf("%d queues are there", len(all))
+	}
+}
+
+func TestReasonsAreShort(t *testing.T) {
+	// If this fails, a refusal sends back all that it refuses.
+	t.Parallel()
+	d := open(t)
+	key := strings.Repeat("x", 1<<19)
+	w := d.want(http.StatusBadRequest, "PUT", "/api/queues/%2F/q", `{"arguments":{"`+key+`":1,"`+key+`":2}}`)
+	if w.Body.Len() > 2*reasonBytesMax {
+		t.Errorf("%d bytes of reason", w.Body.Len())
+	}
+}

@@ -151,7 +151,7 @@ var surfaceChecks = []check{
 	{13, 2, "arguments and flags of consumers", []string{"consumer-priority-type", "consumer-priority-negative", "no-local-is-ignored", "cancel-on-ha-failover-is-ignored"}},
 	{13, 3, "who gets the next message", []string{"round-robin", "full-consumer-is-passed-over", "consumer-priority", "requeue-reaches-other-consumer"}},
 	{13, 4, "a single active consumer", []string{"single-active", "single-active-by-close", "single-active-exclusive"}},
-	{13, 5, "prefetch counts of consumer and channel", []string{"prefetch-per-consumer", "prefetch-per-channel", "prefetch-per-channel-at-once", "prefetch-both", "prefetch-zero", "prefetch-without-ack"}},
+	{13, 5, "prefetch counts of consumer and channel", []string{"prefetch-per-consumer", "prefetch-per-channel", "prefetch-per-channel-at-once", "prefetch-both", "prefetch-zero", "prefetch-without-ack", "prefetch-per-consumer-lifts-that-of-the-channel", "prefetch-per-channel-is-shared", "prefetch-per-channel-without-ack"}},
 	{13, 6, "cancels from the broker", []string{"cancel-notification", "cancel-not-announced", "consumer-without-its-permission"}},
 	{13, 7, "cancels from the client", []string{"cancel-ends-deliveries", "cancelled-consumer-leaves-its-unacked"}},
 	{13, 8, "the number of consumers", []string{"declare-ok-counts"}},
@@ -160,7 +160,7 @@ var surfaceChecks = []check{
 	{14, 2, "when a publish is confirmed", []string{"unroutable-is-acked", "confirm-of-empty-route", "confirm-persistent-quorum", testPrefix + "internal/engine TestEffectsWaitUntilSafe"}},
 	{14, 3, "when it is refused", []string{"reject-publish", "one-nack-of-two-routes"}},
 	{14, 4, "transactions of publishes", []string{"tx-publish", "tx-select-twice", "tx-several-commits", "tx-error-at-publish", "tx-reject-publish"}},
-	{14, 5, "transactions of settlements", []string{"tx-ack", "transaction"}},
+	{14, 5, "transactions of settlements", []string{"tx-ack", "transaction", "tx-recover-ack", "tx-recover-ack-multiple", "tx-recover-reject", "tx-recover-nack-multiple", "tx-recover-requeue", "tx-recover-and-rollback", "tx-settled-twice"}},
 	{14, 6, "a transaction and the TTL", []string{"transaction-starts-the-clock-at-commit"}},
 
 	{15, 1, "direct replies and their names", []string{"direct-reply", "direct-reply-declared", "direct-reply-delivery", "direct-reply-again-after-cancel", "direct-reply-name-declared", "direct-reply-consumed-as-last-declared", "direct-reply-name-is-no-queue"}},

@@ -44,6 +44,87 @@ var prefetchCases = []Case{
 		},
 	},
 	{
+		Topic: surface, Section: 13, Name: "prefetch-per-consumer-lifts-that-of-the-channel",
+		Rule: "Setting a prefetch count for each consumer to come lifts a global one, at once.",
+		Run: func(t *T) {
+			ch := t.channel()
+			q := ch.queue("q")
+			t.must(ch.Qos(1, 0, true))
+			in := ch.consume(q)
+			for i := range 5 {
+				ch.publish("", q, fmt.Sprint(i))
+			}
+			ch.collect(1, in)
+			t.must(ch.Qos(2, 0, false))
+			ch.collect(4, in)
+		},
+	},
+	{
+		Topic: surface, Section: 13, Name: "prefetch-per-channel-is-shared",
+		Rule: "The consumers of a channel on several queues share a global prefetch count: none of them starves.",
+		Run: func(t *T) {
+			conn := t.connect()
+			ch, other := conn.channel(), conn.channel()
+			queues := []string{ch.queue("one"), ch.queue("two"), ch.queue("three")}
+			for _, q := range queues {
+				for range 99 {
+					other.publish("", q, "m")
+				}
+				other.put("", q, "m")
+			}
+			t.must(ch.Qos(1, 0, true))
+			all := make(chan amqp.Delivery)
+			for _, q := range queues {
+				in, err := ch.Consume(q, q, false, false, false, false, nil)
+				t.must(err)
+				go func() {
+					for d := range in {
+						all <- d
+					}
+				}()
+			}
+			got := map[string]int{}
+			for range 99 {
+				d := await(t, "a delivery", all)
+				got[d.ConsumerTag]++
+				t.must(d.Ack(false))
+			}
+			await(t, "the last delivery", all)
+			for _, q := range queues { // a third each; 3.10.8 gave from 26 to 40
+				if got[q] < 11 {
+					t.Fatalf("of 99 messages %s has given %d: %v", q, got[q], got)
+				}
+			}
+		},
+	},
+	{
+		Topic: surface, Section: 13, Name: "prefetch-per-channel-without-ack",
+		Rule: "A used up global prefetch count holds back the channel's consumers without acks, too; what they get does not count.",
+		Run: func(t *T) {
+			conn := t.connect()
+			ch, other := conn.channel(), conn.channel()
+			one, two := other.queue("one"), other.queue("two")
+			t.must(ch.Qos(1, 0, true))
+			in, err := ch.Consume(two, "", true, false, false, false, nil)
+			t.must(err)
+			for range 3 {
+				other.put("", two, "m")
+			}
+			ch.collect(3, in)
+			held := ch.consume(one)
+			other.put("", one, "m")
+			d := ch.collect(1, held)[0]
+			for range 3 {
+				other.put("", two, "m")
+			}
+			t.must(ch.Qos(1, 0, true)) // when it is answered, a delivery would be here
+			silent(t, "a delivery without ack", in)
+			t.equal("left", other.depth(two), 3)
+			t.must(d.Ack(false))
+			ch.collect(3, in)
+		},
+	},
+	{
 		Topic: surface, Section: 13, Name: "no-local-is-ignored",
 		Rule: "The no-local flag of basic.consume is ignored: a consumer gets what its own connection publishes.",
 		Run: func(t *T) {

@@ -1,5 +1,11 @@
 package conformance
 
+import (
+	"fmt"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
 var transactionCases = []Case{
 	{
 		Topic: surface, Section: 14, Name: "confirm-select-without-answer",
@@ -51,6 +57,46 @@ var transactionCases = []Case{
 			t.must(ch.TxCommit())
 			t.must(ch.Close())
 			t.equal("returned", other.taken(q, 1), []string{"b"})
+		},
+	},
+	recovered("ack", func(d amqp.Delivery) error { return d.Ack(false) }, nil, nil),
+	recovered("ack-multiple", func(d amqp.Delivery) error { return d.Ack(true) }, nil, nil),
+	recovered("reject", func(d amqp.Delivery) error { return d.Reject(false) }, nil, []string{"settled"}),
+	recovered("nack-multiple", func(d amqp.Delivery) error { return d.Nack(true, false) }, nil, []string{"settled"}),
+	recovered("requeue", func(d amqp.Delivery) error { return d.Nack(false, true) }, []string{"settled"}, nil),
+	{
+		Topic: surface, Section: 14, Name: "tx-recover-and-rollback",
+		Rule: "After a rollback what was settled before basic.recover is unacked again, and returns with the channel.",
+		Run: func(t *T) {
+			conn := t.connect()
+			ch, other := conn.channel(), conn.channel()
+			q := ch.queue("q")
+			other.put("", q, "m")
+			t.must(ch.Tx())
+			t.must(ch.get(q).Ack(false))
+			ch.requeueUnacked()
+			t.must(ch.TxRollback())
+			other.empty(q)
+			ch.requeueUnacked()
+			t.equal("returned", other.taken(q, 1), []string{"m"})
+		},
+	},
+	{
+		Topic: surface, Section: 14, Name: "tx-settled-twice",
+		Rule: "In a transaction a delivery is settled once: naming it again, with the multiple flag too, is refused with 406.",
+		Run: func(t *T) {
+			conn := t.connect()
+			for _, multiple := range []bool{false, true} {
+				ch := conn.channel()
+				q := ch.queue(fmt.Sprint("q", multiple))
+				ch.publish("", q, "m")
+				ch.publish("", q, "m")
+				t.must(ch.Tx())
+				two := ch.fetch(q, 2)
+				t.must(two[1].Ack(false))
+				t.must(two[1].Nack(multiple, false))
+				ch.refused(406, "PRECONDITION_FAILED - unknown delivery tag 2")
+			}
 		},
 	},
 	{
@@ -114,4 +160,32 @@ var transactionCases = []Case{
 			t.equal("taken", other.taken(free, 1), []string{"third"})
 		},
 	},
+}
+
+// recovered is the case of a settlement in a transaction, basic.recover and commit: what is in the queue, and in its dead-letter
+// queue, beside what was not settled.
+func recovered(name string, settle func(amqp.Delivery) error, back, dead []string) Case {
+	return Case{
+		Topic: surface, Section: 14, Name: "tx-recover-" + name,
+		Rule: "In a transaction basic.recover returns what is not settled; what is settled waits for the commit (" + name + ").",
+		Run: func(t *T) {
+			conn := t.connect()
+			ch, other := conn.channel(), conn.channel()
+			dlq := ch.queue("dlq")
+			q := ch.queue("q", to(dlq))
+			other.put("", q, "settled")
+			other.put("", q, "open")
+			t.must(ch.Tx())
+			d := ch.fetch(q, 2)
+			t.must(settle(d[0]))
+			ch.requeueUnacked()
+			t.equal("returned", other.taken(q, 1), []string{"open"})
+			other.empty(q)
+			t.must(ch.TxCommit())
+			t.must(ch.Close())
+			t.equal("returned at commit", other.taken(q, len(back)), back)
+			t.equal("dead letters", other.taken(dlq, len(dead)), dead)
+			other.empty(q)
+		},
+	}
 }

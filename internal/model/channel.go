@@ -53,7 +53,10 @@ func (x *consumer) room() bool {
 			own++
 		}
 	}
-	return x.noAck || (x.prefetch == 0 || own < x.prefetch) && (x.channel.prefetch == 0 || all < x.channel.prefetch)
+	if x.channel.prefetch > 0 && all >= x.channel.prefetch { // of consumers without acks, too
+		return false
+	}
+	return x.noAck || x.prefetch == 0 || own < x.prefetch
 }
 
 // takers is the consumers that may get the next message: those with room, and of these the ones of the highest

@@ -140,7 +140,7 @@ func (v *VHost) decide(c *Command) (code uint16) {
 		if c.Global {
 			ch.prefetch = c.Prefetch
 		} else {
-			ch.each = c.Prefetch
+			ch.prefetch, ch.each = 0, c.Prefetch
 		}
 	case Ack, Nack, Reject:
 		return v.settle(ch, c)

@@ -31,9 +31,10 @@ type Consumer struct {
 	ordinal uint64 // order of attaching
 }
 
-// Can reports whether c can take a message now. A consumer without acks is held back by its window alone.
+// Can reports whether c can take a message now. A consumer without acks has no prefetch of its own and uses up none of its
+// channel's, but waits with the others when that is used up. Source: RabbitMQ consumer-prefetch; rabbitmq-server 3.10.
 func (c *Consumer) Can() bool {
-	return c.Window.Open() && (c.NoAck || c.Own.Open() && c.Shared.Open())
+	return c.Window.Open() && c.Shared.Open() && (c.NoAck || c.Own.Open())
 }
 
 // Consumers is who listens to one queue.

@@ -61,7 +61,7 @@ func (w *world) begun(st *step) {
 		if d.Global {
 			ch.shared = int64(d.Prefetch)
 		} else {
-			ch.prefetch = int64(d.Prefetch)
+			ch.shared, ch.prefetch = 0, int64(d.Prefetch)
 		}
 	case vhost.DeclareQueue:
 		if ch.lastQueue = d.Name; d.Name == "" {
@@ -94,7 +94,7 @@ func (w *world) settling(st *step) {
 		tags, ch.inTx = ch.inTx, nil
 		ch.committing, ch.inTxPublishes = append(ch.committing, ch.inTxPublishes), nil
 	case vhost.Recover:
-		tags = ch.tags(0, true)
+		tags = slices.DeleteFunc(ch.tags(0, true), func(tag uint64) bool { return slices.Contains(ch.inTx, tag) })
 	default:
 		tags = ch.tags(c.Tag, c.Multiple)
 		if ch.held[c.Tag] == nil && ch.late[c.Tag] != nil && !c.Multiple {

@@ -126,12 +126,12 @@ func (w *world) checkCredit(ch *channel, x *consumer, size uint32) {
 		w.violate(Prefetch, "%d bytes are on their way to connection %d, its window is %d", ch.conn.used, ch.conn.id, ch.conn.window)
 	}
 	ch.conn.used += vhost.WindowCost(size)
-	if x.noAck {
-		return
-	}
-	if x.prefetch > 0 && x.used >= x.prefetch || ch.shared > 0 && ch.used >= ch.shared {
+	if x.prefetch > 0 && x.used >= x.prefetch && !x.noAck || ch.shared > 0 && ch.used >= ch.shared {
 		w.violate(Prefetch, "consumer %q holds %d of %d, its channel %d of %d, and was handed one more",
 			x.tag, x.used, x.prefetch, ch.used, ch.shared)
+	}
+	if x.noAck {
+		return
 	}
 	x.used++
 	ch.used++

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -104,6 +106,9 @@ func (w *world) checkReturn(st *step, e *entry, failed bool) {
 		want = failed // rejects and nacks
 	case k == vhost.Nack || k == vhost.Recover:
 		want = false
+		if slices.Contains(e.holder.channel.inTx, e.holder.tag) {
+			w.violate(Answers, "message %d of %q was settled in a transaction, and came back before its end", e.message, e.line.name)
+		}
 	case k == vhost.Tick && closing:
 		want = !e.holder.overdue(st.stamp.Now) // it goes with its channel
 		if want && !late.closes {

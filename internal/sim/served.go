@@ -27,7 +27,7 @@ func (ch *channel) room(x *consumer) bool {
 	if ch.dead || ch.conn.used >= ch.conn.window {
 		return false
 	}
-	return x.noAck || (x.prefetch == 0 || x.used < x.prefetch) && (ch.shared == 0 || ch.used < ch.shared)
+	return (ch.shared == 0 || ch.used < ch.shared) && (x.noAck || x.prefetch == 0 || x.used < x.prefetch)
 }
 
 // checkServed makes sure that no message and no consumer wait for each other.

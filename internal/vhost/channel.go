@@ -17,6 +17,7 @@ type conn struct {
 	cancelNotify bool
 	window       queue.Limit // bytes on their way
 	channels     []*channel  // in order of opening
+	served       ChannelID   // the channel that a consumer's message went to last
 	owned        []QueueID   // exclusive queues, in order of declaring; some may be gone
 }
 
@@ -27,6 +28,7 @@ type channel struct {
 	conn      *conn
 	consumers []*queue.Consumer // in order of consuming
 	byTag     map[string]*queue.Consumer
+	served    QueueID     // the queue whose message went to a consumer last
 	shared    queue.Limit // global prefetch
 	prefetch  int64       // for consumers to come
 	lastQueue string      // last declared: what an empty queue name means
@@ -189,8 +191,9 @@ func (v *VHost) grant(c *Command) {
 		return
 	}
 	n.window.Used = max(n.window.Used-c.Window, 0)
-	for _, ch := range n.channels {
-		v.wake(ch)
+	last := slices.IndexFunc(n.channels, func(ch *channel) bool { return ch.id == n.served })
+	for i := range n.channels { // the channel that was served last comes last
+		v.wake(n.channels[(last+1+i)%len(n.channels)])
 	}
 }
 
@@ -220,13 +223,25 @@ func (ch *channel) detach(x *queue.Consumer) bool {
 	return true
 }
 
-// wake looks at all queues that ch consumes from: it has room again.
+// wake looks at all queues that ch consumes from: it has room again. They come in turn, the one that was served last comes
+// last: what room there is may be used up by the first that has messages, and no queue may starve the others.
 func (v *VHost) wake(ch *channel) {
-	for _, x := range ch.consumers {
-		if q := v.queues[QueueID(x.Queue)]; q != nil {
-			q.consumers.Wake()
-			v.touch(q, 0)
+	last := slices.IndexFunc(ch.consumers, func(x *queue.Consumer) bool { return QueueID(x.Queue) == ch.served })
+	for i := range ch.consumers {
+		x := ch.consumers[(last+1+i)%len(ch.consumers)]
+		if QueueID(x.Queue) != ch.served {
+			v.wakeQueue(QueueID(x.Queue))
 		}
+	}
+	if last >= 0 {
+		v.wakeQueue(ch.served)
+	}
+}
+
+func (v *VHost) wakeQueue(id QueueID) {
+	if q := v.queues[id]; q != nil {
+		q.consumers.Wake()
+		v.touch(q, 0)
 	}
 }
 
@@ -252,6 +267,7 @@ func (v *VHost) closeChannel(s *Stamp, ch *channel, out *Outcome) {
 	}
 	ch.consumers, ch.byTag = nil, nil
 	v.endReplies(ch)
+	ch.tx = nil // what it settles is outstanding again
 	v.giveBackAll(s, ch, true, out)
 	v.forgetTimeout(ch)
 	delete(v.channels, ch.id)
@@ -267,16 +283,22 @@ func (v *VHost) closeChannel(s *Stamp, ch *channel, out *Outcome) {
 	}
 }
 
+// qos decides basic.qos. A limit for each consumer to come lifts the one of the channel; both hold if that of the channel is set
+// last. Source: AMQP basic.qos; RabbitMQ consumer-prefetch; rabbitmq-server 3.10.
 func (v *VHost) qos(ch *channel, c *Command, out *Outcome) *amqp.Error {
 	d := c.Definition
 	if d.PrefetchSize != 0 {
 		return amqp.NotImplemented("prefetch_size!=0 (%d)", d.PrefetchSize)
 	}
+	shared := int64(0)
 	if d.Global {
-		ch.shared.Max = int64(d.Prefetch)
-		v.wake(ch)
+		shared = int64(d.Prefetch)
 	} else {
 		ch.prefetch = int64(d.Prefetch)
+	}
+	if ch.shared.Max != shared {
+		ch.shared.Max = shared
+		v.wake(ch)
 	}
 	v.done(ch, c, out, Effect{})
 	return nil

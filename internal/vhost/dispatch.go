@@ -36,6 +36,7 @@ func (v *VHost) handTo(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, x
 	if ch == nil || ch.id != ChannelID(x.Channel) {
 		ch = v.channels[ChannelID(x.Channel)]
 	}
+	ch.served, ch.conn.served = q.id, ch.id
 	x.Window.Used += WindowCost(e.Size)
 	tag := ch.unacked.tag()
 	out.effect(Effect{
@@ -168,6 +169,9 @@ func (v *VHost) consume(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		Shared: &ch.shared, Window: &ch.conn.window, Arguments: d.Arguments, Timeout: timeout,
 	}
 	x.Own.Max = ch.prefetch
+	if d.NoAck && v.mutant == MutantFreeNoAck {
+		x.Shared = &queue.Limit{}
+	}
 	ch.attach(x)
 	q.consumers.Add(x)
 	q.consumed = true

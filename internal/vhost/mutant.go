@@ -19,6 +19,10 @@ const (
 	MutantForgetEnded Mutant = "forget-ended"
 	// MutantIgnorePrefetch hands over without taking credit.
 	MutantIgnorePrefetch Mutant = "ignore-prefetch"
+	// MutantFreeNoAck does not hold back consumers without acks when the prefetch of their channel is used up.
+	MutantFreeNoAck Mutant = "free-no-ack"
+	// MutantRecoverSettled returns with basic.recover what the channel has settled in its transaction.
+	MutantRecoverSettled Mutant = "recover-settled"
 	// MutantForgetWake does not tell a queue that a consumer has room again.
 	MutantForgetWake Mutant = "forget-wake"
 	// MutantForgetDeath sends a letter on with the history that it had.

@@ -78,7 +78,8 @@ func (v *VHost) settle(s *Stamp, ch *channel, tag uint64, c *Command, out *Outco
 	v.settled(ch, tag, d)
 }
 
-// recover decides basic.recover. Source: AMQP basic.recover; RabbitMQ specification notes.
+// recover decides basic.recover. What the channel has settled in its open transaction is not outstanding any more, and stays
+// for the commit. Source: AMQP basic.recover; RabbitMQ specification notes; rabbitmq-server 3.10.
 func (v *VHost) recover(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
 	if !c.Requeue {
 		return amqp.NotImplemented("requeue=false")
@@ -101,10 +102,10 @@ func (v *VHost) settled(ch *channel, tag uint64, d delivery) {
 	if v.mutant != MutantForgetWake {
 		d.queue.consumers.Wake()
 	}
-	v.touch(d.queue, 0)
-	if blocked {
-		v.wake(ch)
+	if blocked && ch.shared.Open() {
+		v.wake(ch) // before this queue is looked at: it may be the turn of another
 	}
+	v.touch(d.queue, 0)
 }
 
 // giveBack returns a message unsettled to its queue. failed says that this counts as a failed delivery.
@@ -116,9 +117,14 @@ func (v *VHost) giveBack(s *Stamp, ch *channel, tag uint64, d delivery, failed b
 	}
 }
 
-// giveBackAll returns all that is unacked on a channel.
+// giveBackAll returns all that is unacked on a channel, but what its open transaction settles.
 func (v *VHost) giveBackAll(s *Stamp, ch *channel, failed bool, out *Outcome) {
-	for d := ch.unacked.from(0); d != nil; d = ch.unacked.from(0) {
+	next := uint64(0)
+	for d := ch.unacked.from(next); d != nil; d = ch.unacked.from(next) {
+		next = d.tag + 1
+		if ch.tx.settles(d.tag) && v.mutant != MutantRecoverSettled {
+			continue
+		}
 		if v.full() {
 			v.leave(s, ch, *d, task{requeue: true, failed: failed})
 			continue

@@ -41,6 +41,9 @@ func (v *VHost) selectConfirms(ch *channel, c *Command, out *Outcome) *amqp.Erro
 	return nil
 }
 
+// settles reports whether tx, which may be nil, holds a settlement of a delivery.
+func (tx *transaction) settles(tag uint64) bool { return tx != nil && tx.settled[tag] }
+
 // hold keeps a publish or a settlement until commit. What is wrong with it is refused now.
 func (v *VHost) hold(s *Stamp, ch *channel, c *Command) *amqp.Error {
 	tx := ch.tx
@@ -55,7 +58,7 @@ func (v *VHost) hold(s *Stamp, ch *channel, c *Command) *amqp.Error {
 		k.Properties, k.Body = bytes.Clone(properties), bytes.Clone(c.Body)
 	} else {
 		first, last, err := ch.tags(c)
-		if err == nil && !c.Multiple && tx.settled[c.Tag] {
+		if err == nil && tx.settled[c.Tag] {
 			err = amqp.PreconditionFailed("unknown delivery tag %d", c.Tag)
 		}
 		if err != nil {

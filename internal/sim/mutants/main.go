@@ -62,6 +62,8 @@ var mutants = []mutant{
 	{"vhost: forget a death", sim.Options{VHost: vhost.MutantForgetDeath}, sim.Deaths},
 	{"vhost: keep what is too much", sim.Options{VHost: vhost.MutantKeepExcess}, sim.Limits},
 	{"vhost: ignore the prefetch", sim.Options{VHost: vhost.MutantIgnorePrefetch}, sim.Prefetch},
+	{"vhost: let consumers without acks pass the prefetch", sim.Options{VHost: vhost.MutantFreeNoAck}, sim.Prefetch},
+	{"vhost: recover what a transaction has settled", sim.Options{VHost: vhost.MutantRecoverSettled}, sim.Answers},
 	{"vhost: forget who has a held letter", sim.Options{VHost: vhost.MutantForgetTook}, sim.Held},
 	{"vhost: forget to try held letters again", sim.Options{VHost: vhost.MutantForgetRetry}, sim.Held},
 	{"vhost: forget in a restart what is held", sim.Options{VHost: vhost.MutantForgetHeld}, sim.Held},

@@ -82,8 +82,16 @@ func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) erro
 	c, label := newCheckpoint(log, at, j.nextFile, state)
 	j.nextFile++
 	j.unsyncedNames = true
-	write := func() error { return j.beside(func() error { return j.writeFile(c.name(), state, label) }) }
-	if err := j.withRoom(1, write); err != nil {
+	write := func(name string) error {
+		return j.beside(func() error { return j.writeFile(name, state, label) })
+	}
+	err := j.withRoom(c.name(), &j.checkpointRoom, 0, write)
+	if errors.Is(err, ErrNoSpace) && len(j.ahead) > j.needed && j.o.Mutant != MutantIdleSpare {
+		if err = j.unname(); err == nil {
+			err = j.withRoom(c.name(), &j.checkpointRoom, 0, write)
+		}
+	}
+	if err != nil {
 		j.discard(c.name())
 		return err
 	}
@@ -102,7 +110,7 @@ func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) erro
 		return err
 	}
 	if old.file != 0 {
-		j.discard(old.name())
+		j.keepRoom(old)
 	}
 	return nil
 }

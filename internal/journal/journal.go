@@ -36,6 +36,7 @@ type Journal struct {
 	open     *segment   // of segments, being written; nil before the first group after Open and Recover
 	full     []*segment // of segments, written to the end or left so by a crash, and without a table yet
 	ahead    []*segment // next to be written, in this order: the manifest names them, and nothing is in them
+	needed   int        // of these, that the Write underway goes on in
 	spares   []spare    // ready for use
 	making   *making    // the spare in the making
 	stock    Stock      // what Prepare was last asked for
@@ -44,6 +45,10 @@ type Journal struct {
 	dropped  map[place.LogID]bool
 	nextID   uint64
 	nextFile uint64
+
+	manifestRoom, checkpointRoom allowance
+	manifestBytes                int64 // of the newest manifest
+	roomRefused                  bool  // there was no room for an allowance
 
 	pagesFrom place.Index // first index of a log of pages that is new
 	rewriting *Rewriting  // underway

@@ -62,7 +62,7 @@ func put(j *Journal, group []Batch) error {
 	for _, b := range group {
 		bytes += len(b.Data) + Overhead
 	}
-	if err := j.Reserve(bytes, Draining); err != nil {
+	if err := j.Reserve(bytes, Committed); err != nil {
 		return err
 	}
 	return j.Write(group)

@@ -159,10 +159,11 @@ func (j *Journal) writeManifest(more ...*segment) error {
 		}
 		j.unsyncedNames = false
 	}
-	err := j.withRoom(0, func() error {
+	err := j.withRoom(manifestTemp, &j.manifestRoom, 0, func(name string) error {
 		p := j.encodeManifest(more...)
+		j.manifestBytes = int64(len(p))
 		j.written.Tables += int64(len(p))
-		return j.beside(func() error { return j.writeFile(manifestTemp, p) })
+		return j.beside(func() error { return j.writeFile(name, p) })
 	})
 	if errors.Is(err, ErrNoSpace) {
 		return err
@@ -184,13 +185,12 @@ func (j *Journal) writeManifest(more ...*segment) error {
 	return nil
 }
 
-// writeFile writes and syncs a small file whole, replacing what an unfinished try left.
+// writeFile writes and syncs a small file whole, in the place of one of that name, if there is one.
 func (j *Journal) writeFile(name string, parts ...[]byte) error {
 	f, err := j.fs.Create(j.path(name))
-	if errors.Is(err, vfs.ErrExist) {
-		if err = j.fs.Remove(j.path(name)); err == nil {
-			f, err = j.fs.Create(j.path(name))
-		}
+	old := errors.Is(err, vfs.ErrExist)
+	if old {
+		f, err = j.fs.Open(j.path(name))
 	}
 	if err != nil {
 		return err
@@ -203,28 +203,13 @@ func (j *Journal) writeFile(name string, parts ...[]byte) error {
 			off, p = off+int64(n), p[n:]
 		}
 	}
+	if err == nil && old {
+		err = f.Truncate(off)
+	}
 	if err == nil && !(j.o.Mutant == MutantEarlyCheckpoint && name != manifestTemp) {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
-}
-
-// withRoom tries again with a spare segment's space for each time the disk is full: what is small and must be written
-// for anything to be given back, manifests and checkpoints, comes from the reserve too, down to least spares.
-func (j *Journal) withRoom(least int, write func() error) error {
-	for {
-		err := write()
-		if !errors.Is(err, vfs.ErrNoSpace) {
-			return err
-		}
-		i := slices.IndexFunc(j.spares, func(s spare) bool { return !s.named })
-		if i < 0 || len(j.spares) <= least {
-			return fmt.Errorf("%w: %w", ErrNoSpace, err)
-		}
-		name := j.spares[i].name()
-		j.spares = slices.Delete(j.spares, i, i+1)
-		j.discard(name)
-	}
 }
 
 // readFile reads a small file whole.

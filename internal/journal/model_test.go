@@ -284,8 +284,8 @@ func (m *model) write(j *Journal, dice *rand.Rand) error {
 	case m.keeping:
 	case dice.IntN(2) == 0:
 		err = m.reserve(j, total, Growing)
-	case !j.isReady(group):
-		err = m.reserve(j, total, Draining)
+	case !ready(j, group):
+		err = m.reserve(j, total, Committed)
 	}
 	if err == nil {
 		err = j.Write(group)
@@ -532,4 +532,10 @@ func TestWriteRefusesBeforeItWrites(t *testing.T) {
 	if err := j.Write([]Batch{{1, 4, nil}}); !errors.Is(err, ErrClosed) {
 		t.Errorf("write after close: %v", err)
 	}
+}
+
+// ready reports whether a group can be written without a Reserve.
+func ready(j *Journal, group []Batch) bool {
+	_, ready := j.isReady(group)
+	return ready
 }

@@ -47,6 +47,7 @@ func Open(fs vfs.FS, o Options) (*Journal, Report, error) {
 	j := &Journal{
 		fs: vfs.Bounded(fs, o.OpenFiles), o: o, opening: true, nextID: 1, nextFile: 1, buf: vfs.Aligned(int(min(bufferBytes, o.SegmentBytes))),
 		logs: map[place.LogID]*logState{}, dropped: map[place.LogID]bool{}, pagesFrom: 1,
+		manifestRoom: allowance{name: manifestRoom}, checkpointRoom: allowance{name: checkpointRoom},
 	}
 	var r Report
 	if err := j.load(&r); err != nil {
@@ -161,6 +162,9 @@ func (j *Journal) strays() ([]string, error) {
 func (j *Journal) unnamed() (strays []string, err error) {
 	names, err := j.fs.List(j.o.Dir)
 	if err != nil {
+		return nil, err
+	}
+	if err := j.findAllowances(names); err != nil {
 		return nil, err
 	}
 	j.spares = slices.DeleteFunc(j.spares, func(s spare) bool { return !slices.Contains(names, s.name()) })

@@ -14,7 +14,7 @@ const (
 	Overhead = 1 << 10
 
 	segmentBytesDefault = 64 << 20  // so that reclaiming goes by small steps and rolling is rare
-	reserveBytesDefault = 256 << 20 // what settles and moves may still take when the disk is full
+	reserveBytesDefault = 256 << 20 // what moves, settles and checkpoints may still take when the disk is full
 	segmentBytesMin     = 64 << 10
 	openFilesDefault    = 256     // of the thousand that a process may have where nobody asked for more
 	bufferBytes         = 1 << 20 // of one write to the disk, and of one step of filling with zeros
@@ -28,8 +28,11 @@ type Options struct {
 	Entropy uint64
 	// SegmentBytes is the size of a segment file. Zero: 64 MiB. At least 64 KiB, rounded up to whole blocks.
 	SegmentBytes int64
-	// ReserveBytes is kept free in preallocated segments for Draining. Zero: 256 MiB; negative: none.
+	// ReserveBytes is kept free in preallocated segments for what gives space back, and for what moves. It is no less than
+	// what these need. Zero: 256 MiB; negative: none.
 	ReserveBytes int64
+	// InFlight is how many bytes may be on their way to Write when the caller learns that there is no room for more.
+	InFlight int64
 	// Beside runs slow work on the disk and returns what it returns. Nil calls it. An engine that guards the journal with
 	// a lock lets go of it meanwhile: what may run beside what is said at Journal. Open does not ask it.
 	Beside func(io func() error) error
@@ -59,7 +62,7 @@ func (o *Options) fill() error {
 	return nil
 }
 
-// reserve is how many spare segments only Draining may take.
+// reserve is how many segments that wait to be written are not for Growing, at the least.
 func (o *Options) reserve() int {
 	return int(max(0, (o.ReserveBytes+o.SegmentBytes-1)/o.SegmentBytes))
 }
@@ -94,4 +97,8 @@ const (
 	MutantCutDamage Mutant = "cut-damage"
 	// MutantReadDamaged reads what a checksum refutes.
 	MutantReadDamaged Mutant = "read-damaged"
+	// MutantIdleSpare lets neither a checkpoint nor a manifest take the place of a spare segment.
+	MutantIdleSpare Mutant = "idle-spare"
+	// MutantUnsureGain rewrites on a full disk what may give nothing back.
+	MutantUnsureGain Mutant = "unsure-gain"
 )

@@ -144,6 +144,7 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 	for _, s := range gone {
 		j.discard(s.name())
 	}
+	j.roomRefused = false
 	j.removed = min(j.removed+len(gone), removedMost)
 	return nil
 }

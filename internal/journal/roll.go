@@ -52,12 +52,14 @@ func (j *Journal) begin(s *segment) (err error) {
 	return s.f.Sync()
 }
 
-// unname makes the segments ahead spares again: something larger has to come before them.
+// unname makes the segments ahead spares again, but for those that a Write underway goes on in: something larger has to
+// come before them, or they are needed for something else.
 func (j *Journal) unname() error {
-	ahead := j.ahead
-	j.ahead = nil
+	n := min(j.needed, len(j.ahead))
+	ahead := j.ahead[n:]
+	j.ahead = j.ahead[:n:n]
 	if err := j.writeManifest(); err != nil {
-		j.ahead = ahead
+		j.ahead = append(j.ahead, ahead...)
 		return err
 	}
 	for _, s := range ahead {
@@ -76,6 +78,7 @@ func (s *segment) spare() spare {
 // next may trust it to be whole.
 func (j *Journal) roll() error {
 	next := j.ahead[0]
+	j.needed = max(j.needed-1, 0)
 	if s := j.open; s != nil {
 		if len(j.dirty) > 0 && j.o.Mutant != MutantRollUnsynced {
 			if err := j.syncOpen(); err != nil {

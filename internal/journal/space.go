@@ -11,12 +11,59 @@ import (
 // Use says what room is wanted for.
 type Use uint8
 
+// The uses, in the order in which they stop when the disk is full. Each leaves what those behind it need until space is
+// given back: see keep.
 const (
-	// Growing is for what makes the journal hold more: publishing, declaring. It leaves the reserve alone.
+	// Growing is for what makes the journal hold more: publishing, declaring. It leaves the whole reserve alone.
 	Growing Use = iota
-	// Draining is for settles, moves and rewriting, which let space be given back. It may take the reserve.
+	// Moving is for dead letters that move, and for whatever else writes much and gives nothing back.
+	Moving
+	// Draining is for settles, purges, deletions: the next checkpoint lets go of all that they write.
 	Draining
+	// Committed is for batches that were decided already, and for the pages of a checkpoint. It leaves the files in whose
+	// place a checkpoint and a manifest can be written.
+	Committed
 )
+
+// keep is how many of the segments that wait to be written are not for a use. A checkpoint that is larger than its allowance
+// takes a spare. In front of that each use leaves one step to the next: what may be on its way, a segment at least, when
+// those who decide learn that there is no more room for it.
+func (j *Journal) keep(use Use) int {
+	if j.o.ReserveBytes < 0 {
+		return 0
+	}
+	step := int(1 + max(j.o.InFlight-1, 0)/capacity(j.o.SegmentBytes))
+	least := 1 + int(j.checkpointBytes()/j.o.SegmentBytes)
+	switch use {
+	case Growing:
+		return max(j.o.reserve(), least+2*step+1)
+	case Moving:
+		return least + 2*step
+	case Draining:
+		return least + step
+	}
+	return least
+}
+
+// checkpointBytes is what the checkpoints take that there are: about as much as the next ones do, which are written before
+// these go.
+func (j *Journal) checkpointBytes() (size int64) {
+	for _, l := range j.logs {
+		size += l.checkpoint.size
+	}
+	return size
+}
+
+// Room tells which use comes first among those for which there is room now, without another file; Committed: for nothing
+// that is not decided yet.
+func (j *Journal) Room() Use {
+	for use := Growing; use < Committed; use++ {
+		if j.ready() >= j.keep(use) {
+			return use
+		}
+	}
+	return Committed
+}
 
 // spare is a file filled with zeros or with what a reclaimed segment held, ready to be a segment.
 type spare struct {
@@ -46,25 +93,27 @@ func (j *Journal) fits(n int64) bool {
 	return j.open != nil && groupHeaderBytes+n+pageBytes <= j.open.room(1, 1)
 }
 
+// Lacking is how many bytes of the disk it takes until there is room for Growing.
+func (j *Journal) Lacking() int64 {
+	return max(0, int64(j.keep(Growing)-j.ready())) * j.o.SegmentBytes
+}
+
 // Reserve makes sure that the next n bytes can be written without meeting the end of the disk: the sum over all batches
 // that are to come of their data and Overhead. It counts nothing up: n is everything outstanding, each time. It may
 // take as long as filling a segment with zeros does, if Prepare was not called often enough before, and does nothing
 // otherwise; it both writes and keeps house.
 //
-// A Checkpoint on a full disk may take spare segments, all but one: reserve again after it.
+// A Checkpoint on a full disk may take spare segments, and what is named ahead: reserve again after it.
 //
-// Errors: ErrNoSpace, when the disk is full, for Growing also when only the reserve is left; else as of a failed write
-// to a file that holds nothing yet, and nothing has changed.
+// Errors: ErrNoSpace, when the disk is full and no more is left than what the uses behind this one need; else as of a
+// failed write to a file that holds nothing yet, and nothing has changed.
 func (j *Journal) Reserve(n int, use Use) error {
 	if j.failed != nil {
 		return j.failed
 	}
-	keep := 0
-	if use == Growing {
-		keep = j.o.reserve()
-	}
+	keep := j.keep(use)
 	need := int64(n) + int64(n)/(chunkBytes/8) // checksums of the chunks of large batches, and some
-	for !j.enough(need, keep) {
+	for !j.enough(need, keep, use) {
 		if err := j.makeRoom(need, keep); err != nil {
 			return err
 		}
@@ -86,9 +135,13 @@ func (j *Journal) makeRoom(n int64, keep int) error {
 	return j.name(n)
 }
 
-// enough reports whether n bytes find room and keep segments are left after that.
-func (j *Journal) enough(n int64, keep int) bool {
-	if j.fits(n) {
+// enough reports whether n bytes find room and keep segments are left after that. What was named ahead before is for
+// what is Committed.
+func (j *Journal) enough(n int64, keep int, use Use) bool {
+	switch fits := j.fits(n); {
+	case use == Committed:
+		return fits || j.takesNext(n)
+	case fits:
 		return j.ready() >= keep
 	}
 	return j.takesNext(n) && j.ready() > keep
@@ -122,20 +175,16 @@ const (
 )
 
 // stocked is how many segments that wait to be written are wanted, and how many of those that are given back are kept for
-// that. Where files are removed in traffic, fewer are made ahead: one that is to be given back soon will do, and else one is
-// only allocated.
+// that. What draining takes is ready at all times: another process may fill the disk within a moment.
 func (j *Journal) stocked(s Stock) (wanted, kept int) {
-	const ahead = 2
-	reserve := j.o.reserve()
+	reserve, ahead := j.keep(Growing), max(j.keep(Draining)+1, 2)
 	switch {
 	case s == Ample: // what comes and what goes is not in step: else one would be removed and soon another filled with zeros
-		return reserve + ahead, reserve + ahead + 3
+		return reserve + 2, reserve + 5
 	case s == Rest:
 		return max(reserve-1, ahead), max(reserve-1, ahead)
-	case s == Least && j.removed == 0:
-		return ahead, ahead
 	case s == Least:
-		return ahead - 1, ahead
+		return ahead, ahead
 	}
 	return 0, ahead
 }
@@ -155,6 +204,8 @@ func (j *Journal) Prepare(s Stock) (more bool, err error) {
 		err = j.name(0)
 	case stepClose:
 		err = j.closeOut()
+	case stepRoom:
+		err = j.makeRoomAhead()
 	case stepMake:
 		err = j.makeStep(j.o.SegmentBytes)
 	}
@@ -171,14 +222,15 @@ const (
 	stepNone step = iota
 	stepName
 	stepClose
+	stepRoom
 	stepMake
 )
 
-// nextStep is what has to be done next for so many segments to be ready. The last spare is left for a manifest that finds
-// no room, but where there is room enough.
+// nextStep is what has to be done next for so many segments to be ready. The last spares are left for a checkpoint and a
+// manifest that find no room, but where there is room enough.
 func (j *Journal) nextStep(s Stock) step {
 	wanted, _ := j.stocked(s)
-	spare := len(j.spares) > 1
+	spare := len(j.spares) > max(j.keep(Committed), 1)
 	switch {
 	case len(j.ahead) == 0 && (spare || s == Least && len(j.spares) > 0):
 		return stepName
@@ -186,10 +238,17 @@ func (j *Journal) nextStep(s Stock) step {
 		return stepClose
 	case spare && len(j.ahead) < aheadMost:
 		return stepName
+	case s != None && j.hasToMakeRoom():
+		return stepRoom
 	case j.making != nil && s != None || j.ready() < wanted:
 		return stepMake
 	}
 	return stepNone
+}
+
+func (j *Journal) hasToMakeRoom() bool {
+	a, _ := j.lacksRoom()
+	return a != nil
 }
 
 // makeSpare makes a spare of that size and finishes the one in the making, if there is one.
@@ -227,17 +286,24 @@ func (j *Journal) makeStep(size int64) error {
 	case err != nil:
 		j.abandon()
 	case m.done == m.size:
+		j.roomRefused = false
 		j.spares = append(j.spares, m.spare)
 		j.making = nil
 	}
 	return noSpace(err)
 }
 
-// step fills the next of the file, and closes it when it is full.
+// step fills the next of the file, and closes it when it is full. Room for all of it is asked for first: nothing is filled
+// for a file that has no room.
 func (m *making) step(fs vfs.FS, path string) (err error) {
 	if m.f == nil {
 		if m.f, err = fs.Create(path); err != nil {
 			return err
+		}
+		if !m.unfilled && m.size > bufferBytes {
+			if err = m.f.Allocate(0, m.size); err != nil {
+				return err
+			}
 		}
 	}
 	n, grow := m.size-m.done, m.f.Allocate

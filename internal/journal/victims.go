@@ -54,13 +54,29 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int
 		dead += c.s.size - c.live
 	}
 	most := min(max(all/100, j.o.SegmentBytes/4, segmentBytesMin), j.o.SegmentBytes)
-	need = 2 * segmentHeaderBytes
-	for i, c := range slices.Concat(sparse, small) {
-		if i > 0 && need+c.bytes > most {
-			break
+	choose := func() {
+		victims, need = nil, 2*segmentHeaderBytes
+		for i, c := range slices.Concat(sparse, small) {
+			if i > 0 && need+c.bytes > most {
+				break
+			}
+			victims, need = append(victims, c.s), need+c.bytes
 		}
-		victims, need = append(victims, c.s), need+c.bytes
-		c.s.said, c.s.refused = c.live, false
+	}
+	choose()
+	if free, err := j.fs.Free(); err == nil && free < need && j.o.Mutant != MutantUnsureGain {
+		// The new segment takes the room of a spare: that is worth it only if two others go for it.
+		if most = capacity(j.o.SegmentBytes); len(victims) < 2 || need > most {
+			choose()
+		}
+		if len(victims) < 2 || need > most {
+			return nil, 0, false
+		}
+	}
+	for _, c := range slices.Concat(sparse, small) {
+		if slices.Contains(victims, c.s) {
+			c.s.said, c.s.refused = c.live, false
+		}
 	}
 	return victims, need, float64(dead) > urgentShare*float64(all)
 }

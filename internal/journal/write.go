@@ -17,9 +17,12 @@ func (j *Journal) Write(group []Batch) error {
 	if err := j.check(group); err != nil {
 		return err
 	}
-	if !j.isReady(group) {
+	ready := false
+	if j.needed, ready = j.isReady(group); !ready {
+		j.needed = 0
 		return ErrUnready
 	}
+	defer func() { j.needed = 0 }()
 	for len(group) > 0 {
 		n, size := 0, int64(0)
 		if j.open != nil {
@@ -39,8 +42,8 @@ func (j *Journal) Write(group []Batch) error {
 	return nil
 }
 
-// isReady reports whether a group fits into the open segment and those ahead.
-func (j *Journal) isReady(group []Batch) bool {
+// isReady reports whether a group fits into the open segment and those ahead, and how many of these it needs.
+func (j *Journal) isReady(group []Batch) (needed int, ready bool) {
 	if j.open != nil {
 		n, _ := j.open.fit(group)
 		group = group[n:]
@@ -53,9 +56,10 @@ func (j *Journal) isReady(group []Batch) bool {
 		if n == 0 {
 			break
 		}
+		needed++
 		group = group[n:]
 	}
-	return len(group) == 0
+	return needed, len(group) == 0
 }
 
 // check refuses a group before anything is written.

@@ -1,0 +1,127 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// A manifest and a checkpoint must be written for space to be given back: on a full disk they take blocks that are kept
+// for them. An allowance is a file of such blocks, named beside what it is for, and of no meaning.
+type allowance struct {
+	name string
+	size int64 // 0: there is none
+}
+
+const (
+	manifestRoom   = "manifest.room"
+	checkpointRoom = "checkpoint.room"
+	allowanceBytes = 16 << 10 // beyond what there is now
+)
+
+// lacksRoom tells which allowance is missing, or too small, and what size it should have; nil: none.
+func (j *Journal) lacksRoom() (a *allowance, size int64) {
+	largest := int64(0)
+	for _, l := range j.logs {
+		largest = max(largest, l.checkpoint.size)
+	}
+	switch {
+	case j.o.ReserveBytes < 0 || j.roomRefused:
+	case j.manifestRoom.size < j.manifestBytes+vfs.BlockBytes:
+		return &j.manifestRoom, roundUp(2*j.manifestBytes+allowanceBytes, vfs.BlockBytes)
+	case j.checkpointRoom.size < largest+vfs.BlockBytes:
+		return &j.checkpointRoom, roundUp(2*largest+allowanceBytes, vfs.BlockBytes)
+	}
+	return nil, 0
+}
+
+// makeRoomAhead makes an allowance as large as it should be. What there is of it stays if there is no room for more.
+func (j *Journal) makeRoomAhead() error {
+	a, size := j.lacksRoom()
+	err := j.beside(func() error {
+		f, err := j.fs.Create(j.path(a.name))
+		if errors.Is(err, vfs.ErrExist) {
+			f, err = j.fs.Open(j.path(a.name))
+		}
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Allocate(0, size), f.Close())
+	})
+	if err != nil {
+		j.roomRefused = true // until something is given back
+		return noSpace(err)
+	}
+	a.size = size
+	return nil
+}
+
+// findAllowances notes those that an earlier run has left.
+func (j *Journal) findAllowances(names []string) error {
+	for _, a := range []*allowance{&j.manifestRoom, &j.checkpointRoom} {
+		if !slices.Contains(names, a.name) {
+			continue
+		}
+		f, err := j.fs.Open(j.path(a.name))
+		if err != nil {
+			return err
+		}
+		a.size, err = f.Size()
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withRoom writes a small file that must be written for anything to be given back. Where the disk has no room for it, it
+// takes the place of its allowance, or else of a spare segment, down to least spares: the file itself, for of room that is
+// given up other processes may be quicker to make use.
+func (j *Journal) withRoom(name string, a *allowance, least int, write func(name string) error) error {
+	err := write(name)
+	if errors.Is(err, vfs.ErrNoSpace) && a.size > 0 && j.o.Mutant != MutantIdleSpare {
+		a.size = 0
+		if again := j.beside(func() error { return j.fs.Rename(j.path(a.name), j.path(name)) }); again != nil {
+			return again
+		}
+		err = write(name)
+	}
+	for first := true; errors.Is(err, vfs.ErrNoSpace); first = false {
+		i := slices.IndexFunc(j.spares, func(s spare) bool { return !s.named && !j.isLeased(s.name()) })
+		if i < 0 || len(j.spares) <= least || j.o.Mutant == MutantIdleSpare {
+			return fmt.Errorf("%w: %w", ErrNoSpace, err)
+		}
+		sp := j.spares[i]
+		j.spares = slices.Delete(j.spares, i, i+1)
+		if !first { // it is larger than the spare whose place it took
+			j.discard(sp.name())
+		} else if again := j.beside(func() error { return j.inPlaceOf(sp, name) }); again != nil {
+			j.discard(sp.name())
+			return again
+		}
+		err = write(name)
+	}
+	return err
+}
+
+// inPlaceOf gives the file of a spare another name, durably: after a crash the manifest must not find a spare of another
+// size than it had. A part of the new file that was written before goes.
+func (j *Journal) inPlaceOf(sp spare, name string) error {
+	if err := j.fs.Rename(j.path(sp.name()), j.path(name)); err != nil {
+		return err
+	}
+	return j.fs.SyncDir(j.o.Dir)
+}
+
+// keepRoom makes the allowance for the next checkpoint of an old one, if there is none; else that goes.
+func (j *Journal) keepRoom(old checkpoint) {
+	a := &j.checkpointRoom
+	if a.size == 0 && j.o.ReserveBytes >= 0 && !j.isLeased(old.name()) &&
+		j.beside(func() error { return j.fs.Rename(j.path(old.name()), j.path(a.name)) }) == nil {
+		a.size = old.size
+		return
+	}
+	j.discard(old.name())
+}

@@ -68,7 +68,12 @@ func (r *runner) mustWait(p *post) bool {
 	case r.alarms() == 0:
 		return false
 	}
-	return slices.ContainsFunc(p.batch.Commands, func(c vhost.Command) bool { return c.Kind == vhost.Publish })
+	for i := range p.batch.Commands {
+		if r.vhost.Grows(&p.batch.Commands[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // park lets publishes wait for the end of the alarms, and what comes behind them on their channels: who publishes and then acks must not
@@ -81,7 +86,7 @@ func (r *runner) park(p *post) {
 		c := &p.batch.Commands[i]
 		to := r.portOf(c.Channel)
 		switch {
-		case to == nil || !to.parked && c.Kind != vhost.Publish && (c.Kind != vhost.Get || r.vhost.WindowOpen(l.conn)):
+		case to == nil || !to.parked && !r.vhost.Grows(c) && (c.Kind != vhost.Get || r.vhost.WindowOpen(l.conn)):
 			r.stepCommand(l, c)
 			c.Kind = 0
 		default:
@@ -121,10 +126,78 @@ func (r *runner) dropParked(l *Link) {
 		return
 	}
 	l.parked = 0
-	r.parked = slices.DeleteFunc(r.parked, func(p post) bool {
-		if p.link == l {
-			p.batch.free()
+	r.parked = withoutLink(r.parked, l)
+}
+
+// withoutLink drops the posts of a link.
+func withoutLink(posts []post, l *Link) []post {
+	return slices.DeleteFunc(posts, func(p post) bool {
+		if p.link != l {
+			return false
 		}
-		return p.link == l
+		p.batch.free()
+		if p.done != nil {
+			p.done <- nil
+		}
+		return true
 	})
+}
+
+// mayWrite reports whether there is room for anything that is decided now. Without it nothing is decided that has to be
+// written: what is left of the disk is for what was decided before, and for the checkpoint that gives space back.
+func (r *runner) mayWrite() bool {
+	_, err := r.log.Reserve(journal.Draining)
+	return err == nil
+}
+
+// heedRoom tells the vhost whether there is room for letters to move.
+func (r *runner) heedRoom() {
+	_, err := r.log.Reserve(journal.Moving)
+	if cramped := err != nil; cramped != r.cramped {
+		r.cramped = cramped
+		r.decide(nil, &vhost.Command{Kind: vhost.SetRoom, Room: !cramped})
+	}
+}
+
+// mustStall reports whether p has to wait until something can be written. The end of a link does not, nor what leaves no
+// trace: connections and channels are opened all the same.
+func (r *runner) mustStall(p *post) bool {
+	switch {
+	case p.ends():
+		if l := p.link; l.stalled > 0 {
+			l.stalled = 0
+			r.stalled = withoutLink(r.stalled, l)
+		}
+		return false
+	case p.link.stalled > 0:
+		return true
+	case r.mayWrite():
+		return false
+	}
+	for i := range p.batch.Commands {
+		switch p.batch.Commands[i].Kind {
+		case 0, vhost.Connect, vhost.OpenChannel, vhost.Grant, vhost.Qos, vhost.SelectConfirms, vhost.SelectTx:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+func (r *runner) stall(p *post) {
+	r.stalled = append(r.stalled, *p)
+	p.link.stalled++
+}
+
+// unstall takes what has waited, once something can be written.
+func (r *runner) unstall() []post {
+	if len(r.stalled) == 0 || !r.mayWrite() {
+		return nil
+	}
+	stalled := r.stalled
+	r.stalled = nil
+	for i := range stalled {
+		stalled[i].link.stalled = 0
+	}
+	return stalled
 }

@@ -41,7 +41,7 @@ func newBacklog(t testing.TB, fs vfs.FS, n, size, batch int) *backlog {
 			group = append(group, journal.Batch{Log: 1, Index: i, Data: data})
 			bytes += len(data)
 		}
-		if err := j.Reserve(bytes+len(group)*journal.Overhead, journal.Draining); err != nil {
+		if err := j.Reserve(bytes+len(group)*journal.Overhead, journal.Committed); err != nil {
 			t.Fatal(err)
 		}
 		if err := j.Write(group); err != nil {

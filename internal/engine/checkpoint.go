@@ -48,7 +48,7 @@ func (e *Engine) newRunner(name string, log place.LogID) (r *runner, err error) 
 	if err != nil {
 		return nil, err
 	}
-	next, err := r.log.Reserve(journal.Draining)
+	next, err := r.log.Reserve(journal.Committed)
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +60,7 @@ func (e *Engine) newRunner(name string, log place.LogID) (r *runner, err error) 
 	}
 	r.time.atLeast(r.vhost.Logged())
 	r.begin()
+	r.heedRoom()
 	r.decide(nil, &vhost.Command{Kind: vhost.Recovered})
 	return r, nil
 }

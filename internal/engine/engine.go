@@ -128,6 +128,7 @@ func Open(o Options) (*Engine, error) {
 		o.SyncInterval = syncInterval
 	}
 	guard := new(tables)
+	o.Journal.InFlight = inFlight(&o.Journal)
 	o.Journal.Entropy, o.Journal.Beside = rand.Uint64(), guard.beside
 	j, report, err := journal.Open(o.FS, o.Journal)
 	if c := report.Cut; c != nil {
@@ -149,9 +150,10 @@ func Open(o Options) (*Engine, error) {
 	e.mu.runners, e.mu.faults, e.damage.stops = map[string]*runner{}, map[string]*amqp.Error{}, map[string]Stops{}
 	e.watch = newWatch(o.Node, o.Machine, limits, o.Log, e.kickAll)
 	e.clocks = newClockWatch(e)
-	e.scribe = newScribe(j, guard, &o, e.checkpointSoon, e.watch.setJournal, e.end)
+	e.scribe = newScribe(j, guard, &o, e.checkpointSoon, e.roomChanged, e.end)
 	e.tidier = newTidier(e)
 	e.storing.Store(true) // a checkpoint takes all that there is: none before all is open
+	e.scribe.expectRoom(o.FS)
 	e.scribe.start()
 	err = e.missing(place.LogID(access.OwnLogID), report.Unnamed)
 	if err != nil {
@@ -176,7 +178,7 @@ func Open(o Options) (*Engine, error) {
 	go e.clocks.run()
 	go e.tidier.run()
 	e.storing.Store(false)
-	if e.replayed || e.scribe.noRoom.Load() {
+	if e.replayed || e.scribe.short() {
 		e.checkpointSoon() // else what each of many short lives adds would be read again by the next
 	}
 	if err := e.bootDefaults(); err != nil {
@@ -416,12 +418,21 @@ func (e *Engine) checkpointAll(runners map[string]*runner) error {
 	return err
 }
 
-// checkpointSoon is told by the scribe that the journal has grown.
-func (e *Engine) checkpointSoon() {
+// roomChanged is told by the scribe for what there is room.
+func (e *Engine) roomChanged(use journal.Use) {
+	e.watch.setJournal(use != journal.Growing)
+	e.kickAll()
+}
+
+// Waiting tells since when nothing can be written for want of room; nil if that is not so.
+func (e *Engine) Waiting() *Waiting { return e.scribe.waiting.Load() }
+
+// checkpointSoon is told by the scribe that the journal has grown. It reports whether a checkpoint was begun.
+func (e *Engine) checkpointSoon() bool {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	if e.mu.closed || !e.storing.CompareAndSwap(false, true) {
-		return
+		return false
 	}
 	e.jobs.Go(func() {
 		defer e.storing.Store(false)
@@ -435,6 +446,7 @@ func (e *Engine) checkpointSoon() {
 		}
 		e.tidier.kick()
 	})
+	return true
 }
 
 // store writes checkpoints on the keeper's goroutine, when everything that they cover is safe.

@@ -15,8 +15,6 @@ const (
 	// ampleBytes of free disk are enough to put off making spare segments while there is traffic, for those that are given
 	// back will serve; and to do with the reserve in a pause.
 	ampleBytes = 2 << 30
-	// looksPerFree is how many times the keeper looks for work between looks at the free space.
-	looksPerFree = 64
 )
 
 // keeper keeps house in the journal, one thing at a time, so that the scribe never waits for it: it makes segments ready
@@ -37,8 +35,7 @@ type keeper struct {
 	}
 
 	// The goroutine's own.
-	ample bool // much free space on the disk, when last looked at
-	looks int  // until the next look at it
+	refused time.Time // when the disk had no room for another file
 }
 
 func newKeeper(s *scribe, fs vfs.FS, l *slog.Logger) *keeper {
@@ -88,7 +85,7 @@ func (k *keeper) run() {
 		case k.prepare(k.wanted()):
 		default:
 			var again <-chan time.Time
-			if k.scribe.noRoom.Load() {
+			if k.scribe.full.Load() {
 				retry.Reset(noSpaceRetry)
 				again = retry.C
 			}
@@ -112,15 +109,13 @@ func (k *keeper) take() (job func(), closing bool) {
 }
 
 // wanted is which segments should be ready now: the reserve in a pause, and more when the disk is so full that the reserve
-// must be kept complete in traffic.
+// must be kept complete in traffic. A disk that had no room is not asked again at once.
 func (k *keeper) wanted() journal.Stock {
-	if k.looks--; k.looks <= 0 {
-		k.looks = looksPerFree
-		free, err := k.fs.Free()
-		k.ample = err == nil && free > ampleBytes
-	}
+	free, err := k.fs.Free()
 	switch {
-	case !k.ample || k.scribe.noRoom.Load():
+	case k.scribe.full.Load() && time.Since(k.refused) < noSpaceRetry:
+		return journal.None
+	case err != nil || free <= ampleBytes || k.scribe.full.Load():
 		return journal.Ample
 	case k.scribe.resting.Load():
 		return journal.Rest
@@ -135,13 +130,17 @@ func (k *keeper) prepare(stock journal.Stock) (more bool) {
 		return err
 	})
 	switch {
-	case errors.Is(err, journal.ErrNoSpace): // for all that is wanted; what must be there may be
-		err := k.keep(func(j *journal.Journal) error { return j.Reserve(1, journal.Growing) })
-		k.scribe.setFull(err != nil)
+	case errors.Is(err, journal.ErrNoSpace):
+		k.refused = time.Now()
+		k.scribe.full.Store(true)
+		k.scribe.lookForRoom()
 	case err != nil:
 		k.slog.Error("cannot prepare a segment", "error", err)
 	case !more && stock == journal.Ample:
-		k.scribe.setFull(false)
+		k.scribe.full.Store(false)
+		k.scribe.noRoomFor(journal.Growing)
+	default:
+		k.scribe.lookForRoom()
 	}
 	return more
 }

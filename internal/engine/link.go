@@ -27,6 +27,7 @@ type Link struct {
 	published bool                         // has published
 	blocked   bool                         // was told that publishing has to wait
 	parked    int                          // posts of this link that wait for the end of alarms
+	stalled   int                          // posts that wait until anything can be written
 	channels  map[vhost.ChannelID]struct{} // that have ports
 	waiting   []post                       // until the window has room: the first from its next command on
 }

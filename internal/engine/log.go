@@ -19,7 +19,7 @@ type Log interface {
 	// in order. Data is lent for the call. Afterwards everything restored is safe.
 	Restore(checkpoint func(at place.Index, state []byte) error, batch func(place.Index, []byte) error) error
 	// Reserve comes before the machine decides: the index that the next Append will give. ErrNotLeader and a
-	// log without room for growing are told here, when nothing has happened yet.
+	// log without room for that use are told here, when nothing has happened yet.
 	Reserve(use journal.Use) (place.Index, error)
 	// Append gives a batch away, with nothing appended since Reserve: its place is fixed on return. Then the
 	// listener hears that it became safe, or was lost. Urgent: somebody waits. It waits while too much is
@@ -92,9 +92,9 @@ func (l *diskLog) AppendPages(batch []byte) place.Index {
 	return i
 }
 
-// Reserve implements Log. Room is kept by the scribe ahead of need; it says here when only the reserve is left.
+// Reserve implements Log. Room is kept by the scribe ahead of need; it says here when what is left is for other uses.
 func (l *diskLog) Reserve(use journal.Use) (place.Index, error) {
-	if use == journal.Growing && l.scribe.noRoom.Load() {
+	if use < l.scribe.roomFor() {
 		return 0, journal.ErrNoSpace
 	}
 	return l.next, nil

@@ -68,6 +68,8 @@ type runner struct {
 	held         []*port                         // with effects that wait
 	looks        []look                          // answers that wait
 	parked       []post                          // publishes that wait for the end of alarms, and what comes behind them
+	stalled      []post                          // what waits until anything can be written
+	cramped      bool                            // the vhost knows that there is no room for letters to move
 	blocked      int                             // links that were told so
 	alarmed      bool                            // those who have published were
 	heldBackBy   Alarms                          // the last that held
@@ -211,7 +213,7 @@ func (r *runner) untilDue() time.Duration {
 	now, _, _ := r.time.read()
 	r.timerAt = now + deadline.Instant(long/time.Millisecond)
 	at, ok := r.vhost.Due()
-	if !ok {
+	if !ok || !r.mayWrite() { // who makes room wakes it
 		return long
 	}
 	r.timerAt = min(at, r.timerAt)
@@ -247,10 +249,14 @@ func (r *runner) run(rounds int) {
 
 // step decides a round of posts, in batches of the log.
 func (r *runner) step(inbox []post) (ticked bool) {
+	if stalled := r.unstall(); stalled != nil {
+		inbox = append(stalled, inbox...)
+	}
 	if parked := r.unpark(); parked != nil {
 		inbox = append(parked, inbox...)
 	}
 	r.begin()
+	r.heedRoom()
 	r.withdraw()
 	for i := range inbox {
 		p := &inbox[i]
@@ -260,13 +266,15 @@ func (r *runner) step(inbox []post) (ticked bool) {
 			p.look(r.vhost)
 			r.answer(p.done)
 			r.begin()
+		case r.mustStall(p):
+			r.stall(p)
 		case r.mustWait(p):
 			r.park(p)
 		default:
 			r.stepBatch(p)
 		}
 	}
-	if at, ok := r.vhost.Due(); ok {
+	if at, ok := r.vhost.Due(); ok && r.mayWrite() {
 		if s := r.stamp(); at <= s.Now {
 			ticked = true
 			r.decide(nil, &vhost.Command{Kind: vhost.Tick})
@@ -514,8 +522,8 @@ func (r *runner) abandon() {
 	r.held, r.last = nil, nil
 	r.cache.close()
 	r.mu.Lock()
-	inbox := append(r.parked, r.mu.inbox...)
-	r.mu.inbox, r.parked = nil, nil
+	inbox := slices.Concat(r.parked, r.stalled, r.mu.inbox)
+	r.mu.inbox, r.parked, r.stalled = nil, nil, nil
 	r.mu.Unlock()
 	for _, p := range inbox {
 		if p.batch != nil {

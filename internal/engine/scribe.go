@@ -18,8 +18,8 @@ const (
 	lazySync = 100 * time.Millisecond
 	// pendingBytesMax is what runners may have handed to the scribe and it has not written yet: then they wait.
 	pendingBytesMax = 16 << 20
-	// pendingBytesLeast is that with a small reserve.
-	pendingBytesLeast = 1 << 20
+	// pendingShare: with a small reserve no more than that part of it, but pendingBytesLeast.
+	pendingShare, pendingBytesLeast = 8, 32 << 10
 	// noSpaceRetry is how often a full disk is asked again.
 	noSpaceRetry = time.Second
 	// checkpointBytes is how much the journal grows between checkpoints.
@@ -49,22 +49,25 @@ type scribe struct {
 		grown     int64                       // bytes written since checkpoints were asked for,
 		asked     time.Time                   // then
 	}
-	room   sync.Cond   // on mu: bytes went down
-	noRoom atomic.Bool // only the reserve is left: growing writes have to wait
-	busy   atomic.Bool // there is traffic at this moment
+	room    sync.Cond     // on mu: bytes went down, or nobody may wait for that any more
+	full    atomic.Bool   // no file could be made when it was tried last
+	use     atomic.Uint32 // journal.Use: the first for which there is room
+	waiting atomic.Pointer[Waiting]
+	busy    atomic.Bool // there is traffic at this moment
 
 	resting atomic.Bool   // there was none between the last two looks of the tidier
 	losses  atomic.Uint64 // how many times batches were lost
 	deeds   deeds
 
 	pendingMax int
+	noReserve  bool // of journal.Options
 
 	appended atomic.Int64 // bytes of batches, since the engine was opened
 
-	interval     time.Duration   // of vhost.SyncInterval
-	onCheckpoint func()          // the journal has grown by checkpointBytes; must not block
-	onSpace      func(full bool) // growing writes have no room any more, or again
-	onFailed     func(error)     // the journal cannot go on; must not block
+	interval     time.Duration         // of vhost.SyncInterval
+	onCheckpoint func() bool           // the journal has grown by checkpointBytes; must not block; false: not now
+	onSpace      func(use journal.Use) // there is room for that, and no longer or again for what comes before it
+	onFailed     func(error)           // the journal cannot go on; must not block
 
 	// The goroutine's own.
 	unsynced map[place.LogID]unsynced
@@ -88,15 +91,16 @@ type unsynced struct {
 	sync  vhost.Sync
 }
 
-func newScribe(j *journal.Journal, t *tables, o *Options, onCheckpoint func(), onSpace func(bool), onFailed func(error)) *scribe {
+func newScribe(j *journal.Journal, t *tables, o *Options, onCheckpoint func() bool, onSpace func(journal.Use), onFailed func(error)) *scribe {
 	s := &scribe{
 		journal: j, tables: t, slog: o.Log, wake: make(chan struct{}, 1), done: make(chan struct{}), interval: o.SyncInterval,
 		onCheckpoint: onCheckpoint, onSpace: onSpace, onFailed: onFailed, unsynced: map[place.LogID]unsynced{},
 	}
 	s.pendingMax = pendingBytesMax
-	if reserve := o.Journal.ReserveBytes; reserve > 0 { // what is under way must fit into it, should the disk be full
-		s.pendingMax = int(min(max(reserve/8, pendingBytesLeast), pendingBytesMax))
+	if n := o.Journal.InFlight; n > 0 {
+		s.pendingMax = int(n)
 	}
+	s.noReserve = o.Journal.ReserveBytes < 0
 	s.keeper = newKeeper(s, o.FS, o.Log)
 	s.mu.listeners, s.mu.written = map[place.LogID]listening{}, map[place.LogID]place.Index{}
 	s.room.L = &s.mu.Mutex
@@ -129,10 +133,11 @@ func (s *scribe) setSync(log place.LogID, sync vhost.Sync) {
 	}
 }
 
-// append takes a batch; its data is the scribe's to read for good. It waits while too much is pending.
+// append takes a batch; its data is the scribe's to read for good. It waits while too much is pending, but not for room on
+// the disk: runners decide nothing then that has to be written.
 func (s *scribe) append(b journal.Batch, urgent bool) {
 	s.mu.Lock()
-	for s.mu.bytes > s.pendingMax && !s.mu.closing && !s.mu.working {
+	for s.mu.bytes > s.pendingMax && !s.mu.closing && !s.mu.working && s.waiting.Load() == nil {
 		s.room.Wait()
 	}
 	s.mu.batches = append(s.mu.batches, appended{b, urgent})
@@ -280,8 +285,10 @@ func (s *scribe) take() (batches []appended, jobs []func(*scribe), forced, closi
 }
 
 // write appends batches to the journal as one group, and reports whether somebody waits for one of them to be synced. On
-// a disk that is full it waits: nothing is confirmed meanwhile, and nothing is lost.
+// a disk that has no room left at all it waits: nothing is confirmed meanwhile, and nothing is lost. It waits no longer
+// than until the scribe is closed: what is not written then was not confirmed.
 func (s *scribe) write(batches []appended) (urgent bool) {
+	defer s.setWaiting(nil)
 	for tries := 1; ; {
 		g := s.group(batches)
 		if len(g.batches) == 0 {
@@ -292,9 +299,12 @@ func (s *scribe) write(batches []appended) (urgent bool) {
 		case err == nil:
 			return s.note(&g)
 		case errors.Is(err, journal.ErrNoSpace):
-			s.setFull(true)
-			s.slog.Error("disk is full: nothing is confirmed until there is room", "error", err)
-			time.Sleep(noSpaceRetry)
+			s.full.Store(true)
+			s.noRoomFor(journal.Committed)
+			if s.setWaiting(err); !s.waitForRoom() {
+				s.fail(fmt.Errorf("the broker ends while the disk is full: %w", err), &g)
+				return false
+			}
 		case tries > 1: // the disk takes nothing, wherever it is put
 			s.fail(err, &g)
 			return false
@@ -343,7 +353,7 @@ func (s *scribe) put(g *group) error {
 	if errors.Is(err, journal.ErrUnready) {
 		s.keeper.house <- struct{}{}
 		defer func() { <-s.keeper.house }()
-		if err = s.call(func(j *journal.Journal) error { return j.Reserve(g.bytes, journal.Draining) }); err == nil {
+		if err = s.call(func(j *journal.Journal) error { return j.Reserve(g.bytes, journal.Committed) }); err == nil {
 			err = s.call(write)
 		}
 	}
@@ -370,6 +380,7 @@ func (s *scribe) note(g *group) (urgent bool) {
 	s.tables.RLock()
 	unprepared := s.journal.Unprepared(journal.Least)
 	s.tables.RUnlock()
+	s.lookForRoom()
 	if unprepared {
 		s.keeper.kick()
 	}
@@ -399,7 +410,7 @@ func (s *scribe) grow(bytes int) {
 	s.appended.Add(int64(bytes))
 	s.mu.Lock()
 	s.mu.grown += int64(bytes)
-	ask := s.mu.grown > checkpointBytes || s.noRoom.Load() && time.Since(s.mu.asked) > noSpaceRetry
+	ask := s.mu.grown > checkpointBytes || s.short() && time.Since(s.mu.asked) > noSpaceRetry
 	s.mu.Unlock()
 	if ask {
 		s.askCheckpoint()
@@ -411,31 +422,23 @@ func (s *scribe) drained() {
 	s.mu.Lock()
 	grown := s.mu.grown
 	s.mu.Unlock()
-	if s.noRoom.Load() && grown > 0 {
+	if s.short() && grown > 0 {
 		s.askCheckpoint()
 	}
 }
 
 func (s *scribe) askCheckpoint() {
-	s.mu.Lock()
-	s.mu.grown, s.mu.asked = 0, time.Now()
-	s.mu.Unlock()
-	s.onCheckpoint()
+	if s.onCheckpoint() { // else it is asked again
+		s.mu.Lock()
+		s.mu.grown, s.mu.asked = 0, time.Now()
+		s.mu.Unlock()
+	}
 }
 
 // markSafe records the position known safe, in a pause.
 func (s *scribe) markSafe() {
 	if err := s.call((*journal.Journal).MarkSafe); err != nil {
 		s.slog.Error("cannot record the safe position", "error", err)
-	}
-}
-
-func (s *scribe) setFull(full bool) {
-	if s.noRoom.Swap(full) != full {
-		s.onSpace(full)
-		if full {
-			s.askCheckpoint()
-		}
 	}
 }
 

@@ -88,9 +88,12 @@ func (t *tidier) run() {
 // look sees what traffic there was, and asks for a checkpoint in a pause.
 func (t *tidier) look() {
 	now := t.engine.scribe.appended.Load()
-	short := t.engine.Alarms().Has(LowDisk)
+	short := t.engine.LowOnDisk()
 	if idle := now == t.appended; t.engine.scribe.resting.Swap(idle) != idle {
 		t.engine.scribe.keeper.kick() // a pause wants other files to be ready than traffic does
+	}
+	if !t.engine.scribe.full.Load() {
+		t.engine.scribe.keeper.kick() // others may have filled the disk
 	}
 	t.apart++
 	if t.looks++; now != t.appended {

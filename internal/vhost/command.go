@@ -116,6 +116,9 @@ const (
 	// or why not; then a Went each queue to which it went.
 	Resend
 
+	// SetRoom: Room. Whether there is room on the disk for dead letters to move; a vhost begins with it.
+	SetRoom
+
 	// Tick lets time pass: what is due at Stamp.Now happens, up to tickMax deadlines.
 	Tick
 	// Recovered is the first command after a log was folded: what a crash left with consumers is ready.
@@ -138,6 +141,8 @@ type Command struct {
 	Multiple bool
 	Requeue  bool
 	NoWait   bool
+
+	Room bool
 
 	Window     int64
 	Number     uint16

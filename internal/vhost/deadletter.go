@@ -17,6 +17,10 @@ func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth
 		v.evict(s, seq, out)
 		return
 	}
+	if v.putsOff(q, reason) {
+		v.suspend(q, seq, task{reason: reason}, out)
+		return
+	}
 	v.touch(q, depth)
 	q.stats.Died[v.strategyOf(q)][reason]++
 	if !q.settings.hasDLX && (reason != DeliveryLimit || v.options.LostLettersMaxBytes == 0) {

@@ -274,7 +274,7 @@ func (v *VHost) purge(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Err
 	if err != nil {
 		return err
 	}
-	n := uint64(q.counted(queue.Held))
+	n := uint64(q.counted(queue.Held)) + v.purgeOff(s, q, out)
 	q.stats.Purged += n
 	v.purgeAll(s, q, out)
 	v.touch(q, 0)

@@ -60,6 +60,11 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 			v.timeOut(s, v.channels[ChannelID(d.Owner>>ownBits)], out)
 			continue
 		case ownJob:
+			if j := v.jobs.find(JobID(d.Owner >> ownBits)); v.cramped && j != nil && !j.Discard {
+				j.next = 0
+				v.wakeJob(j, s.Now+sweepEvery)
+				continue
+			}
 			left -= v.goOn(s, v.jobs.find(JobID(d.Owner>>ownBits)), out)
 			continue
 		}
@@ -202,11 +207,19 @@ func (v *VHost) happen(s *Stamp, q *queueState, seq queue.Seq, at deadline.Insta
 	}
 	switch {
 	case q.schedule != nil:
-		if until <= at {
+		switch {
+		case until > at:
+		case v.cramped:
+			v.putOffDue(q, seq)
+		default:
 			v.lateness.note(LateDelay, s.Now-at)
 			v.fire(s, q, seq, out)
 		}
 	case e.ExpireAt != 0 && e.ExpireAt <= at && (waits || e.State == queue.Ready && !q.settings.ExpiryHead):
+		if v.putsOff(q, Expired) {
+			v.putOffDue(q, seq)
+			return
+		}
 		v.lateness.note(LateTTL, s.Now-at)
 		v.die(s, q, seq, Expired, 0, out)
 		if e := q.messages.Entry(seq); e != nil { // kept in place, it may go on waiting
@@ -254,7 +267,7 @@ func (v *VHost) resume(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
 // expireHeads lets the messages of q go, head by head, where only the head may expire, and tells how many; most at the
 // most, and none once the portion is full.
 func (v *VHost) expireHeads(s *Stamp, q *queueState, most int, out *Outcome) (n int) {
-	for ; n < most && !v.full(); n++ {
+	for ; n < most && !v.full() && !v.putsOff(q, Expired); n++ {
 		seq, e, ok := q.messages.Head()
 		if !ok || !due(e, s.Now) || !q.settings.ExpiryHead {
 			break
@@ -271,7 +284,7 @@ func (v *VHost) expireHeads(s *Stamp, q *queueState, most int, out *Outcome) (n 
 // arm puts the deadline of q's head into the set, where only the head may expire.
 func (v *VHost) arm(q *queueState) {
 	v.disarmHead(q)
-	if !q.settings.ExpiryHead || q.deleted {
+	if !q.settings.ExpiryHead || q.deleted || v.putsOff(q, Expired) {
 		return
 	}
 	if _, e, ok := q.messages.Head(); ok && e.ExpireAt != 0 {
@@ -326,7 +339,7 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 	}
 	q.zero = q.zero[:0]
 	set := &q.settings
-	if !set.Overflow.dropsHead() || q.excess || v.mutant == MutantKeepExcess || q == v.shelf && v.mutant == MutantShelfGrows {
+	if !set.Overflow.dropsHead() || v.putsOff(q, MaxLen) || q.excess || v.mutant == MutantKeepExcess || q == v.shelf && v.mutant == MutantShelfGrows {
 		return
 	}
 	full := v.work + portionBytesMax
@@ -387,7 +400,7 @@ func (v *VHost) comeBack(s *Stamp, q *queueState, out *Outcome) {
 		return
 	}
 	for _, seq := range handed {
-		if v.full() {
+		if v.full() || v.cramped {
 			q.messages.Change(seq).Flags &^= queue.Handed
 			q.messages.Take(seq) // nobody gets it before it was counted
 			v.later(s, task{queue: q, seq: seq, requeue: true, failed: true})

@@ -289,6 +289,10 @@ func (v *VHost) armSweep(s *Stamp, at deadline.Instant) {
 func (v *VHost) sweep(s *Stamp, out *Outcome) {
 	h := &v.holding
 	h.at = 0
+	if v.cramped {
+		v.armSweep(s, s.Now+sweepEvery)
+		return
+	}
 	if h.next == 0 {
 		clear(h.blocked)
 		h.kept, h.again, h.reads = 0, false, 0

@@ -80,6 +80,9 @@ const (
 	// MutantForgetGrave forgets in a restart what was ended without a look at it.
 	MutantForgetGrave Mutant = "forget-grave"
 
+	// MutantMoveCramped lets letters move while there is no room for that.
+	MutantMoveCramped Mutant = "move-cramped"
+
 	// Faults of the queues.
 
 	// MutantForgetGone is queue.MutantForgetGone.

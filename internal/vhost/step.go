@@ -46,6 +46,9 @@ func (v *VHost) decide(s *Stamp, c *Command, out *Outcome) error {
 	case OpenChannel:
 		v.openChannel(c, out)
 		return nil
+	case SetRoom:
+		v.setRoom(s, c.Room)
+		return nil
 	case Tick:
 		v.tick(s, out)
 		return nil
@@ -68,6 +71,11 @@ func (v *VHost) decide(s *Stamp, c *Command, out *Outcome) error {
 
 // decideOn is the switch over what needs an open channel.
 func (v *VHost) decideOn(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+	if v.cramped {
+		if err := v.noRoomFor(ch, c); err != nil {
+			return err
+		}
+	}
 	switch c.Kind {
 	case Publish, Ack, Nack, Reject:
 		switch {
@@ -156,7 +164,7 @@ func (v *VHost) calm(s *Stamp, out *Outcome) {
 		}
 		v.dispatch(s, d.queue, d.depth, out)
 		v.enforce(s, d.queue, d.depth, out)
-		if len(v.holding.letters) > 0 && len(v.holding.blocked[d.queue.id]) > 0 {
+		if !v.cramped && len(v.holding.letters) > 0 && len(v.holding.blocked[d.queue.id]) > 0 {
 			v.admit(s, d.queue, d.depth, out)
 		}
 		v.arm(d.queue)

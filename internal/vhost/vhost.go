@@ -51,6 +51,11 @@ type VHost struct {
 	near      int          // messages that are in it by themselves
 	chunks    deadline.Set // of messages, each with the earliest deadline of those that are not
 
+	cramped bool        // there is no room for letters to move
+	off     []task      // copies that were to die meanwhile, in order
+	late    []lateChunk // of what was due meanwhile, in order
+	isLate  map[lateChunk]bool
+
 	saving  *checkpoint // in the making, nil if none is
 	storing *queue.Saving
 	marker  *queue.Marker // nil: nothing is marked
@@ -113,6 +118,7 @@ type queueState struct {
 	consumed  bool             // had a consumer: auto-delete may strike
 	zero      []queue.Seq      // enqueued with TTL 0 in this step: handed over in it, or expired
 	dirty     bool
+	off       int  // of VHost.off
 	excess    bool // over its limit: what is left goes with the next tick
 	deleted   bool
 	held      map[queue.Seq]heldLetter
@@ -301,7 +307,7 @@ func (v *VHost) checkDue(q *queueState) error {
 	q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {
 		side := q.messages.Side(s)
 		at, due := armed[s&^(queue.ChunkLen-1)], v.dueAt(q, e, &side)
-		if e.Flags&queue.Handed != 0 { // it comes back when the restart is over
+		if v.cramped || e.Flags&queue.Handed != 0 { // it comes back when the restart is over
 			return true
 		}
 		if v.mutant == "" && due != 0 && (at == 0 || at > due) && !slices.Contains(q.zero, s) {

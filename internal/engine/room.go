@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+)
+
+// On a disk that fills up the uses of the log stop one after the other (journal.Use): publishers wait, then dead letters
+// stay where they are, then nothing is decided any more until a checkpoint has given space back. Only if even that finds
+// no room the scribe waits. Source: ours, decision 17.
+
+// Waiting says that nothing can be written, and so nothing be confirmed, because the disk has no room at all.
+type Waiting struct {
+	Since time.Time
+	Err   error
+}
+
+// inFlight is how many bytes may be on their way to a journal with those options: they must fit into the reserve.
+func inFlight(o *journal.Options) int64 {
+	if o.ReserveBytes > 0 {
+		return min(max(o.ReserveBytes/pendingShare, pendingBytesLeast), pendingBytesMax)
+	}
+	return pendingBytesMax
+}
+
+// setWaiting notes what the scribe waits for; nil: nothing.
+func (s *scribe) setWaiting(err error) {
+	was := s.waiting.Load()
+	switch {
+	case err == nil && was != nil:
+		s.waiting.Store(nil)
+		s.slog.Warn("disk has room again", "waited", time.Since(was.Since).Round(time.Millisecond).String())
+	case err != nil && was == nil:
+		s.waiting.Store(&Waiting{time.Now(), err})
+		s.slog.Error("disk is full: nothing is confirmed until there is room", "error", err)
+		s.mu.Lock()
+		s.room.Broadcast()
+		s.mu.Unlock()
+	}
+}
+
+// waitForRoom waits until it is worth trying again, and reports false if the scribe is being closed.
+func (s *scribe) waitForRoom() bool {
+	again := time.NewTimer(noSpaceRetry)
+	defer again.Stop()
+	for {
+		s.mu.Lock()
+		closing := s.mu.closing
+		s.mu.Unlock()
+		if closing {
+			return false
+		}
+		select {
+		case <-again.C:
+			return true
+		case <-s.wake: // by close, or by what has to wait, too
+		}
+	}
+}
+
+// roomFor is the first use for which there is room.
+func (s *scribe) roomFor() journal.Use { return journal.Use(s.use.Load()) }
+
+// short reports whether there is no room for something.
+func (s *scribe) short() bool { return s.roomFor() != journal.Growing }
+
+// lookForRoom finds out for what there is room, while no file can be made: what was written has taken some.
+func (s *scribe) lookForRoom() {
+	if !s.full.Load() {
+		return
+	}
+	s.tables.RLock()
+	use := s.journal.Room()
+	s.tables.RUnlock()
+	if s.waiting.Load() != nil {
+		use = journal.Committed
+	}
+	s.noRoomFor(max(use, s.fullUse()))
+}
+
+// expectRoom finds out, before anything is decided, whether the disk has room for the reserve.
+func (s *scribe) expectRoom(fs vfs.FS) {
+	free, err := fs.Free()
+	if err == nil && free < s.journal.Lacking() {
+		s.full.Store(true)
+		s.lookForRoom()
+	}
+}
+
+// fullUse is what may go on at the most while no file can be made, where no reserve is kept.
+func (s *scribe) fullUse() journal.Use {
+	if s.noReserve {
+		return journal.Moving
+	}
+	return journal.Growing
+}
+
+// noRoomFor takes note of the first use for which there is room; Growing: for all.
+func (s *scribe) noRoomFor(use journal.Use) {
+	if was := journal.Use(s.use.Swap(uint32(use))); was != use {
+		s.onSpace(use)
+		if use > was {
+			s.askCheckpoint()
+		}
+	}
+}

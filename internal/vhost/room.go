@@ -1,0 +1,143 @@
+package vhost
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// On a disk that is all but full, what is left is for settling, purging and deleting. Whoever runs the vhost says so by
+// SetRoom; then nothing moves. A copy that would become a dead letter stays in its queue, unacked and with nobody, and
+// dies when there is room again, in the order in which it would have died. What is due to expire, to fire, or to be
+// tried again stays where it is until then. Nothing of this is in the log: after a crash such a copy was not settled.
+// Source: ours, decision 17.
+
+// lateChunk is a chunk with messages that were due while there was no room.
+type lateChunk struct {
+	queue QueueID
+	chunk queue.Seq
+}
+
+// setRoom decides SetRoom.
+func (v *VHost) setRoom(s *Stamp, room bool) {
+	if v.cramped = !room; v.cramped {
+		return
+	}
+	off, late := v.off, v.late
+	v.off, v.late, v.isLate = nil, nil, nil
+	for _, t := range off {
+		t.queue.off--
+		v.later(s, t)
+	}
+	for _, c := range late {
+		if q := v.queueOf(c.queue); q != nil {
+			v.rearm(q, c.chunk, s.Now)
+		}
+	}
+	for _, q := range v.sortedQueues() {
+		v.touch(q, 0)
+	}
+	v.sweepSoon(s)
+}
+
+// goesOn reports whether a message of q that dies for reason goes elsewhere.
+func (v *VHost) goesOn(q *queueState, reason Reason) bool {
+	return q != v.shelf && (q.settings.hasDLX || reason == DeliveryLimit && v.options.LostLettersMaxBytes != 0)
+}
+
+// putsOff reports whether a message of q that dies for reason has to stay until there is room.
+func (v *VHost) putsOff(q *queueState, reason Reason) bool {
+	return v.cramped && v.mutant != MutantMoveCramped && v.goesOn(q, reason)
+}
+
+// suspend keeps a copy that was to die, or to return, until there is room.
+func (v *VHost) suspend(q *queueState, seq queue.Seq, t task, out *Outcome) {
+	if q.messages.Entry(seq).State == queue.Ready {
+		q.messages.Take(seq)
+	}
+	t.queue, t.seq = q, seq
+	v.off = append(v.off, t)
+	q.off++
+	if out.Trace {
+		out.Facts = append(out.Facts, Fact{Kind: PutOff, Queue: q.id, Seq: seq})
+	}
+}
+
+// putOffDue leaves what is due in the chunk of a message until there is room.
+func (v *VHost) putOffDue(q *queueState, seq queue.Seq) {
+	c := lateChunk{q.id, seq &^ (queue.ChunkLen - 1)}
+	if v.isLate[c] {
+		return
+	}
+	if v.isLate == nil {
+		v.isLate = map[lateChunk]bool{}
+	}
+	v.isLate[c] = true
+	v.late = append(v.late, c)
+}
+
+// purgeOff ends the copies of q that were put off, and tells how many there were.
+func (v *VHost) purgeOff(s *Stamp, q *queueState, out *Outcome) (n uint64) {
+	if q.off == 0 {
+		return 0
+	}
+	kept := v.off[:0]
+	for _, t := range v.off {
+		if t.queue != q {
+			kept = append(kept, t)
+			continue
+		}
+		if e := q.messages.Entry(t.seq); e != nil && e.State == queue.Unacked {
+			v.end(s, q, t.seq, GonePurged, out)
+			n++
+		}
+	}
+	clear(v.off[len(kept):])
+	v.off, q.off = kept, 0
+	return n
+}
+
+// noRoomFor refuses what would stay in the log while there is no room for it. What is there already may be declared.
+func (v *VHost) noRoomFor(ch *channel, c *Command) *amqp.Error {
+	d, grows := c.Definition, false
+	switch c.Kind {
+	case DeclareExchange:
+		grows = d.Durable && !d.Passive && v.topo.Exchange(d.Name) == nil
+	case DeclareQueue:
+		grows = d.Durable && !d.Passive && v.queueNamed(d.Name) == nil
+	case BindExchange, BindQueue:
+		o, err := ch.binding(c)
+		if err != nil {
+			return err
+		}
+		if _, _, err = v.ends(ch, o); err != nil {
+			return err
+		}
+		grows = o.Durable && !v.topo.Bound(bindingOf(o))
+	case Republish, FireNow, Resend:
+		grows = true
+	case BeginRedrive:
+		grows = !c.Order.Discard
+	}
+	if !grows {
+		return nil
+	}
+	return amqp.PreconditionFailed("the disk is full: no room for this in vhost '%s' until messages are acknowledged, purged or deleted", v.name)
+}
+
+// Grows reports whether a command may make the log hold more, however little is left to be consumed: a publish, the commit
+// of one.
+func (v *VHost) Grows(c *Command) bool {
+	switch c.Kind {
+	case Publish:
+		return true
+	case CommitTx:
+		if ch := v.channels[c.Channel]; ch != nil && ch.tx != nil {
+			for i := range ch.tx.held {
+				if ch.tx.held[i].command.Kind == Publish {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

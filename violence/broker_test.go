@@ -36,6 +36,8 @@ type broker struct {
 	exited  chan struct{} // closed at the end, then code is set
 	code    int           // -1: by a signal
 	killed  bool          // on purpose
+	asked   chan struct{} // closed when it was asked to end, or is about to be killed
+	asking  sync.Once
 	clock   struct {
 		sync.Mutex
 		stopped   time.Time     // by freeze; zero: it runs
@@ -46,7 +48,7 @@ type broker struct {
 // launch starts a broker, with options beside those that every broker here gets, and does not wait for it.
 func launch(t testing.TB, dir string, options ...string) *broker {
 	t.Helper()
-	b := &broker{t: t, dir: dir, exited: make(chan struct{}), started: time.Now()}
+	b := &broker{t: t, dir: dir, exited: make(chan struct{}), asked: make(chan struct{}), started: time.Now()}
 	b.cmd = exec.Command(*program, append([]string{"serve", "--data", dir,
 		"--listen", "127.0.0.1:0", "--management", "127.0.0.1:0", "--prometheus", "127.0.0.1:0"}, options...)...)
 	// A test run that is itself killed leaves no broker behind.
@@ -105,10 +107,16 @@ func (b *broker) addr(protocol string) string {
 
 // kill is kill -9. On return the process is gone.
 func (b *broker) kill() {
+	b.endSoon()
 	b.killed = true
 	_ = b.cmd.Process.Kill() // an error means that it is gone
 	b.awaitExit()
 }
+
+// ending is closed from when on a broker that does not answer is none to complain about.
+func (b *broker) ending() <-chan struct{} { return b.asked }
+
+func (b *broker) endSoon() { b.asking.Do(func() { close(b.asked) }) }
 
 func (b *broker) terminate() { must(b.t, b.cmd.Process.Signal(syscall.SIGTERM)) }
 

@@ -26,6 +26,7 @@
 //	go test ./violence -run Kill -args -rounds 10    sieges of ten kills: about a minute
 //	go test ./violence -args -rounds 50              everything
 //	go test ./violence -args -rounds 50 -seed 7      other dice; a seed fixes the blows and their moments, not the scheduler
+//	go test ./violence -run FullDiskTrials -args -rounds 1 -trials 20   small disks that others fill; -seed and -trials 1 repeat one
 //	go test ./violence -args -rounds 1 -binary build/bartleby  a binary that is there already, else it is built
 //
 // A siege that fails leaves the data, its trace and the broker's output in a directory that it names.

@@ -37,6 +37,7 @@ var concurrent = []string{".", "./bartlebytest", "./internal/engine", "./interna
 func suites() []suite {
 	seeds := cmp.Or(os.Getenv("SEEDS"), "2000")
 	soak := cmp.Or(os.Getenv("SOAK"), "1h")
+	trials := cmp.Or(os.Getenv("TRIALS"), "200")
 	mutants := strings.Fields(cmp.Or(os.Getenv("MUTANTS"), "go run ./internal/sim/mutants"))
 	return []suite{
 		{
@@ -102,6 +103,10 @@ func suites() []suite {
 		{
 			name: "violence", about: "all that can be done to a real process", long: true, binary: true, skips: true, limit: 2 * time.Hour,
 			steps: []step{goTest("-timeout=0", "./violence/...", "-args", "-rounds=50")},
+		},
+		{
+			name: "fulldisk", about: "random trials of small disks that others fill: TRIALS of them", long: true, binary: true, limit: 3 * time.Hour,
+			steps: []step{goTest("-timeout=0", "-run=FullDiskTrials", "./violence/...", "-args", "-rounds=1", "-trials="+trials, "-binary=../"+binary)},
 		},
 		{
 			name: "conformance-rabbitmq", about: "the AMQP cases against Debian's rabbitmq-server", long: true,

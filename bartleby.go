@@ -77,9 +77,11 @@ type Config struct {
 	ClusterTags, NodeTags       map[string]string
 	// Shown tells tools how the broker was configured; nil: they are not told.
 	Shown *Shown
-	// SegmentBytes is the size of a file of the log, from 64 KiB to 1 GiB; zero: 64 MiB. Files that are there keep theirs.
+	// SegmentBytes is the size of a file of the log, from 64 KiB to 1 GiB; zero: 64 MiB, less on a disk of less than 8 GB. Files
+	// that are there keep theirs.
 	SegmentBytes int64
-	// ReserveBytes is the room kept free in advance, so that a full disk can be drained; zero: 256 MiB, negative: none.
+	// ReserveBytes is the room kept free in advance, so that a full disk can be drained; zero: 256 MiB, less on a disk of less
+	// than 4 GB; negative: none.
 	ReserveBytes int64
 	// SparseShare and RewriteRatio are the trade between space and writing: segments of which more than that share is live
 	// are not rewritten, and while there is traffic so many bytes are rewritten for each that it appends. Zero: 0.87 and
@@ -103,7 +105,7 @@ type Config struct {
 	LoadDefinitions          string
 	SkipUnchangedDefinitions bool
 	// NoIndex says that letters are not indexed, so that each search looks at them all. IndexBytes is what the index may take
-	// on the disk; zero: 1 GiB. It is in the directory index of Data; without Data there is none. docs/search.md says more.
+	// on the disk; zero: 1 GiB, or a sixteenth of a smaller disk. It is in the directory index of Data; without Data there is none. docs/search.md says more.
 	NoIndex    bool
 	IndexBytes int64
 	// TestClock makes time stand still until Advance moves it.

@@ -35,3 +35,6 @@ func (c *Config) limits() *engine.Limits {
 	}
 	return &l
 }
+
+// indexShare: the index of letters takes one part in so many of a disk, at the most, where nobody says otherwise.
+const indexShare = 16

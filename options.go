@@ -86,6 +86,9 @@ func (c *Config) index(e *engine.Engine) search.Options {
 	if c.Data != "" && !c.NoIndex {
 		o.Dir = filepath.Join(c.Data, "index")
 	}
+	if size := e.Resources().DiskSize; o.MaxBytes == 0 && size > 0 {
+		o.MaxBytes = min(search.MaxBytes, size/indexShare)
+	}
 	return o
 }
 

@@ -22,25 +22,14 @@ import (
 // nest. An integer beyond 64 bits is refused. Of a key that comes twice the last value counts; Decode refuses it.
 //
 // To JSON: all integers are integers, timestamps in seconds; a double keeps its point (2.0), so that it comes back
-// as one; what is not finite is null; void is the text "undefined"; a string or binary that is not UTF-8 is base64-encoded. Of a name
-// that comes twice the first value counts.
+// as one; what is not finite is null; a string or binary that is not UTF-8 is base64-encoded. Of a name that comes
+// twice the first value counts.
 //
 // Source: RabbitMQ management API, arguments.
 type Arguments amqp.Table
 
 // MarshalJSON renders an object, {} if there is no argument.
-func (a Arguments) MarshalJSON() ([]byte, error) {
-	return appendTable(nil, amqp.Table(a), `"undefined"`), nil
-}
-
-// Editable is Arguments in which void is null, from which it is void again: for what people change and send back.
-type Editable Arguments
-
-// MarshalJSON renders an object, {} if there is no argument.
-func (e Editable) MarshalJSON() ([]byte, error) { return appendTable(nil, amqp.Table(e), "null"), nil }
-
-// UnmarshalJSON is that of Arguments.
-func (e *Editable) UnmarshalJSON(b []byte) error { return (*Arguments)(e).UnmarshalJSON(b) }
+func (a Arguments) MarshalJSON() ([]byte, error) { return appendTable(nil, amqp.Table(a)), nil }
 
 // UnmarshalJSON takes an object; null and the empty list, which some clients send for it, are an empty one, and so is a list
 // of pairs [["name", value]] one of these: RabbitMQ's command line exports definitions of operator policies so.
@@ -83,8 +72,7 @@ func tableOfPairs(pairs []amqp.Value) (t amqp.Table, err error) {
 	return t, nil
 }
 
-// appendTable and appendValue append JSON, with void for what is void.
-func appendTable(b []byte, t amqp.Table, void string) []byte {
+func appendTable(b []byte, t amqp.Table) []byte {
 	b = append(b, '{')
 	seen := make(map[string]bool, len(t))
 	for _, f := range t {
@@ -97,15 +85,13 @@ func appendTable(b []byte, t amqp.Table, void string) []byte {
 		seen[f.Name] = true
 		b = appendText(b, f.Name)
 		b = append(b, ':')
-		b = appendValue(b, f.Value, void)
+		b = appendValue(b, f.Value)
 	}
 	return append(b, '}')
 }
 
-func appendValue(b []byte, v amqp.Value, void string) []byte {
+func appendValue(b []byte, v amqp.Value) []byte {
 	switch v.Kind {
-	case 0, amqp.KindVoid:
-		return append(b, void...)
 	case amqp.KindBool:
 		return strconv.AppendBool(b, v.Int != 0)
 	case amqp.KindString, amqp.KindBinary:
@@ -113,14 +99,14 @@ func appendValue(b []byte, v amqp.Value, void string) []byte {
 	case amqp.KindTimestamp:
 		return strconv.AppendUint(b, uint64(v.Int), 10)
 	case amqp.KindTable:
-		return appendTable(b, v.Table, void)
+		return appendTable(b, v.Table)
 	case amqp.KindArray:
 		b = append(b, '[')
 		for i, e := range v.Array {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendValue(b, e, void)
+			b = appendValue(b, e)
 		}
 		return append(b, ']')
 	case amqp.KindDecimal:

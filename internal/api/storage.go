@@ -17,6 +17,20 @@ type Storage struct {
 	Syncs          SyncStorage        `json:"syncs"`
 	VHosts         List[VHostStorage] `json:"vhosts"`
 	Backups        Backups            `json:"backups"`
+	Disk           DiskStorage        `json:"disk"`
+}
+
+// DiskStorage says what takes the file system where the data is, in bytes. It is an estimate, as of a moment ago; 0: not known.
+type DiskStorage struct {
+	Size        int64  `json:"size"`
+	Free        int64  `json:"free"`
+	Spare       int64  `json:"spare"`   // ready for messages to come, beyond the reserve: for the alarm it is free
+	Reserve     int64  `json:"reserve"` // kept so that a full disk can be drained
+	Live        int64  `json:"live"`    // messages
+	Waiting     int64  `json:"waiting"` // in the log and not needed: a checkpoint, or rewriting, gives it back
+	Checkpoints int64  `json:"checkpoints"`
+	Others      int64  `json:"others"` // not in the log: files of others, what was spilled, the index of letters
+	Advice      string `json:"advice"` // what takes most, and what to do; empty while no alarm of the disk holds
 }
 
 // SegmentStorage counts the files of the log.

@@ -127,6 +127,7 @@ func Open(o Options) (*Engine, error) {
 	if o.SyncInterval == 0 {
 		o.SyncInterval = syncInterval
 	}
+	o.sizeJournal()
 	guard := new(tables)
 	o.Journal.InFlight = inFlight(&o.Journal)
 	o.Journal.Entropy, o.Journal.Beside = rand.Uint64(), guard.beside
@@ -148,7 +149,8 @@ func Open(o Options) (*Engine, error) {
 		grain: o.Journal.SegmentBytes / grainsPerSegment, hotMessages: o.HotMessages,
 	}
 	e.mu.runners, e.mu.faults, e.damage.stops = map[string]*runner{}, map[string]*amqp.Error{}, map[string]Stops{}
-	e.watch = newWatch(o.Node, o.Machine, limits, o.Log, e.kickAll)
+	e.watch = newWatch(o.Node, o.Machine, limits, o.Log, e.kickAll, spareRoom(j, guard))
+	e.watch.uses = e.diskUse
 	e.clocks = newClockWatch(e)
 	e.scribe = newScribe(j, guard, &o, e.checkpointSoon, e.roomChanged, e.end)
 	e.tidier = newTidier(e)

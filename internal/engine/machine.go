@@ -22,6 +22,7 @@ type Usage struct {
 	MemoryUsed int64 // resident; 0 is not known
 	MemoryMax  int64 // what machine and control groups allow; 0 is not known
 	DiskFree   int64 // for new files where the data is; negative is not known
+	DiskSize   int64 // of the file system where the data is; 0 is not known
 }
 
 // SystemMachine is the machine that this process runs on, with its data in a directory, "" for none. If the process is
@@ -46,7 +47,7 @@ func (m systemMachine) Read() Usage {
 		u.MemoryUsed = runtimeBytes()
 	}
 	if m.data != "" {
-		u.DiskFree = freeBytes(m.data)
+		u.DiskFree, u.DiskSize = diskBytes(m.data)
 	}
 	return u
 }

@@ -34,12 +34,14 @@ func memoryMax() int64 {
 	return least
 }
 
-func freeBytes(dir string) int64 {
+// diskBytes are what is free for everybody on the file system of a directory, and its size; -1 and 0 are not known. Where a
+// quota is told in the place of the file system, as that of a directory on XFS is, they are the quota's.
+func diskBytes(dir string) (free, size int64) {
 	var s syscall.Statfs_t
 	if syscall.Statfs(dir, &s) != nil {
-		return -1
+		return -1, 0
 	}
-	return int64(s.Bavail) * int64(s.Bsize)
+	return int64(s.Bavail) * int64(s.Bsize), int64(s.Blocks) * int64(s.Bsize)
 }
 
 // controlGroupBytes is the least memory limit of the process' control group and those around it, of either version; 0

@@ -6,4 +6,4 @@ func residentBytes() int64 { return 0 }
 
 func memoryMax() int64 { return 0 }
 
-func freeBytes(string) int64 { return -1 }
+func diskBytes(string) (free, size int64) { return -1, 0 }

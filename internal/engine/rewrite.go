@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
@@ -64,6 +65,14 @@ func (l liveLogs) bytes(log place.LogID, first, last place.Index) int64 {
 		return unknownBytes
 	}
 	return use.Bytes(log, first, last)
+}
+
+// total is how many bytes are needed in all.
+func (l liveLogs) total() (bytes int64) {
+	for log, use := range l {
+		bytes += use.Bytes(log, 0, math.MaxUint64) + use.Bytes(log.Pages(), 0, math.MaxUint64)
+	}
+	return bytes
 }
 
 // unknownBytes is more than a segment holds.

@@ -22,8 +22,6 @@ const (
 	pendingShare, pendingBytesLeast = 8, 32 << 10
 	// noSpaceRetry is how often a full disk is asked again.
 	noSpaceRetry = time.Second
-	// checkpointBytes is how much the journal grows between checkpoints.
-	checkpointBytes = 64 << 20
 )
 
 // scribe writes what runners append to the journal, many batches at a time, and syncs it. It waits for nothing but the
@@ -55,12 +53,15 @@ type scribe struct {
 	waiting atomic.Pointer[Waiting]
 	busy    atomic.Bool // there is traffic at this moment
 
-	resting atomic.Bool   // there was none between the last two looks of the tidier
-	losses  atomic.Uint64 // how many times batches were lost
-	deeds   deeds
+	resting   atomic.Bool                   // there was none between the last two looks of the tidier
+	lastStats atomic.Pointer[journal.Stats] // of the journal, for those who must not wait
 
-	pendingMax int
-	noReserve  bool // of journal.Options
+	losses atomic.Uint64 // how many times batches were lost
+	deeds  deeds
+
+	pendingMax      int
+	noReserve       bool  // of journal.Options
+	checkpointBytes int64 // that the journal grows between checkpoints
 
 	appended atomic.Int64 // bytes of batches, since the engine was opened
 
@@ -96,7 +97,7 @@ func newScribe(j *journal.Journal, t *tables, o *Options, onCheckpoint func() bo
 		journal: j, tables: t, slog: o.Log, wake: make(chan struct{}, 1), done: make(chan struct{}), interval: o.SyncInterval,
 		onCheckpoint: onCheckpoint, onSpace: onSpace, onFailed: onFailed, unsynced: map[place.LogID]unsynced{},
 	}
-	s.pendingMax = pendingBytesMax
+	s.pendingMax, s.checkpointBytes = pendingBytesMax, o.sizes().Checkpoint
 	if n := o.Journal.InFlight; n > 0 {
 		s.pendingMax = int(n)
 	}
@@ -410,7 +411,7 @@ func (s *scribe) grow(bytes int) {
 	s.appended.Add(int64(bytes))
 	s.mu.Lock()
 	s.mu.grown += int64(bytes)
-	ask := s.mu.grown > checkpointBytes || s.short() && time.Since(s.mu.asked) > noSpaceRetry
+	ask := s.mu.grown > s.checkpointBytes || s.short() && time.Since(s.mu.asked) > noSpaceRetry
 	s.mu.Unlock()
 	if ask {
 		s.askCheckpoint()

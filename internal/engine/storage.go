@@ -31,6 +31,8 @@ type Storage struct {
 	Rewritten                    uint64 // segments given back by them
 	Rewriting                    bool   // under way
 
+	Disk DiskUse // as it was seen last
+
 	VHosts []VHostStorage // in order of their names
 }
 
@@ -128,6 +130,7 @@ func (e *Engine) Storage(ctx context.Context) Storage {
 		s.Live += v.Live
 		s.VHosts = append(s.VHosts, v)
 	}
+	s.Disk = e.diskUse()
 	slices.SortFunc(s.VHosts, func(a, b VHostStorage) int { return cmp.Compare(a.Name, b.Name) })
 	return s
 }

@@ -31,8 +31,10 @@ const (
 type watch struct {
 	machine Machine // nil: there is nothing to look at
 	slog    *slog.Logger
-	node    string // its name, "" if it has none
-	changed func() // an alarm was raised or cleared; must not block
+	node    string         // its name, "" if it has none
+	changed func()         // an alarm was raised or cleared; must not block
+	spare   func() int64   // bytes of the disk that the journal keeps and does not need; must not block
+	uses    func() DiskUse // for the log; must not block
 
 	raised atomic.Uint32 // Alarms
 	counts [len(alarmNames)]atomic.Uint64
@@ -52,10 +54,11 @@ type figures struct {
 	Usage
 	limits                 Limits
 	memoryLimit, diskLimit int64 // unlimited, or bytes
+	spare                  int64 // of DiskFree: in files that the journal has ready
 }
 
-func newWatch(node string, m Machine, limits Limits, l *slog.Logger, changed func()) *watch {
-	w := &watch{node: node, machine: m, slog: l, changed: changed, stop: make(chan struct{}), stopped: make(chan struct{})}
+func newWatch(node string, m Machine, limits Limits, l *slog.Logger, changed func(), spare func() int64) *watch {
+	w := &watch{node: node, machine: m, slog: l, changed: changed, spare: spare, stop: make(chan struct{}), stopped: make(chan struct{})}
 	w.mu.limits = limits
 	w.look()
 	return w
@@ -129,6 +132,10 @@ func (w *watch) read() *figures {
 	f := &figures{Usage: Usage{DiskFree: -1}, limits: w.mu.limits}
 	if w.machine != nil {
 		f.Usage = w.machine.Read()
+		if f.DiskFree >= 0 { // what the broker has ready for publishers is theirs, and not used up
+			f.spare = w.spare()
+			f.DiskFree += f.spare
+		}
 	}
 	f.memoryLimit, f.diskLimit = f.limits.bytes(f.MemoryMax)
 	return f
@@ -183,6 +190,9 @@ func (w *watch) set(a Alarms, on bool, shown ...any) {
 	}
 	if on {
 		w.counts[bits.TrailingZeros8(uint8(a))].Add(1)
+		if (LowDisk | JournalFull).Has(a) && w.uses != nil {
+			shown = append(shown, w.uses().shown()...)
+		}
 		w.slog.Warn(a.String()+" resource limit alarm set"+w.where()+": publishers are blocked", shown...)
 	} else {
 		w.slog.Warn(a.String()+" resource limit alarm cleared"+w.where(), shown...)

@@ -142,7 +142,10 @@ msg="memory resource limit alarm cleared on node rabbit@h" used=570 limit=600
 func TestSeveralAlarms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine()
-		e, log := startOn(t, m, func(o *Options) { o.Limits = &Limits{Relative(0.5), Relative(2)} })
+		e, log := startOn(t, m, func(o *Options) {
+			o.Limits = &Limits{Relative(0.5), Relative(2)}
+			o.Journal.ReserveBytes = 8 << 20 // so that nothing is ready beyond it, which would count as free
+		})
 		defer stop(t, e)
 		publisher, late := attach(t, e, ""), attach(t, e, "")
 		publisher.post(declare("work"), confirms(), publish("work", "a"))

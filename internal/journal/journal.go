@@ -166,7 +166,7 @@ type Written struct {
 
 // Stats describes the journal as a whole.
 func (j *Journal) Stats() Stats {
-	s := Stats{Segments: len(j.segments), Spares: j.ready(), Dropped: len(j.dropped), Written: j.written}
+	s := Stats{Segments: len(j.segments), Spares: len(j.ahead) + len(j.spares), Dropped: len(j.dropped), Written: j.written}
 	for _, seg := range j.segments {
 		s.SegmentBytes += seg.size
 		if seg.rewritten {

@@ -80,7 +80,10 @@ func (j *Journal) load(r *Report) error {
 	if err := j.loadLogs(r); err != nil {
 		return err
 	}
-	return j.settleUnended()
+	if err := j.settleUnended(); err != nil {
+		return err
+	}
+	return j.trim()
 }
 
 // loadLogs learns from the segments what there is of each log.

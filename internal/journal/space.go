@@ -150,8 +150,31 @@ func (j *Journal) enough(n int64, keep int, use Use) bool {
 // takesNext reports whether the next segment takes n bytes.
 func (j *Journal) takesNext(n int64) bool { return len(j.ahead) > 0 && capacity(j.ahead[0].size) >= n }
 
-// ready counts the segments that wait to be written, ahead or spare.
-func (j *Journal) ready() int { return len(j.ahead) + len(j.spares) }
+// ready counts the segments that wait to be written, ahead or spare. Smaller ones of an Open with other Options count for
+// what they hold.
+func (j *Journal) ready() int {
+	n, small := 0, int64(0)
+	count := func(size int64) {
+		if size < j.o.SegmentBytes {
+			small += size
+		} else {
+			n++
+		}
+	}
+	for _, s := range j.ahead {
+		count(s.size)
+	}
+	for _, s := range j.spares {
+		count(s.size)
+	}
+	return n + int(small/j.o.SegmentBytes)
+}
+
+// SpareRoom is how many bytes of the files that wait to be written are beyond the reserve: room on the disk that is free to
+// whoever publishes.
+func (j *Journal) SpareRoom() int64 {
+	return int64(max(0, j.ready()-j.keep(Growing))) * j.o.SegmentBytes
+}
 
 // hasSpare reports whether a spare takes n bytes.
 func (j *Journal) hasSpare(n int64) bool {

@@ -9,6 +9,9 @@ func getStorage(r *request) (answer, error) {
 	s := r.server.engine.Storage(r.Context())
 	shown := showStorage(&s)
 	shown.Backups = showBackups(r.server.engine.Backups())
+	if r.server.engine.LowOnDisk() {
+		shown.Disk.Advice = s.Disk.Advice()
+	}
 	return ok(shown)
 }
 
@@ -23,6 +26,10 @@ func showStorage(s *engine.Storage) api.Storage {
 		Spares: api.SpareStorage{Count: j.Spares, Bytes: j.SpareBytes},
 		Checkpoints: api.CheckpointStorage{
 			Bytes: j.CheckpointBytes, Made: s.Checkpoints, Failed: s.CheckpointsFailed, LastSeconds: s.CheckpointTook.Seconds(),
+		},
+		Disk: api.DiskStorage{
+			Size: s.Disk.Size, Free: s.Disk.Free, Spare: s.Disk.Spare, Reserve: s.Disk.Reserve, Live: s.Disk.Live, Waiting: s.Disk.Waiting,
+			Checkpoints: s.Disk.Checkpoints, Others: s.Disk.Others,
 		},
 		Written:   api.Object[int64]{},
 		Rewriting: api.RewritingStorage{Running: s.Rewriting, Done: s.Rewritings, Failed: s.RewritingsFailed, Segments: s.Rewritten},

@@ -129,8 +129,7 @@ func deleteVHost(r *request) (answer, error) {
 	if err != nil {
 		scheduled = 0 // nobody knows: one that has stopped can be deleted all the same
 	}
-	commands := append([]access.Command{{Kind: access.DeleteVHost, VHost: h.Name}}, forgetNotes(r.view, h.Name)...)
-	if _, err := r.change(commands...); err != nil {
+	if _, err := r.change(access.Command{Kind: access.DeleteVHost, VHost: h.Name}); err != nil {
 		return answer{}, err
 	}
 	return nothingBut(scheduled)

@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/bartleby-mq/bartleby/internal/journal"
+)
+
+// sizes are those for the disk that the data is on.
+func (o *Options) sizes() journal.Sizes {
+	if o.Machine == nil {
+		return journal.SizesFor(0)
+	}
+	return journal.SizesFor(o.Machine.Read().DiskSize)
+}
+
+// sizeJournal fills in what nobody has chosen.
+func (o *Options) sizeJournal() {
+	s := o.sizes()
+	o.Journal.SegmentBytes = cmp.Or(o.Journal.SegmentBytes, s.Segment)
+	o.Journal.ReserveBytes = cmp.Or(o.Journal.ReserveBytes, s.Reserve)
+}
+
+// spareRoom tells what a journal has ready beyond its reserve. While somebody works on the journal, who may wait for the
+// disk, it tells what was seen last.
+func spareRoom(j *journal.Journal, guard *tables) func() int64 {
+	var last atomic.Int64
+	return func() int64 {
+		if guard.TryRLock() {
+			last.Store(j.SpareRoom())
+			guard.RUnlock()
+		}
+		return last.Load()
+	}
+}
+
+// stats are the journal's, or those of before while somebody works on it: who does may wait for the disk.
+func (s *scribe) stats() journal.Stats {
+	if s.tables.TryRLock() {
+		stats := s.journal.Stats()
+		s.tables.RUnlock()
+		s.lastStats.Store(&stats)
+	}
+	if last := s.lastStats.Load(); last != nil {
+		return *last
+	}
+	return journal.Stats{}
+}
+
+// DiskUse says what takes the disk that the data is on, in bytes. What is not known is zero.
+type DiskUse struct {
+	Size int64 // of the file system
+	Free int64 // for everybody
+	// Spare is what the broker has ready for messages to come, beyond the reserve: for the alarm it is free.
+	Spare   int64
+	Reserve int64 // kept so that a full disk can be drained
+	Live    int64 // messages, and what is known of them, in the log
+	// Waiting is in the log and not needed: a checkpoint, or rewriting, gives it back.
+	Waiting     int64
+	Checkpoints int64
+	Others      int64 // not in the log: files of others on this disk, what was spilled, the index of letters
+}
+
+// Advice says what takes most, and what to do about it.
+func (d *DiskUse) Advice() string {
+	const mb = 1_000_000
+	switch most := max(d.Live, d.Waiting, d.Others, d.Reserve); {
+	case d.Size == 0:
+		return ""
+	case d.Others == most:
+		return fmt.Sprintf("other files take %d MB of the %d MB disk: remove some, or give the broker a larger disk", d.Others/mb, d.Size/mb)
+	case d.Live == most:
+		return fmt.Sprintf("messages take %d MB of the %d MB disk: consume or purge some, or give the broker a larger disk", d.Live/mb, d.Size/mb)
+	case d.Waiting == most:
+		return fmt.Sprintf("%d MB of the log are not needed any more: the next checkpoints give them back; if they do not, look for errors in the log", d.Waiting/mb)
+	}
+	return fmt.Sprintf("the reserve takes %d MB of the %d MB disk: set a smaller --reserve and --segment-size, a smaller disk_free_limit, or give the broker a larger disk", d.Reserve/mb, d.Size/mb)
+}
+
+// shown are the figures for a line of the log.
+func (d DiskUse) shown() []any {
+	if d.Size == 0 {
+		return nil
+	}
+	return []any{
+		"disk_size", d.Size, "messages", d.Live, "not_needed", d.Waiting, "ready", d.Spare, "reserve", d.Reserve,
+		"others", d.Others, "advice", d.Advice(),
+	}
+}
+
+// diskUse tells what is known without waiting for anybody.
+func (e *Engine) diskUse() DiskUse {
+	f := e.watch.seen.Load()
+	if f == nil {
+		return DiskUse{}
+	}
+	s := e.scribe.stats()
+	use := DiskUse{
+		Size: f.DiskSize, Free: max(f.DiskFree-f.spare, 0), Spare: f.spare,
+		Reserve: max(s.SpareBytes-f.spare, 0), Checkpoints: s.CheckpointBytes,
+	}
+	e.scribe.mu.Lock()
+	use.Live = e.scribe.mu.grown // since the last checkpoints: nobody knows yet
+	e.scribe.mu.Unlock()
+	if live := e.live.Load(); live != nil {
+		use.Live += live.total()
+	}
+	use.Live = min(use.Live, s.SegmentBytes)
+	use.Waiting = s.SegmentBytes - use.Live
+	if use.Size > 0 {
+		use.Others = max(use.Size-use.Free-s.SegmentBytes-s.SpareBytes-s.CheckpointBytes, 0)
+	}
+	return use
+}

@@ -58,7 +58,7 @@ var suites = [][]Case{
 	limitCheckCases, priorityCases,
 	delayedDeclareCases, delayHeaderCases, delayedRoutingCases, delayedPublishCases, delayedStoreCases, deliveryTimeCases, scheduleKeyCases, scheduledCases, scheduledHTTPCases,
 	deliveryLimitCases, countCases, retryCases, ladderCases, timeoutCases, singleActiveCases,
-	policyCases, policyMergeCases, validationCases, policyValueCases, permissionCases, topicPermissionCases, accessCases, definitionCases,
+	policyCases, policyMergeCases, validationCases, policyValueCases, permissionCases, topicPermissionCases, accessCases, definitionCases, shownCases,
 }
 
 // A version is a series of RabbitMQ.

@@ -158,6 +158,10 @@ func (v *View) GlobalParameter(name string) (*GlobalParameter, bool) {
 // Source: RabbitMQ global parameters.
 const ClusterNameParameter = "cluster_name"
 
+// ClusterIDParameter is the global parameter that holds an ID that no other cluster has, a string in JSON, made at the first start.
+// Source: RabbitMQ internal_cluster_id.
+const ClusterIDParameter = "internal_cluster_id"
+
 // ClusterName is what the cluster is called, "" if nobody has named it.
 func (v *View) ClusterName() string {
 	var name string

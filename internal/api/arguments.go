@@ -22,14 +22,25 @@ import (
 // nest. An integer beyond 64 bits is refused. Of a key that comes twice the last value counts; Decode refuses it.
 //
 // To JSON: all integers are integers, timestamps in seconds; a double keeps its point (2.0), so that it comes back
-// as one; what is not finite is null; a string or binary that is not UTF-8 is base64-encoded. Of a name that comes
-// twice the first value counts.
+// as one; what is not finite is null; void is the text "undefined"; a string or binary that is not UTF-8 is base64-encoded. Of a name
+// that comes twice the first value counts.
 //
 // Source: RabbitMQ management API, arguments.
 type Arguments amqp.Table
 
 // MarshalJSON renders an object, {} if there is no argument.
-func (a Arguments) MarshalJSON() ([]byte, error) { return appendTable(nil, amqp.Table(a)), nil }
+func (a Arguments) MarshalJSON() ([]byte, error) {
+	return appendTable(nil, amqp.Table(a), `"undefined"`), nil
+}
+
+// Editable is Arguments in which void is null, from which it is void again: for what people change and send back.
+type Editable Arguments
+
+// MarshalJSON renders an object, {} if there is no argument.
+func (e Editable) MarshalJSON() ([]byte, error) { return appendTable(nil, amqp.Table(e), "null"), nil }
+
+// UnmarshalJSON is that of Arguments.
+func (e *Editable) UnmarshalJSON(b []byte) error { return (*Arguments)(e).UnmarshalJSON(b) }
 
 // UnmarshalJSON takes an object; null and the empty list, which some clients send for it, are an empty one, and so is a list
 // of pairs [["name", value]] one of these: RabbitMQ's command line exports definitions of operator policies so.
@@ -72,7 +83,8 @@ func tableOfPairs(pairs []amqp.Value) (t amqp.Table, err error) {
 	return t, nil
 }
 
-func appendTable(b []byte, t amqp.Table) []byte {
+// appendTable and appendValue append JSON, with void for what is void.
+func appendTable(b []byte, t amqp.Table, void string) []byte {
 	b = append(b, '{')
 	seen := make(map[string]bool, len(t))
 	for _, f := range t {
@@ -85,13 +97,15 @@ func appendTable(b []byte, t amqp.Table) []byte {
 		seen[f.Name] = true
 		b = appendText(b, f.Name)
 		b = append(b, ':')
-		b = appendValue(b, f.Value)
+		b = appendValue(b, f.Value, void)
 	}
 	return append(b, '}')
 }
 
-func appendValue(b []byte, v amqp.Value) []byte {
+func appendValue(b []byte, v amqp.Value, void string) []byte {
 	switch v.Kind {
+	case 0, amqp.KindVoid:
+		return append(b, void...)
 	case amqp.KindBool:
 		return strconv.AppendBool(b, v.Int != 0)
 	case amqp.KindString, amqp.KindBinary:
@@ -99,14 +113,14 @@ func appendValue(b []byte, v amqp.Value) []byte {
 	case amqp.KindTimestamp:
 		return strconv.AppendUint(b, uint64(v.Int), 10)
 	case amqp.KindTable:
-		return appendTable(b, v.Table)
+		return appendTable(b, v.Table, void)
 	case amqp.KindArray:
 		b = append(b, '[')
 		for i, e := range v.Array {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendValue(b, e)
+			b = appendValue(b, e, void)
 		}
 		return append(b, ']')
 	case amqp.KindDecimal:

@@ -7,7 +7,7 @@ import (
 )
 
 // RawValue is v as JSON, by the rules of Arguments; nothing that is set is null.
-func RawValue(v amqp.Value) json.RawMessage { return appendValue(nil, v) }
+func RawValue(v amqp.Value) json.RawMessage { return appendValue(nil, v, "null") }
 
 // An Explanation answers GET /api/x/explain/queues/{vhost}/{name} and …/exchanges/…. Source: ours.
 type Explanation struct {

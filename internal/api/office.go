@@ -29,10 +29,10 @@ type Letter struct {
 	Republished *Failure     `json:"republished,omitempty"` // a client has published it where failures go, and the broker knows of no death
 
 	// Only if the caller may read payloads, and asked for them.
-	Properties      Arguments `json:"properties,omitempty"` // headers among them
-	Payload         *string   `json:"payload,omitempty"`
-	PayloadEncoding string    `json:"payload_encoding,omitempty"` // string or base64
-	Truncated       bool      `json:"truncated,omitempty"`        // the payload is longer than what is shown
+	Properties      Editable `json:"properties,omitempty"` // headers among them
+	Payload         *string  `json:"payload,omitempty"`
+	PayloadEncoding string   `json:"payload_encoding,omitempty"` // string or base64
+	Truncated       bool     `json:"truncated,omitempty"`        // the payload is longer than what is shown
 }
 
 // A Failure is what the headers of such a letter tell of where it came from; each is "" if they do not.

@@ -37,19 +37,19 @@ type Schedules struct {
 
 // A Waiting message of GET /api/x/scheduled/{vhost}/{exchange} or GET /api/x/waiting/{vhost}/{queue}.
 type Waiting struct {
-	ID           string    `json:"id"`     // never used again
-	Due          string    `json:"due"`    // RFC 3339 with ms
-	DueMS        int64     `json:"due_ms"` // since the Unix epoch
-	InMS         int64     `json:"in_ms"`  // from now; negative if it is late
-	Queue        string    `json:"queue,omitempty"`
-	Exchange     string    `json:"exchange"` // in which it waits; of a message in a queue, to which it was published
-	RoutingKey   string    `json:"routing_key"`
-	MessageID    *string   `json:"message_id"`
-	PayloadBytes int       `json:"payload_bytes"`      // of the whole payload, shown or not
-	Why          string    `json:"why,omitempty"`      // it waits in a queue: retry, delivery-time
-	Returns      *uint32   `json:"returns,omitempty"`  // of a message in a queue
-	Failures     *uint32   `json:"failures,omitempty"` // of these
-	Properties   Arguments `json:"properties"`
+	ID           string   `json:"id"`     // never used again
+	Due          string   `json:"due"`    // RFC 3339 with ms
+	DueMS        int64    `json:"due_ms"` // since the Unix epoch
+	InMS         int64    `json:"in_ms"`  // from now; negative if it is late
+	Queue        string   `json:"queue,omitempty"`
+	Exchange     string   `json:"exchange"` // in which it waits; of a message in a queue, to which it was published
+	RoutingKey   string   `json:"routing_key"`
+	MessageID    *string  `json:"message_id"`
+	PayloadBytes int      `json:"payload_bytes"`      // of the whole payload, shown or not
+	Why          string   `json:"why,omitempty"`      // it waits in a queue: retry, delivery-time
+	Returns      *uint32  `json:"returns,omitempty"`  // of a message in a queue
+	Failures     *uint32  `json:"failures,omitempty"` // of these
+	Properties   Editable `json:"properties"`
 
 	// Of a scheduled message that is shown by itself: the queues to which it would go if it were due now, and why to none,
 	// no_exchange or no_route.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -235,13 +236,24 @@ func (e *Engine) endVHost(name string, log place.LogID) {
 	}
 }
 
-// bootDefaults makes the first vhost and user of a node that has none.
+// bootDefaults makes the first vhost and user of a node that has none, and the name by which tools tell its cluster from others.
 func (e *Engine) bootDefaults() error {
 	if len(e.Access().VHosts()) > 0 || len(e.Access().Users()) > 0 {
 		return nil
 	}
-	_, err := e.ChangeAccess(context.Background(), e.defaults.Commands(newSalt())...)
+	commands := e.defaults.Commands(newSalt())
+	if _, there := e.Access().GlobalParameter(access.ClusterIDParameter); !there {
+		commands = append(commands, access.Command{Kind: access.SetGlobalParameter, Name: access.ClusterIDParameter, Value: newClusterID()})
+	}
+	_, err := e.ChangeAccess(context.Background(), commands...)
 	return err
+}
+
+// newClusterID is the JSON of a cluster's ID. Source: RabbitMQ internal_cluster_id.
+func newClusterID() []byte {
+	var id [16]byte
+	rand.Read(id[:])
+	return fmt.Appendf(nil, "%q", "rabbitmq-cluster-id-"+base64.RawURLEncoding.EncodeToString(id[:]))
 }
 
 func newSalt() (s access.Salt) {

@@ -131,6 +131,7 @@ func TestDefinitionsOfRabbitMQsCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := open(t)
+	d.want(204, "DELETE", "/api/global-parameters/internal_cluster_id", "") // of which the export says nothing
 	d.want(204, "POST", "/api/definitions", string(text))
 	want := told(t, text)
 	for _, of := range want["vhosts"].([]any) {

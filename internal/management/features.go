@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // featureFlags are those of RabbitMQ 4.2 that clients ask for before they rely on what a broker of that series does.
@@ -15,19 +16,26 @@ var featureFlags = []api.FeatureFlag{
 	flagged("feature_flags_v2", "Feature flags"),
 	flagged("implicit_default_bindings", "Bindings of the default exchange are implied"),
 	flagged("message_containers", "What the broker knows of a message stands beside it"),
-	flagged("message_containers_deaths_v2", "Cycles of dead letters are found by the order of deaths"),
+	stable("message_containers_deaths_v2", "Cycles of dead letters are found by the order of deaths"),
 	flagged("quorum_queue", "Queues of the type quorum"),
-	flagged("rabbit_exchange_type_local_random", "Exchanges of the type x-local-random"),
-	flagged("rabbitmq_4.0.0", "The rules of RabbitMQ 4.0"),
-	flagged("rabbitmq_4.1.0", "The rules of RabbitMQ 4.1"),
-	flagged("rabbitmq_4.2.0", "The rules of RabbitMQ 4.2"),
+	stable("rabbit_exchange_type_local_random", "Exchanges of the type x-local-random"),
+	stable("rabbitmq_4.0.0", "The rules of RabbitMQ 4.0"),
+	stable("rabbitmq_4.1.0", "The rules of RabbitMQ 4.1"),
+	stable("rabbitmq_4.2.0", "The rules of RabbitMQ 4.2"),
 	flagged("stream_queue", "A broker that knows the type stream by name"),
 	flagged("user_limits", "Limits of connections and channels per user"),
 	flagged("virtual_host_metadata", "Virtual hosts have a description, tags and a default queue type"),
 }
 
+// flagged is one that nodes of series 4.2 must have enabled, stable one that they may.
 func flagged(name, desc string) api.FeatureFlag {
 	return api.FeatureFlag{Name: name, Desc: desc, State: "enabled", Stability: "required", ProvidedBy: "rabbit"}
+}
+
+func stable(name, desc string) api.FeatureFlag {
+	f := flagged(name, desc)
+	f.Stability = "stable"
+	return f
 }
 
 func getFeatureFlags(*request) (answer, error) { return ok(api.List[api.FeatureFlag](featureFlags)) }
@@ -40,8 +48,10 @@ var deprecatedFeatures = []api.DeprecatedFeature{
 	deprecated("management_metrics_collection", "permitted_by_default", "Statistics in the management API"),
 	deprecated("queue_master_locator", "permitted_by_default", "The argument and policy key that place the leader of a classic queue"),
 	deprecated("ram_node_type", "removed", "Nodes that keep definitions in memory only"),
-	deprecated("transient_nonexcl_queues", "permitted_by_default", "Queues that are neither durable nor exclusive"),
+	deprecated(transientQueues, "permitted_by_default", "Queues that are neither durable nor exclusive"),
 }
+
+const transientQueues = "transient_nonexcl_queues"
 
 func deprecated(name, phase, desc string) api.DeprecatedFeature {
 	return api.DeprecatedFeature{Name: name, Phase: phase, Desc: desc, ProvidedBy: "rabbit"}
@@ -49,4 +59,22 @@ func deprecated(name, phase, desc string) api.DeprecatedFeature {
 
 func getDeprecatedFeatures(r *request) (answer, error) {
 	return list(r, slices.Clone(deprecatedFeatures), func(f *api.DeprecatedFeature) string { return f.Name })
+}
+
+// getUsedDeprecatedFeatures lists those of which it is known that they are in use: transient queues that are not exclusive, in any
+// virtual host. Source: RabbitMQ deprecated-features.
+func getUsedDeprecatedFeatures(r *request) (answer, error) {
+	used := map[string]bool{}
+	for _, h := range r.view.VHosts() {
+		if used[transientQueues] || r.down(h.Name) {
+			continue
+		}
+		views, err := r.queueViews(h.Name)
+		if err != nil {
+			return answer{}, err
+		}
+		used[transientQueues] = slices.ContainsFunc(views, func(q vhost.QueueView) bool { return !q.Durable && !q.Exclusive })
+	}
+	all := slices.DeleteFunc(slices.Clone(deprecatedFeatures), func(f api.DeprecatedFeature) bool { return !used[f.Name] })
+	return list(r, all, func(f *api.DeprecatedFeature) string { return f.Name })
 }

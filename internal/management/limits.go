@@ -82,6 +82,8 @@ const (
 	samplesShown = 100
 	// noteBytesMax bounds a note on a group.
 	noteBytesMax = 4 << 10
+	// userNotesMax and notesMax are the notes of one user, and of all: they are among the global parameters, which have a bound.
+	userNotesMax, notesMax = 500, 2000
 	// walkNamed is how many messages that are named one by one a look finds.
 	walkNamed = 256
 	// trialPortion is how many letters one look tries, trialMost and trialPatience how far one request does, trialFew before it asks the

@@ -234,6 +234,9 @@ func showProperties(p *amqp.Properties) api.Arguments {
 	return shown
 }
 
+// editable is showProperties for what somebody may change and send back.
+func editable(p *amqp.Properties) api.Editable { return api.Editable(showProperties(p)) }
+
 // taking is how messages are taken and what becomes of them.
 type taking struct {
 	count    int

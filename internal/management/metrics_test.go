@@ -298,7 +298,7 @@ func TestMetricsIdentity(t *testing.T) {
 			t.Errorf("GET %s: %d identities", path, n)
 		}
 	}
-	d.want(201, "PUT", "/api/global-parameters/internal_cluster_id", `{"value":"rabbitmq-cluster-id-x"}`)
+	d.want(204, "PUT", "/api/global-parameters/internal_cluster_id", `{"value":"rabbitmq-cluster-id-x"}`)
 	if w := d.want(200, "GET", "/metrics", ""); !strings.Contains(w.Body.String(), `rabbitmq_cluster_permanent_id="rabbitmq-cluster-id-x"`) {
 		t.Error("the cluster's own ID is not shown")
 	}

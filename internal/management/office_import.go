@@ -157,6 +157,9 @@ func (r *request) intake() (*intake, error) {
 			return nil, err
 		}
 		if r.flag("once") {
+			if !r.reads(r.names[0], name) {
+				return nil, notAuthorised("Access refused.")
+			}
 			return in, in.lookWhatIsThere(name)
 		}
 	case !in.origin:

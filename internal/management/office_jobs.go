@@ -139,9 +139,16 @@ func (p *paces) of(host string, j *vhost.Job, now time.Time) float64 {
 	}
 }
 
-// seesJob reports whether the caller may see a job: whoever may read the messages of its source.
+// seesJob reports whether the caller may see a job: its owner, and whoever may read the messages of its source. Lost letters are
+// from many queues: a job of theirs is seen by those who may move them, or read all queues.
 func (r *request) seesJob(host string, j *vhost.Job) bool {
-	return j.Source.Lost || r.reads(host, j.Source.Queue)
+	switch {
+	case r.owns(j.User):
+		return true
+	case j.Source.Lost:
+		return r.caller.may(access.TagPolicymaker) || r.readsAll(host)
+	}
+	return r.reads(host, j.Source.Queue)
 }
 
 // getRedrives lists the jobs of a virtual host, the newest first: those that have ended as long as there is room.
@@ -192,17 +199,18 @@ func getRedrive(r *request) (answer, error) {
 	return ok(r.showRedrive(r.names[0], &j))
 }
 
-// changeJob does something to the job that the path names, and shows it as it is then. Whoever might have begun it may.
+// changeJob does something to the job that the path names, and shows it as it is then. Its owner and administrators may; to let it
+// go on, or faster, they need what it takes to begin it, too.
 func (r *request) changeJob(c vhost.JobChange) (answer, error) {
 	j, err := r.job()
 	if err != nil {
 		return answer{}, err
 	}
-	if err := r.mayRun(r.names[0], &j.Order); err != nil {
+	if err := r.needOwn("redrive "+r.names[1], j.User); err != nil {
 		return answer{}, err
 	}
 	if c.Action == vhost.JobResume || c.Action == vhost.JobRate {
-		if err := r.mayGoOn(r.names[0], &j); err != nil {
+		if err := r.mayRun(r.names[0], &j.Order); err != nil {
 			return answer{}, err
 		}
 	}

@@ -11,9 +11,12 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
+// ownPrefix begins the names of all global parameters that the broker keeps for itself.
+const ownPrefix = "bartleby-"
+
 // notePrefix begins the names of the global parameters in which notes are kept: so they are durable, and in definitions. A
 // parameter has one note, so that two who write at once do not undo each other's; its name has room for any group.
-const notePrefix = "bartleby-note-"
+const notePrefix = ownPrefix + "note-"
 
 func noteName(vhost, by, value string) string {
 	sum := sha256.Sum256([]byte(vhost + "\x00" + by + "\x00" + value))
@@ -38,8 +41,23 @@ func (r *request) noteOn(vhost, by, value string) string {
 	return n.Text
 }
 
-// getNotes lists the notes of a virtual host, the latest first. What groups are called tells of payloads, so not everybody sees
-// all of them in a strict office.
+// queueGroups are the groupings whose groups are named by queues.
+var queueGroups = []string{"source", "queue", "last-queue"}
+
+// mayNote refuses whoever may not see the group that a note is on: what groups are called tells of payloads in a strict office, and
+// what is said of a queue is for those who may read it.
+func (r *request) mayNote(host, by, value string) error {
+	g, err := r.groupingBy(by)
+	switch {
+	case err != nil:
+		return err
+	case slices.Contains(queueGroups, g.String()) && !r.caller.may(access.TagAdministrator) && !r.reads(host, value):
+		return notAuthorised("Access refused.")
+	}
+	return nil
+}
+
+// getNotes lists the notes of a virtual host that the caller may see, the latest first.
 func getNotes(r *request) (answer, error) {
 	if err := r.enter(r.names[0]); err != nil {
 		return answer{}, err
@@ -47,10 +65,7 @@ func getNotes(r *request) (answer, error) {
 	var all []api.Note
 	for _, g := range r.view.GlobalParameters() {
 		n, ok := readNote(g)
-		if !ok || n.VHost != r.names[0] {
-			continue
-		}
-		if _, err := r.groupingBy(n.By); err == nil {
+		if ok && n.VHost == r.names[0] && r.mayNote(n.VHost, n.By, n.Value) == nil {
 			all = append(all, n)
 		}
 	}
@@ -64,10 +79,13 @@ func (r *request) noteNamed() (by, value string, err error) {
 	if err := r.enter(r.names[0]); err != nil {
 		return "", "", err
 	}
-	g, err := r.groupingBy(r.names[1])
 	if len(r.names) > 2 {
 		value = r.names[2]
 	}
+	if err := r.mayNote(r.names[0], r.names[1], value); err != nil {
+		return "", "", err
+	}
+	g, err := r.groupingBy(r.names[1])
 	return g.String(), value, err
 }
 
@@ -84,7 +102,7 @@ func getNote(r *request) (answer, error) {
 	return ok(n)
 }
 
-// putNote writes a note, or takes it away if the text is empty.
+// putNote writes a note, or takes it away if the text is empty. A note belongs to who wrote it.
 func putNote(r *request) (answer, error) {
 	by, value, err := r.noteNamed()
 	if err != nil {
@@ -101,8 +119,19 @@ func putNote(r *request) (answer, error) {
 		return answer{}, badRequest("the group's value has more than %d bytes", noteBytesMax)
 	}
 	name := noteName(r.names[0], by, value)
+	old, found := r.view.GlobalParameter(name)
+	if found {
+		n, _ := readNote(old)
+		if err := r.needOwn("the note", n.User); err != nil {
+			return answer{}, err
+		}
+	} else if body.Text != "" {
+		if err := r.roomForNote(); err != nil {
+			return answer{}, err
+		}
+	}
 	if body.Text == "" {
-		if _, found := r.view.GlobalParameter(name); !found {
+		if !found {
 			return nothing()
 		}
 		if _, err := r.change(access.Command{Kind: access.ClearGlobalParameter, Name: name}); err != nil {
@@ -121,4 +150,34 @@ func putNote(r *request) (answer, error) {
 		return answer{}, plainly(err)
 	}
 	return put(created)
+}
+
+// roomForNote refuses one note too many, of all users or of the caller.
+func (r *request) roomForNote() error {
+	all, own := 0, 0
+	for _, g := range r.view.GlobalParameters() {
+		if n, ok := readNote(g); ok {
+			all++
+			if n.User == r.caller.shownName() {
+				own++
+			}
+		}
+	}
+	switch {
+	case own >= userNotesMax:
+		return badRequest("a user has at most %d notes", userNotesMax)
+	case all >= notesMax:
+		return badRequest("there are %d notes, which is as many as there may be", notesMax)
+	}
+	return nil
+}
+
+// forgetNotes are the commands that take away the notes of a virtual host that is deleted.
+func forgetNotes(v *access.View, host string) (commands []access.Command) {
+	for _, g := range v.GlobalParameters() {
+		if n, ok := readNote(g); ok && n.VHost == host {
+			commands = append(commands, access.Command{Kind: access.ClearGlobalParameter, Name: g.Name})
+		}
+	}
+	return commands
 }

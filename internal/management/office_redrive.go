@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -229,12 +228,4 @@ func (r *request) needTarget(name string, there func(*vhost.VHost) bool, what st
 		return notFound(what)
 	}
 	return nil
-}
-
-// mayGoOn refuses whoever lets go on what somebody else has begun, and might not have begun it.
-func (r *request) mayGoOn(host string, j *vhost.Job) error {
-	if j.User == r.caller.shownName() || r.caller.may(access.TagAdministrator) || !needsLetters(&j.Order) || r.writesAll(host) && r.readsAll(host) {
-		return nil
-	}
-	return notAuthorised("Access refused.")
 }

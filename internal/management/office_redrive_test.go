@@ -205,8 +205,7 @@ func TestWhoMayRedrive(t *testing.T) {
 	some.refused(401, "not_authorised", "Access refused.", "POST", redrives, `{"source":{"queue":"dead"},"target":{"to":"elsewhere","exchange":"amq.fanout"}}`)
 	d.redrive(`{"source":{"queue":"dead"},"options":{"rate":1}}`)
 	d.later(time.Millisecond)
-	some.want(200, "POST", redrives+"/1/pause", "")
-	some.refused(401, "not_authorised", "Access refused.", "POST", redrives+"/1/resume", "")
+	some.refused(401, "not_authorised", "belongs to user 'guest'", "POST", redrives+"/1/pause", "")
 	d.want(200, "POST", redrives+"/1/cancel", "")
 	j := decoded[api.Redrive](d, some.want(202, "POST", redrives, back).Body.Bytes())
 	d.later(10 * time.Millisecond)
@@ -222,6 +221,96 @@ func TestWhoMayRedrive(t *testing.T) {
 	strict.as("some:p").refused(401, "not_authorised", "Not office-redrive user", "POST", redrives, back)
 	strict.operator("tagged", "management,office-redrive", ".*", ".*", ".*").want(202, "POST", redrives, back)
 	strict.as("tagged:p").refused(401, "not_authorised", "Not office-discard user", "POST", redrives, `{"source":{"queue":"dead"},"action":"discard"}`)
+}
+
+func TestJobsBelongToTheirMakers(t *testing.T) {
+	// If this fails, somebody stops, speeds up or forgets what another began; or nobody can stop what goes wrong.
+	t.Parallel()
+	d := office(t, 40)
+	tags := map[string]string{"reader": "management", "maker": "management", "policy": "policymaker", "watch": "monitoring", "admin": "administrator"}
+	for name, tag := range tags {
+		rights := ".*"
+		if name == "reader" {
+			rights = ""
+		}
+		d.operator(name, tag, rights, rights, ".*")
+	}
+	const slow = `{"source":{"queue":"dead"},"options":{"rate":1}}`
+	verbs := map[string]func(by string, id int64) int{
+		"pause": func(by string, id int64) int {
+			return d.changes(by, "POST", fmt.Sprint(redrives, "/", id, "/pause"), "")
+		},
+		"resume": func(by string, id int64) int {
+			return d.changes(by, "POST", fmt.Sprint(redrives, "/", id, "/resume"), "")
+		},
+		"rate": func(by string, id int64) int {
+			return d.changes(by, "PATCH", fmt.Sprint(redrives, "/", id), `{"rate":2}`)
+		},
+		"cancel": func(by string, id int64) int {
+			return d.changes(by, "POST", fmt.Sprint(redrives, "/", id, "/cancel"), "")
+		},
+		"forget": func(by string, id int64) int { return d.changes(by, "DELETE", fmt.Sprint(redrives, "/", id), "") },
+	}
+	for _, maker := range []string{"maker", "admin", "guest"} {
+		j := decoded[api.Redrive](d, d.by(maker).want(202, "POST", redrives, slow).Body.Bytes())
+		for _, verb := range []string{"rate", "pause", "resume", "cancel", "forget"} {
+			for stranger := range tags {
+				if stranger == maker || stranger == "admin" {
+					continue
+				}
+				if code := verbs[verb](stranger, j.ID); code != 401 {
+					t.Errorf("%s may %s a job of %s: %d", stranger, verb, maker, code)
+				}
+			}
+			owner := maker
+			if verb == "pause" || verb == "forget" {
+				owner = "admin" // as good as the maker
+			}
+			if code := verbs[verb](owner, j.ID); code/100 != 2 {
+				t.Errorf("%s may not %s the job of %s: %d", owner, verb, maker, code)
+			}
+		}
+	}
+	j := decoded[api.Redrive](d, d.by("maker").want(202, "POST", redrives, slow).Body.Bytes())
+	d.want(204, "PUT", "/api/permissions/%2F/maker", `{"configure":"","write":"","read":""}`)
+	if code := verbs["rate"]("maker", j.ID); code != 401 {
+		t.Errorf("whoever may not read any more lets a job go on faster: %d", code)
+	}
+	if code := verbs["cancel"]("maker", j.ID); code != 200 {
+		t.Errorf("whoever may not read any more cannot stop what it began: %d", code)
+	}
+}
+
+// by is the same door for a user whose password is p, or guest.
+func (d *door) by(user string) *door {
+	if user == "guest" {
+		return d
+	}
+	return d.as(user + ":p")
+}
+
+// changes is the status of a request of a user.
+func (d *door) changes(user, method, path, body string) int {
+	return d.by(user).send(method, path, body).Code
+}
+
+func TestJobsOfLostLettersAreSeenByThoseWhoMayMoveThem(t *testing.T) {
+	// If this fails, a job tells everybody which lost letters there are, and how they are looked for.
+	t.Parallel()
+	d := shelf(t)
+	d.redrive(`{"source":{"lost":true},"action":"discard","options":{"rate":1}}`)
+	for user, sees := range map[string]int{"some": 0, "all": 1, "mover": 1} {
+		tag, queues := "management", ".*"
+		if user == "mover" {
+			tag = "policymaker"
+		}
+		if user != "all" {
+			queues = "^q$"
+		}
+		if jobs := read[[]api.Redrive](d.operator(user, tag, "", "", queues), redrives); len(jobs) != sees {
+			t.Errorf("%s sees %d jobs, not %d", user, len(jobs), sees)
+		}
+	}
 }
 
 func TestWhoMayHandleLostLetters(t *testing.T) {

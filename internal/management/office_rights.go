@@ -34,6 +34,19 @@ func (r *request) needRight(right officeRight) error {
 	return nil
 }
 
+// needOwn refuses to change what belongs to somebody else. Jobs and notes belong to the user who made them; administrators change
+// any. The tag policymaker is not enough.
+func (r *request) needOwn(what, user string) error {
+	if r.owns(user) {
+		return nil
+	}
+	return notAuthorised("%s belongs to user '%s': only that user and administrators may change it", what, user)
+}
+
+func (r *request) owns(user string) bool {
+	return r.caller.may(access.TagAdministrator) || r.caller.shownName() == user
+}
+
 // knownBeside are the fields that tell nothing of what a message carries but what lists show anyway.
 var knownBeside = []string{
 	"reason", "first-reason", "source", "last-queue", "queue", "exchange", "key", "routing-key", "age", "time", "count", "redrives", "came-back",

@@ -99,7 +99,7 @@ func (s *showing) letter(x *vhost.Seen) (api.Letter, error) {
 	}
 	l.MessageID = p.MessageID
 	if s.whole {
-		l.Properties = showProperties(&p)
+		l.Properties = editable(&p)
 		payload, encoding, cut := s.payload(content.Body)
 		l.Payload, l.PayloadEncoding, l.Truncated = &payload, encoding, cut
 	}

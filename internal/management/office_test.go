@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
@@ -286,6 +287,67 @@ func TestNotes(t *testing.T) {
 	d.refused(400, "bad_request", "at most 4096 bytes", "PUT", at, `{"text":"`+strings.Repeat("x", 4097)+`"}`)
 	d.refused(400, "bad_request", "txet", "PUT", at, `{"txet":"x"}`)
 	d.want(404, "PUT", "/api/x/notes/none/reason/x", `{"text":"x"}`)
+}
+
+func TestNotesBelongToTheirMakers(t *testing.T) {
+	// If this fails, somebody writes over what another has noted, or notes something on a queue that it may not read.
+	t.Parallel()
+	d := open(t)
+	const mine, orders, secret = "/api/x/notes/%2F/reason/rejected", "/api/x/notes/%2F/queue/orders", "/api/x/notes/%2F/source/secret"
+	ann, bob := d.operator("ann", "management", "", "", "^orders$"), d.operator("bob", "policymaker", ".*", ".*", "^orders$")
+	ann.want(201, "PUT", mine, `{"text":"by ann"}`)
+	ann.want(204, "PUT", mine, `{"text":"by ann again"}`)
+	for _, body := range []string{`{"text":"by bob"}`, `{}`} {
+		bob.refused(401, "not_authorised", "the note belongs to user 'ann'", "PUT", mine, body)
+	}
+	name := noteName("/", "reason", "rejected")
+	bob.refused(401, "not_authorised", "Not administrator user", "PUT", "/api/global-parameters/"+name, `{"value":1}`)
+	bob.refused(401, "not_authorised", "Not administrator user", "DELETE", "/api/global-parameters/"+name, "")
+	d.want(204, "PUT", mine, `{"text":"by guest, who is an administrator"}`)
+	ann.refused(401, "not_authorised", "the note belongs to user 'guest'", "PUT", mine, `{}`)
+
+	bob.want(201, "PUT", orders, `{"text":"x"}`)
+	ann.want(200, "GET", orders, "")
+	ann.refused(401, "not_authorised", "Access refused.", "PUT", secret, `{"text":"x"}`)
+	d.want(201, "PUT", secret, `{"text":"x"}`)
+	ann.refused(401, "not_authorised", "Access refused.", "GET", secret, "")
+	ann.refused(401, "not_authorised", "Access refused.", "PUT", secret, `{}`)
+	if all := read[[]api.Note](ann, "/api/x/notes/%2F"); len(all) != 2 {
+		t.Errorf("seen by ann: %+v", all)
+	}
+	if all := read[[]api.GlobalParameter](bob, "/api/global-parameters"); len(all) != 3 { // with the cluster's ID
+		t.Errorf("seen by bob: %+v", all)
+	}
+	if all := read[[]api.Note](d, "/api/x/notes/%2F"); len(all) != 3 {
+		t.Errorf("seen by an administrator: %+v", all)
+	}
+}
+
+func TestNotesAreBounded(t *testing.T) {
+	// If this fails, whoever may look at letters fills what every checkpoint of users carries; or the notes of a virtual host stay
+	// when it is gone.
+	t.Parallel()
+	d := open(t)
+	d.want(201, "PUT", "/api/vhosts/other", "")
+	var commands []access.Command
+	for i := range userNotesMax {
+		text, err := encode(api.Note{VHost: "other", By: "key", Value: fmt.Sprint(i), Text: "x", User: "guest"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		commands = append(commands, access.Command{Kind: access.SetGlobalParameter, Name: noteName("other", "key", fmt.Sprint(i)), Value: text})
+	}
+	if _, err := d.engine.ChangeAccess(t.Context(), commands...); err != nil {
+		t.Fatal(err)
+	}
+	d.refused(400, "bad_request", fmt.Sprintf("at most %d notes", userNotesMax), "PUT", "/api/x/notes/other/reason/x", `{"text":"x"}`)
+	d.want(204, "PUT", "/api/x/notes/other/key/1", `{"text":"changed"}`)
+	d.want(204, "DELETE", "/api/vhosts/other", "")
+	d.want(201, "PUT", "/api/x/notes/%2F/reason/x", `{"text":"x"}`)
+	d.want(201, "PUT", "/api/vhosts/other", "")
+	if all := read[[]api.Note](d, "/api/x/notes/other"); len(all) != 0 {
+		t.Errorf("%d notes are there of what was deleted", len(all))
+	}
 }
 
 func TestSummary(t *testing.T) {

@@ -71,7 +71,7 @@ func routes() []route {
 		{get, "feature-flags", management, getFeatureFlags},
 		{puts, "feature-flags/*/enable", administrator, enableFeature},
 		{get, "deprecated-features", management, getDeprecatedFeatures},
-		{get, "deprecated-features/used", management, getNone},
+		{get, "deprecated-features/used", management, getUsedDeprecatedFeatures},
 		{get, "auth/hash_password/*", administrator, hashPassword},
 		{get, "auth/attempts/*", administrator, getAttempts},
 		{remove, "auth/attempts/*", administrator, resetAttempts},

@@ -129,7 +129,8 @@ func deleteVHost(r *request) (answer, error) {
 	if err != nil {
 		scheduled = 0 // nobody knows: one that has stopped can be deleted all the same
 	}
-	if _, err := r.change(access.Command{Kind: access.DeleteVHost, VHost: h.Name}); err != nil {
+	commands := append([]access.Command{{Kind: access.DeleteVHost, VHost: h.Name}}, forgetNotes(r.view, h.Name)...)
+	if _, err := r.change(commands...); err != nil {
 		return answer{}, err
 	}
 	return nothingBut(scheduled)

@@ -182,7 +182,7 @@ func (r *request) showWaiting(w *room, x *waiting, how *taking) api.Waiting {
 		PayloadBytes: len(x.view.Body),
 	}
 	if r.has(officePayload) {
-		shown.Properties = showProperties(&x.properties)
+		shown.Properties = editable(&x.properties)
 	}
 	if w.queue != "" {
 		shown.Queue, shown.Exchange, shown.Why = w.queue, string(x.view.Exchange), "delivery-time"

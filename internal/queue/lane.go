@@ -20,8 +20,6 @@ type lane struct {
 	returned numbers
 	ready    int
 	empty    int // slots without entries among the others, to be swept out
-
-	requeueLast bool // a fault, see Messages.PlantRequeueLast
 }
 
 // returnedMax bounds what is remembered one by one of what was returned: beyond it the lane looks again from the first.
@@ -155,7 +153,7 @@ func (l *lane) head() (uint64, *Entry) {
 	if l.ready == 0 {
 		return 0, nil
 	}
-	if l.requeueLast {
+	if l.queue.requeueLast {
 		if n := l.nextReady(l.cursor); n < l.next {
 			l.cursor = n
 			c, i := l.at(n)

@@ -7,7 +7,7 @@ type Messages struct {
 	pool        *Pool
 	id          uint32
 	durable     bool
-	lanes       []*lane // by priority, as far as messages have come
+	lanes       []*lane // by priority, as far as messages have come: none in a queue that never had one
 	priorityMax int
 	top         int // no lane above it has a ready entry
 	counts      [states]int
@@ -15,14 +15,14 @@ type Messages struct {
 	persistent  int    // copies that are in the log
 	epoch       uint32 // of the pool when the queue was saved last
 	stands      uint64 // how often a chunk was put among those that are due
+
+	requeueLast bool // a fault, see PlantRequeueLast
 }
 
 // NewMessages returns an empty queue with priorities 0 to priorityMax. ID is the vhost's; a checkpoint has what is in a
 // durable one.
 func NewMessages(pool *Pool, id uint32, durable bool, priorityMax uint8) *Messages {
-	m := &Messages{pool: pool, id: id, durable: durable, priorityMax: int(priorityMax), epoch: pool.epoch}
-	m.lanes = []*lane{{queue: m}}
-	return m
+	return &Messages{pool: pool, id: id, durable: durable, priorityMax: int(priorityMax), epoch: pool.epoch}
 }
 
 // ID is the number that the vhost gave the queue.
@@ -49,7 +49,7 @@ func (m *Messages) Unacked() int { return m.counts[Unacked] }
 // lane returns the lane of a Seq, which is made if no message has come there yet.
 func (m *Messages) lane(s Seq) *lane {
 	for len(m.lanes) <= s.lane() {
-		m.lanes = append(m.lanes, &lane{queue: m, number: len(m.lanes), requeueLast: m.lanes[0].requeueLast})
+		m.lanes = append(m.lanes, &lane{queue: m, number: len(m.lanes)})
 	}
 	return m.lanes[s.lane()]
 }

@@ -341,7 +341,7 @@ func (s *QueueStats) fetched(e *queue.Entry, noAck bool) {
 
 // acked counts a message that a consumer has settled, and in queues that count them at which delivery.
 func (v *VHost) acked(q *queueState, seq queue.Seq) {
-	q.stats.Acked++
+	q.counters().Acked++
 	if !q.settings.Counts {
 		return
 	}

@@ -22,7 +22,7 @@ func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth
 		return
 	}
 	v.touch(q, depth)
-	q.stats.Died[v.strategyOf(q)][reason]++
+	q.counters().Died[v.strategyOf(q)][reason]++
 	if !q.settings.hasDLX && (reason != DeliveryLimit || v.options.LostLettersMaxBytes == 0) {
 		v.endsBack(s, q, seq)
 		v.traffic.Fates[reason][FateNoDLX]++
@@ -53,7 +53,7 @@ func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth
 	case p.stays:
 		f := Fact{Kind: Kept, Queue: q.id, Seq: seq, Durable: q.messages.Entry(seq).Flags&queue.Persistent != 0}
 		v.emit(s, &f, out)
-		q.stats.Kept++
+		q.counters().Kept++
 	default:
 		v.leaves(q, &p, 0)
 		v.end(s, q, seq, p.end(), out)
@@ -68,7 +68,7 @@ func (v *VHost) leaves(q *queueState, p *passage, ms int64) {
 	strategy := AtMostOnce
 	if q.settings.AtLeastOnce {
 		strategy = AtLeastOnce
-		q.stats.Confirmed++
+		q.counters().Confirmed++
 	}
 	if p.laid == 0 {
 		v.traffic.Placing[strategy].note(ms)
@@ -81,7 +81,7 @@ func (v *VHost) dieAtTheDoor(s *Stamp, q *queueState, m *message, depth int, out
 	if !q.settings.passesOn() {
 		return passage{}
 	}
-	q.stats.Died[min(v.strategyOf(q), AtMostOnce)][MaxLen]++ // it is never held
+	q.counters().Died[min(v.strategyOf(q), AtMostOnce)][MaxLen]++ // it is never held
 	letter := *m
 	v.comesBack(s, v.bury(s, q, &letter, MaxLen))
 	v.traffic.Hops.note(len(letter.history.Deaths))
@@ -376,7 +376,7 @@ func (v *VHost) bury(s *Stamp, from *queueState, m *message, reason Reason) (bac
 
 // lose counts a dead letter that found no place; kept says that the shelf has it.
 func (v *VHost) lose(from *queueState, c Cause, kept bool) {
-	from.stats.Lost[c]++
+	from.counters().Lost[c]++
 	v.note(Loss{from.object.Name, c, kept})
 }
 

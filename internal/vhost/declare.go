@@ -275,7 +275,7 @@ func (v *VHost) purge(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Err
 		return err
 	}
 	n := uint64(q.counted(queue.Held)) + v.purgeOff(s, q, out)
-	q.stats.Purged += n
+	q.counters().Purged += n
 	v.purgeAll(s, q, out)
 	v.touch(q, 0)
 	v.done(ch, c, out, Effect{Count: n})

@@ -43,7 +43,7 @@ func (v *VHost) handTo(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, x
 		Kind: Deliver, Channel: ch.id, ConsumerTag: x.Tag, Tag: tag, Redelivered: e.Flags&queue.Redelivered != 0,
 		After: v.safeAfter(q, e), Message: v.delivered(q, seq, e),
 	}, s.Index)
-	q.stats.delivered(e, x.NoAck)
+	q.counters().delivered(e, x.NoAck)
 	if x.NoAck {
 		v.end(s, q, seq, Acked, out)
 		return
@@ -103,7 +103,7 @@ func (v *VHost) get(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error
 	for {
 		seq, e, ok := q.messages.Head()
 		if !ok {
-			q.stats.GotNone++
+			q.counters().GotNone++
 			out.effect(Effect{Kind: DeliverNone, Command: Get, Channel: ch.id, After: v.newest(out)}, s.Index)
 			return nil
 		}
@@ -117,7 +117,7 @@ func (v *VHost) get(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error
 			Kind: DeliverGot, Command: Get, Channel: ch.id, Tag: tag, Redelivered: e.Flags&queue.Redelivered != 0,
 			Count: uint64(q.messages.Ready() - 1), After: max(v.newest(out), v.safeAfter(q, e)), Message: v.delivered(q, seq, e),
 		}, s.Index)
-		q.stats.fetched(e, c.Definition.NoAck)
+		q.counters().fetched(e, c.Definition.NoAck)
 		if c.Definition.NoAck {
 			v.end(s, q, seq, Acked, out)
 			return nil

@@ -338,7 +338,7 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 		}
 	}
 	q.zero = q.zero[:0]
-	set := &q.settings
+	set := q.settings
 	if !set.Overflow.dropsHead() || v.putsOff(q, MaxLen) || q.excess || v.mutant == MutantKeepExcess || q == v.shelf && v.mutant == MutantShelfGrows {
 		return
 	}

@@ -76,7 +76,7 @@ func (v *VHost) withhold(s *Stamp, q *queueState, seq queue.Seq, m *message, p p
 		f.History = q.messages.Side(seq).History
 	} else {
 		f.History = v.historyOf(s, m, f.Durable, out)
-		q.stats.Held++
+		q.counters().Held++
 	}
 	v.emit(s, &f, out)
 	v.touch(q, 0)
@@ -138,7 +138,7 @@ func (v *VHost) retry(s *Stamp, q *queueState, seq queue.Seq, only QueueID, dept
 	m := v.recall(q, seq)
 	p := v.hop(s, q, &m, attempt{depth: depth, holds: true, again: true, had: was.took, only: only}, out)
 	if p.missing != 0 {
-		q.stats.Retried[waitKind(p.missing)]++
+		q.counters().Retried[waitKind(p.missing)]++
 	}
 	switch {
 	case p.missing == 0:
@@ -159,7 +159,7 @@ func (v *VHost) retry(s *Stamp, q *queueState, seq queue.Seq, only QueueID, dept
 
 // wayOf returns where q's letters lead.
 func (v *VHost) wayOf(q *queueState) *wayOut {
-	w, set := &q.way, &q.settings
+	w, set := &q.way, q.settings
 	if w.number > 0 && w.version == v.topo.Version() && w.dlx == set.DeadLetterExchange && w.dlrk == set.DeadLetterRoutingKey {
 		return w
 	}

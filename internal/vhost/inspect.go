@@ -32,6 +32,22 @@ type QueueStats struct {
 	CameBack                         uint64                      // of Redriven: have died again, wherever that was
 }
 
+// counters is what q counts in, from now on if not before.
+func (q *queueState) counters() *QueueStats {
+	if q.stats == nil {
+		q.stats = &QueueStats{}
+	}
+	return q.stats
+}
+
+// counts is what q has counted.
+func (q *queueState) counts() QueueStats {
+	if q.stats == nil {
+		return QueueStats{}
+	}
+	return *q.stats
+}
+
 // Strategy is how dead letters leave a queue. Source: RabbitMQ prometheus, dead_letter_strategy.
 type Strategy uint8
 
@@ -132,7 +148,7 @@ func (v *VHost) view(q *queueState) QueueView {
 		Waiting: q.messages.Count(queue.Waiting), Held: q.messages.Count(queue.Held),
 		ReadyBytes: q.messages.Bytes(queue.Ready), UnackedBytes: q.messages.Bytes(queue.Unacked),
 		WaitingBytes: q.messages.Bytes(queue.Waiting), HeldBytes: q.messages.Bytes(queue.Held),
-		Consumers: q.consumers.Len(), Policy: q.policy, OperatorPolicy: q.operator, Settings: q.settings, Stats: q.stats,
+		Consumers: q.consumers.Len(), Policy: q.policy, OperatorPolicy: q.operator, Settings: *q.settings, Stats: q.counts(),
 		EffectivePolicy: v.effectivePolicy(q),
 	}
 	view.IgnoredKeys = v.options.inert(view.EffectivePolicy)

@@ -53,7 +53,9 @@ func (v *VHost) keepCounts(q *queueState) {
 	if v.gone[q.object.Type] == nil {
 		v.gone[q.object.Type] = &QueueStats{}
 	}
-	v.gone[q.object.Type].Add(&q.stats)
+	if q.stats != nil {
+		v.gone[q.object.Type].Add(q.stats)
+	}
 	v.missedBy(q)
 }
 
@@ -70,7 +72,9 @@ func (v *VHost) CountsByType() map[string]QueueStats {
 		sum(kind, s)
 	}
 	for q := range v.named() {
-		sum(q.object.Type, &q.stats)
+		if q.stats != nil {
+			sum(q.object.Type, q.stats)
+		}
 	}
 	return all
 }
@@ -89,7 +93,7 @@ func (v *VHost) Counts(visit func(QueueCounts)) {
 	for q := range v.named() {
 		visit(QueueCounts{
 			ID: q.id, Ready: q.messages.Ready(), Unacked: q.messages.Unacked(), Consumers: q.consumers.Len(),
-			Waiting: q.messages.Count(queue.Waiting), Held: q.messages.Count(queue.Held), HeldBy: q.heldBy, Stats: q.stats,
+			Waiting: q.messages.Count(queue.Waiting), Held: q.messages.Count(queue.Held), HeldBy: q.heldBy, Stats: q.counts(),
 		})
 	}
 }

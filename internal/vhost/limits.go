@@ -6,6 +6,8 @@ const (
 	hotEntriesMax = 512 << 10
 	// volatileBytesMax is how many bytes of transient records are in memory: more are spilled.
 	volatileBytesMax = 24 << 20
+	// sharedMax is how many different settings are looked through for some that a queue can share.
+	sharedMax = 16
 	// gravesPerTick is how many chunks that were taken off in whole a tick looks through.
 	gravesPerTick = 64
 	// laneMax is more than a lane has numbers.

@@ -34,13 +34,13 @@ func (d *duel) state() *model.State {
 	for _, q := range v.queues {
 		m := q.messages
 		s.Queues = append(s.Queues, model.QueueState{
-			Name: q.object.Name, Settings: settingsOf(&q.settings), Consumers: q.consumers.Len(),
+			Name: q.object.Name, Settings: settingsOf(q.settings), Consumers: q.consumers.Len(),
 			Ready: int64(m.Ready()), Unacked: int64(m.Unacked()), Waiting: int64(m.Count(queue.Waiting)), Held: int64(m.Count(queue.Held)),
 			Copies: d.copies(q),
 		})
 	}
 	for _, q := range v.queues {
-		for c, n := range q.stats.Lost {
+		for c, n := range q.counters().Lost {
 			if n > 0 {
 				s.Lost[q.object.Name+" "+Cause(c).String()] = n
 			}

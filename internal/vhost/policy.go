@@ -350,8 +350,8 @@ func (v *VHost) applyPoliciesTo(q *queueState) {
 	if p := v.policies.match(true, q.object.Name, kinds...); p != nil {
 		q.operator, operator = p.Name, p.Definition
 	}
-	headOnly := q.settings.ExpiryHead
-	q.settings = effective(q.object.Arguments, user, operator, q.quorum, &v.options)
+	headOnly := q.settings != nil && q.settings.ExpiryHead
+	q.settings = v.share(effective(q.object.Arguments, user, operator, q.quorum, &v.options))
 	if headOnly && !q.settings.ExpiryHead {
 		v.disarmHead(q)
 		q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {

@@ -291,7 +291,7 @@ func (q *queueState) refusesBytes(body uint32, letter bool) bool {
 // refusesMore is refuses for the last of n messages, with so many octets of bodies together. A quorum queue always has room for a
 // dead letter. Source: reference dead-lettering 11.
 func (q *queueState) refusesMore(n, octets int64, letter bool) bool {
-	return !q.settings.Overflow.dropsHead() && !(q.quorum && letter) && q.overWith(&q.settings, queue.Held, n, octets)
+	return !q.settings.Overflow.dropsHead() && !(q.quorum && letter) && q.overWith(q.settings, queue.Held, n, octets)
 }
 
 // overWith reports whether q has more than it may with n messages more, of so many octets of bodies together; held is as for
@@ -331,16 +331,16 @@ func (v *VHost) enqueue(s *Stamp, q *queueState, m *message, out *Outcome) (dura
 	if m.history != nil {
 		f.Entry.Flags |= queue.Letter
 		f.History = v.historyOf(s, m, durable, out)
-		q.stats.Letters++
+		q.counters().Letters++
 	}
 	if f.Entry.ExpireAt != 0 && f.Entry.ExpireAt <= s.From {
 		f.Entry.ExpireAt = s.Now // TTL 0: good for this step only
 		q.zero = append(q.zero, f.Seq)
 	}
 	v.emit(s, &f, out)
-	q.stats.Published++
+	q.counters().Published++
 	if durable {
-		q.stats.Written++
+		q.counters().Written++
 	}
 	return durable
 }

@@ -177,7 +177,7 @@ func (v *VHost) comesBack(s *Stamp, by JobID) {
 		j.back++
 		v.traffic.Redrives.CameBack++
 		if source := v.whereabouts(j.Source); source != nil {
-			source.stats.CameBack++
+			source.counters().CameBack++
 		}
 		v.wakeJob(j, s.From+backDelay)
 	}
@@ -402,7 +402,7 @@ func (v *VHost) tryOne(s *Stamp, j *job, p *Progress, source *queueState, seq qu
 	case why != 0:
 		p.Refused[why]++
 		v.traffic.Redrives.Refused++
-		source.stats.RedrivesRefused++
+		source.counters().RedrivesRefused++
 	case j.StopNoConsumer && !w.served():
 		p.State, p.Note = JobStopped, "no_consumer"
 	default:

@@ -145,7 +145,7 @@ func (t *RedriveTrial) refuses(q *queueState, m *message) bool {
 func (t *RedriveTrial) put(q *queueState, m *message) {
 	name := q.object.Name
 	n, octets := t.with(q, m)
-	if q.settings.Overflow.dropsHead() && q.overWith(&q.settings, queue.Gone, n, octets) {
+	if q.settings.Overflow.dropsHead() && q.overWith(q.settings, queue.Gone, n, octets) {
 		if t.PushedOut == nil {
 			t.PushedOut = map[string]uint64{}
 		}

@@ -170,7 +170,7 @@ func (v *VHost) sendBack(s *Stamp, o *Order, job JobID, w wayTo, source *queueSt
 	}
 	v.traffic.Redrives.Moved++
 	if !keep && v.mutant != MutantSendTwice {
-		source.stats.Redriven++
+		source.counters().Redriven++
 		v.end(s, source, seq, Redriven, out)
 	}
 }
@@ -189,7 +189,7 @@ func (v *VHost) discardOne(s *Stamp, source *queueState, seq queue.Seq, out *Out
 		v.end(s, source, seq, GonePurged, out)
 		return
 	}
-	source.stats.Discarded++
+	source.counters().Discarded++
 	if v.options.LostLettersMaxBytes == 0 {
 		v.end(s, source, seq, Discarded, out)
 		return

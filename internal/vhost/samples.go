@@ -23,6 +23,7 @@ type QueueSample struct {
 	HeldBy                   [len(RetriedFor)]int // Held by why, in the order of RetriedFor
 	NextRetry                Instant              // none of Waiting is ready before; 0: nothing waits
 	Letters                  LetterWay
+	Counted                  bool // false: Stats are all 0
 	Stats                    QueueStats
 }
 
@@ -105,9 +106,9 @@ func (v *VHost) endSampling(s *Sampling) {
 // missedBy notes what a queue has counted that is being deleted with those samplings that have not visited it.
 func (v *VHost) missedBy(q *queueState) {
 	for _, p := range v.samplings {
-		if s := p.Value(); s != nil && s.after < q.id {
+		if s := p.Value(); s != nil && s.after < q.id && q.stats != nil {
 			n := s.gone[q.object.Type]
-			n.Add(&q.stats)
+			n.Add(q.stats)
 			s.gone[q.object.Type] = n
 		}
 	}
@@ -120,7 +121,10 @@ func (v *VHost) sample(q *queueState, to *Sampling, x *QueueSample) {
 		Ready: m.Ready(), Unacked: m.Unacked(), Waiting: m.Count(queue.Waiting), Held: m.Count(queue.Held),
 		ReadyBytes: m.Bytes(queue.Ready), UnackedBytes: m.Bytes(queue.Unacked),
 		WaitingBytes: m.Bytes(queue.Waiting), HeldBytes: m.Bytes(queue.Held),
-		Consumers: q.consumers.Len(), Stats: q.stats, Letters: v.letterWay(q, to),
+		Consumers: q.consumers.Len(), Letters: v.letterWay(q, to),
+	}
+	if q.stats != nil {
+		x.Counted, x.Stats = true, *q.stats
 	}
 	for i, c := range RetriedFor {
 		x.HeldBy[i] = q.heldBy[c]
@@ -132,7 +136,7 @@ func (v *VHost) sample(q *queueState, to *Sampling, x *QueueSample) {
 
 // letterWay finds where q's dead letters go. Where keys of messages decide, all queues that the exchange may lead to are targets.
 func (v *VHost) letterWay(q *queueState, to *Sampling) LetterWay {
-	set := &q.settings
+	set := q.settings
 	if !set.hasDLX {
 		return LetterWay{}
 	}

@@ -67,7 +67,7 @@ func (v *VHost) postpone(s *Stamp, keepers []*topology.Exchange, m *message, out
 		if later.name != "" {
 			v.giveKey(s, q, f.Seq, later.name, out)
 		}
-		q.stats.Published++
+		q.counters().Published++
 		v.traffic.Scheduled.Published++
 		kept = append(kept, ScheduledID{q.id, uint64(f.Seq)})
 	}
@@ -105,7 +105,7 @@ func (v *VHost) scheduleOf(s *Stamp, exchange string, out *Outcome) *queueState 
 
 // addSchedule folds the making of a schedule.
 func (v *VHost) addSchedule(q *queueState) {
-	q.settings = Settings{TTL: -1, Expires: -1, MaxLength: -1, MaxLengthBytes: -1, DeliveryLimit: -1}
+	q.settings = v.share(Settings{TTL: -1, Expires: -1, MaxLength: -1, MaxLengthBytes: -1, DeliveryLimit: -1})
 	q.schedule = &schedule{}
 	v.schedules[q.object.Name] = q
 }

@@ -3,6 +3,7 @@ package vhost
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,6 +93,20 @@ func (s *Settings) address(h *History) {
 	if h.Exchange = s.DeadLetterExchange; s.hasDLRK {
 		h.Keys = []string{s.DeadLetterRoutingKey}
 	}
+}
+
+// share returns settings that equal s, and that queues may share: those of a crowd of queues are few.
+func (v *VHost) share(s Settings) *Settings {
+	for i, x := range v.shared {
+		if reflect.DeepEqual(*x, s) {
+			copy(v.shared[1:], v.shared[:i])
+			v.shared[0] = x
+			return x
+		}
+	}
+	v.shared = slices.Insert(v.shared, 0, &s)
+	v.shared = v.shared[:min(len(v.shared), sharedMax)]
+	return &s
 }
 
 // argument is what a queue argument must be. Arguments that are not in the table are stored, shown and never

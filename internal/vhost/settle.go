@@ -136,7 +136,7 @@ func (v *VHost) giveBackAll(s *Stamp, ch *channel, failed bool, out *Outcome) {
 // returnOne puts a message back where it was: it is ready again, or waits if its retry is delayed; or it dies, if it
 // has come back too often or too late. Source: reference dead-lettering 2, quorum-and-retry 1 and 6.
 func (v *VHost) returnOne(s *Stamp, q *queueState, seq queue.Seq, failed bool, out *Outcome) {
-	e, set := q.messages.Entry(seq), &q.settings
+	e, set := q.messages.Entry(seq), q.settings
 	side := q.messages.Side(seq)
 	side.Return(failed)
 	count := q.count(side)
@@ -153,10 +153,10 @@ func (v *VHost) returnOne(s *Stamp, q *queueState, seq queue.Seq, failed bool, o
 	f := Fact{Kind: Returned, Queue: q.id, Seq: seq, Failed: failed, Durable: e.Flags&queue.Persistent != 0}
 	switch {
 	case over && set.RetryType != RetryDisabled:
-		q.stats.Exhausted++
+		q.counters().Exhausted++
 	case !over && !late:
 		if f.At = at; at != 0 {
-			q.stats.Waits++
+			q.counters().Waits++
 		}
 	}
 	v.emit(s, &f, out)

@@ -29,7 +29,7 @@ type slip struct {
 func newShelf(pool *queue.Pool) *queueState {
 	return &queueState{
 		object: Object{Durable: true, Type: "classic"}, messages: queue.NewMessages(pool, uint32(shelfID), true, 0),
-		settings: Settings{TTL: -1, Expires: -1, MaxLength: -1, DeliveryLimit: -1},
+		settings: &Settings{TTL: -1, Expires: -1, MaxLength: -1, DeliveryLimit: -1},
 	}
 }
 

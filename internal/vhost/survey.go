@@ -113,7 +113,7 @@ func (v *VHost) surveyQueues(to *Surveying, most int) (more bool, left int) {
 			return true, 0
 		}
 		to.after = q.id
-		m, set := q.messages, &q.settings
+		m, set := q.messages, q.settings
 		counted, bytes := q.counted(queue.Held), q.countedBytes(queue.Held)
 		portion = append(portion, SurveyedQueue{
 			Object: q.object, Settings: *set, Policy: q.policy, OperatorPolicy: q.operator,

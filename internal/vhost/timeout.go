@@ -92,7 +92,7 @@ func (v *VHost) expel(s *Stamp, ch *channel, x *queue.Consumer, out *Outcome) {
 	}
 	out.effect(Effect{Kind: Cancelled, Channel: ch.id, ConsumerTag: x.Tag, After: v.newest(out)}, s.Index)
 	if q := v.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
-		q.stats.TimedOut++
+		q.counters().TimedOut++
 		v.touch(q, 0)
 		v.consumerLeft(s, q, out)
 	}

@@ -31,6 +31,7 @@ type VHost struct {
 	shelved     [causes]uint64 // letters on the shelf
 	options     Options
 	optionTable amqp.Table // as set
+	shared      []*Settings // that queues have, the newest first: what the next queue has is mostly among them
 	policies    policySet
 	ruled       uint64 // changes of policies and options
 	volatile    volatileStore
@@ -106,7 +107,7 @@ type queueState struct {
 	ranked    bool // it has the priorities of a quorum queue that asks for none
 	messages  *queue.Messages
 	consumers queue.Consumers
-	settings  Settings
+	settings  *Settings // shared with queues that have equal ones: it is replaced, never changed
 	policy    string // names, "" if none
 	operator  string
 
@@ -124,7 +125,7 @@ type queueState struct {
 	held      map[queue.Seq]heldLetter
 	heldBy    [causes]int // held letters
 	way       wayOut      // of them
-	stats     QueueStats
+	stats     *QueueStats // nil: it has counted nothing
 	inflows   []*inflow
 	schedule  *schedule // nil: it is not one
 }

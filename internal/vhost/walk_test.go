@@ -335,7 +335,7 @@ func (w *world) laws() error {
 		if q.messages.Ready() > 0 && q.consumers.Next() != nil {
 			return fmt.Errorf("queue %q has %d ready messages and a consumer with room", q.object.Name, q.messages.Ready())
 		}
-		if q.settings.Overflow.dropsHead() && q.messages.Ready() > 0 && q.over(&q.settings) {
+		if q.settings.Overflow.dropsHead() && q.messages.Ready() > 0 && q.over(q.settings) {
 			return fmt.Errorf("queue %q is over its limit: %d ready", q.object.Name, q.messages.Ready())
 		}
 	}

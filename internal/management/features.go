@@ -1,6 +1,7 @@
 package management
 
 import (
+	"context"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -69,11 +70,14 @@ func getUsedDeprecatedFeatures(r *request) (answer, error) {
 		if used[transientQueues] || r.down(h.Name) {
 			continue
 		}
-		views, err := r.queueViews(h.Name)
+		ctx, cancel := context.WithTimeout(r.Context(), lookPatience)
+		_, err := eachQueue(ctx, r.server.engine, h.Name, func(q *vhost.QueueSample) {
+			used[transientQueues] = used[transientQueues] || !q.Durable && !q.Exclusive
+		})
+		cancel()
 		if err != nil {
 			return answer{}, err
 		}
-		used[transientQueues] = slices.ContainsFunc(views, func(q vhost.QueueView) bool { return !q.Durable && !q.Exclusive })
 	}
 	all := slices.DeleteFunc(slices.Clone(deprecatedFeatures), func(f api.DeprecatedFeature) bool { return !used[f.Name] })
 	return list(r, all, func(f *api.DeprecatedFeature) string { return f.Name })

@@ -13,7 +13,7 @@ import (
 // A history is what some figures were over the last while. What does not change takes no room; what is longer ago is kept
 // at longer intervals.
 type history struct {
-	figures      []uint64 // of the newest reading, up to figuresMax
+	figures      []uint64 // of the newest reading, up to figuresMax; shared, and never written to, while all of them are 0
 	from         int64    // since when they are so, ms since the Unix epoch
 	steps        []byte   // how each reading but the oldest differs from the one before it
 	before, last int64    // the instants of the last two notes; 0: none
@@ -68,18 +68,28 @@ const (
 
 const _ = uint(figuresMax-queueFigures) + uint(figuresMax-nodeFigures) // they do not compile if there is no room for them
 
+// unmoved are the figures of all histories in which nothing has happened yet. Nobody writes to it.
+var unmoved [figuresMax]uint64
+
 // note adds what the figures are now. The slice is copied if it is kept.
 func (h *history) note(now int64, figures []uint64, keep retention) {
 	switch {
 	case h.figures == nil:
-		h.figures, h.from = slices.Clone(figures), now
+		h.figures, h.from = unmoved[:len(figures)], now
+		if !slices.Equal(figures, h.figures) {
+			h.figures = slices.Clone(figures)
+		}
 		if h.thinned == 0 {
 			h.thinned = now
 		}
 	case !slices.Equal(h.figures, figures):
 		var room [stepMax + 1]byte
 		h.steps = append(h.steps, putStep(&room, now-h.from, h.figures, figures)...)
-		copy(h.figures, figures)
+		if &h.figures[0] == &unmoved[0] {
+			h.figures = slices.Clone(figures)
+		} else {
+			copy(h.figures, figures)
+		}
 		h.from = now
 	}
 	h.before, h.last = h.last, now
@@ -161,6 +171,22 @@ func (h *history) back() iter.Seq2[int64, []uint64] {
 			at = stepBack(h.steps, at, &from, figures)
 		}
 	}
+}
+
+// rate is how fast figures have changed between the last two notes, all of them together.
+func (h *history) rate(figures ...int) float64 {
+	if !h.moved() {
+		return 0
+	}
+	var before [figuresMax]uint64
+	copy(before[:], h.figures)
+	from := h.from
+	stepBack(h.steps, len(h.steps), &from, before[:])
+	var sum float64
+	for _, f := range figures {
+		sum += perSecond(before[f], h.figures[f], h.last-h.before)
+	}
+	return sum
 }
 
 // moved reports whether anything changed between the last two notes.

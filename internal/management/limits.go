@@ -34,6 +34,9 @@ const (
 	// viewsMax bounds how many queues one look at a virtual host reads, which takes it about a millisecond.
 	viewsMax = 500
 
+	// rollPortion is how many names of queues one look reads, which takes it less than a millisecond.
+	rollPortion = 10_000
+
 	// withinMax bounds the number of days, weeks, months or years until a certificate expires.
 	withinMax = 10_000
 

@@ -220,9 +220,7 @@ func (f *hostFigures) addQueue(q *vhost.QueueSample) {
 	f.queues++
 	f.capacity += capacity(q)
 	addSample(&f.total, q)
-	n := f.types[q.Type]
-	n.Add(&q.Stats)
-	f.types[q.Type] = n
+	f.types.add(q)
 }
 
 func addSample(to, q *vhost.QueueSample) {

@@ -1,9 +1,11 @@
 package management
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,33 +111,6 @@ func peerNamed(connection string) (host string, port int) {
 	return host, port
 }
 
-// queueViews reads the queues of a virtual host in portions: publishers get their turn in between.
-func (r *request) queueViews(name string) (views []vhost.QueueView, err error) {
-	var names []string
-	err = r.look(name, func(v *vhost.VHost) {
-		if v.QueueCount() <= viewsMax {
-			views = v.Queues()
-		} else {
-			names = v.QueueNames()
-		}
-	})
-	slices.Sort(names)
-	views = slices.Grow(views, len(names))
-	for portion := range slices.Chunk(names, viewsMax) {
-		if err != nil {
-			return nil, err
-		}
-		err = r.look(name, func(v *vhost.VHost) {
-			for _, queue := range portion {
-				if q, found := v.Queue(queue); found {
-					views = append(views, q)
-				}
-			}
-		})
-	}
-	return views, err
-}
-
 // A queueRow is a queue of a list before it is shown.
 type queueRow struct {
 	vhost *access.VHost
@@ -143,38 +118,51 @@ type queueRow struct {
 	trend trend
 }
 
-// queueRows reads the queues of a virtual host; one that is down has none to show.
-func (r *request) queueRows(h *access.VHost) ([]queueRow, error) {
+// eachRows reads the queues of a virtual host by name, in portions: publishers get their turn in between. One that is down has none
+// to show. Left are about as many as are still to come.
+func (r *request) eachRows(h *access.VHost, visit func(rows []queueRow, left int) error) error {
 	if r.down(h.Name) {
-		return nil, nil
+		return nil
 	}
-	views, err := r.queueViews(h.Name)
+	roll, err := r.server.roll(r.Context(), h)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	w, err := r.spans()
-	if err != nil {
-		return nil, err
-	}
-	trends, fresh := r.server.sampler.trends(h, w)
-	rows := make([]queueRow, len(views))
-	for i := range views {
-		t, known := trends[views[i].ID]
-		if !known {
-			t = fresh
+	found, left := make([]place, 0, min(len(roll.queues), viewsMax)), len(roll.queues)
+	for portion := range slices.Chunk(roll.queues, viewsMax) {
+		found = found[:0]
+		for i := range portion {
+			found = append(found, place{host: h, name: portion[i].name})
 		}
-		rows[i] = queueRow{h, &views[i], t}
+		rows, err := r.rowsAt(found)
+		if err != nil {
+			return err
+		}
+		left -= len(portion)
+		if err := visit(rows, left); err != nil {
+			return err
+		}
 	}
-	return rows, nil
+	return nil
+}
+
+// queueRows reads the queues of a virtual host.
+func (r *request) queueRows(h *access.VHost) (all []queueRow, err error) {
+	err = r.eachRows(h, func(rows []queueRow, _ int) error {
+		all = append(all, rows...)
+		return nil
+	})
+	return all, err
 }
 
 // queuesOf is queueRows, shown.
-func (r *request) queuesOf(h *access.VHost) ([]api.Queue, error) {
-	rows, err := r.queueRows(h)
-	all := make([]api.Queue, len(rows))
-	for i := range rows {
-		all[i] = r.server.showQueue(h, rows[i].view, &rows[i].trend)
-	}
+func (r *request) queuesOf(h *access.VHost) (all []api.Queue, err error) {
+	err = r.eachRows(h, func(rows []queueRow, _ int) error {
+		for i := range rows {
+			all = append(all, r.server.showQueue(h, rows[i].view, &rows[i].trend))
+		}
+		return nil
+	})
 	return all, err
 }
 
@@ -182,6 +170,19 @@ func getQueues(r *request) (answer, error) {
 	shown, err := r.shown(r.names...)
 	if err != nil {
 		return answer{}, err
+	}
+	p, err := pageOf(r.URL.Query())
+	if err != nil {
+		return answer{}, err
+	}
+	r.showQueueDefinition()
+	switch {
+	case p != nil:
+		if a, ok, err := r.pageOfQueues(shown, p); ok || err != nil {
+			return a, err
+		}
+	case r.URL.Query().Get("sort") == "":
+		return r.allQueues(shown)
 	}
 	var all []queueRow
 	for _, h := range shown {
@@ -194,13 +195,41 @@ func getQueues(r *request) (answer, error) {
 	return r.listQueues(all)
 }
 
+// allQueues answers with all queues. Each portion is made JSON before the next one is read: JSON is all that is in memory.
+func (r *request) allQueues(hosts []*access.VHost) (answer, error) {
+	columns := r.columns()
+	text := []byte{'['}
+	var part []byte
+	for _, h := range hosts {
+		err := r.eachRows(h, func(rows []queueRow, left int) (err error) {
+			if part, err = r.renderQueues(rows).list(part[:0], columns); err != nil || len(rows) == 0 {
+				return err
+			}
+			if more := len(part) / len(rows) * (len(rows) + left); cap(text)-len(text) < len(part) { // they are alike
+				if err := r.takeAnswer(int64(len(text) + more + more/16)); err != nil {
+					return err
+				}
+				text = slices.Grow(text, more+more/16)
+			}
+			text = append(append(text, part[1:len(part)-1]...), ',') // without its brackets
+			return nil
+		})
+		if err != nil {
+			return answer{}, err
+		}
+	}
+	return answer{status: http.StatusOK, text: append(bytes.TrimSuffix(text, []byte{','}), ']')}, nil
+}
+
 func (r *request) listQueues(all []queueRow) (answer, error) {
+	r.showQueueDefinition()
+	shown := r.renderQueues(nil).show
+	return listShown(r, all, func(q *queueRow) string { return q.view.Name }, shown)
+}
+
+// showQueueDefinition keeps statistics of queues out of what is shown, if they are not wanted.
+func (r *request) showQueueDefinition() {
 	r.showDefinition(queueDefinition, "messages,messages_ready,messages_unacknowledged")
-	var one api.Queue
-	return listShown(r, all, func(q *queueRow) string { return q.view.Name }, func(q *queueRow) *api.Queue {
-		one = r.server.showQueue(q.vhost, q.view, &q.trend)
-		return &one
-	})
 }
 
 // queueDefinition is what a list shows of a queue whose statistics are not wanted.
@@ -252,7 +281,7 @@ func getQueue(r *request) (answer, error) {
 			}
 		}
 	}
-	r.showDefinition(queueDefinition, "messages,messages_ready,messages_unacknowledged")
+	r.showQueueDefinition()
 	return ok(shown)
 }
 

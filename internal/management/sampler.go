@@ -98,8 +98,9 @@ func (s *sampler) read(now time.Time) {
 type hostReading struct {
 	whole  figures
 	books  vhost.Books
-	queues map[vhost.QueueID]figures
-	flows  map[string]*figures // of exchanges to which anything was published
+	all    []vhost.QueueID           // queues
+	queues map[vhost.QueueID]figures // those whose figures are not all 0
+	flows  map[string]*figures       // of exchanges to which anything was published
 }
 
 // readHost reads one virtual host, its queues in portions.
@@ -122,9 +123,16 @@ func (s *sampler) readHost(name string) (*hostReading, error) {
 	}
 	var aside figures
 	gone, err := eachQueue(ctx, s.engine, name, func(q *vhost.QueueSample) {
-		all.Add(&q.Stats)
-		f := figuresOf(&q.Stats)
+		var f figures
+		if q.Counted {
+			all.Add(&q.Stats)
+			f = figuresOf(&q.Stats)
+		}
 		f[atReady], f[atUnacked], f[atAside] = uint64(q.Ready), uint64(q.Unacked), uint64(q.Waiting+q.Held)
+		r.all = append(r.all, q.ID)
+		if f == (figures{}) {
+			return
+		}
 		r.queues[q.ID] = f
 		for _, x := range []int{atReady, atUnacked, atAside} {
 			aside[x] += f[x]
@@ -172,7 +180,8 @@ func (s *sampler) note(h *access.VHost, now int64, r *hostReading) {
 		s.mu.ledgers[h.LogID] = l
 	}
 	l.whole.note(now, r.whole[:], wholeKept)
-	for id, f := range r.queues {
+	for _, id := range r.all {
+		f := r.queues[id]
 		noteIn(l.queues, id, now, f[:], l.begun)
 	}
 	maps.DeleteFunc(l.queues, func(_ vhost.QueueID, q *history) bool { return q.last != now })
@@ -213,28 +222,44 @@ func (s *sampler) whole(h *access.VHost, w spans) trend {
 	return s.fresh(w)
 }
 
-// trends are those of the queues of a virtual host, and that of a queue which was not there when they were read.
-func (s *sampler) trends(h *access.VHost, w spans) (all map[vhost.QueueID]trend, fresh trend) {
+// trends are those of some queues of a virtual host, one by one.
+func (s *sampler) trends(h *access.VHost, of []vhost.QueueView, w spans) []trend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fresh = s.fresh(w)
 	l := s.mu.ledgers[h.LogID]
-	if l == nil {
-		return nil, fresh
-	}
 	asked := w.lengths.incr > 0 || w.rates.incr > 0
-	all = make(map[vhost.QueueID]trend, len(l.queues))
-	for id, q := range l.queues {
+	fresh := s.fresh(w)
+	all := make([]trend, len(of))
+	for i := range of {
+		var q *history
+		if l != nil {
+			q = l.queues[of[i].ID]
+		}
 		switch {
+		case q == nil:
+			all[i] = fresh
 		case asked || q.moved():
-			all[id] = q.trend(shownFigures, w.ofQueues)
+			all[i] = q.trend(shownFigures, w.ofQueues)
 		case q.before > 0:
-			all[id] = trend{since: q.from}
-		default:
-			all[id] = trend{}
+			all[i] = trend{since: q.from}
 		}
 	}
-	return all, fresh
+	return all
+}
+
+// rates is how fast figures of the queues of a virtual host change, all of them together. Queues whose figures stay are left out.
+func (s *sampler) rates(h *access.VHost, figures ...int) map[vhost.QueueID]float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[vhost.QueueID]float64{}
+	if l := s.mu.ledgers[h.LogID]; l != nil {
+		for id, q := range l.queues {
+			if rate := q.rate(figures...); rate != 0 {
+				all[id] = rate
+			}
+		}
+	}
+	return all
 }
 
 // fresh is the trend of what was not there at the last reading: its samples are zero. The lock is held.

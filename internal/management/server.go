@@ -32,6 +32,7 @@ type Server struct {
 	paces    paces
 	share    *turns.Share // of the office
 	memory   memoryBudget // of requests
+	rolls    rolls
 	console  func() *console
 	sessions sessions
 	streams  streams

@@ -88,9 +88,7 @@ func (t *tally) addQueue(q *vhost.QueueSample) {
 			t.held[vhost.RetriedFor[i]] += n
 		}
 	}
-	n := t.stats[q.Type]
-	n.Add(&q.Stats)
-	t.stats[q.Type] = n
+	t.stats.add(q)
 }
 
 // eachQueue visits the queues of a virtual host in portions, between which it serves others, and tells what
@@ -127,6 +125,16 @@ func (t *tally) add(o tally) {
 
 // byType holds counters by the type of queue that counted.
 type byType map[string]vhost.QueueStats
+
+// add adds what a queue has counted.
+func (b byType) add(q *vhost.QueueSample) {
+	n, known := b[q.Type]
+	if known && !q.Counted {
+		return
+	}
+	n.Add(&q.Stats)
+	b[q.Type] = n
+}
 
 func (b byType) addAll(from byType) {
 	for kind, n := range from {

@@ -333,6 +333,7 @@ func (v *VHost) dropQueue(id QueueID) {
 	v.abandon(q)
 	v.disarm(q)
 	q.deleted = true
+	v.dropped++
 	if delete(v.queues, id); q.schedule != nil {
 		delete(v.schedules, q.object.Name)
 		return

@@ -15,6 +15,8 @@ type QueueSample struct {
 	Name                     string
 	Type                     string
 	Durable                  bool
+	AutoDelete, Exclusive    bool
+	Policy, OperatorPolicy   string
 	Ready, Unacked           int
 	Waiting, Held            int
 	ReadyBytes, UnackedBytes int64
@@ -63,9 +65,8 @@ func (v *VHost) Sample(to *Sampling, most int, visit func(*QueueSample)) (more b
 	if to.ways == nil || to.version != v.topo.Version() {
 		to.version, to.ways = v.topo.Version(), map[string][]QueueID{}
 	}
-	first, _ := slices.BinarySearchFunc(v.ordered, to.after+1, func(o *queueState, id QueueID) int { return int(int64(o.id) - int64(id)) })
 	var x QueueSample
-	for _, q := range v.ordered[first:] {
+	for _, q := range v.after(to.after) {
 		if q.deleted || q.schedule != nil {
 			continue
 		}
@@ -80,6 +81,31 @@ func (v *VHost) Sample(to *Sampling, most int, visit func(*QueueSample)) (more b
 	to.after = math.MaxUint32
 	v.endSampling(to)
 	v.topo.ForgetWay()
+	return false
+}
+
+// after lists the queues with greater numbers; some may be deleted.
+func (v *VHost) after(id QueueID) []*queueState {
+	i, _ := slices.BinarySearchFunc(v.ordered, id+1, func(o *queueState, id QueueID) int { return int(int64(o.id) - int64(id)) })
+	return v.ordered[i:]
+}
+
+// QueueChanges tells the greatest number that a queue was ever given, and how many queues were deleted since the vhost was opened:
+// the queues are the same as long as both are.
+func (v *VHost) QueueChanges() (newest QueueID, deleted uint64) { return v.queueMax, v.dropped }
+
+// QueuesAfter visits up to most of the queues whose numbers are greater, in the order of numbers, and reports whether there may be
+// others.
+func (v *VHost) QueuesAfter(id QueueID, most int, visit func(id QueueID, name string)) (more bool) {
+	for _, q := range v.after(id) {
+		if q.deleted || q.schedule != nil {
+			continue
+		}
+		if most--; most < 0 {
+			return true
+		}
+		visit(q.id, q.object.Name)
+	}
 	return false
 }
 
@@ -118,6 +144,7 @@ func (v *VHost) sample(q *queueState, to *Sampling, x *QueueSample) {
 	m := q.messages
 	*x = QueueSample{
 		ID: q.id, Name: q.object.Name, Type: q.object.Type, Durable: q.object.Durable,
+		AutoDelete: q.object.AutoDelete, Exclusive: q.object.Exclusive, Policy: q.policy, OperatorPolicy: q.operator,
 		Ready: m.Ready(), Unacked: m.Unacked(), Waiting: m.Count(queue.Waiting), Held: m.Count(queue.Held),
 		ReadyBytes: m.Bytes(queue.Ready), UnackedBytes: m.Bytes(queue.Unacked),
 		WaitingBytes: m.Bytes(queue.Waiting), HeldBytes: m.Bytes(queue.Held),

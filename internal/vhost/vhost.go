@@ -26,6 +26,7 @@ type VHost struct {
 	queueMax    QueueID                // the greatest ever given
 	queueLogged QueueID                // the greatest that the log has, of a queue that may be gone
 	ordered     []*queueState          // queues by number; some may be deleted
+	dropped     uint64                 // queues deleted since the vhost was opened
 	schedules   map[string]*queueState // of delayed exchanges, by name; they are among the queues
 	shelf       *queueState
 	shelved     [causes]uint64 // letters on the shelf

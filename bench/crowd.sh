@@ -1,0 +1,40 @@
+#!/bin/sh
+# Measures what a crowd of idle queues costs.
+#
+#   crowd.sh BINARY   declares queues in a fresh Bartleby and prints the table of crowds in README.md.
+#
+# COUNT (100000) durable queues. DATA (build/crowd/data) is the broker's directory, SERVE are more arguments for
+# `bartleby serve`. BENCH_PORT (25860) is the first of three consecutive ports.
+set -eu
+
+root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
+[ $# -eq 1 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p;}' "$0" >&2; exit 64; }
+binary=$(CDPATH= cd -- "$(dirname -- "$1")" && pwd)/$(basename -- "$1")
+out=$root/build/crowd
+data=${DATA:-$out/data}
+serve=${SERVE:-}
+port=${BENCH_PORT:-25860}
+. "$root/bench/lib.sh"
+trap stop EXIT
+trap 'exit 1' HUP INT TERM
+rm -rf "$data"
+mkdir -p "$data" "$out"
+cd "$root"
+go build -o "$out/crowd" ./bench/crowd
+
+# crowd STEPS  does those steps with the broker that runs.
+crowd() {
+	"$out/crowd" -url "$url" -management "$management" -metrics "http://127.0.0.1:$((port + 2))" -pid "$pid" \
+		-queues "${COUNT:-100000}" -do "$1"
+}
+
+# ms  the time, in ms.
+ms() { echo $(($(date +%s%N) / 1000000)); }
+
+start
+crowd declare,ask
+stop
+began=$(ms)
+start
+echo "| start again | $(($(ms) - began)) ms | $(awk '/VmRSS/ { print $2 }' "/proc/$pid/status") KiB resident |"
+crowd ask,policy,delete

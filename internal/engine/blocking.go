@@ -81,8 +81,8 @@ func (r *runner) mustWait(p *post) bool {
 // much of a link can wait is bounded by the batches that its door has.
 func (r *runner) park(p *post) {
 	l := p.link
-	waits := len(l.waiting) > 0
-	for i := p.next; i < len(p.batch.Commands) && len(l.waiting) == 0; i++ {
+	waits := len(l.waiting) > 0 || r.isBusy(l)
+	for i := p.next; i < len(p.batch.Commands) && len(l.waiting) == 0 && !r.isBusy(l); i++ {
 		c := &p.batch.Commands[i]
 		to := r.portOf(c.Channel)
 		switch {

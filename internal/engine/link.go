@@ -29,7 +29,8 @@ type Link struct {
 	parked    int                          // posts of this link that wait for the end of alarms
 	stalled   int                          // posts that wait until anything can be written
 	channels  map[vhost.ChannelID]struct{} // that have ports
-	waiting   []post                       // until the window has room: the first from its next command on
+	busy      bool                         // is resumed when its command is done that ticks go on with
+	waiting   []post                       // for that, or until the window has room: the first from its next command on
 }
 
 func (b *Batch) free() {

@@ -70,6 +70,7 @@ type runner struct {
 	parked       []post                          // publishes that wait for the end of alarms, and what comes behind them
 	stalled      []post                          // what waits until anything can be written
 	cramped      bool                            // the vhost knows that there is no room for letters to move
+	busy         []*Link                         // that wait for a command of theirs which ticks go on with
 	blocked      int                             // links that were told so
 	alarmed      bool                            // those who have published were
 	heldBackBy   Alarms                          // the last that held
@@ -116,6 +117,10 @@ func (r *runner) kick() {
 // the one that its timer waits for.
 func (r *runner) release() {
 	at, ok := r.vhost.Due()
+	if ok && !r.engine.clock.Running() { // what is due now is left over from a step
+		now, _, _ := r.time.read()
+		r.timerAt = now + 1
+	}
 	sooner := ok && at < r.timerAt || !r.tended && r.cache.busy()
 	r.turn.pass()
 	if sooner || r.pending() {
@@ -278,6 +283,7 @@ func (r *runner) step(inbox []post) (ticked bool) {
 		if s := r.stamp(); at <= s.Now {
 			ticked = true
 			r.decide(nil, &vhost.Command{Kind: vhost.Tick})
+			r.resume()
 		}
 	}
 	r.cache.look(r.vhost)
@@ -313,15 +319,51 @@ func (r *runner) stepBatch(p *post) {
 	if len(p.batch.Commands) > 0 {
 		p.link.waiting = append(p.link.waiting, *p)
 	}
-	for len(p.link.waiting) > 0 && r.stepCommands(&p.link.waiting[0]) {
-		p.link.waiting = slices.Delete(p.link.waiting, 0, 1)
+	r.stepWaiting(p.link)
+}
+
+// stepWaiting goes on with what a link has waiting.
+func (r *runner) stepWaiting(l *Link) {
+	for len(l.waiting) > 0 && r.stepCommands(&l.waiting[0]) {
+		l.waiting = slices.Delete(l.waiting, 0, 1)
 	}
 }
 
+// resume goes on with the links that waited for a command which ticks go on with, if it is done.
+func (r *runner) resume() {
+	busy := r.busy
+	r.busy = nil
+	for _, l := range busy {
+		if l.busy = false; !l.closed {
+			r.stepWaiting(l)
+		}
+	}
+}
+
+// isBusy reports whether a command of a link goes on, and has the link resumed when it does not.
+func (r *runner) isBusy(l *Link) bool {
+	if !r.vhost.Busy(l.conn) {
+		return false
+	}
+	if !l.busy {
+		l.busy = true
+		r.busy = append(r.busy, l)
+	}
+	return true
+}
+
 // stepCommands goes on with a batch and reports whether that is the end of it. A get waits, and what comes behind it,
-// until the link's window has room: a few octets can ask for megabytes, over and over.
+// until the link's window has room: a few octets can ask for megabytes, over and over. Everything waits for a command of the
+// same link that is done in portions.
 func (r *runner) stepCommands(p *post) bool {
-	for ; p.next < len(p.batch.Commands); p.next++ {
+	ends := p.ends()
+	for ; ; p.next++ {
+		if !ends && r.isBusy(p.link) {
+			return false
+		}
+		if p.next == len(p.batch.Commands) {
+			break
+		}
 		c := &p.batch.Commands[p.next]
 		if c.Kind == vhost.Get && !r.vhost.WindowOpen(p.link.conn) {
 			return false

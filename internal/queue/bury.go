@@ -18,8 +18,13 @@ type Grave struct {
 // taken off at once and given to whole, with its first number, how many it spans and what was in it; each entry of
 // the other chunks is given to one, which may remove it.
 func (m *Messages) Clear(s Seq, n uint64, whole func(first Seq, span uint64, g Grave), one func(Seq, *Entry)) {
+	m.ClearSome(s, n, func() bool { return true }, whole, one)
+}
+
+// ClearSome is Clear for as long as goOn says so, asked before each chunk; next is where to go on if there is more.
+func (m *Messages) ClearSome(s Seq, n uint64, goOn func() bool, whole func(first Seq, span uint64, g Grave), one func(Seq, *Entry)) (next Seq, more bool) {
 	if s.lane() >= len(m.lanes) {
-		return
+		return 0, false
 	}
 	m.Touch()
 	l := m.lanes[s.lane()]
@@ -30,6 +35,9 @@ func (m *Messages) Clear(s Seq, n uint64, whole func(first Seq, span uint64, g G
 	k, _ := l.find(s.n() / chunkLen)
 	for k < len(l.slots) && l.slots[k].no*chunkLen < end {
 		x := l.slots[k]
+		if !goOn() {
+			return max(s, x.first()), true
+		}
 		first, last := x.no*chunkLen, min((x.no+1)*chunkLen, l.next)
 		switch {
 		case x.live == 0:
@@ -49,6 +57,7 @@ func (m *Messages) Clear(s Seq, n uint64, whole func(first Seq, span uint64, g G
 			k, _ = l.find(x.no + 1)
 		}
 	}
+	return 0, false
 }
 
 // isReady reports whether all entries of a chunk are ready, and none comes back from a restart.

@@ -29,17 +29,19 @@ type Consumer struct {
 	Timeout   int64      // ms that it may hold a message, 0: for ever, -1: what its queue says
 
 	ordinal uint64 // order of attaching
+	gone    bool   // detached, and not swept out yet
 }
 
 // Can reports whether c can take a message now. A consumer without acks has no prefetch of its own and uses up none of its
 // channel's, but waits with the others when that is used up. Source: RabbitMQ consumer-prefetch; rabbitmq-server 3.10.
 func (c *Consumer) Can() bool {
-	return c.Window.Open() && c.Shared.Open() && (c.NoAck || c.Own.Open())
+	return !c.gone && c.Window.Open() && c.Shared.Open() && (c.NoAck || c.Own.Open())
 }
 
 // Consumers is who listens to one queue.
 type Consumers struct {
-	all      []*Consumer // by priority, highest first, then by order of attaching
+	all      []*Consumer // by priority, highest first, then by order of attaching; some may be gone
+	gone     int         // of all, fewer than half: so many may leave at once
 	turn     int         // where the search for the next one begins
 	stuck    bool        // the last search found none, and nothing has changed since
 	attached uint64
@@ -53,10 +55,13 @@ type Consumers struct {
 func (cs *Consumers) SetSingle(on, ranked bool) { cs.single, cs.ranked = on, ranked }
 
 // Len counts consumers.
-func (cs *Consumers) Len() int { return len(cs.all) }
+func (cs *Consumers) Len() int { return len(cs.all) - cs.gone }
 
 // All lists the consumers in order of priority; the slice is lent.
-func (cs *Consumers) All() []*Consumer { return cs.all }
+func (cs *Consumers) All() []*Consumer {
+	cs.sweep()
+	return cs.all
+}
 
 // Exclusive reports whether a consumer has the queue for itself.
 func (cs *Consumers) Exclusive() bool { return len(cs.all) > 0 && cs.all[0].Exclusive }
@@ -74,6 +79,7 @@ func (cs *Consumers) Active(c *Consumer) bool {
 
 // best is the consumer that is to be the active one.
 func (cs *Consumers) best() *Consumer {
+	cs.sweep()
 	best := cs.all[0]
 	if !cs.ranked {
 		for _, c := range cs.all {
@@ -88,7 +94,7 @@ func (cs *Consumers) best() *Consumer {
 // elect sees to it that somebody is the active consumer if anybody is there, and reports whether that one has to
 // make way for another as soon as it holds nothing.
 func (cs *Consumers) elect() (leaving bool) {
-	if len(cs.all) == 0 {
+	if cs.Len() == 0 {
 		return false
 	}
 	best := cs.best()
@@ -100,6 +106,10 @@ func (cs *Consumers) elect() (leaving bool) {
 
 // Add attaches c.
 func (cs *Consumers) Add(c *Consumer) {
+	if c.gone {
+		cs.sweep()
+		c.gone = false
+	}
 	cs.attached++
 	c.ordinal = cs.attached
 	i := sort.Search(len(cs.all), func(i int) bool { return cs.all[i].Priority < c.Priority })
@@ -114,20 +124,44 @@ func (cs *Consumers) Add(c *Consumer) {
 
 // Remove detaches c and reports whether it was attached.
 func (cs *Consumers) Remove(c *Consumer) bool {
+	if c.gone || !cs.has(c) {
+		return false
+	}
+	if cs.active == c {
+		cs.active = nil
+	}
+	c.gone, cs.stuck = true, false
+	if cs.gone++; 2*cs.gone >= len(cs.all) {
+		cs.sweep()
+	}
+	return true
+}
+
+// has reports whether c is among all.
+func (cs *Consumers) has(c *Consumer) bool {
+	i := sort.Search(len(cs.all), func(i int) bool {
+		x := cs.all[i]
+		return x.Priority < c.Priority || x.Priority == c.Priority && x.ordinal >= c.ordinal
+	})
+	return i < len(cs.all) && cs.all[i] == c
+}
+
+// sweep takes out those that are gone.
+func (cs *Consumers) sweep() {
+	if cs.gone == 0 {
+		return
+	}
+	kept, turn := 0, cs.turn
 	for i, x := range cs.all {
-		if x == c {
-			if cs.active == c {
-				cs.active = nil
-			}
-			cs.all = append(cs.all[:i], cs.all[i+1:]...)
-			if i < cs.turn {
-				cs.turn--
-			}
-			cs.stuck = false
-			return true
+		if !x.gone {
+			cs.all[kept] = x
+			kept++
+		} else if i < cs.turn {
+			turn--
 		}
 	}
-	return false
+	clear(cs.all[kept:])
+	cs.all, cs.turn, cs.gone = cs.all[:kept], turn, 0
 }
 
 // Wake says that a consumer may have room again: credit came back, or a window opened.

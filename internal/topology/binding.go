@@ -26,6 +26,7 @@ type binding struct {
 	from     *Exchange // the source
 	queue    *queue    // the destination, one of the two
 	exchange *Exchange
+	gone     bool // it leaves all lists
 }
 
 // identity tells the bindings of one source apart.
@@ -57,6 +58,15 @@ func (l *bindingList) remove(b *binding) {
 	if found {
 		*l = slices.Delete(*l, i, i+1)
 	}
+}
+
+// removeAll removes bindings that are gone: no others in l are.
+func (l *bindingList) removeAll(gone bindingList) {
+	if len(gone) == 1 {
+		l.remove(gone[0])
+		return
+	}
+	*l = slices.DeleteFunc(*l, func(b *binding) bool { return b.gone })
 }
 
 // bySource is l by name of the source, then in the order of binding: an order that survives a restart, unlike that of

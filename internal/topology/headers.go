@@ -48,6 +48,11 @@ func (h *headers) remove(b *binding) {
 	}
 }
 
+// removeGone takes out all bindings that are gone at once.
+func (h *headers) removeGone() {
+	h.rules = slices.DeleteFunc(h.rules, func(r rule) bool { return r.b.gone })
+}
+
 func (h *headers) match(w *walk) {
 	for i := range h.rules {
 		if h.rules[i].satisfied(w) {

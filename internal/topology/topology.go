@@ -250,24 +250,50 @@ func (t *Topology) BindingsTo(destination string, isQueue bool) iter.Seq[Binding
 	return in.bySource().all()
 }
 
-// removeAll takes bindings out of all lists and says so. dying is an exchange that goes as well, or nil.
+// removeAll takes bindings out of all lists and says so. dying is an exchange that goes as well, or nil. It goes through each
+// list once, however many leave it.
 func (t *Topology) removeAll(gone bindingList, dying *Exchange) Removed {
 	t.version++
-	var r Removed
-	for _, b := range gone.bySource() {
+	sorted := gone.bySource()
+	r := Removed{Bindings: make([]Binding, 0, len(sorted))}
+	fewer := map[*bindingList]bindingList{}
+	for _, b := range sorted {
 		r.Bindings = append(r.Bindings, b.Binding)
-		b.destinationList().remove(b)
-		if b.from == dying {
-			continue // its own lists go with it
+		b.gone = true
+		fewer[b.destinationList()] = append(fewer[b.destinationList()], b)
+	}
+	for l, some := range fewer {
+		l.removeAll(some)
+	}
+	for len(sorted) > 0 {
+		from, n := sorted[0].from, 1
+		for n < len(sorted) && sorted[n].from == from {
+			n++
 		}
-		delete(b.from.ids, b.id)
-		b.from.out.remove(b)
-		b.from.matcher.remove(b)
-		if b.from.AutoDelete && len(b.from.out) == 0 {
-			r.Orphans = append(r.Orphans, b.from.Name) // in order, as the bindings are
+		if from != dying { // its own lists go with it
+			from.removeAll(sorted[:n])
+			if from.AutoDelete && len(from.out) == 0 {
+				r.Orphans = append(r.Orphans, from.Name) // in order, as the bindings are
+			}
 		}
+		sorted = sorted[n:]
 	}
 	return r
+}
+
+// removeAll takes bindings out of x, their source.
+func (x *Exchange) removeAll(gone bindingList) {
+	x.out.removeAll(gone)
+	for _, b := range gone {
+		delete(x.ids, b.id)
+	}
+	if m, ok := x.matcher.(interface{ removeGone() }); ok && len(gone) > 1 {
+		m.removeGone()
+		return
+	}
+	for _, b := range gone {
+		x.matcher.remove(b)
+	}
 }
 
 // destinationList is the list of the destination that b is to be in; nil if there is no destination.

@@ -5,9 +5,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
-// A command that settles many deliveries makes a portion of them at once, and leaves the others to the ticks that
-// follow, so that no batch grows without bound and others are served between. What is left is unacked and with nobody;
-// it is connected state: after a crash it has not been settled, as if the command had not been read.
+// What comes back after a restart, and what had to wait for room on the disk, is settled in portions by ticks. What is left is
+// unacked and with nobody; it is connected state: after a crash it has not been settled.
 // Source: ours, design §2, bounded commands.
 
 // task is one delivery that was settled and has yet to leave or to return.
@@ -18,9 +17,6 @@ type task struct {
 	failed  bool   // the return counts as a failure
 	reason  Reason // of the death, unless requeue
 }
-
-// full reports whether the step has done as much as one portion holds.
-func (v *VHost) full() bool { return v.work >= portionBytesMax }
 
 // later leaves a task to the next tick.
 func (v *VHost) later(s *Stamp, t task) {

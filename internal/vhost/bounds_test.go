@@ -126,7 +126,7 @@ func TestBodiesMoveInPortions(t *testing.T) {
 			t.Errorf("%s: %d of %d have moved", cause, grave.Ready, n)
 		}
 		for i, batch := range w.log.batches {
-			if len(batch) > portionBytesMax+2*bodyBytes {
+			if len(batch) > stepBytesMax+2*bodyBytes {
 				t.Errorf("%s: batch %d has %d bytes", cause, i+1, len(batch))
 			}
 		}
@@ -213,7 +213,7 @@ func TestManyDieAtOnce(t *testing.T) {
 		portions++
 	}
 	for i, b := range w.log.batches {
-		if len(b) > 3*portionBytesMax { // a batch may have the portions of several commands
+		if len(b) > 3*stepBytesMax { // a batch may have the portions of several commands
 			t.Errorf("batch %d has %d bytes", i+1, len(b))
 		}
 	}
@@ -311,7 +311,7 @@ func TestManyComeBackAtOnce(t *testing.T) {
 			must(t, w, Command{Kind: Tick})
 		}
 		for i, b := range w.log.batches[before:] {
-			if len(b) > 3*portionBytesMax { // a batch may have the portions of several commands
+			if len(b) > 3*stepBytesMax { // a batch may have the portions of several commands
 				t.Errorf("batch %d has %d bytes", before+i+1, len(b))
 			}
 		}
@@ -415,6 +415,72 @@ func TestTablesAreBounded(t *testing.T) {
 	} {
 		if refused, err := w.step(c); err != nil || refused == nil || !strings.Contains(refused.Text, "at most 131072 are allowed") {
 			t.Errorf("command %d: %v, %v", c.Kind, refused, err)
+		}
+	}
+}
+
+// TestLargeCommandsGoOnInPortions says that a command which concerns very much is one step, that the next command of its
+// connection does not wait for it, or that other connections do.
+func TestLargeCommandsGoOnInPortions(t *testing.T) {
+	t.Parallel()
+	name := func(n string) *Definition { return &Definition{Name: n} }
+	consume := Command{Kind: Consume, Channel: 1, Definition: &Definition{Name: "q", ConsumerTag: "c"}}
+	for _, c := range []struct {
+		what    string
+		prepare []Command
+		command Command
+		left    int // messages that are ready at the end
+	}{
+		{"purge", nil, Command{Kind: PurgeQueue, Channel: 1, Definition: name("q")}, 0},
+		{"ack", []Command{consume}, Command{Kind: Ack, Channel: 1, Multiple: true}, 0},
+		{"reject", []Command{consume}, Command{Kind: Nack, Channel: 1, Multiple: true}, 0},
+		{"requeue", []Command{consume, {Kind: Cancel, Channel: 1, Definition: &Definition{ConsumerTag: "c"}}},
+			Command{Kind: Nack, Channel: 1, Multiple: true, Requeue: true}, 1000},
+		{"recover with a consumer", []Command{consume}, Command{Kind: Recover, Channel: 1, Requeue: true}, 0},
+		{"recover", []Command{consume, {Kind: Cancel, Channel: 1, Definition: &Definition{ConsumerTag: "c"}}},
+			Command{Kind: Recover, Channel: 1, Requeue: true}, 1000},
+		{"close", []Command{consume}, Command{Kind: CloseChannel, Channel: 1}, 1000},
+		{"disconnect", []Command{consume}, Command{Kind: Disconnect, Conn: 1}, 1000},
+	} {
+		w := newWorld()
+		w.out.Trace = false
+		must(t, w, open("a")...)
+		must(t, w, Command{Kind: Connect, Conn: 2, Window: 1 << 40, Definition: &Definition{}}, Command{Kind: OpenChannel, Conn: 2, Channel: 2}, declareWith("q"))
+		for range 1000 {
+			must(t, w, publishTo("q", 1, "m"))
+		}
+		must(t, w, c.prepare...)
+		w.v.BoundSteps(100 * workOfFact)
+		must(t, w, c.command)
+		ends := func() uint64 { b := w.v.Books(); return b.Total() }
+		portions := 1
+		for ; len(w.v.ongoing) > 0; portions++ {
+			if c.command.Kind != Disconnect && !w.v.Busy(1) {
+				t.Fatalf("%s: the connection is not busy, and its command goes on", c.what)
+			}
+			made := w.v.Books().Made
+			must(t, w, Command{Kind: Publish, Channel: 2, Key: []byte("other"), Properties: properties(1, nil)}) // another's
+			if w.v.Books().Made != made || w.v.Busy(2) {
+				t.Fatalf("%s: another connection waits", c.what)
+			}
+			before, free := ends(), w.v.queueNamed("q").messages.Ready()
+			must(t, w, Command{Kind: Tick})
+			ended, returned := ends()-before, w.v.queueNamed("q").messages.Ready()-free
+			if ended > 100*workOfFact/workOfEnd || returned > 101 {
+				t.Fatalf("%s: a portion ends %d messages and returns %d", c.what, ended, returned)
+			}
+			if err := w.audit(); err != nil {
+				t.Fatalf("%s: %v", c.what, err)
+			}
+		}
+		if portions == 1 && c.what != "purge" { // which takes chunks off in whole
+			t.Errorf("%s: it was one portion", c.what)
+		}
+		if q, _ := w.v.Queue("q"); q.Ready+q.Unacked != 1000 && c.left > 0 || q.Ready != c.left {
+			t.Errorf("%s: %d messages are left, %d with consumers", c.what, q.Ready, q.Unacked)
+		}
+		if w.v.Busy(1) {
+			t.Errorf("%s: the connection is still busy", c.what)
 		}
 	}
 }

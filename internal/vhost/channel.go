@@ -2,6 +2,7 @@ package vhost
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -18,6 +19,7 @@ type conn struct {
 	window       queue.Limit // bytes on their way
 	channels     []*channel  // in order of opening
 	served       ChannelID   // the channel that a consumer's message went to last
+	ongoing      int         // of its commands, see Busy
 	owned        []QueueID   // exclusive queues, in order of declaring; some may be gone
 }
 
@@ -177,12 +179,24 @@ func (v *VHost) disconnect(s *Stamp, c *Command, out *Outcome) {
 	for len(n.channels) > 0 {
 		v.closeChannel(s, n.channels[0], out)
 	}
+	delete(v.conns, n.id)
+	var owned []*queueState
 	for _, id := range n.owned {
 		if q := v.queues[id]; q != nil && q.owner == n.id {
-			v.deleteQueue(s, q, out)
+			q.leaving = true
+			owned = append(owned, q)
 		}
 	}
-	delete(v.conns, n.id)
+	v.inPortions(s, ongoing{conn: n, portion: func(s Stamp, out *Outcome) bool {
+		for ; len(owned) > 0; owned = owned[1:] {
+			if v.full() {
+				return true
+			}
+			v.work += workOfQueue
+			v.deleteQueue(&s, owned[0], out)
+		}
+		return false
+	}}, out)
 }
 
 func (v *VHost) grant(c *Command) {
@@ -256,19 +270,23 @@ func (v *VHost) openChannel(c *Command, out *Outcome) {
 	out.Effects = append(out.Effects, Effect{Kind: Done, Command: OpenChannel, Channel: ch.id})
 }
 
-// closeChannel ends ch: consumers go, then what is unacked returns in the order of delivery.
+// closeChannel is endChannel without an answer.
 func (v *VHost) closeChannel(s *Stamp, ch *channel, out *Outcome) {
+	v.endChannel(s, ch, out, func(*Outcome) {})
+}
+
+// endChannel ends ch: consumers go at once, then what is unacked returns in the order of delivery, in portions. Then is called
+// at the end.
+func (v *VHost) endChannel(s *Stamp, ch *channel, out *Outcome, then func(*Outcome)) {
 	var left []*queueState
 	for _, x := range ch.consumers {
 		if q := v.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
 			left = append(left, q)
-			v.touch(q, 0)
 		}
 	}
 	ch.consumers, ch.byTag = nil, nil
 	v.endReplies(ch)
 	ch.tx = nil // what it settles is outstanding again
-	v.giveBackAll(s, ch, true, out)
 	v.forgetTimeout(ch)
 	delete(v.channels, ch.id)
 	if ch.publishes {
@@ -278,9 +296,27 @@ func (v *VHost) closeChannel(s *Stamp, ch *channel, out *Outcome) {
 		v.last = nil
 	}
 	ch.conn.channels = slices.DeleteFunc(ch.conn.channels, func(o *channel) bool { return o == ch })
-	for _, q := range left {
-		v.consumerLeft(s, q, out)
-	}
+	touched, gone := 0, 0 // of left
+	v.inPortions(s, ongoing{conn: ch.conn, closed: ch, portion: func(s Stamp, out *Outcome) bool {
+		for ; touched < len(left); touched++ {
+			if v.full() {
+				return true
+			}
+			v.work += workOfQueue
+			v.touch(left[touched], 0)
+		}
+		if v.giveBackSome(&s, ch, ch.unacked.last, true, out) {
+			return true
+		}
+		for ; gone < len(left); gone++ {
+			if v.full() {
+				return true
+			}
+			v.consumerLeft(&s, left[gone], out)
+		}
+		then(out)
+		return false
+	}}, out)
 }
 
 // qos decides basic.qos. A limit for each consumer to come lifts the one of the channel; both hold if that of the channel is set
@@ -326,7 +362,13 @@ func (v *VHost) newest(out *Outcome) place.Index {
 func (v *VHost) checkConnected() error {
 	held := map[*queueState]int{}
 	used := map[*queue.Consumer]int64{}
-	for _, ch := range v.channels {
+	all := slices.Collect(maps.Values(v.channels))
+	for _, x := range v.ongoing {
+		if x.closed != nil {
+			all = append(all, x.closed)
+		}
+	}
+	for _, ch := range all {
 		var shared int64
 		for i := range ch.unacked.list {
 			d := &ch.unacked.list[i]

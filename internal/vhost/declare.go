@@ -142,6 +142,9 @@ func (v *VHost) newQueue(s *Stamp, ch *channel, d *Definition, serverNamed bool,
 		Name: d.Name, Type: kind, Durable: d.Durable && !d.Exclusive, AutoDelete: d.AutoDelete, Exclusive: d.Exclusive,
 		Arguments: d.Arguments,
 	}
+	if id, taken := v.topo.Queue(d.Name); taken { // by one that is leaving
+		v.deleteQueue(s, v.queues[id], out)
+	}
 	f := Fact{Kind: QueueDeclared, Durable: o.Durable, Queue: v.queueMax + 1, Object: o}
 	if d.Exclusive {
 		f.Owner = ch.conn.id
@@ -254,15 +257,22 @@ func (v *VHost) deleteQueue(s *Stamp, q *queueState, out *Outcome) {
 	orphans := v.orphansOf(q.object.Name, true)
 	v.traffic.QueuesDeleted++
 	v.emit(s, &Fact{Kind: QueueDeleted, Durable: q.object.Durable, Queue: q.id}, out)
+	var listeners []*channel
 	for _, x := range q.consumers.All() {
 		ch := v.channels[ChannelID(x.Channel)]
 		if ch == nil {
 			continue
 		}
-		ch.detach(x)
+		delete(ch.byTag, x.Tag)
+		if n := len(listeners); n == 0 || listeners[n-1] != ch {
+			listeners = append(listeners, ch)
+		}
 		if ch.conn.cancelNotify {
 			out.effect(Effect{Kind: Cancelled, Channel: ch.id, ConsumerTag: x.Tag, After: v.newest(out)}, s.Index)
 		}
+	}
+	for _, ch := range listeners {
+		ch.consumers = slices.DeleteFunc(ch.consumers, func(x *queue.Consumer) bool { return x.Queue == uint32(q.id) })
 	}
 	v.deleteOrphans(s, orphans, out)
 }
@@ -274,24 +284,48 @@ func (v *VHost) purge(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Err
 	if err != nil {
 		return err
 	}
-	n := uint64(q.counted(queue.Held)) + v.purgeOff(s, q, out)
-	q.counters().Purged += n
-	v.purgeAll(s, q, out)
-	v.touch(q, 0)
-	v.done(ch, c, out, Effect{Count: n})
+	off := v.purgeOff(s, q, out)
+	answer := Command{Kind: PurgeQueue, NoWait: c.NoWait}
+	v.purgeInPortions(s, ch, q, out, func(_ *Stamp, n uint64, out *Outcome) {
+		n += off
+		q.counters().Purged += n
+		v.touch(q, 0)
+		v.done(ch, &answer, out, Effect{Count: n})
+	})
 	return nil
 }
 
-// purgeAll ends all of q but what is unacked.
-func (v *VHost) purgeAll(s *Stamp, q *queueState, out *Outcome) {
-	q.messages.Lanes(func(first queue.Seq) {
-		q.messages.Clear(first, laneMax, func(first queue.Seq, span uint64, g queue.Grave) {
-			v.endWhole(s, q, first, span, g, GonePurged, out)
-		}, func(at queue.Seq, e *queue.Entry) {
-			if e.State != queue.Unacked {
-				v.end(s, q, at, GonePurged, out)
+// purgeInPortions ends all that q has but what is unacked, or comes later, and tells then how many that were.
+func (v *VHost) purgeInPortions(s *Stamp, ch *channel, q *queueState, out *Outcome, then func(s *Stamp, n uint64, out *Outcome)) {
+	ends := q.messages.Ends()
+	lane, from, n := 0, queue.Seq(0), uint64(0)
+	v.inPortions(s, ongoing{conn: ch.conn, portion: func(s Stamp, out *Outcome) bool {
+		before := q.counted(queue.Held)
+		for more := false; lane < len(ends) && !q.deleted; lane++ {
+			from = max(from, queue.First(lane))
+			if from, more = v.purgeSome(&s, q, from, ends[lane], out); more {
+				n += uint64(before - q.counted(queue.Held))
+				v.touch(q, 0)
+				return true
 			}
-		})
+		}
+		if !q.deleted {
+			n += uint64(before - q.counted(queue.Held))
+		}
+		then(&s, n, out)
+		return false
+	}}, out)
+}
+
+// purgeSome ends a portion of a lane from one number on and below another, and tells where there is more.
+func (v *VHost) purgeSome(s *Stamp, q *queueState, from, end queue.Seq, out *Outcome) (next queue.Seq, more bool) {
+	return q.messages.ClearSome(from, uint64(end-from), func() bool { return !v.full() }, func(first queue.Seq, span uint64, g queue.Grave) {
+		v.work += workOfChunk
+		v.endWhole(s, q, first, span, g, GonePurged, out)
+	}, func(at queue.Seq, e *queue.Entry) {
+		if e.State != queue.Unacked {
+			v.end(s, q, at, GonePurged, out)
+		}
 	})
 }
 

@@ -21,6 +21,7 @@ const (
 	ownBacklog         // work left over: settlements; of no queue
 	ownOne             // one message that is due soon; Item is its Seq
 	ownJob             // a job that goes on; the number above is its own
+	ownOngoing         // work left over: commands in portions; of no queue
 	ownBits     = 4
 )
 
@@ -52,6 +53,12 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 			continue
 		case ownBacklog:
 			v.catchUp(s, out)
+			continue
+		case ownOngoing:
+			if v.doOngoing(s, out); len(v.ongoing) > 0 {
+				v.armOngoing(s)
+				return // it would be the next to be due
+			}
 			continue
 		case ownGraves:
 			dig = true
@@ -90,7 +97,7 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 			v.lateness.note(LateExpires, s.Now-d.At)
 			v.deleteQueue(s, q, out)
 		case ownExcess:
-			q.excess = false
+			q.excess = 0
 			v.touch(q, 0)
 		case ownRoom:
 			v.touch(q, 0)
@@ -320,6 +327,10 @@ func (v *VHost) used(s *Stamp, q *queueState) {
 func (v *VHost) disarm(q *queueState) {
 	v.disarmExpiry(q)
 	v.disarmHead(q)
+	if q.excess != 0 {
+		v.deadlines.Remove(deadline.Entry{At: q.excess, Owner: owner(q, ownExcess)})
+		q.excess = 0
+	}
 }
 
 func (v *VHost) disarmHead(q *queueState) {
@@ -339,10 +350,10 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 	}
 	q.zero = q.zero[:0]
 	set := q.settings
-	if !set.Overflow.dropsHead() || v.putsOff(q, MaxLen) || q.excess || v.mutant == MutantKeepExcess || q == v.shelf && v.mutant == MutantShelfGrows {
+	if !set.Overflow.dropsHead() || v.putsOff(q, MaxLen) || q.excess != 0 || v.mutant == MutantKeepExcess || q == v.shelf && v.mutant == MutantShelfGrows {
 		return
 	}
-	full := v.work + portionBytesMax
+	full := v.work + v.stepMax
 	for n := 0; q.over(set); n++ {
 		seq, _, ok := q.messages.Head()
 		if set.Overflow == DropLowest {
@@ -352,8 +363,8 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 			return // what is over the limit waits
 		}
 		if q != v.shelf && (n == excessMax || v.work >= full || v.moves >= movesMax/2) { // to give up a letter is next to no work
-			q.excess = true
-			v.deadlines.Add(deadline.Entry{At: s.Now, Owner: owner(q, ownExcess)})
+			q.excess = s.Now
+			v.deadlines.Add(deadline.Entry{At: q.excess, Owner: owner(q, ownExcess)})
 			return
 		}
 		reason := MaxLen

@@ -24,13 +24,18 @@ const (
 	// excessMax is how many messages of one queue a single command drops for its length; the rest follows
 	// tick by tick, at once.
 	excessMax = 4096
-	// portionBytesMax is how much one tick, one queue's excess, or a settlement of many may make: bodies that move from
-	// memory into the log can be large, and a batch is written whole.
-	portionBytesMax = 4 << 20
-	// workOfFact and workOfEnd are what a fact, and the end of a copy, count for a portion beside the records that they
-	// store, in bytes.
-	workOfFact = 64
-	workOfEnd  = 8
+	// stepBytesMax is how much one step may do of what can be done in portions, in bytes of facts and of records: bodies that
+	// move from memory into the log can be large, and a batch is written whole.
+	stepBytesMax = 4 << 20
+	// These are what is done beside storing records counts for, in bytes: stepBytesMax are 5 to 10 ms of any of it. A fact is
+	// what makes, moves or returns a copy; an end of one alone is less. A chunk is 256 messages that are ended without a look
+	// at them; a read is one of a batch that may lie on the disk; a queue is what is deleted, or looked at because a consumer
+	// left it.
+	workOfFact  = 512
+	workOfEnd   = 64
+	workOfChunk = 1 << 10
+	workOfRead  = 8 << 10
+	workOfQueue = 2 << 10
 	// stepWorkMax is how much the letters that move on at once may make in a step, in bytes, and hopsKeptMax how many of
 	// those that may not are kept on the shelf.
 	stepWorkMax = 64 << 20

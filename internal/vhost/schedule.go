@@ -301,12 +301,15 @@ func (v *VHost) purgeSchedule(s *Stamp, ch *channel, c *Command, out *Outcome) *
 	if x := v.topo.Exchange(name); q == nil && (x == nil || !x.Delayed) {
 		return amqp.NotFound("no schedule of an exchange '%s' in vhost '%s'", name, v.name)
 	}
-	n := uint64(q.waiting())
-	if q != nil {
-		v.traffic.Scheduled.Purged += n
-		v.purgeAll(s, q, out)
-		v.closeSchedule(s, name, out)
+	answer := Command{Kind: PurgeSchedule, NoWait: c.NoWait}
+	if q == nil {
+		v.done(ch, &answer, out, Effect{})
+		return nil
 	}
-	v.done(ch, c, out, Effect{Count: n})
+	v.purgeInPortions(s, ch, q, out, func(s *Stamp, n uint64, out *Outcome) {
+		v.traffic.Scheduled.Purged += n
+		v.closeSchedule(s, name, out)
+		v.done(ch, &answer, out, Effect{Count: n})
+	})
 	return nil
 }

@@ -31,22 +31,29 @@ func (v *VHost) settleAll(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp
 	if err != nil {
 		return err
 	}
-	for d := ch.unacked.from(first); d != nil && d.tag <= last; d = ch.unacked.from(first) {
-		first = d.tag + 1
-		if c.Kind != Ack && v.full() {
-			v.leave(s, ch, *d, task{requeue: c.Requeue, failed: c.Kind == Reject, reason: v.reasonOf(c)})
-			continue
-		}
-		v.settle(s, ch, d.tag, c, out)
+	if v.settleSome(s, ch, &first, last, c, out) {
+		v.settleRest(s, ch, first, last, &Command{Kind: c.Kind, Requeue: c.Requeue})
 	}
 	return nil
 }
 
-// leave takes a delivery off its channel, and its settlement on the backlog.
-func (v *VHost) leave(s *Stamp, ch *channel, d delivery, t task) {
-	t.queue, t.seq = d.queue, d.seq
-	v.settled(ch, d.tag, d)
-	v.later(s, t)
+// settleSome settles a portion of the deliveries from first to last, and reports whether there are more: from first on.
+func (v *VHost) settleSome(s *Stamp, ch *channel, first *uint64, last uint64, c *Command, out *Outcome) (more bool) {
+	for d := ch.unacked.from(*first); d != nil && d.tag <= last; d = ch.unacked.from(*first) {
+		if v.full() {
+			return true
+		}
+		*first = d.tag + 1
+		v.settle(s, ch, d.tag, c, out)
+	}
+	return false
+}
+
+// settleRest leaves what settleSome has left to ticks.
+func (v *VHost) settleRest(s *Stamp, ch *channel, first, last uint64, c *Command) {
+	v.leaveRest(s, ongoing{conn: ch.conn, portion: func(s Stamp, out *Outcome) bool {
+		return v.settleSome(&s, ch, &first, last, c, out)
+	}})
 }
 
 // reasonOf is what a message dies of that a consumer does not want.
@@ -84,8 +91,14 @@ func (v *VHost) recover(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 	if !c.Requeue {
 		return amqp.NotImplemented("requeue=false")
 	}
-	v.giveBackAll(s, ch, false, out)
-	v.done(ch, c, out, Effect{})
+	answer, last := Command{Kind: Recover, NoWait: c.NoWait}, ch.unacked.last // what is handed over in between is no part of it
+	v.inPortions(s, ongoing{conn: ch.conn, portion: func(s Stamp, out *Outcome) bool {
+		if v.giveBackSome(&s, ch, last, false, out) {
+			return true
+		}
+		v.done(ch, &answer, out, Effect{})
+		return false
+	}}, out)
 	return nil
 }
 
@@ -117,20 +130,21 @@ func (v *VHost) giveBack(s *Stamp, ch *channel, tag uint64, d delivery, failed b
 	}
 }
 
-// giveBackAll returns all that is unacked on a channel, but what its open transaction settles.
-func (v *VHost) giveBackAll(s *Stamp, ch *channel, failed bool, out *Outcome) {
+// giveBackSome returns a portion of what is unacked on a channel up to a tag, but what its open transaction settles, and reports
+// whether there is more.
+func (v *VHost) giveBackSome(s *Stamp, ch *channel, last uint64, failed bool, out *Outcome) (more bool) {
 	next := uint64(0)
-	for d := ch.unacked.from(next); d != nil; d = ch.unacked.from(next) {
+	for d := ch.unacked.from(next); d != nil && d.tag <= last; d = ch.unacked.from(next) {
 		next = d.tag + 1
 		if ch.tx.settles(d.tag) && v.mutant != MutantRecoverSettled {
 			continue
 		}
 		if v.full() {
-			v.leave(s, ch, *d, task{requeue: true, failed: failed})
-			continue
+			return true
 		}
 		v.giveBack(s, ch, d.tag, *d, failed, out)
 	}
+	return false
 }
 
 // returnOne puts a message back where it was: it is ready again, or waits if its retry is delayed; or it dies, if it

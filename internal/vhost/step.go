@@ -66,6 +66,12 @@ func (v *VHost) decide(s *Stamp, c *Command, out *Outcome) error {
 	if ch == nil {
 		return nil
 	}
+	if ch.conn.ongoing > 0 {
+		v.finishOngoing(s, ch.conn, out)
+		if ch = v.channelOf(c); ch == nil {
+			return nil
+		}
+	}
 	return refusal(v.decideOn(s, ch, c, out))
 }
 
@@ -104,8 +110,8 @@ func (v *VHost) decideOn(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 	case RollbackTx:
 		return v.rollbackTx(ch, c, out)
 	case CloseChannel:
-		v.closeChannel(s, ch, out)
-		v.done(ch, c, out, Effect{})
+		answer := Command{Kind: CloseChannel, NoWait: c.NoWait}
+		v.endChannel(s, ch, out, func(out *Outcome) { v.done(ch, &answer, out, Effect{}) })
 	case DeclareExchange:
 		return v.declareExchange(s, ch, c, out)
 	case DeleteExchange:

@@ -66,6 +66,8 @@ type VHost struct {
 	conns       map[ConnID]*conn
 	channels    map[ChannelID]*channel
 	handedAt    deadline.Instant // in the set: when lazy facts are written at the latest, 0: none wait
+	ongoing     []ongoing        // commands that ticks go on with, in order
+	ongoingAt   deadline.Instant // in the set, if there are some
 	backlog     []task           // settlements that ticks have yet to make, from backlogNext on
 	backlogNext int
 	repliers    map[string]*channel // that take direct replies, by the name that reaches them
@@ -86,7 +88,8 @@ type VHost struct {
 	route    []QueueID
 	dueRoute []QueueID
 	targets  []*queueState
-	work     int    // about how many bytes this step has made
+	work     int    // about how many bytes this step has made,
+	stepMax  int    // and may make
 	calming  bool   // the command is decided, and what it left undone is done
 	moves    int    // copies that dead letters have become since then
 	hops     int    // letters lost in this step because there were too many of those
@@ -120,9 +123,10 @@ type queueState struct {
 	consumed  bool             // had a consumer: auto-delete may strike
 	zero      []queue.Seq      // enqueued with TTL 0 in this step: handed over in it, or expired
 	dirty     bool
-	off       int  // of VHost.off
-	excess    bool // over its limit: what is left goes with the next tick
+	off       int              // of VHost.off
+	excess    deadline.Instant // in the set: over its limit, what is left goes with the next tick; 0: it is not
 	deleted   bool
+	leaving   bool // it is about to be deleted: its name is free
 	held      map[queue.Seq]heldLetter
 	heldBy    [causes]int // held letters
 	way       wayOut      // of them
@@ -158,6 +162,7 @@ func New(name string, log place.LogID, records place.Records, pages place.Pages)
 		channels: map[ChannelID]*channel{},
 		repliers: map[string]*channel{},
 		flows:    map[string]*flow{},
+		stepMax:  stepBytesMax,
 	}
 	v.pool = queue.NewPool(pages, log, hotEntriesMax, v.disarmed)
 	v.shelf, v.options = newShelf(v.pool), optionsOf(nil)
@@ -255,7 +260,10 @@ func (v *VHost) queueNamed(name string) *queueState {
 	if !ok {
 		return nil
 	}
-	return v.queues[id]
+	if q := v.queues[id]; !q.leaving {
+		return q
+	}
+	return nil
 }
 
 // touch puts q on the list of queues to be looked at before the step ends.

@@ -252,6 +252,10 @@ func walkOnce(seed uint64, steps int, m Mutant, done map[string]int) error {
 		sc.world.hot = true
 		sc.world.v = sc.world.fresh()
 	}
+	if seed%4 == 1 {
+		sc.world.stepMax = 1
+		sc.world.v.BoundSteps(1)
+	}
 	sc.world.mutant = m
 	sc.world.v.Plant(m)
 	var told []string
@@ -326,7 +330,7 @@ func (w *world) laws() error {
 				deadlines++
 			}
 		})
-		for _, at := range [2]deadline.Instant{q.armed, q.expires} {
+		for _, at := range [...]deadline.Instant{q.armed, q.expires, q.excess} {
 			if at != 0 {
 				deadlines++
 			}
@@ -335,7 +339,7 @@ func (w *world) laws() error {
 		if q.messages.Ready() > 0 && q.consumers.Next() != nil {
 			return fmt.Errorf("queue %q has %d ready messages and a consumer with room", q.object.Name, q.messages.Ready())
 		}
-		if q.settings.Overflow.dropsHead() && q.messages.Ready() > 0 && q.over(q.settings) {
+		if q.settings.Overflow.dropsHead() && q.messages.Ready() > 0 && q.over(q.settings) && q.excess == 0 {
 			return fmt.Errorf("queue %q is over its limit: %d ready", q.object.Name, q.messages.Ready())
 		}
 	}
@@ -350,6 +354,9 @@ func (w *world) laws() error {
 		deadlines++
 	}
 	if v.backlogNext < len(v.backlog) {
+		deadlines++
+	}
+	if len(v.ongoing) > 0 {
 		deadlines++
 	}
 	for _, ch := range v.channels {

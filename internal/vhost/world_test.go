@@ -35,6 +35,7 @@ type world struct {
 	entropy uint64
 	pages   *memoryPages
 	hot     bool        // messages stay in memory
+	stepMax int         // how much a step does, 0: as usual
 	saving  place.Index // batch of the checkpoint in the making
 	taken   bool        // the log has the outcome's batch
 	mutant  Mutant      // of machines made from now on
@@ -54,6 +55,9 @@ func (w *world) fresh() *VHost {
 	if !w.hot {
 		v.KeepHot(1, 1)
 	}
+	if w.stepMax > 0 {
+		v.BoundSteps(w.stepMax)
+	}
 	return v
 }
 
@@ -66,6 +70,11 @@ func (w *world) stamp() Stamp {
 
 // step decides one command, and refuses it as the engine does. It fails if a refusal has left a trace.
 func (w *world) step(c Command) (refused *amqp.Error, err error) {
+	for ch := w.v.channels[c.Channel]; ch != nil && w.v.Busy(ch.conn.id); ch = w.v.channels[c.Channel] {
+		if _, err := w.step(Command{Kind: Tick}); err != nil {
+			return nil, err
+		}
+	}
 	s := w.stamp()
 	facts, effects, batch := len(w.out.Facts), len(w.out.Effects), len(w.out.Batch)
 	before := w.v.Books()

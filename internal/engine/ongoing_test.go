@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// TestCommandsWaitForOngoingOnes says that a command is stepped while one of the same connection goes on in portions, that it
+// never is, or that a connection which ends in between keeps something.
+func TestCommandsWaitForOngoingOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := start(t, newDisk())
+		defer stop(t, e)
+		if err := e.Look(context.Background(), "/", func(v *vhost.VHost) { v.BoundSteps(1) }); err != nil {
+			t.Fatal(err)
+		}
+		a, b := attach(t, e, ""), attach(t, e, "")
+		const n = 50
+		a.post(declare("q"))
+		for range n {
+			a.post(publish("q", "m"))
+		}
+		a.post(consume("q"))
+		if got := a.take(); len(got) != n {
+			t.Fatalf("%d effects", len(got))
+		}
+		requeue := vhost.Command{Kind: vhost.Nack, Multiple: true, Requeue: true}
+		cancel := vhost.Command{Kind: vhost.Cancel, NoWait: true, Definition: &vhost.Definition{ConsumerTag: "c"}}
+		purge := vhost.Command{Kind: vhost.PurgeQueue, Definition: &vhost.Definition{Name: "q"}}
+		a.post(cancel, requeue, get("q"), requeue, purge, get("q"))
+		a.expect("got m", "done", "none")
+		b.expect()
+		a.post(publish("q", "1"), publish("q", "2"), publish("q", "3"), consume("q"))
+		a.take()
+		a.post(requeue, consume("q"))
+		a.link.Close()
+		b.expect()
+		b.post(get("q"), get("q"), get("q"), get("q"))
+		if got := b.take(); !slices.Equal(got, []string{"got 1", "got 2", "got 3", "none"}) {
+			t.Errorf("got %q", got)
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package vhost
+
+import "github.com/bartleby-mq/bartleby/internal/deadline"
+
+// A command that concerns very much is done in portions, so that no step takes long and no batch grows large: the first
+// portion at once, the others by ticks. Commands of other connections are stepped in between. The next command of the same
+// connection comes when the command is done: see Busy.
+//
+// An ongoing command is connected state. After a crash what it has done is done, and the rest is not, as if the command had
+// come later: its client has had no answer. Source: ours, decision 17.
+type ongoing struct {
+	conn    *conn
+	closed  *channel                                // that is being closed, nil if none is
+	portion func(s Stamp, out *Outcome) (more bool) // does the next portion: it stops when the step is full
+}
+
+// Busy reports whether a command of a connection goes on. Whoever steps commands keeps those of the connection back until it
+// does not, but for a Disconnect. A command that comes all the same is stepped behind the ongoing ones, which are done at
+// once, however long that takes.
+func (v *VHost) Busy(c ConnID) bool {
+	n := v.conns[c]
+	return n != nil && n.ongoing > 0
+}
+
+// BoundSteps sets how much a step does at the most: about so many bytes of facts and records. Tests set it low.
+func (v *VHost) BoundSteps(work int) { v.stepMax = work }
+
+// full reports whether the step has done as much as one portion holds.
+func (v *VHost) full() bool { return v.work >= v.stepMax }
+
+// inPortions does the first portion of something, unless more of that connection is ongoing, and leaves the rest to ticks.
+func (v *VHost) inPortions(s *Stamp, x ongoing, out *Outcome) {
+	if x.conn.ongoing > 0 || x.portion(*s, out) {
+		v.leaveRest(s, x)
+	}
+}
+
+// leaveRest leaves something to ticks. What is ongoing already goes first.
+func (v *VHost) leaveRest(s *Stamp, x ongoing) {
+	if len(v.ongoing) == 0 {
+		v.armOngoing(s)
+	}
+	v.ongoing = append(v.ongoing, x)
+	x.conn.ongoing++
+}
+
+// armOngoing has the next tick go on.
+func (v *VHost) armOngoing(s *Stamp) {
+	v.ongoingAt = s.Now
+	v.deadlines.Add(deadline.Entry{At: s.Now, Owner: ownOngoing})
+}
+
+// doOngoing does a portion of what is ongoing. A tick arms the next.
+func (v *VHost) doOngoing(s *Stamp, out *Outcome) {
+	for !v.full() && len(v.ongoing) > 0 {
+		x := v.ongoing[0]
+		if x.portion(*s, out) {
+			return
+		}
+		x.conn.ongoing--
+		v.ongoing[0] = ongoing{}
+		if v.ongoing = v.ongoing[1:]; len(v.ongoing) == 0 {
+			v.ongoing = nil
+		}
+	}
+}
+
+// finishOngoing does all that is left of the commands of a connection.
+func (v *VHost) finishOngoing(s *Stamp, n *conn, out *Outcome) {
+	for n.ongoing > 0 {
+		v.work = 0
+		v.doOngoing(s, out)
+	}
+	if v.work = 0; len(v.ongoing) == 0 {
+		v.deadlines.Remove(deadline.Entry{At: v.ongoingAt, Owner: ownOngoing})
+	}
+}

@@ -112,7 +112,7 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 	case vhost.Enqueued:
 		w.enqueued(st, f)
 	case vhost.Handed:
-		if e := w.about(f); e != nil {
+		if e := w.about(f); e != nil && !e.off {
 			d := w.handOver(st, e)
 			e.become(queue.Unacked)
 			e.holder = d
@@ -136,6 +136,10 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 	case vhost.Held:
 		if e := w.about(f); e != nil {
 			w.withheld(st, e, f)
+		}
+	case vhost.PutOff:
+		if e := w.about(f); e != nil {
+			w.putOff(st, e, f)
 		}
 	case vhost.Kept:
 		if e := w.about(f); e != nil {
@@ -290,7 +294,7 @@ func (w *world) ended(st *step, e *entry, cause vhost.Cause) {
 			w.handOver(st, e)
 		}
 	case vhost.GonePurged:
-		if e.state == queue.Unacked {
+		if e.state == queue.Unacked && !e.off {
 			w.violate(Answers, "message %d of %q was purged while somebody had it", e.message, e.line.name)
 		}
 		if e.line == w.live.shelf && st.command.Kind == vhost.Tick {

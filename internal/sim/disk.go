@@ -212,6 +212,10 @@ func (w *world) load() {
 	if w.cut = nil; w.harm != nil && w.chance(2) {
 		w.mend("never")
 	}
+	w.cramped = false
+	if w.heedRoom(); w.violation != nil || w.vhost != v {
+		return
+	}
 	w.decide(vhost.Command{Kind: vhost.Recovered})
 	if w.violation == nil && w.journal != nil {
 		w.finish()

@@ -33,6 +33,11 @@ func (w *world) foresee(c *vhost.Command) (x expectation) {
 		if q := w.live.lines[w.queueID(c.Definition.Name, w.channels[c.Channel])]; q != nil {
 			x.ready, x.known = uint64(q.ready()), true
 			if c.Kind == vhost.PurgeQueue {
+				for _, e := range q.copies {
+					if e.off && w.cramped {
+						x.ready++
+					}
+				}
 				x.ready += uint64(q.counts[queue.Waiting] + q.counts[queue.Held])
 			}
 		}

@@ -156,6 +156,7 @@ func (w *world) checkSettled(c *vhost.Command, s settling) {
 	case d.channel.held[d.tag] == d:
 		w.violate(Answers, "delivery tag %d was settled, and is still held", d.tag)
 	case c.Kind == vhost.CommitTx: // of several kinds
+	case e.off && c.Kind != vhost.Ack:
 	case c.Kind == vhost.Ack && e.cause != vhost.Acked:
 		w.violate(Answers, "message %d of %q was acked, and ended as %q", e.message, e.line.name, e.cause)
 	case (c.Requeue || c.Kind == vhost.Recover) && !back:

@@ -95,11 +95,19 @@ func (w *world) checkRetried(now deadline.Instant) {
 			continue
 		}
 		for _, e := range q.copies {
-			if e.state == queue.Held {
+			if e.open = e.openUnless(w.cramped); e.state == queue.Held && !w.cramped {
 				w.checkBlocked(e, &view, now, patience)
 			}
 		}
 	}
+}
+
+// openUnless is what is known of a letter's targets; nothing after a time in which none could move.
+func (e *entry) openUnless(cramped bool) map[vhost.QueueID]deadline.Instant {
+	if cramped {
+		return nil
+	}
+	return e.open
 }
 
 // checkBlocked looks at one held letter, target by target: none may have room for it longer than patience, ms.

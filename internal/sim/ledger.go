@@ -66,6 +66,9 @@ type entry struct {
 	until       deadline.Instant // waiting
 	at          place.Index      // of the batch that made it
 	holder      *delivery
+	off         bool        // with nobody, until there is room for it to die
+	offRejected bool        // for it was rejected
+	offFailed   bool        // it is to return then, which counts as a failure
 	cause       vhost.Cause // by which it has ended
 	returned    int         // times
 	acquired    uint32      // of these, those counted
@@ -317,9 +320,12 @@ func (e *entry) hold(f *vhost.Fact, deaths []death) {
 	if e.state != queue.Held {
 		e.become(queue.Held)
 	}
+	e.off = false
 	e.letter, e.redelivered, e.handed, e.expireAt, e.until = true, false, false, 0, 0
 	e.history, e.deaths, e.lost, e.took = f.History, deaths, f.Cause, f.Took
 }
 
 // keep lets a copy stay where it is, for ever.
-func (e *entry) keep() { e.kept, e.expireAt = true, 0 }
+func (e *entry) keep() {
+	e.kept, e.expireAt = true, 0
+}

@@ -226,7 +226,7 @@ func (w *world) checkReason(st *step, d *departure) {
 				e.message, e.line.name, e.acquired, e.failed)
 		}
 	case "reject", "nack":
-		if k := st.command.Kind; k != vhost.Reject && k != vhost.Nack && k != vhost.CommitTx || st.command.Requeue {
+		if k := st.command.Kind; k != vhost.Reject && k != vhost.Nack && k != vhost.CommitTx && !e.offRejected || st.command.Requeue {
 			w.violate(Answers, "message %d of %q died as rejected, and nobody rejected it", e.message, e.line.name)
 		}
 	}

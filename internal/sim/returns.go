@@ -11,6 +11,10 @@ import (
 // returned checks how a message comes back: it is counted, and waits as long as its queue says.
 func (w *world) returned(st *step, e *entry, f *vhost.Fact) {
 	switch {
+	case e.off && e.offFailed != f.Failed:
+		w.violate(Counts, "message %d came back to %q later: failed %t, expected %t", e.message, e.line.name, f.Failed, e.offFailed)
+	case e.off:
+		e.off = false
 	case e.holder == nil && (st.command.Kind != vhost.Recovered || !e.handed || e.state != queue.Ready), e.holder != nil && e.state != queue.Unacked:
 		w.violate(Answers, "message %d returned to %q, and nobody had it", e.message, e.line.name)
 		return
@@ -135,7 +139,7 @@ func (w *world) checkOver(st *step) {
 	for _, q := range w.live.lines {
 		view := w.view(st, q)
 		for _, e := range q.copies {
-			if e.handed && view != nil && view.Settings.Counts {
+			if e.handed && !e.off && view != nil && view.Settings.Counts {
 				w.violate(Counts, "message %d of %q was with a consumer when all ended, and did not come back", e.message, q.name)
 			}
 			e.handed = false

@@ -51,6 +51,7 @@ type Result struct {
 	Full       int                       // times that publishers had to wait for room
 	Stuck      int                       // times that nothing could be written for want of room
 	Drained    int                       // full disks that were drained
+	PutOff     int                       // copies that could not die for want of room
 	Reclaimed  int                       // segments
 	Rewritten  int                       // of these, sparse ones
 	Paged      int                       // durable pages that were put
@@ -122,7 +123,9 @@ type world struct {
 	harm     *vfs.Harm    // what the disk has changed, and nobody has found
 	cut      *journal.Cut // that was told since the machine was there last
 	tight    bool         // the disk has a budget
-	full     bool         // only the reserve is left of it: publishers wait
+	full     bool         // no file can be made: publishers wait
+	cramped  bool         // the machine knows that letters must not move
+	forced   bool         // though there is room
 	ailing   bool         // some call of the disk always fails
 	starts   int          // since then
 	neighbor neighbor

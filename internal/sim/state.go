@@ -33,7 +33,7 @@ func (w *world) checkSums() {
 			books.Made, books.Total(), w.live.made, w.live.ended, w.live.durables())
 	}
 	due, ok := w.vhost.Due()
-	excess := ok && due <= w.stamp().Now // the rest leaves with the ticks to come
+	excess := w.cramped || ok && due <= w.stamp().Now // the rest leaves with the ticks to come
 	queues := w.vhost.Queues()
 	if n := w.live.queues(); len(queues) != n {
 		w.violate(Replay, "%d queues, expected %d", len(queues), n)
@@ -60,13 +60,16 @@ func (w *world) checkSums() {
 // checkPunctual makes sure, after time has passed, that nothing is left that is due.
 func (w *world) checkPunctual() {
 	now := w.stamp().Now
-	w.checkJobsServed()
+	if !w.cramped {
+		w.checkJobsServed()
+	}
 	for q := range w.live.all() {
 		view, ok := w.vhost.Queue(q.name)
 		headOnly := ok && view.Settings.ExpiryHead
 		for _, e := range q.copies {
 			due := e.state != queue.Unacked && e.expireAt != 0 && e.expireAt <= now
 			switch {
+			case w.cramped && q != w.live.shelf && (q.kept != nil || due || e.state == queue.Waiting): // it waits for room
 			case q.kept != nil && e.until <= now:
 				w.violate(Schedule, "message %d was due in %q at %d, it is %d", e.message, q.name, e.until, now)
 			case e.state == queue.Waiting && e.until <= now:

@@ -14,12 +14,15 @@ import (
 // work lets clients ask for a few things; all of it is one batch, as after one read of a socket or several.
 func (w *world) work() {
 	recoveries := w.result.Recoveries
+	if !w.heedRoom() {
+		return
+	}
 	for range 1 + w.dice.IntN(6) {
 		c, ok := w.command()
 		if !ok {
 			continue
 		}
-		if c.Kind == vhost.Publish && w.full {
+		if w.full && w.vhost.Grows(&c) {
 			continue // publishers wait while the disk is full
 		}
 		w.decide(c)
@@ -41,6 +44,9 @@ func (w *world) pass() {
 // tick lets everything that is due happen, round by round, as the engine does.
 func (w *world) tick() {
 	recoveries := w.result.Recoveries
+	if !w.heedRoom() {
+		return
+	}
 	for w.violation == nil {
 		if at, ok := w.vhost.Due(); !ok || at > w.stamp().Now {
 			w.checkPunctual()

@@ -393,7 +393,7 @@ func (v *VHost) checkConnected() error {
 			}
 		}
 	}
-	for _, t := range v.backlog[v.backlogNext:] {
+	for _, t := range slices.Concat(v.backlog[v.backlogNext:], v.off) {
 		if e := t.queue.messages.Entry(t.seq); !t.queue.deleted && e != nil && e.State == queue.Unacked {
 			held[t.queue]++
 		}

@@ -18,7 +18,7 @@ func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth
 		return
 	}
 	if v.putsOff(q, reason) {
-		v.suspend(q, seq, task{reason: reason}, out)
+		v.suspend(s, q, seq, task{reason: reason}, out)
 		return
 	}
 	v.touch(q, depth)

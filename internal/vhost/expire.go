@@ -217,14 +217,14 @@ func (v *VHost) happen(s *Stamp, q *queueState, seq queue.Seq, at deadline.Insta
 		switch {
 		case until > at:
 		case v.cramped:
-			v.putOffDue(q, seq)
+			v.putOffDue(q, seq, until)
 		default:
 			v.lateness.note(LateDelay, s.Now-at)
 			v.fire(s, q, seq, out)
 		}
 	case e.ExpireAt != 0 && e.ExpireAt <= at && (waits || e.State == queue.Ready && !q.settings.ExpiryHead):
 		if v.putsOff(q, Expired) {
-			v.putOffDue(q, seq)
+			v.putOffDue(q, seq, e.ExpireAt)
 			return
 		}
 		v.lateness.note(LateTTL, s.Now-at)
@@ -411,7 +411,7 @@ func (v *VHost) comeBack(s *Stamp, q *queueState, out *Outcome) {
 		return
 	}
 	for _, seq := range handed {
-		if v.full() || v.cramped {
+		if v.full() {
 			q.messages.Change(seq).Flags &^= queue.Handed
 			q.messages.Take(seq) // nobody gets it before it was counted
 			v.later(s, task{queue: q, seq: seq, requeue: true, failed: true})

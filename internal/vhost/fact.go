@@ -91,7 +91,7 @@ const (
 	JobProgressed FactKind = 31
 	// JobForgotten: N. A job that has ended is not remembered any more; no other gets its number, or one before it.
 	JobForgotten FactKind = 32
-	// PutOff: Queue, Seq. A copy that was to become a dead letter stays, with nobody, until there is room. Never in the log.
+	// PutOff: Queue, Seq, Failed. A copy that was to become a dead letter stays, with nobody, until there is room. Never in the log.
 	PutOff FactKind = 255
 )
 

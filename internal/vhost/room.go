@@ -2,6 +2,7 @@ package vhost
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
@@ -30,13 +31,16 @@ func (v *VHost) setRoom(s *Stamp, room bool) {
 	}
 	for _, c := range late {
 		if q := v.queueOf(c.queue); q != nil {
-			v.rearm(q, c.chunk, s.Now)
+			if at := q.messages.ArmedFor(c.chunk); at != 0 {
+				v.armed(q, c.chunk, 0, at)
+			}
 		}
 	}
 	for _, q := range v.sortedQueues() {
 		v.touch(q, 0)
 	}
 	v.sweepSoon(s)
+	v.resumeJobs(s)
 }
 
 // goesOn reports whether a message of q that dies for reason goes elsewhere.
@@ -49,22 +53,35 @@ func (v *VHost) putsOff(q *queueState, reason Reason) bool {
 	return v.cramped && v.mutant != MutantMoveCramped && v.goesOn(q, reason)
 }
 
-// suspend keeps a copy that was to die, or to return, until there is room.
-func (v *VHost) suspend(q *queueState, seq queue.Seq, t task, out *Outcome) {
-	if q.messages.Entry(seq).State == queue.Ready {
-		q.messages.Take(seq)
+// suspend keeps a copy that was to die, or to return, until there is room. One that has expired at the head of its queue
+// is out of the way of others as if it had been handed over, and comes back then.
+func (v *VHost) suspend(s *Stamp, q *queueState, seq queue.Seq, t task, out *Outcome) {
+	e := q.messages.Entry(seq)
+	ready := e.State == queue.Ready
+	if ready && e.Flags&queue.Handed == 0 {
+		t.requeue = true
 	}
 	t.queue, t.seq = q, seq
 	v.off = append(v.off, t)
 	q.off++
 	if out.Trace {
-		out.Facts = append(out.Facts, Fact{Kind: PutOff, Queue: q.id, Seq: seq})
+		out.Facts = append(out.Facts, Fact{Kind: PutOff, Queue: q.id, Seq: seq, Failed: t.failed})
+	}
+	switch {
+	case ready && e.Flags&queue.Handed == 0:
+		v.hand(s, q, seq, e, out)
+	case ready: // a crash found it handed over
+		q.messages.Take(seq)
 	}
 }
 
-// putOffDue leaves what is due in the chunk of a message until there is room.
-func (v *VHost) putOffDue(q *queueState, seq queue.Seq) {
+// putOffDue leaves what is due in the chunk of a message until there is room. The chunk is armed for it, which a checkpoint
+// knows, but not in the set.
+func (v *VHost) putOffDue(q *queueState, seq queue.Seq, due deadline.Instant) {
 	c := lateChunk{q.id, seq &^ (queue.ChunkLen - 1)}
+	if was, earlier := q.messages.Rearm(c.chunk, due); earlier && was != 0 {
+		v.chunks.Remove(deadline.Entry{At: was, Owner: owner(q, ownMessages), Item: uint64(c.chunk)})
+	}
 	if v.isLate[c] {
 		return
 	}

@@ -161,7 +161,7 @@ func (v *VHost) returnOne(s *Stamp, q *queueState, seq queue.Seq, failed bool, o
 	at := set.retryAt(s.From, failed, count, s.Entropy^uint64(seq))
 	late := due(e, s.Now) && (!set.ExpiryHead || at != 0) // what waits does not come to the head
 	if over && v.putsOff(q, DeliveryLimit) || late && v.putsOff(q, Expired) {
-		v.suspend(q, seq, task{requeue: true, failed: failed}, out)
+		v.suspend(s, q, seq, task{requeue: true, failed: failed}, out)
 		return
 	}
 	f := Fact{Kind: Returned, Queue: q.id, Seq: seq, Failed: failed, Durable: e.Flags&queue.Persistent != 0}

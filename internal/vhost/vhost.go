@@ -317,7 +317,7 @@ func (v *VHost) checkDue(q *queueState) error {
 	q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {
 		side := q.messages.Side(s)
 		at, due := armed[s&^(queue.ChunkLen-1)], v.dueAt(q, e, &side)
-		if v.cramped || e.Flags&queue.Handed != 0 { // it comes back when the restart is over
+		if e.Flags&queue.Handed != 0 { // it comes back when the restart is over
 			return true
 		}
 		if v.mutant == "" && due != 0 && (at == 0 || at > due) && !slices.Contains(q.zero, s) {

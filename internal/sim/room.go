@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// room is the first use for which the disk has room, as the engine knows it.
+func (w *world) room() journal.Use {
+	if !w.full {
+		return journal.Growing
+	}
+	return max(w.journal.Room(), journal.Moving)
+}
+
+// heedRoom tells the machine whether letters may move, and reports whether anything may be decided. In some lives letters
+// may not move for a while although there is room.
+func (w *world) heedRoom() bool {
+	if w.violation != nil || w.vhost == nil || w.torn {
+		return false
+	}
+	use := w.room()
+	switch {
+	case w.forced && (w.chance(30) || w.o.Fault != FaultNone):
+		w.forced = false
+	case !w.forced && w.o.Fault == FaultNone && w.step > 0 && w.chance(300):
+		w.forced = true
+	}
+	if cramped := use > journal.Moving || w.forced; cramped != w.cramped {
+		w.cramped = cramped
+		recoveries := w.result.Recoveries
+		w.decide(vhost.Command{Kind: vhost.SetRoom, Room: !cramped})
+		if w.violation != nil || w.result.Recoveries != recoveries {
+			return false
+		}
+	}
+	return use < journal.Committed
+}
+
+// putOff notes a copy that was to die, and stays with nobody until there is room.
+func (w *world) putOff(st *step, e *entry, f *vhost.Fact) {
+	view := w.view(st, e.line)
+	switch {
+	case !w.cramped:
+		w.violate(Moves, "message %d stays in %q for want of room, and there is room", e.message, e.line.name)
+	case view == nil:
+	case e.state != queue.Unacked && e.state != queue.Ready:
+		w.violate(Moves, "message %d in %q was put off in state %d", e.message, e.line.name, e.state)
+	}
+	w.result.PutOff++
+	if e.holder != nil {
+		e.holder.letGo()
+		e.holder = nil
+	}
+	e.become(queue.Unacked)
+	k := st.command.Kind
+	e.offRejected = e.offRejected || k == vhost.Reject || k == vhost.Nack || k == vhost.CommitTx
+	e.off, e.offFailed = true, f.Failed
+}

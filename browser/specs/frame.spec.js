@@ -87,6 +87,23 @@ world.test('the palette leads to a queue by its name', async (c) => {
   await c.page.getByRole('heading', { level: 1, name: 'payments.charge' }).waitFor();
 });
 
+world.test('what changes while text is selected is shown when it is not any more', async (c) => {
+  let told = 0; // events of the page's own stream
+  const session = await c.context.newCDPSession(c.page);
+  await session.send('Network.enable');
+  session.on('Network.eventSourceMessageReceived', (e) => { if (e.eventName === 'queues') told++; });
+  await c.open('/queues');
+  await c.settled();
+  await c.page.getByRole('link', { name: 'payments.charge' }).first().selectText();
+  const before = told;
+  await c.broker.put('queues/%2F/declared-meanwhile', { durable: true });
+  await until('the page to be told', () => told > before);
+  assert.equal(await c.page.evaluate(() => getSelection().toString()), 'payments.charge', 'the selection is as it was');
+  assert.equal(await c.page.getByRole('link', { name: 'declared-meanwhile' }).count(), 0);
+  await c.page.evaluate(() => getSelection().removeAllRanges());
+  await c.page.getByRole('link', { name: 'declared-meanwhile' }).first().waitFor({ timeout: 12_000 }); // sooner than pages ask by themselves
+});
+
 world.test('who may do little is told what is missing', { user: 'erika:erika' }, async (c) => {
   c.expect(/40[13]/);
   await c.open('/letters?view=list&filter=queue:payments.dead');

@@ -12,6 +12,8 @@ export const hidden = signal(document.hidden);
 export const stream = signal('off');
 // news is the last event of each topic; version counts them.
 const news = new Map();
+// held is what waits until no text is selected, since to draw the page anew would end the selection: what to do, by a key.
+const held = new Map();
 const wanted = signal(new Map());
 export const running = computed(() => !paused.value && !hidden.value && !!user.value);
 // now moves on every few seconds, for times that are shown as seen from now.
@@ -44,7 +46,28 @@ function want(names, by) {
 
 const topics = computed(() => [...wanted.value].filter(([, n]) => n > 0).map(([n]) => n).sort().join());
 
+const selecting = () => document.getSelection()?.isCollapsed === false;
+
+// whenUnselected does something once no text is selected: at once if none is. Of what has the same key only the last is done.
+function whenUnselected(key, act) {
+  if (selecting()) held.set(key, act);
+  else act();
+}
+
+function doHeld() {
+  if (selecting()) return;
+  const acts = [...held.values()];
+  held.clear();
+  for (const act of acts) act();
+}
+
+function tell(name, data) {
+  const s = topicSignal(name);
+  s.value = { version: s.value.version + 1, data };
+}
+
 export function startLive() {
+  document.addEventListener('selectionchange', doHeld);
   document.addEventListener('visibilitychange', () => {
     hidden.value = document.hidden;
   });
@@ -83,11 +106,9 @@ function listen(names) {
     };
     for (const name of names.split(',')) {
       source.addEventListener(name, (e) => {
-        if (!document.getSelection()?.isCollapsed) return; // what somebody is about to copy stays
         stream.value = 'open';
         heard.value = Date.now();
-        const s = topicSignal(name);
-        s.value = { version: s.value.version + 1, data: JSON.parse(e.data) };
+        whenUnselected(name, () => tell(name, JSON.parse(e.data)));
       });
     }
   }, 50);
@@ -114,6 +135,10 @@ export function useData(load, deps = [], { on = [], every = 5000, keep = true, e
   const run = useRef(null);
   run.current ||= async (fresh) => {
     const l = latest.current;
+    if (!fresh && selecting()) {
+      whenUnselected(run, () => run.current(false));
+      return;
+    }
     if (!fresh && (l.busy || l.later)) {
       l.again = l.busy;
       return;
@@ -160,6 +185,7 @@ export function useData(load, deps = [], { on = [], every = 5000, keep = true, e
       latest.current.busy = false;
       latest.current.abort?.abort();
       latest.current.abort = null;
+      held.delete(run);
     };
   }, [key, enabled]);
 

@@ -23,7 +23,7 @@ var surfaceChecks = []check{
 	{2, 6, "the least frame-max", []string{"frame-max-too-small", "frame-max-of-4096"}},
 	{2, 7, "frames before the login", []string{"large-frame-before-login", "frame-of-6000-before-login"}},
 	{2, 8, "ten seconds for a handshake", []string{"handshake-takes-too-long"}},
-	{2, 9, "heartbeats both ways", []string{"heartbeat-from-broker", "silent-client-is-dropped", "any-traffic-is-a-heartbeat"}},
+	{2, 9, "heartbeats both ways", []string{"heartbeat-from-broker", "heartbeats-every-half-interval", "silent-client-is-dropped", "any-traffic-is-a-heartbeat"}},
 
 	{3, 1, "the mechanism PLAIN", []string{"plain-malformed", "wrong-password-announced"}},
 	{3, 2, "the mechanism AMQPLAIN", []string{"amqplain", "amqplain-binary", "amqplain-incomplete"}},

@@ -207,6 +207,21 @@ var handshakeCases = []Case{
 		},
 	},
 	{
+		Topic: surface, Section: 2, Name: "heartbeats-every-half-interval",
+		Rule: "An idle broker sends a heartbeat every half interval, the first after half of one.",
+		Run: func(t *T) {
+			s, begun := t.session(login{heartbeat: 4}), time.Now()
+			for range 3 {
+				f, err := s.read(6 * time.Second)
+				t.must(err)
+				t.equal("frame", f, frame{frameHeartbeat, 0, []byte{}})
+			}
+			if after := time.Since(begun); after < 5*time.Second || after > 9*time.Second {
+				t.Errorf("three heartbeats of 4 s took %v", after)
+			}
+		},
+	},
+	{
 		Topic: surface, Section: 2, Name: "silent-client-is-dropped",
 		Rule: "A client from which nothing came for about two heartbeat intervals loses its socket without connection.close.",
 		Run: func(t *T) {

@@ -1,11 +1,13 @@
 package amqpserver
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/wire"
 )
 
@@ -56,6 +58,53 @@ func TestBlocked(t *testing.T) {
 			}
 			c.expectQuiet()
 		})
+	}
+}
+
+// If it failed, what a client published during an alarm would be dropped because it closes its connection; or a client
+// that gives up would stay.
+func TestBlockedClientCloses(t *testing.T) {
+	t.Parallel()
+	for _, givesUp := range []bool{false, true} {
+		inBubble(t, nil, func(b *bed) {
+			c := b.open(10)
+			c.openChannel(1)
+			c.link.park()
+			c.link.block(true)
+			c.raw(publishing(1, "q", "first"))
+			expect[*wire.ConnectionBlocked](c, 0)
+			c.raw(slices.Concat(publishing(1, "q", "last"), method(0, &wire.ConnectionClose{ReplyCode: 200}), []byte("what follows is ignored")))
+			for range 10 {
+				time.Sleep(time.Minute)
+				c.expectBeats()
+			}
+			if givesUp {
+				c.Conn.Close()
+				c.expectGone()
+				c.link.unpark()
+				return
+			}
+			c.link.unpark()
+			expect[*wire.ConnectionCloseOk](c, 0)
+			if n := len(c.link.got(vhost.Publish)); n != 2 || !c.link.isClosed() {
+				c.Errorf("%d messages published, detached: %v", n, c.link.isClosed())
+			}
+		})
+	}
+}
+
+// expectBeats checks that nothing but heartbeats has come, and some of them.
+func (c *client) expectBeats() {
+	c.Helper()
+	synctest.Wait()
+	n := len(c.frames)
+	for range n {
+		if f := <-c.frames; f.Type != wire.FrameHeartbeat {
+			c.Fatalf("got frame %+v", f)
+		}
+	}
+	if n == 0 {
+		c.Error("no heartbeat")
 	}
 }
 

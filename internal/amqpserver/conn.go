@@ -53,11 +53,12 @@ type conn struct {
 	channelMax   uint16              // as negotiated; never 0
 	heartbeat    time.Duration       // likewise; 0 means none
 	silence      int                 // half intervals since the last octet
-	sentBefore   uint64              // octets sent at the last pulse
+	sentBefore   uint64              // octets sent at the last pulse, with its heartbeat; 0 before the first
 	patience     *time.Timer         // for pulses while the reader pauses; nil without heartbeats
 
 	underWay atomic.Int32 // batches that the engine has
 	blocked  atomic.Bool  // the engine lets what the client publishes wait
+	leaving  atomic.Bool  // the client has sent connection.close: see awaitTaken
 
 	channels channels
 	encoder  encoder // the engine's
@@ -220,10 +221,10 @@ func (c *conn) setState(state string) {
 	c.mu.Unlock()
 }
 
-// waitUntil sets the deadline of reads, unless the connection shall end: end has set it, or will.
+// waitUntil sets the deadline of reads, unless the reader shall wake: end, or freed, has set it, or will.
 func (c *conn) waitUntil(deadline time.Time) {
 	c.socket.SetReadDeadline(deadline)
-	if c.outbox.isSealed() {
+	if c.outbox.isSealed() || c.isTaken() {
 		c.socket.SetReadDeadline(past)
 	}
 }

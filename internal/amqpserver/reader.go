@@ -1,6 +1,7 @@
 package amqpserver
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 
 // run reads until the connection ends and returns why. What came before the end is posted.
 func (c *conn) run() error {
-	c.sentBefore = c.outbox.sent.Load()
 	c.setPulse()
 	if c.heartbeat > 0 {
 		c.patience = time.NewTimer(c.heartbeat)
@@ -24,6 +24,9 @@ func (c *conn) run() error {
 		if l := c.input.take(); l != nil {
 			c.post(l)
 		}
+		if errors.Is(err, errClosedByClient) {
+			return c.awaitTaken()
+		}
 		if err != nil {
 			return err
 		}
@@ -32,6 +35,23 @@ func (c *conn) run() error {
 		}
 	}
 }
+
+// awaitTaken waits, before connection.close is answered, until the engine has taken all that came before it: under an
+// alarm, what the client has published waits, and is not dropped because the client leaves. What comes meanwhile is
+// ignored. Source: RabbitMQ connection-blocked.
+func (c *conn) awaitTaken() error {
+	c.leaving.Store(true)
+	for !c.isTaken() {
+		if err := c.read(); err != nil {
+			return err
+		}
+		c.input.start = c.input.end
+	}
+	return errClosedByClient
+}
+
+// isTaken reports whether awaitTaken is over.
+func (c *conn) isTaken() bool { return c.leaving.Load() && c.underWay.Load() == 0 }
 
 // frames turns all that has arrived into commands.
 func (c *conn) frames() error {
@@ -204,6 +224,9 @@ func (c *conn) freed() {
 	if c.underWay.Add(-1) == batchesUnderWayMax-1 {
 		signal(c.outbox.eased)
 	}
+	if c.isTaken() {
+		c.socket.SetReadDeadline(past) // wakes the reader
+	}
 }
 
 // read waits for the next octets, once there is room for what they lead to. It keeps the heartbeats going meanwhile.
@@ -224,6 +247,8 @@ func (c *conn) read() error {
 			return lost(err)
 		case c.outbox.isSealed():
 			return errEnding
+		case c.isTaken():
+			return nil
 		}
 		if c.blocked.Load() {
 			c.silence = 0 // a client that waits may wait in silence. Source: RabbitMQ connection-blocked
@@ -236,7 +261,7 @@ func (c *conn) read() error {
 
 // mustPause reports whether the engine, or the client as a reader, is too far behind for more.
 func (c *conn) mustPause() bool {
-	return (c.underWay.Load() >= batchesUnderWayMax || c.outbox.isFull()) && !c.outbox.isOver()
+	return (c.underWay.Load() >= batchesUnderWayMax || c.outbox.isFull()) && !c.outbox.isOver() && !c.leaving.Load()
 }
 
 // pause waits until mustPause may have changed. The client is not to blame for a silence that we do not listen to.
@@ -255,12 +280,13 @@ func (c *conn) pause() {
 	}
 }
 
-// pulse sends a heartbeat if nothing else was sent for half an interval.
-// Source: AMQP heartbeats; RabbitMQ heartbeats.
+// pulse sends a heartbeat if nothing but a heartbeat was sent for half an interval: an idle connection sends one every
+// half interval. The first is always sent. Source: AMQP heartbeats; RabbitMQ heartbeats.
 func (c *conn) pulse() {
 	c.setPulse()
 	sent := c.outbox.sent.Load()
-	if sent == c.sentBefore && c.outbox.isIdle() {
+	if (sent == c.sentBefore || c.sentBefore == 0) && c.outbox.isIdle() {
+		sent += wire.FrameOverhead // the heartbeat itself
 		c.outbox.put(wire.AppendHeartbeat(nil), 0)
 	}
 	c.sentBefore = sent

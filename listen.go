@@ -228,6 +228,14 @@ func (r roster) Connections() []management.Connection {
 	return all
 }
 
+// Doors implements management.Roster.
+func (r roster) Doors() management.Doors {
+	u := r.Server.Unfinished()
+	return management.Doors{
+		UnfinishedBytes: u.Bytes, UnfinishedWaiting: u.Waiting, UnfinishedEnded: u.Ended, SendTimeouts: r.Server.SendTimeouts(),
+	}
+}
+
 // shown lists the open doors for the management API.
 func (b *Broker) shown() []management.Listener {
 	var all []management.Listener

@@ -7,6 +7,8 @@ type load struct {
 	engine.Batch
 	buf  []byte
 	conn *conn // told when the engine is done; nil until posted
+	held int64 // octets that the server counts for bodies of its commands
+	cost int64 // octets of the buffer and the commands, while the engine has them
 }
 
 // buffers keeps what reads and writes were done with for their next use, bounded, for all connections.
@@ -29,6 +31,8 @@ func (b *buffers) load(size int) *load {
 	switch {
 	case size <= readBufferSmall:
 		kept, size = b.small, readBufferSmall
+	case size <= 2*readBufferSmall: // the rest of the largest frame before a login
+		size = 2 * readBufferSmall
 	case size <= readBufferLarge:
 		kept, size = b.large, readBufferLarge
 	}
@@ -39,9 +43,13 @@ func (b *buffers) load(size int) *load {
 	}
 	l := &load{buf: make([]byte, size)}
 	l.Free = func(*engine.Batch) {
-		c := l.conn
-		l.conn = nil
+		c, held := l.conn, l.held
+		c.server.underWay.Add(-l.cost)
+		l.conn, l.held = nil, 0
 		b.recycle(l)
+		if held > 0 {
+			c.server.unfinished.free(c, held)
+		}
 		c.freed()
 	}
 	return l

@@ -48,6 +48,7 @@ type client struct {
 	net.Conn
 	frames chan wire.Frame // closed with the pipe
 	link   *scriptLink
+	sent   chan struct{} // closed when what sends was given last is sent; nil before
 	mute   chan struct{} // closed: the client stops reading
 	at     time.Time     // when the pipe was closed by the server; valid once frames is closed
 }

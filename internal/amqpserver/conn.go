@@ -24,6 +24,7 @@ var (
 	errProtocolHeader   = errors.New("bad protocol header")
 	errHandshakeTimeout = errors.New("handshake timeout")
 	errMissedHeartbeats = errors.New("missed heartbeats from client")
+	errSendTimeout      = errors.New("send timeout of the client")
 	errLost             = errors.New("client unexpectedly closed TCP connection")
 )
 
@@ -49,12 +50,21 @@ type conn struct {
 	numbers      map[uint16]*channel // channels by the client's number, until it may use it anew
 	recent       *channel            // of the last frame
 	partial      []*channel          // those with a content that has not arrived whole
-	assembled    int                 // octets of their bodies
+	unfinished   int64               // octets that the server counts for them
+	stalled      bool                // the frame at which frames stopped has no room yet
+	crowded      bool                // there is no room for the frame that has not arrived whole
+	stalledSince time.Time           // zero: it is not
+	user         string              // set before the first frame of a channel
 	channelMax   uint16              // as negotiated; never 0
 	heartbeat    time.Duration       // likewise; 0 means none
+	pulseAt      time.Time           // when a heartbeat may be due; zero without
+	checkAt      time.Time           // when checkProgress is due; zero: nothing is unfinished
+	excused      bool                // the reader paused: what has not come on is not the client's fault
+	frameAt      uint64              // position of the frame that was unfinished when checkProgress looked
+	ofFrame      progress            // of that frame
 	silence      int                 // half intervals since the last octet
 	sentBefore   uint64              // octets sent at the last pulse, with its heartbeat; 0 before the first
-	patience     *time.Timer         // for pulses while the reader pauses; nil without heartbeats
+	patience     *time.Timer         // for what is due while the reader pauses; nil until needed
 
 	underWay atomic.Int32 // batches that the engine has
 	blocked  atomic.Bool  // the engine lets what the client publishes wait
@@ -62,6 +72,9 @@ type conn struct {
 
 	channels channels
 	encoder  encoder // the engine's
+	reading  reading // of watchSends
+
+	reason atomic.Pointer[error] // why the server has closed the socket; nil if it has not
 
 	mu struct {
 		sync.Mutex
@@ -81,6 +94,7 @@ func newConn(s *Server, id uint64, accepted net.Conn) *conn {
 	c.log = s.log.With("category", "connection")
 	c.input.socket, c.input.buffers = socket, &s.buffers
 	c.input.frameMax, c.input.size = loginFrameMax, readBufferSmall
+	c.input.tight, c.input.hold = s.isTight, c.holdFrame
 	c.encoder.conn = c
 	c.mu.about.State = "starting"
 	return c
@@ -147,6 +161,8 @@ func closeFrame(err *amqp.Error) []byte {
 // finish does what the end of the connection, for that reason, asks for. The engine is left first: who is told of the
 // close knows that exclusive queues are gone and unacked messages back.
 func (c *conn) finish(reason error) {
+	c.dropPartial()
+	c.server.unfinished.leave(c)
 	if c.link != nil {
 		c.link.Close()
 	}
@@ -230,6 +246,13 @@ func (c *conn) waitUntil(deadline time.Time) {
 }
 
 // lost names the socket's error as a reason.
+func (c *conn) lost(err error) error {
+	if why := c.reason.Load(); why != nil {
+		return *why
+	}
+	return lost(err)
+}
+
 func lost(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) {
 		return errLost

@@ -18,7 +18,7 @@ const (
 )
 
 // content is a message on its way in. Its slices point into the read buffer until keepPartial, except for an assembled
-// body. At noContent only stage, kept and body mean anything.
+// body. At noContent only stage, kept, body and held mean anything.
 //
 //	basic.publish → header → body* ; body frames of one channel only, others may come between
 type content struct {
@@ -29,6 +29,9 @@ type content struct {
 	properties           []byte
 	size                 uint64 // announced
 	body                 []byte // what has arrived of a body in several frames
+	held                 int64  // octets that the server counts for it
+	announced            bool   // the engine was asked whether it may be published
+	progress             progress
 }
 
 // publish acts on basic.publish; its content is to follow.
@@ -40,6 +43,7 @@ func (c *conn) publish(ch *channel, arguments []byte) error {
 	t := &ch.content
 	t.stage, t.mandatory, t.immediate = headerDue, m.Mandatory, m.Immediate
 	t.exchange, t.key, t.properties = m.Exchange, m.RoutingKey, nil
+	t.announced, t.progress = false, progress{}
 	c.partial = append(c.partial, ch)
 	return nil
 }
@@ -64,6 +68,11 @@ func (c *conn) contentHeader(ch *channel, payload []byte) error {
 	t.stage, t.size, t.properties = bodyDue, h.BodySize, h.Properties
 	if t.kept {
 		t.properties = slices.Clone(h.Properties)
+		if n := len(t.properties); n > keptFree {
+			if err := c.contentHeld(ch, n); err != nil {
+				return err
+			}
+		}
 	}
 	if t.size == 0 {
 		c.published(ch, nil)
@@ -97,13 +106,16 @@ func (c *conn) contentBody(ch *channel, payload []byte) error {
 		c.published(ch, payload)
 		return nil
 	}
-	if c.assembled += len(payload); c.assembled > partialBytesMax {
-		return amqp.ResourceError("more than %d octets in messages that have not arrived whole", partialBytesMax)
+	if t.announced && c.blocked.Load() && len(payload) > 0 {
+		return errNoRoom // it would only grow. Source: RabbitMQ connection-blocked
 	}
 	if room := cap(t.body) - len(t.body); room < len(payload) {
-		// The announcement alone is worth bodyAtOnceMax; what has arrived, as much again.
-		size := max(bodyAtOnceMax, 2*len(t.body), len(t.body)+len(payload))
-		t.body = append(make([]byte, 0, min(uint64(size), t.size)), t.body...)
+		// The announcement alone is worth nothing; what has arrived, as much again.
+		size := int(min(2*uint64(len(t.body)+len(payload)), t.size))
+		if err := c.contentRoom(ch, size-cap(t.body)); err != nil {
+			return err
+		}
+		t.body = append(make([]byte, 0, size), t.body...)
 	}
 	t.body = append(t.body, payload...)
 	if uint64(len(t.body)) == t.size {
@@ -119,6 +131,9 @@ func (c *conn) published(ch *channel, body []byte) {
 	cmd.Exchange, cmd.Key = t.exchange, t.key
 	cmd.Properties, cmd.Body = t.properties, body
 	cmd.Mandatory, cmd.Immediate = t.mandatory, t.immediate
+	c.input.load.held += t.held // until the engine has taken the body
+	c.unfinished -= t.held
+	t.held = 0
 	c.dropContent(ch)
 }
 
@@ -128,8 +143,11 @@ func (c *conn) dropContent(ch *channel) {
 	if t.stage == noContent {
 		return
 	}
-	c.assembled -= len(t.body)
-	t.stage, t.kept, t.body = noContent, false, nil
+	if t.held > 0 {
+		c.server.unfinished.free(c, t.held)
+		c.unfinished -= t.held
+	}
+	t.stage, t.kept, t.body, t.held = noContent, false, nil, 0
 	for i := len(c.partial) - 1; i >= 0; i-- { // mostly the last
 		if c.partial[i] == ch {
 			c.partial = slices.Delete(c.partial, i, i+1)
@@ -138,20 +156,45 @@ func (c *conn) dropContent(ch *channel) {
 	}
 }
 
-// keepPartial copies what contents that have not arrived whole need of the read buffer, which goes away.
-func (c *conn) keepPartial() {
+// keepPartial copies what contents that have not arrived whole need of the read buffer, which goes away. Of large ones, and
+// of those that wait for room, the engine is asked whether they may be published at all. Errors end the connection.
+func (c *conn) keepPartial() error {
 	for _, ch := range c.partial {
 		t := &ch.content
-		if t.kept {
-			continue
+		if !t.kept {
+			if err := c.keep(ch); err != nil {
+				return err
+			}
 		}
-		own := make([]byte, 0, len(t.exchange)+len(t.key)+len(t.properties))
-		own = append(own, t.exchange...)
-		own = append(own, t.key...)
-		own = append(own, t.properties...)
-		x, k := len(t.exchange), len(t.exchange)+len(t.key)
-		t.exchange, t.key, t.properties = own[:x:x], own[x:k:k], own[k:]
-		t.kept = true
+		if t.stage == bodyDue && !t.announced && (t.size > announceFrom || c.stalled) && c.input.load != nil {
+			t.announced = true
+			cmd := c.input.add(vhost.Announce, ch.id)
+			cmd.Exchange, cmd.Key, cmd.Properties, cmd.Immediate = t.exchange, t.key, t.properties, t.immediate
+		}
+	}
+	return nil
+}
+
+// keep copies what a content needs of the read buffer.
+func (c *conn) keep(ch *channel) error {
+	t := &ch.content
+	own := make([]byte, 0, len(t.exchange)+len(t.key)+len(t.properties))
+	own = append(own, t.exchange...)
+	own = append(own, t.key...)
+	own = append(own, t.properties...)
+	x, k := len(t.exchange), len(t.exchange)+len(t.key)
+	t.exchange, t.key, t.properties = own[:x:x], own[x:k:k], own[k:]
+	t.kept = true
+	if len(own) > keptFree {
+		return c.contentHeld(ch, len(own))
+	}
+	return nil
+}
+
+// dropPartial forgets all contents that are not whole: the connection ends.
+func (c *conn) dropPartial() {
+	for len(c.partial) > 0 {
+		c.dropContent(c.partial[len(c.partial)-1])
 	}
 }
 

@@ -131,7 +131,7 @@ func TestAnnouncedBodiesCostNothing(t *testing.T) {
 			for _, ch := range conn.partial {
 				total += cap(ch.content.body)
 			}
-			if len(conn.partial) != 100 || total > 100*bodyAtOnceMax {
+			if len(conn.partial) != 100 || total > 100*2 {
 				c.Errorf("%d announcements took %d octets", len(conn.partial), total)
 			}
 		}

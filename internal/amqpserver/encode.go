@@ -67,6 +67,7 @@ func (n *encoder) Blocked(reason string) {
 // Unblocked tells it that publishing goes on.
 func (n *encoder) Unblocked() {
 	n.conn.blocked.Store(false)
+	signal(n.conn.outbox.eased)
 	if n.conn.tellsBlocked {
 		n.connectionMethod(&wire.ConnectionUnblocked{})
 	}

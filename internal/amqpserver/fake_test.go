@@ -96,6 +96,9 @@ func (l *scriptLink) Post(b *engine.Batch) {
 	}
 	l.door.Flush()
 	for i := range b.Commands { // what the door lends must not be looked at later
+		if b.Commands[i].Kind == vhost.Announce {
+			continue // the channel's own
+		}
 		for _, p := range [][]byte{b.Commands[i].Exchange, b.Commands[i].Key, b.Commands[i].Properties, b.Commands[i].Body} {
 			clear(p)
 		}
@@ -125,7 +128,7 @@ func (l *scriptLink) unpark() {
 // usual answers as an empty virtual host would that has every queue and exchange.
 func (l *scriptLink) usual(c *vhost.Command) {
 	switch c.Kind {
-	case vhost.Publish, vhost.Ack, vhost.Nack, vhost.Reject:
+	case vhost.Publish, vhost.Announce, vhost.Ack, vhost.Nack, vhost.Reject:
 		return
 	case vhost.Get:
 		l.door.Emit(&vhost.Effect{Kind: vhost.DeliverNone, Channel: c.Channel, Command: c.Kind})

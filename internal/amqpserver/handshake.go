@@ -97,6 +97,7 @@ func (c *conn) start() error {
 	if reason != "" {
 		return &loginRefused{ok.Mechanism, reason}
 	}
+	c.user = user
 	c.mu.Lock()
 	c.mu.about.User, c.mu.about.State = user, "tuning"
 	c.mu.Unlock()

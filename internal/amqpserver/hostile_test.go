@@ -126,5 +126,8 @@ func TestInterruptedReadsUnderTLS(t *testing.T) {
 		expect[*wire.ConnectionClose](c, 0)
 		c.send(0, &wire.ConnectionCloseOk{})
 		c.expectEnd()
+		if err := server.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
 	})
 }

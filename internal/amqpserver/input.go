@@ -22,6 +22,10 @@ type input struct {
 	start, end int
 	free       int // octets lent for the read under way
 	size       int // of the next buffer: what the last read lets expect
+
+	tight func() bool   // there is little room: read into small buffers; may be nil
+	hold  func(n int64) // counts the octets of a large buffer that waits for the rest of a frame; may be nil
+	held  int64         // those
 }
 
 // frame cuts the next frame, ok if it is there whole. It lives as long as the load. Errors are *amqp.Error.
@@ -33,6 +37,12 @@ func (in *input) frame() (f wire.Frame, ok bool, err error) {
 	in.start += n
 	return f, n > 0, err
 }
+
+// uncut puts the frame back that was cut last.
+func (in *input) uncut(f wire.Frame) { in.start -= len(f.Payload) + wire.FrameOverhead }
+
+// position is how many octets came before those that are not cut yet.
+func (in *input) position() uint64 { return in.received.Load() - uint64(in.end-in.start) }
 
 // add appends a command to those of this read. The pointer, for the fields to be filled in, holds until the next add.
 func (in *input) add(kind vhost.CommandKind, channel vhost.ChannelID) *vhost.Command {
@@ -70,6 +80,10 @@ func (in *input) drop() { in.load, in.start, in.end = nil, 0, 0 }
 func (in *input) fill() error {
 	in.free = 0
 	n, err := in.socket.readLent(in)
+	if in.held > 0 {
+		in.hold(-in.held)
+		in.held = 0
+	}
 	if n == 0 {
 		return err
 	}
@@ -77,6 +91,8 @@ func (in *input) fill() error {
 	in.received.Add(uint64(n))
 	in.reads.Add(1)
 	switch {
+	case in.frameMax <= loginFrameMax || in.tight != nil && in.tight():
+		in.size = readBufferSmall
 	case n == in.free:
 		in.size = readBufferLarge
 	case n < readBufferSmall/2:
@@ -107,11 +123,29 @@ func (in *input) lend() []byte {
 // idle is that of lender.
 func (in *input) idle() bool {
 	if in.start < in.end {
-		return false
+		return in.waitForRest()
 	}
 	in.buffers.recycle(in.load)
 	in.drop()
 	return true
+}
+
+// waitForRest keeps what has come of a frame while the rest of it does not come: in a small buffer if it is little, or else
+// counted. It reports true if there is another buffer now.
+func (in *input) waitForRest() bool {
+	switch large := in.load; {
+	case len(large.buf) <= 2*readBufferSmall:
+		return false
+	case in.end-in.start <= readBufferSmall/2:
+		in.load = in.buffers.load(readBufferSmall)
+		in.move(large)
+		in.buffers.recycle(large)
+		return true
+	case in.hold != nil && in.held == 0:
+		in.held = int64(len(large.buf))
+		in.hold(in.held)
+	}
+	return false
 }
 
 // move copies what is not cut yet to the beginning of the present load.
@@ -120,8 +154,8 @@ func (in *input) move(from *load) {
 	in.start = 0
 }
 
-// room is the size of a buffer in which the frame at start fits, if one has begun.
-func (in *input) room(from *load) int { return max(in.size, in.whole(from)) }
+// room is the size of a buffer in which what is not cut yet fits, and the frame at start as a whole, if one has begun.
+func (in *input) room(from *load) int { return max(in.size, in.whole(from), in.end-in.start) }
 
 // whole is how many octets the frame at start takes; one more than there are while that is not known. It
 // believes in no size beyond frameMax.

@@ -2,6 +2,7 @@ package amqpserver
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
 	"net"
 	"testing"
@@ -13,10 +14,14 @@ import (
 type watchedInput struct {
 	*input
 	idled chan bool
+	sizes chan int // of the buffer then; nil: nobody asks
 }
 
 func (w watchedInput) idle() bool {
 	taken := w.input.idle()
+	if l := w.input.load; w.sizes != nil && l != nil {
+		w.sizes <- len(l.buf)
+	}
 	w.idled <- w.input.load != nil
 	return taken
 }
@@ -30,7 +35,7 @@ func TestSilentInputHoldsNoBuffer(t *testing.T) {
 		return // here reads hold their buffer
 	}
 	b := newBuffers()
-	in := watchedInput{&input{socket: s, buffers: &b, frameMax: 131072, size: readBufferLarge}, make(chan bool, 100)}
+	in := watchedInput{&input{socket: s, buffers: &b, frameMax: 131072, size: readBufferLarge}, make(chan bool, 100), nil}
 	frame := wire.AppendHeartbeat(nil)
 	said := bytes.Repeat(frame, 3)
 	part := len(frame) + 2 // one frame and the beginning of another
@@ -78,5 +83,66 @@ func say(t *testing.T, to net.Conn, octets []byte) {
 	t.Helper()
 	if _, err := to.Write(octets); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// If it failed, a few octets of a frame would hold a large buffer, before the login, too; or what is large would not be
+// counted.
+func TestUnfinishedFrameHoldsLittle(t *testing.T) {
+	t.Parallel()
+	for _, one := range []struct {
+		frameMax  uint32
+		sent      int // octets of a frame that announces more
+		buf, held int
+	}{
+		{131072, 100, readBufferSmall, 0}, {131072, 4000, readBufferSmall, 0}, {131072, 50_000, readBufferLarge, readBufferLarge},
+		{loginFrameMax, 8, 2 * readBufferSmall, 0}, {loginFrameMax, 8196, 2 * readBufferSmall, 0},
+	} {
+		s, peer := pair(t)
+		if s.raw == nil {
+			return // here reads hold their buffer
+		}
+		b := newBuffers()
+		var held int64
+		in := watchedInput{&input{socket: s, buffers: &b, frameMax: one.frameMax, size: readBufferSmall, hold: func(n int64) { held += n }}, make(chan bool, 100), make(chan int, 100)}
+		if one.frameMax > loginFrameMax {
+			in.size = readBufferLarge
+		}
+		frame := append([]byte{wire.FrameMethod, 0, 1, 0, 0, 0, 0}, make([]byte, one.frameMax)...)
+		binary.BigEndian.PutUint32(frame[3:], min(one.frameMax, 100_000))
+		said := make(chan error)
+		go func() {
+			_, err := peer.Write(frame[:one.sent])
+			said <- err
+		}()
+		for in.end-in.start < one.sent { // as fill does
+			n, err := s.readLent(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.end += n
+		}
+		if err := <-said; err != nil {
+			t.Fatal(err)
+		}
+		for len(in.sizes) > 0 {
+			<-in.sizes
+		}
+		size := 0
+		held, in.held = 0, 0
+		go func() {
+			size = <-in.sizes // and then the rest comes
+			_, err := peer.Write(frame[one.sent : one.sent+1])
+			said <- err
+		}()
+		if n, err := s.readLent(in); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		if err := <-said; err != nil {
+			t.Fatal(err)
+		}
+		if size != one.buf || held != int64(one.held) {
+			t.Errorf("%+v: %d octets held, %d counted", one, size, held)
+		}
 	}
 }

@@ -28,22 +28,35 @@ const (
 	// chunksKept is how many chunks wait for their next use, for all connections together: 16 MiB.
 	chunksKept = 256
 
+	// sendPiece is how much is written at once where nobody tells how much of it a client has taken: with TLS, it is
+	// the size of a record.
+	sendPiece = 16 << 10
+
 	// batchesUnderWayMax is how many batches of a connection the engine may have at once before its reader pauses:
 	// enough that neither waits for the other, few enough that a backlog stays with the client. Four take 1 MiB.
 	// Source: ours, design §6.
 	batchesUnderWayMax = 4
 
+	// underWayShare: batches under way take one part in so many of Options.UnfinishedMax, and one small batch of each
+	// connection.
+	underWayShare = 2
+
 	// unsentBytesMax is what may wait in the outbox of a connection before its reader pauses: the answers to what a
 	// client sends without reading. Deliveries are bounded by the window besides.
 	unsentBytesMax = 16 << 20
 
-	// bodyAtOnceMax is how much memory the announcement of a body is worth; beyond it the buffer grows with what
-	// has arrived.
-	bodyAtOnceMax = 256 << 10
+	// announceFrom is the size of a body from which on the engine is asked, before the body has arrived, whether it may be
+	// published: a smaller one is here in no time.
+	announceFrom = 64 << 10
 
-	// partialBytesMax bounds the bodies of a connection that have not arrived whole, on all its channels together:
-	// far more than clients interleave, far less than 65,535 channels could.
-	partialBytesMax = 1 << 30
+	// keptFree is what a content that has not arrived whole may take beside its body without being counted: as much as
+	// its channel takes anyway.
+	keptFree = 1 << 10
+
+	// progressLooks is how often, within Options.UnfinishedTimeout, is looked whether what has begun comes on;
+	// progressMin is how many octets must have come in between: about 270 a second by default.
+	progressLooks = 2
+	progressMin   = 4 << 10
 
 	// messageBytesCeiling is the largest that Options.MessageMax may be. Source: RabbitMQ max_message_size.
 	messageBytesCeiling = 512 << 20

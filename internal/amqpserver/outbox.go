@@ -134,6 +134,13 @@ func (o *outbox) isFull() bool {
 	return o.mu.unsent > unsentBytesMax && !o.mu.sealed && !o.mu.broken
 }
 
+// waiting is how many octets are unsent.
+func (o *outbox) waiting() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.mu.unsent
+}
+
 // isIdle reports whether the writer has nothing to do.
 func (o *outbox) isIdle() bool {
 	o.mu.Lock()
@@ -160,15 +167,13 @@ func (o *outbox) write(written func(cost int64)) error {
 				break
 			}
 			iov = append(iov[:0], chunks...)
-			rest := iov // WriteTo consumes it
-			n, err := rest.WriteTo(o.socket.Conn)
-			o.sent.Add(uint64(n))
+			n, err := o.send(iov)
 			o.writes.Add(1)
 			if err != nil {
 				o.fail()
 				return err
 			}
-			o.wrote(int(n))
+			o.wrote(n)
 			for _, c := range chunks {
 				o.buffers.recycleChunk(c)
 			}
@@ -179,6 +184,27 @@ func (o *outbox) write(written func(cost int64)) error {
 		}
 	}
 	return nil
+}
+
+// send writes chunks, which it consumes, and counts what the socket has taken: at once for plain TCP, whose progress
+// the kernel tells; piece by piece otherwise, so that the progress of a slow client is seen.
+func (o *outbox) send(chunks net.Buffers) (n int, err error) {
+	if o.socket.raw != nil {
+		n, err := chunks.WriteTo(o.socket.Conn)
+		o.sent.Add(uint64(n))
+		return int(n), err
+	}
+	for _, chunk := range chunks {
+		for piece := range slices.Chunk(chunk, sendPiece) {
+			m, err := o.socket.Conn.Write(piece)
+			o.sent.Add(uint64(m))
+			n += m
+			if err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, nil
 }
 
 func (o *outbox) wrote(n int) {

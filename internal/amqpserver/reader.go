@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unsafe"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -14,13 +15,16 @@ import (
 // run reads until the connection ends and returns why. What came before the end is posted.
 func (c *conn) run() error {
 	c.setPulse()
-	if c.heartbeat > 0 {
-		c.patience = time.NewTimer(c.heartbeat)
-		defer c.patience.Stop()
-	}
+	defer func() {
+		if c.patience != nil {
+			c.patience.Stop()
+		}
+	}()
 	for {
 		err := c.frames()
-		c.keepPartial()
+		if err == nil {
+			err = c.keepPartial()
+		}
 		if l := c.input.take(); l != nil {
 			c.post(l)
 		}
@@ -41,11 +45,11 @@ func (c *conn) run() error {
 // ignored. Source: RabbitMQ connection-blocked.
 func (c *conn) awaitTaken() error {
 	c.leaving.Store(true)
-	for !c.isTaken() {
+	c.dropPartial()
+	for c.input.start = c.input.end; !c.isTaken(); c.input.start = c.input.end {
 		if err := c.read(); err != nil {
 			return err
 		}
-		c.input.start = c.input.end
 	}
 	return errClosedByClient
 }
@@ -53,15 +57,22 @@ func (c *conn) awaitTaken() error {
 // isTaken reports whether awaitTaken is over.
 func (c *conn) isTaken() bool { return c.leaving.Load() && c.underWay.Load() == 0 }
 
-// frames turns all that has arrived into commands.
+// frames turns all that has arrived into commands, up to a frame for which there is no room yet.
 func (c *conn) frames() error {
 	for {
 		f, ok, err := c.input.frame()
 		if err != nil || !ok {
 			return err
 		}
-		if err := c.frame(f); err != nil {
+		switch err := c.frame(f); {
+		case err == errNoRoom:
+			c.input.uncut(f)
+			c.stalled = true
+			return nil
+		case err != nil:
 			return err
+		case c.stalled:
+			c.stalled, c.stalledSince = false, time.Time{}
 		}
 	}
 }
@@ -215,13 +226,15 @@ func (c *conn) refuse(ch *channel, err *amqp.Error) {
 // post gives a batch to the engine.
 func (c *conn) post(l *load) {
 	l.conn = c
+	l.cost = int64(len(l.buf)) + int64(cap(l.Commands))*int64(unsafe.Sizeof(vhost.Command{}))
+	c.server.underWay.Add(l.cost)
 	c.underWay.Add(1)
 	c.link.Post(&l.Batch)
 }
 
 // freed says that the engine is done with a batch. The engine calls it.
 func (c *conn) freed() {
-	if c.underWay.Add(-1) == batchesUnderWayMax-1 {
+	if n := c.underWay.Add(-1); n == batchesUnderWayMax-1 || n == 0 {
 		signal(c.outbox.eased)
 	}
 	if c.isTaken() {
@@ -232,7 +245,14 @@ func (c *conn) freed() {
 // read waits for the next octets, once there is room for what they lead to. It keeps the heartbeats going meanwhile.
 func (c *conn) read() error {
 	for c.mustPause() {
-		c.pause()
+		c.pause(0)
+	}
+	if c.stalled {
+		return c.awaitRoom()
+	}
+	if c.checkAt.IsZero() && c.isUnfinished() {
+		c.watchProgress(time.Now())
+		c.setDeadline()
 	}
 	for {
 		err := c.input.fill()
@@ -244,11 +264,23 @@ func (c *conn) read() error {
 			}
 			return nil
 		case !isTimeout(err):
-			return lost(err)
+			return c.lost(err)
 		case c.outbox.isSealed():
 			return errEnding
 		case c.isTaken():
 			return nil
+		case c.crowded:
+			return c.endUnfinished("no room for the frames of user '%s' that have not arrived whole", c.user)
+		}
+		now := time.Now()
+		if isDue(c.checkAt, now) {
+			if err := c.checkProgress(now); err != nil {
+				return err
+			}
+		}
+		if !isDue(c.pulseAt, now) {
+			c.setDeadline()
+			continue
 		}
 		if c.blocked.Load() {
 			c.silence = 0 // a client that waits may wait in silence. Source: RabbitMQ connection-blocked
@@ -261,22 +293,36 @@ func (c *conn) read() error {
 
 // mustPause reports whether the engine, or the client as a reader, is too far behind for more.
 func (c *conn) mustPause() bool {
-	return (c.underWay.Load() >= batchesUnderWayMax || c.outbox.isFull()) && !c.outbox.isOver() && !c.leaving.Load()
+	n := c.underWay.Load()
+	tooMany := n >= batchesUnderWayMax || n > 0 && c.server.isTight()
+	return (tooMany || c.outbox.isFull()) && !c.outbox.isOver() && !c.leaving.Load()
 }
 
-// pause waits until mustPause may have changed. The client is not to blame for a silence that we do not listen to.
-func (c *conn) pause() {
-	if c.patience == nil {
+// pause waits until what the reader waits for may have changed, but not longer than that, unless it is zero. The client is
+// not to blame for a silence that we do not listen to.
+func (c *conn) pause(most time.Duration) {
+	c.excused = true
+	wait := most
+	if c.heartbeat > 0 && (wait == 0 || wait > c.heartbeat/2) {
+		wait = c.heartbeat / 2
+	}
+	switch {
+	case wait == 0:
 		<-c.outbox.eased
 		return
+	case c.patience == nil:
+		c.patience = time.NewTimer(wait)
+	default:
+		c.patience.Reset(wait)
 	}
-	c.patience.Reset(c.heartbeat / 2)
 	select {
 	case <-c.outbox.eased:
 		c.patience.Stop()
 	case <-c.patience.C:
 		c.silence = 0
-		c.pulse()
+		if c.heartbeat > 0 {
+			c.pulse()
+		}
 	}
 }
 
@@ -295,9 +341,20 @@ func (c *conn) pulse() {
 // setPulse lets reads time out after half a heartbeat interval. The deadline stands however much is read: it costs
 // nothing per read.
 func (c *conn) setPulse() {
-	var deadline time.Time // never
 	if c.heartbeat > 0 {
-		deadline = time.Now().Add(c.heartbeat / 2)
+		c.pulseAt = time.Now().Add(c.heartbeat / 2)
 	}
-	c.waitUntil(deadline)
+	c.setDeadline()
 }
+
+// setDeadline lets reads time out when something is due.
+func (c *conn) setDeadline() {
+	at := c.pulseAt
+	if at.IsZero() || !c.checkAt.IsZero() && c.checkAt.Before(at) {
+		at = c.checkAt
+	}
+	c.waitUntil(at)
+}
+
+// isDue reports whether it is time for what is to be done then; zero means never.
+func isDue(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }

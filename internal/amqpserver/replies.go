@@ -108,6 +108,7 @@ func (n *encoder) closeChannel(ch *channel, err *amqp.Error) {
 		ReplyCode: err.Code, ReplyText: err.Text, ClassID: err.ClassID, MethodID: err.MethodID,
 	})
 	n.hand()
+	defer signal(n.conn.outbox.eased) // what its content waited for is not needed any more
 	if !ch.state.CompareAndSwap(open, closedByBroker) {
 		n.method(ch, &wire.ChannelCloseOk{})
 	}
@@ -150,7 +151,7 @@ func blamed(k vhost.CommandKind) wire.MethodID {
 		return wire.IDBasicConsume
 	case vhost.Cancel:
 		return wire.IDBasicCancel
-	case vhost.Publish:
+	case vhost.Publish, vhost.Announce:
 		return wire.IDBasicPublish
 	case vhost.Get:
 		return wire.IDBasicGet

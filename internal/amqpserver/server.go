@@ -24,6 +24,11 @@ type Server struct {
 	letIn  atomic.Int64 // connections that are open
 	opened atomic.Int64 // channels that are open
 
+	underWay        atomic.Int64 // octets of batches that the engine has, with their commands
+	unfinished      unfinished
+	unfinishedEnded atomic.Uint64 // connections
+	sendTimeouts    atomic.Uint64 // likewise
+
 	closing chan struct{}  // closed by Close
 	room    chan struct{}  // holds one for each accepted connection; nil without a limit
 	running sync.WaitGroup // one for each connection and each Serve
@@ -31,6 +36,7 @@ type Server struct {
 	mu struct {
 		sync.Mutex
 		closed    bool
+		watching  bool // watchSends runs
 		lastID    uint64
 		listeners map[net.Listener]struct{}
 		conns     map[uint64]*conn
@@ -43,6 +49,8 @@ func New(e Engine, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{engine: e, options: o, log: o.Log, buffers: newBuffers(), closing: make(chan struct{})}
+	s.unfinished.node, s.unfinished.user = o.UnfinishedMax, o.UnfinishedMaxUser
+	s.unfinished.mu.users = make(map[string]int64)
 	s.notes = newNotes(o.Log, &s.running)
 	s.mu.listeners = make(map[net.Listener]struct{})
 	s.mu.conns = make(map[uint64]*conn)
@@ -107,6 +115,12 @@ func (s *Server) enter(l net.Listener) bool {
 	}
 }
 
+// isTight reports whether the batches under way take so much that a connection may have one at a time, a small one.
+func (s *Server) isTight() bool {
+	most := s.options.UnfinishedMax / underWayShare
+	return most > 0 && s.underWay.Load() > most
+}
+
 func (s *Server) leave() {
 	if s.room != nil {
 		<-s.room
@@ -130,6 +144,10 @@ func (s *Server) take(socket net.Conn, done func()) {
 	c := newConn(s, s.mu.lastID, socket)
 	s.mu.conns[c.id] = c
 	s.running.Add(1)
+	if !s.mu.watching && s.options.SendTimeout > 0 {
+		s.mu.watching = true
+		s.running.Go(s.watchSends)
+	}
 	s.mu.Unlock()
 	go func() {
 		defer s.running.Done()

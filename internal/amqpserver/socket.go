@@ -121,3 +121,19 @@ func (s *socket) tryWrite(p []byte) int {
 	}
 	return s.out.n
 }
+
+// acknowledged is how many octets the client's system has confirmed to have, ever; 0 where the kernel does not tell.
+// It grows as long as the client reads. Any goroutine may ask.
+func (s *socket) acknowledged() uint64 {
+	tcp, ok := innermost(s.Conn).(*net.TCPConn)
+	if !ok || !canAskKernel {
+		return 0
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	var n uint64
+	_ = raw.Control(func(fd uintptr) { n = acknowledged(fd) }) // its error: the socket is closed
+	return n
+}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -323,8 +324,14 @@ func TestValuesOfOldSeries(t *testing.T) {
 		"frame_max = 0":     {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(16 << 20), ""},
 		"password_hashing_module = rabbit_password_hashing_md5": {
 			func(s *Settings) any { return s.Broker.Passwords.Hashing }, "rabbit_password_hashing_sha256", "kept as SHA-256"},
-		"log.prelaunch.level = debug":        {func(s *Settings) any { return len(s.Log.Levels) }, 0, ""},
-		"handshake_timeout = infinity":       {func(s *Settings) any { return s.Broker.Clients.HandshakeTimeout > 24*time.Hour }, true, ""},
+		"log.prelaunch.level = debug":            {func(s *Settings) any { return len(s.Log.Levels) }, 0, ""},
+		"handshake_timeout = infinity":           {func(s *Settings) any { return s.Broker.Clients.HandshakeTimeout > 24*time.Hour }, true, ""},
+		"tcp_listen_options.send_timeout = 3000": {func(s *Settings) any { return s.Broker.Clients.SendTimeout }, 3 * time.Second, ""},
+		"unfinished_messages.timeout = 500\nunfinished_messages.max_bytes = 64MiB\nunfinished_messages.max_bytes_per_connection = infinity": {
+			func(s *Settings) any {
+				c := s.Broker.Clients
+				return fmt.Sprint(c.UnfinishedTimeout, c.UnfinishedMax, c.UnfinishedMaxUser, c.UnfinishedMaxConnection)
+			}, "500ms 67108864 0 1152921504606846976", ""},
 		"tcp_listen_options.nodelay = false": {func(s *Settings) any { return "" }, "", "nodelay: what is written"},
 		"listeners.tcp.local_v6 = ::1:5672":  {func(s *Settings) any { return s.Broker.AMQP }, "[::1]:5672", ""},
 		"auth_mechanisms.b = AMQPLAIN\nauth_mechanisms.a = PLAIN\nauth_mechanisms.3 = EXTERNAL": {

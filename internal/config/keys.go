@@ -94,6 +94,8 @@ var listenerKeys = []key{
 	{name: "listeners.ssl.$name", set: listener(func(s *Settings) *places { return &s.listen.ssl })},
 	{name: "proxy_protocol", set: to(boolean, func(s *Settings) *bool { return &s.Broker.ProxyProtocol }), normal: "false"},
 	{name: "tcp_listen_options.nodelay", set: noDelay, normal: "true"},
+	{name: "tcp_listen_options.send_timeout", set: to(orEndless(span(time.Millisecond, 0, 1<<31)), func(s *Settings) *time.Duration { return &clients(s).SendTimeout }),
+		normal: "15000"},
 	{name: "tcp_listen_options.keepalive", set: to(boolean, func(*Settings) *bool { return new(bool) })},
 }
 
@@ -108,6 +110,13 @@ var clientKeys = []key{
 		normal: "10000"},
 	{name: "ssl_handshake_timeout", set: to(span(time.Millisecond, 1, 1<<31), func(s *Settings) *time.Duration { return &clients(s).TLSTimeout }),
 		normal: "5000"},
+	{name: "unfinished_messages.max_bytes", set: to(orUnbounded, func(s *Settings) *int64 { return &clients(s).UnfinishedMax }), normal: "0"},
+	{name: "unfinished_messages.max_bytes_per_user", set: to(orUnbounded, func(s *Settings) *int64 { return &clients(s).UnfinishedMaxUser }),
+		normal: "0"},
+	{name: "unfinished_messages.max_bytes_per_connection", set: to(orUnbounded, func(s *Settings) *int64 { return &clients(s).UnfinishedMaxConnection }),
+		normal: "0"},
+	{name: "unfinished_messages.timeout", set: to(orEndless(span(time.Millisecond, 0, 1<<31)), func(s *Settings) *time.Duration { return &clients(s).UnfinishedTimeout }),
+		normal: "30000"},
 	{name: "connection_max", set: to(limit, func(s *Settings) *int { return &clients(s).ConnectionMax }), normal: "infinity"},
 	{name: "max_connections", set: to(limit, func(s *Settings) *int { return &clients(s).ConnectionMax })},
 	{name: "channel_max_per_node", set: to(limit, func(s *Settings) *int { return &clients(s).ChannelMaxNode }), normal: "infinity"},

@@ -103,6 +103,14 @@ func lasting(value string) (time.Duration, error) {
 // bytes reads a size as RabbitMQ writes it.
 func bytes(value string) (int64, error) { return bartleby.ParseBytes(value) }
 
+// orUnbounded reads a number of bytes, or infinity; 0 leaves the bound to the broker.
+func orUnbounded(value string) (int64, error) {
+	if value == "infinity" {
+		return 1 << 60, nil
+	}
+	return bytes(value)
+}
+
 // bytesize reads a size of the keys whose KB, MB and GB are of 1024. Source: RabbitMQ configure, frame_max.
 func bytesize(value string) (int64, error) {
 	if n := len(value); n > 2 && strings.EqualFold(value[n-1:], "b") && strings.ContainsAny(value[n-2:n-1], "kKmMgG") {

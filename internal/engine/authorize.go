@@ -38,7 +38,7 @@ func (r *runner) authorize(l *Link, c *vhost.Command) *amqp.Error {
 	p := rights{view: r.engine.Access(), user: l.info.User, vhost: r.name}
 	d := c.Definition
 	switch c.Kind {
-	case vhost.Publish:
+	case vhost.Publish, vhost.Announce:
 		return r.authorizePublish(&p, c)
 	case vhost.DeclareQueue:
 		return r.authorizeDeclare(&p, d)

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -89,6 +90,44 @@ func TestPublishersLearnOfAFullDisk(t *testing.T) {
 		}); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// If it failed, the body of a message that its user may not publish would be taken first; or a client whose message has
+// not arrived whole when an alarm begins would not learn that it has to wait.
+func TestAnnouncedMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		e := start(t, d, func(o *Options) { o.Journal = journal.Options{SegmentBytes: 64 << 10, ReserveBytes: 256 << 10} })
+		defer stop(t, e)
+		announce := func(exchange, key string) vhost.Command {
+			return vhost.Command{Kind: vhost.Announce, Exchange: []byte(exchange), Key: []byte(key), Properties: properties(1)}
+		}
+		change(t, e, access.Command{Kind: access.PutUser, User: "u"},
+			access.Command{Kind: access.SetPermission, User: "u", VHost: "/", Write: "^(work|amq.topic|none)$"},
+			access.Command{Kind: access.SetTopicPermission, User: "u", VHost: "/", Exchange: "amq.topic", Write: "^mine$", Read: ""})
+		for _, one := range []struct{ exchange, key, answer string }{
+			{"", "work", "closed ACCESS_REFUSED - write access to exchange 'amq.default' in vhost '/' refused for user 'u'"},
+			{"none", "work", "closed NOT_FOUND - no exchange 'none' in vhost '/'"},
+			{"amq.topic", "theirs", "closed ACCESS_REFUSED - write access to topic 'theirs' in exchange 'amq.topic' in vhost '/' refused for user 'u'"},
+		} {
+			u := attach(t, e, "u")
+			u.post(announce(one.exchange, one.key))
+			u.expect(one.answer)
+		}
+		u, before := attach(t, e, "u"), attach(t, e, "")
+		u.post(announce("amq.topic", "mine"))
+		u.expect()
+		before.post(declare("work"), announce("", "work"))
+		before.expect()
+		fill(t, e, d)
+		u.expect("blocked low on disk")
+		before.expect("blocked low on disk")
+		during := attach(t, e, "")
+		during.post(announce("", "work"))
+		during.expect("blocked low on disk")
+		d.budget(-1)
+		during.until("unblocked")
 	})
 }
 

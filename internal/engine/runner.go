@@ -393,7 +393,7 @@ func (r *runner) stepCommand(l *Link, c *vhost.Command) {
 		if !r.openChannel(l, c) {
 			return
 		}
-	case vhost.Publish:
+	case vhost.Publish, vhost.Announce:
 		l.published = true
 	}
 	r.decide(l, c)

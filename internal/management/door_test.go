@@ -148,6 +148,8 @@ func (f *fakeRoster) Connections() []Connection {
 	return slices.Clone(f.mu.conns)
 }
 
+func (f *fakeRoster) Doors() Doors { return Doors{1, 2, 3, 4} }
+
 func (f *fakeRoster) CloseConnection(name, reason string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,5 +19,11 @@ func (s *scrape) resourceMetrics(x *exposition, m *engine.Resources) {
 		}
 	}
 	one(x, "bartleby_connections_blocked", gauge, "Connections whose publishes wait for the end of an alarm", blocked)
+	doors := s.server.options.Roster.Doors()
+	one(x, "bartleby_unfinished_message_bytes", gauge, "Memory of messages that have not arrived whole", doors.UnfinishedBytes)
+	one(x, "bartleby_unfinished_message_waiting", gauge, "Connections that wait until there is room for messages that have not arrived whole", doors.UnfinishedWaiting)
+	one(x, "bartleby_unfinished_message_ended_total", counter,
+		"Connections that ended because a message or frame did not come on, or found no room", doors.UnfinishedEnded)
+	one(x, "bartleby_send_timeouts_total", counter, "Connections that ended because their clients did not read", doors.SendTimeouts)
 	one(x, "bartleby_memory_available_bytes", gauge, "What the machine and its control groups let the process have", m.MemoryMax)
 }

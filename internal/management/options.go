@@ -75,6 +75,16 @@ type Roster interface {
 	// CloseConnection ends those of that name, telling them the reason, and reports whether there was one. It
 	// does not wait for their end.
 	CloseConnection(name, reason string) bool
+	// Doors are figures of all connections together.
+	Doors() Doors
+}
+
+// Doors are figures of what connections cost beside their virtual hosts.
+type Doors struct {
+	UnfinishedBytes   int64  // of messages that have not arrived whole, or have in parts and were not taken yet
+	UnfinishedWaiting int    // connections that wait for room for such
+	UnfinishedEnded   uint64 // connections that ended because a message or a frame did not come on, or found no room
+	SendTimeouts      uint64 // connections that ended because their clients did not read
 }
 
 // A Connection is a picture of a live connection.
@@ -161,3 +171,4 @@ type noRoster struct{}
 
 func (noRoster) Connections() []Connection           { return nil }
 func (noRoster) CloseConnection(string, string) bool { return false }
+func (noRoster) Doors() Doors                        { return Doors{} }

@@ -146,6 +146,9 @@ type conn struct {
 	peer, host net.Addr
 }
 
+// NetConn is the connection to the load balancer.
+func (c *conn) NetConn() net.Conn { return c.Conn }
+
 // RemoteAddr implements net.Conn.
 func (c *conn) RemoteAddr() net.Addr { return c.peer }
 

@@ -76,6 +76,10 @@ const (
 	Recover
 	// SelectConfirms: NoWait. Source: RabbitMQ confirms#publisher-confirms.
 	SelectConfirms
+	// Announce is a Publish whose body is still to come: Exchange, Key, Properties, Immediate. It changes nothing. It is
+	// refused if the Publish would be, for its exchange or its user's permissions, so that nobody need take the body.
+	// Source: ours.
+	Announce
 
 	// SelectTx makes the channel transactional: publishes and settlements are held until CommitTx, which makes
 	// all of them happen in one batch, or forgotten by RollbackTx. Source: AMQP tx.

@@ -22,7 +22,7 @@ func (l *line) command(conn ConnID, channel ChannelID) (c Command, err error) {
 	kinds := map[string]CommandKind{
 		"declare": DeclareQueue, "delete": DeleteQueue, "purge": PurgeQueue, "exchange": DeclareExchange,
 		"delete-exchange": DeleteExchange, "bind": BindQueue, "unbind": UnbindQueue, "link": BindExchange, "unlink": UnbindExchange,
-		"publish": Publish, "consume": Consume, "cancel": Cancel, "get": Get, "qos": Qos, "ack": Ack, "nack": Nack,
+		"publish": Publish, "announce": Announce, "consume": Consume, "cancel": Cancel, "get": Get, "qos": Qos, "ack": Ack, "nack": Nack,
 		"reject": Reject, "recover": Recover, "confirm": SelectConfirms, "tx": SelectTx, "commit": CommitTx,
 		"rollback": RollbackTx, "close": CloseChannel, "policy": SetPolicy, "clear-policy": ClearPolicy,
 		"disconnect": Disconnect, "written": Grant, "options": SetOptions, "republish": Republish, "discard": Discard,
@@ -46,7 +46,7 @@ func (l *line) command(conn ConnID, channel ChannelID) (c Command, err error) {
 				d.Arguments = append(d.Arguments, amqp.Field{Name: strings.TrimPrefix(o.name, "h."), Value: o.argument()})
 			}
 		}
-	case Publish:
+	case Publish, Announce:
 		if err = l.publish(&c); err != nil {
 			return c, err
 		}

@@ -134,7 +134,7 @@ func (sc *scenario) fact(f *Fact) string {
 var commandNames = map[CommandKind]string{
 	OpenChannel: "open", CloseChannel: "close", DeclareExchange: "exchange", DeleteExchange: "delete-exchange",
 	BindExchange: "link", UnbindExchange: "unlink", DeclareQueue: "declare", DeleteQueue: "delete", BindQueue: "bind",
-	UnbindQueue: "unbind", PurgeQueue: "purge", Qos: "qos", Consume: "consume", Cancel: "cancel", Publish: "publish", Get: "get",
+	UnbindQueue: "unbind", PurgeQueue: "purge", Qos: "qos", Consume: "consume", Cancel: "cancel", Publish: "publish", Announce: "announce", Get: "get",
 	Ack: "ack", Nack: "nack", Reject: "reject", Recover: "recover", SelectConfirms: "confirm", SelectTx: "tx", CommitTx: "commit",
 	RollbackTx: "rollback", SetPolicy: "policy", ClearPolicy: "clear-policy", SetOptions: "options", Republish: "republish",
 	Discard: "discard", Unschedule: "unschedule", Reschedule: "reschedule", FireNow: "fire", PurgeSchedule: "purge-schedule",

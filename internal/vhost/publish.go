@@ -119,12 +119,8 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 // checkPublish makes the checks that most messages of a channel need no more than once, and reads what is
 // rarely there. Source: reference amqp-surface 11, 15.
 func (v *VHost) checkPublish(s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, m *message) *amqp.Error {
-	x := v.topo.Exchange(string(c.Exchange))
-	if x == nil {
-		return v.noExchange(string(c.Exchange))
-	}
-	if x.Internal {
-		return amqp.AccessRefused("cannot publish to internal exchange '%s' in vhost '%s'", c.Exchange, v.name)
+	if err := v.checkExchange(c.Exchange); err != nil {
+		return err
 	}
 	properties, err := ch.withReplyTo(scan, m.content.properties)
 	if err != nil {
@@ -150,6 +146,29 @@ func (v *VHost) checkPublish(s *Stamp, ch *channel, c *Command, scan *amqp.Prope
 		}
 	}
 	return ch.checkUser(scan)
+}
+
+// checkExchange refuses an exchange to which clients cannot publish.
+func (v *VHost) checkExchange(name []byte) *amqp.Error {
+	x := v.topo.Exchange(string(name))
+	if x == nil {
+		return v.noExchange(string(name))
+	}
+	if x.Internal {
+		return amqp.AccessRefused("cannot publish to internal exchange '%s' in vhost '%s'", name, v.name)
+	}
+	return nil
+}
+
+// announce decides what can be decided of a publish before its body has come, as publish would.
+func (v *VHost) announce(c *Command) *amqp.Error {
+	switch {
+	case c.Immediate:
+		return amqp.NotImplemented("immediate=true")
+	case string(c.Exchange) == ControlExchange: // no exchange, and none is needed
+		return nil
+	}
+	return v.checkExchange(c.Exchange)
 }
 
 // checkUser refuses a message that says that somebody else sends it. Source: reference amqp-surface 15.

@@ -142,10 +142,10 @@ func (v *VHost) noRoomFor(ch *channel, c *Command) *amqp.Error {
 }
 
 // Grows reports whether a command may make the log hold more, however little is left to be consumed: a publish, the commit
-// of one.
+// of one, or the announcement of one, whose body would be waited with.
 func (v *VHost) Grows(c *Command) bool {
 	switch c.Kind {
-	case Publish:
+	case Publish, Announce:
 		return true
 	case CommitTx:
 		if ch := v.channels[c.Channel]; ch != nil && ch.tx != nil {

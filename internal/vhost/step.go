@@ -91,6 +91,8 @@ func (v *VHost) decideOn(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 			return v.publish(s, ch, c, out)
 		}
 		return v.settleAll(s, ch, c, out)
+	case Announce:
+		return v.announce(c)
 	case Recover:
 		return v.recover(s, ch, c, out)
 	case Get:

@@ -159,6 +159,9 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 		w.checkConfigured(st, f)
 		w.live.structure(f)
 	case vhost.QueueDeclared, vhost.QueueDeleted:
+		if f.Kind == vhost.QueueDeclared {
+			w.checkNumber(f)
+		}
 		if q := w.live.lines[f.Queue]; q != nil && q.kept != nil {
 			w.closed(q)
 		} else if q != nil {
@@ -166,6 +169,20 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 		}
 		w.live.structure(f)
 		w.letOrphansGo(st)
+	}
+}
+
+// checkNumber makes sure that no held letter takes a new queue for one that has it.
+func (w *world) checkNumber(f *vhost.Fact) {
+	for q := range w.live.all() {
+		if q.counts[queue.Held] == 0 {
+			continue
+		}
+		for _, e := range q.copies {
+			if e.state == queue.Held && slices.Contains(e.took, f.Queue) {
+				w.violate(Held, "message %d is held in %q, and a new queue gets the number %d of one that has it", e.message, q.name, f.Queue)
+			}
+		}
 	}
 }
 
@@ -235,6 +252,9 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 		w.violate(Order, "message %d in %q has number %d, and %d was given before", e.message, q.name, e.seq, q.last[laneOf(e.seq)])
 	case f.Durable && !q.durable:
 		w.violate(Replay, "a durable copy in %q, which is not", q.name)
+	}
+	if f.Durable && ref.Index < st.stamp.Index && !w.live.keeps(ref) {
+		w.violate(Replay, "message %d in %q is in the log, and its record in batch %d is kept for transient copies alone", e.message, q.name, ref.Index)
 	}
 	w.live.add(f.Queue, e)
 	publishes := st.command.Kind == vhost.Publish || st.command.Kind == vhost.CommitTx

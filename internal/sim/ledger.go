@@ -153,6 +153,18 @@ func (l *ledger) find(q vhost.QueueID, s queue.Seq) *entry {
 	return nil
 }
 
+// keeps reports whether a durable copy refers to a record.
+func (l *ledger) keeps(record place.Ref) bool {
+	for q := range l.all() {
+		for _, e := range q.copies {
+			if e.durable && e.ref == record {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // durables counts the copies that a restart would find.
 func (l *ledger) durables() (n uint64) {
 	for q := range l.all() {

@@ -151,6 +151,7 @@ type world struct {
 	rarely      bool                         // look at sums only now and then: there are thousands of messages
 	floods      int                          // of thousands of messages
 	bursts      int                          // of hundreds
+	shared      int                          // letters, see share
 	attached    int                          // consumers
 	audits      int                          // commands looked at
 	looks       int                          // batches looked at
@@ -237,6 +238,8 @@ func (w *world) act() {
 	case k < 6 && w.bursts == 0 && w.o.Seed%4 == 1:
 		w.bursts++
 		w.flood(200 + w.dice.IntN(700))
+	case k < 10 && w.shared == 0 && w.o.Seed%8 == 5:
+		w.share()
 	case k < 660:
 		w.work()
 	case k < 720:

@@ -28,7 +28,7 @@ func (v *VHost) apply(f *Fact) {
 	case QueueDeclared:
 		v.addQueue(f)
 	case QueueDeleted:
-		v.number(f)
+		v.number(f.Queue, f.Durable)
 		v.dropQueue(f.Queue)
 	case Bound:
 		v.topo.Bind(bindingOf(f.Object))
@@ -298,7 +298,7 @@ func (v *VHost) addQueue(f *Fact) {
 	}
 	v.queues[q.id] = q
 	v.order(q)
-	v.number(f)
+	v.number(f.Queue, f.Durable)
 	if q.object.Type == scheduleType {
 		v.addSchedule(q)
 		return
@@ -308,11 +308,12 @@ func (v *VHost) addQueue(f *Fact) {
 	q.consumers.SetSingle(q.settings.SingleActive, q.quorum)
 }
 
-// number notes that the number of a queue was given: no other has it, for messages that wait are known by it.
-func (v *VHost) number(f *Fact) {
-	v.queueMax = max(v.queueMax, f.Queue)
-	if f.Durable {
-		v.queueLogged = max(v.queueLogged, f.Queue)
+// number notes that the number of a queue was given: no other has it, for messages that wait are known by it. logged says that
+// a durable fact names it, though the queue may be transient.
+func (v *VHost) number(id QueueID, logged bool) {
+	v.queueMax = max(v.queueMax, id)
+	if logged {
+		v.queueLogged = max(v.queueLogged, id)
 	}
 }
 

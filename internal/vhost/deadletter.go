@@ -97,14 +97,15 @@ func (v *VHost) recall(q *queueState, seq queue.Seq) message {
 	if e.Flags&queue.Letter != 0 {
 		history = q.messages.Side(seq).History
 	}
-	m := v.readBack(e.Ref(v.log), history)
+	m := v.readBack(e.Ref(v.log), history, e.Flags&queue.Persistent != 0)
 	m.told = e.Flags&queue.Told != 0
 	return m
 }
 
-// readBack makes a message of its record and its history, which is zero if it has none.
-func (v *VHost) readBack(record, history place.Ref) message {
-	m := message{ttl: -1}
+// readBack makes a message of its record and its history, which is zero if it has none. durable says that they belong to
+// something durable.
+func (v *VHost) readBack(record, history place.Ref, durable bool) message {
+	m := message{ttl: -1, borrowed: !durable}
 	if record.Log == place.Volatile {
 		m.recordVolatile = record
 	} else {

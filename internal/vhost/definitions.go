@@ -26,7 +26,8 @@ func (k FactKind) defines() bool {
 func (d *definitions) append(b []byte, n int) []byte {
 	if !d.begun {
 		d.list()
-		if id := d.v.queueLogged; id > 0 && d.v.queues[id] == nil {
+		id := d.v.queueLogged
+		if q := d.v.queues[id]; id > 0 && (q == nil || !q.object.Durable) {
 			b = appendFact(b, &Fact{Kind: QueueDeleted, Queue: id}, 0)
 		}
 		if n < len(d.bindings) {

@@ -33,6 +33,10 @@ const (
 	MutantConfirmAtOnce Mutant = "confirm-at-once"
 	// MutantForgetTook holds a letter without noting which targets have it.
 	MutantForgetTook Mutant = "forget-took"
+	// MutantReuseNumber gives numbers of transient queues again, after a restart, that held letters name.
+	MutantReuseNumber Mutant = "reuse-number"
+	// MutantBorrowRecord makes durable copies of what only transient copies refer to.
+	MutantBorrowRecord Mutant = "borrow-record"
 	// MutantForgetRetry leaves held letters to the clock when the topology changes.
 	MutantForgetRetry Mutant = "forget-retry"
 	// MutantForgetHeld forgets in a restart that letters are held.

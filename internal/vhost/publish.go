@@ -35,6 +35,7 @@ type message struct {
 	// Where the record and the history lie, as far as they were stored: durable first.
 	record, recordVolatile  place.Ref
 	letter, historyVolatile place.Ref
+	borrowed                bool // record is one of a transient copy, which was in the log before
 }
 
 // publish decides basic.publish. Every check comes before the first change.
@@ -406,9 +407,11 @@ func (v *VHost) deadlineOf(s *Stamp, q *queueState, m *message) deadline.Instant
 	return max(s.From, m.until) + deadline.Instant(ttl)
 }
 
-// recordOf names m's record where a copy can refer to it, storing it first if need be.
+// recordOf names m's record where a copy can refer to it, storing it first if need be. A durable copy takes no record of an
+// older batch that only transient copies refer to: the log may have given it back where those are not known.
 func (v *VHost) recordOf(s *Stamp, m *message, durable bool, out *Outcome) place.Ref {
-	if !m.record.IsZero() {
+	borrowed := m.borrowed && m.record.Index != s.Index && v.mutant != MutantBorrowRecord
+	if !m.record.IsZero() && !(durable && borrowed) {
 		return m.record
 	}
 	if !durable && !m.recordVolatile.IsZero() {

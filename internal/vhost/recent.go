@@ -25,6 +25,7 @@ type recentList struct {
 type recentMessage struct {
 	n               uint64 // order of arrival
 	record, history place.Ref
+	durable         bool
 }
 
 // keepRecent notes m with the exchanges that the last Route came by and that keep what they see.
@@ -81,7 +82,7 @@ func (v *VHost) noted(f *Fact) {
 	if f.Durable {
 		list = &r.durable
 	}
-	list.messages = append(list.messages, recentMessage{r.last, record, f.History})
+	list.messages = append(list.messages, recentMessage{r.last, record, f.History, f.Durable})
 	list.bytes += int64(record.Size)
 	for length := min(x.RecentLength(), recentMax); int64(len(list.messages)) > length || list.bytes > recentBytesMax; {
 		oldest := list.messages[0]
@@ -130,7 +131,7 @@ func (v *VHost) giveRecent(s *Stamp, b *Object, out *Outcome) {
 		return
 	}
 	for _, k := range r.messages(min(x.RecentLength(), recentMax)) {
-		m := v.readBack(k.record, k.history)
+		m := v.readBack(k.record, k.history, k.durable)
 		targets := []*queueState{v.queueNamed(b.Name)}
 		if b.ToExchange {
 			targets = targets[:0]

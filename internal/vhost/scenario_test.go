@@ -110,7 +110,7 @@ func play(text string) (string, error) {
 			i++
 		}
 	}
-	return result.String(), nil
+	return result.String(), sc.world.checkNamed()
 }
 
 // block runs commands as one batch, writes down what they led to, and audits the machine.

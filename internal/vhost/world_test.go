@@ -147,6 +147,44 @@ func (w *world) foldAll(v *VHost) error {
 	return nil
 }
 
+// checkNamed reports the first fact in the log that names what whoever folds the log may have given back: a record or a history
+// of an older batch that no durable copy refers to by then, or the number of a queue that another queue gets later.
+func (w *world) checkNamed() error {
+	v := New("/", testLog, w.log, newPages())
+	v.CountBy(1) // each batch by itself
+	numbers := map[QueueID]int{}
+	for i, b := range w.log.batches {
+		index := place.Index(i + 1)
+		facts, err := Facts(testLog, index, b)
+		if err != nil {
+			return err
+		}
+		for k := range facts {
+			f := &facts[k]
+			if f.Kind == QueueDeclared && numbers[f.Queue] > 0 {
+				return fmt.Errorf("batch %d gives queue %q the number %d, which batch %d names", index, f.Object.Name, f.Queue, numbers[f.Queue])
+			}
+			for _, id := range f.Took {
+				numbers[id] = i + 1
+			}
+			var refs []place.Ref
+			switch f.Kind {
+			case Enqueued, Noted:
+				refs = []place.Ref{f.Entry.Ref(testLog), f.History}
+			case Held:
+				refs = []place.Ref{f.History}
+			}
+			for _, r := range refs {
+				if !r.IsZero() && r.Index != index && place.Bytes(v.use.Ranges(), r.Index, r.Index) == 0 {
+					return fmt.Errorf("batch %d, fact %d of kind %d names %v, which nothing durable refers to", index, k, f.Kind, r)
+				}
+			}
+			v.Apply(*f)
+		}
+	}
+	return nil
+}
+
 // audit compares the machine with its log: whoever folds all batches, or a snapshot, has the same durable
 // state; a snapshot of that is the same again; and the machine's own invariants hold.
 func (w *world) audit() error {

@@ -65,6 +65,8 @@ var mutants = []mutant{
 	{"vhost: let consumers without acks pass the prefetch", sim.Options{VHost: vhost.MutantFreeNoAck}, sim.Prefetch},
 	{"vhost: recover what a transaction has settled", sim.Options{VHost: vhost.MutantRecoverSettled}, sim.Answers},
 	{"vhost: forget who has a held letter", sim.Options{VHost: vhost.MutantForgetTook}, sim.Held},
+	{"vhost: give a number again that a held letter names", sim.Options{VHost: vhost.MutantReuseNumber}, sim.Held},
+	{"vhost: refer to what only transient copies keep", sim.Options{VHost: vhost.MutantBorrowRecord}, sim.Replay},
 	{"vhost: forget to try held letters again", sim.Options{VHost: vhost.MutantForgetRetry}, sim.Held},
 	{"vhost: forget in a restart what is held", sim.Options{VHost: vhost.MutantForgetHeld}, sim.Held},
 	{"vhost: let the shelf grow", sim.Options{VHost: vhost.MutantShelfGrows}, sim.Shelf},

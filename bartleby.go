@@ -302,10 +302,44 @@ func (b *Broker) Advance(d time.Duration) error { return b.engine.Advance(contex
 // a new file too. Connections have been closed; what was confirmed is on the disk. Close it, and start another.
 func (b *Broker) Failed() <-chan error { return b.engine.Failed() }
 
-// Close ends the broker: connections are closed with 320, what is under way is written, the data is released.
-// When ctx ends first, connections that have not answered are cut.
+// Close ends the broker: connections are closed with 320, what is under way is written, the data is released. It lasts no
+// longer than ctx and two seconds, whatever clients and the disk do: connections and requests that have not ended after half
+// of that time are cut; what then cannot be written was not confirmed, and is lost; and if the disk does not answer at all, an
+// error says so, and the data stays locked until the process ends.
 func (b *Broker) Close(ctx context.Context) error {
-	var errs []error
+	b.engine.EndWaiting()
+	errs := b.closeDoors(ctx)
+	if b.management != nil {
+		errs = append(errs, inTime(ctx, "the samples of the management API", func() error {
+			b.management.Close()
+			return nil
+		}))
+		b.management = nil
+	}
+	errs = append(errs, inTime(ctx, "the index of letters", b.index.Close))
+	return errors.Join(append(errs, b.engine.CloseBy(ctx))...)
+}
+
+// inTime closes something that may wait for the disk, unless that takes longer than ctx.
+func inTime(ctx context.Context, what string, fn func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- fn() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("%s: not closed in time: %w", what, context.Cause(ctx))
+	}
+}
+
+// closeDoors ends all connections and requests; those that do not end by themselves get half of the time of ctx.
+func (b *Broker) closeDoors(ctx context.Context) (errs []error) {
+	all := ctx
+	if end, ok := ctx.Deadline(); ok {
+		half, cancel := context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+		ctx = half
+	}
 	b.engine.EndBackups() // which may take hours
 	var pages sync.WaitGroup
 	shut := make([]error, len(b.pages))
@@ -313,23 +347,29 @@ func (b *Broker) Close(ctx context.Context) error {
 		pages.Go(func() { shut[i] = p.close(ctx) })
 	}
 	if b.amqp != nil {
-		if err := b.amqp.Close(ctx); err != nil && !errors.Is(err, ctx.Err()) {
-			errs = append(errs, err)
+		amqp := func() error { // a connection that waits for the disk ends when the engine gives up
+			if err := b.amqp.Close(ctx); err != nil && !errors.Is(err, ctx.Err()) {
+				return err
+			}
+			return nil
 		}
+		errs = append(errs, inTime(all, "AMQP connections", amqp))
 	}
-	pages.Wait()
-	errs = append(errs, shut...)
+	errs = append(errs, inTime(all, "HTTP requests", func() error {
+		pages.Wait()
+		return errors.Join(shut...)
+	}))
 	for range b.unfinished {
-		if err := <-b.serving; err != nil && !errors.Is(err, http.ErrServerClosed) {
-			errs = append(errs, err)
+		select {
+		case err := <-b.serving:
+			if err != nil && !errors.Is(err, http.ErrServerClosed) {
+				errs = append(errs, err)
+			}
+		case <-all.Done():
 		}
 	}
 	b.unfinished = 0
-	if b.management != nil {
-		b.management.Close()
-		b.management = nil
-	}
-	return errors.Join(append(errs, b.index.Close(), b.engine.Close())...)
+	return errs
 }
 
 // secret is what lets the user who runs the broker administer it without a password: a file that only they

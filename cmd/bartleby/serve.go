@@ -28,8 +28,13 @@ const (
 	exitConfig = 78
 )
 
-// closeWithin is how long what is under way may take when the broker stops.
-const closeWithin = 10 * time.Second
+const (
+	// closeWithin is how long what is under way may take when the broker stops; it may then last two seconds longer.
+	closeWithin = 7 * time.Second
+	// exitWithin is when the process ends in any case after it was told to stop, also while it starts: the disk may not
+	// answer at all. What was confirmed is safe without a clean stop.
+	exitWithin = 10 * time.Second
+)
 
 // The directories of the configuration, NAME with NAME.conf and conf.d. RabbitMQ's counts for who calls the broker so.
 const (
@@ -67,8 +72,7 @@ func serve(name string, args []string, stdout, stderr io.Writer) int {
 	if own, err := os.Executable(); err == nil {
 		c.Shown.Tool = own
 	}
-	signals := make(chan os.Signal, 4) // from now on: one that comes during the start is obeyed after it
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	signals := obey(stderr, exit)
 	b, err := bartleby.Start(c)
 	if err != nil {
 		fmt.Fprintf(stderr, "bartleby: cannot start: %v\n", err)
@@ -172,6 +176,35 @@ func tellMessage(path string, log *slog.Logger, said io.Writer) {
 	fmt.Fprintln(said, strings.TrimRight(string(text), "\n"))
 }
 
+// obey yields the signals that the process gets from now on: one that comes during the start is obeyed after it. From the
+// first that tells it to stop the process has exitWithin.
+func obey(stderr io.Writer, exit func(code int)) <-chan os.Signal {
+	got, signals := make(chan os.Signal, 4), make(chan os.Signal, 4)
+	signal.Notify(got, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	go func() {
+		for s := range got {
+			if s != syscall.SIGHUP {
+				time.AfterFunc(exitWithin, func() { tooLate(stderr, exit) })
+			}
+			select {
+			case signals <- s:
+			default: // nobody listens to so many
+			}
+		}
+	}()
+	return signals
+}
+
+// tooLate ends a process that has not stopped in time.
+func tooLate(stderr io.Writer, exit func(code int)) {
+	fmt.Fprintf(stderr, "bartleby: not stopped cleanly: something has not ended within %v of the signal, as a disk that does not answer: "+
+		"the process ends now. What was confirmed is on the disk; what was not confirmed may be lost. The next start reads more of the log\n", exitWithin)
+	exit(exitFailed)
+}
+
+// exit is how a process ends that cannot stop.
+var exit = os.Exit
+
 // operation is a broker that runs, with what it says.
 type operation struct {
 	broker       *bartleby.Broker
@@ -197,6 +230,7 @@ func (o *operation) wait(signals <-chan os.Signal) int {
 		select {
 		case err := <-closed:
 			if err != nil {
+				o.log.Error("not stopped cleanly", "error", err)
 				fmt.Fprintf(o.stderr, "bartleby: not stopped cleanly: %v\n", err)
 				return exitFailed
 			}

@@ -152,3 +152,14 @@ func TestConfigCommand(t *testing.T) {
 		t.Errorf("serve with an option that does not exist: exit code %d", code)
 	}
 }
+
+// If this fails, a process that was told to stop and cannot, for the disk does not answer, stays for ever, or ends as if
+// nothing was amiss.
+func TestEndsThoughItCannotStop(t *testing.T) {
+	stderr, code := newSaid(), make(chan int, 1)
+	tooLate(stderr, func(c int) { code <- c })
+	if got := <-code; got == 0 {
+		t.Error("exit code 0")
+	}
+	stderr.await(t, `not stopped cleanly: something has not ended within 10s .* What was confirmed is on the disk`)
+}

@@ -87,7 +87,7 @@ const savePortion = 2048
 func (r *runner) between(fn func()) (alive bool) {
 	r.own()
 	defer r.release()
-	if r.failure.Load() != nil {
+	if r.failure.Load() != nil || r.engine.hurried.Load() {
 		return false
 	}
 	defer r.recoverRead()
@@ -139,14 +139,19 @@ func (r *runner) freeze() (machineState, bool) {
 	return st, alive && st.at > 0
 }
 
-// shutDown ends a runner whose goroutine has ended: whoever still waits is told.
-func (r *runner) shutDown() {
+// shutDown ends a runner whose goroutine has ended: whoever still waits is told. It reports whether its state is good for a
+// checkpoint: not if the log has lost some of it.
+func (r *runner) shutDown() (sound bool) {
 	r.own()
 	r.run(1)
+	sound = r.failure.Load() == nil
 	r.fail(amqp.ConnectionForced("broker forced connection closure with reason 'shutdown'"))
 	r.finish()
 	r.abandon()
-	r.failure.Store(nil) // its state is still good for a checkpoint
+	if sound {
+		r.failure.Store(nil)
+	}
 	r.begin()
 	r.release()
+	return sound
 }

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -80,8 +82,9 @@ type Engine struct {
 	hotMessages               int
 	replayed                  bool // logs had batches behind their checkpoints
 	rewriting                 atomic.Bool
-	sparseShare, rewriteRatio float64    // of Options
-	failed                    chan error // the journal cannot go on
+	hurried                   atomic.Bool // closing has no more time: no checkpoint is made
+	sparseShare, rewriteRatio float64     // of Options
+	failed                    chan error  // the journal cannot go on
 
 	view   atomic.Pointer[access.View]
 	change sync.Mutex // one change of access at a time
@@ -265,7 +268,7 @@ func (e *Engine) enter(name string, r *runner, err error) (entered bool) {
 func (e *Engine) reopen(old *runner) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.mu.closed || e.mu.runners[old.name] != old {
+	if e.mu.closed || e.scribe.ending.Load() || e.mu.runners[old.name] != old {
 		return
 	}
 	delete(e.mu.runners, old.name)
@@ -357,9 +360,42 @@ func (e *Engine) end(err error) {
 	}
 }
 
-// Close ends every vhost cleanly: what is under way is written, a checkpoint is made, the data is released.
-// Doors must have been closed before.
-func (e *Engine) Close() error {
+// closeGrace is how long closing may go on when its time is over: what it does then is small.
+const closeGrace = 2 * time.Second
+
+// EndWaiting has nothing wait for room on the disk any more: who is about to close the engine calls it before connections are
+// closed, for these wait with the log. What cannot be written now was not confirmed, and is lost.
+func (e *Engine) EndWaiting() { e.scribe.endWaiting() }
+
+// Close ends every vhost cleanly: what is under way is written, a checkpoint is made, the data is released. On a disk that is
+// full, what is under way and was not confirmed is lost. Doors must have been closed before.
+func (e *Engine) Close() error { return e.CloseBy(context.Background()) }
+
+// CloseBy is Close that does not last longer than ctx and closeGrace. When ctx ends, no more checkpoint is begun: the next
+// start has more of the log to read. If the disk does not answer even then, an error says so, and goroutines are left that
+// wait for it; nothing that was confirmed is lost, but the data stays locked until the process ends.
+func (e *Engine) CloseBy(ctx context.Context) error {
+	e.hurried.Store(ctx.Err() != nil)
+	defer context.AfterFunc(ctx, func() { e.hurried.Store(true) })()
+	e.EndWaiting()
+	closed := make(chan error, 1)
+	go func() { closed <- e.close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(closeGrace)
+	defer grace.Stop()
+	select {
+	case err := <-closed:
+		return err
+	case <-grace.C:
+		return fmt.Errorf("the log could not be closed in time (%w): what was not confirmed may be lost", context.Cause(ctx))
+	}
+}
+
+func (e *Engine) close() error {
 	e.mu.Lock()
 	if e.mu.closed {
 		e.mu.Unlock()
@@ -377,11 +413,19 @@ func (e *Engine) Close() error {
 		close(r.stop)
 		<-r.stopped
 	}
-	for _, r := range runners {
-		r.shutDown()
+	sound := maps.Clone(runners)
+	for name, r := range runners {
+		if !r.shutDown() {
+			delete(sound, name)
+		}
 	}
 	e.jobs.Wait()
-	err := e.checkpointAll(runners)
+	var err error
+	if e.hurried.Load() {
+		e.slog.Warn("stopped without a checkpoint for want of time: the next start has more of the log to read")
+	} else {
+		err = e.checkpointAll(sound)
+	}
 	for _, r := range runners {
 		r.pages.spill.close()
 	}

@@ -41,15 +41,18 @@ func (s *scribe) setWaiting(err error) {
 	}
 }
 
-// waitForRoom waits until it is worth trying again, and reports false if the scribe is being closed.
+// endWaiting has nothing wait for room from now on: what cannot be written, and so was not confirmed, is lost.
+func (s *scribe) endWaiting() {
+	s.ending.Store(true)
+	s.kick()
+}
+
+// waitForRoom waits until it is worth trying again, and reports false if the engine is being closed.
 func (s *scribe) waitForRoom() bool {
 	again := time.NewTimer(noSpaceRetry)
 	defer again.Stop()
 	for {
-		s.mu.Lock()
-		closing := s.mu.closing
-		s.mu.Unlock()
-		if closing {
+		if s.ending.Load() {
 			return false
 		}
 		select {

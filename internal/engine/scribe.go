@@ -51,6 +51,7 @@ type scribe struct {
 	full    atomic.Bool   // no file could be made when it was tried last
 	use     atomic.Uint32 // journal.Use: the first for which there is room
 	waiting atomic.Pointer[Waiting]
+	ending  atomic.Bool // the engine is being closed: nothing waits for room any more
 	busy    atomic.Bool // there is traffic at this moment
 
 	resting   atomic.Bool                   // there was none between the last two looks of the tidier

@@ -66,6 +66,8 @@ var house = []room{
 	// certs and logbook are about the outside of the process: files of certificates, lines of the log.
 	{path: "internal/certs", floor: ground, column: between},
 	{path: "internal/logbook", floor: ground, column: between, never: []string{"net"}},
+	// regex bounds the regular expressions that somebody sends, wherever they come in.
+	{path: "internal/regex", floor: ground, column: decides, never: world, passive: true},
 	// sift is the language in which messages are asked for: the vhost, the index and the doors mean the same by it.
 	{path: "internal/sift", floor: ground, column: decides, imports: []string{"internal/amqp"}, never: world, passive: true},
 	// turns is about goroutines and time, and of nothing of ours.
@@ -75,14 +77,14 @@ var house = []room{
 	{path: "internal/topology", floor: machines, column: decides, imports: []string{"internal/amqp"}, never: world, passive: true},
 	{path: "internal/queue", floor: machines, column: decides, never: world, passive: true,
 		imports: []string{"internal/amqp", "internal/deadline", "internal/place"}},
-	{path: "internal/access", floor: machines, column: decides, imports: []string{"internal/amqp"}, never: world, passive: true},
+	{path: "internal/access", floor: machines, column: decides, imports: []string{"internal/amqp", "internal/regex"}, never: world, passive: true},
 	// model is the rules told a second time, for tests: it knows neither the machine nor its parts.
 	{path: "internal/model", floor: machines, column: decides, imports: []string{"internal/amqp"}, never: world, passive: true},
 	{path: "internal/journal", floor: machines, column: remembers, never: world, passive: true,
 		imports: []string{"internal/vfs", "internal/place"}},
 
 	{path: "internal/vhost", floor: columns, column: decides, never: world, passive: true,
-		imports: []string{"internal/amqp", "internal/deadline", "internal/topology", "internal/queue", "internal/place", "internal/sift"}},
+		imports: []string{"internal/amqp", "internal/deadline", "internal/topology", "internal/queue", "internal/place", "internal/sift", "internal/regex"}},
 	{path: "internal/cluster", floor: columns, column: remembers, never: world, passive: true,
 		imports: []string{"internal/journal", "internal/place"}},
 
@@ -102,7 +104,7 @@ var house = []room{
 	{path: "internal/amqpserver", floor: doors, column: decides,
 		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/wire", "internal/amqp"}}, // access: to look at, for logins
 	{path: "internal/management", floor: doors, column: decides,
-		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/api", "internal/amqp", "internal/logbook", "internal/sift", "internal/search", "internal/turns"}}, // logbook: to set its levels
+		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/api", "internal/amqp", "internal/logbook", "internal/sift", "internal/search", "internal/turns", "internal/regex"}}, // logbook: to set its levels
 	// cli reaches a broker over HTTP and no other way.
 	{path: "internal/cli", floor: doors, column: decides, imports: []string{"internal/api"}},
 

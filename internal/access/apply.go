@@ -37,8 +37,10 @@ func (m *Machine) Apply(f Fact) {
 	case TopicPermissionCleared:
 		v.clearTopics(f)
 	case GlobalParameterSet:
+		v.globalsBytes += sizeOfGlobal(f.Name, f.Value) - v.sizeOfGlobal(f.Name)
 		v.globals.put(f.Name, &GlobalParameter{Name: f.Name, Value: f.Value})
 	case GlobalParameterCleared:
+		v.globalsBytes -= v.sizeOfGlobal(f.Name)
 		v.globals.remove(f.Name)
 	case VHostLimitSet, VHostLimitCleared:
 		v.limitVHost(f)

@@ -12,8 +12,13 @@ const (
 	descriptionBytesMax = 4 << 10
 
 	// patternBytesMax bounds one permission expression. Long lists of names are written as alternatives, so it is
-	// wider than the 1 KiB of a policy's pattern; compiled, it stays below some megabytes.
+	// wider than the 1 KiB of a policy's pattern. patternSizeMax bounds what it becomes, see regex.Check: compiled, a megabyte.
 	patternBytesMax = 16 << 10
+	patternSizeMax  = 20_000
+
+	// globalsBytesMax bounds all global parameters together, names and values: policymakers set them, and every checkpoint carries
+	// them whole.
+	globalsBytesMax = 32 << 20
 
 	// hashBytesMax bounds a password hash given from outside; the longest known one has 4 + 64 bytes.
 	hashBytesMax = 1 << 10

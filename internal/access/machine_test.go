@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -298,4 +299,33 @@ func FuzzParseFacts(f *testing.F) {
 		}
 		m.Snapshot(nil)
 	})
+}
+
+func TestGlobalParametersAreBoundedTogether(t *testing.T) {
+	// If this fails, policymakers fill the memory with global parameters, one after the other, and every checkpoint carries them.
+	t.Parallel()
+	m := booted(t)
+	value := append(append([]byte{'"'}, bytes.Repeat([]byte("x"), valueBytesMax-2)...), '"')
+	set := func(i int, value []byte) Command {
+		return Command{Kind: SetGlobalParameter, Name: fmt.Sprintf("%02d", i), Value: value}
+	}
+	n := globalsBytesMax / (valueBytesMax + 2)
+	for i := range n {
+		step(t, m, set(i, value))
+	}
+	full := func(m *Machine) error { return m.Step(set(n, value), &Outcome{}) }
+	if err := full(m); err == nil || !strings.Contains(err.Error(), "together have at most") {
+		t.Errorf("one more than there is room for: %v", err)
+	}
+	if err := full(replay(t, m.Snapshot(nil))); err == nil {
+		t.Error("after a restart there is room for one more")
+	}
+	step(t, m, set(0, value)) // the same is no more
+	step(t, m, set(0, []byte("1")))
+	step(t, m, set(n, value))
+	step(t, m, Command{Kind: ClearGlobalParameter, Name: "01"})
+	step(t, m, set(n+1, value))
+	if m.now.globalsBytes > globalsBytesMax || full(m) != nil {
+		t.Errorf("%d bytes are counted", m.now.globalsBytes)
+	}
 }

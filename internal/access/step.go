@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/regex"
 )
 
 // A decision is what a command leads to.
@@ -200,6 +201,9 @@ func (v *View) setGlobalParameter(c Command) (decision, error) {
 	if nesting(compact.Bytes()) > nestingMax {
 		return decision{}, amqp.PreconditionFailed("global parameter '%s' is nested deeper than %d", c.Name, nestingMax)
 	}
+	if grows := sizeOfGlobal(c.Name, compact.Bytes()) - v.sizeOfGlobal(c.Name); grows > 0 && v.globalsBytes+grows > globalsBytesMax {
+		return decision{}, amqp.PreconditionFailed("all global parameters together have at most %d bytes", globalsBytesMax)
+	}
 	f := Fact{Kind: GlobalParameterSet, Name: c.Name, Value: compact.Bytes()}
 	old, ok := v.globals.rows[c.Name]
 	if !ok {
@@ -306,6 +310,10 @@ func checkPatterns(patterns ...string) error {
 	for _, p := range patterns {
 		if len(p) > patternBytesMax || !utf8.ValidString(p) {
 			return amqp.PreconditionFailed("a regular expression must be UTF-8 of at most %d bytes", patternBytesMax)
+		}
+		var large regex.SizeError
+		if err := regex.Check(p, patternSizeMax); errors.As(err, &large) { // other mistakes are told when it is compiled
+			return amqp.PreconditionFailed("%v", large)
 		}
 	}
 	return nil

@@ -9,15 +9,16 @@ import (
 // A View is an immutable picture of the state. Any number of goroutines may read it; what its methods return is
 // shared and must not be changed.
 type View struct {
-	version     uint64
-	nextLogID   uint32
-	users       table[string, *User]
-	vhosts      table[string, *VHost]
-	permissions table[grant, *Permission]
-	topics      table[topicGrant, *TopicPermission]
-	globals     table[string, *GlobalParameter]
-	audit       auditLog
-	importing   *Import
+	version      uint64
+	nextLogID    uint32
+	users        table[string, *User]
+	vhosts       table[string, *VHost]
+	permissions  table[grant, *Permission]
+	topics       table[topicGrant, *TopicPermission]
+	globals      table[string, *GlobalParameter]
+	globalsBytes int // of all of them, names and values
+	audit        auditLog
+	importing    *Import
 }
 
 // share marks every table as held by a View as well.
@@ -210,4 +211,15 @@ func (h *VHost) fact() Fact {
 
 func (g *GlobalParameter) fact() Fact {
 	return Fact{Kind: GlobalParameterSet, Name: g.Name, Value: g.Value}
+}
+
+func sizeOfGlobal(name string, value []byte) int { return len(name) + len(value) }
+
+// sizeOfGlobal is what a global parameter takes of globalsBytes, 0 if there is none of that name.
+func (v *View) sizeOfGlobal(name string) int {
+	g, ok := v.globals.rows[name]
+	if !ok {
+		return 0
+	}
+	return sizeOfGlobal(g.Name, g.Value)
 }

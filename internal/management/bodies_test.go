@@ -6,10 +6,12 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 )
@@ -209,5 +211,45 @@ func TestReasonsAreShort(t *testing.T) {
 	w := d.want(http.StatusBadRequest, "PUT", "/api/queues/%2F/q", `{"arguments":{"`+key+`":1,"`+key+`":2}}`)
 	if w.Body.Len() > 2*reasonBytesMax {
 		t.Errorf("%d bytes of reason", w.Body.Len())
+	}
+}
+
+func TestExpressionsAreBounded(t *testing.T) {
+	// If this fails, an expression of a kilobyte takes tens of megabytes, or a list of names takes minutes; for the metrics, of
+	// anybody who asks. It is not parallel: it counts what the process allocates.
+	d := open(t)
+	large := strings.Repeat("(a%7Cb)%7B999%7D", 60)
+	plain := strings.NewReplacer("%7C", "|", "%7B", "{", "%7D", "}").Replace(large)
+	for request, body := range map[string]string{
+		"GET /api/queues?page=1&use_regex=true&name=" + large:                                     "",
+		"GET /api/health/checks/quorum-queues-without-elected-leaders/vhost/%2F/pattern/" + large: "",
+		"GET /metrics/detailed?family=queue_coarse_metrics&queue=" + large:                        "",
+		"PUT /api/policies/%2F/p":              `{"pattern":"` + plain + `","definition":{"max-length":1}}`,
+		"PUT /api/permissions/%2F/guest":       `{"configure":"` + plain + `","write":"","read":""}`,
+		"PUT /api/topic-permissions/%2F/guest": `{"exchange":"amq.topic","write":"` + plain + `","read":""}`,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		var w *httptest.ResponseRecorder
+		if took := allocated(func() { w = d.send(method, path, body) }); took > 4<<20 || w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "repeats too much") {
+			t.Errorf("%.60s takes %d bytes: %d %s", request, took, w.Code, w.Body)
+		}
+	}
+}
+
+func TestMatchingEnds(t *testing.T) {
+	// If this fails, a large expression on many names keeps a processor busy for minutes.
+	t.Parallel()
+	p := &namePattern{pattern: regexp.MustCompile("a")}
+	for range 100 {
+		p.match("ab")
+	}
+	if p.match("ab") || p.late(100) == nil {
+		t.Error("names are matched when no time is left")
+	}
+	p = &namePattern{pattern: regexp.MustCompile("a"), until: time.Now().Add(time.Hour)}
+	for range 100 {
+		if !p.match("ab") || p.match("b") || p.late(100) != nil {
+			t.Fatal("names are not matched although there is time")
+		}
 	}
 }

@@ -20,8 +20,8 @@ const (
 	tokenHeader   = "X-Csrf-Token"
 	// sessionIdle is how long a session lasts without a request. Source: RabbitMQ management.login_session_timeout.
 	sessionIdle = 8 * time.Hour
-	// sessionsMax bounds them; the one that was idle longest gives way.
-	sessionsMax = 10_000
+	// sessionsMax bounds them, userSessionsMax those of one user; the one that was idle longest gives way.
+	sessionsMax, userSessionsMax = 10_000, 200
 )
 
 // A session is a browser that logged in. It ends with its user's password.
@@ -49,18 +49,17 @@ func (s *sessions) open(name string, hash []byte, now time.Time) (cookie string,
 	if s.mu.of == nil {
 		s.mu.of = map[[sha256.Size]byte]*session{}
 	}
-	s.tidy(now)
+	s.tidy(name, now)
 	s.mu.of[sha256.Sum256([]byte(cookie))] = made
 	return cookie, *made
 }
 
-// tidy makes room for one more if there is none: those that ended go, or else the one that was idle longest.
-func (s *sessions) tidy(now time.Time) {
-	if len(s.mu.of) < sessionsMax {
-		return
-	}
-	var oldest [sha256.Size]byte
-	var at time.Time
+// tidy makes room for one more of a user: those that ended go; if that is not enough, the user's that was idle longest, or that of
+// anybody.
+func (s *sessions) tidy(name string, now time.Time) {
+	var oldest, own [sha256.Size]byte
+	var at, ownAt time.Time
+	users := 0
 	for key, one := range s.mu.of {
 		if now.Sub(one.used) > sessionIdle {
 			delete(s.mu.of, key)
@@ -69,8 +68,17 @@ func (s *sessions) tidy(now time.Time) {
 		if at.IsZero() || one.used.Before(at) {
 			oldest, at = key, one.used
 		}
+		if one.name != name {
+			continue
+		}
+		if users++; ownAt.IsZero() || one.used.Before(ownAt) {
+			own, ownAt = key, one.used
+		}
 	}
-	if len(s.mu.of) >= sessionsMax {
+	switch {
+	case users >= userSessionsMax:
+		delete(s.mu.of, own)
+	case len(s.mu.of) >= sessionsMax:
 		delete(s.mu.of, oldest)
 	}
 }

@@ -3,6 +3,7 @@ package management
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"os"
@@ -262,10 +263,22 @@ func TestSessionsAreBounded(t *testing.T) {
 	t.Parallel()
 	var s sessions
 	first, _ := s.open("a", nil, at0)
-	for range sessionsMax {
-		s.open("a", nil, at0.Add(1))
+	for i := range sessionsMax {
+		s.open(fmt.Sprint(i), nil, at0.Add(1))
 	}
 	if _, ok := s.find(first, at0.Add(2)); ok || len(s.mu.of) != sessionsMax {
 		t.Errorf("%d sessions; the oldest is there: %v", len(s.mu.of), ok)
+	}
+	var own sessions // one user's leave those of others alone
+	other, _ := own.open("other", nil, at0)
+	first, _ = own.open("a", nil, at0)
+	for range userSessionsMax {
+		own.open("a", nil, at0.Add(1))
+	}
+	if _, ok := own.find(first, at0.Add(2)); ok || len(own.mu.of) != userSessionsMax+1 {
+		t.Errorf("%d sessions of a user; the oldest is there: %v", len(own.mu.of), ok)
+	}
+	if _, ok := own.find(other, at0.Add(2)); !ok {
+		t.Error("who logs in often ends the session of another")
 	}
 }

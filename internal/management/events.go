@@ -16,8 +16,8 @@ import (
 
 // Streams of events tell consoles what changed, so that they need not ask again and again.
 const (
-	// streamsMax bounds them; who finds no room asks now and then instead.
-	streamsMax = 200
+	// streamsMax bounds them, userStreamsMax those of one user; who finds no room asks now and then instead.
+	streamsMax, userStreamsMax = 200, 40
 	// streamEvery is how often what a stream tells is looked at, and streamShare how many times longer than that took it
 	// pauses at least: with very many queues, streams cost little of a processor all the same.
 	streamEvery = time.Second
@@ -45,7 +45,8 @@ type streams struct {
 		ended chan struct{} // closed when no more are wanted; nil: nobody asked yet
 		over  bool
 		open  int
-		said  map[string]saying // by caller and topic
+		users map[string]int               // of open
+		said  map[string]map[string]saying // by caller, who has a stream, and topic
 	}
 }
 
@@ -56,24 +57,27 @@ type saying struct {
 }
 
 // enter makes room for a stream; done is closed when it has to end.
-func (s *streams) enter() (done <-chan struct{}, ok bool) {
+func (s *streams) enter(user string) (done <-chan struct{}, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.mu.over || s.mu.open >= streamsMax {
+	if s.mu.over || s.mu.open >= streamsMax || s.mu.users[user] >= userStreamsMax {
 		return nil, false
 	}
 	if s.mu.ended == nil {
-		s.mu.ended, s.mu.said = make(chan struct{}), map[string]saying{}
+		s.mu.ended, s.mu.users, s.mu.said = make(chan struct{}), map[string]int{}, map[string]map[string]saying{}
 	}
 	s.mu.open++
+	s.mu.users[user]++
 	return s.mu.ended, true
 }
 
-func (s *streams) leave() {
+func (s *streams) leave(user string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.mu.open--; s.mu.open == 0 {
-		clear(s.mu.said)
+	s.mu.open--
+	if s.mu.users[user]--; s.mu.users[user] == 0 {
+		delete(s.mu.users, user)
+		delete(s.mu.said, user)
 	}
 }
 
@@ -83,17 +87,20 @@ func (s *streams) count() int {
 	return s.mu.open
 }
 
-func (s *streams) recent(key string, now time.Time) ([]byte, bool) {
+func (s *streams) recent(user, topic string, now time.Time) ([]byte, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t, ok := s.mu.said[key]
+	t, ok := s.mu.said[user][topic]
 	return t.text, ok && now.Sub(t.at) < streamSharedFor
 }
 
-func (s *streams) keep(key string, t saying) {
+func (s *streams) keep(user, topic string, t saying) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mu.said[key] = t
+	if s.mu.said[user] == nil {
+		s.mu.said[user] = map[string]saying{}
+	}
+	s.mu.said[user][topic] = t
 }
 
 // EndStreams ends the streams of events, which would go on for ever, and lets no more begin. Call it when the HTTP server
@@ -116,11 +123,12 @@ func getEvents(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	done, ok := r.server.streams.enter()
+	user := r.caller.shownName()
+	done, ok := r.server.streams.enter(user)
 	if !ok {
 		return answer{}, &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: "too many streams of events; ask now and then instead"}
 	}
-	defer r.server.streams.leave()
+	defer r.server.streams.leave(user)
 	s := &stream{request: r, control: http.NewResponseController(r.writer), last: map[string][]byte{}}
 	h := r.writer.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -198,9 +206,8 @@ func (s *stream) tell(name string) error {
 
 // find finds out what a topic says, or what it said a moment ago to the same user.
 func (s *stream) find(name string) ([]byte, error) {
-	key := name + " " + s.caller.shownName()
-	now := time.Now()
-	if text, ok := s.server.streams.recent(key, now); ok {
+	user, now := s.caller.shownName(), time.Now()
+	if text, ok := s.server.streams.recent(user, name, now); ok {
 		return text, nil
 	}
 	ctx, cancel := context.WithTimeout(s.Context(), lookPatience)
@@ -212,7 +219,7 @@ func (s *stream) find(name string) ([]byte, error) {
 	}
 	text, err := render(asks, a)
 	if err == nil {
-		s.server.streams.keep(key, saying{now, text})
+		s.server.streams.keep(user, name, saying{now, text})
 	}
 	return text, err
 }

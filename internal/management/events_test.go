@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -107,16 +108,25 @@ func TestStreamsAreBounded(t *testing.T) {
 	// If this fails, consoles that are left open use up the broker.
 	t.Parallel()
 	var s streams
-	for range streamsMax {
-		if _, ok := s.enter(); !ok {
+	for i := range streamsMax {
+		if _, ok := s.enter(fmt.Sprint("user", i/userStreamsMax)); !ok {
 			t.Fatal("no room for as many as there may be")
 		}
 	}
-	if _, ok := s.enter(); ok {
+	if _, ok := s.enter("another"); ok {
 		t.Error("there is room for one more")
 	}
-	s.leave()
-	if _, ok := s.enter(); !ok {
-		t.Error("one that left leaves no room")
+	s.keep("user0", "queues", saying{})
+	for range userStreamsMax {
+		s.leave("user0")
+	}
+	if len(s.mu.said) != 0 || len(s.mu.users) != streamsMax/userStreamsMax-1 {
+		t.Errorf("of who left is kept %v, %v", s.mu.said, s.mu.users)
+	}
+	if _, ok := s.enter("user1"); ok {
+		t.Error("one user takes all the room")
+	}
+	if _, ok := s.enter("another"); !ok {
+		t.Error("those that left leave no room")
 	}
 }

@@ -27,7 +27,9 @@ func TestDeprecatedFeaturesInUse(t *testing.T) {
 	// If this fails, nobody is told before an upgrade that transient queues are in use, or is told of what is not.
 	t.Parallel()
 	d := open(t)
-	used := func() []api.DeprecatedFeature { return read[[]api.DeprecatedFeature](d, "/api/deprecated-features/used") }
+	used := func() []api.DeprecatedFeature {
+		return read[[]api.DeprecatedFeature](d, "/api/deprecated-features/used")
+	}
 	d.queueWith("durable", "")
 	if all := used(); len(all) != 0 {
 		t.Errorf("without transient queues: %+v", all)

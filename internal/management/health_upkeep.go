@@ -1,12 +1,12 @@
 package management
 
 import (
-	"regexp"
 	"strconv"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/regex"
 )
 
 // checkNode is the check of old that looked at everything: alarms, and virtual hosts. Another node's is not known here.
@@ -63,7 +63,7 @@ func checkLeaders(r *request, hosts []*access.VHost, pattern string) (answer, er
 	if len(pattern) > patternBytesMax {
 		return answer{}, badRequest("the pattern must not exceed %d bytes", patternBytesMax)
 	}
-	if _, err := regexp.Compile(pattern); err != nil {
+	if err := regex.Check(pattern, patternSizeMax); err != nil {
 		return answer{}, badRequest("the pattern is not a regular expression: %v", err)
 	}
 	var lost []api.QueueAtRisk

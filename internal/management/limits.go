@@ -42,6 +42,10 @@ const (
 
 	// patternBytesMax bounds the expression that filters a list by name.
 	patternBytesMax = 1024
+	// patternSizeMax bounds what an expression becomes, see regex.Check: each name is matched with it. patternPatience is for how
+	// long a request matches names.
+	patternSizeMax  = 2000
+	patternPatience = 5 * time.Second
 
 	// getMax bounds the messages that one request takes from a queue, all of which are in memory at once.
 	getMax = 10_000

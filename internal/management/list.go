@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/regex"
 )
 
 // list answers with the items as the query asks for them: filtered by name and paged, sorted. Without a query they
@@ -32,6 +34,9 @@ func listShown[V, T any](r *request, items []V, name func(*V) string, show func(
 	total := len(items)
 	if p != nil && p.name != nil {
 		items = slices.DeleteFunc(items, func(x V) bool { return !p.name.match(name(&x)) })
+		if err := p.name.late(total); err != nil {
+			return answer{}, err
+		}
 	}
 	shown := &rendering[V, T]{items: items, show: show, admit: r.takeAnswer}
 	if by := query.Get("sort"); by != "" {
@@ -133,7 +138,7 @@ func pageOf(query url.Values) (*paging, error) {
 	if name == "" {
 		return p, nil
 	}
-	p.name = &namePattern{}
+	p.name = &namePattern{until: time.Now().Add(patternPatience)}
 	if query.Get("use_regex") != "true" {
 		if isASCII(name) {
 			p.name.literal = strings.ToLower(name)
@@ -142,6 +147,9 @@ func pageOf(query url.Values) (*paging, error) {
 	}
 	if len(name) > patternBytesMax {
 		return nil, invalidPage("name must not exceed %d bytes", patternBytesMax)
+	}
+	if err := regex.Check("(?i)"+name, patternSizeMax); err != nil {
+		return nil, invalidPage("name is not a regular expression: %v", err)
 	}
 	if p.name.pattern, err = regexp.Compile("(?i)" + name); err != nil {
 		return nil, invalidPage("name is not a regular expression: %v", err)
@@ -157,12 +165,28 @@ func invalidPage(format string, args ...any) error {
 type namePattern struct {
 	literal string // lower case ASCII: what a name must have in it, whatever the case; "": the expression decides
 	pattern *regexp.Regexp
+
+	until  time.Time // names are matched no longer than until then
+	looked int
+	over   bool // it was too long: nothing matches any more
+}
+
+// late is the error that ends a request whose names were not all matched in time: with many names and a large expression that
+// can take minutes, though time is linear in both.
+func (p *namePattern) late(names int) error {
+	if !p.over {
+		return nil
+	}
+	return invalidPage("to match %d names with this expression takes longer than %v", names, patternPatience)
 }
 
 // match reports whether a name matches. To look for a literal takes a tenth of the time that an expression does.
 func (p *namePattern) match(name string) bool {
 	if p.literal == "" || !isASCII(name) {
-		return p.pattern.MatchString(name)
+		if p.looked++; p.looked%64 == 0 && time.Now().After(p.until) {
+			p.over = true
+		}
+		return !p.over && p.pattern.MatchString(name)
 	}
 	first, n := p.literal[0], len(p.literal)
 	for i := 0; i+n <= len(name); i++ {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/regex"
 )
 
 // MetricsOptions say how metrics are served on a port of their own.
@@ -144,6 +145,9 @@ func (p *page) narrow(query url.Values) error {
 	}
 	if len(pattern) > patternBytesMax {
 		return badRequest("queue must not exceed %d bytes", patternBytesMax)
+	}
+	if err := regex.Check(pattern, patternSizeMax); err != nil {
+		return badRequest("queue is not a regular expression: %v", err)
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {

@@ -140,6 +140,11 @@ func (r *request) pageOfQueues(hosts []*access.VHost, p *paging) (a answer, ok b
 	if err != nil {
 		return answer{}, true, err
 	}
+	if p.name != nil {
+		if err := p.name.late(total); err != nil {
+			return answer{}, true, err
+		}
+	}
 	if err := p.check(filtered); err != nil {
 		return answer{}, true, err
 	}
@@ -188,6 +193,27 @@ func (r *request) placesByName(hosts []*access.VHost, p *paging, reverse bool) (
 	return found, total, filtered, nil
 }
 
+// namesWanted tells which names of queues match. An expression is matched here, not while the virtual host stands still.
+func (r *request) namesWanted(h *access.VHost, p *namePattern) (func(name string) bool, error) {
+	switch {
+	case p == nil:
+		return func(string) bool { return true }, nil
+	case p.literal != "":
+		return p.match, nil
+	}
+	roll, err := r.server.roll(r.Context(), h)
+	if err != nil {
+		return nil, err
+	}
+	matches := map[string]bool{}
+	for i := range roll.queues {
+		if name := roll.queues[i].name; p.match(name) {
+			matches[name] = true
+		}
+	}
+	return func(name string) bool { return matches[name] }, nil
+}
+
 // placesBy finds a page in the order of a column.
 func (r *request) placesBy(hosts []*access.VHost, p *paging, by queueColumn, reverse bool) (found []place, total, filtered int, err error) {
 	first, last := p.span()
@@ -195,13 +221,17 @@ func (r *request) placesBy(hosts []*access.VHost, p *paging, by queueColumn, rev
 	ctx, cancel := context.WithTimeout(r.Context(), lookPatience)
 	defer cancel()
 	for _, h := range hosts {
+		wanted, err := r.namesWanted(h, p.name)
+		if err != nil {
+			return nil, 0, 0, err
+		}
 		var rates map[vhost.QueueID]float64
 		if by.rates != nil {
 			rates = r.server.sampler.rates(h, by.rates...)
 		}
-		_, err := eachQueue(ctx, r.server.engine, h.Name, func(q *vhost.QueueSample) {
+		_, err = eachQueue(ctx, r.server.engine, h.Name, func(q *vhost.QueueSample) {
 			total++
-			if p.name != nil && !p.name.match(q.Name) {
+			if !wanted(q.Name) {
 				return
 			}
 			filtered++

@@ -119,6 +119,8 @@ const (
 	copyKeysMax = 1<<16 - 1
 	// patternBytesMax bounds a policy's pattern. Source: RabbitMQ policies.
 	patternBytesMax = 1024
+	// patternSizeMax bounds what a pattern becomes, see regex.Check: every queue is matched with every pattern.
+	patternSizeMax = 2000
 	// tableBytesMax bounds the arguments of a queue, exchange, binding or consumer, the definition of a policy, and options, as
 	// AMQP encodes them: a frame of the usual size. tableValuesMax bounds their values, nested ones included: a value takes a
 	// hundred bytes of memory, and as little as one in a frame.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/regex"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
@@ -126,7 +127,7 @@ func (p *Policy) check() *amqp.Error {
 	if len(p.Pattern) > patternBytesMax {
 		return invalid("pattern must not exceed %d bytes", patternBytesMax)
 	}
-	if _, err := regexp.Compile(p.Pattern); err != nil {
+	if err := regex.Check(p.Pattern, patternSizeMax); err != nil {
 		return invalid("pattern should be regular expression but is invalid: %v", err)
 	}
 	if len(p.Definition) == 0 {

@@ -484,3 +484,57 @@ func TestLargeCommandsGoOnInPortions(t *testing.T) {
 		}
 	}
 }
+
+// TestRecentHistoryIsGivenInPortions says that a binding to a long history is one step, that a queue lacks a message or has it
+// twice, that the order changes, or that a connection which ends in between is in the way.
+func TestRecentHistoryIsGivenInPortions(t *testing.T) {
+	t.Parallel()
+	for _, ends := range []bool{false, true} {
+		w := newWorld()
+		must(t, w, open("a")...)
+		must(t, w, Command{Kind: DeclareExchange, Channel: 1, Definition: &Definition{Name: "r", Type: "x-recent-history", Durable: true}})
+		const queues, messages = 10, 15
+		for i := range queues {
+			q := declareWith(fmt.Sprint("q", i))
+			q.Definition.Exclusive = i == 0
+			must(t, w, q, Command{Kind: BindQueue, Channel: 1, Definition: &Definition{Name: fmt.Sprint("q", i), Source: "amq.fanout"}})
+		}
+		for i := range messages {
+			c := publishTo("", amqp.Persistent, fmt.Sprint(i))
+			c.Exchange = []byte("r")
+			must(t, w, c)
+		}
+		w.v.BoundSteps(3 * workOfFact)
+		must(t, w, Command{Kind: BindExchange, Channel: 1, Definition: &Definition{Name: "amq.fanout", Source: "r"}})
+		if ends {
+			must(t, w, Command{Kind: Disconnect, Conn: 1})
+		}
+		portions := 0
+		for ; len(w.v.ongoing) > 0; portions++ {
+			before := w.v.Books().Made
+			must(t, w, Command{Kind: Tick})
+			if n := w.v.Books().Made - before; n > 4 {
+				t.Fatalf("a portion made %d copies", n)
+			}
+			if err := w.audit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if portions < queues*messages/4 {
+			t.Errorf("%d portions", portions)
+		}
+		for i := 1; i < queues; i++ {
+			q, n := w.v.queueNamed(fmt.Sprint("q", i)), 0
+			q.messages.Each(0, func(s queue.Seq, _ *queue.Entry) bool {
+				if m := w.v.recall(q, s); string(m.content.body) != fmt.Sprint(n) {
+					t.Errorf("message %d of %q is %q", n, q.object.Name, m.content.body)
+				}
+				n++
+				return true
+			})
+			if n != messages {
+				t.Errorf("%q has %d messages", q.object.Name, n)
+			}
+		}
+	}
+}

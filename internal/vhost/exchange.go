@@ -156,7 +156,17 @@ func (v *VHost) bind(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Erro
 	}
 	if !v.topo.Bound(bindingOf(o)) {
 		v.emit(s, &Fact{Kind: Bound, Durable: o.Durable, Object: o}, out)
-		v.giveRecent(s, o, out)
+		if g := v.giftsFor(o); g != nil && v.give(s, g, out) {
+			answer := Command{Kind: c.Kind, NoWait: c.NoWait}
+			v.leaveRest(s, ongoing{conn: ch.conn, portion: func(s Stamp, out *Outcome) bool {
+				if v.give(&s, g, out) {
+					return true
+				}
+				v.done(ch, &answer, out, Effect{})
+				return false
+			}})
+			return nil
+		}
 	}
 	v.done(ch, c, out, Effect{})
 	return nil

@@ -1,6 +1,8 @@
 package vhost
 
 import (
+	"sort"
+
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
@@ -123,24 +125,66 @@ func (r *recent) messages(most int64) []recentMessage {
 	return all[max(0, int64(len(all))-most):]
 }
 
-// giveRecent gives a new binding what its source has kept: to the queue, or through the exchange that it leads to.
-func (v *VHost) giveRecent(s *Stamp, b *Object, out *Outcome) {
+// A gift is what a new binding is given of what its source has kept: to the queue, or through the exchange that it leads to.
+// What the source does not keep any more when its turn comes is not given.
+type gift struct {
+	binding *Object
+	list    []recentMessage
+	targets []QueueID // of the first of list, from next on
+	next    int
+}
+
+// giftsFor is what b, a new binding, is given; nil if nothing is.
+func (v *VHost) giftsFor(b *Object) *gift {
 	x := v.topo.Exchange(b.Source)
 	r := v.recents[b.Source]
 	if r == nil || x.Kind != topology.RecentHistory {
-		return
+		return nil
 	}
-	for _, k := range r.messages(min(x.RecentLength(), recentMax)) {
+	return &gift{binding: b, list: r.messages(min(x.RecentLength(), recentMax))}
+}
+
+// give gives a portion of g, and reports whether there is more.
+func (v *VHost) give(s *Stamp, g *gift, out *Outcome) (more bool) {
+	for ; len(g.list) > 0; g.list, g.targets = g.list[1:], nil {
+		if v.full() {
+			return true
+		}
+		k := g.list[0]
+		if r := v.recents[g.binding.Source]; r == nil || !r.has(k.n) || !v.topo.Bound(bindingOf(g.binding)) {
+			continue
+		}
 		m := v.readBack(k.record, k.history, k.durable)
-		targets := []*queueState{v.queueNamed(b.Name)}
-		if b.ToExchange {
-			targets = targets[:0]
-			for _, id := range v.routeKept(s, v.topo.Exchange(b.Name), &m) {
-				targets = append(targets, v.queues[id])
+		if g.targets == nil {
+			g.targets, g.next = v.targetsOfGift(s, g.binding, &m), 0
+		}
+		for ; g.next < len(g.targets); g.next++ {
+			if v.full() {
+				return true
+			}
+			if q := v.queues[g.targets[g.next]]; q != nil {
+				v.deliverTo(s, []*queueState{q}, &m, 0, out)
 			}
 		}
-		v.deliverTo(s, targets, &m, 0, out)
 	}
+	return false
+}
+
+// targetsOfGift is where a message that was kept goes by a new binding.
+func (v *VHost) targetsOfGift(s *Stamp, b *Object, m *message) []QueueID {
+	if !b.ToExchange {
+		id, _ := v.topo.Queue(b.Name)
+		return []QueueID{id}
+	}
+	return v.routeKept(s, v.topo.Exchange(b.Name), m)
+}
+
+// has reports whether a message is still kept.
+func (r *recent) has(n uint64) bool { return r.durable.has(n) || r.volatile.has(n) }
+
+func (l *recentList) has(n uint64) bool {
+	i := sort.Search(len(l.messages), func(i int) bool { return l.messages[i].n >= n })
+	return i < len(l.messages) && l.messages[i].n == n
 }
 
 // routeKept asks the topology where a message that was kept goes from x.

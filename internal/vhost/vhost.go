@@ -31,7 +31,7 @@ type VHost struct {
 	shelf       *queueState
 	shelved     [causes]uint64 // letters on the shelf
 	options     Options
-	optionTable amqp.Table // as set
+	optionTable amqp.Table  // as set
 	shared      []*Settings // that queues have, the newest first: what the next queue has is mostly among them
 	policies    policySet
 	ruled       uint64 // changes of policies and options
@@ -112,7 +112,7 @@ type queueState struct {
 	messages  *queue.Messages
 	consumers queue.Consumers
 	settings  *Settings // shared with queues that have equal ones: it is replaced, never changed
-	policy    string // names, "" if none
+	policy    string    // names, "" if none
 	operator  string
 
 	near      int              // its messages that are in the set by themselves

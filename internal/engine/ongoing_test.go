@@ -34,6 +34,10 @@ func TestCommandsWaitForOngoingOnes(t *testing.T) {
 		a.post(cancel, requeue, get("q"), requeue, purge, get("q"))
 		a.expect("got m", "done", "none")
 		b.expect()
+		a.post(vhost.Command{Kind: vhost.SelectTx}, publish("q", "in"), publish("q", "a"), publish("q", "transaction"),
+			vhost.Command{Kind: vhost.CommitTx}, get("q"), get("q"), get("q"), get("q"))
+		a.expect("done", "done", "got in", "got a", "got transaction", "none")
+		a.open()
 		a.post(publish("q", "1"), publish("q", "2"), publish("q", "3"), consume("q"))
 		a.take()
 		a.post(requeue, consume("q"))

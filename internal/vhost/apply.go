@@ -106,6 +106,16 @@ func (v *VHost) apply(f *Fact) {
 		v.progressed(f)
 	case JobForgotten:
 		v.forgotten(JobID(f.N))
+	case TxStaged:
+		v.txStaged(f)
+	case TxCommitted:
+		if x := v.txOf(f.N); x != nil {
+			x.committed = true
+		}
+	case TxApplied:
+		v.txApplied(f.N, uint64(f.Seq))
+	case TxDropped:
+		v.txDropped(f.N)
 	case Used:
 		v.use.Restore(f.Use, f.Index)
 	}

@@ -278,11 +278,23 @@ func TestCommitIsBounded(t *testing.T) {
 		c.Exchange = []byte("amq.fanout")
 		must(t, w, c)
 	}
-	if refused, err := w.step(Command{Kind: CommitTx, Channel: 1}); err != nil || refused == nil || refused.Code != amqp.CodePreconditionFailed {
-		t.Fatalf("refused %v, %v", refused, err)
+	must(t, w, Command{Kind: CommitTx, Channel: 1})
+	closed := false
+	for len(w.v.ongoing) > 0 {
+		if _, err := w.step(Command{Kind: Tick}); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range w.out.Effects {
+			closed = closed || e.Kind == Closed && e.Err.Code == amqp.CodePreconditionFailed
+		}
+		w.seal()
+		w.begin()
 	}
-	if b := w.v.Books(); b.Made != 0 {
-		t.Errorf("books %+v", b)
+	if b := w.v.Books(); b.Made != 0 || !closed {
+		t.Errorf("refused: %t, books %+v", closed, b)
+	}
+	if err := w.audit(); err != nil || len(w.v.txs) > 0 {
+		t.Error(err, w.v.txs)
 	}
 }
 

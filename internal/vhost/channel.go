@@ -393,6 +393,15 @@ func (v *VHost) checkConnected() error {
 			}
 		}
 	}
+	for _, x := range v.txs {
+		for i := 0; x.resumed && i < len(x.steps); i++ {
+			v.eachOf(&x.steps[i], func(q *queueState, _ queue.Seq, e *queue.Entry) {
+				if e.State == queue.Unacked {
+					held[q]++
+				}
+			})
+		}
+	}
 	for _, t := range slices.Concat(v.backlog[v.backlogNext:], v.off) {
 		if e := t.queue.messages.Entry(t.seq); !t.queue.deleted && e != nil && e.State == queue.Unacked {
 			held[t.queue]++

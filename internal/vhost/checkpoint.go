@@ -12,6 +12,7 @@ import (
 // A checkpoint is the durable state of one moment as a list of facts, of which those about messages name pages. It is
 // saved in portions while the vhost goes on: what changes is saved first. Source: ours, decision 12.
 type checkpoint struct {
+	txs     []byte // staged transactions
 	begin   []byte // what was declared and set, as far as defined has come
 	bytes   []byte
 	queues  []*queueState // to be visited
@@ -55,6 +56,7 @@ func (v *VHost) Freeze(newest place.Index) {
 	}
 	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest, graves: slices.Clone(v.graves)}
 	c.letters, c.was, c.deleted = v.holding.all(), map[letterAt]heldLetter{}, map[QueueID]*queueState{}
+	c.txs = v.appendTxs(nil)
 	c.begin = v.appendJobs(binary.AppendUvarint([]byte{formatVersion}, uint64(v.logged)))
 	c.defined = v.newDefinitions()
 	c.queues = append(v.sortedQueues(), v.shelf)
@@ -134,7 +136,7 @@ func (v *VHost) Save(n int) (more bool) {
 // once it is durable, and the pages are that it names.
 func (v *VHost) Saved() []byte {
 	c := v.saving
-	b := appendFact(append(c.begin, c.bytes...), &Fact{Kind: Counted, Books: &c.books}, 0)
+	b := appendFact(append(append(c.begin, c.bytes...), c.txs...), &Fact{Kind: Counted, Books: &c.books}, 0)
 	b = appendFact(b, &Fact{Kind: Used, Use: c.use, Index: c.newest}, 0)
 	c.saving.End()
 	v.saving, v.storing = nil, c.saving
@@ -186,6 +188,11 @@ func (v *VHost) Mark(spans []place.Span) {
 		for _, m := range append(slices.Clone(r.durable.messages), r.volatile.messages...) {
 			v.marker.Note(m.record)
 			v.marker.Note(m.history)
+		}
+	}
+	for _, x := range v.txs {
+		for i := range x.steps {
+			v.marker.Note(x.steps[i].record)
 		}
 	}
 }

@@ -102,8 +102,14 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 	case JobBegun, JobProgressed:
 		b = binary.AppendUvarint(b, f.N)
 		b = appendText(b, f.Bytes)
-	case JobForgotten:
+	case JobForgotten, TxCommitted, TxDropped:
 		b = binary.AppendUvarint(b, f.N)
+	case TxStaged:
+		b = binary.AppendUvarint(b, f.N)
+		b = appendText(b, f.Bytes)
+	case TxApplied:
+		b = binary.AppendUvarint(b, f.N)
+		b = binary.AppendUvarint(b, uint64(f.Seq))
 	case Stored, Remembered:
 		panic("vhost: records are encoded by Outcome.store")
 	}
@@ -370,8 +376,15 @@ func parseFact(r *reader, log place.LogID, index place.Index) (Fact, error) {
 		f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
 	case JobBegun, JobProgressed:
 		f.N, f.Bytes = r.uint(), r.bytes()
-	case JobForgotten:
+	case JobForgotten, TxCommitted, TxDropped:
 		f.N = r.uint()
+	case TxStaged:
+		f.N, f.Bytes = r.uint(), r.bytes()
+		if err := checkStep(f.Bytes); r.err == nil && err != nil {
+			return f, err
+		}
+	case TxApplied:
+		f.N, f.Seq = r.uint(), queue.Seq(r.uint())
 	default:
 		return f, fmt.Errorf("unknown fact %d", f.Kind)
 	}

@@ -381,6 +381,7 @@ func (q *queueState) over(set *Settings) bool { return q.overWith(set, queue.Gon
 // ended has come back, which counts as a return where returns are counted: so a message that kills the broker
 // meets its delivery limit. Source: ours, design §2; reference expiry-and-limits 5.
 func (v *VHost) recovered(s *Stamp, out *Outcome) {
+	v.resumeTx(s, out)
 	for _, q := range v.sortedQueues() {
 		if q.schedule != nil {
 			v.closeSchedule(s, q.object.Name, out) // a transient exchange is gone

@@ -91,6 +91,14 @@ const (
 	JobProgressed FactKind = 31
 	// JobForgotten: N. A job that has ended is not remembered any more; no other gets its number, or one before it.
 	JobForgotten FactKind = 32
+	// TxStaged: N, Bytes. The next step of transaction N, which is not committed yet, as appendStep has it.
+	TxStaged FactKind = 33
+	// TxCommitted: N. All steps of the transaction will be done.
+	TxCommitted FactKind = 34
+	// TxApplied: N, Seq. So many steps more of the transaction are done; with the last it is forgotten.
+	TxApplied FactKind = 35
+	// TxDropped: N. The transaction was not committed, and will not be.
+	TxDropped FactKind = 36
 	// PutOff: Queue, Seq, Failed. A copy that was to become a dead letter stays, with nobody, until there is room. Never in the log.
 	PutOff FactKind = 255
 )

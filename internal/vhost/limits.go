@@ -108,11 +108,11 @@ const (
 	apsaraHopsMax    = 16
 	// quorumDeliveryLimit is the delivery limit of a quorum queue that sets none. Source: RabbitMQ 4.0 quorum-queues.
 	quorumDeliveryLimit = 20
-	// txBytesMax bounds what a transaction holds, so that its commit is one batch; txCommandBytes is the share
+	// txBytesMax bounds what a transaction holds, which is in memory; txCommandBytes is the share
 	// of a command beside its content.
 	txBytesMax     = 64 << 20
 	txCommandBytes = 128
-	// txCopiesMax bounds what a commit makes: a copy takes about 1 µs, and nobody is served meanwhile.
+	// txCopiesMax bounds what a commit makes.
 	txCopiesMax = 1 << 20
 	// copyKeysMax is how many routing keys CC, and BCC, may have: a record counts them in two octets, and each is
 	// routed by itself. A frame of the usual size has room for half as many.

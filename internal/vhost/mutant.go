@@ -87,6 +87,9 @@ const (
 	// MutantMoveCramped lets letters move while there is no room for that.
 	MutantMoveCramped Mutant = "move-cramped"
 
+	// MutantForgetApplied does not log how far a committed transaction has come.
+	MutantForgetApplied Mutant = "forget-applied"
+
 	// Faults of the queues.
 
 	// MutantForgetGone is queue.MutantForgetGone.

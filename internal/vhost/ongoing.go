@@ -7,7 +7,7 @@ import "github.com/bartleby-mq/bartleby/internal/deadline"
 // connection comes when the command is done: see Busy.
 //
 // An ongoing command is connected state. After a crash what it has done is done, and the rest is not, as if the command had
-// come later: its client has had no answer. Source: ours, decision 17.
+// come later: its client has had no answer. Source: ours, decision 18.
 type ongoing struct {
 	conn    *conn
 	closed  *channel                                // that is being closed, nil if none is

@@ -50,6 +50,7 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 	}
 	m := message{
 		content: content{exchange: c.Exchange, key: c.Key, properties: c.Properties, body: c.Body},
+		record:  v.staged, // zero but in a transaction that is committed in portions
 		ttl:     -1, persistent: scan.Persistent(), priority: scan.Priority, prioritized: scan.Flags&amqp.FlagPriority != 0,
 	}
 	hit := ch.route.valid && ch.route.version == v.topo.Version() && bytes.Equal(ch.route.key, c.Key) && bytes.Equal(ch.route.exchange, c.Exchange)

@@ -64,6 +64,11 @@ func (s *Salvage) Examine() {
 	}
 	s.examine(portion)
 	s.examineRecents(count)
+	for _, x := range s.v.txs {
+		for i := range x.steps {
+			count(x.steps[i].record)
+		}
+	}
 	for _, g := range s.v.graves {
 		s.v.unearth(g)
 	}

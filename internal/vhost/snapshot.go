@@ -24,6 +24,7 @@ func (v *VHost) contents(lazy bool) []byte {
 			b = v.appendMessages(b, q, lazy)
 		}
 	}
+	b = v.appendTxs(b)
 	return appendFact(b, &Fact{Kind: Counted, Books: &v.durable}, 0)
 }
 

@@ -143,36 +143,35 @@ func (v *VHost) copies(s *Stamp, ch *channel, held []heldCommand, most int) (n i
 	return n, nil
 }
 
-// commitTx decides tx.commit: everything held happens, in order, in one batch; what would make too many copies does
-// not happen at all.
+// commitTx decides tx.commit: everything held happens, in order, or nothing: in one batch, or as a stagedTx if that is too much
+// for a step. What would make too many copies does not happen at all.
 func (v *VHost) commitTx(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
 	if ch.tx == nil {
 		return amqp.PreconditionFailed("channel is not transactional")
 	}
 	held := ch.tx.held
-	if n, err := v.copies(s, ch, held, txCopiesMax); err != nil {
-		return err
-	} else if n > txCopiesMax {
-		return amqp.PreconditionFailed("transaction makes more than %d copies of messages", txCopiesMax)
+	small := v.stepMax / workOfFact
+	n, err := 0, (*amqp.Error)(nil)
+	if len(held) <= small && ch.tx.bytes <= v.stepMax {
+		if n, err = v.copies(s, ch, held, small); err != nil {
+			return err
+		}
+		for i := range held {
+			n += len(held[i].tags)
+		}
+	} else {
+		n = small + 1
 	}
 	ch.tx = &transaction{settled: map[uint64]bool{}}
+	if n > small {
+		v.commitInPortions(s, ch, c, held, out)
+		return nil
+	}
 	v.refused = false
 	for i := range held {
 		h := &held[i]
 		if h.command.Kind == Publish {
-			if x := v.topo.Exchange(string(h.command.Exchange)); (x == nil || x.Internal) && string(h.command.Exchange) != ControlExchange {
-				m := message{content: content{
-					exchange: h.command.Exchange, key: h.command.Key, properties: h.command.Properties, body: h.command.Body,
-				}}
-				gone := &flow{} // deleted since, or made again as another
-				v.received(ch, &h.command, gone, nil, 0)
-				v.publishToNone(s, ch, &h.command, &m, gone, out)
-				continue
-			}
-			err := v.publish(s, ch, &h.command, out)
-			if err != nil && string(h.command.Exchange) != ControlExchange { // whose schedule may have ended in this transaction
-				panic(err) // checked when it was held
-			}
+			v.publishHeld(s, ch, &h.command, out)
 			continue
 		}
 		for _, tag := range h.tags {
@@ -180,13 +179,32 @@ func (v *VHost) commitTx(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 		}
 	}
 	if v.refused { // what was taken stays. Source: rabbitmq-server 3.10 and 4.0
-		err := amqp.PreconditionFailed("partial tx completion")
-		out.effect(Effect{Kind: Closed, Command: CommitTx, Channel: ch.id, Err: err, After: v.newest(out)}, s.Index)
-		v.closeChannel(s, ch, out)
+		v.closeFor(s, ch, CommitTx, partialCommit(), out)
 		return nil
 	}
 	v.done(ch, c, out, Effect{})
 	return nil
+}
+
+func partialCommit() *amqp.Error { return amqp.PreconditionFailed("partial tx completion") }
+
+func tooManyCopies() *amqp.Error {
+	return amqp.PreconditionFailed("transaction makes more than %d copies of messages", txCopiesMax)
+}
+
+// publishHeld publishes a message of a transaction. It was checked when it was held: what is wrong with it since goes nowhere.
+func (v *VHost) publishHeld(s *Stamp, ch *channel, c *Command, out *Outcome) {
+	if x := v.topo.Exchange(string(c.Exchange)); (x == nil || x.Internal) && string(c.Exchange) != ControlExchange {
+		m := message{content: content{exchange: c.Exchange, key: c.Key, properties: c.Properties, body: c.Body}}
+		gone := &flow{} // deleted since, or made again as another
+		v.received(ch, c, gone, nil, 0)
+		v.publishToNone(s, ch, c, &m, gone, out)
+		return
+	}
+	if err := v.publish(s, ch, c, out); err != nil {
+		v.traffic.Received++
+		v.traffic.Dropped++
+	}
 }
 
 // rollbackTx decides tx.rollback: publishes are dropped, settlements undone.

@@ -291,6 +291,11 @@ func (v *VHost) checkUse() error {
 			count(m.record, m.history)
 		}
 	}
+	for _, x := range v.txs {
+		for i := range x.steps {
+			count(x.steps[i].record)
+		}
+	}
 	v.exhumeAll()
 	for _, r := range append(v.use.Ranges(), v.borrowed.Ranges()...) {
 		n, bytes = n-r.Refs, bytes-r.Bytes

@@ -1,0 +1,399 @@
+package vhost
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/topology"
+)
+
+// A transaction that is too large for one step is committed in portions, and still happens as a whole or not at all:
+//
+//	TxStaged …  TxCommitted  TxApplied …
+//	 │           │            └ what it asks for happens, step by step, each portion in one batch with its facts
+//	 │           └ from here on it will happen, over any restart
+//	 └ what it asks for is in the log, and nothing has happened: a restart drops it
+//
+// The answer comes behind the last portion. While the transaction is applied, others see a part of it.
+// Source: ours, decision 18.
+type stagedTx struct {
+	id        uint64
+	committed bool
+	resumed   bool // after a restart
+	steps     []txStep
+}
+
+// txStep is what one portion applies at the least: a publish, or the settlement of up to txStepTags deliveries.
+type txStep struct {
+	command *Command // nil after a restart
+	tags    []uint64 // likewise
+
+	record place.Ref   // of a publish; zero if a restart forgets it
+	kind   CommandKind // of a settlement, 0: it is a publish
+	flag   bool        // requeue
+	runs   []run       // the durable messages that it settles
+}
+
+// txStepTags is how many deliveries a step of a transaction settles.
+const txStepTags = 1024
+
+// stepsOf divides what a transaction holds.
+func stepsOf(held []heldCommand) (steps []txStep) {
+	steps = make([]txStep, 0, len(held))
+	for i := range held {
+		h := &held[i]
+		if h.command.Kind == Publish {
+			steps = append(steps, txStep{command: &h.command})
+			continue
+		}
+		for tags := range slices.Chunk(h.tags, txStepTags) {
+			steps = append(steps, txStep{command: &h.command, tags: tags, kind: h.command.Kind, flag: h.command.Requeue})
+		}
+	}
+	return steps
+}
+
+// commitInPortions stages a transaction, commits and applies it.
+func (v *VHost) commitInPortions(s *Stamp, ch *channel, c *Command, held []heldCommand, out *Outcome) {
+	answer, steps := Command{Kind: CommitTx, NoWait: c.NoWait}, stepsOf(held)
+	x := &stagedTx{id: v.nextTx()}
+	staged, copies, committed, refused := 0, 0, false, false
+	v.inPortions(s, ongoing{conn: ch.conn, portion: func(s Stamp, out *Outcome) bool {
+		for ; staged < len(steps); staged++ {
+			if v.full() {
+				return true
+			}
+			n, err := v.stage(&s, ch, x.id, &steps[staged], out)
+			if copies += n; err == nil && copies > txCopiesMax {
+				err = tooManyCopies()
+			}
+			if err != nil {
+				v.emit(&s, &Fact{Kind: TxDropped, Durable: true, N: x.id}, out)
+				v.closeFor(&s, ch, CommitTx, err, out)
+				return false
+			}
+		}
+		if !committed {
+			committed = true
+			v.emit(&s, &Fact{Kind: TxCommitted, Durable: true, N: x.id}, out)
+		}
+		v.refused = false
+		n := 0
+		for ; n < len(steps) && !v.full(); n++ {
+			v.applyStep(&s, ch, &steps[n], out)
+		}
+		refused = refused || v.refused
+		if steps = steps[n:]; v.mutant != MutantForgetApplied || len(steps) == 0 {
+			v.emit(&s, &Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)}, out)
+		}
+		switch {
+		case len(steps) > 0:
+			staged = len(steps) // all of them are
+			return true
+		case refused:
+			v.closeFor(&s, ch, CommitTx, partialCommit(), out)
+		default:
+			v.done(ch, &answer, out, Effect{})
+		}
+		return false
+	}}, out)
+}
+
+// closeFor closes a channel for a command that was found wrong late.
+func (v *VHost) closeFor(s *Stamp, ch *channel, k CommandKind, err *amqp.Error, out *Outcome) {
+	if v.channels[ch.id] == nil {
+		return // it has gone meanwhile
+	}
+	out.effect(Effect{Kind: Closed, Command: k, Channel: ch.id, Err: err, After: v.newest(out)}, s.Index)
+	v.closeChannel(s, ch, out)
+}
+
+// nextTx is the number of a transaction that is staged: none that is has it.
+func (v *VHost) nextTx() uint64 {
+	if n := len(v.txs); n > 0 {
+		return v.txs[n-1].id + 1
+	}
+	return 1
+}
+
+// stage writes a step of a transaction into the log, and tells how many copies it would make now.
+func (v *VHost) stage(s *Stamp, ch *channel, id uint64, step *txStep, out *Outcome) (copies int, err *amqp.Error) {
+	if step.kind != 0 {
+		v.collectRuns(ch, step)
+	} else if copies, err = v.stagePublish(s, ch, step, out); err != nil {
+		return 0, err
+	}
+	v.emit(s, &Fact{Kind: TxStaged, Durable: true, N: id, Bytes: appendStep(nil, step)}, out)
+	return copies, nil
+}
+
+// stagePublish stores the message of a step, unless a restart forgets it.
+func (v *VHost) stagePublish(s *Stamp, ch *channel, step *txStep, out *Outcome) (copies int, err *amqp.Error) {
+	copies, err = v.copies(s, ch, []heldCommand{{command: *step.command}}, txCopiesMax)
+	v.work += copies * workOfEnd
+	if x := v.topo.Exchange(string(step.command.Exchange)); err != nil || x == nil || x.Internal {
+		return copies, err
+	}
+	var scan amqp.PropertyScan
+	if scan.Scan(step.command.Properties) != nil {
+		return copies, nil
+	}
+	m := message{content: content{
+		exchange: step.command.Exchange, key: step.command.Key, properties: step.command.Properties, body: step.command.Body,
+	}}
+	if scan.Headers != nil && m.senderSelected(scan.Headers) != nil {
+		return copies, nil
+	}
+	if scan.Persistent() || slices.ContainsFunc(v.targets, func(q *queueState) bool { return q.quorum }) {
+		step.record = v.recordOf(s, &m, true, out)
+	}
+	return copies, nil
+}
+
+// collectRuns notes which durable messages a step settles.
+func (v *VHost) collectRuns(ch *channel, step *txStep) {
+	for _, tag := range step.tags {
+		d := ch.unacked.at(tag)
+		if d == nil || d.queue.deleted || d.queue.messages.Entry(d.seq).Flags&queue.Persistent == 0 {
+			continue
+		}
+		if n := len(step.runs); n == 0 || !step.runs[n-1].extend(d.queue.id, d.seq, 0) {
+			step.runs = append(step.runs, run{d.queue.id, 0, d.seq, 1})
+		}
+	}
+}
+
+// applyStep does what a step of a committed transaction asks for.
+func (v *VHost) applyStep(s *Stamp, ch *channel, step *txStep, out *Outcome) {
+	switch {
+	case step.kind == 0:
+		v.staged = step.record
+		v.publishHeld(s, ch, step.command, out)
+		v.staged = place.Ref{}
+	default:
+		for _, tag := range step.tags {
+			v.settle(s, ch, tag, step.command, out)
+		}
+	}
+}
+
+// resumeTx drops the transactions that were not committed when the log ended, and applies those that were.
+func (v *VHost) resumeTx(s *Stamp, out *Outcome) {
+	for _, x := range slices.Clone(v.txs) {
+		if !x.committed {
+			v.emit(s, &Fact{Kind: TxDropped, Durable: true, N: x.id}, out)
+			continue
+		}
+		x.resumed = true
+		for i := range x.steps {
+			v.eachOf(&x.steps[i], func(q *queueState, seq queue.Seq, e *queue.Entry) {
+				if e.State == queue.Ready {
+					q.messages.Change(seq).Flags &^= queue.Handed
+					q.messages.Take(seq) // nobody gets it before it is settled
+				}
+			})
+		}
+		v.inPortions(s, ongoing{conn: &conn{}, portion: func(s Stamp, out *Outcome) bool {
+			n := 0
+			for ; n < len(x.steps) && !v.full(); n++ {
+				v.resumeStep(&s, &x.steps[n], out)
+			}
+			more := n < len(x.steps)
+			v.emit(&s, &Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)}, out)
+			return more
+		}}, out)
+	}
+}
+
+// resumeStep is applyStep after a restart.
+func (v *VHost) resumeStep(s *Stamp, step *txStep, out *Outcome) {
+	if step.kind == 0 {
+		if !step.record.IsZero() {
+			v.publishStaged(s, step.record, out)
+		}
+		return
+	}
+	v.eachOf(step, func(q *queueState, seq queue.Seq, e *queue.Entry) {
+		switch {
+		case e.State != queue.Unacked:
+		case step.kind == Ack:
+			v.acked(q, seq)
+			v.end(s, q, seq, Acked, out)
+		case step.flag:
+			v.returnOne(s, q, seq, step.kind == Reject, out)
+		default:
+			v.die(s, q, seq, v.reasonOf(&Command{Kind: step.kind}), 0, out)
+		}
+		v.touch(q, 0)
+	})
+}
+
+// publishStaged publishes a message of a transaction that lies in the log.
+func (v *VHost) publishStaged(s *Stamp, record place.Ref, out *Outcome) {
+	m := v.readBack(record, place.Ref{}, true)
+	scan := m.scan()
+	if scan.Expiration != nil {
+		m.ttl, _ = parseExpiration(string(scan.Expiration)) // it was read before it was staged
+	}
+	if scan.Headers != nil {
+		if m.askTime(s, scan.Headers) != nil {
+			return
+		}
+		m.told = sift.TellsOfFailure(scan.Headers)
+	}
+	x := v.topo.Exchange(string(m.content.exchange))
+	if x == nil || x.Internal {
+		return
+	}
+	var targets []*queueState
+	ids, _ := v.topo.Route(x, &topology.Message{
+		Key: m.content.key, More: append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...),
+		Properties: m.content.properties, Headers: scan.Headers, Early: m.early(), Entropy: v.chance(s),
+	}, nil)
+	for _, id := range ids {
+		if q := v.queues[id]; m.persistent || q.quorum {
+			targets = append(targets, q)
+		}
+	}
+	keepers := v.topo.Keepers()
+	if len(keepers) > 0 && m.nonsense != nil {
+		return
+	}
+	v.keepRecent(s, &m, out)
+	if len(keepers) > 0 {
+		v.postpone(s, keepers, &m, out)
+	}
+	v.deliverTo(s, targets, &m, 0, out)
+}
+
+// eachOf calls fn for each durable message that a step settles and that is there.
+func (v *VHost) eachOf(step *txStep, fn func(*queueState, queue.Seq, *queue.Entry)) {
+	for _, r := range step.runs {
+		for i := range r.n {
+			q := v.queues[r.queue]
+			if q == nil {
+				break
+			}
+			if e := q.messages.Entry(r.seq + queue.Seq(i)); e != nil {
+				fn(q, r.seq+queue.Seq(i), e)
+			}
+		}
+	}
+}
+
+// txOf finds a staged transaction, which may be none.
+func (v *VHost) txOf(id uint64) *stagedTx {
+	i := slices.IndexFunc(v.txs, func(x *stagedTx) bool { return x.id == id })
+	if i < 0 {
+		return nil
+	}
+	return v.txs[i]
+}
+
+// txStaged folds TxStaged.
+func (v *VHost) txStaged(f *Fact) {
+	x := v.txOf(f.N)
+	if x == nil {
+		x = &stagedTx{id: f.N}
+		v.txs = append(v.txs, x)
+	}
+	r := reader{rest: f.Bytes}
+	step := readStep(&r, v.log)
+	v.retain(step.record, true)
+	x.steps = append(x.steps, step)
+}
+
+// txApplied folds TxApplied: n steps more are done.
+func (v *VHost) txApplied(id, n uint64) {
+	x := v.txOf(id)
+	if x == nil {
+		return
+	}
+	n = min(n, uint64(len(x.steps)))
+	v.releaseSteps(x.steps[:n])
+	if x.steps = x.steps[n:]; len(x.steps) == 0 {
+		v.forgetTx(x)
+	}
+}
+
+// txDropped folds TxDropped.
+func (v *VHost) txDropped(id uint64) {
+	if x := v.txOf(id); x != nil {
+		v.releaseSteps(x.steps)
+		v.forgetTx(x)
+	}
+}
+
+func (v *VHost) releaseSteps(steps []txStep) {
+	for i := range steps {
+		v.release(steps[i].record, true)
+	}
+}
+
+func (v *VHost) forgetTx(x *stagedTx) {
+	v.txs = slices.DeleteFunc(v.txs, func(o *stagedTx) bool { return o == x })
+}
+
+// appendTxs adds the facts about all staged transactions.
+func (v *VHost) appendTxs(b []byte) []byte {
+	for _, x := range v.txs {
+		for i := range x.steps {
+			b = appendFact(b, &Fact{Kind: TxStaged, N: x.id, Bytes: appendStep(nil, &x.steps[i])}, 0)
+		}
+		if x.committed {
+			b = appendFact(b, &Fact{Kind: TxCommitted, N: x.id}, 0)
+		}
+	}
+	return b
+}
+
+// A step as bytes: what(1: 0 publish, else the settlement: 1 ack, 2 nack, 3 reject), then the ref of the record, or requeue(1),
+// count, (queue, seq, n) × count.
+func appendStep(b []byte, x *txStep) []byte {
+	b = append(b, txKinds[x.kind])
+	if x.kind == 0 {
+		return appendRef(b, x.record)
+	}
+	b = append(b, bits(x.flag))
+	b = binary.AppendUvarint(b, uint64(len(x.runs)))
+	for _, r := range x.runs {
+		b = binary.AppendUvarint(b, uint64(r.queue))
+		b = binary.AppendUvarint(b, uint64(r.seq))
+		b = binary.AppendUvarint(b, r.n)
+	}
+	return b
+}
+
+var txKinds = map[CommandKind]byte{0: 0, Ack: 1, Nack: 2, Reject: 3}
+
+func readStep(r *reader, log place.LogID) (x txStep) {
+	what := r.byte()
+	if what == 0 {
+		if x.record = parseRef(r, log); x.record.Size == 0 {
+			x.record = place.Ref{}
+		}
+		return x
+	}
+	x.kind = [4]CommandKind{0, Ack, Nack, Reject}[what&3]
+	x.flag = r.byte() != 0
+	for n := r.uint(); n > 0 && r.err == nil; n-- {
+		x.runs = append(x.runs, run{QueueID(r.uint()), 0, queue.Seq(r.uint()), r.uint()})
+	}
+	return x
+}
+
+// checkStep reports what is wrong with a step that was read.
+func checkStep(p []byte) error {
+	r := reader{rest: p}
+	if what := r.byte(); what > 3 {
+		return fmt.Errorf("unknown step %d of a transaction", what)
+	}
+	r = reader{rest: p}
+	readStep(&r, 0)
+	return r.err
+}

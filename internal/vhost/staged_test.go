@@ -1,0 +1,173 @@
+package vhost
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// bodies lists what is in each queue, sorted.
+func (w *world) bodies() string {
+	var all []string
+	for _, q := range w.v.sortedQueues() {
+		q.messages.Each(0, func(s queue.Seq, _ *queue.Entry) bool {
+			m := w.v.recall(q, s)
+			all = append(all, fmt.Sprintf("%s/%s", q.object.Name, m.content.body))
+			return true
+		})
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+func (w *world) ticks() error {
+	for at, due := w.v.Due(); due && at <= w.now; at, due = w.v.Due() {
+		if err := w.batch(Command{Kind: Tick}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// largeCommit plays a commit in portions, and returns the log with the index of the first batch of it.
+func largeCommit(t *testing.T, m Mutant) (w *world, first int, before string) {
+	w = newWorld()
+	w.mutant = m
+	w.v.Plant(m)
+	must(t, w, open("a")...)
+	must(t, w, declareWith("dead"), declareWith("source", textOf("x-dead-letter-exchange", ""), textOf("x-dead-letter-routing-key", "dead")),
+		declareWith("quorum", textOf("x-queue-type", "quorum")))
+	for i := range 3 {
+		must(t, w, declareWith(fmt.Sprint("q", i)),
+			Command{Kind: BindQueue, Channel: 1, Definition: &Definition{Name: fmt.Sprint("q", i), Source: "amq.fanout"}})
+	}
+	for i := range 12 {
+		must(t, w, publishTo("source", amqp.Persistent, fmt.Sprint("old", i)))
+	}
+	must(t, w, Command{Kind: Consume, Channel: 1, Definition: &Definition{Name: "source", ConsumerTag: "c"}},
+		Command{Kind: Cancel, Channel: 1, Definition: &Definition{ConsumerTag: "c"}}, Command{Kind: SelectTx, Channel: 1})
+	for i := range 12 {
+		c := publishTo("", amqp.Persistent, fmt.Sprint("new", i))
+		c.Exchange = []byte("amq.fanout")
+		must(t, w, c)
+		switch {
+		case i < 4:
+			must(t, w, Command{Kind: Ack, Channel: 1, Tag: uint64(i + 1)})
+		case i < 8:
+			must(t, w, Command{Kind: Reject, Channel: 1, Tag: uint64(i + 1)})
+		case i < 10:
+			must(t, w, Command{Kind: Reject, Channel: 1, Tag: uint64(i + 1), Requeue: true}, publishTo("quorum", 1, fmt.Sprint("new", i)))
+		}
+	}
+	before, first = w.bodies(), len(w.log.batches)
+	w.v.BoundSteps(3 * workOfFact)
+	must(t, w, Command{Kind: CommitTx, Channel: 1})
+	for len(w.v.ongoing) > 0 {
+		if m == "" {
+			if err := w.audit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(t, w, Command{Kind: Tick})
+	}
+	return w, first, before
+}
+
+// crashAnywhere restarts a machine behind each batch of a commit in portions, and reports the first state that is neither as
+// before the commit nor as after it.
+func crashAnywhere(t *testing.T, m Mutant) error {
+	whole, first, before := largeCommit(t, m)
+	after := whole.bodies()
+	if after == before || len(whole.log.batches)-first < 10 {
+		t.Fatalf("the commit is %d batches", len(whole.log.batches)-first)
+	}
+	happened := false
+	for n := first; n <= len(whole.log.batches); n++ {
+		w := newWorld()
+		w.log.batches, w.stepMax, w.now = slices.Clone(whole.log.batches[:n]), 3*workOfFact, whole.now
+		if err := w.restart(nil); err != nil {
+			return err
+		}
+		w.seal()
+		w.begin()
+		if err := w.ticks(); err != nil {
+			return err
+		}
+		if err := w.audit(); err != nil {
+			return fmt.Errorf("restarted behind batch %d: %w", n, err)
+		}
+		got := w.bodies()
+		if len(w.v.txs) > 0 || got != before && got != after || happened && got == before {
+			return fmt.Errorf("restarted behind batch %d of %d: %s\nbefore %s\nafter %s", n-first, len(whole.log.batches)-first, got, before, after)
+		}
+		happened = got == after
+	}
+	if !happened {
+		return fmt.Errorf("the commit never happens after a restart")
+	}
+	return nil
+}
+
+// TestLargeCommitsAreWhole says that a crash in the middle of a commit in portions leaves a part of the transaction, makes
+// something twice, or forgets the whole of it although the log says that it is committed.
+func TestLargeCommitsAreWhole(t *testing.T) {
+	t.Parallel()
+	if err := crashAnywhere(t, ""); err != nil {
+		t.Error(err)
+	}
+	if err := crashAnywhere(t, MutantForgetApplied); err == nil {
+		t.Error("nobody notices that a transaction is applied twice")
+	}
+}
+
+// TestLargeCommitsAreAnswered says that a commit in portions is answered before its end, not at all, or with the wrong
+// answer; or that one that is refused leaves something.
+func TestLargeCommitsAreAnswered(t *testing.T) {
+	t.Parallel()
+	w, _, _ := largeCommit(t, "")
+	done := func() (n int) {
+		for _, e := range w.out.Effects {
+			if e.Kind == Done && e.Command == CommitTx {
+				n++
+			}
+		}
+		return n
+	}
+	must(t, w, declareWith("full", argumentOf("x-max-length", 1), textOf("x-overflow", "reject-publish")))
+	for range 5 {
+		must(t, w, publishTo("q0", amqp.Persistent, "m"), publishTo("full", amqp.Persistent, "m"))
+	}
+	closed := false
+	if _, err := w.step(Command{Kind: CommitTx, Channel: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		for _, e := range w.out.Effects {
+			closed = closed || e.Kind == Closed && e.Command == CommitTx && e.Err.Code == amqp.CodePreconditionFailed
+		}
+		if n := done(); n > 0 {
+			t.Errorf("%d answers to a commit that was not taken as a whole", n)
+		}
+		w.seal()
+		w.begin()
+		if len(w.v.ongoing) == 0 {
+			break
+		}
+		if _, err := w.step(Command{Kind: Tick}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !closed || w.v.channels[1] != nil {
+		t.Error("the channel is not closed")
+	}
+	if q, _ := w.v.Queue("full"); q.Ready != 1 {
+		t.Errorf("%d messages in a queue of one", q.Ready)
+	}
+	if err := w.audit(); err != nil {
+		t.Error(err)
+	}
+}

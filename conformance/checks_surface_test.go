@@ -152,7 +152,7 @@ var surfaceChecks = []check{
 	{13, 3, "who gets the next message", []string{"round-robin", "full-consumer-is-passed-over", "consumer-priority", "requeue-reaches-other-consumer"}},
 	{13, 4, "a single active consumer", []string{"single-active", "single-active-by-close", "single-active-exclusive"}},
 	{13, 5, "prefetch counts of consumer and channel", []string{"prefetch-per-consumer", "prefetch-per-channel", "prefetch-per-channel-at-once", "prefetch-both", "prefetch-zero", "prefetch-without-ack", "prefetch-per-consumer-lifts-that-of-the-channel", "prefetch-per-channel-is-shared", "prefetch-per-channel-without-ack"}},
-	{13, 6, "cancels from the broker", []string{"cancel-notification", "cancel-not-announced", "consumer-without-its-permission"}},
+	{13, 6, "cancels from the broker", []string{"cancel-notification", "cancel-not-announced", "cancel-after-delete-ok", "consumer-without-its-permission"}},
 	{13, 7, "cancels from the client", []string{"cancel-ends-deliveries", "cancelled-consumer-leaves-its-unacked"}},
 	{13, 8, "the number of consumers", []string{"declare-ok-counts"}},
 

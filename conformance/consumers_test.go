@@ -91,6 +91,20 @@ var consumerCases = []Case{
 		},
 	},
 	{
+		Topic: surface, Section: 13, Name: "cancel-after-delete-ok",
+		Rule: "A channel that deletes the queue of its own consumer gets delete-ok first, then basic.cancel.",
+		Run: func(t *T) {
+			capabilities := table(field("consumer_cancel_notify", 't', byte(1)))
+			s := t.session(login{properties: table(field("capabilities", 'F', capabilities))})
+			q := s.exclusive("q")
+			s.sendMethod(1, basicConsume, uint16(0), q, "tag", byte(0), emptyTable)
+			s.want(basicConsumeOk)
+			s.sendMethod(1, queueDelete, uint16(0), q, byte(0))
+			s.want(queueDeleteOk)
+			t.equal("cancelled", s.want(basicCancel).short(), "tag")
+		},
+	},
+	{
 		Topic: surface, Section: 13, Name: "cancel-not-announced",
 		Rule: "A client that did not announce consumer_cancel_notify hears nothing when the queue of its consumer is deleted.",
 		Run: func(t *T) {

@@ -51,10 +51,13 @@ var (
 	queueDeclareOk    = methodID{50, 11}
 	queueBind         = methodID{50, 20}
 	queueBindOk       = methodID{50, 21}
+	queueDelete       = methodID{50, 40}
+	queueDeleteOk     = methodID{50, 41}
 	basicQos          = methodID{60, 10}
 	basicQosOk        = methodID{60, 11}
 	basicConsume      = methodID{60, 20}
 	basicConsumeOk    = methodID{60, 21}
+	basicCancel       = methodID{60, 30}
 	basicPublish      = methodID{60, 40}
 	basicReturn       = methodID{60, 50}
 	basicDeliver      = methodID{60, 60}

@@ -243,20 +243,32 @@ func (v *VHost) removeQueue(s *Stamp, ch *channel, c *Command, out *Outcome) *am
 		return amqp.PreconditionFailed("queue '%s' in vhost '%s' not empty", q.object.Name, v.name)
 	}
 	n := uint64(q.messages.Ready())
-	v.deleteQueue(s, q, out)
-	v.done(ch, c, out, Effect{Count: n})
+	v.deleteQuietly(s, q, out)
+	v.done(ch, c, out, Effect{Count: n}) // before basic.cancel: a client that waits for delete-ok may take that for an error
+	v.cancelConsumers(s, q, out)
 	return nil
 }
 
-// deleteQueue deletes q, with its bindings and messages, and the auto-delete exchanges that lose their last
-// binding by it. Nothing becomes a dead letter. Source: reference dead-lettering 1.
+// deleteQueue deletes q and tells its consumers.
 func (v *VHost) deleteQueue(s *Stamp, q *queueState, out *Outcome) {
 	if q.deleted {
 		return
 	}
+	v.deleteQuietly(s, q, out)
+	v.cancelConsumers(s, q, out)
+}
+
+// deleteQuietly deletes q, with its bindings and messages, and the auto-delete exchanges that lose their last
+// binding by it. Nothing becomes a dead letter. Source: reference dead-lettering 1.
+func (v *VHost) deleteQuietly(s *Stamp, q *queueState, out *Outcome) {
 	orphans := v.orphansOf(q.object.Name, true)
 	v.traffic.QueuesDeleted++
 	v.emit(s, &Fact{Kind: QueueDeleted, Durable: q.object.Durable, Queue: q.id}, out)
+	v.deleteOrphans(s, orphans, out)
+}
+
+// cancelConsumers ends the consumers of a queue that is deleted.
+func (v *VHost) cancelConsumers(s *Stamp, q *queueState, out *Outcome) {
 	var listeners []*channel
 	for _, x := range q.consumers.All() {
 		ch := v.channels[ChannelID(x.Channel)]
@@ -274,7 +286,6 @@ func (v *VHost) deleteQueue(s *Stamp, q *queueState, out *Outcome) {
 	for _, ch := range listeners {
 		ch.consumers = slices.DeleteFunc(ch.consumers, func(x *queue.Consumer) bool { return x.Queue == uint32(q.id) })
 	}
-	v.deleteOrphans(s, orphans, out)
 }
 
 // purge decides queue.purge: what is ready, waits or is held goes, what is unacked stays.

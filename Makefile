@@ -13,7 +13,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 
 export SEEDS SOAK MUTANTS TRIALS
 
-.PHONY: help build deb image deps test lint unit race sim mutants conformance kill packages interop browser \
+.PHONY: help build deb image deps test lint unit race sim mutants conformance kill packages interop interop-suites browser \
 	soak violence fulldisk conformance-rabbitmq conformance-rabbitmq4 bench clean
 
 help:
@@ -48,7 +48,7 @@ test:
 	@go build -buildvcs=false -o build/suites ./scripts/suites
 	@exec build/suites -- $(SUITES)
 
-lint unit race sim mutants conformance kill packages interop browser soak violence fulldisk conformance-rabbitmq conformance-rabbitmq4:
+lint unit race sim mutants conformance kill packages interop interop-suites browser soak violence fulldisk conformance-rabbitmq conformance-rabbitmq4:
 	@$(MAKE) --no-print-directory test SUITES=$@
 
 bench: build

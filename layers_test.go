@@ -120,6 +120,7 @@ var house = []room{
 	// What looks at the product from outside: a client, a process, a script.
 	{path: "conformance", floor: assembly, column: between, outside: true},
 	{path: "violence", floor: assembly, column: between, outside: true},
+	{path: "interop/clienttests", floor: assembly, column: between, outside: true},
 	{path: "interop/go", floor: assembly, column: between, outside: true},
 	{path: "interop/prometheus", floor: assembly, column: between, outside: true},
 	{path: "bench", floor: assembly, column: between, imports: []string{"internal/perf"}},

@@ -10,7 +10,7 @@ exec </dev/null
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 build=$(dirname -- "$here")/build/interop
-suites=${*:-java spring spring-cloud-stream tools python celery rabbitmqadmin node go prometheus rabbit-hole}
+suites=${*:-java spring spring-cloud-stream tools python celery rabbitmqadmin node go prometheus rabbit-hole client-tests}
 
 say() { echo "interop/deps: $*"; }
 
@@ -30,17 +30,17 @@ if wants java || wants spring || wants spring-cloud-stream || wants tools; then
 	have_jdk || packages+=(default-jdk-headless)
 	command -v mvn >/dev/null || packages+=(maven)
 fi
-if wants node; then
+if wants node || wants client-tests; then
 	have_node || packages+=(nodejs)
 	command -v npm >/dev/null || packages+=(npm)
 fi
-if wants python || wants celery; then
+if wants python || wants celery || wants client-tests; then
 	have_python || packages+=(python3 python3-venv)
 fi
 if wants rabbitmqadmin; then
 	[ -x /usr/bin/python3 ] || packages+=(python3) # the script asks for this one
 fi
-if wants rabbit-hole; then
+if wants rabbit-hole || wants client-tests; then
 	command -v unshare >/dev/null || packages+=(util-linux)
 	command -v ip >/dev/null || packages+=(iproute2)
 fi
@@ -145,4 +145,5 @@ if wants tools; then once tools "$here/tools/pom.xml" -- maven tools 'ContainerT
 if wants rabbitmqadmin; then once rabbitmqadmin "$here/deps.sh" -- rabbitmqadmin; fi
 if wants rabbit-hole; then once rabbit-hole "$here/rabbit-hole/go.mod" -- rabbit_hole; fi
 if wants prometheus; then once prometheus "$here/deps.sh" -- prometheus; fi
+if wants client-tests; then (cd -- "$here/.." && go run ./interop/clienttests -get -short); fi
 if wants go; then say "go: needs nothing but the modules in go.mod"; fi

@@ -4,8 +4,8 @@
 #   run.sh [BINARY [SUITE...]]     starts BINARY (build/bartleby) on free ports with a data directory of its own
 #   run.sh --external [SUITE...]   uses the broker that the environment names
 #
-# Suites: java spring spring-cloud-stream tools python celery rabbitmqadmin node go prometheus own-rabbitmqadmin rabbit-hole; all of
-# them without a name. interop/deps.sh installs what they need.
+# Suites: java spring spring-cloud-stream tools python celery rabbitmqadmin node go prometheus own-rabbitmqadmin rabbit-hole client-tests;
+# all of them without a name. interop/deps.sh installs what they need.
 # Each reads from the environment:
 #   AMQP_URL         amqp://guest:guest@127.0.0.1:5672/
 #   MANAGEMENT_URL   http://127.0.0.1:15672
@@ -25,7 +25,7 @@ exec </dev/null
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname -- "$here")
 build=$root/build/interop
-all=(java spring spring-cloud-stream tools python celery rabbitmqadmin node go prometheus own-rabbitmqadmin rabbit-hole)
+all=(java spring spring-cloud-stream tools python celery rabbitmqadmin node go prometheus own-rabbitmqadmin rabbit-hole client-tests)
 export RABBITMQADMIN=${RABBITMQADMIN:-$build/rabbitmqadmin}
 
 binary=        # of the broker, unless it is an external one
@@ -139,6 +139,10 @@ suite() {
 		[ -n "$binary" ] || { echo "rabbit-hole starts a broker of its own: it wants BINARY"; return 64; }
 		"$here/rabbit-hole/run.sh" "$binary" "$build/rabbit-hole.log"
 		;;
+	client-tests)
+		[ -n "$binary" ] || { echo "client-tests starts brokers of its own: it wants BINARY"; return 64; }
+		(cd -- "$root" && go run ./interop/clienttests -short -binary "$binary")
+		;;
 	node) node "$here/node/interop.js" ;;
 	go) (cd -- "$root" && go run ./interop/go) ;;
 	prometheus) (cd -- "$root" && PROMETHEUS_BIN=$build/prometheus/usr/bin go run ./interop/prometheus) ;;
@@ -175,7 +179,7 @@ trap 'exit 130' INT TERM
 
 if [ "${1:-}" = --external ]; then
 	shift
-	all=("${all[@]:0:${#all[@]}-2}") # without those that want the binary
+	all=("${all[@]:0:${#all[@]}-3}") # without those that want the binary
 	[ "${PRODUCT:-rabbitmq}" = bartleby ] || unset 'all[-1]' # prometheus, which reads what only Bartleby exports
 	export AMQP_URL=${AMQP_URL:-amqp://guest:guest@127.0.0.1:5672/}
 	export MANAGEMENT_URL=${MANAGEMENT_URL:-http://127.0.0.1:15672}

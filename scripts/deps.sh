@@ -50,6 +50,11 @@ if wants interop; then
 	interop/deps.sh
 fi
 
+if wants interop-suites && [ -n "$asked" ]; then
+	echo "deps: for interop-suites: what interop/deps.sh says of client-tests, and Rust 1.94 or later with cargo, which has to be there"
+	interop/deps.sh client-tests
+fi
+
 if wants browser; then
 	echo "deps: for browser: what browser/deps.sh says"
 	browser/deps.sh

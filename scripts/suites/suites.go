@@ -97,6 +97,11 @@ func suites() []suite {
 			steps: []step{command("node", "browser/run.js", binary)},
 		},
 		{
+			name: "interop-suites", about: "the tests that clients' authors publish with their packages, all of them",
+			long: true, binary: true, limit: 2 * time.Hour,
+			steps: []step{command("go", "run", "./interop/clienttests", "-binary", binary)},
+		},
+		{
 			name: "soak", about: "the simulation for as long as SOAK says", long: true,
 			steps: []step{goTest("-run=TestSeeds", "-timeout=0", "./internal/sim", "-args", "-soak="+soak)},
 		},

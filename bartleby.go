@@ -21,6 +21,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -173,7 +174,7 @@ func Start(c Config) (*Broker, error) {
 		return nil, fmt.Errorf("data directory %s is in use by another broker: %w", c.Data, err)
 	}
 	if errors.Is(err, journal.ErrDamaged) {
-		return nil, fmt.Errorf("%w: %s", err, engine.Remedy)
+		return nil, fmt.Errorf("%w: %s", err, strings.ReplaceAll(engine.Remedy, "DATA", c.Data))
 	}
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
 // checkpoint names a file with the state of a log after batch at; the zero value names none.
@@ -122,6 +123,9 @@ func (j *Journal) LoadCheckpoint(log place.LogID) (at place.Index, state []byte,
 		return 0, nil, fmt.Errorf("%w: log %d", ErrNoCheckpoint, log)
 	}
 	state, err = j.readFile(l.checkpoint.name())
+	if errors.Is(err, vfs.ErrNotExist) {
+		return 0, nil, damagedError{fmt.Errorf("%s, the checkpoint of log %d, is missing: %w", l.checkpoint.name(), log, err)}
+	}
 	if err != nil {
 		return 0, nil, err
 	}

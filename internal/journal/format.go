@@ -126,7 +126,7 @@ func (b *batchHeader) parse(p []byte, seed uint32) bool {
 	return true
 }
 
-// putSegmentHeader writes what names a segment to whoever finds the file without a manifest: to a repair.
+// putSegmentHeader writes what names a segment to whoever finds the file: under another name, or without a manifest.
 //
 //	 0  magic    u32
 //	 4  checksum u32  of nonce, bytes 8 to 40

@@ -15,6 +15,7 @@ import (
 type Sight struct {
 	Report
 	Rebuilt bool     // there is no manifest to be trusted: what the files themselves say counts
+	Renamed bool     // segments are in other files than the manifest names: they are taken from there
 	Damage  []Damage // of the manifest and of tables; Verify finds the rest
 	Strays  []string // files that the manifest does not name; the next start removes them
 }
@@ -104,7 +105,7 @@ func (j *Journal) lookAtManifest(seen *Sight) error {
 		err := j.decodeManifest(p)
 		switch {
 		case err == nil:
-			return nil
+			return j.lookAtNames(seen)
 		case errors.Is(err, errFormat):
 			return fmt.Errorf("%s: %w", manifestName, err)
 		}

@@ -51,8 +51,8 @@ func Open(fs vfs.FS, o Options) (*Journal, Report, error) {
 	}
 	var r Report
 	if err := j.load(&r); err != nil {
-		if errors.Is(err, vfs.ErrNotExist) { // the manifest names it
-			err = damagedError{err}
+		if errors.Is(err, vfs.ErrNotExist) {
+			err = damagedError{fmt.Errorf("a file that the manifest names is missing: %w", err)}
 		}
 		return nil, r, errors.Join(fmt.Errorf("journal: open: %w", err), j.release())
 	}
@@ -70,6 +70,9 @@ func (j *Journal) load(r *Report) error {
 	}
 	if err := j.loadManifest(r); err != nil {
 		return fmt.Errorf("%s: %w", manifestName, err)
+	}
+	if err := j.checkNames(); err != nil {
+		return err
 	}
 	if err := j.fs.SyncDir(j.o.Dir); err != nil { // a run that ended in between may have left the manifest in sight, and not safe
 		return err
@@ -140,10 +143,15 @@ func (j *Journal) loadManifest(r *Report) error {
 	return nil
 }
 
-// sweep removes what the manifest does not name, and the mark of a copy, which is complete: there is a manifest.
+// sweep removes what the manifest does not name, and the mark of a copy, which is complete: there is a manifest. If a checkpoint is
+// missing nothing is removed: it may be there under another name.
 func (j *Journal) sweep() error {
 	unnamed, err := j.unnamed()
 	if err != nil {
+		return err
+	}
+	names, err := j.fs.List(j.o.Dir)
+	if err != nil || slices.ContainsFunc(j.checkpoints(), func(l *logState) bool { return !slices.Contains(names, l.checkpoint.name()) }) {
 		return err
 	}
 	for _, n := range unnamed {

@@ -19,7 +19,7 @@ const (
 	InFile       Part = "file"       // all of it
 	InEnd        Part = "end"        // the file is shorter than it was made
 	InManifest   Part = "manifest"   //
-	InHeader     Part = "header"     // of a segment: only a repair without a manifest reads it
+	InHeader     Part = "header"     // of a segment: it matters where the manifest is lost or files were renamed
 	InGroup      Part = "group"      // the header of a group: only who reads a segment without a table needs it
 	InBatch      Part = "batch"      // the header of a batch
 	InData       Part = "data"       // of a batch

@@ -123,7 +123,7 @@ func (d *diagnosis) tell() error {
 
 // starts reports whether a broker would start.
 func (d *diagnosis) starts() bool {
-	return !d.seen.Rebuilt && !d.people.stops && !slices.ContainsFunc(d.damage, func(x journal.Damage) bool {
+	return !d.seen.Rebuilt && !d.seen.Renamed && !d.people.stops && !slices.ContainsFunc(d.damage, func(x journal.Damage) bool {
 		return x.Part == journal.InFile && x.Log == 0
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby"
+	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
@@ -129,6 +130,25 @@ var harms = []harm{
 		must(t, os.Remove(filepath.Join(dir, file)))
 		return file, 0
 	}, refused, -300, false, false, "the file is missing", nil},
+	{"two segments that changed places", true, func(t *testing.T, dir string) (string, int64) {
+		changePlaces(t, dir, segmentWith(t, dir, 100), segmentWith(t, dir, 400))
+		return "journal/manifest", 0
+	}, refused, 0, false, false, "files were renamed", nil},
+	{"two segments that changed places in a stopped broker's log", false, func(t *testing.T, dir string) (string, int64) {
+		files := segments(t, dir)
+		changePlaces(t, dir, files[0], files[len(files)-1])
+		return "journal/manifest", 0
+	}, refused, 0, false, false, "files were renamed", nil},
+	{"three segments, each under the next one's name", true, func(t *testing.T, dir string) (string, int64) {
+		a, b, c := segmentWith(t, dir, 100), segmentWith(t, dir, 300), segmentWith(t, dir, 500)
+		changePlaces(t, dir, a, b)
+		changePlaces(t, dir, b, c)
+		return "journal/manifest", 0
+	}, refused, 0, false, false, "files were renamed", nil},
+	{"a segment under another name", true, func(t *testing.T, dir string) (string, int64) {
+		must(t, os.Rename(filepath.Join(dir, segmentWith(t, dir, 300)), filepath.Join(dir, "journal/00009999.segment")))
+		return "journal/manifest", 0
+	}, refused, 0, false, false, "is in 00009999.segment", nil},
 	{"the manifest", true, func(t *testing.T, dir string) (string, int64) {
 		spoil(t, dir, "journal/manifest", 30)
 		return "journal/manifest", 30
@@ -191,6 +211,68 @@ var harms = []harm{
 	{"how a letter died", false, func(t *testing.T, dir string) (string, int64) {
 		return first("\x00\x01\x04dead")(t, dir)
 	}, starts, 0, false, true, `how message 0 of queue "dead" died`, []string{label("/", "doomed", 0)}},
+}
+
+// segments lists the files of segments.
+func segments(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	j, _, err := journal.Look(vfs.Dir(dir), journal.Options{Dir: "journal"})
+	must(t, err)
+	for _, s := range j.Segments() {
+		names = append(names, "journal/"+s.File)
+	}
+	must(t, j.Close())
+	return names
+}
+
+// segmentWith is the file with a message of queue work.
+func segmentWith(t *testing.T, dir string, message int) string {
+	t.Helper()
+	file, _ := find(t, dir, []byte(label("/", "work", message)))
+	return file
+}
+
+// changePlaces gives two files one another's names.
+func changePlaces(t *testing.T, dir, a, b string) {
+	t.Helper()
+	if a == b {
+		t.Fatalf("%s is both", a)
+	}
+	a, b = filepath.Join(dir, a), filepath.Join(dir, b)
+	must(t, os.Rename(a, a+".aside"))
+	must(t, os.Rename(b, a))
+	must(t, os.Rename(a+".aside", b))
+}
+
+func TestAStartSaysWhatIsMissing(t *testing.T) {
+	// If this fails, an operator whose disk has lost a file reads "file does not exist", and no word of check and repair.
+	t.Parallel()
+	for what, file := range map[string]func(t *testing.T, dir string) string{
+		"the manifest":             func(*testing.T, string) string { return "journal/manifest" },
+		"the users' checkpoint":    func(t *testing.T, dir string) string { return checkpointOf(t, dir, place.LogID(access.OwnLogID)) },
+		"a segment":                func(t *testing.T, dir string) string { return segments(t, dir)[0] },
+		"the newest segment":       func(t *testing.T, dir string) string { files := segments(t, dir); return files[len(files)-1] },
+		"a vhost's own checkpoint": func(t *testing.T, dir string) string { return checkpointOf(t, dir, rootLog) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			dir := image(t, false)
+			name := file(t, dir)
+			must(t, os.Remove(filepath.Join(dir, name)))
+			b, err := try(dir)
+			if err == nil { // it serves the other virtual hosts; clients of this one are told
+				defer b.Close(t.Context())
+				_, _, err = dial(b, "/")
+			}
+			if err == nil {
+				t.Fatal("nothing is missing")
+			}
+			for _, word := range []string{filepath.Base(name), "missing", "bartleby check ", "bartleby repair "} {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("%v does not say %q", err, word)
+				}
+			}
+		})
+	}
 }
 
 func TestDamageIsNamedAndRepaired(t *testing.T) {

@@ -87,15 +87,17 @@ func send(w http.ResponseWriter, r *request, a answer) {
 // memory.
 func writePieces(w http.ResponseWriter, text []byte) error {
 	control := http.NewResponseController(w)
-	for len(text) > answerPiece {
+	if len(text) <= answerPiece {
+		_, err := w.Write(text)
+		return err
+	}
+	for piece := range slices.Chunk(text, answerPiece) {
 		_ = control.SetWriteDeadline(time.Now().Add(takeWithin)) // a server without deadlines has none to set
-		if _, err := w.Write(text[:answerPiece]); err != nil {
+		if _, err := w.Write(piece); err != nil {
 			return err
 		}
-		text = text[answerPiece:]
 	}
-	_, err := w.Write(text)
-	return err
+	return nil
 }
 
 // render makes JSON of an answer, of the columns that were asked for only.

@@ -203,6 +203,24 @@ func TestArgumentsHaveAMQPsBounds(t *testing.T) {
 	}
 }
 
+func TestLargeBodiesWaitForTheEndOfAMemoryAlarm(t *testing.T) {
+	// If this fails, somebody who may declare queues goes on filling the memory when there is too little of it.
+	t.Parallel()
+	d := open(t)
+	queue := func(size int) string { return `{"arguments":{"x":"` + strings.Repeat("x", size) + `"}}` }
+	d.want(201, "PUT", "/api/queues/%2F/before", queue(64<<10))
+	d.want(204, "PUT", "/api/x/resource-limits", `{"vm_memory_high_watermark":{"absolute":50000}}`)
+	d.refused(503, "service_unavailable", "a memory alarm is in force", "PUT", "/api/queues/%2F/large", queue(alarmBodyBytes))
+	d.refused(503, "service_unavailable", "a memory alarm is in force", "POST", "/api/definitions", `{"queues":[],"x":"`+strings.Repeat("x", alarmBodyBytes)+`"}`)
+	d.want(201, "PUT", "/api/queues/%2F/small", queue(1000))
+	order := `{"source":{"queue":"before"},"ids":[` + filled(2*alarmBodyBytes, `"1"`) + `]}`
+	if w := d.send("POST", "/api/x/redrives/%2F", order); w.Code >= 500 {
+		t.Errorf("what takes messages away is refused: %d %s", w.Code, w.Body)
+	}
+	d.want(204, "PUT", "/api/x/resource-limits", `{"vm_memory_high_watermark":{"relative":0.6}}`)
+	d.want(201, "PUT", "/api/queues/%2F/large", queue(alarmBodyBytes))
+}
+
 func TestReasonsAreShort(t *testing.T) {
 	// If this fails, a refusal sends back all that it refuses.
 	t.Parallel()
@@ -251,5 +269,54 @@ func TestMatchingEnds(t *testing.T) {
 		if !p.match("ab") || p.match("b") || p.late(100) != nil {
 			t.Fatal("names are not matched although there is time")
 		}
+	}
+}
+
+// A timedWriter notes when it had to have taken what.
+type timedWriter struct {
+	*httptest.ResponseRecorder
+	deadlines []int // bytes written before each
+}
+
+func (w *timedWriter) SetWriteDeadline(at time.Time) error {
+	if left := time.Until(at); left <= 0 || left > takeWithin {
+		return fmt.Errorf("a piece has to be taken within %v", left)
+	}
+	w.deadlines = append(w.deadlines, w.Body.Len())
+	return nil
+}
+
+func TestLargeAnswersAreTakenPieceByPiece(t *testing.T) {
+	// If this fails, a client that does not read keeps an answer of any size in memory for as long as it likes.
+	t.Parallel()
+	w := &timedWriter{ResponseRecorder: httptest.NewRecorder()}
+	text := bytes.Repeat([]byte("0123456789abcdef"), 3*answerPiece/16+1)
+	if err := writePieces(w, text); err != nil || !bytes.Equal(w.Body.Bytes(), text) {
+		t.Errorf("%v, %d bytes of %d", err, w.Body.Len(), len(text))
+	}
+	if want := []int{0, answerPiece, 2 * answerPiece, 3 * answerPiece}; !slices.Equal(w.deadlines, want) {
+		t.Errorf("deadlines after %v bytes, not %v", w.deadlines, want)
+	}
+}
+
+func TestAnswersCountForTheMemoryBudget(t *testing.T) {
+	// If this fails, clients that ask for large lists and read none of them fill the memory.
+	t.Parallel()
+	d := open(t)
+	d.want(201, "PUT", "/api/queues/%2F/q", `{"arguments":{"x":"`+strings.Repeat("x", 120<<10)+`"}}`)
+	d.server.memory.total, d.server.memory.each, d.server.memory.patience = 150<<10, 150<<10, time.Nanosecond
+	other := account{budget: &d.server.memory, user: "guest"}
+	if err := other.take(t.Context(), 100<<10); err != nil { // as an answer that nobody reads does
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/api/queues", "/api/queues/%2F/q", "/api/definitions", "/api/queues?sort=name", "/api/queues?page=1"} {
+		d.refused(503, "service_unavailable", "all the memory", "GET", path, "")
+	}
+	other.end()
+	for _, path := range []string{"/api/queues", "/api/queues/%2F/q", "/api/definitions", "/api/queues?sort=name", "/api/queues?page=1"} {
+		d.want(200, "GET", path, "")
+	}
+	if taken, refused := d.server.memory.usage(); taken != 0 || refused != 5 {
+		t.Errorf("%d bytes are counted when nothing is asked for, %d were refused", taken, refused)
 	}
 }

@@ -18,6 +18,9 @@ const (
 	// itemRoom bounds the room that is made for each item of a list before they are rendered.
 	itemRoom = 4 << 10
 
+	// alarmBodyBytes bounds a body while a memory alarm holds: what is declared with it stays in memory.
+	alarmBodyBytes = 4 << 10
+
 	// reasonBytesMax bounds the reason of a refusal: it may quote what was sent.
 	reasonBytesMax = 4 << 10
 

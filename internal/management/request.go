@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/turns"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -70,6 +72,10 @@ func (r *request) decode(into any, known bool) error {
 	return r.decodeText(body, into, known)
 }
 
+// errMemoryAlarm refuses what would stay in memory while there is too little of it.
+var errMemoryAlarm = &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable",
+	Reason: fmt.Sprintf("a memory alarm is in force: until it ends a request body has at most %d bytes", alarmBodyBytes)}
+
 // decodeText decodes a document, and counts what it makes of it. All that comes by HTTP is decoded here.
 func (r *request) decodeText(text []byte, into any, known bool) error {
 	err := api.DecodeWithin(text, into, api.Bounds{Known: known, Admit: func(bytes int64) error {
@@ -101,6 +107,9 @@ func (r *request) wholeBody() ([]byte, error) {
 	size := r.ContentLength
 	if size < 0 {
 		size = most
+	}
+	if size > alarmBodyBytes && !slices.Contains(relieving, r.route) && r.server.engine.Alarms().Has(engine.LowMemory) {
+		return refuse(errMemoryAlarm)
 	}
 	if err := r.take(2 * size); err != nil { // once as it came, once as it is decoded
 		return refuse(err)

@@ -26,7 +26,8 @@ func TestResourceLimits(t *testing.T) {
 	d.want(204, "PUT", path, `{"vm_memory_high_watermark":{"absolute":"200k"}}`)
 	shown(`{"vm_memory_high_watermark":{"absolute":204800},"disk_free_limit":{"relative":1.5}}`)
 	if n := read[api.Node](d, "/api/nodes/rabbit@test"); n.MemLimit != 204_800 || n.DiskFreeLimit != 1_500_000 || n.MemAlarm || n.DiskFreeAlarm ||
-		n.MemUsed != 100_000 || n.DiskFree != 70_000_000 || n.MemStrategy != "rss" {
+		n.MemUsed != 100_000 || n.DiskFree < 70_000_000 || n.DiskFree > 80_000_000 || // segments that are ready count as free
+		n.MemStrategy != "rss" {
 		t.Errorf("%+v", n)
 	}
 	d.want(204, "PUT", path, `{"vm_memory_high_watermark":{"relative":0.4},"disk_free_limit":{"absolute":60000000}}`)
@@ -79,7 +80,7 @@ func TestAlarms(t *testing.T) {
 	}
 	metrics("rabbitmq_alarms_memory_used_watermark 0", "rabbitmq_alarms_free_disk_space_watermark 0", "rabbitmq_alarms_file_descriptor_limit 0",
 		`bartleby_alarm{resource="journal"} 0`, "rabbitmq_process_resident_memory_bytes 100000", "rabbitmq_resident_memory_limit_bytes 600000",
-		"rabbitmq_disk_space_available_bytes 70000000", "rabbitmq_disk_space_available_limit_bytes 50000000",
+		"rabbitmq_disk_space_available_limit_bytes 50000000",
 		"bartleby_memory_available_bytes 1000000", "bartleby_connections_blocked 1",
 		"bartleby_unfinished_message_bytes 1", "bartleby_unfinished_message_waiting 2", "bartleby_unfinished_message_ended_total 3", "bartleby_send_timeouts_total 4")
 	d.want(204, "PUT", "/api/x/resource-limits", `{"vm_memory_high_watermark":{"relative":0}}`)

@@ -32,6 +32,9 @@ var largeBodies = []string{
 	"x/queues/*/*/messages/*/resend", "x/lost-letters/*/messages/*/resend",
 }
 
+// relieving are the routes whose bodies name what is to leave memory, or where it goes: they are served while a memory alarm holds.
+var relieving = []string{"x/redrives/*", "x/lost-letters/*/republish", "users/bulk-delete"}
+
 // bodyBound is how many bytes the body of a request to a route has at the most; a large one has as many as the operator allows.
 func bodyBound(path string, large int64) int64 {
 	switch {

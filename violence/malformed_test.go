@@ -185,8 +185,11 @@ func method(channel, class, number uint16, args ...byte) []byte {
 func short(s string) []byte { return append([]byte{byte(len(s))}, s...) }
 
 // session logs in, tunes, opens the vhost and channel 1, without waiting for answers.
-func session(*rand.Rand) []byte {
-	login := "\x00guest\x00guest"
+func session(*rand.Rand) []byte { return sessionOf("guest") }
+
+// sessionOf is session of a user whose password is the name.
+func sessionOf(user string) []byte {
+	login := "\x00" + user + "\x00" + user
 	startOK := binary.BigEndian.AppendUint32(nil, 0)
 	startOK = append(startOK, short("PLAIN")...)
 	startOK = binary.BigEndian.AppendUint32(startOK, uint32(len(login)))

@@ -88,7 +88,7 @@ func newConn(s *Server, id uint64, accepted net.Conn) *conn {
 		server: s, id: id, socket: socket, connectedAt: time.Now(),
 		name:    fmt.Sprintf("%v -> %v", socket.RemoteAddr(), socket.LocalAddr()),
 		numbers: make(map[uint16]*channel),
-		outbox:  newOutbox(&s.buffers, socket),
+		outbox:  newOutbox(&s.buffers, socket, &s.answers, s.options.UnfinishedMax/answersShare),
 	}
 	c.tls, _ = accepted.(*tls.Conn)
 	c.log = s.log.With("category", "connection")

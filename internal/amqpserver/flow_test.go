@@ -148,3 +148,38 @@ func TestHeldBackClientDies(t *testing.T) {
 		c.link.unpark()
 	})
 }
+
+// If it failed, many clients that ask without reading the answers could take all of the memory together.
+func TestClientsThatNeverReadShareABound(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(o *Options) { o.UnfinishedMax = 4 << 20 }, func(b *bed) {
+		body := strings.Repeat("b", 100_000)
+		b.script.answer = func(l *scriptLink, k *vhost.Command) bool {
+			if k.Kind == vhost.Publish {
+				l.door.Emit(&vhost.Effect{Kind: vhost.SendBack, Channel: k.Channel, Message: message("", "q", "\x00\x00", body)})
+			}
+			return k.Kind == vhost.Publish
+		}
+		for range 40 {
+			c := b.open(0)
+			c.openChannel(1)
+			synctest.Wait()
+			close(c.mute)
+			for range 20 {
+				c.sends(publishing(1, "q", "x"))
+			}
+			synctest.Wait()
+		}
+		n := b.server.answers.Load()
+		if most := int64(4<<20/answersShare + 40*4*100_000); n > most || n < 4<<20/answersShare {
+			t.Errorf("%d octets of answers wait", n)
+		}
+		for _, conn := range b.server.live() {
+			conn.cut()
+		}
+		synctest.Wait()
+		if n := b.server.answers.Load(); n != 0 {
+			t.Errorf("%d octets are counted of connections that are gone", n)
+		}
+	})
+}

@@ -73,6 +73,7 @@ func (c *conn) protocolHeader() error {
 
 // start learns who the client is.
 func (c *conn) start() error {
+	time.Sleep(startPause)
 	c.outbox.put(wire.AppendMethod(nil, 0, &wire.ConnectionStart{
 		VersionMajor: 0, VersionMinor: 9, ServerProperties: c.server.properties(),
 		Mechanisms: strings.Join(c.mechanisms(), " "), Locales: "en_US",

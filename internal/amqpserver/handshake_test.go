@@ -250,3 +250,16 @@ func TestCloseDuringHandshake(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// If it failed, the Java client over Netty would lose connection.start, which it is not ready for when it has sent its header.
+func TestStartDoesNotComeAtOnce(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		c, begun := b.dial().listen(), time.Now()
+		c.raw([]byte(wire.ProtocolHeader))
+		expect[*wire.ConnectionStart](c, 0)
+		if wait := time.Since(begun); wait != startPause {
+			t.Errorf("it came after %v", wait)
+		}
+	})
+}

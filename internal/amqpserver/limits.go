@@ -45,6 +45,15 @@ const (
 	// client sends without reading. Deliveries are bounded by the window besides.
 	unsentBytesMax = 16 << 20
 
+	// answersShare: when what waits so, of all connections together, is more than one part in so many of
+	// Options.UnfinishedMax, readers pause from unsentBytesLeast on.
+	answersShare     = 2
+	unsentBytesLeast = 64 << 10
+
+	// startPause is how long connection.start waits after the protocol header: the Java client over Netty before 5.34
+	// loses it when it comes at once. RabbitMQ takes about as long. Source: ours, decision 17.
+	startPause = 3 * time.Millisecond
+
 	// announceFrom is the size of a body from which on the engine is asked, before the body has arrived, whether it may be
 	// published: a smaller one is here in no time.
 	announceFrom = 64 << 10

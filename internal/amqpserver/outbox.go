@@ -17,19 +17,25 @@ type outbox struct {
 	sent    atomic.Uint64 // octets
 	writes  atomic.Uint64 // that sent them
 
+	// answers counts what is unsent of all connections and took no window; the reader pauses when that is more than
+	// answersMax, and something of its own waits. Zero means no limit.
+	answers    *atomic.Int64
+	answersMax int64
+
 	mu struct {
 		sync.Mutex
 		queue    [][]byte // chunks
 		cost     int64    // window taken by what is in queue
 		unsent   int      // octets in queue and with the writer
+		answers  int64    // octets in queue that took no window
 		sealed   bool     // connection.close or close-ok is in
 		finished bool     // nothing more comes: the writer ends when the queue is empty
 		broken   bool     // the socket takes nothing more
 	}
 }
 
-func newOutbox(b *buffers, s *socket) outbox {
-	return outbox{socket: s, buffers: b, wake: make(chan struct{}, 1), eased: make(chan struct{}, 1)}
+func newOutbox(b *buffers, s *socket, answers *atomic.Int64, answersMax int64) outbox {
+	return outbox{socket: s, buffers: b, answers: answers, answersMax: answersMax, wake: make(chan struct{}, 1), eased: make(chan struct{}, 1)}
 }
 
 // pending is how many chunks wait for the writer.
@@ -61,6 +67,10 @@ func (o *outbox) put(chunk []byte, cost int64) (written bool) {
 		chunk = chunk[n:]
 	}
 	o.mu.cost += cost
+	if cost == 0 {
+		o.mu.answers += int64(len(chunk))
+		o.answers.Add(int64(len(chunk)))
+	}
 	o.add(chunk)
 	o.mu.Unlock()
 	signal(o.wake)
@@ -131,7 +141,8 @@ func (o *outbox) isOver() bool {
 func (o *outbox) isFull() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.mu.unsent > unsentBytesMax && !o.mu.sealed && !o.mu.broken
+	tight := o.answersMax > 0 && o.answers.Load() > o.answersMax
+	return (o.mu.unsent > unsentBytesMax || tight && o.mu.unsent > unsentBytesLeast) && !o.mu.sealed && !o.mu.broken
 }
 
 // waiting is how many octets are unsent.
@@ -156,8 +167,8 @@ func (o *outbox) write(written func(cost int64)) error {
 		for {
 			o.mu.Lock()
 			chunks, o.mu.queue = o.mu.queue, chunks[:0]
-			cost := o.mu.cost
-			o.mu.cost = 0
+			cost, answers := o.mu.cost, o.mu.answers
+			o.mu.cost, o.mu.answers = 0, 0
 			finished := o.mu.finished
 			o.mu.Unlock()
 			if len(chunks) == 0 {
@@ -169,6 +180,7 @@ func (o *outbox) write(written func(cost int64)) error {
 			iov = append(iov[:0], chunks...)
 			n, err := o.send(iov)
 			o.writes.Add(1)
+			o.answers.Add(-answers)
 			if err != nil {
 				o.fail()
 				return err
@@ -219,6 +231,8 @@ func (o *outbox) fail() {
 	o.mu.Lock()
 	o.mu.broken = true
 	o.mu.unsent = 0
+	o.answers.Add(-o.mu.answers)
+	o.mu.answers = 0
 	o.mu.queue = slices.Delete(o.mu.queue, 0, len(o.mu.queue))
 	o.mu.Unlock()
 	signal(o.eased)

@@ -24,6 +24,7 @@ type Server struct {
 	letIn  atomic.Int64 // connections that are open
 	opened atomic.Int64 // channels that are open
 
+	answers         atomic.Int64 // octets that wait to be sent and took no window
 	underWay        atomic.Int64 // octets of batches that the engine has, with their commands
 	unfinished      unfinished
 	unfinishedEnded atomic.Uint64 // connections

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -82,7 +83,7 @@ func TestSocketWritesWhatTheKernelTakes(t *testing.T) {
 	t.Parallel()
 	s, peer := pair(t)
 	b := newBuffers()
-	o := newOutbox(&b, s)
+	o := newOutbox(&b, s, new(atomic.Int64), 0)
 	var said []byte
 	full := false
 	for i := 0; !full || len(said) < 8<<20; i++ {

@@ -244,10 +244,14 @@ func (c *conn) freed() {
 
 // read waits for the next octets, once there is room for what they lead to. It keeps the heartbeats going meanwhile.
 func (c *conn) read() error {
-	for c.mustPause() {
+	paused := false
+	for ; c.mustPause(); paused = true {
 		c.pause(0)
 	}
-	if c.stalled {
+	switch {
+	case c.stalled && paused: // the pause may have taken the signal that there is room
+		return nil
+	case c.stalled:
 		return c.awaitRoom()
 	}
 	if c.checkAt.IsZero() && c.isUnfinished() {

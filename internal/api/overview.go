@@ -122,6 +122,7 @@ type Node struct {
 	DiskFreeLimit   int64              `json:"disk_free_limit"`
 	DiskFreeAlarm   bool               `json:"disk_free_alarm"`
 	JournalAlarm    bool               `json:"journal_alarm"`   // ours: nothing but the reserve is left
+	StorageState    string             `json:"storage_state"`   // ours: running, or waiting for disk space
 	ClockAlarm      bool               `json:"clock_alarm"`     // ours: the clock is behind the time of virtual hosts,
 	ClockBehindMS   int64              `json:"clock_behind_ms"` // by so much; it holds nobody back
 	NetTicktime     int                `json:"net_ticktime"`

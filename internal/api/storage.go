@@ -3,7 +3,10 @@ package api
 // Storage answers GET /api/x/storage: what is on the disk, and what was done for it since the broker started. Sizes are in
 // bytes.
 type Storage struct {
-	Sync           string             `json:"sync"` // of virtual hosts that choose nothing else: always, interval, never
+	State          string             `json:"state"`        // running, or waiting for disk space: then figures may be of what is not safe yet
+	StateReason    string             `json:"state_reason"` // empty: it runs
+	StateSince     *string            `json:"state_since"`  // RFC 3339 with ms; null: it runs
+	Sync           string             `json:"sync"`         // of virtual hosts that choose nothing else: always, interval, never
 	SyncIntervalMS int64              `json:"sync_interval_ms"`
 	Live           int64              `json:"live_bytes"` // of messages and pages that are needed, at most
 	LiveShare      float64            `json:"live_share"` // of the segments, 0 to 1

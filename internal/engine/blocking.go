@@ -186,6 +186,9 @@ func (r *runner) mustStall(p *post) bool {
 
 func (r *runner) stall(p *post) {
 	r.stalled = append(r.stalled, *p)
+	if r.alarms() != 0 {
+		r.block(p.link) // who waits in vain shall know for what
+	}
 	p.link.stalled++
 }
 

@@ -3,12 +3,15 @@ package engine
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -124,6 +127,82 @@ func TestCloseWithoutTimeForACheckpoint(t *testing.T) {
 		defer stop(t, e)
 		if got := ready(t, e, "work"); got != n {
 			t.Errorf("%d of %d messages are there", got, n)
+		}
+	})
+}
+
+// If this fails, nobody can see how a broker stands while its log waits for room, nobody can connect, or they are not told
+// why nothing goes on; or a strict look shows what is not safe.
+func TestSeenWhileTheLogWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		e := start(t, d, noReserve)
+		defer stop(t, e)
+		publisher, _ := fillUp(t, d, e)
+		within(t, time.Second, "a glance, a connection and its end, the storage's figures", func() {
+			n := 0
+			err := e.Glance(t.Context(), "/", func(v *vhost.VHost) { n = len(v.Channels()) })
+			if err != nil || n == 0 {
+				t.Errorf("%d channels are seen: %v", n, err)
+			}
+			attach(t, e, "").link.Close()
+			if s := e.Storage(t.Context()); s.Waiting == nil || len(s.VHosts) != 1 || s.VHosts[0].Down != nil || s.VHosts[0].Live == 0 {
+				t.Errorf("the storage: %+v", s)
+			}
+		})
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := e.Look(soon, "/", func(*vhost.VHost) {}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a look has shown what is not safe: %v", err)
+		}
+		if why := e.WhyLate("/"); !strings.Contains(why, "waits for disk space since") {
+			t.Errorf("why: %s", why)
+		}
+		if _, err := e.ChangeAccess(t.Context(), access.Command{Kind: access.PutUser, User: "u"}); !errors.Is(err, ErrNoRoom) {
+			t.Errorf("a change of users: %v", err)
+		}
+		late := attach(t, e, "")
+		late.post(declare("another"))
+		late.expect("blocked low on disk")
+
+		publisher.expect("blocked low on disk")
+		d.budget(-1)
+		time.Sleep(2 * noSpaceRetry) // of the bubble's time
+		synctest.Wait()
+		if e.Waiting() != nil || e.Alarms() != 0 {
+			t.Errorf("there is room, and it waits: %v, alarms %v", e.Waiting(), e.Alarms())
+		}
+		if n := ready(t, e, "work"); n != 41 {
+			t.Errorf("%d messages are there, not 41", n)
+		}
+		if ready(t, e, "another") != 0 {
+			t.Error("the queue is not empty")
+		}
+	})
+}
+
+// If this fails, a connection to a vhost that does not answer is let wait until the client gives up, and takes the silence
+// for a refusal.
+func TestAttachSaysWhyItTakesSoLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		e := start(t, d)
+		defer stop(t, e)
+		c := attach(t, e, "")
+		release := d.holdSyncs()
+		c.post(declare("work"))
+		synctest.Wait()
+		within(t, attachPatience, "the refusal", func() {
+			_, err := e.Attach(&client{t: t}, ConnInfo{Name: "test", VHost: "/"})
+			var refused *amqp.Error
+			if !errors.As(err, &refused) || refused.Code != amqp.CodeInternalError || !strings.Contains(refused.Text, "did not answer in time") {
+				t.Errorf("refused with %v", err)
+			}
+		})
+		release()
+		synctest.Wait()
+		if n := len(e.allRunners()[0].links); n != 1 {
+			t.Errorf("%d links are left, one is open", n)
 		}
 	})
 }

@@ -175,7 +175,12 @@ func (a *accessLog) decide(commands []access.Command) (out access.Outcome, last 
 // ChangeAccess decides changes of users, vhosts and permissions, and answers when they are safe and in force:
 // vhosts that were made can be entered, those that were deleted are gone. Created reports whether the last
 // command made something new. A refusal is an *amqp.Error; the commands before it stand.
+//
+// While the log waits for room on the disk it is ErrNoRoom, and nothing is decided.
 func (e *Engine) ChangeAccess(ctx context.Context, commands ...access.Command) (created bool, err error) {
+	if e.Waiting() != nil {
+		return false, fmt.Errorf("%w: %s", ErrNoRoom, e.diskAdvice())
+	}
 	e.change.Lock()
 	defer e.change.Unlock()
 	a := e.access.Load()

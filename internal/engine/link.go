@@ -2,10 +2,14 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -69,7 +73,7 @@ func (l *Link) Close() { l.runner.await(context.Background(), l.leave()) }
 func (l *Link) leave() (ended chan error) {
 	ended = make(chan error, 1)
 	l.runner.put(post{
-		link: l, done: ended, batch: &Batch{Commands: []vhost.Command{{Kind: vhost.Disconnect, Conn: l.conn}}},
+		link: l, glance: true, done: ended, batch: &Batch{Commands: []vhost.Command{{Kind: vhost.Disconnect, Conn: l.conn}}},
 	})
 	return ended
 }
@@ -169,11 +173,39 @@ func (e *Engine) Attach(d Door, info ConnInfo) (*Link, error) {
 		return nil, err
 	}
 	l.counted.Store(true)
-	if err := e.attach(context.Background(), l); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), attachPatience)
+	defer cancel()
+	if err := e.attach(ctx, l); err != nil {
 		l.discount()
+		if ctx.Err() != nil {
+			err = amqp.InternalError("%s", e.WhyLate(info.VHost))
+		}
 		return nil, err
 	}
 	return l, nil
+}
+
+// attachPatience is how long a vhost may take to let a connection in: less than clients and handshakes wait, so that who
+// waits in vain learns why.
+const attachPatience = 5 * time.Second
+
+// WhyLate says why a vhost does not answer, and what to do.
+func (e *Engine) WhyLate(vhost string) string {
+	switch w := e.Waiting(); {
+	case w != nil:
+		return fmt.Sprintf("vhost '%s' waits for disk space since %s (%v): %s", vhost, w.Since.UTC().Format(time.RFC3339), w.Err, e.diskAdvice())
+	case e.scribe.roomFor() > journal.Draining:
+		return fmt.Sprintf("vhost '%s' waits for disk space: %s", vhost, e.diskAdvice())
+	case e.LowOnDisk():
+		return fmt.Sprintf("vhost '%s' did not answer in time, the alarm of the disk holds: %s", vhost, e.diskAdvice())
+	}
+	return fmt.Sprintf("vhost '%s' did not answer in time: the disk or the machine is too slow, or hangs; see the broker's log", vhost)
+}
+
+// diskAdvice says what to do about a disk without room.
+func (e *Engine) diskAdvice() string {
+	use := e.diskUse()
+	return cmp.Or(use.Advice(), "give the disk some room")
 }
 
 // attach makes l known to its vhost.
@@ -195,7 +227,7 @@ func (e *Engine) attach(ctx context.Context, l *Link) error {
 	}
 	l.runner, l.conn = r, vhost.ConnID(e.ids.Add(1))
 	done := make(chan error, 1)
-	r.put(post{link: l, done: done, batch: &Batch{Commands: []vhost.Command{{
+	r.put(post{link: l, glance: true, done: done, batch: &Batch{Commands: []vhost.Command{{
 		Kind: vhost.Connect, Conn: l.conn, Window: info.Window,
 		Definition: &vhost.Definition{Name: info.Name, User: e.userIDOf(info.User), CancelNotify: info.CancelNotify},
 	}}}})
@@ -284,11 +316,21 @@ func (e *Engine) Do(ctx context.Context, vhostName, user string, commands ...vho
 // Look runs fn inside the vhost's loop, on live state: it must be short, and keep nothing of it. It returns
 // when everything that fn can have seen is safe.
 func (e *Engine) Look(ctx context.Context, vhostName string, fn func(*vhost.VHost)) error {
+	return e.look(ctx, vhostName, false, fn)
+}
+
+// Glance is Look for what only shows how things stand: while the log waits for room on the disk it does not wait with it, and
+// may show what is not safe yet.
+func (e *Engine) Glance(ctx context.Context, vhostName string, fn func(*vhost.VHost)) error {
+	return e.look(ctx, vhostName, true, fn)
+}
+
+func (e *Engine) look(ctx context.Context, vhostName string, glance bool, fn func(*vhost.VHost)) error {
 	r, err := e.runnerOf(vhostName)
 	if err != nil {
 		return err
 	}
 	done := make(chan error, 1)
-	r.put(post{look: fn, done: done})
+	r.put(post{look: fn, glance: glance, done: done})
 	return r.await(ctx, done)
 }

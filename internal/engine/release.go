@@ -17,8 +17,9 @@ type port struct {
 
 // look is an answer that waits until batch after is safe.
 type look struct {
-	after place.Index
-	done  chan error
+	after  place.Index
+	glance bool // of the post
+	done   chan error
 }
 
 // emit sends an effect on its way: to its door if it may leave, else behind what waits on its channel.
@@ -108,8 +109,9 @@ func (r *runner) releaseHeld() {
 	clear(r.held[len(still):])
 	r.held = still
 	looks := r.looks[:0]
+	waiting := r.engine.Waiting() != nil
 	for _, l := range r.looks {
-		if l.after <= r.safe {
+		if l.after <= r.safe || l.glance && waiting {
 			l.done <- nil
 		} else {
 			looks = append(looks, l)
@@ -118,14 +120,14 @@ func (r *runner) releaseHeld() {
 	r.looks = looks
 }
 
-// answer ends a look when all that it may have seen is safe.
-func (r *runner) answer(done chan error) {
-	if r.appended <= r.safe {
-		done <- nil
+// answer ends a look when all that it may have seen is safe. A glance does not wait for that while the log waits for room.
+func (r *runner) answer(p *post) {
+	if r.appended <= r.safe || p.glance && r.engine.Waiting() != nil {
+		p.done <- nil
 		return
 	}
 	r.urge(r.appended)
-	r.looks = append(r.looks, look{r.appended, done})
+	r.looks = append(r.looks, look{r.appended, p.glance, p.done})
 }
 
 func (r *runner) flushDoors() {

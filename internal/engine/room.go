@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
@@ -10,6 +11,9 @@ import (
 // On a disk that fills up the uses of the log stop one after the other (journal.Use): publishers wait, then dead letters
 // stay where they are, then nothing is decided any more until a checkpoint has given space back. Only if even that finds
 // no room the scribe waits. Source: ours, decision 17.
+
+// ErrNoRoom refuses what would have to wait until the disk has room.
+var ErrNoRoom = errors.New("the log waits for disk space")
 
 // Waiting says that nothing can be written, and so nothing be confirmed, because the disk has no room at all.
 type Waiting struct {
@@ -31,6 +35,11 @@ func (s *scribe) setWaiting(err error) {
 	switch {
 	case err == nil && was != nil:
 		s.waiting.Store(nil)
+		if s.full.Load() {
+			s.lookForRoom()
+		} else {
+			s.noRoomFor(journal.Growing)
+		}
 		s.slog.Warn("disk has room again", "waited", time.Since(was.Since).Round(time.Millisecond).String())
 	case err != nil && was == nil:
 		s.waiting.Store(&Waiting{time.Now(), err})
@@ -38,6 +47,7 @@ func (s *scribe) setWaiting(err error) {
 		s.mu.Lock()
 		s.room.Broadcast()
 		s.mu.Unlock()
+		s.onSpace(s.roomFor()) // who only wants to see how things stand is answered
 	}
 }
 
@@ -77,9 +87,6 @@ func (s *scribe) lookForRoom() {
 	s.tables.RLock()
 	use := s.journal.Room()
 	s.tables.RUnlock()
-	if s.waiting.Load() != nil {
-		use = journal.Committed
-	}
 	s.noRoomFor(max(use, s.fullUse()))
 }
 
@@ -102,6 +109,9 @@ func (s *scribe) fullUse() journal.Use {
 
 // noRoomFor takes note of the first use for which there is room; Growing: for all.
 func (s *scribe) noRoomFor(use journal.Use) {
+	if s.waiting.Load() != nil { // a batch finds no room, whatever is left for smaller ones
+		use = journal.Committed
+	}
 	if was := journal.Use(s.use.Swap(uint32(use))); was != use {
 		s.onSpace(use)
 		if use > was {

@@ -84,11 +84,12 @@ type runner struct {
 
 // post is what somebody puts into the inbox: a batch of a link, or a look.
 type post struct {
-	link  *Link
-	batch *Batch
-	look  func(*vhost.VHost)
-	done  chan error
-	next  int // of the batch's commands
+	link   *Link
+	batch  *Batch
+	look   func(*vhost.VHost)
+	glance bool // the look need not wait with the log for room on the disk
+	done   chan error
+	next   int // of the batch's commands
 }
 
 // failure is why a runner has stopped for good.
@@ -269,7 +270,7 @@ func (r *runner) step(inbox []post) (ticked bool) {
 		case p.look != nil:
 			r.finish()
 			p.look(r.vhost)
-			r.answer(p.done)
+			r.answer(p)
 			r.begin()
 		case r.mustStall(p):
 			r.stall(p)
@@ -378,7 +379,7 @@ func (r *runner) stepCommands(p *post) bool {
 func (r *runner) end(p *post) {
 	p.batch.free()
 	if p.done != nil {
-		r.answer(p.done)
+		r.answer(p)
 	}
 }
 

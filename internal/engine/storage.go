@@ -31,7 +31,8 @@ type Storage struct {
 	Rewritten                    uint64 // segments given back by them
 	Rewriting                    bool   // under way
 
-	Disk DiskUse // as it was seen last
+	Disk    DiskUse  // as it was seen last
+	Waiting *Waiting // for room on the disk; nil: not so
 
 	VHosts []VHostStorage // in order of their names
 }
@@ -130,7 +131,7 @@ func (e *Engine) Storage(ctx context.Context) Storage {
 		s.Live += v.Live
 		s.VHosts = append(s.VHosts, v)
 	}
-	s.Disk = e.diskUse()
+	s.Disk, s.Waiting = e.diskUse(), e.Waiting()
 	slices.SortFunc(s.VHosts, func(a, b VHostStorage) int { return cmp.Compare(a.Name, b.Name) })
 	return s
 }
@@ -143,7 +144,7 @@ func (e *Engine) vhostStorage(ctx context.Context, name string) VHostStorage {
 	}
 	found := make(chan VHostStorage, 1)
 	done := make(chan error, 1)
-	r.put(post{done: done, look: func(v *vhost.VHost) {
+	r.put(post{done: done, glance: true, look: func(v *vhost.VHost) {
 		s, sync := v.Storage(), v.Sync()
 		if sync == vhost.SyncDefault {
 			sync = e.sync

@@ -15,7 +15,7 @@ func (e *Engine) Unconfirmed(ctx context.Context, name string) (map[vhost.Channe
 	}
 	found := make(chan map[vhost.ChannelID]int, 1)
 	done := make(chan error, 1)
-	r.put(post{done: done, look: func(*vhost.VHost) { // now the runner is ours
+	r.put(post{done: done, glance: true, look: func(*vhost.VHost) { // now the runner is ours
 		all := map[vhost.ChannelID]int{}
 		for _, p := range r.held {
 			for i := p.first; i < len(p.held); i++ {

@@ -13,7 +13,7 @@ import (
 func look(ctx context.Context, e *engine.Engine, name string, fn func(*vhost.VHost)) error {
 	var taken atomic.Bool // by fn, or by who does not want it any more
 	ended := make(chan struct{})
-	err := e.Look(ctx, name, func(v *vhost.VHost) {
+	err := e.Glance(ctx, name, func(v *vhost.VHost) {
 		if taken.CompareAndSwap(false, true) {
 			defer close(ended)
 			fn(v)

@@ -12,6 +12,7 @@ func (s *scrape) resourceMetrics(x *exposition, m *engine.Resources) {
 	for a := range engine.EveryAlarm.Each() {
 		add(x, "bartleby_alarms_raised_total", m.Raised[a], "resource", a.String())
 	}
+	one(x, "bartleby_storage_waiting", gauge, "Is 1 while nothing can be written, and so nothing be confirmed, for want of disk space", flag(s.server.engine.Waiting() != nil))
 	blocked := 0
 	for i := range s.live {
 		if s.live[i].State == "blocked" {

@@ -31,7 +31,8 @@ func (s *Server) node(ctx context.Context, w spans) api.Node {
 		MemUsed: m.MemoryUsed, MemLimit: m.MemoryLimit, MemAlarm: m.Alarms.Has(engine.LowMemory), MemStrategy: "rss",
 		DiskFree: max(m.DiskFree, 0), DiskFreeLimit: m.DiskLimit,
 		DiskFreeAlarm: m.Alarms.Has(engine.LowDisk | engine.JournalFull), JournalAlarm: m.Alarms.Has(engine.JournalFull),
-		ClockAlarm: clocks.Alarm(), ClockBehindMS: clocks.Behind().Milliseconds(),
+		StorageState: storageState(s.engine),
+		ClockAlarm:   clocks.Alarm(), ClockBehindMS: clocks.Behind().Milliseconds(),
 		DBDir: s.options.Data, ExchangeTypes: exchangeTypes(),
 		ConfigFiles: s.options.ConfigFiles, LogFiles: s.options.LogFiles, AuthMechanisms: s.mechanisms(),
 		Applications: api.List[api.Application]{

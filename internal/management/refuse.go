@@ -9,6 +9,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/turns"
 )
 
@@ -105,6 +106,9 @@ func translate(err error) *api.Error {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 			return &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable",
 				Reason: "the virtual host did not answer in time; are publishers blocked by an alarm?"}
+		}
+		if errors.Is(err, engine.ErrNoRoom) {
+			return &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: err.Error()}
 		}
 		return &api.Error{Status: http.StatusInternalServerError, Kind: "internal_server_error", Reason: err.Error()}
 	}

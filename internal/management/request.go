@@ -164,7 +164,15 @@ func needKeys(keys ...key) error {
 func (r *request) look(name string, fn func(*vhost.VHost)) error {
 	ctx, cancel := context.WithTimeout(r.Context(), lookPatience)
 	defer cancel()
-	return look(ctx, r.server.engine, name, fn)
+	return r.late(name, look(ctx, r.server.engine, name, fn))
+}
+
+// late says of a virtual host that has not answered in time why it has not.
+func (r *request) late(name string, err error) error {
+	if !errors.Is(err, context.DeadlineExceeded) || r.Context().Err() != nil {
+		return err
+	}
+	return &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: r.server.engine.WhyLate(name)}
 }
 
 // do runs commands in a virtual host with the caller's permissions.
@@ -176,7 +184,8 @@ func (r *request) do(name string, commands ...vhost.Command) ([]vhost.Effect, er
 func (r *request) doAs(user, name string, commands ...vhost.Command) ([]vhost.Effect, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), commandPatience)
 	defer cancel()
-	return r.server.engine.Do(ctx, name, user, commands...)
+	effects, err := r.server.engine.Do(ctx, name, user, commands...)
+	return effects, r.late(name, err)
 }
 
 // change decides changes of users, virtual hosts and permissions, and takes the view that follows.

@@ -66,6 +66,9 @@ func (s *Server) Close() { s.sampler.close() }
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	maps.Copy(w.Header(), s.options.Headers)
+	if s.engine.Waiting() != nil { // what is shown may not be safe yet
+		w.Header().Set("X-Bartleby-State", stateWaiting)
+	}
 	s.options.CORS.allow(w.Header(), hr)
 	r := &request{Request: hr, server: s, writer: w, view: s.engine.Access()}
 	if s.besideAPI(w, hr) || s.serveTool(w, hr) || s.serveConsole(w, hr) {

@@ -35,6 +35,11 @@ func showStorage(s *engine.Storage) api.Storage {
 		Rewriting: api.RewritingStorage{Running: s.Rewriting, Done: s.Rewritings, Failed: s.RewritingsFailed, Segments: s.Rewritten},
 		Syncs:     api.SyncStorage{Count: s.Syncs.Count, Seconds: s.Syncs.Sum.Seconds()},
 	}
+	shown.State = stateRunning
+	if w := s.Waiting; w != nil {
+		since := w.Since.UTC().Format(isoTime)
+		shown.State, shown.StateReason, shown.StateSince = stateWaiting, w.Err.Error(), &since
+	}
 	for _, w := range writtenBytes(s) {
 		shown.Written[w.kind] = w.bytes
 	}
@@ -59,6 +64,19 @@ func showStorage(s *engine.Storage) api.Storage {
 		shown.VHosts = append(shown.VHosts, of)
 	}
 	return shown
+}
+
+// States of the storage, and of all that is shown while it waits.
+const (
+	stateRunning = "running"
+	stateWaiting = "waiting for disk space"
+)
+
+func storageState(e *engine.Engine) string {
+	if e.Waiting() != nil {
+		return stateWaiting
+	}
+	return stateRunning
 }
 
 // kindBytes is how much was written for something.

@@ -216,6 +216,8 @@ func (w *watch) resources() Resources {
 	}
 	if f.DiskFree < 0 {
 		r.DiskLimit = 0
+	} else {
+		r.DiskFree -= f.spare // as other programs see it
 	}
 	for a := range EveryAlarm.Each() {
 		r.Raised[a] = w.counts[bits.TrailingZeros8(uint8(a))].Load()

@@ -57,7 +57,7 @@ var deadChecks = []check{
 	{11, 3, "a full target with drop-head takes it and drops its own head", []string{"target-drops-its-head"}},
 	{11, 4, "after a kill while messages expire each is in one place", []string{testPrefix + "violence TestKillConfirmed"}},
 
-	{12, 1, "a letter without an exchange is kept, and arrives as one death", []string{"held-without-exchange", scenarioPrefix + "hold-exchange-missing", scenarioPrefix + "hold-restart", scenarioPrefix + "hold-policy-changes"}},
+	{12, 1, "a letter without an exchange is kept, and arrives as one death", []string{"held-without-exchange", "held-for-a-cycle", scenarioPrefix + "hold-exchange-missing", scenarioPrefix + "hold-restart", scenarioPrefix + "hold-policy-changes"}},
 	{12, 2, "with drop-head it is not kept; with us it is", []string{"held-needs-reject-publish"}},
 	{12, 3, "a letter waits for one target and is not sent again to the other", []string{"held-for-one-target", scenarioPrefix + "hold-one-target", scenarioPrefix + "hold-one-target-restart", scenarioPrefix + "hold-target-deleted"}},
 	{12, 4, "kept letters count in the length limit", []string{"held-counts-in-the-limit", scenarioPrefix + "hold-limit"}},

@@ -57,6 +57,22 @@ var holdCases = []Case{
 		},
 	},
 	{
+		Topic: dead, Section: 12, Name: "held-for-a-cycle",
+		Rule: "With at-least-once a letter that would come round in a cycle stays in its queue, and arrives once the exchange leads elsewhere.",
+		Run: func(t *T) {
+			ch := t.channel()
+			x, dlq := ch.exchange("x", "fanout"), ch.queue("dlq")
+			q := ch.durable("q", sure, dlx(x), amqp.Table{"x-message-ttl": int32(20)})
+			ch.bind(q, x, "")
+			ch.put("", q, "m")
+			ch.awaitKept(q, kept{Messages: 1, Held: 1})
+			t.must(ch.QueueUnbind(q, "", x, nil))
+			ch.bind(dlq, x, "")
+			t.equal("deaths", t.deaths(ch.take(dlq, 1)[0]), []death{{Queue: q, Reason: "expired", Count: 1, Keys: []string{q}}})
+			ch.awaitKept(q, kept{})
+		},
+	},
+	{
 		Topic: dead, Section: 12, Name: "held-for-one-target",
 		Rule: "With at-least-once a letter that one of two targets refuses reaches the other once, stays in its queue, and goes to the first when that has room.",
 		Run: func(t *T) {

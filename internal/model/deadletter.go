@@ -209,8 +209,12 @@ func (v *VHost) send(h *hop) {
 		return
 	}
 	for _, t := range cycles {
-		v.lay(h, m, "cycle", t.name)
-		h.took = append(slices.Clip(h.took), t.name)
+		switch {
+		case !h.holds:
+			v.lay(h, m, "cycle", t.name)
+		case h.missing == "":
+			h.missing = "cycle"
+		}
 	}
 }
 
@@ -243,7 +247,7 @@ func (v *VHost) hold(c *Copy, h *hop) {
 }
 
 // canMove reports whether something would come of trying a held letter again: a target that has not got it takes it
-// now, or will never have it, or only those that have it are left. Source: ours, design §5; reference dead-lettering 12.
+// now, or only those that have it are left. Source: ours, design §5; reference dead-lettering 12.
 func (v *VHost) canMove(q *queue, c *Copy) bool {
 	m := v.onItsWay(q, c.message)
 	targets := v.targets(q, m)
@@ -253,7 +257,10 @@ func (v *VHost) canMove(q *queue, c *Copy) bool {
 			continue
 		}
 		open++
-		if m.cycles(t.name) || !t.refuses(m) && v.wins(c, t) || t.settings.overflow == "reject-publish-dlx" && t.settings.hasDLX {
+		if m.cycles(t.name) {
+			continue // until another way leads elsewhere
+		}
+		if !t.refuses(m) && v.wins(c, t) || t.settings.overflow == "reject-publish-dlx" && t.settings.hasDLX {
 			return true
 		}
 	}

@@ -75,10 +75,7 @@ func (v *VHost) states(q *queue) []CopyState {
 			Acquired: c.Acquired, Failed: c.Failed, Cause: c.Cause, Took: slices.Sorted(slices.Values(c.Took)),
 		}
 		if c.Place == Held { // for what it waits now
-			x.Cause = "refused"
-			if len(v.targets(q, v.onItsWay(q, c.message))) == 0 {
-				x.Cause = v.nowhere(q)
-			}
+			x.Cause = v.waitsFor(q, c)
 		}
 		if m := c.message; m.letter() {
 			x.History = m.history()
@@ -86,6 +83,23 @@ func (v *VHost) states(q *queue) []CopyState {
 		list = append(list, x)
 	}
 	return list
+}
+
+// waitsFor is why a held letter is held now.
+func (v *VHost) waitsFor(q *queue, c *Copy) string {
+	m := v.onItsWay(q, c.message)
+	cause := v.nowhere(q)
+	for _, t := range v.targets(q, m) {
+		switch {
+		case m.cycles(t.name):
+			cause = "cycle"
+		case !slices.Contains(c.Took, t.name):
+			return "refused"
+		case cause != "cycle":
+			cause = "refused"
+		}
+	}
+	return cause
 }
 
 // Equal reports whether s and o say the same.

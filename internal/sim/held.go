@@ -28,7 +28,11 @@ func (w *world) withheld(st *step, e *entry, f *vhost.Fact) {
 	if len(f.Took) > 0 {
 		w.result.Partly++
 	}
-	if p := w.checkPassage(st, d, 0); p != nil {
+	tooFar := vhost.Cause(0)
+	if f.Cause == vhost.LostHops {
+		tooFar = vhost.LostHops
+	}
+	if p := w.checkPassage(st, d, tooFar); p != nil {
 		if p.held != f.Cause {
 			w.violate(Held, "message %d is held in %q for %q, expected %q", e.message, e.line.name, f.Cause, p.held)
 		}
@@ -131,7 +135,7 @@ func (w *world) checkBlocked(e *entry, from *vhost.QueueView, now, patience dead
 			continue
 		}
 		view, ok := w.vhost.Queue(target.name)
-		if !ok || full(&view, target, e.bytes, true) && !cycles(e.deaths, target.name) {
+		if !ok || e.lost == vhost.LostHops || cycles(e.deaths, target.name) || full(&view, target, e.bytes, true) {
 			continue
 		}
 		since, known := was[id]

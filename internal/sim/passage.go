@@ -84,10 +84,10 @@ func (w *world) foretell(st *step, d *departure, outcome vhost.Cause) *passage {
 		case view == nil || slices.Contains(e.took, q.id):
 		case came && d.cycles(q):
 			w.violate(Moves, "message %d died of %v and came to %q again", e.message, d.deaths, q.name)
-		case !came && d.again && outcome == 0 && !slices.Contains(d.noted, q.id): // it was tried for another one
-			p.held = vhost.LostRefused
 		case d.cycles(q):
 			circling = append(circling, q)
+		case !came && d.again && outcome == 0 && !slices.Contains(d.noted, q.id): // it was tried for another one
+			p.held = vhost.LostRefused
 		case came:
 			p.arrived = true
 			p.took = append(p.took, q.id)
@@ -104,8 +104,12 @@ func (w *world) foretell(st *step, d *departure, outcome vhost.Cause) *passage {
 		return p
 	}
 	for _, q := range circling {
-		p.shelf = append(p.shelf, slot{vhost.LostCycle, q.name})
-		p.took = append(p.took, q.id)
+		switch {
+		case !holds:
+			p.shelf = append(p.shelf, slot{vhost.LostCycle, q.name})
+		case p.held == 0:
+			p.held = vhost.LostCycle
+		}
 	}
 	return p
 }

@@ -359,9 +359,13 @@ func waitKind(c Cause) int {
 		return 0
 	case LostRoute:
 		return 1
+	case LostCycle:
+		return 3
+	case LostHops:
+		return 4
 	}
 	return 2
 }
 
 // RetriedFor are the causes that QueueStats.Retried counts by.
-var RetriedFor = [3]Cause{LostExchange, LostRoute, LostRefused}
+var RetriedFor = [5]Cause{LostExchange, LostRoute, LostRefused, LostCycle, LostHops}

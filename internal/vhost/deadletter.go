@@ -186,7 +186,7 @@ func (v *VHost) hop(s *Stamp, from *queueState, m *message, a attempt, out *Outc
 	letter.letter, letter.historyVolatile = place.Ref{}, place.Ref{}
 	crowded := a.depth > 0 && (v.moves > movesMax || v.work > stepWorkMax)
 	if a.depth >= hopsMax || crowded || h.automatic() > chainMax || len(h.Deaths) > 1 && h.size() > historyBytesMax {
-		v.lay(s, from, &letter, LostHops, "", &p, out)
+		v.tooFar(s, from, &letter, a, &p, out)
 		return p
 	}
 	x := v.topo.Exchange(h.Exchange)
@@ -211,7 +211,7 @@ func (v *VHost) hop(s *Stamp, from *queueState, m *message, a attempt, out *Outc
 	}
 	if h.Share /= uint32(len(ids)); h.Share == 0 {
 		if len(h.Deaths) > 1 {
-			v.lay(s, from, &letter, LostHops, "", &p, out)
+			v.tooFar(s, from, &letter, a, &p, out)
 			return p
 		}
 		h.Share = 1 // one exchange that leads to more queues than that: they get it, and no others from them
@@ -263,12 +263,12 @@ func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a a
 		q := v.queues[id]
 		switch {
 		case slices.Contains(a.had, id):
+		case m.history.cycles(q.object.Name, reason):
+			cycles = append(cycles, q)
 		case a.only != 0 && a.only != id:
 			p.missing = LostRefused // or whatever it is that others wait for: it was said when they were tried
 		case v.mutant == MutantLoseMove && i == len(ids)-1:
 			p.placed = true
-		case m.history.cycles(q.object.Name, reason):
-			cycles = append(cycles, q)
 		case !q.refuses(m):
 			v.enqueue(s, q, m, out)
 			v.touch(q, a.depth+1)
@@ -295,12 +295,24 @@ func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a a
 		p.stays = true
 		return
 	}
-	for _, q := range cycles {
-		v.lay(s, from, m, LostCycle, q.object.Name, p, out)
-		if a.holds {
-			p.took = append(p.took[:len(p.took):len(p.took)], q.id) // it will not be tried again
+	switch {
+	case len(cycles) == 0:
+	case !a.holds || v.mutant == MutantShelveCycle:
+		for _, q := range cycles {
+			v.lay(s, from, m, LostCycle, q.object.Name, p, out)
 		}
+	case p.missing == 0: // what waits for room says so
+		p.missing = LostCycle
 	}
+}
+
+// tooFar is what becomes of a letter that went through too many queues: it is held, or a lost letter.
+func (v *VHost) tooFar(s *Stamp, from *queueState, m *message, a attempt, p *passage, out *Outcome) {
+	if a.holds {
+		p.missing = LostHops
+		return
+	}
+	v.lay(s, from, m, LostHops, "", p, out)
 }
 
 // nowhere is what becomes of a letter that leads to no queue now: it is held, or a lost letter. If some targets have

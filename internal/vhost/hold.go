@@ -188,6 +188,8 @@ func (v *VHost) stuck(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, ou
 	x, w := q.held[seq], v.wayOf(q)
 	p := passage{took: x.took, missing: LostExchange}
 	switch {
+	case (x.cause == LostCycle || x.cause == LostHops) && x.tried == w.number: // its history says so, and does not change
+		return true
 	case !q.settings.hasDLX || v.topo.Exchange(w.dlx) == nil:
 	case !w.known:
 		return false

@@ -37,6 +37,8 @@ const (
 	MutantReuseNumber Mutant = "reuse-number"
 	// MutantBorrowRecord makes durable copies of what only transient copies refer to.
 	MutantBorrowRecord Mutant = "borrow-record"
+	// MutantShelveCycle puts letters that would come round in a cycle on the shelf, though their queue holds letters.
+	MutantShelveCycle Mutant = "shelve-cycle"
 	// MutantForgetRetry leaves held letters to the clock when the topology changes.
 	MutantForgetRetry Mutant = "forget-retry"
 	// MutantForgetHeld forgets in a restart that letters are held.

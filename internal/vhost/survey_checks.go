@@ -234,7 +234,11 @@ func (f *findings) circles() {
 			}
 		}
 		path := Param{"path", f.told(l)}
-		fate := f.shelfFate()
+		ends := f.shelfFate()
+		if !slices.ContainsFunc(l.path, func(q int) bool { return !f.Queues[q].Settings.AtLeastOnce }) {
+			ends = Param{"fate", "held"}
+		}
+		fate := ends
 		if !slices.ContainsFunc(l.path, func(q int) bool { return !f.Queues[q].Settings.CycleKeep }) {
 			fate = Param{"fate", "stay"}
 		}
@@ -246,9 +250,9 @@ func (f *findings) circles() {
 			}
 			f.add(severity, "loop", "queue", first.Name, path, fate)
 		case loopLimited:
-			f.add(Warning, "loop_limited", "queue", first.Name, path, f.shelfFate())
+			f.add(Warning, "loop_limited", "queue", first.Name, path, ends)
 		case loopReturned:
-			f.add(Warning, "loop_returned", "queue", first.Name, path, f.shelfFate())
+			f.add(Warning, "loop_returned", "queue", first.Name, path, ends)
 		default:
 			f.add(Warning, "loop_with_rejection", "queue", first.Name, path)
 		}

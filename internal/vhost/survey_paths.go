@@ -258,11 +258,10 @@ func (f *follower) arrive(after, t int, keys []keyShape, before trail, sure bool
 	q := &f.Queues[t]
 	step := Step{After: after, Queue: q.Name, Sure: sure}
 	fate, guarantee := f.nowhere(source)
-	shelf, onShelf := f.nowhere(&Settings{})
 	switch {
 	case before.cycles(t):
-		step.Code, step.Guarantee, step.Loop, step.DeadEnd = "cycle", onShelf, true, true
-		step.Params = []Param{shelf}
+		step.Code, step.Guarantee, step.Loop, step.DeadEnd = "cycle", guarantee, true, true
+		step.Params = []Param{fate}
 	case q.Refuses && q.Settings.passesOn():
 		f.dieAtTheDoor(after, t, keys, before)
 		return

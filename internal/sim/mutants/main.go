@@ -67,6 +67,7 @@ var mutants = []mutant{
 	{"vhost: forget who has a held letter", sim.Options{VHost: vhost.MutantForgetTook}, sim.Held},
 	{"vhost: give a number again that a held letter names", sim.Options{VHost: vhost.MutantReuseNumber}, sim.Held},
 	{"vhost: refer to what only transient copies keep", sim.Options{VHost: vhost.MutantBorrowRecord}, sim.Replay},
+	{"vhost: shelve a letter of a cycle instead of holding it", sim.Options{VHost: vhost.MutantShelveCycle}, sim.Held},
 	{"vhost: forget to try held letters again", sim.Options{VHost: vhost.MutantForgetRetry}, sim.Held},
 	{"vhost: forget in a restart what is held", sim.Options{VHost: vhost.MutantForgetHeld}, sim.Held},
 	{"vhost: let the shelf grow", sim.Options{VHost: vhost.MutantShelfGrows}, sim.Shelf},

@@ -272,6 +272,24 @@ func TestMatchingEnds(t *testing.T) {
 	}
 }
 
+func TestAnswersHaveABound(t *testing.T) {
+	// If this fails, one list of queues with large arguments takes as much memory as all that the broker keeps.
+	t.Parallel()
+	d := open(t)
+	for i := range 6 {
+		d.want(201, "PUT", fmt.Sprint("/api/queues/%2F/q", i), `{"arguments":{"x":"`+strings.Repeat("x", 120<<10)+`"}}`)
+	}
+	d.want(204, "PUT", "/api/x/resource-limits", `{"vm_memory_high_watermark":{"absolute":1000000}}`)
+	d.server.memory.each = 300 << 10
+	d.want(200, "GET", "/api/queues?page=1&page_size=2", "")
+	d.refused(503, "service_unavailable", "more than 333333 bytes of memory: ask for pages", "GET", "/api/queues", "")
+	d.server.memory.each = 4 << 20
+	d.want(200, "GET", "/api/queues", "")
+	d.server.memory.each = 300 << 10
+	d.want(204, "PUT", "/api/x/resource-limits", `{"vm_memory_high_watermark":{"absolute":"50k"}}`)
+	d.refused(503, "service_unavailable", "more than 307200 bytes of memory", "GET", "/api/definitions", "")
+}
+
 // A timedWriter notes when it had to have taken what.
 type timedWriter struct {
 	*httptest.ResponseRecorder

@@ -15,6 +15,8 @@ const (
 	memoryPatience = 10 * time.Second
 	// largeAnswer is from how many bytes on an answer is counted there.
 	largeAnswer = 64 << 10
+	// answerShare is the part of the memory watermark that a single answer may take, if that is more than userMemoryMin.
+	answerShare = 3
 	// itemRoom bounds the room that is made for each item of a list before they are rendered.
 	itemRoom = 4 << 10
 

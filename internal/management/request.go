@@ -130,8 +130,17 @@ func (r *request) take(bytes int64) error {
 	return r.account.take(r.Context(), bytes)
 }
 
-// takeAnswer counts the memory of the answer, as far as it was not counted while the answer was made.
+// takeAnswer counts the memory of the answer, as far as it was not counted while the answer was made. An answer may be larger than
+// what requests of a user take otherwise, up to a share of the memory that the broker may have; not while a memory alarm holds.
 func (r *request) takeAnswer(bytes int64) error {
+	most, now := r.server.memory.each, r.server.engine.Resources()
+	if !now.Alarms.Has(engine.LowMemory) {
+		most = max(most, now.MemoryLimit/answerShare)
+	}
+	if bytes > most {
+		return &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable",
+			Reason: fmt.Sprintf("the answer would take more than %d bytes of memory: ask for pages, or for fewer columns", most)}
+	}
 	err := r.take(bytes - r.answered)
 	if err == nil {
 		r.answered = max(r.answered, bytes)

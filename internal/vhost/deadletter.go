@@ -110,6 +110,10 @@ func (v *VHost) readBack(record, history place.Ref, durable bool) message {
 		m.recordVolatile = record
 	} else {
 		m.record = record
+		if record.Index != v.readAt { // neighbours are read together
+			v.readAt = record.Index
+			v.work += workOfRead
+		}
 	}
 	var err error
 	if m.content, err = parseRecord(v.record(record)); err != nil {

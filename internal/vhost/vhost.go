@@ -90,16 +90,17 @@ type VHost struct {
 	route    []QueueID
 	dueRoute []QueueID
 	targets  []*queueState
-	work     int       // about how many bytes this step has made,
-	stepMax  int       // and may make
-	calming  bool      // the command is decided, and what it left undone is done
-	moves    int       // copies that dead letters have become since then
-	hops     int       // letters lost in this step because there were too many of those
-	losses   []Loss    // that nobody has taken
-	chances  uint64    // drawn so far
-	staged   place.Ref // where the message that is published lies already
-	refused  bool      // a queue had no room for a publish since commitTx began
-	batch    []byte    // the batch in the making, where the newest records lie
+	work     int         // about how many bytes this step has made,
+	stepMax  int         // and may make
+	readAt   place.Index // the batch that a record was read from last
+	calming  bool        // the command is decided, and what it left undone is done
+	moves    int         // copies that dead letters have become since then
+	hops     int         // letters lost in this step because there were too many of those
+	losses   []Loss      // that nobody has taken
+	chances  uint64      // drawn so far
+	staged   place.Ref   // where the message that is published lies already
+	refused  bool        // a queue had no room for a publish since commitTx began
+	batch    []byte      // the batch in the making, where the newest records lie
 	index    place.Index
 
 	mutant Mutant // empty but in tests of the checkers

@@ -120,7 +120,12 @@ func TestLimits(t *testing.T) {
 	c.settle("b")
 	expect(t, c.serve(2), "b-")
 	c.add("n", 0, func(x *Consumer) { x.NoAck = true })
-	expect(t, c.serve(2), "nn") // without acks only the window counts
+	expect(t, c.serve(1), "-") // without acks the prefetch of the channel counts, too
+	c.settle("b")
+	c.byTag["b"].Own.Max = 1
+	c.shared.Max = 4 // a and b have all that they may hold
+	c.Wake()
+	expect(t, c.serve(4), "bnnn")
 	c.window.Max = c.window.Used + 1
 	expect(t, c.serve(2), "n-")
 	c.settle("a")

@@ -108,6 +108,10 @@ func (w *world) checkExpected(st *step, facts []vhost.Fact) {
 		if got := answerTo(st).Count; !c.NoWait && got != x.ready {
 			w.violate(Schedule, "%d messages of %q were purged, %d waited", got, c.Definition.Name, x.ready)
 		}
+	case vhost.Announce:
+		if w.vhost.Topology().Exchange(string(c.Exchange)) == nil || len(facts) > 0 {
+			w.violate(Answers, "a message for exchange %q was announced: it is taken, and left %d facts", c.Exchange, len(facts))
+		}
 	case vhost.Publish:
 		if !ch.tx && !x.unsure {
 			w.checkPublished(st, facts)

@@ -111,6 +111,8 @@ func (w *world) openChannel(n *connection) vhost.Command {
 func (w *world) request(ch *channel) vhost.Command {
 	noWait := w.dice.IntN(4) == 0
 	switch k := w.dice.IntN(1000); {
+	case k < 5:
+		return vhost.Command{Kind: vhost.Announce, Exchange: []byte(w.exchangeName()), Key: []byte(w.key())}
 	case k < 400:
 		return w.publish()
 	case k < 600:

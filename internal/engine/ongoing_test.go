@@ -38,6 +38,15 @@ func TestCommandsWaitForOngoingOnes(t *testing.T) {
 			vhost.Command{Kind: vhost.CommitTx}, get("q"), get("q"), get("q"), get("q"))
 		a.expect("done", "done", "got in", "got a", "got transaction", "none")
 		a.open()
+		wide := publish("", "wide")
+		wide.Exchange = []byte("amq.fanout")
+		a.post(confirms())
+		for _, name := range []string{"w1", "w2", "w3", "w4", "w5"} {
+			a.post(declare(name), vhost.Command{Kind: vhost.BindQueue, NoWait: true, Definition: &vhost.Definition{Name: name, Source: "amq.fanout"}})
+		}
+		a.post(wide, get("w5"), publish("w5", "later"), wide, get("w5"), get("w5"))
+		a.expect("confirm 1", "got wide", "confirm 2", "confirm 3", "got later", "got wide")
+		a.open()
 		a.post(publish("q", "1"), publish("q", "2"), publish("q", "3"), consume("q"))
 		a.take()
 		a.post(requeue, consume("q"))

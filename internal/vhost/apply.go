@@ -114,6 +114,8 @@ func (v *VHost) apply(f *Fact) {
 		}
 	case TxApplied:
 		v.txApplied(f.N, uint64(f.Seq))
+	case TxReached:
+		v.txReached(f.N, uint64(f.Seq))
 	case TxDropped:
 		v.txDropped(f.N)
 	case Used:

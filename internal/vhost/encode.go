@@ -107,7 +107,7 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 	case TxStaged:
 		b = binary.AppendUvarint(b, f.N)
 		b = appendText(b, f.Bytes)
-	case TxApplied:
+	case TxApplied, TxReached:
 		b = binary.AppendUvarint(b, f.N)
 		b = binary.AppendUvarint(b, uint64(f.Seq))
 	case Stored, Remembered:
@@ -383,7 +383,7 @@ func parseFact(r *reader, log place.LogID, index place.Index) (Fact, error) {
 		if err := checkStep(f.Bytes); r.err == nil && err != nil {
 			return f, err
 		}
-	case TxApplied:
+	case TxApplied, TxReached:
 		f.N, f.Seq = r.uint(), queue.Seq(r.uint())
 	default:
 		return f, fmt.Errorf("unknown fact %d", f.Kind)

@@ -99,6 +99,8 @@ const (
 	TxApplied FactKind = 35
 	// TxDropped: N. The transaction was not committed, and will not be.
 	TxDropped FactKind = 36
+	// TxReached: N, Seq. So many queues more have the message of the transaction's first step.
+	TxReached FactKind = 37
 	// PutOff: Queue, Seq, Failed. A copy that was to become a dead letter stays, with nobody, until there is room. Never in the log.
 	PutOff FactKind = 255
 )

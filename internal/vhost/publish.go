@@ -3,6 +3,7 @@ package vhost
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
@@ -97,25 +98,55 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		v.publishToNone(s, ch, c, &m, from, out)
 		return nil
 	}
+	if v.spreads(ch, targets) {
+		settle := published{from: from, tag: ch.published, resent: m.resent, full: full, durable: kept != nil || replaced}
+		v.spreadPublish(s, ch, targets, &m, settle, out)
+		return nil
+	}
 	refused, durable := v.deliverTo(s, targets, &m, 0, out)
 	if m.resent {
 		v.republished(s, targets)
 	}
-	refused, durable = refused || full, durable || kept != nil || replaced
-	v.refused = v.refused || refused
-	if ch.confirms {
-		e := Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published}
-		if refused {
-			e.Kind = Refuse
-		} else {
-			v.confirmed(from)
-			if durable && v.mutant != MutantConfirmAtOnce {
-				e.After = s.Index
-			}
-		}
-		out.effect(e, s.Index)
-	}
+	v.publishedTo(s, ch, from, ch.published, refused || full, durable || kept != nil || replaced, out)
 	return nil
+}
+
+// published is what is known of a message when it has been routed.
+type published struct {
+	from    *flow
+	tag     uint64 // of its confirm
+	resent  bool
+	full    bool // a delayed exchange had no room
+	durable bool // something of it is in the log
+}
+
+// spreadPublish is the rest of publish for a message that goes to very many queues.
+func (v *VHost) spreadPublish(s *Stamp, ch *channel, targets []*queueState, m *message, x published, out *Outcome) {
+	all := slices.Clone(targets)
+	v.spread(s, ch, targets, m, out, func(s *Stamp, refused, durable bool, out *Outcome) {
+		if x.resent {
+			v.republished(s, all)
+		}
+		v.publishedTo(s, ch, x.from, x.tag, refused || x.full, durable || x.durable, out)
+	})
+}
+
+// publishedTo answers for a message that all its queues have, or have refused.
+func (v *VHost) publishedTo(s *Stamp, ch *channel, from *flow, tag uint64, refused, durable bool, out *Outcome) {
+	v.refused = v.refused || refused
+	if !ch.confirms {
+		return
+	}
+	e := Effect{Kind: Confirm, Channel: ch.id, Tag: tag}
+	if refused {
+		e.Kind = Refuse
+	} else {
+		v.confirmed(from)
+		if durable && v.mutant != MutantConfirmAtOnce {
+			e.After = v.newest(out)
+		}
+	}
+	out.effect(e, s.Index)
 }
 
 // checkPublish makes the checks that most messages of a channel need no more than once, and reads what is

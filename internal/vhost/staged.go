@@ -33,10 +33,11 @@ type txStep struct {
 	command *Command // nil after a restart
 	tags    []uint64 // likewise
 
-	record place.Ref   // of a publish; zero if a restart forgets it
-	kind   CommandKind // of a settlement, 0: it is a publish
-	flag   bool        // requeue
-	runs   []run       // the durable messages that it settles
+	record  place.Ref   // of a publish; zero if a restart forgets it
+	targets []QueueID   // the queues that it goes to, if they are named: see spread
+	kind    CommandKind // of a settlement, 0: it is a publish
+	flag    bool        // requeue
+	runs    []run       // the durable messages that it settles
 }
 
 // txStepTags is how many deliveries a step of a transaction settles.
@@ -199,6 +200,9 @@ func (v *VHost) resumeTx(s *Stamp, out *Outcome) {
 			})
 		}
 		v.inPortions(s, ongoing{conn: &conn{}, portion: func(s Stamp, out *Outcome) bool {
+			if len(x.steps) > 0 && x.steps[0].targets != nil {
+				return v.resumeSpread(&s, x.id, &x.steps[0], out)
+			}
 			n := 0
 			for ; n < len(x.steps) && !v.full(); n++ {
 				v.resumeStep(&s, &x.steps[n], out)
@@ -352,9 +356,17 @@ func (v *VHost) appendTxs(b []byte) []byte {
 	return b
 }
 
-// A step as bytes: what(1: 0 publish, else the settlement: 1 ack, 2 nack, 3 reject), then the ref of the record, or requeue(1),
-// count, (queue, seq, n) × count.
+// A step as bytes: what(1: 0 publish, 4 publish to named queues, else the settlement: 1 ack, 2 nack, 3 reject), then the ref of the
+// record, with 4 count, queue × count; or requeue(1), count, (queue, seq, n) × count.
 func appendStep(b []byte, x *txStep) []byte {
+	if x.targets != nil {
+		b = appendRef(append(b, txSpread), x.record)
+		b = binary.AppendUvarint(b, uint64(len(x.targets)))
+		for _, id := range x.targets {
+			b = binary.AppendUvarint(b, uint64(id))
+		}
+		return b
+	}
 	b = append(b, txKinds[x.kind])
 	if x.kind == 0 {
 		return appendRef(b, x.record)
@@ -369,6 +381,8 @@ func appendStep(b []byte, x *txStep) []byte {
 	return b
 }
 
+const txSpread = 4 // beside those of txKinds
+
 var txKinds = map[CommandKind]byte{0: 0, Ack: 1, Nack: 2, Reject: 3}
 
 func readStep(r *reader, log place.LogID) (x txStep) {
@@ -376,6 +390,14 @@ func readStep(r *reader, log place.LogID) (x txStep) {
 	if what == 0 {
 		if x.record = parseRef(r, log); x.record.Size == 0 {
 			x.record = place.Ref{}
+		}
+		return x
+	}
+	if what == txSpread {
+		x.record = parseRef(r, log)
+		x.targets = []QueueID{}
+		for n := r.uint(); n > 0 && r.err == nil; n-- {
+			x.targets = append(x.targets, QueueID(r.uint()))
 		}
 		return x
 	}
@@ -390,7 +412,7 @@ func readStep(r *reader, log place.LogID) (x txStep) {
 // checkStep reports what is wrong with a step that was read.
 func checkStep(p []byte) error {
 	r := reader{rest: p}
-	if what := r.byte(); what > 3 {
+	if what := r.byte(); what > txSpread {
 		return fmt.Errorf("unknown step %d of a transaction", what)
 	}
 	r = reader{rest: p}

@@ -77,10 +77,69 @@ func largeCommit(t *testing.T, m Mutant) (w *world, first int, before string) {
 	return w, first, before
 }
 
-// crashAnywhere restarts a machine behind each batch of a commit in portions, and reports the first state that is neither as
-// before the commit nor as after it.
-func crashAnywhere(t *testing.T, m Mutant) error {
-	whole, first, before := largeCommit(t, m)
+// wideSpread plays a publish to many queues, as largeCommit does a commit.
+func wideSpread(t *testing.T, m Mutant) (w *world, first int, before string) {
+	w = newWorld()
+	w.mutant = m
+	w.v.Plant(m)
+	must(t, w, open("a")...)
+	for i := range 40 {
+		q := declareWith(fmt.Sprint("q", i))
+		q.Definition.Durable = i%10 != 3 || m != ""
+		if q.Definition.Exclusive = !q.Definition.Durable; i == 7 {
+			q.Definition.Arguments = amqp.Table{textOf("x-queue-type", "quorum")}
+		}
+		must(t, w, q, Command{Kind: BindQueue, Channel: 1, Definition: &Definition{Name: fmt.Sprint("q", i), Source: "amq.fanout"}})
+	}
+	must(t, w, Command{Kind: SelectConfirms, Channel: 1})
+	first = len(w.log.batches)
+	w.v.BoundSteps(3 * workOfFact)
+	c := publishTo("", amqp.Persistent, "wide")
+	c.Exchange = []byte("amq.fanout")
+	must(t, w, c)
+	for len(w.v.ongoing) > 0 {
+		if m == "" {
+			if err := w.audit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := w.step(Command{Kind: Tick}); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range w.out.Effects {
+			if e.Kind == Confirm && (len(w.v.ongoing) > 0 || e.Tag != 1 || e.After != w.next()) {
+				t.Fatalf("the confirm %+v comes before the end", e)
+			}
+		}
+		w.seal()
+		w.begin()
+	}
+	if w.v.Books().Made != 40 {
+		t.Fatalf("%d copies", w.v.Books().Made)
+	}
+	must(t, w, Command{Kind: Disconnect, Conn: 1}) // its queues are not there after a restart
+	if err := w.ticks(); err != nil {
+		t.Fatal(err)
+	}
+	return w, first, ""
+}
+
+// TestWideSpreadsAreWhole says that a crash in the middle of a publish to very many queues leaves some of them without the
+// message, or with two.
+func TestWideSpreadsAreWhole(t *testing.T) {
+	t.Parallel()
+	if err := crashAnywhere(t, wideSpread, ""); err != nil {
+		t.Error(err)
+	}
+	if err := crashAnywhere(t, wideSpread, MutantForgetApplied); err == nil {
+		t.Error("nobody notices that queues have a message twice")
+	}
+}
+
+// crashAnywhere restarts a machine behind each batch of a command in portions, and reports the first state that is neither as
+// before it nor as after it.
+func crashAnywhere(t *testing.T, play func(*testing.T, Mutant) (*world, int, string), m Mutant) error {
+	whole, first, before := play(t, m)
 	after := whole.bodies()
 	if after == before || len(whole.log.batches)-first < 10 {
 		t.Fatalf("the commit is %d batches", len(whole.log.batches)-first)
@@ -116,10 +175,10 @@ func crashAnywhere(t *testing.T, m Mutant) error {
 // something twice, or forgets the whole of it although the log says that it is committed.
 func TestLargeCommitsAreWhole(t *testing.T) {
 	t.Parallel()
-	if err := crashAnywhere(t, ""); err != nil {
+	if err := crashAnywhere(t, largeCommit, ""); err != nil {
 		t.Error(err)
 	}
-	if err := crashAnywhere(t, MutantForgetApplied); err == nil {
+	if err := crashAnywhere(t, largeCommit, MutantForgetApplied); err == nil {
 		t.Error("nobody notices that a transaction is applied twice")
 	}
 }

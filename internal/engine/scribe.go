@@ -343,8 +343,34 @@ func (s *scribe) group(batches []appended) (g group) {
 	return g
 }
 
+// keepReserve completes the reserve, if the keeper has fallen behind and the disk may be full soon: what is decided from now
+// on must not live on it. If there is no room for that, what grows has to wait from now on.
+func (s *scribe) keepReserve() {
+	s.tables.RLock()
+	lacks, use := s.journal.LacksReserve(), s.journal.Room()
+	s.tables.RUnlock()
+	if !lacks || s.full.Load() {
+		return
+	}
+	select {
+	case s.keeper.house <- struct{}{}:
+	default:
+		if use == journal.Moving { // there is time until the keeper is done
+			return
+		}
+		s.keeper.house <- struct{}{}
+	}
+	err := s.call(func(j *journal.Journal) error { return j.Reserve(1, journal.Growing) })
+	<-s.keeper.house
+	if errors.Is(err, journal.ErrNoSpace) {
+		s.full.Store(true)
+		s.lookForRoom()
+	}
+}
+
 // put writes a group. If the keeper has fallen behind, room is made first.
 func (s *scribe) put(g *group) error {
+	s.keepReserve()
 	write := func(j *journal.Journal) error {
 		began := time.Now()
 		err := j.Write(g.batches)

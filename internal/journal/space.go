@@ -80,7 +80,7 @@ type making struct {
 	spare
 	f        vfs.File
 	done     int64
-	unfilled bool // in the place of one removed not long ago: filling all of those would double the writing
+	unfilled bool // in the place of one removed not long ago: filling all of those would double the writing; or in a hurry
 }
 
 // capacity is how many bytes of batches, overheads included, a segment file of that size takes.
@@ -289,11 +289,15 @@ func (j *Journal) makeSpare(size int64) error {
 	}
 }
 
+// LacksReserve reports whether the reserve has to be complete and is not: filling files with zeros is no faster than traffic,
+// so these are only allocated. Else who fills the disk would find a broker without a reserve.
+func (j *Journal) LacksReserve() bool { return j.stock == Ample && j.ready() < j.keep(Growing) }
+
 // makeStep begins, continues or finishes a spare.
 func (j *Journal) makeStep(size int64) error {
 	m := j.making
 	if m == nil {
-		m = &making{spare: spare{file: j.nextFile, size: size}, unfilled: j.removed > 0}
+		m = &making{spare: spare{file: j.nextFile, size: size}, unfilled: j.removed > 0 || j.LacksReserve()}
 		j.nextFile++
 		j.removed = max(j.removed-1, 0)
 	}

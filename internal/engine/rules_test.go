@@ -201,6 +201,7 @@ func TestConsumersLoseWhatTheyMayNotRead(t *testing.T) {
 		b := consume("b")
 		b.Definition.ConsumerTag = "b"
 		told.post(b)
+		synctest.Wait() // all of them consume
 
 		all.Read = "^b$"
 		change(t, e, all)

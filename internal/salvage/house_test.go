@@ -3,8 +3,10 @@ package salvage_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -126,9 +128,15 @@ func image(t *testing.T, killed bool) string {
 
 func duplicate(t *testing.T, from string) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "data")
-	must(t, os.CopyFS(dir, os.DirFS(from)))
-	return dir
+	for {
+		dir := filepath.Join(t.TempDir(), "data")
+		err := os.CopyFS(dir, os.DirFS(from))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the broker has renamed a file meanwhile: it writes a manifest now and then
+		}
+		must(t, err)
+		return dir
+	}
 }
 
 func TestMain(m *testing.M) {

@@ -10,8 +10,6 @@ const (
 	sharedMax = 16
 	// gravesPerTick is how many chunks that were taken off in whole a tick looks through.
 	gravesPerTick = 64
-	// laneMax is more than a lane has numbers.
-	laneMax = 1 << 56
 	// tickMax is how many deadlines one Tick handles, so that publishers and consumers are served between: what they ask for
 	// waits for two or three of these. aheadMax is how much of that a look ahead may take. Source: bench/README.md, time.
 	tickMax  = 128

@@ -1,9 +1,11 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
@@ -21,17 +23,29 @@ const (
 	allowanceBytes = 16 << 10 // beyond what there is now
 )
 
+// lacksAllowance reports whether the next manifest, or the next checkpoint, may need more than its allowance.
+func (j *Journal) lacksAllowance() bool {
+	largest := j.largestCheckpoint()
+	return j.manifestRoom.size < j.manifestBytes+manifestSegment || j.checkpointRoom.size < roundUp(largest, vfs.BlockBytes)
+}
+
+func (j *Journal) largestCheckpoint() (size int64) {
+	for _, l := range j.logs {
+		if l.checkpoint.file != 0 {
+			size = max(size, cmp.Or(l.used.Load(), l.checkpoint.size))
+		}
+	}
+	return size
+}
+
 // lacksRoom tells which allowance is missing, or too small, and what size it should have; nil: none.
 func (j *Journal) lacksRoom() (a *allowance, size int64) {
-	largest := int64(0)
-	for _, l := range j.logs {
-		largest = max(largest, l.checkpoint.size)
-	}
+	largest := j.largestCheckpoint()
 	switch {
 	case j.o.ReserveBytes < 0 || j.roomRefused:
 	case j.manifestRoom.size < j.manifestBytes+vfs.BlockBytes:
 		return &j.manifestRoom, roundUp(2*j.manifestBytes+allowanceBytes, vfs.BlockBytes)
-	case j.checkpointRoom.size < largest+vfs.BlockBytes:
+	case j.checkpointRoom.size < largest+max(largest/4, vfs.BlockBytes):
 		return &j.checkpointRoom, roundUp(2*largest+allowanceBytes, vfs.BlockBytes)
 	}
 	return nil, 0
@@ -76,22 +90,44 @@ func (j *Journal) findAllowances(names []string) error {
 	return nil
 }
 
+// keepStray makes an allowance that is missing of a file that a crash has left of it.
+func (j *Journal) keepStray(name string) (kept bool, err error) {
+	a := &j.checkpointRoom
+	switch {
+	case name == manifestTemp:
+		a = &j.manifestRoom
+	case !strings.HasSuffix(name, ".checkpoint"):
+		return false, nil
+	}
+	if a.size > 0 || j.o.ReserveBytes < 0 {
+		return false, nil
+	}
+	if err := j.fs.Rename(j.path(name), j.path(a.name)); err != nil {
+		return false, err
+	}
+	return true, j.findAllowances([]string{a.name})
+}
+
 // withRoom writes a small file that must be written for anything to be given back. Where the disk has no room for it, it
 // takes the place of its allowance, or else of a spare segment, down to least spares: the file itself, for of room that is
-// given up other processes may be quicker to make use.
-func (j *Journal) withRoom(name string, a *allowance, least int, write func(name string) error) error {
-	err := write(name)
+// given up other processes may be quicker to make use. took tells that it did.
+func (j *Journal) withRoom(name string, a *allowance, least int, write func(name string, room int64) error) (took bool, err error) {
+	err = write(name, 0)
+	allowed := int64(0)
 	if errors.Is(err, vfs.ErrNoSpace) && a.size > 0 && j.o.Mutant != MutantIdleSpare {
-		a.size = 0
+		allowed, a.size = a.size, 0
 		if again := j.beside(func() error { return j.fs.Rename(j.path(a.name), j.path(name)) }); again != nil {
-			return again
+			return false, again
 		}
-		err = write(name)
+		took, err = true, write(name, allowed)
 	}
 	for first := true; errors.Is(err, vfs.ErrNoSpace); first = false {
 		i := slices.IndexFunc(j.spares, func(s spare) bool { return !s.named && !j.isLeased(s.name()) })
 		if i < 0 || len(j.spares) <= least || j.o.Mutant == MutantIdleSpare {
-			return fmt.Errorf("%w: %w", ErrNoSpace, err)
+			if first && allowed > 0 && j.beside(func() error { return j.fs.Rename(j.path(name), j.path(a.name)) }) == nil {
+				a.size = allowed // it stays what it was
+			}
+			return false, fmt.Errorf("%w: %w", ErrNoSpace, err)
 		}
 		sp := j.spares[i]
 		j.spares = slices.Delete(j.spares, i, i+1)
@@ -99,11 +135,11 @@ func (j *Journal) withRoom(name string, a *allowance, least int, write func(name
 			j.discard(sp.name())
 		} else if again := j.beside(func() error { return j.inPlaceOf(sp, name) }); again != nil {
 			j.discard(sp.name())
-			return again
+			return false, again
 		}
-		err = write(name)
+		took, err = true, write(name, sp.size)
 	}
-	return err
+	return took, err
 }
 
 // inPlaceOf gives the file of a spare another name, durably: after a crash the manifest must not find a spare of another
@@ -120,7 +156,7 @@ func (j *Journal) keepRoom(old checkpoint) {
 	a := &j.checkpointRoom
 	if a.size == 0 && j.o.ReserveBytes >= 0 && !j.isLeased(old.name()) &&
 		j.beside(func() error { return j.fs.Rename(j.path(old.name()), j.path(a.name)) }) == nil {
-		a.size = old.size
+		a.size = roundUp(old.size, vfs.BlockBytes)
 		return
 	}
 	j.discard(old.name())

@@ -14,13 +14,14 @@ import (
 type checkpoint struct {
 	file uint64
 	at   place.Index
-	size int64
-	crc  uint32 // of the state
+	size int64  // of the file
+	crc  uint32 // of all of it
 }
 
 func (c checkpoint) name() string { return fileName(c.file, "checkpoint") }
 
-// A checkpoint's file ends with a label, which says what the manifest says: only a repair without a manifest reads it.
+// A checkpoint's file ends with a label, which says what the manifest says: only a repair without a manifest reads it. On a
+// full disk zeros between the state and the label fill it up, so that the file keeps its blocks.
 //
 //	 0  checksum u32  of bytes 4 to 32
 //	 4  log      u32
@@ -33,9 +34,10 @@ const (
 	labelBytes = 32
 )
 
-// newCheckpoint describes a checkpoint, and returns the label behind its state.
-func newCheckpoint(log place.LogID, at place.Index, file uint64, state []byte) (c checkpoint, label []byte) {
-	label = make([]byte, labelBytes)
+// newCheckpoint describes a checkpoint, and returns the label behind its state, with fill zeros before it.
+func newCheckpoint(log place.LogID, at place.Index, file uint64, state []byte, fill int64) (c checkpoint, behind []byte) {
+	behind = make([]byte, fill+labelBytes)
+	label := behind[fill:]
 	crc := checksum(0, state)
 	le.PutUint32(label[4:], uint32(log))
 	le.PutUint64(label[8:], uint64(at))
@@ -43,7 +45,7 @@ func newCheckpoint(log place.LogID, at place.Index, file uint64, state []byte) (
 	le.PutUint32(label[24:], crc)
 	le.PutUint32(label[28:], labelMagic)
 	le.PutUint32(label[0:], checksum(0, label[4:]))
-	return checkpoint{file: file, at: at, size: int64(len(state) + labelBytes), crc: checksum(crc, label)}, label
+	return checkpoint{file: file, at: at, size: int64(len(state)) + fill + labelBytes, crc: checksum(crc, behind)}, behind
 }
 
 // cutLabel parts what is in the file of a checkpoint into the state and what its label says of it; ok is false if there is
@@ -54,11 +56,14 @@ func cutLabel(p []byte) (state []byte, log place.LogID, c checkpoint, ok bool) {
 		return p, 0, checkpoint{}, false
 	}
 	label := p[n:]
-	if le.Uint32(label[28:]) != labelMagic || le.Uint32(label) != checksum(0, label[4:]) || le.Uint64(label[16:]) != uint64(n) {
+	if le.Uint32(label[28:]) != labelMagic || le.Uint32(label) != checksum(0, label[4:]) || le.Uint64(label[16:]) > uint64(n) {
 		return p, 0, checkpoint{}, false
 	}
-	c = checkpoint{at: place.Index(le.Uint64(label[8:])), size: int64(len(p)), crc: checksum(le.Uint32(label[24:]), label)}
-	return p[:n], place.LogID(le.Uint32(label[4:])), c, true
+	state = p[:le.Uint64(label[16:])]
+	c = checkpoint{
+		at: place.Index(le.Uint64(label[8:])), size: int64(len(p)), crc: checksum(le.Uint32(label[24:]), p[len(state):]),
+	}
+	return state, place.LogID(le.Uint32(label[4:])), c, true
 }
 
 // Checkpoint writes the state that a log's batches up to at have led to, syncs it and names it in the manifest, all
@@ -80,16 +85,23 @@ func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) erro
 	if at > l.safe || at < l.checkpoint.at {
 		return fmt.Errorf("%w: log %d, index %d, safe %d, earlier checkpoint %d", ErrUnsafe, log, at, l.safe, l.checkpoint.at)
 	}
-	c, label := newCheckpoint(log, at, j.nextFile, state)
+	file := j.nextFile
 	j.nextFile++
 	j.unsyncedNames = true
-	write := func(name string) error {
-		return j.beside(func() error { return j.writeFile(name, state, label) })
+	c := checkpoint{file: file}
+	write := func(name string, room int64) error {
+		var behind []byte
+		c, behind = newCheckpoint(log, at, file, state, fillOf(int64(len(state)), room))
+		return j.beside(func() error { return j.writeFile(name, state, behind) })
 	}
-	err := j.withRoom(c.name(), &j.checkpointRoom, 0, write)
+	least := 0
+	if j.manifestRoom.size < j.manifestBytes { // the last spare is for the manifest
+		least = 1
+	}
+	_, err := j.withRoom(c.name(), &j.checkpointRoom, least, write)
 	if errors.Is(err, ErrNoSpace) && len(j.ahead) > j.needed && j.o.Mutant != MutantIdleSpare {
 		if err = j.unname(); err == nil {
-			err = j.withRoom(c.name(), &j.checkpointRoom, 0, write)
+			_, err = j.withRoom(c.name(), &j.checkpointRoom, 0, write)
 		}
 	}
 	if err != nil {
@@ -103,6 +115,7 @@ func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) erro
 	}
 	old := l.checkpoint
 	l.checkpoint = c
+	l.used.Store(int64(len(state) + labelBytes))
 	if err := j.writeManifest(); err != nil {
 		l.checkpoint = old
 		if errors.Is(err, ErrNoSpace) {
@@ -114,6 +127,12 @@ func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) erro
 		j.keepRoom(old)
 	}
 	return nil
+}
+
+// fillOf is with how many zeros a checkpoint of that state fills up a file of which so many bytes are there: the next one may
+// be twice as large.
+func fillOf(state, room int64) int64 {
+	return max(0, min(room, roundUp(2*state+allowanceBytes, vfs.BlockBytes))-state-labelBytes)
 }
 
 // LoadCheckpoint returns the newest checkpoint of log. Errors: ErrNoCheckpoint; a *Fault if the bytes are damaged.
@@ -133,6 +152,7 @@ func (j *Journal) LoadCheckpoint(log place.LogID) (at place.Index, state []byte,
 		return 0, nil, &Fault{Log: log, File: l.checkpoint.name(), What: "checksum mismatch in the checkpoint"}
 	}
 	state, _, _, _ = cutLabel(state)
+	l.used.Store(int64(len(state) + labelBytes))
 	return l.checkpoint.at, state, nil
 }
 

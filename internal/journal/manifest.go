@@ -159,7 +159,8 @@ func (j *Journal) writeManifest(more ...*segment) error {
 		}
 		j.unsyncedNames = false
 	}
-	err := j.withRoom(manifestTemp, &j.manifestRoom, 0, func(name string) error {
+	before := j.manifestBytes
+	took, err := j.withRoom(manifestTemp, &j.manifestRoom, 0, func(name string, _ int64) error {
 		p := j.encodeManifest(more...)
 		j.manifestBytes = int64(len(p))
 		j.written.Tables += int64(len(p))
@@ -170,14 +171,22 @@ func (j *Journal) writeManifest(more ...*segment) error {
 	}
 	if err == nil {
 		err = j.beside(func() error {
-			if err := j.fs.Rename(j.path(manifestTemp), j.path(manifestName)); err != nil {
+			rename := j.fs.Rename
+			if took { // the blocks of the one before are the next one's
+				rename = j.fs.Exchange
+			}
+			if err := rename(j.path(manifestTemp), j.path(manifestName)); err != nil {
 				return err
 			}
+			took = took && j.fs.Rename(j.path(manifestTemp), j.path(manifestRoom)) == nil
 			return j.fs.SyncDir(j.o.Dir)
 		})
 	}
 	if err != nil {
 		return j.fail(err)
+	}
+	if took {
+		j.manifestRoom.size = roundUp(max(before, 1), vfs.BlockBytes)
 	}
 	for i := range j.spares {
 		j.spares[i].named = false

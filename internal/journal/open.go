@@ -155,6 +155,12 @@ func (j *Journal) sweep() error {
 		return err
 	}
 	for _, n := range unnamed {
+		if kept, err := j.keepStray(n); kept || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		if err := j.fs.Remove(j.path(n)); err != nil {
 			return err
 		}

@@ -99,6 +99,8 @@ const (
 	MutantReadDamaged Mutant = "read-damaged"
 	// MutantIdleSpare lets neither a checkpoint nor a manifest take the place of a spare segment.
 	MutantIdleSpare Mutant = "idle-spare"
+	// MutantOneReserve lets every use but Growing take all there is.
+	MutantOneReserve Mutant = "one-reserve"
 	// MutantUnsureGain rewrites on a full disk what may give nothing back.
 	MutantUnsureGain Mutant = "unsure-gain"
 )

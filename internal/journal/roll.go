@@ -64,7 +64,9 @@ func (j *Journal) unname() error {
 	}
 	for _, s := range ahead {
 		s.f.Close()
-		j.spares = append(j.spares, s.spare())
+		sp := s.spare()
+		sp.named = false // that manifest is on the disk
+		j.spares = append(j.spares, sp)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package journal
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
@@ -103,7 +104,8 @@ type logState struct {
 	dirty      bool        // has batches written since the last sync
 	spans      []*span     // sorted by first; across segments
 	checkpoint checkpoint
-	reached    place.Index // a log of pages: the last batch it had when the manifest was written, reclaimed or not
+	used       atomic.Int64 // bytes of the checkpoint's file, without what fills it up; 0: not known
+	reached    place.Index  // a log of pages: the last batch it had when the manifest was written, reclaimed or not
 	fault      *Fault
 	doubted    bool // damage may have held batches behind the last one
 }

@@ -25,24 +25,37 @@ const (
 	Committed
 )
 
-// keep is how many of the segments that wait to be written are not for a use. A checkpoint that is larger than its allowance
-// takes a spare. In front of that each use leaves one step to the next: what may be on its way, a segment at least, when
-// those who decide learn that there is no more room for it.
+// keep is how many of the segments that wait to be written are not for a use. A checkpoint that may be larger than its
+// allowance takes a spare, or more. In front of that each use leaves one step to the next: what may be on its way, a segment
+// at least, when those who decide learn that there is no more room for it.
 func (j *Journal) keep(use Use) int {
 	if j.o.ReserveBytes < 0 {
 		return 0
 	}
-	step := int(1 + max(j.o.InFlight-1, 0)/capacity(j.o.SegmentBytes))
-	least := 1 + int(j.checkpointBytes()/j.o.SegmentBytes)
-	switch use {
-	case Growing:
-		return max(j.o.reserve(), least+2*step+1)
-	case Moving:
-		return least + 2*step
-	case Draining:
-		return least + step
+	least, step := int(j.checkpointBytes()/j.o.SegmentBytes), j.step()
+	if use == Growing {
+		return max(j.o.reserve(), least+1+2*step+1)
 	}
-	return least
+	if j.lacksAllowance() {
+		least++
+	}
+	switch {
+	case use == Committed:
+		return least
+	case j.o.Mutant == MutantOneReserve:
+		return 0
+	case use == Moving:
+		return least + 2*step
+	}
+	return least + step
+}
+
+// step is how many segments a use leaves to the next.
+func (j *Journal) step() int {
+	if j.o.ReserveBytes < 0 {
+		return 0
+	}
+	return int(1 + max(j.o.InFlight-1, 0)/capacity(j.o.SegmentBytes))
 }
 
 // checkpointBytes is what the checkpoints take that there are: about as much as the next ones do, which are written before
@@ -61,6 +74,10 @@ func (j *Journal) Room() Use {
 		if j.ready() >= j.keep(use) {
 			return use
 		}
+	}
+	// What is left of the open segment is for draining, too, but for what may be on its way and the pages of a checkpoint.
+	if j.open == nil && j.ready() > 0 || j.open != nil && j.open.room(1, 1) >= j.o.InFlight+j.o.SegmentBytes/4 {
+		return Draining
 	}
 	return Committed
 }
@@ -114,7 +131,7 @@ func (j *Journal) Reserve(n int, use Use) error {
 	keep := j.keep(use)
 	need := int64(n) + int64(n)/(chunkBytes/8) // checksums of the chunks of large batches, and some
 	for !j.enough(need, keep, use) {
-		if err := j.makeRoom(need, keep); err != nil {
+		if err := j.makeRoom(need, keep, use); err != nil {
 			return err
 		}
 	}
@@ -123,16 +140,33 @@ func (j *Journal) Reserve(n int, use Use) error {
 
 // makeRoom does one step towards having enough. Of the last two spares only one can be named: the other is for the
 // manifest, should that find no room.
-func (j *Journal) makeRoom(n int64, keep int) error {
+func (j *Journal) makeRoom(n int64, keep int, use Use) error {
+	if keep = max(keep, j.aside()); use == Committed {
+		keep = j.aside()
+	}
+	if keep = max(keep, j.aside()); use == Committed {
+		keep = j.aside()
+	}
 	switch fits := j.fits(n) || j.takesNext(n); {
 	case !fits && !j.hasSpare(n):
 		return j.makeSpare(j.sizeFor(n))
-	case fits || j.ready() < max(keep, 1)+1:
+	case fits || j.ready() < keep+1:
 		return j.makeSpare(j.o.SegmentBytes)
 	case len(j.ahead) > 0:
 		return j.unname()
 	}
 	return j.name(n)
+}
+
+// aside is how many spares are not to be named ahead: a manifest and a checkpoint may need them.
+func (j *Journal) aside() int {
+	switch {
+	case j.o.ReserveBytes < 0:
+		return 1
+	case j.open == nil: // nothing can be written without
+		return 0
+	}
+	return j.keep(Committed)
 }
 
 // enough reports whether n bytes find room and keep segments are left after that. What was named ahead before is for
@@ -200,7 +234,7 @@ const (
 // stocked is how many segments that wait to be written are wanted, and how many of those that are given back are kept for
 // that. What draining takes is ready at all times: another process may fill the disk within a moment.
 func (j *Journal) stocked(s Stock) (wanted, kept int) {
-	reserve, ahead := j.keep(Growing), max(j.keep(Draining)+1, 2)
+	reserve, ahead := j.keep(Growing), 2+j.step()
 	switch {
 	case s == Ample: // what comes and what goes is not in step: else one would be removed and soon another filled with zeros
 		return reserve + 2, reserve + 5
@@ -253,7 +287,7 @@ const (
 // manifest that find no room, but where there is room enough.
 func (j *Journal) nextStep(s Stock) step {
 	wanted, _ := j.stocked(s)
-	spare := len(j.spares) > max(j.keep(Committed), 1)
+	spare := len(j.spares) > j.aside()
 	switch {
 	case len(j.ahead) == 0 && (spare || s == Least && len(j.spares) > 0):
 		return stepName

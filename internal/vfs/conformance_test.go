@@ -83,6 +83,17 @@ func checkNames(t *testing.T, fs FS) {
 	if !slices.Equal(names, []string{"one"}) {
 		t.Fatalf("names %q", names)
 	}
+	must(t, create(t, fs, "a/b/other").Close())
+	is(t, fs.Exchange("a/b/one", "a/b/three"), ErrNotExist)
+	must(t, fs.Exchange("a/b/other", "a/b/one"))
+	f, err = fs.Open("a/b/one")
+	must(t, err)
+	if size, err := f.Size(); size != 0 || err != nil {
+		t.Fatalf("exchanged: size %d, %v", size, err)
+	}
+	must(t, f.Close())
+	must(t, fs.Rename("a/b/other", "a/b/one"))
+	must(t, fs.SyncDir("a/b"))
 	f, err = fs.Open("a/b/one")
 	must(t, err)
 	if size, err := f.Size(); size != 3 || err != nil {

@@ -36,6 +36,8 @@ func (d dir) open(name string, flags int) (File, error) {
 
 func (d dir) Remove(name string) error { return known(os.Remove(d.path(name))) }
 
+func (d dir) Exchange(from, to string) error { return known(exchange(d.path(from), d.path(to))) }
+
 func (d dir) Rename(from, to string) error { return known(os.Rename(d.path(from), d.path(to))) }
 
 func (d dir) List(name string) ([]string, error) {

@@ -35,6 +35,7 @@ type Faulty struct {
 	calls  int
 	before func(Call) error
 	budget int64 // bytes that files may still grow by; negative: no limit
+	block  int64 // of which files take whole ones
 	flips  []flip
 }
 
@@ -45,7 +46,13 @@ type flip struct {
 }
 
 // NewFaulty wraps fs.
-func NewFaulty(fs FS) *Faulty { return &Faulty{fs: fs, budget: -1} }
+func NewFaulty(fs FS) *Faulty { return &Faulty{fs: fs, budget: -1, block: 1} }
+
+// InBlocks lets files take whole blocks of so many bytes from the budget.
+func (f *Faulty) InBlocks(n int64) { f.block = n }
+
+// blocks is what a file of that size takes.
+func (f *Faulty) blocks(size int64) int64 { return (size + f.block - 1) / f.block * f.block }
 
 // Calls tells how many calls there were.
 func (f *Faulty) Calls() int {
@@ -87,6 +94,13 @@ func (f *Faulty) Budget(n int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.budget = n
+}
+
+// Left is what is left of the budget; negative: there is no limit.
+func (f *Faulty) Left() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.budget
 }
 
 // Flip inverts the bits of mask in the byte at off of the file whenever it is read under the name it was opened by.
@@ -156,7 +170,7 @@ func (f *Faulty) Remove(name string) error {
 	if err := f.fs.Remove(name); err != nil {
 		return err
 	}
-	return f.grow(name, -size)
+	return f.grow(name, -f.blocks(size))
 }
 
 // Rename implements FS.
@@ -172,7 +186,15 @@ func (f *Faulty) Rename(from, to string) error {
 	if err := f.fs.Rename(from, to); err != nil {
 		return err
 	}
-	return f.grow(to, -size)
+	return f.grow(to, -f.blocks(size))
+}
+
+// Exchange implements FS.
+func (f *Faulty) Exchange(from, to string) error {
+	if err := f.ask(Call{Op: "exchange", Name: path.Clean(from) + " " + path.Clean(to)}); err != nil {
+		return err
+	}
+	return f.fs.Exchange(from, to)
 }
 
 // List implements FS.
@@ -271,7 +293,7 @@ func (f *faultyFile) room(end int64) error {
 	if err != nil {
 		return err
 	}
-	return f.fs.grow(f.name, max(0, end-size))
+	return f.fs.grow(f.name, max(0, f.fs.blocks(end)-f.fs.blocks(size)))
 }
 
 func (f *faultyFile) Truncate(size int64) error {
@@ -282,7 +304,7 @@ func (f *faultyFile) Truncate(size int64) error {
 	if err != nil {
 		return err
 	}
-	if err := f.fs.grow(f.name, size-old); err != nil {
+	if err := f.fs.grow(f.name, f.fs.blocks(size)-f.fs.blocks(old)); err != nil {
 		return err
 	}
 	return f.file.Truncate(size)

@@ -30,10 +30,10 @@ type memDir struct {
 	pending []dirChange
 }
 
-// dirChange is one create (file set, gone empty), remove (file nil) or rename (both).
+// dirChange is one create (file set, gone empty), remove (file nil) or rename (both); of an exchange gone gets other.
 type dirChange struct {
-	name, gone string
-	file       *inode
+	name, gone  string
+	file, other *inode
 }
 
 // NewMem returns an empty file system whose crashes are drawn from seed.
@@ -111,6 +111,24 @@ func (m *Mem) Rename(from, to string) error {
 	return nil
 }
 
+// Exchange implements FS.
+func (m *Mem) Exchange(from, to string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	from, to = path.Clean(from), path.Clean(to)
+	file, other := m.names[from], m.names[to]
+	if file == nil || other == nil {
+		return m.missing("exchange", from+" "+to)
+	}
+	if path.Dir(from) != path.Dir(to) {
+		return fmt.Errorf("exchange %s and %s: not in one directory", from, to)
+	}
+	m.names[to], m.names[from] = file, other
+	d := m.dirs[path.Dir(to)]
+	d.pending = append(d.pending, dirChange{name: path.Base(to), gone: path.Base(from), file: file, other: other})
+	return nil
+}
+
 // List implements FS.
 func (m *Mem) List(dir string) ([]string, error) {
 	m.mu.Lock()
@@ -167,6 +185,9 @@ func (c dirChange) apply(names map[string]*inode) {
 	delete(names, c.gone)
 	if c.file != nil {
 		names[c.name] = c.file
+	}
+	if c.other != nil {
+		names[c.gone] = c.other
 	}
 }
 

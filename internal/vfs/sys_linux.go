@@ -24,6 +24,15 @@ func freeSpace(path string) (int64, error) {
 	return int64(s.Bavail) * s.Bsize, nil
 }
 
+// exchange is a rename where the file system cannot.
+func exchange(from, to string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_EXCHANGE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
+		return os.Rename(from, to)
+	}
+	return err
+}
+
 func isFull(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
 
 // isMisaligned reports that a disk wants larger units than a direct write had.

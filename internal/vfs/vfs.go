@@ -57,6 +57,9 @@ type FS interface {
 	Remove(name string) error
 	// Rename gives a file another name, replacing what had it, atomically also in a crash.
 	Rename(from, to string) error
+	// Exchange gives each of two files of a directory the other's name, atomically also in a crash. Where the system cannot,
+	// it is Rename: then from is gone.
+	Exchange(from, to string) error
 	// List returns the names in a directory, sorted, without their path. ErrNotExist if there is no such directory.
 	List(dir string) ([]string, error)
 	// Mkdir makes a directory and its parents, durably; nil if it exists.

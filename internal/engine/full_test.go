@@ -13,14 +13,14 @@ import (
 
 // smallDisk is a journal of small segments with a small reserve.
 func smallDisk(o *Options) {
-	o.Journal = journal.Options{SegmentBytes: 64 << 10, ReserveBytes: 512 << 10}
+	o.Journal = journal.Options{SegmentBytes: 64 << 10, ReserveBytes: 192 << 10}
 }
 
 // fillDisk publishes until publishers have to wait.
 func fillDisk(t *testing.T, e *Engine, queue string) (published int) {
 	t.Helper()
 	c := attach(t, e, "")
-	body := string(make([]byte, 1600))
+	body := string(make([]byte, 15000))
 	for ; e.Alarms() == 0; published++ {
 		if published > 20_000 {
 			t.Fatal("the disk is never full")
@@ -77,7 +77,7 @@ func TestRejectsOnAFullDisk(t *testing.T) {
 	for _, kill := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			d := newDisk()
-			d.Budget(4 << 20)
+			d.Budget(8 << 20)
 			e := start(t, d, smallDisk)
 			c := attach(t, e, "")
 			work := declare("work")

@@ -10,7 +10,7 @@ import (
 
 // On a disk that fills up the uses of the log stop one after the other (journal.Use): publishers wait, then dead letters
 // stay where they are, then nothing is decided any more until a checkpoint has given space back. Only if even that finds
-// no room the scribe waits. Source: ours, decision 17.
+// no room the scribe waits. Source: ours, decision 19.
 
 // ErrNoRoom refuses what would have to wait until the disk has room.
 var ErrNoRoom = errors.New("the log waits for disk space")

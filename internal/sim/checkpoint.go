@@ -32,7 +32,9 @@ func (w *world) checkpoint() {
 	var next func(z *frozen) error
 	switch z := w.frozen; {
 	case z == nil:
-		w.freeze()
+		if fault := unwound(w.freeze); fault != nil {
+			w.readFailed(fault)
+		}
 		return
 	case z.state == nil:
 		next = w.save
@@ -254,7 +256,7 @@ func (w *world) adopt(z *frozen) error {
 		if w.result.Rewritten += n; n > 0 {
 			w.checkKept()
 		}
-		if w.o.Fault == FaultNone && w.step > 0 && w.chance(8) { // is all that the disk says now enough?
+		if w.o.Fault == FaultNone && w.step > 0 && !w.ending && w.chance(8) { // is all that the disk says now enough?
 			w.powerCut()
 		}
 	}

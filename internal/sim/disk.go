@@ -131,7 +131,7 @@ func (w *world) atRest() {
 
 func (w *world) journalOptions() journal.Options {
 	return journal.Options{
-		Entropy: w.o.Seed<<16 + w.opened, SegmentBytes: segmentBytes, ReserveBytes: reserveSegments * segmentBytes,
+		Entropy: w.o.Seed<<16 + w.opened, SegmentBytes: segmentBytes, ReserveBytes: w.reserve, InFlight: inFlight,
 		Beside: w.beside, Mutant: w.o.Journal,
 	}
 }
@@ -150,6 +150,7 @@ func (w *world) open() {
 			w.mend("open")
 		case err == nil:
 			w.journal = j
+			w.shortStarts++
 			w.load()
 			return
 		case w.refused(err):

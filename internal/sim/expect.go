@@ -34,9 +34,7 @@ func (w *world) foresee(c *vhost.Command) (x expectation) {
 			x.ready, x.known = uint64(q.ready()), true
 			if c.Kind == vhost.PurgeQueue {
 				for _, e := range q.copies {
-					if e.off && w.cramped {
-						x.ready++
-					}
+					x.known = x.known && !e.off // it goes, too, unless it is about to die
 				}
 				x.ready += uint64(q.counts[queue.Waiting] + q.counts[queue.Held])
 			}

@@ -136,14 +136,22 @@ func (w *world) heal() {
 	w.roomy()
 }
 
-// roomy gives the disk room without end.
+// roomy gives the disk room without end. The other process of a full life gives some back.
 func (w *world) roomy() {
+	if w.o.FullDisk && !w.ending {
+		w.faulty.Budget(w.faulty.Left() + int64(4+w.dice.IntN(8))*segmentBytes)
+		return
+	}
 	w.faulty.Budget(-1)
 	w.tight = false
 }
 
 // squeeze lets the disk run full soon, or gives it room again: enough, or a little.
 func (w *world) squeeze() {
+	if w.o.FullDisk {
+		w.neighborTakes()
+		return
+	}
 	if w.tight && !w.chance(4) {
 		w.roomy()
 		return

@@ -20,6 +20,8 @@ const stepsDefault, stepsLong, longEvery = 600, 2400, 50
 type Options struct {
 	Seed  uint64
 	Steps int // 0: a usual run
+	// FullDisk lets the disk be full most of the time, and ends the life by draining it: see fullLife.
+	FullDisk bool
 	// Fault, if it is set, is the only one there is, at call At of the disk, of whatever kind; else they are drawn.
 	Fault Fault
 	At    int
@@ -51,6 +53,8 @@ type Result struct {
 	Full       int                       // times that publishers had to wait for room
 	Stuck      int                       // times that nothing could be written for want of room
 	Drained    int                       // full disks that were drained
+	Excused    int                       // of full lives, those in which more was decided at once than may be on its way
+	Rooms      [4]int                    // of full lives, steps in which there was room first for that use
 	PutOff     int                       // copies that could not die for want of room
 	Reclaimed  int                       // segments
 	Rewritten  int                       // of these, sparse ones
@@ -91,44 +95,49 @@ type world struct {
 	scratch   []byte
 
 	// The node.
-	disk     *vfs.Mem
-	faulty   *vfs.Faulty
-	journal  *journal.Journal // nil between a crash and the next opening
-	opened   uint64           // times
-	vhost    *vhost.VHost
-	twin     *vhost.VHost // folds what the log gets, and nothing else
-	past     *vhost.VHost // folds what is recorded as safe, and nothing else, from the first batch on: up to baseAt
-	out      vhost.Outcome
-	audited  struct{ facts, effects int } // of out
-	clock    int64                        // ns since the Unix epoch, of the vhost
-	skew     int64                        // ns that the wall clock is off
-	next     place.Index                  // of the batch to be
-	safe     place.Index                  // as the journal says
-	marked   place.Index                  // what was safe at the last write, which says so
-	recorded place.Index                  // the disk itself says that this is safe
-	written  place.Index                  // the journal has it
-	tried    place.Index                  // the journal may have it
-	pending  []journal.Batch              // sealed, not written yet
-	recent   map[place.Index][]byte       // batches that are still in memory
-	pages    pages
-	torn     bool         // a step of the machine was cut short by a failed read: it is not to be looked at any more
-	frozen   *frozen      // a checkpoint in the making
-	serving  bool         // a client's message is being read
-	keeping  bool         // house is being kept
-	besides  bool         // and something is done beside that
-	deferred func()       // what to do about that when it is over
-	left     bool         // the checkers have looked at the machine for the last time
-	tearing  bool         // a group is being written
-	looking  bool         // a checker does: no call of the disk fails
-	harm     *vfs.Harm    // what the disk has changed, and nobody has found
-	cut      *journal.Cut // that was told since the machine was there last
-	tight    bool         // the disk has a budget
-	full     bool         // no file can be made: publishers wait
-	cramped  bool         // the machine knows that letters must not move
-	forced   bool         // though there is room
-	ailing   bool         // some call of the disk always fails
-	starts   int          // since then
-	neighbor neighbor
+	disk        *vfs.Mem
+	faulty      *vfs.Faulty
+	journal     *journal.Journal // nil between a crash and the next opening
+	opened      uint64           // times
+	vhost       *vhost.VHost
+	twin        *vhost.VHost // folds what the log gets, and nothing else
+	past        *vhost.VHost // folds what is recorded as safe, and nothing else, from the first batch on: up to baseAt
+	out         vhost.Outcome
+	audited     struct{ facts, effects int } // of out
+	clock       int64                        // ns since the Unix epoch, of the vhost
+	skew        int64                        // ns that the wall clock is off
+	next        place.Index                  // of the batch to be
+	safe        place.Index                  // as the journal says
+	marked      place.Index                  // what was safe at the last write, which says so
+	recorded    place.Index                  // the disk itself says that this is safe
+	written     place.Index                  // the journal has it
+	tried       place.Index                  // the journal may have it
+	pending     []journal.Batch              // sealed, not written yet
+	recent      map[place.Index][]byte       // batches that are still in memory
+	pages       pages
+	torn        bool         // a step of the machine was cut short by a failed read: it is not to be looked at any more
+	frozen      *frozen      // a checkpoint in the making
+	serving     bool         // a client's message is being read
+	keeping     bool         // house is being kept
+	besides     bool         // and something is done beside that
+	deferred    func()       // what to do about that when it is over
+	left        bool         // the checkers have looked at the machine for the last time
+	tearing     bool         // a group is being written
+	looking     bool         // a checker does: no call of the disk fails
+	harm        *vfs.Harm    // what the disk has changed, and nobody has found
+	cut         *journal.Cut // that was told since the machine was there last
+	tight       bool         // the disk has a budget
+	full        bool         // no file can be made: publishers wait
+	cramped     bool         // the machine knows that letters must not move
+	forced      bool         // though there is room
+	overdone    bool         // more was decided at once than may be on its way to the disk
+	reserve     int64        // of the journal, bytes
+	shortStarts int          // starts since there was room for publishing
+	ending      bool         // the life is over: what is left are the last checks
+	greedy      bool         // another process takes all room that is given up, at once
+	ailing      bool         // some call of the disk always fails
+	starts      int          // since then
+	neighbor    neighbor
 
 	// What the checkers know.
 	live          *ledger                // follows the machine
@@ -190,6 +199,7 @@ func newWorld(o Options) *world {
 		result:   newResult(),
 		contents: map[place.Ref]content{}, ways: map[place.Ref]way{}, told: map[vhost.ScheduledID]string{}, backs: map[vhost.JobID]uint64{}, jobRecoveries: map[vhost.JobID]int{},
 	}
+	w.reserve = reserveSegments * segmentBytes
 	w.faulty = vfs.NewFaulty(w.disk)
 	w.pages = pages{w: w, sums: map[place.Ref]uint64{}}
 	w.past = vhost.New(vhostName, logID, w, &spare{})
@@ -197,6 +207,9 @@ func newWorld(o Options) *world {
 	w.out.Trace = true
 	if o.Fault != FaultNone {
 		w.fail(o.Fault, target{}, o.At)
+	}
+	if o.FullDisk {
+		w.fullLife()
 	}
 	w.open()
 	return w
@@ -212,7 +225,12 @@ func Run(o Options) (Result, error) {
 	w := newWorld(o)
 	for w.violation == nil && w.step < o.Steps {
 		w.step++
-		w.act()
+		if w.act(); o.FullDisk && w.chance(40) {
+			w.neighborTakes()
+		}
+	}
+	if o.FullDisk {
+		w.drainFull()
 	}
 	w.end()
 	w.result.Hash, w.result.Calls = w.hash.Sum64(), w.faulty.Calls()
@@ -263,7 +281,7 @@ func (w *world) act() {
 		w.forget()
 	case k < 987:
 		w.squeeze()
-	case k < 988 && w.chance(3):
+	case k < 988 && w.chance(3) && !w.o.FullDisk:
 		w.drain()
 	case k < 990:
 		w.restart()

@@ -21,6 +21,7 @@ var (
 	seeds = flag.Uint64("seeds", 100, "how many lives TestSeeds lives")
 	first = flag.Uint64("first", 0, "the first of these seeds")
 	soak  = flag.Duration("soak", 0, "go on with further seeds for so long")
+	disks = flag.Uint64("full", 20, "how many lives TestFullDisks lives")
 	tell  = flag.Bool("tell", false, "with -seed: tell everything")
 	seed  = flag.Int64("seed", -1, "live this one life, and tell how it went")
 )
@@ -47,20 +48,34 @@ func TestSeeds(t *testing.T) {
 		return
 	}
 	start := time.Now()
+	all, count, failed := live(*seeds, func(seed uint64) Options { return Options{Seed: seed} })
+	t.Logf("%d seeds from %d, %.1f per second: %d commands refused, %d recoveries, %d power cuts, %d failures, %d times full, %d segments reclaimed",
+		count, *first, float64(count)/time.Since(start).Seconds(), all.Refused, all.Recoveries, all.Crashes, all.Failures, all.Full, all.Reclaimed)
+	var v *Violation
+	if errors.As(failed, &v) {
+		t.Fatalf("%v\nreplay: go test ./internal/sim -run TestSeeds -seed=%d", failed, v.Seed)
+	}
+	if *seeds >= 100 {
+		all.checkCoverage(t)
+	}
+}
+
+// live lives lives from the first seed on, and for as long as a soak lasts.
+func live(seeds uint64, options func(seed uint64) Options) (all Result, count uint64, failed error) {
+	start := time.Now()
 	var next atomic.Uint64
 	next.Store(*first)
 	var mu sync.Mutex
-	all := newResult()
-	var failed error
+	all = newResult()
 	var work sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		work.Go(func() {
 			for {
 				n := next.Add(1) - 1
-				if n >= *first+*seeds && time.Since(start) >= *soak {
+				if n >= *first+seeds && time.Since(start) >= *soak {
 					return
 				}
-				r, err := Run(Options{Seed: n})
+				r, err := Run(options(n))
 				mu.Lock()
 				all.add(&r)
 				failed = errors.Join(failed, err)
@@ -73,16 +88,7 @@ func TestSeeds(t *testing.T) {
 		})
 	}
 	work.Wait()
-	count := next.Load() - *first
-	t.Logf("%d seeds from %d, %.1f per second: %d commands refused, %d recoveries, %d power cuts, %d failures, %d times full, %d segments reclaimed",
-		count, *first, float64(count)/time.Since(start).Seconds(), all.Refused, all.Recoveries, all.Crashes, all.Failures, all.Full, all.Reclaimed)
-	var v *Violation
-	if errors.As(failed, &v) {
-		t.Fatalf("%v\nreplay: go test ./internal/sim -run TestSeeds -seed=%d", failed, v.Seed)
-	}
-	if *seeds >= 100 {
-		all.checkCoverage(t)
-	}
+	return all, next.Load() - *first, failed
 }
 
 func (r *Result) add(o *Result) {
@@ -95,6 +101,10 @@ func (r *Result) add(o *Result) {
 	r.Stuck += o.Stuck
 	r.Drained += o.Drained
 	r.PutOff += o.PutOff
+	r.Excused += o.Excused
+	for i, n := range o.Rooms {
+		r.Rooms[i] += n
+	}
 	sum(r.Harmed, o.Harmed)
 	sum(r.Found, o.Found)
 	r.CutAway += o.CutAway
@@ -230,6 +240,33 @@ func counts[K interface {
 		text += fmt.Sprintf("%v=%d ", k, m[k])
 	}
 	return text
+}
+
+func TestFullDisks(t *testing.T) {
+	t.Parallel()
+	// A disk that is full most of the time could not be drained, or would lose something.
+	if *seed >= 0 {
+		r, err := Run(Options{Seed: uint64(*seed), FullDisk: true, Trace: func(line string) {
+			if *tell {
+				t.Log(line)
+			}
+		}})
+		t.Logf("%+v", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	all, count, failed := live(*disks, func(seed uint64) Options { return Options{Seed: seed, FullDisk: true} })
+	var v *Violation
+	if errors.As(failed, &v) {
+		t.Fatalf("%v\nreplay: go test ./internal/sim -run TestFullDisks -seed=%d", failed, v.Seed)
+	}
+	t.Logf("%d full disks: %d drained, %d excused (too much at once, or starts in a row); steps with room first for publishing, moving, draining, nothing: %v; %d copies put off, %d times nothing could be written",
+		count, all.Drained, all.Excused, all.Rooms, all.PutOff, all.Stuck)
+	if all.Drained < int(count/2) || all.PutOff == 0 || all.Rooms[1] == 0 || all.Rooms[2] == 0 {
+		t.Error("the disks were too large")
+	}
 }
 
 func TestSameSeedSameHistory(t *testing.T) {

@@ -31,6 +31,7 @@ func (w *world) work() {
 		}
 	}
 	w.finish()
+	w.pace()
 }
 
 // pass lets time go by, little or much.
@@ -57,7 +58,7 @@ func (w *world) tick() {
 			return
 		}
 		w.finish()
-		if w.result.Recoveries != recoveries {
+		if w.pace(); w.result.Recoveries != recoveries || !w.heedRoom() {
 			return
 		}
 	}

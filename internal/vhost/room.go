@@ -10,7 +10,7 @@ import (
 // SetRoom; then nothing moves. A copy that would become a dead letter stays in its queue, unacked and with nobody, and
 // dies when there is room again, in the order in which it would have died. What is due to expire, to fire, or to be
 // tried again stays where it is until then. Nothing of this is in the log: after a crash such a copy was not settled.
-// Source: ours, decision 17.
+// Source: ours, decision 19.
 
 // lateChunk is a chunk with messages that were due while there was no room.
 type lateChunk struct {

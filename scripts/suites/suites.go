@@ -36,6 +36,7 @@ var concurrent = []string{".", "./bartlebytest", "./internal/engine", "./interna
 // environment, under the names that the Makefile gives them.
 func suites() []suite {
 	seeds := cmp.Or(os.Getenv("SEEDS"), "2000")
+	disks := cmp.Or(os.Getenv("DISKS"), "20000")
 	soak := cmp.Or(os.Getenv("SOAK"), "1h")
 	trials := cmp.Or(os.Getenv("TRIALS"), "200")
 	mutants := strings.Fields(cmp.Or(os.Getenv("MUTANTS"), "go run ./internal/sim/mutants"))
@@ -62,7 +63,7 @@ func suites() []suite {
 		},
 		{
 			name: "sim", about: "seeded simulation with a crash at any disk call", limit: 6 * time.Minute,
-			steps: []step{goTest("-run=TestSeeds", "./internal/sim", "-args", "-seeds="+seeds)},
+			steps: []step{goTest("-run=TestSeeds|TestFullDisks", "./internal/sim", "-args", "-seeds="+seeds, "-full=400")},
 		},
 		{
 			name: "mutants", about: "planted faults, each of which a checker must catch", limit: 6 * time.Minute,
@@ -104,6 +105,10 @@ func suites() []suite {
 		{
 			name: "soak", about: "the simulation for as long as SOAK says", long: true,
 			steps: []step{goTest("-run=TestSeeds", "-timeout=0", "./internal/sim", "-args", "-soak="+soak)},
+		},
+		{
+			name: "fullsim", about: "the simulation with disks that are full most of the time: DISKS of them", long: true,
+			steps: []step{goTest("-run=TestFullDisks", "-timeout=0", "./internal/sim", "-args", "-full="+disks)},
 		},
 		{
 			name: "violence", about: "all that can be done to a real process", long: true, binary: true, skips: true, limit: 2 * time.Hour,

@@ -1,0 +1,131 @@
+package sim
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// inFlight is how many bytes may be on their way to the journal.
+const inFlight = segmentBytes / 2
+
+// segmentsLeast is what is left of a log from which everything was taken: one that is open, one that was before the last
+// checkpoint, and one with what is live of others, the state's pages.
+const segmentsLeast = 3
+
+// fullLife makes a disk that is full most of the time: of a few segments beyond the reserve, with a small reserve in some
+// lives. Another process takes room and gives it back, in some lives all of it at once.
+func (w *world) fullLife() {
+	w.reserve = int64(1+w.dice.IntN(10)) * segmentBytes
+	w.greedy = w.chance(3)
+	w.tight = true
+	w.faulty.InBlocks(vfs.BlockBytes)
+	w.faulty.Budget(int64(8+w.dice.IntN(24)) * segmentBytes)
+}
+
+// neighborTakes lets another process take room, or give some back.
+func (w *world) neighborTakes() {
+	switch left := w.faulty.Left(); {
+	case left < 0 || w.looking:
+	case w.chance(3):
+		w.faulty.Budget(left + w.dice.Int64N(3*segmentBytes))
+	default:
+		w.faulty.Budget(left - w.dice.Int64N(left+1))
+	}
+}
+
+// takeAll lets a greedy process take what was given up.
+func (w *world) takeAll() {
+	if w.o.FullDisk && w.greedy && w.tight && w.faulty.Left() > 0 {
+		w.faulty.Budget(0)
+	}
+}
+
+// pace writes what is on its way as soon as it is much, as a broker's runners wait then. It notes if a single step has made
+// more than that.
+func (w *world) pace() {
+	if !w.o.FullDisk || w.violation != nil || w.besides || w.torn {
+		return
+	}
+	use := w.room()
+	if w.result.Rooms[use]++; use == journal.Growing {
+		w.shortStarts = 0
+	}
+	if n := w.underWay(); n > inFlight {
+		w.overdone = w.overdone || n > 2*inFlight && w.full
+		w.write()
+	}
+}
+
+// drainFull is the end of a full life: publishers stop, nobody gives room back or takes any, clients ack, purge and delete
+// everything. From whatever state, that must go on until nothing is left, and then there is room for publishing.
+func (w *world) drainFull() {
+	w.repair()
+	w.mend("never")
+	w.forced, w.ending = false, true
+	recoveries := w.result.Recoveries
+	alive := func() bool { return w.violation == nil && w.result.Recoveries == recoveries }
+	for _, n := range append([]*connection(nil), w.connections...) {
+		if alive() {
+			w.decide(vhost.Command{Kind: vhost.Disconnect, Conn: n.id})
+		}
+	}
+	w.begunAgain()
+	for idle := 0; alive() && w.undrained(); idle++ {
+		if w.overdone || w.shortStarts > 1 { // each start on a full disk takes a segment: see decision 19
+			w.result.Excused++
+			return
+		}
+		before := w.remaining()
+		if w.heedRoom() {
+			w.take()
+		}
+		if alive() && w.settle() && w.remaining() < before {
+			idle = 0
+		}
+		if w.full || w.chance(4) {
+			w.keepAllHouse(alive)
+		}
+		w.takeAll()
+		if alive() {
+			w.prepare()
+		}
+		if idle > 60 && alive() && w.room() == journal.Growing {
+			break // there is room; what is left, clients have to settle otherwise
+		}
+		if idle > 60 && alive() {
+			w.violate(Drains, "the disk is full, there is room for use %d, and what drains it goes no further: %d are left; %+v", w.room(), w.remaining(), w.journal.Stats())
+		}
+	}
+	for n := 0; n < 8 && alive() && w.room() != journal.Growing; n++ {
+		w.heedRoom()
+		w.settle()
+		w.keepAllHouse(alive)
+		w.takeAll()
+		if alive() {
+			w.prepare()
+		}
+	}
+	// A disk that is smaller than the reserve never has room for publishing; then the log is as short as it can be.
+	if s := w.journal.Stats(); alive() && !w.overdone && w.shortStarts < 2 && w.journal.Room() != journal.Growing && s.Segments > segmentsLeast {
+		w.violate(Drains, "everything was taken from a full disk, and there is room for use %d only: %+v", w.journal.Room(), w.journal.Stats())
+	}
+	if alive() {
+		w.result.Drained++
+	}
+}
+
+// begunAgain takes a checkpoint, as a broker does that has read batches at its start: else each of many short lives takes a
+// segment for good.
+func (w *world) begunAgain() {
+	recoveries := w.result.Recoveries
+	w.keepAllHouse(func() bool { return w.violation == nil && w.result.Recoveries == recoveries && w.deferred == nil })
+}
+
+// remaining counts what is left to be drained.
+func (w *world) remaining() (n int) {
+	for q := range w.live.all() {
+		n += 1 + len(q.copies)
+	}
+	return n + len(w.pending)
+}

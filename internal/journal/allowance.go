@@ -32,7 +32,7 @@ func (j *Journal) lacksAllowance() bool {
 func (j *Journal) largestCheckpoint() (size int64) {
 	for _, l := range j.logs {
 		if l.checkpoint.file != 0 {
-			size = max(size, cmp.Or(l.used.Load(), l.checkpoint.size))
+			size = max(size, cmp.Or(l.used, l.checkpoint.size))
 		}
 	}
 	return size

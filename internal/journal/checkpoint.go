@@ -115,7 +115,7 @@ func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) erro
 	}
 	old := l.checkpoint
 	l.checkpoint = c
-	l.used.Store(int64(len(state) + labelBytes))
+	l.used = int64(len(state) + labelBytes)
 	if err := j.writeManifest(); err != nil {
 		l.checkpoint = old
 		if errors.Is(err, ErrNoSpace) {
@@ -152,7 +152,6 @@ func (j *Journal) LoadCheckpoint(log place.LogID) (at place.Index, state []byte,
 		return 0, nil, &Fault{Log: log, File: l.checkpoint.name(), What: "checksum mismatch in the checkpoint"}
 	}
 	state, _, _, _ = cutLabel(state)
-	l.used.Store(int64(len(state) + labelBytes))
 	return l.checkpoint.at, state, nil
 }
 

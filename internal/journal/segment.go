@@ -3,7 +3,6 @@ package journal
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
@@ -104,8 +103,8 @@ type logState struct {
 	dirty      bool        // has batches written since the last sync
 	spans      []*span     // sorted by first; across segments
 	checkpoint checkpoint
-	used       atomic.Int64 // bytes of the checkpoint's file, without what fills it up; 0: not known
-	reached    place.Index  // a log of pages: the last batch it had when the manifest was written, reclaimed or not
+	used       int64       // bytes of the checkpoint that this run has written, without what fills up its file
+	reached    place.Index // a log of pages: the last batch it had when the manifest was written, reclaimed or not
 	fault      *Fault
 	doubted    bool // damage may have held batches behind the last one
 }

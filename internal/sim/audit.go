@@ -98,6 +98,7 @@ func (w *world) audit(s vhost.Stamp, c *vhost.Command, x expectation, refused *a
 	w.checkAnswered(st)
 	w.checkCommanded(st)
 	w.checkExpected(st, facts)
+	w.checkCramped(st)
 	w.checkState()
 }
 

@@ -24,6 +24,7 @@ type frozen struct {
 	rewriting  *journal.Rewriting // nil: none is underway
 	marked     bool               // all that is live there has been named
 	copied     bool
+	took       bool // the rewriting has taken a spare
 }
 
 // checkpoint does one of its steps: freeze, save a portion, store, reclaim, mark a portion, copy a portion, adopt.
@@ -184,8 +185,13 @@ func (w *world) sparse(z *frozen) error {
 	}
 	share := []float64{journal.SparseShare, 0.9}[w.dice.IntN(2)]
 	var rewriting *journal.Rewriting
-	j := w.journal
+	j, took := w.journal, false
 	err := w.house(func() (err error) {
+		before := j.Stats()
+		defer func() {
+			after := j.Stats()
+			took = after.Spares+after.Segments < before.Spares+before.Segments
+		}()
 		rewriting, err = j.Sparse(z.live, share)
 		return err
 	})
@@ -199,7 +205,7 @@ func (w *world) sparse(z *frozen) error {
 		w.frozen = nil
 		return err
 	}
-	z.journal, z.rewriting = j, rewriting
+	z.journal, z.rewriting, z.took = j, rewriting, took
 	var spans []place.Span
 	for _, r := range rewriting.Ranges() {
 		spans = append(spans, place.Span(r))
@@ -252,6 +258,9 @@ func (w *world) adopt(z *frozen) error {
 	}
 	w.frozen = nil
 	if err == nil {
+		if z.took && n == 1 && w.harm == nil {
+			w.violate(Drains, "on a full disk a rewriting took a segment, and gave one back")
+		}
 		w.result.Reclaimed += n
 		if w.result.Rewritten += n; n > 0 {
 			w.checkKept()

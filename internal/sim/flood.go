@@ -62,7 +62,7 @@ func (w *world) flood(many int) {
 func (w *world) floodable() (vhost.QueueID, *channel) {
 	ids := slices.Sorted(maps.Keys(w.live.lines))
 	ids = slices.DeleteFunc(ids, func(id vhost.QueueID) bool { return w.live.lines[id].kept != nil })
-	if len(ids) == 0 || w.full {
+	if len(ids) == 0 || w.full || w.o.FullDisk {
 		return 0, nil
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.channels)) {

@@ -163,6 +163,7 @@ func (w *world) writeGroup(n int) bool {
 		return false
 	case errors.Is(err, journal.ErrNoSpace):
 		w.result.Stuck++
+		w.overdone = w.overdone || w.underWay() > 2*inFlight
 		w.full = true
 		return false
 	}

@@ -58,3 +58,11 @@ func (w *world) putOff(st *step, e *entry, f *vhost.Fact) {
 	e.offRejected = e.offRejected || k == vhost.Reject || k == vhost.Nack || k == vhost.CommitTx
 	e.off, e.offFailed = true, f.Failed
 }
+
+// checkCramped makes sure that nothing moves while there is no room for that. What is published may be passed on by a queue
+// that has no room for it.
+func (w *world) checkCramped(st *step) {
+	if k := st.command.Kind; w.cramped && st.moved && k != vhost.Publish && k != vhost.CommitTx {
+		w.violate(Drains, "command %d let dead letters move, and there is room for use %d", k, w.room())
+	}
+}

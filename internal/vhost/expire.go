@@ -67,7 +67,7 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 			v.timeOut(s, v.channels[ChannelID(d.Owner>>ownBits)], out)
 			continue
 		case ownJob:
-			if j := v.jobs.find(JobID(d.Owner >> ownBits)); v.cramped && j != nil && !j.Discard {
+			if j := v.jobs.find(JobID(d.Owner >> ownBits)); v.cramped && j != nil {
 				j.next = 0
 				v.wakeJob(j, s.Now+sweepEvery)
 				continue

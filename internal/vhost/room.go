@@ -130,10 +130,8 @@ func (v *VHost) noRoomFor(ch *channel, c *Command) *amqp.Error {
 			return err
 		}
 		grows = o.Durable && !v.topo.Bound(bindingOf(o))
-	case Republish, FireNow, Resend:
+	case Republish, FireNow, Resend, BeginRedrive:
 		grows = true
-	case BeginRedrive:
-		grows = !c.Order.Discard
 	}
 	if !grows {
 		return nil

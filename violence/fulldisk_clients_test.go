@@ -239,7 +239,7 @@ func (r *diskRun) consumeOn(s *diskClient, queue string, ackShare int, stop <-ch
 		default:
 			n := number(d.Body)
 			r.seen(n, queue)
-			if random.IntN(100) < ackShare || queue == deadQueue {
+			if queue == deadQueue || random.IntN(100) < ackShare {
 				r.books.note(func(e *diskEntry) { e.settled = true }, n)
 				acked = append(acked, n)
 				err = d.Ack(false)

@@ -93,6 +93,15 @@ func presetTrial(name string, r *rand.Rand) diskTrial {
 	panic("no preset " + name)
 }
 
+// shorten makes a trial one that takes seconds.
+func (d *diskTrial) shorten() {
+	d.size, d.publishMax = min(d.size, 512<<20), min(d.publishMax, 100<<20)
+	for i := range d.lives {
+		d.lives[i].traffic /= 2
+		d.lives[i].full /= 2
+	}
+}
+
 func (d *diskTrial) options() (o []string) {
 	if d.small {
 		o = append(o, "--segment-size", "4MiB", "--reserve", "32MiB")

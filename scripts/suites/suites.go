@@ -75,8 +75,8 @@ func suites() []suite {
 			steps: []step{conformance()},
 		},
 		{
-			name: "kill", about: "kill -9 of the real binary under load", limit: 8 * time.Minute, binary: true, skips: true,
-			steps: []step{goTest("-run=Kill", "./violence/...", "-args", "-rounds=10")},
+			name: "kill", about: "kill -9 of the real binary under load, and full disks", limit: 8 * time.Minute, binary: true, skips: true,
+			steps: []step{goTest("-run=Kill|FullDiskTrials", "./violence/...", "-args", "-rounds=10")},
 		},
 		{
 			name: "packages", about: "Debian packages, container image, Kubernetes: made, installed, started, removed",

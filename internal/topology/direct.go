@@ -34,7 +34,11 @@ func (d direct) remove(b *binding) {
 
 func (d direct) match(w *walk) {
 	for i := range w.keys() {
-		for _, b := range d.byKey[string(w.key(i))] {
+		found := d.byKey[string(w.key(i))]
+		if w.work += 1 + len(found); w.tooMuch() {
+			return
+		}
+		for _, b := range found {
 			w.reach(b)
 		}
 	}

@@ -55,6 +55,9 @@ func (h *headers) removeGone() {
 
 func (h *headers) match(w *walk) {
 	for i := range h.rules {
+		if w.tooMuch() {
+			return
+		}
 		if h.rules[i].satisfied(w) {
 			w.reach(h.rules[i].b)
 		}
@@ -64,6 +67,7 @@ func (h *headers) match(w *walk) {
 // satisfied: all of nothing is satisfied, any of nothing is not.
 func (r *rule) satisfied(w *walk) bool {
 	for i := range r.want {
+		w.work += headerWork
 		v, present := w.header(r.want[i].Name)
 		want := r.want[i].Value
 		if present && !isVoid(want) {

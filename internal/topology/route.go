@@ -2,9 +2,23 @@ package topology
 
 import (
 	"math/bits"
+	"slices"
+	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
+
+// workMax bounds the comparisons of one Route, about 50 ms of them: who may bind could else make each message stop its virtual
+// host for minutes. A node of a topic exchange counts for nodeWork of them, a header for headerWork, a binding that a routing key leads to for one.
+// What a fanout exchange reaches is not counted: it is the answer.
+const (
+	workMax    = 4 << 20
+	nodeWork   = 16
+	headerWork = 4
+)
+
+// sortFrom is how many headers are put in order before they are looked for.
+const sortFrom = 16
 
 // Message is what routing looks at. Its slices are lent until Route returns.
 type Message struct {
@@ -35,14 +49,16 @@ type Message struct {
 //
 // byKeys reports that the answer depended on nothing of m but its keys: it holds for every message with the same keys
 // until Version changes.
+//
+// A message that takes more than workMax comparisons goes nowhere: nothing is appended, and TooMuch reports it.
 // Source: RabbitMQ, routing; policies, alternate exchange.
 func (t *Topology) Route(x *Exchange, m *Message, out []QueueID) (queues []QueueID, byKeys bool) {
 	w := &t.walk
 	w.pass++
 	w.recent, w.delayed, w.early = w.recent[:0], w.delayed[:0], m.Early
-	w.message, w.queues, w.byKeys = *m, out, true
+	w.message, w.queues, w.byKeys, w.work = *m, out, true, 0
 	w.visit(x)
-	for i := 0; i < len(w.visited); i++ {
+	for i := 0; i < len(w.visited) && !w.tooMuch(); i++ {
 		x := w.visited[i]
 		if x.Delayed {
 			w.delayed, w.byKeys = append(w.delayed, x), false
@@ -60,9 +76,16 @@ func (t *Topology) Route(x *Exchange, m *Message, out []QueueID) (queues []Queue
 		}
 	}
 	queues, byKeys = w.queues, w.byKeys
+	if w.tooMuch() {
+		queues, byKeys = out, false
+		w.recent, w.delayed = w.recent[:0], w.delayed[:0]
+	}
 	w.end()
 	return queues, byKeys
 }
+
+// TooMuch reports whether the last Route gave up: the message compares with too many bindings.
+func (t *Topology) TooMuch() bool { return t.walk.tooMuch() }
 
 // Keepers is the delayed exchanges that the last Route came by with a message that is not due. The slice is lent until the
 // next.
@@ -95,9 +118,13 @@ type walk struct {
 	early     bool
 	satisfied bool       // a binding of the present exchange
 	byKeys    bool       // nothing of the message but its keys was looked at
-	headers   amqp.Table // of message, decoded when first asked for
+	headers   amqp.Table // of message, decoded when first asked for; many are in the order of their names
 	decoded   bool
+	work      int // comparisons made
 }
+
+// tooMuch reports whether the walk has no comparisons left.
+func (w *walk) tooMuch() bool { return w.work > workMax }
 
 // reach follows a binding that the message satisfies.
 func (w *walk) reach(b *binding) {
@@ -153,8 +180,18 @@ func (w *walk) header(name string) (v amqp.Value, ok bool) {
 		if len(w.message.Headers) > 0 {
 			w.headers, _, _ = amqp.ParseTable(w.message.Headers) // nil on error: as if there were none
 		}
+		if len(w.headers) >= sortFrom {
+			slices.SortStableFunc(w.headers, func(a, b amqp.Field) int { return strings.Compare(a.Name, b.Name) }) // of equal names the first counts
+		}
 	}
-	return w.headers.Get(name)
+	if len(w.headers) < sortFrom {
+		return w.headers.Get(name)
+	}
+	i, found := slices.BinarySearchFunc(w.headers, name, func(f amqp.Field, name string) int { return strings.Compare(f.Name, name) })
+	if !found {
+		return amqp.Value{}, false
+	}
+	return w.headers[i].Value, true
 }
 
 // properties is the message's basic properties; all are absent if they do not decode.

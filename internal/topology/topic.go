@@ -107,9 +107,13 @@ func (t *topic) match(w *walk) {
 			if more = dot >= 0; more {
 				word, key = key[:dot], key[dot+1:]
 			}
+			if w.work += nodeWork * len(t.at); w.tooMuch() {
+				return
+			}
 			t.step(word)
 		}
 		for _, n := range t.at {
+			w.work += len(n.bindings)
 			for _, b := range n.bindings {
 				w.reach(b)
 			}

@@ -72,7 +72,10 @@ func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		targets = ch.route.targets
 	} else {
 		from = v.flowOf(c.Exchange)
-		targets = v.routePublish(s, ch, c, &scan, &m, from)
+		var err *amqp.Error
+		if targets, err = v.routePublish(s, ch, c, &scan, &m, from); err != nil {
+			return err
+		}
 		keepers := v.topo.Keepers()
 		if len(keepers) > 0 && m.nonsense != nil {
 			v.traffic.Scheduled.Invalid++
@@ -266,11 +269,16 @@ func (m *message) senderSelected(headers []byte) *amqp.Error {
 }
 
 // routePublish asks the topology, and remembers the answer for the channel if it depends on keys alone.
-func (v *VHost) routePublish(s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, m *message, from *flow) []*queueState {
+func (v *VHost) routePublish(
+	s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, m *message, from *flow,
+) ([]*queueState, *amqp.Error) {
 	more := append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...)
 	ids, byKeys := v.topo.Route(v.topo.Exchange(string(c.Exchange)), &topology.Message{
 		Key: c.Key, More: more, Properties: m.content.properties, Headers: scan.Headers, Early: m.early(), Entropy: v.chance(s),
 	}, v.route[:0])
+	if v.topo.TooMuch() {
+		return nil, amqp.PreconditionFailed("message to exchange '%s' in vhost '%s' compares with too many bindings", c.Exchange, v.name)
+	}
 	v.route = ids
 	v.targets = v.targets[:0]
 	for _, id := range ids {
@@ -282,7 +290,7 @@ func (v *VHost) routePublish(s *Stamp, ch *channel, c *Command, scan *amqp.Prope
 		r.exchange, r.key = append(r.exchange[:0], c.Exchange...), append(r.key[:0], c.Key...)
 		r.targets, r.flow = append(r.targets[:0], v.targets...), from
 	}
-	return v.targets
+	return v.targets, nil
 }
 
 // chance is fresh bits for routing, other ones for each message of a command.

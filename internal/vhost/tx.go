@@ -134,7 +134,11 @@ func (v *VHost) copies(s *Stamp, ch *channel, held []heldCommand, most int) (n i
 				return n, err // it was near enough when it was held
 			}
 		}
-		n += len(v.routePublish(s, ch, c, scan, &m, v.flowOf(c.Exchange)))
+		targets, err := v.routePublish(s, ch, c, scan, &m, v.flowOf(c.Exchange))
+		if err != nil {
+			return n, err
+		}
+		n += len(targets)
 		if keepers := v.topo.Keepers(); len(keepers) > 0 && m.nonsense != nil {
 			return n, m.nonsense
 		}

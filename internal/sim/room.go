@@ -21,6 +21,9 @@ func (w *world) heedRoom() bool {
 		return false
 	}
 	use := w.room()
+	if n := w.journal.Stats().Spares; use == journal.Moving && n < 2 && w.full {
+		w.violate(Drains, "letters may move on a full disk, and there are %d segments for what drains it", n)
+	}
 	switch {
 	case w.forced && (w.chance(30) || w.o.Fault != FaultNone):
 		w.forced = false

@@ -151,8 +151,16 @@ func (j *Journal) sweep() error {
 		return err
 	}
 	names, err := j.fs.List(j.o.Dir)
-	if err != nil || slices.ContainsFunc(j.checkpoints(), func(l *logState) bool { return !slices.Contains(names, l.checkpoint.name()) }) {
+	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(j.checkpoints(), func(l *logState) bool { return !slices.Contains(names, l.checkpoint.name()) }) {
+		for _, n := range unnamed { // what stays keeps its name
+			if number, ok := fileNumber(n); ok {
+				j.nextFile = max(j.nextFile, number+1)
+			}
+		}
+		return nil
 	}
 	for _, n := range unnamed {
 		if kept, err := j.keepStray(n); kept || err != nil {

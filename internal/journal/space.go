@@ -144,9 +144,6 @@ func (j *Journal) makeRoom(n int64, keep int, use Use) error {
 	if keep = max(keep, j.aside()); use == Committed {
 		keep = j.aside()
 	}
-	if keep = max(keep, j.aside()); use == Committed {
-		keep = j.aside()
-	}
 	switch fits := j.fits(n) || j.takesNext(n); {
 	case !fits && !j.hasSpare(n):
 		return j.makeSpare(j.sizeFor(n))

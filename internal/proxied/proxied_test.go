@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -111,6 +113,37 @@ func TestCloseEndsWaiting(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestHellosAreBounded(t *testing.T) {
+	// If this fails, connections that tell nothing take any number of goroutines and file descriptors.
+	t.Parallel()
+	raw := &endless{}
+	l := Listen(raw)
+	defer l.Close()
+	for raw.accepted.Load() < helloMost {
+		runtime.Gosched()
+	}
+	if n := len(l.room); n != helloMost {
+		t.Errorf("%d connections have not told, want %d", n, helloMost)
+	}
+	for range 1000 {
+		runtime.Gosched()
+	}
+	if n := raw.accepted.Load(); n != helloMost {
+		t.Errorf("%d connections are accepted, want %d", n, helloMost)
+	}
+}
+
+// endless is a listener to which clients connect for ever, and say nothing.
+type endless struct{ accepted atomic.Int64 }
+
+func (e *endless) Accept() (net.Conn, error) {
+	e.accepted.Add(1)
+	c, _ := net.Pipe()
+	return c, nil
+}
+func (e *endless) Close() error   { return nil }
+func (e *endless) Addr() net.Addr { return &net.TCPAddr{} }
 
 func FuzzHeader(f *testing.F) {
 	f.Add("PROXY TCP4 192.0.2.1 192.0.2.2 40000 5672\r\n")

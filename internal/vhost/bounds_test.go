@@ -2,7 +2,6 @@ package vhost
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -549,39 +548,5 @@ func TestRecentHistoryIsGivenInPortions(t *testing.T) {
 				t.Errorf("%q has %d messages", q.object.Name, n)
 			}
 		}
-	}
-}
-
-func TestMessagesThatCompareWithTooMuch(t *testing.T) {
-	// Broken if a message that is too much to route were lost without a word, or left anything behind, or if a dead letter
-	// that cannot be routed for it were not kept.
-	t.Parallel()
-	w := newWorld()
-	w.out.Trace = false
-	must(t, w, open("a")...)
-	must(t, w, declareWith("target"), declareWith("q", argumentOf("x-max-length", 0), textOf("x-dead-letter-exchange", "amq.direct")))
-	for i := range 300 {
-		d := Definition{Name: "target", Source: "amq.direct", RoutingKey: "k", Arguments: amqp.Table{argumentOf(fmt.Sprint("n", i), 1)}}
-		must(t, w, Command{Kind: BindQueue, Channel: 1, Definition: &d})
-	}
-	cc := amqp.Value{Kind: amqp.KindArray, Array: slices.Repeat([]amqp.Value{amqp.String("k")}, 20_000)}
-	c := publishTo("q", 2, "m")
-	c.Properties = properties(2, amqp.Table{{Name: "CC", Value: cc}})
-	must(t, w, c) // by the default exchange, which compares nothing; then it dies
-	q, _ := w.v.Queue("q")
-	if q.Stats.Lost[LostRoute] != 1 || w.v.shelf.messages.Ready() != 1 {
-		t.Errorf("lost %v, %d on the shelf", q.Stats.Lost, w.v.shelf.messages.Ready())
-	}
-	before := w.v.Books()
-	c.Exchange = []byte("amq.direct")
-	refused, err := w.step(c)
-	if err != nil || refused == nil || refused.Code != amqp.CodePreconditionFailed {
-		t.Errorf("refused with %v, %v", refused, err)
-	}
-	if b := w.v.Books(); b != before {
-		t.Errorf("books %+v, before %+v", b, before)
-	}
-	if err := w.audit(); err != nil {
-		t.Error(err)
 	}
 }

@@ -1,0 +1,90 @@
+package vhost
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
+
+func TestMessagesThatCompareWithTooMuch(t *testing.T) {
+	// Broken if a message that is too much to route were lost without a word, or left anything behind, or if a dead letter
+	// that cannot be routed for it were not kept.
+	t.Parallel()
+	w := newWorld()
+	w.out.Trace = false
+	must(t, w, open("a")...)
+	must(t, w, declareWith("target"), declareWith("q", argumentOf("x-max-length", 0), textOf("x-dead-letter-exchange", "amq.direct")))
+	for i := range 300 {
+		d := Definition{Name: "target", Source: "amq.direct", RoutingKey: "k", Arguments: amqp.Table{argumentOf(fmt.Sprint("n", i), 1)}}
+		must(t, w, Command{Kind: BindQueue, Channel: 1, Definition: &d})
+	}
+	cc := amqp.Value{Kind: amqp.KindArray, Array: slices.Repeat([]amqp.Value{amqp.String("k")}, 20_000)}
+	c := publishTo("q", 2, "m")
+	c.Properties = properties(2, amqp.Table{{Name: "CC", Value: cc}})
+	must(t, w, c) // by the default exchange, which compares nothing; then it dies
+	q, _ := w.v.Queue("q")
+	if q.Stats.Lost[LostRoute] != 1 || w.v.shelf.messages.Ready() != 1 {
+		t.Errorf("lost %v, %d on the shelf", q.Stats.Lost, w.v.shelf.messages.Ready())
+	}
+	before := w.v.Books()
+	c.Exchange = []byte("amq.direct")
+	refused, err := w.step(c)
+	if err != nil || refused == nil || refused.Code != amqp.CodePreconditionFailed {
+		t.Errorf("refused with %v, %v", refused, err)
+	}
+	if b := w.v.Books(); b != before {
+		t.Errorf("books %+v, before %+v", b, before)
+	}
+	if err := w.audit(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTransactionsAreBounded(t *testing.T) {
+	// Broken if what a transaction holds in memory had no bound.
+	t.Parallel()
+	w := newWorld()
+	w.out.Trace = false
+	must(t, w, open("a")...)
+	must(t, w, Command{Kind: SelectTx, Channel: 1})
+	c := publishTo("q", 2, "")
+	c.Body = make([]byte, txBytesMax/4)
+	must(t, w, c, c, c)
+	if refused, err := w.step(c); err != nil || refused == nil || refused.Code != amqp.CodePreconditionFailed {
+		t.Errorf("refused with %v, %v", refused, err)
+	}
+}
+
+func TestKeysOfAMessageAreBounded(t *testing.T) {
+	// Broken if a message had more routing keys than its record can count.
+	t.Parallel()
+	w := newWorld()
+	w.out.Trace = false
+	for _, name := range []string{"CC", "BCC"} {
+		must(t, w, open(name)...)
+		c := publishTo("q", 2, "")
+		keys := slices.Repeat([]amqp.Value{amqp.String("k")}, copyKeysMax+1)
+		c.Properties = properties(2, amqp.Table{{Name: name, Value: amqp.Value{Kind: amqp.KindArray, Array: keys}}})
+		if refused, err := w.step(c); err != nil || refused == nil || refused.Code != amqp.CodePreconditionFailed {
+			t.Errorf("%s: refused with %v, %v", name, refused, err)
+		}
+		must(t, w, Command{Kind: Disconnect, Conn: 1})
+	}
+}
+
+func TestJobsAreBounded(t *testing.T) {
+	// Broken if a user could begin any number of jobs, each of which takes memory and work.
+	t.Parallel()
+	w := newWorld()
+	must(t, w, open("a")...)
+	must(t, w, declareWith("q"))
+	begin := Command{Kind: BeginRedrive, Channel: 1, Order: &Order{Source: Where{Queue: "q"}}}
+	for range jobsOpenMax {
+		must(t, w, begin)
+	}
+	if refused, err := w.step(begin); err != nil || refused == nil || refused.Code != amqp.CodeResourceError {
+		t.Errorf("refused with %v, %v", refused, err)
+	}
+}

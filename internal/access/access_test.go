@@ -232,6 +232,7 @@ func TestRefusals(t *testing.T) {
 		{Command{Kind: PutVHost}, 406, "must not be empty"},
 		{Command{Kind: PutVHost, VHost: "v", DefaultQueueType: "stream"}, 406, "unsupported default queue type 'stream'"},
 		{Command{Kind: PutVHost, VHost: "v", Description: "\xff"}, 406, "the description must be UTF-8"},
+		{Command{Kind: PutVHost, VHost: "v", Description: strings.Repeat("d", descriptionBytesMax+1)}, 406, "the description must be UTF-8 of at most"},
 		{Command{Kind: DeleteVHost, VHost: "v"}, 404, "no vhost 'v'"},
 		{Command{Kind: DeleteVHost, VHost: "safe"}, 406, "virtual host 'safe' is protected from deletion"},
 		{Command{Kind: SetPermission, User: "nobody", VHost: "/"}, 404, "no user 'nobody'"},

@@ -3,6 +3,7 @@ package vhost
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -86,5 +87,75 @@ func TestJobsAreBounded(t *testing.T) {
 	}
 	if refused, err := w.step(begin); err != nil || refused == nil || refused.Code != amqp.CodeResourceError {
 		t.Errorf("refused with %v, %v", refused, err)
+	}
+}
+
+func TestLostLettersAreBounded(t *testing.T) {
+	// Broken if letters that go nowhere filled the disk, or if more of them were dropped than need be.
+	t.Parallel()
+	w := newWorld()
+	w.out.Trace = false
+	must(t, w, open("a")...)
+	must(t, w, declareWith("q", argumentOf("x-max-length", 0), textOf("x-dead-letter-exchange", "gone")))
+	c := publishTo("q", 2, "")
+	c.Body = make([]byte, shelfBytesMax/4)
+	for range 10 {
+		must(t, w, c)
+		w.seal()
+		w.begin()
+	}
+	if n := w.v.shelf.messages.Ready(); n != 3 { // a letter is a little larger than its body
+		t.Errorf("%d letters on the shelf", n)
+	}
+	if err := w.audit(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRecentHistoriesAreBounded(t *testing.T) {
+	// Broken if an exchange kept as many messages as somebody declares, or any size of them.
+	t.Parallel()
+	w := newWorld()
+	w.out.Trace = false
+	must(t, w, open("a")...)
+	must(t, w, Command{Kind: DeclareExchange, Channel: 1, Definition: &Definition{
+		Name: "r", Type: "x-recent-history", Arguments: amqp.Table{argumentOf("x-recent-history-length", 1_000_000)},
+	}})
+	c := publishTo("", 1, "m")
+	c.Exchange = []byte("r")
+	for range recentMax + 10 {
+		must(t, w, c)
+	}
+	kept := &w.v.recents["r"].volatile
+	if n := len(kept.messages); n != recentMax {
+		t.Errorf("%d messages are kept", n)
+	}
+	c.Body = make([]byte, recentBytesMax/4)
+	for range 10 {
+		must(t, w, c)
+	}
+	if kept.bytes > recentBytesMax || len(kept.messages) < 3 {
+		t.Errorf("%d messages of %d bytes are kept", len(kept.messages), kept.bytes)
+	}
+}
+
+func TestMessagesInMemoryAreBounded(t *testing.T) {
+	// Broken if a long backlog took memory for each of its messages, or for the content of transient ones.
+	t.Parallel()
+	w := newWorld()
+	w.out.Trace = false
+	const entries, octets = 1024, 2 * volatileChunkBytes
+	w.v.KeepHot(entries, octets)
+	must(t, w, open("a")...)
+	must(t, w, declareWith("q"))
+	c := publishTo("q", 1, strings.Repeat("x", 1000))
+	for range 20 * entries {
+		must(t, w, c)
+	}
+	if n := w.v.pool.Hot(); n > 2*entries {
+		t.Errorf("%d messages are in memory", n)
+	}
+	if n := w.v.volatile.bytes; n > octets {
+		t.Errorf("%d bytes of transient messages are in memory", n)
 	}
 }

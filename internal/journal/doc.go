@@ -26,7 +26,8 @@
 //     written, all of the one before it is safe.
 //   - Writing needs no manifest: the segments that it goes on in are named ahead (roll.go).
 //   - A segment is written front to back, once, under one nonce. After a restart or a failure the next group goes to
-//     another segment, so what a cut left behind is never behind something new.
+//     another segment, or, where few are left after a restart, behind the last group once all behind that is cleared. So
+//     what a cut left behind is never behind something new.
 //   - The manifest names a file before anything depends on it, and stops naming it before it is touched again.
 //   - Of a log, a segment holds an unbroken run of batches, unless it is damaged or rewritten. A rewritten one holds pieces
 //     of batches, in spans within which no other segment has a batch of that log.

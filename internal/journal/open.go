@@ -401,8 +401,11 @@ func (j *Journal) settleUnended() error {
 			j.spares = append(j.spares, s.spare())
 		}
 	}
+	if err := j.reopen(); err != nil {
+		return err
+	}
 	for _, s := range j.segments {
-		if s.table.at == 0 && !s.damaged {
+		if s.table.at == 0 && !s.damaged && s != j.open {
 			j.full = append(j.full, s)
 		}
 	}
@@ -414,4 +417,44 @@ func (j *Journal) settleUnended() error {
 		return err
 	}
 	return nil // on a full disk the next Open finds the same ends again
+}
+
+// reopen has the next group go on in the segment that was written last, where too few others wait to be written: else each
+// of many starts on a full disk would take one for good. What a cut left behind its end is cleared first, so that it is never
+// behind something new; the blocks are the file's own, so this takes no room. A segment whose end the manifest names, or in
+// which there is damage, is not gone on in.
+func (j *Journal) reopen() error {
+	if len(j.unended) == 0 || j.o.ReserveBytes < 0 || j.ready() >= j.keep(Growing) {
+		return nil
+	}
+	var last *segment
+	for _, s := range j.unended {
+		if len(s.spans) > 0 || s.damaged {
+			last = s
+		}
+	}
+	if last == nil || last.damaged || last.room(1, 1) < groupHeaderBytes {
+		return nil
+	}
+	if j.o.Mutant != MutantKeepBehind {
+		if err := j.clearFrom(last, last.end); err != nil {
+			return fmt.Errorf("%s: %w", last.name(), err)
+		}
+	}
+	last.safe = last.end
+	j.open = last
+	return nil
+}
+
+// clearFrom fills the file of s with zeros from position at on, and syncs it.
+func (j *Journal) clearFrom(s *segment, at int64) error {
+	clear(j.buf)
+	for at < s.size {
+		n, err := s.f.WriteAt(j.buf[:min(int64(len(j.buf)), s.size-at)], at)
+		if err != nil {
+			return err
+		}
+		at += int64(n)
+	}
+	return s.f.Sync()
 }

@@ -103,4 +103,6 @@ const (
 	MutantOneReserve Mutant = "one-reserve"
 	// MutantUnsureGain rewrites on a full disk what may give nothing back.
 	MutantUnsureGain Mutant = "unsure-gain"
+	// MutantKeepBehind goes on in the segment written last without clearing what a cut left behind its end.
+	MutantKeepBehind Mutant = "keep-behind"
 )

@@ -226,14 +226,14 @@ func (j *Journal) Drop(log place.LogID) error {
 	return nil
 }
 
-// Shrink removes the spares beyond those that Prepare would make for the same stock, which are kept in traffic, and tells how
-// many.
+// Shrink removes the spares beyond the reserve and those that Prepare would make for the same stock, which are kept in
+// traffic, and tells how many.
 func (j *Journal) Shrink() (removed int, err error) {
 	if j.failed != nil {
 		return 0, j.failed
 	}
 	wanted, _ := j.stocked(j.stock)
-	n := j.ready() - wanted
+	n := j.ready() - max(wanted, j.keep(Growing))
 	if n = min(n, len(j.spares)-1); n <= 0 {
 		return 0, nil
 	}

@@ -26,7 +26,7 @@ func (j *Journal) name(n int64) error {
 		if s.f != nil {
 			s.f.Close()
 		}
-		j.discard(s.name())
+		j.spares = append(j.spares, sp) // to be tried again after the others: on a full disk there may not be another
 		return noSpace(err)
 	}
 	if err := j.writeManifest(s); err != nil {

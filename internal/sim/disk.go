@@ -150,7 +150,6 @@ func (w *world) open() {
 			w.mend("open")
 		case err == nil:
 			w.journal = j
-			w.shortStarts++
 			w.load()
 			return
 		case w.refused(err):

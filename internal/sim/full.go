@@ -48,9 +48,7 @@ func (w *world) pace() {
 		return
 	}
 	use := w.room()
-	if w.result.Rooms[use]++; use == journal.Growing {
-		w.shortStarts = 0
-	}
+	w.result.Rooms[use]++
 	if n := w.underWay(); n > inFlight {
 		w.overdone = w.overdone || n > 2*inFlight && w.full
 		w.write()
@@ -72,7 +70,7 @@ func (w *world) drainFull() {
 	}
 	w.begunAgain()
 	for idle := 0; alive() && w.undrained(); idle++ {
-		if w.overdone || w.shortStarts > 1 { // each start on a full disk takes a segment: see decision 19
+		if w.overdone {
 			w.result.Excused++
 			return
 		}
@@ -106,13 +104,15 @@ func (w *world) drainFull() {
 			w.prepare()
 		}
 	}
+	if !alive() {
+		return
+	}
 	// A disk that is smaller than the reserve never has room for publishing; then the log is as short as it can be.
-	if s := w.journal.Stats(); alive() && !w.overdone && w.shortStarts < 2 && w.journal.Room() != journal.Growing && s.Segments > segmentsLeast {
-		w.violate(Drains, "everything was taken from a full disk, and there is room for use %d only: %+v", w.journal.Room(), w.journal.Stats())
+	if s := w.journal.Stats(); !w.overdone && w.journal.Room() != journal.Growing && s.Segments > segmentsLeast {
+		w.violate(Drains, "everything was taken from a full disk, and there is room for use %d only: %+v", w.journal.Room(), s)
+		return
 	}
-	if alive() {
-		w.result.Drained++
-	}
+	w.result.Drained++
 }
 
 // begunAgain takes a checkpoint, as a broker does that has read batches at its start: else each of many short lives takes a

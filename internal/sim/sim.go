@@ -95,49 +95,48 @@ type world struct {
 	scratch   []byte
 
 	// The node.
-	disk        *vfs.Mem
-	faulty      *vfs.Faulty
-	journal     *journal.Journal // nil between a crash and the next opening
-	opened      uint64           // times
-	vhost       *vhost.VHost
-	twin        *vhost.VHost // folds what the log gets, and nothing else
-	past        *vhost.VHost // folds what is recorded as safe, and nothing else, from the first batch on: up to baseAt
-	out         vhost.Outcome
-	audited     struct{ facts, effects int } // of out
-	clock       int64                        // ns since the Unix epoch, of the vhost
-	skew        int64                        // ns that the wall clock is off
-	next        place.Index                  // of the batch to be
-	safe        place.Index                  // as the journal says
-	marked      place.Index                  // what was safe at the last write, which says so
-	recorded    place.Index                  // the disk itself says that this is safe
-	written     place.Index                  // the journal has it
-	tried       place.Index                  // the journal may have it
-	pending     []journal.Batch              // sealed, not written yet
-	recent      map[place.Index][]byte       // batches that are still in memory
-	pages       pages
-	torn        bool         // a step of the machine was cut short by a failed read: it is not to be looked at any more
-	frozen      *frozen      // a checkpoint in the making
-	serving     bool         // a client's message is being read
-	keeping     bool         // house is being kept
-	besides     bool         // and something is done beside that
-	deferred    func()       // what to do about that when it is over
-	left        bool         // the checkers have looked at the machine for the last time
-	tearing     bool         // a group is being written
-	looking     bool         // a checker does: no call of the disk fails
-	harm        *vfs.Harm    // what the disk has changed, and nobody has found
-	cut         *journal.Cut // that was told since the machine was there last
-	tight       bool         // the disk has a budget
-	full        bool         // no file can be made: publishers wait
-	cramped     bool         // the machine knows that letters must not move
-	forced      bool         // though there is room
-	overdone    bool         // more was decided at once than may be on its way to the disk
-	reserve     int64        // of the journal, bytes
-	shortStarts int          // starts since there was room for publishing
-	ending      bool         // the life is over: what is left are the last checks
-	greedy      bool         // another process takes all room that is given up, at once
-	ailing      bool         // some call of the disk always fails
-	starts      int          // since then
-	neighbor    neighbor
+	disk     *vfs.Mem
+	faulty   *vfs.Faulty
+	journal  *journal.Journal // nil between a crash and the next opening
+	opened   uint64           // times
+	vhost    *vhost.VHost
+	twin     *vhost.VHost // folds what the log gets, and nothing else
+	past     *vhost.VHost // folds what is recorded as safe, and nothing else, from the first batch on: up to baseAt
+	out      vhost.Outcome
+	audited  struct{ facts, effects int } // of out
+	clock    int64                        // ns since the Unix epoch, of the vhost
+	skew     int64                        // ns that the wall clock is off
+	next     place.Index                  // of the batch to be
+	safe     place.Index                  // as the journal says
+	marked   place.Index                  // what was safe at the last write, which says so
+	recorded place.Index                  // the disk itself says that this is safe
+	written  place.Index                  // the journal has it
+	tried    place.Index                  // the journal may have it
+	pending  []journal.Batch              // sealed, not written yet
+	recent   map[place.Index][]byte       // batches that are still in memory
+	pages    pages
+	torn     bool         // a step of the machine was cut short by a failed read: it is not to be looked at any more
+	frozen   *frozen      // a checkpoint in the making
+	serving  bool         // a client's message is being read
+	keeping  bool         // house is being kept
+	besides  bool         // and something is done beside that
+	deferred func()       // what to do about that when it is over
+	left     bool         // the checkers have looked at the machine for the last time
+	tearing  bool         // a group is being written
+	looking  bool         // a checker does: no call of the disk fails
+	harm     *vfs.Harm    // what the disk has changed, and nobody has found
+	cut      *journal.Cut // that was told since the machine was there last
+	tight    bool         // the disk has a budget
+	full     bool         // no file can be made: publishers wait
+	cramped  bool         // the machine knows that letters must not move
+	forced   bool         // though there is room
+	overdone bool         // more was decided at once than may be on its way to the disk
+	reserve  int64        // of the journal, bytes
+	ending   bool         // the life is over: what is left are the last checks
+	greedy   bool         // another process takes all room that is given up, at once
+	ailing   bool         // some call of the disk always fails
+	starts   int          // since then
+	neighbor neighbor
 
 	// What the checkers know.
 	live          *ledger                // follows the machine

@@ -53,6 +53,7 @@ var mutants = []mutant{
 	{"full disk: let all uses have the whole reserve", sim.Options{FullDisk: true, Journal: journal.MutantOneReserve}, sim.Drains},
 	{"full disk: leave spares and allowances alone", sim.Options{FullDisk: true, Journal: journal.MutantIdleSpare}, sim.Drains},
 	{"full disk: rewrite without a sure gain", sim.Options{FullDisk: true, Journal: journal.MutantUnsureGain}, sim.Drains},
+	{"full disk: go on in front of what a cut left", sim.Options{FullDisk: true, Journal: journal.MutantKeepBehind}, sim.Sound},
 	{"queue: save what has gone", sim.Options{VHost: vhost.MutantForgetGone}, sim.Replay},
 	{"queue: change what is not saved yet", sim.Options{VHost: vhost.MutantChangeUnsaved}, sim.Replay},
 	{"queue: keep a page that is stale", sim.Options{VHost: vhost.MutantStalePage}, sim.Readable},

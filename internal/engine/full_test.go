@@ -100,7 +100,6 @@ func TestRejectsOnAFullDisk(t *testing.T) {
 			if kill {
 				d.kill(e)
 				e = start(t, d, smallDisk)
-				c = attach(t, e, "")
 			}
 			for range 20 { // what could not move dies when there is room: what has moved makes some
 				settleAll(t, e, "dead", acks)

@@ -237,8 +237,8 @@ func (j *Journal) stocked(s Stock) (wanted, kept int) {
 		return reserve + 2, reserve + 5
 	case s == Rest:
 		return max(reserve-1, ahead), max(reserve-1, ahead)
-	case s == Least:
-		return ahead, ahead
+	case s == Least: // what is given back is written again: making others instead would cost the traffic its confirms
+		return ahead, ahead + 3
 	}
 	return 0, ahead
 }

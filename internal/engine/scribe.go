@@ -346,10 +346,16 @@ func (s *scribe) group(batches []appended) (g group) {
 // keepReserve completes the reserve, if the keeper has fallen behind and the disk may be full soon: what is decided from now
 // on must not live on it. If there is no room for that, what grows has to wait from now on.
 func (s *scribe) keepReserve() {
+	if s.full.Load() {
+		return
+	}
 	s.tables.RLock()
-	lacks, use := s.journal.LacksReserve(), s.journal.Room()
+	lacks, use := s.journal.LacksReserve(), journal.Growing
+	if lacks { // Room looks at every log, and this is asked for each group
+		use = s.journal.Room()
+	}
 	s.tables.RUnlock()
-	if !lacks || s.full.Load() {
+	if !lacks {
 		return
 	}
 	select {

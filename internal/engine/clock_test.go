@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // setClock is a clock that moves by itself, or with hand, and whose wall clock is set by the test.
@@ -212,6 +213,53 @@ func TestClockAtRandom(t *testing.T) {
 				t.Fatalf("seed %d, step %d, %s: %d ns passed, at most %d have", seed, step, what, passed, atMost)
 			}
 			last = now
+		}
+	}
+}
+
+// TestSmallCommandsShareTime says that the clock is read for each small command, or that a command which comes after
+// long work gets the time from before it.
+func TestSmallCommandsShareTime(t *testing.T) {
+	t.Parallel()
+	clock := &handClock{wall: int64(1_700_000_000 * time.Second)}
+	r := &runner{time: vhostTime{clock: clock}}
+	// after is by how many ms the stamp of a command is later when a millisecond has passed.
+	last := r.stamp().Now
+	after := func(c vhost.Command) int64 {
+		clock.pass(time.Millisecond)
+		now := r.stampOf(&c).Now
+		d := int64(now - last)
+		last = now
+		return d
+	}
+	publish, ack := vhost.Command{Kind: vhost.Publish}, vhost.Command{Kind: vhost.Ack}
+	readings := 0
+	for range 1000 {
+		if after(publish) > 0 {
+			readings++
+		}
+	}
+	if readings < 10 || readings > 100 {
+		t.Errorf("1,000 publishes read the clock %d times", readings)
+	}
+	for _, c := range []struct {
+		words string
+		work  func()
+	}{
+		{"a tick", func() { after(vhost.Command{Kind: vhost.Tick}) }},
+		{"an ack of many", func() { after(vhost.Command{Kind: vhost.Ack, Multiple: true}) }},
+		{"4 KiB of facts", func() { r.out.Batch = append(r.out.Batch, make([]byte, 4096)...) }},
+		{"100 effects", func() { r.out.Effects = append(r.out.Effects, make([]vhost.Effect, 100)...) }},
+		{"the batch", r.begin},
+	} {
+		for after(ack) == 0 {
+		}
+		if after(publish) != 0 {
+			t.Fatalf("a publish behind an ack reads the clock")
+		}
+		c.work()
+		if after(publish) == 0 {
+			t.Errorf("a publish after %s has the time from before it", c.words)
 		}
 	}
 }

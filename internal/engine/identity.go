@@ -241,17 +241,29 @@ func (e *Engine) endVHost(name string, log place.LogID) {
 	}
 }
 
-// bootDefaults makes the first vhost and user of a node that has none, and the name by which tools tell its cluster from others.
+// bootDefaults makes the first vhost and user of a node that has none, and the ID by which tools tell its cluster from others.
+// A node that was made before there were such IDs gets its own beside the start, which may not wait for a full disk.
 func (e *Engine) bootDefaults() error {
-	if len(e.Access().VHosts()) > 0 || len(e.Access().Users()) > 0 {
-		return nil
+	var commands []access.Command
+	fresh := len(e.Access().VHosts()) == 0 && len(e.Access().Users()) == 0
+	if fresh {
+		commands = e.defaults.Commands(newSalt())
 	}
-	commands := e.defaults.Commands(newSalt())
 	if _, there := e.Access().GlobalParameter(access.ClusterIDParameter); !there {
 		commands = append(commands, access.Command{Kind: access.SetGlobalParameter, Name: access.ClusterIDParameter, Value: newClusterID()})
 	}
-	_, err := e.ChangeAccess(context.Background(), commands...)
-	return err
+	switch {
+	case fresh:
+		_, err := e.ChangeAccess(context.Background(), commands...)
+		return err
+	case commands != nil:
+		e.jobs.Go(func() {
+			if _, err := e.ChangeAccess(context.Background(), commands...); err != nil {
+				e.slog.Warn("the cluster has no ID; the next start gives it one", "error", err)
+			}
+		})
+	}
+	return nil
 }
 
 // newClusterID is the JSON of a cluster's ID. Source: RabbitMQ internal_cluster_id.

@@ -95,3 +95,37 @@ func TestConfiguredConsumerTimeout(t *testing.T) {
 		run(0, expect(1_800_000, 7))
 	})
 }
+
+// If this fails, a data directory that was made before clusters had an ID never gets one, gets another at every start, or
+// does not start while its disk does not answer.
+func TestClusterIDOfAnOldDirectory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		id := func(e *Engine) string {
+			synctest.Wait()
+			if p, ok := e.Access().GlobalParameter(access.ClusterIDParameter); ok {
+				return string(p.Value)
+			}
+			return ""
+		}
+		e := start(t, d, noReserve)
+		change(t, e, access.Command{Kind: access.ClearGlobalParameter, Name: access.ClusterIDParameter})
+		stop(t, e)
+		release := d.holdSyncs()
+		e = start(t, d, noReserve)
+		if got := id(e); got != "" {
+			t.Errorf("the ID %s is told before it is on the disk", got)
+		}
+		release()
+		stop(t, e)
+		var ids []string
+		for range 2 {
+			e = start(t, d, noReserve)
+			ids = append(ids, id(e))
+			stop(t, e)
+		}
+		if ids[0] == "" || ids[0] != ids[1] {
+			t.Errorf("the IDs at two starts: %q", ids)
+		}
+	})
+}

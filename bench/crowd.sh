@@ -8,19 +8,12 @@
 set -eu
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
-[ $# -eq 1 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p;}' "$0" >&2; exit 64; }
-binary=$(CDPATH= cd -- "$(dirname -- "$1")" && pwd)/$(basename -- "$1")
 out=$root/build/crowd
 data=${DATA:-$out/data}
 serve=${SERVE:-}
 port=${BENCH_PORT:-25860}
 . "$root/bench/lib.sh"
-trap stop EXIT
-trap 'exit 1' HUP INT TERM
-rm -rf "$data"
-mkdir -p "$data" "$out"
-cd "$root"
-go build -o "$out/crowd" ./bench/crowd
+prepare crowd
 
 # crowd STEPS  does those steps with the broker that runs.
 crowd() {

@@ -1,11 +1,14 @@
-# What the scripts beside this one share. They source it when they have set
-#   binary     the bartleby to measure
+# What the scripts beside this one share. Each takes one argument, the bartleby to measure, which becomes binary here, and
+# sources this file when it has set
+#   root       of the repository
 #   out        where reports and logs go
 #   data       the broker's directory
 #   port       the first of its three consecutive ports
 #   serve      more arguments for `bartleby serve`
 # shellcheck shell=sh
 
+[ $# -eq 1 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p;}' "$0" >&2; exit 64; }
+binary=$(CDPATH= cd -- "$(dirname -- "$1")" && pwd)/$(basename -- "$1")
 me=$(basename -- "$0")
 url=amqp://guest:guest@127.0.0.1:$port/
 management=http://127.0.0.1:$((port + 1))
@@ -48,4 +51,14 @@ perf() {
 		cat "$report" >&2
 		failed=1
 	fi
+}
+
+# prepare NAME  empties the broker's directory and builds bench/NAME; the broker ends with the script.
+prepare() {
+	trap stop EXIT
+	trap 'exit 1' HUP INT TERM
+	rm -rf "$data"
+	mkdir -p "$data" "$out"
+	cd "$root"
+	go build -o "$out/$1" "./bench/$1"
 }

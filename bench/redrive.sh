@@ -8,18 +8,11 @@
 set -eu
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
-[ $# -eq 1 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p;}' "$0" >&2; exit 64; }
-binary=$(CDPATH= cd -- "$(dirname -- "$1")" && pwd)/$(basename -- "$1")
 out=$root/build/redrive
 data=${DATA:-$out/data}
 serve=${SERVE:-}
 port=${BENCH_PORT:-25840}
 . "$root/bench/lib.sh"
-trap stop EXIT
-trap 'exit 1' HUP INT TERM
-rm -rf "$data"
-mkdir -p "$data"
-cd "$root"
-go build -o "$out/redrive" ./bench/redrive
+prepare redrive
 start
 "$out/redrive" -url "$url" -management "$management" -count "${COUNT:-1000000}" -size "${SIZE:-1024}"

@@ -6,6 +6,8 @@ SUITES ?=
 SEEDS ?= 2000
 SOAK ?= 1h
 MUTANTS ?= go run ./internal/sim/mutants
+# How long the fuzz suite tries each of its targets.
+TIME ?= 1m
 # How many full disks the fullsim suite simulates.
 DISKS ?= 20000
 # How many small disks the fulldisk suite fills.
@@ -14,9 +16,10 @@ TRIALS ?= 200
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 export SEEDS DISKS SOAK MUTANTS TRIALS
+export FUZZ = $(TIME)
 
 .PHONY: help build deb image deps test lint unit race sim mutants conformance kill packages interop interop-suites browser \
-	soak fullsim violence fulldisk conformance-rabbitmq conformance-rabbitmq4 bench clean
+	soak fullsim fuzz violence fulldisk conformance-rabbitmq conformance-rabbitmq4 bench clean
 
 help:
 	@echo 'make build       build/bartleby, one static binary'
@@ -50,7 +53,7 @@ test:
 	@go build -buildvcs=false -o build/suites ./scripts/suites
 	@exec build/suites -- $(SUITES)
 
-lint unit race sim mutants conformance kill packages interop interop-suites browser soak fullsim violence fulldisk conformance-rabbitmq conformance-rabbitmq4:
+lint unit race sim mutants conformance kill packages interop interop-suites browser soak fullsim fuzz violence fulldisk conformance-rabbitmq conformance-rabbitmq4:
 	@$(MAKE) --no-print-directory test SUITES=$@
 
 bench: build

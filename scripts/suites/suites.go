@@ -39,6 +39,7 @@ func suites() []suite {
 	disks := cmp.Or(os.Getenv("DISKS"), "20000")
 	soak := cmp.Or(os.Getenv("SOAK"), "1h")
 	trials := cmp.Or(os.Getenv("TRIALS"), "200")
+	each := cmp.Or(os.Getenv("FUZZ"), "1m")
 	mutants := strings.Fields(cmp.Or(os.Getenv("MUTANTS"), "go run ./internal/sim/mutants"))
 	return []suite{
 		{
@@ -109,6 +110,10 @@ func suites() []suite {
 		{
 			name: "fullsim", about: "the simulation with disks that are full most of the time: DISKS of them", long: true,
 			steps: []step{goTest("-run=TestFullDisks", "-timeout=0", "./internal/sim", "-args", "-full="+disks)},
+		},
+		{
+			name: "fuzz", about: "every fuzz target, each for TIME", long: true,
+			steps: []step{command("go", "run", "./scripts/fuzz", "-time", each)},
 		},
 		{
 			name: "violence", about: "all that can be done to a real process", long: true, binary: true, skips: true, limit: 2 * time.Hour,

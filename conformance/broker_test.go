@@ -148,6 +148,14 @@ func (ch *channel) empty(queue string) {
 	}
 }
 
+// lostFrom fails the case if a message is ready, or comes back before one that is published now.
+func (ch *channel) lostFrom(queue string) {
+	ch.t.Helper()
+	ch.publish("", queue, "fence")
+	ch.t.equal("left", bodies(ch.fetch(queue, 1)), []string{"fence"})
+	ch.empty(queue)
+}
+
 // eventually waits until something holds that no event tells of.
 func (t *T) eventually(what string, holds func() bool) {
 	t.Helper()

@@ -16,9 +16,7 @@ var cycleCases = []Case{
 			ch.queue("q", to(q))
 			ch.put("", q, "m", expiration("10"))
 			ch.awaitDepth(q, 0)
-			ch.publish("", q, "fence")
-			t.equal("left", bodies(ch.fetch(q, 1)), []string{"fence"})
-			ch.empty(q)
+			ch.lostFrom(q)
 		},
 	},
 	{
@@ -107,9 +105,7 @@ var cycleCases = []Case{
 			ch.publish("", q1, "m", expiration("10"))
 			// The copy for another queue shows that the message has been round.
 			t.equal("audit", len(t.deaths(ch.take(audit, 1)[0])), 2)
-			ch.publish("", q1, "fence")
-			t.equal("left", bodies(ch.fetch(q1, 1)), []string{"fence"})
-			ch.empty(q1)
+			ch.lostFrom(q1)
 		},
 	},
 	{
@@ -122,9 +118,7 @@ var cycleCases = []Case{
 			ch.publish("", q, "m", expiration("10"))
 			ch.take(audit, 1)
 			ch.empty(audit)
-			ch.publish("", q, "fence")
-			t.equal("left", bodies(ch.fetch(q, 1)), []string{"fence"})
-			ch.empty(q)
+			ch.lostFrom(q)
 		},
 	},
 	{

@@ -10,6 +10,14 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
+// loginRefused fails the case unless the broker says that the login with PLAIN was refused.
+func (s *socket) loginRefused() {
+	s.t.Helper()
+	a := s.want(connectionClose)
+	s.t.equal("code", a.uint16(), uint16(403))
+	s.t.equal("text", a.short(), "ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN. For details see the broker logfile.")
+}
+
 // failureClose is the client properties that ask for a connection.close at a failed login.
 var failureClose = table(field("capabilities", 'F', table(field("authentication_failure_close", 't', byte(1)))))
 
@@ -117,9 +125,7 @@ var handshakeCases = []Case{
 		Run: func(t *T) {
 			s := t.socket()
 			s.start(login{password: "wrong", properties: failureClose})
-			a := s.want(connectionClose)
-			t.equal("code", a.uint16(), uint16(403))
-			t.equal("text", a.short(), "ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN. For details see the broker logfile.")
+			s.loginRefused()
 		},
 	},
 	{
@@ -137,9 +143,7 @@ var handshakeCases = []Case{
 		Run: func(t *T) {
 			s := t.socket()
 			s.start(login{user: "nobody", password: "guest", properties: failureClose})
-			a := s.want(connectionClose)
-			t.equal("code", a.uint16(), uint16(403))
-			t.equal("text", a.short(), "ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN. For details see the broker logfile.")
+			s.loginRefused()
 		},
 	},
 	{

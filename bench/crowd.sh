@@ -25,9 +25,16 @@ crowd() {
 ms() { echo $(($(date +%s%N) / 1000000)); }
 
 start
-crowd declare,ask
+crowd declare,ask,bind
 stop
 began=$(ms)
 start
 echo "| start again | $(($(ms) - began)) ms | $(awk '/VmRSS/ { print $2 }' "/proc/$pid/status") KiB resident |"
-crowd ask,policy,delete
+crowd ask,policy
+stop
+serve="$serve -vm_memory_high_watermark.absolute 512MB"
+start
+crowd consume,unread
+stop
+start
+crowd delete

@@ -5,19 +5,20 @@ import (
 	"cmp"
 	"compress/gzip"
 	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // An answer is what an endpoint found out, before it is JSON.
 type answer struct {
 	status int
-	body   any    // nil: none, or it is in text
-	text   []byte // JSON, of the columns that were asked for
-	sent   bool   // already
+	body   any                  // nil: none, or it is in text
+	text   []byte               // JSON, of the columns that were asked for
+	stream func(*listing) error // writes JSON while it makes it; then body and text are nil
+	sent   bool                 // already
 	header http.Header
 	paged  bool // body is a page: columns are those of its items
 }
@@ -41,13 +42,9 @@ func send(w http.ResponseWriter, r *request, a answer) {
 		return
 	}
 	h := w.Header()
-	for name, values := range a.header {
-		h[name] = values
-	}
-	h.Set("Cache-Control", "no-cache")
-	h.Set("Vary", "accept, accept-encoding, origin")
 	if a.body == nil && a.text == nil {
-		r.turn.End()
+		setHeader(w, &a)
+		r.ready()
 		if a.status != http.StatusNoContent {
 			h.Set("Content-Length", "0")
 		}
@@ -60,21 +57,19 @@ func send(w http.ResponseWriter, r *request, a answer) {
 		http.Error(w, `{"error":"internal_server_error","reason":"the answer cannot be rendered"}`, http.StatusInternalServerError)
 		return
 	}
-	if h.Get("Content-Type") == "" {
-		h.Set("Content-Type", "application/json")
-	}
 	if len(text) >= largeAnswer {
 		if err := r.takeAnswer(int64(cap(text))); err != nil {
 			send(w, r, refusal(err))
 			return
 		}
 	}
+	setHeader(w, &a)
 	if len(text) >= gzipBytesMin && acceptsGzip(r.Header.Values("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 		text = compress(text, gzip.BestSpeed) // a long list is worth the network's time but not the client's
 	}
 	h.Set("Content-Length", strconv.Itoa(len(text)))
-	r.turn.End() // whoever is slow to read holds no place
+	r.ready()
 	w.WriteHeader(a.status)
 	if r.Method != http.MethodHead {
 		if err := writePieces(w, text); err != nil {
@@ -83,27 +78,41 @@ func send(w http.ResponseWriter, r *request, a answer) {
 	}
 }
 
+// setHeader sets what the header of an answer says, but for its length and coding.
+func setHeader(w http.ResponseWriter, a *answer) {
+	h := w.Header()
+	for name, values := range a.header {
+		h[name] = values
+	}
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Vary", "accept, accept-encoding, origin")
+	if h.Get("Content-Type") == "" && (a.body != nil || a.text != nil || a.stream != nil) {
+		h.Set("Content-Type", "application/json")
+	}
+}
+
 // writePieces writes an answer. Whoever asked has takeWithin for each piece of it, so that what is not read does not stay in
 // memory.
 func writePieces(w http.ResponseWriter, text []byte) error {
-	control := http.NewResponseController(w)
-	if len(text) <= answerPiece {
-		_, err := w.Write(text)
-		return err
+	var to io.Writer = w
+	if len(text) > answerPiece {
+		to = &pacedWriter{w: w, control: http.NewResponseController(w)}
 	}
-	for piece := range slices.Chunk(text, answerPiece) {
-		_ = control.SetWriteDeadline(time.Now().Add(takeWithin)) // a server without deadlines has none to set
-		if _, err := w.Write(piece); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := to.Write(text)
+	return err
 }
 
 // render makes JSON of an answer, of the columns that were asked for only.
 func render(r *request, a answer) ([]byte, error) {
-	if a.text != nil {
+	switch {
+	case a.text != nil:
 		return a.text, nil
+	case a.stream != nil:
+		var whole bytes.Buffer
+		l := newListing(r, &a)
+		l.to = &whole
+		err := a.stream(l)
+		return append(whole.Bytes(), l.piece...), err
 	}
 	text, err := encode(a.body)
 	columns := columnsOf(cmp.Or(r.URL.Query().Get("columns"), r.fields))

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -39,53 +41,201 @@ type scope struct {
 }
 
 // bindingsIn lists the bindings of a virtual host that are wanted, implicit ones included, in the order of lists.
-func (r *request) bindingsIn(name string, of scope) ([]api.Binding, error) {
-	if r.down(name) {
+func (r *request) bindingsIn(name string, of scope) (all []api.Binding, err error) {
+	h, ok := r.view.VHost(name)
+	if !ok {
 		return nil, nil
 	}
-	var all []api.Binding
-	var queues []string // whose implicit bindings are wanted
-	err := r.look(name, func(v *vhost.VHost) {
-		bound := v.Topology().Bindings()
-		switch {
-		case of.destination != nil:
-			bound = v.Topology().BindingsTo(*of.destination, of.kind == toQueue)
-		case of.source != nil:
-			bound = v.Topology().BindingsFrom(*of.source)
-		}
-		for t := range bound {
-			if of.source == nil || t.Source == *of.source {
-				all = append(all, binding(name, t.Source, t.Destination, t.ToQueue, t.RoutingKey, t.Arguments))
-			}
-		}
-		switch {
-		case of.source != nil && *of.source != "" || of.destination != nil && of.kind == toExchange:
-		case of.destination == nil:
-			queues = v.QueueNames()
-		default:
-			if _, found := v.Topology().Queue(*of.destination); found {
-				queues = []string{*of.destination}
-			}
-		}
-	})
-	for _, queue := range queues {
-		all = append(all, implicit(name, queue))
-	}
-	for i := range all {
-		all[i].PropertiesKey = api.PropertiesKey(all[i].RoutingKey, amqp.Table(all[i].Arguments))
-	}
-	slices.SortStableFunc(all, func(a, b api.Binding) int {
-		return cmp.Or(
-			cmp.Compare(a.Source, b.Source), cmp.Compare(a.DestinationType, b.DestinationType),
-			cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.RoutingKey, b.RoutingKey),
-			cmp.Compare(a.PropertiesKey, b.PropertiesKey))
+	err = r.eachBinding(h, of, func(b *api.Binding) error {
+		all = append(all, *b)
+		return nil
 	})
 	return all, err
+}
+
+// eachBinding visits the bindings of a virtual host that are wanted, implicit ones included, in the order of
+// lists: by the name of the source, then by destination and keys. It reads them in portions. What is visited
+// may be overwritten by the next visit.
+func (r *request) eachBinding(h *access.VHost, of scope, visit func(*api.Binding) error) error {
+	if r.down(h.Name) {
+		return nil
+	}
+	if err := r.eachImplicit(h, of, visit); err != nil {
+		return err
+	}
+	if of.destination != nil {
+		return r.eachBindingTo(h, of, visit)
+	}
+	var sources []string
+	if of.source != nil {
+		sources = []string{*of.source}
+	} else if err := r.look(h.Name, func(v *vhost.VHost) {
+		for x := range v.Topology().Exchanges() {
+			sources = append(sources, x.Name)
+		}
+	}); err != nil {
+		return err
+	}
+	if err := r.takeLarge(itemsBytes[string](len(sources))); err != nil {
+		return err
+	}
+	for _, source := range sources {
+		if err := r.eachBindingFrom(h, source, nil, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachBindingTo visits the bindings to one destination.
+func (r *request) eachBindingTo(h *access.VHost, of scope, visit func(*api.Binding) error) error {
+	var all []bound
+	err := r.look(h.Name, func(v *vhost.VHost) {
+		for b := range v.Topology().BindingsTo(*of.destination, of.kind == toQueue) {
+			if of.source == nil || b.Source == *of.source {
+				all = append(all, bound{Binding: b})
+			}
+		}
+	})
+	slices.SortStableFunc(all, func(a, b bound) int { return cmp.Or(cmp.Compare(a.Source, b.Source), a.compare(&b)) })
+	for i := range all {
+		if err == nil {
+			b := shownBinding(h, &all[i].Binding)
+			err = visit(&b)
+		}
+	}
+	return err
+}
+
+// shownBinding is a binding as lists show it.
+func shownBinding(h *access.VHost, t *topology.Binding) api.Binding {
+	b := binding(h.Name, t.Source, t.Destination, t.ToQueue, t.RoutingKey, t.Arguments)
+	b.PropertiesKey = api.PropertiesKey(b.RoutingKey, t.Arguments)
+	return b
+}
+
+// eachImplicit visits the bindings of the default exchange.
+func (r *request) eachImplicit(h *access.VHost, of scope, visit func(*api.Binding) error) error {
+	one := func(queue string) error {
+		b := implicit(h.Name, queue)
+		b.PropertiesKey = api.PropertiesKey(b.RoutingKey, nil)
+		return visit(&b)
+	}
+	switch {
+	case of.source != nil && *of.source != "" || of.destination != nil && of.kind == toExchange:
+		return nil
+	case of.destination == nil:
+		return r.eachName(h, bindingsPortion, func(names []string) error {
+			for _, queue := range names {
+				if err := one(queue); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	found := false
+	if err := r.look(h.Name, func(v *vhost.VHost) { _, found = v.Topology().Queue(*of.destination) }); err != nil || !found {
+		return err
+	}
+	return one(*of.destination)
+}
+
+// A bound is a binding from one exchange while those are put in order.
+type bound struct {
+	seq uint64
+	topology.Binding
+}
+
+func (a *bound) compare(b *bound) int {
+	kind := func(x *bound) int { return flag(x.ToQueue) } // "exchange" comes before "queue"
+	c := cmp.Or(cmp.Compare(kind(a), kind(b)), cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.RoutingKey, b.RoutingKey))
+	if c == 0 {
+		c = cmp.Compare(api.PropertiesKey(a.RoutingKey, a.Arguments), api.PropertiesKey(b.RoutingKey, b.Arguments))
+	}
+	return c
+}
+
+// eachBindingFrom visits the bindings of one exchange that are wanted, nil being all. While a client is
+// waited for, their numbers are all that is held.
+func (r *request) eachBindingFrom(h *access.VHost, source string, wanted func(*vhost.VHost, *topology.Binding) bool, visit func(*api.Binding) error) error {
+	before := r.account.taken
+	order, err := r.bindingOrder(h, source)
+	if err != nil {
+		return err
+	}
+	defer func() { r.account.giveBack(before) }()
+	portion := make([]topology.Binding, 0, min(len(order), bindingsPortion))
+	for some := range slices.Chunk(order, bindingsPortion) {
+		portion = portion[:0]
+		err := r.look(h.Name, func(v *vhost.VHost) {
+			for _, seq := range some {
+				if b, ok := v.Topology().BindingNumbered(source, seq); ok && (wanted == nil || wanted(v, &b)) {
+					portion = append(portion, b)
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+		for i := range portion {
+			b := shownBinding(h, &portion[i])
+			if err := visit(&b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bindingOrder is the numbers of the bindings from one exchange, in the order of lists. Few requests put such
+// in order at a time.
+func (r *request) bindingOrder(h *access.VHost, source string) ([]uint64, error) {
+	if !r.gathers {
+		if err := r.gather(); err != nil {
+			return nil, err
+		}
+		defer r.ready()
+	}
+	var all []bound
+	var last uint64
+	for more := true; more; {
+		err := r.look(h.Name, func(v *vhost.VHost) {
+			last, more = v.Topology().BindingsAfter(source, last, bindingsLook, func(seq uint64, b topology.Binding) {
+				all = append(all, bound{seq, b})
+			})
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := r.takeLarge(itemsBytes[uint64](len(all))); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b bound) int { return a.compare(&b) })
+	order := make([]uint64, len(all))
+	for i := range all {
+		order[i] = all[i].seq
+	}
+	return order, nil
 }
 
 func getBindings(r *request) (answer, error) {
 	shown, err := r.shown(r.names...)
 	if err != nil {
+		return answer{}, err
+	}
+	if r.whole() {
+		return r.streamed(func(row func(any) error) error {
+			for _, h := range shown {
+				if err := r.eachBinding(h, scope{}, func(b *api.Binding) error { return row(b) }); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := r.gather(); err != nil {
 		return answer{}, err
 	}
 	var all []api.Binding
@@ -136,6 +286,9 @@ func exchangeBindings(r *request, of func(exchange *string) scope) (answer, erro
 }
 
 func (r *request) listBindings(name string, of scope) (answer, error) {
+	if err := r.gather(); err != nil {
+		return answer{}, err
+	}
 	all, err := r.bindingsIn(name, of)
 	if err != nil {
 		return answer{}, err

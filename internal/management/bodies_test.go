@@ -282,12 +282,15 @@ func TestAnswersHaveABound(t *testing.T) {
 	d.want(204, "PUT", "/api/x/resource-limits", `{"vm_memory_high_watermark":{"absolute":1000000}}`)
 	d.server.memory.each = 300 << 10
 	d.want(200, "GET", "/api/queues?page=1&page_size=2", "")
-	d.refused(503, "service_unavailable", "more than 333333 bytes of memory: ask for pages", "GET", "/api/queues", "")
+	d.refused(503, "service_unavailable", "more than 333333 bytes of memory: ask for pages", "GET", "/api/queues?page=1", "")
 	d.server.memory.each = 4 << 20
-	d.want(200, "GET", "/api/queues", "")
+	d.want(200, "GET", "/api/queues?page=1", "")
 	d.server.memory.each = 300 << 10
 	d.want(204, "PUT", "/api/x/resource-limits", `{"vm_memory_high_watermark":{"absolute":"50k"}}`)
-	d.refused(503, "service_unavailable", "more than 307200 bytes of memory", "GET", "/api/definitions", "")
+	d.refused(503, "service_unavailable", "more than 307200 bytes of memory", "GET", "/api/queues?page=1", "")
+	for _, path := range []string{"/api/queues", "/api/queues?sort=name", "/api/definitions"} { // sent while they are made
+		d.want(200, "GET", path, "")
+	}
 }
 
 // A timedWriter notes when it had to have taken what.

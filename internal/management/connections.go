@@ -3,10 +3,12 @@ package management
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -60,14 +62,68 @@ func getConnections(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	wanted := func(c *Connection) bool {
+		return (len(r.names) == 0 || c.VHost == r.names[0]) && (narrow == "" || c.VHost == narrow)
+	}
+	if r.whole() {
+		return r.streamed(func(row func(any) error) error {
+			return r.eachConnections(func(some []Connection) error {
+				for i := range some {
+					if wanted(&some[i]) {
+						shown := r.server.showConnection(&some[i], w)
+						if err := row(&shown); err != nil {
+							return err
+						}
+					}
+				}
+				return nil
+			})
+		})
+	}
+	if err := r.gather(); err != nil {
+		return answer{}, err
+	}
 	var all []api.Connection
 	for _, c := range r.connections() {
-		if len(r.names) > 0 && c.VHost != r.names[0] || narrow != "" && c.VHost != narrow {
-			continue
+		if wanted(&c) {
+			all = append(all, r.server.showConnection(&c, w))
 		}
-		all = append(all, r.server.showConnection(&c, w))
 	}
 	return list(r, all, func(c *api.Connection) string { return c.Name })
+}
+
+// whole reports whether a list is wanted as it is: not sorted, and not cut into pages.
+func (r *request) whole() bool {
+	query := r.URL.Query()
+	return query.Get("page") == "" && query.Get("sort") == ""
+}
+
+// eachConnections visits the connections that the caller may see in the order of lists, in portions, and
+// holds no more than one.
+func (r *request) eachConnections(visit func([]Connection) error) error {
+	var last *Connection
+	for {
+		some := r.connections()
+		if last != nil {
+			i, found := slices.BinarySearchFunc(some, *last, compareConnections)
+			some = some[i:]
+			for found && len(some) > 0 && compareConnections(some[0], *last) == 0 {
+				some = some[1:]
+			}
+		}
+		if len(some) == 0 {
+			return nil
+		}
+		n := min(len(some), listPortion)
+		for n < len(some) && compareConnections(some[n-1], some[n]) == 0 {
+			n++
+		}
+		some = slices.Clone(some[:n])
+		last = &some[n-1]
+		if err := visit(some); err != nil {
+			return err
+		}
+	}
 }
 
 // connection finds the one that the path names, if the caller may see it.
@@ -140,40 +196,59 @@ func channelName(connection string, number uint16) string {
 	return fmt.Sprintf("%s (%d)", connection, number)
 }
 
-// channels lists the channels of connections that the caller sees. Those that the engine opens for one request are
-// on no roster and not shown.
-func (r *request) channels(wanted func(*api.Channel) bool) ([]api.Channel, error) {
-	at := map[string]Connection{}
-	used := map[string]bool{}
-	for _, c := range r.connections() {
-		at[c.Name], used[c.VHost] = c, true
-	}
-	var all []api.Channel
-	for _, h := range r.view.VHosts() {
-		if !used[h.Name] || r.down(h.Name) {
-			continue
-		}
-		var views []vhost.ChannelView
-		if err := r.look(h.Name, func(v *vhost.VHost) { views = v.Channels() }); err != nil {
-			return nil, err
-		}
-		unconfirmed, err := r.server.engine.Unconfirmed(r.Context(), h.Name)
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range views {
-			c, live := at[v.Connection]
-			if !live {
-				continue
+// eachChannel visits the channels of the connections that the caller sees, by virtual host, connection and
+// number. Those that the engine opens for one request are on no roster and not shown.
+func (r *request) eachChannel(wanted func(*Connection) bool, visit func(*api.Channel) error) error {
+	return r.eachConnections(func(some []Connection) error {
+		for len(some) > 0 {
+			h, n := some[0].VHost, 1
+			for n < len(some) && some[n].VHost == h {
+				n++
 			}
-			shown := r.server.showChannel(h.Name, &v, &c)
-			shown.MessagesUnconfirmed = int64(unconfirmed[v.ID])
-			if wanted(&shown) {
-				all = append(all, shown)
+			if err := r.channelsOf(h, slices.DeleteFunc(slices.Clone(some[:n]), func(c Connection) bool { return !wanted(&c) }), visit); err != nil {
+				return err
 			}
+			some = some[n:]
+		}
+		return nil
+	})
+}
+
+// channelsOf visits the channels of some connections to a virtual host.
+func (r *request) channelsOf(host string, some []Connection, visit func(*api.Channel) error) error {
+	if len(some) == 0 || r.down(host) {
+		return nil
+	}
+	if _, there := r.view.VHost(host); !there {
+		return nil
+	}
+	at := map[string]*Connection{}
+	for i := range some {
+		at[some[i].Name] = &some[i]
+	}
+	var views []vhost.ChannelView
+	if err := r.look(host, func(v *vhost.VHost) {
+		views = v.ChannelsOf(func(name string) bool { return at[name] != nil })
+	}); err != nil {
+		return err
+	}
+	unconfirmed, err := r.server.engine.Unconfirmed(r.Context(), host)
+	if err != nil {
+		return err
+	}
+	waiting := make([]int, len(views))
+	for i := range views {
+		waiting[i] = unconfirmed[views[i].ID]
+	}
+	unconfirmed = nil // it is of all channels
+	for i := range views {
+		shown := r.server.showChannel(host, &views[i], at[views[i].Connection])
+		shown.MessagesUnconfirmed = int64(waiting[i])
+		if err := visit(&shown); err != nil {
+			return err
 		}
 	}
-	return all, nil
+	return nil
 }
 
 func (s *Server) showChannel(vhostName string, v *vhost.ChannelView, c *Connection) api.Channel {
@@ -188,8 +263,20 @@ func (s *Server) showChannel(vhostName string, v *vhost.ChannelView, c *Connecti
 	}
 }
 
-func (r *request) listChannels(wanted func(*api.Channel) bool) (answer, error) {
-	all, err := r.channels(wanted)
+func (r *request) listChannels(wanted func(*Connection) bool) (answer, error) {
+	if r.whole() {
+		return r.streamed(func(row func(any) error) error {
+			return r.eachChannel(wanted, func(c *api.Channel) error { return row(c) })
+		})
+	}
+	if err := r.gather(); err != nil {
+		return answer{}, err
+	}
+	var all []api.Channel
+	err := r.eachChannel(wanted, func(c *api.Channel) error {
+		all = append(all, *c)
+		return nil
+	})
 	if err != nil {
 		return answer{}, err
 	}
@@ -198,42 +285,49 @@ func (r *request) listChannels(wanted func(*api.Channel) bool) (answer, error) {
 
 func getChannels(r *request) (answer, error) {
 	narrow := r.Header.Get("X-Vhost")
-	return r.listChannels(func(c *api.Channel) bool { return narrow == "" || c.VHost == narrow })
+	return r.listChannels(func(c *Connection) bool { return narrow == "" || c.VHost == narrow })
 }
 
 func getVHostChannels(r *request) (answer, error) {
 	if _, err := r.vhost(r.names[0]); err != nil {
 		return answer{}, err
 	}
-	return r.listChannels(func(c *api.Channel) bool { return c.VHost == r.names[0] })
+	return r.listChannels(func(c *Connection) bool { return c.VHost == r.names[0] })
 }
 
 func getConnectionChannels(r *request) (answer, error) {
 	if _, err := r.connection(); err != nil {
 		return answer{}, err
 	}
-	return r.listChannels(func(c *api.Channel) bool { return c.Connection.Name == r.names[0] })
+	return r.listChannels(func(c *Connection) bool { return c.Name == r.names[0] })
 }
 
 // getChannel shows one channel with its consumers.
 func getChannel(r *request) (answer, error) {
-	all, err := r.channels(func(c *api.Channel) bool { return c.Name == r.names[0] })
+	var one *api.Channel
+	ofName := func(c *Connection) bool { return strings.HasPrefix(r.names[0], c.Name+" (") }
+	err := r.eachChannel(ofName, func(c *api.Channel) error {
+		if c.Name == r.names[0] && one == nil {
+			one = c
+		}
+		return nil
+	})
 	if err != nil {
 		return answer{}, err
 	}
-	if len(all) == 0 {
+	if one == nil {
 		return answer{}, errNotFound
 	}
-	consumers, err := r.consumersOf(all[0].VHost)
+	err = r.eachConsumer(one.VHost, func(c *api.Consumer) error {
+		if c.Channel.Name == one.Name {
+			one.ConsumerDetails = append(one.ConsumerDetails, *c)
+		}
+		return nil
+	})
 	if err != nil {
 		return answer{}, err
 	}
-	for _, c := range consumers {
-		if c.Channel.Name == all[0].Name {
-			all[0].ConsumerDetails = append(all[0].ConsumerDetails, c)
-		}
-	}
-	return ok(all[0])
+	return ok(one)
 }
 
 func (r *request) showConsumer(vhostName string, v *vhost.ConsumerView, at map[string]Connection) api.Consumer {
@@ -253,20 +347,53 @@ func (r *request) showConsumer(vhostName string, v *vhost.ConsumerView, at map[s
 	}
 }
 
-func (r *request) consumersOf(name string) ([]api.Consumer, error) {
-	if r.down(name) {
-		return nil, nil
+// eachConsumer visits the consumers of a virtual host, by queue, in the order in which they are served. It
+// reads them in portions.
+func (r *request) eachConsumer(host string, visit func(*api.Consumer) error) error {
+	h, there := r.view.VHost(host)
+	if !there {
+		return nil
 	}
-	var views []vhost.ConsumerView
-	if err := r.look(name, func(v *vhost.VHost) { views = v.Consumers() }); err != nil {
-		return nil, err
-	}
-	at := r.roster()
-	all := make([]api.Consumer, len(views))
+	return r.eachName(h, rollPortion/4, func(names []string) error {
+		names = slices.Clone(names)
+		var mark queue.ConsumerMark
+		for len(names) > 0 {
+			var views []vhost.ConsumerView
+			err := r.look(host, func(v *vhost.VHost) {
+				for len(names) > 0 && len(views) < consumersPortion {
+					next, more := v.ConsumersAfter(names[0], mark, consumersPortion-len(views), func(c *vhost.ConsumerView) { views = append(views, *c) })
+					if mark = next; !more {
+						names, mark = names[1:], queue.ConsumerMark{}
+					}
+				}
+			})
+			if err != nil {
+				return err
+			}
+			at := r.rosterOf(views)
+			for i := range views {
+				shown := r.showConsumer(host, &views[i], at)
+				if err := visit(&shown); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// rosterOf is the live connections of some consumers, by name.
+func (r *request) rosterOf(views []vhost.ConsumerView) map[string]Connection {
+	at := map[string]Connection{}
 	for i := range views {
-		all[i] = r.showConsumer(name, &views[i], at)
+		at[views[i].Connection] = Connection{}
 	}
-	return all, nil
+	for _, c := range r.server.options.Roster.Connections() {
+		if _, wanted := at[c.Name]; wanted {
+			at[c.Name] = c
+		}
+	}
+	return at
 }
 
 func getConsumers(r *request) (answer, error) {
@@ -274,13 +401,29 @@ func getConsumers(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	var all []api.Consumer
-	for _, h := range shown {
-		some, err := r.consumersOf(h.Name)
-		if err != nil {
-			return answer{}, err
+	each := func(visit func(*api.Consumer) error) error {
+		for _, h := range shown {
+			if err := r.eachConsumer(h.Name, visit); err != nil {
+				return err
+			}
 		}
-		all = append(all, some...)
+		return nil
+	}
+	if r.whole() {
+		return r.streamed(func(row func(any) error) error {
+			return each(func(c *api.Consumer) error { return row(c) })
+		})
+	}
+	if err := r.gather(); err != nil {
+		return answer{}, err
+	}
+	var all []api.Consumer
+	err = each(func(c *api.Consumer) error {
+		all = append(all, *c)
+		return nil
+	})
+	if err != nil {
+		return answer{}, err
 	}
 	return list(r, all, func(c *api.Consumer) string { return c.ConsumerTag })
 }

@@ -115,6 +115,9 @@ func getExchanges(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if err := r.gather(); err != nil {
+		return answer{}, err
+	}
 	var all []api.Exchange
 	for _, h := range shown {
 		some, err := r.exchangesOf(h, nil)

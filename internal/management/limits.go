@@ -15,6 +15,16 @@ const (
 	memoryPatience = 10 * time.Second
 	// largeAnswer is from how many bytes on an answer is counted there.
 	largeAnswer = 64 << 10
+	// streamPiece is how much of a long list is sent at once, streamBytes about what a list holds that is
+	// sent in pieces, and streamGzipBytes what it takes to compress one. listPortion is how many rows are
+	// read for it at once, consumersPortion and bindingsPortion of those that are small.
+	streamPiece, streamBytes, streamGzipBytes      = 32 << 10, 256 << 10, 1200 << 10
+	listPortion, consumersPortion, bindingsPortion = 100, 250, 250
+	// bindingsLook is how many bindings one look copies to put them in order.
+	bindingsLook = 2000
+	// gathersMax is how many requests at a time hold a list that is not read in portions: one that is sorted,
+	// or cut into pages.
+	gathersMax = 2
 	// answerShare is the part of the memory watermark that a single answer may take, if that is more than userMemoryMin.
 	answerShare = 3
 	// itemRoom bounds the room that is made for each item of a list before they are rendered.

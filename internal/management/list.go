@@ -44,6 +44,19 @@ func listShown[V, T any](r *request, items []V, name func(*V) string, show func(
 			return answer{}, err
 		}
 	}
+	if p == nil && shown.texts == nil {
+		if err := r.takeLarge(itemsBytes[V](len(items))); err != nil {
+			return answer{}, err
+		}
+		return r.streamed(func(row func(any) error) error {
+			for i := range items {
+				if err := row(show(&items[i])); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
 	if p == nil {
 		text, err := shown.list(nil, r.columns())
 		return answer{status: http.StatusOK, text: text}, err

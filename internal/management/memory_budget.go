@@ -85,6 +85,15 @@ func (b *memoryBudget) admit(a *account, n int64) (freed <-chan struct{}, ok boo
 	return b.mu.freed, false
 }
 
+// tries counts n bytes if there is room for them now.
+func (a *account) tries(n int64) bool {
+	_, ok := a.budget.admit(a, n)
+	if ok {
+		a.taken += n
+	}
+	return ok
+}
+
 // end gives back all that the request has taken.
 func (a *account) end() { a.giveBack(0) }
 

@@ -2,7 +2,6 @@ package management
 
 import (
 	"cmp"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -75,17 +74,22 @@ func (s *Server) serveMetrics(w http.ResponseWriter, hr *http.Request, path stri
 		h.Set("Content-Type", "application/openmetrics-text; version=1.0.0; charset=utf-8")
 	}
 	h.Set("Vary", "Accept, Accept-Encoding")
-	var to io.Writer = w
-	if acceptsGzip(hr.Header.Values("Accept-Encoding")) {
+	zipped := acceptsGzip(hr.Header.Values("Accept-Encoding"))
+	if zipped {
 		h.Set("Content-Encoding", "gzip")
-		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // a level that there is
-		defer func() { _ = z.Close() }()               // whoever does not take the page is told nothing
-		to = z
 	}
 	if hr.Method == http.MethodHead {
 		return
 	}
-	if err := p.write(hr.Context(), to); err != nil {
+	text, err := s.scraper.share(hr.Context(), p)
+	if err != nil {
+		h.Del("Content-Encoding")
+		h.Del("Content-Type")
+		send(w, &request{Request: hr, server: s, writer: w, view: s.engine.Access()}, refusal(err))
+		return
+	}
+	defer text.leave()
+	if err := text.write(w, zipped); err != nil {
 		s.options.Log.Debug("metrics not taken", "error", err)
 	}
 }
@@ -100,6 +104,12 @@ type page struct {
 	cluster  string
 
 	permanent string // what tells the cluster from others for ever
+	narrowed  string // what of the query narrows it
+}
+
+// key tells pages apart that show different things.
+func (p *page) key() string {
+	return fmt.Sprintf("%s %t %q %s", p.endpoint, p.open, p.families, p.narrowed)
 }
 
 // metricsPage finds out what is asked for.
@@ -136,6 +146,7 @@ func (s *Server) metricsPage(hr *http.Request, path string, o MetricsOptions) (*
 
 // narrow takes the virtual hosts and queues that a query wants, all if it names none.
 func (p *page) narrow(query url.Values) error {
+	p.narrowed = fmt.Sprintf("%q %q", query["vhost"], query.Get("queue"))
 	if names := query["vhost"]; len(names) > 0 && p.endpoint != aggregated {
 		p.detail.vhosts = func(name string) bool { return slices.Contains(names, name) }
 	}
@@ -157,17 +168,9 @@ func (p *page) narrow(query url.Values) error {
 	return nil
 }
 
-// write makes the page. Pages with single objects may be long: few are made at a time.
+// write makes the page.
 func (p *page) write(ctx context.Context, to io.Writer) error {
 	s := p.server
-	if p.endpoint == perObject || p.endpoint == detailed {
-		select {
-		case s.scraper.turns <- struct{}{}:
-			defer func() { <-s.scraper.turns }()
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 	x := newExposition(to, p.open)
 	p.identity(x)
 	switch p.endpoint {

@@ -84,7 +84,7 @@ func (s *scrape) channelQueue() {
 	if !s.aggregated() {
 		return
 	}
-	n := &s.sum.total.Stats
+	n := s.sum.total.Stats
 	one(s.exposition, "rabbitmq_channel_get_ack_total", counter, "Total number of messages fetched with basic.get in manual acknowledgement mode", n.Got-n.GotNoAck)
 	one(s.exposition, "rabbitmq_channel_get_total", counter, "Total number of messages fetched with basic.get in automatic acknowledgement mode", n.GotNoAck)
 	one(s.exposition, "rabbitmq_channel_messages_delivered_ack_total", counter, "Total number of messages delivered to consumers in manual acknowledgement mode", n.Delivered-n.DeliveredNoAck)

@@ -79,10 +79,12 @@ func (m *letterMap) figures(ages map[vhost.QueueID]float64) letterFigures {
 // scraper is what is remembered between scrapes.
 type scraper struct {
 	answers answers
-	turns   chan struct{} // those who read a page with single objects; others wait
+	turns   chan struct{} // the pages with single objects that are made; others wait
+	totals  chan struct{} // the other pages that are made
 
 	mu struct {
 		sync.Mutex
+		pages  map[string]*sharedPage // that will be made, by their keys
 		heads  map[headKey]head
 		octets octetTotals
 		last   map[uint32]hostFigures // by log: totals of the last scrape that was answered
@@ -139,15 +141,16 @@ type head struct {
 }
 
 const (
-	// scrapesMax is how many pages with single objects are made at a time.
-	scrapesMax = 2
+	// scrapesMax is how many pages with single objects are made at a time, and how many others.
+	scrapesMax = 1
 	// headsMax bounds of how many queues it is told how old their oldest letter is, and headsPortion how many are looked at before
 	// others are served: each may cost a read of the disk.
 	headsMax, headsPortion = 4096, 32
 )
 
 func newScraper() *scraper {
-	c := &scraper{turns: make(chan struct{}, scrapesMax)}
+	c := &scraper{turns: make(chan struct{}, scrapesMax), totals: make(chan struct{}, scrapesMax)}
+	c.mu.pages = map[string]*sharedPage{}
 	c.mu.heads, c.mu.last, c.mu.lints = map[headKey]head{}, map[uint32]hostFigures{}, map[uint32]linted{}
 	c.mu.octets.seen = map[octetKey]octets{}
 	return c

@@ -45,6 +45,7 @@ type hostFigures struct {
 	lint              vhost.Tally
 
 	rows     []queueSeries
+	none     vhost.QueueStats // of rows that have counted nothing
 	flows    map[string]vhost.ExchangeStats
 	bindings map[string]int // by exchange
 	routers  []exchangeRow
@@ -98,7 +99,8 @@ func (s *Server) gather(ctx context.Context, d detail) *gathered {
 	}
 	s.scraper.forget(s.engine.Access().VHosts())
 	slices.SortFunc(g.hosts, func(a, b *hostFigures) int { return strings.Compare(a.name, b.name) })
-	g.sum.total.Stats = g.sum.types.sum()
+	sum := g.sum.types.sum()
+	g.sum.total.Stats = &sum
 	return g
 }
 
@@ -187,6 +189,13 @@ func (s *Server) readQueues(ctx context.Context, h *access.VHost, f *hostFigures
 				letters.add(q)
 				if d.queues && (d.queue == nil || d.queue(q.Name)) {
 					row := queueSeries{QueueSample: *q, name: f.name, oldest: -1}
+					if row.Stats = &f.none; q.Counted {
+						counted := *q.Stats
+						row.Stats = &counted
+					}
+					if f.rows == nil && d.queue == nil {
+						f.rows = make([]queueSeries, 0, v.QueueCount())
+					}
 					if d.inflows {
 						v.Inflows(q.Name, func(exchange string, n uint64) { row.inflows = append(row.inflows, inflow{exchange, n}) })
 					}
@@ -243,7 +252,8 @@ func addSample(to, q *vhost.QueueSample) {
 
 // add adds a virtual host to the sums, and completes its own.
 func (f *hostFigures) add(o *hostFigures) {
-	o.total.Stats = o.types.sum()
+	sum := o.types.sum()
+	o.total.Stats = &sum
 	f.queues += o.queues
 	f.capacity += o.capacity
 	f.exchanges += o.exchanges

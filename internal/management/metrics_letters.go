@@ -61,7 +61,7 @@ func died(n *vhost.QueueStats, strategy vhost.Strategy, reasons []vhost.Reason) 
 func (s *scrape) discards() {
 	const name = "rabbitmq_global_messages_dead_lettered_discarded_total"
 	s.family(name, counter, "Dead letters that no queue took; all but those of a queue without a dead-letter exchange are lost letters")
-	unset, all := uint64(0), &s.sum.total.Stats
+	unset, all := uint64(0), s.sum.total.Stats
 	for _, n := range all.Died[vhost.Disabled] {
 		unset += n
 	}
@@ -161,7 +161,7 @@ func (s *scrape) deathsOfQueues() {
 		for _, d := range deaths {
 			n := uint64(0)
 			for _, strategy := range strategies {
-				n += died(&q.Stats, strategy, d.reasons)
+				n += died(q.Stats, strategy, d.reasons)
 			}
 			s.series(name, more(q.labels, "reason", d.word), float64(n))
 		}
@@ -202,7 +202,7 @@ func (s *scrape) departures() {
 		if !q.target {
 			return
 		}
-		n := &q.Stats
+		n := q.Stats
 		counts := map[string]uint64{"consumed": n.Acked + n.DeliveredNoAck + n.GotNoAck, "redriven": n.Redriven, "discarded": n.Purged + n.Discarded}
 		for _, d := range deaths {
 			for _, strategy := range strategies {
@@ -230,7 +230,7 @@ func (s *scrape) heldLetters() {
 	if !s.aggregated() {
 		s.eachQueue(func(q *queueSeries) {
 			if q.Held > 0 || q.Stats.Held > 0 {
-				write(q.labels, &q.Stats)
+				write(q.labels, q.Stats)
 			}
 		})
 		s.family(name, gauge, "Dead letters that their queues hold, by why")
@@ -244,7 +244,7 @@ func (s *scrape) heldLetters() {
 		return
 	}
 	for _, h := range s.hosts {
-		write(h.labels, &h.total.Stats)
+		write(h.labels, h.total.Stats)
 	}
 	s.family(name, gauge, "Dead letters that their queues hold, by why")
 	for _, h := range s.hosts {

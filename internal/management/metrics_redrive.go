@@ -10,7 +10,7 @@ func (s *scrape) redriveMetrics() {
 	if !s.aggregated() {
 		s.family(messages, counter, help)
 		s.eachQueue(func(q *queueSeries) {
-			if n := &q.Stats; q.target || n.Redriven+n.Discarded+n.RedrivesRefused > 0 {
+			if n := q.Stats; q.target || n.Redriven+n.Discarded+n.RedrivesRefused > 0 {
 				s.results(messages, q.labels, n.Redriven, n.RedrivesRefused, n.CameBack, n.Discarded)
 			}
 		})

@@ -26,14 +26,14 @@ func punctualityOf(v *vhost.VHost, now vhost.Instant) punctuality {
 func (s *scrape) expiryMetrics() {
 	if !s.aggregated() {
 		s.ofTargets("bartleby_queue_expired_messages_total", counter, "Messages that expired in a queue", func(*queueSeries) bool { return true },
-			func(q *queueSeries) float64 { return float64(expired(&q.Stats, true) + expired(&q.Stats, false)) })
+			func(q *queueSeries) float64 { return float64(expired(q.Stats, true) + expired(q.Stats, false)) })
 		return
 	}
 	const name = "bartleby_expired_messages_total"
 	s.family(name, counter, "Messages that expired, by whether they became dead letters")
 	for _, h := range s.hosts {
-		s.series(name, more(h.labels, "disposition", "dead_lettered"), float64(expired(&h.total.Stats, true)))
-		s.series(name, more(h.labels, "disposition", "dropped"), float64(expired(&h.total.Stats, false)))
+		s.series(name, more(h.labels, "disposition", "dead_lettered"), float64(expired(h.total.Stats, true)))
+		s.series(name, more(h.labels, "disposition", "dropped"), float64(expired(h.total.Stats, false)))
 	}
 	s.lateness("bartleby_expiry_lateness_seconds", "How long after their instants messages expired (message), and unused queues were deleted (queue)",
 		"scope", []lateKind{{"message", vhost.LateTTL}, {"queue", vhost.LateExpires}})

@@ -62,17 +62,23 @@ func getUserQueues(r *request) (answer, error) {
 	for _, c := range r.server.options.Roster.Connections() {
 		owners[c.Name] = owners[c.Name] || c.User == r.names[0]
 	}
+	if err := r.gather(); err != nil {
+		return answer{}, err
+	}
 	var all []queueRow
 	for _, h := range r.view.VHosts() {
-		rows, err := r.queueRows(h)
+		err := r.eachRows(h, viewsMax, func(rows []queueRow) error {
+			for _, q := range rows {
+				if owners[q.view.Owner] {
+					all = append(all, q)
+				}
+			}
+			return nil
+		})
 		if err != nil {
 			return answer{}, err
 		}
-		for _, q := range rows {
-			if owners[q.view.Owner] {
-				all = append(all, q)
-			}
-		}
 	}
-	return r.listQueues(all)
+	r.showQueueDefinition()
+	return listShown(r, all, func(q *queueRow) string { return q.view.Name }, r.renderQueues(nil).show)
 }

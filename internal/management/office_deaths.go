@@ -174,7 +174,7 @@ func (s *sampler) addSources(all []deathSource, log uint32, of deathRange, queue
 	edges := of.edges(s.mu.last)
 	begin := edges[len(edges)-1:]
 	for i := range queues {
-		now := figuresOf(&queues[i].Stats)
+		now := figuresOf(queues[i].Stats)
 		if sumDied(&now) == 0 {
 			continue
 		}

@@ -143,6 +143,7 @@ func BenchmarkSamples(b *testing.B) {
 		rows := make([]queueSeries, queues)
 		for i := range rows {
 			rows[i].ID = vhost.QueueID(i)
+			rows[i].Stats = &vhost.QueueStats{}
 			rows[i].Stats.Died[vhost.AtMostOnce][vhost.Rejected] = f[atDied]
 		}
 		s.mu.last = now

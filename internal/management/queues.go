@@ -1,11 +1,9 @@
 package management
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"net"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,51 +117,20 @@ type queueRow struct {
 }
 
 // eachRows reads the queues of a virtual host by name, in portions: publishers get their turn in between. One that is down has none
-// to show. Left are about as many as are still to come.
-func (r *request) eachRows(h *access.VHost, visit func(rows []queueRow, left int) error) error {
-	if r.down(h.Name) {
-		return nil
-	}
-	roll, err := r.server.roll(r.Context(), h)
-	if err != nil {
-		return err
-	}
-	found, left := make([]place, 0, min(len(roll.queues), viewsMax)), len(roll.queues)
-	for portion := range slices.Chunk(roll.queues, viewsMax) {
+// to show.
+func (r *request) eachRows(h *access.VHost, n int, visit func(rows []queueRow) error) error {
+	found := make([]place, 0, n)
+	return r.eachName(h, n, func(names []string) error {
 		found = found[:0]
-		for i := range portion {
-			found = append(found, place{host: h, name: portion[i].name})
+		for _, name := range names {
+			found = append(found, place{host: h, name: name})
 		}
 		rows, err := r.rowsAt(found)
 		if err != nil {
 			return err
 		}
-		left -= len(portion)
-		if err := visit(rows, left); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// queueRows reads the queues of a virtual host.
-func (r *request) queueRows(h *access.VHost) (all []queueRow, err error) {
-	err = r.eachRows(h, func(rows []queueRow, _ int) error {
-		all = append(all, rows...)
-		return nil
+		return visit(rows)
 	})
-	return all, err
-}
-
-// queuesOf is queueRows, shown.
-func (r *request) queuesOf(h *access.VHost) (all []api.Queue, err error) {
-	err = r.eachRows(h, func(rows []queueRow, _ int) error {
-		for i := range rows {
-			all = append(all, r.server.showQueue(h, rows[i].view, &rows[i].trend))
-		}
-		return nil
-	})
-	return all, err
 }
 
 func getQueues(r *request) (answer, error) {
@@ -176,55 +143,33 @@ func getQueues(r *request) (answer, error) {
 		return answer{}, err
 	}
 	r.showQueueDefinition()
-	switch {
+	switch by := r.URL.Query().Get("sort"); {
 	case p != nil:
-		if a, ok, err := r.pageOfQueues(shown, p); ok || err != nil {
-			return a, err
-		}
-	case r.URL.Query().Get("sort") == "":
-		return r.allQueues(shown)
+		return r.pageOfQueues(shown, p)
+	case by != "":
+		return r.sortedQueues(shown)
 	}
-	var all []queueRow
-	for _, h := range shown {
-		some, err := r.queueRows(h)
-		if err != nil {
-			return answer{}, err
-		}
-		all = append(all, some...)
-	}
-	return r.listQueues(all)
-}
-
-// allQueues answers with all queues. Each portion is made JSON before the next one is read: JSON is all that is in memory.
-func (r *request) allQueues(hosts []*access.VHost) (answer, error) {
-	columns := r.columns()
-	text := []byte{'['}
-	var part []byte
-	for _, h := range hosts {
-		err := r.eachRows(h, func(rows []queueRow, left int) (err error) {
-			if part, err = r.renderQueues(rows).list(part[:0], columns); err != nil || len(rows) == 0 {
+	return r.streamed(func(row func(any) error) error {
+		for _, h := range shown {
+			err := r.eachRows(h, listPortion, func(rows []queueRow) error { return r.streamRows(rows, row) })
+			if err != nil {
 				return err
 			}
-			if more := len(part) / len(rows) * (len(rows) + left); cap(text)-len(text) < len(part) { // they are alike
-				if err := r.takeAnswer(int64(len(text) + more + more/16)); err != nil {
-					return err
-				}
-				text = slices.Grow(text, more+more/16)
-			}
-			text = append(append(text, part[1:len(part)-1]...), ',') // without its brackets
-			return nil
-		})
-		if err != nil {
-			return answer{}, err
 		}
-	}
-	return answer{status: http.StatusOK, text: append(bytes.TrimSuffix(text, []byte{','}), ']')}, nil
+		return nil
+	})
 }
 
-func (r *request) listQueues(all []queueRow) (answer, error) {
-	r.showQueueDefinition()
-	shown := r.renderQueues(nil).show
-	return listShown(r, all, func(q *queueRow) string { return q.view.Name }, shown)
+// streamRows passes queues on as they are shown.
+func (r *request) streamRows(rows []queueRow, row func(any) error) error {
+	var shown api.Queue
+	for i := range rows {
+		shown = r.server.showQueue(rows[i].vhost, rows[i].view, &rows[i].trend)
+		if err := row(&shown); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // showQueueDefinition keeps statistics of queues out of what is shown, if they are not wanted.
@@ -384,5 +329,7 @@ func byVHostAndName(aVHost, aName, bVHost, bName string) int {
 
 // sortConnections orders connections as lists show them.
 func sortConnections(all []Connection) {
-	slices.SortStableFunc(all, func(a, b Connection) int { return byVHostAndName(a.VHost, a.Name, b.VHost, b.Name) })
+	slices.SortStableFunc(all, compareConnections)
 }
+
+func compareConnections(a, b Connection) int { return byVHostAndName(a.VHost, a.Name, b.VHost, b.Name) }

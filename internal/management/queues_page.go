@@ -1,8 +1,12 @@
 package management
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -49,7 +53,7 @@ func makeQueueColumns() map[string]queueColumn {
 		columns["message_stats."+name+"_details.rate"] = queueColumn{rates: figures}
 		numbers("message_stats."+name, func(q *vhost.QueueSample) (sum float64) {
 			if q.Counted {
-				all := figuresOf(&q.Stats)
+				all := figuresOf(q.Stats)
 				for _, f := range figures {
 					sum += float64(all[f])
 				}
@@ -121,39 +125,97 @@ func (o *order) cut() {
 	o.best = o.best[:min(len(o.best), o.most)]
 }
 
-// pageOfQueues answers with a page of the queues of some virtual hosts. ok is false if the column that it is sorted by is known
-// only when all queues are shown.
-func (r *request) pageOfQueues(hosts []*access.VHost, p *paging) (a answer, ok bool, err error) {
+// pageOfQueues answers with a page of the queues of some virtual hosts.
+func (r *request) pageOfQueues(hosts []*access.VHost, p *paging) (answer, error) {
 	by, reverse := r.URL.Query().Get("sort"), r.flag("sort_reverse")
-	column, known := queueColumns[by]
-	if by != "" && !known {
-		return answer{}, false, nil
-	}
 	hosts = slices.DeleteFunc(slices.Clone(hosts), func(h *access.VHost) bool { return r.down(h.Name) })
+	first, last := p.span()
 	var found []place
-	total, filtered := 0, 0
+	var total, filtered int
+	var err error
 	if by == "" || by == "name" && len(hosts) == 1 {
 		found, total, filtered, err = r.placesByName(hosts, p, by != "" && reverse)
 	} else {
-		found, total, filtered, err = r.placesBy(hosts, p, column, reverse)
+		o := order{most: last, reverse: reverse}
+		if total, filtered, err = r.placesBy(hosts, p.name, by, &o); err == nil {
+			o.cut()
+			found = o.best[min(first, len(o.best)):]
+		}
 	}
 	if err != nil {
-		return answer{}, true, err
+		return answer{}, err
 	}
 	if p.name != nil {
 		if err := p.name.late(total); err != nil {
-			return answer{}, true, err
+			return answer{}, err
 		}
 	}
 	if err := p.check(filtered); err != nil {
-		return answer{}, true, err
+		return answer{}, err
 	}
 	rows, err := r.rowsAt(found)
 	if err != nil {
-		return answer{}, true, err
+		return answer{}, err
 	}
-	a, err = pageAnswer(r, p, total, filtered, r.renderQueues(rows))
-	return a, true, err
+	return pageAnswer(r, p, total, filtered, r.renderQueues(rows))
+}
+
+// sortedQueues answers with all queues of some virtual hosts in the order of a column. Only their names are
+// held.
+func (r *request) sortedQueues(hosts []*access.VHost) (answer, error) {
+	if err := r.gather(); err != nil {
+		return answer{}, err
+	}
+	count := 0
+	for _, h := range hosts {
+		roll, err := r.server.roll(r.Context(), h)
+		if r.down(h.Name) {
+			continue
+		}
+		if err != nil {
+			return answer{}, err
+		}
+		count += len(roll.queues)
+	}
+	if err := r.takeLarge(itemsBytes[place](2 * count)); err != nil { // a slice that grows has two lengths for a while
+		return answer{}, err
+	}
+	hosts = slices.DeleteFunc(slices.Clone(hosts), func(h *access.VHost) bool { return r.down(h.Name) })
+	o := order{most: math.MaxInt / 2, reverse: r.flag("sort_reverse")}
+	if _, _, err := r.placesBy(hosts, nil, r.URL.Query().Get("sort"), &o); err != nil {
+		return answer{}, err
+	}
+	slices.SortFunc(o.best, o.compare)
+	ordered := make([]named, len(o.best))
+	for i := range o.best {
+		ordered[i] = named{o.best[i].host, o.best[i].name}
+	}
+	o.best = nil
+	r.account.giveBack(itemsBytes[named](count))
+	r.ready()
+	return r.streamed(func(row func(any) error) error {
+		portion := make([]place, 0, listPortion)
+		for some := range slices.Chunk(ordered, listPortion) {
+			portion = portion[:0]
+			for _, q := range some {
+				portion = append(portion, place{host: q.host, name: q.name})
+			}
+			rows, err := r.rowsAt(portion)
+			if err == nil {
+				err = r.streamRows(rows, row)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// named is a queue of a virtual host.
+type named struct {
+	host *access.VHost
+	name string
 }
 
 // placesByName finds a page in the order of names, host by host.
@@ -214,20 +276,23 @@ func (r *request) namesWanted(h *access.VHost, p *namePattern) (func(name string
 	return func(name string) bool { return matches[name] }, nil
 }
 
-// placesBy finds a page in the order of a column.
-func (r *request) placesBy(hosts []*access.VHost, p *paging, by queueColumn, reverse bool) (found []place, total, filtered int, err error) {
-	first, last := p.span()
-	o := order{most: last, reverse: reverse}
+// placesBy adds the queues whose names match to an order by a column, and counts all of them and those that
+// match.
+func (r *request) placesBy(hosts []*access.VHost, name *namePattern, by string, o *order) (total, filtered int, err error) {
+	column, known := queueColumns[by]
+	if !known {
+		return r.placesByJSON(hosts, name, strings.Split(by, "."), o)
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), lookPatience)
 	defer cancel()
 	for _, h := range hosts {
-		wanted, err := r.namesWanted(h, p.name)
+		wanted, err := r.namesWanted(h, name)
 		if err != nil {
-			return nil, 0, 0, err
+			return 0, 0, err
 		}
 		var rates map[vhost.QueueID]float64
-		if by.rates != nil {
-			rates = r.server.sampler.rates(h, by.rates...)
+		if column.rates != nil {
+			rates = r.server.sampler.rates(h, column.rates...)
 		}
 		_, err = eachQueue(ctx, r.server.engine, h.Name, func(q *vhost.QueueSample) {
 			total++
@@ -237,11 +302,11 @@ func (r *request) placesBy(hosts []*access.VHost, p *paging, by queueColumn, rev
 			filtered++
 			at := place{host: h, name: q.Name}
 			switch {
-			case by.number != nil:
-				at.rank.number = by.number(q)
-			case by.text != nil:
-				if at.rank.text = by.text(h, q); at.rank.text != "" {
-					at.rank.class = by.class
+			case column.number != nil:
+				at.rank.number = column.number(q)
+			case column.text != nil:
+				if at.rank.text = column.text(h, q); at.rank.text != "" {
+					at.rank.class = column.class
 				}
 			default:
 				at.rank.number = rates[q.ID]
@@ -249,11 +314,40 @@ func (r *request) placesBy(hosts []*access.VHost, p *paging, by queueColumn, rev
 			o.add(at)
 		})
 		if err != nil {
-			return nil, 0, 0, err
+			return 0, 0, err
 		}
 	}
-	o.cut()
-	return o.best[min(first, len(o.best)):], total, filtered, nil
+	return total, filtered, nil
+}
+
+// placesByJSON is placesBy for a column of which no more is known than what a list shows: the JSON of each
+// queue is made, and forgotten.
+func (r *request) placesByJSON(hosts []*access.VHost, name *namePattern, path []string, o *order) (total, filtered int, err error) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	for _, h := range hosts {
+		wanted, err := r.namesWanted(h, name)
+		if err != nil {
+			return 0, 0, err
+		}
+		err = r.eachRows(h, viewsMax, func(rows []queueRow) error {
+			total += len(rows)
+			return r.streamRows(slices.DeleteFunc(rows, func(q queueRow) bool { return !wanted(q.view.Name) }), func(q any) error {
+				text.Reset()
+				if err := e.Encode(q); err != nil {
+					return err
+				}
+				filtered++
+				o.add(place{host: h, name: q.(*api.Queue).Name, rank: rankOf(fieldOf(text.Bytes(), path))})
+				return nil
+			})
+		})
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	return total, filtered, nil
 }
 
 // rowsAt reads queues. Those that are gone meanwhile are left out.

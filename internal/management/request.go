@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -28,6 +29,7 @@ type request struct {
 	view     *access.View // as of the request's arrival, or of its login
 	caller   caller
 	turn     *turns.Turn // nil: what is asked for takes none
+	gathers  bool        // it is one of the few that hold a whole list
 	account  account     // of the memory that it takes
 	answered int64       // of that, what the answer takes
 	detail   []byte      // JSON for the audit log, instead of the body; nil: the body
@@ -43,6 +45,37 @@ func (r *request) takeTurn() error {
 	}
 	r.Request, r.turn = r.WithContext(ctx), turn
 	return nil
+}
+
+// gather waits until the request may read a whole list into memory, which only few do at a time. It ends when
+// the answer is ready.
+func (r *request) gather() error {
+	select {
+	case r.server.gathers <- struct{}{}:
+		r.gathers = true
+		return nil
+	default:
+	}
+	timer := time.NewTimer(r.server.memory.patience)
+	defer timer.Stop()
+	select {
+	case r.server.gathers <- struct{}{}:
+		r.gathers = true
+		return nil
+	case <-timer.C:
+		return errNoMemory
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
+}
+
+// ready ends what only few do at a time: whoever is slow to read holds up nobody.
+func (r *request) ready() {
+	r.turn.End()
+	if r.gathers {
+		r.gathers = false
+		<-r.server.gathers
+	}
 }
 
 // flag reports whether the query says name=true.
@@ -128,6 +161,14 @@ func (r *request) wholeBody() ([]byte, error) {
 func (r *request) take(bytes int64) error {
 	r.account.budget, r.account.user = &r.server.memory, r.caller.shownName()
 	return r.account.take(r.Context(), bytes)
+}
+
+// takeLarge is take, for what may be small and is not counted then.
+func (r *request) takeLarge(bytes int64) error {
+	if bytes < largeAnswer {
+		return nil
+	}
+	return r.take(bytes)
 }
 
 // takeAnswer counts the memory of the answer, as far as it was not counted while the answer was made. An answer may be larger than

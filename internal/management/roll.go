@@ -29,35 +29,120 @@ type rollEntry struct {
 // rolls are the newest rolls. To sort a hundred thousand names for each page that somebody looks at takes too long: a roll is
 // made from the one before it and from what was declared and deleted since.
 type rolls struct {
-	mu  sync.Mutex
-	all map[uint32]*roll // by the vhost's LogID
+	mu    sync.Mutex
+	all   map[uint32]*roll         // by the vhost's LogID
+	turns map[uint32]chan struct{} // likewise
 }
 
-// roll is the roll of a virtual host as it is now.
+// turn is what holds one while a roll of the virtual host is made.
+func (r *rolls) turn(log uint32) chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.turns == nil {
+		r.turns = map[uint32]chan struct{}{}
+	}
+	if r.turns[log] == nil {
+		r.turns[log] = make(chan struct{}, 1)
+	}
+	return r.turns[log]
+}
+
+// newest is the roll that was made last, nil if there is none.
+func (r *rolls) newest(log uint32) *roll {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all[log]
+}
+
+// keep keeps a roll, and forgets those of virtual hosts that are gone.
+func (r *rolls) keep(log uint32, made *roll, alive []*access.VHost) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == nil {
+		r.all = map[uint32]*roll{}
+	}
+	if _, known := r.all[log]; !known {
+		still := map[uint32]bool{}
+		for _, h := range alive {
+			still[h.LogID] = true
+		}
+		maps.DeleteFunc(r.all, func(id uint32, _ *roll) bool { return !still[id] })
+		maps.DeleteFunc(r.turns, func(id uint32, _ chan struct{}) bool { return !still[id] })
+	}
+	r.all[log] = made
+}
+
+// roll is the roll of a virtual host as it is now. One is made at a time: who waits for that needs only what
+// has changed since.
 func (s *Server) roll(ctx context.Context, h *access.VHost) (*roll, error) {
-	s.rolls.mu.Lock()
-	old := s.rolls.all[h.LogID]
-	s.rolls.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
+	turn := s.rolls.turn(h.LogID)
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	old := s.rolls.newest(h.LogID)
 	made, err := nextRoll(ctx, s, h.Name, old)
-	if err != nil || made == old {
-		return made, err
+	if err == nil && made != old {
+		s.rolls.keep(h.LogID, made, s.engine.Access().VHosts())
 	}
-	s.rolls.mu.Lock()
-	defer s.rolls.mu.Unlock()
-	if s.rolls.all == nil {
-		s.rolls.all = map[uint32]*roll{}
+	return made, err
+}
+
+// rollAfter is the newest roll that is known, else the roll as it is now: for who has had one already, and
+// holds none while it waits for a client.
+func (s *Server) rollAfter(ctx context.Context, h *access.VHost) (*roll, error) {
+	if last := s.rolls.newest(h.LogID); last != nil {
+		return last, nil
 	}
-	if _, known := s.rolls.all[h.LogID]; !known {
-		alive := map[uint32]bool{}
-		for _, h := range s.engine.Access().VHosts() {
-			alive[h.LogID] = true
+	return s.roll(ctx, h)
+}
+
+// behind is at most n of the queues whose names come after one, or from the first queue on.
+func (r *roll) behind(name string, first bool, n int) []rollEntry {
+	i := 0
+	if !first {
+		var found bool
+		i, found = slices.BinarySearchFunc(r.queues, name, func(o rollEntry, name string) int { return strings.Compare(o.name, name) })
+		if found {
+			i++
 		}
-		maps.DeleteFunc(s.rolls.all, func(id uint32, _ *roll) bool { return !alive[id] })
 	}
-	s.rolls.all[h.LogID] = made
-	return made, nil
+	return r.queues[i:min(i+n, len(r.queues))]
+}
+
+// eachName reads the names of the queues of a virtual host in order, in portions, and holds no more than one
+// of them.
+func (r *request) eachName(h *access.VHost, n int, visit func(names []string) error) error {
+	if r.down(h.Name) {
+		return nil
+	}
+	names, last := make([]string, 0, n), ""
+	for first := true; ; first = false {
+		read := r.server.rollAfter
+		if first {
+			read = r.server.roll
+		}
+		now, err := read(r.Context(), h)
+		if err != nil {
+			return err
+		}
+		names = names[:0]
+		for _, q := range now.behind(last, first, n) {
+			names = append(names, q.name)
+		}
+		now = nil // it is not held while visit waits for a client
+		if len(names) == 0 {
+			return nil
+		}
+		last = names[len(names)-1]
+		if err := visit(names); err != nil {
+			return err
+		}
+	}
 }
 
 // nextRoll makes a roll from an older one, which may be nil. If nothing has changed it is the older one.

@@ -125,8 +125,8 @@ func (s *sampler) readHost(name string) (*hostReading, error) {
 	gone, err := eachQueue(ctx, s.engine, name, func(q *vhost.QueueSample) {
 		var f figures
 		if q.Counted {
-			all.Add(&q.Stats)
-			f = figuresOf(&q.Stats)
+			all.Add(q.Stats)
+			f = figuresOf(q.Stats)
 		}
 		f[atReady], f[atUnacked], f[atAside] = uint64(q.Ready), uint64(q.Unacked), uint64(q.Waiting+q.Held)
 		r.all = append(r.all, q.ID)

@@ -30,8 +30,9 @@ type Server struct {
 	scraper  *scraper
 	surveys  chan struct{} // turns at looking through a survey
 	paces    paces
-	share    *turns.Share // of the office
-	memory   memoryBudget // of requests
+	share    *turns.Share  // of the office
+	memory   memoryBudget  // of requests
+	gathers  chan struct{} // requests that hold a whole list
 	rolls    rolls
 	console  func() *console
 	sessions sessions
@@ -44,7 +45,7 @@ func New(o Options) *Server {
 	s := &Server{
 		options: o, engine: o.Engine, started: time.Now(), tree: &node{}, sampler: newSampler(o.Engine, o.Roster),
 		auditor: newAuditor(o.Engine), origins: o.CORS.protection(), importer: newImporter(o.Engine, o.Log, o.Passwords),
-		scraper: newScraper(), surveys: make(chan struct{}, surveysMax), share: turns.New(o.Engine.Commands),
+		scraper: newScraper(), gathers: make(chan struct{}, gathersMax), surveys: make(chan struct{}, surveysMax), share: turns.New(o.Engine.Commands),
 	}
 	s.memory.each = max(userMemoryMin, 6*o.BodyBytesMax)
 	s.memory.total, s.memory.patience = s.memory.each*3/2, memoryPatience
@@ -76,11 +77,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	}
 	began := time.Now()
 	defer func() { // an export may panic
-		r.turn.End()
+		r.ready()
 		r.account.end()
 	}()
 	a, err := s.answer(r)
-	if err != nil {
+	if err == nil && a.stream != nil {
+		err = newListing(r, &a).run()
+		a.sent = true
+	}
+	if err != nil && !errors.Is(err, errCutShort) {
 		a = refusal(err)
 		if a.status >= http.StatusInternalServerError && !errors.Is(err, turns.ErrPlaces) && !errors.Is(err, errNoMemory) {
 			s.options.Log.Error("management request failed", "method", hr.Method, "path", hr.URL.Path, "error", err)
@@ -88,6 +93,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	}
 	send(w, r, a)
 	s.scraper.answers.note(r.route, r.Method, a.status, time.Since(began))
+	if errors.Is(err, errCutShort) {
+		panic(http.ErrAbortHandler) // net/http's way to cut the connection
+	}
 }
 
 // below is the escaped path of a request behind the prefix, "" if it is not below that.

@@ -132,7 +132,7 @@ func (b byType) add(q *vhost.QueueSample) {
 	if known && !q.Counted {
 		return
 	}
-	n.Add(&q.Stats)
+	n.Add(q.Stats)
 	b[q.Type] = n
 }
 

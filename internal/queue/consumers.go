@@ -63,6 +63,32 @@ func (cs *Consumers) All() []*Consumer {
 	return cs.all
 }
 
+// A ConsumerMark is a place in the order of All that stays where it is while consumers come and go. The zero
+// mark is before all.
+type ConsumerMark struct {
+	priority int64
+	ordinal  uint64
+}
+
+// After lists at most n of the consumers behind a mark, in the order of All, and tells where to go on and
+// whether there are more. The slice is lent.
+func (cs *Consumers) After(m ConsumerMark, n int) (some []*Consumer, next ConsumerMark, more bool) {
+	cs.sweep()
+	i := 0
+	if m.ordinal > 0 {
+		i = sort.Search(len(cs.all), func(i int) bool {
+			x := cs.all[i]
+			return x.Priority < m.priority || x.Priority == m.priority && x.ordinal > m.ordinal
+		})
+	}
+	some = cs.all[i:min(i+n, len(cs.all))]
+	if len(some) > 0 {
+		last := some[len(some)-1]
+		m = ConsumerMark{last.Priority, last.ordinal}
+	}
+	return some, m, i+n < len(cs.all)
+}
+
 // Exclusive reports whether a consumer has the queue for itself.
 func (cs *Consumers) Exclusive() bool { return len(cs.all) > 0 && cs.all[0].Exclusive }
 

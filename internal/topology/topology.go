@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -237,6 +238,34 @@ func (t *Topology) BindingsFrom(exchange string) iter.Seq[Binding] {
 		return x.out.all()
 	}
 	return bindingList(nil).all()
+}
+
+// BindingsAfter visits at most n of the bindings from an exchange that were made after the one numbered
+// after, in the order of binding. Numbers begin with 1 and are never given again, so a list that is read in
+// pieces has each binding once that was there all the while. It returns the number of the last one visited,
+// and whether there are more.
+func (t *Topology) BindingsAfter(exchange string, after uint64, n int, visit func(seq uint64, b Binding)) (last uint64, more bool) {
+	x := t.exchanges[exchange]
+	if x == nil {
+		return after, false
+	}
+	i, _ := slices.BinarySearchFunc(x.out, after+1, func(b *binding, seq uint64) int { return cmp.Compare(b.seq, seq) })
+	for _, b := range x.out[i:min(i+n, len(x.out))] {
+		visit(b.seq, b.Binding)
+		after = b.seq
+	}
+	return after, i+n < len(x.out)
+}
+
+// BindingNumbered is the binding from an exchange with the number that BindingsAfter told; ok is false if it
+// is gone.
+func (t *Topology) BindingNumbered(exchange string, seq uint64) (b Binding, ok bool) {
+	t.BindingsAfter(exchange, seq-1, 1, func(found uint64, x Binding) {
+		if ok = found == seq; ok {
+			b = x
+		}
+	})
+	return b, ok
 }
 
 // BindingsTo is the bindings to the named queue, or exchange, by name of the source, then in the order of binding.

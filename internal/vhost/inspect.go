@@ -199,31 +199,7 @@ func (v *VHost) consumerView(q *queueState, x *queue.Consumer) ConsumerView {
 }
 
 // Channels lists the open channels, by connection and number.
-func (v *VHost) Channels() []ChannelView {
-	all := make([]ChannelView, 0, len(v.channels))
-	for _, ch := range v.channels {
-		view := ChannelView{
-			ID: ch.id, Connection: ch.conn.name, User: ch.conn.user, Number: ch.number, Consumers: len(ch.consumers),
-			Unacked: ch.unacked.open, Prefetch: ch.prefetch, GlobalPrefetch: ch.shared.Max, Confirms: ch.confirms,
-		}
-		if ch.tx != nil {
-			view.Unsettled = len(ch.tx.settled)
-			for i := range ch.tx.held {
-				if ch.tx.held[i].command.Kind == Publish {
-					view.Uncommitted++
-				}
-			}
-		}
-		all = append(all, view)
-	}
-	slices.SortFunc(all, func(a, b ChannelView) int {
-		if c := strings.Compare(a.Connection, b.Connection); c != 0 {
-			return c
-		}
-		return int(a.Number) - int(b.Number)
-	})
-	return all
-}
+func (v *VHost) Channels() []ChannelView { return v.ChannelsOf(func(string) bool { return true }) }
 
 // Topology lends the exchanges and bindings for reading.
 func (v *VHost) Topology() *topology.Topology { return v.topo }

@@ -1,6 +1,12 @@
 package vhost
 
-import "iter"
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
 
 // named visits the queues that clients know, in no order.
 func (v *VHost) named() iter.Seq[*queueState] {
@@ -29,4 +35,54 @@ func (v *VHost) ConsumersOf(c ConnID, visit func(ch ChannelID, tag, queue string
 			}
 		}
 	}
+}
+
+// ConsumersAfter visits at most n of the consumers of a queue, in the order in which they are served, from a
+// mark on: the zero one is before the first. It tells where to go on, and whether there are more.
+func (v *VHost) ConsumersAfter(name string, m queue.ConsumerMark, n int, visit func(*ConsumerView)) (next queue.ConsumerMark, more bool) {
+	q := v.queueNamed(name)
+	if q == nil {
+		return m, false
+	}
+	some, next, more := q.consumers.After(m, n)
+	for _, x := range some {
+		view := v.consumerView(q, x)
+		visit(&view)
+	}
+	return next, more
+}
+
+// ChannelsOf lists the open channels of the connections that are wanted, by connection and number.
+func (v *VHost) ChannelsOf(wanted func(connection string) bool) []ChannelView {
+	var all []ChannelView
+	for _, n := range v.conns {
+		if wanted(n.name) {
+			for _, ch := range n.channels {
+				all = append(all, viewChannel(ch))
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b ChannelView) int {
+		if c := strings.Compare(a.Connection, b.Connection); c != 0 {
+			return c
+		}
+		return int(a.Number) - int(b.Number)
+	})
+	return all
+}
+
+func viewChannel(ch *channel) ChannelView {
+	view := ChannelView{
+		ID: ch.id, Connection: ch.conn.name, User: ch.conn.user, Number: ch.number, Consumers: len(ch.consumers),
+		Unacked: ch.unacked.open, Prefetch: ch.prefetch, GlobalPrefetch: ch.shared.Max, Confirms: ch.confirms,
+	}
+	if ch.tx != nil {
+		view.Unsettled = len(ch.tx.settled)
+		for i := range ch.tx.held {
+			if ch.tx.held[i].command.Kind == Publish {
+				view.Uncommitted++
+			}
+		}
+	}
+	return view
 }

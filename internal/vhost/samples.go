@@ -25,8 +25,8 @@ type QueueSample struct {
 	HeldBy                   [len(RetriedFor)]int // Held by why, in the order of RetriedFor
 	NextRetry                Instant              // none of Waiting is ready before; 0: nothing waits
 	Letters                  LetterWay
-	Counted                  bool // false: Stats are all 0
-	Stats                    QueueStats
+	Counted                  bool        // false: Stats are all 0
+	Stats                    *QueueStats // never nil; shared, and changed by the vhost: copy what is kept
 }
 
 // LetterWay is where the dead letters of a queue go, as far as that can be known before they die.
@@ -51,6 +51,7 @@ const (
 type Sampling struct {
 	begun   bool
 	gone    map[string]QueueStats
+	none    QueueStats // of queues that have counted nothing
 	after   QueueID
 	version uint64               // of the topology, for
 	ways    map[string][]QueueID // where an exchange leads, whatever the key
@@ -148,10 +149,10 @@ func (v *VHost) sample(q *queueState, to *Sampling, x *QueueSample) {
 		Ready: m.Ready(), Unacked: m.Unacked(), Waiting: m.Count(queue.Waiting), Held: m.Count(queue.Held),
 		ReadyBytes: m.Bytes(queue.Ready), UnackedBytes: m.Bytes(queue.Unacked),
 		WaitingBytes: m.Bytes(queue.Waiting), HeldBytes: m.Bytes(queue.Held),
-		Consumers: q.consumers.Len(), Letters: v.letterWay(q, to),
+		Consumers: q.consumers.Len(), Letters: v.letterWay(q, to), Stats: &to.none,
 	}
 	if q.stats != nil {
-		x.Counted, x.Stats = true, *q.stats
+		x.Counted, x.Stats = true, q.stats
 	}
 	for i, c := range RetriedFor {
 		x.HeldBy[i] = q.heldBy[c]

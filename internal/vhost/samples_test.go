@@ -159,10 +159,10 @@ func TestSamplingMissesNoCounts(t *testing.T) {
 	}
 	var at Sampling
 	var sum QueueStats
-	more := v.Sample(&at, 3, func(q *QueueSample) { sum.Add(&q.Stats) })
+	more := v.Sample(&at, 3, func(q *QueueSample) { sum.Add(q.Stats) })
 	run("delete q0", "publish q1 \"m\"", "publish q7 \"m\"", "delete q7", "declare late", "publish late \"m\"", "delete late", "delete q9")
 	for more {
-		more = v.Sample(&at, 3, func(q *QueueSample) { sum.Add(&q.Stats) })
+		more = v.Sample(&at, 3, func(q *QueueSample) { sum.Add(q.Stats) })
 	}
 	run("delete q1", "delete q8")
 	for _, n := range at.Gone() {
@@ -173,7 +173,7 @@ func TestSamplingMissesNoCounts(t *testing.T) {
 	}
 	var again Sampling
 	sum = QueueStats{}
-	v.Sample(&again, 100, func(q *QueueSample) { sum.Add(&q.Stats) })
+	v.Sample(&again, 100, func(q *QueueSample) { sum.Add(q.Stats) })
 	for _, n := range again.Gone() {
 		sum.Add(&n)
 	}

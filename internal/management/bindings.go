@@ -10,7 +10,6 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
-	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -108,7 +107,7 @@ func (r *request) eachBindingTo(h *access.VHost, of scope, visit func(*api.Bindi
 }
 
 // shownBinding is a binding as lists show it.
-func shownBinding(h *access.VHost, t *topology.Binding) api.Binding {
+func shownBinding(h *access.VHost, t *vhost.Binding) api.Binding {
 	b := binding(h.Name, t.Source, t.Destination, t.ToQueue, t.RoutingKey, t.Arguments)
 	b.PropertiesKey = api.PropertiesKey(b.RoutingKey, t.Arguments)
 	return b
@@ -144,7 +143,7 @@ func (r *request) eachImplicit(h *access.VHost, of scope, visit func(*api.Bindin
 // A bound is a binding from one exchange while those are put in order.
 type bound struct {
 	seq uint64
-	topology.Binding
+	vhost.Binding
 }
 
 func (a *bound) compare(b *bound) int {
@@ -158,14 +157,14 @@ func (a *bound) compare(b *bound) int {
 
 // eachBindingFrom visits the bindings of one exchange that are wanted, nil being all. While a client is
 // waited for, their numbers are all that is held.
-func (r *request) eachBindingFrom(h *access.VHost, source string, wanted func(*vhost.VHost, *topology.Binding) bool, visit func(*api.Binding) error) error {
+func (r *request) eachBindingFrom(h *access.VHost, source string, wanted func(*vhost.VHost, *vhost.Binding) bool, visit func(*api.Binding) error) error {
 	before := r.account.taken
 	order, err := r.bindingOrder(h, source)
 	if err != nil {
 		return err
 	}
 	defer func() { r.account.giveBack(before) }()
-	portion := make([]topology.Binding, 0, min(len(order), bindingsPortion))
+	portion := make([]vhost.Binding, 0, min(len(order), bindingsPortion))
 	for some := range slices.Chunk(order, bindingsPortion) {
 		portion = portion[:0]
 		err := r.look(h.Name, func(v *vhost.VHost) {
@@ -201,7 +200,7 @@ func (r *request) bindingOrder(h *access.VHost, source string) ([]uint64, error)
 	var last uint64
 	for more := true; more; {
 		err := r.look(h.Name, func(v *vhost.VHost) {
-			last, more = v.Topology().BindingsAfter(source, last, bindingsLook, func(seq uint64, b topology.Binding) {
+			last, more = v.Topology().BindingsAfter(source, last, bindingsLook, func(seq uint64, b vhost.Binding) {
 				all = append(all, bound{seq, b})
 			})
 		})

@@ -8,7 +8,6 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
-	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -356,14 +355,14 @@ func (r *request) eachConsumer(host string, visit func(*api.Consumer) error) err
 	}
 	return r.eachName(h, rollPortion/4, func(names []string) error {
 		names = slices.Clone(names)
-		var mark queue.ConsumerMark
+		var mark vhost.ConsumerMark
 		for len(names) > 0 {
 			var views []vhost.ConsumerView
 			err := r.look(host, func(v *vhost.VHost) {
 				for len(names) > 0 && len(views) < consumersPortion {
 					next, more := v.ConsumersAfter(names[0], mark, consumersPortion-len(views), func(c *vhost.ConsumerView) { views = append(views, *c) })
 					if mark = next; !more {
-						names, mark = names[1:], queue.ConsumerMark{}
+						names, mark = names[1:], vhost.ConsumerMark{}
 					}
 				}
 			})

@@ -9,7 +9,6 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
-	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -260,7 +259,7 @@ func (x *hostContents) defineQueues(row func(any) error) error {
 }
 
 func (x *hostContents) defineBindings(row func(any) error) error {
-	told := func(v *vhost.VHost, b *topology.Binding) bool {
+	told := func(v *vhost.VHost, b *vhost.Binding) bool {
 		if b.ToQueue {
 			q, there := v.Queue(b.Destination)
 			return there && !q.Exclusive && q.ID <= x.newest

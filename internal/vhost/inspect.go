@@ -201,6 +201,9 @@ func (v *VHost) consumerView(q *queueState, x *queue.Consumer) ConsumerView {
 // Channels lists the open channels, by connection and number.
 func (v *VHost) Channels() []ChannelView { return v.ChannelsOf(func(string) bool { return true }) }
 
+// A Binding leads from an exchange to a queue or to another exchange.
+type Binding = topology.Binding
+
 // Topology lends the exchanges and bindings for reading.
 func (v *VHost) Topology() *topology.Topology { return v.topo }
 

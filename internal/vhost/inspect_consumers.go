@@ -37,9 +37,12 @@ func (v *VHost) ConsumersOf(c ConnID, visit func(ch ChannelID, tag, queue string
 	}
 }
 
+// A ConsumerMark is a place in the list of a queue's consumers; the zero mark is before all.
+type ConsumerMark = queue.ConsumerMark
+
 // ConsumersAfter visits at most n of the consumers of a queue, in the order in which they are served, from a
 // mark on: the zero one is before the first. It tells where to go on, and whether there are more.
-func (v *VHost) ConsumersAfter(name string, m queue.ConsumerMark, n int, visit func(*ConsumerView)) (next queue.ConsumerMark, more bool) {
+func (v *VHost) ConsumersAfter(name string, m ConsumerMark, n int, visit func(*ConsumerView)) (next ConsumerMark, more bool) {
 	q := v.queueNamed(name)
 	if q == nil {
 		return m, false

@@ -34,6 +34,30 @@ func TestReadme(t *testing.T) {
 	}
 }
 
+// If this fails, README.md tells of a rule whose case does not exist, or has not passed on each RabbitMQ that ran.
+func TestReliedOn(t *testing.T) {
+	records, err := readRecords()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(readme, "<!-- relied on -->\n")
+	table, _, ended := strings.Cut(table, "<!-- end of relied on -->")
+	rows := strings.Split(strings.TrimSpace(table), "\n")
+	if !ended || len(rows) < 3 {
+		t.Fatal("README.md has no table of what clients rely on")
+	}
+	for _, row := range rows[2:] {
+		names := strings.Split(strings.Trim(row[strings.LastIndex(row, " | ")+3:], "| "), ", ")
+		for _, r := range records {
+			for _, name := range names {
+				if !r.passed[strings.Trim(name, "`")] {
+					t.Errorf("%s has not passed on %s", name, r.version)
+				}
+			}
+		}
+	}
+}
+
 // section replaces what stands between the marks of a name.
 func section(t *testing.T, text, name, table string) string {
 	begin, end := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->"

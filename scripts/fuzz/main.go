@@ -123,7 +123,7 @@ func choose(all []target, names []string) ([]target, error) {
 func (t target) run(ctx context.Context, each time.Duration, parallel int) ([]byte, error) {
 	args := []string{
 		"test", "-run=^$", "-fuzz=^" + t.name + "$", "-fuzztime=" + each.String(),
-		"-fuzzminimizetime=1s", // go's 60s is spent on each input that is interesting, too, and little is tried meanwhile
+		"-fuzzminimizetime=10x", // go would spend a minute on each input that is new to it, and try little else
 	}
 	if parallel > 0 {
 		args = append(args, fmt.Sprintf("-parallel=%d", parallel))

@@ -51,7 +51,7 @@ if wants interop; then
 fi
 
 if wants interop-suites && [ -n "$asked" ]; then
-	echo "deps: for interop-suites: what interop/deps.sh says of client-tests, and Rust 1.94 or later with cargo, which has to be there"
+	echo "deps: for interop-suites: what interop/deps.sh says of client-tests, Rust 1.94 or later with cargo, libssl-dev and pkg-config, which have to be there"
 	interop/deps.sh client-tests
 fi
 

@@ -130,4 +130,14 @@ mkdir -p src/node_modules && cp -r node_modules/. src/node_modules/
 		run:  `cd src && export RUST_LOG=off && CARGO_TARGET_DIR=../../target cargo test --offline --no-fail-fast --tests --features traces,urispec -- --test-threads=1 >../results 2>&1`,
 		read: readCargo, limit: 15 * time.Minute,
 	},
+	{
+		name: "rabbitmq_http_client", about: "RabbitMQ's client of the management API in Rust: its integration tests",
+		users: []string{"rust3:rust3"},
+		// What the package's own script for a broker under test does.
+		setup: `"$CTL" add_vhost rust/http/api/client && "$CTL" set_permissions -p rust/http/api/client guest ".*" ".*" ".*" &&
+			"$CTL" set_cluster_name rabbitmq@localhost && "$CTL" enable_feature_flag all`,
+		get:  crate + `crate rabbitmq_http_client 0.93.0 --test integration --no-default-features --features blocking,async,zeroize,native-tls`,
+		run:  `cd src && CARGO_TARGET_DIR=../../target cargo test --offline --test integration --no-default-features --features blocking,async,zeroize,native-tls -- --test-threads=1 >../results 2>&1`,
+		read: readCargo, limit: 20 * time.Minute,
+	},
 }

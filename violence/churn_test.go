@@ -62,7 +62,7 @@ func newChurn(random *rand.Rand, fault func(string, ...any)) *churn {
 
 // queuesClient returns the client that declares and deletes.
 func (c *churn) queuesClient(l *load) client {
-	one := l.goal(5, 60)
+	one := l.goal("who declares and deletes", 5, 60)
 	return func(conn *amqp.Connection, _ int) {
 		ch, err := conn.Channel()
 		if err != nil || ch.Confirm(false) != nil {
@@ -163,7 +163,7 @@ func (c *churn) fill(ch *amqp.Channel, name string, q *churned) error {
 
 // policiesClient returns the client that changes policies, over HTTP.
 func (c *churn) policiesClient(l *load) client {
-	one := l.goal(3, 20)
+	one := l.goal("who changes policies", 3, 20)
 	return func(*amqp.Connection, int) {
 		pace := time.NewTicker(10 * time.Millisecond)
 		defer pace.Stop()

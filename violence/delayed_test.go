@@ -47,7 +47,7 @@ type notice struct {
 }
 
 func (l *load) delayer(number int, s *shape, books *ledger) client {
-	d := &delayer{l: l, s: s, books: books, number: number, burst: 1 + l.random.IntN(delayedBurst), one: l.goal(50, 200),
+	d := &delayer{l: l, s: s, books: books, number: number, burst: 1 + l.random.IntN(delayedBurst), one: l.goal("delayer of "+s.name, 50, 200),
 		random: rand.New(rand.NewPCG(l.random.Uint64(), l.random.Uint64()))}
 	return d.session
 }

@@ -3,6 +3,7 @@
 package violence
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -31,6 +32,7 @@ type load struct {
 	doomed  atomic.Bool   // the broker is about to be ended: what breaks now is no client's doubt
 	clients sync.WaitGroup
 	goals   sync.WaitGroup // one for each client that has not seen enough yet
+	lacking sync.Map       // the same, for the error: their names, and how many they have yet to see, as *atomic.Int64
 	all     []client
 	readers atomic.Uint64
 	probes  chan proof
@@ -113,7 +115,10 @@ func (l *load) enough() {
 	case <-l.b.exited:
 		l.b.t.Error("the broker ended under load")
 	case <-time.After(patience):
-		l.b.t.Errorf("too few messages in %v", patience)
+		l.lacking.Range(func(who, left any) bool {
+			l.b.t.Errorf("%v has yet to see %d, after %v", who, left.(*atomic.Int64).Load(), patience)
+			return true
+		})
 	}
 }
 
@@ -124,12 +129,14 @@ func (l *load) leave() {
 }
 
 // goal returns a function to be told of each event; the load goes on until there were enough.
-func (l *load) goal(atLeast, dice int) (one func()) {
+func (l *load) goal(who string, atLeast, dice int) (one func()) {
 	left := new(atomic.Int64)
 	left.Store(int64(atLeast + l.random.IntN(dice)))
 	l.goals.Add(1)
+	l.lacking.Store(who, left)
 	return func() {
 		if left.Add(-1) == 0 {
+			l.lacking.Delete(who)
 			l.goals.Done()
 		}
 	}
@@ -150,7 +157,7 @@ func (l *load) publisher(number int, ways []route, books map[*shape]*ledger) cli
 	if b := ways[0].to[0].burst; b > 0 {
 		burst = b
 	}
-	p := &publisher{l: l, number: number, ways: ways, books: books, burst: 1 + l.random.IntN(burst), one: l.goal(100, 500)}
+	p := &publisher{l: l, number: number, ways: ways, books: books, burst: 1 + l.random.IntN(burst), one: l.goal(fmt.Sprintf("publisher %d", number), 100, 500)}
 	return p.session
 }
 

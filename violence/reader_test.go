@@ -39,7 +39,7 @@ func (l *load) consumer(s *shape, books *ledger, queue string, letters bool) cli
 	random := rand.New(rand.NewPCG(l.random.Uint64(), l.random.Uint64()))
 	one := func() {}
 	if s.fate == inQueue { // elsewhere letters may be rare
-		one = l.goal(10, 200)
+		one = l.goal("consumer of "+queue, 10, 200)
 	}
 	return func(conn *amqp.Connection, _ int) {
 		ch, err := conn.Channel()

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"reflect"
 	"strings"
@@ -194,6 +195,15 @@ func TestDamagedBatches(t *testing.T) {
 	}
 }
 
+// If this fails, a letter whose publisher told of four thousand million redrives is taken by the same job again and again.
+func TestLettersSentBackVeryOften(t *testing.T) {
+	h := History{Resent: Resent{Times: math.MaxUint32}.again(7)}
+	read, err := parseHistory(appendHistory(nil, &h))
+	if err != nil || read.Resent != (Resent{Times: math.MaxUint32, Job: 7}) {
+		t.Errorf("it was read back as %+v, %v", read.Resent, err)
+	}
+}
+
 // FuzzFold finds batches that make the machine panic or hang.
 func FuzzFold(f *testing.F) {
 	batch := []byte{formatVersion, 1}
@@ -217,7 +227,8 @@ func FuzzFold(f *testing.F) {
 			}
 		}
 		_, err := Facts(testLog, 9, b)
-		v := New("/", testLog, testRecords{}, newPages())
+		pages := newPages() // a snapshot names what it wrote there
+		v := New("/", testLog, testRecords{}, pages)
 		if folded := v.Fold(9, b); err != nil && folded == nil {
 			t.Fatalf("Facts says %v, Fold nothing", err)
 		} else if folded != nil {
@@ -226,7 +237,7 @@ func FuzzFold(f *testing.F) {
 		if err := v.Check(); err != nil && !bytes.Contains(b, []byte{byte(Counted)}) {
 			t.Fatal(err)
 		}
-		if err := New("/", testLog, testRecords{}, newPages()).Fold(0, v.snapshot()); err != nil {
+		if err := New("/", testLog, testRecords{}, pages).Fold(0, v.snapshot()); err != nil {
 			t.Fatalf("its snapshot: %v", err)
 		}
 	})

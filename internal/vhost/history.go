@@ -82,6 +82,12 @@ type Resent struct {
 	CameBack bool   // it has died since
 }
 
+// again is what the letter carries on when it is sent back once more, by a job or, with 0, by none. Times does not wrap: a client may
+// have told a large one, and a letter without times has no job that knows it again.
+func (x Resent) again(job JobID) Resent {
+	return Resent{Times: max(x.Times+1, x.Times), Job: job}
+}
+
 // Origin is what x-first-death-* and x-last-death-* tell.
 type Origin struct {
 	Reason          Reason
@@ -272,7 +278,9 @@ func readHistory(r *reader) (History, error) {
 	marked := h.Last.Reason
 	h.Last.Reason &^= reasonMarked | reasonTimed
 	if marked&reasonMarked != 0 {
-		h.Resent = readResent(r)
+		if h.Resent = readResent(r); h.Resent.Times == 0 {
+			return h, errHistory
+		}
 	}
 	if marked&reasonTimed != 0 {
 		h.At = r.int()

@@ -152,7 +152,7 @@ func (v *VHost) sendBack(s *Stamp, o *Order, job JobID, w wayTo, source *queueSt
 	h := m.past()
 	restore := !o.DropExpiration && m.scan().Expiration != nil && (job == 0 || o.worksAgain(&h))
 	h.Exchange, h.Keys, h.HideCC, h.Share = w.exchange, w.keys, false, lettersMax
-	h.Resent = Resent{Times: h.Resent.Times + 1, Job: job}
+	h.Resent = h.Resent.again(job)
 	if o.StripDeaths {
 		h.Deaths, h.First, h.Last = nil, Origin{}, Origin{}
 	}

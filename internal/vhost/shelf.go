@@ -153,7 +153,7 @@ func (v *VHost) sendOn(s *Stamp, seq queue.Seq, to *Selection, out *Outcome) str
 			h.Keys = []string{to.RoutingKey}
 		}
 	}
-	h.Resent = Resent{Times: h.Resent.Times + 1}
+	h.Resent = h.Resent.again(0)
 	m.history, m.letter, m.historyVolatile = &h, place.Ref{}, place.Ref{}
 	targets, why := v.wayOn(s, seq, &m, to.Elsewhere)
 	keepers := v.topo.Keepers()

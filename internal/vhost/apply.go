@@ -116,6 +116,8 @@ func (v *VHost) apply(f *Fact) {
 		v.txApplied(f.N, uint64(f.Seq))
 	case TxReached:
 		v.txReached(f.N, uint64(f.Seq))
+	case Ruled:
+		v.ruled(f)
 	case TxDropped:
 		v.txDropped(f.N)
 	case Used:

@@ -50,8 +50,10 @@ func (v *VHost) FreezeLater(n int) (later bool) {
 }
 
 // Freeze begins a checkpoint of the durable state as it is now: all batches so far, the one in the making included.
-// There must be none in the making, and none of which Stored has not told.
+// There must be none in the making, and none of which Stored has not told. While v is Ruling it is better to wait: what has
+// changed is in force on all queues then, without a fact that says so.
 func (v *VHost) Freeze(newest place.Index) {
+	v.endRuling()
 	for v.FreezeLater(math.MaxInt) {
 	}
 	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest, graves: slices.Clone(v.graves)}

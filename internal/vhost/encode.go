@@ -110,6 +110,9 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 	case TxApplied, TxReached:
 		b = binary.AppendUvarint(b, f.N)
 		b = binary.AppendUvarint(b, uint64(f.Seq))
+	case Ruled:
+		b = binary.AppendUvarint(b, uint64(f.Queue))
+		b = binary.AppendUvarint(b, f.N)
 	case Stored, Remembered:
 		panic("vhost: records are encoded by Outcome.store")
 	}
@@ -385,6 +388,8 @@ func parseFact(r *reader, log place.LogID, index place.Index) (Fact, error) {
 		}
 	case TxApplied, TxReached:
 		f.N, f.Seq = r.uint(), queue.Seq(r.uint())
+	case Ruled:
+		f.Queue, f.N = QueueID(r.uint()), r.uint()
 	default:
 		return f, fmt.Errorf("unknown fact %d", f.Kind)
 	}

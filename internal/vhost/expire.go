@@ -353,7 +353,6 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 	if !set.Overflow.dropsHead() || v.putsOff(q, MaxLen) || q.excess != 0 || v.mutant == MutantKeepExcess || q == v.shelf && v.mutant == MutantShelfGrows {
 		return
 	}
-	full := v.work + v.stepMax
 	for n := 0; q.over(set); n++ {
 		seq, _, ok := q.messages.Head()
 		if set.Overflow == DropLowest {
@@ -362,7 +361,7 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 		if !ok {
 			return // what is over the limit waits
 		}
-		if q != v.shelf && (n == excessMax || v.work >= full || v.moves >= movesMax/2) { // to give up a letter is next to no work
+		if q != v.shelf && (n == excessMax || v.work >= v.calmMax || v.moves >= movesMax/2) { // to give up a letter is next to no work
 			q.excess = s.Now
 			v.deadlines.Add(deadline.Entry{At: q.excess, Owner: owner(q, ownExcess)})
 			return
@@ -382,6 +381,7 @@ func (q *queueState) over(set *Settings) bool { return q.overWith(set, queue.Gon
 // meets its delivery limit. Source: ours, design §2; reference expiry-and-limits 5.
 func (v *VHost) recovered(s *Stamp, out *Outcome) {
 	v.resumeTx(s, out)
+	v.resumeRules(s, out)
 	for _, q := range v.sortedQueues() {
 		if q.schedule != nil {
 			v.closeSchedule(s, q.object.Name, out) // a transient exchange is gone

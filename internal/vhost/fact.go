@@ -101,6 +101,9 @@ const (
 	TxDropped FactKind = 36
 	// TxReached: N, Seq. So many queues more have the message of the transaction's first step.
 	TxReached FactKind = 37
+	// Ruled: Queue, N. What policies and options say is in force on the queues with numbers up to Queue; N is 1 if it is not yet on
+	// those behind. The first, with Queue 0 and N 1, comes before the change: without it a change is in force at once.
+	Ruled FactKind = 38
 	// PutOff: Queue, Seq, Failed. A copy that was to become a dead letter stays, with nobody, until there is room. Never in the log.
 	PutOff FactKind = 255
 )

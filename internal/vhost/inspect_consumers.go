@@ -80,7 +80,7 @@ func viewChannel(ch *channel) ChannelView {
 		Unacked: ch.unacked.open, Prefetch: ch.prefetch, GlobalPrefetch: ch.shared.Max, Confirms: ch.confirms,
 	}
 	if ch.tx != nil {
-		view.Unsettled = len(ch.tx.settled)
+		view.Unsettled = ch.tx.count
 		for i := range ch.tx.held {
 			if ch.tx.held[i].command.Kind == Publish {
 				view.Uncommitted++

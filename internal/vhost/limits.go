@@ -34,6 +34,8 @@ const (
 	workOfChunk = 1 << 10
 	workOfRead  = 8 << 10
 	workOfQueue = 2 << 10
+	// rulingMax is how many changes of policies that are not in force on all queues are told apart.
+	rulingMax = 16
 	// stepWorkMax is how much the letters that move on at once may make in a step, in bytes, and hopsKeptMax how many of
 	// those that may not are kept on the shelf.
 	stepWorkMax = 64 << 20

@@ -92,6 +92,9 @@ const (
 	// MutantForgetApplied does not log how far a committed transaction has come.
 	MutantForgetApplied Mutant = "forget-applied"
 
+	// MutantForgetRuled does not log on which queues a change of policies is in force.
+	MutantForgetRuled Mutant = "forget-ruled"
+
 	// Faults of the queues.
 
 	// MutantForgetGone is queue.MutantForgetGone.

@@ -155,8 +155,7 @@ func (v *VHost) setOptions(s *Stamp, c *Command, out *Outcome) *amqp.Error {
 		}
 	}
 	slices.SortFunc(table, func(a, b amqp.Field) int { return strings.Compare(a.Name, b.Name) })
-	v.emit(s, &Fact{Kind: Configured, Durable: true, Object: &Object{Arguments: table}}, out)
-	v.policiesChanged(s, c, out)
+	v.changeRules(s, c, &Fact{Kind: Configured, Durable: true, Object: &Object{Arguments: table}}, out)
 	v.touch(v.shelf, 0)
 	return nil
 }

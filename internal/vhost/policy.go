@@ -207,8 +207,7 @@ func (v *VHost) setPolicy(s *Stamp, c *Command, out *Outcome) *amqp.Error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	v.emit(s, &Fact{Kind: PolicySet, Durable: true, Policy: &p}, out)
-	v.policiesChanged(s, c, out)
+	v.changeRules(s, c, &Fact{Kind: PolicySet, Durable: true, Policy: &p}, out)
 	return nil
 }
 
@@ -216,23 +215,8 @@ func (v *VHost) clearPolicy(s *Stamp, c *Command, out *Outcome) *amqp.Error {
 	if v.policies.of(c.Policy.Operator)[c.Policy.Name] == nil {
 		return amqp.NotFound("policy '%s' in vhost '%s'", c.Policy.Name, v.name)
 	}
-	v.emit(s, &Fact{Kind: PolicyCleared, Durable: true, Policy: &Policy{Name: c.Policy.Name, Operator: c.Policy.Operator}}, out)
-	v.policiesChanged(s, c, out)
+	v.changeRules(s, c, &Fact{Kind: PolicyCleared, Durable: true, Policy: &Policy{Name: c.Policy.Name, Operator: c.Policy.Operator}}, out)
 	return nil
-}
-
-// policiesChanged puts new settings in force: limits at once, a queue expiry that a policy has changed from now on.
-// Source: reference policies-and-permissions 7.
-func (v *VHost) policiesChanged(s *Stamp, c *Command, out *Outcome) {
-	for _, r := range v.repoliced {
-		if r.queue.settings.Expires != r.expires && c.Kind != SetOptions {
-			v.armExpiry(s, r.queue)
-		}
-		v.touch(r.queue, 0)
-	}
-	v.repoliced = nil
-	v.sweepSoon(s)
-	out.effect(Effect{Kind: Done, Command: c.Kind, Channel: c.Channel, After: v.newest(out)}, s.Index)
 }
 
 func (ps *policySet) of(operator bool) map[string]*policyEntry {
@@ -280,15 +264,9 @@ func (ps *policySet) match(operator bool, name string, kinds ...string) *policyE
 	return best
 }
 
-// repoliced is a queue that other policies or options are in force on than before, when its own TTL was expires.
-type repoliced struct {
-	queue   *queueState
-	expires int64
-}
-
 // applyPolicies computes anew what every queue and exchange runs with.
 func (v *VHost) applyPolicies() {
-	v.repolice(func(*queueState) bool { return true })
+	v.rulesChanged(func(*queueState) bool { return true })
 	v.applyPoliciesToExchanges()
 }
 
@@ -296,7 +274,7 @@ func (v *VHost) applyPolicies() {
 // on every queue of tens of thousands costs ten milliseconds.
 func (v *VHost) applyPolicy(p *Policy, before *policyEntry) {
 	now := v.policies.of(p.Operator)[p.Name]
-	v.repolice(func(q *queueState) bool {
+	v.rulesChanged(func(q *queueState) bool {
 		inForce := q.policy
 		if p.Operator {
 			inForce = q.operator
@@ -308,18 +286,6 @@ func (v *VHost) applyPolicy(p *Policy, before *policyEntry) {
 	_, is := now.table().Get(key)
 	if was || is {
 		v.applyPoliciesToExchanges()
-	}
-}
-
-// repolice computes anew what those queues run with that are concerned.
-func (v *VHost) repolice(concerned func(*queueState) bool) {
-	v.repoliced = nil
-	v.ruled++
-	for _, q := range v.ordered {
-		if q.schedule == nil && !q.deleted && concerned(q) {
-			v.repoliced = append(v.repoliced, repoliced{q, q.settings.Expires})
-			v.applyPoliciesTo(q)
-		}
 	}
 }
 

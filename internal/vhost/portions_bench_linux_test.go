@@ -116,6 +116,31 @@ func BenchmarkLongSteps(b *testing.B) {
 			w.now += 1000
 			return commands{{Kind: Tick}}
 		}},
+		{"expire/ack/dlx/500000", false, func(w *world, do func(Command)) []Command {
+			do(queueOf("grave"))
+			do(queueOf("q", append(dlq, argumentOf("x-message-ttl", 1000))...))
+			do(Command{Kind: Qos, Definition: &Definition{Prefetch: 1}})
+			do(Command{Kind: Consume, Definition: &Definition{Name: "q"}})
+			fill(do, "q", 500_000)
+			w.now += 1000
+			return commands{{Kind: Ack, Tag: 1}}
+		}},
+		{"expire/get/dlx/500000", false, func(w *world, do func(Command)) []Command {
+			do(queueOf("grave"))
+			do(queueOf("q", append(dlq, argumentOf("x-message-ttl", 1000))...))
+			fill(do, "q", 500_000)
+			w.now += 1000
+			return commands{{Kind: Get, Definition: &Definition{Name: "q"}}}
+		}},
+		{"policy/max-length=0/100000x10", false, func(w *world, do func(Command)) []Command {
+			for i := range 100_000 {
+				do(queueOf(fmt.Sprint("q", i)))
+			}
+			for i := range 1_000_000 {
+				do(to("", fmt.Sprint("q", i%100_000)))
+			}
+			return commands{{Kind: SetPolicy, Policy: &Policy{Name: "p", Pattern: ".*", Definition: amqp.Table{argumentOf("max-length", 0)}}}}
+		}},
 		{"recent/4096x1000", true, func(w *world, do func(Command)) []Command {
 			do(Command{Kind: DeclareExchange, Definition: &Definition{Name: "r", Type: "x-recent-history", Durable: true, Arguments: amqp.Table{argumentOf("x-recent-history-length", 4096)}}})
 			fanout(do, 1000)

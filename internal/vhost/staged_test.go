@@ -230,3 +230,32 @@ func TestLargeCommitsAreAnswered(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTransactionsHoldManySettlements says that a settlement of many in a transaction costs a map entry for each, names a
+// delivery that is named already, or one that was made since.
+func TestTransactionsHoldManySettlements(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	must(t, w, open("a")...)
+	must(t, w, declareWith("q"), Command{Kind: Consume, Channel: 1, Definition: &Definition{Name: "q", ConsumerTag: "c"}})
+	for range 100 {
+		must(t, w, publishTo("q", amqp.Persistent, "m"))
+	}
+	must(t, w, Command{Kind: SelectTx, Channel: 1}, Command{Kind: Ack, Channel: 1, Tag: 7},
+		Command{Kind: Nack, Channel: 1, Tag: 90, Multiple: true}, Command{Kind: Ack, Channel: 1, Tag: 95})
+	tx := w.v.channels[1].tx
+	if len(tx.settled) != 2 || tx.count != 91 || tx.settles(91) || !tx.settles(90) || !tx.settles(7) || !tx.settles(95) {
+		t.Errorf("%d entries for %d settlements", len(tx.settled), tx.count)
+	}
+	must(t, w, Command{Kind: Ack, Channel: 1, Multiple: true})
+	c := publishTo("q", amqp.Persistent, "m")
+	c.Channel = 1
+	must(t, w, c, Command{Kind: CommitTx, Channel: 1}, Command{Kind: CommitTx, Channel: 1})
+	if q, _ := w.v.Queue("q"); q.Unacked != 1 || w.v.Books().Ended[Acked] != 11 || w.v.Books().Ended[GoneRejected] != 89 {
+		t.Errorf("%d are unacked, %+v", q.Unacked, w.v.Books())
+	}
+	refused, err := w.step(Command{Kind: Ack, Channel: 1, Tag: 50})
+	if refused == nil || err != nil {
+		t.Errorf("what is settled is settled again: %v %v", refused, err)
+	}
+}

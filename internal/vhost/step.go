@@ -163,7 +163,7 @@ func refusal(err *amqp.Error) error {
 // calm looks at every queue that the command has touched until none has anything left to do: messages go to
 // consumers, what is over a limit leaves, and where dead letters arrive it begins again.
 func (v *VHost) calm(s *Stamp, out *Outcome) {
-	v.calming = true
+	v.calming, v.calmMax = true, v.work+v.stepMax
 	for i := 0; i < len(v.dirty); i++ {
 		d := v.dirty[i]
 		d.queue.dirty = false

@@ -77,7 +77,7 @@ const surveysAgain = 3
 
 // Ruled changes with every change of exchanges, bindings, queues, policies and options: what Findings tell of settings alone
 // stays true as long as it stays the same.
-func (v *VHost) Ruled() [2]uint64 { return [2]uint64{v.topo.Version(), v.ruled} }
+func (v *VHost) Ruled() [2]uint64 { return [2]uint64{v.topo.Version(), v.ruleChanges} }
 
 // SurveySome copies up to most queues, exchanges and bindings more, and reports whether there are others.
 func (v *VHost) SurveySome(to *Surveying, most int) (more bool) {

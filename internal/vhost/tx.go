@@ -9,8 +9,9 @@ import (
 // transaction holds what a transactional channel asked for since its last commit.
 type transaction struct {
 	held    []heldCommand
-	settled map[uint64]bool // tags that held settlements name
-	through uint64          // all up to here: a settlement of many need not look at them again
+	settled map[uint64]bool // tags that held settlements of one name
+	through uint64          // held settlements of many name all that is outstanding up to here
+	count   int             // of deliveries that held settlements name
 	bytes   int
 }
 
@@ -41,8 +42,11 @@ func (v *VHost) selectConfirms(ch *channel, c *Command, out *Outcome) *amqp.Erro
 	return nil
 }
 
-// settles reports whether tx, which may be nil, holds a settlement of a delivery.
-func (tx *transaction) settles(tag uint64) bool { return tx != nil && tx.settled[tag] }
+// settles reports whether tx, which may be nil, holds a settlement of an outstanding delivery. What is delivered later has a
+// greater tag.
+func (tx *transaction) settles(tag uint64) bool {
+	return tx != nil && (tag <= tx.through || tx.settled[tag])
+}
 
 // hold keeps a publish or a settlement until commit. What is wrong with it is refused now.
 func (v *VHost) hold(s *Stamp, ch *channel, c *Command) *amqp.Error {
@@ -58,7 +62,7 @@ func (v *VHost) hold(s *Stamp, ch *channel, c *Command) *amqp.Error {
 		k.Properties, k.Body = bytes.Clone(properties), bytes.Clone(c.Body)
 	} else {
 		first, last, err := ch.tags(c)
-		if err == nil && tx.settled[c.Tag] {
+		if err == nil && ch.unacked.at(c.Tag) != nil && tx.settles(c.Tag) {
 			err = amqp.PreconditionFailed("unknown delivery tag %d", c.Tag)
 		}
 		if err != nil {
@@ -68,12 +72,14 @@ func (v *VHost) hold(s *Stamp, ch *channel, c *Command) *amqp.Error {
 			first = max(first, tx.through+1)
 		}
 		for d := ch.unacked.from(first); d != nil && d.tag <= last; d = ch.unacked.from(d.tag + 1) {
-			if !tx.settled[d.tag] {
+			if tx.settles(d.tag) {
+				continue
+			}
+			if h.tags = append(h.tags, d.tag); !c.Multiple {
 				tx.settled[d.tag] = true
-				h.tags = append(h.tags, d.tag)
 			}
 		}
-		if c.Multiple {
+		if tx.count += len(h.tags); c.Multiple {
 			tx.through = max(tx.through, last)
 		}
 	}

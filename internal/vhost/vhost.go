@@ -34,7 +34,8 @@ type VHost struct {
 	optionTable amqp.Table  // as set
 	shared      []*Settings // that queues have, the newest first: what the next queue has is mostly among them
 	policies    policySet
-	ruled       uint64 // changes of policies and options
+	ruleChanges uint64 // of policies and options
+	ruling      ruling // a change of them that is in force on some queues
 	volatile    volatileStore
 	use         place.Use // of the log: records that persistent copies refer to,
 	borrowed    place.Use // and those that other copies do, which a restart forgets
@@ -92,6 +93,7 @@ type VHost struct {
 	targets  []*queueState
 	work     int         // about how many bytes this step has made,
 	stepMax  int         // and may make
+	calmMax  int         // how many it may have made before queues that are over their limits have to wait
 	readAt   place.Index // the batch that a record was read from last
 	calming  bool        // the command is decided, and what it left undone is done
 	moves    int         // copies that dead letters have become since then

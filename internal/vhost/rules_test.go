@@ -1,0 +1,185 @@
+package vhost
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// inForceOn lists the durable queues that a policy is in force on, with what they run with.
+func (v *VHost) inForceOn(policy string) (names []string) {
+	for _, q := range v.sortedQueues() {
+		if q.object.Durable && q.policy == policy {
+			names = append(names, fmt.Sprint(q.object.Name, " ", q.settings.DeliveryLimit, " ", q.settings.MaxLength))
+		}
+	}
+	return names
+}
+
+// ruledWorld plays a change of a policy for many queues, in portions of three queues. visit is called behind each batch.
+func ruledWorld(t *testing.T, m Mutant, visit func(w *world) error) (*world, error) {
+	w := newWorld()
+	w.mutant = m
+	w.v.Plant(m)
+	must(t, w, open("a")...)
+	for i := range 20 {
+		q := declareWith(fmt.Sprint("q", i))
+		q.Definition.Exclusive, q.Definition.Durable = i%10 == 3, i%10 != 3
+		must(t, w, q)
+		for n := range 3 {
+			must(t, w, publishTo(fmt.Sprint("q", i), amqp.Persistent, fmt.Sprint(n)))
+		}
+	}
+	must(t, w, Command{Kind: Consume, Channel: 1, Definition: &Definition{Name: "q17", ConsumerTag: "c"}})
+	w.v.BoundSteps(3 * workOfFact)
+	w.stepMax = 3 * workOfFact
+	set := func(limit int64) error {
+		refused, err := w.step(Command{Kind: SetPolicy, Conn: 1, Channel: 1, Policy: &Policy{
+			Name: "p", Pattern: "^q", Definition: amqp.Table{argumentOf("delivery-limit", limit), argumentOf("max-length", 2)},
+		}})
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		w.seal()
+		w.begin()
+		return err
+	}
+	if err := set(5); err != nil {
+		return w, err
+	}
+	for n := 0; len(w.v.ongoing) > 0; n++ {
+		if err := visit(w); err != nil {
+			return w, err
+		}
+		if n == 2 { // another one, from elsewhere, begins again
+			must(t, w, Command{Kind: SetPolicy, Policy: &Policy{
+				Name: "o", Operator: true, Pattern: "^q", Definition: amqp.Table{argumentOf("delivery-limit", 4)},
+			}}, declareWith("qlate"))
+		}
+		if n == 3 { // its count depends on what is in force: on q17 nothing is
+			must(t, w, Command{Kind: Nack, Channel: 1, Tag: 1, Requeue: true})
+		}
+		before := len(w.v.inForceOn("p"))
+		if err := w.batch(Command{Kind: Tick}); err != nil {
+			return w, err
+		}
+		if more := len(w.v.inForceOn("p")) - before; more > 3 {
+			t.Errorf("a step reached %d queues", more)
+		}
+		if n > 100 {
+			t.Fatal("it does not end")
+		}
+	}
+	return w, visit(w)
+}
+
+// TestPoliciesForManyQueuesComeInPortions says that a policy for very many queues is in force on a wrong queue, or on none, when
+// a crash comes in the middle; that it is answered before its end; or that a step reaches more queues than it may.
+func TestPoliciesForManyQueuesComeInPortions(t *testing.T) {
+	t.Parallel()
+	restarts := func(w *world) error {
+		if err := w.v.Check(); err != nil {
+			return err
+		}
+		folded := w.fresh()
+		if err := w.foldAll(folded); err != nil {
+			return err
+		}
+		if got, want := folded.inForceOn("p"), w.v.inForceOn("p"); !slices.Equal(got, want) {
+			return fmt.Errorf("behind batch %d the log says %q, it is %q", w.next(), got, want)
+		}
+		if !reflect.DeepEqual(folded.Projection(), w.v.Projection()) {
+			return fmt.Errorf("behind batch %d the log leads to another state", w.next())
+		}
+		x := newWorld()
+		x.log.batches, x.stepMax, x.now = slices.Clone(w.log.batches), w.stepMax, w.now
+		if err := x.restart(nil); err != nil {
+			return err
+		}
+		x.seal()
+		x.begin()
+		if err := x.ticks(); err != nil {
+			return err
+		}
+		for _, q := range x.v.sortedQueues() {
+			if q.policy != "p" || q.messages.Count(queue.Ready) > 2 {
+				return fmt.Errorf("after a restart behind batch %d policy %q is in force on %q, and %d are ready",
+					w.next(), q.policy, q.object.Name, q.messages.Count(queue.Ready))
+			}
+		}
+		return x.audit()
+	}
+	w, err := ruledWorld(t, "", restarts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range w.v.sortedQueues() {
+		if q.policy != "p" || q.settings.MaxLength != 2 || q.messages.Count(queue.Ready) > 2 {
+			t.Errorf("policy %q on %q, %d are ready", q.policy, q.object.Name, q.messages.Count(queue.Ready))
+		}
+		if q.settings.DeliveryLimit != 4 {
+			t.Errorf("the operator's limit on %q is %d", q.object.Name, q.settings.DeliveryLimit)
+		}
+	}
+	if err := w.audit(); err != nil {
+		t.Error(err)
+	}
+	if _, err := ruledWorld(t, MutantForgetRuled, restarts); err == nil {
+		t.Error("nobody notices that the log does not say on which queues a policy is in force")
+	}
+}
+
+// TestPoliciesInPortionsAreAnswered says that a change of policies is answered before it is in force on all queues, or
+// twice.
+func TestPoliciesInPortionsAreAnswered(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	must(t, w, open("a")...)
+	for i := range 10 {
+		must(t, w, declareWith(fmt.Sprint("q", i)))
+	}
+	w.v.BoundSteps(3 * workOfFact)
+	for _, c := range []Command{
+		{Kind: SetPolicy, Conn: 1, Channel: 1, Policy: &Policy{Name: "p", Pattern: ".", Definition: amqp.Table{argumentOf("expires", 1000)}}},
+		{Kind: SetOptions, Conn: 1, Channel: 1, Definition: &Definition{Arguments: amqp.Table{argumentOf("delivery-limit", 7)}}},
+		{Kind: ClearPolicy, Conn: 1, Channel: 1, Policy: &Policy{Name: "p"}},
+	} {
+		if _, err := w.step(c); err != nil {
+			t.Fatal(err)
+		}
+		answers := 0
+		for {
+			for _, e := range w.out.Effects {
+				if e.Kind == Done && e.Command == c.Kind && e.Channel == 1 {
+					if answers++; w.v.Busy(1) || w.v.Ruling() {
+						t.Errorf("the answer to %d comes before its end", c.Kind)
+					}
+				}
+			}
+			w.seal()
+			w.begin()
+			if !w.v.Busy(1) {
+				break
+			}
+			if _, err := w.step(Command{Kind: Tick}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if answers != 1 {
+			t.Errorf("%d answers to %d", answers, c.Kind)
+		}
+		for _, q := range w.v.sortedQueues() {
+			has, is := q.expires != 0, c.Kind != ClearPolicy
+			if has != is || c.Kind == SetOptions && q.settings.DeliveryLimit != 7 {
+				t.Errorf("command %d: %q expires at %d, its limit is %d", c.Kind, q.object.Name, q.expires, q.settings.DeliveryLimit)
+			}
+		}
+		if err := w.audit(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -37,6 +37,7 @@ type channel struct {
 
 	unacked   deliveries
 	timeoutAt deadline.Instant // in the set: nothing is taken back before, 0: nothing is
+	timedOut  deadline.Instant // it ends because of what was to be settled by then: to return that is no failure
 	late      []uint64         // tags that were taken back and not settled yet, in order
 	replies   *replies         // nil unless it consumes direct replies
 	confirms  bool

@@ -9,7 +9,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
-// dispatch pairs ready messages with consumers that have room, until one side runs out.
+// dispatch pairs ready messages with consumers that have room, until one side runs out. Where very many have expired at the
+// head, ticks go on.
 func (v *VHost) dispatch(s *Stamp, q *queueState, depth int, out *Outcome) {
 	for q.messages.Ready() > 0 {
 		x := q.consumers.Next()
@@ -21,6 +22,10 @@ func (v *VHost) dispatch(s *Stamp, q *queueState, depth int, out *Outcome) {
 			return
 		}
 		if due(e, s.Now) && !slices.Contains(q.zero, seq) {
+			if v.work >= v.calmMax {
+				v.lookLater(s, q)
+				return
+			}
 			v.die(s, q, seq, Expired, depth, out)
 			continue
 		}
@@ -99,15 +104,29 @@ func (v *VHost) get(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error
 		return amqp.ResourceLocked("cannot obtain access to locked queue '%s' in vhost '%s'. basic.get operations are not supported by quorum queues with single active consumer", q.object.Name, v.name)
 	}
 	v.used(s, q)
+	noAck := c.Definition.NoAck
+	if v.getHead(s, ch, q, noAck, out) {
+		v.leaveRest(s, ongoing{conn: ch.conn, portion: func(s Stamp, out *Outcome) bool {
+			return v.channels[ch.id] != nil && v.getHead(&s, ch, q, noAck, out)
+		}})
+	}
+	return nil
+}
+
+// getHead answers a get, and reports whether it cannot yet: very many messages have expired at the head.
+func (v *VHost) getHead(s *Stamp, ch *channel, q *queueState, noAck bool, out *Outcome) (more bool) {
 	v.touch(q, 0)
 	for {
 		seq, e, ok := q.messages.Head()
-		if !ok {
+		if !ok || q.deleted {
 			q.counters().GotNone++
 			out.effect(Effect{Kind: DeliverNone, Command: Get, Channel: ch.id, After: v.newest(out)}, s.Index)
-			return nil
+			return false
 		}
 		if due(e, s.Now) {
+			if v.full() {
+				return true
+			}
 			v.die(s, q, seq, Expired, 0, out)
 			continue
 		}
@@ -117,14 +136,14 @@ func (v *VHost) get(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error
 			Kind: DeliverGot, Command: Get, Channel: ch.id, Tag: tag, Redelivered: e.Flags&queue.Redelivered != 0,
 			Count: uint64(q.messages.Ready() - 1), After: max(v.newest(out), v.safeAfter(q, e)), Message: v.delivered(q, seq, e),
 		}, s.Index)
-		q.counters().fetched(e, c.Definition.NoAck)
-		if c.Definition.NoAck {
+		q.counters().fetched(e, noAck)
+		if noAck {
 			v.end(s, q, seq, Acked, out)
-			return nil
+			return false
 		}
 		v.hand(s, q, seq, e, out)
 		ch.unacked.add(tag, delivery{queue: q, seq: seq, due: v.settleBy(s, ch, q, nil)})
-		return nil
+		return false
 	}
 }
 

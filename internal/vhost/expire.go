@@ -14,7 +14,7 @@ const (
 	ownQueue           // the queue itself, unused
 	ownExcess          // work left over: more messages than the limit
 	ownGraves          // work left over: what was taken off in whole; of no queue
-	ownRoom            // work left over: letters that wait for room in the queue
+	ownRoom            // work left over: letters that wait for room in the queue, or messages at its head that have expired
 	ownSweep           // all held letters; of no queue
 	ownChannel         // a delivery that is not settled; the number above is a channel's
 	ownHanded          // what was handed over and is not in the log yet; of no queue
@@ -100,6 +100,7 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 			q.excess = 0
 			v.touch(q, 0)
 		case ownRoom:
+			q.again = 0
 			v.touch(q, 0)
 		}
 	}
@@ -327,6 +328,10 @@ func (v *VHost) used(s *Stamp, q *queueState) {
 func (v *VHost) disarm(q *queueState) {
 	v.disarmExpiry(q)
 	v.disarmHead(q)
+	if q.again != 0 {
+		v.deadlines.Remove(deadline.Entry{At: q.again, Owner: owner(q, ownRoom)})
+		q.again = 0
+	}
 	if q.excess != 0 {
 		v.deadlines.Remove(deadline.Entry{At: q.excess, Owner: owner(q, ownExcess)})
 		q.excess = 0

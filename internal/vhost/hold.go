@@ -246,7 +246,15 @@ func (v *VHost) admit(s *Stamp, t *queueState, depth int, out *Outcome) {
 	}
 	v.holding.blocked[t.id] = all
 	if more && !t.refusesBytes(0, true) {
-		v.deadlines.Add(deadline.Entry{At: s.Now, Owner: owner(t, ownRoom)})
+		v.lookLater(s, t)
+	}
+}
+
+// lookLater has the next tick look at a queue.
+func (v *VHost) lookLater(s *Stamp, q *queueState) {
+	if q.again == 0 {
+		q.again = s.Now
+		v.deadlines.Add(deadline.Entry{At: q.again, Owner: owner(q, ownRoom)})
 	}
 }
 

@@ -283,6 +283,11 @@ func BenchmarkLongSteps(b *testing.B) {
 			unacked(do, queueOf("q", textOf("x-queue-type", "quorum")), to("", "q"), 500_000)
 			return commands{{Kind: CloseChannel}}
 		}},
+		{"timeout/unacked=500000", false, func(w *world, do func(Command)) []Command {
+			unacked(do, queueOf("q"), to("", "q"), 500_000)
+			w.now += consumerTimeoutMax
+			return commands{{Kind: Tick}}
+		}},
 		{"ack/500000", false, func(w *world, do func(Command)) []Command {
 			unacked(do, queueOf("q"), to("", "q"), 500_000)
 			return commands{{Kind: Ack, Multiple: true}}

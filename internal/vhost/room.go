@@ -61,6 +61,7 @@ func (v *VHost) suspend(s *Stamp, q *queueState, seq queue.Seq, t task, out *Out
 	if ready && e.Flags&queue.Handed == 0 {
 		t.requeue = true
 	}
+	v.work += workOfEnd
 	t.queue, t.seq = q, seq
 	v.off = append(v.off, t)
 	q.off++

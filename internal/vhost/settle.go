@@ -142,7 +142,7 @@ func (v *VHost) giveBackSome(s *Stamp, ch *channel, last uint64, failed bool, ou
 		if v.full() {
 			return true
 		}
-		v.giveBack(s, ch, d.tag, *d, failed, out)
+		v.giveBack(s, ch, d.tag, *d, failed && (d.due == 0 || d.due > ch.timedOut), out)
 	}
 	return false
 }

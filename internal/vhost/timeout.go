@@ -52,9 +52,12 @@ func (v *VHost) timeOut(s *Stamp, ch *channel, out *Outcome) {
 	ch.timeoutAt = 0
 	var late []delivery
 	var next deadline.Instant
-	for i := range ch.unacked.list {
+	more := false
+	for i := ch.unacked.head; i < len(ch.unacked.list) && !more; i++ {
 		switch d := &ch.unacked.list[i]; {
 		case d.queue == nil || d.due == 0 || d.queue.deleted:
+		case d.due <= s.Now && len(late) == v.reach():
+			more, next = true, s.Now // the rest goes with the next tick
 		case d.due <= s.Now:
 			late = append(late, *d)
 		case next == 0 || d.due < next:
@@ -65,6 +68,7 @@ func (v *VHost) timeOut(s *Stamp, ch *channel, out *Outcome) {
 		for _, d := range late { // a timeout is no failure, the end of the channel is one for the others
 			v.giveBack(s, ch, d.tag, d, false, out)
 		}
+		ch.timedOut = s.Now // where there are more, the end of the channel takes them back
 		err := amqp.PreconditionFailed("delivery acknowledgement on channel %d timed out. Timeout value used: %d ms. This timeout value can be configured, see consumers doc guide to learn more",
 			ch.number, timeoutOf(late[i].queue, late[i].consumer))
 		out.effect(Effect{Kind: Closed, Channel: ch.id, Err: err, After: v.newest(out)}, v.index)

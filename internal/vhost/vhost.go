@@ -131,6 +131,7 @@ type queueState struct {
 	dirty     bool
 	off       int              // of VHost.off
 	excess    deadline.Instant // in the set: over its limit, what is left goes with the next tick; 0: it is not
+	again     deadline.Instant // in the set: the next tick looks at it, 0: it need not
 	deleted   bool
 	leaving   bool // it is about to be deleted: its name is free
 	held      map[queue.Seq]heldLetter

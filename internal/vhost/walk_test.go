@@ -330,13 +330,13 @@ func (w *world) laws() error {
 				deadlines++
 			}
 		})
-		for _, at := range [...]deadline.Instant{q.armed, q.expires, q.excess} {
+		for _, at := range [...]deadline.Instant{q.armed, q.expires, q.excess, q.again} {
 			if at != 0 {
 				deadlines++
 			}
 		}
 		q.consumers.Wake()
-		if q.messages.Ready() > 0 && q.consumers.Next() != nil {
+		if q.messages.Ready() > 0 && q.consumers.Next() != nil && q.again == 0 {
 			return fmt.Errorf("queue %q has %d ready messages and a consumer with room", q.object.Name, q.messages.Ready())
 		}
 		if q.settings.Overflow.dropsHead() && q.messages.Ready() > 0 && q.over(q.settings) && q.excess == 0 {

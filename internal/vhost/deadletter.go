@@ -42,7 +42,7 @@ func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth
 		v.end(s, q, seq, Moved, out)
 		return
 	}
-	p := v.hop(s, q, &m, attempt{depth: depth, holds: q.settings.AtLeastOnce, keeps: q.settings.CycleKeep && reason == Expired}, out)
+	p := v.hop(s, q, &m, attempt{depth: depth, parts: true, holds: q.settings.AtLeastOnce, keeps: q.settings.CycleKeep && reason == Expired}, out)
 	v.traffic.Fates[reason][p.fate()]++
 	if !p.stays {
 		v.comesBack(s, back)
@@ -152,6 +152,9 @@ func (m *message) scan() *amqp.PropertyScan {
 type attempt struct {
 	depth int
 	holds bool      // its queue keeps it for the targets that cannot take it now
+	parts bool      // its queue can keep it for very many targets, which get it in portions
+	turn  bool      // it is the first of those
+	wide  bool      // it is one of those
 	keeps bool      // its queue keeps it in place if it would only come round in a cycle
 	again bool      // it was tried before
 	had   []QueueID // the targets that have it already
@@ -181,7 +184,7 @@ func (p *passage) end() Cause {
 // The copy in from, if there is one, is still there: what becomes of it is the caller's.
 // Source: RabbitMQ dlx#routing, dlx#effects; reference dead-lettering 3 to 12.
 func (v *VHost) hop(s *Stamp, from *queueState, m *message, a attempt, out *Outcome) passage {
-	p := passage{took: a.had}
+	p := passage{took: slices.Clone(a.had)}
 	h := *m.history
 	from.settings.address(&h)
 	h.HideCC = h.HideCC || from.settings.hasDLRK && v.options.keyTakesCC
@@ -199,8 +202,15 @@ func (v *VHost) hop(s *Stamp, from *queueState, m *message, a attempt, out *Outc
 		return p
 	}
 	ids := v.routeLetter(s, x, &letter)
+	if a.wide = a.parts && len(ids) > v.reach(); a.wide {
+		v.work += len(ids) * workOfRoute
+		if !a.turn && len(v.wide) > 0 {
+			p.missing = Moved
+			return p
+		}
+	}
 	keepers := v.topo.Keepers()
-	if !a.again {
+	if !a.again || a.turn && len(a.had) == 0 {
 		v.keepRecent(s, &letter, out)
 	}
 	if len(keepers) > 0 {
@@ -233,8 +243,8 @@ func (v *VHost) putOff(s *Stamp, from *queueState, m *message, keepers []*topolo
 		case q != nil && slices.Contains(a.had, q.id):
 		case m.nonsense != nil:
 			v.lay(s, from, m, LostRefused, "", p, out)
-			if a.holds {
-				p.took = append(p.took[:len(p.took):len(p.took)], v.scheduleOf(s, x.Name, out).id) // it will not be tried again
+			if a.holds || a.wide {
+				p.took = append(p.took, v.scheduleOf(s, x.Name, out).id) // it will not be tried again
 			}
 		default:
 			fresh = append(fresh, x)
@@ -245,8 +255,7 @@ func (v *VHost) putOff(s *Stamp, from *queueState, m *message, keepers []*topolo
 	}
 	kept, full := v.postpone(s, fresh, m, out)
 	p.placed = p.placed || kept != nil
-	if a.holds {
-		p.took = p.took[:len(p.took):len(p.took)]
+	if a.holds || a.wide {
 		for _, id := range kept {
 			p.took = append(p.took, id.Schedule)
 		}
@@ -259,16 +268,26 @@ func (v *VHost) putOff(s *Stamp, from *queueState, m *message, keepers []*topolo
 	}
 }
 
-// place puts a letter into the queues that its exchange leads to.
+// place puts a letter into the queues that its exchange leads to, or into a portion of very many: then it is on its way to the
+// others, see wide.go.
 func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a attempt, p *passage, out *Outcome) {
 	reason := m.history.Last.Reason
 	var cycles []*queueState
+	has := membership(a.had)
+	p.placed = p.placed || a.wide && len(a.had) > 0
+	tried := 0
 	for i, id := range ids {
+		if has(id) {
+			continue
+		}
 		q := v.queues[id]
 		switch {
-		case slices.Contains(a.had, id):
 		case m.history.cycles(q.object.Name, reason):
 			cycles = append(cycles, q)
+			continue
+		case a.wide && tried == v.reach():
+			p.missing, p.full = Moved, nil
+			return
 		case a.only != 0 && a.only != id:
 			p.missing = LostRefused // or whatever it is that others wait for: it was said when they were tried
 		case v.mutant == MutantLoseMove && i == len(ids)-1:
@@ -280,20 +299,25 @@ func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a a
 				v.moves++
 			}
 			p.placed = true
-			if a.holds && v.mutant != MutantForgetTook {
-				p.took = append(p.took[:len(p.took):len(p.took)], id)
+			if (a.holds || a.wide) && v.mutant != MutantForgetTook {
+				p.took = append(p.took, id)
 			}
 		case q.settings.passesOn():
 			beyond := v.dieAtTheDoor(s, q, m, a.depth+1, out)
 			p.placed, p.lost = p.placed || beyond.placed, max(p.lost, beyond.lost)
-			if a.holds {
-				p.took = append(p.took[:len(p.took):len(p.took)], id) // it has gone on from there: not to be tried again
+			if a.holds || a.wide {
+				p.took = append(p.took, id) // it has gone on from there: not to be tried again
 			}
 		case a.holds:
 			p.full, p.missing = append(p.full, id), LostRefused
+			continue // each portion looks at it again
 		default:
 			v.lay(s, from, m, LostRefused, q.object.Name, p, out)
+			if a.wide {
+				p.took = append(p.took, id)
+			}
 		}
+		tried++
 	}
 	if a.keeps && len(cycles) > 0 && !p.placed && p.lost == 0 && p.missing == 0 && len(p.took) == 0 {
 		p.stays = true

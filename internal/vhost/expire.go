@@ -22,6 +22,7 @@ const (
 	ownOne             // one message that is due soon; Item is its Seq
 	ownJob             // a job that goes on; the number above is its own
 	ownOngoing         // work left over: commands in portions; of no queue
+	ownWide            // work left over: letters on their way to very many queues; of no queue
 	ownBits     = 4
 )
 
@@ -57,6 +58,11 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 		case ownOngoing:
 			if v.doOngoing(s, out); len(v.ongoing) > 0 {
 				v.armOngoing(s)
+				return // it would be the next to be due
+			}
+			continue
+		case ownWide:
+			if v.goOnWide(s, out); v.full() {
 				return // it would be the next to be due
 			}
 			continue
@@ -397,6 +403,7 @@ func (v *VHost) recovered(s *Stamp, out *Outcome) {
 		v.touch(q, 0)
 	}
 	v.touch(v.shelf, 0)
+	v.resumeWide(s)
 	v.sweepSoon(s)
 	v.resumeJobs(s)
 }

@@ -80,6 +80,10 @@ func (v *VHost) withhold(s *Stamp, q *queueState, seq queue.Seq, m *message, p p
 	}
 	v.emit(s, &f, out)
 	v.touch(q, 0)
+	if p.missing == Moved {
+		v.goesOnTo(s, q, seq)
+		return
+	}
 	v.await(q, seq, p.full)
 	if v.holding.at == 0 && v.holding.next == 0 {
 		v.armSweep(s, s.From+sweepFirst)
@@ -142,9 +146,15 @@ func (v *VHost) noteHeld(q *queueState, s queue.Seq, cause Cause, took []QueueID
 // retry tries a held letter again: with only, just for that target.
 func (v *VHost) retry(s *Stamp, q *queueState, seq queue.Seq, only QueueID, depth int, out *Outcome) {
 	was := q.held[seq]
+	if only != 0 && was.cause == Moved {
+		return // it comes there by itself
+	}
 	m := v.recall(q, seq)
-	p := v.hop(s, q, &m, attempt{depth: depth, holds: true, again: true, had: was.took, only: only}, out)
-	if p.missing != 0 {
+	p := v.hop(s, q, &m, attempt{
+		depth: depth, holds: was.cause != Moved || q.settings.AtLeastOnce, parts: true, turn: v.firstOfWide(q, seq),
+		again: true, had: was.took, only: only,
+	}, out)
+	if p.missing != 0 && p.missing != Moved {
 		q.counters().Retried[waitKind(p.missing)]++
 	}
 	switch {
@@ -188,6 +198,8 @@ func (v *VHost) stuck(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, ou
 	x, w := q.held[seq], v.wayOf(q)
 	p := passage{took: x.took, missing: LostExchange}
 	switch {
+	case x.cause == Moved: // it goes on by itself
+		return true
 	case (x.cause == LostCycle || x.cause == LostHops) && x.tried == w.number: // its history says so, and does not change
 		return true
 	case !q.settings.hasDLX || v.topo.Exchange(w.dlx) == nil:

@@ -39,6 +39,7 @@ func (v *VHost) setRoom(s *Stamp, room bool) {
 	for _, q := range v.sortedQueues() {
 		v.touch(q, 0)
 	}
+	v.armWide(s)
 	v.sweepSoon(s)
 	v.resumeJobs(s)
 }

@@ -77,6 +77,8 @@ type VHost struct {
 	last        *channel            // of the newest command, spared a look-up
 
 	holding holding
+	wide    []letterAt       // held letters that are on their way to very many queues, in order
+	wideAt  deadline.Instant // in the set: the next portion, 0: none is
 	jobs    jobs
 	gone    map[string]*QueueStats // what queues that are no more had counted, by type
 

@@ -359,6 +359,9 @@ func (w *world) laws() error {
 	if len(v.ongoing) > 0 {
 		deadlines++
 	}
+	if v.wideAt != 0 {
+		deadlines++
+	}
 	for _, ch := range v.channels {
 		if ch.timeoutAt != 0 {
 			deadlines++

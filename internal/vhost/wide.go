@@ -1,0 +1,90 @@
+package vhost
+
+import (
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// A dead letter for more queues than a step reaches comes to them in portions. In between it is held in the queue that it died
+// in, with the cause Moved: what it is held for is nothing but the next tick. The fact Held names the queues that have it, in one
+// batch with their copies, so each has it once over any restart, and it leaves its queue in the batch in which the last of them
+// has it. If that queue is purged or deleted meanwhile, the letter goes with it.
+//
+// One letter after the other goes on: one that comes meanwhile is held before its first portion. So dead letters come to each queue
+// in the order in which they died, and only one list of queues is in memory.
+// Source: ours, decisions 8 and 18.
+
+// goesOnTo notes a letter that is on its way to very many queues.
+func (v *VHost) goesOnTo(s *Stamp, q *queueState, seq queue.Seq) {
+	if !v.firstOfWide(q, seq) {
+		v.wide = append(v.wide, letterAt{q.id, seq})
+	}
+	v.armWide(s)
+}
+
+// firstOfWide reports whether it is the turn of a letter.
+func (v *VHost) firstOfWide(q *queueState, seq queue.Seq) bool {
+	return len(v.wide) > 0 && v.wide[0] == letterAt{q.id, seq}
+}
+
+// armWide has the next tick go on, if there is room for letters to move.
+func (v *VHost) armWide(s *Stamp) {
+	if v.wideAt == 0 && len(v.wide) > 0 && !v.cramped {
+		v.wideAt = s.Now
+		v.deadlines.Add(deadline.Entry{At: s.Now, Owner: ownWide})
+	}
+}
+
+// goOnWide puts the first letter into a portion of its queues, and those behind it while the step has room.
+func (v *VHost) goOnWide(s *Stamp, out *Outcome) {
+	v.wideAt = 0
+	for len(v.wide) > 0 && !v.cramped && !v.full() {
+		at := v.wide[0]
+		if q := v.onItsWay(at); q != nil {
+			v.retry(s, q, at.seq, 0, 0, out)
+			if v.onItsWay(at) != nil {
+				continue
+			}
+		}
+		v.wide[0] = letterAt{}
+		if v.wide = v.wide[1:]; len(v.wide) == 0 {
+			v.wide = nil
+		}
+	}
+	v.armWide(s)
+}
+
+// onItsWay finds the queue of a letter, if it still goes to others.
+func (v *VHost) onItsWay(at letterAt) *queueState {
+	q, e := v.heldAt(at)
+	if e == nil || q.held[at.seq].cause != Moved {
+		return nil
+	}
+	return q
+}
+
+// resumeWide goes on after a restart.
+func (v *VHost) resumeWide(s *Stamp) {
+	for _, at := range v.holding.all() {
+		if v.onItsWay(at) != nil {
+			v.wide = append(v.wide, at)
+		}
+	}
+	v.armWide(s)
+}
+
+// membership tells which queues are in a list.
+func membership(list []QueueID) func(QueueID) bool {
+	const few = 16
+	if len(list) <= few {
+		return func(id QueueID) bool { return slices.Contains(list, id) }
+	}
+	sorted := slices.Clone(list)
+	slices.Sort(sorted)
+	return func(id QueueID) bool {
+		_, ok := slices.BinarySearch(sorted, id)
+		return ok
+	}
+}

@@ -7,7 +7,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
-// expiredWorld has a hundred messages that expire at once, a live one behind them, and a consumer that has one message.
+// expiredWorld has a hundred messages that expire at once, a live one behind them, and a consumer that has
+// one message.
 func expiredWorld(t *testing.T) *world {
 	w := newWorld()
 	must(t, w, open("a")...)
@@ -41,8 +42,8 @@ func stepOf(t *testing.T, w *world, c Command) (effects []Effect, made uint64) {
 	return effects, w.v.Books().Made - before
 }
 
-// TestExpiredHeadsLeaveInPortions says that a consumer, or a get, that comes to very many expired messages has all of them die in
-// one step, or never comes to the message behind them.
+// TestExpiredHeadsLeaveInPortions says that a consumer, or a get, that comes to very many expired messages
+// has all of them die in one step, or never comes to the message behind them.
 func TestExpiredHeadsLeaveInPortions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []Command{{Kind: Ack, Channel: 1, Tag: 1}, {Kind: Get, Channel: 1, Definition: &Definition{Name: "q"}}} {
@@ -111,8 +112,8 @@ func TestGetAmongExpiredEnds(t *testing.T) {
 	}
 }
 
-// TestTimeoutsComeInPortions says that a consumer which takes too long with very many messages gives all back in one step, that
-// it keeps some, or that a return counts as a failure.
+// TestTimeoutsComeInPortions says that a consumer which takes too long with very many messages gives all
+// back in one step, that it keeps some, or that a return counts as a failure.
 func TestTimeoutsComeInPortions(t *testing.T) {
 	t.Parallel()
 	for _, notified := range []bool{false, true} {

@@ -1,16 +1,21 @@
 package vhost
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
-// A change of policies or options for more queues than a step reaches comes into force in portions, by the numbers of the queues:
+// A change of policies or options for more queues than a step reaches comes into force in portions, by the
+// numbers of the queues:
 //
 //	Ruled 0 …  PolicySet  Ruled 8192 …  Ruled 16384 …  Ruled 20000
 //	 │          │          └ in force on the queues up to this number
 //	 │          └ in force on exchanges, and on queues that are declared from here on
 //	 └ the next change is not in force on queues at once
 //
-// Facts are folded by the settings that a queue has at that moment, so the log says when they change. The answer comes behind the
-// last portion. A restart goes on; a checkpoint waits for the end. What changes meanwhile begins again with the first queue.
+// Facts are folded by the settings that a queue has at that moment, so the log says when they change. The
+// answer comes behind the last portion. A restart goes on; a checkpoint waits for the end. What changes
+// meanwhile begins again with the first queue.
 // Source: ours, decision 18.
 type ruling struct {
 	on        bool
@@ -18,17 +23,19 @@ type ruling struct {
 	concerned []func(*queueState) bool // by the changes since all had theirs; one of them is enough
 }
 
-// repoliced is a queue that other policies or options are in force on than before, when its own TTL was expires.
+// repoliced is a queue that other policies or options are in force on than before, when its own TTL was
+// expires.
 type repoliced struct {
 	queue   *queueState
 	expires int64
 }
 
-// Ruling reports whether a change of policies or options is in force on some queues alone. A checkpoint cannot say that.
+// Ruling reports whether a change of policies or options is in force on some queues alone. A checkpoint
+// cannot say that.
 func (v *VHost) Ruling() bool { return v.ruling.on }
 
-// changeRules makes a change of policies or options, which f is, and puts it in force: at once, or in portions. The answer comes
-// when it is in force on all. Source: reference policies-and-permissions 7.
+// changeRules makes a change of policies or options, which f is, and puts it in force: at once, or in
+// portions. The answer comes when it is in force on all. Source: reference policies-and-permissions 7.
 func (v *VHost) changeRules(s *Stamp, c *Command, f *Fact, out *Outcome) {
 	n := v.conns[c.Conn]
 	if n == nil {
@@ -79,11 +86,15 @@ func (v *VHost) rule(s *Stamp, k CommandKind, out *Outcome) (more bool) {
 
 // behind lists the queues with greater numbers.
 func (v *VHost) behind(id QueueID) []*queueState {
-	i, _ := slices.BinarySearchFunc(v.ordered, id+1, func(q *queueState, id QueueID) int { return int(int64(q.id) - int64(id)) })
+	i, found := slices.BinarySearchFunc(v.ordered, id, func(q *queueState, id QueueID) int { return cmp.Compare(q.id, id) })
+	if found {
+		i++
+	}
 	return v.ordered[i:]
 }
 
-// inForce enforces what repolice has changed: limits at once, a queue expiry that a policy has changed from now on.
+// inForce enforces what repolice has changed: limits at once, a queue expiry that a policy has changed
+// from now on.
 func (v *VHost) inForce(s *Stamp, k CommandKind, out *Outcome) {
 	for _, r := range v.repoliced {
 		if r.queue.settings.Expires != r.expires && k != SetOptions {
@@ -98,7 +109,8 @@ func (v *VHost) inForce(s *Stamp, k CommandKind, out *Outcome) {
 // resumeRules goes on after a restart.
 func (v *VHost) resumeRules(s *Stamp, out *Outcome) {
 	if v.ruling.on {
-		v.inPortions(s, ongoing{conn: &conn{}, portion: func(s Stamp, out *Outcome) bool { return v.rule(&s, SetPolicy, out) }}, out)
+		goOn := func(s Stamp, out *Outcome) bool { return v.rule(&s, SetPolicy, out) }
+		v.inPortions(s, ongoing{conn: &conn{}, portion: goOn}, out)
 	}
 }
 

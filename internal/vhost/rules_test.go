@@ -20,7 +20,8 @@ func (v *VHost) inForceOn(policy string) (names []string) {
 	return names
 }
 
-// ruledWorld plays a change of a policy for many queues, in portions of three queues. visit is called behind each batch.
+// ruledWorld plays a change of a policy for many queues, in portions of three queues. visit is called
+// behind each batch.
 func ruledWorld(t *testing.T, m Mutant, visit func(w *world) error) (*world, error) {
 	w := newWorld()
 	w.mutant = m
@@ -77,8 +78,9 @@ func ruledWorld(t *testing.T, m Mutant, visit func(w *world) error) (*world, err
 	return w, visit(w)
 }
 
-// TestPoliciesForManyQueuesComeInPortions says that a policy for very many queues is in force on a wrong queue, or on none, when
-// a crash comes in the middle; that it is answered before its end; or that a step reaches more queues than it may.
+// TestPoliciesForManyQueuesComeInPortions says that a policy for very many queues is in force on a wrong
+// queue, or on none, when a crash comes in the middle; that it is answered before its end; or that a step
+// reaches more queues than it may.
 func TestPoliciesForManyQueuesComeInPortions(t *testing.T) {
 	t.Parallel()
 	restarts := func(w *world) error {
@@ -133,8 +135,8 @@ func TestPoliciesForManyQueuesComeInPortions(t *testing.T) {
 	}
 }
 
-// TestPoliciesInPortionsAreAnswered says that a change of policies is answered before it is in force on all queues, or
-// twice.
+// TestPoliciesInPortionsAreAnswered says that a change of policies is answered before it is in force on
+// all queues, or twice.
 func TestPoliciesInPortionsAreAnswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld()

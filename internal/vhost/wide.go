@@ -7,13 +7,14 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
-// A dead letter for more queues than a step reaches comes to them in portions. In between it is held in the queue that it died
-// in, with the cause Moved: what it is held for is nothing but the next tick. The fact Held names the queues that have it, in one
-// batch with their copies, so each has it once over any restart, and it leaves its queue in the batch in which the last of them
-// has it. If that queue is purged or deleted meanwhile, the letter goes with it.
+// A dead letter for more queues than a step reaches comes to them in portions. In between it is held in
+// the queue that it died in, with the cause Moved: what it is held for is nothing but the next tick. The
+// fact Held names the queues that have it, in one batch with their copies, so each has it once over any
+// restart, and it leaves its queue in the batch in which the last of them has it. If that queue is purged
+// or deleted meanwhile, the letter goes with it.
 //
-// One letter after the other goes on: one that comes meanwhile is held before its first portion. So dead letters come to each queue
-// in the order in which they died, and only one list of queues is in memory.
+// One letter after the other goes on: one that comes meanwhile is held before its first portion. So dead
+// letters come to each queue in the order in which they died, and only one list of queues is in memory.
 // Source: ours, decisions 8 and 18.
 
 // goesOnTo notes a letter that is on its way to very many queues.

@@ -10,8 +10,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
-// wideLetters plays the rejection of two messages whose dead-letter exchange leads to forty queues, in portions of three, and
-// returns the log with the index of the first batch of that.
+// wideLetters plays the rejection of two messages whose dead-letter exchange leads to forty queues, in
+// portions of three, and returns the log with the index of the first batch of that.
 func wideLetters(t *testing.T, m Mutant, arguments ...amqp.Field) (w *world, first int, before string) {
 	w = newWorld()
 	w.mutant = m
@@ -72,8 +72,9 @@ func wideLetters(t *testing.T, m Mutant, arguments ...amqp.Field) (w *world, fir
 	return w, first, before
 }
 
-// TestWideLettersComeOnce says that a dead letter for very many queues leaves its queue before the last of them has it, comes to
-// one of them twice, or never; when a crash comes in the middle, too; or that it comes to all in one step.
+// TestWideLettersComeOnce says that a dead letter for very many queues leaves its queue before the last of
+// them has it, comes to one of them twice, or never; when a crash comes in the middle, too; or that it
+// comes to all in one step.
 func TestWideLettersComeOnce(t *testing.T) {
 	t.Parallel()
 	for _, strategy := range []string{"at-most-once", "at-least-once"} {
@@ -94,8 +95,8 @@ func TestWideLettersComeOnce(t *testing.T) {
 	}
 }
 
-// restartsLead reports the first restart behind a batch of wideLetters after which a letter is not either where it was or in each
-// queue once.
+// restartsLead reports the first restart behind a batch of wideLetters after which a letter is not either
+// where it was or in each queue once.
 func restartsLead(whole *world, first int) error {
 	for n := first + 1; n <= len(whole.log.batches); n++ {
 		w := newWorld()
@@ -122,8 +123,8 @@ func restartsLead(whole *world, first int) error {
 	return nil
 }
 
-// TestWideLettersOfFullQueues says that a letter for very many queues forgets those that are full: it is held for them, or
-// lost letters have it.
+// TestWideLettersOfFullQueues says that a letter for very many queues forgets those that are full: it is
+// held for them, or lost letters have it.
 func TestWideLettersOfFullQueues(t *testing.T) {
 	t.Parallel()
 	for _, atLeastOnce := range []bool{false, true} {

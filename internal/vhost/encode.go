@@ -305,6 +305,9 @@ func (v *VHost) plausible(f *Fact) error {
 		if q != nil && !q.messages.Fits(f.Seq) {
 			return fmt.Errorf("queue %d cannot have message %d", f.Queue, f.Seq)
 		}
+		if q != nil && q == v.shelf && Cause(f.Entry.Priority) >= causes { // there it stands in the place of the priority
+			return fmt.Errorf("unknown cause %d", f.Entry.Priority)
+		}
 	}
 	return nil
 }

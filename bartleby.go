@@ -149,7 +149,7 @@ func Start(c Config) (*Broker, error) {
 	}
 	o := engine.Options{
 		SparseShare: c.SparseShare, RewriteRatio: c.RewriteRatio, HotMessages: c.MessagesInMemory,
-		Log: c.Log, Defaults: c.First, QueueType: c.QueueType, NewVHosts: c.newVHosts(), LoginFailures: c.LoginFailures,
+		Log: c.Log, StrictRights: c.Web.StrictOffice, Defaults: c.First, QueueType: c.QueueType, NewVHosts: c.newVHosts(), LoginFailures: c.LoginFailures,
 		Machine: engine.SystemMachine(c.Data, c.Alone), Limits: c.limits(), Sync: sync, SyncInterval: c.SyncInterval,
 	}
 	if c.Data == "" {

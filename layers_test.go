@@ -19,6 +19,7 @@ const (
 	ground   = iota // vocabulary, and the seams to time and disk
 	machines        // passive state machines, and the log
 	columns         // the vhost, and the cluster
+	rights          // who may do what
 	runtime         // goroutines, clocks
 	doors           // protocols
 	assembly        // what a user starts, and the tools around it
@@ -88,6 +89,10 @@ var house = []room{
 	{path: "internal/cluster", floor: columns, column: remembers, never: world, passive: true,
 		imports: []string{"internal/journal", "internal/place"}},
 
+	// authz decides who may do what, of commands too: it knows them, and what rules ask of a virtual host.
+	{path: "internal/authz", floor: rights, column: decides, never: []string{"os", "log", "syscall"}, passive: true,
+		imports: []string{"internal/access", "internal/vhost", "internal/topology", "internal/amqp", "internal/sift"}},
+
 	{path: "internal/engine", floor: runtime, column: between, imports: []string{"*"}, never: []string{"net"}},
 
 	// search looks at the machine through a seam that the engine fills: it keeps an index of its own, off the way of messages.
@@ -102,9 +107,9 @@ var house = []room{
 	{path: "internal/sim/mutants", floor: assembly, column: between, imports: []string{"*"}},
 
 	{path: "internal/amqpserver", floor: doors, column: decides,
-		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/wire", "internal/amqp"}}, // access: to look at, for logins
+		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/authz", "internal/wire", "internal/amqp"}}, // access: to look at, for logins
 	{path: "internal/management", floor: doors, column: decides,
-		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/api", "internal/amqp", "internal/logbook", "internal/sift", "internal/search", "internal/turns", "internal/regex"}}, // logbook: to set its levels
+		imports: []string{"internal/engine", "internal/vhost", "internal/access", "internal/authz", "internal/api", "internal/amqp", "internal/logbook", "internal/sift", "internal/search", "internal/turns", "internal/regex"}}, // logbook: to set its levels
 	// cli reaches a broker over HTTP and no other way.
 	{path: "internal/cli", floor: doors, column: decides, imports: []string{"internal/api"}},
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/wire"
 )
@@ -157,7 +158,7 @@ func (c *conn) open() error {
 			WithMethod(ids(wire.IDConnectionOpen))
 	}
 	link, err := c.server.engine.Attach(&c.encoder, engine.ConnInfo{
-		Name: c.name, User: about.User, VHost: open.VirtualHost, Protocol: "AMQP 0-9-1",
+		Principal: authz.Principal{User: about.User, From: peer(c.socket)}, Name: c.name, VHost: open.VirtualHost, Protocol: "AMQP 0-9-1",
 		CancelNotify: capability(about.ClientProperties, "consumer_cancel_notify"),
 	})
 	if err != nil {

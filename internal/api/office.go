@@ -143,7 +143,7 @@ type Redrive struct {
 	Target   RedriveTarget  `json:"target"`
 	Options  RedriveOptions `json:"options"`
 	State    string         `json:"state"` // running, watching, paused, stopped, done, cancelled, failed
-	Why      string         `json:"why"`   // stopped: came_back, no_consumer; failed: no_queue; paused, cancelled: who did it
+	Why      string         `json:"why"`   // stopped: came_back, no_consumer, access; failed: no_queue; paused, cancelled: who did it
 	Begun    string         `json:"begun"` // RFC 3339
 	Ended    *string        `json:"ended"`
 	Looked   int64          `json:"looked"` // at so many letters

@@ -26,7 +26,7 @@ func TestConnectionLimits(t *testing.T) {
 			change(t, e, access.Command{Kind: kind, VHost: "v", User: "u", Name: access.LimitConnections, Limit: n})
 		}
 		try := func(user, vhost string) (*Link, string) {
-			l, err := e.Attach(&client{t: t, events: make(chan string, 10)}, ConnInfo{User: user, VHost: vhost})
+			l, err := e.Attach(&client{t: t, events: make(chan string, 10)}, ConnInfo{Principal: testPrincipal(user), VHost: vhost})
 			if err != nil {
 				return nil, err.Error()
 			}
@@ -61,7 +61,7 @@ func TestConnectionLimits(t *testing.T) {
 			if _, err := try("u", "/"); err != "530 NOT_ALLOWED - connection refused for user 'u': user connection limit (3) is reached" {
 				t.Errorf("one too many for the user: %s", err)
 			}
-			if _, err := e.Do(t.Context(), "/", "u"); err != nil {
+			if _, err := e.Do(t.Context(), "/", testPrincipal("u")); err != nil {
 				t.Errorf("a command over HTTP counts as a connection: %v", err)
 			}
 			for _, l := range append(links[:], third) {
@@ -132,7 +132,7 @@ func TestQueueTypeOfNode(t *testing.T) {
 		change(t, e, access.Command{Kind: access.PutVHost, VHost: "old", DefaultQueueType: "classic"},
 			access.Command{Kind: access.SetPermission, User: "guest", VHost: "old", Configure: ".*", Write: ".*", Read: ".*"})
 		for name, want := range map[string]string{"/": "quorum", "old": "classic"} {
-			if _, err := e.Do(t.Context(), name, "guest", declare("a")); err != nil {
+			if _, err := e.Do(t.Context(), name, testPrincipal("guest"), declare("a")); err != nil {
 				t.Fatal(err)
 			}
 			if err := e.Look(t.Context(), name, func(v *vhost.VHost) {

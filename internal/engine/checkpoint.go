@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/place"
@@ -33,6 +34,7 @@ func (e *Engine) newRunner(name string, log place.LogID) (r *runner, err error) 
 	r.pages = &pageLog{r: r, first: r.log.NextPages(), spill: newSpill(e.fs, func() string { return strconv.FormatUint(e.ids.Add(1), 10) })}
 	r.pages.next = r.pages.first
 	r.vhost = vhost.New(name, log, r, r.pages)
+	r.jobRights = authz.Jobs{VHost: name, Machine: r.vhost, Of: e.Rights}
 	r.vhost.CountBy(e.grain)
 	r.vhost.KeepHot(e.hotMessages, 0)
 	defer recoverFault(&err)

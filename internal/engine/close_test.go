@@ -12,6 +12,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -193,7 +194,7 @@ func TestAttachSaysWhyItTakesSoLong(t *testing.T) {
 		c.post(declare("work"))
 		synctest.Wait()
 		within(t, attachPatience, "the refusal", func() {
-			_, err := e.Attach(&client{t: t}, ConnInfo{Name: "test", VHost: "/"})
+			_, err := e.Attach(&client{t: t}, ConnInfo{Principal: authz.Broker(), Name: "test", VHost: "/"})
 			var refused *amqp.Error
 			if !errors.As(err, &refused) || refused.Code != amqp.CodeInternalError || !strings.Contains(refused.Text, "did not answer in time") {
 				t.Errorf("refused with %v", err)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -33,8 +34,9 @@ type Batch struct {
 
 // ConnInfo is what a connection says of itself.
 type ConnInfo struct {
+	authz.Principal // authenticated
+
 	Name         string // "peer:port -> host:port"
-	User         string // authenticated
 	VHost        string
 	CancelNotify bool   // the client takes basic.cancel. Source: RabbitMQ consumer-cancel
 	Window       int64  // bytes on their way to the client at most; 0 means WindowDefault

@@ -23,6 +23,8 @@ import (
 
 // Options say how an engine runs. FS is needed, the rest has defaults.
 type Options struct {
+	// StrictRights asks for tags besides permissions of who works with dead letters. See authz.LetterRight.
+	StrictRights bool
 	// HotMessages is of how many messages a vhost keeps the entries in memory, about; 0: what a vhost does by itself.
 	HotMessages int
 	// SparseShare is the live share, 0 to 1, above which no segment is rewritten to give its room back; 0: SparseShare.
@@ -54,28 +56,29 @@ const syncInterval = 200 * time.Millisecond
 
 // Engine runs every vhost of a node.
 type Engine struct {
-	fs        vfs.FS
-	data      string // of Options
-	clock     Clock
-	slog      *slog.Logger
-	scribe    *scribe
-	sync      vhost.Sync // of vhosts that choose nothing else
-	watch     *watch
-	clocks    *clockWatch
-	defaults  access.Defaults
-	ids       atomic.Uint64 // of connections and channels
-	commands  atomic.Uint64 // that links have posted
-	census    census
-	retired   retired
-	logins    logins
-	recovery  time.Duration // that opening took
-	throttle  *throttle
-	queueType string    // of Options
-	newVHosts NewVHosts // of Options
-	cached    cacheRoom
-	storing   atomic.Bool // checkpoints are under way
-	live      atomic.Pointer[liveLogs]
-	backups   backups
+	fs           vfs.FS
+	data         string // of Options
+	clock        Clock
+	slog         *slog.Logger
+	scribe       *scribe
+	sync         vhost.Sync // of vhosts that choose nothing else
+	strictRights bool
+	watch        *watch
+	clocks       *clockWatch
+	defaults     access.Defaults
+	ids          atomic.Uint64 // of connections and channels
+	commands     atomic.Uint64 // that links have posted
+	census       census
+	retired      retired
+	logins       logins
+	recovery     time.Duration // that opening took
+	throttle     *throttle
+	queueType    string    // of Options
+	newVHosts    NewVHosts // of Options
+	cached       cacheRoom
+	storing      atomic.Bool // checkpoints are under way
+	live         atomic.Pointer[liveLogs]
+	backups      backups
 
 	grain                     int64 // bytes of a log that are counted together
 	tidier                    *tidier
@@ -145,7 +148,7 @@ func Open(o Options) (*Engine, error) {
 		o.Log.Error("damaged log", "error", &f)
 	}
 	e := &Engine{
-		fs: o.FS, data: o.Data, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, sync: o.Sync, failed: make(chan error, 1),
+		fs: o.FS, data: o.Data, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, sync: o.Sync, strictRights: o.StrictRights, failed: make(chan error, 1),
 		throttle:  newThrottle(o.LoginFailures),
 		queueType: o.QueueType, newVHosts: o.NewVHosts,
 		sparseShare: cmp.Or(o.SparseShare, SparseShare), rewriteRatio: cmp.Or(o.RewriteRatio, RewriteRatio),

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -150,11 +151,16 @@ type client struct {
 }
 
 // attach connects a client to "/" as user; "" is the broker itself.
+// testPrincipal is a user, or the broker itself if the name is "".
+func testPrincipal(user string) authz.Principal {
+	return authz.Principal{User: user, Local: user == ""}
+}
+
 func attach(t *testing.T, e *Engine, user string) *client {
 	t.Helper()
 	c := &client{t: t, events: make(chan string, 10_000)}
 	var err error
-	if c.link, err = e.Attach(c, ConnInfo{Name: "test", User: user, VHost: "/"}); err != nil {
+	if c.link, err = e.Attach(c, ConnInfo{Name: "test", Principal: testPrincipal(user), VHost: "/"}); err != nil {
 		t.Fatal(err)
 	}
 	c.open()
@@ -513,7 +519,7 @@ func TestClose(t *testing.T) {
 			t.Errorf("stopped with %v", err)
 		}
 		stop(t, e)
-		if _, err := e.Attach(c, ConnInfo{VHost: "/"}); err == nil {
+		if _, err := e.Attach(c, ConnInfo{Principal: authz.Broker(), VHost: "/"}); err == nil {
 			t.Error("a closed engine can be attached to")
 		}
 	})

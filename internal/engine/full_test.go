@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -39,7 +40,7 @@ func settleAll(t *testing.T, e *Engine, queue string, settle func(n int) vhost.C
 	t.Helper()
 	c := &client{t: t, events: make(chan string, 10_000)}
 	var err error
-	if c.link, err = e.Attach(c, ConnInfo{Name: "test", VHost: "/", Window: 1 << 40}); err != nil {
+	if c.link, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), Name: "test", VHost: "/", Window: 1 << 40}); err != nil {
 		t.Fatal(err)
 	}
 	c.open()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -23,7 +24,7 @@ func attachTo(t *testing.T, e *Engine, vhostName string) *client {
 	t.Helper()
 	c := &client{t: t, events: make(chan string, 10_000)}
 	var err error
-	if c.link, err = e.Attach(c, ConnInfo{Name: "test", VHost: vhostName}); err != nil {
+	if c.link, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), Name: "test", VHost: vhostName}); err != nil {
 		t.Fatal(err)
 	}
 	c.open()
@@ -225,7 +226,7 @@ func TestAFailedManifestCostsNobody(t *testing.T) {
 func setOptions(t *testing.T, e *Engine, vhostName string, options ...amqp.Field) {
 	t.Helper()
 	c := vhost.Command{Kind: vhost.SetOptions, Definition: &vhost.Definition{Arguments: options}}
-	if _, err := e.Do(t.Context(), vhostName, "", c); err != nil {
+	if _, err := e.Do(t.Context(), vhostName, authz.Broker(), c); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -28,6 +29,8 @@ type Link struct {
 	// The runner's owner's.
 	touched   bool // has effects to flush
 	closed    bool
+	rights    *authz.Rights // by the view of version rightsOf
+	rightsOf  uint64
 	published bool                         // has published
 	blocked   bool                         // was told that publishing has to wait
 	parked    int                          // posts of this link that wait for the end of alarms
@@ -215,7 +218,7 @@ func (e *Engine) attach(ctx context.Context, l *Link) error {
 	if _, ok := view.VHost(info.VHost); !ok {
 		return accessUnknown(info.VHost)
 	}
-	if info.User != "" && !view.HasAccess(info.User, info.VHost) {
+	if rights := e.Rights(info.Principal); !rights.Enter(info.VHost) {
 		return accessRefused(info.VHost, info.User)
 	}
 	r, err := e.runnerOf(info.VHost)
@@ -229,7 +232,7 @@ func (e *Engine) attach(ctx context.Context, l *Link) error {
 	done := make(chan error, 1)
 	r.put(post{link: l, glance: true, done: done, batch: &Batch{Commands: []vhost.Command{{
 		Kind: vhost.Connect, Conn: l.conn, Window: info.Window,
-		Definition: &vhost.Definition{Name: info.Name, User: e.userIDOf(info.User), CancelNotify: info.CancelNotify},
+		Definition: &vhost.Definition{Name: info.Name, User: e.userIDOf(info.Principal), CancelNotify: info.CancelNotify},
 	}}}})
 	if err := r.await(ctx, done); err != nil {
 		l.leave()
@@ -279,11 +282,11 @@ func (c *collector) Stopped(err *amqp.Error) {
 	c.end()
 }
 
-// Do runs commands in a vhost on a channel of their own, with user's permissions; "" is the broker itself.
+// Do runs commands in a vhost on a channel of their own, with the rights of a principal.
 // It returns their effects when all is safe. A refusal is an *amqp.Error.
-func (e *Engine) Do(ctx context.Context, vhostName, user string, commands ...vhost.Command) ([]vhost.Effect, error) {
+func (e *Engine) Do(ctx context.Context, vhostName string, who authz.Principal, commands ...vhost.Command) ([]vhost.Effect, error) {
 	c := &collector{done: make(chan struct{})}
-	l := &Link{engine: e, door: c, info: ConnInfo{Name: "engine", User: user, VHost: vhostName, Window: 1 << 40}}
+	l := &Link{engine: e, door: c, info: ConnInfo{Principal: who, Name: "engine", VHost: vhostName, Window: 1 << 40}}
 	if err := e.attach(ctx, l); err != nil {
 		return nil, err
 	}

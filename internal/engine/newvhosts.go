@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -101,7 +102,7 @@ func (e *Engine) furnish(name string) {
 	if commands == nil {
 		return
 	}
-	if _, err := e.Do(context.Background(), name, "", commands...); err != nil {
+	if _, err := e.Do(context.Background(), name, authz.Broker(), commands...); err != nil {
 		e.slog.Error("a new virtual host does not have all that the configuration gives it", "vhost", name, "error", err)
 	}
 }
@@ -141,7 +142,7 @@ func (e *Engine) putTimeout() error {
 			ours = !set || before != nil && n == *before
 		})
 		if err == nil && ours {
-			_, err = e.Do(ctx, h.Name, "", timeoutOption(value))
+			_, err = e.Do(ctx, h.Name, authz.Broker(), timeoutOption(value))
 		}
 		if err != nil {
 			e.slog.Error("the configured consumer timeout is not in force", "vhost", h.Name, "error", err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -84,7 +85,7 @@ func TestConfiguredConsumerTimeout(t *testing.T) {
 		}
 		run(0, func(e *Engine) {
 			change(t, e, access.Command{Kind: access.PutVHost, VHost: "own"})
-			if _, err := e.Do(t.Context(), "own", "", timeoutOption(amqp.Int64(7))); err != nil {
+			if _, err := e.Do(t.Context(), "own", authz.Broker(), timeoutOption(amqp.Int64(7))); err != nil {
 				t.Fatal(err)
 			}
 			expect(1_800_000, 7)(e)

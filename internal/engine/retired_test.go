@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -17,7 +18,7 @@ func TestCountsOutliveVHosts(t *testing.T) {
 		defer stop(t, e)
 		change(t, e, access.Command{Kind: access.PutVHost, VHost: "v"})
 		for _, name := range []string{"v", "/"} {
-			if _, err := e.Do(t.Context(), name, "", declare("q"), publish("q", "one"), publish("none", "two"), get("q")); err != nil {
+			if _, err := e.Do(t.Context(), name, authz.Broker(), declare("q"), publish("q", "one"), publish("none", "two"), get("q")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -29,7 +30,7 @@ func TestCountsOutliveVHosts(t *testing.T) {
 			t.Errorf("of a deleted vhost: %+v", r)
 		}
 		d.failNextSync(errors.New("no"))
-		if _, err := e.Do(t.Context(), "/", "", publish("q", "lost")); err == nil {
+		if _, err := e.Do(t.Context(), "/", authz.Broker(), publish("q", "lost")); err == nil {
 			t.Fatal("a failed sync was not noticed")
 		}
 		synctest.Wait()
@@ -44,7 +45,7 @@ func TestChurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk())
 		defer stop(t, e)
-		if _, err := e.Do(t.Context(), "/", "", declare("q")); err != nil {
+		if _, err := e.Do(t.Context(), "/", authz.Broker(), declare("q")); err != nil {
 			t.Fatal(err)
 		}
 		if n := e.Churn(); n != (Churn{}) {

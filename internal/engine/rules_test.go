@@ -11,6 +11,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -229,7 +230,10 @@ func TestAttach(t *testing.T) {
 		e := start(t, newDisk())
 		defer stop(t, e)
 		change(t, e, access.Command{Kind: access.PutUser, User: "u"}, access.Command{Kind: access.PutVHost, VHost: "v"})
-		for _, info := range []ConnInfo{{VHost: "none"}, {VHost: "none", User: "u"}, {VHost: "/", User: "u"}, {VHost: "/", User: "nobody"}} {
+		for _, info := range []ConnInfo{
+			{VHost: "none", Principal: authz.Broker()}, {VHost: "none", Principal: testPrincipal("u")}, {VHost: "/", Principal: testPrincipal("u")},
+			{VHost: "/", Principal: testPrincipal("nobody")}, {VHost: "/"},
+		} {
 			_, err := e.Attach(&client{t: t}, info)
 			var refused *amqp.Error
 			if !errors.As(err, &refused) || refused.Code != amqp.CodeNotAllowed {
@@ -245,12 +249,12 @@ func TestDeleteVHost(t *testing.T) {
 		d := newDisk()
 		e := start(t, d)
 		change(t, e, access.Command{Kind: access.PutVHost, VHost: "v"})
-		if _, err := e.Do(t.Context(), "v", "", declare("work"), publish("work", "m")); err != nil {
+		if _, err := e.Do(t.Context(), "v", authz.Broker(), declare("work"), publish("work", "m")); err != nil {
 			t.Fatal(err)
 		}
 		c := &client{t: t, events: make(chan string, 10)}
 		var err error
-		if c.link, err = e.Attach(c, ConnInfo{VHost: "v"}); err != nil {
+		if c.link, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), VHost: "v"}); err != nil {
 			t.Fatal(err)
 		}
 		other := attach(t, e, "")
@@ -262,12 +266,12 @@ func TestDeleteVHost(t *testing.T) {
 			t.Error("a client of another vhost was stopped")
 		}
 		c.link.Close() // the door does, whatever happened
-		if _, err := e.Do(t.Context(), "v", "", get("work")); err == nil {
+		if _, err := e.Do(t.Context(), "v", authz.Broker(), get("work")); err == nil {
 			t.Error("a deleted vhost answers")
 		}
 		change(t, e, access.Command{Kind: access.PutVHost, VHost: "v"})
 		for range 2 {
-			if _, err := e.Do(t.Context(), "v", "", get("work")); err == nil || !strings.Contains(err.Error(), "NOT_FOUND") {
+			if _, err := e.Do(t.Context(), "v", authz.Broker(), get("work")); err == nil || !strings.Contains(err.Error(), "NOT_FOUND") {
 				t.Errorf("the new vhost has the old one's queue: %v", err)
 			}
 			stop(t, e)
@@ -283,11 +287,11 @@ func TestDo(t *testing.T) {
 		d := newDisk()
 		e := start(t, d)
 		defer stop(t, e)
-		effects, err := e.Do(t.Context(), "/", "guest", declare("work"), publish("work", "m"), get("work"), get("work"))
+		effects, err := e.Do(t.Context(), "/", testPrincipal("guest"), declare("work"), publish("work", "m"), get("work"), get("work"))
 		if err != nil || len(effects) != 2 || effects[0].Kind != vhost.DeliverGot || effects[1].Kind != vhost.DeliverNone {
 			t.Fatalf("%v, %v", effects, err)
 		}
-		_, err = e.Do(t.Context(), "/", "guest", get("none"), publish("work", "after the refusal"))
+		_, err = e.Do(t.Context(), "/", testPrincipal("guest"), get("none"), publish("work", "after the refusal"))
 		var refused *amqp.Error
 		if !errors.As(err, &refused) || refused.Code != amqp.CodeNotFound {
 			t.Errorf("refused with %v", err)
@@ -322,7 +326,7 @@ func TestLookWaitsUntilSafe(t *testing.T) {
 		if err := e.Look(ctx, "/", func(*vhost.VHost) {}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the look has ended: %v", err)
 		}
-		if _, err := e.Do(ctx, "/", "", get("work")); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := e.Do(ctx, "/", authz.Broker(), get("work")); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the command is answered: %v", err)
 		}
 		release()
@@ -360,7 +364,7 @@ func TestAdvance(t *testing.T) {
 		if d := e.Now().Sub(began); d != 5*time.Second {
 			t.Errorf("%s have passed", d)
 		}
-		effects, err := e.Do(t.Context(), "/", "", get("q5"))
+		effects, err := e.Do(t.Context(), "/", authz.Broker(), get("q5"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -421,7 +425,7 @@ func TestWindow(t *testing.T) {
 		defer stop(t, e)
 		c := &client{t: t, events: make(chan string, 1000)}
 		var err error
-		if c.link, err = e.Attach(c, ConnInfo{VHost: "/", Window: 500}); err != nil {
+		if c.link, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), VHost: "/", Window: 500}); err != nil {
 			t.Fatal(err)
 		}
 		c.open()
@@ -448,7 +452,7 @@ func TestGetsWaitForTheWindow(t *testing.T) {
 		defer stop(t, e)
 		c := &client{t: t, events: make(chan string, 1000)}
 		var err error
-		if c.link, err = e.Attach(c, ConnInfo{VHost: "/", Window: 500}); err != nil {
+		if c.link, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), VHost: "/", Window: 500}); err != nil {
 			t.Fatal(err)
 		}
 		c.open()

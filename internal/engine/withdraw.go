@@ -20,17 +20,17 @@ func (r *runner) withdraw() {
 	}
 	r.permitted = view.Version()
 	for _, l := range r.sortedLinks() {
-		if l.info.User == "" {
+		if l.info.Local {
 			continue
 		}
 		if _, ok := view.User(l.info.User); !ok {
 			r.expel(l)
 			continue
 		}
-		p := rights{view: view, user: l.info.User, vhost: r.name}
+		rights := r.rightsOf(l)
 		var lost []vhost.Effect
 		r.vhost.ConsumersOf(l.conn, func(ch vhost.ChannelID, tag, queue string) {
-			if p.queue(access.Read, queue) != nil {
+			if !rights.Read(r.name, queue) {
 				lost = append(lost, vhost.Effect{Kind: vhost.Cancelled, Channel: ch, ConsumerTag: tag})
 			}
 		})

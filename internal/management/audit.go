@@ -122,7 +122,7 @@ func (s *Server) serve(to route, r *request) (answer, error) {
 // note records what a request has done, or is about to.
 func (s *Server) note(r *request, status int, detail []byte) error {
 	d := access.Deed{
-		At: s.engine.Now().UnixMilli(), User: r.caller.shownName(), From: r.RemoteAddr,
+		At: s.engine.Now().UnixMilli(), User: r.caller.Name(), From: r.RemoteAddr,
 		Action: r.Method, Object: s.objectOf(r.Request), Status: uint16(status), Detail: detail,
 	}
 	err := s.auditor.record(r.Context(), d)

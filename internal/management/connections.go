@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -14,7 +13,7 @@ import (
 // connections lists the connections that the caller may see: its own, all of them to those who watch over the node.
 func (r *request) connections() []Connection {
 	all := slices.DeleteFunc(r.server.options.Roster.Connections(), func(c Connection) bool {
-		return !r.caller.may(access.TagMonitoring) && c.User != r.caller.name
+		return !r.caller.SeeOf(c.User)
 	})
 	sortConnections(all)
 	return all
@@ -161,8 +160,8 @@ func deleteConnection(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if c.User != r.caller.name && !r.caller.may(access.TagAdministrator) {
-		return answer{}, notAuthorised("User not authorised to access connection")
+	if err := r.caller.CloseConnection(c.User); err != nil {
+		return answer{}, err
 	}
 	r.server.options.Roster.CloseConnection(c.Name, r.reason())
 	return nothing()
@@ -179,8 +178,8 @@ func getUserConnections(r *request) (answer, error) {
 }
 
 func deleteUserConnections(r *request) (answer, error) {
-	if r.names[0] != r.caller.name && !r.caller.may(access.TagAdministrator) {
-		return answer{}, notAuthorised("Not administrator user")
+	if err := r.caller.CloseConnections(r.names[0]); err != nil {
+		return answer{}, err
 	}
 	for _, c := range r.connections() {
 		if c.User == r.names[0] {

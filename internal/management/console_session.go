@@ -11,6 +11,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 )
 
 // Sessions are how browsers stay logged in: a cookie that no script can read and no page of another origin sends, and a
@@ -107,26 +108,26 @@ func (s *sessions) close(cookie string) {
 }
 
 // session finds who calls by the cookie; nil if there is none, or it is worth nothing any more.
-func (r *request) session() (*session, *access.User) {
+func (r *request) session() *session {
 	cookie, err := r.Cookie(sessionCookie)
 	if err != nil || r.server.options.NoBasicAuth {
-		return nil, nil
+		return nil
 	}
 	found, ok := r.server.sessions.find(cookie.Value, time.Now())
 	if !ok {
-		return nil, nil
+		return nil
 	}
 	user, ok := r.view.User(found.name)
 	if !ok || !bytes.Equal(user.Hash, found.hash) || !access.MayComeFrom(r.server.options.LoopbackUsers, found.name, peerOf(r.Request)) {
 		r.server.sessions.close(cookie.Value)
-		return nil, nil
+		return nil
 	}
-	return &found, user
+	return &found
 }
 
 // logInBySession is logIn by the cookie. A browser is never told to ask for a password itself: the console does.
-func (r *request) logInBySession(asks need) error {
-	found, user := r.session()
+func (r *request) logInBySession(asks authz.Tag) error {
+	found := r.session()
 	if found == nil {
 		return errLogin
 	}
@@ -134,18 +135,18 @@ func (r *request) logInBySession(asks need) error {
 		subtle.ConstantTimeCompare([]byte(r.Header.Get(tokenHeader)), []byte(found.token)) != 1 {
 		return notAuthorised("The header %s does not have the session's token", tokenHeader)
 	}
-	r.caller = caller{name: found.name, user: user}
-	return r.admit(asks)
+	r.enterAs(authz.Principal{User: found.name, From: peerOf(r.Request)})
+	return r.caller.Route(asks)
 }
 
 // getSession shows who is logged in, and with which token changes are asked for. Whoever is not is told so with 200: the
 // console asks before it knows.
 func getSession(r *request) (answer, error) {
-	found, user := r.session()
+	found := r.session()
 	if found == nil {
 		return ok(api.Session{})
 	}
-	r.caller = caller{name: found.name, user: user}
+	r.enterAs(authz.Principal{User: found.name, From: peerOf(r.Request)})
 	return r.showSession(found)
 }
 
@@ -158,7 +159,7 @@ func postSession(r *request) (answer, error) {
 	if err := r.logInAs(name, password, management); err != nil {
 		return answer{}, err
 	}
-	cookie, opened := r.server.sessions.open(name, r.caller.user.Hash, time.Now())
+	cookie, opened := r.server.sessions.open(name, r.passwordHash(name), time.Now())
 	a, err := r.showSession(&opened)
 	a.header = http.Header{"Set-Cookie": {r.cookie(cookie, 0)}}
 	return a, err

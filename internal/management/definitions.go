@@ -14,6 +14,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -146,7 +147,7 @@ func (m *importer) fill(ctx context.Context, name string, d *definitions) error 
 	}
 	for len(commands) > 0 {
 		n := min(len(commands), importPortion)
-		if _, err := m.engine.Do(ctx, name, "", commands[:n]...); err != nil {
+		if _, err := m.engine.Do(ctx, name, authz.Broker(), commands[:n]...); err != nil {
 			return err
 		}
 		commands = commands[n:]

@@ -123,7 +123,7 @@ func getEvents(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	user := r.caller.shownName()
+	user := r.caller.Name()
 	done, ok := r.server.streams.enter(user)
 	if !ok {
 		return answer{}, &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: "too many streams of events; ask now and then instead"}
@@ -206,7 +206,7 @@ func (s *stream) tell(name string) error {
 
 // find finds out what a topic says, or what it said a moment ago to the same user.
 func (s *stream) find(name string) ([]byte, error) {
-	user, now := s.caller.shownName(), time.Now()
+	user, now := s.caller.Name(), time.Now()
 	if text, ok := s.server.streams.recent(user, name, now); ok {
 		return text, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -132,7 +133,7 @@ func BenchmarkDryRun(b *testing.B) {
 	for i := range commands {
 		commands[i] = vhost.Command{Kind: vhost.DeclareQueue, Definition: &vhost.Definition{Name: fmt.Sprintf("queue-%d", i), Durable: true}}
 	}
-	if _, err := d.engine.Do(b.Context(), "/", "", commands...); err != nil {
+	if _, err := d.engine.Do(b.Context(), "/", authz.Broker(), commands...); err != nil {
 		b.Fatal(err)
 	}
 	var look time.Duration

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -60,11 +60,6 @@ func causeNamed(name string) (vhost.Cause, error) {
 		known += ", " + c.String()
 	}
 	return 0, badRequest("unknown cause '%s'; known are %s", name, known[2:])
-}
-
-// reads reports whether the caller may see the messages of a queue, which need not be there any more.
-func (r *request) reads(vhost, queue string) bool {
-	return r.caller.secret || r.view.Allowed(r.caller.name, vhost, access.Read, queue)
 }
 
 // getShelves counts the lost letters of each virtual host.
@@ -136,7 +131,7 @@ func getLostLetters(r *request) (answer, error) {
 			return answer{}, err
 		}
 		for i := range letters {
-			if l := &letters[i]; r.readsLost(r.names[0], &l.History, l.Target, l.Cause) {
+			if l := &letters[i]; r.caller.SeeLost(r.names[0], &l.History, l.Target, l.Cause) {
 				page.Items = append(page.Items, showLostLetter(&letters[i], dialect))
 			}
 		}
@@ -164,7 +159,7 @@ func getLostLetter(r *request) (answer, error) {
 	if err := r.enter(r.names[0]); err != nil {
 		return answer{}, err
 	}
-	if err := r.needRight(officePayload); err != nil {
+	if err := r.caller.NeedWith(authz.Payload); err != nil {
 		return answer{}, err
 	}
 	id, err := r.letterNamed()
@@ -189,8 +184,9 @@ func getLostLetter(r *request) (answer, error) {
 		return answer{}, err
 	case !found:
 		return answer{}, errNotFound
-	case !r.readsLost(r.names[0], &letter.History, letter.Target, letter.Cause):
-		return answer{}, notAuthorised("Access refused.")
+	}
+	if err := r.caller.NeedLost(r.names[0], &letter.History, letter.Target, letter.Cause); err != nil {
+		return answer{}, err
 	}
 	properties, err := amqp.ParseProperties(view.Properties)
 	if err != nil {
@@ -226,8 +222,8 @@ func getHeldLetters(r *request) (answer, error) {
 	if err := r.needQueue(); err != nil {
 		return answer{}, err
 	}
-	if !r.reads(r.names[0], r.names[1]) {
-		return answer{}, notAuthorised("Access refused.")
+	if err := r.caller.NeedRead(r.names[0], r.names[1]); err != nil {
+		return answer{}, err
 	}
 	p, err := onlyPortionOf(r.URL.Query())
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -32,7 +33,7 @@ func (d *dispatch) letters(ids []uint64) error {
 					continue
 				}
 				h := x.History() // which tells the target, too
-				if r.readsLost(r.names[0], h, x.Target, x.Cause) {
+				if r.caller.SeeLost(r.names[0], h, x.Target, x.Cause) {
 					selection.IDs, seen[i] = append(selection.IDs, id), true
 				}
 			}
@@ -95,7 +96,7 @@ func republishLostLetters(r *request) (answer, error) {
 	if err := r.enter(r.names[0]); err != nil {
 		return answer{}, err
 	}
-	if err := r.needRight(officeRedrive); err != nil {
+	if err := r.caller.NeedWith(authz.Redrive); err != nil {
 		return answer{}, err
 	}
 	var body api.PostRepublish
@@ -161,7 +162,7 @@ func deleteLostLetters(r *request) (answer, error) {
 	if err := r.enter(r.names[0]); err != nil {
 		return answer{}, err
 	}
-	if err := r.needRight(officeDiscard); err != nil {
+	if err := r.caller.NeedWith(authz.Discard); err != nil {
 		return answer{}, err
 	}
 	for name := range r.URL.Query() {
@@ -185,7 +186,7 @@ func deleteLostLetter(r *request) (answer, error) {
 	if err := r.enter(r.names[0]); err != nil {
 		return answer{}, err
 	}
-	if err := r.needRight(officeDiscard); err != nil {
+	if err := r.caller.NeedWith(authz.Discard); err != nil {
 		return answer{}, err
 	}
 	id, err := r.letterNamed()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -64,7 +65,7 @@ func (d *door) declare(n int) {
 			Name: fmt.Sprintf("q%d", i), Durable: true, Arguments: amqp.Table{{Name: "x-message-ttl", Value: amqp.Int64(60_000)}},
 		}})
 		if len(commands) == 500 || i == n-1 {
-			if _, err := d.engine.Do(d.t.Context(), "/", "", commands...); err != nil {
+			if _, err := d.engine.Do(d.t.Context(), "/", authz.Broker(), commands...); err != nil {
 				d.t.Fatal(err)
 			}
 			commands = nil

@@ -33,6 +33,6 @@ func putListenerState(r *request) (answer, error) {
 	if err := r.server.options.Suspend(on); err != nil {
 		return answer{}, err
 	}
-	r.server.options.Log.Warn("AMQP listeners", "suspended", on, "by", r.caller.shownName())
+	r.server.options.Log.Warn("AMQP listeners", "suspended", on, "by", r.caller.Name())
 	return nothing()
 }

@@ -10,46 +10,37 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 )
 
-// need is the tag that a route asks for.
-type need string
-
+// The tags that routes ask for.
 const (
-	anybody       need = ""
-	management    need = access.TagManagement
-	policymaker   need = access.TagPolicymaker
-	monitoring    need = access.TagMonitoring
-	administrator need = access.TagAdministrator
+	anybody       = authz.Anybody
+	management    = authz.Management
+	policymaker   = authz.Policymaker
+	monitoring    = authz.Monitoring
+	administrator = authz.Administrator
 )
 
-// A caller is who asks: a user, or who knows the broker's secret. The latter has no name: the engine takes it for the
-// broker itself, whom no permission is denied.
-type caller struct {
-	name   string
-	user   *access.User
-	secret bool
+// enterAs makes a principal the one who asks.
+func (r *request) enterAs(who authz.Principal) { r.caller = r.server.rights(r.view, who) }
+
+// rights are those of a principal by a view.
+func (s *Server) rights(view *access.View, who authz.Principal) authz.Rights {
+	return authz.Of(view, who, s.options.StrictOffice)
 }
 
-func (c *caller) may(tag string) bool { return c.secret || c.user != nil && c.user.ActsAs(tag) }
-
-func (c *caller) shownName() string {
-	if c.secret {
-		return access.LocalAdministrator
+// passwordHash is that of a user who has just logged in.
+func (r *request) passwordHash(name string) []byte {
+	if u, ok := r.view.User(name); ok {
+		return u.Hash
 	}
-	return c.name
-}
-
-func (c *caller) tags() []string {
-	if c.secret {
-		return []string{access.TagAdministrator}
-	}
-	return c.user.Tags
+	return nil
 }
 
 // logIn finds out who calls, and whether the tags suffice. Source: RabbitMQ management API; reference http-api 1.5.
-func (r *request) logIn(asks need) error {
+func (r *request) logIn(asks authz.Tag) error {
 	header := r.Header.Get("Authorization")
 	if header == "" {
 		if _, err := r.Cookie(sessionCookie); err == nil || r.Header.Get(tokenHeader) != "" {
@@ -62,7 +53,7 @@ func (r *request) logIn(asks need) error {
 		if secret == "" || subtle.ConstantTimeCompare([]byte(strings.TrimSpace(token)), []byte(secret)) != 1 {
 			return errLogin
 		}
-		r.caller = caller{secret: true}
+		r.enterAs(authz.Broker())
 		return nil
 	}
 	name, password, ok := r.BasicAuth()
@@ -73,7 +64,7 @@ func (r *request) logIn(asks need) error {
 }
 
 // logInAs is logIn with a name and a password, wherever they were found.
-func (r *request) logInAs(name, password string, asks need) error {
+func (r *request) logInAs(name, password string, asks authz.Tag) error {
 	if r.server.options.NoBasicAuth {
 		return errLogin
 	}
@@ -88,20 +79,8 @@ func (r *request) logInAs(name, password string, asks need) error {
 		return notAuthorised("User can only log in via localhost")
 	}
 	r.view = in // the user may have been made since the request's arrival
-	user, _ := in.User(name)
-	r.caller = caller{name: name, user: user}
-	return r.admit(asks)
-}
-
-// admit makes sure that the tags of the caller, a user, suffice.
-func (r *request) admit(asks need) error {
-	switch {
-	case !r.caller.user.ActsAs(access.TagManagement):
-		return notAuthorised("Not management user")
-	case !r.caller.user.ActsAs(string(asks)):
-		return notAuthorised("Not %s user", asks)
-	}
-	return nil
+	r.enterAs(authz.Principal{User: name, From: peerOf(r.Request)})
+	return r.caller.Route(asks)
 }
 
 // peerOf is where a request comes from; the zero address, which no rule takes for a remote one, only if it came by a

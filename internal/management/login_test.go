@@ -13,7 +13,7 @@ func TestLoginOfAUserJustMade(t *testing.T) {
 	hr.RemoteAddr = d.from
 	r := &request{Request: hr, server: d.server, view: d.engine.Access()}
 	d.want(201, "PUT", "/api/users/new", `{"password":"p","tags":"management"}`)
-	if err := r.logInAs("new", "p", management); err != nil || r.caller.user == nil || r.caller.user.Name != "new" {
+	if err := r.logInAs("new", "p", management); err != nil || r.caller.Principal().User != "new" {
 		t.Errorf("%v, %+v", err, r.caller)
 	}
 }

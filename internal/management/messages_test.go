@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -158,7 +159,7 @@ func TestConnectionsChannelsConsumers(t *testing.T) {
 		{Name: "far", User: "other", VHost: "/"},
 	}
 	d.want(201, "PUT", "/api/queues/%2F/q", "")
-	link, err := d.engine.Attach(client{}, engine.ConnInfo{Name: name, User: "guest", VHost: "/"})
+	link, err := d.engine.Attach(client{}, engine.ConnInfo{Name: name, Principal: authz.Principal{User: "guest"}, VHost: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
@@ -78,13 +79,13 @@ func crowdedServer(b *testing.B, queues, messages int) *Server {
 			}}},
 			vhost.Command{Kind: vhost.BindQueue, Definition: &vhost.Definition{Source: "all", Name: name}})
 	}
-	if _, err := e.Do(b.Context(), "/", "", commands...); err != nil {
+	if _, err := e.Do(b.Context(), "/", authz.Broker(), commands...); err != nil {
 		b.Fatal(err)
 	}
 	mode := amqp.AppendProperties(nil, &amqp.Properties{Has: amqp.FlagDeliveryMode, DeliveryMode: 2})
 	for range messages / queues {
 		publish := vhost.Command{Kind: vhost.Publish, Exchange: []byte("all"), Key: []byte("k"), Properties: mode, Body: []byte("a message")}
-		if _, err := e.Do(b.Context(), "/", "", publish); err != nil {
+		if _, err := e.Do(b.Context(), "/", authz.Broker(), publish); err != nil {
 			b.Fatal(err)
 		}
 	}

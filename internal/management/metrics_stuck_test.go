@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
@@ -66,7 +67,7 @@ func TestMetricsOfStuckDisk(t *testing.T) {
 			Kind: vhost.Publish, Key: []byte("q"), Body: []byte("x"), Properties: amqp.AppendProperties(nil, &amqp.Properties{Has: amqp.FlagDeliveryMode, DeliveryMode: 2}),
 		}
 		declare := vhost.Command{Kind: vhost.DeclareQueue, Definition: &vhost.Definition{Name: "q", Durable: true}}
-		if _, err := e.Do(t.Context(), "/", "", declare, publish); err != nil {
+		if _, err := e.Do(t.Context(), "/", authz.Broker(), declare, publish); err != nil {
 			t.Fatal(err)
 		}
 		const received = `rabbitmq_global_messages_received_total{protocol="amqp091"}`
@@ -75,7 +76,7 @@ func TestMetricsOfStuckDisk(t *testing.T) {
 		disk.hold.Store(&hold)
 		published := make(chan error)
 		go func() {
-			_, err := e.Do(t.Context(), "/", "", publish)
+			_, err := e.Do(t.Context(), "/", authz.Broker(), publish)
 			published <- err
 		}()
 		synctest.Wait()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -120,7 +121,7 @@ func busy(t *testing.T) *door {
 	d.want(201, "PUT", "/api/exchanges/%2F/later", `{"type":"x-delayed-message","arguments":{"x-delayed-type":"fanout"}}`)
 	do := func(commands ...vhost.Command) {
 		t.Helper()
-		if _, err := d.engine.Do(t.Context(), "/", "", commands...); err != nil {
+		if _, err := d.engine.Do(t.Context(), "/", authz.Broker(), commands...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -418,7 +419,7 @@ func TestLabelEscapes(t *testing.T) {
 	// If this fails, the name of a queue breaks the page for all.
 	t.Parallel()
 	d := open(t)
-	if _, err := d.engine.Do(t.Context(), "/", "", vhost.Command{Kind: vhost.DeclareQueue, Definition: &vhost.Definition{Name: "a\"b\\c\nd"}}); err != nil {
+	if _, err := d.engine.Do(t.Context(), "/", authz.Broker(), vhost.Command{Kind: vhost.DeclareQueue, Definition: &vhost.Definition{Name: "a\"b\\c\nd"}}); err != nil {
 		t.Fatal(err)
 	}
 	scrapePage(d, "/metrics/per-object").want(map[string]float64{`rabbitmq_queue_messages{vhost="/",queue="a\"b\\c\nd"}`: 0})

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/search"
 	"github.com/bartleby-mq/bartleby/internal/sift"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -37,7 +38,7 @@ func exportLetters(r *request) (answer, error) {
 	if err := r.enter(r.names[0]); err != nil {
 		return answer{}, err
 	}
-	if err := r.needRight(officePayload); err != nil {
+	if err := r.caller.NeedWith(authz.Payload); err != nil {
 		return answer{}, err
 	}
 	query := r.URL.Query()
@@ -100,8 +101,8 @@ func (r *request) exportFrom(query url.Values) (*spot, error) {
 	if !found {
 		return nil, errNotFound
 	}
-	if !r.reads(s.host, s.Queue) {
-		return nil, notAuthorised("Access refused.")
+	if err := r.caller.NeedRead(s.host, s.Queue); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -134,7 +135,7 @@ func (e *exporter) place(s *spot, f *sift.Filter, newest bool) error {
 // all exports the letters of all places.
 func (e *exporter) all(f *sift.Filter, newest bool) error {
 	r := e.request
-	may := r.maySee(r.names[0])
+	may := r.seeAt(r.names[0])
 	q := search.Query{VHost: r.names[0], Filter: f, Limit: exportLetterMax, May: func(at vhost.Where, lastQueue string) bool {
 		return at.Schedule == "" && may(at, lastQueue) // what waits there has its instant, which no import gives back
 	}}

@@ -13,9 +13,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/sift"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -24,14 +24,17 @@ import (
 // that is declared again counts its messages from 1 again.
 const importedFrom = "x-imported-from"
 
+// A target is what an import knows of an exchange.
+type target struct{ open, topic bool }
+
 // An intake publishes exported letters.
 type intake struct {
 	request  *request
 	origin   bool // each where it was published first
 	exchange string
-	key      *string         // nil: their own
-	there    map[string]bool // whether clients may publish to an exchange, as far as that was asked
-	has      map[string]bool // letters that the queue has already, by where they are from; nil: nobody asked
+	key      *string           // nil: their own
+	there    map[string]target // exchanges that were asked for
+	has      map[string]bool   // letters that the queue has already, by where they are from; nil: nobody asked
 	commands []vhost.Command
 	bytes    int
 	result   api.Imported
@@ -42,7 +45,7 @@ func importLetters(r *request) (answer, error) {
 	if err := r.enter(r.names[0]); err != nil {
 		return answer{}, err
 	}
-	if err := r.needRight(officeRedrive); err != nil {
+	if err := r.caller.NeedWith(authz.Redrive); err != nil {
 		return answer{}, err
 	}
 	in, err := r.intake()
@@ -153,12 +156,12 @@ func (r *request) intake() (*intake, error) {
 		if err := r.needTarget(name, func(v *vhost.VHost) bool { _, found := v.Topology().Queue(name); return found }, "queue"); err != nil {
 			return nil, err
 		}
-		if err := r.needWrite(r.names[0], ""); err != nil {
+		if err := r.caller.NeedWrite(r.names[0], ""); err != nil {
 			return nil, err
 		}
 		if r.flag("once") {
-			if !r.reads(r.names[0], name) {
-				return nil, notAuthorised("Access refused.")
+			if err := r.caller.NeedRead(r.names[0], name); err != nil {
+				return nil, err
 			}
 			return in, in.lookWhatIsThere(name)
 		}
@@ -167,7 +170,7 @@ func (r *request) intake() (*intake, error) {
 		if err := r.needTarget(in.exchange, func(v *vhost.VHost) bool { return v.Topology().Exchange(in.exchange) != nil }, "exchange"); err != nil {
 			return nil, err
 		}
-		return in, r.needWrite(r.names[0], in.exchange)
+		return in, r.caller.NeedWrite(r.names[0], in.exchange)
 	}
 	return in, nil
 }
@@ -227,7 +230,7 @@ func (in *intake) line(text []byte) error {
 	if err != nil {
 		return err
 	}
-	if p.Has&amqp.FlagUserID != 0 && p.UserID != r.caller.name && !r.impersonates() {
+	if p.Has&amqp.FlagUserID != 0 && !r.caller.ImportOf(p.UserID) {
 		return errors.New("the user ID is not yours")
 	}
 	if in.origin {
@@ -258,7 +261,7 @@ func (in *intake) line(text []byte) error {
 	if err := in.needExchange(exchange); err != nil {
 		return err
 	}
-	if !r.mayPublish(r.names[0], exchange, key) {
+	if r.caller.PublishTo(r.names[0], exchange, in.there[exchange].topic, key) != nil {
 		return errors.New("you may not publish to exchange '" + exchange + "' with that key")
 	}
 	c := vhost.Command{
@@ -291,21 +294,22 @@ func markOf(l *api.Exported, p *amqp.Properties, body []byte) (string, error) {
 
 // needExchange refuses a line whose exchange takes nothing from clients: published with others it would end them all.
 func (in *intake) needExchange(name string) error {
-	open, asked := in.there[name]
+	x, asked := in.there[name]
 	if !asked {
 		err := in.request.look(in.request.names[0], func(v *vhost.VHost) {
-			x := v.Topology().Exchange(name)
-			open = name == "" || x != nil && !x.Internal
+			at := v.Topology().Exchange(name)
+			x.open = name == "" || at != nil && !at.Internal
+			x.topic = at != nil && at.Type() == "topic"
 		})
 		if err != nil {
 			return err
 		}
 		if in.there == nil || len(in.there) > problemsMax*problemsMax {
-			in.there = map[string]bool{}
+			in.there = map[string]target{}
 		}
-		in.there[name] = open
+		in.there[name] = x
 	}
-	if !open {
+	if !x.open {
 		return errors.New("there is no exchange '" + name + "' that clients publish to")
 	}
 	return nil
@@ -400,12 +404,9 @@ func withoutHeader(t amqp.Table, name string) (rest amqp.Table) {
 
 // publish publishes what was read, as the broker itself if an administrator asks, so that letters keep their user IDs.
 func (in *intake) publish() error {
-	r, user := in.request, in.request.caller.name
-	if r.caller.may(access.TagAdministrator) {
-		user = ""
-	}
+	r := in.request
 	commands := append([]vhost.Command{{Kind: vhost.SelectConfirms}}, in.commands...)
-	effects, err := r.doAs(user, r.names[0], commands...)
+	effects, err := r.doAs(r.caller.Importer(), r.names[0], commands...)
 	if err != nil {
 		return plainly(err)
 	}
@@ -423,10 +424,4 @@ func (in *intake) publish() error {
 	in.result.Imported += int64(len(in.commands)) - unrouted - refused
 	in.commands, in.bytes = in.commands[:0], 0
 	return nil
-}
-
-// impersonates reports whether the caller may import messages with the user ID of somebody else: who may publish such, and
-// administrators, who bring back what others had published.
-func (r *request) impersonates() bool {
-	return r.caller.may(access.TagAdministrator) || r.caller.user.Tagged(access.TagImpersonator)
 }

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -139,18 +139,6 @@ func (p *paces) of(host string, j *vhost.Job, now time.Time) float64 {
 	}
 }
 
-// seesJob reports whether the caller may see a job: its owner, and whoever may read the messages of its source. Lost letters are
-// from many queues: a job of theirs is seen by those who may move them, or read all queues.
-func (r *request) seesJob(host string, j *vhost.Job) bool {
-	switch {
-	case r.owns(j.User):
-		return true
-	case j.Source.Lost:
-		return r.caller.may(access.TagPolicymaker) || r.readsAll(host)
-	}
-	return r.reads(host, j.Source.Queue)
-}
-
 // getRedrives lists the jobs of a virtual host, the newest first: those that have ended as long as there is room.
 func getRedrives(r *request) (answer, error) {
 	if err := r.enter(r.names[0]); err != nil {
@@ -162,7 +150,7 @@ func getRedrives(r *request) (answer, error) {
 	}
 	var all []api.Redrive
 	for i := range jobs {
-		if r.seesJob(r.names[0], &jobs[i]) {
+		if r.caller.SeeJob(r.names[0], &jobs[i]) {
 			all = append(all, r.showRedrive(r.names[0], &jobs[i]))
 		}
 	}
@@ -185,10 +173,8 @@ func (r *request) job() (j vhost.Job, err error) {
 		return j, err
 	case !found:
 		return j, errNotFound
-	case !r.seesJob(r.names[0], &j):
-		return j, notAuthorised("Access refused.")
 	}
-	return j, nil
+	return j, r.caller.NeedJob(r.names[0], &j)
 }
 
 func getRedrive(r *request) (answer, error) {
@@ -206,18 +192,14 @@ func (r *request) changeJob(c vhost.JobChange) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := r.needOwn("redrive "+r.names[1], j.User); err != nil {
+	may := func(m authz.Machine) error { return r.caller.ChangeJob(m, r.names[0], &j, c.Action) }
+	if err := r.allowed(r.names[0], may); err != nil {
 		return answer{}, err
-	}
-	if c.Action == vhost.JobResume || c.Action == vhost.JobRate {
-		if err := r.mayRun(r.names[0], &j.Order); err != nil {
-			return answer{}, err
-		}
 	}
 	if ended := j.State == vhost.JobDone || j.State == vhost.JobCancelled || j.State == vhost.JobFailed; ended != (c.Action == vhost.JobForget) {
 		return answer{}, &api.Error{Status: http.StatusConflict, Kind: "conflict", Reason: "redrive " + r.names[1] + " is " + j.State.String()}
 	}
-	c.Job, c.Note = j.ID, r.caller.shownName()
+	c.Job, c.Note = j.ID, r.caller.Name()
 	if _, err := r.do(r.names[0], vhost.Command{Kind: vhost.ChangeRedrive, JobChange: &c}); err != nil {
 		return answer{}, plainly(err)
 	}
@@ -245,59 +227,4 @@ func patchRedrive(r *request) (answer, error) {
 		return answer{}, err
 	}
 	return r.changeJob(vhost.JobChange{Action: vhost.JobRate, Rate: rate})
-}
-
-// mayRun refuses whoever may not give an order, as far as that does not depend on single letters: letters are taken from a
-// queue, by the rights of a purge if they are discarded; lost letters are for policymakers, as everywhere.
-func (r *request) mayRun(host string, o *vhost.Order) error {
-	right := officeRedrive
-	if o.Discard {
-		right = officeDiscard
-	}
-	if err := r.needRight(right); err != nil {
-		return err
-	}
-	switch {
-	case o.Source.Lost && !r.caller.may(access.TagPolicymaker):
-		return notAuthorised("Not policymaker user")
-	case o.Source.Lost:
-	case !r.reads(host, o.Source.Queue), o.Discard && !r.mayOn(access.Configure, host, o.Source.Queue):
-		return notAuthorised("Access refused.")
-	}
-	if o.Discard {
-		return nil
-	}
-	switch o.Way {
-	case vhost.WayQueue:
-		return r.needWrite(host, "", o.Queue)
-	case vhost.WayElsewhere:
-		if o.Keys {
-			return r.needWrite(host, o.Exchange)
-		}
-		return r.needWrite(host, o.Exchange, o.Key)
-	}
-	return nil
-}
-
-// needWrite refuses whoever may not publish to an exchange with these keys.
-func (r *request) needWrite(host, exchange string, keys ...string) error {
-	if !r.mayPublish(host, exchange, keys...) {
-		return notAuthorised("Access refused.")
-	}
-	return nil
-}
-
-func (r *request) mayPublish(host, exchange string, keys ...string) bool {
-	if !r.mayOn(access.Write, host, exchange) {
-		return false
-	}
-	if r.caller.secret || !r.view.TopicRestricted(r.caller.name, host, exchange) {
-		return true
-	}
-	for _, k := range keys {
-		if !r.view.TopicAllowed(r.caller.name, host, exchange, access.Write, k) {
-			return false
-		}
-	}
-	return true
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -92,12 +93,9 @@ func (r *request) found(s *spot, fn func(*vhost.VHost, *vhost.Seen) error) error
 	var failed error
 	err = r.look(s.host, func(v *vhost.VHost) {
 		x, ok := v.Find(s.Where, id)
-		switch {
-		case !ok:
+		if !ok {
 			failed = errNotFound
-		case !s.sees(r, &x):
-			failed = notAuthorised("Access refused.")
-		default:
+		} else if failed = r.caller.NeedMessage(s.host, s.Where, &x); failed == nil {
 			failed = fn(v, &x)
 		}
 	})
@@ -109,7 +107,7 @@ func (r *request) found(s *spot, fn func(*vhost.VHost, *vhost.Seen) error) error
 
 // showLetter shows one message. Who may not see payloads gets it without.
 func showLetter(r *request, s *spot) (answer, error) {
-	how, err := r.letterShowing(s.host, r.has(officePayload))
+	how, err := r.letterShowing(s.host, r.caller.MayWith(authz.Payload))
 	if err != nil {
 		return answer{}, err
 	}
@@ -131,7 +129,7 @@ func showLetter(r *request, s *spot) (answer, error) {
 
 // downloadPayload answers with the payload as it is, for a file: no browser is to take it for a page of ours.
 func downloadPayload(r *request, s *spot) (answer, error) {
-	if err := r.needRight(officePayload); err != nil {
+	if err := r.caller.NeedWith(authz.Payload); err != nil {
 		return answer{}, err
 	}
 	var body []byte

@@ -48,13 +48,10 @@ var queueGroups = []string{"source", "queue", "last-queue"}
 // what is said of a queue is for those who may read it.
 func (r *request) mayNote(host, by, value string) error {
 	g, err := r.groupingBy(by)
-	switch {
-	case err != nil:
+	if err != nil || !slices.Contains(queueGroups, g.String()) {
 		return err
-	case slices.Contains(queueGroups, g.String()) && !r.caller.may(access.TagAdministrator) && !r.reads(host, value):
-		return notAuthorised("Access refused.")
 	}
-	return nil
+	return r.caller.NoteOnQueue(host, value)
 }
 
 // getNotes lists the notes of a virtual host that the caller may see, the latest first.
@@ -122,7 +119,7 @@ func putNote(r *request) (answer, error) {
 	old, found := r.view.GlobalParameter(name)
 	if found {
 		n, _ := readNote(old)
-		if err := r.needOwn("the note", n.User); err != nil {
+		if err := r.caller.NeedOwn("the note", n.User); err != nil {
 			return answer{}, err
 		}
 	} else if body.Text != "" {
@@ -140,7 +137,7 @@ func putNote(r *request) (answer, error) {
 		return nothing()
 	}
 	text, err := encode(api.Note{
-		VHost: r.names[0], By: by, Value: value, Text: body.Text, User: r.caller.shownName(), At: iso(r.server.engine.Now().UnixMilli()),
+		VHost: r.names[0], By: by, Value: value, Text: body.Text, User: r.caller.Name(), At: iso(r.server.engine.Now().UnixMilli()),
 	})
 	if err != nil {
 		return answer{}, err
@@ -158,7 +155,7 @@ func (r *request) roomForNote() error {
 	for _, g := range r.view.GlobalParameters() {
 		if n, ok := readNote(g); ok {
 			all++
-			if n.User == r.caller.shownName() {
+			if n.User == r.caller.Name() {
 				own++
 			}
 		}

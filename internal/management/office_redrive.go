@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -22,29 +23,21 @@ func postRedrive(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := r.mayRun(r.names[0], o); err != nil {
+	may := func(m authz.Machine) error { return r.caller.BeginJob(m, r.names[0], o) }
+	if err := r.allowed(r.names[0], may); err != nil {
 		return answer{}, err
 	}
-	if body.DryRun || o.IDs == nil {
-		if err := r.takeTurn(); err != nil {
-			return answer{}, err
-		}
+	if !body.DryRun {
+		return r.begin(o)
 	}
-	kept, err := r.narrow(o)
+	if err := r.takeTurn(); err != nil {
+		return answer{}, err
+	}
+	t, err := r.trial(o)
 	if err != nil {
 		return answer{}, err
 	}
-	if body.DryRun {
-		t, err := r.trial(o)
-		if err != nil {
-			return answer{}, err
-		}
-		if kept > 0 {
-			t.Refused[whyAccess] += int64(kept)
-		}
-		return ok(t)
-	}
-	return r.begin(o)
+	return ok(t)
 }
 
 // begin begins the job, and shows it.
@@ -93,7 +86,7 @@ type begun struct {
 // order reads what a body asks for.
 func (r *request) order(body *api.PostRedrive) (*vhost.Order, error) {
 	o := &vhost.Order{
-		User: r.caller.shownName(), Source: vhost.Where{Queue: body.Source.Queue, Lost: bool(body.Source.Lost)}, Filter: body.Filter,
+		User: r.caller.Name(), Source: vhost.Where{Queue: body.Source.Queue, Lost: bool(body.Source.Lost)}, Filter: body.Filter,
 		Ramp: bool(body.Options.Ramp), StopNoConsumer: bool(body.Options.StopNoConsumer),
 		StripDeaths: bool(body.Options.StripDeaths), DropExpiration: bool(body.Options.DropExpiration),
 	}

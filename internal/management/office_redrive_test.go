@@ -192,7 +192,12 @@ func TestWhoMayRedrive(t *testing.T) {
 	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish", `{"routing_key":"work","payload":"direct","payload_encoding":"string","properties":{}}`)
 	d.take("work", `{"count":1,"ackmode":"reject_requeue_false","encoding":"auto"}`)
 	const back, dry = `{"source":{"queue":"dead"}}`, `{"source":{"queue":"dead"},"dry_run":true}`
-	d.operator("reader", "management", "", "", "^dead$").refused(401, "not_authorised", "Access refused.", "POST", redrives, back)
+	reader := d.operator("reader", "management", "", "", "^dead$")
+	none := decoded[api.Redrive](d, reader.want(202, "POST", redrives, back).Body.Bytes())
+	d.later(10 * time.Millisecond)
+	if none = d.job(none.ID); none.Moved != 0 || none.Refused["access"] != 3 || none.State != "done" {
+		t.Errorf("by one who may not publish: %+v", none)
+	}
 	d.operator("writer", "management", "", ".*", "^work$").refused(401, "not_authorised", "Access refused.", "POST", redrives, back)
 	some := d.operator("some", "management", "", "^orders$", "^dead$")
 	trial := decoded[api.RedriveTrial](d, some.want(200, "POST", redrives, dry).Body.Bytes())
@@ -205,8 +210,8 @@ func TestWhoMayRedrive(t *testing.T) {
 	some.refused(401, "not_authorised", "Access refused.", "POST", redrives, `{"source":{"queue":"dead"},"target":{"to":"elsewhere","exchange":"amq.fanout"}}`)
 	d.redrive(`{"source":{"queue":"dead"},"options":{"rate":1}}`)
 	d.later(time.Millisecond)
-	some.refused(401, "not_authorised", "belongs to user 'guest'", "POST", redrives+"/1/pause", "")
-	d.want(200, "POST", redrives+"/1/cancel", "")
+	some.refused(401, "not_authorised", "belongs to user 'guest'", "POST", redrives+"/2/pause", "")
+	d.want(200, "POST", redrives+"/2/cancel", "")
 	j := decoded[api.Redrive](d, some.want(202, "POST", redrives, back).Body.Bytes())
 	d.later(10 * time.Millisecond)
 	if j = d.job(j.ID); j.Moved+1 != 2 || j.User != "some" {
@@ -215,12 +220,45 @@ func TestWhoMayRedrive(t *testing.T) {
 	if all := read[[]api.Redrive](d.as("writer:p"), redrives); len(all) != 0 {
 		t.Errorf("seen by one who may not read the queue: %+v", all)
 	}
-	d.as("writer:p").refused(401, "not_authorised", "Access refused.", "GET", redrives+"/1", "")
+	d.as("writer:p").refused(401, "not_authorised", "Access refused.", "GET", redrives+"/2", "")
 
 	strict := d.with(func(o *Options) { o.StrictOffice = true })
 	strict.as("some:p").refused(401, "not_authorised", "Not office-redrive user", "POST", redrives, back)
 	strict.operator("tagged", "management,office-redrive", ".*", ".*", ".*").want(202, "POST", redrives, back)
 	strict.as("tagged:p").refused(401, "not_authorised", "Not office-discard user", "POST", redrives, `{"source":{"queue":"dead"},"action":"discard"}`)
+}
+
+func TestJobStopsWithItsUsersRights(t *testing.T) {
+	// If this fails, a job goes on for a user who may not have it any more, or cannot go on when the right is back.
+	t.Parallel()
+	d := office(t, 5)
+	maker := d.operator("maker", "management", "", ".*", "^dead$")
+	slow := decoded[api.Redrive](d, maker.want(202, "POST", redrives, `{"source":{"queue":"dead"},"options":{"rate":10}}`).Body.Bytes())
+	d.later(time.Millisecond)
+	d.want(204, "PUT", "/api/permissions/%2F/maker", `{"configure":"","write":".*","read":"^other$"}`)
+	d.later(150 * time.Millisecond)
+	j := d.job(slow.ID)
+	if j.State != "stopped" || j.Why != "access" || j.Moved == 0 || j.Moved == 5 {
+		t.Errorf("without the right to read: %+v", j)
+	}
+	path := fmt.Sprint(redrives, "/", j.ID, "/resume")
+	maker.refused(401, "not_authorised", "Access refused.", "POST", path, "")
+	d.want(204, "PUT", "/api/permissions/%2F/maker", `{"configure":"","write":".*","read":"^dead$"}`)
+	maker.want(200, "POST", path, "")
+	for range 20 {
+		d.later(100 * time.Millisecond)
+	}
+	if j = d.job(j.ID); j.Moved != 5 {
+		t.Errorf("with the right again: %+v", j)
+	}
+	gone := d.operator("gone", "management", "", ".*", ".*")
+	last := decoded[api.Redrive](d, gone.want(202, "POST", redrives, `{"source":{"queue":"work"},"options":{"rate":1}}`).Body.Bytes())
+	d.later(time.Millisecond)
+	d.want(204, "DELETE", "/api/users/gone", "")
+	d.later(2 * time.Second)
+	if j = d.job(last.ID); j.State != "stopped" || j.Why != "access" {
+		t.Errorf("of a user that is gone: %+v", j)
+	}
 }
 
 func TestJobsBelongToTheirMakers(t *testing.T) {
@@ -337,14 +375,17 @@ func TestWhoMayHandleLostLetters(t *testing.T) {
 	}
 	j := decoded[api.Redrive](d, p.want(202, "POST", redrives, `{"source":{"lost":true},"action":"discard"}`).Body.Bytes())
 	d.later(10 * time.Millisecond)
-	if j = d.job(j.ID); j.Moved != 1 || j.IDs != 1 {
+	if j = d.job(j.ID); j.Moved != 1 {
 		t.Errorf("discarded: %+v", j)
 	}
 	if page := read[api.Letters](d, lost+"/messages"); len(page.Items) != 4 {
 		t.Errorf("left: %+v", page)
 	}
-	p.refused(400, "bad_request", "no letter that is meant", "POST", redrives, `{"source":{"lost":true},"action":"discard"}`)
-	p.refused(401, "not_authorised", "Access refused.", "POST", redrives, `{"source":{"lost":true},"ids":["1"]}`)
+	j = decoded[api.Redrive](d, p.want(202, "POST", redrives, `{"source":{"lost":true},"ids":["1"]}`).Body.Bytes())
+	d.later(10 * time.Millisecond)
+	if j = d.job(j.ID); j.Moved != 0 || j.Refused["access"] != 1 {
+		t.Errorf("named, and not seen: %+v", j)
+	}
 	p.refused(401, "not_authorised", "Access refused.", "GET", lost+"/messages/1", "")
 }
 

@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/sift"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -43,11 +43,8 @@ func resend(r *request, s *spot) (answer, error) {
 	if err := r.readKnown(&body); err != nil {
 		return answer{}, err
 	}
-	if err := r.needRight(officeEdit); err != nil {
+	if err := r.caller.Resend(s.host, s.Where); err != nil {
 		return answer{}, err
-	}
-	if s.Lost && !r.caller.may(access.TagPolicymaker) {
-		return answer{}, notAuthorised("Not policymaker user")
 	}
 	var old original
 	var id uint64
@@ -174,7 +171,7 @@ func (r *request) edited(old *original, body *api.PostResend, s *spot) (*amqp.Pr
 		if err != nil {
 			return nil, nil, err
 		}
-		if given.Has&amqp.FlagUserID != 0 && given.UserID != p.UserID && given.UserID != r.caller.name && !r.caller.secret {
+		if given.Has&amqp.FlagUserID != 0 && given.UserID != p.UserID && !r.caller.EditOf(given.UserID) {
 			return nil, nil, badRequest("the user ID is that of the original, or your own, not '%s'", given.UserID)
 		}
 		given.Headers = withTypesOf(given.Headers, p.Headers)
@@ -252,7 +249,7 @@ func (r *request) tryResend(c *vhost.Command) (resent api.Resent, err error) {
 	if t.Why != 0 {
 		resent.Outcome = t.Why.String()
 	}
-	return resent, r.needWrite(r.names[0], t.Exchange, t.Keys...)
+	return resent, r.allowed(r.names[0], func(m authz.Machine) error { return r.caller.Publish(m, r.names[0], t.Exchange, t.Keys...) })
 }
 
 // whither is what came of a Resend, and the queues to which it went.

@@ -7,26 +7,16 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/search"
 	"github.com/bartleby-mq/bartleby/internal/sift"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// maySee tells a search which letters the caller may see.
-func (r *request) maySee(host string) func(vhost.Where, string) bool {
-	return func(at vhost.Where, lastQueue string) bool {
-		switch {
-		case at.Schedule != "":
-			return r.mayOn(access.Read, host, at.Schedule)
-		case !at.Lost:
-			return r.reads(host, at.Queue)
-		case lastQueue == "": // it was discarded, and had not died
-			return r.readsAll(host)
-		}
-		return r.reads(host, lastQueue)
-	}
+// seeAt tells a search which letters the caller may see.
+func (r *request) seeAt(host string) func(vhost.Where, string) bool {
+	return func(at vhost.Where, lastQueue string) bool { return r.caller.SeeAt(host, at, lastQueue) }
 }
 
 // searchLetters lists a portion of the letters of a virtual host, wherever they are: the newest deaths first, unless the oldest
@@ -54,7 +44,7 @@ func searchLetters(r *request) (answer, error) {
 	}
 	var page api.Letters
 	var unread error
-	q := search.Query{VHost: r.names[0], Filter: f, After: query.Get("after"), Limit: limit, May: r.maySee(r.names[0])}
+	q := search.Query{VHost: r.names[0], Filter: f, After: query.Get("after"), Limit: limit, May: r.seeAt(r.names[0])}
 	if !newest {
 		q.Order = search.Oldest
 	}
@@ -115,7 +105,7 @@ func groupLetters(r *request) (answer, error) {
 		return answer{}, err
 	}
 	index := r.server.options.Index
-	found, err := index.Groups(r.Context(), search.GroupQuery{VHost: r.names[0], By: by, Filter: f, Most: most, May: r.maySee(r.names[0])})
+	found, err := index.Groups(r.Context(), search.GroupQuery{VHost: r.names[0], By: by, Filter: f, Most: most, May: r.seeAt(r.names[0])})
 	if err != nil {
 		return answer{}, err
 	}
@@ -147,7 +137,7 @@ func (r *request) groupingBy(text string) (sift.Grouping, error) {
 		return by, badRequest("%v", err)
 	}
 	if by.Needs()&(sift.Properties|sift.Body) != 0 {
-		return by, r.needRight(officePayload)
+		return by, r.caller.NeedWith(authz.Payload)
 	}
 	return by, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -43,7 +44,7 @@ func (r *request) letterShowing(host string, whole bool) (*showing, error) {
 		}
 	}
 	if whole {
-		if err := r.needRight(officePayload); err != nil {
+		if err := r.caller.NeedWith(authz.Payload); err != nil {
 			return nil, err
 		}
 	}

@@ -6,14 +6,11 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/search"
-	"github.com/bartleby-mq/bartleby/internal/sift"
 	"github.com/bartleby-mq/bartleby/internal/turns"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
-
-// whyAccess is why a letter stays that the caller may not send where it would go. The machine knows nothing of it.
-const whyAccess = "access"
 
 // A dryRun tries an order, as far as a request does.
 type dryRun struct {
@@ -23,6 +20,8 @@ type dryRun struct {
 	budget turns.Budget
 	shelf  vhost.Shelf
 	room   int64 // for lost letters
+
+	machine authz.Machine // of the look under way
 }
 
 // A tried is what came of it.
@@ -49,7 +48,7 @@ func (r *request) trial(o *vhost.Order) (*api.RedriveTrial, error) {
 	}
 	if l := t.listing; l != nil {
 		shown.Index = showIndex(&l.State)
-		if l.Sure && t.whole {
+		if l.Sure && t.whole && r.caller.AllLetters(r.names[0], o) {
 			shown.Found = &l.Matches
 		}
 	}
@@ -79,9 +78,23 @@ func (d *dryRun) further(few *tried) (*tried, error) {
 	return byIndex, nil
 }
 
+// begin has the trial ask for the caller's rights, which stand as they were when the request came.
+func (d *dryRun) begin(t *tried) *tried {
+	t.Rights = d
+	return t
+}
+
+// Order implements vhost.Rights.
+func (d *dryRun) Order(*vhost.Order) error { return nil }
+
+// Letter implements vhost.Rights.
+func (d *dryRun) Letter(o *vhost.Order, x *vhost.Seen) (sees, may bool) {
+	return d.r.caller.Letter(d.machine, d.r.names[0], o, x)
+}
+
 // scan looks at messages as the job would, up to most. It asks for nothing but the machine.
 func (d *dryRun) scan(most uint64) (*tried, error) {
-	t, cursor := &tried{partial: true}, uint64(0)
+	t, cursor := d.begin(&tried{partial: true}), uint64(0)
 	for t.partial && t.Looked < most && !d.budget.Spent() {
 		err := d.look(func(v *vhost.VHost) (refused *amqp.Error) {
 			cursor, t.partial, refused = v.TryRedrive(d.order, d.wall, cursor, trialPortion, &t.RedriveTrial)
@@ -111,7 +124,7 @@ func (d *dryRun) listed() (*tried, error) {
 	if d.order.Newest {
 		slices.Reverse(l.IDs)
 	}
-	t := &tried{listing: l}
+	t := d.begin(&tried{listing: l})
 	left := l.IDs
 	wants := func() bool { return len(left) > 0 && (d.order.Max == 0 || t.Matches < d.order.Max) }
 	for first := true; first || wants() && !d.budget.Spent(); first = false {
@@ -136,6 +149,7 @@ func (d *dryRun) look(fn func(*vhost.VHost) *amqp.Error) error {
 	err := d.r.look(d.r.names[0], func(v *vhost.VHost) {
 		began := time.Now()
 		defer func() { took = time.Since(began) }()
+		d.machine = v
 		refused = fn(v)
 		options, _ := v.Options()
 		d.shelf, d.room = v.Shelf(), options.LostLettersMaxBytes
@@ -155,95 +169,4 @@ func showSample(x *vhost.RedriveSample) api.RedriveSample {
 		shown.Refused = x.Why.String()
 	}
 	return shown
-}
-
-// needsLetters reports whether the right to give an order may depend on the letters that it is about: where they were published,
-// or died.
-func needsLetters(o *vhost.Order) bool {
-	return o.Source.Lost || !o.Discard && (o.Way == vhost.WayOrigin || o.Way == vhost.WayElsewhere && o.Keys)
-}
-
-// narrow leaves in an order the letters for which the caller may give it. For most callers these are all. Of others the order
-// names the letters one by one, since the machine that carries it out asks for nobody's permission; kept is how many are not
-// among them.
-func (r *request) narrow(o *vhost.Order) (kept int, err error) {
-	host := r.names[0]
-	if !needsLetters(o) || (!o.Source.Lost || r.readsAll(host)) && (o.Discard || o.Way == vhost.WayOn || r.writesAll(host)) {
-		return 0, nil
-	}
-	var chosen []uint64
-	choose := func(x *vhost.Seen) {
-		m := x.Sift(sift.Deaths)
-		may := o.Discard || o.Way == vhost.WayOn || o.Way == vhost.WayQueue
-		switch {
-		case may:
-		case o.Way == vhost.WayElsewhere && o.Keys:
-			may = r.mayPublish(host, o.Exchange, m.Keys...)
-		case o.Way == vhost.WayElsewhere:
-			may = r.mayPublish(host, o.Exchange, o.Key)
-		default:
-			may = r.mayPublish(host, m.Exchange, m.Keys...)
-		}
-		if may {
-			chosen = append(chosen, x.ID)
-		} else {
-			kept++
-		}
-	}
-	if o.IDs != nil {
-		err = r.eachNamed(o, choose, &kept)
-	} else {
-		err = r.eachMeant(o, choose, func() bool { return len(chosen) >= vhost.OrderIDsMax || o.Max > 0 && uint64(len(chosen)) >= o.Max })
-	}
-	switch {
-	case err != nil:
-		return 0, err
-	case chosen == nil && kept > 0:
-		return 0, notAuthorised("Access refused.")
-	case chosen == nil: // an order that names none would be about all
-		return 0, badRequest("there is no letter that is meant and that you may see")
-	}
-	o.IDs, o.Filter = chosen, ""
-	return kept, nil
-}
-
-// eachNamed visits the letters that an order names. Those that are not there stay named, and those that the caller may not see
-// are counted.
-func (r *request) eachNamed(o *vhost.Order, visit func(*vhost.Seen), unseen *int) error {
-	s := &spot{host: r.names[0], Where: o.Source}
-	for some := range slices.Chunk(o.IDs, walkNamed) {
-		err := r.look(s.host, func(v *vhost.VHost) {
-			for _, id := range some {
-				x, there := v.Find(s.Where, id)
-				switch {
-				case !there:
-				case s.sees(r, &x):
-					visit(&x)
-				default:
-					*unseen++
-				}
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// eachMeant visits the letters that an order's filter means, until there are enough. It refuses to stop in between.
-func (r *request) eachMeant(o *vhost.Order, visit func(*vhost.Seen), enough func() bool) error {
-	f, err := r.siftBy(o.Filter)
-	if err != nil {
-		return err
-	}
-	w := r.walkThrough(&spot{host: r.names[0], Where: o.Source}, f, 0, o.Newest)
-	err = w.each(func(_ *vhost.VHost, x *vhost.Seen) bool {
-		visit(x)
-		return !enough()
-	})
-	if err == nil && !w.ended && (o.Max == 0 || !enough()) {
-		err = badRequest("your permissions are not for all letters, and there are too many to ask for each: narrow the filter, or name at most %d", vhost.OrderIDsMax)
-	}
-	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/search"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -25,7 +26,7 @@ func manyDead(d *door, n, late int) {
 		}
 		all = append(all, vhost.Command{Kind: vhost.Publish, Key: []byte("full"), Properties: amqp.AppendProperties(nil, &p), Body: []byte("x")})
 	}
-	if _, err := d.server.engine.Do(d.t.Context(), "/", "", all...); err != nil {
+	if _, err := d.server.engine.Do(d.t.Context(), "/", authz.Broker(), all...); err != nil {
 		d.t.Fatal(err)
 	}
 	d.later(time.Second)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 )
 
 // exchangeTypes are what may be declared. Source: AMQP exchange.declare.
@@ -35,7 +36,7 @@ func getOverview(r *request) (answer, error) {
 	for _, h := range r.visible() {
 		all.add(r.server.sumOver(r.Context(), h, w))
 	}
-	if r.caller.may(access.TagMonitoring) { // totals of the node never go back
+	if r.caller.Has(authz.Monitoring) { // totals of the node never go back
 		retired := r.server.engine.Retired()
 		all.stats.addAll(retired.Queues)
 		all.traffic.Add(&retired.Traffic)
@@ -62,7 +63,7 @@ func getOverview(r *request) (answer, error) {
 		},
 		OpPolicyUpdating: !o.NoOperatorPolicyChanges,
 	}
-	if r.caller.may(access.TagMonitoring) {
+	if r.caller.Has(authz.Monitoring) {
 		v.Listeners, v.Contexts = r.server.listeners(), r.server.contexts()
 	}
 	v.DisableStats = r.noStatistics()
@@ -119,7 +120,7 @@ func getWhoAmI(r *request) (answer, error) {
 }
 
 func (r *request) whoAmI() api.WhoAmI {
-	return api.WhoAmI{Name: r.caller.shownName(), Tags: r.caller.tags(), IsInternalUser: true}
+	return api.WhoAmI{Name: r.caller.Name(), Tags: r.caller.Tags(), IsInternalUser: true}
 }
 
 func getVersion(r *request) (answer, error) { return ok(r.server.options.Version) }

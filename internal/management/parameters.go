@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -28,17 +29,13 @@ func getGlobalParameters(r *request) (answer, error) {
 // seesGlobal reports whether the caller may see a global parameter: a note on letters of a virtual host tells what is in them.
 func (r *request) seesGlobal(g *access.GlobalParameter) bool {
 	n, isNote := readNote(g)
-	return !isNote || r.caller.may(access.TagAdministrator) ||
-		r.view.HasAccess(r.caller.name, n.VHost) && r.has(officePayload) && r.mayNote(n.VHost, n.By, n.Value) == nil
+	return !isNote || r.caller.SeeNotes(n.VHost) && r.mayNote(n.VHost, n.By, n.Value) == nil
 }
 
 // mayChangeGlobal refuses to change, as a global parameter, what the broker keeps there for itself: notes, which have an endpoint and
 // an owner.
 func (r *request) mayChangeGlobal(name string) error {
-	if strings.HasPrefix(name, ownPrefix) && !r.caller.may(access.TagAdministrator) {
-		return notAuthorised("Not administrator user")
-	}
-	return nil
+	return r.caller.GlobalParameter(strings.HasPrefix(name, ownPrefix))
 }
 
 func getGlobalParameter(r *request) (answer, error) {
@@ -220,7 +217,7 @@ func putParameter(r *request) (answer, error) {
 	case p.component == optionsComponent && p.name == optionsName:
 		var c vhost.Command
 		if c, err = replaceOptions(body.Value); err == nil {
-			_, err = r.doAs("", p.vhost, c)
+			_, err = r.doAs(authz.Broker(), p.vhost, c)
 		}
 	case p.component == policyComponent:
 		err = badRequest("policies may not be set using this method")
@@ -246,13 +243,13 @@ func deleteParameter(r *request) (answer, error) {
 	case policyComponent:
 		err = badRequest("policies may not be cleared using this method")
 	case operatorComponent:
-		_, err = r.doAs("", p.vhost, vhost.Command{Kind: vhost.ClearPolicy, Policy: &vhost.Policy{Name: p.name, Operator: true}})
+		_, err = r.doAs(authz.Broker(), p.vhost, vhost.Command{Kind: vhost.ClearPolicy, Policy: &vhost.Policy{Name: p.name, Operator: true}})
 	case limitsComponent:
 		err = r.setLimits(p.vhost, json.RawMessage("{}"))
 	case optionsComponent:
 		var c vhost.Command
 		if c, err = replaceOptions(json.RawMessage("{}")); err == nil {
-			_, err = r.doAs("", p.vhost, c)
+			_, err = r.doAs(authz.Broker(), p.vhost, c)
 		}
 	}
 	if err != nil {
@@ -268,8 +265,8 @@ func (r *request) parameter() (parameter, error) {
 	if err := r.enter(p.vhost); err != nil {
 		return p, err
 	}
-	if (p.component == operatorComponent || p.component == limitsComponent) && !r.caller.may(access.TagAdministrator) {
-		return p, notAuthorised("Not administrator user")
+	if err := r.caller.Parameter(p.component == operatorComponent || p.component == limitsComponent); err != nil {
+		return p, err
 	}
 	if p.component == operatorComponent && r.server.options.NoOperatorPolicyChanges {
 		return p, &methodNotAllowed{allow: "GET, HEAD, OPTIONS"}
@@ -286,7 +283,7 @@ func (r *request) setOperatorPolicy(p parameter, value json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.doAs("", p.vhost, vhost.Command{Kind: vhost.SetPolicy, Policy: policy})
+	_, err = r.doAs(authz.Broker(), p.vhost, vhost.Command{Kind: vhost.SetPolicy, Policy: policy})
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -109,7 +110,7 @@ func setPolicy(r *request, operator bool) (answer, error) {
 		r.idle = true
 		return put(created)
 	}
-	if _, err := r.doAs("", r.names[0], vhost.Command{Kind: vhost.SetPolicy, Policy: p}); err != nil {
+	if _, err := r.doAs(authz.Broker(), r.names[0], vhost.Command{Kind: vhost.SetPolicy, Policy: p}); err != nil {
 		return answer{}, plainly(err)
 	}
 	return put(created)
@@ -146,7 +147,7 @@ func clearPolicy(r *request, operator bool) (answer, error) {
 		return answer{}, err
 	}
 	p := &vhost.Policy{Name: r.names[1], Operator: operator}
-	if _, err := r.doAs("", r.names[0], vhost.Command{Kind: vhost.ClearPolicy, Policy: p}); err != nil {
+	if _, err := r.doAs(authz.Broker(), r.names[0], vhost.Command{Kind: vhost.ClearPolicy, Policy: p}); err != nil {
 		return answer{}, err
 	}
 	return nothing()

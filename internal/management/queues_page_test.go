@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -142,7 +143,7 @@ func (d *door) crowd(from, to int) {
 				Name: fmt.Sprintf("orders.customer-%06d", i), Durable: true,
 			}})
 		}
-		if _, err := d.engine.Do(d.t.Context(), "/", "", commands...); err != nil {
+		if _, err := d.engine.Do(d.t.Context(), "/", authz.Broker(), commands...); err != nil {
 			d.t.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/turns"
 )
@@ -70,7 +71,12 @@ func refusal(err error) answer {
 		return answer{status: refused.Status, body: refused, header: http.Header{"Retry-After": {"1"}}}
 	}
 	var refused *api.Error
-	if !errors.As(err, &refused) {
+	var denied *authz.Denied
+	switch {
+	case errors.As(err, &refused):
+	case errors.As(err, &denied):
+		refused = notAuthorised("%s", denied.Reason)
+	default:
 		refused = translate(err)
 	}
 	if reason := withHint(shortened(refused.Reason)); reason != refused.Reason {

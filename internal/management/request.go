@@ -14,6 +14,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/turns"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -27,19 +28,19 @@ type request struct {
 	route    string       // that serves it, as in the table; "" until that is known
 	names    []string     // in the variable segments of the path
 	view     *access.View // as of the request's arrival, or of its login
-	caller   caller
-	turn     *turns.Turn // nil: what is asked for takes none
-	gathers  bool        // it is one of the few that hold a whole list
-	account  account     // of the memory that it takes
-	answered int64       // of that, what the answer takes
-	detail   []byte      // JSON for the audit log, instead of the body; nil: the body
-	idle     bool        // what was asked for was so already
-	fields   string      // shown unless the query asks for columns, with commas between; empty: all
+	caller   authz.Rights // of who asks
+	turn     *turns.Turn  // nil: what is asked for takes none
+	gathers  bool         // it is one of the few that hold a whole list
+	account  account      // of the memory that it takes
+	answered int64        // of that, what the answer takes
+	detail   []byte       // JSON for the audit log, instead of the body; nil: the body
+	idle     bool         // what was asked for was so already
+	fields   string       // shown unless the query asks for columns, with commas between; empty: all
 }
 
 // takeTurn has the request wait for its turn among those of all users while messages flow, and its context carry it.
 func (r *request) takeTurn() error {
-	ctx, turn, err := r.server.share.Begin(r.Context(), r.caller.shownName())
+	ctx, turn, err := r.server.share.Begin(r.Context(), r.caller.Name())
 	if err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func (r *request) wholeBody() ([]byte, error) {
 
 // take counts memory that the request takes until it is answered.
 func (r *request) take(bytes int64) error {
-	r.account.budget, r.account.user = &r.server.memory, r.caller.shownName()
+	r.account.budget, r.account.user = &r.server.memory, r.caller.Name()
 	return r.account.take(r.Context(), bytes)
 }
 
@@ -217,6 +218,15 @@ func (r *request) look(name string, fn func(*vhost.VHost)) error {
 	return r.late(name, look(ctx, r.server.engine, name, fn))
 }
 
+// allowed asks a rule that looks at a virtual host.
+func (r *request) allowed(name string, may func(authz.Machine) error) error {
+	var denied error
+	if err := r.look(name, func(v *vhost.VHost) { denied = may(v) }); err != nil {
+		return err
+	}
+	return denied
+}
+
 // late says of a virtual host that has not answered in time why it has not.
 func (r *request) late(name string, err error) error {
 	if !errors.Is(err, context.DeadlineExceeded) || r.Context().Err() != nil {
@@ -227,14 +237,14 @@ func (r *request) late(name string, err error) error {
 
 // do runs commands in a virtual host with the caller's permissions.
 func (r *request) do(name string, commands ...vhost.Command) ([]vhost.Effect, error) {
-	return r.doAs(r.caller.name, name, commands...)
+	return r.doAs(r.caller.Principal(), name, commands...)
 }
 
-// doAs runs commands with the permissions of user, "" being the broker itself.
-func (r *request) doAs(user, name string, commands ...vhost.Command) ([]vhost.Effect, error) {
+// doAs runs commands with the rights of a principal.
+func (r *request) doAs(who authz.Principal, name string, commands ...vhost.Command) ([]vhost.Effect, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), commandPatience)
 	defer cancel()
-	effects, err := r.server.engine.Do(ctx, name, user, commands...)
+	effects, err := r.server.engine.Do(ctx, name, who, commands...)
 	return effects, r.late(name, err)
 }
 
@@ -256,7 +266,7 @@ func (r *request) visible() []*access.VHost {
 }
 
 func (r *request) sees(vhost string) bool {
-	return r.caller.may(access.TagMonitoring) || r.view.HasAccess(r.caller.name, vhost)
+	return r.caller.See(vhost)
 }
 
 // shown is the one virtual host that is named, or else all that are visible.
@@ -289,10 +299,7 @@ func (r *request) enter(name string) error {
 		}
 		return err
 	}
-	if !r.caller.secret && !r.view.HasAccess(r.caller.name, name) {
-		return notAuthorised("User not authorised to access virtual host")
-	}
-	return nil
+	return r.caller.NeedEnter(name)
 }
 
 // down reports whether a virtual host has stopped: lists pass over it.

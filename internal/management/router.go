@@ -1,6 +1,7 @@
 package management
 
 import (
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"maps"
 	"net/http"
 	"slices"
@@ -14,7 +15,7 @@ type endpoint func(r *request) (answer, error)
 type route struct {
 	method string
 	path   string
-	need   need
+	need   authz.Tag
 	serve  endpoint
 }
 

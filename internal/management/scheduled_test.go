@@ -12,6 +12,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -187,7 +188,7 @@ func TestScanIsBounded(t *testing.T) {
 		p := amqp.Properties{Has: amqp.FlagHeaders, Headers: headers}
 		commands = append(commands, vhost.Command{Kind: vhost.Publish, Exchange: []byte("later"), Properties: amqp.AppendProperties(nil, &p)})
 	}
-	if _, err := d.engine.Do(t.Context(), "/", "", commands...); err != nil {
+	if _, err := d.engine.Do(t.Context(), "/", authz.Broker(), commands...); err != nil {
 		t.Fatal(err)
 	}
 	query := url.Values{"header": {fmt.Sprint("n:", n-1)}}

@@ -126,11 +126,6 @@ func getVHostSchedules(r *request) (answer, error) {
 	return ok(shown)
 }
 
-// mayOn reports whether the caller has a permission on an exchange, which need not be there any more.
-func (r *request) mayOn(op access.Operation, vhost, exchange string) bool {
-	return r.caller.secret || r.view.Allowed(r.caller.name, vhost, op, exchange)
-}
-
 // purgeSchedule ends all that waits in a delayed exchange.
 func purgeSchedule(r *request) (answer, error) {
 	room, err := r.enterSchedule(access.Write)

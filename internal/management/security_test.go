@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -18,7 +19,7 @@ func TestEveryRouteAsksForItsTag(t *testing.T) {
 	// If this fails, somebody without the tag for it, without a password, or with a wrong one, is served.
 	t.Parallel()
 	d := open(t)
-	levels := []need{"", management, policymaker, monitoring, administrator}
+	levels := []authz.Tag{"", management, policymaker, monitoring, administrator}
 	for _, tag := range levels {
 		d.want(201, "PUT", "/api/users/u"+string(tag), fmt.Sprintf(`{"password":"p","tags":%q}`, tag))
 		d.want(201, "PUT", "/api/permissions/%2F/u"+string(tag), `{"configure":".*","write":".*","read":".*"}`)

@@ -68,7 +68,7 @@ func TestWhatTakesNoTurn(t *testing.T) {
 		{"GET", "/api/x/scheduled", ""}, {"GET", "/api/x/scheduled/%2F", ""}, {"GET", late, ""}, {"GET", "/api/x/lint", ""},
 		{"GET", "/api/x/lint/%2F", ""}, {"GET", "/api/x/topology/%2F", ""}, {"GET", "/api/x/paths/%2F/dead", ""},
 		{"PUT", "/api/x/dry-run/policies/%2F/p", `{"pattern":".","definition":{"max-length":1}}`}, {"DELETE", "/api/x/dry-run/policies/%2F/p", ""},
-		{"POST", redrives, `{"source":{"queue":"dead"},"dry_run":true,"ids":["` + id + `"]}`}, {"POST", redrives, `{"source":{"queue":"dead"},"filter":"header.n:2"}`},
+		{"POST", redrives, `{"source":{"queue":"dead"},"dry_run":true,"ids":["` + id + `"]}`},
 		{"POST", letters + "/import?queue=work&once=true", ""},
 	} {
 		if w := d.want(503, c.method, c.path, c.body); w.Header().Get("Retry-After") != "1" ||
@@ -82,6 +82,7 @@ func TestWhatTakesNoTurn(t *testing.T) {
 	}{
 		{200, "GET", redrives, ""}, {200, "GET", named, ""}, {200, "POST", named + "/pause", ""}, {200, "PATCH", named, `{"rate":5}`},
 		{200, "POST", named + "/resume", ""}, {200, "POST", named + "/cancel", ""}, {204, "DELETE", named, ""},
+		{202, "POST", redrives, `{"source":{"queue":"dead"},"filter":"header.n:2","max":1}`},
 		{202, "POST", redrives, `{"source":{"queue":"dead"},"ids":["` + id + `"],"target":{"to":"queue","queue":"work"}}`},
 		{404, "GET", deadLetters + "/99", ""}, {404, "GET", deadLetters + "/99/payload", ""}, {404, "POST", deadLetters + "/99/resend", "{}"},
 		{200, "DELETE", "/api/x/lost-letters/%2F", ""}, {404, "DELETE", "/api/x/lost-letters/%2F/1", ""},

@@ -8,6 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -42,7 +43,7 @@ func getVHostOptions(r *request) (answer, error) {
 // setOptions changes the options of a virtual host. The tags were checked with the route; there is no other
 // permission for it, as there is none for policies.
 func (r *request) setOptions(options amqp.Table) (answer, error) {
-	_, err := r.doAs("", r.names[0], setOptions(options))
+	_, err := r.doAs(authz.Broker(), r.names[0], setOptions(options))
 	if err != nil {
 		return answer{}, plainly(err)
 	}

@@ -99,8 +99,8 @@ func putVHost(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, plainly(err)
 	}
-	if created && !r.caller.secret {
-		_, err = r.change(access.Command{Kind: access.SetPermission, User: r.caller.name, VHost: name, Configure: ".*", Write: ".*", Read: ".*"})
+	if who := r.caller.Principal(); created && !who.Local {
+		_, err = r.change(access.Command{Kind: access.SetPermission, User: who.User, VHost: name, Configure: ".*", Write: ".*", Read: ".*"})
 		if err != nil && codeOf(err) != amqp.CodeNotFound { // the user may be gone by now
 			return answer{}, err
 		}
@@ -234,7 +234,7 @@ func getUserLimits(r *request) (answer, error) {
 	}
 	var all []api.UserLimits
 	for _, u := range users {
-		if len(u.Limits) > 0 && (r.caller.may(access.TagAdministrator) || u.Name == r.caller.name) {
+		if len(u.Limits) > 0 && r.caller.SeeLimits(u.Name) {
 			all = append(all, api.UserLimits{User: u.Name, Value: showLimits(u.Limits)})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -37,8 +38,8 @@ func (r *request) enterSchedule(ops ...access.Operation) (*room, error) {
 	}
 	w := &room{vhost: r.names[0], exchange: r.names[1]}
 	for _, op := range ops {
-		if !r.mayOn(op, w.vhost, w.exchange) {
-			return nil, notAuthorised("Access refused.")
+		if err := r.caller.NeedFor(op, w.vhost, w.exchange); err != nil {
+			return nil, err
 		}
 	}
 	var there, delayed bool
@@ -65,8 +66,8 @@ func (r *request) enterQueue() (*room, error) {
 		return nil, err
 	}
 	w := &room{vhost: r.names[0], queue: r.names[1]}
-	if !r.reads(w.vhost, w.queue) {
-		return nil, notAuthorised("Access refused.")
+	if err := r.caller.NeedRead(w.vhost, w.queue); err != nil {
+		return nil, err
 	}
 	err := r.look(w.vhost, func(v *vhost.VHost) { w.id, _ = v.Topology().Queue(w.queue) })
 	w.ahead = r.server.ahead(w.vhost)
@@ -132,7 +133,7 @@ func (r *request) listWaiting(w *room) (answer, error) {
 	}
 	var how *taking
 	if query.Get("payload") == "true" {
-		if err := r.needRight(officePayload); err != nil {
+		if err := r.caller.NeedWith(authz.Payload); err != nil {
 			return answer{}, err
 		}
 		if how, err = showingOf(query); err != nil {
@@ -181,7 +182,7 @@ func (r *request) showWaiting(w *room, x *waiting, how *taking) api.Waiting {
 		Exchange: w.exchange, RoutingKey: string(x.view.RoutingKey), MessageID: text(x.properties.MessageID),
 		PayloadBytes: len(x.view.Body),
 	}
-	if r.has(officePayload) {
+	if r.caller.MayWith(authz.Payload) {
 		shown.Properties = editable(&x.properties)
 	}
 	if w.queue != "" {
@@ -208,7 +209,7 @@ func (r *request) showOne(find naming) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := r.needRight(officePayload); err != nil {
+	if err := r.caller.NeedWith(authz.Payload); err != nil {
 		return answer{}, err
 	}
 	id, err := find(r, w, r.names[2])

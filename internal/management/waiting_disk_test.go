@@ -11,6 +11,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
@@ -52,7 +53,7 @@ func TestStatisticsWhileTheDiskIsFull(t *testing.T) {
 		}
 		published := make(chan error, 1)
 		go func() {
-			_, err := e.Do(context.Background(), "/", "", batch...)
+			_, err := e.Do(context.Background(), "/", authz.Broker(), batch...)
 			published <- err
 		}()
 		synctest.Wait()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/sift"
 )
 
@@ -77,7 +78,7 @@ func (r *request) filterOf(query url.Values) (*filter, error) {
 		return nil, badRequest("at most %d headers can be asked for", criteriaMax)
 	}
 	if len(query["header"]) > 0 {
-		if err := r.needRight(officePayload); err != nil {
+		if err := r.caller.NeedWith(authz.Payload); err != nil {
 			return nil, err
 		}
 	}
@@ -98,7 +99,7 @@ func (r *request) filterIn(body *api.WaitingFilter) (*filter, error) {
 		return nil, badRequest("at most %d headers can be asked for", criteriaMax)
 	}
 	if len(body.Headers) > 0 {
-		if err := r.needRight(officePayload); err != nil {
+		if err := r.caller.NeedWith(authz.Payload); err != nil {
 			return nil, err
 		}
 	}

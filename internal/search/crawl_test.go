@@ -12,6 +12,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/sift"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -183,7 +184,7 @@ func TestVirtualHosts(t *testing.T) {
 		for range n {
 			commands = append(commands, vhost.Command{Kind: vhost.Publish, Key: []byte("q"), Properties: amqp.AppendProperties(nil, &amqp.Properties{}), Body: []byte("x")})
 		}
-		if _, err := w.e.Do(context.Background(), "v", "", commands...); err != nil {
+		if _, err := w.e.Do(context.Background(), "v", authz.Broker(), commands...); err != nil {
 			t.Fatal(err)
 		}
 		w.crawl()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/sift"
@@ -108,7 +109,7 @@ func (w *world) crawl() {
 
 func (w *world) do(commands ...vhost.Command) {
 	w.t.Helper()
-	if _, err := w.e.Do(context.Background(), "/", "", commands...); err != nil {
+	if _, err := w.e.Do(context.Background(), "/", authz.Broker(), commands...); err != nil {
 		w.t.Fatal(err)
 	}
 }

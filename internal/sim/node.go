@@ -38,7 +38,7 @@ func (w *world) stamp() vhost.Stamp {
 	const ms = 1_000_000
 	return vhost.Stamp{
 		Now: deadline.Instant(w.clock / ms), From: deadline.Instant((w.clock + ms - 1) / ms),
-		Wall: deadline.Instant((w.clock + w.skew) / ms), Index: w.next, Entropy: w.dice.Uint64(),
+		Wall: deadline.Instant((w.clock + w.skew) / ms), Index: w.next, Entropy: w.dice.Uint64(), Rights: rights{w},
 	}
 }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
@@ -20,11 +21,37 @@ type sent struct {
 	came []*entry
 }
 
+// clerk is a user of jobs whose rights come and go, and who may not take all letters. Any other user may do everything.
+const clerk = "clerk"
+
+// rights are those of the users of jobs.
+type rights struct{ w *world }
+
+// Order implements vhost.Rights.
+func (r rights) Order(o *vhost.Order) error {
+	if o.User == clerk && r.w.revoked {
+		return errors.New("revoked")
+	}
+	return nil
+}
+
+// Letter implements vhost.Rights.
+func (r rights) Letter(o *vhost.Order, x *vhost.Seen) (sees, may bool) { return clerkMay(o.User, x.ID) }
+
+// clerkMay tells which letters a user sees and may take.
+func clerkMay(user string, id uint64) (sees, may bool) {
+	sees = user != clerk || id%5 != 0
+	return sees, sees && (user != clerk || id%3 != 0)
+}
+
 // redrive draws a job, a change of one, or a message that is sent anew.
 func (w *world) redrive() vhost.Command {
 	source := vhost.Where{Queue: w.queueName()}
 	if w.chance(5) {
 		source = vhost.Where{Lost: true}
+	}
+	if w.chance(6) {
+		w.revoked = !w.revoked
 	}
 	switch w.dice.IntN(7) {
 	case 0, 1:
@@ -37,6 +64,9 @@ func (w *world) redrive() vhost.Command {
 	o := &vhost.Order{
 		User: "somebody", Source: source, Discard: w.chance(4), Newest: w.chance(4), Rate: w.rate(), Ramp: w.chance(2),
 		StopNoConsumer: w.chance(8), StripDeaths: w.chance(6), DropExpiration: w.chance(4), Keys: w.chance(3),
+	}
+	if w.chance(3) {
+		o.User = clerk
 	}
 	if w.chance(4) {
 		o.Max = 1 + w.dice.Uint64N(4)
@@ -192,6 +222,8 @@ func (w *world) jobProgressed(st *step, f *vhost.Fact) {
 		w.violate(Redrive, "job %d says that it moved %d letters, after %d; %d left", j.ID, now.Moved, p.Moved, len(st.sent))
 	case len(st.sent) > 0 && p.State != vhost.JobRunning && p.State != vhost.JobWatching:
 		w.violate(Redrive, "job %d moved %d letters, and was %s", j.ID, len(st.sent), p.State)
+	case len(st.sent) > 0 && j.User == clerk && w.revoked:
+		w.violate(Redrive, "job %d moved %d letters, and its user may not have it", j.ID, len(st.sent))
 	case j.Max > 0 && now.Moved > j.Max:
 		w.violate(Redrive, "job %d moved %d letters of at most %d", j.ID, now.Moved, j.Max)
 	case now.Quota > 0 && now.Moved > now.Quota:
@@ -235,7 +267,10 @@ func (w *world) checkRate(st *step, j *job, now *vhost.Job) {
 // checkSent looks at one letter that a job has moved.
 func (w *world) checkSent(st *step, j *job, x *sent) {
 	e := x.from
+	_, may := clerkMay(j.User, uint64(e.seq)+1)
 	switch {
+	case !may:
+		w.violate(Redrive, "job %d took message %d out of %q, which its user may not take", j.ID, e.message, e.line.name)
 	case j.Source.Lost != (e.line == w.live.shelf) || !j.Source.Lost && e.line.name != j.Source.Queue:
 		w.violate(Redrive, "job %d took message %d out of %q", j.ID, e.message, e.line.name)
 	case e.state != queue.Ready:

@@ -146,6 +146,7 @@ type world struct {
 	messages      map[uint64]*message    // published, by number
 	contents      map[place.Ref]content  // what a record or a history holds
 	backs         map[vhost.JobID]uint64 // letters of jobs that died again
+	revoked       bool                   // the clerk may have no jobs now
 	jobRecoveries map[vhost.JobID]int    // Recoveries when they began
 	ways          map[place.Ref]way      // by which a letter with that history came
 	tallies       []tally                // made by the open batch

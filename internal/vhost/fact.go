@@ -14,6 +14,7 @@ type Stamp struct {
 	Wall    deadline.Instant // the wall clock: only for instants that clients name, and x-death's time
 	Index   place.Index      // of the batch that these facts will be in
 	Entropy uint64           // fresh bits: generated names
+	Rights  Rights           // of the users of jobs; nil: they may do everything
 }
 
 // at is when in vhost time a client's instant is: exactly, where both are the same, and else not before it.

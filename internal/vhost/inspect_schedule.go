@@ -80,6 +80,15 @@ func (v *VHost) ScheduleNamed(exchange string) (id QueueID, messages int, ok boo
 	return q.id, q.waiting(), true
 }
 
+// ScheduleName is the name of the delayed exchange, or of the queue, in which messages with such IDs wait; "" if it is gone.
+func (v *VHost) ScheduleName(id QueueID) (name string, queue bool) {
+	q := v.queues[id]
+	if q == nil {
+		return "", false
+	}
+	return q.object.Name, q.schedule == nil
+}
+
 // ScheduledUnder finds the message that a key means in a delayed exchange: what waits under it, or the last that did, as far
 // as that is remembered.
 func (v *VHost) ScheduledUnder(exchange, key string) (ScheduledID, bool) {

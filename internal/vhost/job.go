@@ -9,6 +9,15 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/sift"
 )
 
+// Rights tell what the users of jobs may do now. A job is decided by them and not by those of when it began. They are not
+// in the log: what was decided is.
+type Rights interface {
+	// Order is why the user of an order may not have it carried out, nil if the user may.
+	Order(o *Order) error
+	// Letter tells whether the user of an order sees a message of its source, and may have it taken.
+	Letter(o *Order, x *Seen) (sees, may bool)
+}
+
 // JobID numbers the jobs of a virtual host, from 1. 0 is none.
 type JobID uint64
 
@@ -105,6 +114,7 @@ const (
 	WhyQueue                   // the queue is not there
 	WhyUnknown                 // there is no such letter
 	WhyBusy                    // a consumer has it, it waits, or it is held
+	WhyAccess                  // the user of the job may not see it, or not publish it where it would go
 	whys
 )
 
@@ -113,11 +123,13 @@ func (w Why) String() string {
 	if w >= whys {
 		return "unknown"
 	}
-	return [whys]string{"", "no_exchange", "no_route", "refused", "no_queue", "unknown", "busy"}[w]
+	return [whys]string{"", "no_exchange", "no_route", "refused", "no_queue", "unknown", "busy", "access"}[w]
 }
 
 // Whys lists the reasons.
-func Whys() []Why { return []Why{WhyExchange, WhyRoute, WhyRefused, WhyQueue, WhyUnknown, WhyBusy} }
+func Whys() []Why {
+	return []Why{WhyExchange, WhyRoute, WhyRefused, WhyQueue, WhyUnknown, WhyBusy, WhyAccess}
+}
 
 // Progress is how far a job has come.
 type Progress struct {

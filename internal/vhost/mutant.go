@@ -55,6 +55,10 @@ const (
 	MutantJobHurry Mutant = "job-hurry"
 	// MutantJobGreedy lets jobs take what came after they began.
 	MutantJobGreedy Mutant = "job-greedy"
+	// MutantJobUnasked lets jobs go on whose user may not have them any more.
+	MutantJobUnasked Mutant = "job-unasked"
+	// MutantJobAnyLetter lets jobs take letters that their user may not take.
+	MutantJobAnyLetter Mutant = "job-any-letter"
 	// MutantForgetBack does not count what came back.
 	MutantForgetBack Mutant = "forget-back"
 	// MutantForgetResume lets what waits wait for ever.

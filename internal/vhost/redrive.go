@@ -258,6 +258,11 @@ func (o *Order) Sample(p *Progress) uint64 {
 
 // portion moves some letters of a running job.
 func (v *VHost) portion(s *Stamp, j *job, p *Progress, out *Outcome) int {
+	if v.denied(s, j) {
+		p.State, p.Note = JobStopped, noteAccess
+		v.progress(s, j, p, out)
+		return 1
+	}
 	source := v.whereabouts(j.Source)
 	if source == nil {
 		p.State, p.Note, p.Ended = JobFailed, WhyQueue.String(), s.Wall
@@ -305,6 +310,14 @@ func (v *VHost) portion(s *Stamp, j *job, p *Progress, out *Outcome) int {
 		v.wakeJob(j, v.nextPortion(s, j, p))
 	}
 	return 1 + int(p.Moved-moved)/2 + int(p.Looked-looked)/8
+}
+
+// noteAccess is why a job stops whose user may not have it any more.
+const noteAccess = "access"
+
+// denied reports whether the user of a job may not have it any more.
+func (v *VHost) denied(s *Stamp, j *job) bool {
+	return s.Rights != nil && s.Rights.Order(&j.Order) != nil && v.mutant != MutantJobUnasked
 }
 
 // allowance is how many letters a job may move now.
@@ -384,7 +397,7 @@ func (v *VHost) more(source *queueState, j *job, p *Progress) (more bool) {
 
 // tryOne moves one letter, if it is one of those that the job is about.
 func (v *VHost) tryOne(s *Stamp, j *job, p *Progress, source *queueState, seq queue.Seq, out *Outcome) {
-	x, why := v.chosen(j, source, seq)
+	x, why := v.chosen(s.Rights, j, source, seq)
 	switch {
 	case why != 0:
 		p.Refused[why]++
@@ -411,8 +424,8 @@ func (v *VHost) tryOne(s *Stamp, j *job, p *Progress, source *queueState, seq qu
 	}
 }
 
-// chosen shows a message that a job is about, nil if it is not, and why not if it was named.
-func (v *VHost) chosen(j *job, source *queueState, seq queue.Seq) (*Seen, Why) {
+// chosen shows a message that a job is about, nil if it is not, and why it stays if it was named, or seen.
+func (v *VHost) chosen(rights Rights, j *job, source *queueState, seq queue.Seq) (*Seen, Why) {
 	e := source.messages.Entry(seq)
 	switch {
 	case e == nil && j.IDs != nil:
@@ -433,7 +446,16 @@ func (v *VHost) chosen(j *job, source *queueState, seq queue.Seq) (*Seen, Why) {
 			return nil, 0
 		}
 	}
-	return &x, 0
+	if rights == nil || v.mutant == MutantJobAnyLetter {
+		return &x, 0
+	}
+	switch sees, may := rights.Letter(&j.Order, &x); {
+	case may:
+		return &x, 0
+	case sees || j.IDs != nil:
+		return nil, WhyAccess
+	}
+	return nil, 0
 }
 
 // weight is about how many octets a filter looks through to know of a message.

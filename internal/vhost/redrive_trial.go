@@ -17,6 +17,7 @@ type RedriveTrial struct {
 	Bytes           int64             // of the records that match
 	There           int               // messages in the source, at the last look
 	Sample          []RedriveSample
+	Rights          Rights // of the user of the order; nil: the user may do everything
 
 	bodies map[string]int64 // octets that would go into each
 }
@@ -102,7 +103,7 @@ func (v *VHost) tryAll(j *job, source *queueState, all []queue.Seq, wall int64, 
 func (t *RedriveTrial) wants(o *Order) bool { return o.Max == 0 || t.Matches < o.Max }
 
 func (v *VHost) tryTrial(s *Stamp, j *job, source *queueState, seq queue.Seq, t *RedriveTrial) {
-	x, why := v.chosen(j, source, seq)
+	x, why := v.chosen(t.Rights, j, source, seq)
 	switch {
 	case why != 0:
 		t.note(RedriveSample{ID: uint64(seq) + 1, Why: why})

@@ -81,6 +81,8 @@ var mutants = []mutant{
 	{"vhost: leave what a job sent back where it was", sim.Options{VHost: vhost.MutantSendTwice}, sim.Redrive},
 	{"vhost: let a job go as fast as it can", sim.Options{VHost: vhost.MutantJobHurry}, sim.Redrive},
 	{"vhost: let a job take what came later", sim.Options{VHost: vhost.MutantJobGreedy}, sim.Redrive},
+	{"vhost: let a job go on without the right to it", sim.Options{VHost: vhost.MutantJobUnasked}, sim.Redrive},
+	{"vhost: let a job take what its user may not", sim.Options{VHost: vhost.MutantJobAnyLetter}, sim.Redrive},
 	{"vhost: forget what came back", sim.Options{VHost: vhost.MutantForgetBack}, sim.Redrive},
 	{"vhost: let wait for ever", sim.Options{VHost: vhost.MutantForgetResume}, sim.Waiting},
 	{"vhost: let wait too short", sim.Options{VHost: vhost.MutantShortWait}, sim.Waiting},

@@ -1,0 +1,282 @@
+// Package authz decides who may do what. It is the only place with rules about rights: the frontends and the engine ask
+// it, and carry no rule of their own.
+//
+// Whoever asks is a Principal. Of a Principal and a view of the users, permissions and topic permissions come Rights,
+// with a method for each action. What no rule allows is denied: a command kind without a rule is refused to everybody
+// but the broker itself, and so is a route of the HTTP API that names no tag.
+//
+// The rules of AMQP are RabbitMQ's. Source: RabbitMQ access-control; reference policies-and-permissions 10, 11.
+package authz
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+)
+
+// A Principal is who asks for something.
+type Principal struct {
+	User  string     // the name; "" if Local
+	Local bool       // the broker itself, or a client that has the secret of its data directory: nothing is denied
+	From  netip.Addr // where the login came from; invalid: from a Unix socket, or from inside the broker
+	Until time.Time  // the end of the login, after which everything is denied; zero: it has no end
+}
+
+// Broker is the principal of what the broker does by itself.
+func Broker() Principal { return Principal{Local: true} }
+
+// Named is the principal of a name that was written down earlier, such as that of the user who began a job.
+func Named(user string) Principal {
+	if user == access.LocalAdministrator || user == access.LocalBroker {
+		return Broker()
+	}
+	return Principal{User: user}
+}
+
+// Expired reports whether the login has ended.
+func (p *Principal) Expired(now time.Time) bool { return !p.Until.IsZero() && !now.Before(p.Until) }
+
+// Denied says why something is denied.
+type Denied struct{ Reason string }
+
+// Error implements error.
+func (d *Denied) Error() string { return d.Reason }
+
+func deny(format string, args ...any) error { return &Denied{fmt.Sprintf(format, args...)} }
+
+var errRefused = &Denied{"Access refused."}
+
+// Rights are what one principal may do, by one view. They are immutable, and hold as long as the view is the newest.
+type Rights struct {
+	who    Principal
+	view   *access.View
+	user   *access.User // nil: no such user, or who.Local
+	strict bool
+}
+
+// Of returns the rights of a principal. With strict, working with dead letters asks for tags besides permissions.
+func Of(view *access.View, who Principal, strict bool) Rights {
+	r := Rights{who: who, view: view, strict: strict}
+	if !who.Local {
+		r.user, _ = view.User(who.User)
+	}
+	return r
+}
+
+// Principal is who has these rights.
+func (r *Rights) Principal() Principal { return r.who }
+
+// Name is the user's name, as lists and the audit log show it.
+func (r *Rights) Name() string {
+	if r.who.Local {
+		return access.LocalAdministrator
+	}
+	return r.who.User
+}
+
+// Tags are the user's. Local ones are those of an administrator.
+func (r *Rights) Tags() []string {
+	switch {
+	case r.who.Local:
+		return []string{access.TagAdministrator}
+	case r.user == nil:
+		return nil
+	}
+	return r.user.Tags
+}
+
+// A Tag is what a route of the HTTP API asks for.
+type Tag string
+
+// The tags of routes. The zero value is none of them: such a route is denied.
+const (
+	Anybody       Tag = "anybody" // also without a login
+	Management    Tag = access.TagManagement
+	Policymaker   Tag = access.TagPolicymaker
+	Monitoring    Tag = access.TagMonitoring
+	Administrator Tag = access.TagAdministrator
+)
+
+// Has reports whether the principal has a tag, or one that includes it.
+func (r *Rights) Has(tag Tag) bool {
+	switch tag {
+	case Anybody:
+		return true
+	case Management, Policymaker, Monitoring, Administrator:
+		return r.who.Local || r.user != nil && r.user.ActsAs(string(tag))
+	}
+	return false
+}
+
+// Need denies whoever does not have a tag.
+func (r *Rights) Need(tag Tag) error {
+	if !r.Has(tag) {
+		return deny("Not %s user", tag)
+	}
+	return nil
+}
+
+// Route decides whether the principal may use a route that asks for a tag. Every route but those for anybody asks for
+// management, too. Source: RabbitMQ management#permissions.
+func (r *Rights) Route(tag Tag) error {
+	if tag == Anybody {
+		return nil
+	}
+	if err := r.Need(Management); err != nil {
+		return err
+	}
+	return r.Need(tag)
+}
+
+// See reports whether lists show a virtual host to the principal: one with any permission there, or a monitoring one.
+func (r *Rights) See(vhost string) bool { return r.Has(Monitoring) || r.Enter(vhost) }
+
+// Enter reports whether the principal may do anything in a virtual host: any permission there will do.
+func (r *Rights) Enter(vhost string) bool { return r.who.Local || r.view.HasAccess(r.who.User, vhost) }
+
+// NeedEnter denies whoever may not enter a virtual host.
+func (r *Rights) NeedEnter(vhost string) error {
+	if !r.Enter(vhost) {
+		return deny("User not authorised to access virtual host")
+	}
+	return nil
+}
+
+// SeeOf reports whether the principal may see what another user has open: connections, channels, consumers.
+func (r *Rights) SeeOf(user string) bool { return r.is(user) || r.Has(Monitoring) }
+
+// SeeLimits reports whether the principal may see the limits of a user.
+func (r *Rights) SeeLimits(user string) bool { return r.is(user) || r.Has(Administrator) }
+
+// CloseConnection denies closing a connection to whoever does not own it, nor is an administrator.
+func (r *Rights) CloseConnection(user string) error {
+	if !r.is(user) && !r.Has(Administrator) {
+		return deny("User not authorised to access connection")
+	}
+	return nil
+}
+
+// CloseConnections denies closing all connections of another user.
+func (r *Rights) CloseConnections(user string) error {
+	if r.is(user) {
+		return nil
+	}
+	return r.Need(Administrator)
+}
+
+// GlobalParameter decides about changing a global parameter. Those in which the broker keeps its own are for
+// administrators, whatever their endpoints ask for.
+func (r *Rights) GlobalParameter(brokers bool) error {
+	if brokers {
+		return r.Need(Administrator)
+	}
+	return nil
+}
+
+// Parameter decides about changing a parameter of a virtual host. Limits and operator policies are for administrators.
+func (r *Rights) Parameter(operators bool) error {
+	if operators {
+		return r.Need(Administrator)
+	}
+	return r.Need(Policymaker)
+}
+
+// Owns reports whether something that was made by a user is the principal's to change. Administrators change anything.
+func (r *Rights) Owns(user string) bool { return r.Has(Administrator) || r.Name() == user }
+
+// NeedOwn denies changing what was made by somebody else. The tag policymaker is not enough.
+func (r *Rights) NeedOwn(what, user string) error {
+	if !r.Owns(user) {
+		return deny("%s belongs to user '%s': only that user and administrators may change it", what, user)
+	}
+	return nil
+}
+
+func (r *Rights) is(user string) bool { return !r.who.Local && r.who.User == user }
+
+// Impersonate reports whether the principal may publish with the user ID of somebody else.
+// Source: RabbitMQ validated-user-id.
+func (r *Rights) Impersonate() bool {
+	return r.who.Local || r.user != nil && r.user.Tagged(access.TagImpersonator)
+}
+
+// allowed asks for a permission on a queue or an exchange.
+func (r *Rights) allowed(vhost string, op access.Operation, name string) bool {
+	return r.who.Local || r.view.Allowed(r.who.User, vhost, op, name)
+}
+
+// Read, Write and Configure report the permissions on a queue or an exchange, which need not be there any more. To
+// publish asks for more than Write, see Publish.
+func (r *Rights) Read(vhost, name string) bool { return r.allowed(vhost, access.Read, name) }
+
+// Write: see Read.
+func (r *Rights) Write(vhost, name string) bool { return r.allowed(vhost, access.Write, name) }
+
+// Configure: see Read.
+func (r *Rights) Configure(vhost, name string) bool { return r.allowed(vhost, access.Configure, name) }
+
+// NeedFor denies whoever lacks a permission on a queue or an exchange.
+func (r *Rights) NeedFor(op access.Operation, vhost, name string) error {
+	if !r.allowed(vhost, op, name) {
+		return errRefused
+	}
+	return nil
+}
+
+// NeedRead is NeedFor reading.
+func (r *Rights) NeedRead(vhost, name string) error { return r.NeedFor(access.Read, vhost, name) }
+
+// NeedWrite is NeedFor writing.
+func (r *Rights) NeedWrite(vhost, name string) error { return r.NeedFor(access.Write, vhost, name) }
+
+// Publish decides whether the principal may publish to an exchange, with all of the keys. On a topic exchange the topic
+// permissions are asked for as well: this is the one place with that rule. Source: RabbitMQ access-control#topic-authorisation.
+func (r *Rights) Publish(m Machine, vhost, exchange string, keys ...string) error {
+	return r.PublishTo(vhost, exchange, isTopic(m, exchange), keys...)
+}
+
+// PublishTo is Publish for who knows whether the exchange is a topic exchange.
+func (r *Rights) PublishTo(vhost, exchange string, topic bool, keys ...string) error {
+	if err := r.NeedWrite(vhost, exchange); err != nil {
+		return err
+	}
+	if topic && !r.topics(vhost, exchange, access.Write, keys...) {
+		return errRefused
+	}
+	return nil
+}
+
+// topics asks for keys on a topic exchange.
+func (r *Rights) topics(vhost, exchange string, op access.Operation, keys ...string) bool {
+	return r.who.Local || !slices.ContainsFunc(keys, func(key string) bool {
+		return !r.view.TopicAllowed(r.who.User, vhost, exchange, op, key)
+	})
+}
+
+// byTopic reports whether what the principal may publish to an exchange, or bind, depends on the key.
+func (r *Rights) byTopic(m Machine, vhost, exchange string) bool {
+	return !r.who.Local && r.view.TopicRestricted(r.who.User, vhost, exchange) && isTopic(m, exchange)
+}
+
+// readsAll reports whether the principal may read every queue of a virtual host, also those to come.
+func (r *Rights) readsAll(vhost string) bool {
+	if r.who.Local {
+		return true
+	}
+	p, found := r.view.Permission(r.who.User, vhost)
+	return found && p.Read == ".*"
+}
+
+// writesAll reports whether the principal may publish anything to every exchange of a virtual host.
+func (r *Rights) writesAll(vhost string) bool {
+	if r.who.Local {
+		return true
+	}
+	p, found := r.view.Permission(r.who.User, vhost)
+	return found && p.Write == ".*" && !slices.ContainsFunc(r.view.TopicPermissions(), func(t *access.TopicPermission) bool {
+		return t.User == r.who.User && t.VHost == vhost
+	})
+}

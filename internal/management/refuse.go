@@ -118,6 +118,9 @@ func translate(err error) *api.Error {
 		}
 		return &api.Error{Status: http.StatusInternalServerError, Kind: "internal_server_error", Reason: err.Error()}
 	}
+	if r.Later {
+		return &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: withoutCode(r)}
+	}
 	switch r.Code {
 	case amqp.CodeNotFound:
 		return errNotFound
@@ -135,8 +138,11 @@ func translate(err error) *api.Error {
 // name of a reply code, and what is missing is a mistake in the request.
 func plainly(err error) error {
 	var r *amqp.Error
-	if !errors.As(err, &r) || r.Code != amqp.CodePreconditionFailed && r.Code != amqp.CodeNotFound {
+	if !errors.As(err, &r) || r.Later || r.Code != amqp.CodePreconditionFailed && r.Code != amqp.CodeNotFound {
 		return err
 	}
-	return badRequest("%s", strings.TrimPrefix(r.Text, amqp.CodeName(r.Code)+" - "))
+	return badRequest("%s", withoutCode(r))
 }
+
+// withoutCode is the text of a refusal without the name of its reply code.
+func withoutCode(r *amqp.Error) string { return strings.TrimPrefix(r.Text, amqp.CodeName(r.Code)+" - ") }

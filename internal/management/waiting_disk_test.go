@@ -86,3 +86,26 @@ func TestStatisticsWhileTheDiskIsFull(t *testing.T) {
 		scrapePage(d, "/metrics").want(map[string]float64{"bartleby_storage_waiting": 0})
 	})
 }
+
+func TestWhatADiskHasNoRoomForIsAskedAgain(t *testing.T) {
+	// If this fails, tools take a full disk for a mistake in what they asked, and do not ask again.
+	t.Parallel()
+	d := open(t)
+	d.want(201, "PUT", "/api/queues/%2F/there", `{"durable":true}`)
+	room := func(is bool) {
+		if _, err := d.engine.Do(t.Context(), "/", "", vhost.Command{Kind: vhost.SetRoom, Room: is}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	room(false)
+	for path, body := range map[string]string{
+		"/api/queues/%2F/q": `{"durable":true}`, "/api/exchanges/%2F/x": `{"type":"fanout","durable":true}`,
+	} {
+		d.refused(503, "service_unavailable", "the disk is full: no room", "PUT", path, body)
+	}
+	d.refused(503, "service_unavailable", "the disk is full: no room", "POST", "/api/bindings/%2F/e/amq.fanout/q/there", "{}")
+	d.want(204, "PUT", "/api/queues/%2F/there", `{"durable":true}`) // what is there takes no more
+	d.want(204, "DELETE", "/api/queues/%2F/there", "")
+	room(true)
+	d.want(201, "PUT", "/api/queues/%2F/q", `{"durable":true}`)
+}

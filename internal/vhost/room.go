@@ -138,7 +138,9 @@ func (v *VHost) noRoomFor(ch *channel, c *Command) *amqp.Error {
 	if !grows {
 		return nil
 	}
-	return amqp.PreconditionFailed("the disk is full: no room for this in vhost '%s' until messages are acknowledged, purged or deleted", v.name)
+	full := amqp.PreconditionFailed("the disk is full: no room for this in vhost '%s' until messages are acknowledged, purged or deleted", v.name)
+	full.Later = true
+	return full
 }
 
 // Grows reports whether a command may make the log hold more, however little is left to be consumed: a publish, the commit

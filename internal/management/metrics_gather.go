@@ -41,6 +41,7 @@ type hostFigures struct {
 	time              punctuality
 	letters           letterFigures
 	jobs              map[string]int // by state
+	largeTables       int64          // bytes of large arguments
 	jobsRate          uint64         // letters per second that those which go on may send together, but for those without a rate
 	lint              vhost.Tally
 
@@ -140,6 +141,7 @@ func (s *Server) figures(ctx context.Context, h *access.VHost, f *hostFigures, d
 		f.traffic, f.books, f.shelf = v.Traffic(), v.Books(), v.Shelf()
 		f.jobs, f.jobsRate = jobStates(v), jobsRate(v)
 		f.time = punctualityOf(v, now)
+		f.largeTables, _ = v.LargeTables()
 		for x := range v.Topology().Exchanges() {
 			f.exchanges++
 			if d.exchanges {

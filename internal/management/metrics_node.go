@@ -136,6 +136,8 @@ func (s *scrape) totals() {
 	one(x, "rabbitmq_channels", gauge, "Channels currently open", openChannels(s.live))
 	one(x, "rabbitmq_consumers", gauge, "Consumers currently connected", s.sum.total.Consumers)
 	one(x, "rabbitmq_queues", gauge, "Queues available", s.sum.queues)
+	s.ofHosts("bartleby_large_arguments_bytes", gauge, "Memory that arguments of more than 2 KiB take, which has a bound",
+		func(h *hostFigures) float64 { return float64(h.largeTables) })
 	if s.aggregated() {
 		one(x, "rabbitmq_queue_consumers", gauge, "Consumers on a queue", s.sum.total.Consumers)
 		s.once["queue_consumers"] = true

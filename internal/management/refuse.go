@@ -145,4 +145,6 @@ func plainly(err error) error {
 }
 
 // withoutCode is the text of a refusal without the name of its reply code.
-func withoutCode(r *amqp.Error) string { return strings.TrimPrefix(r.Text, amqp.CodeName(r.Code)+" - ") }
+func withoutCode(r *amqp.Error) string {
+	return strings.TrimPrefix(r.Text, amqp.CodeName(r.Code)+" - ")
+}

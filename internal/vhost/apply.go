@@ -20,9 +20,15 @@ func (v *VHost) apply(f *Fact) {
 	}
 	switch f.Kind {
 	case ExchangeDeclared:
+		if v.topo.Exchange(f.Object.Name) == nil {
+			v.extra += extraOf(f.Object.Arguments)
+		}
 		v.applyPoliciesToExchange(v.topo.Declare(exchangeOf(f.Object)))
 	case ExchangeDeleted:
-		v.topo.DeleteExchange(f.Object.Name)
+		if x := v.topo.Exchange(f.Object.Name); x != nil && x.Name != "" {
+			v.extra -= extraOf(x.Arguments)
+		}
+		v.unbound(v.topo.DeleteExchange(f.Object.Name))
 		v.forgetRecent(f.Object.Name)
 		v.forgetFlow(f.Object.Name)
 	case QueueDeclared:
@@ -31,14 +37,18 @@ func (v *VHost) apply(f *Fact) {
 		v.number(f.Queue, f.Durable)
 		v.dropQueue(f.Queue)
 	case Bound:
-		v.topo.Bind(bindingOf(f.Object))
+		if v.topo.Bind(bindingOf(f.Object)) {
+			v.extra += extraOf(f.Object.Arguments)
+		}
 	case Unbound:
-		v.topo.Unbind(bindingOf(f.Object))
+		v.unbound(v.topo.Unbind(bindingOf(f.Object)))
 	case PolicySet:
 		before := v.policies.set(*f.Policy)
+		v.extra += extraOf(f.Policy.Definition) - before.extra()
 		v.applyPolicy(f.Policy, before)
 	case PolicyCleared:
 		before := v.policies.clear(f.Policy.Name, f.Policy.Operator)
+		v.extra -= before.extra()
 		v.applyPolicy(f.Policy, before)
 	case Stored, Remembered:
 	case Enqueued:
@@ -311,6 +321,7 @@ func (v *VHost) addQueue(f *Fact) {
 		q.messages.PlantRequeueLast()
 	}
 	v.queues[q.id] = q
+	v.extra += extraOf(q.object.Arguments)
 	v.order(q)
 	v.number(f.Queue, f.Durable)
 	if q.object.Type == scheduleType {
@@ -349,12 +360,13 @@ func (v *VHost) dropQueue(id QueueID) {
 	v.disarm(q)
 	q.deleted = true
 	v.dropped++
+	v.extra -= extraOf(q.object.Arguments)
 	if delete(v.queues, id); q.schedule != nil {
 		delete(v.schedules, q.object.Name)
 		return
 	}
 	v.keepCounts(q)
-	v.topo.DeleteQueue(q.object.Name)
+	v.unbound(v.topo.DeleteQueue(q.object.Name))
 }
 
 func exchangeOf(o *Object) topology.Exchange {

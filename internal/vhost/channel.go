@@ -281,6 +281,7 @@ func (v *VHost) closeChannel(s *Stamp, ch *channel, out *Outcome) {
 func (v *VHost) endChannel(s *Stamp, ch *channel, out *Outcome, then func(*Outcome)) {
 	var left []*queueState
 	for _, x := range ch.consumers {
+		v.extra -= extraOf(x.Arguments)
 		if q := v.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
 			left = append(left, q)
 		}

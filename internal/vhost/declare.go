@@ -276,6 +276,7 @@ func (v *VHost) cancelConsumers(s *Stamp, q *queueState, out *Outcome) {
 			continue
 		}
 		delete(ch.byTag, x.Tag)
+		v.extra -= extraOf(x.Arguments)
 		if n := len(listeners); n == 0 || listeners[n-1] != ch {
 			listeners = append(listeners, ch)
 		}

@@ -192,6 +192,7 @@ func (v *VHost) consume(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 		x.Shared = &queue.Limit{}
 	}
 	ch.attach(x)
+	v.extra += extraOf(x.Arguments)
 	q.consumers.Add(x)
 	q.consumed = true
 	v.disarmExpiry(q)
@@ -209,6 +210,7 @@ func (v *VHost) cancel(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Er
 		return nil
 	}
 	ch.detach(x)
+	v.extra -= extraOf(x.Arguments)
 	if q := v.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
 		v.touch(q, 0)
 		v.consumerLeft(s, q, out)

@@ -29,7 +29,7 @@ func (v *VHost) Refuse(s Stamp, c Command, err *amqp.Error, out *Outcome) {
 // decide is the switch over commands, and nothing else.
 func (v *VHost) decide(s *Stamp, c *Command, out *Outcome) error {
 	if c.Definition != nil || c.Policy != nil {
-		if err := checkTable(c.table()); err != nil {
+		if err := v.checkTable(c); err != nil {
 			return err
 		}
 	}

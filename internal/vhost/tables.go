@@ -1,6 +1,11 @@
 package vhost
 
-import "github.com/bartleby-mq/bartleby/internal/amqp"
+import (
+	"fmt"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/topology"
+)
 
 // table is the table that a command leaves in the virtual host for as long as what it makes is there; nil if it leaves none.
 func (c *Command) table() amqp.Table {
@@ -13,15 +18,97 @@ func (c *Command) table() amqp.Table {
 	return nil
 }
 
-// checkTable refuses a table that is larger than a frame of the usual size could carry, or that has so many values that it
-// would take far more memory than it had in its frame. The rule is here because AMQP, HTTP and imports share it.
-func checkTable(t amqp.Table) *amqp.Error {
+// checkTable refuses a table that is larger than a frame of the usual size could carry, or that has so many values that
+// it would take far more memory than it had in its frame, and one for which large tables leave no room. The rule is here
+// because AMQP, HTTP and imports share it.
+func (v *VHost) checkTable(c *Command) *amqp.Error {
+	t := c.table()
 	octets, values := t.Size()
 	switch {
 	case octets > tableBytesMax:
 		return amqp.PreconditionFailed("the arguments have %d bytes as AMQP encodes them, at most %d are allowed", octets, tableBytesMax)
 	case values > tableValuesMax:
 		return amqp.PreconditionFailed("the arguments have %d values, at most %d are allowed", values, tableValuesMax)
+	}
+	if extra := extraOf(t); extra > 0 && v.extra+extra > tablesExtraMax && v.adds(c) {
+		return amqp.PreconditionFailed("large arguments take %d bytes of memory in vhost '%s', at most %d are allowed: use smaller ones, "+
+			"or delete what has large ones", v.extra, v.name, tablesExtraMax)
+	}
+	return nil
+}
+
+// adds reports whether a command adds its table to those that are there. What is there already may be declared.
+func (v *VHost) adds(c *Command) bool {
+	d := c.Definition
+	switch c.Kind {
+	case DeclareExchange:
+		return !d.Passive && v.topo.Exchange(d.Name) == nil
+	case DeclareQueue:
+		return !d.Passive && v.queueNamed(d.Name) == nil
+	case BindExchange, BindQueue:
+		ch := v.channelOf(c)
+		if ch == nil {
+			return false
+		}
+		o, err := ch.binding(c)
+		return err == nil && !v.topo.Bound(bindingOf(o))
+	case SetPolicy:
+		return extraOf(c.Policy.Definition) > v.policies.of(c.Policy.Operator)[c.Policy.Name].extra()
+	}
+	return c.Kind == Consume
+}
+
+// extraOf is how many bytes of memory a table takes beyond those that each may take, about.
+func extraOf(t amqp.Table) int64 {
+	if len(t) == 0 {
+		return 0
+	}
+	octets, values := t.Size()
+	return max(0, int64(octets+values*tableValueBytes-tableFreeBytes))
+}
+
+// extra is what the definition of a policy takes; p may be nil.
+func (p *policyEntry) extra() int64 {
+	if p == nil {
+		return 0
+	}
+	return extraOf(p.Definition)
+}
+
+// unbound counts the tables of bindings that are gone no more.
+func (v *VHost) unbound(gone topology.Removed) {
+	for i := range gone.Bindings {
+		v.extra -= extraOf(gone.Bindings[i].Arguments)
+	}
+}
+
+// LargeTables is about how many bytes of memory large arguments and definitions take, and how many they may.
+func (v *VHost) LargeTables() (bytes, most int64) { return v.extra, tablesExtraMax }
+
+// checkTables compares what tables take with what is known of that.
+func (v *VHost) checkTables() error {
+	extra := int64(0)
+	for _, q := range v.queues {
+		extra += extraOf(q.object.Arguments)
+	}
+	for x := range v.topo.Exchanges() {
+		extra += extraOf(x.Arguments)
+	}
+	for b := range v.topo.Bindings() {
+		extra += extraOf(b.Arguments)
+	}
+	for _, operator := range [2]bool{false, true} {
+		for _, p := range v.policies.of(operator) {
+			extra += p.extra()
+		}
+	}
+	for _, ch := range v.channels {
+		for _, x := range ch.consumers {
+			extra += extraOf(x.Arguments)
+		}
+	}
+	if extra != v.extra {
+		return fmt.Errorf("vhost: large tables take %d bytes, %d are counted", extra, v.extra)
 	}
 	return nil
 }

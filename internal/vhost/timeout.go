@@ -94,6 +94,7 @@ func (v *VHost) expel(s *Stamp, ch *channel, x *queue.Consumer, out *Outcome) {
 	if !ch.detach(x) {
 		return
 	}
+	v.extra -= extraOf(x.Arguments)
 	out.effect(Effect{Kind: Cancelled, Channel: ch.id, ConsumerTag: x.Tag, After: v.newest(out)}, s.Index)
 	if q := v.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
 		q.counters().TimedOut++

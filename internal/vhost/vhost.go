@@ -65,6 +65,8 @@ type VHost struct {
 	storing *queue.Saving
 	marker  *queue.Marker // nil: nothing is marked
 
+	extra int64 // that the tables of what is declared take, see extraOf
+
 	// Connected.
 	conns       map[ConnID]*conn
 	channels    map[ChannelID]*channel
@@ -301,6 +303,9 @@ func (v *VHost) Check() error {
 		return fmt.Errorf("vhost: books: made %d, ended %d, in queues %d", v.books.Made, v.books.Total(), held)
 	}
 	if err := v.checkReplies(); err != nil {
+		return err
+	}
+	if err := v.checkTables(); err != nil {
 		return err
 	}
 	return v.checkConnected()

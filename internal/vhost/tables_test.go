@@ -1,0 +1,84 @@
+package vhost
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
+
+func TestLargeTablesAreBoundedTogether(t *testing.T) {
+	// If this fails, somebody who may declare fills the memory with arguments, or what is deleted takes its room along.
+	t.Parallel()
+	large := amqp.Table{textOf("note", strings.Repeat("x", 127<<10))}
+	w := newWorld()
+	must(t, w, open("a")...)
+	must(t, w, Command{Kind: DeclareExchange, Channel: 1, Definition: &Definition{Name: "x", Type: "fanout", Durable: true}})
+	must(t, w, declareWith("plain"))
+	kinds := []struct {
+		what     string
+		add, end Command
+	}{
+		{"queue", declareWith("q", large...), Command{Kind: DeleteQueue, Channel: 1, Definition: &Definition{Name: "q"}}},
+		{"exchange", Command{Kind: DeclareExchange, Channel: 1, Definition: &Definition{Name: "y", Type: "fanout", Durable: true, Arguments: large}},
+			Command{Kind: DeleteExchange, Channel: 1, Definition: &Definition{Name: "y"}}},
+		{"binding", Command{Kind: BindQueue, Channel: 1, Definition: &Definition{Source: "x", Name: "plain", Arguments: large}},
+			Command{Kind: UnbindQueue, Channel: 1, Definition: &Definition{Source: "x", Name: "plain", Arguments: large}}},
+		{"consumer", Command{Kind: Consume, Channel: 1, Definition: &Definition{Name: "plain", ConsumerTag: "c", Arguments: large}},
+			Command{Kind: Cancel, Channel: 1, Definition: &Definition{ConsumerTag: "c"}}},
+	}
+	checked := func(what string, taken bool) {
+		t.Helper()
+		if bytes, _ := w.v.LargeTables(); (bytes > 0) != taken {
+			t.Errorf("%s: %d bytes are counted", what, bytes)
+		}
+		if err := w.v.Check(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, k := range kinds {
+		must(t, w, k.add)
+		checked(k.what, true)
+		if k.what != "consumer" { // tags are not given twice
+			must(t, w, k.add)
+			checked(k.what, true)
+		}
+		must(t, w, k.end)
+		checked(k.what+" ended", false)
+	}
+	must(t, w, kinds[2].add, kinds[3].add, Command{Kind: DeleteQueue, Channel: 1, Definition: &Definition{Name: "plain"}})
+	checked("queue with a binding and a consumer deleted", false)
+	must(t, w, declareWith("plain"), kinds[3].add, Command{Kind: CloseChannel, Channel: 1})
+	checked("channel closed", false)
+	reopen := Command{Kind: OpenChannel, Conn: 1, Channel: 1, Number: 1}
+	must(t, w, reopen)
+
+	n := 0
+	for ; n < 1000; n++ {
+		refused, err := w.step(declareWith(fmt.Sprint("full", n), large...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if refused != nil {
+			break
+		}
+	}
+	if bytes, most := w.v.LargeTables(); bytes > most || most-bytes > 128<<10 || n > 530 {
+		t.Errorf("%d queues take %d bytes of %d", n, bytes, most)
+	}
+	for _, k := range kinds {
+		must(t, w, reopen) // a refusal has closed it
+		if refused, err := w.step(k.add); err != nil || refused == nil || refused.Code != amqp.CodePreconditionFailed ||
+			!strings.Contains(refused.Text, "large arguments take") {
+			t.Errorf("%s: %v, %v", k.what, refused, err)
+		}
+	}
+	must(t, w, reopen, declareWith("full0", large...), declareWith("small", argumentOf("x-max-length", 5)))
+	must(t, w, Command{Kind: DeleteQueue, Channel: 1, Definition: &Definition{Name: "full0"}}, declareWith("full-again", large...))
+	before := w.v.extra
+	again := w.fresh()
+	if err := w.foldAll(again); err != nil || again.extra != before {
+		t.Errorf("after a restart %d bytes are counted, not %d: %v", again.extra, before, err)
+	}
+}

@@ -5,7 +5,12 @@ package violence
 import (
 	"errors"
 	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -120,9 +125,26 @@ func await[E any](t testing.TB, what string, events <-chan E) E {
 		}
 		return e
 	case <-time.After(patience):
+		showGoroutines(t)
 		t.Fatalf("waiting for %s: nothing in %v", what, patience)
 	}
 	panic("unreachable")
+}
+
+// showGoroutines ends the brokers that run with SIGQUIT, so that their output says what they wait for.
+func showGoroutines(t testing.TB) {
+	t.Helper()
+	lists, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, list := range lists {
+		children, err := os.ReadFile(list)
+		must(t, err)
+		for pid := range strings.FieldsSeq(string(children)) {
+			n, err := strconv.Atoi(pid)
+			must(t, err)
+			_ = syscall.Kill(n, syscall.SIGQUIT) // one that has just ended shows nothing
+		}
+	}
+	time.Sleep(time.Second) // until they have written it
 }
 
 // depth is how many messages of a queue are ready.

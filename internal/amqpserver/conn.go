@@ -68,11 +68,13 @@ type conn struct {
 
 	underWay atomic.Int32 // batches that the engine has
 	blocked  atomic.Bool  // the engine lets what the client publishes wait
+	paused   atomic.Bool  // the reader pauses
 	leaving  atomic.Bool  // the client has sent connection.close: see awaitTaken
 
 	channels channels
 	encoder  encoder // the engine's
 	reading  reading // of watchSends
+	pauses   pauses  // of watchHangUps
 
 	reason atomic.Pointer[error] // why the server has closed the socket; nil if it has not
 

@@ -306,6 +306,8 @@ func (c *conn) mustPause() bool {
 // not to blame for a silence that we do not listen to.
 func (c *conn) pause(most time.Duration) {
 	c.excused = true
+	c.paused.Store(true)
+	defer c.paused.Store(false)
 	wait := most
 	if c.heartbeat > 0 && (wait == 0 || wait > c.heartbeat/2) {
 		wait = c.heartbeat / 2

@@ -37,7 +37,7 @@ type Server struct {
 	mu struct {
 		sync.Mutex
 		closed    bool
-		watching  bool // watchSends runs
+		watching  bool // watchSends and watchHangUps run
 		lastID    uint64
 		listeners map[net.Listener]struct{}
 		conns     map[uint64]*conn
@@ -145,9 +145,12 @@ func (s *Server) take(socket net.Conn, done func()) {
 	c := newConn(s, s.mu.lastID, socket)
 	s.mu.conns[c.id] = c
 	s.running.Add(1)
-	if !s.mu.watching && s.options.SendTimeout > 0 {
+	if !s.mu.watching {
 		s.mu.watching = true
-		s.running.Go(s.watchSends)
+		s.running.Go(s.watchHangUps)
+		if s.options.SendTimeout > 0 {
+			s.running.Go(s.watchSends)
+		}
 	}
 	s.mu.Unlock()
 	go func() {

@@ -124,16 +124,20 @@ func (s *socket) tryWrite(p []byte) int {
 
 // acknowledged is how many octets the client's system has confirmed to have, ever; 0 where the kernel does not tell.
 // It grows as long as the client reads. Any goroutine may ask.
-func (s *socket) acknowledged() uint64 {
+func (s *socket) acknowledged() (n uint64) {
+	s.ask(func(fd uintptr) { n = acknowledged(fd) })
+	return n
+}
+
+// ask calls question with the TCP connection below s, unless it is closed or the kernel does not tell.
+func (s *socket) ask(question func(fd uintptr)) {
 	tcp, ok := innermost(s.Conn).(*net.TCPConn)
 	if !ok || !canAskKernel {
-		return 0
+		return
 	}
 	raw, err := tcp.SyscallConn()
 	if err != nil {
-		return 0
+		return
 	}
-	var n uint64
-	_ = raw.Control(func(fd uintptr) { n = acknowledged(fd) }) // its error: the socket is closed
-	return n
+	_ = raw.Control(question) // its error: the socket is closed
 }

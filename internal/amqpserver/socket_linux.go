@@ -22,15 +22,38 @@ func send(fd uintptr, p []byte) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// acknowledged reads tcpi_bytes_acked of struct tcp_info (Linux 4.1); 0 if the kernel has none.
-func acknowledged(fd uintptr) uint64 {
-	const end = 128 // of tcpi_bytes_acked
-	var info [end / 8]uint64
-	size := uint32(end)
+// tcpInfo is the beginning of struct tcp_info.
+type tcpInfo struct {
+	state      uint8 // tcpi_state
+	_          [119]byte
+	bytesAcked uint64 // tcpi_bytes_acked, Linux 4.1
+}
+
+// States of a connection that the other side has closed. Source: Linux, net/tcp_states.h.
+const (
+	tcpClose     = 7
+	tcpCloseWait = 8
+)
+
+// read reports ok if the kernel tells all of it.
+func (i *tcpInfo) read(fd uintptr) (ok bool) {
+	size := uint32(unsafe.Sizeof(*i))
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_GETSOCKOPT, fd, syscall.IPPROTO_TCP, syscall.TCP_INFO,
-		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
-	if errno != 0 || size < end {
+		uintptr(unsafe.Pointer(i)), uintptr(unsafe.Pointer(&size)), 0)
+	return errno == 0 && uintptr(size) >= unsafe.Sizeof(*i)
+}
+
+// acknowledged is how much the other side has confirmed; 0 if the kernel does not tell.
+func acknowledged(fd uintptr) uint64 {
+	var info tcpInfo
+	if !info.read(fd) {
 		return 0
 	}
-	return info[end/8-1]
+	return info.bytesAcked
+}
+
+// isHungUp reports whether the other side has closed, or reset, the connection.
+func isHungUp(fd uintptr) bool {
+	var info tcpInfo
+	return info.read(fd) && (info.state == tcpClose || info.state == tcpCloseWait)
 }

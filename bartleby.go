@@ -65,6 +65,8 @@ type Config struct {
 	// LoginFailures is how often one user may fail to log in from one address before it has to wait between attempts;
 	// zero: 20, negative: without limit.
 	LoginFailures int
+	// Uncommitted bounds what transactions hold in memory until they are committed.
+	Uncommitted Budget
 	// QueueType is the type of queues that are declared without one, in virtual hosts that say nothing else: classic (or
 	// empty), quorum.
 	QueueType string
@@ -150,7 +152,8 @@ func Start(c Config) (*Broker, error) {
 	o := engine.Options{
 		SparseShare: c.SparseShare, RewriteRatio: c.RewriteRatio, HotMessages: c.MessagesInMemory,
 		Log: c.Log, StrictRights: c.Web.StrictOffice, Defaults: c.First, QueueType: c.QueueType, NewVHosts: c.newVHosts(), LoginFailures: c.LoginFailures,
-		Machine: engine.SystemMachine(c.Data, c.Alone), Limits: c.limits(), Sync: sync, SyncInterval: c.SyncInterval,
+		Uncommitted: c.Uncommitted,
+		Machine:     engine.SystemMachine(c.Data, c.Alone), Limits: c.limits(), Sync: sync, SyncInterval: c.SyncInterval,
 	}
 	if c.Data == "" {
 		o.FS = vfs.NewMem(uint64(time.Now().UnixNano()))

@@ -6,6 +6,9 @@ import "github.com/bartleby-mq/bartleby/internal/engine"
 // allow.
 type Threshold = engine.Threshold
 
+// A Budget bounds the memory that clients make the node hold; zero means a share of the memory watermark.
+type Budget = engine.Budget
+
 // Absolute is the threshold of so many bytes, at least 0.
 func Absolute(bytes int64) *Threshold {
 	t := engine.Absolute(bytes)

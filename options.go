@@ -105,28 +105,10 @@ func (b *Broker) clients() amqpserver.Options {
 	return o
 }
 
-// The room of messages that have not arrived whole, where nothing is configured: a quarter of the memory watermark; for
-// a user three quarters of that, so that nobody can take it all; for a connection half of it.
-const (
-	unfinishedShare   = 4        // one part of so many of the watermark
-	unfinishedLeast   = 16 << 20 // bytes, of a watermark of zero, too
-	unfinishedUnknown = 1 << 30  // where the memory of the machine is not known
-)
-
 // boundUnfinished fills in what was not configured.
 func (b *Broker) boundUnfinished(o *amqpserver.Options) {
-	if o.UnfinishedMax == 0 {
-		o.UnfinishedMax = unfinishedUnknown
-		if r := b.engine.Resources(); r.MemoryLimit > 0 || r.MemoryMax > 0 {
-			o.UnfinishedMax = max(r.MemoryLimit/unfinishedShare, unfinishedLeast)
-		}
-	}
-	if o.UnfinishedMaxUser == 0 {
-		o.UnfinishedMaxUser = o.UnfinishedMax / 4 * 3
-	}
-	if o.UnfinishedMaxConnection == 0 {
-		o.UnfinishedMaxConnection = o.UnfinishedMax / 2
-	}
+	most := engine.Budget{Node: o.UnfinishedMax, User: o.UnfinishedMaxUser, Connection: o.UnfinishedMaxConnection}.Or(b.engine.Resources())
+	o.UnfinishedMax, o.UnfinishedMaxUser, o.UnfinishedMaxConnection = most.Node, most.User, most.Connection
 }
 
 // web are the options of the management API.

@@ -332,6 +332,8 @@ func TestValuesOfOldSeries(t *testing.T) {
 				c := s.Broker.Clients
 				return fmt.Sprint(c.UnfinishedTimeout, c.UnfinishedMax, c.UnfinishedMaxUser, c.UnfinishedMaxConnection)
 			}, "500ms 67108864 0 1152921504606846976", ""},
+		"uncommitted_transactions.max_bytes = 64MiB\nuncommitted_transactions.max_bytes_per_connection = infinity": {
+			func(s *Settings) any { return s.Broker.Uncommitted }, bartleby.Budget{Node: 64 << 20, Connection: 1 << 60}, ""},
 		"tcp_listen_options.nodelay = false": {func(s *Settings) any { return "" }, "", "nodelay: what is written"},
 		"listeners.tcp.local_v6 = ::1:5672":  {func(s *Settings) any { return s.Broker.AMQP }, "[::1]:5672", ""},
 		"auth_mechanisms.b = AMQPLAIN\nauth_mechanisms.a = PLAIN\nauth_mechanisms.3 = EXTERNAL": {

@@ -29,7 +29,8 @@ func (e *Engine) newRunner(name string, log place.LogID) (r *runner, err error) 
 		name: name, log: &diskLog{scribe: e.scribe, id: log}, engine: e, slog: e.slog,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
 		told: map[vhost.Loss]deadline.Instant{}, cache: newRecordCache(e.scribe, &e.cached, e.jobs.Go), links: map[vhost.ConnID]*Link{}, ports: map[vhost.ChannelID]*port{},
-		time: vhostTime{clock: e.clock},
+		holders: map[vhost.ConnID]holder{},
+		time:    vhostTime{clock: e.clock},
 	}
 	r.pages = &pageLog{r: r, first: r.log.NextPages(), spill: newSpill(e.fs, func() string { return strconv.FormatUint(e.ids.Add(1), 10) })}
 	r.pages.next = r.pages.first

@@ -42,6 +42,7 @@ type Options struct {
 	// LoginFailures of one user from one address are heard at once; then they are for who waits. Zero: 20, negative: all.
 	LoginFailures int
 	Node          string // its name, for the log; may be empty
+	Uncommitted   Budget // of what transactions hold that are not committed
 	QueueType     string // of queues that are declared without one where the vhost says nothing; empty: classic
 	NewVHosts     NewVHosts
 	// Sync holds for vhosts that choose nothing else. SyncDefault: SyncAlways. What users and vhosts are is always synced.
@@ -79,6 +80,7 @@ type Engine struct {
 	storing      atomic.Bool // checkpoints are under way
 	live         atomic.Pointer[liveLogs]
 	backups      backups
+	uncommitted  uncommitted
 
 	grain                     int64 // bytes of a log that are counted together
 	tidier                    *tidier
@@ -157,6 +159,7 @@ func Open(o Options) (*Engine, error) {
 	e.mu.runners, e.mu.faults, e.damage.stops = map[string]*runner{}, map[string]*amqp.Error{}, map[string]Stops{}
 	e.watch = newWatch(o.Node, o.Machine, limits, o.Log, e.kickAll, spareRoom(j, guard))
 	e.watch.uses = e.diskUse
+	e.uncommitted.most = o.Uncommitted.Or(e.Resources())
 	e.clocks = newClockWatch(e)
 	e.scribe = newScribe(j, guard, &o, e.checkpointSoon, e.roomChanged, e.end)
 	e.tidier = newTidier(e)

@@ -78,6 +78,8 @@ type runner struct {
 	heldBackBy   Alarms                          // the last that held
 	permitted    uint64                          // version of the permissions that consumers were checked against
 	told         map[vhost.Loss]deadline.Instant // when a loss was logged last
+	uncommitted  int64                           // bytes that transactions hold, as they are counted
+	holders      map[vhost.ConnID]holder         // whose they are
 	flush        []*Link
 	appended     place.Index
 	checkpointed atomic.Uint64 // index that the newest checkpoint covers
@@ -426,6 +428,11 @@ func (r *runner) decide(l *Link, c *vhost.Command) {
 	if err == nil {
 		err = r.vhost.Step(s, *c, &r.out)
 	}
+	if r.vhost.Uncommitted() != r.uncommitted {
+		if refused := r.countUncommitted(l); refused != nil {
+			err = refused
+		}
+	}
 	if err == nil {
 		return
 	}
@@ -434,6 +441,9 @@ func (r *runner) decide(l *Link, c *vhost.Command) {
 		refused = amqp.InternalError("%v", err)
 	}
 	r.vhost.Refuse(s, *c, refused, &r.out)
+	if r.vhost.Uncommitted() != r.uncommitted {
+		_ = r.countUncommitted(l) // the channel that was closed has given back what it held
+	}
 }
 
 // wants is when the runner is told what became of batches.
@@ -479,35 +489,6 @@ func (r *runner) finish() {
 	}
 	r.out.Next(spare) // the batch is the scribe's, and the cache's; an effect leaves once, however often this is called
 }
-
-// tellLosses logs dead letters that found no place: nothing vanishes silently.
-func (r *runner) tellLosses() {
-	for _, l := range r.vhost.TakeLosses() {
-		now, _, _ := r.time.read()
-		if last, ok := r.told[l]; ok && now < last+lossEvery {
-			continue
-		}
-		if len(r.told) >= toldMax {
-			clear(r.told)
-		}
-		r.told[l] = now
-		switch {
-		case l.Cause == vhost.GoneShelf:
-			r.slog.Warn("lost letter gone for good: no room or time for it any more", "vhost", r.name)
-		case l.Kept:
-			r.slog.Warn("dead letter lost: kept among the lost letters", "vhost", r.name, "queue", l.Queue, "cause", l.Cause.String())
-		default:
-			r.slog.Warn("dead letter lost for good: lost letters are not kept here", "vhost", r.name, "queue", l.Queue, "cause", l.Cause.String())
-		}
-	}
-}
-
-const (
-	// lossEvery is how often a loss of the same queue and cause is logged, ms.
-	lossEvery = 60_000
-	// toldMax bounds what is remembered of that.
-	toldMax = 1024
-)
 
 // fit gives a batch a buffer of about its size, for it will be kept: a small one is copied out of a large
 // buffer, which serves again. The next buffer is as large as the largest batch of late, so that it need not
@@ -558,6 +539,7 @@ func (r *runner) abandon() {
 			l.door.Stopped(err)
 		}
 	}
+	r.dropUncommitted()
 	clear(r.links)
 	clear(r.ports)
 	r.held, r.last = nil, nil

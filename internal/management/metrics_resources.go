@@ -25,6 +25,10 @@ func (s *scrape) resourceMetrics(x *exposition, m *engine.Resources) {
 	one(x, "bartleby_unfinished_message_waiting", gauge, "Connections that wait until there is room for messages that have not arrived whole", doors.UnfinishedWaiting)
 	one(x, "bartleby_unfinished_message_ended_total", counter,
 		"Connections that ended because a message or frame did not come on, or found no room", doors.UnfinishedEnded)
+	held := s.server.engine.Uncommitted()
+	one(x, "bartleby_uncommitted_transaction_bytes", gauge, "Memory of transactions that are not committed", held.Bytes)
+	one(x, "bartleby_uncommitted_transaction_refused_total", counter,
+		"Connections that ended because their transactions would have held too much memory", held.Refused)
 	one(x, "bartleby_send_timeouts_total", counter, "Connections that ended because their clients did not read", doors.SendTimeouts)
 	one(x, "bartleby_memory_available_bytes", gauge, "What the machine and its control groups let the process have", m.MemoryMax)
 }

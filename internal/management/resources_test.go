@@ -82,7 +82,8 @@ func TestAlarms(t *testing.T) {
 		`bartleby_alarm{resource="journal"} 0`, "rabbitmq_process_resident_memory_bytes 100000", "rabbitmq_resident_memory_limit_bytes 600000",
 		"rabbitmq_disk_space_available_limit_bytes 50000000",
 		"bartleby_memory_available_bytes 1000000", "bartleby_connections_blocked 1",
-		"bartleby_unfinished_message_bytes 1", "bartleby_unfinished_message_waiting 2", "bartleby_unfinished_message_ended_total 3", "bartleby_send_timeouts_total 4")
+		"bartleby_unfinished_message_bytes 1", "bartleby_unfinished_message_waiting 2", "bartleby_unfinished_message_ended_total 3", "bartleby_send_timeouts_total 4",
+		"bartleby_uncommitted_transaction_bytes 0", "bartleby_uncommitted_transaction_refused_total 0")
 	d.want(204, "PUT", "/api/x/resource-limits", `{"vm_memory_high_watermark":{"relative":0}}`)
 	for _, check := range []string{"alarms", "local-alarms"} {
 		got := d.want(503, "GET", "/api/health/checks/"+check, "").Body.String()

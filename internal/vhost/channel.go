@@ -288,7 +288,7 @@ func (v *VHost) endChannel(s *Stamp, ch *channel, out *Outcome, then func(*Outco
 	}
 	ch.consumers, ch.byTag = nil, nil
 	v.endReplies(ch)
-	ch.tx = nil // what it settles is outstanding again
+	v.endTx(ch) // what it settles is outstanding again
 	v.forgetTimeout(ch)
 	delete(v.channels, ch.id)
 	if ch.publishes {
@@ -414,7 +414,7 @@ func (v *VHost) checkConnected() error {
 			return fmt.Errorf("vhost: queue %q has %d unacked, channels hold %d", q.object.Name, q.messages.Unacked(), held[q])
 		}
 	}
-	return nil
+	return v.checkUncommitted()
 }
 
 // LastDeclared names the queue that an empty name means on a channel, "" if none.

@@ -109,10 +109,11 @@ const (
 	apsaraHopsMax    = 16
 	// quorumDeliveryLimit is the delivery limit of a quorum queue that sets none. Source: RabbitMQ 4.0 quorum-queues.
 	quorumDeliveryLimit = 20
-	// txBytesMax bounds what a transaction holds, which is in memory; txCommandBytes is the share
-	// of a command beside its content.
+	// txBytesMax bounds what a transaction holds, which is in memory; txCommandBytes is the share of a command beside its
+	// content, txTagBytes that of a delivery that a command settles.
 	txBytesMax     = 64 << 20
-	txCommandBytes = 128
+	txCommandBytes = 256
+	txTagBytes     = 16
 	// txCopiesMax bounds what a commit makes.
 	txCopiesMax = 1 << 20
 	// copyKeysMax is how many routing keys CC, and BCC, may have: a record counts them in two octets, and each is

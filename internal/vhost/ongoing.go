@@ -11,6 +11,7 @@ import "github.com/bartleby-mq/bartleby/internal/deadline"
 type ongoing struct {
 	conn    *conn
 	closed  *channel                                // that is being closed, nil if none is
+	commits int                                     // bytes of the transaction that is being committed
 	portion func(s Stamp, out *Outcome) (more bool) // does the next portion: it stops when the step is full
 }
 
@@ -32,7 +33,9 @@ func (v *VHost) full() bool { return v.work >= v.stepMax }
 func (v *VHost) inPortions(s *Stamp, x ongoing, out *Outcome) {
 	if x.conn.ongoing > 0 || x.portion(*s, out) {
 		v.leaveRest(s, x)
+		return
 	}
+	v.uncommitted.add(x.conn.id, -x.commits)
 }
 
 // leaveRest leaves something to ticks. What is ongoing already goes first.
@@ -58,6 +61,7 @@ func (v *VHost) doOngoing(s *Stamp, out *Outcome) {
 			return
 		}
 		x.conn.ongoing--
+		v.uncommitted.add(x.conn.id, -x.commits)
 		v.ongoing[0] = ongoing{}
 		if v.ongoing = v.ongoing[1:]; len(v.ongoing) == 0 {
 			v.ongoing = nil

@@ -59,12 +59,12 @@ func stepsOf(held []heldCommand) (steps []txStep) {
 	return steps
 }
 
-// commitInPortions stages a transaction, commits and applies it.
-func (v *VHost) commitInPortions(s *Stamp, ch *channel, c *Command, held []heldCommand, out *Outcome) {
+// commitInPortions stages a transaction of so many bytes, commits and applies it.
+func (v *VHost) commitInPortions(s *Stamp, ch *channel, c *Command, held []heldCommand, size int, out *Outcome) {
 	answer, steps := Command{Kind: CommitTx, NoWait: c.NoWait}, stepsOf(held)
 	x := &stagedTx{id: v.nextTx()}
 	staged, copies, committed, refused := 0, 0, false, false
-	v.inPortions(s, ongoing{conn: ch.conn, portion: func(s Stamp, out *Outcome) bool {
+	v.inPortions(s, ongoing{conn: ch.conn, commits: size, portion: func(s Stamp, out *Outcome) bool {
 		for ; staged < len(steps); staged++ {
 			if v.full() {
 				return true

@@ -2,6 +2,7 @@ package vhost
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
@@ -15,6 +16,8 @@ type transaction struct {
 	bytes   int
 }
 
+func newTransaction() *transaction { return &transaction{settled: map[uint64]bool{}} }
+
 // heldCommand is a publish, or the settlement of tags.
 type heldCommand struct {
 	command Command // slices are its own
@@ -27,7 +30,7 @@ func (v *VHost) selectTx(ch *channel, c *Command, out *Outcome) *amqp.Error {
 		return amqp.PreconditionFailed("cannot switch from confirm to tx mode")
 	}
 	if ch.tx == nil {
-		ch.tx = &transaction{settled: map[uint64]bool{}}
+		ch.tx = newTransaction()
 	}
 	v.done(ch, c, out, Effect{})
 	return nil
@@ -83,11 +86,68 @@ func (v *VHost) hold(s *Stamp, ch *channel, c *Command) *amqp.Error {
 			tx.through = max(tx.through, last)
 		}
 	}
-	tx.bytes += len(c.Body) + len(c.Properties) + txCommandBytes
-	if tx.bytes > txBytesMax {
+	n := len(c.Body) + len(c.Properties) + txCommandBytes + txTagBytes*len(h.tags)
+	if tx.bytes+n > txBytesMax {
 		return amqp.PreconditionFailed("transaction is larger than %d bytes", txBytesMax)
 	}
+	tx.bytes += n
+	v.uncommitted.add(ch.conn.id, n)
 	tx.held = append(tx.held, h)
+	return nil
+}
+
+// uncommitted counts the bytes that transactions hold: until they are committed, or rolled back, or their channels end.
+type uncommitted struct {
+	total int64
+	of    map[ConnID]int64 // without zeros
+}
+
+func (u *uncommitted) add(c ConnID, n int) {
+	if n == 0 {
+		return
+	}
+	u.total += int64(n)
+	if u.of[c] += int64(n); u.of[c] == 0 {
+		delete(u.of, c)
+	}
+}
+
+// Uncommitted is how many bytes all transactions hold that are not committed yet.
+func (v *VHost) Uncommitted() int64 { return v.uncommitted.total }
+
+// UncommittedOf is how many of them are a connection's. What it has committed in portions counts until the last one, also
+// when the connection has ended.
+func (v *VHost) UncommittedOf(c ConnID) int64 { return v.uncommitted.of[c] }
+
+// endTx forgets what ch holds since its last commit.
+func (v *VHost) endTx(ch *channel) {
+	if ch.tx != nil {
+		v.uncommitted.add(ch.conn.id, -ch.tx.bytes)
+		ch.tx = nil
+	}
+}
+
+// checkUncommitted compares the count of what transactions hold with the transactions. What is being committed in portions
+// has left its channel.
+func (v *VHost) checkUncommitted() error {
+	var total int64
+	held := map[ConnID]int64{}
+	for _, ch := range v.channels {
+		if ch.tx != nil {
+			held[ch.conn.id] += int64(ch.tx.bytes)
+		}
+	}
+	for _, x := range v.ongoing {
+		held[x.conn.id] += int64(x.commits)
+	}
+	for id, n := range v.uncommitted.of {
+		if total += n; n != held[id] {
+			return fmt.Errorf("vhost: connection %d holds %d uncommitted bytes, %d are counted", id, held[id], n)
+		}
+	}
+	if total != v.uncommitted.total {
+		return fmt.Errorf("vhost: %d uncommitted bytes of connections, %d of all", total, v.uncommitted.total)
+	}
 	return nil
 }
 
@@ -159,10 +219,10 @@ func (v *VHost) commitTx(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 	if ch.tx == nil {
 		return amqp.PreconditionFailed("channel is not transactional")
 	}
-	held := ch.tx.held
+	held, size := ch.tx.held, ch.tx.bytes
 	small := v.stepMax / workOfFact
 	n, err := 0, (*amqp.Error)(nil)
-	if len(held) <= small && ch.tx.bytes <= v.stepMax {
+	if len(held) <= small && size <= v.stepMax {
 		if n, err = v.copies(s, ch, held, small); err != nil {
 			return err
 		}
@@ -172,11 +232,12 @@ func (v *VHost) commitTx(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 	} else {
 		n = small + 1
 	}
-	ch.tx = &transaction{settled: map[uint64]bool{}}
+	ch.tx = newTransaction()
 	if n > small {
-		v.commitInPortions(s, ch, c, held, out)
+		v.commitInPortions(s, ch, c, held, size, out)
 		return nil
 	}
+	v.uncommitted.add(ch.conn.id, -size)
 	v.refused = false
 	for i := range held {
 		h := &held[i]
@@ -222,7 +283,8 @@ func (v *VHost) rollbackTx(ch *channel, c *Command, out *Outcome) *amqp.Error {
 	if ch.tx == nil {
 		return amqp.PreconditionFailed("channel is not transactional")
 	}
-	ch.tx = &transaction{settled: map[uint64]bool{}}
+	v.endTx(ch)
+	ch.tx = newTransaction()
 	v.done(ch, c, out, Effect{})
 	return nil
 }

@@ -75,6 +75,7 @@ type VHost struct {
 	ongoingAt   deadline.Instant // in the set, if there are some
 	backlog     []task           // settlements that ticks have yet to make, from backlogNext on
 	backlogNext int
+	uncommitted uncommitted
 	repliers    map[string]*channel // that take direct replies, by the name that reaches them
 	last        *channel            // of the newest command, spared a look-up
 
@@ -171,9 +172,9 @@ func New(name string, log place.LogID, records place.Records, pages place.Pages)
 		policies: policySet{map[string]*policyEntry{}, map[string]*policyEntry{}},
 		conns:    map[ConnID]*conn{},
 		channels: map[ChannelID]*channel{},
-		repliers: map[string]*channel{},
-		flows:    map[string]*flow{},
-		stepMax:  stepBytesMax,
+		repliers: map[string]*channel{}, uncommitted: uncommitted{of: map[ConnID]int64{}},
+		flows:   map[string]*flow{},
+		stepMax: stepBytesMax,
 	}
 	v.pool = queue.NewPool(pages, log, hotEntriesMax, v.disarmed)
 	v.shelf, v.options = newShelf(v.pool), optionsOf(nil)

@@ -1,0 +1,32 @@
+package engine
+
+import "github.com/bartleby-mq/bartleby/internal/vhost"
+
+// tellLosses logs dead letters that found no place: nothing vanishes silently.
+func (r *runner) tellLosses() {
+	for _, l := range r.vhost.TakeLosses() {
+		now, _, _ := r.time.read()
+		if last, ok := r.told[l]; ok && now < last+lossEvery {
+			continue
+		}
+		if len(r.told) >= toldMax {
+			clear(r.told)
+		}
+		r.told[l] = now
+		switch {
+		case l.Cause == vhost.GoneShelf:
+			r.slog.Warn("lost letter gone for good: no room or time for it any more", "vhost", r.name)
+		case l.Kept:
+			r.slog.Warn("dead letter lost: kept among the lost letters", "vhost", r.name, "queue", l.Queue, "cause", l.Cause.String())
+		default:
+			r.slog.Warn("dead letter lost for good: lost letters are not kept here", "vhost", r.name, "queue", l.Queue, "cause", l.Cause.String())
+		}
+	}
+}
+
+const (
+	// lossEvery is how often a loss of the same queue and cause is logged, ms.
+	lossEvery = 60_000
+	// toldMax bounds what is remembered of that.
+	toldMax = 1024
+)

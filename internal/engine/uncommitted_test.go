@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// TestUncommittedTransactionsAreBounded says that transactions that nobody commits hold any amount of memory; that what was
+// committed, rolled back or dropped counts on; or that one user's take the room of all others.
+func TestUncommittedTransactionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := start(t, newDisk(), func(o *Options) { o.Uncommitted = Budget{Node: 10 << 20, User: 6 << 20, Connection: 4 << 20} })
+		defer stop(t, e)
+		for _, u := range []string{"u", "w"} {
+			change(t, e, access.Command{Kind: access.PutUser, User: u},
+				access.Command{Kind: access.SetPermission, User: u, VHost: "/", Configure: ".*", Write: ".*", Read: ".*"})
+		}
+		body := strings.Repeat("x", 1<<20-1024)
+		begin := vhost.Command{Kind: vhost.SelectTx, NoWait: true}
+		hold := func(user string, n int) *client {
+			c := attach(t, e, user)
+			c.post(begin)
+			for range n {
+				c.post(publish("q", body))
+			}
+			return c
+		}
+		counts := func(mib int) {
+			t.Helper()
+			synctest.Wait()
+			if n := int((e.Uncommitted().Bytes + 1<<19) >> 20); n != mib {
+				t.Errorf("%d MiB are counted, not %d", n, mib)
+			}
+		}
+		const beyond = "closed RESOURCE_ERROR - transactions of "
+
+		a := hold("u", 4)
+		a.expect()
+		counts(4)
+		a.open()
+		a.post(begin, publish("q", body)) // on another channel
+		a.expect(beyond + "this connection hold more than 4194304 bytes that are not committed")
+		counts(4)
+
+		b := hold("u", 3)
+		b.expect(beyond + "user 'u' hold more than 6291456 bytes that are not committed")
+		counts(4)
+		c := hold("w", 4)
+		c.expect()
+		d := hold("w", 2)
+		d.expect()
+		counts(10)
+		b.open()
+		b.post(begin, publish("q", body))
+		b.expect(beyond + "all clients hold more than 10485760 bytes that are not committed")
+
+		d.post(vhost.Command{Kind: vhost.RollbackTx, NoWait: true})
+		counts(8)
+		c.post(vhost.Command{Kind: vhost.CommitTx, NoWait: true}) // so much goes in portions
+		counts(4)
+		a.link.Close()
+		counts(0)
+		c.post(publish("q", body), vhost.Command{Kind: vhost.CommitTx, NoWait: true})
+		c.expect()
+		counts(0)
+		if n := e.Uncommitted().Refused; n != 3 {
+			t.Errorf("%d refused", n)
+		}
+		for _, r := range e.allRunners() {
+			if n := len(r.holders) + len(e.uncommitted.mu.users); n != 0 {
+				t.Errorf("%d are counted when nobody holds anything", n)
+			}
+		}
+	})
+}

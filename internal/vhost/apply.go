@@ -342,6 +342,17 @@ func (v *VHost) number(id QueueID, logged bool) {
 	}
 }
 
+// numbers notes that a fact names queues, which may be transient: no other gets their numbers, after a restart neither.
+func (v *VHost) numbers(list []QueueID, logged bool) {
+	given := v.queueMax
+	for _, id := range list {
+		v.number(id, logged)
+	}
+	if v.mutant == MutantReuseNumber {
+		v.queueMax = given
+	}
+}
+
 // order puts a queue where its number is; the newest has the greatest, but where a log was mended.
 func (v *VHost) order(q *queueState) {
 	if len(v.ordered) > 64 && len(v.ordered) > 2*len(v.queues) {

@@ -102,13 +102,7 @@ func (v *VHost) withheld(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
 	q.messages.Touch()
 	side := q.messages.Side(s)
 	durable := e.Flags&queue.Persistent != 0
-	given := v.queueMax
-	for _, id := range f.Took { // a new queue with such a number would never get the letter
-		v.number(id, durable)
-	}
-	if v.mutant == MutantReuseNumber {
-		v.queueMax = given
-	}
+	v.numbers(f.Took, durable) // a new queue with such a number would never get the letter
 	v.retain(f.History, durable)
 	if e.Flags&queue.Letter != 0 {
 		v.release(side.History, durable)

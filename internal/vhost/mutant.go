@@ -33,7 +33,7 @@ const (
 	MutantConfirmAtOnce Mutant = "confirm-at-once"
 	// MutantForgetTook holds a letter without noting which targets have it.
 	MutantForgetTook Mutant = "forget-took"
-	// MutantReuseNumber gives numbers of transient queues again, after a restart, that held letters name.
+	// MutantReuseNumber gives numbers of transient queues again, after a restart, that facts name.
 	MutantReuseNumber Mutant = "reuse-number"
 	// MutantBorrowRecord makes durable copies of what only transient copies refer to.
 	MutantBorrowRecord Mutant = "borrow-record"

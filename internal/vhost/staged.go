@@ -309,6 +309,7 @@ func (v *VHost) txStaged(f *Fact) {
 	r := reader{rest: f.Bytes}
 	step := readStep(&r, v.log)
 	v.retain(step.record, true)
+	v.numbers(step.targets, true)
 	x.steps = append(x.steps, step)
 }
 

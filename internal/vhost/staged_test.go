@@ -259,3 +259,40 @@ func TestTransactionsHoldManySettlements(t *testing.T) {
 		t.Errorf("what is settled is settled again: %v %v", refused, err)
 	}
 }
+
+// TestSpreadsNameNoNewQueues says that a queue which is declared after a restart gets a message that was on its way to a transient
+// one of before: it has the same number.
+func TestSpreadsNameNoNewQueues(t *testing.T) {
+	t.Parallel()
+	for _, m := range []Mutant{"", MutantReuseNumber} {
+		w := newWorld()
+		w.mutant = m
+		w.v.Plant(m)
+		must(t, w, open("a")...)
+		for i := range 8 {
+			q := declareWith(fmt.Sprint("q", i))
+			q.Definition.Durable, q.Definition.Exclusive = i < 4, i >= 4
+			must(t, w, q, Command{Kind: BindQueue, Channel: 1, Definition: &Definition{Name: fmt.Sprint("q", i), Source: "amq.fanout"}})
+		}
+		w.v.BoundSteps(workOfFact)
+		w.stepMax = workOfFact
+		c := publishTo("", amqp.Persistent, "wide")
+		c.Exchange = []byte("amq.fanout")
+		must(t, w, c)
+		if err := w.restart(nil); err != nil {
+			t.Fatal(err)
+		}
+		w.seal()
+		w.begin()
+		must(t, w, open("b")...)
+		for i := range 4 {
+			must(t, w, declareWith(fmt.Sprint("new", i)))
+		}
+		if err := w.ticks(); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.bodies(); strings.Contains(got, "new") != (m != "") {
+			t.Errorf("%q: %s", m, got)
+		}
+	}
+}

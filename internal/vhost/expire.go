@@ -382,6 +382,9 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 			reason = Expired
 		}
 		v.die(s, q, seq, reason, depth, out)
+		if n == 0 {
+			v.work += workOfQueue // its head may lie in a page
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ const (
 	// left it. Each of very many queues that a letter is for is found anew for each portion of them.
 	workOfFact  = 512
 	workOfRoute = 32
+	workOfRule  = 1 << 10
 	workOfEnd   = 64
 	workOfChunk = 1 << 10
 	workOfRead  = 8 << 10

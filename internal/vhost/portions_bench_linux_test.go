@@ -198,6 +198,35 @@ func BenchmarkLongSteps(b *testing.B) {
 			}
 			return commands{{Kind: CommitTx}}
 		}},
+		{"commit/1x100000", true, func(w *world, do func(Command)) []Command {
+			fanout(do, 100_000)
+			do(Command{Kind: SelectTx})
+			do(to("amq.fanout", ""))
+			return commands{{Kind: CommitTx}}
+		}},
+		{"fire/queues=100000", true, func(w *world, do func(Command)) []Command {
+			do(Command{Kind: DeclareExchange, Definition: &Definition{
+				Name: "d", Type: "x-delayed-message", Durable: true, Arguments: amqp.Table{textOf("x-delayed-type", "fanout")},
+			}})
+			fanout(do, 100_000)
+			do(Command{Kind: BindExchange, Definition: &Definition{Name: "amq.fanout", Source: "d"}})
+			c := to("d", "")
+			c.Properties = properties(amqp.Persistent, amqp.Table{argumentOf("x-delay", 1000)})
+			do(c)
+			w.now += 1000
+			return commands{{Kind: Tick}}
+		}},
+		{"unbind/bindings=100000", true, func(w *world, do func(Command)) []Command {
+			do(queueOf("q"))
+			for i := range 100_000 {
+				do(Command{Kind: BindQueue, Definition: &Definition{Name: "q", Source: "amq.topic", RoutingKey: fmt.Sprint("a.", i)}})
+			}
+			return commands{
+				{Kind: UnbindQueue, Definition: &Definition{Name: "q", Source: "amq.topic", RoutingKey: "a.50000"}},
+				{Kind: BindQueue, Definition: &Definition{Name: "q", Source: "amq.topic", RoutingKey: "a.50000"}},
+				to("amq.topic", "a.50000"), queueOf("r"), {Kind: DeleteQueue, Definition: &Definition{Name: "r"}},
+			}
+		}},
 		{"commit/200000x1", true, func(w *world, do func(Command)) []Command {
 			do(queueOf("q"))
 			do(Command{Kind: SelectTx})

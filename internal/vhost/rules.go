@@ -8,7 +8,7 @@ import (
 // A change of policies or options for more queues than a step reaches comes into force in portions, by the
 // numbers of the queues:
 //
-//	Ruled 0 …  PolicySet  Ruled 8192 …  Ruled 16384 …  Ruled 20000
+//	Ruled 0 …  PolicySet  Ruled 4096 …  Ruled 8192 …  Ruled 9999
 //	 │          │          └ in force on the queues up to this number
 //	 │          └ in force on exchanges, and on queues that are declared from here on
 //	 └ the next change is not in force on queues at once
@@ -42,7 +42,7 @@ func (v *VHost) changeRules(s *Stamp, c *Command, f *Fact, out *Outcome) {
 		n = &conn{}
 	}
 	answer := Effect{Kind: Done, Command: c.Kind, Channel: c.Channel}
-	many := v.ruling.on || len(v.ordered) > v.reach()
+	many := v.ruling.on || len(v.ordered) > v.rules()
 	if many {
 		v.emit(s, &Fact{Kind: Ruled, Durable: true, N: 1}, out)
 	}
@@ -60,6 +60,9 @@ func (v *VHost) changeRules(s *Stamp, c *Command, f *Fact, out *Outcome) {
 	}}, out)
 }
 
+// rules is how many queues a step computes settings for, and looks at.
+func (v *VHost) rules() int { return max(v.stepMax/workOfRule, 1) }
+
 // reach is how many queues a step reaches.
 func (v *VHost) reach() int { return max(v.stepMax/workOfFact, 1) }
 
@@ -69,7 +72,7 @@ func (v *VHost) rule(s *Stamp, k CommandKind, out *Outcome) (more bool) {
 		return false
 	}
 	rest := v.behind(v.ruling.upTo)
-	n := min(v.reach(), len(rest))
+	n := min(v.rules(), len(rest))
 	f := Fact{Kind: Ruled, Durable: true, Queue: v.ruling.upTo, N: uint64(bits(n < len(rest)))}
 	if n > 0 {
 		f.Queue = rest[n-1].id
@@ -80,7 +83,7 @@ func (v *VHost) rule(s *Stamp, k CommandKind, out *Outcome) (more bool) {
 		v.apply(&f)
 	}
 	v.inForce(s, k, out)
-	v.work += n * workOfFact
+	v.work += n * workOfRule
 	return f.N == 1
 }
 

@@ -36,8 +36,8 @@ func ruledWorld(t *testing.T, m Mutant, visit func(w *world) error) (*world, err
 		}
 	}
 	must(t, w, Command{Kind: Consume, Channel: 1, Definition: &Definition{Name: "q17", ConsumerTag: "c"}})
-	w.v.BoundSteps(3 * workOfFact)
-	w.stepMax = 3 * workOfFact
+	w.v.BoundSteps(3 * workOfRule)
+	w.stepMax = 3 * workOfRule
 	set := func(limit int64) error {
 		refused, err := w.step(Command{Kind: SetPolicy, Conn: 1, Channel: 1, Policy: &Policy{
 			Name: "p", Pattern: "^q", Definition: amqp.Table{argumentOf("delivery-limit", limit), argumentOf("max-length", 2)},
@@ -74,6 +74,9 @@ func ruledWorld(t *testing.T, m Mutant, visit func(w *world) error) (*world, err
 		if n > 100 {
 			t.Fatal("it does not end")
 		}
+	}
+	if err := w.ticks(); err != nil { // what is over its new limit has left
+		return w, err
 	}
 	return w, visit(w)
 }
@@ -144,7 +147,7 @@ func TestPoliciesInPortionsAreAnswered(t *testing.T) {
 	for i := range 10 {
 		must(t, w, declareWith(fmt.Sprint("q", i)))
 	}
-	w.v.BoundSteps(3 * workOfFact)
+	w.v.BoundSteps(3 * workOfRule)
 	for _, c := range []Command{
 		{Kind: SetPolicy, Conn: 1, Channel: 1, Policy: &Policy{Name: "p", Pattern: ".", Definition: amqp.Table{argumentOf("expires", 1000)}}},
 		{Kind: SetOptions, Conn: 1, Channel: 1, Definition: &Definition{Arguments: amqp.Table{argumentOf("delivery-limit", 7)}}},

@@ -8,6 +8,7 @@ import (
 // to it. The vhost's definitions must not change before its end.
 type definitions struct {
 	v         *VHost
+	logged    QueueID // queueLogged when the walk was asked for: facts that define nothing raise it
 	exchanges []*topology.Exchange
 	queues    []*queueState
 	bindings  []topology.Binding
@@ -15,7 +16,7 @@ type definitions struct {
 	done      bool
 }
 
-func (v *VHost) newDefinitions() *definitions { return &definitions{v: v} }
+func (v *VHost) newDefinitions() *definitions { return &definitions{v: v, logged: v.queueLogged} }
 
 // defines reports whether a fact changes what a walk meets.
 func (k FactKind) defines() bool {
@@ -26,7 +27,7 @@ func (k FactKind) defines() bool {
 func (d *definitions) append(b []byte, n int) []byte {
 	if !d.begun {
 		d.list()
-		id := d.v.queueLogged
+		id := d.logged
 		if q := d.v.queues[id]; id > 0 && (q == nil || !q.object.Durable) {
 			b = appendFact(b, &Fact{Kind: QueueDeleted, Queue: id}, 0)
 		}

@@ -38,8 +38,30 @@ type diskClient struct {
 	cut  func()
 }
 
+// diskQueue is a queue of one of the virtual hosts that share the disk.
+type diskQueue struct{ vhost, name string }
+
+// queues lists the work queues, and behind them the queues of dead letters.
+func (r *diskRun) queues() (all []diskQueue) {
+	for _, name := range []string{workQueue, deadQueue} {
+		for _, vhost := range []string{"/", "second"}[:max(r.vhosts, 1)] {
+			all = append(all, diskQueue{vhost, name})
+		}
+	}
+	return all
+}
+
+// queue is one of those of that name, the i-th, and again from the first.
+func (r *diskRun) queue(name string, i int) diskQueue {
+	vhosts := max(r.vhosts, 1)
+	if i %= vhosts; name == deadQueue {
+		i += vhosts
+	}
+	return r.queues()[i]
+}
+
 // connect opens one; it takes no longer than answerWithin.
-func (r *diskRun) connect() (*diskClient, error) {
+func (r *diskRun) connect(vhost string) (*diskClient, error) {
 	var mu sync.Mutex
 	var socket net.Conn
 	s := &diskClient{cut: func() {
@@ -50,7 +72,7 @@ func (r *diskRun) connect() (*diskClient, error) {
 			socket.Close()
 		}
 	}}
-	config := amqp.Config{Heartbeat: beat, Vhost: "/", Dial: func(network, addr string) (net.Conn, error) {
+	config := amqp.Config{Heartbeat: beat, Vhost: vhost, Dial: func(network, addr string) (net.Conn, error) {
 		conn, err := net.DialTimeout(network, addr, answerWithin)
 		mu.Lock()
 		defer mu.Unlock()
@@ -82,15 +104,15 @@ func (s *diskClient) depth(queue string) (n int, err error) {
 }
 
 // publish sends messages until stop is closed or all is sent.
-func (r *diskRun) publish(stop <-chan struct{}, random *rand.Rand) {
+func (r *diskRun) publish(q diskQueue, stop <-chan struct{}, random *rand.Rand) {
 	for !isClosed(stop) && !r.gone() {
-		s, err := r.connect()
+		s, err := r.connect(q.vhost)
 		if err != nil {
 			r.refusedBy("a publisher's connection", err)
 			pause(stop, 200*time.Millisecond)
 			continue
 		}
-		r.publishOn(s, stop, random)
+		r.publishOn(s, q.name, stop, random)
 		s.cut()
 	}
 }
@@ -123,7 +145,7 @@ func (r *diskRun) refusedBy(what string, err error) {
 	}
 }
 
-func (r *diskRun) publishOn(s *diskClient, stop <-chan struct{}, random *rand.Rand) {
+func (r *diskRun) publishOn(s *diskClient, queue string, stop <-chan struct{}, random *rand.Rand) {
 	if bounded(answerWithin, s.cut, func() error { return s.ch.Confirm(false) }) != nil {
 		return
 	}
@@ -149,7 +171,7 @@ func (r *diskRun) publishOn(s *diskClient, stop <-chan struct{}, random *rand.Ra
 		body := make([]byte, max(n, 20))
 		number := r.books.next()
 		copy(body, fmt.Sprintf("%d.", number))
-		confirmation, err := s.ch.PublishWithDeferredConfirm("", workQueue, false, false, persistent(body))
+		confirmation, err := s.ch.PublishWithDeferredConfirm("", queue, false, false, persistent(body))
 		if err != nil {
 			return
 		}
@@ -181,15 +203,15 @@ func number(body []byte) int {
 }
 
 // consume settles what comes from a queue until stop is closed. What was settled is proven by a later answer.
-func (r *diskRun) consume(queue string, ackShare int, stop <-chan struct{}, random *rand.Rand) {
+func (r *diskRun) consume(q diskQueue, ackShare int, stop <-chan struct{}, random *rand.Rand) {
 	for !isClosed(stop) && !r.gone() {
-		s, err := r.connect()
+		s, err := r.connect(q.vhost)
 		if err != nil {
 			r.refusedBy("a consumer's connection", err)
 			pause(stop, 200*time.Millisecond)
 			continue
 		}
-		r.consumeOn(s, queue, ackShare, stop, random)
+		r.consumeOn(s, q.name, ackShare, stop, random)
 		s.cut()
 	}
 }

@@ -26,13 +26,15 @@ func (r *diskRun) drainAll() (count int) {
 	}
 	switch r.drain {
 	case "consume":
-		count = r.drainQueue(workQueue) + r.drainQueue(deadQueue)
+		for _, q := range r.queues() {
+			count += r.drainQueue(q)
+		}
 	default:
-		for _, queue := range []string{workQueue, deadQueue} {
+		for _, q := range r.queues() {
 			began := time.Now()
-			n, err := r.empty(queue)
+			n, err := r.empty(q)
 			if err != nil {
-				r.wedge("%s of %s: %v", r.drain, queue, err)
+				r.wedge("%s of %v: %v", r.drain, q, err)
 				break
 			}
 			r.took(r.drain, began, startWithin)
@@ -45,17 +47,17 @@ func (r *diskRun) drainAll() (count int) {
 }
 
 // empty purges or deletes a queue.
-func (r *diskRun) empty(queue string) (n int, err error) {
-	s, err := r.connect()
+func (r *diskRun) empty(q diskQueue) (n int, err error) {
+	s, err := r.connect(q.vhost)
 	if err != nil {
 		return 0, err
 	}
 	defer s.cut()
 	err = bounded(startWithin, s.cut, func() (err error) {
 		if r.drain == "purge" {
-			n, err = s.ch.QueuePurge(queue, false)
+			n, err = s.ch.QueuePurge(q.name, false)
 		} else {
-			n, err = s.ch.QueueDelete(queue, false, false, false)
+			n, err = s.ch.QueueDelete(q.name, false, false, false)
 		}
 		return err
 	})
@@ -63,16 +65,16 @@ func (r *diskRun) empty(queue string) (n int, err error) {
 }
 
 // drainQueue consumes and acks all messages of a queue. It goes on as long as it gets on.
-func (r *diskRun) drainQueue(queue string) (count int) {
+func (r *diskRun) drainQueue(q diskQueue) (count int) {
 	last := time.Now()
 	for time.Since(last) < goesOnWithin && !r.isWedged() {
-		s, err := r.connect()
+		s, err := r.connect(q.vhost)
 		if err != nil {
 			r.refusedBy("connection of a draining consumer", err)
 			pause(nil, 200*time.Millisecond)
 			continue
 		}
-		n, done := r.drainOn(s, queue)
+		n, done := r.drainOn(s, q.name)
 		s.cut()
 		if count += n; done {
 			return count
@@ -81,7 +83,7 @@ func (r *diskRun) drainQueue(queue string) (count int) {
 			last = time.Now()
 		}
 	}
-	r.wedge("drain: %s is not empty after %d messages, and does not get on", queue, count)
+	r.wedge("drain: %v is not empty after %d messages, and does not get on", q, count)
 	return count
 }
 

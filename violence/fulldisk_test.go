@@ -56,6 +56,7 @@ type diskRun struct {
 	books    *diskBooks
 	broker   *broker
 	written  atomic.Int64 // bytes of bodies
+	storage  []byte       // what a broker said that is wedged
 
 	mu struct {
 		sync.Mutex
@@ -152,7 +153,7 @@ func (r *diskRun) lookOnce() {
 		}
 	}
 	began := time.Now()
-	s, err := r.connect()
+	s, err := r.connect("/")
 	if err != nil {
 		r.refusedBy("a new connection", err)
 		return
@@ -166,9 +167,13 @@ func (r *diskRun) lookOnce() {
 }
 
 func (r *diskRun) page(protocol, path string) (body []byte, status int, err error) {
+	return r.ask(http.MethodGet, protocol, path)
+}
+
+func (r *diskRun) ask(method, protocol, path string) (body []byte, status int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*pageWithin)
 	defer cancel()
-	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.broker.addr(protocol)+path, nil)
+	ask, err := http.NewRequestWithContext(ctx, method, "http://"+r.broker.addr(protocol)+path, nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -187,17 +192,19 @@ func (r *diskRun) page(protocol, path string) (body []byte, status int, err erro
 func (r *diskRun) live(l diskLife, random *rand.Rand) {
 	stop := make(chan struct{})
 	var all sync.WaitGroup
-	for range 2 {
+	for i := range 2 {
 		own := rand.New(rand.NewPCG(random.Uint64(), 1))
-		all.Go(func() { r.publish(stop, own) })
+		all.Go(func() { r.publish(r.queue(workQueue, i), stop, own) })
 	}
 	if l.consumes {
-		for range 2 {
+		for i := range 2 {
 			own := rand.New(rand.NewPCG(random.Uint64(), 2))
-			all.Go(func() { r.consume(workQueue, r.ackShare, stop, own) })
+			all.Go(func() { r.consume(r.queue(workQueue, i), r.ackShare, stop, own) })
 		}
 		if r.deadConsumed {
-			all.Go(func() { r.consume(deadQueue, 100, stop, nil) })
+			for i := range max(r.vhosts, 1) {
+				all.Go(func() { r.consume(r.queue(deadQueue, i), 100, stop, nil) })
+			}
 		}
 	}
 	all.Go(func() { r.look(stop) })
@@ -285,7 +292,7 @@ func (r *diskRun) givesBack() {
 func (r *diskRun) goesOn() {
 	began := time.Now()
 	for time.Since(began) < goesOnWithin {
-		s, err := r.connect()
+		s, err := r.connect("/")
 		if err != nil {
 			r.refusedBy("connection of a publisher after the drain", err)
 			pause(nil, 200*time.Millisecond)
@@ -326,11 +333,22 @@ func (r *diskRun) run(random *rand.Rand) {
 	if !r.serve() {
 		return
 	}
-	s, err := r.connect()
-	must(r.t, err)
-	declare(r.t, s.ch, workQueue, true, amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": deadQueue})
-	declare(r.t, s.ch, deadQueue, true, nil)
-	s.cut()
+	for _, q := range r.queues() {
+		if q.vhost != "/" && q.name == workQueue {
+			body, status, err := r.ask(http.MethodPut, "http", "/api/vhosts/"+q.vhost)
+			if must(r.t, err); status != http.StatusCreated {
+				r.t.Fatalf("PUT vhost: %d %s", status, body)
+			}
+		}
+		s, err := r.connect(q.vhost)
+		must(r.t, err)
+		arguments := amqp.Table(nil)
+		if q.name == workQueue {
+			arguments = amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": deadQueue}
+		}
+		declare(r.t, s.ch, q.name, true, arguments)
+		s.cut()
+	}
 	for i, l := range r.lives {
 		r.live(l, random)
 		if r.isWedged() {
@@ -365,8 +383,9 @@ func (r *diskRun) run(random *rand.Rand) {
 	r.stop()
 	if !r.isWedged() && r.drain == "consume" && r.serve() {
 		// What waited for the end of an alarm, unconfirmed, may have come; what was settled may not.
-		r.drainQueue(workQueue)
-		r.drainQueue(deadQueue)
+		for _, q := range r.queues() {
+			r.drainQueue(q)
+		}
 	}
 }
 
@@ -417,6 +436,11 @@ func TestFullDiskTrials(t *testing.T) {
 			r.disk = ext4Disk(t, d.size)
 			r.stranger = newStranger(r.disk)
 			r.run(random)
+			if r.isWedged() && os.Getenv("FULLDISK_OUT") != "" && !r.gone() {
+				r.storage, _, _ = r.page("http", "/api/x/storage")
+				_ = r.broker.cmd.Process.Signal(syscall.SIGQUIT) // its goroutines are in its output
+				pause(r.broker.exited, 2*time.Second)
+			}
 			r.broker.kill()
 			r.report(&wedged, &lost, &doubled)
 		})
@@ -431,7 +455,7 @@ func (r *diskRun) report(wedged, lost, doubled *atomic.Int64) {
 		wedged.Add(1)
 		r.t.Errorf("wedged:\n%s\nthe broker:\n%s", strings.Join(r.mu.wedged, "\n"), r.broker.stderr.tail(15))
 		if path := os.Getenv("FULLDISK_OUT"); path != "" {
-			_ = os.WriteFile(filepath.Join(path, filepath.Base(r.t.Name())+".txt"), []byte(r.broker.stderr.tail(100000)), 0o644)
+			_ = os.WriteFile(filepath.Join(path, filepath.Base(r.t.Name())+".txt"), append(r.storage, r.broker.stderr.tail(100000)...), 0o644)
 		}
 	} else if r.drain == "consume" {
 		gone, twice, examples = r.books.judge()

@@ -22,6 +22,7 @@ type diskTrial struct {
 	drain        string // consume, purge or delete
 	strangerStay bool   // what the other process has at the end of the last life it keeps while all is drained
 	greedy       bool   // and takes all that is given back
+	vhosts       int    // that share the disk
 }
 
 // diskLife is one life of the broker: traffic, the stranger, an end.
@@ -64,6 +65,7 @@ func randomTrial(r *rand.Rand) diskTrial {
 		}
 		d.lives = append(d.lives, l)
 	}
+	d.vhosts = 1 + r.IntN(2)
 	return d
 }
 
@@ -113,6 +115,6 @@ func (d *diskTrial) options() (o []string) {
 }
 
 func (d *diskTrial) String() string {
-	return fmt.Sprintf("%d MiB small=%v nolimit=%v body=%d ack=%d%% deadConsumed=%v publish=%dMiB drain=%s stay=%v greedy=%v lives=%+v",
-		d.size>>20, d.small, d.noLimit, d.body, d.ackShare, d.deadConsumed, d.publishMax>>20, d.drain, d.strangerStay, d.greedy, d.lives)
+	return fmt.Sprintf("%d MiB small=%v nolimit=%v body=%d ack=%d%% deadConsumed=%v publish=%dMiB drain=%s stay=%v greedy=%v vhosts=%d lives=%+v",
+		d.size>>20, d.small, d.noLimit, d.body, d.ackShare, d.deadConsumed, d.publishMax>>20, d.drain, d.strangerStay, d.greedy, d.vhosts, d.lives)
 }

@@ -83,6 +83,7 @@ type Engine struct {
 	uncommitted  uncommitted
 
 	grain                     int64 // bytes of a log that are counted together
+	batchMax                  int   // bytes, see batchBytesMax
 	tidier                    *tidier
 	hotMessages               int
 	replayed                  bool // logs had batches behind their checkpoints
@@ -156,6 +157,9 @@ func Open(o Options) (*Engine, error) {
 		sparseShare: cmp.Or(o.SparseShare, SparseShare), rewriteRatio: cmp.Or(o.RewriteRatio, RewriteRatio),
 		grain: o.Journal.SegmentBytes / grainsPerSegment, hotMessages: o.HotMessages,
 	}
+	if e.batchMax = batchBytesMax; o.Journal.SegmentBytes > 0 {
+		e.batchMax = int(min(batchBytesMax, o.Journal.SegmentBytes/batchesPerSegment))
+	}
 	e.mu.runners, e.mu.faults, e.damage.stops = map[string]*runner{}, map[string]*amqp.Error{}, map[string]Stops{}
 	e.watch = newWatch(o.Node, o.Machine, limits, o.Log, e.kickAll, spareRoom(j, guard))
 	e.watch.uses = e.diskUse
@@ -164,7 +168,7 @@ func Open(o Options) (*Engine, error) {
 	e.scribe = newScribe(j, guard, &o, e.checkpointSoon, e.roomChanged, e.end)
 	e.tidier = newTidier(e)
 	e.storing.Store(true) // a checkpoint takes all that there is: none before all is open
-	e.scribe.expectRoom(o.FS)
+	e.scribe.makeReserve()
 	e.scribe.start()
 	err = e.missing(place.LogID(access.OwnLogID), report.Unnamed)
 	if err != nil {

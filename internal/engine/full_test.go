@@ -118,3 +118,54 @@ func TestRejectsOnAFullDisk(t *testing.T) {
 		})
 	}
 }
+
+// TestMuchAtOnceOnAFullDisk says that the log needs a file larger than usual for what came at once, and waits for ever on a disk
+// that has room for no other file, with the reserve untouched.
+func TestMuchAtOnceOnAFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		d.Budget(8 << 20)
+		e := start(t, d, smallDisk)
+		c := attach(t, e, "")
+		c.post(declare("work"), confirms())
+		c.take()
+		d.budget(0)
+		var many []vhost.Command
+		for range 8 {
+			many = append(many, publish("work", string(make([]byte, 15_000))))
+		}
+		c.post(many...)
+		synctest.Wait()
+		time.Sleep(5 * time.Second) // of the bubble
+		if w := e.Waiting(); w != nil {
+			t.Errorf("the log waits: %v, %+v", w.Err, e.scribe.journal.Stats())
+		}
+		if n := settleAll(t, e, "work", acks); n != len(many) {
+			t.Errorf("%d of %d messages came", n, len(many))
+		}
+		stop(t, e)
+	})
+}
+
+// TestALargeMessageOnAFullDisk says that a message for which the disk has no room, as large as it is, stops all others.
+func TestALargeMessageOnAFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		d.Budget(8 << 20)
+		e := start(t, d, smallDisk)
+		c := attach(t, e, "")
+		c.post(declare("work"), confirms(), publish("work", "m"))
+		c.expect("confirm 1")
+		d.budget(0)
+		c.post(publish("work", string(make([]byte, 300_000))))
+		synctest.Wait()
+		time.Sleep(8 * time.Second) // of the bubble
+		if w := e.Waiting(); w != nil {
+			t.Errorf("the log waits: %v", w.Err)
+		}
+		if n := settleAll(t, e, "work", acks); n != 1 {
+			t.Errorf("%d messages, want the one that was confirmed", n)
+		}
+		stop(t, e)
+	})
+}

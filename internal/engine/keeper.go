@@ -8,13 +8,6 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/place"
-	"github.com/bartleby-mq/bartleby/internal/vfs"
-)
-
-const (
-	// ampleBytes of free disk are enough to put off making spare segments while there is traffic, for those that are given
-	// back will serve; and to do with the reserve in a pause.
-	ampleBytes = 2 << 30
 )
 
 // keeper keeps house in the journal, one thing at a time, so that the scribe never waits for it: it makes segments ready
@@ -22,7 +15,6 @@ const (
 // forgetting deleted logs.
 type keeper struct {
 	scribe *scribe
-	fs     vfs.FS
 	slog   *slog.Logger
 	house  chan struct{} // who has put something into it keeps house: the keeper, or the scribe if it cannot go on
 	wake   chan struct{}
@@ -38,9 +30,9 @@ type keeper struct {
 	refused time.Time // when the disk had no room for another file
 }
 
-func newKeeper(s *scribe, fs vfs.FS, l *slog.Logger) *keeper {
+func newKeeper(s *scribe, l *slog.Logger) *keeper {
 	return &keeper{
-		scribe: s, fs: fs, slog: l,
+		scribe: s, slog: l,
 		house: make(chan struct{}, 1), wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 }
@@ -69,8 +61,7 @@ func (k *keeper) close() {
 	<-k.done
 }
 
-// run is the keeper's goroutine. In traffic it does what the scribe would soon have to wait for, in a pause the rest. On
-// a full disk it tries again from time to time.
+// run is the keeper's goroutine. On a full disk it tries again from time to time.
 func (k *keeper) run() {
 	defer close(k.done)
 	retry := time.NewTimer(noSpaceRetry)
@@ -82,7 +73,7 @@ func (k *keeper) run() {
 			job()
 		case closing:
 			return
-		case k.prepare(k.wanted()):
+		case k.prepare(k.mayMake()):
 		default:
 			var again <-chan time.Time
 			if k.scribe.full.Load() {
@@ -108,35 +99,24 @@ func (k *keeper) take() (job func(), closing bool) {
 	return job, k.mu.closing
 }
 
-// wanted is which segments should be ready now: the reserve in a pause, and more when the disk is so full that the reserve
-// must be kept complete in traffic. A disk that had no room is not asked again at once.
-func (k *keeper) wanted() journal.Stock {
-	free, err := k.fs.Free()
-	switch {
-	case k.scribe.full.Load() && time.Since(k.refused) < noSpaceRetry:
-		return journal.None
-	case err != nil || free <= ampleBytes || k.scribe.full.Load():
-		return journal.Ample
-	case k.scribe.resting.Load():
-		return journal.Rest
-	}
-	return journal.Least
+// mayMake reports whether files may be made now: a disk that had no room is not asked again at once.
+func (k *keeper) mayMake() bool {
+	return !k.scribe.full.Load() || time.Since(k.refused) >= noSpaceRetry
 }
 
 // prepare does a step towards what shall be ready; more reports that there is more to do.
-func (k *keeper) prepare(stock journal.Stock) (more bool) {
+func (k *keeper) prepare(make bool) (more bool) {
 	err := k.keep(func(j *journal.Journal) (err error) {
-		more, err = j.Prepare(stock)
+		more, err = j.Prepare(make)
 		return err
 	})
 	switch {
 	case errors.Is(err, journal.ErrNoSpace):
 		k.refused = time.Now()
-		k.scribe.full.Store(true)
-		k.scribe.lookForRoom()
+		k.scribe.becomeFull()
 	case err != nil:
 		k.slog.Error("cannot prepare a segment", "error", err)
-	case !more && stock == journal.Ample:
+	case !more && make:
 		k.scribe.full.Store(false)
 		k.scribe.noRoomFor(journal.Growing)
 	default:
@@ -158,7 +138,7 @@ func (k *keeper) keep(call func(*journal.Journal) error) error {
 
 // job makes one call of a job, which may be a long one: what writing would wait for goes before it.
 func (k *keeper) job(call func(*journal.Journal) error) error {
-	for k.prepare(journal.None) {
+	for k.prepare(false) {
 	}
 	return k.keep(call)
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
 // On a disk that fills up the uses of the log stop one after the other (journal.Use): publishers wait, then dead letters
@@ -90,12 +89,24 @@ func (s *scribe) lookForRoom() {
 	s.noRoomFor(max(use, s.fullUse()))
 }
 
-// expectRoom finds out, before anything is decided, whether the disk has room for the reserve.
-func (s *scribe) expectRoom(fs vfs.FS) {
-	free, err := fs.Free()
-	if err == nil && free < s.journal.Lacking() {
-		s.full.Store(true)
-		s.lookForRoom()
+// becomeFull notes that a file cannot be made: what there is of the reserve says what may go on.
+func (s *scribe) becomeFull() {
+	s.full.Store(true)
+	s.lookForRoom()
+}
+
+// makeReserve completes the reserve before anything is decided. If that cannot be, what grows has to wait.
+func (s *scribe) makeReserve() {
+	for s.journal.LacksReserve() {
+		err := s.call(func(j *journal.Journal) error {
+			_, err := j.Prepare(true)
+			return err
+		})
+		if err != nil {
+			s.slog.Warn("the reserve of the log is not complete: the disk has no room for it", "error", err)
+			s.becomeFull()
+			return
+		}
 	}
 }
 

@@ -21,8 +21,9 @@ import (
 const (
 	// inPlaceMax is how many commands a poster steps itself on an idle vhost; more wakes its goroutine.
 	inPlaceMax = 32
-	// batchBytesMax is how large a batch of the log grows before the next is begun.
-	batchBytesMax = 4 << 20
+	// batchBytesMax is how large a batch of the log grows before the next is begun; with small segments no larger than a part
+	// of one, for a batch is not divided.
+	batchBytesMax, batchesPerSegment = 4 << 20, 8
 	// batchCommandsMax bounds the commands of one batch likewise, so that effects do not wait for long.
 	batchCommandsMax = 4096
 	// tendEvery is how often is looked for what the cache could give back.
@@ -405,7 +406,7 @@ func (r *runner) stepCommand(l *Link, c *vhost.Command) {
 	if c.Kind == vhost.Disconnect {
 		r.detach(l)
 	}
-	if len(r.out.Batch) > batchBytesMax || len(r.out.Effects) > batchCommandsMax {
+	if len(r.out.Batch) > r.engine.batchMax || len(r.out.Effects) > batchCommandsMax {
 		r.finish()
 		r.begin()
 	}

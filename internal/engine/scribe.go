@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,8 @@ const (
 	pendingShare, pendingBytesLeast = 8, 32 << 10
 	// noSpaceRetry is how often a full disk is asked again.
 	noSpaceRetry = time.Second
+	// largeRetries is how often room is looked for that only a large batch needs.
+	largeRetries = 3
 )
 
 // scribe writes what runners append to the journal, many batches at a time, and syncs it. It waits for nothing but the
@@ -61,6 +64,7 @@ type scribe struct {
 	deeds  deeds
 
 	pendingMax      int
+	groupMost       int   // bytes that any segment takes at once
 	noReserve       bool  // of journal.Options
 	checkpointBytes int64 // that the journal grows between checkpoints
 
@@ -103,7 +107,10 @@ func newScribe(j *journal.Journal, t *tables, o *Options, onCheckpoint func() bo
 		s.pendingMax = int(n)
 	}
 	s.noReserve = o.Journal.ReserveBytes < 0
-	s.keeper = newKeeper(s, o.FS, o.Log)
+	if s.groupMost = math.MaxInt; o.Journal.SegmentBytes > 0 {
+		s.groupMost = int(o.Journal.SegmentBytes / 2)
+	}
+	s.keeper = newKeeper(s, o.Log)
 	s.mu.listeners, s.mu.written = map[place.LogID]listening{}, map[place.LogID]place.Index{}
 	s.room.L = &s.mu.Mutex
 	return s
@@ -288,9 +295,11 @@ func (s *scribe) take() (batches []appended, jobs []func(*scribe), forced, closi
 
 // write appends batches to the journal as one group, and reports whether somebody waits for one of them to be synced. On
 // a disk that has no room left at all it waits: nothing is confirmed meanwhile, and nothing is lost. It waits no longer
-// than until the scribe is closed: what is not written then was not confirmed.
+// than until the scribe is closed: what is not written then was not confirmed. A group that needs a file larger than usual is
+// divided where the disk has no room for that. Nor is long waited for a file that a single batch needs: others can go on.
 func (s *scribe) write(batches []appended) (urgent bool) {
 	defer s.setWaiting(nil)
+	full := 0
 	for tries := 1; ; {
 		g := s.group(batches)
 		if len(g.batches) == 0 {
@@ -302,7 +311,15 @@ func (s *scribe) write(batches []appended) (urgent bool) {
 			return s.note(&g)
 		case errors.Is(err, journal.ErrNoSpace):
 			s.full.Store(true)
+			if n := len(batches); n > 1 && g.bytes > s.groupMost {
+				urgent = s.write(batches[:n/2])
+				return s.write(batches[n/2:]) || urgent
+			}
 			s.noRoomFor(journal.Committed)
+			if full++; full > largeRetries && len(g.batches) == 1 && g.bytes > s.groupMost {
+				s.fail(fmt.Errorf("the disk has no room for a message of %d bytes: %w", g.bytes, err), &g)
+				return false
+			}
 			if s.setWaiting(err); !s.waitForRoom() {
 				s.fail(fmt.Errorf("the broker ends while the disk is full: %w", err), &g)
 				return false
@@ -343,15 +360,15 @@ func (s *scribe) group(batches []appended) (g group) {
 	return g
 }
 
-// keepReserve completes the reserve, if the keeper has fallen behind and the disk may be full soon: what is decided from now
-// on must not live on it. If there is no room for that, what grows has to wait from now on.
+// keepReserve completes the reserve, if the keeper has fallen behind: what is decided from now on must not live on it. If
+// that cannot be, what grows has to wait from now on.
 func (s *scribe) keepReserve() {
 	if s.full.Load() {
 		return
 	}
 	s.tables.RLock()
 	lacks, use := s.journal.LacksReserve(), journal.Growing
-	if lacks { // Room looks at every log, and this is asked for each group
+	if lacks {
 		use = s.journal.Room()
 	}
 	s.tables.RUnlock()
@@ -368,9 +385,8 @@ func (s *scribe) keepReserve() {
 	}
 	err := s.call(func(j *journal.Journal) error { return j.Reserve(1, journal.Growing) })
 	<-s.keeper.house
-	if errors.Is(err, journal.ErrNoSpace) {
-		s.full.Store(true)
-		s.lookForRoom()
+	if err != nil && !errors.Is(err, journal.ErrFailed) {
+		s.becomeFull()
 	}
 }
 
@@ -412,7 +428,7 @@ func (s *scribe) note(g *group) (urgent bool) {
 		}
 	}
 	s.tables.RLock()
-	unprepared := s.journal.Unprepared(journal.Least)
+	unprepared := s.journal.Unprepared()
 	s.tables.RUnlock()
 	s.lookForRoom()
 	if unprepared {

@@ -89,11 +89,9 @@ func (t *tidier) run() {
 func (t *tidier) look() {
 	now := t.engine.scribe.appended.Load()
 	short := t.engine.LowOnDisk()
-	if idle := now == t.appended; t.engine.scribe.resting.Swap(idle) != idle {
-		t.engine.scribe.keeper.kick() // a pause wants other files to be ready than traffic does
-	}
+	t.engine.scribe.resting.Store(now == t.appended)
 	if !t.engine.scribe.full.Load() {
-		t.engine.scribe.keeper.kick() // others may have filled the disk
+		t.engine.scribe.keeper.kick() // what could not be made for another reason is tried again
 	}
 	t.apart++
 	if t.looks++; now != t.appended {
@@ -144,6 +142,7 @@ func (t *tidier) tidy() {
 		return more
 	})
 	if err != nil {
+		t.fresh = t.engine.LowOnDisk() // nothing else may ever give space back: it is tried again at the next look
 		t.engine.slog.Warn("sparse segments stay as they are", "error", err)
 	}
 }

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,22 +24,13 @@ const (
 
 // lacksAllowance reports whether the next manifest, or the next checkpoint, may need more than its allowance.
 func (j *Journal) lacksAllowance() bool {
-	largest := j.largestCheckpoint()
-	return j.manifestRoom.size < j.manifestBytes+manifestSegment || j.checkpointRoom.size < roundUp(largest, vfs.BlockBytes)
-}
-
-func (j *Journal) largestCheckpoint() (size int64) {
-	for _, l := range j.logs {
-		if l.checkpoint.file != 0 {
-			size = max(size, cmp.Or(l.used, l.checkpoint.size))
-		}
-	}
-	return size
+	return j.manifestRoom.size < j.manifestBytes+manifestSegment ||
+		j.checkpointRoom.size < roundUp(j.largestCheckpoint, vfs.BlockBytes)
 }
 
 // lacksRoom tells which allowance is missing, or too small, and what size it should have; nil: none.
 func (j *Journal) lacksRoom() (a *allowance, size int64) {
-	largest := j.largestCheckpoint()
+	largest := j.largestCheckpoint
 	switch {
 	case j.o.ReserveBytes < 0 || j.roomRefused:
 	case j.manifestRoom.size < j.manifestBytes+vfs.BlockBytes:
@@ -122,6 +112,7 @@ func (j *Journal) withRoom(name string, a *allowance, least int, write func(name
 		took, err = true, write(name, allowed)
 	}
 	for first := true; errors.Is(err, vfs.ErrNoSpace); first = false {
+		j.stopFilling()
 		i := slices.IndexFunc(j.spares, func(s spare) bool { return !s.named && !j.isLeased(s.name()) })
 		if i < 0 || len(j.spares) <= least || j.o.Mutant == MutantIdleSpare {
 			if first && allowed > 0 && j.beside(func() error { return j.fs.Rename(j.path(name), j.path(a.name)) }) == nil {

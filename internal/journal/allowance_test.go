@@ -14,7 +14,7 @@ func TestUsesStopInOrder(t *testing.T) {
 	j := mustOpen(t, fs, small())
 	for more := true; more; {
 		var err error
-		more, err = j.Prepare(Ample)
+		more, err = j.Prepare(true)
 		must(t, err)
 	}
 	fs.Budget(0)
@@ -92,7 +92,7 @@ func TestAFullDiskIsNotFilledWithZeros(t *testing.T) {
 	j := mustOpen(t, fs, o)
 	fs.Budget(3 << 20)
 	for range 50 {
-		if _, err := j.Prepare(Ample); err != nil && !errors.Is(err, ErrNoSpace) {
+		if _, err := j.Prepare(true); err != nil && !errors.Is(err, ErrNoSpace) {
 			t.Fatal(err)
 		}
 	}

@@ -22,7 +22,7 @@ func BenchmarkAppend(b *testing.B) {
 			must(b, j.Reserve(0, Growing))
 			for more := true; more; {
 				var err error
-				more, err = j.Prepare(Ample)
+				more, err = j.Prepare(true)
 				must(b, err)
 			}
 			segments := len(j.segments)

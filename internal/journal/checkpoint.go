@@ -116,8 +116,10 @@ func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) erro
 	old := l.checkpoint
 	l.checkpoint = c
 	l.used = int64(len(state) + labelBytes)
+	j.weigh()
 	if err := j.writeManifest(); err != nil {
 		l.checkpoint = old
+		j.weigh()
 		if errors.Is(err, ErrNoSpace) {
 			j.discard(c.name()) // no manifest names it
 		}

@@ -122,11 +122,11 @@ func (c *copier) group() (n int, bad *segment, err error) {
 	return g.data, nil, nil
 }
 
-// start gives the file its size, should it have been a spare, and writes the header.
+// start makes sure that the file has room for all of the new segment, and writes the header.
 func (c *copier) start() error {
 	size, err := c.out.f.Size()
-	if err == nil && size > c.out.size {
-		err = c.out.f.Truncate(c.out.size)
+	if err == nil && size < c.out.size {
+		err = c.out.f.Allocate(0, c.out.size)
 	}
 	if err != nil {
 		return err

@@ -38,9 +38,8 @@ type Journal struct {
 	ahead    []*segment // next to be written, in this order: the manifest names them, and nothing is in them
 	needed   int        // of these, that the Write underway goes on in
 	spares   []spare    // ready for use
-	making   *making    // the spare in the making
-	stock    Stock      // what Prepare was last asked for
-	removed  int        // files of segments that were given back and not kept, since others were made
+	filling  *filling   // a spare, apart from the others; nil: none
+	removed  int        // files of segments that were given back and not kept, since bare ones were named
 	logs     map[place.LogID]*logState
 	dropped  map[place.LogID]bool
 	nextID   uint64
@@ -48,11 +47,14 @@ type Journal struct {
 
 	manifestRoom, checkpointRoom allowance
 	manifestBytes                int64 // of the newest manifest
+	checkpointBytes              int64 // of all checkpoints,
+	largestCheckpoint            int64 // and of what the largest state takes: see weigh
 	roomRefused                  bool  // there was no room for an allowance
 
-	pagesFrom place.Index // first index of a log of pages that is new
-	rewriting *Rewriting  // underway
-	written   Written     // to files, in this run
+	pagesFrom  place.Index // first index of a log of pages that is new
+	rewriting  *Rewriting  // underway
+	outRefused bool        // a rewriting found no room in a new file: the next one takes a spare
+	written    Written     // to files, in this run
 
 	dirty         []*logState    // with batches written since the last sync
 	failed        error          // of ErrFailed
@@ -180,9 +182,11 @@ func (j *Journal) Stats() Stats {
 	for _, seg := range j.ahead {
 		s.SpareBytes += seg.size
 	}
-	for _, l := range j.logs {
-		s.CheckpointBytes += l.checkpoint.size
+	if m := j.filling; m != nil {
+		s.Spares++
+		s.SpareBytes += m.size
 	}
+	s.CheckpointBytes = j.checkpointBytes
 	if j.open != nil {
 		s.Unsafe = j.open.end - max(j.open.safe, segmentHeaderBytes)
 	}
@@ -207,10 +211,7 @@ func (j *Journal) Close() error {
 // release closes all files.
 func (j *Journal) release() error {
 	var errs []error
-	if j.making != nil {
-		errs = append(errs, j.making.f.Close())
-		j.making = nil
-	}
+	j.stopFilling()
 	if w := j.rewriting; w != nil {
 		j.rewriting = nil
 		errs = append(errs, w.out.f.Close())

@@ -73,7 +73,7 @@ func prepare(t testing.TB, j *Journal) {
 	t.Helper()
 	for more := true; more; {
 		var err error
-		more, err = j.Prepare(Ample)
+		more, err = j.Prepare(true)
 		must(t, err)
 	}
 }

@@ -43,8 +43,11 @@ func (j *Journal) encodeManifest(more ...*segment) []byte {
 		}
 	}
 	dropped := j.droppedLogs()
-	segments := slices.Concat(j.segments, j.ahead, more)
-	p := make([]byte, manifestHeaderBytes, manifestHeaderBytes+manifestSegment*len(segments)+manifestSpare*len(j.spares)+
+	segments, spares := slices.Concat(j.segments, j.ahead, more), j.spares
+	if j.filling != nil {
+		spares = append(slices.Clip(spares), j.filling.spare)
+	}
+	p := make([]byte, manifestHeaderBytes, manifestHeaderBytes+manifestSegment*len(segments)+manifestSpare*len(spares)+
 		manifestCheckpoint*len(checkpoints)+manifestDropped*len(dropped))
 	for i, s := range segments {
 		end := s.end
@@ -57,7 +60,7 @@ func (j *Journal) encodeManifest(more ...*segment) []byte {
 		p = le.AppendUint32(p, s.table.spans)
 		p = le.AppendUint32(p, s.flags())
 	}
-	for _, s := range j.spares {
+	for _, s := range spares {
 		p = le.AppendUint64(p, s.file)
 		p = le.AppendUint64(p, uint64(s.size))
 		p = le.AppendUint64(p, s.nonce)
@@ -79,7 +82,7 @@ func (j *Journal) encodeManifest(more ...*segment) []byte {
 	le.PutUint64(p[24:], j.nextID)
 	le.PutUint64(p[32:], j.nextFile)
 	le.PutUint32(p[40:], uint32(len(segments)))
-	le.PutUint32(p[44:], uint32(len(j.spares)))
+	le.PutUint32(p[44:], uint32(len(spares)))
 	le.PutUint32(p[48:], uint32(len(checkpoints)))
 	le.PutUint32(p[52:], uint32(len(dropped)))
 	le.PutUint32(p[12:], checksum(0, p[16:]))

@@ -197,7 +197,7 @@ func (m *model) stepKeeping(j *Journal, dice *rand.Rand) error {
 			}
 		}
 	case k < 28:
-		_, err := j.Prepare(Stock(dice.IntN(4)))
+		_, err := j.Prepare(dice.IntN(2) == 0)
 		return err
 	case log == dropped && len(l.sizes) > 20 && !m.writing:
 		l.dropping, m.logs[log.Pages()].dropping = true, true

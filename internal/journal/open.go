@@ -71,6 +71,7 @@ func (j *Journal) load(r *Report) error {
 	if err := j.loadManifest(r); err != nil {
 		return fmt.Errorf("%s: %w", manifestName, err)
 	}
+	j.weigh()
 	if err := j.checkNames(); err != nil {
 		return err
 	}
@@ -169,11 +170,44 @@ func (j *Journal) sweep() error {
 			}
 			continue
 		}
+		if kept, err := j.keepSpare(n); kept || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		if err := j.fs.Remove(j.path(n)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// keepSpare makes a spare of a segment file that the manifest does not name: it was made since. Of room that is given up
+// other processes may be quicker to make use.
+func (j *Journal) keepSpare(name string) (kept bool, err error) {
+	number, ok := fileNumber(name)
+	_, most, _ := j.stocked()
+	if !ok || !strings.HasSuffix(name, ".segment") || j.o.ReserveBytes < 0 || j.ready() >= most {
+		return false, nil
+	}
+	f, err := j.fs.Open(j.path(name))
+	if err != nil {
+		return false, err
+	}
+	size, err := f.Size()
+	if err = errors.Join(err, f.Close()); err != nil || size != j.o.SegmentBytes {
+		return false, err
+	}
+	if err := j.keepWhole(name, size); err != nil {
+		if errors.Is(err, vfs.ErrNoSpace) {
+			err = nil
+		}
+		return false, err
+	}
+	j.spares = append(j.spares, spare{file: number, size: size})
+	j.nextFile = max(j.nextFile, number+1)
+	return true, nil
 }
 
 // strays lists what unnamed does, but for the mark of a copy, which says nothing where there is a manifest.

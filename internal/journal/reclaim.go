@@ -102,16 +102,23 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 		j.segments = append(j.segments, instead)
 	}
 	sortSegments(j.segments)
-	_, kept := j.stocked(j.stock)
+	_, kept, _ := j.stocked()
 	room := kept - j.ready()
 	var gone []*segment
+	var bare []spare // in the place of which others stay: these were written
 	for _, s := range free {
-		if s.size == j.o.SegmentBytes && room > 0 && !s.distrusted && !j.isLeased(s.name()) {
-			j.spares = append(j.spares, spare{file: s.file, size: s.size, nonce: s.nonce, named: true})
+		keeps := s.size == j.o.SegmentBytes && !s.distrusted && !j.isLeased(s.name())
+		switch i := j.toFill(); {
+		case keeps && room > 0:
 			room--
-		} else {
+		case keeps && i >= 0:
+			bare = append(bare, j.spares[i])
+			j.spares = slices.Delete(j.spares, i, i+1)
+		default:
 			gone = append(gone, s)
+			continue
 		}
+		j.spares = append(j.spares, spare{file: s.file, size: s.size, nonce: s.nonce, named: true})
 	}
 	err := j.writeManifest()
 	if errors.Is(err, ErrNoSpace) { // no room for it: nothing has changed
@@ -121,6 +128,7 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 		j.spares = slices.DeleteFunc(j.spares, func(sp spare) bool {
 			return slices.ContainsFunc(free, func(s *segment) bool { return s.file == sp.file })
 		})
+		j.spares = append(j.spares, bare...)
 		return err
 	}
 	j.full = slices.DeleteFunc(j.full, func(s *segment) bool { return slices.Contains(free, s) })
@@ -144,13 +152,16 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 	for _, s := range gone {
 		j.discard(s.name())
 	}
+	for _, s := range bare {
+		j.discard(s.name())
+	}
 	j.roomRefused = false
 	j.removed = min(j.removed+len(gone), removedMost)
 	return nil
 }
 
-// removedMost is how many files are allocated in the place of removed ones, at most, before others are filled again: who
-// purges much will not write as much at once.
+// removedMost is how many files stay bare in the place of removed ones, at most, before others are filled with zeros: who
+// purges much will not write as much at once, and filling all of those would double the writing.
 const removedMost = 4
 
 // sortSegments puts them into the order of their ids.
@@ -207,12 +218,14 @@ func (j *Journal) Drop(log place.LogID) error {
 	if len(gone) == 0 {
 		return nil
 	}
+	j.weigh()
 	if err := j.writeManifest(); err != nil {
 		if errors.Is(err, ErrNoSpace) { // nothing has changed
 			for _, l := range gone {
 				j.logs[l.id] = l
 				delete(j.dropped, l.id)
 			}
+			j.weigh()
 		}
 		return err
 	}
@@ -226,18 +239,26 @@ func (j *Journal) Drop(log place.LogID) error {
 	return nil
 }
 
-// Shrink removes the spares beyond the reserve and those that Prepare would make for the same stock, which are kept in
-// traffic, and tells how many.
+// Shrink removes the spares beyond those that Prepare would make, which are kept in traffic, and tells how many.
 func (j *Journal) Shrink() (removed int, err error) {
 	if j.failed != nil {
 		return 0, j.failed
 	}
-	wanted, _ := j.stocked(j.stock)
-	n := j.ready() - max(wanted, j.keep(Growing))
-	if n = min(n, len(j.spares)-1); n <= 0 {
+	wanted, _, _ := j.stocked()
+	n := min(j.ready()-wanted, len(j.spares)-1)
+	if n <= 0 {
 		return 0, nil
 	}
 	before := slices.Clone(j.spares)
+	slices.SortStableFunc(before, func(a, b spare) int { // bare ones go first
+		switch {
+		case a.bare() == b.bare():
+			return 0
+		case b.bare():
+			return -1
+		}
+		return 1
+	})
 	gone := before[len(before)-n:]
 	j.spares = slices.Clone(before[:len(before)-n])
 	if err := j.writeManifest(); err != nil {

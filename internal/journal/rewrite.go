@@ -42,10 +42,14 @@ type Rewriting struct {
 	broken  error // of writing; final
 	written int64 // to out
 	urgent  bool  // what is sparse beside the victims is much of the log
+	took    spare // in the place of which out is written; of size 0: none, the disk has room
 }
 
 // Urgent reports whether rewriting has fallen behind what is settled: else it may take its time.
 func (w *Rewriting) Urgent() bool { return w.urgent }
+
+// Victims is how many segments it is to give back.
+func (w *Rewriting) Victims() int { return len(w.victims) }
 
 // source is a span of a victim.
 type source struct {
@@ -66,19 +70,15 @@ func (j *Journal) Sparse(live Live, share float64) (*Rewriting, error) {
 	if j.rewriting != nil {
 		return nil, errors.New("journal: a rewriting is underway already")
 	}
-	victims, need, urgent := j.sparse(live, share)
-	if len(victims) == 0 {
-		return nil, nil
-	}
-	f, file, err := j.outFile(need)
-	if err != nil {
+	victims, out, urgent, err := j.sparse(live, share)
+	if err != nil || len(victims) == 0 {
 		return nil, err
 	}
 	for _, s := range victims {
 		s.victim = true
 	}
-	w := &Rewriting{mutant: j.o.Mutant, limit: j.o.SegmentBytes, victims: victims, sources: j.sources(victims), urgent: urgent}
-	w.out = &segment{id: j.nextID, file: file, f: f, rewritten: true}
+	w := &Rewriting{mutant: j.o.Mutant, limit: j.o.SegmentBytes, victims: victims, sources: j.sources(victims), urgent: urgent, took: out.took}
+	w.out = &segment{id: j.nextID, file: out.number, f: out.f, rewritten: true}
 	w.out.nonce = mix(j.o.Entropy + w.out.id)
 	j.nextID++
 	w.number()
@@ -272,13 +272,25 @@ func (w *Rewriting) finish() error {
 	}
 	w.written += s.size - s.end
 	if w.mutant != MutantAdoptUnsynced {
-		err = s.f.Sync()
+		err = w.makeSafe()
 	}
 	s.latest = nil
 	for _, sp := range s.spans {
 		sp.entries, sp.indexes = nil, nil
 	}
 	return err
+}
+
+// makeSafe cuts off what the file has beyond the new segment, and syncs it.
+func (w *Rewriting) makeSafe() error {
+	size, err := w.out.f.Size()
+	if err == nil && size > w.out.size {
+		err = w.out.f.Truncate(w.out.size)
+	}
+	if err != nil {
+		return err
+	}
+	return w.out.f.Sync()
 }
 
 // unreadable says why a victim is left alone.

@@ -20,7 +20,7 @@ func (j *Journal) name(n int64) error {
 	if j.o.Mutant == MutantOldNonce && sp.nonce != 0 {
 		s.nonce = sp.nonce
 	}
-	s.seed = seedOf(s.nonce)
+	s.seed, s.bare = seedOf(s.nonce), sp.bare()
 	j.nextID++
 	if err := j.beside(func() error { return j.begin(s) }); err != nil {
 		if s.f != nil {
@@ -34,6 +34,9 @@ func (j *Journal) name(n int64) error {
 		sp.named = true
 		j.spares = append(j.spares, sp)
 		return err
+	}
+	if s.bare {
+		j.removed = max(j.removed-1, 0)
 	}
 	j.ahead = append(j.ahead, s)
 	return nil
@@ -71,9 +74,13 @@ func (j *Journal) unname() error {
 	return nil
 }
 
-// spare is the file of s, once nothing in it counts.
+// spare is the file of s, in which nothing counts.
 func (s *segment) spare() spare {
-	return spare{file: s.file, size: s.size, nonce: s.nonce, named: true}
+	sp := spare{file: s.file, size: s.size, nonce: s.nonce, named: true}
+	if s.bare {
+		sp.nonce = 0
+	}
+	return sp
 }
 
 // roll goes on in the next segment ahead. All of the open one is made safe first, so that whoever finds a group in the

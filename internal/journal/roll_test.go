@@ -165,7 +165,7 @@ func TestAFullSegmentWithoutATableIsClosed(t *testing.T) {
 		})
 		var failed error
 		for failed == nil {
-			if _, failed = j.Prepare(Ample); failed == nil && !j.Unprepared(Least) {
+			if _, failed = j.Prepare(true); failed == nil && !j.Unprepared() {
 				t.Fatalf("%s: the table was written", op)
 			}
 		}

@@ -30,6 +30,7 @@ type segment struct {
 
 	distrusted bool // a write or sync of it failed in this run: never written again
 
+	bare      bool          // its file was only allocated when it was named
 	rewritten bool          // made of the live pieces of others (rewrite.go): its spans have holes, its batches are partial
 	fences    []place.Index // of the table of a rewritten segment
 	victim    bool          // a Rewriting reads it

@@ -69,7 +69,7 @@ func (d *depot) keep(share float64) {
 	must(d.t, d.j.Checkpoint(1, d.j.Next(1)-1, nil))
 	for more := true; more; {
 		var err error
-		more, err = d.j.Prepare(Ample)
+		more, err = d.j.Prepare(true)
 		must(d.t, err)
 	}
 	live := func(_ place.LogID, first, last place.Index) (n int64) {

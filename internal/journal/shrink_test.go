@@ -14,7 +14,7 @@ func TestShrink(t *testing.T) {
 	o := Options{Dir: "journal", SegmentBytes: 64 << 10, ReserveBytes: 3 * 64 << 10, Entropy: 2}
 	j, _, err := Open(m, o)
 	must(t, err)
-	_, err = j.Prepare(Ample)
+	_, err = j.Prepare(true)
 	must(t, err)
 	body := make([]byte, 20<<10)
 	for i := range 60 {
@@ -28,7 +28,7 @@ func TestShrink(t *testing.T) {
 		}
 	}
 	before := j.ready()
-	wanted, _ := j.stocked(Ample)
+	wanted, _, _ := j.stocked()
 	n, err := j.Shrink()
 	must(t, err)
 	if n == 0 || j.ready() != before-n || j.ready() != wanted {

@@ -57,10 +57,10 @@ func TestSegmentsOfAnotherSize(t *testing.T) {
 			}
 		}
 		for more := true; more; {
-			more, err = j.Prepare(Ample)
+			more, err = j.Prepare(true)
 			must(t, err)
 		}
-		if wanted, _ := j.stocked(Ample); j.SpareRoom() < int64(wanted-j.keep(Growing))*size {
+		if wanted, _, _ := j.stocked(); j.SpareRoom() < int64(wanted-j.keep(Growing))*size {
 			t.Errorf("segments of %d KiB: %d bytes beyond the reserve", size/kb, j.SpareRoom())
 		}
 		for n := range 40 {

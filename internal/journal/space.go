@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,7 +33,7 @@ func (j *Journal) keep(use Use) int {
 	if j.o.ReserveBytes < 0 {
 		return 0
 	}
-	least, step := int(j.checkpointBytes()/j.o.SegmentBytes), j.step()
+	least, step := int(j.checkpointBytes/j.o.SegmentBytes), j.step()
 	if use == Growing {
 		return max(j.o.reserve(), least+1+2*step+1)
 	}
@@ -58,13 +59,16 @@ func (j *Journal) step() int {
 	return int(1 + max(j.o.InFlight-1, 0)/capacity(j.o.SegmentBytes))
 }
 
-// checkpointBytes is what the checkpoints take that there are: about as much as the next ones do, which are written before
-// these go.
-func (j *Journal) checkpointBytes() (size int64) {
+// weigh sums up the checkpoints that there are. The next ones take about as much, and are written before these go. It is
+// called when a checkpoint was named or dropped: keep is asked for each group.
+func (j *Journal) weigh() {
+	j.checkpointBytes, j.largestCheckpoint = 0, 0
 	for _, l := range j.logs {
-		size += l.checkpoint.size
+		j.checkpointBytes += l.checkpoint.size
+		if l.checkpoint.file != 0 {
+			j.largestCheckpoint = max(j.largestCheckpoint, cmp.Or(l.used, l.checkpoint.size))
+		}
 	}
-	return size
 }
 
 // Room tells which use comes first among those for which there is room now, without another file; Committed: for nothing
@@ -82,22 +86,29 @@ func (j *Journal) Room() Use {
 	return Committed
 }
 
-// spare is a file filled with zeros or with what a reclaimed segment held, ready to be a segment.
+// spare is a file that is ready to be a segment. Its blocks are its own, whatever is in it: zeros, what a reclaimed segment
+// held, or nothing yet.
 type spare struct {
 	file  uint64
 	size  int64
-	nonce uint64 // that it had last; only MutantOldNonce looks at it
+	nonce uint64 // that it had last, or filledNonce; zero: it is bare
 	named bool   // the manifest on the disk may still call it a segment: not to be removed
 }
 
+// filledNonce is for spares that were filled with zeros.
+const filledNonce = 1
+
 func (s spare) name() string { return fileName(s.file, "segment") }
 
-// making is a spare being filled with zeros, a step at a time, or but allocated.
-type making struct {
+// bare reports whether s is only allocated. This is quick, so it is how the reserve is made. But the file system notes each
+// first write to such a file, so traffic takes others first.
+func (s spare) bare() bool { return s.nonce == 0 }
+
+// filling is a spare that is being filled with zeros, a step at a time. The manifest names it like the other spares.
+type filling struct {
 	spare
-	f        vfs.File
-	done     int64
-	unfilled bool // in the place of one removed not long ago: filling all of those would double the writing; or in a hurry
+	f    vfs.File
+	done int64
 }
 
 // capacity is how many bytes of batches, overheads included, a segment file of that size takes.
@@ -110,15 +121,9 @@ func (j *Journal) fits(n int64) bool {
 	return j.open != nil && groupHeaderBytes+n+pageBytes <= j.open.room(1, 1)
 }
 
-// Lacking is how many bytes of the disk it takes until there is room for Growing.
-func (j *Journal) Lacking() int64 {
-	return max(0, int64(j.keep(Growing)-j.ready())) * j.o.SegmentBytes
-}
-
 // Reserve makes sure that the next n bytes can be written without meeting the end of the disk: the sum over all batches
-// that are to come of their data and Overhead. It counts nothing up: n is everything outstanding, each time. It may
-// take as long as filling a segment with zeros does, if Prepare was not called often enough before, and does nothing
-// otherwise; it both writes and keeps house.
+// that are to come of their data and Overhead. It counts nothing up: n is everything outstanding, each time. If Prepare was
+// not called often enough before, it makes files; it both writes and keeps house.
 //
 // A Checkpoint on a full disk may take spare segments, and what is named ahead: reserve again after it.
 //
@@ -217,43 +222,23 @@ func (j *Journal) sizeFor(n int64) int64 {
 	return max(j.o.SegmentBytes, roundUp(n+(j.o.SegmentBytes-capacity(j.o.SegmentBytes)), vfs.BlockBytes))
 }
 
-// Stock is how many segments shall wait to be written, ahead or spare.
-type Stock uint8
-
-// Stocks.
-const (
-	None  Stock = iota // as there are: no file is made
-	Least              // what traffic needs ahead of it: where the disk has room enough to put off the reserve
-	Rest               // the reserve, with the open segment: for a log that rests where others do not fill the disk
-	Ample              // the reserve and two more, so that traffic does not live on the reserve
-)
-
-// stocked is how many segments that wait to be written are wanted, and how many of those that are given back are kept for
-// that. What draining takes is ready at all times: another process may fill the disk within a moment.
-func (j *Journal) stocked(s Stock) (wanted, kept int) {
-	reserve, ahead := j.keep(Growing), 2+j.step()
-	switch {
-	case s == Ample: // what comes and what goes is not in step: else one would be removed and soon another filled with zeros
-		return reserve + 2, reserve + 5
-	case s == Rest:
-		return max(reserve-1, ahead), max(reserve-1, ahead)
-	case s == Least: // what is given back is written again: making others instead would cost the traffic its confirms
-		return ahead, ahead + 3
-	}
-	return 0, ahead
+// stocked is how many segments that wait to be written are wanted, beyond how many one that is given back is removed, and how
+// many should not be bare. It is the same whatever room the disk has: another process may fill it within a moment. Two more
+// than the reserve are wanted, so that traffic does not live on that. Three more are kept: what comes and what goes is not in
+// step, and making other files would cost the traffic its confirms.
+func (j *Journal) stocked() (wanted, kept, filled int) {
+	reserve := j.keep(Growing)
+	return reserve + 2, reserve + 5, 2 + j.step()
 }
 
-// Prepare does one bounded step, at most 1 MiB of writing, of what writing will want and would have to wait for: it names
-// segments ahead, writes the table of one that is full, fills spares. More tells that there is more to do until the stock is
-// as wanted. What is given back later is kept for the same stock. ErrNoSpace is an alarm, as for Reserve.
-func (j *Journal) Prepare(s Stock) (more bool, err error) {
+// Prepare does one bounded step of what writing will want and would have to wait for: it names segments ahead, writes the
+// table of one that is full, and if make is set, makes a spare or writes at most 1 MiB of zeros to one. More tells that there
+// is more to do. ErrNoSpace is an alarm, as for Reserve.
+func (j *Journal) Prepare(make bool) (more bool, err error) {
 	if j.failed != nil {
 		return false, j.failed
 	}
-	if s != None {
-		j.stock = s
-	}
-	switch j.nextStep(s) {
+	switch j.nextStep(make) {
 	case stepName:
 		err = j.name(0)
 	case stepClose:
@@ -261,13 +246,15 @@ func (j *Journal) Prepare(s Stock) (more bool, err error) {
 	case stepRoom:
 		err = j.makeRoomAhead()
 	case stepMake:
-		err = j.makeStep(j.o.SegmentBytes)
+		err = j.makeSpare(j.o.SegmentBytes)
+	case stepFill:
+		err = j.fill()
 	}
-	return err == nil && j.nextStep(s) != stepNone, err
+	return err == nil && j.nextStep(make) != stepNone, err
 }
 
 // Unprepared reports whether Prepare would have something to do.
-func (j *Journal) Unprepared(s Stock) bool { return j.failed == nil && j.nextStep(s) != stepNone }
+func (j *Journal) Unprepared() bool { return j.failed == nil && j.nextStep(true) != stepNone }
 
 // step is what Prepare may have to do.
 type step uint8
@@ -278,23 +265,27 @@ const (
 	stepClose
 	stepRoom
 	stepMake
+	stepFill
 )
 
-// nextStep is what has to be done next for so many segments to be ready. The last spares are left for a checkpoint and a
-// manifest that find no room, but where there is room enough.
-func (j *Journal) nextStep(s Stock) step {
-	wanted, _ := j.stocked(s)
+// nextStep is what has to be done next. The last spares are left for a checkpoint and a manifest that find no room.
+func (j *Journal) nextStep(make bool) step {
+	wanted, _, filled := j.stocked()
 	spare := len(j.spares) > j.aside()
 	switch {
-	case len(j.ahead) == 0 && (spare || s == Least && len(j.spares) > 0):
+	case len(j.ahead) == 0 && spare:
 		return stepName
 	case len(j.full) > 0:
 		return stepClose
+	case make && j.filling != nil && !j.LacksReserve():
+		return stepFill
+	case make && j.ready() >= wanted && j.filled() < filled && j.removed == 0 && j.toFill() >= 0:
+		return stepFill
 	case spare && len(j.ahead) < aheadMost:
 		return stepName
-	case s != None && j.hasToMakeRoom():
+	case make && j.hasToMakeRoom():
 		return stepRoom
-	case j.making != nil && s != None || j.ready() < wanted:
+	case make && j.ready() < wanted:
 		return stepMake
 	}
 	return stepNone
@@ -305,87 +296,121 @@ func (j *Journal) hasToMakeRoom() bool {
 	return a != nil
 }
 
-// makeSpare makes a spare of that size and finishes the one in the making, if there is one.
+// LacksReserve reports whether the reserve is not complete. Nothing that grows may be decided then: who fills the disk would
+// find a broker without a reserve.
+func (j *Journal) LacksReserve() bool { return j.ready() < j.keep(Growing) }
+
+// makeSpare makes a bare spare of that size. If one is being filled, that is a spare again instead.
 func (j *Journal) makeSpare(size int64) error {
-	if j.making != nil && j.making.size < size {
-		j.abandon()
+	if j.filling != nil {
+		j.stopFilling()
+		return nil
 	}
-	for {
-		if err := j.makeStep(size); err != nil {
+	sp, made := spare{file: j.nextFile, size: size}, false
+	j.nextFile++
+	err := j.beside(func() error {
+		f, err := j.fs.Create(j.path(sp.name()))
+		if err != nil {
 			return err
 		}
-		if j.making == nil {
-			return nil
+		made = true
+		if err = f.Allocate(0, size); err == nil {
+			err = f.Sync()
 		}
-	}
-}
-
-// LacksReserve reports whether the reserve has to be complete and is not: filling files with zeros is no faster than traffic,
-// so these are only allocated. Else who fills the disk would find a broker without a reserve.
-func (j *Journal) LacksReserve() bool { return j.stock == Ample && j.ready() < j.keep(Growing) }
-
-// makeStep begins, continues or finishes a spare.
-func (j *Journal) makeStep(size int64) error {
-	m := j.making
-	if m == nil {
-		m = &making{spare: spare{file: j.nextFile, size: size}, unfilled: j.removed > 0 || j.LacksReserve()}
-		j.nextFile++
-		j.removed = max(j.removed-1, 0)
-	}
-	before := m.done
-	err := j.beside(func() error { return m.step(j.fs, j.path(m.name())) })
-	if !m.unfilled {
-		j.written.Zeros += m.done - before
-	}
-	if m.f != nil {
-		j.making, j.unsyncedNames = m, true
-	}
+		return errors.Join(err, f.Close())
+	})
+	j.unsyncedNames = j.unsyncedNames || made
 	switch {
-	case err != nil:
-		j.abandon()
-	case m.done == m.size:
+	case err == nil:
 		j.roomRefused = false
-		j.spares = append(j.spares, m.spare)
-		j.making = nil
+		j.spares = append(j.spares, sp)
+	case made:
+		j.discard(sp.name())
 	}
 	return noSpace(err)
 }
 
-// step fills the next of the file, and closes it when it is full. Room for all of it is asked for first: nothing is filled
-// for a file that has no room.
-func (m *making) step(fs vfs.FS, path string) (err error) {
-	if m.f == nil {
-		if m.f, err = fs.Create(path); err != nil {
+// keepWhole makes sure that the file of a spare has all its blocks.
+func (j *Journal) keepWhole(name string, size int64) error {
+	return j.beside(func() error {
+		f, err := j.fs.Open(j.path(name))
+		if err != nil {
 			return err
 		}
-		if !m.unfilled && m.size > bufferBytes {
-			if err = m.f.Allocate(0, m.size); err != nil {
-				return err
-			}
+		if err = f.Allocate(0, size); err == nil {
+			err = f.Sync()
+		}
+		return errors.Join(err, f.Close())
+	})
+}
+
+// filled counts the segments that wait to be written and are not bare.
+func (j *Journal) filled() (n int) {
+	for _, s := range j.ahead {
+		if !s.bare {
+			n++
 		}
 	}
-	n, grow := m.size-m.done, m.f.Allocate
-	if !m.unfilled {
-		n, grow = min(n, bufferBytes), m.f.Preallocate
+	for _, s := range j.spares {
+		if !s.bare() {
+			n++
+		}
 	}
-	if err = grow(m.done, n); err != nil {
+	return n
+}
+
+// toFill is the spare to be filled next; negative: none.
+func (j *Journal) toFill() int {
+	return slices.IndexFunc(j.spares, func(s spare) bool {
+		return s.bare() && !s.named && s.size == j.o.SegmentBytes && !j.isLeased(s.name())
+	})
+}
+
+// fill begins, continues or finishes to fill a spare with zeros. It takes no room of the disk.
+func (j *Journal) fill() error {
+	if j.filling == nil {
+		i := j.toFill()
+		j.filling = &filling{spare: j.spares[i]}
+		j.spares = slices.Delete(j.spares, i, i+1)
+	}
+	m := j.filling
+	before := m.done
+	err := j.beside(func() error { return m.step(j.fs, j.path(m.name())) })
+	j.written.Zeros += m.done - before
+	if m.done == m.size || errors.Is(err, vfs.ErrNoSpace) { // a file system that writes elsewhere: it stays as it is
+		err, m.nonce = nil, filledNonce
+	}
+	if err != nil || !m.bare() {
+		j.stopFilling()
+	}
+	return err
+}
+
+// step fills the next of the file.
+func (m *filling) step(fs vfs.FS, path string) (err error) {
+	if m.f == nil {
+		if m.f, err = fs.Open(path); err != nil {
+			return err
+		}
+	}
+	n := min(m.size-m.done, bufferBytes)
+	if err = m.f.Preallocate(m.done, n); err != nil {
 		return err
 	}
 	if m.done += n; m.done < m.size {
 		return nil
 	}
-	if err = m.f.Sync(); err != nil {
-		return err
-	}
-	return m.f.Close()
+	return m.f.Sync()
 }
 
-// abandon removes the spare in the making.
-func (j *Journal) abandon() {
-	if m := j.making; m != nil {
-		j.making = nil
-		m.f.Close() // a second time if the last step failed: nobody waits for what it says
-		j.discard(m.name())
+// stopFilling makes what is being filled a spare again, however far that has come.
+func (j *Journal) stopFilling() {
+	if m := j.filling; m != nil {
+		j.filling = nil
+		if m.f != nil {
+			m.f.Close() // nobody relies on what was written
+		}
+		j.spares = append(j.spares, m.spare)
 	}
 }
 
@@ -397,12 +422,14 @@ func noSpace(err error) error {
 	return err
 }
 
-// takeSpare takes the smallest spare that holds n bytes; there is one. Of equals the newest recycled one: what was
-// written not long ago is likely to be near the disk's heart.
+// takeSpare takes the smallest spare that holds n bytes; there is one. Of equals one that is not bare, the oldest.
 func (j *Journal) takeSpare(n int64) spare {
 	best := -1
 	for i, s := range j.spares {
-		if capacity(s.size) >= n && (best < 0 || s.size < j.spares[best].size) {
+		if capacity(s.size) < n {
+			continue
+		}
+		if best < 0 || s.size < j.spares[best].size || s.size == j.spares[best].size && j.spares[best].bare() && !s.bare() {
 			best = i
 		}
 	}

@@ -12,8 +12,10 @@ import (
 // urgentShare is the part of the log above which what rewriting could give back is much: it has fallen behind.
 const urgentShare = 0.1
 
-// sparse chooses victims, and says what room the new segment needs by what is said to be live; urgent: there are many more.
-func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int64, urgent bool) {
+// sparse chooses victims, and makes the file of the new segment, with the room that it needs by what is said to be live.
+// Urgent: there are many more. No victims: none is worth it.
+func (j *Journal) sparse(live Live, share float64) (victims []*segment, out outFile, urgent bool, err error) {
+	need := int64(0)
 	type candidate struct {
 		s     *segment
 		live  int64
@@ -43,7 +45,7 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int
 	})
 	slices.SortStableFunc(small, func(a, b candidate) int { return cmp.Compare(a.bytes, b.bytes) })
 	if len(sparse) == 0 {
-		return nil, 0, false
+		return nil, out, false, nil
 	}
 	// While the new segment is written there are the old ones, too: it shall be small beside the log, but not one of thousands.
 	all, dead := int64(0), int64(0)
@@ -64,21 +66,29 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, need int
 		}
 	}
 	choose()
-	if free, err := j.fs.Free(); err == nil && free < need && j.o.Mutant != MutantUnsureGain {
+	free, unknown := j.fs.Free()
+	if refused := j.outRefused; refused || unknown == nil && free < need {
+		j.outRefused = false
 		// The new segment takes the room of a spare: that is worth it only if two others go for it.
 		if most = capacity(j.o.SegmentBytes); len(victims) < 2 || need > most {
 			choose()
 		}
-		if len(victims) < 2 || need > most {
-			return nil, 0, false
+		if (len(victims) < 2 || need > most) && j.o.Mutant != MutantUnsureGain {
+			return nil, out, false, nil
 		}
+		out, err = j.spareOut(need)
+	} else {
+		out, err = j.newOut()
+	}
+	if err != nil {
+		return nil, out, false, err
 	}
 	for _, c := range slices.Concat(sparse, small) {
 		if slices.Contains(victims, c.s) {
 			c.s.said, c.s.refused = c.live, false
 		}
 	}
-	return victims, need, float64(dead) > urgentShare*float64(all)
+	return victims, out, float64(dead) > urgentShare*float64(all), nil
 }
 
 // sources lists the spans of the victims.
@@ -105,34 +115,46 @@ func (j *Journal) sources(victims []*segment) []source {
 	return all
 }
 
-// outFile makes the file of the new segment: where the disk has no room for need bytes it is a spare, unless there is but
-// the one that a manifest may need.
-func (j *Journal) outFile(need int64) (vfs.File, uint64, error) {
-	free, err := j.fs.Free()
-	if i := slices.IndexFunc(j.spares, func(s spare) bool { return s.size >= need }); err == nil && free < need && i >= 0 && len(j.spares) > 1 {
-		sp := j.spares[i]
-		j.spares = slices.Delete(j.spares, i, i+1)
-		if err := j.writeManifest(); err != nil { // a crash must not find a spare of another size than it had
-			if j.failed == nil {
-				j.spares = append(j.spares, sp)
-			}
-			return nil, 0, err
-		}
-		f, err := j.fs.Open(j.path(sp.name()))
-		if err != nil {
-			j.discard(sp.name())
-		}
-		return f, sp.file, err
-	}
-	file := j.nextFile
+// outFile is the file of a new segment.
+type outFile struct {
+	f      vfs.File
+	number uint64
+	took   spare // in the place of which it is; of size 0: none
+}
+
+// newOut makes a file. What the disk says to be free others may take meanwhile, or nobody may: then outRefused is set.
+func (j *Journal) newOut() (outFile, error) {
+	out := outFile{number: j.nextFile}
 	j.nextFile++
-	j.unsyncedNames = true
-	var f vfs.File
-	err = j.beside(func() (err error) {
-		f, err = j.fs.Create(j.path(fileName(file, "segment")))
+	name := fileName(out.number, "segment")
+	err := j.beside(func() (err error) {
+		out.f, err = j.fs.Create(j.path(name))
 		return err
 	})
-	return f, file, noSpace(err)
+	j.unsyncedNames = true
+	return out, noSpace(err)
+}
+
+// spareOut takes a spare of at least need bytes, but not the one that a manifest may need.
+func (j *Journal) spareOut(need int64) (out outFile, err error) {
+	j.stopFilling()
+	i := slices.IndexFunc(j.spares, func(s spare) bool { return s.size >= need })
+	if i < 0 || len(j.spares) < 2 {
+		return out, ErrNoSpace
+	}
+	out.took = j.spares[i]
+	out.number = out.took.file
+	j.spares = slices.Delete(j.spares, i, i+1)
+	if err := j.writeManifest(); err != nil { // a crash must not find a spare of another size than it had
+		if j.failed == nil {
+			j.spares = append(j.spares, out.took)
+		}
+		return out, err
+	}
+	if out.f, err = j.fs.Open(j.path(out.took.name())); err != nil {
+		j.discard(out.took.name())
+	}
+	return out, err
 }
 
 // Adopt puts the new segment in the place of its victims, durably, and gives them back as Reclaim does; it tells how many.
@@ -161,7 +183,7 @@ func (j *Journal) Adopt(w *Rewriting) (removed int, err error) {
 	}
 	j.end(w)
 	if instead == nil {
-		j.remove(w.out)
+		j.remove(w)
 	}
 	return len(w.victims), nil
 }
@@ -172,7 +194,8 @@ func (j *Journal) Abandon(w *Rewriting) {
 		return
 	}
 	j.end(w)
-	j.remove(w.out)
+	j.remove(w)
+	j.outRefused = w.took.size == 0 && errors.Is(w.broken, ErrNoSpace)
 }
 
 // end lets go of the victims.
@@ -187,8 +210,13 @@ func (j *Journal) end(w *Rewriting) {
 	}
 }
 
-// remove takes away a segment file that nothing names.
-func (j *Journal) remove(s *segment) {
-	s.f.Close() // nothing in it counts
-	j.discard(s.name())
+// remove takes away the new segment, in which nothing counts. One that was written in the place of a spare is that again.
+func (j *Journal) remove(w *Rewriting) {
+	w.out.f.Close()
+	if sp := w.took; sp.size > 0 && j.keepWhole(sp.name(), sp.size) == nil {
+		sp.nonce = filledNonce
+		j.spares = append(j.spares, sp)
+		return
+	}
+	j.discard(w.out.name())
 }

@@ -25,6 +25,7 @@ type frozen struct {
 	marked     bool               // all that is live there has been named
 	copied     bool
 	took       bool // the rewriting has taken a spare
+	victims    int  // when it began: what turns out to be live may leave fewer
 }
 
 // checkpoint does one of its steps: freeze, save a portion, store, reclaim, mark a portion, copy a portion, adopt.
@@ -205,7 +206,7 @@ func (w *world) sparse(z *frozen) error {
 		w.frozen = nil
 		return err
 	}
-	z.journal, z.rewriting, z.took = j, rewriting, took
+	z.journal, z.rewriting, z.took, z.victims = j, rewriting, took, rewriting.Victims()
 	var spans []place.Span
 	for _, r := range rewriting.Ranges() {
 		spans = append(spans, place.Span(r))
@@ -258,7 +259,7 @@ func (w *world) adopt(z *frozen) error {
 	}
 	w.frozen = nil
 	if err == nil {
-		if z.took && n == 1 && w.harm == nil {
+		if z.took && n == 1 && z.victims == 1 && w.harm == nil {
 			w.violate(Drains, "on a full disk a rewriting took a segment, and gave one back")
 		}
 		w.result.Reclaimed += n

@@ -212,6 +212,10 @@ func (w *world) load() {
 	if w.cut = nil; w.harm != nil && w.chance(2) {
 		w.mend("never")
 	}
+	if err := w.makeReserve(); err != nil {
+		w.reload(err)
+		return
+	}
 	w.cramped = false
 	if w.heedRoom(); w.violation != nil || w.vhost != v {
 		return

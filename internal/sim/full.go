@@ -23,6 +23,20 @@ func (w *world) fullLife() {
 	w.faulty.Budget(int64(8+w.dice.IntN(24)) * segmentBytes)
 }
 
+// fullDisk is what happens beside clients in a full life: another process takes room, or gives some back; and with
+// Outages the power goes while a broker is short of room, with something on its way.
+func (w *world) fullDisk() {
+	if w.chance(40) {
+		w.neighborTakes()
+	}
+	if w.o.Outages && w.violation == nil && w.full && w.chance(60) {
+		w.write()
+		if w.violation == nil && w.journal != nil {
+			w.powerCut()
+		}
+	}
+}
+
 // neighborTakes lets another process take room, or give some back.
 func (w *world) neighborTakes() {
 	switch left := w.faulty.Left(); {

@@ -23,6 +23,8 @@ const (
 	MutantEarlyRoot Mutant = "early-root"
 	// MutantLateFreeze saves a later state than the checkpoint says.
 	MutantLateFreeze Mutant = "late-freeze"
+	// MutantLateReserve makes the reserve when there is time for that.
+	MutantLateReserve Mutant = "late-reserve"
 	// MutantStayFull takes a disk that was full once for full.
 	MutantStayFull Mutant = "stay-full"
 )

@@ -139,6 +139,9 @@ func (w *world) writeGroup(n int) bool {
 	if len(group) == 0 || w.violation != nil {
 		return w.violation == nil
 	}
+	if before := w.result.Recoveries; !w.keepReserve() || w.violation != nil || w.result.Recoveries != before {
+		return false
+	}
 	bytes := 0
 	for _, b := range group {
 		if bytes += len(b.Data) + journal.Overhead; b.Log == logID {

@@ -169,7 +169,7 @@ func (w *world) stockUp() {
 	for more := true; more && w.violation == nil; {
 		j := w.journal
 		err := w.house(func() (err error) {
-			more, err = j.Prepare(journal.Ample)
+			more, err = j.Prepare(true)
 			return err
 		})
 		if err != nil || w.journal != j {
@@ -184,12 +184,9 @@ func (w *world) stockUp() {
 // prepare makes room ahead of need, and finds out whether there is any: publishers wait while there is not.
 func (w *world) prepare() {
 	var more bool
-	j, stock := w.journal, journal.Ample
-	if !w.tight {
-		stock = journal.Stock(w.dice.IntN(4))
-	}
+	j, make := w.journal, w.tight || w.chance(2)
 	err := w.house(func() (err error) {
-		more, err = j.Prepare(stock)
+		more, err = j.Prepare(make)
 		return err
 	})
 	switch {
@@ -201,7 +198,7 @@ func (w *world) prepare() {
 		w.full = true
 	case err != nil:
 		w.survive(err)
-	case !more:
+	case !more && make:
 		w.full = w.full && w.o.Mutant == MutantStayFull
 	}
 }

@@ -1,8 +1,11 @@
 package sim
 
 import (
+	"errors"
+
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -12,6 +15,37 @@ func (w *world) room() journal.Use {
 		return journal.Growing
 	}
 	return max(w.journal.Room(), journal.Moving)
+}
+
+// makeReserve completes the reserve when a broker starts, before anything is decided. The error is the end of the broker.
+func (w *world) makeReserve() error {
+	for w.o.Mutant != MutantLateReserve && w.journal.LacksReserve() {
+		if _, err := w.journal.Prepare(true); errors.Is(err, vfs.ErrCrashed) {
+			return err
+		} else if err != nil {
+			w.full = true
+			return nil
+		}
+	}
+	return nil
+}
+
+// keepReserve completes the reserve before a group is written, and reports whether it may be: else house has to be kept
+// first. If the reserve cannot be completed, what grows has to wait.
+func (w *world) keepReserve() bool {
+	j := w.journal
+	switch {
+	case w.full || !j.LacksReserve() || w.o.Mutant == MutantLateReserve:
+		return true
+	case w.besides:
+		return j.Room() <= journal.Moving
+	}
+	err := j.Reserve(1, journal.Growing)
+	if err == nil {
+		return true
+	}
+	w.full = true
+	return errors.Is(err, journal.ErrNoSpace) || w.survive(err) || w.journal == j && !errors.Is(err, journal.ErrFailed)
 }
 
 // heedRoom tells the machine whether letters may move, and reports whether anything may be decided. In some lives letters

@@ -22,6 +22,8 @@ type Options struct {
 	Steps int // 0: a usual run
 	// FullDisk lets the disk be full most of the time, and ends the life by draining it: see fullLife.
 	FullDisk bool
+	// Outages lets the power go more often while the disk is full.
+	Outages bool
 	// Fault, if it is set, is the only one there is, at call At of the disk, of whatever kind; else they are drawn.
 	Fault Fault
 	At    int
@@ -225,8 +227,8 @@ func Run(o Options) (Result, error) {
 	w := newWorld(o)
 	for w.violation == nil && w.step < o.Steps {
 		w.step++
-		if w.act(); o.FullDisk && w.chance(40) {
-			w.neighborTakes()
+		if w.act(); o.FullDisk {
+			w.fullDisk()
 		}
 	}
 	if o.FullDisk {

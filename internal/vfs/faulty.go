@@ -36,6 +36,7 @@ type Faulty struct {
 	before func(Call) error
 	budget int64 // bytes that files may still grow by; negative: no limit
 	block  int64 // of which files take whole ones
+	greedy bool  // what files give up does not come back to the budget
 	flips  []flip
 }
 
@@ -50,6 +51,13 @@ func NewFaulty(fs FS) *Faulty { return &Faulty{fs: fs, budget: -1, block: 1} }
 
 // InBlocks lets files take whole blocks of so many bytes from the budget.
 func (f *Faulty) InBlocks(n int64) { f.block = n }
+
+// Greedy has another process take at once what files give up.
+func (f *Faulty) Greedy(on bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.greedy = on
+}
 
 // blocks is what a file of that size takes.
 func (f *Faulty) blocks(size int64) int64 { return (size + f.block - 1) / f.block * f.block }
@@ -129,7 +137,7 @@ func (f *Faulty) ask(c Call) error {
 func (f *Faulty) grow(name string, n int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.budget < 0 {
+	if f.budget < 0 || n < 0 && f.greedy {
 		return nil
 	}
 	if n > f.budget {

@@ -2,7 +2,7 @@ package engine
 
 import "github.com/bartleby-mq/bartleby/internal/vhost"
 
-// tellLosses logs dead letters that found no place: nothing vanishes silently.
+// tellLosses logs dead letters and direct replies that found no place: nothing vanishes silently.
 func (r *runner) tellLosses() {
 	for _, l := range r.vhost.TakeLosses() {
 		now, _, _ := r.time.read()
@@ -14,6 +14,8 @@ func (r *runner) tellLosses() {
 		}
 		r.told[l] = now
 		switch {
+		case l.Reader != "":
+			r.slog.Warn("direct replies dropped: the client reads too slowly", "vhost", r.name, "connection", l.Reader)
 		case l.Cause == vhost.GoneShelf:
 			r.slog.Warn("lost letter gone for good: no room or time for it any more", "vhost", r.name)
 		case l.Kept:

@@ -174,6 +174,8 @@ func (s *scrape) global() {
 		add(s.exposition, prefix+m.name, m.value, "protocol", protocols[0])
 		add(s.exposition, prefix+m.name, 0, "protocol", protocols[1])
 	}
+	one(s.exposition, "bartleby_direct_replies_dropped_total", counter,
+		"Direct replies that were dropped because their client reads too slowly", t.RepliesDropped)
 	for _, m := range []struct {
 		name, help string
 		value      func(n *vhost.QueueStats) uint64

@@ -17,6 +17,7 @@ type conn struct {
 	name, user   string
 	cancelNotify bool
 	window       queue.Limit // bytes on their way
+	replied      int64       // of these, of direct replies
 	channels     []*channel  // in order of opening
 	served       ChannelID   // the channel that a consumer's message went to last
 	ongoing      int         // of its commands, see Busy
@@ -181,6 +182,7 @@ func (v *VHost) disconnect(s *Stamp, c *Command, out *Outcome) {
 		v.closeChannel(s, n.channels[0], out)
 	}
 	delete(v.conns, n.id)
+	v.replied -= n.replied
 	var owned []*queueState
 	for _, id := range n.owned {
 		if q := v.queues[id]; q != nil && q.owner == n.id {
@@ -205,7 +207,7 @@ func (v *VHost) grant(c *Command) {
 	if n == nil {
 		return
 	}
-	n.window.Used = max(n.window.Used-c.Window, 0)
+	v.granted(n, max(n.window.Used-c.Window, 0))
 	last := slices.IndexFunc(n.channels, func(ch *channel) bool { return ch.id == n.served })
 	for i := range n.channels { // the channel that was served last comes last
 		v.wake(n.channels[(last+1+i)%len(n.channels)])

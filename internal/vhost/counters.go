@@ -27,6 +27,8 @@ type Traffic struct {
 	Publishers int                    // channels open now on which was published
 	Repliers   int                    // consumers of direct replies now
 
+	RepliesDropped uint64 // direct replies for which there was no room on the way to a client that reads too slowly
+
 	Scheduled Scheduled
 	Redrives  Redrives
 }
@@ -184,6 +186,7 @@ func (t *Traffic) Add(o *Traffic) {
 	t.Settled.Sum += o.Settled.Sum
 	t.Publishers += o.Publishers
 	t.Repliers += o.Repliers
+	t.RepliesDropped += o.RepliesDropped
 	s, p := &t.Scheduled, &o.Scheduled
 	s.Published += p.Published
 	s.Released += p.Released

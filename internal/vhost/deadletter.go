@@ -418,15 +418,17 @@ func (v *VHost) bury(s *Stamp, from *queueState, m *message, reason Reason) (bac
 // lose counts a dead letter that found no place; kept says that the shelf has it.
 func (v *VHost) lose(from *queueState, c Cause, kept bool) {
 	from.counters().Lost[c]++
-	v.note(Loss{from.object.Name, c, kept})
+	v.note(Loss{Queue: from.object.Name, Cause: c, Kept: kept})
 }
 
 // A Loss is a dead letter of Queue that found no place. Kept says that the shelf has it. With the cause GoneShelf it
-// is a letter that the shelf gave up.
+// is a letter that the shelf gave up. With a Reader it is none: a direct reply that found no room on its way to the connection
+// of that name.
 type Loss struct {
-	Queue string
-	Cause Cause
-	Kept  bool
+	Queue  string
+	Cause  Cause
+	Kept   bool
+	Reader string
 }
 
 func (v *VHost) note(l Loss) {

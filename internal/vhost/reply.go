@@ -95,7 +95,9 @@ func (ch *channel) withReplyTo(scan *amqp.PropertyScan, properties []byte) ([]by
 }
 
 // deliverReply hands a message to the channel that its key names, past all queues, and reports whether there is
-// one. It leaves no fact; what it tells may depend on some, which are safe with batch after.
+// one that takes it. It leaves no fact; what it tells may depend on some, which are safe with batch after.
+// A reply has no queue to wait in. A client that reads too slowly loses those for which there is no room: a replier that waited
+// for it would keep others waiting. Source: RabbitMQ direct-reply-to, at most once; the bound is ours.
 func (v *VHost) deliverReply(s *Stamp, c *Command, m *message, after place.Index, out *Outcome) bool {
 	if len(c.Exchange) > 0 || !bytes.HasPrefix(c.Key, []byte(DirectReply+".")) {
 		return false
@@ -104,12 +106,38 @@ func (v *VHost) deliverReply(s *Stamp, c *Command, m *message, after place.Index
 	if to == nil {
 		return false
 	}
-	to.conn.window.Used += WindowCost(0)
+	if n := to.conn; !v.hasRoomForReply(n) {
+		v.traffic.RepliesDropped++
+		v.note(Loss{Reader: n.name})
+		return false
+	}
+	record := appendRecord(nil, &m.content)
+	size := uint32(len(record))
+	to.conn.window.Used += WindowCost(size)
+	to.conn.replied += WindowCost(size)
+	v.replied += WindowCost(size)
 	out.effect(Effect{
 		Kind: Deliver, Channel: to.id, ConsumerTag: to.replies.tag, Tag: to.unacked.tag(), After: after,
-		Message: Delivered{Record: appendRecord(nil, &m.content)},
+		Message: Delivered{Record: record, Ref: place.Ref{Size: size}},
 	}, s.Index)
 	return true
+}
+
+// hasRoomForReply reports whether a connection takes one more direct reply. Replies come in crowds: a connection may have more
+// of them on their way than its window, unless all connections together have too many.
+func (v *VHost) hasRoomForReply(n *conn) bool {
+	return n.window.Open() || n.window.Used < replyBytesMax && v.replied < repliesBytesMax
+}
+
+// granted reduces what a connection has on its way to used bytes, direct replies by their share: nobody says what of it has
+// been read.
+func (v *VHost) granted(n *conn, used int64) {
+	if n.replied > 0 {
+		left := n.replied * used / n.window.Used
+		v.replied -= n.replied - left
+		n.replied = left
+	}
+	n.window.Used = used
 }
 
 // cancelReplies ends the consumer of direct replies if tag is its.
@@ -130,6 +158,15 @@ func (v *VHost) checkReplies() error {
 		if ch := v.repliers[name]; v.channels[ch.id] != ch || ch.replies == nil || ch.replies.name != name {
 			return fmt.Errorf("vhost: %q leads to a channel that is not reached so", name)
 		}
+	}
+	var replied int64
+	for _, n := range v.conns {
+		if replied += n.replied; n.replied < 0 || n.replied > n.window.Used {
+			return fmt.Errorf("vhost: connection %d has %d bytes of replies on their way, of %d", n.id, n.replied, n.window.Used)
+		}
+	}
+	if replied != v.replied {
+		return fmt.Errorf("vhost: %d bytes of replies are on their way, %d are counted", replied, v.replied)
 	}
 	return nil
 }

@@ -77,6 +77,7 @@ type VHost struct {
 	backlogNext int
 	uncommitted uncommitted
 	repliers    map[string]*channel // that take direct replies, by the name that reaches them
+	replied     int64               // bytes of direct replies on their way, of all connections
 	last        *channel            // of the newest command, spared a look-up
 
 	holding holding

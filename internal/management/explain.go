@@ -38,9 +38,9 @@ func explain(r *request, exchange bool) (answer, error) {
 		rules = v.Rules()
 		if q, ok := v.Queue(name); ok && !exchange {
 			if dlx, has := q.Settings.DLX(); has && v.Topology().Exchange(dlx) == nil {
-				missing, where = dlx, "go to the lost letters"
+				missing, where = dlx, "become lost letters"
 				if q.Settings.AtLeastOnce {
-					where = "are held in it"
+					where = "are held in their queue"
 				}
 			}
 		}
@@ -66,7 +66,7 @@ func explain(r *request, exchange bool) (answer, error) {
 		shown.Ignored = append(shown.Ignored, api.IgnoredSetting{Name: i.Name, Source: i.Source.String(), From: i.From, Why: i.Why})
 	}
 	if missing != "" {
-		shown.Warnings = append(shown.Warnings, fmt.Sprintf("there is no exchange '%s': dead letters of the queue %s", missing, where))
+		shown.Warnings = append(shown.Warnings, fmt.Sprintf("exchange '%s' does not exist: dead letters of the queue %s", missing, where))
 	}
 	return ok(shown)
 }
@@ -172,11 +172,12 @@ func warnings(trials []vhost.Trial, p *vhost.Policy, own []string) []string {
 	for i := range trials {
 		t := &trials[i]
 		if t.Matches && !t.Exchange && t.After == p.Name && isGrave[t.Name] {
-			loops = append(loops, fmt.Sprintf("policy '%s' matches queue '%s', to which its dead letters go: what dies there goes there again; "+
-				"a pattern that leaves it out avoids that", p.Name, t.Name))
+			loops = append(loops, fmt.Sprintf("policy '%s' matches queue '%s', which receives its dead letters: "+
+				"messages that die there return there; change the pattern to exclude it", p.Name, t.Name))
 		}
 		if t.Drops > 0 && len(t.Changes) > 0 {
-			drops = append(drops, fmt.Sprintf("queue '%s' has %d messages too many: they are dropped from its head at once", t.Name, t.Drops))
+			drops = append(drops, fmt.Sprintf("queue '%s' exceeds its limit by %d messages: they are dropped from its head "+
+				"immediately", t.Name, t.Drops))
 		}
 	}
 	return append(few(loops), few(drops)...)
@@ -187,5 +188,5 @@ func few(all []string) []string {
 	if len(all) <= warningsMax {
 		return all
 	}
-	return append(all[:warningsMax:warningsMax], fmt.Sprintf("and %d more like the last", len(all)-warningsMax))
+	return append(all[:warningsMax:warningsMax], fmt.Sprintf("and %d more warnings like the last one", len(all)-warningsMax))
 }

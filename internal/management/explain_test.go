@@ -36,11 +36,11 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	if e.Kind != "queue" || e.Type != "classic" || len(e.Policies) != 3 || !e.Policies[0].InForce || e.Policies[0].Name != "p" || !e.Policies[1].Operator ||
-		e.Policies[2].Matches || len(e.Ignored) != 2 || len(e.Warnings) != 1 || !strings.Contains(e.Warnings[0], "no exchange 'nope': dead letters of the queue go to the lost") {
+		e.Policies[2].Matches || len(e.Ignored) != 2 || len(e.Warnings) != 1 || !strings.Contains(e.Warnings[0], "exchange 'nope' does not exist: dead letters of the queue become lost") {
 		t.Errorf("%+v", e)
 	}
 	d.want(201, "PUT", "/api/queues/%2F/holds", `{"durable":true,"arguments":{"x-dead-letter-exchange":"nope","x-dead-letter-strategy":"at-least-once"}}`)
-	if e = read[api.Explanation](d, "/api/x/explain/queues/%2F/holds"); len(e.Warnings) != 1 || !strings.Contains(e.Warnings[0], "are held in it") {
+	if e = read[api.Explanation](d, "/api/x/explain/queues/%2F/holds"); len(e.Warnings) != 1 || !strings.Contains(e.Warnings[0], "are held in their queue") {
 		t.Errorf("of a queue that holds its letters: %v", e.Warnings)
 	}
 	e = read[api.Explanation](d, "/api/x/explain/exchanges/%2F/amq.topic")
@@ -91,7 +91,7 @@ func TestDryRun(t *testing.T) {
 	if c := r.Matches[0].Changes; len(c) != 2 || c[0].Name != "dead-letter-exchange" || string(c[0].Before) != "null" || string(c[0].After) != `"dlx"` {
 		t.Errorf("%+v", c)
 	}
-	if w := strings.Join(r.Warnings, "\n"); len(r.Warnings) != 2 || !strings.Contains(w, "matches queue 'dead'") || !strings.Contains(w, "queue 'a' has 2 messages too many") {
+	if w := strings.Join(r.Warnings, "\n"); len(r.Warnings) != 2 || !strings.Contains(w, "matches queue 'dead'") || !strings.Contains(w, "queue 'a' exceeds its limit by 2 messages") {
 		t.Error(w)
 	}
 	if q := read[api.Queue](d, "/api/queues/%2F/a"); q.Messages != 3 || q.Policy != nil {

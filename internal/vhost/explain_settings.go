@@ -60,13 +60,13 @@ var (
 )
 
 const (
-	ruleSmaller  = "the smaller one counts"
-	ruleArgument = "the argument wins over policies"
-	rulePolicy   = "policies win over the argument"
-	ruleOperator = "the operator policy wins over the argument, and that over the policy"
-	ruleLimit    = "the smaller one counts, and a negative one, which is unlimited, gives way"
-	ruleTimeout  = "the smaller one counts, and 0, which is none, gives way"
-	ruleRetryMin = "of policies the larger one counts, and of that and the argument the smaller"
+	ruleSmaller  = "the smaller value applies"
+	ruleArgument = "the argument overrides policies"
+	rulePolicy   = "policies override the argument"
+	ruleOperator = "the operator policy overrides the argument, which overrides the policy"
+	ruleLimit    = "the smaller value applies, and a negative value means no limit"
+	ruleTimeout  = "the smaller value applies, and 0 means no timeout"
+	ruleRetryMin = "the larger policy value applies, or the argument if it is smaller"
 )
 
 func numberFrom(least int64, read func(*Settings) int64) func(*Settings, *Subject) amqp.Value {
@@ -177,16 +177,16 @@ func (r *Rules) Explain(s *Subject) []Setting {
 // alternate tells the alternate exchange of an exchange.
 func (r *Rules) alternate(s *Subject) Setting {
 	const key = "alternate-exchange"
-	t := Setting{Name: key, Value: amqp.Void(), Why: "nothing sets it"}
+	t := Setting{Name: key, Value: amqp.Void(), Why: "not set"}
 	p := s.inForce(&r.policies, false)
 	byPolicy, hasPolicy := p.table().Get(key)
 	if a, ok := s.Arguments.Get(key); ok {
-		t.Value, t.Source, t.Why = a, FromArgument, "nothing else sets it"
+		t.Value, t.Source, t.Why = a, FromArgument, "no other source sets it"
 		if hasPolicy {
-			t.Why = fmt.Sprintf("%s; policy '%s' asks for %s", ruleArgument, p.Name, show(byPolicy))
+			t.Why = fmt.Sprintf("%s; policy '%s' sets %s", ruleArgument, p.Name, show(byPolicy))
 		}
 	} else if hasPolicy {
-		t.Value, t.Source, t.From, t.Why = byPolicy, FromPolicy, p.Name, "nothing else sets it"
+		t.Value, t.Source, t.From, t.Why = byPolicy, FromPolicy, p.Name, "no other source sets it"
 	}
 	return t
 }
@@ -201,9 +201,9 @@ type offer struct {
 
 func (o *offer) String() string {
 	if o.source == FromArgument {
-		return "the argument asks for " + show(o.asked)
+		return "the argument sets " + show(o.asked)
 	}
-	return fmt.Sprintf("%s '%s' asks for %s", o.source, o.from, show(o.asked))
+	return fmt.Sprintf("%s '%s' sets %s", o.source, o.from, show(o.asked))
 }
 
 func isVoid(a amqp.Value) bool { return a.Kind == 0 || a.Kind == amqp.KindVoid }
@@ -248,9 +248,9 @@ func (r *Rules) explain(x *explained, s *Subject) Setting {
 		r.explainDefault(x, s, &t)
 	} else {
 		w := &offers[winner]
-		t.Source, t.From, t.Why = w.source, w.from, "nothing else sets it"
+		t.Source, t.From, t.Why = w.source, w.from, "no other source sets it"
 		if w.asked.Kind == amqp.KindString && w.asked.Str != t.Value.Str && x.name == "overflow" {
-			t.Why = w.String() + ", which a quorum queue takes for " + t.Value.Str
+			t.Why = w.String() + ", which a quorum queue treats as " + t.Value.Str
 		}
 	}
 	var others []string
@@ -273,11 +273,11 @@ func (r *Rules) explain(x *explained, s *Subject) Setting {
 
 // explainDefault tells an option's default from that of the product.
 func (r *Rules) explainDefault(x *explained, s *Subject, t *Setting) {
-	t.Why = "nothing sets it"
+	t.Why = "not set"
 	untouched := optionsOf(nil)
 	e := effective(nil, nil, nil, s.Type == "quorum", &untouched)
 	if x.option != "" && !x.read(&e, s).Equal(t.Value) {
-		t.Source, t.From, t.Why = FromOption, x.option, "an option of the virtual host, or its dialect, sets it"
+		t.Source, t.From, t.Why = FromOption, x.option, "set by a virtual host option or the dialect"
 	}
 }
 
@@ -295,9 +295,9 @@ func (r *Rules) Ignored(s *Subject) []Ignored {
 	}
 	for _, f := range s.Arguments {
 		if _, known := queueArguments[f.Name]; !known {
-			all = append(all, Ignored{f.Name, FromArgument, "", "no argument that the broker knows"})
+			all = append(all, Ignored{f.Name, FromArgument, "", "unknown argument"})
 		} else if slices.Contains(emptyArguments, f.Name) {
-			all = append(all, Ignored{f.Name, FromArgument, "", "accepted for RabbitMQ's sake, without effect"})
+			all = append(all, Ignored{f.Name, FromArgument, "", "accepted for compatibility with RabbitMQ, no effect"})
 		}
 	}
 	to := r.effective(s)
@@ -307,7 +307,7 @@ func (r *Rules) Ignored(s *Subject) []Ignored {
 			source = FromOperator
 		}
 		for _, key := range r.options.inert(p.table()) {
-			why := "without effect on a queue"
+			why := "no effect on queues"
 			if strings.HasPrefix(key, "dead-letter-") {
 				why = "the option dlx-by-argument-only is on"
 			}

@@ -130,10 +130,10 @@ func TestExplainWhy(t *testing.T) {
 		told[e.Name] = e
 	}
 	for _, want := range []Setting{
-		{"dead-letter-exchange", amqp.String("a"), FromArgument, "", "the argument wins over policies; policy 'u' asks for b"},
-		{"message-ttl", amqp.Int64(9), FromPolicy, "u", "nothing else sets it"},
-		{"max-length", amqp.Void(), FromDefault, "", "nothing sets it"},
-		{"delivery-limit", amqp.Int64(7), FromOption, "delivery-limit", "an option of the virtual host, or its dialect, sets it"},
+		{"dead-letter-exchange", amqp.String("a"), FromArgument, "", "the argument overrides policies; policy 'u' sets b"},
+		{"message-ttl", amqp.Int64(9), FromPolicy, "u", "no other source sets it"},
+		{"max-length", amqp.Void(), FromDefault, "", "not set"},
+		{"delivery-limit", amqp.Int64(7), FromOption, "delivery-limit", "set by a virtual host option or the dialect"},
 	} {
 		if got := told[want.Name]; got.Source != want.Source || got.From != want.From || got.Why != want.Why || !got.Value.Equal(want.Value) {
 			t.Errorf("got %+v, want %+v", got, want)
@@ -141,7 +141,7 @@ func TestExplainWhy(t *testing.T) {
 	}
 	strict := &Rules{r.policies, optionsOf(amqp.Table{{Name: "dlx-by-argument-only", Value: amqp.Bool(true)}})}
 	bare := &Subject{Object: Object{Name: "q", Type: "classic"}}
-	if e := strict.Explain(bare)[0]; e.Source != FromDefault || e.Why != "the option dlx-by-argument-only is on; policy 'u' asks for b" {
+	if e := strict.Explain(bare)[0]; e.Source != FromDefault || e.Why != "the option dlx-by-argument-only is on; policy 'u' sets b" {
 		t.Errorf("%+v", e)
 	}
 	if i := strict.Ignored(bare); len(i) != 2 || i[0].Name != "dead-letter-exchange" || i[0].Why != "the option dlx-by-argument-only is on" {
@@ -161,7 +161,7 @@ func TestExplainWhy(t *testing.T) {
 	for _, i := range r.Ignored(s) {
 		ignored = append(ignored, i.Name+": "+i.Why)
 	}
-	if want := []string{"x-mesage-ttl: no argument that the broker knows", "ha-mode: without effect on a queue"}; !slices.Equal(ignored, want) {
+	if want := []string{"x-mesage-ttl: unknown argument", "ha-mode: no effect on queues"}; !slices.Equal(ignored, want) {
 		t.Errorf("ignored %q", ignored)
 	}
 }

@@ -19,7 +19,7 @@ const queue = (more) => ({ name: 'q', vhost: '/', type: 'classic', durable: true
 test('a badge tells whether an argument or a policy is in force', () => {
   const q = queue({ arguments: { 'x-message-ttl': 60000, 'x-max-length': 10, 'x-dead-letter-exchange': 'a', 'x-foo': 1 }, effective_policy_definition: { 'message-ttl': 1000, 'max-length': 20, 'dead-letter-exchange': 'b', expires: 5 } });
   const by = Object.fromEntries(badgesOf(q).map((b) => [b.code, [b.value, b.from]]));
-  assert.deepEqual(by.TTL, [1000, 'policy'], 'the smaller one counts');
+  assert.deepEqual(by.TTL, [1000, 'policy'], 'the smaller value applies');
   assert.deepEqual(by.Lim, [10, 'argument']);
   assert.deepEqual(by.DLX, ['a', 'argument'], 'the argument wins');
   assert.deepEqual(by.Exp, [5, 'policy']);
@@ -182,8 +182,8 @@ test('what the broker says of settings is found in the dictionaries, and says th
   assert.ok(rules.length > 6, 'the pattern finds nothing');
   for (const rule of rules) assert.ok(find(rule), rule);
   for (const text of [
-    'nothing else sets it', "the smaller one counts; the argument asks for 5, operator policy 'a, b' asks for 7", "policy 'p' asks for drop-head, which a quorum queue takes for reject-publish",
-    "policy 'p' matches queue 'q', to which its dead letters go: what dies there goes there again; a pattern that leaves it out avoids that", 'and 3 more like the last',
+    'no other source sets it', "the smaller value applies; the argument sets 5, operator policy 'a, b' sets 7", "policy 'p' sets drop-head, which a quorum queue treats as reject-publish",
+    "policy 'p' matches queue 'q', which receives its dead letters: messages that die there return there; change the pattern to exclude it", 'and 3 more warnings like the last one',
   ]) {
     assert.equal(said(text, (key, params) => `<${say(key, params)}>`).replace(/[<>]/g, '').replaceAll('; operator', ', operator'), text);
   }

@@ -1,6 +1,6 @@
 // What is in force on a queue, in the few letters of badges. Pure.
 
-// smaller are the settings of which the smaller one counts if both an argument and a policy have it.
+// smaller are the settings of which the smaller value applies if both an argument and a policy have it.
 const smaller = ['message-ttl', 'expires', 'max-length', 'max-length-bytes', 'delivery-limit'];
 
 // The badges in their order: what they show, its kind, and how its value is written: span (ms), size (bytes), number, text, '' not at all.

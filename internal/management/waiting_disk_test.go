@@ -93,7 +93,7 @@ func TestWhatADiskHasNoRoomForIsAskedAgain(t *testing.T) {
 	d := open(t)
 	d.want(201, "PUT", "/api/queues/%2F/there", `{"durable":true}`)
 	room := func(is bool) {
-		if _, err := d.engine.Do(t.Context(), "/", "", vhost.Command{Kind: vhost.SetRoom, Room: is}); err != nil {
+		if _, err := d.engine.Do(t.Context(), "/", authz.Broker(), vhost.Command{Kind: vhost.SetRoom, Room: is}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -264,8 +264,11 @@ func TestFullDisks(t *testing.T) {
 	}
 	t.Logf("%d full disks: %d drained, %d excused (too much at once, or starts in a row); steps with room first for publishing, moving, draining, nothing: %v; %d copies put off, %d times nothing could be written",
 		count, all.Drained, all.Excused, all.Rooms, all.PutOff, all.Stuck)
-	if all.Drained < int(count/2) || all.PutOff == 0 || all.Rooms[1] == 0 || all.Rooms[2] == 0 {
+	if all.Drained < int(count/2) || all.PutOff == 0 || all.Rooms[1] == 0 {
 		t.Error("the disks were too large")
+	}
+	if count >= 300 && all.Rooms[2] == 0 { // that there is no room for draining is rare: the reserve is for that
+		t.Error("no disk had room for what is committed alone")
 	}
 }
 

@@ -160,6 +160,7 @@ const OrderIDsMax = 10_000
 const (
 	jobsMax      = 100       // that are remembered, the oldest ended ones go
 	jobsOpenMax  = 16        // that have not ended
+	jobsUserMax  = 12        // of them of one user, so that others always find a place
 	jobLooksMax  = 512       // messages that a portion looks at
 	jobBytesMax  = 256 << 10 // octets of messages that a filter looks through in a portion, but for the last one
 	jobMovesMax  = 256       // and moves
@@ -225,14 +226,17 @@ func (x *jobs) find(id JobID) *job {
 	return nil
 }
 
-// open counts the jobs that have not ended.
-func (x *jobs) open() (n int) {
+// open counts the jobs that have not ended, and those of them that are a user's.
+func (x *jobs) open(user string) (all, own int) {
 	for _, j := range x.all {
-		if !j.State.ended() {
-			n++
+		if j.State.ended() {
+			continue
+		}
+		if all++; j.User == user {
+			own++
 		}
 	}
-	return n
+	return all, own
 }
 
 // check refuses an order that makes no sense.

@@ -40,8 +40,11 @@ func (v *VHost) beginRedrive(s *Stamp, ch *channel, c *Command, out *Outcome) *a
 	if q == nil {
 		return amqp.NotFound("no queue '%s' in vhost '%s'", o.Source.Queue, v.name)
 	}
-	if v.jobs.open() >= jobsOpenMax {
+	switch all, own := v.jobs.open(o.User); {
+	case all >= jobsOpenMax:
 		return amqp.ResourceError("%d redrives have not ended yet", jobsOpenMax)
+	case own >= jobsUserMax:
+		return amqp.ResourceError("%d redrives of user '%s' have not ended yet", jobsUserMax, o.User)
 	}
 	switch {
 	case o.Discard:

@@ -76,18 +76,30 @@ func TestKeysOfAMessageAreBounded(t *testing.T) {
 }
 
 func TestJobsAreBounded(t *testing.T) {
-	// Broken if a user could begin any number of jobs, each of which takes memory and work.
+	// Broken if a user could begin any number of jobs, each of which takes memory and work, or take the places of all others.
 	t.Parallel()
 	w := newWorld()
 	must(t, w, open("a")...)
 	must(t, w, declareWith("q"))
-	begin := Command{Kind: BeginRedrive, Channel: 1, Order: &Order{Source: Where{Queue: "q"}}}
-	for range jobsOpenMax {
-		must(t, w, begin)
+	beginAs := func(user string) Command {
+		return Command{Kind: BeginRedrive, Channel: 1, Order: &Order{User: user, Source: Where{Queue: "q"}}}
 	}
-	if refused, err := w.step(begin); err != nil || refused == nil || refused.Code != amqp.CodeResourceError {
-		t.Errorf("refused with %v, %v", refused, err)
+	refuses := func(user, why string) {
+		t.Helper()
+		refused, err := w.step(beginAs(user))
+		if err != nil || refused == nil || refused.Code != amqp.CodeResourceError || refused.Text != "RESOURCE_ERROR - "+why {
+			t.Errorf("refused with %v, %v", refused, err)
+		}
+		must(t, w, Command{Kind: OpenChannel, Conn: 1, Channel: 1, Number: 1})
 	}
+	for range jobsUserMax {
+		must(t, w, beginAs("greedy"))
+	}
+	refuses("greedy", "12 redrives of user 'greedy' have not ended yet")
+	for range jobsOpenMax - jobsUserMax {
+		must(t, w, beginAs("modest"))
+	}
+	refuses("other", "16 redrives have not ended yet")
 }
 
 func TestLostLettersAreBounded(t *testing.T) {

@@ -236,6 +236,15 @@ func (r *Rights) NoteOnQueue(host, queue string) error {
 	return r.NeedRead(host, queue)
 }
 
+// NoteOnContents denies the notes on letters that have in common what they carry, such as a header: the name of such a group
+// is what is in the letters, whatever queue they are in. It is for those who may read all queues, and those who monitor.
+func (r *Rights) NoteOnContents(host string) error {
+	if r.Has(Monitoring) || r.readsAll(host) {
+		return nil
+	}
+	return errRefused
+}
+
 // SeeNotes reports whether the principal may see notes of a virtual host among the global parameters. See NoteOnQueue, too.
 func (r *Rights) SeeNotes(host string) bool {
 	return r.Has(Administrator) || r.Enter(host) && r.MayWith(Payload)

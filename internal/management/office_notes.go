@@ -44,7 +44,7 @@ func (r *request) noteOn(vhost, by, value string) string {
 // queueGroups are the groupings whose groups are named by queues.
 var queueGroups = []string{"source", "queue", "last-queue"}
 
-// mayNote refuses whoever may not see the group that a note is on: what groups are called tells of payloads in a strict office, and
+// mayNote refuses whoever may not write a note on a group: what groups are called tells of payloads in a strict office, and
 // what is said of a queue is for those who may read it.
 func (r *request) mayNote(host, by, value string) error {
 	g, err := r.groupingBy(by)
@@ -52,6 +52,18 @@ func (r *request) mayNote(host, by, value string) error {
 		return err
 	}
 	return r.caller.NoteOnQueue(host, value)
+}
+
+// maySeeNote refuses whoever may not see a note. What groups are called that have in common what letters carry is for those
+// who may see all letters; whoever has written the note knows it.
+func (r *request) maySeeNote(n *api.Note) error {
+	if err := r.mayNote(n.VHost, n.By, n.Value); err != nil {
+		return err
+	}
+	if g, err := r.groupingBy(n.By); err != nil || !ofContents(g) || r.caller.Owns(n.User) {
+		return err
+	}
+	return r.caller.NoteOnContents(n.VHost)
 }
 
 // getNotes lists the notes of a virtual host that the caller may see, the latest first.
@@ -62,7 +74,7 @@ func getNotes(r *request) (answer, error) {
 	var all []api.Note
 	for _, g := range r.view.GlobalParameters() {
 		n, ok := readNote(g)
-		if ok && n.VHost == r.names[0] && r.mayNote(n.VHost, n.By, n.Value) == nil {
+		if ok && n.VHost == r.names[0] && r.maySeeNote(&n) == nil {
 			all = append(all, n)
 		}
 	}
@@ -96,6 +108,9 @@ func getNote(r *request) (answer, error) {
 		return answer{}, errNotFound
 	}
 	n, _ := readNote(g)
+	if err := r.maySeeNote(&n); err != nil {
+		return answer{}, err
+	}
 	return ok(n)
 }
 

@@ -136,11 +136,14 @@ func (r *request) groupingBy(text string) (sift.Grouping, error) {
 	if err != nil {
 		return by, badRequest("%v", err)
 	}
-	if by.Needs()&(sift.Properties|sift.Body) != 0 {
+	if ofContents(by) {
 		return by, r.caller.NeedWith(authz.Payload)
 	}
 	return by, nil
 }
+
+// ofContents reports whether groups are named by what letters carry: a header, an exception.
+func ofContents(by sift.Grouping) bool { return by.Needs()&(sift.Properties|sift.Body) != 0 }
 
 // samples shows one letter of each group, if it is there still.
 func (r *request) samples(groups []search.Group) (map[search.Ref]*api.Letter, error) {

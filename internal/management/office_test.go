@@ -323,6 +323,30 @@ func TestNotesBelongToTheirMakers(t *testing.T) {
 	}
 }
 
+func TestNotesTellNothingOfLettersThatOneMayNotSee(t *testing.T) {
+	// If this fails, notes on groups show what letters carry to users who may not read any queue that has them.
+	t.Parallel()
+	d := open(t)
+	const on = "/api/x/notes/%2F/header:customer/acme"
+	d.want(201, "PUT", on, `{"text":"has not paid"}`)
+	d.want(201, "PUT", "/api/x/notes/%2F/exception/no%20such%20card", `{"text":"of acme"}`)
+	d.want(201, "PUT", "/api/x/notes/%2F/reason/expired", `{"text":"slow again"}`)
+	nobody := d.operator("nobody", "policymaker", "^x$", "^x$", "^x$")
+	all, monitor := d.operator("all", "policymaker", "", "", ".*"), d.operator("monitor", "monitoring,policymaker", "", "", "^x$")
+	own := d.operator("own", "policymaker", "", "", "^x$")
+	own.want(201, "PUT", "/api/x/notes/%2F/header:customer/mine", `{"text":"is mine"}`)
+	for who, want := range map[*door]int{nobody: 1, all: 4, monitor: 4, own: 2} {
+		if notes := read[[]api.Note](who, "/api/x/notes/%2F"); len(notes) != want {
+			t.Errorf("%d notes expected, shown %+v", want, notes)
+		}
+		if shown := read[[]api.GlobalParameter](who, "/api/global-parameters"); len(shown) != want+1 { // with the cluster's ID
+			t.Errorf("%d global parameters, %d notes expected", len(shown), want)
+		}
+	}
+	nobody.refused(401, "not_authorised", "Access refused.", "GET", on, "")
+	all.want(200, "GET", on, "")
+}
+
 func TestNotesAreBounded(t *testing.T) {
 	// If this fails, whoever may look at letters fills what every checkpoint of users carries; or the notes of a virtual host stay
 	// when it is gone.

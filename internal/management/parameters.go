@@ -29,7 +29,7 @@ func getGlobalParameters(r *request) (answer, error) {
 // seesGlobal reports whether the caller may see a global parameter: a note on letters of a virtual host tells what is in them.
 func (r *request) seesGlobal(g *access.GlobalParameter) bool {
 	n, isNote := readNote(g)
-	return !isNote || r.caller.SeeNotes(n.VHost) && r.mayNote(n.VHost, n.By, n.Value) == nil
+	return !isNote || r.caller.SeeNotes(n.VHost) && r.maySeeNote(&n) == nil
 }
 
 // mayChangeGlobal refuses to change, as a global parameter, what the broker keeps there for itself: notes, which have an endpoint and

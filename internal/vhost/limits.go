@@ -86,7 +86,7 @@ const (
 	sweepRarest = 60_000
 	// sweepsPerMilli is how many letters may be tried per ms of pause, so that a topology that changes all the time
 	// leaves time for other things. A letter that need not be read takes about 0.3 µs.
-	sweepsPerMilli = 10
+	sweepsPerMilli = 200
 	// handedDelay is for how long a handing over may stay out of the log, ms. Source: ours, design §2.
 	handedDelay = 100
 	// recentMax bounds a recent history, whatever its length is declared as: a binding is given all of it at once.

@@ -288,7 +288,7 @@ func TestWritesFail(t *testing.T) {
 	if code := b.awaitExit(); code <= 0 {
 		t.Errorf("exit code %d, want a failure", code)
 	}
-	b.await(&b.stderr, "cannot go on")
+	b.await(&b.stderr, "fatal error")
 	confirmed := f.end(t)
 	b = start(t, dir)
 	read(t, b, "kept", confirmed)

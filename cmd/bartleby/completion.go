@@ -13,7 +13,7 @@ import (
 func rabbitServer(args []string, stdout, stderr io.Writer) int {
 	for _, arg := range args {
 		if arg == "-detached" {
-			fmt.Fprintln(stderr, "rabbitmq-server: -detached is not offered: let systemd or a container run the broker, or put & behind the command")
+			fmt.Fprintln(stderr, "rabbitmq-server: -detached is not supported: run the broker with systemd or in a container, or append & to the command")
 			return exitUsage
 		}
 	}

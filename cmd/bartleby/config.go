@@ -10,8 +10,8 @@ import (
 )
 
 const configUsage = `Usage:
-  bartleby config check FILE…       say what is wrong with configuration files, and what in them has no effect
-  bartleby config show [options]    print what 'bartleby serve' with these options would run with, and where it comes from
+  bartleby config check FILE…       check configuration files and list keys without effect
+  bartleby config show [options]    print the effective configuration of 'bartleby serve' with these options, and its sources
 `
 
 // configCommand looks at the configuration without a broker.

@@ -18,19 +18,19 @@ import (
 // version is set by the build.
 var version = bartleby.Version
 
-const usage = `Bartleby, the dead letter office for messages: a RabbitMQ-compatible broker.
+const usage = `Bartleby is a RabbitMQ-compatible message broker built around dead letters.
 
 Usage:
   bartleby serve [options]     start the broker
-  bartleby config check FILE   say what is wrong with a configuration file; or config show
-  bartleby ctl COMMAND …       administer a running broker, as rabbitmqctl does
-  bartleby backup DIRECTORY    copy all that a running broker keeps; or --tar FILE
-  bartleby reindex [-p VHOST]  have the letters of a virtual host indexed anew
-  bartleby check DIR           say what is in a stopped data directory, and what of it is damaged
-  bartleby repair DIR          save what can be saved of a damaged one
-  bartleby install-shims DIR   link rabbitmqctl and its sisters to this binary
-  bartleby completion SHELL    print a script that completes words: bash, zsh, fish
-  bartleby perf SCENARIO …     load any AMQP 0-9-1 broker and measure it
+  bartleby config check FILE   check a configuration file; see also: config show
+  bartleby ctl COMMAND …       administer a running broker, like rabbitmqctl
+  bartleby backup DIRECTORY    copy all data of a running broker; or --tar FILE
+  bartleby reindex [-p VHOST]  rebuild the search index of a virtual host
+  bartleby check DIR           check the data directory of a stopped broker for damage
+  bartleby repair DIR          repair a damaged data directory
+  bartleby install-shims DIR   link rabbitmqctl and the other RabbitMQ tools to this binary
+  bartleby completion SHELL    print a completion script for bash, zsh or fish
+  bartleby perf SCENARIO …     run a load test against any AMQP 0-9-1 broker
   bartleby version             print the version
 
 Run 'bartleby serve --help' or 'bartleby ctl help' for more.

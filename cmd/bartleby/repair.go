@@ -20,7 +20,7 @@ const (
 func check(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bartleby check", flag.ContinueOnError)
 	asJSON := flags.Bool("json", false, "print the report as JSON")
-	data, code := directory(flags, args, stderr, "reads a data directory that no broker uses, and says what of it is damaged; it changes nothing")
+	data, code := directory(flags, args, stderr, "checks the data directory of a stopped broker for damage, without changing it")
 	if data == "" {
 		return code
 	}
@@ -31,8 +31,8 @@ func check(args []string, stdout, stderr io.Writer) int {
 func repair(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bartleby repair", flag.ContinueOnError)
 	asJSON := flags.Bool("json", false, "print the report as JSON")
-	dry := flags.Bool("dry-run", false, "say what would be done and what is lost, and change nothing")
-	data, code := directory(flags, args, stderr, "saves what can be saved of a damaged data directory that no broker uses, and lists what is lost")
+	dry := flags.Bool("dry-run", false, "show what would be done and lost, without changing anything")
+	data, code := directory(flags, args, stderr, "repairs the damaged data directory of a stopped broker, and lists what is lost")
 	if data == "" {
 		return code
 	}
@@ -48,7 +48,7 @@ func directory(flags *flag.FlagSet, args []string, stderr io.Writer, what string
 	flags.Usage = func() {
 		fmt.Fprintf(stderr, "%s [options] DIR %s.\n", flags.Name(), what)
 		flags.PrintDefaults()
-		fmt.Fprintf(stderr, "Exit codes: %d sound, or repaired without a loss; %d damaged, or repaired with losses; %d could not do it.\n",
+		fmt.Fprintf(stderr, "Exit codes: %d no damage, or repaired without loss; %d damaged, or repaired with loss; %d failed.\n",
 			exitSound, exitDamaged, exitBlind)
 	}
 	return oneDirectory(flags, args, stderr)
@@ -75,7 +75,7 @@ func report(look func(string) (*bartleby.Report, error), data string, asJSON boo
 	case r.State == bartleby.Sound, r.State == bartleby.Repaired && r.Before.Losses() == 0:
 		return exitSound
 	case r.State == bartleby.Damaged && r.Before != nil:
-		fmt.Fprintln(stderr, "bartleby: there is still damage after the repair; what was there before is in the directory named above")
+		fmt.Fprintln(stderr, "bartleby: the data is still damaged after the repair; the original data is in the directory named above")
 		return exitBlind
 	}
 	return exitDamaged

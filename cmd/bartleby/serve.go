@@ -79,7 +79,7 @@ func serve(name string, args []string, stdout, stderr io.Writer) int {
 		return exitFailed
 	}
 	if err := writePID(settings.PIDFile); err != nil {
-		log.Warn("the number of the process cannot be written", "error", err)
+		log.Warn("cannot write the pid file", "error", err)
 	}
 	for _, l := range b.Listeners() {
 		log.Info(started(l))
@@ -109,7 +109,7 @@ func configure(name string, args []string, stderr io.Writer) (*config.Settings, 
 	if name == "rabbitmq-server" {
 		from.Usual = append(from.Usual, rabbitMQDir)
 	}
-	flags.StringVar(&from.File, "config", "", "`file` with settings, one 'key = value' on a line, as in rabbitmq.conf")
+	flags.StringVar(&from.File, "config", "", "configuration `file` with one 'key = value' per line, like rabbitmq.conf")
 	config.Options(flags, &from.Options)
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil, 0
@@ -170,7 +170,7 @@ func writePID(path string) error {
 func tellMessage(path string, log *slog.Logger, said io.Writer) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		log.Warn("the message of the day cannot be read", "error", err)
+		log.Warn("cannot read the message of the day", "error", err)
 		return
 	}
 	fmt.Fprintln(said, strings.TrimRight(string(text), "\n"))
@@ -197,8 +197,8 @@ func obey(stderr io.Writer, exit func(code int)) <-chan os.Signal {
 
 // tooLate ends a process that has not stopped in time.
 func tooLate(stderr io.Writer, exit func(code int)) {
-	fmt.Fprintf(stderr, "bartleby: not stopped cleanly: something has not ended within %v of the signal, as a disk that does not answer: "+
-		"the process ends now. What was confirmed is on the disk; what was not confirmed may be lost. The next start reads more of the log\n", exitWithin)
+	fmt.Fprintf(stderr, "bartleby: shutdown did not finish within %v of the signal, for example because a disk does not respond: "+
+		"the process exits now. Confirmed messages are on disk; unconfirmed messages may be lost. The next start takes longer\n", exitWithin)
 	exit(exitFailed)
 }
 
@@ -244,7 +244,7 @@ func (o *operation) wait(signals <-chan os.Signal) int {
 			if s == syscall.SIGHUP {
 				continue
 			}
-			fmt.Fprintln(o.stderr, "bartleby: stopped by a second signal")
+			fmt.Fprintln(o.stderr, "bartleby: killed by a second signal")
 			return exitFailed
 		}
 	}
@@ -260,7 +260,7 @@ func (o *operation) untilEnd(signals <-chan os.Signal) (failed bool) {
 			}
 			go o.reload() // the file systems of certificates and log may not answer
 		case err := <-o.broker.Failed():
-			fmt.Fprintf(o.stderr, "bartleby: cannot go on: %v\n", err)
+			fmt.Fprintf(o.stderr, "bartleby: fatal error: %v\n", err)
 			return true
 		}
 	}
@@ -269,11 +269,11 @@ func (o *operation) untilEnd(signals <-chan os.Signal) (failed bool) {
 // reload reads certificates again and opens the log's file anew.
 func (o *operation) reload() {
 	if err := o.book.Reopen(); err != nil {
-		o.log.Error("the log's file cannot be opened anew", "error", err)
+		o.log.Error("cannot reopen the log file", "error", err)
 	}
 	if err := o.broker.Reload(); err != nil {
-		o.log.Error("certificates cannot be read: the old ones stay in force", "error", err)
+		o.log.Error("cannot read the certificates; the old certificates stay in use", "error", err)
 		return
 	}
-	o.log.Info("certificates read again, and the log's file opened anew")
+	o.log.Info("certificates reloaded and log file reopened")
 }

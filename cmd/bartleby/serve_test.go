@@ -75,7 +75,7 @@ func TestServeObeysSignals(t *testing.T) {
 	address := stdout.await(t, `started amqp listener on (\S+)`)[1]
 	stdout.await(t, `(hipe_compile) = true`)
 	stderr.await(t, `\[info\] <[0-9.]+> Server startup complete; 8 plugins started\.`)
-	if said := stderr.String(); !strings.Contains(said, "mean nothing here: hipe_compile") || strings.Contains(said, "secret") {
+	if said := stderr.String(); !strings.Contains(said, "without effect: hipe_compile") || strings.Contains(said, "secret") {
 		t.Errorf("said:\n%s", said)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "pid")); err != nil || len(text) == 0 {
@@ -91,7 +91,7 @@ func TestServeObeysSignals(t *testing.T) {
 		}
 	}
 	signal(syscall.SIGHUP)
-	stderr.await(t, "certificates read again")
+	stderr.await(t, "certificates reloaded")
 	if _, err := os.Stat(log); err != nil {
 		t.Errorf("the log's file was not opened anew: %v", err)
 	}
@@ -161,5 +161,5 @@ func TestEndsThoughItCannotStop(t *testing.T) {
 	if got := <-code; got == 0 {
 		t.Error("exit code 0")
 	}
-	stderr.await(t, `not stopped cleanly: something has not ended within 10s .* What was confirmed is on the disk`)
+	stderr.await(t, `shutdown did not finish within 10s .* Confirmed messages are on disk`)
 }

@@ -18,10 +18,10 @@ import (
 func installShims(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bartleby install-shims", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	force := flags.Bool("force", false, "replace what has these names already")
+	force := flags.Bool("force", false, "replace existing files")
 	remove := flags.Bool("remove", false, "remove the links instead")
 	flags.Usage = func() {
-		fmt.Fprintf(stderr, "bartleby install-shims [options] DIR makes links to this binary in DIR, under the names that it obeys:\n")
+		fmt.Fprintf(stderr, "bartleby install-shims [options] DIR creates links to this binary in DIR, under these names:\n")
 		for _, name := range shimNames() {
 			fmt.Fprintf(stderr, "  %s\n", name)
 		}
@@ -123,7 +123,7 @@ func (s shim) batch() string {
 func (s shim) install(force bool) (done string, err error) {
 	ours, there := s.ours()
 	if there && !ours && !force {
-		return "", fmt.Errorf("%s is there already, and not of this binary; --force replaces it", s.file())
+		return "", fmt.Errorf("%s exists and is not a link to this binary; use --force to replace it", s.file())
 	}
 	if there {
 		if err := os.Remove(s.file()); err != nil {
@@ -139,10 +139,10 @@ func (s shim) install(force bool) (done string, err error) {
 func (s shim) remove() (done string, err error) {
 	ours, there := s.ours()
 	if !there {
-		return "was not there", nil
+		return "does not exist", nil
 	}
 	if !ours {
-		return "", fmt.Errorf("%s is not of this binary: it stays", s.file())
+		return "", fmt.Errorf("%s is not a link to this binary; not removed", s.file())
 	}
 	if err := os.Remove(s.file()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err

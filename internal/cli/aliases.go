@@ -16,7 +16,7 @@ func (c *call) expandAlias(typed []string) ([]string, error) {
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return nil, failf(exitData, "the aliases could not be read: %v", err)
+		return nil, failf(exitData, "cannot read the aliases: %v", err)
 	}
 	at := slices.Index(typed, alias)
 	for line := range strings.Lines(string(b)) {

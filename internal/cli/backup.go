@@ -20,9 +20,9 @@ func backup(c *call) error {
 	file, isTar := c.words.get("tar")
 	switch {
 	case isTar && len(c.args) > 0:
-		return c.invalid("name a directory of the broker's machine, or a file here by --tar, not both.")
+		return c.invalid("give either a directory on the broker's machine or --tar with a local file, not both.")
 	case !isTar && len(c.args) == 0:
-		return c.invalid("name a directory of the broker's machine, or a file here by --tar.")
+		return c.invalid("give a directory on the broker's machine, or --tar with a local file.")
 	}
 	if isTar {
 		return c.backupTar(file)
@@ -30,7 +30,7 @@ func backup(c *call) error {
 	path := c.args[0]
 	if !filepath.IsAbs(path) {
 		if !isLocal(c.client.Base) {
-			return c.invalid(fmt.Sprintf("'%s' is to be a directory of the broker's machine: its path must be absolute.", path))
+			return c.invalid(fmt.Sprintf("'%s' must be an absolute path on the broker's machine.", path))
 		}
 		var err error
 		if path, err = filepath.Abs(path); err != nil {
@@ -55,7 +55,7 @@ func (c *call) backupTar(file string) error {
 		return c.backedUp(b, c.stderr)
 	}
 	if _, err := os.Lstat(file); err == nil {
-		return failf(exitData, "%s is there already", file)
+		return failf(exitData, "%s already exists", file)
 	}
 	c.banner("Backing up node %s to %s ...", c.node, file)
 	part := file + ".part"
@@ -81,13 +81,13 @@ func (c *call) takeTar(w io.Writer) (*api.Backup, error) {
 	trailer, err := c.client.Copy(c.ctx, w, "x", "backup")
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, failf(exitUnavailable, "the backup was broken off; the broker's log says why")
+		return nil, failf(exitUnavailable, "the backup was aborted; see the broker's log")
 	case err != nil:
 		return nil, refusedBackup(err)
 	}
 	var b api.Backup
 	if err := json.Unmarshal([]byte(trailer.Get(api.BackupTrailer)), &b); err != nil {
-		return nil, failf(exitUnavailable, "the backup is not complete: the broker did not say that it is")
+		return nil, failf(exitUnavailable, "the backup is incomplete: the broker did not confirm its end")
 	}
 	return &b, nil
 }

@@ -18,8 +18,8 @@ const clockPatience = 10 * time.Minute
 func clockHelp() string {
 	return `Shows the time of the virtual hosts and of the machine.
 
-resync         virtual hosts that are ahead of the machine go at half speed until it has caught up
-advance <time> moves a test clock: milliseconds, or 90s, 15m, 12h, 30d; what is due on the way has happened then`
+resync         runs virtual hosts that are ahead of the machine at half speed until it catches up
+advance <time> moves a test clock and fires everything due by then: milliseconds, or 90s, 15m, 12h, 30d`
 }
 
 // clock shows what the clocks of the node are at, or changes it.
@@ -30,7 +30,7 @@ func clock(c *call) error {
 	case len(c.args) == 0:
 		c.banner("Clocks of node %s ...", c.node)
 	case c.args[0] == "resync" && len(c.args) == 1:
-		c.banner("Telling virtual hosts of node %s to wait for its clock ...", c.node)
+		c.banner("Resynchronising the virtual hosts of node %s with its clock ...", c.node)
 		path = []string{"resync"}
 	case c.args[0] == "advance" && len(c.args) == 2:
 		d, err := readTime(c.args[1])
@@ -42,7 +42,7 @@ func clock(c *call) error {
 	case c.args[0] == "advance":
 		return c.tooFew()
 	default:
-		return c.invalid("resync and advance are possible.")
+		return c.invalid("the argument must be resync or advance.")
 	}
 	method := http.MethodGet
 	if path != nil {

@@ -109,7 +109,7 @@ func environment(c *call) error {
 	var text bytes.Buffer
 	_, err := c.client.Copy(c.ctx, &text, "config", "effective")
 	if status(err) == http.StatusNotFound {
-		return failf(exitUnavailable, "this broker does not tell its configuration")
+		return failf(exitUnavailable, "this broker does not provide its configuration")
 	}
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func environment(c *call) error {
 // report shows what a question to others should come with: no passwords, no payloads.
 func report(c *call) error {
 	if c.machine() {
-		return c.invalid("a report is text.")
+		return c.invalid("report supports text output only.")
 	}
 	c.banner("Reporting server status of node %s ...", c.node)
 	var vhosts []api.VHost
@@ -235,7 +235,7 @@ func setLogLevel(c *call) error {
 	c.banner("Setting log level to \"%s\" ...", level)
 	_, err := c.client.Put(c.ctx, map[string]string{"level": level}, "x", "log-level")
 	if s := status(err); s == http.StatusNotFound || s == http.StatusMethodNotAllowed {
-		return failf(exitUnavailable, "this broker sets its log level when it starts: log.console.level in its configuration")
+		return failf(exitUnavailable, "this broker sets its log level at startup only: use log.console.level in its configuration")
 	}
 	if err != nil {
 		return refusedValue(err)
@@ -248,7 +248,7 @@ func rotateLogs(c *call) error {
 	c.banner("Rotating logs for node %s ...", c.node)
 	err := c.client.Post(c.ctx, nil, nil, "x", "rotate-logs")
 	if s := status(err); s == http.StatusNotFound || s == http.StatusMethodNotAllowed {
-		return c.done("Whoever keeps the log of this broker rotates it: there is nothing to do.", nil)
+		return c.done("Nothing to do: this broker does not write its log to a file.", nil)
 	}
 	if err != nil {
 		return err

@@ -57,13 +57,13 @@ complete -c %[1]s -f -a '(__%[2]s)'
 }
 
 func completionHelp() string {
-	return `Load it once:
+	return `To load it:
 
    bash   eval "$(rabbitmqctl completion bash)", or a file in /etc/bash_completion.d
    zsh    eval "$(rabbitmqctl completion zsh)", or a file _rabbitmqctl in a directory of $fpath
    fish   rabbitmqctl completion fish > ~/.config/fish/completions/rabbitmqctl.fish
 
-Names of queues, exchanges, virtual hosts, users and policies are those of the broker, if it answers within a second.
+The names of queues, exchanges, virtual hosts, users and policies come from the broker, if it responds within a second.
 'bartleby completion bash' does the same for the commands of bartleby and of 'bartleby ctl'.`
 }
 

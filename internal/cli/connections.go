@@ -39,7 +39,7 @@ func closeConnection(c *call) error {
 		return err
 	}
 	if gone {
-		return failf(exitData, "There is no connection '%s': 'list_connections name' shows what there is", c.args[0])
+		return failf(exitData, "Connection '%s' does not exist; use 'list_connections name' to list connections", c.args[0])
 	}
 	return c.done("", nil)
 }

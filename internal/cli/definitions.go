@@ -14,14 +14,14 @@ import (
 const definitionsPatience = 10 * time.Minute
 
 func definitionsHelp() string {
-	return `The file is that of RabbitMQ's management plugin and of its rabbitmqctl, with hashes of passwords: keep it to yourself.
-It is written for its owner only. What it names is made or replaced by an import; nothing is deleted.`
+	return `The file has the format of RabbitMQ. It contains password hashes: keep it secret. Only its owner can read it.
+An import creates or replaces the objects in the file and deletes nothing.`
 }
 
 // jsonOnly refuses Erlang's own format.
 func (c *call) jsonOnly() error {
 	if format := c.words.or("format", "json"); format != "json" {
-		return c.invalid(fmt.Sprintf("definitions are JSON: the format '%s' is not offered", format))
+		return c.invalid(fmt.Sprintf("unsupported format '%s': definitions are JSON", format))
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func exportDefinitions(c *call) error {
 		return err
 	}
 	if err := replaceFile(path, b.Bytes()); err != nil {
-		return failf(exitData, "the definitions could not be written: %v", err)
+		return failf(exitData, "cannot write the definitions: %v", err)
 	}
 	return c.done("", nil)
 }
@@ -86,7 +86,7 @@ func importDefinitions(c *call) error {
 		contents, err = os.ReadFile(c.args[0])
 	}
 	if err != nil {
-		return failf(exitData, "the definitions could not be read: %v", err)
+		return failf(exitData, "cannot read the definitions: %v", err)
 	}
 	contents = bytes.TrimSpace(bytes.TrimPrefix(contents, []byte("\ufeff")))
 	if !isObject(string(contents)) {

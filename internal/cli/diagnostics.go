@@ -45,8 +45,8 @@ func checkVirtualHosts(c *call) error {
 
 // checkStorage fails if damage has stopped a virtual host since the broker started, even if it runs again.
 func checkStorage(c *call) error {
-	c.banner("Checking if damage has stopped a vhost of node %s ...", c.node)
-	return c.healthyAt("Node "+c.node+" reported no vhost that has stopped for damage", "x", "health", "checks", "storage")
+	c.banner("Checking if damaged data stopped a vhost of node %s ...", c.node)
+	return c.healthyAt("Node "+c.node+" reported no vhosts stopped by damaged data", "x", "health", "checks", "storage")
 }
 
 func checkPortListener(c *call) error {

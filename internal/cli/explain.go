@@ -12,8 +12,8 @@ import (
 
 func explainHelp() string {
 	return `The source of a setting is 'argument' (of the declaration), 'policy', 'operator policy', 'option' (of the virtual host) or
-'default'. What else was offered, and lost, is in the reason. Below stand the policies of the virtual host, those in force first, and
-what was asked for and does nothing. With --formatter json everything is one object.`
+'default'. The reason names values that were overridden. Then come the policies of the virtual host, effective ones first,
+and settings without effect. With --formatter json the output is one object.`
 }
 
 // explanation asks how a queue, or an exchange, comes to what it runs with.

@@ -109,8 +109,8 @@ func (c *call) explain(err error) error {
 			at += " (of " + c.kept + ")"
 		}
 		if untrusted(unreachable.Err) {
-			return failf(exitUnavailable, "the certificate of %s is not trusted: %v\n\nName the certificate that has signed it with --cacert FILE or "+
-				"the variable BARTLEBY_CACERT; -k trusts any, for a try", at, unreachable.Err)
+			return failf(exitUnavailable, "the certificate of %s is not trusted: %v\n\nGive the CA certificate with --cacert FILE or "+
+				"the environment variable BARTLEBY_CACERT; -k trusts any certificate, for tests only", at, unreachable.Err)
 		}
 		return c.unavailable(fmt.Sprintf("attempted to contact %s: %v", at, unreachable.Err))
 	}
@@ -142,19 +142,19 @@ func (c *call) explainRefusal(e *api.Error) error {
 // identityHint says how to be let in.
 func (c *call) identityHint() string {
 	if c.unread != nil {
-		return fmt.Sprintf("\n\nThe broker's secret could not be read (%v): be root, or the user that the broker runs as", c.unread)
+		return fmt.Sprintf("\n\nThe broker's secret could not be read (%v): run this command as root, or as the user of the broker", c.unread)
 	}
 	if c.client.Token == "" && c.client.User != guest {
 		return ""
 	}
-	return "\n\nName the broker's data directory with --data, or a user with --username and --password"
+	return "\n\nGive the broker's data directory with --data, or a user with --username and --password"
 }
 
 func (c *call) unavailable(detail string) error {
 	return &failure{exitUnavailable, fmt.Sprintf("Error: unable to perform an operation on node '%s'. "+
 		"Please see diagnostics information and suggestions below.\n\n"+
-		"%s\n\nIs the broker running, and is this its management address? Another one is given with --node http://host:port "+
-		"or the variable BARTLEBY_MANAGEMENT.", c.node, detail)}
+		"%s\n\nIs the broker running, and is this its management address? Give another address with --node http://host:port "+
+		"or the environment variable BARTLEBY_MANAGEMENT.", c.node, detail)}
 }
 
 // status is the HTTP status of a refusal, 0 of any other error and of none.

@@ -38,7 +38,7 @@ func (c *call) teach(cmd command) string {
 			fmt.Fprintf(&b, "   %s %s\n", c.program, strings.TrimSuffix(line, "\n"))
 		}
 	}
-	fmt.Fprintf(&b, "\nOptions of every command: '%s help'.\n", c.program)
+	fmt.Fprintf(&b, "\nFor global options, see '%s help'.\n", c.program)
 	return b.String()
 }
 
@@ -78,7 +78,7 @@ func (c *call) usage() string {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\nOptions of every command\n\n%s", optionsHelpOf(isGlobal))
+	fmt.Fprintf(&b, "\nGlobal options\n\n%s", optionsHelpOf(isGlobal))
 	fmt.Fprintf(&b, "\nUse '%s help <command>' to learn more about a command.\n", c.program)
 	return b.String()
 }

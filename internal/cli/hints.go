@@ -21,12 +21,12 @@ func repairs() []repair {
 	smart := strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`, "‘", "'", "’", "'")
 	blanks := strings.NewReplacer("\ufeff", "", "\u00a0", " ")
 	return []repair{
-		{"it holds a byte order mark or a no-break space", blanks.Replace},
-		{"its quotation marks are typographic ones", smart.Replace},
-		{"its quotation marks carry backslashes, which this shell hands on", func(s string) string { return strings.ReplaceAll(s, `\"`, `"`) }},
-		{"it stands in quotation marks that this shell hands on", func(s string) string { return trimPair(s, `'`) }},
-		{"its strings stand in single quotation marks", func(s string) string { return strings.ReplaceAll(s, "'", `"`) }},
-		{"its quotation marks are gone, taken by the shell", quoteBarewords},
+		{"it contains a byte order mark or a no-break space", blanks.Replace},
+		{"its quotation marks are typographic", smart.Replace},
+		{"its quotation marks are escaped with backslashes, which this shell passes on", func(s string) string { return strings.ReplaceAll(s, `\"`, `"`) }},
+		{"it is in quotation marks that this shell passes on", func(s string) string { return trimPair(s, `'`) }},
+		{"its strings are in single quotation marks", func(s string) string { return strings.ReplaceAll(s, "'", `"`) }},
+		{"the shell removed its quotation marks", quoteBarewords},
 	}
 }
 
@@ -100,7 +100,7 @@ func gluedPolicy(c *call) string {
 		}
 		definition = repaired
 	}
-	return "\nThe pattern and the definition came as one word. Put a space between them:\n  " + c.policyCommand(c.args[0], pattern, definition)
+	return "\nThe pattern and the definition are one word. Put a space between them:\n  " + c.policyCommand(c.args[0], pattern, definition)
 }
 
 // gluedName says what to type when there is a definition behind one word: the name ends where a pattern can begin. If it
@@ -112,11 +112,11 @@ func gluedName(c *call) string {
 	}
 	at := strings.IndexAny(c.args[0], `.^*["'(\`)
 	if at <= 0 {
-		return "\nThe pattern between the name and the definition is missing. For the queue of this name alone:\n  " +
+		return "\nThe pattern between the name and the definition is missing. To match only the queue with this name:\n  " +
 			c.policyCommand(c.args[0], "^"+regexp.QuoteMeta(c.args[0])+"$", definition)
 	}
 	pattern := strings.Trim(c.args[0][at:], `"'`)
-	return "\nThe name and the pattern came as one word. Put a space between them:\n  " + c.policyCommand(c.args[0][:at], pattern, definition)
+	return "\nThe name and the pattern are one word. Put a space between them:\n  " + c.policyCommand(c.args[0][:at], pattern, definition)
 }
 
 // warnOfMarks tells that a shell has left quotation marks on a pattern: those of cmd.exe are double ones, and of two pairs
@@ -124,7 +124,7 @@ func gluedName(c *call) string {
 func (c *call) warnOfMarks(pattern, definition string) {
 	bare := trimPair(trimPair(pattern, `'`), `"`)
 	if bare != pattern {
-		fmt.Fprintf(c.stderr, "Warning: the quotation marks are part of the pattern, and match only names that have them. If that is not meant, type:\n  %s\n",
+		fmt.Fprintf(c.stderr, "Warning: the quotation marks are part of the pattern, so it matches only names with quotation marks. To avoid this, type:\n  %s\n",
 			c.policyCommand(c.args[0], bare, definition))
 	}
 }
@@ -137,7 +137,7 @@ func scatteredPolicy(c *call) string {
 		if repaired, _, ok := repairJSON(whole); ok {
 			whole = repaired
 		}
-		return "\nThe definition came as several words. Put it in quotation marks:\n  " + c.policyCommand(c.args[0], c.args[1], whole)
+		return "\nThe definition is split into several words. Put it in quotation marks:\n  " + c.policyCommand(c.args[0], c.args[1], whole)
 	}
 	if repaired, _, ok := repairJSON(last); ok {
 		last = repaired
@@ -145,7 +145,7 @@ func scatteredPolicy(c *call) string {
 	if !isObject(last) {
 		return ""
 	}
-	return "\nThe pattern came as several words: the shell has put names of files in the place of a *. Put it in quotation marks:\n  " +
+	return "\nThe pattern is split into several words: the shell replaced a * with file names. Put it in quotation marks:\n  " +
 		c.policyCommand(c.args[0], ".*", last)
 }
 
@@ -198,6 +198,6 @@ func patternHint(reason string) string {
 	if !strings.Contains(reason, "regular expression") {
 		return ""
 	}
-	return "\n\nPatterns are regular expressions of RE2, which has no lookaheads, lookbehinds and back references: " +
-		"instead of '^(?!amq\\.).*', give what is to be left out a policy of its own with a higher priority."
+	return "\n\nPatterns are RE2 regular expressions, which do not support lookaheads, lookbehinds and back references: " +
+		"instead of '^(?!amq\\.).*', create another policy with a higher priority for the names to exclude."
 }

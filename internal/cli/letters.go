@@ -97,7 +97,7 @@ func (c *call) noLetter(id string) error {
 	if status(c.client.Get(c.ctx, nil, "vhosts", c.vhost())) == http.StatusNotFound {
 		return c.noVHost(c.vhost())
 	}
-	return failf(exitData, "There is no lost letter %s in virtual host '%s'", id, c.vhost())
+	return failf(exitData, "Lost letter %s does not exist in virtual host '%s'", id, c.vhost())
 }
 
 // showLostLetter shows one letter, its payload last.
@@ -140,7 +140,7 @@ func (c *call) letterIDs() ([]api.Integer, error) {
 	for _, word := range c.args {
 		id, err := strconv.ParseInt(word, 10, 64)
 		if err != nil {
-			return nil, c.invalid(fmt.Sprintf("'%s' is not the id of a letter", word))
+			return nil, c.invalid(fmt.Sprintf("'%s' is not a message id", word))
 		}
 		ids = append(ids, api.Integer(id))
 	}
@@ -157,11 +157,11 @@ func republishLostLetters(c *call) error {
 	key, keyed := c.words.get("routing-key")
 	switch all := c.words.on("all"); {
 	case all == (len(ids) > 0):
-		return c.invalid("name letters by their ids, or all of them by --all.")
+		return c.invalid("give ids of lost letters, or --all.")
 	case ofCause && !all:
-		return c.invalid("--cause goes with --all.")
+		return c.invalid("--cause requires --all.")
 	case keyed && !elsewhere:
-		return c.invalid("--routing-key goes with --exchange.")
+		return c.invalid("--routing-key requires --exchange.")
 	}
 	post := api.PostRepublish{All: api.Flag(c.words.on("all")), Cause: cause}
 	if len(ids) > 0 {
@@ -218,9 +218,9 @@ func purgeLostLetters(c *call) error {
 		return err
 	}
 	if ofCause && len(ids) > 0 {
-		return c.invalid("name letters by their ids, or by --cause.")
+		return c.invalid("give either ids of lost letters or --cause.")
 	}
-	c.banner("Discarding lost letters of vhost %s ...", c.vhost())
+	c.banner("Deleting lost letters of vhost %s ...", c.vhost())
 	if len(ids) > 0 {
 		for _, id := range c.args {
 			switch err := c.client.Delete(c.ctx, "x", "lost-letters", c.vhost(), id); {
@@ -245,5 +245,5 @@ func purgeLostLetters(c *call) error {
 		return err
 	}
 	n := strconv.Itoa(result.Outcomes["discarded"])
-	return c.done(n+" lost letters were discarded", cell(n))
+	return c.done(n+" lost letters were deleted", cell(n))
 }

@@ -73,7 +73,7 @@ func awaitOnlineNodes(c *call) error {
 	}
 	c.banner("Will wait for at least %d nodes to join the cluster of %s. Timeout: %.0f seconds.", n, c.node, c.timeout.Seconds())
 	if n > 1 {
-		return failf(exitUnavailable, "a broker is one node: %d will not come", n)
+		return failf(exitUnavailable, "the broker is a single node: %d nodes will never join", n)
 	}
 	return awaitStartup(c)
 }
@@ -87,7 +87,7 @@ func wait(c *call) error {
 	}
 	return c.await(func() error {
 		if pid > 0 && hasGone(pid) {
-			return failf(exitUnavailable, "process %d has gone before the broker was ready", pid)
+			return failf(exitUnavailable, "process %d exited before the broker was ready", pid)
 		}
 		return c.client.Get(c.ctx, nil, "health", "checks", "ready-to-serve-clients")
 	})
@@ -98,7 +98,7 @@ func (c *call) waitedFor() (int, error) {
 	given, named := c.words.get("pid")
 	switch {
 	case named && len(c.args) > 0:
-		return 0, c.invalid("name a pid file, or a process by --pid, not both.")
+		return 0, c.invalid("give either a pid file or --pid, not both.")
 	case named:
 		c.banner("Waiting for pid %s ...", given)
 		return c.pidOf(given)
@@ -122,7 +122,7 @@ func (c *call) waitedFor() (int, error) {
 func (c *call) pidOf(given string) (int, error) {
 	pid, err := strconv.Atoi(given)
 	if err != nil || pid < 1 {
-		return 0, failf(exitData, "'%s' is not the number of a process", given)
+		return 0, failf(exitData, "'%s' is not a process id", given)
 	}
 	return pid, nil
 }
@@ -154,15 +154,15 @@ func stopNode(c *call) error {
 		return err
 	}
 	if !c.secretTaken() || !isLocal(c.client.Base) || !isBroker(pid) {
-		return failf(exitUnavailable, "%s stops a broker of this machine and of its own data directory (--data) only. "+
-			"Stop this one as it was started: 'systemctl stop', 'docker stop', 'kubectl delete pod', or SIGTERM to process %d of its machine", c.command.name, pid)
+		return failf(exitUnavailable, "%s only stops a broker on this machine, found by its data directory (--data). "+
+			"Stop this one the way it was started: 'systemctl stop', 'docker stop', 'kubectl delete pod', or SIGTERM to process %d on its machine", c.command.name, pid)
 	}
 	p, err := os.FindProcess(pid)
 	if err == nil {
 		err = p.Signal(syscall.SIGTERM)
 	}
 	if err != nil {
-		return failf(exitUnavailable, "process %d cannot be told to stop: %v", pid, err)
+		return failf(exitUnavailable, "cannot signal process %d to stop: %v", pid, err)
 	}
 	if c.words.on("no-wait") {
 		c.banner("Shutting down RabbitMQ node %s running at PID %d", c.node, pid)

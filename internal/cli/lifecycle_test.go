@@ -88,7 +88,7 @@ func TestStop(t *testing.T) {
 	}
 	// Of a process that runs another program, as one behind a tunnel or in a container would seem to, it keeps its hands.
 	s := brokerAt(t, 1, "s")
-	if code, _, errs := outcome(nil, "rabbitmqctl", "-n", s.URL, "--data", dir, "stop"); code != 69 || !strings.Contains(errs, "Stop this one as it was started") {
+	if code, _, errs := outcome(nil, "rabbitmqctl", "-n", s.URL, "--data", dir, "stop"); code != 69 || !strings.Contains(errs, "Stop this one the way it was started") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 }
@@ -121,8 +121,8 @@ func TestWait(t *testing.T) {
 		words []string
 		say   string
 	}{
-		{69, []string{file}, "has gone before the broker was ready"},
-		{65, []string{"--pid", "x"}, "not the number of a process"},
+		{69, []string{file}, "exited before the broker was ready"},
+		{65, []string{"--pid", "x"}, "not a process id"},
 		{64, []string{file, "--pid", "1"}, "not both"},
 		{75, []string{file + "-never", "-t", "0.05"}, "timed out"},
 	} {

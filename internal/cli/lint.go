@@ -15,9 +15,9 @@ import (
 const exitFound = 1
 
 func lintHelp() string {
-	return `Without --vhost all virtual hosts are looked at. A finding of severity 'error' is losing messages, or will; a 'warning' may; a 'note' is
-worth knowing. Each code is explained in docs/lint.md. With --fail-on error (or warning, or note) the exit code is 1 if there is a
-finding at least as bad, so that a pipeline stops. With --formatter json everything is one object.`
+	return `Without --vhost, all virtual hosts are checked. An 'error' loses messages now or later; a 'warning' may lose them; a 'note' is
+information. docs/lint.md explains each code. With --fail-on error (or warning, or note) the exit code is 1 if there is a
+finding of at least this severity, to stop a pipeline. With --formatter json the output is one object.`
 }
 
 // severities are how bad findings are, the worst first.
@@ -36,7 +36,7 @@ func lint(c *call) error {
 	if v, ok := c.words.get("vhost"); ok {
 		segments, where = append(segments, v), "vhost '"+v+"'"
 	}
-	c.banner("Looking for what loses, delays or circulates messages in %s ...", where)
+	c.banner("Checking for settings that lose, delay or circulate messages in %s ...", where)
 	query := url.Values{"limit": {"100000"}}
 	if !fails || slices.Index(severities, least) >= slices.Index(severities, failOn) {
 		query.Set("severity", least)
@@ -85,9 +85,9 @@ func (c *call) showLint(found *api.Lint, least string) error {
 }
 
 func explainPathHelp() string {
-	return `Events are reject, expire, overflow, delivery_limit, consumer_timeout, crash and target_missing. Behind each step stands what is certain
-about the message then: kept (it is where it was), moved (in one batch), held (in its queue, until its targets take it), shelf (among the
-lost letters), lost, refused (its publisher is told). With --formatter json everything is one object.`
+	return `Events are reject, expire, overflow, delivery_limit, consumer_timeout, crash and target_missing. Each step ends with the guarantee for
+the message: kept (where it was), moved (atomically), held (in its queue, until its targets accept it), shelf (kept as a lost letter),
+lost, refused (its publisher is told). With --formatter json the output is one object.`
 }
 
 // explainPath tells where a message of a queue goes, whatever happens to it.

@@ -161,7 +161,7 @@ func (c *call) metrics() (io.ReadCloser, error) {
 	}
 	if response.StatusCode != http.StatusOK {
 		response.Body.Close()
-		return nil, failf(exitUnavailable, "the metrics of %s cannot be read: %s", c.client.Base, response.Status)
+		return nil, failf(exitUnavailable, "cannot read the metrics of %s: %s", c.client.Base, response.Status)
 	}
 	return response.Body, nil
 }

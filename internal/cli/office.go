@@ -29,7 +29,7 @@ func listDLQs(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.banner("Listing queues of vhost %s that dead letters come to ...", c.vhost())
+	c.banner("Listing queues of vhost %s that receive dead letters ...", c.vhost())
 	var sum struct{ Queues []row }
 	err = c.client.Get(c.ctx, &sum, "x", "letters", c.vhost(), "summary")
 	if err != nil {
@@ -57,7 +57,7 @@ func listDeaths(c *call) error {
 		return c.noOffice(err)
 	}
 	if n := sum.Recent.Others; n > 0 {
-		fmt.Fprintf(c.stderr, "%d more died in other queues, or in queues that are no more\n", n)
+		fmt.Fprintf(c.stderr, "%d more died in other or deleted queues\n", n)
 	}
 	return c.show(columns, sum.Recent.Sources)
 }
@@ -108,25 +108,25 @@ func (c *call) groups(filter string, wanted []string) error {
 		return err
 	}
 	if all.Others > 0 {
-		fmt.Fprintf(c.stderr, "%d more groups are not shown\n", all.Others)
+		fmt.Fprintf(c.stderr, "%d more groups not shown\n", all.Others)
 	}
 	if all.Without > 0 {
-		fmt.Fprintf(c.stderr, "%d letters have no %s\n", all.Without, query.Get("by"))
+		fmt.Fprintf(c.stderr, "%d dead letters have no %s\n", all.Without, query.Get("by"))
 	}
 	if all.Partial {
-		fmt.Fprintln(c.stderr, "Not all letters were looked at")
+		fmt.Fprintln(c.stderr, "Not all dead letters were checked")
 	}
 	return nil
 }
 
 func groupLetters(c *call) error {
-	c.banner("Counting letters of vhost %s by %s ...", c.vhost(), c.words.or("by", "reason"))
+	c.banner("Grouping dead letters of vhost %s by %s ...", c.vhost(), c.words.or("by", "reason"))
 	return c.groups(c.words.or("where", ""), c.args)
 }
 
 func showDLQ(c *call) error {
 	queue := c.args[0]
-	c.banner("Counting letters of queue '%s' in vhost '%s' by %s ...", queue, c.vhost(), c.words.or("by", "reason"))
+	c.banner("Grouping dead letters of queue '%s' in vhost '%s' by %s ...", queue, c.vhost(), c.words.or("by", "reason"))
 	return c.groups(strings.TrimSpace("queue:"+quoted(queue)+" "+c.words.or("where", "")), c.args[1:])
 }
 
@@ -196,27 +196,27 @@ func peekDLQ(c *call) error {
 		var raw json.RawMessage
 		err := c.client.Get(c.ctx, &raw, append(path, id)...)
 		if status(err) == http.StatusNotFound {
-			return failf(exitData, "There is no message %s there", id)
+			return failf(exitData, "Message %s does not exist there", id)
 		}
 		if err != nil {
 			return c.noMessages(err, queue)
 		}
 		return c.showWhole(raw, "id state at cause target exchange routing_keys message_id redelivered returns persistent size due expires deaths redrives redrive properties payload_encoding")
 	}
-	c.banner("Looking at messages of %s in vhost '%s' ...", c.placeName(queue), c.vhost())
+	c.banner("Listing messages of %s in vhost '%s' ...", c.placeName(queue), c.vhost())
 	err = c.letters(rest, "id state at message_id exchange routing_keys size redrives", path)
 	return c.noMessages(err, queue)
 }
 
 func (c *call) placeName(queue string) string {
 	if queue == "" {
-		return "the shelf of lost letters"
+		return "the lost letters"
 	}
 	return "queue '" + queue + "'"
 }
 
 func searchLetters(c *call) error {
-	c.banner("Searching letters of vhost %s ...", c.vhost())
+	c.banner("Searching dead letters of vhost %s ...", c.vhost())
 	return c.noOffice(c.letters(c.args, "id place queue state at message_id size", []string{"x", "letters", c.vhost()}))
 }
 
@@ -225,7 +225,7 @@ func listNotes(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.banner("Listing notes on letters of vhost %s ...", c.vhost())
+	c.banner("Listing notes on dead letters of vhost %s ...", c.vhost())
 	rows, err := c.vhostRows("x", "notes", c.vhost())
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func listNotes(c *call) error {
 
 func setNote(c *call) error {
 	by := c.words.or("by", "reason")
-	c.banner("Setting a note on letters of vhost %s ...", c.vhost())
+	c.banner("Setting a note on dead letters of vhost %s ...", c.vhost())
 	if _, err := c.client.Put(c.ctx, api.PutNote{Text: c.args[1]}, "x", "notes", c.vhost(), by, c.args[0]); err != nil {
 		return c.noOffice(err)
 	}
@@ -250,7 +250,7 @@ func (c *call) numberOf(name string) (api.Integer, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return 0, c.invalid(fmt.Sprintf("--%s is a number, not '%s'", name, text))
+		return 0, c.invalid(fmt.Sprintf("--%s must be a number, not '%s'", name, text))
 	}
 	return api.Integer(n), nil
 }

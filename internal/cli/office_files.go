@@ -50,7 +50,7 @@ func resendLetter(c *call) error {
 		}
 		post.Properties = &api.Arguments{}
 		if err := api.Decode(text, post.Properties); err != nil {
-			return failf(exitData, "the properties are not an object in JSON: %v", err)
+			return failf(exitData, "the properties are not a JSON object: %v", err)
 		}
 	}
 	c.banner("Resending message %s of %s in vhost '%s' ...", rest[0], c.placeName(queue), c.vhost())
@@ -58,19 +58,19 @@ func resendLetter(c *call) error {
 	path := append(c.messagesAt(queue), rest[0], "resend")
 	if err := c.client.Post(c.ctx, post, &answer, path...); err != nil {
 		if status(err) == http.StatusNotFound && !strings.HasSuffix(reasonOf(err), "_not_found") {
-			return failf(exitData, "There is no message %s there", rest[0])
+			return failf(exitData, "Message %s does not exist there", rest[0])
 		}
 		return c.noOffice(err)
 	}
 	if post.DryRun {
-		told := "It would stay where it is: " + answer.Outcome
+		told := "The message would not be sent: " + answer.Outcome
 		if len(answer.Queues) > 0 {
-			told = "It would go to " + strings.Join(answer.Queues, ", ")
+			told = "The message would go to " + strings.Join(answer.Queues, ", ")
 		}
 		return c.done(told, textCell(answer.Outcome))
 	}
 	if len(answer.Queues) > 0 {
-		return c.done("It went to "+strings.Join(answer.Queues, ", "), nil)
+		return c.done("The message went to "+strings.Join(answer.Queues, ", "), nil)
 	}
 	return c.done("", nil)
 }
@@ -83,7 +83,7 @@ func (c *call) readFile(name string) (contents []byte, err error) {
 		contents, err = os.ReadFile(name)
 	}
 	if err != nil {
-		return nil, failf(exitData, "the file could not be read: %v", err)
+		return nil, failf(exitData, "cannot read the file: %v", err)
 	}
 	return contents, nil
 }
@@ -94,7 +94,7 @@ func exportDLQ(c *call) error {
 	queue, ofQueue := c.words.get("queue")
 	switch {
 	case ofQueue && c.words.on("lost"):
-		return c.invalid("letters are those of --queue, or --lost, not both.")
+		return c.invalid("give either --queue or --lost, not both.")
 	case ofQueue:
 		query.Set("queue", queue)
 	case c.words.on("lost"):
@@ -111,26 +111,26 @@ func exportDLQ(c *call) error {
 		_, err := c.export(c.stdout, path)
 		return c.noMessages(err, queue)
 	}
-	c.banner("Exporting letters of vhost '%s' to %s ...", c.vhost(), c.args[0])
+	c.banner("Exporting dead letters of vhost '%s' to %s ...", c.vhost(), c.args[0])
 	partial := c.args[0] + ".part"
 	f, err := os.OpenFile(partial, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
-		return failf(exitData, "the letters could not be written: %v", err)
+		return failf(exitData, "cannot write the dead letters: %v", err)
 	}
 	n, err := c.export(f, path)
 	if closed := f.Close(); err == nil && closed != nil {
-		err = failf(exitData, "the letters could not be written: %v", closed)
+		err = failf(exitData, "cannot write the dead letters: %v", closed)
 	}
 	if err == nil {
 		if renamed := os.Rename(partial, c.args[0]); renamed != nil {
-			err = failf(exitData, "the letters could not be written: %v", renamed)
+			err = failf(exitData, "cannot write the dead letters: %v", renamed)
 		}
 	}
 	if err != nil {
 		_ = os.Remove(partial) // what is left over is told by err
 		return c.noMessages(err, queue)
 	}
-	return c.done(n+" letters were exported", cell(n))
+	return c.done(n+" dead letters were exported", cell(n))
 }
 
 // export tells how many letters were written.
@@ -140,7 +140,7 @@ func (c *call) export(w io.Writer, path string) (n string, err error) {
 		return "", err
 	}
 	if n = trailer.Get(api.ExportTrailer); n == "" {
-		return "", failf(exitData, "the export is not complete: the broker broke off")
+		return "", failf(exitData, "the export is incomplete: the broker aborted it")
 	}
 	return n, nil
 }
@@ -162,12 +162,12 @@ func importDLQ(c *call) error {
 	if name := c.args[0]; name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return failf(exitData, "the file could not be read: %v", err)
+			return failf(exitData, "cannot read the file: %v", err)
 		}
 		defer f.Close()
 		from = f
 	}
-	c.banner("Importing letters to vhost '%s' ...", c.vhost())
+	c.banner("Importing messages to vhost '%s' ...", c.vhost())
 	var n api.Imported
 	if err := c.client.Upload(c.ctx, from, linesType, &n, api.Path("x", "letters", c.vhost(), "import")+"?"+query.Encode()); err != nil {
 		return c.noOffice(err)

@@ -18,10 +18,10 @@ import (
 const askFrom = 1000
 
 func redriveHelp() string {
-	return `Letters are named by their ids, as lists show them, or by --where, else all of the queue are meant. With --dry-run nothing
-changes: how many letters are meant is told, where they would go, and which would stay where they are, and why. The job goes on in the broker, also
-if it restarts: list_redrives shows it, pause_redrive, resume_redrive, cancel_redrive and rate_redrive change it. With --wait the command ends with the
-job; the exit code tells whether all went well.`
+	return `Select dead letters by their ids or with --where; without either, all of the queue are selected. --dry-run changes nothing: it
+shows how many are selected, where they would go, and which would stay and why. The job runs in the broker and survives
+a restart: list_redrives shows it, and pause_redrive, resume_redrive, cancel_redrive and rate_redrive control it. With --wait
+the command ends with the job; the exit code is 0 if the job succeeded.`
 }
 
 // order reads what is to be done with which letters.
@@ -43,7 +43,7 @@ func (c *call) order(action string) (*api.PostRedrive, error) {
 	}
 	if len(ids) > 0 {
 		if p.Filter != "" {
-			return nil, c.invalid("name letters by their ids, or by --where, not by both.")
+			return nil, c.invalid("give either ids or --where, not both.")
 		}
 	}
 	if c.words.on("newest") {
@@ -85,7 +85,7 @@ func (c *call) target(text string) (to api.RedriveTarget, err error) {
 		}
 		return to, nil
 	}
-	return to, c.invalid(fmt.Sprintf("--to is origin, queue, queue:NAME, exchange:NAME, exchange:NAME/KEY or on, not '%s'", text))
+	return to, c.invalid(fmt.Sprintf("--to must be origin, queue, queue:NAME, exchange:NAME, exchange:NAME/KEY or on, not '%s'", text))
 }
 
 func redriveDLQ(c *call) error { return c.runJob("redrive") }
@@ -98,7 +98,7 @@ func (c *call) runJob(action string) error {
 	if err != nil {
 		return err
 	}
-	doing := map[string]string{"redrive": "Sending back letters of", "discard": "Discarding letters of"}[action]
+	doing := map[string]string{"redrive": "Redriving messages of", "discard": "Discarding messages of"}[action]
 	c.banner("%s %s in vhost '%s' ...", doing, c.placeName(order.Source.Queue), c.vhost())
 	if order.DryRun {
 		t, err := c.tryJob(order)
@@ -120,7 +120,7 @@ func (c *call) runJob(action string) error {
 		return c.follow(j.ID)
 	}
 	id := strconv.FormatInt(j.ID, 10)
-	return c.done("Job "+id+" has begun: show_redrive "+id, cell(id))
+	return c.done("Job "+id+" started: show_redrive "+id, cell(id))
 }
 
 func (c *call) tryJob(order *api.PostRedrive) (*api.RedriveTrial, error) {
@@ -149,12 +149,12 @@ func (c *call) showRedriveTrial(t *api.RedriveTrial) error {
 	}
 	switch {
 	case t.Partial && t.Found != nil:
-		fmt.Fprintf(c.stderr, "%d letters match; only %d were tried\n", *t.Found, t.Looked)
+		fmt.Fprintf(c.stderr, "%d dead letters match; only %d were checked\n", *t.Found, t.Looked)
 	case t.Partial:
-		fmt.Fprintf(c.stderr, "Only the first %d letters were looked at\n", t.Looked)
+		fmt.Fprintf(c.stderr, "Only the first %d dead letters were checked\n", t.Looked)
 	}
 	if !t.Fits {
-		fmt.Fprintln(c.stderr, "There is no room for all of them among the lost letters: the oldest of these would be gone for good")
+		fmt.Fprintln(c.stderr, "There is not enough room for more lost letters: the oldest would be deleted")
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (c *call) askWhether(order *api.PostRedrive) error {
 	if name == "" {
 		name = "lost"
 	}
-	fmt.Fprintf(c.stderr, "%d letters or more will be discarded. Type '%s' to go on, or use --yes: ", t.Matches, name)
+	fmt.Fprintf(c.stderr, "%d or more dead letters will be discarded. Type '%s' to continue, or use --yes: ", t.Matches, name)
 	line, err := bufio.NewReader(c.stdin).ReadString('\n')
 	if strings.TrimSpace(line) != name {
 		return failf(exitData, "nothing was discarded")
@@ -187,7 +187,7 @@ func (c *call) follow(id int64) error {
 		if err := c.client.Get(c.ctx, &j, "x", "redrives", c.vhost(), strconv.FormatInt(id, 10)); err != nil {
 			return c.noJob(err, strconv.FormatInt(id, 10))
 		}
-		told := fmt.Sprintf("%s: %d of %d looked at, %d moved, %d came back", j.State, j.Looked, j.Total, j.Moved, j.CameBack)
+		told := fmt.Sprintf("%s: %d of %d checked, %d moved, %d died again", j.State, j.Looked, j.Total, j.Moved, j.CameBack)
 		if told != last && !c.quiet() {
 			fmt.Fprintln(c.stderr, told)
 			last = told
@@ -195,9 +195,9 @@ func (c *call) follow(id int64) error {
 		switch j.State {
 		case "done":
 			n := strconv.FormatInt(j.Moved, 10)
-			return c.done(n+" letters were moved", cell(n))
+			return c.done(n+" messages were moved", cell(n))
 		case "paused", "stopped", "cancelled", "failed":
-			return failf(exitData, "Job %d is %s (%s): %d letters were moved, %d came back", j.ID, j.State, j.Why, j.Moved, j.CameBack)
+			return failf(exitData, "Job %d is %s (%s): %d messages were moved, %d died again", j.ID, j.State, j.Why, j.Moved, j.CameBack)
 		}
 		select {
 		case <-c.ctx.Done():
@@ -210,7 +210,7 @@ func (c *call) follow(id int64) error {
 // noJob says that there is no such job, if that is why the broker refused.
 func (c *call) noJob(err error, id string) error {
 	if status(err) == http.StatusNotFound && status(c.client.Get(c.ctx, nil, "vhosts", c.vhost())) != http.StatusNotFound {
-		return failf(exitData, "There is no redrive %s in virtual host '%s'", id, c.vhost())
+		return failf(exitData, "Job %s does not exist in virtual host '%s'", id, c.vhost())
 	}
 	return c.noOffice(err)
 }
@@ -242,7 +242,7 @@ func showRedrive(c *call) error {
 	if c.words.on("wait") {
 		n, err := strconv.ParseInt(id, 10, 64)
 		if err != nil {
-			return c.invalid(fmt.Sprintf("'%s' is not the number of a job", id))
+			return c.invalid(fmt.Sprintf("'%s' is not a job id", id))
 		}
 		return c.follow(n)
 	}
@@ -280,7 +280,7 @@ func rateRedrive(c *call) error {
 	id := c.args[0]
 	n, err := strconv.ParseInt(c.args[1], 10, 64)
 	if err != nil || n < 0 {
-		return c.invalid(fmt.Sprintf("'%s' is not a number of letters per second", c.args[1]))
+		return c.invalid(fmt.Sprintf("'%s' is not a number of messages per second", c.args[1]))
 	}
 	rate := api.Integer(n)
 	c.banner("Setting the rate of redrive %s of vhost '%s' to %d ...", id, c.vhost(), n)
@@ -293,7 +293,7 @@ func rateRedrive(c *call) error {
 
 func forgetRedrive(c *call) error {
 	id := c.args[0]
-	c.banner("Forgetting redrive %s of vhost '%s' ...", id, c.vhost())
+	c.banner("Deleting redrive %s of vhost '%s' ...", id, c.vhost())
 	if err := c.client.Delete(c.ctx, "x", "redrives", c.vhost(), id); err != nil {
 		return c.noJob(err, id)
 	}

@@ -71,7 +71,7 @@ func (c *call) noParameter(err error) error {
 	case http.StatusNotFound:
 		return failf(exitUnavailable, "Parameter does not exist")
 	case http.StatusMethodNotAllowed:
-		return failf(exitUnavailable, "what has a command of its own is cleared by that: clear_operator_policy, clear_vhost_limits, clear_vhost_option")
+		return failf(exitUnavailable, "clear this parameter with its own command: clear_operator_policy, clear_vhost_limits or clear_vhost_option")
 	}
 	if err != nil {
 		return refusedValue(err)

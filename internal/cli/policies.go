@@ -26,11 +26,11 @@ set_policy bounded '^work\.' @policy.json --priority 5
 set_policy DLX '^work$' '{"dead-letter-exchange":"my-dlx"}' --dry-run`
 
 func policyHelp() string {
-	return `The pattern is a regular expression of RE2, looked for anywhere in the name: '^work$' matches 'work' alone, 'work' also
-'rework'. It has no lookaheads and no back references. The definition is a JSON object in one word: in cmd.exe
+	return `The pattern is an RE2 regular expression that may match any part of the name: '^work$' matches only 'work', 'work' also
+matches 'rework'. Lookaheads and back references are not supported. The definition is a JSON object in one word: in cmd.exe
 "{""message-ttl"":60000}", in other shells '{"message-ttl":60000}'; or @file, or - for standard input. One policy and one
-operator policy are in force on a queue: of those that match, the one with the highest priority, then the first by name.
-With --dry-run nothing changes: what would, is listed.`
+operator policy apply to a queue: of those that match, the one with the highest priority, then the first by name.
+--dry-run changes nothing and lists what would change.`
 }
 
 func setPolicy(c *call) error {
@@ -146,7 +146,7 @@ func (c *call) definition() (string, error) {
 	case strings.HasPrefix(given, "@"):
 		b, err := os.ReadFile(given[1:])
 		if err != nil {
-			return "", failf(exitData, "the definition could not be read: %v", err)
+			return "", failf(exitData, "cannot read the definition: %v", err)
 		}
 		return string(b), nil
 	}

@@ -33,20 +33,20 @@ const adminUsage = `Usage:
 Options:
   --host=HOST, -H HOST          connect to host HOST [default: localhost]
   --port=PORT, -P PORT          connect to port PORT [default: 15672]
-  --path-prefix=PREFIX          in front of /api
+  --path-prefix=PREFIX          path before /api
   --base-uri=URI, -U URI        instead of host, port and prefix
   --vhost=VHOST, -V VHOST       virtual host [default: all for list, '/' for declare]
   --username=NAME, -u NAME      [default: guest, or the secret of the data directory here]
   --password=PASSWORD, -p PASSWORD
   --quiet, -q                   suppress status messages
   --ssl, -s                     connect with TLS
-  --ssl-ca-cert-file=FILE       certificates that are trusted, in PEM
+  --ssl-ca-cert-file=FILE       trusted CA certificates, in PEM
   --ssl-insecure, -k            trust any certificate
   --request-timeout=S, -t S     seconds [default: 120]
   --format=FORMAT, -f FORMAT    raw_json, pretty_json, tsv, long, table, kvp, bash [default: table]
   --sort=COLUMN, -S COLUMN      sort a list
-  --sort-reverse, -R            the other way round
-  --depth=DEPTH, -d DEPTH       how deep objects are taken apart into columns [default: 1]
+  --sort-reverse, -R            reverse the sort order
+  --depth=DEPTH, -d DEPTH       depth to which objects are split into columns [default: 1]
   --config=FILE, -c FILE        [default: ~/.rabbitmqadmin.conf]
   --node=NODE, -N NODE          section of that file [default: default]
   --version, --help
@@ -107,7 +107,7 @@ func (a *admin) run(args []string) error {
 		fmt.Fprint(a.stdout, adminUsage, "\n", adminSubcommands())
 		return nil
 	case a.options["bash-completion"] != "":
-		return mistake("completion is not offered for rabbitmqadmin; 'bartleby completion bash' is")
+		return mistake("completion is not supported for rabbitmqadmin; use 'bartleby completion bash'")
 	case len(a.given) == 0:
 		return mistake("Action not specified")
 	}

@@ -18,7 +18,7 @@ func already(message string) func(*call) error {
 // reset says what RabbitMQ says to a node that runs. Source: RabbitMQ rabbitmqctl reset.
 func reset(c *call) error {
 	return &failure{exitUsage, "Error: this command requires the 'rabbit' app to be stopped on the target node. " +
-		"Here that means: stop the broker, and remove its data directory"}
+		"With Bartleby, stop the broker and remove its data directory"}
 }
 
 func traceOff(c *call) error {
@@ -37,6 +37,6 @@ func eval(c *call) error {
 	if strings.TrimSuffix(expression, ".") == "rabbit_nodes:reached_target_cluster_size()" {
 		return printTrue(c)
 	}
-	return failf(exitUnavailable, "eval is not supported by this broker: there is no Erlang in it. "+
-		"What it can tell is behind commands ('%s help') and the management API", c.program)
+	return failf(exitUnavailable, "eval is not supported: this broker does not run Erlang. "+
+		"Use the other commands ('%s help') or the management API", c.program)
 }

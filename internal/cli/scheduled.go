@@ -20,20 +20,19 @@ const (
 
 // filterHelp is what help says of them.
 func filterHelp() string {
-	return `Messages are named by their ids, as lists show them, or by the options that say what they are; all that is given must hold.
-An instant is a number of ms since the Unix epoch, or as in 2030-01-31T12:00:00Z. A key is the header x-schedule-key of a
-message's publisher.`
+	return `Select messages by their ids or by options; a message must match all given options. A time is a number of ms since the Unix
+epoch, or like 2030-01-31T12:00:00Z. A key is the value of the header x-schedule-key that the publisher set.`
 }
 
 func listScheduledHelp() string {
 	return filterHelp() + `
 
 Columns: ` + scheduledColumns + `
-Messages come in the order in which they fire. Without --limit all are listed.`
+Messages are listed in the order in which they are due. Without --limit all are listed.`
 }
 
 func listWaitingHelp() string {
-	return `Messages wait in a queue for their retry, or for the instant that the header x-opt-delivery-time names.
+	return `Messages wait in a queue for their retry, or for the time in the header x-opt-delivery-time.
 
 ` + filterHelp() + `
 
@@ -54,7 +53,7 @@ func (c *call) filter() (url.Values, error) {
 		}
 	}
 	if text := query.Get("header"); query.Has("header") && strings.Index(text, ":") < 1 {
-		return nil, c.invalid(fmt.Sprintf("the header '%s' is not a name, a colon and a value", text))
+		return nil, c.invalid(fmt.Sprintf("the header '%s' must have the form name:value", text))
 	}
 	return query, c.stretch(query)
 }
@@ -119,7 +118,7 @@ func (c *call) noSchedule(err error) error {
 	if status(c.client.Get(c.ctx, nil, "vhosts", c.vhost())) == http.StatusNotFound {
 		return c.noVHost(c.vhost())
 	}
-	return failf(exitData, "There is no delayed exchange '%s' in virtual host '%s', and nothing waits for one", c.args[0], c.vhost())
+	return failf(exitData, "Delayed exchange '%s' does not exist in virtual host '%s', and no messages are scheduled for it", c.args[0], c.vhost())
 }
 
 // noKey says that nothing waits or waited under a key, if that is why the broker refused, or what became of the message meanwhile.
@@ -134,7 +133,7 @@ func (c *call) noKey(err error, key string) error {
 	if status(c.client.Get(c.ctx, nil, "vhosts", c.vhost())) == http.StatusNotFound {
 		return c.noVHost(c.vhost())
 	}
-	return failf(exitData, "Nothing waits under the key '%s' in exchange '%s' of virtual host '%s'", key, c.args[0], c.vhost())
+	return failf(exitData, "No message is scheduled under the key '%s' in exchange '%s' of virtual host '%s'", key, c.args[0], c.vhost())
 }
 
 func (c *call) noWaiting(err error) error {
@@ -168,7 +167,7 @@ func showScheduled(c *call) error {
 	case status(err) == http.StatusConflict:
 		return failf(exitData, "%s", reasonOf(err))
 	case status(err) == http.StatusNotFound:
-		return failf(exitData, "There is no scheduled message %s in exchange '%s' of virtual host '%s'", id, c.args[0], c.vhost())
+		return failf(exitData, "Scheduled message %s does not exist in exchange '%s' of virtual host '%s'", id, c.args[0], c.vhost())
 	case err != nil:
 		return err
 	}

@@ -76,7 +76,7 @@ func (c *call) carryOut(t *task) error {
 }
 
 func (c *call) eitherWay() error {
-	return c.invalid("name messages by their ids, or by options, not by both.")
+	return c.invalid("give either ids or options, not both.")
 }
 
 // carryOutByKey changes what waits under a key, and shows what became of it.
@@ -173,7 +173,7 @@ func (c *call) newInstant() (to api.NewInstant, err error) {
 	at, named := c.words.get("at")
 	switch {
 	case after == named:
-		return to, c.invalid("say when: --in <time> or --at <instant>.")
+		return to, c.invalid("give a time: --in <time> or --at <instant>.")
 	case after:
 		d, err := readTime(in)
 		if err != nil {
@@ -196,7 +196,7 @@ func putScheduled(c *call) error {
 	exchange, routingKey, payload := c.args[0], c.args[1], c.args[2]
 	key, named := c.words.get("key")
 	if !named {
-		return c.invalid("say under which key: --key <key>.")
+		return c.invalid("give a key: --key <key>.")
 	}
 	body := api.PutScheduled{PostPublish: api.PostPublish{RoutingKey: &routingKey, Payload: &payload}}
 	var err error
@@ -230,7 +230,7 @@ func rescheduleScheduled(c *call) (err error) {
 }
 
 func retryWaiting(c *call) error {
-	c.banner("Retrying messages that wait in queue '%s' of vhost '%s' ...", c.args[0], c.vhost())
+	c.banner("Retrying waiting messages of queue '%s' of vhost '%s' ...", c.args[0], c.vhost())
 	t := &task{place: []string{"x", "waiting", c.vhost(), c.args[0]}, verb: "retry", word: "fired", all: c.words.on("all")}
 	return c.noWaiting(c.carryOut(t))
 }
@@ -265,6 +265,6 @@ func deleteExchange(c *call) error {
 		return c.done("Exchange was successfully deleted", nil)
 	}
 	n := strconv.Itoa(left)
-	return c.done("Exchange was successfully deleted. "+n+" messages scheduled in it still wait: they fire if it is declared anew "+
-		"before they are due; purge_scheduled ends them", cell(n))
+	return c.done("Exchange was successfully deleted. "+n+" scheduled messages are kept: they are sent if the exchange is declared again "+
+		"before they are due; purge_scheduled cancels them", cell(n))
 }

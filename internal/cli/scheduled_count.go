@@ -10,9 +10,9 @@ import (
 )
 
 func countScheduledHelp() string {
-	return `With --by messages are counted by when they are due: day is 1d. The first stretch is the one that has now or, with --from,
-begins then; days are those of UTC. What is due before the first or behind the last is told in lines of its own, which have no
-beginning or no end.
+	return `With --by messages are counted by due time: day means 1d. The first interval contains the present or, with --from, starts
+then; days are in UTC. Messages due before the first or after the last interval are counted in lines of their own, without
+a start or an end.
 
 Columns: ` + countColumns + `; with --by ` + dueColumns
 }
@@ -25,7 +25,7 @@ func countScheduled(c *call) error {
 	}
 	for _, name := range []string{"from", "until", "exchange"} {
 		if _, given := c.words.get(name); given {
-			return c.invalid(fmt.Sprintf("--%s goes with --by.", name))
+			return c.invalid(fmt.Sprintf("--%s requires --by.", name))
 		}
 	}
 	columns, err := c.choose(same(countColumns), "exchange messages bytes next_due orphan")
@@ -69,9 +69,9 @@ func (c *call) countDue() error {
 	if one {
 		c.args = []string{exchange}
 		path = append(path, exchange)
-		c.banner("Counting messages scheduled in exchange '%s' of vhost '%s' by when they are due ...", exchange, c.vhost())
+		c.banner("Counting messages scheduled in exchange '%s' of vhost '%s' by due time ...", exchange, c.vhost())
 	} else {
-		c.banner("Counting scheduled messages of vhost %s by when they are due ...", c.vhost())
+		c.banner("Counting scheduled messages of vhost %s by due time ...", c.vhost())
 	}
 	all, err := c.allDue(query, path...)
 	switch {

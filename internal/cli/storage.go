@@ -60,7 +60,7 @@ func storage(c *call) error {
 		}
 		stops := ""
 		if v.StopAt != nil {
-			stops = fmt.Sprintf("; stopped %d times for damage, the last time at %s: %s", v.Stops, *v.StopAt, v.StopText)
+			stops = fmt.Sprintf("; stopped %d times by damaged data, last at %s: %s", v.Stops, *v.StopAt, v.StopText)
 		}
 		add("vhost "+v.Name, "%d messages in memory, %d not; %d bytes live, %d spilled; sync %s%s", v.Hot, v.Cold, v.Live, v.Spilled, v.Sync, stops)
 	}
@@ -93,13 +93,13 @@ func syncTimes(s *api.SyncStorage) string {
 func backupState(b *api.Backups) string {
 	text := ""
 	if b.Running {
-		text = fmt.Sprintf("; one is under way: %d of %d bytes", b.BytesCopied, b.BytesExpected)
+		text = fmt.Sprintf("; one is running: %d of %d bytes", b.BytesCopied, b.BytesExpected)
 	}
 	if b.Last != nil {
 		text += fmt.Sprintf("; the last one as of %s, %d bytes", b.Last.At, b.Last.Bytes)
 	}
 	if b.LastFailure != "" {
-		text += "; the newest failed: " + b.LastFailure
+		text += "; the last one failed: " + b.LastFailure
 	}
 	return text
 }

@@ -170,7 +170,7 @@ func locate(given string) (base, node string, err error) {
 	case strings.Contains(given, "://"):
 		u, err := url.Parse(given)
 		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-			return "", "", fmt.Errorf("'%s' is no address of a broker, such as %s", given, defaultBase)
+			return "", "", fmt.Errorf("'%s' is not a broker address, such as %s", given, defaultBase)
 		}
 		if ip := net.ParseIP(u.Hostname()); u.Hostname() == "" || ip != nil && ip.IsUnspecified() {
 			u.Host = net.JoinHostPort("127.0.0.1", u.Port()) // where a broker listens may be said so, too
@@ -208,7 +208,7 @@ func (c *call) secret() string {
 		dir := c.words.or("data", c.env("BARTLEBY_DATA"))
 		secret, err := readSecret(dir)
 		if err != nil {
-			fmt.Fprintf(c.stderr, "Warning: no secret of a broker in %s (%v); asking as user 'guest'\n", dir, err)
+			fmt.Fprintf(c.stderr, "Warning: no broker secret in %s (%v); logging in as user 'guest'\n", dir, err)
 		}
 		return secret
 	}
@@ -246,7 +246,7 @@ func (c *call) identity() string {
 		return fmt.Sprintf("user '%s'", c.client.User)
 	}
 	if !c.secretTaken() {
-		return "the secret that lies in the data directory here, which is another broker's, and user 'guest'"
+		return "the secret of the local data directory, which belongs to another broker, and user 'guest'"
 	}
-	return "the secret of the data directory, which is another broker's"
+	return "the secret of the data directory, which belongs to another broker"
 }

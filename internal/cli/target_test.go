@@ -164,7 +164,7 @@ func TestNoSecret(t *testing.T) {
 	env := map[string]string{"BARTLEBY_MANAGEMENT": s.URL}
 	dir := filepath.Join(t.TempDir(), "nope")
 	code, _, errs := outcome(env, "bartleby", "--data", dir, "list_users")
-	if code != 69 || !strings.Contains(errs, "no secret of a broker in "+dir) || !strings.Contains(errs, "asking as user 'guest'") {
+	if code != 69 || !strings.Contains(errs, "no broker secret in "+dir) || !strings.Contains(errs, "logging in as user 'guest'") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 	if _, _, errs := outcome(env, "bartleby", "list_users"); strings.Contains(errs, "secret") {
@@ -202,7 +202,7 @@ func TestFoundSecret(t *testing.T) {
 		t.Errorf("%v, %q, %v", err, asked, c.secretTaken())
 	}
 	if c, err = run("set_cluster_name", "n", "--data", dir); err == nil || fmt.Sprint(asked) != `[Bearer old {"name":"n"}]` || !c.secretTaken() ||
-		!strings.Contains(err.Error(), "refused the secret of the data directory, which is another broker's") || !strings.Contains(err.Error(), "--username") {
+		!strings.Contains(err.Error(), "refused the secret of the data directory, which belongs to another broker") || !strings.Contains(err.Error(), "--username") {
 		t.Errorf("%v, %q", err, asked)
 	}
 	if _, err = run("list_users", "--username", "u", "--password", "p"); len(asked) != 1 {
@@ -278,7 +278,7 @@ func TestAliases(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := map[string]string{"RABBITMQ_CLI_ALIASES_FILE": file}
-	if code, out, errs := outcome(env, "rabbitmqctl", "-q", "v"); code != 0 || !strings.Contains(out, "Prints the version of RabbitMQ") {
+	if code, out, errs := outcome(env, "rabbitmqctl", "-q", "v"); code != 0 || !strings.Contains(out, "Prints the RabbitMQ version") {
 		t.Errorf("exit %d, %s%s", code, out, errs)
 	}
 	if code, out, _ := outcome(env, "rabbitmqctl", "version"); code != 0 || strings.Contains(out, "Usage") {

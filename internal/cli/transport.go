@@ -18,13 +18,13 @@ func (c *call) transport() (http.RoundTripper, error) {
 	if file != "" {
 		pem, err := os.ReadFile(file)
 		if err != nil {
-			return nil, failf(exitData, "the certificates could not be read: %v", err)
+			return nil, failf(exitData, "cannot read the certificates: %v", err)
 		}
 		if trust.RootCAs, err = x509.SystemCertPool(); err != nil {
 			trust.RootCAs = x509.NewCertPool()
 		}
 		if !trust.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, failf(exitData, "there is no certificate in %s", file)
+			return nil, failf(exitData, "%s contains no certificate", file)
 		}
 	}
 	return &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust}, nil

@@ -28,7 +28,7 @@ func (c *call) secretArgument(i int) (string, error) {
 		return "", err
 	}
 	if line = strings.TrimRight(line, "\r\n"); line == "" {
-		return "", failf(exitUsage, "no password was given: neither as an argument nor on standard input")
+		return "", failf(exitUsage, "no password given, neither as an argument nor on standard input")
 	}
 	return line, nil
 }

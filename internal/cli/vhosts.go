@@ -69,7 +69,7 @@ func deleteVHost(c *call) error {
 	}
 	if scheduled > 0 {
 		n := strconv.Itoa(scheduled)
-		return c.done(n+" scheduled messages went with it", cell(n))
+		return c.done(n+" scheduled messages were deleted too", cell(n))
 	}
 	return c.done("", nil)
 }
@@ -100,7 +100,7 @@ func (c *call) knownVHost() (there api.VHost, err error) {
 func updateVHost(c *call) error {
 	put := c.describeVHost()
 	if put == (api.PutVHost{}) {
-		return c.invalid("name what to change: --description, --tags or --default-queue-type.")
+		return c.invalid("give at least one of --description, --tags or --default-queue-type.")
 	}
 	c.banner(`Updating metadata of vhost "%s" ...`, c.args[0])
 	there, err := c.knownVHost()

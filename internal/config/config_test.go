@@ -196,12 +196,12 @@ func TestMistakes(t *testing.T) {
 		"listeners.tcp = 5672":                                  "is not none",
 		"listeners.ssl.default = 5671":                          "ssl_options: TLS: certfile is not set",
 		"management.ssl.port = 15671":                           "management.ssl: TLS: certfile is not set",
-		"mqtt.listeners.tcp.1 = 1883":                           "MQTT is not spoken here",
-		"stomp.listeners.tcp.default = 61613":                   "STOMP is not spoken here",
-		"stream.listeners.tcp.default = 5552":                   "the stream protocol is not spoken here",
-		"web_stomp.tcp.port = 15674":                            "not spoken here",
+		"mqtt.listeners.tcp.1 = 1883":                           "MQTT is not supported",
+		"stomp.listeners.tcp.default = 61613":                   "STOMP is not supported",
+		"stream.listeners.tcp.default = 5552":                   "the stream protocol is not supported",
+		"web_stomp.tcp.port = 15674":                            "not supported",
 		"auth_backends.1 = ldap":                                "only internal is",
-		"auth_ldap.servers.1 = x":                               "no LDAP backend",
+		"auth_ldap.servers.1 = x":                               "LDAP backend is not supported",
 		"auth_mechanisms.1 = KERBEROS":                          "PLAIN, AMQPLAIN, ANONYMOUS, EXTERNAL are",
 		"proxy_protocol = maybe":                                "is not true or false",
 		"ssl_options.password = x":                              "openssl pkey",
@@ -257,7 +257,7 @@ func TestCheckFindsWhatAStartWould(t *testing.T) {
 	}
 	write("load_definitions = " + path + "\nssl_options.versions.1 = sslv3\n")
 	s, err := Check(path, nil)
-	if err != nil || len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, `"sslv3" is not possible`) {
+	if err != nil || len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, `"sslv3" is not supported`) {
 		t.Errorf("a version of TLS that there is not: %v, %v", s, err)
 	}
 }
@@ -271,7 +271,7 @@ func TestWhatToolsAreTold(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	s := mustLoad(t, "management.rates_mode = none\nmotd_file = /etc/motd\n", nil)
-	if len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, "rates are those of basic") || s.MOTDFile != "/etc/motd" {
+	if len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, "rates are collected as in basic") || s.MOTDFile != "/etc/motd" {
 		t.Errorf("%v, %q", s.Notes, s.MOTDFile)
 	}
 }
@@ -319,11 +319,11 @@ func TestValuesOfOldSeries(t *testing.T) {
 		is   any
 		note string
 	}{
-		"frame_max = 4096":  {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(8192), "frame_max: 8192 is in force"},
+		"frame_max = 4096":  {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(8192), "frame_max: 8192 is used"},
 		"frame_max = 128KB": {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(131072), ""},
 		"frame_max = 0":     {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(16 << 20), ""},
 		"password_hashing_module = rabbit_password_hashing_md5": {
-			func(s *Settings) any { return s.Broker.Passwords.Hashing }, "rabbit_password_hashing_sha256", "kept as SHA-256"},
+			func(s *Settings) any { return s.Broker.Passwords.Hashing }, "rabbit_password_hashing_sha256", "stored as SHA-256"},
 		"log.prelaunch.level = debug":            {func(s *Settings) any { return len(s.Log.Levels) }, 0, ""},
 		"handshake_timeout = infinity":           {func(s *Settings) any { return s.Broker.Clients.HandshakeTimeout > 24*time.Hour }, true, ""},
 		"tcp_listen_options.send_timeout = 3000": {func(s *Settings) any { return s.Broker.Clients.SendTimeout }, 3 * time.Second, ""},
@@ -334,7 +334,7 @@ func TestValuesOfOldSeries(t *testing.T) {
 			}, "500ms 67108864 0 1152921504606846976", ""},
 		"uncommitted_transactions.max_bytes = 64MiB\nuncommitted_transactions.max_bytes_per_connection = infinity": {
 			func(s *Settings) any { return s.Broker.Uncommitted }, bartleby.Budget{Node: 64 << 20, Connection: 1 << 60}, ""},
-		"tcp_listen_options.nodelay = false": {func(s *Settings) any { return "" }, "", "nodelay: what is written"},
+		"tcp_listen_options.nodelay = false": {func(s *Settings) any { return "" }, "", "nodelay: false has no effect"},
 		"listeners.tcp.local_v6 = ::1:5672":  {func(s *Settings) any { return s.Broker.AMQP }, "[::1]:5672", ""},
 		"auth_mechanisms.b = AMQPLAIN\nauth_mechanisms.a = PLAIN\nauth_mechanisms.3 = EXTERNAL": {
 			func(s *Settings) any { return strings.Join(s.Broker.Clients.Mechanisms, " ") }, "EXTERNAL PLAIN AMQPLAIN", ""},
@@ -371,7 +371,7 @@ func TestLogFile(t *testing.T) {
 	if s := mustLoad(t, "", []string{"RABBITMQ_LOG_BASE=/l", "RABBITMQ_NODENAME=a@b"}); s.Log.File != "/l/a@b.log" {
 		t.Errorf("RABBITMQ_LOG_BASE: %q", s.Log.File)
 	}
-	if s := mustLoad(t, "log.file.level = debug", nil); s.Log.File != "" || len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, "log.file.level: no file is written") {
+	if s := mustLoad(t, "log.file.level = debug", nil); s.Log.File != "" || len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, "log.file.level: no log file is written") {
 		t.Errorf("a level for no file: %q, told %v", s.Log.File, s.Notes)
 	}
 	if s := mustLoad(t, "", []string{"RABBITMQ_LOG=debug"}); s.Log.File != "" || len(s.Notes) > 0 {
@@ -408,8 +408,8 @@ cluster_formation.k8s.host = kubernetes.default
 	if len(quiet) != 1 || !strings.Contains(quiet[0], "hipe_compile") || !strings.Contains(quiet[0], "raft.wal_max_size_bytes") {
 		t.Errorf("told quietly: %q", quiet)
 	}
-	if len(loud) != 2 || !strings.Contains(loud[0], "cluster_exchange_limit") || !strings.Contains(loud[1], "joins no cluster") ||
-		!strings.Contains(loud[1], "peer_discovery_backend (") || !strings.Contains(loud[1], "k8s.host (") {
+	if len(loud) != 2 || !strings.Contains(loud[1], "cluster_exchange_limit") || !strings.Contains(loud[0], "cannot join a cluster") ||
+		!strings.Contains(loud[0], "peer_discovery_backend (") || !strings.Contains(loud[0], "k8s.host (") {
 		t.Errorf("told loudly: %q", loud)
 	}
 }

@@ -71,7 +71,7 @@ func (s *Settings) readEnvFile(e *environment, usual []string) {
 		}
 		name, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
 		if value, err = unquote(strings.TrimSpace(value)); !ok || err != nil || strings.ContainsAny(name, " \t$") {
-			s.note(slog.LevelWarn, "%s:%d: not of the form NAME=value: passed over", path, n)
+			s.note(slog.LevelWarn, "%s:%d: not of the form NAME=value: ignored", path, n)
 			continue
 		}
 		if !strings.HasPrefix(name, "RABBITMQ_") && !strings.HasPrefix(name, "BARTLEBY_") {
@@ -104,9 +104,9 @@ var variables = []struct{ name, key string }{
 
 // idle are those that are accepted, with what the log says if they are set.
 var idle = map[string]string{
-	"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "arguments of Erlang's virtual machine do nothing here",
-	"RABBITMQ_SERVER_ERL_ARGS":            "arguments of Erlang's virtual machine do nothing here",
-	"RABBITMQ_CTL_ERL_ARGS":               "arguments of Erlang's virtual machine do nothing here",
+	"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "Erlang VM arguments have no effect",
+	"RABBITMQ_SERVER_ERL_ARGS":            "Erlang VM arguments have no effect",
+	"RABBITMQ_CTL_ERL_ARGS":               "Erlang VM arguments have no effect",
 	"RABBITMQ_IO_THREAD_POOL_SIZE":        "", "RABBITMQ_ERLANG_COOKIE": "", "RABBITMQ_USE_LONGNAME": "", "RABBITMQ_DIST_PORT": "",
 	"RABBITMQ_PRODUCT_NAME": "", "RABBITMQ_PRODUCT_VERSION": "", "RABBITMQ_FEATURE_FLAGS": "", "RABBITMQ_MOTD_FILE": "", "RABBITMQ_HOME": "",
 	"RABBITMQ_PLUGINS_DIR": "", "RABBITMQ_QUORUM_DIR": "", "RABBITMQ_STREAM_DIR": "", "RABBITMQ_VERSION": "",
@@ -282,6 +282,6 @@ func (s *Settings) readPlugins(e *environment, usual []string) {
 		}
 	}
 	if len(unknown) > 0 {
-		s.note(slog.LevelWarn, "%s: there are no plugins, and nothing here does the work of: %s", at, strings.Join(unknown, ", "))
+		s.note(slog.LevelWarn, "%s: these plugins are not supported: %s", at, strings.Join(unknown, ", "))
 	}
 }

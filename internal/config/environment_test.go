@@ -77,7 +77,7 @@ func TestUsualPlaces(t *testing.T) {
 	for _, n := range s.Notes {
 		notes = append(notes, n.Text)
 	}
-	if all := strings.Join(notes, "\n"); !strings.Contains(all, "nothing here does the work of: rabbitmq_shovel") ||
+	if all := strings.Join(notes, "\n"); !strings.Contains(all, "these plugins are not supported: rabbitmq_shovel") ||
 		!strings.Contains(all, "rabbitmq-env.conf:5: not of the form") {
 		t.Errorf("notes: %q", notes)
 	}

@@ -49,7 +49,7 @@ var loudKeys = func() []key {
 	for _, p := range []struct{ what, prefix string }{
 		{"MQTT", "mqtt.listeners"}, {"STOMP", "stomp.listeners"}, {"the stream protocol", "stream.listeners"},
 	} {
-		refused := no(p.what + " is not spoken here: take the listener out")
+		refused := no(p.what + " is not supported: remove the listener")
 		for _, suffix := range []string{".tcp", ".ssl"} {
 			listener := key{name: p.prefix + suffix, set: func(_ *Settings, _ []string, value string) error {
 				if value == "none" {
@@ -62,45 +62,45 @@ var loudKeys = func() []key {
 	}
 	for _, name := range []string{"web_mqtt.tcp.port", "web_mqtt.ssl.port", "web_stomp.tcp.port", "web_stomp.ssl.port", "web_stomp.port",
 		"web_amqp.tcp.port", "web_amqp.ssl.port"} {
-		all = append(all, key{name: name, set: no("this protocol is not spoken here: take the listener out")})
+		all = append(all, key{name: name, set: no("this protocol is not supported: remove the listener")})
 	}
 	for _, p := range []struct{ name, why string }{
-		{"auth_http.**", "users are known by the broker itself: there is no HTTP backend"},
-		{"auth_ldap.**", "users are known by the broker itself: there is no LDAP backend"},
-		{"auth_oauth2.**", "users are known by the broker itself: there is no OAuth 2 backend"},
-		{"definitions.https.url", "definitions are read from files: fetch them first, and name the file with load_definitions"},
-		{"encryption.**", "encrypted values are not supported: put the secret into the environment and write $(NAME)"},
-		{"config_entry_decoder.**", "encrypted values are not supported: put the secret into the environment and write $(NAME)"},
+		{"auth_http.**", "the HTTP backend is not supported: only the broker's own users are"},
+		{"auth_ldap.**", "the LDAP backend is not supported: only the broker's own users are"},
+		{"auth_oauth2.**", "the OAuth 2 backend is not supported: only the broker's own users are"},
+		{"definitions.https.url", "definitions are read from files only: download them first and set load_definitions"},
+		{"encryption.**", "encrypted values are not supported: put the secret into an environment variable and write $(NAME)"},
+		{"config_entry_decoder.**", "encrypted values are not supported: put the secret into an environment variable and write $(NAME)"},
 	} {
 		all = append(all, key{name: p.name, set: no(p.why)})
 	}
 	for _, p := range []struct{ name, why string }{
-		{"cluster_queue_limit", "the number of queues is limited by virtual host: 'bartleby ctl set_vhost_limits'"},
-		{"node_queue_limit", "the number of queues is limited by virtual host: 'bartleby ctl set_vhost_limits'"},
+		{"cluster_queue_limit", "queues are limited per virtual host: use 'bartleby ctl set_vhost_limits'"},
+		{"node_queue_limit", "queues are limited per virtual host: use 'bartleby ctl set_vhost_limits'"},
 		{"cluster_exchange_limit", "the number of exchanges is not limited"},
 		{"consumer_max_per_channel", "the number of consumers of a channel is not limited"},
 		{"max_channels_per_connection", "channel_max limits the channels of a connection"},
-		{"reverse_dns_lookups", "clients are shown by their addresses"},
+		{"reverse_dns_lookups", "clients are shown with their addresses only"},
 		{"total_memory_available_override_value", "set vm_memory_high_watermark.absolute"},
-		{"cluster_formation.**", "this broker runs alone: it joins no cluster"},
+		{"cluster_formation.**", "the broker is a single node and cannot join a cluster"},
 		{"definitions.tls.**", "definitions are read from files"},
-		{"management.cors.allow_origins", "name each origin: management.cors.allow_origins.1 = https://…"},
-		{"management.oauth_**", "users are known by the broker itself: there is no OAuth 2 backend"},
-		{"management.uaa_**", "users are known by the broker itself: there is no OAuth 2 backend"},
-		{"management.enable_uaa", "users are known by the broker itself: there is no OAuth 2 backend"},
+		{"management.cors.allow_origins", "list each origin: management.cors.allow_origins.1 = https://…"},
+		{"management.oauth_**", "the OAuth 2 backend is not supported: only the broker's own users are"},
+		{"management.uaa_**", "the OAuth 2 backend is not supported: only the broker's own users are"},
+		{"management.enable_uaa", "the OAuth 2 backend is not supported: only the broker's own users are"},
 		{"ranch_connection_max", "connection_max limits the connections"},
 		{"runtime_parameters.limits.**", "the number of parameters is not limited"},
-		{"log.exchange.level", "lines of the log are not published"},
-		{"log.journald.level", "under systemd the console is journald's: log.console.level"},
-		{"log.syslog.level", "lines are not sent to syslog: the console is for journald or the container's log, log.file for a file"},
-		{"log.exchange", "lines of the log are not published"},
-		{"log.exchange.**", "lines of the log are not published"},
-		{"log.syslog", "lines are not sent to syslog: the console is for journald or the container's log, log.file for a file"},
-		{"log.syslog.**", "lines are not sent to syslog: the console is for journald or the container's log, log.file for a file"},
+		{"log.exchange.level", "log lines are not published to an exchange"},
+		{"log.journald.level", "under systemd journald collects the console log: use log.console.level"},
+		{"log.syslog.level", "syslog is not supported: use the console for journald or container logs, or log.file for a file"},
+		{"log.exchange", "log lines are not published to an exchange"},
+		{"log.exchange.**", "log lines are not published to an exchange"},
+		{"log.syslog", "syslog is not supported: use the console for journald or container logs, or log.file for a file"},
+		{"log.syslog.**", "syslog is not supported: use the console for journald or container logs, or log.file for a file"},
 		{"log.journald", "under systemd the console is journald's"},
 		{"log.journald.**", "under systemd the console is journald's"},
-		{"log.file.rotation.date", "files are put aside by size: log.file.rotation.size, log.file.rotation.count"},
-		{"log.file.rotation.compress", "files put aside are not compressed"},
+		{"log.file.rotation.date", "log files are rotated by size only: use log.file.rotation.size and log.file.rotation.count"},
+		{"log.file.rotation.compress", "rotated log files are not compressed"},
 		{"log.$category.file", "all categories go to one file"},
 		{"log.$category.rotation.**", "all categories go to one file"},
 	} {

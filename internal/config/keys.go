@@ -14,9 +14,9 @@ import (
 type key struct {
 	name   string
 	set    set    // nil: the key is accepted and has no effect
-	normal string // what holds where nothing is said, as one would write it; empty: nothing does
-	usage  string // as an option of the command line; empty: it is none
-	why    string // with no set: what the log is told, as a warning if loud; empty: that it means nothing here
+	normal string // the default value, as in a configuration file; empty: none
+	usage  string // help text of the command-line option; empty: the key is no option
+	why    string // with no set: the reason in the log, a warning if loud; empty: the key has no effect here
 	loud   bool
 	secret bool
 }
@@ -38,36 +38,36 @@ func init() {
 
 var ownKeys = []key{
 	{name: "data", set: to(text, func(s *Settings) *string { return &s.Broker.Data }), normal: "./bartleby-data",
-		usage: "`directory` for everything the broker keeps"},
+		usage: "data `directory`"},
 	{name: "listen", set: to(addresses, func(s *Settings) *string { return &s.listen.amqp }),
-		usage: "`host:port` for AMQP clients, several with commas between them, or none; default :5672"},
+		usage: "AMQP listeners as `host:port`, comma-separated, or none; default :5672"},
 	{name: "management", set: to(addresses, func(s *Settings) *string { return &s.listen.management }),
-		usage: "`host:port` for the management API, or none; default :15672"},
+		usage: "management API listener as `host:port`, or none; default :15672"},
 	{name: "prometheus", set: to(addresses, func(s *Settings) *string { return &s.listen.prometheus }),
-		usage: "`host:port` for metrics, or none; default :15692"},
+		usage: "metrics listener as `host:port`, or none; default :15692"},
 	{name: "segment-size", set: to(bytes, func(s *Settings) *int64 { return &s.Broker.SegmentBytes }), normal: "0",
-		usage: "`bytes` of a file of the log, from 64KiB; 0: 64MiB, less on a disk of less than 8GB"},
+		usage: "size of a log segment file in `bytes`, at least 64KiB; 0: 64MiB, less on a disk smaller than 8GB"},
 	{name: "reserve", set: to(bytesOrNone, func(s *Settings) *int64 { return &s.Broker.ReserveBytes }), normal: "0",
-		usage: "`bytes` kept free so that a full disk can be drained; 0: 256MiB, less on a disk of less than 4GB; -1: none"},
+		usage: "disk space in `bytes` reserved for draining a full disk; 0: 256MiB, less on a disk smaller than 4GB; -1: none"},
 	{name: "sync", set: to(oneOf("always", "interval", "never"), func(s *Settings) *string { return &s.Broker.Sync }), normal: "always",
-		usage: "`when` the log is synced where a virtual host chooses nothing else: always (before a confirm), interval, never"},
+		usage: "default sync `mode` of virtual hosts: always (before each confirm), interval, never"},
 	{name: "sync-interval", set: to(lasting, func(s *Settings) *time.Duration { return &s.Broker.SyncInterval }), normal: "200ms",
-		usage: "how `long` sync=interval puts it off, such as 50ms or 1s; default 200ms"},
+		usage: "`interval` of sync=interval, such as 50ms or 1s; default 200ms"},
 	{name: "sparse-share", set: to(share, func(s *Settings) *float64 { return &s.Broker.SparseShare }), normal: "0",
-		usage: "live `share` of a segment above which it is not rewritten to give room back; 0: 0.87"},
+		usage: "do not compact segments with more than this `share` of live data; 0: 0.87"},
 	{name: "rewrite-ratio", set: to(share, func(s *Settings) *float64 { return &s.Broker.RewriteRatio }), normal: "0",
-		usage: "`bytes` rewritten at most for each that traffic appends; 0: 0.66"},
+		usage: "maximum `ratio` of compacted bytes to bytes appended by traffic; 0: 0.66"},
 	{name: "messages-in-memory", set: to(whole[int](0, 1<<40), func(s *Settings) *int { return &s.Broker.MessagesInMemory }), normal: "0",
-		usage: "`number` of waiting messages whose entries a virtual host keeps in memory, 32 bytes each; 0: 524288"},
+		usage: "maximum `number` of message entries, 32 bytes each, that a virtual host keeps in memory; 0: 524288"},
 	{name: "index.enabled", set: to(not, func(s *Settings) *bool { return &s.Broker.NoIndex }), normal: "true",
-		usage: "false: letters are not indexed, and each search looks at them all"},
+		usage: "false: do not index dead letters; each search reads all of them"},
 	{name: "index.max_bytes", set: to(bytes, func(s *Settings) *int64 { return &s.Broker.IndexBytes }), normal: "0",
-		usage: "`bytes` of disk for the index of letters, of which the oldest leave it first; 0: 1GiB, or 1/16 of a smaller disk"},
+		usage: "maximum size of the dead-letter index in `bytes`; the oldest entries are dropped first; 0: 1GiB, or 1/16 of a smaller disk"},
 	{name: "test-clock", set: to(boolean, func(s *Settings) *bool { return &s.Broker.TestClock }), normal: "false",
-		usage: "time stands still until POST /api/x/clock/advance moves it"},
-	{name: "pid_file", set: to(text, func(s *Settings) *string { return &s.PIDFile }), usage: "`file` that gets the number of the process"},
+		usage: "for tests: time stands still until POST /api/x/clock/advance moves it"},
+	{name: "pid_file", set: to(text, func(s *Settings) *string { return &s.PIDFile }), usage: "pid `file`"},
 	{name: "config.strict", set: to(boolean, func(s *Settings) *bool { return &s.strict }), normal: "true",
-		usage: "false: keys that are not known are warned of only"},
+		usage: "false: unknown keys only log a warning"},
 	{name: "node_name", set: to(text, func(s *Settings) *string { return &s.Broker.NodeName })},
 	{name: "product.name", set: to(text, func(s *Settings) *string { return &s.Broker.ProductName })},
 	{name: "product.version", set: to(text, func(s *Settings) *string { return &s.Broker.ProductVersion })},
@@ -76,7 +76,7 @@ var ownKeys = []key{
 	{name: "node_tags.$tag", set: tag(func(s *Settings) *map[string]string { return &s.Broker.NodeTags })},
 	{name: "cluster_name", set: to(text, func(s *Settings) *string { return &s.Broker.ClusterName })},
 	{name: "load_definitions", set: to(text, func(s *Settings) *string { return &s.Broker.LoadDefinitions }),
-		usage: "`file` with definitions, or directory of such, imported before clients are served"},
+		usage: "definitions `file`, or directory of files, imported before clients can connect"},
 	{name: "management.load_definitions", set: to(text, func(s *Settings) *string { return &s.Broker.LoadDefinitions })},
 	{name: "definitions.local.path", set: to(text, func(s *Settings) *string { return &s.Broker.LoadDefinitions })},
 	{name: "definitions.import_backend", set: to(oneOf("local_filesystem", "rabbit_definitions_import_local_filesystem"), drop)},
@@ -171,13 +171,13 @@ var firstKeys = []key{
 
 var limitKeys = []key{
 	{name: "vm_memory_high_watermark.relative", set: relativeTo(func(s *Settings) **bartleby.Threshold { return &s.Broker.MemoryHighWatermark }),
-		normal: "0.6", usage: "publishers wait while the process has more than this `share` of the memory; default 0.6"},
+		normal: "0.6", usage: "block publishers while the broker uses more than this `share` of the memory; default 0.6"},
 	{name: "vm_memory_high_watermark.absolute", set: absoluteTo(func(s *Settings) **bartleby.Threshold { return &s.Broker.MemoryHighWatermark }),
-		usage: "the same as a number of `bytes`, such as 2GiB"},
+		usage: "the same limit in `bytes`, such as 2GiB"},
 	{name: "disk_free_limit.relative", set: relativeTo(func(s *Settings) **bartleby.Threshold { return &s.Broker.DiskFreeLimit }),
-		usage: "publishers wait while less of the disk is free than this `multiple` of the memory"},
+		usage: "block publishers while free disk space is below this `multiple` of the memory"},
 	{name: "disk_free_limit.absolute", set: absoluteTo(func(s *Settings) **bartleby.Threshold { return &s.Broker.DiskFreeLimit }),
-		normal: "50MB", usage: "the same as a number of `bytes`; default 50MB"},
+		normal: "50MB", usage: "the same limit in `bytes`; default 50MB"},
 }
 
 var managementKeys = []key{
@@ -202,7 +202,7 @@ var managementKeys = []key{
 	{name: "management.restrictions.operator_policy_changes.disabled",
 		set: to(boolean, func(s *Settings) *bool { return &s.Broker.Web.NoOperatorPolicyChanges }), normal: "false"},
 	{name: "office.rights", set: to(strict, func(s *Settings) *bool { return &s.Broker.Web.StrictOffice }), normal: "open",
-		usage: "`who` may work with letters: open (what permissions give), strict (with tags such as office-redrive, too)"},
+		usage: "access `mode` for dead letters: open (permissions are sufficient), strict (tags such as office-redrive are required too)"},
 	{name: "management.rates_mode", set: ratesMode, normal: "basic"},
 	{name: "management.disable_stats", set: to(boolean, func(s *Settings) *bool { return &s.Broker.Web.NoStatistics }), normal: "false"},
 }
@@ -224,9 +224,9 @@ func logLevel(place func(*Settings) *slog.Level) set { return to(level, place) }
 var logKeys = []key{
 	{name: "log.console", set: to(not, func(s *Settings) *bool { return &s.Log.NoConsole }), normal: "true"},
 	{name: "log.console.level", set: logLevel(func(s *Settings) *slog.Level { return &s.Log.ConsoleLevel }), normal: "info",
-		usage: "`level` from which lines are written to the console: debug, info, warning, error, none"},
+		usage: "console log `level`: debug, info, warning, error, none"},
 	{name: "log.console.formatter", set: to(formatter, func(s *Settings) *bool { return &s.Log.ConsoleJSON }), normal: "plaintext",
-		usage: "`form` of the lines: plaintext or json"},
+		usage: "console log `format`: plaintext or json"},
 	{name: "log.console.formatter.time_format", set: to(timeFormat, func(s *Settings) *logbook.TimeFormat { return &s.Log.Time }),
 		normal: "rfc3339_space"},
 	{name: "log.console.stdio", set: logTo, normal: "stderr"},

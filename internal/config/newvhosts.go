@@ -107,7 +107,7 @@ func (n *newVHosts) into(b *bartleby.NewVHosts) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(n.policies)) {
 		if len(n.policies[id].Settings) == 0 {
-			mistakes = append(mistakes, fmt.Errorf("default_policies.operator.%s: it sets nothing", id))
+			mistakes = append(mistakes, fmt.Errorf("default_policies.operator.%s: it has no settings", id))
 		}
 		b.Policies = append(b.Policies, *n.policies[id])
 	}

@@ -41,7 +41,7 @@ default_policies.operator.bounded.classic_queues.ha_mode = all
 		t.Errorf("policy %+v", p)
 	}
 	for text, want := range map[string]string{
-		"default_policies.operator.a.queue_pattern = x": "default_policies.operator.a: it sets nothing",
+		"default_policies.operator.a.queue_pattern = x": "default_policies.operator.a: it has no settings",
 		"default_policies.operator.a.expires = soon":    "is not a time such as 90s",
 		"default_policies.operator.a.queue_pattern = (": "missing closing )",
 		"default_users.a.read = (?!x)":                  "invalid",

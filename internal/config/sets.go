@@ -132,7 +132,7 @@ func frameMax(s *Settings, _ []string, value string) error {
 		return fmt.Errorf("%q is not from %d to %d", value, frameFloor, frameCeiling)
 	}
 	if n < frameFloor {
-		s.note(slog.LevelWarn, "frame_max: %d is in force, the least that every client has to take; %s is less", frameFloor, value)
+		s.note(slog.LevelWarn, "frame_max: %d is used, the minimum of the protocol; %s is smaller", frameFloor, value)
 		n = frameFloor
 	}
 	clients(s).FrameMax = uint32(n)
@@ -143,7 +143,7 @@ func frameMax(s *Settings, _ []string, value string) error {
 func noDelay(s *Settings, _ []string, value string) error {
 	on, err := boolean(value)
 	if err == nil && !on {
-		s.note(slog.LevelWarn, "tcp_listen_options.nodelay: what is written is always sent at once: false has no effect")
+		s.note(slog.LevelWarn, "tcp_listen_options.nodelay: false has no effect: data is always sent immediately")
 	}
 	return err
 }
@@ -154,14 +154,14 @@ func backend(_ *Settings, _ []string, value string) error {
 	case "internal", "rabbit_auth_backend_internal":
 		return nil
 	}
-	return fmt.Errorf("%q is not supported: only internal is, users that the broker itself knows", value)
+	return fmt.Errorf("%q is not supported: only internal is, the broker's own users", value)
 }
 
 // hashing reads how passwords are kept; MD5 is too weak to make new ones.
 func hashing(s *Settings, _ []string, value string) error {
 	const usual = "rabbit_password_hashing_sha256"
 	if value == "rabbit_password_hashing_md5" {
-		s.note(slog.LevelWarn, "password_hashing_module: new passwords are kept as SHA-256: MD5 is too weak, and for imported ones only")
+		s.note(slog.LevelWarn, "password_hashing_module: new passwords are stored as SHA-256: MD5 is too weak and supported for imported users only")
 		value = usual
 	}
 	value, err := oneOf(usual, "rabbit_password_hashing_sha512")(value)
@@ -224,7 +224,7 @@ func tag(of func(*Settings) *map[string]string) set {
 func ratesMode(s *Settings, _ []string, value string) error {
 	value, err := oneOf("basic", "detailed", "none")(value)
 	if err == nil && value != "basic" {
-		s.note(slog.LevelWarn, "management.rates_mode = %s: rates are those of basic", value)
+		s.note(slog.LevelWarn, "management.rates_mode = %s: rates are collected as in basic", value)
 	}
 	return err
 }
@@ -316,10 +316,10 @@ func tlsKeys(prefix string, of func(*Settings) *security) []key {
 		{name: prefix + ".versions.$number", set: listed(func(s *Settings) *entries { return &of(s).versions })},
 		{name: prefix + ".ciphers.$number", set: listed(func(s *Settings) *entries { return &of(s).ciphers })},
 		{name: prefix + ".password", set: func(*Settings, []string, string) error {
-			return fmt.Errorf("keys with a password are not supported: 'openssl pkey -in FILE -out FILE' takes it off")
+			return fmt.Errorf("keys with a password are not supported: remove it with 'openssl pkey -in FILE -out FILE'")
 		}, secret: true},
 		{name: prefix, set: to(fixed("none"), drop)},
-		{name: prefix + ".crl_check", why: "certificates are not looked up in lists of revoked ones", loud: true},
+		{name: prefix + ".crl_check", why: "certificate revocation lists are not checked", loud: true},
 	}
 	for _, name := range []string{"client_renegotiation", "secure_renegotiate", "honor_cipher_order", "honor_ecc_order", "reuse_sessions",
 		"reuse_session", "bypass_pem_cache", "dh", "dhfile", "log_level", "log_alert", "psk_identity"} {

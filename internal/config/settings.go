@@ -106,14 +106,14 @@ func (s *Settings) apply(all []assignment) error {
 		k, names := find(a.key)
 		if a.joined {
 			s.note(slog.LevelWarn, "%s: %s: the # is part of the value: RabbitMQ would end the value before it; "+
-				"put the value in quotes if that is meant, or a blank before the # if not", a.at, a.key)
+				"put the value in quotes if the # is part of it, or a space before the # if a comment starts there", a.at, a.key)
 		}
 		switch {
 		case k == nil:
 			mistakes = append(mistakes, s.unknown(a))
 			continue
 		case strings.HasPrefix(a.value, "encrypted:"):
-			mistakes = append(mistakes, fmt.Errorf("%s: %s: encrypted values are not supported: put the secret into the environment and write $(NAME)", a.at, a.key))
+			mistakes = append(mistakes, fmt.Errorf("%s: %s: encrypted values are not supported: put the secret into an environment variable and write $(NAME)", a.at, a.key))
 			continue
 		case k.set != nil:
 			if err := k.set(s, names, a.value); err != nil {
@@ -138,7 +138,7 @@ func (s *Settings) apply(all []assignment) error {
 		s.note(slog.LevelWarn, "without effect: %s: %s", strings.Join(missed[why], ", "), why)
 	}
 	if len(silent) > 0 {
-		s.note(slog.LevelInfo, "keys of RabbitMQ that mean nothing here: %s", strings.Join(silent, ", "))
+		s.note(slog.LevelInfo, "RabbitMQ keys without effect: %s", strings.Join(silent, ", "))
 	}
 	return errors.Join(mistakes...)
 }
@@ -255,7 +255,7 @@ func (s *Settings) logPath() string {
 		for _, key := range []string{"level", "formatter", "rotation.size", "rotation.count"} {
 			at := s.origin("log.file." + key)
 			if at != "" && at != s.origin("log.console."+key) { // RABBITMQ_LOG sets both, whichever there are
-				s.note(slog.LevelWarn, "%s: log.file.%s: no file is written: log.dir says where it is to be, log.file its name", at, key)
+				s.note(slog.LevelWarn, "%s: log.file.%s: no log file is written: set log.dir or log.file", at, key)
 			}
 		}
 		return ""
@@ -296,7 +296,7 @@ func (s *Settings) check() error {
 		mistakes = append(mistakes, fmt.Errorf("%s: credential_validator.regexp is missing", s.origin("credential_validator.validation_backend")))
 	}
 	if b.First.User != "" && b.First.VHost == "" {
-		mistakes = append(mistakes, fmt.Errorf("%s: default_vhost: it has no name", s.origin("default_vhost")))
+		mistakes = append(mistakes, fmt.Errorf("%s: default_vhost: the name is empty", s.origin("default_vhost")))
 	}
 	if s.isSet("default_user") && !s.isSet("default_pass") && b.First.User != "guest" {
 		s.note(slog.LevelWarn, "%s: default_user is set and default_pass is not: the password is guest", s.origin("default_user"))
@@ -333,7 +333,7 @@ func (s *Settings) checkFiles() error {
 func (s *Settings) noteVersions(prefix string, versions []string) {
 	for _, v := range versions {
 		if v != "tlsv1.2" && v != "tlsv1.3" {
-			s.note(slog.LevelWarn, "%s: %s.versions: %q is not possible, tlsv1.2 and tlsv1.3 are; no listener uses it", s.origin(prefix+".versions."), prefix, v)
+			s.note(slog.LevelWarn, "%s: %s.versions: %q is not supported: use tlsv1.2 or tlsv1.3; no listener uses it", s.origin(prefix+".versions."), prefix, v)
 		}
 	}
 }

@@ -15,17 +15,17 @@ import (
 // longQueue are the flags of backlog.
 var longQueue = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
-		f.DurationVar(&o.short, "short", 0, "before it, publish and consume at once for so long, to compare; 0: not")
-		f.IntVar(&o.priorities, "priorities", 0, "x-max-priority of the queues, and messages of random priority up to it; 0: none")
-		f.DurationVar(&o.far, "ttl", 0, "messages expire, at the earliest after so long, which must be after the run; 0: never")
-		f.DurationVar(&o.spread, "window", 0, "and at random in so long a time from then")
-		f.Int64Var(&o.lengthMax, "max-length", 0, "x-max-length of each queue; the messages that must fall to it are not lost; 0: none")
-		f.Uint64Var(&o.seed, "seed", 1, "of priorities and TTLs")
+		f.DurationVar(&o.short, "short", 0, "before the test, publish and consume at the same time for this long, for comparison; 0: skip")
+		f.IntVar(&o.priorities, "priorities", 0, "x-max-priority of the queues and maximum random priority of messages; 0: none")
+		f.DurationVar(&o.far, "ttl", 0, "minimum time to live of messages; must be longer than the run; 0: no expiry")
+		f.DurationVar(&o.spread, "window", 0, "random time added to -ttl")
+		f.Int64Var(&o.lengthMax, "max-length", 0, "x-max-length of each queue; messages dropped by it do not count as lost; 0: none")
+		f.Uint64Var(&o.seed, "seed", 1, "random seed for priorities and TTLs")
 	},
 	settle: func(o *options, _ map[string]bool) error {
 		switch {
 		case o.short < 0 || o.far < 0 || o.spread < 0 || o.lengthMax < 0:
-			return errors.New("-short, -ttl, -window, -max-length: not below 0")
+			return errors.New("-short, -ttl, -window, -max-length: must not be negative")
 		case o.priorities < 0 || o.priorities > 255:
 			return errors.New("-priorities: 0 to 255")
 		}

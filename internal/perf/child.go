@@ -129,7 +129,7 @@ func (c *child) pause(ctx context.Context, last error) error {
 	}
 	select {
 	case <-c.exited:
-		return fmt.Errorf("the broker is gone: %s", c.words.String())
+		return fmt.Errorf("the broker exited: %s", c.words.String())
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-time.After(dialEvery):
@@ -183,7 +183,7 @@ func (w *lastWords) Write(p []byte) (int, error) {
 func (w *lastWords) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return "its last words:\n" + string(bytes.TrimSpace(w.mu.tail))
+	return "last output:\n" + string(bytes.TrimSpace(w.mu.tail))
 }
 
 // freeAddress returns a port of this host that nobody listens on now.

@@ -11,8 +11,8 @@ import (
 // rejecting are the flags of dead-letter.
 var rejecting = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
-		f.IntVar(&o.reject, "reject", 100, "settle with one basic.nack for so many deliveries; 1: a basic.reject for each")
-		f.BoolVar(&o.atLeastOnce, "at-least-once", false, "ask for x-dead-letter-strategy at-least-once (RabbitMQ: with -queue-type quorum)")
+		f.IntVar(&o.reject, "reject", 100, "number of deliveries per basic.nack; 1: one basic.reject each")
+		f.BoolVar(&o.atLeastOnce, "at-least-once", false, "set x-dead-letter-strategy at-least-once (RabbitMQ: with -queue-type quorum)")
 	},
 	settle: func(o *options, _ map[string]bool) error {
 		if o.reject < 1 {

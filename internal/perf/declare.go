@@ -17,9 +17,9 @@ import (
 // declaring are the flags of declare.
 var declaring = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
-		f.IntVar(&o.connections, "connections", 8, "connections that declare at once, each waiting for every answer")
-		f.DurationVar(&o.duration, "duration", 10*time.Second, "of the measured stretch")
-		f.BoolVar(&o.durable, "durable", true, "durable queues")
+		f.IntVar(&o.connections, "connections", 8, "number of connections that declare concurrently, each waiting for every response")
+		f.DurationVar(&o.duration, "duration", 10*time.Second, "duration of the measurement")
+		f.BoolVar(&o.durable, "durable", true, "declare durable queues")
 	},
 	settle: func(o *options, _ map[string]bool) error {
 		if o.connections < 1 || o.duration <= 0 {

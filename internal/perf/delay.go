@@ -45,16 +45,16 @@ const horizonDefault = 30 * 24 * time.Hour
 // delaying are the flags of delay.
 var delaying = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
-		f.Func("delays", "random: each of its own length, from -delay-min to -delay-max (default); same: all due at one instant, "+
+		f.Func("delays", "random: each delay between -delay-min and -delay-max (default); same: all messages due at the same time, "+
 			"-delay-max after the start of publishing", o.delays.parse)
-		f.DurationVar(&o.delays.least, "delay-min", time.Second, "the shortest delay, at least 1ms")
+		f.DurationVar(&o.delays.least, "delay-min", time.Second, "shortest delay, at least 1ms")
 		f.DurationVar(&o.delays.most, "delay-max", 10*time.Second, "the longest")
-		f.DurationVar(&o.delays.window, "window", 0, "with -delays same: messages are due at random in so long a time from that instant")
-		f.Int64Var(&o.waiting, "waiting", 0, "before, let so many messages wait that are due far away")
-		f.DurationVar(&o.horizon, "far", horizonDefault, "they are due at random in so long a time")
-		f.Func("management", "URL of Bartleby's management API, to list and cancel some of them, and to purge the others in the "+
-			"end, which else wait on; its user is that of -url unless it names one", o.management.parse)
-		f.Uint64Var(&o.seed, "seed", 1, "of the random delays")
+		f.DurationVar(&o.delays.window, "window", 0, "with -delays same: random time added to the due time")
+		f.Int64Var(&o.waiting, "waiting", 0, "number of messages with distant due times, published before the test")
+		f.DurationVar(&o.horizon, "far", horizonDefault, "these messages are due at random within this time")
+		f.Func("management", "URL of Bartleby's management API, to list and cancel some of these messages, and to purge the others at the "+
+			"end; without it, they stay scheduled; the user is that of -url unless given", o.management.parse)
+		f.Uint64Var(&o.seed, "seed", 1, "random seed for delays")
 		o.declareBystander(f)
 	},
 	settle: func(o *options, _ map[string]bool) error {
@@ -63,13 +63,13 @@ var delaying = group{
 		case o.delays.least < time.Millisecond || o.delays.most < o.delays.least:
 			return errors.New("-delay-min: at least 1ms; -delay-max: not below it")
 		case o.delays.window < 0 || o.delays.window > 0 && !o.delays.same:
-			return errors.New("-window: not below 0, and only with -delays same")
+			return errors.New("-window: must not be negative, and only with -delays same")
 		case o.waiting < 0 || o.waiting > 0 && o.waiting < int64(o.publishers):
 			return errors.New("-waiting: 0, or at least one for each publisher")
 		case o.horizon < time.Millisecond || o.bystander < 0:
-			return errors.New("-far: at least 1ms; -bystander: not below 0")
+			return errors.New("-far: at least 1ms; -bystander: must not be negative")
 		case o.management.base != "" && o.waiting == 0:
-			return errors.New("-management: to list and cancel what? give -waiting")
+			return errors.New("-management requires -waiting")
 		}
 		o.management.settle(o.target)
 		return nil
@@ -136,7 +136,7 @@ func (r *run) declareDelayed() error {
 	_, err := call[*wire.ExchangeDeclareOk](r.control, declare)
 	if err != nil {
 		if strings.Contains(err.Error(), "exchange type") {
-			return fmt.Errorf("this broker has no delayed exchanges; rabbitmq-server has them with the plugin "+
+			return fmt.Errorf("this broker does not support delayed exchanges; rabbitmq-server needs the plugin "+
 				"rabbitmq_delayed_message_exchange: %w", err)
 		}
 		return err

@@ -17,9 +17,9 @@ const (
 // disks are the flags of disk.
 var disks = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
-		f.StringVar(&o.data, "data", ".", "a directory on the disk")
-		f.Int64Var(&o.count, "count", 2000, "small writes, each with its fdatasync")
-		f.IntVar(&o.size, "size", 512, "MiB of the large writes together, which go past the page cache")
+		f.StringVar(&o.data, "data", ".", "directory on the disk to measure")
+		f.Int64Var(&o.count, "count", 2000, "number of small writes, each followed by fdatasync")
+		f.IntVar(&o.size, "size", 512, "total size of large writes in MiB, which bypass the page cache")
 	},
 	settle: func(o *options, _ map[string]bool) error {
 		if o.count < 1 || o.size < 1 {

@@ -10,23 +10,23 @@ import (
 // expiry are the flags of expire.
 var expiry = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
-		f.DurationVar(&o.ttl, "ttl", 10*time.Second, "from the start of publishing until the first messages are due")
-		f.DurationVar(&o.window, "window", 0, "messages are due at random in so long a time; 0: all at one instant")
-		f.DurationVar(&o.head, "head", 0, "from the start until the first message of each queue is due; 0: like the others")
-		f.Uint64Var(&o.seed, "seed", 1, "of the random instants")
+		f.DurationVar(&o.ttl, "ttl", 10*time.Second, "time from the start of publishing until the first messages are due")
+		f.DurationVar(&o.window, "window", 0, "messages are due at random within this time; 0: all at the same time")
+		f.DurationVar(&o.head, "head", 0, "time from the start until the first message of each queue is due; 0: like the others")
+		f.Uint64Var(&o.seed, "seed", 1, "random seed for due times")
 		o.declareBystander(f)
 	},
 	settle: func(o *options, _ map[string]bool) error {
 		if o.ttl < 0 || o.window < 0 || o.head < 0 || o.bystander < 0 {
-			return errors.New("-ttl, -window, -head, -bystander: not below 0")
+			return errors.New("-ttl, -window, -head, -bystander: must not be negative")
 		}
 		return nil
 	},
 }
 
 func (o *options) declareBystander(f *flag.FlagSet) {
-	f.Float64Var(&o.bystander, "bystander", 0, "messages per second that somebody else publishes and consumes on another queue, "+
-		"whose times are measured while messages become due; 0: nobody")
+	f.Float64Var(&o.bystander, "bystander", 0, "messages per second published and consumed on another queue, "+
+		"to measure the effect on other traffic; 0: none")
 }
 
 // expire publishes messages with a TTL that all end at one instant, or at random in a window, and measures how long

@@ -90,7 +90,7 @@ func (f *far) load() error {
 		return err
 	}
 	if !isClosed(done) || !f.run.confirmed() {
-		return errors.New("the broker does not take, or does not confirm, the messages that shall wait")
+		return errors.New("the broker does not accept or confirm the messages with distant due times")
 	}
 	if err := f.run.hangUp(); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (f *far) ask(ctx context.Context) error {
 		f.gone += outcomes[outcomeCancelled]
 		late += outcomes[outcomeFired]
 		if got := outcomes[outcomeCancelled] + outcomes[outcomeFired]; got != int64(len(ids)) {
-			return errors.New("some that were listed the broker neither cancelled nor fired")
+			return errors.New("the broker neither cancelled nor fired some of the listed messages")
 		}
 	}
 	if f.gone > 0 {

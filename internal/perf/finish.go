@@ -63,7 +63,7 @@ func (r *run) drain(done <-chan struct{}, consumers []*consumer, from int64) err
 		return total + arrived, published && arrived >= total && r.confirmed()
 	})
 	if err == nil && !isClosed(done) {
-		return errors.New("the broker does not take what is published")
+		return errors.New("the broker does not accept published messages")
 	}
 	return err
 }

@@ -12,7 +12,7 @@ var paced = group{
 	declare: func(*options, *flag.FlagSet, *scenario) {},
 	settle: func(o *options, _ map[string]bool) error {
 		if o.rate == 0 {
-			return errors.New("-rate: a latency needs one; at full speed it is only the length of the queue")
+			return errors.New("-rate is required: at full speed, latency only measures the queue length")
 		}
 		return nil
 	},

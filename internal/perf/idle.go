@@ -15,19 +15,19 @@ import (
 // idling are the flags of idle.
 var idling = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
-		f.IntVar(&o.connections, "connections", 1000, "connections that do nothing")
-		f.IntVar(&o.channels, "channels", 1, "channels of each, 0 or 1")
-		f.Int64Var(&o.count, "burst", 0, "messages of 1 KiB that each publishes before, to no queue; needs -channels 1")
-		f.DurationVar(&o.calm, "calm", 10*time.Second, "from the last connection until the second look")
+		f.IntVar(&o.connections, "connections", 1000, "number of idle connections")
+		f.IntVar(&o.channels, "channels", 1, "channels per connection, 0 or 1")
+		f.Int64Var(&o.count, "burst", 0, "number of 1 KiB messages that each connection first publishes to no queue; requires -channels 1")
+		f.DurationVar(&o.calm, "calm", 10*time.Second, "time from the last connection until the second measurement")
 	},
 	settle: func(o *options, _ map[string]bool) error {
 		switch {
 		case o.connections < 1 || o.channels < 0 || o.channels > 1 || o.calm < 0:
-			return errors.New("-connections: at least 1; -channels: 0 or 1; -calm: not below 0")
+			return errors.New("-connections: at least 1; -channels: 0 or 1; -calm: must not be negative")
 		case o.count < 0 || o.count > 0 && o.channels == 0:
-			return errors.New("-burst: not below 0, and only over a channel")
+			return errors.New("-burst: must not be negative, and requires -channels 1")
 		case o.broker == 0:
-			return errors.New("-pid: whose memory?")
+			return errors.New("-pid is required")
 		}
 		return nil
 	},

@@ -31,7 +31,7 @@ type options struct {
 	count      int64         // messages in all; 0: for duration
 	duration   time.Duration // of the measured stretch
 	warmup     time.Duration
-	drain      time.Duration // how long nothing may come before what is missing counts as lost
+	drain      time.Duration // time without deliveries after which missing messages count as lost
 	rate       float64       // messages per second of all publishers; 0: full speed
 	tick       time.Duration
 	publishers int
@@ -65,7 +65,7 @@ type options struct {
 
 	data   string        // the broker's directory
 	live   int64         // settle, halve: messages that wait, unacked, all the time
-	sample time.Duration // from look to look at directory and process
+	sample time.Duration // interval between measurements of directory and process
 	calm   time.Duration // at most so long a wait until the broker rests
 
 	connections int  // declare, idle
@@ -113,7 +113,7 @@ func parseOptions(s *scenario, args []string, stderr io.Writer) (*options, error
 
 func (o *options) settle(groups []group, extra int, given map[string]bool) error {
 	if extra > 0 {
-		return errors.New("flags only, no other arguments")
+		return errors.New("unexpected arguments: only flags are allowed")
 	}
 	for _, g := range groups {
 		if g.settle == nil {
@@ -129,8 +129,8 @@ func (o *options) settle(groups []group, extra int, given map[string]bool) error
 // remote are the flags of scenarios that measure a running broker.
 var remote = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
-		f.StringVar(&o.url, "url", "amqp://guest:guest@127.0.0.1:5672/", "the broker")
-		f.IntVar((*int)(&o.broker), "pid", 0, "the broker's process, to measure its CPU time, its memory and what it writes")
+		f.StringVar(&o.url, "url", "amqp://guest:guest@127.0.0.1:5672/", "URL of the broker")
+		f.IntVar((*int)(&o.broker), "pid", 0, "process id of the broker, to measure its CPU time, memory and disk writes")
 	},
 	settle: func(o *options, _ map[string]bool) (err error) {
 		o.target, err = parseTarget(o.url)
@@ -142,26 +142,26 @@ var remote = group{
 var load = group{declare: (*options).declareLoad, settle: (*options).settleLoad}
 
 func (o *options) declareLoad(f *flag.FlagSet, s *scenario) {
-	f.IntVar(&o.size, "size", s.size, "octets of a body, at least 16")
-	f.Int64Var(&o.count, "count", s.count, "messages in all; 0: for -duration")
+	f.IntVar(&o.size, "size", s.size, "message body size in bytes, at least 16")
+	f.Int64Var(&o.count, "count", s.count, "total number of messages; 0: run for -duration")
 	if s.flows {
-		f.DurationVar(&o.duration, "duration", 10*time.Second, "of the measured stretch")
-		f.DurationVar(&o.warmup, "warmup", time.Second, "what is not measured before it; 0 with -count unless given")
-		f.IntVar(&o.backlogMax, "backlog-max", 0, fmt.Sprintf("hold publishers back while so many messages are published "+
-			"and not consumed; -1: never; 0: %d, or never with -rate", backlogDefault))
+		f.DurationVar(&o.duration, "duration", 10*time.Second, "duration of the measurement")
+		f.DurationVar(&o.warmup, "warmup", time.Second, "warm-up before the measurement; default 0 with -count")
+		f.IntVar(&o.backlogMax, "backlog-max", 0, fmt.Sprintf("pause publishers while this many messages are published "+
+			"but not consumed; -1: never; 0: %d, or never with -rate", backlogDefault))
 	}
-	f.DurationVar(&o.drain, "drain", 10*time.Second, "how long nothing may come before what is missing counts as lost")
-	f.Float64Var(&o.rate, "rate", s.rate, "messages per second, of all publishers; 0: full speed")
-	f.DurationVar(&o.tick, "tick", 0, "with -rate: time from write to write; 0: as evenly as 100µs allow")
-	f.IntVar(&o.publishers, "publishers", 1, "connections that publish")
-	f.IntVar(&o.consumers, "consumers", 1, "connections that consume")
-	f.IntVar(&o.queues, "queues", max(s.queues, 1), "queues; publishers and consumers share them out")
-	f.BoolVar(&o.persistent, "persistent", false, "persistent messages; implies -durable")
-	f.BoolVar(&o.durable, "durable", false, "durable queues")
+	f.DurationVar(&o.drain, "drain", 10*time.Second, "time without deliveries after which missing messages count as lost")
+	f.Float64Var(&o.rate, "rate", s.rate, "messages per second of all publishers together; 0: full speed")
+	f.DurationVar(&o.tick, "tick", 0, "with -rate: interval between writes; 0: as even as possible, at least 100µs")
+	f.IntVar(&o.publishers, "publishers", 1, "number of publisher connections")
+	f.IntVar(&o.consumers, "consumers", 1, "number of consumer connections")
+	f.IntVar(&o.queues, "queues", max(s.queues, 1), "number of queues, distributed over publishers and consumers")
+	f.BoolVar(&o.persistent, "persistent", false, "publish persistent messages; implies -durable")
+	f.BoolVar(&o.durable, "durable", false, "declare durable queues")
 	f.StringVar(&o.queueType, "queue-type", "", "x-queue-type of the queues; quorum implies -durable")
-	f.IntVar(&o.confirms, "confirms", s.confirms, "publish with confirms, at most so many outstanding per publisher; 0: without")
-	f.Func("ack", "auto, or how many deliveries one ack settles (default 100)", o.parseAck)
-	f.IntVar(&o.prefetch, "prefetch", 0, "per consumer; 0: 1000, or ten times the deliveries of a settlement")
+	f.IntVar(&o.confirms, "confirms", s.confirms, "maximum number of outstanding confirms per publisher; 0: no confirms")
+	f.Func("ack", "auto, or number of deliveries per ack (default 100)", o.parseAck)
+	f.IntVar(&o.prefetch, "prefetch", 0, "prefetch per consumer; 0: 1000, or ten times the deliveries per ack")
 }
 
 func (o *options) parseAck(text string) (err error) {
@@ -198,9 +198,9 @@ func (o *options) settleLoad(given map[string]bool) error {
 	case o.every < 1 || o.every > o.prefetch || o.reject > o.prefetch || o.prefetch > prefetchMax:
 		return fmt.Errorf("-ack and -reject settle 1 to -prefetch deliveries, and -prefetch is at most %d", prefetchMax)
 	case o.count < 0 || o.filling && o.count == 0:
-		return errors.New("-count: how many messages?")
+		return errors.New("-count: must be above 0")
 	case o.rate < 0 || o.confirms < 0 || o.tick < 0 || o.duration < 0 || o.warmup < 0:
-		return errors.New("-rate, -confirms, -tick, -duration, -warmup: not below 0")
+		return errors.New("-rate, -confirms, -tick, -duration, -warmup: must not be negative")
 	}
 	return nil
 }

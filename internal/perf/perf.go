@@ -31,29 +31,29 @@ type scenario struct {
 func scenarios() []scenario {
 	return []scenario{
 		{name: "throughput", run: flow, flags: []group{remote, load}, size: 1024, flows: true,
-			about: "Publishes and consumes at once, at full speed or at -rate."},
+			about: "Publishes and consumes at the same time, at full speed or at -rate."},
 		{name: "latency", run: flow, flags: []group{remote, load, paced}, size: 128, rate: 5000, flows: true,
 			about: "Publishes at -rate and measures the time until delivery."},
 		{name: "dead-letter", run: deadLetter, flags: []group{remote, rejecting, load}, size: 1024, flows: true,
-			about: "Rejects every message of a queue and consumes them from the queue behind its dead-letter exchange."},
+			about: "Rejects every message of a queue and consumes them from its dead-letter queue."},
 		{name: "expire", run: expire, flags: []group{remote, load, expiry}, size: 128, count: 100_000, confirms: 1000,
-			about: "Publishes messages that expire, and measures how late they come out of the queue behind the dead-letter exchange."},
+			about: "Publishes messages that expire, and measures their delay in the dead-letter queue."},
 		{name: "delay", run: delay, flags: []group{remote, load, delaying}, size: 128, count: 100_000, confirms: 1000,
-			about: "Publishes delayed messages to an x-delayed-message exchange, and measures how late they come."},
+			about: "Publishes delayed messages to an x-delayed-message exchange, and measures how late they arrive."},
 		{name: "backlog", run: backlog, flags: []group{remote, load, longQueue}, size: 1024, count: 1_000_000, confirms: 1000,
-			about: "Fills queues, then empties them; with -short, beside the rate of a queue that stays short."},
+			about: "Fills queues, then empties them; with -short, also measures the rate of a queue that stays short."},
 		{name: "settle", run: settleSteadily, flags: []group{remote, load, stocked}, size: 1024, confirms: 1000, flows: true,
-			about: "Keeps -live messages unacked, acks one of them at random for each that is published, and watches the space they take."},
+			about: "Keeps -live messages unacked, acks a random one for each published message, and measures disk use."},
 		{name: "halve", run: halve, flags: []group{remote, load, stocked}, size: 1024, confirms: 1000, flows: true,
-			about: "Acks a random half of -live messages, and waits until the broker has given the space back."},
+			about: "Acks a random half of -live messages, and waits until the broker has reclaimed the disk space."},
 		{name: "restart", run: restart, flags: []group{load, restarting}, size: 128, count: 1_000_000, confirms: 1000, queues: 1000,
-			about: "Starts a Bartleby of its own, fills queues, kills and stops it, and measures the time from exec to the first delivery."},
+			about: "Starts its own Bartleby, fills queues, kills and stops it, and measures the time from exec to the first delivery."},
 		{name: "declare", run: declarations, flags: []group{remote, declaring},
 			about: "Declares and deletes durable queues."},
 		{name: "idle", run: idle, flags: []group{remote, idling},
-			about: "Opens connections that do nothing, and measures the memory they take."},
+			about: "Opens idle connections and measures their memory use."},
 		{name: "disk", run: disk, flags: []group{disks},
-			about: "Measures the disk itself, to put the other figures beside."},
+			about: "Measures the disk itself, as a reference for the other scenarios."},
 	}
 }
 
@@ -98,7 +98,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "bartleby perf %s: %v\n", s.name, err)
 		return exitFailed
 	case !report.Balanced():
-		fmt.Fprintf(stderr, "bartleby perf %s: the books do not balance\n", s.name)
+		fmt.Fprintf(stderr, "bartleby perf %s: messages were lost, duplicated or reordered\n", s.name)
 		return exitUnbalanced
 	}
 	return exitDone

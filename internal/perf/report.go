@@ -171,7 +171,7 @@ func (s *Settings) text() string {
 	}
 	add(s.Size > 0, "%d octets", s.Size)
 	add(s.Persistent, "persistent")
-	add(s.Durable && !s.Persistent, "durable queues")
+	add(s.Durable && !s.Persistent, "declare durable queues")
 	add(s.QueueType != "", "%s queues", s.QueueType)
 	add(s.Publishers > 0, "publishers %d, consumers %d, queues %d", s.Publishers, s.Consumers, s.Queues)
 	add(s.Rate > 0, "%.0f/s", s.Rate)

@@ -15,21 +15,21 @@ import (
 // restarting are the flags of restart.
 var restarting = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
-		f.StringVar(&o.program, "binary", "", "the Bartleby to start; empty: this one")
-		f.StringVar(&o.data, "data", "", "its directory; filled if it is empty or does not exist, else used as an earlier run left it")
-		f.StringVar(&o.serve, "serve", "", "more arguments of its start, separated by blanks")
-		f.IntVar(&o.bindings, "bindings", 10_000, "bindings of a topic exchange to the queues")
-		f.Int64Var(&o.waiting, "waiting", 0, "messages that wait in a delayed exchange for up to 30 days; then the time to the first one that "+
-			"was due meanwhile is measured, too")
-		f.IntVar(&o.runs, "runs", 3, "starts after kill -9, and as many after a clean stop")
-		f.BoolVar(&o.cold, "cold", false, "have the kernel forget the directory's files before each start")
+		f.StringVar(&o.program, "binary", "", "Bartleby binary to start; empty: this one")
+		f.StringVar(&o.data, "data", "", "data directory; created and filled if empty or missing, otherwise reused from an earlier run")
+		f.StringVar(&o.serve, "serve", "", "additional arguments for serve, separated by spaces")
+		f.IntVar(&o.bindings, "bindings", 10_000, "number of bindings from a topic exchange to the queues")
+		f.Int64Var(&o.waiting, "waiting", 0, "number of messages scheduled within 30 days; also measures the time to the first one that "+
+			"became due while the broker was down")
+		f.IntVar(&o.runs, "runs", 3, "number of starts after kill -9, and of starts after a clean stop")
+		f.BoolVar(&o.cold, "cold", false, "drop the directory's files from the page cache before each start")
 	},
 	settle: func(o *options, _ map[string]bool) (err error) {
 		switch {
 		case o.data == "":
-			return errors.New("-data: in which directory?")
+			return errors.New("-data is required")
 		case o.runs < 1 || o.bindings < 0 || o.waiting < 0 || o.waiting > 0 && o.waiting < int64(o.publishers):
-			return errors.New("-runs: at least 1; -bindings: not below 0; -waiting: 0, or at least one for each publisher")
+			return errors.New("-runs: at least 1; -bindings: must not be negative; -waiting: 0, or at least one for each publisher")
 		case o.count < int64(o.queues)*int64(o.publishers):
 			return errors.New("-count: each publisher sends to each queue")
 		}

@@ -11,22 +11,22 @@ import (
 // stocked are the flags of settle and halve.
 var stocked = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
-		f.Int64Var(&o.live, "live", 1_000_000, "messages that the consumers hold unacked")
-		f.StringVar(&o.data, "data", "", "the broker's directory, to see what it occupies")
-		f.DurationVar(&o.sample, "sample", time.Second, "from look to look at directory and process")
-		f.DurationVar(&o.calm, "calm", time.Minute, "wait at most so long, at the end, until the broker rests")
-		f.Uint64Var(&o.seed, "seed", 1, "of the choice of messages")
+		f.Int64Var(&o.live, "live", 1_000_000, "number of messages that consumers keep unacked")
+		f.StringVar(&o.data, "data", "", "data directory of the broker, to measure its size")
+		f.DurationVar(&o.sample, "sample", time.Second, "interval between measurements of directory and process")
+		f.DurationVar(&o.calm, "calm", time.Minute, "maximum time to wait at the end until the broker is idle")
+		f.Uint64Var(&o.seed, "seed", 1, "random seed for the choice of messages")
 	},
 	settle: func(o *options, _ map[string]bool) error {
 		switch {
 		case o.live < int64(o.consumers) || o.live < int64(o.publishers) || o.live > math.MaxUint32:
 			return errors.New("-live: at least one for each connection, and below 2^32")
 		case o.count > 0:
-			return errors.New("-count: it is -live and -duration that say how many")
+			return errors.New("-count is not allowed: -live and -duration set the number of messages")
 		case o.sample <= 0 || o.calm < 0:
-			return errors.New("-sample: above 0; -calm: not below")
+			return errors.New("-sample: above 0; -calm: must not be negative")
 		case o.ack == autoAck:
-			return errors.New("-ack auto: messages shall be held, and settled one by one")
+			return errors.New("-ack auto is not allowed: messages must stay unacked and be acked one by one")
 		}
 		o.every, o.prefetch = 1, 0
 		o.backlogMax = int(o.live) + backlogDefault // which are under way, beside those that are held

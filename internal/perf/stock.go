@@ -10,7 +10,7 @@ import (
 )
 
 // errTags says that a consumer got more deliveries than a stock can name.
-var errTags = errors.New("more deliveries than this scenario can hold apart")
+var errTags = errors.New("too many deliveries for this scenario")
 
 // acksAtOnce is how many acks go into one write.
 const acksAtOnce = 4096

@@ -22,7 +22,7 @@ func parseTarget(raw string) (target, error) {
 		return target{}, err
 	}
 	if u.Scheme != "amqp" {
-		return target{}, fmt.Errorf("%q: only amqp:// is spoken, without TLS", raw)
+		return target{}, fmt.Errorf("%q: only amqp:// is supported, without TLS", raw)
 	}
 	to := target{user: "guest", password: "guest", vhost: "/"}
 	host, port := u.Hostname(), u.Port()

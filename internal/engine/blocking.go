@@ -81,8 +81,8 @@ func (r *runner) mustWait(p *post) bool {
 // much of a link can wait is bounded by the batches that its door has.
 func (r *runner) park(p *post) {
 	l := p.link
-	waits := len(l.waiting) > 0 || r.isBusy(l)
-	for i := p.next; i < len(p.batch.Commands) && len(l.waiting) == 0 && !r.isBusy(l); i++ {
+	waits := r.isBusy(l)
+	for i := p.next; i < len(p.batch.Commands) && !r.isBusy(l); i++ {
 		c := &p.batch.Commands[i]
 		to := r.portOf(c.Channel)
 		switch {
@@ -135,10 +135,7 @@ func withoutLink(posts []post, l *Link) []post {
 		if p.link != l {
 			return false
 		}
-		p.batch.free()
-		if p.done != nil {
-			p.done <- nil
-		}
+		p.drop()
 		return true
 	})
 }

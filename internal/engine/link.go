@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -27,17 +28,23 @@ type Link struct {
 	counted atomic.Bool // in the census
 
 	// The runner's owner's.
-	touched   bool // has effects to flush
-	closed    bool
-	rights    *authz.Rights // by the view of version rightsOf
-	rightsOf  uint64
-	published bool                         // has published
-	blocked   bool                         // was told that publishing has to wait
-	parked    int                          // posts of this link that wait for the end of alarms
-	stalled   int                          // posts that wait until anything can be written
-	channels  map[vhost.ChannelID]struct{} // that have ports
-	busy      bool                         // is resumed when its command is done that ticks go on with
-	waiting   []post                       // for that, or until the window has room: the first from its next command on
+	touched    bool // has effects to flush
+	closed     bool
+	rights     *authz.Rights // by the view of version rightsOf
+	rightsOf   uint64
+	published  bool                         // has published
+	blocked    bool                         // was told that publishing has to wait
+	parked     int                          // posts of this link that wait for the end of alarms
+	stalled    int                          // posts that wait until anything can be written
+	channels   map[vhost.ChannelID]struct{} // that have ports
+	busy       bool                         // is resumed when its command is done that ticks go on with
+	waiting    []post                       // for that, for its turn, or until the window has room: the first from its next command on
+	queued     bool                         // waits for its turn: see rota
+	pass       uint64                       // of the rota, in which spent was reckoned,
+	spent      int                          // the work that it has made and not yet made up for
+	endsWithin int                          // work after which it ends, whatever waits; 0: it does not end yet
+
+	behind atomic.Int32 // commands that wait for its turn
 }
 
 func (b *Batch) free() {
@@ -155,13 +162,21 @@ func (l *Link) forget(c vhost.ChannelID) {
 
 // dropWaiting forgets what waits for the window: the link ends.
 func (l *Link) dropWaiting() {
-	for _, p := range l.waiting {
-		p.batch.free()
-		if p.done != nil {
-			p.done <- nil
-		}
+	for i := range l.waiting {
+		l.waiting[i].drop()
 	}
 	l.waiting = nil
+}
+
+// dropAllButTheEnd forgets what the link has sent before its end.
+func (l *Link) dropAllButTheEnd() {
+	l.waiting = slices.DeleteFunc(l.waiting, func(p post) bool {
+		if p.ends() {
+			return false
+		}
+		p.drop()
+		return true
+	})
 }
 
 // Attach connects a door to a vhost. Errors are *amqp.Error: an unknown vhost, one connection more than the vhost or
@@ -202,7 +217,19 @@ func (e *Engine) WhyLate(vhost string) string {
 	case e.LowOnDisk():
 		return fmt.Sprintf("vhost '%s' did not answer in time, the alarm of the disk holds: %s", vhost, e.diskAdvice())
 	}
+	if l := e.mostBehind(vhost); l != nil {
+		return fmt.Sprintf("vhost '%s' is busy: connection '%s' has %d commands waiting", vhost, l.info.Name, l.behind.Load())
+	}
 	return fmt.Sprintf("vhost '%s' did not answer in time: the disk or the machine is too slow, or hangs; see the broker's log", vhost)
+}
+
+// mostBehind is a link of a vhost whose commands wait for their turn; nil: there is none.
+func (e *Engine) mostBehind(vhost string) *Link {
+	r, err := e.runnerOf(vhost)
+	if err != nil {
+		return nil
+	}
+	return r.rota.behind.Load()
 }
 
 // diskAdvice says what to do about a disk without room.

@@ -68,12 +68,13 @@ type runner struct {
 	links        map[vhost.ConnID]*Link
 	ports        map[vhost.ChannelID]*port
 	last         *port
-	held         []*port                         // with effects that wait
-	looks        []look                          // answers that wait
-	parked       []post                          // publishes that wait for the end of alarms, and what comes behind them
-	stalled      []post                          // what waits until anything can be written
-	cramped      bool                            // the vhost knows that there is no room for letters to move
-	busy         []*Link                         // that wait for a command of theirs which ticks go on with
+	held         []*port // with effects that wait
+	looks        []look  // answers that wait
+	parked       []post  // publishes that wait for the end of alarms, and what comes behind them
+	stalled      []post  // what waits until anything can be written
+	cramped      bool    // the vhost knows that there is no room for letters to move
+	busy         []*Link // that wait for a command of theirs which ticks go on with
+	rota         rota
 	blocked      int                             // links that were told so
 	alarmed      bool                            // those who have published were
 	heldBackBy   Alarms                          // the last that held
@@ -127,7 +128,7 @@ func (r *runner) release() {
 		now, _, _ := r.time.read()
 		r.timerAt = now + 1
 	}
-	sooner := ok && at < r.timerAt || !r.tended && r.cache.busy()
+	sooner := ok && at < r.timerAt || !r.tended && r.cache.busy() || len(r.rota.queue) > 0
 	r.turn.pass()
 	if sooner || r.pending() {
 		r.kick()
@@ -252,13 +253,14 @@ func (r *runner) run(rounds int) {
 		r.mu.spare = inbox[:0]
 		r.mu.Unlock()
 		r.flushDoors()
-		if len(inbox) == 0 && !ticked && place.Index(r.safeTo.Load()) <= r.safe || r.turn.awaited() {
+		rests := len(inbox) == 0 && !ticked && len(r.rota.queue) == 0 && place.Index(r.safeTo.Load()) <= r.safe
+		if rests || r.turn.awaited() {
 			return
 		}
 	}
 }
 
-// step decides a round of posts, in batches of the log.
+// step decides a round of posts, then what the next link has left from rounds before, in batches of the log.
 func (r *runner) step(inbox []post) (ticked bool) {
 	if stalled := r.unstall(); stalled != nil {
 		inbox = append(stalled, inbox...)
@@ -269,26 +271,24 @@ func (r *runner) step(inbox []post) (ticked bool) {
 	r.begin()
 	r.heedRoom()
 	r.withdraw()
+	r.rota.begin(len(inbox))
 	for i := range inbox {
 		p := &inbox[i]
-		switch {
-		case p.look != nil:
-			r.finish()
-			p.look(r.vhost)
-			r.answer(p)
-			r.begin()
-		case r.mustStall(p):
-			r.stall(p)
-		case r.mustWait(p):
-			r.park(p)
-		default:
+		if p.look == nil {
 			r.stepBatch(p)
+			continue
 		}
+		r.finish()
+		p.look(r.vhost)
+		r.answer(p)
+		r.begin()
 	}
-	if at, ok := r.vhost.Due(); ok && r.mayWrite() {
+	r.nextTurn()
+	if at, ok := r.vhost.Due(); ok && r.rota.mayTick() && r.mayWrite() {
 		if s := r.stamp(); at <= s.Now {
 			ticked = true
 			r.decide(nil, &vhost.Command{Kind: vhost.Tick})
+			r.rota.ticked(r.vhost.Work())
 			r.resume()
 		}
 	}
@@ -302,36 +302,79 @@ func (p *post) ends() bool {
 	return len(p.batch.Commands) == 1 && p.batch.Commands[0].Kind == vhost.Disconnect
 }
 
-func (r *runner) stepBatch(p *post) {
-	if p.link.closed {
-		p.batch.free()
-		if p.done != nil {
-			p.done <- nil
-		}
-		return
+// drop ends a post without deciding it.
+func (p *post) drop() {
+	p.batch.free()
+	if p.done != nil {
+		p.done <- nil
 	}
-	if n := p.link.returned.Swap(0); n > 0 {
-		r.decide(p.link, &vhost.Command{Kind: vhost.Grant, Conn: p.link.conn, Window: n})
-	}
-	if p.ends() {
-		p.link.dropWaiting()
-	}
-	if len(p.link.waiting) == 0 {
-		if !r.stepCommands(p) {
-			p.link.waiting = append(p.link.waiting, *p)
-		}
-		return
-	}
-	if len(p.batch.Commands) > 0 {
-		p.link.waiting = append(p.link.waiting, *p)
-	}
-	r.stepWaiting(p.link)
 }
 
-// stepWaiting goes on with what a link has waiting.
-func (r *runner) stepWaiting(l *Link) {
-	for len(l.waiting) > 0 && r.stepCommands(&l.waiting[0]) {
-		l.waiting = slices.Delete(l.waiting, 0, 1)
+// stepBatch decides what a link has sent, or puts it behind what the link has waiting. The end of a link comes behind what
+// waits for the link's turn; what waits for anything else is dropped with the link.
+func (r *runner) stepBatch(p *post) {
+	l := p.link
+	if l.closed {
+		p.drop()
+		return
+	}
+	if n := l.returned.Swap(0); n > 0 {
+		r.decide(l, &vhost.Command{Kind: vhost.Grant, Conn: l.conn, Window: n})
+	}
+	if p.ends() {
+		if l.queued {
+			l.endsWithin = endingWork
+		} else {
+			l.dropWaiting()
+		}
+	}
+	switch {
+	case len(l.waiting) == 0:
+		if r.stepPost(p) {
+			return
+		}
+		l.waiting = append(l.waiting, *p)
+	default:
+		if len(p.batch.Commands) > 0 {
+			l.waiting = append(l.waiting, *p)
+		}
+		if !l.queued {
+			r.goOn(l)
+		}
+	}
+	if l.queued {
+		r.noteBehind(l)
+	}
+}
+
+// stepPost decides a post of a link that has nothing waiting before it, and reports whether the post is done with: it is
+// decided, or waits among the stalled or the parked ones.
+func (r *runner) stepPost(p *post) bool {
+	switch {
+	case r.mustStall(p):
+		r.stall(p)
+	case r.mustWait(p):
+		r.park(p)
+	default:
+		return r.stepCommands(p)
+	}
+	return true
+}
+
+// goOn goes on with what a link has waiting.
+func (r *runner) goOn(l *Link) {
+	for len(l.waiting) > 0 && !l.closed {
+		switch {
+		case r.stepPost(&l.waiting[0]):
+			l.waiting = slices.Delete(l.waiting, 0, 1)
+		case l.endsWithin != 0 && (!l.queued || l.endsWithin < 0):
+			l.dropAllButTheEnd()
+		default:
+			return
+		}
+	}
+	if l.closed {
+		l.dropWaiting()
 	}
 }
 
@@ -340,8 +383,8 @@ func (r *runner) resume() {
 	busy := r.busy
 	r.busy = nil
 	for _, l := range busy {
-		if l.busy = false; !l.closed {
-			r.stepWaiting(l)
+		if l.busy = false; !l.closed && !l.queued {
+			r.goOn(l)
 		}
 	}
 }
@@ -360,7 +403,7 @@ func (r *runner) isBusy(l *Link) bool {
 
 // stepCommands goes on with a batch and reports whether that is the end of it. A get waits, and what comes behind it,
 // until the link's window has room: a few octets can ask for megabytes, over and over. Everything waits for a command of the
-// same link that is done in portions.
+// same link that is done in portions, and for the link's next turn if it has used up its share.
 func (r *runner) stepCommands(p *post) bool {
 	ends := p.ends()
 	for ; ; p.next++ {
@@ -369,6 +412,10 @@ func (r *runner) stepCommands(p *post) bool {
 		}
 		if p.next == len(p.batch.Commands) {
 			break
+		}
+		if !ends && r.rota.isSpent(p.link) {
+			r.queueUp(p.link)
+			return false
 		}
 		c := &p.batch.Commands[p.next]
 		if c.Kind == vhost.Get && !r.vhost.WindowOpen(p.link.conn) {
@@ -402,7 +449,9 @@ func (r *runner) stepCommand(l *Link, c *vhost.Command) {
 	case vhost.Publish, vhost.Announce:
 		l.published = true
 	}
+	effects := len(r.out.Effects)
 	r.decide(l, c)
+	r.rota.charge(l, workOf(c)+r.vhost.Work()+effectWork*(len(r.out.Effects)-effects))
 	if c.Kind == vhost.Disconnect {
 		r.detach(l)
 	}
@@ -543,7 +592,8 @@ func (r *runner) abandon() {
 	r.dropUncommitted()
 	clear(r.links)
 	clear(r.ports)
-	r.held, r.last = nil, nil
+	r.held, r.last, r.rota.queue, r.rota.left = nil, nil, nil, 0
+	r.rota.behind.Store(nil)
 	r.cache.close()
 	r.mu.Lock()
 	inbox := slices.Concat(r.parked, r.stalled, r.mu.inbox)

@@ -87,6 +87,9 @@ func (t *Topology) Route(x *Exchange, m *Message, out []QueueID) (queues []Queue
 // TooMuch reports whether the last Route gave up: the message compares with too many bindings.
 func (t *Topology) TooMuch() bool { return t.walk.tooMuch() }
 
+// Work is how many comparisons the last Route has made: what a header or a pattern counts for, workMax tells.
+func (t *Topology) Work() int { return t.walk.work }
+
 // Keepers is the delayed exchanges that the last Route came by with a message that is not due. The slice is lent until the
 // next.
 func (t *Topology) Keepers() []*Exchange {

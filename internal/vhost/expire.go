@@ -38,7 +38,7 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 			v.exhume()
 		}
 	}()
-	for left := tickMax - v.lookAhead(s, out); left > 0 && !v.full(); left-- {
+	for left := tickMax - v.lookAhead(s, out); left > 0 && !v.isLong(); left-- {
 		d, ok := v.popDue(s.Now)
 		if !ok {
 			return
@@ -179,7 +179,7 @@ func (v *VHost) fallDue(s *Stamp, q *queueState, chunk queue.Seq, at deadline.In
 		return 1 + k/nearWork
 	}
 	i := 0
-	for ; i < k && n < most && !v.full(); i++ {
+	for ; i < k && n < most && !v.isLong(); i++ {
 		if soon[i].at <= at {
 			v.happen(s, q, soon[i].seq, at, out)
 			n++
@@ -281,7 +281,7 @@ func (v *VHost) resume(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
 // expireHeads lets the messages of q go, head by head, where only the head may expire, and tells how many; most at the
 // most, and none once the portion is full.
 func (v *VHost) expireHeads(s *Stamp, q *queueState, most int, out *Outcome) (n int) {
-	for ; n < most && !v.full() && !v.putsOff(q, Expired); n++ {
+	for ; n < most && !v.isLong() && !v.putsOff(q, Expired); n++ {
 		seq, e, ok := q.messages.Head()
 		if !ok || !due(e, s.Now) || !q.settings.ExpiryHead {
 			break

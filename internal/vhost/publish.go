@@ -273,7 +273,7 @@ func (v *VHost) routePublish(
 	s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, m *message, from *flow,
 ) ([]*queueState, *amqp.Error) {
 	more := append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...)
-	ids, byKeys := v.topo.Route(v.topo.Exchange(string(c.Exchange)), &topology.Message{
+	ids, byKeys := v.routeOf(v.topo.Exchange(string(c.Exchange)), &topology.Message{
 		Key: c.Key, More: more, Properties: m.content.properties, Headers: scan.Headers, Early: m.early(), Entropy: v.chance(s),
 	}, v.route[:0])
 	if v.topo.TooMuch() {

@@ -193,7 +193,7 @@ func (v *VHost) routeKept(s *Stamp, x *topology.Exchange, m *message) []QueueID 
 		return v.routeLetter(s, x, m)
 	}
 	scan := m.scan()
-	ids, _ := v.topo.Route(x, &topology.Message{
+	ids, _ := v.routeOf(x, &topology.Message{
 		Key: m.content.key, More: append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...),
 		Properties: m.content.properties, Headers: scan.Headers, Entropy: v.chance(s),
 	}, nil)

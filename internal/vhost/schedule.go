@@ -167,7 +167,7 @@ func (v *VHost) routeBy(x *topology.Exchange, m *message, entropy uint64) []Queu
 		Key: m.content.key, More: append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...),
 		Properties: m.content.properties, Headers: m.scan().Headers, Entropy: entropy,
 	}
-	ids, _ := v.topo.Route(x, &t, v.dueRoute[:0])
+	ids, _ := v.routeOf(x, &t, v.dueRoute[:0])
 	v.dueRoute = ids
 	return ids
 }

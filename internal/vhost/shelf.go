@@ -227,7 +227,7 @@ func (v *VHost) routeLetter(s *Stamp, x *topology.Exchange, m *message) []QueueI
 	for _, k := range h.Keys[1:] {
 		t.More = append(t.More, []byte(k))
 	}
-	ids, _ := v.topo.Route(x, &t, nil)
+	ids, _ := v.routeOf(x, &t, nil)
 	return ids
 }
 

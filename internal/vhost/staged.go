@@ -255,7 +255,7 @@ func (v *VHost) publishStaged(s *Stamp, record place.Ref, out *Outcome) {
 		return
 	}
 	var targets []*queueState
-	ids, _ := v.topo.Route(x, &topology.Message{
+	ids, _ := v.routeOf(x, &topology.Message{
 		Key: m.content.key, More: append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...),
 		Properties: m.content.properties, Headers: scan.Headers, Early: m.early(), Entropy: v.chance(s),
 	}, nil)

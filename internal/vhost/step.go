@@ -1,12 +1,15 @@
 package vhost
 
-import "github.com/bartleby-mq/bartleby/internal/amqp"
+import (
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/topology"
+)
 
 // Step decides one command: it emits facts, folds each at once, and lists the effects. A refusal, always an
 // *amqp.Error, leaves no trace: nothing has changed, and out is as it was. The caller then passes it on with
 // Refuse, or answers itself.
 func (v *VHost) Step(s Stamp, c Command, out *Outcome) error {
-	v.index, v.batch, v.moves, v.work, v.hops = s.Index, out.Batch, 0, 0, 0
+	v.index, v.batch, v.moves, v.work, v.compared, v.hops = s.Index, out.Batch, 0, 0, 0, 0
 	if err := v.decide(&s, &c, out); err != nil {
 		return err
 	}
@@ -14,9 +17,19 @@ func (v *VHost) Step(s Stamp, c Command, out *Outcome) error {
 	return nil
 }
 
+// Work is what the last step counts for, in bytes of facts: see stepBytesMax. The same steps count the same.
+func (v *VHost) Work() int { return v.work + v.compared }
+
+// routeOf asks the topology where a message goes from x, and counts the work.
+func (v *VHost) routeOf(x *topology.Exchange, m *topology.Message, to []QueueID) (ids []QueueID, byKeys bool) {
+	ids, byKeys = v.topo.Route(x, m, to)
+	v.compared += v.topo.Work()*workOfPoint + (len(ids)-len(to))*workOfRoute
+	return ids, byKeys
+}
+
 // Refuse closes the channel of a refused command: the client is told, its consumers go, what it held returns.
 func (v *VHost) Refuse(s Stamp, c Command, err *amqp.Error, out *Outcome) {
-	v.index, v.batch, v.moves, v.work, v.hops = s.Index, out.Batch, 0, 0, 0
+	v.index, v.batch, v.moves, v.work, v.compared, v.hops = s.Index, out.Batch, 0, 0, 0, 0
 	ch := v.channelOf(&c)
 	if ch == nil {
 		return

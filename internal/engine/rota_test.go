@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// hold keeps the vhost from deciding anything until the function that it returns is called: what is sent
+// meanwhile comes in one round.
+func hold(t *testing.T, e *Engine) (release func()) {
+	t.Helper()
+	wait := make(chan struct{})
+	go func() {
+		if err := e.Look(context.Background(), "/", func(*vhost.VHost) { <-wait }); err != nil {
+			t.Error(err)
+		}
+	}()
+	synctest.Wait()
+	return func() { close(wait) }
+}
+
+// bodies takes all messages of a queue.
+func bodies(t *testing.T, e *Engine, queue string) (all []string) {
+	t.Helper()
+	c := attach(t, e, "")
+	defer c.link.Close()
+	for {
+		gets := make([]vhost.Command, 500)
+		for i := range gets {
+			gets[i] = get(queue)
+		}
+		c.post(gets...)
+		for _, s := range c.take() {
+			body, ok := strings.CutPrefix(s, "got ")
+			if !ok {
+				return all
+			}
+			all = append(all, body)
+		}
+		c.link.Written(1 << 30)
+	}
+}
+
+// flood is batches of small messages.
+func flood(name string, batches, n int) [][]vhost.Command {
+	all := make([][]vhost.Command, batches)
+	for b := range all {
+		for k := range n {
+			all[b] = append(all[b], publish("work", fmt.Sprintf("%s %06d", name, b*n+k)))
+		}
+	}
+	return all
+}
+
+// TestLinksTakeTurns says that one message waits for all that others have sent before it, or that what a link
+// sends is decided out of order.
+func TestLinksTakeTurns(t *testing.T) {
+	for links, before := range map[int]int{1: 1200, 8: 2400, 40: 3200} { // messages that are decided before
+		synctest.Test(t, func(t *testing.T) {
+			e := start(t, newDisk())
+			defer stop(t, e)
+			one := attach(t, e, "")
+			one.post(declare("work"))
+			var floods []*client
+			for range links {
+				floods = append(floods, attach(t, e, ""))
+			}
+			release := hold(t, e)
+			for i, c := range floods {
+				for _, b := range flood(fmt.Sprint("flood ", i), 4, 2000/links) {
+					c.post(b...)
+				}
+			}
+			one.post(publish("work", "one"))
+			release()
+			all := bodies(t, e, "work")
+			if want := links*4*(2000/links) + 1; len(all) != want {
+				t.Fatalf("%d messages of %d", len(all), want)
+			}
+			if at := slices.Index(all, "one"); at > before {
+				t.Errorf("%d links: %d messages went first", links, at)
+			}
+			last := map[string]string{}
+			for _, body := range all {
+				name := body[:max(0, len(body)-7)]
+				if last[name] > body {
+					t.Fatalf("%q comes behind %q", body, last[name])
+				}
+				last[name] = body
+			}
+		})
+	}
+}
+
+// TestLastWordsOfALink says that an honest publisher which closes its socket at once loses what it has sent, or
+// that what is very much work is all done for a link that has gone.
+func TestLastWordsOfALink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := start(t, newDisk())
+		defer stop(t, e)
+		a, b := attach(t, e, ""), attach(t, e, "")
+		b.post(declare("work"))
+		release := hold(t, e)
+		sent := flood("a", 4, 2000)
+		for _, batch := range sent {
+			a.post(batch...)
+		}
+		ended := a.link.leave()
+		release()
+		<-ended
+		if n := len(bodies(t, e, "work")); n != 8000 {
+			t.Errorf("%d messages of 8000", n)
+		}
+		a = attach(t, e, "")
+		x := vhost.Definition{Name: "compares", Type: "headers"}
+		b.post(vhost.Command{Kind: vhost.DeclareExchange, Definition: &x})
+		arguments := amqp.Table{{Name: "x-match", Value: amqp.String("any")}}
+		for i := range 20 {
+			arguments = append(arguments, amqp.Field{Name: fmt.Sprint("h", i), Value: amqp.String("no")})
+		}
+		for i := range 1000 {
+			own := append(slices.Clone(arguments), amqp.Field{Name: fmt.Sprint("own", i), Value: amqp.String("no")})
+			to := vhost.Definition{Name: "work", Source: "compares", Arguments: own}
+			b.post(vhost.Command{Kind: vhost.BindQueue, NoWait: true, Definition: &to})
+		}
+		arguments = amqp.Table{{Name: "x-match", Value: amqp.String("all")}}
+		all := vhost.Definition{Name: "work", Source: "compares", Arguments: arguments}
+		b.post(vhost.Command{Kind: vhost.BindQueue, NoWait: true, Definition: &all})
+		release = hold(t, e)
+		var heavy []vhost.Command
+		for k := range 1000 {
+			c := publish("", fmt.Sprint("heavy ", k))
+			c.Exchange = []byte("compares")
+			heavy = append(heavy, c)
+		}
+		a.post(heavy...)
+		b.post(publish("work", "one"))
+		ended = a.link.leave()
+		release()
+		<-ended
+		got := bodies(t, e, "work")
+		if n := len(got); n < 50 || n > 500 {
+			t.Errorf("%d messages are there", n)
+		}
+		if at := slices.Index(got, "one"); at < 0 || at > 4 {
+			t.Errorf("the message of another link is number %d", at)
+		}
+	})
+}
+
+// TestWhyABusyVHostIsLate says that a slow disk is blamed for what a connection has sent.
+func TestWhyABusyVHostIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := start(t, newDisk())
+		defer stop(t, e)
+		a := attach(t, e, "")
+		a.post(declare("work"))
+		release := hold(t, e)
+		for _, b := range flood("a", 2, 2000) {
+			a.post(b...)
+		}
+		releaseNext := hold(t, e)
+		release()
+		synctest.Wait()
+		var n int
+		_, err := fmt.Sscanf(e.WhyLate("/"), "vhost '/' is busy: connection 'test' has %d commands waiting", &n)
+		if err != nil || n < 2000 || n > 3999 {
+			t.Errorf("%q", e.WhyLate("/"))
+		}
+		releaseNext()
+		a.take()
+		if why := e.WhyLate("/"); strings.Contains(why, "busy") {
+			t.Errorf("%q", why)
+		}
+	})
+}

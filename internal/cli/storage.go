@@ -62,6 +62,9 @@ func storage(c *call) error {
 		if v.StopAt != nil {
 			stops = fmt.Sprintf("; stopped %d times by damaged data, last at %s: %s", v.Stops, *v.StopAt, v.StopText)
 		}
+		if v.PutOff > 0 {
+			stops += fmt.Sprintf("; %d messages wait for room on the disk", v.PutOff)
+		}
 		add("vhost "+v.Name, "%d messages in memory, %d not; %d bytes live, %d spilled; sync %s%s", v.Hot, v.Cold, v.Live, v.Spilled, v.Sync, stops)
 	}
 	return c.table([]string{"what", "figures"}, rows)

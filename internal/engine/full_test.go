@@ -111,6 +111,9 @@ func TestRejectsOnAFullDisk(t *testing.T) {
 			if e.Alarms() != 0 || e.Waiting() != nil {
 				t.Fatalf("all was taken from a full disk, and publishers wait: %v, %+v, %v", e.Alarms(), e.scribe.journal.Stats(), e.scribe.roomFor())
 			}
+			if s := e.Storage(t.Context()); s.VHosts[0].PutOff != 0 {
+				t.Errorf("there is room, and %d messages are said to wait for it", s.VHosts[0].PutOff)
+			}
 			again := attach(t, e, "")
 			again.post(confirms(), publish("work", "m"))
 			again.expect("confirm 1")

@@ -51,6 +51,7 @@ type VHostStorage struct {
 	Down    error      // nil: it is up; else there is nothing below
 	Hot     int        // messages of which the queue's entries are in memory
 	Cold    int        // messages of which they are in pages
+	PutOff  int        // messages that died while the disk was full, and wait for room
 	Live    int64      // bytes of its records and pages that are referred to, at most
 	Spilled int64      // bytes of the files that pages of transient messages went to
 }
@@ -149,7 +150,7 @@ func (e *Engine) vhostStorage(ctx context.Context, name string) VHostStorage {
 		if sync == vhost.SyncDefault {
 			sync = e.sync
 		}
-		found <- VHostStorage{Name: name, Sync: sync, Hot: s.Hot, Cold: s.Cold, Live: s.Live, Spilled: r.pages.spill.bytes()}
+		found <- VHostStorage{Name: name, Sync: sync, Hot: s.Hot, Cold: s.Cold, PutOff: s.PutOff, Live: s.Live, Spilled: r.pages.spill.bytes()}
 	}})
 	err = r.await(ctx, done)
 	select {

@@ -62,6 +62,7 @@ func vhostStorageMetrics(x *exposition, all []engine.VHostStorage) {
 	}{
 		{"bartleby_messages_hot", "Messages in queues that are at hand in memory", func(v *engine.VHostStorage) int64 { return int64(v.Hot) }},
 		{"bartleby_messages_cold", "Messages in queues of which memory knows no more than where they are", func(v *engine.VHostStorage) int64 { return int64(v.Cold) }},
+		{"bartleby_messages_put_off", "Messages that died or came back while the disk was full, and stay in their queues until there is room", func(v *engine.VHostStorage) int64 { return int64(v.PutOff) }},
 		{"bartleby_vhost_live_bytes", "What of the segments the virtual host needs, at most", func(v *engine.VHostStorage) int64 { return v.Live }},
 		{"bartleby_vhost_down", "Is 1 while the virtual host cannot be used, for damage or a failed write", func(v *engine.VHostStorage) int64 { return int64(flag(v.Down != nil)) }},
 	} {

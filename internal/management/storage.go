@@ -52,7 +52,7 @@ func showStorage(s *engine.Storage) api.Storage {
 	}
 	for i := range s.VHosts {
 		v := &s.VHosts[i]
-		of := api.VHostStorage{Name: v.Name, Sync: v.Sync.String(), Hot: v.Hot, Cold: v.Cold, Live: v.Live, Spilled: v.Spilled}
+		of := api.VHostStorage{Name: v.Name, Sync: v.Sync.String(), Hot: v.Hot, Cold: v.Cold, PutOff: v.PutOff, Live: v.Live, Spilled: v.Spilled}
 		if v.Down != nil {
 			of.Down = v.Down.Error()
 		}

@@ -161,7 +161,7 @@ func TestStorage(t *testing.T) {
 		`bartleby_storage_live_bytes 5\d{3}`, `bartleby_storage_written_bytes_total{kind="groups"} \d+`, `bartleby_storage_written_bytes_total{kind="rewriting"} 0`,
 		`bartleby_storage_fsync_seconds_bucket{le="0.001"} \d+`, `bartleby_storage_fsync_seconds_bucket{le="\+Inf"} [1-9]\d*`,
 		`bartleby_storage_fsync_seconds_count [1-9]\d*`, `bartleby_checkpoints_total{outcome="done"} 0`, `bartleby_checkpoint_last_timestamp_seconds 0`,
-		`bartleby_messages_hot{vhost="/"} 1`, `bartleby_messages_cold{vhost="/"} 0`, `bartleby_vhost_down{vhost="v"} 0`, `bartleby_vhost_faults_total{vhost="/"} 0`,
+		`bartleby_messages_hot{vhost="/"} 1`, `bartleby_messages_cold{vhost="/"} 0`, `bartleby_messages_put_off{vhost="/"} 0`, `bartleby_vhost_down{vhost="v"} 0`, `bartleby_vhost_faults_total{vhost="/"} 0`,
 		`bartleby_vhost_sync_info{vhost="v",sync="never"} 1`, `bartleby_backups_total{outcome="done"} 1`, `bartleby_backups_total{outcome="failed"} 0`,
 		`bartleby_backup_last_timestamp_seconds 1700000000`, `bartleby_backup_last_bytes [1-9]\d*`, `bartleby_backup_running 0`,
 	} {

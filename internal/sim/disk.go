@@ -183,6 +183,7 @@ func (w *world) load() {
 	w.pending = nil
 	w.pages.reopen()
 	v := vhost.New(vhostName, logID, w, &w.pages)
+	v.CountBy(segmentBytes / 64) // as the engine does
 	v.Plant(w.o.VHost)
 	v.KeepHot(w.hot())
 	var err error

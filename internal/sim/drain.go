@@ -136,6 +136,9 @@ func (w *world) keepAllHouse(alive func() bool) {
 	}
 }
 
+// completions is how many calls complete a reserve: each makes or fills a file, and about half of them do nothing.
+const completions = 100
+
 // regain makes sure that a disk from which everything was taken has room for more.
 func (w *world) regain(alive func() bool) {
 	for range 2 { // one may have been under way
@@ -149,7 +152,7 @@ func (w *world) regain(alive func() bool) {
 	}
 	w.result.Drained++
 	w.roomy()
-	for n := 0; n < patience && w.full && alive(); n++ {
+	for n := 0; n < completions && w.full && alive(); n++ {
 		w.prepare()
 	}
 	if w.full && alive() {

@@ -6,11 +6,12 @@ import "github.com/bartleby-mq/bartleby/internal/place"
 type Storage struct {
 	Hot, Cold int   // messages of which the queue's entries are in memory, and in pages
 	Live      int64 // bytes of the log and of pages that are referred to, at most
+	PutOff    int   // messages that died or came back while the disk was full, and stay in their queues until there is room
 }
 
 // Storage tells where messages are: those of queues, and lost letters.
 func (v *VHost) Storage() Storage {
-	s := Storage{Hot: v.pool.HotMessages()}
+	s := Storage{Hot: v.pool.HotMessages(), PutOff: len(v.off)}
 	all := v.shelf.messages.Len()
 	for _, q := range v.queues {
 		all += q.messages.Len()

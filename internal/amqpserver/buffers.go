@@ -9,6 +9,7 @@ type load struct {
 	conn *conn // told when the engine is done; nil until posted
 	held int64 // octets that the server counts for bodies of its commands
 	cost int64 // octets of the buffer and the commands, while the engine has them
+	made int64 // octets of what was made for the commands beside these: definitions, with their arguments
 }
 
 // buffers keeps what reads and writes were done with for their next use, bounded, for all connections.
@@ -44,7 +45,7 @@ func (b *buffers) load(size int) *load {
 	l := &load{buf: make([]byte, size)}
 	l.Free = func(*engine.Batch) {
 		c, held := l.conn, l.held
-		c.server.underWay.Add(-l.cost)
+		c.countUnderWay(-l.cost)
 		l.conn, l.held = nil, 0
 		b.recycle(l)
 		if held > 0 {
@@ -57,6 +58,7 @@ func (b *buffers) load(size int) *load {
 
 // recycle takes l back. It does not block.
 func (b *buffers) recycle(l *load) {
+	l.made = 0
 	clear(l.Commands) // bodies and arguments are not kept; add relies on it
 	l.Commands = l.Commands[:0]
 	if cap(l.Commands) > commandsKept {

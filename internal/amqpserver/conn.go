@@ -51,10 +51,12 @@ type conn struct {
 	recent       *channel            // of the last frame
 	partial      []*channel          // those with a content that has not arrived whole
 	unfinished   int64               // octets that the server counts for them
+	more         bool                // what has arrived is not all cut: a batch was full
 	stalled      bool                // the frame at which frames stopped has no room yet
 	crowded      bool                // there is no room for the frame that has not arrived whole
 	stalledSince time.Time           // zero: it is not
-	user         string              // set before the first frame of a channel
+	user         string              // set before the first frame of a channel,
+	ofUser       *userLoad           // likewise; until then, of nobody
 	channelMax   uint16              // as negotiated; never 0
 	heartbeat    time.Duration       // likewise; 0 means none
 	pulseAt      time.Time           // when a heartbeat may be due; zero without
@@ -96,7 +98,8 @@ func newConn(s *Server, id uint64, accepted net.Conn) *conn {
 	c.log = s.log.With("category", "connection")
 	c.input.socket, c.input.buffers = socket, &s.buffers
 	c.input.frameMax, c.input.size = loginFrameMax, readBufferSmall
-	c.input.tight, c.input.hold = s.isTight, c.holdFrame
+	c.input.tight, c.input.hold = c.isTight, c.holdFrame
+	c.ofUser = &userLoad{}
 	c.encoder.conn = c
 	c.mu.about.State = "starting"
 	return c
@@ -118,6 +121,9 @@ func (c *conn) serve() {
 	c.finish(err)
 	if c.input.load != nil {
 		c.server.buffers.recycle(c.input.load)
+	}
+	if c.user != "" {
+		c.server.discountUser(c)
 	}
 	c.outbox.finish()
 	c.socket.SetWriteDeadline(time.Now().Add(closeTimeout))

@@ -79,6 +79,10 @@ func (l *scriptLink) Close() {
 func (l *scriptLink) Post(b *engine.Batch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.post(b)
+}
+
+func (l *scriptLink) post(b *engine.Batch) {
 	l.batches++
 	if l.parks {
 		l.parked = append(l.parked, b)
@@ -117,11 +121,11 @@ func (l *scriptLink) park() {
 
 func (l *scriptLink) unpark() {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	parked := l.parked
 	l.parks, l.parked = false, nil
-	l.mu.Unlock()
 	for _, b := range parked {
-		l.Post(b)
+		l.post(b)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/wire"
 )
@@ -180,6 +181,104 @@ func TestClientsThatNeverReadShareABound(t *testing.T) {
 		synctest.Wait()
 		if n := b.server.answers.Load(); n != 0 {
 			t.Errorf("%d octets are counted of connections that are gone", n)
+		}
+	})
+}
+
+// If it failed, a user who may do nothing could fill the memory with small methods, each of which takes 25 times as much
+// decoded as on the wire; or frames that come in one read would be lost or change places.
+func TestDecodedCommandsAreBounded(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		c := b.open(0)
+		c.openChannel(1)
+		c.link.park()
+		const n = 40_000
+		var frames []byte
+		for i := range n {
+			frames = append(frames, method(1, &wire.BasicQos{PrefetchCount: uint16(i)})...)
+		}
+		written := make(chan struct{})
+		go func() {
+			defer close(written)
+			c.raw(frames)
+		}()
+		synctest.Wait()
+		c.link.mu.Lock()
+		commands := 0
+		for _, x := range c.link.parked {
+			commands += len(x.Commands)
+		}
+		c.link.mu.Unlock()
+		if commands > batchesUnderWayMax*batchCommandsMax {
+			c.Errorf("%d commands wait for the engine", commands)
+		}
+		if octets := b.server.underWay.Load(); octets > 4<<20 {
+			c.Errorf("%d octets wait for the engine", octets)
+		}
+		c.link.unpark()
+		<-written
+		synctest.Wait()
+		got := c.link.got(vhost.Qos)
+		if len(got) != n {
+			c.Fatalf("%d methods arrived", len(got))
+		}
+		for i := range got {
+			if got[i].Definition.Prefetch != uint16(i) {
+				c.Fatalf("method %d arrived as number %d", got[i].Definition.Prefetch, i)
+			}
+		}
+	})
+}
+
+// If it failed, tables of many small values would pass the bound, or one user could take all that the connections have
+// together.
+func TestDecodedTablesAreCounted(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(o *Options) { o.UnfinishedMax = 16 << 20 }, func(b *bed) {
+		c := b.open(0)
+		c.openChannel(1)
+		c.link.park()
+		list := make([]amqp.Value, 4000)
+		for i := range list {
+			list[i] = amqp.Bool(true)
+		}
+		x := &wire.QueueDeclare{Queue: "q", Arguments: amqp.Table{{Name: "x", Value: amqp.Value{Kind: amqp.KindArray, Array: list}}}}
+		var frames []byte
+		for range 200 {
+			frames = append(frames, method(1, x)...)
+		}
+		written := make(chan struct{})
+		go func() {
+			defer close(written)
+			c.raw(frames)
+		}()
+		synctest.Wait()
+		octets := b.server.underWay.Load()
+		if most := int64(batchesUnderWayMax * (readBufferLarge + batchMadeMax + 600<<10)); octets < 4*500<<10 || octets > most {
+			c.Errorf("%d octets wait for the engine", octets)
+		}
+		b.server.mu.Lock()
+		ofUser := b.server.mu.users["guest"]
+		if len(b.server.mu.users) != 1 || ofUser == nil || ofUser.underWay.Load() != octets {
+			c.Errorf("of the user: %+v", ofUser)
+		}
+		b.server.mu.Unlock()
+		c.link.unpark()
+		<-written
+		synctest.Wait()
+		if n := len(c.link.got(vhost.DeclareQueue)); n != 200 {
+			c.Errorf("%d methods arrived", n)
+		}
+		if octets := b.server.underWay.Load(); octets != 0 {
+			c.Errorf("%d octets are left", octets)
+		}
+		c.Conn.Close()
+		synctest.Wait()
+		b.server.mu.Lock()
+		defer b.server.mu.Unlock()
+		if n := len(b.server.mu.users); n != 0 {
+			c.Errorf("%d users are left", n)
 		}
 	})
 }

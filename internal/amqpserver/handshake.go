@@ -100,6 +100,7 @@ func (c *conn) start() error {
 		return &loginRefused{ok.Mechanism, reason}
 	}
 	c.user = user
+	c.server.countUser(c)
 	c.mu.Lock()
 	c.mu.about.User, c.mu.about.State = user, "tuning"
 	c.mu.Unlock()

@@ -58,6 +58,12 @@ func (in *input) add(kind vhost.CommandKind, channel vhost.ChannelID) *vhost.Com
 	return c
 }
 
+// isFull reports whether the commands of this read are as many, or take as much, as one batch may have.
+func (in *input) isFull() bool {
+	l := in.load
+	return l != nil && (len(l.Commands) >= batchCommandsMax || l.made >= batchMadeMax)
+}
+
 // take gives away the load with its commands and goes on without; nil if there are no commands.
 func (in *input) take() *load {
 	full := in.load

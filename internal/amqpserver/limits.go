@@ -14,8 +14,7 @@ const (
 	// are left to the garbage collector. The large ones take 8 MiB.
 	readBuffersKept = 32
 
-	// commandsKept is the capacity of a batch that is kept with its buffer: what a large one of the smallest messages
-	// brings. They take 1 MiB; a read of nothing but acks may need three times as much, and is rare.
+	// commandsKept is the capacity of a batch that is kept with its buffer: batchCommandsMax, as slices grow.
 	commandsKept = 4 << 10
 
 	// chunkBytes is the size of the pieces that frames are encoded into. Source: ours, design §6.
@@ -37,8 +36,15 @@ const (
 	// Source: ours, design §6.
 	batchesUnderWayMax = 4
 
-	// underWayShare: batches under way take one part in so many of Options.UnfinishedMax, and one small batch of each
-	// connection.
+	// batchCommandsMax and batchMadeMax bound the commands of one batch, and the octets of what is made for them beside the
+	// commands themselves: a read of the smallest methods would bring 14,000 of them, which take 25 times as much memory as
+	// the read. What else has come waits in its buffer for the next batch. valueBytes is what a value of a table takes.
+	batchCommandsMax = 2 << 10
+	batchMadeMax     = 256 << 10
+	valueBytes       = 128
+
+	// underWayShare: batches under way take one part in so many of Options.UnfinishedMax, those of one user three quarters of
+	// that, and one small batch of each connection.
 	underWayShare = 2
 
 	// unsentBytesMax is what may wait in the outbox of a connection before its reader pauses: the answers to what a

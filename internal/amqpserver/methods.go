@@ -2,6 +2,7 @@ package amqpserver
 
 import (
 	"strings"
+	"unsafe"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -133,11 +134,13 @@ func (c *conn) topologyMethod(ch *channel, m wire.Method) error {
 	return nil
 }
 
-// define adds a command with a definition.
+// define adds a command with a definition, and counts what that takes.
 func (c *conn) define(kind vhost.CommandKind, ch *channel, noWait bool, d vhost.Definition) {
 	cmd := c.input.add(kind, ch.id)
 	cmd.NoWait = noWait
 	cmd.Definition = &d
+	octets, values := d.Arguments.Size()
+	c.input.load.made += int64(unsafe.Sizeof(d)) + int64(octets) + int64(values)*valueBytes
 }
 
 // recoverMessages acts on basic.recover and its asynchronous form, which has no answer.

@@ -57,7 +57,7 @@ func (c *conn) awaitTaken() error {
 // isTaken reports whether awaitTaken is over.
 func (c *conn) isTaken() bool { return c.leaving.Load() && c.underWay.Load() == 0 }
 
-// frames turns all that has arrived into commands, up to a frame for which there is no room yet.
+// frames turns all that has arrived into commands, up to a frame for which there is no room yet, or as many as a batch has.
 func (c *conn) frames() error {
 	for {
 		f, ok, err := c.input.frame()
@@ -73,6 +73,10 @@ func (c *conn) frames() error {
 			return err
 		case c.stalled:
 			c.stalled, c.stalledSince = false, time.Time{}
+		}
+		if c.input.isFull() {
+			c.more = true
+			return nil
 		}
 	}
 }
@@ -226,10 +230,16 @@ func (c *conn) refuse(ch *channel, err *amqp.Error) {
 // post gives a batch to the engine.
 func (c *conn) post(l *load) {
 	l.conn = c
-	l.cost = int64(len(l.buf)) + int64(cap(l.Commands))*int64(unsafe.Sizeof(vhost.Command{}))
-	c.server.underWay.Add(l.cost)
+	l.cost = int64(len(l.buf)) + int64(cap(l.Commands))*int64(unsafe.Sizeof(vhost.Command{})) + l.made
+	c.countUnderWay(l.cost)
 	c.underWay.Add(1)
 	c.link.Post(&l.Batch)
+}
+
+// countUnderWay counts octets of batches that the engine has.
+func (c *conn) countUnderWay(octets int64) {
+	c.server.underWay.Add(octets)
+	c.ofUser.underWay.Add(octets)
 }
 
 // freed says that the engine is done with a batch. The engine calls it.
@@ -242,13 +252,19 @@ func (c *conn) freed() {
 	}
 }
 
-// read waits for the next octets, once there is room for what they lead to. It keeps the heartbeats going meanwhile.
+// read waits for the next octets, unless there are some that are not cut yet, once there is room for what they lead to. It keeps the heartbeats going meanwhile.
 func (c *conn) read() error {
 	paused := false
 	for ; c.mustPause(); paused = true {
 		c.pause(0)
 	}
 	switch {
+	case c.more:
+		c.more = false
+		if c.outbox.isSealed() {
+			return errEnding
+		}
+		return nil
 	case c.stalled && paused: // the pause may have taken the signal that there is room
 		return nil
 	case c.stalled:
@@ -298,7 +314,7 @@ func (c *conn) read() error {
 // mustPause reports whether the engine, or the client as a reader, is too far behind for more.
 func (c *conn) mustPause() bool {
 	n := c.underWay.Load()
-	tooMany := n >= batchesUnderWayMax || n > 0 && c.server.isTight()
+	tooMany := n >= batchesUnderWayMax || n > 0 && c.isTight()
 	return (tooMany || c.outbox.isFull()) && !c.outbox.isOver() && !c.leaving.Load()
 }
 

@@ -41,6 +41,33 @@ type Server struct {
 		lastID    uint64
 		listeners map[net.Listener]struct{}
 		conns     map[uint64]*conn
+		users     map[string]*userLoad
+	}
+}
+
+// userLoad is what the connections of one user have given to the engine.
+type userLoad struct {
+	underWay    atomic.Int64 // octets of batches, with their commands
+	connections int          // the server's, with mu
+}
+
+// countUser has c counted among the connections of its user.
+func (s *Server) countUser(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.users[c.user] == nil {
+		s.mu.users[c.user] = &userLoad{}
+	}
+	c.ofUser = s.mu.users[c.user]
+	c.ofUser.connections++
+}
+
+// discountUser ends that.
+func (s *Server) discountUser(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.ofUser.connections--; c.ofUser.connections == 0 {
+		delete(s.mu.users, c.user)
 	}
 }
 
@@ -55,6 +82,7 @@ func New(e Engine, o Options) (*Server, error) {
 	s.notes = newNotes(o.Log, &s.running)
 	s.mu.listeners = make(map[net.Listener]struct{})
 	s.mu.conns = make(map[uint64]*conn)
+	s.mu.users = make(map[string]*userLoad)
 	if o.Connections > 0 {
 		s.room = make(chan struct{}, o.Connections)
 	}
@@ -116,10 +144,11 @@ func (s *Server) enter(l net.Listener) bool {
 	}
 }
 
-// isTight reports whether the batches under way take so much that a connection may have one at a time, a small one.
-func (s *Server) isTight() bool {
-	most := s.options.UnfinishedMax / underWayShare
-	return most > 0 && s.underWay.Load() > most
+// isTight reports whether the batches under way, of all connections or of those of the user, take so much that the
+// connection may have one at a time, a small one.
+func (c *conn) isTight() bool {
+	most := c.server.options.UnfinishedMax / underWayShare
+	return most > 0 && (c.server.underWay.Load() > most || c.ofUser.underWay.Load() > most/4*3)
 }
 
 func (s *Server) leave() {

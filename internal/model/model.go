@@ -211,7 +211,7 @@ func (v *VHost) settleDown() {
 // next is what has to happen in q, and to which copy; nil if nothing has.
 func (v *VHost) next(q *queue) (*Copy, func()) {
 	if q == v.shelf {
-		if c := q.head(); c != nil && q.over() {
+		if c := v.loser(); c != nil && q.over() {
 			return c, func() { v.evict(c) }
 		}
 		return nil, nil

@@ -34,6 +34,7 @@ type Copy struct {
 
 	message *message
 	target  string // of a lost letter: the queue that did not get it, "" if there was none
+	origin  string // of a lost letter: the queue in which it died last, "" if it did not
 	fresh   bool   // TTL 0, and the command that brought it is not over
 }
 

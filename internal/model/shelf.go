@@ -21,9 +21,11 @@ func (v *VHost) lose(q *queue, m *message, cause, target string) bool {
 	}
 	v.made++
 	v.shelf.arrivals++
-	v.shelf.copies = append(v.shelf.copies, &Copy{
-		Arrival: v.shelf.arrivals, Place: Ready, Cause: cause, target: target, message: m, ExpireAt: v.Now + v.shelfAge(),
-	})
+	c := &Copy{Arrival: v.shelf.arrivals, Place: Ready, Cause: cause, target: target, message: m, ExpireAt: v.Now + v.shelfAge()}
+	if len(m.deaths) > 0 {
+		c.origin = m.last.Queue
+	}
+	v.shelf.copies = append(v.shelf.copies, c)
 	return true
 }
 
@@ -32,6 +34,20 @@ func (v *VHost) shelfAge() int64 { return v.option("lost-letters-max-age", 604_8
 
 // shelving reports whether the vhost keeps lost letters.
 func (v *VHost) shelving() bool { return v.option("lost-letters-max-bytes", 64<<20) > 0 }
+
+// loser is the letter that goes when the shelf is full: the oldest of the queue that has the most bytes there.
+func (v *VHost) loser() (loser *Copy) {
+	bytes := map[string]int{}
+	for _, c := range v.shelf.copies {
+		bytes[c.origin] += len(c.message.body)
+	}
+	for _, c := range v.shelf.copies {
+		if loser == nil || bytes[c.origin] > bytes[loser.origin] {
+			loser = c
+		}
+	}
+	return loser
+}
 
 // evict ends a letter that the shelf has no room or no time for.
 func (v *VHost) evict(c *Copy) { v.end(v.shelf, c, "shelf") }

@@ -35,6 +35,7 @@ type CopyState struct {
 	Acquired, Failed int
 	Cause            string   // why it is held, or on the shelf
 	Took             []string // of a held letter: the targets that have it, or never will; in order
+	Origin           string   // of a lost letter: whose it is when the shelf is full
 	History          *History // of a letter
 }
 
@@ -72,7 +73,7 @@ func (v *VHost) states(q *queue) []CopyState {
 	for _, c := range sorted {
 		x := CopyState{
 			Body: c.message.body, Place: c.Place, Level: c.Level, ExpireAt: c.ExpireAt, Until: c.Until, Redelivered: c.Redelivered,
-			Acquired: c.Acquired, Failed: c.Failed, Cause: c.Cause, Took: slices.Sorted(slices.Values(c.Took)),
+			Acquired: c.Acquired, Failed: c.Failed, Cause: c.Cause, Origin: c.origin, Took: slices.Sorted(slices.Values(c.Took)),
 		}
 		if c.Place == Held { // for what it waits now
 			x.Cause = v.waitsFor(q, c)
@@ -149,6 +150,9 @@ func (c *CopyState) String() string {
 	}
 	if c.Cause != "" {
 		s += " " + c.Cause
+	}
+	if c.Origin != "" {
+		s += " of=" + c.Origin
 	}
 	if len(c.Took) > 0 {
 		s += fmt.Sprintf(" took=%q", c.Took)

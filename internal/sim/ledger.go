@@ -52,6 +52,7 @@ type entry struct {
 	deaths      []death
 	resent      vhost.Resent // of a letter
 	first       string       // where it died first
+	origin      uint32       // of a letter on the shelf: whose it is
 	way         way          // of its last hop
 	durable     bool
 	letter      bool

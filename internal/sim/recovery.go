@@ -176,7 +176,9 @@ func (w *world) compareCopy(e *entry, c *copied) {
 		w.violate(Replay, "message %d in %q was handed out, says the log, and is not flagged", e.message, name)
 	case e.handed && !handed:
 		w.violate(Counts, "message %d in %q was with a consumer, says the log, and that is forgotten", e.message, name)
-	case uint64(e.acquired) != c.fact.N || uint64(e.failed) != c.failed:
+	case e.line.id == shelfID && uint64(e.origin) != c.fact.N:
+		w.violate(Shelf, "letter %d of message %d is one of %x, says the log, and one of %x after it", e.seq+1, e.message, e.origin, c.fact.N)
+	case e.line.id != shelfID && uint64(e.acquired) != c.fact.N || uint64(e.failed) != c.failed:
 		w.violate(Counts, "message %d in %q came back %d times, %d failed; expected %d, %d", e.message, name, c.fact.N, c.failed, e.acquired, e.failed)
 	case e.until != c.fact.At && e.line.kept != nil:
 		w.violate(Schedule, "message %d in %q is due at %d, expected %d", e.message, name, c.fact.At, e.until)

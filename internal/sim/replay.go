@@ -64,7 +64,7 @@ func (w *world) entryOf(f *vhost.Fact, index place.Index, durable bool) *entry {
 		bytes: int64(f.Entry.BodyBytes), until: f.At,
 	}
 	if f.Queue == shelfID {
-		e.lost = vhost.Cause(f.Entry.Priority)
+		e.lost, e.origin = vhost.Cause(f.Entry.Priority), uint32(f.N)
 	}
 	if e.letter {
 		c := w.contents[f.History]

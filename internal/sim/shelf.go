@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"slices"
 
@@ -27,6 +28,9 @@ func (w *world) shelved(st *step, e *entry) {
 	w.ways[e.history] = e.way
 	if !known && !st.structural {
 		w.violate(Shelf, "the slip of message %d does not say that it is there as %q since %d", e.message, e.lost, st.stamp.Wall)
+	}
+	if from := w.diedLast(e); !st.structural && e.origin != originOf(from) {
+		w.violate(Shelf, "message %d came to the shelf as one of %x, it is from %q", e.message, e.origin, from)
 	}
 	if want := st.stamp.From + deadline.Instant(w.live.number("lost-letters-max-age")); e.expireAt != want {
 		w.violate(Shelf, "message %d may stay on the shelf until %d, expected %d", e.message, e.expireAt, want)
@@ -59,7 +63,7 @@ func (w *world) checkShelved(d *departure, p *passage) {
 	}
 }
 
-// checkEvicted makes sure that the oldest goes, if there is no room, or one whose time is over.
+// checkEvicted makes sure that the one whose turn it is goes if there is no room, or one whose time is over.
 func (w *world) checkEvicted(st *step, e *entry) {
 	most := w.live.number("lost-letters-max-bytes")
 	due := e.expireAt <= st.stamp.Now
@@ -69,9 +73,47 @@ func (w *world) checkEvicted(st *step, e *entry) {
 	case !due && e.line.bytes[queue.Ready] <= most:
 		w.violate(Shelf, "letter %d was evicted at %d: its time ends at %d, and there are %d bytes of %d",
 			e.seq+1, st.stamp.Now, e.expireAt, e.line.bytes[queue.Ready], most)
-	case !due && e.line.oldest() != e:
-		w.violate(Shelf, "letter %d was evicted before letter %d", e.seq+1, e.line.oldest().seq+1)
+	case !due:
+		if loser := shelfLoser(e.line); loser != e {
+			w.violate(Shelf, "letter %d was evicted before letter %d", e.seq+1, loser.seq+1)
+		}
 	}
+}
+
+// diedLast names the queue whose share of the shelf a letter takes.
+func (w *world) diedLast(e *entry) string {
+	switch {
+	case e.lost == vhost.Discarded:
+		return e.way.target
+	case len(e.deaths) == 0:
+		return ""
+	}
+	return e.deaths[0].queue
+}
+
+func originOf(name string) uint32 {
+	if name == "" {
+		return 0
+	}
+	sum := sha256.Sum256([]byte(name))
+	return binary.BigEndian.Uint32(sum[:])
+}
+
+// shelfLoser is the letter that has to go when the shelf is full: the oldest of the queue that has the most bytes there.
+func shelfLoser(shelf *line) (loser *entry) {
+	bytes, oldest := map[uint32]int64{}, map[uint32]*entry{}
+	for _, e := range shelf.copies {
+		bytes[e.origin] += e.bytes
+		if o := oldest[e.origin]; o == nil || e.seq < o.seq {
+			oldest[e.origin] = e
+		}
+	}
+	for origin, e := range oldest {
+		if loser == nil || bytes[origin] > bytes[loser.origin] || bytes[origin] == bytes[loser.origin] && e.seq < loser.seq {
+			loser = e
+		}
+	}
+	return loser
 }
 
 // redriven checks that a letter of the shelf has come to each queue that it was sent to, once.

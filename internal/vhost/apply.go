@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
@@ -169,6 +168,7 @@ func (v *VHost) enqueued(q *queueState, f *Fact) {
 	v.books.Made++
 	if q == v.shelf {
 		v.shelved[Cause(f.Entry.Priority)]++
+		v.shares.add(uint32(f.N), f.Seq, f.Entry.BodyBytes)
 	}
 	if f.Entry.Flags&queue.Persistent != 0 {
 		v.durable.Made++
@@ -180,7 +180,7 @@ func (v *VHost) enqueued(q *queueState, f *Fact) {
 		v.retain(f.History, durable)
 		q.messages.SetSide(f.Seq, queue.Side{History: f.History})
 	}
-	if f.N > 0 { // from a snapshot: returns so far
+	if f.N > 0 { // on the shelf, its origin; else from a snapshot: returns so far
 		side := q.messages.Side(f.Seq)
 		side.Acquired = uint32(f.N)
 		q.messages.SetSide(f.Seq, side)
@@ -272,16 +272,18 @@ func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
 	if durable {
 		v.durable.Ended[cause]++
 	}
-	history := place.Ref{}
-	if e.Flags&queue.Letter != 0 {
-		history = q.messages.Side(s).History
+	var side queue.Side
+	if e.Flags&queue.Letter != 0 || q == v.shelf {
+		side = q.messages.Side(s)
 	}
+	history := side.History
 	v.releaseCopy(e, history)
 	switch {
 	case q.schedule != nil:
 		v.went(q, s, cause)
 	case q == v.shelf:
 		v.shelved[Cause(e.Priority)]--
+		v.shares.remove(side.Acquired, s, e.BodyBytes)
 	case e.State == queue.Held:
 		v.heldChanges(q, s)
 		q.heldBy[q.held[s].cause]--

@@ -118,8 +118,10 @@ func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
 	}
 	if x.Lost || x.Letter || e.State == queue.Waiting || q.settings.Counts {
 		x.side = q.messages.Side(seq)
-		x.Returns = x.side.Acquired
 		x.Until = x.side.Until
+		if !x.Lost {
+			x.Returns = x.side.Acquired
+		}
 	}
 	return x
 }

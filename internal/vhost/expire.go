@@ -366,7 +366,10 @@ func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
 	}
 	for n := 0; q.over(set); n++ {
 		seq, _, ok := q.messages.Head()
-		if set.Overflow == DropLowest {
+		switch {
+		case q == v.shelf:
+			seq, ok = v.loser()
+		case set.Overflow == DropLowest:
 			seq, _, ok = q.messages.LowestHead()
 		}
 		if !ok {

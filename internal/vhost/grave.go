@@ -150,6 +150,9 @@ func (v *VHost) paged(f *Fact) {
 		v.chunks.Add(deadline.Entry{At: due, Owner: owner(q, ownMessages), Item: uint64(f.Seq)})
 	}
 	if q == v.shelf {
-		q.messages.Look(f.Seq, func(_ queue.Seq, e *queue.Entry, _ *queue.Side) { v.shelved[Cause(e.Priority)]++ })
+		q.messages.Look(f.Seq, func(seq queue.Seq, e *queue.Entry, side *queue.Side) {
+			v.shelved[Cause(e.Priority)]++
+			v.shares.add(side.Acquired, seq, e.BodyBytes)
+		})
 	}
 }

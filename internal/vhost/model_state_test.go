@@ -107,6 +107,10 @@ func (d *duel) history(q *queueState, at place.Ref, x *model.CopyState) *model.H
 		var s slip
 		h, s, err = parseSlip(d.record(at))
 		x.Cause = s.cause.String()
+		if x.Origin = h.Last.Queue; originOf(h.Last.Queue) != uint32(x.Acquired) {
+			x.Origin = "somebody else"
+		}
+		x.Acquired = 0 // the number that was there is the origin
 	} else {
 		h, err = parseHistory(d.record(at))
 	}

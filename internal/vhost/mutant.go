@@ -45,6 +45,8 @@ const (
 	MutantForgetHeld Mutant = "forget-held"
 	// MutantShelfGrows lets the shelf grow beyond its bytes.
 	MutantShelfGrows Mutant = "shelf-grows"
+	// MutantShelfUnfair lets the oldest letter go when the shelf is full, whosever it is.
+	MutantShelfUnfair Mutant = "shelf-unfair"
 	// MutantWrongCause says of every lost letter that its exchange led nowhere.
 	MutantWrongCause Mutant = "wrong-cause"
 	// MutantRedriveCopy leaves what was sent on from the shelf there.

@@ -124,6 +124,59 @@ func TestLostLettersAreBounded(t *testing.T) {
 	}
 }
 
+func TestShelfIsShared(t *testing.T) {
+	// Broken if a queue that loses very many letters pushed out those of others, after a restart too.
+	t.Parallel()
+	w := newWorld()
+	w.out.Trace = false
+	must(t, w, open("a")...)
+	for _, name := range []string{"quiet", "loud"} {
+		must(t, w, declareWith(name, argumentOf("x-max-length", 0), textOf("x-dead-letter-exchange", "gone")))
+	}
+	lost := func() (quiet, loud int) {
+		w.v.LostLetters(0, func(x LostLetter) bool {
+			if x.History.Last.Queue == "quiet" {
+				quiet++
+			} else {
+				loud++
+			}
+			return true
+		})
+		return quiet, loud
+	}
+	letter := func(queue string, size int) {
+		c := publishTo(queue, 2, "")
+		c.Body = make([]byte, size)
+		must(t, w, c)
+	}
+	for range 10 {
+		letter("quiet", shelfBytesMax/40)
+	}
+	flood := func() {
+		for range 20 {
+			letter("loud", shelfBytesMax/10)
+		}
+		if quiet, loud := lost(); quiet != 10 || loud < 5 {
+			t.Errorf("%d letters are left of the quiet queue, %d of the loud one", quiet, loud)
+		}
+		if err := w.audit(); err != nil {
+			t.Error(err)
+		}
+	}
+	flood()
+	if err := w.restart(nil); err != nil {
+		t.Fatal(err)
+	}
+	must(t, w, open("a")...)
+	flood()
+	for range 40 { // until the quiet one has the most
+		letter("quiet", shelfBytesMax/40)
+	}
+	if quiet, loud := lost(); quiet > 20 || loud < 4 {
+		t.Errorf("%d letters of the queue that was quiet, %d of the other", quiet, loud)
+	}
+}
+
 func TestRecentHistoriesAreBounded(t *testing.T) {
 	// Broken if an exchange kept as many messages as somebody declares, or any size of them.
 	t.Parallel()

@@ -73,7 +73,7 @@ func (v *VHost) putOnShelf(s *Stamp, m *message, cause Cause, target string, out
 		}
 	}
 	b := appendSlip(appendHistory(nil, m.history), slip{cause, s.Wall, target})
-	f := Fact{Kind: Enqueued, Durable: durable, Queue: shelfID, Seq: v.shelf.messages.Next(0)}
+	f := Fact{Kind: Enqueued, Durable: durable, Queue: shelfID, Seq: v.shelf.messages.Next(0), N: uint64(m.origin(cause, target))}
 	f.History = v.store(s, Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) }, out)
 	f.Entry = queue.Entry{
 		Index: ref.Index, Offset: ref.Offset, Size: ref.Size, BodyBytes: ref.Size + uint32(len(b)), Priority: uint8(cause),
@@ -83,9 +83,18 @@ func (v *VHost) putOnShelf(s *Stamp, m *message, cause Cause, target string, out
 	v.emit(s, &f, out)
 	v.touch(v.shelf, 0)
 	for v.shelf.messages.Bytes(queue.Ready) > v.options.LostLettersMaxBytes+shelfSlack { // many may come in one step
-		oldest, _, _ := v.shelf.messages.Head()
-		v.evict(s, oldest, out)
+		loser, _ := v.loser()
+		v.evict(s, loser, out)
 	}
+}
+
+// loser is the letter that goes when the shelf is full.
+func (v *VHost) loser() (seq queue.Seq, ok bool) {
+	if v.mutant == MutantShelfUnfair {
+		seq, _, ok = v.shelf.messages.Head()
+		return seq, ok
+	}
+	return v.shares.loser()
 }
 
 // evict ends a letter that the shelf has no room or no time for any more.

@@ -30,6 +30,7 @@ type VHost struct {
 	schedules   map[string]*queueState // of delayed exchanges, by name; they are among the queues
 	shelf       *queueState
 	shelved     [causes]uint64 // letters on the shelf
+	shares      shares         // likewise, by the queues that they are from
 	options     Options
 	optionTable amqp.Table  // as set
 	shared      []*Settings // that queues have, the newest first: what the next queue has is mostly among them
@@ -304,6 +305,9 @@ func (v *VHost) Check() error {
 	}
 	if v.books.Made != v.books.Total()+held {
 		return fmt.Errorf("vhost: books: made %d, ended %d, in queues %d", v.books.Made, v.books.Total(), held)
+	}
+	if err := v.shares.check(v.shelf.messages); err != nil {
+		return err
 	}
 	if err := v.checkReplies(); err != nil {
 		return err

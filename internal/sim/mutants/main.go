@@ -76,6 +76,7 @@ var mutants = []mutant{
 	{"vhost: shelve a letter of a cycle instead of holding it", sim.Options{VHost: vhost.MutantShelveCycle}, sim.Held},
 	{"vhost: forget to try held letters again", sim.Options{VHost: vhost.MutantForgetRetry}, sim.Held},
 	{"vhost: forget in a restart what is held", sim.Options{VHost: vhost.MutantForgetHeld}, sim.Held},
+	{"vhost: let the oldest letter go, whosever it is", sim.Options{VHost: vhost.MutantShelfUnfair}, sim.Shelf},
 	{"vhost: let the shelf grow", sim.Options{VHost: vhost.MutantShelfGrows}, sim.Shelf},
 	{"vhost: shelve for a wrong cause", sim.Options{VHost: vhost.MutantWrongCause}, sim.Shelf},
 	{"vhost: send a copy on from the shelf", sim.Options{VHost: vhost.MutantRedriveCopy}, sim.Shelf},

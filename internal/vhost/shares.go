@@ -1,0 +1,148 @@
+package vhost
+
+import (
+	"container/heap"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// shares tell from which queues the letters on the shelf are. When the shelf is full, the queue that has the most bytes there
+// loses its oldest letter: a flood from one queue pushes out its own letters, and not those of others. Of two queues with as
+// much, the one with the older letter loses. Source: ours, decision 7.
+//
+// The origin of a letter is a number, made of the queue's name; it is in the log where other copies have their returns. Two
+// queues whose numbers are the same share. Letters of earlier versions, and those that never died, have the origin 0.
+type shares struct {
+	byOrigin map[uint32]*share
+	heap     shareHeap // the first loses next
+}
+
+// share is what one origin has on the shelf.
+type share struct {
+	origin  uint32
+	bytes   int64
+	letters []queue.Seq // in order, never empty
+	at      int         // in the heap
+}
+
+// originOf is the origin of letters from a queue.
+func originOf(name string) uint32 {
+	if name == "" {
+		return 0
+	}
+	sum := sha256.Sum256([]byte(name)) // so that nobody chooses a name to share with somebody else
+	return binary.BigEndian.Uint32(sum[:])
+}
+
+// origin is that of a letter: the queue in which it died last, or that it was discarded from.
+func (m *message) origin(cause Cause, target string) uint32 {
+	switch {
+	case cause == Discarded:
+		return originOf(target)
+	case m.history == nil || len(m.history.Deaths) == 0:
+		return 0
+	}
+	return originOf(m.history.Last.Queue)
+}
+
+// loser is the letter that goes when the shelf is full; ok is false if it is empty.
+func (x *shares) loser() (seq queue.Seq, ok bool) {
+	if len(x.heap) == 0 {
+		return 0, false
+	}
+	return x.heap[0].letters[0], true
+}
+
+func (x *shares) add(origin uint32, seq queue.Seq, size uint32) {
+	s := x.byOrigin[origin]
+	if s == nil {
+		s = &share{origin: origin, letters: []queue.Seq{seq}, bytes: int64(size)}
+		if x.byOrigin == nil {
+			x.byOrigin = map[uint32]*share{}
+		}
+		x.byOrigin[origin] = s
+		heap.Push(&x.heap, s)
+		return
+	}
+	s.bytes += int64(size)
+	if s.letters[len(s.letters)-1] < seq {
+		s.letters = append(s.letters, seq)
+	} else {
+		i, _ := slices.BinarySearch(s.letters, seq)
+		s.letters = slices.Insert(s.letters, i, seq)
+	}
+	heap.Fix(&x.heap, s.at)
+}
+
+func (x *shares) remove(origin uint32, seq queue.Seq, size uint32) {
+	s := x.byOrigin[origin]
+	i, _ := slices.BinarySearch(s.letters, seq)
+	s.bytes -= int64(size)
+	if len(s.letters) == 1 {
+		heap.Remove(&x.heap, s.at)
+		delete(x.byOrigin, origin)
+		return
+	}
+	copy(s.letters[1:], s.letters[:i]) // letters mostly go from the front
+	s.letters = s.letters[1:]
+	heap.Fix(&x.heap, s.at)
+}
+
+// check compares the shares with what is on the shelf.
+func (x *shares) check(shelf *queue.Messages) error {
+	var all shares
+	shelf.Each(0, func(seq queue.Seq, e *queue.Entry) bool {
+		all.add(shelf.Side(seq).Acquired, seq, e.BodyBytes)
+		return true
+	})
+	if len(all.byOrigin) != len(x.byOrigin) {
+		return fmt.Errorf("vhost: the shelf has letters of %d queues, %d are counted", len(all.byOrigin), len(x.byOrigin))
+	}
+	for _, want := range all.heap {
+		if got := x.byOrigin[want.origin]; got == nil || got.bytes != want.bytes || !slices.Equal(got.letters, want.letters) {
+			return fmt.Errorf("vhost: the shelf counts wrongly what it has of queue %x: %d bytes", want.origin, want.bytes)
+		}
+	}
+	if want, _ := all.loser(); len(all.heap) > 0 {
+		if got, _ := x.loser(); got != want {
+			return fmt.Errorf("vhost: letter %d would leave the shelf next, it is letter %d's turn", got+1, want+1)
+		}
+	}
+	return nil
+}
+
+// shareHeap implements heap.Interface.
+type shareHeap []*share
+
+func (h shareHeap) Len() int { return len(h) }
+
+func (h shareHeap) Less(i, j int) bool {
+	if h[i].bytes != h[j].bytes {
+		return h[i].bytes > h[j].bytes
+	}
+	return h[i].letters[0] < h[j].letters[0]
+}
+
+func (h shareHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i, j
+}
+
+// Push implements heap.Interface.
+func (h *shareHeap) Push(s any) {
+	s.(*share).at = len(*h)
+	*h = append(*h, s.(*share))
+}
+
+// Pop implements heap.Interface.
+func (h *shareHeap) Pop() any {
+	last := len(*h) - 1
+	s := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return s
+}

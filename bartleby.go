@@ -225,7 +225,7 @@ func (b *Broker) lookAtUsers() {
 	view := b.engine.Access()
 	if first := b.config.First; first != nil && first.User != "" && b.config.LoadDefinitions == "" {
 		if _, ok := view.User(first.User); !ok {
-			b.config.Log.Warn("the default user does not exist: it is made only where there is no data yet; 'bartleby ctl add_user' makes users",
+			b.config.Log.Warn("the default user does not exist: it is created only with a new data directory; create users with 'bartleby ctl add_user'",
 				"user", first.User)
 		}
 	}
@@ -234,7 +234,7 @@ func (b *Broker) lookAtUsers() {
 			return
 		}
 	}
-	b.config.Log.Warn("no user is an administrator: 'bartleby ctl set_user_tags USER administrator' on this machine makes one")
+	b.config.Log.Warn("no user is an administrator: run 'bartleby ctl set_user_tags USER administrator' on this machine")
 }
 
 // define goes on with an interrupted import of definitions, and imports those that are to be loaded.

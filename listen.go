@@ -71,7 +71,7 @@ func (b *Broker) listen() error {
 		}
 	}
 	if err := b.keepAddress(); err != nil {
-		b.config.Log.Warn("the command line will not find the management API by itself", "error", err)
+		b.config.Log.Warn("cannot write the management address: use --node with command line tools", "error", err)
 	}
 	b.serving, b.unfinished = make(chan error, len(b.doors)), len(b.doors)
 	for _, d := range b.doors {
@@ -175,10 +175,10 @@ func (b *Broker) Reload() error {
 // tellReloaded tells of certificates whose files have changed.
 func (b *Broker) tellReloaded(protocol string, err error) {
 	if err != nil {
-		b.config.Log.Error("TLS certificates have changed and cannot be used: the old ones stay in force", "listener", protocol, "error", err)
+		b.config.Log.Error("cannot use the changed TLS certificates: the old ones stay in use", "listener", protocol, "error", err)
 		return
 	}
-	b.config.Log.Info("TLS certificates have changed: the new ones are in force", "listener", protocol)
+	b.config.Log.Info("TLS certificates reloaded", "listener", protocol)
 }
 
 // NodeName is what clients and tools are told where Config names none, in RabbitMQ's form.

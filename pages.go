@@ -85,7 +85,7 @@ func (p *page) watch(h http.Handler) http.Handler {
 		defer func() {
 			if fault := recover(); fault != nil {
 				if fault != http.ErrAbortHandler {
-					p.log.Error("a request made the server panic", "method", r.Method, "error", fmt.Sprint(fault), "stack", string(debug.Stack()))
+					p.log.Error("panic while serving a request", "method", r.Method, "error", fmt.Sprint(fault), "stack", string(debug.Stack()))
 				}
 				panic(http.ErrAbortHandler)
 			}

@@ -177,7 +177,7 @@ func TestKillBesideBackups(t *testing.T) {
 		s.has(t, place, n)
 	}
 	half := launch(t, broken)
-	if code := half.awaitExit(); code == 0 || !strings.Contains(half.stderr.tail(5), "broken off") {
+	if code := half.awaitExit(); code == 0 || !strings.Contains(half.stderr.tail(5), "aborted") {
 		t.Errorf("start from half a backup: exit code %d, %s", code, half.stderr.tail(5))
 	}
 	s.has(t, b.dir, s.confirmed.Load())

@@ -140,7 +140,7 @@ func (n *notes) write() {
 			n.log.Error(text)
 		}
 		if dropped > 0 {
-			n.log.Error("channel errors came faster than they could be written", "not_written", dropped)
+			n.log.Error("too many channel errors: some were not logged", "not_written", dropped)
 		}
 	}
 }

@@ -290,7 +290,7 @@ func (c *conn) read() error {
 		case c.isTaken():
 			return nil
 		case c.crowded:
-			return c.endUnfinished("no room for the frames of user '%s' that have not arrived whole", c.user)
+			return c.endUnfinished("memory limit reached for incomplete frames of user '%s'", c.user)
 		}
 		now := time.Now()
 		if isDue(c.checkAt, now) {

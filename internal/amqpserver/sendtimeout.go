@@ -49,7 +49,7 @@ func (c *conn) lookAtReading(now time.Time, timeout time.Duration) {
 		return
 	}
 	c.server.sendTimeouts.Add(1)
-	why := fmt.Errorf("%w: it has read nothing for %v, and %d octets wait for it", errSendTimeout, timeout, unsent)
+	why := fmt.Errorf("%w: the client read nothing for %v, and %d octets are pending", errSendTimeout, timeout, unsent)
 	c.reason.CompareAndSwap(nil, &why)
 	c.reset()
 }

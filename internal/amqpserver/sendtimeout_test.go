@@ -58,7 +58,7 @@ func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 			}
 			c.link.unpark()
 		})
-		if !strings.Contains(log.String(), "send timeout of the client: it has read nothing for 15s, and") {
+		if !strings.Contains(log.String(), "send timeout of the client: the client read nothing for 15s, and") {
 			t.Errorf("logged: %s", log.String())
 		}
 	}

@@ -112,7 +112,7 @@ func (s *Server) Serve(l net.Listener) error {
 		case s.isClosed():
 			return nil
 		case isShortage(err):
-			s.log.Error("cannot accept AMQP connections for now", "listener", l.Addr(), "error", err)
+			s.log.Error("cannot accept AMQP connections", "listener", l.Addr(), "error", err)
 			select {
 			case <-time.After(acceptPause):
 			case <-s.closing:
@@ -135,7 +135,7 @@ func (s *Server) enter(l net.Listener) bool {
 		return true
 	default:
 	}
-	s.log.Warn("as many AMQP connections as there may be: further ones wait", "listener", l.Addr(), "connections", cap(s.room))
+	s.log.Warn("AMQP connection limit reached: new connections wait", "listener", l.Addr(), "connections", cap(s.room))
 	select {
 	case s.room <- struct{}{}:
 		return true

@@ -130,7 +130,7 @@ func (c *conn) contentHeld(ch *channel, n int) error {
 	c.unfinished += int64(n)
 	ch.content.held += int64(n)
 	if !c.server.unfinished.hold(c, int64(n)) {
-		return c.endUnfinished("no room for messages of user '%s' that have not arrived whole", c.user)
+		return c.endUnfinished("memory limit reached for incomplete messages of user '%s'", c.user)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (c *conn) contentRoom(ch *channel, n int) error {
 func (c *conn) checkUnfinished(n int) error {
 	most := max(c.server.options.UnfinishedMaxConnection, c.server.options.MessageMax+int64(c.server.options.FrameMax))
 	if c.server.options.UnfinishedMaxConnection > 0 && c.unfinished+int64(n) > most {
-		return c.endUnfinished("more than %d octets in messages that have not arrived whole", most)
+		return c.endUnfinished("more than %d octets in incomplete messages", most)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (c *conn) awaitRoom() error {
 	var left time.Duration
 	if timeout > 0 && !c.blocked.Load() {
 		if left = timeout - now.Sub(c.stalledSince); left <= 0 {
-			return c.endUnfinished("no room for a message within %v: too many others have not arrived whole", timeout)
+			return c.endUnfinished("no memory for a message within %v: too many other messages are incomplete", timeout)
 		}
 	}
 	c.pause(left)
@@ -236,7 +236,7 @@ func (c *conn) checkProgress(now time.Time) error {
 		if ch.isDeaf() {
 			c.dropContent(ch)
 		} else if t.progress.look(len(t.body)) {
-			return c.endUnfinished("message on channel %d does not come on: %d of %d octets, and hardly one more for %v",
+			return c.endUnfinished("message on channel %d is stalled: %d of %d octets received, almost none for %v",
 				ch.number, len(t.body), t.size, timeout)
 		}
 	}
@@ -244,7 +244,7 @@ func (c *conn) checkProgress(now time.Time) error {
 		c.frameAt, c.ofFrame = at, progress{}
 	}
 	if n := c.input.end - c.input.start; n > 0 && c.ofFrame.look(n) {
-		return c.endUnfinished("frame does not come on: %d octets, and hardly one more for %v", n, timeout)
+		return c.endUnfinished("frame is stalled: %d octets received, almost none for %v", n, timeout)
 	}
 	c.watchProgress(now)
 	return nil

@@ -16,7 +16,7 @@ import (
 
 var (
 	// ErrBackupUnderWay refuses a backup while another one is made.
-	ErrBackupUnderWay = errors.New("a backup is under way already")
+	ErrBackupUnderWay = errors.New("a backup is already running")
 	// ErrBackupPlace refuses a place for a backup.
 	ErrBackupPlace = errors.New("no place for a backup")
 	// ErrBackupSpace says that there is no room for a backup.
@@ -143,7 +143,7 @@ func (e *Engine) backup(ctx context.Context, to string, copy func(*journal.Lease
 	if err != nil {
 		return Backup{}, err
 	}
-	e.slog.Info("backup begins", "to", to)
+	e.slog.Info("backup started", "to", to)
 	began := time.Now()
 	b, err := e.copyAll(ctx, copy)
 	b.To, b.Took = to, time.Since(began)
@@ -155,7 +155,7 @@ func (e *Engine) backup(ctx context.Context, to string, copy func(*journal.Lease
 	default:
 		e.slog.Info("backup complete", "to", to, "files", b.Files, "bytes", b.Bytes, "took", b.Took)
 		for _, d := range b.Damage {
-			e.slog.Error("damage is in the backup, too", "error", d)
+			e.slog.Error("the broker's data is damaged, and so is the backup", "error", d)
 		}
 	}
 	e.endBackup(b, err)

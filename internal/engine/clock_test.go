@@ -167,7 +167,7 @@ func TestClockAtRandom(t *testing.T) {
 				what = "set back"
 				clock.wall -= int64(some())
 			case 1:
-				what = "set forward"
+				what = "jumped forward"
 				clock.wall += int64(some())
 			case 2:
 				what = "restart"

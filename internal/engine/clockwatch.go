@@ -55,7 +55,7 @@ func (e *Engine) Resync() {
 	for _, r := range e.allRunners() {
 		if ahead := r.time.ahead.Load(); ahead > 0 {
 			r.time.resyncing.Store(true)
-			e.slog.Info("vhost time goes at half speed until the wall clock has caught up", "vhost", r.name, "behind", time.Duration(ahead))
+			e.slog.Info("vhost time runs at half speed until the wall clock catches up", "vhost", r.name, "behind", time.Duration(ahead))
 		}
 		r.kick() // what it waits for may take longer now
 	}
@@ -122,7 +122,7 @@ func (w *clockWatch) look() {
 	w.offset = w.read()
 	step := time.Duration(w.offset - before)
 	if step > stepTold {
-		w.slog.Warn("the wall clock was set forward, or the machine has slept: what is due by now happens now", "by", step)
+		w.slog.Warn("the wall clock jumped forward, or the machine was suspended: overdue messages expire and fire now", "by", step)
 	}
 	now := w.engine.Time()
 	behind := now.Behind()
@@ -133,7 +133,7 @@ func (w *clockWatch) look() {
 		return
 	}
 	if w.raised = !w.raised; w.raised {
-		w.slog.Warn("clock alarm set: the wall clock is behind the time of virtual hosts, which goes on by itself until a resync", "behind", behind)
+		w.slog.Warn("clock alarm set: the wall clock is behind the time of virtual hosts; correct the clock, or run 'bartleby ctl clock resync'", "behind", behind)
 	} else {
 		w.slog.Warn("clock alarm cleared", "behind", behind)
 	}

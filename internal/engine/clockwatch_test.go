@@ -188,7 +188,7 @@ func TestSetForward(t *testing.T) {
 				if got := c.take(); !slices.Equal(got, want) {
 					t.Errorf("%d messages fired, want %d in the order in which they were due", len(got), len(want))
 				}
-				if log.count("set forward") != 1 {
+				if log.count("jumped forward") != 1 {
 					t.Error("the log does not say that the clock was set forward")
 				}
 				pass(time.Hour - 2*time.Second)

@@ -59,7 +59,7 @@ func TestCloseWhileTheLogWaitsForRoom(t *testing.T) {
 		e := start(t, d, noReserve, func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) })
 		_, confirmed := fillUp(t, d, e)
 		within(t, closeGrace, "closing", func() { e.Close() }) // an error may say what was lost
-		if !strings.Contains(log.String(), "the broker ends while the disk is full") {
+		if !strings.Contains(log.String(), "the broker stops while the disk is full") {
 			t.Errorf("the log does not say what the stop has cost:\n%s", log)
 		}
 		d.budget(-1)
@@ -89,7 +89,7 @@ func TestCloseWithADiskThatHangs(t *testing.T) {
 		defer cancel()
 		var err error
 		within(t, 3*time.Second+closeGrace, "closing", func() { err = e.CloseBy(ctx) })
-		if err == nil || !strings.Contains(err.Error(), "could not be closed in time") {
+		if err == nil || !strings.Contains(err.Error(), "cannot close the log in time") {
 			t.Errorf("closing a disk that hangs: %v", err)
 		}
 		c.expect()
@@ -122,7 +122,7 @@ func TestCloseWithoutTimeForACheckpoint(t *testing.T) {
 		if err := e.CloseBy(ctx); err != nil {
 			t.Error(err)
 		}
-		if e.scribe.deeds.checkpoints.Load() != made || !strings.Contains(log.String(), "stopped without a checkpoint") {
+		if e.scribe.deeds.checkpoints.Load() != made || !strings.Contains(log.String(), "stopped before the last checkpoint") {
 			t.Errorf("a checkpoint was made, or nothing said:\n%s", log)
 		}
 		e = start(t, d)
@@ -204,7 +204,7 @@ func TestAttachSaysWhyItTakesSoLong(t *testing.T) {
 		within(t, attachPatience, "the refusal", func() {
 			_, err := e.Attach(&client{t: t}, ConnInfo{Principal: authz.Broker(), Name: "test", VHost: "/"})
 			var refused *amqp.Error
-			if !errors.As(err, &refused) || refused.Code != amqp.CodeInternalError || !strings.Contains(refused.Text, "did not answer in time") {
+			if !errors.As(err, &refused) || refused.Code != amqp.CodeInternalError || !strings.Contains(refused.Text, "did not respond in time") {
 				t.Errorf("refused with %v", err)
 			}
 		})

@@ -9,7 +9,7 @@ import (
 )
 
 // Remedy is what to do about damage, in words.
-const Remedy = "'bartleby check DATA' on a stopped broker tells what is damaged, 'bartleby repair DATA' saves the rest"
+const Remedy = "stop the broker, then run 'bartleby check DATA' to list the damage and 'bartleby repair DATA' to repair it"
 
 // Stops counts how often a vhost has stopped for damage, or could not be opened for it, since the engine was opened. One that
 // has stopped is opened again, and stops again when what is damaged is wanted again.

@@ -70,13 +70,13 @@ func (d *DiskUse) Advice() string {
 	case d.Size == 0:
 		return ""
 	case d.Others == most:
-		return fmt.Sprintf("other files take %d MB of the %d MB disk: remove some, or give the broker a larger disk", d.Others/mb, d.Size/mb)
+		return fmt.Sprintf("other files use %d MB of the %d MB disk: remove some, or give the broker a larger disk", d.Others/mb, d.Size/mb)
 	case d.Live == most:
-		return fmt.Sprintf("messages take %d MB of the %d MB disk: consume or purge some, or give the broker a larger disk", d.Live/mb, d.Size/mb)
+		return fmt.Sprintf("messages use %d MB of the %d MB disk: consume or purge some, or give the broker a larger disk", d.Live/mb, d.Size/mb)
 	case d.Waiting == most:
-		return fmt.Sprintf("%d MB of the log are not needed any more: the next checkpoints give them back; if they do not, look for errors in the log", d.Waiting/mb)
+		return fmt.Sprintf("%d MB of the log are no longer needed: the next checkpoints reclaim them; if not, look for errors in the broker's log", d.Waiting/mb)
 	}
-	return fmt.Sprintf("the reserve takes %d MB of the %d MB disk: set a smaller --reserve and --segment-size, a smaller disk_free_limit, or give the broker a larger disk", d.Reserve/mb, d.Size/mb)
+	return fmt.Sprintf("the reserve uses %d MB of the %d MB disk: set a smaller --reserve and --segment-size, a smaller disk_free_limit, or give the broker a larger disk", d.Reserve/mb, d.Size/mb)
 }
 
 // shown are the figures for a line of the log.

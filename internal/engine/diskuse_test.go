@@ -95,7 +95,7 @@ func TestDiskAlarmSaysWhatTakesTheDisk(t *testing.T) {
 		}
 		for _, want := range []string{
 			"disk resource limit alarm set on node rabbit@h: publishers are blocked", "disk_size=1073741824", "reserve=", "others=",
-			"advice=\"other files take ", "remove some, or give the broker a larger disk",
+			"advice=\"other files use ", "remove some, or give the broker a larger disk",
 		} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("the log does not say %q:\n%s", want, log)
@@ -108,11 +108,11 @@ func TestDiskAlarmSaysWhatTakesTheDisk(t *testing.T) {
 func TestAdvice(t *testing.T) {
 	const gb = 1 << 30
 	for want, use := range map[string]DiskUse{
-		"":              {},
-		"other files":   {Size: gb, Others: 900, Live: 1},
-		"messages take": {Size: gb, Others: 3, Live: 900, Waiting: 800},
-		"not needed":    {Size: gb, Live: 3, Waiting: 900, Reserve: 5},
-		"the reserve":   {Size: gb, Live: 3, Reserve: 900},
+		"":                 {},
+		"other files":      {Size: gb, Others: 900, Live: 1},
+		"messages use":     {Size: gb, Others: 3, Live: 900, Waiting: 800},
+		"no longer needed": {Size: gb, Live: 3, Waiting: 900, Reserve: 5},
+		"the reserve":      {Size: gb, Live: 3, Reserve: 900},
 	} {
 		if got := use.Advice(); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%+v: %q", use, got)

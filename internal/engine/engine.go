@@ -142,7 +142,7 @@ func Open(o Options) (*Engine, error) {
 	o.Journal.Entropy, o.Journal.Beside = rand.Uint64(), guard.beside
 	j, report, err := journal.Open(o.FS, o.Journal)
 	if c := report.Cut; c != nil {
-		o.Log.Warn("unfinished tail cut", "file", c.File, "offset", c.Offset, "bytes", c.Bytes)
+		o.Log.Warn("incomplete record at the end of the log removed", "file", c.File, "offset", c.Offset, "bytes", c.Bytes)
 	}
 	if err != nil {
 		return nil, err
@@ -282,7 +282,7 @@ func (e *Engine) reopen(old *runner) {
 		return
 	}
 	delete(e.mu.runners, old.name)
-	e.mu.faults[old.name] = amqp.InternalError("vhost '%s' is being opened again", old.name)
+	e.mu.faults[old.name] = amqp.InternalError("vhost '%s' is being reopened", old.name)
 	e.scribe.listen(old.log.ID(), nil, vhost.SyncDefault)
 	e.jobs.Go(func() {
 		close(old.stop)
@@ -401,7 +401,7 @@ func (e *Engine) CloseBy(ctx context.Context) error {
 	case err := <-closed:
 		return err
 	case <-grace.C:
-		return fmt.Errorf("the log could not be closed in time (%w): what was not confirmed may be lost", context.Cause(ctx))
+		return fmt.Errorf("cannot close the log in time (%w): unconfirmed messages may be lost", context.Cause(ctx))
 	}
 }
 
@@ -432,7 +432,7 @@ func (e *Engine) close() error {
 	e.jobs.Wait()
 	var err error
 	if e.hurried.Load() {
-		e.slog.Warn("stopped without a checkpoint for want of time: the next start has more of the log to read")
+		e.slog.Warn("stopped before the last checkpoint was complete: the next start takes longer")
 	} else {
 		err = e.checkpointAll(sound)
 	}

@@ -87,7 +87,7 @@ func (a *accessLog) lost(err error) {
 		defer e.change.Unlock()
 		e.scribe.settle()
 		if err := e.openAccess(); err != nil {
-			e.slog.Error("users and vhosts cannot be opened again", "error", err)
+			e.slog.Error("cannot reopen users and vhosts", "error", err)
 		}
 	})
 }
@@ -237,7 +237,7 @@ func (e *Engine) endVHost(name string, log place.LogID) {
 	}
 	e.scribe.settle() // nothing of it is under way
 	if err := e.housekeep(func(j *journal.Journal) error { return j.Drop(log) }); err != nil {
-		e.slog.Error("log of a deleted vhost cannot be dropped; tried again at the next start", "vhost", name, "error", err)
+		e.slog.Error("cannot delete the log of a deleted vhost; the next start tries again", "vhost", name, "error", err)
 	}
 }
 
@@ -259,7 +259,7 @@ func (e *Engine) bootDefaults() error {
 	case commands != nil:
 		e.jobs.Go(func() {
 			if _, err := e.ChangeAccess(context.Background(), commands...); err != nil {
-				e.slog.Warn("the cluster has no ID; the next start gives it one", "error", err)
+				e.slog.Warn("cannot save the cluster ID; the next start tries again", "error", err)
 			}
 		})
 	}

@@ -215,12 +215,12 @@ func (e *Engine) WhyLate(vhost string) string {
 	case e.scribe.roomFor() > journal.Draining:
 		return fmt.Sprintf("vhost '%s' waits for disk space: %s", vhost, e.diskAdvice())
 	case e.LowOnDisk():
-		return fmt.Sprintf("vhost '%s' did not answer in time, the alarm of the disk holds: %s", vhost, e.diskAdvice())
+		return fmt.Sprintf("vhost '%s' did not respond in time, the disk alarm is set: %s", vhost, e.diskAdvice())
 	}
 	if l := e.mostBehind(vhost); l != nil {
 		return fmt.Sprintf("vhost '%s' is busy: connection '%s' has %d commands waiting", vhost, l.info.Name, l.behind.Load())
 	}
-	return fmt.Sprintf("vhost '%s' did not answer in time: the disk or the machine is too slow, or hangs; see the broker's log", vhost)
+	return fmt.Sprintf("vhost '%s' did not respond in time: the disk or the machine is too slow, or hangs; see the broker's log", vhost)
 }
 
 // mostBehind is a link of a vhost whose commands wait for their turn; nil: there is none.
@@ -235,7 +235,7 @@ func (e *Engine) mostBehind(vhost string) *Link {
 // diskAdvice says what to do about a disk without room.
 func (e *Engine) diskAdvice() string {
 	use := e.diskUse()
-	return cmp.Or(use.Advice(), "give the disk some room")
+	return cmp.Or(use.Advice(), "free some disk space")
 }
 
 // attach makes l known to its vhost.

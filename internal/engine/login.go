@@ -32,7 +32,7 @@ const (
 )
 
 // tooManyFailures is what the log is told of a login that was not looked at.
-const tooManyFailures = "too many failed logins from this address: not looked at"
+const tooManyFailures = "too many failed logins from this address"
 
 // Authenticate checks a password that came from an address, which is invalid for one of this machine that is no
 // network's. The reason says why not, for the log. Doors ask here and not the picture of users, so that guessing takes its

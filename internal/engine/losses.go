@@ -17,11 +17,11 @@ func (r *runner) tellLosses() {
 		case l.Reader != "":
 			r.slog.Warn("direct replies dropped: the client reads too slowly", "vhost", r.name, "connection", l.Reader)
 		case l.Cause == vhost.GoneShelf:
-			r.slog.Warn("lost letter gone for good: no room or time for it any more", "vhost", r.name)
+			r.slog.Warn("lost letter deleted: size or age limit reached", "vhost", r.name)
 		case l.Kept:
-			r.slog.Warn("dead letter lost: kept among the lost letters", "vhost", r.name, "queue", l.Queue, "cause", l.Cause.String())
+			r.slog.Warn("dead letter could not be delivered: kept as a lost letter", "vhost", r.name, "queue", l.Queue, "cause", l.Cause.String())
 		default:
-			r.slog.Warn("dead letter lost for good: lost letters are not kept here", "vhost", r.name, "queue", l.Queue, "cause", l.Cause.String())
+			r.slog.Warn("dead letter could not be delivered and was deleted: the vhost keeps no lost letters", "vhost", r.name, "queue", l.Queue, "cause", l.Cause.String())
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (e *Engine) furnish(name string) {
 		return
 	}
 	if _, err := e.Do(context.Background(), name, authz.Broker(), commands...); err != nil {
-		e.slog.Error("a new virtual host does not have all that the configuration gives it", "vhost", name, "error", err)
+		e.slog.Error("cannot apply all configured defaults to a new virtual host", "vhost", name, "error", err)
 	}
 }
 
@@ -145,7 +145,7 @@ func (e *Engine) putTimeout() error {
 			_, err = e.Do(ctx, h.Name, authz.Broker(), timeoutOption(value))
 		}
 		if err != nil {
-			e.slog.Error("the configured consumer timeout is not in force", "vhost", h.Name, "error", err)
+			e.slog.Error("cannot apply the configured consumer timeout", "vhost", h.Name, "error", err)
 			failed = true
 		}
 	}

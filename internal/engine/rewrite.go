@@ -104,7 +104,7 @@ func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
 	}
 	delete(spans, place.LogID(access.OwnLogID))
 	for log := range spans {
-		return 0, fmt.Errorf("log %d: its vhost is down, what it needs is not known", log)
+		return 0, fmt.Errorf("log %d: its vhost is down, so its live data is unknown", log)
 	}
 	// What was not marked has ended: by batches that must be safe before it may go.
 	if e.scribe.settle(); e.scribe.losses.Load() != losses {

@@ -39,10 +39,10 @@ func (s *scribe) setWaiting(err error) {
 		} else {
 			s.noRoomFor(journal.Growing)
 		}
-		s.slog.Warn("disk has room again", "waited", time.Since(was.Since).Round(time.Millisecond).String())
+		s.slog.Warn("disk has free space again", "waited", time.Since(was.Since).Round(time.Millisecond).String())
 	case err != nil && was == nil:
 		s.waiting.Store(&Waiting{time.Now(), err})
-		s.slog.Error("disk is full: nothing is confirmed until there is room", "error", err)
+		s.slog.Error("disk is full: no message is confirmed until there is free space", "error", err)
 		s.mu.Lock()
 		s.room.Broadcast()
 		s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *scribe) makeReserve() {
 			return err
 		})
 		if err != nil {
-			s.slog.Warn("the reserve of the log is not complete: the disk has no room for it", "error", err)
+			s.slog.Warn("cannot allocate the reserve of the log: not enough disk space", "error", err)
 			s.becomeFull()
 			return
 		}

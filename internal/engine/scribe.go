@@ -317,11 +317,11 @@ func (s *scribe) write(batches []appended) (urgent bool) {
 			}
 			s.noRoomFor(journal.Committed)
 			if full++; full > largeRetries && len(g.batches) == 1 && g.bytes > s.groupMost {
-				s.fail(fmt.Errorf("the disk has no room for a message of %d bytes: %w", g.bytes, err), &g)
+				s.fail(fmt.Errorf("not enough disk space for a message of %d bytes: %w", g.bytes, err), &g)
 				return false
 			}
 			if s.setWaiting(err); !s.waitForRoom() {
-				s.fail(fmt.Errorf("the broker ends while the disk is full: %w", err), &g)
+				s.fail(fmt.Errorf("the broker stops while the disk is full: %w", err), &g)
 				return false
 			}
 		case tries > 1: // the disk takes nothing, wherever it is put
@@ -521,7 +521,7 @@ func (s *scribe) mend() {
 // listeners of the logs that had some of it are told, are heard no more, and have to open their logs again. So are those
 // of a group that cannot be written. Others go on: nothing that they know of is gone.
 func (s *scribe) fail(err error, refused *group) {
-	s.slog.Error("journal failed: what was not safe is lost", "error", err)
+	s.slog.Error("journal failed: unconfirmed messages are lost", "error", err)
 	s.keeper.house <- struct{}{}
 	again := s.call((*journal.Journal).Recover)
 	<-s.keeper.house
@@ -546,7 +546,7 @@ func (s *scribe) fail(err error, refused *group) {
 		s.losses.Add(1)
 	}
 	if again != nil {
-		err = fmt.Errorf("%w; and it cannot go on: %w", err, again)
+		err = fmt.Errorf("%w; the journal cannot be reopened: %w", err, again)
 	}
 	var lost []Listener
 	s.mu.Lock()

@@ -72,11 +72,11 @@ func emptySpill(fs vfs.FS, log *slog.Logger) error {
 	for _, name := range names {
 		name = path.Join(spillDir, name)
 		if _, err := fs.List(name); err == nil {
-			log.Warn("left alone: a directory that is not the broker's", "name", name)
+			log.Warn("left in place: a directory of another program", "name", name)
 			continue
 		}
 		if err := fs.Remove(name); err != nil && !errors.Is(err, vfs.ErrNotExist) {
-			log.Warn("left alone: a file that cannot be removed", "name", name, "error", err)
+			log.Warn("left in place: a file that cannot be removed", "name", name, "error", err)
 		}
 	}
 	return nil

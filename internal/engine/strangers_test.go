@@ -80,7 +80,7 @@ func TestSpillHasStrangers(t *testing.T) {
 	if err != nil || strings.Join(names, " ") != "empty stuck theirs" {
 		t.Errorf("there is %q, %v", names, err)
 	}
-	if strings.Count(text.String(), "left alone") != 3 {
+	if strings.Count(text.String(), "left in place") != 3 {
 		t.Error(text.String())
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrClock refuses to move a clock that moves by itself.
-var ErrClock = errors.New("engine: the clock moves by itself; start with a test clock")
+var ErrClock = errors.New("engine: the clock can only be moved with a test clock")
 
 // TestClock stands still until it is moved.
 type TestClock struct {

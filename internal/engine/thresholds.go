@@ -99,7 +99,7 @@ func ParseBytes(text string) (int64, error) {
 	}
 	for range strings.Index("-kmgtp", strings.ToLower(found[2])) { // none without a letter
 		if n > bytesMax/unit {
-			return 0, fmt.Errorf("%q is more than can be counted", text)
+			return 0, fmt.Errorf("%q is too large", text)
 		}
 		n *= unit
 	}

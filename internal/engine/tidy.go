@@ -116,7 +116,7 @@ func (t *tidier) shrink() {
 		return err
 	})
 	if err != nil {
-		t.engine.slog.Warn("files that are not needed stay", "error", err)
+		t.engine.slog.Warn("cannot remove unneeded files", "error", err)
 	}
 }
 
@@ -143,6 +143,6 @@ func (t *tidier) tidy() {
 	})
 	if err != nil {
 		t.fresh = t.engine.LowOnDisk() // nothing else may ever give space back: it is tried again at the next look
-		t.engine.slog.Warn("sparse segments stay as they are", "error", err)
+		t.engine.slog.Warn("cannot compact sparse segments", "error", err)
 	}
 }

@@ -53,8 +53,8 @@ func send(w http.ResponseWriter, r *request, a answer) {
 	}
 	text, err := render(r, a)
 	if err != nil {
-		r.server.options.Log.Error("answer cannot be rendered", "path", r.URL.Path, "error", err)
-		http.Error(w, `{"error":"internal_server_error","reason":"the answer cannot be rendered"}`, http.StatusInternalServerError)
+		r.server.options.Log.Error("cannot encode the response", "path", r.URL.Path, "error", err)
+		http.Error(w, `{"error":"internal_server_error","reason":"the cannot encode the response"}`, http.StatusInternalServerError)
 		return
 	}
 	if len(text) >= largeAnswer {
@@ -73,7 +73,7 @@ func send(w http.ResponseWriter, r *request, a answer) {
 	w.WriteHeader(a.status)
 	if r.Method != http.MethodHead {
 		if err := writePieces(w, text); err != nil {
-			r.server.options.Log.Debug("answer not taken", "path", r.URL.Path, "error", err)
+			r.server.options.Log.Debug("client closed the connection before the response was sent", "path", r.URL.Path, "error", err)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func (a *auditor) record(ctx context.Context, d access.Deed) error {
 // half-way; a refusal has changed nothing.
 func (s *Server) serve(to route, r *request) (answer, error) {
 	if err := s.origins.Check(r.Request); err != nil {
-		return answer{}, forbidden("a page of another origin may not change anything here: %v", err)
+		return answer{}, forbidden("cross-origin request refused: %v", err)
 	}
 	if to.path == "x/backup" && r.Method == get { // it carries everything away, and may be cut off when it has
 		if err := s.note(r, http.StatusOK, nil); err != nil {
@@ -127,7 +127,7 @@ func (s *Server) note(r *request, status int, detail []byte) error {
 	}
 	err := s.auditor.record(r.Context(), d)
 	if err != nil {
-		s.options.Log.Error("this cannot be recorded in the audit log", "user", d.User, "action", d.Action, "object", d.Object, "error", err)
+		s.options.Log.Error("cannot write to the audit log", "user", d.User, "action", d.Action, "object", d.Object, "error", err)
 	}
 	return err
 }

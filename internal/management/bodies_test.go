@@ -210,8 +210,8 @@ func TestLargeBodiesWaitForTheEndOfAMemoryAlarm(t *testing.T) {
 	queue := func(size int) string { return `{"arguments":{"x":"` + strings.Repeat("x", size) + `"}}` }
 	d.want(201, "PUT", "/api/queues/%2F/before", queue(64<<10))
 	d.want(204, "PUT", "/api/x/resource-limits", `{"vm_memory_high_watermark":{"absolute":50000}}`)
-	d.refused(503, "service_unavailable", "a memory alarm is in force", "PUT", "/api/queues/%2F/large", queue(alarmBodyBytes))
-	d.refused(503, "service_unavailable", "a memory alarm is in force", "POST", "/api/definitions", `{"queues":[],"x":"`+strings.Repeat("x", alarmBodyBytes)+`"}`)
+	d.refused(503, "service_unavailable", "memory alarm: request bodies", "PUT", "/api/queues/%2F/large", queue(alarmBodyBytes))
+	d.refused(503, "service_unavailable", "memory alarm: request bodies", "POST", "/api/definitions", `{"queues":[],"x":"`+strings.Repeat("x", alarmBodyBytes)+`"}`)
 	d.want(201, "PUT", "/api/queues/%2F/small", queue(1000))
 	order := `{"source":{"queue":"before"},"ids":[` + filled(2*alarmBodyBytes, `"1"`) + `]}`
 	if w := d.send("POST", "/api/x/redrives/%2F", order); w.Code >= 500 {
@@ -282,7 +282,7 @@ func TestAnswersHaveABound(t *testing.T) {
 	d.want(204, "PUT", "/api/x/resource-limits", `{"vm_memory_high_watermark":{"absolute":1000000}}`)
 	d.server.memory.each = 300 << 10
 	d.want(200, "GET", "/api/queues?page=1&page_size=2", "")
-	d.refused(503, "service_unavailable", "more than 333333 bytes of memory: ask for pages", "GET", "/api/queues?page=1", "")
+	d.refused(503, "service_unavailable", "more than 333333 bytes of memory: request pages", "GET", "/api/queues?page=1", "")
 	d.server.memory.each = 4 << 20
 	d.want(200, "GET", "/api/queues?page=1", "")
 	d.server.memory.each = 300 << 10
@@ -331,7 +331,7 @@ func TestAnswersCountForTheMemoryBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/api/queues", "/api/queues/%2F/q", "/api/definitions", "/api/queues?sort=name", "/api/queues?page=1"} {
-		d.refused(503, "service_unavailable", "all the memory", "GET", path, "")
+		d.refused(503, "service_unavailable", "all memory", "GET", path, "")
 	}
 	other.end()
 	for _, path := range []string{"/api/queues", "/api/queues/%2F/q", "/api/definitions", "/api/queues?sort=name", "/api/queues?page=1"} {

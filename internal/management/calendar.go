@@ -63,12 +63,12 @@ func (r *request) countOfQuery() (c count, ok bool, err error) {
 	case c.from >= c.until:
 		return c, false, badRequest("from (%s) is not before until (%s)", iso(c.from), iso(c.until))
 	case (c.until-c.from-1)/c.bucket >= bucketsMax:
-		return c, false, badRequest("from %s until %s there are more than %d buckets of %s: ask for longer ones, or for less time", iso(c.from), iso(c.until), bucketsMax, query.Get("bucket"))
+		return c, false, badRequest("from %s until %s there are more than %d buckets of %s: use a larger bucket, or a shorter period", iso(c.from), iso(c.until), bucketsMax, query.Get("bucket"))
 	}
 	if text := query.Get("after"); text != "" {
 		id, name, _ := strings.Cut(text, "/")
 		if c.after.id, ok = vhost.ParseScheduledID(id); !ok || name == "" {
-			return c, false, badRequest("after must be the 'next' of an earlier answer, not '%s'", text)
+			return c, false, badRequest("after must be the 'next' of an earlier response, not '%s'", text)
 		}
 		c.after.vhost = name
 	}
@@ -78,7 +78,7 @@ func (r *request) countOfQuery() (c count, ok bool, err error) {
 // instants reads from and until, which may be called to, where they are given.
 func instants(query url.Values, from, until *int64) error {
 	if query.Has("to") && query.Has("until") {
-		return badRequest("until and to are the same: give one")
+		return badRequest("give either until or to, not both")
 	}
 	for name, to := range map[string]*int64{"from": from, "until": until, "to": until} {
 		if text := query.Get(name); text != "" {

@@ -80,7 +80,7 @@ func TestScheduledByTimeRefused(t *testing.T) {
 		"bucket=11000d": "ten years", "bucket=99999999999999999999d": "length of time", "bucket=1h&from=x": "from: 'x' is not an instant",
 		"bucket=1h&from=1700000000000&until=1700000000000": "is not before", "bucket=1h&until=5": "is not before", "bucket=1d&from=9223372036854775807": "is not before",
 		"bucket=1m&from=1700000000000&until=1800000000000": "more than 4000 buckets of 1m", "bucket=1ms&from=0&until=9223372036854775806": "more than 4000",
-		"bucket=1h&until=1800000000000&to=1800000000000": "the same", "bucket=1h&after=7": "'next'", "bucket=1h&after=7-x/v": "'next'",
+		"bucket=1h&until=1800000000000&to=1800000000000": "not both", "bucket=1h&after=7": "'next'", "bucket=1h&after=7-x/v": "'next'",
 		"bucket=1h&filter=size:>1": "unknown parameter 'filter'",
 	} {
 		for _, at := range []string{"/api/x/scheduled?", scheduled + "?", scheduled + "/later?"} {

@@ -44,7 +44,7 @@ func advanceClock(r *request) (answer, error) {
 	}
 	err := r.server.engine.Advance(r.Context(), time.Duration(*body.MS)*time.Millisecond)
 	if errors.Is(err, engine.ErrClock) {
-		return answer{}, badRequest("the clock moves by itself: start the broker with a test clock to move it")
+		return answer{}, badRequest("the clock can only be moved if the broker was started with a test clock")
 	}
 	if err != nil {
 		return answer{}, err
@@ -54,6 +54,6 @@ func advanceClock(r *request) (answer, error) {
 
 func (s *Server) clockMetrics(x *exposition) {
 	t := s.engine.Time()
-	one(x, "bartleby_clock_behind_seconds", gauge, "By how much the wall clock is behind the virtual host that is the furthest ahead", t.Behind().Seconds())
-	one(x, "bartleby_clock_alarm", gauge, "Is 1 while the wall clock is so far behind that it takes a resync; holds nobody back", flag(t.Alarm()))
+	one(x, "bartleby_clock_behind_seconds", gauge, "Time by which the wall clock is behind the virtual host that is furthest ahead", t.Behind().Seconds())
+	one(x, "bartleby_clock_alarm", gauge, "Is 1 while the wall clock is so far behind that a resync is needed; does not block publishers", flag(t.Alarm()))
 }

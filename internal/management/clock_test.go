@@ -49,7 +49,7 @@ func TestClockBehind(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	d.want(200, "GET", "/api/health/checks/alarms", "")
-	d.refused(400, "bad_request", "moves by itself", "POST", "/api/x/clock/advance", `{"ms":1}`)
+	d.refused(400, "bad_request", "started with a test clock", "POST", "/api/x/clock/advance", `{"ms":1}`)
 
 	if got := d.want(200, "POST", "/api/x/clock/resync", "").Body.String(); got != strings.Replace(behind, "RE", "true", 1) {
 		t.Error(got)

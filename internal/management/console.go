@@ -48,7 +48,7 @@ func newConsole(prefix string) (*console, error) {
 func (s *Server) openConsole() *console {
 	c, err := newConsole(s.options.PathPrefix)
 	if err != nil {
-		s.options.Log.Error("there is no web console: its files are wrong", "error", err) // tests hold them right
+		s.options.Log.Error("the web console is not available: its files are invalid", "error", err) // tests hold them right
 		return &console{}
 	}
 	return c
@@ -77,7 +77,7 @@ func (s *Server) serveConsole(w http.ResponseWriter, hr *http.Request) bool {
 		return true
 	}
 	if console.index == nil {
-		http.Error(w, "there is no web console: its files are wrong, see the log", http.StatusServiceUnavailable)
+		http.Error(w, "the web console is not available: its files are invalid; see the log", http.StatusServiceUnavailable)
 		return true
 	}
 	if path.Ext(below) != "" && strings.HasPrefix(below, "/assets/") || below != "/" && !acceptsPages(hr.Header.Values("Accept")) {
@@ -123,7 +123,7 @@ func (s *Server) sendAsset(w http.ResponseWriter, hr *http.Request, a *asset, fo
 		return
 	}
 	if _, err := w.Write(text); err != nil {
-		s.options.Log.Debug("console not taken", "path", hr.URL.Path, "error", err)
+		s.options.Log.Debug("client closed the connection before a console file was sent", "path", hr.URL.Path, "error", err)
 	}
 }
 

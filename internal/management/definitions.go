@@ -89,7 +89,7 @@ func (m *importer) finish(ctx context.Context, d *definitions, commands []access
 	}
 	for _, h := range d.VHosts {
 		if h.Tracing != nil && bool(*h.Tracing) {
-			m.log.Warn("definition passed over", "vhost", h.Name, "what", "tracing", "error", noTracing)
+			m.log.Warn("definition ignored", "vhost", h.Name, "what", "tracing", "error", noTracing)
 		}
 	}
 	_, err := m.engine.ChangeAccess(ctx, commands...)
@@ -108,7 +108,7 @@ func (m *importer) finish(ctx context.Context, d *definitions, commands []access
 		err = errors.Join(err, ended)
 	}
 	if err != nil {
-		return fmt.Errorf("the import ended half-way; it can be repeated: %w", plainFault(err))
+		return fmt.Errorf("the import was not completed; repeat it: %w", plainFault(err))
 	}
 	return nil
 }
@@ -135,12 +135,12 @@ func (m *importer) fill(ctx context.Context, name string, d *definitions) error 
 		return err
 	}
 	for _, text := range c.passedOver {
-		m.log.Warn("definition passed over", "vhost", name, "what", text)
+		m.log.Warn("definition ignored", "vhost", name, "what", text)
 	}
 	var commands []vhost.Command
 	for _, x := range c.commands {
 		if x.wrong != nil { // it was not when it was checked: somebody deletes what it refers to
-			m.log.Warn("definition passed over", "vhost", name, "what", x.what, "error", x.wrong)
+			m.log.Warn("definition ignored", "vhost", name, "what", x.what, "error", x.wrong)
 			continue
 		}
 		commands = append(commands, x.Command)
@@ -159,7 +159,7 @@ func (m *importer) fill(ctx context.Context, name string, d *definitions) error 
 func (m *importer) resume(ctx context.Context, interrupted *access.Import) error {
 	d, err := inflate(interrupted.Value)
 	if err != nil {
-		return fmt.Errorf("what is stored of it cannot be read: %w", err)
+		return fmt.Errorf("cannot read the stored import: %w", err)
 	}
 	return m.finish(ctx, d, nil)
 }

@@ -76,7 +76,7 @@ func (m *importer) check(ctx context.Context, d *definitions) error {
 	for _, name := range d.vhostNames() {
 		h, there := view.VHost(name)
 		if !there {
-			wrong.add("", fmt.Errorf("no vhost '%s', of which the definitions tell something", name))
+			wrong.add("", fmt.Errorf("no vhost '%s', which the definitions refer to", name))
 			continue
 		}
 		c, err := m.contents(ctx, name, d, view)
@@ -110,7 +110,7 @@ func (d *definitions) whole() error {
 	contents := len(d.Parameters) + len(d.Policies) + len(d.Exchanges) + len(d.Queues) + len(d.Bindings)
 	nowhere := contents > 0 && len(d.vhostNames()) == 0
 	if d.VHost == "" && (d.Format == api.FormatVHost || nowhere) {
-		return badRequest("these are the definitions of one virtual host: import them at /api/definitions/{vhost}")
+		return badRequest("these are definitions of a single virtual host: import them at /api/definitions/{vhost}")
 	}
 	return nil
 }

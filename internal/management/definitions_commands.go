@@ -104,7 +104,7 @@ func (c *contents) addParameters(d *definitions, name string) {
 			return
 		}
 		if operator && c.locked {
-			err = badRequest("operator policies cannot be changed here: management.restrictions.operator_policy_changes.disabled")
+			err = badRequest("operator policies cannot be changed: management.restrictions.operator_policy_changes.disabled is set")
 		}
 		policies = append(policies, content{vhost.Command{Kind: vhost.SetPolicy, Policy: p}, what, err})
 	}

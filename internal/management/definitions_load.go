@@ -38,9 +38,9 @@ func ResumeImport(ctx context.Context, e *engine.Engine, log *slog.Logger) {
 	if interrupted == nil {
 		return
 	}
-	log.Info("going on with an interrupted import of definitions", "source", interrupted.Source)
+	log.Info("resuming an interrupted import of definitions", "source", interrupted.Source)
 	if err := newImporter(e, log, Passwords{}).resume(ctx, interrupted); err != nil {
-		log.Error("an interrupted import of definitions cannot go on", "source", interrupted.Source, "error", err)
+		log.Error("cannot resume an interrupted import of definitions", "source", interrupted.Source, "error", err)
 	}
 }
 
@@ -60,7 +60,7 @@ func LoadDefinitions(ctx context.Context, e *engine.Engine, log *slog.Logger, l 
 	}
 	hash := []byte(strconv.Quote(hex.EncodeToString(sum.Sum(nil))))
 	if before, loaded := e.Access().GlobalParameter(hashParameter); l.SkipIfUnchanged && loaded && string(before.Value) == string(hash) {
-		log.Info("definitions are those that were loaded last", "path", l.Path)
+		log.Info("definitions are unchanged since they were last loaded", "path", l.Path)
 		return nil
 	}
 	m := newImporter(e, log, l.Passwords)

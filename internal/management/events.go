@@ -126,7 +126,7 @@ func getEvents(r *request) (answer, error) {
 	user := r.caller.Name()
 	done, ok := r.server.streams.enter(user)
 	if !ok {
-		return answer{}, &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: "too many streams of events; ask now and then instead"}
+		return answer{}, &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: "too many event streams: poll instead"}
 	}
 	defer r.server.streams.leave(user)
 	s := &stream{request: r, control: http.NewResponseController(r.writer), last: map[string][]byte{}}
@@ -146,7 +146,7 @@ func topicsOf(query url.Values) ([]string, error) {
 	asked := strings.Split(query.Get("topics"), ",")
 	for _, name := range asked {
 		if topics[name] == nil {
-			return nil, badRequest("there is no topic '%s': overview, queues, jobs, letters and alarms are", name)
+			return nil, badRequest("unknown topic '%s': use overview, queues, jobs, letters or alarms", name)
 		}
 	}
 	slices.Sort(asked)

@@ -101,7 +101,7 @@ func TestEvents(t *testing.T) {
 	d.server.EndStreams()
 	<-all.ended
 	d.refused(503, "service_unavailable", "too many", "GET", "/api/x/events?topics=jobs", "")
-	d.refused(400, "bad_request", "there is no topic 'news'", "GET", "/api/x/events?topics=jobs,news", "")
+	d.refused(400, "bad_request", "unknown topic 'news'", "GET", "/api/x/events?topics=jobs,news", "")
 }
 
 func TestStreamsAreBounded(t *testing.T) {

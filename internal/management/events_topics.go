@@ -106,5 +106,5 @@ func (j rawJSON) MarshalJSON() ([]byte, error) { return j, nil }
 
 // consoleStreams shows how many consoles listen. Source: ours.
 func (s *scrape) consoleStreams() {
-	one(s.exposition, "bartleby_ui_sse_clients", gauge, "Streams of events that consoles listen to", s.server.streams.count())
+	one(s.exposition, "bartleby_ui_sse_clients", gauge, "Open event streams", s.server.streams.count())
 }

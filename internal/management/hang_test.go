@@ -22,7 +22,7 @@ func TestHangingVHost(t *testing.T) {
 		}()
 		<-hung
 		began := time.Now()
-		d.refused(503, "service_unavailable", "did not answer in time", "GET", "/api/queues", "")
+		d.refused(503, "service_unavailable", "did not respond in time", "GET", "/api/queues", "")
 		if took := time.Since(began); took > 2*lookPatience {
 			t.Errorf("took %v", took)
 		}

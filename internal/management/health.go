@@ -26,7 +26,7 @@ func checkHealthy(*request) (answer, error) { return ok(api.Health{Status: passe
 // checkServing fails while clients are not let in. Source: RabbitMQ health checks, ready-to-serve-clients.
 func checkServing(r *request) (answer, error) {
 	if r.server.suspended() {
-		return unhealthy(api.Health{Status: failed, Reason: "the listeners of AMQP are suspended"})
+		return unhealthy(api.Health{Status: failed, Reason: "the AMQP listeners are suspended"})
 	}
 	return ok(api.Health{Status: passed})
 }
@@ -139,7 +139,7 @@ func checkStorage(r *request) (answer, error) {
 		return ok(api.Health{Status: passed})
 	}
 	return unhealthy(api.Health{
-		Status: failed, Reason: fmt.Sprintf("Some virtual hosts have stopped for damage, or are down, such as %s; %s", reason, engine.Remedy), VirtualHosts: hurt,
+		Status: failed, Reason: fmt.Sprintf("Some virtual hosts were stopped by damaged data or are down, such as %s; %s", reason, engine.Remedy), VirtualHosts: hurt,
 	})
 }
 

@@ -186,7 +186,7 @@ func TestSamples(t *testing.T) {
 		t.Errorf("after a reset %+v", q.MessagesReadyDetails)
 	}
 	for query, reason := range map[string]string{
-		"lengths_age=60": "go together", "lengths_age=x&lengths_incr=5": "integer", "msg_rates_age=0&msg_rates_incr=5": "integer",
+		"lengths_age=60": "give both", "lengths_age=x&lengths_incr=5": "integer", "msg_rates_age=0&msg_rates_incr=5": "integer",
 		"data_rates_age=6000&data_rates_incr=1": "more than 500",
 	} {
 		for _, path := range []string{"queues", "queues/%2F/q", "overview", "vhosts", "connections"} {

@@ -22,7 +22,7 @@ func rebuildIndex(r *request) (answer, error) {
 	}
 	err := r.server.options.Index.Rebuild(r.names[0])
 	if errors.Is(err, search.ErrOff) {
-		return answer{}, badRequest("letters are not indexed: index.enabled is false, or the broker keeps nothing on a disk")
+		return answer{}, badRequest("dead letters are not indexed: index.enabled is false, or the broker runs in memory")
 	}
 	if err != nil {
 		return answer{}, err
@@ -36,10 +36,10 @@ func (s *Server) indexMetrics(x *exposition) {
 	if !m.Enabled {
 		return
 	}
-	one(x, "bartleby_index_letters", gauge, "Letters that the index knows", m.Letters)
-	one(x, "bartleby_index_behind", gauge, "Messages that the index has not looked at yet, about", m.Behind)
-	one(x, "bartleby_index_bytes", gauge, "Bytes of the index on the disk", m.Bytes)
-	one(x, "bartleby_index_lag_seconds", gauge, "Time since the index knew all letters", m.Lag.Seconds())
-	one(x, "bartleby_index_indexed_total", counter, "Letters that were indexed", m.Indexed)
-	one(x, "bartleby_index_work_seconds_total", counter, "Time that was worked to index them", m.Worked.Seconds())
+	one(x, "bartleby_index_letters", gauge, "Indexed dead letters", m.Letters)
+	one(x, "bartleby_index_behind", gauge, "Approximate number of messages not indexed yet", m.Behind)
+	one(x, "bartleby_index_bytes", gauge, "Size of the index on disk", m.Bytes)
+	one(x, "bartleby_index_lag_seconds", gauge, "Time since the index was last complete", m.Lag.Seconds())
+	one(x, "bartleby_index_indexed_total", counter, "Total number of indexed dead letters", m.Indexed)
+	one(x, "bartleby_index_work_seconds_total", counter, "Total time spent indexing", m.Worked.Seconds())
 }

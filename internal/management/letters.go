@@ -36,7 +36,7 @@ func portionOf(query url.Values) (p portion, err error) {
 	p.limit = lettersUsual
 	if text := query.Get("after"); text != "" {
 		if p.after, err = strconv.ParseUint(text, 10, 64); err != nil {
-			return p, badRequest("after must be the id of a letter, not '%s'", text)
+			return p, badRequest("after must be a message id, not '%s'", text)
 		}
 	}
 	if text := query.Get("limit"); text != "" {

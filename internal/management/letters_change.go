@@ -110,7 +110,7 @@ func republishLostLetters(r *request) (answer, error) {
 	d := r.dispatch(vhost.Republish, selection)
 	switch {
 	case body.IDs != nil && (bool(body.All) || body.Cause != ""):
-		return answer{}, badRequest("letters are named by 'ids', or by 'all' and perhaps 'cause', not by both")
+		return answer{}, badRequest("give either 'ids', or 'all' with an optional 'cause', not both")
 	case body.IDs != nil:
 		ids := make([]uint64, len(*body.IDs))
 		for i, id := range *body.IDs {
@@ -167,7 +167,7 @@ func deleteLostLetters(r *request) (answer, error) {
 	}
 	for name := range r.URL.Query() {
 		if name != "cause" { // a misspelt one must not empty the shelf
-			return answer{}, badRequest("unknown parameter '%s'; there is 'cause'", name)
+			return answer{}, badRequest("unknown parameter '%s'; only 'cause' is supported", name)
 		}
 	}
 	cause, err := causeNamed(r.URL.Query().Get("cause"))

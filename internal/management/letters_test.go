@@ -164,7 +164,7 @@ func TestLostLetters(t *testing.T) {
 	d.want(404, "GET", "/api/x/lost-letters/none", "")
 	d.want(405, "GET", path+"/republish", "")
 	for query, reason := range map[string]string{
-		"?limit=501": "from 1 to 500", "?limit=0": "from 1", "?after=-1": "id of a letter", "?cause=bad": "unknown cause 'bad'; known are no_exchange, ",
+		"?limit=501": "from 1 to 500", "?limit=0": "from 1", "?after=-1": "a message id", "?cause=bad": "unknown cause 'bad'; known are no_exchange, ",
 		"/1?encoding=x": "auto or base64", "/1?truncate=-1": "negative", "/1?truncate=x": "number of bytes",
 	} {
 		d.refused(400, "bad_request", reason, "GET", path+query, "")
@@ -242,7 +242,7 @@ func TestRepublish(t *testing.T) {
 		t.Errorf("arrived: %s", got)
 	}
 	for body, reason := range map[string]string{
-		`{}`: "{key_missing,ids}", `{"ids":[1],"all":true}`: "not by both", `{"ids":["x"]}`: "not an integer", `{"all":true,"cause":"x"}`: "unknown cause",
+		`{}`: "{key_missing,ids}", `{"ids":[1],"all":true}`: "not both", `{"ids":["x"]}`: "not an integer", `{"all":true,"cause":"x"}`: "unknown cause",
 		`{"all":true,"routing_key":"x"}`: "{key_missing,exchange}", `{"all":true,"cuase":"cycle"}`: "cuase",
 		`{"all":true,"exchange":"","routing_key":"` + strings.Repeat("k", 256) + `"}`: "255",
 	} {

@@ -27,7 +27,7 @@ func putListenerState(r *request) (answer, error) {
 	}
 	on := bool(*body.Suspended)
 	if r.server.options.Suspend == nil {
-		return answer{}, &api.Error{Status: http.StatusNotFound, Kind: "not_found", Reason: "the listeners of this broker are not its own"}
+		return answer{}, &api.Error{Status: http.StatusNotFound, Kind: "not_found", Reason: "this broker does not manage its listeners"}
 	}
 	r.idle = on == r.server.suspended()
 	if err := r.server.options.Suspend(on); err != nil {

@@ -9,7 +9,7 @@ import (
 
 // noBook is the answer of a broker that writes no log of its own: one inside another program.
 func noBook() error {
-	return &api.Error{Status: http.StatusNotFound, Kind: "not_found", Reason: "the log of this broker is not written by itself"}
+	return &api.Error{Status: http.StatusNotFound, Kind: "not_found", Reason: "this broker does not manage its log"}
 }
 
 // getLogLevels shows from which level each category is written.

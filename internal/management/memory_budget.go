@@ -24,7 +24,7 @@ type memoryBudget struct {
 }
 
 // errNoMemory says that a request found no room in the memory budget.
-var errNoMemory = errors.New("the requests under way take all the memory that there is for requests")
+var errNoMemory = errors.New("the running requests use all memory for requests")
 
 // An account is what one request has taken. Its methods are for one goroutine.
 type account struct {

@@ -63,7 +63,7 @@ func (r *request) publish(exchange string, m message) (published api.Published, 
 		case vhost.Answered:
 			published.Scheduled = append(published.Scheduled, effects[i].Name)
 		case vhost.Refuse:
-			return published, badRequest("the message was refused by a queue that is full")
+			return published, badRequest("a full queue refused the message")
 		}
 	}
 	return published, nil

@@ -90,7 +90,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, hr *http.Request, path stri
 	}
 	defer text.leave()
 	if err := text.write(w, zipped); err != nil {
-		s.options.Log.Debug("metrics not taken", "error", err)
+		s.options.Log.Debug("client closed the connection before the metrics were sent", "error", err)
 	}
 }
 

@@ -116,7 +116,7 @@ func (s *Server) figuresSoon(ctx context.Context, h *access.VHost, d detail, now
 	if err == nil {
 		return s.scraper.remember(h.LogID, f)
 	}
-	s.options.Log.Debug("metrics of virtual host not read", "vhost", h.Name, "error", err)
+	s.options.Log.Debug("cannot read the metrics of a virtual host", "vhost", h.Name, "error", err)
 	if last := s.scraper.recall(h.LogID); last != nil && errors.Is(err, context.DeadlineExceeded) {
 		return last
 	}

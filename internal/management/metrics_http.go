@@ -62,9 +62,9 @@ func (s *scrape) answers() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	taken, refused := s.server.memory.usage()
-	one(s.exposition, "bartleby_http_memory_bytes", gauge, "Memory that requests to the management API take: bodies, what is decoded of them, answers", taken)
-	one(s.exposition, "bartleby_http_memory_refused_total", counter, "Requests to the management API refused because others took all the memory for them", refused)
-	s.family(name, histogram, "How long requests to the management API took")
+	one(s.exposition, "bartleby_http_memory_bytes", gauge, "Memory used by requests to the management API: bodies, decoded values, responses", taken)
+	one(s.exposition, "bartleby_http_memory_refused_total", counter, "Requests to the management API refused because the memory limit for requests was reached", refused)
+	s.family(name, histogram, "Duration of requests to the management API")
 	keys := make([]answerKey, 0, len(a.mu.of))
 	for key := range a.mu.of {
 		keys = append(keys, key)

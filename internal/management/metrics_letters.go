@@ -92,7 +92,7 @@ func (s *scrape) deadLetterMetrics() {
 // fates counts what became of messages that died.
 func (s *scrape) fates() {
 	const name = "bartleby_dead_letters_total"
-	s.family(name, counter, "Messages that died, by reason and by what came of it")
+	s.family(name, counter, "Messages that died, by reason and outcome")
 	for _, h := range s.hosts {
 		for _, d := range deaths {
 			for f := range vhost.Fates {
@@ -110,14 +110,14 @@ func (s *scrape) fates() {
 
 // placing shows how far dead letters have come, and how long that took.
 func (s *scrape) placing() {
-	s.family("bartleby_dead_letter_hops", histogram, "Entries in the x-death header of messages that have just died")
+	s.family("bartleby_dead_letter_hops", histogram, "Number of entries in the x-death header of messages when they die")
 	bounds := wholes(vhost.AttemptBounds[:])
 	for _, h := range s.hosts {
 		if h.up {
 			s.buckets("bartleby_dead_letter_hops", h.labels, bounds, h.traffic.Hops.Buckets[:], float64(h.traffic.Hops.Sum))
 		}
 	}
-	s.family("bartleby_dead_letter_route_seconds", histogram, "How long dead letters took from their death until all their targets had them")
+	s.family("bartleby_dead_letter_route_seconds", histogram, "Time from the death of a message until all its target queues had it")
 	for _, strategy := range strategies[1:] {
 		w := &s.sum.traffic.Placing[strategy]
 		s.buckets("bartleby_dead_letter_route_seconds", labelled("strategy", strategy.String()), thousandths(vhost.WaitBounds[:]), w.Buckets[:], float64(w.Sum)/1000)
@@ -127,7 +127,7 @@ func (s *scrape) placing() {
 // misconfigured counts the queues whose dead letters will go wrong.
 func (s *scrape) misconfigured() {
 	const name = "bartleby_dlx_misconfigured"
-	s.family(name, gauge, "Queues whose dead letters go wrong: their exchange does not exist, or leads nowhere, or leads back without a rejection; or that hold dead letters nobody consumes")
+	s.family(name, gauge, "Queues with dead-letter problems: the exchange does not exist, routes to no queue, or routes in a cycle without a rejection; or the dead letters have no consumer")
 	for _, h := range s.hosts {
 		for _, p := range []struct {
 			word string
@@ -143,7 +143,7 @@ func (s *scrape) misconfigured() {
 // lint counts what is wrong with settings.
 func (s *scrape) lint() {
 	const name = "bartleby_lint_findings"
-	s.family(name, gauge, "What lint finds: settings that will lose, delay or circulate messages")
+	s.family(name, gauge, "Lint findings: settings that will lose, delay or circulate messages")
 	for _, h := range s.hosts {
 		for severity, n := range h.lint.Findings {
 			if h.up {
@@ -171,12 +171,12 @@ func (s *scrape) deathsOfQueues() {
 // targets shows the queues that dead letters come to.
 func (s *scrape) targets() {
 	const messages, size, oldest, arrivals = "bartleby_dlq_messages", "bartleby_dlq_bytes", "bartleby_dlq_oldest_message_age_seconds", "bartleby_dlq_arrivals_total"
-	const ageHelp = "Seconds since the dead letter at the head of a queue died; missing where there is none"
+	const ageHelp = "Seconds since the dead letter at the head of a queue died; absent if there is none"
 	if s.aggregated() {
 		s.ofHosts("bartleby_dlq_queues", gauge, "Queues that are targets of a dead-letter exchange", func(h *hostFigures) float64 { return float64(h.letters.queues) })
 		s.ofHosts(messages, gauge, "Messages in queues that are targets of a dead-letter exchange", func(h *hostFigures) float64 { return float64(h.letters.messages) })
-		s.ofHosts(size, gauge, "Bodies of these, bytes", func(h *hostFigures) float64 { return float64(h.letters.bytes) })
-		s.ofHosts(arrivals, counter, "Dead letters that came into queues", func(h *hostFigures) float64 { return float64(h.total.Stats.Letters) })
+		s.ofHosts(size, gauge, "Body bytes of messages in queues that are targets of a dead-letter exchange", func(h *hostFigures) float64 { return float64(h.letters.bytes) })
+		s.ofHosts(arrivals, counter, "Dead letters that arrived in queues", func(h *hostFigures) float64 { return float64(h.total.Stats.Letters) })
 		s.family(oldest, gauge, ageHelp)
 		for _, h := range s.hosts {
 			if h.letters.oldest >= 0 && h.up {
@@ -187,9 +187,9 @@ func (s *scrape) targets() {
 	}
 	target := func(q *queueSeries) bool { return q.target }
 	s.ofTargets(messages, gauge, "Messages in queues that are targets of a dead-letter exchange", target, func(q *queueSeries) float64 { return float64(all(&q.QueueSample)) })
-	s.ofTargets(size, gauge, "Bodies of these, bytes", target, func(q *queueSeries) float64 { return float64(allBytes(&q.QueueSample)) })
+	s.ofTargets(size, gauge, "Body bytes of messages in queues that are targets of a dead-letter exchange", target, func(q *queueSeries) float64 { return float64(allBytes(&q.QueueSample)) })
 	s.ofTargets(oldest, gauge, ageHelp, func(q *queueSeries) bool { return q.oldest >= 0 }, func(q *queueSeries) float64 { return q.oldest })
-	s.ofTargets(arrivals, counter, "Dead letters that came into queues", func(q *queueSeries) bool { return q.target || q.Stats.Letters > 0 },
+	s.ofTargets(arrivals, counter, "Dead letters that arrived in queues", func(q *queueSeries) bool { return q.target || q.Stats.Letters > 0 },
 		func(q *queueSeries) float64 { return float64(q.Stats.Letters) })
 	s.departures()
 }
@@ -197,7 +197,7 @@ func (s *scrape) targets() {
 // departures counts how messages left the queues that dead letters come to.
 func (s *scrape) departures() {
 	const name = "bartleby_dlq_departures_total"
-	s.family(name, counter, "Messages that left queues that are targets of a dead-letter exchange, by how")
+	s.family(name, counter, "Messages that left queues that are targets of a dead-letter exchange, by outcome")
 	s.eachQueue(func(q *queueSeries) {
 		if !q.target {
 			return
@@ -219,8 +219,8 @@ func (s *scrape) departures() {
 func (s *scrape) heldLetters() {
 	held := func(q *vhost.QueueSample) float64 { return float64(q.Held) }
 	const tries = "bartleby_dead_letter_retries_total"
-	s.ofBoth("bartleby_dead_letter_pending", gauge, "Dead letters that their queues hold until all targets have them", held)
-	s.family(tries, counter, "Times that a held dead letter was tried again in vain, by why")
+	s.ofBoth("bartleby_dead_letter_pending", gauge, "Dead letters held by their queues until all targets accept them", held)
+	s.family(tries, counter, "Failed retries of held dead letters, by cause")
 	write := func(labels string, n *vhost.QueueStats) {
 		for i, c := range vhost.RetriedFor {
 			s.series(tries, more(labels, "cause", c.String()), float64(n.Retried[i]))
@@ -233,7 +233,7 @@ func (s *scrape) heldLetters() {
 				write(q.labels, q.Stats)
 			}
 		})
-		s.family(name, gauge, "Dead letters that their queues hold, by why")
+		s.family(name, gauge, "Dead letters held by their queues, by cause")
 		s.eachQueue(func(q *queueSeries) {
 			for i, c := range vhost.RetriedFor {
 				if q.Held > 0 || q.Stats.Held > 0 {
@@ -246,7 +246,7 @@ func (s *scrape) heldLetters() {
 	for _, h := range s.hosts {
 		write(h.labels, h.total.Stats)
 	}
-	s.family(name, gauge, "Dead letters that their queues hold, by why")
+	s.family(name, gauge, "Dead letters held by their queues, by cause")
 	for _, h := range s.hosts {
 		for i, c := range vhost.RetriedFor {
 			if h.up {
@@ -271,11 +271,11 @@ func (s *scrape) lostLetters() {
 			}
 		}
 	}
-	byCause("bartleby_lost_letters", gauge, "Lost letters that are kept, by cause", func(h *hostFigures, c vhost.Cause) uint64 { return h.shelf.ByCause[c] })
-	byCause("bartleby_letters_lost_total", counter, "Dead letters that found no place, by cause", func(h *hostFigures, c vhost.Cause) uint64 { return h.total.Stats.Lost[c] })
-	s.ofHosts("bartleby_lost_letters_bytes", gauge, "What the lost letters that are kept take, against lost-letters-max-bytes", func(h *hostFigures) float64 { return float64(h.shelf.Bytes) })
-	s.ofHosts("bartleby_lost_letters_evicted_total", counter, "Lost letters gone for good because there was no room or time for them", func(h *hostFigures) float64 { return float64(h.books.Ended[vhost.GoneShelf]) })
-	s.ofHosts("bartleby_dead_letters_held_total", counter, "Dead letters that their queues had to hold", func(h *hostFigures) float64 { return float64(h.total.Stats.Held) })
-	s.ofHosts("bartleby_cycles_kept_total", counter, "Expired messages that stayed, without TTL, because they would have come round in a cycle", func(h *hostFigures) float64 { return float64(h.total.Stats.Kept) })
-	s.ofHosts("bartleby_consumer_timeouts_total", counter, "Consumers cancelled because they did not settle a delivery in time", func(h *hostFigures) float64 { return float64(h.total.Stats.TimedOut) })
+	byCause("bartleby_lost_letters", gauge, "Lost letters currently kept, by cause", func(h *hostFigures, c vhost.Cause) uint64 { return h.shelf.ByCause[c] })
+	byCause("bartleby_letters_lost_total", counter, "Dead letters that could not be delivered, by cause", func(h *hostFigures, c vhost.Cause) uint64 { return h.total.Stats.Lost[c] })
+	s.ofHosts("bartleby_lost_letters_bytes", gauge, "Size of the lost letters currently kept, limited by lost-letters-max-bytes", func(h *hostFigures) float64 { return float64(h.shelf.Bytes) })
+	s.ofHosts("bartleby_lost_letters_evicted_total", counter, "Lost letters deleted because of the size or age limit", func(h *hostFigures) float64 { return float64(h.books.Ended[vhost.GoneShelf]) })
+	s.ofHosts("bartleby_dead_letters_held_total", counter, "Total number of dead letters held by their queues", func(h *hostFigures) float64 { return float64(h.total.Stats.Held) })
+	s.ofHosts("bartleby_cycles_kept_total", counter, "Expired messages kept in place without TTL because of a dead-letter cycle", func(h *hostFigures) float64 { return float64(h.total.Stats.Kept) })
+	s.ofHosts("bartleby_consumer_timeouts_total", counter, "Consumers cancelled because of the consumer timeout", func(h *hostFigures) float64 { return float64(h.total.Stats.TimedOut) })
 }

@@ -74,8 +74,8 @@ func (s *scrape) nodeMetrics() {
 	one(x, s.named("process_max_tcp_sockets"), gauge, "Open TCP sockets limit", files.most)
 	one(x, s.named("resident_memory_limit_bytes"), gauge, "Memory high watermark in bytes", m.MemoryLimit)
 	one(x, s.named("disk_space_available_limit_bytes"), gauge, "Free disk space low watermark in bytes", m.DiskLimit)
-	one(x, s.named("erlang_processes_limit"), gauge, "Goroutines have no limit; what Erlang processes would have", processesMax)
-	one(x, s.named("erlang_scheduler_run_queue"), gauge, "Goroutines that wait for a processor", r.at("/sched/goroutines/runnable:goroutines"))
+	one(x, s.named("erlang_processes_limit"), gauge, "Limit of Erlang processes; goroutines have no limit", processesMax)
+	one(x, s.named("erlang_scheduler_run_queue"), gauge, "Goroutines waiting for a processor", r.at("/sched/goroutines/runnable:goroutines"))
 	one(x, s.named("erlang_net_ticktime_seconds"), gauge, "Inter-node heartbeat interval", 60)
 	one(x, s.named("erlang_uptime_seconds"), gauge, "Node uptime", time.Since(s.server.started).Seconds())
 }
@@ -96,7 +96,7 @@ func (s *scrape) persister() {
 	one(x, s.named("io_sync_ops_total"), counter, "Total number of I/O sync operations", st.Syncs.Count)
 	one(x, s.named("io_sync_time_seconds_total"), counter, "Total I/O sync time", st.Syncs.Sum.Seconds())
 	for _, name := range nothingOf {
-		one(x, s.named(name), counter, "What RabbitMQ's storage does and this one does not: always 0", 0)
+		one(x, s.named(name), counter, "Always 0: this operation of RabbitMQ's storage does not exist here", 0)
 	}
 	one(x, s.named("msg_store_read_total"), counter, "Total number of Message Store read operations", st.Reads.Count)
 	one(x, s.named("msg_store_write_total"), counter, "Total number of Message Store write operations", s.sum.total.Stats.Written)
@@ -136,7 +136,7 @@ func (s *scrape) totals() {
 	one(x, "rabbitmq_channels", gauge, "Channels currently open", openChannels(s.live))
 	one(x, "rabbitmq_consumers", gauge, "Consumers currently connected", s.sum.total.Consumers)
 	one(x, "rabbitmq_queues", gauge, "Queues available", s.sum.queues)
-	s.ofHosts("bartleby_large_arguments_bytes", gauge, "Memory that arguments of more than 2 KiB take, which has a bound",
+	s.ofHosts("bartleby_large_arguments_bytes", gauge, "Memory used by arguments larger than 2 KiB, which is limited",
 		func(h *hostFigures) float64 { return float64(h.largeTables) })
 	if s.aggregated() {
 		one(x, "rabbitmq_queue_consumers", gauge, "Consumers on a queue", s.sum.total.Consumers)
@@ -175,7 +175,7 @@ func (s *scrape) global() {
 		add(s.exposition, prefix+m.name, 0, "protocol", protocols[1])
 	}
 	one(s.exposition, "bartleby_direct_replies_dropped_total", counter,
-		"Direct replies that were dropped because their client reads too slowly", t.RepliesDropped)
+		"Direct replies dropped because the client reads too slowly", t.RepliesDropped)
 	for _, m := range []struct {
 		name, help string
 		value      func(n *vhost.QueueStats) uint64
@@ -271,11 +271,11 @@ func memoryMetrics(x *exposition) {
 	for _, m := range []struct{ name, help, from string }{
 		{"rabbitmq_memory_other_proc_bytes", "Objects on the heap", "/memory/classes/heap/objects:bytes"},
 		{"rabbitmq_memory_connection_other_bytes", "Stacks of goroutines", "/memory/classes/heap/stacks:bytes"},
-		{"rabbitmq_memory_other_system_bytes", "What the runtime keeps its books in", "/memory/classes/metadata/other:bytes"},
-		{"rabbitmq_memory_allocated_unused_bytes", "Kept for objects to come", "/memory/classes/heap/unused:bytes"},
-		{"rabbitmq_memory_free_bytes", "Free, and not yet given back to the system", "/memory/classes/heap/free:bytes"},
-		{"rabbitmq_memory_reserved_unallocated_bytes", "Given back to the system", "/memory/classes/heap/released:bytes"},
-		{"rabbitmq_memory_total_bytes", "Obtained from the system, and not given back", "/memory/classes/total:bytes"},
+		{"rabbitmq_memory_other_system_bytes", "Runtime metadata", "/memory/classes/metadata/other:bytes"},
+		{"rabbitmq_memory_allocated_unused_bytes", "Reserved for new objects", "/memory/classes/heap/unused:bytes"},
+		{"rabbitmq_memory_free_bytes", "Free, not yet returned to the system", "/memory/classes/heap/free:bytes"},
+		{"rabbitmq_memory_reserved_unallocated_bytes", "Returned to the system", "/memory/classes/heap/released:bytes"},
+		{"rabbitmq_memory_total_bytes", "Obtained from the system and not returned", "/memory/classes/total:bytes"},
 	} {
 		value := r.at(m.from)
 		if m.from == "/memory/classes/total:bytes" {

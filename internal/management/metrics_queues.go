@@ -14,7 +14,7 @@ func (s *scrape) queueCoarse() {
 	s.ofQueues([]queueMetric{
 		{"queue_messages_ready", gauge, "Messages ready to be delivered to consumers", func(q *vhost.QueueSample) float64 { return float64(q.Ready) }},
 		{"queue_messages_unacked", gauge, "Messages delivered to consumers but not yet acknowledged", func(q *vhost.QueueSample) float64 { return float64(q.Unacked) }},
-		{"queue_messages", gauge, "Sum of ready and unacknowledged messages - total queue depth; those that wait for a retry or are held are in it", func(q *vhost.QueueSample) float64 { return float64(all(q)) }},
+		{"queue_messages", gauge, "Sum of ready and unacknowledged messages - total queue depth; includes messages that wait for a retry or are held", func(q *vhost.QueueSample) float64 { return float64(all(q)) }},
 	})
 	s.queueInfo()
 }

@@ -6,7 +6,7 @@ import "github.com/bartleby-mq/bartleby/internal/vhost"
 // Source: ours, reference metrics 6.
 func (s *scrape) redriveMetrics() {
 	const messages = "bartleby_redrive_messages_total"
-	const help = "Letters that were sent back (moved), stayed where they were (refused), died again (came_back), or were discarded by hand"
+	const help = "Dead letters redriven (moved), not redriven (refused), died again (came_back), or discarded by users"
 	if !s.aggregated() {
 		s.family(messages, counter, help)
 		s.eachQueue(func(q *queueSeries) {
@@ -17,7 +17,7 @@ func (s *scrape) redriveMetrics() {
 		return
 	}
 	const jobs = "bartleby_redrive_jobs"
-	s.family(jobs, gauge, "Jobs that send letters back or discard them, by state; those that have ended as long as they are remembered")
+	s.family(jobs, gauge, "Redrive and discard jobs by state, including ended jobs in the history")
 	for state := vhost.JobRunning; state <= vhost.JobFailed; state++ {
 		n := 0
 		for _, h := range s.hosts {
@@ -31,14 +31,14 @@ func (s *scrape) redriveMetrics() {
 		s.results(messages, h.labels, n.Moved, n.Refused, n.CameBack, n.Discarded)
 	}
 	const limit = "bartleby_redrive_rate_limit"
-	s.family(limit, gauge, "Letters that jobs may send in a second, those together that go on and have a rate; 0 if none has")
+	s.family(limit, gauge, "Sum of the rate limits of running jobs, in messages per second; 0 if none has a limit")
 	for _, h := range s.hosts {
 		if h.up {
 			s.series(limit, h.labels, float64(h.jobsRate))
 		}
 	}
 	const seconds = "bartleby_redrive_seconds"
-	s.family(seconds, histogram, "How long jobs took that send letters back or discard them, from their beginning to their end")
+	s.family(seconds, histogram, "Duration of redrive and discard jobs")
 	bounds := thousandths(vhost.WaitBounds[:])
 	for _, h := range s.hosts {
 		if h.up {

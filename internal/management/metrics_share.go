@@ -63,7 +63,7 @@ func (c *scraper) make(x *sharedPage, key string) {
 	defer close(x.made)
 	defer func() { // net/http, which would do this, is not above
 		if fault := recover(); fault != nil {
-			x.of.server.options.Log.Error("a page of metrics made the server panic", "error", fmt.Sprint(fault), "stack", string(debug.Stack()))
+			x.of.server.options.Log.Error("panic while rendering metrics", "error", fmt.Sprint(fault), "stack", string(debug.Stack()))
 			x.err = errors.New("the page cannot be made")
 		}
 	}()

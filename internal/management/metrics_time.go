@@ -30,22 +30,22 @@ func (s *scrape) expiryMetrics() {
 		return
 	}
 	const name = "bartleby_expired_messages_total"
-	s.family(name, counter, "Messages that expired, by whether they became dead letters")
+	s.family(name, counter, "Messages that expired, by outcome")
 	for _, h := range s.hosts {
 		s.series(name, more(h.labels, "disposition", "dead_lettered"), float64(expired(h.total.Stats, true)))
 		s.series(name, more(h.labels, "disposition", "dropped"), float64(expired(h.total.Stats, false)))
 	}
-	s.lateness("bartleby_expiry_lateness_seconds", "How long after their instants messages expired (message), and unused queues were deleted (queue)",
+	s.lateness("bartleby_expiry_lateness_seconds", "Delay of expiry after its due time, of messages (message) and unused queues (queue)",
 		"scope", []lateKind{{"message", vhost.LateTTL}, {"queue", vhost.LateExpires}})
-	s.ofHosts("bartleby_expiry_pending", gauge, "Deadlines that are set: one for each block of messages with an expiry or a delay, and others",
+	s.ofHosts("bartleby_expiry_pending", gauge, "Pending deadlines: one per block of messages with an expiry or a delay, and others",
 		func(h *hostFigures) float64 { return float64(h.time.armed) })
-	s.family("bartleby_expiry_next_due_seconds", gauge, "Seconds until the next of them; missing if there is none")
+	s.family("bartleby_expiry_next_due_seconds", gauge, "Seconds until the next deadline; absent if there is none")
 	for _, h := range s.hosts {
 		if h.up && h.time.next >= 0 {
 			s.series("bartleby_expiry_next_due_seconds", h.labels, h.time.next)
 		}
 	}
-	s.ofHosts("bartleby_overdue_seconds", gauge, "For how long the earliest deadline that has not been met is due",
+	s.ofHosts("bartleby_overdue_seconds", gauge, "Seconds by which the earliest missed deadline is overdue",
 		func(h *hostFigures) float64 { return h.time.overdue })
 }
 
@@ -75,11 +75,11 @@ func (s *scrape) delayedMetrics() {
 	}
 	s.ofHosts("bartleby_delayed_messages", gauge, "Messages that wait in delayed exchanges", sum(func(d *vhost.DelayedSample) int64 { return int64(d.Messages) }))
 	s.ofHosts("bartleby_delayed_bytes", gauge, "Bodies of the messages that wait in delayed exchanges, bytes", sum(func(d *vhost.DelayedSample) int64 { return d.Bytes }))
-	s.ofHosts("bartleby_delayed_orphans", gauge, "Messages that wait although their delayed exchange is gone", sum(func(d *vhost.DelayedSample) int64 {
+	s.ofHosts("bartleby_delayed_orphans", gauge, "Scheduled messages whose delayed exchange was deleted", sum(func(d *vhost.DelayedSample) int64 {
 		return int64(d.Messages * flag(d.Orphan))
 	}))
 	const within = "bartleby_delayed_due_within"
-	s.family(within, gauge, "Messages that wait in delayed exchanges by when they are due, each in the first window that has it; estimated where many wait")
+	s.family(within, gauge, "Messages that wait in delayed exchanges by due time, each counted in the first matching window; estimated for large numbers")
 	for _, h := range s.hosts {
 		for k, n := range h.time.horizon {
 			if h.up {
@@ -87,8 +87,8 @@ func (s *scrape) delayedMetrics() {
 			}
 		}
 	}
-	s.ofHosts("bartleby_delayed_overdue_messages", gauge, "Messages in delayed exchanges that are due and have not gone on", func(h *hostFigures) float64 { return float64(h.time.late) })
-	s.lateness("bartleby_delivery_delay_lateness_seconds", "How long after their instants messages went on from delayed exchanges (exchange), or were ready in their queues: retries, and delivery times (retry)",
+	s.ofHosts("bartleby_delayed_overdue_messages", gauge, "Overdue messages in delayed exchanges", func(h *hostFigures) float64 { return float64(h.time.late) })
+	s.lateness("bartleby_delivery_delay_lateness_seconds", "Delay after the due time of scheduled messages (exchange), and of retries and delivery times (retry)",
 		"kind", []lateKind{{"exchange", vhost.LateDelay}, {"retry", vhost.LateRetry}})
 	s.scheduledMetrics()
 }
@@ -99,17 +99,17 @@ func (s *scrape) scheduledMetrics() {
 		name, help string
 		value      func(n *vhost.Scheduled) uint64
 	}{
-		{"published", "Messages that delayed exchanges took for later", func(n *vhost.Scheduled) uint64 { return n.Published }},
-		{"released", "Scheduled messages that went on into queues", func(n *vhost.Scheduled) uint64 { return n.Released }},
-		{"lost", "Scheduled messages that nothing wanted when they were due", func(n *vhost.Scheduled) uint64 { return n.Lost }},
+		{"published", "Total number of scheduled messages", func(n *vhost.Scheduled) uint64 { return n.Published }},
+		{"released", "Scheduled messages sent to queues", func(n *vhost.Scheduled) uint64 { return n.Released }},
+		{"lost", "Scheduled messages that were unroutable when they were due", func(n *vhost.Scheduled) uint64 { return n.Lost }},
 		{"cancelled", "Scheduled messages that were cancelled, or replaced under their key", func(n *vhost.Scheduled) uint64 { return n.Cancelled }},
-		{"rescheduled", "Scheduled messages that were given another instant", func(n *vhost.Scheduled) uint64 { return n.Rescheduled }},
-		{"purged", "Scheduled messages that a purge took", func(n *vhost.Scheduled) uint64 { return n.Purged }},
+		{"rescheduled", "Scheduled messages that were rescheduled", func(n *vhost.Scheduled) uint64 { return n.Rescheduled }},
+		{"purged", "Scheduled messages that were purged", func(n *vhost.Scheduled) uint64 { return n.Purged }},
 	} {
 		s.ofHosts("bartleby_delayed_"+m.name+"_total", counter, m.help, func(h *hostFigures) float64 { return float64(m.value(&h.traffic.Scheduled)) })
 	}
 	const refused = "bartleby_delayed_rejected_total"
-	s.family(refused, counter, "Messages for later that were refused, by why")
+	s.family(refused, counter, "Scheduled messages that were refused, by cause")
 	for _, h := range s.hosts {
 		if h.up {
 			s.series(refused, more(h.labels, "cause", "full"), float64(h.traffic.Scheduled.Full))
@@ -156,7 +156,7 @@ func (s *scrape) lateness(name, help, label string, kinds []lateKind) {
 func (s *scrape) retryMetrics() {
 	s.ofBoth("bartleby_retry_waiting_messages", gauge, "Returned messages that wait for their retry", func(q *vhost.QueueSample) float64 { return float64(q.Waiting) })
 	s.ofBoth("bartleby_retry_scheduled_total", counter, "Times that a returned message had to wait for its retry", func(q *vhost.QueueSample) float64 { return float64(q.Stats.Waits) })
-	s.ofBoth("bartleby_retry_exhausted_total", counter, "Messages that died because they had been retried as often as may be", func(q *vhost.QueueSample) float64 { return float64(q.Stats.Exhausted) })
+	s.ofBoth("bartleby_retry_exhausted_total", counter, "Messages that died because they reached the retry limit", func(q *vhost.QueueSample) float64 { return float64(q.Stats.Exhausted) })
 	s.nextRetries()
 	if !s.aggregated() {
 		return
@@ -173,7 +173,7 @@ func (s *scrape) retryMetrics() {
 // nextRetries tells when a message is ready again; nothing where none waits.
 func (s *scrape) nextRetries() {
 	const name = "bartleby_retry_next_due_seconds"
-	s.family(name, gauge, "Seconds until the next of them may be ready; missing where none waits")
+	s.family(name, gauge, "Seconds until the next message is ready for its retry; absent if none waits")
 	now := s.server.clocks()
 	seconds := func(h string, at vhost.Instant) float64 { return float64(max(at-now[h], 0)) / 1000 }
 	for _, h := range s.hosts {

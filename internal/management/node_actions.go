@@ -36,7 +36,7 @@ func resetStatistics(r *request) (answer, error) {
 // getEffective shows the configuration in force. Source: RabbitMQ management API, config/effective.
 func getEffective(r *request) (answer, error) {
 	if r.server.options.Effective == nil {
-		return answer{}, &api.Error{Status: http.StatusNotFound, Kind: "not_found", Reason: "the configuration of this broker is not known to its HTTP door"}
+		return answer{}, &api.Error{Status: http.StatusNotFound, Kind: "not_found", Reason: "the configuration of this broker is not available over HTTP"}
 	}
 	return answer{status: http.StatusOK, text: []byte(r.server.options.Effective()), header: http.Header{"Content-Type": {textType}}}, nil
 }

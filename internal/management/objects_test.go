@@ -106,7 +106,7 @@ func TestVHostsAndUsers(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	d.want(201, "PUT", "/api/vhosts/a%2Fb", `{"description":"ours","tags":"x, y","default_queue_type":"quorum"}`)
-	d.refused(400, "bad_request", "tracing: it is not offered", "PUT", "/api/vhosts/a%2Fb", `{"tracing":"true"}`)
+	d.refused(400, "bad_request", "tracing: not supported", "PUT", "/api/vhosts/a%2Fb", `{"tracing":"true"}`)
 	d.want(204, "PUT", "/api/vhosts/a%2Fb", `{"tracing":false}`)
 	if v := read[api.VHost](d, "/api/vhosts/a%2Fb"); v.Description != "" || len(v.Tags) != 0 || v.DefaultQueueType != "quorum" {
 		t.Errorf("vhost described anew: %+v", v)

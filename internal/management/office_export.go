@@ -88,7 +88,7 @@ func (r *request) exportFrom(query url.Values) (*spot, error) {
 	s := &spot{host: r.names[0], Where: vhost.Where{Queue: query.Get("queue"), Lost: r.flag("lost")}}
 	switch {
 	case s.Lost && s.Queue != "":
-		return nil, badRequest("letters of a queue are exported, or lost ones: 'queue' does not go with 'lost'")
+		return nil, badRequest("give either 'queue' or 'lost', not both")
 	case s.Lost:
 		return s, nil
 	case s.Queue == "":

@@ -134,20 +134,20 @@ func (r *request) intake() (*intake, error) {
 		}
 	}
 	if ways != 1 {
-		return nil, badRequest("say where to: queue=…, exchange=… or origin=true, one of them")
+		return nil, badRequest("give exactly one of queue=…, exchange=… and origin=true")
 	}
 	if query.Has("routing_key") {
 		key := query.Get("routing_key")
 		in.key = &key
 		if !query.Has("exchange") {
-			return nil, badRequest("'routing_key' goes with 'exchange'")
+			return nil, badRequest("'routing_key' requires 'exchange'")
 		}
 		if err := checkRoutingKey(key); err != nil {
 			return nil, err
 		}
 	}
 	if r.flag("once") && !query.Has("queue") {
-		return nil, badRequest("'once' goes with 'queue': what is in it already is not imported again")
+		return nil, badRequest("'once' requires 'queue': messages already in it are not imported again")
 	}
 	switch {
 	case query.Has("queue"):

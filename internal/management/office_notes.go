@@ -179,7 +179,7 @@ func (r *request) roomForNote() error {
 	case own >= userNotesMax:
 		return badRequest("a user has at most %d notes", userNotesMax)
 	case all >= notesMax:
-		return badRequest("there are %d notes, which is as many as there may be", notesMax)
+		return badRequest("the limit of %d notes is reached", notesMax)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (r *request) begin(o *vhost.Order) (answer, error) {
 	}
 	done := slices.IndexFunc(effects, func(e vhost.Effect) bool { return e.Kind == vhost.Done && e.Command == vhost.BeginRedrive })
 	if done < 0 {
-		return answer{}, badRequest("the redrive did not begin")
+		return answer{}, badRequest("the redrive did not start")
 	}
 	id := effects[done].Count
 	var j vhost.Job
@@ -124,14 +124,14 @@ func (r *request) order(body *api.PostRedrive) (*vhost.Order, error) {
 		}
 	}
 	if o.Ramp && o.Canary == 0 {
-		return nil, badRequest("a ramp begins with a canary: how many letters?")
+		return nil, badRequest("'ramp' requires 'canary'")
 	}
 	var err error
 	if o.IDs, err = letterNumbers(body.IDs); err != nil {
 		return nil, err
 	}
 	if o.IDs != nil && o.Filter != "" {
-		return nil, badRequest("letters are named by 'ids' or by 'filter', not by both")
+		return nil, badRequest("give either 'ids' or 'filter', not both")
 	}
 	return o, r.target(o, &body.Target)
 }
@@ -150,16 +150,16 @@ func letterNumbers(ids []api.LetterID) ([]uint64, error) {
 		return nil, nil
 	}
 	if len(ids) == 0 {
-		return nil, badRequest("'ids' names no letter")
+		return nil, badRequest("'ids' must not be empty")
 	}
 	if len(ids) > vhost.OrderIDsMax {
-		return nil, badRequest("%d letters are more than the %d that can be named one by one: use a filter", len(ids), vhost.OrderIDsMax)
+		return nil, badRequest("%d ids exceed the limit of %d: use a filter", len(ids), vhost.OrderIDsMax)
 	}
 	numbers := make([]uint64, len(ids))
 	for i, text := range ids {
 		n, err := strconv.ParseUint(string(text), 10, 64)
 		if err != nil || n == 0 {
-			return nil, badRequest("'%s' is not the id of a letter", text)
+			return nil, badRequest("'%s' is not a message id", text)
 		}
 		numbers[i] = n
 	}
@@ -176,13 +176,13 @@ func (r *request) target(o *vhost.Order, to *api.RedriveTarget) error {
 		where = toOrigin
 	}
 	if where != toElsewhere && (to.Exchange != nil || to.RoutingKey != nil) || where != toQueueOf && to.Queue != "" {
-		return badRequest("the target '%s' does not go with what else is said of it: 'queue' goes with queue, 'exchange' and 'routing_key' with elsewhere", where)
+		return badRequest("the target '%s' does not match its parameters: 'queue' requires to=queue, 'exchange' and 'routing_key' require to=elsewhere", where)
 	}
 	switch where {
 	case toOrigin:
 	case on:
 		if o.Way = vhost.WayOn; !o.Source.Lost {
-			return badRequest("only lost letters go on to where they were going")
+			return badRequest("the target 'on' is for lost letters only")
 		}
 	case toQueueOf:
 		o.Way, o.Queue = vhost.WayQueue, to.Queue

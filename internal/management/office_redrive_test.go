@@ -158,12 +158,12 @@ func TestRedriveRefused(t *testing.T) {
 	t.Parallel()
 	d := office(t, 1)
 	for body, reason := range map[string]string{
-		`{}`: "either 'queue' or 'lost'", `{"source":{"queue":"dead","lost":true}}`: "either", `{"source":{"queue":"dead"},"ids":[]}`: "names no letter",
-		`{"source":{"queue":"dead"},"ids":["x"]}`: "'x' is not the id", `{"source":{"queue":"dead"},"ids":["0"]}`: "'0' is not",
-		`{"source":{"queue":"dead"},"ids":["1"],"filter":"a"}`: "not by both", `{"source":{"queue":"dead"},"filter":"nope:1"}`: "nope",
+		`{}`: "either 'queue' or 'lost'", `{"source":{"queue":"dead","lost":true}}`: "either", `{"source":{"queue":"dead"},"ids":[]}`: "must not be empty",
+		`{"source":{"queue":"dead"},"ids":["x"]}`: "'x' is not a message id", `{"source":{"queue":"dead"},"ids":["0"]}`: "'0' is not",
+		`{"source":{"queue":"dead"},"ids":["1"],"filter":"a"}`: "not both", `{"source":{"queue":"dead"},"filter":"nope:1"}`: "nope",
 		`{"source":{"queue":"dead"},"action":"burn"}`: "redrive or discard", `{"source":{"queue":"dead"},"target":{"to":"moon"}}`: "origin, queue, elsewhere or on",
-		`{"source":{"queue":"dead"},"target":{"to":"on"}}`: "only lost letters", `{"source":{"queue":"dead"},"target":{"to":"elsewhere"}}`: "{key_missing,exchange}",
-		`{"source":{"queue":"dead"},"target":{"exchange":"x"}}`: "does not go with", `{"source":{"queue":"dead"},"options":{"rate":-1}}`: "rate must not be negative",
+		`{"source":{"queue":"dead"},"target":{"to":"on"}}`: "for lost letters only", `{"source":{"queue":"dead"},"target":{"to":"elsewhere"}}`: "{key_missing,exchange}",
+		`{"source":{"queue":"dead"},"target":{"exchange":"x"}}`: "does not match its parameters", `{"source":{"queue":"dead"},"options":{"rate":-1}}`: "rate must not be negative",
 		`{"source":{"queue":"dead"},"options":{"order":"best"}}`: "oldest or newest", `{"source":{"queue":"dead"},"options":{"stop_percent":101}}`: "101 is no percentage",
 		`{"source":{"queue":"dead"},"options":{"ramp":true}}`: "canary", `{"source":{"queue":"dead"},"fliter":"a"}`: "fliter",
 		`{"source":{"queue":"dead"},"options":{"rate":9000000}}`: "more than 1000000",

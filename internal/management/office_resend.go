@@ -84,7 +84,7 @@ func resend(r *request, s *spot) (answer, error) {
 		resent.Outcome, resent.Queues = whither(effects)
 	}
 	if resent.Outcome != vhost.Redriven.String() {
-		return answer{}, &api.Error{Status: http.StatusConflict, Kind: "conflict", Reason: "the message stays where it is: " + resent.Outcome}
+		return answer{}, &api.Error{Status: http.StatusConflict, Kind: "conflict", Reason: "the message was not sent: " + resent.Outcome}
 	}
 	if r.detail, err = encode(edit{
 		EditedFrom: resent.EditedFrom, Keep: e.Keep, Exchange: e.Exchange, RoutingKey: e.Key, Before: digest(old.body), After: digest(payload),

@@ -233,14 +233,14 @@ func TestExportAndImport(t *testing.T) {
 		}
 	}
 	for query, reason := range map[string]string{
-		"": "one of them", "?queue=dead&origin=true": "one of them", "?queue=dead&routing_key=x": "goes with 'exchange'", "?origin=true&once=true": "goes with 'queue'",
+		"": "exactly one of", "?queue=dead&origin=true": "exactly one of", "?queue=dead&routing_key=x": "requires 'exchange'", "?origin=true&once=true": "requires 'queue'",
 		"?exchange=&routing_key=" + strings.Repeat("k", 256): "255",
 	} {
 		d.refused(400, "bad_request", reason, "POST", letters+"/import"+query, file)
 	}
 	d.refused(404, "not_found", "queue_not_found", "POST", letters+"/import?queue=none", file)
 	d.refused(404, "not_found", "exchange_not_found", "POST", letters+"/import?exchange=none", file)
-	d.refused(400, "bad_request", "does not go with", "GET", letters+"/export?queue=dead&lost=true", "")
+	d.refused(400, "bad_request", "not both", "GET", letters+"/export?queue=dead&lost=true", "")
 	d.want(404, "GET", letters+"/export?queue=none", "")
 	d.refused(400, "bad_request", "nope", "GET", letters+"/export?filter=nope:1", "")
 

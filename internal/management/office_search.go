@@ -71,7 +71,7 @@ func searchLetters(r *request) (answer, error) {
 // refusedSearch is the refusal of a search, or of what it found.
 func refusedSearch(err, unread error) error {
 	if errors.Is(err, search.ErrCursor) {
-		return badRequest("after must be the 'next' of an earlier answer")
+		return badRequest("after must be the 'next' of an earlier response")
 	}
 	if err == nil {
 		return unread

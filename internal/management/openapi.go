@@ -157,13 +157,13 @@ type listQuery struct {
 
 func listQueries() []listQuery {
 	return []listQuery{
-		{"page", "integer", "the number of a page, from 1; makes the list an object with items"},
-		{"page_size", "integer", "how many items a page has, 100 unless given, at most 500"},
-		{"name", "string", "a part of the name, or with use_regex=true a regular expression in RE2 syntax; only with page"},
+		{"page", "integer", "page number, from 1; the response becomes an object with items"},
+		{"page_size", "integer", "items per page, at most 500; default 100"},
+		{"name", "string", "substring of the name, or with use_regex=true an RE2 regular expression; only with page"},
 		{"use_regex", "boolean", "name is a regular expression"},
 		{"sort", "string", "the field to sort by, such as message_stats.publish_details.rate"},
 		{"sort_reverse", "boolean", "the greatest first"},
-		{"columns", "string", "the fields to show, with commas between"},
+		{"columns", "string", "comma-separated list of fields to return"},
 	}
 }
 

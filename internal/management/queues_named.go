@@ -22,7 +22,7 @@ func createQueue(r *request) (answer, error) {
 	case body.QueueName != nil && *body.QueueName != r.names[1]:
 		return answer{}, badRequest("QueueName is '%s', but the path names '%s'", *body.QueueName, r.names[1])
 	case bool(body.ExclusiveState):
-		return answer{}, badRequest("ExclusiveState: an exclusive queue belongs to the connection that declares it over AMQP, and would end with this request")
+		return answer{}, badRequest("ExclusiveState: an exclusive queue belongs to an AMQP connection and cannot be declared over HTTP")
 	}
 	arguments, err := namedArguments(&body)
 	if err != nil {

@@ -63,11 +63,11 @@ func refusal(err error) answer {
 	}
 	if errors.Is(err, turns.ErrPlaces) {
 		refused := &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: fmt.Sprintf(
-			"%d of your requests that look through letters, messages or a virtual host are under way: ask again when one of them is answered", turns.Places)}
+			"%d of your searches or scans are running: retry when one of them has finished", turns.Places)}
 		return answer{status: refused.Status, body: refused, header: http.Header{"Retry-After": {"1"}}}
 	}
 	if errors.Is(err, errNoMemory) {
-		refused := &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: errNoMemory.Error() + ": ask again when some are answered"}
+		refused := &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: errNoMemory.Error() + ": retry when some have finished"}
 		return answer{status: refused.Status, body: refused, header: http.Header{"Retry-After": {"1"}}}
 	}
 	var refused *api.Error
@@ -111,7 +111,7 @@ func translate(err error) *api.Error {
 	if !errors.As(err, &r) {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 			return &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable",
-				Reason: "the virtual host did not answer in time; are publishers blocked by an alarm?"}
+				Reason: "the virtual host did not respond in time; is there an alarm?"}
 		}
 		if errors.Is(err, engine.ErrNoRoom) {
 			return &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: err.Error()}

@@ -60,7 +60,7 @@ func addReplica(r *request) (answer, error) {
 		return answer{}, err
 	}
 	if name != r.server.options.Node {
-		return answer{}, badRequest("node '%s' is not running in this cluster, which is %s alone", name, r.server.options.Node)
+		return answer{}, badRequest("node '%s' is not in this cluster, whose only node is %s", name, r.server.options.Node)
 	}
 	return nothing() // it is a member
 }

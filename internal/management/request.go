@@ -108,13 +108,13 @@ func (r *request) decode(into any, known bool) error {
 
 // errMemoryAlarm refuses what would stay in memory while there is too little of it.
 var errMemoryAlarm = &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable",
-	Reason: fmt.Sprintf("a memory alarm is in force: until it ends a request body has at most %d bytes", alarmBodyBytes)}
+	Reason: fmt.Sprintf("memory alarm: request bodies are limited to %d bytes until it ends", alarmBodyBytes)}
 
 // decodeText decodes a document, and counts what it makes of it. All that comes by HTTP is decoded here.
 func (r *request) decodeText(text []byte, into any, known bool) error {
 	err := api.DecodeWithin(text, into, api.Bounds{Known: known, Admit: func(bytes int64) error {
 		if most := r.server.memory.each; bytes > most {
-			return badRequest("the request body would take %d bytes of memory when it is decoded; at most %d are allowed", bytes, most)
+			return badRequest("the decoded request body would use %d bytes of memory; the limit is %d", bytes, most)
 		}
 		return r.take(bytes)
 	}})
@@ -150,7 +150,7 @@ func (r *request) wholeBody() ([]byte, error) {
 	}
 	body := bytes.NewBuffer(make([]byte, 0, max(r.ContentLength, 0)+bytes.MinRead))
 	if _, err := body.ReadFrom(io.LimitReader(r.Body, most+1)); err != nil {
-		return nil, badRequest("the request body cannot be read: %v", err)
+		return nil, badRequest("cannot read the request body: %v", err)
 	}
 	if int64(body.Len()) > most {
 		return refuse(tooLarge)
@@ -181,7 +181,7 @@ func (r *request) takeAnswer(bytes int64) error {
 	}
 	if bytes > most {
 		return &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable",
-			Reason: fmt.Sprintf("the answer would take more than %d bytes of memory: ask for pages, or for fewer columns", most)}
+			Reason: fmt.Sprintf("the response would use more than %d bytes of memory: request pages, or fewer columns", most)}
 	}
 	err := r.take(bytes - r.answered)
 	if err == nil {

@@ -368,9 +368,9 @@ func TestScheduledBadInput(t *testing.T) {
 		{400, "number", "POST", path + "/cancel", `{"ids":[1]}`},
 		{400, "string", "POST", path + "/cancel", `{"ids":"` + id + `"}`},
 		{400, "1001 ids", "POST", path + "/cancel", `{"ids":` + string(many) + `}`},
-		{400, "not by both", "POST", path + "/cancel", `{"ids":[],"filter":{"routing_key":"k"}}`},
-		{400, "go with 'filter'", "POST", path + "/cancel", `{"ids":[],"limit":1}`},
-		{400, "must name something", "POST", path + "/cancel", `{"filter":{}}`},
+		{400, "not both", "POST", path + "/cancel", `{"ids":[],"filter":{"routing_key":"k"}}`},
+		{400, "require 'filter'", "POST", path + "/cancel", `{"ids":[],"limit":1}`},
+		{400, "needs at least one of", "POST", path + "/cancel", `{"filter":{}}`},
 		{400, "unknown field", "POST", path + "/cancel", `{"filter":{"key":"k"}}`},
 		{400, "string, a number or a boolean", "POST", path + "/cancel", `{"filter":{"headers":{"h":{}}}}`},
 		{400, "1 to 1000", "POST", path + "/cancel", `{"filter":{"routing_key":"k"},"limit":1001}`},
@@ -396,7 +396,7 @@ func TestScheduledBadInput(t *testing.T) {
 		{404, "Not Found", "GET", "/api/x/waiting/%2F/none", ""},
 		{404, "Not Found", "POST", "/api/x/waiting/%2F/none/retry", `{"all":true}`},
 		{400, "key_missing,ids", "POST", "/api/x/waiting/%2F/q/retry", `{}`},
-		{400, "needs no", "POST", "/api/x/waiting/%2F/q/retry", `{"all":true,"ids":[]}`},
+		{400, "excludes", "POST", "/api/x/waiting/%2F/q/retry", `{"all":true,"ids":[]}`},
 		{400, "not a boolean", "POST", "/api/x/waiting/%2F/q/retry", `{"all":"yes"}`},
 	} {
 		w := d.send(c.method, c.path, c.body)

@@ -133,10 +133,10 @@ func purgeSchedule(r *request) (answer, error) {
 		return answer{}, err
 	}
 	if strings.HasSuffix(r.URL.EscapedPath(), "/") { // an id that is empty, or a key ".." that the client took for a step, must not either
-		return answer{}, badRequest("the path ends in '/': which message is meant? Without it all that waits is purged")
+		return answer{}, badRequest("the path ends in '/': give a message id, or omit the '/' to purge all messages")
 	}
 	for name := range r.URL.Query() { // one that is meant as a filter must not empty the schedule
-		return answer{}, badRequest("unknown parameter '%s': all that waits is purged, or what a POST to …/cancel names is cancelled", name)
+		return answer{}, badRequest("unknown parameter '%s': DELETE purges all messages; use POST …/cancel to cancel some", name)
 	}
 	effects, err := r.do(room.vhost, vhost.Command{Kind: vhost.PurgeSchedule, Definition: &vhost.Definition{Name: room.exchange}})
 	if err != nil {
@@ -183,5 +183,5 @@ func nothingBut(scheduled int) (answer, error) {
 // notDelayed refuses what needs a delayed exchange.
 func notDelayed(name string) error {
 	return &api.Error{Status: http.StatusNotFound, Kind: "not_found",
-		Reason: fmt.Sprintf("the exchange '%s' is not of type x-delayed-message, and nothing waits in it", name)}
+		Reason: fmt.Sprintf("the exchange '%s' is not of type x-delayed-message and has no scheduled messages", name)}
 }

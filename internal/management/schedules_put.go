@@ -28,7 +28,7 @@ func putScheduled(r *request) (answer, error) {
 	}
 	for _, name := range []string{vhost.KeyHeader, vhost.DelayHeader} {
 		if _, given := m.properties.Headers.Get(name); given {
-			return answer{}, badRequest("the header %s must not be given: the path says the key, 'at' or 'in' the instant", name)
+			return answer{}, badRequest("the header %s is not allowed: the path contains the key, and 'at' or 'in' the time", name)
 		}
 	}
 	m.properties.Has |= amqp.FlagHeaders

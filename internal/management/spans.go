@@ -53,7 +53,7 @@ func spanOf(query url.Values, name string) (span, error) {
 	case age == 0 && incr == 0:
 		return span{}, nil
 	case age == 0 || incr == 0:
-		return span{}, badRequest("%s_age and %s_incr go together", name, name)
+		return span{}, badRequest("give both %s_age and %s_incr", name, name)
 	case age/incr > samplesMax:
 		return span{}, badRequest("%s_age and %s_incr ask for more than %d samples", name, name, samplesMax)
 	}

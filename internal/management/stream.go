@@ -34,10 +34,10 @@ type listing struct {
 }
 
 // errEnough ends a listing of which the client wants no more.
-var errEnough = errors.New("the client wants no more of the answer")
+var errEnough = errors.New("the client closed the connection")
 
 // errCutShort says that an answer has failed after its beginning was sent.
-var errCutShort = errors.New("the answer was cut short")
+var errCutShort = errors.New("the response is incomplete")
 
 // streamed answers with a list: rows are what each passes on, which may be the same object again and again.
 func (r *request) streamed(each func(row func(any) error) error) (answer, error) {
@@ -161,7 +161,7 @@ func (l *listing) run() error {
 	case errors.Is(err, errEnough):
 		return nil
 	}
-	l.request.server.options.Log.Debug("answer not taken", "path", l.request.URL.Path, "error", err)
+	l.request.server.options.Log.Debug("client closed the connection before the response was sent", "path", l.request.URL.Path, "error", err)
 	return errCutShort
 }
 

@@ -241,7 +241,7 @@ func TestFewListsAreHeldWhole(t *testing.T) {
 		d.server.gathers <- struct{}{}
 	}
 	for _, path := range paths {
-		d.refused(503, "service_unavailable", "all the memory", "GET", path, "")
+		d.refused(503, "service_unavailable", "all memory", "GET", path, "")
 	}
 	for range gathersMax {
 		<-d.server.gathers

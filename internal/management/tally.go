@@ -68,7 +68,7 @@ func (s *Server) sumOver(ctx context.Context, h *access.VHost, w spans) tally {
 		t.stats.addAll(gone)
 	}
 	if err != nil {
-		s.options.Log.Debug("virtual host not summed up", "vhost", h.Name, "error", err)
+		s.options.Log.Debug("cannot read the totals of a virtual host", "vhost", h.Name, "error", err)
 	}
 	t.books.Made -= min(baseline.Made, t.books.Made)
 	for i := range t.books.Ended {

@@ -13,7 +13,7 @@ func (s *Server) serveTool(w http.ResponseWriter, hr *http.Request) bool {
 	}
 	file, err := os.Open(s.options.Tool)
 	if err != nil {
-		s.options.Log.Warn("rabbitmqadmin cannot be given out", "error", err)
+		s.options.Log.Warn("cannot serve rabbitmqadmin", "error", err)
 		return false
 	}
 	defer file.Close()

@@ -59,7 +59,7 @@ func getVHost(r *request) (answer, error) {
 }
 
 // noTracing is why a virtual host is not traced.
-const noTracing = "it is not offered: nothing is published to amq.rabbitmq.trace"
+const noTracing = "not supported: nothing is published to amq.rabbitmq.trace"
 
 // putVHost makes a virtual host, or describes it anew: a description and tags that the body does not name are none. Whatever
 // else it does not name stays as it is. Who makes it may do everything in it.

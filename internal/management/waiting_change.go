@@ -72,9 +72,9 @@ func (c *change) note(id vhost.ScheduledID, outcome string) {
 func (c *change) bodyNames(body *api.PostWaiting) error {
 	switch {
 	case body.IDs != nil && body.Filter != nil:
-		return badRequest("messages are named by 'ids' or by 'filter', not by both")
+		return badRequest("give either 'ids' or 'filter', not both")
 	case body.IDs != nil && (body.Limit != nil || body.After != ""):
-		return badRequest("'limit' and 'after' go with 'filter'")
+		return badRequest("'limit' and 'after' require 'filter'")
 	case body.IDs != nil:
 		ids, err := readIDs(*body.IDs)
 		if err != nil {
@@ -123,7 +123,7 @@ func (p *pass) ids(most, scan int) (ids []vhost.ScheduledID, err error) {
 
 func readIDs(texts []string) ([]vhost.ScheduledID, error) {
 	if len(texts) > vhost.SelectionMax {
-		return nil, badRequest("%d ids are more than the %d that one request takes", len(texts), vhost.SelectionMax)
+		return nil, badRequest("%d ids exceed the limit of %d per request", len(texts), vhost.SelectionMax)
 	}
 	ids := make([]vhost.ScheduledID, len(texts))
 	for i, text := range texts {
@@ -140,7 +140,7 @@ func readIDs(texts []string) ([]vhost.ScheduledID, error) {
 func (r *request) newInstant(body *api.NewInstant) (int64, error) {
 	switch {
 	case body.At != nil && body.In != nil:
-		return 0, badRequest("'at' or 'in', not both")
+		return 0, badRequest("give either 'at' or 'in', not both")
 	case body.At != nil:
 		return int64(*body.At), nil
 	case body.In == nil:
@@ -269,7 +269,7 @@ func retryWaiting(r *request) (answer, error) {
 		return ok(c.result)
 	}
 	if body.IDs != nil || body.Filter != nil || body.Limit != nil || body.After != "" {
-		return answer{}, badRequest("'all' needs no 'ids', 'filter', 'limit' or 'after'")
+		return answer{}, badRequest("'all' excludes 'ids', 'filter', 'limit' and 'after'")
 	}
 	p := r.passThrough(w, &filter{}, vhost.ScheduledMessage{})
 	p.bare = true

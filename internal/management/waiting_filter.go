@@ -75,7 +75,7 @@ func (r *request) filterOf(query url.Values) (*filter, error) {
 		}
 	}
 	if len(query["header"]) > criteriaMax {
-		return nil, badRequest("at most %d headers can be asked for", criteriaMax)
+		return nil, badRequest("at most %d headers are allowed", criteriaMax)
 	}
 	if len(query["header"]) > 0 {
 		if err := r.caller.NeedWith(authz.Payload); err != nil {
@@ -96,7 +96,7 @@ func (r *request) filterOf(query url.Values) (*filter, error) {
 func (r *request) filterIn(body *api.WaitingFilter) (*filter, error) {
 	f := &filter{messageID: body.MessageID, routingKey: body.RoutingKey}
 	if len(body.Headers) > criteriaMax {
-		return nil, badRequest("at most %d headers can be asked for", criteriaMax)
+		return nil, badRequest("at most %d headers are allowed", criteriaMax)
 	}
 	if len(body.Headers) > 0 {
 		if err := r.caller.NeedWith(authz.Payload); err != nil {
@@ -117,7 +117,7 @@ func (r *request) filterIn(body *api.WaitingFilter) (*filter, error) {
 		f.until = int64(*body.Until)
 	}
 	if f.empty() {
-		return nil, badRequest("a filter must name something: message_id, routing_key, headers, from or until")
+		return nil, badRequest("a filter needs at least one of message_id, routing_key, headers, from or until")
 	}
 	return f, nil
 }

@@ -148,7 +148,7 @@ func cursorOf(text string) (m vhost.ScheduledMessage, err error) {
 	instant, err := strconv.ParseUint(at, 10, 63)
 	n, err2 := strconv.ParseUint(number, 10, 64)
 	if err != nil || err2 != nil {
-		return m, badRequest("after must be the 'next' of an earlier answer, not '%s'", text)
+		return m, badRequest("after must be the 'next' of an earlier response, not '%s'", text)
 	}
 	m.At = vhost.Instant(instant)
 	m.ID.Number = n

@@ -89,7 +89,7 @@ func (c *crawler) complain(err error) {
 		// The alarm is in the log.
 	case time.Since(c.complained) > complainEvery:
 		c.complained = time.Now()
-		c.options.Log.Warn("letters could not be indexed, it is tried again", "error", err)
+		c.options.Log.Warn("cannot index dead letters; trying again", "error", err)
 	}
 }
 
@@ -145,9 +145,9 @@ func (c *crawler) repair() {
 	if c.mu.broken == nil {
 		return
 	}
-	c.options.Log.Warn("the index of letters is damaged and is made anew", "error", c.mu.broken)
+	c.options.Log.Warn("the dead-letter index is damaged: rebuilding it", "error", c.mu.broken)
 	if err := c.store.renew(); err != nil {
-		c.options.Log.Error("the index of letters cannot be made anew", "error", err)
+		c.options.Log.Error("cannot rebuild the dead-letter index", "error", err)
 		return
 	}
 	clear(c.mu.vhosts)

@@ -114,9 +114,9 @@ const SparkParts = 24
 // Errors.
 var (
 	// ErrCursor says that Query.After was not made by an answer to the same question.
-	ErrCursor = errors.New("search: after must be what an answer to the same question has given as next")
+	ErrCursor = errors.New("search: after must be the 'next' of an earlier response to the same query")
 	// ErrOff says that there is no index to be rebuilt.
-	ErrOff = errors.New("search: there is no index: index.enabled is false, or the broker runs in memory")
+	ErrOff = errors.New("search: no index: index.enabled is false, or the broker runs in memory")
 )
 
 // An Index finds letters.
@@ -172,20 +172,20 @@ func prepare(o Options) *Index {
 func (x *Index) open() {
 	s, err := openStore(x.options.Dir, x.options.Log)
 	if err != nil {
-		x.options.Log.Error("letters are not indexed: searches look at them all", "error", err)
+		x.options.Log.Error("dead letters are not indexed: each search reads all of them", "error", err)
 		return
 	}
 	if err = x.load(s); err == nil {
 		x.store = s
 		return
 	}
-	x.options.Log.Warn("the index of letters is damaged and is made anew", "error", err)
+	x.options.Log.Warn("the dead-letter index is damaged: rebuilding it", "error", err)
 	err = errors.Join(s.close(), removeStore(filepath.Join(x.options.Dir, storeFile)))
 	if err == nil {
 		s, err = openStore(x.options.Dir, x.options.Log)
 	}
 	if err != nil {
-		x.options.Log.Error("letters are not indexed: searches look at them all", "error", err)
+		x.options.Log.Error("dead letters are not indexed: each search reads all of them", "error", err)
 		return
 	}
 	x.store = s

@@ -156,10 +156,10 @@ func (c *crawler) keep(k *known, place uint16, h *haul) error {
 }
 
 // errStore says that something could not be stored.
-var errStore = errors.New("search: the index could not be written")
+var errStore = errors.New("search: cannot write the index")
 
 // errNoRoom says that nothing is written while publishers are held back for want of disk.
-var errNoRoom = errors.New("search: there is no room for the index")
+var errNoRoom = errors.New("search: not enough disk space for the index")
 
 // seal stores the tail as a segment. While there is no room on the disk it fails, and the tail waits.
 func (c *crawler) seal(k *known) error {

@@ -61,7 +61,7 @@ func openStore(dir string, log *slog.Logger) (*store, error) {
 	if err == nil {
 		return s, nil
 	}
-	log.Warn("the index of letters cannot be used and is made anew", "file", path, "error", err)
+	log.Warn("cannot use the dead-letter index: rebuilding it", "file", path, "error", err)
 	if err := removeStore(path); err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
@@ -118,7 +118,7 @@ func openFile(path string) (s *store, err error) {
 			return nil, err
 		}
 	case format != storeFormat:
-		return nil, fmt.Errorf("its format is %d, known is %d", format, storeFormat)
+		return nil, fmt.Errorf("its format is %d, this build reads %d", format, storeFormat)
 	}
 	s.mu.parts, err = db.Prepare("select octets from part where segment = ? and name = ?")
 	return s, err

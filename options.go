@@ -62,7 +62,7 @@ type Web struct {
 	NoBasicAuth             bool // passwords are refused
 	NoStatistics            bool // definitions are shown, statistics only where they are asked for
 	NoOperatorPolicyChanges bool
-	StrictOffice            bool // who works with letters needs tags besides permissions, see docs/office.md
+	StrictOffice            bool // who works with letters needs tags besides permissions, see docs/handling-dead-letters.md
 }
 
 // Metrics is what Prometheus gets, on its own port and beside the management API. The zero value is as RabbitMQ has it.

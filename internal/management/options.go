@@ -64,7 +64,7 @@ type Options struct {
 	// Source: RabbitMQ management.restrictions.operator_policy_changes.disabled.
 	NoOperatorPolicyChanges bool
 	// StrictOffice asks for a tag of who sees payloads, sends letters back, discards or edits them, besides the permissions on
-	// queues and exchanges: see docs/office.md.
+	// queues and exchanges: see docs/handling-dead-letters.md.
 	StrictOffice bool
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -135,6 +136,7 @@ func await[E any](t testing.TB, what string, events <-chan E) E {
 func showGoroutines(t testing.TB) {
 	t.Helper()
 	lists, _ := filepath.Glob("/proc/self/task/*/children")
+	var gone []int
 	for _, list := range lists {
 		children, err := os.ReadFile(list)
 		must(t, err)
@@ -142,9 +144,12 @@ func showGoroutines(t testing.TB) {
 			n, err := strconv.Atoi(pid)
 			must(t, err)
 			_ = syscall.Kill(n, syscall.SIGQUIT) // one that has just ended shows nothing
+			gone = append(gone, n)
 		}
 	}
-	time.Sleep(time.Second) // until they have written it
+	eventually(t, "the brokers have shown their goroutines", func() bool {
+		return !slices.ContainsFunc(gone, func(pid int) bool { return syscall.Kill(pid, 0) == nil })
+	})
 }
 
 // depth is how many messages of a queue are ready.

@@ -118,6 +118,8 @@ func (w *world) foreknow(st *step, d *departure) {
 	d.way = d.from.way
 	if k, has := view.Settings.DLRK(); has {
 		d.way.keys = []string{k}
+	} else if w.contents[d.from.ref].edited {
+		return // it has the keys with which somebody sent it
 	}
 	if d.way.keys == nil {
 		return

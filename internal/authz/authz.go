@@ -208,14 +208,13 @@ func (r *Rights) allowed(vhost string, op access.Operation, name string) bool {
 	return r.who.Local || r.view.Allowed(r.who.User, vhost, op, name)
 }
 
-// Read, Write and Configure report the permissions on a queue or an exchange, which need not be there any more. To
-// publish asks for more than Write, see Publish.
+// Read reports whether the principal may read a queue or an exchange, which need not be there any more.
 func (r *Rights) Read(vhost, name string) bool { return r.allowed(vhost, access.Read, name) }
 
-// Write: see Read.
+// Write is Read for writing. To publish asks for more, see Publish.
 func (r *Rights) Write(vhost, name string) bool { return r.allowed(vhost, access.Write, name) }
 
-// Configure: see Read.
+// Configure is Read for configuring.
 func (r *Rights) Configure(vhost, name string) bool { return r.allowed(vhost, access.Configure, name) }
 
 // NeedFor denies whoever lacks a permission on a queue or an exchange.

@@ -106,8 +106,6 @@ const (
 	noteBytesMax = 4 << 10
 	// userNotesMax and notesMax are the notes of one user, and of all: they are among the global parameters, which have a bound.
 	userNotesMax, notesMax = 500, 2000
-	// walkNamed is how many messages that are named one by one a look finds.
-	walkNamed = 256
 	// trialPortion is how many letters one look tries, trialMost and trialPatience how far one request does, trialFew before it asks the
 	// index.
 	trialPortion, trialMost, trialFew = 128, 200_000, 2000

@@ -10,8 +10,8 @@ import (
 const inFlight = segmentBytes / 2
 
 // segmentsLeast is what is left of a log from which everything was taken: one that is open, one that was before the last
-// checkpoint, and one with what is live of others, the state's pages.
-const segmentsLeast = 3
+// checkpoint, one with what is live of others, the state's pages, and one with what was ended without a look at it.
+const segmentsLeast = 4
 
 // fullLife makes a disk that is full most of the time: of a few segments beyond the reserve, with a small reserve in some
 // lives. Another process takes room and gives it back, in some lives all of it at once.

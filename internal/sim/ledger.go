@@ -37,7 +37,6 @@ type line struct {
 	lanes   int64   // priorities, 0: none were declared
 	copies  map[queue.Seq]*entry
 	last    map[uint64]queue.Seq // by lane, the last ever given, plus 1
-	past    queue.Seq            // of the first lane, none below is there any more
 	counts  [queue.Held + 1]int
 	bytes   [queue.Held + 1]int64
 }
@@ -180,16 +179,6 @@ func (l *ledger) durables() (n uint64) {
 
 // head is the ready copy that is next: the smallest Seq of the highest lane.
 func (q *line) head() *entry { return q.first(func(a, b uint64) bool { return a > b }) }
-
-// oldest is the copy of the first lane that came first, also if it is not ready.
-func (q *line) oldest() *entry {
-	for ; q.past < q.last[0]; q.past++ {
-		if e := q.copies[q.past]; e != nil {
-			return e
-		}
-	}
-	return nil
-}
 
 // lowest is the one that goes first where the least important goes: the smallest Seq of the lowest lane.
 func (q *line) lowest() *entry { return q.first(func(a, b uint64) bool { return a < b }) }

@@ -24,7 +24,7 @@ function Trial({ vhost, scope, trial: x, action }) {
     ${discard && !x.fits && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.does_not_fit')}</p>`}
     ${Object.entries(x.pushed_out ?? {}).map(([queue, n]) => html`<p class="banner warn" key=${`out ${queue}`}><${Icon} name="warning" /> ${t('redrive.pushes_out', { queue, n })}</p>`)}
     ${same > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.into_same', { n: same, queue: scope.source.queue })}</p>`}
-    ${stay.length > 0 && html`<p class="banner bad"><${Icon} name="warning" /> ${t('redrive.would_refuse', { which: stay.map(([why, n]) => `${word('refused', why)} ${num(n)}`).join(', ') })}</p>`}
+    ${stay.length > 0 && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('redrive.would_refuse', { which: stay.map(([why, n]) => `${word('refused', why)} ${num(n)}`).join(', ') })}</p>`}
     ${x.matches === 0 && !x.partial && html`<p class="banner">${t('redrive.nothing')}</p>`}
     ${!discard && goes.length + stay.length > 0 && html`<table><caption class="hidden">${t('redrive.routes')}</caption><thead><tr><th scope="col">${t('redrive.into')}</th><th scope="col" class="end">${t('redrive.letters')}</th></tr></thead>
       <tbody>${goes.map(([q, n]) => html`<tr key=${q}><td class="break">${q}</td><td class="end">${num(n)}</td></tr>`)}

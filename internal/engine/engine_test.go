@@ -96,7 +96,9 @@ func (d *disk) holdSyncs() (release func()) {
 	}
 }
 
+// failNextSync fails the next sync that somebody asks for from now on: what is made ready beside the traffic has come to rest.
 func (d *disk) failNextSync(err error) {
+	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fail = err

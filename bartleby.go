@@ -313,9 +313,9 @@ func (b *Broker) Failed() <-chan error { return b.engine.Failed() }
 func (b *Broker) Close(ctx context.Context) error {
 	b.engine.EndWaiting()
 	errs := b.closeDoors(ctx)
-	if b.management != nil {
-		errs = append(errs, inTime(ctx, "the samples of the management API", func() error {
-			b.management.Close()
+	if m := b.management; m != nil {
+		errs = append(errs, inTime(ctx, "the samples of the management API", func() error { // which may be later than we wait
+			m.Close()
 			return nil
 		}))
 		b.management = nil

@@ -182,7 +182,7 @@ func (v *VHost) disconnect(s *Stamp, c *Command, out *Outcome) {
 		v.closeChannel(s, n.channels[0], out)
 	}
 	delete(v.conns, n.id)
-	v.replied -= n.replied
+	v.setReplied(n, 0)
 	var owned []*queueState
 	for _, id := range n.owned {
 		if q := v.queues[id]; q != nil && q.owner == n.id {

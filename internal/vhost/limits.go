@@ -117,10 +117,12 @@ const (
 	txBytesMax     = 64 << 20
 	txCommandBytes = 256
 	txTagBytes     = 16
-	// replyBytesMax is how much may be on its way to a connection that takes direct replies, in bytes, and repliesBytesMax how
-	// much of that are replies, of all connections: when it is reached, replies have no more room than their connection's window.
+	// replyBytesMax is how much may be on its way to a connection that takes direct replies, in bytes. When the replies to all
+	// connections take repliesBytesMax, each connection has an equal share of that; replyManyBytes is from where on a
+	// connection counts as one that shares.
 	replyBytesMax   = 16 << 20
-	repliesBytesMax = 64 << 20
+	repliesBytesMax = 32 << 20
+	replyManyBytes  = 1 << 20
 	// txCopiesMax bounds what a commit makes.
 	txCopiesMax = 1 << 20
 	// copyKeysMax is how many routing keys CC, and BCC, may have: a record counts them in two octets, and each is

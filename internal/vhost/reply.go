@@ -114,8 +114,7 @@ func (v *VHost) deliverReply(s *Stamp, c *Command, m *message, after place.Index
 	record := appendRecord(nil, &m.content)
 	size := uint32(len(record))
 	to.conn.window.Used += WindowCost(size)
-	to.conn.replied += WindowCost(size)
-	v.replied += WindowCost(size)
+	v.setReplied(to.conn, to.conn.replied+WindowCost(size))
 	out.effect(Effect{
 		Kind: Deliver, Channel: to.id, ConsumerTag: to.replies.tag, Tag: to.unacked.tag(), After: after,
 		Message: Delivered{Record: record, Ref: place.Ref{Size: size}},
@@ -124,18 +123,30 @@ func (v *VHost) deliverReply(s *Stamp, c *Command, m *message, after place.Index
 }
 
 // hasRoomForReply reports whether a connection takes one more direct reply. Replies come in crowds: a connection may have more
-// of them on their way than its window, unless all connections together have too many.
+// of them on their way than its window. When all connections together have too many, those that have most lose theirs first.
 func (v *VHost) hasRoomForReply(n *conn) bool {
-	return n.window.Open() || n.window.Used < replyBytesMax && v.replied < repliesBytesMax
+	if n.window.Open() {
+		return true
+	}
+	return n.window.Used < replyBytesMax && (v.replied < repliesBytesMax || n.replied < repliesBytesMax/int64(1+v.replying))
+}
+
+// setReplied sets how many bytes of direct replies are on their way to a connection.
+func (v *VHost) setReplied(n *conn, bytes int64) {
+	if n.replied >= replyManyBytes {
+		v.replying--
+	}
+	v.replied += bytes - n.replied
+	if n.replied = bytes; bytes >= replyManyBytes {
+		v.replying++
+	}
 }
 
 // granted reduces what a connection has on its way to used bytes, direct replies by their share: nobody says what of it has
 // been read.
 func (v *VHost) granted(n *conn, used int64) {
 	if n.replied > 0 {
-		left := n.replied * used / n.window.Used
-		v.replied -= n.replied - left
-		n.replied = left
+		v.setReplied(n, n.replied*used/n.window.Used)
 	}
 	n.window.Used = used
 }
@@ -160,13 +171,17 @@ func (v *VHost) checkReplies() error {
 		}
 	}
 	var replied int64
+	replying := 0
 	for _, n := range v.conns {
+		if n.replied >= replyManyBytes {
+			replying++
+		}
 		if replied += n.replied; n.replied < 0 || n.replied > n.window.Used {
 			return fmt.Errorf("vhost: connection %d has %d bytes of replies on their way, of %d", n.id, n.replied, n.window.Used)
 		}
 	}
-	if replied != v.replied {
-		return fmt.Errorf("vhost: %d bytes of replies are on their way, %d are counted", replied, v.replied)
+	if replied != v.replied || replying != v.replying {
+		return fmt.Errorf("vhost: %d bytes of replies are on their way, many to %d connections; %d and %d are counted", replied, replying, v.replied, v.replying)
 	}
 	return nil
 }

@@ -79,6 +79,7 @@ type VHost struct {
 	uncommitted uncommitted
 	repliers    map[string]*channel // that take direct replies, by the name that reaches them
 	replied     int64               // bytes of direct replies on their way, of all connections
+	replying    int                 // connections to which many of them are
 	last        *channel            // of the newest command, spared a look-up
 
 	holding holding

@@ -162,13 +162,7 @@ func TestKillBesideBackups(t *testing.T) {
 		t.Errorf("a backup over another one: %v\n%s", err, out)
 	}
 
-	broken := filepath.Join(places, "broken")
-	cmd := b.backup(broken)
-	must(t, cmd.Start())
-	eventually(t, "a backup begins", func() bool {
-		segments, err := filepath.Glob(filepath.Join(broken, "journal", "*.segment"))
-		return err == nil && len(segments) > 1
-	})
+	broken, cmd := s.halfABackup(b, places)
 	b.kill()
 	if cmd.Wait() == nil {
 		t.Error("a backup succeeds of which the broker was killed")
@@ -177,10 +171,32 @@ func TestKillBesideBackups(t *testing.T) {
 		s.has(t, place, n)
 	}
 	half := launch(t, broken)
-	if code := half.awaitExit(); code == 0 || !strings.Contains(half.stderr.tail(5), "aborted") {
+	if code := half.awaitExit(); code == 0 || !strings.Contains(half.stderr.tail(5), "broken off") {
 		t.Errorf("start from half a backup: exit code %d, %s", code, half.stderr.tail(5))
 	}
 	s.has(t, b.dir, s.confirmed.Load())
+}
+
+// halfABackup stops the broker in the middle of a backup: some segments are there, and the manifest, which comes last, is not.
+func (s *stream) halfABackup(b *broker, places string) (dir string, cmd *exec.Cmd) {
+	b.t.Helper()
+	for i := range 20 {
+		dir = filepath.Join(places, fmt.Sprint("broken", i))
+		cmd = b.backup(dir)
+		must(b.t, cmd.Start())
+		eventually(b.t, "a backup begins", func() bool {
+			segments, err := filepath.Glob(filepath.Join(dir, "journal", "*.segment"))
+			return err == nil && len(segments) > 1
+		})
+		b.freeze()
+		if _, err := os.Stat(filepath.Join(dir, "journal", "manifest")); errors.Is(err, os.ErrNotExist) {
+			return dir, cmd
+		}
+		b.thaw() // it was too quick
+		must(b.t, cmd.Wait())
+	}
+	b.t.Fatal("no backup was caught in the middle")
+	return "", nil
 }
 
 // untar unpacks a tar file into a new directory.

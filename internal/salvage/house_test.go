@@ -330,17 +330,37 @@ func firstDifference(got, want []string) string {
 // find returns the file of a data directory's journal that has some bytes, and where.
 func find(t *testing.T, dir string, what []byte) (name string, off int64) {
 	t.Helper()
+	first := findAll(t, dir, what)[0]
+	return first.file, first.offset
+}
+
+// inFile is a place in a file of the data directory.
+type inFile struct {
+	file   string
+	offset int64
+}
+
+// findAll returns all places of some bytes in segments.
+func findAll(t *testing.T, dir string, what []byte) (all []inFile) {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "journal", "*.segment"))
 	must(t, err)
 	for _, f := range files {
 		p, err := os.ReadFile(f)
 		must(t, err)
-		if i := bytes.Index(p, what); i >= 0 {
-			return "journal/" + filepath.Base(f), int64(i)
+		for from := 0; ; {
+			i := bytes.Index(p[from:], what)
+			if i < 0 {
+				break
+			}
+			all = append(all, inFile{"journal/" + filepath.Base(f), int64(from + i)})
+			from += i + 1
 		}
 	}
-	t.Fatalf("%.20q is in no segment", what)
-	return "", 0
+	if all == nil {
+		t.Fatalf("%.20q is in no segment", what)
+	}
+	return all
 }
 
 // spoil inverts bits of a file.

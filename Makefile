@@ -19,17 +19,19 @@ export SEEDS DISKS SOAK MUTANTS TRIALS
 export FUZZ = $(TIME)
 
 .PHONY: help build deb image deps test lint unit race sim mutants conformance kill packages interop interop-suites browser \
-	soak fullsim fuzz violence fulldisk conformance-rabbitmq conformance-rabbitmq4 bench clean
+	soak fullsim fuzz crashtest fulldisk conformance-rabbitmq conformance-rabbitmq4 bench stalls crowd clean
 
 help:
 	@echo 'make build       build/bartleby, one static binary'
-	@echo 'make deb         build/bartleby_VERSION_ARCH.deb, and RabbitMQ'"'"'s command names as a package beside it'
+	@echo 'make deb         build/bartleby_VERSION_ARCH.deb, and RabbitMQ'"'"'s command names as a separate package'
 	@echo 'make image       build/bartleby-image.tar, a container image for podman load or docker load; no daemon needed'
-	@echo 'make deps        says what the test suites need on this machine, and installs it'
-	@echo 'make test        every suite; SUITES="unit lint" only these, SUITES="-interop" all but this'
-	@echo 'make NAME        one suite or long run by its name:'
+	@echo 'make deps        lists and installs the dependencies of the test suites'
+	@echo 'make test        every suite; SUITES="unit lint" runs only these, SUITES="-interop" all except this one'
+	@echo 'make NAME        one suite or long run:'
 	@go run ./scripts/suites -list | sed 's/^/  /'
-	@echo 'make bench       Bartleby beside rabbitmq-server; bench/README.md keeps the figures'
+	@echo 'make bench       compares Bartleby with rabbitmq-server; bench/README.md has the figures'
+	@echo 'make stalls      latency of a message during purges, deletions and commits; fails above 30 ms'
+	@echo 'make crowd       memory of 100,000 queues and of clients that do not read; fails above 3 KiB per queue or 640 MiB'
 	@echo 'make clean       removes build/'
 
 build:
@@ -53,11 +55,14 @@ test:
 	@go build -buildvcs=false -o build/suites ./scripts/suites
 	@exec build/suites -- $(SUITES)
 
-lint unit race sim mutants conformance kill packages interop interop-suites browser soak fullsim fuzz violence fulldisk conformance-rabbitmq conformance-rabbitmq4:
+lint unit race sim mutants conformance kill packages interop interop-suites browser soak fullsim fuzz crashtest fulldisk conformance-rabbitmq conformance-rabbitmq4:
 	@$(MAKE) --no-print-directory test SUITES=$@
 
 bench: build
 	bench/run.sh build/bartleby
+
+stalls crowd: build
+	bench/$@.sh build/bartleby
 
 clean:
 	rm -rf build

@@ -88,7 +88,7 @@ func await[T any](t *testing.T, what string, from <-chan T) T {
 	case v := <-from:
 		return v
 	case <-time.After(10 * time.Second):
-		t.Fatalf("%s never came", what)
+		t.Fatalf("%s did not arrive", what)
 	}
 	panic("not reached")
 }
@@ -96,12 +96,12 @@ func await[T any](t *testing.T, what string, from <-chan T) T {
 func expectBlocked(t *testing.T, told <-chan amqp091.Blocking, want amqp091.Blocking) {
 	t.Helper()
 	if got := await(t, "connection.blocked or unblocked", told); got != want {
-		t.Errorf("told %+v, want %+v", got, want)
+		t.Errorf("blocked is %+v, want %+v", got, want)
 	}
 }
 
-// If this fails, a client is not told that it has to wait for memory, is let in all the same, or waits for ever; or a
-// consumer waits with it.
+// If this fails, a client gets no connection.blocked during a memory alarm, can publish nevertheless, or waits forever;
+// or a consumer waits with it.
 func TestAlarmAsClientsSeeIt(t *testing.T) {
 	t.Parallel()
 	b := startAlarmed(t, bartleby.Config{})
@@ -134,7 +134,7 @@ func TestAlarmAsClientsSeeIt(t *testing.T) {
 	for _, c := range []*amqp091.DeferredConfirmation{waits, lateWaits} {
 		select {
 		case <-c.Done():
-			t.Error("confirmed while the alarm holds")
+			t.Error("confirmed during the alarm")
 		default:
 		}
 	}
@@ -148,11 +148,11 @@ func TestAlarmAsClientsSeeIt(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	if len(spared) > 0 {
-		t.Errorf("a consumer was told %+v", <-spared)
+		t.Errorf("a consumer was blocked: %+v", <-spared)
 	}
 }
 
-// If this fails, the limits of the configuration do not hold, or those that cannot be meant do.
+// If this fails, the limits of the configuration do not apply, or invalid limits are accepted.
 func TestLimitsOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	b := startAlarmed(t, bartleby.Config{Data: t.TempDir(), SegmentBytes: 1 << 16, ReserveBytes: -1, DiskFreeLimit: bartleby.Absolute(1 << 60)})
@@ -163,6 +163,6 @@ func TestLimitsOfTheConfiguration(t *testing.T) {
 	expectBlocked(t, told, amqp091.Blocking{})
 	if b, err := bartleby.Start(bartleby.Config{MemoryHighWatermark: bartleby.Relative(2)}); err == nil {
 		b.Close(t.Context())
-		t.Error("twice the memory is a watermark")
+		t.Error("a watermark of twice the memory is accepted")
 	}
 }

@@ -27,11 +27,14 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqpserver"
-	"github.com/bartleby-mq/bartleby/internal/certs"
 	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/engine/resource"
 	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/listener"
 	"github.com/bartleby-mq/bartleby/internal/management"
+	"github.com/bartleby-mq/bartleby/internal/management/definitions"
 	"github.com/bartleby-mq/bartleby/internal/search"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -124,17 +127,17 @@ type Broker struct {
 	index  *search.Index
 	amqp   *amqpserver.Server
 	pages  []*page
-	gates  []*gate // of AMQP
 
 	management *management.Server
 
-	doors      []door     // that are open; not changed once they are served
-	serving    chan error // one for each door, when it ends
-	unfinished int        // doors whose end was not received
-	certs      []*certs.Source
+	opened       []openListener // that are open; not changed once they are served
+	serving      chan error     // one for each listener, when it ends
+	unfinished   int            // listeners whose end was not received
+	certificates []*listener.Certificates
 }
 
-// Start opens the data, or makes it, and listens. On return clients can connect.
+// Start opens the data, or makes it, and listens. On return clients can connect. A virtual host that takes longer than
+// some seconds to open refuses them until it is open.
 func Start(c Config) (*Broker, error) {
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -153,7 +156,7 @@ func Start(c Config) (*Broker, error) {
 		SparseShare: c.SparseShare, RewriteRatio: c.RewriteRatio, HotMessages: c.MessagesInMemory,
 		Log: c.Log, StrictRights: c.Web.StrictOffice, Defaults: c.First, QueueType: c.QueueType, NewVHosts: c.newVHosts(), LoginFailures: c.LoginFailures,
 		Uncommitted: c.Uncommitted,
-		Machine:     engine.SystemMachine(c.Data, c.Alone), Limits: c.limits(), Sync: sync, SyncInterval: c.SyncInterval,
+		Machine:     resource.SystemMachine(c.Data, c.Alone), Limits: c.limits(), Sync: sync, SyncInterval: c.SyncInterval,
 	}
 	if c.Data == "" {
 		o.FS = vfs.NewMem(uint64(time.Now().UnixNano()))
@@ -220,7 +223,7 @@ func (b *Broker) nameCluster() error {
 }
 
 // lookAtUsers tells of what nobody expects who configures users: that one is made only in the beginning, and that there may
-// be nobody to administer the broker. Source: reference configuration 7.
+// be nobody to administer the broker. Source: docs/compat/configuration.md#7.
 func (b *Broker) lookAtUsers() {
 	view := b.engine.Access()
 	if first := b.config.First; first != nil && first.User != "" && b.config.LoadDefinitions == "" {
@@ -240,21 +243,21 @@ func (b *Broker) lookAtUsers() {
 // define goes on with an interrupted import of definitions, and imports those that are to be loaded.
 func (b *Broker) define() error {
 	ctx := context.Background()
-	management.ResumeImport(ctx, b.engine, b.config.Log)
+	definitions.ResumeImport(ctx, b.engine, b.config.Log)
 	if b.config.LoadDefinitions == "" {
 		return nil
 	}
-	load := management.Load{Path: b.config.LoadDefinitions, SkipIfUnchanged: b.config.SkipUnchangedDefinitions, Passwords: b.config.Passwords}
-	return management.LoadDefinitions(ctx, b.engine, b.config.Log, load)
+	load := definitions.Load{Path: b.config.LoadDefinitions, SkipIfUnchanged: b.config.SkipUnchangedDefinitions, Passwords: b.config.Passwords}
+	return definitions.LoadFile(ctx, b.engine, b.config.Log, load)
 }
 
 // checkTrade refuses what makes no sense.
 func (c *Config) checkTrade() error {
 	switch {
 	case !(c.SparseShare >= 0 && c.SparseShare < 1):
-		return fmt.Errorf("sparse-share is %v: a share from 0 to less than 1 is possible", c.SparseShare)
+		return fmt.Errorf("sparse-share is %v: it must be at least 0 and less than 1", c.SparseShare)
 	case !(c.RewriteRatio >= 0 && c.RewriteRatio <= 100):
-		return fmt.Errorf("rewrite-ratio is %v: 0 to 100 is possible", c.RewriteRatio)
+		return fmt.Errorf("rewrite-ratio is %v: it must be from 0 to 100", c.RewriteRatio)
 	case c.MessagesInMemory < 0:
 		return fmt.Errorf("messages-in-memory is %d: it must be positive", c.MessagesInMemory)
 	}
@@ -266,9 +269,9 @@ func (c *Config) sync() (vhost.Sync, error) {
 	if c.Sync == "" {
 		return vhost.SyncAlways, nil
 	}
-	s, ok := vhost.ParseSync(c.Sync)
+	s, ok := settings.ParseSync(c.Sync)
 	if !ok || s == vhost.SyncDefault {
-		return 0, fmt.Errorf("sync is %q: always, interval and never are possible", c.Sync)
+		return 0, fmt.Errorf("sync is %q: it must be always, interval or never", c.Sync)
 	}
 	if c.SyncInterval < 0 {
 		return 0, fmt.Errorf("sync every %v: the interval must be positive", c.SyncInterval)
@@ -314,13 +317,13 @@ func (b *Broker) Close(ctx context.Context) error {
 	b.engine.EndWaiting()
 	errs := b.closeDoors(ctx)
 	if m := b.management; m != nil {
-		errs = append(errs, inTime(ctx, "the samples of the management API", func() error { // which may be later than we wait
+		errs = append(errs, inTime(ctx, "the statistics of the management API", func() error { // which may be later than we wait
 			m.Close()
 			return nil
 		}))
 		b.management = nil
 	}
-	errs = append(errs, inTime(ctx, "the index of letters", b.index.Close))
+	errs = append(errs, inTime(ctx, "the dead-letter index", b.index.Close))
 	return errors.Join(append(errs, b.engine.CloseBy(ctx))...)
 }
 
@@ -377,7 +380,7 @@ func (b *Broker) closeDoors(ctx context.Context) (errs []error) {
 }
 
 // secret is what lets the user who runs the broker administer it without a password: a file that only they
-// can read. Source: reference cli 1.
+// can read. Source: docs/compat/cli.md#1.
 func (b *Broker) secret() (string, error) {
 	if b.config.Data == "" {
 		return "", nil

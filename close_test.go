@@ -8,7 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby"
 )
 
-// TestCloseWithoutTime says that a broker whose time to close is up at once panics.
+// If TestCloseWithoutTime fails, a broker that has no time to close panics.
 func TestCloseWithoutTime(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())

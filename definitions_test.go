@@ -12,8 +12,8 @@ import (
 	"github.com/bartleby-mq/bartleby"
 )
 
-// If this fails, a broker does not have what it was told to load when the first client comes, starts with definitions that
-// are wrong, or has guest beside the users that were loaded.
+// If this fails, a broker has not loaded its definitions when the first client connects, starts with definitions
+// that are invalid, or has the user guest in addition to the loaded users.
 func TestLoadDefinitionsAtTheStart(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "definitions.json")
@@ -57,7 +57,8 @@ func TestLoadDefinitionsAtTheStart(t *testing.T) {
 	}
 }
 
-// If this fails, the name that the configuration gives to the cluster is no global parameter, as tools and exports expect it.
+// If this fails, the configured cluster name is not a global parameter, as tools and exports
+// expect.
 func TestConfiguredClusterNameIsAParameter(t *testing.T) {
 	t.Parallel()
 	b, err := bartleby.Start(bartleby.Config{Management: "127.0.0.1:0", ClusterName: "shop", Log: slog.New(slog.DiscardHandler)})
@@ -83,7 +84,7 @@ func TestConfiguredClusterNameIsAParameter(t *testing.T) {
 	}
 }
 
-// If this fails, the command line does not find the management API of a broker that has it elsewhere, or below a path.
+// If this fails, the command line does not find the management API at another address or with a path prefix.
 func TestAddressForTheCommandLine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -106,7 +107,7 @@ func TestAddressForTheCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "ctl-address")); err == nil {
-		t.Error("an address is kept where nothing listens")
+		t.Error("the address file of a stopped listener still exists")
 	}
 	if err := b.Close(t.Context()); err != nil {
 		t.Error(err)

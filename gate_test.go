@@ -10,8 +10,8 @@ import (
 	"github.com/bartleby-mq/bartleby"
 )
 
-// If this fails, suspended listeners still let clients in, cut those that are in, or do not open again; or probes send clients
-// there meanwhile.
+// If this fails, suspended listeners accept clients, close existing connections, or do not resume; or health checks
+// send clients to them.
 func TestListenersAreSuspended(t *testing.T) {
 	t.Parallel()
 	b, err := bartleby.Start(bartleby.Config{AMQP: "127.0.0.1:0", Management: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
@@ -67,11 +67,11 @@ func TestListenersAreSuspended(t *testing.T) {
 	}
 	if c, err := net.Dial("tcp", b.AMQPAddr().String()); err == nil {
 		c.Close()
-		t.Error("a suspended listener lets in")
+		t.Error("a suspended listener accepts a connection")
 	}
 	healthy(503)
 	if _, err := before.Write([]byte{8}); err != nil {
-		t.Errorf("who was in is cut off: %v", err)
+		t.Errorf("an existing connection was closed: %v", err)
 	}
 	if got := ask("PUT", "x/listeners", `{"suspended":false}`); got != 204 {
 		t.Fatalf("resumed: %d", got)
@@ -82,7 +82,7 @@ func TestListenersAreSuspended(t *testing.T) {
 	}
 	defer after.Close()
 	if err := greet(after); err != nil {
-		t.Errorf("resumed, it does not answer: %v", err)
+		t.Errorf("the resumed listener does not respond: %v", err)
 	}
 	healthy(200)
 	if got := ask("PUT", "x/listeners", `{"suspended":true}`); got != 204 {

@@ -2,7 +2,6 @@ package bartleby
 
 import (
 	"crypto/rand"
-	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,32 +11,34 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/bartleby-mq/bartleby/internal/amqpserver"
-	"github.com/bartleby-mq/bartleby/internal/certs"
 	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/listener"
 	"github.com/bartleby-mq/bartleby/internal/management"
-	"github.com/bartleby-mq/bartleby/internal/proxied"
+	"github.com/bartleby-mq/bartleby/internal/management/stats"
 )
 
-// Listener is an open door.
+// Listener is an open listener.
 type Listener struct {
 	Protocol string // amqp, amqp/ssl, http, https, http/prometheus, https/prometheus
 	Addr     net.Addr
 	TLS      bool
 }
 
-// door is a listener with who serves it.
-type door struct {
+// openListener is a listener and what serves it.
+type openListener struct {
 	Listener
-	socket net.Listener
+	socket *listener.Listener
 	serve  func(net.Listener) error
-	cert   *certs.Source // nil without TLS
 }
 
-// listen opens the doors. All addresses are known before the first client is served.
+// isAMQP reports whether the listener is for AMQP clients.
+func (d *openListener) isAMQP() bool { return strings.HasPrefix(d.Protocol, "amqp") }
+
+// listen opens the listeners. All addresses are known before the first client is served.
 func (b *Broker) listen() error {
 	c := &b.config
 	var err error
@@ -62,19 +63,19 @@ func (b *Broker) listen() error {
 		{"http/prometheus", c.Prometheus, nil, b.serve(metrics)},
 		{"https/prometheus", c.PrometheusHTTPS, &c.PrometheusTLS, b.serve(metrics)},
 	} {
-		if err := b.openDoors(d.protocol, d.addresses, d.tls, d.serve); err != nil {
-			for _, d := range b.doors {
+		if err := b.openListeners(d.protocol, d.addresses, d.tls, d.serve); err != nil {
+			for _, d := range b.opened {
 				err = errors.Join(err, d.socket.Close())
 			}
-			b.doors = nil
+			b.opened = nil
 			return fmt.Errorf("%s listener: %w", d.protocol, err)
 		}
 	}
 	if err := b.keepAddress(); err != nil {
 		b.config.Log.Warn("cannot write the management address: use --node with command line tools", "error", err)
 	}
-	b.serving, b.unfinished = make(chan error, len(b.doors)), len(b.doors)
-	for _, d := range b.doors {
+	b.serving, b.unfinished = make(chan error, len(b.opened)), len(b.opened)
+	for _, d := range b.opened {
 		go func() { b.serving <- d.serve(d.socket) }()
 	}
 	return nil
@@ -105,49 +106,54 @@ func (b *Broker) keepAddress() error {
 }
 
 // openDoors opens the listeners of one protocol.
-func (b *Broker) openDoors(protocol, addresses string, options *TLS, serve func(net.Listener) error) error {
+func (b *Broker) openListeners(protocol, addresses string, options *TLS, serve func(net.Listener) error) error {
 	if addresses == "" {
 		return nil
 	}
-	var config *tls.Config
-	var source *certs.Source
+	o := listener.Options{Proxy: b.config.ProxyProtocol && strings.HasPrefix(protocol, "amqp")}
 	if options != nil {
 		var err error
-		source, err = certs.Open(*options, func(err error) { b.tellReloaded(protocol, err) })
+		o.Certificates, err = listener.OpenCertificates(*options, func(err error) { b.tellReloaded(protocol, err) })
 		if err != nil {
 			return err
 		}
-		b.certs = append(b.certs, source)
-		config = source.Config()
+		b.certificates = append(b.certificates, o.Certificates)
 	}
 	for address := range strings.SplitSeq(addresses, ",") {
-		l, err := net.Listen("tcp", strings.TrimSpace(address))
-		if errors.Is(err, syscall.EADDRINUSE) {
-			return fmt.Errorf("%w: another broker, or another program, listens there", err)
-		}
+		l, err := listener.Listen(strings.TrimSpace(address), o)
 		if err != nil {
 			return err
 		}
-		if strings.HasPrefix(protocol, "amqp") {
-			g := newGate(l)
-			b.gates, l = append(b.gates, g), g
-			if b.config.ProxyProtocol {
-				l = proxied.Listen(l)
-			}
-		}
-		d := door{Listener{protocol, l.Addr(), config != nil}, l, serve, source}
-		if config != nil {
-			d.socket = tls.NewListener(l, config) // within what the load balancer tells
-		}
-		b.doors = append(b.doors, d)
+		b.opened = append(b.opened, openListener{Listener{protocol, l.Addr(), l.TLS()}, l, serve})
 	}
 	return nil
 }
 
-// Listeners lists the open doors.
+// suspendListeners closes the ports of AMQP, or opens them again, until the broker stops. An error leaves what could be done
+// done. Source: RabbitMQ rabbitmqctl suspend_listeners, resume_listeners.
+func (b *Broker) suspendListeners(on bool) error {
+	var errs []error
+	for _, d := range b.opened {
+		switch {
+		case !d.isAMQP():
+		case on:
+			errs = append(errs, d.socket.Suspend())
+		default:
+			errs = append(errs, d.socket.Resume())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// listenersSuspended reports whether a port of AMQP is shut.
+func (b *Broker) listenersSuspended() bool {
+	return slices.ContainsFunc(b.opened, func(d openListener) bool { return d.isAMQP() && d.socket.Suspended() })
+}
+
+// Listeners lists the open listeners.
 func (b *Broker) Listeners() []Listener {
 	var all []Listener
-	for _, d := range b.doors {
+	for _, d := range b.opened {
 		all = append(all, d.Listener)
 	}
 	return all
@@ -155,7 +161,7 @@ func (b *Broker) Listeners() []Listener {
 
 // addr is where the first listener of a protocol is, nil if there is none.
 func (b *Broker) addr(protocol string) net.Addr {
-	for _, d := range b.doors {
+	for _, d := range b.opened {
 		if d.Protocol == protocol {
 			return d.Addr
 		}
@@ -166,7 +172,7 @@ func (b *Broker) addr(protocol string) net.Addr {
 // Reload reads certificates and keys again. Where that fails the old ones stay in force.
 func (b *Broker) Reload() error {
 	var errs []error
-	for _, c := range b.certs {
+	for _, c := range b.certificates {
 		errs = append(errs, c.Reload())
 	}
 	return errors.Join(errs...)
@@ -194,12 +200,12 @@ func NodeName() string {
 type eyes struct{ *engine.Engine }
 
 // Attach implements amqpserver.Engine.
-func (e eyes) Attach(to engine.Door, info engine.ConnInfo) (amqpserver.Link, error) {
-	l, err := e.Engine.Attach(to, info)
+func (e eyes) Attach(to engine.Frontend, info engine.ConnInfo) (amqpserver.Session, error) {
+	s, err := e.Engine.Attach(to, info)
 	if err != nil {
 		return nil, err
 	}
-	return l, nil
+	return s, nil
 }
 
 // Authenticate implements amqpserver.Engine.
@@ -212,12 +218,12 @@ func (e eyes) Authenticate(user, password string, from netip.Addr) (ok bool, rea
 // roster lets the management API see the AMQP server's connections.
 type roster struct{ *amqpserver.Server }
 
-// Connections implements management.Roster.
-func (r roster) Connections() []management.Connection {
+// Connections implements stats.Roster.
+func (r roster) Connections() []stats.Connection {
 	live := r.Server.Connections()
-	all := make([]management.Connection, len(live))
+	all := make([]stats.Connection, len(live))
 	for i, c := range live {
-		all[i] = management.Connection{
+		all[i] = stats.Connection{
 			Name: c.Name, UserProvidedName: c.UserProvidedName, User: c.User, VHost: c.VHost, State: c.State,
 			Protocol: "AMQP 0-9-1", PeerHost: c.PeerHost, Host: c.Host, PeerPort: c.PeerPort, Port: c.Port,
 			AuthMechanism: c.AuthMechanism, ClientProperties: c.ClientProperties, ConnectedAt: c.ConnectedAt,
@@ -228,27 +234,25 @@ func (r roster) Connections() []management.Connection {
 	return all
 }
 
-// Doors implements management.Roster.
-func (r roster) Doors() management.Doors {
+// Doors implements stats.Roster.
+func (r roster) Doors() stats.Doors {
 	u := r.Server.Unfinished()
-	return management.Doors{
+	return stats.Doors{
 		UnfinishedBytes: u.Bytes, UnfinishedWaiting: u.Waiting, UnfinishedEnded: u.Ended, SendTimeouts: r.Server.SendTimeouts(),
 	}
 }
 
-// shown lists the open doors for the management API.
+// shown lists the open listeners for the management API.
 func (b *Broker) shown() []management.Listener {
 	var all []management.Listener
 	shut := b.listenersSuspended()
-	for _, d := range b.doors {
+	for _, d := range b.opened {
 		tcp, ok := d.Addr.(*net.TCPAddr)
-		if !ok || shut && strings.HasPrefix(d.Protocol, "amqp") {
+		if !ok || shut && d.isAMQP() {
 			continue
 		}
 		l := management.Listener{Protocol: d.Protocol, Address: tcp.IP.String(), Port: tcp.Port, TLS: d.TLS}
-		if d.cert != nil {
-			l.Certificate, l.CertificateExpires = d.cert.Certificate()
-		}
+		l.Certificate, l.CertificateExpires = d.socket.Certificate()
 		all = append(all, l)
 	}
 	return all

@@ -20,8 +20,8 @@ type NewVHosts struct {
 	Limits   []NewVHostLimits // the first whose pattern matches counts
 	Policies []NewVHostPolicy // all whose patterns match
 
-	// ConsumerTimeout is how long a delivery may stay unsettled in virtual hosts whose options say nothing else, also in
-	// those that are there already, to the millisecond; zero: half an hour.
+	// ConsumerTimeout is how long a delivery may stay unsettled in virtual hosts whose options say nothing else, also
+	// in those that are there already, to the millisecond; zero: half an hour.
 	ConsumerTimeout time.Duration
 }
 

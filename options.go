@@ -10,18 +10,20 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqpserver"
 	"github.com/bartleby-mq/bartleby/internal/api"
-	"github.com/bartleby-mq/bartleby/internal/certs"
 	"github.com/bartleby-mq/bartleby/internal/engine"
-	"github.com/bartleby-mq/bartleby/internal/logbook"
+	"github.com/bartleby-mq/bartleby/internal/listener"
+	"github.com/bartleby-mq/bartleby/internal/logging"
 	"github.com/bartleby-mq/bartleby/internal/management"
+	"github.com/bartleby-mq/bartleby/internal/management/metrics"
+	"github.com/bartleby-mq/bartleby/internal/management/resources"
 	"github.com/bartleby-mq/bartleby/internal/search"
 )
 
 // TLS names the files of a certificate, and says what clients must have. Files that change are read again.
-type TLS = certs.Options
+type TLS = listener.TLS
 
-// Clients is what AMQP clients get and may: limits, logins, timeouts. Begin with DefaultClients; Log, ClusterName, Platform
-// and Connections are filled in.
+// Clients is what AMQP clients get and may: limits, logins, timeouts. Begin with DefaultClients; Log, ClusterName,
+// Platform and Connections are filled in.
 type Clients = amqpserver.Options
 
 // Plugins names what RabbitMQ has as plugins and a Broker always does.
@@ -43,7 +45,7 @@ func DefaultClients() *Clients {
 type First = access.Defaults
 
 // Passwords says how passwords that are set from now on are kept, and which are refused.
-type Passwords = management.Passwords
+type Passwords = resources.Passwords
 
 // DefaultFirst is virtual host "/", and guest with password guest, who may do everything there.
 func DefaultFirst() *First {
@@ -62,7 +64,8 @@ type Web struct {
 	NoBasicAuth             bool // passwords are refused
 	NoStatistics            bool // definitions are shown, statistics only where they are asked for
 	NoOperatorPolicyChanges bool
-	StrictOffice            bool // who works with letters needs tags besides permissions, see docs/handling-dead-letters.md
+	// who works with letters needs tags besides permissions, see docs/handling-dead-letters.md
+	StrictOffice bool
 }
 
 // Metrics is what Prometheus gets, on its own port and beside the management API. The zero value is as RabbitMQ has it.
@@ -77,7 +80,7 @@ type Shown struct {
 	Settings              func() string // the settings in force as the text of a configuration file, without secrets
 	ConfigFiles, LogFiles []string
 	Tool                  string        // path of the program that is given out as rabbitmqadmin; empty: none is
-	Book                  *logbook.Book // the log, whose levels tools may set; nil: they may not
+	Book                  *logging.Book // the log, whose levels tools may set; nil: they may not
 }
 
 // index are the options of the index of letters.
@@ -124,7 +127,7 @@ func (b *Broker) web(secret string) management.Options {
 		Passwords: c.Passwords,
 		CORS:      management.CORS{AllowOrigins: c.Web.CORSOrigins, MaxAge: c.Web.CORSMaxAge},
 		Headers:   c.Web.Headers, PathPrefix: c.Web.PathPrefix, BodyBytesMax: c.Web.BodyMax,
-		Metrics:     management.MetricsOptions(c.Metrics),
+		Metrics:     metrics.Options(c.Metrics),
 		NoBasicAuth: c.Web.NoBasicAuth, NoOperatorPolicyChanges: c.Web.NoOperatorPolicyChanges, StrictOffice: c.Web.StrictOffice,
 		NoStatistics: c.Web.NoStatistics, LoggedIn: loggedIn,
 	}

@@ -44,7 +44,8 @@ func pageWith(t *testing.T, h http.HandlerFunc, room int, log *slog.Logger) (dia
 const half = "POST /%s HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf"
 
 func TestTheSilentMakeRoom(t *testing.T) {
-	// If this fails, strangers who send half a request, or keep a connection that they do not use, keep everybody else out.
+	// If this fails, clients without a login that send half a request, or keep an idle connection, lock all other
+	// clients out.
 	t.Parallel()
 	known := make(chan struct{}, 1)
 	dial := pageWith(t, func(w http.ResponseWriter, r *http.Request) {
@@ -64,13 +65,13 @@ func TestTheSilentMakeRoom(t *testing.T) {
 		dial("GET / HT")
 		for range 2 { // the second time there are idle ones
 			if got := line(t, dial("GET / HTTP/1.1\r\nHost: x\r\n\r\n")); got != "HTTP/1.1 200 OK" {
-				t.Errorf("a full page answers %q", got)
+				t.Errorf("the response at the limit is %q", got)
 			}
 		}
 	}
 	fmt.Fprint(friend, "+other")
 	if got := line(t, friend); got != "HTTP/1.1 200 OK" {
-		t.Errorf("who has logged in made room for strangers: %q", got)
+		t.Errorf("a logged-in client was closed for one without a login: %q", got)
 	}
 }
 
@@ -84,7 +85,7 @@ func line(t *testing.T, c net.Conn) string {
 }
 
 func TestPanicIsLogged(t *testing.T) {
-	// If this fails, a fault in an answer shows in no log that anybody reads.
+	// If this fails, a panic in a request is not logged.
 	t.Parallel()
 	var log lockedBuffer
 	dial := pageWith(t, func(http.ResponseWriter, *http.Request) { panic("a fault") }, 1, slog.New(slog.NewTextHandler(&log, nil)))

@@ -149,8 +149,8 @@ func loggedIn(r *http.Request) {
 	_ = at.conn.SetWriteDeadline(now.Add(answerWithin))
 }
 
-// makeRoom closes the connection that has been silent for the longest time, unless somebody who is known is about to say
-// something there.
+// makeRoom closes the connection that has been silent for the longest time, unless somebody who is known is about to
+// say something there.
 func (p *page) makeRoom() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 )
 
 func TestCloseDoesNotWaitForTheSilent(t *testing.T) {
-	// If this fails, a broker that shall stop waits for who has connected and says nothing, or not all.
+	// If this fails, a stopping broker waits for clients that have connected and send nothing, or does not stop all.
 	t.Parallel()
 	b, err := bartleby.Start(bartleby.Config{AMQP: "127.0.0.1:0", Management: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -5,32 +5,32 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/bartleby-mq/bartleby/internal/salvage"
+	"github.com/bartleby-mq/bartleby/internal/repair"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
 // Report tells what is in a data directory, what of it is damaged, and what a repair does, or has done, about it.
-type Report = salvage.Report
+type Report = repair.Report
 
 // The states of a Report.
 const (
-	Sound    = salvage.Sound
-	Damaged  = salvage.Damaged
-	Repaired = salvage.Repaired
+	Sound    = repair.Sound
+	Damaged  = repair.Damaged
+	Repaired = repair.Repaired
 )
 
-// Check reads all of a data directory that no broker uses, and changes nothing. Damage is in the report; an error says why
-// it could not look: a broker uses the directory, there is no journal in it, or a later version has written it.
+// Check reads all of a data directory that no broker uses, and changes nothing. Damage is in the report; an error says
+// why it could not look: a broker uses the directory, there is no journal in it, or a later version has written it.
 func Check(data string) (*Report, error) {
-	r, err := salvage.Check(vfs.Dir(data))
+	r, err := repair.Check(vfs.Dir(data))
 	return r, about(data, err)
 }
 
-// Repair makes a data directory that is damaged one from which a broker starts, with all that can be saved; what was damaged
-// is kept beside it. A crash leaves what there was, or what is repaired. Of a sound one nothing is changed. After an error
-// the directory is what it was.
+// Repair makes a data directory that is damaged one from which a broker starts, with all that can be saved; what was
+// damaged is kept beside it. A crash leaves what there was, or what is repaired. Of a sound one nothing is changed.
+// After an error the directory is what it was.
 func Repair(data string) (*Report, error) {
-	r, err := salvage.Repair(vfs.Dir(data), rand.Uint64())
+	r, err := repair.Repair(vfs.Dir(data), rand.Uint64())
 	return r, about(data, err)
 }
 

@@ -23,8 +23,8 @@ const (
 // share is that many sixteenths of files, and one at the least.
 func share(files, sixteenths int) int { return max(files*sixteenths/16, 1) }
 
-// roomListener hands out connections only while fewer than so many of them are open. When there are as many, the next one
-// waits, and the others with the kernel.
+// roomListener hands out connections only while fewer than so many of them are open. When there are as many, the next
+// one waits, and the others with the kernel.
 type roomListener struct {
 	net.Listener
 	room     chan struct{} // holds one for each open connection

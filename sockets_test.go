@@ -6,7 +6,7 @@ import (
 )
 
 // If this fails, HTTP clients that open connections and do nothing can take every file descriptor, or a closed
-// connection makes no room for the next.
+// connection does not free its slot for the next.
 func TestListenerWithRoom(t *testing.T) {
 	t.Parallel()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
@@ -39,7 +39,7 @@ func TestListenerWithRoom(t *testing.T) {
 	}
 	select {
 	case <-accepted:
-		t.Error("a third connection was accepted where two have room")
+		t.Error("a third connection was accepted with a limit of two")
 	default:
 	}
 	for range 2 { // closing twice makes room once
@@ -52,11 +52,11 @@ func TestListenerWithRoom(t *testing.T) {
 		t.Error(err)
 	}
 	if err := <-ended; err == nil {
-		t.Error("Accept goes on after Close")
+		t.Error("Accept continues after Close")
 	}
 }
 
-// If this fails, the log is left without file descriptors on a machine that allows few.
+// If this fails, the log has no file descriptors left on a machine that allows few.
 func TestSharesLeaveSomeForTheLog(t *testing.T) {
 	t.Parallel()
 	for _, files := range []int{64, 256, 1024, 20_000, filesUnknown} {

@@ -8,7 +8,8 @@ import (
 	"github.com/bartleby-mq/bartleby"
 )
 
-// TestSyncIsChecked says that a misspelt way of syncing is taken for another one, or that data is made before it is refused.
+// If TestSyncIsChecked fails, a misspelt sync mode is used as another one, or data is created before it is
+// refused.
 func TestSyncIsChecked(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -16,7 +17,7 @@ func TestSyncIsChecked(t *testing.T) {
 		every time.Duration
 		words string
 	}{
-		{"sometimes", 0, `sync is "sometimes": always, interval and never are possible`},
+		{"sometimes", 0, `sync is "sometimes": it must be always, interval or never`},
 		{"default", 0, `sync is "default"`},
 		{"interval", -time.Second, "the interval must be positive"},
 	} {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestTLSIsShown(t *testing.T) {
-	// If this fails, nobody sees which clients are encrypted, or is warned before a certificate runs out.
+	// If this fails, the API does not show which connections use TLS, or does not warn before a certificate expires.
 	t.Parallel()
 	s := newSigner(t)
 	b := startTLS(t, s, "common_name")

@@ -93,7 +93,7 @@ func (s *signer) client(name string) *tls.Config {
 	return c
 }
 
-// startTLS starts a broker with TLS at its doors.
+// startTLS starts a broker with TLS at its listeners.
 func startTLS(t *testing.T, s *signer, from string) *bartleby.Broker {
 	t.Helper()
 	s.issue("server", pkix.Name{CommonName: "server"})
@@ -137,7 +137,7 @@ func addressOf(t *testing.T, b *bartleby.Broker, protocol string) string {
 }
 
 func TestExternalLogin(t *testing.T) {
-	// If this fails, a certificate lets in whom it does not name, or keeps out whom it does.
+	// If this fails, a certificate logs in a user that it does not name, or does not log in the user that it names.
 	t.Parallel()
 	for _, from := range []string{"distinguished_name", "common_name"} {
 		t.Run(from, func(t *testing.T) {
@@ -190,7 +190,7 @@ func testExternalLogin(t *testing.T, from string) {
 }
 
 func TestCertificatesAreReadAgain(t *testing.T) {
-	// If this fails, a renewed certificate needs a restart.
+	// If this fails, a renewed certificate requires a restart.
 	t.Parallel()
 	s := newSigner(t)
 	b := startTLS(t, s, "common_name")
@@ -231,7 +231,7 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 }
 
 func TestTLSThatCannotBe(t *testing.T) {
-	// If this fails, a broker starts without the doors that were asked for.
+	// If this fails, a broker starts without its configured listeners.
 	t.Parallel()
 	_, err := bartleby.Start(bartleby.Config{AMQPS: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
 	if err == nil || !strings.Contains(err.Error(), "amqp/ssl listener: TLS: certfile is not set") {
@@ -243,13 +243,13 @@ func TestTLSThatCannotBe(t *testing.T) {
 	}
 	defer l.Close()
 	_, err = bartleby.Start(bartleby.Config{AMQP: "127.0.0.1:0, " + l.Addr().String(), Log: slog.New(slog.DiscardHandler)})
-	if err == nil || !strings.Contains(err.Error(), "another broker, or another program, listens there") {
+	if err == nil || !strings.Contains(err.Error(), "another program is listening on this address") {
 		t.Error(err)
 	}
 }
 
 func TestProxyProtocol(t *testing.T) {
-	// If this fails, clients behind a load balancer are shown, and let in, as the load balancer.
+	// If this fails, clients behind a load balancer appear, and are authorised, with the address of the load balancer.
 	t.Parallel()
 	b, err := bartleby.Start(bartleby.Config{AMQP: "127.0.0.1:0", ProxyProtocol: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -4,9 +4,9 @@
 //	conn, err := amqp091.Dial(b.URL()) // any client
 //	b.Advance(15 * time.Minute)        // on return, every expiry, delay and retry up to then has happened
 //
-// What is still on its way to the broker is not there yet: publish with confirms and wait for them, and after an ack or a
-// nack, which have no answer, ask something that has one on the same channel, such as a passive declaration. Advance does
-// not wait for what consumers do with what they get: where that sets the next deadline, advance once for each.
+// What is still on its way to the broker is not there yet: publish with confirms and wait for them, and after an ack or
+// a nack, which have no answer, ask something that has one on the same channel, such as a passive declaration. Advance
+// does not wait for what consumers do with what they get: where that sets the next deadline, advance once for each.
 package bartlebytest
 
 import (

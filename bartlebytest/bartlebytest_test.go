@@ -7,7 +7,7 @@ import (
 	"github.com/bartleby-mq/bartleby/bartlebytest"
 )
 
-// If this fails, time moves by itself, or two brokers of a test share it.
+// If this fails, time moves without Advance, or two brokers of a test share it.
 func TestClockStandsStill(t *testing.T) {
 	t.Parallel()
 	a, b := bartlebytest.Start(t), bartlebytest.Start(t)

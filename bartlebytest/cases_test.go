@@ -27,7 +27,8 @@ func (c client) advance(b *bartlebytest.Broker, d time.Duration, queue string) {
 	}
 }
 
-// If this fails, an order that nobody paid is not cancelled after 15 minutes to the millisecond, or one that was paid is.
+// If this fails, an unpaid order is not cancelled after exactly 15 minutes, or a paid one
+// is cancelled.
 func TestOrderCancelledAfter15Minutes(t *testing.T) {
 	t.Parallel()
 	b := bartlebytest.Start(t)
@@ -42,12 +43,12 @@ func TestOrderCancelledAfter15Minutes(t *testing.T) {
 	m := c.get("orders.cancel", "order 43")
 	death := m.Headers["x-death"].([]any)[0].(amqp091.Table)
 	if death["reason"] != "expired" || death["queue"] != "orders.unpaid" || !death["time"].(time.Time).Equal(b.Now().Truncate(time.Second)) {
-		t.Errorf("died of %v", death)
+		t.Errorf("the death is %v", death)
 	}
 }
 
-// If this fails, a reminder three days before a membership ends comes on another day, through a delayed exchange or by
-// naming the instant.
+// If this fails, a reminder three days before a membership ends arrives at another time, through a delayed exchange or
+// by an absolute delivery time.
 func TestReminderThreeDaysBefore(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"delay", "instant"} {
@@ -81,13 +82,14 @@ func TestReminderThreeDaysBefore(t *testing.T) {
 	}
 }
 
-// If this fails, a failed task is not tried again after 10 minutes, 30 minutes and an hour, through a queue for each wait.
+// If this fails, a failed task is not retried after 10 minutes, 30 minutes and an hour, through a queue for each
+// delay.
 func TestRetriesThroughQueues(t *testing.T) {
 	t.Parallel()
 	climb(t, []time.Duration{10 * time.Minute, 30 * time.Minute, time.Hour})
 }
 
-// If this fails, a ladder that takes 30 days cannot be climbed in a test.
+// If this fails, a retry ladder of 30 days cannot be tested.
 func TestLadderOf30Days(t *testing.T) {
 	t.Parallel()
 	climb(t, []time.Duration{time.Hour, 23 * time.Hour, 2 * day, 4 * day, 8 * day, 15 * day})
@@ -118,8 +120,8 @@ func climb(t *testing.T, waits []time.Duration) {
 	c.ack(c.get("tasks", "task"))
 }
 
-// If this fails, a task that is simply returned does not wait 10 minutes, 30 minutes and an hour, or is not a dead letter after
-// the last attempt.
+// If this fails, a returned task does not wait 10 minutes, 30 minutes and an hour, or is not a dead
+// letter after the last attempt.
 func TestRetriesByLadder(t *testing.T) {
 	t.Parallel()
 	b := bartlebytest.Start(t)
@@ -139,12 +141,12 @@ func TestRetriesByLadder(t *testing.T) {
 	}
 	c.nack(c.get("tasks", "task"))
 	if m := c.get("failed", "task"); m.Headers["x-first-death-reason"] != "delivery_limit" {
-		t.Errorf("died of %v", m.Headers)
+		t.Errorf("the headers are %v", m.Headers)
 	}
 }
 
-// If this fails, Advance returns before all that was due has happened, or lets it happen in another order than it was due, on one
-// run in two hundred.
+// If this fails, Advance returns before all due events have happened, or they happen in another order than they were
+// due, on one run in two hundred.
 func TestAdvanceWaitsForAll(t *testing.T) {
 	t.Parallel()
 	const runs, each = 200, 20
@@ -197,14 +199,14 @@ func TestAdvanceWaitsForAll(t *testing.T) {
 		for _, body := range due {
 			m, ok, err := c.ch.Get("got", true)
 			if err != nil || !ok || string(m.Body) != body {
-				t.Fatalf("seed %d, run %d: got %q, there: %v, error %v; want %q", seed, run, m.Body, ok, err, body)
+				t.Fatalf("seed %d, run %d: got %q, found: %v, error %v; want %q", seed, run, m.Body, ok, err, body)
 			}
 		}
 		for range each / 2 {
 			select {
 			case <-told:
 			case <-time.After(10 * time.Second):
-				t.Fatalf("seed %d, run %d: what was due is not on its way to its consumer", seed, run)
+				t.Fatalf("seed %d, run %d: a due message is not on its way to its consumer", seed, run)
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func (c client) get(queue, body string) amqp091.Delivery {
 		c.t.Fatal(err)
 	}
 	if !ok || string(m.Body) != body {
-		c.t.Fatalf("from %s: %q, there: %v; want %q", queue, m.Body, ok, body)
+		c.t.Fatalf("from %s: %q, found: %v; want %q", queue, m.Body, ok, body)
 	}
 	return m
 }

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Measures how fast the web console is in a real browser: its first paint as the browser has it, what is transferred, and the time to
-# the first rows of long lists.
+# Measures the web console in a real browser: the first paint as the browser reports it, the transferred bytes, and the
+# time until the first rows of long lists.
 #
-#   console.sh BINARY [OTHER]   prints tables in Markdown; of two binaries, measured by turns, if another is named
+#   console.sh BINARY [OTHER]   prints tables in Markdown; with two binaries it measures them alternately
 #
-# RUNS (7) is how often each page is opened. QUEUES (10000) and LETTERS (300000) are how many of them the lists have; 0 leaves that
-# out. WATERFALL=1 shows when each file of a first view was asked for and was there. browser/deps.sh, which is called first, says
-# and installs what is needed: Debian's chromium and node.
+# RUNS (7): how often each page is opened. QUEUES (10000) and LETTERS (300000): the number of queues and dead letters in
+# the lists; 0 skips the list. WATERFALL=1 shows when each file of a first view was requested and received.
+# browser/deps.sh, which is called first, lists and installs the dependencies: Debian's chromium and node.
 set -eu
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Measures what a crowd of idle queues costs.
+# Measures the memory and time that many idle queues take.
 #
 #   crowd.sh BINARY   declares queues in a fresh Bartleby and prints the table of crowds in README.md.
 #
-# COUNT (100000) durable queues. DATA (build/crowd/data) is the broker's directory, SERVE are more arguments for
+# COUNT (100000): number of durable queues. DATA (build/crowd/data) is the broker's directory, SERVE are more arguments for
 # `bartleby serve`. BENCH_PORT (25860) is the first of three consecutive ports.
 set -eu
 

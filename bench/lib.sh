@@ -62,3 +62,23 @@ prepare() {
 	cd "$root"
 	go build -o "$out/$1" "./bench/$1"
 }
+
+# flags prints what `bartleby perf` is called with for a work of $works, those of WORKS or all; $duration is how long some last.
+works=${WORKS:-16b 1k persistent dead-letter latency latency-persistent expire expire-window backlog}
+flags() {
+	case $1 in
+	16b) echo throughput -duration "$duration" -size 16 -ack auto ;;
+	1k) echo throughput -duration "$duration" -size 1024 -ack 100 ;;
+	persistent) echo throughput -duration "$duration" -size 1024 -persistent -confirms 1000 -ack 100 ;;
+	dead-letter) echo dead-letter -duration "$duration" -size 1024 -reject 100 -ack 100 ;;
+	latency) echo latency -duration "$duration" -rate 5000 -size 128 -ack auto ;;
+	latency-persistent) echo latency -duration "$duration" -rate 5000 -size 1024 -persistent -confirms 1000 -ack 100 ;;
+	expire) echo expire -count 100000 -size 128 -ttl 10s ;;
+	expire-window) echo expire -count 50000 -size 128 -ttl 5s -window 10s ;;
+	backlog) echo backlog -count 300000 -size 1024 ;;
+	*)
+		echo "$me: no work is called $1" >&2
+		return 1
+		;;
+	esac
+}

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Measures how fast jobs send letters back.
+# Measures how fast jobs redrive dead letters.
 #
 #   redrive.sh BINARY   fills a queue of a fresh Bartleby and prints the table of redrives in README.md.
 #
-# COUNT (1000000) messages of SIZE (1024) octets. DATA (build/redrive/data) is the broker's directory, SERVE are more
+# COUNT (1000000) messages of SIZE (1024) bytes. DATA (build/redrive/data) is the broker's directory, SERVE are more
 # arguments for `bartleby serve`. BENCH_PORT (25840) is the first of three consecutive ports.
 set -eu
 

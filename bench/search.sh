@@ -1,14 +1,14 @@
 #!/bin/sh
-# Measures the index of letters: how fast it is made, how large it is, and how long searches and groups take; then what
-# searching costs those who publish.
+# Measures the dead-letter index: how fast it is built, how large it is, and how long searches and groups take; then the
+# effect of searches on publishers.
 #
 #   search.sh BINARY
 #
-# LETTERS (1000000) is how many there are: they take 4 GB of a temporary directory and a few minutes; 0 leaves them out. Then, ROUNDS (5)
-# times by turns, messages are published for DURATION (4s): with the index off, on, on while somebody asks what costs nothing
-# (whoami) without a pause, and on while somebody searches and groups FILL (200000) letters without a pause. Medians are shown. The
-# second measures what a client takes by itself of the processors that all share. At last, what indexing takes of a
-# processor while letters are made. BENCH_PORT (25790) is the first of three consecutive ports. It needs curl.
+# LETTERS (1000000): number of dead letters; they take 4 GB of a temporary directory and a few minutes; 0 skips this part.
+# Then messages are published for DURATION (4s), ROUNDS (5) times alternately: with the index off; on; on while a client
+# sends cheap requests (whoami) without a pause; and on while a client searches and groups FILL (200000) dead letters
+# without a pause. The table shows medians. The cheap requests measure the effect of any client on the shared processors.
+# The last part measures the processor time of indexing while dead letters are created. BENCH_PORT (25790) is the first of three consecutive ports. It needs curl.
 set -eu
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Measures how long a message takes through one queue while others purge, delete, close, commit and die.
+# Measures the latency of messages in one queue while other clients purge, delete, close, commit and dead-letter.
 #
 #   stalls.sh BINARY   runs a fresh Bartleby and prints the table of stalls in README.md.
 #
-# BACKLOG (5000000), QUEUES (10000), COPIES (200000), UNACKED (200000) say how much. DATA (build/stalls/data) is the broker's
+# BACKLOG (5000000), QUEUES (10000), COPIES (200000) and UNACKED (200000) are the sizes of these operations. DATA (build/stalls/data) is the broker's
 # directory, SERVE are more arguments for `bartleby serve`. BENCH_PORT (25860) is the first of three consecutive ports.
 set -eu
 

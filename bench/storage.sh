@@ -1,12 +1,12 @@
 #!/bin/sh
-# Measures what Bartleby makes of its disk: backlogs, space, restart, writes, declarations; and idle connections.
+# Measures backlogs, disk space, restart, writes, declarations, and idle connections.
 #
-#   storage.sh BINARY   runs every work of the storage table in README.md against a fresh Bartleby, keeps the reports as
-#                       JSON under build/storage, and prints the table, with the disk's own figures on top
+#   storage.sh BINARY   runs every workload of the storage table in README.md with a new Bartleby, stores the reports as
+#                       JSON under build/storage, and prints the table; its first row is the disk itself
 #
 # Sizes: MESSAGES (20000000) of a backlog, KEPT (10000000) over a restart, LIVE (1000000) messages settled at random,
-# HALVED (2000000), DURATION (60s) of what goes on for a time, RATE (20000) a second of the paced works.
-# RUNS (1) is how often each work is done; the table shows medians. WORKS picks some, by the names in flags below.
+# HALVED (2000000), DURATION (60s) of workloads with a duration, RATE (20000) per second of workloads with a rate.
+# RUNS (1): how often each workload runs; the table shows medians. WORKS selects workloads, by the names in flags below.
 # DATA (build/storage/data) is the broker's directory: its disk is the one that is measured. SERVE are more arguments for
 # `bartleby serve`. BENCH_PORT (25790) is the first of three consecutive ports.
 set -eu

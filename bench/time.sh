@@ -1,13 +1,13 @@
 #!/bin/sh
-# Measures how late what is due comes: expiry, and delayed exchanges; and what a crowd of waiting messages costs.
+# Measures the lateness of expiry and of delayed exchanges, and the cost of many waiting messages.
 #
-#   time.sh BINARY   runs every work of the table of time in README.md against a fresh Bartleby, those of expiry against a
-#                    fresh rabbitmq-server too, keeps the reports as JSON under build/time, and prints the table.
-#                    rabbitmq-server has no delayed exchanges without a plugin that no distribution ships.
+#   time.sh BINARY   runs every workload of the table Time in README.md with a new Bartleby, those of expiry also with a
+#                    new rabbitmq-server, stores the reports as JSON under build/time, and prints the table.
+#                    rabbitmq-server needs a plugin for delayed exchanges that no distribution ships.
 #
 # Sizes: EXPIRING (500000) messages that expire at once, DELAYED (100000) at random at RATE (20000) a second, DUE (1000000)
 # within some time or one second, WAITING (10000000) all the while.
-# RUNS (1) is how often each work is done; the table shows medians. WORKS picks some, by the names in flags below.
+# RUNS (1): how often each workload runs; the table shows medians. WORKS selects workloads, by the names in flags below.
 # DATA (build/time/data) is the broker's directory, and SERVE are more arguments for `bartleby serve`.
 # BENCH_PORT (25800) is the first of eight consecutive ports: three for Bartleby, five for rabbitmq-server.
 set -eu

@@ -1,5 +1,9 @@
 #!/usr/bin/env bash
 # Says what the browser suite needs on this machine, and installs what is missing. Quick when all is there.
+#
+#   deps.sh            all of it
+#   deps.sh modules    what the lint suite needs: node, npm and what package-lock.json names
+#
 # Debian packages need root, or sudo; the rest goes to browser/node_modules.
 set -euo pipefail
 exec </dev/null
@@ -13,8 +17,10 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 have_node() { [[ $(node --version 2>/dev/null) =~ ^v([0-9]+) ]] && [ "${BASH_REMATCH[1]}" -ge 18 ]; }
 
 packages=()
-command -v "${CHROMIUM:-/usr/bin/chromium}" >/dev/null || packages+=(chromium)
-[ -d /usr/share/doc/fonts-noto-cjk ] || packages+=(fonts-noto-cjk)
+if [ "${1:-}" != modules ]; then
+	command -v "${CHROMIUM:-/usr/bin/chromium}" >/dev/null || packages+=(chromium)
+	[ -d /usr/share/doc/fonts-noto-cjk ] || packages+=(fonts-noto-cjk)
+fi
 have_node || packages+=(nodejs)
 command -v npm >/dev/null || packages+=(npm)
 if [ ${#packages[@]} -gt 0 ]; then

@@ -27,16 +27,23 @@ const watch = (shown) => {
     for (const [name, selector] of Object.entries(shown)) {
       if (name in globalThis.seen || !document.querySelector(selector)) continue;
       globalThis.seen[name] = null;
-      requestAnimationFrame(() => setTimeout(() => { globalThis.seen[name] = performance.now(); }));
+      requestAnimationFrame(() =>
+        setTimeout(() => {
+          globalThis.seen[name] = performance.now();
+        }),
+      );
     }
   };
   new MutationObserver(look).observe(document, { subtree: true, childList: true, attributes: true });
 };
 
+/** @typedef {{user?: boolean, context?: import('playwright-core').BrowserContext, after?: (page: import('playwright-core').Page) => Promise<any>}} Options */
+
 /** Opens a path in a browser without a cache, or with what an earlier view left, and says when what was there. */
-async function view(broker, browser, path, shown, { user = true, context: kept, after } = {}) {
-  const context = kept || await browser.newContext({ viewport: desk, locale: 'en' });
-  if (user && !kept) await context.request.post(`${broker.http}/api/x/session`, { form: { username: 'guest', password: 'guest' } });
+async function view(broker, browser, path, shown, /** @type {Options} */ { user = true, context: kept, after } = {}) {
+  const context = kept || (await browser.newContext({ viewport: desk, locale: 'en' }));
+  if (user && !kept)
+    await context.request.post(`${broker.http}/api/x/session`, { form: { username: 'guest', password: 'guest' } });
   const page = await context.newPage();
   const spent = processorTime();
   await page.addInitScript(watch, shown);
@@ -45,12 +52,24 @@ async function view(broker, browser, path, shown, { user = true, context: kept, 
   await session.send('Network.enable');
   session.on('Network.loadingFinished', (e) => bytes.push(e.encodedDataLength));
   await page.goto(broker.http + path, { waitUntil: 'commit' });
-  await page.waitForFunction((names) => names.every((n) => globalThis.seen?.[n] > 0) && performance.getEntriesByName('first-contentful-paint').length > 0, Object.keys(shown), { timeout: 60_000 });
+  await page.waitForFunction(
+    (names) =>
+      names.every((n) => globalThis.seen?.[n] > 0) && performance.getEntriesByName('first-contentful-paint').length > 0,
+    Object.keys(shown),
+    { timeout: 60_000 },
+  );
   const processor = processorTime() - spent;
   const got = await page.evaluate(() => {
     const paint = performance.getEntriesByName('first-contentful-paint')[0].startTime;
-    const files = performance.getEntriesByType('resource').map((r) => ({ name: r.name.replace(/^.*\/assets\/[0-9a-f]+/, '').replace(/^https?:\/\/[^/]+/, ''), from: r.startTime, asked: r.requestStart, to: r.responseEnd }));
-    return { paint, files, seen: globalThis.seen, scripts: performance.getEntriesByType('navigation')[0].responseEnd };
+    const entries = /** @type {PerformanceResourceTiming[]} */ (performance.getEntriesByType('resource'));
+    const [page] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType('navigation'));
+    const files = entries.map((r) => ({
+      name: r.name.replace(/^.*\/assets\/[0-9a-f]+/, '').replace(/^https?:\/\/[^/]+/, ''),
+      from: r.startTime,
+      asked: r.requestStart,
+      to: r.responseEnd,
+    }));
+    return { paint, files, seen: globalThis.seen, scripts: page.responseEnd };
   });
   got.kilobytes = bytes.reduce((a, b) => a + b, 0) / 1000;
   got.requests = bytes.length;
@@ -67,7 +86,9 @@ function processorTime() {
   let ticks = 0;
   for (const pid of readdirSync('/proc').filter((f) => /^\d+$/.test(f))) {
     try {
-      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' '); // from the state on
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' '); // from the state on
       if (Number(fields[2]) === browserGroup) ticks += fields.slice(11, 15).reduce((a, b) => a + Number(b), 0);
     } catch {
       // it has ended
@@ -77,7 +98,8 @@ function processorTime() {
 }
 
 const middle = (values) => values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)];
-const range = (values, unit = ' ms') => `${Math.round(middle(values))}${unit} (${Math.round(Math.min(...values))} to ${Math.round(Math.max(...values))})`;
+const range = (values, unit = ' ms') =>
+  `${Math.round(middle(values))}${unit} (${Math.round(Math.min(...values))} to ${Math.round(Math.max(...values))})`;
 
 /** Each broker is viewed in turn, so that what else the machine does is spread over all; the table has a row for each. */
 async function table(title, columns, brokers, once) {
@@ -85,25 +107,46 @@ async function table(title, columns, brokers, once) {
   for (let i = 0; i < runs; i++) for (const b of brokers) got.get(b).push(await once(b));
   console.log(`\n${title}, median of ${runs} (least to most); load ${loadavg()[0].toFixed(1)}\n`);
   console.log(`| | ${Object.keys(columns).join(' | ')} |\n|--|${'--|'.repeat(Object.keys(columns).length)}`);
-  for (const [b, all] of got) console.log(`| ${b.name} | ${Object.values(columns).map((c) => c(all)).join(' | ')} |`);
+  for (const [b, all] of got)
+    console.log(
+      `| ${b.name} | ${Object.values(columns)
+        .map((c) => c(all))
+        .join(' | ')} |`,
+    );
 }
 
 const ms = (pick) => (all) => range(all.map(pick));
 const figure = (pick, unit) => (all) => range(all.map(pick), unit);
 
 async function firstViews(brokers, browser) {
-  const overview = { frame: '#nav a', data: '.card.dead .stat b', page: '#top ~ * td, #top ~ p, .card[aria-labelledby=top] p' };
+  const overview = {
+    frame: '#nav a',
+    data: '.card.dead .stat b',
+    page: '#top ~ * td, #top ~ p, .card[aria-labelledby=top] p',
+  };
   const columns = {
-    'first paint': ms((v) => v.paint), 'the frame with its words': ms((v) => v.seen.frame), 'the dead-letter panel with its figures': ms((v) => v.seen.data),
-    'fetched until the first paint': figure((v) => v.before, ''), 'transferred in all': figure((v) => v.kilobytes, ' kB'), requests: figure((v) => v.requests, ''), 'the browser\'s processor time': ms((v) => v.processor),
+    'first paint': ms((v) => v.paint),
+    'the frame with its words': ms((v) => v.seen.frame),
+    'the dead-letter panel with its figures': ms((v) => v.seen.data),
+    'fetched until the first paint': figure((v) => v.before, ''),
+    'transferred in all': figure((v) => v.kilobytes, ' kB'),
+    requests: figure((v) => v.requests, ''),
+    "the browser's processor time": ms((v) => v.processor),
   };
   for (const b of brokers) await view(b, browser, '/', overview); // the first has the browser read its own files
-  await table('First view of the overview, nothing in the cache', columns, brokers, (b) => view(b, browser, '/', overview));
+  await table('First view of the overview, nothing in the cache', columns, brokers, (b) =>
+    view(b, browser, '/', overview),
+  );
   if (process.env.WATERFALL) {
     for (const b of brokers) {
       const v = await view(b, browser, '/', overview);
-      console.log(`\n${b.name}: first paint ${Math.round(v.paint)}, frame ${Math.round(v.seen.frame)}, figures ${Math.round(v.seen.data)}`);
-      for (const f of v.files) console.log(`${String(Math.round(f.from)).padStart(6)} ${String(Math.round(f.asked)).padStart(6)} ${String(Math.round(f.to)).padStart(6)} ${f.name}`);
+      console.log(
+        `\n${b.name}: first paint ${Math.round(v.paint)}, frame ${Math.round(v.seen.frame)}, figures ${Math.round(v.seen.data)}`,
+      );
+      for (const f of v.files)
+        console.log(
+          `${String(Math.round(f.from)).padStart(6)} ${String(Math.round(f.asked)).padStart(6)} ${String(Math.round(f.to)).padStart(6)} ${f.name}`,
+        );
     }
   }
   await table('The same again, files in the cache', columns, brokers, async (b) => {
@@ -115,12 +158,29 @@ async function firstViews(brokers, browser) {
     return second;
   });
   const login = { form: 'form input' };
-  await table('The login page', { 'first paint': ms((v) => v.paint), 'the form': ms((v) => v.seen.form), 'transferred in all': figure((v) => v.kilobytes, ' kB') }, brokers, (b) => view(b, browser, '/', login, { user: false }));
+  await table(
+    'The login page',
+    {
+      'first paint': ms((v) => v.paint),
+      'the form': ms((v) => v.seen.form),
+      'transferred in all': figure((v) => v.kilobytes, ' kB'),
+    },
+    brokers,
+    (b) => view(b, browser, '/', login, { user: false }),
+  );
 }
 
 async function manyQueues(brokers, browser) {
   for (const b of brokers) {
-    await b.post('definitions', { queues: Array.from({ length: queues }, (_, i) => ({ name: `tenant.${String(i).padStart(5, '0')}`, vhost: '/', durable: true, auto_delete: false, arguments: i % 2 ? { 'x-message-ttl': 60_000 } : {} })) });
+    await b.post('definitions', {
+      queues: Array.from({ length: queues }, (_, i) => ({
+        name: `tenant.${String(i).padStart(5, '0')}`,
+        vhost: '/',
+        durable: true,
+        auto_delete: false,
+        arguments: i % 2 ? { 'x-message-ttl': 60_000 } : {},
+      })),
+    });
   }
   const last = `tenant.${String(queues - 1).padStart(5, '0')}`;
   const filter = async (page) => {
@@ -129,28 +189,65 @@ async function manyQueues(brokers, browser) {
     await page.locator('tbody tr', { hasText: last }).waitFor();
     return Date.now() - begun;
   };
-  await table(`The list of ${queues} queues`, { 'first rows': ms((v) => v.seen.row), 'a filter\'s answer': ms((v) => v.after) }, brokers,
-    (b) => view(b, browser, '/queues', { row: 'tbody tr[data-index]' }, { after: filter }));
+  await table(
+    `The list of ${queues} queues`,
+    { 'first rows': ms((v) => v.seen.row), "a filter's answer": ms((v) => v.after) },
+    brokers,
+    (b) => view(b, browser, '/queues', { row: 'tbody tr[data-index]' }, { after: filter }),
+  );
 }
 
 async function manyLetters(brokers, browser) {
   for (const b of brokers) {
     await b.put('queues/%2F/letters', { durable: true });
-    await b.put('policies/%2F/die', { pattern: '^perf', definition: { 'max-length': 0, 'dead-letter-exchange': '', 'dead-letter-routing-key': 'letters' }, 'apply-to': 'queues' });
-    await promisify(execFile)(b.binary, ['perf', 'backlog', '-count', String(letters), '-size', '512', '-persistent', '-confirms', '1000', '-drain', '1s', '-url', b.amqp], { timeout: 300_000 }).catch(() => {}); // nothing is drained
-    await until('the index to have all', async () => {
-      const index = await b.get('x/index');
-      return (index.behind === 0 && index.letters > 0) || index;
-    }, 300_000);
+    await b.put('policies/%2F/die', {
+      pattern: '^perf',
+      definition: { 'max-length': 0, 'dead-letter-exchange': '', 'dead-letter-routing-key': 'letters' },
+      'apply-to': 'queues',
+    });
+    await promisify(execFile)(
+      b.binary,
+      [
+        'perf',
+        'backlog',
+        '-count',
+        String(letters),
+        '-size',
+        '512',
+        '-persistent',
+        '-confirms',
+        '1000',
+        '-drain',
+        '1s',
+        '-url',
+        b.amqp,
+      ],
+      { timeout: 300_000 },
+    ).catch(() => {}); // nothing is drained
+    await until(
+      'the index to have all',
+      async () => {
+        const index = await b.get('x/index');
+        return (index.behind === 0 && index.letters > 0) || index;
+      },
+      300_000,
+    );
   }
   const row = { row: 'tbody tr[data-index]' };
   const columns = { 'first rows': ms((v) => v.seen.row) };
   await table(`A list of ${letters} letters`, columns, brokers, (b) => view(b, browser, '/letters?view=list', row));
-  await table('Those of one queue', columns, brokers, (b) => view(b, browser, '/letters?view=list&filter=queue:letters', row));
-  await table('Groups of them by source', columns, brokers, (b) => view(b, browser, '/letters?view=groups&by=source', { row: 'tbody tr' }));
+  await table('Those of one queue', columns, brokers, (b) =>
+    view(b, browser, '/letters?view=list&filter=queue:letters', row),
+  );
+  await table('Groups of them by source', columns, brokers, (b) =>
+    view(b, browser, '/letters?view=groups&by=source', { row: 'tbody tr' }),
+  );
 }
 
-const server = await chromium.launchServer({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+const server = await chromium.launchServer({
+  executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-dev-shm-usage'],
+});
 const browserGroup = server.process().pid;
 const browser = await chromium.connect(server.wsEndpoint());
 const brokers = [];

@@ -17,11 +17,19 @@ mkdirSync(directory, { recursive: true });
 
 const world = new World();
 world.broker = await Broker.start('pictures');
-world.browser = await chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+world.browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-dev-shm-usage'],
+});
 const { broker } = world;
 const usual = { width: 1200, height: 750 };
 
-/** Opens a path, does what makes the picture, and takes it. */
+/**
+ * Opens a path, does what makes the picture, and takes it.
+ * @param {string} name
+ * @param {string} path
+ * @param {{does?: (c: import('./lib/console.js').Console) => any, viewport?: object, scheme?: string, language?: string}} [options]
+ */
 async function picture(name, path, { does = async () => {}, ...options } = {}) {
   const c = await world.console({ viewport: usual, ...options });
   await c.open(path);
@@ -37,19 +45,42 @@ try {
   await field(broker);
   // A letter that went round: rejected, waited, rejected again.
   const channel = await broker.channel('retrier');
-  await broker.put('queues/%2F/invoice.render', { durable: true, arguments: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'invoice.retry' } });
-  await broker.put('queues/%2F/invoice.retry', { durable: true, arguments: { 'x-message-ttl': 700, 'x-max-length': 1, 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'invoice.dead' } });
+  await broker.put('queues/%2F/invoice.render', {
+    durable: true,
+    arguments: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'invoice.retry' },
+  });
+  await broker.put('queues/%2F/invoice.retry', {
+    durable: true,
+    arguments: {
+      'x-message-ttl': 700,
+      'x-max-length': 1,
+      'x-dead-letter-exchange': '',
+      'x-dead-letter-routing-key': 'invoice.dead',
+    },
+  });
   await broker.put('queues/%2F/invoice.dead', { durable: true });
   await publish(channel, '', 'invoice.render', [{ ...order(2), messageId: 'invoice-2047', type: 'InvoiceRequested' }]);
   await reject(channel, 'invoice.render', 1);
   await broker.depth('invoice.dead', 1);
   const [letter] = (await broker.get('x/queues/%2F/invoice.dead/messages')).items;
   // Figures of a while, for the charts.
-  const ticking = setInterval(() => publish(channel, '', 'mail.welcome', Array.from({ length: 20 + Math.floor(30 * Math.random()) }, () => ({ body: { to: 'new@example.com' } }))).catch(() => {}), 250);
+  const ticking = setInterval(
+    () =>
+      publish(
+        channel,
+        '',
+        'mail.welcome',
+        Array.from({ length: 20 + Math.floor(30 * Math.random()) }, () => ({ body: { to: 'new@example.com' } })),
+      ).catch(() => {}),
+    250,
+  );
   const begun = Date.now();
   await until('some figures', async () => Date.now() - begun > 25_000, 60_000);
   clearInterval(ticking);
-  await until('the index to have all', async () => (await broker.get('x/letters/%2F/groups?by=exception')).groups.length >= 3);
+  await until(
+    'the index to have all',
+    async () => (await broker.get('x/letters/%2F/groups?by=exception')).groups.length >= 3,
+  );
 
   await picture('console-overview', '/?range=1m');
   await picture('console-groups', '/letters?view=groups&by=exception', { viewport: { width: 1250, height: 720 } });
@@ -77,7 +108,11 @@ try {
       await c.field('queues.name').fill('dead-letters');
       await c.field('policies.pattern').fill('^(mail|thumbnails)');
       await c.field('setting.dead-letter-exchange').fill('orders.dlx');
-      await c.page.getByRole('region', { name: c.say('trial.title'), exact: true }).getByRole('row').filter({ hasText: 'mail.welcome' }).waitFor();
+      await c.page
+        .getByRole('region', { name: c.say('trial.title'), exact: true })
+        .getByRole('row')
+        .filter({ hasText: 'mail.welcome' })
+        .waitFor();
     },
   });
 } finally {

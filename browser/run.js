@@ -13,7 +13,11 @@ import { build } from './lib/wait.js';
 const here = dirname(fileURLToPath(import.meta.url));
 const [binary = join(here, '../build/bartleby'), ...names] = process.argv.slice(2);
 process.env.BARTLEBY = resolve(binary);
-const specs = names.length ? names.map((n) => `${n}.spec.js`) : readdirSync(join(here, 'specs')).filter((f) => f.endsWith('.spec.js')).sort();
+const specs = names.length
+  ? names.map((n) => `${n}.spec.js`)
+  : readdirSync(join(here, 'specs'))
+      .filter((f) => f.endsWith('.spec.js'))
+      .sort();
 
 let passed = 0;
 let failed = 0;

@@ -9,7 +9,8 @@ import (
 var accessCases = []Case{
 	{
 		Topic: policies, Section: 10, Name: "dlx-by-policy-is-not-checked",
-		Rule: "A dead-letter exchange that comes by policy is not checked: who may not write to it can declare the queue, and dead letters flow.",
+		Rule: "Permissions on a dead-letter exchange set by policy are not checked: a user without write permission " +
+			"on it can declare the queue, and messages are dead-lettered.",
 		Run: func(t *T) {
 			t.ownVhost()
 			owner := t.channel()
@@ -25,7 +26,8 @@ var accessCases = []Case{
 	},
 	{
 		Topic: policies, Section: 10, Name: "write-to-the-default-exchange-alone",
-		Rule: "Who may write to amq.default alone can publish to the default exchange and not to amq.direct.",
+		Rule: "A user with write permission on amq.default only can publish to the default exchange and not to " +
+			"amq.direct.",
 		Run: func(t *T) {
 			q := t.channel().queue("q")
 			ch, user := t.as(grant{"^$", `^amq\.default$`, ".*"})
@@ -58,7 +60,7 @@ var accessCases = []Case{
 	},
 	{
 		Topic: policies, Section: 10, Name: "empty-permission",
-		Rule: "An empty expression matches nothing but the empty name: it refuses everything.",
+		Rule: "An empty expression matches only the empty name: it allows nothing.",
 		Run: func(t *T) {
 			q := t.channel().queue("q")
 			ch, user := t.as(grant{"", "", ""})
@@ -68,7 +70,7 @@ var accessCases = []Case{
 	},
 	{
 		Topic: policies, Section: 10, Name: "permission-invalid",
-		Rule: "A permission that is no regular expression is refused with 400.",
+		Rule: "A permission that is not a regular expression is refused with 400.",
 		Run: func(t *T) {
 			_, user := t.as(everything)
 			r := t.ask("PUT", object{"configure": "[", "write": ".*", "read": ".*"}, "permissions", t.vhost, user)
@@ -76,9 +78,9 @@ var accessCases = []Case{
 		},
 	},
 	{
-		Topic: policies, Section: 10, Name: "permission-taken-away",
-		Rule:   "A permission that is taken away may live on for what a channel has used before.",
-		Choice: operators, Differs: "it ends at once (on purpose: who takes a right away means now)",
+		Topic: policies, Section: 10, Name: "permission-removed",
+		Rule:   "A removed permission may remain effective for objects that a channel has used before.",
+		Choice: operators, Differs: "it ends immediately (on purpose: removing a permission must take effect)",
 		Run: func(t *T) {
 			q := t.channel().queue("q")
 			ch, user := t.as(everything)
@@ -94,7 +96,7 @@ var accessCases = []Case{
 	},
 	{
 		Topic: policies, Section: 10, Name: "consumer-without-its-permission",
-		Rule: "A consumer whose user loses the right to read gets basic.cancel.", Alone: true,
+		Rule: "A consumer whose user loses the read permission gets basic.cancel.", Alone: true,
 		Run: func(t *T) {
 			q := t.channel().queue("q")
 			ch, user := t.as(everything)
@@ -106,7 +108,7 @@ var accessCases = []Case{
 	{
 		Topic: policies, Section: 11, Name: "topic-bcc",
 		Rule:  "A topic permission must match BCC keys too.",
-		Since: "4.0", Before: "only the key of the publish is looked at",
+		Since: "4.0", Before: "only the routing key of the publish is checked",
 		Run: func(t *T) {
 			owner := t.channel()
 			x := owner.exchange("x", "topic")
@@ -123,7 +125,7 @@ var accessCases = []Case{
 	},
 	{
 		Topic: policies, Section: 11, Name: "topic-variables",
-		Rule: "In a topic permission {username} and {vhost} stand for the user and the virtual host.",
+		Rule: "In a topic permission, {username} and {vhost} are replaced by the user and the virtual host.",
 		Run: func(t *T) {
 			owner := t.channel()
 			x := owner.exchange("x", "topic")
@@ -138,7 +140,7 @@ var accessCases = []Case{
 	},
 	{
 		Topic: policies, Section: 11, Name: "topic-exchange-binding",
-		Rule: "Binding an exchange to a topic exchange needs the topic permission for reading too.",
+		Rule: "Binding an exchange to a topic exchange also requires the topic read permission.",
 		Run: func(t *T) {
 			owner := t.channel()
 			x, y := owner.exchange("x", "topic"), owner.exchange("y", "fanout")
@@ -150,7 +152,7 @@ var accessCases = []Case{
 	},
 	{
 		Topic: policies, Section: 11, Name: "topic-not-at-death",
-		Rule: "Dead letters need no topic permission.",
+		Rule: "Dead-lettering requires no topic permission.",
 		Run: func(t *T) {
 			owner := t.channel()
 			x := owner.exchange("x", "topic")
@@ -164,7 +166,8 @@ var accessCases = []Case{
 	},
 	{
 		Topic: policies, Section: 12, Name: "alternate-exchange-mandatory",
-		Rule: "A mandatory message that only the alternate exchange routes does not come back, and keeps its exchange's name.",
+		Rule: "A mandatory message that only the alternate exchange routes is not returned, and keeps its exchange's " +
+			"name.",
 		Run: func(t *T) {
 			ch := t.channel()
 			y := ch.exchange("y", "fanout")
@@ -177,7 +180,7 @@ var accessCases = []Case{
 	},
 	{
 		Topic: policies, Section: 12, Name: "alternate-exchange-not-after-a-refusal",
-		Rule: "What a full queue refuses does not go to the alternate exchange.",
+		Rule: "A message that a full queue refuses does not go to the alternate exchange.",
 		Run: func(t *T) {
 			ch := t.channel()
 			y := ch.exchange("y", "fanout")
@@ -196,8 +199,8 @@ var accessCases = []Case{
 func passively(what string, declare func(ch *channel, q, x string) error) Case {
 	return Case{
 		Topic: policies, Section: 10, Name: "passive-" + what + "-without-permission",
-		Rule:  "A passive declaration needs one of the three permissions on the " + what + ": 403 otherwise.",
-		Since: "4.3", Before: "it needs none", Newer: true,
+		Rule:  "A passive declaration requires one of the three permissions on the " + what + ": 403 otherwise.",
+		Since: "4.3", Before: "it requires none", Newer: true,
 		Run: func(t *T) {
 			owner := t.channel()
 			q, x := owner.queue("q"), owner.exchange("x", "direct")

@@ -31,8 +31,8 @@ var aloneCases = []Case{
 		},
 	},
 	{
-		Topic: dead, Section: 15, Name: "apsaramq-circle",
-		Rule:  "In the dialect of ApsaraMQ a message in a circle of expiries stays in one of its queues, and x-death-total is the number of its deaths.",
+		Topic: dead, Section: 15, Name: "apsaramq-cycle",
+		Rule:  "In the dialect of ApsaraMQ a message that expires in a cycle of queues stays in one of them, and x-death-total is the number of its deaths.",
 		Alone: true,
 		Run: func(t *T) {
 			t.apsaramq(object{"ttl-in-dlq": true}) // else it would stay where it dies first
@@ -59,8 +59,8 @@ var aloneCases = []Case{
 		},
 	},
 	{
-		Topic: dead, Section: 15, Name: "apsaramq-letters-do-not-expire",
-		Rule:  "In the dialect of ApsaraMQ a queue's TTL does not hold for dead letters in it, and does for what is published to it.",
+		Topic: dead, Section: 15, Name: "apsaramq-dead-letters-do-not-expire",
+		Rule:  "In the dialect of ApsaraMQ a queue's TTL does not apply to dead letters in it, but to messages that are published to it.",
 		Alone: true,
 		Run: func(t *T) {
 			t.apsaramq(nil)
@@ -77,7 +77,7 @@ var aloneCases = []Case{
 	},
 	{
 		Topic: dead, Section: 15, Name: "apsaramq-reasons",
-		Rule:  "In the dialect of ApsaraMQ x-death tells a nack from a reject.",
+		Rule:  "In the dialect of ApsaraMQ x-death distinguishes a nack from a reject.",
 		Alone: true,
 		Run: func(t *T) {
 			t.apsaramq(nil)

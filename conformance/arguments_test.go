@@ -25,7 +25,7 @@ var argumentCases = []Case{
 	comparedArgument("x-queue-type", "classic", "quorum"),
 	{
 		Topic: surface, Section: 5, Name: "duplicate-argument-first-counts",
-		Rule: "Of two fields of one name in a table the first one counts.",
+		Rule: "If a table has two fields of one name, the first one applies.",
 		Run: func(t *T) {
 			s, q := t.session(login{}), t.name("q")
 			args := table(field("x-max-length", 'I', uint32(1)), field("x-max-length", 'I', uint32(5)))
@@ -40,7 +40,7 @@ var argumentCases = []Case{
 	},
 	{
 		Topic: surface, Section: 5, Name: "any-octet-but-zero-is-true",
-		Rule: "A boolean field is true for every octet but 0.",
+		Rule: "A boolean field is true for every octet except 0.",
 		Run: func(t *T) {
 			s, q := t.session(login{}), t.name("q")
 			s.sendMethod(1, queueDeclare, uint16(0), q, byte(4), table(field("x-single-active-consumer", 't', byte(2))))
@@ -51,7 +51,8 @@ var argumentCases = []Case{
 	},
 	{
 		Topic: surface, Section: 5, Name: "field-types-survive-a-death",
-		Rule: "When the broker writes a header table anew, as for a dead letter, the fields keep their types; L becomes l.",
+		Rule: "When the broker encodes a header table again, as for a dead letter, the fields keep their types; L " +
+			"becomes l.",
 		Run: func(t *T) {
 			s := t.session(login{})
 			q, dlq := t.name("q"), s.exclusive("dlq")

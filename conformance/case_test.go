@@ -26,15 +26,15 @@ type Case struct {
 	Differs string
 	Choice  choice
 
-	// Alone says that only Bartleby has what the rule is about, or that RabbitMQ has it as a plugin which is not at hand.
-	// The case is not run on RabbitMQ, and counted there.
+	// Alone says that only Bartleby has what the rule is about, or that RabbitMQ has it as a plugin which is not at
+	// hand. The case is not run on RabbitMQ, and counted there.
 	Alone bool
 
 	Run func(t *T)
 }
 
-// The topics: what the client sees of the protocol, dead letters, expiry and limits, delayed messages, quorum queues and
-// retries, policies and permissions.
+// The topics: what the client sees of the protocol, dead letters, expiry and limits, delayed messages, quorum queues
+// and retries, policies and permissions.
 const (
 	surface  = "amqp-surface"
 	dead     = "dead-lettering"

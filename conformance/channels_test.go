@@ -23,7 +23,7 @@ var channelCases = []Case{
 	},
 	{
 		Topic: surface, Section: 6, Name: "channel-number-above-maximum",
-		Rule:   "Channels are counted against the negotiated maximum, a channel's number may lie above it.",
+		Rule:   "The negotiated maximum limits the number of channels; a channel's number may be higher.",
 		Choice: byTheBook, Differs: "a number above the maximum ends the connection with 530 or 504 (on purpose: the protocol says so)",
 		Run: func(t *T) {
 			s := t.session(login{channelMax: 3})
@@ -40,7 +40,7 @@ var channelCases = []Case{
 	{
 		Topic: surface, Section: 6, Name: "too-many-channels",
 		Rule:   "Opening one channel more than negotiated ends the connection with 530.",
-		Choice: byTheBook, Differs: "it may be 504 instead, because the number lies above the maximum",
+		Choice: byTheBook, Differs: "it may be 504 instead, because the number is above the maximum",
 		Run: func(t *T) {
 			s := t.session(login{channelMax: 2})
 			s.sendMethod(2, channelOpen, "")
@@ -69,7 +69,8 @@ var channelCases = []Case{
 	},
 	{
 		Topic: surface, Section: 7, Name: "channel-is-deaf-after-error",
-		Rule: "After the broker has closed a channel, everything but close and close-ok on it is ignored, content included.",
+		Rule: "After the broker has closed a channel, everything except close and close-ok on it is ignored, content " +
+			"included.",
 		Run: func(t *T) {
 			s := t.session(login{})
 			q := s.exclusive("q")
@@ -103,7 +104,7 @@ var channelCases = []Case{
 	},
 	{
 		Topic: surface, Section: 7, Name: "error-leaves-other-channels",
-		Rule: "An error on one channel leaves the other channels of the connection alone.",
+		Rule: "An error on one channel does not affect the other channels of the connection.",
 		Run: func(t *T) {
 			conn := t.connect()
 			bad, good := conn.channel(), conn.channel()
@@ -142,7 +143,7 @@ var channelCases = []Case{
 		"immediate=true", methodOf(1, basicPublish, uint16(0), "", "q", byte(2)), headerOf(1, 0)),
 	{
 		Topic: surface, Section: 7, Name: "connection-close-takes-exclusive-queues",
-		Rule: "The broker answers connection.close after the connection's exclusive queues are gone.",
+		Rule: "The broker answers connection.close after it has deleted the connection's exclusive queues.",
 		Run: func(t *T) {
 			s, other := t.session(login{}), t.connect()
 			q := s.exclusive("q")
@@ -154,7 +155,7 @@ var channelCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "dead-client-loses-exclusive-queues",
-		Rule: "A connection's exclusive queues go when its socket dies without a word.",
+		Rule: "A connection's exclusive queues are deleted when its socket closes without connection.close.",
 		Run: func(t *T) {
 			s, ch := t.session(login{}), t.channel()
 			x := ch.exchange("x", "fanout")
@@ -194,7 +195,8 @@ var channelCases = []Case{
 	},
 	{
 		Topic: surface, Section: 7, Name: "dead-client-requeues",
-		Rule: "A socket that dies without a word returns what its channels held, even in the middle of publishing a message.",
+		Rule: "When a socket closes without connection.close, unacked messages of its channels are returned, even in " +
+			"the middle of a publish.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")

@@ -4,18 +4,18 @@ package conformance
 type choice string
 
 const (
-	ownInstant   choice = "a deadline counts at its own instant, at any place in a queue"
-	noSilentLoss choice = "nothing is lost in silence: letters that find no place, circles, messages that reach nobody"
-	holds        choice = "at-least-once on every queue and with every overflow; switching it off deletes nothing"
-	everyReturn  choice = "every return counts as a delivery, in the queue where it happened"
-	everyQueue   choice = "one set of rules for every type of queue"
-	strictLimit  choice = "reject-publish is strict, and looked at before anything is dropped"
-	restOfPolicy choice = "a policy with a key that does not fit holds with its other keys"
-	operators    choice = "what an operator sets holds, and at once"
-	sense        choice = "a value that makes no sense, or trouble, is refused"
-	asSaid       choice = "what a client said is passed on and shown as it was said"
-	byTheBook    choice = "AMQP 0-9-1 by its text, and nothing else"
-	noStreams    choice = "no streams so far"
+	ownInstant   choice = "a message expires on time, at any position in its queue"
+	noSilentLoss choice = "no silent loss of dead letters that cannot be delivered, of messages in cycles, and of direct replies without a receiver"
+	holds        choice = "at-least-once works for every queue and every overflow behaviour; turning it off deletes nothing"
+	everyReturn  choice = "every return counts as a delivery, in its queue"
+	everyQueue   choice = "the same rules for every queue type"
+	strictLimit  choice = "reject-publish is strict, and is checked before messages are dropped"
+	restOfPolicy choice = "a policy with a key of another object type applies with its other keys"
+	operators    choice = "settings of operators apply, and immediately"
+	sense        choice = "invalid and harmful values are refused"
+	asSaid       choice = "values of clients are passed on and shown unchanged"
+	byTheBook    choice = "only AMQP 0-9-1, and strictly"
+	noStreams    choice = "streams are not supported"
 )
 
 // choices is every choice, in the order in which README.md lists them.

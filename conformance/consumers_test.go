@@ -10,7 +10,7 @@ import (
 var consumerCases = []Case{
 	{
 		Topic: surface, Section: 13, Name: "server-made-consumer-tag",
-		Rule: "An empty consumer tag makes the broker choose one that begins with amq.ctag-.",
+		Rule: "For an empty consumer tag the broker generates one that begins with amq.ctag-.",
 		Run: func(t *T) {
 			s := t.session(login{})
 			q := s.exclusive("q")
@@ -38,7 +38,7 @@ var consumerCases = []Case{
 	exclusiveConsumer("consumer-beside-an-exclusive", "A consumer is refused with 403 while the queue has an exclusive one.", true, false),
 	{
 		Topic: surface, Section: 13, Name: "exclusive-consumer-leaves",
-		Rule: "When an exclusive consumer has gone, another one may come.",
+		Rule: "After an exclusive consumer is cancelled, another one can start.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -51,7 +51,7 @@ var consumerCases = []Case{
 	},
 	{
 		Topic: surface, Section: 13, Name: "consumer-priority-type",
-		Rule: "An x-priority of a consumer that is no integer is refused with 406.",
+		Rule: "An x-priority of a consumer that is not an integer is refused with 406.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -77,7 +77,8 @@ var consumerCases = []Case{
 	},
 	{
 		Topic: surface, Section: 13, Name: "cancel-notification",
-		Rule: "When its queue is deleted, a consumer whose client announced consumer_cancel_notify gets basic.cancel, and the channel stays open.",
+		Rule: "When its queue is deleted, a consumer whose client announced consumer_cancel_notify gets " +
+			"basic.cancel, and the channel stays open.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -106,7 +107,8 @@ var consumerCases = []Case{
 	},
 	{
 		Topic: surface, Section: 13, Name: "cancel-not-announced",
-		Rule: "A client that did not announce consumer_cancel_notify hears nothing when the queue of its consumer is deleted.",
+		Rule: "A client that did not announce consumer_cancel_notify is not notified when the queue of its consumer " +
+			"is deleted.",
 		Run: func(t *T) {
 			s := t.session(login{})
 			other := t.channel()
@@ -121,7 +123,7 @@ var consumerCases = []Case{
 	},
 	{
 		Topic: surface, Section: 13, Name: "round-robin",
-		Rule: "Consumers with room get the messages of a queue in turn.",
+		Rule: "Consumers below their prefetch limit get the messages of a queue in turn.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch := conn.channel()
@@ -144,7 +146,7 @@ var consumerCases = []Case{
 	},
 	{
 		Topic: surface, Section: 13, Name: "full-consumer-is-passed-over",
-		Rule: "A consumer that has no room does not hold up the others.",
+		Rule: "A consumer at its prefetch limit does not block the others.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, slow, quick := conn.channel(), conn.channel(), conn.channel()
@@ -161,7 +163,8 @@ var consumerCases = []Case{
 	},
 	{
 		Topic: surface, Section: 13, Name: "consumer-priority",
-		Rule: "A consumer of a higher x-priority gets every message while it has room, and then the next one does.",
+		Rule: "A consumer of a higher x-priority gets every message until it reaches its prefetch limit; then the " +
+			"next one does.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, low, high := conn.channel(), conn.channel(), conn.channel()
@@ -179,7 +182,7 @@ var consumerCases = []Case{
 	},
 	{
 		Topic: surface, Section: 13, Name: "cancelled-consumer-leaves-its-unacked",
-		Rule: "A cancelled consumer's unacked messages come back only when its channel ends.",
+		Rule: "A cancelled consumer's unacked messages are returned only when its channel closes.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -212,7 +215,8 @@ func exclusiveConsumer(name, rule string, first, second bool) Case {
 var confirmCases = []Case{
 	{
 		Topic: surface, Section: 14, Name: "confirms-count",
-		Rule: "Confirms number the publishes of a channel from 1, from the first after confirm.select; each is confirmed once.",
+		Rule: "Confirms number the publishes of a channel from 1, from the first after confirm.select; each is " +
+			"confirmed once.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.durable("q")
@@ -245,7 +249,7 @@ var confirmCases = []Case{
 	},
 	{
 		Topic: surface, Section: 14, Name: "confirm-of-empty-route",
-		Rule: "Confirms of messages for a queue and for nowhere come for each, whatever their order.",
+		Rule: "Each message, routable or not, is confirmed, in any order.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.durable("q")
@@ -322,7 +326,7 @@ var confirmCases = []Case{
 	},
 	{
 		Topic: surface, Section: 16, Name: "error-keeps-other-confirms",
-		Rule: "A channel error does not take the confirms of another channel.",
+		Rule: "A channel error does not affect the confirms of another channel.",
 		Run: func(t *T) {
 			conn := t.connect()
 			good, bad := conn.channel(), conn.channel()

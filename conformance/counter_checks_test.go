@@ -12,7 +12,8 @@ import (
 var counterCases = []Case{
 	{
 		Topic: dead, Section: 14, Name: "expired-are-counted",
-		Rule: "Messages that expire without a dead-letter exchange count in the metrics as expired with the strategy disabled.",
+		Rule: "Messages that expire without a dead-letter exchange count in the metrics as expired with the strategy " +
+			"disabled.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", ms(10))

@@ -8,9 +8,9 @@ var failedMode = amqp.Table{"x-delivery-count-mode": "failed"}
 var countCases = []Case{
 	{
 		Topic: retry, Section: 2, Name: "counts-of-nacks",
-		Rule:  "A nack with requeue raises x-acquired-count alone.",
+		Rule:  "A nack with requeue raises only x-acquired-count.",
 		Since: "4.3", Before: "it raises x-delivery-count, the only count there is",
-		Choice: everyReturn, Differs: "it raises both (on purpose: every return counts, so that a poison message gets out)",
+		Choice: everyReturn, Differs: "it raises both (on purpose: every return counts, so that a poison message leaves the queue)",
 		Run: func(t *T) {
 			acquired, failed := int64(-1), int64(3)
 			if t.since() {
@@ -83,7 +83,7 @@ var countCases = []Case{
 	}),
 	{
 		Topic: retry, Section: 2, Name: "counts-by-multiple",
-		Rule: "A nack with multiple counts for each message, and they come back in the order of their tags.",
+		Rule: "A nack with multiple counts for each message, and they are returned in the order of their tags.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.durable("q", quorum, deliveryLimit(5))
@@ -103,7 +103,7 @@ var countCases = []Case{
 	{
 		Topic: retry, Section: 3, Name: "counts-begin-absent",
 		Rule:  "A first delivery has no count; after one reject with requeue x-acquired-count and x-delivery-count are 1.",
-		Since: "4.3", Before: "x-delivery-count is the only count there is (up to 3.12 it begins as 0)",
+		Since: "4.3", Before: "x-delivery-count is the only count there is (up to 3.12 it starts as 0)",
 		Newer: true,
 		Run: func(t *T) {
 			ch := t.channel()
@@ -121,8 +121,8 @@ var countCases = []Case{
 	},
 	{
 		Topic: retry, Section: 3, Name: "counts-of-a-client",
-		Rule:  "An x-delivery-count of a publisher is data: the first delivery shows it, and the broker's own replaces it at the next.",
-		Since: "3.13", Before: "the broker's own, 0, replaces it at once",
+		Rule:  "An x-delivery-count of a publisher is passed on: the first delivery has it, and the broker's own count replaces it at the next.",
+		Since: "3.13", Before: "the broker's own count, 0, replaces it immediately",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.durable("q", quorum)
@@ -140,8 +140,8 @@ var countCases = []Case{
 	{
 		Topic: retry, Section: 4, Name: "counts-in-the-next-queue",
 		Rule:  "A message dead-lettered from one quorum queue to another keeps its counts, and arrives redelivered.",
-		Since: "4.1", Before: "it begins anew",
-		Choice: everyReturn, Differs: "it begins anew (on purpose: a count belongs to message and queue, and a limit must not strike twice)",
+		Since: "4.1", Before: "the counts restart",
+		Choice: everyReturn, Differs: "the counts restart (on purpose: a count belongs to a message in a queue, and a limit must not apply twice)",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.durable("dlq", quorum)
@@ -163,7 +163,8 @@ var countCases = []Case{
 	},
 	{
 		Topic: retry, Section: 5, Name: "return-to-the-head",
-		Rule: "A returned message comes before those that were behind it, in a classic queue and in a quorum queue with a limit.",
+		Rule: "A returned message precedes those that were behind it, in a classic queue and in a quorum queue with " +
+			"a limit.",
 		Run: func(t *T) {
 			ch := t.channel()
 			for i, kind := range []amqp.Table{{}, merge([]amqp.Table{quorum, deliveryLimit(5)})} {
@@ -175,7 +176,7 @@ var countCases = []Case{
 	},
 	{
 		Topic: retry, Section: 5, Name: "returns-in-their-order",
-		Rule:   "Messages returned to a quorum queue come again in the order of their return.",
+		Rule:   "Messages returned to a quorum queue are delivered again in the order of their return.",
 		Choice: everyQueue, Differs: "in the order in which they were published, as in a classic queue",
 		Run: func(t *T) {
 			ch := t.channel()

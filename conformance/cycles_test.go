@@ -33,7 +33,7 @@ var cycleCases = []Case{
 	},
 	{
 		Topic: dead, Section: 9, Name: "reject-into-itself",
-		Rule: "A message rejected by a client may go in a circle for ever; the entry of x-death counts.",
+		Rule: "A message that a client rejects may stay in a cycle forever; the count in x-death rises.",
 		Run: func(t *T) {
 			ch, q := t.channel(), t.name("q")
 			ch.queue("q", to(q))
@@ -47,8 +47,8 @@ var cycleCases = []Case{
 		},
 	},
 	{
-		Topic: dead, Section: 9, Name: "circle-with-a-rejection",
-		Rule: "A circle of queues that has a rejection in it brings the message back every time.",
+		Topic: dead, Section: 9, Name: "cycle-with-a-rejection",
+		Rule: "In a cycle of queues with a rejection, the message returns every time.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q1, q2 := t.name("q1"), t.name("q2")
@@ -65,9 +65,9 @@ var cycleCases = []Case{
 		},
 	},
 	{
-		Topic: dead, Section: 9, Name: "long-circle-with-a-rejection",
-		Rule:  "A circle of three queues that has a rejection in it brings the message back every time.",
-		Since: "3.13", Before: "each death turns the older entries of x-death around, so that the second round seems to have no rejection and the message is lost",
+		Topic: dead, Section: 9, Name: "long-cycle-with-a-rejection",
+		Rule:  "In a cycle of three queues with a rejection, the message returns every time.",
+		Since: "3.13", Before: "each death reverses the older entries of x-death, so that the second round appears to have no rejection and the message is lost",
 		Run: func(t *T) {
 			ch := t.channel()
 			q1, q2, q3 := t.name("q1"), t.name("q2"), t.name("q3")
@@ -92,8 +92,8 @@ var cycleCases = []Case{
 		},
 	},
 	{
-		Topic: dead, Section: 9, Name: "circle-without-a-rejection",
-		Rule: "A circle of queues without a rejection in it loses the message on its way back to the first.",
+		Topic: dead, Section: 9, Name: "cycle-without-a-rejection",
+		Rule: "In a cycle of queues without a rejection, the message is lost when it would return to the first queue.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q1, q2 := t.name("q1"), t.name("q2")
@@ -110,7 +110,7 @@ var cycleCases = []Case{
 	},
 	{
 		Topic: dead, Section: 9, Name: "only-the-cyclic-target-is-skipped",
-		Rule: "Of several targets of a dead letter only that which would close a circle is left out.",
+		Rule: "If one of several targets of a dead letter would complete a cycle, only this target is skipped.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "fanout")
@@ -123,7 +123,7 @@ var cycleCases = []Case{
 	},
 	{
 		Topic: dead, Section: 9, Name: "old-rejection-does-not-help",
-		Rule: "A rejection before the last time in a queue does not make a later circle through it harmless.",
+		Rule: "A rejection before the last death in a queue does not allow a later cycle through that queue.",
 		Run: func(t *T) {
 			ch := t.channel()
 			first, q := t.name("first"), t.name("q")
@@ -177,7 +177,7 @@ var targetCases = []Case{
 	},
 	{
 		Topic: dead, Section: 10, Name: "order-of-expired",
-		Rule: "Messages that a queue's TTL ends are dead-lettered in their order.",
+		Rule: "Messages that expire by their queue's TTL are dead-lettered in order.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -207,7 +207,8 @@ var targetCases = []Case{
 	},
 	{
 		Topic: dead, Section: 11, Name: "target-refuses-to-its-own-dlx",
-		Rule: "A target that is full and set to reject-publish-dlx passes a dead letter on to its own dead-letter exchange, reason maxlen.",
+		Rule: "A target that is full and set to reject-publish-dlx passes a dead letter on to its own dead-letter " +
+			"exchange, reason maxlen.",
 		Run: func(t *T) {
 			ch := t.channel()
 			end := ch.queue("end")

@@ -44,7 +44,8 @@ var triggerCases = []Case{
 	},
 	{
 		Topic: dead, Section: 1, Name: "expired-by-queue",
-		Rule: "A message that outlives its queue's TTL is dead-lettered with reason expired and without original-expiration.",
+		Rule: "A message that outlives its queue's TTL is dead-lettered with reason expired and without " +
+			"original-expiration.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -55,7 +56,8 @@ var triggerCases = []Case{
 	},
 	{
 		Topic: dead, Section: 1, Name: "expired-by-message",
-		Rule: "A message that outlives its own expiration is dead-lettered with reason expired and its original-expiration.",
+		Rule: "A message that outlives its own expiration is dead-lettered with reason expired and its " +
+			"original-expiration.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -169,8 +171,8 @@ var triggerCases = []Case{
 	},
 	{
 		Topic: dead, Section: 2, Name: "returned-over-limit-after-ttl",
-		Rule:   "A message returned over the length limit after its TTL has passed dies as maxlen, because the limit is looked at first.",
-		Choice: ownInstant, Differs: "dies as expired (on purpose: expiry is looked at before length, so that an expired message says so)",
+		Rule:   "A message returned over the length limit after its TTL has passed dies as maxlen, because the limit is checked first.",
+		Choice: ownInstant, Differs: "dies as expired (on purpose: expiry is checked before length, so that an expired message has this reason)",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")

@@ -23,7 +23,8 @@ var deathCases = []Case{
 	},
 	{
 		Topic: dead, Section: 5, Name: "original-expiration-of-any-death",
-		Rule: "original-expiration is recorded for a message with an expiration whatever it died of, and the expiration is taken away.",
+		Rule: "original-expiration is recorded for a message with an expiration, for every reason of death, and the " +
+			"expiration is removed.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -37,7 +38,8 @@ var deathCases = []Case{
 	},
 	{
 		Topic: dead, Section: 5, Name: "repeated-death-counts",
-		Rule: "A further death in the same queue for the same reason counts up its entry and moves it to the front; the other fields stay.",
+		Rule: "A further death in the same queue for the same reason increments the count of its entry and moves the " +
+			"entry to the front; the other fields stay.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q1, q2 := t.name("q1"), t.name("q2")
@@ -57,8 +59,8 @@ var deathCases = []Case{
 	},
 	{
 		Topic: dead, Section: 5, Name: "two-reasons-are-two-entries",
-		Rule:  "Deaths in the same queue for two reasons are two entries, and entries stand newest first.",
-		Since: "3.13", Before: "each death turns the order of the older entries around",
+		Rule:  "Deaths in the same queue for two reasons are two entries, and entries are ordered newest first.",
+		Since: "3.13", Before: "each death reverses the order of the older entries",
 		Run: func(t *T) {
 			ch := t.channel()
 			q, wait := t.name("q"), t.name("wait")
@@ -83,7 +85,7 @@ var deathCases = []Case{
 	},
 	{
 		Topic: dead, Section: 6, Name: "first-death-headers",
-		Rule: "x-first-death-reason, -queue and -exchange tell of the first death and never change.",
+		Rule: "x-first-death-reason, -queue and -exchange describe the first death and never change.",
 		Run: func(t *T) {
 			d, q1, in := t.twoDeaths(nil)
 			t.equal("first death", t.triple(d, "x-first-death-"), []string{"rejected", q1, in})
@@ -91,7 +93,7 @@ var deathCases = []Case{
 	},
 	{
 		Topic: dead, Section: 6, Name: "last-death-headers",
-		Rule:  "x-last-death-reason, -queue and -exchange tell of the latest death.",
+		Rule:  "x-last-death-reason, -queue and -exchange describe the latest death.",
 		Since: "3.13", Before: "there are no such headers",
 		Run: func(t *T) {
 			d, _, _ := t.twoDeaths(nil)
@@ -131,7 +133,7 @@ var deathCases = []Case{
 	{
 		Topic: dead, Section: 6, Name: "first-death-headers-beside-x-death-of-a-client",
 		Rule:  "Headers of the first death that a publisher sends are replaced even if x-death comes with them.",
-		Since: "4.0", Before: "they are not set where x-death is there already",
+		Since: "4.0", Before: "they are not set if x-death exists already",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -148,7 +150,7 @@ var deathCases = []Case{
 	},
 	{
 		Topic: dead, Section: 8, Name: "x-death-of-a-client-undisturbed",
-		Rule: "An x-death header that a publisher sends reaches the consumer as it is while the message has not died.",
+		Rule: "An x-death header that a publisher sends reaches the consumer unchanged if the message has not died.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -158,7 +160,7 @@ var deathCases = []Case{
 	},
 	{
 		Topic: dead, Section: 8, Name: "x-death-of-another-type",
-		Rule: "An x-death header of a publisher that is no array is replaced at the first death.",
+		Rule: "An x-death header of a publisher that is not an array is replaced at the first death.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -170,8 +172,8 @@ var deathCases = []Case{
 	},
 	{
 		Topic: dead, Section: 8, Name: "republished-history",
-		Rule:  "A message republished with the x-death of its former life starts a new history at its next death.",
-		Since: "4.0", Before: "the history goes on: the new death is added to the sent array",
+		Rule:  "A message that a client republishes with its x-death header starts a new history at its next death.",
+		Since: "4.0", Before: "the history continues: the new death is added to the published array",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")

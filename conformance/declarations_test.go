@@ -12,7 +12,7 @@ var declarationCases = []Case{
 	refusedQuorum("exclusive-owner", true, false, true),
 	{
 		Topic: surface, Section: 6, Name: "quorum-queue-without-a-name",
-		Rule: "The broker makes no names for quorum queues: 406.",
+		Rule: "The broker does not generate names for quorum queues: 406.",
 		Run: func(t *T) {
 			_, err := t.channel().QueueDeclare("", true, false, false, false, quorum)
 			t.refusal(err, 406, "PRECONDITION_FAILED - Cannot declare a server-named queue for type rabbit_quorum_queue")
@@ -20,7 +20,7 @@ var declarationCases = []Case{
 	},
 	{
 		Topic: surface, Section: 6, Name: "long-text-is-cut",
-		Rule: "A reply text of more than 255 octets is cut to 252, and three dots follow.",
+		Rule: "A reply text of more than 255 octets is truncated to 252 octets and three dots.",
 		Run: func(t *T) {
 			q := t.name(strings.Repeat("q", 230))
 			_, err := t.channel().QueueDeclarePassive(q, false, false, false, false, nil)
@@ -104,7 +104,7 @@ var declarationCases = []Case{
 	},
 	{
 		Topic: surface, Section: 8, Name: "durable-exchange-transient-queue",
-		Rule: "A durable exchange may be bound to a transient queue; the binding goes with the queue.",
+		Rule: "A durable exchange may be bound to a transient queue; the binding is deleted with the queue.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := t.name("x")
@@ -120,7 +120,7 @@ var declarationCases = []Case{
 	},
 	{
 		Topic: surface, Section: 8, Name: "exchange-auto-delete-cascade",
-		Rule: "An auto-delete exchange goes when the exchange that its last binding leads to is deleted.",
+		Rule: "An auto-delete exchange is deleted when the destination exchange of its last binding is deleted.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x, y := t.name("x"), ch.exchange("y", "fanout")

@@ -76,8 +76,8 @@ func (t *T) plainly(v any) any {
 
 var definitionCases = []Case{
 	{
-		Topic: policies, Section: 9, Name: "definitions-taken-over",
-		Rule: "Definitions of a virtual host are imported into another, are in force there, and are exported as they were.",
+		Topic: policies, Section: 9, Name: "definitions-imported",
+		Rule: "Definitions of a virtual host can be imported into another, apply there, and are exported unchanged.",
 		Run: func(t *T) {
 			t.ownVhost()
 			want := definitionsOfVHost()
@@ -93,7 +93,7 @@ var definitionCases = []Case{
 	},
 	{
 		Topic: policies, Section: 9, Name: "definitions-leave-what-is-there",
-		Rule: "An import leaves queues that are there as they are, and replaces policies.",
+		Rule: "An import does not change existing queues, and replaces policies.",
 		Run: func(t *T) {
 			t.ownVhost()
 			t.manage("PUT", object{"durable": true, "arguments": object{"x-queue-type": "classic"}}, "queues", t.vhost, "work")
@@ -106,8 +106,8 @@ var definitionCases = []Case{
 	},
 	{
 		Topic: policies, Section: 9, Name: "definitions-with-a-mistake",
-		Rule:    "Definitions of which a part is refused are answered with 400; what came before that part is taken over.",
-		Differs: "Nothing is taken over: definitions are checked whole before the first change.",
+		Rule:    "If a part of the definitions is invalid, the response is 400; the parts before it are imported.",
+		Differs: "nothing is imported: all definitions are checked before the first change",
 		Choice:  sense,
 		Run: func(t *T) {
 			t.ownVhost()
@@ -124,7 +124,8 @@ var definitionCases = []Case{
 	},
 	{
 		Topic: policies, Section: 9, Name: "password-hashes",
-		Rule: "A user can be made with a salted hash of SHA-256 or SHA-512 instead of a password, and logs in with the password.",
+		Rule: "A user can be created with a salted hash of SHA-256 or SHA-512 instead of a password, and logs in " +
+			"with the password.",
 		Run: func(t *T) {
 			t.ownVhost()
 			salted := append([]byte{1, 2, 3, 4}, "pässword"...)

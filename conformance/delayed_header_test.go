@@ -40,8 +40,8 @@ func notKept(name, rule string, values ...any) Case {
 	})
 }
 
-// refusedDelays publishes messages with these values of x-delay, each on a channel of its own, and fails the case unless
-// the broker refuses each with 406 and keeps none.
+// refusedDelays publishes messages with these values of x-delay, each on a channel of its own, and fails the case
+// unless the broker refuses each with 406 and keeps none.
 func refusedDelays(name, rule string, values ...any) Case {
 	return delays(2, name, rule, func(t *T) {
 		conn := t.connect()
@@ -63,12 +63,12 @@ func refusedDelays(name, rule string, values ...any) Case {
 }
 
 var delayHeaderCases = []Case{
-	keptFor("delay-integer", "A message with x-delay is kept that many milliseconds, and arrives with the negated number as a 64-bit integer.", int32(500), 500),
-	keptFor("delay-text", "An x-delay that is text of an integer counts as that integer.", "500", 500),
-	keptFor("delay-bytes", "An x-delay that is a byte array with the text of an integer counts as that integer.", []byte("200"), 200),
-	keptFor("delay-float", "An x-delay that is a fraction is cut to whole milliseconds.", 100.7, 100),
-	keptFor("delay-short-float", "An x-delay that is a fraction of 32 bits is cut to whole milliseconds.", float32(100.7), 100),
-	delays(2, "delay-integer-of-any-type", "An x-delay may be an integer of any width, with a sign or without: one of 8 bits too, which the plugin ignores.",
+	keptFor("delay-integer", "A message with x-delay is delayed by this number of milliseconds, and arrives with the negated number as a 64-bit integer.", int32(500), 500),
+	keptFor("delay-text", "An x-delay that is the text of an integer is used as this integer.", "500", 500),
+	keptFor("delay-bytes", "An x-delay that is a byte array with the text of an integer is used as this integer.", []byte("200"), 200),
+	keptFor("delay-float", "An x-delay with a fraction is truncated to whole milliseconds.", 100.7, 100),
+	keptFor("delay-short-float", "An x-delay that is a 32-bit float is truncated to whole milliseconds.", float32(100.7), 100),
+	delays(2, "delay-integer-of-any-type", "An x-delay may be an integer of any width, signed or unsigned, including 8 bits, which the plugin ignores.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "fanout")
@@ -86,11 +86,11 @@ var delayHeaderCases = []Case{
 			t.inTime("the message with an unsigned long", begun, 100*time.Millisecond)
 			t.equal("x-delay", d.Headers["x-delay"], int64(-100))
 		}),
-	notKept("delay-not-positive", "A message whose x-delay is zero or negative is routed at once, the header unchanged.",
+	notKept("delay-not-positive", "A message whose x-delay is zero or negative is routed immediately, with the header unchanged.",
 		int32(0), int32(-5), int64(-4294967296), int8(-1), "0", "-5", 0.9, -0.5),
-	notKept("delay-of-another-kind", "An x-delay that is neither a number nor text is ignored: the message is routed at once, the header unchanged.",
+	notKept("delay-of-another-kind", "An x-delay that is neither a number nor text is ignored: the message is routed immediately, with the header unchanged.",
 		true, false, time.Unix(2_000_000_000, 0), amqp.Decimal{Scale: 0, Value: 60000}, []any{int32(60000)}, amqp.Table{"ms": int32(60000)}, nil),
-	delays(2, "delay-absent", "A message without x-delay is routed at once.",
+	delays(2, "delay-absent", "A message without x-delay is routed immediately.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -98,12 +98,12 @@ var delayHeaderCases = []Case{
 			ch.put(x, "k", "m")
 			t.equal("headers", len(ch.get(q).Headers), 0)
 		}),
-	refusedDelays("delay-nonsense", "An x-delay that is text of no integer is refused with 406, where the plugin fails.",
+	refusedDelays("delay-nonsense", "An x-delay whose text is not an integer is refused with 406; the plugin fails.",
 		"abc", "1.5", "", "500ms", "1e3", "0x10", "5 "),
-	refusedDelays("delay-beyond-ten-years", "An x-delay of more than ten years is refused with 406, where the plugin would deliver at once.",
+	refusedDelays("delay-beyond-ten-years", "An x-delay of more than ten years is refused with 406; the plugin delivers immediately.",
 		int64(tenYears+1), int64(math.MaxInt64), strconv.Itoa(tenYears+1), "99999999999999999999", 1e300, math.Inf(1)),
-	refusedDelays("delay-not-a-number", "An x-delay that is not a number though of a number's type is refused with 406.", math.NaN()),
-	delays(2, "delay-beyond-the-plugin", "An x-delay beyond the 49 days of the plugin, up to ten years, keeps the message.",
+	refusedDelays("delay-not-a-number", "An x-delay that is NaN is refused with 406.", math.NaN()),
+	delays(2, "delay-beyond-the-plugin", "An x-delay of more than 49 days, the maximum of the plugin, is possible up to ten years.",
 		func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -116,7 +116,7 @@ var delayHeaderCases = []Case{
 			t.equal("arrived", ch.drain(q), []string{"now"})
 			t.awaitScheduled(x, 5)
 		}),
-	delays(2, "delay-elsewhere", "An exchange of another type does not look at x-delay, be it nonsense.",
+	delays(2, "delay-elsewhere", "An exchange of another type ignores x-delay, even if it is invalid.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "direct")
@@ -126,7 +126,7 @@ var delayHeaderCases = []Case{
 				t.equal("x-delay", ch.get(q).Headers["x-delay"], v)
 			}
 		}),
-	delays(2, "delay-nonsense-behind-an-exchange", "An x-delay that means nothing is refused too if a delayed exchange stands behind the one published to; no other route gets the message.",
+	delays(2, "delay-nonsense-behind-an-exchange", "An invalid x-delay is also refused if a delayed exchange is bound to the one published to; no other route gets the message.",
 		func(t *T) {
 			conn := t.connect()
 			owner := conn.channel()
@@ -142,7 +142,7 @@ var delayHeaderCases = []Case{
 			owner.empty(q)
 			t.awaitScheduled(d, 0)
 		}),
-	delays(2, "delay-nonsense-in-a-transaction", "In a transaction an x-delay that means nothing is refused with 406 at the latest at commit, and nothing of it is kept.",
+	delays(2, "delay-nonsense-in-a-transaction", "In a transaction an invalid x-delay is refused with 406, at the latest at commit, and the message is not scheduled.",
 		func(t *T) {
 			conn := t.connect()
 			owner, ch := conn.channel(), conn.channel()
@@ -152,7 +152,7 @@ var delayHeaderCases = []Case{
 			t.refusalLike(ch.TxCommit(), 406, "invalid x-delay 'abc'")
 			t.awaitScheduled(x, 0)
 		}),
-	delays(2, "delay-nonsense-over-http", "The management API refuses an x-delay that means nothing as AMQP does.",
+	delays(2, "delay-nonsense-over-http", "The management API refuses an invalid x-delay as AMQP does.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -162,7 +162,7 @@ var delayHeaderCases = []Case{
 			t.refusedRequest(r, "invalid x-delay 'abc'")
 			ch.empty(q)
 		}),
-	delays(2, "delay-once", "A message that one delayed exchange has kept is not kept by the next: its header is negative.",
+	delays(2, "delay-once", "A message that one delayed exchange has delayed is not delayed by the next: its header is negative.",
 		func(t *T) {
 			ch := t.channel()
 			x, next := ch.delayed("x", "fanout"), ch.delayed("next", "fanout")

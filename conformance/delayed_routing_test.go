@@ -8,7 +8,7 @@ import (
 )
 
 var delayedRoutingCases = []Case{
-	delays(3, "delayed-bound-later", "A kept message is routed with the bindings of the moment when it is due: one to a queue that was bound meanwhile.",
+	delays(3, "delayed-bound-later", "A scheduled message is routed with the bindings at its due time, including those to queues bound meanwhile.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -20,7 +20,7 @@ var delayedRoutingCases = []Case{
 			t.equal("arrived", string(await(t, "the message", ch.consume(q)).Body), "m")
 			t.inTime("the message", begun, 500*time.Millisecond)
 		}),
-	delays(3, "delayed-unbound", "A kept message that no binding fits when it is due goes to the lost letters, cause no_route, where the plugin drops it.",
+	delays(3, "delayed-unbound", "A scheduled message that matches no binding at its due time becomes a lost letter, cause no_route; the plugin drops it.",
 		func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -36,7 +36,7 @@ var delayedRoutingCases = []Case{
 			t.sendOn(found)
 			t.equal("found", ch.taken(found, 1), []string{"m"})
 		}),
-	delays(3, "delayed-order", "Kept messages arrive in the order in which they are due, and none of them early.",
+	delays(3, "delayed-order", "Scheduled messages arrive in the order of their due times, and not early.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "fanout")
@@ -54,7 +54,7 @@ var delayedRoutingCases = []Case{
 				t.inTime(want, sent[want], time.Duration(-d.Headers["x-delay"].(int64))*time.Millisecond)
 			}
 		}),
-	delays(3, "delayed-order-of-equals", "Messages that are kept equally long arrive in the order in which they were published, many in a millisecond.",
+	delays(3, "delayed-order-of-equals", "Messages with the same due time arrive in the order of publishing, also many in a millisecond.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "fanout")
@@ -66,7 +66,7 @@ var delayedRoutingCases = []Case{
 			}
 			t.equal("order", bodies(ch.collect(len(want), ch.consume(q))), want)
 		}),
-	delays(3, "delayed-ttl", "The expiration of a message counts from its arrival in the queue, not while a delayed exchange keeps it.",
+	delays(3, "delayed-ttl", "The expiration of a message counts from its arrival in the queue, not while it waits in a delayed exchange.",
 		func(t *T) {
 			ch := t.channel()
 			x, dlq := ch.delayed("x", "direct"), ch.queue("dlq")
@@ -79,7 +79,7 @@ var delayedRoutingCases = []Case{
 			t.equal("deaths", t.deaths(d), []death{
 				{Queue: q, Reason: "expired", Exchange: x, Count: 1, Keys: []string{"k"}, Expiration: "300"}})
 		}),
-	delays(3, "delayed-behind-an-exchange", "A message that reaches a delayed exchange through another is kept there; the other routes of the first get it at once, its header unchanged.",
+	delays(3, "delayed-behind-an-exchange", "A message that reaches a delayed exchange through another exchange waits there; the other routes of the first exchange get it immediately, with the header unchanged.",
 		func(t *T) {
 			ch := t.channel()
 			a, x := ch.exchange("a", "direct"), ch.delayed("x", "direct")
@@ -94,7 +94,7 @@ var delayedRoutingCases = []Case{
 			t.equal("exchange and key", []string{d.Exchange, d.RoutingKey}, []string{a, "k"})
 			ch.empty(now)
 		}),
-	delays(3, "delayed-before-an-exchange", "What a delayed exchange has kept goes on through the exchanges bound to it, under its own name and key.",
+	delays(3, "delayed-before-an-exchange", "A message of a delayed exchange passes through the exchanges bound to it, with the name of the delayed exchange and its own key.",
 		func(t *T) {
 			ch := t.channel()
 			x, next := ch.delayed("x", "topic"), ch.exchange("next", "direct")
@@ -106,7 +106,7 @@ var delayedRoutingCases = []Case{
 			t.inTime("the message", begun, 200*time.Millisecond)
 			t.equal("exchange and key", []string{d.Exchange, d.RoutingKey}, []string{x, "a.b"})
 		}),
-	delays(3, "delayed-cc-and-bcc", "The keys in CC and BCC of a kept message count when it is due; BCC is not seen.",
+	delays(3, "delayed-cc-and-bcc", "The keys in CC and BCC of a scheduled message are used at its due time; BCC is removed.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -121,7 +121,7 @@ var delayedRoutingCases = []Case{
 				t.equal("key", d.RoutingKey, "k")
 			}
 		}),
-	delays(3, "delayed-headers", "A delayed exchange of type headers looks at the headers of the message, but at none that begins with x-.",
+	delays(3, "delayed-headers", "A delayed exchange of type headers compares the headers of the message, except those that begin with x-.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "headers")
@@ -133,7 +133,7 @@ var delayedRoutingCases = []Case{
 			await(t, "the message", in)
 			ch.empty(no)
 		}),
-	delays(3, "delayed-properties", "A kept message arrives with every property and header that it was published with.",
+	delays(3, "delayed-properties", "A scheduled message arrives with every property and header that it was published with.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "fanout")
@@ -152,7 +152,7 @@ var delayedRoutingCases = []Case{
 				[]any{"text/plain", "identity", uint8(2), uint8(3), "c", "r", "60000", "id", at, "t", "app", "body", "some key", false})
 			t.equal("headers", d.Headers, amqp.Table{"before": "b", "x-delay": int64(-100), "xylophone": int64(7)})
 		}),
-	delays(3, "delayed-alternate-when-due", "A kept message that no binding fits when it is due goes to the alternate exchange.",
+	delays(3, "delayed-alternate-when-due", "A scheduled message that matches no binding at its due time goes to the alternate exchange.",
 		func(t *T) {
 			ch := t.channel()
 			ae := ch.exchange("ae", "fanout")
@@ -164,7 +164,7 @@ var delayedRoutingCases = []Case{
 			t.inTime("the message", begun, 300*time.Millisecond)
 			t.equal("exchange and header", []any{d.Exchange, d.Headers["x-delay"]}, []any{x, int64(-300)})
 		}),
-	delays(3, "delayed-alternate", "A delayed exchange that is the alternate of another keeps what that has no binding for, mandatory or not.",
+	delays(3, "delayed-alternate", "A delayed exchange that is the alternate exchange of another delays messages for which that has no binding, mandatory or not.",
 		func(t *T) {
 			ch := t.channel()
 			d := ch.delayed("d", "fanout")
@@ -179,7 +179,7 @@ var delayedRoutingCases = []Case{
 			t.equal("exchange and header", []any{got.Exchange, got.Headers["x-delay"]}, []any{x, int64(-300)})
 			silent(t, "basic.return", ch.returns)
 		}),
-	delays(3, "delayed-exchange-deleted", "A kept message whose exchange is gone when it is due goes to the lost letters, cause no_exchange.",
+	delays(3, "delayed-exchange-deleted", "A scheduled message whose exchange does not exist at its due time becomes a lost letter, cause no_exchange.",
 		func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -190,7 +190,7 @@ var delayedRoutingCases = []Case{
 			t.sendOn(found)
 			t.equal("found", ch.taken(found, 1), []string{"m"})
 		}),
-	delays(3, "delayed-exchange-declared-anew", "A kept message belongs to the name of its exchange: deleted, declared and bound anew before it is due, the exchange delivers it.",
+	delays(3, "delayed-exchange-declared-anew", "A scheduled message belongs to the name of its exchange: if the exchange is deleted, then declared and bound again before the due time, it delivers the message.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -204,7 +204,7 @@ var delayedRoutingCases = []Case{
 			await(t, "the message", ch.consume(q))
 			t.inTime("the message", begun, 800*time.Millisecond)
 		}),
-	delays(3, "delayed-exchange-declared-otherwise", "An exchange of another type under the name of a deleted delayed one delivers what that has kept, when it is due.",
+	delays(3, "delayed-exchange-declared-otherwise", "An exchange of another type with the name of a deleted delayed exchange delivers the scheduled messages of that exchange at their due time.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -217,7 +217,7 @@ var delayedRoutingCases = []Case{
 			await(t, "the message", ch.consume(q))
 			t.inTime("the message", begun, 500*time.Millisecond)
 		}),
-	delays(3, "delayed-permission-taken-away", "Permission to write is asked for when a message is published, not when it is due.",
+	delays(3, "delayed-permission-taken-away", "The write permission is checked when a message is published, not when it is due.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -227,7 +227,7 @@ var delayedRoutingCases = []Case{
 			t.manage("PUT", object{"configure": "^$", "write": "^$", "read": "^$"}, "permissions", t.vhost, user)
 			await(t, "the message", in)
 		}),
-	delays(3, "delayed-topic-permission", "Topic permissions do not hold for a delayed exchange that routes as a topic exchange does.",
+	delays(3, "delayed-topic-permission", "Topic permissions do not apply to a delayed exchange that routes like a topic exchange.",
 		func(t *T) {
 			owner := t.channel()
 			x := owner.delayed("x", "topic")
@@ -240,7 +240,7 @@ var delayedRoutingCases = []Case{
 }
 
 var delayedPublishCases = []Case{
-	delays(4, "delayed-mandatory", "A mandatory message that is kept is confirmed and not returned, bound or not; the plugin returns it and delivers it all the same.",
+	delays(4, "delayed-mandatory", "A mandatory scheduled message is confirmed and not returned, with or without a binding; the plugin returns it and also delivers it.",
 		func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -256,7 +256,7 @@ var delayedPublishCases = []Case{
 			ch.settled()
 			silent(t, "basic.return", ch.returns)
 		}),
-	delays(4, "delayed-mandatory-at-once", "A mandatory message without x-delay that no binding fits is returned by a delayed exchange, before its confirm.",
+	delays(4, "delayed-mandatory-at-once", "A mandatory message without x-delay that matches no binding is returned by a delayed exchange, before its confirm.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -266,7 +266,7 @@ var delayedPublishCases = []Case{
 			r := await(t, "basic.return", ch.returns)
 			t.equal("returned", []any{r.ReplyCode, r.ReplyText, string(r.Body)}, []any{uint16(312), "NO_ROUTE", "m"})
 		}),
-	delays(4, "delayed-alternate-not-at-once", "The alternate exchange gets no copy of a message that is kept, unlike with the plugin.",
+	delays(4, "delayed-alternate-not-at-once", "The alternate exchange gets no copy of a scheduled message, unlike with the plugin.",
 		func(t *T) {
 			ch := t.channel()
 			ae := ch.exchange("ae", "fanout")
@@ -277,7 +277,7 @@ var delayedPublishCases = []Case{
 			t.equal("arrived", ch.taken(q, 1), []string{"m"})
 			ch.empty(other)
 		}),
-	delays(4, "delayed-confirm", "A kept message is confirmed when it is stored, long before it is due, whatever its delivery mode.",
+	delays(4, "delayed-confirm", "A scheduled message is confirmed when it is stored, long before its due time, with any delivery mode.",
 		func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -286,7 +286,7 @@ var delayedPublishCases = []Case{
 			ch.put(x, "k", "persistent", delay(int32(60000)), persistent)
 			t.awaitScheduled(x, 2)
 		}),
-	delays(4, "delayed-channel-closed", "A kept message comes though its publisher has long gone, and has not asked for a confirm.",
+	delays(4, "delayed-channel-closed", "A scheduled message arrives even if its publisher has disconnected and did not use confirms.",
 		func(t *T) {
 			ch, gone := t.channel(), t.connect()
 			x := ch.delayed("x", "direct")
@@ -295,7 +295,7 @@ var delayedPublishCases = []Case{
 			t.must(gone.Close())
 			t.equal("arrived", string(await(t, "the message", in).Body), "m")
 		}),
-	delays(4, "delayed-transaction", "In a transaction the delay begins at commit, and a rollback keeps nothing.",
+	delays(4, "delayed-transaction", "In a transaction the delay starts at commit, and after a rollback nothing is scheduled.",
 		func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -312,13 +312,13 @@ var delayedPublishCases = []Case{
 			t.equal("arrived", string(await(t, "the message", in).Body), "m")
 			t.inTime("the message", begun, 500*time.Millisecond)
 		}),
-	delays(4, "delayed-checked-at-once", "What is wrong with a message is refused when it is published, delayed or not.",
+	delays(4, "delayed-checked-at-once", "An invalid message is refused when it is published, delayed or not.",
 		func(t *T) {
 			conn := t.connect()
 			x := conn.channel().delayed("x", "direct")
 			for part, wrong := range map[string]edit{
 				"expiration": expiration("soon"),
-				"user_id":    userID("somebody else"),
+				"user_id":    userID("another"),
 			} {
 				ch := conn.channel()
 				ch.publish(x, "k", "m", delay(int32(60000)), wrong)

@@ -10,7 +10,7 @@ import (
 
 // delayedStoreCases are about where kept messages are, and what they have to do with dead letters, policies and queues.
 var delayedStoreCases = []Case{
-	delays(5, "delayed-counted", "The management API counts the messages that an exchange keeps.",
+	delays(5, "delayed-counted", "The management API counts the scheduled messages of an exchange.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -23,7 +23,7 @@ var delayedStoreCases = []Case{
 			ch.take(q, 3)
 			t.awaitScheduled(x, 0)
 		}),
-	delays(5, "delayed-in-no-queue", "A kept message is in no queue: its target is empty, purging that takes nothing, and its limit counts it on arrival.",
+	delays(5, "delayed-in-no-queue", "A scheduled message is in no queue: its target is empty, purging the target removes nothing, and the limit of the target counts it on arrival.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -36,7 +36,7 @@ var delayedStoreCases = []Case{
 			t.equal("arrived", string(ch.get(q).Body), "first")
 			t.equal("then", ch.taken(q, 1), []string{"m"})
 		}),
-	delays(6, "delayed-dead-letters", "A delayed exchange keeps a dead letter with x-delay, and does not keep it when it dies once more.",
+	delays(6, "delayed-dead-letters", "A delayed exchange delays a dead letter with x-delay, and does not delay it when it dies again.",
 		func(t *T) {
 			ch := t.channel()
 			d := ch.delayed("d", "direct")
@@ -62,7 +62,7 @@ var delayedStoreCases = []Case{
 			t.equal("x-delay", letter.Headers["x-delay"], int64(-1000))
 			t.equal("deaths", t.deaths(letter), []death{{Queue: dlq, Reason: "rejected", Exchange: d, Count: 1, Keys: []string{"k"}}, first})
 		}),
-	delays(6, "delayed-republished", "A consumer that publishes a message anew, with a positive x-delay in place of the negative one, has it kept again.",
+	delays(6, "delayed-republished", "A message that a consumer publishes again, with a positive x-delay instead of the negative one, is delayed again.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -77,7 +77,7 @@ var delayedStoreCases = []Case{
 			t.inTime("the copy", begun, 2*time.Second)
 			t.equal("x-delay", d.Headers["x-delay"], int64(-2000))
 		}),
-	delays(6, "delayed-circle", "A letter that would close a circle is found out behind a delayed exchange too, when it is due.",
+	delays(6, "delayed-circle", "A dead letter that would complete a cycle through a delayed exchange is detected at its due time.",
 		func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -89,7 +89,7 @@ var delayedStoreCases = []Case{
 			t.sendOn(found)
 			t.equal("deaths", t.deaths(ch.take(found, 1)[0]), []death{{Queue: q, Reason: "expired", Count: 1, Keys: []string{q}}})
 		}),
-	delays(7, "delayed-held", "With at-least-once a letter that a delayed exchange keeps has been taken: it leaves its queue at once, and arrives once.",
+	delays(7, "delayed-held", "With at-least-once a delayed exchange counts as a target that has accepted the dead letter: it leaves its queue immediately, and arrives once.",
 		func(t *T) {
 			ch := t.channel()
 			d := ch.delayed("d", "fanout")
@@ -106,7 +106,7 @@ var delayedStoreCases = []Case{
 			t.equal("next", string(await(t, "the fence", in).Body), "fence")
 			t.awaitScheduled(d, 0)
 		}),
-	delays(8, "delayed-alternate-by-policy", "The alternate exchange of a policy that was set while a message was kept gets it, where the plugin loses it.",
+	delays(8, "delayed-alternate-by-policy", "The alternate exchange of a policy that is set while a message waits gets the message; the plugin loses it.",
 		func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -118,7 +118,7 @@ var delayedStoreCases = []Case{
 			await(t, "the message", in)
 			t.inTime("the message", begun, 1500*time.Millisecond)
 		}),
-	delays(9, "delayed-no-queue-to-reach", "Where kept messages are is no queue that a client could see, consume or publish to.",
+	delays(9, "delayed-no-queue-to-reach", "Clients cannot see the store of scheduled messages as a queue, consume from it or publish to it.",
 		func(t *T) {
 			t.ownVhost()
 			conn := t.connect()
@@ -142,7 +142,7 @@ var delayedStoreCases = []Case{
 
 // delayedExampleCases take half a minute: they begin before all others.
 var delayedExampleCases = []Case{
-	delays(10, "delayed-example", "A message of one second behind one of thirty in a durable delayed exchange comes after one second, the other after thirty.",
+	delays(10, "delayed-example", "A message of one second behind one of thirty in a durable delayed exchange arrives after one second, the other after thirty.",
 		func(t *T) {
 			ch := t.channel()
 			x := t.name("delayed.exchange")

@@ -8,16 +8,16 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// delays is a case of delayed messages. Bartleby alone runs it: no RabbitMQ that the suite meets has the plugin, which is
-// not in Debian's packages.
+// delays is a case of delayed messages. Bartleby alone runs it: no RabbitMQ that the suite meets has the plugin, which
+// is not in Debian's packages.
 func delays(section int, name, rule string, run func(t *T)) Case {
 	return Case{Topic: delayed, Section: section, Name: name, Rule: rule, Alone: true, Run: run}
 }
 
 const delayedKind = "x-delayed-message"
 
-// delayed declares a delayed exchange that routes by this type, deletes it and what it keeps with the case, and returns its
-// name.
+// delayed declares a delayed exchange that routes by this type, deletes it and what it keeps with the case, and returns
+// its name.
 func (ch *channel) delayed(role, kind string, args ...amqp.Table) string {
 	ch.t.Helper()
 	t, vhost := ch.t, ch.t.vhost
@@ -48,7 +48,8 @@ func (t *T) awaitScheduled(exchange string, n int) {
 	})
 }
 
-// publishHeader publishes an empty message with one header, given as it is encoded: the client library knows fewer types.
+// publishHeader publishes an empty message with one header, given as it is encoded: the client library knows fewer
+// types.
 func (t *T) publishHeader(exchange, key string, header []byte) {
 	t.Helper()
 	s := t.session(login{})
@@ -71,7 +72,7 @@ var delayedDeclareCases = []Case{
 				t.refusal(t.declareDelayed(args), 406, "PRECONDITION_FAILED - Invalid argument, 'x-delayed-type' must be an existing exchange type")
 			}
 		}),
-	delays(1, "delayed-type-delayed", "A delayed exchange cannot route as a delayed exchange: that is refused with 406.",
+	delays(1, "delayed-type-delayed", "A delayed exchange whose x-delayed-type is x-delayed-message is refused with 406.",
 		func(t *T) {
 			t.refusal(t.declareDelayed(amqp.Table{"x-delayed-type": delayedKind}), 406,
 				"PRECONDITION_FAILED - Invalid argument, 'x-delayed-message' can't be used for 'x-delayed-type'")
@@ -88,7 +89,7 @@ var delayedDeclareCases = []Case{
 			t.refusal(err, 406, "PRECONDITION_FAILED - inequivalent arg 'x-delayed-type' for exchange '"+x+"' in vhost '"+t.vhost+
 				"': received 'topic' but current is 'direct'")
 		}),
-	delays(1, "delayed-inequivalent", "A delayed exchange is not of the type by which it routes: declaring one as the other is refused with 406.",
+	delays(1, "delayed-inequivalent", "A delayed exchange and an exchange of its x-delayed-type are different types: declaring one as the other is refused with 406.",
 		func(t *T) {
 			direct := t.channel()
 			x := direct.exchange("direct", "direct")
@@ -101,7 +102,7 @@ var delayedDeclareCases = []Case{
 				"PRECONDITION_FAILED - inequivalent arg 'type' for exchange '"+d+"' in vhost '"+t.vhost+
 					"': received 'direct' but current is 'x-delayed-message'")
 		}),
-	delays(1, "delayed-redeclare", "Declaring a delayed exchange again is fine, actively and passively; its flags and its alternate exchange are compared.",
+	delays(1, "delayed-redeclare", "Declaring a delayed exchange again succeeds, actively and passively; its flags and its alternate exchange are compared.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -112,7 +113,7 @@ var delayedDeclareCases = []Case{
 			args["alternate-exchange"] = "other"
 			t.refusalLike(t.channel().ExchangeDeclare(x, delayedKind, false, false, false, false, args), 406, "inequivalent arg 'alternate-exchange'")
 		}),
-	delays(1, "delayed-shown", "The management API shows a delayed exchange with its type and the argument for the type by which it routes.",
+	delays(1, "delayed-shown", "The management API shows a delayed exchange with its type and the argument x-delayed-type.",
 		func(t *T) {
 			var x struct {
 				Type      string            `json:"type"`
@@ -134,7 +135,7 @@ var delayedDeclareCases = []Case{
 			t.equal("arrived", string(await(t, "the message", in).Body), "m")
 			t.inTime("the message", begun, 100*time.Millisecond)
 		}),
-	delays(1, "delayed-of-every-type", "A delayed exchange routes as any exchange type does, those beyond AMQP too.",
+	delays(1, "delayed-of-every-type", "A delayed exchange can route like every exchange type, including those that AMQP does not define.",
 		func(t *T) {
 			ch := t.channel()
 			for _, kind := range []string{"direct", "topic", "fanout", "headers", "x-consistent-hash", "x-modulus-hash", "x-random", "x-local-random", "x-recent-history"} {
@@ -150,13 +151,13 @@ var delayedDeclareCases = []Case{
 				t.inTime(kind, begun, 50*time.Millisecond)
 			}
 		}),
-	delays(1, "delayed-bindings-checked", "A delayed exchange refuses what its type would refuse of a binding.",
+	delays(1, "delayed-bindings-checked", "A delayed exchange refuses the bindings that its x-delayed-type refuses.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "x-consistent-hash")
 			t.refusal(ch.QueueBind(ch.queue("q"), "abc", x, false, nil), 406, `PRECONDITION_FAILED - The binding key must be an integer: <<"abc">>`)
 		}),
-	delays(1, "delayed-declared-over-http", "The management API declares a delayed exchange, publishes to it, and refuses what AMQP would refuse.",
+	delays(1, "delayed-declared-over-http", "The management API declares a delayed exchange, publishes to it, and refuses the same requests as AMQP.",
 		func(t *T) {
 			ch, x, wrong := t.channel(), t.name("x"), t.name("wrong")
 			t.forget("", x)
@@ -177,7 +178,7 @@ var delayedDeclareCases = []Case{
 			t.equal("x-delay", d.Headers["x-delay"], int64(-300))
 			t.refusedRequest(t.ask("PUT", object{"type": delayedKind}, "exchanges", t.vhost, wrong), "must be an existing exchange type")
 		}),
-	delays(1, "delayed-exported", "A delayed exchange is exported and imported with its bindings; the overview names the type.",
+	delays(1, "delayed-exported", "A delayed exchange is exported and imported with its bindings; the overview lists the type.",
 		func(t *T) {
 			t.ownVhost()
 			ch := t.channel()

@@ -7,7 +7,8 @@ import (
 var deliveryCases = []Case{
 	{
 		Topic: surface, Section: 12, Name: "delivery-tags-count",
-		Rule: "Delivery tags count from 1 per channel, over deliveries and gets together, whether acks are wanted or not.",
+		Rule: "Delivery tags count from 1 per channel, over deliveries and gets together, whether acks are wanted or " +
+			"not.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -24,7 +25,7 @@ var deliveryCases = []Case{
 	},
 	{
 		Topic: surface, Section: 12, Name: "get-counts-the-rest",
-		Rule: "basic.get-ok tells how many messages are left ready, and an empty queue gives get-empty.",
+		Rule: "basic.get-ok has the number of remaining ready messages, and an empty queue returns get-empty.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -52,7 +53,8 @@ var deliveryCases = []Case{
 	},
 	{
 		Topic: surface, Section: 13, Name: "prefetch-per-consumer",
-		Rule: "The prefetch count holds for each consumer started later on the channel, on its own, not for those already there.",
+		Rule: "The prefetch count applies to each consumer started later on the channel, separately, and not to " +
+			"existing consumers.",
 		Run: func(t *T) {
 			ch := t.channel()
 			early, late, other := ch.queue("early"), ch.queue("late"), ch.queue("other")
@@ -123,7 +125,7 @@ var deliveryCases = []Case{
 	},
 	{
 		Topic: surface, Section: 12, Name: "delivery-names-its-origin",
-		Rule: "A delivery tells consumer tag, exchange, routing key and that it is the first.",
+		Rule: "A delivery has the consumer tag, exchange, routing key, and the redelivered flag false.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "topic")
@@ -170,7 +172,8 @@ var settleCases = []Case{
 	},
 	{
 		Topic: surface, Section: 12, Name: "ack-multiple",
-		Rule: "An ack with multiple settles every delivery up to its tag, and tag 0 settles all, even if there are none.",
+		Rule: "An ack with multiple settles every delivery up to its tag, and tag 0 settles all, even if there are " +
+			"none.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -207,7 +210,7 @@ var settleCases = []Case{
 	},
 	{
 		Topic: surface, Section: 12, Name: "requeue-to-original-place",
-		Rule: "A requeued message goes back to where it was, before those published later and between those beside it.",
+		Rule: "A requeued message returns to its original position in the queue.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -244,7 +247,7 @@ var settleCases = []Case{
 	},
 	{
 		Topic: surface, Section: 12, Name: "recover",
-		Rule: "basic.recover returns everything unacked on the channel and is answered by recover-ok.",
+		Rule: "basic.recover returns all unacked messages of the channel and is answered by recover-ok.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -259,7 +262,7 @@ var settleCases = []Case{
 	},
 	{
 		Topic: surface, Section: 12, Name: "settle-after-cancel",
-		Rule: "Cancelling a consumer returns nothing: what it holds can still be settled on the channel.",
+		Rule: "Cancelling a consumer returns no messages: its unacked messages can still be settled on the channel.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -274,7 +277,7 @@ var settleCases = []Case{
 	},
 	{
 		Topic: surface, Section: 12, Name: "recover-async",
-		Rule: "basic.recover-async returns everything unacked on the channel and is not answered.",
+		Rule: "basic.recover-async returns all unacked messages of the channel and is not answered.",
 		Run: func(t *T) {
 			s := t.session(login{})
 			q := s.exclusive("q")
@@ -290,7 +293,7 @@ var settleCases = []Case{
 	},
 	{
 		Topic: surface, Section: 12, Name: "settle-after-queue-deletion",
-		Rule: "Settling a message whose queue has been deleted meanwhile is fine.",
+		Rule: "Settling a message whose queue has been deleted succeeds.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -306,7 +309,7 @@ var settleCases = []Case{
 	},
 	{
 		Topic: surface, Section: 12, Name: "get-without-ack-is-settled",
-		Rule: "A message got without ack is gone at once.",
+		Rule: "A message fetched without ack is removed immediately.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch := conn.channel()

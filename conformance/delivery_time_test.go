@@ -27,7 +27,7 @@ func (t *T) notBefore(what string, ms int64) {
 
 // deliveryTimeCases are about x-opt-delivery-time, which RabbitMQ knows from 4.4 on, in quorum queues.
 var deliveryTimeCases = []Case{
-	delays(11, "delivery-time", "A message with x-opt-delivery-time, in milliseconds since the Unix epoch, waits in its queue until then; the header stays.",
+	delays(11, "delivery-time", "A message with x-opt-delivery-time, in milliseconds since the Unix epoch, waits in its queue until this time; the header stays.",
 		func(t *T) {
 			ch := t.channel()
 			for _, args := range []amqp.Table{nil, quorum} {
@@ -47,7 +47,7 @@ var deliveryTimeCases = []Case{
 				}
 			}
 		}),
-	delays(11, "delivery-time-in-seconds", "An x-opt-delivery-time that is a timestamp counts in seconds.",
+	delays(11, "delivery-time-in-seconds", "An x-opt-delivery-time of type timestamp is in seconds.",
 		func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -56,7 +56,7 @@ var deliveryTimeCases = []Case{
 			ch.take(q, 1)
 			t.notBefore("the message", due.UnixMilli())
 		}),
-	delays(11, "delivery-time-passed", "A message whose x-opt-delivery-time has passed is ready at once.",
+	delays(11, "delivery-time-passed", "A message whose x-opt-delivery-time has passed is ready immediately.",
 		func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -65,7 +65,7 @@ var deliveryTimeCases = []Case{
 				t.equal("body", string(ch.get(q).Body), fmt.Sprint(v))
 			}
 		}),
-	delays(11, "delivery-time-nonsense", "An x-opt-delivery-time that is no integer, or more than ten years ahead, is refused with 406.",
+	delays(11, "delivery-time-nonsense", "An x-opt-delivery-time that is not an integer, or more than ten years ahead, is refused with 406.",
 		func(t *T) {
 			conn := t.connect()
 			q := conn.channel().queue("q")
@@ -77,7 +77,7 @@ var deliveryTimeCases = []Case{
 			}
 			conn.channel().empty(q)
 		}),
-	delays(11, "delivery-time-and-ttl", "The TTL of a message that waits for its x-opt-delivery-time counts from then.",
+	delays(11, "delivery-time-and-ttl", "The TTL of a message that waits for its x-opt-delivery-time counts from this time.",
 		func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -97,7 +97,7 @@ var deliveryTimeCases = []Case{
 				t.equal("reason", t.deaths(d)[0].Reason, "expired")
 			}
 		}),
-	delays(11, "delivery-time-of-each-copy", "Every copy of a message waits for its x-opt-delivery-time in its own queue: messages pass it, and counts show it as delayed.",
+	delays(11, "delivery-time-of-each-copy", "Every copy of a message waits for its x-opt-delivery-time in its own queue: other messages overtake it, and counts show it as delayed.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "fanout")
@@ -121,7 +121,7 @@ var deliveryTimeCases = []Case{
 				t.notBefore("the message", due)
 			}
 		}),
-	delays(11, "delivery-time-in-order", "Messages that wait for the same x-opt-delivery-time leave in the order in which they were published.",
+	delays(11, "delivery-time-in-order", "Messages that wait for the same x-opt-delivery-time leave in the order of publishing.",
 		func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -134,7 +134,7 @@ var deliveryTimeCases = []Case{
 			t.equal("order", bodies(ch.collect(len(want), ch.consume(q))), want)
 			t.notBefore("the last", due)
 		}),
-	delays(11, "delivery-time-mandatory", "A message with x-opt-delivery-time is routed when it is published: mandatory without a binding, it comes back.",
+	delays(11, "delivery-time-mandatory", "A message with x-opt-delivery-time is routed when it is published: if it is mandatory and has no binding, it is returned.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "direct")
@@ -143,7 +143,7 @@ var deliveryTimeCases = []Case{
 			ch.confirmed(true)
 			t.equal("returned", string(await(t, "basic.return", ch.returns).Body), "m")
 		}),
-	delays(11, "delivery-time-and-delay", "A message that a delayed exchange has kept waits on in its queue for an x-opt-delivery-time that is later.",
+	delays(11, "delivery-time-and-delay", "A message that arrives from a delayed exchange waits in its queue for an x-opt-delivery-time that is later.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -161,7 +161,7 @@ func scheduled(ms int32, key any) edit {
 }
 
 var scheduleKeyCases = []Case{
-	delays(12, "schedule-key", "A kept message with an x-schedule-key takes the place of the one that waits in the same exchange with that key, sooner or later.",
+	delays(12, "schedule-key", "A scheduled message with an x-schedule-key replaces the one with the same key in the same exchange, with an earlier or a later due time.",
 		func(t *T) {
 			ch := t.channel()
 			x, other := ch.delayed("x", "fanout"), ch.delayed("other", "fanout")
@@ -177,7 +177,7 @@ var scheduleKeyCases = []Case{
 			t.equal("arrived", bodies(ch.collect(3, in)), []string{"order 1", "order 2", "no key"})
 			t.awaitScheduled(x, 0)
 		}),
-	delays(12, "schedule-key-of-what-came", "An x-schedule-key of a message that has come replaces nothing.",
+	delays(12, "schedule-key-of-what-came", "An x-schedule-key of a message that has fired replaces nothing.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "fanout")
@@ -187,7 +187,7 @@ var scheduleKeyCases = []Case{
 				t.equal("arrived", string(await(t, "a delivery", in).Body), body)
 			}
 		}),
-	delays(12, "schedule-key-nonsense", "An x-schedule-key that is no text of 1 to 255 bytes is refused with 406.",
+	delays(12, "schedule-key-nonsense", "An x-schedule-key that is not a text of 1 to 255 bytes is refused with 406.",
 		func(t *T) {
 			conn := t.connect()
 			x := conn.channel().delayed("x", "fanout")

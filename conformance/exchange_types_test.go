@@ -12,7 +12,8 @@ import (
 var exchangeTypeCases = []Case{
 	{
 		Topic: surface, Section: 10, Name: "consistent-hash-shares",
-		Rule: "A consistent hash exchange sends each message to one queue, in proportion to the numbers in the binding keys.",
+		Rule: "A consistent hash exchange sends each message to one queue, in proportion to the numbers in the " +
+			"binding keys.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "x-consistent-hash")
@@ -31,7 +32,7 @@ var exchangeTypeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 10, Name: "consistent-hash-second-binding",
-		Rule: "A second binding of a consistent hash exchange to the same queue does not count.",
+		Rule: "A second binding of a consistent hash exchange to the same queue has no effect.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "x-consistent-hash")
@@ -42,7 +43,7 @@ var exchangeTypeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 10, Name: "consistent-hash-header",
-		Rule: "With hash-header a consistent hash exchange looks at the value of that header, and not at the routing key.",
+		Rule: "With hash-header a consistent hash exchange uses the value of that header instead of the routing key.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "x-consistent-hash", amqp.Table{"hash-header": "customer"})
@@ -56,7 +57,7 @@ var exchangeTypeCases = []Case{
 	byProperty("timestamp", func(i int) edit { return func(m *amqp.Publishing) { m.Timestamp = time.Unix(int64(1e9+i), 0) } }),
 	{
 		Topic: surface, Section: 10, Name: "consistent-hash-no-binding",
-		Rule: "A hash or random exchange without bindings routes nowhere: a mandatory message comes back.",
+		Rule: "A hash or random exchange without bindings routes to no queue: a mandatory message is returned.",
 		Run: func(t *T) {
 			ch := t.channel()
 			for _, kind := range []string{"x-consistent-hash", "x-modulus-hash", "x-random"} {
@@ -73,7 +74,7 @@ var exchangeTypeCases = []Case{
 	refusedHash("unknown-property", amqp.Table{"hash-property": "app_id"}, "Unsupported property: app_id"),
 	{
 		Topic: surface, Section: 8, Name: "consistent-hash-redeclare",
-		Rule: "Declaring a consistent hash exchange again with another hash-header is fine, and changes nothing.",
+		Rule: "Declaring a consistent hash exchange again with another hash-header succeeds, and changes nothing.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "x-consistent-hash")
@@ -83,7 +84,7 @@ var exchangeTypeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 10, Name: "consistent-hash-dead-letters",
-		Rule: "A consistent hash exchange as a dead-letter exchange sends each letter to one queue.",
+		Rule: "A consistent hash exchange as a dead-letter exchange sends each dead letter to one queue.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "x-consistent-hash")
@@ -98,7 +99,8 @@ var exchangeTypeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 10, Name: "modulus-hash",
-		Rule: "A modulus hash exchange sends each message to one queue by its routing key alone, evenly and always the same.",
+		Rule: "A modulus hash exchange sends each message to one queue that depends only on its routing key, and " +
+			"distributes keys evenly.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "x-modulus-hash")
@@ -109,7 +111,7 @@ var exchangeTypeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 10, Name: "random",
-		Rule: "A random exchange sends each message to one queue by chance, whatever the keys.",
+		Rule: "A random exchange sends each message to one random queue, with any keys.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "x-random")
@@ -117,7 +119,7 @@ var exchangeTypeCases = []Case{
 			t.shares(ch.spread(x, alike, a, b), 1, 1)
 		},
 	},
-	local("local-random", "A local random exchange sends each message to one queue by chance.", func(t *T, ch *channel, x string) {
+	local("local-random", "A local random exchange sends each message to one random queue.", func(t *T, ch *channel, x string) {
 		a, b := ch.bound("a", x, ""), ch.bound("b", x, "")
 		t.shares(ch.spread(x, alike, a, b), 1, 1)
 	}),
@@ -201,7 +203,7 @@ func (t *T) stable(ch *channel, x string, queues ...string) {
 func byProperty(property string, with func(i int) edit) Case {
 	return Case{
 		Topic: surface, Section: 10, Name: "consistent-hash-" + dashed(property),
-		Rule: "With hash-property a consistent hash exchange looks at that property, and not at the routing key (" + property + ").",
+		Rule: "With hash-property a consistent hash exchange uses that property instead of the routing key (" + property + ").",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "x-consistent-hash", amqp.Table{"hash-property": property})

@@ -5,7 +5,7 @@ import amqp "github.com/rabbitmq/amqp091-go"
 var exchangeCases = []Case{
 	{
 		Topic: surface, Section: 8, Name: "exchange-redeclare",
-		Rule: "Declaring an exchange again with the same type and flags is fine.",
+		Rule: "Declaring an exchange again with the same type and flags succeeds.",
 		Run: func(t *T) {
 			ch := t.channel()
 			ch.exchange("x", "topic")
@@ -88,7 +88,8 @@ var exchangeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 8, Name: "exchange-predeclared",
-		Rule: "A virtual host has amq.direct, amq.fanout, amq.topic, amq.headers and amq.match from the start, durable.",
+		Rule: "A virtual host has amq.direct, amq.fanout, amq.topic, amq.headers and amq.match from the start, " +
+			"durable.",
 		Run: func(t *T) {
 			ch := t.channel()
 			for name, kind := range map[string]string{"amq.direct": "direct", "amq.fanout": "fanout", "amq.topic": "topic",
@@ -127,7 +128,8 @@ var exchangeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 16, Name: "deleting-the-missing-succeeds",
-		Rule: "Deleting a missing exchange or queue, unbinding a missing binding and cancelling an unknown consumer succeed.",
+		Rule: "Deleting a missing exchange or queue, unbinding a missing binding and cancelling an unknown consumer " +
+			"succeed.",
 		Run: func(t *T) {
 			ch := t.channel()
 			t.must(ch.ExchangeDelete(t.name("no-x"), false, false))
@@ -156,7 +158,7 @@ var exchangeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 16, Name: "unbinding-the-last-declared",
-		Rule: "An empty queue name to unbind is the last declared queue, though it may be gone; without one: 404.",
+		Rule: "An empty queue name in unbind means the last declared queue, even if it was deleted; without one: 404.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch := conn.channel()
@@ -170,7 +172,8 @@ var exchangeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "unbind-of-another's-exclusive-queue",
-		Rule: "A binding of another connection's exclusive queue cannot be removed, 405; one that does not exist can.",
+		Rule: "Unbinding another connection's exclusive queue is refused with 405; if the binding does not exist, it " +
+			"succeeds.",
 		Run: func(t *T) {
 			owner, ch := t.channel(), t.channel()
 			x, q := ch.exchange("x", "direct"), t.name("q")
@@ -208,7 +211,8 @@ var exchangeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 8, Name: "exchange-auto-delete",
-		Rule: "An auto-delete exchange goes with its last binding as a source, be it by deletion of the queue, and not before it had one.",
+		Rule: "An auto-delete exchange is deleted with its last binding as a source, also if the queue is deleted, " +
+			"and not before it had a binding.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := t.name("x")
@@ -224,7 +228,8 @@ var exchangeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 8, Name: "exchange-delete-takes-bindings",
-		Rule: "Deleting an exchange removes its bindings: declared again it routes nowhere, and what was bound to it gets nothing.",
+		Rule: "Deleting an exchange removes its bindings: declared again it routes to no queue, and queues that were " +
+			"bound to it get nothing.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x, y := ch.exchange("x", "fanout"), ch.exchange("y", "fanout")
@@ -241,7 +246,7 @@ var exchangeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 8, Name: "internal-exchange",
-		Rule: "Clients cannot publish to an internal exchange, 403, but messages reach it through bindings.",
+		Rule: "Publishing to an internal exchange is refused with 403, but messages reach it through bindings.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch := conn.channel()
@@ -269,7 +274,7 @@ var exchangeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 16, Name: "names-lose-line-breaks",
-		Rule: "CR and LF are taken out of queue and exchange names at declaration and deletion.",
+		Rule: "CR and LF are removed from queue and exchange names at declaration and deletion.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q, x := ch.queue("q"), ch.exchange("x", "fanout")

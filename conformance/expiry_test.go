@@ -12,12 +12,12 @@ func ms(n int32) amqp.Table { return amqp.Table{"x-message-ttl": n} }
 var ttlCases = []Case{
 	{
 		Topic: expiry, Section: 1, Name: "smaller-ttl-is-the-message's",
-		Rule: "Of the queue's TTL and the message's expiration the smaller one counts: the message's.",
+		Rule: "The smaller of the queue's TTL and the message's expiration applies: the message's.",
 		Run:  func(t *T) { t.expires(ms(30000), "100", 100*time.Millisecond) },
 	},
 	{
 		Topic: expiry, Section: 1, Name: "smaller-ttl-is-the-queue's",
-		Rule: "Of the queue's TTL and the message's expiration the smaller one counts: the queue's.",
+		Rule: "The smaller of the queue's TTL and the message's expiration applies: the queue's.",
 		Run:  func(t *T) { t.expires(ms(100), "30000", 100*time.Millisecond) },
 	},
 	{
@@ -81,7 +81,7 @@ var ttlCases = []Case{
 	{
 		Topic: expiry, Section: 3, Name: "expired-behind-another",
 		Rule:   "An expired message behind one that does not expire stays in the queue, and is not delivered.",
-		Choice: ownInstant, Differs: "it leaves the queue at its own instant (on purpose: expiry at any position)",
+		Choice: ownInstant, Differs: "it leaves the queue on time (on purpose: expiry at any position)",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -100,7 +100,7 @@ var ttlCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 3, Name: "fresh-after-expired",
-		Rule: "Expired messages are passed over: the next fresh one is delivered, in order.",
+		Rule: "Expired messages are skipped: the next unexpired one is delivered, in order.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", ms(1500))
@@ -115,7 +115,7 @@ var ttlCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 3, Name: "consumer-gets-only-fresh",
-		Rule: "A consumer that comes after a message expired behind a fresh one gets the fresh one only.",
+		Rule: "A consumer that starts after a message expired behind an unexpired one gets only the unexpired one.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -130,7 +130,7 @@ var ttlCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 4, Name: "ttl-zero-delivered",
-		Rule: "A message with TTL 0 is delivered to a consumer that can take it at once; returned, it expires.",
+		Rule: "A message with TTL 0 is delivered to a consumer that can take it immediately; if returned, it expires.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -144,7 +144,8 @@ var ttlCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 4, Name: "ttl-zero-unwanted",
-		Rule: "A message with TTL 0 that nobody can take at once is never ready: it is acked, not returned, even if mandatory.",
+		Rule: "A message with TTL 0 that no consumer can take immediately is never ready: it is confirmed, and not " +
+			"returned even if mandatory.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", ms(0))
@@ -157,7 +158,7 @@ var ttlCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 4, Name: "expiration-zero-dead-lettered",
-		Rule: "A message with expiration 0 that nobody can take at once is dead-lettered as expired.",
+		Rule: "A message with expiration 0 that no consumer can take immediately is dead-lettered as expired.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -168,7 +169,7 @@ var ttlCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 4, Name: "expiration-zero-delivered",
-		Rule: "A message with expiration 0 is delivered to a consumer that can take it at once.",
+		Rule: "A message with expiration 0 is delivered to a consumer that can take it immediately.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -179,7 +180,8 @@ var ttlCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 10, Name: "unacked-do-not-expire",
-		Rule: "Unacked messages do not expire; when their channel closes, those past their TTL are dead-lettered in order.",
+		Rule: "Unacked messages do not expire; when their channel closes, those past their TTL are dead-lettered in " +
+			"order.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, own := conn.channel(), conn.channel()
@@ -198,7 +200,8 @@ var ttlCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 11, Name: "delay-queue-overflows",
-		Rule: "A full delay queue lets its oldest message go at once, before its delay, with reason maxlen.",
+		Rule: "A full delay queue dead-letters its oldest message immediately, before its delay ends, with reason " +
+			"maxlen.",
 		Run: func(t *T) {
 			ch := t.channel()
 			work := ch.queue("work")
@@ -231,7 +234,7 @@ func (t *T) expires(args amqp.Table, expires string, d time.Duration) {
 var leaseCases = []Case{
 	{
 		Topic: expiry, Section: 5, Name: "idle-queue-expires",
-		Rule: "A queue unused for the time of its x-expires is deleted, messages and all, and they are not dead-lettered.",
+		Rule: "A queue unused for the time of its x-expires is deleted with its messages, which are not dead-lettered.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -244,7 +247,7 @@ var leaseCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 5, Name: "consumer-keeps-the-queue",
-		Rule: "A queue with a consumer does not expire; its time starts when the last consumer goes.",
+		Rule: "A queue with a consumer does not expire; its time starts when the last consumer ends.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", lease(400))
@@ -259,7 +262,7 @@ var leaseCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 5, Name: "declare-renews",
-		Rule: "Declaring an expiring queue again, even passively, starts its time anew.",
+		Rule: "Declaring an expiring queue again, even passively, restarts its time.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", lease(1000))
@@ -271,7 +274,7 @@ var leaseCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 5, Name: "get-renews",
-		Rule: "basic.get starts the time of an expiring queue anew.",
+		Rule: "basic.get restarts the time of an expiring queue.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", lease(1000))
@@ -283,7 +286,7 @@ var leaseCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 5, Name: "publish-does-not-renew",
-		Rule: "Publishing to an expiring queue does not keep it.",
+		Rule: "Publishing to an expiring queue does not restart its time.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", lease(500))
@@ -296,7 +299,7 @@ var leaseCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 5, Name: "unacked-do-not-keep-the-queue",
-		Rule: "An unacked message does not keep a queue from expiring.",
+		Rule: "An unacked message does not prevent a queue from expiring.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", lease(300))

@@ -20,7 +20,7 @@ var frameCases = []Case{
 	},
 	{
 		Topic: surface, Section: 1, Name: "bad-end-mark",
-		Rule: "A frame that does not end with 0xCE ends the connection with 501 and says what is there instead.",
+		Rule: "A frame that does not end with 0xCE ends the connection with 501, and the text has the actual byte.",
 		Run: func(t *T) {
 			s := t.session(login{})
 			b := methodOf(1, basicQos, uint32(0), uint16(1), byte(0))
@@ -76,7 +76,7 @@ var frameCases = []Case{
 	},
 	{
 		Topic: surface, Section: 1, Name: "body-in-any-split",
-		Rule: "A body may come in frames of any size, and heartbeats and other channels' frames may lie between them.",
+		Rule: "A body may come in frames of any size, with heartbeats and frames of other channels in between.",
 		Run: func(t *T) {
 			s := t.session(login{})
 			q := s.exclusive("q")
@@ -129,8 +129,8 @@ var frameCases = []Case{
 	},
 	{
 		Topic: surface, Section: 5, Name: "headers-pass-byte-for-byte",
-		Rule: "Fields of every type go through the broker as they came, and arrive in the order of their names.", Since: "3.13", Before: "they arrive in the order in which they were sent",
-		Choice: asSaid, Differs: "they arrive in the order in which they were sent (on purpose: what a publisher says is passed on)",
+		Rule: "Fields of every type pass through the broker unchanged, and arrive in the order of their names.", Since: "3.13", Before: "they arrive in the order in which they were sent",
+		Choice: asSaid, Differs: "they arrive in the order in which they were sent (on purpose: values of publishers are passed on)",
 		Run: func(t *T) {
 			fields := [][]byte{
 				field("z", 't', byte(1)), field("b", 'b', byte(0xFF)), field("B", 'B', byte(7)), field("s", 's', uint16(0xFFFE)),
@@ -149,8 +149,8 @@ var frameCases = []Case{
 	},
 	{
 		Topic: surface, Section: 5, Name: "headers-of-one-name",
-		Rule: "Of two headers of the same name the first arrives.", Since: "3.13", Before: "both arrive",
-		Choice: asSaid, Differs: "both arrive (on purpose: what a publisher says is passed on)",
+		Rule: "If two headers have the same name, only the first arrives.", Since: "3.13", Before: "both arrive",
+		Choice: asSaid, Differs: "both arrive (on purpose: values of publishers are passed on)",
 		Run: func(t *T) {
 			first, second := field("k", 'S', longstr("first")), field("k", 'S', longstr("second"))
 			want := table(first, second)
@@ -163,7 +163,7 @@ var frameCases = []Case{
 	},
 	{
 		Topic: surface, Section: 1, Name: "all-properties-pass",
-		Rule: "All fourteen properties of a message reach the consumer as they were sent.",
+		Rule: "All fourteen properties of a message reach the consumer unchanged.",
 		Run: func(t *T) {
 			s := t.session(login{})
 			q := s.exclusive("q")
@@ -200,7 +200,7 @@ var frameCases = []Case{
 func notInteger(name string, value any, detail string) Case {
 	return Case{
 		Topic: surface, Section: 5, Name: "integer-argument-as-" + name,
-		Rule: "An integer argument given as " + name + " is refused with 406, and the text says so.",
+		Rule: "An integer argument given as " + name + " is refused with 406, and the text names the type.",
 		Run: func(t *T) {
 			q := t.name("q")
 			_, err := t.channel().QueueDeclare(q, false, false, true, false, amqp.Table{"x-max-length": value})

@@ -22,8 +22,8 @@ var handshakeLimitCases = []Case{
 	},
 	{
 		Topic: surface, Section: 2, Name: "frame-max-of-4096",
-		Rule:  "A client that lowers frame-max to 4096 is cut off: the least is 8192.",
-		Since: "4.1", Before: "4096 is the least",
+		Rule:  "A connection with a frame-max of 4096 is closed: the minimum is 8192.",
+		Since: "4.1", Before: "4096 is the minimum",
 		Run: func(t *T) {
 			s := t.socket()
 			s.open(login{frameMax: 4096})
@@ -36,8 +36,8 @@ var handshakeLimitCases = []Case{
 	},
 	{
 		Topic: surface, Section: 2, Name: "frame-of-6000-before-login",
-		Rule:  "A frame of up to 8192 octets is taken before the login is over.",
-		Since: "4.1", Before: "the most is 4096",
+		Rule:  "Frames of up to 8192 octets are accepted before the login is complete.",
+		Since: "4.1", Before: "the maximum is 4096",
 		Run: func(t *T) {
 			s := t.socket()
 			s.start(login{properties: table(field("note", 'S', longstr(strings.Repeat("n", 6000))))})
@@ -50,7 +50,7 @@ var handshakeLimitCases = []Case{
 	},
 	{
 		Topic: surface, Section: 3, Name: "mechanisms-not-offered",
-		Rule: "Without TLS and without being asked for, EXTERNAL and RABBIT-CR-DEMO are not offered.",
+		Rule: "Without TLS and without configuration, EXTERNAL and RABBIT-CR-DEMO are not offered.",
 		Run: func(t *T) {
 			s := t.socket()
 			s.send([]byte("AMQP\x00\x00\x09\x01"))

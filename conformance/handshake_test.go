@@ -24,10 +24,10 @@ var failureClose = table(field("capabilities", 'F', table(field("authentication_
 var handshakeCases = []Case{
 	{
 		Topic: surface, Section: 2, Name: "foreign-protocol-header",
-		Rule:   "A protocol header that the broker does not speak is answered by the header it prefers, and the socket closes.",
+		Rule:   "A protocol header that the broker does not support is answered with a supported header, and the socket closes.",
 		Since:  "4.0",
 		Before: "the header is 0-9-1",
-		Choice: byTheBook, Differs: "the header is 0-9-1 (on purpose: it speaks nothing else, and 4.x names AMQP 1.0 with SASL)",
+		Choice: byTheBook, Differs: "the header is 0-9-1 (on purpose: no other protocol is supported, and 4.x answers with AMQP 1.0 with SASL)",
 		Run: func(t *T) {
 			s := t.socket()
 			s.send([]byte("HTTP/1.1"))
@@ -121,7 +121,8 @@ var handshakeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 3, Name: "wrong-password-announced",
-		Rule: "A wrong password is answered by connection.close 403 if the client announced authentication_failure_close.",
+		Rule: "A wrong password is answered by connection.close 403 if the client announced " +
+			"authentication_failure_close.",
 		Run: func(t *T) {
 			s := t.socket()
 			s.start(login{password: "wrong", properties: failureClose})
@@ -130,7 +131,8 @@ var handshakeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 3, Name: "wrong-password-unannounced",
-		Rule: "A wrong password closes the socket without a frame if the client did not announce authentication_failure_close.",
+		Rule: "A wrong password closes the socket without a frame if the client did not announce " +
+			"authentication_failure_close.",
 		Run: func(t *T) {
 			s := t.socket()
 			s.start(login{password: "wrong"})
@@ -139,7 +141,7 @@ var handshakeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 3, Name: "unknown-user",
-		Rule: "An unknown user gets the same answer as a wrong password.",
+		Rule: "An unknown user gets the same response as a wrong password.",
 		Run: func(t *T) {
 			s := t.socket()
 			s.start(login{user: "nobody", password: "guest", properties: failureClose})
@@ -169,7 +171,8 @@ var handshakeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 4, Name: "server-properties",
-		Rule: "The server properties name RabbitMQ, a version of its series, and the nine capabilities that clients look for.",
+		Rule: "The server properties name RabbitMQ, a version of its series, and the nine capabilities that clients " +
+			"check.",
 		Run: func(t *T) {
 			p := t.connect().Properties
 			t.equal("product", p["product"], "RabbitMQ")
@@ -185,7 +188,7 @@ var handshakeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 2, Name: "handshake-takes-too-long",
-		Rule: "A client that does not finish the handshake within ten seconds loses its socket.",
+		Rule: "If a client does not complete the handshake within ten seconds, its socket is closed.",
 		Run: func(t *T) {
 			s, begun := t.socket(), time.Now()
 			s.send([]byte("AMQP\x00\x00\x09\x01"))
@@ -212,7 +215,7 @@ var handshakeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 2, Name: "heartbeats-every-half-interval",
-		Rule: "An idle broker sends a heartbeat every half interval, the first after half of one.",
+		Rule: "An idle broker sends a heartbeat every half interval, the first after half an interval.",
 		Run: func(t *T) {
 			s, begun := t.session(login{heartbeat: 4}), time.Now()
 			for range 3 {
@@ -227,7 +230,8 @@ var handshakeCases = []Case{
 	},
 	{
 		Topic: surface, Section: 2, Name: "silent-client-is-dropped",
-		Rule: "A client from which nothing came for about two heartbeat intervals loses its socket without connection.close.",
+		Rule: "If a client sends nothing for about two heartbeat intervals, its socket is closed without " +
+			"connection.close.",
 		Run: func(t *T) {
 			s, begun := t.session(login{heartbeat: 1}), time.Now()
 			s.endedWithout(connectionClose)

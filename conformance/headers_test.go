@@ -62,7 +62,8 @@ var headersCases = []Case{
 	},
 	{
 		Topic: surface, Section: 10, Name: "headers-bindings-differ-by-arguments",
-		Rule: "Two headers bindings of a queue that differ in their arguments are two, and unbind removes the one it names.",
+		Rule: "Two headers bindings of a queue that differ in their arguments are two, and unbind removes the one it " +
+			"names.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "headers")

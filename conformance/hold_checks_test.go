@@ -15,7 +15,8 @@ var sure = amqp.Table{"x-queue-type": "quorum", "x-dead-letter-strategy": "at-le
 var holdCases = []Case{
 	{
 		Topic: dead, Section: 12, Name: "held-without-exchange",
-		Rule: "With at-least-once a letter whose exchange is missing stays in its queue, neither ready nor unacked, and arrives once the exchange is there, as one death.",
+		Rule: "With at-least-once a dead letter whose exchange is missing stays in its queue, neither ready nor " +
+			"unacked, and arrives when the exchange exists, with one death.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x, dlq := t.name("x"), ch.queue("dlq")
@@ -32,8 +33,8 @@ var holdCases = []Case{
 	},
 	{
 		Topic: dead, Section: 12, Name: "held-needs-reject-publish",
-		Rule:   "At-least-once without reject-publish is at-most-once: a letter whose exchange is missing is gone.",
-		Choice: holds, Differs: "the letter is kept (on purpose: the strategy goes with every overflow behaviour)",
+		Rule:   "At-least-once without reject-publish is at-most-once: a dead letter whose exchange is missing is lost.",
+		Choice: holds, Differs: "the dead letter is held (on purpose: the strategy works with every overflow behaviour)",
 		Run: func(t *T) {
 			ch := t.channel()
 			x, dlq := t.name("x"), ch.queue("dlq")
@@ -58,7 +59,8 @@ var holdCases = []Case{
 	},
 	{
 		Topic: dead, Section: 12, Name: "held-for-a-cycle",
-		Rule: "With at-least-once a letter that would come round in a cycle stays in its queue, and arrives once the exchange leads elsewhere.",
+		Rule: "With at-least-once a dead letter that would complete a cycle stays in its queue, and arrives when its " +
+			"exchange routes it to another queue.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x, dlq := ch.exchange("x", "fanout"), ch.queue("dlq")
@@ -74,7 +76,8 @@ var holdCases = []Case{
 	},
 	{
 		Topic: dead, Section: 12, Name: "held-for-one-target",
-		Rule: "With at-least-once a letter that one of two targets refuses reaches the other once, stays in its queue, and goes to the first when that has room.",
+		Rule: "With at-least-once a dead letter that one of two targets refuses reaches the other target once, stays " +
+			"in its queue, and reaches the first target when this has space.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "fanout")
@@ -95,7 +98,7 @@ var holdCases = []Case{
 	},
 	{
 		Topic: dead, Section: 12, Name: "held-counts-in-the-limit",
-		Rule:   "Letters kept by at-least-once count against the length limit: with as many as it allows, a publish is refused, at most one later.",
+		Rule:   "Dead letters held by at-least-once count for the length limit: when it is reached, the next publish, or the one after it, is refused.",
 		Choice: strictLimit, Differs: "the first publish is refused (on purpose: reject-publish is strict on every type of queue)",
 		Run: func(t *T) {
 			ch := t.channel()
@@ -116,8 +119,8 @@ var holdCases = []Case{
 	},
 	{
 		Topic: dead, Section: 12, Name: "purge-takes-held",
-		Rule:  "A purge takes the letters kept by at-least-once too, and counts them.",
-		Since: "4.3", Before: "it leaves them", Newer: true,
+		Rule:  "A purge also removes the dead letters held by at-least-once, and counts them.",
+		Since: "4.3", Before: "they stay", Newer: true,
 		Run: func(t *T) {
 			ch := t.channel()
 			x, dlq := t.name("x"), ch.queue("dlq")
@@ -148,8 +151,8 @@ var holdCases = []Case{
 	},
 	{
 		Topic: dead, Section: 12, Name: "held-when-the-strategy-ends",
-		Rule:   "When a policy turns at-least-once off, the letters that it kept are deleted.",
-		Choice: holds, Differs: "they stay until they are delivered or purged (on purpose: a switch must not lose letters)",
+		Rule:   "When a policy turns at-least-once off, the dead letters that it held are deleted.",
+		Choice: holds, Differs: "they stay until they are delivered or purged (on purpose: changing a setting must not lose messages)",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()

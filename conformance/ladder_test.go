@@ -8,7 +8,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// ladder is the arguments of a queue whose returned messages wait, with more of its keys, each without x-delayed-retry-.
+// ladder is the arguments of a queue whose returned messages wait, with more of its keys, each without
+// x-delayed-retry-.
 func ladder(more amqp.Table) amqp.Table {
 	args := amqp.Table{"x-delayed-retry-type": "all"}
 	for k, v := range more {
@@ -17,8 +18,8 @@ func ladder(more amqp.Table) amqp.Table {
 	return args
 }
 
-// climbs is a case of a queue with these keys of delayed retry, as arguments and by a policy: a message that is given back
-// again and again waits this long each time, in milliseconds.
+// climbs is a case of a queue with these keys of delayed retry, as arguments and by a policy: a message that is given
+// back again and again waits this long each time, in milliseconds.
 func climbs(name, rule string, keys amqp.Table, waits ...int) Case {
 	return alone(6, name, rule, func(t *T) {
 		t.ownVhost()
@@ -47,7 +48,7 @@ func climbs(name, rule string, keys amqp.Table, waits ...int) Case {
 
 // ladderCases are about retries that wait otherwise than RabbitMQ 4.3 lets them, without extra queues.
 var ladderCases = []Case{
-	climbs("ladder-fixed", "With the backoff fixed a returned message waits the minimum each time.",
+	climbs("ladder-fixed", "With the backoff fixed a returned message waits the minimum delay each time.",
 		amqp.Table{"backoff": "fixed", "min": int32(150), "max": int32(1000)}, 150, 150, 150),
 	climbs("ladder-exponential", "With the backoff exponential a returned message waits twice as long each time, up to the maximum.",
 		amqp.Table{"backoff": "exponential", "min": int32(100), "max": int32(300)}, 100, 200, 300, 300),
@@ -55,9 +56,9 @@ var ladderCases = []Case{
 		amqp.Table{"backoff": "exponential", "min": int32(100)}, 100, 200, 400),
 	climbs("ladder-linear", "The backoff linear is that of RabbitMQ: the minimum times the returns, up to the maximum.",
 		amqp.Table{"backoff": "linear", "min": int32(100), "max": int32(250)}, 100, 200, 250),
-	climbs("ladder-steps", "With a list of steps a returned message waits the first, then the second, and from the last on that one.",
+	climbs("ladder-steps", "With a list of steps a returned message waits the first step, then the second; after the last step it waits this step each time.",
 		amqp.Table{"steps": "100ms, 300ms,1s"}, 100, 300, 1000, 1000),
-	alone(6, "ladder-type-failed", "A list of steps holds for the returns that the type names: with failed a nacked message is ready at once.", func(t *T) {
+	alone(6, "ladder-type-failed", "A list of steps applies to the returns of the configured type: with failed, a nacked message is ready immediately.", func(t *T) {
 		ch := t.channel()
 		q := ch.queue("q", amqp.Table{"x-delayed-retry-type": "failed", "x-delayed-retry-steps": "400ms"})
 		ch.put("", q, "m")
@@ -74,7 +75,7 @@ var ladderCases = []Case{
 		await(t, "the message again", in)
 		t.inTime("the rejected message", begun, 400*time.Millisecond)
 	}),
-	alone(6, "ladder-jitter", "With jitter a wait is longer by chance, by up to that percentage, and never shorter.", func(t *T) {
+	alone(6, "ladder-jitter", "With jitter a wait is randomly longer, by up to this percentage, and never shorter.", func(t *T) {
 		ch := t.channel()
 		q := ch.queue("q", ladder(amqp.Table{"backoff": "fixed", "min": int32(400), "jitter": int32(100)}))
 		const n = 12
@@ -97,7 +98,7 @@ var ladderCases = []Case{
 			t.Fatalf("twelve messages came within %v of each other", spread)
 		}
 	}),
-	alone(6, "ladder-ends", "A message that has waited as often as delayed-retry-attempts says is dead-lettered at its next return, reason delivery_limit.", func(t *T) {
+	alone(6, "ladder-ends", "A message that has waited delayed-retry-attempts times is dead-lettered at its next return, reason delivery_limit.", func(t *T) {
 		ch := t.channel()
 		dlq := ch.queue("dlq")
 		q := ch.queue("q", to(dlq), ladder(amqp.Table{"steps": "50ms,100ms", "attempts": int32(2)}))
@@ -109,7 +110,7 @@ var ladderCases = []Case{
 		t.equal("deaths", t.deaths(ch.take(dlq, 1)[0]), []death{{Queue: q, Reason: "delivery_limit", Count: 1, Keys: []string{q}}})
 		ch.empty(q)
 	}),
-	alone(6, "ladder-arguments-invalid", "Arguments of a retry ladder that mean nothing are refused with 406.", func(t *T) {
+	alone(6, "ladder-arguments-invalid", "Invalid arguments of a retry ladder are refused with 406.", func(t *T) {
 		for i, keys := range []amqp.Table{
 			{"min": int32(1), "backoff": "quadratic"}, {"min": int32(1), "backoff": int32(1)},
 			{"steps": ""}, {"steps": "soon"}, {"steps": "10m,,1h"}, {"steps": "-1s"}, {"steps": "1.5s"}, {"steps": "0s"}, {"steps": "10y"}, {"steps": int32(10)}, {"steps": "9999999999d"},
@@ -122,7 +123,7 @@ var ladderCases = []Case{
 			t.refusalLike(err, 406, "PRECONDITION_FAILED - invalid arg 'x-delayed-retry-")
 		}
 	}),
-	alone(6, "ladder-policy-invalid", "Policy keys of a retry ladder that mean nothing are refused.", func(t *T) {
+	alone(6, "ladder-policy-invalid", "Invalid policy keys of a retry ladder are refused.", func(t *T) {
 		t.ownVhost()
 		for _, definition := range []object{
 			{"delayed-retry-min": 1, "delayed-retry-backoff": "quadratic"}, {"delayed-retry-steps": "soon"}, {"delayed-retry-steps": 10},

@@ -9,7 +9,8 @@ import (
 var letterCheckCases = []Case{
 	{
 		Topic: dead, Section: 2, Name: "limit-before-delay",
-		Rule: "A message returned beyond its delivery limit is dead-lettered, even if its queue delays what is returned.",
+		Rule: "A message returned beyond its delivery limit is dead-lettered, even if its queue delays returned " +
+			"messages.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -23,7 +24,8 @@ var letterCheckCases = []Case{
 	},
 	{
 		Topic: dead, Section: 2, Name: "four-cut-to-two",
-		Rule: "A policy of max-length 2 set on a queue of four dead-letters the two oldest in order, with reason maxlen.",
+		Rule: "A policy of max-length 2 set on a queue of four dead-letters the two oldest in order, with reason " +
+			"maxlen.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -41,7 +43,8 @@ var letterCheckCases = []Case{
 	},
 	{
 		Topic: dead, Section: 3, Name: "headers-dlx-of-expired",
-		Rule: "A headers exchange that asks for an expiry in one queue gets the letters of that queue and not those of another.",
+		Rule: "A headers exchange with a binding for expiry in one queue routes the dead letters of that queue and " +
+			"not those of another.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "headers")
@@ -72,7 +75,8 @@ var letterCheckCases = []Case{
 	},
 	{
 		Topic: dead, Section: 6, Name: "first-death-headers-undisturbed",
-		Rule: "A header of the first death that a publisher sends reaches the consumer as it is while the message has not died.",
+		Rule: "A header of the first death that a publisher sends reaches the consumer unchanged if the message has " +
+			"not died.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -82,7 +86,7 @@ var letterCheckCases = []Case{
 	},
 	{
 		Topic: dead, Section: 7, Name: "cluster-id-survives",
-		Rule: "All fourteen properties but the expiration survive a death, the reserved cluster-id too.",
+		Rule: "All fourteen properties except the expiration survive a death, including the reserved cluster-id.",
 		Run: func(t *T) {
 			ch, s := t.channel(), t.session(login{})
 			dlq := ch.queue("dlq")
@@ -103,7 +107,7 @@ var letterCheckCases = []Case{
 	},
 	{
 		Topic: dead, Section: 7, Name: "user-id-of-a-deleted-user",
-		Rule: "A message whose user-id names a user that has been deleted since is dead-lettered all the same, and keeps the user-id.",
+		Rule: "A message whose user-id names a deleted user is dead-lettered as well, and keeps the user-id.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -122,9 +126,9 @@ var letterCheckCases = []Case{
 		},
 	},
 	{
-		Topic: dead, Section: 8, Name: "history-of-a-client-in-a-circle",
-		Rule:  "An x-death header of a publisher that counts deaths in this queue counts for nothing at the first real death.",
-		Since: "4.0", Before: "it is the history, which the death is added to",
+		Topic: dead, Section: 8, Name: "history-of-a-client-in-a-cycle",
+		Rule:  "An x-death header of a publisher with deaths in this queue is ignored at the first real death.",
+		Since: "4.0", Before: "it is used as the history, to which the death is added",
 		Run: func(t *T) {
 			ch, q := t.channel(), t.name("q")
 			ch.queue("q", to(q))
@@ -142,7 +146,7 @@ var letterCheckCases = []Case{
 	},
 	{
 		Topic: dead, Section: 11, Name: "quorum-target-takes-more",
-		Rule: "A quorum queue that is full and set to reject-publish takes a dead letter all the same.",
+		Rule: "A quorum queue that is full and set to reject-publish accepts a dead letter nevertheless.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.durable("dlq", quorum, atMost(1, "reject-publish"))
@@ -155,7 +159,7 @@ var letterCheckCases = []Case{
 	},
 	{
 		Topic: dead, Section: 16, Name: "dead-letter-headers-of-a-client",
-		Rule: "Headers of a message that name a dead-letter exchange and key do nothing, and stay.",
+		Rule: "Headers of a message that name a dead-letter exchange and key have no effect, and are kept.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x, other := ch.exchange("x", "fanout"), ch.exchange("other", "fanout")

@@ -10,7 +10,8 @@ import (
 var letterCases = []Case{
 	{
 		Topic: dead, Section: 3, Name: "dlx-need-not-exist",
-		Rule: "A dead-letter exchange is looked up at each death: while it is missing, letters are lost; once it exists, they arrive.",
+		Rule: "A dead-letter exchange is looked up at each death: while it does not exist, dead letters are lost; " +
+			"when it exists, they arrive.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := t.name("x")
@@ -28,7 +29,7 @@ var letterCases = []Case{
 	},
 	{
 		Topic: dead, Section: 3, Name: "dlx-without-route",
-		Rule: "A dead letter that its exchange routes nowhere is gone, and nothing is returned to the publisher.",
+		Rule: "A dead letter that its exchange routes to no queue is lost, and nothing is returned to the publisher.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "direct")
@@ -42,7 +43,8 @@ var letterCases = []Case{
 	},
 	{
 		Topic: dead, Section: 3, Name: "empty-dlx-is-default-exchange",
-		Rule: "The empty dead-letter exchange is the default exchange: a letter without a dead-letter key goes to the queue named by its own key.",
+		Rule: "The empty dead-letter exchange is the default exchange: without a dead-letter key, a dead letter goes " +
+			"to the queue named by its own key.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x, dlq := ch.exchange("x", "fanout"), ch.queue("dlq")
@@ -69,7 +71,8 @@ var letterCases = []Case{
 	},
 	{
 		Topic: dead, Section: 3, Name: "headers-dlx",
-		Rule: "A headers exchange as dead-letter exchange can match reason and queue of the first death with all-with-x.",
+		Rule: "A headers exchange as dead-letter exchange can match reason and queue of the first death with " +
+			"all-with-x.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "headers")
@@ -88,7 +91,8 @@ var letterCases = []Case{
 	},
 	{
 		Topic: dead, Section: 3, Name: "alternate-of-dlx",
-		Rule: "What a dead-letter exchange routes nowhere goes to its alternate exchange, and the letter keeps the former's name.",
+		Rule: "A dead letter that its exchange routes to no queue goes to the alternate exchange, and keeps the name " +
+			"of the former.",
 		Run: func(t *T) {
 			ch := t.channel()
 			ae := ch.exchange("ae", "fanout")
@@ -116,7 +120,7 @@ var letterCases = []Case{
 	},
 	{
 		Topic: dead, Section: 3, Name: "delivery-of-a-dead-letter",
-		Rule: "A dead letter is delivered with its dead-letter exchange and key, and not as redelivered even if it had been.",
+		Rule: "A dead letter is delivered with its dead-letter exchange and key, and with the redelivered flag false.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "direct")
@@ -131,7 +135,7 @@ var letterCases = []Case{
 	},
 	{
 		Topic: dead, Section: 4, Name: "own-key-without-dead-letter-key",
-		Rule: "Without a dead-letter key a letter keeps the key it was published with.",
+		Rule: "Without a dead-letter key a dead letter keeps the key it was published with.",
 		Run: func(t *T) {
 			ch := t.channel()
 			in, x := ch.exchange("in", "fanout"), ch.exchange("x", "direct")
@@ -145,7 +149,8 @@ var letterCases = []Case{
 	},
 	{
 		Topic: dead, Section: 4, Name: "cc-and-bcc-route-dead-letters",
-		Rule: "Without a dead-letter key a letter is routed by its CC and BCC keys too; its x-death names key and CC, not BCC.",
+		Rule: "Without a dead-letter key a dead letter is also routed by its CC and BCC keys; its x-death has key " +
+			"and CC, not BCC.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "direct")
@@ -165,7 +170,7 @@ var letterCases = []Case{
 	},
 	{
 		Topic: dead, Section: 4, Name: "dead-letter-key-replaces-all-keys",
-		Rule:  "A dead-letter key replaces all keys of a letter; its CC header stays.",
+		Rule:  "A dead-letter key replaces all keys of a dead letter; its CC header stays.",
 		Since: "3.13", Before: "the CC header is removed",
 		Run: func(t *T) {
 			ch := t.channel()
@@ -206,7 +211,7 @@ var letterCases = []Case{
 	},
 	{
 		Topic: dead, Section: 4, Name: "keys-of-the-last-hop",
-		Rule: "A letter that died with a dead-letter key and dies again without one goes on with that key only.",
+		Rule: "A message that died with a dead-letter key and dies again without one is routed by that key only.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x, y := ch.exchange("x", "direct"), ch.exchange("y", "direct")
@@ -225,7 +230,7 @@ var letterCases = []Case{
 	},
 	{
 		Topic: dead, Section: 7, Name: "properties-survive",
-		Rule: "A dead letter keeps body, headers and all properties but the expiration.",
+		Rule: "A dead letter keeps body, headers and all properties except the expiration.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -246,7 +251,7 @@ var letterCases = []Case{
 	},
 	{
 		Topic: dead, Section: 7, Name: "no-second-expiry",
-		Rule: "A letter that died of its own expiration does not expire again in a queue without TTL.",
+		Rule: "A message that died because of its own expiration does not expire again in a queue without TTL.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -259,7 +264,7 @@ var letterCases = []Case{
 	},
 	{
 		Topic: dead, Section: 7, Name: "ttl-of-the-target",
-		Rule: "A dead letter expires by the TTL of the queue it came to, counted from its arrival there.",
+		Rule: "A dead letter expires by the TTL of the queue in which it arrives, counted from its arrival.",
 		Run: func(t *T) {
 			ch := t.channel()
 			end := ch.queue("end")

@@ -25,8 +25,8 @@ var limitCheckCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "quorum-reject-publish",
-		Rule:   "A quorum queue of at most one with reject-publish takes two messages and refuses the third; emptied, it takes again.",
-		Choice: strictLimit, Differs: "it takes one and refuses the second (on purpose: reject-publish is strict on every type of queue)",
+		Rule:   "A quorum queue with max-length 1 and reject-publish accepts two messages and refuses the third; when it is empty, it accepts messages again.",
+		Choice: strictLimit, Differs: "it accepts one and refuses the second (on purpose: reject-publish is strict on every type of queue)",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.durable("q", quorum, atMost(1, "reject-publish"))
@@ -51,8 +51,8 @@ var limitCheckCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "quorum-overflow-of-a-policy",
-		Rule:   "In a quorum queue the overflow behaviour of a policy wins over that of an argument.",
-		Choice: everyQueue, Differs: "the argument wins (on purpose: the same precedence on every type of queue; an operator policy wins over both)",
+		Rule:   "In a quorum queue the overflow behaviour of a policy overrides that of an argument.",
+		Choice: everyQueue, Differs: "the argument has precedence (on purpose: the same precedence for every queue type; an operator policy overrides both)",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -71,7 +71,8 @@ var limitCheckCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "one-body-of-101",
-		Rule: "Of three bodies of 40 octets in 100 the newest two stay; one of 101 octets empties the queue.",
+		Rule: "With a limit of 100 octets, the newest two of three bodies of 40 octets stay; a body of 101 octets " +
+			"empties the queue.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", amqp.Table{"x-max-length-bytes": int32(100)})
@@ -85,7 +86,8 @@ var limitCheckCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 10, Name: "unacked-are-counted-apart",
-		Rule: "Messages past their TTL that are unacked are still counted as unacked; when their channel closes, all are dead-lettered in order.",
+		Rule: "Messages past their TTL that are unacked are still counted as unacked; when their channel closes, all " +
+			"are dead-lettered in order.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, own := conn.channel(), conn.channel()

@@ -19,7 +19,7 @@ func atMost(n int32, overflow string) amqp.Table {
 var limitCases = []Case{
 	{
 		Topic: expiry, Section: 6, Name: "drop-head-acks",
-		Rule: "With drop-head every publish is acked, also that of a message which is dropped later.",
+		Rule: "With drop-head every publish is acked, also if the message is dropped later.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", atMost(2, "drop-head"))
@@ -48,7 +48,7 @@ var limitCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "returned-over-the-limit",
-		Rule: "Messages returned to a full queue are dropped first, because they come back to its head.",
+		Rule: "Messages returned to a full queue are dropped first, because they return to its head.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -66,7 +66,8 @@ var limitCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 8, Name: "returned-to-a-queue-of-one",
-		Rule: "A message returned to a queue of one that has got another since is dropped with reason maxlen.",
+		Rule: "A message returned to a queue with max-length 1 that contains another message is dropped with reason " +
+			"maxlen.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -82,7 +83,7 @@ var limitCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "bytes",
-		Rule: "x-max-length-bytes counts the bodies of ready messages; the oldest leave until the rest fits.",
+		Rule: "x-max-length-bytes counts the bodies of ready messages; the oldest are dropped until the rest fits.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", amqp.Table{"x-max-length-bytes": int32(100)})
@@ -119,7 +120,7 @@ var limitCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "either-limit",
-		Rule: "With both limits set, either one makes room.",
+		Rule: "With both limits set, each of them applies.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", amqp.Table{"x-max-length": int32(3), "x-max-length-bytes": int32(10)})
@@ -133,7 +134,7 @@ var limitCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "length-zero",
-		Rule: "A queue of length 0 hands a message to a waiting consumer and otherwise drops it.",
+		Rule: "A queue with max-length 0 delivers a message to a waiting consumer and otherwise drops it.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", atMost(0, ""))
@@ -147,7 +148,8 @@ var limitCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "reject-publish",
-		Rule: "With reject-publish a full queue refuses: the publish is nacked, the message is not dead-lettered.",
+		Rule: "With reject-publish a full queue refuses messages: the publish is nacked, and the message is not " +
+			"dead-lettered.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -166,7 +168,7 @@ var limitCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "reject-publish-silently",
-		Rule: "Without confirms a refused message is dropped without a word.",
+		Rule: "Without confirms a refused message is dropped silently.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", atMost(1, "reject-publish"))
@@ -180,7 +182,8 @@ var limitCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "reject-publish-bytes",
-		Rule: "With reject-publish a message that would exceed x-max-length-bytes is nacked, and a shorter one is taken.",
+		Rule: "With reject-publish a message that would exceed x-max-length-bytes is nacked, and a shorter one is " +
+			"accepted.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", amqp.Table{"x-max-length-bytes": int32(10), "x-overflow": "reject-publish"})
@@ -213,7 +216,7 @@ var limitCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "length-zero-refuses-all",
-		Rule: "A queue of length 0 with reject-publish refuses everything, even if a consumer waits.",
+		Rule: "A queue with max-length 0 and reject-publish refuses every message, even if a consumer waits.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", atMost(0, "reject-publish"))
@@ -226,7 +229,7 @@ var limitCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "requeue-is-never-refused",
-		Rule: "A full queue with reject-publish takes back what was its own, beyond its limit.",
+		Rule: "A full queue with reject-publish accepts returned messages beyond its limit.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", atMost(1, "reject-publish"))
@@ -256,7 +259,7 @@ var limitCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 6, Name: "excess-of-a-batch",
-		Rule: "A consumer that takes messages makes room under reject-publish.",
+		Rule: "With reject-publish, a queue accepts messages again when a consumer takes some.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", atMost(2, "reject-publish"))

@@ -23,7 +23,7 @@ var loginCases = []Case{
 	},
 	{
 		Topic: surface, Section: 2, Name: "locale-is-not-checked",
-		Rule: "A locale that the broker did not offer is as good as en_US.",
+		Rule: "A locale that the broker did not offer is accepted like en_US.",
 		Run: func(t *T) {
 			s, uri := t.socket(), t.broker.uri
 			s.send([]byte("AMQP\x00\x00\x09\x01"))
@@ -45,7 +45,7 @@ var loginCases = []Case{
 	},
 	{
 		Topic: surface, Section: 2, Name: "large-frame-before-login",
-		Rule: "A frame of more than 8192 octets before the login is over ends the connection.",
+		Rule: "A frame of more than 8192 octets before the login is complete ends the connection.",
 		Run: func(t *T) {
 			s := t.socket()
 			s.send([]byte("AMQP\x00\x00\x09\x01"))
@@ -66,7 +66,7 @@ var loginCases = []Case{
 	},
 	{
 		Topic: surface, Section: 3, Name: "amqplain-binary",
-		Rule:  "AMQPLAIN takes user and password as byte arrays too.",
+		Rule:  "AMQPLAIN also accepts user and password as byte arrays.",
 		Since: "4.0", Before: "the connection ends",
 		Run: func(t *T) {
 			s, uri := t.socket(), t.broker.uri
@@ -109,7 +109,8 @@ var loginCases = []Case{
 	},
 	{
 		Topic: surface, Section: 4, Name: "server-properties-are-text",
-		Rule: "The server properties cluster_name, copyright, information, platform, product and version are long strings.",
+		Rule: "The server properties cluster_name, copyright, information, platform, product and version are long " +
+			"strings.",
 		Run: func(t *T) {
 			p := t.connect().Properties
 			for _, name := range []string{"cluster_name", "copyright", "information", "platform", "product", "version"} {
@@ -121,7 +122,8 @@ var loginCases = []Case{
 	},
 	{
 		Topic: surface, Section: 4, Name: "client-properties-are-kept",
-		Rule: "The management API shows a connection's client properties, and connection_name as the name that the user gave.",
+		Rule: "The management API shows a connection's client properties, and connection_name as the name that the " +
+			"user gave.",
 		Run: func(t *T) {
 			name := t.name("conn")
 			t.named(name)
@@ -142,14 +144,15 @@ var loginCases = []Case{
 	},
 	{
 		Topic: surface, Section: 7, Name: "update-secret",
-		Rule: "connection.update-secret is answered by update-secret-ok, and the connection goes on.",
+		Rule: "connection.update-secret is answered by update-secret-ok, and the connection stays open.",
 		Run: func(t *T) {
 			t.must(t.connect().UpdateSecret(t.broker.uri.Password, "renewed"))
 		},
 	},
 	{
 		Topic: surface, Section: 7, Name: "connection-close-crosses-close",
-		Rule: "After the broker's connection.close everything but close-ok and close is discarded, and a close is answered.",
+		Rule: "After the broker's connection.close everything except close-ok and close is discarded, and a close is " +
+			"answered.",
 		Run: func(t *T) {
 			s := t.session(login{})
 			q := s.exclusive("q")
@@ -233,7 +236,7 @@ var connectionLimitCases = []Case{
 	},
 	{
 		Topic: surface, Section: 3, Name: "limit-lifted",
-		Rule: "A limit of connections that is taken away or raised lets the next one in.",
+		Rule: "When a connection limit is removed or raised, the next connection is accepted.",
 		Run: func(t *T) {
 			t.ownVhost()
 			t.manage("PUT", object{"value": 0}, "vhost-limits", t.vhost, "max-connections")
@@ -256,7 +259,8 @@ var connectionLimitCases = []Case{
 	},
 	{
 		Topic: surface, Section: 6, Name: "vhost-queue-limit",
-		Rule: "A new queue beyond the limit of its virtual host is refused with 406, which gives the limit; one that exists can be declared again.",
+		Rule: "A new queue beyond the limit of its virtual host is refused with 406, which gives the limit; one that " +
+			"exists can be declared again.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()

@@ -6,7 +6,7 @@ import amqp "github.com/rabbitmq/amqp091-go"
 var orderCases = []Case{
 	{
 		Topic: surface, Section: 8, Name: "exchange-type-before-permission",
-		Rule:  "An unknown exchange type is refused with 406 even to who may not declare the exchange.",
+		Rule:  "An unknown exchange type is refused with 406 even for users who may not declare the exchange.",
 		Since: "3.13", Before: "503 COMMAND_INVALID",
 		Run: func(t *T) {
 			ch, _ := t.as(grant{"^$", ".*", ".*"})
@@ -20,7 +20,8 @@ var orderCases = []Case{
 	},
 	{
 		Topic: surface, Section: 8, Name: "permission-before-equivalence",
-		Rule: "Who may not configure an exchange or a queue is refused with 403, whatever else is wrong with the declaration.",
+		Rule: "A declaration without the configure permission is refused with 403, even if it is invalid in other " +
+			"ways.",
 		Run: func(t *T) {
 			owner := t.channel()
 			q, x := owner.queue("q"), owner.exchange("x", "direct")
@@ -32,7 +33,7 @@ var orderCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "flags-before-arguments",
-		Rule: "Of a flag and an argument that are both inequivalent the flag is named.",
+		Rule: "If a flag and an argument are both inequivalent, the error names the flag.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", ms(60000))

@@ -102,7 +102,8 @@ var permissionCases = []Case{
 	},
 	{
 		Topic: policies, Section: 10, Name: "no-permission-at-death",
-		Rule: "When a message dies no permission is checked: it reaches an exchange that neither publisher nor consumer may write to.",
+		Rule: "When a message dies, no permission is checked: it reaches an exchange to which neither publisher nor " +
+			"consumer may write.",
 		Run: func(t *T) {
 			owner := t.channel()
 			x := owner.exchange("x", "fanout")
@@ -115,7 +116,7 @@ var permissionCases = []Case{
 	},
 	{
 		Topic: policies, Section: 10, Name: "permission-is-searched",
-		Rule: "A permission's expression is searched in the name, not anchored.",
+		Rule: "A permission's regular expression is not anchored: it may match any part of the name.",
 		Run: func(t *T) {
 			q := t.channel().queue("myq2")
 			ch, _ := t.as(grant{"^$", "^$", "q2"})
@@ -124,7 +125,7 @@ var permissionCases = []Case{
 	},
 	{
 		Topic: policies, Section: 10, Name: "default-exchange-has-a-name",
-		Rule: "Permissions know the default exchange as amq.default.",
+		Rule: "In permissions the default exchange is named amq.default.",
 		Run: func(t *T) {
 			q := t.channel().queue("q")
 			ch, _ := t.as(grant{"^$", `^amq\.default$`, ".*"})
@@ -134,7 +135,7 @@ var permissionCases = []Case{
 	},
 	{
 		Topic: policies, Section: 10, Name: "settling-needs-no-permission",
-		Rule: "Acks, rejects, prefetch and confirms need no permission.",
+		Rule: "Acks, rejects, prefetch and confirms require no permission.",
 		Run: func(t *T) {
 			owner := t.channel()
 			q := owner.queue("q")
@@ -151,18 +152,18 @@ var permissionCases = []Case{
 	},
 	{
 		Topic: policies, Section: 10, Name: "user-id-needs-the-login",
-		Rule: "A user-id other than the login is refused to a user without the tag impersonator, and allowed with it.",
+		Rule: "A user-id that differs from the login is refused, except for a user with the tag impersonator.",
 		Run: func(t *T) {
 			q := t.channel().queue("q")
 			ch, user := t.as(everything)
-			ch.publish("", q, "m", func(m *amqp.Publishing) { m.UserId = "somebody" })
-			ch.refused(406, "PRECONDITION_FAILED - user_id property set to 'somebody' but authenticated user was '"+user+"'")
+			ch.publish("", q, "m", func(m *amqp.Publishing) { m.UserId = "other" })
+			ch.refused(406, "PRECONDITION_FAILED - user_id property set to 'other' but authenticated user was '"+user+"'")
 			t.manage("PUT", object{"password": "secret", "tags": "impersonator"}, "users", user)
 			conn, err := t.dial(user, "secret", t.vhost)
 			t.must(err)
 			again := conn.channel()
-			again.publish("", q, "m", func(m *amqp.Publishing) { m.UserId = "somebody" })
-			t.equal("user-id", again.get(q).UserId, "somebody")
+			again.publish("", q, "m", func(m *amqp.Publishing) { m.UserId = "other" })
+			t.equal("user-id", again.get(q).UserId, "other")
 		},
 	},
 }
@@ -172,7 +173,7 @@ var permissionCases = []Case{
 func denied(name, permission string, g grant, do func(ch *channel, q, x string) (string, error)) Case {
 	return Case{
 		Topic: policies, Section: 10, Name: "denied-" + name,
-		Rule:  "Without the " + permission + " permission that it needs, this is refused with 403, which names permission, object and user (" + name + ").",
+		Rule:  "Without the " + permission + " permission, this operation is refused with 403, and the text names permission, object and user (" + name + ").",
 		Since: "3.13", Before: "the text does not name the permission",
 		Run: func(t *T) {
 			owner := t.channel()
@@ -196,7 +197,7 @@ var topicPermissionCases = []Case{
 	{
 		Topic: policies, Section: 11, Name: "topic-write",
 		Rule:  "A topic permission must match every routing key of a publish, CC included.",
-		Since: "4.0", Before: "only the key of the publish is looked at, not CC",
+		Since: "4.0", Before: "only the routing key of the publish is checked, not CC",
 		Run: func(t *T) {
 			owner := t.channel()
 			x := owner.exchange("x", "topic")

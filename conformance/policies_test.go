@@ -13,7 +13,8 @@ import (
 var policyCases = []Case{
 	{
 		Topic: policies, Section: 7, Name: "policy-dlx-on-a-live-queue",
-		Rule: "A dead-letter exchange and key set by policy work at once, for messages already queued or delivered too, until the policy is cleared.",
+		Rule: "A dead-letter exchange and key set by policy take effect immediately, also for messages already " +
+			"queued or delivered, until the policy is cleared.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -52,7 +53,7 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 6, Name: "argument-dlx-beats-policy",
-		Rule: "For exchange and key of dead letters the argument wins over the policy, each on its own.",
+		Rule: "For the dead-letter exchange and the dead-letter key, separately, the argument overrides the policy.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -82,7 +83,7 @@ var policyCases = []Case{
 	},
 	{
 		Topic: dead, Section: 13, Name: "key-argument-needs-dlx-argument",
-		Rule: "A dead-letter key as argument needs a dead-letter exchange as argument, even if a policy supplies one.",
+		Rule: "A dead-letter key as argument requires a dead-letter exchange as argument, even if a policy sets one.",
 		Run: func(t *T) {
 			t.ownVhost()
 			t.policy("p", ".*", 0, object{"dead-letter-exchange": ""})
@@ -93,7 +94,7 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 2, Name: "highest-priority-alone",
-		Rule: "Of several matching policies the one with the highest priority applies, alone; when it goes, the next one does.",
+		Rule: "Only the matching policy with the highest priority applies; when it is deleted, the next one does.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -110,7 +111,7 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 1, Name: "pattern-is-searched",
-		Rule: "A policy's pattern is searched in the name, not anchored.",
+		Rule: "A policy's pattern is not anchored: it may match any part of the name.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -125,7 +126,7 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 1, Name: "policy-for-exchanges-only",
-		Rule: "A policy for exchanges does not touch queues.",
+		Rule: "A policy for exchanges does not apply to queues.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -137,7 +138,7 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 1, Name: "policy-before-the-queue",
-		Rule: "A policy applies to queues declared after it too, server-named ones included.",
+		Rule: "A policy also applies to queues declared later, including queues with generated names.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -151,7 +152,8 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 7, Name: "max-length-lowered",
-		Rule: "Lowering max-length by policy drops the excess from the head at once, dead-lettered in order with reason maxlen.",
+		Rule: "Lowering max-length by policy drops the excess from the head immediately, dead-lettered in order with " +
+			"reason maxlen.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -170,7 +172,7 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 6, Name: "smaller-max-length",
-		Rule: "Of a max-length by argument and one by policy the smaller one counts.",
+		Rule: "The smaller max-length of argument and policy applies.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -185,7 +187,7 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 6, Name: "smaller-ttl",
-		Rule: "Of a message TTL by argument and one by policy the smaller one counts.",
+		Rule: "The smaller message TTL of argument and policy applies.",
 		Run: func(t *T) {
 			t.ownVhost()
 			t.policy("p", ".*", 0, object{"message-ttl": 100})
@@ -197,7 +199,7 @@ var policyCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 2, Name: "policy-ttl-is-not-retroactive",
-		Rule: "A TTL set by policy holds for messages that come later, not for those already queued.",
+		Rule: "A TTL set by policy applies to messages that arrive later, not to those already queued.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -217,7 +219,7 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 7, Name: "policy-expires",
-		Rule: "A policy with expires makes existing idle queues go.",
+		Rule: "A policy with expires deletes existing idle queues.",
 		Run: func(t *T) {
 			t.ownVhost()
 			q := t.channel().queue("q")
@@ -228,7 +230,7 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 7, Name: "policy-overflow",
-		Rule: "An overflow behaviour by policy holds from the next publish.",
+		Rule: "An overflow behaviour set by policy applies from the next publish.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -244,7 +246,7 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 6, Name: "argument-overflow-beats-policy",
-		Rule: "For overflow the argument wins over the policy.",
+		Rule: "For overflow the argument overrides the policy.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -260,9 +262,9 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 6, Name: "operator-overflow-against-argument",
-		Rule:  "For overflow the argument wins over the operator policy too.",
+		Rule:  "For overflow the argument also overrides the operator policy.",
 		Since: "4.0", Before: "an operator policy cannot set overflow",
-		Choice: operators, Differs: "the operator policy wins (on purpose: operators set limits that clients cannot lift)",
+		Choice: operators, Differs: "the operator policy has precedence (on purpose: clients must not be able to remove limits of operators)",
 		Run: func(t *T) {
 			t.ownVhost()
 			if !t.since() {
@@ -303,7 +305,7 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 5, Name: "operator-policy-minimum",
-		Rule: "Of a max-length in a policy and one in an operator policy the smaller one counts, whichever it is.",
+		Rule: "The smaller max-length of policy and operator policy applies.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -321,7 +323,7 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 5, Name: "operator-policy-beside-policy",
-		Rule: "Keys that only one of policy and operator policy has both hold.",
+		Rule: "Keys of the policy and keys of the operator policy all apply.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -334,9 +336,9 @@ var policyCases = []Case{
 		},
 	},
 	{
-		Topic: policies, Section: 3, Name: "one-key-that-does-not-fit",
-		Rule:   "A policy with a key that a classic queue does not have, such as delivery-limit, is ignored whole for that queue.",
-		Choice: restOfPolicy, Differs: "the other keys hold (on purpose: a policy that protects must not vanish)",
+		Topic: policies, Section: 3, Name: "policy-key-of-another-type",
+		Rule:   "A policy with a key that a classic queue does not have, such as delivery-limit, is completely ignored for that queue.",
+		Choice: restOfPolicy, Differs: "the other keys apply (on purpose: a protecting policy must not be ignored)",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -353,7 +355,7 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 12, Name: "policy-alternate-exchange",
-		Rule: "An alternate exchange may be set by policy, and works at once.",
+		Rule: "An alternate exchange can be set by policy, and takes effect immediately.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -366,7 +368,8 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 9, Name: "policy-status",
-		Rule: "Setting a policy answers 201 when it is new and 204 when it replaces one; a missing one answers 404.",
+		Rule: "Setting a policy returns 201 if it is new and 204 if it replaces one; requesting a missing one " +
+			"returns 404.",
 		Run: func(t *T) {
 			t.ownVhost()
 			body := object{"pattern": "^q", "definition": object{"max-length": 1}, "priority": 0, "apply-to": "queues"}
@@ -401,8 +404,8 @@ var policyCases = []Case{
 	},
 	{
 		Topic: policies, Section: 9, Name: "default-type-among-the-arguments",
-		Rule: "A queue declared without a type shows that of its vhost among its arguments.", Since: "4.0", Before: "it shows only what it was declared with",
-		Choice: asSaid, Differs: "it shows only what it was declared with (on purpose: tools compare the two)",
+		Rule: "A queue declared without a type shows the default type of its vhost among its arguments.", Since: "4.0", Before: "it shows only the arguments of the declaration",
+		Choice: asSaid, Differs: "it shows only the arguments of the declaration (on purpose: tools compare the two)",
 		Run: func(t *T) {
 			t.ownVhost()
 			q := t.channel().queue("q", ms(60000))
@@ -434,7 +437,7 @@ var validationCases = []Case{
 	invalidPolicy("operator-dlx", "operator-policies", object{"dead-letter-exchange": "x"}, "are not recognised policy settings"),
 	{
 		Topic: policies, Section: 1, Name: "policy-pattern-invalid",
-		Rule: "A policy whose pattern is no regular expression is refused with 400.",
+		Rule: "A policy whose pattern is not a regular expression is refused with 400.",
 		Run: func(t *T) {
 			t.ownVhost()
 			r := t.ask("PUT", object{"pattern": "[", "definition": object{"max-length": 1}}, "policies", t.vhost, "p")
@@ -443,7 +446,7 @@ var validationCases = []Case{
 	},
 	{
 		Topic: policies, Section: 4, Name: "policy-apply-to-invalid",
-		Rule: "A policy that applies to something unknown is refused with 400.",
+		Rule: "A policy with an unknown apply-to is refused with 400.",
 		Run: func(t *T) {
 			t.ownVhost()
 			r := t.ask("PUT", object{"pattern": "q", "definition": object{"max-length": 1}, "apply-to": "things"}, "policies", t.vhost, "p")

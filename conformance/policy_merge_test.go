@@ -10,7 +10,7 @@ import (
 var policyMergeCases = []Case{
 	{
 		Topic: policies, Section: 1, Name: "policy-pattern-anchored",
-		Rule: "A policy's pattern may be anchored: then it matches only names that begin so.",
+		Rule: "A policy's pattern may be anchored: then it matches only names with this prefix.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -25,7 +25,7 @@ var policyMergeCases = []Case{
 	},
 	{
 		Topic: policies, Section: 1, Name: "policy-pattern-case",
-		Rule: "A policy's pattern minds the case of letters, and the empty pattern matches every name.",
+		Rule: "A policy's pattern is case-sensitive, and the empty pattern matches every name.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -39,8 +39,8 @@ var policyMergeCases = []Case{
 	},
 	{
 		Topic: policies, Section: 1, Name: "policy-for-one-queue-type",
-		Rule:  "A policy for quorum queues does not touch classic ones.",
-		Since: "3.13", Before: "a policy cannot be for a type of queues",
+		Rule:  "A policy for quorum queues does not apply to classic ones.",
+		Since: "3.13", Before: "a policy cannot apply to one queue type only",
 		Run: func(t *T) {
 			t.ownVhost()
 			if !t.since() {
@@ -59,7 +59,7 @@ var policyMergeCases = []Case{
 	},
 	{
 		Topic: policies, Section: 2, Name: "no-ttl-of-the-lesser-policy",
-		Rule: "A TTL in a policy of lower priority does not hold beside another policy, and does once that is cleared.",
+		Rule: "A TTL in a policy of lower priority does not apply until the other policy is cleared.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -80,7 +80,7 @@ var policyMergeCases = []Case{
 	},
 	{
 		Topic: policies, Section: 5, Name: "operator-delivery-limit",
-		Rule:  "Of an unlimited delivery limit by policy and one of 3 by operator policy, 3 counts.",
+		Rule:  "With an unlimited delivery limit in the policy and 3 in the operator policy, 3 applies.",
 		Since: "4.0", Before: "a policy cannot set a negative limit",
 		Run: func(t *T) {
 			t.ownVhost()
@@ -101,7 +101,7 @@ var policyMergeCases = []Case{
 	},
 	{
 		Topic: policies, Section: 5, Name: "operator-overflow-against-policy",
-		Rule:  "For overflow the operator policy wins over the policy.",
+		Rule:  "For overflow the operator policy overrides the policy.",
 		Since: "4.0", Before: "an operator policy cannot set overflow",
 		Run: func(t *T) {
 			t.ownVhost()
@@ -121,7 +121,7 @@ var policyMergeCases = []Case{
 	},
 	{
 		Topic: policies, Section: 5, Name: "operator-ttl",
-		Rule: "Of a message TTL in a policy and one in an operator policy the smaller one counts, whichever it is.",
+		Rule: "The smaller message TTL of policy and operator policy applies.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -138,7 +138,7 @@ var policyMergeCases = []Case{
 	},
 	{
 		Topic: policies, Section: 5, Name: "operator-policy-best-alone",
-		Rule: "Of several matching operator policies, too, the one with the highest priority applies alone.",
+		Rule: "Only the matching operator policy with the highest priority applies.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -153,7 +153,7 @@ var policyMergeCases = []Case{
 	},
 	{
 		Topic: policies, Section: 6, Name: "smaller-ttl-by-argument",
-		Rule: "A message TTL by argument counts where it is smaller than that of a policy.",
+		Rule: "A message TTL set by argument applies if it is smaller than that of a policy.",
 		Run: func(t *T) {
 			t.ownVhost()
 			t.policy("p", ".*", 0, object{"message-ttl": 60000})
@@ -165,7 +165,7 @@ var policyMergeCases = []Case{
 	},
 	{
 		Topic: policies, Section: 6, Name: "operator-length-below-argument",
-		Rule: "A max-length by operator policy counts where it is smaller than the argument.",
+		Rule: "A max-length set by operator policy applies if it is smaller than the argument.",
 		Run: func(t *T) {
 			t.ownVhost()
 			t.operatorPolicy("o", ".*", 0, object{"max-length": 2})
@@ -179,7 +179,7 @@ var policyMergeCases = []Case{
 	},
 	{
 		Topic: policies, Section: 6, Name: "smaller-expires",
-		Rule: "Of an expiry of the queue by argument and one by policy the smaller one counts.",
+		Rule: "The smaller queue expiry of argument and policy applies.",
 		Run: func(t *T) {
 			t.ownVhost()
 			t.policy("p", ".*", 0, object{"expires": 200})
@@ -190,7 +190,7 @@ var policyMergeCases = []Case{
 	},
 	{
 		Topic: policies, Section: 6, Name: "argument-alternate-exchange-beats-policy",
-		Rule: "For an alternate exchange the argument wins over the policy.",
+		Rule: "For an alternate exchange the argument overrides the policy.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -205,7 +205,8 @@ var policyMergeCases = []Case{
 	},
 	{
 		Topic: policies, Section: 9, Name: "policies-exported-and-imported",
-		Rule: "The definitions of a virtual host hold its policies: imported into another they are the same.",
+		Rule: "The definitions of a virtual host contain its policies: imported into another virtual host they are " +
+			"the same.",
 		Run: func(t *T) {
 			t.ownVhost()
 			t.policy("one", "^a", 3, object{"max-length": 5, "dead-letter-exchange": "dlx"})

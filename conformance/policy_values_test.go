@@ -26,7 +26,7 @@ var policyValueCases = []Case{
 	policySince("3.13", "consumer-timeout-negative", object{"consumer-timeout": -1}, "-1 is not a valid consumer timeout"),
 	{
 		Topic: policies, Section: 4, Name: "policy-priority-text",
-		Rule: "A policy whose priority is no number is refused with 400.",
+		Rule: "A policy whose priority is not a number is refused with 400.",
 		Run: func(t *T) {
 			t.ownVhost()
 			r := t.ask("PUT", object{"pattern": "q", "definition": object{"max-length": 1}, "priority": "high"}, "policies", t.vhost, "p")
@@ -35,7 +35,7 @@ var policyValueCases = []Case{
 	},
 	{
 		Topic: policies, Section: 4, Name: "policy-definition-text",
-		Rule: "A policy whose definition is no object is not stored.",
+		Rule: "A policy whose definition is not an object is not stored.",
 		Run: func(t *T) {
 			t.ownVhost()
 			r := t.ask("PUT", object{"pattern": "q", "definition": "max-length"}, "policies", t.vhost, "p")
@@ -60,9 +60,9 @@ var policyValueCases = []Case{
 		},
 	},
 	{
-		Topic: policies, Section: 1, Name: "policy-pattern-looks-around",
-		Rule:   "A policy's pattern may look around and refer back.",
-		Choice: sense, Differs: "it is refused with 400 as no regular expression (on purpose: those may take for ever)",
+		Topic: policies, Section: 1, Name: "policy-pattern-with-lookaround",
+		Rule:   "A policy's pattern may have lookarounds and back references.",
+		Choice: sense, Differs: "it is refused with 400 as an invalid regular expression (on purpose: such patterns may take unlimited time)",
 		Run: func(t *T) {
 			t.ownVhost()
 			for _, pattern := range []string{"^(?!amq)", `(a)\1`} {
@@ -77,7 +77,8 @@ var policyValueCases = []Case{
 	},
 	{
 		Topic: policies, Section: 3, Name: "inert-keys",
-		Rule: "A policy with a key that means nothing to an exchange, such as max-length, holds for it otherwise.",
+		Rule: "A policy with a key that exchanges do not have, such as max-length, applies to them with its other " +
+			"keys.",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()

@@ -9,7 +9,7 @@ import (
 var prefetchCases = []Case{
 	{
 		Topic: surface, Section: 13, Name: "prefetch-per-channel-at-once",
-		Rule: "Raising or lifting a global prefetch count takes effect at once, for the consumers that are there.",
+		Rule: "Raising or lifting a global prefetch count takes effect immediately, for existing consumers.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -27,7 +27,7 @@ var prefetchCases = []Case{
 	},
 	{
 		Topic: surface, Section: 13, Name: "prefetch-both",
-		Rule: "A prefetch count for each consumer and one for the channel hold together.",
+		Rule: "A prefetch count for each consumer and one for the channel apply together.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -45,7 +45,7 @@ var prefetchCases = []Case{
 	},
 	{
 		Topic: surface, Section: 13, Name: "prefetch-per-consumer-lifts-that-of-the-channel",
-		Rule: "Setting a prefetch count for each consumer to come lifts a global one, at once.",
+		Rule: "Setting a prefetch count for later consumers removes a global one, immediately.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -61,7 +61,7 @@ var prefetchCases = []Case{
 	},
 	{
 		Topic: surface, Section: 13, Name: "prefetch-per-channel-is-shared",
-		Rule: "The consumers of a channel on several queues share a global prefetch count: none of them starves.",
+		Rule: "The consumers of a channel on several queues share a global prefetch count: each of them gets messages.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -99,7 +99,8 @@ var prefetchCases = []Case{
 	},
 	{
 		Topic: surface, Section: 13, Name: "prefetch-per-channel-without-ack",
-		Rule: "A used up global prefetch count holds back the channel's consumers without acks, too; what they get does not count.",
+		Rule: "When the global prefetch limit is reached, the channel's consumers without acks get nothing either; " +
+			"their deliveries do not count for it.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -150,7 +151,7 @@ var prefetchCases = []Case{
 	},
 	{
 		Topic: surface, Section: 13, Name: "consumer-priority-negative",
-		Rule: "A consumer's x-priority may be negative, which puts it behind those without one.",
+		Rule: "A consumer's x-priority may be negative: it then comes after consumers without a priority.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -167,7 +168,7 @@ var prefetchCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "auto-delete-by-connection",
-		Rule: "An auto-delete queue goes too when the connection of its last consumer ends.",
+		Rule: "An auto-delete queue is also deleted when the connection of its last consumer ends.",
 		Run: func(t *T) {
 			conn, q := t.connect(), t.name("q")
 			ch := conn.channel()

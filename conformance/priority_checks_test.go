@@ -16,7 +16,8 @@ func priority(n uint8) edit { return func(m *amqp.Publishing) { m.Priority = n }
 var priorityCases = []Case{
 	{
 		Topic: expiry, Section: 9, Name: "priority-order",
-		Rule: "A queue with priorities hands out the highest first and keeps the order of equals; none is 0, and more than the maximum is the maximum.",
+		Rule: "A queue with priorities delivers the highest priority first and keeps the order within a priority; no " +
+			"priority is 0, and a priority above the maximum is the maximum.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", levels(10))
@@ -45,8 +46,8 @@ var priorityCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 9, Name: "quorum-priority",
-		Rule:  "A quorum queue hands out a high priority before those without one, and these before a low one only if they are older.",
-		Since: "4.0", Before: "priorities do not matter",
+		Rule:  "A quorum queue delivers messages of high priority before those without one, and these before a low one only if they are older.",
+		Since: "4.0", Before: "priorities have no effect",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.durable("q", quorum)
@@ -77,8 +78,8 @@ var priorityCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 9, Name: "expired-behind-a-higher-priority",
-		Rule:   "An expired message of a lower priority stays in the queue until those of higher priorities have left, and is not delivered.",
-		Choice: ownInstant, Differs: "it leaves the queue at its own instant (on purpose: expiry at any position)",
+		Rule:   "An expired message of a lower priority stays in the queue until those of higher priorities have left the queue, and is not delivered.",
+		Choice: ownInstant, Differs: "it leaves the queue on time (on purpose: expiry at any position)",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -98,7 +99,7 @@ var priorityCases = []Case{
 	},
 	{
 		Topic: expiry, Section: 3, Name: "quorum-expired-behind-a-lower-priority",
-		Rule:  "In a quorum queue a message of high priority expires at its instant, whatever older one of low priority stands before it.",
+		Rule:  "In a quorum queue a message of high priority expires on time, even behind an older message of low priority.",
 		Since: "4.0", Before: "it waits until it is at the head",
 		Run: func(t *T) {
 			ch := t.channel()

@@ -8,7 +8,7 @@ func userID(name string) edit { return func(m *amqp.Publishing) { m.UserId = nam
 var publishCheckCases = []Case{
 	{
 		Topic: surface, Section: 11, Name: "immediate-before-all",
-		Rule: "An immediate publish is refused with 540 even where the exchange is missing.",
+		Rule: "An immediate publish is refused with 540 even if the exchange does not exist.",
 		Run: func(t *T) {
 			s := t.session(login{})
 			s.send(methodOf(1, basicPublish, uint16(0), t.name("no-x"), "k", byte(2)))
@@ -18,7 +18,7 @@ var publishCheckCases = []Case{
 	},
 	{
 		Topic: surface, Section: 11, Name: "existence-after-permission",
-		Rule: "Who may not write to an exchange is refused with 403 whether or not there is one of that name.",
+		Rule: "A publish without the write permission is refused with 403, also if the exchange does not exist.",
 		Run: func(t *T) {
 			ch, user := t.as(grant{".*", "^$", ".*"})
 			x := t.name("no-x")
@@ -40,12 +40,12 @@ var publishCheckCases = []Case{
 		}, "PRECONDITION_FAILED - fast reply consumer does not exist"),
 	{
 		Topic: surface, Section: 11, Name: "expiration-before-user-id",
-		Rule:  "A bad expiration is refused before a user-id of somebody else.",
-		Since: "4.0", Before: "the user-id is looked at first",
+		Rule:  "An invalid expiration is refused before a user-id of another user.",
+		Since: "4.0", Before: "the user-id is checked first",
 		Run: func(t *T) {
 			ch := t.channel()
-			ch.publish("", "k", "m", expiration("soon"), userID("somebody"))
-			part := "user_id property set to 'somebody'"
+			ch.publish("", "k", "m", expiration("soon"), userID("other"))
+			part := "user_id property set to 'other'"
 			if t.since() {
 				part = "invalid expiration 'soon'"
 			}
@@ -57,7 +57,7 @@ var publishCheckCases = []Case{
 		"PRECONDITION_FAILED - invalid expiration 'soon'"),
 	{
 		Topic: surface, Section: 15, Name: "cc-of-numbers",
-		Rule: "Entries of a CC header that are not strings are passed over.",
+		Rule: "Entries of a CC header that are not strings are ignored.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q, cc := ch.queue("q"), ch.queue("cc")
@@ -67,7 +67,7 @@ var publishCheckCases = []Case{
 	},
 	{
 		Topic: surface, Section: 11, Name: "nothing-counts-after-a-refusal",
-		Rule: "Publishes that follow a refused one on its channel reach nothing, and get no confirm.",
+		Rule: "Publishes that follow a refused one on the same channel reach no queue, and get no confirm.",
 		Run: func(t *T) {
 			s, other := t.session(login{}), t.channel()
 			q := other.queue("q")
@@ -84,7 +84,7 @@ var publishCheckCases = []Case{
 	},
 	{
 		Topic: surface, Section: 11, Name: "delivery-mode-passes",
-		Rule: "Any delivery-mode is taken, and reaches the consumer as it was; all but 2 mean transient.",
+		Rule: "Every delivery-mode is accepted, and reaches the consumer unchanged; all except 2 mean transient.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -96,7 +96,7 @@ var publishCheckCases = []Case{
 	},
 	{
 		Topic: surface, Section: 11, Name: "priority-outside-priority-queues",
-		Rule: "In a classic queue without x-max-priority a message's priority does not matter, and reaches the consumer.",
+		Rule: "In a classic queue without x-max-priority a message's priority has no effect, and reaches the consumer.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -125,7 +125,7 @@ var publishCheckCases = []Case{
 	},
 	{
 		Topic: surface, Section: 11, Name: "dead-letters-are-not-returned",
-		Rule: "A mandatory message that dies and is then routed nowhere does not come back.",
+		Rule: "A mandatory message that dies and is then routed to no queue is not returned.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", dlx("amq.direct"))
@@ -137,17 +137,17 @@ var publishCheckCases = []Case{
 	},
 	{
 		Topic: surface, Section: 15, Name: "direct-reply-cannot-be-bound",
-		Rule: "The name of direct replies cannot be bound: there is no such queue, 404.",
+		Rule: "The name amq.rabbitmq.reply-to cannot be bound: there is no such queue, 404.",
 		Run: func(t *T) {
 			err := t.channel().QueueBind(directReply, "k", "amq.direct", false, nil)
 			t.refusal(err, 404, t.noQueue(directReply))
 		},
 	},
 	{
-		Topic: surface, Section: 15, Name: "direct-reply-to-nobody",
-		Rule:  "A direct reply to a channel that has gone counts as routed: with mandatory it does not come back either.",
-		Since: "4.2", Before: "it comes back",
-		Choice: noSilentLoss, Differs: "it comes back (on purpose: who answers learns that nobody waits)",
+		Topic: surface, Section: 15, Name: "direct-reply-to-closed-channel",
+		Rule:  "A direct reply to a closed channel counts as routed: even with mandatory it is not returned.",
+		Since: "4.2", Before: "it is returned",
+		Choice: noSilentLoss, Differs: "it is returned (on purpose: the replying client learns that the requester is gone)",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -168,8 +168,8 @@ var publishCheckCases = []Case{
 	},
 	{
 		Topic: surface, Section: 15, Name: "direct-reply-mandatory",
-		Rule:  "A direct reply that reaches its channel is routed: with mandatory it does not come back.",
-		Since: "4.2", Before: "it comes back, though it has been delivered",
+		Rule:  "A direct reply that reaches its channel is routed: even with mandatory it is not returned.",
+		Since: "4.2", Before: "it is returned, although it was delivered",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")

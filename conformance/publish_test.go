@@ -18,7 +18,7 @@ var publishCases = []Case{
 	},
 	{
 		Topic: surface, Section: 11, Name: "mandatory-returned",
-		Rule: "A mandatory message that no queue takes comes back whole with 312, exchange and key.",
+		Rule: "A mandatory message that no queue takes is returned completely, with 312, exchange and key.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "direct")
@@ -30,7 +30,7 @@ var publishCases = []Case{
 	},
 	{
 		Topic: surface, Section: 11, Name: "unroutable-dropped",
-		Rule: "A message without the mandatory flag that no queue takes is dropped without a word.",
+		Rule: "A message without the mandatory flag that no queue takes is dropped silently.",
 		Run: func(t *T) {
 			ch := t.channel()
 			ch.publish(ch.exchange("x", "direct"), "k", "m")
@@ -60,7 +60,7 @@ var publishCases = []Case{
 	invalidExpiration("too-large", "315360000001", "{value_too_large,315360000001}"),
 	{
 		Topic: expiry, Section: 1, Name: "expiration-valid",
-		Rule: "An expiration can be as long as ten years.",
+		Rule: "An expiration can be up to ten years.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -69,9 +69,9 @@ var publishCases = []Case{
 		},
 	},
 	{
-		Topic: expiry, Section: 1, Name: "expiration-in-other-words",
-		Rule: "An expiration may have a plus sign or leading zeros, and arrives without them.", Since: "3.13", Before: "it arrives as it was sent",
-		Choice: asSaid, Differs: "it arrives as it was sent (on purpose: what a publisher says is passed on)",
+		Topic: expiry, Section: 1, Name: "expiration-with-sign-or-zeros",
+		Rule: "An expiration may have a plus sign or leading zeros, and arrives without them.", Since: "3.13", Before: "it arrives unchanged",
+		Choice: asSaid, Differs: "it arrives unchanged (on purpose: values of publishers are passed on)",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -87,7 +87,8 @@ var publishCases = []Case{
 	},
 	{
 		Topic: surface, Section: 15, Name: "cc-and-bcc-route",
-		Rule: "Each entry of the CC and BCC headers is a further routing key; BCC is removed, CC stays, and the key stays that of the publish.",
+		Rule: "Each entry of the CC and BCC headers is a further routing key; BCC is removed, CC stays, and the " +
+			"routing key stays that of the publish.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q, cc, bcc := ch.queue("q"), ch.queue("cc"), ch.queue("bcc")
@@ -102,7 +103,7 @@ var publishCases = []Case{
 	},
 	{
 		Topic: surface, Section: 15, Name: "cc-matches-twice",
-		Rule: "A queue that several of a message's keys match gets one copy.",
+		Rule: "A queue that matches several keys of a message gets one copy.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -125,19 +126,19 @@ var publishCases = []Case{
 	invalidCC("BCC", "text", "longstr"),
 	{
 		Topic: surface, Section: 6, Name: "user-id-of-another",
-		Rule: "A user-id property that is not the login closes the channel with 406.",
+		Rule: "A user-id property that differs from the login closes the channel with 406.",
 		Run: func(t *T) {
 			ch, user := t.channel(), t.broker.uri.Username
 			q := ch.queue("q")
 			ch.publish("", q, "m", func(m *amqp.Publishing) { m.UserId = user })
 			t.equal("user-id", ch.get(q).UserId, user)
-			ch.publish("", q, "m", func(m *amqp.Publishing) { m.UserId = "somebody" })
-			ch.refused(406, "PRECONDITION_FAILED - user_id property set to 'somebody' but authenticated user was '"+user+"'")
+			ch.publish("", q, "m", func(m *amqp.Publishing) { m.UserId = "other" })
+			ch.refused(406, "PRECONDITION_FAILED - user_id property set to 'other' but authenticated user was '"+user+"'")
 		},
 	},
 	{
 		Topic: surface, Section: 11, Name: "large-body",
-		Rule: "A body of several frames arrives whole.",
+		Rule: "A body of several frames arrives completely.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q, body := ch.queue("q"), strings.Repeat("0123456789abcdef", 1<<16)
@@ -182,7 +183,7 @@ var publishCases = []Case{
 func invalidExpiration(name, value, detail string) Case {
 	return Case{
 		Topic: expiry, Section: 1, Name: "expiration-" + name,
-		Rule: "The expiration " + value + " is refused with 406 wherever the message would have gone.",
+		Rule: "The expiration " + value + " is refused with 406 for any destination.",
 		Run: func(t *T) {
 			ch := t.channel()
 			ch.publish(ch.exchange("x", "fanout"), "", "m", expiration(value))

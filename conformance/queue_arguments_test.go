@@ -22,7 +22,7 @@ var queueArgumentCases = []Case{
 	{
 		Topic: surface, Section: 9, Name: "stream-queue",
 		Rule:   "A durable queue of the type stream can be declared.",
-		Choice: noStreams, Differs: "it is refused with 540 (on purpose, until there are streams)",
+		Choice: noStreams, Differs: "it is refused with 540 (on purpose: streams are not supported)",
 		Run: func(t *T) {
 			ch, q := t.channel(), t.name("q")
 			_, err := ch.QueueDeclare(q, true, false, false, false, amqp.Table{"x-queue-type": "stream"})
@@ -80,7 +80,8 @@ var queueArgumentCases = []Case{
 	},
 	{
 		Topic: surface, Section: 6, Name: "argument-inequivalent",
-		Rule: "Declaring a queue again with another value of a known argument is refused with 406, which gives both values.",
+		Rule: "Declaring a queue again with another value of a known argument is refused with 406, which gives both " +
+			"values.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q", amqp.Table{"x-max-length": int32(10)})
@@ -100,7 +101,8 @@ var queueArgumentCases = []Case{
 	},
 	{
 		Topic: surface, Section: 6, Name: "argument-missing-before",
-		Rule: "Declaring a queue again with an argument it does not have is refused with 406, which gives value and type.",
+		Rule: "Declaring a queue again with an argument it does not have is refused with 406, which gives value and " +
+			"type.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -130,7 +132,7 @@ var queueArgumentCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "integer-width-is-equivalent",
-		Rule: "An integer argument is equivalent whatever its width.",
+		Rule: "Integer arguments of different widths are equivalent.",
 		Run: func(t *T) {
 			ch := t.channel()
 			for _, v := range []any{int8(100), uint8(100), int16(100), uint16(100), int32(100), uint32(100), int64(100)} {
@@ -165,7 +167,7 @@ func quorumOnly(arg string, value any) Case {
 	return Case{
 		Topic: dead, Section: 13, Name: "classic-queue-with-" + arg[2:],
 		Rule:   "A classic queue with " + arg + " is refused with 406: the argument belongs to another type.",
-		Choice: everyQueue, Differs: "it is accepted (on purpose: every queue can have it)",
+		Choice: everyQueue, Differs: "it is accepted (on purpose: it works for every queue)",
 		Run: func(t *T) {
 			ch, q := t.channel(), t.name("q")
 			_, err := ch.QueueDeclare(q, true, false, false, false, amqp.Table{arg: value, "x-dead-letter-exchange": ""})

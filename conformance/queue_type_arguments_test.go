@@ -10,7 +10,7 @@ var foreignArgumentCases = []Case{
 	foreignArgument("quorum", "x-queue-mode", "lazy"),
 	{
 		Topic: retry, Section: 10, Name: "quorum-queue-max-priority",
-		Rule:  "A quorum queue may be given a highest priority.",
+		Rule:  "A quorum queue may have x-max-priority.",
 		Since: "4.3", Before: "the argument belongs to another type, 406", Newer: true,
 		Run: func(t *T) {
 			q := t.name("q")
@@ -26,7 +26,7 @@ var foreignArgumentCases = []Case{
 	},
 	{
 		Topic: retry, Section: 7, Name: "disconnected-timeout-is-accepted",
-		Rule: "A quorum queue may be given a timeout of consumers that are cut off.",
+		Rule: "A quorum queue may have a timeout for disconnected consumers.",
 		Run: func(t *T) {
 			t.channel().durable("q", quorum, amqp.Table{"x-consumer-disconnected-timeout": int32(60000)})
 		},

@@ -24,7 +24,7 @@ func (t *T) locked(q string) string {
 var queueCases = []Case{
 	{
 		Topic: surface, Section: 9, Name: "server-named-queue",
-		Rule: "An empty queue name makes the broker choose amq.gen- and 22 characters fit for a URL.",
+		Rule: "For an empty queue name the broker generates amq.gen- and 22 characters that are allowed in a URL.",
 		Run: func(t *T) {
 			q, err := t.channel().QueueDeclare("", false, false, true, false, nil)
 			t.must(err)
@@ -35,7 +35,8 @@ var queueCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "last-declared-queue",
-		Rule: "An empty queue name stands for the queue declared last on the channel, and in a binding an empty key beside it for its name.",
+		Rule: "An empty queue name means the queue declared last on the channel; in a binding, an empty key with it " +
+			"means the name of that queue.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "direct")
@@ -62,7 +63,7 @@ var queueCases = []Case{
 	},
 	{
 		Topic: surface, Section: 16, Name: "passive-declare-of-no-name",
-		Rule: "A passive declare of the empty name does not stand for the queue declared last: 404.",
+		Rule: "A passive declare of the empty name does not mean the queue declared last: 404.",
 		Run: func(t *T) {
 			ch := t.channel()
 			ch.queue("q")
@@ -91,7 +92,8 @@ var queueCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "declare-ok-counts",
-		Rule: "queue.declare-ok tells how many messages are ready and how many consumers there are, those of other channels too.",
+		Rule: "queue.declare-ok has the number of ready messages and the number of consumers, including those of " +
+			"other channels.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -120,7 +122,8 @@ var queueCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "server-named-queue-declared-again",
-		Rule: "A name that begins with amq. is refused with 403 even where the queue exists, unless the declaration is passive.",
+		Rule: "A name that begins with amq. is refused with 403 even if the queue exists, unless the declaration is " +
+			"passive.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q, err := ch.QueueDeclare("", false, false, true, false, nil)
@@ -149,7 +152,8 @@ var queueCases = []Case{
 	lockedQueue("delete", func(ch *channel, q string) error { _, err := ch.QueueDelete(q, false, false, false); return err }),
 	{
 		Topic: surface, Section: 9, Name: "exclusive-mismatch",
-		Rule: "Declaring a shared queue again as exclusive is refused with 405, even by the connection that made it.",
+		Rule: "Declaring a shared queue again as exclusive is refused with 405, even for the connection that " +
+			"declared it.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -171,7 +175,8 @@ var queueCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "auto-delete-queue",
-		Rule: "An auto-delete queue goes with its last consumer, not before it had one; basic.get does not count.",
+		Rule: "An auto-delete queue is deleted with its last consumer, and not before it had one; basic.get does not " +
+			"count.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q, err := ch.QueueDeclare(t.name("q"), false, true, false, false, nil)
@@ -190,7 +195,7 @@ var queueCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "auto-delete-by-channel",
-		Rule: "An auto-delete queue goes too when the channel of its last consumer closes.",
+		Rule: "An auto-delete queue is also deleted when the channel of its last consumer closes.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch := conn.channel()
@@ -204,7 +209,7 @@ var queueCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "exclusive-is-never-durable",
-		Rule: "An exclusive queue is not durable whatever was declared: declaring it again with the other flag is fine.",
+		Rule: "An exclusive queue is not durable, with either flag: declaring it again with the other flag succeeds.",
 		Run: func(t *T) {
 			ch := t.channel()
 			for _, durable := range []bool{true, false, true} {
@@ -215,7 +220,7 @@ var queueCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "purge-counts-ready",
-		Rule: "queue.purge drops the ready messages and tells how many; unacked ones stay with their consumer.",
+		Rule: "queue.purge drops the ready messages and returns their number; unacked ones stay with their consumer.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -232,7 +237,7 @@ var queueCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "delete-counts-ready",
-		Rule: "queue.delete tells how many ready messages went with the queue.",
+		Rule: "queue.delete returns the number of ready messages that it deleted.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -269,7 +274,7 @@ var queueCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "binding-twice-is-one",
-		Rule: "The same binding made twice is one, and one unbind removes it.",
+		Rule: "The same binding declared twice is one binding, and one unbind removes it.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "direct")
@@ -284,7 +289,7 @@ var queueCases = []Case{
 	},
 	{
 		Topic: surface, Section: 16, Name: "no-wait-still-fails",
-		Rule: "A declare with no-wait that fails closes the channel all the same.",
+		Rule: "A declare with no-wait that fails closes the channel too.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("q")
@@ -300,7 +305,7 @@ var queueCases = []Case{
 func missingQueue(name string, do func(ch *channel, q string) error) Case {
 	return Case{
 		Topic: surface, Section: 6, Name: name + "-of-missing-queue",
-		Rule: "What needs a queue that does not exist is refused with 404 (" + name + ").",
+		Rule: "An operation on a queue that does not exist is refused with 404 (" + name + ").",
 		Run: func(t *T) {
 			q := t.name("no-q")
 			t.refusal(do(t.channel(), q), 404, t.noQueue(q))

@@ -79,7 +79,8 @@ func (t *T) wantFresh(d amqp.Delivery) {
 var deliveryLimitCases = []Case{
 	{
 		Topic: retry, Section: 1, Name: "limit-by-reject",
-		Rule: "A message of a quorum queue that is rejected with requeue more often than the limit allows dies of delivery_limit.",
+		Rule: "A message of a quorum queue that is rejected with requeue more often than the limit allows dies of " +
+			"delivery_limit.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -110,7 +111,7 @@ var deliveryLimitCases = []Case{
 	},
 	{
 		Topic: retry, Section: 1, Name: "limit-zero-by-close",
-		Rule: "With a delivery limit of 0 a message dies when its channel closes with it unacked.",
+		Rule: "With a delivery limit of 0 an unacked message dies when its channel closes.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -124,7 +125,7 @@ var deliveryLimitCases = []Case{
 	},
 	{
 		Topic: retry, Section: 1, Name: "limit-of-20",
-		Rule:  "A quorum queue without a delivery limit has one of 20: after 21 rejects with requeue a message is gone.",
+		Rule:  "A quorum queue has a default delivery limit of 20: after 21 rejects with requeue a message is dropped.",
 		Since: "4.0", Before: "it has none",
 		Run: func(t *T) {
 			ch := t.channel()
@@ -141,8 +142,8 @@ var deliveryLimitCases = []Case{
 	},
 	{
 		Topic: retry, Section: 1, Name: "limit-unlimited-argument",
-		Rule:  "With a negative delivery limit by argument, no limit, and one of 3 by policy, 3 counts.",
-		Since: "4.0", Before: "the smaller number counts, as if a negative limit were one: the first return is too many",
+		Rule:  "With a negative delivery limit (no limit) by argument and 3 by policy, 3 applies.",
+		Since: "4.0", Before: "the smaller number applies, as if a negative number were a limit: the first return exceeds it",
 		Run: func(t *T) {
 			if t.since() {
 				t.limitByBoth(-1, 3, 3)
@@ -155,7 +156,7 @@ var deliveryLimitCases = []Case{
 	limitByBoth("policy-below-argument", 3, 1, 1),
 	{
 		Topic: retry, Section: 1, Name: "limit-lowered",
-		Rule:  "A delivery limit that a policy lowers below a message's count ends that message at its next return.",
+		Rule:  "If a policy lowers the delivery limit below a message's count, the message dies at its next return.",
 		Since: "4.3", Before: "it may take effect later",
 		Newer: true,
 		Run: func(t *T) {
@@ -186,8 +187,8 @@ var deliveryLimitCases = []Case{
 	},
 	{
 		Topic: retry, Section: 1, Name: "limit-of-text",
-		Rule:   "A delivery limit that is no integer is accepted and does not limit.",
-		Choice: sense, Differs: "it is refused with 406 (on purpose: a limit that is not one protects nobody)",
+		Rule:   "A delivery limit that is not an integer is accepted and has no effect.",
+		Choice: sense, Differs: "it is refused with 406 (on purpose: an invalid limit would not protect)",
 		Run: func(t *T) {
 			ch, q := t.channel(), t.name("q")
 			_, err := ch.QueueDeclare(q, true, false, false, false, amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": "2"})
@@ -204,7 +205,7 @@ var deliveryLimitCases = []Case{
 	},
 	{
 		Topic: retry, Section: 1, Name: "limit-of-a-classic-queue",
-		Rule: "A delivery limit holds for a classic queue too, by argument or by policy.", Alone: true,
+		Rule: "A delivery limit also applies to a classic queue, by argument or by policy.", Alone: true,
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()

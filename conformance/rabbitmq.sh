@@ -5,7 +5,7 @@
 #                       with a fresh data directory, the plugins for management, metrics and exchange types, and
 #                       returns when it is ready
 #   rabbitmq.sh check   starts it, runs the conformance suite against it and stops it
-#   rabbitmq.sh stop    stops that node; fine if none runs
+#   rabbitmq.sh stop    stops that node; succeeds if none runs
 #   rabbitmq.sh url     prints the AMQP URL
 #   rabbitmq.sh http    prints the URL of the management API
 #   rabbitmq.sh pid     prints the process id of the node's Erlang machine

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the tables in README.md anew; of a run against RabbitMQ, keep which cases passed")
+var update = flag.Bool("update", false, "rewrite the tables in README.md; after a run against RabbitMQ, store the cases that passed")
 
 //go:embed README.md
 var readme string
@@ -75,12 +75,12 @@ func counts(cases []Case, records []record) string {
 	row := func(what string, list []Case, which string) {
 		fmt.Fprintf(&b, "| %s | %d | %s |\n", what, len(list), which)
 	}
-	b.WriteString("| cases | | which |\n|--|--|--|\n")
-	row("in all", cases, "")
+	b.WriteString("| cases | number | names |\n|--|--|--|\n")
+	row("total", cases, "")
 	alone := having(cases, func(c Case) bool { return c.Alone && c.Topic != delayed })
-	row("about what only Bartleby has, so not run on RabbitMQ", alone, names(alone))
+	row("features that only Bartleby has, not run on RabbitMQ", alone, names(alone))
 	plugin := having(cases, func(c Case) bool { return c.Alone && c.Topic == delayed })
-	row("about delayed messages, for which RabbitMQ needs a plugin that Debian does not have, so not run there", plugin, "all of `"+delayed+"`")
+	row("delayed messages, not run on RabbitMQ: Debian has no package of the plugin", plugin, "all of `"+delayed+"`")
 	shared := having(cases, func(c Case) bool { return !c.Alone })
 	everywhere := shared
 	for _, r := range records {
@@ -94,18 +94,18 @@ func counts(cases []Case, records []record) string {
 		everywhere = having(everywhere, passed)
 	}
 	if len(records) > 1 {
-		row("passed on each of them", everywhere, "")
+		row("passed on all of these", everywhere, "")
 	}
-	row("the same on every series and on Bartleby", having(shared, func(c Case) bool { return c.Since == "" && c.Differs == "" }), "")
+	row("same rule on every series and on Bartleby", having(shared, func(c Case) bool { return c.Since == "" && c.Differs == "" }), "")
 
 	dated := having(cases, func(c Case) bool { return c.Since != "" })
-	row("**differ by series of RabbitMQ**", dated, "")
+	row("**different between series of RabbitMQ**", dated, "")
 	for _, since := range seriesOf(dated) {
 		list := having(dated, func(c Case) bool { return c.Since == since })
 		row("– from "+since, list, names(list))
 	}
 	chosen := having(cases, func(c Case) bool { return c.Differs != "" })
-	row("**differ on Bartleby on purpose**", chosen, "")
+	row("**different on Bartleby on purpose**", chosen, "")
 	for _, x := range choices {
 		list := having(chosen, func(c Case) bool { return c.Choice == x })
 		row("– "+string(x), list, names(list))
@@ -182,7 +182,7 @@ func names(cases []Case) string {
 func differences(cases []Case) string {
 	first, count := firsts(having(cases, func(c Case) bool { return c.way() != (way{}) }))
 	var b strings.Builder
-	b.WriteString("| case | rule on RabbitMQ | from | before | on Bartleby, if otherwise |\n|--|--|--|--|--|\n")
+	b.WriteString("| case | rule on RabbitMQ | from | before | on Bartleby, if different |\n|--|--|--|--|--|\n")
 	for _, c := range first {
 		bartleby := c.Differs
 		if c.Newer {

@@ -6,7 +6,8 @@ import amqp "github.com/rabbitmq/amqp091-go"
 var recentCases = []Case{
 	{
 		Topic: surface, Section: 10, Name: "recent-history",
-		Rule: "An x-recent-history exchange gives a new queue its newest messages, oldest first, and then works like fanout.",
+		Rule: "An x-recent-history exchange gives a new queue its newest messages, oldest first, and then works like " +
+			"fanout.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "x-recent-history", amqp.Table{"x-recent-history-length": int32(2)})
@@ -24,7 +25,8 @@ var recentCases = []Case{
 	},
 	{
 		Topic: surface, Section: 10, Name: "recent-history-no-store",
-		Rule: "A message with the header x-recent-history-no-store is routed, and not given to later bindings.",
+		Rule: "A message with the header x-recent-history-no-store is routed, but not sent to queues that are bound " +
+			"later.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "x-recent-history")
@@ -40,7 +42,7 @@ var recentCases = []Case{
 	},
 	{
 		Topic: surface, Section: 10, Name: "recent-history-length-invalid",
-		Rule: "A length of recent history that is no positive integer is refused with 406.",
+		Rule: "A length of recent history that is not a positive integer is refused with 406.",
 		Run: func(t *T) {
 			ch := t.channel()
 			err := ch.ExchangeDeclare(t.name("x"), "x-recent-history", false, true, false, false, amqp.Table{"x-recent-history-length": "many"})

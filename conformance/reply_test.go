@@ -20,7 +20,8 @@ func (ch *channel) answers() <-chan amqp.Delivery {
 var replyCases = []Case{
 	{
 		Topic: surface, Section: 15, Name: "direct-reply",
-		Rule: "A request asks for an answer by the name of direct replies; the answer to the name that it carries reaches the channel that asked, once.",
+		Rule: "A request has the name amq.rabbitmq.reply-to in reply-to; the reply to the name that the request " +
+			"arrives with reaches the requesting channel, once.",
 		Run: func(t *T) {
 			asking, serving := t.channel(), t.channel()
 			q := serving.queue("requests")
@@ -39,7 +40,8 @@ var replyCases = []Case{
 	},
 	{
 		Topic: surface, Section: 15, Name: "direct-reply-declared",
-		Rule: "The name that a request carries can be declared passively while the channel that asked is open: one consumer, no message; then it is gone.",
+		Rule: "The reply-to name of a request can be declared passively while the requesting channel is open: one " +
+			"consumer, no message; afterwards it does not exist.",
 		Run: func(t *T) {
 			asking, serving := t.channel(), t.channel()
 			q := serving.queue("requests")
@@ -56,7 +58,8 @@ var replyCases = []Case{
 	},
 	{
 		Topic: surface, Section: 15, Name: "direct-reply-name-declared",
-		Rule: "The name of direct replies can be declared by everybody, passively or with any flags and arguments: one consumer, no message.",
+		Rule: "The name amq.rabbitmq.reply-to can be declared by every user, passively or with any flags and " +
+			"arguments: one consumer, no message.",
 		Run: func(t *T) {
 			ch, _ := t.as(grant{"^$", "^$", "^$"})
 			d, err := ch.QueueDeclarePassive(directReply, false, false, false, false, nil)
@@ -70,7 +73,8 @@ var replyCases = []Case{
 	},
 	{
 		Topic: surface, Section: 15, Name: "direct-reply-consumed-as-last-declared",
-		Rule: "The name of direct replies, once declared, is the last declared queue: an empty name consumes from it.",
+		Rule: "The name amq.rabbitmq.reply-to, when declared, is the last declared queue: an empty name consumes " +
+			"from it.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("requests")
@@ -85,7 +89,8 @@ var replyCases = []Case{
 	},
 	{
 		Topic: surface, Section: 15, Name: "direct-reply-name-is-no-queue",
-		Rule: "Names that begin like that of direct replies are no queues: declaring, getting, purging and consuming find nothing, 404; deleting succeeds.",
+		Rule: "Longer names that begin with amq.rabbitmq.reply-to are not queues: declare, get, purge and consume " +
+			"are refused with 404; delete succeeds.",
 		Run: func(t *T) {
 			conn := t.connect()
 			other := directReply + ".nobody"
@@ -109,7 +114,7 @@ var replyCases = []Case{
 	},
 	{
 		Topic: surface, Section: 15, Name: "direct-reply-without-consumer",
-		Rule: "Asking for direct replies without consuming them is refused with 406.",
+		Rule: "A request for direct replies without a consumer for them is refused with 406.",
 		Run: func(t *T) {
 			ch := t.channel()
 			ch.publish("", t.name("q"), "m", replyTo(directReply))
@@ -136,7 +141,7 @@ var replyCases = []Case{
 	},
 	{
 		Topic: surface, Section: 15, Name: "direct-reply-again-after-cancel",
-		Rule: "A cancelled consumer of direct replies gives way to another.",
+		Rule: "After a consumer of direct replies is cancelled, another can start.",
 		Run: func(t *T) {
 			ch := t.channel()
 			_, err := ch.Consume(directReply, "tag", true, false, false, false, nil)

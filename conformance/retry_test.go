@@ -18,7 +18,7 @@ func delayedRetry(kind string, least, most int32) amqp.Table {
 }
 
 // readyAtOnce is what series without delayed retry do.
-const readyAtOnce = "a returned message is ready at once"
+const readyAtOnce = "a returned message is ready immediately"
 
 // slack is how much later than due an event may be seen on a busy machine, and early how much too soon by rounding.
 const (
@@ -44,7 +44,7 @@ func (t *T) again(in <-chan amqp.Delivery, d amqp.Delivery, back giveBack, milli
 }
 
 var retryCases = []Case{
-	retries("retry-of-rejects", "A message that is rejected with requeue waits the minimum times its failures, and never longer than the maximum.",
+	retries("retry-of-rejects", "A message that is rejected with requeue waits the minimum delay times its failures, and never longer than the maximum.",
 		func(t *T) {
 			ch := t.channel()
 			q := ch.durable("q", quorum, delayedRetry("all", 200, 500))
@@ -57,7 +57,7 @@ var retryCases = []Case{
 		}),
 	{
 		Topic: retry, Section: 6, Name: "retry-of-nacks",
-		Rule:  "A message that is nacked with requeue waits the minimum each time.",
+		Rule:  "A message that is nacked with requeue waits the minimum delay each time.",
 		Since: "4.3", Before: readyAtOnce, Newer: true,
 		Choice: everyReturn, Differs: "it waits longer each time, as after a reject (on purpose: every return counts)",
 		Run: func(t *T) {
@@ -123,7 +123,7 @@ var retryCases = []Case{
 		}),
 	{
 		Topic: retry, Section: 6, Name: "retry-shown",
-		Rule:  "The management API counts a waiting message in messages and messages_delayed only, and tells when it is due.",
+		Rule:  "The management API counts a waiting message only in messages and messages_delayed, and shows its due time.",
 		Since: "4.3", Before: readyAtOnce, Newer: true,
 		Run: func(t *T) {
 			ch := t.channel()
@@ -173,7 +173,7 @@ var retryCases = []Case{
 		Topic: retry, Section: 6, Name: "retry-and-ttl",
 		Rule:  "A waiting message whose TTL passes is dead-lettered as expired when its wait is over.",
 		Since: "4.3", Before: readyAtOnce, Newer: true,
-		Choice: ownInstant, Differs: "it is when the TTL has passed (on purpose: a deadline is a deadline)",
+		Choice: ownInstant, Differs: "it is dead-lettered when the TTL has passed (on purpose: messages expire on time)",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -191,7 +191,7 @@ var retryCases = []Case{
 	},
 	{
 		Topic: retry, Section: 6, Name: "retry-after-the-limit",
-		Rule: "A message over its delivery limit dies at once, delayed retry or not.",
+		Rule: "A message over its delivery limit dies immediately, with and without delayed retry.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -203,7 +203,7 @@ var retryCases = []Case{
 	},
 	{
 		Topic: retry, Section: 6, Name: "retry-off-by-policy",
-		Rule:  "For the type of delayed retry the policy wins over the argument.",
+		Rule:  "For the type of delayed retry the policy overrides the argument.",
 		Since: "4.3", Before: "there is no such policy key", Newer: true,
 		Run: func(t *T) {
 			t.ownVhost()
@@ -222,7 +222,7 @@ var retryCases = []Case{
 	},
 	{
 		Topic: retry, Section: 6, Name: "retry-purged",
-		Rule: "Purging a queue takes its waiting messages too.",
+		Rule: "Purging a queue also removes its waiting messages.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.durable("q", quorum, delayedRetry("all", 500, 0))
@@ -247,7 +247,7 @@ var retryCases = []Case{
 	}),
 	{
 		Topic: retry, Section: 6, Name: "retry-arguments-invalid",
-		Rule:   "Arguments of delayed retry that mean nothing are accepted and do nothing.",
+		Rule:   "Invalid arguments of delayed retry are accepted and have no effect.",
 		Choice: sense, Differs: "they are refused with 406, as in a policy (on purpose)",
 		Run: func(t *T) {
 			for i, args := range []amqp.Table{delayedRetry("sometimes", 100, 0), delayedRetry("all", 0, 0), delayedRetry("all", 200, 100)} {

@@ -28,7 +28,7 @@ var routingCases = []Case{
 	},
 	{
 		Topic: surface, Section: 10, Name: "fanout",
-		Rule: "A fanout exchange routes to all bindings, whatever the keys.",
+		Rule: "A fanout exchange routes to all bindings, with any keys.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "fanout")
@@ -85,7 +85,7 @@ var routingCases = []Case{
 	},
 	{
 		Topic: surface, Section: 10, Name: "exchange-to-exchange",
-		Rule: "A binding between exchanges hands messages on, and the message keeps the exchange it was published to.",
+		Rule: "A binding between exchanges passes messages on, and a message keeps the exchange it was published to.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x, y := ch.exchange("x", "topic"), ch.exchange("y", "fanout")
@@ -103,7 +103,7 @@ var routingCases = []Case{
 	},
 	{
 		Topic: surface, Section: 10, Name: "exchange-cycle",
-		Rule: "Exchanges bound in a circle route a message through each of them once.",
+		Rule: "Exchanges bound in a cycle route a message through each of them once.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x, y := ch.exchange("x", "fanout"), ch.exchange("y", "fanout")
@@ -119,7 +119,8 @@ var routingCases = []Case{
 	},
 	{
 		Topic: surface, Section: 10, Name: "alternate-exchange",
-		Rule: "What an exchange routes nowhere goes to its alternate exchange, and the message keeps the first exchange's name.",
+		Rule: "A message that an exchange routes to no queue goes to its alternate exchange, and keeps the first " +
+			"exchange's name.",
 		Run: func(t *T) {
 			ch := t.channel()
 			ae := ch.exchange("ae", "fanout")
@@ -136,7 +137,7 @@ var routingCases = []Case{
 	},
 	{
 		Topic: surface, Section: 10, Name: "alternate-exchange-chain",
-		Rule: "An alternate exchange that routes nowhere passes the message to its own alternate.",
+		Rule: "An alternate exchange that routes to no queue passes the message to its own alternate exchange.",
 		Run: func(t *T) {
 			ch := t.channel()
 			last := ch.exchange("last", "fanout")
@@ -149,7 +150,7 @@ var routingCases = []Case{
 	},
 	{
 		Topic: policies, Section: 12, Name: "alternate-exchange-cycle",
-		Rule: "Exchanges that are each other's alternates and have no bindings route nowhere: one return.",
+		Rule: "Exchanges that are each other's alternate exchange and have no bindings route to no queue: one return.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x, y := t.name("x"), t.name("y")
@@ -164,7 +165,7 @@ var routingCases = []Case{
 	},
 	{
 		Topic: surface, Section: 10, Name: "alternate-exchange-missing",
-		Rule: "A missing alternate exchange means that the message is routed nowhere.",
+		Rule: "If the alternate exchange does not exist, the message is unroutable.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "direct", amqp.Table{"alternate-exchange": t.name("no")})
@@ -174,7 +175,7 @@ var routingCases = []Case{
 	},
 	{
 		Topic: surface, Section: 10, Name: "binding-dies-with-the-queue",
-		Rule: "A queue's bindings go with the queue: declared again it gets nothing through them.",
+		Rule: "A queue's bindings are deleted with the queue: declared again it gets nothing through them.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("x", "fanout")

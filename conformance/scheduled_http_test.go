@@ -62,7 +62,7 @@ func named(id string, ms int32) edit {
 func overHTTP(name, rule string, run func(t *T)) Case { return delays(14, name, rule, run) }
 
 var scheduledHTTPCases = []Case{
-	overHTTP("scheduled-list", "What an exchange keeps is listed by when it is due, then by when it was published, with its key, its ID and its properties.",
+	overHTTP("scheduled-list", "Scheduled messages are listed by due time, then by the time of publishing, with key, ID and properties.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -81,7 +81,7 @@ var scheduledHTTPCases = []Case{
 				}
 			}
 		}),
-	overHTTP("scheduled-doors-agree", "What has become of a message is the same by HTTP and by AMQP: cancelled, fired, or unknown.",
+	overHTTP("scheduled-doors-agree", "HTTP and AMQP return the same result for a message: cancelled, fired, or unknown.",
 		func(t *T) {
 			conn := t.connect()
 			ch, cmd := conn.channel(), conn.commander()
@@ -101,7 +101,7 @@ var scheduledHTTPCases = []Case{
 				[]string{"cancelled", "already_fired", "cancelled"})
 			t.equal("left", len(t.scheduledIn(x)), 0)
 		}),
-	overHTTP("scheduled-published", "Publishing by HTTP tells the ID of what waits; what does not is answered as RabbitMQ does.",
+	overHTTP("scheduled-published", "Publishing by HTTP returns the ID of a scheduled message; for other messages the response is that of RabbitMQ.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -115,7 +115,7 @@ var scheduledHTTPCases = []Case{
 			told := publish(far)
 			t.equal("later", told, fmt.Sprintf(`{"routed":true,"scheduled":[%q]}`, t.scheduledIn(x)[0].ID))
 		}),
-	overHTTP("scheduled-by-key", "By the key that its publisher gave it a message is shown, rescheduled, fired and cancelled; the answer tells its ID. When nothing waits under the key it means the last that did.",
+	overHTTP("scheduled-by-key", "A message can be shown, rescheduled, fired and cancelled by its publisher's key; the response has its ID. If no message waits under the key, the key means the last one that did.",
 		func(t *T) {
 			const key = "order 7/ü%2F"
 			ch := t.channel()
@@ -147,7 +147,7 @@ var scheduledHTTPCases = []Case{
 			wants(id, "cancelled", "DELETE", nil)
 			t.equal("left", len(t.scheduledIn(x)), 0)
 		}),
-	overHTTP("scheduled-bulk-race", "Of a thousand messages that one request cancels while they come due, each comes or is cancelled, and the answer says which.",
+	overHTTP("scheduled-bulk-race", "If one request cancels a thousand messages at their due time, each of them arrives or is cancelled, and the response says which.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "fanout")
@@ -187,7 +187,7 @@ var scheduledHTTPCases = []Case{
 			ch.empty(q)
 			t.Logf("%d of %d were cancelled", n+1-len(fired), n)
 		}),
-	overHTTP("scheduled-purged", "Purging what an exchange keeps ends it, and says how many messages that were.",
+	overHTTP("scheduled-purged", "Purging the scheduled messages of an exchange cancels them, and returns their number.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "fanout")
@@ -201,7 +201,7 @@ var scheduledHTTPCases = []Case{
 			t.equal("arrived", ch.taken(q, 1), []string{"fence"})
 			ch.empty(q)
 		}),
-	overHTTP("scheduled-left-behind", "Deleting an exchange or a vhost says how many kept messages it leaves or takes along; those of an exchange can still be listed and cancelled.",
+	overHTTP("scheduled-left-behind", "Deleting an exchange or a vhost returns the number of scheduled messages that it leaves or deletes; those of an exchange can still be listed and cancelled.",
 		func(t *T) {
 			t.manage("PUT", object{}, "vhosts", t.name("vhost"))
 			t.vhost = t.name("vhost")

@@ -61,7 +61,7 @@ func (c *commander) command(verb, exchange string, what amqp.Table) verdict {
 	c.t.equal("correlation-id", d.CorrelationId, id)
 	var v verdict
 	c.t.must(json.Unmarshal(d.Body, &v))
-	c.t.equal("exchange of the answer", v.Exchange, exchange)
+	c.t.equal("exchange of the reply", v.Exchange, exchange)
 	return v
 }
 
@@ -83,7 +83,7 @@ func commands(name, rule string, run func(t *T)) Case { return delays(13, name, 
 const far = 60000
 
 var scheduledCases = []Case{
-	commands("scheduled-cancel", "A kept message that is cancelled never comes; cancelled once more, the answer is the same.",
+	commands("scheduled-cancel", "A cancelled scheduled message never arrives; cancelling it again has the same result.",
 		func(t *T) {
 			conn := t.connect()
 			ch, cmd := conn.channel(), conn.commander()
@@ -99,7 +99,7 @@ var scheduledCases = []Case{
 			cmd.wants("cancelled", "fire", x, byID(id))
 			cmd.wants("cancelled", "reschedule", x, amqp.Table{"id": id, "in": int32(1)})
 		}),
-	commands("scheduled-fire", "A kept message that is fired comes at once, as it would have come when it was due.",
+	commands("scheduled-fire", "A fired scheduled message arrives immediately, as it would have arrived at its due time.",
 		func(t *T) {
 			conn := t.connect()
 			ch, cmd := conn.channel(), conn.commander()
@@ -114,7 +114,7 @@ var scheduledCases = []Case{
 			}
 			cmd.wants("already_fired", "reschedule", x, amqp.Table{"id": id, "in": int32(1)})
 		}),
-	commands("scheduled-already-fired", "Of a kept message that was due and has come, the answer is that it has been fired.",
+	commands("scheduled-already-fired", "The result for a scheduled message that was due and has arrived is fired.",
 		func(t *T) {
 			conn := t.connect()
 			ch, cmd := conn.channel(), conn.commander()
@@ -125,7 +125,7 @@ var scheduledCases = []Case{
 			await(t, "the message", in)
 			cmd.wants("already_fired", "cancel", x, byID(id))
 		}),
-	commands("scheduled-move", "A kept message that is moved comes at its new time, sooner or later, and not at its old one; its ID and key stay.",
+	commands("scheduled-move", "A rescheduled message arrives at its new time, earlier or later, and not at its old one; its ID and key stay.",
 		func(t *T) {
 			conn := t.connect()
 			ch, cmd := conn.channel(), conn.commander()
@@ -143,7 +143,7 @@ var scheduledCases = []Case{
 			t.equal("second", string(await(t, "the second", in).Body), "later")
 			t.notBefore("the second", due)
 		}),
-	commands("scheduled-move-to-the-past", "A kept message that is moved to an instant that has passed comes at once.",
+	commands("scheduled-move-to-the-past", "A message that is rescheduled to a past time arrives immediately.",
 		func(t *T) {
 			conn := t.connect()
 			ch, cmd := conn.channel(), conn.commander()
@@ -155,7 +155,7 @@ var scheduledCases = []Case{
 				t.equal("arrived", string(await(t, "the message", in).Body), key)
 			}
 		}),
-	commands("scheduled-unknown", "A message that is not kept is unknown, whatever its ID or key, where something waits and where nothing does.",
+	commands("scheduled-unknown", "The result for a message that is not scheduled is unknown, for every ID and key, in exchanges with and without scheduled messages.",
 		func(t *T) {
 			conn := t.connect()
 			ch, cmd := conn.channel(), conn.commander()
@@ -174,7 +174,7 @@ var scheduledCases = []Case{
 			cmd.wants("unknown", "reschedule", empty, amqp.Table{"key": "a", "in": int32(1)})
 			cmd.wants("cancelled", "cancel", x, byID(id))
 		}),
-	commands("scheduled-thousand", "A command may name a thousand messages, and has an answer for each, in order; one more is refused with 406.",
+	commands("scheduled-thousand", "A command may name a thousand messages, and has a result for each, in order; one more is refused with 406.",
 		func(t *T) {
 			t.ownVhost()
 			conn := t.connect()
@@ -196,9 +196,9 @@ var scheduledCases = []Case{
 			t.equal("count", v.Count, 999)
 			t.equal("left", cmd.command("count", x, nil).Count, 1)
 			cmd.publish(control, "cancel", "", headers(amqp.Table{"exchange": x, "keys": append(keys, "left")}))
-			t.refusalLike(await(t, "channel.close", cmd.closed), 406, "1001 messages are named")
+			t.refusalLike(await(t, "channel.close", cmd.closed), 406, "1001 messages named")
 		}),
-	commands("scheduled-count", "How many messages an exchange keeps, and when the next is due, can be asked for.",
+	commands("scheduled-count", "The command count returns the number of scheduled messages of an exchange, and the next due time.",
 		func(t *T) {
 			conn := t.connect()
 			ch, cmd := conn.channel(), conn.commander()
@@ -215,7 +215,7 @@ var scheduledCases = []Case{
 			t.must(ch.ExchangeDelete(x, false, false))
 			t.equal("kept without the exchange", cmd.command("count", x, nil).Count, 2)
 		}),
-	commands("scheduled-race", "A message that is cancelled in the moment when it is due either comes or is cancelled, and the answer says which.",
+	commands("scheduled-race", "A message that is cancelled at its due time either arrives or is cancelled, and the result says which.",
 		func(t *T) {
 			conn := t.connect()
 			ch, cmd := conn.channel(), conn.commander()
@@ -240,7 +240,7 @@ var scheduledCases = []Case{
 			ch.empty(q)
 			t.Logf("%d of %d were cancelled", n-len(stayed), n)
 		}),
-	commands("scheduled-refused", "A command that means nothing is refused with 406, one about an exchange that is no delayed one with 404.",
+	commands("scheduled-refused", "An invalid command is refused with 406, a command for an exchange that is not a delayed exchange with 404.",
 		func(t *T) {
 			conn := t.connect()
 			x, other := conn.channel().delayed("x", "direct"), conn.channel().exchange("other", "direct")
@@ -265,7 +265,7 @@ var scheduledCases = []Case{
 				refused(406, "reschedule", merge([]amqp.Table{when, {"exchange": x, "key": "a"}}))
 			}
 		}),
-	commands("scheduled-permission", "Whoever may publish to a delayed exchange may command what it keeps, and nobody else.",
+	commands("scheduled-permission", "Users with write permission on a delayed exchange can manage its scheduled messages; other users cannot.",
 		func(t *T) {
 			owner := t.channel()
 			x := owner.delayed("x", "direct")
@@ -279,7 +279,7 @@ var scheduledCases = []Case{
 				"ACCESS_REFUSED - write access to exchange '"+x+"' in vhost '"+t.vhost+"' refused for user '"+user+"'")
 			owner.conn.commander().wants("cancelled", "cancel", x, byKey("a"))
 		}),
-	commands("scheduled-confirmed", "A command needs no answer to be sure: it is confirmed when it has been carried out.",
+	commands("scheduled-confirmed", "A command is confirmed when it has been executed, also if it requests no reply.",
 		func(t *T) {
 			ch := t.channel()
 			x := ch.delayed("x", "direct")
@@ -288,7 +288,7 @@ var scheduledCases = []Case{
 			ch.put(control, "fire", "", headers(amqp.Table{"exchange": x, "key": "a"}))
 			t.equal("arrived", string(ch.get(q).Body), "m")
 		}),
-	commands("scheduled-transaction", "In a transaction a command is carried out at commit, behind what was published in it, and a rollback drops it.",
+	commands("scheduled-transaction", "In a transaction a command is executed at commit, after the publishes before it, and a rollback drops it.",
 		func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -314,7 +314,7 @@ var scheduledCases = []Case{
 			t.refusalLike(conn.channel().ExchangeDelete(control, false, false), 403, "")
 			t.refusalLike(conn.channel().QueueBind(q, "cancel", control, false, nil), 404, "")
 		}),
-	delays(5, "delayed-max-length", "A delayed exchange with x-delayed-max-length keeps no more than that: one more is nacked, until one has gone.",
+	delays(5, "delayed-max-length", "A delayed exchange with x-delayed-max-length accepts at most this number of scheduled messages: one more is nacked until one has left.",
 		func(t *T) {
 			conn := t.connect()
 			ch, cmd := conn.channel(), conn.commander()
@@ -331,7 +331,7 @@ var scheduledCases = []Case{
 			ch.put(x, "k", "third", scheduled(far, "c"))
 			t.equal("kept", cmd.command("count", x, nil).Count, 2)
 		}),
-	delays(5, "delayed-max-length-in-a-transaction", "A commit of a message for which a delayed exchange has no room is refused with 406; what else it had is done.",
+	delays(5, "delayed-max-length-in-a-transaction", "If a full delayed exchange refuses a message of a transaction, the commit is refused with 406; its other operations take effect.",
 		func(t *T) {
 			conn := t.connect()
 			owner, ch := conn.channel(), conn.channel()
@@ -346,7 +346,7 @@ var scheduledCases = []Case{
 			t.awaitScheduled(x, 1)
 			t.equal("taken", owner.taken(q, 1), []string{"other"})
 		}),
-	delays(5, "delayed-max-length-nonsense", "An x-delayed-max-length that is no integer, or negative, is refused with 406.",
+	delays(5, "delayed-max-length-nonsense", "An x-delayed-max-length that is not an integer, or negative, is refused with 406.",
 		func(t *T) {
 			for _, v := range []any{"2", int32(-1), 1.5, true} {
 				t.refusalLike(t.declareDelayed(amqp.Table{"x-delayed-type": "direct", "x-delayed-max-length": v}), 406, "x-delayed-max-length")

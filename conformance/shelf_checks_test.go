@@ -7,9 +7,9 @@ import (
 
 var shelfCases = []Case{
 	{
-		Topic: dead, Section: 9, Name: "cyclic-letter-on-the-shelf",
-		Rule:   "A letter that would close a circle is lost for good.",
-		Choice: noSilentLoss, Differs: "it is on the lost-letters shelf, cause cycle, and can be sent on (on purpose: no silent loss)",
+		Topic: dead, Section: 9, Name: "cyclic-dead-letter-becomes-lost-letter",
+		Rule:   "A dead letter that would complete a cycle is lost.",
+		Choice: noSilentLoss, Differs: "it becomes a lost letter, cause cycle, and can be redriven (on purpose: no silent loss)",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch, q := t.channel(), t.name("q")
@@ -29,9 +29,9 @@ var shelfCases = []Case{
 		},
 	},
 	{
-		Topic: dead, Section: 11, Name: "refused-letter-on-the-shelf",
-		Rule:   "A letter that a full target set to reject-publish refuses is lost for good.",
-		Choice: noSilentLoss, Differs: "it is on the lost-letters shelf, cause refused, and can be sent on (on purpose: no silent loss)",
+		Topic: dead, Section: 11, Name: "refused-dead-letter-becomes-lost-letter",
+		Rule:   "A dead letter that a full target with reject-publish refuses is lost.",
+		Choice: noSilentLoss, Differs: "it becomes a lost letter, cause refused, and can be redriven (on purpose: no silent loss)",
 		Run: func(t *T) {
 			t.ownVhost()
 			ch := t.channel()
@@ -53,8 +53,8 @@ var shelfCases = []Case{
 		},
 	},
 	{
-		Topic: dead, Section: 9, Name: "cyclic-letter-kept-in-its-queue",
-		Rule:  "With the policy cycle keep a letter that would close a circle stays in its queue, without TTL.",
+		Topic: dead, Section: 9, Name: "cyclic-dead-letter-stays-in-its-queue",
+		Rule:  "With the policy cycle keep a message that would complete a cycle stays in its queue, without TTL.",
 		Alone: true,
 		Run: func(t *T) {
 			t.ownVhost()

@@ -11,7 +11,8 @@ import (
 var shownCases = []Case{
 	{
 		Topic: surface, Section: 2, Name: "void-is-shown-as-undefined",
-		Rule: "The management API shows a void argument, or header, as the text \"undefined\", also within lists and tables.",
+		Rule: "The management API shows a void argument or header as the text \"undefined\", also inside lists and " +
+			"tables.",
 		Run: func(t *T) {
 			void := amqp.Table{"x-void": nil, "x-list": []any{nil}, "x-table": amqp.Table{"v": nil}}
 			const shown = `{"x-list":["undefined"],"x-table":{"v":"undefined"},"x-void":"undefined"}`
@@ -40,7 +41,7 @@ var shownCases = []Case{
 	},
 	{
 		Topic: surface, Section: 2, Name: "cluster-has-an-id",
-		Rule: "The global parameter internal_cluster_id tells a cluster from all others.",
+		Rule: "The global parameter internal_cluster_id identifies a cluster.",
 		Run: func(t *T) {
 			var all []struct {
 				Name  string
@@ -58,8 +59,8 @@ var shownCases = []Case{
 		},
 	},
 	{
-		Topic: surface, Section: 2, Name: "deprecated-features-in-use", Since: "4.0", Before: "Nothing is known of deprecated features.",
-		Rule: "The management API tells that transient queues which are not exclusive are in use, and deprecated.",
+		Topic: surface, Section: 2, Name: "deprecated-features-in-use", Since: "4.0", Before: "there is no list of deprecated features",
+		Rule: "The management API reports transient queues that are not exclusive as a deprecated feature in use.",
 		Run: func(t *T) {
 			ch := t.channel()
 			_, err := ch.QueueDeclare(t.name("q"), false, true, false, false, nil)
@@ -80,14 +81,14 @@ var shownCases = []Case{
 	},
 	{
 		Topic: surface, Section: 9, Name: "arguments-of-very-many-values",
-		Rule:   "The arguments of a queue may have any number of values that a frame has room for.",
-		Choice: sense, Differs: "more than 4,096 values are refused with 406 (each takes a hundred bytes for as long as the queue is there)",
+		Rule:   "The arguments of a queue may have as many values as fit into a frame.",
+		Choice: sense, Differs: "more than 4,096 values are refused with 406 (each takes a hundred bytes of memory while the queue exists)",
 		Run: func(t *T) {
 			values := make([]any, 5000)
 			ch, q := t.channel(), t.name("q")
 			_, err := ch.QueueDeclare(q, false, true, false, false, amqp.Table{"x-list": values})
 			if t.differs() {
-				t.refusalLike(err, 406, "PRECONDITION_FAILED - the arguments have 5001 values, at most 4096 are allowed")
+				t.refusalLike(err, 406, "PRECONDITION_FAILED - the arguments have 5001 values: the maximum is 4096")
 				r := t.ask("PUT", object{"arguments": object{"x-list": make([]int, 5000)}}, "queues", t.vhost, q)
 				t.equal("status", r.status, 400)
 				return

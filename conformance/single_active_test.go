@@ -15,7 +15,8 @@ func withPriority(n int32) amqp.Table { return amqp.Table{"x-priority": n} }
 var singleActiveCases = []Case{
 	{
 		Topic: retry, Section: 8, Name: "cancel-keeps-the-unacked",
-		Rule: "Two deliveries of a consumer that is cancelled stay unacked; one can be acked, the other comes back when the channel closes.",
+		Rule: "Two deliveries of a consumer that is cancelled stay unacked; one can be acked, the other is returned " +
+			"when the channel closes.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -34,7 +35,8 @@ var singleActiveCases = []Case{
 	},
 	{
 		Topic: retry, Section: 9, Name: "single-active",
-		Rule: "With a single active consumer the first gets everything, and when it is cancelled the next does.",
+		Rule: "With a single active consumer the first consumer gets all messages, and when it is cancelled the next " +
+			"one does.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, first, second := conn.channel(), conn.channel(), conn.channel()
@@ -52,7 +54,8 @@ var singleActiveCases = []Case{
 	},
 	{
 		Topic: retry, Section: 9, Name: "single-active-by-close",
-		Rule: "When the channel of a single active consumer closes, the next one gets what it held, and what follows.",
+		Rule: "When the channel of a single active consumer closes, the next one gets its unacked messages, and the " +
+			"following ones.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, first, second := conn.channel(), conn.channel(), conn.channel()
@@ -66,8 +69,8 @@ var singleActiveCases = []Case{
 		},
 	},
 	{
-		Topic: retry, Section: 9, Name: "single-active-overtaken",
-		Rule:  "On a quorum queue a consumer of a higher priority takes over from the single active one when that has nothing unacked any more.",
+		Topic: retry, Section: 9, Name: "single-active-replaced-by-priority",
+		Rule:  "On a quorum queue a consumer of a higher priority becomes the active one as soon as the previous one has no unacked messages.",
 		Since: "4.0", Before: "the first stays active",
 		Run: func(t *T) {
 			conn := t.connect()
@@ -101,7 +104,8 @@ var singleActiveCases = []Case{
 	},
 	{
 		Topic: retry, Section: 9, Name: "single-active-get",
-		Rule: "basic.get is refused with 405 on a quorum queue with a single active consumer, and allowed on a classic one.",
+		Rule: "basic.get is refused with 405 on a quorum queue with a single active consumer, and allowed on a " +
+			"classic one.",
 		Run: func(t *T) {
 			conn := t.connect()
 			conn.channel().empty(conn.channel().queue("classic", single))
@@ -114,7 +118,8 @@ var singleActiveCases = []Case{
 	},
 	{
 		Topic: retry, Section: 10, Name: "consumer-priority-with-room",
-		Rule: "Of two messages the consumer of the higher priority, with room for one, gets the first, the other consumer the second.",
+		Rule: "The consumer of the higher priority, with a prefetch limit of one, gets the first of two messages, " +
+			"and the other consumer gets the second.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, low, high := conn.channel(), conn.channel(), conn.channel()

@@ -27,10 +27,10 @@ const timedOut = "PRECONDITION_FAILED - delivery acknowledgement on channel 1 ti
 var timeoutCases = []Case{
 	{
 		Topic: retry, Section: 7, Name: "timeout-cancels",
-		Rule: "A delivery that is unacked for longer than its consumer's timeout comes back as acquired and not as failed; " +
+		Rule: "A delivery that is unacked for longer than its consumer's timeout is returned as acquired and not as failed; " +
 			"the consumer gets basic.cancel, the channel stays open, and a late ack is ignored.",
 		Since: "4.3", Before: noTimeout, Newer: true,
-		Choice: everyReturn, Differs: "it counts as any return does",
+		Choice: everyReturn, Differs: "it counts like every return",
 		Run: func(t *T) {
 			ch, other := t.channel(), t.channel()
 			q := other.durable("q", quorum)
@@ -61,7 +61,7 @@ var timeoutCases = []Case{
 	},
 	{
 		Topic: retry, Section: 7, Name: "timeout-closes",
-		Rule:  "A client that did not announce consumer_cancel_notify and keeps a delivery for too long loses its channel: 406.",
+		Rule:  "A client that did not announce consumer_cancel_notify and does not ack a delivery in time: its channel is closed with 406.",
 		Since: "4.3", Before: noTimeout, Newer: true,
 		Run: func(t *T) {
 			other := t.channel()
@@ -89,7 +89,7 @@ var timeoutCases = []Case{
 	},
 	{
 		Topic: retry, Section: 7, Name: "timeout-of-a-get",
-		Rule:  "A message that was taken by basic.get and is kept for too long closes its channel.",
+		Rule:  "If a message that was fetched by basic.get is not acked in time, its channel is closed.",
 		Since: "4.3", Before: noTimeout, Newer: true,
 		Run: func(t *T) {
 			ch, other := t.channel(), t.channel()
@@ -107,7 +107,7 @@ var timeoutCases = []Case{
 	},
 	{
 		Topic: retry, Section: 7, Name: "timeout-of-queue-and-policy",
-		Rule:  "Of a consumer timeout by queue argument and one by policy the smaller counts; a consumer's own beats both.",
+		Rule:  "The smaller consumer timeout of queue argument and policy applies; a consumer's own timeout overrides both.",
 		Since: "4.3", Before: noTimeout, Newer: true,
 		Run: func(t *T) {
 			t.ownVhost()

@@ -10,7 +10,8 @@ import (
 var topologyCases = []Case{
 	{
 		Topic: dead, Section: 17, Name: "topology-reject",
-		Rule: "A rejected message goes from its queue through a topic exchange with a dead-letter key to the queue bound for it.",
+		Rule: "A rejected message goes from its queue through a topic exchange with a dead-letter key to the queue " +
+			"bound for it.",
 		Run: func(t *T) {
 			ch := t.channel()
 			normal, dl := ch.exchange("normal.exchange", "topic"), ch.exchange("dl.exchange", "topic")
@@ -26,7 +27,8 @@ var topologyCases = []Case{
 	},
 	{
 		Topic: dead, Section: 17, Name: "topology-ttl",
-		Rule: "A message that nobody takes goes to the dead-letter queue when its queue's TTL is over, and not before.",
+		Rule: "A message that no consumer takes goes to the dead-letter queue when its queue's TTL has passed, and " +
+			"not before.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x, dl := ch.exchange("x", "topic"), ch.exchange("dl", "topic")
@@ -45,7 +47,7 @@ var topologyCases = []Case{
 	},
 	{
 		Topic: dead, Section: 17, Name: "topology-length",
-		Rule: "A queue of at most five keeps the newest five of seven messages; the two oldest are dead-lettered.",
+		Rule: "A queue with max-length 5 keeps the newest five of seven messages; the two oldest are dead-lettered.",
 		Run: func(t *T) {
 			ch := t.channel()
 			dlq := ch.queue("dlq")
@@ -63,7 +65,8 @@ var topologyCases = []Case{
 	},
 	{
 		Topic: dead, Section: 17, Name: "topology-delay",
-		Rule: "A message with an expiration in a queue without consumers reaches the work queue behind its dead-letter exchange after that time.",
+		Rule: "A message with an expiration in a queue without consumers reaches the work queue through its " +
+			"dead-letter exchange after that time.",
 		Run: func(t *T) {
 			ch := t.channel()
 			normal, dl := ch.exchange("normal", "direct"), ch.exchange("dlx", "direct")
@@ -82,7 +85,7 @@ var topologyCases = []Case{
 	{
 		Topic: dead, Section: 17, Name: "topology-delay-mixed",
 		Rule:   "A message with a short expiration waits behind one with a long expiration.",
-		Choice: ownInstant, Differs: "it leaves at its own instant (on purpose: a delay must not depend on the neighbours)",
+		Choice: ownInstant, Differs: "it leaves the queue on time (on purpose: a delay must not depend on other messages)",
 		Run: func(t *T) {
 			ch := t.channel()
 			work := ch.queue("work")
@@ -98,7 +101,8 @@ var topologyCases = []Case{
 	},
 	{
 		Topic: dead, Section: 17, Name: "topology-self-cycle",
-		Rule: "A queue with the default exchange as dead-letter exchange and no dead-letter key loses what expires in it.",
+		Rule: "A queue with the default exchange as dead-letter exchange and no dead-letter key loses its expired " +
+			"messages.",
 		Run: func(t *T) {
 			ch := t.channel()
 			q := ch.queue("myqueue", dlx(""))
@@ -109,7 +113,8 @@ var topologyCases = []Case{
 	},
 	{
 		Topic: dead, Section: 17, Name: "topology-some-exchange",
-		Rule: "A transient queue with a direct dead-letter exchange and a dead-letter key sends its letters with that key.",
+		Rule: "A transient queue with a direct dead-letter exchange and a dead-letter key sends its dead letters " +
+			"with that key.",
 		Run: func(t *T) {
 			ch := t.channel()
 			x := ch.exchange("some.exchange.name", "direct")

@@ -27,7 +27,7 @@ var transactionCases = []Case{
 	},
 	{
 		Topic: surface, Section: 14, Name: "tx-select-twice",
-		Rule: "tx.select on a transactional channel is fine and keeps what is pending.",
+		Rule: "tx.select on a transactional channel succeeds and keeps the pending operations.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -41,7 +41,8 @@ var transactionCases = []Case{
 	},
 	{
 		Topic: surface, Section: 14, Name: "tx-ack",
-		Rule: "An ack in a transaction counts at commit; after a rollback the delivery is unacked and can be settled again.",
+		Rule: "An ack in a transaction takes effect at commit; after a rollback the delivery is unacked and can be " +
+			"settled again.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -66,7 +67,8 @@ var transactionCases = []Case{
 	recovered("requeue", func(d amqp.Delivery) error { return d.Nack(false, true) }, []string{"settled"}, nil),
 	{
 		Topic: surface, Section: 14, Name: "tx-recover-and-rollback",
-		Rule: "After a rollback what was settled before basic.recover is unacked again, and returns with the channel.",
+		Rule: "After a rollback the deliveries settled before basic.recover are unacked again, and are returned when " +
+			"the channel closes.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -83,7 +85,8 @@ var transactionCases = []Case{
 	},
 	{
 		Topic: surface, Section: 14, Name: "tx-settled-twice",
-		Rule: "In a transaction a delivery is settled once: naming it again, with the multiple flag too, is refused with 406.",
+		Rule: "In a transaction a delivery is settled once: settling it again, also with the multiple flag, is " +
+			"refused with 406.",
 		Run: func(t *T) {
 			conn := t.connect()
 			for _, multiple := range []bool{false, true} {
@@ -101,7 +104,7 @@ var transactionCases = []Case{
 	},
 	{
 		Topic: surface, Section: 14, Name: "tx-several-commits",
-		Rule: "A transactional channel goes on after a commit: each commit takes what came since the last one.",
+		Rule: "A transactional channel can be used after a commit: each commit has the operations since the last one.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -119,7 +122,7 @@ var transactionCases = []Case{
 	},
 	{
 		Topic: surface, Section: 14, Name: "tx-error-at-publish",
-		Rule: "In a transaction a publish to a missing exchange is refused at once, not at commit.",
+		Rule: "In a transaction a publish to a missing exchange is refused immediately, not at commit.",
 		Run: func(t *T) {
 			ch, x := t.channel(), t.name("no-x")
 			t.must(ch.Tx())
@@ -129,7 +132,7 @@ var transactionCases = []Case{
 	},
 	{
 		Topic: surface, Section: 7, Name: "channel-close-drops-transaction",
-		Rule: "Closing a channel drops its open transaction: publishes are lost, settlements undone.",
+		Rule: "Closing a channel drops its open transaction: publishes are lost, settlements are undone.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -146,7 +149,8 @@ var transactionCases = []Case{
 	},
 	{
 		Topic: surface, Section: 14, Name: "tx-reject-publish",
-		Rule: "A commit of a publish that a full queue refuses is itself refused with 406; what else it had is done.",
+		Rule: "If a full queue refuses a publish of a transaction, the commit is refused with 406; its other " +
+			"operations take effect.",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()
@@ -162,12 +166,12 @@ var transactionCases = []Case{
 	},
 }
 
-// recovered is the case of a settlement in a transaction, basic.recover and commit: what is in the queue, and in its dead-letter
-// queue, beside what was not settled.
+// recovered is the case of a settlement in a transaction, basic.recover and commit: what is in the queue, and in its
+// dead-letter queue, beside what was not settled.
 func recovered(name string, settle func(amqp.Delivery) error, back, dead []string) Case {
 	return Case{
 		Topic: surface, Section: 14, Name: "tx-recover-" + name,
-		Rule: "In a transaction basic.recover returns what is not settled; what is settled waits for the commit (" + name + ").",
+		Rule: "In a transaction basic.recover returns the deliveries that are not settled; the settled ones wait for the commit (" + name + ").",
 		Run: func(t *T) {
 			conn := t.connect()
 			ch, other := conn.channel(), conn.channel()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Says what the clients of interop/ need on this machine, and installs what is missing. Quick when all is there.
+# Lists the dependencies of the clients of interop/, and installs missing ones. It is fast if nothing is missing.
 #
 #   deps.sh               for every suite
 #   deps.sh java node     for these

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs real clients, unmodified, against a broker. Ends with "N passed, N failed", and not with 0 if one failed.
+# Runs unmodified clients against a broker. Prints "N passed, N failed" at the end; the exit code is not 0 if one failed.
 #
 #   run.sh [BINARY [SUITE...]]     starts BINARY (build/bartleby) on free ports with a data directory of its own
 #   run.sh --external [SUITE...]   uses the broker that the environment names
@@ -12,7 +12,7 @@
 #   METRICS_URL      http://127.0.0.1:15692
 #   CTL              the command that behaves as rabbitmqctl
 #   PLUGINS          the command that behaves as rabbitmq-plugins, for the suite go where PRODUCT is bartleby
-#   BROKER_LOG       file with what the broker prints; without it tools leaves out what waits for that
+#   BROKER_LOG       file with the output of the broker; without it, tools skips the checks of the log
 #   RABBITMQADMIN    the script, for the suite of that name; build/interop/rabbitmqadmin
 #   PRODUCT          rabbitmq: hold the broker to what RabbitMQ 3.10 does
 #                    rabbitmq-4: to what RabbitMQ does since its version 4

@@ -98,7 +98,8 @@ func (d dpkg) unit(t *testing.T) map[string]string {
 	return settings
 }
 
-// A manager stands in for systemd: it starts what the unit says as whom it says, and hears what the process has to tell.
+// A manager stands in for systemd: it starts what the unit says as whom it says, and hears what the process has to
+// tell.
 type manager struct {
 	service *service
 	socket  *net.UnixConn

@@ -183,8 +183,8 @@ func (m *image) container(t *testing.T, root string, user int) jail {
 }
 
 func TestImage(t *testing.T) {
-	// If this fails, a container of the image does not start, is called sick though it is well, lets nobody in, keeps its data
-	// in another place than the volume, or runs as root.
+	// If this fails, a container of the image does not start, is called sick though it is well, lets nobody in, keeps
+	// its data in another place than the volume, or runs as root.
 	if !*makes {
 		t.Skip("needs -make")
 	}

@@ -178,7 +178,8 @@ func owner(t *testing.T, path string) (user uint32, mode os.FileMode) {
 	return info.Sys().(*syscall.Stat_t).Uid, info.Mode().Perm()
 }
 
-// names returns what the binary below a directory of the jail is called beside its own name, and what it would like to be.
+// names returns what the binary below a directory of the jail is called beside its own name, and what it would like to
+// be.
 func (j jail) names(t *testing.T, directory string) (called, wanted []string) {
 	t.Helper()
 	for line := range strings.Lines(j.run(t, "bartleby", "install-shims", "/tmp/names")) {

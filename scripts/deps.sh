@@ -1,5 +1,5 @@
 #!/bin/sh
-# Says what the test suites need on this machine beyond Go and make, and installs what is missing.
+# Lists the dependencies of the test suites besides Go and make, and installs missing ones.
 #
 #   deps.sh               for every suite
 #   deps.sh unit lint     for these
@@ -22,6 +22,12 @@ as_root() {
 
 echo "deps: Go modules, as go.mod and go.sum pin them"
 go mod download
+
+if wants lint; then
+	echo "deps: for lint: the modules that go mod tidy looks at, and what browser/deps.sh modules says"
+	go mod tidy -diff >/dev/null || true # what it finds, the suite says
+	browser/deps.sh modules
+fi
 
 if wants race; then
 	echo "deps: for race: a C compiler, which Go's race detector needs: Debian packages gcc, libc6-dev"

@@ -1,5 +1,5 @@
-// Command asking asks a management API the same questions in turn, without a pause, over one connection, as long as it is told
-// to, and prints how often, and how long the answers took. search.sh has it ask beside those who publish.
+// Command asking asks a management API the same questions in turn, without a pause, over one connection, as long as it
+// is told to, and prints how often, and how long the answers took. search.sh has it ask beside those who publish.
 //
 //	asking -for 10s http://127.0.0.1:15672/api/whoami http://127.0.0.1:15672/api/x/letters/%2F?limit=50
 package main

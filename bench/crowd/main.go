@@ -1,5 +1,5 @@
-// Command crowd declares many idle queues, and prints what each costs the broker: resident memory, and the CPU time of requests
-// that list them. crowd.sh runs it against a broker of its own.
+// Command crowd declares many idle queues, and prints what each costs the broker: resident memory, and the CPU time of
+// requests that list them. crowd.sh runs it against a broker of its own.
 package main
 
 import (
@@ -19,6 +19,12 @@ import (
 
 // times is how often each request is sent: the mean is shown.
 const times = 5
+
+// The goals: memory for each idle queue, and what may be resident at the watermark of crowd.sh while clients do not read.
+const (
+	queueBytesMax = 3 << 10
+	residentMax   = 640 << 20
+)
 
 type bench struct {
 	url, management, metrics string
@@ -72,7 +78,11 @@ func (b *bench) declare() error {
 	}
 	b.row(fmt.Sprintf("declare %d queues", b.queues), time.Since(began), b.cpu()-cpu, 0)
 	after, err := b.resident()
-	fmt.Printf("| resident | %d KiB before, %d KiB after | %d bytes a queue |\n", before>>10, after>>10, (after-before)/int64(b.queues))
+	each := (after - before) / int64(b.queues)
+	fmt.Printf("| resident | %d KiB before, %d KiB after | %d bytes a queue |\n", before>>10, after>>10, each)
+	if err == nil && each > queueBytesMax {
+		err = fmt.Errorf("a queue takes %d bytes, the goal is %d", each, queueBytesMax)
+	}
 	return err
 }
 

@@ -144,6 +144,9 @@ func (b *bench) unreadAt(address string) error {
 	peak, err := b.peak()
 	fmt.Printf("| %d clients read nothing of %s | %d KiB before, %d KiB at the most | CPU %.1f s; %d answered, %d closed |\n",
 		b.clients, u.RequestURI(), before>>10, peak>>10, (b.cpu() - cpu).Seconds(), answered.Load(), closed.Load())
+	if err == nil && peak > residentMax {
+		err = fmt.Errorf("%d KiB were resident, the goal is %d", peak>>10, residentMax>>10)
+	}
 	return err
 }
 

@@ -1,5 +1,5 @@
-// Command redrive fills a queue with messages and has a job send them into another one, as fast as it can and at a rate, and
-// prints how fast it was. redrive.sh runs it against a broker of its own.
+// Command redrive fills a queue with messages and has a job send them into another one, as fast as it can and at a
+// rate, and prints how fast it was. redrive.sh runs it against a broker of its own.
 package main
 
 import (

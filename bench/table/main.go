@@ -28,24 +28,20 @@ type sheet struct {
 	works   []work
 }
 
-// sheets are the tables by name, that of the script whose reports they show.
-var sheets = map[string]sheet{
-	"run":     {[]string{"bartleby", "rabbitmq"}, []string{"Bartleby", "rabbitmq-server"}, plain},
-	"storage": {[]string{"bartleby"}, []string{"Bartleby"}, storage},
-	"time":    {[]string{"bartleby", "rabbitmq"}, []string{"Bartleby", "rabbitmq-server"}, lateWorks},
+// tables print the reports in a directory, by the name of the script that left them.
+var tables = map[string]func(dir string) error{
+	"run":     sheet{[]string{"bartleby", "rabbitmq"}, []string{"Bartleby", "rabbitmq-server"}, plain}.print,
+	"storage": sheet{[]string{"bartleby"}, []string{"Bartleby"}, storage}.print,
+	"time":    sheet{[]string{"bartleby", "rabbitmq"}, []string{"Bartleby", "rabbitmq-server"}, lateWorks}.print,
+	"turns":   printTurns,
 }
 
 func main() {
-	var s sheet
-	ok := len(os.Args) == 3
-	if ok {
-		s, ok = sheets[os.Args[1]]
-	}
-	if !ok {
-		fmt.Fprintln(os.Stderr, "usage: table run|storage|time DIRECTORY")
+	if len(os.Args) != 3 || tables[os.Args[1]] == nil {
+		fmt.Fprintln(os.Stderr, "usage: table run|storage|time|turns DIRECTORY")
 		os.Exit(64)
 	}
-	if err := s.print(os.Args[2]); err != nil {
+	if err := tables[os.Args[1]](os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, "table:", err)
 		os.Exit(1)
 	}

@@ -12,7 +12,7 @@ var storage = []work{
 	{"disk", "the disk itself", "–", figures(
 		shown{"4 KiB appended and fdatasync, p50", "append and fdatasync p50 %.2f"}, shown{"4 KiB appended and fdatasync, p99", "p99 %.2f ms"},
 		shown{"4 KiB overwritten and fdatasync, p50", "overwrite and fdatasync p50 %.2f"}, shown{"4 KiB overwritten and fdatasync, p99", "p99 %.2f ms"},
-		shown{"written in a row past the page cache", "%.0f MiB/s in a row"})},
+		shown{"sequential writes, without page cache", "sequential %.0f MiB/s"})},
 	{"write-1k", "1 KiB, persistent, confirms, saturated", "≥ 220 k msg/s, ≤ 4 CPU-s/M, written ≤ 1.15 × bodies", written},
 	{"write-128", "128 B, persistent, confirms, saturated", "≤ 4 CPU-s/M", written},
 	{"backlog", "backlog in one queue, 128 B, persistent", "≤ 128 MiB, fill and drain ≥ 70 % of a short queue", long},
@@ -28,7 +28,7 @@ var storage = []work{
 	{"restart", "restart over 1,000 queues and 10,000 bindings", "first delivery ≤ 500 ms", restarted},
 	{"restart-cold", "the same, nothing in the page cache", "first delivery ≤ 500 ms", restarted},
 	{"declare", "durable declare and delete over 8 connections", "≥ 2,000 pairs/s", figures(
-		shown{"pairs of declare and delete", "%.0f pairs/s"}, shown{"a pair, p50", "p50 %.2f"}, shown{"a pair, p99", "p99 %.2f ms"})},
+		shown{"declare-delete pairs", "%.0f pairs/s"}, shown{"per pair, p50", "p50 %.2f"}, shown{"per pair, p99", "p99 %.2f ms"})},
 	{"idle", "1,000 idle connections, a channel each", "≤ 40 KiB each", idle},
 	{"idle-bare", "1,000 idle connections without channels", "≤ 40 KiB each", idle},
 	{"idle-burst", "1,000 connections that were busy before", "≤ 40 KiB each", idle},
@@ -97,7 +97,7 @@ func long(reports []perf.Report) string {
 		rate("fill", published), rate("drain", consumed))
 	if short := rate("short", consumed); short > 0 {
 		text += fmt.Sprintf(", short queue %.0f k/s (%.0f and %.0f %%)", short,
-			medianFigure(reports, "filling, of the rate of a short queue"), medianFigure(reports, "draining, of the rate of a short queue"))
+			medianFigure(reports, "fill rate / rate of a short queue"), medianFigure(reports, "drain rate / rate of a short queue"))
 	}
 	return text
 }
@@ -105,11 +105,11 @@ func long(reports []perf.Report) string {
 func settled(reports []perf.Report) string {
 	return fmt.Sprintf("%.0f k msg/s, steadily at most %.2f × live + 4 segments and written %.2f × bodies, with the growth before %.2f ×, confirm p99 %.1f ms; rested %.2f × live",
 		median(reports, func(r perf.Report) float64 { return span(r, "settle").PublishRate })/1e3,
-		medianFigure(reports, "directory less 4 segments, of the live octets, at most in the second half"),
-		medianFigure(reports, "written per octet of the bodies, in the second half"),
+		medianFigure(reports, "(directory - 4 segments) / live bytes, maximum in the second half"),
+		medianFigure(reports, "written per byte of message bodies, in the second half"),
 		optional(reports, "settle", amplification),
 		median(reports, func(r perf.Report) float64 { return p99(r.Confirm) }),
-		medianFigure(reports, "directory, of the live octets, after a rest"))
+		medianFigure(reports, "directory / live bytes, after idling"))
 }
 
 func settledPaced(reports []perf.Report) string {
@@ -120,8 +120,8 @@ func settledPaced(reports []perf.Report) string {
 
 func halved(reports []perf.Report) string {
 	return fmt.Sprintf("%.2f × live + 4 segments (%.2f × live in all), after %.0f s",
-		medianFigure(reports, "directory less 4 segments, of the live octets, after a rest"),
-		medianFigure(reports, "directory, of the live octets, after a rest"), medianFigure(reports, "rest"))
+		medianFigure(reports, "(directory - 4 segments) / live bytes, after idling"),
+		medianFigure(reports, "directory / live bytes, after idling"), medianFigure(reports, "rest"))
 }
 
 func restarted(reports []perf.Report) string {
@@ -133,5 +133,5 @@ func restarted(reports []perf.Report) string {
 }
 
 func idle(reports []perf.Report) string {
-	return figures(shown{"memory for a connection", "%.1f KiB"}, shown{"memory for a connection, after a rest", "after a rest %.1f KiB"})(reports)
+	return figures(shown{"memory per connection", "%.1f KiB"}, shown{"memory per connection, after idling", "after idling %.1f KiB"})(reports)
 }

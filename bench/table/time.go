@@ -52,6 +52,6 @@ func crowd(reports []perf.Report) string {
 	crowded := median(reports, func(r perf.Report) float64 { return float64(span(r, "load").Published) })
 	text := fmt.Sprintf("%.1f M: load %.0f k/s, %.0f MiB then, at most %.0f, ", crowded/1e6, loaded/1e3, optional(reports, "load", resident), optional(reports, "load", peak))
 	text += figures(shown{"the next 100 listed, p50", "listing p50 %.1f"}, shown{"the next 100 listed, p99", "p99 %.1f ms"},
-		shown{"cancelled, 1,000 at once", "cancel %.0f/s"}, shown{"purged in", "the rest purged in %.0f ms"})(reports)
+		shown{"cancelled, 1,000 at once", "cancel %.0f/s"}, shown{"purged in", "others purged in %.0f ms"})(reports)
 	return text + "; beside them " + late(reports)
 }

@@ -13,11 +13,17 @@ const stopMillis = 20_000;
 
 /** n ports of the loopback that nobody listens on, all different. */
 async function freePorts(n) {
-  const servers = await Promise.all(Array.from({ length: n }, () => new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => resolve(server));
-  })));
+  const servers = await Promise.all(
+    Array.from(
+      { length: n },
+      () =>
+        new Promise((resolve, reject) => {
+          const server = createServer();
+          server.once('error', reject);
+          server.listen(0, '127.0.0.1', () => resolve(server));
+        }),
+    ),
+  );
   const ports = servers.map((s) => s.address().port);
   await Promise.all(servers.map((s) => new Promise((resolve) => s.close(resolve))));
   return ports;
@@ -26,6 +32,15 @@ async function freePorts(n) {
 export class Broker {
   #process = null;
   #connections = [];
+  name = '';
+  directory = '';
+  amqp = '';
+  http = '';
+  binary = '';
+  /** @type {string[]} */
+  arguments = [];
+  /** @type {import('node:fs').WriteStream} */
+  log;
 
   /** Starts one; name is that of its log. */
   static async start(name) {
@@ -35,8 +50,17 @@ export class Broker {
     const [amqpPort, http, prometheus] = await freePorts(3);
     broker.amqp = `amqp://guest:guest@127.0.0.1:${amqpPort}`;
     broker.http = `http://127.0.0.1:${http}`;
-    broker.arguments = ['serve', '--data', join(broker.directory, 'data'), '--listen', `127.0.0.1:${amqpPort}`,
-      '--management', `127.0.0.1:${http}`, '--prometheus', `127.0.0.1:${prometheus}`];
+    broker.arguments = [
+      'serve',
+      '--data',
+      join(broker.directory, 'data'),
+      '--listen',
+      `127.0.0.1:${amqpPort}`,
+      '--management',
+      `127.0.0.1:${http}`,
+      '--prometheus',
+      `127.0.0.1:${prometheus}`,
+    ];
     await mkdir(build, { recursive: true });
     broker.log = createWriteStream(join(build, `${name}.broker.log`));
     await broker.run();
@@ -73,7 +97,8 @@ export class Broker {
     const insisting = setTimeout(() => child.kill('SIGKILL'), stopMillis);
     const status = await this.ended;
     clearTimeout(insisting);
-    if (status !== 0) throw new Error(`the broker ended with status ${status}; see build/browser/${this.name}.broker.log`);
+    if (status !== 0)
+      throw new Error(`the broker ended with status ${status}; see build/browser/${this.name}.broker.log`);
   }
 
   async stop() {

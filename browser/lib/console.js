@@ -12,9 +12,20 @@ import { findings } from './axe.js';
 export const desk = { width: 1280, height: 800 };
 export const phone = { width: 390, height: 844 };
 
+/** @typedef {Pick<import('playwright-core').Page, 'getByRole' | 'getByLabel' | 'getByText' | 'locator'>} Within */
+
 /** A page of the console, and what went wrong in it. */
 export class Console {
   wrong = [];
+  /** @type {Broker} */
+  broker;
+  /** @type {import('playwright-core').BrowserContext} */
+  context;
+  /** @type {import('playwright-core').Page} */
+  page;
+  language = 'en';
+  /** @type {(key: string, params?: object) => string} */
+  say;
   #expected = [];
   #asked = new Set(); // requests without an answer yet
 
@@ -27,7 +38,8 @@ export class Console {
     page.on('requestfailed', (r) => this.#asked.delete(r));
     page.on('request', (r) => {
       if (!/\/api\/x\/events/.test(r.url())) this.#asked.add(r);
-      if (!r.url().startsWith(world.broker.http) && !/^(data|blob|about):/.test(r.url())) this.#note(`asked another host: ${r.url()}`);
+      if (!r.url().startsWith(world.broker.http) && !/^(data|blob|about):/.test(r.url()))
+        this.#note(`asked another host: ${r.url()}`);
     });
   }
 
@@ -51,15 +63,17 @@ export class Console {
 
   /** A session without the login page. */
   async logIn(user = 'guest', password = 'guest') {
-    const answer = await this.context.request.post(`${this.broker.http}/api/x/session`, { form: { username: user, password } });
+    const answer = await this.context.request.post(`${this.broker.http}/api/x/session`, {
+      form: { username: user, password },
+    });
     assert.equal(answer.status(), 200, await answer.text());
   }
 
-  button(key, params, within = this.page) {
+  button(key, params, /** @type {Within} */ within = this.page) {
     return within.getByRole('button', { name: this.say(key, params), exact: true });
   }
 
-  field(key, params, within = this.page) {
+  field(key, params, /** @type {Within} */ within = this.page) {
     return within.getByLabel(this.say(key, params), { exact: true });
   }
 
@@ -67,7 +81,7 @@ export class Console {
     return this.page.getByRole('heading', { name: this.say(key, params), exact: true });
   }
 
-  text(key, params, within = this.page) {
+  text(key, params, /** @type {Within} */ within = this.page) {
     return within.getByText(this.say(key, params), { exact: true });
   }
 
@@ -83,7 +97,9 @@ export class Console {
       quiet = loading === 0 && this.#asked.size === 0 ? quiet + 1 : 0;
       return quiet > 2 || { loading, asked: [...this.#asked].map((r) => r.url()) };
     });
-    await this.page.evaluate(() => document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))));
+    await this.page.evaluate(() =>
+      document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))),
+    );
   }
 
   async picture(name, options = {}) {
@@ -105,16 +121,24 @@ export class Console {
 
 /** A broker and a chromium, for the tests of a file. */
 export class World {
+  name = '';
+  /** @type {Broker} */
+  broker;
+  /** @type {import('playwright-core').Browser} */
+  browser;
   #kept = new Map();
 
   /** Both are there while the tests of the file that calls it run; prepare(broker) gives the broker what they need. */
-  static of(name, prepare = async () => {}) {
+  static of(name, prepare = async (/** @type {Broker} */ _) => {}) {
     const world = new World();
     world.name = name;
     before(async () => {
       const [broker, browser] = await Promise.all([
         Broker.start(name),
-        chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage'] }),
+        chromium.launch({
+          executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+          args: ['--no-sandbox', '--disable-dev-shm-usage'],
+        }),
       ]);
       Object.assign(world, { broker, browser });
       await prepare(broker);
@@ -126,13 +150,24 @@ export class World {
     return world;
   }
 
+  /** @param {{language?: string, scheme?: any, viewport?: any, user?: string} & import('playwright-core').BrowserContextOptions} [options] */
   async console({ language = 'en', scheme = 'light', viewport = desk, user = 'guest:guest', ...rest } = {}) {
-    const context = await this.browser.newContext({ viewport, colorScheme: scheme, locale: language, timezoneId: 'UTC', reducedMotion: 'reduce', ...rest });
+    const context = await this.browser.newContext({
+      viewport,
+      colorScheme: scheme,
+      locale: language,
+      timezoneId: 'UTC',
+      reducedMotion: 'reduce',
+      ...rest,
+    });
     await context.addInitScript(() => {
-      document.addEventListener('securitypolicyviolation', (e) => console.error(`the content security policy forbids ${e.violatedDirective} ${e.blockedURI}`));
+      document.addEventListener('securitypolicyviolation', (e) =>
+        console.error(`the content security policy forbids ${e.violatedDirective} ${e.blockedURI}`),
+      );
     });
     const shown = new Console(this, context, await context.newPage(), language);
-    if (user) await shown.logIn(...user.split(':'));
+    const [name, password] = (user || '').split(':');
+    if (user) await shown.logIn(name, password);
     return shown;
   }
 

@@ -20,12 +20,19 @@ world.test('the first view is small, and fetches nothing that it does not show',
   assert.ok(sizes.length > 5, 'the figure is of nothing');
   assert.ok(sizes.length <= requestsMax, `${sizes.length} answers were fetched`);
   const files = await c.page.evaluate(() => performance.getEntriesByType('resource').map((r) => r.name));
-  assert.deepEqual(files.filter((f) => /dagre|pages\/(broker\/|letter|lost|jobs|schedule)/.test(f)), [], 'of other pages');
+  assert.deepEqual(
+    files.filter((f) => /dagre|pages\/(broker\/|letter|lost|jobs|schedule)/.test(f)),
+    [],
+    'of other pages',
+  );
 });
 
 world.test('the frame is painted before the broker has answered anything', async (c) => {
-  let answer;
-  const may = new Promise((resolve) => { answer = resolve; });
+  let answer = () => {};
+  /** @type {Promise<void>} */
+  const may = new Promise((resolve) => {
+    answer = resolve;
+  });
   let asked = 0;
   await c.page.route('**/api/**', async (route) => {
     asked++;
@@ -49,7 +56,10 @@ world.test('another language, at once and the next time', async (c) => {
   await c.heading('overview.title').waitFor();
   await c.page.locator('summary', { hasText: c.say('frame.language') }).click();
   await c.page.getByRole('button', { name: '简体中文' }).click();
-  await c.page.getByRole('heading', { level: 1, name: '概览' }).or(c.page.getByRole('heading', { level: 1, name: '总览' })).waitFor();
+  await c.page
+    .getByRole('heading', { level: 1, name: '概览' })
+    .or(c.page.getByRole('heading', { level: 1, name: '总览' }))
+    .waitFor();
   assert.equal(await c.page.locator('html').getAttribute('lang'), 'zh-CN');
   await c.page.reload();
   await c.page.locator('html[lang="zh-CN"]').waitFor();
@@ -58,10 +68,13 @@ world.test('another language, at once and the next time', async (c) => {
 });
 
 world.test('dark and light, as chosen, the next time too', async (c) => {
-  const light = () => c.page.evaluate(() => {
-    const [r, g, b] = getComputedStyle(document.documentElement).backgroundColor.match(/[\d.]+/g).map(Number);
-    return r + g + b > 380;
-  });
+  const light = () =>
+    c.page.evaluate(() => {
+      const [r, g, b] = getComputedStyle(document.documentElement)
+        .backgroundColor.match(/[\d.]+/g)
+        .map(Number);
+      return r + g + b > 380;
+    });
   await c.open('/');
   assert.equal(await light(), true);
   for (const name of ['auto', 'light']) {
@@ -91,7 +104,9 @@ world.test('what changes while text is selected is shown when it is not any more
   let told = 0; // events of the page's own stream
   const session = await c.context.newCDPSession(c.page);
   await session.send('Network.enable');
-  session.on('Network.eventSourceMessageReceived', (e) => { if (e.eventName === 'queues') told++; });
+  session.on('Network.eventSourceMessageReceived', (e) => {
+    if (e.eventName === 'queues') told++;
+  });
   await c.open('/queues');
   await c.settled();
   await c.page.getByRole('link', { name: 'payments.charge' }).first().selectText();
@@ -110,7 +125,10 @@ world.test('who may do little is told what is missing', { user: 'erika:erika' },
   await c.page.getByRole('row').filter({ hasText: 'charge-' }).first().waitFor(); // it may read that queue
   await c.button('redrive.found').click();
   await c.button('redrive.try', {}, c.dialog).click();
-  await c.dialog.getByRole('alert').filter({ hasText: /access|refused|permission|not allowed/i }).waitFor();
+  await c.dialog
+    .getByRole('alert')
+    .filter({ hasText: /access|refused|permission|not allowed/i })
+    .waitFor();
   assert.equal(await c.button('redrive.begin', {}, c.dialog).isDisabled(), true);
   await c.open('/letters?view=list&filter=queue:orders.dead');
   assert.equal(await c.page.getByRole('row').filter({ hasText: 'order-' }).count(), 0);
@@ -122,13 +140,20 @@ world.test('the broker is restarted under an open page', async (c) => {
   const row = c.page.getByRole('row').filter({ hasText: 'row-7' });
   await row.waitFor();
   await c.broker.halt();
-  await c.page.getByRole('alert').filter({ hasText: c.say('frame.disconnected', { since: '' }).slice(0, 20) }).waitFor({ timeout: 30_000 });
+  await c.page
+    .getByRole('alert')
+    .filter({ hasText: c.say('frame.disconnected', { since: '' }).slice(0, 20) })
+    .waitFor({ timeout: 30_000 });
   await row.waitFor(); // what was shown stays
   await c.broker.run();
   // Sessions go with the broker: the page asks who it is, and goes on where it was.
   const name = c.field('login.name');
   await name.or(c.page.locator('nav#nav')).first().waitFor();
-  await until('the page to be heard again or to ask who it is', async () => (await name.count()) > 0 || (await c.page.getByRole('alert').count()) === 0, 30_000);
+  await until(
+    'the page to be heard again or to ask who it is',
+    async () => (await name.count()) > 0 || (await c.page.getByRole('alert').count()) === 0,
+    30_000,
+  );
   if (await name.count()) {
     await name.fill('guest');
     await c.field('login.password').fill('guest');
@@ -144,14 +169,24 @@ world.test('a page that is open while the broker is upgraded loads the new conso
   const file = '**/pages/broker/queues.js';
   let newer = true;
   await c.page.route(file, (r) => r.fulfill({ status: 404 }));
-  await c.page.route((url) => url.pathname === '/', async (r) => {
-    const answer = await r.fetch();
-    const text = await answer.text();
-    await r.fulfill({ response: answer, body: newer ? text.replace(/(name="bartleby-assets" content=")[^"]*/, '$1/assets/another') : text });
+  await c.page.route(
+    (url) => url.pathname === '/',
+    async (r) => {
+      const answer = await r.fetch();
+      const text = await answer.text();
+      await r.fulfill({
+        response: answer,
+        body: newer ? text.replace(/(name="bartleby-assets" content=")[^"]*/, '$1/assets/another') : text,
+      });
+    },
+  );
+  await c.page.evaluate(() => {
+    document.body.dataset.before = 'yes';
   });
-  await c.page.evaluate(() => { window.before = true; });
   await c.page.getByRole('link', { name: c.say('queues.title'), exact: true }).click();
-  await until('the page to be loaded anew', () => c.page.evaluate(() => !window.before).catch(() => false));
+  await until('the page to be loaded anew', () =>
+    c.page.evaluate(() => !document.body.dataset.before).catch(() => false),
+  );
   newer = false;
   await c.text('frame.not_loaded').waitFor(); // once is enough
   assert.equal(new URL(c.page.url()).pathname, '/queues');
@@ -168,5 +203,8 @@ world.test('the keyboard goes on in the page after the help is closed', async (c
   await c.dialog.waitFor();
   await c.page.keyboard.press('Escape');
   await c.dialog.waitFor({ state: 'detached' });
-  await until('the page to have the focus', async () => (await c.page.evaluate(() => document.activeElement.id)) === 'main');
+  await until(
+    'the page to have the focus',
+    async () => (await c.page.evaluate(() => document.activeElement.id)) === 'main',
+  );
 });

@@ -8,9 +8,17 @@ const world = World.of('letters');
 
 /** A queue NAME whose rejected messages come to NAME.dead. */
 async function pair(channel, name, n = 0) {
-  await queues(channel, { [name]: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': `${name}.dead` }, [`${name}.dead`]: {} });
+  await queues(channel, {
+    [name]: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': `${name}.dead` },
+    [`${name}.dead`]: {},
+  });
   if (n === 0) return;
-  await publish(channel, '', name, Array.from({ length: n }, (_, i) => ({ ...order(i), messageId: `${name}-${i}` })));
+  await publish(
+    channel,
+    '',
+    name,
+    Array.from({ length: n }, (_, i) => ({ ...order(i), messageId: `${name}-${i}` })),
+  );
   await reject(channel, name, n);
 }
 
@@ -19,46 +27,61 @@ async function redriveInDialog(c, n) {
   await c.button('redrive.try', {}, c.dialog).click();
   await c.dialog.getByText(c.say('redrive.would_move', { n })).waitFor();
   await c.button('redrive.begin', {}, c.dialog).click();
-  await c.dialog.locator('.stat', { hasText: c.say('jobs.moved') }).getByText(String(n), { exact: true }).waitFor();
+  await c.dialog
+    .locator('.stat', { hasText: c.say('jobs.moved') })
+    .getByText(String(n), { exact: true })
+    .waitFor();
   await c.button('redrive.in_background', {}, c.dialog).click();
 }
 
 for (const language of ['en', 'zh-CN']) {
-  world.test(`a queue made with its dead-letter queue; a rejected message shows up, is read, and is redriven (${language})`, { language }, async (c, t) => {
-    const name = `shop.${language}`;
-    await c.open('/queues/new');
-    await c.field('queues.name').fill(name);
-    await c.page.getByRole('radio', { name: c.say('create.letters_own') }).check();
-    await c.button('create.do').click();
-    await c.page.getByRole('heading', { level: 1, name }).waitFor();
+  world.test(
+    `a queue made with its dead-letter queue; a rejected message shows up, is read, and is redriven (${language})`,
+    { language },
+    async (c, t) => {
+      const name = `shop.${language}`;
+      await c.open('/queues/new');
+      await c.field('queues.name').fill(name);
+      await c.page.getByRole('radio', { name: c.say('create.letters_own') }).check();
+      await c.button('create.do').click();
+      await c.page.getByRole('heading', { level: 1, name }).waitFor();
 
-    await c.open(`/letters?view=list&filter=queue:${name}.dlq`);
-    await c.page.getByRole('heading', { name: c.say('letters.none_found') }).waitFor();
-    const channel = await c.broker.channel();
-    await publish(channel, '', name, [{ ...order(1), messageId: `letter-${language}` }]);
-    const begun = Date.now();
-    await reject(channel, name, 1);
-    const row = c.page.getByRole('row').filter({ hasText: `letter-${language}` });
-    await row.waitFor();
-    t.diagnostic(`the letter showed up ${Date.now() - begun} ms after it was to be rejected`);
-    await row.getByRole('link').first().click();
-    await c.page.getByRole('heading', { level: 1, name: c.say('viewer.title', { id: `letter-${language}` }) }).waitFor();
-    await c.page.getByRole('region', { name: c.say('viewer.way') }).getByText(name, { exact: true }).waitFor();
+      await c.open(`/letters?view=list&filter=queue:${name}.dlq`);
+      await c.page.getByRole('heading', { name: c.say('letters.none_found') }).waitFor();
+      const channel = await c.broker.channel();
+      await publish(channel, '', name, [{ ...order(1), messageId: `letter-${language}` }]);
+      const begun = Date.now();
+      await reject(channel, name, 1);
+      const row = c.page.getByRole('row').filter({ hasText: `letter-${language}` });
+      await row.waitFor();
+      t.diagnostic(`the letter showed up ${Date.now() - begun} ms after it was to be rejected`);
+      await row.getByRole('link').first().click();
+      await c.page
+        .getByRole('heading', { level: 1, name: c.say('viewer.title', { id: `letter-${language}` }) })
+        .waitFor();
+      await c.page
+        .getByRole('region', { name: c.say('viewer.way') })
+        .getByText(name, { exact: true })
+        .waitFor();
 
-    await c.button('redrive.one').click();
-    await redriveInDialog(c, 1);
-    await c.broker.depth(`${name}.dlq`, 0);
-    const got = await new Promise((resolve) => channel.consume(name, resolve));
-    assert.equal(got.properties.messageId, `letter-${language}`);
-    assert.equal(got.properties.headers['x-redrive-count'], 1);
-    channel.ack(got);
-    await c.broker.depth(name, 0);
-  });
+      await c.button('redrive.one').click();
+      await redriveInDialog(c, 1);
+      await c.broker.depth(`${name}.dlq`, 0);
+      const got = await new Promise((resolve) => channel.consume(name, resolve));
+      assert.equal(got.properties.messageId, `letter-${language}`);
+      assert.equal(got.properties.headers['x-redrive-count'], 1);
+      channel.ack(got);
+      await c.broker.depth(name, 0);
+    },
+  );
 }
 
 world.test('the overview tells of a rejection by itself', async (c, t) => {
   const channel = await c.broker.channel();
-  await queues(channel, { dying: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'dying.dead' }, 'dying.dead': {} });
+  await queues(channel, {
+    dying: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'dying.dead' },
+    'dying.dead': {},
+  });
   await publish(channel, '', 'dying', [order(1)]);
   await c.open('/');
   await c.settled();
@@ -71,12 +94,20 @@ world.test('the overview tells of a rejection by itself', async (c, t) => {
   // What was there before the page was opened is there, too: where it died, and when.
   await c.open('/?range=10m');
   await c.settled();
-  const sources = panel.getByRole('region', { name: c.say('overview.sources', { range: c.say('overview.range_10m') }), exact: true });
-  await sources.getByRole('row').filter({ has: c.page.getByRole('link', { name: 'dying', exact: true }) }).waitFor();
+  const sources = panel.getByRole('region', {
+    name: c.say('overview.sources', { range: c.say('overview.range_10m') }),
+    exact: true,
+  });
+  await sources
+    .getByRole('row')
+    .filter({ has: c.page.getByRole('link', { name: 'dying', exact: true }) })
+    .waitFor();
   const chart = panel.getByRole('figure').filter({ hasText: c.say('overview.dying', { step: '10s' }) });
   await chart.getByRole('button', { name: c.say('chart.table'), exact: true }).click();
   await chart.getByRole('row').nth(50).waitFor();
-  const died = await chart.getByRole('row').evaluateAll((rows) => rows.slice(1).reduce((n, r) => n + Number(r.cells[1].textContent), 0));
+  const died = await chart
+    .getByRole('row')
+    .evaluateAll((rows) => rows.slice(1).reduce((n, r) => n + Number(r.cells[1].textContent), 0));
   assert.ok(died >= 1, 'the chart has the rejection');
   await sources.getByRole('link', { name: 'dying', exact: true }).click();
   await c.page.getByRole('heading', { name: c.say('queue.trends'), level: 2 }).waitFor();
@@ -103,8 +134,12 @@ world.test('the way of a letter that died three times', async (c) => {
   await stops.nth(4).waitFor();
   const texts = (await stops.allInnerTexts()).map((s) => s.replace(/\s+/g, ' '));
   assert.equal(texts.length, 5, texts.join(' | '));
-  ['hop.one', 'rejected', 'expired', 'max length', 'hop.dead'].forEach((words, i) => assert.ok(texts[i].includes(words), `stop ${i} is ${texts[i]}`));
-  ['hop.one', 'hop.two', 'hop.three'].forEach((queue, i) => assert.ok(texts[i + 1].includes(queue), `stop ${i + 1} is ${texts[i + 1]}`));
+  ['hop.one', ...['rejected', 'expired', 'maxlen'].map((r) => c.say(`reason.${r}`)), 'hop.dead'].forEach((words, i) =>
+    assert.ok(texts[i].includes(words), `stop ${i} is ${texts[i]}`),
+  );
+  ['hop.one', 'hop.two', 'hop.three'].forEach((queue, i) =>
+    assert.ok(texts[i + 1].includes(queue), `stop ${i + 1} is ${texts[i + 1]}`),
+  );
 });
 
 world.test('letters by the exception that a header tells of', async (c) => {
@@ -112,7 +147,11 @@ world.test('letters by the exception that a header tells of', async (c) => {
   await c.open('/letters?filter=queue:grouped.dead&view=groups');
   await c.page.getByLabel(c.say('letters.group_by')).selectOption('header');
   const table = c.page.getByRole('table', { name: c.say('letters.as_groups') });
-  await table.getByRole('row').filter({ hasText: 'order.shipTo' }).getByRole('cell', { name: '3', exact: true }).waitFor();
+  await table
+    .getByRole('row')
+    .filter({ hasText: 'order.shipTo' })
+    .getByRole('cell', { name: '3', exact: true })
+    .waitFor();
   await c.page.getByLabel(c.say('letters.group_by')).selectOption('exception');
   const row = table.getByRole('row').filter({ hasText: 'PaymentDeclined' });
   await row.getByRole('cell', { name: '6', exact: true }).waitFor(); // the numbers of the orders fold
@@ -149,7 +188,10 @@ world.test('a letter is discarded, is found among the lost ones, and is restored
   await c.dialog.getByText(c.say('redrive.would_discard', { n: 1 })).waitFor();
   await c.accessible();
   await c.button('redrive.discard', {}, c.dialog).click();
-  await c.dialog.locator('.stat', { hasText: c.say('jobs.discarded') }).getByText('1', { exact: true }).waitFor();
+  await c.dialog
+    .locator('.stat', { hasText: c.say('jobs.discarded') })
+    .getByText('1', { exact: true })
+    .waitFor();
   await c.broker.depth('thrown.dead', 0);
 
   await c.open('/lost');
@@ -163,98 +205,133 @@ world.test('a letter is discarded, is found among the lost ones, and is restored
 });
 
 /** Failures as Spring's RepublishMessageRecoverer publishes them anew to where dead letters go. */
-const recovered = (n, name) => Array.from({ length: n }, (_, i) => ({
-  body: { order: i }, messageId: `${name}-${i}`,
-  headers: {
-    'x-exception-message': `no price for item ${i}`, 'x-exception-stacktrace': `com.example.PriceMissingException: no price for item ${i}\n\tat com.example.Shop.price(Shop.java:42)`,
-    'x-original-exchange': 'shop', 'x-original-routingKey': `${name}.new`,
+const recovered = (n, name) =>
+  Array.from({ length: n }, (_, i) => ({
+    body: { order: i },
+    messageId: `${name}-${i}`,
+    headers: {
+      'x-exception-message': `no price for item ${i}`,
+      'x-exception-stacktrace': `com.example.PriceMissingException: no price for item ${i}\n\tat com.example.Shop.price(Shop.java:42)`,
+      'x-original-exchange': 'shop',
+      'x-original-routingKey': `${name}.new`,
+    },
+  }));
+
+world.test(
+  'what a consumer published anew is found by its exception, shown, and redriven to where it came from',
+  async (c) => {
+    const channel = await c.broker.channel();
+    await channel.assertExchange('shop', 'topic');
+    await channel.assertExchange('shop.dlx', 'topic');
+    await queues(channel, { refunds: {}, 'refunds.dlq': {} });
+    await channel.bindQueue('refunds', 'shop', 'refunds.new');
+    await channel.bindQueue('refunds.dlq', 'shop.dlx', 'refunds.failed');
+    await publish(channel, 'shop.dlx', 'refunds.failed', recovered(4, 'refunds'));
+    await publish(channel, 'shop.dlx', 'refunds.failed', [
+      {
+        ...order(2),
+        messageId: 'refunds-other',
+        headers: {
+          'x-exception-message': 'timed out',
+          'x-original-exchange': 'shop',
+          'x-original-routingKey': 'refunds.new',
+        },
+      },
+    ]);
+
+    await c.open('/letters?by=exception&view=groups&filter=queue:refunds.dlq');
+    const table = c.page.getByRole('table', { name: c.say('letters.as_groups') });
+    const group = table.getByRole('row').filter({ hasText: 'PriceMissingException' });
+    await group.getByRole('cell', { name: '4', exact: true }).waitFor(); // their numbers fold
+    await c.page.getByLabel(c.say('letters.group_by')).selectOption('reason');
+    await table
+      .getByRole('row')
+      .filter({ hasText: c.say('reason.republished') })
+      .getByRole('cell', { name: '5', exact: true })
+      .waitFor();
+    await c.accessible();
+    await c.page.getByLabel(c.say('letters.group_by')).selectOption('exception');
+    await group.getByRole('link').first().click();
+    const row = c.page.getByRole('row').filter({ hasText: 'refunds-2' });
+    await row.getByText('no price for item 2').waitFor();
+    assert.equal(await c.page.getByRole('row').filter({ hasText: 'refunds-' }).count(), 4);
+    await c.accessible();
+
+    await row.getByRole('link').first().click();
+    const why = c.page.getByRole('region', { name: c.say('viewer.why') });
+    await why.locator('.exception').getByText('no price for item 2').waitFor();
+    await why.getByText(c.say('viewer.republished')).waitFor();
+    await why.getByText('shop → refunds.new').waitFor();
+    const way = c.page.getByRole('region', { name: c.say('viewer.way') });
+    assert.match(
+      (await way.getByRole('listitem').allInnerTexts()).join(' | ').replace(/\s+/g, ' '),
+      /shop → refunds\.new \| republished .* \| Now in refunds\.dlq/,
+    );
+    assert.equal(await c.page.getByText(c.say('viewer.never_died')).count(), 0);
+    const next = c.page.getByRole('region', { name: c.say('viewer.next') });
+    await next.getByRole('link', { name: 'refunds', exact: true }).waitFor();
+    await c.settled();
+    await c.accessible();
+    await c.picture('letter-republished.en');
+    await c.button('redrive.one').click();
+    await redriveInDialog(c, 1);
+    await c.broker.depth('refunds', 1);
+
+    // Those of a group, out of a queue that no dead letter of another comes to; what was sent back is left alone.
+    await c.open('/letters?by=exception&view=groups&filter=exception:*PriceMissing* key:refunds.new');
+    await group.getByRole('cell', { name: '4', exact: true }).waitFor();
+    await group.getByRole('button', { name: /^Redrive/ }).click();
+    await c.dialog.getByText('refunds.dlq', { exact: false }).first().waitFor();
+    await redriveInDialog(c, 3);
+    await c.broker.depth('refunds', 4);
+    await c.broker.depth('refunds.dlq', 1);
   },
-}));
+);
 
-world.test('what a consumer published anew is found by its exception, shown, and redriven to where it came from', async (c) => {
-  const channel = await c.broker.channel();
-  await channel.assertExchange('shop', 'topic');
-  await channel.assertExchange('shop.dlx', 'topic');
-  await queues(channel, { refunds: {}, 'refunds.dlq': {} });
-  await channel.bindQueue('refunds', 'shop', 'refunds.new');
-  await channel.bindQueue('refunds.dlq', 'shop.dlx', 'refunds.failed');
-  await publish(channel, 'shop.dlx', 'refunds.failed', recovered(4, 'refunds'));
-  await publish(channel, 'shop.dlx', 'refunds.failed', [{ ...order(2), messageId: 'refunds-other', headers: { 'x-exception-message': 'timed out', 'x-original-exchange': 'shop', 'x-original-routingKey': 'refunds.new' } }]);
-
-  await c.open('/letters?by=exception&view=groups&filter=queue:refunds.dlq');
-  const table = c.page.getByRole('table', { name: c.say('letters.as_groups') });
-  const group = table.getByRole('row').filter({ hasText: 'PriceMissingException' });
-  await group.getByRole('cell', { name: '4', exact: true }).waitFor(); // their numbers fold
-  await c.page.getByLabel(c.say('letters.group_by')).selectOption('reason');
-  await table.getByRole('row').filter({ hasText: c.say('reason.republished') }).getByRole('cell', { name: '5', exact: true }).waitFor();
-  await c.accessible();
-  await c.page.getByLabel(c.say('letters.group_by')).selectOption('exception');
-  await group.getByRole('link').first().click();
-  const row = c.page.getByRole('row').filter({ hasText: 'refunds-2' });
-  await row.getByText('no price for item 2').waitFor();
-  assert.equal(await c.page.getByRole('row').filter({ hasText: 'refunds-' }).count(), 4);
-  await c.accessible();
-
-  await row.getByRole('link').first().click();
-  const why = c.page.getByRole('region', { name: c.say('viewer.why') });
-  await why.locator('.exception').getByText('no price for item 2').waitFor();
-  await why.getByText(c.say('viewer.republished')).waitFor();
-  await why.getByText('shop → refunds.new').waitFor();
-  const way = c.page.getByRole('region', { name: c.say('viewer.way') });
-  assert.match((await way.getByRole('listitem').allInnerTexts()).join(' | ').replace(/\s+/g, ' '), /shop → refunds\.new \| republished .* \| Now in refunds\.dlq/);
-  assert.equal(await c.page.getByText(c.say('viewer.never_died')).count(), 0);
-  const next = c.page.getByRole('region', { name: c.say('viewer.next') });
-  await next.getByRole('link', { name: 'refunds', exact: true }).waitFor();
-  await c.settled();
-  await c.accessible();
-  await c.picture('letter-republished.en');
-  await c.button('redrive.one').click();
-  await redriveInDialog(c, 1);
-  await c.broker.depth('refunds', 1);
-
-  // Those of a group, out of a queue that no dead letter of another comes to; what was sent back is left alone.
-  await c.open('/letters?by=exception&view=groups&filter=exception:*PriceMissing* key:refunds.new');
-  await group.getByRole('cell', { name: '4', exact: true }).waitFor();
-  await group.getByRole('button', { name: /^Redrive/ }).click();
-  await c.dialog.getByText('refunds.dlq', { exact: false }).first().waitFor();
-  await redriveInDialog(c, 3);
-  await c.broker.depth('refunds', 4);
-  await c.broker.depth('refunds.dlq', 1);
-});
-
-world.test('a redrive is called by what a filter finds, and asks again before letters come to where they are', async (c) => {
-  const channel = await c.broker.channel();
-  await pair(channel, 'priced', 1);
-  await publish(channel, '', 'priced.dead', recovered(101, 'priced'));
-  await c.open('/queues/%2F/priced.dead?tab=messages&filter=exception:*PriceMissing*');
-  await c.text('table.so_far', { n: 100 }).waitFor();
-  await c.page.getByRole('columnheader', { name: c.say('letters.exception') }).waitFor();
-  await c.page.getByRole('row').filter({ hasText: 'priced-7' }).filter({ hasText: 'no price for item 7' }).first().waitFor();
-  await c.accessible();
-  await c.button('redrive.found').click();
-  await c.dialog.getByRole('heading', { name: c.say('redrive.title_found') }).waitFor();
-  await c.dialog.getByRole('radio', { name: c.say('redrive.to_other_queue') }).check();
-  await c.field('redrive.queue', {}, c.dialog).fill('priced.dead');
-  await c.button('redrive.try', {}, c.dialog).click();
-  await c.dialog.getByText(c.say('redrive.into_same', { n: 101, queue: 'priced.dead' })).waitFor();
-  await c.dialog.getByRole('heading', { name: c.say('redrive.title', { n: 101 }) }).waitFor();
-  await c.accessible();
-  const begin = c.button('redrive.begin', {}, c.dialog);
-  assert.ok(await begin.isDisabled(), 'it begins with a click');
-  await c.field('redrive.all_the_same', {}, c.dialog).check();
-  assert.ok(await begin.isEnabled(), 'it does not begin though it was asked for');
-  await c.button('redrive.try', {}, c.dialog).click();
-  await c.dialog.getByText(c.say('redrive.into_same', { n: 101, queue: 'priced.dead' })).waitFor();
-  assert.ok(await begin.isDisabled(), 'another dry run is to be answered anew');
-  await c.dialog.getByRole('radio', { name: c.say('redrive.to_other_queue') }).check();
-  await c.field('redrive.queue', {}, c.dialog).fill('priced');
-  await c.button('redrive.try', {}, c.dialog).click();
-  await c.dialog.getByText(c.say('redrive.would_move', { n: 101 })).waitFor();
-  assert.equal(await c.field('redrive.all_the_same', {}, c.dialog).count(), 0);
-  await begin.click();
-  await c.dialog.locator('.stat', { hasText: c.say('jobs.moved') }).getByText('101', { exact: true }).waitFor();
-  await c.broker.depth('priced', 101);
-});
+world.test(
+  'a redrive is called by what a filter finds, and asks again before letters come to where they are',
+  async (c) => {
+    const channel = await c.broker.channel();
+    await pair(channel, 'priced', 1);
+    await publish(channel, '', 'priced.dead', recovered(101, 'priced'));
+    await c.open('/queues/%2F/priced.dead?tab=messages&filter=exception:*PriceMissing*');
+    await c.text('table.so_far', { n: 100 }).waitFor();
+    await c.page.getByRole('columnheader', { name: c.say('letters.exception') }).waitFor();
+    await c.page
+      .getByRole('row')
+      .filter({ hasText: 'priced-7' })
+      .filter({ hasText: 'no price for item 7' })
+      .first()
+      .waitFor();
+    await c.accessible();
+    await c.button('redrive.found').click();
+    await c.dialog.getByRole('heading', { name: c.say('redrive.title_found') }).waitFor();
+    await c.dialog.getByRole('radio', { name: c.say('redrive.to_other_queue') }).check();
+    await c.field('redrive.queue', {}, c.dialog).fill('priced.dead');
+    await c.button('redrive.try', {}, c.dialog).click();
+    await c.dialog.getByText(c.say('redrive.into_same', { n: 101, queue: 'priced.dead' })).waitFor();
+    await c.dialog.getByRole('heading', { name: c.say('redrive.title', { n: 101 }) }).waitFor();
+    await c.accessible();
+    const begin = c.button('redrive.begin', {}, c.dialog);
+    assert.ok(await begin.isDisabled(), 'it begins with a click');
+    await c.field('redrive.all_the_same', {}, c.dialog).check();
+    assert.ok(await begin.isEnabled(), 'it does not begin though it was asked for');
+    await c.button('redrive.try', {}, c.dialog).click();
+    await c.dialog.getByText(c.say('redrive.into_same', { n: 101, queue: 'priced.dead' })).waitFor();
+    assert.ok(await begin.isDisabled(), 'another dry run is to be answered anew');
+    await c.dialog.getByRole('radio', { name: c.say('redrive.to_other_queue') }).check();
+    await c.field('redrive.queue', {}, c.dialog).fill('priced');
+    await c.button('redrive.try', {}, c.dialog).click();
+    await c.dialog.getByText(c.say('redrive.would_move', { n: 101 })).waitFor();
+    assert.equal(await c.field('redrive.all_the_same', {}, c.dialog).count(), 0);
+    await begin.click();
+    await c.dialog
+      .locator('.stat', { hasText: c.say('jobs.moved') })
+      .getByText('101', { exact: true })
+      .waitFor();
+    await c.broker.depth('priced', 101);
+  },
+);
 
 world.test('a group is discarded, and brought back from the lost letters', async (c) => {
   await pair(await c.broker.channel(), 'cast', 8);
@@ -264,7 +341,10 @@ world.test('a group is discarded, and brought back from the lost letters', async
   await c.button('letters.discard_group', { group: 'cast' }).click();
   await c.dialog.getByText(c.say('redrive.would_discard', { n: 8 })).waitFor();
   await c.button('redrive.discard', {}, c.dialog).click();
-  await c.dialog.locator('.stat', { hasText: c.say('jobs.discarded') }).getByText('8', { exact: true }).waitFor();
+  await c.dialog
+    .locator('.stat', { hasText: c.say('jobs.discarded') })
+    .getByText('8', { exact: true })
+    .waitFor();
   await c.broker.depth('cast.dead', 0);
 
   await c.open('/lost?filter=cause:discarded source:cast');
@@ -275,7 +355,10 @@ world.test('a group is discarded, and brought back from the lost letters', async
   await c.broker.depth('cast', 8);
   await c.heading('letters.none_found').waitFor();
   const back = await c.broker.get('x/queues/%2F/cast/messages?limit=20');
-  assert.deepEqual(back.items.map((l) => l.message_id).sort(), Array.from({ length: 8 }, (_, i) => `cast-${i}`));
+  assert.deepEqual(
+    back.items.map((l) => l.message_id).sort(),
+    Array.from({ length: 8 }, (_, i) => `cast-${i}`),
+  );
 });
 
 world.test('letters are exported, and imported into another queue, each only once', async (c) => {
@@ -284,14 +367,25 @@ world.test('letters are exported, and imported into another queue, each only onc
   await queues(channel, { 'carried.copy': {} });
   await c.open('/letters?view=list&filter=queue:carried.dead');
   await c.text('table.rows', { n: 5 }).waitFor();
-  const [download] = await Promise.all([c.page.waitForEvent('download'), c.page.getByRole('link', { name: c.say('letters.export') }).click()]);
+  const [download] = await Promise.all([
+    c.page.waitForEvent('download'),
+    c.page.getByRole('link', { name: c.say('letters.export') }).click(),
+  ]);
   const text = await readFile(await download.path(), 'utf8');
-  const lines = text.trim().split('\n').map((line) => JSON.parse(line));
-  assert.deepEqual(lines.map((l) => l.message_id).sort(), Array.from({ length: 5 }, (_, i) => `carried-${i}`));
+  const lines = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    lines.map((l) => l.message_id).sort(),
+    Array.from({ length: 5 }, (_, i) => `carried-${i}`),
+  );
 
   const bring = async (content, words) => {
     await c.button('import.open').click();
-    await c.field('import.file', {}, c.dialog).setInputFiles({ name: 'letters.ndjson', mimeType: 'application/x-ndjson', buffer: Buffer.from(content) });
+    await c
+      .field('import.file', {}, c.dialog)
+      .setInputFiles({ name: 'letters.ndjson', mimeType: 'application/x-ndjson', buffer: Buffer.from(content) });
     await c.field('redrive.queue', {}, c.dialog).fill('carried.copy');
     await c.button('import.begin', {}, c.dialog).click();
     for (const w of words) await c.dialog.getByText(w).waitFor();
@@ -301,7 +395,10 @@ world.test('letters are exported, and imported into another queue, each only onc
   };
   await bring(text, [c.say('import.done', { n: 5, read: 5 })]);
   await c.broker.depth('carried.copy', 5);
-  await bring(`${text.split('\n')[0]}\n{"no letter\n`, [c.say('import.skipped', { n: 1 }), c.say('import.failed', { n: 1 })]);
+  await bring(`${text.split('\n')[0]}\n{"no letter\n`, [
+    c.say('import.skipped', { n: 1 }),
+    c.say('import.failed', { n: 1 }),
+  ]);
   await c.broker.depth('carried.copy', 5);
   const got = await new Promise((resolve) => channel.consume('carried.copy', resolve, { noAck: true }));
   const original = order(Number(got.properties.messageId.slice('carried-'.length)));
@@ -312,7 +409,11 @@ world.test('letters are exported, and imported into another queue, each only onc
 world.test('a redrive without a mouse', async (c) => {
   const channel = await c.broker.channel();
   await pair(channel, 'keys', 1);
-  const focused = () => c.page.evaluate(() => (document.activeElement?.innerText || document.activeElement?.getAttribute('aria-label') || '').trim());
+  const focused = () =>
+    c.page.evaluate(() => {
+      const at = /** @type {HTMLElement} */ (document.activeElement);
+      return (at?.innerText || at?.getAttribute('aria-label') || '').trim();
+    });
   const tabTo = async (words) => {
     for (let i = 0; i < 80; i++) {
       if ((await focused()) === words) return;

@@ -12,7 +12,10 @@ for (const language of ['en', 'zh-CN']) {
     await c.field('login.name').fill('guest');
     await c.field('login.password').fill('wrong');
     await c.button('login.submit').click();
-    await c.page.getByRole('alert').filter({ hasText: c.say('login.wrong') }).waitFor();
+    await c.page
+      .getByRole('alert')
+      .filter({ hasText: c.say('login.wrong') })
+      .waitFor();
     await c.accessible();
     await c.field('login.password').fill('guest');
     await c.page.keyboard.press('Enter');

@@ -5,7 +5,13 @@ import { World } from '../lib/console.js';
 const count = 10_000;
 const world = World.of('many', async (broker) => {
   await broker.post('definitions', {
-    queues: Array.from({ length: count }, (_, i) => ({ name: `tenant.${String(i).padStart(5, '0')}`, vhost: '/', durable: true, auto_delete: false, arguments: i % 2 ? { 'x-message-ttl': 60_000 } : {} })),
+    queues: Array.from({ length: count }, (_, i) => ({
+      name: `tenant.${String(i).padStart(5, '0')}`,
+      vhost: '/',
+      durable: true,
+      auto_delete: false,
+      arguments: i % 2 ? { 'x-message-ttl': 60_000 } : {},
+    })),
   });
 });
 
@@ -15,7 +21,10 @@ const answerMax = 150_000;
 
 world.test('ten thousand queues are listed, filtered and paged; the page never holds all of them', async (c) => {
   const lengths = [];
-  c.page.on('response', async (r) => /\/api\/queues/.test(r.url()) && lengths.push((await r.body().catch(() => '')).length));
+  c.page.on(
+    'response',
+    async (r) => /\/api\/queues/.test(r.url()) && lengths.push((await r.body().catch(() => '')).length),
+  );
   const small = async () => {
     const elements = await c.page.evaluate(() => document.querySelectorAll('*').length);
     assert.ok(elements < elementsMax, `the page has ${elements} elements`);
@@ -41,5 +50,8 @@ world.test('ten thousand queues are listed, filtered and paged; the page never h
   await c.page.getByRole('row').filter({ hasText: 'tenant.00499' }).waitFor();
   assert.ok(await drawn(), 'rows that were scrolled out of view are still drawn');
   assert.ok(lengths.length >= 3, lengths.join());
-  assert.ok(lengths.slice(0, 3).every((n) => n < answerMax), `the answers have ${lengths.join()} bytes`);
+  assert.ok(
+    lengths.slice(0, 3).every((n) => n < answerMax),
+    `the answers have ${lengths.join()} bytes`,
+  );
 });

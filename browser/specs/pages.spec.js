@@ -6,11 +6,22 @@ import { field } from '../lib/seed.js';
 
 const world = World.of('pages', async (broker) => {
   await field(broker);
-  const job = await broker.post('x/redrives/%2F', { source: { queue: 'payments.dead' }, max: 4, action: 'redrive', target: { to: 'origin' }, options: { rate: 2, watch_ms: 60_000 } });
+  const job = await broker.post('x/redrives/%2F', {
+    source: { queue: 'payments.dead' },
+    max: 4,
+    action: 'redrive',
+    target: { to: 'origin' },
+    options: { rate: 2, watch_ms: 60_000 },
+  });
   const letters = await broker.get('x/queues/%2F/orders.dead/messages?limit=1');
   const lost = await broker.get('x/lost-letters/%2F/messages?limit=1');
   const scheduled = await broker.get('x/scheduled/%2F/reminders?limit=1');
-  Object.assign(names, { letter: letters.items[0].id, lost: lost.items[0].id, scheduled: scheduled.items[0].id, job: job.id });
+  Object.assign(names, {
+    letter: letters.items[0].id,
+    lost: lost.items[0].id,
+    scheduled: scheduled.items[0].id,
+    job: job.id,
+  });
 });
 
 // What stands in the addresses for the names in the registry's paths.
@@ -26,12 +37,23 @@ const params = {
   '/vhosts/:name': () => '/vhosts/staging',
 };
 
-const registry = ['office', 'broker'].map((part) => readFileSync(new URL(`../../internal/management/ui/pages/registry-${part}.js`, import.meta.url), 'utf8')).join('\n');
+const registry = ['office', 'broker']
+  .map((part) =>
+    readFileSync(new URL(`../../internal/management/console/ui/pages/registry-${part}.js`, import.meta.url), 'utf8'),
+  )
+  .join('\n');
 const paths = [...registry.matchAll(/path: '([^']+)'/g)].map((m) => m[1]);
 // Views of a page that are as much as a page.
 const views = [
-  '/letters?view=groups&by=exception', '/letters?view=list', '/letters?view=queues', '/schedule?view=day', '/queues/%2F/orders.created?tab=messages',
-  '/queues/%2F/orders.created?tab=consumers', '/queues/%2F/orders.created?tab=trends', '/?range=1m', '/queues/%2F/orders.created?tab=bindings',
+  '/letters?view=groups&by=exception',
+  '/letters?view=list',
+  '/letters?view=queues',
+  '/schedule?view=day',
+  '/queues/%2F/orders.created?tab=messages',
+  '/queues/%2F/orders.created?tab=consumers',
+  '/queues/%2F/orders.created?tab=trends',
+  '/?range=1m',
+  '/queues/%2F/orders.created?tab=bindings',
 ];
 
 const called = (path) => path.replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'overview';
@@ -68,15 +90,24 @@ async function show(c, path) {
 
 /** Texts of three English words or more: the page's own, that is, neither code nor what came with messages or in names. */
 function english(c) {
-  return c.page.evaluate((descriptions) => {
-    const found = new Set();
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    for (let n = walker.nextNode(); n; n = walker.nextNode()) {
-      const text = n.data.trim();
-      if (!/[a-z]{2,} [a-z]{2,} [a-z]{2,}/.test(text) || descriptions.includes(text) || /\p{Script=Han}/u.test(text)) continue;
-      if (n.parentElement.closest('code, pre, script, noscript, textarea, .mono, .pre, .json, .break, [lang=en], .hidden')) continue;
-      found.add(text);
-    }
-    return [...found];
-  }, ['Default virtual host', 'where it is tried first']);
+  return c.page.evaluate(
+    (descriptions) => {
+      const found = new Set();
+      const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+      for (let n = walker.nextNode(); n; n = walker.nextNode()) {
+        const text = n.nodeValue.trim();
+        if (!/[a-z]{2,} [a-z]{2,} [a-z]{2,}/.test(text) || descriptions.includes(text) || /\p{Script=Han}/u.test(text))
+          continue;
+        if (
+          n.parentElement.closest(
+            'code, pre, script, noscript, textarea, .mono, .pre, .json, .break, [lang=en], .hidden',
+          )
+        )
+          continue;
+        found.add(text);
+      }
+      return [...found];
+    },
+    ['Default virtual host', 'where it is tried first'],
+  );
 }

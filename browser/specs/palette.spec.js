@@ -40,14 +40,24 @@ world.test('the keyboard stays at the button that chooses the language', async (
 });
 
 world.test('a job is found by its number, and the audit says in a sentence who began it', async (c) => {
-  const job = await c.broker.post('x/redrives/%2F', { source: { queue: 'payments.dead' }, filter: 'message-id:charge-1', action: 'discard', options: {} });
+  const job = await c.broker.post('x/redrives/%2F', {
+    source: { queue: 'payments.dead' },
+    filter: 'message-id:charge-1',
+    action: 'discard',
+    options: {},
+  });
   await c.open('/audit');
-  const said = c.page.getByRole('row').filter({ hasText: `${c.say('did.discard')} · payments.dead · message-id:charge-1` });
+  const said = c.page
+    .getByRole('row')
+    .filter({ hasText: `${c.say('did.discard')} · payments.dead · message-id:charge-1` });
   await said.getByRole('link').click();
   await c.heading('jobs.one', { id: job.id }).waitFor();
   await c.open('/queues');
   await type(c, String(job.id));
-  await c.dialog.getByRole('option').filter({ hasText: c.say('jobs.one', { id: job.id }) }).click();
+  await c.dialog
+    .getByRole('option')
+    .filter({ hasText: c.say('jobs.one', { id: job.id }) })
+    .click();
   await c.heading('jobs.one', { id: job.id }).waitFor();
   await c.open('/queues/%2F/payments.dead?tab=history');
   await c.page.getByRole('row').filter({ hasText: 'message-id:charge-1' }).waitFor();
@@ -70,7 +80,11 @@ world.test('the palette begins to create, and to send a queue of letters back', 
 world.test('the limits of a virtual host have its dialect and the TTL of dead letters', async (c) => {
   await c.open('/vhosts/staging?tab=limits');
   await c.field('option.ttl-in-dlq').selectOption('false');
-  await c.page.locator('form').filter({ has: c.field('option.ttl-in-dlq') }).getByRole('button', { name: c.say('policies.save') }).click();
+  await c.page
+    .locator('form')
+    .filter({ has: c.field('option.ttl-in-dlq') })
+    .getByRole('button', { name: c.say('policies.save') })
+    .click();
   await until('the option to hold', async () => (await c.broker.get('x/options/staging'))['ttl-in-dlq'] === false);
   await c.field('option.dialect').waitFor();
 });

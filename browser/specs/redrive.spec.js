@@ -10,15 +10,31 @@ const world = World.of('redrive', async (broker) => {
 
 async function letters(broker, name, n) {
   const channel = await broker.channel();
-  await queues(channel, { [name]: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': `${name}.dead` }, [`${name}.dead`]: {} });
-  await publish(channel, '', name, Array.from({ length: n }, (_, i) => order(i)));
+  await queues(channel, {
+    [name]: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': `${name}.dead` },
+    [`${name}.dead`]: {},
+  });
+  await publish(
+    channel,
+    '',
+    name,
+    Array.from({ length: n }, (_, i) => order(i)),
+  );
   await reject(channel, name, n);
   await broker.depth(`${name}.dead`, n);
   return channel;
 }
 
 /** A number that the job's card shows. */
-const stat = async (c, key, params) => Number((await c.dialog.locator('.stat', { hasText: c.say(key, params) }).locator('b').innerText()).replace(/\D/g, ''));
+const stat = async (c, key, params) =>
+  Number(
+    (
+      await c.dialog
+        .locator('.stat', { hasText: c.say(key, params) })
+        .locator('b')
+        .innerText()
+    ).replace(/\D/g, ''),
+  );
 
 world.test('a thousand letters at a hundred a second: pause, go on, what came back, cancel', async (c) => {
   const channel = await letters(c.broker, 'busy', 1000);
@@ -31,14 +47,20 @@ world.test('a thousand letters at a hundred a second: pause, go on, what came ba
   await c.dialog.getByText(c.say('redrive.would_move', { n: 1000 })).waitFor();
   await c.accessible();
   await c.button('redrive.begin', {}, c.dialog).click();
-  await until('some to be sent', async () => (await stat(c, 'jobs.moved')) > 50 || { moved: await stat(c, 'jobs.moved') });
+  await until(
+    'some to be sent',
+    async () => (await stat(c, 'jobs.moved')) > 50 || { moved: await stat(c, 'jobs.moved') },
+  );
   await c.button('jobs.pause', {}, c.dialog).click();
   await c.dialog.getByText(c.say('job.paused'), { exact: true }).waitFor();
   await c.accessible();
   const [job] = await c.broker.get('x/redrives/%2F');
   assert.equal(job.state, 'paused');
   assert.ok(job.moved < 1000, `${job.moved} were sent in so short a time`);
-  await until('what came back to be counted', async () => (await stat(c, 'jobs.came_back')) > 0 || { came_back: await stat(c, 'jobs.came_back') });
+  await until(
+    'what came back to be counted',
+    async () => (await stat(c, 'jobs.came_back')) > 0 || { came_back: await stat(c, 'jobs.came_back') },
+  );
   await c.button('jobs.resume', {}, c.dialog).click();
   await c.dialog.getByText(c.say('job.running'), { exact: true }).waitFor();
   await until('more to be sent', async () => (await stat(c, 'jobs.moved')) > job.moved || job.moved);
@@ -54,7 +76,12 @@ world.test('a job at a hundred a second sends a hundred a second', async (c) => 
   const n = 1000;
   const watch = 100;
   await letters(c.broker, 'steady', n);
-  const { id } = await c.broker.post('x/redrives/%2F', { source: { queue: 'steady.dead' }, action: 'redrive', target: { to: 'queue', queue: 'sink' }, options: { rate: 100, watch_ms: watch } });
+  const { id } = await c.broker.post('x/redrives/%2F', {
+    source: { queue: 'steady.dead' },
+    action: 'redrive',
+    target: { to: 'queue', queue: 'sink' },
+    options: { rate: 100, watch_ms: watch },
+  });
   await c.open(`/jobs/%2F/${id}`);
   await c.text('job.done').first().waitFor({ timeout: 60_000 });
   const job = await c.broker.get(`x/redrives/%2F/${id}`);
@@ -74,7 +101,10 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
   await c.dialog.getByRole('radio', { name: c.say('redrive.to_other_queue') }).check();
   await c.field('redrive.queue', {}, c.dialog).fill('canary.d');
   const suggested = () => c.dialog.locator('datalist option').evaluateAll((all) => all.map((x) => x.value).join(' '));
-  await until('queues with that name to be suggested', async () => (await suggested()) === 'canary.dead' || { suggested: await suggested() });
+  await until(
+    'queues with that name to be suggested',
+    async () => (await suggested()) === 'canary.dead' || { suggested: await suggested() },
+  );
   await c.dialog.getByRole('radio', { name: c.say('redrive.to_origin'), exact: true }).check();
   await c.field('redrive.canary', {}, c.dialog).fill('10');
   await c.field('redrive.watch', {}, c.dialog).fill('2');
@@ -93,7 +123,10 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
   await c.picture('redrive-stopped.en');
   await c.dialog.getByRole('link', { name: c.say('jobs.show_back') }).click();
   await c.dialog.waitFor({ state: 'detached' });
-  await until('the letters that came back to be listed', async () => (await c.page.locator('tbody tr').count()) === 10 || { rows: await c.page.locator('tbody tr').count() });
+  await until(
+    'the letters that came back to be listed',
+    async () => (await c.page.locator('tbody tr').count()) === 10 || { rows: await c.page.locator('tbody tr').count() },
+  );
   await c.open('/jobs');
   await c.page.getByRole('cell', { name: c.say('job_why.came_back') }).waitFor();
   await c.accessible();
@@ -105,51 +138,72 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
   await c.picture('letter-came-back.en');
 });
 
-world.test('letters whose dead-letter queue is none any more can be taken; what is held or scheduled is counted', async (c) => {
-  const channel = await letters(c.broker, 'former', 5);
-  await channel.deleteQueue('former');
-  await channel.assertQueue('former', { durable: true });
-  await queues(channel, { keeper: { 'x-dead-letter-exchange': 'nowhere', 'x-dead-letter-strategy': 'at-least-once', 'x-overflow': 'reject-publish' } });
-  await publish(channel, '', 'keeper', [order(1), order(2)]);
-  await reject(channel, 'keeper', 2);
-  await until('two to be held', async () => {
-    const { items } = await c.broker.get('x/held/%2F/keeper');
-    return items.length === 2 || { held: items.length };
-  });
-  await c.open('/letters?view=list&filter=source:former|keeper');
-  await c.text('table.rows', { n: 7 }).waitFor();
-  await c.button('redrive.found').click();
-  await c.dialog.getByText(c.say('redrive.out_held', { n: 2 })).waitFor();
-  assert.ok(await c.button('redrive.try', {}, c.dialog).isDisabled());
-  await c.dialog.getByRole('checkbox', { name: c.say('redrive.also', { n: 5 }) }).check();
-  await c.accessible();
-  await c.button('redrive.try', {}, c.dialog).click();
-  await c.dialog.getByText(c.say('redrive.would_move', { n: 5 })).waitFor();
-  await c.button('redrive.begin', {}, c.dialog).click();
-  await c.broker.depth('former', 5);
-  await c.open('/letters?view=list&filter=state:held');
-  await c.text('table.rows', { n: 2 }).waitFor();
-  await c.button('redrive.found').click();
-  await c.dialog.getByText(c.say('redrive.none_can')).waitFor();
-  await c.accessible();
-  assert.equal(await c.button('redrive.begin', {}, c.dialog).count(), 0);
-  await c.open('/letters?view=list&filter=state:scheduled');
-  await c.settled();
-  assert.equal(await c.button('redrive.found').count(), 0);
-});
+world.test(
+  'letters whose dead-letter queue is none any more can be taken; what is held or scheduled is counted',
+  async (c) => {
+    const channel = await letters(c.broker, 'former', 5);
+    await channel.deleteQueue('former');
+    await channel.assertQueue('former', { durable: true });
+    await queues(channel, {
+      keeper: {
+        'x-dead-letter-exchange': 'nowhere',
+        'x-dead-letter-strategy': 'at-least-once',
+        'x-overflow': 'reject-publish',
+      },
+    });
+    await publish(channel, '', 'keeper', [order(1), order(2)]);
+    await reject(channel, 'keeper', 2);
+    await until('two to be held', async () => {
+      const { items } = await c.broker.get('x/held/%2F/keeper');
+      return items.length === 2 || { held: items.length };
+    });
+    await c.open('/letters?view=list&filter=source:former|keeper');
+    await c.text('table.rows', { n: 7 }).waitFor();
+    await c.button('redrive.found').click();
+    await c.dialog.getByText(c.say('redrive.out_held', { n: 2 })).waitFor();
+    assert.ok(await c.button('redrive.try', {}, c.dialog).isDisabled());
+    await c.dialog.getByRole('checkbox', { name: c.say('redrive.also', { n: 5 }) }).check();
+    await c.accessible();
+    await c.button('redrive.try', {}, c.dialog).click();
+    await c.dialog.getByText(c.say('redrive.would_move', { n: 5 })).waitFor();
+    await c.button('redrive.begin', {}, c.dialog).click();
+    await c.broker.depth('former', 5);
+    await c.open('/letters?view=list&filter=state:held');
+    await c.text('table.rows', { n: 2 }).waitFor();
+    await c.button('redrive.found').click();
+    await c.dialog.getByText(c.say('redrive.none_can')).waitFor();
+    await c.accessible();
+    assert.equal(await c.button('redrive.begin', {}, c.dialog).count(), 0);
+    await c.open('/letters?view=list&filter=state:scheduled');
+    await c.settled();
+    assert.equal(await c.button('redrive.found').count(), 0);
+  },
+);
 
 world.test('the page of a job: its limit, how far it is, and the keyboard', async (c) => {
   await letters(c.broker, 'limited', 100);
-  const { id } = await c.broker.post('x/redrives/%2F', { source: { queue: 'limited.dead' }, filter: 'state:ready', max: 60, target: { to: 'queue', queue: 'sink' }, options: { rate: 5 } });
+  const { id } = await c.broker.post('x/redrives/%2F', {
+    source: { queue: 'limited.dead' },
+    filter: 'state:ready',
+    max: 60,
+    target: { to: 'queue', queue: 'sink' },
+    options: { rate: 5 },
+  });
   await c.open(`/jobs/%2F/${id}`);
   await c.page.getByText(c.say('jobs.of_most', { n: 60 })).waitFor();
   assert.equal(await c.button('jobs.forget').count(), 0);
   await c.button('jobs.pause').press('Enter');
   await c.button('jobs.resume').waitFor();
-  assert.equal(await c.page.evaluate(() => document.activeElement.innerText.trim()), c.say('jobs.resume'));
+  assert.equal(
+    await c.page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).innerText.trim()),
+    c.say('jobs.resume'),
+  );
   await c.button('jobs.cancel').press('Enter');
   await c.button('jobs.forget').waitFor();
-  await until('the job to have the focus', async () => (await c.page.evaluate(() => document.activeElement.tagName)) === 'ARTICLE');
+  await until(
+    'the job to have the focus',
+    async () => (await c.page.evaluate(() => document.activeElement.tagName)) === 'ARTICLE',
+  );
   c.expect(/404/);
   await c.open('/jobs/%2F/4711');
   await c.text('frame.not_there').waitFor();
@@ -159,13 +213,19 @@ world.test('the page of a job: its limit, how far it is, and the keyboard', asyn
 world.test('what is wrong with a filter is said in the language of the page', { language: 'zh-CN' }, async (c) => {
   c.expect(/400/);
   await c.open('/letters?view=list&filter=resaon:x');
-  await c.page.getByRole('alert').filter({ hasText: c.say('fault.field', { a: 'resaon' }) }).waitFor();
+  await c.page
+    .getByRole('alert')
+    .filter({ hasText: c.say('fault.field', { a: 'resaon' }) })
+    .waitFor();
   await c.accessible();
 });
 
 world.test('letters without an exception are counted below the groups', async (c) => {
   const channel = await c.broker.channel();
-  await queues(channel, { mixed: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'mixed.dead' }, 'mixed.dead': {} });
+  await queues(channel, {
+    mixed: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'mixed.dead' },
+    'mixed.dead': {},
+  });
   await publish(channel, '', 'mixed', [order(1), { body: 'plain' }, { body: 'plain' }]);
   await reject(channel, 'mixed', 3);
   await c.open('/letters?view=groups&by=exception&filter=queue:mixed.dead');

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/bartleby-mq/bartleby/internal/config"
-	"github.com/bartleby-mq/bartleby/internal/logbook"
+	"github.com/bartleby-mq/bartleby/internal/logging"
 )
 
 const configUsage = `Usage:
@@ -50,6 +50,6 @@ func checkConfig(files []string, stdout, stderr io.Writer) (code int) {
 
 func tellNotes(s *config.Settings, to io.Writer) {
 	for _, n := range s.Notes {
-		fmt.Fprintf(to, "%s: %s\n", logbook.LevelName(n.Level), n.Text)
+		fmt.Fprintf(to, "%s: %s\n", logging.LevelName(n.Level), n.Text)
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// notifyWithin is how long the service manager's socket may take: a manager that reads nothing must not hold the broker.
+// notifyWithin is how long the service manager's socket may take: a manager that reads nothing must not hold the
+// broker.
 const notifyWithin = time.Second
 
 // What a service manager is told. Source: sd_notify(3).
@@ -28,8 +29,8 @@ func newManager() manager {
 	return m
 }
 
-// tell sends the lines in one datagram. Without a manager, or if it does not listen, nothing happens: that nobody is told
-// is no reason not to serve.
+// tell sends the lines in one datagram. Without a manager, or if it does not listen, nothing happens: that nobody is
+// told is no reason not to serve.
 func (m manager) tell(lines ...string) {
 	if m.socket == "" {
 		return

@@ -11,7 +11,8 @@ import (
 )
 
 func TestServiceManagerIsTold(t *testing.T) {
-	// If this fails, systemd calls the broker started before it serves, waits for ever for it, or kills it while it stops.
+	// If this fails, systemd calls the broker started before it serves, waits for ever for it, or kills it while it
+	// stops.
 	socket := filepath.Join(t.TempDir(), "notify")
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
 	if err != nil {

@@ -42,13 +42,13 @@ func TestCheckAndRepair(t *testing.T) {
 		t.Fatal(err)
 	}
 	tool(exitDamaged, "the manifest is missing", "check", dir)
-	tool(exitDamaged, "make a new manifest", "repair", dir, "--dry-run")
+	tool(exitDamaged, "write a new manifest", "repair", dir, "--dry-run")
 	var r bartleby.Report
 	if err := json.Unmarshal([]byte(tool(exitDamaged, "", "check", "--json", dir)), &r); err != nil || r.State != bartleby.Damaged || len(r.Damage) != 1 || !r.Journal.Rebuilt {
 		t.Fatalf("as JSON: %+v, %v", r, err)
 	}
 	tool(exitSound, dir+": repaired; the damaged files are in damaged-1", "repair", dir)
-	tool(exitSound, "damaged-1 is what an earlier repair has put aside", "check", dir)
+	tool(exitSound, "damaged-1 has files that an earlier repair moved aside", "check", dir)
 	tool(exitBlind, "is not the data directory of a broker", "check", t.TempDir())
 	tool(exitUsage, "Exit codes", "check")
 	tool(exitUsage, "unexpected argument", "repair", dir, dir)

@@ -18,10 +18,10 @@ import (
 
 	"github.com/bartleby-mq/bartleby"
 	"github.com/bartleby-mq/bartleby/internal/config"
-	"github.com/bartleby-mq/bartleby/internal/logbook"
+	"github.com/bartleby-mq/bartleby/internal/logging"
 )
 
-// Exit codes. Source: sysexits; reference cli 4, configuration 12.
+// Exit codes. Source: sysexits; docs/compat/cli.md#4, docs/compat/configuration.md#12.
 const (
 	exitUsage  = 64
 	exitFailed = 1
@@ -53,7 +53,7 @@ func serve(name string, args []string, stdout, stderr io.Writer) int {
 	if settings.LogToStdout {
 		console, said = stdout, io.Discard
 	}
-	book, err := logbook.Open(settings.Log, console)
+	book, err := logging.Open(settings.Log, console)
 	if err != nil {
 		fmt.Fprintf(stderr, "bartleby: %v\n", err)
 		return exitConfig
@@ -176,8 +176,8 @@ func tellMessage(path string, log *slog.Logger, said io.Writer) {
 	fmt.Fprintln(said, strings.TrimRight(string(text), "\n"))
 }
 
-// obey yields the signals that the process gets from now on: one that comes during the start is obeyed after it. From the
-// first that tells it to stop the process has exitWithin.
+// obey yields the signals that the process gets from now on: one that comes during the start is obeyed after it. From
+// the first that tells it to stop the process has exitWithin.
 func obey(stderr io.Writer, exit func(code int)) <-chan os.Signal {
 	got, signals := make(chan os.Signal, 4), make(chan os.Signal, 4)
 	signal.Notify(got, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -208,7 +208,7 @@ var exit = os.Exit
 // operation is a broker that runs, with what it says.
 type operation struct {
 	broker       *bartleby.Broker
-	book         *logbook.Book
+	book         *logging.Book
 	log          *slog.Logger
 	service      manager
 	said, stderr io.Writer

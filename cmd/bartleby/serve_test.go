@@ -56,7 +56,8 @@ func (s *said) await(t *testing.T, pattern string) []string {
 }
 
 func TestServeObeysSignals(t *testing.T) {
-	// If this fails, the broker does not run with what it was told, ends at SIGHUP, or waits at SIGTERM for who is silent.
+	// If this fails, the broker does not run with what it was told, ends at SIGHUP, or waits at SIGTERM for who is
+	// silent.
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "bartleby.conf")
 	log := filepath.Join(dir, "log", "b.log")
@@ -153,8 +154,8 @@ func TestConfigCommand(t *testing.T) {
 	}
 }
 
-// If this fails, a process that was told to stop and cannot, for the disk does not answer, stays for ever, or ends as if
-// nothing was amiss.
+// If this fails, a process that was told to stop and cannot, for the disk does not answer, stays for ever, or ends as
+// if nothing was amiss.
 func TestEndsThoughItCannotStop(t *testing.T) {
 	stderr, code := newSaid(), make(chan int, 1)
 	tooLate(stderr, func(c int) { code <- c })

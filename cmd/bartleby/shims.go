@@ -13,8 +13,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/cli"
 )
 
-// installShims puts links to this binary under the names of RabbitMQ's tools into a directory. What is there already and is
-// not such a link stays, unless it is forced: it may be RabbitMQ's own.
+// installShims puts links to this binary under the names of RabbitMQ's tools into a directory. What is there already
+// and is not such a link stays, unless it is forced: it may be RabbitMQ's own.
 func installShims(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bartleby install-shims", flag.ContinueOnError)
 	flags.SetOutput(stderr)

@@ -245,7 +245,7 @@ func TestRefusals(t *testing.T) {
 		{Command{Kind: SetTopicPermission, User: "guest", VHost: "/", Exchange: "x", Write: "("}, 406, "invalid regular expression"},
 		{Command{Kind: ClearTopicPermission, User: "guest", VHost: "v"}, 404, "no vhost 'v'"},
 		{Command{Kind: SetGlobalParameter, Name: "p", Value: []byte("{")}, 406, "is not JSON"},
-		{Command{Kind: SetPermission, User: "guest", VHost: "/", Read: strings.Repeat("x{1000}", 21)}, 406, "repeats too much"},
+		{Command{Kind: SetPermission, User: "guest", VHost: "/", Read: strings.Repeat("x{1000}", 21)}, 406, "has too many repetitions"},
 		{Command{Kind: SetGlobalParameter, Name: "p", Value: make([]byte, valueBytesMax+1)}, 406, "has more than"},
 		{Command{Kind: SetGlobalParameter, Value: []byte("1")}, 406, "must not be empty"},
 		{Command{Kind: ClearGlobalParameter, Name: "p"}, 404, "no global parameter 'p'"},

@@ -19,13 +19,13 @@ func (m *Machine) Apply(f Fact) {
 	case UserDeleted:
 		v.users.remove(f.User)
 		v.permissions.removeAll(func(g grant) bool { return g.user == f.User })
-		v.topics.removeAll(func(g topicGrant) bool { return g.user == f.User })
+		v.removeTopics(func(g topicGrant) bool { return g.user == f.User })
 	case VHostPut:
 		v.putVHost(f)
 	case VHostDeleted:
 		v.vhosts.remove(f.VHost)
 		v.permissions.removeAll(func(g grant) bool { return g.vhost == f.VHost })
-		v.topics.removeAll(func(g topicGrant) bool { return g.vhost == f.VHost })
+		v.removeTopics(func(g topicGrant) bool { return g.vhost == f.VHost })
 	case PermissionSet:
 		p, _ := newPermission(f)
 		v.permissions.put(grant{f.User, f.VHost}, p)
@@ -33,6 +33,7 @@ func (m *Machine) Apply(f Fact) {
 		v.permissions.remove(grant{f.User, f.VHost})
 	case TopicPermissionSet:
 		t, _ := newTopicPermission(f)
+		v.topicsBytes += t.bytes - v.topicBytes(f)
 		v.topics.put(topicGrant{f.User, f.VHost, f.Exchange}, t)
 	case TopicPermissionCleared:
 		v.clearTopics(f)
@@ -69,10 +70,29 @@ func (v *View) putVHost(f Fact) {
 
 func (v *View) clearTopics(f Fact) {
 	if f.Exchange != "" {
+		v.topicsBytes -= v.topicBytes(f)
 		v.topics.remove(topicGrant{f.User, f.VHost, f.Exchange})
 		return
 	}
-	v.topics.removeAll(func(g topicGrant) bool { return g.user == f.User && g.vhost == f.VHost })
+	v.removeTopics(func(g topicGrant) bool { return g.user == f.User && g.vhost == f.VHost })
+}
+
+// removeTopics takes topic permissions away.
+func (v *View) removeTopics(from func(topicGrant) bool) {
+	for g, t := range v.topics.rows {
+		if from(g) {
+			v.topicsBytes -= t.bytes
+		}
+	}
+	v.topics.removeAll(from)
+}
+
+// topicBytes is what the topic permission that f is about takes of topicsBytes, 0 if there is none.
+func (v *View) topicBytes(f Fact) int {
+	if t, ok := v.topics.rows[topicGrant{f.User, f.VHost, f.Exchange}]; ok {
+		return t.bytes
+	}
+	return 0
 }
 
 func (v *View) limitVHost(f Fact) {

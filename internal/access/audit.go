@@ -28,8 +28,8 @@ func (d *Deed) size() int {
 	return deedCost + len(d.User) + len(d.From) + len(d.Action) + len(d.Object) + len(d.Detail)
 }
 
-// An auditLog is deeds, oldest first, of which some have fallen away. A View may hold on to it: what a slice shows never
-// changes, new deeds come behind its end.
+// An auditLog is deeds, oldest first, of which some have fallen away. A View may hold on to it: what a slice shows
+// never changes, new deeds come behind its end.
 type auditLog struct {
 	deeds []Deed
 	bytes int
@@ -45,8 +45,8 @@ func (l *auditLog) add(d Deed) {
 	}
 }
 
-// makeRoom takes out a sixteenth of what there may be. The oldest deed falls away of whoever has most in the log, again and
-// again: nobody can push out what others did but by filling as much as each of them has.
+// makeRoom takes out a sixteenth of what there may be. The oldest deed falls away of whoever has most in the log, again
+// and again: nobody can push out what others did but by filling as much as each of them has.
 func (l *auditLog) makeRoom() {
 	type part struct {
 		weight int

@@ -41,9 +41,9 @@ func ParseFacts(facts []Fact, b []byte) ([]Fact, error) {
 }
 
 var (
-	errShort = errors.New("cut short")
+	errShort = errors.New("truncated")
 	errValue = errors.New("a value is out of its range")
-	errLong  = errors.New("bytes left over behind its fields")
+	errLong  = errors.New("unexpected bytes after its fields")
 )
 
 func parseFact(b []byte) (f Fact, rest []byte, err error) {

@@ -12,13 +12,18 @@ const (
 	descriptionBytesMax = 4 << 10
 
 	// patternBytesMax bounds one permission expression. Long lists of names are written as alternatives, so it is
-	// wider than the 1 KiB of a policy's pattern. patternSizeMax bounds what it becomes, see regex.Check: compiled, a megabyte.
+	// wider than the 1 KiB of a policy's pattern. patternSizeMax bounds what it becomes, see regex.Check: compiled, a
+	// megabyte.
 	patternBytesMax = 16 << 10
 	patternSizeMax  = 20_000
 
-	// globalsBytesMax bounds all global parameters together, names and values: policymakers set them, and every checkpoint carries
-	// them whole.
+	// globalsBytesMax bounds all global parameters together, names and values: policymakers set them, and every
+	// checkpoint carries them whole.
 	globalsBytesMax = 32 << 20
+
+	// topicsBytesMax bounds all topic permissions together: names, expressions, what these are compiled to, and
+	// topicCost for each. Every checkpoint carries them whole, and of users and virtual hosts there may be any number.
+	topicsBytesMax, topicCost, instructionBytes = 64 << 20, 256, 50
 
 	// hashBytesMax bounds a password hash given from outside; the longest known one has 4 + 64 bytes.
 	hashBytesMax = 1 << 10
@@ -26,8 +31,8 @@ const (
 	// passwordBytesMax bounds what is hashed; nobody types more.
 	passwordBytesMax = 4 << 10
 
-	// valueBytesMax bounds a global parameter's JSON value, so that the log's batches stay small, and nestingMax how deep it
-	// nests, so that it can be shown within others.
+	// valueBytesMax bounds a global parameter's JSON value, so that the log's batches stay small, and nestingMax how
+	// deep it nests, so that it can be shown within others.
 	valueBytesMax, nestingMax = 1 << 20, 32
 
 	// deedsMax and deedsBytesMax bound the audit log, which every checkpoint carries whole: some weeks of a broker

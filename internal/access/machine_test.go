@@ -263,10 +263,10 @@ func TestUnknownFactsAreRefused(t *testing.T) {
 	}{
 		"format":      {edit(0, 2), "access: fact at byte 0: format 2 is unknown, this build reads 1"},
 		"kind":        {edit(1, 99), "access: fact at byte 0: kind 99 is unknown to this build"},
-		"cut":         {good[:len(good)-1], "access: fact at byte 0: cut short"},
-		"length":      {edit(2, 200), "access: fact at byte 0: cut short"},
-		"left over":   {append(edit(2, 3), 0), "access: fact at byte 0: bytes left over behind its fields"},
-		"string":      {edit(3, 9), "access: fact at byte 0: cut short"},
+		"cut":         {good[:len(good)-1], "access: fact at byte 0: truncated"},
+		"length":      {edit(2, 200), "access: fact at byte 0: truncated"},
+		"left over":   {append(edit(2, 3), 0), "access: fact at byte 0: unexpected bytes after its fields"},
+		"string":      {edit(3, 9), "access: fact at byte 0: truncated"},
 		"second fact": {append(slices.Clone(good), 7, 7, 7), "access: fact at byte 5: format 7 is unknown, this build reads 1"},
 		"bool":        {[]byte{1, byte(VHostPut), 7, 1, 'v', 16, 0, 0, 0, 2}, "access: fact at byte 0: a value is out of its range"},
 	} {
@@ -301,8 +301,51 @@ func FuzzParseFacts(f *testing.F) {
 	})
 }
 
+func TestTopicPermissionsAreBoundedTogether(t *testing.T) {
+	// If this fails, whoever may set topic permissions fills the memory with them, each of which takes up to two
+	// megabytes, and every checkpoint carries them; or what was deleted counts as if it were there.
+	t.Parallel()
+	m := booted(t)
+	set := func(exchange, vhost, write string) Command {
+		return Command{
+			Kind: SetTopicPermission, User: "guest", VHost: vhost, Exchange: exchange, Write: write, Read: ".*",
+		}
+	}
+	large := strings.Repeat("(a|b){500}", 9)
+	n := 0
+	for ; m.Step(set(fmt.Sprint("x", n), "/", large), &Outcome{}) == nil; n++ {
+		if n > topicsBytesMax/instructionBytes/9000 {
+			t.Fatalf("%d topic permissions are taken", n)
+		}
+	}
+	full := func(m *Machine) error { return m.Step(set("more", "/", large), &Outcome{}) }
+	if err := full(m); n < 20 || err == nil || !strings.Contains(err.Error(), "all topic permissions together") {
+		t.Errorf("the one behind %d: %v", n, err)
+	}
+	if err := full(replay(t, m.Snapshot(nil))); err == nil {
+		t.Error("after a restart there is room for one more")
+	}
+	step(t, m, set("x0", "/", large)) // the same is no more
+	step(t, m, Command{Kind: ClearTopicPermission, User: "guest", VHost: "/", Exchange: "x0"})
+	step(t, m, set("x0", "/", large))
+	step(t, m, set("x0", "/", "^a"))
+	step(t, m, set("more", "/", large))
+	step(t, m, Command{Kind: ClearTopicPermission, User: "guest", VHost: "/"})
+	if m.now.topicsBytes != 0 {
+		t.Errorf("without topic permissions %d bytes are counted", m.now.topicsBytes)
+	}
+	for _, end := range []Command{{Kind: DeleteVHost, VHost: "v"}, {Kind: DeleteUser, User: "guest"}} {
+		step(t, m, Command{Kind: PutVHost, VHost: "v"})
+		step(t, m, set("x", "v", "^a"))
+		if step(t, m, end); m.now.topicsBytes != 0 {
+			t.Errorf("after the end of their owner %d bytes are counted", m.now.topicsBytes)
+		}
+	}
+}
+
 func TestGlobalParametersAreBoundedTogether(t *testing.T) {
-	// If this fails, policymakers fill the memory with global parameters, one after the other, and every checkpoint carries them.
+	// If this fails, policymakers fill the memory with global parameters, one after the other, and every checkpoint
+	// carries them.
 	t.Parallel()
 	m := booted(t)
 	value := append(append([]byte{'"'}, bytes.Repeat([]byte("x"), valueBytesMax-2)...), '"')

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/regex"
 )
 
 // An Operation is one of the three that permissions tell apart.
@@ -48,6 +50,7 @@ type TopicPermission struct {
 	Write, Read           string // {username} and {vhost} stand for the user's and the virtual host's name
 
 	write, read pattern
+	bytes       int // what it takes of topicsBytesMax
 }
 
 type grant struct{ user, vhost string }
@@ -58,6 +61,14 @@ type topicGrant struct{ user, vhost, exchange string }
 type pattern struct {
 	text string
 	re   *regexp.Regexp // nil if text needs none, or does not compile
+}
+
+// bytes is about what the pattern takes of the memory.
+func (p pattern) bytes() int {
+	if p.re == nil {
+		return len(p.text)
+	}
+	return len(p.text) + instructionBytes*regex.Size(p.text)
 }
 
 // compile takes RE2 syntax. What does not compile matches nothing.
@@ -100,6 +111,7 @@ func newTopicPermission(f Fact) (*TopicPermission, error) {
 	var errs [2]error
 	t.write, errs[0] = compile(expand(t.Write, t.User, t.VHost))
 	t.read, errs[1] = compile(expand(t.Read, t.User, t.VHost))
+	t.bytes = topicCost + len(t.User) + len(t.VHost) + len(t.Exchange) + t.write.bytes() + t.read.bytes()
 	return t, cmp.Or(errs[:]...)
 }
 

@@ -88,7 +88,7 @@ func (v *View) putUser(c Command) (decision, error) {
 	old, ok := v.users.rows[c.User]
 	switch {
 	case !ok && (c.User == LocalAdministrator || c.User == LocalBroker):
-		return decision{}, amqp.PreconditionFailed("the name '%s' is the broker's own", c.User)
+		return decision{}, amqp.PreconditionFailed("the name '%s' is reserved for the broker", c.User)
 	case !ok:
 		return put(f, Fact{}, false), nil
 	}
@@ -164,8 +164,13 @@ func (v *View) setTopicPermission(c Command) (decision, error) {
 	if err != nil {
 		return decision{}, err
 	}
-	if _, err := newTopicPermission(f); err != nil {
+	t, err := newTopicPermission(f)
+	if err != nil {
 		return decision{}, refusePattern(err)
+	}
+	if grows := t.bytes - v.topicBytes(f); grows > 0 && v.topicsBytes+grows > topicsBytesMax {
+		return decision{}, amqp.PreconditionFailed("all topic permissions together may take %d bytes of memory, "+
+			"compiled expressions included: delete some, or use simpler expressions", topicsBytesMax)
 	}
 	old, ok := v.topics.rows[topicGrant{c.User, c.VHost, c.Exchange}]
 	if !ok {

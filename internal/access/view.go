@@ -15,6 +15,7 @@ type View struct {
 	vhosts       table[string, *VHost]
 	permissions  table[grant, *Permission]
 	topics       table[topicGrant, *TopicPermission]
+	topicsBytes  int // of all of them
 	globals      table[string, *GlobalParameter]
 	globalsBytes int // of all of them, names and values
 	audit        auditLog
@@ -30,8 +31,8 @@ func (v *View) share() {
 	v.globals.shared = true
 }
 
-// Version grows with every change but those of the audit log. Whoever keeps an answer of a View keeps it no longer than the version stands.
-// It starts anew with the process.
+// Version grows with every change but those of the audit log. Whoever keeps an answer of a View keeps it no longer than
+// the version stands. It starts anew with the process.
 func (v *View) Version() uint64 { return v.version }
 
 // A User may log in.
@@ -43,7 +44,8 @@ type User struct {
 	Limits    []Limit // sorted by name
 }
 
-// Names that no user can be given: the audit log calls so whoever has the secret of the data directory, and the broker itself.
+// Names that no user can be given: the audit log calls so whoever has the secret of the data directory, and the broker
+// itself.
 const (
 	LocalAdministrator = "local-administrator"
 	LocalBroker        = "local-broker"
@@ -159,7 +161,8 @@ func (v *View) GlobalParameter(name string) (*GlobalParameter, bool) {
 // Source: RabbitMQ global parameters.
 const ClusterNameParameter = "cluster_name"
 
-// ClusterIDParameter is the global parameter that holds an ID that no other cluster has, a string in JSON, made at the first start.
+// ClusterIDParameter is the global parameter that holds an ID that no other cluster has, a string in JSON, made at the
+// first start.
 // Source: RabbitMQ internal_cluster_id.
 const ClusterIDParameter = "internal_cluster_id"
 

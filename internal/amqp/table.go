@@ -120,7 +120,8 @@ func AppendTable(b []byte, t Table) []byte {
 	return endSized(b, start)
 }
 
-// AppendShortString appends a length octet and s, cut to ShortStringMax octets: who must not lose the rest checks before.
+// AppendShortString appends a length octet and s, cut to ShortStringMax octets: who must not lose the rest checks
+// before.
 func AppendShortString[S string | []byte](b []byte, s S) []byte {
 	n := min(len(s), ShortStringMax)
 	b = append(b, byte(n))

@@ -32,9 +32,10 @@ const (
 // Value is one value of a field table or an array. The zero Value is void. Values are read by many and changed by
 // none once made; a copy shares Table and Array.
 type Value struct {
-	Kind  byte    // one of the Kind constants; 0 counts as KindVoid
-	Scale uint8   // KindDecimal: digits after the point
-	Int   int64   // integers; bool as 0 or 1; seconds of a timestamp (unsigned); a decimal's digits; the bits of a float
+	Kind  byte  // one of the Kind constants; 0 counts as KindVoid
+	Scale uint8 // KindDecimal: digits after the point
+	// integers; bool as 0 or 1; seconds of a timestamp (unsigned); a decimal's digits; the bits of a float
+	Int   int64
 	Str   string  // KindString, KindBinary: any octets
 	Table Table   // KindTable
 	Array []Value // KindArray

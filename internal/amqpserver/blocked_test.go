@@ -12,15 +12,15 @@ import (
 )
 
 // block tells the connection that publishing has to wait, or goes on.
-func (l *scriptLink) block(blocked bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (s *scriptSession) block(blocked bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if blocked {
-		l.door.Blocked("low on disk")
+		s.frontend.Blocked("low on disk")
 	} else {
-		l.door.Unblocked()
+		s.frontend.Unblocked()
 	}
-	l.door.Flush()
+	s.frontend.Flush()
 }
 
 // If it failed, publishers would not learn why nothing is confirmed, or clients that never asked for it would be sent
@@ -37,9 +37,9 @@ func TestBlocked(t *testing.T) {
 			c.send(0, &wire.ConnectionTuneOk{ChannelMax: 2047, FrameMax: 128 << 10})
 			c.send(0, &wire.ConnectionOpen{VirtualHost: "/"})
 			expect[*wire.ConnectionOpenOk](c, 0)
-			c.link = <-c.script.links
+			c.session = <-c.script.sessions
 			c.openChannel(1)
-			c.link.block(true)
+			c.session.block(true)
 			if able {
 				if got := expect[*wire.ConnectionBlocked](c, 0); got.Reason != "low on disk" {
 					c.Errorf("told %q", got.Reason)
@@ -49,7 +49,7 @@ func TestBlocked(t *testing.T) {
 				c.Errorf("state %q", got)
 			}
 			c.openChannel(2) // all else goes on
-			c.link.block(false)
+			c.session.block(false)
 			if able {
 				expect[*wire.ConnectionUnblocked](c, 0)
 			}
@@ -69,8 +69,8 @@ func TestBlockedClientCloses(t *testing.T) {
 		inBubble(t, nil, func(b *bed) {
 			c := b.open(10)
 			c.openChannel(1)
-			c.link.park()
-			c.link.block(true)
+			c.session.park()
+			c.session.block(true)
 			c.raw(publishing(1, "q", "first"))
 			expect[*wire.ConnectionBlocked](c, 0)
 			c.raw(slices.Concat(publishing(1, "q", "last"), method(0, &wire.ConnectionClose{ReplyCode: 200}), []byte("what follows is ignored")))
@@ -81,13 +81,13 @@ func TestBlockedClientCloses(t *testing.T) {
 			if givesUp {
 				c.Conn.Close()
 				c.expectGone()
-				c.link.unpark()
+				c.session.unpark()
 				return
 			}
-			c.link.unpark()
+			c.session.unpark()
 			expect[*wire.ConnectionCloseOk](c, 0)
-			if n := len(c.link.got(vhost.Publish)); n != 2 || !c.link.isClosed() {
-				c.Errorf("%d messages published, detached: %v", n, c.link.isClosed())
+			if n := len(c.session.got(vhost.Publish)); n != 2 || !c.session.isClosed() {
+				c.Errorf("%d messages published, detached: %v", n, c.session.isClosed())
 			}
 		})
 	}
@@ -114,9 +114,9 @@ func TestBlockedClientMayBeSilent(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(b *bed) {
 		c := b.open(10)
-		c.link.block(true)
+		c.session.block(true)
 		time.Sleep(time.Hour)
-		c.link.block(false)
+		c.session.block(false)
 		start := time.Now()
 		expect[*wire.ConnectionBlocked](c, 0)
 		expect[*wire.ConnectionUnblocked](c, 0)

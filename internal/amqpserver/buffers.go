@@ -2,7 +2,7 @@ package amqpserver
 
 import "github.com/bartleby-mq/bartleby/internal/engine"
 
-// load is the buffer of one read, with the commands that point into it. From Post to Free it is the engine's.
+// load is the buffer of one read, with the commands that point into it. From Submit to Free it is the engine's.
 type load struct {
 	engine.Batch
 	buf  []byte

@@ -20,12 +20,13 @@ func (l *CertLogin) validate() error {
 	switch l.From {
 	case "", "distinguished_name", "common_name", "subject_alternative_name":
 	default:
-		return fmt.Errorf("amqpserver: login from certificate's %q: distinguished_name, common_name and subject_alternative_name are possible", l.From)
+		return fmt.Errorf("amqpserver: login from certificate's %q: it must be distinguished_name, common_name or "+
+			"subject_alternative_name", l.From)
 	}
 	switch l.SANType {
 	case "", "dns", "ip", "email", "uri":
 	default:
-		return fmt.Errorf("amqpserver: alternative name of type %q: dns, ip, email and uri are possible", l.SANType)
+		return fmt.Errorf("amqpserver: alternative name of type %q: it must be dns, ip, email or uri", l.SANType)
 	}
 	if l.SANIndex < 0 {
 		return fmt.Errorf("amqpserver: alternative name number %d", l.SANIndex)

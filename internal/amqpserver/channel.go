@@ -21,7 +21,7 @@ const (
 	closedByBroker
 )
 
-// channel is what the door knows of one channel.
+// channel is what the frontend knows of one channel.
 type channel struct {
 	number uint16
 	id     vhost.ChannelID

@@ -46,11 +46,11 @@ func inBubble(t *testing.T, change func(*Options), test func(b *bed)) {
 type client struct {
 	*bed
 	net.Conn
-	frames chan wire.Frame // closed with the pipe
-	link   *scriptLink
-	sent   chan struct{} // closed when what sends was given last is sent; nil before
-	mute   chan struct{} // closed: the client stops reading
-	at     time.Time     // when the pipe was closed by the server; valid once frames is closed
+	frames  chan wire.Frame // closed with the pipe
+	session *scriptSession
+	sent    chan struct{} // closed when what sends was given last is sent; nil before
+	mute    chan struct{} // closed: the client stops reading
+	at      time.Time     // when the pipe was closed by the server; valid once frames is closed
 }
 
 // dial connects without a word.
@@ -119,7 +119,7 @@ func (c *client) handshakeWithin(heartbeat uint16, frameMax uint32) {
 	c.send(0, &wire.ConnectionTuneOk{ChannelMax: 2047, FrameMax: frameMax, Heartbeat: heartbeat})
 	c.send(0, &wire.ConnectionOpen{VirtualHost: "/"})
 	expect[*wire.ConnectionOpenOk](c, 0)
-	c.link = <-c.script.links
+	c.session = <-c.script.sessions
 }
 
 // openChannel opens a channel and waits for it.

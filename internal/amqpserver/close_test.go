@@ -24,10 +24,10 @@ func TestClientCloses(t *testing.T) {
 		c.openChannel(1)
 		c.raw(slices.Concat(publishing(1, "q", "last"), method(0, &wire.ConnectionClose{ReplyCode: 200}), publishing(1, "q", "after")))
 		expect[*wire.ConnectionCloseOk](c, 0)
-		if !c.link.isClosed() {
+		if !c.session.isClosed() {
 			c.Error("close-ok came before the engine was left")
 		}
-		if n := len(c.link.got(vhost.Publish)); n != 1 {
+		if n := len(c.session.got(vhost.Publish)); n != 1 {
 			c.Errorf("%d messages published", n)
 		}
 		c.Conn.Close()
@@ -67,7 +67,7 @@ func TestServerCloses(t *testing.T) {
 		if err := <-done; err != nil {
 			b.Error(err)
 		}
-		if !polite.link.isClosed() || !mute.link.isClosed() {
+		if !polite.session.isClosed() || !mute.session.isClosed() {
 			b.Error("still attached")
 		}
 		late := b.dial()
@@ -95,6 +95,45 @@ func TestServerCloseIsCutShort(t *testing.T) {
 			b.Errorf("Close took %v", took)
 		}
 	})
+}
+
+// If it failed, sockets whose readers are slow would be closed one after the other, and a broker with many of them would
+// not stop in time.
+func TestServerCutsAllAtOnce(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		const most = 20
+		left := new(sync.WaitGroup)
+		left.Add(most)
+		for range most {
+			_, theirs := net.Pipe()
+			b.server.Take(&slowSocket{fromAddr: fromAddr{theirs, nil}, left: left})
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := b.server.Close(ctx); err != context.Canceled {
+			b.Errorf("Close returned %v", err)
+		}
+	})
+}
+
+// slowSocket has a reader that nothing interrupts, and as long as it reads, closing waits.
+type slowSocket struct {
+	fromAddr
+	closing sync.Once
+	left    *sync.WaitGroup // sockets that nobody closes yet
+}
+
+func (s *slowSocket) Read([]byte) (int, error) {
+	s.left.Wait()
+	return 0, net.ErrClosed
+}
+
+func (s *slowSocket) Close() error {
+	s.closing.Do(s.left.Done)
+	s.left.Wait()
+	return s.fromAddr.Close()
 }
 
 // If it failed, an operator could not end a connection, or would end others.
@@ -128,11 +167,11 @@ func TestEngineStopsTheDoor(t *testing.T) {
 	inBubble(t, nil, func(b *bed) {
 		c := b.open(0)
 		c.openChannel(1)
-		c.link.mu.Lock()
-		id := c.link.commands[0].Channel
-		c.link.door.Emit(&vhost.Effect{Kind: vhost.Confirm, Channel: id, Tag: 1})
-		c.link.door.Stopped(amqp.InternalError("vhost '/' has failed"))
-		c.link.mu.Unlock()
+		c.session.mu.Lock()
+		id := c.session.commands[0].Channel
+		c.session.frontend.Emit(&vhost.Effect{Kind: vhost.Confirm, Channel: id, Tag: 1})
+		c.session.frontend.Stopped(amqp.InternalError("vhost '/' has failed"))
+		c.session.mu.Unlock()
 		if got := expect[*wire.BasicAck](c, 1); got.DeliveryTag != 1 {
 			c.Errorf("got %+v", got)
 		}
@@ -168,9 +207,9 @@ func TestChannelClosesCross(t *testing.T) {
 	t.Run("ours first", func(t *testing.T) {
 		t.Parallel()
 		inBubble(t, nil, func(b *bed) {
-			b.script.answer = func(l *scriptLink, c *vhost.Command) bool {
+			b.script.answer = func(s *scriptSession, c *vhost.Command) bool {
 				if c.Kind == vhost.Publish {
-					l.closeWith(c, refusal)
+					s.closeWith(c, refusal)
 				}
 				return c.Kind == vhost.Publish
 			}
@@ -192,10 +231,10 @@ func TestChannelClosesCross(t *testing.T) {
 		t.Parallel()
 		inBubble(t, nil, func(b *bed) {
 			var refused vhost.Command
-			b.script.answer = func(l *scriptLink, c *vhost.Command) bool {
+			b.script.answer = func(s *scriptSession, c *vhost.Command) bool {
 				if c.Kind == vhost.Publish { // decided, but its answer is not safe yet
 					refused = *c
-					l.kill(c.Channel)
+					s.kill(c.Channel)
 				}
 				return c.Kind == vhost.Publish
 			}
@@ -203,7 +242,7 @@ func TestChannelClosesCross(t *testing.T) {
 			c.openChannel(1)
 			c.raw(slices.Concat(publishing(1, "q", "refused"), method(1, &wire.ChannelClose{})))
 			c.expectQuiet()
-			c.link.emit(vhost.Effect{Kind: vhost.Closed, Command: vhost.Publish, Channel: refused.Channel, Err: refusal})
+			c.session.emit(vhost.Effect{Kind: vhost.Closed, Command: vhost.Publish, Channel: refused.Channel, Err: refusal})
 			if got := expect[*wire.ChannelClose](c, 1); got.ReplyCode != 404 || got.MethodID != 40 {
 				c.Errorf("told %+v", got)
 			}

@@ -40,12 +40,12 @@ type conn struct {
 	letIn       bool      // counted by the server
 	log         *slog.Logger
 
-	link   Link // nil until attached; set before the first Post
-	input  input
-	outbox outbox
+	session Session // nil until attached; set before the first Submit
+	input   input
+	outbox  outbox
 
 	tellsLogin   bool                // the client wants to be told of a failed login
-	tellsBlocked bool                // the client wants to be told when it may not publish; set before the first Post
+	tellsBlocked bool                // the client wants to be told when it may not publish; set before the first Submit
 	tuned        bool                // the client has logged in and tuned: refusals are told from now on
 	numbers      map[uint16]*channel // channels by the client's number, until it may use it anew
 	recent       *channel            // of the last frame
@@ -135,7 +135,7 @@ func (c *conn) serve() {
 }
 
 // written gives window back for what is in the socket. The writer calls it.
-func (c *conn) written(cost int64) { c.link.Written(cost) }
+func (c *conn) written(cost int64) { c.session.Written(cost) }
 
 // end makes the connection close with err, from any goroutine, without waiting. Only the first call has an effect.
 func (c *conn) end(err *amqp.Error) { c.endFor(err, err) }
@@ -171,8 +171,8 @@ func closeFrame(err *amqp.Error) []byte {
 func (c *conn) finish(reason error) {
 	c.dropPartial()
 	c.server.unfinished.leave(c)
-	if c.link != nil {
-		c.link.Close()
+	if c.session != nil {
+		c.session.Close()
 	}
 	var refusal *amqp.Error
 	switch {

@@ -156,8 +156,8 @@ func (c *conn) dropContent(ch *channel) {
 	}
 }
 
-// keepPartial copies what contents that have not arrived whole need of the read buffer, which goes away. Of large ones, and
-// of those that wait for room, the engine is asked whether they may be published at all. Errors end the connection.
+// keepPartial copies what contents that have not arrived whole need of the read buffer, which goes away. Of large ones,
+// and of those that wait for room, the engine is asked whether they may be published at all. Errors end the connection.
 func (c *conn) keepPartial() error {
 	for _, ch := range c.partial {
 		t := &ch.content

@@ -52,7 +52,7 @@ func TestContentInAnySplit(t *testing.T) {
 				stream = stream[n:]
 			}
 			synctest.Wait()
-			got := c.link.got(vhost.Publish)
+			got := c.session.got(vhost.Publish)
 			if len(got) != len(bodies) {
 				c.Fatalf("%d messages arrived, %d sent", len(got), len(bodies))
 			}
@@ -83,7 +83,7 @@ func TestContentOfTwoChannelsInterleaved(t *testing.T) {
 		c.raw(wire.AppendBody(nil, 1, []byte("111"), 0))
 		c.raw(wire.AppendBody(nil, 2, []byte("333"), 0))
 		synctest.Wait()
-		got := c.link.got(vhost.Publish)
+		got := c.session.got(vhost.Publish)
 		if len(got) != 2 || string(got[0].Key) != "one" || string(got[0].Body) != "111" ||
 			string(got[1].Key) != "two" || string(got[1].Body) != "222333" {
 			c.Errorf("published %+v", got)
@@ -103,8 +103,8 @@ func TestClientDiesInAMessage(t *testing.T) {
 			c.Conn.Close()
 			c.expectEnd()
 			synctest.Wait()
-			if n := len(c.link.got(vhost.Publish)); n != 1 || !c.link.isClosed() {
-				c.Errorf("cut at %d: %d messages published, detached %v", cut, n, c.link.isClosed())
+			if n := len(c.session.got(vhost.Publish)); n != 1 || !c.session.isClosed() {
+				c.Errorf("cut at %d: %d messages published, detached %v", cut, n, c.session.isClosed())
 			}
 			if n := len(b.server.Connections()); n != 0 {
 				c.Errorf("%d connections left", n)
@@ -144,10 +144,10 @@ func TestOneReadIsOneBatch(t *testing.T) {
 	inBubble(t, nil, func(b *bed) {
 		c := b.open(0)
 		c.openChannel(1)
-		before := c.link.batches
+		before := c.session.batches
 		c.raw(bytes.Repeat(publishing(1, "q", "0123456789"), 100))
 		synctest.Wait()
-		if n := c.link.batches - before; n != 1 || len(c.link.got(vhost.Publish)) != 100 {
+		if n := c.session.batches - before; n != 1 || len(c.session.got(vhost.Publish)) != 100 {
 			c.Errorf("%d batches for one read", n)
 		}
 	})

@@ -1,4 +1,4 @@
-// Package amqpserver is the AMQP 0-9-1 door: it accepts connections, leads them through handshake and login, turns
+// Package amqpserver is the AMQP 0-9-1 frontend: it accepts connections, leads them through handshake and login, turns
 // frames into commands for the engine and effects into frames.
 //
 // It promises that a client gets the refusal that RabbitMQ would send, on the channel or the connection; that answers
@@ -16,7 +16,7 @@
 //	engine   calls Emit and Flush of the encoder, from whichever goroutine owns the vhost, never from two at once;
 //	         what is small, and finds the writer idle, it writes itself as far as that takes no waiting.
 //
-//	socket ──reader: input ─frames─▶ commands ─Post─▶ engine ─Emit, Flush─▶ encoder ─chunks─▶ outbox ──writer─▶ socket
+//	socket ──reader: input ─frames─▶ commands ─Submit─▶ engine ─Emit, Flush─▶ encoder ─chunks─▶ outbox ──writer─▶ socket
 //
 // Invariants:
 //   - The commands of one read are one batch; what they point to is the read's buffer, which comes back with Free. The

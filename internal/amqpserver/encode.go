@@ -7,7 +7,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/wire"
 )
 
-// encoder is the connection's engine.Door: it turns effects into frames, in chunks that it gives to the outbox. The
+// encoder is the connection's engine.Frontend: it turns effects into frames, in chunks that it gives to the outbox. The
 // goroutine that owns the virtual host owns it; deliveries and confirms allocate nothing.
 type encoder struct {
 	conn     *conn
@@ -19,7 +19,7 @@ type encoder struct {
 	scratch  []byte     // of what is rendered for one message
 }
 
-var _ engine.Door = (*encoder)(nil)
+var _ engine.Frontend = (*encoder)(nil)
 
 // Emit encodes one effect.
 func (n *encoder) Emit(e *vhost.Effect) {
@@ -91,7 +91,7 @@ func (n *encoder) hand() {
 		return
 	}
 	if n.conn.outbox.put(n.chunk, n.cost) && n.cost > 0 {
-		n.conn.link.Written(n.cost)
+		n.conn.session.Written(n.cost)
 	}
 	n.chunk, n.cost = nil, 0
 }
@@ -169,8 +169,8 @@ func (n *encoder) view(e *vhost.Effect, extra int) (vhost.View, bool) {
 	v, scratch, err := e.Message.AppendView(n.scratch[:0], wire.PropertiesMax(n.frameMax))
 	n.scratch = scratch
 	if err != nil {
-		n.conn.log.Error("cannot render message", "error", err)
-		n.Stopped(amqp.InternalError("message cannot be read"))
+		n.conn.log.Error("cannot encode a message", "error", err)
+		n.Stopped(amqp.InternalError("cannot read a message"))
 		return v, false
 	}
 	n.room(contentMethodBytes + extra + len(v.Exchange) + len(v.RoutingKey) +

@@ -63,10 +63,10 @@ func TestEveryCommandHasItsAnswer(t *testing.T) {
 		{&wire.BasicCancelOk{ConsumerTag: "t"}, 0, nil, nil},
 	} {
 		inBubble(t, nil, func(b *bed) {
-			b.script.answer = func(l *scriptLink, c *vhost.Command) bool {
+			b.script.answer = func(s *scriptSession, c *vhost.Command) bool {
 				counts := c.Kind == vhost.DeclareQueue || c.Kind == vhost.PurgeQueue || c.Kind == vhost.DeleteQueue
 				if counts && !c.NoWait {
-					l.door.Emit(&vhost.Effect{Kind: vhost.Done, Command: c.Kind, Channel: c.Channel, Name: c.Definition.Name, Count: 7, Consumers: 3})
+					s.frontend.Emit(&vhost.Effect{Kind: vhost.Done, Command: c.Kind, Channel: c.Channel, Name: c.Definition.Name, Count: 7, Consumers: 3})
 				}
 				return counts
 			}
@@ -81,7 +81,7 @@ func TestEveryCommandHasItsAnswer(t *testing.T) {
 				}
 			}
 			c.expectQuiet()
-			commands := c.link.got()[1:]
+			commands := c.session.got()[1:]
 			if test.kind == 0 {
 				if len(commands) != 0 {
 					c.Errorf("%T became %+v", test.say, commands)
@@ -109,12 +109,12 @@ func TestMessagesGoOut(t *testing.T) {
 	inBubble(t, nil, func(b *bed) {
 		c := b.open(0)
 		c.openChannel(1)
-		id := c.link.got(vhost.OpenChannel)[0].Channel
+		id := c.session.got(vhost.OpenChannel)[0].Channel
 		properties := string(amqp.AppendProperties(nil, &amqp.Properties{Has: amqp.FlagAppID, AppID: "me"}))
 		for _, size := range []int{0, 1, 1000, 131064, 131065, 3 << 20} {
 			body := strings.Repeat("b", size)
 			m := message("x", "k", properties, body)
-			c.link.emit(
+			c.session.emit(
 				vhost.Effect{Kind: vhost.Deliver, Channel: id, ConsumerTag: "tag", Tag: 9, Redelivered: true, Message: m},
 				vhost.Effect{Kind: vhost.DeliverGot, Channel: id, Tag: 10, Count: 4, Message: m},
 				vhost.Effect{Kind: vhost.SendBack, Channel: id, Message: m},
@@ -136,7 +136,7 @@ func TestMessagesGoOut(t *testing.T) {
 			}
 			synctest.Wait()
 			cost := 2 * engine.DeliveryCost(&vhost.Effect{Message: m}) // a return has cost the client what it costs us
-			if back := c.link.written.Swap(0); back != cost {
+			if back := c.session.written.Swap(0); back != cost {
 				c.Errorf("%d octets of window given back, %d taken", back, cost)
 			}
 		}
@@ -171,14 +171,14 @@ func TestConfirmsAreCoalesced(t *testing.T) {
 		c := b.open(0)
 		c.openChannel(1)
 		c.openChannel(2)
-		ids := c.link.got(vhost.OpenChannel)
+		ids := c.session.got(vhost.OpenChannel)
 		confirm := func(k int, tag uint64) vhost.Effect {
 			return vhost.Effect{Kind: vhost.Confirm, Channel: ids[k-1].Channel, Tag: tag}
 		}
 		refuse := confirm(1, 4)
 		refuse.Kind = vhost.Refuse
 		back := vhost.Effect{Kind: vhost.SendBack, Channel: ids[0].Channel, Message: message("x", "k", "\x00\x00", "")}
-		c.link.emit(confirm(1, 1), confirm(2, 1), confirm(1, 2), confirm(1, 3), refuse, confirm(1, 5), confirm(2, 2), back, confirm(1, 6))
+		c.session.emit(confirm(1, 1), confirm(2, 1), confirm(1, 2), confirm(1, 3), refuse, confirm(1, 5), confirm(2, 2), back, confirm(1, 6))
 		var got []any
 		for range 5 {
 			f, _ := c.next()
@@ -201,7 +201,7 @@ func TestConfirmsAreCoalesced(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			c.Errorf("got %+v", got)
 		}
-		c.link.emit(confirm(1, 7))
+		c.session.emit(confirm(1, 7))
 		if got := expect[*wire.BasicAck](c, 1); *got != (wire.BasicAck{DeliveryTag: 7}) {
 			c.Errorf("a single confirm is %+v", got)
 		}
@@ -294,8 +294,8 @@ func TestHeaderFramesFit(t *testing.T) {
 		full := amqp.AppendProperties(nil, &amqp.Properties{Has: amqp.FlagHeaders, Headers: table})
 		m := message("", "q", string(full), "body")
 		m.Acquired, m.Count = 3, 3
-		id := c.link.got(vhost.OpenChannel)[0].Channel
-		c.link.emit(vhost.Effect{Kind: vhost.Deliver, Channel: id, ConsumerTag: "c", Tag: 1, Message: m})
+		id := c.session.got(vhost.OpenChannel)[0].Channel
+		c.session.emit(vhost.Effect{Kind: vhost.Deliver, Channel: id, ConsumerTag: "c", Tag: 1, Message: m})
 		expect[*wire.BasicDeliver](c, 1)
 		if f, ok := c.next(); !ok || f.Type != wire.FrameHeader || len(f.Payload) != frameMax-8 || !bytes.HasSuffix(f.Payload, full) {
 			c.Errorf("header frame of type %d with %d octets", f.Type, len(f.Payload))

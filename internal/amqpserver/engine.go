@@ -8,7 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// Engine is what the door needs of the broker.
+// Engine is what the frontend needs of the broker.
 type Engine interface {
 	// Access returns the present picture of users and permissions.
 	Access() *access.View
@@ -16,15 +16,15 @@ type Engine interface {
 	// says why not, for the log.
 	Authenticate(user, password string, from netip.Addr) (ok bool, reason string)
 	// Attach makes a connection known to its virtual host. Errors that are *amqp.Error are told to the client.
-	Attach(d engine.Door, info engine.ConnInfo) (Link, error)
+	Attach(d engine.Frontend, info engine.ConnInfo) (Session, error)
 }
 
-// Link is one connection's way into its virtual host, an *engine.Link.
-type Link interface {
+// Session is one connection's way into its virtual host, an *engine.Session.
+type Session interface {
 	Conn() vhost.ConnID
 	NewChannel() vhost.ChannelID
-	// Post gives a batch away, in order.
-	Post(b *engine.Batch)
+	// Submit gives a batch away, in order.
+	Submit(b *engine.Batch)
 	// Written gives window back, from any goroutine, also after Close.
 	Written(cost int64)
 	// Close detaches: on return no Emit follows and the connection's exclusive queues are gone.

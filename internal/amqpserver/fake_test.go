@@ -10,17 +10,17 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/engine"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// script is an Engine whose answers a test writes. Like the real one it may step on the poster's goroutine.
+// script is an Engine whose answers a test writes. Like the real one it may step on the goroutine of Submit.
 type script struct {
-	view   *access.View
-	refuse *amqp.Error                                // of Attach
-	answer func(l *scriptLink, c *vhost.Command) bool // false: as usual
-	links  chan *scriptLink
-	lastID atomic.Uint64
+	view     *access.View
+	refuse   *amqp.Error                                   // of Attach
+	answer   func(s *scriptSession, c *vhost.Command) bool // false: as usual
+	sessions chan *scriptSession
+	lastID   atomic.Uint64
 }
 
 func newScript() *script {
@@ -31,7 +31,7 @@ func newScript() *script {
 			panic(err)
 		}
 	}
-	return &script{view: m.View(), links: make(chan *scriptLink, 100)}
+	return &script{view: m.View(), sessions: make(chan *scriptSession, 100)}
 }
 
 func (s *script) Access() *access.View { return s.view }
@@ -40,24 +40,24 @@ func (s *script) Authenticate(user, password string, _ netip.Addr) (bool, string
 	return s.view.Authenticate(user, password)
 }
 
-func (s *script) Attach(d engine.Door, info engine.ConnInfo) (Link, error) {
+func (s *script) Attach(d engine.Frontend, info engine.ConnInfo) (Session, error) {
 	if s.refuse != nil {
 		return nil, s.refuse
 	}
-	l := &scriptLink{script: s, info: info, door: d, id: vhost.ConnID(s.lastID.Add(1))}
-	s.links <- l
-	return l, nil
+	session := &scriptSession{script: s, info: info, frontend: d, id: vhost.ConnID(s.lastID.Add(1))}
+	s.sessions <- session
+	return session, nil
 }
 
-// scriptLink is a connection to a script.
-type scriptLink struct {
+// scriptSession is a connection to a script.
+type scriptSession struct {
 	script  *script
 	info    engine.ConnInfo
 	id      vhost.ConnID
 	written atomic.Int64
 
-	mu       sync.Mutex // serialises the door, as a vhost's owner does
-	door     engine.Door
+	mu       sync.Mutex // serialises the frontend, as a vhost's owner does
+	frontend engine.Frontend
 	commands []vhost.Command // all that came, with slices of their own
 	batches  int
 	dead     map[vhost.ChannelID]bool
@@ -66,40 +66,40 @@ type scriptLink struct {
 	closed   bool
 }
 
-func (l *scriptLink) Conn() vhost.ConnID          { return l.id }
-func (l *scriptLink) NewChannel() vhost.ChannelID { return vhost.ChannelID(l.script.lastID.Add(1)) }
-func (l *scriptLink) Written(cost int64)          { l.written.Add(cost) }
+func (s *scriptSession) Conn() vhost.ConnID          { return s.id }
+func (s *scriptSession) NewChannel() vhost.ChannelID { return vhost.ChannelID(s.script.lastID.Add(1)) }
+func (s *scriptSession) Written(cost int64)          { s.written.Add(cost) }
 
-func (l *scriptLink) Close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = true
+func (s *scriptSession) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
 }
 
-func (l *scriptLink) Post(b *engine.Batch) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.post(b)
+func (s *scriptSession) Submit(b *engine.Batch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.post(b)
 }
 
-func (l *scriptLink) post(b *engine.Batch) {
-	l.batches++
-	if l.parks {
-		l.parked = append(l.parked, b)
+func (s *scriptSession) post(b *engine.Batch) {
+	s.batches++
+	if s.parks {
+		s.parked = append(s.parked, b)
 		return
 	}
 	for i := range b.Commands {
 		c := own(&b.Commands[i])
-		l.commands = append(l.commands, c)
-		if l.dead[c.Channel] || l.closed {
+		s.commands = append(s.commands, c)
+		if s.dead[c.Channel] || s.closed {
 			continue
 		}
-		if l.script.answer == nil || !l.script.answer(l, &c) {
-			l.usual(&c)
+		if s.script.answer == nil || !s.script.answer(s, &c) {
+			s.usual(&c)
 		}
 	}
-	l.door.Flush()
-	for i := range b.Commands { // what the door lends must not be looked at later
+	s.frontend.Flush()
+	for i := range b.Commands { // what the frontend lends must not be looked at later
 		if b.Commands[i].Kind == vhost.Announce {
 			continue // the channel's own
 		}
@@ -113,29 +113,29 @@ func (l *scriptLink) post(b *engine.Batch) {
 }
 
 // park makes the engine fall behind; unpark lets it go on.
-func (l *scriptLink) park() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.parks = true
+func (s *scriptSession) park() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parks = true
 }
 
-func (l *scriptLink) unpark() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	parked := l.parked
-	l.parks, l.parked = false, nil
+func (s *scriptSession) unpark() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	parked := s.parked
+	s.parks, s.parked = false, nil
 	for _, b := range parked {
-		l.post(b)
+		s.post(b)
 	}
 }
 
 // usual answers as an empty virtual host would that has every queue and exchange.
-func (l *scriptLink) usual(c *vhost.Command) {
+func (s *scriptSession) usual(c *vhost.Command) {
 	switch c.Kind {
 	case vhost.Publish, vhost.Announce, vhost.Ack, vhost.Nack, vhost.Reject:
 		return
 	case vhost.Get:
-		l.door.Emit(&vhost.Effect{Kind: vhost.DeliverNone, Channel: c.Channel, Command: c.Kind})
+		s.frontend.Emit(&vhost.Effect{Kind: vhost.DeliverNone, Channel: c.Channel, Command: c.Kind})
 		return
 	}
 	if c.NoWait {
@@ -148,49 +148,49 @@ func (l *scriptLink) usual(c *vhost.Command) {
 			e.Name = d.ConsumerTag
 		}
 	}
-	l.door.Emit(&e)
+	s.frontend.Emit(&e)
 	if c.Kind == vhost.CloseChannel {
-		l.kill(c.Channel)
+		s.kill(c.Channel)
 	}
 }
 
 // kill makes a channel ignore what follows, as after its end.
-func (l *scriptLink) kill(id vhost.ChannelID) {
-	if l.dead == nil {
-		l.dead = make(map[vhost.ChannelID]bool)
+func (s *scriptSession) kill(id vhost.ChannelID) {
+	if s.dead == nil {
+		s.dead = make(map[vhost.ChannelID]bool)
 	}
-	l.dead[id] = true
+	s.dead[id] = true
 }
 
 // closeWith refuses a command.
-func (l *scriptLink) closeWith(c *vhost.Command, err *amqp.Error) {
-	l.kill(c.Channel)
-	l.door.Emit(&vhost.Effect{Kind: vhost.Closed, Command: c.Kind, Channel: c.Channel, Err: err})
+func (s *scriptSession) closeWith(c *vhost.Command, err *amqp.Error) {
+	s.kill(c.Channel)
+	s.frontend.Emit(&vhost.Effect{Kind: vhost.Closed, Command: c.Kind, Channel: c.Channel, Err: err})
 }
 
 // emit sends effects of the broker's own accord.
-func (l *scriptLink) emit(effects ...vhost.Effect) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (s *scriptSession) emit(effects ...vhost.Effect) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i := range effects {
-		l.door.Emit(&effects[i])
+		s.frontend.Emit(&effects[i])
 	}
-	l.door.Flush()
+	s.frontend.Flush()
 }
 
 // got returns the commands of these kinds that came, all without kinds.
-func (l *scriptLink) got(kinds ...vhost.CommandKind) []vhost.Command {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(l.commands), func(c vhost.Command) bool {
+func (s *scriptSession) got(kinds ...vhost.CommandKind) []vhost.Command {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.commands), func(c vhost.Command) bool {
 		return len(kinds) > 0 && !slices.Contains(kinds, c.Kind)
 	})
 }
 
-func (l *scriptLink) isClosed() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.closed
+func (s *scriptSession) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 func own(c *vhost.Command) vhost.Command {
@@ -206,5 +206,5 @@ func message(exchange, key, properties, body string) vhost.Delivered {
 	r = amqp.AppendShortString(r, key)
 	r = binary.BigEndian.AppendUint32(r, uint32(len(properties)))
 	r = append(append(r, properties...), body...)
-	return vhost.Delivered{Record: r, Ref: place.Ref{Size: uint32(len(r))}}
+	return vhost.Delivered{Record: r, Ref: storage.Ref{Size: uint32(len(r))}}
 }

@@ -20,10 +20,10 @@ func TestClientThatNeverReads(t *testing.T) {
 		close(c.mute)
 		body := strings.Repeat("b", 1<<20)
 		gets := 0
-		b.script.answer = func(l *scriptLink, k *vhost.Command) bool {
+		b.script.answer = func(s *scriptSession, k *vhost.Command) bool {
 			if k.Kind == vhost.Get {
 				gets++
-				l.door.Emit(&vhost.Effect{Kind: vhost.DeliverGot, Channel: k.Channel, Message: message("", "q", "\x00\x00", body)})
+				s.frontend.Emit(&vhost.Effect{Kind: vhost.DeliverGot, Channel: k.Channel, Message: message("", "q", "\x00\x00", body)})
 			}
 			return k.Kind == vhost.Get
 		}
@@ -52,12 +52,12 @@ func TestSmallFlushesShareAChunk(t *testing.T) {
 		c := b.open(0)
 		c.openChannel(1)
 		close(c.mute)
-		id := c.link.got(vhost.OpenChannel)[0].Channel
+		id := c.session.got(vhost.OpenChannel)[0].Channel
 		for tag := range uint64(10_000) {
 			if tag < 3 {
 				synctest.Wait() // until the writer is stuck
 			}
-			c.link.emit(vhost.Effect{Kind: vhost.Confirm, Channel: id, Tag: tag + 1})
+			c.session.emit(vhost.Effect{Kind: vhost.Confirm, Channel: id, Tag: tag + 1})
 		}
 		synctest.Wait()
 		b.server.mu.Lock()
@@ -77,7 +77,7 @@ func TestPublisherIsHeldBack(t *testing.T) {
 	inBubble(t, nil, func(b *bed) {
 		c := b.open(10)
 		c.openChannel(1)
-		c.link.park()
+		c.session.park()
 		written := make(chan struct{})
 		go func() {
 			defer close(written)
@@ -91,18 +91,18 @@ func TestPublisherIsHeldBack(t *testing.T) {
 			c.Error("an engine that is behind was sent everything")
 		default:
 		}
-		c.link.mu.Lock()
-		if n := len(c.link.parked); n != batchesUnderWayMax {
+		c.session.mu.Lock()
+		if n := len(c.session.parked); n != batchesUnderWayMax {
 			c.Errorf("%d batches under way", n)
 		}
-		c.link.mu.Unlock()
+		c.session.mu.Unlock()
 		if n := len(c.frames); n < 5 || n > 12 {
 			c.Errorf("%d heartbeats in six intervals", n)
 		}
-		c.link.unpark()
+		c.session.unpark()
 		<-written
 		synctest.Wait()
-		if n := len(c.link.got(vhost.Publish)); n != 20 {
+		if n := len(c.session.got(vhost.Publish)); n != 20 {
 			c.Errorf("%d messages published", n)
 		}
 	})
@@ -114,7 +114,7 @@ func TestHeldBackPublisherCanBeClosed(t *testing.T) {
 	inBubble(t, nil, func(b *bed) {
 		c := b.open(0)
 		c.openChannel(1)
-		c.link.park()
+		c.session.park()
 		for range batchesUnderWayMax {
 			c.raw(publishing(1, "q", "x"))
 			synctest.Wait()
@@ -125,7 +125,7 @@ func TestHeldBackPublisherCanBeClosed(t *testing.T) {
 		}
 		c.send(0, &wire.ConnectionCloseOk{})
 		c.expectEnd()
-		c.link.unpark() // late, for a connection that is gone
+		c.session.unpark() // late, for a connection that is gone
 	})
 }
 
@@ -135,18 +135,18 @@ func TestHeldBackClientDies(t *testing.T) {
 	inBubble(t, nil, func(b *bed) {
 		c := b.open(0)
 		c.openChannel(1)
-		c.link.park()
+		c.session.park()
 		for range batchesUnderWayMax {
 			c.raw(publishing(1, "q", "x"))
 			synctest.Wait()
 		}
 		c.Conn.Close()
-		c.link.emit(vhost.Effect{Kind: vhost.Cancelled, Channel: c.link.got(vhost.OpenChannel)[0].Channel, ConsumerTag: "c"})
+		c.session.emit(vhost.Effect{Kind: vhost.Cancelled, Channel: c.session.got(vhost.OpenChannel)[0].Channel, ConsumerTag: "c"})
 		synctest.Wait()
 		if n := len(b.server.Connections()); n != 0 {
 			c.Errorf("%d connections are left", n)
 		}
-		c.link.unpark()
+		c.session.unpark()
 	})
 }
 
@@ -155,9 +155,9 @@ func TestClientsThatNeverReadShareABound(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(o *Options) { o.UnfinishedMax = 4 << 20 }, func(b *bed) {
 		body := strings.Repeat("b", 100_000)
-		b.script.answer = func(l *scriptLink, k *vhost.Command) bool {
+		b.script.answer = func(s *scriptSession, k *vhost.Command) bool {
 			if k.Kind == vhost.Publish {
-				l.door.Emit(&vhost.Effect{Kind: vhost.SendBack, Channel: k.Channel, Message: message("", "q", "\x00\x00", body)})
+				s.frontend.Emit(&vhost.Effect{Kind: vhost.SendBack, Channel: k.Channel, Message: message("", "q", "\x00\x00", body)})
 			}
 			return k.Kind == vhost.Publish
 		}
@@ -192,7 +192,7 @@ func TestDecodedCommandsAreBounded(t *testing.T) {
 	inBubble(t, nil, func(b *bed) {
 		c := b.open(0)
 		c.openChannel(1)
-		c.link.park()
+		c.session.park()
 		const n = 40_000
 		var frames []byte
 		for i := range n {
@@ -204,22 +204,22 @@ func TestDecodedCommandsAreBounded(t *testing.T) {
 			c.raw(frames)
 		}()
 		synctest.Wait()
-		c.link.mu.Lock()
+		c.session.mu.Lock()
 		commands := 0
-		for _, x := range c.link.parked {
+		for _, x := range c.session.parked {
 			commands += len(x.Commands)
 		}
-		c.link.mu.Unlock()
+		c.session.mu.Unlock()
 		if commands > batchesUnderWayMax*batchCommandsMax {
 			c.Errorf("%d commands wait for the engine", commands)
 		}
 		if octets := b.server.underWay.Load(); octets > 4<<20 {
 			c.Errorf("%d octets wait for the engine", octets)
 		}
-		c.link.unpark()
+		c.session.unpark()
 		<-written
 		synctest.Wait()
-		got := c.link.got(vhost.Qos)
+		got := c.session.got(vhost.Qos)
 		if len(got) != n {
 			c.Fatalf("%d methods arrived", len(got))
 		}
@@ -238,7 +238,7 @@ func TestDecodedTablesAreCounted(t *testing.T) {
 	inBubble(t, func(o *Options) { o.UnfinishedMax = 16 << 20 }, func(b *bed) {
 		c := b.open(0)
 		c.openChannel(1)
-		c.link.park()
+		c.session.park()
 		list := make([]amqp.Value, 4000)
 		for i := range list {
 			list[i] = amqp.Bool(true)
@@ -264,10 +264,10 @@ func TestDecodedTablesAreCounted(t *testing.T) {
 			c.Errorf("of the user: %+v", ofUser)
 		}
 		b.server.mu.Unlock()
-		c.link.unpark()
+		c.session.unpark()
 		<-written
 		synctest.Wait()
-		if n := len(c.link.got(vhost.DeclareQueue)); n != 200 {
+		if n := len(c.session.got(vhost.DeclareQueue)); n != 200 {
 			c.Errorf("%d methods arrived", n)
 		}
 		if octets := b.server.underWay.Load(); octets != 0 {

@@ -158,7 +158,7 @@ func (c *conn) open() error {
 		return amqp.NotAllowed("connection refused: node connection limit (%d) is reached", c.server.options.ConnectionMax).
 			WithMethod(ids(wire.IDConnectionOpen))
 	}
-	link, err := c.server.engine.Attach(&c.encoder, engine.ConnInfo{
+	session, err := c.server.engine.Attach(&c.encoder, engine.ConnInfo{
 		Principal: authz.Principal{User: about.User, From: peer(c.socket)}, Name: c.name, VHost: open.VirtualHost, Protocol: "AMQP 0-9-1",
 		CancelNotify: capability(about.ClientProperties, "consumer_cancel_notify"),
 	})
@@ -170,9 +170,9 @@ func (c *conn) open() error {
 		}
 		return refusal.WithMethod(ids(wire.IDConnectionOpen))
 	}
-	c.link = link
+	c.session = session
 	c.mu.Lock()
-	c.mu.about.VHost, c.mu.about.Conn, c.mu.about.State = open.VirtualHost, link.Conn(), "running"
+	c.mu.about.VHost, c.mu.about.Conn, c.mu.about.State = open.VirtualHost, session.Conn(), "running"
 	c.mu.Unlock()
 	c.logOpened()
 	c.outbox.put(wire.AppendMethod(nil, 0, &wire.ConnectionOpenOk{}), 0)

@@ -51,8 +51,8 @@ func TestHandshakeTellsAndLearns(t *testing.T) {
 			c.raw(wire.AppendHeartbeat(nil))
 			c.send(0, &wire.ConnectionOpen{VirtualHost: "/"})
 			expect[*wire.ConnectionOpenOk](c, 0)
-			link := <-b.script.links
-			if i := link.info; i.User != "guest" || i.VHost != "/" || !i.CancelNotify || i.Protocol != "AMQP 0-9-1" || i.Name == "" {
+			session := <-b.script.sessions
+			if i := session.info; i.User != "guest" || i.VHost != "/" || !i.CancelNotify || i.Protocol != "AMQP 0-9-1" || i.Name == "" {
 				c.Errorf("attached as %+v", i)
 			}
 			p := b.server.Connections()[0]
@@ -251,7 +251,8 @@ func TestCloseDuringHandshake(t *testing.T) {
 	})
 }
 
-// If it failed, the Java client over Netty would lose connection.start, which it is not ready for when it has sent its header.
+// If it failed, the Java client over Netty would lose connection.start, which it is not ready for when it has sent its
+// header.
 func TestStartDoesNotComeAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(b *bed) {

@@ -4,10 +4,10 @@ import (
 	"time"
 )
 
-// A client that closes its socket while the server does not read it is noticed by nobody, unless there are heartbeats: because
-// an alarm holds, or the engine is behind. Its transactions and unacked messages would stay. So the server looks every
-// hangUpLooks, and cuts off those of which nothing was read for hangUpPatience looks. Until then what the client sent before it
-// went is taken as soon as the reader goes on.
+// A client that closes its socket while the server does not read it is noticed by nobody, unless there are heartbeats:
+// because an alarm holds, or the engine is behind. Its transactions and unacked messages would stay. So the server
+// looks every hangUpLooks, and cuts off those of which nothing was read for hangUpPatience looks. Until then what the
+// client sent before it went is taken as soon as the reader goes on.
 const (
 	hangUpLooks    = 4 * time.Second
 	hangUpPatience = 3
@@ -49,8 +49,8 @@ func (s *Server) lookForHangUps() {
 	}
 }
 
-// isHungUp reports whether the client has closed the connection, or its half of it; false where the kernel does not tell. Any
-// goroutine may ask.
+// isHungUp reports whether the client has closed the connection, or its half of it; false where the kernel does not
+// tell. Any goroutine may ask.
 func (s *socket) isHungUp() (hungUp bool) {
 	s.ask(func(fd uintptr) { hungUp = isHungUp(fd) })
 	return hungUp

@@ -9,8 +9,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/wire"
 )
 
-// If it failed, a client without heartbeats that goes while an alarm holds would stay, and all that it holds with it; or a
-// client that is only slow, or that the server reads, would be cut off.
+// If it failed, a client without heartbeats that goes while an alarm holds would stay, and all that it holds with it;
+// or a client that is only slow, or that the server reads, would be cut off.
 func TestClientsThatGoWhileTheyAreNotReadAreNoticed(t *testing.T) {
 	t.Parallel()
 	if !canAskKernel {
@@ -38,7 +38,7 @@ func TestClientsThatGoWhileTheyAreNotReadAreNoticed(t *testing.T) {
 		c := (&client{bed: b, Conn: socket, frames: make(chan wire.Frame, 100), mute: make(chan struct{})}).listen()
 		c.handshake(0)
 		c.openChannel(1)
-		c.link.park()
+		c.session.park()
 		live := server.live()
 		ours := live[0]
 		for _, x := range live {
@@ -72,7 +72,7 @@ func TestClientsThatGoWhileTheyAreNotReadAreNoticed(t *testing.T) {
 	if !goes.outbox.isOver() || stays.outbox.isOver() {
 		t.Errorf("cut off: the one that has gone %v, the other %v", goes.outbox.isOver(), stays.outbox.isOver())
 	}
-	for !c.link.isClosed() {
+	for !c.session.isClosed() {
 		runtime.Gosched()
 	}
 	if err := server.Close(t.Context()); err != nil {

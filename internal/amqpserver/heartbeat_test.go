@@ -33,10 +33,10 @@ func TestTrafficStandsForHeartbeats(t *testing.T) {
 	inBubble(t, nil, func(b *bed) {
 		c := b.open(10)
 		c.openChannel(1)
-		id := c.link.got(vhost.OpenChannel)[0].Channel
+		id := c.session.got(vhost.OpenChannel)[0].Channel
 		for tag := range uint64(100) {
 			time.Sleep(time.Second)
-			c.link.emit(vhost.Effect{Kind: vhost.Confirm, Channel: id, Tag: tag + 1})
+			c.session.emit(vhost.Effect{Kind: vhost.Confirm, Channel: id, Tag: tag + 1})
 			c.send(1, &wire.BasicAck{DeliveryTag: 1})
 		}
 		synctest.Wait()
@@ -68,7 +68,7 @@ func TestSilentClientIsDropped(t *testing.T) {
 				c.Errorf("dropped after %v of silence", wait)
 			}
 			synctest.Wait()
-			if !c.link.isClosed() {
+			if !c.session.isClosed() {
 				c.Error("still attached")
 			}
 		})

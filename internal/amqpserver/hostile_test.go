@@ -81,8 +81,8 @@ func (c *client) expectGone() {
 	for range c.frames {
 	}
 	synctest.Wait()
-	if n := len(c.server.Connections()); n != 0 || !c.link.isClosed() {
-		c.Errorf("%d connections left, detached %v", n, c.link.isClosed())
+	if n := len(c.server.Connections()); n != 0 || !c.session.isClosed() {
+		c.Errorf("%d connections left, detached %v", n, c.session.isClosed())
 	}
 }
 
@@ -119,7 +119,7 @@ func TestInterruptedReadsUnderTLS(t *testing.T) {
 		}
 		c.raw(publishing(1, "q", "after many an interruption"))
 		synctest.Wait()
-		if n := len(c.link.got(vhost.Publish)); n != 1 {
+		if n := len(c.session.got(vhost.Publish)); n != 1 {
 			c.Errorf("%d messages published", n)
 		}
 		server.CloseConnection(server.Connections()[0].Name, "enough")

@@ -136,8 +136,8 @@ func (in *input) idle() bool {
 	return true
 }
 
-// waitForRest keeps what has come of a frame while the rest of it does not come: in a small buffer if it is little, or else
-// counted. It reports true if there is another buffer now.
+// waitForRest keeps what has come of a frame while the rest of it does not come: in a small buffer if it is little, or
+// else counted. It reports true if there is another buffer now.
 func (in *input) waitForRest() bool {
 	switch large := in.load; {
 	case len(large.buf) <= 2*readBufferSmall:

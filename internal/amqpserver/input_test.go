@@ -26,8 +26,8 @@ func (w watchedInput) idle() bool {
 	return taken
 }
 
-// If it failed, every silent connection would hold a read buffer, a large one if it was busy before; or what has come of a
-// frame would be lost while the rest is waited for.
+// If it failed, every silent connection would hold a read buffer, a large one if it was busy before; or what has come
+// of a frame would be lost while the rest is waited for.
 func TestSilentInputHoldsNoBuffer(t *testing.T) {
 	t.Parallel()
 	s, peer := pair(t)

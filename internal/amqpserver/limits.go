@@ -6,7 +6,7 @@ const (
 	// readBufferSmall and readBufferLarge are the octets of a read buffer: a connection that sends little reads into
 	// a small one, one that fills it goes on with a large one, in which one read brings hundreds of messages. One that
 	// waits holds none, where the system allows that.
-	// Source: ours, design §6.
+	// Source: ours, decision 22.
 	readBufferSmall = 8 << 10
 	readBufferLarge = 256 << 10
 
@@ -17,11 +17,11 @@ const (
 	// commandsKept is the capacity of a batch that is kept with its buffer: batchCommandsMax, as slices grow.
 	commandsKept = 4 << 10
 
-	// chunkBytes is the size of the pieces that frames are encoded into. Source: ours, design §6.
+	// chunkBytes is the size of the pieces that frames are encoded into. Source: ours, decision 22.
 	chunkBytes = 64 << 10
 
 	// directBytesMax is how much the engine's goroutine writes itself when the writer is idle: more would keep it from
-	// its virtual host for longer than waking the writer does. Source: ours, design §6.
+	// its virtual host for longer than waking the writer does. Source: ours, decision 22.
 	directBytesMax = 16 << 10
 
 	// chunksKept is how many chunks wait for their next use, for all connections together: 16 MiB.
@@ -33,18 +33,19 @@ const (
 
 	// batchesUnderWayMax is how many batches of a connection the engine may have at once before its reader pauses:
 	// enough that neither waits for the other, few enough that a backlog stays with the client. Four take 1 MiB.
-	// Source: ours, design §6.
+	// Source: ours, decision 22.
 	batchesUnderWayMax = 4
 
-	// batchCommandsMax and batchMadeMax bound the commands of one batch, and the octets of what is made for them beside the
-	// commands themselves: a read of the smallest methods would bring 14,000 of them, which take 25 times as much memory as
-	// the read. What else has come waits in its buffer for the next batch. valueBytes is what a value of a table takes.
+	// batchCommandsMax and batchMadeMax bound the commands of one batch, and the octets of what is made for them beside
+	// the commands themselves: a read of the smallest methods would bring 14,000 of them, which take 25 times as much
+	// memory as the read. What else has come waits in its buffer for the next batch. valueBytes is what a value of a
+	// table takes.
 	batchCommandsMax = 2 << 10
 	batchMadeMax     = 256 << 10
 	valueBytes       = 128
 
-	// underWayShare: batches under way take one part in so many of Options.UnfinishedMax, those of one user three quarters of
-	// that, and one small batch of each connection.
+	// underWayShare: batches under way take one part in so many of Options.UnfinishedMax, those of one user three
+	// quarters of that, and one small batch of each connection.
 	underWayShare = 2
 
 	// unsentBytesMax is what may wait in the outbox of a connection before its reader pauses: the answers to what a
@@ -60,8 +61,8 @@ const (
 	// loses it when it comes at once. RabbitMQ takes about as long. Source: ours, decision 17.
 	startPause = 3 * time.Millisecond
 
-	// announceFrom is the size of a body from which on the engine is asked, before the body has arrived, whether it may be
-	// published: a smaller one is here in no time.
+	// announceFrom is the size of a body from which on the engine is asked, before the body has arrived, whether it may
+	// be published: a smaller one is here in no time.
 	announceFrom = 64 << 10
 
 	// keptFree is what a content that has not arrived whole may take beside its body without being counted: as much as

@@ -92,8 +92,8 @@ func exception(err *amqp.Error, of string) string {
 // notesWaitingMax is how many lines about channels may wait to be written; of more, only the number is told.
 const notesWaitingMax = 256
 
-// notes are lines that those must not wait for who have a virtual host to run: another goroutine writes them, as long as
-// there are any.
+// notes are lines that those must not wait for who have a virtual host to run: another goroutine writes them, as long
+// as there are any.
 type notes struct {
 	log     *slog.Logger
 	running *sync.WaitGroup // counts that goroutine

@@ -68,12 +68,12 @@ func TestLogLines(t *testing.T) {
 		log.to.Reset()
 		c := b.open(0)
 		c.openChannel(1)
-		c.link.mu.Lock()
-		id := c.link.commands[0].Channel
-		c.link.door.Emit(&vhost.Effect{Kind: vhost.Closed, Command: vhost.DeclareQueue, Channel: id,
+		c.session.mu.Lock()
+		id := c.session.commands[0].Channel
+		c.session.frontend.Emit(&vhost.Effect{Kind: vhost.Closed, Command: vhost.DeclareQueue, Channel: id,
 			Err: amqp.NotFound("no queue '%s' in vhost '/'", "q")})
-		c.link.door.Flush()
-		c.link.mu.Unlock()
+		c.session.frontend.Flush()
+		c.session.mu.Unlock()
 		expect[*wire.ChannelClose](c, 1)
 		synctest.Wait()
 		c.send(0, &wire.TxSelect{})

@@ -78,17 +78,17 @@ func TestMalformedInputEndsTheConnection(t *testing.T) {
 				wire.MethodID(uint32(got.ClassID)<<16|uint32(got.MethodID)) != test.of {
 				c.Errorf("%s: told %+v", test.name, got)
 			}
-			if !c.link.isClosed() {
+			if !c.session.isClosed() {
 				c.Errorf("%s: still attached", test.name)
 			}
-			published := c.link.got(vhost.Publish)
+			published := c.session.got(vhost.Publish)
 			if len(published) != 1 || string(published[0].Body) != "before" {
 				c.Errorf("%s: published %+v", test.name, published)
 			}
 			c.raw(publishing(1, "q", "later")) // ignored
 			c.send(0, &wire.ConnectionCloseOk{})
 			c.expectEnd()
-			if len(c.link.got(vhost.Publish)) != 1 {
+			if len(c.session.got(vhost.Publish)) != 1 {
 				c.Errorf("%s: published after connection.close", test.name)
 			}
 		})
@@ -118,7 +118,7 @@ func TestOversizedMessageClosesItsChannel(t *testing.T) {
 		c.raw(publishing(1, "q", "again"))
 		c.expectQuiet()
 		var bodies []string
-		for _, p := range c.link.got(vhost.Publish) {
+		for _, p := range c.session.got(vhost.Publish) {
 			bodies = append(bodies, string(p.Body))
 		}
 		if !slices.Equal(bodies, []string{"0123456789", "other", "again"}) {
@@ -131,12 +131,12 @@ func TestOversizedMessageClosesItsChannel(t *testing.T) {
 func TestRefusalsOfTheEngine(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(b *bed) {
-		b.script.answer = func(l *scriptLink, c *vhost.Command) bool {
+		b.script.answer = func(s *scriptSession, c *vhost.Command) bool {
 			switch {
 			case c.Kind == vhost.Consume:
-				l.closeWith(c, amqp.NotFound("no queue 'q' in vhost '/'"))
+				s.closeWith(c, amqp.NotFound("no queue 'q' in vhost '/'"))
 			case c.Kind == vhost.Qos && c.Definition.PrefetchSize > 0:
-				l.closeWith(c, amqp.NotImplemented("prefetch_size!=0 (1)"))
+				s.closeWith(c, amqp.NotImplemented("prefetch_size!=0 (1)"))
 			default:
 				return false
 			}
@@ -158,7 +158,7 @@ func TestRefusalsOfTheEngine(t *testing.T) {
 			c.Errorf("told %+v", got)
 		}
 		c.expectQuiet()
-		if n := len(c.link.got(vhost.Publish)); n != 0 {
+		if n := len(c.session.got(vhost.Publish)); n != 0 {
 			c.Errorf("%d messages published on a closed channel", n)
 		}
 	})

@@ -22,15 +22,16 @@ type Options struct {
 	HandshakeTimeout  time.Duration // from accept to connection.open
 	TLSTimeout        time.Duration // from accept to the end of the TLS handshake
 	UnfinishedTimeout time.Duration // for which a message or a frame that has begun need not come on; 0 means for ever
-	SendTimeout       time.Duration // for which a client may take nothing of what waits to be sent to it; 0 means for ever
-	LoopbackUsers     []string      // users who may log in from this machine only
-	Connections       int           // served at once by all Serve; the next ones wait to be accepted; 0 means no limit
-	ConnectionMax     int           // connections that are let in at once; one more is refused; 0 means no limit
-	ChannelMaxNode    int           // channels of all connections together; one more is refused; 0 means no limit
+	// for which a client may take nothing of what waits to be sent to it; 0 means for ever
+	SendTimeout    time.Duration
+	LoopbackUsers  []string // users who may log in from this machine only
+	Connections    int      // served at once by all Serve; the next ones wait to be accepted; 0 means no limit
+	ConnectionMax  int      // connections that are let in at once; one more is refused; 0 means no limit
+	ChannelMaxNode int      // channels of all connections together; one more is refused; 0 means no limit
 
 	// Octets of messages that have not arrived whole, and of large ones that wait to be taken: for the node, for all
-	// connections of a user, for a connection, which may always have one message. Zero means no limit. When the first or
-	// the second is reached connections wait; one that needs more than the third ends.
+	// connections of a user, for a connection, which may always have one message. Zero means no limit. When the first
+	// or the second is reached connections wait; one that needs more than the third ends.
 	UnfinishedMax, UnfinishedMaxUser, UnfinishedMaxConnection int64
 
 	Mechanisms        []string // of Mechanisms, offered in this order; EXTERNAL only to clients that use TLS
@@ -80,19 +81,21 @@ func (o *Options) validate() error {
 	case o.UnfinishedTimeout < 0:
 		return fmt.Errorf("amqpserver: timeout %v of unfinished messages is negative", o.UnfinishedTimeout)
 	case min(o.UnfinishedMax, o.UnfinishedMaxUser, o.UnfinishedMaxConnection) < 0:
-		return fmt.Errorf("amqpserver: limit %d of unfinished messages is negative", min(o.UnfinishedMax, o.UnfinishedMaxUser, o.UnfinishedMaxConnection))
+		least := min(o.UnfinishedMax, o.UnfinishedMaxUser, o.UnfinishedMaxConnection)
+		return fmt.Errorf("amqpserver: limit %d of unfinished messages is negative", least)
 	case o.SendTimeout < 0:
 		return fmt.Errorf("amqpserver: send timeout %v is negative", o.SendTimeout)
 	case o.Connections < 0 || o.ConnectionMax < 0:
-		return fmt.Errorf("amqpserver: %d connections at once", min(o.Connections, o.ConnectionMax))
+		return fmt.Errorf("amqpserver: connection limit %d is negative", min(o.Connections, o.ConnectionMax))
 	case o.ChannelMaxNode < 0:
-		return fmt.Errorf("amqpserver: %d channels at once", o.ChannelMaxNode)
+		return fmt.Errorf("amqpserver: channel limit %d is negative", o.ChannelMaxNode)
 	case len(o.Mechanisms) == 0:
 		return fmt.Errorf("amqpserver: no authentication mechanism")
 	}
 	for _, m := range o.Mechanisms {
 		if !slices.Contains(Mechanisms, m) {
-			return fmt.Errorf("amqpserver: authentication mechanism %q: %s are possible", m, strings.Join(Mechanisms, ", "))
+			known := strings.Join(Mechanisms, ", ")
+			return fmt.Errorf("amqpserver: unknown authentication mechanism %q; known are %s", m, known)
 		}
 	}
 	return o.CertLogin.validate()

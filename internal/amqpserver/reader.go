@@ -181,12 +181,12 @@ func (c *conn) firstMethod(number uint16, id wire.MethodID) error {
 		return amqp.NotAllowed("number of channels opened on node '%s' has reached the maximum allowed limit of (%d)",
 			c.server.options.Node, most).WithMethod(ids(id))
 	}
-	ch := &channel{number: number, id: c.link.NewChannel()}
+	ch := &channel{number: number, id: c.session.NewChannel()}
 	c.numbers[number] = ch
 	c.recent = ch
 	c.channels.add(ch)
 	cmd := c.input.add(vhost.OpenChannel, ch.id)
-	cmd.Conn, cmd.Number = c.link.Conn(), number
+	cmd.Conn, cmd.Number = c.session.Conn(), number
 	return nil
 }
 
@@ -233,7 +233,7 @@ func (c *conn) post(l *load) {
 	l.cost = int64(len(l.buf)) + int64(cap(l.Commands))*int64(unsafe.Sizeof(vhost.Command{})) + l.made
 	c.countUnderWay(l.cost)
 	c.underWay.Add(1)
-	c.link.Post(&l.Batch)
+	c.session.Submit(&l.Batch)
 }
 
 // countUnderWay counts octets of batches that the engine has.

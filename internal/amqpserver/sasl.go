@@ -26,8 +26,8 @@ const external = "EXTERNAL"
 // is not offered.
 // Source: RabbitMQ, authentication mechanisms.
 //
-// Who says ANONYMOUS logs in as the configured user, whatever else it says: as long as that user has that password, from
-// where it may come. Source: RabbitMQ 4.0, anonymous_login_user.
+// Who says ANONYMOUS logs in as the configured user, whatever else it says: as long as that user has that password,
+// from where it may come. Source: RabbitMQ 4.0, anonymous_login_user.
 func (c *conn) credentials(mechanism, response string) (user, password string, err error) {
 	o, ok := &c.server.options, false
 	offered := mechanism

@@ -15,10 +15,10 @@ import (
 
 // deliverAll sends a consumer that many messages of 1 KiB.
 func (c *client) deliverAll(n int) {
-	id := c.link.got(vhost.OpenChannel)[0].Channel
+	id := c.session.got(vhost.OpenChannel)[0].Channel
 	body := strings.Repeat("x", 1<<10)
 	for tag := range n {
-		c.link.emit(vhost.Effect{Kind: vhost.Deliver, Channel: id, Tag: uint64(tag + 1), Message: message("", "q", "\x00\x00", body)})
+		c.session.emit(vhost.Effect{Kind: vhost.Deliver, Channel: id, Tag: uint64(tag + 1), Message: message("", "q", "\x00\x00", body)})
 	}
 }
 
@@ -34,7 +34,7 @@ func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 			close(c.mute)
 			c.deliverAll(100)
 			if paused {
-				c.link.park()
+				c.session.park()
 			}
 			go func() {
 				for { // it sends, all the same
@@ -56,7 +56,7 @@ func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 			if n := b.server.SendTimeouts(); n != 1 {
 				t.Errorf("%d counted", n)
 			}
-			c.link.unpark()
+			c.session.unpark()
 		})
 		if !strings.Contains(log.String(), "send timeout of the client: the client read nothing for 15s, and") {
 			t.Errorf("logged: %s", log.String())

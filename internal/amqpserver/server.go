@@ -2,15 +2,14 @@ package amqpserver
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/listener"
 )
 
 // Server accepts AMQP connections. Its methods may be called from any goroutine.
@@ -111,7 +110,7 @@ func (s *Server) Serve(l net.Listener) error {
 		switch {
 		case s.isClosed():
 			return nil
-		case isShortage(err):
+		case listener.IsShortage(err):
 			s.log.Error("cannot accept AMQP connections", "listener", l.Addr(), "error", err)
 			select {
 			case <-time.After(acceptPause):
@@ -225,9 +224,11 @@ func (s *Server) Close(ctx context.Context) error {
 		close(quiet)
 	}()
 	err := s.awaitQuiet(ctx, quiet, len(live))
+	var cuts sync.WaitGroup
 	for _, c := range s.live() {
-		c.cut()
+		cuts.Go(c.cut) // which waits for the reader of the socket: not one after the other
 	}
+	cuts.Wait()
 	<-quiet
 	return err
 }
@@ -249,18 +250,6 @@ func (s *Server) awaitQuiet(ctx context.Context, quiet <-chan struct{}, left int
 		}
 	}
 	return nil
-}
-
-// isShortage reports whether accepting may work again later.
-func isShortage(err error) bool {
-	for _, shortage := range []error{
-		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED,
-	} {
-		if errors.Is(err, shortage) {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *Server) keep(l net.Listener) bool {

@@ -14,8 +14,8 @@ import (
 // engine has not taken yet. It bounds them for the node and for each user: a connection that would exceed a bound
 // waits, in order, until others are done. Its methods may be called by any goroutine.
 //
-// Waiting cannot last for ever, though all of the room may be taken by messages whose readers wait: the first that waits
-// has the pass, with which it exceeds the bounds until one of its messages is done. Who waits too long, or holds
+// Waiting cannot last for ever, though all of the room may be taken by messages whose readers wait: the first that
+// waits has the pass, with which it exceeds the bounds until one of its messages is done. Who waits too long, or holds
 // the pass and sends nothing, ends: see awaitRoom, checkProgress.
 type unfinished struct {
 	node, user int64 // octets at most; 0 means no bound
@@ -165,7 +165,7 @@ func (c *conn) endUnfinished(format string, args ...any) *amqp.Error {
 }
 
 // errNoRoom says that a frame cannot be taken yet.
-var errNoRoom = errors.New("no room for a frame")
+var errNoRoom = errors.New("no memory for a frame")
 
 // awaitRoom waits until the frame at which frames has stopped may be tried again.
 func (c *conn) awaitRoom() error {
@@ -189,8 +189,8 @@ func (c *conn) awaitRoom() error {
 	return nil
 }
 
-// holdFrame counts n octets of a buffer in which a frame has not arrived whole, or no longer if they are below zero. Where
-// there is no room the reader wakes and ends the connection.
+// holdFrame counts n octets of a buffer in which a frame has not arrived whole, or no longer if they are below zero.
+// Where there is no room the reader wakes and ends the connection.
 func (c *conn) holdFrame(n int64) {
 	switch {
 	case n < 0:

@@ -45,7 +45,7 @@ func small(o *Options) {
 }
 
 // published is how many whole messages the engine has got.
-func (c *client) published() int { return len(c.link.got(vhost.Publish)) }
+func (c *client) published() int { return len(c.session.got(vhost.Publish)) }
 
 // If it failed, clients that send halves of messages could take all of the memory, or lock each other for ever.
 func TestHalfSentMessagesAreBounded(t *testing.T) {
@@ -129,12 +129,12 @@ func TestTheFirstThatWaitsPasses(t *testing.T) {
 func TestBodyOfARefusedMessageIsNotKept(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(b *bed) {
-		b.script.answer = func(l *scriptLink, k *vhost.Command) bool {
+		b.script.answer = func(s *scriptSession, k *vhost.Command) bool {
 			if k.Kind == vhost.Announce {
 				if string(k.Key) != "q" || len(k.Body) > 0 {
 					t.Errorf("asked for %+v", k)
 				}
-				l.closeWith(k, amqp.AccessRefused("no"))
+				s.closeWith(k, amqp.AccessRefused("no"))
 			}
 			return k.Kind == vhost.Announce
 		}
@@ -154,7 +154,7 @@ func TestBodyOfARefusedMessageIsNotKept(t *testing.T) {
 		c.openChannel(99)
 		c.raw(half(99, 60_000, 60_000)) // small ones are not asked for
 		synctest.Wait()
-		if n := len(c.link.got(vhost.Announce)); n != 20 || c.published() != 1 {
+		if n := len(c.session.got(vhost.Announce)); n != 20 || c.published() != 1 {
 			t.Errorf("%d asked for", n)
 		}
 	})
@@ -168,7 +168,7 @@ func TestBodiesWaitForTheEndOfAnAlarm(t *testing.T) {
 		c.openChannel(1)
 		c.raw(half(1, 1<<20, 200_000))
 		synctest.Wait()
-		c.link.block(true)
+		c.session.block(true)
 		c.sends(more(1, 1<<20-200_000))
 		before := b.server.Unfinished().Bytes
 		for range 10 {
@@ -178,7 +178,7 @@ func TestBodiesWaitForTheEndOfAnAlarm(t *testing.T) {
 		if u := b.server.Unfinished(); u.Bytes != before || c.published() != 0 {
 			t.Errorf("%+v, %d before", u, before)
 		}
-		c.link.block(false)
+		c.session.block(false)
 		synctest.Wait()
 		if u := b.server.Unfinished(); c.published() != 1 || u != (UnfinishedMessages{}) {
 			t.Errorf("%d published, %+v", c.published(), u)
@@ -280,7 +280,7 @@ func TestHalfSentMessagesOfOneConnection(t *testing.T) {
 		}
 		c = b.open(0)
 		c.openChannel(1)
-		c.link.park()
+		c.session.park()
 		for range 3 {
 			c.sends(half(1, 1<<20, 1<<20))
 			synctest.Wait()
@@ -288,7 +288,7 @@ func TestHalfSentMessagesOfOneConnection(t *testing.T) {
 		if u := b.server.Unfinished(); u.Bytes != 2<<20 {
 			t.Errorf("what the engine has not taken is not counted: %+v", u)
 		}
-		c.link.unpark()
+		c.session.unpark()
 		synctest.Wait()
 		if u := b.server.Unfinished(); u.Bytes != 0 || c.published() != 3 {
 			t.Errorf("%+v, %d published", u, c.published())

@@ -94,10 +94,11 @@ type VHostMetadata struct {
 
 // PutVHost is the body of PUT /api/vhosts/{name}; a key that is not given leaves what there is.
 type PutVHost struct {
-	Description           *string `json:"description,omitempty"`
-	Tags                  *Tags   `json:"tags,omitempty"`
-	DefaultQueueType      *string `json:"default_queue_type,omitempty"`
-	DefaultQueueTypeOld   *string `json:"defaultqueuetype,omitempty"` // the same under the name that RabbitMQ took first
+	Description      *string `json:"description,omitempty"`
+	Tags             *Tags   `json:"tags,omitempty"`
+	DefaultQueueType *string `json:"default_queue_type,omitempty"`
+	// the same under the name that RabbitMQ took first
+	DefaultQueueTypeOld   *string `json:"defaultqueuetype,omitempty"`
 	Tracing               *Flag   `json:"tracing,omitempty"`
 	ProtectedFromDeletion *Flag   `json:"protected_from_deletion,omitempty"`
 }

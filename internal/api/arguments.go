@@ -22,8 +22,8 @@ import (
 // nest. An integer beyond 64 bits is refused. Of a key that comes twice the last value counts; Decode refuses it.
 //
 // To JSON: all integers are integers, timestamps in seconds; a double keeps its point (2.0), so that it comes back
-// as one; what is not finite is null; void is the text "undefined"; a string or binary that is not UTF-8 is base64-encoded. Of a name
-// that comes twice the first value counts.
+// as one; what is not finite is null; void is the text "undefined"; a string or binary that is not UTF-8 is
+// base64-encoded. Of a name that comes twice the first value counts.
 //
 // Source: RabbitMQ management API, arguments.
 type Arguments amqp.Table
@@ -42,8 +42,8 @@ func (e Editable) MarshalJSON() ([]byte, error) { return appendTable(nil, amqp.T
 // UnmarshalJSON is that of Arguments.
 func (e *Editable) UnmarshalJSON(b []byte) error { return (*Arguments)(e).UnmarshalJSON(b) }
 
-// UnmarshalJSON takes an object; null and the empty list, which some clients send for it, are an empty one, and so is a list
-// of pairs [["name", value]] one of these: RabbitMQ's command line exports definitions of operator policies so.
+// UnmarshalJSON takes an object; null and the empty list, which some clients send for it, are an empty one, and so is a
+// list of pairs [["name", value]] one of these: RabbitMQ's command line exports definitions of operator policies so.
 func (a *Arguments) UnmarshalJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
@@ -76,7 +76,7 @@ func tableOfPairs(pairs []amqp.Value) (t amqp.Table, err error) {
 			return nil, errNoTable
 		}
 		if _, twice := t.Get(pair.Array[0].Str); twice {
-			return nil, fmt.Errorf("'%s' comes twice in one table", pair.Array[0].Str)
+			return nil, fmt.Errorf("'%s' occurs twice in one table", pair.Array[0].Str)
 		}
 		t = append(t, amqp.Field{Name: pair.Array[0].Str, Value: pair.Array[1]})
 	}

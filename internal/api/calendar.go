@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// DueCounts answers GET /api/x/scheduled[/{vhost}[/{exchange}]]?bucket=: how many scheduled messages are due when. Those of a
-// stretch from FromMS until UntilMS are counted in buckets; the sums of several answers, each After the Next of the one before,
-// are what one that is not Partial says.
+// DueCounts answers GET /api/x/scheduled[/{vhost}[/{exchange}]]?bucket=: how many scheduled messages are due when.
+// Those of a stretch from FromMS until UntilMS are counted in buckets; the sums of several answers, each After the Next
+// of the one before, are what one that is not Partial says.
 type DueCounts struct {
 	From      string              `json:"from"` // RFC 3339 with ms
 	FromMS    int64               `json:"from_ms"`
@@ -80,14 +80,15 @@ func ShowInstant(ms int64) string {
 // spanMax is the longest span that is read: ten years, for which messages may wait.
 const spanMax = 10 * 366 * 24 * 3600 * 1000
 
-// ParseSpan reads a length of time, in ms: a whole number with a unit, ms, s, m, h, d or w, or ms without one. It is above 0.
+// ParseSpan reads a length of time, in ms: a whole number with a unit, ms, s, m, h, d or w, or ms without one. It is
+// above 0.
 func ParseSpan(text string) (ms int64, err error) {
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
 	is, known := map[string]int64{"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}[text[len(digits):]]
 	n, err := strconv.ParseUint(digits, 10, 63)
 	switch {
 	case !known || err != nil || n == 0:
-		return 0, fmt.Errorf("'%s' is not a length of time such as 15m, 1h, 1d or 1w", text)
+		return 0, fmt.Errorf("'%s' is not a duration such as 15m, 1h, 1d or 1w", text)
 	case int64(n) > spanMax/is:
 		return 0, fmt.Errorf("'%s' is longer than ten years", text)
 	}

@@ -73,8 +73,8 @@ func (c *Client) Do(ctx context.Context, method, path string, in, out any) (stat
 	return response.StatusCode, nil
 }
 
-// Copy writes what is at the path of the segments to w, and returns what the broker said behind it. Errors are those of Do,
-// and of w; some of it may have been written then.
+// Copy writes what is at the path of the segments to w, and returns what the broker said behind it. Errors are those of
+// Do, and of w; some of it may have been written then.
 func (c *Client) Copy(ctx context.Context, w io.Writer, segments ...string) (trailer http.Header, err error) {
 	return c.Download(ctx, w, Path(segments...))
 }
@@ -160,7 +160,7 @@ func readAnswer(response *http.Response, method, path string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("api: %s %s: %w", method, path, err)
 	case len(answer) > answerBytesMax:
-		return nil, fmt.Errorf("api: %s %s: the answer has more than %d bytes", method, path, answerBytesMax)
+		return nil, fmt.Errorf("api: %s %s: the response has more than %d bytes", method, path, answerBytesMax)
 	case response.StatusCode/100 != 2:
 		return nil, readError(response.StatusCode, answer)
 	}

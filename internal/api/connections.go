@@ -9,19 +9,20 @@ type Connection struct {
 	Protocol         string    `json:"protocol"`     // AMQP 0-9-1
 	ConnectedAt      int64     `json:"connected_at"` // ms since the Unix epoch
 	ClientProperties Arguments `json:"client_properties"`
-	State            string    `json:"state"` // starting, tuning, opening, running, flow, blocking, blocked, closing, closed
-	Type             string    `json:"type"`  // network
-	UserProvidedName string    `json:"user_provided_name,omitempty"`
-	PerformedBy      string    `json:"user_who_performed_action"`
-	Channels         int       `json:"channels"`
-	ChannelMax       int       `json:"channel_max"`
-	FrameMax         int       `json:"frame_max"` // bytes
-	Timeout          int       `json:"timeout"`   // heartbeat, seconds
-	Host             string    `json:"host"`
-	Port             int       `json:"port"`
-	PeerHost         string    `json:"peer_host"`
-	PeerPort         int       `json:"peer_port"`
-	AuthMechanism    string    `json:"auth_mechanism"`
+	// starting, tuning, opening, running, flow, blocking, blocked, closing, closed
+	State            string `json:"state"`
+	Type             string `json:"type"` // network
+	UserProvidedName string `json:"user_provided_name,omitempty"`
+	PerformedBy      string `json:"user_who_performed_action"`
+	Channels         int    `json:"channels"`
+	ChannelMax       int    `json:"channel_max"`
+	FrameMax         int    `json:"frame_max"` // bytes
+	Timeout          int    `json:"timeout"`   // heartbeat, seconds
+	Host             string `json:"host"`
+	Port             int    `json:"port"`
+	PeerHost         string `json:"peer_host"`
+	PeerPort         int    `json:"peer_port"`
+	AuthMechanism    string `json:"auth_mechanism"`
 
 	SSL              bool    `json:"ssl"`
 	SSLProtocol      *string `json:"ssl_protocol"`

@@ -20,26 +20,27 @@ const (
 	nestingMax = 64
 	// keysMax bounds the keys of one object, which are all remembered while it is read.
 	keysMax = 1 << 16
-	// valueBytes and fieldBytes are about what a value takes, and what it takes in an object besides, where the type that it is read
-	// into is not known: that of an amqp.Value, and the name with its place in a table and in an index.
+	// valueBytes and fieldBytes are about what a value takes, and what it takes in an object besides, where the type
+	// that it is read into is not known: that of an amqp.Value, and the name with its place in a table and in an index.
 	valueBytes, fieldBytes = 96, 80
 )
 
-// Decode reads a document that somebody sent into what a pointer points at. It is stricter than encoding/json, which would
-// let one document say different things to different readers: a key is known by its very letters, none comes twice in
-// one object, and no character is replaced by another. What is wrong is said in words for whoever wrote the document.
-// Keys that are not known are passed over.
+// Decode reads a document that somebody sent into what a pointer points at. It is stricter than encoding/json, which
+// would let one document say different things to different readers: a key is known by its very letters, none comes
+// twice in one object, and no character is replaced by another. What is wrong is said in words for whoever wrote the
+// document. Keys that are not known are passed over.
 func Decode(text []byte, into any) error { return DecodeWithin(text, into, Bounds{}) }
 
 // Bounds say what Decode asks for besides.
 type Bounds struct {
 	Known bool // keys that are not known are refused
-	// Admit is told about how many bytes will be taken by what is made from the document, before any of it is made; an error
-	// refuses the document. nil: any number will do.
+	// Admit is told about how many bytes will be taken by what is made from the document, before any of it is made; an
+	// error refuses the document. nil: any number will do.
 	Admit func(bytes int64) error
 }
 
-// DecodeWithin is Decode with bounds. Without Admit a short document may take a hundred times its size: a list of zeros does.
+// DecodeWithin is Decode with bounds. Without Admit a short document may take a hundred times its size: a list of zeros
+// does.
 func DecodeWithin(text []byte, into any, b Bounds) error {
 	if !utf8.Valid(text) || !json.Valid(text) {
 		return ErrNotJSON
@@ -179,7 +180,7 @@ func (s *sieve) object(t reflect.Type, deep int) error {
 			return err
 		}
 		if !keys.add(key) {
-			return fmt.Errorf("the key '%s' comes twice in one object", key)
+			return fmt.Errorf("the key '%s' occurs twice in one object", key)
 		}
 		if len(keys.many) > keysMax {
 			return fmt.Errorf("an object has more than %d keys", keysMax)

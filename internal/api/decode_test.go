@@ -9,14 +9,14 @@ import (
 )
 
 func TestDecodeToTheLetter(t *testing.T) {
-	// If this fails, a document says one thing to whoever checked it and another to the broker: a password or a tag comes
-	// to somebody who was not named with it.
+	// If this fails, a document says one thing to whoever checked it and another to the broker: a password or a tag
+	// comes to somebody who was not named with it.
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{"users":[{"name":"a","tags":"administrator"}],"users":[{"name":"b"}]}`: "the key 'users' comes twice in one object",
-		`{"users":[{"name":"a","n\u0061me":"b"}]}`:                               "the key 'name' comes twice in one object",
-		`{"unknown":{"a":1,"b":[{"c":1,"c":2}]}}`:                                "the key 'c' comes twice in one object",
-		`{"queues":[{"name":"q","arguments":{"a":1,"a":2}}]}`:                    "the key 'a' comes twice in one object",
+		`{"users":[{"name":"a","tags":"administrator"}],"users":[{"name":"b"}]}`: "the key 'users' occurs twice in one object",
+		`{"users":[{"name":"a","n\u0061me":"b"}]}`:                               "the key 'name' occurs twice in one object",
+		`{"unknown":{"a":1,"b":[{"c":1,"c":2}]}}`:                                "the key 'c' occurs twice in one object",
+		`{"queues":[{"name":"q","arguments":{"a":1,"a":2}}]}`:                    "the key 'a' occurs twice in one object",
 		"{\"vhosts\":[{\"name\":\"\xff\"}]}":                                     "not_json",
 		`{"vhosts":[{"name":"\ud800"}]}`:                                         "not_json",
 		`{"vhosts":[{"name":"\udc00\ud800"}]}`:                                   "not_json",

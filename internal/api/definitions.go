@@ -118,8 +118,8 @@ type DefinedBinding struct {
 	Arguments       Arguments `json:"arguments"`
 }
 
-// Limits are numbers under the names of limits. They may also arrive as a list of pairs [["name", 5]], or an empty list:
-// RabbitMQ's command line exports them so.
+// Limits are numbers under the names of limits. They may also arrive as a list of pairs [["name", 5]], or an empty
+// list: RabbitMQ's command line exports them so.
 type Limits map[string]Number
 
 // MarshalJSON renders {} for no limit.

@@ -64,8 +64,8 @@ func (id *LetterID) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*string)(id))
 }
 
-// A Number is an integer that does not arrive as a string. What is none is refused as RabbitMQ words it; the name of what
-// should be one goes before that.
+// A Number is an integer that does not arrive as a string. What is none is refused as RabbitMQ words it; the name of
+// what should be one goes before that.
 type Number int64
 
 // UnmarshalJSON takes a number whose fraction is zero.
@@ -106,7 +106,7 @@ func (t *Tags) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &line); err == nil {
 		list = strings.Split(line, ",")
 	} else if err := json.Unmarshal(b, &list); err != nil {
-		return fmt.Errorf("tags must be a list of strings, or a string with commas")
+		return fmt.Errorf("tags must be a list of strings, or a comma-separated string")
 	}
 	*t = Tags{}
 	for _, tag := range list {

@@ -30,8 +30,9 @@ type Queue struct {
 	Policy                    *string         `json:"policy"`
 	OperatorPolicy            *string         `json:"operator_policy"`
 	EffectivePolicyDefinition Arguments       `json:"effective_policy_definition"`
-	IgnoredPolicyKeys         []string        `json:"ignored_policy_keys,omitempty"` // keys of the policies that do nothing to a queue of this type
-	Owner                     *QueueOwner     `json:"owner_pid_details,omitempty"`
+	// keys of the policies that do nothing to a queue of this type
+	IgnoredPolicyKeys []string    `json:"ignored_policy_keys,omitempty"`
+	Owner             *QueueOwner `json:"owner_pid_details,omitempty"`
 
 	Memory                     int64   `json:"memory"` // bytes
 	MessageBytes               int64   `json:"message_bytes"`
@@ -49,12 +50,13 @@ type Queue struct {
 	IdleSince                  *string `json:"idle_since,omitempty"`   // RFC 3339 with ms
 
 	DeliveryLimit   DeliveryLimit `json:"delivery_limit"`
-	DelayedRetry    string        `json:"delayed_retry,omitempty"`   // as in "all (min: 1000ms, max: 30000ms)"
-	MessagesDelayed int64         `json:"messages_delayed"`          // that wait for their retry
-	NextDelayedAt   *int64        `json:"next_delayed_at,omitempty"` // ms since the Unix epoch; of one queue, if few messages wait
-	LastDelayedAt   *int64        `json:"last_delayed_at,omitempty"`
-	MessagesDLX     int64         `json:"messages_dlx"` // dead letters that the queue holds
-	MessageBytesDLX int64         `json:"message_bytes_dlx"`
+	DelayedRetry    string        `json:"delayed_retry,omitempty"` // as in "all (min: 1000ms, max: 30000ms)"
+	MessagesDelayed int64         `json:"messages_delayed"`        // that wait for their retry
+	// ms since the Unix epoch; of one queue, if few messages wait
+	NextDelayedAt   *int64 `json:"next_delayed_at,omitempty"`
+	LastDelayedAt   *int64 `json:"last_delayed_at,omitempty"`
+	MessagesDLX     int64  `json:"messages_dlx"` // dead letters that the queue holds
+	MessageBytesDLX int64  `json:"message_bytes_dlx"`
 
 	Incoming   *List[Inflow]         `json:"incoming,omitempty"`   // of one queue
 	Deliveries *List[Object[string]] `json:"deliveries,omitempty"` // of one queue: not counted by channel, and empty
@@ -99,8 +101,8 @@ type PutQueue struct {
 	Node       string    `json:"node,omitempty"` // if given, that of the broker
 }
 
-// CreateQueue is the body of PUT /api/x/queues/{vhost}/{name}; all keys are optional. Those in capitals are the names of
-// ApsaraMQ's CreateQueue; numbers and booleans may be strings.
+// CreateQueue is the body of PUT /api/x/queues/{vhost}/{name}; all keys are optional. Those in capitals are the names
+// of ApsaraMQ's CreateQueue; numbers and booleans may be strings.
 type CreateQueue struct {
 	Durable    Flag      `json:"durable"` // unlike in PutQueue, true unless given
 	AutoDelete Flag      `json:"auto_delete"`
@@ -181,8 +183,9 @@ type Published struct {
 
 // PostGet is the body of POST /api/queues/{vhost}/{name}/get. Count, AckMode and Encoding must be present.
 type PostGet struct {
-	Count    *Integer `json:"count"`
-	AckMode  *string  `json:"ackmode"`            // ack_requeue_true, reject_requeue_true, ack_requeue_false, reject_requeue_false
+	Count *Integer `json:"count"`
+	// ack_requeue_true, reject_requeue_true, ack_requeue_false, reject_requeue_false
+	AckMode  *string  `json:"ackmode"`
 	Encoding *string  `json:"encoding"`           // auto or base64
 	Truncate *Integer `json:"truncate,omitempty"` // bytes of payload to show
 }

@@ -2,7 +2,8 @@ package api
 
 // A Letter is a message as the office shows it, wherever it is: in a queue, among the lost letters, or scheduled.
 type Letter struct {
-	ID    string `json:"id"`    // digits: names it within Queue, or among the lost letters; of a scheduled message its ID
+	// digits: names it within Queue, or among the lost letters; of a scheduled message its ID
+	ID    string `json:"id"`
 	VHost string `json:"vhost"` //
 	Place string `json:"place"` // queue, lost, scheduled
 	Queue string `json:"queue"` // where it is; the delayed exchange of a scheduled message; "" for a lost letter
@@ -16,17 +17,19 @@ type Letter struct {
 	Size        int64        `json:"size"` // of the payload, bytes
 	Due         *string      `json:"due"`  // RFC 3339 with ms: until when it waits
 	Expires     *string      `json:"expires"`
-	Cause       *string      `json:"cause"`  // of a lost or held letter: no_exchange, no_route, cycle, refused, hops, delivery_limit, discarded
-	Target      *string      `json:"target"` // of a lost letter: the queue that did not take it
-	At          *string      `json:"at"`     // RFC 3339: of its newest death, or since when it is among the lost
-	MessageID   string       `json:"message_id"`
-	Deaths      List[Death]  `json:"deaths"` // the newest first
-	First       *DeathOrigin `json:"first_death"`
-	Last        *DeathOrigin `json:"last_death"`
-	Redrives    int64        `json:"redrives"`              // x-redrive-count
-	Redrive     *int64       `json:"redrive"`               // the job that sent it last
-	CameBack    bool         `json:"came_back"`             // it has died since then
-	Republished *Failure     `json:"republished,omitempty"` // a client has published it where failures go, and the broker knows of no death
+	// of a lost or held letter: no_exchange, no_route, cycle, refused, hops, delivery_limit, discarded
+	Cause     *string      `json:"cause"`
+	Target    *string      `json:"target"` // of a lost letter: the queue that did not take it
+	At        *string      `json:"at"`     // RFC 3339: of its newest death, or since when it is among the lost
+	MessageID string       `json:"message_id"`
+	Deaths    List[Death]  `json:"deaths"` // the newest first
+	First     *DeathOrigin `json:"first_death"`
+	Last      *DeathOrigin `json:"last_death"`
+	Redrives  int64        `json:"redrives"`  // x-redrive-count
+	Redrive   *int64       `json:"redrive"`   // the job that sent it last
+	CameBack  bool         `json:"came_back"` // it has died since then
+	// a client has published it where failures go, and the broker knows of no death
+	Republished *Failure `json:"republished,omitempty"`
 
 	// Only if the caller may read payloads, and asked for them.
 	Properties      Editable `json:"properties,omitempty"` // headers among them
@@ -49,9 +52,10 @@ type DeathOrigin struct {
 	Exchange string `json:"exchange"`
 }
 
-// Letters is a portion of them. GET /api/x/queues/{vhost}/{queue}/messages, GET /api/x/lost-letters/{vhost}/messages and
-// GET /api/x/letters/{vhost}, all with ?filter= &order=oldest|newest &limit= &after= &payload=true &truncate=. One of them is at
-// …/messages/{id}, with ?offset= &limit= of the payload, and its payload as a file at …/messages/{id}/payload.
+// Letters is a portion of them. GET /api/x/queues/{vhost}/{queue}/messages, GET /api/x/lost-letters/{vhost}/messages
+// and GET /api/x/letters/{vhost}, all with ?filter= &order=oldest|newest &limit= &after= &payload=true &truncate=. One
+// of them is at …/messages/{id}, with ?offset= &limit= of the payload, and its payload as a file at
+// …/messages/{id}/payload.
 type Letters struct {
 	Items   List[Letter] `json:"items"`
 	Next    *string      `json:"next"`    // what ?after= has to be for the next portion, null at the end
@@ -68,11 +72,12 @@ type IndexState struct {
 
 // Groups of GET /api/x/letters/{vhost}/groups?by=reason|source|queue|exchange|key|cause|exception|header:NAME&filter=.
 type Groups struct {
-	By      string      `json:"by"`
-	Groups  List[Group] `json:"groups"`                   // the largest first
-	Total   int64       `json:"total"`                    // letters in all groups, shown or not
-	Others  int64       `json:"others"`                   // groups that are not shown
-	Without int64       `json:"without"`                  // letters that pass the filter and have no such value; scheduled ones only if they might
+	By     string      `json:"by"`
+	Groups List[Group] `json:"groups"` // the largest first
+	Total  int64       `json:"total"`  // letters in all groups, shown or not
+	Others int64       `json:"others"` // groups that are not shown
+	// letters that pass the filter and have no such value; scheduled ones only if they might
+	Without int64       `json:"without"`
 	None    string      `json:"without_filter,omitempty"` // that finds these
 	Scanned int         `json:"scanned"`
 	Partial bool        `json:"partial"`
@@ -111,7 +116,9 @@ type RedriveSource struct {
 
 // A RedriveTarget is where letters go.
 type RedriveTarget struct {
-	To         string  `json:"to"`                    // origin: exchange and keys of the first publish; queue; elsewhere; on (usual for lost letters): where they were going
+	// origin: exchange and keys of the first publish; queue; elsewhere; on (usual for lost letters): where they were
+	// going
+	To         string  `json:"to"`
 	Queue      string  `json:"queue,omitempty"`       // of queue: this one for all; "": each to the queue of its first death
 	Exchange   *string `json:"exchange,omitempty"`    // elsewhere
 	RoutingKey *string `json:"routing_key,omitempty"` // elsewhere; without it its own keys
@@ -119,54 +126,61 @@ type RedriveTarget struct {
 
 // RedriveOptions are how a job goes on.
 type RedriveOptions struct {
-	Rate           Integer `json:"rate"`             // letters per second, 0: as fast as may be
-	Order          string  `json:"order"`            // oldest (usual), newest
-	Canary         Integer `json:"canary"`           // so many first, then it watches; 0: none
-	WatchMS        Integer `json:"watch_ms"`         // how long after the canary, each step of the ramp and the end; 0: 10 s
-	Ramp           Flag    `json:"ramp"`             // tenfold from the canary on, watching after each step
-	StopShare      Integer `json:"stop_percent"`     // stop when more than so many percent of what was sent came back; 0: never
+	Rate   Integer `json:"rate"`   // letters per second, 0: as fast as may be
+	Order  string  `json:"order"`  // oldest (usual), newest
+	Canary Integer `json:"canary"` // so many first, then it watches; 0: none
+	// how long after the canary, each step of the ramp and the end; 0: 10 s
+	WatchMS Integer `json:"watch_ms"`
+	Ramp    Flag    `json:"ramp"` // tenfold from the canary on, watching after each step
+	// stop when more than so many percent of what was sent came back; 0: never
+	StopShare      Integer `json:"stop_percent"`
 	StopNoConsumer Flag    `json:"stop_no_consumer"` // stop when a queue that letters went to has no consumer
-	StripDeaths    Flag    `json:"strip_deaths"`     // without x-death; it is kept usually, since cycles and counts depend on it
-	DropExpiration Flag    `json:"drop_expiration"`  // the publisher's expiration is not given back
+	// without x-death; it is kept usually, since cycles and counts depend on it
+	StripDeaths    Flag `json:"strip_deaths"`
+	DropExpiration Flag `json:"drop_expiration"` // the publisher's expiration is not given back
 }
 
 // A Redrive is a job of GET /api/x/redrives/{vhost}[/{id}].
 type Redrive struct {
-	ID       int64          `json:"id"`
-	VHost    string         `json:"vhost"`
-	User     string         `json:"user"`
-	Action   string         `json:"action"`
-	Source   RedriveSource  `json:"source"`
-	IDs      int            `json:"ids"` // how many were named
-	Filter   string         `json:"filter"`
-	Max      int64          `json:"max"`
-	Target   RedriveTarget  `json:"target"`
-	Options  RedriveOptions `json:"options"`
-	State    string         `json:"state"` // running, watching, paused, stopped, done, cancelled, failed
-	Why      string         `json:"why"`   // stopped: came_back, no_consumer, access; failed: no_queue; paused, cancelled: who did it
-	Begun    string         `json:"begun"` // RFC 3339
-	Ended    *string        `json:"ended"`
-	Looked   int64          `json:"looked"` // at so many letters
-	Moved    int64          `json:"moved"`
-	Refused  Object[int64]  `json:"refused"` // by why: no_exchange, no_route, refused, no_queue, unknown, busy; they stay where they were
-	CameBack int64          `json:"came_back"`
-	Total    int64          `json:"total"` // letters in the source when it began, or named
-	Rate     float64        `json:"rate"`  // letters per second lately
-	ETA      *int64         `json:"eta_ms"`
+	ID      int64          `json:"id"`
+	VHost   string         `json:"vhost"`
+	User    string         `json:"user"`
+	Action  string         `json:"action"`
+	Source  RedriveSource  `json:"source"`
+	IDs     int            `json:"ids"` // how many were named
+	Filter  string         `json:"filter"`
+	Max     int64          `json:"max"`
+	Target  RedriveTarget  `json:"target"`
+	Options RedriveOptions `json:"options"`
+	State   string         `json:"state"` // running, watching, paused, stopped, done, cancelled, failed
+	// stopped: came_back, no_consumer, access; failed: no_queue; paused, cancelled: who did it
+	Why    string  `json:"why"`
+	Begun  string  `json:"begun"` // RFC 3339
+	Ended  *string `json:"ended"`
+	Looked int64   `json:"looked"` // at so many letters
+	Moved  int64   `json:"moved"`
+	// by why: no_exchange, no_route, refused, no_queue, unknown, busy; they stay where they were
+	Refused  Object[int64] `json:"refused"`
+	CameBack int64         `json:"came_back"`
+	Total    int64         `json:"total"` // letters in the source when it began, or named
+	Rate     float64       `json:"rate"`  // letters per second lately
+	ETA      *int64        `json:"eta_ms"`
 }
 
 // RedriveTrial answers a dry run.
 type RedriveTrial struct {
-	Looked  int64               `json:"looked"`
-	Matches int64               `json:"matches"` // of Looked
-	Partial bool                `json:"partial"` // there are more to look at than a trial does
-	Found   *int64              `json:"found"`   // how many match as the index has it, null if it does not know all of them
-	Index   *IndexState         `json:"index"`   // null: messages were looked at one after the other
-	Refused Object[int64]       `json:"refused"`
-	Queues  Object[int64]       `json:"queues"`     // how many would go where
-	Pushed  Object[int64]       `json:"pushed_out"` // in how many cases others would have to go for them there, as things stand
-	Fits    bool                `json:"fits"`       // of a discard: the lost letters have room
-	Sample  List[RedriveSample] `json:"sample"`
+	Looked  int64 `json:"looked"`
+	Matches int64 `json:"matches"` // of Looked
+	Partial bool  `json:"partial"` // there are more to look at than a trial does
+	// how many match as the index has it, null if it does not know all of them
+	Found   *int64        `json:"found"`
+	Index   *IndexState   `json:"index"` // null: messages were looked at one after the other
+	Refused Object[int64] `json:"refused"`
+	Queues  Object[int64] `json:"queues"` // how many would go where
+	// in how many cases others would have to go for them there, as things stand
+	Pushed Object[int64]       `json:"pushed_out"`
+	Fits   bool                `json:"fits"` // of a discard: the lost letters have room
+	Sample List[RedriveSample] `json:"sample"`
 }
 
 // A RedriveSample says where one letter would go.
@@ -181,8 +195,9 @@ type PatchRedrive struct {
 	Rate *Integer `json:"rate,omitempty"`
 }
 
-// PostResend is the body of POST /api/x/queues/{vhost}/{queue}/messages/{id}/resend (and of the same below lost-letters):
-// an edited message is published and, unless Keep, takes the place of the original. What is absent is as the original has it.
+// PostResend is the body of POST /api/x/queues/{vhost}/{queue}/messages/{id}/resend (and of the same below
+// lost-letters): an edited message is published and, unless Keep, takes the place of the original. What is absent is as
+// the original has it.
 type PostResend struct {
 	Exchange        *string    `json:"exchange,omitempty"`
 	RoutingKey      *string    `json:"routing_key,omitempty"`
@@ -204,8 +219,8 @@ type Finding struct {
 	Params   Object[string] `json:"params"`
 }
 
-// A Note is what operators wrote about a group of letters. GET /api/x/notes/{vhost} lists them, GET and PUT (with a PutNote)
-// /api/x/notes/{vhost}/{by}/{value} are about one.
+// A Note is what operators wrote about a group of letters. GET /api/x/notes/{vhost} lists them, GET and PUT (with a
+// PutNote) /api/x/notes/{vhost}/{by}/{value} are about one.
 type Note struct {
 	VHost string `json:"vhost"`
 	By    string `json:"by"`    // as groups are asked for
@@ -223,9 +238,10 @@ type PutNote struct {
 // LettersSummary of GET /api/x/letters (a list of them) and /api/x/letters/{vhost}/summary, both with ?range=. What is
 // counted is so since the broker started; Recent is of the range.
 type LettersSummary struct {
-	VHost     string            `json:"vhost"`
-	Died      Object[uint64]    `json:"died"`    // by reason
-	NoDLX     uint64            `json:"no_dlx"`  // of these: where no dead-letter exchange was set; but for delivery_limit they are gone
+	VHost string         `json:"vhost"`
+	Died  Object[uint64] `json:"died"` // by reason
+	// of these: where no dead-letter exchange was set; but for delivery_limit they are gone
+	NoDLX     uint64            `json:"no_dlx"`
 	Letters   uint64            `json:"letters"` // that came into queues
 	Waiting   int64             `json:"waiting"` // messages in dead-letter queues now
 	Bytes     int64             `json:"bytes"`   // of these
@@ -257,8 +273,8 @@ type DeathSource struct {
 	Total uint64         `json:"total"`
 }
 
-// Deaths of GET /api/x/queues/{vhost}/{queue}/deaths?range=1m|10m|1h|8h|24h; an hour without range. They are known since
-// the broker started, to the length of a step.
+// Deaths of GET /api/x/queues/{vhost}/{queue}/deaths?range=1m|10m|1h|8h|24h; an hour without range. They are known
+// since the broker started, to the length of a step.
 type Deaths struct {
 	Range   string               `json:"range"`
 	Since   string               `json:"since"`        // RFC 3339: what is counted came after that
@@ -281,7 +297,8 @@ type LetterQueue struct {
 
 // Resent answers PostResend.
 type Resent struct {
-	Outcome    string       `json:"outcome"`     // redriven; of a dry run that, or why it would stay: no_exchange, no_route, refused, no_queue, busy
+	// redriven; of a dry run that, or why it would stay: no_exchange, no_route, refused, no_queue, busy
+	Outcome    string       `json:"outcome"`
 	Queues     List[string] `json:"queues"`      // where it went; of a dry run where it would go
 	EditedFrom string       `json:"edited_from"` // the header x-edited-from of the new message
 }
@@ -291,7 +308,8 @@ type Resent struct {
 // Properties, and Payload.
 type Exported struct {
 	Letter
-	PropertiesRaw string `json:"properties_raw,omitempty"` // base64 of them as AMQP writes them, with the types that JSON does not know
+	// base64 of them as AMQP writes them, with the types that JSON does not know
+	PropertiesRaw string `json:"properties_raw,omitempty"`
 }
 
 // Imported answers an import.

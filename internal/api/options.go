@@ -5,19 +5,19 @@ type VHostOption struct{ Name, Values string }
 
 // VHostOptions lists what PUT /api/x/options takes.
 var VHostOptions = []VHostOption{
-	{"dialect", "rabbitmq-4, rabbitmq-3 or apsaramq: how deaths are told"},
-	{"lost-letters-max-bytes", "bytes of lost letters that are kept; 0: none"},
-	{"lost-letters-max-age", "milliseconds that they are kept"},
-	{"consumer-timeout", "milliseconds that a delivery may stay unsettled; 0: for ever"},
-	{"sync", "default, always, interval or never: when confirms are sent"},
-	{"death-total", "true or false: the header x-death-total"},
-	{"reject-reasons", "true or false: nack is told from reject"},
-	{"delivery-limit", "deliveries where a queue sets none; -1: what its type says"},
-	{"hops-max", "deaths after which a message has no TTL; 0: it always has"},
-	{"ttl-in-loops", "true or false: what dies in a cycle keeps its TTL"},
-	{"ttl-in-dlq", "true or false: a queue's TTL is for dead letters, too"},
-	{"dlx-by-argument-only", "true or false: policies name no dead-letter exchange"},
-	{"strict-names", "true or false: queue names of letters, digits and -_.#/@"},
+	{"dialect", "rabbitmq-4, rabbitmq-3 or apsaramq: format of death headers, and defaults"},
+	{"lost-letters-max-bytes", "maximum size of the lost letters in bytes; 0: keep none"},
+	{"lost-letters-max-age", "maximum age of lost letters in milliseconds"},
+	{"consumer-timeout", "time in milliseconds in which a consumer must acknowledge; 0: no limit"},
+	{"sync", "default, always, interval or never: sync mode of the log"},
+	{"death-total", "true or false: add the header x-death-total"},
+	{"reject-reasons", "true or false: distinguish nack from reject"},
+	{"delivery-limit", "delivery limit of queues that set none; -1: the default of the queue type"},
+	{"hops-max", "deaths after which a message loses its TTL; 0: never"},
+	{"ttl-in-loops", "true or false: messages that die in a cycle keep their TTL"},
+	{"ttl-in-dlq", "true or false: the TTL of a queue applies to dead letters"},
+	{"dlx-by-argument-only", "true or false: ignore dead-letter exchanges in policies"},
+	{"strict-names", "true or false: restrict queue names to letters, digits and -_.#/@"},
 }
 
 // LogLevel is the body of PUT /api/x/log-level.

@@ -10,25 +10,26 @@ type Overview struct {
 	ExchangeTypes     List[ExchangeType] `json:"exchange_types"`
 	ProductName       string             `json:"product_name"`
 	ProductVersion    string             `json:"product_version"`
-	RabbitMQVersion   string             `json:"rabbitmq_version"` // of the series whose behaviour this is; tools compare it
-	ErlangVersion     string             `json:"erlang_version"`
-	ErlangFullVersion string             `json:"erlang_full_version"`
-	CryptoLibVersion  string             `json:"crypto_lib_version"`
-	ClusterName       string             `json:"cluster_name"`
-	ClusterTags       Object[string]     `json:"cluster_tags"`
-	Node              string             `json:"node"`
-	NodeTags          Object[string]     `json:"node_tags"`
-	DefaultQueueType  string             `json:"default_queue_type"`
-	MessageStats      MessageStats       `json:"message_stats"`
-	QueueTotals       Totals             `json:"queue_totals"`
-	ObjectTotals      ObjectTotals       `json:"object_totals"`
-	ChurnRates        ChurnRates         `json:"churn_rates"`
-	Listeners         List[Listener]     `json:"listeners,omitempty"` // for the tag monitoring
-	Contexts          List[Context]      `json:"contexts,omitempty"`  // for the tag monitoring
-	EventQueue        int64              `json:"statistics_db_event_queue"`
-	DisableStats      bool               `json:"disable_stats"`
-	EnableQueueTotals bool               `json:"enable_queue_totals"`
-	OpPolicyUpdating  bool               `json:"is_op_policy_updating_enabled"`
+	// of the series whose behaviour this is; tools compare it
+	RabbitMQVersion   string         `json:"rabbitmq_version"`
+	ErlangVersion     string         `json:"erlang_version"`
+	ErlangFullVersion string         `json:"erlang_full_version"`
+	CryptoLibVersion  string         `json:"crypto_lib_version"`
+	ClusterName       string         `json:"cluster_name"`
+	ClusterTags       Object[string] `json:"cluster_tags"`
+	Node              string         `json:"node"`
+	NodeTags          Object[string] `json:"node_tags"`
+	DefaultQueueType  string         `json:"default_queue_type"`
+	MessageStats      MessageStats   `json:"message_stats"`
+	QueueTotals       Totals         `json:"queue_totals"`
+	ObjectTotals      ObjectTotals   `json:"object_totals"`
+	ChurnRates        ChurnRates     `json:"churn_rates"`
+	Listeners         List[Listener] `json:"listeners,omitempty"` // for the tag monitoring
+	Contexts          List[Context]  `json:"contexts,omitempty"`  // for the tag monitoring
+	EventQueue        int64          `json:"statistics_db_event_queue"`
+	DisableStats      bool           `json:"disable_stats"`
+	EnableQueueTotals bool           `json:"enable_queue_totals"`
+	OpPolicyUpdating  bool           `json:"is_op_policy_updating_enabled"`
 }
 
 // RetentionPolicies says for how many seconds samples are kept.
@@ -240,34 +241,36 @@ type NodeMemory struct {
 // MemoryBreakdown says what memory is used for, in bytes, or in the answer of memory/relative in parts of a hundred.
 // The categories are RabbitMQ's; those of parts that this broker has not are 0.
 type MemoryBreakdown struct {
-	ConnectionReaders      int64           `json:"connection_readers"`
-	ConnectionWriters      int64           `json:"connection_writers"`
-	ConnectionChannels     int64           `json:"connection_channels"`
-	ConnectionOther        int64           `json:"connection_other"`
-	QueueProcs             int64           `json:"queue_procs"` // live objects: queues, messages in memory and all else
-	QuorumQueueProcs       int64           `json:"quorum_queue_procs"`
-	QuorumQueueDLXProcs    int64           `json:"quorum_queue_dlx_procs"`
-	StreamQueueProcs       int64           `json:"stream_queue_procs"`
-	StreamReaderProcs      int64           `json:"stream_queue_replica_reader_procs"`
-	StreamCoordinatorProcs int64           `json:"stream_queue_coordinator_procs"`
-	Plugins                int64           `json:"plugins"`
-	MetadataStore          int64           `json:"metadata_store"`
-	OtherProc              int64           `json:"other_proc"` // stacks
-	Metrics                int64           `json:"metrics"`    // profiling
-	MgmtDB                 int64           `json:"mgmt_db"`
-	Mnesia                 int64           `json:"mnesia"`
-	QuorumETS              int64           `json:"quorum_ets"`
-	MetadataStoreETS       int64           `json:"metadata_store_ets"`
-	OtherETS               int64           `json:"other_ets"`
-	Binary                 int64           `json:"binary"` // dead objects that were not collected yet, and room between objects
-	MsgIndex               int64           `json:"msg_index"`
-	Code                   int64           `json:"code"`
-	Atom                   int64           `json:"atom"`
-	OtherSystem            int64           `json:"other_system"`         // of the runtime itself
-	AllocatedUnused        int64           `json:"allocated_unused"`     // free, for the next objects
-	ReservedUnallocated    int64           `json:"reserved_unallocated"` // resident beyond what the runtime knows of: the program's text
-	Strategy               string          `json:"strategy,omitempty"`   // rss
-	Total                  json.RawMessage `json:"total"`                // MemoryTotal, or 100
+	ConnectionReaders      int64 `json:"connection_readers"`
+	ConnectionWriters      int64 `json:"connection_writers"`
+	ConnectionChannels     int64 `json:"connection_channels"`
+	ConnectionOther        int64 `json:"connection_other"`
+	QueueProcs             int64 `json:"queue_procs"` // live objects: queues, messages in memory and all else
+	QuorumQueueProcs       int64 `json:"quorum_queue_procs"`
+	QuorumQueueDLXProcs    int64 `json:"quorum_queue_dlx_procs"`
+	StreamQueueProcs       int64 `json:"stream_queue_procs"`
+	StreamReaderProcs      int64 `json:"stream_queue_replica_reader_procs"`
+	StreamCoordinatorProcs int64 `json:"stream_queue_coordinator_procs"`
+	Plugins                int64 `json:"plugins"`
+	MetadataStore          int64 `json:"metadata_store"`
+	OtherProc              int64 `json:"other_proc"` // stacks
+	Metrics                int64 `json:"metrics"`    // profiling
+	MgmtDB                 int64 `json:"mgmt_db"`
+	Mnesia                 int64 `json:"mnesia"`
+	QuorumETS              int64 `json:"quorum_ets"`
+	MetadataStoreETS       int64 `json:"metadata_store_ets"`
+	OtherETS               int64 `json:"other_ets"`
+	// dead objects that were not collected yet, and room between objects
+	Binary          int64 `json:"binary"`
+	MsgIndex        int64 `json:"msg_index"`
+	Code            int64 `json:"code"`
+	Atom            int64 `json:"atom"`
+	OtherSystem     int64 `json:"other_system"`     // of the runtime itself
+	AllocatedUnused int64 `json:"allocated_unused"` // free, for the next objects
+	// resident beyond what the runtime knows of: the program's text
+	ReservedUnallocated int64           `json:"reserved_unallocated"`
+	Strategy            string          `json:"strategy,omitempty"` // rss
+	Total               json.RawMessage `json:"total"`              // MemoryTotal, or 100
 }
 
 // MemoryTotal is the sum, by each way to find it, in bytes.

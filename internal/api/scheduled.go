@@ -25,7 +25,8 @@ type Schedule struct {
 	VHost    string `json:"vhost"`
 	Exchange string `json:"exchange"`
 	Backlog
-	Orphan bool `json:"orphan"` // the exchange was deleted, or is no delayed one any more: declare it before what waits is due
+	// the exchange was deleted, or is no delayed one any more: declare it before what waits is due
+	Orphan bool `json:"orphan"`
 }
 
 // Schedules of GET /api/x/scheduled/{vhost} is what waits in all delayed exchanges of a virtual host.
@@ -51,8 +52,8 @@ type Waiting struct {
 	Failures     *uint32  `json:"failures,omitempty"` // of these
 	Properties   Editable `json:"properties"`
 
-	// Of a scheduled message that is shown by itself: the queues to which it would go if it were due now, and why to none,
-	// no_exchange or no_route.
+	// Of a scheduled message that is shown by itself: the queues to which it would go if it were due now, and why to
+	// none, no_exchange or no_route.
 	Queues  *List[string] `json:"queues,omitempty"`
 	Refused string        `json:"refused,omitempty"`
 
@@ -75,8 +76,8 @@ type WaitingFilter struct {
 	Until      *Instant  `json:"until,omitempty"`   // due before that
 }
 
-// PostWaiting is the body of POST /api/x/scheduled/{vhost}/{exchange}/cancel and /fire: up to 1000 IDs, or a Filter. By a
-// filter at most Limit messages are found, After which to go on.
+// PostWaiting is the body of POST /api/x/scheduled/{vhost}/{exchange}/cancel and /fire: up to 1000 IDs, or a Filter. By
+// a filter at most Limit messages are found, After which to go on.
 type PostWaiting struct {
 	IDs    *[]string      `json:"ids,omitempty"`
 	Filter *WaitingFilter `json:"filter,omitempty"`
@@ -96,14 +97,15 @@ type PostRetry struct {
 	All Flag `json:"all,omitempty"`
 }
 
-// NewInstant is the body of PATCH /api/x/scheduled/{vhost}/{exchange}/{id}: one of both. An instant that has passed is now.
+// NewInstant is the body of PATCH /api/x/scheduled/{vhost}/{exchange}/{id}: one of both. An instant that has passed is
+// now.
 type NewInstant struct {
 	At *Instant `json:"at,omitempty"`
 	In *Integer `json:"in,omitempty"` // ms from now
 }
 
-// PutScheduled is the body of PUT /api/x/scheduled/{vhost}/{exchange}/key/{key}: a message and its instant. Without properties
-// it has none but the key, and its payload is a string if no encoding is given. Published answers it.
+// PutScheduled is the body of PUT /api/x/scheduled/{vhost}/{exchange}/key/{key}: a message and its instant. Without
+// properties it has none but the key, and its payload is a string if no encoding is given. Published answers it.
 type PutScheduled struct {
 	PostPublish
 	NewInstant
@@ -111,13 +113,15 @@ type PutScheduled struct {
 
 // Changed answers requests that change what waits.
 type Changed struct {
-	Results  List[WaitingOutcome] `json:"results"`  // one by one, in the order of the request; empty if there are more than 1000
+	// one by one, in the order of the request; empty if there are more than 1000
+	Results  List[WaitingOutcome] `json:"results"`
 	Outcomes Object[int]          `json:"outcomes"` // how many there are of each
 	Count    int                  `json:"count"`    // of messages that this request has changed
 	Next     *string              `json:"next"`     // where to go on, if a filter may find more
 }
 
-// A WaitingOutcome is what became of one message: cancelled (now, or before), rescheduled, fired (now), already_fired, unknown.
+// A WaitingOutcome is what became of one message: cancelled (now, or before), rescheduled, fired (now), already_fired,
+// unknown.
 type WaitingOutcome struct {
 	ID      string `json:"id"`
 	Outcome string `json:"outcome"`
@@ -138,7 +142,7 @@ func ParseInstant(text string) (Instant, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil || t.UnixMilli() < 0 {
-		return 0, fmt.Errorf("'%s' is not an instant: ms since the Unix epoch, or as in 2030-01-31T12:00:00Z", text)
+		return 0, fmt.Errorf("'%s' is not a time: use ms since the Unix epoch, or the form 2030-01-31T12:00:00Z", text)
 	}
 	return Instant(t.UnixMilli()), nil
 }

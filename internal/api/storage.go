@@ -1,29 +1,33 @@
 package api
 
-// Storage answers GET /api/x/storage: what is on the disk, and what was done for it since the broker started. Sizes are in
-// bytes.
+// Storage answers GET /api/x/storage: what is on the disk, and what was done for it since the broker started. Sizes are
+// in bytes.
 type Storage struct {
-	State          string             `json:"state"`        // running, or waiting for disk space: then figures may be of what is not safe yet
-	StateReason    string             `json:"state_reason"` // empty: it runs
-	StateSince     *string            `json:"state_since"`  // RFC 3339 with ms; null: it runs
-	Sync           string             `json:"sync"`         // of virtual hosts that choose nothing else: always, interval, never
-	SyncIntervalMS int64              `json:"sync_interval_ms"`
-	Live           int64              `json:"live_bytes"` // of messages and pages that are needed, at most
-	LiveShare      float64            `json:"live_share"` // of the segments, 0 to 1
-	Segments       SegmentStorage     `json:"segments"`
-	Spares         SpareStorage       `json:"spares"`
-	Unsynced       int64              `json:"unsynced_bytes"`
-	Spilled        int64              `json:"spilled_bytes"`
-	Checkpoints    CheckpointStorage  `json:"checkpoints"`
-	Written        Object[int64]      `json:"written_bytes"` // by what for: groups, rewriting, checkpoints, tables, zeros
-	Rewriting      RewritingStorage   `json:"rewriting"`
-	Syncs          SyncStorage        `json:"syncs"`
-	VHosts         List[VHostStorage] `json:"vhosts"`
-	Backups        Backups            `json:"backups"`
-	Disk           DiskStorage        `json:"disk"`
+	// running, or waiting for disk space: then figures may be of what is not safe yet
+	State       string  `json:"state"`
+	StateReason string  `json:"state_reason"` // empty: it runs
+	StateSince  *string `json:"state_since"`  // RFC 3339 with ms; null: it runs
+	// of virtual hosts that choose nothing else: always, interval, never
+	Sync           string            `json:"sync"`
+	SyncIntervalMS int64             `json:"sync_interval_ms"`
+	Live           int64             `json:"live_bytes"` // of messages and pages that are needed, at most
+	LiveShare      float64           `json:"live_share"` // of the segments, 0 to 1
+	Segments       SegmentStorage    `json:"segments"`
+	Spares         SpareStorage      `json:"spares"`
+	Unsynced       int64             `json:"unsynced_bytes"`
+	Spilled        int64             `json:"spilled_bytes"`
+	Checkpoints    CheckpointStorage `json:"checkpoints"`
+	// by what for: groups, rewriting, checkpoints, tables, zeros
+	Written   Object[int64]      `json:"written_bytes"`
+	Rewriting RewritingStorage   `json:"rewriting"`
+	Syncs     SyncStorage        `json:"syncs"`
+	VHosts    List[VHostStorage] `json:"vhosts"`
+	Backups   Backups            `json:"backups"`
+	Disk      DiskStorage        `json:"disk"`
 }
 
-// DiskStorage says what takes the file system where the data is, in bytes. It is an estimate, as of a moment ago; 0: not known.
+// DiskStorage says what takes the file system where the data is, in bytes. It is an estimate, as of a moment ago; 0:
+// not known.
 type DiskStorage struct {
 	Size        int64  `json:"size"`
 	Free        int64  `json:"free"`

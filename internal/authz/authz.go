@@ -5,7 +5,7 @@
 // with a method for each action. What no rule allows is denied: a command kind without a rule is refused to everybody
 // but the broker itself, and so is a route of the HTTP API that names no tag.
 //
-// The rules of AMQP are RabbitMQ's. Source: RabbitMQ access-control; reference policies-and-permissions 10, 11.
+// The rules of AMQP are RabbitMQ's. Source: RabbitMQ access-control; docs/compat/policies-and-permissions.md#10, #11.
 package authz
 
 import (
@@ -232,7 +232,8 @@ func (r *Rights) NeedRead(vhost, name string) error { return r.NeedFor(access.Re
 func (r *Rights) NeedWrite(vhost, name string) error { return r.NeedFor(access.Write, vhost, name) }
 
 // Publish decides whether the principal may publish to an exchange, with all of the keys. On a topic exchange the topic
-// permissions are asked for as well: this is the one place with that rule. Source: RabbitMQ access-control#topic-authorisation.
+// permissions are asked for as well: this is the one place with that rule. Source: RabbitMQ
+// access-control#topic-authorisation.
 func (r *Rights) Publish(m Machine, vhost, exchange string, keys ...string) error {
 	return r.PublishTo(vhost, exchange, isTopic(m, exchange), keys...)
 }

@@ -69,7 +69,7 @@ func TestEveryCommandKindIsListedOrDenied(t *testing.T) {
 // machine is a virtual host with a topic exchange, a redrive of "some", and a schedule of exchange "later".
 type machine struct{ topo *topology.Topology }
 
-func (m *machine) Topology() *topology.Topology        { return m.topo }
+func (m *machine) Topology() topology.View             { return m.topo.View() }
 func (m *machine) LastDeclared(vhost.ChannelID) string { return "last" }
 func (m *machine) LostKeys(uint64) []string            { return []string{"a.b"} }
 func (m *machine) RedriveJob(id vhost.JobID) (vhost.Job, bool) {

@@ -12,7 +12,7 @@ import (
 
 // A Machine is what rules ask of a virtual host.
 type Machine interface {
-	Topology() *topology.Topology
+	Topology() topology.View
 	LastDeclared(vhost.ChannelID) string // the queue that an empty name stands for
 	LostKeys(id uint64) []string         // of a lost letter
 	RedriveJob(vhost.JobID) (vhost.Job, bool)
@@ -73,7 +73,7 @@ func (r *Rights) Command(m Machine, vhostName string, c *vhost.Command) *amqp.Er
 		return nil
 	}
 	if int(c.Kind) >= len(rules) || rules[c.Kind] == nil {
-		return amqp.AccessRefused("user '%s' may not have command %d done", r.who.User, c.Kind)
+		return amqp.AccessRefused("user '%s' may not run command %d", r.who.User, c.Kind)
 	}
 	return rules[c.Kind](&question{r, m, vhostName, c})
 }
@@ -147,8 +147,8 @@ func isTopic(m Machine, exchange string) bool {
 	return x != nil && x.Type() == topology.Topic.String()
 }
 
-// declareQueue: a new queue with a dead-letter exchange asks for more. A name that the broker is to make needs permission
-// too, as if it had been made. Source: RabbitMQ dlx#using-optional-queue-arguments; access-control.
+// declareQueue: a new queue with a dead-letter exchange asks for more. A name that the broker is to make needs
+// permission too, as if it had been made. Source: RabbitMQ dlx#using-optional-queue-arguments; access-control.
 func declareQueue(q *question) *amqp.Error {
 	d := q.c.Definition
 	name := d.Name
@@ -275,7 +275,7 @@ func setPolicy(q *question) *amqp.Error {
 }
 
 // republish decides about lost letters that are sent elsewhere, as if they were published there. Where they were going
-// they may go, as every dead letter may. Source: ours, design §5.
+// they may go, as every dead letter may. Source: ours, docs/compat/differences.md#dead-letters.
 func republish(q *question) *amqp.Error {
 	if err := q.tag(Policymaker); err != nil {
 		return err
@@ -300,8 +300,8 @@ func republish(q *question) *amqp.Error {
 	return nil
 }
 
-// changeScheduled decides about messages that wait. Who may publish to a delayed exchange may change what waits there; who
-// may consume from a queue may have what waits there retried at once.
+// changeScheduled decides about messages that wait. Who may publish to a delayed exchange may change what waits there;
+// who may consume from a queue may have what waits there retried at once.
 func changeScheduled(q *question) *amqp.Error {
 	var last vhost.QueueID
 	for _, id := range q.c.Selection.Scheduled {
@@ -325,8 +325,8 @@ func changeScheduled(q *question) *amqp.Error {
 	return nil
 }
 
-// changeRedrive: a job is changed by its owner and by administrators. To let it go on, or faster, they need what it takes
-// to begin it, too.
+// changeRedrive: a job is changed by its owner and by administrators. To let it go on, or faster, they need what it
+// takes to begin it, too.
 func changeRedrive(q *question) *amqp.Error {
 	x := q.c.JobChange
 	j, found := q.m.RedriveJob(x.Job)

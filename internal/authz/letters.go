@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -42,7 +42,7 @@ var shownAnyway = []string{
 }
 
 // Filter denies a filter whose answers tell what the principal may not see.
-func (r *Rights) Filter(f *sift.Filter) error {
+func (r *Rights) Filter(f *filter.Filter) error {
 	for _, t := range f.Terms() {
 		if !slices.Contains(shownAnyway, t.Field) {
 			return r.NeedWith(Payload)
@@ -51,8 +51,8 @@ func (r *Rights) Filter(f *sift.Filter) error {
 	return nil
 }
 
-// SeeLost reports whether the principal may see a lost letter: who may read the queue in which it died last. Of one that
-// has not died it is the queue from which it was discarded, or the delayed exchange that had kept it.
+// SeeLost reports whether the principal may see a lost letter: who may read the queue in which it died last. Of one
+// that has not died it is the queue from which it was discarded, or the delayed exchange that had kept it.
 func (r *Rights) SeeLost(host string, h *vhost.History, target string, cause vhost.Cause) bool {
 	switch {
 	case cause == vhost.Discarded && r.Read(host, target):
@@ -71,8 +71,8 @@ func (r *Rights) NeedLost(host string, h *vhost.History, target string, cause vh
 	return nil
 }
 
-// SeeAt reports whether the principal may see a message of a place. For lost letters it is their last queue that counts;
-// "" is that of one that was discarded and had not died.
+// SeeAt reports whether the principal may see a message of a place. For lost letters it is their last queue that
+// counts; "" is that of one that was discarded and had not died.
 func (r *Rights) SeeAt(host string, at vhost.Where, lastQueue string) bool {
 	switch {
 	case at.Schedule != "":
@@ -122,7 +122,8 @@ func (r *Rights) SeeJob(host string, j *vhost.Job) bool {
 }
 
 // BeginJob decides about a job, as far as that does not depend on single letters, for which Letter decides. Letters are
-// taken from a queue; to discard them asks for the rights of a purge and of a deletion. Lost letters are for policymakers.
+// taken from a queue; to discard them asks for the rights of a purge and of a deletion. Lost letters are for
+// policymakers.
 func (r *Rights) BeginJob(m Machine, host string, o *vhost.Order) error {
 	right := Redrive
 	if o.Discard {
@@ -189,7 +190,7 @@ func (r *Rights) Letter(m Machine, host string, o *vhost.Order, x *vhost.Seen) (
 	case routesSurely(o):
 		return true, true
 	}
-	letter := x.Sift(sift.Deaths)
+	letter := x.ForFilter(filter.Deaths)
 	exchange := letter.Exchange
 	if o.Way == vhost.WayElsewhere {
 		exchange = o.Exchange
@@ -216,8 +217,8 @@ func (j *Jobs) Letter(o *vhost.Order, x *vhost.Seen) (sees, may bool) {
 	return r.Letter(j.Machine, j.VHost, o, x)
 }
 
-// Resend decides about editing a message and sending it, as far as that does not depend on where it goes: see Publish for
-// that. Lost letters are for policymakers.
+// Resend decides about editing a message and sending it, as far as that does not depend on where it goes: see Publish
+// for that. Lost letters are for policymakers.
 func (r *Rights) Resend(host string, source vhost.Where) error {
 	if err := r.NeedWith(Edit); err != nil {
 		return err
@@ -236,8 +237,9 @@ func (r *Rights) NoteOnQueue(host, queue string) error {
 	return r.NeedRead(host, queue)
 }
 
-// NoteOnContents denies the notes on letters that have in common what they carry, such as a header: the name of such a group
-// is what is in the letters, whatever queue they are in. It is for those who may read all queues, and those who monitor.
+// NoteOnContents denies the notes on letters that have in common what they carry, such as a header: the name of such a
+// group is what is in the letters, whatever queue they are in. It is for those who may read all queues, and those who
+// monitor.
 func (r *Rights) NoteOnContents(host string) error {
 	if r.Has(Monitoring) || r.readsAll(host) {
 		return nil
@@ -245,7 +247,8 @@ func (r *Rights) NoteOnContents(host string) error {
 	return errRefused
 }
 
-// SeeNotes reports whether the principal may see notes of a virtual host among the global parameters. See NoteOnQueue, too.
+// SeeNotes reports whether the principal may see notes of a virtual host among the global parameters. See NoteOnQueue,
+// too.
 func (r *Rights) SeeNotes(host string) bool {
 	return r.Has(Administrator) || r.Enter(host) && r.MayWith(Payload)
 }

@@ -3,46 +3,57 @@ package cli
 import (
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/cli/command"
+	"github.com/bartleby-mq/bartleby/internal/cli/deadletter"
+	"github.com/bartleby-mq/bartleby/internal/cli/node"
+	"github.com/bartleby-mq/bartleby/internal/cli/policies"
+	"github.com/bartleby-mq/bartleby/internal/cli/resources"
+	"github.com/bartleby-mq/bartleby/internal/cli/schedule"
 )
-
-// A command is a row of the tables in table_*.go.
-type command struct {
-	name        string
-	tools       tool
-	usage       string // its own options and its arguments
-	about       string // what it does, in a sentence
-	least, most int    // number of arguments; most < 0 is any
-	options     string // the options of its own, with blanks between
-	patience    time.Duration
-	offline     bool // it asks no broker
-	run         func(*call) error
-	fewHint     func(*call) string // what to add when there are not enough arguments, or nil
-	manyHint    func(*call) string // and when there are too many
-	more        func() string      // what help has to say besides, or nil
-	example     string             // what may be typed behind the program's name, a line each
-}
-
-func (c command) takes(option string) bool { return slices.Contains(strings.Fields(c.options), option) }
-
-// unbounded is the most arguments of a command that takes any number.
-const unbounded = -1
 
 // A group is commands that help shows together.
 type group struct {
 	title    string
-	commands []command
+	commands []command.Command
 }
 
 // groups lists what can be done. Source: RabbitMQ rabbitmqctl(8), rabbitmq-diagnostics(8), rabbitmq-plugins(8),
 // rabbitmq-queues(8), rabbitmq-upgrade(8).
 func groups() []group {
-	return slices.Concat(accessTable(), objectTable(), letterTable(), officeTable(), nodeTable(), checkTable(), sisterTable())
+	return []group{
+		{"Users", resources.Users()},
+		{"Permissions", resources.Permissions()},
+		{"Virtual hosts", resources.VirtualHosts()},
+		{"Policies", policies.Commands()},
+		{"Queues, exchanges, bindings", resources.Queues()},
+		{"Connections", resources.Connections()},
+		{"Definitions", resources.Definitions()},
+		{"Dead letters", deadletter.LostLetters()},
+		{"Scheduled messages", schedule.Commands()},
+		{"Dead-letter queues", deadletter.Commands()},
+		{"Node", slices.Concat(node.Commands(), ownCommands())},
+		{"Compatibility with RabbitMQ clusters", node.Clusters()},
+		{"Checks", node.Checks()},
+		{"Diagnostics", node.Diagnostics()},
+		{"Plugins", node.Plugins()},
+		{"Quorum queues", resources.QuorumQueues()},
+		{"Upgrades", node.Upgrades()},
+	}
+}
+
+// ownCommands are about the command line itself.
+func ownCommands() []command.Command {
+	return []command.Command{
+		{Name: "version", Tools: command.EveryTool, About: "Prints the RabbitMQ version of this command line tool.", Offline: true, Run: node.Version},
+		{Name: "autocomplete", Tools: command.EveryTool, Usage: "[<prefix>]", About: "Lists commands with a prefix, for RabbitMQ's shell completion scripts.", Most: 1, Offline: true, Run: autocomplete},
+		{Name: "completion", Tools: command.EveryTool, Usage: "<shell>", About: "Prints a completion script for bash, zsh or fish.", Least: 1, Most: 1, Offline: true, Run: completion, More: completionHelp},
+	}
 }
 
 // commands lists the commands of all groups.
-func commands() []command {
-	var all []command
+func commands() []command.Command {
+	var all []command.Command
 	for _, g := range groups() {
 		all = append(all, g.commands...)
 	}
@@ -50,23 +61,23 @@ func commands() []command {
 }
 
 // find looks a command up among those of the tool.
-func (c *call) find(name string) (command, bool) {
+func find(c *command.Call, name string) (command.Command, bool) {
 	for _, cmd := range commands() {
-		if cmd.name == name && cmd.tools&c.tool != 0 {
+		if cmd.Name == name && cmd.Tools&c.Tool != 0 {
 			return cmd, true
 		}
 	}
-	return command{}, false
+	return command.Command{}, false
 }
 
 // findTyped finds the command that words begin with. "scheduled list" and "list scheduled" are list_scheduled.
-func (c *call) findTyped(words []string) (cmd command, rest []string, ok bool) {
+func findTyped(c *command.Call, words []string) (cmd command.Command, rest []string, ok bool) {
 	first := strings.ReplaceAll(words[0], "-", "_")
-	if cmd, ok = c.find(first); ok || len(words) == 1 {
+	if cmd, ok = find(c, first); ok || len(words) == 1 {
 		return cmd, words[1:], ok
 	}
 	for _, name := range []string{words[1] + "_" + first, first + "_" + words[1], words[1] + "_" + first + "s"} {
-		if cmd, ok = c.find(name); ok {
+		if cmd, ok = find(c, name); ok {
 			return cmd, words[2:], true
 		}
 	}

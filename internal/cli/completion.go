@@ -10,10 +10,14 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/cli/command"
+	"github.com/bartleby-mq/bartleby/internal/cli/node"
+	"github.com/bartleby-mq/bartleby/internal/cli/output"
+	"github.com/bartleby-mq/bartleby/internal/cli/policies"
 )
 
-// completeWord is the hidden command behind which the scripts of shells put what has been typed so far, the word that is
-// being typed last; an empty one if it has not begun.
+// completeWord is the hidden command behind which the scripts of shells put what has been typed so far, the word that
+// is being typed last; an empty one if it has not begun.
 const completeWord = "__complete"
 
 // completePatience is how long a broker has to tell names. Who presses a key does not wait longer.
@@ -76,155 +80,155 @@ func Completion(shell, program string) (script string, ok bool) {
 	return fmt.Sprintf(script, program, strings.NewReplacer("-", "_", " ", "_").Replace(program)), true
 }
 
-func completion(c *call) error {
-	program, _, _ := strings.Cut(c.program, " ") // 'bartleby ctl' is completed with bartleby
-	script, ok := Completion(c.args[0], program)
+func completion(c *command.Call) error {
+	program, _, _ := strings.Cut(c.Program, " ") // 'bartleby ctl' is completed with bartleby
+	script, ok := Completion(c.Args[0], program)
 	if !ok {
-		return c.invalid(fmt.Sprintf("shell '%s' not recognised; should be one of: bash, zsh, fish", c.args[0]))
+		return c.Invalid(fmt.Sprintf("shell '%s' not recognised; should be one of: bash, zsh, fish", c.Args[0]))
 	}
-	_, err := io.WriteString(c.stdout, script)
+	_, err := io.WriteString(c.Stdout, script)
 	return err
 }
 
 // autocomplete lists commands. Source: RabbitMQ rabbitmqctl autocomplete.
-func autocomplete(c *call) error {
-	prefix := strings.Join(c.args, "")
-	for _, name := range c.commandNames() {
+func autocomplete(c *command.Call) error {
+	prefix := strings.Join(c.Args, "")
+	for _, name := range commandNames(c) {
 		if strings.HasPrefix(name, prefix) {
-			fmt.Fprintln(c.stdout, name)
+			fmt.Fprintln(c.Stdout, name)
 		}
 	}
 	return nil
 }
 
 // complete prints what the last of the typed words may become, one a line.
-func (c *call) complete(typed []string) error {
+func complete(c *command.Call, typed []string) error {
 	if len(typed) == 0 {
 		typed = []string{""}
 	}
 	current, before := typed[len(typed)-1], typed[:len(typed)-1]
-	c.words, _ = parse(before) // what is wrong with them is told when they are run
-	if len(c.words.args) > 0 {
-		c.command, c.args, _ = c.findTyped(c.words.args)
+	c.Options, _ = command.Parse(before) // what is wrong with them is told when they are run
+	if len(c.Options.Args) > 0 {
+		c.Command, c.Args, _ = findTyped(c, c.Options.Args)
 	}
-	c.timeout = completePatience
+	c.Timeout = completePatience
 	ctx, cancel := context.WithTimeout(context.Background(), completePatience)
 	defer cancel()
-	c.ctx, c.stderr = ctx, io.Discard
-	for _, candidate := range c.candidates(before, current) {
+	c.Ctx, c.Stderr = ctx, io.Discard
+	for _, candidate := range candidates(c, before, current) {
 		if strings.HasPrefix(candidate, current) {
-			fmt.Fprintln(c.stdout, candidate)
+			fmt.Fprintln(c.Stdout, candidate)
 		}
 	}
 	return nil
 }
 
-func (c *call) candidates(before []string, current string) []string {
+func candidates(c *command.Call, before []string, current string) []string {
 	if len(before) > 0 {
 		last := before[len(before)-1]
-		if o, _, glued, ok := readOption(last); ok && strings.HasPrefix(last, "-") && o.valued() && !glued {
-			return c.values(o.value)
+		if o, _, glued, ok := command.ReadOption(last); ok && strings.HasPrefix(last, "-") && o.Valued() && !glued {
+			return values(c, o.Value)
 		}
 	}
 	switch {
 	case strings.HasPrefix(current, "-"):
-		return c.optionNames()
-	case c.command.name == "":
-		return c.commandNames()
+		return optionNames(c)
+	case c.Command.Name == "":
+		return commandNames(c)
 	}
-	return c.values(c.argumentKind())
+	return values(c, argumentKind(c))
 }
 
-func (c *call) commandNames() []string {
+func commandNames(c *command.Call) []string {
 	var names []string
 	for _, cmd := range commands() {
-		if cmd.tools&c.tool != 0 {
-			names = append(names, cmd.name)
+		if cmd.Tools&c.Tool != 0 {
+			names = append(names, cmd.Name)
 		}
 	}
 	return append(names, "help")
 }
 
-func (c *call) optionNames() []string {
+func optionNames(c *command.Call) []string {
 	var names []string
-	for _, o := range options() {
-		if o.about != "" && (o.global || c.command.takes(o.name)) {
-			names = append(names, "--"+o.name)
+	for _, o := range command.KnownOptions() {
+		if o.About != "" && (o.Global || c.Command.Takes(o.Name)) {
+			names = append(names, "--"+o.Name)
 		}
 	}
 	return names
 }
 
 // argumentKind is what the usage of the command calls the argument that is next.
-func (c *call) argumentKind() string {
-	usage := regexp.MustCompile(`\[-[^\]]*\]|\(-[^)]*\)`).ReplaceAllString(c.command.usage, "")
+func argumentKind(c *command.Call) string {
+	usage := regexp.MustCompile(`\[-[^\]]*\]|\(-[^)]*\)`).ReplaceAllString(c.Command.Usage, "")
 	kinds := regexp.MustCompile(`<([^>]*)>`).FindAllStringSubmatch(usage, -1)
 	switch {
 	case len(kinds) == 0:
 		return ""
-	case len(c.args) < len(kinds):
-		return kinds[len(c.args)][1]
-	case c.command.most == unbounded:
+	case len(c.Args) < len(kinds):
+		return kinds[len(c.Args)][1]
+	case c.Command.Most == command.Unbounded:
 		return kinds[len(kinds)-1][1]
 	}
 	return ""
 }
 
 // values lists what may stand for a kind of argument, or of option's value.
-func (c *call) values(kind string) []string {
+func values(c *command.Call, kind string) []string {
 	switch kind {
 	case "formatter":
-		return formatters()
+		return output.Formats()
 	case "apply-to":
-		return appliesTo()
+		return command.AppliesTo()
 	case "tag":
 		return []string{"administrator", "impersonator", "management", "monitoring", "policymaker"}
 	case "plugin":
-		return builtIn()
+		return node.BuiltIn()
 	case "level":
 		return []string{"debug", "info", "warning", "error", "critical", "none"}
 	case "shell":
 		return []string{"bash", "zsh", "fish"}
 	case "column":
-		if c.command.more == nil {
+		if c.Command.More == nil {
 			return nil
 		}
-		_, names, _ := strings.Cut(c.command.more(), "Columns: ")
+		_, names, _ := strings.Cut(c.Command.More(), "Columns: ")
 		names, _, _ = strings.Cut(names, "\n")
 		return strings.Fields(names)
 	case "vhost":
-		return c.namesAt("vhosts")
+		return namesAt(c, "vhosts")
 	case "username":
-		return c.namesAt("users")
+		return namesAt(c, "users")
 	case "queue", "exchange":
-		return c.namesAt(kind+"s", c.vhost())
+		return namesAt(c, kind+"s", c.VHost())
 	case "connection":
-		return c.namesAt("connections")
+		return namesAt(c, "connections")
 	case "name":
-		if strings.Contains(c.command.name, "polic") {
-			return c.namesAt(c.kind(), c.vhost())
+		if strings.Contains(c.Command.Name, "polic") {
+			return namesAt(c, policies.Segment(c), c.VHost())
 		}
-		if strings.Contains(c.command.name, "vhost_option") {
+		if strings.Contains(c.Command.Name, "vhost_option") {
 			var names []string
 			for _, o := range api.VHostOptions {
 				names = append(names, o.Name)
 			}
 			return names
 		}
-		if c.command.name == "enable_feature_flag" {
-			return append(c.namesAt("feature-flags"), "all")
+		if c.Command.Name == "enable_feature_flag" {
+			return append(namesAt(c, "feature-flags"), "all")
 		}
 	}
 	return nil
 }
 
 // namesAt asks the broker for names; none if it does not tell.
-func (c *call) namesAt(path ...string) []string {
-	if c.connect() != nil {
+func namesAt(c *command.Call, path ...string) []string {
+	if c.Connect() != nil {
 		return nil
 	}
 	var rows []struct{ Name string }
-	if _, err := c.client.Do(c.ctx, "GET", api.Path(path...)+"?columns=name", nil, &rows); err != nil {
+	if _, err := c.Client.Do(c.Ctx, "GET", api.Path(path...)+"?columns=name", nil, &rows); err != nil {
 		return nil
 	}
 	var names []string

@@ -73,7 +73,7 @@ func TestStop(t *testing.T) {
 	// If this fails, 'rabbitmqctl stop' leaves the broker running, does not wait for its end, or ends something else.
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, secretFile), []byte("s"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "ctl-secret"), []byte("s"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, words := range [][]string{{"stop"}, {"shutdown"}, {"shutdown", "--no-wait"}} {
@@ -86,7 +86,8 @@ func TestStop(t *testing.T) {
 			t.Errorf("%v: %v", words, err)
 		}
 	}
-	// Of a process that runs another program, as one behind a tunnel or in a container would seem to, it keeps its hands.
+	// Of a process that runs another program, as one behind a tunnel or in a container would seem to, it keeps its
+	// hands.
 	s := brokerAt(t, 1, "s")
 	if code, _, errs := outcome(nil, "rabbitmqctl", "-n", s.URL, "--data", dir, "stop"); code != 69 || !strings.Contains(errs, "Stop this one the way it was started") {
 		t.Errorf("exit %d, %s", code, errs)

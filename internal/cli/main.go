@@ -7,21 +7,13 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
-	"time"
-)
 
-// A tool is one of the programs whose commands overlap.
-type tool uint8
-
-const (
-	ctl tool = 1 << iota
-	diagnostics
-	plugins
-	queues
-	upgrade
-	everyTool = ctl | diagnostics | plugins | queues | upgrade
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/cli/command"
+	"github.com/bartleby-mq/bartleby/internal/cli/node"
+	"github.com/bartleby-mq/bartleby/internal/cli/output"
+	"github.com/bartleby-mq/bartleby/internal/cli/rabbitmqadmin"
 )
 
 // Tools are the names of RabbitMQ's tools that Main answers to.
@@ -36,139 +28,117 @@ func Tools() []string {
 // The result is the exit code: 0, or of sysexits 64 usage, 65 bad data or object not found, 67 no such user, 69
 // broker unavailable or refusing, 70 internal or already there, 75 timed out. Source: RabbitMQ cli#exit-codes.
 func Main(argv0 string, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
-	c := &call{stdin: stdin, stdout: stdout, stderr: stderr, env: env, windows: runtime.GOOS == "windows"}
-	c.dataDirs = []string{"bartleby-data", "/var/lib/bartleby"}
-	c.program, c.tool = programOf(argv0)
-	if c.program == "rabbitmqadmin" {
-		return c.rabbitmqadmin(args)
+	c := &command.Call{Stdin: stdin, Stdout: stdout, Stderr: stderr, Env: env, Windows: runtime.GOOS == "windows", Commands: commands()}
+	c.DataDirs = []string{"bartleby-data", "/var/lib/bartleby"}
+	c.Program, c.Tool = programOf(argv0)
+	if c.Program == "rabbitmqadmin" {
+		connect := func(t rabbitmqadmin.Target) (*api.Client, error) { return connectTo(c, t) }
+		return rabbitmqadmin.Program{Stdin: c.Stdin, Stdout: c.Stdout, Env: c.Env, Connect: connect}.Run(args)
 	}
-	err := c.main(args)
+	err := run(c, args)
 	if err == nil {
-		return exitOK
+		return command.ExitOK
 	}
-	var f *failure
+	var f *command.Failure
 	if !errors.As(err, &f) {
-		f = &failure{exitSoftware, "Error:\n" + err.Error()}
+		f = &command.Failure{Code: command.ExitSoftware, Text: "Error:\n" + err.Error()}
 	}
-	if f.text != "" {
-		fmt.Fprintln(stderr, f.text)
+	if f.Text != "" {
+		fmt.Fprintln(stderr, f.Text)
 	}
-	return f.code
+	return f.Code
 }
 
-func programOf(argv0 string) (name string, of tool) {
+// connectTo makes a client for rabbitmqadmin.
+func connectTo(c *command.Call, t rabbitmqadmin.Target) (*api.Client, error) {
+	c.Options = command.Options{}
+	c.Options.Set("node", t.Base)
+	for name, value := range map[string]*string{"username": t.Username, "password": t.Password, "cacert": t.CACert} {
+		if value != nil {
+			c.Options.Set(name, *value)
+		}
+	}
+	if t.Insecure {
+		c.Options.Set("insecure", "true")
+	}
+	err := c.Connect()
+	if f := (*command.Failure)(nil); errors.As(err, &f) {
+		return nil, errors.New(strings.TrimPrefix(f.Text, "Error:\n"))
+	}
+	return c.Client, err
+}
+
+func programOf(argv0 string) (name string, of command.Tool) {
 	name = filepath.Base(strings.ReplaceAll(argv0, `\`, "/"))
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".bat")
 	switch name {
 	case "rabbitmqctl":
-		return name, ctl
+		return name, command.Ctl
 	case "rabbitmq-diagnostics":
-		return name, diagnostics
+		return name, command.Diagnostics
 	case "rabbitmq-plugins":
-		return name, plugins
+		return name, command.Plugins
 	case "rabbitmq-queues":
-		return name, queues
+		return name, command.Queues
 	case "rabbitmq-upgrade":
-		return name, upgrade
+		return name, command.Upgrade
 	case "rabbitmqadmin":
 		return name, 0 // which has other manners
 	}
-	return "bartleby ctl", everyTool
+	return "bartleby ctl", command.EveryTool
 }
 
-func (c *call) main(args []string) error {
+func run(c *command.Call, args []string) error {
 	if len(args) > 0 && args[0] == completeWord {
-		return c.complete(args[1:])
+		return complete(c, args[1:])
 	}
-	words, err := parse(args)
-	c.words, c.typed = words, args
-	if err == nil && len(words.args) > 0 {
-		expanded, failed := c.expandAlias(args)
+	words, err := command.Parse(args)
+	c.Options, c.Typed = words, args
+	if err == nil && len(words.Args) > 0 {
+		expanded, failed := expandAlias(c, args)
 		if failed != nil {
 			return failed
 		}
-		words, err = parse(expanded)
-		c.words = words
+		words, err = command.Parse(expanded)
+		c.Options = words
 	}
 	switch {
-	case words.on("help") && len(words.args) == 0:
-		fmt.Fprint(c.stdout, c.usage())
+	case words.On("help") && len(words.Args) == 0:
+		fmt.Fprint(c.Stdout, usage(c))
 		return nil
-	case words.on("version"):
-		return version(c)
-	case len(words.args) == 0:
-		return &failure{exitUsage, strings.TrimSpace(c.usage())}
+	case words.On("version"):
+		return node.Version(c)
+	case len(words.Args) == 0:
+		return &command.Failure{Code: command.ExitUsage, Text: strings.TrimSpace(usage(c))}
 	}
-	if words.args[0] == "help" {
-		return c.help(words.args[1:])
+	if words.Args[0] == "help" {
+		return help(c, words.Args[1:])
 	}
-	cmd, rest, ok := c.findTyped(words.args)
+	cmd, rest, ok := findTyped(c, words.Args)
 	switch {
-	case !ok && words.on("help"):
-		return c.help(words.args)
+	case !ok && words.On("help"):
+		return help(c, words.Args)
 	case !ok:
-		return c.unknownCommand(words.args[0])
+		return unknownCommand(c, words.Args[0])
 	}
-	c.command, c.args = cmd, rest
+	c.Command, c.Args = cmd, rest
 	switch {
-	case words.on("help"):
-		return c.help([]string{cmd.name})
+	case words.On("help"):
+		return help(c, []string{cmd.Name})
 	case err != nil:
-		return c.invalid(err.Error())
+		return c.Invalid(err.Error())
 	}
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return err
 	}
-	if strings.HasPrefix(c.formatter(), "json") {
-		c.stdout = jsonSafe{c.stdout}
+	if strings.HasPrefix(c.Formatter(), "json") {
+		c.Stdout = output.JSONSafe{Writer: c.Stdout}
 	}
-	if words.on("dry-run") && !cmd.takes("dry-run") { // as RabbitMQ's tools: the words were checked
+	if words.On("dry-run") && !cmd.Takes("dry-run") { // as RabbitMQ's tools: the words were checked
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
 	defer cancel()
-	c.ctx = ctx
-	return c.run()
-}
-
-// timeoutMax is what a timeout of infinity, which RabbitMQ's tools take, comes to: ten years.
-const timeoutMax = 10 * 366 * 24 * time.Hour
-
-// check refuses what is wrong with the words themselves.
-func (c *call) check() error {
-	c.words.meant(c.command.takes)
-	for _, name := range c.words.order {
-		if !isGlobal(name) && !c.command.takes(name) {
-			return c.invalid("Invalid options for this command:\n--" + name + " : " + strings.TrimSuffix(c.words.options[name], "true"))
-		}
-	}
-	switch {
-	case len(c.args) < c.command.least:
-		return c.tooFew()
-	case c.command.most >= 0 && len(c.args) > c.command.most:
-		return c.tooMany()
-	}
-	if err := c.checkFormatter(); err != nil {
-		return err
-	}
-	c.timeout = c.command.patience
-	if c.timeout == 0 {
-		c.timeout = time.Minute
-	}
-	if text, ok := c.words.get("timeout"); ok {
-		seconds, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(seconds > 0) {
-			return c.invalid(fmt.Sprintf("the timeout '%s' is not a number of seconds", text))
-		}
-		c.timeout = time.Duration(min(seconds, timeoutMax.Seconds()) * float64(time.Second))
-	}
-	return c.connect()
-}
-
-func (c *call) run() error {
-	err := c.command.run(c)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return c.timedOut()
-	}
-	return c.explain(err)
+	c.Ctx = ctx
+	return c.Run()
 }

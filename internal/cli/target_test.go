@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/cli/command"
 )
 
 // outcome runs a command with an environment.
@@ -73,7 +75,8 @@ func TestAddressBesideTheSecret(t *testing.T) {
 }
 
 func TestUntrustedCertificate(t *testing.T) {
-	// If this fails, who sees a certificate of their own refused is asked whether the broker runs, and not told what to type.
+	// If this fails, who sees a certificate of their own refused is asked whether the broker runs, and not told what to
+	// type.
 	t.Parallel()
 	s := httptest.NewTLSServer(nil)
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -122,40 +125,6 @@ func TestAwaitStartup(t *testing.T) {
 	}
 }
 
-func TestIdentity(t *testing.T) {
-	// If this fails, a command goes out under the wrong name, or the secret of this machine to another one.
-	t.Parallel()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, secretFile), []byte("s3cret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	const local, remote = "http://127.0.0.1:1", "http://192.0.2.1:1"
-	for _, c := range []struct {
-		typed string
-		env   map[string]string
-		want  string
-	}{
-		{"", nil, "guest/guest "},
-		{"--data " + dir, nil, "/ s3cret"},
-		{"", map[string]string{"BARTLEBY_DATA": dir, "BARTLEBY_MANAGEMENT": local}, "/ s3cret"},
-		{"", map[string]string{"BARTLEBY_DATA": dir, "BARTLEBY_MANAGEMENT": remote}, "guest/guest "},
-		{"", map[string]string{"BARTLEBY_DATA": dir, "BARTLEBY_USER": "u", "BARTLEBY_PASSWORD": "p"}, "u/p "},
-		{"--username v --password q", map[string]string{"BARTLEBY_USER": "u", "BARTLEBY_PASSWORD": "p"}, "v/q "},
-	} {
-		w, err := parse(strings.Fields(c.typed))
-		if err != nil {
-			t.Fatal(err)
-		}
-		call := &call{words: w, stderr: io.Discard, env: func(name string) string { return c.env[name] }}
-		if err := call.connect(); err != nil {
-			t.Fatal(err)
-		}
-		if got := call.client.User + "/" + call.client.Password + " " + call.client.Token; got != c.want {
-			t.Errorf("%s %v: %s, want %s", c.typed, c.env, got, c.want)
-		}
-	}
-}
-
 func TestNoSecret(t *testing.T) {
 	// If this fails, who names a wrong directory is told that guest was refused, and wonders who that is.
 	t.Parallel()
@@ -176,8 +145,8 @@ func TestNoSecret(t *testing.T) {
 }
 
 func TestFoundSecret(t *testing.T) {
-	// If this fails, a secret that another broker has left in the usual place locks everybody out, or one that was named
-	// is passed over in silence.
+	// If this fails, a secret that another broker has left in the usual place locks everybody out, or one that was
+	// named is passed over in silence.
 	t.Parallel()
 	var asked []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -189,19 +158,19 @@ func TestFoundSecret(t *testing.T) {
 	}))
 	defer s.Close()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, secretFile), []byte("old"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "ctl-secret"), []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := func(words ...string) (*call, error) {
+	run := func(words ...string) (*command.Call, error) {
 		asked = nil
-		c := &call{tool: everyTool, stdout: io.Discard, stderr: io.Discard, env: func(string) string { return "" }, dataDirs: []string{t.TempDir(), dir}}
-		return c, c.main(append(words, "--node", s.URL))
+		c := &command.Call{Tool: command.EveryTool, Commands: commands(), Stdout: io.Discard, Stderr: io.Discard, Env: func(string) string { return "" }, DataDirs: []string{t.TempDir(), dir}}
+		return c, run(c, append(words, "--node", s.URL))
 	}
 	c, err := run("set_cluster_name", "n")
-	if want := `[Bearer old {"name":"n"} Basic Z3Vlc3Q6Z3Vlc3Q= {"name":"n"}]`; err != nil || fmt.Sprint(asked) != want || c.secretTaken() {
-		t.Errorf("%v, %q, %v", err, asked, c.secretTaken())
+	if want := `[Bearer old {"name":"n"} Basic Z3Vlc3Q6Z3Vlc3Q= {"name":"n"}]`; err != nil || fmt.Sprint(asked) != want || c.SecretTaken() {
+		t.Errorf("%v, %q, %v", err, asked, c.SecretTaken())
 	}
-	if c, err = run("set_cluster_name", "n", "--data", dir); err == nil || fmt.Sprint(asked) != `[Bearer old {"name":"n"}]` || !c.secretTaken() ||
+	if c, err = run("set_cluster_name", "n", "--data", dir); err == nil || fmt.Sprint(asked) != `[Bearer old {"name":"n"}]` || !c.SecretTaken() ||
 		!strings.Contains(err.Error(), "refused the secret of the data directory, which belongs to another broker") || !strings.Contains(err.Error(), "--username") {
 		t.Errorf("%v, %q", err, asked)
 	}
@@ -210,37 +179,9 @@ func TestFoundSecret(t *testing.T) {
 	}
 }
 
-func TestNodeNames(t *testing.T) {
-	// If this fails, -n rabbit@this-machine does not lead to the broker of this machine, or another one's does.
-	t.Parallel()
-	const local = "http://127.0.0.1:25673"
-	for _, c := range []struct {
-		typed, env, nodename, base, node string
-	}{
-		{"-n rabbit@" + hostname(), local, "", local, "rabbit@" + hostname()},
-		{"-n bunny@localhost", local, "", local, "bunny@localhost"},
-		{"-n rabbit", local, "", local, "rabbit@" + hostname()},
-		{"-n rabbit@localhost", "", "", defaultBase, "rabbit@localhost"},
-		{"-n rabbit@elsewhere.example", local, "", "http://elsewhere.example:15672", "rabbit@elsewhere.example"},
-		{"-n http://h:1", local, "", "http://h:1", "rabbit@h"},
-		{"", local, "rabbit@elsewhere.example", local, "rabbit@" + hostname()},
-		{"", "", "rabbit@elsewhere.example", "http://elsewhere.example:15672", "rabbit@elsewhere.example"},
-		{"", "", "rabbit@localhost", defaultBase, "rabbit@localhost"},
-	} {
-		w, err := parse(strings.Fields(c.typed))
-		if err != nil {
-			t.Fatal(err)
-		}
-		env := map[string]string{"BARTLEBY_MANAGEMENT": c.env, "RABBITMQ_NODENAME": c.nodename}
-		base, node, err := (&call{words: w, env: func(name string) string { return env[name] }}).locate()
-		if err != nil || base != c.base || node != c.node {
-			t.Errorf("%+v: %s, %s, %v", c, base, node, err)
-		}
-	}
-}
-
 func TestCertificates(t *testing.T) {
-	// If this fails, a remote broker with a certificate of one's own cannot be administered, or any certificate is trusted.
+	// If this fails, a remote broker with a certificate of one's own cannot be administered, or any certificate is
+	// trusted.
 	t.Parallel()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `[]`) }))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -292,36 +233,6 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-func TestLocate(t *testing.T) {
-	// If this fails, --node leads to another broker than the one meant.
-	t.Parallel()
-	for given, want := range map[string]string{
-		"":                     "http://127.0.0.1:15672",
-		"http://h:1/prefix/":   "http://h:1/prefix",
-		"https://h":            "https://h",
-		"h:8080":               "http://h:8080",
-		"h":                    "http://h:15672",
-		"rabbit@h":             "http://h:15672",
-		":8080":                "http://127.0.0.1:8080",
-		"0.0.0.0:8080":         "http://127.0.0.1:8080",
-		"[::]:8080":            "http://127.0.0.1:8080",
-		"http://:8080/x":       "http://127.0.0.1:8080/x",
-		"rabbit@h.example.com": "http://h.example.com:15672",
-	} {
-		if got, _, err := locate(given); err != nil || got != want {
-			t.Errorf("%s: %s, %v, want %s", given, got, err, want)
-		}
-	}
-	for _, bad := range []string{"ftp://h", "http://", "http://%zz"} {
-		if _, _, err := locate(bad); err == nil {
-			t.Errorf("%s was taken", bad)
-		}
-	}
-	if _, node, _ := locate("rabbit@h"); node != "rabbit@h" {
-		t.Errorf("rabbit@h is called %s", node)
-	}
-}
-
 func TestCheckPortConnectivity(t *testing.T) {
 	// If this fails, a health check passes although nobody can connect, or fails although everybody can.
 	t.Parallel()
@@ -352,34 +263,5 @@ func TestCheckPortConnectivity(t *testing.T) {
 	}
 	if code, _, errs := check(port(open), port(shut)); code != 69 || !strings.Contains(errs, fmt.Sprint(port(shut), ": ")) {
 		t.Errorf("exit %d, %s", code, errs)
-	}
-}
-
-func TestPolicyCommandOnWindows(t *testing.T) {
-	// If this fails, the corrected command that is shown does not work in cmd.exe.
-	t.Parallel()
-	c := &call{program: "rabbitmqctl", windows: true, command: command{name: "set_policy"}}
-	got := c.policyCommand("DLX", ".*", `{"dead-letter-exchange":"my-dlx"}`)
-	if want := `rabbitmqctl set_policy DLX ".*" "{""dead-letter-exchange"":""my-dlx""}"`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
-func TestRepairJSON(t *testing.T) {
-	// If this fails, someone whose shell has eaten the quotation marks is told nothing useful.
-	t.Parallel()
-	const want = `{"a":"b","n":5,"t":true}`
-	for _, broken := range []string{
-		`{a:b,n:5,t:true}`, `{\"a\":\"b\",\"n\":5,\"t\":true}`, `{'a':'b','n':5,'t':true}`, `'{"a":"b","n":5,"t":true}'`,
-		`'{a:b,n:5,t:true}'`, `{“a”:“b”,“n”:5,“t”:true}`, "\ufeff{a:b,n:5,t:true}", `{‘a’:‘b’,‘n’:5,‘t’:true}`,
-	} {
-		if got, cause, ok := repairJSON(broken); !ok || got != want || cause == "" {
-			t.Errorf("%s became %s (%s), %v", broken, got, cause, ok)
-		}
-	}
-	for _, hopeless := range []string{"", "nonsense", "{", `{"a":}`, `["a"]`} {
-		if got, _, ok := repairJSON(hopeless); ok {
-			t.Errorf("%s became %s", hopeless, got)
-		}
 	}
 }

@@ -87,12 +87,12 @@ func TestSyntax(t *testing.T) {
 	for text, want := range map[string]string{
 		"foo":             `f:1: "foo" is not of the form 'key = value'`,
 		"\n\na = 'b":      "f:3: a: the quote ' is not closed",
-		"a = $(NONE)":     "f:1: $(NONE): there is no such environment variable",
+		"a = $(NONE)":     "f:1: $(NONE): the environment variable is not set",
 		"a = $(NONE":      "f:1: $(NONE: the parenthesis is not closed",
 		"two words = 1":   `f:1: "two words" is not a key`,
 		"= 1":             `f:1: "" is not a key`,
 		"a = b\\\nc\nfoo": `f:3: "foo" is not of the form 'key = value'`,
-		"a = \xff":        "f: not a text in UTF-8",
+		"a = \xff":        "f: not UTF-8 text",
 	} {
 		if _, mistakes := parseFile("f", text, env); len(mistakes) != 1 || mistakes[0].Error() != want {
 			t.Errorf("%q: %v, want %s", text, mistakes, want)
@@ -193,7 +193,7 @@ func TestMistakes(t *testing.T) {
 		"max_message_size = big":                                "such as 50000000, 50MB or 2GiB",
 		"listeners.tcp.default = 70000":                         "port",
 		"listeners.tcp.default = localhost":                     "not a port, nor an address",
-		"listeners.tcp = 5672":                                  "is not none",
+		"listeners.tcp = 5672":                                  "is not allowed, only none is",
 		"listeners.ssl.default = 5671":                          "ssl_options: TLS: certfile is not set",
 		"management.ssl.port = 15671":                           "management.ssl: TLS: certfile is not set",
 		"mqtt.listeners.tcp.1 = 1883":                           "MQTT is not supported",
@@ -206,8 +206,8 @@ func TestMistakes(t *testing.T) {
 		"proxy_protocol = maybe":                                "is not true or false",
 		"ssl_options.password = x":                              "openssl pkey",
 		"default_pass = encrypted:abc":                          "encrypted values are not supported",
-		"log.console.level = loud":                              "is no log level",
-		"log.conection.level = info":                            "there is no log category",
+		"log.console.level = loud":                              "unknown log level",
+		"log.conection.level = info":                            "unknown log category",
 		"log.console.formatter = xml":                           "plaintext",
 		"management.tcp.ip = nowhere":                           "not an IP address",
 		"management.path_prefix = rabbit":                       "does not begin with /",
@@ -319,7 +319,7 @@ func TestValuesOfOldSeries(t *testing.T) {
 		is   any
 		note string
 	}{
-		"frame_max = 4096":  {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(8192), "frame_max: 8192 is used"},
+		"frame_max = 4096":  {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(8192), "8192 is used"},
 		"frame_max = 128KB": {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(131072), ""},
 		"frame_max = 0":     {func(s *Settings) any { return s.Broker.Clients.FrameMax }, uint32(16 << 20), ""},
 		"password_hashing_module = rabbit_password_hashing_md5": {
@@ -371,7 +371,7 @@ func TestLogFile(t *testing.T) {
 	if s := mustLoad(t, "", []string{"RABBITMQ_LOG_BASE=/l", "RABBITMQ_NODENAME=a@b"}); s.Log.File != "/l/a@b.log" {
 		t.Errorf("RABBITMQ_LOG_BASE: %q", s.Log.File)
 	}
-	if s := mustLoad(t, "log.file.level = debug", nil); s.Log.File != "" || len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, "log.file.level: no log file is written") {
+	if s := mustLoad(t, "log.file.level = debug", nil); s.Log.File != "" || len(s.Notes) != 1 || !strings.Contains(s.Notes[0].Text, "log.file.level has no effect") {
 		t.Errorf("a level for no file: %q, told %v", s.Log.File, s.Notes)
 	}
 	if s := mustLoad(t, "", []string{"RABBITMQ_LOG=debug"}); s.Log.File != "" || len(s.Notes) > 0 {

@@ -1,10 +1,10 @@
-// Package config turns what operators write, files in rabbitmq.conf's syntax, environment variables, options of the command
-// line, into what the broker and its log are told.
+// Package config turns what operators write, files in rabbitmq.conf's syntax, environment variables, options of the
+// command line, into what the broker and its log are told.
 //
-// It promises that every mistake is found before anything is started, all of them at once, each with its place and, for a
-// name that does not exist, with the nearest that does; that what RabbitMQ knows and this broker does not need is accepted
-// and mentioned; that what would silently not be done is refused or warned of; and that each setting can be shown with
-// where it comes from. It leaves to package bartleby what the settings do.
+// It promises that every mistake is found before anything is started, all of them at once, each with its place and, for
+// a name that does not exist, with the nearest that does; that what RabbitMQ knows and this broker does not need is
+// accepted and mentioned; that what would silently not be done is refused or warned of; and that each setting can be
+// shown with where it comes from. It leaves to package bartleby what the settings do.
 //
 // Later sources win:
 //

@@ -43,8 +43,8 @@ func (e *environment) warn(name, format string, args ...any) {
 	e.notes = append(e.notes, Note{slog.LevelWarn, e.at(name) + ": " + fmt.Sprintf(format, args...)})
 }
 
-// readEnvFile adds what rabbitmq-env.conf sets and the environment does not: lines NAME=value of a shell, with or without
-// the prefix RABBITMQ_. Source: RabbitMQ configure, rabbitmq-env.conf.
+// readEnvFile adds what rabbitmq-env.conf sets and the environment does not: lines NAME=value of a shell, with or
+// without the prefix RABBITMQ_. Source: RabbitMQ configure, rabbitmq-env.conf.
 func (s *Settings) readEnvFile(e *environment, usual []string) {
 	path, named := e.look("RABBITMQ_CONF_ENV_FILE")
 	if path == "" {
@@ -83,8 +83,9 @@ func (s *Settings) readEnvFile(e *environment, usual []string) {
 	}
 }
 
-// variables are those of RabbitMQ and its container images that set a key. Of two that set the same the later one counts.
-// Source: RabbitMQ configure, environment variables; reference configuration 5.
+// variables are those of RabbitMQ and its container images that set a key. Of two that set the same the later one
+// counts.
+// Source: RabbitMQ configure, environment variables; docs/compat/configuration.md#5.
 var variables = []struct{ name, key string }{
 	{"RABBITMQ_USERNAME", "default_user"}, {"RABBITMQ_PASSWORD", "default_pass"}, {"RABBITMQ_VHOST", "default_vhost"}, // Bitnami's
 	{"RABBITMQ_DEFINITIONS_FILE", "load_definitions"},
@@ -210,7 +211,8 @@ func (e *environment) log() (all []assignment) {
 	return all
 }
 
-// own are the options of the command line as variables: --disk_free_limit.absolute is BARTLEBY_DISK_FREE_LIMIT_ABSOLUTE.
+// own are the options of the command line as variables: --disk_free_limit.absolute is
+// BARTLEBY_DISK_FREE_LIMIT_ABSOLUTE.
 func (e *environment) own() (all []assignment) {
 	for i := range keys {
 		if keys[i].usage == "" {
@@ -224,8 +226,8 @@ func (e *environment) own() (all []assignment) {
 	return all
 }
 
-// isURL reports whether a value is the address of a broker that the command line shall ask, which BARTLEBY_MANAGEMENT names,
-// and not one to listen on.
+// isURL reports whether a value is the address of a broker that the command line shall ask, which BARTLEBY_MANAGEMENT
+// names, and not one to listen on.
 func isURL(value string) bool {
 	return strings.HasPrefix(value, "http://") || strings.HasPrefix(value, "https://")
 }
@@ -248,7 +250,7 @@ func erlangKeys(args string) string {
 	if len(known) == 0 {
 		return ""
 	}
-	return "; write into the configuration file: " + strings.Join(known, ", ")
+	return "; set in the configuration file: " + strings.Join(known, ", ")
 }
 
 // builtIn are the plugins whose work is part of this broker.

@@ -33,7 +33,7 @@ func TestEnvironmentOfTheImage(t *testing.T) {
 	if *b.MemoryHighWatermark != *bartleby.Relative(0.5) {
 		t.Errorf("watermark %v", b.MemoryHighWatermark)
 	}
-	if len(s.Notes) != 1 || !strings.HasSuffix(s.Notes[0].Text, "write into the configuration file: disk_free_limit.absolute, heartbeat") {
+	if len(s.Notes) != 1 || !strings.HasSuffix(s.Notes[0].Text, "set in the configuration file: disk_free_limit.absolute, heartbeat") {
 		t.Errorf("notes: %v", s.Notes)
 	}
 	if text := s.Text(); strings.Contains(text, "from a file") || !strings.Contains(text, "default_pass = <secret>") {
@@ -50,7 +50,8 @@ func TestEnvironmentOfTheImage(t *testing.T) {
 }
 
 func TestUsualPlaces(t *testing.T) {
-	// If this fails, what lies in /etc/rabbitmq is not found, or what is named and missing keeps the broker from starting.
+	// If this fails, what lies in /etc/rabbitmq is not found, or what is named and missing keeps the broker from
+	// starting.
 	t.Parallel()
 	dir := filepath.Join(write(t, map[string]string{
 		"rabbitmq/rabbitmq.conf":     "heartbeat = 6",
@@ -92,7 +93,7 @@ func TestClassicConfig(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(write(t, map[string]string{"rabbitmq.config": "[\n {rabbit, [\n  {heartbeat, 20}\n ]}\n]."}), "rabbitmq.config")
 	_, err := Load(Sources{Environ: []string{"RABBITMQ_CONFIG_FILE=" + path}})
-	if err == nil || !strings.HasSuffix(err.Error(), "Erlang terms are not read: write keys into the configuration file instead (heartbeat: heartbeat)") {
+	if err == nil || !strings.HasSuffix(err.Error(), "Erlang terms are not supported: set the keys in the configuration file instead (heartbeat: heartbeat)") {
 		t.Error(err)
 	}
 }

@@ -8,7 +8,7 @@ func no(why string) set {
 }
 
 // silentKeys mean nothing here, or what they ask for is so anyway; the log tells of them once.
-// Source: reference configuration 4.
+// Source: docs/compat/configuration.md#4.
 var silentKeys = named("", false,
 	"num_acceptors.**", "socket_writer.**", "erlang.**", "ssl_allow_poodle_attack", "default_worker_pool_size", "initial_frame_max",
 	"tcp_listen_options", "tcp_listen_options.**", "vm_memory_high_watermark_paging_ratio", "memory_monitor_interval",
@@ -80,7 +80,7 @@ var loudKeys = func() []key {
 		{"cluster_exchange_limit", "the number of exchanges is not limited"},
 		{"consumer_max_per_channel", "the number of consumers of a channel is not limited"},
 		{"max_channels_per_connection", "channel_max limits the channels of a connection"},
-		{"reverse_dns_lookups", "clients are shown with their addresses only"},
+		{"reverse_dns_lookups", "clients are shown by address only"},
 		{"total_memory_available_override_value", "set vm_memory_high_watermark.absolute"},
 		{"cluster_formation.**", "the broker is a single node and cannot join a cluster"},
 		{"definitions.tls.**", "definitions are read from files"},

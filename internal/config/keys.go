@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby"
-	"github.com/bartleby-mq/bartleby/internal/logbook"
+	"github.com/bartleby-mq/bartleby/internal/logging"
 )
 
-// key is one setting. A part of its name that begins with $ stands for any one part; a last part that ends in ** for all that
-// begin so.
+// key is one setting. A part of its name that begins with $ stands for any one part; a last part that ends in ** for
+// all that begin so.
 type key struct {
 	name   string
 	set    set    // nil: the key is accepted and has no effect
@@ -22,7 +22,7 @@ type key struct {
 }
 
 // keys are all that are known: those that do something, by subject, then those of RabbitMQ that do nothing here.
-// Source: RabbitMQ configure; reference configuration 3.
+// Source: RabbitMQ configure; docs/compat/configuration.md#3.
 var keys []key
 
 func init() {
@@ -62,7 +62,8 @@ var ownKeys = []key{
 	{name: "index.enabled", set: to(not, func(s *Settings) *bool { return &s.Broker.NoIndex }), normal: "true",
 		usage: "false: do not index dead letters; each search reads all of them"},
 	{name: "index.max_bytes", set: to(bytes, func(s *Settings) *int64 { return &s.Broker.IndexBytes }), normal: "0",
-		usage: "maximum size of the dead-letter index in `bytes`; the oldest entries are dropped first; 0: 1GiB, or 1/16 of a smaller disk"},
+		usage: "maximum size of the dead-letter index in `bytes`; the oldest entries are dropped first; " +
+			"0: 1GiB, or 1/16 of a smaller disk"},
 	{name: "test-clock", set: to(boolean, func(s *Settings) *bool { return &s.Broker.TestClock }), normal: "false",
 		usage: "for tests: time stands still until POST /api/x/clock/advance moves it"},
 	{name: "pid_file", set: to(text, func(s *Settings) *string { return &s.PIDFile }), usage: "pid `file`"},
@@ -202,7 +203,8 @@ var managementKeys = []key{
 	{name: "management.restrictions.operator_policy_changes.disabled",
 		set: to(boolean, func(s *Settings) *bool { return &s.Broker.Web.NoOperatorPolicyChanges }), normal: "false"},
 	{name: "office.rights", set: to(strict, func(s *Settings) *bool { return &s.Broker.Web.StrictOffice }), normal: "open",
-		usage: "access `mode` for dead letters: open (permissions are sufficient), strict (tags such as office-redrive are required too)"},
+		usage: "access `mode` for dead letters: open (permissions are sufficient), strict (tags such as " +
+			"office-redrive are required too)"},
 	{name: "management.rates_mode", set: ratesMode, normal: "basic"},
 	{name: "management.disable_stats", set: to(boolean, func(s *Settings) *bool { return &s.Broker.Web.NoStatistics }), normal: "false"},
 }
@@ -227,14 +229,14 @@ var logKeys = []key{
 		usage: "console log `level`: debug, info, warning, error, none"},
 	{name: "log.console.formatter", set: to(formatter, func(s *Settings) *bool { return &s.Log.ConsoleJSON }), normal: "plaintext",
 		usage: "console log `format`: plaintext or json"},
-	{name: "log.console.formatter.time_format", set: to(timeFormat, func(s *Settings) *logbook.TimeFormat { return &s.Log.Time }),
+	{name: "log.console.formatter.time_format", set: to(timeFormat, func(s *Settings) *logging.TimeFormat { return &s.Log.Time }),
 		normal: "rfc3339_space"},
 	{name: "log.console.stdio", set: logTo, normal: "stderr"},
 	{name: "log.dir", set: to(text, func(s *Settings) *string { return &s.logDir })},
 	{name: "log.file", set: to(text, func(s *Settings) *string { return &s.logFile }), normal: "false"},
 	{name: "log.file.level", set: logLevel(func(s *Settings) *slog.Level { return &s.Log.FileLevel }), normal: "info"},
 	{name: "log.file.formatter", set: to(formatter, func(s *Settings) *bool { return &s.Log.FileJSON }), normal: "plaintext"},
-	{name: "log.file.formatter.time_format", set: to(timeFormat, func(s *Settings) *logbook.TimeFormat { return &s.Log.Time })},
+	{name: "log.file.formatter.time_format", set: to(timeFormat, func(s *Settings) *logging.TimeFormat { return &s.Log.Time })},
 	{name: "log.file.rotation.size", set: to(bytes, func(s *Settings) *int64 { return &s.Log.RotateBytes }), normal: "0"},
 	{name: "log.file.rotation.count", set: to(whole[int](0, 10000), func(s *Settings) *int { return &s.Log.RotateCount }), normal: "0"},
 	{name: "log.$category.level", set: categoryLevel},

@@ -27,7 +27,7 @@ func assign(key, value, at string) assignment { return assignment{key: key, valu
 // All mistakes are reported. Source: RabbitMQ configure, configuration file formats.
 func parseFile(name, text string, env func(string) (string, bool)) (all []assignment, mistakes []error) {
 	if !utf8.ValidString(text) {
-		return nil, []error{fmt.Errorf("%s: not a text in UTF-8", name)}
+		return nil, []error{fmt.Errorf("%s: not UTF-8 text", name)}
 	}
 	text = strings.TrimPrefix(text, "\ufeff")
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
@@ -95,8 +95,8 @@ func unquote(value string) (string, error) {
 	return value, nil
 }
 
-// joined reports whether a value has a # that begins no comment here, and does for RabbitMQ. What the environment puts in
-// is not looked at.
+// joined reports whether a value has a # that begins no comment here, and does for RabbitMQ. What the environment puts
+// in is not looked at.
 func joined(line string) bool {
 	_, value, _ := strings.Cut(line, "=")
 	value = strings.TrimSpace(value)
@@ -122,7 +122,7 @@ func expand(line string, env func(string) (string, bool)) (string, error) {
 		}
 		value, set := env(name)
 		if !set {
-			return "", fmt.Errorf("$(%s): there is no such environment variable", name)
+			return "", fmt.Errorf("$(%s): the environment variable is not set", name)
 		}
 		b.WriteString(value)
 		line = after

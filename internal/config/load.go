@@ -13,8 +13,9 @@ import (
 
 // Sources say where to look.
 type Sources struct {
-	File    string   // the main file, which must be there; empty: the environment's, or the usual one
-	Usual   []string // directories with NAME.conf, conf.d and advanced.config, if they are there; the last that is there counts
+	File string // the main file, which must be there; empty: the environment's, or the usual one
+	// directories with NAME.conf, conf.d and advanced.config, if they are there; the last that is there counts
+	Usual   []string
 	Environ []string // NAME=value
 	Options []Option // of the command line
 }
@@ -32,7 +33,7 @@ func Load(from Sources) (*Settings, error) {
 	for _, name := range s.files(&from, env) {
 		text, err := os.ReadFile(name.path)
 		if errors.Is(err, fs.ErrNotExist) && !name.needed {
-			s.note(slog.LevelWarn, "%s: there is no such file: %s", name.from, name.path)
+			s.note(slog.LevelWarn, "%s: file not found: %s", name.from, name.path)
 			continue
 		}
 		if err != nil {
@@ -65,8 +66,8 @@ func Load(from Sources) (*Settings, error) {
 	return s, nil
 }
 
-// Check reads one file alone, with the environment for what it names, and looks for the files that a broker would read when it
-// starts.
+// Check reads one file alone, with the environment for what it names, and looks for the files that a broker would read
+// when it starts.
 func Check(path string, environ []string) (*Settings, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -130,7 +131,7 @@ func (s *Settings) files(from *Sources, env *environment) (all []source) {
 	}
 	names, err := filepath.Glob(parts)
 	if err != nil {
-		s.note(slog.LevelWarn, "environment RABBITMQ_CONFIG_FILES: %q is no pattern of file names", parts)
+		s.note(slog.LevelWarn, "environment RABBITMQ_CONFIG_FILES: %q is not a file name pattern", parts)
 	}
 	slices.Sort(names)
 	for _, name := range names {
@@ -156,7 +157,7 @@ func existing(path string) []source {
 	if _, err := os.Stat(path); err != nil {
 		return nil
 	}
-	return []source{{path, "usual place", true}}
+	return []source{{path, "default location", true}}
 }
 
 // readAdvanced refuses a file in Erlang's terms, unless there is nothing in it, and names the keys to write instead.
@@ -192,7 +193,7 @@ func refuseTerms(path, text string) error {
 	if bare == "" || bare == "[]." {
 		return nil
 	}
-	message := fmt.Sprintf("%s: Erlang terms are not read: write keys into the configuration file instead", path)
+	message := fmt.Sprintf("%s: Erlang terms are not supported: set the keys in the configuration file instead", path)
 	if known := advancedKeys(bare); len(known) > 0 {
 		message += " (" + strings.Join(known, "; ") + ")"
 	}

@@ -107,7 +107,7 @@ func (n *newVHosts) into(b *bartleby.NewVHosts) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(n.policies)) {
 		if len(n.policies[id].Settings) == 0 {
-			mistakes = append(mistakes, fmt.Errorf("default_policies.operator.%s: it has no settings", id))
+			mistakes = append(mistakes, fmt.Errorf("default_policies.operator.%s has no settings", id))
 		}
 		b.Policies = append(b.Policies, *n.policies[id])
 	}
@@ -154,7 +154,7 @@ func milliseconds(value string) (int64, error) {
 		sum += time.Duration(n) * units[part[2]]
 	}
 	if parts.ReplaceAllString(value, "") != "" || sum < time.Millisecond {
-		return 0, fmt.Errorf("%q is not a time such as 90s, 12h or 30d, nor a number of milliseconds", value)
+		return 0, fmt.Errorf("%q is neither a duration such as 90s, 12h or 30d nor a number of milliseconds", value)
 	}
 	return sum.Milliseconds(), nil
 }

@@ -7,8 +7,8 @@ import (
 )
 
 func TestNewVHosts(t *testing.T) {
-	// If this fails, virtual hosts begin with other users, limits or policies than the configuration says, or one half said is
-	// passed over.
+	// If this fails, virtual hosts begin with other users, limits or policies than the configuration says, or one half
+	// said is passed over.
 	t.Parallel()
 	n := mustLoad(t, `
 consumer_timeout = 90000
@@ -41,8 +41,8 @@ default_policies.operator.bounded.classic_queues.ha_mode = all
 		t.Errorf("policy %+v", p)
 	}
 	for text, want := range map[string]string{
-		"default_policies.operator.a.queue_pattern = x": "default_policies.operator.a: it has no settings",
-		"default_policies.operator.a.expires = soon":    "is not a time such as 90s",
+		"default_policies.operator.a.queue_pattern = x": "default_policies.operator.a has no settings",
+		"default_policies.operator.a.expires = soon":    "is neither a duration such as 90s",
 		"default_policies.operator.a.queue_pattern = (": "missing closing )",
 		"default_users.a.read = (?!x)":                  "invalid",
 		"default_users.a.shoesize = 3":                  "unknown key",

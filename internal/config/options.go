@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Options defines the options of the command line that set keys; what is given is appended to given. Beside them any key
-// can be set: --set 'key=value'.
+// Options defines the options of the command line that set keys; what is given is appended to given. Beside them any
+// key can be set: --set 'key=value'.
 func Options(flags *flag.FlagSet, given *[]Option) {
 	for i := range keys {
 		k := &keys[i]

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby"
-	"github.com/bartleby-mq/bartleby/internal/logbook"
+	"github.com/bartleby-mq/bartleby/internal/logging"
 )
 
 // places are where a protocol listens, by the name of the listener.
@@ -34,7 +34,7 @@ func (p place) address(usual string) string {
 func listeners(of func(*Settings) *places) set {
 	return func(s *Settings, _ []string, value string) error {
 		if value != "none" {
-			return fmt.Errorf("%q is not none; an address is set with a name behind the key, such as '.default'", value)
+			return fmt.Errorf("%q is not allowed, only none is; to set an address, add a name to the key, such as '.default'", value)
 		}
 		*of(s) = places{}
 		return nil
@@ -132,7 +132,7 @@ func frameMax(s *Settings, _ []string, value string) error {
 		return fmt.Errorf("%q is not from %d to %d", value, frameFloor, frameCeiling)
 	}
 	if n < frameFloor {
-		s.note(slog.LevelWarn, "frame_max: %d is used, the minimum of the protocol; %s is smaller", frameFloor, value)
+		s.note(slog.LevelWarn, "frame_max: %s is below the minimum of the protocol; %d is used", value, frameFloor)
 		n = frameFloor
 	}
 	clients(s).FrameMax = uint32(n)
@@ -173,7 +173,7 @@ func hashing(s *Settings, _ []string, value string) error {
 
 func noLoopbackUsers(s *Settings, _ []string, value string) error {
 	if value != "none" {
-		return fmt.Errorf("%q is not none; a user is set with 'loopback_users.NAME = true'", value)
+		return fmt.Errorf("%q is not allowed, only none is; set a user with 'loopback_users.NAME = true'", value)
 	}
 	clients(s).LoopbackUsers = []string{}
 	return nil
@@ -239,8 +239,8 @@ func absoluteTo(of func(*Settings) **bartleby.Threshold) set {
 	}
 }
 
-// relativeTo reads a share of the memory. Of an absolute and a relative threshold of one source the absolute counts: Load
-// sees to the order. Source: RabbitMQ configure, vm_memory_high_watermark.
+// relativeTo reads a share of the memory. Of an absolute and a relative threshold of one source the absolute counts:
+// Load sees to the order. Source: RabbitMQ configure, vm_memory_high_watermark.
 func relativeTo(of func(*Settings) **bartleby.Threshold) set {
 	return func(s *Settings, _ []string, value string) error {
 		f, err := share(value)
@@ -276,12 +276,12 @@ func logTo(s *Settings, _ []string, value string) error {
 	return err
 }
 
-func timeFormat(value string) (logbook.TimeFormat, error) {
+func timeFormat(value string) (logging.TimeFormat, error) {
 	if value == "lager_default" { // of older series: with a blank, too
-		value = string(logbook.SpacedTime)
+		value = string(logging.SpacedTime)
 	}
-	value, err := oneOf(string(logbook.SpacedTime), string(logbook.StrictTime), string(logbook.EpochMicro), string(logbook.EpochSecs))(value)
-	return logbook.TimeFormat(value), err
+	value, err := oneOf(string(logging.SpacedTime), string(logging.StrictTime), string(logging.EpochMicro), string(logging.EpochSecs))(value)
+	return logging.TimeFormat(value), err
 }
 
 func categoryLevel(s *Settings, names []string, value string) error {
@@ -290,8 +290,8 @@ func categoryLevel(s *Settings, names []string, value string) error {
 		_, err := level(value) // of parts that are not here
 		return err
 	}
-	if !slices.Contains(logbook.Categories, names[0]) {
-		return fmt.Errorf("there is no log category %q: %s are", names[0], strings.Join(logbook.Categories, ", "))
+	if !slices.Contains(logging.Categories, names[0]) {
+		return fmt.Errorf("unknown log category %q; known are %s", names[0], strings.Join(logging.Categories, ", "))
 	}
 	from, err := level(value)
 	if err == nil {
@@ -326,7 +326,7 @@ func tlsKeys(prefix string, of func(*Settings) *security) []key {
 		all = append(all, key{name: prefix + "." + name}) // Go's to choose
 	}
 	for _, name := range []string{"cert", "cacerts.**", "key.**"} {
-		all = append(all, key{name: prefix + "." + name, set: no("name files: certfile, keyfile, cacertfile")})
+		all = append(all, key{name: prefix + "." + name, set: no("not supported: set certfile, keyfile and cacertfile")})
 	}
 	return all
 }

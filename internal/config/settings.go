@@ -13,13 +13,13 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby"
-	"github.com/bartleby-mq/bartleby/internal/logbook"
+	"github.com/bartleby-mq/bartleby/internal/logging"
 )
 
 // Settings is all that was configured.
 type Settings struct {
 	Broker bartleby.Config // but for Log
-	Log    logbook.Options
+	Log    logging.Options
 
 	PIDFile string // gets the number of the process; empty: none
 
@@ -243,8 +243,8 @@ func (s *Settings) finish() error {
 	return errors.Join(s.newVHosts.into(&b.NewVHosts), s.check())
 }
 
-// logPath is where the log's file is, empty without one. Who names a directory wants a file in it, as with RabbitMQ, which
-// always writes one; other keys of the file alone have no effect, and are told of.
+// logPath is where the log's file is, empty without one. Who names a directory wants a file in it, as with RabbitMQ,
+// which always writes one; other keys of the file alone have no effect, and are told of.
 func (s *Settings) logPath() string {
 	file := s.logFile
 	if file == "" && s.logDir != "" {
@@ -255,7 +255,7 @@ func (s *Settings) logPath() string {
 		for _, key := range []string{"level", "formatter", "rotation.size", "rotation.count"} {
 			at := s.origin("log.file." + key)
 			if at != "" && at != s.origin("log.console."+key) { // RABBITMQ_LOG sets both, whichever there are
-				s.note(slog.LevelWarn, "%s: log.file.%s: no log file is written: set log.dir or log.file", at, key)
+				s.note(slog.LevelWarn, "%s: log.file.%s has no effect: no log file is configured; set log.dir or log.file", at, key)
 			}
 		}
 		return ""

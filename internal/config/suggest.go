@@ -2,8 +2,8 @@ package config
 
 import "strings"
 
-// nearest is the known key that name is most probably meant to be, empty if none is near. What stands for a variable part
-// counts as that part.
+// nearest is the known key that name is most probably meant to be, empty if none is near. What stands for a variable
+// part counts as that part.
 func nearest(name string) string {
 	best, least := "", len(name)/3+1
 	for i := range keys {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby"
-	"github.com/bartleby-mq/bartleby/internal/logbook"
+	"github.com/bartleby-mq/bartleby/internal/logging"
 )
 
 // set puts a value where it belongs. names are what stood for the variable parts of the key.
@@ -95,7 +95,7 @@ func orEndless(read func(string) (time.Duration, error)) func(string) (time.Dura
 func lasting(value string) (time.Duration, error) {
 	d, err := time.ParseDuration(value)
 	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%q is not a time such as 50ms or 1s", value)
+		return 0, fmt.Errorf("%q is not a duration such as 50ms or 1s", value)
 	}
 	return d, nil
 }
@@ -172,7 +172,7 @@ func fixed(only string) func(string) (string, error) {
 
 // level reads a level. What older series compare with (=debug, !=info, <=notice, <warning) is the level that is named.
 func level(value string) (slog.Level, error) {
-	return logbook.ParseLevel(strings.TrimLeft(value, "=!<>"))
+	return logging.ParseLevel(strings.TrimLeft(value, "=!<>"))
 }
 
 // address reads where to listen: a port, a host with a port, or all interfaces by ":::5672".

@@ -9,8 +9,8 @@ import (
 )
 
 func TestByOwnerAgainstModel(t *testing.T) {
-	// Broken if an owner's entries came in another order than by instant, then item, if those of another came among them, or if
-	// a walk that begins in the middle left one out.
+	// Broken if an owner's entries came in another order than by instant, then item, if those of another came among
+	// them, or if a walk that begins in the middle left one out.
 	t.Parallel()
 	for _, seed := range []uint64{1, 2, rand.Uint64()} {
 		t.Logf("seed %d", seed)

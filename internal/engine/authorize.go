@@ -29,44 +29,44 @@ func (e *Engine) userIDOf(who authz.Principal) string {
 	return who.User
 }
 
-// authorize asks whether the link's principal may have c done.
-func (r *runner) authorize(l *Link, c *vhost.Command) *amqp.Error {
+// authorize asks whether the session's principal may have c done.
+func (r *runner) authorize(s *Session, c *vhost.Command) *amqp.Error {
 	if c.Kind == vhost.Publish || c.Kind == vhost.Announce {
-		return r.authorizePublish(l, c)
+		return r.authorizePublish(s, c)
 	}
-	return r.rightsOf(l).Command(r.vhost, r.name, c)
+	return r.rightsOf(s).Command(r.vhost.Reader(), r.name, c)
 }
 
 // authorizePublish remembers the answer as long as it holds: most channels publish to one exchange.
-func (r *runner) authorizePublish(l *Link, c *vhost.Command) *amqp.Error {
-	port := r.portOf(c.Channel)
-	if port == nil {
+func (r *runner) authorizePublish(s *Session, c *vhost.Command) *amqp.Error {
+	box := r.outboxOf(c.Channel)
+	if box == nil {
 		return nil
 	}
-	g := &port.granted
+	g := &box.granted
 	version, topologyVersion := r.engine.Access().Version(), r.vhost.Topology().Version()
 	if g.valid && g.version == version && g.topology == topologyVersion && bytes.Equal(g.exchange, c.Exchange) && !c.Immediate {
 		return nil
 	}
 	g.valid = false
-	rights := r.rightsOf(l)
-	if err := rights.Command(r.vhost, r.name, c); err != nil {
+	rights := r.rightsOf(s)
+	if err := rights.Command(r.vhost.Reader(), r.name, c); err != nil {
 		return err
 	}
-	if !c.Immediate && !rights.ByKey(r.vhost, r.name, c) {
+	if !c.Immediate && !rights.ByKey(r.vhost.Reader(), r.name, c) {
 		g.exchange = append(g.exchange[:0], c.Exchange...)
 		g.version, g.topology, g.valid = version, topologyVersion, true
 	}
 	return nil
 }
 
-// rightsOf is what the link's principal may do now.
-func (r *runner) rightsOf(l *Link) *authz.Rights {
-	if view := r.engine.Access(); l.rights == nil || l.rightsOf != view.Version() {
-		rights := r.engine.Rights(l.info.Principal)
-		l.rights, l.rightsOf = &rights, view.Version()
+// rightsOf is what the session's principal may do now.
+func (r *runner) rightsOf(s *Session) *authz.Rights {
+	if view := r.engine.Access(); s.rights == nil || s.rightsOf != view.Version() {
+		rights := r.engine.Rights(s.info.Principal)
+		s.rights, s.rightsOf = &rights, view.Version()
 	}
-	return l.rights
+	return s.rights
 }
 
 // Rights are what a principal may do now.

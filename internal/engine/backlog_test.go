@@ -9,8 +9,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// TestColdBacklog says that a backlog which outgrew memory comes back changed or out of order, on the same node or after a
-// restart, or that a broker cannot stop while it is being read.
+// TestColdBacklog says that a backlog which outgrew memory comes back changed or out of order, on the same node or
+// after a restart, or that a broker cannot stop while it is being read.
 func TestColdBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, size = 6000, 6000 // twice of what is hot
@@ -40,7 +40,7 @@ func TestColdBacklog(t *testing.T) {
 						t.Fatalf("message %d: %.20q...", k+2*i, got)
 					}
 				}
-				c.link.Written(1 << 30)
+				c.session.Written(1 << 30)
 			}
 		}
 		c.take()

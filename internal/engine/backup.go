@@ -18,15 +18,15 @@ var (
 	// ErrBackupUnderWay refuses a backup while another one is made.
 	ErrBackupUnderWay = errors.New("a backup is already running")
 	// ErrBackupPlace refuses a place for a backup.
-	ErrBackupPlace = errors.New("no place for a backup")
+	ErrBackupPlace = errors.New("invalid directory for a backup")
 	// ErrBackupSpace says that there is no room for a backup.
-	ErrBackupSpace = errors.New("no room for a backup")
+	ErrBackupSpace = errors.New("not enough space for a backup")
 	// errStopping breaks off a backup of a broker that stops.
-	errStopping = errors.New("the broker stops")
+	errStopping = errors.New("the broker is stopping")
 )
 
-// A Backup is a copy of all that the engine keeps, as of one moment: every vhost, users and permissions. What was confirmed
-// before it was asked for is in it.
+// A Backup is a copy of all that the engine keeps, as of one moment: every vhost, users and permissions. What was
+// confirmed before it was asked for is in it.
 type Backup struct {
 	At     time.Time // the moment
 	To     string    // a directory, or "tar"
@@ -53,8 +53,8 @@ type backups struct {
 	ended  bool                    // no more begin
 }
 
-// BackupTo copies everything into a directory of this machine, which must be empty or new: a broker started on it is the
-// one that was copied. Traffic goes on. The path is absolute. When ctx ends, or anything fails, what is left in the
+// BackupTo copies everything into a directory of this machine, which must be empty or new: a broker started on it is
+// the one that was copied. Traffic goes on. The path is absolute. When ctx ends, or anything fails, what is left in the
 // directory is refused as data of a broker, and may be tried again.
 //
 // Errors: ErrBackupUnderWay, ErrBackupPlace, which does not count as a failure, ErrBackupSpace, why ctx ended, what the
@@ -114,8 +114,8 @@ func copyInto(to vfs.FS, l *journal.Lease, p *pacer) ([]error, error) {
 	return damage, err
 }
 
-// BackupTar writes everything to w as a tar file: unpacked into an empty directory it is what BackupTo makes. One that is
-// not complete has no manifest, and is refused as data of a broker.
+// BackupTar writes everything to w as a tar file: unpacked into an empty directory it is what BackupTo makes. One that
+// is not complete has no manifest, and is refused as data of a broker.
 func (e *Engine) BackupTar(ctx context.Context, w io.Writer) (Backup, error) {
 	return e.backup(ctx, "tar", func(l *journal.Lease, p *pacer) ([]error, error) { return writeTar(w, l, p) })
 }
@@ -199,14 +199,14 @@ func (e *Engine) endBackup(b Backup, err error) {
 // copyAll waits until all that was appended is safe, and copies the journal as it is then.
 func (e *Engine) copyAll(ctx context.Context, copy func(*journal.Lease, *pacer) ([]error, error)) (b Backup, err error) {
 	settled := make(chan struct{})
-	e.scribe.do(func(*scribe) { close(settled) })
+	e.writer.do(func(*logWriter) { close(settled) })
 	select {
 	case <-settled: // what was told to be safe by a vhost that does not sync is safe now
 	case <-ctx.Done():
 		return Backup{}, context.Cause(ctx)
 	}
 	var l *journal.Lease
-	err = e.housekeep(func(j *journal.Journal) (err error) {
+	err = e.maintain(func(j *journal.Journal) (err error) {
 		if l, err = j.Lease(); err != nil {
 			return err
 		}
@@ -219,7 +219,7 @@ func (e *Engine) copyAll(ctx context.Context, copy func(*journal.Lease, *pacer) 
 	if err != nil {
 		return Backup{}, err
 	}
-	defer e.housekeep(func(j *journal.Journal) error {
+	defer e.maintain(func(j *journal.Journal) error {
 		j.Release(l)
 		return nil
 	})
@@ -263,7 +263,7 @@ func (p *pacer) pace(n int) error {
 }
 
 func (p *pacer) rest() time.Duration {
-	if !p.engine.scribe.busy.Load() {
+	if !p.engine.writer.busy.Load() {
 		return 0
 	}
 	return 2 * p.engine.restAfter(time.Since(p.began), true)

@@ -56,7 +56,7 @@ func (r *traffic) wait(event string) {
 	for s := range r.c.events {
 		if name, got := strings.CutPrefix(s, "got "); got {
 			r.taken[name] = true
-			r.c.link.Written(1 << 20)
+			r.c.session.Written(1 << 20)
 		}
 		if s == event || strings.HasPrefix(s, "stopped") {
 			return
@@ -89,7 +89,7 @@ func restored(t *testing.T, fs vfs.FS, confirmed int, r *traffic) {
 	}
 	defer stop(t, e)
 	for _, h := range e.Access().VHosts() {
-		if err := e.Look(t.Context(), h.Name, func(v *vhost.VHost) {
+		if err := e.look(t.Context(), h.Name, false, func(v *vhost.VHost) {
 			if err := v.Check(); err != nil {
 				t.Errorf("vhost %s: %v", h.Name, err)
 			}
@@ -122,7 +122,8 @@ func restored(t *testing.T, fs vfs.FS, confirmed int, r *traffic) {
 }
 
 // TestBackups says that a backup of a busy broker is not the broker of the moment when it was asked for: messages are
-// missing or twice, the books do not balance, a user is unknown; or that traffic, checkpoints or rewriting do not go on.
+// missing or twice, the books do not balance, a user is unknown; or that traffic, checkpoints or rewriting do not go
+// on.
 func TestBackups(t *testing.T) {
 	for _, mode := range []vhost.Sync{vhost.SyncAlways, vhost.SyncNever} {
 		synctest.Test(t, func(t *testing.T) {
@@ -187,7 +188,7 @@ func TestBackups(t *testing.T) {
 					restored(t, fs, confirmed, r)
 				}
 			}
-			r.c.link.Close()
+			r.c.session.Close()
 			stop(t, e)
 		})
 	}
@@ -249,7 +250,7 @@ func TestABackupThatFails(t *testing.T) {
 		_, err := e.BackupTar(ctx, w)
 		refused("cancelled", err, bored)
 		_, _, err = journal.Open(unpack(t, &w.Buffer), journal.Options{Entropy: 1})
-		if err == nil || !strings.Contains(err.Error(), "a copy that is not complete (take another one)") {
+		if err == nil || !strings.Contains(err.Error(), "the copy is incomplete (make another one)") {
 			t.Errorf("start from half a tar: %v", err)
 		}
 		full := vfs.NewFaulty(vfs.NewMem(1))
@@ -285,9 +286,9 @@ func TestABackupThatFails(t *testing.T) {
 			synctest.Wait()
 			return nil
 		}}
-		r.c.link.Close()
+		r.c.session.Close()
 		_, err = e.BackupTar(t.Context(), w)
-		refused("the broker stops", err, errStopping)
+		refused("the broker is stopping", err, errStopping)
 		_, err = e.BackupTar(t.Context(), w)
 		refused("it has stopped", err, errStopping)
 		stop(t, e)

@@ -3,15 +3,16 @@ package engine
 import (
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/engine/resource"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // alarms are what holds publishers back: those of the node, and a log without room for growing.
-func (r *runner) alarms() Alarms {
-	a := r.engine.watch.alarms()
+func (r *runner) alarms() resource.Alarms {
+	a := r.engine.resources.Alarms()
 	if _, err := r.log.Reserve(journal.Growing); err != nil {
-		a |= JournalFull
+		a |= resource.JournalFull
 	}
 	if a != 0 {
 		r.heldBackBy = a
@@ -26,17 +27,17 @@ func (r *runner) heedAlarms() {
 	raised := r.alarms() != 0
 	switch {
 	case raised && !r.alarmed:
-		for _, l := range r.links {
-			if l.published {
-				r.block(l)
+		for _, s := range r.sessions {
+			if s.published {
+				r.block(s)
 			}
 		}
 	case !raised && r.blocked > 0:
-		for _, l := range r.links {
-			if l.blocked {
-				l.blocked = false
-				l.door.Unblocked()
-				r.toFlush(l)
+		for _, s := range r.sessions {
+			if s.blocked {
+				s.blocked = false
+				s.frontend.Unblocked()
+				r.toFlush(s)
 			}
 		}
 		r.blocked = 0
@@ -44,26 +45,26 @@ func (r *runner) heedAlarms() {
 	r.alarmed = raised
 }
 
-// block tells a link that what it publishes has to wait.
-func (r *runner) block(l *Link) {
-	if !l.blocked {
-		l.blocked = true
+// block tells a session that what it publishes has to wait.
+func (r *runner) block(s *Session) {
+	if !s.blocked {
+		s.blocked = true
 		r.blocked++
-		l.door.Blocked(r.heldBackBy.reason())
-		r.toFlush(l)
+		s.frontend.Blocked(r.heldBackBy.Reason())
+		r.toFlush(s)
 	}
 }
 
-// mustWait reports whether something of p may have to wait, because an alarm holds: see park. What a link gives back is
-// none of its commands. A link that ends does not wait: what it published and nobody took is dropped with it.
-func (r *runner) mustWait(p *post) bool {
+// mustWait reports whether something of p may have to wait, because an alarm holds: see park. What a session gives back
+// is none of its commands. A session that ends does not wait: what it published and nobody took is dropped with it.
+func (r *runner) mustWait(p *request) bool {
 	switch {
 	case p.ends():
-		r.dropParked(p.link)
+		r.dropParked(p.session)
 		return false
 	case len(p.batch.Commands) == 0:
 		return false
-	case p.link.parked > 0: // even if the alarms have ended since the step began: what waits goes first
+	case p.session.parked > 0: // even if the alarms have ended since the step began: what waits goes first
 		return true
 	case r.alarms() == 0:
 		return false
@@ -76,21 +77,21 @@ func (r *runner) mustWait(p *post) bool {
 	return false
 }
 
-// park lets publishes wait for the end of the alarms, and what comes behind them on their channels: who publishes and then acks must not
-// lose the one and keep the other. The other channels of the connection go on, for their acks are what helps. How
-// much of a link can wait is bounded by the batches that its door has.
-func (r *runner) park(p *post) {
-	l := p.link
-	waits := r.isBusy(l)
-	for i := p.next; i < len(p.batch.Commands) && !r.isBusy(l); i++ {
+// park lets publishes wait for the end of the alarms, and what comes behind them on their channels: who publishes and
+// then acks must not lose the one and keep the other. The other channels of the connection go on, for their acks are
+// what helps. How much of a session can wait is bounded by the batches that its frontend has.
+func (r *runner) park(p *request) {
+	s := p.session
+	waits := r.isBusy(s)
+	for i := p.next; i < len(p.batch.Commands) && !r.isBusy(s); i++ {
 		c := &p.batch.Commands[i]
-		to := r.portOf(c.Channel)
+		box := r.outboxOf(c.Channel)
 		switch {
-		case to == nil || !to.parked && !r.vhost.Grows(c) && (c.Kind != vhost.Get || r.vhost.WindowOpen(l.conn)):
-			r.stepCommand(l, c)
+		case box == nil || !box.parked && !r.vhost.Grows(c) && (c.Kind != vhost.Get || r.vhost.WindowOpen(s.conn)):
+			r.stepCommand(s, c)
 			c.Kind = 0
 		default:
-			to.parked, waits = true, true
+			box.parked, waits = true, true
 		}
 	}
 	if !waits {
@@ -98,41 +99,41 @@ func (r *runner) park(p *post) {
 		return
 	}
 	r.parked = append(r.parked, *p)
-	l.parked++
-	r.block(l)
+	s.parked++
+	r.block(s)
 }
 
 // unpark takes what has waited, once no alarm holds.
-func (r *runner) unpark() []post {
+func (r *runner) unpark() []request {
 	if len(r.parked) == 0 || r.alarms() != 0 {
 		return nil
 	}
 	parked := r.parked
 	r.parked = nil
 	for i := range parked {
-		parked[i].link.parked = 0
-		for id := range parked[i].link.channels {
-			if to := r.ports[id]; to != nil {
-				to.parked = false
+		parked[i].session.parked = 0
+		for id := range parked[i].session.channels {
+			if box := r.outboxes[id]; box != nil {
+				box.parked = false
 			}
 		}
 	}
 	return parked
 }
 
-// dropParked forgets what a link has waiting.
-func (r *runner) dropParked(l *Link) {
-	if l.parked == 0 {
+// dropParked forgets what a session has waiting.
+func (r *runner) dropParked(s *Session) {
+	if s.parked == 0 {
 		return
 	}
-	l.parked = 0
-	r.parked = withoutLink(r.parked, l)
+	s.parked = 0
+	r.parked = withoutSession(r.parked, s)
 }
 
-// withoutLink drops the posts of a link.
-func withoutLink(posts []post, l *Link) []post {
-	return slices.DeleteFunc(posts, func(p post) bool {
-		if p.link != l {
+// withoutSession drops the requests of a session.
+func withoutSession(requests []request, s *Session) []request {
+	return slices.DeleteFunc(requests, func(p request) bool {
+		if p.session != s {
 			return false
 		}
 		p.drop()
@@ -156,17 +157,17 @@ func (r *runner) heedRoom() {
 	}
 }
 
-// mustStall reports whether p has to wait until something can be written. The end of a link does not, nor what leaves no
-// trace: connections and channels are opened all the same.
-func (r *runner) mustStall(p *post) bool {
+// mustStall reports whether p has to wait until something can be written. The end of a session does not, nor what
+// leaves no trace: connections and channels are opened all the same.
+func (r *runner) mustStall(p *request) bool {
 	switch {
 	case p.ends():
-		if l := p.link; l.stalled > 0 {
-			l.stalled = 0
-			r.stalled = withoutLink(r.stalled, l)
+		if s := p.session; s.stalled > 0 {
+			s.stalled = 0
+			r.stalled = withoutSession(r.stalled, s)
 		}
 		return false
-	case p.link.stalled > 0:
+	case p.session.stalled > 0:
 		return true
 	case r.mayWrite():
 		return false
@@ -181,23 +182,23 @@ func (r *runner) mustStall(p *post) bool {
 	return false
 }
 
-func (r *runner) stall(p *post) {
+func (r *runner) stall(p *request) {
 	r.stalled = append(r.stalled, *p)
 	if r.alarms() != 0 {
-		r.block(p.link) // who waits in vain shall know for what
+		r.block(p.session) // who waits in vain shall know for what
 	}
-	p.link.stalled++
+	p.session.stalled++
 }
 
 // unstall takes what has waited, once something can be written.
-func (r *runner) unstall() []post {
+func (r *runner) unstall() []request {
 	if len(r.stalled) == 0 || !r.mayWrite() {
 		return nil
 	}
 	stalled := r.stalled
 	r.stalled = nil
 	for i := range stalled {
-		stalled[i].link.stalled = 0
+		stalled[i].session.stalled = 0
 	}
 	return stalled
 }

@@ -62,7 +62,7 @@ func TestPublishersLearnOfAFullDisk(t *testing.T) {
 		before.post(consume("side"), vhost.Command{Kind: vhost.Ack, Tag: 1}) // not held back: it publishes nothing
 		before.expect("deliver c", "deliver d")
 		before.post(publish("side", "f"), vhost.Command{Kind: vhost.Ack, Tag: 2})
-		before.link.Written(1 << 20) // gives back what it took all the same
+		before.session.Written(1 << 20) // gives back what it took all the same
 		before.expect()
 		publishing := before.channel
 		before.open() // a channel that does not publish goes on
@@ -70,7 +70,7 @@ func TestPublishersLearnOfAFullDisk(t *testing.T) {
 		before.expect("none")
 		before.channel = publishing
 		leaves.post(publish("side", "never"))
-		leaves.link.Close()
+		leaves.session.Close()
 
 		d.budget(-1)
 		first.until("confirm 1")
@@ -82,7 +82,7 @@ func TestPublishersLearnOfAFullDisk(t *testing.T) {
 			}
 		}
 		consumer.expect()
-		if err := e.Look(t.Context(), "/", func(v *vhost.VHost) {
+		if err := e.Query(t.Context(), "/", func(v vhost.Reader) {
 			q, _ := v.Queue("side")
 			if q.Stats.Acked != 3 || q.Ready+q.Unacked != 3 {
 				t.Errorf("%d acked, %d left: the acks of a connection that had to wait are lost", q.Stats.Acked, q.Ready+q.Unacked)
@@ -145,7 +145,7 @@ func TestWhatWaitedGoesFirst(t *testing.T) {
 		busy, free := make(chan struct{}), make(chan struct{})
 		look := func(fn func()) {
 			go func() {
-				if err := e.Look(t.Context(), "/", func(*vhost.VHost) { fn() }); err != nil {
+				if err := e.Query(t.Context(), "/", func(vhost.Reader) { fn() }); err != nil {
 					t.Error(err)
 				}
 			}()

@@ -8,15 +8,16 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/engine/recordcache"
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // machineState is a machine's state at one index of its log.
 type machineState struct {
-	log    place.LogID
-	at     place.Index
+	log    storage.LogID
+	at     storage.Index
 	bytes  []byte        // nil: nothing has changed since the checkpoint before
 	use    vhost.Use     // of the log, a little later
 	stored func(ok bool) // the checkpoint is durable, or never will be
@@ -24,34 +25,42 @@ type machineState struct {
 }
 
 // newRunner folds a vhost's checkpoint and what came after it.
-func (e *Engine) newRunner(name string, log place.LogID) (r *runner, err error) {
+func (e *Engine) newRunner(o *opening) (r *runner, err error) {
 	r = &runner{
-		name: name, log: &diskLog{scribe: e.scribe, id: log}, engine: e, slog: e.slog,
+		name: o.name, log: &diskLog{writer: e.writer, id: o.log}, engine: e, slog: e.slog,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
-		told: map[vhost.Loss]deadline.Instant{}, cache: newRecordCache(e.scribe, &e.cached, e.jobs.Go), links: map[vhost.ConnID]*Link{}, ports: map[vhost.ChannelID]*port{},
+		told: map[vhost.Loss]deadline.Instant{}, cache: recordcache.New(e.writer, &e.cached, e.jobs.Go), sessions: map[vhost.ConnID]*Session{}, outboxes: map[vhost.ChannelID]*outbox{},
 		holders: map[vhost.ConnID]holder{},
 		time:    vhostTime{clock: e.clock},
 	}
-	r.pages = &pageLog{r: r, first: r.log.NextPages(), spill: newSpill(e.fs, func() string { return strconv.FormatUint(e.ids.Add(1), 10) })}
+	r.pages = &pageLog{r: r, first: r.log.NextPages(), spill: recordcache.NewSpill(e.fs, func() string { return strconv.FormatUint(e.ids.Add(1), 10) })}
 	r.pages.next = r.pages.first
-	r.vhost = vhost.New(name, log, r, r.pages)
-	r.jobRights = authz.Jobs{VHost: name, Machine: r.vhost, Of: e.Rights}
+	r.vhost = vhost.New(o.name, o.log, r, r.pages)
+	r.jobRights = authz.Jobs{VHost: o.name, Machine: r.vhost.Reader(), Of: e.Rights}
 	r.vhost.CountBy(e.grain)
 	r.vhost.KeepHot(e.hotMessages, 0)
+	made := r
+	defer func() {
+		if err != nil {
+			made.drop()
+		}
+	}()
+	r.vhost.InterruptBy(func() error { return e.goesOn(o) })
 	defer recoverFault(&err)
-	err = r.log.Restore(func(at place.Index, state []byte) error {
+	err = r.log.Restore(func(at storage.Index, state []byte) error {
 		r.checkpointed.Store(uint64(at))
 		if err := r.vhost.Fold(0, state); err != nil {
 			return fmt.Errorf("checkpoint: %w", err)
 		}
 		return nil
-	}, func(i place.Index, batch []byte) error {
+	}, func(i storage.Index, batch []byte) error {
 		r.replayed = true
 		return r.vhost.Fold(i, batch)
 	})
 	if err != nil {
 		return nil, err
 	}
+	r.vhost.InterruptBy(nil)
 	next, err := r.log.Reserve(journal.Committed)
 	if err != nil {
 		return nil, err
@@ -69,6 +78,12 @@ func (e *Engine) newRunner(name string, log place.LogID) (r *runner, err error) 
 	return r, nil
 }
 
+// drop gives back what a runner holds that was never entered.
+func (r *runner) drop() {
+	r.cache.Close()
+	r.pages.spill.Close()
+}
+
 // own waits for the ownership of r.
 func (r *runner) own() { r.turn.take(nil) }
 
@@ -76,19 +91,20 @@ func (r *runner) own() { r.turn.take(nil) }
 func recoverFault(err *error) {
 	switch p := recover().(type) {
 	case nil:
-	case place.Fault:
+	case storage.Fault:
 		*err = p.Err
 	default:
 		panic(p)
 	}
 }
 
-// savePortion is how many chunks, or definitions, are saved for a checkpoint while others wait: less than a millisecond's
-// work.
+// savePortion is how many chunks, or definitions, are saved for a checkpoint while others wait: less than a
+// millisecond's work.
 const savePortion = 2048
 
-// A checkpoint waits for a change of policies that is not in force on all queues yet, so often and each time so long. A change
-// for a million queues takes less, and a virtual host that does not go on does not hold the checkpoints of others back.
+// A checkpoint waits for a change of policies that is not in force on all queues yet, so often and each time so long. A
+// change for a million queues takes less, and a virtual host that does not go on does not hold the checkpoints of
+// others back.
 const (
 	rulingTries = 2000
 	rulingPause = time.Millisecond
@@ -114,7 +130,7 @@ func (r *runner) freeze() (machineState, bool) {
 	for later, tries := true, 0; later && alive; tries++ {
 		ruling := false
 		alive = r.between(func() {
-			later, ruling = r.vhost.FreezeLater(savePortion/32), r.vhost.Ruling() && tries < rulingTries
+			later, ruling = r.vhost.FreezeLater(savePortion/32), (r.vhost.Ruling() || r.vhost.HasOrphans()) && tries < rulingTries
 			if later || ruling {
 				return
 			}
@@ -142,7 +158,7 @@ func (r *runner) freeze() (machineState, bool) {
 	})
 	pages, wrote := r.pages.next-1, r.pages.next > r.pages.first
 	st.sound = func() bool {
-		return r.failure.Load() == nil && (!wrote || r.engine.scribe.journal.Safe(st.log.Pages()) >= pages)
+		return r.failure.Load() == nil && (!wrote || r.engine.writer.journal.Safe(st.log.Pages()) >= pages)
 	}
 	st.stored = func(ok bool) {
 		if ok {
@@ -157,8 +173,8 @@ func (r *runner) freeze() (machineState, bool) {
 	return st, alive && st.at > 0
 }
 
-// shutDown ends a runner whose goroutine has ended: whoever still waits is told. It reports whether its state is good for a
-// checkpoint: not if the log has lost some of it.
+// shutDown ends a runner whose goroutine has ended: whoever still waits is told. It reports whether its state is good
+// for a checkpoint: not if the log has lost some of it.
 func (r *runner) shutDown() (sound bool) {
 	r.own()
 	r.run(1)

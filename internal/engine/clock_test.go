@@ -69,8 +69,8 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// TestClockSetBack says that a vhost's time goes back or stands still with a wall clock that is set back, or that what was
-// read of it in between matters: a TTL that runs then fires early, or late by what the clock was set back.
+// TestClockSetBack says that a vhost's time goes back or stands still with a wall clock that is set back, or that what
+// was read of it in between matters: a TTL that runs then fires early, or late by what the clock was set back.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	for _, back := range []time.Duration{time.Minute, time.Hour, 365 * 24 * time.Hour} {
@@ -146,9 +146,9 @@ func TestResync(t *testing.T) {
 	}
 }
 
-// TestClockAtRandom says that there is a way of setting the clock, of restarts and resyncs, by which a vhost's time goes back,
-// falls behind the wall clock or the log, passes faster than the monotonic clock without a reason, or is not what the timer
-// was set for.
+// TestClockAtRandom says that there is a way of setting the clock, of restarts and resyncs, by which a vhost's time
+// goes back, falls behind the wall clock or the log, passes faster than the monotonic clock without a reason, or is not
+// what the timer was set for.
 func TestClockAtRandom(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {

@@ -21,8 +21,8 @@ import (
 // noReserve has an engine keep nothing for a full disk.
 func noReserve(o *Options) { o.Journal = journal.Options{SegmentBytes: 64 << 10, ReserveBytes: -1} }
 
-// fillUp fills a disk, with a batch that was decided and finds no room: the log waits. It returns who has published, and how
-// many messages are confirmed.
+// fillUp fills a disk, with a batch that was decided and finds no room: the log waits. It returns who has published,
+// and how many messages are confirmed.
 func fillUp(t *testing.T, d *disk, e *Engine) (c *client, confirmed int) {
 	t.Helper()
 	c = attach(t, e, "")
@@ -103,7 +103,8 @@ func TestCloseWithADiskThatHangs(t *testing.T) {
 	})
 }
 
-// If this fails, a broker that has no time left to stop begins to save millions of messages, or what it does not save is lost.
+// If this fails, a broker that has no time left to stop begins to save millions of messages, or what it does not save
+// is lost.
 func TestCloseWithoutTimeForACheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 500
@@ -116,13 +117,13 @@ func TestCloseWithoutTimeForACheckpoint(t *testing.T) {
 			c.post(publish("work", "m"))
 		}
 		c.take()
-		made := e.scribe.deeds.checkpoints.Load()
+		made := e.writer.statistics.checkpoints.Load()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := e.CloseBy(ctx); err != nil {
 			t.Error(err)
 		}
-		if e.scribe.deeds.checkpoints.Load() != made || !strings.Contains(log.String(), "stopped before the last checkpoint") {
+		if e.writer.statistics.checkpoints.Load() != made || !strings.Contains(log.String(), "stopped before the last checkpoint") {
 			t.Errorf("a checkpoint was made, or nothing said:\n%s", log)
 		}
 		e = start(t, d)
@@ -133,8 +134,8 @@ func TestCloseWithoutTimeForACheckpoint(t *testing.T) {
 	})
 }
 
-// If this fails, nobody can see how a broker stands while its log waits for room, nobody can connect, or they are not told
-// why nothing goes on; or a strict look shows what is not safe.
+// If this fails, nobody can see how a broker stands while its log waits for room, nobody can connect, or they are not
+// told why nothing goes on; or a strict look shows what is not safe.
 func TestSeenWhileTheLogWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
@@ -143,18 +144,18 @@ func TestSeenWhileTheLogWaitsForRoom(t *testing.T) {
 		publisher, _ := fillUp(t, d, e)
 		within(t, time.Second, "a glance, a connection and its end, the storage's figures", func() {
 			n := 0
-			err := e.Glance(t.Context(), "/", func(v *vhost.VHost) { n = len(v.Channels()) })
+			err := e.QueryUnsafe(t.Context(), "/", func(v vhost.Reader) { n = len(v.Channels()) })
 			if err != nil || n == 0 {
 				t.Errorf("%d channels are seen: %v", n, err)
 			}
-			attach(t, e, "").link.Close()
+			attach(t, e, "").session.Close()
 			if s := e.Storage(t.Context()); s.Waiting == nil || len(s.VHosts) != 1 || s.VHosts[0].Down != nil || s.VHosts[0].Live == 0 {
 				t.Errorf("the storage: %+v", s)
 			}
 		})
 		soon, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := e.Look(soon, "/", func(*vhost.VHost) {}); !errors.Is(err, context.DeadlineExceeded) {
+		if err := e.Query(soon, "/", func(vhost.Reader) {}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a look has shown what is not safe: %v", err)
 		}
 		if why := e.WhyLate("/"); !strings.Contains(why, "waits for disk space since") {
@@ -190,8 +191,8 @@ func TestSeenWhileTheLogWaitsForRoom(t *testing.T) {
 	})
 }
 
-// If this fails, a connection to a vhost that does not answer is let wait until the client gives up, and takes the silence
-// for a refusal.
+// If this fails, a connection to a vhost that does not answer is let wait until the client gives up, and takes the
+// silence for a refusal.
 func TestAttachSaysWhyItTakesSoLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
@@ -210,8 +211,8 @@ func TestAttachSaysWhyItTakesSoLong(t *testing.T) {
 		})
 		release()
 		synctest.Wait()
-		if n := len(e.allRunners()[0].links); n != 1 {
-			t.Errorf("%d links are left, one is open", n)
+		if n := len(e.allRunners()[0].sessions); n != 1 {
+			t.Errorf("%d sessions are left, one is open", n)
 		}
 	})
 }

@@ -11,8 +11,8 @@ import (
 // Remedy is what to do about damage, in words.
 const Remedy = "stop the broker, then run 'bartleby check DATA' to list the damage and 'bartleby repair DATA' to repair it"
 
-// Stops counts how often a vhost has stopped for damage, or could not be opened for it, since the engine was opened. One that
-// has stopped is opened again, and stops again when what is damaged is wanted again.
+// Stops counts how often a vhost has stopped for damage, or could not be opened for it, since the engine was opened.
+// One that has stopped is opened again, and stops again when what is damaged is wanted again.
 type Stops struct {
 	Count uint64
 	At    time.Time // of the last
@@ -20,10 +20,10 @@ type Stops struct {
 }
 
 // errBatchSize stops a vhost that is not damaged.
-var errBatchSize = errors.New("too large a batch")
+var errBatchSize = errors.New("the batch is too large")
 
-// isDamage tells why a vhost has stopped: what it has on the disk cannot be read, or makes no sense. Else it is in other
-// words in trouble, of which repairing is no way out.
+// isDamage tells why a vhost has stopped: what it has on the disk cannot be read, or makes no sense. Else it is in
+// other words in trouble, of which repairing is no way out.
 func isDamage(err error) bool {
 	for _, other := range []error{errBatchSize, journal.ErrClosed, journal.ErrFailed, journal.ErrDropped, journal.ErrNoSpace} {
 		if errors.Is(err, other) {
@@ -33,8 +33,8 @@ func isDamage(err error) bool {
 	return true
 }
 
-// stopped counts and logs that a vhost has stopped, or cannot be opened, and returns what its clients are told: what to do
-// first, as they are not told more than fits.
+// stopped counts and logs that a vhost has stopped, or cannot be opened, and returns what its clients are told: what to
+// do first, as they are not told more than fits.
 func (e *Engine) stopped(name, what string, err error) *amqp.Error {
 	if !isDamage(err) {
 		e.slog.Error("vhost "+what, "vhost", name, "error", err)

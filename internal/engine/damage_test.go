@@ -43,7 +43,8 @@ func spoil(t *testing.T, fs vfs.FS, dir, text string) {
 	t.Fatalf("%q is nowhere", text)
 }
 
-// TestStopsAreCounted says that a vhost stops at the same message time and again and nobody hears of it, or how to end that.
+// TestStopsAreCounted says that a vhost stops at the same message time and again and nobody hears of it, or how to end
+// that.
 func TestStopsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
@@ -51,7 +52,7 @@ func TestStopsAreCounted(t *testing.T) {
 		c := attach(t, e, "")
 		c.post(declare("q"), confirms(), publish("q", "the message that the disk loses"))
 		c.expect("confirm 1")
-		c.link.Close()
+		c.session.Close()
 		stop(t, e)
 		spoil(t, d.mem, "journal", "the message that")
 

@@ -23,8 +23,8 @@ func (o *Options) sizeJournal() {
 	o.Journal.ReserveBytes = cmp.Or(o.Journal.ReserveBytes, s.Reserve)
 }
 
-// spareRoom tells what a journal has ready beyond its reserve. While somebody works on the journal, who may wait for the
-// disk, it tells what was seen last.
+// spareRoom tells what a journal has ready beyond its reserve. While somebody works on the journal, who may wait for
+// the disk, it tells what was seen last.
 func spareRoom(j *journal.Journal, guard *tables) func() int64 {
 	var last atomic.Int64
 	return func() int64 {
@@ -37,13 +37,13 @@ func spareRoom(j *journal.Journal, guard *tables) func() int64 {
 }
 
 // stats are the journal's, or those of before while somebody works on it: who does may wait for the disk.
-func (s *scribe) stats() journal.Stats {
-	if s.tables.TryRLock() {
-		stats := s.journal.Stats()
-		s.tables.RUnlock()
-		s.lastStats.Store(&stats)
+func (w *logWriter) stats() journal.Stats {
+	if w.tables.TryRLock() {
+		stats := w.journal.Stats()
+		w.tables.RUnlock()
+		w.lastStats.Store(&stats)
 	}
-	if last := s.lastStats.Load(); last != nil {
+	if last := w.lastStats.Load(); last != nil {
 		return *last
 	}
 	return journal.Stats{}
@@ -92,18 +92,18 @@ func (d DiskUse) shown() []any {
 
 // diskUse tells what is known without waiting for anybody.
 func (e *Engine) diskUse() DiskUse {
-	f := e.watch.seen.Load()
-	if f == nil {
+	if e.writer == nil { // the first check, while the engine opens
 		return DiskUse{}
 	}
-	s := e.scribe.stats()
+	f := e.resources.Seen()
+	s := e.writer.stats()
 	use := DiskUse{
-		Size: f.DiskSize, Free: max(f.DiskFree-f.spare, 0), Spare: f.spare,
-		Reserve: max(s.SpareBytes-f.spare, 0), Checkpoints: s.CheckpointBytes,
+		Size: f.DiskSize, Free: max(f.DiskFree-f.Spare, 0), Spare: f.Spare,
+		Reserve: max(s.SpareBytes-f.Spare, 0), Checkpoints: s.CheckpointBytes,
 	}
-	e.scribe.mu.Lock()
-	use.Live = e.scribe.mu.grown // since the last checkpoints: nobody knows yet
-	e.scribe.mu.Unlock()
+	e.writer.mu.Lock()
+	use.Live = e.writer.mu.grown // since the last checkpoints: nobody knows yet
+	e.writer.mu.Unlock()
 	if live := e.live.Load(); live != nil {
 		use.Live += live.total()
 	}

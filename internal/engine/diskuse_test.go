@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/engine/resource"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -19,19 +20,19 @@ type diskMachine struct {
 }
 
 // Read implements Machine.
-func (m diskMachine) Read() Usage {
+func (m diskMachine) Read() resource.Usage {
 	free, err := m.disk.Faulty.Free()
 	if err != nil {
 		free = -1
 	}
-	return Usage{DiskFree: free, DiskSize: m.size}
+	return resource.Usage{DiskFree: free, DiskSize: m.size}
 }
 
 func (diskMachine) GiveBack() {}
 func (diskMachine) Aim(int64) {}
 
-// If this fails, a broker with nothing set holds publishers back for ever on a small disk, for its own files take the room; or
-// it has files as large as on a large one.
+// If this fails, a broker with nothing set holds publishers back for ever on a small disk, for its own files take the
+// room; or it has files as large as on a large one.
 func TestDefaultsOnSmallDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size, body = 128 << 20, 128 << 10
@@ -55,13 +56,13 @@ func TestDefaultsOnSmallDisk(t *testing.T) {
 			synctest.Wait()
 			drain(c, "work")
 			c.post(vhost.Command{Kind: vhost.Ack, Multiple: true})
-			time.Sleep(lookLatest) // of the bubble's time
+			time.Sleep(resource.CheckLatest) // of the bubble's time
 			synctest.Wait()
 			if got := e.Alarms(); got != 0 {
 				t.Fatalf("%v after %d MB, all drained:\n%s", got, published*body/1_000_000, log)
 			}
 		}
-		if s := e.scribe.stats(); s.SpareBytes > 28<<20 || s.SegmentBytes > 20<<20 {
+		if s := e.writer.stats(); s.SpareBytes > 28<<20 || s.SegmentBytes > 20<<20 {
 			t.Errorf("it keeps %d MB of spares, %d of segments", s.SpareBytes/1_000_000, s.SegmentBytes/1_000_000)
 		}
 		if strings.Contains(log.String(), "alarm set") {
@@ -70,8 +71,8 @@ func TestDefaultsOnSmallDisk(t *testing.T) {
 	})
 }
 
-// If this fails, publishers are held back though files that are ready have room for what they send, or the log does not say
-// what takes the disk and what to do.
+// If this fails, publishers are held back though files that are ready have room for what they send, or the log does not
+// say what takes the disk and what to do.
 func TestDiskAlarmSaysWhatTakesTheDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine()
@@ -79,9 +80,9 @@ func TestDiskAlarmSaysWhatTakesTheDisk(t *testing.T) {
 		e, log := startOn(t, m, func(o *Options) { o.Journal = journal.Options{SegmentBytes: 1 << 20, ReserveBytes: 2 << 20} })
 		defer stop(t, e)
 		for more := true; more; {
-			more = e.scribe.keeper.prepare(true)
+			more = e.writer.maintenance.prepare(true)
 		}
-		spare := spareRoom(e.scribe.journal, e.scribe.tables)()
+		spare := spareRoom(e.writer.journal, e.writer.tables)()
 		if spare < 1<<20 {
 			t.Fatalf("only %d bytes are ready beyond the reserve", spare)
 		}
@@ -90,7 +91,7 @@ func TestDiskAlarmSaysWhatTakesTheDisk(t *testing.T) {
 			t.Errorf("alarm %q, though files that are ready have the room", got)
 		}
 		m.uses(1, 0, 50_000_000-spare-1)
-		if got := e.Alarms(); got != LowDisk {
+		if got := e.Alarms(); got != resource.LowDisk {
 			t.Fatalf("alarms %q", got)
 		}
 		for _, want := range []string{

@@ -15,8 +15,10 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/engine/recordcache"
+	"github.com/bartleby-mq/bartleby/internal/engine/resource"
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -33,58 +35,65 @@ type Options struct {
 	RewriteRatio float64
 	FS           vfs.FS
 	Data         string          // the directory of this machine that FS is, "" if it is none: no backup goes into it
-	Journal      journal.Options // Entropy and Beside are filled in
+	Journal      journal.Options // Entropy is filled in
 	Clock        Clock           // nil: SystemClock
 	Log          *slog.Logger    // nil: slog.Default
 	Defaults     *access.Defaults
-	Machine      Machine // nil: memory and free disk space are not watched
-	Limits       *Limits // nil: DefaultLimits
-	// LoginFailures of one user from one address are heard at once; then they are for who waits. Zero: 20, negative: all.
+	Machine      resource.Machine // nil: memory and free disk space are not watched
+	Limits       *resource.Limits // nil: resource.DefaultLimits
+	// LoginFailures of one user from one address are heard at once; then they are for who waits. Zero: 20, negative:
+	// all.
 	LoginFailures int
 	Node          string // its name, for the log; may be empty
 	Uncommitted   Budget // of what transactions hold that are not committed
 	QueueType     string // of queues that are declared without one where the vhost says nothing; empty: classic
 	NewVHosts     NewVHosts
-	// Sync holds for vhosts that choose nothing else. SyncDefault: SyncAlways. What users and vhosts are is always synced.
+	// Sync holds for vhosts that choose nothing else. SyncDefault: SyncAlways. What users and vhosts are is always
+	// synced.
 	Sync vhost.Sync
 	// SyncInterval is how long what was told to be safe may be lost by a loss of power, with vhost.SyncInterval. Zero:
 	// 200 ms.
 	SyncInterval time.Duration
+
+	folding func(vhost string) // of tests: called as often as a vhost that is being opened asks whether to go on
 }
 
-// syncInterval is how long SyncInterval puts off a sync where nothing else is said: five a second are nothing to a disk.
+// syncInterval is how long SyncInterval puts off a sync where nothing else is said: five a second are nothing to a
+// disk.
 const syncInterval = 200 * time.Millisecond
 
 // Engine runs every vhost of a node.
 type Engine struct {
-	fs           vfs.FS
-	data         string // of Options
-	clock        Clock
-	slog         *slog.Logger
-	scribe       *scribe
-	sync         vhost.Sync // of vhosts that choose nothing else
-	strictRights bool
-	watch        *watch
-	clocks       *clockWatch
-	defaults     access.Defaults
-	ids          atomic.Uint64 // of connections and channels
-	commands     atomic.Uint64 // that links have posted
-	census       census
-	retired      retired
-	logins       logins
-	recovery     time.Duration // that opening took
-	throttle     *throttle
-	queueType    string    // of Options
-	newVHosts    NewVHosts // of Options
-	cached       cacheRoom
-	storing      atomic.Bool // checkpoints are under way
-	live         atomic.Pointer[liveLogs]
-	backups      backups
-	uncommitted  uncommitted
+	fs               vfs.FS
+	data             string // of Options
+	clock            Clock
+	slog             *slog.Logger
+	writer           *logWriter
+	sync             vhost.Sync // of vhosts that choose nothing else
+	strictRights     bool
+	resources        *resource.Monitor
+	clocks           *clockMonitor
+	defaults         access.Defaults
+	ids              atomic.Uint64 // of connections and channels
+	commands         atomic.Uint64 // that sessions have submitted
+	connectionLimits connectionLimits
+	closed           closedStatistics
+	logins           logins
+	recovery         atomic.Int64       // ns that opening took, of all vhosts
+	opened           chan struct{}      // closed when each vhost that was there at the start is open, or cannot be
+	folding          func(vhost string) // of Options
+	throttle         *throttle
+	queueType        string    // of Options
+	newVHosts        NewVHosts // of Options
+	cached           recordcache.Shared
+	storing          atomic.Bool // checkpoints are under way
+	live             atomic.Pointer[liveLogs]
+	backups          backups
+	uncommitted      uncommitted
 
 	grain                     int64 // bytes of a log that are counted together
 	batchMax                  int   // bytes, see batchBytesMax
-	tidier                    *tidier
+	compactor                 *compactor
 	hotMessages               int
 	replayed                  bool // logs had batches behind their checkpoints
 	rewriting                 atomic.Bool
@@ -98,9 +107,10 @@ type Engine struct {
 
 	mu struct {
 		sync.RWMutex
-		runners map[string]*runner
-		faults  map[string]*amqp.Error // vhosts that cannot be opened
-		closed  bool
+		runners  map[string]*runner
+		faults   map[string]*amqp.Error // vhosts that are not open
+		openings map[string]*opening    // of those that are being opened
+		closed   bool
 	}
 	damage struct {
 		sync.Mutex
@@ -123,7 +133,7 @@ func Open(o Options) (*Engine, error) {
 		d := access.StandardDefaults()
 		o.Defaults = &d
 	}
-	limits := DefaultLimits()
+	limits := resource.DefaultLimits()
 	if o.Limits != nil {
 		limits = *o.Limits
 	}
@@ -139,7 +149,7 @@ func Open(o Options) (*Engine, error) {
 	o.sizeJournal()
 	guard := new(tables)
 	o.Journal.InFlight = inFlight(&o.Journal)
-	o.Journal.Entropy, o.Journal.Beside = rand.Uint64(), guard.beside
+	o.Journal.Entropy = rand.Uint64()
 	j, report, err := journal.Open(o.FS, o.Journal)
 	if c := report.Cut; c != nil {
 		o.Log.Warn("incomplete record at the end of the log removed", "file", c.File, "offset", c.Offset, "bytes", c.Bytes)
@@ -153,67 +163,67 @@ func Open(o Options) (*Engine, error) {
 	e := &Engine{
 		fs: o.FS, data: o.Data, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, sync: o.Sync, strictRights: o.StrictRights, failed: make(chan error, 1),
 		throttle:  newThrottle(o.LoginFailures),
-		queueType: o.QueueType, newVHosts: o.NewVHosts,
+		queueType: o.QueueType, newVHosts: o.NewVHosts, opened: make(chan struct{}), folding: o.folding,
 		sparseShare: cmp.Or(o.SparseShare, SparseShare), rewriteRatio: cmp.Or(o.RewriteRatio, RewriteRatio),
 		grain: o.Journal.SegmentBytes / grainsPerSegment, hotMessages: o.HotMessages,
 	}
 	if e.batchMax = batchBytesMax; o.Journal.SegmentBytes > 0 {
 		e.batchMax = int(min(batchBytesMax, o.Journal.SegmentBytes/batchesPerSegment))
 	}
-	e.mu.runners, e.mu.faults, e.damage.stops = map[string]*runner{}, map[string]*amqp.Error{}, map[string]Stops{}
-	e.watch = newWatch(o.Node, o.Machine, limits, o.Log, e.kickAll, spareRoom(j, guard))
-	e.watch.uses = e.diskUse
+	e.mu.runners, e.mu.faults, e.mu.openings = map[string]*runner{}, map[string]*amqp.Error{}, map[string]*opening{}
+	e.damage.stops = map[string]Stops{}
+	e.resources = resource.NewMonitor(resource.Options{
+		Node: o.Node, Machine: o.Machine, Limits: limits, Log: o.Log, Changed: e.kickAll, Spare: spareRoom(j, guard),
+		Detail: func() []any { return e.diskUse().shown() },
+	})
 	e.uncommitted.most = o.Uncommitted.Or(e.Resources())
-	e.clocks = newClockWatch(e)
-	e.scribe = newScribe(j, guard, &o, e.checkpointSoon, e.roomChanged, e.end)
-	e.tidier = newTidier(e)
+	e.clocks = newClockMonitor(e)
+	e.writer = newLogWriter(j, guard, &o, e.checkpointSoon, e.roomChanged, e.end)
+	e.compactor = newCompactor(e)
 	e.storing.Store(true) // a checkpoint takes all that there is: none before all is open
-	e.scribe.makeReserve()
-	e.scribe.start()
-	err = e.missing(place.LogID(access.OwnLogID), report.Unnamed)
+	e.writer.makeReserve()
+	e.writer.start()
+	err = e.missing(storage.LogID(access.OwnLogID), report.Unnamed)
 	if err != nil {
 		err = fmt.Errorf("users and vhosts: %w", err)
 	} else {
-		err = errors.Join(emptySpill(o.FS, o.Log), e.openAccess())
+		err = errors.Join(recordcache.RemoveSpilled(o.FS, o.Log), e.openAccess())
 	}
 	if err != nil {
-		return nil, errors.Join(err, e.scribe.close())
+		return nil, errors.Join(err, e.writer.close())
 	}
 	if err := e.dropDeleted(); err != nil {
-		return nil, errors.Join(err, e.scribe.close())
+		return nil, errors.Join(err, e.writer.close())
 	}
-	for _, h := range e.Access().VHosts() {
-		if err := e.missing(place.LogID(h.LogID), report.Unnamed); err != nil {
-			e.enter(h.Name, nil, err)
-		} else {
-			e.openVHost(h.Name, place.LogID(h.LogID))
-		}
-	}
-	go e.watch.run()
+	inTime := e.openAll(report.Unnamed)
+	go e.resources.Run()
 	go e.clocks.run()
-	go e.tidier.run()
+	go e.compactor.run()
 	e.storing.Store(false)
-	if e.replayed || e.scribe.short() {
-		e.checkpointSoon() // else what each of many short lives adds would be read again by the next
-	}
 	if err := e.bootDefaults(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	if err := e.putTimeout(); err != nil {
+	if !inTime {
+		e.jobs.Go(func() {
+			<-e.opened
+			if err := e.allOpened(began); err != nil {
+				e.slog.Error("cannot apply all that is configured for virtual hosts", "error", err)
+			}
+		})
+	} else if err := e.allOpened(began); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	e.recovery = time.Since(began)
 	return e, nil
 }
 
 // missing reports damage that may have held all there was of a log, if the journal does not know that any more.
-func (e *Engine) missing(log place.LogID, damage *journal.Fault) error {
+func (e *Engine) missing(log storage.LogID, damage *journal.Fault) error {
 	if damage == nil {
 		return nil
 	}
-	e.scribe.tables.RLock()
-	defer e.scribe.tables.RUnlock()
-	if slices.ContainsFunc(e.scribe.journal.Logs(), func(l journal.LogStat) bool { return l.Log == log }) {
+	e.writer.tables.RLock()
+	defer e.writer.tables.RUnlock()
+	if slices.ContainsFunc(e.writer.journal.Logs(), func(l journal.LogStat) bool { return l.Log == log }) {
 		return nil
 	}
 	lost := *damage
@@ -223,11 +233,11 @@ func (e *Engine) missing(log place.LogID, damage *journal.Fault) error {
 
 // dropDeleted forgets logs of vhosts that were deleted when the process ended.
 func (e *Engine) dropDeleted() error {
-	known := map[place.LogID]bool{place.LogID(access.OwnLogID): true}
+	known := map[storage.LogID]bool{storage.LogID(access.OwnLogID): true}
 	for _, h := range e.Access().VHosts() {
-		known[place.LogID(h.LogID)] = true
+		known[storage.LogID(h.LogID)] = true
 	}
-	return e.scribe.keeper.keep(func(j *journal.Journal) error {
+	return e.writer.maintenance.change(func(j *journal.Journal) error {
 		for _, l := range j.Logs() {
 			if !known[l.Log.Owner()] {
 				if err := j.Drop(l.Log); err != nil {
@@ -236,64 +246,6 @@ func (e *Engine) dropDeleted() error {
 			}
 		}
 		return nil
-	})
-}
-
-// openVHost folds a vhost's log, of which nothing is under way, and starts its runner. A fault of its log stops this vhost
-// alone.
-func (e *Engine) openVHost(name string, log place.LogID) {
-	r, err := e.newRunner(name, log)
-	if err == nil {
-		r.own()
-	}
-	if !e.enter(name, r, err) {
-		return
-	}
-	r.finish() // what Recovered led to
-	r.begin()
-	r.release()
-}
-
-// enter makes a runner known, or why there is none.
-func (e *Engine) enter(name string, r *runner, err error) (entered bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if err != nil {
-		e.mu.faults[name] = e.stopped(name, "cannot be opened", err)
-		return false
-	}
-	delete(e.mu.faults, name)
-	if e.mu.closed {
-		return false
-	}
-	e.mu.runners[name] = r
-	e.scribe.listen(r.log.ID(), r, r.wants())
-	r.pages.hear()
-	e.replayed = e.replayed || r.replayed
-	e.jobs.Go(r.serve)
-	return true
-}
-
-// reopen opens a vhost anew after its runner has ended.
-func (e *Engine) reopen(old *runner) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.mu.closed || e.scribe.ending.Load() || e.mu.runners[old.name] != old {
-		return
-	}
-	delete(e.mu.runners, old.name)
-	e.mu.faults[old.name] = amqp.InternalError("vhost '%s' is being reopened", old.name)
-	e.scribe.listen(old.log.ID(), nil, vhost.SyncDefault)
-	e.jobs.Go(func() {
-		close(old.stop)
-		<-old.stopped
-		old.own()
-		old.abandon()
-		e.retired.keep(old.vhost)
-		old.pages.spill.close()
-		old.release()
-		e.scribe.settle()
-		e.openVHost(old.name, old.log.ID())
 	})
 }
 
@@ -329,17 +281,17 @@ func (e *Engine) Now() time.Time {
 }
 
 // Alarms are those that hold publishers back.
-func (e *Engine) Alarms() Alarms { return e.watch.alarms() }
+func (e *Engine) Alarms() resource.Alarms { return e.resources.Alarms() }
 
 // LowOnDisk reports whether publishers are held back for want of disk: others should not write then, either.
-func (e *Engine) LowOnDisk() bool { return e.Alarms()&(LowDisk|JournalFull) != 0 }
+func (e *Engine) LowOnDisk() bool { return e.Alarms()&(resource.LowDisk|resource.JournalFull) != 0 }
 
 // Resources tells what there is of memory and disk, and what is allowed.
-func (e *Engine) Resources() Resources { return e.watch.resources() }
+func (e *Engine) Resources() resource.Status { return e.resources.Status() }
 
 // SetLimits changes the limits, until the engine is closed; on return the alarms that follow are raised or cleared.
 // Source: RabbitMQ rabbitmqctl set_vm_memory_high_watermark, set_disk_free_limit.
-func (e *Engine) SetLimits(change func(*Limits)) error { return e.watch.setLimits(change) }
+func (e *Engine) SetLimits(change func(*resource.Limits)) error { return e.resources.SetLimits(change) }
 
 // Down tells why a vhost cannot be used; nil if it can.
 func (e *Engine) Down(vhost string) error {
@@ -362,7 +314,7 @@ func (e *Engine) kickAll() {
 // more, and whoever runs the engine has to end it.
 func (e *Engine) Failed() <-chan error { return e.failed }
 
-// end is told by the scribe that the journal cannot go on.
+// end is told by the log writer that the journal cannot go on.
 func (e *Engine) end(err error) {
 	select {
 	case e.failed <- err:
@@ -373,17 +325,17 @@ func (e *Engine) end(err error) {
 // closeGrace is how long closing may go on when its time is over: what it does then is small.
 const closeGrace = 2 * time.Second
 
-// EndWaiting has nothing wait for room on the disk any more: who is about to close the engine calls it before connections are
-// closed, for these wait with the log. What cannot be written now was not confirmed, and is lost.
-func (e *Engine) EndWaiting() { e.scribe.endWaiting() }
+// EndWaiting has nothing wait for room on the disk any more: who is about to close the engine calls it before
+// connections are closed, for these wait with the log. What cannot be written now was not confirmed, and is lost.
+func (e *Engine) EndWaiting() { e.writer.endWaiting() }
 
-// Close ends every vhost cleanly: what is under way is written, a checkpoint is made, the data is released. On a disk that is
-// full, what is under way and was not confirmed is lost. Doors must have been closed before.
+// Close ends every vhost cleanly: what is under way is written, a checkpoint is made, the data is released. On a disk
+// that is full, what is under way and was not confirmed is lost. Frontends must have been closed before.
 func (e *Engine) Close() error { return e.CloseBy(context.Background()) }
 
-// CloseBy is Close that does not last longer than ctx and closeGrace. When ctx ends, no more checkpoint is begun: the next
-// start has more of the log to read. If the disk does not answer even then, an error says so, and goroutines are left that
-// wait for it; nothing that was confirmed is lost, but the data stays locked until the process ends.
+// CloseBy is Close that does not last longer than ctx and closeGrace. When ctx ends, no more checkpoint is begun: the
+// next start has more of the log to read. If the disk does not answer even then, an error says so, and goroutines are
+// left that wait for it; nothing that was confirmed is lost, but the data stays locked until the process ends.
 func (e *Engine) CloseBy(ctx context.Context) error {
 	e.hurried.Store(ctx.Err() != nil)
 	defer context.AfterFunc(ctx, func() { e.hurried.Store(true) })()
@@ -412,13 +364,16 @@ func (e *Engine) close() error {
 		return nil
 	}
 	e.mu.closed = true
+	for _, o := range e.mu.openings {
+		o.givenUp.Store(true)
+	}
 	runners := e.mu.runners
 	e.mu.runners = map[string]*runner{}
 	e.mu.Unlock()
 	e.EndBackups()
-	e.watch.close()
+	e.resources.Close()
 	e.clocks.close()
-	e.tidier.close()
+	e.compactor.close()
 	for _, r := range runners {
 		close(r.stop)
 		<-r.stopped
@@ -437,9 +392,9 @@ func (e *Engine) close() error {
 		err = e.checkpointAll(sound)
 	}
 	for _, r := range runners {
-		r.pages.spill.close()
+		r.pages.spill.Close()
 	}
-	return errors.Join(err, e.scribe.close())
+	return errors.Join(err, e.writer.close())
 }
 
 // checkpointAll checkpoints what has changed, and gives back what nobody needs.
@@ -455,10 +410,10 @@ func (e *Engine) checkpointAll(runners map[string]*runner) error {
 		states = append(states, st)
 	}
 	done := make(chan error, 1)
-	keeper := e.scribe.keeper
-	e.scribe.do(func(s *scribe) {
+	maintenance := e.writer.maintenance
+	e.writer.do(func(s *logWriter) {
 		// What a checkpoint covers must never look like an unfinished tail.
-		if err := s.call((*journal.Journal).MarkSafe); err != nil {
+		if err := s.tables.run(s.journal, (*journal.Journal).MarkSafeTask); err != nil {
 			for _, st := range states {
 				if st.bytes != nil {
 					st.stored(false)
@@ -467,23 +422,23 @@ func (e *Engine) checkpointAll(runners map[string]*runner) error {
 			done <- err
 			return
 		}
-		keeper.do(func() { done <- e.store(keeper, states) })
+		maintenance.do(func() { done <- e.store(maintenance, states) })
 	})
 	err := <-done
-	e.scribe.deeds.checkpointed(e.Now(), time.Since(began), err)
+	e.writer.statistics.checkpointed(e.Now(), time.Since(began), err)
 	return err
 }
 
-// roomChanged is told by the scribe for what there is room.
+// roomChanged is told by the log writer for what there is room.
 func (e *Engine) roomChanged(use journal.Use) {
-	e.watch.setJournal(use != journal.Growing)
+	e.resources.SetJournalFull(use != journal.Growing)
 	e.kickAll()
 }
 
 // Waiting tells since when nothing can be written for want of room; nil if that is not so.
-func (e *Engine) Waiting() *Waiting { return e.scribe.waiting.Load() }
+func (e *Engine) Waiting() *Waiting { return e.writer.waiting.Load() }
 
-// checkpointSoon is told by the scribe that the journal has grown. It reports whether a checkpoint was begun.
+// checkpointSoon is told by the log writer that the journal has grown. It reports whether a checkpoint was begun.
 func (e *Engine) checkpointSoon() bool {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -500,13 +455,13 @@ func (e *Engine) checkpointSoon() bool {
 			e.slog.Error("checkpoint failed", "error", err)
 			return
 		}
-		e.tidier.kick()
+		e.compactor.kick()
 	})
 	return true
 }
 
-// store writes checkpoints on the keeper's goroutine, when everything that they cover is safe.
-func (e *Engine) store(k *keeper, states []machineState) error {
+// store writes checkpoints on the maintenance goroutine, when everything that they cover is safe.
+func (e *Engine) store(k *maintenance, states []machineState) error {
 	var errs []error
 	for _, st := range states {
 		if st.bytes == nil {

@@ -96,7 +96,8 @@ func (d *disk) holdSyncs() (release func()) {
 	}
 }
 
-// failNextSync fails the next sync that somebody asks for from now on: what is made ready beside the traffic has come to rest.
+// failNextSync fails the next sync that somebody asks for from now on: what is made ready beside the traffic has come
+// to rest.
 func (d *disk) failNextSync(err error) {
 	synctest.Wait()
 	d.mu.Lock()
@@ -140,10 +141,10 @@ func stop(t *testing.T, e *Engine) {
 	}
 }
 
-// client is a door that notes what it is told, with one channel.
+// client is a frontend that notes what it is told, with one channel.
 type client struct {
 	t       *testing.T
-	link    *Link
+	session *Session
 	channel vhost.ChannelID
 	mu      sync.Mutex
 	got     []string
@@ -162,7 +163,7 @@ func attach(t *testing.T, e *Engine, user string) *client {
 	t.Helper()
 	c := &client{t: t, events: make(chan string, 10_000)}
 	var err error
-	if c.link, err = e.Attach(c, ConnInfo{Name: "test", Principal: testPrincipal(user), VHost: "/"}); err != nil {
+	if c.session, err = e.Attach(c, ConnInfo{Name: "test", Principal: testPrincipal(user), VHost: "/"}); err != nil {
 		t.Fatal(err)
 	}
 	c.open()
@@ -171,11 +172,11 @@ func attach(t *testing.T, e *Engine, user string) *client {
 
 // open opens a new channel, which later commands go to.
 func (c *client) open() {
-	c.channel = c.link.NewChannel()
-	c.post(vhost.Command{Kind: vhost.OpenChannel, Conn: c.link.Conn()})
+	c.channel = c.session.NewChannel()
+	c.post(vhost.Command{Kind: vhost.OpenChannel, Conn: c.session.Conn()})
 }
 
-// Blocked and Unblocked implement Door.
+// Blocked and Unblocked implement Frontend.
 func (c *client) Blocked(reason string) { c.note("blocked " + reason) }
 
 func (c *client) Unblocked() { c.note("unblocked") }
@@ -191,7 +192,7 @@ func (c *client) note(s string) {
 	}
 }
 
-// Emit implements Door.
+// Emit implements Frontend.
 func (c *client) Emit(e *vhost.Effect) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -219,14 +220,14 @@ func (c *client) Emit(e *vhost.Effect) {
 	c.events <- s
 }
 
-// Flush implements Door.
+// Flush implements Frontend.
 func (c *client) Flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unflush = 0
 }
 
-// Stopped implements Door.
+// Stopped implements Frontend.
 func (c *client) Stopped(err *amqp.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -239,7 +240,7 @@ func (c *client) post(commands ...vhost.Command) {
 	for i := range commands {
 		commands[i].Channel = c.channel
 	}
-	c.link.Post(&Batch{Commands: commands})
+	c.session.Submit(&Batch{Commands: commands})
 }
 
 // take waits until all is quiet and returns what has come since.
@@ -300,7 +301,7 @@ func confirms() vhost.Command { return vhost.Command{Kind: vhost.SelectConfirms,
 func ready(t *testing.T, e *Engine, queue string) int {
 	t.Helper()
 	n := -1
-	if err := e.Look(context.Background(), "/", func(v *vhost.VHost) {
+	if err := e.Query(context.Background(), "/", func(v vhost.Reader) {
 		if q, ok := v.Queue(queue); ok {
 			n = q.Ready
 		}
@@ -335,7 +336,7 @@ func TestEffectsWaitUntilSafe(t *testing.T) {
 	})
 }
 
-// TestOrder says that commands of a link, or effects of a channel, overtake each other: on the way in place,
+// TestOrder says that commands of a session, or effects of a channel, overtake each other: on the way in place,
 // through the goroutine, or behind what waits for the disk.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -467,7 +468,7 @@ func TestReopen(t *testing.T) {
 					e := start(t, d)
 					if round > 0 {
 						var now []byte
-						if err := e.Look(t.Context(), "/", func(v *vhost.VHost) { now = v.Projection() }); err != nil {
+						if err := e.look(t.Context(), "/", false, func(v *vhost.VHost) { now = v.Projection() }); err != nil {
 							t.Fatal(err)
 						}
 						if string(now) != string(before) {
@@ -483,7 +484,7 @@ func TestReopen(t *testing.T) {
 						}
 					}
 					c.take()
-					if err := e.Look(t.Context(), "/", look); err != nil {
+					if err := e.look(t.Context(), "/", false, look); err != nil {
 						t.Fatal(err)
 					}
 					if crash {
@@ -492,7 +493,7 @@ func TestReopen(t *testing.T) {
 						d.crash()
 						continue
 					}
-					c.link.Close()
+					c.session.Close()
 					stop(t, e)
 				}
 			})
@@ -500,17 +501,17 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestClose says that a broker that ends leaves goroutines or doors behind, or can be used still.
+// TestClose says that a broker that ends leaves goroutines or frontends behind, or can be used still.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // which fails if a goroutine is left
 		d := newDisk()
 		e := start(t, d)
 		gone := attach(t, e, "")
-		gone.link.Close()
-		gone.link.Close()
+		gone.session.Close()
+		gone.session.Close()
 		gone.post(declare("work"))
 		if n := ready(t, e, "work"); n != -1 {
-			t.Error("a link that has ended is listened to")
+			t.Error("a session that has ended is listened to")
 		}
 		c := attach(t, e, "")
 		if _, err := Open(Options{FS: d, Log: e.slog}); err == nil {

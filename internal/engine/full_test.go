@@ -29,22 +29,22 @@ func fillDisk(t *testing.T, e *Engine, queue string) (published int) {
 		c.post(publish(queue, body))
 		synctest.Wait()
 	}
-	c.link.Close()
+	c.session.Close()
 	synctest.Wait()
 	return published
 }
 
-// settleAll gets messages of a queue and acks or rejects them until none is left, or until nothing has come for a while. It
-// tells how many it got.
+// settleAll gets messages of a queue and acks or rejects them until none is left, or until nothing has come for a
+// while. It tells how many it got.
 func settleAll(t *testing.T, e *Engine, queue string, settle func(n int) vhost.CommandKind) (n int) {
 	t.Helper()
 	c := &client{t: t, events: make(chan string, 10_000)}
 	var err error
-	if c.link, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), Name: "test", VHost: "/", Window: 1 << 40}); err != nil {
+	if c.session, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), Name: "test", VHost: "/", Window: 1 << 40}); err != nil {
 		t.Fatal(err)
 	}
 	c.open()
-	defer c.link.Close()
+	defer c.session.Close()
 	tag, idle := uint64(0), 0
 	for idle < 60 {
 		var got []string
@@ -109,7 +109,7 @@ func TestRejectsOnAFullDisk(t *testing.T) {
 				}
 			}
 			if e.Alarms() != 0 || e.Waiting() != nil {
-				t.Fatalf("all was taken from a full disk, and publishers wait: %v, %+v, %v", e.Alarms(), e.scribe.journal.Stats(), e.scribe.roomFor())
+				t.Fatalf("all was taken from a full disk, and publishers wait: %v, %+v, %v", e.Alarms(), e.writer.journal.Stats(), e.writer.roomFor())
 			}
 			if s := e.Storage(t.Context()); s.VHosts[0].PutOff != 0 {
 				t.Errorf("there is room, and %d messages are said to wait for it", s.VHosts[0].PutOff)
@@ -122,8 +122,8 @@ func TestRejectsOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestMuchAtOnceOnAFullDisk says that the log needs a file larger than usual for what came at once, and waits for ever on a disk
-// that has room for no other file, with the reserve untouched.
+// TestMuchAtOnceOnAFullDisk says that the log needs a file larger than usual for what came at once, and waits for ever
+// on a disk that has room for no other file, with the reserve untouched.
 func TestMuchAtOnceOnAFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
@@ -141,7 +141,7 @@ func TestMuchAtOnceOnAFullDisk(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(5 * time.Second) // of the bubble
 		if w := e.Waiting(); w != nil {
-			t.Errorf("the log waits: %v, %+v", w.Err, e.scribe.journal.Stats())
+			t.Errorf("the log waits: %v, %+v", w.Err, e.writer.journal.Stats())
 		}
 		if n := settleAll(t, e, "work", acks); n != len(many) {
 			t.Errorf("%d of %d messages came", n, len(many))

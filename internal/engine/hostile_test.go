@@ -61,7 +61,7 @@ func TestHostileHeaders(t *testing.T) {
 				u.expect("confirm 1")
 				u.post(vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: "work"}}, vhost.Command{Kind: vhost.Nack, Multiple: true})
 				u.expect("got m")
-				u.link.Written(1 << 40)
+				u.session.Written(1 << 40)
 				u.post(get("grave"))
 				if got := strings.Join(u.take(), " "); got != "got m" {
 					t.Errorf("the dead letter: %q", got)

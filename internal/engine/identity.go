@@ -11,7 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -21,11 +21,11 @@ type accessLog struct {
 	engine  *Engine
 	mu      sync.Mutex
 	machine *access.Machine
-	next    place.Index
+	next    storage.Index
 	stored  atomic.Uint64 // batch that the newest checkpoint covers
 	waiting struct {
 		sync.Mutex
-		safe   place.Index
+		safe   storage.Index
 		failed error
 		change chan struct{} // closed at every change of the above
 	}
@@ -48,15 +48,15 @@ func (a *accessLog) furnish(name string, out *access.Outcome) error {
 func (e *Engine) openAccess() error {
 	a := &accessLog{engine: e, machine: access.New()}
 	a.waiting.change = make(chan struct{})
-	log := &diskLog{scribe: e.scribe, id: place.LogID(access.OwnLogID)}
-	fold := func(_ place.Index, facts []byte) error {
+	log := &diskLog{writer: e.writer, id: storage.LogID(access.OwnLogID)}
+	fold := func(_ storage.Index, facts []byte) error {
 		list, err := access.ParseFacts(nil, facts)
 		for _, f := range list {
 			a.machine.Apply(f)
 		}
 		return err
 	}
-	checkpoint := func(at place.Index, facts []byte) error {
+	checkpoint := func(at storage.Index, facts []byte) error {
 		a.stored.Store(uint64(at))
 		return fold(at, facts)
 	}
@@ -67,11 +67,11 @@ func (e *Engine) openAccess() error {
 	a.waiting.safe = a.next - 1
 	e.access.Store(a)
 	e.view.Store(a.machine.View())
-	e.scribe.listen(log.id, a, vhost.SyncAlways)
+	e.writer.listen(log.id, a, vhost.SyncAlways)
 	return nil
 }
 
-func (a *accessLog) becameSafe(i place.Index) { a.tell(i, nil) }
+func (a *accessLog) becameSafe(i storage.Index) { a.tell(i, nil) }
 
 // lost refuses the changes under way: what they built on is gone. The machine is opened anew at what is safe.
 func (a *accessLog) lost(err error) {
@@ -85,14 +85,14 @@ func (a *accessLog) lost(err error) {
 	e.jobs.Go(func() {
 		e.change.Lock()
 		defer e.change.Unlock()
-		e.scribe.settle()
+		e.writer.settle()
 		if err := e.openAccess(); err != nil {
 			e.slog.Error("cannot reopen users and vhosts", "error", err)
 		}
 	})
 }
 
-func (a *accessLog) tell(i place.Index, err error) {
+func (a *accessLog) tell(i storage.Index, err error) {
 	w := &a.waiting
 	w.Lock()
 	defer w.Unlock()
@@ -102,7 +102,7 @@ func (a *accessLog) tell(i place.Index, err error) {
 }
 
 // await waits until batch i is safe.
-func (a *accessLog) await(ctx context.Context, i place.Index) error {
+func (a *accessLog) await(ctx context.Context, i storage.Index) error {
 	for {
 		a.waiting.Lock()
 		safe, failed, change := a.waiting.safe, a.waiting.failed, a.waiting.change
@@ -124,7 +124,7 @@ func (a *accessLog) await(ctx context.Context, i place.Index) error {
 func (a *accessLog) freeze() (machineState, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	st := machineState{log: place.LogID(access.OwnLogID), at: a.next - 1}
+	st := machineState{log: storage.LogID(access.OwnLogID), at: a.next - 1}
 	if uint64(st.at) != a.stored.Load() { // the audit log makes it large
 		st.bytes = a.machine.Snapshot(nil)
 	}
@@ -144,9 +144,9 @@ func (a *accessLog) sound() bool {
 	return a.waiting.failed == nil
 }
 
-// decide takes the steps that commands ask for, up to one that is refused, and appends them; last is their batch, or the
-// one before if nothing changed.
-func (a *accessLog) decide(commands []access.Command) (out access.Outcome, last place.Index, refused error) {
+// decide takes the steps that commands ask for, up to one that is refused, and appends them; last is their batch, or
+// the one before if nothing changed.
+func (a *accessLog) decide(commands []access.Command) (out access.Outcome, last storage.Index, refused error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, c := range commands {
@@ -166,7 +166,7 @@ func (a *accessLog) decide(commands []access.Command) (out access.Outcome, last 
 		}
 	}
 	if len(out.Batch) > 0 {
-		a.engine.scribe.append(journal.Batch{Log: place.LogID(access.OwnLogID), Index: a.next, Data: out.Batch}, true)
+		a.engine.writer.append(journal.Batch{Log: storage.LogID(access.OwnLogID), Index: a.next, Data: out.Batch}, true)
 		a.next++
 	}
 	return out, a.next - 1, refused
@@ -202,7 +202,7 @@ func (e *Engine) follow(before *access.View) {
 	now := e.Access()
 	for _, h := range now.VHosts() {
 		if old, ok := before.VHost(h.Name); !ok || old.LogID != h.LogID {
-			e.openVHost(h.Name, place.LogID(h.LogID))
+			e.openVHost(h.Name, storage.LogID(h.LogID))
 			e.furnish(h.Name)
 		}
 	}
@@ -211,38 +211,47 @@ func (e *Engine) follow(before *access.View) {
 	}
 	for _, h := range before.VHosts() {
 		if now, ok := now.VHost(h.Name); !ok || now.LogID != h.LogID {
-			e.endVHost(h.Name, place.LogID(h.LogID))
+			e.endVHost(h.Name, storage.LogID(h.LogID))
 		}
 	}
 }
 
 // endVHost ends a deleted vhost: its connections close, its log is dropped.
-func (e *Engine) endVHost(name string, log place.LogID) {
+func (e *Engine) endVHost(name string, log storage.LogID) {
 	e.mu.Lock()
-	r := e.mu.runners[name]
+	r, o := e.mu.runners[name], e.mu.openings[name]
+	if o != nil && o.log == log {
+		o.givenUp.Store(true)
+	} else {
+		o = nil
+	}
 	delete(e.mu.runners, name)
 	delete(e.mu.faults, name)
 	e.mu.Unlock()
+	if o != nil {
+		<-o.ended // it reads the log
+	}
 	defer e.forgetStops(name)
 	if r != nil {
-		e.scribe.listen(log, nil, vhost.SyncDefault)
+		e.writer.listen(log, nil, vhost.SyncDefault)
 		close(r.stop)
 		<-r.stopped
 		r.own()
 		r.fail(amqp.ConnectionForced("vhost '%s' is deleted", name))
 		r.abandon()
-		e.retired.keep(r.vhost)
-		r.pages.spill.close()
+		e.closed.keep(r.vhost)
+		r.pages.spill.Close()
 		r.release()
 	}
-	e.scribe.settle() // nothing of it is under way
-	if err := e.housekeep(func(j *journal.Journal) error { return j.Drop(log) }); err != nil {
+	e.writer.settle() // nothing of it is under way
+	if err := e.maintain(func(j *journal.Journal) error { return j.Drop(log) }); err != nil {
 		e.slog.Error("cannot delete the log of a deleted vhost; the next start tries again", "vhost", name, "error", err)
 	}
 }
 
-// bootDefaults makes the first vhost and user of a node that has none, and the ID by which tools tell its cluster from others.
-// A node that was made before there were such IDs gets its own beside the start, which may not wait for a full disk.
+// bootDefaults makes the first vhost and user of a node that has none, and the ID by which tools tell its cluster from
+// others. A node that was made before there were such IDs gets its own beside the start, which may not wait for a full
+// disk.
 func (e *Engine) bootDefaults() error {
 	var commands []access.Command
 	fresh := len(e.Access().VHosts()) == 0 && len(e.Access().Users()) == 0

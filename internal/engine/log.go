@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // A Log is one logical log: it fixes the order of its batches and says when they can no longer be lost. One
@@ -14,47 +14,47 @@ import (
 // what was not safe is lost; then the machine is dropped and a new one begins with Restore.
 type Log interface {
 	// ID names the log in Refs.
-	ID() place.LogID
+	ID() storage.LogID
 	// Restore hands out the newest checkpoint, which covers batch at, if there is one, and the batches after it
 	// in order. Data is lent for the call. Afterwards everything restored is safe.
-	Restore(checkpoint func(at place.Index, state []byte) error, batch func(place.Index, []byte) error) error
+	Restore(checkpoint func(at storage.Index, state []byte) error, batch func(storage.Index, []byte) error) error
 	// Reserve comes before the machine decides: the index that the next Append will give. ErrNotLeader and a
 	// log without room for that use are told here, when nothing has happened yet.
-	Reserve(use journal.Use) (place.Index, error)
+	Reserve(use journal.Use) (storage.Index, error)
 	// Append gives a batch away, with nothing appended since Reserve: its place is fixed on return. Then the
 	// listener hears that it became safe, or was lost. Urgent: somebody waits. It waits while too much is
 	// under way.
-	Append(batch []byte, urgent bool) place.Index
+	Append(batch []byte, urgent bool) storage.Index
 	// NextPages tells which batch of the log of pages comes next. AppendPages gives one away, and returns its index:
 	// what is appended later is not safe before it.
-	NextPages() place.Index
-	AppendPages(batch []byte) place.Index
+	NextPages() storage.Index
+	AppendPages(batch []byte) storage.Index
 	// Urge asks for what was appended to become safe soon.
 	Urge()
 	// ReadBatch returns a batch of the log, verified. The result is the caller's.
-	ReadBatch(i place.Index) ([]byte, error)
+	ReadBatch(i storage.Index) ([]byte, error)
 }
 
 // A Listener is told what becomes of a log's batches, on a goroutine of the log's.
 type Listener interface {
-	becameSafe(i place.Index) // batches up to i can no longer be lost
-	lost(err error)           // what is not safe is lost, for good: the log must be opened anew
+	becameSafe(i storage.Index) // batches up to i can no longer be lost
+	lost(err error)             // what is not safe is lost, for good: the log must be opened anew
 }
 
 // diskLog is one logical log of the node's journal.
 type diskLog struct {
-	scribe *scribe
-	id     place.LogID
-	next   place.Index
+	writer *logWriter
+	id     storage.LogID
+	next   storage.Index
 
-	nextPages place.Index
+	nextPages storage.Index
 }
 
-func (l *diskLog) ID() place.LogID { return l.id }
+func (l *diskLog) ID() storage.LogID { return l.id }
 
 // Restore implements Log. Whoever folds may read pages and records meanwhile.
-func (l *diskLog) Restore(checkpoint func(place.Index, []byte) error, batch func(place.Index, []byte) error) error {
-	at, state, next, err := l.scribe.recovery(l.id)
+func (l *diskLog) Restore(checkpoint func(storage.Index, []byte) error, batch func(storage.Index, []byte) error) error {
+	at, state, next, err := l.writer.recovery(l.id)
 	if err != nil {
 		return err
 	}
@@ -77,53 +77,54 @@ func (l *diskLog) Restore(checkpoint func(place.Index, []byte) error, batch func
 }
 
 // NextPages implements Log.
-func (l *diskLog) NextPages() place.Index {
-	l.scribe.tables.RLock()
-	defer l.scribe.tables.RUnlock()
-	l.nextPages = l.scribe.journal.Next(l.id.Pages())
+func (l *diskLog) NextPages() storage.Index {
+	l.writer.tables.RLock()
+	defer l.writer.tables.RUnlock()
+	l.nextPages = l.writer.journal.Next(l.id.Pages())
 	return l.nextPages
 }
 
 // AppendPages implements Log.
-func (l *diskLog) AppendPages(batch []byte) place.Index {
+func (l *diskLog) AppendPages(batch []byte) storage.Index {
 	i := l.nextPages
 	l.nextPages++
-	l.scribe.append(journal.Batch{Log: l.id.Pages(), Index: i, Data: batch}, false)
+	l.writer.append(journal.Batch{Log: l.id.Pages(), Index: i, Data: batch}, false)
 	return i
 }
 
-// Reserve implements Log. Room is kept by the scribe ahead of need; it says here when what is left is for other uses.
-func (l *diskLog) Reserve(use journal.Use) (place.Index, error) {
-	if use < l.scribe.roomFor() {
+// Reserve implements Log. Room is kept by the log writer ahead of need; it says here when what is left is for other
+// uses.
+func (l *diskLog) Reserve(use journal.Use) (storage.Index, error) {
+	if use < l.writer.roomFor() {
 		return 0, journal.ErrNoSpace
 	}
 	return l.next, nil
 }
 
-func (l *diskLog) Append(batch []byte, urgent bool) place.Index {
+func (l *diskLog) Append(batch []byte, urgent bool) storage.Index {
 	i := l.next
 	l.next++
-	l.scribe.append(journal.Batch{Log: l.id, Index: i, Data: batch}, urgent)
+	l.writer.append(journal.Batch{Log: l.id, Index: i, Data: batch}, urgent)
 	return i
 }
 
-func (l *diskLog) Urge() { l.scribe.urge(l.id) }
+func (l *diskLog) Urge() { l.writer.urge(l.id) }
 
-func (l *diskLog) ReadBatch(i place.Index) ([]byte, error) { return l.scribe.readBatch(l.id, i) }
+func (l *diskLog) ReadBatch(i storage.Index) ([]byte, error) { return l.writer.readBatch(l.id, i) }
 
 // recovery returns the newest checkpoint of a log, nil if there is none, the batch that it covers, and the batch that
 // comes next.
-func (s *scribe) recovery(log place.LogID) (at place.Index, state []byte, next place.Index, err error) {
-	s.tables.RLock()
-	defer s.tables.RUnlock()
-	at, state, err = s.journal.LoadCheckpoint(log)
+func (w *logWriter) recovery(log storage.LogID) (at storage.Index, state []byte, next storage.Index, err error) {
+	w.tables.RLock()
+	defer w.tables.RUnlock()
+	at, state, err = w.journal.LoadCheckpoint(log)
 	if err != nil && !errors.Is(err, journal.ErrNoCheckpoint) {
 		return 0, nil, 0, err
 	}
-	for _, l := range s.journal.Logs() {
+	for _, l := range w.journal.Logs() {
 		if l.Log == log && l.Fault != nil {
 			return 0, nil, 0, l.Fault
 		}
 	}
-	return at, state, s.journal.Next(log), nil
+	return at, state, w.journal.Next(log), nil
 }

@@ -35,15 +35,15 @@ const (
 const tooManyFailures = "too many failed logins from this address"
 
 // Authenticate checks a password that came from an address, which is invalid for one of this machine that is no
-// network's. The reason says why not, for the log. Doors ask here and not the picture of users, so that guessing takes its
-// time at all of them together.
+// network's. The reason says why not, for the log. Frontends ask here and not the picture of users, so that guessing
+// takes its time at all of them together.
 func (e *Engine) Authenticate(user, password string, from netip.Addr) (ok bool, reason string) {
 	in, reason := e.LogIn(user, password, from)
 	return in != nil, reason
 }
 
-// LogIn is Authenticate which tells by which view of the users it was decided: the user is in it. It is nil where Authenticate
-// reports false.
+// LogIn is Authenticate which tells by which view of the users it was decided: the user is in it. It is nil where
+// Authenticate reports false.
 func (e *Engine) LogIn(user, password string, from netip.Addr) (in *access.View, reason string) {
 	now := time.Now()
 	a := e.throttle.attempt(user, from)
@@ -74,7 +74,8 @@ type throttle struct {
 // bucket is full when its latest failure is paid for so late.
 type bucket struct{ paid int64 } // ns since the Unix epoch
 
-// known is a user who has logged in from an address. One that shares a slot with another takes its place at its next login.
+// known is a user who has logged in from an address. One that shares a slot with another takes its place at its next
+// login.
 type known struct {
 	who    uint64 // hash of user and address; 0: nobody
 	until  int64  // ns since the Unix epoch

@@ -112,7 +112,7 @@ func TestThrottleSharesFairly(t *testing.T) {
 }
 
 func TestThrottledLogin(t *testing.T) {
-	// If this fails, the doors are not told that a login was not looked at.
+	// If this fails, the frontends are not told that a login was not looked at.
 	t.Parallel()
 	e := start(t, newDisk())
 	defer stop(t, e)

@@ -21,7 +21,7 @@ type Logins struct{ Succeeded, Failed uint64 }
 // logins are those of each protocol.
 type logins [LoginProtocols]struct{ succeeded, failed atomic.Uint64 }
 
-// NoteLogin is told by doors what became of a login. Source: RabbitMQ prometheus, auth_attempt_metrics.
+// NoteLogin is told by frontends what became of a login. Source: RabbitMQ prometheus, auth_attempt_metrics.
 func (e *Engine) NoteLogin(p LoginProtocol, ok bool) {
 	if ok {
 		e.logins[p].succeeded.Add(1)

@@ -12,7 +12,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// NewVHosts says what vhosts begin with, and how many there may be. Users and limits are made in one batch with the vhost.
+// NewVHosts says what vhosts begin with, and how many there may be. Users and limits are made in one batch with the
+// vhost.
 // Source: RabbitMQ default_users, default_limits.vhosts, default_policies.operator, vhost_max.
 type NewVHosts struct {
 	Max      int // vhosts beside which no more are made; 0: no limit
@@ -20,8 +21,8 @@ type NewVHosts struct {
 	Limits   []NewVHostLimits   // the first whose pattern matches counts
 	Policies []NewVHostPolicies // all whose patterns match
 
-	// ConsumerTimeout, ms, is that of vhosts whose options say nothing else; nil: what vhost has. It is set as the option
-	// consumer-timeout, also of vhosts that are there already, and set anew when it changes.
+	// ConsumerTimeout, ms, is that of vhosts whose options say nothing else; nil: what vhost has. It is set as the
+	// option consumer-timeout, also of vhosts that are there already, and set anew when it changes.
 	ConsumerTimeout *int64
 }
 
@@ -113,8 +114,8 @@ func timeoutOption(value amqp.Value) vhost.Command {
 	return vhost.Command{Kind: vhost.SetOptions, Definition: &vhost.Definition{Arguments: amqp.Table{{Name: timeoutName, Value: value}}}}
 }
 
-// timeoutParameter is the global parameter that tells which consumer timeout the configuration had when it was last put into
-// force, so that vhosts with another one of their own keep it.
+// timeoutParameter is the global parameter that tells which consumer timeout the configuration had when it was last put
+// into force, so that vhosts with another one of their own keep it.
 const timeoutParameter = "configured_consumer_timeout"
 
 // putTimeout has the vhosts that are there follow the configured consumer timeout.
@@ -135,7 +136,7 @@ func (e *Engine) putTimeout() error {
 	ctx, failed := context.Background(), false
 	for _, h := range e.Access().VHosts() {
 		ours := false
-		err := e.Look(ctx, h.Name, func(v *vhost.VHost) {
+		err := e.Query(ctx, h.Name, func(v vhost.Reader) {
 			_, options := v.Options()
 			has, set := options.Get(timeoutName)
 			n, _ := has.Integer()

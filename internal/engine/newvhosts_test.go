@@ -12,8 +12,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// TestNewVHosts says that a vhost that was made does not have the users, limits, policies and options that the configuration
-// gives it, that one that matches no pattern has them, or that more are made than there may be.
+// TestNewVHosts says that a vhost that was made does not have the users, limits, policies and options that the
+// configuration gives it, that one that matches no pattern has them, or that more are made than there may be.
 func TestNewVHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timeout := int64(90_000)
@@ -41,7 +41,7 @@ func TestNewVHosts(t *testing.T) {
 			t.Errorf("user %+v, %d queues at most", u, most)
 		}
 		for name, policies := range map[string]int{"/": 0, "dev1": 1, "prod": 0} {
-			if err := e.Look(t.Context(), name, func(v *vhost.VHost) {
+			if err := e.Query(t.Context(), name, func(v vhost.Reader) {
 				if o, _ := v.Options(); o.ConsumerTimeout != timeout || len(v.Policies(true)) != policies {
 					t.Errorf("%s has a timeout of %d ms and %d policies", name, o.ConsumerTimeout, len(v.Policies(true)))
 				}
@@ -56,8 +56,8 @@ func TestNewVHosts(t *testing.T) {
 	})
 }
 
-// TestConfiguredConsumerTimeout says that vhosts which are there already do not follow the configured timeout, or that one
-// which was given another one loses it.
+// TestConfiguredConsumerTimeout says that vhosts which are there already do not follow the configured timeout, or that
+// one which was given another one loses it.
 func TestConfiguredConsumerTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
@@ -73,7 +73,7 @@ func TestConfiguredConsumerTimeout(t *testing.T) {
 		expect := func(want, own int64) func(*Engine) {
 			return func(e *Engine) {
 				for name, want := range map[string]int64{"/": want, "own": own} {
-					if err := e.Look(t.Context(), name, func(v *vhost.VHost) {
+					if err := e.Query(t.Context(), name, func(v vhost.Reader) {
 						if o, _ := v.Options(); o.ConsumerTimeout != want {
 							t.Errorf("%s has a timeout of %d ms, want %d", name, o.ConsumerTimeout, want)
 						}
@@ -97,8 +97,8 @@ func TestConfiguredConsumerTimeout(t *testing.T) {
 	})
 }
 
-// If this fails, a data directory that was made before clusters had an ID never gets one, gets another at every start, or
-// does not start while its disk does not answer.
+// If this fails, a data directory that was made before clusters had an ID never gets one, gets another at every start,
+// or does not start while its disk does not answer.
 func TestClusterIDOfAnOldDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()

@@ -9,13 +9,13 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// TestCommandsWaitForOngoingOnes says that a command is stepped while one of the same connection goes on in portions, that it
-// never is, or that a connection which ends in between keeps something.
+// TestCommandsWaitForOngoingOnes says that a command is stepped while one of the same connection goes on in portions,
+// that it never is, or that a connection which ends in between keeps something.
 func TestCommandsWaitForOngoingOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk())
 		defer stop(t, e)
-		if err := e.Look(context.Background(), "/", func(v *vhost.VHost) { v.BoundSteps(1) }); err != nil {
+		if err := e.look(context.Background(), "/", false, func(v *vhost.VHost) { v.BoundSteps(1) }); err != nil {
 			t.Fatal(err)
 		}
 		a, b := attach(t, e, ""), attach(t, e, "")
@@ -50,7 +50,7 @@ func TestCommandsWaitForOngoingOnes(t *testing.T) {
 		a.post(publish("q", "1"), publish("q", "2"), publish("q", "3"), consume("q"))
 		a.take()
 		a.post(requeue, consume("q"))
-		a.link.Close()
+		a.session.Close()
 		b.expect()
 		b.post(get("q"), get("q"), get("q"), get("q"))
 		if got := b.take(); !slices.Equal(got, []string{"got 1", "got 2", "got 3", "none"}) {

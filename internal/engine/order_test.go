@@ -22,8 +22,8 @@ func diskOf(seed uint64) *disk {
 	return d
 }
 
-// cutBehind has the power go right behind the n-th call from now on that can make something durable; cut tells whether it
-// went.
+// cutBehind has the power go right behind the n-th call from now on that can make something durable; cut tells whether
+// it went.
 func (d *disk) cutBehind(n int) (cut *atomic.Bool) {
 	seen := 0
 	cut = new(atomic.Bool)
@@ -57,7 +57,7 @@ func (d *disk) failSyncOf(name string) (failed *atomic.Bool) {
 
 // groupOf tells where is written what commands lead to, with nothing else going on.
 func (d *disk) groupOf(c *client, commands ...vhost.Command) (segment string, at int64) {
-	time.Sleep(time.Second) // of the bubble: house is kept
+	time.Sleep(time.Second) // of the bubble: maintenance runs
 	synctest.Wait()
 	d.Before(func(c vfs.Call) error {
 		d.mu.Lock()
@@ -73,8 +73,8 @@ func (d *disk) groupOf(c *client, commands ...vhost.Command) (segment string, at
 	return segment, at
 }
 
-// cutEverywhere lives the same life again and again: it begins, and the power goes behind another call of the disk that act
-// leads to, and what is found by the next start is looked at.
+// cutEverywhere lives the same life again and again: it begins, and the power goes behind another call of the disk that
+// act leads to, and what is found by the next start is looked at.
 func cutEverywhere(t *testing.T, begin func(t *testing.T, e *Engine, c *client), act func(e *Engine), look func(t *testing.T, e *Engine, c *client)) {
 	t.Helper()
 	reached := true
@@ -100,7 +100,7 @@ func cutEverywhere(t *testing.T, begin func(t *testing.T, e *Engine, c *client),
 				if err := c.stoppedWith(); err != nil {
 					t.Errorf("seed %d, cut behind call %d: %v", seed, n, err)
 				}
-				c.link.Close()
+				c.session.Close()
 				if t.Failed() {
 					t.Fatalf("seed %d, cut behind call %d", seed, n)
 				}
@@ -161,7 +161,7 @@ func expectLeft(t *testing.T, c *client, queue string, must, may []string) {
 				got = append(got, body)
 			}
 		}
-		c.link.Written(1 << 30)
+		c.session.Written(1 << 30)
 	}
 	rest := must
 	for _, body := range got {
@@ -220,13 +220,13 @@ func TestACheckpointWithoutItsPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		c = attach(t, e, "")
-		defer c.link.Close()
+		defer c.session.Close()
 		expectLeft(t, c, "work", sent, nil)
 	})
 }
 
-// TestWhatACheckpointCoversIsNoTail says that damage to what a checkpoint covers looks like the end of the log, and is cut
-// without a word.
+// TestWhatACheckpointCoversIsNoTail says that damage to what a checkpoint covers looks like the end of the log, and is
+// cut without a word.
 func TestWhatACheckpointCoversIsNoTail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -234,10 +234,10 @@ func TestWhatACheckpointCoversIsNoTail(t *testing.T) {
 		e := start(t, d, small)
 		c := attach(t, e, "")
 		publishMany(t, c, "work", 1) // whose end is the last group: nothing is left that a page would say
-		time.Sleep(time.Second)      // of the bubble: house is kept
+		time.Sleep(time.Second)      // of the bubble: maintenance runs
 		synctest.Wait()
 		busy := make(chan struct{})
-		e.scribe.do(func(*scribe) { <-busy }) // so that the batch and the checkpoint come to it at once, without a pause
+		e.writer.do(func(*logWriter) { <-busy }) // so that the batch and the checkpoint come to it at once, without a pause
 		synctest.Wait()
 		c.post(get("work"))
 		stored := make(chan error, 1)
@@ -278,8 +278,8 @@ func TestWhatACheckpointCoversIsNoTail(t *testing.T) {
 	})
 }
 
-// leaveFew leaves every 20th message of many in its queue, and covers that by a checkpoint; then it ends every second of
-// these, which nobody waits for.
+// leaveFew leaves every 20th message of many in its queue, and covers that by a checkpoint; then it ends every second
+// of these, which nobody waits for.
 func leaveFew(t *testing.T, e *Engine, c *client) (left, ended []string) {
 	t.Helper()
 	sent := publishMany(t, c, "work", 1000)
@@ -287,7 +287,7 @@ func leaveFew(t *testing.T, e *Engine, c *client) (left, ended []string) {
 	for k := range sent {
 		c.post(vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: "work"}})
 		c.take()
-		c.link.Written(1 << 20)
+		c.session.Written(1 << 20)
 		if k%20 != 7 {
 			c.post(vhost.Command{Kind: vhost.Ack, Tag: uint64(k + 1)})
 			continue
@@ -295,7 +295,7 @@ func leaveFew(t *testing.T, e *Engine, c *client) (left, ended []string) {
 		kept = append(kept, uint64(k+1))
 	}
 	c.take()
-	e.scribe.settle()
+	e.writer.settle()
 	keepCold(t, e)
 	if err := checkpointOnly(e); err != nil {
 		t.Fatal(err)
@@ -321,7 +321,7 @@ func TestWhatHasEndedIsSafeBeforeItGoes(t *testing.T) {
 		left, ended = leaveFew(t, e, c)
 	}, func(e *Engine) {
 		_ = e.rewrite(func() bool { return true })
-		rewritten = rewritten || e.scribe.deeds.rewritten.Load() > 0
+		rewritten = rewritten || e.writer.statistics.rewritten.Load() > 0
 	}, func(t *testing.T, _ *Engine, c *client) {
 		expectLeft(t, c, "work", left, ended)
 	})

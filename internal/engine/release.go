@@ -1,13 +1,13 @@
 package engine
 
 import (
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// port is a channel's way out.
-type port struct {
-	link    *Link
+// outbox is what waits to be sent on a channel.
+type outbox struct {
+	session *Session
 	channel vhost.ChannelID
 	held    []vhost.Effect // from first on
 	first   int
@@ -17,74 +17,74 @@ type port struct {
 
 // look is an answer that waits until batch after is safe.
 type look struct {
-	after  place.Index
-	glance bool // of the post
+	after  storage.Index
+	glance bool // of the request
 	done   chan error
 }
 
-// emit sends an effect on its way: to its door if it may leave, else behind what waits on its channel.
+// emit sends an effect on its way: to its frontend if it may leave, else behind what waits on its channel.
 func (r *runner) emit(e *vhost.Effect) {
-	p := r.portOf(e.Channel)
-	if p == nil || p.link.closed {
+	box := r.outboxOf(e.Channel)
+	if box == nil || box.session.closed {
 		return
 	}
-	waits := p.first < len(p.held) || e.After > r.safe
+	waits := box.first < len(box.held) || e.After > r.safe
 	r.resolve(&e.Message, waits)
 	if waits {
 		switch {
-		case p.first == len(p.held):
-			p.held, p.first = p.held[:0], 0
-			r.held = append(r.held, p)
-		case len(p.held) == cap(p.held) && p.first > len(p.held)/2: // while there is always something that waits
-			n := copy(p.held, p.held[p.first:])
-			clear(p.held[n:])
-			p.held, p.first = p.held[:n], 0
+		case box.first == len(box.held):
+			box.held, box.first = box.held[:0], 0
+			r.held = append(r.held, box)
+		case len(box.held) == cap(box.held) && box.first > len(box.held)/2: // while there is always something that waits
+			n := copy(box.held, box.held[box.first:])
+			clear(box.held[n:])
+			box.held, box.first = box.held[:n], 0
 		}
-		p.held = append(p.held, *e)
+		box.held = append(box.held, *e)
 		r.urge(e.After)
 		return
 	}
-	r.send(p, e)
+	r.send(box, e)
 }
 
 // urge has the log synced at once if the batch at i was appended when nobody waited for it: now somebody does.
-func (r *runner) urge(i place.Index) {
+func (r *runner) urge(i storage.Index) {
 	if i > r.urged {
 		r.urged = r.appended
 		r.log.Urge()
 	}
 }
 
-func (r *runner) portOf(c vhost.ChannelID) *port {
+func (r *runner) outboxOf(c vhost.ChannelID) *outbox {
 	if r.last == nil || r.last.channel != c {
-		r.last = r.ports[c]
+		r.last = r.outboxes[c]
 	}
 	return r.last
 }
 
-func (r *runner) send(p *port, e *vhost.Effect) {
-	p.link.door.Emit(e)
-	r.toFlush(p.link)
+func (r *runner) send(box *outbox, e *vhost.Effect) {
+	box.session.frontend.Emit(e)
+	r.toFlush(box.session)
 	if e.Kind == vhost.Closed || e.Kind == vhost.Done && e.Command == vhost.CloseChannel {
-		delete(r.ports, e.Channel)
-		p.link.forget(e.Channel)
-		if r.last == p {
+		delete(r.outboxes, e.Channel)
+		box.session.forget(e.Channel)
+		if r.last == box {
 			r.last = nil
 		}
 	}
 }
 
-// toFlush has a door flushed at the end of the round.
-func (r *runner) toFlush(l *Link) {
-	if !l.touched {
-		l.touched = true
-		r.flush = append(r.flush, l)
+// toFlush has a frontend flushed at the end of the round.
+func (r *runner) toFlush(s *Session) {
+	if !s.touched {
+		s.touched = true
+		r.flush = append(r.flush, s)
 	}
 }
 
 // releaseSafe takes note of what has become safe.
 func (r *runner) releaseSafe() {
-	if i := place.Index(r.safeTo.Load()); i > r.safe {
+	if i := storage.Index(r.safeTo.Load()); i > r.safe {
 		r.safe = i
 		r.safeIs.Store(uint64(i))
 		r.releaseHeld()
@@ -94,16 +94,16 @@ func (r *runner) releaseSafe() {
 // releaseHeld lets go what waited for batches that are safe now.
 func (r *runner) releaseHeld() {
 	still := r.held[:0]
-	for _, p := range r.held {
-		for p.first < len(p.held) && p.held[p.first].After <= r.safe {
-			if !p.link.closed {
-				r.send(p, &p.held[p.first])
+	for _, box := range r.held {
+		for box.first < len(box.held) && box.held[box.first].After <= r.safe {
+			if !box.session.closed {
+				r.send(box, &box.held[box.first])
 			}
-			p.held[p.first] = vhost.Effect{}
-			p.first++
+			box.held[box.first] = vhost.Effect{}
+			box.first++
 		}
-		if p.first < len(p.held) {
-			still = append(still, p)
+		if box.first < len(box.held) {
+			still = append(still, box)
 		}
 	}
 	clear(r.held[len(still):])
@@ -120,8 +120,9 @@ func (r *runner) releaseHeld() {
 	r.looks = looks
 }
 
-// answer ends a look when all that it may have seen is safe. A glance does not wait for that while the log waits for room.
-func (r *runner) answer(p *post) {
+// answer ends a look when all that it may have seen is safe. A glance does not wait for that while the log waits for
+// room.
+func (r *runner) answer(p *request) {
 	if r.appended <= r.safe || p.glance && r.engine.Waiting() != nil {
 		p.done <- nil
 		return
@@ -131,10 +132,10 @@ func (r *runner) answer(p *post) {
 }
 
 func (r *runner) flushDoors() {
-	for _, l := range r.flush {
-		l.touched = false
-		if !l.closed {
-			l.door.Flush()
+	for _, s := range r.flush {
+		s.touched = false
+		if !s.closed {
+			s.frontend.Flush()
 		}
 	}
 	clear(r.flush)
@@ -151,9 +152,9 @@ func (r *runner) resolve(m *vhost.Delivered, stay bool) {
 	}
 }
 
-func (r *runner) record(ref place.Ref, stay bool) []byte {
+func (r *runner) record(ref storage.Ref, stay bool) []byte {
 	if stay {
-		return orFault(r.cache.keep(ref))
+		return orFault(r.cache.Keep(ref))
 	}
 	return r.Record(ref)
 }

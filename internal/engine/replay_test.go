@@ -8,8 +8,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// TestReplayGoesCold says that a start which has to put messages on pages while it reads the log leaves a vhost that fails
-// as soon as there are more, or loses them.
+// TestReplayGoesCold says that a start which has to put messages on pages while it reads the log leaves a vhost that
+// fails as soon as there are more, or loses them.
 func TestReplayGoesCold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 200_000
@@ -32,7 +32,7 @@ func TestReplayGoesCold(t *testing.T) {
 				}
 			}
 			c.take()
-			e.scribe.settle()
+			e.writer.settle()
 			if err := c.stoppedWith(); err != nil {
 				t.Fatalf("round %d: %v", round, err)
 			}
@@ -51,7 +51,8 @@ func TestReplayGoesCold(t *testing.T) {
 	})
 }
 
-// TestShortLives says that each start of a broker that is killed soon adds to what the next has to read, or to the disk.
+// TestShortLives says that each start of a broker that is killed soon adds to what the next has to read, or to the
+// disk.
 func TestShortLives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
@@ -64,7 +65,7 @@ func TestShortLives(t *testing.T) {
 			d.kill(e)
 			e = start(t, d)
 			synctest.Wait()
-			if n := e.scribe.journal.Stats().Segments; round < 4 {
+			if n := e.writer.journal.Stats().Segments; round < 4 {
 				most = max(most, n)
 			} else if n > most {
 				t.Fatalf("%d segments after %d lives", n, round+1)
@@ -75,38 +76,4 @@ func TestShortLives(t *testing.T) {
 		}
 		stop(t, e)
 	})
-}
-
-// TestSpillIsThinned says that one message that stays holds the file of all that were spilled with it, or is lost when it
-// moves.
-func TestSpillIsThinned(t *testing.T) {
-	t.Parallel()
-	d := newDisk()
-	if err := d.Mkdir(spillDir); err != nil {
-		t.Fatal(err)
-	}
-	names := 0
-	s := newSpill(d, func() string { names++; return fmt.Sprint(names) })
-	page := func(i int) []byte { return []byte(fmt.Sprintf("%06d%s", i, make([]byte, 1<<20))) }
-	stay := map[int]bool{}
-	for i := range 300 { // each file has 63 of them, of which one stays
-		r := s.put(page(i))
-		if r.IsZero() {
-			t.Fatal("no room")
-		}
-		if i%63 == 5 {
-			stay[i] = true
-			defer func() {
-				got, err := s.get(r)
-				if err != nil || string(got) != string(page(i)) {
-					t.Errorf("page %d: %v", i, err)
-				}
-			}()
-		} else {
-			s.drop(r)
-		}
-	}
-	if len(s.files) > 2 {
-		t.Errorf("%d files for %d pages that stay", len(s.files), len(stay))
-	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -23,8 +23,9 @@ const (
 	markPortion = 256
 )
 
-// rewrite gives back the room of sparse segments, the sparsest first, until none is worth it or more answers false: what
-// is live in them is found by their vhosts, copied beside the traffic, and put in their place. Source: ours, decision 10.
+// rewrite gives back the room of sparse segments, the sparsest first, until none is worth it or more answers false:
+// what is live in them is found by their vhosts, copied beside the traffic, and put in their place. Source: ours,
+// decision 10.
 func (e *Engine) rewrite(more func() bool) error {
 	e.rewriting.Store(true)
 	defer e.rewriting.Store(false)
@@ -34,21 +35,21 @@ func (e *Engine) rewrite(more func() bool) error {
 			return err
 		}
 		n, err := e.rewriteOne(w)
-		e.scribe.deeds.rewrote(n, err)
+		e.writer.statistics.rewrote(n, err)
 		if err != nil {
-			e.housekeep(func(j *journal.Journal) error {
+			e.maintain(func(j *journal.Journal) error {
 				j.Abandon(w)
 				return nil
 			})
 			return err
 		}
-		e.slog.Debug("sparse segments rewritten", "count", n)
+		e.slog.Debug("sparse segments compacted", "count", n)
 	}
 	return nil
 }
 
 func (e *Engine) sparse(live journal.Live) (w *journal.Rewriting, err error) {
-	err = e.housekeep(func(j *journal.Journal) error {
+	err = e.maintain(func(j *journal.Journal) error {
 		w, err = j.Sparse(live, e.sparseShare)
 		return err
 	})
@@ -56,10 +57,10 @@ func (e *Engine) sparse(live journal.Live) (w *journal.Rewriting, err error) {
 }
 
 // liveLogs is what is needed of each log, as of the newest checkpoints.
-type liveLogs map[place.LogID]vhost.Use
+type liveLogs map[storage.LogID]vhost.Use
 
 // bytes implements journal.Live. Of a vhost that is down nothing is known: it needs all it has.
-func (l liveLogs) bytes(log place.LogID, first, last place.Index) int64 {
+func (l liveLogs) bytes(log storage.LogID, first, last storage.Index) int64 {
 	use, known := l[log.Owner()]
 	if !known {
 		return unknownBytes
@@ -78,19 +79,19 @@ func (l liveLogs) total() (bytes int64) {
 // unknownBytes is more than a segment holds.
 const unknownBytes = 1 << 40
 
-// housekeep has the keeper make a call of the journal.
-func (e *Engine) housekeep(fn func(*journal.Journal) error) error {
-	keeper, done := e.scribe.keeper, make(chan error, 1)
-	keeper.do(func() { done <- keeper.job(fn) })
+// maintain makes a call of the journal in maintenance.
+func (e *Engine) maintain(fn func(*journal.Journal) error) error {
+	maintenance, done := e.writer.maintenance, make(chan error, 1)
+	maintenance.do(func() { done <- maintenance.job(fn) })
 	return <-done
 }
 
 // rewriteOne finds what is live, copies it, and tells how many segments have gone.
 func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
-	losses := e.scribe.losses.Load()
-	spans := map[place.LogID][]place.Span{}
+	losses := e.writer.losses.Load()
+	spans := map[storage.LogID][]storage.Span{}
 	for _, g := range w.Ranges() {
-		spans[g.Log.Owner()] = append(spans[g.Log.Owner()], place.Span(g))
+		spans[g.Log.Owner()] = append(spans[g.Log.Owner()], storage.Span(g))
 	}
 	for _, r := range e.allRunners() {
 		if of := spans[r.log.ID()]; of != nil {
@@ -102,13 +103,13 @@ func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
 			w.Keep(refs)
 		}
 	}
-	delete(spans, place.LogID(access.OwnLogID))
+	delete(spans, storage.LogID(access.OwnLogID))
 	for log := range spans {
-		return 0, fmt.Errorf("log %d: its vhost is down, so its live data is unknown", log)
+		return 0, fmt.Errorf("log %d: its vhost is down, so the live data is unknown", log)
 	}
 	// What was not marked has ended: by batches that must be safe before it may go.
-	if e.scribe.settle(); e.scribe.losses.Load() != losses {
-		return 0, errors.New("batches were lost: what they ended is needed again")
+	if e.writer.settle(); e.writer.losses.Load() != losses {
+		return 0, errors.New("batches were lost: the data of messages that they ended is needed again")
 	}
 	for done := false; !done; {
 		began := time.Now()
@@ -117,7 +118,7 @@ func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
 		}
 		time.Sleep(e.restAfter(time.Since(began), w.Urgent()))
 	}
-	err = e.housekeep(func(j *journal.Journal) error {
+	err = e.maintain(func(j *journal.Journal) error {
 		gone, err = j.Adopt(w)
 		return err
 	})
@@ -128,7 +129,7 @@ func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
 // that ends, or has no traffic, does not wait.
 func (e *Engine) restAfter(work time.Duration, urgent bool) time.Duration {
 	switch {
-	case e.scribe.resting.Load() || e.tidier.ending.Load():
+	case e.writer.resting.Load() || e.compactor.ending.Load():
 		return 0
 	case !urgent:
 		work *= restTimes
@@ -137,7 +138,7 @@ func (e *Engine) restAfter(work time.Duration, urgent bool) time.Duration {
 }
 
 // mark finds what of those batches the vhost needs, a portion at a time.
-func (r *runner) mark(spans []place.Span) (refs []place.Ref, err error) {
+func (r *runner) mark(spans []storage.Span) (refs []storage.Ref, err error) {
 	alive := r.between(func() { r.vhost.Mark(spans) })
 	for more := true; more && alive; {
 		alive = r.between(func() { more = r.vhost.MarkSome(markPortion) })

@@ -33,7 +33,7 @@ func TestALossEndsARewriting(t *testing.T) {
 		e = start(t, d, small)
 		defer stop(t, e)
 		c = attach(t, e, "")
-		defer c.link.Close()
+		defer c.session.Close()
 		expectLeft(t, c, "work", left, ended)
 	})
 }
@@ -51,7 +51,7 @@ func TestAMarkEndsTheBatch(t *testing.T) {
 		time.Sleep(time.Second) // of the bubble
 		synctest.Wait()
 		r.own()
-		r.decide(c.link, &vhost.Command{Kind: vhost.Ack, Conn: c.link.Conn(), Channel: c.channel, Multiple: true})
+		r.decide(c.session, &vhost.Command{Kind: vhost.Ack, Conn: c.session.Conn(), Channel: c.channel, Multiple: true})
 		r.turn.pass()
 	}, func(e *Engine) {
 		_ = e.rewrite(func() bool { return true })
@@ -60,8 +60,8 @@ func TestAMarkEndsTheBatch(t *testing.T) {
 	})
 }
 
-// TestAVHostThatIsDownKeepsWhatItHas says that segments of a vhost that cannot be opened are given back, or rewritten without
-// what it needs, by the housekeeping of others.
+// TestAVHostThatIsDownKeepsWhatItHas says that segments of a vhost that cannot be opened are given back, or rewritten
+// without what it needs, by the housekeeping of others.
 func TestAVHostThatIsDownKeepsWhatItHas(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestAVHostThatIsDownKeepsWhatItHas(t *testing.T) {
 		}
 		c := attach(t, e, "")
 		publishMany(t, c, "work", 600)
-		c.link.Close()
+		c.session.Close()
 		checkpoint(t, e)
 		checkpoint(t, e)
 		d.kill(e)
@@ -118,7 +118,7 @@ func TestAVHostThatIsDownKeepsWhatItHas(t *testing.T) {
 			t.Fatal(err)
 		}
 		other = attachTo(t, e, "other")
-		defer other.link.Close()
+		defer other.session.Close()
 		expectLeft(t, other, "work", sent, nil)
 	})
 }

@@ -8,14 +8,14 @@ import (
 )
 
 // The connections of a vhost take turns by the work that they make, so that nobody waits long for what
-// somebody else has sent at once. A link that has used up its share waits in a queue, with what it has sent
-// and is not decided. What comes of other links goes first; each round of the runner goes on with one link
-// of the queue, for one share. Ticks take turns with the queue as a whole. The commands of one link keep
+// somebody else has sent at once. A session that has used up its share waits in a queue, with what it has sent
+// and is not decided. What comes of other sessions goes first; each round of the runner goes on with one session
+// of the queue, for one share. Ticks take turns with the queue as a whole. The commands of one session keep
 // their order.
 //
 // Work is reckoned, not measured: the same commands take the same turns. 512 KiB of it are about 1 ms.
 const (
-	// roundWork is what the links together may make until each had its turn; the share of one is a part of
+	// roundWork is what the sessions together may make until each had its turn; the share of one is a part of
 	// it, but not more than shareMost and not less than shareLeast.
 	roundWork  = 4 << 20
 	shareMost  = 512 << 10
@@ -24,7 +24,7 @@ const (
 	// one that names something and may have arguments.
 	commandWork = 256
 	definedWork = 2 << 10
-	// endingWork is how much of what a link has sent is still decided when it ends. The rest is dropped: no
+	// endingWork is how much of what a session has sent is still decided when it ends. The rest is dropped: no
 	// client can know whether it was decided. An honest publisher that closes its socket has far less under
 	// way.
 	endingWork = 64 << 20
@@ -32,49 +32,49 @@ const (
 
 // rota is whose turn it is.
 type rota struct {
-	queue []*Link // that have used up their share, in order
-	pass  uint64  // counts how often all of the queue have had their turn
-	left  int     // of the queue, those whose turn in this pass is still to come
-	share int     // of a link in a pass
-	owed  int     // work of the last tick that links have not matched yet
+	queue []*Session // that have used up their share, in order
+	pass  uint64     // counts how often all of the queue have had their turn
+	left  int        // of the queue, those whose turn in this pass is still to come
+	share int        // of a session in a pass
+	owed  int        // work of the last tick that sessions have not matched yet
 
-	behind atomic.Pointer[Link] // one of the queue; nil: nobody waits
+	behind atomic.Pointer[Session] // one of the queue; nil: nobody waits
 }
 
-// begin begins a round in which so many posts have come.
-func (o *rota) begin(posts int) {
+// begin begins a round in which so many requests have come.
+func (o *rota) begin(requests int) {
 	if o.left == 0 {
 		o.pass++
 		o.left = len(o.queue)
 	}
-	o.share = min(max(roundWork/max(len(o.queue)+posts, 1), shareLeast), shareMost)
+	o.share = min(max(roundWork/max(len(o.queue)+requests, 1), shareLeast), shareMost)
 }
 
-// charge notes work of a link. Each pass makes up for one share of it: who has sent one very large command
+// charge notes work of a session. Each pass makes up for one share of it: who has sent one very large command
 // misses turns.
-func (o *rota) charge(l *Link, work int) {
-	o.makeUp(l)
-	l.spent += work
+func (o *rota) charge(s *Session, work int) {
+	o.makeUp(s)
+	s.spent += work
 	o.owed -= work
-	if l.endsWithin > 0 {
-		if l.endsWithin -= work; l.endsWithin <= 0 {
-			l.endsWithin = -1
+	if s.endsWithin > 0 {
+		if s.endsWithin -= work; s.endsWithin <= 0 {
+			s.endsWithin = -1
 		}
 	}
 }
 
-func (o *rota) makeUp(l *Link) {
-	if passes := o.pass - l.pass; passes > 0 {
-		l.pass = o.pass
-		l.spent -= int(min(passes, uint64(l.spent/o.share+1))) * o.share
-		l.spent = max(l.spent, 0)
+func (o *rota) makeUp(s *Session) {
+	if passes := o.pass - s.pass; passes > 0 {
+		s.pass = o.pass
+		s.spent -= int(min(passes, uint64(s.spent/o.share+1))) * o.share
+		s.spent = max(s.spent, 0)
 	}
 }
 
-// isSpent reports whether a link has used up its share.
-func (o *rota) isSpent(l *Link) bool {
-	o.makeUp(l)
-	return l.spent >= o.share
+// isSpent reports whether a session has used up its share.
+func (o *rota) isSpent(s *Session) bool {
+	o.makeUp(s)
+	return s.spent >= o.share
 }
 
 // mayTick reports whether it is the ticks' turn.
@@ -91,25 +91,25 @@ func workOf(c *vhost.Command) int {
 	return commandWork
 }
 
-// queueUp has a link wait for its next turn.
-func (r *runner) queueUp(l *Link) {
-	l.queued = true
+// queueUp has a session wait for its next turn.
+func (r *runner) queueUp(s *Session) {
+	s.queued = true
 	o := &r.rota
-	o.queue = append(o.queue, l)
+	o.queue = append(o.queue, s)
 }
 
-// nextTurn goes on with the first link of the queue.
+// nextTurn goes on with the first session of the queue.
 func (r *runner) nextTurn() {
 	o := &r.rota
 	if o.left > 0 {
-		l := o.queue[0]
+		s := o.queue[0]
 		o.queue = slices.Delete(o.queue, 0, 1)
 		o.left--
-		if l.queued = false; !l.closed {
-			r.goOn(l)
+		if s.queued = false; !s.closed {
+			r.goOn(s)
 		}
-		if l.queued {
-			r.noteBehind(l)
+		if s.queued {
+			r.noteBehind(s)
 		}
 	}
 	if len(o.queue) == 0 {
@@ -117,15 +117,15 @@ func (r *runner) nextTurn() {
 	}
 }
 
-// noteBehind notes, for whoever wonders why the vhost is late, how many commands of a link wait for its
+// noteBehind notes, for whoever wonders why the vhost is late, how many commands of a session wait for its
 // turn.
-func (r *runner) noteBehind(l *Link) {
+func (r *runner) noteBehind(s *Session) {
 	n := int32(0)
-	for i := range l.waiting {
-		n += int32(len(l.waiting[i].batch.Commands) - l.waiting[i].next)
+	for i := range s.waiting {
+		n += int32(len(s.waiting[i].batch.Commands) - s.waiting[i].next)
 	}
-	l.behind.Store(n)
+	s.behind.Store(n)
 	if most := r.rota.behind.Load(); most == nil || !most.queued || n > most.behind.Load() {
-		r.rota.behind.Store(l)
+		r.rota.behind.Store(s)
 	}
 }

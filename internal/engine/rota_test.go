@@ -18,7 +18,7 @@ func hold(t *testing.T, e *Engine) (release func()) {
 	t.Helper()
 	wait := make(chan struct{})
 	go func() {
-		if err := e.Look(context.Background(), "/", func(*vhost.VHost) { <-wait }); err != nil {
+		if err := e.Query(context.Background(), "/", func(vhost.Reader) { <-wait }); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -30,7 +30,7 @@ func hold(t *testing.T, e *Engine) (release func()) {
 func bodies(t *testing.T, e *Engine, queue string) (all []string) {
 	t.Helper()
 	c := attach(t, e, "")
-	defer c.link.Close()
+	defer c.session.Close()
 	for {
 		gets := make([]vhost.Command, 500)
 		for i := range gets {
@@ -44,7 +44,7 @@ func bodies(t *testing.T, e *Engine, queue string) (all []string) {
 			}
 			all = append(all, body)
 		}
-		c.link.Written(1 << 30)
+		c.session.Written(1 << 30)
 	}
 }
 
@@ -59,33 +59,33 @@ func flood(name string, batches, n int) [][]vhost.Command {
 	return all
 }
 
-// TestLinksTakeTurns says that one message waits for all that others have sent before it, or that what a link
+// TestSessionsTakeTurns says that one message waits for all that others have sent before it, or that what a session
 // sends is decided out of order.
-func TestLinksTakeTurns(t *testing.T) {
-	for links, before := range map[int]int{1: 1200, 8: 2400, 40: 3200} { // messages that are decided before
+func TestSessionsTakeTurns(t *testing.T) {
+	for sessions, before := range map[int]int{1: 1200, 8: 2400, 40: 3200} { // messages that are decided before
 		synctest.Test(t, func(t *testing.T) {
 			e := start(t, newDisk())
 			defer stop(t, e)
 			one := attach(t, e, "")
 			one.post(declare("work"))
 			var floods []*client
-			for range links {
+			for range sessions {
 				floods = append(floods, attach(t, e, ""))
 			}
 			release := hold(t, e)
 			for i, c := range floods {
-				for _, b := range flood(fmt.Sprint("flood ", i), 4, 2000/links) {
+				for _, b := range flood(fmt.Sprint("flood ", i), 4, 2000/sessions) {
 					c.post(b...)
 				}
 			}
 			one.post(publish("work", "one"))
 			release()
 			all := bodies(t, e, "work")
-			if want := links*4*(2000/links) + 1; len(all) != want {
+			if want := sessions*4*(2000/sessions) + 1; len(all) != want {
 				t.Fatalf("%d messages of %d", len(all), want)
 			}
 			if at := slices.Index(all, "one"); at > before {
-				t.Errorf("%d links: %d messages went first", links, at)
+				t.Errorf("%d sessions: %d messages went first", sessions, at)
 			}
 			last := map[string]string{}
 			for _, body := range all {
@@ -99,9 +99,9 @@ func TestLinksTakeTurns(t *testing.T) {
 	}
 }
 
-// TestLastWordsOfALink says that an honest publisher which closes its socket at once loses what it has sent, or
-// that what is very much work is all done for a link that has gone.
-func TestLastWordsOfALink(t *testing.T) {
+// TestLastWordsOfASession says that an honest publisher which closes its socket at once loses what it has sent, or
+// that what is very much work is all done for a session that has gone.
+func TestLastWordsOfASession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk())
 		defer stop(t, e)
@@ -112,7 +112,7 @@ func TestLastWordsOfALink(t *testing.T) {
 		for _, batch := range sent {
 			a.post(batch...)
 		}
-		ended := a.link.leave()
+		ended := a.session.leave()
 		release()
 		<-ended
 		if n := len(bodies(t, e, "work")); n != 8000 {
@@ -142,7 +142,7 @@ func TestLastWordsOfALink(t *testing.T) {
 		}
 		a.post(heavy...)
 		b.post(publish("work", "one"))
-		ended = a.link.leave()
+		ended = a.session.leave()
 		release()
 		<-ended
 		got := bodies(t, e, "work")
@@ -150,7 +150,7 @@ func TestLastWordsOfALink(t *testing.T) {
 			t.Errorf("%d messages are there", n)
 		}
 		if at := slices.Index(got, "one"); at < 0 || at > 4 {
-			t.Errorf("the message of another link is number %d", at)
+			t.Errorf("the message of another session is number %d", at)
 		}
 	})
 }

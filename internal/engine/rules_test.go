@@ -195,7 +195,7 @@ func TestConsumersLoseWhatTheyMayNotRead(t *testing.T) {
 		other.User = "o"
 		change(t, e, access.Command{Kind: access.PutUser, User: "u"}, access.Command{Kind: access.PutUser, User: "o"}, all, other)
 		quiet, told, mine := attach(t, e, "u"), attach(t, e, "u"), attach(t, e, "o")
-		told.link.info.CancelNotify = true
+		told.session.info.CancelNotify = true
 		mine.post(declare("a"), declare("b"))
 		quiet.post(consume("a"))
 		told.post(consume("a"))
@@ -220,7 +220,7 @@ func TestConsumersLoseWhatTheyMayNotRead(t *testing.T) {
 		}
 		mine.post(get("b"))
 		mine.expect("got for b")
-		told.link.Close()
+		told.session.Close()
 	})
 }
 
@@ -254,7 +254,7 @@ func TestDeleteVHost(t *testing.T) {
 		}
 		c := &client{t: t, events: make(chan string, 10)}
 		var err error
-		if c.link, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), VHost: "v"}); err != nil {
+		if c.session, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), VHost: "v"}); err != nil {
 			t.Fatal(err)
 		}
 		other := attach(t, e, "")
@@ -265,7 +265,7 @@ func TestDeleteVHost(t *testing.T) {
 		if other.stoppedWith() != nil {
 			t.Error("a client of another vhost was stopped")
 		}
-		c.link.Close() // the door does, whatever happened
+		c.session.Close() // the frontend does, whatever happened
 		if _, err := e.Do(t.Context(), "v", authz.Broker(), get("work")); err == nil {
 			t.Error("a deleted vhost answers")
 		}
@@ -299,14 +299,14 @@ func TestDo(t *testing.T) {
 		if n := ready(t, e, "work"); n != 0 {
 			t.Errorf("%d messages: what came after a refusal was done", n)
 		}
-		if err := e.Look(t.Context(), "/", func(v *vhost.VHost) {
+		if err := e.Query(t.Context(), "/", func(v vhost.Reader) {
 			if n := len(v.Channels()); n != 0 {
 				t.Errorf("%d channels are left", n)
 			}
 		}); err != nil {
 			t.Error(err)
 		}
-		if err := e.Look(t.Context(), "none", func(*vhost.VHost) {}); err == nil {
+		if err := e.Query(t.Context(), "none", func(vhost.Reader) {}); err == nil {
 			t.Error("one can look into a vhost that does not exist")
 		}
 	})
@@ -323,7 +323,7 @@ func TestLookWaitsUntilSafe(t *testing.T) {
 		c.post(declare("work"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := e.Look(ctx, "/", func(*vhost.VHost) {}); !errors.Is(err, context.DeadlineExceeded) {
+		if err := e.Query(ctx, "/", func(vhost.Reader) {}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the look has ended: %v", err)
 		}
 		if _, err := e.Do(ctx, "/", authz.Broker(), get("work")); !errors.Is(err, context.DeadlineExceeded) {
@@ -425,7 +425,7 @@ func TestWindow(t *testing.T) {
 		defer stop(t, e)
 		c := &client{t: t, events: make(chan string, 1000)}
 		var err error
-		if c.link, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), VHost: "/", Window: 500}); err != nil {
+		if c.session, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), VHost: "/", Window: 500}); err != nil {
 			t.Fatal(err)
 		}
 		c.open()
@@ -437,7 +437,7 @@ func TestWindow(t *testing.T) {
 		if n == 0 || n > 10 {
 			t.Fatalf("%d messages of about 90 bytes in a window of 500", n)
 		}
-		c.link.Written(500)
+		c.session.Written(500)
 		if more := len(c.take()); more == 0 || more > n {
 			t.Errorf("then %d messages, after %d", more, n)
 		}
@@ -452,7 +452,7 @@ func TestGetsWaitForTheWindow(t *testing.T) {
 		defer stop(t, e)
 		c := &client{t: t, events: make(chan string, 1000)}
 		var err error
-		if c.link, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), VHost: "/", Window: 500}); err != nil {
+		if c.session, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), VHost: "/", Window: 500}); err != nil {
 			t.Fatal(err)
 		}
 		c.open()
@@ -468,7 +468,7 @@ func TestGetsWaitForTheWindow(t *testing.T) {
 			for i := range commands {
 				commands[i].Channel = c.channel
 			}
-			c.link.Post(&Batch{Commands: commands, Free: func(*Batch) { freed++ }})
+			c.session.Submit(&Batch{Commands: commands, Free: func(*Batch) { freed++ }})
 		}
 		batch(gets...)
 		batch(publish("work", "behind the gets"))
@@ -480,7 +480,7 @@ func TestGetsWaitForTheWindow(t *testing.T) {
 			t.Errorf("%d messages ready: a publish has overtaken the gets before it", ready)
 		}
 		for range 20 {
-			c.link.Written(500)
+			c.session.Written(500)
 			n += len(c.take())
 		}
 		if n != 20 || freed != 2 {
@@ -489,7 +489,7 @@ func TestGetsWaitForTheWindow(t *testing.T) {
 		batch(append(gets, gets...)...)
 		batch(publish("work", "never"))
 		c.take()
-		c.link.Close()
+		c.session.Close()
 		if freed != 4 {
 			t.Errorf("%d of 4 batches were given back", freed)
 		}

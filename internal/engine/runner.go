@@ -13,16 +13,18 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/engine/recordcache"
+	"github.com/bartleby-mq/bartleby/internal/engine/resource"
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 const (
-	// inPlaceMax is how many commands a poster steps itself on an idle vhost; more wakes its goroutine.
+	// inPlaceMax is how many commands whoever submits them steps on an idle vhost; more wakes its goroutine.
 	inPlaceMax = 32
-	// batchBytesMax is how large a batch of the log grows before the next is begun; with small segments no larger than a part
-	// of one, for a batch is not divided.
+	// batchBytesMax is how large a batch of the log grows before the next is begun; with small segments no larger than
+	// a part of one, for a batch is not divided.
 	batchBytesMax, batchesPerSegment = 4 << 20, 8
 	// batchCommandsMax bounds the commands of one batch likewise, so that effects do not wait for long.
 	batchCommandsMax = 4096
@@ -41,57 +43,57 @@ type runner struct {
 	wake    chan struct{}
 	stop    chan struct{}
 	stopped chan struct{}
-	safeTo  atomic.Uint64 // what the scribe says
+	safeTo  atomic.Uint64 // what the log writer says
 	safeIs  atomic.Uint64 // what the owner knows of it
 	failure atomic.Pointer[failure]
 
 	mu struct {
 		sync.Mutex
-		inbox []post
-		spare []post
+		inbox []request
+		spare []request
 	}
 
 	vhost        *vhost.VHost
-	sync         vhost.Sync // that the scribe knows of
+	sync         vhost.Sync // that the log writer knows of
 	pages        *pageLog
 	replayed     bool // the log had batches behind its checkpoint
 	time         vhostTime
 	now          reading
 	jobRights    authz.Jobs
 	timerAt      deadline.Instant // when the goroutine fires its timer; never, for a clock that stands still
-	cache        *recordCache
+	cache        *recordcache.Cache
 	tended       bool      // the goroutine will look after the cache,
 	tendAt       time.Time // then
-	safe         place.Index
+	safe         storage.Index
 	out          vhost.Outcome
 	buffer       int // capacity that the next batch will want
-	links        map[vhost.ConnID]*Link
-	ports        map[vhost.ChannelID]*port
-	last         *port
-	held         []*port // with effects that wait
-	looks        []look  // answers that wait
-	parked       []post  // publishes that wait for the end of alarms, and what comes behind them
-	stalled      []post  // what waits until anything can be written
-	cramped      bool    // the vhost knows that there is no room for letters to move
-	busy         []*Link // that wait for a command of theirs which ticks go on with
+	sessions     map[vhost.ConnID]*Session
+	outboxes     map[vhost.ChannelID]*outbox
+	last         *outbox
+	held         []*outbox  // with effects that wait
+	looks        []look     // answers that wait
+	parked       []request  // publishes that wait for the end of alarms, and what comes behind them
+	stalled      []request  // what waits until anything can be written
+	cramped      bool       // the vhost knows that there is no room for letters to move
+	busy         []*Session // that wait for a command of theirs which ticks go on with
 	rota         rota
-	blocked      int                             // links that were told so
+	blocked      int                             // sessions that were told so
 	alarmed      bool                            // those who have published were
-	heldBackBy   Alarms                          // the last that held
+	heldBackBy   resource.Alarms                 // the last that held
 	permitted    uint64                          // version of the permissions that consumers were checked against
 	told         map[vhost.Loss]deadline.Instant // when a loss was logged last
 	uncommitted  int64                           // bytes that transactions hold, as they are counted
 	holders      map[vhost.ConnID]holder         // whose they are
-	flush        []*Link
-	appended     place.Index
+	flush        []*Session
+	appended     storage.Index
 	checkpointed atomic.Uint64 // index that the newest checkpoint covers
-	urged        place.Index   // a sync was asked for that covers the batches up to here
+	urged        storage.Index // a sync was asked for that covers the batches up to here
 }
 
 // failure is why a runner has stopped for good.
 type failure struct{ err *amqp.Error }
 
-func (r *runner) put(p post) {
+func (r *runner) put(p request) {
 	small := p.batch == nil || len(p.batch.Commands) <= inPlaceMax // asked now: then the batch is the owner's
 	r.mu.Lock()
 	r.mu.inbox = append(r.mu.inbox, p)
@@ -118,7 +120,7 @@ func (r *runner) release() {
 		now, _, _ := r.time.read()
 		r.timerAt = now + 1
 	}
-	sooner := ok && at < r.timerAt || !r.tended && r.cache.busy() || len(r.rota.queue) > 0
+	sooner := ok && at < r.timerAt || !r.tended && r.cache.Busy() || len(r.rota.queue) > 0
 	r.turn.pass()
 	if sooner || r.pending() {
 		r.kick()
@@ -132,9 +134,9 @@ func (r *runner) pending() bool {
 	return n > 0 || r.safeTo.Load() > r.safeIs.Load()
 }
 
-// becameSafe implements Listener. On the scribe's goroutine effects are let go, but nothing is stepped: a step
-// may wait for room in the log, which nobody but the scribe makes.
-func (r *runner) becameSafe(i place.Index) {
+// becameSafe implements Listener. On the log writer's goroutine effects are let go, but nothing is stepped: a step
+// may wait for room in the log, which nobody but the log writer makes.
+func (r *runner) becameSafe(i storage.Index) {
 	r.safeTo.Store(uint64(i))
 	if r.failure.Load() == nil && r.turn.try() {
 		r.releaseSafe()
@@ -194,13 +196,13 @@ func (r *runner) serve() {
 func (r *runner) tend() time.Duration {
 	now := time.Now()
 	switch {
-	case !r.cache.busy():
+	case !r.cache.Busy():
 		r.tended = false
 		return time.Hour
 	case !r.tended:
 		r.tended, r.tendAt = true, now.Add(tendEvery)
 	case !now.Before(r.tendAt):
-		r.cache.rest()
+		r.cache.Trim()
 		r.tendAt = now.Add(tendEvery)
 	}
 	return r.tendAt.Sub(now)
@@ -243,15 +245,15 @@ func (r *runner) run(rounds int) {
 		r.mu.spare = inbox[:0]
 		r.mu.Unlock()
 		r.flushDoors()
-		rests := len(inbox) == 0 && !ticked && len(r.rota.queue) == 0 && place.Index(r.safeTo.Load()) <= r.safe
+		rests := len(inbox) == 0 && !ticked && len(r.rota.queue) == 0 && storage.Index(r.safeTo.Load()) <= r.safe
 		if rests || r.turn.awaited() {
 			return
 		}
 	}
 }
 
-// step decides a round of posts, then what the next link has left from rounds before, in batches of the log.
-func (r *runner) step(inbox []post) (ticked bool) {
+// step decides a round of requests, then what the next session has left from rounds before, in batches of the log.
+func (r *runner) step(inbox []request) (ticked bool) {
 	if stalled := r.unstall(); stalled != nil {
 		inbox = append(stalled, inbox...)
 	}
@@ -282,17 +284,17 @@ func (r *runner) step(inbox []post) (ticked bool) {
 			r.resume()
 		}
 	}
-	r.cache.look(r.vhost)
+	r.cache.Prefetch(r.vhost)
 	r.finish()
 	return ticked
 }
 
 // decide asks for permission and steps one command.
-func (r *runner) decide(l *Link, c *vhost.Command) {
+func (r *runner) decide(session *Session, c *vhost.Command) {
 	s := r.stampOf(c)
 	var err error
-	if l != nil && !l.info.Local {
-		if refused := r.authorize(l, c); refused != nil {
+	if session != nil && !session.info.Local {
+		if refused := r.authorize(session, c); refused != nil {
 			err = refused
 		}
 	}
@@ -305,7 +307,7 @@ func (r *runner) decide(l *Link, c *vhost.Command) {
 		err = r.vhost.Step(s, *c, &r.out)
 	}
 	if r.vhost.Uncommitted() != r.uncommitted {
-		if refused := r.countUncommitted(l); refused != nil {
+		if refused := r.countUncommitted(session); refused != nil {
 			err = refused
 		}
 	}
@@ -318,7 +320,7 @@ func (r *runner) decide(l *Link, c *vhost.Command) {
 	}
 	r.vhost.Refuse(s, *c, refused, &r.out)
 	if r.vhost.Uncommitted() != r.uncommitted {
-		_ = r.countUncommitted(l) // the channel that was closed has given back what it held
+		_ = r.countUncommitted(session) // the channel that was closed has given back what it held
 	}
 }
 
@@ -345,12 +347,12 @@ func (r *runner) finish() {
 	batch, urgent := r.out.Seal()
 	spare := r.out.Batch
 	if len(batch) > journal.BatchBytesMax { // only this vhost stops, and forgets what it has just decided
-		panic(place.Fault{Err: fmt.Errorf("%w: a command has made %d bytes, %d are possible", errBatchSize, len(batch), journal.BatchBytesMax)})
+		panic(storage.Fault{Err: fmt.Errorf("%w: a command has made %d bytes, the limit is %d", errBatchSize, len(batch), journal.BatchBytesMax)})
 	}
 	if batch != nil {
 		batch, spare = r.fit(batch)
 		r.appended = r.log.Append(batch, urgent)
-		r.cache.add(r.log.ID(), r.appended, batch)
+		r.cache.Add(r.log.ID(), r.appended, batch)
 		if urgent {
 			r.urged = r.appended
 		}
@@ -359,11 +361,11 @@ func (r *runner) finish() {
 	for i := range r.out.Effects {
 		r.emit(&r.out.Effects[i])
 	}
-	r.cache.release()
+	r.cache.Release()
 	if r.vhost.Sync() != r.sync {
-		r.engine.scribe.setSync(r.log.ID(), r.wants())
+		r.engine.writer.setSync(r.log.ID(), r.wants())
 	}
-	r.out.Next(spare) // the batch is the scribe's, and the cache's; an effect leaves once, however often this is called
+	r.out.Next(spare) // the batch is the log writer's, and the cache's; an effect leaves once, however often this is called
 }
 
 // fit gives a batch a buffer of about its size, for it will be kept: a small one is copied out of a large
@@ -377,15 +379,15 @@ func (r *runner) fit(batch []byte) (kept, spare []byte) {
 	return batch, nil
 }
 
-// Record implements place.Records: from memory, or from the disk.
-func (r *runner) Record(ref place.Ref) []byte {
-	return orFault(r.cache.get(ref))
+// Record implements storage.Records: from memory, or from the disk.
+func (r *runner) Record(ref storage.Ref) []byte {
+	return orFault(r.cache.Get(ref))
 }
 
 // orFault ends the step if a read has failed.
 func orFault(data []byte, err error) []byte {
 	if err != nil {
-		panic(place.Fault{Err: err})
+		panic(storage.Fault{Err: err})
 	}
 	return data
 }
@@ -396,7 +398,7 @@ func (r *runner) recoverRead() {
 	if p == nil {
 		return
 	}
-	fault, ok := p.(place.Fault)
+	fault, ok := p.(storage.Fault)
 	if !ok {
 		panic(p)
 	}
@@ -408,19 +410,19 @@ func (r *runner) recoverRead() {
 // abandon tells everybody that the runner has ended.
 func (r *runner) abandon() {
 	err := r.failure.Load().err
-	for _, l := range r.links {
-		l.dropWaiting()
-		if !l.closed {
-			r.shut(l)
-			l.door.Stopped(err)
+	for _, s := range r.sessions {
+		s.dropWaiting()
+		if !s.closed {
+			r.shut(s)
+			s.frontend.Stopped(err)
 		}
 	}
 	r.dropUncommitted()
-	clear(r.links)
-	clear(r.ports)
+	clear(r.sessions)
+	clear(r.outboxes)
 	r.held, r.last, r.rota.queue, r.rota.left = nil, nil, nil, 0
 	r.rota.behind.Store(nil)
-	r.cache.close()
+	r.cache.Close()
 	r.mu.Lock()
 	inbox := slices.Concat(r.parked, r.stalled, r.mu.inbox)
 	r.mu.inbox, r.parked, r.stalled = nil, nil, nil

@@ -64,8 +64,8 @@ func (s *Storage) Share() float64 {
 	return min(1, float64(s.Live)/float64(s.Journal.SegmentBytes))
 }
 
-// deeds counts what is done for the storage.
-type deeds struct {
+// storageStatistics counts what is done for the storage.
+type storageStatistics struct {
 	syncs latency
 
 	reads, writes work
@@ -77,14 +77,14 @@ type deeds struct {
 	reclaimed, rewritings, rewritingsFailed, rewritten atomic.Uint64
 }
 
-func (d *deeds) checkpointed(at time.Time, took time.Duration, err error) {
+func (s *storageStatistics) checkpointed(at time.Time, took time.Duration, err error) {
 	if err != nil {
-		d.checkpointsFailed.Add(1)
+		s.checkpointsFailed.Add(1)
 		return
 	}
-	d.checkpoints.Add(1)
-	d.checkpointAt.Store(at.UnixNano())
-	d.checkpointTook.Store(int64(took))
+	s.checkpoints.Add(1)
+	s.checkpointAt.Store(at.UnixNano())
+	s.checkpointTook.Store(int64(took))
 }
 
 // work counts calls of the disk.
@@ -101,21 +101,21 @@ func (w *work) read() Work {
 	return Work{w.count.Load(), w.bytes.Load(), time.Duration(w.took.Load())}
 }
 
-func (d *deeds) rewrote(segments int, err error) {
+func (s *storageStatistics) rewrote(segments int, err error) {
 	if err != nil {
-		d.rewritingsFailed.Add(1)
+		s.rewritingsFailed.Add(1)
 		return
 	}
-	d.rewritings.Add(1)
-	d.rewritten.Add(uint64(segments))
+	s.rewritings.Add(1)
+	s.rewritten.Add(uint64(segments))
 }
 
 // Storage tells how the storage stands. It asks every vhost; one that has not answered when ctx ends has no figures.
 func (e *Engine) Storage(ctx context.Context) Storage {
-	d := &e.scribe.deeds
+	d := &e.writer.statistics
 	s := Storage{
-		Sync: e.sync, SyncInterval: e.scribe.interval, Syncs: d.syncs.read(),
-		Reads: d.reads.read(), Writes: d.writes.read(), Recovery: e.recovery,
+		Sync: e.sync, SyncInterval: e.writer.interval, Syncs: d.syncs.read(),
+		Reads: d.reads.read(), Writes: d.writes.read(), Recovery: time.Duration(e.recovery.Load()),
 		Checkpoints: d.checkpoints.Load(), CheckpointsFailed: d.checkpointsFailed.Load(), CheckpointTook: time.Duration(d.checkpointTook.Load()),
 		Reclaimed: d.reclaimed.Load(), Rewritings: d.rewritings.Load(), RewritingsFailed: d.rewritingsFailed.Load(),
 		Rewritten: d.rewritten.Load(), Rewriting: e.rewriting.Load(),
@@ -123,9 +123,9 @@ func (e *Engine) Storage(ctx context.Context) Storage {
 	if at := d.checkpointAt.Load(); at > 0 {
 		s.CheckpointAt = time.Unix(0, at)
 	}
-	e.scribe.tables.RLock()
-	s.Journal = e.scribe.journal.Stats()
-	e.scribe.tables.RUnlock()
+	e.writer.tables.RLock()
+	s.Journal = e.writer.journal.Stats()
+	e.writer.tables.RUnlock()
 	for _, h := range e.Access().VHosts() {
 		v := e.vhostStorage(ctx, h.Name)
 		v.Stops = e.Stops(h.Name)
@@ -145,12 +145,12 @@ func (e *Engine) vhostStorage(ctx context.Context, name string) VHostStorage {
 	}
 	found := make(chan VHostStorage, 1)
 	done := make(chan error, 1)
-	r.put(post{done: done, glance: true, look: func(v *vhost.VHost) {
-		s, sync := v.Storage(), v.Sync()
+	r.put(request{done: done, glance: true, look: func(v *vhost.VHost) {
+		s, sync := v.Reader().Storage(), v.Sync()
 		if sync == vhost.SyncDefault {
 			sync = e.sync
 		}
-		found <- VHostStorage{Name: name, Sync: sync, Hot: s.Hot, Cold: s.Cold, PutOff: s.PutOff, Live: s.Live, Spilled: r.pages.spill.bytes()}
+		found <- VHostStorage{Name: name, Sync: sync, Hot: s.Hot, Cold: s.Cold, PutOff: s.PutOff, Live: s.Live, Spilled: r.pages.spill.Bytes()}
 	}})
 	err = r.await(ctx, done)
 	select {

@@ -8,8 +8,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// TestStorageFigures says that an operator is shown other figures than there are: of messages in memory and on the disk, of
-// what is live, of checkpoints, syncs and rewriting, of vhosts that are down.
+// TestStorageFigures says that an operator is shown other figures than there are: of messages in memory and on the
+// disk, of what is live, of checkpoints, syncs and rewriting, of vhosts that are down.
 func TestStorageFigures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
@@ -53,7 +53,7 @@ func TestStorageFigures(t *testing.T) {
 			}
 			c.post(some...)
 			c.take()
-			c.link.Written(1 << 20)
+			c.session.Written(1 << 20)
 		}
 		checkpoint(t, e)
 		checkpoint(t, e)
@@ -61,7 +61,7 @@ func TestStorageFigures(t *testing.T) {
 		if s.Reclaimed+s.Rewritten < 10 || s.RewritingsFailed != 0 || s.Live > n*size/4 || s.Live < n*size/10 {
 			t.Errorf("drained: %+v", s)
 		}
-		c.link.Close()
+		c.session.Close()
 		stop(t, e)
 		for _, v := range e.Storage(t.Context()).VHosts {
 			if v.Down == nil {

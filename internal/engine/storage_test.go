@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/bartleby-mq/bartleby/internal/engine/recordcache"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -23,7 +24,7 @@ func small(o *Options) {
 // keepCold has the vhost keep nothing in memory that can be elsewhere.
 func keepCold(t *testing.T, e *Engine) {
 	t.Helper()
-	if err := e.Look(t.Context(), "/", func(v *vhost.VHost) { v.KeepHot(1, 1) }); err != nil {
+	if err := e.look(t.Context(), "/", false, func(v *vhost.VHost) { v.KeepHot(1, 1) }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -57,12 +58,12 @@ func drain(c *client, queue string) (bodies []string) {
 			}
 			bodies = append(bodies, strings.TrimPrefix(s, "got "))
 		}
-		c.link.Written(1 << 30)
+		c.session.Written(1 << 30)
 	}
 }
 
-// TestSparseSegments says that a few old messages hold the segments of all that came with them, or that a message is lost
-// or changed when its segment is rewritten: alive, dead-lettered, held, with a history, and after a crash.
+// TestSparseSegments says that a few old messages hold the segments of all that came with them, or that a message is
+// lost or changed when its segment is rewritten: alive, dead-lettered, held, with a history, and after a crash.
 func TestSparseSegments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 4000
@@ -85,7 +86,7 @@ func TestSparseSegments(t *testing.T) {
 		for range n {
 			c.post(vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: "work"}})
 			c.take()
-			c.link.Written(1 << 20)
+			c.session.Written(1 << 20)
 		}
 		var kept, dead []string
 		for k := range n {
@@ -100,10 +101,10 @@ func TestSparseSegments(t *testing.T) {
 			}
 		}
 		c.take()
-		before := e.scribe.journal.Stats()
+		before := e.writer.journal.Stats()
 		checkpoint(t, e)
 		checkpoint(t, e)
-		after := e.scribe.journal.Stats()
+		after := e.writer.journal.Stats()
 		if after.Segments*3 > before.Segments {
 			t.Errorf("%d segments of %d are left, for a tenth of the messages", after.Segments, before.Segments)
 		}
@@ -113,7 +114,7 @@ func TestSparseSegments(t *testing.T) {
 				e.Close()
 				d.crash()
 			} else {
-				c.link.Close()
+				c.session.Close()
 				stop(t, e)
 			}
 			e = start(t, d, small)
@@ -123,7 +124,7 @@ func TestSparseSegments(t *testing.T) {
 			c.take()
 			checkpoint(t, e)
 		}
-		c.link.Close()
+		c.session.Close()
 		c = attach(t, e, "")
 		if got := drain(c, "work"); !slices.Equal(got, kept) {
 			t.Errorf("%d messages are left in the queue, and not %d, or other ones", len(got), len(kept))
@@ -133,7 +134,7 @@ func TestSparseSegments(t *testing.T) {
 		if !slices.Equal(got, dead) {
 			t.Errorf("%d letters are left, and not %d, or other ones", len(got), len(dead))
 		}
-		c.link.Close()
+		c.session.Close()
 		checkpoint(t, e)
 		stop(t, e)
 	})
@@ -159,7 +160,7 @@ func TestSpill(t *testing.T) {
 		}
 		c.take()
 		checkpoint(t, e)
-		names, err := d.List(spillDir)
+		names, err := d.List(recordcache.SpillDir)
 		if err != nil || len(names) == 0 {
 			t.Fatalf("nothing was spilled: %v", err)
 		}
@@ -171,10 +172,10 @@ func TestSpill(t *testing.T) {
 		}
 		c.post(publish("other", "last"), publishTransient("other", "lost"))
 		c.take()
-		c.link.Close()
+		c.session.Close()
 		stop(t, e)
 		e = start(t, d)
-		names, err = d.List(spillDir)
+		names, err = d.List(recordcache.SpillDir)
 		if err != nil || len(names) > 0 {
 			t.Errorf("after a restart there are %q: %v", names, err)
 		}
@@ -182,7 +183,7 @@ func TestSpill(t *testing.T) {
 		if got := drain(c, "other"); !slices.Equal(got, []string{"last"}) {
 			t.Errorf("after a restart there is %q", got)
 		}
-		c.link.Close()
+		c.session.Close()
 		stop(t, e)
 	})
 }
@@ -192,17 +193,17 @@ func TestSpillIsFull(t *testing.T) {
 	t.Parallel()
 	m := vfs.NewMem(1)
 	f := vfs.NewFaulty(m)
-	if err := emptySpill(f, slog.New(slog.DiscardHandler)); err != nil {
+	if err := recordcache.RemoveSpilled(f, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	s := newSpill(f, func() string { return "a" })
+	s := recordcache.NewSpill(f, func() string { return "a" })
 	f.Budget(100)
-	if r := s.put(make([]byte, 200)); !r.IsZero() {
+	if r := s.Put(make([]byte, 200)); !r.IsZero() {
 		t.Errorf("%+v was written to a full disk", r)
 	}
 	f.Budget(-1)
-	r := s.put([]byte("page"))
-	if got, err := s.get(r); err != nil || string(got) != "page" {
+	r := s.Put([]byte("page"))
+	if got, err := s.Get(r); err != nil || string(got) != "page" {
 		t.Errorf("%q, %v", got, err)
 	}
 }

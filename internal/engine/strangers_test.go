@@ -13,8 +13,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// TestBackupIntoTheDataItself says that a backup can be put among the broker's own files, where a start removes it, or a
-// repair takes it for the broker's; or that the directory beside them is refused.
+// TestBackupIntoTheDataItself says that a backup can be put among the broker's own files, where a start removes it, or
+// a repair takes it for the broker's; or that the directory beside them is refused.
 func TestBackupIntoTheDataItself(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -80,7 +80,7 @@ func TestSpillHasStrangers(t *testing.T) {
 	if err != nil || strings.Join(names, " ") != "empty stuck theirs" {
 		t.Errorf("there is %q, %v", names, err)
 	}
-	if strings.Count(text.String(), "left in place") != 3 {
+	if strings.Count(text.String(), "not removed") != 3 {
 		t.Error(text.String())
 	}
 }

@@ -50,9 +50,9 @@ func (c *TestClock) moveTo(wall int64) {
 	}
 }
 
-// Advance moves a test clock by d. On return everything that became due on the way has happened, each thing
-// at its own instant and before anything that was due later, is safe, and was given to the doors of its consumers. Of
-// two that advance at once one waits for the other. If ctx ends first, the clock stands somewhere on the way.
+// Advance moves a test clock by d. On return everything that became due on the way has happened, each thing at its own
+// instant and before anything that was due later, is safe, and was given to the frontends of its consumers. Of two that
+// advance at once one waits for the other. If ctx ends first, the clock stands somewhere on the way.
 func (e *Engine) Advance(ctx context.Context, d time.Duration) error {
 	c, ok := e.clock.(*TestClock)
 	if !ok {
@@ -102,7 +102,7 @@ func (e *Engine) settle(ctx context.Context) error {
 	for _, r := range e.allRunners() {
 		for more := true; more; {
 			done := make(chan error, 1)
-			r.put(post{done: done, look: dueBy(deadline.Instant(wall/nsPerMilli), &more)})
+			r.put(request{done: done, look: dueBy(deadline.Instant(wall/nsPerMilli), &more)})
 			if err := r.await(ctx, done); err != nil {
 				return err
 			}

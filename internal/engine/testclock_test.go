@@ -41,8 +41,8 @@ func TestAdvanceAfterRestart(t *testing.T) {
 	})
 }
 
-// TestAdvanceTogether says that of two who move a test clock at once one is forgotten, or that one who has given up keeps others
-// from moving it.
+// TestAdvanceTogether says that of two who move a test clock at once one is forgotten, or that one who has given up
+// keeps others from moving it.
 func TestAdvanceTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk())

@@ -6,9 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// turn is the ownership of a runner: one at a time has it, and those who wait get it in the order in which they came. Who
-// gives it up hands it to the first of them, so that somebody who takes it again and again, for a portion of work each
-// time, takes turns with the others. Nobody spins: a core that looks for the ownership is one that the owner does not have.
+// turn is the ownership of a runner: one at a time has it, and those who wait get it in the order in which they came.
+// Who gives it up hands it to the first of them, so that somebody who takes it again and again, for a portion of work
+// each time, takes turns with the others. Nobody spins: a core that looks for the ownership is one that the owner does
+// not have.
 type turn struct {
 	state atomic.Int64 // 0: free; else 1, and 2 for each that waits
 	mu    sync.Mutex

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// TestTurnsInOrder says that who waits first has the ownership first, before anybody who comes by, and that who takes it
-// again behind others waits for them.
+// TestTurnsInOrder says that who waits first has the ownership first, before anybody who comes by, and that who takes
+// it again behind others waits for them.
 func TestTurnsInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

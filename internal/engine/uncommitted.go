@@ -4,15 +4,16 @@ import (
 	"sync"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/engine/resource"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// Budget bounds the memory, in bytes, of something that clients make the node hold: of the node, of all connections of a user,
-// and of one connection. Zero means the default, see Or.
+// Budget bounds the memory, in bytes, of something that clients make the node hold: of the node, of all connections of
+// a user, and of one connection. Zero means the default, see Or.
 type Budget struct{ Node, User, Connection int64 }
 
-// The default of a budget: a quarter of the memory watermark; for a user three quarters of that, so that nobody can take it
-// all; for a connection half of it.
+// The default of a budget: a quarter of the memory watermark; for a user three quarters of that, so that nobody can
+// take it all; for a connection half of it.
 const (
 	budgetShare   = 4        // one part in so many of the watermark
 	budgetLeast   = 16 << 20 // bytes, of a watermark of zero, too
@@ -20,7 +21,7 @@ const (
 )
 
 // Or fills in what is zero, for a node with these resources.
-func (b Budget) Or(r Resources) Budget {
+func (b Budget) Or(r resource.Status) Budget {
 	if b.Node == 0 {
 		b.Node = budgetUnknown
 		if r.MemoryLimit > 0 || r.MemoryMax > 0 {
@@ -36,8 +37,8 @@ func (b Budget) Or(r Resources) Budget {
 	return b
 }
 
-// uncommitted counts what transactions hold that are not committed, in all vhosts, and refuses what is beyond a budget: it is
-// in memory until the client commits, and the client may never do that. Any goroutine may call its methods.
+// uncommitted counts what transactions hold that are not committed, in all vhosts, and refuses what is beyond a budget:
+// it is in memory until the client commits, and the client may never do that. Any goroutine may call its methods.
 type uncommitted struct {
 	most Budget
 	mu   struct {
@@ -94,12 +95,12 @@ type holder struct {
 	bytes int64
 }
 
-// countUncommitted follows a change of what transactions hold: by a command of l, or by a tick, which only commits. Errors
-// refuse the command.
-func (r *runner) countUncommitted(l *Link) *amqp.Error {
+// countUncommitted follows a change of what transactions hold: by a command of l, or by a tick, which only commits.
+// Errors refuse the command.
+func (r *runner) countUncommitted(s *Session) *amqp.Error {
 	r.uncommitted = r.vhost.Uncommitted()
-	if l != nil {
-		return r.countHolder(l.conn, l.info.User)
+	if s != nil {
+		return r.countHolder(s.conn, s.info.User)
 	}
 	for id, h := range r.holders {
 		_ = r.countHolder(id, h.user) // it cannot have more than before

@@ -9,8 +9,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// TestUncommittedTransactionsAreBounded says that transactions that nobody commits hold any amount of memory; that what was
-// committed, rolled back or dropped counts on; or that one user's take the room of all others.
+// TestUncommittedTransactionsAreBounded says that transactions that nobody commits hold any amount of memory; that what
+// was committed, rolled back or dropped counts on; or that one user's take the room of all others.
 func TestUncommittedTransactionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk(), func(o *Options) { o.Uncommitted = Budget{Node: 10 << 20, User: 6 << 20, Connection: 4 << 20} })
@@ -62,7 +62,7 @@ func TestUncommittedTransactionsAreBounded(t *testing.T) {
 		counts(8)
 		c.post(vhost.Command{Kind: vhost.CommitTx, NoWait: true}) // so much goes in portions
 		counts(4)
-		a.link.Close()
+		a.session.Close()
 		counts(0)
 		c.post(publish("q", body), vhost.Command{Kind: vhost.CommitTx, NoWait: true})
 		c.expect()

@@ -6,8 +6,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// Unconfirmed counts the messages on each channel of a vhost that are decided and not safe yet, so that their publishers still
-// wait for confirms. Channels without any are missing. Source: RabbitMQ management API, messages_unconfirmed.
+// Unconfirmed counts the messages on each channel of a vhost that are decided and not safe yet, so that their
+// publishers still wait for confirms. Channels without any are missing. Source: RabbitMQ management API,
+// messages_unconfirmed.
 func (e *Engine) Unconfirmed(ctx context.Context, name string) (map[vhost.ChannelID]int, error) {
 	r, err := e.runnerOf(name)
 	if err != nil {
@@ -15,12 +16,12 @@ func (e *Engine) Unconfirmed(ctx context.Context, name string) (map[vhost.Channe
 	}
 	found := make(chan map[vhost.ChannelID]int, 1)
 	done := make(chan error, 1)
-	r.put(post{done: done, glance: true, look: func(*vhost.VHost) { // now the runner is ours
+	r.put(request{done: done, glance: true, look: func(*vhost.VHost) { // now the runner is ours
 		all := map[vhost.ChannelID]int{}
-		for _, p := range r.held {
-			for i := p.first; i < len(p.held); i++ {
-				if k := p.held[i].Kind; k == vhost.Confirm || k == vhost.Refuse {
-					all[p.channel]++
+		for _, box := range r.held {
+			for i := box.first; i < len(box.held); i++ {
+				if k := box.held[i].Kind; k == vhost.Confirm || k == vhost.Refuse {
+					all[box.channel]++
 				}
 			}
 		}

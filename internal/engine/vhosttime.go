@@ -12,9 +12,9 @@ const (
 	// behindAlarm is by how much the wall clock has to be behind a vhost's time until somebody is told. A smaller gap,
 	// such as small corrections of the clock leave, closes by itself.
 	behindAlarm = time.Second
-	// trimPart and resyncPart: while a gap closes by itself, or was told to, one part in so many of the time that passes
-	// is held back. What is due then comes late by that part and never early: a clock that stood still until the wall
-	// clock is there would make a second last as long as the gap.
+	// trimPart and resyncPart: while a gap closes by itself, or was told to, one part in so many of the time that
+	// passes is held back. What is due then comes late by that part and never early: a clock that stood still until the
+	// wall clock is there would make a second last as long as the gap.
 	trimPart, resyncPart = 16, 2
 )
 
@@ -22,7 +22,7 @@ const nsPerMilli = int64(time.Millisecond)
 
 // vhostTime turns a Clock into a vhost's time: the wall clock, but never below what was logged. While the wall clock
 // is behind, it goes on at the speed of the monotonic clock; once it was told to resync, at half that speed until the
-// two meet. It never stands still for long and never goes back. Source: ours, design §4.
+// two meet. It never stands still for long and never goes back. Source: ours, docs/clock.md#the-time-of-a-virtual-host.
 //
 // It belongs to the owner of the runner, but for the atomic fields.
 type vhostTime struct {

@@ -75,9 +75,9 @@ func TestSafeDoesNotStep(t *testing.T) {
 		}
 		command := publish("work", "a")
 		command.Channel = c.channel
-		e.scribe.do(func(s *scribe) {
+		e.writer.do(func(s *logWriter) {
 			r.mu.Lock()
-			r.mu.inbox = append(r.mu.inbox, post{link: c.link, batch: &Batch{Commands: []vhost.Command{command}}})
+			r.mu.inbox = append(r.mu.inbox, request{session: c.session, batch: &Batch{Commands: []vhost.Command{command}}})
 			r.mu.Unlock()
 			s.mu.Lock()
 			s.mu.bytes = pendingBytesMax + 1 // until it takes what there is

@@ -19,17 +19,17 @@ func (r *runner) withdraw() {
 		return
 	}
 	r.permitted = view.Version()
-	for _, l := range r.sortedLinks() {
-		if l.info.Local {
+	for _, s := range r.sortedSessions() {
+		if s.info.Local {
 			continue
 		}
-		if _, ok := view.User(l.info.User); !ok {
-			r.expel(l)
+		if _, ok := view.User(s.info.User); !ok {
+			r.expel(s)
 			continue
 		}
-		rights := r.rightsOf(l)
+		rights := r.rightsOf(s)
 		var lost []vhost.Effect
-		r.vhost.ConsumersOf(l.conn, func(ch vhost.ChannelID, tag, queue string) {
+		r.vhost.Reader().ConsumersOf(s.conn, func(ch vhost.ChannelID, tag, queue string) {
 			if !rights.Read(r.name, queue) {
 				lost = append(lost, vhost.Effect{Kind: vhost.Cancelled, Channel: ch, ConsumerTag: tag})
 			}
@@ -38,23 +38,23 @@ func (r *runner) withdraw() {
 			r.decide(nil, &vhost.Command{
 				Kind: vhost.Cancel, Channel: e.Channel, NoWait: true, Definition: &vhost.Definition{ConsumerTag: e.ConsumerTag},
 			})
-			if l.info.CancelNotify {
+			if s.info.CancelNotify {
 				r.out.Effects = append(r.out.Effects, e)
 			}
 		}
 	}
 }
 
-// sortedLinks lists the links in the order in which they came: map order must not reach a fact.
-func (r *runner) sortedLinks() []*Link {
-	return slices.SortedFunc(maps.Values(r.links), func(a, b *Link) int { return cmp.Compare(a.conn, b.conn) })
+// sortedSessions lists the sessions in the order in which they came: map order must not reach a fact.
+func (r *runner) sortedSessions() []*Session {
+	return slices.SortedFunc(maps.Values(r.sessions), func(a, b *Session) int { return cmp.Compare(a.conn, b.conn) })
 }
 
 // expel ends the attachment of a user that is gone.
-func (r *runner) expel(l *Link) {
-	r.decide(nil, &vhost.Command{Kind: vhost.Disconnect, Conn: l.conn})
-	l.dropWaiting()
-	r.dropParked(l)
-	r.detach(l)
-	l.door.Stopped(access.RefuseDeletedUser(l.info.User))
+func (r *runner) expel(s *Session) {
+	r.decide(nil, &vhost.Command{Kind: vhost.Disconnect, Conn: s.conn})
+	s.dropWaiting()
+	r.dropParked(s)
+	r.detach(s)
+	s.frontend.Stopped(access.RefuseDeletedUser(s.info.User))
 }

@@ -44,7 +44,7 @@ func (j *Journal) lacksRoom() (a *allowance, size int64) {
 // makeRoomAhead makes an allowance as large as it should be. What there is of it stays if there is no room for more.
 func (j *Journal) makeRoomAhead() error {
 	a, size := j.lacksRoom()
-	err := j.beside(func() error {
+	err := j.onDisk(func() error {
 		f, err := j.fs.Create(j.path(a.name))
 		if errors.Is(err, vfs.ErrExist) {
 			f, err = j.fs.Open(j.path(a.name))
@@ -52,7 +52,7 @@ func (j *Journal) makeRoomAhead() error {
 		if err != nil {
 			return err
 		}
-		return errors.Join(f.Allocate(0, size), f.Close())
+		return j.allocate(f, size)
 	})
 	if err != nil {
 		j.roomRefused = true // until something is given back
@@ -72,10 +72,11 @@ func (j *Journal) findAllowances(names []string) error {
 		if err != nil {
 			return err
 		}
-		a.size, err = f.Size()
+		size, err := f.Size()
 		if err = errors.Join(err, f.Close()); err != nil {
 			return err
 		}
+		a.size = roundUp(size, vfs.BlockBytes)
 	}
 	return nil
 }
@@ -98,15 +99,15 @@ func (j *Journal) keepStray(name string) (kept bool, err error) {
 	return true, j.findAllowances([]string{a.name})
 }
 
-// withRoom writes a small file that must be written for anything to be given back. Where the disk has no room for it, it
-// takes the place of its allowance, or else of a spare segment, down to least spares: the file itself, for of room that is
-// given up other processes may be quicker to make use. took tells that it did.
+// withRoom writes a small file that must be written for anything to be given back. Where the disk has no room for it,
+// it takes the place of its allowance, or else of a spare segment, down to least spares: the file itself, for of room
+// that is given up other processes may be quicker to make use. took tells that it did.
 func (j *Journal) withRoom(name string, a *allowance, least int, write func(name string, room int64) error) (took bool, err error) {
 	err = write(name, 0)
 	allowed := int64(0)
 	if errors.Is(err, vfs.ErrNoSpace) && a.size > 0 && j.o.Mutant != MutantIdleSpare {
 		allowed, a.size = a.size, 0
-		if again := j.beside(func() error { return j.fs.Rename(j.path(a.name), j.path(name)) }); again != nil {
+		if again := j.onDisk(func() error { return j.fs.Rename(j.path(a.name), j.path(name)) }); again != nil {
 			return false, again
 		}
 		took, err = true, write(name, allowed)
@@ -115,7 +116,7 @@ func (j *Journal) withRoom(name string, a *allowance, least int, write func(name
 		j.stopFilling()
 		i := slices.IndexFunc(j.spares, func(s spare) bool { return !s.named && !j.isLeased(s.name()) })
 		if i < 0 || len(j.spares) <= least || j.o.Mutant == MutantIdleSpare {
-			if first && allowed > 0 && j.beside(func() error { return j.fs.Rename(j.path(name), j.path(a.name)) }) == nil {
+			if first && allowed > 0 && j.onDisk(func() error { return j.fs.Rename(j.path(name), j.path(a.name)) }) == nil {
 				a.size = allowed // it stays what it was
 			}
 			return false, fmt.Errorf("%w: %w", ErrNoSpace, err)
@@ -124,7 +125,7 @@ func (j *Journal) withRoom(name string, a *allowance, least int, write func(name
 		j.spares = slices.Delete(j.spares, i, i+1)
 		if !first { // it is larger than the spare whose place it took
 			j.discard(sp.name())
-		} else if again := j.beside(func() error { return j.inPlaceOf(sp, name) }); again != nil {
+		} else if again := j.onDisk(func() error { return j.inPlaceOf(sp, name) }); again != nil {
 			j.discard(sp.name())
 			return false, again
 		}
@@ -133,8 +134,8 @@ func (j *Journal) withRoom(name string, a *allowance, least int, write func(name
 	return took, err
 }
 
-// inPlaceOf gives the file of a spare another name, durably: after a crash the manifest must not find a spare of another
-// size than it had. A part of the new file that was written before goes.
+// inPlaceOf gives the file of a spare another name, durably: after a crash the manifest must not find a spare of
+// another size than it had. A part of the new file that was written before goes.
 func (j *Journal) inPlaceOf(sp spare, name string) error {
 	if err := j.fs.Rename(j.path(sp.name()), j.path(name)); err != nil {
 		return err
@@ -142,12 +143,14 @@ func (j *Journal) inPlaceOf(sp spare, name string) error {
 	return j.fs.SyncDir(j.o.Dir)
 }
 
-// keepRoom makes the allowance for the next checkpoint of an old one, if there is none; else that goes.
+// keepRoom makes the allowance for the next checkpoint of one that no manifest names any more, or none yet, if there is
+// no allowance, or a smaller one: that goes. What was written in the place of a spare must not be given up for less: on
+// a full disk the next one would take a spare again.
 func (j *Journal) keepRoom(old checkpoint) {
-	a := &j.checkpointRoom
-	if a.size == 0 && j.o.ReserveBytes >= 0 && !j.isLeased(old.name()) &&
-		j.beside(func() error { return j.fs.Rename(j.path(old.name()), j.path(a.name)) }) == nil {
-		a.size = roundUp(old.size, vfs.BlockBytes)
+	a, size := &j.checkpointRoom, roundUp(old.size, vfs.BlockBytes)
+	if a.size < size && j.o.ReserveBytes >= 0 && !j.isLeased(old.name()) &&
+		j.onDisk(func() error { return j.fs.Rename(j.path(old.name()), j.path(a.name)) }) == nil {
+		a.size = size
 		return
 	}
 	j.discard(old.name())

@@ -12,9 +12,9 @@ import (
 // ErrOccupied reports that there is something where a copy was to go.
 var ErrOccupied = errors.New("not empty")
 
-// CopyInto copies a leased journal into another file system, in which there must be nothing yet, but for what an earlier
-// copy left that failed and cleaned up. Pace is called as by LeasedFile.Copy: its error breaks the copy
-// off. The copy is safe on return, and counts from the last step on, when the manifest is renamed: before that it is one
+// CopyInto copies a leased journal into another file system, in which there must be nothing yet, but for what an
+// earlier copy left that failed and cleaned up. Pace is called as by LeasedFile.Copy: its error breaks the copy off.
+// The copy is safe on return, and counts from the last step on, when the manifest is renamed: before that it is one
 // that Open refuses, and after an error also one of which the large files are removed, if that is possible. Damage that
 // was copied is listed.
 //

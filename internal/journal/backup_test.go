@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -40,8 +40,6 @@ func leased(t testing.TB, j *Journal) *Lease {
 func copyBeside(seed uint64, o Options) error {
 	fs, to, m := vfs.NewMem(seed), vfs.NewMem(seed+1), newModel()
 	dice := rand.New(rand.NewPCG(seed, 9))
-	plain := o
-	o.Beside = m.beside
 	if seed%2 == 1 {
 		m.dice = rand.New(rand.NewPCG(seed, 5))
 	}
@@ -66,7 +64,7 @@ func copyBeside(seed uint64, o Options) error {
 		return fmt.Errorf("after the copy %v are leased, %v not removed", j.leased, j.garbage)
 	}
 	for range 2 { // a copy is a journal in which one can go on
-		if _, err := walk(to, then, seed, plain); err != nil {
+		if _, err := walk(to, then, seed, o); err != nil {
 			return fmt.Errorf("copy: %w", err)
 		}
 	}
@@ -74,7 +72,7 @@ func copyBeside(seed uint64, o Options) error {
 	if err := j.Close(); err != nil {
 		return err
 	}
-	if _, err := walk(fs, m, seed, plain); err != nil {
+	if _, err := walk(fs, m, seed, o); err != nil {
 		return fmt.Errorf("original: %w", err)
 	}
 	return nil
@@ -105,7 +103,7 @@ func TestCopiesOfWhatChangesAreCaught(t *testing.T) {
 }
 
 // someJournal has several segments, one of them rewritten, two logs and their checkpoints.
-func someJournal(t *testing.T) (fs *vfs.Mem, j *Journal, last place.Index) {
+func someJournal(t *testing.T) (fs *vfs.Mem, j *Journal, last storage.Index) {
 	fs = vfs.NewMem(1)
 	j = mustOpen(t, fs, small())
 	for range 30 {
@@ -115,16 +113,16 @@ func someJournal(t *testing.T) (fs *vfs.Mem, j *Journal, last place.Index) {
 	last = j.Next(1) - 1
 	must(t, j.Checkpoint(1, last-5, state(1, last-5)))
 	must(t, j.Checkpoint(2, last, state(2, last)))
-	rewrite(t, j, 0.9, place.Ref{Log: 1, Index: 2, Size: 100}, place.Ref{Log: 1, Index: 7, Size: 7000})
+	rewrite(t, j, 0.9, storage.Ref{Log: 1, Index: 2, Size: 100}, storage.Ref{Log: 1, Index: 7, Size: 7000})
 	t.Cleanup(func() { must(t, j.Close()) })
 	return fs, j, last
 }
 
 // isWhole fails unless the copy holds what someJournal does.
-func isWhole(t *testing.T, fs vfs.FS, last place.Index) {
+func isWhole(t *testing.T, fs vfs.FS, last storage.Index) {
 	t.Helper()
 	j := mustOpen(t, fs, small())
-	hasPieces(t, j, place.Ref{Log: 1, Index: 2, Size: 100}, place.Ref{Log: 1, Index: 7, Size: 7000})
+	hasPieces(t, j, storage.Ref{Log: 1, Index: 2, Size: 100}, storage.Ref{Log: 1, Index: 7, Size: 7000})
 	has(t, j, 1, last-4, last, 7000)
 	if j.Next(2) != last+1 {
 		t.Fatalf("log 2 goes on at %d, want %d", j.Next(2), last+1)
@@ -134,8 +132,8 @@ func isWhole(t *testing.T, fs vfs.FS, last place.Index) {
 
 func TestAMarkBesideAManifest(t *testing.T) {
 	t.Parallel()
-	// A complete copy that still has the mark would be refused, or look broken; one that has lost its manifest would leave
-	// its owner without a word of what to do.
+	// A complete copy that still has the mark would be refused, or look broken; one that has lost its manifest would
+	// leave its owner without a word of what to do.
 	_, j, last := someJournal(t)
 	l, fs := leased(t, j), vfs.NewMem(1)
 	_, err := l.CopyInto(fs, noPace)
@@ -154,13 +152,13 @@ func TestAMarkBesideAManifest(t *testing.T) {
 		t.Errorf("there is %q, %v", names, err)
 	}
 	must(t, fs.Remove("journal/manifest"))
-	if _, _, err := Open(fs, small()); err == nil || !strings.Contains(err.Error(), "take another one") {
+	if _, _, err := Open(fs, small()); err == nil || !strings.Contains(err.Error(), "make another one") {
 		t.Errorf("without a manifest: %v", err)
 	}
 	f, err = fs.Create(l.Unfinished.Name)
 	must(t, err)
 	must(t, f.Close())
-	if _, _, err := Open(fs, small()); err == nil || !strings.Contains(err.Error(), "remove it, and take another one") {
+	if _, _, err := Open(fs, small()); err == nil || !strings.Contains(err.Error(), "remove it and make another one") {
 		t.Errorf("with the mark alone: %v", err)
 	}
 }
@@ -184,7 +182,7 @@ func TestABrokenOffCopyIsRefused(t *testing.T) {
 		}
 		switch o, r, opened := Open(mem, small()); {
 		case opened != nil:
-			if !strings.Contains(opened.Error(), "backup that was broken off") {
+			if !strings.Contains(opened.Error(), "this backup is incomplete") {
 				t.Fatalf("crash at call %d: %v", n, opened)
 			}
 			if !reached {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// BenchmarkAppend writes batches of messages of 1 KiB in groups, each synced; segments are reclaimed and recycled as in a
-// broker that consumes what it is sent.
+// BenchmarkAppend writes batches of messages of 1 KiB in groups, each synced; segments are reclaimed and recycled as in
+// a broker that consumes what it is sent.
 func BenchmarkAppend(b *testing.B) {
 	const message = 1 << 10
 	for _, c := range []struct{ batches, messages int }{{1, 1}, {1, 64}, {4, 64}, {16, 64}, {16, 16}} {
@@ -17,7 +17,7 @@ func BenchmarkAppend(b *testing.B) {
 			j := mustOpen(b, vfs.Dir(b.TempDir()), Options{Entropy: 1, ReserveBytes: 128 << 20})
 			group := make([]Batch, c.batches)
 			for i := range group {
-				group[i] = Batch{Log: place.LogID(1 + i), Data: data(place.LogID(i), 1, c.messages*message)}
+				group[i] = Batch{Log: storage.LogID(1 + i), Data: data(storage.LogID(i), 1, c.messages*message)}
 			}
 			must(b, j.Reserve(0, Growing))
 			for more := true; more; {
@@ -64,7 +64,7 @@ func BenchmarkRead(b *testing.B) {
 		var buf []byte
 		for i := 0; b.Loop(); i++ {
 			var err error
-			buf, err = j.ReadBatch(buf, 1, place.Index(1+i%1000))
+			buf, err = j.ReadBatch(buf, 1, storage.Index(1+i%1000))
 			must(b, err)
 		}
 	})
@@ -73,7 +73,7 @@ func BenchmarkRead(b *testing.B) {
 		b.ReportAllocs()
 		msg := make([]byte, 1<<10)
 		for i := 0; b.Loop(); i++ {
-			_, err := j.ReadAt(msg, place.Ref{Log: 1, Index: place.Index(1 + i%1000), Offset: uint32(i%63) << 10, Size: 1 << 10})
+			_, err := j.ReadAt(msg, storage.Ref{Log: 1, Index: storage.Index(1 + i%1000), Offset: uint32(i%63) << 10, Size: 1 << 10})
 			must(b, err)
 		}
 	})

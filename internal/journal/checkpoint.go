@@ -6,22 +6,22 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
 // checkpoint names a file with the state of a log after batch at; the zero value names none.
 type checkpoint struct {
 	file uint64
-	at   place.Index
+	at   storage.Index
 	size int64  // of the file
 	crc  uint32 // of all of it
 }
 
 func (c checkpoint) name() string { return fileName(c.file, "checkpoint") }
 
-// A checkpoint's file ends with a label, which says what the manifest says: only a repair without a manifest reads it. On a
-// full disk zeros between the state and the label fill it up, so that the file keeps its blocks.
+// A checkpoint's file ends with a label, which says what the manifest says: only a repair without a manifest reads it.
+// On a full disk zeros between the state and the label fill it up, so that the file keeps its blocks.
 //
 //	 0  checksum u32  of bytes 4 to 32
 //	 4  log      u32
@@ -35,7 +35,7 @@ const (
 )
 
 // newCheckpoint describes a checkpoint, and returns the label behind its state, with fill zeros before it.
-func newCheckpoint(log place.LogID, at place.Index, file uint64, state []byte, fill int64) (c checkpoint, behind []byte) {
+func newCheckpoint(log storage.LogID, at storage.Index, file uint64, state []byte, fill int64) (c checkpoint, behind []byte) {
 	behind = make([]byte, fill+labelBytes)
 	label := behind[fill:]
 	crc := checksum(0, state)
@@ -48,22 +48,24 @@ func newCheckpoint(log place.LogID, at place.Index, file uint64, state []byte, f
 	return checkpoint{file: file, at: at, size: int64(len(state)) + fill + labelBytes, crc: checksum(crc, behind)}, behind
 }
 
-// cutLabel parts what is in the file of a checkpoint into the state and what its label says of it; ok is false if there is
-// none: the first ones that were written had no label.
-func cutLabel(p []byte) (state []byte, log place.LogID, c checkpoint, ok bool) {
+// cutLabel parts what is in the file of a checkpoint into the state and what its label says of it; ok is false if there
+// is none: the first ones that were written had no label.
+func cutLabel(p []byte) (state []byte, log storage.LogID, c checkpoint, ok bool) {
 	n := len(p) - labelBytes
-	if n < 0 {
+	if n < 0 || !isLabel(p[n:], n) {
 		return p, 0, checkpoint{}, false
 	}
 	label := p[n:]
-	if le.Uint32(label[28:]) != labelMagic || le.Uint32(label) != checksum(0, label[4:]) || le.Uint64(label[16:]) > uint64(n) {
-		return p, 0, checkpoint{}, false
-	}
 	state = p[:le.Uint64(label[16:])]
 	c = checkpoint{
-		at: place.Index(le.Uint64(label[8:])), size: int64(len(p)), crc: checksum(le.Uint32(label[24:]), p[len(state):]),
+		at: storage.Index(le.Uint64(label[8:])), size: int64(len(p)), crc: checksum(le.Uint32(label[24:]), p[len(state):]),
 	}
-	return state, place.LogID(le.Uint32(label[4:])), c, true
+	return state, storage.LogID(le.Uint32(label[4:])), c, true
+}
+
+// isLabel reports whether p is the label behind a state in a file with so many bytes before it.
+func isLabel(p []byte, before int) bool {
+	return le.Uint32(p[28:]) == labelMagic && le.Uint32(p) == checksum(0, p[4:]) && le.Uint64(p[16:]) <= uint64(before)
 }
 
 // Checkpoint writes the state that a log's batches up to at have led to, syncs it and names it in the manifest, all
@@ -71,7 +73,7 @@ func cutLabel(p []byte) (state []byte, log place.LogID, c checkpoint, ok bool) {
 //
 // Errors: ErrUnsafe if at is not safe yet, ErrNoSpace; nothing has changed. A failed write or sync of the checkpoint
 // itself changes nothing either: the older one still counts.
-func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) error {
+func (j *Journal) Checkpoint(log storage.LogID, at storage.Index, state []byte) error {
 	if j.failed != nil {
 		return j.failed
 	}
@@ -91,26 +93,33 @@ func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) erro
 	c := checkpoint{file: file}
 	write := func(name string, room int64) error {
 		var behind []byte
-		c, behind = newCheckpoint(log, at, file, state, fillOf(int64(len(state)), room))
-		return j.beside(func() error { return j.writeFile(name, state, behind) })
+		c, behind = newCheckpoint(log, at, file, state, j.fillOf(int64(len(state)), room))
+		return j.onDisk(func() error { return j.writeFile(name, state, behind) })
 	}
 	least := 0
 	if j.manifestRoom.size < j.manifestBytes { // the last spare is for the manifest
 		least = 1
 	}
-	_, err := j.withRoom(c.name(), &j.checkpointRoom, least, write)
+	took, err := j.withRoom(c.name(), &j.checkpointRoom, least, write)
 	if errors.Is(err, ErrNoSpace) && len(j.ahead) > j.needed && j.o.Mutant != MutantIdleSpare {
 		if err = j.unname(); err == nil {
-			_, err = j.withRoom(c.name(), &j.checkpointRoom, 0, write)
+			took, err = j.withRoom(c.name(), &j.checkpointRoom, 0, write)
+		}
+	}
+	giveUp := func() { // no manifest names it
+		if took {
+			j.keepRoom(c)
+		} else {
+			j.discard(c.name())
 		}
 	}
 	if err != nil {
-		j.discard(c.name())
+		giveUp()
 		return err
 	}
 	j.written.Checkpoints += c.size
 	if j.failed != nil {
-		j.discard(c.name())
+		giveUp()
 		return j.failed
 	}
 	old := l.checkpoint
@@ -121,24 +130,63 @@ func (j *Journal) Checkpoint(log place.LogID, at place.Index, state []byte) erro
 		l.checkpoint = old
 		j.weigh()
 		if errors.Is(err, ErrNoSpace) {
-			j.discard(c.name()) // no manifest names it
+			giveUp()
 		}
 		return err
 	}
-	if old.file != 0 {
+	switch {
+	case old.file == 0:
+	case took:
+		j.moveBack(l, old, state)
+	default:
 		j.keepRoom(old)
 	}
 	return nil
 }
 
-// fillOf is with how many zeros a checkpoint of that state fills up a file of which so many bytes are there: the next one may
-// be twice as large.
-func fillOf(state, room int64) int64 {
-	return max(0, min(room, roundUp(2*state+allowanceBytes, vfs.BlockBytes))-state-labelBytes)
+// fillOf is with how many zeros a checkpoint of that state fills up a file of which so many bytes are there: the next
+// one, of this log or another, may be twice as large.
+func (j *Journal) fillOf(state, room int64) int64 {
+	largest := max(state, j.largestCheckpoint)
+	return max(0, min(room, roundUp(2*largest+allowanceBytes, vfs.BlockBytes))-state-labelBytes)
+}
+
+// moveBack gives the allowance back that the newest checkpoint of l has taken, if the one before is too small to be the
+// allowance and large enough for the state: that is written once more, in the place of the one before. Else the small
+// checkpoint of one log would leave an allowance that is too small for the large one of another, which would take a
+// spare each time. What fails leaves the checkpoint where it is.
+func (j *Journal) moveBack(l *logState, old checkpoint, state []byte) {
+	c, room := l.checkpoint, roundUp(old.size, vfs.BlockBytes)
+	if room >= min(c.size, roundUp(j.largestCheckpoint, vfs.BlockBytes)) || l.used > room ||
+		j.o.ReserveBytes < 0 || j.isLeased(old.name()) || j.o.Mutant == MutantSmallAllowance {
+		j.keepRoom(old)
+		return
+	}
+	again, behind := newCheckpoint(l.id, c.at, j.nextFile, state, j.fillOf(int64(len(state)), room))
+	j.nextFile++
+	j.unsyncedNames = true
+	if err := j.onDisk(func() error { return j.fs.Rename(j.path(old.name()), j.path(again.name())) }); err != nil {
+		j.discard(old.name())
+		return
+	}
+	if err := j.onDisk(func() error { return j.writeFile(again.name(), state, behind) }); err != nil {
+		j.keepRoom(again)
+		return
+	}
+	j.written.Checkpoints += again.size
+	l.checkpoint = again
+	if err := j.writeManifest(); err != nil { // the one before it names this checkpoint, too, in the other file
+		if l.checkpoint = c; errors.Is(err, ErrNoSpace) {
+			j.keepRoom(again)
+		}
+		return
+	}
+	j.weigh()
+	j.keepRoom(c)
 }
 
 // LoadCheckpoint returns the newest checkpoint of log. Errors: ErrNoCheckpoint; a *Fault if the bytes are damaged.
-func (j *Journal) LoadCheckpoint(log place.LogID) (at place.Index, state []byte, err error) {
+func (j *Journal) LoadCheckpoint(log storage.LogID) (at storage.Index, state []byte, err error) {
 	l := j.logs[log]
 	if l == nil || l.checkpoint.file == 0 {
 		return 0, nil, fmt.Errorf("%w: log %d", ErrNoCheckpoint, log)
@@ -179,4 +227,4 @@ func (j *Journal) pageLogs() []*logState {
 	return logs
 }
 
-func (j *Journal) droppedLogs() []place.LogID { return slices.Sorted(maps.Keys(j.dropped)) }
+func (j *Journal) droppedLogs() []storage.LogID { return slices.Sorted(maps.Keys(j.dropped)) }

@@ -3,7 +3,7 @@ package journal
 import (
 	"fmt"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -22,7 +22,7 @@ type cursor struct {
 }
 
 // batch returns the pieces of the next batch that a victim has, and whether it begins a span; none at the end.
-func (c *cursor) batch() (pieces []place.Ref, from *span, begins bool) {
+func (c *cursor) batch() (pieces []storage.Ref, from *span, begins bool) {
 	for refs := c.w.refs; c.ref < len(refs); {
 		first, r := c.ref, refs[c.ref]
 		for c.ref < len(refs) && refs[c.ref].Log == r.Log && refs[c.ref].Index == r.Index {
@@ -79,7 +79,7 @@ func newCopier(w *Rewriting) *copier {
 	s := w.out
 	*s = segment{id: s.id, file: s.file, f: s.f, size: s.size, rewritten: true, nonce: mix(s.nonce), end: segmentHeaderBytes}
 	s.seed = seedOf(s.nonce)
-	raw := make([]byte, ReadBytes(place.Ref{Size: readBytes}))
+	raw := make([]byte, ReadBytes(storage.Ref{Size: readBytes}))
 	return &copier{cursor: cursor{w: w}, out: s, buf: vfs.Aligned(bufferBytes), raw: raw, gap: readGap}
 }
 
@@ -137,9 +137,9 @@ func (c *copier) start() error {
 	return err
 }
 
-// pieces writes the data of a partial batch: the list of its pieces, then what they are. The error is of reading; of writing
-// the writer keeps one.
-func (c *copier) pieces(w *writer, from *span, pieces []place.Ref, size int) error {
+// pieces writes the data of a partial batch: the list of its pieces, then what they are. The error is of reading; of
+// writing the writer keeps one.
+func (c *copier) pieces(w *writer, from *span, pieces []storage.Ref, size int) error {
 	out := stream{w: w, left: size}
 	var p [8]byte
 	le.PutUint32(p[:], uint32(len(pieces)))
@@ -154,7 +154,7 @@ func (c *copier) pieces(w *writer, from *span, pieces []place.Ref, size int) err
 	s := from.seg
 	e, ok, err := from.lookup(pieces[0].Index)
 	if err == nil && !ok {
-		err = s.fault(from.log, 0, fmt.Sprintf("batch %d is needed, and missing", pieces[0].Index))
+		err = s.fault(from.log, 0, fmt.Sprintf("batch %d is needed but missing", pieces[0].Index))
 	}
 	if err != nil {
 		return err

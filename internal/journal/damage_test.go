@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -23,13 +23,13 @@ func flip(t *testing.T, fs vfs.FS, name string, off int64) {
 	must(t, errors.Join(err, f.Sync(), f.Close()))
 }
 
-// threeGroups leaves a journal that was killed after three synced groups, of which two are recorded as safe: of logs 1 and 2,
-// of log 2, of log 1. It returns the file and where the groups are.
+// threeGroups leaves a journal that was killed after three synced groups, of which two are recorded as safe: of logs 1
+// and 2, of log 2, of log 1. It returns the file and where the groups are.
 func threeGroups(t *testing.T) (fs *vfs.Mem, name string, at [4]int64) {
 	t.Helper()
 	fs = vfs.NewMem(3)
 	j := mustOpen(t, fs, small())
-	for i, logs := range [][]place.LogID{{1, 2}, {2}, {1}} {
+	for i, logs := range [][]storage.LogID{{1, 2}, {2}, {1}} {
 		write(t, j, 700, logs...)
 		if i == 0 {
 			at[0] = segmentHeaderBytes
@@ -49,14 +49,14 @@ func TestDamageBelowTheSafePositionIsAFault(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		off   func(at [4]int64) int64
-		fault []place.LogID
+		fault []storage.LogID
 		words string
 		more  bool // there may have been other logs
 	}{
-		{"data of a batch", func(at [4]int64) int64 { return at[0] + body }, []place.LogID{1}, "checksum mismatch", false},
-		{"header of a batch", func(at [4]int64) int64 { return at[1] + groupHeaderBytes + 5 }, []place.LogID{2}, "checksum mismatch", true},
-		{"header of the first group", func(at [4]int64) int64 { return at[0] + header }, []place.LogID{1, 2}, "batches 1 to 1 are missing", false},
-		{"header of the last safe group", func(at [4]int64) int64 { return at[1] + header }, []place.LogID{2}, "checksum mismatch", true},
+		{"data of a batch", func(at [4]int64) int64 { return at[0] + body }, []storage.LogID{1}, "checksum mismatch", false},
+		{"header of a batch", func(at [4]int64) int64 { return at[1] + groupHeaderBytes + 5 }, []storage.LogID{2}, "checksum mismatch", true},
+		{"header of the first group", func(at [4]int64) int64 { return at[0] + header }, []storage.LogID{1, 2}, "batches 1 to 1 are missing", false},
+		{"header of the last safe group", func(at [4]int64) int64 { return at[1] + header }, []storage.LogID{2}, "checksum mismatch", true},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
@@ -160,20 +160,20 @@ func TestDamageInAClosedSegmentIsFoundWhenRead(t *testing.T) {
 		t.Fatalf("whole batch: %v", err)
 	}
 	p := make([]byte, 100)
-	if _, err := j.ReadAt(p, place.Ref{Log: 1, Index: 1, Offset: 9500, Size: 100}); !errors.As(err, &fault) {
+	if _, err := j.ReadAt(p, storage.Ref{Log: 1, Index: 1, Offset: 9500, Size: 100}); !errors.As(err, &fault) {
 		t.Fatalf("part in the damaged chunk: %v", err)
 	}
-	if _, err := j.ReadAt(p, place.Ref{Log: 1, Index: 1, Offset: 100, Size: 100}); err != nil {
+	if _, err := j.ReadAt(p, storage.Ref{Log: 1, Index: 1, Offset: 100, Size: 100}); err != nil {
 		t.Fatalf("part in a sound chunk: %v", err)
 	}
 	s := NewStretch(16 << 10)
-	if err := j.ReadStretch(s, 1, 1, 0); !errors.As(err, &fault) || s.Find(place.Ref{Log: 1, Index: 1, Size: 1}) != nil {
+	if err := j.ReadStretch(s, 1, 1, 0); !errors.As(err, &fault) || s.Find(storage.Ref{Log: 1, Index: 1, Size: 1}) != nil {
 		t.Fatalf("stretch with the damaged chunk: %v", err)
 	}
 	if err := j.ReadStretch(s, 1, 1, 10<<10); err != nil {
 		t.Fatalf("stretch behind it: %v", err)
 	}
-	if err := j.Replay(1, func(place.Index, []byte) error { return nil }); !errors.As(err, &fault) {
+	if err := j.Replay(1, func(storage.Index, []byte) error { return nil }); !errors.As(err, &fault) {
 		t.Fatalf("replay: %v", err)
 	}
 	must(t, j.Close())

@@ -1,8 +1,8 @@
 // Package journal is the node's one segment log, with every logical log in it.
 //
 // A logical log is a sequence of batches, numbered from 1 without gaps. The journal appends groups of batches of any
-// logs, makes them safe with one sync, finds and verifies them again, keeps one checkpoint per log, and gives space back.
-// It does not know what is in a batch.
+// logs, makes them safe with one sync, finds and verifies them again, keeps one checkpoint per log, and gives space
+// back. It does not know what is in a batch.
 //
 // # Promises
 //
@@ -16,9 +16,9 @@
 //
 // # What it leaves to others
 //
-// The journal is passive: no goroutine, no lock, no clock, no dice, no logging. The engine guards it with a lock, which it lets
-// go of while the disk works (Options.Beside): one call that writes, one that keeps house and any number that read go on
-// side by side. The doc of Journal says which is which.
+// The journal is passive: no goroutine, no lock, no clock, no dice, no logging. The engine guards it with a lock, and
+// makes its changes as tasks, in which the lock is free while the disk works (task.go): one task that writes, one of
+// maintenance and any number of calls that read go on side by side. The doc of Journal says which is which.
 //
 // # Invariants
 //
@@ -32,8 +32,8 @@
 //   - Of a log, a segment holds an unbroken run of batches, unless it is damaged or rewritten. A rewritten one holds pieces
 //     of batches, in spans within which no other segment has a batch of that log.
 //
-// Begin reading at Open (open.go, scan.go), then Write and Sync (write.go), then how segments follow each other (roll.go),
-// Reserve and Prepare (space.go) and Reclaim (reclaim.go),
-// then Rewriting (rewrite.go, copy.go) and what it leaves (partial.go).
-// Look, Verify and Mend (look.go, verify.go, repair.go) are for a check and a repair. docs/format/journal.md draws every byte.
+// Begin reading at Open (open.go, scan.go), then Write and Sync (write.go), then how segments follow each other
+// (roll.go), Reserve and Prepare (space.go) and Reclaim (reclaim.go), then Rewriting (rewrite.go, copy.go) and what it
+// leaves (partial.go). Look, Verify and Mend (look.go, verify.go, repair.go) are for a check and a repair.
+// docs/format/journal.md draws every byte.
 package journal

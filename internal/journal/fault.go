@@ -4,19 +4,20 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 var (
-	// ErrNoSpace reports that there is no room on the disk. An alarm, not a fault: nothing has changed, and the same call
-	// succeeds once there is room.
+	// ErrNoSpace reports that there is no room on the disk. An alarm, not a fault: nothing has changed, and the same
+	// call succeeds once there is room.
 	ErrNoSpace = errors.New("journal: no space left")
 	// ErrUnready reports that no segment is ready for a group. Nothing was written; call Reserve first.
-	ErrUnready = errors.New("journal: no segment is ready for this")
-	// ErrFailed is final: an earlier write or sync failed, and nothing past the last safe position is trusted. See Recover.
+	ErrUnready = errors.New("journal: no segment is ready")
+	// ErrFailed is final: an earlier write or sync failed, and nothing past the last safe position is trusted. See
+	// Recover.
 	ErrFailed = errors.New("journal: an earlier write or sync failed")
 	// ErrLooking reports a change of a journal that was opened by Look.
-	ErrLooking = errors.New("journal: it is only looked at")
+	ErrLooking = errors.New("journal: open for reading only")
 	// ErrClosed reports a call after Close.
 	ErrClosed = errors.New("journal: closed")
 	// ErrGone reports a batch that the journal does not hold: never written, cut, reclaimed or of a dropped log.
@@ -28,7 +29,7 @@ var (
 	// ErrTooLarge reports a batch of more than BatchBytesMax. Nothing was written.
 	ErrTooLarge = errors.New("journal: batch too large")
 	// ErrUnsafe reports a checkpoint that covers batches which are not safe yet. Nothing was written.
-	ErrUnsafe = errors.New("journal: checkpoint of batches that are not safe")
+	ErrUnsafe = errors.New("journal: the batches of the checkpoint are not safe yet")
 	// ErrNoCheckpoint reports that a log has none.
 	ErrNoCheckpoint = errors.New("journal: log has no checkpoint")
 	// ErrDamaged is what errors are besides that say that files are damaged or missing: Look tells more, Mend may help.
@@ -37,7 +38,7 @@ var (
 
 // Fault is damage to what was known safe: bytes of a log that the disk has lost. It stops that log; the others go on.
 type Fault struct {
-	Log    place.LogID
+	Log    storage.LogID
 	File   string // in the journal's directory
 	Offset int64  // in the file, of the first bad byte known
 	What   string // in words, without names

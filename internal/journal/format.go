@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -102,8 +102,8 @@ func (g *groupHeader) parse(p []byte, seed uint32, at int64) bool {
 //	12  flags    u32  of a partial batch; else zero
 //	16  index    u64
 type batchHeader struct {
-	log   place.LogID
-	index place.Index
+	log   storage.LogID
+	index storage.Index
 	size  uint32
 	flags uint32
 }
@@ -121,7 +121,7 @@ func (b *batchHeader) parse(p []byte, seed uint32) bool {
 		return false
 	}
 	*b = batchHeader{
-		log: place.LogID(le.Uint32(p[8:])), index: place.Index(le.Uint64(p[16:])), size: le.Uint32(p[4:]), flags: le.Uint32(p[12:]),
+		log: storage.LogID(le.Uint32(p[8:])), index: storage.Index(le.Uint64(p[16:])), size: le.Uint32(p[4:]), flags: le.Uint32(p[12:]),
 	}
 	return true
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -16,7 +16,8 @@ var update = flag.Bool("update", false, "rewrite the golden files; then read the
 
 func TestGoldenSequenceOfCalls(t *testing.T) {
 	t.Parallel()
-	// A sync, or the order that makes a crash harmless, would be lost in a change that keeps every other test green by luck.
+	// A sync, or the order that makes a crash harmless, would be lost in a change that keeps every other test green by
+	// luck.
 	fs := vfs.NewFaulty(vfs.NewMem(1))
 	var b strings.Builder
 	fs.Before(func(c vfs.Call) error {
@@ -86,7 +87,8 @@ func golden(t *testing.T, file, got string) {
 }
 
 // goldenJournal is a small journal of this format with one of everything: a rewritten segment, a closed one, one being
-// written, one ahead, a spare, a checkpoint, a log of pages, a dropped log, a mark of what is safe. It is left as by a crash.
+// written, one ahead, a spare, a checkpoint, a log of pages, a dropped log, a mark of what is safe. It is left as by a
+// crash.
 func goldenJournal(t *testing.T) *vfs.Mem {
 	t.Helper()
 	fs := vfs.NewMem(1)
@@ -94,7 +96,7 @@ func goldenJournal(t *testing.T) *vfs.Mem {
 	write(t, j, 0, 1, 2, 3)
 	write(t, j, 5000, 1)
 	write(t, j, 100, 2)
-	write(t, j, 3000, 4, place.LogID(4).Pages())
+	write(t, j, 3000, 4, storage.LogID(4).Pages())
 	must(t, j.Sync())
 	must(t, j.Checkpoint(1, 2, []byte("state of log 1 after batch 2")))
 	must(t, j.Checkpoint(2, 2, nil))
@@ -113,9 +115,9 @@ func goldenJournal(t *testing.T) *vfs.Mem {
 }
 
 // goldenPieces are what the rewritten segment keeps.
-var goldenPieces = []place.Ref{
+var goldenPieces = []storage.Ref{
 	{Log: 1, Index: 2, Offset: 10, Size: 40}, {Log: 1, Index: 2, Offset: 2000, Size: 2500}, {Log: 2, Index: 2, Offset: 0, Size: 100},
-	{Log: place.LogID(4).Pages(), Index: 1, Offset: 2900, Size: 100},
+	{Log: storage.LogID(4).Pages(), Index: 1, Offset: 2900, Size: 100},
 }
 
 // contents returns the files of a journal, without zeros at their ends.
@@ -179,16 +181,16 @@ func TestGoldenDirectoriesStayReadable(t *testing.T) {
 	t.Parallel()
 	// A new version would refuse or misread what an old one wrote.
 	type batch struct {
-		log   place.LogID
-		index place.Index
+		log   storage.LogID
+		index storage.Index
 		n     int
 	}
 	for _, c := range []struct {
 		dir     string
-		at      place.Index
+		at      storage.Index
 		state   string
 		batches []batch
-		pieces  []place.Ref
+		pieces  []storage.Ref
 	}{
 		{"testdata/format-1", 1, "state of log 1 after batch 1", []batch{{1, 1, 0}, {1, 2, 5000}, {1, 3, 700}, {2, 1, 0}, {2, 2, 100}, {2, 3, 700}}, nil},
 		{"testdata/format-2", 2, "state of log 1 after batch 2", []batch{{1, 3, 700}, {1, 4, 200}, {2, 3, 700}}, goldenPieces},

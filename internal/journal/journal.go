@@ -7,28 +7,34 @@ import (
 	"path"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
 // Journal is an open journal. Its methods are of four kinds:
 //
 //   - writing: Write, Sync, MarkSafe;
-//   - keeping house: Prepare, Checkpoint, Reclaim, Drop, Sparse, Adopt, Abandon, Lease, Release;
+//   - maintenance: Prepare, Checkpoint, Reclaim, Drop, Sparse, Adopt, Abandon, Lease, Release;
 //   - both at once: Reserve, Recover, Close;
 //   - looking: all others.
 //
-// Whoever guards the journal holds its lock for each call, shared by those that look. A call that writes or keeps house
-// lets go of it in Options.Beside, and only there; others may be made meanwhile, but of each kind one at a time. So what
-// a call found before its work on the disk stands after it, but for what the other kind changes: writing adds batches,
-// makes them safe, and takes the next of the segments named ahead; keeping house takes closed segments away, adds spares
-// and segments ahead, and moves checkpoints. Either may fail the journal.
+// Whoever guards the journal holds its lock for each call, shared by those that look. A call that writes or does
+// maintenance works on the disk before it returns. As a Task (WriteTask, SyncTask, MarkSafeTask, Task) the caller lets
+// go of the lock while the disk works: then others may look, or begin a task of the other kind, but there is one task
+// of each kind at a time. So what a task found before its work stands after it, but for what the other kind changes:
+// writing adds batches, makes them safe, and takes the next of the segments named ahead; maintenance takes closed
+// segments away, adds spares and segments ahead, and moves checkpoints. Either may fail the journal.
 type Journal struct {
+	*tables
+	inTask func(work func() error) error // does work as a step of a Task; nil: work is done at once
+}
+
+// tables are what the journal knows.
+type tables struct {
 	fs   vfs.FS
 	o    Options
 	lock io.Closer
 
-	opening bool     // nobody else knows the journal yet
 	patient *patient // of a journal that is only looked at
 	rebuilt bool     // without a manifest
 
@@ -40,8 +46,8 @@ type Journal struct {
 	spares   []spare    // ready for use
 	filling  *filling   // a spare, apart from the others; nil: none
 	removed  int        // files of segments that were given back and not kept, since bare ones were named
-	logs     map[place.LogID]*logState
-	dropped  map[place.LogID]bool
+	logs     map[storage.LogID]*logState
+	dropped  map[storage.LogID]bool
 	nextID   uint64
 	nextFile uint64
 
@@ -51,10 +57,12 @@ type Journal struct {
 	largestCheckpoint            int64 // and of what the largest state takes: see weigh
 	roomRefused                  bool  // there was no room for an allowance
 
-	pagesFrom  place.Index // first index of a log of pages that is new
-	rewriting  *Rewriting  // underway
-	outRefused bool        // a rewriting found no room in a new file: the next one takes a spare
-	written    Written     // to files, in this run
+	pagesFrom  storage.Index // first index of a log of pages that is new
+	rewriting  *Rewriting    // underway
+	outRefused bool          // a rewriting found no room in a new file: the next one takes a spare
+	written    Written       // to files, in this run
+
+	writing writing // the task that writes
 
 	dirty         []*logState    // with batches written since the last sync
 	failed        error          // of ErrFailed
@@ -73,13 +81,13 @@ type Journal struct {
 
 // Batch is what one call of the machine left to be remembered.
 type Batch struct {
-	Log   place.LogID
-	Index place.Index // Next(Log)
-	Data  []byte      // at most BatchBytesMax; lent until Write returns
+	Log   storage.LogID
+	Index storage.Index // Next(Log)
+	Data  []byte        // at most BatchBytesMax; lent until Write returns
 }
 
 // Next returns the index that the next batch of log must have.
-func (j *Journal) Next(log place.LogID) place.Index {
+func (j *Journal) Next(log storage.LogID) storage.Index {
 	if l := j.logs[log]; l != nil {
 		return l.next
 	}
@@ -87,7 +95,7 @@ func (j *Journal) Next(log place.LogID) place.Index {
 }
 
 // first is the first index of a log that is new.
-func (j *Journal) first(log place.LogID) place.Index {
+func (j *Journal) first(log storage.LogID) storage.Index {
 	if log.IsPages() {
 		return j.pagesFrom
 	}
@@ -95,7 +103,7 @@ func (j *Journal) first(log place.LogID) place.Index {
 }
 
 // Safe returns the last index of log that a crash can no longer take away; zero if there is none.
-func (j *Journal) Safe(log place.LogID) place.Index {
+func (j *Journal) Safe(log storage.LogID) storage.Index {
 	if l := j.logs[log]; l != nil {
 		return l.safe
 	}
@@ -103,7 +111,7 @@ func (j *Journal) Safe(log place.LogID) place.Index {
 }
 
 // log returns the state of a log, new if need be.
-func (j *Journal) log(id place.LogID) *logState {
+func (j *Journal) log(id storage.LogID) *logState {
 	l := j.logs[id]
 	if l == nil {
 		l = &logState{id: id, next: j.first(id)}
@@ -114,12 +122,12 @@ func (j *Journal) log(id place.LogID) *logState {
 
 // LogStat describes one logical log.
 type LogStat struct {
-	Log        place.LogID
-	Next, Safe place.Index // of the next batch; of the last safe one
-	Checkpoint place.Index // covered by the newest checkpoint; 0: none
-	Segments   int         // that hold batches of it
-	Fault      *Fault      // nil: sound
-	Doubted    bool        // damage may have held batches behind the last one
+	Log        storage.LogID
+	Next, Safe storage.Index // of the next batch; of the last safe one
+	Checkpoint storage.Index // covered by the newest checkpoint; 0: none
+	Segments   int           // that hold batches of it
+	Fault      *Fault        // nil: sound
+	Doubted    bool          // damage may have held batches behind the last one
 }
 
 // Logs describes all logs that have batches or a checkpoint, in order of their identifiers.
@@ -232,12 +240,14 @@ func (j *Journal) release() error {
 	return errors.Join(errs...)
 }
 
-// beside lets io run beside other calls.
-func (j *Journal) beside(io func() error) error {
-	if j.o.Beside == nil || j.opening {
-		return io()
-	}
-	return j.o.Beside(io)
+// newJournal is a journal that knows nothing yet.
+func newJournal(fs vfs.FS, o Options, bufferBytes int) *Journal {
+	j := &Journal{tables: &tables{
+		fs: vfs.Bounded(fs, o.OpenFiles), o: o, nextID: 1, nextFile: 1, buf: vfs.Aligned(bufferBytes),
+		logs: map[storage.LogID]*logState{}, dropped: map[storage.LogID]bool{}, pagesFrom: 1,
+	}}
+	j.writing.of(j)
+	return j
 }
 
 func (j *Journal) path(name string) string { return path.Join(j.o.Dir, name) }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -28,7 +28,7 @@ func mustOpen(t testing.TB, fs vfs.FS, o Options) *Journal {
 }
 
 // data is what the tests write as a batch: any of its bytes tells which batch it is of.
-func data(log place.LogID, index place.Index, n int) []byte {
+func data(log storage.LogID, index storage.Index, n int) []byte {
 	p := make([]byte, 0, n+8)
 	for x := uint64(log)<<32 | uint64(index); len(p) < n; {
 		x = mix(x + 0x9e3779b97f4a7c15)
@@ -38,7 +38,7 @@ func data(log place.LogID, index place.Index, n int) []byte {
 }
 
 // write appends one batch of n bytes to each of the logs, as one group.
-func write(t testing.TB, j *Journal, n int, logs ...place.LogID) {
+func write(t testing.TB, j *Journal, n int, logs ...storage.LogID) {
 	t.Helper()
 	var group []Batch
 	for _, log := range logs {
@@ -50,9 +50,9 @@ func write(t testing.TB, j *Journal, n int, logs ...place.LogID) {
 }
 
 // nothing is live.
-func nothing(place.LogID, place.Index, place.Index) int64 { return 0 }
+func nothing(storage.LogID, storage.Index, storage.Index) int64 { return 0 }
 
-// put writes a group as an engine does that has nobody to keep house: room is made when there is none.
+// put writes a group as an engine does that has no maintenance: room is made when there is none.
 func put(j *Journal, group []Batch) error {
 	err := j.Write(group)
 	if !errors.Is(err, ErrUnready) {
@@ -95,7 +95,7 @@ func must(t testing.TB, err error) {
 }
 
 // has fails unless log holds exactly the batches first to last, of n bytes each.
-func has(t testing.TB, j *Journal, log place.LogID, first, last place.Index, n int) {
+func has(t testing.TB, j *Journal, log storage.LogID, first, last storage.Index, n int) {
 	t.Helper()
 	if next := j.Next(log); next != last+1 {
 		t.Fatalf("log %d: next is %d, want %d", log, next, last+1)
@@ -128,7 +128,7 @@ func TestWrittenBatchesAreReadBack(t *testing.T) {
 			has(t, j, 1, 1, 20, n)
 			for off := uint32(0); int(off) < n; off += uint32(n/7 + 1) {
 				p := make([]byte, min(n-int(off), 5000))
-				k, err := j.ReadAt(p, place.Ref{Log: 2, Index: 13, Offset: off, Size: uint32(len(p))})
+				k, err := j.ReadAt(p, storage.Ref{Log: 2, Index: 13, Offset: off, Size: uint32(len(p))})
 				if err != nil || k != len(p) || !bytes.Equal(p, data(2, 13, n)[off:int(off)+k]) {
 					t.Fatalf("read at %d: %d bytes, %v", off, k, err)
 				}
@@ -164,8 +164,8 @@ func TestReplayBeginsAfterTheCheckpoint(t *testing.T) {
 	if err != nil || at != 12 || string(state) != "twelve" {
 		t.Fatalf("checkpoint: %d %q %v", at, state, err)
 	}
-	want := place.Index(13)
-	must(t, j.Replay(1, func(i place.Index, p []byte) error {
+	want := storage.Index(13)
+	must(t, j.Replay(1, func(i storage.Index, p []byte) error {
 		if i != want || !bytes.Equal(p, data(1, i, 500)) {
 			return fmt.Errorf("index %d, want %d", i, want)
 		}

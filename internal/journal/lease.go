@@ -10,20 +10,20 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// unfinishedName is in a copy of a journal for as long as it has no manifest: without one it is no journal, and must not
-// be taken for a place where none has been yet.
+// unfinishedName is in a copy of a journal for as long as it has no manifest: without one it is no journal, and must
+// not be taken for a place where none has been yet.
 const unfinishedName = "manifest.backup"
 
 // unfinishedText is what is in that file, for whoever looks.
-const unfinishedText = "This is a backup of a Bartleby broker that was broken off, or is being written. It cannot be used.\n"
+const unfinishedText = "This backup of a Bartleby broker is incomplete: it was cancelled, or is still being written. It cannot be used.\n"
 
-// CopyBufferBytes is the memory that LeasedFile.Copy works with: little, so that writing for messages, which comes between
-// two pieces, never waits long.
+// CopyBufferBytes is the memory that LeasedFile.Copy works with: little, so that writing for messages, which comes
+// between two pieces, never waits long.
 const CopyBufferBytes = 256 << 10
 
 // Lease is the journal at one moment: files that Files lists stay as they are until Release, whatever happens to the
-// journal, even if they are given back meanwhile. Copied together they are a journal that Open takes: all batches that were
-// safe at that moment, of all logs, and the checkpoints.
+// journal, even if they are given back meanwhile. Copied together they are a journal that Open takes: all batches that
+// were safe at that moment, of all logs, and the checkpoints.
 type Lease struct {
 	Files []LeasedFile
 	// Manifest makes a journal of the files: it is copied last, when the others are safe. Unfinished marks a copy in a
@@ -46,14 +46,14 @@ type LeasedFile struct {
 	whole bool     // a damaged segment: as it is, without a look at it
 }
 
-// Lease begins a copy. Everything that is safe is in it; call Sync before to have everything that was written. Faults of
-// logs are in it, too. It keeps house, and so does Release.
+// Lease begins a copy. Everything that is safe is in it; call Sync before to have everything that was written. Faults
+// of logs are in it, too. It does maintenance, and so does Release.
 func (j *Journal) Lease() (*Lease, error) {
 	if j.failed != nil {
 		return nil, j.failed
 	}
 	l := &Lease{Unfinished: j.made(unfinishedName, []byte(unfinishedText))}
-	shown := &Journal{logs: j.logs, dropped: j.dropped, nextID: j.nextID, nextFile: j.nextFile}
+	shown := &Journal{tables: &tables{logs: j.logs, dropped: j.dropped, nextID: j.nextID, nextFile: j.nextFile}}
 	for _, s := range j.segments {
 		f, err := j.leaseSegment(s)
 		if err != nil {
@@ -131,9 +131,9 @@ func (j *Journal) isLeased(name string) bool {
 	return j.leased[name] > 0 && j.o.Mutant != MutantIgnoreLease
 }
 
-// Copy writes the file to w, in pieces as large as buf, which has whole blocks. It may be called beside everything else until
-// Release, and verifies what it copies: damage, a *Fault or nil, is copied as it is. Pace is called before each piece, with
-// how many bytes will be written then; an error of it ends the copy.
+// Copy writes the file to w, in pieces as large as buf, which has whole blocks. It may be called beside everything else
+// until Release, and verifies what it copies: damage, a *Fault or nil, is copied as it is. Pace is called before each
+// piece, with how many bytes will be written then; an error of it ends the copy.
 func (f *LeasedFile) Copy(w io.Writer, buf []byte, pace func(n int) error) (damage, err error) {
 	var source vfs.File
 	if f.until > 0 {
@@ -194,7 +194,7 @@ func (f *LeasedFile) verify(source vfs.File, buf []byte, pace func(n int) error)
 			return nil, err
 		}
 		if !sc.whole {
-			return fault(at, "checksum mismatch below what was safe"), nil
+			return fault(at, "checksum mismatch before the last safe position"), nil
 		}
 	}
 	if s.table.at == 0 {
@@ -225,7 +225,7 @@ func unfinished(names []string) error {
 	if !slices.Contains(names, unfinishedName) {
 		return nil
 	}
-	return errors.New("missing: this is a backup that was broken off before it was complete, it cannot be used: remove it, and take another one")
+	return errors.New("missing: this backup is incomplete and cannot be used: remove it and make another one")
 }
 
 // Faulty lists the faults of logs, in order.

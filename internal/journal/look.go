@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -20,30 +20,27 @@ type Sight struct {
 	Strays  []string // files that the manifest does not name; the next start removes them
 }
 
-// Look opens a journal of which no broker makes use, for a check or a repair: it changes nothing on the disk, and goes on
-// where Open refuses. A segment that is missing is taken for one of which every byte is lost, a sector that the disk
+// Look opens a journal of which no broker makes use, for a check or a repair: it changes nothing on the disk, and goes
+// on where Open refuses. A segment that is missing is taken for one of which every byte is lost, a sector that the disk
 // refuses to read for zeros, and if the manifest cannot be used the files are asked themselves. What Open would cut is
 // not there.
 //
-// Such a journal reads: ReadBatch, Read, LoadCheckpoint, Logs, Stats, and what is said to be for it alone. Mend changes it;
-// everything else that would is refused with ErrLooking.
+// Such a journal reads: ReadBatch, Read, LoadCheckpoint, Logs, Stats, and what is said to be for it alone. Mend changes
+// it; everything else that would is refused with ErrLooking.
 //
-// Errors: vfs.ErrLocked when a broker uses the directory; vfs.ErrNotExist if there is no journal; a format that is newer
-// than this version, or a backup that was broken off, in words; what the disk said.
+// Errors: vfs.ErrLocked when a broker uses the directory; vfs.ErrNotExist if there is no journal; a format that is
+// newer than this version, or a backup that was broken off, in words; what the disk said.
 func Look(fs vfs.FS, o Options) (*Journal, Sight, error) {
 	if err := o.fill(); err != nil {
 		return nil, Sight{}, err
 	}
 	patient := newPatient(fs)
-	j := &Journal{
-		fs: vfs.Bounded(patient, o.OpenFiles), o: o, opening: true, nextID: 1, nextFile: 1, buf: vfs.Aligned(bufferBytes),
-		logs: map[place.LogID]*logState{}, dropped: map[place.LogID]bool{}, pagesFrom: 1, patient: patient,
-	}
+	j := newJournal(patient, o, bufferBytes)
+	j.patient = patient
 	var seen Sight
 	if err := j.look(&seen); err != nil {
 		return nil, Sight{}, errors.Join(fmt.Errorf("journal: look: %w", err), j.release())
 	}
-	j.opening = false
 	j.failed = ErrLooking
 	return j, seen, nil
 }
@@ -116,7 +113,8 @@ func (j *Journal) lookAtManifest(seen *Sight) error {
 	return j.rebuild(seen)
 }
 
-// lookAtTable reads all of a segment's table. One that is damaged is forgotten: what it says can be learnt from the groups.
+// lookAtTable reads all of a segment's table. One that is damaged is forgotten: what it says can be learnt from the
+// groups.
 func (j *Journal) lookAtTable(s *segment, seen *Sight) (err error) {
 	if s.f, err = j.fs.Open(j.path(s.name())); err != nil || s.table.at == 0 {
 		return err
@@ -154,15 +152,15 @@ func (j *Journal) lookAtTable(s *segment, seen *Sight) (err error) {
 // A Hole is bytes of a batch's data that are lost, from From to before To: zeros stand there.
 type Hole struct{ From, To int }
 
-// ReadHoles returns the data of a batch with what is lost of it. Errors: ErrGone, also for a batch of which only pieces were
-// kept, a *Fault if nothing of it can be read, or what the disk said. It is for a journal that Look has opened.
-func (j *Journal) ReadHoles(log place.LogID, index place.Index) (data []byte, holes []Hole, err error) {
+// ReadHoles returns the data of a batch with what is lost of it. Errors: ErrGone, also for a batch of which only pieces
+// were kept, a *Fault if nothing of it can be read, or what the disk said. It is for a journal that Look has opened.
+func (j *Journal) ReadHoles(log storage.LogID, index storage.Index) (data []byte, holes []Hole, err error) {
 	sp, e, err := j.locate(log, index)
 	if err != nil {
 		return nil, nil, err
 	}
 	if sp.seg.rewritten {
-		return nil, nil, fmt.Errorf("%w: log %d, index %d is there in part", ErrGone, log, index)
+		return nil, nil, fmt.Errorf("%w: log %d, index %d is only partly stored", ErrGone, log, index)
 	}
 	if data, holes, err = sp.seg.dataWithHoles(e); err != nil {
 		return nil, nil, err
@@ -201,7 +199,7 @@ func (s *segment) dataWithHoles(e entry) (data []byte, holes []Hole, err error) 
 
 // DamagedCheckpoint returns what is in the file of a log's checkpoint, sound or not, and which batch it covers. Errors:
 // ErrNoCheckpoint, vfs.ErrNotExist, or what the disk said. It is for a journal that Look has opened.
-func (j *Journal) DamagedCheckpoint(log place.LogID) (at place.Index, state []byte, err error) {
+func (j *Journal) DamagedCheckpoint(log storage.LogID) (at storage.Index, state []byte, err error) {
 	l := j.logs[log]
 	if l == nil || l.checkpoint.file == 0 {
 		return 0, nil, fmt.Errorf("%w: log %d", ErrNoCheckpoint, log)
@@ -217,7 +215,7 @@ func (j *Journal) DamagedCheckpoint(log place.LogID) (at place.Index, state []by
 }
 
 // First returns the first batch of log that the journal has whole, zero if there is none.
-func (j *Journal) First(log place.LogID) place.Index {
+func (j *Journal) First(log storage.LogID) storage.Index {
 	if l := j.logs[log]; l != nil {
 		for _, sp := range l.spans {
 			if !sp.seg.rewritten {
@@ -251,4 +249,4 @@ func (j *Journal) Segments() []SegmentStat {
 }
 
 // Dropped lists the logs that were dropped and of which segments may still hold batches.
-func (j *Journal) Dropped() []place.LogID { return j.droppedLogs() }
+func (j *Journal) Dropped() []storage.LogID { return j.droppedLogs() }

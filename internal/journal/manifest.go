@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -117,7 +117,7 @@ func (j *Journal) decodeManifest(p []byte) error {
 	segments, spares := int(le.Uint32(p[40:])), int(le.Uint32(p[44:]))
 	checkpoints, dropped := int(le.Uint32(p[48:])), int(le.Uint32(p[52:]))
 	if manifestHeaderBytes+segments*manifestSegment+spares*manifestSpare+checkpoints*manifestCheckpoint+dropped*manifestDropped != len(p) {
-		return errors.New("counts do not add up")
+		return errors.New("the counts are inconsistent")
 	}
 	p = p[manifestHeaderBytes:]
 	for range segments {
@@ -134,8 +134,8 @@ func (j *Journal) decodeManifest(p []byte) error {
 		p = p[manifestSpare:]
 	}
 	for range checkpoints {
-		l := j.log(place.LogID(le.Uint32(p)))
-		c := checkpoint{crc: le.Uint32(p[4:]), at: place.Index(le.Uint64(p[8:])), file: le.Uint64(p[16:]), size: int64(le.Uint64(p[24:]))}
+		l := j.log(storage.LogID(le.Uint32(p)))
+		c := checkpoint{crc: le.Uint32(p[4:]), at: storage.Index(le.Uint64(p[8:])), file: le.Uint64(p[16:]), size: int64(le.Uint64(p[24:]))}
 		if c.file == 0 {
 			l.reached = c.at
 		} else {
@@ -144,7 +144,7 @@ func (j *Journal) decodeManifest(p []byte) error {
 		p = p[manifestCheckpoint:]
 	}
 	for range dropped {
-		j.dropped[place.LogID(le.Uint32(p))] = true
+		j.dropped[storage.LogID(le.Uint32(p))] = true
 		p = p[manifestDropped:]
 	}
 	return nil
@@ -153,44 +153,50 @@ func (j *Journal) decodeManifest(p []byte) error {
 // writeManifest makes the journal's present state durable, with more segments ahead if so asked. ErrNoSpace changes
 // nothing on the disk; every other error leaves open which manifest counts, and is final.
 //
-// Groups that are written meanwhile change nothing that it says: the next segments are named as being written already, and
-// of one that fills up the next manifest gives the end.
+// Groups that are written meanwhile change nothing that it says: the next segments are named as being written already,
+// and of one that fills up the next manifest gives the end.
 func (j *Journal) writeManifest(more ...*segment) error {
 	if j.unsyncedNames { // a manifest must not be found where a file that it names is not
-		if err := j.beside(func() error { return j.fs.SyncDir(j.o.Dir) }); err != nil {
+		if err := j.onDisk(func() error { return j.fs.SyncDir(j.o.Dir) }); err != nil {
 			return j.fail(err)
 		}
 		j.unsyncedNames = false
 	}
-	before := j.manifestBytes
+	size := int64(0)
 	took, err := j.withRoom(manifestTemp, &j.manifestRoom, 0, func(name string, _ int64) error {
 		p := j.encodeManifest(more...)
-		j.manifestBytes = int64(len(p))
-		j.written.Tables += int64(len(p))
-		return j.beside(func() error { return j.writeFile(name, p) })
+		size = int64(len(p))
+		j.written.Tables += size
+		return j.onDisk(func() error { return j.writeFile(name, p) })
 	})
 	if errors.Is(err, ErrNoSpace) {
 		return err
 	}
+	// The blocks of the one before are the next one's if the allowance is missing, or smaller: this one has taken it, or
+	// one that failed.
+	room, kept := roundUp(j.manifestBytes, vfs.BlockBytes), false
 	if err == nil {
-		err = j.beside(func() error {
+		keep := j.manifestRoom.size < room && (took || j.o.ReserveBytes >= 0)
+		err = j.onDisk(func() error {
 			rename := j.fs.Rename
-			if took { // the blocks of the one before are the next one's
+			if keep {
 				rename = j.fs.Exchange
 			}
 			if err := rename(j.path(manifestTemp), j.path(manifestName)); err != nil {
 				return err
 			}
-			took = took && j.fs.Rename(j.path(manifestTemp), j.path(manifestRoom)) == nil
+			kept = keep && j.fs.Rename(j.path(manifestTemp), j.path(manifestRoom)) == nil
 			return j.fs.SyncDir(j.o.Dir)
 		})
+		j.unsyncedNames = err != nil // the one before may count still: it must not be written over
+	}
+	if kept {
+		j.manifestRoom.size = room
 	}
 	if err != nil {
 		return j.fail(err)
 	}
-	if took {
-		j.manifestRoom.size = roundUp(max(before, 1), vfs.BlockBytes)
-	}
+	j.manifestBytes = size
 	for i := range j.spares {
 		j.spares[i].named = false
 	}

@@ -10,13 +10,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
 // model is what a journal under test must hold: the slow and obvious version of it.
 type model struct {
-	logs map[place.LogID]*modelLog
+	logs map[storage.LogID]*modelLog
 
 	journal  *Journal
 	dice     *rand.Rand // not nil: things happen beside others
@@ -26,20 +26,28 @@ type model struct {
 	besideOf error // what went wrong there
 }
 
-// beside is what an engine with two goroutines lets happen: before the disk does what it is asked, or after, something of the
-// other kind is done.
-func (m *model) beside(io func() error) error {
+// run brings a task to its end, as an engine with two goroutines does: before the disk does what it is asked, or after,
+// something of the other kind is done.
+func (m *model) run(t *Task) error {
+	for t.Plan() {
+		m.meanwhile()
+		t.Work()
+		m.meanwhile()
+	}
+	return t.Err()
+}
+
+// keep runs a task of maintenance.
+func (m *model) keep(j *Journal, change func(*Journal) error) error { return m.run(j.Task(change)) }
+
+// meanwhile does something of the other kind, at times.
+func (m *model) meanwhile() {
 	if m.dice == nil || m.journal == nil || m.writing && m.keeping || !m.writing && !m.keeping {
-		return io()
+		return
 	}
 	if m.dice.IntN(8) == 0 {
 		m.other()
 	}
-	err := io()
-	if m.dice.IntN(8) == 0 {
-		m.other()
-	}
-	return err
 }
 
 // other does something of the kind that is not being done.
@@ -60,22 +68,22 @@ func (m *model) other() {
 }
 
 type modelLog struct {
-	sizes      []int       // of the batches written, from index 1
-	safe       place.Index // last one reported safe
-	checkpoint place.Index // last one that succeeded; a log of pages has none
-	trying     place.Index // one whose outcome is unknown; 0: none
-	floor      place.Index // batches above it are live
-	pieces     []place.Ref // these, too, of those below
-	dropping   bool        // or dropped
+	sizes      []int         // of the batches written, from index 1
+	safe       storage.Index // last one reported safe
+	checkpoint storage.Index // last one that succeeded; a log of pages has none
+	trying     storage.Index // one whose outcome is unknown; 0: none
+	floor      storage.Index // batches above it are live
+	pieces     []storage.Ref // these, too, of those below
+	dropping   bool          // or dropped
 }
 
 // modelLogs are four virtual hosts' logs, of which the last is dropped at times, and the logs of pages of two.
-var modelLogs = []place.LogID{1, 2, 3, 4, place.LogID(1).Pages(), place.LogID(4).Pages()}
+var modelLogs = []storage.LogID{1, 2, 3, 4, storage.LogID(1).Pages(), storage.LogID(4).Pages()}
 
 const dropped = 4
 
 func newModel() *model {
-	m := &model{logs: map[place.LogID]*modelLog{}}
+	m := &model{logs: map[storage.LogID]*modelLog{}}
 	for _, log := range modelLogs {
 		m.logs[log] = &modelLog{}
 	}
@@ -83,12 +91,12 @@ func newModel() *model {
 }
 
 // state is the checkpoint that a log has at an index.
-func state(log place.LogID, at place.Index) []byte { return data(log, at, int(at)*37%5000) }
+func state(log storage.LogID, at storage.Index) []byte { return data(log, at, int(at)*37%5000) }
 
 // live is what the model answers to Reclaim and Sparse.
-func (m *model) live(log place.LogID, first, last place.Index) (n int64) {
+func (m *model) live(log storage.LogID, first, last storage.Index) (n int64) {
 	l := m.logs[log]
-	for i := max(first, l.floor+1); i <= min(last, place.Index(len(l.sizes))); i++ {
+	for i := max(first, l.floor+1); i <= min(last, storage.Index(len(l.sizes))); i++ {
 		n += 1 + int64(l.sizes[i-1])
 	}
 	for _, r := range l.pieces {
@@ -100,7 +108,7 @@ func (m *model) live(log place.LogID, first, last place.Index) (n int64) {
 }
 
 // mark lists what is live in the ranges.
-func (m *model) mark(ranges []Range) (refs []place.Ref) {
+func (m *model) mark(ranges []Range) (refs []storage.Ref) {
 	for _, r := range ranges {
 		l := m.logs[r.Log]
 		if l.dropping {
@@ -112,7 +120,7 @@ func (m *model) mark(ranges []Range) (refs []place.Ref) {
 			}
 		}
 		for i := max(r.First, l.floor+1); i <= r.Last; i++ {
-			refs = append(refs, place.Ref{Log: r.Log, Index: i, Size: uint32(l.sizes[i-1])})
+			refs = append(refs, storage.Ref{Log: r.Log, Index: i, Size: uint32(l.sizes[i-1])})
 		}
 	}
 	slices.SortFunc(refs, compareRefs)
@@ -120,15 +128,15 @@ func (m *model) mark(ranges []Range) (refs []place.Ref) {
 }
 
 // settle makes the batches up to floor dead, but for a few records, and some of the old ones.
-func (l *modelLog) settle(log place.LogID, floor place.Index, dice *rand.Rand) {
-	l.pieces = slices.DeleteFunc(l.pieces, func(place.Ref) bool { return dice.IntN(8) == 0 })
+func (l *modelLog) settle(log storage.LogID, floor storage.Index, dice *rand.Rand) {
+	l.pieces = slices.DeleteFunc(l.pieces, func(storage.Ref) bool { return dice.IntN(8) == 0 })
 	for l.floor < floor {
 		l.floor++
 		n := l.sizes[l.floor-1]
 		for at := 0; at < n && dice.IntN(2) == 0; {
 			size := min(n-at, 1+dice.IntN(1+n/4))
 			if dice.IntN(4) == 0 {
-				l.pieces = append(l.pieces, place.Ref{Log: log, Index: l.floor, Offset: uint32(at), Size: uint32(size)})
+				l.pieces = append(l.pieces, storage.Ref{Log: log, Index: l.floor, Offset: uint32(at), Size: uint32(size)})
 			}
 			at += size
 		}
@@ -155,18 +163,18 @@ func (m *model) stepWriting(j *Journal, dice *rand.Rand) error {
 	case k < 55:
 		return m.write(j, dice)
 	case k < 66:
-		if err := j.Sync(); err != nil {
+		if err := m.run(j.SyncTask()); err != nil {
 			return err
 		}
 		for _, l := range m.logs {
-			l.safe = place.Index(len(l.sizes))
+			l.safe = storage.Index(len(l.sizes))
 		}
 		return nil
 	}
-	return j.MarkSafe()
+	return m.run(j.MarkSafeTask())
 }
 
-// stepKeeping does one that keeps house.
+// stepKeeping does one of maintenance.
 func (m *model) stepKeeping(j *Journal, dice *rand.Rand) error {
 	m.keeping = true
 	defer func() { m.keeping = false }()
@@ -174,22 +182,20 @@ func (m *model) stepKeeping(j *Journal, dice *rand.Rand) error {
 	l := m.logs[log]
 	switch k := dice.IntN(29); {
 	case k < 4:
-		return m.checkpoint(j, log, l.checkpoint+place.Index(dice.IntN(int(l.safe-l.checkpoint)+1)))
+		return m.checkpoint(j, log, l.checkpoint+storage.Index(dice.IntN(int(l.safe-l.checkpoint)+1)))
 	case k < 7:
-		l.settle(log, max(l.floor, place.Index(dice.IntN(int(l.safe)+1))), dice)
+		l.settle(log, max(l.floor, storage.Index(dice.IntN(int(l.safe)+1))), dice)
 	case k < 9:
-		_, err := j.Reclaim(m.live)
-		return err
+		return m.reclaim(j)
 	case k < 14: // as an engine does: settle most, cover it, give back what is free
 		for _, log := range modelLogs {
 			l := m.logs[log]
-			l.settle(log, max(l.floor, l.safe-min(l.safe, place.Index(dice.IntN(4)))), dice)
+			l.settle(log, max(l.floor, l.safe-min(l.safe, storage.Index(dice.IntN(4)))), dice)
 			if err := m.checkpoint(j, log, l.safe); err != nil {
 				return err
 			}
 		}
-		_, err := j.Reclaim(m.live)
-		return err
+		return m.reclaim(j)
 	case k < 23:
 		for range 1 + dice.IntN(4) {
 			if err := m.rewrite(j, dice); err != nil {
@@ -197,13 +203,23 @@ func (m *model) stepKeeping(j *Journal, dice *rand.Rand) error {
 			}
 		}
 	case k < 28:
-		_, err := j.Prepare(dice.IntN(2) == 0)
-		return err
+		make := dice.IntN(2) == 0
+		return m.keep(j, func(j *Journal) error {
+			_, err := j.Prepare(make)
+			return err
+		})
 	case log == dropped && len(l.sizes) > 20 && !m.writing:
 		l.dropping, m.logs[log.Pages()].dropping = true, true
-		return j.Drop(log)
+		return m.keep(j, func(j *Journal) error { return j.Drop(log) })
 	}
 	return nil
+}
+
+func (m *model) reclaim(j *Journal) error {
+	return m.keep(j, func(j *Journal) error {
+		_, err := j.Reclaim(m.live)
+		return err
+	})
 }
 
 // rewritten counts the segments that were given back by rewriting, in all walks.
@@ -214,7 +230,11 @@ func (m *model) rewrite(j *Journal, dice *rand.Rand) (err error) {
 	w := j.rewriting
 	switch {
 	case w == nil:
-		w, err = j.Sparse(m.live, 0.2+0.7*dice.Float64())
+		share := 0.2 + 0.7*dice.Float64()
+		err = m.keep(j, func(j *Journal) (err error) {
+			w, err = j.Sparse(m.live, share)
+			return err
+		})
 		if w == nil {
 			return err
 		}
@@ -226,7 +246,11 @@ func (m *model) rewrite(j *Journal, dice *rand.Rand) (err error) {
 			w.Keep(nil)
 		}
 	case w.done:
-		n, err := j.Adopt(w)
+		var n int
+		err := m.keep(j, func(j *Journal) (err error) {
+			n, err = j.Adopt(w)
+			return err
+		})
 		if err != nil || n == 0 {
 			return err
 		}
@@ -237,23 +261,30 @@ func (m *model) rewrite(j *Journal, dice *rand.Rand) (err error) {
 			}
 		}
 	case dice.IntN(20) == 0:
-		j.Abandon(w)
+		return m.abandon(j, w)
 	default:
 		_, err = w.Step(dice.IntN(64 << 10))
 		if w.broken != nil {
-			j.Abandon(w)
+			err = errors.Join(err, m.abandon(j, w))
 		}
 	}
 	return err
 }
 
-func (m *model) checkpoint(j *Journal, log place.LogID, at place.Index) error {
+func (m *model) abandon(j *Journal, w *Rewriting) error {
+	return m.keep(j, func(j *Journal) error {
+		j.Abandon(w)
+		return nil
+	})
+}
+
+func (m *model) checkpoint(j *Journal, log storage.LogID, at storage.Index) error {
 	l := m.logs[log]
 	if l.dropping || l.safe == 0 || log.IsPages() {
 		return nil
 	}
 	l.trying = at
-	if err := j.Checkpoint(log, at, state(log, at)); err != nil {
+	if err := m.keep(j, func(j *Journal) error { return j.Checkpoint(log, at, state(log, at)) }); err != nil {
 		return err
 	}
 	l.checkpoint, l.trying = at, 0
@@ -263,7 +294,7 @@ func (m *model) checkpoint(j *Journal, log place.LogID, at place.Index) error {
 func (m *model) write(j *Journal, dice *rand.Rand) error {
 	var group []Batch
 	total := 0
-	sizes := map[place.LogID]int{}
+	sizes := map[storage.LogID]int{}
 	for range 1 + dice.IntN(6) {
 		log := modelLogs[dice.IntN(len(modelLogs))]
 		l := m.logs[log]
@@ -276,7 +307,7 @@ func (m *model) write(j *Journal, dice *rand.Rand) error {
 		}
 		l.sizes = append(l.sizes, n)
 		sizes[log]++
-		group = append(group, Batch{log, place.Index(len(l.sizes)), data(log, place.Index(len(l.sizes)), n)})
+		group = append(group, Batch{log, storage.Index(len(l.sizes)), data(log, storage.Index(len(l.sizes)), n)})
 		total += n + Overhead
 	}
 	err := error(nil)
@@ -288,7 +319,7 @@ func (m *model) write(j *Journal, dice *rand.Rand) error {
 		err = m.reserve(j, total, Committed)
 	}
 	if err == nil {
-		err = j.Write(group)
+		err = m.run(j.WriteTask(group))
 	}
 	if err != nil && !errors.Is(err, ErrFailed) {
 		m.unwrite(sizes)
@@ -303,18 +334,18 @@ func (m *model) write(j *Journal, dice *rand.Rand) error {
 func (m *model) reserve(j *Journal, n int, use Use) error {
 	m.keeping = true
 	defer func() { m.keeping = false }()
-	return j.Reserve(n, use)
+	return m.keep(j, func(j *Journal) error { return j.Reserve(n, use) })
 }
 
-func (m *model) unwrite(sizes map[place.LogID]int) {
+func (m *model) unwrite(sizes map[storage.LogID]int) {
 	for log, n := range sizes {
 		l := m.logs[log]
 		l.sizes = l.sizes[:len(l.sizes)-n]
 	}
 }
 
-// check compares the journal, just opened or recovered, with the model, and makes the model follow it where both outcomes were
-// allowed.
+// check compares the journal, just opened or recovered, with the model, and makes the model follow it where both
+// outcomes were allowed.
 func (m *model) check(j *Journal) error {
 	for _, log := range modelLogs {
 		l := m.logs[log]
@@ -322,7 +353,7 @@ func (m *model) check(j *Journal) error {
 			continue
 		}
 		last := j.Next(log) - 1
-		if last < l.safe || last > place.Index(len(l.sizes)) {
+		if last < l.safe || last > storage.Index(len(l.sizes)) {
 			return fmt.Errorf("log %d ends at %d: %d were safe, %d written", log, last, l.safe, len(l.sizes))
 		}
 		safe := j.Safe(log)
@@ -355,14 +386,14 @@ func (m *model) check(j *Journal) error {
 }
 
 // checkRecords reads every record that is live.
-func (l *modelLog) checkRecords(j *Journal, log place.LogID) error {
+func (l *modelLog) checkRecords(j *Journal, log storage.LogID) error {
 	if l.dropping {
 		return nil
 	}
 	refs := slices.Clone(l.pieces)
 	for i := l.floor + 1; i <= l.safe; i++ {
 		if n := l.sizes[i-1]; n > 0 {
-			refs = append(refs, place.Ref{Log: log, Index: i, Size: uint32(n)})
+			refs = append(refs, storage.Ref{Log: log, Index: i, Size: uint32(n)})
 		}
 	}
 	for _, r := range refs {
@@ -378,11 +409,11 @@ func (l *modelLog) checkRecords(j *Journal, log place.LogID) error {
 }
 
 // checkBatches reads every batch that a checkpoint does not cover, twice: alone and by Replay.
-func (l *modelLog) checkBatches(j *Journal, log place.LogID) error {
+func (l *modelLog) checkBatches(j *Journal, log storage.LogID) error {
 	if log.IsPages() {
 		return nil
 	}
-	last := place.Index(len(l.sizes))
+	last := storage.Index(len(l.sizes))
 	for i := l.checkpoint + 1; i <= last; i++ {
 		p, err := j.ReadBatch(nil, log, i)
 		if err != nil {
@@ -393,7 +424,7 @@ func (l *modelLog) checkBatches(j *Journal, log place.LogID) error {
 		}
 	}
 	want := l.checkpoint + 1
-	err := j.Replay(log, func(i place.Index, p []byte) error {
+	err := j.Replay(log, func(i storage.Index, p []byte) error {
 		if i != want || !bytes.Equal(p, data(log, i, l.sizes[i-1])) {
 			return fmt.Errorf("log %d: replay: index %d, want %d", log, i, want)
 		}
@@ -413,7 +444,7 @@ var seeds = flag.Uint64("seeds", 2, "how many random walks each test takes")
 
 // walk opens the journal and takes steps until one fails. In every other walk things happen side by side.
 func walk(fs vfs.FS, m *model, seed uint64, o Options) (*Journal, error) {
-	m.journal, m.dice, o.Beside = nil, nil, m.beside
+	m.journal, m.dice = nil, nil
 	if seed%2 == 1 {
 		m.dice = rand.New(rand.NewPCG(seed, 5))
 	}
@@ -437,8 +468,8 @@ func walk(fs vfs.FS, m *model, seed uint64, o Options) (*Journal, error) {
 	return j, j.Close()
 }
 
-// crashAt runs a walk that crashes at call n, and two more that must find everything; the second crashes too, somewhere.
-// It reports whether the walk got that far.
+// crashAt runs a walk that crashes at call n, and two more that must find everything; the second crashes too,
+// somewhere. It reports whether the walk got that far.
 func crashAt(seed uint64, n int, o Options) (reached bool, err error) {
 	mem := vfs.NewMem(seed)
 	fs := vfs.NewFaulty(mem)
@@ -484,7 +515,8 @@ func TestCrashAtEveryCall(t *testing.T) {
 
 func TestWalksOnARealDirectory(t *testing.T) {
 	t.Parallel()
-	// The journal would work on the simulated disk only. Between the walks the process ends, now with a clean stop, now killed.
+	// The journal would work on the simulated disk only. Between the walks the process ends, now with a clean stop, now
+	// killed.
 	fs := vfs.Dir(t.TempDir())
 	m := newModel()
 	o := small()

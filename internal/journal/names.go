@@ -11,10 +11,11 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// A segment's file says which segment it is. Where the manifest expects another one in the file, somebody has renamed files: all is
-// there, but under wrong names.
+// A segment's file says which segment it is. Where the manifest expects another one in the file, somebody has renamed
+// files: all is there, but under wrong names.
 
-// misnamed finds the segments that are in other files than those that the manifest names, and the numbers of those files.
+// misnamed finds the segments that are in other files than those that the manifest names, and the numbers of those
+// files.
 func (j *Journal) misnamed() (map[*segment]uint64, error) {
 	var absent []*segment
 	for _, s := range j.segments {
@@ -69,7 +70,7 @@ func inOrder(found map[*segment]uint64) []*segment {
 }
 
 func misnamedText(s *segment, file uint64) string {
-	return fmt.Sprintf("segment %d is in %s, and should be in %s: files were renamed", s.id, fileName(file, "segment"), s.name())
+	return fmt.Sprintf("segment %d is in %s but belongs in %s: files were renamed", s.id, fileName(file, "segment"), s.name())
 }
 
 // checkNames refuses a journal of which files were renamed, before anything in it is changed.

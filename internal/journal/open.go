@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -16,8 +15,8 @@ type Report struct {
 	Created bool    // there was no journal
 	Cut     *Cut    // an unfinished tail, nil if there was none
 	Faults  []Fault // of each log that has one, in order of the logs; the others are sound
-	// Unnamed is damage that may have held all there was of logs that the journal no longer knows; of log 0, nil if there is
-	// none. A log that its owner knows and Logs does not list has this fault.
+	// Unnamed is damage that may have held all there was of logs that the journal no longer knows; of log 0, nil if
+	// there is none. A log that its owner knows and Logs does not list has this fault.
 	Unnamed *Fault
 }
 
@@ -28,27 +27,24 @@ type Cut struct {
 	Bytes  int64 // from there to the last sector that was recognised as written since
 }
 
-// Open opens the journal in a file system, or makes one. It locks the directory, reads the manifest, finds the end of the
-// segment written last and cuts an unfinished tail there, at the first bad byte, even if valid groups follow. What it
-// keeps is safe on return.
+// Open opens the journal in a file system, or makes one. It locks the directory, reads the manifest, finds the end of
+// the segment written last and cuts an unfinished tail there, at the first bad byte, even if valid groups follow. What
+// it keeps is safe on return.
 //
-// Damage below the highest position recorded as safe is a fault of every log with a gap there, and of every log that may
-// have had its last batches there. Such logs are reported, refuse Write, Replay and Checkpoint, and stay so until they
-// are dropped; the others go on.
+// Damage below the highest position recorded as safe is a fault of every log with a gap there, and of every log that
+// may have had its last batches there. Such logs are reported, refuse Write, Replay and Checkpoint, and stay so until
+// they are dropped; the others go on.
 //
 // With an error the report says what was found until then: a tail that was cut may not be found again.
 //
-// Errors: vfs.ErrLocked when another broker uses the directory; an unknown format, in words; a damaged manifest or a missing
-// file, in words and ErrDamaged; what the disk said.
+// Errors: vfs.ErrLocked when another broker uses the directory; an unknown format, in words; a damaged manifest or a
+// missing file, in words and ErrDamaged; what the disk said.
 func Open(fs vfs.FS, o Options) (*Journal, Report, error) {
 	if err := o.fill(); err != nil {
 		return nil, Report{}, err
 	}
-	j := &Journal{
-		fs: vfs.Bounded(fs, o.OpenFiles), o: o, opening: true, nextID: 1, nextFile: 1, buf: vfs.Aligned(int(min(bufferBytes, o.SegmentBytes))),
-		logs: map[place.LogID]*logState{}, dropped: map[place.LogID]bool{}, pagesFrom: 1,
-		manifestRoom: allowance{name: manifestRoom}, checkpointRoom: allowance{name: checkpointRoom},
-	}
+	j := newJournal(fs, o, int(min(bufferBytes, o.SegmentBytes)))
+	j.manifestRoom, j.checkpointRoom = allowance{name: manifestRoom}, allowance{name: checkpointRoom}
 	var r Report
 	if err := j.load(&r); err != nil {
 		if errors.Is(err, vfs.ErrNotExist) {
@@ -56,7 +52,6 @@ func Open(fs vfs.FS, o Options) (*Journal, Report, error) {
 		}
 		return nil, r, errors.Join(fmt.Errorf("journal: open: %w", err), j.release())
 	}
-	j.opening = false
 	return j, r, nil
 }
 
@@ -71,13 +66,13 @@ func (j *Journal) load(r *Report) error {
 	if err := j.loadManifest(r); err != nil {
 		return fmt.Errorf("%s: %w", manifestName, err)
 	}
-	j.weigh()
 	if err := j.checkNames(); err != nil {
 		return err
 	}
 	if err := j.fs.SyncDir(j.o.Dir); err != nil { // a run that ended in between may have left the manifest in sight, and not safe
 		return err
 	}
+	j.weighStates()
 	if err := j.sweep(); err != nil {
 		return err
 	}
@@ -128,7 +123,7 @@ func (j *Journal) loadManifest(r *Report) error {
 			return err
 		}
 		if i := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, ".segment") }); i >= 0 {
-			return damagedError{fmt.Errorf("missing, but there is %s: this is a copy that is not complete (take another one), or damaged", names[i])}
+			return damagedError{fmt.Errorf("missing, but there is %s: the copy is incomplete (make another one) or damaged", names[i])}
 		}
 		r.Created = true
 		return j.writeManifest()
@@ -141,11 +136,12 @@ func (j *Journal) loadManifest(r *Report) error {
 	} else if err != nil {
 		return err
 	}
+	j.manifestBytes = int64(len(p))
 	return nil
 }
 
-// sweep removes what the manifest does not name, and the mark of a copy, which is complete: there is a manifest. If a checkpoint is
-// missing nothing is removed: it may be there under another name.
+// sweep removes what the manifest does not name, and the mark of a copy, which is complete: there is a manifest. If a
+// checkpoint is missing nothing is removed: it may be there under another name.
 func (j *Journal) sweep() error {
 	unnamed, err := j.unnamed()
 	if err != nil {
@@ -183,8 +179,8 @@ func (j *Journal) sweep() error {
 	return nil
 }
 
-// keepSpare makes a spare of a segment file that the manifest does not name: it was made since. Of room that is given up
-// other processes may be quicker to make use.
+// keepSpare makes a spare of a segment file that the manifest does not name: it was made since. Of room that is given
+// up other processes may be quicker to make use.
 func (j *Journal) keepSpare(name string) (kept bool, err error) {
 	number, ok := fileNumber(name)
 	_, most, _ := j.stocked()
@@ -216,8 +212,8 @@ func (j *Journal) strays() ([]string, error) {
 	return slices.DeleteFunc(names, func(n string) bool { return n == unfinishedName }), err
 }
 
-// unnamed lists the files that the manifest does not name: those of unfinished steps, and of finished ones whose last call
-// failed. Spares that are missing were given up for the manifest's own sake.
+// unnamed lists the files that the manifest does not name: those of unfinished steps, and of finished ones whose last
+// call failed. Spares that are missing were given up for the manifest's own sake.
 func (j *Journal) unnamed() (strays []string, err error) {
 	names, err := j.fs.List(j.o.Dir)
 	if err != nil {
@@ -313,20 +309,20 @@ func (j *Journal) join(sp *span, at int64) {
 		}
 		what := fmt.Sprintf("batches %d to %d are missing", expected, sp.first-1)
 		if sp.first < expected {
-			what = fmt.Sprintf("batch %d stands behind batch %d", sp.first, expected-1)
+			what = fmt.Sprintf("batch %d follows batch %d", sp.first, expected-1)
 		}
 		j.blame(l, sp.seg, at, what)
 	}
 	l.spans = append(l.spans, sp)
 }
 
-// joinPages adds a span to a log of pages, of which segments are given back one by one: who misses a page finds out when he
-// reads it.
+// joinPages adds a span to a log of pages, of which segments are given back one by one: who misses a page finds out
+// when he reads it.
 func (j *Journal) joinPages(l *logState, sp *span, at int64) {
 	if n := len(l.spans); n > 0 {
 		switch before := l.spans[n-1]; {
 		case sp.first <= before.last():
-			j.blame(l, sp.seg, at, fmt.Sprintf("batch %d stands behind batch %d", sp.first, before.last()))
+			j.blame(l, sp.seg, at, fmt.Sprintf("batch %d follows batch %d", sp.first, before.last()))
 		case before.seg == sp.seg:
 			j.explained += uint64(sp.first - before.last() - 1)
 		}
@@ -347,8 +343,8 @@ func (j *Journal) blame(l *logState, s *segment, at int64, what string) {
 }
 
 // suspect blames, if damage swallowed batches that no gap accounts for, every log that has no batch behind it: its last
-// ones may have been there. A log of pages goes on far behind what it may have had, so that who names a lost page does not
-// find another one.
+// ones may have been there. A log of pages goes on far behind what it may have had, so that who names a lost page does
+// not find another one.
 func (j *Journal) suspect(r *Report) {
 	if j.damage == nil || j.swallowed <= j.explained {
 		return
@@ -417,8 +413,8 @@ func (j *Journal) findEnds() (err error) {
 	return nil
 }
 
-// settleUnended makes safe what was found in the segments that an earlier run left without an end, and records where they
-// end. Those in which there is nothing become spares again. All others that have no table will get one.
+// settleUnended makes safe what was found in the segments that an earlier run left without an end, and records where
+// they end. Those in which there is nothing become spares again. All others that have no table will get one.
 func (j *Journal) settleUnended() error {
 	for _, s := range j.unended {
 		if err := s.f.Sync(); err != nil {
@@ -453,10 +449,10 @@ func (j *Journal) settleUnended() error {
 	return nil // on a full disk the next Open finds the same ends again
 }
 
-// reopen has the next group go on in the segment that was written last, where too few others wait to be written: else each
-// of many starts on a full disk would take one for good. What a cut left behind its end is cleared first, so that it is never
-// behind something new; the blocks are the file's own, so this takes no room. A segment whose end the manifest names, or in
-// which there is damage, is not gone on in.
+// reopen has the next group go on in the segment that was written last, where too few others wait to be written: else
+// each of many starts on a full disk would take one for good. What a cut left behind its end is cleared first, so that
+// it is never behind something new; the blocks are the file's own, so this takes no room. A segment whose end the
+// manifest names, or in which there is damage, is not gone on in.
 func (j *Journal) reopen() error {
 	if len(j.unended) == 0 || j.o.ReserveBytes < 0 || j.ready() >= j.keep(Growing) {
 		return nil

@@ -9,8 +9,8 @@ import (
 const (
 	// BatchBytesMax limits the data of one batch: positions in a segment are 32 bits wide, with room to spare.
 	BatchBytesMax = 1 << 30
-	// Overhead is the most that a batch costs beyond its data, in a segment of usual size: headers, checksums, padding, its
-	// place in the table. Callers of Reserve add it for each batch.
+	// Overhead is the most that a batch costs beyond its data, in a segment of usual size: headers, checksums, padding,
+	// its place in the table. Callers of Reserve add it for each batch.
 	Overhead = 1 << 10
 
 	segmentBytesDefault = 64 << 20  // so that reclaiming goes by small steps and rolling is rare
@@ -28,14 +28,11 @@ type Options struct {
 	Entropy uint64
 	// SegmentBytes is the size of a segment file. Zero: 64 MiB. At least 64 KiB, rounded up to whole blocks.
 	SegmentBytes int64
-	// ReserveBytes is kept free in preallocated segments for what gives space back, and for what moves. It is no less than
-	// what these need. Zero: 256 MiB; negative: none.
+	// ReserveBytes is kept free in preallocated segments for what gives space back, and for what moves. It is no less
+	// than what these need. Zero: 256 MiB; negative: none.
 	ReserveBytes int64
 	// InFlight is how many bytes may be on their way to Write when the caller learns that there is no room for more.
 	InFlight int64
-	// Beside runs slow work on the disk and returns what it returns. Nil calls it. An engine that guards the journal with
-	// a lock lets go of it meanwhile: what may run beside what is said at Journal. Open does not ask it.
-	Beside func(io func() error) error
 	// OpenFiles is how many files are open at a time, about: closed segments are opened when they are read. Zero: 256.
 	OpenFiles int
 	// Mutant plants a known fault. For tests that prove that a checker can fail; empty everywhere else.
@@ -50,7 +47,7 @@ func (o *Options) fill() error {
 		o.SegmentBytes = segmentBytesDefault
 	}
 	if o.SegmentBytes < segmentBytesMin || o.SegmentBytes > BatchBytesMax {
-		return fmt.Errorf("journal: segments of %d bytes: from %d to %d are possible", o.SegmentBytes, segmentBytesMin, BatchBytesMax)
+		return fmt.Errorf("journal: segment size of %d bytes: it must be from %d to %d", o.SegmentBytes, segmentBytesMin, BatchBytesMax)
 	}
 	o.SegmentBytes = roundUp(o.SegmentBytes, vfs.BlockBytes)
 	if o.OpenFiles == 0 {
@@ -103,6 +100,10 @@ const (
 	MutantOneReserve Mutant = "one-reserve"
 	// MutantUnsureGain rewrites on a full disk what may give nothing back.
 	MutantUnsureGain Mutant = "unsure-gain"
+	// MutantSmallAllowance leaves the allowance as small as the checkpoint before that of a small log.
+	MutantSmallAllowance Mutant = "small-allowance"
+	// MutantUnsafeName counts a file for the reserve before its name is safe.
+	MutantUnsafeName Mutant = "unsafe-name"
 	// MutantKeepBehind goes on in the segment written last without clearing what a cut left behind its end.
 	MutantKeepBehind Mutant = "keep-behind"
 )

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
-// A partial batch is what is kept of a batch when its segment is rewritten: the pieces that are live. It has the header of
-// the batch, with flagPartial, and data of its own:
+// A partial batch is what is kept of a batch when its segment is rewritten: the pieces that are live. It has the header
+// of the batch, with flagPartial, and data of its own:
 //
 //	0  count u32, pieces
 //	4  zero  u32
@@ -28,7 +28,7 @@ const (
 )
 
 // partialBytes is how much data a partial batch has.
-func partialBytes(pieces []place.Ref) int64 {
+func partialBytes(pieces []storage.Ref) int64 {
 	n := partialHeaderBytes + pieceBytes*int64(len(pieces))
 	for i := range pieces {
 		n += int64(pieces[i].Size)
@@ -38,7 +38,7 @@ func partialBytes(pieces []place.Ref) int64 {
 
 // piece says where the bytes that r names begin in the data of the batch at e; whole batches have them where r says.
 // A reader needs the count and, of a long list, a few chunks: it is searched as it lies there.
-func (s *segment) piece(e entry, r place.Ref) (at uint32, err error) {
+func (s *segment) piece(e entry, r storage.Ref) (at uint32, err error) {
 	if !s.rewritten {
 		if uint64(r.Offset)+uint64(r.Size) > uint64(e.size) {
 			return 0, fmt.Errorf("journal: log %d, index %d: %d bytes at %d of %d: %w",
@@ -69,7 +69,7 @@ func (s *segment) piece(e entry, r place.Ref) (at uint32, err error) {
 type pieceList struct {
 	s   *segment
 	e   entry
-	r   place.Ref // what is looked for
+	r   storage.Ref // what is looked for
 	buf [chunkBytes + checksumBytes]byte
 	n   int    // chunk in p, from 1; 0: none
 	p   []byte // its data
@@ -99,9 +99,9 @@ func (l *pieceList) at(i int) uint64 {
 	return 0
 }
 
-// data returns the bytes at..at+n of the data of the batch at e, verified, in buf if that is large enough. R names the batch
-// in errors.
-func (s *segment) data(buf []byte, e entry, r place.Ref, at, n int) ([]byte, error) {
+// data returns the bytes at..at+n of the data of the batch at e, verified, in buf if that is large enough. R names the
+// batch in errors.
+func (s *segment) data(buf []byte, e entry, r storage.Ref, at, n int) ([]byte, error) {
 	first, last := at/chunkBytes, (at+n+chunkBytes-1)/chunkBytes
 	size := min(last*chunkBytes, int(e.size)) - first*chunkBytes // of the data of those chunks
 	if size <= 0 || n <= 0 {
@@ -134,20 +134,20 @@ func (j *Journal) insert(s *segment) {
 			continue
 		}
 		l := j.log(sp.log)
-		i, _ := slices.BinarySearchFunc(l.spans, sp.first, func(s *span, first place.Index) int { return cmp.Compare(s.first, first) })
+		i, _ := slices.BinarySearchFunc(l.spans, sp.first, func(s *span, first storage.Index) int { return cmp.Compare(s.first, first) })
 		l.spans = slices.Insert(l.spans, i, sp)
 	}
 }
 
 // addPartial notes a partial batch at pos, which begins a span or goes on with the last one of its log.
-func (s *segment) addPartial(log place.LogID, index place.Index, e entry, begins bool) {
+func (s *segment) addPartial(log storage.LogID, index storage.Index, e entry, begins bool) {
 	s.batches++
 	sp := s.latest[log]
 	if sp == nil || begins {
 		sp = &span{seg: s, log: log, first: index}
 		s.spans = append(s.spans, sp)
 		if s.latest == nil {
-			s.latest = map[place.LogID]*span{}
+			s.latest = map[storage.LogID]*span{}
 		}
 		s.latest[log] = sp
 	}

@@ -6,18 +6,18 @@ import (
 	"io"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
-// ReadBatch returns the data of a batch, verified, in buf if it is large enough. Errors: ErrGone, also for a batch of which
-// only pieces were kept (Rewriting), a *Fault, or what the disk said.
-func (j *Journal) ReadBatch(buf []byte, log place.LogID, index place.Index) ([]byte, error) {
+// ReadBatch returns the data of a batch, verified, in buf if it is large enough. Errors: ErrGone, also for a batch of
+// which only pieces were kept (Rewriting), a *Fault, or what the disk said.
+func (j *Journal) ReadBatch(buf []byte, log storage.LogID, index storage.Index) ([]byte, error) {
 	sp, e, err := j.locate(log, index)
 	if err != nil {
 		return nil, err
 	}
 	if sp.seg.rewritten {
-		return nil, fmt.Errorf("%w: log %d, index %d is there in part", ErrGone, log, index)
+		return nil, fmt.Errorf("%w: log %d, index %d is only partly stored", ErrGone, log, index)
 	}
 	n := int(batchBytes(int(e.size)))
 	raw := slices.Grow(buf[:0], n)[:n]
@@ -36,9 +36,10 @@ func (j *Journal) ReadBatch(buf []byte, log place.LogID, index place.Index) ([]b
 	return raw[:len(data)], nil
 }
 
-// ReadAt reads the bytes that r names into p, which has room for r.Size of them. Only the chunks that hold them are read
-// and verified. Errors: ErrGone, also for what was not kept when its segment was rewritten, a *Fault, or what the disk said.
-func (j *Journal) ReadAt(p []byte, r place.Ref) (int, error) {
+// ReadAt reads the bytes that r names into p, which has room for r.Size of them. Only the chunks that hold them are
+// read and verified. Errors: ErrGone, also for what was not kept when its segment was rewritten, a *Fault, or what the
+// disk said.
+func (j *Journal) ReadAt(p []byte, r storage.Ref) (int, error) {
 	if len(p) < int(r.Size) {
 		return 0, fmt.Errorf("journal: log %d, index %d: %d bytes into %d: %w", r.Log, r.Index, r.Size, len(p), io.ErrShortBuffer)
 	}
@@ -50,15 +51,15 @@ func (j *Journal) ReadAt(p []byte, r place.Ref) (int, error) {
 // has it. It is never wrong: a batch that has moved, or is gone, is looked up anew.
 type Hint struct {
 	sp    *span
-	index place.Index
+	index storage.Index
 	e     entry
 }
 
 // Read returns the bytes that r names, in buf if that is large enough: ReadBytes tells. Otherwise it is like ReadAt.
-func (j *Journal) Read(buf []byte, r place.Ref) ([]byte, error) { return j.ReadBy(new(Hint), buf, r) }
+func (j *Journal) Read(buf []byte, r storage.Ref) ([]byte, error) { return j.ReadBy(new(Hint), buf, r) }
 
 // ReadBy is Read with a hint, which is of the batch of r afterwards.
-func (j *Journal) ReadBy(hint *Hint, buf []byte, r place.Ref) ([]byte, error) {
+func (j *Journal) ReadBy(hint *Hint, buf []byte, r storage.Ref) ([]byte, error) {
 	sp, err := j.spanOf(r.Log, r.Index)
 	if err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func (j *Journal) ReadBy(hint *Hint, buf []byte, r place.Ref) ([]byte, error) {
 }
 
 // ReadBytes is the room that Read needs for r, but where a segment was rewritten.
-func ReadBytes(r place.Ref) int {
+func ReadBytes(r storage.Ref) int {
 	first, last := int(r.Offset)/chunkBytes, (int(r.Offset)+int(r.Size)+chunkBytes-1)/chunkBytes
 	return (last - first) * (chunkBytes + checksumBytes)
 }
@@ -102,7 +103,7 @@ func unchunk(raw []byte, size int, seed uint32) (data []byte, bad int) {
 }
 
 // locate finds a batch.
-func (j *Journal) locate(log place.LogID, index place.Index) (*span, entry, error) {
+func (j *Journal) locate(log storage.LogID, index storage.Index) (*span, entry, error) {
 	sp, err := j.spanOf(log, index)
 	if err != nil {
 		return nil, entry{}, err
@@ -115,7 +116,7 @@ func (j *Journal) locate(log place.LogID, index place.Index) (*span, entry, erro
 }
 
 // spanOf finds the span that holds a batch.
-func (j *Journal) spanOf(log place.LogID, index place.Index) (*span, error) {
+func (j *Journal) spanOf(log storage.LogID, index storage.Index) (*span, error) {
 	if l := j.logs[log]; l != nil {
 		if sp := l.find(index); sp != nil {
 			return sp, nil
@@ -125,9 +126,9 @@ func (j *Journal) spanOf(log place.LogID, index place.Index) (*span, error) {
 }
 
 // spanFrom finds the span that holds a batch or, if that was not kept, the first one behind it.
-func (j *Journal) spanFrom(log place.LogID, index place.Index) (*span, error) {
+func (j *Journal) spanFrom(log storage.LogID, index storage.Index) (*span, error) {
 	if l := j.logs[log]; l != nil {
-		i, _ := slices.BinarySearchFunc(l.spans, index, func(s *span, at place.Index) int { return cmp.Compare(s.last(), at) })
+		i, _ := slices.BinarySearchFunc(l.spans, index, func(s *span, at storage.Index) int { return cmp.Compare(s.last(), at) })
 		if i < len(l.spans) {
 			return l.spans[i], nil
 		}
@@ -136,14 +137,14 @@ func (j *Journal) spanFrom(log place.LogID, index place.Index) (*span, error) {
 }
 
 // gone is what a reader is told of a batch that is not there: if Open found damage, it may have been there.
-func (j *Journal) gone(log place.LogID, index place.Index) error {
+func (j *Journal) gone(log storage.LogID, index storage.Index) error {
 	if d := j.damage; d != nil {
 		return &Fault{Log: log, File: d.File, Offset: d.Offset, What: fmt.Sprintf("batch %d is missing; it may have been here", index)}
 	}
 	return fmt.Errorf("%w: log %d, index %d", ErrGone, log, index)
 }
 
-func (s *segment) fault(log place.LogID, at int64, what string) *Fault {
+func (s *segment) fault(log storage.LogID, at int64, what string) *Fault {
 	return &Fault{Log: log, File: s.name(), Offset: at, What: what}
 }
 
@@ -151,7 +152,7 @@ func (s *segment) readError(err error) error { return fmt.Errorf("journal: %s: %
 
 // Replay hands over the batches of log after its newest checkpoint, in order; each is lent until fn returns. It stops
 // at the first error of fn. A log with a fault is refused before its first batch.
-func (j *Journal) Replay(log place.LogID, fn func(index place.Index, data []byte) error) error {
+func (j *Journal) Replay(log storage.LogID, fn func(index storage.Index, data []byte) error) error {
 	l := j.logs[log]
 	if l == nil {
 		return nil

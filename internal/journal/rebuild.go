@@ -35,10 +35,10 @@ func (j *Journal) readHeader(f io.ReaderAt) (*segmentHeader, error) {
 
 func isEnd(err error) bool { return err == io.EOF }
 
-// rebuild makes up for a manifest that cannot be read: what segments there are, in which order, and whose the checkpoints
-// are, the files say themselves. What they do not say: which segments were spares again (what is in them is covered by a
-// checkpoint, and does no harm), where the last ones end (reading them tells), and which logs were dropped (their owner
-// knows).
+// rebuild makes up for a manifest that cannot be read: what segments there are, in which order, and whose the
+// checkpoints are, the files say themselves. What they do not say: which segments were spares again (what is in them is
+// covered by a checkpoint, and does no harm), where the last ones end (reading them tells), and which logs were dropped
+// (their owner knows).
 func (j *Journal) rebuild(seen *Sight) error {
 	names, err := j.fs.List(j.o.Dir)
 	if err != nil {
@@ -124,7 +124,7 @@ func (j *Journal) findCheckpoint(number uint64, seen *Sight) error {
 	_, log, c, ok := cutLabel(p)
 	if !ok {
 		seen.Damage = append(seen.Damage, Damage{
-			Part: InFile, File: name, Bytes: int64(len(p)), What: "the file does not say whose checkpoint it is: without a manifest it is of no use",
+			Part: InFile, File: name, Bytes: int64(len(p)), What: "the file does not name its log: without a manifest it cannot be used",
 		})
 		return nil
 	}
@@ -135,8 +135,8 @@ func (j *Journal) findCheckpoint(number uint64, seen *Sight) error {
 	return nil
 }
 
-// dropSuperseded leaves out segments of which a rewritten one has all that was live, rewritten ones that were not finished,
-// and of files that say to be the same segment all but the last.
+// dropSuperseded leaves out segments of which a rewritten one has all that was live, rewritten ones that were not
+// finished, and of files that say to be the same segment all but the last.
 func (j *Journal) dropSuperseded() error {
 	all := slices.Clone(j.segments)
 	all = slices.DeleteFunc(all, func(s *segment) bool {
@@ -209,8 +209,8 @@ func shareBatches(a, b []Range) bool {
 	})
 }
 
-// outline tells which batches a segment has, as ranges, and, of a rewritten one, whether it is complete: its table is the
-// last that is written.
+// outline tells which batches a segment has, as ranges, and, of a rewritten one, whether it is complete: its table is
+// the last that is written.
 func (j *Journal) outline(s *segment) (ranges []Range, whole bool, err error) {
 	f, err := j.fs.Open(j.path(s.name()))
 	if err != nil {

@@ -6,18 +6,18 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
 // Live tells how many bytes of records in the batches first to last of a log are needed: because something that is or
-// may become safe refers to them (counting only safe settles), or somebody is reading them. An estimate, but zero only if
-// there are none. A log of pages is asked for like any other; a log that was dropped is not.
-type Live func(log place.LogID, first, last place.Index) (bytes int64)
+// may become safe refers to them (counting only safe settles), or somebody is reading them. An estimate, but zero only
+// if there are none. A log of pages is asked for like any other; a log that was dropped is not.
+type Live func(log storage.LogID, first, last storage.Index) (bytes int64)
 
-// Reclaim gives back every closed segment of which nothing is needed: each log in it is dropped, or live answers zero for
-// its batches there and they are covered by its durable checkpoint (a log of pages needs none). It tells how many. Their
-// files become spares, or are removed. Live is asked in the order of segments.
+// Reclaim gives back every closed segment of which nothing is needed: each log in it is dropped, or live answers zero
+// for its batches there and they are covered by its durable checkpoint (a log of pages needs none). It tells how many.
+// Their files become spares, or are removed. Live is asked in the order of segments.
 func (j *Journal) Reclaim(live Live) (removed int, err error) {
 	if j.failed != nil {
 		return 0, j.failed
@@ -42,7 +42,7 @@ func (j *Journal) oneByOne() iter.Seq[*segment] {
 	return func(yield func(*segment) bool) {
 		for i, s := range slices.Clone(j.segments) {
 			if i%16 == 15 {
-				_ = j.beside(func() error { return nil })
+				_ = j.onDisk(func() error { return nil })
 			}
 			if !yield(s) {
 				return
@@ -67,8 +67,8 @@ func (j *Journal) dead(s *segment, live Live) bool {
 	return true
 }
 
-// covered reports whether a restart does without the batches in s, but for records that are live. What is left of damaged
-// segments is evidence as long as a log has a fault; of a rewritten one nobody knows what is missing.
+// covered reports whether a restart does without the batches in s, but for records that are live. What is left of
+// damaged segments is evidence as long as a log has a fault; of a rewritten one nobody knows what is missing.
 func (j *Journal) covered(s *segment) bool {
 	if s.damaged && (s.rewritten || j.faulty()) {
 		return false
@@ -94,8 +94,8 @@ func (j *Journal) faulty() bool {
 	return false
 }
 
-// free takes segments out of the journal, and puts one that is new in their place, if there is one. The manifest says so
-// before any file of theirs is touched.
+// free takes segments out of the journal, and puts one that is new in their place, if there is one. The manifest says
+// so before any file of theirs is touched.
 func (j *Journal) free(free []*segment, instead *segment) error {
 	j.segments = slices.DeleteFunc(slices.Clone(j.segments), func(s *segment) bool { return slices.Contains(free, s) })
 	if instead != nil {
@@ -160,8 +160,8 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 	return nil
 }
 
-// removedMost is how many files stay bare in the place of removed ones, at most, before others are filled with zeros: who
-// purges much will not write as much at once, and filling all of those would double the writing.
+// removedMost is how many files stay bare in the place of removed ones, at most, before others are filled with zeros:
+// who purges much will not write as much at once, and filling all of those would double the writing.
 const removedMost = 4
 
 // sortSegments puts them into the order of their ids.
@@ -169,8 +169,8 @@ func sortSegments(segments []*segment) {
 	slices.SortFunc(segments, func(a, b *segment) int { return cmp.Compare(a.id, b.id) })
 }
 
-// discard removes a file that the manifest no longer names. One that stays is tried again with the next, at the latest by
-// Open: it is in nobody's way.
+// discard removes a file that the manifest no longer names. One that stays is tried again with the next, at the latest
+// by Open: it is in nobody's way.
 func (j *Journal) discard(name string) {
 	j.garbage = append(j.garbage, name)
 	j.removeGarbage()
@@ -178,16 +178,23 @@ func (j *Journal) discard(name string) {
 
 // removeGarbage removes files that nothing names any more, but for those that are being copied.
 func (j *Journal) removeGarbage() {
-	_ = j.beside(func() error {
-		j.garbage = slices.DeleteFunc(j.garbage, func(name string) bool {
-			if j.isLeased(name) {
-				return false
+	var stay, gone []string
+	for _, name := range j.garbage {
+		if j.isLeased(name) {
+			stay = append(stay, name)
+		} else {
+			gone = append(gone, name)
+		}
+	}
+	_ = j.onDisk(func() error {
+		for _, name := range gone {
+			if err := j.fs.Remove(j.path(name)); err != nil && !errors.Is(err, vfs.ErrNotExist) {
+				stay = append(stay, name)
 			}
-			err := j.fs.Remove(j.path(name))
-			return err == nil || errors.Is(err, vfs.ErrNotExist)
-		})
+		}
 		return nil
 	})
+	j.garbage = stay
 }
 
 // forgetDropped forgets the dropped logs of which no segment holds a batch; the next manifest does.
@@ -203,12 +210,12 @@ func (j *Journal) forgetDropped() {
 
 // Drop makes a log's batches and its checkpoint dead, durably, and those of its log of pages: the logs of a deleted
 // virtual host. Their identifiers are never used again. It also puts aside their faults.
-func (j *Journal) Drop(log place.LogID) error {
+func (j *Journal) Drop(log storage.LogID) error {
 	if j.failed != nil {
 		return j.failed
 	}
 	var gone []*logState
-	for _, id := range []place.LogID{log, log.Pages()} {
+	for _, id := range []storage.LogID{log, log.Pages()} {
 		if l := j.logs[id]; l != nil {
 			gone = append(gone, l)
 			delete(j.logs, id)

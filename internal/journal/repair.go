@@ -5,39 +5,40 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
 // Mend is what becomes of a journal with damage.
 type Mend struct {
-	// Checkpoints are of the logs that cannot be replayed, or refer to what is lost: the state that is to hold from now on,
-	// after all batches of theirs that there may have been. What a log had before is forgotten, but for what is in Keep.
+	// Checkpoints are of the logs that cannot be replayed, or refer to what is lost: the state that is to hold from now
+	// on, after all batches of theirs that there may have been. What a log had before is forgotten, but for what is in
+	// Keep.
 	Checkpoints []State
 	// Pages are new batches of logs of pages, in order, from Next(log) on.
 	Pages []Batch
 	// Keep names all records and pages in use, by any log, sorted by log, index and offset. All of them can be read.
-	Keep []place.Ref
+	Keep []storage.Ref
 	// Drop lists logs that nobody owns.
-	Drop []place.LogID
+	Drop []storage.LogID
 }
 
 // State is the state of a log after the batch At.
 type State struct {
-	Log   place.LogID
-	At    place.Index
+	Log   storage.LogID
+	At    storage.Index
 	Bytes []byte
 }
 
-// Mend puts others in the place of the files in which Verify has found damage, without what is lost. Of logs that are sound
-// every batch that a restart needs is copied as it is. All that is written is new files; a manifest puts them into force in
-// one step, and a crash before it leaves what there was, for Open and for another Look. After Mend the journal can only be
-// closed. On a disk that is too full nothing has changed.
+// Mend puts others in the place of the files in which Verify has found damage, without what is lost. Of logs that are
+// sound every batch that a restart needs is copied as it is. All that is written is new files; a manifest puts them
+// into force in one step, and a crash before it leaves what there was, for Open and for another Look. After Mend the
+// journal can only be closed. On a disk that is too full nothing has changed.
 func (j *Journal) Mend(m Mend) error {
 	if !errors.Is(j.failed, ErrLooking) || j.patient.damaged == nil {
-		return errors.New("journal: only what was looked at and verified can be mended")
+		return errors.New("journal: only a verified journal can be repaired")
 	}
-	j.failed, j.opening = nil, true
+	j.failed = nil
 	err := j.mend(&m)
 	if err != nil {
 		for _, name := range j.patient.made { // the next start would remove them, too
@@ -123,9 +124,9 @@ func (j *Journal) replaceState(st State, gone map[string]bool) error {
 	return nil
 }
 
-// instead makes the segments that take the place of a damaged one: the batches behind their log's checkpoint, whole, under
-// its own id, and of all others what is to be kept.
-func (j *Journal) instead(s *segment, keep []place.Ref) ([]*segment, error) {
+// instead makes the segments that take the place of a damaged one: the batches behind their log's checkpoint, whole,
+// under its own id, and of all others what is to be kept.
+func (j *Journal) instead(s *segment, keep []storage.Ref) ([]*segment, error) {
 	var all []*segment
 	out := j.plainSegment(s.id)
 	for _, sp := range s.spans {
@@ -158,26 +159,26 @@ func (j *Journal) instead(s *segment, keep []place.Ref) ([]*segment, error) {
 }
 
 // wholeBatch reads a batch of which nothing is lost but perhaps its header.
-func (j *Journal) wholeBatch(sp *span, index place.Index) ([]byte, error) {
+func (j *Journal) wholeBatch(sp *span, index storage.Index) ([]byte, error) {
 	e, ok, err := sp.lookup(index)
 	if err != nil {
 		return nil, err
 	}
 	data, holes, err := sp.seg.dataWithHoles(e)
 	if err == nil && (!ok || len(holes) > 0) {
-		err = sp.seg.fault(sp.log, int64(e.pos), fmt.Sprintf("batch %d is needed, and damaged", index))
+		err = sp.seg.fault(sp.log, int64(e.pos), fmt.Sprintf("batch %d is needed but damaged", index))
 	}
 	return data, err
 }
 
-// kept copies records that are to be kept from a damaged segment to a rewritten one, nil if there are none: what Rewriting
-// does, of one victim that need not be sparse.
-func (j *Journal) kept(s *segment, keep []place.Ref) (*segment, error) {
+// kept copies records that are to be kept from a damaged segment to a rewritten one, nil if there are none: what
+// Rewriting does, of one victim that need not be sparse.
+func (j *Journal) kept(s *segment, keep []storage.Ref) (*segment, error) {
 	s.victim = true
 	w := &Rewriting{victims: []*segment{s}, sources: j.sources([]*segment{s})}
 	s.victim = false
 	w.number()
-	covered := slices.DeleteFunc(slices.Clone(keep), func(r place.Ref) bool {
+	covered := slices.DeleteFunc(slices.Clone(keep), func(r storage.Ref) bool {
 		l := j.logs[r.Log]
 		return l == nil || !r.Log.IsPages() && r.Index > l.checkpoint.at
 	})

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -54,16 +54,16 @@ func TestLookingChangesNothing(t *testing.T) {
 	}
 }
 
-// injured leaves a journal, killed, with closed segments of logs 1 and 2, of which log 1 has a checkpoint in the middle, and
-// one that was being written. Of log 1 every tenth record is live.
-func injured(t *testing.T) (fs *vfs.Mem, live []place.Ref, at place.Index) {
+// injured leaves a journal, killed, with closed segments of logs 1 and 2, of which log 1 has a checkpoint in the
+// middle, and one that was being written. Of log 1 every tenth record is live.
+func injured(t *testing.T) (fs *vfs.Mem, live []storage.Ref, at storage.Index) {
 	t.Helper()
 	fs = vfs.NewMem(3)
 	j := mustOpen(t, fs, small())
 	for len(j.segments) < 4 {
 		write(t, j, 3000, 1, 2)
 		if i := j.Next(1) - 1; i%10 == 0 {
-			live = append(live, place.Ref{Log: 1, Index: i, Offset: 1000, Size: 1500})
+			live = append(live, storage.Ref{Log: 1, Index: i, Offset: 1000, Size: 1500})
 		}
 	}
 	must(t, j.Sync())
@@ -133,7 +133,8 @@ func TestMendingPutsDamageAside(t *testing.T) {
 
 func TestRewrittenSegmentsAreMendedAndFound(t *testing.T) {
 	t.Parallel()
-	// What was gathered from many segments would be lost with one sector, or, without a manifest, come back as it was before.
+	// What was gathered from many segments would be lost with one sector, or, without a manifest, come back as it was
+	// before.
 	for _, how := range []string{"damaged", "no manifest", "neither finished nor named, no manifest"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()

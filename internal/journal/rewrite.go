@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // SparseShare is the live share below which a segment is worth rewriting while traffic flows: where each message is as
@@ -16,12 +16,12 @@ const SparseShare = 0.4
 
 // Range is a run of batches of a log.
 type Range struct {
-	Log         place.LogID
-	First, Last place.Index
+	Log         storage.LogID
+	First, Last storage.Index
 }
 
-// Rewriting gathers what is live in sparse segments, its victims, in a new one, so that they can be given back. There is one
-// at a time. Its owner goes through
+// Rewriting gathers what is live in sparse segments, its victims, in a new one, so that they can be given back. There
+// is one at a time. Its owner goes through
 //
 //	Sparse ─▶ Keep, as often as needed ─▶ Step, until done ─▶ Adopt
 //	                                                       └▶ Abandon, at any time
@@ -35,7 +35,7 @@ type Rewriting struct {
 	left    []*segment // victims that are left as they are
 	refused []*segment // of these, because they cannot be read, or gave nothing back
 	sources []source   // the victims' spans, by log and first
-	refs    []place.Ref
+	refs    []storage.Ref
 	out     *segment
 	copier  *copier // nil until all refs are known
 	done    bool
@@ -58,17 +58,18 @@ type source struct {
 	run   int  // sources with the same number become one span
 }
 
-// Sparse begins a rewriting of those closed segments of which the smallest share is live, below share, as many as fill one
-// segment; nil if there is none. They are sound, and covered as for Reclaim. Small segments are taken along to fill it up.
+// Sparse begins a rewriting of those closed segments of which the smallest share is live, below share, as many as fill
+// one segment; nil if there is none. They are sound, and covered as for Reclaim. Small segments are taken along to fill
+// it up.
 //
-// On a disk that is all but full the new segment takes the room of a spare one, as Draining may. Errors: as of a manifest
-// that cannot be written or a file that cannot be made; nothing has changed.
+// On a disk that is all but full the new segment takes the room of a spare one, as Draining may. Errors: as of a
+// manifest that cannot be written or a file that cannot be made; nothing has changed.
 func (j *Journal) Sparse(live Live, share float64) (*Rewriting, error) {
 	if j.failed != nil {
 		return nil, j.failed
 	}
 	if j.rewriting != nil {
-		return nil, errors.New("journal: a rewriting is underway already")
+		return nil, errors.New("journal: a compaction is already running")
 	}
 	victims, out, urgent, err := j.sparse(live, share)
 	if err != nil || len(victims) == 0 {
@@ -111,8 +112,8 @@ func (w *Rewriting) Ranges() []Range {
 }
 
 // source returns the number of the source that has a batch, at or behind from; if there is none, of the next one.
-func (w *Rewriting) source(from int, log place.LogID, index place.Index) (i int, found bool) {
-	i, found = slices.BinarySearchFunc(w.sources[from:], index, func(s source, index place.Index) int {
+func (w *Rewriting) source(from int, log storage.LogID, index storage.Index) (i int, found bool) {
+	i, found = slices.BinarySearchFunc(w.sources[from:], index, func(s source, index storage.Index) int {
 		switch {
 		case s.log != log:
 			return cmp.Compare(s.log, log)
@@ -128,7 +129,7 @@ func (w *Rewriting) source(from int, log place.LogID, index place.Index) (i int,
 
 // Keep names records to be kept, and sorts them; they may overlap, or be named before. What is in none of the Ranges is
 // ignored. Everything live there must be named before the first Step: what is not is gone after Adopt.
-func (w *Rewriting) Keep(refs []place.Ref) {
+func (w *Rewriting) Keep(refs []storage.Ref) {
 	slices.SortFunc(refs, compareRefs)
 	from := 0
 	for _, r := range refs {
@@ -144,7 +145,7 @@ func (w *Rewriting) Keep(refs []place.Ref) {
 }
 
 // join adds the bytes of r to those of the piece to, if they are in one batch and there is nothing between.
-func join(to *place.Ref, r place.Ref) bool {
+func join(to *storage.Ref, r storage.Ref) bool {
 	end := to.Offset + to.Size
 	if to.Log != r.Log || to.Index != r.Index || r.Offset < to.Offset || r.Offset > end {
 		return false
@@ -154,14 +155,15 @@ func join(to *place.Ref, r place.Ref) bool {
 }
 
 // compareRefs orders refs by where they are.
-func compareRefs(a, b place.Ref) int {
+func compareRefs(a, b storage.Ref) int {
 	return cmp.Or(cmp.Compare(a.Log, b.Log), cmp.Compare(a.Index, b.Index), cmp.Compare(a.Offset, b.Offset))
 }
 
-// Step copies about max bytes of live pieces, verified, into the new segment; done tells that it is complete and synced.
+// Step copies about max bytes of live pieces, verified, into the new segment; done tells that it is complete and
+// synced.
 //
-// A *Fault, or what the disk said, names a victim that cannot be read: it is left as it is, and Step goes on with the others
-// when it is called again. Every other error, ErrNoSpace among them, is final for this rewriting: Abandon it.
+// A *Fault, or what the disk said, names a victim that cannot be read: it is left as it is, and Step goes on with the
+// others when it is called again. Every other error, ErrNoSpace among them, is final for this rewriting: Abandon it.
 func (w *Rewriting) Step(max int) (done bool, err error) {
 	if w.done || w.broken != nil {
 		return w.done, w.broken
@@ -300,5 +302,5 @@ func (w *Rewriting) unreadable(s *segment, err error) error {
 	if errors.As(err, &fault) {
 		return err
 	}
-	return fmt.Errorf("journal: rewriting %s: %w", s.name(), err)
+	return fmt.Errorf("journal: compacting %s: %w", s.name(), err)
 }

@@ -6,22 +6,23 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// sparseSegments leaves a journal with at least n closed segments, of logs 1 and 2, in each of which a few records are live.
-func sparseSegments(t *testing.T, fs vfs.FS, n int) (j *Journal, live []place.Ref) {
+// sparseSegments leaves a journal with at least n closed segments, of logs 1 and 2, in each of which a few records are
+// live.
+func sparseSegments(t *testing.T, fs vfs.FS, n int) (j *Journal, live []storage.Ref) {
 	t.Helper()
 	j = mustOpen(t, fs, small())
 	for len(j.segments) <= n {
 		write(t, j, 3000, 1, 2)
 		if i := j.Next(1) - 1; i%3 == 0 {
-			live = append(live, place.Ref{Log: 1, Index: i, Offset: 1000, Size: 1500}, place.Ref{Log: 2, Index: i, Offset: 0, Size: 10})
+			live = append(live, storage.Ref{Log: 1, Index: i, Offset: 1000, Size: 1500}, storage.Ref{Log: 2, Index: i, Offset: 0, Size: 10})
 		}
 	}
 	must(t, j.Sync())
-	for log := place.LogID(1); log <= 2; log++ {
+	for log := storage.LogID(1); log <= 2; log++ {
 		must(t, j.Checkpoint(log, j.Next(log)-1, nil))
 	}
 	endSegment(t, j)
@@ -154,7 +155,7 @@ func TestALostPageIsNeverAnotherPage(t *testing.T) {
 			t.Parallel()
 			fs := vfs.NewMem(1)
 			j := mustOpen(t, fs, small())
-			pages := place.LogID(1).Pages()
+			pages := storage.LogID(1).Pages()
 			write(t, j, 700, 1)
 			var at []int64
 			for i := range 2 {
@@ -178,7 +179,7 @@ func TestALostPageIsNeverAnotherPage(t *testing.T) {
 				j = mustOpen(t, fs, small())
 				has(t, j, 1, 1, 2, 700)
 				var fault *Fault
-				if _, err := j.ReadAt(make([]byte, 10), place.Ref{Log: pages, Index: lost, Size: 10}); !errors.As(err, &fault) || j.path(fault.File) != name {
+				if _, err := j.ReadAt(make([]byte, 10), storage.Ref{Log: pages, Index: lost, Size: 10}); !errors.As(err, &fault) || j.path(fault.File) != name {
 					t.Fatalf("the lost page: %v", err)
 				}
 				if next := j.Next(pages); next <= lost {
@@ -249,7 +250,7 @@ func TestARewritingThatIsGivenUpLeavesNoTrace(t *testing.T) {
 				for _, r := range w.Ranges() {
 					for i := r.First; i <= r.Last; i++ {
 						for at := uint32(0); at < 3000; at += 2 {
-							w.Keep([]place.Ref{{Log: r.Log, Index: i, Offset: at, Size: 1}})
+							w.Keep([]storage.Ref{{Log: r.Log, Index: i, Offset: at, Size: 1}})
 						}
 					}
 				}

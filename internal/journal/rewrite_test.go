@@ -7,13 +7,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
 // liveOf answers like an engine of which just these records are live.
-func liveOf(refs []place.Ref) Live {
-	return func(log place.LogID, first, last place.Index) (n int64) {
+func liveOf(refs []storage.Ref) Live {
+	return func(log storage.LogID, first, last storage.Index) (n int64) {
 		for _, r := range refs {
 			if r.Log == log && first <= r.Index && r.Index <= last {
 				n += int64(r.Size)
@@ -24,7 +24,7 @@ func liveOf(refs []place.Ref) Live {
 }
 
 // rewrite does a whole rewriting in which just these records are live, and tells how many segments were given back.
-func rewrite(t testing.TB, j *Journal, share float64, live ...place.Ref) int {
+func rewrite(t testing.TB, j *Journal, share float64, live ...storage.Ref) int {
 	t.Helper()
 	for len(j.full) > 0 {
 		must(t, j.closeOut())
@@ -45,7 +45,7 @@ func rewrite(t testing.TB, j *Journal, share float64, live ...place.Ref) int {
 }
 
 // hasPieces fails unless the records read as they were written: their batches ended where n says, or behind.
-func hasPieces(t testing.TB, j *Journal, refs ...place.Ref) {
+func hasPieces(t testing.TB, j *Journal, refs ...storage.Ref) {
 	t.Helper()
 	for _, r := range refs {
 		p := make([]byte, r.Size)
@@ -65,8 +65,8 @@ func TestLivePiecesSurviveRewriting(t *testing.T) {
 	dice := rand.New(rand.NewPCG(seed, 0))
 	fs := vfs.NewMem(1)
 	j := mustOpen(t, fs, small())
-	logs := []place.LogID{1, 2, 3, place.LogID(1).Pages()}
-	var live []place.Ref
+	logs := []storage.LogID{1, 2, 3, storage.LogID(1).Pages()}
+	var live []storage.Ref
 	sizes := []int{1, 100, 3000, chunkBytes, 20_000, 100_000, 600_000}
 	for round := range 60 {
 		var group []Batch
@@ -76,7 +76,7 @@ func TestLivePiecesSurviveRewriting(t *testing.T) {
 			for at := 0; at < n; {
 				size := min(1+dice.IntN(max(1, n/(1+dice.IntN(2000)))), n-at)
 				if dice.IntN(2) == 0 {
-					live = append(live, place.Ref{Log: log, Index: j.Next(log), Offset: uint32(at), Size: uint32(size)})
+					live = append(live, storage.Ref{Log: log, Index: j.Next(log), Offset: uint32(at), Size: uint32(size)})
 				}
 				at += size
 			}
@@ -124,12 +124,12 @@ func TestWhatWasNotKeptIsGone(t *testing.T) {
 	must(t, j.Checkpoint(1, 2, nil))
 	must(t, j.Checkpoint(2, 1, nil))
 	endSegment(t, j)
-	kept := []place.Ref{{Log: 1, Index: 1, Offset: 100, Size: 50}, {Log: 1, Index: 1, Offset: 7000, Size: 2000}}
+	kept := []storage.Ref{{Log: 1, Index: 1, Offset: 100, Size: 50}, {Log: 1, Index: 1, Offset: 7000, Size: 2000}}
 	if n := rewrite(t, j, 0.5, kept...); n != 1 {
 		t.Fatalf("%d segments were given back", n)
 	}
 	hasPieces(t, j, kept...)
-	for _, r := range []place.Ref{
+	for _, r := range []storage.Ref{
 		{Log: 1, Index: 1, Offset: 99, Size: 10}, {Log: 1, Index: 1, Offset: 149, Size: 2}, {Log: 1, Index: 1, Offset: 150, Size: 1},
 		{Log: 1, Index: 1, Offset: 0, Size: 1}, {Log: 1, Index: 1, Offset: 8999, Size: 2}, {Log: 1, Index: 1, Offset: 100, Size: 7000},
 		{Log: 1, Index: 2, Offset: 100, Size: 50}, {Log: 2, Index: 1, Offset: 100, Size: 50},

@@ -9,11 +9,11 @@ import (
 )
 
 // aheadMost is how many segments are named ahead of need: when the open one is full, the next group goes on in the next
-// without a manifest. Two, because one may fill while house is kept elsewhere.
+// without a manifest. Two, because one may fill during other maintenance.
 const aheadMost = 2
 
-// name makes the smallest spare that takes n bytes, of which there must be one, the last of the segments ahead: its header
-// is synced, then the manifest names it. ErrNoSpace: nothing has changed.
+// name makes the smallest spare that takes n bytes, of which there must be one, the last of the segments ahead: its
+// header is synced, then the manifest names it. ErrNoSpace: nothing has changed.
 func (j *Journal) name(n int64) error {
 	sp := j.takeSpare(n)
 	s := &segment{id: j.nextID, file: sp.file, nonce: mix(j.o.Entropy + j.nextID), size: sp.size, end: segmentHeaderBytes}
@@ -22,7 +22,7 @@ func (j *Journal) name(n int64) error {
 	}
 	s.seed, s.bare = seedOf(s.nonce), sp.bare()
 	j.nextID++
-	if err := j.beside(func() error { return j.begin(s) }); err != nil {
+	if err := j.onDisk(func() error { return j.begin(s) }); err != nil {
 		if s.f != nil {
 			s.f.Close()
 		}
@@ -83,17 +83,11 @@ func (s *segment) spare() spare {
 	return sp
 }
 
-// roll goes on in the next segment ahead. All of the open one is made safe first, so that whoever finds a group in the
-// next may trust it to be whole.
-func (j *Journal) roll() error {
+// roll goes on in the next segment ahead. All of the open one is safe.
+func (j *Journal) roll() {
 	next := j.ahead[0]
 	j.needed = max(j.needed-1, 0)
 	if s := j.open; s != nil {
-		if len(j.dirty) > 0 && j.o.Mutant != MutantRollUnsynced {
-			if err := j.syncOpen(); err != nil {
-				return err
-			}
-		}
 		s.latest = nil
 		j.full = append(j.full, s)
 		next.prior = s.end
@@ -102,15 +96,14 @@ func (j *Journal) roll() error {
 	j.segments = append(j.segments, next)
 	sortSegments(j.segments)
 	j.open = next
-	return nil
 }
 
-// closeOut gives the first of the full segments its table. One that cannot have it stays as it is: what is in it is safe,
-// and known from its groups.
+// closeOut gives the first of the full segments its table. One that cannot have it stays as it is: what is in it is
+// safe, and known from its groups.
 func (j *Journal) closeOut() error {
 	s := j.full[0]
 	var t tableAt
-	err := j.beside(func() (err error) {
+	err := j.onDisk(func() (err error) {
 		if t, err = s.writeTable(); err == nil && j.o.Mutant != MutantSkipSync {
 			err = s.f.Sync()
 		}

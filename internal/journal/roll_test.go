@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// twoUnended leaves a journal that was killed after it went on in a second segment, of which the manifest knows no more than
-// of the first: where neither ends. It tells where the last group of the first is.
+// twoUnended leaves a journal that was killed after it went on in a second segment, of which the manifest knows no more
+// than of the first: where neither ends. It tells where the last group of the first is.
 func twoUnended(t *testing.T) (fs *vfs.Mem, first string, lastGroup int64) {
 	t.Helper()
 	fs = vfs.NewMem(3)
@@ -42,16 +42,17 @@ func twoUnended(t *testing.T) (fs *vfs.Mem, first string, lastGroup int64) {
 
 func TestTheNextSegmentNeedsNoManifest(t *testing.T) {
 	t.Parallel()
-	// Whoever waits for a confirm would wait for a manifest, or a crash before the manifest would lose what is in the next segment.
+	// Whoever waits for a confirm would wait for a manifest, or a crash before the manifest would lose what is in the
+	// next segment.
 	fs, _, _ := twoUnended(t)
 	for range 2 {
 		j, r, err := Open(fs, small())
 		if err != nil || r.Cut != nil || len(r.Faults) > 0 {
 			t.Fatalf("cut %v, faults %v, %v", r.Cut, r.Faults, err)
 		}
-		for log, sizes := range map[place.LogID][]int{1: {20_000, 30_000}, 2: {20_000, 10_000}} {
+		for log, sizes := range map[storage.LogID][]int{1: {20_000, 30_000}, 2: {20_000, 10_000}} {
 			for i, n := range sizes {
-				if p, err := j.ReadBatch(nil, log, place.Index(i+1)); err != nil || len(p) != n {
+				if p, err := j.ReadBatch(nil, log, storage.Index(i+1)); err != nil || len(p) != n {
 					t.Fatalf("log %d, batch %d: %d bytes, %v", log, i+1, len(p), err)
 				}
 			}
@@ -62,8 +63,8 @@ func TestTheNextSegmentNeedsNoManifest(t *testing.T) {
 
 func TestTheEndOfAFullSegmentIsNoTail(t *testing.T) {
 	t.Parallel()
-	// What the disk lost of the end of a segment, when another was begun already, would pass for an unfinished tail: the newest
-	// batches of a log would vanish without a word.
+	// What the disk lost of the end of a segment, when another was begun already, would pass for an unfinished tail:
+	// the newest batches of a log would vanish without a word.
 	for what, off := range map[string]int64{"header of the group": 20, "header of the batch": groupHeaderBytes + 5, "data": groupHeaderBytes + batchHeaderBytes + 5000} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -135,7 +136,7 @@ func TestAFileCutShortIsDamage(t *testing.T) {
 				if r.Cut != nil || fault == nil || j.path(fault.File) != name {
 					t.Fatalf("cut %v, faults %v, %v", r.Cut, r.Faults, r.Unnamed)
 				}
-				if c.how != "running" && !strings.Contains(fault.Error(), "cut short") {
+				if c.how != "running" && !strings.Contains(fault.Error(), "truncated") {
 					t.Errorf("the fault is %v", fault)
 				}
 				must(t, j.Close())
@@ -218,4 +219,30 @@ func TestAFailureElsewhereCutsNothing(t *testing.T) {
 		has(t, j, 1, 2, 3, 500)
 		must(t, j.Close())
 	}
+}
+
+func TestRollingKeepsTheSegmentAhead(t *testing.T) {
+	t.Parallel()
+	// Where a full segment is synced, and maintenance runs on a full disk meanwhile, the next segment would be taken
+	// away, and the broker fall over.
+	j := mustOpen(t, vfs.NewMem(1), small())
+	must(t, j.Reserve(0, Growing))
+	must(t, j.name(0))
+	must(t, j.name(0))
+	size := int(capacity(j.o.SegmentBytes)) * 2 / 3
+	must(t, j.Write([]Batch{{1, 1, data(1, 1, size)}}))
+	write := j.WriteTask([]Batch{{1, 2, data(1, 2, size)}})
+	steps := 0
+	for ; write.Plan(); steps++ {
+		if err := j.Task((*Journal).unname).Run(); err != nil || steps == 0 && len(j.ahead) != 1 {
+			t.Fatalf("step %d: %d segments are ahead, %v", steps, len(j.ahead), err)
+		}
+		write.Work()
+	}
+	if err := write.Err(); err != nil || steps != 2 {
+		t.Fatalf("%d steps, %v; want a sync of the full segment and a write to the next", steps, err)
+	}
+	must(t, j.Sync())
+	has(t, j, 1, 1, 2, size)
+	must(t, j.Close())
 }

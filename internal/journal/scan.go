@@ -7,9 +7,9 @@ import (
 	"math"
 )
 
-// scan finds the batches of a segment without a table by reading its groups. Where it does not know the end (the segment
-// was the open one) it finds that too: the first bad byte at or above the highest position that any group recorded as
-// safe. A bad byte below is damage.
+// scan finds the batches of a segment without a table by reading its groups. Where it does not know the end (the
+// segment was the open one) it finds that too: the first bad byte at or above the highest position that any group
+// recorded as safe. A bad byte below is damage.
 func (j *Journal) scan(s *segment, r *Report) error {
 	sc := scanner{s: s, buf: j.buf}
 	limit, ended := s.end, s.end != 0
@@ -18,7 +18,7 @@ func (j *Journal) scan(s *segment, r *Report) error {
 		return err
 	}
 	if size < s.size { // it was made whole before anything was written
-		sc.short = fmt.Sprintf("the file was cut short: %d of %d bytes", size, s.size)
+		sc.short = fmt.Sprintf("the file is truncated: %d of %d bytes", size, s.size)
 		if !ended {
 			limit = s.size
 		}
@@ -159,7 +159,7 @@ type scanner struct {
 
 // harm says what is wrong with bytes that were safe.
 func (sc *scanner) harm() string {
-	return cmp.Or(sc.short, "checksum mismatch below what was safe")
+	return cmp.Or(sc.short, "checksum mismatch before the last safe position")
 }
 
 // found is a batch; bad is the position of the first bad chunk, 0 if there is none.

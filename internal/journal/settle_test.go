@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -14,11 +14,11 @@ type depot struct {
 	t       *testing.T
 	j       *Journal
 	dice    *rand.Rand
-	live    []place.Ref // in no order
-	batches []int64     // live bytes of each, from index 1
-	bodies  int64       // bytes of messages that came
-	most    int64       // bytes of segments, at most
-	group   []byte      // facts of the next batch
+	live    []storage.Ref // in no order
+	batches []int64       // live bytes of each, from index 1
+	bodies  int64         // bytes of messages that came
+	most    int64         // bytes of segments, at most
+	group   []byte        // facts of the next batch
 }
 
 const (
@@ -38,7 +38,7 @@ func (d *depot) come() {
 	index := d.j.Next(1)
 	bytes := int64(0)
 	for range depotBatch {
-		d.live = append(d.live, place.Ref{Log: 1, Index: index, Offset: uint32(len(d.group)), Size: depotMessage})
+		d.live = append(d.live, storage.Ref{Log: 1, Index: index, Offset: uint32(len(d.group)), Size: depotMessage})
 		d.group = append(d.group, make([]byte, depotMessage)...)
 		bytes += depotMessage
 	}
@@ -63,7 +63,7 @@ func (d *depot) settle(n int) {
 
 func (d *depot) liveBytes() int64 { return int64(len(d.live)) * depotMessage }
 
-// keep keeps house once.
+// keep does maintenance once.
 func (d *depot) keep(share float64) {
 	must(d.t, d.j.Sync())
 	must(d.t, d.j.Checkpoint(1, d.j.Next(1)-1, nil))
@@ -72,7 +72,7 @@ func (d *depot) keep(share float64) {
 		more, err = d.j.Prepare(true)
 		must(d.t, err)
 	}
-	live := func(_ place.LogID, first, last place.Index) (n int64) {
+	live := func(_ storage.LogID, first, last storage.Index) (n int64) {
 		for _, bytes := range d.batches[first : last+1] {
 			n += bytes
 		}
@@ -124,7 +124,8 @@ func TestSpaceAfterHalfWasSettled(t *testing.T) {
 
 func TestSpaceWhileMessagesAreSettledAtRandom(t *testing.T) {
 	t.Parallel()
-	// Segments pinned by a few messages each would fill the disk, or keeping them few would cost more writing than all else.
+	// Segments pinned by a few messages each would fill the disk, or keeping them few would cost more writing than all
+	// else.
 	d := newDepot(t, 1)
 	const backlog = 16384
 	for range backlog / depotBatch {

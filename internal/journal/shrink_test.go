@@ -3,7 +3,7 @@ package journal
 import (
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -23,7 +23,7 @@ func TestShrink(t *testing.T) {
 		must(t, j.Sync())
 		if i%20 == 19 {
 			must(t, j.Checkpoint(3, j.Safe(3), []byte("state")))
-			_, err := j.Reclaim(func(place.LogID, place.Index, place.Index) int64 { return 0 })
+			_, err := j.Reclaim(func(storage.LogID, storage.Index, storage.Index) int64 { return 0 })
 			must(t, err)
 		}
 	}

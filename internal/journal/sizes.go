@@ -16,8 +16,8 @@ const (
 	checkpointBytesMost                   = 64 << 20
 )
 
-// SizesFor returns the sizes for a disk of so many bytes; zero: not known, so a large one. Each is a power of two, so that the
-// few per cent that a file system takes for itself do not count: a disk of 0.9 GB is one of 1 GiB.
+// SizesFor returns the sizes for a disk of so many bytes; zero: not known, so a large one. Each is a power of two, so
+// that the few per cent that a file system takes for itself do not count: a disk of 0.9 GB is one of 1 GiB.
 func SizesFor(disk int64) Sizes {
 	if disk <= 0 {
 		return Sizes{segmentBytesDefault, reserveBytesDefault, checkpointBytesMost}

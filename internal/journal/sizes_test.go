@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// If this fails, the broker's own files take too much of a small disk, or a large one has files as small as a small one's.
+// If this fails, the broker's own files take too much of a small disk, or a large one has files as small as a small
+// one's.
 func TestSizesFollowDisk(t *testing.T) {
 	const mb, gb = 1 << 20, 1 << 30
 	for _, c := range []struct {
@@ -36,8 +37,8 @@ func TestSizesFollowDisk(t *testing.T) {
 	}
 }
 
-// If this fails, a journal cannot be opened with segments of another size, loses what it has, or keeps spares that are too
-// large for the disk, or counts on small ones as if they were large.
+// If this fails, a journal cannot be opened with segments of another size, loses what it has, or keeps spares that are
+// too large for the disk, or counts on small ones as if they were large.
 func TestSegmentsOfAnotherSize(t *testing.T) {
 	t.Parallel()
 	const kb = 1 << 10
@@ -71,7 +72,7 @@ func TestSegmentsOfAnotherSize(t *testing.T) {
 			must(t, j.Sync())
 		}
 		for i, want := range bodies {
-			got, err := j.ReadBatch(nil, 3, place.Index(i+1))
+			got, err := j.ReadBatch(nil, 3, storage.Index(i+1))
 			must(t, err)
 			if !bytes.Equal(got, want) {
 				t.Fatalf("batch %d is another one", i+1)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/vfs"
@@ -21,14 +22,14 @@ const (
 	Moving
 	// Draining is for settles, purges, deletions: the next checkpoint lets go of all that they write.
 	Draining
-	// Committed is for batches that were decided already, and for the pages of a checkpoint. It leaves the files in whose
-	// place a checkpoint and a manifest can be written.
+	// Committed is for batches that were decided already, and for the pages of a checkpoint. It leaves the files in
+	// whose place a checkpoint and a manifest can be written.
 	Committed
 )
 
 // keep is how many of the segments that wait to be written are not for a use. A checkpoint that may be larger than its
-// allowance takes a spare, or more. In front of that each use leaves one step to the next: what may be on its way, a segment
-// at least, when those who decide learn that there is no more room for it.
+// allowance takes a spare, or more. In front of that each use leaves one step to the next: what may be on its way, a
+// segment at least, when those who decide learn that there is no more room for it.
 func (j *Journal) keep(use Use) int {
 	if j.o.ReserveBytes < 0 {
 		return 0
@@ -59,8 +60,8 @@ func (j *Journal) step() int {
 	return int(1 + max(j.o.InFlight-1, 0)/capacity(j.o.SegmentBytes))
 }
 
-// weigh sums up the checkpoints that there are. The next ones take about as much, and are written before these go. It is
-// called when a checkpoint was named or dropped: keep is asked for each group.
+// weigh sums up the checkpoints that there are. The next ones take about as much, and are written before these go. It
+// is called when a checkpoint was named or dropped: keep is asked for each group.
 func (j *Journal) weigh() {
 	j.checkpointBytes, j.largestCheckpoint = 0, 0
 	for _, l := range j.logs {
@@ -71,23 +72,56 @@ func (j *Journal) weigh() {
 	}
 }
 
-// Room tells which use comes first among those for which there is room now, without another file; Committed: for nothing
-// that is not decided yet.
+// weighStates is weigh for a start. A checkpoint that was written on a full disk fills up a file that is larger than
+// its state: only its label says how large that is. The labels of a few are read, until no other one can be the
+// largest. One that cannot be read counts for its file: whoever loads it says why.
+func (j *Journal) weighStates() {
+	largest := int64(0)
+	for _, l := range slices.SortedFunc(maps.Values(j.logs), func(a, b *logState) int {
+		return cmp.Or(cmp.Compare(b.checkpoint.size, a.checkpoint.size), cmp.Compare(a.id, b.id))
+	}) {
+		if l.checkpoint.size <= largest {
+			break
+		}
+		l.used = j.usedBy(l.checkpoint)
+		largest = max(largest, l.used)
+	}
+	j.weigh()
+}
+
+// usedBy is how many bytes the state in the file of c takes, with its label.
+func (j *Journal) usedBy(c checkpoint) int64 {
+	label := make([]byte, labelBytes)
+	f, err := j.fs.Open(j.path(c.name()))
+	if err != nil {
+		return c.size
+	}
+	defer f.Close() // only read
+	before := max(0, c.size-labelBytes)
+	if _, err := f.ReadAt(label, before); err != nil || !isLabel(label, int(before)) {
+		return c.size
+	}
+	return int64(le.Uint64(label[16:])) + labelBytes
+}
+
+// Room tells which use comes first among those for which there is room now, without another file; Committed: for
+// nothing that is not decided yet.
 func (j *Journal) Room() Use {
 	for use := Growing; use < Committed; use++ {
 		if j.ready() >= j.keep(use) {
 			return use
 		}
 	}
-	// What is left of the open segment is for draining, too, but for what may be on its way and the pages of a checkpoint.
+	// What is left of the open segment is for draining, too, but for what may be on its way and the pages of a
+	// checkpoint.
 	if j.open == nil && j.ready() > 0 || j.open != nil && j.open.room(1, 1) >= j.o.InFlight+j.o.SegmentBytes/4 {
 		return Draining
 	}
 	return Committed
 }
 
-// spare is a file that is ready to be a segment. Its blocks are its own, whatever is in it: zeros, what a reclaimed segment
-// held, or nothing yet.
+// spare is a file that is ready to be a segment. Its blocks are its own, whatever is in it: zeros, what a reclaimed
+// segment held, or nothing yet.
 type spare struct {
 	file  uint64
 	size  int64
@@ -100,8 +134,8 @@ const filledNonce = 1
 
 func (s spare) name() string { return fileName(s.file, "segment") }
 
-// bare reports whether s is only allocated. This is quick, so it is how the reserve is made. But the file system notes each
-// first write to such a file, so traffic takes others first.
+// bare reports whether s is only allocated. This is quick, so it is how the reserve is made. But the file system notes
+// each first write to such a file, so traffic takes others first.
 func (s spare) bare() bool { return s.nonce == 0 }
 
 // filling is a spare that is being filled with zeros, a step at a time. The manifest names it like the other spares.
@@ -122,8 +156,8 @@ func (j *Journal) fits(n int64) bool {
 }
 
 // Reserve makes sure that the next n bytes can be written without meeting the end of the disk: the sum over all batches
-// that are to come of their data and Overhead. It counts nothing up: n is everything outstanding, each time. If Prepare was
-// not called often enough before, it makes files; it both writes and keeps house.
+// that are to come of their data and Overhead. It counts nothing up: n is everything outstanding, each time. If Prepare
+// was not called often enough before, it makes files; it both writes and does maintenance.
 //
 // A Checkpoint on a full disk may take spare segments, and what is named ahead: reserve again after it.
 //
@@ -186,8 +220,8 @@ func (j *Journal) enough(n int64, keep int, use Use) bool {
 // takesNext reports whether the next segment takes n bytes.
 func (j *Journal) takesNext(n int64) bool { return len(j.ahead) > 0 && capacity(j.ahead[0].size) >= n }
 
-// ready counts the segments that wait to be written, ahead or spare. Smaller ones of an Open with other Options count for
-// what they hold.
+// ready counts the segments that wait to be written, ahead or spare. Smaller ones of an Open with other Options count
+// for what they hold.
 func (j *Journal) ready() int {
 	n, small := 0, int64(0)
 	count := func(size int64) {
@@ -206,8 +240,8 @@ func (j *Journal) ready() int {
 	return n + int(small/j.o.SegmentBytes)
 }
 
-// SpareRoom is how many bytes of the files that wait to be written are beyond the reserve: room on the disk that is free to
-// whoever publishes.
+// SpareRoom is how many bytes of the files that wait to be written are beyond the reserve: room on the disk that is
+// free to whoever publishes.
 func (j *Journal) SpareRoom() int64 {
 	return int64(max(0, j.ready()-j.keep(Growing))) * j.o.SegmentBytes
 }
@@ -222,18 +256,18 @@ func (j *Journal) sizeFor(n int64) int64 {
 	return max(j.o.SegmentBytes, roundUp(n+(j.o.SegmentBytes-capacity(j.o.SegmentBytes)), vfs.BlockBytes))
 }
 
-// stocked is how many segments that wait to be written are wanted, beyond how many one that is given back is removed, and how
-// many should not be bare. It is the same whatever room the disk has: another process may fill it within a moment. Two more
-// than the reserve are wanted, so that traffic does not live on that. Three more are kept: what comes and what goes is not in
-// step, and making other files would cost the traffic its confirms.
+// stocked is how many segments that wait to be written are wanted, beyond how many one that is given back is removed,
+// and how many should not be bare. It is the same whatever room the disk has: another process may fill it within a
+// moment. Two more than the reserve are wanted, so that traffic does not live on that. Three more are kept: what comes
+// and what goes is not in step, and making other files would cost the traffic its confirms.
 func (j *Journal) stocked() (wanted, kept, filled int) {
 	reserve := j.keep(Growing)
 	return reserve + 2, reserve + 5, 2 + j.step()
 }
 
-// Prepare does one bounded step of what writing will want and would have to wait for: it names segments ahead, writes the
-// table of one that is full, and if make is set, makes a spare or writes at most 1 MiB of zeros to one. More tells that there
-// is more to do. ErrNoSpace is an alarm, as for Reserve.
+// Prepare does one bounded step of what writing will want and would have to wait for: it names segments ahead, writes
+// the table of one that is full, and if make is set, makes a spare or writes at most 1 MiB of zeros to one. More tells
+// that there is more to do. ErrNoSpace is an alarm, as for Reserve.
 func (j *Journal) Prepare(make bool) (more bool, err error) {
 	if j.failed != nil {
 		return false, j.failed
@@ -296,8 +330,8 @@ func (j *Journal) hasToMakeRoom() bool {
 	return a != nil
 }
 
-// LacksReserve reports whether the reserve is not complete. Nothing that grows may be decided then: who fills the disk would
-// find a broker without a reserve.
+// LacksReserve reports whether the reserve is not complete. Nothing that grows may be decided then: who fills the disk
+// would find a broker without a reserve.
 func (j *Journal) LacksReserve() bool { return j.ready() < j.keep(Growing) }
 
 // makeSpare makes a bare spare of that size. If one is being filled, that is a spare again instead.
@@ -308,21 +342,18 @@ func (j *Journal) makeSpare(size int64) error {
 	}
 	sp, made := spare{file: j.nextFile, size: size}, false
 	j.nextFile++
-	err := j.beside(func() error {
+	err := j.onDisk(func() error {
 		f, err := j.fs.Create(j.path(sp.name()))
 		if err != nil {
 			return err
 		}
 		made = true
-		if err = f.Allocate(0, size); err == nil {
-			err = f.Sync()
-		}
-		return errors.Join(err, f.Close())
+		return j.allocate(f, size)
 	})
 	j.unsyncedNames = j.unsyncedNames || made
 	switch {
 	case err == nil:
-		j.roomRefused = false
+		j.roomRefused, j.unsyncedNames = false, j.o.Mutant == MutantUnsafeName
 		j.spares = append(j.spares, sp)
 	case made:
 		j.discard(sp.name())
@@ -330,9 +361,22 @@ func (j *Journal) makeSpare(size int64) error {
 	return noSpace(err)
 }
 
+// allocate gives a file that was just made its blocks, and closes it. Its name is safe, too: what the power takes with
+// a name, another process has by the next start, and the reserve would have counted what is not there.
+func (j *Journal) allocate(f vfs.File, size int64) error {
+	err := f.Allocate(0, size)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil && j.o.Mutant != MutantUnsafeName {
+		err = j.fs.SyncDir(j.o.Dir)
+	}
+	return err
+}
+
 // keepWhole makes sure that the file of a spare has all its blocks.
 func (j *Journal) keepWhole(name string, size int64) error {
-	return j.beside(func() error {
+	return j.onDisk(func() error {
 		f, err := j.fs.Open(j.path(name))
 		if err != nil {
 			return err
@@ -375,7 +419,7 @@ func (j *Journal) fill() error {
 	}
 	m := j.filling
 	before := m.done
-	err := j.beside(func() error { return m.step(j.fs, j.path(m.name())) })
+	err := j.onDisk(func() error { return m.step(j.fs, j.path(m.name())) })
 	j.written.Zeros += m.done - before
 	if m.done == m.size || errors.Is(err, vfs.ErrNoSpace) { // a file system that writes elsewhere: it stays as it is
 		err, m.nonce = nil, filledNonce

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -42,7 +42,7 @@ func TestAFullDiskCanBeDrained(t *testing.T) {
 	has(t, j, 1, 1, full, 3000)
 	fs.Budget(64 << 10) // what a user deletes elsewhere
 	must(t, j.Checkpoint(1, full, []byte("all settled")))
-	must(t, j.Checkpoint(2, place.Index(drained), nil))
+	must(t, j.Checkpoint(2, storage.Index(drained), nil))
 	removed, err := j.Reclaim(nothing)
 	if err != nil || removed < 5 {
 		t.Fatalf("reclaimed %d, %v", removed, err)
@@ -86,9 +86,9 @@ func TestReservedRoomIsThere(t *testing.T) {
 			fs.Budget(-1)
 			must(t, j.Reserve(batches*(n+Overhead), Growing))
 			fs.Budget(4 << 10) // a manifest, no more
-			var logs []place.LogID
+			var logs []storage.LogID
 			for i := range batches {
-				logs = append(logs, place.LogID(1+i))
+				logs = append(logs, storage.LogID(1+i))
 			}
 			spares := len(j.spares)
 			if round%2 == 0 {
@@ -128,7 +128,7 @@ func TestReclaimKeepsWhatIsNeeded(t *testing.T) {
 	must(t, j.Checkpoint(1, second, nil))
 	expect(0, nothing) // log 2 has no checkpoint
 	must(t, j.Checkpoint(2, first, nil))
-	expect(0, func(log place.LogID, first, _ place.Index) int64 {
+	expect(0, func(log storage.LogID, first, _ storage.Index) int64 {
 		if log == 2 && first == 1 {
 			return 1
 		}
@@ -232,17 +232,17 @@ func TestReadersRunBesideSync(t *testing.T) {
 	}
 	last := j.Next(1) - 1
 	var wg sync.WaitGroup
-	for log := place.LogID(1); log <= 2; log++ {
+	for log := storage.LogID(1); log <= 2; log++ {
 		wg.Go(func() {
 			var buf []byte
-			for i := place.Index(1); i <= last; i++ {
+			for i := storage.Index(1); i <= last; i++ {
 				p, err := j.ReadBatch(buf, log, i)
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				buf = p
-				if _, err := j.ReadAt(make([]byte, 10), place.Ref{Log: log, Index: i, Offset: 700, Size: 10}); err != nil {
+				if _, err := j.ReadAt(make([]byte, 10), storage.Ref{Log: log, Index: i, Offset: 700, Size: 10}); err != nil {
 					t.Error(err)
 				}
 			}

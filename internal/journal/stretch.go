@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"sort"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
-// A Stretch is a piece of a log in memory, as it lies there: part of one batch, or the rest of one and batches behind it.
-// Of a segment that was rewritten it holds the pieces that were kept. Its memory is its user's, and says how much is read
-// at once.
+// A Stretch is a piece of a log in memory, as it lies there: part of one batch, or the rest of one and batches behind
+// it. Of a segment that was rewritten it holds the pieces that were kept. Its memory is its user's, and says how much
+// is read at once.
 type Stretch struct {
-	Log    place.LogID
-	First  place.Index // batch in which it begins
-	Offset uint32      // where in the data of that batch
+	Log    storage.LogID
+	First  storage.Index // batch in which it begins
+	Offset uint32        // where in the data of that batch
 
 	data    []byte   // verified
 	parts   []part   // of the log, in order
@@ -25,14 +25,14 @@ type Stretch struct {
 
 // part is bytes of one batch that are together.
 type part struct {
-	index    place.Index
+	index    storage.Index
 	offset   uint32 // in the data of the batch
 	at, size uint32 // in data
 }
 
 // placed is where a batch is.
 type placed struct {
-	index place.Index
+	index storage.Index
 	entry
 }
 
@@ -64,7 +64,7 @@ func (s *Stretch) Len() int { return len(s.data) }
 func (s *Stretch) Reset() { s.data, s.parts, s.rest = nil, s.parts[:0], false }
 
 // Next is where the log goes on behind it: in the batch that is cut short, or at the next, which may not be there.
-func (s *Stretch) Next() (index place.Index, offset uint32) {
+func (s *Stretch) Next() (index storage.Index, offset uint32) {
 	if len(s.parts) == 0 {
 		return s.First, s.Offset
 	}
@@ -77,7 +77,7 @@ func (s *Stretch) Next() (index place.Index, offset uint32) {
 
 // Find returns what the stretch holds of the bytes that r, a ref of its log, names, from their first on: all of them,
 // fewer if it ends before they do, none if they begin elsewhere. They are the stretch's own.
-func (s *Stretch) Find(r place.Ref) []byte {
+func (s *Stretch) Find(r storage.Ref) []byte {
 	k := int(r.Index - s.First) // whole batches are without gaps
 	if s.partial {
 		k = sort.Search(len(s.parts), func(i int) bool {
@@ -97,11 +97,12 @@ func (s *Stretch) Find(r place.Ref) []byte {
 	return s.data[at:end:end]
 }
 
-// ReadStretch fills s with what lies in log from offset, of a whole batch a multiple of ChunkBytes, of batch index on: as
-// much as it takes of that batch and, if that is all, of the batches that come next and lie close by. One look-up and one
-// read serve all of it, or few. If what is there was not kept, it begins with what is left behind that place. What is damaged in the first batch's part is an error, and behind it the end of the stretch.
-// Errors: ErrGone, a *Fault, or what the disk said; s is empty then. Like ReadAt, it may run beside reads and Sync.
-func (j *Journal) ReadStretch(s *Stretch, log place.LogID, index place.Index, offset uint32) error {
+// ReadStretch fills s with what lies in log from offset, of a whole batch a multiple of ChunkBytes, of batch index on:
+// as much as it takes of that batch and, if that is all, of the batches that come next and lie close by. One look-up
+// and one read serve all of it, or few. If what is there was not kept, it begins with what is left behind that place.
+// What is damaged in the first batch's part is an error, and behind it the end of the stretch. Errors: ErrGone, a
+// *Fault, or what the disk said; s is empty then. Like ReadAt, it may run beside reads and Sync.
+func (j *Journal) ReadStretch(s *Stretch, log storage.LogID, index storage.Index, offset uint32) error {
 	s.Log, s.First, s.Offset = log, index, offset
 	s.Reset()
 	sp, err := j.spanFrom(log, index)
@@ -144,8 +145,8 @@ func (j *Journal) ReadStretch(s *Stretch, log place.LogID, index place.Index, of
 	return s.verify(sp, raw, from, n)
 }
 
-// fits is how many of the batches of table, at least one, are in the memory of s if it is read from a position of the file,
-// and where the last of them ends.
+// fits is how many of the batches of table, at least one, are in the memory of s if it is read from a position of the
+// file, and where the last of them ends.
 func (s *Stretch) fits(from int64) (n int, end int64) {
 	for n, end = 1, s.table[0].end(); n < len(s.table) && s.table[n].end()-from <= int64(len(s.buf)); n++ {
 		end = s.table[n].end()
@@ -162,13 +163,13 @@ func (s *Stretch) neighbours(sp *span) (err error) {
 	i := int(s.First - sp.first)
 	if sp.entries != nil {
 		for k, e := range sp.entries[i:min(len(sp.entries), i+entriesPerPage)] {
-			s.table = append(s.table, placed{s.First + place.Index(k), e})
+			s.table = append(s.table, placed{s.First + storage.Index(k), e})
 		}
 		return nil
 	}
 	q, err := sp.page(s.buf[:pageBytes], s.First)
 	for ; err == nil && len(q) >= entryBytes && i < int(sp.count); q, i = q[entryBytes:], i+1 {
-		s.table = append(s.table, placed{sp.first + place.Index(i), parseEntry(q)})
+		s.table = append(s.table, placed{sp.first + storage.Index(i), parseEntry(q)})
 	}
 	return err
 }

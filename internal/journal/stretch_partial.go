@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // readPartial fills s from a rewritten segment.
@@ -51,8 +51,8 @@ func (s *Stretch) readPartial(sp *span) error {
 	return nil
 }
 
-// partials looks up the first batch that the span has from s.First on, and those behind it, as many as the same page of the
-// table tells; none: the span has none.
+// partials looks up the first batch that the span has from s.First on, and those behind it, as many as the same page of
+// the table tells; none: the span has none.
 func (s *Stretch) partials(sp *span) error {
 	s.table = s.table[:0]
 	if sp.entries != nil {
@@ -79,9 +79,9 @@ func (s *Stretch) partials(sp *span) error {
 	return err
 }
 
-// addPieces makes parts of the pieces of a partial batch, which is whole at a place of data. It reports false if its list makes
-// no sense, which a checksum would have told.
-func (s *Stretch) addPieces(index place.Index, at uint32) bool {
+// addPieces makes parts of the pieces of a partial batch, which is whole at a place of data. It reports false if its
+// list makes no sense, which a checksum would have told.
+func (s *Stretch) addPieces(index storage.Index, at uint32) bool {
 	list := s.data[at:]
 	if len(list) < partialHeaderBytes {
 		return false
@@ -118,7 +118,7 @@ func (s *Stretch) addPart(p part) {
 
 // readPieces fills s from a partial batch that its memory does not take in whole: with the pieces from s.Offset on.
 func (s *Stretch) readPieces(sp *span, e placed) error {
-	l := pieceList{s: sp.seg, e: e.entry, r: place.Ref{Log: s.Log, Index: e.index, Offset: s.Offset}}
+	l := pieceList{s: sp.seg, e: e.entry, r: storage.Ref{Log: s.Log, Index: e.index, Offset: s.Offset}}
 	count := int(uint32(l.at(0)))
 	i := l.search(count)
 	if i > 0 { // the one before may reach beyond the offset

@@ -6,19 +6,20 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// hasStretches fails unless reading a log in stretches, from its beginning to its end, yields all these records, in pieces
-// where a stretch ends within one, and nothing else than was written. It tells how many of them one stretch had at the most.
-func hasStretches(t testing.TB, j *Journal, memory int, refs ...place.Ref) (most int) {
+// hasStretches fails unless reading a log in stretches, from its beginning to its end, yields all these records, in
+// pieces where a stretch ends within one, and nothing else than was written. It tells how many of them one stretch had
+// at the most.
+func hasStretches(t testing.TB, j *Journal, memory int, refs ...storage.Ref) (most int) {
 	t.Helper()
 	slices.SortFunc(refs, compareRefs)
 	s := NewStretch(memory)
 	for len(refs) > 0 {
 		log := refs[0].Log
-		index, offset := place.Index(1), uint32(0)
+		index, offset := storage.Index(1), uint32(0)
 		left := uint32(0) // of the first record, behind what the stretch before had of it
 		for len(refs) > 0 && refs[0].Log == log {
 			if err := j.ReadStretch(s, log, index, offset); err != nil {
@@ -53,8 +54,8 @@ func hasStretches(t testing.TB, j *Journal, memory int, refs ...place.Ref) (most
 	return most
 }
 
-// TestStretchesOfARewrittenSegment says that a reader of many records of a segment that was rewritten is handed others, or
-// none, or reads each of them alone.
+// TestStretchesOfARewrittenSegment says that a reader of many records of a segment that was rewritten is handed others,
+// or none, or reads each of them alone.
 func TestStretchesOfARewrittenSegment(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{200, 3000, 200_000} { // of batches: many in a stretch, few, less than one
@@ -83,7 +84,7 @@ func TestStretchesOfARewrittenSegment(t *testing.T) {
 }
 
 // sparselyWritten writes batches of a size, of which every other 100 bytes are live, and rewrites all that is full.
-func sparselyWritten(t *testing.T, size int) (j *Journal, live []place.Ref) {
+func sparselyWritten(t *testing.T, size int) (j *Journal, live []storage.Ref) {
 	t.Helper()
 	j = mustOpen(t, vfs.NewMem(1), small())
 	for len(j.segments) < 4 {
@@ -91,7 +92,7 @@ func sparselyWritten(t *testing.T, size int) (j *Journal, live []place.Ref) {
 		for i := j.Next(1); len(group) < 1+10_000/size; i++ {
 			group = append(group, Batch{1, i, data(1, i, size)})
 			for at := 100; at+100 <= size; at += 200 {
-				live = append(live, place.Ref{Log: 1, Index: i, Offset: uint32(at), Size: 100})
+				live = append(live, storage.Ref{Log: 1, Index: i, Offset: uint32(at), Size: 100})
 			}
 		}
 		must(t, put(j, group))
@@ -105,6 +106,6 @@ func sparselyWritten(t *testing.T, size int) (j *Journal, live []place.Ref) {
 		t.Fatalf("batches of %d: nothing was rewritten", size)
 	}
 	spans := j.segments[i].spans
-	live = slices.DeleteFunc(live, func(r place.Ref) bool { return r.Index > spans[len(spans)-1].last() })
+	live = slices.DeleteFunc(live, func(r storage.Ref) bool { return r.Index > spans[len(spans)-1].last() })
 	return j, live
 }

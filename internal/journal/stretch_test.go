@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -16,12 +16,12 @@ func TestStretch(t *testing.T) {
 	const seed = 7
 	r := rand.New(rand.NewPCG(seed, 0))
 	j := mustOpen(t, vfs.NewMem(1), Options{Entropy: 1, SegmentBytes: 1 << 20, ReserveBytes: -1})
-	sizes := map[place.Index]int{}
+	sizes := map[storage.Index]int{}
 	for range 400 { // several segments, small batches close by and large ones cut short, another log in between
 		var group []Batch
-		next := map[place.LogID]place.Index{}
+		next := map[storage.LogID]storage.Index{}
 		for range 1 + r.IntN(4) {
-			log := place.LogID(1 + r.IntN(2)*r.IntN(2))
+			log := storage.LogID(1 + r.IntN(2)*r.IntN(2))
 			i := max(next[log], j.Next(log))
 			next[log] = i + 1
 			p := data(log, i, r.IntN([]int{3, 300, 5000, 60_000}[r.IntN(4)]))
@@ -35,7 +35,7 @@ func TestStretch(t *testing.T) {
 	must(t, j.Sync())
 	for _, memory := range []int{0, 16 << 10, 64 << 10} {
 		s := NewStretch(memory)
-		index, offset, many := place.Index(1), uint32(0), 0
+		index, offset, many := storage.Index(1), uint32(0), 0
 		for index < j.Next(1) {
 			must(t, j.ReadStretch(s, 1, index, offset))
 			next, at := s.Next()
@@ -53,11 +53,11 @@ func TestStretch(t *testing.T) {
 				}
 				want, err := j.ReadBatch(nil, 1, i)
 				must(t, err)
-				whole := place.Ref{Log: 1, Index: i, Offset: from, Size: uint32(len(want)) - from}
+				whole := storage.Ref{Log: 1, Index: i, Offset: from, Size: uint32(len(want)) - from}
 				if got := s.Find(whole); !bytes.Equal(got, want[from:to]) {
 					t.Fatalf("seed %d: memory %d, batch %d from %d: %d bytes, want %d", seed, memory, i, from, len(got), to-from)
 				}
-				if from > 0 && s.Find(place.Ref{Log: 1, Index: i, Offset: from - 1, Size: 2}) != nil {
+				if from > 0 && s.Find(storage.Ref{Log: 1, Index: i, Offset: from - 1, Size: 2}) != nil {
 					t.Fatalf("seed %d: a stretch from %d on has what lies before", seed, from)
 				}
 			}
@@ -66,7 +66,7 @@ func TestStretch(t *testing.T) {
 		if memory == 64<<10 && many < 3 {
 			t.Errorf("seed %d: no stretch held several batches", seed)
 		}
-		if err := j.ReadStretch(s, 1, index, 0); !errors.Is(err, ErrGone) || s.Find(place.Ref{Log: 1, Index: index, Size: 1}) != nil {
+		if err := j.ReadStretch(s, 1, index, 0); !errors.Is(err, ErrGone) || s.Find(storage.Ref{Log: 1, Index: index, Size: 1}) != nil {
 			t.Errorf("behind the end: %v", err)
 		}
 		if err := j.ReadStretch(s, 1, 1, 1<<20); !errors.Is(err, ErrGone) {
@@ -81,12 +81,12 @@ func TestHint(t *testing.T) {
 	t.Parallel()
 	j := mustOpen(t, vfs.NewMem(1), small())
 	var hints [3]Hint
-	read := func(i place.Index) ([]byte, error) {
-		return j.ReadBy(&hints[i%3], nil, place.Ref{Log: 1, Index: i, Offset: 5000, Size: 3000})
+	read := func(i storage.Index) ([]byte, error) {
+		return j.ReadBy(&hints[i%3], nil, storage.Ref{Log: 1, Index: i, Offset: 5000, Size: 3000})
 	}
 	for len(j.segments) < 4 {
 		write(t, j, 20_000, 1)
-		for i := place.Index(1); i < j.Next(1); i++ { // open and closed, each hint for one batch after the other and again
+		for i := storage.Index(1); i < j.Next(1); i++ { // open and closed, each hint for one batch after the other and again
 			for range 2 {
 				if p, err := read(i); err != nil || !bytes.Equal(p, data(1, i, 20_000)[5000:8000]) {
 					t.Fatalf("batch %d: %v", i, err)
@@ -98,7 +98,7 @@ func TestHint(t *testing.T) {
 	must(t, err)
 	must(t, j.Sync())
 	must(t, j.Checkpoint(1, j.Safe(1), nil))
-	_, err = j.Reclaim(func(place.LogID, place.Index, place.Index) int64 { return 0 })
+	_, err = j.Reclaim(func(storage.LogID, storage.Index, storage.Index) int64 { return 0 })
 	must(t, err)
 	if _, err := read(1); !errors.Is(err, ErrGone) {
 		t.Errorf("a batch that is gone: %v", err)

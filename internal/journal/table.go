@@ -7,13 +7,13 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// The table of a closed segment stands behind its last group: a directory of spans, then the entries in pages. That of a
-// rewritten segment says of each entry which batch it is of, for spans have holes there, and begins with fences: the first
-// index of every so many pages, so that a search reads few.
+// The table of a closed segment stands behind its last group: a directory of spans, then the entries in pages. That of
+// a rewritten segment says of each entry which batch it is of, for spans have holes there, and begins with fences: the
+// first index of every so many pages, so that a search reads few.
 //
 //	directory = checksum u32 (of nonce, what follows), zero u32, spans, fences; zeros to the next sector
 //	span      = log u32, count u32, first u64, ordinal of the first entry u64      sorted by log, first
@@ -112,7 +112,7 @@ func (s *segment) writeTable() (tableAt, error) {
 		for n := uint64(0); n < h.pages(t.entries); n += h.stride(t.entries) {
 			fence := le.Uint64(pages[n*pageBytes+pageHeaderBytes:])
 			le.PutUint64(directory[directoryHeaderBytes+h.span*len(spans)+fenceBytes*len(s.fences):], fence)
-			s.fences = append(s.fences, place.Index(fence))
+			s.fences = append(s.fences, storage.Index(fence))
 		}
 	}
 	le.PutUint32(directory, checksum(s.seed, directory[4:]))
@@ -160,24 +160,24 @@ func (s *segment) readDirectory() error {
 	q := p[directoryHeaderBytes:]
 	for i := range s.spans {
 		sp := &span{
-			seg: s, log: place.LogID(le.Uint32(q)), count: le.Uint32(q[4:]),
-			first: place.Index(le.Uint64(q[8:])), ordinal: le.Uint64(q[16:]),
+			seg: s, log: storage.LogID(le.Uint32(q)), count: le.Uint32(q[4:]),
+			first: storage.Index(le.Uint64(q[8:])), ordinal: le.Uint64(q[16:]),
 		}
 		if s.rewritten {
-			sp.through = place.Index(le.Uint64(q[24:]))
+			sp.through = storage.Index(le.Uint64(q[24:]))
 		}
 		s.spans[i], q = sp, q[h.span:]
 	}
 	for range h.fences(s.table.entries) {
-		s.fences, q = append(s.fences, place.Index(le.Uint64(q))), q[fenceBytes:]
+		s.fences, q = append(s.fences, storage.Index(le.Uint64(q))), q[fenceBytes:]
 	}
 	s.batches = s.table.entries
 	return nil
 }
 
-// lookup returns the entry of the batch; ok tells whether the span has it, which between its first and its last only one
-// in a rewritten segment may not.
-func (s *span) lookup(index place.Index) (e entry, ok bool, err error) {
+// lookup returns the entry of the batch; ok tells whether the span has it, which between its first and its last only
+// one in a rewritten segment may not.
+func (s *span) lookup(index storage.Index) (e entry, ok bool, err error) {
 	switch {
 	case s.seg.rewritten:
 		return s.search(index)
@@ -191,9 +191,9 @@ func (s *span) lookup(index place.Index) (e entry, ok bool, err error) {
 	return parseEntry(q), true, nil
 }
 
-// page reads the page of the table that has the entry of a batch into p, of pageBytes, and returns what it has from there
-// on. The system's page cache is what bounds the memory of tables, and readers side by side share nothing else.
-func (s *span) page(p []byte, index place.Index) ([]byte, error) {
+// page reads the page of the table that has the entry of a batch into p, of pageBytes, and returns what it has from
+// there on. The system's page cache is what bounds the memory of tables, and readers side by side share nothing else.
+func (s *span) page(p []byte, index storage.Index) ([]byte, error) {
 	n := s.ordinal + uint64(index-s.first)
 	if err := s.readPage(p, n/entriesPerPage); err != nil {
 		return nil, err
@@ -217,7 +217,7 @@ func (s *span) readPage(p []byte, n uint64) error {
 func parseEntry(q []byte) entry { return entry{pos: le.Uint32(q), size: le.Uint32(q[4:])} }
 
 // search finds the entry of a batch in a rewritten segment.
-func (s *span) search(index place.Index) (e entry, ok bool, err error) {
+func (s *span) search(index storage.Index) (e entry, ok bool, err error) {
 	if s.entries != nil {
 		i, found := slices.BinarySearch(s.indexes, index)
 		if !found {
@@ -238,9 +238,9 @@ func (s *span) search(index place.Index) (e entry, ok bool, err error) {
 	return entry{}, false, nil
 }
 
-// seek reads the page n of a rewritten segment's table into p that has the entry of a batch, if the span has it: the last
-// that begins at or before it. It looks first between two fences, then between the pages there.
-func (s *span) seek(p []byte, index place.Index) (n uint64, err error) {
+// seek reads the page n of a rewritten segment's table into p that has the entry of a batch, if the span has it: the
+// last that begins at or before it. It looks first between two fences, then between the pages there.
+func (s *span) seek(p []byte, index storage.Index) (n uint64, err error) {
 	h := s.seg.shape()
 	low, high := s.ordinal/h.perPage(), (s.ordinal+uint64(s.count)-1)/h.perPage() // pages
 	stride := h.stride(s.seg.table.entries)
@@ -258,7 +258,7 @@ func (s *span) seek(p []byte, index place.Index) (n uint64, err error) {
 		if err := s.readPage(p, mid); err != nil {
 			return 0, err
 		}
-		if place.Index(le.Uint64(p[pageHeaderBytes:])) <= index {
+		if storage.Index(le.Uint64(p[pageHeaderBytes:])) <= index {
 			low = mid
 		} else {
 			high = mid - 1
@@ -267,13 +267,14 @@ func (s *span) seek(p []byte, index place.Index) (n uint64, err error) {
 	return low, s.readPage(p, low)
 }
 
-// ofPage yields the batches of the span, and where they are, that page n of a rewritten segment's table has, which is in p.
-func (s *span) ofPage(p []byte, n uint64) iter.Seq2[place.Index, entry] {
-	return func(yield func(place.Index, entry) bool) {
+// ofPage yields the batches of the span, and where they are, that page n of a rewritten segment's table has, which is
+// in p.
+func (s *span) ofPage(p []byte, n uint64) iter.Seq2[storage.Index, entry] {
+	return func(yield func(storage.Index, entry) bool) {
 		h := s.seg.shape()
 		for k := max(s.ordinal, n*h.perPage()); k < min(s.ordinal+uint64(s.count), (n+1)*h.perPage()); k++ {
 			q := p[pageHeaderBytes+k%h.perPage()*uint64(h.entry):]
-			if !yield(place.Index(le.Uint64(q)), parseEntry(q[8:])) {
+			if !yield(storage.Index(le.Uint64(q)), parseEntry(q[8:])) {
 				return
 			}
 		}

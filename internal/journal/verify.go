@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -33,12 +33,12 @@ type Damage struct {
 	File          string // in the journal's directory
 	Offset, Bytes int64  // in the file; what lies between two damaged places close to each other may be sound
 	What          string // in words
-	Log           place.LogID
+	Log           storage.LogID
 	Batches       []Range // that had bytes there, as far as that is known; in order
 }
 
-// Verify reads every byte of a journal that Look has opened, and lists what is damaged, Look's findings among it, by file
-// and offset. Spares and padding say nothing, and are not looked at. Mend replaces the files that it names.
+// Verify reads every byte of a journal that Look has opened, and lists what is damaged, Look's findings among it, by
+// file and offset. Spares and padding say nothing, and are not looked at. Mend replaces the files that it names.
 func (j *Journal) Verify(seen *Sight) ([]Damage, error) {
 	v := verifier{j: j, all: slices.Clone(seen.Damage), buf: vfs.Aligned(bufferBytes)}
 	for _, s := range j.segments {
@@ -65,7 +65,7 @@ func (j *Journal) Verify(seen *Sight) ([]Damage, error) {
 	merged := merge(v.all)
 	for i := range merged {
 		if err := j.patient.failed[j.path(merged[i].File)]; err != nil {
-			merged[i].What += fmt.Sprintf(" (the disk said: %v)", err)
+			merged[i].What += fmt.Sprintf(" (disk error: %v)", err)
 		}
 	}
 	j.patient.damaged = map[string]bool{}
@@ -137,7 +137,7 @@ func (v *verifier) segment(s *segment) error {
 		v.note(s, Damage{Part: InFile, Bytes: s.size, What: "the file is missing", Batches: held})
 		return nil
 	case size < end:
-		v.note(s, Damage{Part: InEnd, Offset: size, Bytes: s.size - size, What: fmt.Sprintf("the file was cut short: %d of %d bytes are there", size, s.size)})
+		v.note(s, Damage{Part: InEnd, Offset: size, Bytes: s.size - size, What: fmt.Sprintf("the file is truncated: %d of %d bytes exist", size, s.size)})
 	}
 	if err := v.header(s); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (v *verifier) groups(s *segment, end int64) (found map[int64]bool, err erro
 }
 
 // data notes what is damaged of the data of a batch.
-func (v *verifier) data(s *segment, log place.LogID, index place.Index, e entry) error {
+func (v *verifier) data(s *segment, log storage.LogID, index storage.Index, e entry) error {
 	_, holes, err := s.dataWithHoles(e)
 	if err != nil {
 		return err
@@ -226,7 +226,7 @@ func (v *verifier) data(s *segment, log place.LogID, index place.Index, e entry)
 // unfound verifies the batches that the table tells of and that reading the groups did not find.
 func (v *verifier) unfound(s *segment, found map[int64]bool) error {
 	for _, sp := range s.spans {
-		err := sp.each(func(index place.Index, e entry) error {
+		err := sp.each(func(index storage.Index, e entry) error {
 			if found[int64(e.pos)] {
 				return nil
 			}
@@ -251,10 +251,10 @@ func (v *verifier) unfound(s *segment, found map[int64]bool) error {
 }
 
 // each calls fn for each batch of the span.
-func (s *span) each(fn func(place.Index, entry) error) error {
+func (s *span) each(fn func(storage.Index, entry) error) error {
 	if s.entries != nil || s.count == 0 {
 		for i, e := range s.entries {
-			index := s.first + place.Index(i)
+			index := s.first + storage.Index(i)
 			if s.seg.rewritten {
 				index = s.indexes[i]
 			}
@@ -275,9 +275,9 @@ func (s *span) each(fn func(place.Index, entry) error) error {
 			read = true
 		}
 		q := p[pageHeaderBytes+n%h.perPage()*uint64(h.entry):]
-		index := s.first + place.Index(i)
+		index := s.first + storage.Index(i)
 		if s.seg.rewritten {
-			index, q = place.Index(le.Uint64(q)), q[8:]
+			index, q = storage.Index(le.Uint64(q)), q[8:]
 		}
 		if err := fn(index, parseEntry(q)); err != nil {
 			return err

@@ -5,15 +5,15 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
 // urgentShare is the part of the log above which what rewriting could give back is much: it has fallen behind.
 const urgentShare = 0.1
 
-// sparse chooses victims, and makes the file of the new segment, with the room that it needs by what is said to be live.
-// Urgent: there are many more. No victims: none is worth it.
+// sparse chooses victims, and makes the file of the new segment, with the room that it needs by what is said to be
+// live. Urgent: there are many more. No victims: none is worth it.
 func (j *Journal) sparse(live Live, share float64) (victims []*segment, out outFile, urgent bool, err error) {
 	need := int64(0)
 	type candidate struct {
@@ -47,7 +47,8 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, out outF
 	if len(sparse) == 0 {
 		return nil, out, false, nil
 	}
-	// While the new segment is written there are the old ones, too: it shall be small beside the log, but not one of thousands.
+	// While the new segment is written there are the old ones, too: it shall be small beside the log, but not one of
+	// thousands.
 	all, dead := int64(0), int64(0)
 	for _, s := range j.segments {
 		all += s.size
@@ -94,7 +95,7 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, out outF
 // sources lists the spans of the victims.
 func (j *Journal) sources(victims []*segment) []source {
 	var all []source
-	seen := map[place.LogID]bool{}
+	seen := map[storage.LogID]bool{}
 	for _, s := range victims {
 		for _, sp := range s.spans {
 			l := j.logs[sp.log]
@@ -127,7 +128,7 @@ func (j *Journal) newOut() (outFile, error) {
 	out := outFile{number: j.nextFile}
 	j.nextFile++
 	name := fileName(out.number, "segment")
-	err := j.beside(func() (err error) {
+	err := j.onDisk(func() (err error) {
 		out.f, err = j.fs.Create(j.path(name))
 		return err
 	})
@@ -135,11 +136,24 @@ func (j *Journal) newOut() (outFile, error) {
 	return out, noSpace(err)
 }
 
-// spareOut takes a spare of at least need bytes, but not the one that a manifest may need.
+// spareOut takes a spare of at least need bytes, but not the one that a manifest may need. Where there is none, what is named
+// ahead becomes spares again: on a disk that stays full that may be all there is.
 func (j *Journal) spareOut(need int64) (out outFile, err error) {
 	j.stopFilling()
-	i := slices.IndexFunc(j.spares, func(s spare) bool { return s.size >= need })
-	if i < 0 || len(j.spares) < 2 {
+	find := func() int {
+		if len(j.spares) < 2 {
+			return -1
+		}
+		return slices.IndexFunc(j.spares, func(s spare) bool { return s.size >= need })
+	}
+	i := find()
+	if i < 0 && len(j.ahead) > j.needed && j.o.Mutant != MutantIdleSpare {
+		if err := j.unname(); err != nil {
+			return out, err
+		}
+		i = find()
+	}
+	if i < 0 {
 		return out, ErrNoSpace
 	}
 	out.took = j.spares[i]
@@ -157,15 +171,15 @@ func (j *Journal) spareOut(need int64) (out outFile, err error) {
 	return out, err
 }
 
-// Adopt puts the new segment in the place of its victims, durably, and gives them back as Reclaim does; it tells how many.
-// The rewriting is over then. Errors: ErrNoSpace, when there is no room for a manifest: nothing has changed, Adopt may be
-// tried again. Everything else is final.
+// Adopt puts the new segment in the place of its victims, durably, and gives them back as Reclaim does; it tells how
+// many. The rewriting is over then. Errors: ErrNoSpace, when there is no room for a manifest: nothing has changed,
+// Adopt may be tried again. Everything else is final.
 func (j *Journal) Adopt(w *Rewriting) (removed int, err error) {
 	if j.failed != nil {
 		return 0, j.failed
 	}
 	if w != j.rewriting || !w.done {
-		return 0, errors.New("journal: there is no such rewriting, or it is not done")
+		return 0, errors.New("journal: no such compaction, or it is not finished")
 	}
 	if len(w.victims) == 0 {
 		j.Abandon(w)
@@ -210,7 +224,8 @@ func (j *Journal) end(w *Rewriting) {
 	}
 }
 
-// remove takes away the new segment, in which nothing counts. One that was written in the place of a spare is that again.
+// remove takes away the new segment, in which nothing counts. One that was written in the place of a spare is that
+// again.
 func (j *Journal) remove(w *Rewriting) {
 	w.out.f.Close()
 	if sp := w.took; sp.size > 0 && j.keepWhole(sp.name(), sp.size) == nil {

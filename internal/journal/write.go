@@ -10,35 +10,30 @@ import (
 //
 // Errors: ErrOrder, ErrTooLarge, ErrDropped, a *Fault of one of the logs, and ErrUnready (never after a Reserve that
 // covers the group): nothing was written. Everything else is final.
-func (j *Journal) Write(group []Batch) error {
+func (j *Journal) Write(group []Batch) error { return j.WriteTask(group).Run() }
+
+// WriteTask is Write as a task.
+func (j *Journal) WriteTask(group []Batch) *Task {
+	w := j.writing.begin()
+	if w.task.err = j.mayWrite(group); w.task.err == nil {
+		w.group = group
+	}
+	return &w.task
+}
+
+// mayWrite refuses a group before anything is written.
+func (j *Journal) mayWrite(group []Batch) error {
 	if j.failed != nil {
 		return j.failed
 	}
 	if err := j.check(group); err != nil {
 		return err
 	}
-	ready := false
-	if j.needed, ready = j.isReady(group); !ready {
-		j.needed = 0
+	needed, ready := j.isReady(group)
+	if !ready {
 		return ErrUnready
 	}
-	defer func() { j.needed = 0 }()
-	for len(group) > 0 {
-		n, size := 0, int64(0)
-		if j.open != nil {
-			n, size = j.open.fit(group)
-		}
-		if n == 0 {
-			if err := j.roll(); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := j.append(group[:n], size); err != nil {
-			return err
-		}
-		group = group[n:]
-	}
+	j.needed = needed
 	return nil
 }
 
@@ -99,13 +94,9 @@ func (s *segment) fit(group []Batch) (n int, size int64) {
 	return n, size
 }
 
-// append writes a group that fits into the open segment.
-func (j *Journal) append(group []Batch, size int64) error {
+// wrote takes note of a group that is in the open segment.
+func (j *Journal) wrote(h *groupHeader, group []Batch) {
 	s := j.open
-	h := groupHeader{at: s.end, size: size, safe: s.safe, before: s.batches, count: uint32(len(group)), prior: s.prior}
-	if err := j.beside(func() error { return j.put(s, h, group) }); err != nil {
-		return j.tear(err)
-	}
 	pos := s.end + groupHeaderBytes
 	for i := range group {
 		b := &group[i]
@@ -120,10 +111,9 @@ func (j *Journal) append(group []Batch, size int64) error {
 			j.dirty = append(j.dirty, l)
 		}
 	}
-	j.written.Groups += roundUp(size, sectorBytes)
-	s.end += roundUp(size, sectorBytes)
+	j.written.Groups += roundUp(h.size, sectorBytes)
+	s.end += roundUp(h.size, sectorBytes)
 	s.marked = h.safe
-	return nil
 }
 
 // put brings a group to the disk.
@@ -189,50 +179,37 @@ func (w *writer) finish() error {
 
 // Sync makes safe everything written before. A failure is final: the disk may have dropped what it could not write, and
 // a second sync would report success.
-func (j *Journal) Sync() error {
-	if j.failed != nil {
-		return j.failed
-	}
-	if len(j.dirty) == 0 {
-		return nil
-	}
-	return j.syncOpen()
+func (j *Journal) Sync() error { return j.SyncTask().Run() }
+
+// SyncTask is Sync as a task.
+func (j *Journal) SyncTask() *Task {
+	w := j.writing.begin()
+	w.task.err = j.failed
+	w.sync = j.failed == nil && len(j.dirty) > 0
+	return &w.task
 }
 
-// syncOpen syncs the open segment: everything written is safe then.
-func (j *Journal) syncOpen() error {
-	s := j.open
-	if j.o.Mutant != MutantSkipSync {
-		if err := j.beside(s.f.Sync); err != nil && j.o.Mutant != MutantTrustAfterFailedSync {
-			return j.tear(err)
-		}
-	}
-	s.safe = s.end
+// synced takes note that all of the open segment is safe.
+func (j *Journal) synced() {
+	j.open.safe = j.open.end
 	for _, l := range j.dirty {
 		l.safe, l.dirty = l.next-1, false
 	}
 	j.dirty = j.dirty[:0]
-	return nil
 }
 
 // MarkSafe writes and syncs a record with the position known safe, so that damage to anything before it is told from an
 // unfinished tail. The engine calls it at a pause in traffic. It does nothing if there is nothing new to record.
-func (j *Journal) MarkSafe() error {
-	if j.failed != nil {
-		return j.failed
+func (j *Journal) MarkSafe() error { return j.MarkSafeTask().Run() }
+
+// MarkSafeTask is MarkSafe as a task.
+func (j *Journal) MarkSafeTask() *Task {
+	w := j.writing.begin()
+	w.task.err = j.failed
+	if s := j.open; j.failed == nil && s != nil && len(j.dirty) == 0 && s.marked != s.safe {
+		w.mark = true
 	}
-	s := j.open
-	if s == nil || len(j.dirty) > 0 || s.marked == s.safe {
-		return nil
-	}
-	if err := j.append(nil, groupHeaderBytes); err != nil {
-		return err
-	}
-	if err := j.syncOpen(); err != nil {
-		return err
-	}
-	s.marked = s.end
-	return nil
+	return &w.task
 }
 
 // tear fails the journal for what happened to the open segment.
@@ -241,8 +218,8 @@ func (j *Journal) tear(err error) error {
 	return j.fail(fmt.Errorf("%s: %w", j.open.name(), err))
 }
 
-// Recover goes on after a failure. If a group could not be written or synced, the batches that were not safe are cut, and
-// the next Write goes to another segment: the next index of each log tells what is lost, and the engine drops every
+// Recover goes on after a failure. If a group could not be written or synced, the batches that were not safe are cut,
+// and the next Write goes to another segment: the next index of each log tells what is lost, and the engine drops every
 // machine that had some of it, and opens it again. An error is final: the process ends.
 func (j *Journal) Recover() error {
 	if j.failed == nil {

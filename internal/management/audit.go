@@ -2,7 +2,6 @@ package management
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -17,25 +16,18 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
 
-// traffic are the routes with other methods than GET that are not in the audit log: they move single messages, as clients do
-// over AMQP, and would push everything else out of it; or they change nothing in spite of their method.
-var traffic = []string{
-	"login", "x/session",
-	"x/dry-run/policies/*/*", "x/dry-run/operator-policies/*/*",
-	"exchanges/*/*/publish",
-	"queues/*/*/get",
-	"queues/*/*/actions",
-	"x/scheduled/*/*/cancel", "x/scheduled/*/*/reschedule", "x/scheduled/*/*/fire",
-	"x/scheduled/*/*/*", "x/scheduled/*/*/*/fire",
-	"x/scheduled/*/*/key/*", "x/scheduled/*/*/key/*/fire",
-}
-
-// onlyAccess are the first segments of the routes that change nothing but what an access.View shows.
-var onlyAccess = []string{
-	"users", "permissions", "topic-permissions", "vhosts", "vhost-limits", "user-limits", "global-parameters", "cluster-name",
+func auditEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{
+			Pattern: "GET x/audit", Tag: authz.Administrator, Serve: getAudit,
+			Summary: "The audit log, newest first; filter with after=ID and user=NAME", Out: api.List[api.Deed]{},
+		},
+	}
 }
 
 // An auditor adds records to the audit log. Those that come while one is written share the next write.
@@ -82,79 +74,32 @@ func (a *auditor) record(ctx context.Context, d access.Deed) error {
 	return round.err
 }
 
-// serve has an endpoint serve r. What it changed is in the audit log before anybody is answered, also if it failed
-// half-way; a refusal has changed nothing.
-func (s *Server) serve(to route, r *request) (answer, error) {
-	if err := s.origins.Check(r.Request); err != nil {
-		return answer{}, forbidden("cross-origin request refused: %v", err)
-	}
-	if to.path == "x/backup" && r.Method == get { // it carries everything away, and may be cut off when it has
-		if err := s.note(r, http.StatusOK, nil); err != nil {
-			return answer{}, err
-		}
-	}
-	if to.method == get || slices.Contains(traffic, to.path) {
-		return to.serve(r)
-	}
-	said := &overheard{ReadCloser: r.Body}
-	r.Body = said
-	before := r.view.Version()
-	a, err := to.serve(r)
-	status := cmp.Or(a.status, http.StatusOK) // sent already
-	if err != nil {
-		if status = refusal(err).status; status < http.StatusInternalServerError {
-			return a, err
-		}
-	}
-	if status < http.StatusInternalServerError && r.changedNothing(to, status, before) {
-		return a, err
-	}
-	detail := r.detail
-	if detail == nil {
-		detail = said.detail()
-	}
-	if failed := s.note(r, status, detail); failed != nil {
-		return answer{}, failed
-	}
-	return a, err
-}
-
 // note records what a request has done, or is about to.
-func (s *Server) note(r *request, status int, detail []byte) error {
+func (s *Server) note(r *web.Request, status int, detail []byte) error {
 	d := access.Deed{
-		At: s.engine.Now().UnixMilli(), User: r.caller.Name(), From: r.RemoteAddr,
+		At: s.Engine.Now().UnixMilli(), User: r.Caller.Name(), From: r.RemoteAddr,
 		Action: r.Method, Object: s.objectOf(r.Request), Status: uint16(status), Detail: detail,
 	}
 	err := s.auditor.record(r.Context(), d)
 	if err != nil {
-		s.options.Log.Error("cannot write to the audit log", "user", d.User, "action", d.Action, "object", d.Object, "error", err)
+		s.Log.Error("cannot write to the audit log", "user", d.User, "action", d.Action, "object", d.Object, "error", err)
 	}
 	return err
 }
 
 // changedNothing reports whether a request asked for what was so already, as far as that is known.
-func (r *request) changedNothing(to route, status int, before uint64) bool {
-	if r.idle {
-		return true
-	}
-	switch to.path {
-	case "queues/*/*", "exchanges/*/*", "x/queues/*/*":
-		return to.method == puts && status == http.StatusNoContent
-	case "x/redrives/*", "x/queues/*/*/messages/*/resend", "x/lost-letters/*/messages/*/resend":
-		return r.detail == nil // tried only
-	}
-	first, _, _ := strings.Cut(to.path, "/")
-	return slices.Contains(onlyAccess, first) && r.server.engine.Access().Version() == before
+func changedNothing(r *web.Request, before uint64) bool {
+	return r.Unchanged || r.Endpoint.Audit == web.AuditAccess && r.Engine.Access().Version() == before
 }
 
 // objectOf names what a request is about: its path and query, as far as there is room, without passwords.
 func (s *Server) objectOf(r *http.Request) string {
-	name := s.below(r)
+	name := s.Below(r)
 	if r.URL.RawQuery != "" {
 		name += "?" + discreetQuery(r.URL.RawQuery)
 	}
-	if len(name) > objectBytesMax {
-		name = name[:objectBytesMax]
+	if len(name) > web.ObjectBytesMax {
+		name = name[:web.ObjectBytesMax]
 	}
 	return strings.ToValidUTF8(name, "?")
 }
@@ -186,33 +131,33 @@ func secret(name string) bool {
 	return strings.Contains(folded, "PASSWORD")
 }
 
-// An overheard body is one whose beginning is kept as it is read.
-type overheard struct {
+// A recordedBody is a body whose beginning is kept as it is read.
+type recordedBody struct {
 	io.ReadCloser
-	heard []byte
+	begin []byte
 	more  int // bytes not kept
 }
 
-func (o *overheard) Read(b []byte) (int, error) {
-	n, err := o.ReadCloser.Read(b)
-	kept := min(n, detailBytesMax-len(o.heard))
-	o.heard, o.more = append(o.heard, b[:kept]...), o.more+n-kept
+func (o *recordedBody) Read(p []byte) (int, error) {
+	n, err := o.ReadCloser.Read(p)
+	kept := min(n, web.DetailBytesMax-len(o.begin))
+	o.begin, o.more = append(o.begin, p[:kept]...), o.more+n-kept
 	return n, err
 }
 
 // detail is what the body said, without passwords; its size if it is too long, nil if it is no JSON.
-func (o *overheard) detail() []byte {
+func (o *recordedBody) detail() []byte {
 	if o.more > 0 {
-		return []byte(`{"bytes":` + strconv.Itoa(len(o.heard)+o.more) + `}`)
+		return []byte(`{"bytes":` + strconv.Itoa(len(o.begin)+o.more) + `}`)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(o.heard))
+	decoder := json.NewDecoder(bytes.NewReader(o.begin))
 	decoder.UseNumber()
 	var said any
 	if decoder.Decode(&said) != nil || said == nil {
 		return nil
 	}
-	text, err := encode(discreet(said))
-	if err != nil || len(text) > detailBytesMax {
+	text, err := web.Encode(discreet(said))
+	if err != nil || len(text) > web.DetailBytesMax {
 		return nil
 	}
 	return text
@@ -239,13 +184,13 @@ func discreet(tree any) any {
 
 // getAudit lists the audit log, newest first; with after=ID those that came after that record, oldest first. The query
 // user=NAME keeps one user's. With paging, name filters by action and object.
-func getAudit(r *request) (answer, error) {
+func getAudit(r *web.Request) (web.Answer, error) {
 	query := r.URL.Query()
-	deeds := slices.Clone(r.view.Deeds())
+	deeds := slices.Clone(r.View.Deeds())
 	if text := query.Get("after"); text != "" {
 		after, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			return answer{}, badRequest("after must be the id of a record, not '%s'", text)
+			return web.Answer{}, web.BadRequest("after must be the id of a record, not '%s'", text)
 		}
 		deeds = slices.DeleteFunc(deeds, func(d access.Deed) bool { return d.ID <= after })
 	} else {
@@ -254,13 +199,13 @@ func getAudit(r *request) (answer, error) {
 	var all []api.Deed
 	for _, d := range deeds {
 		if user := query.Get("user"); user == "" || user == d.User {
-			all = append(all, showDeed(&d))
+			all = append(all, showRecord(&d))
 		}
 	}
-	return list(r, all, func(d *api.Deed) string { return d.Action + " " + d.Object })
+	return web.List(r, all, func(d *api.Deed) string { return d.Action + " " + d.Object })
 }
 
-func showDeed(d *access.Deed) api.Deed {
+func showRecord(d *access.Deed) api.Deed {
 	return api.Deed{
 		ID: d.ID, At: time.UnixMilli(d.At).UTC().Format("2006-01-02T15:04:05.000Z07:00"), User: d.User, From: d.From,
 		Action: d.Action, Object: d.Object, Status: int(d.Status), Detail: d.Detail,

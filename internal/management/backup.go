@@ -4,56 +4,70 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
 
-// postBackup copies everything into a directory of this machine.
-func postBackup(r *request) (answer, error) {
-	var body api.PostBackup
-	if err := r.readKnown(&body); err != nil {
-		return answer{}, err
+func backupEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{
+			Pattern: "GET x/backup", Tag: authz.Administrator, Serve: getBackup, Media: "application/x-tar", Audit: web.AuditBefore,
+			Summary: "Backup as a tar file",
+		},
+		{
+			Pattern: "POST x/backup", Tag: authz.Administrator, Serve: postBackup, Media: "application/json",
+			Summary: "Writes a backup to a directory on the broker's machine", In: api.PostBackup{}, Out: api.Backup{},
+		},
 	}
-	if err := needKeys(key{"path", body.Path != ""}); err != nil {
-		return answer{}, err
-	}
-	r.takesLong(0)
-	b, err := r.server.engine.BackupTo(r.Context(), body.Path)
-	if err != nil {
-		return answer{}, refuseBackup(err)
-	}
-	return ok(showBackup(&b))
 }
 
-// getBackup sends everything as a tar file. What was made is told in a trailer; a connection that is cut before that says
-// that the file is not complete.
-func getBackup(r *request) (answer, error) {
-	w := &tarAnswer{request: r}
-	if r.Method == http.MethodHead {
-		return answer{status: http.StatusOK, header: http.Header{"Content-Type": {tarType}}}, nil
+// postBackup copies everything into a directory of this machine.
+func postBackup(r *web.Request) (web.Answer, error) {
+	var body api.PostBackup
+	if err := r.ReadKnown(&body); err != nil {
+		return web.Answer{}, err
 	}
-	b, err := r.server.engine.BackupTar(r.Context(), w)
+	if err := web.NeedKeys(web.Needed("path", body.Path != "")); err != nil {
+		return web.Answer{}, err
+	}
+	r.AllowLong(0)
+	b, err := r.Engine.BackupTo(r.Context(), body.Path)
+	if err != nil {
+		return web.Answer{}, refuseBackup(err)
+	}
+	return web.OK(showBackup(&b))
+}
+
+// getBackup sends everything as a tar file. What was made is told in a trailer; a connection that is cut before that
+// says that the file is not complete.
+func getBackup(r *web.Request) (web.Answer, error) {
+	w := &tarAnswer{Request: r}
+	if r.Method == http.MethodHead {
+		return web.Answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {tarType}}}, nil
+	}
+	b, err := r.Engine.BackupTar(r.Context(), w)
 	switch {
 	case err == nil:
 		text, err := json.Marshal(showBackup(&b))
 		if err != nil {
-			return answer{}, err
+			return web.Answer{}, err
 		}
-		r.writer.Header().Set(http.TrailerPrefix+api.BackupTrailer, string(text))
-		return answer{sent: true}, nil
+		r.Writer.Header().Set(http.TrailerPrefix+api.BackupTrailer, string(text))
+		return web.Answer{Sent: true}, nil
 	case w.begun:
 		panic(http.ErrAbortHandler) // net/http's way to cut the connection
 	}
-	return answer{}, refuseBackup(err)
+	return web.Answer{}, refuseBackup(err)
 }
 
 const tarType = "application/x-tar"
 
 // tarAnswer is the body of a tar file; its header is sent when there is something of it.
 type tarAnswer struct {
-	*request
+	*web.Request
 	begun bool
 }
 
@@ -61,25 +75,13 @@ type tarAnswer struct {
 func (w *tarAnswer) Write(p []byte) (int, error) {
 	if !w.begun {
 		w.begun = true
-		h := w.writer.Header()
+		h := w.Writer.Header()
 		h.Set("Content-Type", tarType)
 		h.Set("Cache-Control", "no-cache")
-		w.writer.WriteHeader(http.StatusOK)
+		w.Writer.WriteHeader(http.StatusOK)
 	}
-	w.takesLong(takeWithin)
-	return w.writer.Write(p)
-}
-
-// takesLong lifts the limits of time that other requests have; the next piece of the answer has to be taken within that
-// time, if it is not zero.
-func (r *request) takesLong(within time.Duration) {
-	control, until := http.NewResponseController(r.writer), time.Time{}
-	if within > 0 {
-		until = time.Now().Add(within)
-	}
-	// Where there are no limits, none can be lifted.
-	_ = control.SetReadDeadline(time.Time{})
-	_ = control.SetWriteDeadline(until)
+	w.AllowLong(web.TakeWithin)
+	return w.Writer.Write(p)
 }
 
 // refuseBackup puts why there is no backup into the words of this API.
@@ -88,7 +90,7 @@ func refuseBackup(err error) error {
 	case errors.Is(err, engine.ErrBackupUnderWay):
 		return &api.Error{Status: http.StatusConflict, Kind: "conflict", Reason: err.Error()}
 	case errors.Is(err, engine.ErrBackupPlace):
-		return badRequest("%v", err)
+		return web.BadRequest("%v", err)
 	case errors.Is(err, engine.ErrBackupSpace):
 		return &api.Error{Status: http.StatusInsufficientStorage, Kind: "insufficient_storage", Reason: err.Error()}
 	}
@@ -97,7 +99,7 @@ func refuseBackup(err error) error {
 
 func showBackup(b *engine.Backup) api.Backup {
 	return api.Backup{
-		At: b.At.UTC().Format(isoTime), To: b.To, Seconds: b.Took.Seconds(), Files: b.Files, Bytes: b.Bytes, Damage: b.Damage,
+		At: b.At.UTC().Format(web.FormatTime), To: b.To, Seconds: b.Took.Seconds(), Files: b.Files, Bytes: b.Bytes, Damage: b.Damage,
 	}
 }
 

@@ -21,7 +21,8 @@ func due(c *api.DueCounts) string {
 }
 
 func TestScheduledByTime(t *testing.T) {
-	// If this fails, what waits is counted for the wrong time, of the wrong exchange or virtual host, or shown to who does not see that.
+	// If this fails, what waits is counted for the wrong time, of the wrong exchange or virtual host, or shown to who
+	// does not see that.
 	t.Parallel()
 	const now = 1_700_000_000_000 // 22:13:20 UTC
 	d := later(t)
@@ -72,12 +73,13 @@ func TestScheduledByTime(t *testing.T) {
 }
 
 func TestScheduledByTimeRefused(t *testing.T) {
-	// If this fails, a count that was asked for wrongly is answered with something else, or what is asked for is ignored.
+	// If this fails, a count that was asked for wrongly is answered with something else, or what is asked for is
+	// ignored.
 	t.Parallel()
 	d := later(t)
 	for query, reason := range map[string]string{
-		"bucket=": "length of time", "bucket=0": "length of time", "bucket=-1h": "length of time", "bucket=day": "length of time", "bucket=1.5h": "length of time",
-		"bucket=11000d": "ten years", "bucket=99999999999999999999d": "length of time", "bucket=1h&from=x": "from: 'x' is not an instant",
+		"bucket=": "is not a duration", "bucket=0": "is not a duration", "bucket=-1h": "is not a duration", "bucket=day": "is not a duration", "bucket=1.5h": "is not a duration",
+		"bucket=11000d": "ten years", "bucket=99999999999999999999d": "is not a duration", "bucket=1h&from=x": "from: 'x' is not a time",
 		"bucket=1h&from=1700000000000&until=1700000000000": "is not before", "bucket=1h&until=5": "is not before", "bucket=1d&from=9223372036854775807": "is not before",
 		"bucket=1m&from=1700000000000&until=1800000000000": "more than 4000 buckets of 1m", "bucket=1ms&from=0&until=9223372036854775806": "more than 4000",
 		"bucket=1h&until=1800000000000&to=1800000000000": "not both", "bucket=1h&after=7": "'next'", "bucket=1h&after=7-x/v": "'next'",
@@ -97,8 +99,8 @@ func TestScheduledByTimeRefused(t *testing.T) {
 }
 
 func TestScheduledByTimeGoesOn(t *testing.T) {
-	// If this fails, messages of many days are counted otherwise than one by one, or a count that goes on where another one ended
-	// misses messages, or counts some twice.
+	// If this fails, messages of many days are counted otherwise than one by one, or a count that goes on where another
+	// one ended misses messages, or counts some twice.
 	t.Parallel()
 	const n, exchanges, day, seed = 1500, 3, 86_400_000, 3
 	t.Log("seed", seed)

@@ -5,12 +5,29 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
+
+func (s *Server) clockEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{Pattern: "GET x/clock", Tag: authz.Monitoring, Serve: s.getClock, Summary: "The clocks of the node", Out: api.Clock{}},
+		{
+			Pattern: "POST x/clock/advance", Tag: authz.Administrator, Serve: s.advanceClock,
+			Summary: "Moves the clock of a broker that was started with a test clock",
+			In:      api.ClockAdvance{}, Out: api.Clock{},
+		},
+		{
+			Pattern: "POST x/clock/resync", Tag: authz.Administrator, Serve: s.resyncClock,
+			Summary: "Resynchronises virtual hosts that are ahead of the machine's clock", Out: api.Clock{},
+		},
+	}
+}
 
 // clock shows what the clocks of the node are at.
 func (s *Server) clock() api.Clock {
-	t := s.engine.Time()
+	t := s.Engine.Time()
 	c := api.Clock{
 		Now: t.Wall.Add(t.Behind()).UnixMilli(), Wall: t.Wall.UnixMilli(), BehindMS: t.Behind().Milliseconds(), Alarm: t.Alarm(), TestClock: t.Test,
 	}
@@ -20,40 +37,34 @@ func (s *Server) clock() api.Clock {
 	return c
 }
 
-func getClock(r *request) (answer, error) { return ok(r.server.clock()) }
+func (s *Server) getClock(r *web.Request) (web.Answer, error) { return web.OK(s.clock()) }
 
 // resyncClock has the virtual hosts that are ahead of the wall clock wait for it.
-func resyncClock(r *request) (answer, error) {
-	r.server.engine.Resync()
-	return ok(r.server.clock())
+func (s *Server) resyncClock(r *web.Request) (web.Answer, error) {
+	r.Engine.Resync()
+	return web.OK(s.clock())
 }
 
 // advanceClock moves the clock of a broker that was started with a test clock.
-func advanceClock(r *request) (answer, error) {
+func (s *Server) advanceClock(r *web.Request) (web.Answer, error) {
 	var body struct {
 		MS *api.Integer `json:"ms"`
 	}
-	if err := r.read(&body); err != nil {
-		return answer{}, err
+	if err := r.Read(&body); err != nil {
+		return web.Answer{}, err
 	}
-	if err := needKeys(key{"ms", body.MS != nil}); err != nil {
-		return answer{}, err
+	if err := web.NeedKeys(web.Needed("ms", body.MS != nil)); err != nil {
+		return web.Answer{}, err
 	}
 	if *body.MS < 0 || int64(*body.MS) > int64(advanceMax/time.Millisecond) {
-		return answer{}, badRequest("ms must be from 0 to %d", int64(advanceMax/time.Millisecond))
+		return web.Answer{}, web.BadRequest("ms must be from 0 to %d", int64(advanceMax/time.Millisecond))
 	}
-	err := r.server.engine.Advance(r.Context(), time.Duration(*body.MS)*time.Millisecond)
+	err := r.Engine.Advance(r.Context(), time.Duration(*body.MS)*time.Millisecond)
 	if errors.Is(err, engine.ErrClock) {
-		return answer{}, badRequest("the clock can only be moved if the broker was started with a test clock")
+		return web.Answer{}, web.BadRequest("the clock can only be moved if the broker was started with a test clock")
 	}
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	return ok(r.server.clock())
-}
-
-func (s *Server) clockMetrics(x *exposition) {
-	t := s.engine.Time()
-	one(x, "bartleby_clock_behind_seconds", gauge, "Time by which the wall clock is behind the virtual host that is furthest ahead", t.Behind().Seconds())
-	one(x, "bartleby_clock_alarm", gauge, "Is 1 while the wall clock is so far behind that a resync is needed; does not block publishers", flag(t.Alarm()))
+	return web.OK(s.clock())
 }

@@ -17,7 +17,8 @@ func (c *wrongClock) Read() (wall, mono int64) { return c.wall.Load(), 0 }
 func (c *wrongClock) Running() bool { return true }
 
 func TestClockBehind(t *testing.T) {
-	// If this fails, nobody sees that the clock is wrong, or it blocks publishers or fails health checks, or cannot be resynced.
+	// If this fails, nobody sees that the clock is wrong, or it blocks publishers or fails health checks, or cannot be
+	// resynced.
 	t.Parallel()
 	clock := &wrongClock{}
 	clock.wall.Store(time.Unix(1_700_000_000, 0).UnixNano())

@@ -18,9 +18,6 @@ type CORS struct {
 // corsMaxAgeUsual is MaxAge where none is set. Source: RabbitMQ management.cors.max_age.
 const corsMaxAgeUsual = 30 * time.Minute
 
-// contentPolicy is what browsers may run in a page of ours. Source: RabbitMQ management.csp.policy.
-const contentPolicy = "script-src 'self'; object-src 'self'"
-
 // grant is the origin to name in the answer to a page of the given one, "" if it may not read it.
 func (c *CORS) grant(origin string) string {
 	switch {

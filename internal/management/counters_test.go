@@ -18,7 +18,7 @@ func TestMessageStats(t *testing.T) {
 	d.want(201, "POST", "/api/bindings/%2F/e/x/q/q", "{}")
 	start := time.Now().Add(time.Hour)
 	d.publish("x", "", "first")
-	d.server.sampler.read(start)
+	d.server.sampler.Read(start)
 	for range 4 {
 		d.publish("x", "", "more")
 	}
@@ -31,7 +31,7 @@ func TestMessageStats(t *testing.T) {
 	take("ack_requeue_true")
 	take("ack_requeue_true")
 	take("ack_requeue_false")
-	d.server.sampler.read(start.Add(5 * time.Second))
+	d.server.sampler.Read(start.Add(5 * time.Second))
 
 	q := d.queue("q").MessageStats
 	if q.Publish.Total != 6 || q.Publish.Rate.Rate != 1 || q.Get.Total != 2 || q.GetNoAck.Total != 1 || q.GetNoAck.Rate.Rate != 0.2 ||
@@ -74,13 +74,13 @@ func TestNodeStats(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	start := time.Now().Add(time.Hour)
-	d.server.sampler.read(start)
+	d.server.sampler.Read(start)
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		d.want(201, "PUT", "/api/queues/%2F/"+name, `{"durable":true}`)
 	}
 	d.want(204, "PUT", "/api/queues/%2F/a", `{"durable":true}`)
 	d.want(204, "DELETE", "/api/queues/%2F/a", "")
-	d.server.sampler.read(start.Add(5 * time.Second))
+	d.server.sampler.Read(start.Add(5 * time.Second))
 	n := read[api.Node](d, "/api/nodes/rabbit@test?node_stats_age=10&node_stats_incr=5")
 	for what, c := range map[string]api.ChurnRates{"node": n.ChurnRates, "overview": read[api.Overview](d, "/api/overview").ChurnRates} {
 		if c.QueueDeclared != 6 || c.QueueCreated != 5 || c.QueueDeleted != 1 || c.QueueCreatedDetails.Rate != 1 {

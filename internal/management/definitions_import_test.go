@@ -18,8 +18,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/management/definitions"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
-	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // exported is what rabbitmq-server 3.10.8 and 4.0.5 exported of a shop: users with every kind of hash, limits, topic
@@ -83,7 +84,7 @@ func takeOver(t *testing.T, text []byte) {
 	d := open(t)
 	d.want(201, "PUT", "/api/vhosts/shop", `{"description":"the shop"}`)
 	d.want(204, "POST", "/api/definitions", string(text))
-	want := told(t, text)
+	want := list(t, text)
 	got := d.want(200, "GET", "/api/definitions", "").Body.Bytes()
 	for _, text := range covers(tree(t, got), want, "definitions") {
 		t.Error(text)
@@ -107,8 +108,8 @@ func takeOver(t *testing.T, text []byte) {
 	}
 }
 
-// told is what an export says that has to be taken over.
-func told(t *testing.T, text []byte) map[string]any {
+// list is what an export says that has to be taken over.
+func list(t *testing.T, text []byte) map[string]any {
 	want := tree(t, text)
 	for _, key := range []string{"rabbit_version", "rabbitmq_version", "product_name", "product_version", "original_cluster_name", "explanation"} {
 		delete(want, key)
@@ -133,7 +134,7 @@ func TestDefinitionsOfRabbitMQsCommandLine(t *testing.T) {
 	d := open(t)
 	d.want(204, "DELETE", "/api/global-parameters/internal_cluster_id", "") // of which the export says nothing
 	d.want(204, "POST", "/api/definitions", string(text))
-	want := told(t, text)
+	want := list(t, text)
 	for _, of := range want["vhosts"].([]any) {
 		of := of.(map[string]any)
 		of["limits"] = unpaired(of["limits"])
@@ -263,7 +264,7 @@ func TestHalfWrongDefinitions(t *testing.T) {
 		`{"policies":[{"vhost":"v","name":"y","pattern":"(?=a)","definition":{"max-length":5}},{"vhost":"v","name":"z","pattern":"a"}]}`)
 	d.refused(400, "bad_request", "queue 's' in vhost 'v': queue type 'stream' of queue 's' in vhost 'v' is not supported", "POST", "/api/definitions",
 		`{"queues":[{"vhost":"v","name":"s","durable":true,"type":"stream"}]}`)
-	many := `{"users":[` + strings.Repeat(`{"name":"z","password":"p","password_hash":""},`, problemsMax+5) + `{"name":"y"}]}`
+	many := `{"users":[` + strings.Repeat(`{"name":"z","password":"p","password_hash":""},`, web.ProblemsMax+5) + `{"name":"y"}]}`
 	d.refused(400, "bad_request", "and 5 more", "POST", "/api/definitions", many)
 	d.refused(400, "bad_request", "/api/definitions/{vhost}", "POST", "/api/definitions", `{"queues":[{"name":"q"}]}`)
 	d.refused(404, "not_found", "vhost_not_found", "POST", "/api/definitions/none", `{}`)
@@ -379,70 +380,9 @@ func disk(t *testing.T, fs vfs.FS) *engine.Engine {
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-func TestImportGoesOnAfterACrash(t *testing.T) {
-	// If this fails, a crash in the middle of an import leaves half of it, or a password on the disk.
-	t.Parallel()
-	fs := vfs.NewMem(1)
-	e := disk(t, fs)
-	m := newImporter(e, quiet(), Passwords{})
-	d := &definitions{}
-	text := `{"users":[{"name":"u","password":"not for the disk","tags":[]}],"vhosts":[{"name":"v"},{"name":"w"}],
-		"queues":[{"vhost":"v","name":"q","durable":true},{"vhost":"w","name":"r","durable":true}],
-		"policies":[{"vhost":"w","name":"p","pattern":"a","definition":{"max-length":5}}]}`
-	if err := json.Unmarshal([]byte(text), &d.Definitions); err != nil {
-		t.Fatal(err)
-	}
-	m.hashPasswords(d)
-	value, err := deflate(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := inflate(value); err != nil || *again.Users[0].PasswordHash != *d.Users[0].PasswordHash || again.Users[0].Password != nil {
-		t.Errorf("of the definitions %+v remains: %v", again, err)
-	}
-	one, err := deflate(&definitions{VHost: "a/b"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := inflate(one); err != nil || again.VHost != "a/b" {
-		t.Errorf("of the virtual host that they are for remains %+v: %v", again, err)
-	}
-	// What run does first, and the first virtual host; then the end.
-	if _, err := e.ChangeAccess(t.Context(), access.Command{Kind: access.BeginImport, Name: "here", Value: value},
-		access.Command{Kind: access.PutVHost, VHost: "v"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.fill(t.Context(), "v", d); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
-
-	e = disk(t, fs)
-	ResumeImport(t.Context(), e, quiet())
-	if e.Access().Import() != nil {
-		t.Error("the import has not ended")
-	}
-	if in, reason := e.Access().Authenticate("u", "not for the disk"); !in {
-		t.Errorf("u cannot log in: %s", reason)
-	}
-	queues := 0
-	for _, name := range []string{"v", "w"} {
-		if err := e.Look(t.Context(), name, func(v *vhost.VHost) { queues += v.QueueCount() }); err != nil {
-			t.Error(err)
-		}
-	}
-	if queues != 2 {
-		t.Errorf("there are %d queues", queues)
-	}
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestLoadDefinitions(t *testing.T) {
-	// If this fails, a broker starts without the definitions it was told to load, or with a default user that nobody wants.
+	// If this fails, a broker starts without the definitions it was told to load, or with a default user that nobody
+	// wants.
 	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -455,7 +395,7 @@ func TestLoadDefinitions(t *testing.T) {
 	write("3.txt", `nothing`)
 	e := disk(t, vfs.NewMem(1))
 	load := func(path string) error {
-		return LoadDefinitions(t.Context(), e, quiet(), Load{Path: path, SkipIfUnchanged: true})
+		return definitions.LoadFile(t.Context(), e, quiet(), definitions.Load{Path: path, SkipIfUnchanged: true})
 	}
 	if err := load(dir); err != nil {
 		t.Fatal(err)
@@ -486,62 +426,5 @@ func TestLoadDefinitions(t *testing.T) {
 	}
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestImportUnderPowerCuts(t *testing.T) {
-	// If this fails, a power cut at some write leaves a part of an import, or loses one that was answered.
-	t.Parallel()
-	text := []byte(`{"users":[{"name":"u","password":"p","tags":[]}],"vhosts":[{"name":"v"},{"name":"w"}],
-		"permissions":[{"user":"u","vhost":"v","configure":"","write":"","read":""}],
-		"policies":[{"vhost":"w","name":"p","pattern":"a","definition":{"max-length":5}}],
-		"queues":[{"vhost":"v","name":"q","durable":true},{"vhost":"w","name":"r","durable":true}],
-		"bindings":[{"vhost":"w","source":"amq.direct","destination":"r","destination_type":"queue","routing_key":"k"}]}`)
-	whole, nothing := 0, 0
-	cutOff := func(cut int) (answered error) {
-		mem := vfs.NewMem(uint64(cut))
-		fs := vfs.NewFaulty(mem)
-		e := disk(t, fs)
-		d := &definitions{}
-		if err := json.Unmarshal(text, &d.Definitions); err != nil {
-			t.Fatal(err)
-		}
-		fs.FailFrom(fs.Calls()+cut, vfs.ErrCrashed)
-		answered = newImporter(e, quiet(), Passwords{}).run(t.Context(), d, "here")
-		_ = e.Close() // it is told of the power cut, or has nothing to say
-		fs.Before(nil)
-		mem.Crash()
-
-		e = disk(t, mem)
-		ResumeImport(t.Context(), e, quiet())
-		v := e.Access()
-		made := len(v.Users()) + len(v.VHosts()) + len(v.Permissions())
-		for _, h := range v.VHosts() {
-			if err := e.Look(t.Context(), h.Name, func(x *vhost.VHost) {
-				made += x.QueueCount() + len(x.Policies(false)) + len(slices.Collect(x.Topology().Bindings()))
-			}); err != nil {
-				t.Error(err)
-			}
-		}
-		switch {
-		case made == 8 && v.Import() == nil:
-			whole++
-		case made == 0 && v.Import() == nil && answered != nil:
-			nothing++
-		default:
-			t.Errorf("cut off at call %d, answered %v: %d things are there, import %+v", cut, answered, made, v.Import())
-		}
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-		return answered
-	}
-	// How many calls of the disk an import takes depends on how many of its changes are written together.
-	for try := 0; try < 8 && (whole < 2 || nothing < 2); try++ {
-		for cut := 1; cutOff(cut) != nil; cut++ {
-		}
-	}
-	if whole < 2 || nothing < 2 {
-		t.Errorf("%d imports were whole after a restart and %d gone: the cuts were not where they should be", whole, nothing)
 	}
 }

@@ -13,8 +13,8 @@ import (
 )
 
 func TestMutatedDefinitions(t *testing.T) {
-	// If this fails, definitions that somebody has edited crash the broker, are taken over in part, or are taken over twice
-	// with different results.
+	// If this fails, definitions that somebody has edited crash the broker, are taken over in part, or are taken over
+	// twice with different results.
 	t.Parallel()
 	text, err := os.ReadFile(exported[1])
 	if err != nil {

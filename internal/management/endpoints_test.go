@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/management/stats"
 )
 
 func TestLoginForm(t *testing.T) {
@@ -130,7 +131,7 @@ func TestSmallEndpoints(t *testing.T) {
 	}
 	full := d.with(func(o *Options) { o.ConnectionsMax = 1 })
 	full.as("").want(200, "GET", "/api/health/checks/below-node-connection-limit", "")
-	d.roster.mu.conns = []Connection{{Name: "a"}}
+	d.roster.mu.conns = []stats.Connection{{Name: "a"}}
 	full.as("").want(503, "GET", "/api/health/checks/below-node-connection-limit", "")
 	if got := read[[]api.DeprecatedFeature](d, "/api/deprecated-features"); len(got) == 0 || got[1].Name != "global_qos" || got[1].Phase != "permitted_by_default" {
 		t.Errorf("deprecated features %+v", got)

@@ -12,14 +12,25 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
+
+func (s *Server) eventEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{
+			Pattern: "GET x/events", Tag: authz.Management, Serve: s.getEvents, Media: "text/event-stream", Scope: web.AllNodes,
+			Summary: "Changes as server-sent events: topics=overview,queues,jobs,letters,alarms",
+		},
+	}
+}
 
 // Streams of events tell consoles what changed, so that they need not ask again and again.
 const (
 	// streamsMax bounds them, userStreamsMax those of one user; who finds no room asks now and then instead.
 	streamsMax, userStreamsMax = 200, 40
-	// streamEvery is how often what a stream tells is looked at, and streamShare how many times longer than that took it
-	// pauses at least: with very many queues, streams cost little of a processor all the same.
+	// streamEvery is how often what a stream tells is looked at, and streamShare how many times longer than that took
+	// it pauses at least: with very many queues, streams cost little of a processor all the same.
 	streamEvery = time.Second
 	streamShare = 20
 	// streamSharedFor is for how long what was found out for one stream serves others of the same user.
@@ -31,11 +42,13 @@ const (
 )
 
 // A topic finds out what is told to a caller, as it would for the request of an endpoint.
-type topic func(r *request) (answer, error)
+type topic func(r *web.Request) (web.Answer, error)
 
 // topics are what may be asked for.
-var topics = map[string]topic{
-	"overview": getOverview, "queues": getQueueDigest, "jobs": getJobDigest, "letters": getLetterDigest, "alarms": getAlarmDigest,
+func (s *Server) topics() map[string]topic {
+	return map[string]topic{
+		"overview": s.getOverview, "queues": s.getQueueDigest, "jobs": s.getJobDigest, "letters": s.getDeadLetterDigest, "alarms": getAlarmDigest,
+	}
 }
 
 // streams are those that are open.
@@ -45,13 +58,13 @@ type streams struct {
 		ended chan struct{} // closed when no more are wanted; nil: nobody asked yet
 		over  bool
 		open  int
-		users map[string]int               // of open
-		said  map[string]map[string]saying // by caller, who has a stream, and topic
+		users map[string]int                    // of open
+		said  map[string]map[string]cachedEvent // by caller, who has a stream, and topic
 	}
 }
 
-// A saying is what a topic had to say at an instant.
-type saying struct {
+// A cachedEvent is what a topic had to say at an instant.
+type cachedEvent struct {
 	at   time.Time
 	text []byte
 }
@@ -64,7 +77,7 @@ func (s *streams) enter(user string) (done <-chan struct{}, ok bool) {
 		return nil, false
 	}
 	if s.mu.ended == nil {
-		s.mu.ended, s.mu.users, s.mu.said = make(chan struct{}), map[string]int{}, map[string]map[string]saying{}
+		s.mu.ended, s.mu.users, s.mu.said = make(chan struct{}), map[string]int{}, map[string]map[string]cachedEvent{}
 	}
 	s.mu.open++
 	s.mu.users[user]++
@@ -94,17 +107,17 @@ func (s *streams) recent(user, topic string, now time.Time) ([]byte, bool) {
 	return t.text, ok && now.Sub(t.at) < streamSharedFor
 }
 
-func (s *streams) keep(user, topic string, t saying) {
+func (s *streams) keep(user, topic string, t cachedEvent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.said[user] == nil {
-		s.mu.said[user] = map[string]saying{}
+		s.mu.said[user] = map[string]cachedEvent{}
 	}
 	s.mu.said[user][topic] = t
 }
 
-// EndStreams ends the streams of events, which would go on for ever, and lets no more begin. Call it when the HTTP server
-// shuts down; more than once is no harm.
+// EndStreams ends the streams of events, which would go on for ever, and lets no more begin. Call it when the HTTP
+// server shuts down; more than once is no harm.
 func (s *Server) EndStreams() {
 	m := &s.streams.mu
 	m.Lock()
@@ -115,38 +128,40 @@ func (s *Server) EndStreams() {
 	m.over = true
 }
 
-// getEvents tells what changes until the caller leaves. Each event has the name of a topic, and as data what that says now;
-// it comes when that differs from what the stream told last, so that an event that was missed is made up for by the next.
-// The id counts the events of a stream: a browser that connects again says the last one, and is told everything anew.
-func getEvents(r *request) (answer, error) {
-	asked, err := topicsOf(r.URL.Query())
+// getEvents tells what changes until the caller leaves. Each event has the name of a topic, and as data what that says
+// now; it comes when that differs from what the stream told last, so that an event that was missed is made up for by
+// the next. The id counts the events of a stream: a browser that connects again says the last one, and is told
+// everything anew.
+func (s *Server) getEvents(r *web.Request) (web.Answer, error) {
+	asked, err := s.topicsOf(r.URL.Query())
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	user := r.caller.Name()
-	done, ok := r.server.streams.enter(user)
+	user := r.Caller.Name()
+	done, ok := s.streams.enter(user)
 	if !ok {
-		return answer{}, &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: "too many event streams: poll instead"}
+		return web.Answer{}, &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: "too many event streams: poll instead"}
 	}
-	defer r.server.streams.leave(user)
-	s := &stream{request: r, control: http.NewResponseController(r.writer), last: map[string][]byte{}}
-	h := r.writer.Header()
+	defer s.streams.leave(user)
+	to := &stream{Request: r, server: s, control: http.NewResponseController(r.Writer), last: map[string][]byte{}}
+	h := r.Writer.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
-	_ = s.control.SetReadDeadline(time.Time{}) // of the request as a whole; a server without deadlines has none to lift
-	r.writer.WriteHeader(http.StatusOK)
+	// of the request as a whole; a server without deadlines has none to lift
+	_ = to.control.SetReadDeadline(time.Time{})
+	r.Writer.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
-		s.run(asked, done)
+		to.run(asked, done)
 	}
-	return answer{status: http.StatusOK, sent: true}, nil
+	return web.Answer{Status: http.StatusOK, Sent: true}, nil
 }
 
-func topicsOf(query url.Values) ([]string, error) {
+func (s *Server) topicsOf(query url.Values) ([]string, error) {
 	asked := strings.Split(query.Get("topics"), ",")
 	for _, name := range asked {
-		if topics[name] == nil {
-			return nil, badRequest("unknown topic '%s': use overview, queues, jobs, letters or alarms", name)
+		if s.topics()[name] == nil {
+			return nil, web.BadRequest("unknown topic '%s': use overview, queues, jobs, letters or alarms", name)
 		}
 	}
 	slices.Sort(asked)
@@ -155,7 +170,8 @@ func topicsOf(query url.Values) ([]string, error) {
 
 // A stream is what one caller is told.
 type stream struct {
-	*request
+	*web.Request
+	server  *Server
 	control *http.ResponseController
 	last    map[string][]byte // by topic, what was told last
 	spoke   time.Time
@@ -184,7 +200,7 @@ func (s *stream) run(asked []string, done <-chan struct{}) {
 		case <-s.Context().Done():
 			return
 		}
-		if s.view = s.server.engine.Access(); s.logIn(management) != nil {
+		if s.View = s.server.Engine.Access(); s.server.logIn(s.Request, authz.Management) != nil {
 			return
 		}
 	}
@@ -206,35 +222,35 @@ func (s *stream) tell(name string) error {
 
 // find finds out what a topic says, or what it said a moment ago to the same user.
 func (s *stream) find(name string) ([]byte, error) {
-	user, now := s.caller.Name(), time.Now()
+	user, now := s.Caller.Name(), time.Now()
 	if text, ok := s.server.streams.recent(user, name, now); ok {
 		return text, nil
 	}
-	ctx, cancel := context.WithTimeout(s.Context(), lookPatience)
+	ctx, cancel := context.WithTimeout(s.Context(), web.LookPatience)
 	defer cancel()
-	asks := s.inside(ctx)
-	a, err := topics[name](asks)
+	asks := inside(s.Request, ctx)
+	a, err := s.server.topics()[name](asks)
 	if err != nil {
 		return nil, err
 	}
-	text, err := render(asks, a)
+	text, err := web.Render(asks, a)
 	if err == nil {
-		s.server.streams.keep(user, name, saying{now, text})
+		s.server.streams.keep(user, name, cachedEvent{now, text})
 	}
 	return text, err
 }
 
 // inside is a request of the same caller for something else, without a query.
-func (r *request) inside(ctx context.Context) *request {
+func inside(r *web.Request, ctx context.Context) *web.Request {
 	plain := r.Clone(ctx)
 	plain.URL = &url.URL{Path: r.URL.Path}
-	return &request{Request: plain, server: r.server, writer: r.writer, view: r.view, caller: r.caller}
+	return &web.Request{Request: plain, Shared: r.Shared, Writer: r.Writer, View: r.View, Caller: r.Caller}
 }
 
 func (s *stream) write(text string) error {
 	s.spoke = time.Now()
 	_ = s.control.SetWriteDeadline(s.spoke.Add(streamPatience)) // likewise
-	if _, err := s.writer.Write([]byte(text)); err != nil {
+	if _, err := s.Writer.Write([]byte(text)); err != nil {
 		return err
 	}
 	return s.control.Flush()

@@ -75,7 +75,8 @@ func (l *listener) await(name, text string) {
 }
 
 func TestEvents(t *testing.T) {
-	// If this fails, consoles are not told what changes, are told what they may not see, or keep a broker from shutting down.
+	// If this fails, consoles are not told what changes, are told what they may not see, or keep a broker from shutting
+	// down.
 	t.Parallel()
 	d := open(t)
 	web := httptest.NewServer(d.server)
@@ -116,7 +117,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	if _, ok := s.enter("another"); ok {
 		t.Error("there is room for one more")
 	}
-	s.keep("user0", "queues", saying{})
+	s.keep("user0", "queues", cachedEvent{})
 	for range userStreamsMax {
 		s.leave("user0")
 	}

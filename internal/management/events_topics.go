@@ -1,9 +1,9 @@
 package management
 
 import (
-	"net/http"
-
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/management/stats"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -17,94 +17,84 @@ type queueDigest struct {
 	Moved     int64 `json:"moved"` // messages published, delivered and settled
 }
 
-func getQueueDigest(r *request) (answer, error) {
+func (s *Server) getQueueDigest(r *web.Request) (web.Answer, error) {
 	var d queueDigest
-	for _, h := range r.visible() {
-		if r.down(h.Name) {
+	for _, h := range r.VisibleVHosts() {
+		if r.IsDown(h.Name) {
 			continue
 		}
-		t := r.server.sum(r.Context(), h)
-		all := t.stats.sum()
-		d.Queues, d.Consumers = d.Queues+t.queues, d.Consumers+t.consumers
-		d.Ready, d.Unacked, d.Aside = d.Ready+t.ready, d.Unacked+t.unacked, d.Aside+t.waiting+t.held.sum()
+		t := s.reader.Sum(r.Context(), h)
+		all := t.Stats.Sum()
+		d.Queues, d.Consumers = d.Queues+t.Queues, d.Consumers+t.Consumers
+		d.Ready, d.Unacked, d.Aside = d.Ready+t.Ready, d.Unacked+t.Unacked, d.Aside+t.Waiting+t.Held.Sum()
 		d.Moved += int64(all.Published + all.Delivered + all.Got + all.Acked)
 	}
-	return ok(d)
+	return web.OK(d)
 }
 
-// letterDigest is what became of messages that died in one virtual host, and what is kept of them.
-type letterDigest struct {
+// deadLetterDigest is what became of messages that died in one virtual host, and what is kept of them.
+type deadLetterDigest struct {
 	VHost string                         `json:"vhost"`
 	Lost  int64                          `json:"lost"` // kept among the lost letters
 	Held  int64                          `json:"held"` // by their queues, until targets take them
 	Died  api.Object[api.Object[uint64]] `json:"died"` // by reason, then by what came of it
 }
 
-func getLetterDigest(r *request) (answer, error) {
-	all := api.List[letterDigest]{}
-	for _, h := range r.visible() {
-		if r.down(h.Name) {
+func (s *Server) getDeadLetterDigest(r *web.Request) (web.Answer, error) {
+	all := api.List[deadLetterDigest]{}
+	for _, h := range r.VisibleVHosts() {
+		if r.IsDown(h.Name) {
 			continue
 		}
-		t := r.server.sum(r.Context(), h)
-		all = append(all, letterDigest{VHost: h.Name, Lost: int64(t.shelf.Messages), Held: int64(t.held.sum()), Died: fatesOf(&t.traffic)})
+		t := s.reader.Sum(r.Context(), h)
+		all = append(all, deadLetterDigest{VHost: h.Name, Lost: int64(t.Lost.Messages), Held: int64(t.Held.Sum()), Died: fatesOf(&t.Traffic)})
 	}
-	return ok(all)
+	return web.OK(all)
 }
 
 // fatesOf counts deaths by reason, in the words of metrics, and by what came of them.
 func fatesOf(t *vhost.Traffic) api.Object[api.Object[uint64]] {
 	all := api.Object[api.Object[uint64]]{}
-	for _, d := range deaths {
+	for _, d := range stats.Deaths {
 		of := api.Object[uint64]{}
 		for f := range vhost.Fates {
-			for _, reason := range d.reasons {
+			for _, reason := range d.Reasons {
 				if n := t.Fates[reason][f]; n > 0 {
 					of[f.String()] += n
 				}
 			}
 		}
-		all[d.word] = of
+		all[d.Word] = of
 	}
 	return all
 }
 
-func getAlarmDigest(r *request) (answer, error) {
-	return ok(api.List[api.Alarm](raised(r.server.engine.Alarms(), r.server.options.Node)))
+func getAlarmDigest(r *web.Request) (web.Answer, error) {
+	return web.OK(api.List[api.Alarm](raised(r.Engine.Alarms(), r.Node)))
 }
 
-// getJobDigest lists the jobs of the virtual hosts that the caller may enter, if the API has jobs.
-func getJobDigest(r *request) (answer, error) {
+// getJobDigest lists the jobs of the virtual hosts that the caller may enter.
+func (s *Server) getJobDigest(r *web.Request) (web.Answer, error) {
 	all := api.Object[any]{}
-	for _, h := range r.visible() {
-		found := r.server.tree.find([]string{"x", "redrives", h.Name}, nil)
-		if found == nil {
-			break
-		}
-		to, there := found.node.methods[http.MethodGet]
-		if !there || r.down(h.Name) {
+	for _, h := range r.VisibleVHosts() {
+		if r.IsDown(h.Name) {
 			continue
 		}
-		r.names = found.names
-		a, err := to.serve(r)
+		r.SetPathValue("vhost", h.Name)
+		a, err := s.deadletter.Redrives(r)
 		if err != nil {
 			continue // it may not be entered
 		}
-		text, err := render(r, a)
+		text, err := web.Render(r, a)
 		if err != nil {
-			return answer{}, err
+			return web.Answer{}, err
 		}
 		all[h.Name] = rawJSON(text)
 	}
-	return ok(all)
+	return web.OK(all)
 }
 
 // rawJSON is JSON already.
 type rawJSON []byte
 
 func (j rawJSON) MarshalJSON() ([]byte, error) { return j, nil }
-
-// consoleStreams shows how many consoles listen. Source: ours.
-func (s *scrape) consoleStreams() {
-	one(s.exposition, "bartleby_ui_sse_clients", gauge, "Open event streams", s.server.streams.count())
-}

@@ -39,14 +39,15 @@ func TestEveryRouteTakesOddNames(t *testing.T) {
 		d.want(201, "PUT", "/api/"+c.path, c.body)
 	}
 	seen := 0
-	for _, o := range operations() {
-		method, path, _ := strings.Cut(o.at, " ")
+	for _, e := range d.server.endpoints() {
+		method, path := e.Method(), e.Path()
 		known := true
 		for _, v := range variable.FindAllStringSubmatch(path, -1) {
 			_, has := names[v[1]]
 			known = known && has
 		}
-		// What is asked for by ID, and events, have tests of their own; this broker has neither a configuration nor a log of its own.
+		// What is asked for by ID, and events, have tests of their own; this broker has neither a configuration nor a
+		// log of its own.
 		if method != http.MethodGet || !known || strings.HasPrefix(path, "x/backup") || strings.HasPrefix(path, "config/") || path == "x/log-level" || path == "x/events" {
 			continue
 		}
@@ -71,8 +72,8 @@ func TestEveryRouteRefusesNonsense(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	bodies := []string{"", "{", "[]", `"x"`, "17", `{"a":{"b":[null,-1e999]}}`, `{"value":{}}`, "\x00\xff", `{"arguments":[1],"ids":"x","users":3,"ms":"soon"}`, `{"pattern":5,"definition":[]}`}
-	for _, o := range operations() {
-		method, path, _ := strings.Cut(o.at, " ")
+	for _, e := range d.server.endpoints() {
+		method, path := e.Method(), e.Path()
 		if path == "x/backup" && method == http.MethodGet {
 			continue // a file
 		}

@@ -5,8 +5,28 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
+	"github.com/bartleby-mq/bartleby/internal/management/stats"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
+
+func featureEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{
+			Pattern: "GET feature-flags", Tag: authz.Management, Serve: getFeatureFlags,
+			Summary: "Feature flags; all are enabled", Out: api.List[api.FeatureFlag]{},
+		},
+		{
+			Pattern: "GET deprecated-features", Tag: authz.Management, Serve: getDeprecatedFeatures,
+			Summary: "Deprecated features of RabbitMQ and their state", Out: api.List[api.DeprecatedFeature]{},
+		},
+		{
+			Pattern: "GET deprecated-features/used", Tag: authz.Management, Serve: getUsedDeprecatedFeatures,
+			Summary: "Deprecated features in use: none", Out: api.List[api.Object[anything]]{},
+		},
+	}
+}
 
 // featureFlags are those of RabbitMQ 4.2 that clients ask for before they rely on what a broker of that series does.
 // Some take one as the mark of a series: NServiceBus starts only where it finds stream_queue, whether or not it uses
@@ -39,10 +59,12 @@ func stable(name, desc string) api.FeatureFlag {
 	return f
 }
 
-func getFeatureFlags(*request) (answer, error) { return ok(api.List[api.FeatureFlag](featureFlags)) }
+func getFeatureFlags(*web.Request) (web.Answer, error) {
+	return web.OK(api.List[api.FeatureFlag](featureFlags))
+}
 
-// deprecatedFeatures are what RabbitMQ 4.2 would rather not have, and what became of each there. What is permitted there
-// is permitted here. Source: RabbitMQ deprecated-features.
+// deprecatedFeatures are what RabbitMQ 4.2 would rather not have, and what became of each there. What is permitted
+// there is permitted here. Source: RabbitMQ deprecated-features.
 var deprecatedFeatures = []api.DeprecatedFeature{
 	deprecated("classic_queue_mirroring", "removed", "Classic queue mirroring"),
 	deprecated("global_qos", "permitted_by_default", "A prefetch limit shared by all consumers of a channel"),
@@ -58,27 +80,27 @@ func deprecated(name, phase, desc string) api.DeprecatedFeature {
 	return api.DeprecatedFeature{Name: name, Phase: phase, Desc: desc, ProvidedBy: "rabbit"}
 }
 
-func getDeprecatedFeatures(r *request) (answer, error) {
-	return list(r, slices.Clone(deprecatedFeatures), func(f *api.DeprecatedFeature) string { return f.Name })
+func getDeprecatedFeatures(r *web.Request) (web.Answer, error) {
+	return web.List(r, slices.Clone(deprecatedFeatures), func(f *api.DeprecatedFeature) string { return f.Name })
 }
 
-// getUsedDeprecatedFeatures lists those of which it is known that they are in use: transient queues that are not exclusive, in any
-// virtual host. Source: RabbitMQ deprecated-features.
-func getUsedDeprecatedFeatures(r *request) (answer, error) {
+// getUsedDeprecatedFeatures lists those of which it is known that they are in use: transient queues that are not
+// exclusive, in any virtual host. Source: RabbitMQ deprecated-features.
+func getUsedDeprecatedFeatures(r *web.Request) (web.Answer, error) {
 	used := map[string]bool{}
-	for _, h := range r.view.VHosts() {
-		if used[transientQueues] || r.down(h.Name) {
+	for _, h := range r.View.VHosts() {
+		if used[transientQueues] || r.IsDown(h.Name) {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), lookPatience)
-		_, err := eachQueue(ctx, r.server.engine, h.Name, func(q *vhost.QueueSample) {
+		ctx, cancel := context.WithTimeout(r.Context(), web.LookPatience)
+		_, err := stats.EachQueue(ctx, r.Engine, h.Name, func(q *vhost.QueueSample) {
 			used[transientQueues] = used[transientQueues] || !q.Durable && !q.Exclusive
 		})
 		cancel()
 		if err != nil {
-			return answer{}, err
+			return web.Answer{}, err
 		}
 	}
 	all := slices.DeleteFunc(slices.Clone(deprecatedFeatures), func(f api.DeprecatedFeature) bool { return !used[f.Name] })
-	return list(r, all, func(f *api.DeprecatedFeature) string { return f.Name })
+	return web.List(r, all, func(f *api.DeprecatedFeature) string { return f.Name })
 }

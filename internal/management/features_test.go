@@ -45,7 +45,8 @@ func TestDeprecatedFeaturesInUse(t *testing.T) {
 }
 
 func TestFeatureFlagsAreStableOrRequired(t *testing.T) {
-	// If this fails, tools that ask which flags an operator may still enable are told that there are none of the newest series.
+	// If this fails, tools that ask which flags an operator may still enable are told that there are none of the newest
+	// series.
 	t.Parallel()
 	want := map[string]string{"rabbitmq_4.0.0": "stable", "rabbitmq_4.1.0": "stable", "rabbitmq_4.2.0": "stable", "quorum_queue": "required", "stream_queue": "required"}
 	for _, f := range read[[]api.FeatureFlag](open(t), "/api/feature-flags") {

@@ -14,13 +14,15 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/engine"
 )
 
-// The fuzz targets of bodies and queries. Each input meets a broker of its own, so that it fails alone as it failed in the crowd.
+// The fuzz targets of bodies and queries. Each input meets a broker of its own, so that it fails alone as it failed in
+// the crowd.
 
-// A body of so many bytes may take memoryOfByte times as many while it is served, and memoryOfRequest whatever its length: the broker
-// beside it allocates, too.
+// A body of so many bytes may take memoryOfByte times as many while it is served, and memoryOfRequest whatever its
+// length: the broker beside it allocates, too.
 const memoryOfByte, memoryOfRequest = 600, 8 << 20
 
-// try sends a request that a fuzzer made, and makes sure that it is served, or refused in words, and takes a bounded memory.
+// try sends a request that a fuzzer made, and makes sure that it is served, or refused in words, and takes a bounded
+// memory.
 func (d *door) try(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	d.t.Helper()
 	var w *httptest.ResponseRecorder
@@ -57,7 +59,8 @@ func fuzzBodies(f *testing.F, method, path string, undo string, seeds ...string)
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		// If it fails, a body makes the broker panic or answer 500, is refused without a word, or takes memory without bound.
+		// If it fails, a body makes the broker panic or answer 500, is refused without a word, or takes memory without
+		// bound.
 		d := fuzzed(t)
 		w := d.try(method, path, body)
 		if w.Code < http.StatusMultipleChoices {
@@ -259,7 +262,8 @@ func FuzzQueries(f *testing.F) {
 	f.Add("reason:rejected header.tenant:acme", "header:tenant", "name,message_stats.publish", "(a|b)*")
 	f.Add("-state:lost age>5m size<3kb", "exception", "messages", "")
 	f.Fuzz(func(t *testing.T, filter, by, columns, name string) {
-		// If it fails, a filter, a grouping, a column or a name that a list is asked for makes the broker panic or answer 500.
+		// If it fails, a filter, a grouping, a column or a name that a list is asked for makes the broker panic or
+		// answer 500.
 		d := fuzzed(t)
 		d.reject("old", 1)
 		q := func(path string, pairs ...string) {

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -18,12 +19,12 @@ func TestHangingVHost(t *testing.T) {
 		d.want(201, "PUT", "/api/queues/well/q", "")
 		hung, goOn, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 		go func() {
-			done <- d.engine.Look(context.Background(), "/", func(*vhost.VHost) { close(hung); <-goOn })
+			done <- d.engine.Query(context.Background(), "/", func(vhost.Reader) { close(hung); <-goOn })
 		}()
 		<-hung
 		began := time.Now()
 		d.refused(503, "service_unavailable", "did not respond in time", "GET", "/api/queues", "")
-		if took := time.Since(began); took > 2*lookPatience {
+		if took := time.Since(began); took > 2*web.LookPatience {
 			t.Errorf("took %v", took)
 		}
 		d.want(200, "GET", "/api/queues/well", "")

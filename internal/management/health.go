@@ -8,56 +8,119 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
+
+func (s *Server) healthEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{
+			Pattern: "GET x/health/checks/storage", Tag: authz.Management, Serve: checkStorage,
+			Summary: "503 if damaged data stopped a virtual host", Out: api.Health{},
+		},
+		{
+			Pattern: "GET health/checks/alarms", Tag: authz.Management, Serve: checkAlarms, Scope: web.AllNodes,
+			Summary: "503 while there is an alarm", Out: api.Health{},
+		},
+		{
+			Pattern: "GET health/checks/local-alarms", Tag: authz.Management, Serve: checkAlarms,
+			Summary: "503 while there is an alarm on this node", Out: api.Health{},
+		},
+		{
+			Pattern: "GET health/checks/port-listener/{port}", Tag: authz.Management, Serve: s.checkPort,
+			Summary: "503 unless the broker listens on the port", Out: api.PortHealth{},
+		},
+		{
+			Pattern: "GET health/checks/protocol-listener/{protocols}", Tag: authz.Management, Serve: s.checkProtocols,
+			Summary: "503 unless the broker listens for the protocols, a comma-separated list", Out: api.ProtocolHealth{},
+		},
+		{
+			Pattern: "GET health/checks/virtual-hosts", Tag: authz.Management, Serve: checkVHosts, Scope: web.AllNodes,
+			Summary: "503 while a virtual host is down", Out: api.Health{},
+		},
+		{
+			Pattern: "GET health/checks/node-is-quorum-critical", Tag: authz.Management, Serve: checkQuorumCritical, Scope: web.AllNodes,
+			Summary: "503 if queues would lose their quorum with this node", Out: api.Health{},
+		},
+		{
+			Pattern: "GET health/checks/is-in-service", Tag: authz.Anybody, Serve: s.checkServing,
+			Summary: "200 while the broker is running", Out: api.Health{},
+		},
+		{
+			Pattern: "GET health/checks/ready-to-serve-clients", Tag: authz.Anybody, Serve: s.checkServing,
+			Summary: "200 while the broker accepts clients", Out: api.Health{},
+		},
+		{
+			Pattern: "GET health/checks/below-node-connection-limit", Tag: authz.Anybody, Serve: s.checkConnections,
+			Summary: "200 while the connection limit is not reached", Out: api.Health{},
+		},
+		{
+			Pattern: "GET health/checks/reached-target-cluster-size", Tag: authz.Anybody, Serve: checkClusterSize, Scope: web.AllNodes,
+			Summary: "200 once the cluster is complete", Out: api.Health{},
+		},
+		{
+			Pattern: "GET health/checks/metadata-store/initialized", Tag: authz.Management, Serve: checkHealthy,
+			Summary: "200 once definitions can be read", Out: api.Health{},
+		},
+		{
+			Pattern: "GET health/checks/metadata-store/initialized/with-data", Tag: authz.Management, Serve: checkHealthy,
+			Summary: "200 once definitions were read", Out: api.Health{},
+		},
+		{
+			Pattern: "GET aliveness-test/{vhost}", Tag: authz.Management, Serve: checkAlive, Scope: web.Leader,
+			Summary: "200 if the virtual host is usable", Out: api.Health{},
+		},
+	}
+}
 
 const (
 	passed = "ok"
 	failed = "failed"
 )
 
-func unhealthy(body any) (answer, error) {
-	return answer{status: http.StatusServiceUnavailable, body: body}, nil
+func unhealthy(body any) (web.Answer, error) {
+	return web.Answer{Status: http.StatusServiceUnavailable, Body: body}, nil
 }
 
 // checkHealthy passes: it is answered, and there is nothing else that could fail it.
-func checkHealthy(*request) (answer, error) { return ok(api.Health{Status: passed}) }
+func checkHealthy(*web.Request) (web.Answer, error) { return web.OK(api.Health{Status: passed}) }
 
 // checkServing fails while clients are not let in. Source: RabbitMQ health checks, ready-to-serve-clients.
-func checkServing(r *request) (answer, error) {
-	if r.server.suspended() {
+func (s *Server) checkServing(r *web.Request) (web.Answer, error) {
+	if s.suspended() {
 		return unhealthy(api.Health{Status: failed, Reason: "the AMQP listeners are suspended"})
 	}
-	return ok(api.Health{Status: passed})
+	return web.OK(api.Health{Status: passed})
 }
 
 // checkConnections fails while no further client would be let in. Source: RabbitMQ health checks,
 // below-node-connection-limit.
-func checkConnections(r *request) (answer, error) {
-	most := r.server.options.ConnectionsMax
-	if n := len(r.server.options.Roster.Connections()); most > 0 && n >= most {
+func (s *Server) checkConnections(r *web.Request) (web.Answer, error) {
+	most := s.options.ConnectionsMax
+	if n := len(s.options.Roster.Connections()); most > 0 && n >= most {
 		return unhealthy(api.Health{Status: failed, Reason: fmt.Sprintf("node connection limit is reached: %d of %d", n, most)})
 	}
-	return ok(api.Health{Status: passed})
+	return web.OK(api.Health{Status: passed})
 }
 
 // checkAlarms fails while publishers are held back. Source: RabbitMQ alarms.
-func checkAlarms(r *request) (answer, error) {
-	if alarms := raised(r.server.engine.Alarms(), r.server.options.Node); alarms != nil {
+func checkAlarms(r *web.Request) (web.Answer, error) {
+	if alarms := raised(r.Engine.Alarms(), r.Node); alarms != nil {
 		return unhealthy(api.Health{Status: failed, Reason: "There are alarms in effect in the cluster", Alarms: alarms})
 	}
-	return ok(api.Health{Status: passed})
+	return web.OK(api.Health{Status: passed})
 }
 
-func checkPort(r *request) (answer, error) {
-	port, err := strconv.ParseUint(r.names[0], 10, 16)
+func (s *Server) checkPort(r *web.Request) (web.Answer, error) {
+	port, err := strconv.ParseUint(r.PathValue("port"), 10, 16)
 	if err != nil {
-		return answer{}, badRequest("'%s' is not a port", r.names[0])
+		return web.Answer{}, web.BadRequest("'%s' is not a port", r.PathValue("port"))
 	}
 	var ports []int
-	for _, l := range r.server.options.Listeners() {
+	for _, l := range s.options.Listeners() {
 		if l.Port == int(port) {
-			return ok(api.PortHealth{Status: passed, Port: l.Port})
+			return web.OK(api.PortHealth{Status: passed, Port: l.Port})
 		}
 		ports = append(ports, l.Port)
 	}
@@ -83,14 +146,14 @@ func listenerProtocol(name string) string {
 	return name
 }
 
-func checkProtocols(r *request) (answer, error) {
+func (s *Server) checkProtocols(r *web.Request) (web.Answer, error) {
 	var active, wanted, missing []string
-	for _, l := range r.server.options.Listeners() {
+	for _, l := range s.options.Listeners() {
 		if !slices.Contains(active, l.Protocol) {
 			active = append(active, l.Protocol)
 		}
 	}
-	for name := range strings.SplitSeq(r.names[0], ",") {
+	for name := range strings.SplitSeq(r.PathValue("protocols"), ",") {
 		wanted = append(wanted, name)
 		if !slices.Contains(active, listenerProtocol(name)) {
 			missing = append(missing, name)
@@ -101,30 +164,30 @@ func checkProtocols(r *request) (answer, error) {
 			Status: failed, Reason: "No active listener for protocol " + strings.Join(missing, ", "), Missing: missing, Protocols: active,
 		})
 	}
-	return ok(api.ProtocolHealth{Status: passed, Protocols: wanted})
+	return web.OK(api.ProtocolHealth{Status: passed, Protocols: wanted})
 }
 
-func checkVHosts(r *request) (answer, error) {
+func checkVHosts(r *web.Request) (web.Answer, error) {
 	var stopped []string
-	for _, h := range r.view.VHosts() {
-		if r.down(h.Name) {
+	for _, h := range r.View.VHosts() {
+		if r.IsDown(h.Name) {
 			stopped = append(stopped, h.Name)
 		}
 	}
 	if stopped != nil {
 		return unhealthy(api.Health{Status: failed, Reason: "Some virtual hosts are down", VirtualHosts: stopped})
 	}
-	return ok(api.Health{Status: passed})
+	return web.OK(api.Health{Status: passed})
 }
 
-// checkStorage fails if a virtual host is down, or has stopped for damage since the broker started, even if it is up again: it
-// stops whenever what is damaged is wanted. Source: ours.
-func checkStorage(r *request) (answer, error) {
+// checkStorage fails if a virtual host is down and not just being opened, or has stopped for damage since the broker started, even if it is up
+// again: it stops whenever what is damaged is wanted. Source: ours.
+func checkStorage(r *web.Request) (web.Answer, error) {
 	var hurt []string
 	var reason string
-	for _, h := range r.view.VHosts() {
-		err := r.server.engine.Stops(h.Name).Last
-		if down := r.server.engine.Down(h.Name); err == nil && down != nil {
+	for _, h := range r.View.VHosts() {
+		err := r.Engine.Stops(h.Name).Last
+		if down := r.Engine.Down(h.Name); err == nil && down != nil && !r.Engine.BeingOpened(h.Name) {
 			err = down
 		}
 		if err == nil {
@@ -136,7 +199,7 @@ func checkStorage(r *request) (answer, error) {
 		}
 	}
 	if hurt == nil {
-		return ok(api.Health{Status: passed})
+		return web.OK(api.Health{Status: passed})
 	}
 	return unhealthy(api.Health{
 		Status: failed, Reason: fmt.Sprintf("Some virtual hosts were stopped by damaged data or are down, such as %s; %s", reason, engine.Remedy), VirtualHosts: hurt,
@@ -144,21 +207,21 @@ func checkStorage(r *request) (answer, error) {
 }
 
 // checkQuorumCritical passes: a single node has no quorum that its end could break. Source: RabbitMQ health checks.
-func checkQuorumCritical(*request) (answer, error) {
-	return ok(api.Health{Status: passed, Reason: "single node cluster"})
+func checkQuorumCritical(*web.Request) (web.Answer, error) {
+	return web.OK(api.Health{Status: passed, Reason: "single node cluster"})
 }
 
-func checkClusterSize(*request) (answer, error) {
-	return ok(api.Health{Status: passed, Online: 1, Target: 1})
+func checkClusterSize(*web.Request) (web.Answer, error) {
+	return web.OK(api.Health{Status: passed, Online: 1, Target: 1})
 }
 
 // checkAlive passes for a virtual host that can be entered. Source: RabbitMQ management API, aliveness-test.
-func checkAlive(r *request) (answer, error) {
-	if err := r.enter(r.names[0]); err != nil {
-		return answer{}, err
+func checkAlive(r *web.Request) (web.Answer, error) {
+	if err := r.Enter(r.PathValue("vhost")); err != nil {
+		return web.Answer{}, err
 	}
-	if _, err := r.do(r.names[0]); err != nil {
-		return answer{}, err
+	if _, err := r.Do(r.PathValue("vhost")); err != nil {
+		return web.Answer{}, err
 	}
-	return ok(api.Health{Status: passed})
+	return web.OK(api.Health{Status: passed})
 }

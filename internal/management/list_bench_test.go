@@ -38,8 +38,8 @@ func BenchmarkQueues(b *testing.B) {
 	}
 }
 
-// BenchmarkWaitBesideLists measures how long others wait for a virtual host whose 10,000 queues are listed, and whose counters
-// are read: the longest of all waits.
+// BenchmarkWaitBesideLists measures how long others wait for a virtual host whose 10,000 queues are listed, and whose
+// counters are read: the longest of all waits.
 func BenchmarkWaitBesideLists(b *testing.B) {
 	d := openWith(b, engine.NewTestClock(time.Unix(1_700_000_000, 0)))
 	d.declare(benchQueues)
@@ -48,7 +48,7 @@ func BenchmarkWaitBesideLists(b *testing.B) {
 			longest := waits(b, d.engine)
 			for b.Loop() {
 				d.want(http.StatusOK, "GET", path, "")
-				d.server.sampler.read(time.Now())
+				d.server.sampler.Read(time.Now())
 			}
 			b.ReportMetric(float64(longest().Microseconds())/1000, "ms-longest-wait")
 		})
@@ -86,7 +86,7 @@ func waits(b *testing.B, e *engine.Engine) (longest func() time.Duration) {
 			default:
 			}
 			began := time.Now()
-			if err := e.Look(b.Context(), "/", func(*vhost.VHost) {}); err != nil {
+			if err := e.Query(b.Context(), "/", func(vhost.Reader) {}); err != nil {
 				b.Error(err)
 			}
 			longest = max(longest, time.Since(began))

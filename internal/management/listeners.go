@@ -4,35 +4,51 @@ import (
 	"net/http"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
+
+func (s *Server) listenerEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{
+			Pattern: "GET x/listeners", Tag: authz.Monitoring, Serve: s.getListenerState,
+			Summary: "Whether the AMQP listeners are suspended", Out: api.ListenerState{},
+		},
+		{
+			Pattern: "PUT x/listeners", Tag: authz.Administrator, Serve: s.putListenerState,
+			Summary: "Suspends or resumes the AMQP listeners until the broker restarts; connections stay open",
+			In:      api.ListenerState{},
+		},
+	}
+}
 
 // suspended reports whether the ports of AMQP are shut for a while.
 func (s *Server) suspended() bool { return s.options.Suspended != nil && s.options.Suspended() }
 
-func getListenerState(r *request) (answer, error) {
-	return ok(api.ListenerState{Suspended: api.Flag(r.server.suspended())})
+func (s *Server) getListenerState(r *web.Request) (web.Answer, error) {
+	return web.OK(api.ListenerState{Suspended: api.Flag(s.suspended())})
 }
 
 // putListenerState shuts the ports of AMQP, or opens them again, until the broker stops. Connections stay.
 // Source: RabbitMQ rabbitmqctl suspend_listeners, resume_listeners.
-func putListenerState(r *request) (answer, error) {
+func (s *Server) putListenerState(r *web.Request) (web.Answer, error) {
 	var body struct {
 		Suspended *api.Flag `json:"suspended"`
 	}
-	if err := r.readKnown(&body); err != nil {
-		return answer{}, err
+	if err := r.ReadKnown(&body); err != nil {
+		return web.Answer{}, err
 	}
-	if err := needKeys(key{"suspended", body.Suspended != nil}); err != nil {
-		return answer{}, err
+	if err := web.NeedKeys(web.Needed("suspended", body.Suspended != nil)); err != nil {
+		return web.Answer{}, err
 	}
 	on := bool(*body.Suspended)
-	if r.server.options.Suspend == nil {
-		return answer{}, &api.Error{Status: http.StatusNotFound, Kind: "not_found", Reason: "this broker does not manage its listeners"}
+	if s.options.Suspend == nil {
+		return web.Answer{}, &api.Error{Status: http.StatusNotFound, Kind: "not_found", Reason: "this broker does not manage its listeners"}
 	}
-	r.idle = on == r.server.suspended()
-	if err := r.server.options.Suspend(on); err != nil {
-		return answer{}, err
+	r.Unchanged = on == s.suspended()
+	if err := s.options.Suspend(on); err != nil {
+		return web.Answer{}, err
 	}
-	r.server.options.Log.Warn("AMQP listeners", "suspended", on, "by", r.caller.Name())
-	return nothing()
+	r.Log.Warn("AMQP listeners", "suspended", on, "by", r.Caller.Name())
+	return web.NoContent()
 }

@@ -12,19 +12,37 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
 
-// The tags that routes ask for.
-const (
-	anybody       = authz.Anybody
-	management    = authz.Management
-	policymaker   = authz.Policymaker
-	monitoring    = authz.Monitoring
-	administrator = authz.Administrator
-)
+func (s *Server) loginEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{
+			Pattern: "POST login", Tag: authz.Anybody, Serve: s.postLogin, Audit: web.Unaudited,
+			Summary: "Logs in with the form fields username and password", Out: api.LoggedIn{},
+		},
+		{Pattern: "DELETE login", Tag: authz.Anybody, Serve: deleteLogin, Audit: web.Unaudited, Summary: "Logs out"},
+		{
+			Pattern: "GET auth/attempts/{node}", Tag: authz.Administrator, Serve: s.getAttempts,
+			Summary: "Login attempts over HTTP", Out: api.List[api.LoginAttempts]{},
+		},
+		{
+			Pattern: "DELETE auth/attempts/{node}", Tag: authz.Administrator, Serve: s.resetAttempts,
+			Summary: "Resets the counters of login attempts",
+		},
+		{
+			Pattern: "GET auth/attempts/{node}/source", Tag: authz.Administrator, Serve: getAttemptSources,
+			Summary: "Login attempts by source: not counted", Out: api.List[api.Object[anything]]{},
+		},
+		{
+			Pattern: "DELETE auth/attempts/{node}/source", Tag: authz.Administrator, Serve: s.resetAttempts,
+			Summary: "Resets the counters of login attempts by source",
+		},
+	}
+}
 
 // enterAs makes a principal the one who asks.
-func (r *request) enterAs(who authz.Principal) { r.caller = r.server.rights(r.view, who) }
+func (s *Server) enterAs(r *web.Request, who authz.Principal) { r.Caller = s.rights(r.View, who) }
 
 // rights are those of a principal by a view.
 func (s *Server) rights(view *access.View, who authz.Principal) authz.Rights {
@@ -32,55 +50,56 @@ func (s *Server) rights(view *access.View, who authz.Principal) authz.Rights {
 }
 
 // passwordHash is that of a user who has just logged in.
-func (r *request) passwordHash(name string) []byte {
-	if u, ok := r.view.User(name); ok {
+func passwordHash(r *web.Request, name string) []byte {
+	if u, ok := r.View.User(name); ok {
 		return u.Hash
 	}
 	return nil
 }
 
-// logIn finds out who calls, and whether the tags suffice. Source: RabbitMQ management API; reference http-api 1.5.
-func (r *request) logIn(asks authz.Tag) error {
+// logIn finds out who calls, and whether the tags suffice. Source: RabbitMQ management API;
+// docs/compat/http-api.md#1.5.
+func (s *Server) logIn(r *web.Request, asks authz.Tag) error {
 	header := r.Header.Get("Authorization")
 	if header == "" {
 		if _, err := r.Cookie(sessionCookie); err == nil || r.Header.Get(tokenHeader) != "" {
-			return r.logInBySession(asks)
+			return s.logInBySession(r, asks)
 		}
-		return &loginNeeded{}
+		return &web.LoginNeededError{}
 	}
 	if scheme, token, _ := strings.Cut(header, " "); strings.EqualFold(scheme, "Bearer") {
-		secret := r.server.options.Secret
+		secret := s.options.Secret
 		if secret == "" || subtle.ConstantTimeCompare([]byte(strings.TrimSpace(token)), []byte(secret)) != 1 {
-			return errLogin
+			return web.ErrLogin
 		}
-		r.enterAs(authz.Broker())
+		s.enterAs(r, authz.Broker())
 		return nil
 	}
 	name, password, ok := r.BasicAuth()
 	if !ok {
-		return errLogin
+		return web.ErrLogin
 	}
-	return r.logInAs(name, password, asks)
+	return s.logInAs(r, name, password, asks)
 }
 
 // logInAs is logIn with a name and a password, wherever they were found.
-func (r *request) logInAs(name, password string, asks authz.Tag) error {
-	if r.server.options.NoBasicAuth {
-		return errLogin
+func (s *Server) logInAs(r *web.Request, name, password string, asks authz.Tag) error {
+	if s.options.NoBasicAuth {
+		return web.ErrLogin
 	}
-	in, reason := r.server.engine.LogIn(name, password, peerOf(r.Request))
+	in, reason := r.Engine.LogIn(name, password, peerOf(r.Request))
 	if in == nil {
-		r.server.engine.NoteLogin(engine.LoginHTTP, false)
-		r.server.options.Log.Warn("HTTP access denied", "user", name, "reason", reason, "from", r.RemoteAddr)
-		return errLogin
+		r.Engine.NoteLogin(engine.LoginHTTP, false)
+		r.Log.Warn("HTTP access denied", "user", name, "reason", reason, "from", r.RemoteAddr)
+		return web.ErrLogin
 	}
-	r.server.engine.NoteLogin(engine.LoginHTTP, true)
-	if !access.MayComeFrom(r.server.options.LoopbackUsers, name, peerOf(r.Request)) {
-		return notAuthorised("User can only log in via localhost")
+	r.Engine.NoteLogin(engine.LoginHTTP, true)
+	if !access.MayComeFrom(s.options.LoopbackUsers, name, peerOf(r.Request)) {
+		return web.NotAuthorised("User can only log in via localhost")
 	}
-	r.view = in // the user may have been made since the request's arrival
-	r.enterAs(authz.Principal{User: name, From: peerOf(r.Request)})
-	return r.caller.Route(asks)
+	r.View = in // the user may have been made since the request's arrival
+	s.enterAs(r, authz.Principal{User: name, From: peerOf(r.Request)})
+	return r.Caller.Route(asks)
 }
 
 // peerOf is where a request comes from; the zero address, which no rule takes for a remote one, only if it came by a
@@ -105,67 +124,67 @@ type attempts struct {
 
 // postLogin takes name and password as a form and answers with what to send from then on. Source: RabbitMQ management
 // API, login.
-func postLogin(r *request) (answer, error) {
-	name, password, err := r.readLogin()
+func (s *Server) postLogin(r *web.Request) (web.Answer, error) {
+	name, password, err := readLogin(r)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	if err := r.logInAs(name, password, management); err != nil {
-		return answer{}, err
+	if err := s.logInAs(r, name, password, authz.Management); err != nil {
+		return web.Answer{}, err
 	}
-	in := api.LoggedIn{User: r.whoAmI()}
+	in := api.LoggedIn{User: whoAmI(r)}
 	in.Token.Type, in.Token.Value = "basic", base64.StdEncoding.EncodeToString([]byte(name+":"+password))
-	return ok(in)
+	return web.OK(in)
 }
 
 // readLogin takes name and password from a form.
-func (r *request) readLogin() (name, password string, err error) {
+func readLogin(r *web.Request) (name, password string, err error) {
 	r.Body = http.MaxBytesReader(nil, r.Body, loginBytesMax)
 	if err := r.ParseForm(); err != nil {
-		return "", "", badRequest("the request body is not a form: %v", err)
+		return "", "", web.BadRequest("the request body is not a form: %v", err)
 	}
-	err = needKeys(key{"username", r.PostForm.Has("username")}, key{"password", r.PostForm.Has("password")})
+	err = web.NeedKeys(web.Needed("username", r.PostForm.Has("username")), web.Needed("password", r.PostForm.Has("password")))
 	return r.PostForm.Get("username"), r.PostForm.Get("password"), err
 }
 
 // deleteLogin has nothing to do: who logs in there keeps the password and sends it along.
-func deleteLogin(*request) (answer, error) { return nothing() }
+func deleteLogin(*web.Request) (web.Answer, error) { return web.NoContent() }
 
 // getAttempts shows how often somebody logged in with a password, by protocol.
-func getAttempts(r *request) (answer, error) {
-	if err := r.needNode(); err != nil {
-		return answer{}, err
+func (s *Server) getAttempts(r *web.Request) (web.Answer, error) {
+	if err := r.NeedNode(); err != nil {
+		return web.Answer{}, err
 	}
-	a := &r.server.attempts
+	a := &s.attempts
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var all []api.LoginAttempts
 	for p := range engine.LoginProtocols {
-		n, before := r.server.engine.Logins(p), a.mu.before[p]
+		n, before := r.Engine.Logins(p), a.mu.before[p]
 		in, out := n.Succeeded-before.Succeeded, n.Failed-before.Failed
 		all = append(all, api.LoginAttempts{Protocol: p.String(), Attempts: in + out, Succeeded: in, Failed: out})
 	}
-	return plain(r, all)
+	return web.ListAll(r, all)
 }
 
 // getAttemptSources has nothing to show: attempts are not counted by where they come from, which would be a list that
 // strangers make longer. Source: RabbitMQ track_auth_attempt_source, off.
-func getAttemptSources(r *request) (answer, error) {
-	if err := r.needNode(); err != nil {
-		return answer{}, err
+func getAttemptSources(r *web.Request) (web.Answer, error) {
+	if err := r.NeedNode(); err != nil {
+		return web.Answer{}, err
 	}
 	return getNone(r)
 }
 
-func resetAttempts(r *request) (answer, error) {
-	if err := r.needNode(); err != nil {
-		return answer{}, err
+func (s *Server) resetAttempts(r *web.Request) (web.Answer, error) {
+	if err := r.NeedNode(); err != nil {
+		return web.Answer{}, err
 	}
-	a := &r.server.attempts
+	a := &s.attempts
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for p := range engine.LoginProtocols {
-		a.mu.before[p] = r.server.engine.Logins(p)
+		a.mu.before[p] = r.Engine.Logins(p)
 	}
-	return nothing()
+	return web.NoContent()
 }

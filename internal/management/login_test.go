@@ -3,6 +3,9 @@ package management
 import (
 	"net/http/httptest"
 	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/authz"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
 
 func TestLoginOfAUserJustMade(t *testing.T) {
@@ -11,9 +14,9 @@ func TestLoginOfAUserJustMade(t *testing.T) {
 	d := open(t)
 	hr := httptest.NewRequest("GET", "/api/whoami", nil)
 	hr.RemoteAddr = d.from
-	r := &request{Request: hr, server: d.server, view: d.engine.Access()}
+	r := &web.Request{Request: hr, Shared: d.server.Shared, View: d.engine.Access()}
 	d.want(201, "PUT", "/api/users/new", `{"password":"p","tags":"management"}`)
-	if err := r.logInAs("new", "p", management); err != nil || r.caller.Principal().User != "new" {
-		t.Errorf("%v, %+v", err, r.caller)
+	if err := d.server.logInAs(r, "new", "p", authz.Management); err != nil || r.Caller.Principal().User != "new" {
+		t.Errorf("%v, %+v", err, r.Caller)
 	}
 }

@@ -5,7 +5,22 @@ import (
 	"runtime/metrics"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
+
+func (s *Server) memoryEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{
+			Pattern: "GET nodes/{node}/memory", Tag: authz.Monitoring, Serve: s.getNodeMemory,
+			Summary: "Memory use of a node by category, in bytes", Out: api.NodeMemory{},
+		},
+		{
+			Pattern: "GET nodes/{node}/memory/relative", Tag: authz.Monitoring, Serve: s.getRelativeMemory,
+			Summary: "Memory use of a node by category, in percent", Out: api.NodeMemory{},
+		},
+	}
+}
 
 // The figures of the runtime that the breakdown of memory is made of, in bytes.
 const (
@@ -19,8 +34,8 @@ const (
 	memoryProfiles = "/memory/classes/profiling/buckets:bytes"
 )
 
-// breakdown says what memory is used for. The runtime knows kinds of memory, not what an object belongs to: live objects
-// are shown as queues, which most of them are of. Reading the figures stops nobody.
+// breakdown says what memory is used for. The runtime knows kinds of memory, not what an object belongs to: live
+// objects are shown as queues, which most of them are of. Reading the figures stops nobody.
 func (s *Server) breakdown() api.MemoryBreakdown {
 	samples := []metrics.Sample{
 		{Name: memoryTotal}, {Name: memoryReleased}, {Name: memoryFree}, {Name: memoryObjects},
@@ -40,34 +55,26 @@ func (s *Server) breakdown() api.MemoryBreakdown {
 		Metrics: n[memoryProfiles], AllocatedUnused: n[memoryFree], Strategy: "rss",
 	}
 	m.OtherSystem = max(0, allocated-m.QueueProcs-m.Binary-m.OtherProc-m.Metrics-m.AllocatedUnused)
-	rss := s.engine.Resources().MemoryUsed
+	rss := s.Engine.Resources().MemoryUsed
 	m.ReservedUnallocated = max(0, rss-allocated)
 	// Three integers cannot fail to be rendered.
 	m.Total, _ = json.Marshal(api.MemoryTotal{RSS: rss, Allocated: allocated, Erlang: allocated - m.AllocatedUnused})
 	return m
 }
 
-// needNode makes sure that the path names this node.
-func (r *request) needNode() error {
-	if r.names[0] != r.server.options.Node {
-		return errNotFound
+func (s *Server) getNodeMemory(r *web.Request) (web.Answer, error) {
+	if err := r.NeedNode(); err != nil {
+		return web.Answer{}, err
 	}
-	return nil
-}
-
-func getNodeMemory(r *request) (answer, error) {
-	if err := r.needNode(); err != nil {
-		return answer{}, err
-	}
-	return ok(api.NodeMemory{Memory: r.server.breakdown()})
+	return web.OK(api.NodeMemory{Memory: s.breakdown()})
 }
 
 // getRelativeMemory shows each part of memory in parts of a hundred. Source: RabbitMQ management API, memory/relative.
-func getRelativeMemory(r *request) (answer, error) {
-	if err := r.needNode(); err != nil {
-		return answer{}, err
+func (s *Server) getRelativeMemory(r *web.Request) (web.Answer, error) {
+	if err := r.NeedNode(); err != nil {
+		return web.Answer{}, err
 	}
-	m := r.server.breakdown()
+	m := s.breakdown()
 	parts := []*int64{&m.QueueProcs, &m.Binary, &m.OtherProc, &m.Metrics, &m.AllocatedUnused, &m.OtherSystem, &m.ReservedUnallocated}
 	var sum int64
 	for _, p := range parts {
@@ -77,5 +84,5 @@ func getRelativeMemory(r *request) (answer, error) {
 		*p = (*p*100 + sum/2) / max(sum, 1)
 	}
 	m.Strategy, m.Total = "", json.RawMessage("100")
-	return ok(api.NodeMemory{Memory: m})
+	return web.OK(api.NodeMemory{Memory: m})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/management/stats"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -153,22 +154,22 @@ func TestConnectionsChannelsConsumers(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	const name = "127.0.0.1:50000 -> 127.0.0.1:5672"
-	d.roster.mu.conns = []Connection{
+	d.roster.mu.conns = []stats.Connection{
 		{Name: name, User: "guest", VHost: "/", State: "running", Protocol: "AMQP 0-9-1", PeerHost: "127.0.0.1", PeerPort: 50000,
 			Host: "127.0.0.1", Port: 5672, ConnectedAt: time.UnixMilli(1_700_000_000_123), Channels: 1, ChannelMax: 2047, Heartbeat: time.Minute},
 		{Name: "far", User: "other", VHost: "/"},
 	}
 	d.want(201, "PUT", "/api/queues/%2F/q", "")
-	link, err := d.engine.Attach(client{}, engine.ConnInfo{Name: name, Principal: authz.Principal{User: "guest"}, VHost: "/"})
+	session, err := d.engine.Attach(client{}, engine.ConnInfo{Name: name, Principal: authz.Principal{User: "guest"}, VHost: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ch := link.NewChannel()
-	link.Post(&engine.Batch{Commands: []vhost.Command{
-		{Kind: vhost.OpenChannel, Conn: link.Conn(), Channel: ch, Number: 1},
-		{Kind: vhost.Consume, Conn: link.Conn(), Channel: ch, Definition: &vhost.Definition{Name: "q", ConsumerTag: "c1", Prefetch: 10}},
+	ch := session.NewChannel()
+	session.Submit(&engine.Batch{Commands: []vhost.Command{
+		{Kind: vhost.OpenChannel, Conn: session.Conn(), Channel: ch, Number: 1},
+		{Kind: vhost.Consume, Conn: session.Conn(), Channel: ch, Definition: &vhost.Definition{Name: "q", ConsumerTag: "c1", Prefetch: 10}},
 	}})
-	var conns []api.Connection = read[[]api.Connection](d, "/api/connections")
+	conns := read[[]api.Connection](d, "/api/connections")
 	if len(conns) != 2 || conns[0].Name != name || conns[0].ConnectedAt != 1_700_000_000_123 || conns[0].Timeout != 60 {
 		t.Errorf("connections %+v", conns)
 	}
@@ -212,7 +213,7 @@ func TestConnectionsChannelsConsumers(t *testing.T) {
 	if got := strings.Join(d.roster.mu.closed, "; "); got != "far: enough; "+name+": Closed via management plugin" {
 		t.Errorf("closed %s", got)
 	}
-	link.Close()
+	session.Close()
 	if got := d.want(200, "GET", "/api/consumers", "").Body.String(); got != "[]" {
 		t.Errorf("consumers after the end: %s", got)
 	}
@@ -224,21 +225,21 @@ func TestRates(t *testing.T) {
 	d := open(t)
 	d.want(201, "PUT", "/api/queues/%2F/q", "")
 	start := time.Unix(2_000_000_000, 0)
-	d.server.sampler.read(start)
+	d.server.sampler.Read(start)
 	for range 10 {
 		d.publish("amq.default", "q", "x")
 	}
-	d.server.sampler.read(start.Add(5 * time.Second))
+	d.server.sampler.Read(start.Add(5 * time.Second))
 	q := d.queue("q")
 	if q.MessageStats.Publish.Rate.Rate != 2 || q.MessagesReadyDetails.Rate != 2 || q.MessagesUnacknowledgedDetails.Rate != 0 {
 		t.Errorf("rates %+v %+v", q.MessageStats, q.Totals)
 	}
-	d.server.sampler.read(start.Add(10 * time.Second))
+	d.server.sampler.Read(start.Add(10 * time.Second))
 	if q := d.queue("q"); q.MessageStats.Publish.Rate.Rate != 0 || q.MessageStats.Publish.Total != 10 {
 		t.Errorf("rates at rest %+v", q.MessageStats)
 	}
 	d.want(204, "DELETE", "/api/queues/%2F/q", "")
-	d.server.sampler.read(start.Add(15 * time.Second))
+	d.server.sampler.Read(start.Add(15 * time.Second))
 	if o := read[api.Overview](d, "/api/overview"); o.MessageStats.Publish.Total != 10 || o.QueueTotals.Messages != 0 {
 		t.Errorf("overview after the queue is gone: %+v %+v", o.MessageStats, o.QueueTotals)
 	}

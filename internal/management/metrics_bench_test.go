@@ -16,14 +16,14 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// BenchmarkScrape says how long a page of metrics takes with 10,000 queues, which have dead-letter exchanges, and 10 million
-// messages, and for how long at most somebody else waits for the virtual host meanwhile (stall-ms).
+// BenchmarkScrape says how long a page of metrics takes with 10,000 queues, which have dead-letter exchanges, and 10
+// million messages, and for how long at most somebody else waits for the virtual host meanwhile (stall-ms).
 func BenchmarkScrape(b *testing.B) {
 	const queues, messages = 10_000, 10_000_000
 	s := crowdedServer(b, queues, messages)
 	for _, path := range []string{"/metrics", "/metrics/detailed?family=queue_coarse_metrics&family=queue_metrics", "/metrics/per-object"} {
 		b.Run(path, func(b *testing.B) {
-			longest := waits(b, s.engine)
+			longest := waits(b, s.Engine)
 			n := int64(0)
 			for b.Loop() {
 				w := &discard{header: http.Header{}}

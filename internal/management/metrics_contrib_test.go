@@ -7,14 +7,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/management/metrics"
 )
 
 // everything is all names that some page exports.
 func everything(d *door) map[string]bool {
 	all := map[string]bool{}
 	query := ""
-	for _, f := range metricFamilies() {
-		query += "&family=" + f.name
+	for _, name := range metrics.FamilyNames() {
+		query += "&family=" + name
 	}
 	for _, path := range []string{"/metrics", "/metrics/per-object", "/metrics/detailed?" + query[1:], "/metrics/memory-breakdown"} {
 		p := scrapePage(d, path)

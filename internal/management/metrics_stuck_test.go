@@ -12,6 +12,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/management/stats"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -44,7 +45,8 @@ func (f *stuckFile) Sync() error {
 	return f.File.Sync()
 }
 
-// TestMetricsOfStuckDisk says that nothing can be seen of a broker whose disk hangs, or that its totals seem to begin anew.
+// TestMetricsOfStuckDisk says that nothing can be seen of a broker whose disk hangs, or that its totals seem to begin
+// anew.
 func TestMetricsOfStuckDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := &stuckDisk{FS: vfs.NewMem(1)}
@@ -82,7 +84,7 @@ func TestMetricsOfStuckDisk(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		p := scrapePage(d, "/metrics")
-		if took := time.Since(began); took > 2*gatherWithin {
+		if took := time.Since(began); took > 2*stats.GatherWithin {
 			t.Errorf("the page took %v", took)
 		}
 		p.want(map[string]float64{received: 1, "rabbitmq_queues": 1, "rabbitmq_alarms_memory_used_watermark": 0})

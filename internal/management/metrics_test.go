@@ -13,6 +13,9 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/authz"
+	"github.com/bartleby-mq/bartleby/internal/management/metrics"
+	"github.com/bartleby-mq/bartleby/internal/management/stats"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -26,7 +29,8 @@ type scraped struct {
 
 var seriesLine = regexp.MustCompile(`^([a-z_]+)(\{([a-z_]+="([^"\\]|\\.)*",?)+\})? (\S+)$`)
 
-// scrapePage reads a page and fails if it is not well formed: each family once, with its series behind it and nobody else's.
+// scrapePage reads a page and fails if it is not well formed: each family once, with its series behind it and nobody
+// else's.
 func scrapePage(d *door, path string, headers ...string) *scraped {
 	d.t.Helper()
 	w := d.send("GET", path, "", headers...)
@@ -62,9 +66,9 @@ func scrapePage(d *door, path string, headers ...string) *scraped {
 		}
 		name := m[1]
 		switch p.kinds[family] {
-		case histogram:
+		case "histogram":
 			name = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count")
-		case counter:
+		case "counter":
 			if !strings.HasSuffix(name, "_total") {
 				d.t.Errorf("GET %s: counter %s", path, name)
 			}
@@ -141,7 +145,7 @@ func busy(t *testing.T) *door {
 		&amqp.Properties{Has: amqp.FlagHeaders, Headers: amqp.Table{{Name: "x-delay", Value: amqp.Int64(60_000)}}})})
 	d.advance(1000)
 	d.roster.mu.Lock()
-	d.roster.mu.conns = []Connection{{Name: "c", User: "guest", VHost: "/", State: "running", Channels: 2, ConnectedAt: time.Unix(1, 0), Received: 100, Sent: 50, Reads: 7, Writes: 5, Pending: 3}}
+	d.roster.mu.conns = []stats.Connection{{Name: "c", User: "guest", VHost: "/", State: "running", Channels: 2, ConnectedAt: time.Unix(1, 0), Received: 100, Sent: 50, Reads: 7, Writes: 5, Pending: 3}}
 	d.roster.mu.Unlock()
 	return d
 }
@@ -241,7 +245,8 @@ func TestPerObjectMetrics(t *testing.T) {
 }
 
 func TestDetailedMetrics(t *testing.T) {
-	// If this fails, a query for some families of some virtual hosts or queues gets others, or another name than RabbitMQ's.
+	// If this fails, a query for some families of some virtual hosts or queues gets others, or another name than
+	// RabbitMQ's.
 	t.Parallel()
 	d := busy(t)
 	d.want(201, "PUT", "/api/vhosts/other", `{}`)
@@ -274,8 +279,8 @@ func TestDetailedMetrics(t *testing.T) {
 			t.Errorf("GET %s: %v", path, n)
 		}
 	}
-	for _, f := range metricFamilies() {
-		scrapePage(d, "/metrics/detailed?family="+f.name)
+	for _, name := range metrics.FamilyNames() {
+		scrapePage(d, "/metrics/detailed?family="+name)
 	}
 }
 
@@ -337,12 +342,12 @@ func TestMetricsRefusals(t *testing.T) {
 	d.want(405, "DELETE", "/metrics/per-object", "")
 	d.want(200, "HEAD", "/metrics", "")
 	d.refused(400, "bad_request", "not a regular expression", "GET", "/metrics/detailed?family=queue_metrics&queue=(", "")
-	d.refused(400, "bad_request", "must not exceed", "GET", "/metrics/detailed?queue="+strings.Repeat("a", patternBytesMax+1), "")
+	d.refused(400, "bad_request", "must not exceed", "GET", "/metrics/detailed?queue="+strings.Repeat("a", web.PatternBytesMax+1), "")
 	if w := d.send("GET", "/metrics", "", "Accept-Encoding", "gzip"); w.Header().Get("Content-Encoding") != "gzip" || w.Body.Len() == 0 {
 		t.Errorf("with gzip: %v", w.Header())
 	}
 	d.want(201, "PUT", "/api/users/plain", `{"password":"p","tags":"management"}`)
-	locked := d.with(func(o *Options) { o.Metrics = MetricsOptions{Path: "/m", LogIn: true, PerObject: true} })
+	locked := d.with(func(o *Options) { o.Metrics = metrics.Options{Path: "/m", LogIn: true, PerObject: true} })
 	for user, status := range map[string]int{"": 401, "guest:wrong": 401, "plain:p": 401, "guest:guest": 200} {
 		for where, w := range map[string]*httptest.ResponseRecorder{
 			"own port": locked.as(user).sendTo(locked.server.Metrics(), "GET", "/m"), "beside the API": locked.as(user).send("GET", "/metrics", ""),
@@ -373,7 +378,7 @@ func TestCountersNeverGoBack(t *testing.T) {
 	after := scrapePage(d, "/metrics")
 	for name, was := range before.values {
 		family, _, _ := strings.Cut(name, "{")
-		if before.kinds[family] == counter && !strings.Contains(name, `vhost="other"`) && after.values[name] < was {
+		if before.kinds[family] == "counter" && !strings.Contains(name, `vhost="other"`) && after.values[name] < was {
 			t.Errorf("%s went from %v to %v", name, was, after.values[name])
 		}
 	}
@@ -403,18 +408,6 @@ func TestAnswerTimes(t *testing.T) {
 	})
 }
 
-func TestBoundaries(t *testing.T) {
-	// If this fails, dashboards that look for le="1000.0" or le="1e+06" show nothing.
-	t.Parallel()
-	for bound, want := range map[float64]string{
-		100: "100.0", 1000: "1000.0", 10_000: "10000.0", 100_000: "100000.0", 1e6: "1e+06", 1e7: "1e+07", 5e7: "5e+07", 1e8: "1e+08", 0.001: "0.001", 0: "0.0", 2.5: "2.5",
-	} {
-		if got := boundary(bound); got != want {
-			t.Errorf("%v is written %s, want %s", bound, got, want)
-		}
-	}
-}
-
 func TestLabelEscapes(t *testing.T) {
 	// If this fails, the name of a queue breaks the page for all.
 	t.Parallel()
@@ -426,7 +419,8 @@ func TestLabelEscapes(t *testing.T) {
 }
 
 func TestMisconfigured(t *testing.T) {
-	// If this fails, a dead-letter exchange that is missing, leads nowhere or round is not told of before something dies.
+	// If this fails, a dead-letter exchange that is missing, leads nowhere or round is not told of before something
+	// dies.
 	t.Parallel()
 	d := open(t)
 	d.want(201, "PUT", "/api/exchanges/%2F/void", `{"type":"fanout"}`)
@@ -455,33 +449,6 @@ func TestMisconfigured(t *testing.T) {
 	p.want(map[string]float64{
 		`bartleby_dlx_misconfigured{vhost="/",problem="missing_dlx"}`: 0, `bartleby_lint_findings{vhost="/",severity="error"}`: 1,
 	})
-}
-
-func TestLintIsCountedSeldom(t *testing.T) {
-	// If this fails, scrapes of a virtual host with many queues take the broker's time, or show what was wrong long ago.
-	t.Parallel()
-	now := time.Unix(1_700_000_000, 0)
-	for _, c := range []struct {
-		age, took time.Duration
-		changed   bool
-		stands    bool
-	}{
-		{time.Millisecond, time.Millisecond, false, true}, {time.Millisecond, time.Millisecond, true, false},
-		{time.Second, time.Second, true, true}, {99 * time.Second, time.Second, false, true}, {101 * time.Second, time.Second, true, false},
-		{2 * time.Minute, time.Millisecond, false, false},
-	} {
-		l := linted{ruled: [2]uint64{1, 1}, at: now.Add(-c.age), took: c.took}
-		ruled := l.ruled
-		if c.changed {
-			ruled[1]++
-		}
-		if got := l.stands(ruled, now); got != c.stands {
-			t.Errorf("%+v: %v", c, got)
-		}
-	}
-	if (&linted{}).stands([2]uint64{}, now) {
-		t.Error("nothing was counted")
-	}
 }
 
 // sendTo sends a request to one of the server's other handlers.

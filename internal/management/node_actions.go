@@ -4,81 +4,78 @@ import (
 	"net/http"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
+
+func (s *Server) nodeActionEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{
+			Pattern: "GET config/effective", Tag: authz.Administrator, Serve: s.getEffective, Media: "text/plain",
+			Summary: "The effective configuration, as text",
+		},
+		{Pattern: "DELETE reset", Tag: authz.Administrator, Serve: s.resetStatistics, Summary: "Resets the statistics database"},
+		{
+			Pattern: "DELETE reset/{node}", Tag: authz.Administrator, Serve: s.resetStatistics,
+			Summary: "Resets the statistics database of a node",
+		},
+		{
+			Pattern: "PUT feature-flags/{flag}/enable", Tag: authz.Administrator, Serve: enableFeature,
+			Summary: "Enables a feature flag; has no effect",
+		},
+		{
+			Pattern: "POST vhosts/{vhost}/start/{node}", Tag: authz.Administrator, Serve: startVHost, Audit: web.AuditAccess, Scope: web.Leader,
+			Summary: "204 if the virtual host is up",
+		},
+	}
+}
 
 // startVHost tells whether a virtual host is up: one that has stopped is opened again by itself, if it can be.
 // Source: RabbitMQ management API, vhosts/start.
-func startVHost(r *request) (answer, error) {
-	h, err := r.vhost(r.names[0])
+func startVHost(r *web.Request) (web.Answer, error) {
+	h, err := r.VHost(r.PathValue("vhost"))
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	if r.names[1] != r.server.options.Node {
-		return answer{}, errNotFound
+	if r.PathValue("node") != r.Node {
+		return web.Answer{}, web.ErrNotFound
 	}
-	if err := r.server.engine.Down(h.Name); err != nil {
-		return answer{}, &api.Error{Status: http.StatusInternalServerError, Kind: "internal_server_error",
+	if err := r.Engine.Down(h.Name); err != nil {
+		if r.Engine.BeingOpened(h.Name) {
+			return web.Answer{}, err
+		}
+		return web.Answer{}, &api.Error{Status: http.StatusInternalServerError, Kind: "internal_server_error",
 			Reason: "vhost '" + h.Name + "' cannot be started: " + err.Error() + "; " + engine.Remedy}
 	}
-	return nothing()
+	return web.NoContent()
 }
 
 // resetStatistics forgets what rates and samples are computed from. Source: RabbitMQ management API, reset.
-func resetStatistics(r *request) (answer, error) {
-	if len(r.names) > 0 && r.names[0] != r.server.options.Node {
-		return answer{}, errNotFound
+func (s *Server) resetStatistics(r *web.Request) (web.Answer, error) {
+	if r.Has("node") && r.PathValue("node") != r.Node {
+		return web.Answer{}, web.ErrNotFound
 	}
-	r.server.sampler.reset()
-	return nothing()
+	s.sampler.Reset()
+	return web.NoContent()
 }
 
 // getEffective shows the configuration in force. Source: RabbitMQ management API, config/effective.
-func getEffective(r *request) (answer, error) {
-	if r.server.options.Effective == nil {
-		return answer{}, &api.Error{Status: http.StatusNotFound, Kind: "not_found", Reason: "the configuration of this broker is not available over HTTP"}
+func (s *Server) getEffective(r *web.Request) (web.Answer, error) {
+	if s.options.Effective == nil {
+		return web.Answer{}, &api.Error{Status: http.StatusNotFound, Kind: "not_found", Reason: "the configuration of this broker is not available over HTTP"}
 	}
-	return answer{status: http.StatusOK, text: []byte(r.server.options.Effective()), header: http.Header{"Content-Type": {textType}}}, nil
+	return web.Answer{Status: http.StatusOK, Text: []byte(s.options.Effective()), Header: http.Header{"Content-Type": {textType}}}, nil
 }
 
 const textType = "text/plain; charset=utf-8"
 
 // enableFeature finds a feature flag enabled, as all are. Source: RabbitMQ feature-flags.
-func enableFeature(r *request) (answer, error) {
+func enableFeature(r *web.Request) (web.Answer, error) {
 	for _, f := range featureFlags {
-		if f.Name == r.names[0] {
-			return nothing()
+		if f.Name == r.PathValue("flag") {
+			return web.NoContent()
 		}
 	}
-	return answer{}, badRequest("feature flag '%s' is not supported", r.names[0])
-}
-
-// getUserQueues lists the queues that belong to connections of a user: those that are exclusive.
-func getUserQueues(r *request) (answer, error) {
-	if _, found := r.view.User(r.names[0]); !found {
-		return answer{}, errNotFound
-	}
-	owners := map[string]bool{}
-	for _, c := range r.server.options.Roster.Connections() {
-		owners[c.Name] = owners[c.Name] || c.User == r.names[0]
-	}
-	if err := r.gather(); err != nil {
-		return answer{}, err
-	}
-	var all []queueRow
-	for _, h := range r.view.VHosts() {
-		err := r.eachRows(h, viewsMax, func(rows []queueRow) error {
-			for _, q := range rows {
-				if owners[q.view.Owner] {
-					all = append(all, q)
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return answer{}, err
-		}
-	}
-	r.showQueueDefinition()
-	return listShown(r, all, func(q *queueRow) string { return q.view.Name }, r.renderQueues(nil).show)
+	return web.Answer{}, web.BadRequest("feature flag '%s' is not supported", r.PathValue("flag"))
 }

@@ -10,28 +10,41 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
-	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/authz"
+	"github.com/bartleby-mq/bartleby/internal/engine/resource"
+	"github.com/bartleby-mq/bartleby/internal/management/stats"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
+
+func (s *Server) nodeEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{
+			Pattern: "GET nodes", Tag: authz.Monitoring, Serve: s.getNodes, Scope: web.AllNodes,
+			Summary: "The nodes", Out: api.List[api.Node]{},
+		},
+		{Pattern: "GET nodes/{node}", Tag: authz.Monitoring, Serve: s.getNode, Summary: "A node", Out: api.Node{}},
+	}
+}
 
 // cap32 keeps a number in what some clients read as unsigned 32 bits.
 func cap32(n int64) int64 { return max(0, min(n, math.MaxUint32)) }
 
-func (s *Server) node(ctx context.Context, w spans) api.Node {
-	reading, trend := readNode(ctx, s.engine, s.options.Roster), s.sampler.nodeTrend(w)
-	files, m, clocks := readFiles(), s.engine.Resources(), s.engine.Time()
+func (s *Server) showNode(ctx context.Context, w stats.Spans) api.Node {
+	reading, trend := stats.ReadNode(ctx, s.Engine, s.options.Roster), s.sampler.NodeTrend(w)
+	files, m, clocks := stats.ReadFiles(), s.Engine.Resources(), s.Engine.Time()
 	connections := s.options.Roster.Connections()
 	return api.Node{
 		Name: s.options.Node, Type: "disc", Running: true, OSPid: strconv.Itoa(os.Getpid()),
 		Uptime: cap32(time.Since(s.started).Milliseconds()), Processors: runtime.GOMAXPROCS(0), RatesMode: "basic",
 		EnabledPlugins: api.Plugins(),
-		FDUsed:         files.open, FDTotal: cap32(files.most),
-		SocketsUsed: int64(len(connections)), SocketsTotal: cap32(files.most),
+		FDUsed:         files.Open, FDTotal: cap32(files.Most),
+		SocketsUsed: int64(len(connections)), SocketsTotal: cap32(files.Most),
 		// Goroutines have no limit of their own: the largest number that clients can read.
 		ProcUsed: int64(runtime.NumGoroutine()), ProcTotal: math.MaxUint32,
-		MemUsed: m.MemoryUsed, MemLimit: m.MemoryLimit, MemAlarm: m.Alarms.Has(engine.LowMemory), MemStrategy: "rss",
+		MemUsed: m.MemoryUsed, MemLimit: m.MemoryLimit, MemAlarm: m.Alarms.Has(resource.LowMemory), MemStrategy: "rss",
 		DiskFree: max(m.DiskFree, 0), DiskFreeLimit: m.DiskLimit,
-		DiskFreeAlarm: m.Alarms.Has(engine.LowDisk | engine.JournalFull), JournalAlarm: m.Alarms.Has(engine.JournalFull),
-		StorageState: storageState(s.engine),
+		DiskFreeAlarm: m.Alarms.Has(resource.LowDisk | resource.JournalFull), JournalAlarm: m.Alarms.Has(resource.JournalFull),
+		StorageState: storageState(s.Engine),
 		ClockAlarm:   clocks.Alarm(), ClockBehindMS: clocks.Behind().Milliseconds(),
 		DBDir: s.options.Data, ExchangeTypes: exchangeTypes(),
 		ConfigFiles: s.options.ConfigFiles, LogFiles: s.options.LogFiles, AuthMechanisms: s.mechanisms(),
@@ -42,7 +55,7 @@ func (s *Server) node(ctx context.Context, w spans) api.Node {
 		},
 		Contexts: s.contexts(), RabbitMQVersion: api.RabbitMQVersion, ErlangVersion: runtime.Version(), CryptoLibVersion: runtime.Version(),
 		NetTicktime: netTicktime, Listeners: s.listeners(),
-		NodeStats: reading.stats(&trend),
+		NodeStats: reading.Stats(&trend),
 	}
 }
 
@@ -60,34 +73,34 @@ func (s *Server) mechanisms() (all api.List[api.Mechanism]) {
 }
 
 // showNode shows the node, with what memory is used for if the query asks for it.
-func (r *request) showNode() (api.Node, error) {
-	w, err := r.spans()
+func (s *Server) shownNode(r *web.Request) (api.Node, error) {
+	w, err := stats.SpansOf(r)
 	if err != nil {
 		return api.Node{}, err
 	}
-	n := r.server.node(r.Context(), w)
-	if r.flag("memory") {
-		m := r.server.breakdown()
+	n := s.showNode(r.Context(), w)
+	if r.Flag("memory") {
+		m := s.breakdown()
 		n.Memory = &m
 	}
 	return n, nil
 }
 
-func getNodes(r *request) (answer, error) {
-	n, err := r.showNode()
+func (s *Server) getNodes(r *web.Request) (web.Answer, error) {
+	n, err := s.shownNode(r)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	return list(r, []api.Node{n}, func(n *api.Node) string { return n.Name })
+	return web.List(r, []api.Node{n}, func(n *api.Node) string { return n.Name })
 }
 
-func getNode(r *request) (answer, error) {
-	if err := r.needNode(); err != nil {
-		return answer{}, err
+func (s *Server) getNode(r *web.Request) (web.Answer, error) {
+	if err := r.NeedNode(); err != nil {
+		return web.Answer{}, err
 	}
-	n, err := r.showNode()
+	n, err := s.shownNode(r)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	return ok(n)
+	return web.OK(n)
 }

@@ -10,7 +10,18 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/topology"
 )
+
+func TestExchangeTypesHaveTheirPlugins(t *testing.T) {
+	// If this fails, tools that look for a plugin before they declare an exchange do not find it.
+	t.Parallel()
+	for _, x := range topology.Types() {
+		if x.Description == "" || x.Plugin != "" && !slices.Contains(api.Plugins(), x.Plugin) {
+			t.Errorf("%+v is not described, or its plugin is not listed", x)
+		}
+	}
+}
 
 func TestOverview(t *testing.T) {
 	// If this fails, tools take the broker for dead: they all ask here first.

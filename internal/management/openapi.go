@@ -8,32 +8,32 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
+
+func (s *Server) openAPIEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{Pattern: "GET x/openapi.json", Tag: authz.Anybody, Serve: s.getOpenAPI, Summary: "This document", Out: anything{}},
+	}
+}
 
 // getOpenAPI answers with a description of this API that programs read. Whoever writes a client needs no login for it.
 // Source: ours; OpenAPI 3.1.
-func getOpenAPI(r *request) (answer, error) {
-	text, err := encode(r.server.document())
+func (s *Server) getOpenAPI(r *web.Request) (web.Answer, error) {
+	text, err := web.Encode(s.document())
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	return answer{status: http.StatusOK, text: text}, nil
+	return web.Answer{Status: http.StatusOK, Text: text}, nil
 }
 
-// document describes the routes that are served.
+// document describes the endpoints.
 func (s *Server) document() schema {
 	all := schemas{}
 	paths := schema{}
-	described := map[string]operation{}
-	for _, o := range operations() {
-		described[routeOf(o.at)] = o
-	}
-	for _, r := range routes() {
-		o, known := described[r.method+" "+r.path]
-		if !known {
-			continue
-		}
-		_, path, _ := strings.Cut(o.at, " ")
+	for _, e := range s.endpoints() {
+		path := e.Path()
 		item, found := paths["/"+path].(schema)
 		if !found {
 			item = schema{}
@@ -42,7 +42,7 @@ func (s *Server) document() schema {
 			}
 			paths["/"+path] = item
 		}
-		item[strings.ToLower(r.method)] = all.describe(r, &o)
+		item[strings.ToLower(e.Method())] = all.describe(&e)
 	}
 	all.of(reflect.TypeFor[api.Error]())
 	all.of(reflect.TypeFor[api.DueCounts]())
@@ -60,7 +60,7 @@ func (s *Server) document() schema {
 			"schemas":    all,
 			"parameters": listParameters(),
 			"responses": schema{
-				"Refused": schema{"description": "Refused, or failed", "content": jsonOf(ref("Error"))},
+				"Refused": schema{"description": "The request was refused, or failed", "content": jsonOf(ref("Error"))},
 			},
 			"securitySchemes": schema{
 				"password": schema{"type": "http", "scheme": "basic"},
@@ -68,17 +68,6 @@ func (s *Server) document() schema {
 			},
 		},
 	}
-}
-
-// routeOf turns GET queues/{vhost} into GET queues/*.
-func routeOf(at string) string {
-	segments := strings.Split(at, "/")
-	for i, segment := range segments {
-		if strings.HasPrefix(segment, "{") {
-			segments[i] = "*"
-		}
-	}
-	return strings.Join(segments, "/")
 }
 
 // inPath lists the names in a path; nil for none.
@@ -93,21 +82,24 @@ func inPath(path string) (all []schema) {
 
 func jsonOf(s schema) schema { return schema{"application/json": schema{"schema": s}} }
 
-// describe is the description of one route.
-func (all schemas) describe(r route, o *operation) schema {
-	d := schema{"summary": o.summary, "operationId": operationID(o.at), "tags": []string{strings.SplitN(r.path, "/", 2)[0]}}
-	if r.need == anybody {
+// anything is a value of which nothing is said.
+type anything = json.RawMessage
+
+// describe is the description of one endpoint.
+func (all schemas) describe(e *web.Endpoint) schema {
+	d := schema{"summary": e.Summary, "operationId": operationID(e.Pattern), "tags": []string{strings.SplitN(e.Path(), "/", 2)[0]}}
+	if e.Tag == authz.Anybody {
 		d["security"] = []schema{}
 	} else {
-		d["x-required-tag"] = string(r.need)
+		d["x-required-tag"] = string(e.Tag)
 	}
-	if o.in != nil {
-		d["requestBody"] = schema{"content": jsonOf(all.of(reflect.TypeOf(o.in)))}
+	if e.In != nil {
+		d["requestBody"] = schema{"content": jsonOf(all.of(reflect.TypeOf(e.In)))}
 	}
 	responses := schema{"default": schema{"$ref": "#/components/responses/Refused"}}
 	switch {
-	case o.out != nil:
-		t := reflect.TypeOf(o.out)
+	case e.Out != nil:
+		t := reflect.TypeOf(e.Out)
 		responses[strconv.Itoa(http.StatusOK)] = schema{"description": "OK", "content": jsonOf(all.of(t))}
 		if t.Kind() == reflect.Slice && t != reflect.TypeFor[api.Arguments]() && t != reflect.TypeFor[json.RawMessage]() {
 			var query []schema
@@ -116,11 +108,11 @@ func (all schemas) describe(r route, o *operation) schema {
 			}
 			d["parameters"] = query
 		}
-	case r.method == get:
-		responses[strconv.Itoa(http.StatusOK)] = schema{"description": "OK, not as JSON"}
+	case !e.Changes():
+		responses[strconv.Itoa(http.StatusOK)] = schema{"description": "OK; the body is not JSON"}
 	default:
-		if r.method == puts || r.method == post {
-			responses[strconv.Itoa(http.StatusCreated)] = schema{"description": "Made"}
+		if e.Method() == http.MethodPut || e.Method() == http.MethodPost {
+			responses[strconv.Itoa(http.StatusCreated)] = schema{"description": "Created"}
 		}
 		responses[strconv.Itoa(http.StatusNoContent)] = schema{"description": "Done"}
 	}
@@ -162,7 +154,7 @@ func listQueries() []listQuery {
 		{"name", "string", "substring of the name, or with use_regex=true an RE2 regular expression; only with page"},
 		{"use_regex", "boolean", "name is a regular expression"},
 		{"sort", "string", "the field to sort by, such as message_stats.publish_details.rate"},
-		{"sort_reverse", "boolean", "the greatest first"},
+		{"sort_reverse", "boolean", "sort in descending order"},
 		{"columns", "string", "comma-separated list of fields to return"},
 	}
 }

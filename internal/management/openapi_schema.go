@@ -31,21 +31,23 @@ func special(t reflect.Type) schema {
 	case reflect.TypeFor[api.Arguments](), reflect.TypeFor[api.MessageStats](), reflect.TypeFor[api.Limits]():
 		return kind("object")
 	case reflect.TypeFor[api.Flag]():
-		return schema{"description": "or true and false as strings", "type": []string{"boolean", "string"}}
+		return schema{"description": "boolean, or a string: true or false", "type": []string{"boolean", "string"}}
 	case reflect.TypeFor[api.Number](), reflect.TypeFor[api.Priority]():
 		return kind("integer")
 	case reflect.TypeFor[api.Pattern]():
 		return kind("string")
 	case reflect.TypeFor[api.LetterID]():
-		return schema{"description": "digits, or a number", "type": []string{"string", "integer"}}
+		return schema{"description": "integer, as a string or a number", "type": []string{"string", "integer"}}
 	case reflect.TypeFor[api.Integer]():
-		return schema{"description": "or digits as a string", "type": []string{"integer", "string"}}
+		return schema{"description": "integer, or a string of digits", "type": []string{"integer", "string"}}
 	case reflect.TypeFor[api.Tags]():
-		return schema{"description": "shown as a list; a string with commas is taken, too", "type": []string{"array", "string"}, "items": kind("string")}
+		return schema{"description": "returned as a list; a comma-separated string is accepted too",
+			"type": []string{"array", "string"}, "items": kind("string")}
 	case reflect.TypeFor[api.DeliveryLimit]():
 		return schema{"description": "a number, or unlimited", "type": []string{"integer", "string"}}
 	case reflect.TypeFor[api.Amount]():
-		return schema{"description": "bytes, or a string with a unit such as 512MiB", "type": []string{"integer", "string"}}
+		return schema{"description": "bytes, or a string with a unit such as 512MiB",
+			"type": []string{"integer", "string"}}
 	case reflect.TypeFor[api.Instant]():
 		return schema{"description": "ms since the Unix epoch, or RFC 3339", "type": []string{"integer", "string"}}
 	}

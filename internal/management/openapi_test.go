@@ -4,44 +4,36 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
 
-func TestEveryRouteIsDescribed(t *testing.T) {
-	// If this fails, the OpenAPI document lacks a path that is served, or promises one that is not: add or take away a line
-	// in openapi_operations.go or openapi_own.go.
+func TestEveryEndpointIsDeclaredWhole(t *testing.T) {
+	// If this fails, an endpoint is served that nobody may use, or that the OpenAPI document does not explain, or two
+	// are at one place.
 	t.Parallel()
-	served := map[string]bool{}
-	for _, r := range routes() {
-		served[r.method+" "+r.path] = true
-	}
-	described := map[string]string{}
-	for _, o := range operations() {
-		at := routeOf(o.at)
-		if !served[at] {
-			t.Errorf("%s is described, but not served", o.at)
+	d := open(t)
+	named := map[string]string{} // paths with names, by paths without
+	there := map[string]bool{}
+	for _, e := range d.server.endpoints() {
+		if e.Summary == "" || e.Serve == nil || e.Tag == "" {
+			t.Errorf("%s has no summary, no handler or no tag", e.Pattern)
 		}
-		if described[at] != "" {
-			t.Errorf("%s is described twice", o.at)
+		if at := e.Method() + " " + e.Route(); there[at] {
+			t.Errorf("%s is declared twice", e.Pattern)
+		} else {
+			there[at] = true
 		}
-		described[at] = o.at
-		if o.summary == "" {
-			t.Errorf("%s: no summary", o.at)
+		if old := named[e.Route()]; old != "" && old != e.Path() {
+			t.Errorf("%s and %s are one path: its segments have one name each", old, e.Path())
 		}
-	}
-	for at := range served {
-		if described[at] == "" {
-			t.Errorf("%s is served, but not described", at)
+		named[e.Route()] = e.Path()
+		if e.Scope == web.Leader && !e.Has("vhost") {
+			t.Errorf("%s is for the leader of a virtual host, but names none", e.Pattern)
 		}
-	}
-	// One path has one name for each of its segments.
-	names := map[string]string{}
-	for at, o := range described {
-		_, path, _ := strings.Cut(at, " ")
-		_, named, _ := strings.Cut(o, " ")
-		if old := names[path]; old != "" && old != named {
-			t.Errorf("%s and %s are one path", old, named)
+		if !e.Changes() && (e.Body != 0 || e.Relieves || e.Audit == web.AuditAccess) {
+			t.Errorf("%s says how its body is read, or what it changes, but does neither", e.Pattern)
 		}
-		names[path] = named
 	}
 }
 

@@ -1,25 +1,27 @@
 package management
 
 import (
-	"crypto/tls"
 	"log/slog"
 	"net/http"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/engine"
-	"github.com/bartleby-mq/bartleby/internal/logbook"
+	"github.com/bartleby-mq/bartleby/internal/logging"
+	"github.com/bartleby-mq/bartleby/internal/management/console"
+	"github.com/bartleby-mq/bartleby/internal/management/metrics"
+	"github.com/bartleby-mq/bartleby/internal/management/resources"
+	"github.com/bartleby-mq/bartleby/internal/management/stats"
 	"github.com/bartleby-mq/bartleby/internal/search"
 )
 
-// Options say what the door shows and to whom. Engine is needed, the rest has defaults.
+// Options configure a Server. Engine is required, the rest has defaults.
 type Options struct {
 	Engine    *engine.Engine
-	Roster    Roster            // nil: no connection is ever shown
+	Roster    stats.Roster      // nil: no connection is ever shown
 	Listeners func() []Listener // nil: none is shown
-	Index     *search.Index     // finds letters; nil: one that looks at all of them each time
+	Index     *search.Index     // finds dead letters; nil: each search reads all messages
 	// Secret, sent as bearer token, makes the caller an administrator to whom no permission is denied; empty:
 	// nobody.
 	Secret        string
@@ -40,11 +42,11 @@ type Options struct {
 	// not known.
 	Effective func() string
 	// Book is the log, whose levels are set here; nil: it is somebody else's.
-	Book *logbook.Book
+	Book *logging.Book
 
-	Passwords Passwords
+	Passwords resources.Passwords
 	CORS      CORS
-	Metrics   MetricsOptions // at /metrics beside the API they hold as well, but for the path
+	Metrics   metrics.Options // at /metrics beside the API they hold as well, but for the path
 	// Headers are added to every answer, such as Strict-Transport-Security. Content-Security-Policy has a default.
 	Headers    http.Header
 	Suspend    func(on bool) error // shuts the ports of AMQP for a while; nil: they are somebody else's
@@ -63,53 +65,12 @@ type Options struct {
 	// NoOperatorPolicyChanges refuses to change operator policies with 405.
 	// Source: RabbitMQ management.restrictions.operator_policy_changes.disabled.
 	NoOperatorPolicyChanges bool
-	// StrictOffice asks for a tag of who sees payloads, sends letters back, discards or edits them, besides the permissions on
+	// StrictOffice requires a tag to see payloads, and to redrive, discard or edit messages, besides the permissions on
 	// queues and exchanges: see docs/handling-dead-letters.md.
 	StrictOffice bool
 }
 
-// A Roster knows the connections of the other doors. Its methods may be called by any goroutine.
-type Roster interface {
-	// Connections lists the live ones, in the order of their arrival. The slice is the caller's.
-	Connections() []Connection
-	// CloseConnection ends those of that name, telling them the reason, and reports whether there was one. It
-	// does not wait for their end.
-	CloseConnection(name, reason string) bool
-	// Doors are figures of all connections together.
-	Doors() Doors
-}
-
-// Doors are figures of what connections cost beside their virtual hosts.
-type Doors struct {
-	UnfinishedBytes   int64  // of messages that have not arrived whole, or have in parts and were not taken yet
-	UnfinishedWaiting int    // connections that wait for room for such
-	UnfinishedEnded   uint64 // connections that ended because a message or a frame did not come on, or found no room
-	SendTimeouts      uint64 // connections that ended because their clients did not read
-}
-
-// A Connection is a picture of a live connection.
-type Connection struct {
-	Name             string // "peer:port -> host:port"
-	UserProvidedName string // client property connection_name
-	User, VHost      string // empty until known
-	State            string // starting, tuning, opening, running, closing
-	Protocol         string // "AMQP 0-9-1"
-	PeerHost, Host   string
-	PeerPort, Port   int
-	AuthMechanism    string
-	ClientProperties amqp.Table // shared, not changed here
-	ConnectedAt      time.Time
-	Channels         int
-	ChannelMax       int
-	FrameMax         int // bytes
-	Heartbeat        time.Duration
-	Received, Sent   uint64               // bytes
-	Reads, Writes    uint64               // of the socket, that brought and sent them
-	Pending          int                  // pieces that wait to be sent
-	TLS              *tls.ConnectionState // nil: it is not encrypted; shared, not changed here
-}
-
-// A Listener is an open door of the broker.
+// A Listener is a listener of the broker.
 type Listener struct {
 	Protocol string // amqp, amqp/ssl, http, https, http/prometheus, …
 	Address  string // IP address
@@ -122,7 +83,7 @@ type Listener struct {
 
 func (o *Options) complete() {
 	if o.Roster == nil {
-		o.Roster = noRoster{}
+		o.Roster = stats.NoRoster{}
 	}
 	if o.Index == nil {
 		o.Index = search.Open(search.Options{Broker: o.Engine})
@@ -146,7 +107,7 @@ func (o *Options) complete() {
 		o.BodyBytesMax = bodyBytesMax
 	}
 	o.PathPrefix = strings.TrimRight(o.PathPrefix, "/")
-	headers := http.Header{"Content-Security-Policy": {contentPolicy}}
+	headers := http.Header{"Content-Security-Policy": {console.APIPolicy}}
 	for name, values := range o.Headers {
 		headers[http.CanonicalHeaderKey(name)] = values
 	}
@@ -165,10 +126,3 @@ func (o *Options) complete() {
 		o.Node = "rabbit@" + host
 	}
 }
-
-// noRoster is the roster of a broker without other doors.
-type noRoster struct{}
-
-func (noRoster) Connections() []Connection           { return nil }
-func (noRoster) CloseConnection(string, string) bool { return false }
-func (noRoster) Doors() Doors                        { return Doors{} }

@@ -8,67 +8,105 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
+	"github.com/bartleby-mq/bartleby/internal/management/stats"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
+	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
-// exchangeTypes are what may be declared. Source: AMQP exchange.declare.
-func exchangeTypes() api.List[api.ExchangeType] {
-	return api.List[api.ExchangeType]{
-		{Name: "direct", Description: "AMQP direct exchange, as per the AMQP specification", Enabled: true},
-		{Name: "fanout", Description: "AMQP fanout exchange, as per the AMQP specification", Enabled: true},
-		{Name: "headers", Description: "AMQP headers exchange, as per the AMQP specification", Enabled: true},
-		{Name: "topic", Description: "AMQP topic exchange, as per the AMQP specification", Enabled: true},
-		{Name: "x-consistent-hash", Description: "Consistent Hashing Exchange", Enabled: true},
-		{Name: "x-delayed-message", Description: "Delayed Message Exchange.", Enabled: true},
-		{Name: "x-local-random", Description: "Picks one random local binding (queue) to route via (to).", Enabled: true},
-		{Name: "x-modulus-hash", Description: "Modulus Hashing Exchange", Enabled: true},
-		{Name: "x-random", Description: "Randomly picks a binding (queue) to route via (to).", Enabled: true},
-		{Name: "x-recent-history", Description: "Recent History Exchange.", Enabled: true},
+func (s *Server) overviewEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{Pattern: "GET version", Tag: authz.Anybody, Serve: s.getVersion, Summary: "The version of the broker", Out: ""},
+		{
+			Pattern: "GET overview", Tag: authz.Management, Serve: s.getOverview, Scope: web.AllNodes,
+			Summary: "Overview of the node, with totals over the caller's virtual hosts", Out: api.Overview{},
+		},
+		{Pattern: "GET whoami", Tag: authz.Management, Serve: getWhoAmI, Summary: "The caller", Out: api.WhoAmI{}},
+		{
+			Pattern: "GET cluster-name", Tag: authz.Management, Serve: getClusterName,
+			Summary: "The name of the cluster", Out: api.ClusterName{},
+		},
+		{
+			Pattern: "PUT cluster-name", Tag: authz.Administrator, Serve: putClusterName, Audit: web.AuditAccess,
+			Summary: "Sets the name of the cluster", In: api.ClusterName{},
+		},
+		{
+			Pattern: "GET extensions", Tag: authz.Management, Serve: getNone,
+			Summary: "Extensions of the console: none", Out: api.List[api.Object[anything]]{},
+		},
+		{
+			Pattern: "GET federation-links", Tag: authz.Monitoring, Serve: getNone,
+			Summary: "Federation links: none", Out: api.List[api.Object[anything]]{},
+		},
+		{
+			Pattern: "GET federation-links/{vhost}", Tag: authz.Monitoring, Serve: getNone,
+			Summary: "Federation links of a virtual host: none", Out: api.List[api.Object[anything]]{},
+		},
+		{
+			Pattern: "GET shovels", Tag: authz.Monitoring, Serve: getNone,
+			Summary: "Shovels: none", Out: api.List[api.Object[anything]]{},
+		},
+		{
+			Pattern: "GET shovels/{vhost}", Tag: authz.Monitoring, Serve: getNone,
+			Summary: "Shovels of a virtual host: none", Out: api.List[api.Object[anything]]{},
+		},
+		{
+			Pattern: "GET shovels/vhost/{vhost}/{name}", Tag: authz.Monitoring, Serve: getNone,
+			Summary: "A shovel: none", Out: api.List[api.Object[anything]]{},
+		},
 	}
 }
 
-func getOverview(r *request) (answer, error) {
-	o := r.server.options
-	all := newTally()
-	w, err := r.spans()
+// exchangeTypes are what may be declared. Source: AMQP exchange.declare.
+func exchangeTypes() (all api.List[api.ExchangeType]) {
+	for _, x := range topology.Types() {
+		all = append(all, api.ExchangeType{Name: x.Name, Description: x.Description, Enabled: true})
+	}
+	return all
+}
+
+func (s *Server) getOverview(r *web.Request) (web.Answer, error) {
+	o := s.options
+	all := stats.NewTotals()
+	w, err := stats.SpansOf(r)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	for _, h := range r.visible() {
-		all.add(r.server.sumOver(r.Context(), h, w))
+	for _, h := range r.VisibleVHosts() {
+		all.Add(s.reader.SumOver(r.Context(), h, w))
 	}
-	if r.caller.Has(authz.Monitoring) { // totals of the node never go back
-		retired := r.server.engine.Retired()
-		all.stats.addAll(retired.Queues)
-		all.traffic.Add(&retired.Traffic)
+	if r.Caller.Has(authz.Monitoring) { // totals of the node never go back
+		retired := r.Engine.Retired()
+		all.Stats.AddAll(retired.Queues)
+		all.Traffic.Add(&retired.Traffic)
 	}
-	connections, channels := r.connectionTotals()
-	var node nodeReading
-	node.readChurn(r.Context(), r.server.engine)
-	trend := r.server.sampler.nodeTrend(w)
+	connections, channels := s.connectionTotals(r)
+	var node stats.NodeReading
+	node.ReadChurn(r.Context(), r.Engine)
+	trend := s.sampler.NodeTrend(w)
 	v := api.Overview{
 		ManagementVersion: api.RabbitMQVersion, RabbitMQVersion: api.RabbitMQVersion, RatesMode: "basic",
 		RetentionPolicies: api.RetentionPolicies{
-			Global: wholeKept.seconds(), Basic: wholeKept.seconds(), Detailed: wireKept.seconds(),
+			Global: stats.WholeKept.Seconds(), Basic: stats.WholeKept.Seconds(), Detailed: stats.WireKept.Seconds(),
 		},
 		ExchangeTypes: exchangeTypes(), ProductName: o.Product, ProductVersion: o.Version,
 		ErlangVersion: runtime.Version(), ErlangFullVersion: runtime.Version(), CryptoLibVersion: runtime.Version(),
 		ClusterTags: o.ClusterTags, NodeTags: o.NodeTags,
-		ClusterName: r.clusterName(), Node: o.Node, DefaultQueueType: r.server.engine.QueueType(),
-		MessageStats: all.messageStats(),
-		QueueTotals:  all.totals(),
-		ChurnRates:   node.churn(&trend),
+		ClusterName: r.ClusterName(), Node: o.Node, DefaultQueueType: r.Engine.QueueType(),
+		MessageStats: all.MessageStats(),
+		QueueTotals:  all.Totals(),
+		ChurnRates:   node.Churn(&trend),
 		ObjectTotals: api.ObjectTotals{
-			Channels: channels, Connections: connections, Consumers: all.consumers,
-			Exchanges: all.exchanges, Queues: all.queues,
+			Channels: channels, Connections: connections, Consumers: all.Consumers,
+			Exchanges: all.Exchanges, Queues: all.Queues,
 		},
 		OpPolicyUpdating: !o.NoOperatorPolicyChanges,
 	}
-	if r.caller.Has(authz.Monitoring) {
-		v.Listeners, v.Contexts = r.server.listeners(), r.server.contexts()
+	if r.Caller.Has(authz.Monitoring) {
+		v.Listeners, v.Contexts = s.listeners(), s.contexts()
 	}
-	v.DisableStats = r.noStatistics()
-	r.showDefinition(overviewDefinition, "queue_totals")
-	return ok(v)
+	v.DisableStats = r.NoStatistics()
+	r.ShowDefinition(overviewDefinition, "queue_totals")
+	return web.OK(v)
 }
 
 // overviewDefinition is what the overview shows when statistics are not wanted.
@@ -78,8 +116,8 @@ const overviewDefinition = "management_version,rabbitmq_version,product_name,pro
 	"listeners,contexts,disable_stats,enable_queue_totals,is_op_policy_updating_enabled"
 
 // connectionTotals counts the connections that the caller sees, and their channels.
-func (r *request) connectionTotals() (connections, channels int) {
-	for _, c := range r.connections() {
+func (s *Server) connectionTotals(r *web.Request) (connections, channels int) {
+	for _, c := range s.resources.Connections(r) {
 		connections++
 		channels += c.Channels
 	}
@@ -115,42 +153,39 @@ func (s *Server) contexts() api.List[api.Context] {
 	return all
 }
 
-func getWhoAmI(r *request) (answer, error) {
-	return ok(r.whoAmI())
+func getWhoAmI(r *web.Request) (web.Answer, error) {
+	return web.OK(whoAmI(r))
 }
 
-func (r *request) whoAmI() api.WhoAmI {
-	return api.WhoAmI{Name: r.caller.Name(), Tags: r.caller.Tags(), IsInternalUser: true}
+func whoAmI(r *web.Request) api.WhoAmI {
+	return api.WhoAmI{Name: r.Caller.Name(), Tags: r.Caller.Tags(), IsInternalUser: true}
 }
 
-func getVersion(r *request) (answer, error) { return ok(r.server.options.Version) }
+func (s *Server) getVersion(r *web.Request) (web.Answer, error) { return web.OK(s.options.Version) }
 
-// clusterName is what was set, or else the node's name.
-func (r *request) clusterName() string {
-	return cmp.Or(r.view.ClusterName(), r.server.options.Node)
+func getClusterName(r *web.Request) (web.Answer, error) {
+	return web.OK(api.ClusterName{Name: r.ClusterName()})
 }
 
-func getClusterName(r *request) (answer, error) { return ok(api.ClusterName{Name: r.clusterName()}) }
-
-func putClusterName(r *request) (answer, error) {
+func putClusterName(r *web.Request) (web.Answer, error) {
 	var body struct {
 		Name *string `json:"name"`
 	}
-	if err := r.read(&body); err != nil {
-		return answer{}, err
+	if err := r.Read(&body); err != nil {
+		return web.Answer{}, err
 	}
-	if err := needKeys(key{"name", body.Name != nil}); err != nil {
-		return answer{}, err
+	if err := web.NeedKeys(web.Needed("name", body.Name != nil)); err != nil {
+		return web.Answer{}, err
 	}
-	value, err := encode(*body.Name)
+	value, err := web.Encode(*body.Name)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	if _, err := r.change(access.Command{Kind: access.SetGlobalParameter, Name: access.ClusterNameParameter, Value: value}); err != nil {
-		return answer{}, plainly(err)
+	if _, err := r.Change(access.Command{Kind: access.SetGlobalParameter, Name: access.ClusterNameParameter, Value: value}); err != nil {
+		return web.Answer{}, web.AsBadRequest(err)
 	}
-	return nothing()
+	return web.NoContent()
 }
 
 // getNone answers with the empty list where there is nothing of the kind.
-func getNone(*request) (answer, error) { return ok(api.List[string]{}) }
+func getNone(*web.Request) (web.Answer, error) { return web.OK(api.List[string]{}) }

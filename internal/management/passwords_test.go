@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/management/resources"
 )
 
 func TestPasswords(t *testing.T) {
 	// If this fails, passwords are kept otherwise than configured, or those are taken that should be refused.
 	t.Parallel()
-	d := open(t)
-	rules := Passwords{Hashing: "rabbit_password_hashing_sha512", LengthMin: 8, Pattern: regexp.MustCompile("[0-9]")}
-	d.server.options.Passwords, d.server.importer.passwords = rules, rules
+	rules := resources.Passwords{Hashing: "rabbit_password_hashing_sha512", LengthMin: 8, Pattern: regexp.MustCompile("[0-9]")}
+	d := open(t).with(func(o *Options) { o.Passwords = rules })
 	for password, reason := range map[string]string{
 		"1234567":   "minimum required password length is 8",
 		"passwörd":  "does not match the validator",
@@ -41,7 +41,7 @@ func TestPasswords(t *testing.T) {
 			t.Errorf("%s cannot log in: %s", name, reason)
 		}
 	}
-	if (&Passwords{Hashing: "rot13"}).Validate() == nil || rules.Validate() != nil {
+	if (&resources.Passwords{Hashing: "rot13"}).Validate() == nil || rules.Validate() != nil {
 		t.Error("an algorithm that nobody knows is taken, or a known one refused")
 	}
 }

@@ -134,7 +134,8 @@ func TestTimeMetrics(t *testing.T) {
 }
 
 func TestDueByTheWallClock(t *testing.T) {
-	// If this fails, messages seem due at another time than they fire where the machine's clock is behind what it once was.
+	// If this fails, messages seem due at another time than they fire where the machine's clock is behind what it once
+	// was.
 	t.Parallel()
 	clock := &wrongClock{}
 	clock.wall.Store(time.Unix(1_700_003_600, 0).UnixNano())

@@ -54,8 +54,8 @@ func TestPublishTellsIDs(t *testing.T) {
 }
 
 func TestPutUnderAKey(t *testing.T) {
-	// If this fails, a message cannot be scheduled under a key in one request, stands beside the one whose place it takes, or
-	// comes at another time than asked for.
+	// If this fails, a message cannot be scheduled under a key in one request, stands beside the one whose place it
+	// takes, or comes at another time than asked for.
 	t.Parallel()
 	d := later(t)
 	const path = scheduled + "/later/key/order%207"
@@ -81,7 +81,7 @@ func TestPutUnderAKey(t *testing.T) {
 		"must not be neg":   `{"routing_key":"","payload":"","in":-1}`,
 		"header x-delay":    `{"routing_key":"","payload":"","in":1,"properties":{"headers":{"x-delay":5}}}`,
 		"header x-schedule": `{"routing_key":"","payload":"","in":1,"properties":{"headers":{"x-schedule-key":"b"}}}`,
-		"at most":           `{"routing_key":"","payload":"","in":9223372036854775807}`,
+		"the maximum":       `{"routing_key":"","payload":"","in":9223372036854775807}`,
 	} {
 		d.refused(400, "bad_request", want, "PUT", path, body)
 	}
@@ -145,7 +145,8 @@ func TestScheduledByKey(t *testing.T) {
 }
 
 func TestKeysAndPermissions(t *testing.T) {
-	// If this fails, a user reads, calls off or sends messages by their keys through an exchange that it must not touch.
+	// If this fails, a user reads, calls off or sends messages by their keys through an exchange that it must not
+	// touch.
 	t.Parallel()
 	d := later(t)
 	id := d.keyed("a", "m", 1000)
@@ -173,8 +174,8 @@ func TestKeysAndPermissions(t *testing.T) {
 }
 
 func TestKeysAgainstReplacement(t *testing.T) {
-	// If this fails, cancelling by key while the key goes to another message tells of a message that was not cancelled, or
-	// ends one that nobody was told of.
+	// If this fails, cancelling by key while the key goes to another message tells of a message that was not cancelled,
+	// or ends one that nobody was told of.
 	t.Parallel()
 	d := later(t)
 	const n = 100

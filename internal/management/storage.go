@@ -2,17 +2,26 @@ package management
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/management/stats"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
 
-func getStorage(r *request) (answer, error) {
-	s := r.server.engine.Storage(r.Context())
+func storageEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{Pattern: "GET x/storage", Tag: authz.Monitoring, Serve: getStorage, Summary: "State of the storage", Out: api.Storage{}},
+	}
+}
+
+func getStorage(r *web.Request) (web.Answer, error) {
+	s := r.Engine.Storage(r.Context())
 	shown := showStorage(&s)
-	shown.Backups = showBackups(r.server.engine.Backups())
-	if r.server.engine.LowOnDisk() {
+	shown.Backups = showBackups(r.Engine.Backups())
+	if r.Engine.LowOnDisk() {
 		shown.Disk.Advice = s.Disk.Advice()
 	}
-	return ok(shown)
+	return web.OK(shown)
 }
 
 func showStorage(s *engine.Storage) api.Storage {
@@ -37,14 +46,14 @@ func showStorage(s *engine.Storage) api.Storage {
 	}
 	shown.State = stateRunning
 	if w := s.Waiting; w != nil {
-		since := w.Since.UTC().Format(isoTime)
+		since := w.Since.UTC().Format(web.FormatTime)
 		shown.State, shown.StateReason, shown.StateSince = stateWaiting, w.Err.Error(), &since
 	}
-	for _, w := range writtenBytes(s) {
-		shown.Written[w.kind] = w.bytes
+	for _, w := range stats.WrittenBytes(s) {
+		shown.Written[w.Kind] = w.Bytes
 	}
 	if !s.CheckpointAt.IsZero() {
-		at := s.CheckpointAt.UTC().Format(isoTime)
+		at := s.CheckpointAt.UTC().Format(web.FormatTime)
 		shown.Checkpoints.LastAt = &at
 	}
 	for _, b := range s.Syncs.Up {
@@ -57,7 +66,7 @@ func showStorage(s *engine.Storage) api.Storage {
 			of.Down = v.Down.Error()
 		}
 		if v.Stops.Last != nil {
-			at := v.Stops.At.UTC().Format(isoTime)
+			at := v.Stops.At.UTC().Format(web.FormatTime)
 			of.Stops, of.StopAt, of.StopText = v.Stops.Count, &at, v.Stops.Last.Error()
 		}
 		shown.Spilled += v.Spilled
@@ -77,17 +86,4 @@ func storageState(e *engine.Engine) string {
 		return stateWaiting
 	}
 	return stateRunning
-}
-
-// kindBytes is how much was written for something.
-type kindBytes struct {
-	kind  string
-	bytes int64
-}
-
-func writtenBytes(s *engine.Storage) []kindBytes {
-	w := &s.Journal.Written
-	return []kindBytes{
-		{"groups", w.Groups}, {"rewriting", w.Rewriting}, {"checkpoints", w.Checkpoints}, {"tables", w.Tables}, {"zeros", w.Zeros},
-	}
 }

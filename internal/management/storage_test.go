@@ -63,11 +63,12 @@ func TestBackupIntoADirectory(t *testing.T) {
 	d.refused(400, "bad_request", "not an absolute path", "POST", path, `{"path":"there"}`)
 	d.refused(400, "bad_request", "key_missing,path", "POST", path, `{}`)
 	d.refused(400, "bad_request", "unknown field", "POST", path, `{"directory":"/x"}`)
-	d.refused(400, "bad_request", "no place", "POST", path, `{"path":"/dev/null/x"}`)
+	d.refused(400, "bad_request", "invalid directory", "POST", path, `{"path":"/dev/null/x"}`)
 }
 
 func TestBackupAsTar(t *testing.T) {
-	// If this fails, a backup from afar is not there, is taken for complete when it is not, or holds up everything else.
+	// If this fails, a backup from afar is not there, is taken for complete when it is not, or holds up everything
+	// else.
 	t.Parallel()
 	d := open(t)
 	s := httptest.NewServer(d.server)
@@ -120,7 +121,7 @@ func TestBackupAsTar(t *testing.T) {
 	}
 
 	d.engine.EndBackups()
-	if _, err := c.Copy(t.Context(), io.Discard, "x", "backup"); err == nil || !strings.Contains(err.Error(), "the broker stops") {
+	if _, err := c.Copy(t.Context(), io.Discard, "x", "backup"); err == nil || !strings.Contains(err.Error(), "the broker is stopping") {
 		t.Errorf("a broker that stops: %v", err)
 	}
 }

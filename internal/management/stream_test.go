@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/management/resources"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
 
 // A slowClient looks at the server whenever it is sent something.
@@ -58,14 +59,14 @@ func TestLongListsHoldLittle(t *testing.T) {
 		pieces, whole := 0, d.want(200, "GET", path, "").Body.String()
 		got := d.slowly(path, func(p []byte) {
 			pieces++
-			if taken, _ := d.server.memory.usage(); len(p) > streamPiece || taken > streamBytes+largeAnswer || len(d.server.gathers) > 0 {
-				t.Errorf("%s: a piece of %d bytes, %d counted, %d hold all of it", path, len(p), taken, len(d.server.gathers))
+			if taken, _ := d.server.Memory.Usage(); len(p) > web.StreamPiece || taken > web.StreamBytes+web.LargeAnswer || len(d.server.Lists) > 0 {
+				t.Errorf("%s: a piece of %d bytes, %d counted, %d hold all of it", path, len(p), taken, len(d.server.Lists))
 			}
 		})
 		if got.Code != 200 || got.Body.String() != whole || !json.Valid(got.Body.Bytes()) || pieces < 3 {
 			t.Errorf("%s: %d, %d bytes of %d in %d pieces", path, got.Code, got.Body.Len(), len(whole), pieces)
 		}
-		if taken, _ := d.server.memory.usage(); taken != 0 {
+		if taken, _ := d.server.Memory.Usage(); taken != 0 {
 			t.Errorf("%s: %d bytes are counted afterwards", path, taken)
 		}
 	}
@@ -80,7 +81,7 @@ func TestListsThatAreNotReadAreCutOff(t *testing.T) {
 		if fault := recover(); fault != http.ErrAbortHandler {
 			t.Errorf("%v", fault)
 		}
-		if taken, _ := d.server.memory.usage(); taken != 0 || len(d.server.gathers) > 0 {
+		if taken, _ := d.server.Memory.Usage(); taken != 0 || len(d.server.Lists) > 0 {
 			t.Errorf("%d bytes are counted afterwards", taken)
 		}
 	}()
@@ -101,14 +102,14 @@ func TestListsInPortions(t *testing.T) {
 	// shows it twice.
 	t.Parallel()
 	d := open(t)
-	d.boundCrowd(4*listPortion, 1<<10)
+	d.boundCrowd(4*resources.ListPortion, 1<<10)
 	changed := false
 	got := d.slowly("/api/queues", func([]byte) {
 		if changed {
 			return
 		}
 		changed = true
-		for i := range 4 * listPortion {
+		for i := range 4 * resources.ListPortion {
 			if i%4 == 1 {
 				d.want(204, "DELETE", fmt.Sprintf("/api/queues/%%2F/q%04d", i), "")
 				d.want(201, "PUT", fmt.Sprintf("/api/queues/%%2F/q%04d-new", i), "{}")
@@ -124,7 +125,7 @@ func TestListsInPortions(t *testing.T) {
 	for _, q := range shown {
 		seen[q.Name]++
 	}
-	for i := range 4 * listPortion {
+	for i := range 4 * resources.ListPortion {
 		if name := fmt.Sprintf("q%04d", i); i%4 != 1 && seen[name] != 1 || seen[name] > 1 {
 			t.Errorf("%s is shown %d times", name, seen[name])
 		}
@@ -176,78 +177,28 @@ func TestDefinitionsThatChangeMeanwhile(t *testing.T) {
 	}
 }
 
-func TestMetricsAreMadeOnceForMany(t *testing.T) {
-	// If this fails, strangers who ask for metrics and do not read them fill the memory, one page each.
-	t.Parallel()
-	d := open(t)
-	d.want(201, "PUT", "/api/queues/%2F/q", "{}")
-	d.server.scraper.turns <- struct{}{} // a page is being made
-	p, err := d.server.metricsPage(httptest.NewRequest("GET", "/metrics/per-object", nil), "/metrics/per-object", MetricsOptions{Path: usualMetrics})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const clients = 20
-	got := make(chan *sharedPage, clients)
-	for range clients {
-		go func() {
-			x, err := d.server.scraper.share(t.Context(), p)
-			if err != nil {
-				t.Error(err)
-			}
-			got <- x
-		}()
-	}
-	c := d.server.scraper
-	waiting := func() int32 {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if x := c.mu.pages[p.key()]; x != nil {
-			return x.readers.Load()
-		}
-		return 0
-	}
-	for waiting() < clients+1 {
-		runtime.Gosched()
-	}
-	<-d.server.scraper.turns
-	first := <-got
-	for range clients - 1 {
-		if x := <-got; x != first {
-			t.Fatal("two who asked while another page was made got a page each")
-		}
-	}
-	w := httptest.NewRecorder()
-	if err := first.write(w, false); err != nil || !strings.Contains(w.Body.String(), `rabbitmq_queue_messages{vhost="/",queue="q"} 0`) {
-		t.Errorf("%v: %s", err, w.Body.String())
-	}
-	next, err := d.server.scraper.share(t.Context(), p)
-	if err != nil || next == first {
-		t.Errorf("who asks later gets the page of before: %v", err)
-	}
-}
-
 func TestFewListsAreHeldWhole(t *testing.T) {
 	// If this fails, clients that ask for sorted lists or pages at the same time take the memory of all these
 	// lists.
 	t.Parallel()
 	d := open(t)
 	d.boundCrowd(3, 10)
-	d.server.memory.patience = time.Nanosecond
+	d.server.Memory.Patience = time.Nanosecond
 	paths := []string{
 		"/api/bindings?sort=source", "/api/bindings?page=1", "/api/queues?sort=name", "/api/exchanges", "/api/channels?page=1",
 		"/api/connections?page=1", "/api/consumers?sort=queue.name", "/api/queues/%2F/q0001/bindings", "/api/users/guest/queues",
 	}
-	for range gathersMax {
-		d.server.gathers <- struct{}{}
+	for range web.GathersMax {
+		d.server.Lists <- struct{}{}
 	}
 	for _, path := range paths {
 		d.refused(503, "service_unavailable", "all memory", "GET", path, "")
 	}
-	for range gathersMax {
-		<-d.server.gathers
+	for range web.GathersMax {
+		<-d.server.Lists
 	}
 	for _, path := range paths {
-		if d.want(200, "GET", path, ""); len(d.server.gathers) > 0 {
+		if d.want(200, "GET", path, ""); len(d.server.Lists) > 0 {
 			t.Fatalf("%s still holds a list", path)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/management/stats"
 )
 
 func TestConnectionTLS(t *testing.T) {
@@ -19,7 +20,7 @@ func TestConnectionTLS(t *testing.T) {
 		Subject: pkix.Name{CommonName: "client", Organization: []string{"Example"}}, Issuer: pkix.Name{CommonName: "authority"},
 		NotBefore: from, NotAfter: from.AddDate(1, 0, 0),
 	}
-	d.roster.mu.conns = []Connection{
+	d.roster.mu.conns = []stats.Connection{
 		{Name: "new", TLS: &tls.ConnectionState{Version: tls.VersionTLS13, CipherSuite: tls.TLS_AES_256_GCM_SHA384}},
 		{Name: "old", TLS: &tls.ConnectionState{
 			Version: tls.VersionTLS12, CipherSuite: tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256, PeerCertificates: []*x509.Certificate{peer},

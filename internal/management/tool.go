@@ -5,15 +5,15 @@ import (
 	"os"
 )
 
-// serveTool gives out this program, which is rabbitmqadmin under that name, and reports whether the path is its. Anybody
-// may have it. Source: RabbitMQ management, /cli/rabbitmqadmin.
+// serveTool gives out this program, which is rabbitmqadmin under that name, and reports whether the path is its.
+// Anybody may have it. Source: RabbitMQ management, /cli/rabbitmqadmin.
 func (s *Server) serveTool(w http.ResponseWriter, hr *http.Request) bool {
-	if s.options.Tool == "" || s.below(hr) != "/cli/rabbitmqadmin" || hr.Method != http.MethodGet && hr.Method != http.MethodHead {
+	if s.options.Tool == "" || s.Below(hr) != "/cli/rabbitmqadmin" || hr.Method != http.MethodGet && hr.Method != http.MethodHead {
 		return false
 	}
 	file, err := os.Open(s.options.Tool)
 	if err != nil {
-		s.options.Log.Warn("cannot serve rabbitmqadmin", "error", err)
+		s.Log.Warn("cannot serve rabbitmqadmin", "error", err)
 		return false
 	}
 	defer file.Close()

@@ -7,7 +7,8 @@ import (
 )
 
 func TestToolIsGivenOut(t *testing.T) {
-	// If this fails, a script that fetches rabbitmqadmin from the broker gets nothing, or something else than the program.
+	// If this fails, a script that fetches rabbitmqadmin from the broker gets nothing, or something else than the
+	// program.
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(path, []byte("a program"), 0o600); err != nil {

@@ -5,26 +5,25 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
-	"github.com/bartleby-mq/bartleby/internal/turns"
+	"github.com/bartleby-mq/bartleby/internal/fairshare"
 )
 
 // occupy has a user ask for as much as he may at once, until end: so many places he had taken already.
 func (d *door) occupy(name string) (had int, end func()) {
-	var all []*turns.Turn
+	var all []*fairshare.Turn
 	for {
-		_, turn, err := d.server.share.Begin(d.t.Context(), name)
+		_, turn, err := d.server.Share.Begin(d.t.Context(), name)
 		if err != nil {
 			break
 		}
 		all = append(all, turn)
 	}
-	return turns.Places - len(all), func() {
+	return fairshare.Places - len(all), func() {
 		for _, turn := range all {
 			turn.End()
 		}
@@ -39,25 +38,16 @@ func (d *door) holds(name string) int {
 }
 
 func TestWhatTakesNoTurn(t *testing.T) {
-	// If this fails, what stops a job waits for searches, or what looks through messages does so beside the messages without a rest.
+	// If this fails, what stops a job waits for searches, or what looks through messages does so beside the messages
+	// without a rest.
 	t.Parallel()
-	d := office(t, 3)
+	d := withDeadLetters(t, 3)
 	delayed := `{"type":"x-delayed-message","durable":true,"arguments":{"x-delayed-type":"direct"}}`
 	d.want(http.StatusCreated, "PUT", "/api/exchanges/%2F/late", delayed)
 	d.operator("ok", "management", "", "", ".*")
 	id := read[api.Letters](d, deadLetters).Items[0].ID
 	job := d.redrive(`{"source":{"queue":"dead"},"filter":"header.n:1","target":{"to":"queue","queue":"work"},"options":{"rate":1}}`)
 	named := redrives + "/" + strconv.FormatInt(job.ID, 10)
-
-	var all []string
-	for _, r := range routes() {
-		all = append(all, r.method+" "+r.path)
-	}
-	for _, name := range atLength {
-		if !slices.Contains(all, name) {
-			t.Errorf("there is no route %s", name)
-		}
-	}
 
 	_, end := d.occupy("guest")
 	const letters, late = "/api/x/letters/%2F", "/api/x/scheduled/%2F/late"
@@ -118,7 +108,7 @@ func (s *slow) Read(b []byte) (int, error) {
 func TestWhoSendsNothingHoldsNoPlace(t *testing.T) {
 	// If this fails, bodies that come slowly count as work, for which all others wait.
 	t.Parallel()
-	d := office(t, 1)
+	d := withDeadLetters(t, 1)
 	for _, c := range [][3]string{
 		{"POST", redrives, `{"source":{"queue":"dead"},"dry_run":true}`},
 		{"PUT", "/api/x/dry-run/policies/%2F/p", `{"pattern":".","definition":{"max-length":1}}`},
@@ -167,7 +157,7 @@ func (s *stuck) Write(b []byte) (int, error) {
 func TestWhoReadsNothingHoldsNoPlace(t *testing.T) {
 	// If this fails, clients that do not read what they asked for use up the places of a user.
 	t.Parallel()
-	d := office(t, 1)
+	d := withDeadLetters(t, 1)
 	for _, path := range []string{deadLetters, "/api/x/letters/%2F/export?queue=dead"} {
 		for _, err := range []error{nil, context.Canceled} {
 			s := &stuck{httptest.NewRecorder(), make(chan struct{}), make(chan struct{}), err}

@@ -18,8 +18,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// If this fails, statistics hang while the log waits for room on the disk, do not say so, or what has to wait is not refused
-// with the reason.
+// If this fails, statistics hang while the log waits for room on the disk, do not say so, or what has to wait is not
+// refused with the reason.
 func TestStatisticsWhileTheDiskIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk, quiet := vfs.NewFaulty(vfs.NewMem(1)), slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -101,9 +101,9 @@ func TestWhatADiskHasNoRoomForIsAskedAgain(t *testing.T) {
 	for path, body := range map[string]string{
 		"/api/queues/%2F/q": `{"durable":true}`, "/api/exchanges/%2F/x": `{"type":"fanout","durable":true}`,
 	} {
-		d.refused(503, "service_unavailable", "the disk is full: no room", "PUT", path, body)
+		d.refused(503, "service_unavailable", "the disk is full: no space", "PUT", path, body)
 	}
-	d.refused(503, "service_unavailable", "the disk is full: no room", "POST", "/api/bindings/%2F/e/amq.fanout/q/there", "{}")
+	d.refused(503, "service_unavailable", "the disk is full: no space", "POST", "/api/bindings/%2F/e/amq.fanout/q/there", "{}")
 	d.want(204, "PUT", "/api/queues/%2F/there", `{"durable":true}`) // what is there takes no more
 	d.want(204, "DELETE", "/api/queues/%2F/there", "")
 	room(true)

@@ -60,8 +60,8 @@ func backlog(ctx context.Context, o *options) (*Report, error) {
 
 // The figures of backlog.
 const (
-	figureFill  = "filling, of the rate of a short queue"
-	figureDrain = "draining, of the rate of a short queue"
+	figureFill  = "fill rate / rate of a short queue"
+	figureDrain = "drain rate / rate of a short queue"
 )
 
 // longOnly fills and empties.

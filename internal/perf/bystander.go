@@ -18,8 +18,8 @@ type bystander struct {
 	done      <-chan struct{}
 }
 
-// bystand lets one begin if the options want it. It goes on until end; its times count for what it is meant to send from
-// an instant on.
+// bystand lets one begin if the options want it. It goes on until end; its times count for what it is meant to send
+// from an instant on.
 func (r *run) bystand(since int64) (*bystander, error) {
 	if r.o.bystander == 0 {
 		return nil, nil
@@ -34,7 +34,7 @@ func (r *run) bystand(since int64) (*bystander, error) {
 	b := &bystander{run: beside}
 	if err := b.begin(since); err != nil {
 		beside.close()
-		return nil, fmt.Errorf("the bystander: %w", err)
+		return nil, fmt.Errorf("other traffic: %w", err)
 	}
 	return b, nil
 }
@@ -64,11 +64,11 @@ func (b *bystander) end() (*Meanwhile, error) {
 	}
 	b.run.haltPublishers()
 	if err := b.run.drain(b.done, b.consumers, 0); err != nil {
-		return nil, fmt.Errorf("the bystander: %w", err)
+		return nil, fmt.Errorf("other traffic: %w", err)
 	}
 	r, err := b.run.report(b.consumers)
 	if err != nil {
-		return nil, fmt.Errorf("the bystander: %w", err)
+		return nil, fmt.Errorf("other traffic: %w", err)
 	}
 	return &Meanwhile{Latency: r.Latency, Confirm: r.Confirm, Pacing: r.Pacing, Books: r.Books}, nil
 }

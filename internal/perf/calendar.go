@@ -62,8 +62,8 @@ const (
 	byDelay                  // the header x-delay: until a delayed exchange routes it
 )
 
-// timed makes messages that are due by a calendar. Their stamp is the instant at which they are due: when they were made
-// plus what they wait, which AMQP counts in whole milliseconds. It is never after what the calendar says.
+// timed makes messages that are due by a calendar. Their stamp is the instant at which they are due: when they were
+// made plus what they wait, which AMQP counts in whole milliseconds. It is never after what the calendar says.
 type timed struct {
 	lane       lane
 	body       []byte

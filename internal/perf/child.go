@@ -153,7 +153,7 @@ func consumeOne(l *link, queue string) error {
 	case err != nil:
 		return err
 	case len(got.deliveries) == 0 || got.deliveries[0].short:
-		return errors.New("not a message of the generator's making")
+		return errors.New("not a message of the load generator")
 	case got.deliveries[0].id&(1<<placeBits-1) != 0:
 		return errors.New("not the first message of its queue")
 	}

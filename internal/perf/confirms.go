@@ -10,9 +10,10 @@ import (
 type confirms struct {
 	mu struct {
 		sync.Mutex
-		sentAt  []int64 // by publish number modulo its length, at least the outstanding ones: when it was sent; 0: settled
-		next    uint64  // the next publish number; the first is 1
-		low     uint64  // all below are settled
+		// by publish number modulo its length, at least the outstanding ones: when it was sent; 0: settled
+		sentAt  []int64
+		next    uint64 // the next publish number; the first is 1
+		low     uint64 // all below are settled
 		latency *hdrhistogram.Histogram
 		nacked  int64
 		unknown int64 // answers to what was not outstanding

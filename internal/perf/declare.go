@@ -31,11 +31,11 @@ var declaring = group{
 
 // The figures of declare. A pair is a queue.declare and a queue.delete, each with its answer.
 const (
-	figurePairs   = "pairs of declare and delete"
-	figurePairP50 = "a pair, p50"
-	figurePairP99 = "a pair, p99"
-	figurePairCPU = "broker's CPU for a thousand pairs"
-	figurePairIO  = "written for a pair"
+	figurePairs   = "declare-delete pairs"
+	figurePairP50 = "per pair, p50"
+	figurePairP99 = "per pair, p99"
+	figurePairCPU = "broker CPU per thousand pairs"
+	figurePairIO  = "written per pair"
 )
 
 // declarations declares and deletes queues over some connections at once.

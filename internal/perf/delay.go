@@ -48,7 +48,7 @@ var delaying = group{
 		f.Func("delays", "random: each delay between -delay-min and -delay-max (default); same: all messages due at the same time, "+
 			"-delay-max after the start of publishing", o.delays.parse)
 		f.DurationVar(&o.delays.least, "delay-min", time.Second, "shortest delay, at least 1ms")
-		f.DurationVar(&o.delays.most, "delay-max", 10*time.Second, "the longest")
+		f.DurationVar(&o.delays.most, "delay-max", 10*time.Second, "longest delay")
 		f.DurationVar(&o.delays.window, "window", 0, "with -delays same: random time added to the due time")
 		f.Int64Var(&o.waiting, "waiting", 0, "number of messages with distant due times, published before the test")
 		f.DurationVar(&o.horizon, "far", horizonDefault, "these messages are due at random within this time")

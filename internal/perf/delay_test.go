@@ -101,7 +101,7 @@ func TestBystander(t *testing.T) {
 	if m.Latency.Count >= m.Books.Published {
 		t.Errorf("%d of %d times, those before the first message was due included", m.Latency.Count, m.Books.Published)
 	}
-	if text := r.Text(); !strings.Contains(text, "bystander's latency") {
+	if text := r.Text(); !strings.Contains(text, "latency of other traffic") {
 		t.Errorf("the text says: %s", text)
 	}
 	lossy := startFake(t)
@@ -112,7 +112,8 @@ func TestBystander(t *testing.T) {
 }
 
 func TestWaiting(t *testing.T) {
-	// If this fails, there is no crowd of messages that wait, or listing and cancelling is not measured, or some of it may get lost.
+	// If this fails, there is no crowd of messages that wait, or listing and cancelling is not measured, or some of it
+	// may get lost.
 	t.Parallel()
 	b := startFake(t)
 	args := strings.Fields("delay -count 10 -delay-min 1ms -delay-max 5ms -waiting 3500 -far 100000h -management")

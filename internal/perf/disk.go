@@ -35,8 +35,8 @@ const (
 	figureAppendP99    = "4 KiB appended and fdatasync, p99"
 	figureOverwriteP50 = "4 KiB overwritten and fdatasync, p50"
 	figureOverwriteP99 = "4 KiB overwritten and fdatasync, p99"
-	figureSequential   = "written in a row past the page cache"
-	figureCached       = "written in a row through the page cache" // where there is no way past it
+	figureSequential   = "sequential writes, without page cache"
+	figureCached       = "sequential writes, with page cache" // where there is no way past it
 )
 
 // disk measures what the disk under a directory can do, over a file of its own that it removes.
@@ -91,7 +91,7 @@ func syncedWrites(ctx context.Context, file *os.File, n int64) (*hdrhistogram.Hi
 }
 
 // errNoDirect says that the file system knows no way past the page cache.
-var errNoDirect = errors.New("no writes past the page cache")
+var errNoDirect = errors.New("the file system does not support writes without the page cache")
 
 // writeInARow writes so many MiB over what is in the file and beyond, makes them safe, and returns MiB a second.
 func writeInARow(ctx context.Context, name string, flag, size int) (float64, error) {

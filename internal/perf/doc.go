@@ -3,15 +3,15 @@
 //
 // It owns a client made for nothing else, which costs the machine it shares with the broker little: large buffers, many
 // messages per system call, one goroutine per direction, nothing allocated per message. What a flow of messages means
-// is left to the scenarios, one file each: flow.go (throughput, latency), deadletter.go, expire.go, delay.go, backlog.go,
-// settle.go (settle, halve), restart.go; and what is no flow to declare.go, idle.go, disk.go.
+// is left to the scenarios, one file each: flow.go (throughput, latency), deadletter.go, expire.go, delay.go,
+// backlog.go, settle.go (settle, halve), restart.go; and what is no flow to declare.go, idle.go, disk.go.
 //
 //	publisher ──▶ queue(s) ──▶ consumer ──▶ ledger
 //	    ▲ gates: confirms outstanding, messages outstanding, pace
 //
-// Every body begins with 16 octets: the number of its stream (16 bits) and its place in it (48 bits), then an instant in
-// nanoseconds whose meaning the scenario gives: when the message was meant to be sent, or when it is due. A stream is
-// what one publisher sends to one queue, numbered from 0 without gaps; so what never came, came twice or came in the
+// Every body begins with 16 octets: the number of its stream (16 bits) and its place in it (48 bits), then an instant
+// in nanoseconds whose meaning the scenario gives: when the message was meant to be sent, or when it is due. A stream
+// is what one publisher sends to one queue, numbered from 0 without gaps; so what never came, came twice or came in the
 // wrong order is known exactly.
 //
 // Invariants:

@@ -47,8 +47,8 @@ func (b *fakeBroker) route(exchange, key string, m fakeMessage) {
 	}
 }
 
-// manage serves as much of a management API as lists, cancels and purges what waits for ever, and returns its URL. The one
-// with the ID fired fires before it is cancelled.
+// manage serves as much of a management API as lists, cancels and purges what waits for ever, and returns its URL. The
+// one with the ID fired fires before it is cancelled.
 func (b *fakeBroker) manage(t *testing.T, fired string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// far are messages that wait in the run's exchange all the while, for a queue that nobody consumes from; nil is none. The
-// exchange is removed with them.
+// far are messages that wait in the run's exchange all the while, for a queue that nobody consumes from; nil is none.
+// The exchange is removed with them.
 type far struct {
 	run      *run
 	schedule *schedule // nil: it cannot be asked about
@@ -35,7 +35,7 @@ const (
 	figureBulkP99   = "1,000 cancelled, p99"
 	figureCancelled = "cancelled"
 	figureTooLate   = "not cancelled: fired before"
-	figurePurged    = "purged in the end"
+	figurePurged    = "purged at the end"
 	figurePurge     = "purged in"
 )
 
@@ -147,8 +147,8 @@ func (f *far) add(name string, value float64, unit string) {
 	f.figures = append(f.figures, Figure{name, value, unit})
 }
 
-// end purges what still waits, if there is a management API to do it with, and enters in the books what neither fired nor
-// was cancelled or purged. It removes exchange and queue, and adds to the report what is known of them.
+// end purges what still waits, if there is a management API to do it with, and enters in the books what neither fired
+// nor was cancelled or purged. It removes exchange and queue, and adds to the report what is known of them.
 func (f *far) end(ctx context.Context, report *Report) error {
 	if f == nil {
 		return nil

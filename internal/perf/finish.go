@@ -25,8 +25,8 @@ func (r *run) wait(d time.Duration) error {
 	}
 }
 
-// await waits until reached, which reports progress too, says so. It gives up, without an error, when there was none for
-// the time that -drain sets, counted from the instant given at the earliest.
+// await waits until reached, which reports progress too, says so. It gives up, without an error, when there was none
+// for the time that -drain sets, counted from the instant given at the earliest.
 func (r *run) await(from int64, reached func() (progress int64, ok bool)) error {
 	last, before := max(from, now()), int64(-1)
 	for {
@@ -218,8 +218,8 @@ func (r *run) close() {
 	_ = r.control.close() // whatever went wrong before says more
 }
 
-// sweep removes what a run that failed has declared, over a new connection, because the broker may have closed the old one's
-// channel. If that fails too, the broker has other troubles than that.
+// sweep removes what a run that failed has declared, over a new connection, because the broker may have closed the old
+// one's channel. If that fails too, the broker has other troubles than that.
 func (r *run) sweep() {
 	_ = r.control.close()
 	ctx, cancel := context.WithTimeout(context.Background(), replyTimeout)

@@ -35,8 +35,8 @@ var idling = group{
 
 // The figures of idle.
 const (
-	figureIdle       = "memory for a connection"
-	figureIdleRested = "memory for a connection, after a rest"
+	figureIdle       = "memory per connection"
+	figureIdleRested = "memory per connection, after idling"
 	figureIdleOpen   = "connections opened"
 )
 

@@ -101,7 +101,8 @@ func newLink(conn net.Conn, to target) (*link, error) {
 	product, _ := start.ServerProperties.Get("product")
 	version, _ := start.ServerProperties.Get("version")
 	l.product = product.Str + " " + version.Str
-	if platform, _ := start.ServerProperties.Get("platform"); platform.Str != "" { // what it is, behind what it passes for
+	// what it is, behind what it passes for
+	if platform, _ := start.ServerProperties.Get("platform"); platform.Str != "" {
 		l.product += " (" + platform.Str + ")"
 	}
 

@@ -15,7 +15,8 @@ var started = time.Now()
 func now() int64 { return int64(time.Since(started)) + 1 }
 
 const (
-	// A histogram counts nanoseconds with three digits; what is shorter counts as the shortest, what is longer as the longest.
+	// A histogram counts nanoseconds with three digits; what is shorter counts as the shortest, what is longer as the
+	// longest.
 	shortest = int64(time.Microsecond)
 	longest  = int64(time.Hour)
 )

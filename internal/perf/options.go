@@ -82,7 +82,8 @@ type group struct {
 	// declare names the flags and their defaults, some of which the scenario brings.
 	declare func(o *options, f *flag.FlagSet, s *scenario)
 
-	// settle works out what was left open and refuses what cannot be; given are the flags that were named. It may be nil.
+	// settle works out what was left open and refuses what cannot be; given are the flags that were named. It may be
+	// nil.
 	settle func(o *options, given map[string]bool) error
 }
 

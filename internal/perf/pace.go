@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// tickMin is the shortest time between two writes of a paced publisher, unless it is asked for another: at more than
-	// one message in that time, several go together.
+	// tickMin is the shortest time between two writes of a paced publisher, unless it is asked for another: at more
+	// than one message in that time, several go together.
 	tickMin = 100 * time.Microsecond
 
 	// napMax is how long a pace sleeps before it looks whether it shall stop.

@@ -65,7 +65,7 @@ func TestScenariosBalance(t *testing.T) {
 			if r.Books.Published != want || r.Books.Received != want || r.Broker != "fake 1" {
 				t.Errorf("books %+v of %q", r.Books, r.Broker)
 			}
-			if text := r.Text(); !strings.Contains(text, "lost 0, doubled 0") {
+			if text := r.Text(); !strings.Contains(text, "lost 0, duplicated 0") {
 				t.Errorf("the text says: %s", text)
 			}
 			if paced := slices.Contains(args, "-rate"); paced != (r.Pacing != nil) || (args[0] == "latency") != (r.Latency != nil) {

@@ -144,7 +144,7 @@ func (l *link) deliver(arguments []byte) error {
 		arguments = arguments[min(1+int(arguments[0]), len(arguments)):] // the consumer tag
 	}
 	if len(arguments) < tagBytes+flagBytes {
-		return errors.New("a basic.deliver that is cut short")
+		return errors.New("a truncated basic.deliver")
 	}
 	l.partial.delivery = delivery{tag: binary.BigEndian.Uint64(arguments), redelivered: arguments[tagBytes]&1 != 0}
 	return nil
@@ -156,7 +156,7 @@ func (l *link) header(payload []byte) error {
 		return err
 	}
 	if !l.partial.header {
-		return errors.New("a content header without its method")
+		return errors.New("a content header without a method")
 	}
 	l.partial.header, l.partial.left, l.partial.have = false, h.BodySize, 0
 	l.partial.dead = hasDeath(h.Properties)
@@ -168,7 +168,7 @@ func (l *link) header(payload []byte) error {
 
 func (l *link) body(payload []byte) error {
 	if l.partial.header || uint64(len(payload)) > l.partial.left {
-		return errors.New("a body frame that no header announced")
+		return errors.New("a body frame without a header")
 	}
 	l.partial.have += copy(l.partial.first[l.partial.have:], payload)
 	l.partial.left -= uint64(len(payload))

@@ -19,9 +19,10 @@ type Report struct {
 	Figures []Figure  `json:"figures,omitempty"` // what only this scenario measures
 	Storage []Storage `json:"storage,omitempty"` // from look to look
 
-	Latency  *Quantiles `json:"latency,omitempty"`  // meant to be sent → delivered
-	Confirm  *Quantiles `json:"confirm,omitempty"`  // sent → confirmed
-	Pacing   *Quantiles `json:"pacing,omitempty"`   // meant to be sent → written: the generator's own part, and what a full socket adds
+	Latency *Quantiles `json:"latency,omitempty"` // meant to be sent → delivered
+	Confirm *Quantiles `json:"confirm,omitempty"` // sent → confirmed
+	// meant to be sent → written: the generator's own part, and what a full socket adds
+	Pacing   *Quantiles `json:"pacing,omitempty"`
 	Lateness *Quantiles `json:"lateness,omitempty"` // due → arrived, of those that did not come early
 	Early    *Early     `json:"early,omitempty"`
 
@@ -131,9 +132,9 @@ func (r *Report) Text() string {
 	r.Pacing.print(w, "pacing")
 	r.Lateness.print(w, "lateness")
 	if m := r.Meanwhile; m != nil {
-		m.Latency.print(w, "bystander's latency")
-		m.Confirm.print(w, "bystander's confirm")
-		m.Pacing.print(w, "bystander's pacing")
+		m.Latency.print(w, "latency of other traffic")
+		m.Confirm.print(w, "confirm of other traffic")
+		m.Pacing.print(w, "pacing of other traffic")
 	}
 	w.Flush()
 	if r.Early != nil {
@@ -143,7 +144,7 @@ func (r *Report) Text() string {
 		fmt.Fprintf(&b, "  %s: %s %s\n", f.Name, strconv.FormatFloat(f.Value, 'f', decimals(f.Value), 64), f.Unit)
 	}
 	if r.Books != (Books{}) {
-		fmt.Fprintf(&b, "  books     %s\n", r.Books.text())
+		fmt.Fprintf(&b, "  messages  %s\n", r.Books.text())
 	}
 	if r.Meanwhile != nil {
 		fmt.Fprintf(&b, "  bystander %s\n", r.Meanwhile.Books.text())
@@ -169,7 +170,7 @@ func (s *Settings) text() string {
 			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
-	add(s.Size > 0, "%d octets", s.Size)
+	add(s.Size > 0, "%d bytes", s.Size)
 	add(s.Persistent, "persistent")
 	add(s.Durable && !s.Persistent, "declare durable queues")
 	add(s.QueueType != "", "%s queues", s.QueueType)
@@ -182,17 +183,17 @@ func (s *Settings) text() string {
 	add(s.Reject > 0, "rejects by %d", s.Reject)
 	add(s.BacklogMax > 0, "at most %d published and not consumed", s.BacklogMax)
 	add(s.Priorities > 0, "priorities 0 to %d", s.Priorities)
-	add(s.LengthMax > 0, "at most %d a queue", s.LengthMax)
+	add(s.LengthMax > 0, "at most %d per queue", s.LengthMax)
 	add(s.Live > 0, "%d live", s.Live)
 	add(s.Links > 0, "%d connections", s.Links)
-	add(s.Channels > 0, "with a channel each")
+	add(s.Channels > 0, "with one channel each")
 	add(s.Bindings > 0, "%d bindings", s.Bindings)
-	add(s.Waiting > 0, "behind %d that wait", s.Waiting)
+	add(s.Waiting > 0, "with %d other waiting messages", s.Waiting)
 	add(s.Delays != "", "%s", s.Delays)
 	add(s.TTL != "", "due after %s", s.TTL)
 	add(s.Window != "", "within %s", s.Window)
 	add(s.Head != "", "the first after %s", s.Head)
-	add(s.Bystander > 0, "beside %.0f/s of a bystander", s.Bystander)
+	add(s.Bystander > 0, "with %.0f/s of other traffic", s.Bystander)
 	return strings.Join(parts, ", ")
 }
 
@@ -206,13 +207,13 @@ func (s *Span) print(w *tabwriter.Writer) {
 		fmt.Fprintf(w, "\tbroker %.3f CPU-s/M, %.0f MiB, peak %.0f", *s.BrokerCPU, *s.BrokerResidentMiB, *s.BrokerPeakMiB)
 	}
 	if s.WriteAmplification != nil {
-		fmt.Fprintf(w, "\twrote %.0f MiB, %.2f per octet of the bodies", *s.BrokerWrittenMiB, *s.WriteAmplification)
+		fmt.Fprintf(w, "\twrote %.0f MiB, %.2f per byte of message bodies", *s.BrokerWrittenMiB, *s.WriteAmplification)
 	}
 	fmt.Fprintln(w)
 }
 
 func (b *Books) text() string {
-	s := fmt.Sprintf("published %d, received %d, lost %d, doubled %d, out of order %d", b.Published, b.Received, b.Lost, b.Doubled, b.Unordered)
+	s := fmt.Sprintf("published %d, received %d, lost %d, duplicated %d, out of order %d", b.Published, b.Received, b.Lost, b.Doubled, b.Unordered)
 	for _, rare := range []struct {
 		n    int64
 		name string

@@ -223,7 +223,7 @@ func (r *restarts) measure(how, median, worst string, end func() error) error {
 	r.report.add(worst, delivered[len(delivered)-1], "ms")
 	r.report.add("first connection "+how+", median", accepted[len(accepted)/2], "ms")
 	r.report.add("memory at the first delivery "+how, resident, "MiB")
-	r.report.add("read from the disk until then "+how, read, "MiB")
+	r.report.add("read from the disk until the first delivery "+how, read, "MiB")
 	return nil
 }
 

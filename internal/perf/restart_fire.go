@@ -19,8 +19,8 @@ const (
 // firedQueue is where those messages go that are due while the broker is down.
 const firedQueue = restartName + ".fired"
 
-// fuse is the delay of such a message: enough to kill the broker before. A broker that is up again sooner is not measured
-// to be.
+// fuse is the delay of such a message: enough to kill the broker before. A broker that is up again sooner is not
+// measured to be.
 const fuse = 200 * time.Millisecond
 
 // letWait makes the delayed exchange of a run that fills, and has it hold as many messages as -waiting says.

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// beBroker serves as `bartleby serve` would whose directory holds n messages in the first queue of restart. A signal ends it.
+// beBroker serves as `bartleby serve` would whose directory holds n messages in the first queue of restart. A signal
+// ends it.
 func beBroker(n int) {
 	b := newFake(nil)
 	name, queue := queueName(restartName, "queue", 0), &fakeQueue{}

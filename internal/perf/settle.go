@@ -36,13 +36,13 @@ var stocked = group{
 
 // The figures of settle and halve. Live octets are those of bodies.
 const (
-	figureFactor       = "directory, of the live octets, at the end"
-	figureFactorWorst  = "directory, of the live octets, at most in the second half"
-	figureBeyond       = "directory less 4 segments, of the live octets, at the end"
-	figureBeyondWorst  = "directory less 4 segments, of the live octets, at most in the second half"
-	figureWritten      = "written per octet of the bodies, in the second half"
-	figureRestedFactor = "directory, of the live octets, after a rest"
-	figureRestedBeyond = "directory less 4 segments, of the live octets, after a rest"
+	figureFactor       = "directory / live bytes, at the end"
+	figureFactorWorst  = "directory / live bytes, maximum in the second half"
+	figureBeyond       = "(directory - 4 segments) / live bytes, at the end"
+	figureBeyondWorst  = "(directory - 4 segments) / live bytes, maximum in the second half"
+	figureWritten      = "written per byte of message bodies, in the second half"
+	figureRestedFactor = "directory / live bytes, after idling"
+	figureRestedBeyond = "(directory - 4 segments) / live bytes, after idling"
 	figureRest         = "rest"
 )
 

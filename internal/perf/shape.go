@@ -47,7 +47,8 @@ func newRing(to lane, size int, properties func() amqp.Properties, frameMax uint
 			encoded = amqp.AppendProperties(encoded[:0], &p)
 			r.buf = wire.AppendPublish(r.buf, channel, to.exchange, queue, false)
 			r.buf = wire.AppendContentHeader(r.buf, channel, uint64(size), encoded)
-			start := len(r.buf) + wire.FrameOverhead - 1 // a frame's overhead but its end marker stands before the payload
+			// a frame's overhead but its end marker stands before the payload
+			start := len(r.buf) + wire.FrameOverhead - 1
 			r.buf = wire.AppendBody(r.buf, channel, body, frameMax)
 			r.ends = append(r.ends, len(r.buf))
 			r.tail = len(r.buf) - start

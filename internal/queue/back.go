@@ -6,7 +6,8 @@ func (s Seq) Priority() int { return s.lane() }
 // First is where the lane of a priority begins.
 func First(priority int) Seq { return seqOf(priority, 0) }
 
-// Ends lists for each lane that messages have come to, and for the first one, the Seq that the next message gets, by priority.
+// Ends lists for each lane that messages have come to, and for the first one, the Seq that the next message gets, by
+// priority.
 func (m *Messages) Ends() []Seq {
 	ends := make([]Seq, max(1, len(m.lanes)))
 	for i, l := range m.lanes {

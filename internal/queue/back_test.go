@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// If it failed, a look at a queue from its newest end would miss messages, or show them out of order, wherever they are.
+// If it failed, a look at a queue from its newest end would miss messages, or show them out of order, wherever they
+// are.
 func TestEachBack(t *testing.T) {
 	t.Parallel()
 	for _, budget := range []int{1 << 20, 300} { // all in memory; nearly all in pages

@@ -1,13 +1,13 @@
 package queue
 
 import (
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // Grave is a chunk whose messages were all ended without a look at them: what their records count for has yet to
 // be given back. Source: ours, decision 11.
 type Grave struct {
-	Page       place.Ref // zero if the chunk is in memory
+	Page       storage.Ref // zero if the chunk is in memory
 	Live       int
 	Persistent int
 	gone       *bitmap
@@ -97,7 +97,7 @@ func (m *Messages) bury(s *slot) Grave {
 		m.pool.forget(s)
 	} else {
 		g.Page, g.gone = s.page, s.gone()
-		s.page = place.Ref{} // the grave has it
+		s.page = storage.Ref{} // the grave has it
 	}
 	g.Live, g.Persistent = int(s.live), int(s.persistent)
 	m.counts[Ready] -= int(s.live)
@@ -166,7 +166,7 @@ func (m *Messages) Dig(n int, fn func(*Entry, Side)) (more bool) {
 }
 
 // IsDurable reports whether the page outlives a restart.
-func (g Grave) IsDurable() bool { return g.hot == nil && g.Page.Log.Owner() != place.Volatile }
+func (g Grave) IsDurable() bool { return g.hot == nil && g.Page.Log.Owner() != storage.Volatile }
 
 // Save appends what Rebury wants; false if the page is not durable.
 func (g Grave) Save(b []byte) ([]byte, bool) {

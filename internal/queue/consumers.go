@@ -32,8 +32,9 @@ type Consumer struct {
 	gone    bool   // detached, and not swept out yet
 }
 
-// Can reports whether c can take a message now. A consumer without acks has no prefetch of its own and uses up none of its
-// channel's, but waits with the others when that is used up. Source: RabbitMQ consumer-prefetch; rabbitmq-server 3.10.
+// Can reports whether c can take a message now. A consumer without acks has no prefetch of its own and uses up none of
+// its channel's, but waits with the others when that is used up. Source: RabbitMQ consumer-prefetch; rabbitmq-server
+// 3.10.
 func (c *Consumer) Can() bool {
 	return !c.gone && c.Window.Open() && c.Shared.Open() && (c.NoAck || c.Own.Open())
 }
@@ -43,11 +44,16 @@ type Consumers struct {
 	all      []*Consumer // by priority, highest first, then by order of attaching; some may be gone
 	gone     int         // of all, fewer than half: so many may leave at once
 	turn     int         // where the search for the next one begins
-	stuck    bool        // the last search found none, and nothing has changed since
+	may      bitset      // places in all: the others have no room, and nobody has said that they have again
+	wakeAll  bool        // all may
+	vain     int         // see Vain
+	first    int         // those before this place in all are gone
+	stuck    bool        // single: the active one has no room, and nothing has changed since
 	attached uint64
 	single   bool      // only one may take messages. Source: RabbitMQ consumers#single-active-consumer
 	ranked   bool      // that one is chosen by priority. Source: RabbitMQ quorum-queues, single active consumer
 	active   *Consumer // that one, nil if there is none
+	oldest   *Consumer // that attached first, if somebody had to ask; it may be gone
 }
 
 // SetSingle lets only one consumer take messages at a time: the one that attached first, or, ranked, one of the
@@ -105,22 +111,32 @@ func (cs *Consumers) Active(c *Consumer) bool {
 
 // best is the consumer that is to be the active one.
 func (cs *Consumers) best() *Consumer {
-	cs.sweep()
-	best := cs.all[0]
-	if !cs.ranked {
-		for _, c := range cs.all {
-			if c.ordinal < best.ordinal {
+	for cs.all[cs.first].gone {
+		cs.first++
+	}
+	best := cs.all[cs.first]
+	if cs.ranked || best.Priority == cs.all[len(cs.all)-1].Priority {
+		return best
+	}
+	if cs.oldest == nil || cs.oldest.gone {
+		for _, c := range cs.all[cs.first:] {
+			if !c.gone && c.ordinal < best.ordinal {
 				best = c
 			}
 		}
+		cs.vain += len(cs.all)
+		cs.oldest = best
 	}
-	return best
+	return cs.oldest
 }
 
 // elect sees to it that somebody is the active consumer if anybody is there, and reports whether that one has to
 // make way for another as soon as it holds nothing.
 func (cs *Consumers) elect() (leaving bool) {
 	if cs.Len() == 0 {
+		return false
+	}
+	if cs.active != nil && !cs.ranked {
 		return false
 	}
 	best := cs.best()
@@ -142,9 +158,12 @@ func (cs *Consumers) Add(c *Consumer) {
 	cs.all = append(cs.all, nil)
 	copy(cs.all[i+1:], cs.all[i:])
 	cs.all[i] = c
+	cs.may.insert(i)
+	cs.vain += (len(cs.all) - i) / 16 // that many were moved
 	if i < cs.turn {
 		cs.turn++
 	}
+	cs.first = min(cs.first, i)
 	cs.stuck = false
 }
 
@@ -156,6 +175,9 @@ func (cs *Consumers) Remove(c *Consumer) bool {
 	if cs.active == c {
 		cs.active = nil
 	}
+	if cs.oldest == c {
+		cs.oldest = nil
+	}
 	c.gone, cs.stuck = true, false
 	if cs.gone++; 2*cs.gone >= len(cs.all) {
 		cs.sweep()
@@ -165,11 +187,17 @@ func (cs *Consumers) Remove(c *Consumer) bool {
 
 // has reports whether c is among all.
 func (cs *Consumers) has(c *Consumer) bool {
-	i := sort.Search(len(cs.all), func(i int) bool {
+	_, ok := cs.place(c)
+	return ok
+}
+
+// place is where c is in all; ok is false if it is not there.
+func (cs *Consumers) place(c *Consumer) (i int, ok bool) {
+	i = sort.Search(len(cs.all), func(i int) bool {
 		x := cs.all[i]
 		return x.Priority < c.Priority || x.Priority == c.Priority && x.ordinal >= c.ordinal
 	})
-	return i < len(cs.all) && cs.all[i] == c
+	return i, i < len(cs.all) && cs.all[i] == c
 }
 
 // sweep takes out those that are gone.
@@ -181,20 +209,51 @@ func (cs *Consumers) sweep() {
 	for i, x := range cs.all {
 		if !x.gone {
 			cs.all[kept] = x
+			cs.may.keep(i, kept)
 			kept++
 		} else if i < cs.turn {
 			turn--
 		}
 	}
 	clear(cs.all[kept:])
-	cs.all, cs.turn, cs.gone = cs.all[:kept], turn, 0
+	cs.may.cut(kept)
+	cs.vain += len(cs.all) / 2
+	cs.all, cs.turn, cs.gone, cs.first = cs.all[:kept], turn, 0, 0
 }
 
-// Wake says that a consumer may have room again: credit came back, or a window opened.
-func (cs *Consumers) Wake() { cs.stuck = false }
+// wakeFew is how many consumers are woken together rather than searched for one of them.
+const wakeFew = 64
 
-// Next chooses who takes the next message: of those that can, the ones of the highest priority, in turn;
-// nil if none can. Source: RabbitMQ consumer-priority; AMQP work queues (round robin).
+// Settled says that a message came back from c, whose Own counts it no more.
+func (cs *Consumers) Settled(c *Consumer) {
+	if cs.single || c.Own.Max > 0 && c.Own.Used+1 >= c.Own.Max { // else it had room
+		cs.Wake(c)
+	}
+}
+
+// Wake says that c may have room again.
+func (cs *Consumers) Wake(c *Consumer) {
+	cs.stuck = false
+	if len(cs.all) <= wakeFew {
+		cs.wakeAll = true
+	} else if i, ok := cs.place(c); ok {
+		cs.may.add(i)
+	}
+}
+
+// WakeAll says that any of the consumers may have room again: a window opened, or a limit that they share.
+func (cs *Consumers) WakeAll() { cs.stuck, cs.wakeAll = false, true }
+
+// Vain tells how many consumers were looked at in vain since the last call.
+func (cs *Consumers) Vain() int {
+	n := cs.vain
+	cs.vain = 0
+	return n
+}
+
+// Next chooses who takes the next message: of those that can, the ones of the highest priority, in turn; nil if none
+// can. Who has no room is not looked at again until Wake. Source: RabbitMQ consumer-priority; AMQP work queues (round
+// robin).
 func (cs *Consumers) Next() *Consumer {
 	n := len(cs.all)
 	if n == 0 || cs.stuck {
@@ -207,28 +266,41 @@ func (cs *Consumers) Next() *Consumer {
 		cs.stuck = true
 		return nil
 	}
+	if cs.wakeAll {
+		cs.wakeAll = false
+		cs.may.fill(n)
+	}
 	if cs.turn >= n {
 		cs.turn = 0
 	}
-	var best *Consumer
-	bestAt := 0
-	for k := range n {
-		i := cs.turn + k
-		if i >= n {
-			i -= n
+	at := -1
+	if top := cs.all[0].Priority; cs.all[cs.turn].Priority == top { // as it mostly is
+		if at = cs.able(cs.turn); at >= 0 && cs.all[at].Priority < top {
+			at = -1
 		}
-		c := cs.all[i]
-		if (best == nil || c.Priority > best.Priority) && c.Can() {
-			best, bestAt = c, i
-			if c.Priority == cs.all[0].Priority {
-				break
+	}
+	if at < 0 {
+		if at = cs.able(0); at < 0 {
+			return nil
+		}
+		if best := cs.all[at].Priority; at < cs.turn && cs.all[cs.turn].Priority == best {
+			if i := cs.able(cs.turn); i >= 0 && cs.all[i].Priority == best {
+				at = i
 			}
 		}
 	}
-	if best == nil {
-		cs.stuck = true
-		return nil
+	cs.turn = at + 1
+	return cs.all[at]
+}
+
+// able is the place of the first consumer from place i on that can take a message, -1 if none can.
+func (cs *Consumers) able(i int) int {
+	for i = cs.may.next(i); i >= 0; i = cs.may.next(i + 1) {
+		if cs.all[i].Can() {
+			return i
+		}
+		cs.may.remove(i)
+		cs.vain++
 	}
-	cs.turn = bestAt + 1
-	return best
+	return -1
 }

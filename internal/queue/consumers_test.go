@@ -50,7 +50,7 @@ func (c *crowd) settle(tag string) {
 	x := c.byTag[tag]
 	x.Own.Used--
 	x.Shared.Used--
-	c.Wake()
+	c.WakeAll()
 }
 
 func expect(t *testing.T, got, want string) {
@@ -100,7 +100,7 @@ func TestStuckAndWake(t *testing.T) {
 	expect(t, c.serve(2), "a-")
 	a.Own.Used--
 	expect(t, c.serve(1), "-") // nobody has said that anything changed
-	c.Wake()
+	c.WakeAll()
 	expect(t, c.serve(2), "a-")
 	c.add("b", 1)
 	expect(t, c.serve(2), "b-")
@@ -124,14 +124,14 @@ func TestLimits(t *testing.T) {
 	c.settle("b")
 	c.byTag["b"].Own.Max = 1
 	c.shared.Max = 4 // a and b have all that they may hold
-	c.Wake()
+	c.WakeAll()
 	expect(t, c.serve(4), "bnnn")
 	c.window.Max = c.window.Used + 1
 	expect(t, c.serve(2), "n-")
 	c.settle("a")
 	expect(t, c.serve(1), "-")
 	c.window.Used = 0
-	c.Wake()
+	c.WakeAll()
 	expect(t, c.serve(1), "a")
 }
 

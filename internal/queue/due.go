@@ -6,9 +6,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 )
 
-// Each chunk that has something due has an instant before which nothing in it is. It stands with that among the chunks of its
-// queue, in a set that all queues of a pool share: so what is due next in a queue is found whatever waits there. The vhost has
-// a set of its own, of what is next in all queues.
+// Each chunk that has something due has an instant before which nothing in it is. It stands with that among the chunks
+// of its queue, in a set that all queues of a pool share: so what is due next in a queue is found whatever waits there.
+// The vhost has a set of its own, of what is next in all queues.
 
 // Arm notes that the entry at s has something due at an instant. Earlier tells that nothing of its chunk was due so
 // early: was is what was, 0 if nothing.
@@ -36,8 +36,9 @@ func (s *slot) arm(at deadline.Instant) (was deadline.Instant, earlier bool) {
 	return was, true
 }
 
-// Near notes that some entries of a chunk, which was disarmed, are in the vhost's set by themselves: from one instant on, before
-// which none is due, to that of the entry at last, which is the last of them in the order of instants, then numbers.
+// Near notes that some entries of a chunk, which was disarmed, are in the vhost's set by themselves: from one instant
+// on, before which none is due, to that of the entry at last, which is the last of them in the order of instants, then
+// numbers.
 func (m *Messages) Near(since, to deadline.Instant, last Seq) {
 	m.Touch()
 	if s := m.slotOf(last.chunk()); s != nil {
@@ -46,8 +47,8 @@ func (m *Messages) Near(since, to deadline.Instant, last Seq) {
 	}
 }
 
-// Passed notes that the vhost has come to the entry at s, which was in its set by itself for an instant: with the last of its
-// chunk none is any more.
+// Passed notes that the vhost has come to the entry at s, which was in its set by itself for an instant: with the last
+// of its chunk none is any more.
 func (m *Messages) Passed(s Seq, at deadline.Instant) {
 	m.Touch()
 	x := m.slotOf(s.chunk())
@@ -64,7 +65,8 @@ func (m *Messages) ArmedFor(chunk Seq) deadline.Instant {
 	return 0
 }
 
-// Disarm forgets the deadline of a chunk, and calls fn for each of its entries with what is known beside it; fn only looks.
+// Disarm forgets the deadline of a chunk, and calls fn for each of its entries with what is known beside it; fn only
+// looks.
 func (m *Messages) Disarm(chunk Seq, fn func(Seq, *Entry, *Side)) {
 	m.Touch()
 	if s := m.slotOf(chunk); s != nil {
@@ -112,8 +114,8 @@ func (m *Messages) Armed(fn func(chunk Seq, at deadline.Instant)) {
 	}
 }
 
-// Due is Armed in the order of the instants, and of the chunks' numbers where these are equal, from an instant and a chunk on,
-// until fn returns false. fn only looks.
+// Due is Armed in the order of the instants, and of the chunks' numbers where these are equal, from an instant and a
+// chunk on, until fn returns false. fn only looks.
 func (m *Messages) Due(at deadline.Instant, chunk Seq, fn func(chunk Seq, at deadline.Instant) bool) {
 	m.pool.due.Ascend(m.standing(chunk, at), func(e deadline.Entry) bool { return fn(Seq(e.Item), e.At) })
 }
@@ -127,9 +129,9 @@ func (m *Messages) NextDue() (next deadline.Instant) {
 	return next
 }
 
-// ChunkFrom is the first chunk with messages of which s is one or that begins behind it, for Look: with how many messages it has,
-// and an instant before which nothing in it is due, 0 if nothing is. ok is false if there is none. So what is in a queue is gone
-// through in portions, whatever happens in between: a message stays in its chunk.
+// ChunkFrom is the first chunk with messages of which s is one or that begins behind it, for Look: with how many
+// messages it has, and an instant before which nothing in it is due, 0 if nothing is. ok is false if there is none. So
+// what is in a queue is gone through in portions, whatever happens in between: a message stays in its chunk.
 func (m *Messages) ChunkFrom(s Seq) (chunk Seq, live int, due deadline.Instant, ok bool) {
 	no := s.n() / chunkLen
 	for i := s.lane(); i < len(m.lanes); i, no = i+1, 0 {
@@ -155,7 +157,8 @@ func (s *slot) due() deadline.Instant {
 	return s.at
 }
 
-// stand changes what is known of when something in the chunk is due, and so where it stands among the chunks of its queue.
+// stand changes what is known of when something in the chunk is due, and so where it stands among the chunks of its
+// queue.
 func (s *slot) stand(at, near deadline.Instant) {
 	was := s.due()
 	s.at, s.near = at, near

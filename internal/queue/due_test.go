@@ -23,9 +23,9 @@ func (m *Messages) standings(at deadline.Instant, chunk Seq, most int) (all []st
 	return all
 }
 
-// TestDueAgainstArmed says that chunks do not stand in the order of their instants, that some are missing or stay when they are
-// gone, that a walk from the middle begins elsewhere, that those of another queue of the pool come among them, that a move leaves
-// no trace in Stands, or that a restart does.
+// TestDueAgainstArmed says that chunks do not stand in the order of their instants, that some are missing or stay when
+// they are gone, that a walk from the middle begins elsewhere, that those of another queue of the pool come among them,
+// that a move leaves no trace in Stands, or that a restart does.
 func TestDueAgainstArmed(t *testing.T) {
 	t.Parallel()
 	for _, seed := range []uint64{1, 2, rand.Uint64()} {
@@ -92,7 +92,8 @@ func TestDueAgainstArmed(t *testing.T) {
 	}
 }
 
-// TestNearUntilPassed says that a chunk stands where its crowd was when the last of that is gone, or no longer there before.
+// TestNearUntilPassed says that a chunk stands where its crowd was when the last of that is gone, or no longer there
+// before.
 func TestNearUntilPassed(t *testing.T) {
 	t.Parallel()
 	m := newQueue(0)
@@ -114,8 +115,8 @@ func TestNearUntilPassed(t *testing.T) {
 	}
 }
 
-// TestChunkFrom says that a walk from chunk to chunk leaves out messages that are there all the while, comes to one twice, tells
-// another number of messages or another instant than the chunk has, or does not end.
+// TestChunkFrom says that a walk from chunk to chunk leaves out messages that are there all the while, comes to one
+// twice, tells another number of messages or another instant than the chunk has, or does not end.
 func TestChunkFrom(t *testing.T) {
 	t.Parallel()
 	for _, seed := range []uint64{1, 2, rand.Uint64()} {

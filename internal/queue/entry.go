@@ -2,7 +2,7 @@ package queue
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // Seq is the place of a message in its queue: the priority lane in the top 8 bits, below it the number of
@@ -20,7 +20,7 @@ func (s Seq) chunk() Seq { return s &^ (chunkLen - 1) }
 
 func (s Seq) n() uint64 { return uint64(s) & (1<<laneShift - 1) }
 
-// State tells where a copy is. Source: ours, design §1.1.
+// State tells where a copy is. Source: ours, ARCHITECTURE.md#invariants.
 type State uint8
 
 // The states of an entry.
@@ -55,7 +55,7 @@ const (
 
 // Entry is one copy of a message. It holds no pointer, so that the garbage collector never walks messages.
 type Entry struct {
-	Index     place.Index      // of the record
+	Index     storage.Index    // of the record
 	Offset    uint32           // of the record
 	Size      uint32           // of the record, bytes
 	ExpireAt  deadline.Instant // absolute, 0 = never
@@ -66,16 +66,16 @@ type Entry struct {
 }
 
 // Ref names the entry's record; log is the vhost's own.
-func (e *Entry) Ref(log place.LogID) place.Ref {
+func (e *Entry) Ref(log storage.LogID) storage.Ref {
 	if e.Flags&Volatile != 0 {
-		log = place.Volatile
+		log = storage.Volatile
 	}
-	return place.Ref{Log: log, Index: e.Index, Offset: e.Offset, Size: e.Size}
+	return storage.Ref{Log: log, Index: e.Index, Offset: e.Offset, Size: e.Size}
 }
 
 // Side is what only some entries have.
 type Side struct {
-	History  place.Ref        // of a dead letter
+	History  storage.Ref      // of a dead letter
 	Acquired uint32           // returns so far, of any kind. Source: RabbitMQ quorum-queues, acquired count
 	Failed   uint32           // failed returns so far. Source: RabbitMQ quorum-queues, delivery count
 	Until    deadline.Instant // of a waiting message

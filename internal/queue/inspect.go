@@ -3,7 +3,7 @@ package queue
 import (
 	"fmt"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // Lane is the priority lane of the message.
@@ -14,14 +14,14 @@ func (s Seq) Number() uint64 { return s.n() }
 
 // SavedChunk is what a checkpoint says of a chunk: for those who look at a checkpoint from outside.
 type SavedChunk struct {
-	Page  place.Ref
+	Page  storage.Ref
 	Live  int // messages, transient ones among them if Mixed
 	Mixed bool
 	gone  *bitmap
 }
 
 // ParseChunk takes apart what Restore or Rebury is given; log is that of the vhost.
-func ParseChunk(saved []byte, log place.LogID) (SavedChunk, error) {
+func ParseChunk(saved []byte, log storage.LogID) (SavedChunk, error) {
 	var s slot
 	what, ok := s.parse(saved, log.Pages())
 	if !ok {
@@ -34,7 +34,7 @@ func ParseChunk(saved []byte, log place.LogID) (SavedChunk, error) {
 func (c *SavedChunk) Gone(i int) bool { return c.gone != nil && c.gone.has(i) }
 
 // Check reads the page, and reports whether it is what the checkpoint says.
-func (c *SavedChunk) Check(page []byte, log place.LogID) error {
+func (c *SavedChunk) Check(page []byte, log storage.LogID) error {
 	var entries chunk
 	if err := readPage(&entries, page, c.gone, log); err != nil {
 		return err

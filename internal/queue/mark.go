@@ -1,26 +1,26 @@
 package queue
 
-import "github.com/bartleby-mq/bartleby/internal/place"
+import "github.com/bartleby-mq/bartleby/internal/storage"
 
 // Marker finds every record and page of a pool's queues that lies in some spans of the log: what must be kept when the
-// segments that hold them are given back. It walks in portions while messages come and go; whoever makes a new reference
-// meanwhile tells it. Source: ours, decision 10.
+// segments that hold them are given back. It walks in portions while messages come and go; whoever makes a new
+// reference meanwhile tells it. Source: ours, decision 10.
 type Marker struct {
 	pool   *Pool
-	spans  []place.Span
+	spans  []storage.Span
 	queues []*Messages
 	lane   int // of queues[0]
 	no     uint64
-	refs   []place.Ref
+	refs   []storage.Ref
 }
 
 // NewMarker begins a mark of these queues.
-func (p *Pool) NewMarker(spans []place.Span, queues []*Messages) *Marker {
+func (p *Pool) NewMarker(spans []storage.Span, queues []*Messages) *Marker {
 	return &Marker{pool: p, spans: spans, queues: queues}
 }
 
 // Note marks r, if it lies in one of the spans.
-func (k *Marker) Note(r place.Ref) {
+func (k *Marker) Note(r storage.Ref) {
 	for _, s := range k.spans {
 		if s.Holds(r) {
 			k.refs = append(k.refs, r)
@@ -89,9 +89,9 @@ func (k *Marker) meets(s span) bool {
 	return false
 }
 
-// Refs returns what was marked, in no order and some of it twice, pages that only a checkpoint names among it. The result is
-// the caller's: sorting it takes milliseconds in which others need not wait.
-func (k *Marker) Refs() []place.Ref {
+// Refs returns what was marked, in no order and some of it twice, pages that only a checkpoint names among it. The
+// result is the caller's: sorting it takes milliseconds in which others need not wait.
+func (k *Marker) Refs() []storage.Ref {
 	for _, r := range k.pool.dropped {
 		k.Note(r)
 	}
@@ -106,4 +106,4 @@ func (k *Marker) Refs() []place.Ref {
 }
 
 // PageUse tells which pages are in use, those that only a checkpoint names among them; the result is the caller's.
-func (p *Pool) PageUse() []place.UseRange { return p.use.Ranges() }
+func (p *Pool) PageUse() []storage.UseRange { return p.use.Ranges() }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // model is a slow and obvious queue: every copy in a list, in order of Seq.
@@ -28,7 +28,7 @@ type modelEntry struct {
 	expireAt    deadline.Instant
 	redelivered bool
 	persistent  bool
-	index       place.Index
+	index       storage.Index
 	side        Side
 }
 
@@ -170,7 +170,7 @@ func (m *model) step(q *Messages, dice *rand.Rand, phase int) string {
 		if dice.IntN(40) == 0 {
 			s += Seq(dice.IntN(3 * chunkLen))
 		}
-		e := Entry{BodyBytes: uint32(dice.IntN(100)), Index: place.Index(1 + len(m.entries)), Offset: dice.Uint32N(1000), Size: 100 + dice.Uint32N(3)}
+		e := Entry{BodyBytes: uint32(dice.IntN(100)), Index: storage.Index(1 + len(m.entries)), Offset: dice.Uint32N(1000), Size: 100 + dice.Uint32N(3)}
 		if dice.IntN(2) == 0 {
 			e.ExpireAt = deadline.Instant(1000 + len(m.entries)*dice.IntN(20))
 		}
@@ -225,7 +225,7 @@ func (m *model) step(q *Messages, dice *rand.Rand, phase int) string {
 		if e := any(); e != nil {
 			e.side = Side{Acquired: dice.Uint32N(5), Failed: dice.Uint32N(3)}
 			if dice.IntN(3) == 0 {
-				e.side.History = place.Ref{Log: testLog, Index: place.Index(1 + dice.IntN(900)), Offset: 3, Size: 100}
+				e.side.History = storage.Ref{Log: testLog, Index: storage.Index(1 + dice.IntN(900)), Offset: 3, Size: 100}
 			}
 			q.SetSide(e.seq, e.side)
 			return "side"

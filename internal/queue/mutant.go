@@ -1,7 +1,7 @@
 package queue
 
-// Mutant names a fault planted on purpose, for tests that prove that a checker can fail. Each stands at exactly one place
-// in the code, marked by its name.
+// Mutant names a fault planted on purpose, for tests that prove that a checker can fail. Each stands at exactly one
+// place in the code, marked by its name.
 type Mutant string
 
 const (

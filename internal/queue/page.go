@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // A page is the entries of a chunk as differences: most messages resemble the one before, and take one octet or two.
@@ -123,7 +123,7 @@ func appendSide(b []byte, s *Side) []byte {
 	what := byte(0)
 	if !s.History.IsZero() {
 		what |= sideHistory
-		if s.History.Log == place.Volatile {
+		if s.History.Log == storage.Volatile {
 			what |= sideVolatile
 		}
 		b = binary.AppendUvarint(b, uint64(s.History.Index))
@@ -183,7 +183,7 @@ func (r *pageReader) int() int64 {
 }
 
 // readPage fills an empty chunk with the entries of a page, those of gone left out. Log is that of histories.
-func readPage(c *chunk, page []byte, gone *bitmap, log place.LogID) error {
+func readPage(c *chunk, page []byte, gone *bitmap, log storage.LogID) error {
 	r := pageReader{rest: page}
 	if r.octet() != pageFormat {
 		return errPage
@@ -223,7 +223,7 @@ func readPage(c *chunk, page []byte, gone *bitmap, log place.LogID) error {
 }
 
 // read advances p to the next entry.
-func (p *pageState) read(r *pageReader, side *Side, log place.LogID) (what byte) {
+func (p *pageState) read(r *pageReader, side *Side, log storage.LogID) (what byte) {
 	e := &p.entry
 	what = r.octet()
 	p.position++
@@ -233,7 +233,7 @@ func (p *pageState) read(r *pageReader, side *Side, log place.LogID) (what byte)
 	end := int64(e.Offset) + int64(e.Size)
 	switch {
 	case what&pageIndex != 0:
-		e.Index += place.Index(r.int())
+		e.Index += storage.Index(r.int())
 		e.Offset = uint32(r.uint())
 	default:
 		if what&pageGap != 0 {
@@ -259,13 +259,13 @@ func (p *pageState) read(r *pageReader, side *Side, log place.LogID) (what byte)
 	return what
 }
 
-func (s *Side) read(r *pageReader, log place.LogID) {
+func (s *Side) read(r *pageReader, log storage.LogID) {
 	what := r.octet()
 	if what&sideHistory != 0 {
 		if what&sideVolatile != 0 {
-			log = place.Volatile
+			log = storage.Volatile
 		}
-		s.History = place.Ref{Log: log, Index: place.Index(r.uint()), Offset: uint32(r.uint()), Size: uint32(r.uint())}
+		s.History = storage.Ref{Log: log, Index: storage.Index(r.uint()), Offset: uint32(r.uint()), Size: uint32(r.uint())}
 	}
 	if what&sideAcquired != 0 {
 		s.Acquired = uint32(r.uint())

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // goldenChunk has everything that a page can say.
@@ -19,7 +19,7 @@ func goldenChunk() *chunk {
 		{Index: 8, Offset: 300, Size: 61, BodyBytes: 17, Flags: Persistent | Redelivered, State: Waiting, ExpireAt: 1_000_000_005_000},
 		{Index: 8, Offset: 400, Size: 61, BodyBytes: 17, Flags: Persistent | Redelivered, State: Unacked, ExpireAt: 1_000_000_004_000},
 	}}
-	c.setSide(4, Side{History: place.Ref{Log: testLog, Index: 9, Offset: 80, Size: 44}})
+	c.setSide(4, Side{History: storage.Ref{Log: testLog, Index: 9, Offset: 80, Size: 44}})
 	c.setSide(5, Side{Acquired: 3, Failed: 2, Until: 1_000_000_001_000})
 	return c
 }
@@ -55,7 +55,7 @@ func TestPageIsSmall(t *testing.T) {
 	t.Parallel()
 	var c chunk
 	for i := range uint32(chunkLen) {
-		c.entries = append(c.entries, Entry{Index: 1 + place.Index(i/100), Offset: i * 150, Size: 140, BodyBytes: 128, Flags: Persistent, State: Ready})
+		c.entries = append(c.entries, Entry{Index: 1 + storage.Index(i/100), Offset: i * 150, Size: 140, BodyBytes: 128, Flags: Persistent, State: Ready})
 	}
 	if n := len(appendPage(nil, &c, 0)); n > 2*chunkLen {
 		t.Errorf("%d messages that are alike take %d octets", chunkLen, n)
@@ -93,7 +93,7 @@ func FuzzSlot(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first uint64, saved []byte) {
 		defer func() {
 			if p := recover(); p != nil {
-				if _, ok := p.(place.Fault); !ok {
+				if _, ok := p.(storage.Fault); !ok {
 					panic(p)
 				}
 			}
@@ -110,7 +110,7 @@ func FuzzSlot(f *testing.F) {
 func BenchmarkPage(b *testing.B) {
 	var c chunk
 	for i := range uint32(chunkLen) {
-		c.entries = append(c.entries, Entry{Index: 1 + place.Index(i/100), Offset: i * 150, Size: 140, BodyBytes: 128, Flags: Persistent, State: Ready})
+		c.entries = append(c.entries, Entry{Index: 1 + storage.Index(i/100), Offset: i * 150, Size: 140, BodyBytes: 128, Flags: Persistent, State: Ready})
 	}
 	page := appendPage(nil, &c, 0)
 	b.Run("write", func(b *testing.B) {

@@ -6,45 +6,45 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
-const testLog place.LogID = 5
+const testLog storage.LogID = 5
 
 // memoryPages keeps pages in memory. Now and then it has no room for transient ones.
 type memoryPages struct {
 	dice  *rand.Rand // nil: always room
-	last  place.Index
-	pages map[place.Ref][]byte
+	last  storage.Index
+	pages map[storage.Ref][]byte
 }
 
-func (p *memoryPages) Put(b []byte, transient bool) place.Ref {
+func (p *memoryPages) Put(b []byte, transient bool) storage.Ref {
 	if p.pages == nil {
-		p.pages = map[place.Ref][]byte{}
+		p.pages = map[storage.Ref][]byte{}
 	}
 	log := testLog.Pages()
 	if transient {
 		if p.dice != nil && p.dice.IntN(4) == 0 {
-			return place.Ref{}
+			return storage.Ref{}
 		}
-		log = place.Volatile.Pages()
+		log = storage.Volatile.Pages()
 	}
 	p.last++
-	r := place.Ref{Log: log, Index: p.last, Size: uint32(len(b))}
+	r := storage.Ref{Log: log, Index: p.last, Size: uint32(len(b))}
 	p.pages[r] = slices.Clone(b)
 	return r
 }
 
-func (p *memoryPages) Get(r place.Ref) []byte {
+func (p *memoryPages) Get(r storage.Ref) []byte {
 	b, ok := p.pages[r]
 	if !ok {
-		panic(place.Fault{Err: fmt.Errorf("no page %+v", r)})
+		panic(storage.Fault{Err: fmt.Errorf("no page %+v", r)})
 	}
 	return b
 }
 
-func (p *memoryPages) Drop(r place.Ref) {
-	if _, ok := p.pages[r]; !ok || r.Log != place.Volatile.Pages() {
+func (p *memoryPages) Drop(r storage.Ref) {
+	if _, ok := p.pages[r]; !ok || r.Log != storage.Volatile.Pages() {
 		panic(fmt.Sprintf("page %+v is dropped twice, or is not transient", r))
 	}
 	delete(p.pages, r)
@@ -126,17 +126,17 @@ func (c *checkpointTest) compare(store *memoryPages, dice *rand.Rand) error {
 
 // marks compares what a marker finds with what a walk does.
 func (c *checkpointTest) marks(q *Messages, dice *rand.Rand) error {
-	in := place.Span{Log: testLog, First: place.Index(dice.IntN(1000)), Last: place.Index(dice.IntN(1200))}
-	k := q.pool.NewMarker([]place.Span{in}, []*Messages{q})
+	in := storage.Span{Log: testLog, First: storage.Index(dice.IntN(1000)), Last: storage.Index(dice.IntN(1200))}
+	k := q.pool.NewMarker([]storage.Span{in}, []*Messages{q})
 	for k.Some(1 + dice.IntN(20)) {
 	}
-	found := map[place.Ref]bool{}
+	found := map[storage.Ref]bool{}
 	for _, r := range k.Refs() {
 		found[r] = true
 	}
-	n := map[place.Ref]bool{}
+	n := map[storage.Ref]bool{}
 	q.Each(0, func(s Seq, e *Entry) bool {
-		for _, r := range [2]place.Ref{e.Ref(testLog), q.Side(s).History} {
+		for _, r := range [2]storage.Ref{e.Ref(testLog), q.Side(s).History} {
 			if in.Holds(r) {
 				n[r] = true
 			}

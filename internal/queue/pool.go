@@ -4,15 +4,15 @@ import (
 	"fmt"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
-// Pool is what the queues of a vhost share: the memory of hot chunks, the pages of cold ones, and the saving of both for
-// a checkpoint. Source: ours, decisions 11 and 12.
+// Pool is what the queues of a vhost share: the memory of hot chunks, the pages of cold ones, and the saving of both
+// for a checkpoint. Source: ours, decisions 11 and 12.
 type Pool struct {
-	pages    place.Pages
-	log      place.LogID // the vhost's own
-	budget   int         // entries that may be hot
+	pages    storage.Pages
+	log      storage.LogID // the vhost's own
+	budget   int           // entries that may be hot
 	disarmed func(q *Messages, chunk Seq, at deadline.Instant)
 
 	ring    []*chunk // hot
@@ -25,8 +25,8 @@ type Pool struct {
 
 	due deadline.ByOwner // chunks that have something due, by queue, each with an instant before which nothing is
 
-	use     place.Use   // of the log of pages
-	dropped []place.Ref // pages of that log that no slot names any more, but the last checkpoint may
+	use     storage.Use   // of the log of pages
+	dropped []storage.Ref // pages of that log that no slot names any more, but the last checkpoint may
 
 	epoch   uint32  // raised by each Freeze
 	saving  *Saving // nil: no checkpoint is in the making
@@ -47,7 +47,7 @@ const (
 
 // NewPool returns a pool for the queues of the vhost with that log. Budget is how many entries may be hot at the end of
 // a step, 32 octets each. Disarmed is told when a chunk with an armed deadline is no more.
-func NewPool(pages place.Pages, log place.LogID, budget int, disarmed func(q *Messages, chunk Seq, at deadline.Instant)) *Pool {
+func NewPool(pages storage.Pages, log storage.LogID, budget int, disarmed func(q *Messages, chunk Seq, at deadline.Instant)) *Pool {
 	return &Pool{pages: pages, log: log, budget: budget, disarmed: disarmed}
 }
 
@@ -112,15 +112,15 @@ func (p *Pool) read(s *slot, c *chunk) {
 }
 
 // fill fills c with the entries of a page, those of gone left out.
-func (p *Pool) fill(c *chunk, page place.Ref, gone *bitmap) {
+func (p *Pool) fill(c *chunk, page storage.Ref, gone *bitmap) {
 	if err := readPage(c, p.pages.Get(page), gone, p.log); err != nil {
 		p.fault(page, err)
 	}
 }
 
 // fault unwinds: nothing may be decided without that page.
-func (p *Pool) fault(page place.Ref, err error) {
-	panic(place.Fault{Err: fmt.Errorf("page of log %d at index %d, offset %d: %w", page.Log, page.Index, page.Offset, err)})
+func (p *Pool) fault(page storage.Ref, err error) {
+	panic(storage.Fault{Err: fmt.Errorf("page of log %d at index %d, offset %d: %w", page.Log, page.Index, page.Offset, err)})
 }
 
 // agrees reports whether c has as many entries, and as many ready ones, as s says.
@@ -187,9 +187,9 @@ func (p *Pool) grow(c *chunk, e Entry) {
 	}
 }
 
-// Trim makes chunks cold until no more entries are hot than the budget allows, the least recently used first. Chunks of which
-// entries are in the vhost's set by themselves, so due soon, stay as well, up to nearMax entries: what is due is the earliest
-// deadline of the set. No pointer to an entry is good after it.
+// Trim makes chunks cold until no more entries are hot than the budget allows, the least recently used first. Chunks of
+// which entries are in the vhost's set by themselves, so due soon, stay as well, up to nearMax entries: what is due is
+// the earliest deadline of the set. No pointer to an entry is good after it.
 func (p *Pool) Trim(due deadline.Instant) {
 	if p.entries <= p.budget {
 		p.spared = 0
@@ -264,7 +264,7 @@ func (p *Pool) write(s *slot, c *chunk) bool {
 }
 
 // retain counts a page that a slot names.
-func (p *Pool) retain(r place.Ref) {
+func (p *Pool) retain(r storage.Ref) {
 	if r.Log == p.log.Pages() {
 		p.use.Retain(r)
 	}
@@ -273,15 +273,15 @@ func (p *Pool) retain(r place.Ref) {
 // forget lets go of the pages of s, which are no longer what its chunk holds.
 func (p *Pool) forget(s *slot) {
 	p.discard(s.page)
-	s.page = place.Ref{}
+	s.page = storage.Ref{}
 	if x := s.extra; x != nil {
 		p.discard(x.kept)
-		x.kept, x.gone, x.some = place.Ref{}, bitmap{}, false
+		x.kept, x.gone, x.some = storage.Ref{}, bitmap{}, false
 	}
 }
 
 // discard lets go of a page.
-func (p *Pool) discard(r place.Ref) {
+func (p *Pool) discard(r storage.Ref) {
 	switch {
 	case r.IsZero():
 	case r.Log == p.log.Pages():

@@ -5,23 +5,23 @@ import (
 	"fmt"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
-// Saving is a checkpoint in the making: what durable queues hold at the moment of Freeze, saved piece by piece while they
-// change. A queue, or a chunk, that is about to change is saved first. Source: ours, decision 12.
+// Saving is a checkpoint in the making: what durable queues hold at the moment of Freeze, saved piece by piece while
+// they change. A queue, or a chunk, that is about to change is saved first. Source: ours, decision 12.
 type Saving struct {
 	pool    *Pool
 	visit   func(*Messages)
 	slot    func(*Messages, Seq, []byte)
 	rest    []*slot // to be saved, if they were not meanwhile
 	next    int
-	dropped []place.Ref // pages that this checkpoint names no more
+	dropped []storage.Ref // pages that this checkpoint names no more
 	buf     []byte
 }
 
-// Freeze begins a checkpoint of the queues as they are. Visit is called for each durable queue before it changes, at the
-// latest by Saving.Queue; slot with what Messages.Restore will want, lent, for each chunk with persistent messages.
+// Freeze begins a checkpoint of the queues as they are. Visit is called for each durable queue before it changes, at
+// the latest by Saving.Queue; slot with what Messages.Restore will want, lent, for each chunk with persistent messages.
 func (p *Pool) Freeze(visit func(*Messages), slot func(*Messages, Seq, []byte)) *Saving {
 	p.epoch++
 	p.saving = &Saving{pool: p, visit: visit, slot: slot, dropped: p.dropped}
@@ -49,15 +49,15 @@ func (s *Saving) queue(m *Messages) {
 // Queue begins with a queue, unless that was done.
 func (s *Saving) Queue(m *Messages) { m.Touch() }
 
-// pageCost is what it takes to write a page, and countCost what it takes to look through a chunk in memory, measured in slots
-// that have a page and nothing more.
+// pageCost is what it takes to write a page, and countCost what it takes to look through a chunk in memory, measured in
+// slots that have a page and nothing more.
 const (
 	pageCost  = 32
 	countCost = 6
 )
 
-// Some saves some chunks of the queues begun, n of those that have a page, or fewer that need one, and reports whether there
-// are more.
+// Some saves some chunks of the queues begun, n of those that have a page, or fewer that need one, and reports whether
+// there are more.
 func (s *Saving) Some(n int) (more bool) {
 	for ; s.next < len(s.rest) && n > 0; s.next++ {
 		if x := s.rest[s.next]; x.epoch != s.pool.epoch {
@@ -135,7 +135,7 @@ func (p *Pool) save(s *slot) {
 		page, gone = p.saveSome(s)
 	case c != nil && (c.dirty || page.IsZero()):
 		if !p.write(s, c) {
-			panic(place.Fault{Err: fmt.Errorf("no place for a page of queue %d", s.lane.queue.id)})
+			panic(storage.Fault{Err: fmt.Errorf("no place for a page of queue %d", s.lane.queue.id)})
 		}
 		page, gone = s.page, nil
 	}
@@ -148,7 +148,7 @@ func (p *Pool) save(s *slot) {
 }
 
 // saveSome gives s a page of its persistent entries alone.
-func (p *Pool) saveSome(s *slot) (place.Ref, *bitmap) {
+func (p *Pool) saveSome(s *slot) (storage.Ref, *bitmap) {
 	c := s.hot
 	stale := c != nil && (c.dirty || s.page.IsZero())
 	if !stale && s.extra != nil && !s.extra.kept.IsZero() {
@@ -174,7 +174,7 @@ func (p *Pool) saveSome(s *slot) (place.Ref, *bitmap) {
 	return r, s.gone()
 }
 
-func appendSlot(b []byte, s *slot, page place.Ref, gone *bitmap) []byte {
+func appendSlot(b []byte, s *slot, page storage.Ref, gone *bitmap) []byte {
 	at := len(b)
 	b = append(b, 0)
 	what := byte(0)
@@ -273,14 +273,14 @@ func (m *Messages) recount(s *slot) {
 	m.pool.put(c)
 }
 
-func (s *slot) parse(saved []byte, log place.LogID) (what byte, ok bool) {
+func (s *slot) parse(saved []byte, log storage.LogID) (what byte, ok bool) {
 	r := pageReader{rest: saved}
 	what = r.octet()
-	s.page = place.Ref{Log: log, Index: place.Index(r.uint()), Offset: uint32(r.uint()), Size: uint32(r.uint())}
+	s.page = storage.Ref{Log: log, Index: storage.Index(r.uint()), Offset: uint32(r.uint()), Size: uint32(r.uint())}
 	s.live = uint16(min(r.uint(), chunkLen))
 	s.bytes = int64(r.uint())
-	s.records.first = place.Index(r.uint())
-	s.records.last = s.records.first + place.Index(r.uint())
+	s.records.first = storage.Index(r.uint())
+	s.records.last = s.records.first + storage.Index(r.uint())
 	if what&savedGone != 0 {
 		x := s.more()
 		x.some = true
@@ -297,8 +297,8 @@ func (s *slot) parse(saved []byte, log place.LogID) (what byte, ok bool) {
 	}
 	if what&savedHistories != 0 {
 		h := &s.more().histories
-		h.first = place.Index(r.uint())
-		h.last = h.first + place.Index(r.uint())
+		h.first = storage.Index(r.uint())
+		h.last = h.first + storage.Index(r.uint())
 	}
 	if what&savedDue != 0 {
 		s.at = deadline.Instant(r.uint())

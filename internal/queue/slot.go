@@ -2,7 +2,7 @@ package queue
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // chunkLen is the number of entries in a full chunk: large enough that what is known of a cold one is nothing beside
@@ -43,7 +43,7 @@ type slot struct {
 	no       uint64 // of the chunk in its lane
 	lane     *lane
 	hot      *chunk           // nil: the chunk is cold
-	page     place.Ref        // the newest page of the chunk; zero: none was written
+	page     storage.Ref      // the newest page of the chunk; zero: none was written
 	extra    *slotExtra       // what few slots have
 	at       deadline.Instant // armed in the vhost's set, 0: nothing is
 	near     deadline.Instant // since then entries are in the set by themselves, 0: none are
@@ -70,7 +70,7 @@ type slotExtra struct {
 	gone      bitmap       // entries that went since the page was written
 	some      bool         // gone is not empty
 	histories span         // of the log
-	kept      place.Ref    // the page of the persistent entries alone, where page has transient ones too
+	kept      storage.Ref  // the page of the persistent entries alone, where page has transient ones too
 	others    [2]stateStat // waiting and held entries
 }
 
@@ -81,16 +81,16 @@ type stateStat struct {
 }
 
 // span is a range of batches; empty if last is 0.
-type span struct{ first, last place.Index }
+type span struct{ first, last storage.Index }
 
-func (s *span) add(i place.Index) {
+func (s *span) add(i storage.Index) {
 	if s.last == 0 || i < s.first {
 		s.first = i
 	}
 	s.last = max(s.last, i)
 }
 
-func (s span) meets(first, last place.Index) bool {
+func (s span) meets(first, last storage.Index) bool {
 	return s.last >= first && s.first <= last && s.last > 0
 }
 
@@ -147,7 +147,7 @@ func (s *slot) count(c *chunk) {
 		if e.Flags&Volatile == 0 {
 			s.records.add(e.Index)
 		}
-		if c.sides != nil && c.sides[i].History.Log != place.Volatile && !c.sides[i].History.IsZero() {
+		if c.sides != nil && c.sides[i].History.Log != storage.Volatile && !c.sides[i].History.IsZero() {
 			s.more().histories.add(c.sides[i].History.Index)
 		}
 		switch e.State {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/engine"
-	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -89,8 +89,8 @@ func benchWorld(b *testing.B, n int) *world {
 	return w
 }
 
-// BenchmarkSearch reads letters into an index, and asks it. With -search.letters 1000000 it takes some minutes, most of them to
-// make the letters.
+// BenchmarkSearch reads letters into an index, and asks it. With -search.letters 1000000 it takes some minutes, most of
+// them to make the letters.
 func BenchmarkSearch(b *testing.B) {
 	w := benchWorld(b, *benchLetters)
 	began := time.Now()
@@ -119,14 +119,14 @@ func BenchmarkSearch(b *testing.B) {
 		f := w.filter(text)
 		b.Run("filter="+text, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := w.x.Search(context.Background(), Query{VHost: "/", Filter: f}, func(*vhost.Seen, *sift.Message) {}); err != nil {
+				if _, err := w.x.Search(context.Background(), Query{VHost: "/", Filter: f}, func(*vhost.Seen, *filter.Message) {}); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
 	for _, by := range []string{"source", "exception", "header:tenant"} {
-		g, err := sift.GroupBy(by)
+		g, err := filter.GroupBy(by)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func BenchmarkTail(b *testing.B) {
 	var all []letter
 	for i := range 2000 {
 		p, body := springLetter(r, words, i)
-		all = append(all, letter{id: uint64(i + 1), message: sift.Message{
+		all = append(all, letter{id: uint64(i + 1), message: filter.Message{
 			ID: uint64(i + 1), Queue: "q", Reason: "rejected", FirstReason: "rejected", Source: "orders", LastQueue: "orders", Keys: []string{"orders"},
 			Count: 1, At: int64(i), Size: int64(len(body)), Properties: amqp.AppendProperties(nil, p), Body: []byte(body),
 		}})

@@ -5,21 +5,20 @@ import (
 	"errors"
 	"slices"
 	"time"
-	"weak"
 
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 const (
-	// roundEvery is how often is looked for new letters, busyRest how many times as long as it worked the crawler rests while
-	// there is traffic, and idleRest how long it does in between without.
+	// roundEvery is how often is looked for new letters, busyRest how many times as long as it worked the crawler rests
+	// while there is traffic, and idleRest how long it does in between without.
 	roundEvery      = 400 * time.Millisecond
 	busyRest        = 19
 	busyRestAtLeast = 40 * time.Millisecond
 	// workLeast is how long it works before it rests.
 	workLeast = 2 * time.Millisecond
-	// roundMost is how long it rests at the most when a round without news took long, and complainEvery how often the log is told
-	// of the same trouble.
+	// roundMost is how long it rests at the most when a round without news took long, and complainEvery how often the
+	// log is told of the same trouble.
 	roundMost     = 3 * time.Second
 	complainEvery = time.Minute
 	// busyCopies is how many copies of messages made or ended in a second are traffic.
@@ -108,9 +107,9 @@ func (c *crawler) restAfter(work time.Duration) time.Duration {
 }
 
 // look is Index.look. That the machine lets it wait is no work.
-func (c *crawler) look(ctx context.Context, name string, fn func(*vhost.VHost)) error {
+func (c *crawler) look(ctx context.Context, name string, fn func(vhost.Reader)) error {
 	began, inside := time.Now(), time.Duration(0)
-	err := c.Index.look(ctx, name, func(v *vhost.VHost) {
+	err := c.Index.look(ctx, name, func(v vhost.Reader) {
 		entered := time.Now()
 		fn(v)
 		inside = time.Since(entered)
@@ -280,14 +279,14 @@ func (k *known) rebuilding() bool {
 	return k.rebuild
 }
 
-// meet looks whether anything happened since the last round. A machine that is another one than then was opened anew: what
-// was not safe has not been, and what was transient is gone.
+// meet looks whether anything happened since the last round. A machine that is another one than then was opened anew:
+// what was not safe has not been, and what was transient is gone.
 func (c *crawler) meet(k *known) (changed bool, err error) {
-	var machine weak.Pointer[vhost.VHost]
+	var machine vhost.Identity
 	var books uint64
-	err = c.look(c.ctx, k.name, func(v *vhost.VHost) {
+	err = c.look(c.ctx, k.name, func(v vhost.Reader) {
 		b := v.Books()
-		machine, books = weak.Make(v), b.Made+b.Total()
+		machine, books = v.Identity(), b.Made+b.Total()
 	})
 	if err != nil {
 		return false, err
@@ -315,7 +314,7 @@ func (c *crawler) places(k *known) error {
 	first := true
 	for more := true; more; {
 		var some []placeSample
-		err := c.look(c.ctx, k.name, func(v *vhost.VHost) {
+		err := c.look(c.ctx, k.name, func(v vhost.Reader) {
 			if first {
 				first = false
 				s := v.Shelf()
@@ -387,8 +386,8 @@ func (k *known) note(s placeSample) (n uint16, ok bool) {
 	return n, true
 }
 
-// read reads what is new at all places, and compares what is known with what is there. done says that all that is new was
-// read, settled that nothing is left to do at all.
+// read reads what is new at all places, and compares what is known with what is there. done says that all that is new
+// was read, settled that nothing is left to do at all.
 func (c *crawler) read(k *known) (done, settled bool, err error) {
 	ends := time.Now().Add(sliceMost)
 	settled = true

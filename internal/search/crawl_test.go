@@ -14,7 +14,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
-	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -42,7 +42,7 @@ func (w *world) take(queue string, n int) {
 
 func (w *world) count(queue string) (n int) {
 	w.t.Helper()
-	if err := w.e.Look(context.Background(), "/", func(v *vhost.VHost) {
+	if err := w.e.Query(context.Background(), "/", func(v vhost.Reader) {
 		q, _ := v.Queue(queue)
 		n = q.Ready
 	}); err != nil {
@@ -82,7 +82,7 @@ func TestHoles(t *testing.T) {
 	w := filled(t, 200)
 	w.crawl()
 	var ids []uint64
-	_, err := w.x.Search(context.Background(), Query{VHost: "/", Filter: w.filter("state:lost card"), Limit: 1000}, func(x *vhost.Seen, _ *sift.Message) {
+	_, err := w.x.Search(context.Background(), Query{VHost: "/", Filter: w.filter("state:lost card"), Limit: 1000}, func(x *vhost.Seen, _ *filter.Message) {
 		ids = append(ids, x.ID)
 	})
 	if err != nil || len(ids) == 0 {
@@ -93,8 +93,8 @@ func TestHoles(t *testing.T) {
 }
 
 func TestRestart(t *testing.T) {
-	// If this fails, an index forgets what it had when the broker starts again, or keeps what was gone by then, or overlooks a
-	// letter with the number of one that the restart has ended.
+	// If this fails, an index forgets what it had when the broker starts again, or keeps what was gone by then, or
+	// overlooks a letter with the number of one that the restart has ended.
 	t.Parallel()
 	w := filled(t, 200)
 	w.has(200)
@@ -127,8 +127,8 @@ func TestRestart(t *testing.T) {
 }
 
 func TestHeldLetters(t *testing.T) {
-	// If this fails, letters that are held in their queue are not found, or still are when they have gone on; or an answer says that
-	// they are all there while they are still to be looked for.
+	// If this fails, letters that are held in their queue are not found, or still are when they have gone on; or an
+	// answer says that they are all there while they are still to be looked for.
 	t.Parallel()
 	w := newWorld(t)
 	w.declare("dlq", field("x-max-length", amqp.Int64(1)), field("x-overflow", amqp.String("reject-publish")))
@@ -247,7 +247,7 @@ func TestDamage(t *testing.T) {
 		for _, text := range append(slices.Clone(filters), "*ca*") { // what is found damaged on the way is made anew
 			_ = w.c.round()
 			w.c.repair()
-			if _, err := w.x.Search(context.Background(), Query{VHost: "/", Filter: w.filter(text)}, func(*vhost.Seen, *sift.Message) {}); err != nil {
+			if _, err := w.x.Search(context.Background(), Query{VHost: "/", Filter: w.filter(text)}, func(*vhost.Seen, *filter.Message) {}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -331,14 +331,14 @@ func TestCrawlerGoesByItself(t *testing.T) {
 }
 
 func TestSearchesBesideTheCrawler(t *testing.T) {
-	// If this fails, who searches and the crawler touch the same things at once (with the race detector), or a search sees an
-	// index that is half made.
+	// If this fails, who searches and the crawler touch the same things at once (with the race detector), or a search
+	// sees an index that is half made.
 	t.Parallel()
 	w := filled(t, 150)
 	w.crawl()
 	var searches sync.WaitGroup
 	ended := make(chan struct{})
-	by, _ := sift.GroupBy("header:tenant")
+	by, _ := filter.GroupBy("header:tenant")
 	for _, text := range []string{"", "card", "*ca*", "exception:boom"} {
 		f := w.filter(text)
 		searches.Go(func() {
@@ -348,7 +348,7 @@ func TestSearchesBesideTheCrawler(t *testing.T) {
 					return
 				default:
 				}
-				_, err := w.x.Search(context.Background(), Query{VHost: "/", Filter: f, Limit: 20}, func(*vhost.Seen, *sift.Message) {})
+				_, err := w.x.Search(context.Background(), Query{VHost: "/", Filter: f, Limit: 20}, func(*vhost.Seen, *filter.Message) {})
 				_, also := w.x.Groups(context.Background(), GroupQuery{VHost: "/", By: by, Filter: f})
 				w.x.Stats()
 				if err != nil || also != nil {

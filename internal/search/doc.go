@@ -1,9 +1,9 @@
-// Package search finds letters: dead letters in queues, held letters, and lost ones, of a whole virtual host, by a filter
-// of package sift, and counts them in groups.
+// Package search finds letters: dead letters in queues, held letters, and lost ones, of a whole virtual host, by a
+// filter of package filter, and counts them in groups.
 //
 // It owns an index of them, in a directory of its own, and the crawler that fills it. The index is never the source of
-// truth: what it finds is looked at in the machine before it is shown, and it may be deleted at any time. Without it the
-// same questions are answered by a scan with a budget.
+// truth: what it finds is looked at in the machine before it is shown, and it may be deleted at any time. Without it
+// the same questions are answered by a scan with a budget.
 //
 // The crawler stays off the way of messages. It looks at places in portions of a few milliseconds, copies what is new,
 // and cuts it into words outside the machine; while there is traffic it rests much longer than it works.
@@ -21,6 +21,6 @@
 //   - a condition that the index answers yields every letter that passes it, and perhaps others, unless it is called exact;
 //   - memory is bounded: the tails and the cache of SQLite (limits.go), and some bytes for each letter that is known.
 //
-// An Index starts one goroutine; its methods may be called by any. Begin reading at Index.Search, then plan.go, segment.go
-// and crawl.go.
+// An Index starts one goroutine; its methods may be called by any. Begin reading at Index.Search, then plan.go,
+// segment.go and crawl.go.
 package search

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/sift"
-	"github.com/bartleby-mq/bartleby/internal/turns"
+	"github.com/bartleby-mq/bartleby/internal/fairshare"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// Groups counts letters by what they have in common. What the index is sure of is counted as it was read, so that letters
-// that have gone a moment ago may be among them.
+// Groups counts letters by what they have in common. What the index is sure of is counted as it was read, so that
+// letters that have gone a moment ago may be among them.
 func (x *Index) Groups(ctx context.Context, q GroupQuery) (Groups, error) {
 	if q.Most <= 0 {
 		q.Most = GroupsUsual
@@ -46,9 +46,9 @@ func (x *Index) groupsIndex(ctx context.Context, k *known, q *GroupQuery) (g Gro
 	for i, p := range m.plan.places {
 		w.may[i] = q.May == nil || p.Lost || q.May(p.Where, "")
 	}
-	budget := turns.From(ctx).Budget(groupsBudget)
+	budget := fairshare.From(ctx).Budget(groupsBudget)
 	for i, r := range m.left {
-		if err := turns.From(ctx).Rest(ctx); err != nil {
+		if err := fairshare.From(ctx).Rest(ctx); err != nil {
 			return g, err
 		}
 		if m.budget.Spent() {
@@ -170,8 +170,8 @@ func (w *grouping) keys(r *reading) (func(i int, at vhost.Where) (value string, 
 }
 
 // ask looks at the letters of which the index is not sure.
-func (w *grouping) ask(ctx context.Context, x *Index, k *known, budget *turns.Budget) error {
-	needs := sift.Deaths | w.query.By.Needs()
+func (w *grouping) ask(ctx context.Context, x *Index, k *known, budget *fairshare.Budget) error {
+	needs := filter.Deaths | w.query.By.Needs()
 	if w.query.Filter != nil {
 		needs |= w.query.Filter.Needs()
 	}
@@ -181,8 +181,8 @@ func (w *grouping) ask(ctx context.Context, x *Index, k *known, budget *turns.Bu
 			w.partial = true
 			break
 		}
-		turn := turns.From(ctx).Slice(portion)
-		err := x.look(ctx, w.query.VHost, func(v *vhost.VHost) {
+		turn := fairshare.From(ctx).Slice(portion)
+		err := x.look(ctx, w.query.VHost, func(v vhost.Reader) {
 			began := time.Now()
 			for len(w.doubt) > 0 && time.Since(began) < turn {
 				f := &w.doubt[0]
@@ -200,7 +200,7 @@ func (w *grouping) ask(ctx context.Context, x *Index, k *known, budget *turns.Bu
 				w.tally.count(value, ok, m.At, f.ref)
 			}
 		})
-		if err := errors.Join(err, turns.From(ctx).Rest(ctx)); err != nil {
+		if err := errors.Join(err, fairshare.From(ctx).Rest(ctx)); err != nil {
 			return err
 		}
 	}

@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
-	"github.com/bartleby-mq/bartleby/internal/sift"
-	"github.com/bartleby-mq/bartleby/internal/turns"
+	"github.com/bartleby-mq/bartleby/internal/fairshare"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // A Broker is what the index looks at.
 type Broker interface {
-	// Look runs fn on the live state of a virtual host; it must be short, and keep no more than copies.
-	Look(ctx context.Context, vhostName string, fn func(*vhost.VHost)) error
+	// Query runs fn on a virtual host as it is; it must be short, and keep no more than copies.
+	Query(ctx context.Context, vhostName string, fn func(vhost.Reader)) error
 	Access() *access.View
 	Now() time.Time
 	// LowOnDisk reports whether publishers are held back for want of disk: then nothing is written.
@@ -51,7 +51,7 @@ const (
 // A Query asks for letters.
 type Query struct {
 	VHost  string
-	Filter *sift.Filter // nil: all
+	Filter *filter.Filter // nil: all
 	Order  Order
 	After  string // Answer.Next of the portion before; "": from the beginning
 	Limit  int    // 0: LimitUsual
@@ -59,15 +59,17 @@ type Query struct {
 	May func(at vhost.Where, lastQueue string) bool
 }
 
-// Visit is shown a letter in the loop of its virtual host: it must be short, and all is lent. m has what Filter.Needs of
-// the question names, and the deaths.
-type Visit func(x *vhost.Seen, m *sift.Message)
+// Visit is shown a letter in the loop of its virtual host: it must be short, and all is lent. m has what Filter.Needs
+// of the question names, and the deaths.
+type Visit func(x *vhost.Seen, m *filter.Message)
 
 // An Answer says what there is to know beside the letters.
 type Answer struct {
 	Next    string // what Query.After has to be for the next portion, "" at the end
 	Scanned int    // letters that were looked at
-	Partial bool   // the budget ended before the portion was full, or the index has forgotten old letters: go on with Next, if there is one
+	// the budget ended before the portion was full, or the index has forgotten old letters: go on with Next, if there
+	// is one
+	Partial bool
 	Index   *State // nil: answered without the index
 }
 
@@ -81,9 +83,9 @@ type State struct {
 // A GroupQuery asks for groups of letters.
 type GroupQuery struct {
 	VHost  string
-	By     sift.Grouping
-	Filter *sift.Filter // nil: all
-	Most   int          // groups, the largest; 0: GroupsUsual
+	By     filter.Grouping
+	Filter *filter.Filter // nil: all
+	Most   int            // groups, the largest; 0: GroupsUsual
 	May    func(at vhost.Where, lastQueue string) bool
 }
 
@@ -91,8 +93,9 @@ type GroupQuery struct {
 type Groups struct {
 	Groups []Group
 	Total  int64 // letters in all groups, shown or not
-	// Without is how many pass the filter and are in no group: they have no such value. Who groups by what only letters have (the
-	// reason, the source, the queue that they died in last) does not have those counted that wait in schedules and have not died.
+	// Without is how many pass the filter and are in no group: they have no such value. Who groups by what only letters
+	// have (the reason, the source, the queue that they died in last) does not have those counted that wait in
+	// schedules and have not died.
 	Without int64
 	Others  int64 // groups that are not shown
 	Answer
@@ -101,7 +104,7 @@ type Groups struct {
 // A Group is letters that have something in common.
 type Group struct {
 	Value       string
-	Filter      string // of this group alone, as sift reads it
+	Filter      string // of this group alone, as package filter reads it
 	Count       int64
 	First, Last int64             // ms since the Unix epoch: the deaths of the oldest and the newest; 0: unknown
 	Spark       [SparkParts]int64 // letters in equal stretches from First to Last
@@ -140,8 +143,8 @@ type Index struct {
 	stopped  chan struct{}
 }
 
-// Open begins to keep an index. It does not fail: one that cannot be read is deleted and made anew, and where none can be
-// kept the log says so and questions are answered by scans.
+// Open begins to keep an index. It does not fail: one that cannot be read is deleted and made anew, and where none can
+// be kept the log says so and questions are answered by scans.
 func Open(o Options) *Index {
 	x := prepare(o)
 	if x.store == nil {
@@ -285,12 +288,12 @@ func (x *Index) kick() {
 	}
 }
 
-// look runs fn in the loop of a virtual host. On return it has ended, or will never begin: fn may write to what the caller
-// goes on with, and what it has seen is safe.
-func (x *Index) look(ctx context.Context, name string, fn func(*vhost.VHost)) error {
+// look runs fn in the loop of a virtual host. On return it has ended, or will never begin: fn may write to what the
+// caller goes on with, and what it has seen is safe.
+func (x *Index) look(ctx context.Context, name string, fn func(vhost.Reader)) error {
 	var taken atomic.Bool // by fn, or by who does not want it any more
 	ended := make(chan struct{})
-	err := x.options.Broker.Look(ctx, name, func(v *vhost.VHost) {
+	err := x.options.Broker.Query(ctx, name, func(v vhost.Reader) {
 		if taken.CompareAndSwap(false, true) {
 			defer close(ended)
 			fn(v)
@@ -303,20 +306,20 @@ func (x *Index) look(ctx context.Context, name string, fn func(*vhost.VHost)) er
 }
 
 // Show visits messages by their names, in order; those that are gone are left out. needs is what m has.
-func (x *Index) Show(ctx context.Context, name string, refs []Ref, needs sift.Need, visit Visit) error {
+func (x *Index) Show(ctx context.Context, name string, refs []Ref, needs filter.Need, visit Visit) error {
 	for len(refs) > 0 {
-		turn := turns.From(ctx).Slice(portion)
-		err := x.look(ctx, name, func(v *vhost.VHost) {
+		turn := fairshare.From(ctx).Slice(portion)
+		err := x.look(ctx, name, func(v vhost.Reader) {
 			began := time.Now()
 			for len(refs) > 0 && time.Since(began) < turn {
 				if seen, ok := v.Find(refs[0].Where, refs[0].ID); ok {
-					m := seen.Sift(needs)
+					m := seen.ForFilter(needs)
 					visit(&seen, &m)
 				}
 				refs = refs[1:]
 			}
 		})
-		if err := errors.Join(err, turns.From(ctx).Rest(ctx)); err != nil {
+		if err := errors.Join(err, fairshare.From(ctx).Rest(ctx)); err != nil {
 			return err
 		}
 	}

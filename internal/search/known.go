@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-	"weak"
 
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -21,16 +20,16 @@ type known struct {
 	free       []uint16 // numbers of places that are gone, and of which nothing is known any more
 	segments   []*segment
 	tail       *tail
-	gone       map[int]bool              // of the tail's letters
-	copied     *segment                  // the tail as a segment
-	copiedOf   int                       // how many letters that has
-	dropping   []uint64                  // segments that were given up, stored until what is read anew is sealed
-	again      map[uint16][]idRange      // whose letters are read anew, by place
-	machine    weak.Pointer[vhost.VHost] // that was looked at last
-	books      uint64                    // what it had done then
-	ready      bool                      // all was read once
-	settled    bool                      // there was nothing to do at the end of the last round
-	complete   time.Time                 // what came before is here
+	gone       map[int]bool         // of the tail's letters
+	copied     *segment             // the tail as a segment
+	copiedOf   int                  // how many letters that has
+	dropping   []uint64             // segments that were given up, stored until what is read anew is sealed
+	again      map[uint16][]idRange // whose letters are read anew, by place
+	machine    vhost.Identity       // that was looked at last
+	books      uint64               // what it had done then
+	ready      bool                 // all was read once
+	settled    bool                 // there was nothing to do at the end of the last round
+	complete   time.Time            // what came before is here
 	behind     int64
 	storedGone time.Time // which letters have gone was stored then
 	rebuild    bool      // it is to be forgotten
@@ -202,7 +201,8 @@ func (k *known) dropTransient(from *store) error {
 	return nil
 }
 
-// reopened is told that the machine is another one: what was not sealed is read anew, and so is what it had beside the log.
+// reopened is told that the machine is another one: what was not sealed is read anew, and so is what it had beside the
+// log.
 func (k *known) reopened(from *store, t *tail) error {
 	if err := k.dropTransient(from); err != nil {
 		return err

@@ -22,15 +22,15 @@ const (
 	scanBudget = time.Second
 	scanMost   = 200_000
 
-	// tailLetters is how many letters are sealed as one segment; tailWords bounds the words in them, counted for each letter,
-	// and tailOctets their letters: some 16 MiB of memory for both.
+	// tailLetters is how many letters are sealed as one segment; tailWords bounds the words in them, counted for each
+	// letter, and tailOctets their letters: some 16 MiB of memory for both.
 	tailLetters = 8192
 	tailWords   = 3 << 20
 	tailOctets  = 4 << 20
 	// blockBytes is how large a block of words is, about.
 	blockBytes = 15 << 10
-	// textMax is how much of the properties of a letter is cut into words, bodyMax how much of its body, in octets. Of a letter
-	// that has more the words are not known: it is looked at each time that words are asked for.
+	// textMax is how much of the properties of a letter is cut into words, bodyMax how much of its body, in octets. Of
+	// a letter that has more the words are not known: it is looked at each time that words are asked for.
 	textMax = 96 << 10
 	bodyMax = 64 << 10
 	// headersKept is of how many headers the values are known in a segment, valueMax how long these may be, in octets.
@@ -48,8 +48,8 @@ const (
 const (
 	// placesMax is how many places of one virtual host are told apart; of others nothing is indexed.
 	placesMax = 60_000
-	// streamMost is how many letters of one segment are put in order at once, verifySpare how many more than are asked for are
-	// looked at together.
+	// streamMost is how many letters of one segment are put in order at once, verifySpare how many more than are asked
+	// for are looked at together.
 	streamMost  = 256
 	verifySpare = 16
 	// searchBudget is how long a search looks at letters that the index has found, searchMost at how many.
@@ -63,10 +63,11 @@ const (
 )
 
 const (
-	// tailsOctets is how much of words the tails of all virtual hosts have together, in octets, before the largest is sealed.
+	// tailsOctets is how much of words the tails of all virtual hosts have together, in octets, before the largest is
+	// sealed.
 	tailsOctets = 8 << 20
-	// A segment with fewer than smallLetters is read anew if there are more than smallSegments such, or if one letter in
-	// sparseShare is left of it.
+	// A segment with fewer than smallLetters is read anew if there are more than smallSegments such, or if one letter
+	// in sparseShare is left of it.
 	smallLetters  = tailLetters / 4
 	smallSegments = 16
 	sparseShare   = 4

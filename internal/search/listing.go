@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/sift"
-	"github.com/bartleby-mq/bartleby/internal/turns"
+	"github.com/bartleby-mq/bartleby/internal/fairshare"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -20,8 +20,9 @@ type Listing struct {
 	State   State
 }
 
-// List lists the letters of one place that may pass a filter, without a look at them. nil: there is no index to be asked.
-func (x *Index) List(ctx context.Context, name string, at vhost.Where, f *sift.Filter, most int) (*Listing, error) {
+// List lists the letters of one place that may pass a filter, without a look at them. nil: there is no index to be
+// asked.
+func (x *Index) List(ctx context.Context, name string, at vhost.Where, f *filter.Filter, most int) (*Listing, error) {
 	k := x.knownOf(name)
 	if k == nil {
 		return nil, nil
@@ -34,7 +35,7 @@ func (x *Index) List(ctx context.Context, name string, at vhost.Where, f *sift.F
 	return l, err
 }
 
-func (x *Index) list(ctx context.Context, k *known, at vhost.Where, f *sift.Filter, most int) (*Listing, error) {
+func (x *Index) list(ctx context.Context, k *known, at vhost.Where, f *filter.Filter, most int) (*Listing, error) {
 	m, state := x.begin(ctx, k, f, Newest)
 	place := slices.IndexFunc(m.plan.places, func(p placeKnown) bool { return p.Where == at && !p.Gone })
 	l := &Listing{Sure: true, State: *state, Partial: state.Forgotten}
@@ -43,7 +44,7 @@ func (x *Index) list(ctx context.Context, k *known, at vhost.Where, f *sift.Filt
 		if !slices.ContainsFunc(r.meta.Places, func(s span) bool { return int(s.Place) == place }) {
 			continue
 		}
-		if err := turns.From(ctx).Rest(ctx); err != nil {
+		if err := fairshare.From(ctx).Rest(ctx); err != nil {
 			return nil, err
 		}
 		if m.budget.Spent() {

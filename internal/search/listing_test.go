@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -17,33 +17,33 @@ func TestListHasAllThatAScanFindsAtAPlace(t *testing.T) {
 	w.crawl()
 	for _, at := range []vhost.Where{{Queue: "orders.dlq"}, {Queue: "bills.dlq"}, {Lost: true}} {
 		all := map[uint64]bool{}
-		for _, filter := range filters {
-			q := Query{VHost: "/", Filter: w.filter(filter), Limit: LimitMax}
+		for _, text := range filters {
+			q := Query{VHost: "/", Filter: w.filter(text), Limit: LimitMax}
 			want := map[uint64]bool{}
-			if _, err := w.x.scanLetters(context.Background(), &q, func(x *vhost.Seen, _ *sift.Message) {
+			if _, err := w.x.scanLetters(context.Background(), &q, func(x *vhost.Seen, _ *filter.Message) {
 				if x.Where() == at {
 					want[x.ID] = true
 				}
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if filter == "" {
+			if text == "" {
 				all = want
 			}
 			l, err := w.x.List(context.Background(), "/", at, q.Filter, 1000)
 			if err != nil || l == nil {
-				t.Fatalf("%q: %v %v", filter, l, err)
+				t.Fatalf("%q: %v %v", text, l, err)
 			}
 			if l.Known != int64(len(all)) || l.Partial || l.Matches != int64(len(l.IDs)) || !slices.IsSorted(l.IDs) {
-				t.Errorf("%q at %v: %+v, and %d are there", filter, at, l, len(all))
+				t.Errorf("%q at %v: %+v, and %d are there", text, at, l, len(all))
 			}
 			for id := range want {
 				if !slices.Contains(l.IDs, id) {
-					t.Errorf("%q at %v: %d is missing", filter, at, id)
+					t.Errorf("%q at %v: %d is missing", text, at, id)
 				}
 			}
 			if l.Sure && len(l.IDs) != len(want) {
-				t.Errorf("%q at %v: sure of %d letters, and %d pass", filter, at, len(l.IDs), len(want))
+				t.Errorf("%q at %v: sure of %d letters, and %d pass", text, at, len(l.IDs), len(want))
 			}
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 )
 
 // ofWords asks for words: a text has to have all those of one of the alternatives.
@@ -14,8 +14,8 @@ type ofWords struct {
 	every        []fragment // that the letter has beside
 }
 
-// An alternative is fragments that a text has. Whole says that having them is all that is asked. Open says that they may be
-// in the middle of a word.
+// An alternative is fragments that a text has. Whole says that having them is all that is asked. Open says that they
+// may be in the middle of a word.
 type alternative struct {
 	fragments   []fragment
 	whole, open bool
@@ -23,7 +23,7 @@ type alternative struct {
 }
 
 // wordsOf plans a term by words, nil if they tell nothing of it.
-func wordsOf(t *sift.Term) *ofWords {
+func wordsOf(t *filter.Term) *ofWords {
 	w := &ofWords{}
 	properties, body := []section{inProperties}, []section{inBody}
 	switch t.Field {
@@ -48,7 +48,7 @@ func wordsOf(t *sift.Term) *ofWords {
 	for i, x := range t.Alternatives {
 		a := alternative{}
 		switch {
-		case x.Op == sift.Has:
+		case x.Op == filter.Has:
 			a.fragments = wholeWords(x.Words)
 			if x.Prefix {
 				a.fragments[len(a.fragments)-1].ends = false
@@ -63,10 +63,10 @@ func wordsOf(t *sift.Term) *ofWords {
 }
 
 // values plans what whole values are asked for.
-func (c *ofWords) values(t *sift.Term) *ofWords {
+func (c *ofWords) values(t *filter.Term) *ofWords {
 	if t.Field != "id" && t.Field != "message-id" && t.Field != "correlation-id" && !areNumbers(t.Values) {
 		for _, x := range t.Alternatives {
-			if x.Op == sift.Other { // a range, or a number that may be written in many ways
+			if x.Op == filter.Other { // a range, or a number that may be written in many ways
 				c.alternatives = []alternative{{}}
 				return c
 			}
@@ -75,16 +75,16 @@ func (c *ofWords) values(t *sift.Term) *ofWords {
 	for _, x := range t.Alternatives {
 		a := alternative{}
 		switch x.Op {
-		case sift.Is:
+		case filter.Is:
 			a.fragments = wholeWords(wordsIn(x.Text))
-		case sift.Like:
+		case filter.Like:
 			if t.Field == "id" {
 				return nil // the number of any letter may be meant
 			}
 			if a.fragments = wholeWords(wordsIn(x.Text)); len(a.fragments) > 0 {
 				a.fragments[len(a.fragments)-1].ends = false
 			}
-		case sift.Other:
+		case filter.Other:
 			continue // areNumbers: they are among the values
 		}
 		if t.Field == "id" {
@@ -106,7 +106,7 @@ func areNumbers(values []string) bool {
 }
 
 func wordsIn(text string) (all []string) {
-	sift.Words([]byte(text), func(w []byte) bool {
+	filter.Words([]byte(text), func(w []byte) bool {
 		for _, r := range string(w) {
 			if r > 0xFFFF { // JSON writes it in two parts, which are no words
 				return true

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 )
 
 // A plan is how segments answer a filter: a letter has to pass all conditions.
@@ -24,7 +24,7 @@ type condition interface {
 }
 
 // newPlan plans a filter; nil asks for all letters. now is the instant at which the filter was made, about.
-func newPlan(f *sift.Filter, places []placeKnown, now int64) *plan {
+func newPlan(f *filter.Filter, places []placeKnown, now int64) *plan {
 	p := &plan{places: places}
 	if f == nil {
 		return p
@@ -68,8 +68,8 @@ func (unknown) judge(r *reading, _ []placeKnown) (verdict, error) {
 }
 
 // plan1 plans one term, as if it were not turned around. nil: nothing is known of what it asks.
-func plan1(t *sift.Term, now int64) condition {
-	only, err := sift.Parse(strings.TrimPrefix(t.Text, "-"), now)
+func plan1(t *filter.Term, now int64) condition {
+	only, err := filter.Parse(strings.TrimPrefix(t.Text, "-"), now)
 	if err != nil || t.Not != strings.HasPrefix(t.Text, "-") {
 		return nil
 	}
@@ -102,7 +102,7 @@ func plan1(t *sift.Term, now int64) condition {
 }
 
 // mini is a message that has one value of a column and nothing else.
-func mini(column string, value []byte) (m sift.Message) {
+func mini(column string, value []byte) (m filter.Message) {
 	s := string(value)
 	switch column {
 	case "reason":
@@ -146,7 +146,7 @@ func headerOnly(name string, value []byte) []byte {
 // ofText asks a column of texts by its values.
 type ofText struct {
 	column  string
-	filter  *sift.Filter
+	filter  *filter.Filter
 	changes uint8 // letters with that flag may have another value by now
 }
 
@@ -155,7 +155,7 @@ func (c *ofText) judge(r *reading, _ []placeKnown) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	none := sift.Message{}
+	none := filter.Message{}
 	v := x.judge(r, c.filter.Match(&none), func(value []byte) bool {
 		m := mini(c.column, value)
 		return c.filter.Match(&m)
@@ -201,7 +201,7 @@ func (x *texts) judge(r *reading, none bool, passes func(value []byte) bool) ver
 // ofException asks for normal forms of exceptions, of patterns by their beginnings.
 type ofException struct {
 	column       string
-	alternatives []sift.Alternative
+	alternatives []filter.Alternative
 }
 
 func (c *ofException) judge(r *reading, _ []placeKnown) (verdict, error) {
@@ -213,9 +213,9 @@ func (c *ofException) judge(r *reading, _ []placeKnown) (verdict, error) {
 	v := x.judge(r, false, func(value []byte) bool {
 		for _, a := range c.alternatives {
 			switch {
-			case a.Op == sift.Is && a.Text == string(value):
+			case a.Op == filter.Is && a.Text == string(value):
 				return true
-			case a.Op == sift.Like && strings.HasPrefix(string(value), a.Text), a.Op == sift.Other:
+			case a.Op == filter.Like && strings.HasPrefix(string(value), a.Text), a.Op == filter.Other:
 				sure = false
 				return true
 			}
@@ -230,7 +230,7 @@ func (c *ofException) judge(r *reading, _ []placeKnown) (verdict, error) {
 
 // ofPlace asks where a letter is.
 type ofPlace struct {
-	filter *sift.Filter
+	filter *filter.Filter
 	state  bool // it asks for the state, of which only being lost is known
 }
 
@@ -243,7 +243,7 @@ func (c *ofPlace) judge(r *reading, places []placeKnown) (verdict, error) {
 	}
 	sure, maybe := make([]bool, len(places)), make([]bool, len(places))
 	for i, p := range places {
-		m := sift.Message{Queue: p.Queue}
+		m := filter.Message{Queue: p.Queue}
 		switch {
 		case c.state && p.Lost:
 			m.State = "lost"
@@ -277,12 +277,12 @@ func (c *ofPlace) judge(r *reading, places []placeKnown) (verdict, error) {
 // ofRange asks for numbers within bounds.
 type ofRange struct {
 	column       number
-	alternatives []sift.Alternative
+	alternatives []filter.Alternative
 }
 
-func rangeOf(t *sift.Term, column number) condition {
+func rangeOf(t *filter.Term, column number) condition {
 	for _, a := range t.Alternatives {
-		if a.Op != sift.Within {
+		if a.Op != filter.Within {
 			return nil
 		}
 	}
@@ -313,7 +313,7 @@ func (c *ofRange) judge(r *reading, _ []placeKnown) (verdict, error) {
 // ofHeader asks for a header: its column, if the segment has one; else words.
 type ofHeader struct {
 	name   string
-	filter *sift.Filter
+	filter *filter.Filter
 	words  *ofWords
 }
 
@@ -324,13 +324,13 @@ func (c *ofHeader) judge(r *reading, places []placeKnown) (verdict, error) {
 	}
 	switch {
 	case x != nil && (len(x.values) <= headerValuesMax || c.words == nil):
-		none := sift.Message{}
+		none := filter.Message{}
 		return x.judge(r, c.filter.Match(&none), func(value []byte) bool {
 			m := mini(headerPrefix+c.name, value)
 			return c.filter.Match(&m)
 		}), nil
 	case x == nil && !r.meta.OtherHeaders && !strings.Contains(c.name, "."):
-		none := sift.Message{} // no letter has it
+		none := filter.Message{} // no letter has it
 		return (*texts)(nil).judge(r, c.filter.Match(&none), nil), nil
 	case c.words == nil:
 		return unknown{}.judge(r, places)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/queue"
-	"github.com/bartleby-mq/bartleby/internal/sift"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -22,7 +22,7 @@ func laneOf(id uint64) uint8 { return uint8((id - 1) >> 56) }
 
 // take copies a letter.
 func (h *haul) take(x *vhost.Seen, place uint16) {
-	m := x.Sift(sift.Deaths | sift.Properties | sift.Body)
+	m := x.ForFilter(filter.Deaths | filter.Properties | filter.Body)
 	l := letter{id: x.ID, place: place, transient: !x.Persistent, held: x.State == queue.Held, message: m}
 	body := m.Body
 	if len(body) > bodyMax {
@@ -60,7 +60,7 @@ func (c *crawler) readPlace(k *known, place uint16, ends time.Time) (done bool, 
 		h := haul{marks: map[uint8]uint64{}, lasting: map[uint8]uint64{}}
 		there := true
 		next := uint64(0)
-		err := c.look(c.ctx, k.name, func(v *vhost.VHost) {
+		err := c.look(c.ctx, k.name, func(v vhost.Reader) {
 			began := time.Now()
 			looks := 0
 			for first := true; first || time.Since(began) < c.portion() && len(h.octets) < portionBytes; first = false {

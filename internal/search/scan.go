@@ -8,26 +8,26 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/fairshare"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/queue"
-	"github.com/bartleby-mq/bartleby/internal/sift"
-	"github.com/bartleby-mq/bartleby/internal/turns"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// A scan answers without the index: place by place, the lost letters first, then the queues, then the schedules by name. Within
-// a place letters come as they lie, so the order of an answer is by time only there. What waits in schedules is in no index:
-// it is scanned for behind what the index has found.
+// A scan answers without the index: place by place, the lost letters first, then the queues, then the schedules by
+// name. Within a place letters come as they lie, so the order of an answer is by time only there. What waits in
+// schedules is in no index: it is scanned for behind what the index has found.
 type scan struct {
 	index   *Index
 	vhost   string
-	filter  *sift.Filter
-	needs   sift.Need
+	filter  *filter.Filter
+	needs   filter.Need
 	may     func(vhost.Where, string) bool
 	order   Order
 	died    bool // messages that have not died are of no account
 	looked  int
 	scanned int // of these, those of which may says yes
-	budget  turns.Budget
+	budget  fairshare.Budget
 }
 
 // cursor is where a scan goes on: behind a message of a place. Its text is scan:ID:PLACE.
@@ -86,12 +86,12 @@ func inSchedules(s string) bool {
 	return err == nil && c.at.Schedule != ""
 }
 
-func (x *Index) newScan(ctx context.Context, name string, f *sift.Filter, may func(vhost.Where, string) bool, order Order) *scan {
-	s := &scan{index: x, vhost: name, filter: f, needs: sift.Deaths, may: may, order: order, budget: turns.From(ctx).Budget(scanBudget)}
+func (x *Index) newScan(ctx context.Context, name string, f *filter.Filter, may func(vhost.Where, string) bool, order Order) *scan {
+	s := &scan{index: x, vhost: name, filter: f, needs: filter.Deaths, may: may, order: order, budget: fairshare.From(ctx).Budget(scanBudget)}
 	if f != nil {
 		s.needs |= f.Needs()
 	}
-	s.died = !mayMatch(f, &sift.Message{}, ofDeaths...)
+	s.died = !mayMatch(f, &filter.Message{}, ofDeaths...)
 	return s
 }
 
@@ -99,7 +99,7 @@ func (x *Index) newScan(ctx context.Context, name string, f *sift.Filter, may fu
 var ofDeaths = []string{"reason", "first-reason", "source", "last-queue"}
 
 // mayMatch reports whether a message passes the terms that ask for some fields; f may be nil.
-func mayMatch(f *sift.Filter, m *sift.Message, fields ...string) bool {
+func mayMatch(f *filter.Filter, m *filter.Message, fields ...string) bool {
 	if f == nil {
 		return true
 	}
@@ -107,7 +107,7 @@ func mayMatch(f *sift.Filter, m *sift.Message, fields ...string) bool {
 		if !slices.Contains(fields, t.Field) {
 			continue
 		}
-		if only, err := sift.Parse(t.Text, 0); err == nil && !only.Match(m) {
+		if only, err := filter.Parse(t.Text, 0); err == nil && !only.Match(m) {
 			return false
 		}
 	}
@@ -120,7 +120,7 @@ func (s *scan) places(ctx context.Context, from vhost.Where) (all []vhost.Where,
 		all = append(all, from)
 	}
 	var queues, schedules []string
-	err = s.index.look(ctx, s.vhost, func(v *vhost.VHost) {
+	err = s.index.look(ctx, s.vhost, func(v vhost.Reader) {
 		if from.Schedule == "" {
 			queues = v.QueueNames()
 		}
@@ -137,7 +137,7 @@ func (s *scan) places(ctx context.Context, from vhost.Where) (all []vhost.Where,
 		}
 	}
 	for _, name := range schedules {
-		m := sift.Message{Queue: name, State: "scheduled"}
+		m := filter.Message{Queue: name, State: "scheduled"}
 		if name >= from.Schedule && mayMatch(s.filter, &m, "queue", "state") {
 			all = append(all, vhost.Where{Schedule: name})
 		}
@@ -145,8 +145,8 @@ func (s *scan) places(ctx context.Context, from vhost.Where) (all []vhost.Where,
 	return all, err
 }
 
-// run visits the letters that are meant, until visit says no or the budget ends: next is where to go on then. Visit is called
-// in the machine's loop.
+// run visits the letters that are meant, until visit says no or the budget ends: next is where to go on then. Visit is
+// called in the machine's loop.
 func (s *scan) run(ctx context.Context, from cursor, visit Visit, enough func() bool) (next *cursor, err error) {
 	places, err := s.places(ctx, from.at)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *scan) run(ctx context.Context, from cursor, visit Visit, enough func() 
 				return &cursor{at, after}, nil
 			}
 			after, err = s.some(ctx, at, after, visit, enough)
-			if err := errors.Join(err, turns.From(ctx).Rest(ctx)); err != nil {
+			if err := errors.Join(err, fairshare.From(ctx).Rest(ctx)); err != nil {
 				return nil, err
 			}
 			if after == 0 {
@@ -178,8 +178,8 @@ func (s *scan) run(ctx context.Context, from cursor, visit Visit, enough func() 
 
 // some is one look at a place.
 func (s *scan) some(ctx context.Context, at vhost.Where, after uint64, visit Visit, enough func() bool) (next uint64, err error) {
-	turn := turns.From(ctx).Slice(portion)
-	err = s.index.look(ctx, s.vhost, func(v *vhost.VHost) {
+	turn := fairshare.From(ctx).Slice(portion)
+	err = s.index.look(ctx, s.vhost, func(v vhost.Reader) {
 		began := time.Now()
 		seen := 0
 		for next = after; ; { // once at least: a place of which nothing was looked at is none that has come to its end
@@ -209,23 +209,23 @@ func (s *scan) meant(x *vhost.Seen, visit Visit) bool {
 		return false
 	}
 	if s.looked++; s.may != nil && x.Lost {
-		if m := x.Sift(sift.Deaths); !s.may(vhost.Where{Lost: true}, m.LastQueue) {
+		if m := x.ForFilter(filter.Deaths); !s.may(vhost.Where{Lost: true}, m.LastQueue) {
 			return false
 		}
 	}
 	if s.scanned++; !isLetter(x) {
 		return false
 	}
-	m := x.Sift(0)
+	m := x.ForFilter(0)
 	if s.filter != nil && s.filter.Refuses(&m, 0) {
 		return false
 	}
-	m = x.Sift(sift.Deaths)
-	if s.filter != nil && s.filter.Refuses(&m, sift.Deaths) {
+	m = x.ForFilter(filter.Deaths)
+	if s.filter != nil && s.filter.Refuses(&m, filter.Deaths) {
 		return false
 	}
-	if s.needs != sift.Deaths {
-		m = x.Sift(s.needs)
+	if s.needs != filter.Deaths {
+		m = x.ForFilter(s.needs)
 	}
 	if s.filter != nil && !s.filter.Match(&m) {
 		return false
@@ -247,7 +247,7 @@ func (x *Index) scanLetters(ctx context.Context, q *Query, visit Visit) (a Answe
 // scanFrom goes on with an answer by a scan, for up to most letters.
 func (x *Index) scanFrom(ctx context.Context, q *Query, from cursor, most int, visit Visit, a *Answer) error {
 	s, found := x.newScan(ctx, q.VHost, q.Filter, q.May, q.Order), 0
-	next, err := s.run(ctx, from, func(seen *vhost.Seen, m *sift.Message) {
+	next, err := s.run(ctx, from, func(seen *vhost.Seen, m *filter.Message) {
 		found++
 		visit(seen, m)
 	}, func() bool { return found >= most })
@@ -272,7 +272,7 @@ func (x *Index) scanTally(ctx context.Context, q *GroupQuery, from cursor, t *ta
 	s := x.newScan(ctx, q.VHost, q.Filter, q.May, Newest)
 	s.needs |= q.By.Needs()
 	s.died = s.died || slices.Contains(ofDeaths, q.By.String())
-	next, err := s.run(ctx, from, func(seen *vhost.Seen, m *sift.Message) {
+	next, err := s.run(ctx, from, func(seen *vhost.Seen, m *filter.Message) {
 		value, ok := q.By.Key(m)
 		t.count(value, ok, m.At, Ref{seen.Where(), seen.ID})
 	}, func() bool { return false })

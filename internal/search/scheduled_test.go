@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -28,7 +28,8 @@ func (w *world) schedule(exchange string, n int) {
 }
 
 func TestScheduledComeBehindTheIndex(t *testing.T) {
-	// If this fails, what waits in delayed exchanges is not found, found twice between portions, or comes as if the index had left it out.
+	// If this fails, what waits in delayed exchanges is not found, found twice between portions, or comes as if the
+	// index had left it out.
 	t.Parallel()
 	w := filled(t, 60)
 	w.schedule("bills", 7)
@@ -55,7 +56,7 @@ func TestScheduledComeBehindTheIndex(t *testing.T) {
 	if !strings.HasPrefix(got[0], "bills/1@") || !strings.HasPrefix(got[7], "later/1@") {
 		t.Errorf("not exchange by exchange: %v", got)
 	}
-	by, _ := sift.GroupBy("state")
+	by, _ := filter.GroupBy("state")
 	g, err := w.x.Groups(context.Background(), GroupQuery{VHost: "/", By: by})
 	if err != nil || g.Total != 97 || g.Partial || g.Index == nil {
 		t.Fatalf("groups: %+v, %v", g, err)
@@ -73,13 +74,14 @@ func TestScheduledComeBehindTheIndex(t *testing.T) {
 }
 
 func TestCountsTellNothingOfWhatMayNotBeSeen(t *testing.T) {
-	// If this fails, who may read nothing spells out headers and bodies by how many letters a search says it has looked at.
+	// If this fails, who may read nothing spells out headers and bodies by how many letters a search says it has looked
+	// at.
 	t.Parallel()
 	w := filled(t, 100)
 	w.schedule("later", 10)
 	w.crawl()
 	none := func(vhost.Where, string) bool { return false }
-	by, _ := sift.GroupBy("reason")
+	by, _ := filter.GroupBy("reason")
 	for _, filter := range []string{"", "header.tenant:t*", "card", "state:scheduled", "state:lost", "message-id:m-3"} {
 		q := Query{VHost: "/", Filter: w.filter(filter), May: none, Limit: 10}
 		a, err := w.x.Search(context.Background(), q, nil)

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/sift"
-	"github.com/bartleby-mq/bartleby/internal/turns"
+	"github.com/bartleby-mq/bartleby/internal/fairshare"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -100,10 +100,10 @@ type merge struct {
 	index  *Index
 	plan   *plan
 	order  Order
-	behind *found       // nil: from the beginning
-	left   []*reading   // not judged yet
-	budget turns.Budget // when it is spent, no more are
-	cut    bool         // some were not
+	behind *found           // nil: from the beginning
+	left   []*reading       // not judged yet
+	budget fairshare.Budget // when it is spent, no more are
+	cut    bool             // some were not
 	heads  []*stream
 }
 
@@ -137,7 +137,7 @@ func (m *merge) next(ctx context.Context) (*found, error) {
 			m.left, m.cut = nil, true
 		}
 		if len(m.left) > 0 && (best == nil || m.mayHold(m.left[0], best.next[0].at)) {
-			if err := errors.Join(m.judge(), turns.From(ctx).Rest(ctx)); err != nil {
+			if err := errors.Join(m.judge(), fairshare.From(ctx).Rest(ctx)); err != nil {
 				return nil, err
 			}
 			continue
@@ -243,11 +243,11 @@ func (m *merge) refill(s *stream, behind *found) error {
 }
 
 // begin takes what there is to look at.
-func (x *Index) begin(ctx context.Context, k *known, f *sift.Filter, order Order) (*merge, *State) {
+func (x *Index) begin(ctx context.Context, k *known, f *filter.Filter, order Order) (*merge, *State) {
 	k.Lock()
 	defer k.Unlock()
 	m := &merge{index: x, plan: newPlan(f, slices.Clone(k.record.Places), x.options.Broker.Now().UnixMilli()), order: order,
-		left: k.readings(x.store, order), budget: turns.From(ctx).Budget(judgeBudget)}
+		left: k.readings(x.store, order), budget: fairshare.From(ctx).Budget(judgeBudget)}
 	return m, k.state()
 }
 
@@ -259,11 +259,11 @@ func (x *Index) searchIndex(ctx context.Context, k *known, q *Query, visit Visit
 			return a, err
 		}
 	}
-	needs := sift.Deaths
+	needs := filter.Deaths
 	if q.Filter != nil {
 		needs |= q.Filter.Needs()
 	}
-	shown, looked, budget := 0, 0, turns.From(ctx).Budget(searchBudget)
+	shown, looked, budget := 0, 0, fairshare.From(ctx).Budget(searchBudget)
 	var last, before *found
 	for {
 		var some []found
@@ -303,14 +303,15 @@ func (x *Index) searchIndex(ctx context.Context, k *known, q *Query, visit Visit
 	}
 }
 
-// verified is what came of some letters: how many were looked at, how many of these the caller may see, and how many are shown.
+// verified is what came of some letters: how many were looked at, how many of these the caller may see, and how many
+// are shown.
 type verified struct{ looked, scanned, shown int }
 
 // verify looks at letters in the machine, and visits those that are as they are meant to be, up to most.
-func (x *Index) verify(ctx context.Context, k *known, q *Query, needs sift.Need, some []found, most int, visit Visit) (n verified, err error) {
+func (x *Index) verify(ctx context.Context, k *known, q *Query, needs filter.Need, some []found, most int, visit Visit) (n verified, err error) {
 	var gone []found
-	turn := turns.From(ctx).Slice(portion)
-	err = x.look(ctx, q.VHost, func(v *vhost.VHost) {
+	turn := fairshare.From(ctx).Slice(portion)
+	err = x.look(ctx, q.VHost, func(v vhost.Reader) {
 		began := time.Now()
 		for i := range some {
 			f := &some[i]
@@ -337,16 +338,16 @@ func (x *Index) verify(ctx context.Context, k *known, q *Query, needs sift.Need,
 	for i := range gone {
 		k.remove(gone[i].in, gone[i].i)
 	}
-	return n, errors.Join(err, turns.From(ctx).Rest(ctx))
+	return n, errors.Join(err, fairshare.From(ctx).Rest(ctx))
 }
 
 // find looks for a letter in the machine; nil if it is gone, or was there at another time.
-func (f *found) find(v *vhost.VHost, needs sift.Need) (*sift.Message, *vhost.Seen) {
+func (f *found) find(v vhost.Reader, needs filter.Need) (*filter.Message, *vhost.Seen) {
 	seen, ok := v.Find(f.ref.Where, f.ref.ID)
 	if !ok || !isLetter(&seen) {
 		return nil, nil
 	}
-	m := seen.Sift(needs)
+	m := seen.ForFilter(needs)
 	if m.At != f.at {
 		return nil, nil
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -54,7 +54,8 @@ func TestIndexFindsWhatAScanFinds(t *testing.T) {
 }
 
 func TestLettersThatClientsPublish(t *testing.T) {
-	// If this fails, what Spring and others publish where failures go is not among the letters, or the index tells other things of it.
+	// If this fails, what Spring and others publish where failures go is not among the letters, or the index tells
+	// other things of it.
 	t.Parallel()
 	w := filled(t, 100)
 	for i := range 60 {
@@ -73,7 +74,7 @@ func TestLettersThatClientsPublish(t *testing.T) {
 		w.same(f, Newest)
 		w.same(f, Oldest)
 	}
-	by, _ := sift.GroupBy("reason")
+	by, _ := filter.GroupBy("reason")
 	g, err := w.x.Groups(context.Background(), GroupQuery{VHost: "/", By: by})
 	if err != nil || len(g.Groups) != 2 || g.Groups[1].Value != "republished" || g.Groups[1].Count != 60 {
 		t.Errorf("groups by reason: %+v, %v", g.Groups, err)
@@ -89,12 +90,12 @@ func TestGroupsAreThoseOfAScan(t *testing.T) {
 	w := filled(t, 300)
 	w.crawl()
 	for _, by := range []string{"reason", "source", "queue", "exchange", "key", "cause", "state", "exception", "fingerprint", "type", "header:tenant", "header:attempt", "header:trace", "header:none"} {
-		for _, filter := range []string{"", "-header.tenant:t3", "\"card declined\" age:<100s"} {
-			g, err := sift.GroupBy(by)
+		for _, text := range []string{"", "-header.tenant:t3", "\"card declined\" age:<100s"} {
+			g, err := filter.GroupBy(by)
 			if err != nil {
 				t.Fatal(err)
 			}
-			q := GroupQuery{VHost: "/", By: g, Filter: w.filter(filter)}
+			q := GroupQuery{VHost: "/", By: g, Filter: w.filter(text)}
 			got, err := w.x.Groups(context.Background(), q)
 			if err != nil {
 				t.Fatal(err)
@@ -105,18 +106,18 @@ func TestGroupsAreThoseOfAScan(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.Index == nil || got.Partial || want.Partial {
-				t.Errorf("by %s of %q: partial, or by a scan", by, filter)
+				t.Errorf("by %s of %q: partial, or by a scan", by, text)
 			}
 			if got.Total != want.Total || len(got.Groups) != len(want.Groups) {
-				t.Errorf("by %s of %q: %d letters in %d groups, a scan has %d in %d", by, filter, got.Total, len(got.Groups), want.Total, len(want.Groups))
+				t.Errorf("by %s of %q: %d letters in %d groups, a scan has %d in %d", by, text, got.Total, len(got.Groups), want.Total, len(want.Groups))
 				continue
 			}
 			everyone, _ := w.all(Query{VHost: "/", Filter: q.Filter})
 			if got.Without != want.Without || got.Total+got.Without != int64(len(everyone)) {
-				t.Errorf("by %s of %q: %d letters are in groups and %d in none, of %d; a scan has %d", by, filter, got.Total, got.Without, len(everyone), want.Without)
+				t.Errorf("by %s of %q: %d letters are in groups and %d in none, of %d; a scan has %d", by, text, got.Total, got.Without, len(everyone), want.Without)
 			}
-			if none, _ := w.all(Query{VHost: "/", Filter: w.filter(g.Without() + " " + filter)}); got.Without > 0 && got.Without != int64(len(none)) {
-				t.Errorf("by %s of %q: %s finds %d letters of %d", by, filter, g.Without(), len(none), got.Without)
+			if none, _ := w.all(Query{VHost: "/", Filter: w.filter(g.Without() + " " + text)}); got.Without > 0 && got.Without != int64(len(none)) {
+				t.Errorf("by %s of %q: %s finds %d letters of %d", by, text, g.Without(), len(none), got.Without)
 			}
 			for i := range got.Groups {
 				a, b := got.Groups[i], want.Groups[i]
@@ -130,9 +131,9 @@ func TestGroupsAreThoseOfAScan(t *testing.T) {
 				}
 				a.Spark, b.Spark = [SparkParts]int64{}, [SparkParts]int64{}
 				if a != b {
-					t.Errorf("by %s of %q: %+v, a scan has %+v", by, filter, a, b)
+					t.Errorf("by %s of %q: %+v, a scan has %+v", by, text, a, b)
 				}
-				refs, _ := w.all(Query{VHost: "/", Filter: w.filter(a.Filter + " " + filter)})
+				refs, _ := w.all(Query{VHost: "/", Filter: w.filter(a.Filter + " " + text)})
 				if int64(len(refs)) != a.Count {
 					t.Errorf("by %s: %s finds %d letters of %d", by, a.Filter, len(refs), a.Count)
 				}
@@ -155,7 +156,7 @@ func TestRights(t *testing.T) {
 			t.Fatalf("shown: %s", r)
 		}
 	}
-	by, _ := sift.GroupBy("queue")
+	by, _ := filter.GroupBy("queue")
 	g, err := w.x.Groups(context.Background(), GroupQuery{VHost: "/", By: by, May: may})
 	if err != nil || len(g.Groups) != 1 || g.Groups[0].Count != int64(len(refs)) {
 		t.Fatalf("%+v, %v: want one group of %d", g.Groups, err, len(refs))

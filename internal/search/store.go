@@ -15,8 +15,8 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// A store keeps segments, and what is known of virtual hosts, in one file of SQLite. Whatever is wrong with it is an error
-// and never worse: the index is an aid.
+// A store keeps segments, and what is known of virtual hosts, in one file of SQLite. Whatever is wrong with it is an
+// error and never worse: the index is an aid.
 //
 //	segment: number, the number of its virtual host, meta as JSON, gone as a bitmap
 //	part: number of the segment, name, octets with a CRC-32C behind them

@@ -11,8 +11,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// A sweep compares the letters that are known of a place with those that are there, a window of IDs at a time: what has gone
-// is removed, what is held by now is taken, and so is what is read anew.
+// A sweep compares the letters that are known of a place with those that are there, a window of IDs at a time: what has
+// gone is removed, what is held by now is taken, and so is what is read anew.
 
 // window is IDs of a place, behind from and up to to, with the letters that are known of them, by ID.
 type window struct {
@@ -137,7 +137,7 @@ func (c *crawler) sweepWindow(k *known, place uint16, where vhost.Where, w *wind
 	for more := true; more; {
 		h := haul{}
 		var gone []knownLetter
-		err := c.look(c.ctx, k.name, func(v *vhost.VHost) {
+		err := c.look(c.ctx, k.name, func(v vhost.Reader) {
 			began := time.Now()
 			for more && time.Since(began) < c.portion() && len(h.octets) < portionBytes {
 				next, _ := v.Browse(vhost.Glance{Where: where, After: after, Looks: looksOnce}, func(x *vhost.Seen) bool {
@@ -195,8 +195,8 @@ func (w *window) compare(x *vhost.Seen, at *int, gone *[]knownLetter) (take bool
 	return held || isLetter(x) && slices.ContainsFunc(w.again, func(r idRange) bool { return r.first <= x.ID && x.ID <= r.last })
 }
 
-// bound keeps the index within its limits, and what it has in order: segments of which little is left are read anew, and the
-// oldest leave when there are too many.
+// bound keeps the index within its limits, and what it has in order: segments of which little is left are read anew,
+// and the oldest leave when there are too many.
 func (c *crawler) bound() error {
 	var errs []error
 	var total int64
@@ -234,8 +234,8 @@ func (c *crawler) bound() error {
 	return errors.Join(errs...)
 }
 
-// tidy gives up what is not worth keeping, and tells which segments can be deleted at once and of which it is to be stored what
-// has gone.
+// tidy gives up what is not worth keeping, and tells which segments can be deleted at once and of which it is to be
+// stored what has gone.
 func (k *known) tidy() (drop []uint64, gone map[uint64][]byte) {
 	k.Lock()
 	defer k.Unlock()

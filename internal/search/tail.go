@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 )
 
 // A letter is what the crawler brings of one: copies.
@@ -17,7 +17,7 @@ type letter struct {
 	transient bool   // gone when the virtual host opens again
 	held      bool
 	cut       bool // the body goes on
-	message   sift.Message
+	message   filter.Message
 }
 
 // What is to be known of a letter beside its columns.
@@ -28,7 +28,7 @@ const (
 	flagLong // some of its words may have been cut off
 )
 
-// Columns of text, by their names in package sift, and of numbers.
+// Columns of text, by their names in package filter, and of numbers.
 const (
 	columnKeys        = "key" // all of them, with a zero octet between
 	columnException   = "exception"
@@ -68,7 +68,7 @@ type tail struct {
 	ends    [sections][]uint32 // of each letter among them
 	cutter  cutter
 
-	exception, fingerprint sift.Grouping
+	exception, fingerprint filter.Grouping
 	prints                 map[string]string // fingerprints of exceptions
 }
 
@@ -91,8 +91,8 @@ func newTail(number uint64, most int) *tail {
 	for i := range t.words {
 		t.words[i] = newVocabulary()
 	}
-	t.exception, _ = sift.GroupBy(columnException)
-	t.fingerprint, _ = sift.GroupBy(columnFingerprint)
+	t.exception, _ = filter.GroupBy(columnException)
+	t.fingerprint, _ = filter.GroupBy(columnFingerprint)
 	t.cutter.add = func(in section, word []byte) {
 		n := t.words[in].number(word)
 		if t.words[in].note(n, uint16(t.n)) {
@@ -183,7 +183,7 @@ func (t *tail) addTexts(l *letter, p *amqp.Properties) {
 }
 
 // exceptions notes the exception that a letter tells of. The fingerprint of one that was met before is known.
-func (t *tail) exceptions(m *sift.Message) {
+func (t *tail) exceptions(m *filter.Message) {
 	value, ok := t.exception.Key(m)
 	if !ok {
 		return

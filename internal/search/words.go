@@ -5,14 +5,14 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 )
 
-// A section is a set of words: each is looked for on its own. Words are cut as package sift cuts them.
+// A section is a set of words: each is looked for on its own. Words are cut as package filter cuts them.
 type section uint8
 
 const (
-	inProperties section = iota // what sift.Texts tells of the properties
+	inProperties section = iota // what filter.Texts tells of the properties
 	inBody
 	inNumbers // whole numbers that a body has with an exponent
 	sections
@@ -33,9 +33,9 @@ func (c *cutter) text(in section, b []byte) {
 		b, c.rest = b[:max(c.left, 0)], true
 	}
 	c.left -= len(b)
-	sift.Words(b, func(w []byte) bool {
+	filter.Words(b, func(w []byte) bool {
 		c.add(in, w)
-		if len(w) > sift.WordMax-4 {
+		if len(w) > filter.WordMax-4 {
 			c.long = true
 		}
 		if in == inBody && isDigit(w[0]) && !c.hint {
@@ -48,7 +48,7 @@ func (c *cutter) text(in section, b []byte) {
 // properties cuts what free text is looked for in among the properties.
 func (c *cutter) properties(raw []byte) {
 	c.left = textMax
-	sift.Texts(raw, nil, func(text []byte) bool {
+	filter.Texts(raw, nil, func(text []byte) bool {
 		c.text(inProperties, text)
 		return true
 	})
@@ -103,8 +103,8 @@ func (c *cutter) numbers(b []byte) {
 	}
 }
 
-// A vocabulary is the words of a section of a tail, in one run of octets, and a table of hashes that finds them again. There
-// is no pointer in it.
+// A vocabulary is the words of a section of a tail, in one run of octets, and a table of hashes that finds them again.
+// There is no pointer in it.
 type vocabulary struct {
 	octets []byte
 	begins []uint32 // of each word in octets

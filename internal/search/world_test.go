@@ -14,8 +14,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/sift"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -163,9 +163,9 @@ func (w *world) letters(r *rand.Rand, n int) {
 	}
 }
 
-func (w *world) filter(text string) *sift.Filter {
+func (w *world) filter(text string) *filter.Filter {
 	w.t.Helper()
-	f, err := sift.Parse(text, w.e.Now().UnixMilli())
+	f, err := filter.Parse(text, w.e.Now().UnixMilli())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func (w *world) all(q Query) (refs []string, a Answer) {
 	w.t.Helper()
 	for range 1000 {
 		var err error
-		a, err = w.x.Search(context.Background(), q, func(x *vhost.Seen, m *sift.Message) {
+		a, err = w.x.Search(context.Background(), q, func(x *vhost.Seen, m *filter.Message) {
 			refs = append(refs, fmt.Sprintf("%s/%d@%d", x.Queue, x.ID, m.At))
 		})
 		if err != nil {
@@ -196,7 +196,7 @@ func (w *world) all(q Query) (refs []string, a Answer) {
 func (w *world) scanned(q Query) (refs []string) {
 	w.t.Helper()
 	q.Limit = LimitMax
-	if _, err := w.x.scanLetters(context.Background(), &q, func(x *vhost.Seen, m *sift.Message) {
+	if _, err := w.x.scanLetters(context.Background(), &q, func(x *vhost.Seen, m *filter.Message) {
 		refs = append(refs, fmt.Sprintf("%s/%d@%d", x.Queue, x.ID, m.At))
 	}); err != nil {
 		w.t.Fatal(err)

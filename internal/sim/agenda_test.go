@@ -9,8 +9,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// agenda is a life in which everything is for later, step by step. After a crash it goes on with the next step, as far as there
-// is something to take it with. House is kept with other clients' work beside it.
+// agenda is a life in which everything is for later, step by step. After a crash it goes on with the next step, as far
+// as there is something to take it with. House is kept with other clients' work beside it.
 type agenda struct{ *world }
 
 var agendaSteps = []func(*agenda){
@@ -122,8 +122,8 @@ func (a *agenda) house() {
 // stop ends and begins anew.
 func (a *agenda) stop() { a.restart() }
 
-// eventful finds a life in which the steps lead to all that may happen to what is scheduled: in some, little is left when what is
-// due leads nowhere.
+// eventful finds a life in which the steps lead to all that may happen to what is scheduled: in some, little is left
+// when what is due leads nowhere.
 func eventful(t *testing.T) (seed uint64, plain *agenda) {
 	t.Helper()
 	missing := ""
@@ -147,8 +147,8 @@ func eventful(t *testing.T) (seed uint64, plain *agenda) {
 
 func TestScheduledAtEveryCall(t *testing.T) {
 	t.Parallel()
-	// Some call of the disk, in scheduling, moving, cancelling, firing, in pages or in a checkpoint of these, must not fail, or not
-	// be the last before the power goes.
+	// Some call of the disk, in scheduling, moving, cancelling, firing, in pages or in a checkpoint of these, must not
+	// fail, or not be the last before the power goes.
 	seed, plain := eventful(t)
 	calls := plain.faulty.Calls()
 	t.Logf("seed %d: %d calls of the disk, %d pages", seed, calls, plain.result.Paged)

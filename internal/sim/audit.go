@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -20,6 +20,9 @@ type step struct {
 	refused  *amqp.Error
 	expected expectation
 
+	portions   int           // of the machine's, so far
+	batch      storage.Index // of the last
+	facts      []vhost.Fact
 	effects    []vhost.Effect
 	deliveries []int // of effects, those that hand something over
 	stored     []byte
@@ -34,6 +37,7 @@ type step struct {
 	back       map[*entry]bool          // came back
 	sent       []sent                   // by a job, or by hand
 	late       map[vhost.ChannelID]late // what is overdue
+	guilty     map[*consumer]bool       // that hold it
 	views      map[string]*vhost.QueueView
 }
 
@@ -41,13 +45,27 @@ type step struct {
 func (w *world) view(st *step, q *line) *vhost.QueueView {
 	v, known := st.views[q.name]
 	if !known {
-		if now, ok := w.vhost.Queue(q.name); ok && now.ID == q.id {
+		if now, ok := w.vhost.Reader().Queue(q.name); ok && now.ID == q.id {
 			v = &now
 		}
 		st.views[q.name] = v
 	}
 	return v
 }
+
+// publishes reports whether messages are published.
+func (st *step) publishes() bool {
+	k := st.command.Kind
+	return k == vhost.Publish || k == vhost.CommitTx
+}
+
+// continues reports whether a restart goes on with what was committed, or on its way to very many queues.
+func (w *world) continues(st *step) bool {
+	return w.o.Portions > 0 && st.command.Kind == vhost.Recovered
+}
+
+// ticks reports whether a tick has come, by itself or to go on with the command.
+func (st *step) ticks() bool { return st.command.Kind == vhost.Tick || st.portions > 1 }
 
 // partial reports whether a commit closed its channel: a queue had no room for what it publishes.
 func (st *step) partial() bool {
@@ -56,24 +74,33 @@ func (st *step) partial() bool {
 	})
 }
 
-// audit looks at what a command has led to, and folds it.
-func (w *world) audit(s vhost.Stamp, c *vhost.Command, x expectation, refused *amqp.Error) {
-	ch := w.channels[c.Channel]
-	facts, effects := w.out.Facts[w.audited.facts:], w.out.Effects[w.audited.effects:]
-	w.audited.facts, w.audited.effects = len(w.out.Facts), len(w.out.Effects)
-	st := &step{
-		stamp: s, command: c, channel: ch, refused: refused, expected: x, effects: effects,
+// stepOf is what the checkers know of a command before it is stepped.
+func (w *world) stepOf(s vhost.Stamp, c *vhost.Command, x expectation) *step {
+	return &step{
+		stamp: s, command: c, channel: w.channels[c.Channel], expected: x,
 		views: map[string]*vhost.QueueView{}, back: map[*entry]bool{},
 	}
-	for i := range effects {
-		if k := effects[i].Kind; k == vhost.Deliver || k == vhost.DeliverGot {
+}
+
+// audit looks at what a command, or one more portion of it, has led to, and folds it.
+func (w *world) audit(st *step) {
+	facts, effects := w.out.Facts[w.looked.facts:], w.out.Effects[w.looked.effects:]
+	w.looked.facts, w.looked.effects = len(w.out.Facts), len(w.out.Effects)
+	before := len(st.effects)
+	st.facts, st.effects = append(st.facts, facts...), append(st.effects, effects...)
+	clear(st.views)
+	st.deliveries = st.deliveries[:0]
+	for i := before; i < len(st.effects); i++ {
+		if k := st.effects[i].Kind; k == vhost.Deliver || k == vhost.DeliverGot {
 			st.deliveries = append(st.deliveries, i)
 		}
 	}
-	w.digest(c, refused, facts, effects)
+	w.digest(st.command, st.refused, facts, effects)
 	w.trace(st, facts)
-	w.timedOut(st)
-	w.begun(st)
+	w.timedOut(st, effects)
+	if st.portions == 1 {
+		w.begun(st)
+	}
 	for i := range facts {
 		if k := facts[i].Kind; k <= vhost.PolicyCleared || k == vhost.Configured {
 			st.structural, st.durable = st.structural || !w.ofSchedule(&facts[i]), st.durable || facts[i].Durable
@@ -88,16 +115,22 @@ func (w *world) audit(s vhost.Stamp, c *vhost.Command, x expectation, refused *a
 	if len(st.deliveries) > 0 {
 		w.violate(Answers, "%d deliveries without a message that left", len(st.deliveries))
 	}
-	w.resentNow(st)
-	w.checkStrays(st)
 	for i := range effects {
 		w.effect(st, &effects[i])
 	}
+	if st.portions == 1 {
+		w.checkCommanded(st)
+	}
+}
+
+// audited looks at a command when all that it leads to has been looked at.
+func (w *world) audited(st *step) {
+	w.resentNow(st)
+	w.checkStrays(st)
 	w.settled(st)
 	w.checkOver(st)
 	w.checkAnswered(st)
-	w.checkCommanded(st)
-	w.checkExpected(st, facts)
+	w.checkExpected(st, st.facts)
 	w.checkCramped(st)
 	w.checkState()
 }
@@ -216,12 +249,13 @@ func (w *world) aboutAll(f *vhost.Fact) (all []*entry) {
 func (w *world) enqueued(st *step, f *vhost.Fact) {
 	ref := f.Entry.Ref(logID)
 	if _, known := w.contents[ref]; !known {
-		view, err := (&vhost.Delivered{Record: st.stored}).View()
+		stored := w.storedAt(st, ref)
+		view, err := (&vhost.Delivered{Record: stored}).View()
 		if err != nil || len(view.Body) < 8 {
 			w.violate(Readable, "a record does not decode: %v", err)
 			return
 		}
-		c := content{message: binary.BigEndian.Uint64(view.Body), sum: maphash.Bytes(sumSeed, st.stored)}
+		c := content{message: binary.BigEndian.Uint64(view.Body), sum: maphash.Bytes(sumSeed, stored)}
 		if m := w.messages[c.message]; m == nil || !bytes.Equal(view.Body, m.body) {
 			w.violate(Readable, "the record of message %d has another body than published", c.message)
 		} else {
@@ -235,7 +269,7 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 		w.remember(st, f.History)
 	}
 	// A transient copy of what was in the log before is the end of a copy there, which must be safe.
-	at, ref := place.Index(0), f.Entry.Ref(logID)
+	at, ref := storage.Index(0), f.Entry.Ref(logID)
 	if f.Durable || ref.Log == logID && ref.Index < st.stamp.Index {
 		at = st.stamp.Index
 	}
@@ -254,11 +288,11 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 	case f.Durable && !q.durable:
 		w.violate(Replay, "a durable copy in %q, which is not", q.name)
 	}
-	if f.Durable && ref.Index < st.stamp.Index && !w.live.keeps(ref) {
+	if f.Durable && ref.Index < st.stamp.Index && !w.continues(st) && !w.live.keeps(ref) {
 		w.violate(Replay, "message %d in %q is in the log, and its record in batch %d is kept for transient copies alone", e.message, q.name, ref.Index)
 	}
 	w.live.add(f.Queue, e)
-	publishes := st.command.Kind == vhost.Publish || st.command.Kind == vhost.CommitTx
+	publishes := st.publishes()
 	switch {
 	case f.Queue == shelfID:
 		w.shelved(st, e)
@@ -272,7 +306,7 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 		}
 	}
 	if f.Durable && !e.letter && publishes {
-		m.durableAt = st.stamp.Index
+		m.durableAt = st.batch
 	}
 	if e.letter {
 		w.note("letter of message %d in %q, number %d: %v", e.message, q.name, e.seq, e.deaths)
@@ -280,11 +314,23 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 	}
 }
 
+// storedAt is the record of a new copy: what was stored last, or with a commit in portions what was stored for it then.
+func (w *world) storedAt(st *step, ref storage.Ref) (record []byte) {
+	switch {
+	case w.o.Portions == 0 || ref.Log != logID:
+		return st.stored
+	case ref.Index == w.next:
+		return w.out.Batch[ref.Offset : ref.Offset+ref.Size]
+	}
+	w.look(func() { record = w.Record(ref) })
+	return record
+}
+
 // plainRecord is a message without anything, to render a history with.
 var plainRecord = []byte{0, 0, 0, 0, 0, 0, 2, 0, 0}
 
 // remember learns the deaths that a history holds.
-func (w *world) remember(st *step, at place.Ref) {
+func (w *world) remember(st *step, at storage.Ref) {
 	if _, known := w.contents[at]; known {
 		return
 	}
@@ -318,7 +364,7 @@ func (w *world) ended(st *step, e *entry, cause vhost.Cause) {
 		if e.state == queue.Unacked && !e.off {
 			w.violate(Answers, "message %d of %q was purged while somebody had it", e.message, e.line.name)
 		}
-		if e.line == w.live.shelf && st.command.Kind == vhost.Tick {
+		if e.line == w.live.shelf && st.ticks() {
 			w.sendsBack(st, e)
 		} else if e.line == w.live.shelf && st.command.Kind != vhost.Discard {
 			w.violate(Shelf, "letter %d of message %d was discarded, and nobody asked for that", e.seq+1, e.message)
@@ -326,7 +372,7 @@ func (w *world) ended(st *step, e *entry, cause vhost.Cause) {
 	case vhost.GoneShelf:
 		w.checkEvicted(st, e)
 	case vhost.Redriven:
-		if st.command.Kind == vhost.Tick || st.command.Kind == vhost.Resend {
+		if st.ticks() || st.command.Kind == vhost.Resend {
 			w.sendsBack(st, e)
 		} else {
 			w.redriven(st, e)
@@ -387,8 +433,8 @@ func (w *world) effect(st *step, e *vhost.Effect) {
 	}
 }
 
-// defines reports whether a command changes structures, so that its answer tells of all that became durable with it. Those
-// that are answered for each message tell of that message alone: see checkCommanded.
+// defines reports whether a command changes structures, so that its answer tells of all that became durable with it.
+// Those that are answered for each message tell of that message alone: see checkCommanded.
 func defines(k vhost.CommandKind) bool {
 	return k >= vhost.DeclareExchange && k <= vhost.PurgeQueue || k >= vhost.SetPolicy && k <= vhost.SetOptions || k == vhost.PurgeSchedule
 }

@@ -1,32 +1,31 @@
 package sim
 
-// house makes a call of the journal that keeps house. While the disk works for it, the machine may go on, and batches
-// may be written and synced; what fails in that is dealt with when the call is over.
-func (w *world) house(call func() error) error {
+import "github.com/bartleby-mq/bartleby/internal/journal"
+
+// house makes a call of the journal for maintenance, as a task. While the disk works for it, the machine may go on, and
+// batches may be written and synced; what fails in that is dealt with when the call is over.
+func (w *world) house(call func(*journal.Journal) error) error {
 	if w.violation != nil {
 		return nil
 	}
 	w.keeping = true
-	err := call()
+	task := w.journal.Task(call)
+	for task.Plan() {
+		w.meanwhile()
+		task.Work()
+		w.meanwhile()
+	}
 	w.keeping = false
 	if deal := w.deferred; deal != nil && w.violation == nil {
 		w.deferred = nil
 		deal()
 	}
-	return err
-}
-
-// beside is what the journal calls for slow work on the disk.
-func (w *world) beside(io func() error) error {
-	w.meanwhile()
-	err := io()
-	w.meanwhile()
-	return err
+	return task.Err()
 }
 
 // meanwhile lets a little happen while house is kept, at times.
 func (w *world) meanwhile() {
-	if w.step == 0 || !w.keeping || w.besides || w.vhost == nil || w.torn || w.deferred != nil || w.violation != nil || !w.chance(6) {
+	if w.step == 0 || !w.keeping || w.besides || w.unfinished || w.vhost == nil || w.torn || w.deferred != nil || w.violation != nil || !w.chance(6) {
 		return
 	}
 	w.besides = true

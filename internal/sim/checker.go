@@ -5,7 +5,7 @@ import "fmt"
 // Checker names one of the laws that always hold.
 type Checker string
 
-// The checkers. Source: ours, design §1, §9.
+// The checkers. Source: ours, ARCHITECTURE.md#invariants.
 const (
 	// Books: made = ended by cause + held in queues, in the machine's count and in the ledger's.
 	Books Checker = "books"
@@ -19,8 +19,8 @@ const (
 	Sound Checker = "sound"
 	// Readable: every record that a copy names can be read, and says what was published.
 	Readable Checker = "readable"
-	// Damage: what the disk has changed is found before it matters, named with file and offset, never served as data, never
-	// cut without a report, and what was recorded as safe never cut at all.
+	// Damage: what the disk has changed is found before it matters, named with file and offset, never served as data,
+	// never cut without a report, and what was recorded as safe never cut at all.
 	Damage Checker = "damage"
 	// Drains: a full disk takes what drains it, and has room again then.
 	Drains Checker = "drains"
@@ -50,11 +50,11 @@ const (
 	Shelf Checker = "shelf"
 	// Waiting: what came back waits until its instant, no shorter and no longer, over restarts too.
 	Waiting Checker = "waiting"
-	// Schedule: what waits in a delayed exchange, or for its time of delivery, comes then, no sooner and no later, once, to
-	// whatever is there by then; or it is cancelled, and that is told truly.
+	// Schedule: what waits in a delayed exchange, or for its time of delivery, comes then, no sooner and no later,
+	// once, to whatever is there by then; or it is cancelled, and that is told truly.
 	Schedule Checker = "schedule"
-	// Redrive: a job moves the letters that it is about, each once, to where they are sent, at its rate, and stops when it was
-	// told to, over restarts too.
+	// Redrive: a job moves the letters that it is about, each once, to where they are sent, at its rate, and stops when
+	// it was told to, over restarts too.
 	Redrive Checker = "redrive"
 	// Counts: returns, and failed ones, as an obvious ledger counts them; the limit ends it.
 	Counts Checker = "counts"

@@ -6,15 +6,15 @@ import (
 	"hash/maphash"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// frozen is a state on its way into a checkpoint, and the room that is given back behind it. While it is on its way, the
-// machine goes on.
+// frozen is a state on its way into a checkpoint, and the room that is given back behind it. While it is on its way,
+// the machine goes on.
 type frozen struct {
 	mutant     Mutant
-	at         place.Index
+	at         storage.Index
 	projection []byte // of the machine at that moment; nil: nobody looks
 	use        vhost.Use
 	state      []byte // nil until all is saved
@@ -89,6 +89,9 @@ func (w *world) freeze() {
 	if w.violation != nil || w.result.Recoveries != recoveries {
 		return
 	}
+	if w.vhost.Ruling() && !w.chance(8) { // the engine waits, but not for ever
+		return
+	}
 	z := &frozen{mutant: w.o.Mutant, at: w.next - 1}
 	if w.chance(3) { // it is looked at
 		w.look(func() { z.projection = w.vhost.Projection() })
@@ -137,7 +140,7 @@ func (w *world) store(z *frozen) error {
 	if w.markSafe(); w.frozen != z {
 		return nil
 	}
-	err := w.house(func() error { return w.journal.Checkpoint(logID, z.at, z.state) })
+	err := w.house(func(j *journal.Journal) error { return j.Checkpoint(logID, z.at, z.state) })
 	switch {
 	case w.frozen != z: // the broker was opened again meanwhile
 		return nil
@@ -155,8 +158,8 @@ func (w *world) store(z *frozen) error {
 // reclaim gives back the segments of which nothing is needed.
 func (w *world) reclaim(z *frozen) error {
 	var n int
-	err := w.house(func() (err error) {
-		n, err = w.journal.Reclaim(z.live)
+	err := w.house(func(j *journal.Journal) (err error) {
+		n, err = j.Reclaim(z.live)
 		return err
 	})
 	w.result.Reclaimed += n
@@ -170,7 +173,7 @@ func (w *world) reclaim(z *frozen) error {
 }
 
 // live tells how many bytes of some batches are referred to. Of the neighbor's, its checkpoint has all.
-func (z *frozen) live(log place.LogID, first, last place.Index) int64 {
+func (z *frozen) live(log storage.LogID, first, last storage.Index) int64 {
 	if log.Owner() != logID || log == pagesLog && z.mutant == MutantForgetPages {
 		return 0
 	}
@@ -187,7 +190,7 @@ func (w *world) sparse(z *frozen) error {
 	share := []float64{journal.SparseShare, 0.9}[w.dice.IntN(2)]
 	var rewriting *journal.Rewriting
 	j, took := w.journal, false
-	err := w.house(func() (err error) {
+	err := w.house(func(j *journal.Journal) (err error) {
 		before := j.Stats()
 		defer func() {
 			after := j.Stats()
@@ -207,9 +210,9 @@ func (w *world) sparse(z *frozen) error {
 		return err
 	}
 	z.journal, z.rewriting, z.took, z.victims = j, rewriting, took, rewriting.Victims()
-	var spans []place.Span
+	var spans []storage.Span
 	for _, r := range rewriting.Ranges() {
-		spans = append(spans, place.Span(r))
+		spans = append(spans, storage.Span(r))
 	}
 	w.vhost.Mark(spans)
 	return nil
@@ -247,8 +250,8 @@ func (w *world) adopt(z *frozen) error {
 		return nil
 	}
 	var n int
-	err := w.house(func() (err error) {
-		n, err = w.journal.Adopt(z.rewriting)
+	err := w.house(func(j *journal.Journal) (err error) {
+		n, err = j.Adopt(z.rewriting)
 		return err
 	})
 	if w.frozen != z {
@@ -276,7 +279,7 @@ func (w *world) adopt(z *frozen) error {
 // checkKept reads, after segments were given back, every record and every page that the machine refers to.
 func (w *world) checkKept() {
 	w.look(func() {
-		w.vhost.Mark([]place.Span{{Log: logID, First: 1, Last: w.written}, {Log: pagesLog, First: 1, Last: w.pages.next}})
+		w.vhost.Mark([]storage.Span{{Log: logID, First: 1, Last: w.written}, {Log: pagesLog, First: 1, Last: w.pages.next}})
 		for w.vhost.MarkSome(1 << 20) {
 		}
 		for _, r := range w.vhost.Marked() {

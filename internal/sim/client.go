@@ -7,11 +7,11 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// connection is a client's connection, and the engine's Link to it.
+// connection is a client's connection, and the engine's Session of it.
 type connection struct {
 	id       vhost.ConnID
 	window   int64
@@ -87,13 +87,13 @@ type message struct {
 	headers    amqp.Table
 	persistent bool
 	priority   uint8
-	ttl        int64       // ms, -1: none
-	delay      int64       // ms for which delayed exchanges keep it, 0: not at all
-	nonsense   bool        // its delay is none
-	deliverAt  int64       // wall clock, ms, 0: at once
-	key        string      // where it waits, "": none
-	durableAt  place.Index // of the batch that holds its durable copies, 0: there are none
-	confirmed  bool        // and the client knows
+	ttl        int64         // ms, -1: none
+	delay      int64         // ms for which delayed exchanges keep it, 0: not at all
+	nonsense   bool          // its delay is none
+	deliverAt  int64         // wall clock, ms, 0: at once
+	key        string        // where it waits, "": none
+	durableAt  storage.Index // of the batch that holds its durable copies, 0: there are none
+	confirmed  bool          // and the client knows
 	step       int
 }
 

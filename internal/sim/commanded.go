@@ -45,8 +45,8 @@ func (w *world) checkCommanded(st *step) {
 	}
 }
 
-// done makes sure that a command has done what it says with a message that waited. It returns how it must have answered,
-// and how it must answer if it names the message a second time.
+// done makes sure that a command has done what it says with a message that waited. It returns how it must have
+// answered, and how it must answer if it names the message a second time.
 func (w *world) done(st *step, e *entry) (want, again string) {
 	scheduled, ok := e.line.kept != nil, true
 	switch st.command.Kind {
@@ -80,8 +80,8 @@ func (w *world) hear(id vhost.ScheduledID, e *vhost.Effect) {
 	}
 }
 
-// checkRecalled makes sure, after a restart, that what clients know of scheduled messages still holds, and that the machine
-// remembers what the log says.
+// checkRecalled makes sure, after a restart, that what clients know of scheduled messages still holds, and that the
+// machine remembers what the log says.
 func (w *world) checkRecalled() {
 	for id, told := range w.told {
 		if q := w.base.lines[id.Schedule]; q == nil || q.kept == nil {
@@ -100,7 +100,7 @@ func (w *world) checkRecalled() {
 				continue
 			}
 			id, got := vhost.ScheduledID{Schedule: q.id, Number: uint64(s)}, ""
-			w.look(func() { _, _, _, got = w.vhost.ScheduledAt(id) })
+			w.look(func() { _, _, _, got = w.vhost.Reader().ScheduledAt(id) })
 			if want := q.outcome(s); got != want {
 				w.violate(Schedule, "message %s is %q after a restart, expected %q", id, got, want)
 			}

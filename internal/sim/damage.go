@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -44,8 +44,11 @@ func (w *world) spoil(kinds []vfs.HarmKind) {
 func (w *world) mend(found string) {
 	if w.harm != nil {
 		w.result.Found[found]++
-		if w.harm.Kind != vfs.HarmAbsent || found != "never" { // a file that nobody missed stays away: its name may be given anew
+		// a file that nobody missed stays away: its name may be given anew
+		if w.harm.Kind != vfs.HarmAbsent || found != "never" {
 			w.harm.Mend()
+		} else {
+			w.missing = true
 		}
 		w.harm, w.cut = nil, nil
 	}
@@ -93,8 +96,8 @@ func (w *world) refused(err error) bool {
 	return true
 }
 
-// damaged looks at a journal that has found damage when it was opened: it names it, finds it each time, and the logs that
-// it does not blame are whole.
+// damaged looks at a journal that has found damage when it was opened: it names it, finds it each time, and the logs
+// that it does not blame are whole.
 func (w *world) damaged(j *journal.Journal, r *journal.Report) {
 	faults := r.Faults
 	if r.Unnamed != nil {
@@ -103,12 +106,12 @@ func (w *world) damaged(j *journal.Journal, r *journal.Report) {
 	for i := range faults {
 		w.checkNamed(&faults[i])
 	}
-	blamed := map[place.LogID]bool{}
+	blamed := map[storage.LogID]bool{}
 	for _, f := range r.Faults {
 		blamed[f.Log] = true
 	}
-	for _, log := range []place.LogID{logID, neighborLog} {
-		err := j.Replay(log, func(place.Index, []byte) error { return nil })
+	for _, log := range []storage.LogID{logID, neighborLog} {
+		err := j.Replay(log, func(storage.Index, []byte) error { return nil })
 		switch {
 		case w.violation != nil || w.planned(err):
 		case blamed[log] && err == nil:
@@ -136,9 +139,9 @@ func (w *world) damaged(j *journal.Journal, r *journal.Report) {
 	}
 }
 
-// excused reports whether what was safe may be missing, for a log that ends at end and is known to be safe up to recorded:
-// it was damaged where nothing on the disk said that it was safe, and what was cut has been reported.
-func (w *world) excused(end, recorded place.Index) bool {
+// excused reports whether what was safe may be missing, for a log that ends at end and is known to be safe up to
+// recorded: it was damaged where nothing on the disk said that it was safe, and what was cut has been reported.
+func (w *world) excused(end, recorded storage.Index) bool {
 	switch {
 	case w.harm == nil:
 		return false

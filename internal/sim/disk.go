@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -77,6 +77,7 @@ func (w *world) dropBatch() {
 func (w *world) powerCut() {
 	w.result.Crashes++
 	w.leave()
+	w.countStock()
 	w.journal = nil
 	w.disk.Crash()
 	w.atRest()
@@ -132,7 +133,7 @@ func (w *world) atRest() {
 func (w *world) journalOptions() journal.Options {
 	return journal.Options{
 		Entropy: w.o.Seed<<16 + w.opened, SegmentBytes: segmentBytes, ReserveBytes: w.reserve, InFlight: inFlight,
-		Beside: w.beside, Mutant: w.o.Journal,
+		Mutant: w.o.Journal,
 	}
 }
 
@@ -150,6 +151,7 @@ func (w *world) open() {
 			w.mend("open")
 		case err == nil:
 			w.journal = j
+			w.checkStock()
 			w.load()
 			return
 		case w.refused(err):
@@ -165,6 +167,7 @@ func (w *world) open() {
 		default:
 			w.violate(Sound, "open: %v", err)
 		}
+		w.stock = 0 // who tries again may find less
 	}
 }
 
@@ -176,16 +179,19 @@ func (w *world) load() {
 	w.leave()
 	w.forsake()
 	w.left, w.torn, w.tearing = false, false, false
-	w.recent = map[place.Index][]byte{}
+	w.recent = map[storage.Index][]byte{}
 	w.disconnectAll()
 	w.out = vhost.Outcome{Trace: true}
-	w.audited.facts, w.audited.effects, w.tallies = 0, 0, nil
+	w.looked.facts, w.looked.effects, w.tallies = 0, 0, nil
 	w.pending = nil
 	w.pages.reopen()
 	v := vhost.New(vhostName, logID, w, &w.pages)
 	v.CountBy(segmentBytes / 64) // as the engine does
 	v.Plant(w.o.VHost)
 	v.KeepHot(w.hot())
+	if w.o.Portions > 0 {
+		v.BoundSteps(w.o.Portions)
+	}
 	var err error
 	if fault := unwound(func() { err = w.fold(v) }); fault != nil {
 		err = fault

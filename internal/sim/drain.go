@@ -8,8 +8,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// drain lets the disk run full with the reserve complete, and then takes everything out of the queues: that must go, and
-// give the room back.
+// drain lets the disk run full with the reserve complete, and then takes everything out of the queues: that must go,
+// and give the room back.
 func (w *world) drain() {
 	if w.o.Fault != FaultNone {
 		return
@@ -37,7 +37,9 @@ func (w *world) drain() {
 	for n := 0; n < 400 && !w.full && alive(); n++ {
 		w.work()
 		if w.underWay() > reserveSegments*segmentBytes/4 {
-			return // one step has made more than a broker lets be under way, and takes the reserve before anybody is told to wait
+			// one step has made more than a broker lets be under way, and takes the reserve before anybody is told to
+			// wait
+			return
 		}
 		if alive() {
 			w.write()
@@ -114,7 +116,8 @@ func (w *world) take() {
 			}
 			continue
 		}
-		if view, ok := w.vhost.Queue(q.name); ok && view.Settings.SingleActive && view.Type == "quorum" { // it lets nobody get
+		// it lets nobody get
+		if view, ok := w.vhost.Reader().Queue(q.name); ok && view.Settings.SingleActive && view.Type == "quorum" {
 			ask(vhost.Command{Kind: vhost.DeleteQueue, Definition: &vhost.Definition{Name: q.name}})
 			break
 		}

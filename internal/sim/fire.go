@@ -53,10 +53,10 @@ type flight struct {
 	door    bool     // a queue kept it out that passes it on
 }
 
-// fired checks that a message was due, or that somebody had it fired; that it has come to each queue to which its exchange
-// leads by then, once; and that whatever found no place is on the shelf.
+// fired checks that a message was due, or that somebody had it fired; that it has come to each queue to which its
+// exchange leads by then, once; and that whatever found no place is on the shelf.
 func (w *world) fired(st *step, e *entry) {
-	if due := st.command.Kind == vhost.Tick && e.until <= st.stamp.Now; !due && !st.names(vhost.FireNow, e) {
+	if due := st.ticks() && e.until <= st.stamp.Now; !due && !st.names(vhost.FireNow, e) {
 		w.violate(Schedule, "message %d of %q fired at %d by command %d, it is due at %d", e.message, e.line.name, st.stamp.Now, st.command.Kind, e.until)
 	}
 	w.result.Scheduled["fired"]++
@@ -124,7 +124,8 @@ func (w *world) takeOff(st *step, e *entry) *flight {
 	return f
 }
 
-// landed looks at one queue to which a message leads that fired, and tells how it is lost there; the zero slot if it is not.
+// landed looks at one queue to which a message leads that fired, and tells how it is lost there; the zero slot if it is
+// not.
 func (w *world) landed(st *step, f *flight, q *line) slot {
 	if q == nil {
 		return slot{}
@@ -159,7 +160,8 @@ func (w *world) landed(st *step, f *flight, q *line) slot {
 	return slot{}
 }
 
-// checkLanded makes sure that what found no place is on the shelf, if there is one, and that the message ended accordingly.
+// checkLanded makes sure that what found no place is on the shelf, if there is one, and that the message ended
+// accordingly.
 func (w *world) checkLanded(f *flight, lost []slot) {
 	e, there := f.from, w.live.number("lost-letters-max-bytes") > 0
 	order := func(a, b slot) int { return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.cause, b.cause)) }

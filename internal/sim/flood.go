@@ -11,8 +11,9 @@ import (
 // flooded says which lives have more messages than one command handles: few, for they take long.
 func (w *world) flooded() bool { return w.o.Seed%400 == 7 && w.floods == 0 }
 
-// flood fills one queue, or one delayed exchange, with so many messages, more than are in a chunk, and then lets one command concern them all: a limit that was
-// lowered, a deadline that all of them share, a purge, a cancellation. The excess leaves portion by portion.
+// flood fills one queue, or one delayed exchange, with so many messages, more than are in a chunk, and then lets one
+// command concern them all: a limit that was lowered, a deadline that all of them share, a purge, a cancellation. The
+// excess leaves portion by portion.
 func (w *world) flood(many int) {
 	id, ch := w.floodable()
 	if ch == nil {

@@ -103,6 +103,9 @@ func (w *world) settling(st *step) {
 		if !c.Multiple && len(tags) == 0 {
 			w.violate(Answers, "delivery tag %d was settled, nobody holds it", c.Tag)
 		}
+		for _, tag := range tags {
+			delete(ch.late, tag) // it is settled before a portion of what is overdue comes to it
+		}
 		if ch.tx {
 			ch.inTx = append(ch.inTx, tags...)
 			return

@@ -9,15 +9,20 @@ import (
 // inFlight is how many bytes may be on their way to the journal.
 const inFlight = segmentBytes / 2
 
-// segmentsLeast is what is left of a log from which everything was taken: one that is open, one that was before the last
-// checkpoint, one with what is live of others, the state's pages, and one with what was ended without a look at it.
+// outagesMost is how often the power goes in a full life. Where somebody takes all room at once, each start may cost a part of
+// the reserve: see begunAgain.
+const outagesMost = 6
+
+// segmentsLeast is what is left of a log from which everything was taken: one that is open, one that was before the
+// last checkpoint, one with what is live of others, the state's pages, and one with what was ended without a look at
+// it.
 const segmentsLeast = 4
 
-// fullLife makes a disk that is full most of the time: of a few segments beyond the reserve, with a small reserve in some
-// lives. Another process takes room and gives it back, in some lives all of it at once.
+// fullLife makes a disk that is full most of the time: of a few segments beyond the reserve, with a small reserve in
+// some lives. Another process takes room and gives it back, in some lives all of it at once.
 func (w *world) fullLife() {
 	w.reserve = int64(1+w.dice.IntN(10)) * segmentBytes
-	w.greedy = w.chance(3)
+	w.greedy, w.squeezed = w.chance(3), !w.chance(3)
 	w.tight = true
 	w.faulty.InBlocks(vfs.BlockBytes)
 	w.faulty.Budget(int64(8+w.dice.IntN(24)) * segmentBytes)
@@ -26,10 +31,13 @@ func (w *world) fullLife() {
 // fullDisk is what happens beside clients in a full life: another process takes room, or gives some back; and with
 // Outages the power goes while a broker is short of room, with something on its way.
 func (w *world) fullDisk() {
-	if w.chance(40) {
+	switch {
+	case w.squeezed && w.chance(4):
+		w.neighborTakesMost()
+	case w.chance(40):
 		w.neighborTakes()
 	}
-	if w.o.Outages && w.violation == nil && w.full && w.chance(60) {
+	if w.o.Outages && w.violation == nil && w.full && w.result.Crashes < outagesMost && w.chance(60) {
 		w.write()
 		if w.violation == nil && w.journal != nil {
 			w.powerCut()
@@ -48,6 +56,13 @@ func (w *world) neighborTakes() {
 	}
 }
 
+// neighborTakesMost lets another process take almost all room that there is, again and again.
+func (w *world) neighborTakesMost() {
+	if left := w.faulty.Left(); left > 0 && !w.looking {
+		w.faulty.Budget(min(left, w.dice.Int64N(segmentBytes)))
+	}
+}
+
 // takeAll lets a greedy process take what was given up.
 func (w *world) takeAll() {
 	if w.o.FullDisk && w.greedy && w.tight && w.faulty.Left() > 0 {
@@ -55,8 +70,25 @@ func (w *world) takeAll() {
 	}
 }
 
-// pace writes what is on its way as soon as it is much, as a broker's runners wait then. It notes if a single step has made
-// more than that.
+// countStock counts the files that the journal has, before the power goes: segments, and those that wait to be written.
+func (w *world) countStock() {
+	if w.stock = 0; w.o.FullDisk && w.journal != nil {
+		s := w.journal.Stats()
+		w.stock = s.Segments + s.Spares
+	}
+}
+
+// checkStock makes sure that the start behind that has found them again. Of the last step one may be missing: what was
+// to take the place of others. Where the disk has harmed something, a start may leave what it cannot judge.
+func (w *world) checkStock() {
+	if s := w.journal.Stats(); s.Segments+s.Spares < w.stock-1 && !w.ailing && w.harm == nil && !w.missing {
+		w.violate(Drains, "the journal had %d files of segments before a power cut, and after it %+v", w.stock, s)
+	}
+	w.stock = 0
+}
+
+// pace writes what is on its way as soon as it is much, as a broker's runners wait then. It notes if a single step has
+// made more than that.
 func (w *world) pace() {
 	if !w.o.FullDisk || w.violation != nil || w.besides || w.torn {
 		return
@@ -69,8 +101,8 @@ func (w *world) pace() {
 	}
 }
 
-// drainFull is the end of a full life: publishers stop, nobody gives room back or takes any, clients ack, purge and delete
-// everything. From whatever state, that must go on until nothing is left, and then there is room for publishing.
+// drainFull is the end of a full life: publishers stop, nobody gives room back or takes any, clients ack, purge and
+// delete everything. From whatever state, that must go on until nothing is left, and then there is room for publishing.
 func (w *world) drainFull() {
 	w.repair()
 	w.mend("never")
@@ -129,8 +161,8 @@ func (w *world) drainFull() {
 	w.result.Drained++
 }
 
-// begunAgain takes a checkpoint, as a broker does that has read batches at its start: else each of many short lives takes a
-// segment for good.
+// begunAgain takes a checkpoint, as a broker does that has read batches at its start: else each of many short lives
+// takes a segment for good.
 func (w *world) begunAgain() {
 	recoveries := w.result.Recoveries
 	w.keepAllHouse(func() bool { return w.violation == nil && w.result.Recoveries == recoveries && w.deferred == nil })

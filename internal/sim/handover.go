@@ -139,6 +139,11 @@ func (w *world) checkCredit(ch *channel, x *consumer, size uint32) {
 
 // checkDropped makes sure that it is the head that a full queue drops, or the head of the lowest lane.
 func (w *world) checkDropped(st *step, e *entry) {
+	for _, o := range e.line.copies {
+		if o.handed && w.continues(st) {
+			return // those that are not back yet, which come in portions, are not in its way
+		}
+	}
 	head := e.line.head()
 	if view := w.view(st, e.line); view != nil && view.Settings.Overflow == vhost.DropLowest {
 		head = e.line.lowest()

@@ -28,6 +28,11 @@ func (w *world) withheld(st *step, e *entry, f *vhost.Fact) {
 	if len(f.Took) > 0 {
 		w.result.Partly++
 	}
+	if f.Cause == vhost.Moved {
+		w.onItsWay(st, d)
+		w.holds(e, f, deaths)
+		return
+	}
 	tooFar := vhost.Cause(0)
 	if f.Cause == vhost.LostHops {
 		tooFar = vhost.LostHops
@@ -46,6 +51,11 @@ func (w *world) withheld(st *step, e *entry, f *vhost.Fact) {
 			w.violate(Held, "message %d is held in %q, and that queue %d has it is forgotten", e.message, e.line.name, id)
 		}
 	}
+	w.holds(e, f, deaths)
+}
+
+// holds folds that a letter is held.
+func (w *world) holds(e *entry, f *vhost.Fact, deaths []death) {
 	w.result.Held[f.Cause]++
 	w.lately.now++
 	if e.holder != nil {
@@ -53,6 +63,34 @@ func (w *world) withheld(st *step, e *entry, f *vhost.Fact) {
 		e.holder = nil
 	}
 	e.hold(f, deaths)
+}
+
+// onItsWay checks a portion of a letter for very many queues: what it has come to is noted, and nothing else new.
+func (w *world) onItsWay(st *step, d *departure) {
+	e := d.from
+	for _, id := range e.took {
+		if !slices.Contains(d.noted, id) {
+			w.violate(Held, "message %d is held in %q, and that queue %d has it is forgotten", e.message, e.line.name, id)
+		}
+	}
+	for _, l := range d.letters {
+		if slices.Contains(e.took, l.line.id) || !slices.Contains(d.noted, l.line.id) && l.line.kept == nil && l.line != w.live.shelf {
+			w.violate(Held, "message %d came from %q to %q, queues %v had it, and %v are noted", e.message, e.line.name, l.line.name, e.took, d.noted)
+		}
+	}
+	for _, id := range d.noted {
+		came := slices.ContainsFunc(d.letters, func(l *entry) bool { return l.line.id == id })
+		if came || slices.Contains(e.took, id) {
+			continue
+		}
+		q := w.live.line(id)
+		if q == nil || q.kept != nil {
+			continue
+		}
+		if view := w.view(st, q); view != nil && !full(view, q, e.bytes, true) && d.astray == 0 {
+			w.violate(Held, "message %d is on its way from %q, queue %d has room, is noted and did not get it", e.message, e.line.name, id)
+		}
+	}
 }
 
 // stays checks that a copy is kept in its queue because it would only come round in a cycle.
@@ -69,8 +107,8 @@ func (w *world) stays(st *step, e *entry) {
 }
 
 // retriesMax is how long a held letter that nothing blocks may stay, ms. Topology, policies and room call for it at
-// once, but where there are very many, or were in the last manyFor ms: then for perLetter ms more for each, since a sweep that
-// has to read every one of them is followed by a pause as long.
+// once, but where there are very many, or were in the last manyFor ms: then for perLetter ms more for each, since a
+// sweep that has to read every one of them is followed by a pause as long.
 const (
 	retriesMax = 1000
 	perLetter  = 5
@@ -90,11 +128,14 @@ func (w *world) checkRetried(now deadline.Instant) {
 		h.before, h.now, h.since = h.now, 0, now
 	}
 	patience := deadline.Instant(retriesMax + perLetter*(h.before+h.now))
+	if w.o.Portions > 0 {
+		patience *= 10 // each portion of a sweep reads a letter anew
+	}
 	for _, q := range w.live.lines {
 		if q.counts[queue.Held] == 0 {
 			continue
 		}
-		view, ok := w.vhost.Queue(q.name)
+		view, ok := w.vhost.Reader().Queue(q.name)
 		if !ok {
 			continue
 		}
@@ -134,7 +175,7 @@ func (w *world) checkBlocked(e *entry, from *vhost.QueueView, now, patience dead
 		if !ok || slices.Contains(e.took, id) {
 			continue
 		}
-		view, ok := w.vhost.Queue(target.name)
+		view, ok := w.vhost.Reader().Queue(target.name)
 		if !ok || e.lost == vhost.LostHops || cycles(e.deaths, target.name) || full(&view, target, e.bytes, true) {
 			continue
 		}

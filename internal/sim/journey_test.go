@@ -67,8 +67,8 @@ var legs = []leg{
 
 func TestThreeHops(t *testing.T) {
 	t.Parallel()
-	// On its way through three dead-letter exchanges, with policies changing and the power going at any moment, a message
-	// would be lost, or be in two places, or its history would tell another way than it went.
+	// On its way through three dead-letter exchanges, with policies changing and the power going at any moment, a
+	// message would be lost, or be in two places, or its history would tell another way than it went.
 	cuts := map[string]func(*journey){
 		"never":       func(*journey) {},
 		"before":      func(j *journey) { j.finish(); j.powerCut() },
@@ -113,7 +113,7 @@ func (j *journey) travel() error {
 		}
 	}
 	j.end()
-	books := j.vhost.DurableBooks()
+	books := j.vhost.Reader().DurableBooks()
 	if books.Made != 4 || books.Ended[vhost.Moved] != 3 || books.Ended[vhost.Acked] != 1 || books.Total() != 4 {
 		return fmt.Errorf("four copies in turn, three moves and an ack make other books than %+v", books)
 	}

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -170,7 +170,9 @@ func describe(disk vfs.FS) (string, error) {
 	}
 	var b strings.Builder
 	for i := range facts {
-		w.describeFact(&b, &facts[i])
+		if facts[i].Kind != vhost.Matched { // follows from the others, and was not there at first
+			w.describeFact(&b, &facts[i])
+		}
 	}
 	return b.String(), j.Close()
 }
@@ -196,7 +198,7 @@ func (w *world) describeFact(b *strings.Builder, f *vhost.Fact) {
 	if f.Kind == vhost.Enqueued {
 		d := vhost.Delivered{Ref: f.Entry.Ref(logID), HistoryRef: f.History}
 		d.Record = bytes.Clone(w.Record(d.Ref))
-		if d.HistoryRef != (place.Ref{}) {
+		if d.HistoryRef != (storage.Ref{}) {
 			d.History = bytes.Clone(w.Record(d.HistoryRef))
 		}
 		view, err := d.View()

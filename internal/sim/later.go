@@ -12,8 +12,8 @@ import (
 // delays says which lives have many messages that are for later.
 func (w *world) delays() bool { return w.o.Seed%4 == 3 }
 
-// delay lets a message be for later: by a delay, with a key or without one, by a time of delivery, or both; or by a delay
-// that is none.
+// delay lets a message be for later: by a delay, with a key or without one, by a time of delivery, or both; or by a
+// delay that is none.
 func (w *world) delay(m *message) {
 	header := func(name string, v amqp.Value) { m.headers = append(m.headers, amqp.Field{Name: name, Value: v}) }
 	switch n := w.duration() - 1; {
@@ -37,8 +37,8 @@ func (w *world) delay(m *message) {
 	}
 }
 
-// scheduled cancels, moves or fires some messages that wait, in delayed exchanges and queues, or purges an exchange's; some
-// that wait no more, some twice.
+// scheduled cancels, moves or fires some messages that wait, in delayed exchanges and queues, or purges an exchange's;
+// some that wait no more, some twice.
 func (w *world) scheduled() vhost.Command {
 	if w.chance(15) {
 		name := w.exchangeName()

@@ -6,8 +6,8 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -46,8 +46,8 @@ type entry struct {
 	line        *line
 	seq         queue.Seq
 	message     uint64
-	ref         place.Ref
-	history     place.Ref
+	ref         storage.Ref
+	history     storage.Ref
 	deaths      []death
 	resent      vhost.Resent // of a letter
 	first       string       // where it died first
@@ -64,7 +64,7 @@ type entry struct {
 	bytes       int64
 	expireAt    deadline.Instant
 	until       deadline.Instant // waiting
-	at          place.Index      // of the batch that made it
+	at          storage.Index    // of the batch that made it
 	holder      *delivery
 	off         bool        // with nobody, until there is room for it to die
 	offRejected bool        // for it was rejected
@@ -154,7 +154,7 @@ func (l *ledger) find(q vhost.QueueID, s queue.Seq) *entry {
 }
 
 // keeps reports whether a durable copy refers to a record.
-func (l *ledger) keeps(record place.Ref) bool {
+func (l *ledger) keeps(record storage.Ref) bool {
 	for q := range l.all() {
 		for _, e := range q.copies {
 			if e.durable && e.ref == record {

@@ -12,6 +12,7 @@ import (
 type departure struct {
 	from    *entry
 	again   bool            // it was held before
+	waited  bool            // for targets that lack it, and not only for the next portion
 	deaths  []death         // with its newest
 	letters []*entry        // that it has become
 	astray  int             // letters that it has become by way of queues that kept it out
@@ -32,7 +33,7 @@ func (d *departure) reason() string { return d.deaths[0].reason }
 func (w *world) depart(st *step, e *entry, deaths []death) *departure {
 	d := &departure{from: e, again: e.state == queue.Held, deaths: deaths}
 	if d.again {
-		d.deaths = e.deaths
+		d.deaths, d.waited = e.deaths, e.lost != vhost.Moved
 	}
 	var rest []*entry
 	for _, l := range st.letters {
@@ -68,7 +69,8 @@ func (w *world) went(l *entry, to way) {
 
 // became reports whether l is a letter that the copy has become, and whether directly.
 func (w *world) became(d *departure, l *entry) (direct, mine bool) {
-	if l.message != d.from.message || l.state != queue.Ready && l.line.kept == nil || l.cause != 0 { // something has become of it since
+	// something has become of it since
+	if l.message != d.from.message || l.state != queue.Ready && l.line.kept == nil || l.cause != 0 {
 		return false, false
 	}
 	ways := [][]death{d.deaths}
@@ -149,8 +151,8 @@ func (w *world) foreknow(st *step, d *departure) {
 	}
 }
 
-// route computes anew where a way leads a copy, and which delayed exchanges keep it there; ok is false if the way's exchange
-// is not there.
+// route computes anew where a way leads a copy, and which delayed exchanges keep it there; ok is false if the way's
+// exchange is not there.
 func (w *world) route(to way, e *entry) (ids []vhost.QueueID, keepers []string, ok bool) {
 	if to.target != "" {
 		if id, there := w.vhost.Topology().Queue(to.target); there {
@@ -166,11 +168,11 @@ func (w *world) route(to way, e *entry) (ids []vhost.QueueID, keepers []string, 
 	for _, k := range to.keys[1:] {
 		m.More = append(m.More, []byte(k))
 	}
-	ids, _ = w.vhost.Topology().Route(x, &m, nil)
-	for _, k := range w.vhost.Topology().Keepers() {
+	route := w.vhost.Topology().Route(x, &m, nil)
+	for _, k := range route.Delayed {
 		keepers = append(keepers, k.Name)
 	}
-	return ids, keepers, true
+	return route.Queues, keepers, true
 }
 
 // moved checks that a copy which is gone for its letters has arrived wherever these were routed, with one death more;
@@ -269,6 +271,9 @@ func dropsHead(o vhost.Overflow) bool { return o == vhost.DropHead || o == vhost
 
 // checkStrays finds letters whose source has not ended: only a publish that was refused by a queue makes some.
 func (w *world) checkStrays(st *step) {
+	if w.continues(st) {
+		return
+	}
 	for _, l := range st.arrivals {
 		w.violate(Schedule, "message %d arrived in %q, and nothing has fired for it", l.message, l.line.name)
 	}
@@ -277,8 +282,7 @@ func (w *world) checkStrays(st *step) {
 	}
 	for _, l := range st.letters {
 		m := w.messages[l.message]
-		publishes := st.command.Kind == vhost.Publish || st.command.Kind == vhost.CommitTx
-		if w.violation == nil && (!publishes || m.step < w.step && st.command.Kind == vhost.Publish || len(l.deaths) == 0 || l.deaths[len(l.deaths)-1].reason != "maxlen") {
+		if w.violation == nil && (!st.publishes() || m.step < w.step && st.command.Kind == vhost.Publish || len(l.deaths) == 0 || l.deaths[len(l.deaths)-1].reason != "maxlen") {
 			checker := Moves
 			if st.command.Kind == vhost.Republish {
 				checker = Shelf

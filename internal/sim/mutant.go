@@ -1,7 +1,7 @@
 package sim
 
-// Mutant names a fault planted on purpose in the part that the simulation plays itself, the engine's. Each stands at exactly
-// one place in the code, marked by its name.
+// Mutant names a fault planted on purpose in the part that the simulation plays itself, the engine's. Each stands at
+// exactly one place in the code, marked by its name.
 type Mutant string
 
 const (

@@ -4,21 +4,21 @@ import (
 	"bytes"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // neighbor is another logical log in the same journal: it shares segments and groups with the vhost's.
 type neighbor struct {
-	trying        place.Index // last batch of a write that is under way
-	written, safe place.Index
-	marked        place.Index // what was safe at the last write
-	recorded      place.Index // the disk itself says that this is safe
+	trying        storage.Index // last batch of a write that is under way
+	written, safe storage.Index
+	marked        storage.Index // what was safe at the last write
+	recorded      storage.Index // the disk itself says that this is safe
 }
 
-const neighborLog = place.LogID(2)
+const neighborLog = storage.LogID(2)
 
 // neighborBatch is what batch i of that log holds.
-func neighborBatch(i place.Index) []byte {
+func neighborBatch(i storage.Index) []byte {
 	return bytes.Repeat([]byte{byte(i), byte(i >> 8)}, int(i*7919%2500))
 }
 
@@ -43,7 +43,7 @@ func (n *neighbor) checkpoint(w *world) error {
 	if n.safe == 0 {
 		return nil
 	}
-	return w.house(func() error { return w.journal.Checkpoint(neighborLog, n.safe, neighborBatch(n.safe)) })
+	return w.house(func(j *journal.Journal) error { return j.Checkpoint(neighborLog, n.safe, neighborBatch(n.safe)) })
 }
 
 // opened compares the log with what was written to it. One that was being written may be longer than known.
@@ -55,7 +55,7 @@ func (n *neighbor) opened(w *world) error {
 	if end > max(n.written, n.trying) {
 		w.violate(Sound, "batch %d of the neighbor was written last, its log ends at %d", n.written, end)
 	}
-	err := w.journal.Replay(neighborLog, func(i place.Index, data []byte) error {
+	err := w.journal.Replay(neighborLog, func(i storage.Index, data []byte) error {
 		if !bytes.Equal(data, neighborBatch(i)) {
 			w.violate(w.unlike(), "batch %d of the neighbor has other bytes than written", i)
 		}

@@ -7,28 +7,28 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 const (
 	vhostName = "/"
-	logID     = place.LogID(1)
+	logID     = storage.LogID(1)
 	// segmentBytes is the least that the journal takes: segments roll and come back within one run.
 	segmentBytes = 64 << 10
 	// reserveSegments is what settles and moves may take when the disk is full: as many as in production.
 	reserveSegments = 4
 )
 
-// Record implements place.Records: from memory, or from the disk.
-func (w *world) Record(r place.Ref) []byte {
+// Record implements storage.Records: from memory, or from the disk.
+func (w *world) Record(r storage.Ref) []byte {
 	data, ok := w.recent[r.Index]
 	if !ok {
 		return w.read(r)
 	}
 	if int(r.Offset+r.Size) > len(data) {
 		w.violate(Readable, "record %+v lies beyond its batch of %d bytes", r, len(data))
-		panic(place.Fault{Err: errors.New("beyond its batch")})
+		panic(storage.Fault{Err: errors.New("beyond its batch")})
 	}
 	return data[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
 }
@@ -42,24 +42,74 @@ func (w *world) stamp() vhost.Stamp {
 	}
 }
 
-// decide steps one command, passes a refusal on, and lets the checkers look. It reports whether the machine took
+// decide steps one command, passes a refusal on, and lets the checkers look. What the machine leaves to ticks follows
+// at once, each portion a batch of its own, which may be the last that is written. It reports whether the machine took
 // the command; on a fault of the disk the machine is gone.
 func (w *world) decide(c vhost.Command) (ok bool) {
-	s := w.stamp()
-	x := w.foresee(&c)
-	var refused *amqp.Error
-	if fault := unwound(func() { refused = w.try(s, c) }); fault != nil {
-		w.torn = true
-		w.readFailed(fault)
+	if k := c.Kind; w.o.Portions > 0 && k != vhost.Tick && k != vhost.Recovered && k != vhost.SetRoom && !w.settleDue() {
 		return false
 	}
-	w.audit(s, &c, x, refused)
+	s, recoveries := w.stamp(), w.result.Recoveries
+	st := w.stepOf(s, &c, w.foresee(&c))
+	refused, ok := w.portion(st, s, c)
+	for ok && w.violation == nil && c.Kind != vhost.SetRoom && w.goesOn() {
+		w.unfinished = true
+		w.finish()
+		w.unfinished = false
+		if w.violation != nil || w.result.Recoveries != recoveries {
+			return false
+		}
+		w.result.Portions++
+		_, ok = w.portion(st, w.stamp(), vhost.Command{Kind: vhost.Tick})
+	}
+	if !ok || w.violation != nil {
+		return false
+	}
+	w.audited(st)
 	if refused == nil {
 		w.result.Succeeded[c.Kind]++
 	} else {
 		w.result.Refused++
 	}
 	return refused == nil
+}
+
+// portion steps a command, or a tick that goes on with it, and lets the checkers look at what follows. It reports false
+// after a fault of the disk.
+func (w *world) portion(st *step, s vhost.Stamp, c vhost.Command) (refused *amqp.Error, ok bool) {
+	if fault := unwound(func() { refused = w.try(s, c) }); fault != nil {
+		w.torn = true
+		w.readFailed(fault)
+		return nil, false
+	}
+	if st.portions++; st.portions == 1 {
+		st.refused = refused
+	}
+	st.batch = s.Index
+	w.audit(st)
+	return refused, true
+}
+
+// settleDue does what is due before a command comes, so that the ticks which go on with it have nothing else to do. It
+// reports false if the machine is another one by then.
+func (w *world) settleDue() bool {
+	recoveries := w.result.Recoveries
+	for w.heedRoom() && w.result.Recoveries == recoveries {
+		if at, ok := w.vhost.Due(); !ok || at > w.stamp().Now {
+			return true
+		}
+		w.finish()
+		if w.decide(vhost.Command{Kind: vhost.Tick}); w.result.Recoveries != recoveries || w.torn {
+			return false
+		}
+	}
+	return false
+}
+
+// goesOn reports whether the machine has left something to a tick that is due.
+func (w *world) goesOn() bool {
+	at, due := w.vhost.Due()
+	return w.o.Portions > 0 && w.vhost.Unfinished() && due && at <= w.stamp().Now
 }
 
 // try steps one command, or refuses it.
@@ -104,7 +154,7 @@ func (w *world) finish() {
 	if w.looks++; w.looks%lookEvery == 0 {
 		w.checkTwin()
 	}
-	w.audited.facts, w.audited.effects = 0, 0
+	w.looked.facts, w.looked.effects = 0, 0
 	if err := w.unread; err != nil && w.violation == nil {
 		w.unread = nil
 		w.readFailed(err)
@@ -116,9 +166,13 @@ const groupBytes = 16 << 10
 
 // write hands what is pending to the journal, and reports whether that went well.
 func (w *world) write() bool {
+	most := groupBytes
+	if w.o.Portions > 0 {
+		most = 1 << w.dice.IntN(15) // the power goes between two portions, too
+	}
 	for first := true; first || len(w.pending) > 0; first = false {
 		n, bytes := 0, 0
-		for n < len(w.pending) && bytes < groupBytes {
+		for n < len(w.pending) && bytes < most {
 			bytes += len(w.pending[n].Data) + journal.Overhead
 			n++
 		}
@@ -143,6 +197,7 @@ func (w *world) writeGroup(n int) bool {
 		return false
 	}
 	bytes := 0
+	w.tried = w.written // the group may be all of other logs
 	for _, b := range group {
 		if bytes += len(b.Data) + journal.Overhead; b.Log == logID {
 			w.tried = b.Index
@@ -225,5 +280,5 @@ func (w *world) forget() {
 			delete(w.recent, i)
 		}
 	}
-	maps.DeleteFunc(w.pages.recent, func(i place.Index, _ []byte) bool { return i <= w.pages.safe })
+	maps.DeleteFunc(w.pages.recent, func(i storage.Index, _ []byte) bool { return i <= w.pages.safe })
 }

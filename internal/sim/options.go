@@ -82,7 +82,7 @@ func (w *world) checkConfigured(st *step, f *vhost.Fact) {
 
 // checkOptions makes sure that a machine runs with the options that the ledger knows.
 func (w *world) checkOptions(l *ledger) {
-	now, table := w.vhost.Options()
+	now, table := w.vhost.Reader().Options()
 	byName := func(a, b amqp.Field) int { return strings.Compare(a.Name, b.Name) }
 	if got, want := slices.SortedFunc(slices.Values(table), byName), slices.SortedFunc(slices.Values(l.options), byName); !amqp.Table(got).Equal(want) {
 		w.violate(Configured, "the options are %v, expected %v", got, want)

@@ -7,11 +7,11 @@ import (
 	"hash/maphash"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 const (
-	pagesLog = place.LogID(1<<31) | logID
+	pagesLog = storage.LogID(1<<31) | logID
 	// pageBatchBytes is how large a batch of pages grows: a few pages.
 	pageBatchBytes = 3 << 10
 )
@@ -20,30 +20,30 @@ const (
 // restart forgets them.
 type pages struct {
 	w       *world
-	next    place.Index            // of the batch in the making
-	batch   []byte                 //
-	recent  map[place.Index][]byte // still in memory
-	safe    place.Index            // batch, and those before it
-	sums    map[place.Ref]uint64   // of all durable ones ever put
-	spilled map[place.Ref][]byte
-	last    place.Index // of the transient ones
+	next    storage.Index            // of the batch in the making
+	batch   []byte                   //
+	recent  map[storage.Index][]byte // still in memory
+	safe    storage.Index            // batch, and those before it
+	sums    map[storage.Ref]uint64   // of all durable ones ever put
+	spilled map[storage.Ref][]byte
+	last    storage.Index // of the transient ones
 }
 
 // reopen begins anew with what the journal has: what was spilled is gone.
 func (p *pages) reopen() {
-	p.next, p.batch, p.recent, p.safe = p.w.journal.Next(pagesLog), nil, map[place.Index][]byte{}, 0
-	p.spilled = map[place.Ref][]byte{}
+	p.next, p.batch, p.recent, p.safe = p.w.journal.Next(pagesLog), nil, map[storage.Index][]byte{}, 0
+	p.spilled = map[storage.Ref][]byte{}
 }
 
-// Put implements place.Pages.
-func (p *pages) Put(b []byte, transient bool) place.Ref {
+// Put implements storage.Pages.
+func (p *pages) Put(b []byte, transient bool) storage.Ref {
 	if transient {
 		if p.w.tight && p.w.chance(3) {
-			return place.Ref{} // there is no room
+			return storage.Ref{} // there is no room
 		}
 		p.w.result.Spilled++
 		p.last++
-		r := place.Ref{Log: place.Volatile.Pages(), Index: p.last, Size: uint32(len(b))}
+		r := storage.Ref{Log: storage.Volatile.Pages(), Index: p.last, Size: uint32(len(b))}
 		p.spilled[r] = bytes.Clone(b)
 		return r
 	}
@@ -51,7 +51,7 @@ func (p *pages) Put(b []byte, transient bool) place.Ref {
 		p.flush()
 	}
 	p.w.result.Paged++
-	r := place.Ref{Log: pagesLog, Index: p.next, Offset: uint32(len(p.batch)), Size: uint32(len(b))}
+	r := storage.Ref{Log: pagesLog, Index: p.next, Offset: uint32(len(p.batch)), Size: uint32(len(b))}
 	p.batch = append(p.batch, b...)
 	p.sums[r] = maphash.Bytes(sumSeed, b)
 	return r
@@ -69,7 +69,7 @@ func (p *pages) flush() {
 }
 
 // written is the last batch of pages that the journal has.
-func (p *pages) written() place.Index {
+func (p *pages) written() storage.Index {
 	last := p.next - 1
 	for _, b := range p.w.pending {
 		if b.Log == pagesLog {
@@ -79,13 +79,13 @@ func (p *pages) written() place.Index {
 	return last
 }
 
-// Get implements place.Pages.
-func (p *pages) Get(r place.Ref) []byte {
-	if r.Log == place.Volatile.Pages() {
+// Get implements storage.Pages.
+func (p *pages) Get(r storage.Ref) []byte {
+	if r.Log == storage.Volatile.Pages() {
 		b, ok := p.spilled[r]
 		if !ok {
 			p.w.violate(Readable, "the machine asks for spilled page %+v, which is not there", r)
-			panic(place.Fault{Err: errors.New("no such page")})
+			panic(storage.Fault{Err: errors.New("no such page")})
 		}
 		return b
 	}
@@ -104,16 +104,16 @@ func (p *pages) Get(r place.Ref) []byte {
 	return b
 }
 
-// Drop implements place.Pages.
-func (p *pages) Drop(r place.Ref) {
-	if _, ok := p.spilled[r]; !ok || r.Log != place.Volatile.Pages() {
+// Drop implements storage.Pages.
+func (p *pages) Drop(r storage.Ref) {
+	if _, ok := p.spilled[r]; !ok || r.Log != storage.Volatile.Pages() {
 		p.w.violate(Readable, "page %+v is dropped, which is not there", r)
 	}
 	delete(p.spilled, r)
 }
 
 // read reads what lies at a ref from the disk, or unwinds.
-func (w *world) read(r place.Ref) []byte {
+func (w *world) read(r storage.Ref) []byte {
 	b, err := w.journal.Read(nil, r)
 	if fault := new(journal.Fault); w.looking && errors.As(err, &fault) {
 		w.checkNamed(fault)
@@ -123,7 +123,7 @@ func (w *world) read(r place.Ref) []byte {
 		return make([]byte, r.Size)
 	}
 	if err != nil {
-		panic(place.Fault{Err: err})
+		panic(storage.Fault{Err: err})
 	}
 	return b
 }
@@ -146,7 +146,7 @@ func unwound(fn func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
-		case place.Fault:
+		case storage.Fault:
 			err = p.Err
 		default:
 			panic(p)
@@ -159,34 +159,34 @@ func unwound(fn func()) (err error) {
 // spare are the pages of a machine that only checkers know: in memory, or, those that it never put, the node's.
 type spare struct {
 	node  *pages // nil: it has all that it asks for
-	last  place.Index
-	pages map[place.Ref][]byte
+	last  storage.Index
+	pages map[storage.Ref][]byte
 }
 
-// Put implements place.Pages.
-func (s *spare) Put(b []byte, transient bool) place.Ref {
+// Put implements storage.Pages.
+func (s *spare) Put(b []byte, transient bool) storage.Ref {
 	if s.pages == nil {
-		s.pages = map[place.Ref][]byte{}
+		s.pages = map[storage.Ref][]byte{}
 	}
 	s.last++
-	r := place.Ref{Log: pagesLog, Index: 1<<60 + s.last, Size: uint32(len(b))}
+	r := storage.Ref{Log: pagesLog, Index: 1<<60 + s.last, Size: uint32(len(b))}
 	if transient {
-		r.Log = place.Volatile.Pages()
+		r.Log = storage.Volatile.Pages()
 	}
 	s.pages[r] = bytes.Clone(b)
 	return r
 }
 
-// Get implements place.Pages.
-func (s *spare) Get(r place.Ref) []byte {
+// Get implements storage.Pages.
+func (s *spare) Get(r storage.Ref) []byte {
 	if b, ok := s.pages[r]; ok {
 		return b
 	}
 	if s.node == nil {
-		panic(place.Fault{Err: fmt.Errorf("no page %+v", r)})
+		panic(storage.Fault{Err: fmt.Errorf("no page %+v", r)})
 	}
 	return s.node.Get(r)
 }
 
-// Drop implements place.Pages.
-func (s *spare) Drop(r place.Ref) { delete(s.pages, r) }
+// Drop implements storage.Pages.
+func (s *spare) Drop(r storage.Ref) { delete(s.pages, r) }

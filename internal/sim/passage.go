@@ -42,9 +42,13 @@ func (w *world) checkPassage(st *step, d *departure, outcome vhost.Cause) *passa
 		return nil
 	}
 	p := w.foretell(st, d, outcome)
-	w.checkShelved(d, p)
+	if st.portions <= 1 { // else a target may have got room since it refused the letter
+		w.checkShelved(d, p)
+	}
 	kept := w.live.number("lost-letters-max-bytes") > 0 && len(p.shelf) > 0
 	gone := !p.kept && p.held == 0
+	// Of a letter on its way to very many, some targets had refused it before.
+	p.arrived = p.arrived || d.again && !d.waited && outcome == vhost.Moved && len(e.took) > 0
 	switch {
 	case gone == (outcome == 0):
 		w.violate(Held, "message %d died of %v in %q: kept %t, held for %q, and ended as %q", e.message, d.deaths, e.line.name, p.kept, p.held, outcome)
@@ -61,7 +65,7 @@ func (w *world) checkPassage(st *step, d *departure, outcome vhost.Cause) *passa
 // foretell works out what must become of a letter, target by target.
 func (w *world) foretell(st *step, d *departure, outcome vhost.Cause) *passage {
 	e := d.from
-	holds := d.again || d.set.AtLeastOnce
+	holds := d.waited || d.set.AtLeastOnce
 	p := &passage{took: slices.Clone(e.took)}
 	switch {
 	case d.nowhere == 0:
@@ -86,12 +90,12 @@ func (w *world) foretell(st *step, d *departure, outcome vhost.Cause) *passage {
 			w.violate(Moves, "message %d died of %v and came to %q again", e.message, d.deaths, q.name)
 		case d.cycles(q):
 			circling = append(circling, q)
-		case !came && d.again && outcome == 0 && !slices.Contains(d.noted, q.id): // it was tried for another one
+		case !came && d.waited && outcome == 0 && !slices.Contains(d.noted, q.id): // it was tried for another one
 			p.held = vhost.LostRefused
 		case came:
 			p.arrived = true
 			p.took = append(p.took, q.id)
-			if n, bytes := q.queued(true); d.astray == 0 && !q.quorum && !dropsHead(view.Settings.Overflow) &&
+			if n, bytes := q.queued(true); d.astray == 0 && st.portions <= 1 && !q.quorum && !dropsHead(view.Settings.Overflow) &&
 				(view.Settings.MaxLength >= 0 && int64(n) > view.Settings.MaxLength || view.Settings.MaxLengthBytes >= 0 && bytes > view.Settings.MaxLengthBytes) {
 				w.violate(Limits, "message %d came from %q into %q, which was full", e.message, e.line.name, q.name)
 			}
@@ -124,7 +128,7 @@ func (w *world) lacks(d *departure, p *passage, q *line, view *vhost.QueueView) 
 	case view.Settings.Overflow == vhost.RejectPublishDLX && passesOn:
 		p.door = true
 		p.took = append(p.took, q.id)
-	case d.again || d.set.AtLeastOnce:
+	case d.waited || d.set.AtLeastOnce:
 		p.held = vhost.LostRefused
 	default:
 		p.shelf = append(p.shelf, slot{vhost.LostRefused, q.name})

@@ -161,14 +161,15 @@ func (w *world) squeeze() {
 	w.faulty.Budget(int64(w.dice.IntN(6 * segmentBytes)))
 }
 
-// stockUp completes the reserve. A disk that has room without end does not run full at once: that there is less is seen in time.
+// stockUp completes the reserve. A disk that has room without end does not run full at once: that there is less is seen
+// in time.
 func (w *world) stockUp() {
 	if w.tight {
 		return
 	}
 	for more := true; more && w.violation == nil; {
 		j := w.journal
-		err := w.house(func() (err error) {
+		err := w.house(func(j *journal.Journal) (err error) {
 			more, err = j.Prepare(true)
 			return err
 		})
@@ -185,7 +186,7 @@ func (w *world) stockUp() {
 func (w *world) prepare() {
 	var more bool
 	j, make := w.journal, w.tight || w.chance(2)
-	err := w.house(func() (err error) {
+	err := w.house(func(j *journal.Journal) (err error) {
 		more, err = j.Prepare(make)
 		return err
 	})

@@ -176,9 +176,10 @@ func (w *world) becameBack(st *step, e *entry) (came []*entry) {
 	return came
 }
 
-// discarded reports whether a copy that has gone is on the shelf now because somebody discarded it, and not because it died.
+// discarded reports whether a copy that has gone is on the shelf now because somebody discarded it, and not because it
+// died.
 func (w *world) discarded(st *step, e *entry) bool {
-	return st.command.Kind == vhost.Tick && slices.ContainsFunc(st.letters, func(l *entry) bool {
+	return st.ticks() && slices.ContainsFunc(st.letters, func(l *entry) bool {
 		return l.message == e.message && l.lost == vhost.Discarded && slices.Equal(l.deaths, e.deaths)
 	})
 }
@@ -249,8 +250,9 @@ func (w *world) jobProgressed(st *step, f *vhost.Fact) {
 
 // checkRate makes sure that a job keeps its rate: no letter comes sooner than it allows.
 func (w *world) checkRate(st *step, j *job, now *vhost.Job) {
-	resumed := st.command.Kind == vhost.ChangeRedrive && st.command.JobChange.Action == vhost.JobResume // what goes on goes on
-	if j.State != vhost.JobRunning || st.command.Kind != vhost.Tick && !resumed {
+	// what goes on goes on
+	resumed := st.command.Kind == vhost.ChangeRedrive && st.command.JobChange.Action == vhost.JobResume
+	if j.State != vhost.JobRunning || !st.ticks() && !resumed {
 		j.since = 0
 	}
 	if now.Progress.Rate == 0 {
@@ -435,7 +437,7 @@ func (w *world) resentNow(st *step) {
 
 // checkJobs compares what the machine says of jobs with what the facts said.
 func (w *world) checkJobs() {
-	all := w.vhost.Redrives()
+	all := w.vhost.Reader().Redrives()
 	if len(all) != len(w.live.jobs) {
 		w.violate(Redrive, "the machine knows %d jobs, there are %d", len(all), len(w.live.jobs))
 		return

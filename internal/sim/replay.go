@@ -1,8 +1,8 @@
 package sim
 
 import (
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -15,7 +15,7 @@ type tally struct {
 }
 
 // replay folds a fact of the log. What it cannot mean is void, as for the machine.
-func (w *world) replay(l *ledger, f *vhost.Fact, index place.Index) {
+func (w *world) replay(l *ledger, f *vhost.Fact, index storage.Index) {
 	l.structure(f)
 	each := func(fn func(*entry)) {
 		for s := f.Seq; s < f.Seq+queue.Seq(max(f.N, 1)); s++ {
@@ -56,7 +56,7 @@ func (w *world) replay(l *ledger, f *vhost.Fact, index place.Index) {
 }
 
 // entryOf is the copy that an Enqueued fact makes.
-func (w *world) entryOf(f *vhost.Fact, index place.Index, durable bool) *entry {
+func (w *world) entryOf(f *vhost.Fact, index storage.Index, durable bool) *entry {
 	ref := f.Entry.Ref(logID)
 	e := &entry{
 		seq: f.Seq, ref: ref, history: f.History, message: w.contents[ref].message, durable: durable, expireAt: f.Entry.ExpireAt,
@@ -76,7 +76,7 @@ func (w *world) entryOf(f *vhost.Fact, index place.Index, durable bool) *entry {
 }
 
 // advanceBase folds what has become safe into the base.
-func (w *world) advanceBase(to place.Index) {
+func (w *world) advanceBase(to storage.Index) {
 	for w.baseAt < to {
 		delete(w.sealed, w.baseAt)
 		w.baseAt++

@@ -67,7 +67,8 @@ func (w *world) count(st *step, e *entry, set *vhost.Settings, failed bool) (unt
 	return until, jitter
 }
 
-// waitOf is for how long a message waits that comes back for the n-th time, ms: the rules of ladders told a second time.
+// waitOf is for how long a message waits that comes back for the n-th time, ms: the rules of ladders told a second
+// time.
 func waitOf(set *vhost.Settings, n int64) int64 {
 	if steps := set.RetrySteps; len(steps) > 0 {
 		return steps[min(int(n), len(steps))-1]

@@ -17,7 +17,8 @@ func (w *world) room() journal.Use {
 	return max(w.journal.Room(), journal.Moving)
 }
 
-// makeReserve completes the reserve when a broker starts, before anything is decided. The error is the end of the broker.
+// makeReserve completes the reserve when a broker starts, before anything is decided. The error is the end of the
+// broker.
 func (w *world) makeReserve() error {
 	for w.o.Mutant != MutantLateReserve && w.journal.LacksReserve() {
 		if _, err := w.journal.Prepare(true); errors.Is(err, vfs.ErrCrashed) {
@@ -48,8 +49,8 @@ func (w *world) keepReserve() bool {
 	return errors.Is(err, journal.ErrNoSpace) || w.survive(err) || w.journal == j && !errors.Is(err, journal.ErrFailed)
 }
 
-// heedRoom tells the machine whether letters may move, and reports whether anything may be decided. In some lives letters
-// may not move for a while although there is room.
+// heedRoom tells the machine whether letters may move, and reports whether anything may be decided. In some lives
+// letters may not move for a while although there is room.
 func (w *world) heedRoom() bool {
 	if w.violation != nil || w.vhost == nil || w.torn {
 		return false
@@ -96,10 +97,10 @@ func (w *world) putOff(st *step, e *entry, f *vhost.Fact) {
 	e.off, e.offFailed = true, f.Failed
 }
 
-// checkCramped makes sure that nothing moves while there is no room for that. What is published may be passed on by a queue
-// that has no room for it.
+// checkCramped makes sure that nothing moves while there is no room for that. What is published may be passed on by a
+// queue that has no room for it.
 func (w *world) checkCramped(st *step) {
-	if k := st.command.Kind; w.cramped && st.moved && k != vhost.Publish && k != vhost.CommitTx {
-		w.violate(Drains, "command %d let dead letters move, and there is room for use %d", k, w.room())
+	if w.cramped && st.moved && !st.publishes() && !w.continues(st) {
+		w.violate(Drains, "command %d let dead letters move, and there is room for use %d", st.command.Kind, w.room())
 	}
 }

@@ -87,8 +87,8 @@ func (l *ledger) scheduleOf(exchange string) *line {
 	return nil
 }
 
-// keeps reports whether a delayed exchange has room for one more, or one with that key to put it in the place of; a dead
-// letter has none.
+// keeps reports whether a delayed exchange has room for one more, or one with that key to put it in the place of; a
+// dead letter has none.
 func (w *world) keeps(x *topology.Exchange, key string) bool {
 	most, limited := x.Arguments.Get("x-delayed-max-length")
 	n, _ := most.Integer()
@@ -209,7 +209,7 @@ func (w *world) closed(q *line) {
 
 // checkSchedules compares what schedules count with the ledger.
 func (w *world) checkSchedules() {
-	views := w.vhost.Schedules()
+	views := w.vhost.Reader().Schedules()
 	if n := len(w.live.lines) - w.live.queues(); n != len(views) {
 		w.violate(Schedule, "%d schedules, expected %d", len(views), n)
 	}
@@ -230,14 +230,16 @@ func (w *world) checkSchedules() {
 			} else if e.keyed {
 				keys[key] = e.message
 			}
-			if e.state != queue.Waiting || !w.cramped && v.Next > max(e.until, w.stamp().Now) { // what is overdue is next now
+			// what is overdue is next now
+			if e.state != queue.Waiting || !w.cramped && v.Next > max(e.until, w.stamp().Now) {
 				w.violate(Schedule, "message %d of %q is due at %d, the next at %d", e.message, q.name, e.until, v.Next)
 			}
 		}
 	}
 }
 
-// vhostTime is when in vhost time an instant of the wall clock is: exactly, where both are the same, and else not before it.
+// vhostTime is when in vhost time an instant of the wall clock is: exactly, where both are the same, and else not
+// before it.
 func (st *step) vhostTime(wall deadline.Instant) deadline.Instant {
 	if st.stamp.Now == st.stamp.Wall {
 		return wall

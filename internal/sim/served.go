@@ -15,7 +15,7 @@ func (w *world) takers() map[string]*consumer {
 		}
 	}
 	for name, x := range open {
-		if q, ok := w.vhost.Queue(name); ok && q.Settings.SingleActive && (first[name] != x || q.Type == "quorum" && q.Consumers > 1) {
+		if q, ok := w.vhost.Reader().Queue(name); ok && q.Settings.SingleActive && (first[name] != x || q.Type == "quorum" && q.Consumers > 1) {
 			delete(open, name) // others wait behind the first, or behind one of a higher priority
 		}
 	}
@@ -42,7 +42,7 @@ func (w *world) checkServed() {
 
 // checkActive makes sure that of a queue with one active consumer nobody else is served.
 func (w *world) checkActive(to *consumer) {
-	q, ok := w.vhost.Queue(to.queue)
+	q, ok := w.vhost.Reader().Queue(to.queue)
 	if !ok || !q.Settings.SingleActive || q.Type == "quorum" {
 		return
 	}

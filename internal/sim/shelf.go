@@ -99,7 +99,8 @@ func originOf(name string) uint32 {
 	return binary.BigEndian.Uint32(sum[:])
 }
 
-// shelfLoser is the letter that has to go when the shelf is full: the oldest of the queue that has the most bytes there.
+// shelfLoser is the letter that has to go when the shelf is full: the oldest of the queue that has the most bytes
+// there.
 func shelfLoser(shelf *line) (loser *entry) {
 	bytes, oldest := map[uint32]int64{}, map[uint32]*entry{}
 	for _, e := range shelf.copies {
@@ -165,7 +166,7 @@ func (w *world) wayOn(st *step, e *entry) way {
 	if to.target != "" || len(e.deaths) == 0 {
 		return to
 	}
-	if q, there := w.vhost.Queue(e.deaths[0].queue); there { // as its queue is set now
+	if q, there := w.vhost.Reader().Queue(e.deaths[0].queue); there { // as its queue is set now
 		if name, has := q.Settings.DLX(); has {
 			to.exchange = name
 			if k, has := q.Settings.DLRK(); has {
@@ -240,7 +241,7 @@ func (w *world) checkStayed(st *step, e *entry, why string) {
 
 // checkShelf compares what the shelf says of itself with the ledger, and with its bounds.
 func (w *world) checkShelf(excess bool) {
-	got, q := w.vhost.Shelf(), w.live.shelf
+	got, q := w.vhost.Reader().Shelf(), w.live.shelf
 	if got.Messages != len(q.copies) || got.Bytes != q.bytes[queue.Ready] || got.Evicted != w.live.evicted {
 		w.violate(Shelf, "the shelf counts %d letters, %d bytes, %d evicted; expected %d, %d, %d",
 			got.Messages, got.Bytes, got.Evicted, len(q.copies), q.bytes[queue.Ready], w.live.evicted)

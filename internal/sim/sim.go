@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -22,6 +22,9 @@ type Options struct {
 	Steps int // 0: a usual run
 	// FullDisk lets the disk be full most of the time, and ends the life by draining it: see fullLife.
 	FullDisk bool
+	// Portions is how much a step does of what can be done in portions, in bytes as the machine counts them. 0: as
+	// usual.
+	Portions int
 	// Outages lets the power go more often while the disk is full.
 	Outages bool
 	// Fault, if it is set, is the only one there is, at call At of the disk, of whatever kind; else they are drawn.
@@ -61,6 +64,7 @@ type Result struct {
 	Reclaimed  int                       // segments
 	Rewritten  int                       // of these, sparse ones
 	Paged      int                       // durable pages that were put
+	Portions   int                       // that followed the first of a command
 	Besides    int                       // times that something was done while house was kept
 	Spilled    int                       // transient ones
 	Warmed     int                       // durable ones that were read from the disk
@@ -97,61 +101,66 @@ type world struct {
 	scratch   []byte
 
 	// The node.
-	disk     *vfs.Mem
-	faulty   *vfs.Faulty
-	journal  *journal.Journal // nil between a crash and the next opening
-	opened   uint64           // times
-	vhost    *vhost.VHost
-	twin     *vhost.VHost // folds what the log gets, and nothing else
-	past     *vhost.VHost // folds what is recorded as safe, and nothing else, from the first batch on: up to baseAt
-	out      vhost.Outcome
-	audited  struct{ facts, effects int } // of out
-	clock    int64                        // ns since the Unix epoch, of the vhost
-	skew     int64                        // ns that the wall clock is off
-	next     place.Index                  // of the batch to be
-	safe     place.Index                  // as the journal says
-	marked   place.Index                  // what was safe at the last write, which says so
-	recorded place.Index                  // the disk itself says that this is safe
-	written  place.Index                  // the journal has it
-	tried    place.Index                  // the journal may have it
-	pending  []journal.Batch              // sealed, not written yet
-	recent   map[place.Index][]byte       // batches that are still in memory
-	pages    pages
-	torn     bool         // a step of the machine was cut short by a failed read: it is not to be looked at any more
-	frozen   *frozen      // a checkpoint in the making
-	serving  bool         // a client's message is being read
-	keeping  bool         // house is being kept
-	besides  bool         // and something is done beside that
-	deferred func()       // what to do about that when it is over
-	left     bool         // the checkers have looked at the machine for the last time
-	tearing  bool         // a group is being written
-	looking  bool         // a checker does: no call of the disk fails
-	harm     *vfs.Harm    // what the disk has changed, and nobody has found
-	cut      *journal.Cut // that was told since the machine was there last
-	tight    bool         // the disk has a budget
-	full     bool         // no file can be made: publishers wait
-	cramped  bool         // the machine knows that letters must not move
-	forced   bool         // though there is room
-	overdone bool         // more was decided at once than may be on its way to the disk
-	reserve  int64        // of the journal, bytes
-	ending   bool         // the life is over: what is left are the last checks
-	greedy   bool         // another process takes all room that is given up, at once
-	ailing   bool         // some call of the disk always fails
-	starts   int          // since then
-	neighbor neighbor
+	disk       *vfs.Mem
+	faulty     *vfs.Faulty
+	journal    *journal.Journal // nil between a crash and the next opening
+	opened     uint64           // times
+	vhost      *vhost.VHost
+	twin       *vhost.VHost // folds what the log gets, and nothing else
+	twinAhead  bool         // it has policies in force that the machine has on some queues alone: see recovery.go
+	past       *vhost.VHost // folds what is recorded as safe, and nothing else, from the first batch on: up to baseAt
+	out        vhost.Outcome
+	looked     struct{ facts, effects int } // of out
+	clock      int64                        // ns since the Unix epoch, of the vhost
+	skew       int64                        // ns that the wall clock is off
+	next       storage.Index                // of the batch to be
+	safe       storage.Index                // as the journal says
+	marked     storage.Index                // what was safe at the last write, which says so
+	recorded   storage.Index                // the disk itself says that this is safe
+	written    storage.Index                // the journal has it
+	tried      storage.Index                // the journal may have it
+	pending    []journal.Batch              // sealed, not written yet
+	recent     map[storage.Index][]byte     // batches that are still in memory
+	pages      pages
+	torn       bool         // a step of the machine was cut short by a failed read: it is not to be looked at any more
+	frozen     *frozen      // a checkpoint in the making
+	serving    bool         // a client's message is being read
+	keeping    bool         // house is being kept
+	besides    bool         // and something is done beside that
+	unfinished bool         // a command is, and nothing is done beside it
+	deferred   func()       // what to do about that when it is over
+	left       bool         // the checkers have looked at the machine for the last time
+	tearing    bool         // a group is being written
+	looking    bool         // a checker does: no call of the disk fails
+	harm       *vfs.Harm    // what the disk has changed, and nobody has found
+	cut        *journal.Cut // that was told since the machine was there last
+	tight      bool         // the disk has a budget
+	full       bool         // no file can be made: publishers wait
+	cramped    bool         // the machine knows that letters must not move
+	forced     bool         // though there is room
+	overdone   bool         // more was decided at once than may be on its way to the disk
+	reserve    int64        // of the journal, bytes
+	missing    bool         // a file that the disk has lost stays away
+	stock      int          // files of the journal's segments when the power went; 0: nobody looks
+	ending     bool         // the life is over: what is left are the last checks
+	greedy     bool         // another process takes all room that is given up, at once
+	squeezed   bool         // it takes most of it all the time
+	ailing     bool         // some call of the disk always fails
+	starts     int          // since then
+	neighbor   neighbor
 
 	// What the checkers know.
-	live          *ledger                // follows the machine
-	base          *ledger                // follows what is recorded as safe, up to baseAt
-	baseAt        place.Index            //
-	sealed        map[place.Index]sealed // batches from baseAt on
-	messages      map[uint64]*message    // published, by number
-	contents      map[place.Ref]content  // what a record or a history holds
-	backs         map[vhost.JobID]uint64 // letters of jobs that died again
-	revoked       bool                   // the clerk may have no jobs now
-	jobRecoveries map[vhost.JobID]int    // Recoveries when they began
-	ways          map[place.Ref]way      // by which a letter with that history came
-	tallies       []tally                // made by the open batch
+	live          *ledger                  // follows the machine
+	base          *ledger                  // follows what is recorded as safe, up to baseAt
+	baseAt        storage.Index            //
+	sealed        map[storage.Index]sealed // batches from baseAt on
+	messages      map[uint64]*message      // published, by number
+	contents      map[storage.Ref]content  // what a record or a history holds
+	backs         map[vhost.JobID]uint64   // letters of jobs that died again
+	revoked       bool                     // the clerk may have no jobs now
+	jobRecoveries map[vhost.JobID]int      // Recoveries when they began
+	ways          map[storage.Ref]way      // by which a letter with that history came
+	tallies       []tally                  // made by the open batch
 	lately        heldLately
 
 	// The clients.
@@ -197,13 +206,13 @@ func newWorld(o Options) *world {
 	w := &world{
 		o: o, dice: rand.New(rand.NewPCG(o.Seed, 0x73696d)), hash: fnv.New64a(),
 		clock: 1_700_000_000_000_000_000, disk: vfs.NewMem(o.Seed),
-		base: newLedger(), sealed: map[place.Index]sealed{}, messages: map[uint64]*message{},
+		base: newLedger(), sealed: map[storage.Index]sealed{}, messages: map[uint64]*message{},
 		result:   newResult(),
-		contents: map[place.Ref]content{}, ways: map[place.Ref]way{}, told: map[vhost.ScheduledID]string{}, backs: map[vhost.JobID]uint64{}, jobRecoveries: map[vhost.JobID]int{},
+		contents: map[storage.Ref]content{}, ways: map[storage.Ref]way{}, told: map[vhost.ScheduledID]string{}, backs: map[vhost.JobID]uint64{}, jobRecoveries: map[vhost.JobID]int{},
 	}
 	w.reserve = reserveSegments * segmentBytes
 	w.faulty = vfs.NewFaulty(w.disk)
-	w.pages = pages{w: w, sums: map[place.Ref]uint64{}}
+	w.pages = pages{w: w, sums: map[storage.Ref]uint64{}}
 	w.past = vhost.New(vhostName, logID, w, &spare{})
 	w.next = 1
 	w.out.Trace = true

@@ -22,6 +22,7 @@ var (
 	first = flag.Uint64("first", 0, "the first of these seeds")
 	soak  = flag.Duration("soak", 0, "go on with further seeds for so long")
 	disks = flag.Uint64("full", 20, "how many lives TestFullDisks lives")
+	parts = flag.Uint64("portions", 20, "how many lives TestPortions lives")
 	tell  = flag.Bool("tell", false, "with -seed: tell everything")
 	seed  = flag.Int64("seed", -1, "live this one life, and tell how it went")
 )
@@ -35,28 +36,65 @@ func TestMain(m *testing.M) {
 func TestSeeds(t *testing.T) {
 	t.Parallel()
 	// Some order of commands, crashes and failures would lose, double, reorder or reveal what it must not.
-	if *seed >= 0 {
-		r, err := Run(Options{Seed: uint64(*seed), Trace: func(line string) {
-			if *tell {
-				t.Log(line)
-			}
-		}})
-		t.Logf("%+v", r)
-		if err != nil {
-			t.Fatal(err)
-		}
+	options := func(seed uint64) Options { return Options{Seed: seed} }
+	if replayed(t, options) {
 		return
 	}
 	start := time.Now()
-	all, count, failed := live(*seeds, func(seed uint64) Options { return Options{Seed: seed} })
-	t.Logf("%d seeds from %d, %.1f per second: %d commands refused, %d recoveries, %d power cuts, %d failures, %d times full, %d segments reclaimed",
-		count, *first, float64(count)/time.Since(start).Seconds(), all.Refused, all.Recoveries, all.Crashes, all.Failures, all.Full, all.Reclaimed)
-	var v *Violation
-	if errors.As(failed, &v) {
-		t.Fatalf("%v\nreplay: go test ./internal/sim -run TestSeeds -seed=%d", failed, v.Seed)
-	}
+	all, count, failed := live(*seeds, options)
+	t.Logf("%d seeds from %d, %.1f per second: %d commands refused, %d recoveries, %d power cuts, %d failures, %d times full, %d segments reclaimed, %d portions",
+		count, *first, float64(count)/time.Since(start).Seconds(), all.Refused, all.Recoveries, all.Crashes, all.Failures, all.Full, all.Reclaimed, all.Portions)
+	mustHold(t, failed)
 	if *seeds >= 100 {
 		all.checkCoverage(t)
+	}
+}
+
+func TestPortions(t *testing.T) {
+	t.Parallel()
+	// What is left to ticks is lost, doubled or told too early if the power goes in between.
+	options := func(seed uint64) Options { return Options{Seed: seed, Portions: portionsOf(seed)} }
+	if replayed(t, options) {
+		return
+	}
+	all, count, failed := live(*parts, options)
+	t.Logf("%d lives from %d: %d portions after the first, %d recoveries, %d letters held for the next portion",
+		count, *first, all.Portions, all.Recoveries, all.Held[vhost.Moved])
+	mustHold(t, failed)
+	if *parts >= 20 && (all.Portions == 0 || all.Held[vhost.Moved] == 0 || all.Facts[vhost.TxReached] == 0 || all.Facts[vhost.Ruled] == 0) {
+		t.Errorf("no portions of commands, letters, messages or policies: %d, %v", all.Portions, all.Facts)
+	}
+}
+
+// portionsOf is how much a step of a life does: a single thing, or some ten.
+func portionsOf(seed uint64) int { return []int{1, 200, 1000, 5000}[seed%4] }
+
+// replayed lives the one life of -seed and tells how it went; it reports false without that.
+func replayed(t *testing.T, options func(seed uint64) Options) bool {
+	t.Helper()
+	if *seed < 0 {
+		return false
+	}
+	o := options(uint64(*seed))
+	o.Trace = func(line string) {
+		if *tell {
+			t.Log(line)
+		}
+	}
+	r, err := Run(o)
+	t.Logf("%+v", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return true
+}
+
+// mustHold fails with a violation, and says how to see it again.
+func mustHold(t *testing.T, failed error) {
+	t.Helper()
+	var v *Violation
+	if errors.As(failed, &v) {
+		t.Fatalf("%v\nreplay: go test ./internal/sim -run %s -seed=%d", failed, t.Name(), v.Seed)
 	}
 }
 
@@ -99,6 +137,7 @@ func (r *Result) add(o *Result) {
 	sum(r.FailedAt, o.FailedAt)
 	sum(r.BrokenAt, o.BrokenAt)
 	r.Stuck += o.Stuck
+	r.Portions += o.Portions
 	r.Drained += o.Drained
 	r.PutOff += o.PutOff
 	r.Excused += o.Excused
@@ -167,7 +206,8 @@ func (r *Result) checkCoverage(t *testing.T) {
 	}
 	r.checkLetters(t)
 	if r.Crashes == 0 || r.Failures == 0 || r.Full == 0 || r.Reclaimed == 0 {
-		t.Errorf("the disk was too kind: %d power cuts, %d failures, %d times full, %d segments reclaimed", r.Crashes, r.Failures, r.Full, r.Reclaimed)
+		t.Errorf("the disk was too kind: %d power cuts, %d failures, %d times full, %d segments reclaimed",
+			r.Crashes, r.Failures, r.Full, r.Reclaimed)
 	}
 	for _, call := range targets {
 		if n := call.String(); *seeds >= 1000 && (r.CutAt[n] == 0 || r.FailedAt[n] == 0 || r.BrokenAt[n] == 0) {
@@ -177,7 +217,8 @@ func (r *Result) checkCoverage(t *testing.T) {
 	t.Logf("power cuts in calls: %v", r.CutAt)
 	t.Logf("calls that failed: %v; for ever: %v", r.FailedAt, r.BrokenAt)
 	t.Logf("damage: %v; found: %v; of these, %d have cost what nothing said was safe", r.Harmed, r.Found, r.CutAway)
-	t.Logf("segments that were given back: %d, sparse ones among them: %d; done beside: %d; pages: %d, %d spilled, %d read back", r.Reclaimed, r.Rewritten, r.Besides, r.Paged, r.Spilled, r.Warmed)
+	t.Logf("segments that were given back: %d, sparse ones among them: %d; done beside: %d; pages: %d, %d spilled, %d read back",
+		r.Reclaimed, r.Rewritten, r.Besides, r.Paged, r.Spilled, r.Warmed)
 	t.Logf("full disks that were drained: %d; nothing could be written: %d times", r.Drained, r.Stuck)
 	if r.PutOff == 0 || r.Drained == 0 || r.Rewritten == 0 || r.Besides == 0 || r.Paged == 0 || r.Spilled == 0 || r.Warmed == 0 || r.Found["load"]+r.Found["open"] == 0 || r.Found["refused"] == 0 || r.Found["read"] == 0 && *seeds >= 1000 {
 		t.Error("not all of this has happened")
@@ -245,30 +286,22 @@ func counts[K interface {
 func TestFullDisks(t *testing.T) {
 	t.Parallel()
 	// A disk that is full most of the time could not be drained, or would lose something.
-	if *seed >= 0 {
-		r, err := Run(Options{Seed: uint64(*seed), FullDisk: true, Trace: func(line string) {
-			if *tell {
-				t.Log(line)
-			}
-		}})
-		t.Logf("%+v", r)
-		if err != nil {
-			t.Fatal(err)
-		}
+	options := func(seed uint64) Options { return Options{Seed: seed, FullDisk: true, Outages: seed%2 == 1} }
+	if replayed(t, options) {
 		return
 	}
-	all, count, failed := live(*disks, func(seed uint64) Options { return Options{Seed: seed, FullDisk: true} })
-	var v *Violation
-	if errors.As(failed, &v) {
-		t.Fatalf("%v\nreplay: go test ./internal/sim -run TestFullDisks -seed=%d", failed, v.Seed)
-	}
+	all, count, failed := live(*disks, options)
+	mustHold(t, failed)
 	t.Logf("%d full disks: %d drained, %d excused (too much at once, or starts in a row); steps with room first for publishing, moving, draining, nothing: %v; %d copies put off, %d times nothing could be written",
 		count, all.Drained, all.Excused, all.Rooms, all.PutOff, all.Stuck)
-	if all.Drained < int(count/2) || all.PutOff == 0 || all.Rooms[1] == 0 {
-		t.Error("the disks were too large")
+	if all.PutOff == 0 || all.Rooms[0] > all.Rooms[1]+all.Rooms[2] {
+		t.Error("the disks were not full most of the time")
 	}
-	if count >= 300 && all.Rooms[2] == 0 { // that there is no room for draining is rare: the reserve is for that
-		t.Error("no disk had room for what is committed alone")
+	if all.Drained < int(count*9/10) {
+		t.Error("too few disks were drained")
+	}
+	if count >= 300 && all.Rooms[2] < int(count/10) { // the reserve is there so that this is rare
+		t.Error("too few disks had room for draining alone")
 	}
 }
 

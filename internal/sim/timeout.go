@@ -13,26 +13,17 @@ type late struct {
 // overdue reports whether a delivery is held for too long. One of a queue that is gone is nobody's loss.
 func (d *delivery) overdue(now deadline.Instant) bool { return d.due != 0 && d.due <= now && !d.orphan }
 
-// timedOut notes, before the facts of a tick are looked at, what is overdue, and lets go the consumers that go for it.
-func (w *world) timedOut(st *step) {
+// timedOut notes, before the facts of a tick, or of one more portion of it, are looked at, what is overdue, and lets go
+// the consumers that go for it.
+func (w *world) timedOut(st *step, effects []vhost.Effect) {
 	if st.command.Kind != vhost.Tick {
 		return
 	}
-	st.late = map[vhost.ChannelID]late{}
-	guilty := map[*consumer]bool{}
-	for id, ch := range w.channels {
-		for _, d := range ch.held {
-			if !d.overdue(st.stamp.Now) {
-				continue
-			}
-			x := st.late[id]
-			x.closes = x.closes || d.consumer == nil || !ch.conn.notify
-			st.late[id] = x
-			guilty[d.consumer] = true
-		}
+	if st.portions == 1 {
+		w.noteLate(st)
 	}
-	for i := range st.effects {
-		e := &st.effects[i]
+	for i := range effects {
+		e := &effects[i]
 		ch := w.channels[e.Channel]
 		switch {
 		case ch == nil:
@@ -41,11 +32,14 @@ func (w *world) timedOut(st *step) {
 			clear(ch.consumers)
 		case e.Kind == vhost.Cancelled:
 			w.result.TimedOut++
-			if x := ch.consumers[e.ConsumerTag]; x == nil || !guilty[x] {
+			if x := ch.consumers[e.ConsumerTag]; x == nil || !st.guilty[x] {
 				w.violate(Timeout, "consumer %q was cancelled, and holds nothing for too long", e.ConsumerTag)
 			}
 			delete(ch.consumers, e.ConsumerTag)
 		}
+	}
+	if st.portions > 1 {
+		return
 	}
 	for id, x := range st.late {
 		for tag, d := range w.channels[id].held {
@@ -56,12 +50,35 @@ func (w *world) timedOut(st *step) {
 	}
 }
 
+// noteLate finds what is overdue when a tick begins.
+func (w *world) noteLate(st *step) {
+	st.late, st.guilty = map[vhost.ChannelID]late{}, map[*consumer]bool{}
+	for id, ch := range w.channels {
+		for _, d := range ch.held {
+			if !d.overdue(st.stamp.Now) {
+				continue
+			}
+			x := st.late[id]
+			x.closes = x.closes || d.consumer == nil || !ch.conn.notify
+			st.late[id] = x
+			st.guilty[d.consumer] = true
+		}
+	}
+}
+
 // letOrphansGo takes late deliveries off their accounts whose queues went in the same step: no fact tells of it.
 func (w *world) letOrphansGo(st *step) {
 	for id := range st.late {
-		for _, d := range w.channels[id].late {
-			if d.orphan {
-				d.letGo()
+		ch := w.channels[id]
+		if ch == nil { // it knew by an earlier portion that it is closed
+			continue
+		}
+		for tag, d := range ch.late {
+			if !d.orphan {
+				continue
+			}
+			if d.letGo(); w.o.Portions > 0 { // its queue may have gone before a portion came to it
+				delete(ch.late, tag)
 			}
 		}
 	}

@@ -74,6 +74,9 @@ func (w *world) command() (vhost.Command, bool) {
 	if n.broken || k < 15 {
 		return vhost.Command{Kind: vhost.Disconnect, Conn: n.id}, true
 	}
+	if w.vhost.Busy(n.id) {
+		return vhost.Command{}, false
+	}
 	if len(n.channels) == 0 || k < 35 && len(n.channels) < 3 {
 		return w.openChannel(n), true
 	}

@@ -59,9 +59,9 @@ func TestRouteAllocatesNothing(t *testing.T) {
 		i := 0
 		avg := testing.AllocsPerRun(1000, func() {
 			m := Message{Key: r.keys[i*7919%len(r.keys)], More: r.keys[:1]}
-			ids, byKeys := r.t.Route(r.x, &m, out[:0])
-			if len(ids) < r.each || !byKeys {
-				t.Fatalf("%s: %d queues, want %d", r.name, len(ids), r.each)
+			found := r.t.Route(r.x, &m, out[:0])
+			if len(found.Queues) < r.each || !found.ByKeys {
+				t.Fatalf("%s: %d queues, want %d", r.name, len(found.Queues), r.each)
 			}
 			i++
 		})
@@ -79,7 +79,7 @@ func BenchmarkRoute(b *testing.B) {
 			i := 0
 			for b.Loop() {
 				m := Message{Key: r.keys[i*7919%len(r.keys)]}
-				out, _ = r.t.Route(r.x, &m, out[:0])
+				out = r.t.Route(r.x, &m, out[:0]).Queues
 				if len(out) != r.each {
 					b.Fatal(len(out))
 				}

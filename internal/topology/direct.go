@@ -4,10 +4,13 @@ package topology
 // Source: AMQP default exchange.
 type byName struct{ queues map[string]*queue }
 
-func (byName) add(*binding)    {}
-func (byName) remove(*binding) {}
+func (byName) add(*binding)           {}
+func (byName) remove(bindingList) int { return 0 }
 
 func (d byName) match(w *walk) {
+	if w.work += len(w.message.More); w.tooMuch() {
+		return
+	}
 	for i := range w.keys() {
 		if q := d.queues[string(w.key(i))]; q != nil {
 			w.reachQueue(q)
@@ -23,23 +26,16 @@ func newDirect(*Exchange) matcher { return direct{map[string]bindingList{}} }
 
 func (d direct) add(b *binding) { d.byKey[b.RoutingKey] = append(d.byKey[b.RoutingKey], b) }
 
-func (d direct) remove(b *binding) {
-	l := d.byKey[b.RoutingKey]
-	if l.remove(b); len(l) == 0 {
-		delete(d.byKey, b.RoutingKey)
-		return
-	}
-	d.byKey[b.RoutingKey] = l
+func (d direct) remove(gone bindingList) (moved int) {
+	return removeFrom(d.byKey, gone, func(b *binding) string { return b.RoutingKey })
 }
 
 func (d direct) match(w *walk) {
 	for i := range w.keys() {
-		found := d.byKey[string(w.key(i))]
-		if w.work += 1 + len(found); w.tooMuch() {
+		w.work++
+		w.reachAll(d.byKey[string(w.key(i))])
+		if w.tooMuch() {
 			return
-		}
-		for _, b := range found {
-			w.reach(b)
 		}
 	}
 }
@@ -50,11 +46,7 @@ type fanout struct{ x *Exchange }
 
 func newFanout(x *Exchange) matcher { return fanout{x} }
 
-func (fanout) add(*binding)    {}
-func (fanout) remove(*binding) {}
+func (fanout) add(*binding)           {}
+func (fanout) remove(bindingList) int { return 0 }
 
-func (f fanout) match(w *walk) {
-	for _, b := range f.x.out {
-		w.reach(b)
-	}
-}
+func (f fanout) match(w *walk) { w.reachAll(f.x.out) }

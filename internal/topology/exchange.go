@@ -1,6 +1,11 @@
 package topology
 
-import "github.com/bartleby-mq/bartleby/internal/amqp"
+import (
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
 
 // ExchangeKind is the type of an exchange: how it compares messages with bindings. Zero is none.
 type ExchangeKind uint8
@@ -21,37 +26,67 @@ const (
 // kind is what tells one kind of exchange from another.
 type kind struct {
 	name    string
+	about   string                    // what lists of types say of it, in RabbitMQ's words
+	plugin  string                    // of RabbitMQ, that brings it; "" if none does
 	declare func(x Exchange) error    // what an exchange must obey; nil if anything goes
 	check   func(b Binding) error     // what a binding must obey; nil if anything goes
 	index   func(x *Exchange) matcher // the matcher of a new exchange
 }
 
 var kinds = [...]kind{
-	Direct:         {name: "direct", index: newDirect},
-	Fanout:         {name: "fanout", index: newFanout},
-	Topic:          {name: "topic", index: newTopic},
-	Headers:        {name: "headers", check: checkHeadersBinding, index: newHeaders},
-	ConsistentHash: {name: "x-consistent-hash", declare: checkConsistentHash, check: checkPoints, index: newConsistentHash},
-	ModulusHash:    {name: "x-modulus-hash", index: newModulusHash},
-	Random:         {name: "x-random", index: newRandom},
-	LocalRandom:    {name: "x-local-random", check: checkLocalBinding, index: newRandom},
-	RecentHistory:  {name: "x-recent-history", declare: checkRecentHistory, index: newRecentHistory},
+	Direct:  {name: "direct", about: "AMQP direct exchange, as per the AMQP specification", index: newDirect},
+	Fanout:  {name: "fanout", about: "AMQP fanout exchange, as per the AMQP specification", index: newFanout},
+	Topic:   {name: "topic", about: "AMQP topic exchange, as per the AMQP specification", index: newTopic},
+	Headers: {name: "headers", about: "AMQP headers exchange, as per the AMQP specification", check: checkHeadersBinding, index: newHeaders},
+	ConsistentHash: {
+		name: "x-consistent-hash", about: "Consistent Hashing Exchange", plugin: "rabbitmq_consistent_hash_exchange",
+		declare: checkConsistentHash, check: checkPoints, index: newConsistentHash,
+	},
+	ModulusHash: {name: "x-modulus-hash", about: "Modulus Hashing Exchange", index: newModulusHash},
+	Random: {
+		name: "x-random", about: "Randomly picks a binding (queue) to route via (to).", plugin: "rabbitmq_random_exchange", index: newRandom,
+	},
+	LocalRandom: {
+		name: "x-local-random", about: "Picks one random local binding (queue) to route via (to).", check: checkLocalBinding, index: newRandom,
+	},
+	RecentHistory: {
+		name: "x-recent-history", about: "Recent History Exchange.", plugin: "rabbitmq_recent_history_exchange",
+		declare: checkRecentHistory, index: newRecentHistory,
+	},
 }
 
 // matcher finds the bindings of one exchange that a message satisfies.
 type matcher interface {
 	add(b *binding)
-	remove(b *binding)
-	match(w *walk) // calls w.reach for each binding satisfied, in an order that depends on bindings and message alone
+	remove(gone bindingList) (moved int) // takes bindings out, and tells how many entries of lists that has moved
+	match(w *walk)                       // calls w.reach for each binding satisfied, in an order that depends on bindings and message alone
 }
 
-// DelayedType is the type of an exchange that keeps messages until they are due, and then routes them as the type that its
-// argument DelayedBy names would.
-// Source: RabbitMQ delayed message exchange; reference delayed-exchange 1.
+// DelayedType is the type of an exchange that keeps messages until they are due, and then routes them as the type that
+// its argument DelayedBy names would.
+// Source: RabbitMQ delayed message exchange; docs/compat/delayed-exchange.md#1.
 const (
 	DelayedType = "x-delayed-message"
 	DelayedBy   = "x-delayed-type"
 )
+
+// A Type is a type that exchanges can be declared with, as lists of types show it.
+type Type struct {
+	Name, Description string
+	Plugin            string // of RabbitMQ, that brings it; "" if none does
+}
+
+// Types are all of them, by name.
+func Types() []Type {
+	all := []Type{{Name: DelayedType, Description: "Delayed Message Exchange.", Plugin: "rabbitmq_delayed_message_exchange"}}
+	for _, k := range kinds {
+		if k.name != "" {
+			all = append(all, Type{k.name, k.about, k.plugin})
+		}
+	}
+	slices.SortFunc(all, func(a, b Type) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
 
 // DelayedKind is the kind by which an exchange of DelayedType with those arguments routes.
 func DelayedKind(arguments amqp.Table) (ExchangeKind, error) {

@@ -38,7 +38,8 @@ func FuzzTopic(f *testing.F) {
 					want[top.queues[b.Destination].id] = true
 				}
 			}
-			got, byKeys := top.Route(top.Exchange("x"), &Message{Key: []byte(key)}, nil)
+			route := top.Route(top.Exchange("x"), &Message{Key: []byte(key)}, nil)
+			got, byKeys := route.Queues, route.ByKeys
 			if len(got) != len(want) || !byKeys {
 				t.Fatalf("%q with %q goes to %v, want %v", key, bound, got, want)
 			}

@@ -33,8 +33,8 @@ type consistentHash struct {
 	x        *Exchange
 	header   string
 	property string
-	shares   []share // in the order of binding
-	stale    bool    // the bindings have changed since
+	shares   []share                     // of the oldest binding to each destination, in the order of binding
+	to       map[destination]bindingList // from x, with points
 }
 
 // share is the points from where those of the share before end.
@@ -46,42 +46,95 @@ type share struct {
 func newConsistentHash(x *Exchange) matcher {
 	header, _ := x.Arguments.Get(hashHeader)
 	property, _ := x.Arguments.Get(hashProperty)
-	return &consistentHash{x: x, header: header.Str, property: property.Str}
+	return &consistentHash{x: x, header: header.Str, property: property.Str, to: map[destination]bindingList{}}
 }
 
-func (c *consistentHash) add(*binding)    { c.shares, c.stale = nil, true }
-func (c *consistentHash) remove(*binding) { c.shares, c.stale = nil, true }
+// add: the latest binding of all is at the end.
+func (c *consistentHash) add(b *binding) {
+	if _, err := points(b.RoutingKey); err != nil {
+		return
+	}
+	to := b.to()
+	c.to[to] = append(c.to[to], b)
+	if len(c.to[to]) == 1 {
+		c.shares = append(c.shares, share{b, c.before(len(c.shares)) + pointsOf(b)})
+	}
+}
+
+// remove: where the binding goes that counts, the next one to the same destination counts.
+func (c *consistentHash) remove(gone bindingList) (moved int) {
+	if len(gone) > removeFew {
+		return c.removeMany(gone)
+	}
+	for _, b := range gone {
+		to := b.to()
+		l := c.to[to]
+		counts := len(l) > 0 && l[0] == b
+		moved += removeFrom(c.to, bindingList{b}, (*binding).to)
+		if !counts {
+			continue
+		}
+		i := c.search(b)
+		c.shares = slices.Delete(c.shares, i, i+1)
+		moved += c.shift(i, -pointsOf(b))
+		if l := c.to[to]; len(l) > 0 {
+			i := c.search(l[0])
+			c.shares = slices.Insert(c.shares, i, share{l[0], c.before(i) + pointsOf(l[0])})
+			moved += c.shift(i+1, pointsOf(l[0]))
+		}
+	}
+	return moved
+}
+
+// removeMany makes all shares anew.
+func (c *consistentHash) removeMany(gone bindingList) (moved int) {
+	moved = removeFrom(c.to, gone, (*binding).to)
+	c.shares = c.shares[:0]
+	for _, l := range c.to {
+		c.shares = append(c.shares, share{b: l[0]})
+	}
+	slices.SortFunc(c.shares, func(x, y share) int { return cmp.Compare(x.b.seq, y.b.seq) })
+	for i := range c.shares {
+		c.shares[i].end = c.before(i) + pointsOf(c.shares[i].b)
+	}
+	return moved + lookWork*len(c.shares)*bits.Len(uint(len(c.shares)))
+}
+
+// search finds the share of a binding, or where it would be.
+func (c *consistentHash) search(b *binding) int {
+	i, _ := slices.BinarySearchFunc(c.shares, b.seq, func(s share, seq uint64) int { return cmp.Compare(s.b.seq, seq) })
+	return i
+}
+
+// before is where the points before the i-th share end.
+func (c *consistentHash) before(i int) uint64 {
+	if i == 0 {
+		return 0
+	}
+	return c.shares[i-1].end
+}
+
+// shift moves the points from the i-th share on by n.
+func (c *consistentHash) shift(i int, n uint64) (moved int) {
+	for k := i; k < len(c.shares); k++ {
+		c.shares[k].end += n
+	}
+	return 2 * (len(c.shares) - i)
+}
+
+// pointsOf is the points of a binding that has some.
+func pointsOf(b *binding) uint64 {
+	n, _ := points(b.RoutingKey)
+	return n
+}
 
 func (c *consistentHash) match(w *walk) {
-	if c.stale {
-		c.divide()
-	}
 	if len(c.shares) == 0 {
 		return
 	}
 	point := jump(c.hash(w), c.shares[len(c.shares)-1].end)
 	i, _ := slices.BinarySearchFunc(c.shares, point+1, func(s share, end uint64) int { return cmp.Compare(s.end, end) })
 	w.reach(c.shares[i].b)
-}
-
-func (c *consistentHash) divide() {
-	type destination struct {
-		queue    *queue
-		exchange *Exchange
-	}
-	seen := make(map[destination]bool, len(c.x.out))
-	end := uint64(0)
-	for _, b := range c.x.out {
-		to := destination{b.queue, b.exchange}
-		n, err := points(b.RoutingKey)
-		if seen[to] || err != nil {
-			continue
-		}
-		seen[to] = true
-		end += n
-		c.shares = append(c.shares, share{b, end})
-	}
-	c.stale = false
 }
 
 // hash is that of the routing key, CC and BCC left aside, or of what the arguments name instead. Messages without the
@@ -161,21 +214,40 @@ func points(key string) (uint64, error) {
 // Source: RabbitMQ modulus hash exchange.
 type modulusHash struct {
 	x      *Exchange
-	sorted bindingList // nil if the bindings have changed since
+	sorted bindingList // nil if no message has come since many bindings went
 }
 
 func newModulusHash(x *Exchange) matcher { return &modulusHash{x: x} }
 
-func (m *modulusHash) add(*binding)    { m.sorted = nil }
-func (m *modulusHash) remove(*binding) { m.sorted = nil }
+func (m *modulusHash) add(b *binding) {
+	if m.sorted != nil {
+		i, _ := slices.BinarySearchFunc(m.sorted, b, byDestination)
+		m.sorted = slices.Insert(m.sorted, i, b)
+	}
+}
+
+func (m *modulusHash) remove(gone bindingList) (moved int) {
+	if len(gone) > removeFew {
+		m.sorted = nil
+		return 0
+	}
+	for _, b := range gone {
+		if i, found := slices.BinarySearchFunc(m.sorted, b, byDestination); found {
+			m.sorted = slices.Delete(m.sorted, i, i+1)
+			moved += len(m.sorted) - i
+		}
+	}
+	return moved
+}
 
 func (m *modulusHash) match(w *walk) {
 	if len(m.x.out) == 0 {
 		return
 	}
 	if m.sorted == nil {
+		w.work += len(m.x.out) * bits.Len(uint(len(m.x.out)))
 		m.sorted = slices.Clone(m.x.out)
-		slices.SortStableFunc(m.sorted, byDestination)
+		slices.SortFunc(m.sorted, byDestination)
 	}
 	h := hashOf(w.key(0))
 	for i := 1; i < w.keys(); i++ {
@@ -184,7 +256,7 @@ func (m *modulusHash) match(w *walk) {
 	w.reach(m.sorted[h%uint64(len(m.sorted))])
 }
 
-// byDestination puts exchanges before queues.
+// byDestination puts exchanges before queues, and bindings to one destination in the order of binding.
 func byDestination(a, b *binding) int {
 	if a.ToQueue != b.ToQueue {
 		if b.ToQueue {
@@ -192,7 +264,7 @@ func byDestination(a, b *binding) int {
 		}
 		return 1
 	}
-	return cmp.Compare(a.Destination, b.Destination)
+	return cmp.Or(cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.seq, b.seq))
 }
 
 // jump maps a hash to one of n points, evenly. When n grows, a hash keeps its point or goes to one of the new ones.
@@ -212,8 +284,8 @@ func jump(hash, n uint64) uint64 {
 	return point
 }
 
-// hashOf is FNV-1a with its bits mixed. Clients rely on equal keys going to the same queue from one version to the next:
-// it never changes.
+// hashOf is FNV-1a with its bits mixed. Clients rely on equal keys going to the same queue from one version to the
+// next: it never changes.
 func hashOf(b []byte) uint64 {
 	h := uint64(0xcbf29ce484222325)
 	for _, c := range b {

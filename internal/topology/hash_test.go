@@ -16,7 +16,7 @@ func (v *vhost) keyed(x string, n int) map[string]int {
 	v.Helper()
 	got := map[string]int{}
 	for i := range n {
-		ids, _ := v.Route(v.Exchange(x), &Message{Key: fmt.Appendf(nil, "order-%d", i), Entropy: uint64(i)}, nil)
+		ids := v.Route(v.Exchange(x), &Message{Key: fmt.Appendf(nil, "order-%d", i), Entropy: uint64(i)}, nil).Queues
 		if len(ids) != 1 {
 			v.Fatalf("message %d goes to %d queues", i, len(ids))
 		}
@@ -97,7 +97,8 @@ func TestConsistentHashMovesLittle(t *testing.T) {
 		latest, _ := v.Queue(name)
 		moved := 0
 		for i := range to {
-			ids, byKeys := v.Route(v.Exchange("x"), message(nil, fmt.Sprint(i)), nil)
+			route := v.Route(v.Exchange("x"), message(nil, fmt.Sprint(i)), nil)
+			ids, byKeys := route.Queues, route.ByKeys
 			if len(ids) != 1 || !byKeys {
 				t.Fatalf("key %d goes to %v, by keys: %v", i, ids, byKeys)
 			}
@@ -180,8 +181,9 @@ func TestHashInput(t *testing.T) {
 		"properties not decoded": {property("timestamp"), &Message{Key: []byte("k"), Properties: []byte{0xff}}, message(nil, "k"), true},
 	} {
 		v := build(c.arguments)
-		one, byKeys := v.Route(v.Exchange("x"), c.one, nil)
-		two, _ := v.Route(v.Exchange("x"), c.two, nil)
+		route := v.Route(v.Exchange("x"), c.one, nil)
+		one, byKeys := route.Queues, route.ByKeys
+		two := v.Route(v.Exchange("x"), c.two, nil).Queues
 		if slices.Equal(one, two) != c.same {
 			t.Errorf("%s: queues %v and %v", name, one, two)
 		}
@@ -192,8 +194,8 @@ func TestHashInput(t *testing.T) {
 }
 
 func TestChanceComesFromOutside(t *testing.T) {
-	// Broken if equal entropy led to another choice, which no replay could follow, or if exchanges behind each other all
-	// chose alike, or if a choice by chance were remembered for a key.
+	// Broken if equal entropy led to another choice, which no replay could follow, or if exchanges behind each other
+	// all chose alike, or if a choice by chance were remembered for a key.
 	t.Parallel()
 	v := newVhost(t, `
 		exchange x fanout
@@ -212,8 +214,9 @@ func TestChanceComesFromOutside(t *testing.T) {
 	alike := 0
 	for i := range uint64(1000) {
 		m := Message{Key: []byte("k"), Entropy: i}
-		ids, byKeys := v.Route(v.Exchange("x"), &m, nil)
-		again, _ := n.Route(n.Exchange("x"), &m, nil)
+		route := v.Route(v.Exchange("x"), &m, nil)
+		ids, byKeys := route.Queues, route.ByKeys
+		again := n.Route(n.Exchange("x"), &m, nil).Queues
 		if len(ids) != 2 || byKeys || !slices.Equal(ids, again) {
 			t.Fatalf("entropy %d: %v, then %v, by keys: %v", i, ids, again, byKeys)
 		}

@@ -15,11 +15,15 @@ const xMatch = "x-match"
 
 // headers compares binding arguments with header fields, binding by binding.
 // Source: RabbitMQ, routing: headers.
-type headers struct{ rules []rule }
+type headers struct {
+	rules []rule // in the order of binding; some may be gone
+	gone  int    // of rules, fewer than half: a rule takes much memory to move
+}
 
 // rule is a binding made ready to compare.
 type rule struct {
-	b    *binding
+	b    *binding     // nil if it is gone
+	seq  uint64       // of the binding
 	any  bool         // one field is enough
 	want []amqp.Field // those that count
 }
@@ -31,7 +35,7 @@ func (h *headers) add(b *binding) {
 	if v, ok := b.Arguments.Get(xMatch); ok {
 		mode = v.Str
 	}
-	r := rule{b: b, any: strings.HasPrefix(mode, "any")}
+	r := rule{b: b, seq: b.seq, any: strings.HasPrefix(mode, "any")}
 	withX := strings.HasSuffix(mode, "-with-x")
 	for _, f := range b.Arguments {
 		if f.Name != xMatch && (withX || !strings.HasPrefix(f.Name, "x-")) {
@@ -41,24 +45,28 @@ func (h *headers) add(b *binding) {
 	h.rules = append(h.rules, r)
 }
 
-func (h *headers) remove(b *binding) {
-	i, found := slices.BinarySearchFunc(h.rules, b.seq, func(r rule, seq uint64) int { return cmp.Compare(r.b.seq, seq) })
-	if found {
-		h.rules = slices.Delete(h.rules, i, i+1)
+func (h *headers) remove(gone bindingList) (moved int) {
+	for _, b := range gone {
+		i, found := slices.BinarySearchFunc(h.rules, b.seq, func(r rule, seq uint64) int { return cmp.Compare(r.seq, seq) })
+		if found {
+			h.rules[i] = rule{seq: b.seq}
+			h.gone++
+		}
 	}
-}
-
-// removeGone takes out all bindings that are gone at once.
-func (h *headers) removeGone() {
-	h.rules = slices.DeleteFunc(h.rules, func(r rule) bool { return r.b.gone })
+	if 2*h.gone >= len(h.rules) {
+		moved = lookWork * len(h.rules)
+		h.rules = slices.DeleteFunc(h.rules, func(r rule) bool { return r.b == nil })
+		h.gone = 0
+	}
+	return moved
 }
 
 func (h *headers) match(w *walk) {
 	for i := range h.rules {
-		if w.tooMuch() {
+		if w.work++; w.tooMuch() {
 			return
 		}
-		if h.rules[i].satisfied(w) {
+		if h.rules[i].b != nil && h.rules[i].satisfied(w) {
 			w.reach(h.rules[i].b)
 		}
 	}

@@ -8,8 +8,8 @@ type random struct{ x *Exchange }
 
 func newRandom(x *Exchange) matcher { return random{x} }
 
-func (random) add(*binding)    {}
-func (random) remove(*binding) {}
+func (random) add(*binding)           {}
+func (random) remove(bindingList) int { return 0 }
 
 func (r random) match(w *walk) {
 	if n := len(r.x.out); n > 0 {

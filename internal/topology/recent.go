@@ -30,9 +30,6 @@ func (x *Exchange) RecentLength() int64 {
 	return recentLengthNone
 }
 
-// Recent is the exchanges of kind RecentHistory that the last Route came by. The slice is lent until the next.
-func (t *Topology) Recent() []*Exchange { return t.walk.recent }
-
 func checkRecentHistory(x Exchange) error {
 	a, ok := x.Arguments.Get(recentLength)
 	if !ok {

@@ -8,13 +8,15 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
-// workMax bounds the comparisons of one Route, about 50 ms of them: who may bind could else make each message stop its virtual
-// host for minutes. A node of a topic exchange counts for nodeWork of them, a header for headerWork, a binding that a routing key leads to for one.
-// What a fanout exchange reaches is not counted: it is the answer.
+// workMax bounds the work of one Route, in points, about 50 ms of them: who may bind could else make each message stop
+// its virtual host for minutes. A binding that is followed or compared counts for one point, and so does each further
+// routing key; an exchange after the first for exchangeWork, a node of a topic exchange for nodeWork, a header for
+// headerWork.
 const (
-	workMax    = 4 << 20
-	nodeWork   = 16
-	headerWork = 4
+	workMax      = 4 << 20
+	exchangeWork = 32
+	nodeWork     = 16
+	headerWork   = 16
 )
 
 // sortFrom is how many headers are put in order before they are looked for.
@@ -41,23 +43,37 @@ type Message struct {
 	Entropy uint64
 }
 
-// Route appends to out the queues that m goes to when published to x, each once, in an order that depends on the history
-// of bindings and on m alone. If nothing is appended the message is unroutable.
+// A Route is the way of a message: the answer of Topology.Route. Its slices of exchanges are lent until the next call.
+type Route struct {
+	// Queues is the queues that the message goes to, each once, in an order that depends on the history of bindings and
+	// on the message alone. If there is none the message is unroutable.
+	Queues []QueueID
+	// ByKeys reports that the answer depended on nothing of the message but its keys: it holds for every message with
+	// the same keys until Version changes.
+	ByKeys bool
+
+	Delayed []*Exchange // the delayed exchanges on the way of a message that is not due: they keep it
+	Passed  []*Exchange // the delayed exchanges on the way of a message that is due
+	Recent  []*Exchange // the exchanges of kind RecentHistory on the way
+
+	Work    int  // points: what counts for how many, workMax tells
+	TooMuch bool // they are more than workMax: the message goes nowhere, and Queues is what the caller gave
+}
+
+// Route finds where m goes when it is published to x. Its Queues are appended to out.
 //
 // An exchange whose own bindings m does not satisfy hands it to its alternate exchange, if that exists and was not
 // visited; a binding to another exchange counts as satisfied wherever that leads.
 //
-// byKeys reports that the answer depended on nothing of m but its keys: it holds for every message with the same keys
-// until Version changes.
-//
-// A message that takes more than workMax comparisons goes nowhere: nothing is appended, and TooMuch reports it.
+// A message that takes more work than workMax goes nowhere.
 // Source: RabbitMQ, routing; policies, alternate exchange.
-func (t *Topology) Route(x *Exchange, m *Message, out []QueueID) (queues []QueueID, byKeys bool) {
+func (t *Topology) Route(x *Exchange, m *Message, out []QueueID) Route {
 	w := &t.walk
 	w.pass++
-	w.recent, w.delayed, w.early = w.recent[:0], w.delayed[:0], m.Early
-	w.message, w.queues, w.byKeys, w.work = *m, out, true, 0
+	w.recent, w.delayed = w.recent[:0], w.delayed[:0]
+	w.message, w.queues, w.byKeys = *m, out, true
 	w.visit(x)
+	w.work = 0 // the first exchange is no detour
 	for i := 0; i < len(w.visited) && !w.tooMuch(); i++ {
 		x := w.visited[i]
 		if x.Delayed {
@@ -75,40 +91,18 @@ func (t *Topology) Route(x *Exchange, m *Message, out []QueueID) (queues []Queue
 			w.visit(alternate)
 		}
 	}
-	queues, byKeys = w.queues, w.byKeys
-	if w.tooMuch() {
-		queues, byKeys = out, false
-		w.recent, w.delayed = w.recent[:0], w.delayed[:0]
+	r := Route{Queues: out, Work: w.work, TooMuch: w.tooMuch()}
+	if !r.TooMuch {
+		r.Queues, r.ByKeys, r.Recent = w.queues, w.byKeys, w.recent
+		if m.Early {
+			r.Delayed = w.delayed
+		} else {
+			r.Passed = w.delayed
+		}
 	}
 	w.end()
-	return queues, byKeys
+	return r
 }
-
-// TooMuch reports whether the last Route gave up: the message compares with too many bindings.
-func (t *Topology) TooMuch() bool { return t.walk.tooMuch() }
-
-// Work is how many comparisons the last Route has made: what a header or a pattern counts for, workMax tells.
-func (t *Topology) Work() int { return t.walk.work }
-
-// Keepers is the delayed exchanges that the last Route came by with a message that is not due. The slice is lent until the
-// next.
-func (t *Topology) Keepers() []*Exchange {
-	if !t.walk.early {
-		return nil
-	}
-	return t.walk.delayed
-}
-
-// Passed is the delayed exchanges that the last Route came by with a message that is due. The slice is lent until the next.
-func (t *Topology) Passed() []*Exchange {
-	if t.walk.early {
-		return nil
-	}
-	return t.walk.delayed
-}
-
-// ForgetWay forgets what Keepers and Recent tell.
-func (t *Topology) ForgetWay() { t.walk.recent, t.walk.delayed = t.walk.recent[:0], t.walk.delayed[:0] }
 
 // walk is one Route under way. What was reached is marked with the number of the pass, which saves a set.
 type walk struct {
@@ -118,16 +112,28 @@ type walk struct {
 	visited   []*Exchange // in the order of visiting; those not matched yet are the work left
 	recent    []*Exchange // those of kind RecentHistory among them
 	delayed   []*Exchange // those of DelayedType: they keep the message if it is early
-	early     bool
-	satisfied bool       // a binding of the present exchange
-	byKeys    bool       // nothing of the message but its keys was looked at
-	headers   amqp.Table // of message, decoded when first asked for; many are in the order of their names
+	satisfied bool        // a binding of the present exchange
+	byKeys    bool        // nothing of the message but its keys was looked at
+	headers   amqp.Table  // of message, decoded when first asked for; many are in the order of their names
 	decoded   bool
-	work      int // comparisons made
+	work      int // points, see workMax
 }
 
-// tooMuch reports whether the walk has no comparisons left.
+// tooMuch reports whether the walk has done more work than a message may take.
 func (w *walk) tooMuch() bool { return w.work > workMax }
+
+// reachAll follows bindings that the message satisfies. It stops when they are too much.
+func (w *walk) reachAll(list bindingList) {
+	w.work += len(list)
+	for i := 0; i < len(list) && !w.tooMuch(); i++ {
+		for ; i < len(list) && list[i].queue != nil; i++ {
+			w.reachQueue(list[i].queue)
+		}
+		if i < len(list) {
+			w.reach(list[i])
+		}
+	}
+}
 
 // reach follows a binding that the message satisfies.
 func (w *walk) reach(b *binding) {
@@ -150,6 +156,7 @@ func (w *walk) reachQueue(q *queue) {
 func (w *walk) visit(x *Exchange) {
 	if x.pass != w.pass {
 		x.pass = w.pass
+		w.work += exchangeWork
 		w.visited = append(w.visited, x)
 	}
 }
@@ -184,7 +191,8 @@ func (w *walk) header(name string) (v amqp.Value, ok bool) {
 			w.headers, _, _ = amqp.ParseTable(w.message.Headers) // nil on error: as if there were none
 		}
 		if len(w.headers) >= sortFrom {
-			slices.SortStableFunc(w.headers, func(a, b amqp.Field) int { return strings.Compare(a.Name, b.Name) }) // of equal names the first counts
+			// of equal names the first counts
+			slices.SortStableFunc(w.headers, func(a, b amqp.Field) int { return strings.Compare(a.Name, b.Name) })
 		}
 	}
 	if len(w.headers) < sortFrom {

@@ -70,7 +70,7 @@ func (v *vhost) queue(name string) {
 // goes checks that m, published to x, goes to the queues named in want, in that order.
 func (v *vhost) goes(x string, m *Message, want string) {
 	v.Helper()
-	ids, _ := v.Route(v.Exchange(x), m, nil)
+	ids := v.Route(v.Exchange(x), m, nil).Queues
 	var got []string
 	for _, id := range ids {
 		got = append(got, v.names[id])
@@ -180,12 +180,12 @@ func TestTopicPatterns(t *testing.T) {
 			t.Fatalf("%q cannot be bound", c.pattern)
 		}
 		for _, key := range strings.Fields(c.yes) {
-			if ids, _ := v.Route(v.Exchange("x"), message(nil, strings.Trim(key, "~")), nil); len(ids) != 1 {
+			if ids := v.Route(v.Exchange("x"), message(nil, strings.Trim(key, "~")), nil).Queues; len(ids) != 1 {
 				t.Errorf("%q does not match %q", c.pattern, key)
 			}
 		}
 		for _, key := range strings.Fields(c.no) {
-			if ids, _ := v.Route(v.Exchange("x"), message(nil, strings.Trim(key, "~")), nil); len(ids) != 0 {
+			if ids := v.Route(v.Exchange("x"), message(nil, strings.Trim(key, "~")), nil).Queues; len(ids) != 0 {
 				t.Errorf("%q matches %q", c.pattern, key)
 			}
 		}
@@ -271,7 +271,7 @@ func TestHeadersMatching(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		v.Bind(bind)
-		ids, _ := v.Route(v.Exchange("x"), message(c.headers, "k"), nil)
+		ids := v.Route(v.Exchange("x"), message(c.headers, "k"), nil).Queues
 		if got := len(ids) == 1; got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -398,7 +398,8 @@ func TestExchangeToExchange(t *testing.T) {
 }
 
 func TestAlternateExchange(t *testing.T) {
-	// Broken if an unroutable message missed the alternate, a routable one went there, or a circle of alternates ran on.
+	// Broken if an unroutable message missed the alternate, a routable one went there, or a circle of alternates ran
+	// on.
 	t.Parallel()
 	v := newVhost(t, `
 		exchange x direct alternate=y

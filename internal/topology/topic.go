@@ -11,8 +11,8 @@ import (
 //	a.*.c   root ─a─▶ ○ ─*─▶ ○ ─c─▶ ● bindings
 //	a.#     root ─a─▶ ○ ─#─▶ ●           a # node is entered together with its parent, and stays in the set
 //
-// Words are separated by dots; the empty key has none. Two dots in a row enclose an empty word. Only a whole word can be
-// a wildcard.
+// Words are separated by dots; the empty key has none. Two dots in a row enclose an empty word. Only a whole word can
+// be a wildcard.
 // Source: RabbitMQ, routing: topic.
 type topic struct {
 	root  *node
@@ -42,9 +42,18 @@ func newTopic(*Exchange) matcher { return &topic{root: &node{}, words: map[edge]
 
 func (t *topic) add(b *binding) { t.node(b.RoutingKey).bindings.add(b) }
 
-func (t *topic) remove(b *binding) {
-	n := t.node(b.RoutingKey)
-	n.bindings.remove(b)
+func (t *topic) remove(gone bindingList) (moved int) {
+	for n, some := range groups(gone, func(b *binding) *node { return t.node(b.RoutingKey) }) {
+		moved += n.bindings.removeAll(some)
+		t.prune(n)
+	}
+	clear(t.at[:cap(t.at)]) // so that the last match does not keep pruned nodes alive
+	clear(t.next[:cap(t.next)])
+	return moved
+}
+
+// prune takes a node out that leads to no binding any more, and its parents likewise.
+func (t *topic) prune(n *node) {
 	for n != t.root && len(n.bindings) == 0 && n.star == nil && n.hash == nil && n.literals == 0 {
 		switch p := n.parent; n {
 		case p.star:
@@ -57,8 +66,6 @@ func (t *topic) remove(b *binding) {
 		}
 		n = n.parent
 	}
-	clear(t.at[:cap(t.at)]) // so that the last match does not keep pruned nodes alive
-	clear(t.next[:cap(t.next)])
 }
 
 // node is the node of a pattern, made if need be.
@@ -113,10 +120,7 @@ func (t *topic) match(w *walk) {
 			t.step(word)
 		}
 		for _, n := range t.at {
-			w.work += len(n.bindings)
-			for _, b := range n.bindings {
-				w.reach(b)
-			}
+			w.reachAll(n.bindings)
 		}
 	}
 }

@@ -17,6 +17,7 @@ type Topology struct {
 	queues    map[string]*queue
 	seq       uint64 // of the latest binding
 	version   uint64
+	moved     int  // see Moved
 	walk      walk // working memory of Route
 }
 
@@ -82,6 +83,19 @@ func (t *Topology) SetAlternate(name, alternate string) {
 // is deleted.
 func (t *Topology) Exchange(name string) *Exchange { return t.exchanges[name] }
 
+// ExchangeCount is how many exchanges there are, the default one included.
+func (t *Topology) ExchangeCount() int { return len(t.exchanges) }
+
+// HasMore reports whether there are more than so many exchanges and bindings.
+func (t *Topology) HasMore(most int) bool {
+	for _, x := range t.exchanges {
+		if most -= 1 + len(x.out); most < 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Exchanges is all exchanges by name, the default exchange first. The topology must not change meanwhile.
 func (t *Topology) Exchanges() iter.Seq[*Exchange] {
 	return func(yield func(*Exchange) bool) {
@@ -109,6 +123,14 @@ func (t *Topology) DeleteExchange(name string) Removed {
 		}
 	}
 	return t.removeAll(gone, x)
+}
+
+// Moved tells how many entries of lists the changes since the last call have moved, or looked at: it is their work
+// beside a few steps for each binding.
+func (t *Topology) Moved() int {
+	n := t.moved
+	t.moved = 0
+	return n
 }
 
 // AddQueue makes a queue reachable, by its name through the default exchange and by bindings. It reports false, and
@@ -279,8 +301,8 @@ func (t *Topology) BindingsTo(destination string, isQueue bool) iter.Seq[Binding
 	return in.bySource().all()
 }
 
-// removeAll takes bindings out of all lists and says so. dying is an exchange that goes as well, or nil. It goes through each
-// list once, however many leave it.
+// removeAll takes bindings out of all lists and says so. dying is an exchange that goes as well, or nil. It goes
+// through each list once, however many leave it.
 func (t *Topology) removeAll(gone bindingList, dying *Exchange) Removed {
 	t.version++
 	sorted := gone.bySource()
@@ -292,7 +314,7 @@ func (t *Topology) removeAll(gone bindingList, dying *Exchange) Removed {
 		fewer[b.destinationList()] = append(fewer[b.destinationList()], b)
 	}
 	for l, some := range fewer {
-		l.removeAll(some)
+		t.moved += l.removeAll(some)
 	}
 	for len(sorted) > 0 {
 		from, n := sorted[0].from, 1
@@ -300,7 +322,7 @@ func (t *Topology) removeAll(gone bindingList, dying *Exchange) Removed {
 			n++
 		}
 		if from != dying { // its own lists go with it
-			from.removeAll(sorted[:n])
+			t.moved += from.removeAll(sorted[:n])
 			if from.AutoDelete && len(from.out) == 0 {
 				r.Orphans = append(r.Orphans, from.Name) // in order, as the bindings are
 			}
@@ -310,19 +332,14 @@ func (t *Topology) removeAll(gone bindingList, dying *Exchange) Removed {
 	return r
 }
 
-// removeAll takes bindings out of x, their source.
-func (x *Exchange) removeAll(gone bindingList) {
-	x.out.removeAll(gone)
+// removeAll takes bindings out of x, their source, and tells how many entries of lists that has moved. They are in the
+// order of binding.
+func (x *Exchange) removeAll(gone bindingList) (moved int) {
+	moved = x.out.removeAll(gone)
 	for _, b := range gone {
 		delete(x.ids, b.id)
 	}
-	if m, ok := x.matcher.(interface{ removeGone() }); ok && len(gone) > 1 {
-		m.removeGone()
-		return
-	}
-	for _, b := range gone {
-		x.matcher.remove(b)
-	}
+	return moved + x.matcher.remove(gone)
 }
 
 // destinationList is the list of the destination that b is to be in; nil if there is no destination.

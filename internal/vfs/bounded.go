@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Bounded is fs with at most n files open at a time, as far as nobody is busy with more: the one not used for longest is
-// closed, and opened again when it is wanted. A file with bytes that were not synced stays open, so that Sync tells what
-// became of them.
+// Bounded is fs with at most n files open at a time, as far as nobody is busy with more: the one not used for longest
+// is closed, and opened again when it is wanted. A file with bytes that were not synced stays open, so that Sync tells
+// what became of them.
 //
 // A file may be closed at any moment, so its name must not be removed, or given to another one, before its user has
 // closed it. That apart, it behaves like fs.

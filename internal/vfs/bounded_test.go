@@ -8,7 +8,8 @@ import (
 
 func TestBoundedKeepsFewFilesOpen(t *testing.T) {
 	t.Parallel()
-	// A log of many segments would use up the files that a process may have open, or lose what was written to one of them.
+	// A log of many segments would use up the files that a process may have open, or lose what was written to one of
+	// them.
 	const most, files = 3, 10
 	opened := 0
 	faulty := NewFaulty(NewMem(1))
@@ -100,7 +101,8 @@ func TestBoundedKeepsUnsyncedFilesOpen(t *testing.T) {
 
 func TestBoundedServesReadersSideBySide(t *testing.T) {
 	t.Parallel()
-	// A file would be closed under the hands of who reads it, or the race detector find the readers in each other's way.
+	// A file would be closed under the hands of who reads it, or the race detector find the readers in each other's
+	// way.
 	fs := Bounded(Dir(t.TempDir()), 2)
 	var all []File
 	for i := range 8 {

@@ -13,8 +13,8 @@ import (
 // Dir is a real directory, which must exist. It is made for Linux; elsewhere, for development, it works without direct
 // writes, without a lock between processes and without knowing what space is free.
 //
-// Writes that meet the alignment named at [File] go past the page cache (O_DIRECT) where the file system can; all others,
-// and all reads, go through it. The kernel keeps the two coherent for reads that follow a write.
+// Writes that meet the alignment named at [File] go past the page cache (O_DIRECT) where the file system can; all
+// others, and all reads, go through it. The kernel keeps the two coherent for reads that follow a write.
 func Dir(path string) FS { return dir(path) }
 
 type dir string

@@ -27,8 +27,9 @@ func (c Call) String() string {
 	return c.Op + " " + c.Name
 }
 
-// Faulty passes calls on to another FS and fails some on purpose. A failed call has no effect, but for Sync of a file of a
-// Mem: as on a real system, what was to be synced may be forgotten, and a second Sync reports success. It is for tests.
+// Faulty passes calls on to another FS and fails some on purpose. A failed call has no effect, but for Sync of a file
+// of a Mem: as on a real system, what was to be synced may be forgotten, and a second Sync reports success. It is for
+// tests.
 type Faulty struct {
 	fs     FS
 	mu     sync.Mutex // on all below; not held while before runs

@@ -25,8 +25,8 @@ func (k HarmKind) String() string {
 	return [harmKinds]string{"bit", "zeros", "noise", "cut", "absent"}[k]
 }
 
-// Harm is damage that was done to a file of a Mem, as by a bad disk or a careless hand: what is there reads as something
-// else than what was written. It is as durable as what it has spoilt, until it is mended or written over.
+// Harm is damage that was done to a file of a Mem, as by a bad disk or a careless hand: what is there reads as
+// something else than what was written. It is as durable as what it has spoilt, until it is mended or written over.
 type Harm struct {
 	Kind HarmKind
 	Name string
@@ -41,8 +41,8 @@ type Harm struct {
 	over     bool // written over: there is nothing to mend
 }
 
-// Spoil does harm of that kind to a file, drawn among the places where something was written and synced; to the place that
-// was written to last, if the name is empty. It answers nil if there is none, or if the file was spoilt before.
+// Spoil does harm of that kind to a file, drawn among the places where something was written and synced; to the place
+// that was written to last, if the name is empty. It answers nil if there is none, or if the file was spoilt before.
 func (m *Mem) Spoil(name string, kind HarmKind, dice *rand.Rand) *Harm {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// Mem is a file system in memory. What was written is remembered with what was synced, so that Crash can do what a power
-// cut does. Same seed, same calls: same crash. Files are sparse: zeros never written over cost nothing.
+// Mem is a file system in memory. What was written is remembered with what was synced, so that Crash can do what a
+// power cut does. Same seed, same calls: same crash. Files are sparse: zeros never written over cost nothing.
 type Mem struct {
 	mu    sync.Mutex // on all below, and on every inode
 	dice  *rand.Rand

@@ -38,7 +38,7 @@ var (
 	// ErrNotExist reports that a file or directory is not there.
 	ErrNotExist = errors.New("file does not exist")
 	// ErrExist reports that Create found a file of that name.
-	ErrExist = errors.New("file exists already")
+	ErrExist = errors.New("file already exists")
 	// ErrNoSpace reports that the disk (or the quota) is full. Nothing else is wrong with it.
 	ErrNoSpace = errors.New("no space left on the disk")
 	// ErrLocked reports that another process (or another user in this one) holds the lock of a directory.
@@ -57,8 +57,8 @@ type FS interface {
 	Remove(name string) error
 	// Rename gives a file another name, replacing what had it, atomically also in a crash.
 	Rename(from, to string) error
-	// Exchange gives each of two files of a directory the other's name, atomically also in a crash. Where the system cannot,
-	// it is Rename: then from is gone.
+	// Exchange gives each of two files of a directory the other's name, atomically also in a crash. Where the system
+	// cannot, it is Rename: then from is gone.
 	Exchange(from, to string) error
 	// List returns the names in a directory, sorted, without their path. ErrNotExist if there is no such directory.
 	List(dir string) ([]string, error)
@@ -79,11 +79,11 @@ type File interface {
 	// WriteAt is io.WriterAt; p is lent until return. Writing past the end grows the file. Where the memory is aligned
 	// to BlockBytes, and position and length to SectorBytes, the bytes may go to the disk past the system's cache.
 	io.WriterAt
-	// Preallocate backs the n bytes at off with disk space and fills them with zeros, growing the file if needed, so that
-	// later writes there neither allocate nor meet ErrNoSpace.
+	// Preallocate backs the n bytes at off with disk space and fills them with zeros, growing the file if needed, so
+	// that later writes there neither allocate nor meet ErrNoSpace.
 	Preallocate(off, n int64) error
-	// Allocate is Preallocate without writing, where the file system can: it notes each first write instead, so that the
-	// syncs after them take longer.
+	// Allocate is Preallocate without writing, where the file system can: it notes each first write instead, so that
+	// the syncs after them take longer.
 	Allocate(off, n int64) error
 	// Truncate sets the size.
 	Truncate(size int64) error

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // hot is a machine in the steady state, with an outcome that is reused as the engine does, but for the batch,
@@ -13,13 +13,13 @@ import (
 type hot struct {
 	v     *VHost
 	out   Outcome
-	index place.Index
+	index storage.Index
 	tag   uint64 // given last
 	last  [2][]byte
 }
 
-// Record implements place.Records for the newest batches.
-func (h *hot) Record(r place.Ref) []byte { return h.last[r.Index%2][r.Offset : r.Offset+r.Size] }
+// Record implements storage.Records for the newest batches.
+func (h *hot) Record(r storage.Ref) []byte { return h.last[r.Index%2][r.Offset : r.Offset+r.Size] }
 
 // newHot declares the queue q and, if it shall be consumed, a consumer c of it.
 func newHot(t testing.TB, consumed, noAck bool, arguments amqp.Table) *hot {

@@ -5,11 +5,12 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
-// Apply folds one fact made earlier or elsewhere. It decides nothing; a page that it cannot read unwinds. It consults nothing but v
-// and f. A fact about what is no longer there is void.
+// Apply folds one fact made earlier or elsewhere. It decides nothing; a page that it cannot read unwinds. It consults
+// nothing but v and f. A fact about what is no longer there is void.
 func (v *VHost) Apply(f Fact) { v.apply(&f) }
 
 // apply is the switch over facts, and nothing else.
@@ -21,13 +22,14 @@ func (v *VHost) apply(f *Fact) {
 	case ExchangeDeclared:
 		if v.topo.Exchange(f.Object.Name) == nil {
 			v.extra += extraOf(f.Object.Arguments)
+			v.addExchange(exchangeOf(f.Object))
 		}
-		v.applyPoliciesToExchange(v.topo.Declare(exchangeOf(f.Object)))
 	case ExchangeDeleted:
 		if x := v.topo.Exchange(f.Object.Name); x != nil && x.Name != "" {
 			v.extra -= extraOf(x.Arguments)
 		}
 		v.unbound(v.topo.DeleteExchange(f.Object.Name))
+		delete(v.ruledBy, f.Object.Name)
 		v.forgetRecent(f.Object.Name)
 		v.forgetFlow(f.Object.Name)
 	case QueueDeclared:
@@ -42,12 +44,12 @@ func (v *VHost) apply(f *Fact) {
 	case Unbound:
 		v.unbound(v.topo.Unbind(bindingOf(f.Object)))
 	case PolicySet:
-		before := v.policies.set(*f.Policy)
-		v.extra += extraOf(f.Policy.Definition) - before.extra()
+		before := v.policies.Set(*f.Policy)
+		v.extra += extraOf(f.Policy.Definition) - extraOfPolicy(before)
 		v.applyPolicy(f.Policy, before)
 	case PolicyCleared:
-		before := v.policies.clear(f.Policy.Name, f.Policy.Operator)
-		v.extra -= before.extra()
+		before := v.policies.Clear(f.Policy.Name, f.Policy.Operator)
+		v.extra -= extraOfPolicy(before)
 		v.applyPolicy(f.Policy, before)
 	case Stored, Remembered:
 	case Enqueued:
@@ -127,6 +129,10 @@ func (v *VHost) apply(f *Fact) {
 		v.txReached(f.N, uint64(f.Seq))
 	case Ruled:
 		v.ruled(f)
+	case Orphaned:
+		v.orphaned(f)
+	case Matched:
+		v.matched(f)
 	case TxDropped:
 		v.txDropped(f.N)
 	case Used:
@@ -314,7 +320,7 @@ func (v *VHost) returned(q *queueState, s queue.Seq, f *Fact) {
 func (v *VHost) addQueue(f *Fact) {
 	q := &queueState{
 		id: f.Queue, object: *f.Object, owner: f.Owner, quorum: f.Object.Type == "quorum",
-		messages: queue.NewMessages(v.pool, uint32(f.Queue), f.Object.Durable, priorityMax(f.Object)),
+		messages: queue.NewMessages(v.pool, uint32(f.Queue), f.Object.Durable, settings.PriorityMax(f.Object.Type, f.Object.Arguments)),
 	}
 	if _, asks := q.object.Arguments.Get("x-max-priority"); q.quorum && !asks {
 		q.ranked = true
@@ -335,8 +341,8 @@ func (v *VHost) addQueue(f *Fact) {
 	q.consumers.SetSingle(q.settings.SingleActive, q.quorum)
 }
 
-// number notes that the number of a queue was given: no other has it, for messages that wait are known by it. logged says that
-// a durable fact names it, though the queue may be transient.
+// number notes that the number of a queue was given: no other has it, for messages that wait are known by it. logged
+// says that a durable fact names it, though the queue may be transient.
 func (v *VHost) number(id QueueID, logged bool) {
 	v.queueMax = max(v.queueMax, id)
 	if logged {
@@ -363,6 +369,19 @@ func (v *VHost) order(q *queueState) {
 	i, _ := slices.BinarySearchFunc(v.ordered, q.id, func(o *queueState, id QueueID) int { return int(int64(o.id) - int64(id)) })
 	v.ordered = slices.Insert(v.ordered, i, q)
 }
+
+// addExchange declares an exchange that is not there.
+func (v *VHost) addExchange(x topology.Exchange) {
+	if n := v.topo.ExchangeCount(); !v.ruling.on && len(v.exchanges) > 64 && len(v.exchanges) > 2*n {
+		v.exchanges = slices.DeleteFunc(v.exchanges, func(x *topology.Exchange) bool { return !v.isThere(x) })
+	}
+	declared := v.topo.Declare(x)
+	v.exchanges = append(v.exchanges, declared)
+	v.applyPoliciesToExchange(declared)
+}
+
+// isThere reports whether an exchange was not deleted.
+func (v *VHost) isThere(x *topology.Exchange) bool { return v.topo.Exchange(x.Name) == x }
 
 func (v *VHost) dropQueue(id QueueID) {
 	q := v.queues[id]

@@ -5,9 +5,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
-// What comes back after a restart, and what had to wait for room on the disk, is settled in portions by ticks. What is left is
-// unacked and with nobody; it is connected state: after a crash it has not been settled.
-// Source: ours, design §2, bounded commands.
+// What comes back after a restart, and what had to wait for room on the disk, is settled in portions by ticks. What is
+// left is unacked and with nobody; it is connected state: after a crash it has not been settled.
+// Source: ours, decision 18.
 
 // task is one delivery that was settled and has yet to leave or to return.
 type task struct {
@@ -19,32 +19,32 @@ type task struct {
 }
 
 // later leaves a task to the next tick.
-func (v *VHost) later(s *Stamp, t task) {
-	if v.backlogNext == len(v.backlog) {
-		v.backlog, v.backlogNext = v.backlog[:0], 0
-		v.deadlines.Add(deadline.Entry{At: s.Now, Owner: ownBacklog})
+func (s *step) later(t task) {
+	if s.backlogNext == len(s.backlog) {
+		s.backlog, s.backlogNext = s.backlog[:0], 0
+		s.deadlines.Add(deadline.Entry{At: s.Now, Owner: ownBacklog})
 	}
-	v.backlog = append(v.backlog, t)
+	s.backlog = append(s.backlog, t)
 }
 
 // catchUp does a portion of what was left, and arms the next.
-func (v *VHost) catchUp(s *Stamp, out *Outcome) {
-	for v.backlogNext < len(v.backlog) && !v.full() {
-		t := v.backlog[v.backlogNext]
-		v.backlog[v.backlogNext] = task{}
-		v.backlogNext++
+func (s *step) catchUp() {
+	for s.backlogNext < len(s.backlog) && !s.full() {
+		t := s.backlog[s.backlogNext]
+		s.backlog[s.backlogNext] = task{}
+		s.backlogNext++
 		switch e := t.queue.messages.Entry(t.seq); {
 		case t.queue.deleted, e == nil, e.State != queue.Unacked:
 		case t.requeue:
-			v.returnOne(s, t.queue, t.seq, t.failed, out)
-			v.touch(t.queue, 0)
+			s.returnOne(t.queue, t.seq, t.failed)
+			s.markDirty(t.queue, 0)
 		default:
-			v.die(s, t.queue, t.seq, t.reason, 0, out)
+			s.deadLetter(t.queue, t.seq, t.reason, 0)
 		}
 	}
-	if v.backlogNext < len(v.backlog) {
-		v.deadlines.Add(deadline.Entry{At: s.Now, Owner: ownBacklog})
+	if s.backlogNext < len(s.backlog) {
+		s.deadlines.Add(deadline.Entry{At: s.Now, Owner: ownBacklog})
 	} else {
-		v.backlog, v.backlogNext = nil, 0
+		s.backlog, s.backlogNext = nil, 0
 	}
 }

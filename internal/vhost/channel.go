@@ -7,8 +7,8 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // conn is a connection as the machine knows it.
@@ -173,33 +173,33 @@ func (v *VHost) connect(c *Command) {
 	v.conns[c.Conn] = n
 }
 
-func (v *VHost) disconnect(s *Stamp, c *Command, out *Outcome) {
-	n := v.conns[c.Conn]
+func (s *step) disconnect(c *Command) {
+	n := s.conns[c.Conn]
 	if n == nil {
 		return
 	}
 	for len(n.channels) > 0 {
-		v.closeChannel(s, n.channels[0], out)
+		s.closeChannel(n.channels[0])
 	}
-	delete(v.conns, n.id)
-	v.setReplied(n, 0)
+	delete(s.conns, n.id)
+	s.setReplied(n, 0)
 	var owned []*queueState
 	for _, id := range n.owned {
-		if q := v.queues[id]; q != nil && q.owner == n.id {
+		if q := s.queues[id]; q != nil && q.owner == n.id {
 			q.leaving = true
 			owned = append(owned, q)
 		}
 	}
-	v.inPortions(s, ongoing{conn: n, portion: func(s Stamp, out *Outcome) bool {
+	s.inPortions(ongoing{conn: n, portion: func(s *step) bool {
 		for ; len(owned) > 0; owned = owned[1:] {
-			if v.full() {
+			if s.full() {
 				return true
 			}
-			v.work += workOfQueue
-			v.deleteQueue(&s, owned[0], out)
+			s.work += workOfQueue
+			s.deleteQueue(owned[0])
 		}
 		return false
-	}}, out)
+	}})
 }
 
 func (v *VHost) grant(c *Command) {
@@ -207,7 +207,11 @@ func (v *VHost) grant(c *Command) {
 	if n == nil {
 		return
 	}
+	closed := !n.window.Open()
 	v.granted(n, max(n.window.Used-c.Window, 0))
+	if !closed || !n.window.Open() {
+		return // nobody waits for it
+	}
 	last := slices.IndexFunc(n.channels, func(ch *channel) bool { return ch.id == n.served })
 	for i := range n.channels { // the channel that was served last comes last
 		v.wake(n.channels[(last+1+i)%len(n.channels)])
@@ -240,92 +244,96 @@ func (ch *channel) detach(x *queue.Consumer) bool {
 	return true
 }
 
-// wake looks at all queues that ch consumes from: it has room again. They come in turn, the one that was served last comes
-// last: what room there is may be used up by the first that has messages, and no queue may starve the others.
+// wake looks at all queues that ch consumes from: it has room again. They come in turn, the one that was served last
+// comes last: what room there is may be used up by the first that has messages, and no queue may starve the others.
 func (v *VHost) wake(ch *channel) {
+	v.work += len(ch.consumers) * workOfWake
+	many := len(ch.consumers) > wakeMany
 	last := slices.IndexFunc(ch.consumers, func(x *queue.Consumer) bool { return QueueID(x.Queue) == ch.served })
 	for i := range ch.consumers {
 		x := ch.consumers[(last+1+i)%len(ch.consumers)]
-		if QueueID(x.Queue) != ch.served {
-			v.wakeQueue(QueueID(x.Queue))
+		q := v.queues[QueueID(x.Queue)]
+		switch {
+		case q == nil:
+			continue
+		case many:
+			q.consumers.WakeAll()
+		default:
+			q.consumers.Wake(x)
+		}
+		if q.id != ch.served {
+			v.markDirty(q, 0)
 		}
 	}
-	if last >= 0 {
-		v.wakeQueue(ch.served)
+	if q := v.queues[ch.served]; q != nil && last >= 0 {
+		v.markDirty(q, 0)
 	}
 }
 
-func (v *VHost) wakeQueue(id QueueID) {
-	if q := v.queues[id]; q != nil {
-		q.consumers.Wake()
-		v.touch(q, 0)
-	}
-}
-
-func (v *VHost) openChannel(c *Command, out *Outcome) {
-	n := v.conns[c.Conn]
-	if n == nil || v.channels[c.Channel] != nil {
+func (s *step) openChannel(c *Command) {
+	n := s.conns[c.Conn]
+	if n == nil || s.channels[c.Channel] != nil {
 		return
 	}
 	ch := &channel{id: c.Channel, number: c.Number, conn: n}
-	v.channels[c.Channel] = ch
+	s.channels[c.Channel] = ch
 	n.channels = append(n.channels, ch)
-	out.Effects = append(out.Effects, Effect{Kind: Done, Command: OpenChannel, Channel: ch.id})
+	s.out.Effects = append(s.out.Effects, Effect{Kind: Done, Command: OpenChannel, Channel: ch.id})
 }
 
 // closeChannel is endChannel without an answer.
-func (v *VHost) closeChannel(s *Stamp, ch *channel, out *Outcome) {
-	v.endChannel(s, ch, out, func(*Outcome) {})
+func (s *step) closeChannel(ch *channel) {
+	s.endChannel(ch, func(s *step) {})
 }
 
-// endChannel ends ch: consumers go at once, then what is unacked returns in the order of delivery, in portions. Then is called
-// at the end.
-func (v *VHost) endChannel(s *Stamp, ch *channel, out *Outcome, then func(*Outcome)) {
+// endChannel ends ch: consumers go at once, then what is unacked returns in the order of delivery, in portions. Then is
+// called at the end.
+func (s *step) endChannel(ch *channel, then func(s *step)) {
 	var left []*queueState
 	for _, x := range ch.consumers {
-		v.extra -= extraOf(x.Arguments)
-		if q := v.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
+		s.extra -= extraOf(x.Arguments)
+		if q := s.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
 			left = append(left, q)
 		}
 	}
 	ch.consumers, ch.byTag = nil, nil
-	v.endReplies(ch)
-	v.endTx(ch) // what it settles is outstanding again
-	v.forgetTimeout(ch)
-	delete(v.channels, ch.id)
+	s.endReplies(ch)
+	s.endTx(ch) // what it settles is outstanding again
+	s.forgetTimeout(ch)
+	delete(s.channels, ch.id)
 	if ch.publishes {
-		v.traffic.Publishers--
+		s.traffic.Publishers--
 	}
-	if v.last == ch {
-		v.last = nil
+	if s.last == ch {
+		s.last = nil
 	}
 	ch.conn.channels = slices.DeleteFunc(ch.conn.channels, func(o *channel) bool { return o == ch })
 	touched, gone := 0, 0 // of left
-	v.inPortions(s, ongoing{conn: ch.conn, closed: ch, portion: func(s Stamp, out *Outcome) bool {
+	s.inPortions(ongoing{conn: ch.conn, closed: ch, portion: func(s *step) bool {
 		for ; touched < len(left); touched++ {
-			if v.full() {
+			if s.full() {
 				return true
 			}
-			v.work += workOfQueue
-			v.touch(left[touched], 0)
+			s.work += workOfQueue
+			s.markDirty(left[touched], 0)
 		}
-		if v.giveBackSome(&s, ch, ch.unacked.last, true, out) {
+		if s.giveBackSome(ch, ch.unacked.last, true) {
 			return true
 		}
 		for ; gone < len(left); gone++ {
-			if v.full() {
+			if s.full() {
 				return true
 			}
-			v.consumerLeft(&s, left[gone], out)
+			s.consumerLeft(left[gone])
 		}
-		then(out)
+		then(s)
 		return false
-	}}, out)
+	}})
 }
 
-// qos decides basic.qos. A limit for each consumer to come lifts the one of the channel; both hold if that of the channel is set
-// last. Source: AMQP basic.qos; RabbitMQ consumer-prefetch; rabbitmq-server 3.10.
-func (v *VHost) qos(ch *channel, c *Command, out *Outcome) *amqp.Error {
+// qos decides basic.qos. A limit for each consumer to come lifts the one of the channel; both hold if that of the
+// channel is set last. Source: AMQP basic.qos; RabbitMQ consumer-prefetch; rabbitmq-server 3.10.
+func (s *step) qos(ch *channel, c *Command) *amqp.Error {
 	d := c.Definition
 	if d.PrefetchSize != 0 {
 		return amqp.NotImplemented("prefetch_size!=0 (%d)", d.PrefetchSize)
@@ -338,28 +346,28 @@ func (v *VHost) qos(ch *channel, c *Command, out *Outcome) *amqp.Error {
 	}
 	if ch.shared.Max != shared {
 		ch.shared.Max = shared
-		v.wake(ch)
+		s.wake(ch)
 	}
-	v.done(ch, c, out, Effect{})
+	s.done(ch, c, Effect{})
 	return nil
 }
 
 // done answers c, unless the client wants none. The answer waits for all that it may reveal: the newest fact.
-func (v *VHost) done(ch *channel, c *Command, out *Outcome, e Effect) {
+func (s *step) done(ch *channel, c *Command, e Effect) {
 	if c.NoWait {
 		return
 	}
 	e.Kind, e.Command, e.Channel = Done, c.Kind, ch.id
-	e.After = v.newest(out)
-	out.effect(e, v.index)
+	e.After = s.newest()
+	s.effect(e)
 }
 
 // newest is the index of the newest fact: what an answer that reveals state depends on.
-func (v *VHost) newest(out *Outcome) place.Index {
-	if len(out.Batch) > 0 || out.ended.n > 0 {
-		return v.index
+func (s *step) newest() storage.Index {
+	if len(s.out.Batch) > 0 || s.out.ended.n > 0 {
+		return s.index
 	}
-	return v.index - 1
+	return s.index - 1
 }
 
 // checkConnected compares what channels hold with what queues have unacked, and credit with both.
@@ -417,12 +425,4 @@ func (v *VHost) checkConnected() error {
 		}
 	}
 	return v.checkUncommitted()
-}
-
-// LastDeclared names the queue that an empty name means on a channel, "" if none.
-func (v *VHost) LastDeclared(c ChannelID) string {
-	if ch := v.channels[c]; ch != nil {
-		return ch.lastQueue
-	}
-	return ""
 }

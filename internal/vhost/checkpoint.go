@@ -5,14 +5,14 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // A checkpoint is the durable state of one moment as a list of facts, of which those about messages name pages. It is
 // saved in portions while the vhost goes on: what changes is saved first. Source: ours, decision 12.
 type checkpoint struct {
-	txs     []byte // staged transactions
+	txs     []byte // staged transactions, orphans
 	begin   []byte // what was declared and set, as far as defined has come
 	bytes   []byte
 	queues  []*queueState // to be visited
@@ -23,8 +23,8 @@ type checkpoint struct {
 	deleted map[QueueID]*queueState // queues with held letters that were deleted since
 	saving  *queue.Saving
 	books   Books
-	use     []place.UseRange
-	newest  place.Index
+	use     []storage.UseRange
+	newest  storage.Index
 }
 
 // FreezeLater reports whether Freeze should wait a little: there are chunks that were taken off in whole of which a
@@ -50,15 +50,15 @@ func (v *VHost) FreezeLater(n int) (later bool) {
 }
 
 // Freeze begins a checkpoint of the durable state as it is now: all batches so far, the one in the making included.
-// There must be none in the making, and none of which Stored has not told. While v is Ruling it is better to wait: what has
-// changed is in force on all queues then, without a fact that says so.
-func (v *VHost) Freeze(newest place.Index) {
+// There must be none in the making, and none of which Stored has not told. While v is Ruling it is better to wait: what
+// has changed is in force on all queues then, without a fact that says so.
+func (v *VHost) Freeze(newest storage.Index) {
 	v.endRuling()
 	for v.FreezeLater(math.MaxInt) {
 	}
 	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest, graves: slices.Clone(v.graves)}
 	c.letters, c.was, c.deleted = v.holding.all(), map[letterAt]heldLetter{}, map[QueueID]*queueState{}
-	c.txs = v.appendTxs(nil)
+	c.txs = v.appendOrphans(v.appendTxs(nil))
 	c.begin = v.appendJobs(binary.AppendUvarint([]byte{formatVersion}, uint64(v.logged)))
 	c.defined = v.newDefinitions()
 	c.queues = append(v.sortedQueues(), v.shelf)
@@ -156,30 +156,30 @@ func (v *VHost) Saving() bool { return v.saving != nil || v.storing != nil }
 
 // Use is what of a vhost's log, and of its log of pages, is referred to.
 type Use struct {
-	durable, borrowed, pages []place.UseRange
-	newPages                 place.Index
+	durable, borrowed, pages []storage.UseRange
+	newPages                 storage.Index
 }
 
 // Use tells how much of the log is referred to by what the batches so far have led to.
 func (v *VHost) Use() Use { return Use{durable: v.use.Ranges(), borrowed: v.borrowed.Ranges()} }
 
 // UsePages adds which pages are referred to, by a checkpoint or by the vhost; next is the batch of pages in the making.
-func (v *VHost) UsePages(u *Use, next place.Index) { u.pages, u.newPages = v.pool.PageUse(), next }
+func (v *VHost) UsePages(u *Use, next storage.Index) { u.pages, u.newPages = v.pool.PageUse(), next }
 
 // Bytes tells how many bytes of batches first to last of a log, the vhost's own or that of its pages, are referred to,
 // at most; zero only if none is.
-func (u *Use) Bytes(log place.LogID, first, last place.Index) int64 {
+func (u *Use) Bytes(log storage.LogID, first, last storage.Index) int64 {
 	switch {
 	case log.IsPages() && last >= u.newPages:
-		return 1 + place.Bytes(u.pages, first, last) // made since
+		return 1 + storage.Bytes(u.pages, first, last) // made since
 	case log.IsPages():
-		return place.Bytes(u.pages, first, last)
+		return storage.Bytes(u.pages, first, last)
 	}
-	return place.Bytes(u.durable, first, last) + place.Bytes(u.borrowed, first, last)
+	return storage.Bytes(u.durable, first, last) + storage.Bytes(u.borrowed, first, last)
 }
 
 // Mark begins to find every record and page in those spans that is in use. Source: ours, decision 10.
-func (v *VHost) Mark(spans []place.Span) {
+func (v *VHost) Mark(spans []storage.Span) {
 	queues := []*queue.Messages{v.shelf.messages}
 	for _, q := range v.sortedQueues() {
 		queues = append(queues, q.messages)
@@ -203,7 +203,7 @@ func (v *VHost) Mark(spans []place.Span) {
 func (v *VHost) MarkSome(n int) (more bool) { return v.marker.Some(n) }
 
 // Marked ends the mark, and returns what was found, in no order and some of it twice.
-func (v *VHost) Marked() []place.Ref {
+func (v *VHost) Marked() []storage.Ref {
 	for _, g := range v.graves {
 		v.marker.Note(g.Page)
 	}

@@ -3,9 +3,9 @@ package vhost
 import "github.com/bartleby-mq/bartleby/internal/amqp"
 
 // clientDeaths reads the x-death header of a publisher as the history that it is in the dialect of RabbitMQ up to
-// 3.12: the newest clientDeathsMax entries of it that name a queue and a reason that there is. told reports whether there
-// is such a header, whatever is in it.
-// Source: reference dead-lettering 8.
+// 3.12: the newest clientDeathsMax entries of it that name a queue and a reason that there is. told reports whether
+// there is such a header, whatever is in it.
+// Source: docs/compat/dead-lettering.md#8.
 func clientDeaths(headers []byte) (deaths []Death, told bool) {
 	if headers == nil {
 		return nil, false

@@ -33,20 +33,20 @@ func bits(list ...bool) byte {
 	return b
 }
 
-// reader takes our own encodings apart. After the first error every read yields zero.
-type reader struct {
+// decoder takes our own encodings apart. After the first error every read yields zero.
+type decoder struct {
 	rest []byte
 	err  error
 }
 
-func (r *reader) fail() {
+func (r *decoder) fail() {
 	if r.err == nil {
 		r.err = errTruncated
 	}
 	r.rest = nil
 }
 
-func (r *reader) byte() byte {
+func (r *decoder) byte() byte {
 	if len(r.rest) == 0 {
 		r.fail()
 		return 0
@@ -56,7 +56,7 @@ func (r *reader) byte() byte {
 	return b
 }
 
-func (r *reader) fixed() uint64 {
+func (r *decoder) fixed() uint64 {
 	if len(r.rest) < 8 {
 		r.fail()
 		return 0
@@ -66,7 +66,7 @@ func (r *reader) fixed() uint64 {
 	return n
 }
 
-func (r *reader) uint() uint64 {
+func (r *decoder) uint() uint64 {
 	v, n := binary.Uvarint(r.rest)
 	if n <= 0 {
 		r.fail()
@@ -76,7 +76,7 @@ func (r *reader) uint() uint64 {
 	return v
 }
 
-func (r *reader) int() int64 {
+func (r *decoder) int() int64 {
 	v, n := binary.Varint(r.rest)
 	if n <= 0 {
 		r.fail()
@@ -87,7 +87,7 @@ func (r *reader) int() int64 {
 }
 
 // bytes takes a length and as many octets; they alias the input.
-func (r *reader) bytes() []byte {
+func (r *decoder) bytes() []byte {
 	n := r.uint()
 	if n > uint64(len(r.rest)) {
 		r.fail()
@@ -98,9 +98,9 @@ func (r *reader) bytes() []byte {
 	return b
 }
 
-func (r *reader) text() string { return string(r.bytes()) }
+func (r *decoder) text() string { return string(r.bytes()) }
 
-func (r *reader) texts() []string {
+func (r *decoder) texts() []string {
 	n := r.uint()
 	if n > uint64(len(r.rest)) {
 		r.fail()
@@ -113,7 +113,7 @@ func (r *reader) texts() []string {
 	return list
 }
 
-func (r *reader) table() amqp.Table {
+func (r *decoder) table() amqp.Table {
 	t, rest, err := amqp.ParseTable(r.rest)
 	if err != nil {
 		r.fail()
@@ -124,7 +124,7 @@ func (r *reader) table() amqp.Table {
 }
 
 // sized takes a 4-octet length and as many octets.
-func (r *reader) sized() []byte {
+func (r *decoder) sized() []byte {
 	if len(r.rest) < 4 {
 		r.fail()
 		return nil

@@ -76,8 +76,9 @@ const (
 	Recover
 	// SelectConfirms: NoWait. Source: RabbitMQ confirms#publisher-confirms.
 	SelectConfirms
-	// Announce is a Publish whose body is still to come: Exchange, Key, Properties, Immediate. It changes nothing. It is
-	// refused if the Publish would be, for its exchange or its user's permissions, so that nobody need take the body.
+	// Announce is a Publish whose body is still to come: Exchange, Key, Properties, Immediate. It changes nothing. It
+	// is refused if the Publish would be, for its exchange or its user's permissions, so that nobody need take the
+	// body.
 	// Source: ours.
 	Announce
 
@@ -99,25 +100,25 @@ const (
 	// Discard ends lost letters: Selection, of which only IDs are read.
 	Discard
 
-	// Unschedule ends scheduled messages: Selection.Scheduled. Each is answered by an Answered, in order: cancelled (now,
-	// or before), already_fired, unknown. Of a schedule's cancellations the newest 16,384 are remembered.
+	// Unschedule ends scheduled messages: Selection.Scheduled. Each is answered by an Answered, in order: cancelled
+	// (now, or before), already_fired, unknown. Of a schedule's cancellations the newest 16,384 are remembered.
 	Unschedule
-	// Reschedule moves what waits, on a schedule or in a queue: Selection.Scheduled, At. Answers: rescheduled, cancelled,
-	// already_fired, unknown. An instant that has passed is now.
+	// Reschedule moves what waits, on a schedule or in a queue: Selection.Scheduled, At. Answers: rescheduled,
+	// cancelled, already_fired, unknown. An instant that has passed is now.
 	Reschedule
-	// FireNow does with what waits what would happen when it is due: Selection.Scheduled. Answers: fired (now), cancelled,
-	// already_fired, unknown. In a queue it is a retry: the message is ready.
+	// FireNow does with what waits what would happen when it is due: Selection.Scheduled. Answers: fired (now),
+	// cancelled, already_fired, unknown. In a queue it is a retry: the message is ready.
 	FireNow
-	// PurgeSchedule ends all messages that wait in a delayed exchange, which may be gone: Definition.Name. Done.Count tells
-	// how many.
+	// PurgeSchedule ends all messages that wait in a delayed exchange, which may be gone: Definition.Name. Done.Count
+	// tells how many.
 	PurgeSchedule
 
 	// BeginRedrive begins a job: Order. Done.Count is its number.
 	BeginRedrive
 	// ChangeRedrive: JobChange.
 	ChangeRedrive
-	// Resend publishes a message anew, edited: Edit, and as what it becomes Properties and Body. An Answered tells: redriven,
-	// or why not; then a Went each queue to which it went.
+	// Resend publishes a message anew, edited: Edit, and as what it becomes Properties and Body. An Answered tells:
+	// redriven, or why not; then a Went each queue to which it went.
 	Resend
 
 	// SetRoom: Room. Whether there is room on the disk for dead letters to move; a vhost begins with it.
@@ -139,7 +140,8 @@ type Command struct {
 	Properties, Body []byte // raw properties as in the header frame, without CC and BCC changes; the whole body
 	Mandatory        bool
 	Immediate        bool
-	AskIDs           bool // a Publish that waits in delayed exchanges is answered by an Answered for each, with the ID as Name
+	// a Publish that waits in delayed exchanges is answered by an Answered for each, with the ID as Name
+	AskIDs bool
 
 	Tag      uint64 // delivery tag
 	Multiple bool

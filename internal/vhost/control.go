@@ -6,11 +6,12 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 )
 
-// ControlExchange takes commands about scheduled messages, for programs that have nothing but AMQP. It is no exchange of
-// the topology, and nobody can declare one of that name. The routing key is the command, headers say what it is about,
-// and the answer goes to the message's reply-to. Source: ours, docs/delayed-messages.md.
+// ControlExchange takes commands about scheduled messages, for programs that have nothing but AMQP. It is no exchange
+// of the topology, and nobody can declare one of that name. The routing key is the command, headers say what it is
+// about, and the answer goes to the message's reply-to. Source: ours, docs/delayed-messages.md.
 const ControlExchange = "amq.bartleby.scheduled"
 
 // The headers of a request. ControlOf is the exchange in which the messages wait: who may publish to that may command.
@@ -46,8 +47,8 @@ type reply struct {
 	Exchange string   `json:"exchange"`
 }
 
-// ControlTarget is the exchange that a message to the control exchange is about, and where its answer goes; "" if it does not
-// say.
+// ControlTarget is the exchange that a message to the control exchange is about, and where its answer goes; "" if it
+// does not say.
 func ControlTarget(properties []byte) (exchange, replyTo string) {
 	var scan amqp.PropertyScan
 	if scan.Scan(properties) != nil {
@@ -61,11 +62,11 @@ func ControlTarget(properties []byte) (exchange, replyTo string) {
 }
 
 // control decides a publish to the control exchange. Its confirm says that what it did is safe.
-func (v *VHost) control(s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, out *Outcome) *amqp.Error {
+func (s *step) control(ch *channel, c *Command, scan *amqp.PropertyScan) *amqp.Error {
 	if err := ch.checkUser(scan); err != nil {
 		return err
 	}
-	r, answer, err := v.requestOf(s, c, scan)
+	r, answer, err := s.requestOf(c, scan)
 	if err != nil {
 		return err
 	}
@@ -76,24 +77,24 @@ func (v *VHost) control(s *Stamp, ch *channel, c *Command, scan *amqp.PropertySc
 	for i := range r.targets {
 		t := &r.targets[i]
 		var done bool
-		if t.Outcome, done = v.carryOut(s, r, t, out); done {
+		if t.Outcome, done = s.carryOut(r, t); done {
 			answer.Count++
 		}
 	}
 	answer.Results = r.targets
 	if r.schedule != nil {
-		v.closeSchedule(s, answer.Exchange, out)
+		s.closeSchedule(answer.Exchange)
 	}
-	v.answer(s, properties, &answer, out)
+	s.answer(properties, &answer)
 	if ch.confirms {
 		ch.published++
-		out.effect(Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published, After: v.newest(out)}, s.Index)
+		s.effect(Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published, After: s.newest()})
 	}
 	return nil
 }
 
 // requestOf reads a request.
-func (v *VHost) requestOf(s *Stamp, c *Command, scan *amqp.PropertyScan) (r request, answer reply, _ *amqp.Error) {
+func (s *step) requestOf(c *Command, scan *amqp.PropertyScan) (r request, answer reply, _ *amqp.Error) {
 	invalid := func(format string, args ...any) (request, reply, *amqp.Error) {
 		return request{}, reply{}, amqp.PreconditionFailed("invalid request to '"+ControlExchange+"': "+format, args...)
 	}
@@ -109,9 +110,9 @@ func (v *VHost) requestOf(s *Stamp, c *Command, scan *amqp.PropertyScan) (r requ
 		return invalid("the header '%s' must name the delayed exchange", ControlOf)
 	}
 	answer.Exchange = of.Str
-	r.verb, r.schedule = string(c.Key), v.schedules[of.Str]
-	if x := v.topo.Exchange(of.Str); r.schedule == nil && (x == nil || !x.Delayed) {
-		return request{}, reply{}, amqp.NotFound("no delayed exchange '%s' in vhost '%s'", of.Str, v.name)
+	r.verb, r.schedule = string(c.Key), s.schedules[of.Str]
+	if x := s.topo.Exchange(of.Str); r.schedule == nil && (x == nil || !x.Delayed) {
+		return request{}, reply{}, amqp.NotFound("no delayed exchange '%s' in vhost '%s'", of.Str, s.name)
 	}
 	var bad string
 	for _, name := range [2]string{controlID, controlKey} {
@@ -127,7 +128,7 @@ func (v *VHost) requestOf(s *Stamp, c *Command, scan *amqp.PropertyScan) (r requ
 	case "count":
 		if q := r.schedule; q != nil {
 			answer.Count = q.waiting()
-			if next := v.scheduleView(q).Next; next != 0 {
+			if next := s.scheduleView(q).Next; next != 0 {
 				answer.Next = int64(next - s.Now + s.Wall)
 			}
 		}
@@ -135,19 +136,19 @@ func (v *VHost) requestOf(s *Stamp, c *Command, scan *amqp.PropertyScan) (r requ
 		return r, answer, nil
 	case "cancel", "fire":
 	case "reschedule":
-		after, ok := afterOf(s, headers)
-		if !ok || after > ttlMax {
-			return invalid("reschedule wants a header '%s' or '%s', in ms, at most ten years ahead", controlAt, controlIn)
+		after, ok := afterOf(&s.Stamp, headers)
+		if !ok || after > settings.TTLMax {
+			return invalid("reschedule needs a header '%s' or '%s', in ms, at most ten years ahead", controlAt, controlIn)
 		}
 		r.at = s.From + after
 	default:
-		return invalid("the routing key is '%s', not cancel, reschedule, fire or count", r.verb)
+		return invalid("unknown routing key '%s': use cancel, reschedule, fire or count", r.verb)
 	}
 	switch {
 	case bad != "":
 		return invalid("header '%s' must be a string, or '%ss' an array of strings", bad, bad)
 	case len(r.targets) == 0 || len(r.targets) > SelectionMax:
-		return invalid("%d messages are named by '%s' and '%s', from 1 to %d are possible", len(r.targets), controlID, controlKey, SelectionMax)
+		return invalid("%d messages named by '%s' and '%s': from 1 to %d are allowed", len(r.targets), controlID, controlKey, SelectionMax)
 	}
 	return r, answer, nil
 }
@@ -190,10 +191,10 @@ func afterOf(s *Stamp, headers amqp.Table) (after deadline.Instant, ok bool) {
 }
 
 // carryOut does what a request asks for one message, and reports whether there was anything to do.
-func (v *VHost) carryOut(s *Stamp, r request, t *target, out *Outcome) (outcome string, done bool) {
+func (s *step) carryOut(r request, t *target) (outcome string, done bool) {
 	q, seq := r.schedule, queue.Seq(0)
 	if t.Key != "" {
-		if seq, outcome = v.underKey(q, t.Key); outcome != outcomeUnknown {
+		if seq, outcome = s.underKey(q, t.Key); outcome != outcomeUnknown {
 			t.ID = ScheduledID{q.id, uint64(seq)}.String()
 		}
 		if outcome != "" {
@@ -204,24 +205,25 @@ func (v *VHost) carryOut(s *Stamp, r request, t *target, out *Outcome) (outcome 
 		if !ok || q == nil || id.Schedule != q.id {
 			return outcomeUnknown, false
 		}
-		if q, seq, outcome = v.waits(id); q == nil {
+		if q, seq, outcome = s.waits(id); q == nil {
 			return outcome, false
 		}
 	}
 	switch r.verb {
 	case "cancel":
-		v.cancelOne(s, q, seq, out)
+		s.cancelOne(q, seq)
 		return outcomeCancelled, true
 	case "fire":
-		v.fire(s, q, seq, out)
+		s.fire(q, seq)
 		return outcomeFired, true
 	}
-	v.move(s, q, seq, r.at, out)
+	s.move(q, seq, r.at)
 	return outcomeRescheduled, true
 }
 
-// answer sends what came of a request to its reply-to, if it has one that is there. It is seen when what it tells is safe.
-func (v *VHost) answer(s *Stamp, properties []byte, r *reply, out *Outcome) {
+// answer sends what came of a request to its reply-to, if it has one that is there. It is seen when what it tells is
+// safe.
+func (s *step) answer(properties []byte, r *reply) {
 	asked, err := amqp.ParseProperties(properties)
 	if err != nil || asked.ReplyTo == "" {
 		return
@@ -234,12 +236,12 @@ func (v *VHost) answer(s *Stamp, properties []byte, r *reply, out *Outcome) {
 		Has: amqp.FlagContentType | asked.Has&amqp.FlagCorrelationID, ContentType: "application/json", CorrelationID: asked.CorrelationID,
 	}
 	m := message{content: content{key: []byte(asked.ReplyTo), properties: amqp.AppendProperties(nil, &told), body: body}, ttl: -1}
-	after := v.newest(out)
-	if v.deliverReply(s, &Command{Key: m.content.key}, &m, after, out) {
+	after := s.newest()
+	if s.deliverReply(&Command{Key: m.content.key}, &m, after) {
 		return
 	}
-	if q := v.queueNamed(asked.ReplyTo); q != nil {
+	if q := s.queueNamed(asked.ReplyTo); q != nil {
 		q.answered = after
-		v.deliverTo(s, []*queueState{q}, &m, 0, out)
+		s.deliverTo([]*queueState{q}, &m, 0)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
-// Traffic counts what came to pass in a vhost since it was opened, beyond what each queue counts for itself. What clients
-// publish is counted when it is decided; over HTTP they publish too.
-// Source: RabbitMQ prometheus, global counters; reference metrics 3, 6.
+// Traffic counts what came to pass in a vhost since it was opened, beyond what each queue counts for itself. What
+// clients publish is counted when it is decided; over HTTP they publish too.
+// Source: RabbitMQ prometheus, global counters; docs/compat/metrics.md#3, docs/metrics.md.
 type Traffic struct {
 	Received         uint64 // messages that clients published
 	ReceivedConfirms uint64 // of these, on channels that confirm
@@ -204,13 +204,6 @@ func (t *Traffic) Add(o *Traffic) {
 	t.Redrives.Took.Sum += o.Redrives.Took.Sum
 }
 
-// Traffic tells what the vhost has counted.
-func (v *VHost) Traffic() Traffic {
-	t := v.traffic
-	t.Repliers = len(v.repliers)
-	return t
-}
-
 // ExchangeStats counts what clients published to an exchange since the vhost was opened.
 type ExchangeStats struct {
 	Published, Confirmed, Returned, Dropped uint64
@@ -289,27 +282,6 @@ func (v *VHost) nowhereTo(f *flow, mandatory bool) {
 func (v *VHost) confirmed(f *flow) {
 	v.traffic.Confirmed++
 	f.Confirmed++
-}
-
-// ExchangeStats visits the exchanges to which anything was published since the vhost was opened, in no order.
-func (v *VHost) ExchangeStats(visit func(exchange string, s ExchangeStats)) {
-	for name, f := range v.flows {
-		visit(name, f.ExchangeStats)
-	}
-}
-
-// Inflows visits where the messages in a queue came from: for each exchange that clients published to, how many reached the
-// queue since the vhost was opened, in no order.
-func (v *VHost) Inflows(name string, visit func(exchange string, n uint64)) {
-	q := v.queueNamed(name)
-	if q == nil {
-		return
-	}
-	for _, x := range q.inflows {
-		if !x.from.gone {
-			visit(x.from.name, x.n)
-		}
-	}
 }
 
 // forgetFlow forgets an exchange that is gone: one that is declared anew begins with nothing.

@@ -47,7 +47,7 @@ func TestTrafficCounts(t *testing.T) {
 		b1: commit
 		b1: publish q "undone"
 		b1: rollback`).world.v
-	got := v.Traffic()
+	got := v.Reader().Traffic()
 	for _, c := range []struct {
 		what      string
 		got, want uint64
@@ -62,12 +62,12 @@ func TestTrafficCounts(t *testing.T) {
 		}
 	}
 	exchanges := map[string]ExchangeStats{}
-	v.ExchangeStats(func(name string, s ExchangeStats) { exchanges[name] = s })
+	v.Reader().ExchangeStats(func(name string, s ExchangeStats) { exchanges[name] = s })
 	if want := map[string]ExchangeStats{"x": {Published: 2}, "": {Published: 4, Confirmed: 2, Dropped: 1, Returned: 1}}; !maps.Equal(exchanges, want) {
 		t.Errorf("exchanges %+v, want %+v", exchanges, want)
 	}
 	var inflows []string
-	v.Inflows("q", func(exchange string, n uint64) { inflows = append(inflows, fmt.Sprintf("%q %d", exchange, n)) })
+	v.Reader().Inflows("q", func(exchange string, n uint64) { inflows = append(inflows, fmt.Sprintf("%q %d", exchange, n)) })
 	if slices.Sort(inflows); !slices.Equal(inflows, []string{`"" 2`, `"x" 2`}) {
 		t.Errorf("q came by %v", inflows)
 	}
@@ -85,7 +85,7 @@ func TestInflowsForgetExchanges(t *testing.T) {
 	if n := len(v.queueNamed("q").inflows); n != 1 {
 		t.Errorf("%d inflows are known", n)
 	}
-	v.Inflows("q", func(exchange string, n uint64) {
+	v.Reader().Inflows("q", func(exchange string, n uint64) {
 		if exchange != "x" || n != 1 {
 			t.Errorf("%d by %q", n, exchange)
 		}
@@ -114,13 +114,13 @@ func TestQueueCounts(t *testing.T) {
 		b1: publish q "five"
 		b1: publish q "six"
 		b1: purge q`).world.v
-	view, _ := v.Queue("q")
+	view, _ := v.Reader().Queue("q")
 	s := view.Stats
 	got := []uint64{s.Published, s.Delivered, s.DeliveredNoAck, s.Got, s.GotNoAck, s.GotNone, s.Redelivered, s.Acked, s.Purged}
 	if want := []uint64{6, 4, 1, 2, 1, 1, 2, 1, 2}; !slices.Equal(got, want) {
 		t.Errorf("published, delivered, without ack, got, without ack, in vain, redelivered, acked, purged: %v, want %v", got, want)
 	}
-	if n := v.Traffic().Settled; n.Buckets[1] != 1 || n.Sum != 2 {
+	if n := v.Reader().Traffic().Settled; n.Buckets[1] != 1 || n.Sum != 2 {
 		t.Errorf("settled at deliveries %+v, want one at the second", n)
 	}
 }
@@ -149,7 +149,7 @@ func TestFates(t *testing.T) {
 		advance 1s
 		b1: get dead
 		b1: reject 1`)
-	got := sc.world.v.Traffic()
+	got := sc.world.v.Reader().Traffic()
 	want := map[Fate]uint64{FateNoDLX: 1, FateRouted: 1, FateMissing: 1, FateUnrouted: 1, FateCycle: 1, FateRefused: 1, FateHeld: 1}
 	for f := range Fates {
 		if n := got.Fates[Expired][f]; n != want[f] {
@@ -167,10 +167,10 @@ func TestFates(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if p := sc.world.v.Traffic().Placing[AtLeastOnce]; p.Sum < 900 || p.Buckets[0] != 0 {
+	if p := sc.world.v.Reader().Traffic().Placing[AtLeastOnce]; p.Sum < 900 || p.Buckets[0] != 0 {
 		t.Errorf("a letter that was held was placed after %+v", p)
 	}
-	if s, _ := sc.world.v.Queue("dead"); s.Stats.Letters != 1 {
+	if s, _ := sc.world.v.Reader().Queue("dead"); s.Stats.Letters != 1 {
 		t.Errorf("%d letters came to dead", s.Stats.Letters)
 	}
 }
@@ -195,7 +195,7 @@ func TestScheduledCounts(t *testing.T) {
 		advance 5s
 		purge-schedule d`)
 	want := Scheduled{Published: 4, Released: 1, Lost: 1, Cancelled: 1, Rescheduled: 1, Purged: 1, Full: 1, Invalid: 1}
-	if got := sc.world.v.Traffic().Scheduled; got != want {
+	if got := sc.world.v.Reader().Traffic().Scheduled; got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
@@ -210,7 +210,7 @@ func TestAddTraffic(t *testing.T) {
 		exchange d x-delayed-message x-delayed-type=fanout
 		publish d:k "m" h.x-delay=100
 		advance 1s`).world.v
-	one := v.Traffic()
+	one := v.Reader().Traffic()
 	sum := one
 	sum.Add(&one)
 	var zero Traffic

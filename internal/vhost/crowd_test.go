@@ -12,8 +12,8 @@ import (
 )
 
 // TestCrowdsLeaveInOrder says that of many messages that are due within a second some leave early, out of the order of
-// their instants, or, of one instant, out of the order in which they came; or that some never leave, also over a restart in
-// the middle.
+// their instants, or, of one instant, out of the order in which they came; or that some never leave, also over a
+// restart in the middle.
 func TestCrowdsLeaveInOrder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestCrowdsLeaveInOrder(t *testing.T) {
 				for due < len(all) && all[due].due <= w.now {
 					due++
 				}
-				q, _ := w.v.Queue("q")
+				q, _ := w.v.Reader().Queue("q")
 				if q.Ready != due {
 					t.Fatalf("at %d %d have come, %d were due", w.now, q.Ready, due)
 				}

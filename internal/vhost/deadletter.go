@@ -4,59 +4,59 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
-// die ends a copy for reason: it moves through the queue's dead-letter exchange, in this same batch; what its targets
+// deadLetter ends a copy for reason: it moves through the queue's dead-letter exchange, in this same batch; what its targets
 // do not take is held or on the shelf. Without a dead-letter exchange it is gone, unless it came back too often.
-// Source: RabbitMQ dlx; reference dead-lettering 1, 11, 12.
-func (v *VHost) die(s *Stamp, q *queueState, seq queue.Seq, reason Reason, depth int, out *Outcome) {
-	if q == v.shelf {
-		v.evict(s, seq, out)
+// Source: RabbitMQ dlx; docs/compat/dead-lettering.md#1, #11, #12.
+func (s *step) deadLetter(q *queueState, seq queue.Seq, reason Reason, depth int) {
+	if q == s.shelf {
+		s.evict(seq)
 		return
 	}
-	if v.putsOff(q, reason) {
-		v.suspend(s, q, seq, task{reason: reason}, out)
+	if s.putsOff(q, reason) {
+		s.suspend(q, seq, task{reason: reason})
 		return
 	}
-	v.touch(q, depth)
-	q.counters().Died[v.strategyOf(q)][reason]++
-	if !q.settings.hasDLX && (reason != DeliveryLimit || v.options.LostLettersMaxBytes == 0) {
-		v.endsBack(s, q, seq)
-		v.traffic.Fates[reason][FateNoDLX]++
+	s.markDirty(q, depth)
+	q.counters().Died[s.strategyOf(q)][reason]++
+	if !q.settings.HasDLX && (reason != DeliveryLimit || s.options.LostLettersMaxBytes == 0) {
+		s.endsBack(q, seq)
+		s.traffic.Fates[reason][FateNoDLX]++
 		if reason == DeliveryLimit {
-			v.lose(q, GoneLimit, false)
+			s.lose(q, GoneLimit, false)
 		}
-		v.end(s, q, seq, reason.withoutDLX(), out)
+		s.end(q, seq, reason.withoutDLX())
 		return
 	}
-	m := v.recall(q, seq)
-	back := v.bury(s, q, &m, reason)
-	v.traffic.Hops.note(len(m.history.Deaths))
-	if !q.settings.hasDLX {
-		v.comesBack(s, back)
-		v.traffic.Fates[reason][FateNoDLX]++
-		v.shelve(s, q, &m, GoneLimit, q.object.Name, out)
-		v.end(s, q, seq, Moved, out)
+	m := s.loadMessage(q, seq)
+	back := s.recordDeath(q, &m, reason)
+	s.traffic.Hops.note(len(m.history.Deaths))
+	if !q.settings.HasDLX {
+		s.comesBack(back)
+		s.traffic.Fates[reason][FateNoDLX]++
+		s.shelve(q, &m, GoneLimit, q.object.Name)
+		s.end(q, seq, Moved)
 		return
 	}
-	p := v.hop(s, q, &m, attempt{depth: depth, parts: true, holds: q.settings.AtLeastOnce, keeps: q.settings.CycleKeep && reason == Expired}, out)
-	v.traffic.Fates[reason][p.fate()]++
+	p := s.routeDeadLetter(q, &m, attempt{depth: depth, parts: true, holds: q.settings.AtLeastOnce, keeps: q.settings.CycleKeep && reason == Expired})
+	s.traffic.Fates[reason][p.fate()]++
 	if !p.stays {
-		v.comesBack(s, back)
+		s.comesBack(back)
 	}
 	switch {
 	case p.missing != 0:
-		v.withhold(s, q, seq, &m, p, out)
+		s.holdLetter(q, seq, &m, p)
 	case p.stays:
 		f := Fact{Kind: Kept, Queue: q.id, Seq: seq, Durable: q.messages.Entry(seq).Flags&queue.Persistent != 0}
-		v.emit(s, &f, out)
+		s.emit(&f)
 		q.counters().Kept++
 	default:
-		v.leaves(q, &p, 0)
-		v.end(s, q, seq, p.end(), out)
+		s.leaves(q, &p, 0)
+		s.end(q, seq, p.end())
 	}
 }
 
@@ -75,25 +75,25 @@ func (v *VHost) leaves(q *queueState, p *passage, ms int64) {
 	}
 }
 
-// dieAtTheDoor makes a dead letter of a message that q has no room for, if q is set so.
+// deadLetterOnReject makes a dead letter of a message that q has no room for, if q is set so.
 // Source: RabbitMQ maxlength#overflow-behaviour, reject-publish-dlx.
-func (v *VHost) dieAtTheDoor(s *Stamp, q *queueState, m *message, depth int, out *Outcome) passage {
-	if !q.settings.passesOn() {
+func (s *step) deadLetterOnReject(q *queueState, m *message, depth int) passage {
+	if !q.settings.PassesOn() {
 		return passage{}
 	}
-	q.counters().Died[min(v.strategyOf(q), AtMostOnce)][MaxLen]++ // it is never held
+	q.counters().Died[min(s.strategyOf(q), AtMostOnce)][MaxLen]++ // it is never held
 	letter := *m
-	v.comesBack(s, v.bury(s, q, &letter, MaxLen))
-	v.traffic.Hops.note(len(letter.history.Deaths))
-	p := v.hop(s, q, &letter, attempt{depth: depth}, out)
-	v.traffic.Fates[MaxLen][p.fate()]++
+	s.comesBack(s.recordDeath(q, &letter, MaxLen))
+	s.traffic.Hops.note(len(letter.history.Deaths))
+	p := s.routeDeadLetter(q, &letter, attempt{depth: depth})
+	s.traffic.Fates[MaxLen][p.fate()]++
 	return p
 }
 
-// recall reads a copy back as the message it is.
-func (v *VHost) recall(q *queueState, seq queue.Seq) message {
+// loadMessage reads a copy back as the message it is.
+func (v *VHost) loadMessage(q *queueState, seq queue.Seq) message {
 	e := q.messages.Entry(seq)
-	history := place.Ref{}
+	history := storage.Ref{}
 	if e.Flags&queue.Letter != 0 {
 		history = q.messages.Side(seq).History
 	}
@@ -102,11 +102,11 @@ func (v *VHost) recall(q *queueState, seq queue.Seq) message {
 	return m
 }
 
-// readBack makes a message of its record and its history, which is zero if it has none. durable says that they belong to
-// something durable.
-func (v *VHost) readBack(record, history place.Ref, durable bool) message {
+// readBack makes a message of its record and its history, which is zero if it has none. durable says that they belong
+// to something durable.
+func (v *VHost) readBack(record, history storage.Ref, durable bool) message {
 	m := message{ttl: -1, borrowed: !durable}
-	if record.Log == place.Volatile {
+	if record.Log == storage.Volatile {
 		m.recordVolatile = record
 	} else {
 		m.record = record
@@ -129,7 +129,7 @@ func (v *VHost) readBack(record, history place.Ref, durable bool) message {
 }
 
 // historyAt reads a history back.
-func (v *VHost) historyAt(r place.Ref) History {
+func (v *VHost) historyAt(r storage.Ref) History {
 	h, err := parseHistory(v.record(r))
 	if err != nil {
 		panic(err) // our own bytes, under a checksum
@@ -180,71 +180,71 @@ func (p *passage) end() Cause {
 	return p.lost
 }
 
-// hop publishes m, whose history has its newest death, to the dead-letter exchange of from, the queue that it died in.
+// routeDeadLetter publishes m, whose history has its newest death, to the dead-letter exchange of from, the queue that it died in.
 // The copy in from, if there is one, is still there: what becomes of it is the caller's.
-// Source: RabbitMQ dlx#routing, dlx#effects; reference dead-lettering 3 to 12.
-func (v *VHost) hop(s *Stamp, from *queueState, m *message, a attempt, out *Outcome) passage {
+// Source: RabbitMQ dlx#routing, dlx#effects; docs/compat/dead-lettering.md#3 to #12.
+func (s *step) routeDeadLetter(from *queueState, m *message, a attempt) passage {
 	p := passage{took: slices.Clone(a.had)}
 	h := *m.history
-	from.settings.address(&h)
-	h.HideCC = h.HideCC || from.settings.hasDLRK && v.options.keyTakesCC
+	h.address(from.settings)
+	h.HideCC = h.HideCC || from.settings.HasDLRK && s.options.KeyTakesCC
 	letter := *m
 	letter.history, letter.ttl, letter.until = &h, -1, 0
-	letter.letter, letter.historyVolatile = place.Ref{}, place.Ref{}
-	crowded := a.depth > 0 && (v.moves > movesMax || v.work > stepWorkMax)
+	letter.letter, letter.historyVolatile = storage.Ref{}, storage.Ref{}
+	crowded := a.depth > 0 && (s.moves > movesMax || s.work > stepWorkMax)
 	if a.depth >= hopsMax || crowded || h.automatic() > chainMax || len(h.Deaths) > 1 && h.size() > historyBytesMax {
-		v.tooFar(s, from, &letter, a, &p, out)
+		s.tooFar(from, &letter, a, &p)
 		return p
 	}
-	x := v.topo.Exchange(h.Exchange)
-	if x == nil || !from.settings.hasDLX {
-		v.nowhere(s, from, &letter, LostExchange, a, &p, out)
+	x := s.topo.Exchange(h.Exchange)
+	if x == nil || !from.settings.HasDLX {
+		s.nowhere(from, &letter, LostExchange, a, &p)
 		return p
 	}
-	ids := v.routeLetter(s, x, &letter)
-	if a.wide = a.parts && len(ids) > v.reach(); a.wide {
-		v.work += len(ids) * workOfRoute
-		if !a.turn && len(v.wide) > 0 {
+	route := s.routeLetter(x, &letter)
+	ids := route.Queues
+	if a.wide = a.parts && len(ids) > s.reach(); a.wide {
+		s.work += len(ids) * workOfRoute
+		if !a.turn && len(s.wide) > 0 {
 			p.missing = Moved
 			return p
 		}
 	}
-	keepers := v.topo.Keepers()
 	if !a.again || a.turn && len(a.had) == 0 {
-		v.keepRecent(s, &letter, out)
+		s.keepRecent(&letter, route.Recent)
 	}
-	if len(keepers) > 0 {
-		v.putOff(s, from, &letter, keepers, a, &p, out)
+	if len(route.Delayed) > 0 {
+		s.putOff(from, &letter, route.Delayed, a, &p)
 		if len(ids) == 0 {
 			return p
 		}
 	}
 	if len(ids) == 0 {
-		v.nowhere(s, from, &letter, LostRoute, a, &p, out)
+		s.nowhere(from, &letter, LostRoute, a, &p)
 		return p
 	}
 	if h.Share /= uint32(len(ids)); h.Share == 0 {
 		if len(h.Deaths) > 1 {
-			v.tooFar(s, from, &letter, a, &p, out)
+			s.tooFar(from, &letter, a, &p)
 			return p
 		}
 		h.Share = 1 // one exchange that leads to more queues than that: they get it, and no others from them
 	}
-	v.place(s, from, &letter, ids, a, &p, out)
+	s.deliverDeadLetter(from, &letter, ids, a, &p)
 	return p
 }
 
 // putOff gives a letter to delayed exchanges, which keep it for its targets: that settles it.
-// Source: reference delayed-exchange 6, 7.
-func (v *VHost) putOff(s *Stamp, from *queueState, m *message, keepers []*topology.Exchange, a attempt, p *passage, out *Outcome) {
+// Source: docs/compat/delayed-exchange.md#6, #7.
+func (s *step) putOff(from *queueState, m *message, keepers []*topology.Exchange, a attempt, p *passage) {
 	var fresh []*topology.Exchange
 	for _, x := range keepers {
-		switch q := v.schedules[x.Name]; {
+		switch q := s.schedules[x.Name]; {
 		case q != nil && slices.Contains(a.had, q.id):
-		case m.nonsense != nil:
-			v.lay(s, from, m, LostRefused, "", p, out)
+		case m.malformedDelay != nil:
+			s.lay(from, m, LostRefused, "", p)
 			if a.holds || a.wide {
-				p.took = append(p.took, v.scheduleOf(s, x.Name, out).id) // it will not be tried again
+				p.took = append(p.took, s.scheduleOf(x.Name).id) // it will not be tried again
 			}
 		default:
 			fresh = append(fresh, x)
@@ -253,7 +253,7 @@ func (v *VHost) putOff(s *Stamp, from *queueState, m *message, keepers []*topolo
 	if len(fresh) == 0 {
 		return
 	}
-	kept, full := v.postpone(s, fresh, m, out)
+	kept, full := s.postpone(fresh, m)
 	p.placed = p.placed || kept != nil
 	if a.holds || a.wide {
 		for _, id := range kept {
@@ -264,13 +264,13 @@ func (v *VHost) putOff(s *Stamp, from *queueState, m *message, keepers []*topolo
 	case full && a.holds:
 		p.missing = LostRefused
 	case full:
-		v.lay(s, from, m, LostRefused, "", p, out)
+		s.lay(from, m, LostRefused, "", p)
 	}
 }
 
-// place puts a letter into the queues that its exchange leads to, or into a portion of very many: then it is on its way to the
-// others, see wide.go.
-func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a attempt, p *passage, out *Outcome) {
+// deliverDeadLetter puts a letter into the queues that its exchange leads to, or into a portion of very many: then it is on its way
+// to the others, see wide.go.
+func (s *step) deliverDeadLetter(from *queueState, m *message, ids []QueueID, a attempt, p *passage) {
 	reason := m.history.Last.Reason
 	var cycles []*queueState
 	has := membership(a.had)
@@ -280,30 +280,30 @@ func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a a
 		if has(id) {
 			continue
 		}
-		q := v.queues[id]
+		q := s.queues[id]
 		switch {
 		case m.history.cycles(q.object.Name, reason):
 			cycles = append(cycles, q)
 			continue
-		case a.wide && tried == v.reach():
+		case a.wide && tried == s.reach():
 			p.missing, p.full = Moved, nil
 			return
 		case a.only != 0 && a.only != id:
 			p.missing = LostRefused // or whatever it is that others wait for: it was said when they were tried
-		case v.mutant == MutantLoseMove && i == len(ids)-1:
+		case s.mutant == MutantLoseMove && i == len(ids)-1:
 			p.placed = true
 		case !q.refuses(m):
-			v.enqueue(s, q, m, out)
-			v.touch(q, a.depth+1)
-			if v.calming {
-				v.moves++
+			s.enqueue(q, m)
+			s.markDirty(q, a.depth+1)
+			if s.calming {
+				s.moves++
 			}
 			p.placed = true
-			if (a.holds || a.wide) && v.mutant != MutantForgetTook {
+			if (a.holds || a.wide) && s.mutant != MutantForgetTook {
 				p.took = append(p.took, id)
 			}
-		case q.settings.passesOn():
-			beyond := v.dieAtTheDoor(s, q, m, a.depth+1, out)
+		case q.settings.PassesOn():
+			beyond := s.deadLetterOnReject(q, m, a.depth+1)
 			p.placed, p.lost = p.placed || beyond.placed, max(p.lost, beyond.lost)
 			if a.holds || a.wide {
 				p.took = append(p.took, id) // it has gone on from there: not to be tried again
@@ -312,7 +312,7 @@ func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a a
 			p.full, p.missing = append(p.full, id), LostRefused
 			continue // each portion looks at it again
 		default:
-			v.lay(s, from, m, LostRefused, q.object.Name, p, out)
+			s.lay(from, m, LostRefused, q.object.Name, p)
 			if a.wide {
 				p.took = append(p.took, id)
 			}
@@ -325,9 +325,9 @@ func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a a
 	}
 	switch {
 	case len(cycles) == 0:
-	case !a.holds || v.mutant == MutantShelveCycle:
+	case !a.holds || s.mutant == MutantShelveCycle:
 		for _, q := range cycles {
-			v.lay(s, from, m, LostCycle, q.object.Name, p, out)
+			s.lay(from, m, LostCycle, q.object.Name, p)
 		}
 	case p.missing == 0: // what waits for room says so
 		p.missing = LostCycle
@@ -335,46 +335,46 @@ func (v *VHost) place(s *Stamp, from *queueState, m *message, ids []QueueID, a a
 }
 
 // tooFar is what becomes of a letter that went through too many queues: it is held, or a lost letter.
-func (v *VHost) tooFar(s *Stamp, from *queueState, m *message, a attempt, p *passage, out *Outcome) {
+func (s *step) tooFar(from *queueState, m *message, a attempt, p *passage) {
 	if a.holds {
 		p.missing = LostHops
 		return
 	}
-	v.lay(s, from, m, LostHops, "", p, out)
+	s.lay(from, m, LostHops, "", p)
 }
 
 // nowhere is what becomes of a letter that leads to no queue now: it is held, or a lost letter. If some targets have
 // it already and no route is left, the others are gone and it is done.
-func (v *VHost) nowhere(s *Stamp, from *queueState, m *message, c Cause, a attempt, p *passage, out *Outcome) {
+func (s *step) nowhere(from *queueState, m *message, c Cause, a attempt, p *passage) {
 	switch {
 	case len(a.had) > 0 && c == LostRoute:
 	case a.holds:
 		p.missing = c
 	default:
-		v.lay(s, from, m, c, "", p, out)
+		s.lay(from, m, c, "", p)
 	}
 }
 
 // lay puts a letter on the shelf, if there is one.
-func (v *VHost) lay(s *Stamp, from *queueState, m *message, c Cause, target string, p *passage, out *Outcome) {
+func (s *step) lay(from *queueState, m *message, c Cause, target string, p *passage) {
 	p.laid = c
 	if c == LostHops {
-		if v.hops++; v.hops > hopsKeptMax { // letters that multiply are all alike
-			v.lose(from, c, false)
+		if s.hops++; s.hops > hopsKeptMax { // letters that multiply are all alike
+			s.lose(from, c, false)
 			p.lost = c
 			return
 		}
 	}
-	if v.shelve(s, from, m, c, target, out) {
+	if s.shelve(from, m, c, target) {
 		p.placed = true
 	} else {
 		p.lost = c
 	}
 }
 
-// bury puts m's newest death into its history: it died in from. back is the job that had sent it there, if it has not died
-// since.
-func (v *VHost) bury(s *Stamp, from *queueState, m *message, reason Reason) (back JobID) {
+// recordDeath puts m's newest death into its history: it died in from. back is the job that had sent it there, if it has not
+// died since.
+func (s *step) recordDeath(from *queueState, m *message, reason Reason) (back JobID) {
 	d := Death{Queue: from.object.Name, Reason: reason, Count: 1, Time: int64(s.Wall) / 1000}
 	old, told := History{}, false
 	if m.history != nil {
@@ -395,16 +395,16 @@ func (v *VHost) bury(s *Stamp, from *queueState, m *message, reason Reason) (bac
 			d.HadTTL, d.Expiration = true, string(scan.Expiration)
 		}
 		old.Exchange, old.Keys, old.Share = d.Exchange, m.content.keys(), lettersMax
-		if v.options.clientDeathsCount {
+		if s.options.ClientDeathsCount {
 			old.Deaths, told = clientDeaths(scan.Headers)
 		}
 	}
-	if v.options.Dialect&DialectReasons == 0 {
+	if s.options.Dialect&DialectReasons == 0 {
 		old.unite()
 	}
-	m.letter, m.historyVolatile = place.Ref{}, place.Ref{}
+	m.letter, m.historyVolatile = storage.Ref{}, storage.Ref{}
 	h := old
-	if v.mutant != MutantForgetDeath || m.history == nil {
+	if s.mutant != MutantForgetDeath || m.history == nil {
 		h = old.died(d)
 	}
 	h.At = int64(s.Wall)
@@ -422,8 +422,8 @@ func (v *VHost) lose(from *queueState, c Cause, kept bool) {
 }
 
 // A Loss is a dead letter of Queue that found no place. Kept says that the shelf has it. With the cause GoneShelf it
-// is a letter that the shelf gave up. With a Reader it is none: a direct reply that found no room on its way to the connection
-// of that name.
+// is a letter that the shelf gave up. With a Reader it is none: a direct reply that found no room on its way to the
+// connection of that name.
 type Loss struct {
 	Queue  string
 	Cause  Cause

@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/settings"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // generated makes the random part of a name that the broker gives: 22 URL-safe characters.
-func generated(entropy uint64, index place.Index) string {
+func generated(entropy uint64, index storage.Index) string {
 	var b [16]byte
 	binary.LittleEndian.PutUint64(b[:8], entropy)
 	binary.LittleEndian.PutUint64(b[8:], entropy*0x9E3779B97F4A7C15^mathbits.Reverse64(uint64(index)))
@@ -22,7 +23,7 @@ func generated(entropy uint64, index place.Index) string {
 }
 
 // lookUp finds the queue that a command names, the channel's last declared if it names none, and makes sure
-// that the connection may use it. Source: reference amqp-surface 6, 9.
+// that the connection may use it. Source: docs/compat/amqp-surface.md#6, #9.
 func (v *VHost) lookUp(ch *channel, name string) (*queueState, *amqp.Error) {
 	name, err := ch.queueName(name)
 	if err != nil {
@@ -57,45 +58,45 @@ func (v *VHost) locked(name string) *amqp.Error {
 	return amqp.ResourceLocked("cannot obtain exclusive access to locked queue '%s' in vhost '%s'. It could be originally declared on another connection or the exclusive property value does not match that of the original declaration.", name, v.name)
 }
 
-// declareQueue decides queue.declare. Source: AMQP queue.declare; reference amqp-surface 9.
-func (v *VHost) declareQueue(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+// declareQueue decides queue.declare. Source: AMQP queue.declare; docs/compat/amqp-surface.md#9.
+func (s *step) declareQueue(ch *channel, c *Command) *amqp.Error {
 	if IsDirectReply(c.Definition.Name) {
-		return v.declareReplies(ch, c, out)
+		return s.declareReplies(ch, c)
 	}
 	d := c.Definition.typed()
-	q := v.queueNamed(d.Name)
+	q := s.queueNamed(d.Name)
 	switch {
 	case d.Passive:
 		if q == nil {
-			return v.noQueue(d.Name)
+			return s.noQueue(d.Name)
 		}
 		if q.object.Exclusive && q.owner != ch.conn.id {
-			return v.locked(d.Name)
+			return s.locked(d.Name)
 		}
 	case strings.HasPrefix(d.Name, "amq."):
 		return amqp.AccessRefused("queue name '%s' contains reserved prefix 'amq.*'", d.Name)
 	case q != nil:
-		if err := v.equivalentQueue(ch, q, &d); err != nil {
+		if err := s.equivalentQueue(ch, q, &d); err != nil {
 			return err
 		}
 	default:
 		if d.Name == "" {
 			d.Name = "amq.gen-" + generated(s.Entropy, s.Index)
 		}
-		if v.options.StrictNames && !strictName(d.Name) {
-			return amqp.PreconditionFailed("invalid name of queue '%s' in vhost '%s': only letters, digits and -_.#/@ are allowed", d.Name, v.name)
+		if s.options.StrictNames && !strictName(d.Name) {
+			return amqp.PreconditionFailed("invalid name of queue '%s' in vhost '%s': only letters, digits and -_.#/@ are allowed", d.Name, s.name)
 		}
-		if err := v.newQueue(s, ch, &d, c.Definition.Name == "", out); err != nil {
+		if err := s.newQueue(ch, &d, c.Definition.Name == ""); err != nil {
 			return err
 		}
-		q = v.queueNamed(d.Name)
+		q = s.queueNamed(d.Name)
 	}
-	v.traffic.QueuesDeclared++
+	s.traffic.QueuesDeclared++
 	ch.lastQueue = d.Name
 	if q.expires != 0 && !c.NoWait || q.expires == 0 && q.settings.Expires > 0 {
-		v.armExpiry(s, q)
+		s.armExpiry(q)
 	}
-	v.done(ch, c, out, Effect{Name: d.Name, Count: uint64(q.messages.Ready()), Consumers: uint32(q.consumers.Len())})
+	s.done(ch, c, Effect{Name: d.Name, Count: uint64(q.messages.Ready()), Consumers: uint32(q.consumers.Len())})
 	return nil
 }
 
@@ -112,7 +113,7 @@ func (d *Definition) typed() Definition {
 }
 
 // newQueue makes the queue that d describes.
-func (v *VHost) newQueue(s *Stamp, ch *channel, d *Definition, serverNamed bool, out *Outcome) *amqp.Error {
+func (s *step) newQueue(ch *channel, d *Definition, serverNamed bool) *amqp.Error {
 	kind := "classic"
 	if a, ok := d.Arguments.Get("x-queue-type"); ok && a.Kind == amqp.KindString {
 		kind = a.Str
@@ -124,40 +125,40 @@ func (v *VHost) newQueue(s *Stamp, ch *channel, d *Definition, serverNamed bool,
 		case serverNamed:
 			return amqp.PreconditionFailed("Cannot declare a server-named queue for type rabbit_quorum_queue")
 		case !d.Durable:
-			return amqp.PreconditionFailed("invalid property 'non-durable' for queue '%s' in vhost '%s'", d.Name, v.name)
+			return amqp.PreconditionFailed("invalid property 'non-durable' for queue '%s' in vhost '%s'", d.Name, s.name)
 		case d.Exclusive:
-			return amqp.PreconditionFailed("invalid property 'exclusive-owner' for queue '%s' in vhost '%s'", d.Name, v.name)
+			return amqp.PreconditionFailed("invalid property 'exclusive-owner' for queue '%s' in vhost '%s'", d.Name, s.name)
 		case d.AutoDelete:
-			return amqp.PreconditionFailed("invalid property 'auto-delete' for queue '%s' in vhost '%s'", d.Name, v.name)
+			return amqp.PreconditionFailed("invalid property 'auto-delete' for queue '%s' in vhost '%s'", d.Name, s.name)
 		}
 	case "stream":
-		return amqp.NotImplemented("queue type 'stream' of queue '%s' in vhost '%s'", d.Name, v.name)
+		return amqp.NotImplemented("queue type 'stream' of queue '%s' in vhost '%s'", d.Name, s.name)
 	default:
-		return invalidArgument("x-queue-type", d.Name, v.name, fmt.Sprintf("\"unsupported queue type '%s'\"", kind))
+		return settings.InvalidArgument("x-queue-type", d.Name, s.name, fmt.Sprintf("\"unsupported queue type '%s'\"", kind))
 	}
-	if err := v.checkArguments(d, kind); err != nil {
+	if err := settings.CheckArguments(s.name, d.Name, kind, d.Arguments); err != nil {
 		return err
 	}
 	o := &Object{
 		Name: d.Name, Type: kind, Durable: d.Durable && !d.Exclusive, AutoDelete: d.AutoDelete, Exclusive: d.Exclusive,
 		Arguments: d.Arguments,
 	}
-	if id, taken := v.topo.Queue(d.Name); taken { // by one that is leaving
-		v.deleteQueue(s, v.queues[id], out)
+	if id, taken := s.topo.Queue(d.Name); taken { // by one that is leaving
+		s.deleteQueue(s.queues[id])
 	}
-	f := Fact{Kind: QueueDeclared, Durable: o.Durable, Queue: v.queueMax + 1, Object: o}
+	f := Fact{Kind: QueueDeclared, Durable: o.Durable, Queue: s.queueMax + 1, Object: o}
 	if d.Exclusive {
 		f.Owner = ch.conn.id
 	}
-	v.emit(s, &f, out)
-	v.traffic.QueuesCreated++
+	s.emit(&f)
+	s.traffic.QueuesCreated++
 	if d.Exclusive {
 		ch.conn.owned = append(ch.conn.owned, f.Queue)
 	}
 	return nil
 }
 
-// equivalentQueue compares a redeclaration with what is there. Source: reference amqp-surface 6, 9.
+// equivalentQueue compares a redeclaration with what is there. Source: docs/compat/amqp-surface.md#6, #9.
 func (v *VHost) equivalentQueue(ch *channel, q *queueState, d *Definition) *amqp.Error {
 	o := &q.object
 	if o.Exclusive != d.Exclusive || o.Exclusive && q.owner != ch.conn.id {
@@ -172,14 +173,7 @@ func (v *VHost) equivalentQueue(ch *channel, q *queueState, d *Definition) *amqp
 	if err := sameFlag("auto_delete", what, d.AutoDelete, o.AutoDelete); err != nil {
 		return err
 	}
-	names := make([]string, 0, len(queueArguments))
-	for name, rule := range queueArguments {
-		if rule.only == "" || rule.only == o.Type {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range settings.ArgumentsOf(o.Type) {
 		if err := sameArgument(name, what, d.Arguments, o.Arguments); err != nil {
 			return err
 		}
@@ -209,22 +203,22 @@ func sameArgument(name, what string, received, current amqp.Table) *amqp.Error {
 	case !hasR && !hasC:
 		return nil
 	case !hasR:
-		return amqp.PreconditionFailed("inequivalent arg '%s' for %s: received none but current is the value '%s' of type '%s'", name, what, show(c), c.TypeName())
+		return amqp.PreconditionFailed("inequivalent arg '%s' for %s: received none but current is the value '%s' of type '%s'", name, what, settings.Show(c), c.TypeName())
 	case !hasC:
-		return amqp.PreconditionFailed("inequivalent arg '%s' for %s: received the value '%s' of type '%s' but current is none", name, what, show(r), r.TypeName())
+		return amqp.PreconditionFailed("inequivalent arg '%s' for %s: received the value '%s' of type '%s' but current is none", name, what, settings.Show(r), r.TypeName())
 	case !r.Equivalent(c):
-		return amqp.PreconditionFailed("inequivalent arg '%s' for %s: received '%s' but current is '%s'", name, what, show(r), show(c))
+		return amqp.PreconditionFailed("inequivalent arg '%s' for %s: received '%s' but current is '%s'", name, what, settings.Show(r), settings.Show(c))
 	}
 	return nil
 }
 
 // removeQueue decides queue.delete. Source: AMQP queue.delete.
-func (v *VHost) removeQueue(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+func (s *step) removeQueue(ch *channel, c *Command) *amqp.Error {
 	d := c.Definition
-	q, err := v.lookUp(ch, d.Name)
+	q, err := s.lookUp(ch, d.Name)
 	if err != nil {
 		if err.Code == amqp.CodeNotFound && d.Name != "" {
-			v.done(ch, c, out, Effect{})
+			s.done(ch, c, Effect{})
 			return nil
 		}
 		return err
@@ -234,54 +228,56 @@ func (v *VHost) removeQueue(s *Stamp, ch *channel, c *Command, out *Outcome) *am
 		if d.IfUnused {
 			flag = "if-unused"
 		}
-		return amqp.NotImplemented("cannot delete queue '%s' in vhost '%s'. queue.delete operations with %s flag set are not supported by quorum queues", q.object.Name, v.name, flag)
+		return amqp.NotImplemented("cannot delete queue '%s' in vhost '%s'. queue.delete operations with %s flag set are not supported by quorum queues", q.object.Name, s.name, flag)
 	}
 	if d.IfUnused && q.consumers.Len() > 0 {
-		return amqp.PreconditionFailed("queue '%s' in vhost '%s' in use", q.object.Name, v.name)
+		return amqp.PreconditionFailed("queue '%s' in vhost '%s' in use", q.object.Name, s.name)
 	}
 	if d.IfEmpty && q.messages.Ready()+q.messages.Count(queue.Waiting)+q.messages.Count(queue.Held) > 0 {
-		return amqp.PreconditionFailed("queue '%s' in vhost '%s' not empty", q.object.Name, v.name)
+		return amqp.PreconditionFailed("queue '%s' in vhost '%s' not empty", q.object.Name, s.name)
 	}
 	n := uint64(q.messages.Ready())
-	v.deleteQuietly(s, q, out)
-	v.done(ch, c, out, Effect{Count: n}) // before basic.cancel: a client that waits for delete-ok may take that for an error
-	v.cancelConsumers(s, q, out)
+	s.deleteQuietly(q)
+	answer := Command{Kind: c.Kind, NoWait: c.NoWait}
+	s.deleteOrphans(ch.conn, func(s *step) {
+		s.done(ch, &answer, Effect{Count: n}) // before basic.cancel: a client that waits for delete-ok may take that for an error
+		s.cancelConsumers(q)
+	})
 	return nil
 }
 
 // deleteQueue deletes q and tells its consumers.
-func (v *VHost) deleteQueue(s *Stamp, q *queueState, out *Outcome) {
+func (s *step) deleteQueue(q *queueState) {
 	if q.deleted {
 		return
 	}
-	v.deleteQuietly(s, q, out)
-	v.cancelConsumers(s, q, out)
+	s.deleteQuietly(q)
+	s.cancelConsumers(q)
+	s.deleteOrphansLater()
 }
 
-// deleteQuietly deletes q, with its bindings and messages, and the auto-delete exchanges that lose their last
-// binding by it. Nothing becomes a dead letter. Source: reference dead-lettering 1.
-func (v *VHost) deleteQuietly(s *Stamp, q *queueState, out *Outcome) {
-	orphans := v.orphansOf(q.object.Name, true)
-	v.traffic.QueuesDeleted++
-	v.emit(s, &Fact{Kind: QueueDeleted, Durable: q.object.Durable, Queue: q.id}, out)
-	v.deleteOrphans(s, orphans, out)
+// deleteQuietly deletes q, with its bindings and messages. Its orphans and consumers stay. Nothing becomes a dead letter.
+// Source: docs/compat/dead-lettering.md#1.
+func (s *step) deleteQuietly(q *queueState) {
+	s.traffic.QueuesDeleted++
+	s.emit(&Fact{Kind: QueueDeleted, Durable: q.object.Durable, Queue: q.id})
 }
 
 // cancelConsumers ends the consumers of a queue that is deleted.
-func (v *VHost) cancelConsumers(s *Stamp, q *queueState, out *Outcome) {
+func (s *step) cancelConsumers(q *queueState) {
 	var listeners []*channel
 	for _, x := range q.consumers.All() {
-		ch := v.channels[ChannelID(x.Channel)]
-		if ch == nil {
+		ch := s.channels[ChannelID(x.Channel)]
+		if ch == nil || ch.byTag[x.Tag] != x {
 			continue
 		}
 		delete(ch.byTag, x.Tag)
-		v.extra -= extraOf(x.Arguments)
+		s.extra -= extraOf(x.Arguments)
 		if n := len(listeners); n == 0 || listeners[n-1] != ch {
 			listeners = append(listeners, ch)
 		}
 		if ch.conn.cancelNotify {
-			out.effect(Effect{Kind: Cancelled, Channel: ch.id, ConsumerTag: x.Tag, After: v.newest(out)}, s.Index)
+			s.effect(Effect{Kind: Cancelled, Channel: ch.id, ConsumerTag: x.Tag, After: s.newest()})
 		}
 	}
 	for _, ch := range listeners {
@@ -290,53 +286,53 @@ func (v *VHost) cancelConsumers(s *Stamp, q *queueState, out *Outcome) {
 }
 
 // purge decides queue.purge: what is ready, waits or is held goes, what is unacked stays.
-// Source: AMQP queue.purge; reference dead-lettering 12, quorum-and-retry 6.
-func (v *VHost) purge(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
-	q, err := v.lookUp(ch, c.Definition.Name)
+// Source: AMQP queue.purge; docs/compat/dead-lettering.md#12, docs/compat/quorum-and-retry.md#6.
+func (s *step) purge(ch *channel, c *Command) *amqp.Error {
+	q, err := s.lookUp(ch, c.Definition.Name)
 	if err != nil {
 		return err
 	}
-	off := v.purgeOff(s, q, out)
+	off := s.purgeOff(q)
 	answer := Command{Kind: PurgeQueue, NoWait: c.NoWait}
-	v.purgeInPortions(s, ch, q, out, func(_ *Stamp, n uint64, out *Outcome) {
+	s.purgeInPortions(ch, q, func(s *step, n uint64) {
 		n += off
 		q.counters().Purged += n
-		v.touch(q, 0)
-		v.done(ch, &answer, out, Effect{Count: n})
+		s.markDirty(q, 0)
+		s.done(ch, &answer, Effect{Count: n})
 	})
 	return nil
 }
 
 // purgeInPortions ends all that q has but what is unacked, or comes later, and tells then how many that were.
-func (v *VHost) purgeInPortions(s *Stamp, ch *channel, q *queueState, out *Outcome, then func(s *Stamp, n uint64, out *Outcome)) {
+func (s *step) purgeInPortions(ch *channel, q *queueState, then func(s *step, n uint64)) {
 	ends := q.messages.Ends()
 	lane, from, n := 0, queue.Seq(0), uint64(0)
-	v.inPortions(s, ongoing{conn: ch.conn, portion: func(s Stamp, out *Outcome) bool {
+	s.inPortions(ongoing{conn: ch.conn, portion: func(s *step) bool {
 		before := q.counted(queue.Held)
 		for more := false; lane < len(ends) && !q.deleted; lane++ {
 			from = max(from, queue.First(lane))
-			if from, more = v.purgeSome(&s, q, from, ends[lane], out); more {
+			if from, more = s.purgeSome(q, from, ends[lane]); more {
 				n += uint64(before - q.counted(queue.Held))
-				v.touch(q, 0)
+				s.markDirty(q, 0)
 				return true
 			}
 		}
 		if !q.deleted {
 			n += uint64(before - q.counted(queue.Held))
 		}
-		then(&s, n, out)
+		then(s, n)
 		return false
-	}}, out)
+	}})
 }
 
 // purgeSome ends a portion of a lane from one number on and below another, and tells where there is more.
-func (v *VHost) purgeSome(s *Stamp, q *queueState, from, end queue.Seq, out *Outcome) (next queue.Seq, more bool) {
-	return q.messages.ClearSome(from, uint64(end-from), func() bool { return !v.full() }, func(first queue.Seq, span uint64, g queue.Grave) {
-		v.work += workOfChunk
-		v.endWhole(s, q, first, span, g, GonePurged, out)
+func (s *step) purgeSome(q *queueState, from, end queue.Seq) (next queue.Seq, more bool) {
+	return q.messages.ClearSome(from, uint64(end-from), func() bool { return !s.full() }, func(first queue.Seq, span uint64, g queue.Grave) {
+		s.work += workOfChunk
+		s.endWhole(q, first, span, g, GonePurged)
 	}, func(at queue.Seq, e *queue.Entry) {
 		if e.State != queue.Unacked {
-			v.end(s, q, at, GonePurged, out)
+			s.end(q, at, GonePurged)
 		}
 	})
 }

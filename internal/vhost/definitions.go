@@ -4,23 +4,26 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
-// definitions is a walk over all that was declared or set, and over what exchanges keep, in the order in which facts lead
-// to it. The vhost's definitions must not change before its end.
+// definitions is a walk over all that was declared or set, and over what exchanges keep, in the order in which facts
+// lead to it. The vhost's definitions must not change before its end.
 type definitions struct {
 	v         *VHost
 	logged    QueueID // queueLogged when the walk was asked for: facts that define nothing raise it
 	exchanges []*topology.Exchange
 	queues    []*queueState
 	bindings  []topology.Binding
+	matched   bool // what applies where can be told: no change of policies is in force on a part alone
 	begun     bool
 	done      bool
 }
 
-func (v *VHost) newDefinitions() *definitions { return &definitions{v: v, logged: v.queueLogged} }
+func (v *VHost) newDefinitions() *definitions {
+	return &definitions{v: v, logged: v.queueLogged, matched: !v.ruling.on}
+}
 
 // defines reports whether a fact changes what a walk meets.
 func (k FactKind) defines() bool {
-	return k <= PolicyCleared || k == Configured || k == Noted || k == Recalled || k == Keyed
+	return k <= PolicyCleared || k == Configured || k == Noted || k == Recalled || k == Keyed || k == Matched
 }
 
 // append adds the facts of about n definitions more, and begins with none: that lists them.
@@ -30,6 +33,9 @@ func (d *definitions) append(b []byte, n int) []byte {
 		id := d.logged
 		if q := d.v.queues[id]; id > 0 && (q == nil || !q.object.Durable) {
 			b = appendFact(b, &Fact{Kind: QueueDeleted, Queue: id}, 0)
+		}
+		if d.matched {
+			b = appendFact(b, &Fact{Kind: Matched, Object: &Object{}, Policy: &Policy{}}, 0)
 		}
 		if n < len(d.bindings) {
 			return b
@@ -43,12 +49,19 @@ func (d *definitions) append(b []byte, n int) []byte {
 				Name: x.Name, Type: x.Type(), Durable: true, AutoDelete: x.AutoDelete, Internal: x.Internal, Arguments: x.Arguments,
 			}}, 0)
 		}
+		if x.Durable && d.matched {
+			b = appendMatched(b, 0, x.Name, false, d.v.ruledBy[x.Name])
+		}
 	}
 	for ; n > 0 && len(d.queues) > 0; n-- {
 		q := d.queues[0]
 		d.queues = d.queues[1:]
 		if q.object.Durable {
 			b = appendFact(b, &Fact{Kind: QueueDeclared, Queue: q.id, Object: &q.object}, 0)
+			if d.matched {
+				b = appendMatched(b, q.id, "", false, q.policy)
+				b = appendMatched(b, q.id, "", true, q.operator)
+			}
 			if x := q.schedule; x != nil && x.remembers() {
 				b = appendFact(b, &Fact{Kind: Recalled, Queue: q.id, Seq: x.below, Bytes: x.save()}, 0)
 			}
@@ -92,7 +105,7 @@ func (d *definitions) list() {
 // appendSettings lists policies, what exchanges keep, and options.
 func (v *VHost) appendSettings(b []byte) []byte {
 	for _, operator := range [2]bool{false, true} {
-		for _, p := range v.Policies(operator) {
+		for _, p := range v.Reader().Policies(operator) {
 			b = appendFact(b, &Fact{Kind: PolicySet, Policy: &p}, 0)
 		}
 	}

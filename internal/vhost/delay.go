@@ -7,24 +7,25 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 )
 
 // The headers by which a publisher asks for a later delivery: through a delayed exchange, in ms, and through any, in ms
-// since the Unix epoch. Source: reference delayed-exchange 2; RabbitMQ 4.4 quorum-queues, x-opt-delivery-time.
+// since the Unix epoch. Source: docs/compat/delayed-exchange.md#2; RabbitMQ 4.4 quorum-queues, x-opt-delivery-time.
 const (
 	DelayHeader        = "x-delay"
 	deliveryTimeHeader = "x-opt-delivery-time"
 )
 
-// delayOf reads how long a delayed exchange has to keep a message, in ms; 0 if not at all. An error is for the publisher,
-// if there is such an exchange on the way: a message that was meant for later must not come now.
-// Source: reference delayed-exchange 2.
+// delayOf reads how long a delayed exchange has to keep a message, in ms; 0 if not at all. An error is for the
+// publisher, if there is such an exchange on the way: a message that was meant for later must not come now.
+// Source: docs/compat/delayed-exchange.md#2.
 func delayOf(headers []byte) (ms int64, err *amqp.Error) {
 	a, ok, bad := amqp.LookupField(headers, DelayHeader)
 	if bad != nil || !ok {
 		return 0, nil
 	}
-	invalid := amqp.PreconditionFailed("invalid %s '%s'", DelayHeader, show(a))
+	invalid := amqp.PreconditionFailed("invalid %s '%s'", DelayHeader, settings.Show(a))
 	switch f, isFloat := a.Float(); {
 	case isFloat && !(math.Abs(f) < 1<<63):
 		return 0, invalid
@@ -39,14 +40,14 @@ func delayOf(headers []byte) (ms int64, err *amqp.Error) {
 	default:
 		ms, _ = a.Integer()
 	}
-	if ms > ttlMax {
-		return 0, amqp.PreconditionFailed("invalid %s '%s': at most %d ms are possible", DelayHeader, show(a), int64(ttlMax))
+	if ms > settings.TTLMax {
+		return 0, amqp.PreconditionFailed("invalid %s '%s': the maximum is %d ms", DelayHeader, settings.Show(a), int64(settings.TTLMax))
 	}
 	return max(ms, 0), nil
 }
 
-// deliveryTimeOf reads when a message may be delivered at the earliest, by the wall clock; 0 if at once. In a timestamp it
-// is in seconds.
+// deliveryTimeOf reads when a message may be delivered at the earliest, by the wall clock; 0 if at once. In a timestamp
+// it is in seconds.
 func deliveryTimeOf(headers []byte, wall deadline.Instant) (deadline.Instant, *amqp.Error) {
 	a, ok, bad := amqp.LookupField(headers, deliveryTimeHeader)
 	if bad != nil || !ok {
@@ -64,18 +65,18 @@ func deliveryTimeOf(headers []byte, wall deadline.Instant) (deadline.Instant, *a
 	at := deadline.Instant(n)
 	switch {
 	case !ok:
-		return 0, amqp.PreconditionFailed("invalid %s '%s'", deliveryTimeHeader, show(a))
-	case at > wall+ttlMax:
-		return 0, amqp.PreconditionFailed("invalid %s '%s': at most %d ms ahead are possible", deliveryTimeHeader, show(a), int64(ttlMax))
+		return 0, amqp.PreconditionFailed("invalid %s '%s'", deliveryTimeHeader, settings.Show(a))
+	case at > wall+settings.TTLMax:
+		return 0, amqp.PreconditionFailed("invalid %s '%s': the maximum is %d ms ahead", deliveryTimeHeader, settings.Show(a), int64(settings.TTLMax))
 	}
 	return max(at, 0), nil
 }
 
 // askTime reads from its headers when m shall be delivered, and what it is called while it waits.
 func (m *message) askTime(s *Stamp, headers []byte) *amqp.Error {
-	m.delay, m.nonsense = delayOf(headers)
+	m.delay, m.malformedDelay = delayOf(headers)
 	if name, err := keyOf(headers); m.delay > 0 && err != nil {
-		m.nonsense = err
+		m.malformedDelay = err
 	} else {
 		m.name = name
 	}
@@ -86,11 +87,11 @@ func (m *message) askTime(s *Stamp, headers []byte) *amqp.Error {
 	return err
 }
 
-// wishes reads what a message that has waited asks of the queues that it comes to.
-func (m *message) wishes(s *Stamp) {
+// applyExpiration reads what a message that has waited asks of the queues that it comes to.
+func (m *message) applyExpiration(s *Stamp) {
 	scan := m.scan()
 	if scan.Expiration != nil {
-		if ttl, err := parseExpiration(string(scan.Expiration)); err == nil {
+		if ttl, err := settings.ParseExpiration(string(scan.Expiration)); err == nil {
 			m.ttl = ttl
 		}
 	}
@@ -102,7 +103,7 @@ func (m *message) wishes(s *Stamp) {
 }
 
 // early reports whether a delayed exchange keeps m.
-func (m *message) early() bool { return m.delay > 0 || m.nonsense != nil }
+func (m *message) early() bool { return m.delay > 0 || m.malformedDelay != nil }
 
 // negated is properties whose header says how long a message was kept: so no other exchange keeps it.
 func negated(properties []byte, delay int64) []byte {

@@ -11,7 +11,8 @@
 //	                    └─────▶ effects, each with the index it depends on
 //
 // Step decides once, and folds each fact as it is emitted. A restart, or a follower, only folds what the log
-// holds: no decision is ever made twice.
+// holds: no decision is ever made twice. What decides is a method of step, which has the stamp and collects the
+// outcome; what folds is a method of VHost, and has neither.
 //
 // Three classes of state live here. Durable state changes only by folding logged facts. Volatile state
 // (transient queues and exchanges, transient messages) is folded from the same facts, which are not logged.
@@ -24,5 +25,5 @@
 //   - no effect that reveals a durable fact has an After before that fact's batch;
 //   - nobody is handed more than their prefetch, nothing after its expiry, nothing early.
 //
-// A VHost has one owner at a time and starts no goroutine. Begin reading at Step.
+// A VHost has one owner at a time and starts no goroutine. Begin reading at Step and Apply.
 package vhost

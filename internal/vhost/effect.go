@@ -2,7 +2,7 @@ package vhost
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // EffectKind says what a door shall do.
@@ -43,7 +43,7 @@ type Effect struct {
 	Command     CommandKind // of Done and Closed
 	Redelivered bool
 	Channel     ChannelID
-	After       place.Index
+	After       storage.Index
 	Tag         uint64
 	ConsumerTag string
 	Name        string
@@ -56,8 +56,8 @@ type Effect struct {
 // Delivered is a message as it leaves. Record and History are its bytes where the machine has them at hand;
 // else the engine reads them at Ref and HistoryRef before the door sees the effect. Both are lent to the door.
 type Delivered struct {
-	Ref        place.Ref
-	HistoryRef place.Ref // zero unless the message is a dead letter
+	Ref        storage.Ref
+	HistoryRef storage.Ref // zero unless the message is a dead letter
 	Record     []byte
 	History    []byte
 	Acquired   uint32 // x-acquired-count; zero unless the queue counts

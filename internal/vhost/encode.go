@@ -6,8 +6,8 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // A batch, and a snapshot likewise, is
@@ -18,7 +18,7 @@ import (
 // before them, tables are as on the wire.
 
 // appendFact encodes f; index is that of the batch it goes into.
-func appendFact(b []byte, f *Fact, index place.Index) []byte {
+func appendFact(b []byte, f *Fact, index storage.Index) []byte {
 	b = append(b, byte(f.Kind))
 	switch f.Kind {
 	case ExchangeDeclared, Bound, Unbound:
@@ -113,6 +113,14 @@ func appendFact(b []byte, f *Fact, index place.Index) []byte {
 	case Ruled:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, f.N)
+	case Orphaned:
+		b = binary.AppendUvarint(b, f.N)
+		b = appendText(b, f.Object.Name)
+	case Matched:
+		b = append(b, bits(f.Policy.Operator))
+		b = binary.AppendUvarint(b, uint64(f.Queue))
+		b = appendText(b, f.Object.Name)
+		b = appendText(b, f.Policy.Name)
 	case Stored, Remembered:
 		panic("vhost: records are encoded by Outcome.store")
 	}
@@ -151,7 +159,7 @@ const (
 	entryTold                 // its headers tell of a failure
 )
 
-func appendEnqueued(b []byte, f *Fact, index place.Index) []byte {
+func appendEnqueued(b []byte, f *Fact, index storage.Index) []byte {
 	e := &f.Entry
 	flags := byte(0)
 	if e.ExpireAt != 0 {
@@ -205,7 +213,7 @@ func appendEnqueued(b []byte, f *Fact, index place.Index) []byte {
 func appendUse(b []byte, f *Fact) []byte {
 	b = binary.AppendUvarint(b, uint64(f.Index))
 	b = binary.AppendUvarint(b, uint64(len(f.Use)))
-	var first place.Index
+	var first storage.Index
 	for _, u := range f.Use {
 		b = binary.AppendUvarint(b, uint64(u.First-first))
 		b = binary.AppendUvarint(b, uint64(u.Refs))
@@ -215,24 +223,24 @@ func appendUse(b []byte, f *Fact) []byte {
 	return b
 }
 
-func parseUse(r *reader, f *Fact) {
-	f.Index = place.Index(r.uint())
-	var first place.Index
+func parseUse(r *decoder, f *Fact) {
+	f.Index = storage.Index(r.uint())
+	var first storage.Index
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
-		first += place.Index(r.uint())
-		f.Use = append(f.Use, place.UseRange{First: first, Refs: int64(r.uint()), Bytes: int64(r.uint())})
+		first += storage.Index(r.uint())
+		f.Use = append(f.Use, storage.UseRange{First: first, Refs: int64(r.uint()), Bytes: int64(r.uint())})
 	}
 }
 
 // appendRef names a record in any batch of the vhost's log.
-func appendRef(b []byte, r place.Ref) []byte {
+func appendRef(b []byte, r storage.Ref) []byte {
 	b = binary.AppendUvarint(b, uint64(r.Index))
 	b = binary.AppendUvarint(b, uint64(r.Offset))
 	return binary.AppendUvarint(b, uint64(r.Size))
 }
 
-func parseRef(r *reader, log place.LogID) place.Ref {
-	return place.Ref{Log: log, Index: place.Index(r.uint()), Offset: uint32(r.uint()), Size: uint32(r.uint())}
+func parseRef(r *decoder, log storage.LogID) storage.Ref {
+	return storage.Ref{Log: log, Index: storage.Index(r.uint()), Offset: uint32(r.uint()), Size: uint32(r.uint())}
 }
 
 func appendHeld(b []byte, f *Fact) []byte {
@@ -247,7 +255,7 @@ func appendHeld(b []byte, f *Fact) []byte {
 	return b
 }
 
-func parseHeld(r *reader, f *Fact, log place.LogID) {
+func parseHeld(r *decoder, f *Fact, log storage.LogID) {
 	f.Cause = Cause(r.byte())
 	f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
 	f.History = parseRef(r, log)
@@ -258,13 +266,21 @@ func parseHeld(r *reader, f *Fact, log place.LogID) {
 
 // Fold applies a batch of the vhost's log, or a snapshot with index 0, made by this or an earlier version.
 // An error says that the data is not what was written: the vhost must not be used.
-func (v *VHost) Fold(index place.Index, batch []byte) error {
-	r := reader{rest: batch}
+func (v *VHost) Fold(index storage.Index, batch []byte) error {
+	v.unresolved = index == 0 // a checkpoint
+	err := v.fold(index, batch)
+	v.resolve()
+	return err
+}
+
+func (v *VHost) fold(index storage.Index, batch []byte) error {
+	r := decoder{rest: batch}
 	if format := r.byte(); r.err == nil && format != formatVersion {
 		return fmt.Errorf("vhost %q: batch %d has format %d, this version reads %d", v.name, index, format, formatVersion)
 	}
 	v.logged = max(v.logged, deadline.Instant(r.uint()))
 	for len(r.rest) > 0 && r.err == nil {
+		v.mayGoOn()
 		f, err := parseFact(&r, v.log, index)
 		if err != nil {
 			return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, err)
@@ -278,15 +294,34 @@ func (v *VHost) Fold(index place.Index, batch []byte) error {
 		if err := v.plausible(&f); err != nil {
 			return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, err)
 		}
+		if f.Queue != 0 && !f.Kind.defines() {
+			v.resolve()
+		}
 		if !v.mutant.forgets(f.Kind) {
 			v.apply(&f)
 		}
 	}
+	v.forgetOrphans()
 	v.trim()
 	if r.err != nil {
 		return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, r.err)
 	}
 	return nil
+}
+
+// InterruptBy has ask called while batches are folded, at least once for each name that policies are matched with. Its
+// first error ends Fold with a storage.Fault, as one of a read does: the vhost must not be used then. With nil nobody
+// is asked any more.
+func (v *VHost) InterruptBy(ask func() error) { v.interrupt = ask }
+
+// mayGoOn ends a Fold that was interrupted.
+func (v *VHost) mayGoOn() {
+	if v.interrupt == nil {
+		return
+	}
+	if err := v.interrupt(); err != nil {
+		panic(storage.Fault{Err: err})
+	}
 }
 
 // plausible reports what shows that a fact does not belong to the state that it is folded into.
@@ -299,7 +334,7 @@ func (v *VHost) plausible(f *Fact) error {
 			taken = v.schedules[f.Object.Name] != nil
 		}
 		if taken || q != nil {
-			return fmt.Errorf("queue %d, %q, is there already", f.Queue, f.Object.Name)
+			return fmt.Errorf("queue %d, %q, already exists", f.Queue, f.Object.Name)
 		}
 	case Enqueued, Skipped:
 		if q != nil && !q.messages.Fits(f.Seq) {
@@ -312,7 +347,7 @@ func (v *VHost) plausible(f *Fact) error {
 	return nil
 }
 
-func parseFact(r *reader, log place.LogID, index place.Index) (Fact, error) {
+func parseFact(r *decoder, log storage.LogID, index storage.Index) (Fact, error) {
 	f := Fact{Kind: FactKind(r.byte()), Durable: true}
 	switch f.Kind {
 	case ExchangeDeclared, Bound, Unbound:
@@ -393,13 +428,21 @@ func parseFact(r *reader, log place.LogID, index place.Index) (Fact, error) {
 		f.N, f.Seq = r.uint(), queue.Seq(r.uint())
 	case Ruled:
 		f.Queue, f.N = QueueID(r.uint()), r.uint()
+	case Orphaned:
+		f.N = r.uint()
+		f.Object = &Object{Name: r.text()}
+	case Matched:
+		operator := r.byte()&1 != 0
+		f.Queue = QueueID(r.uint())
+		f.Object = &Object{Name: r.text()}
+		f.Policy = &Policy{Name: r.text(), Operator: operator}
 	default:
 		return f, fmt.Errorf("unknown fact %d", f.Kind)
 	}
 	return f, nil
 }
 
-func parseObject(r *reader) *Object {
+func parseObject(r *decoder) *Object {
 	flags := r.byte()
 	return &Object{
 		Durable: flags&1 != 0, AutoDelete: flags&2 != 0, Exclusive: flags&4 != 0, Internal: flags&8 != 0, ToExchange: flags&16 != 0,
@@ -407,13 +450,13 @@ func parseObject(r *reader) *Object {
 	}
 }
 
-func parsePolicy(r *reader) *Policy {
+func parsePolicy(r *decoder) *Policy {
 	return &Policy{
 		Operator: r.byte() != 0, Name: r.text(), Pattern: r.text(), ApplyTo: r.text(), Priority: r.int(), Definition: r.table(),
 	}
 }
 
-func parseBooks(r *reader) *Books {
+func parseBooks(r *decoder) *Books {
 	b := &Books{Made: r.uint()}
 	for i := range min(r.uint(), causes) {
 		b.Ended[i] = r.uint()
@@ -421,7 +464,7 @@ func parseBooks(r *reader) *Books {
 	return b
 }
 
-func parseEnqueued(r *reader, f *Fact, log place.LogID, index place.Index) {
+func parseEnqueued(r *decoder, f *Fact, log storage.LogID, index storage.Index) {
 	flags := r.byte()
 	e := &f.Entry
 	e.Flags = queue.Persistent
@@ -429,7 +472,7 @@ func parseEnqueued(r *reader, f *Fact, log place.LogID, index place.Index) {
 	f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
 	e.Index = index
 	if flags&entryElse != 0 {
-		e.Index = place.Index(r.uint())
+		e.Index = storage.Index(r.uint())
 		e.Flags |= queue.Moved
 	}
 	e.Offset, e.Size, e.BodyBytes = uint32(r.uint()), uint32(r.uint()), uint32(r.uint())

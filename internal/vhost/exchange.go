@@ -4,13 +4,14 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
 const defaultExchange = "operation not permitted on the default exchange"
 
-// declareExchange decides exchange.declare. Source: AMQP exchange.declare; reference amqp-surface 8.
-func (v *VHost) declareExchange(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+// declareExchange decides exchange.declare. Source: AMQP exchange.declare; docs/compat/amqp-surface.md#8.
+func (s *step) declareExchange(ch *channel, c *Command) *amqp.Error {
 	d := c.Definition
 	_, known := topology.ParseKind(d.Type)
 	if !d.Passive && !known && d.Type != topology.DelayedType {
@@ -19,24 +20,24 @@ func (v *VHost) declareExchange(s *Stamp, ch *channel, c *Command, out *Outcome)
 	if d.Name == "" {
 		return amqp.AccessRefused(defaultExchange)
 	}
-	x := v.topo.Exchange(d.Name)
+	x := s.topo.Exchange(d.Name)
 	switch {
 	case x != nil && !d.Passive:
-		if err := v.equivalentExchange(x, d); err != nil {
+		if err := s.equivalentExchange(x, d); err != nil {
 			return err
 		}
 	case x != nil:
 	case d.Passive:
-		return v.noExchange(d.Name)
+		return s.noExchange(d.Name)
 	default:
 		if strings.HasPrefix(d.Name, "amq.") {
 			return amqp.AccessRefused("exchange name '%s' contains reserved prefix 'amq.*'", d.Name)
 		}
 		if a, ok := d.Arguments.Get("alternate-exchange"); ok && a.Kind != amqp.KindString {
-			return amqp.PreconditionFailed("invalid type '%s' for arg 'alternate-exchange' in exchange '%s' in vhost '%s'", a.TypeName(), d.Name, v.name)
+			return amqp.PreconditionFailed("invalid type '%s' for arg 'alternate-exchange' in exchange '%s' in vhost '%s'", a.TypeName(), d.Name, s.name)
 		}
 		if a, _ := d.Arguments.Get("alternate-exchange"); len(a.Str) > amqp.ShortStringMax {
-			return amqp.PreconditionFailed("invalid arg 'alternate-exchange' for exchange '%s' in vhost '%s': %s", d.Name, v.name, shortText(a))
+			return amqp.PreconditionFailed("invalid arg 'alternate-exchange' for exchange '%s' in vhost '%s': %s", d.Name, s.name, settings.ShortText(a))
 		}
 		o := &Object{
 			Name: d.Name, Type: d.Type, Durable: d.Durable, AutoDelete: d.AutoDelete, Internal: d.Internal, Arguments: d.Arguments,
@@ -44,9 +45,9 @@ func (v *VHost) declareExchange(s *Stamp, ch *channel, c *Command, out *Outcome)
 		if err := checkExchange(o); err != nil {
 			return err
 		}
-		v.emit(s, &Fact{Kind: ExchangeDeclared, Durable: d.Durable, Object: o}, out)
+		s.emit(&Fact{Kind: ExchangeDeclared, Durable: d.Durable, Object: o})
 	}
-	v.done(ch, c, out, Effect{})
+	s.done(ch, c, Effect{})
 	return nil
 }
 
@@ -56,8 +57,8 @@ func checkExchange(o *Object) *amqp.Error {
 		if _, err := topology.DelayedKind(o.Arguments); err != nil {
 			return malformed(err)
 		}
-		if a, ok := o.Arguments.Get(delayedMax); ok && notNegative(a) != "" {
-			return amqp.PreconditionFailed("invalid arg '%s' for exchange '%s': %s", delayedMax, o.Name, notNegative(a))
+		if a, ok := o.Arguments.Get(delayedMax); ok && settings.NotNegative(a) != "" {
+			return amqp.PreconditionFailed("invalid arg '%s' for exchange '%s': %s", delayedMax, o.Name, settings.NotNegative(a))
 		}
 	}
 	if err := topology.CheckExchange(exchangeOf(o)); err != nil {
@@ -91,110 +92,84 @@ func (v *VHost) equivalentExchange(x *topology.Exchange, d *Definition) *amqp.Er
 }
 
 // removeExchange decides exchange.delete. Source: AMQP exchange.delete.
-func (v *VHost) removeExchange(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+func (s *step) removeExchange(ch *channel, c *Command) *amqp.Error {
 	d := c.Definition
 	switch {
 	case d.Name == "":
 		return amqp.AccessRefused(defaultExchange)
 	case strings.HasPrefix(d.Name, "amq."):
-		return amqp.AccessRefused("deletion of system exchange '%s' in vhost '%s' not allowed", d.Name, v.name)
-	case d.IfUnused && v.topo.HasBindingsFrom(d.Name):
-		return amqp.PreconditionFailed("exchange '%s' in vhost '%s' in use", d.Name, v.name)
+		return amqp.AccessRefused("deletion of system exchange '%s' in vhost '%s' not allowed", d.Name, s.name)
+	case d.IfUnused && s.topo.HasBindingsFrom(d.Name):
+		return amqp.PreconditionFailed("exchange '%s' in vhost '%s' in use", d.Name, s.name)
 	}
-	v.deleteExchange(s, d.Name, out)
-	v.done(ch, c, out, Effect{})
+	if x := s.topo.Exchange(d.Name); x != nil {
+		s.deleteExchange(x)
+	}
+	answer := Command{Kind: c.Kind, NoWait: c.NoWait}
+	s.deleteOrphans(ch.conn, func(s *step) { s.done(ch, &answer, Effect{}) })
 	return nil
 }
 
-// deleteExchange deletes an exchange with its bindings; a missing one is fine.
-func (v *VHost) deleteExchange(s *Stamp, name string, out *Outcome) {
-	x := v.topo.Exchange(name)
-	if x == nil {
-		return
-	}
-	orphans := v.orphansOf(name, false)
-	v.emit(s, &Fact{Kind: ExchangeDeleted, Durable: x.Durable, Object: &Object{Name: name}}, out)
-	v.closeSchedule(s, name, out)
-	v.deleteOrphans(s, orphans, out)
+// deleteExchange deletes an exchange with its bindings. Its orphans stay.
+func (s *step) deleteExchange(x *topology.Exchange) {
+	s.emit(&Fact{Kind: ExchangeDeleted, Durable: x.Durable, Object: &Object{Name: x.Name}})
+	s.closeSchedule(x.Name)
 }
 
-// orphansOf lists the auto-delete exchanges that bind to a destination: they may lose their last binding.
-func (v *VHost) orphansOf(destination string, isQueue bool) []string {
-	var names []string
-	for b := range v.topo.BindingsTo(destination, isQueue) {
-		if x := v.topo.Exchange(b.Source); x != nil && x.AutoDelete && (isQueue || b.Source != destination) {
-			names = append(names, b.Source)
-		}
-	}
-	return names
-}
-
-// deleteOrphans deletes those of the candidates that are the source of no binding any more.
-func (v *VHost) deleteOrphans(s *Stamp, candidates []string, out *Outcome) {
-	for _, name := range candidates {
-		if !v.topo.HasBindingsFrom(name) {
-			v.deleteExchange(s, name, out)
-		}
-	}
-}
-
-// bind decides queue.bind and exchange.bind. Source: AMQP queue.bind; RabbitMQ e2e; reference amqp-surface 8, 9.
-func (v *VHost) bind(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+// bind decides queue.bind and exchange.bind. Source: AMQP queue.bind; RabbitMQ e2e; docs/compat/amqp-surface.md#8, #9.
+func (s *step) bind(ch *channel, c *Command) *amqp.Error {
 	o, err := ch.binding(c)
 	if err != nil {
 		return err
 	}
-	source, q, err := v.ends(ch, o)
+	source, q, err := s.ends(ch, o)
 	if err != nil {
 		return err
 	}
-	if err := v.topo.CheckBinding(bindingOf(o)); err != nil {
+	if err := s.topo.CheckBinding(bindingOf(o)); err != nil {
 		return malformed(err)
 	}
 	if q != nil && q.quorum && source.Kind == topology.LocalRandom {
 		return amqp.PreconditionFailed("Queue type rabbit_quorum_queue not valid for this exchange type")
 	}
-	if !v.topo.Bound(bindingOf(o)) {
-		v.emit(s, &Fact{Kind: Bound, Durable: o.Durable, Object: o}, out)
-		if g := v.giftsFor(o); g != nil && v.give(s, g, out) {
+	if !s.topo.Bound(bindingOf(o)) {
+		s.emit(&Fact{Kind: Bound, Durable: o.Durable, Object: o})
+		if g := s.giftsFor(o); g != nil && s.give(g) {
 			answer := Command{Kind: c.Kind, NoWait: c.NoWait}
-			v.leaveRest(s, ongoing{conn: ch.conn, portion: func(s Stamp, out *Outcome) bool {
-				if v.give(&s, g, out) {
+			s.leaveRest(ongoing{conn: ch.conn, portion: func(s *step) bool {
+				if s.give(g) {
 					return true
 				}
-				v.done(ch, &answer, out, Effect{})
+				s.done(ch, &answer, Effect{})
 				return false
 			}})
 			return nil
 		}
 	}
-	v.done(ch, c, out, Effect{})
+	s.done(ch, c, Effect{})
 	return nil
 }
 
-// unbind decides queue.unbind and exchange.unbind. A missing binding, queue or exchange is no error: the binding is not there,
-// as asked. Source: AMQP queue.unbind; reference amqp-surface 8, 9.
-func (v *VHost) unbind(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+// unbind decides queue.unbind and exchange.unbind. A missing binding, queue or exchange is no error: the binding is not
+// there, as asked. Source: AMQP queue.unbind; docs/compat/amqp-surface.md#8, #9.
+func (s *step) unbind(ch *channel, c *Command) *amqp.Error {
 	o, err := ch.binding(c)
 	if err != nil {
 		return err
 	}
-	if v.topo.Bound(bindingOf(o)) {
-		source, _, err := v.ends(ch, o)
-		if err != nil {
+	if s.topo.Bound(bindingOf(o)) {
+		if _, _, err := s.ends(ch, o); err != nil {
 			return err
 		}
-		v.emit(s, &Fact{Kind: Unbound, Durable: o.Durable, Object: o}, out)
-		if source.AutoDelete {
-			v.deleteOrphans(s, []string{o.Source}, out)
-		}
+		s.emit(&Fact{Kind: Unbound, Durable: o.Durable, Object: o})
 	}
-	v.done(ch, c, out, Effect{})
+	answer := Command{Kind: c.Kind, NoWait: c.NoWait}
+	s.deleteOrphans(ch.conn, func(s *step) { s.done(ch, &answer, Effect{}) })
 	return nil
 }
 
-// binding is the binding that c names. An empty queue name means the queue that ch declared last; with an empty key, too, the
-// key is its name.
+// binding is the binding that c names. An empty queue name means the queue that ch declared last; with an empty key,
+// too, the key is its name.
 func (ch *channel) binding(c *Command) (*Object, *amqp.Error) {
 	d := c.Definition
 	o := &Object{

@@ -14,16 +14,17 @@ const (
 	ownQueue           // the queue itself, unused
 	ownExcess          // work left over: more messages than the limit
 	ownGraves          // work left over: what was taken off in whole; of no queue
-	ownRoom            // work left over: letters that wait for room in the queue, or messages at its head that have expired
-	ownSweep           // all held letters; of no queue
-	ownChannel         // a delivery that is not settled; the number above is a channel's
-	ownHanded          // what was handed over and is not in the log yet; of no queue
-	ownBacklog         // work left over: settlements; of no queue
-	ownOne             // one message that is due soon; Item is its Seq
-	ownJob             // a job that goes on; the number above is its own
-	ownOngoing         // work left over: commands in portions; of no queue
-	ownWide            // work left over: letters on their way to very many queues; of no queue
-	ownBits     = 4
+	// work left over: letters that wait for room in the queue, or messages at its head that have expired
+	ownRoom
+	ownSweep   // all held letters; of no queue
+	ownChannel // a delivery that is not settled; the number above is a channel's
+	ownHanded  // what was handed over and is not in the log yet; of no queue
+	ownBacklog // work left over: settlements; of no queue
+	ownOne     // one message that is due soon; Item is its Seq
+	ownJob     // a job that goes on; the number above is its own
+	ownOngoing // work left over: commands in portions; of no queue
+	ownWide    // work left over: letters on their way to very many queues; of no queue
+	ownBits    = 4
 )
 
 func owner(q *queueState, kind uint64) uint64 { return ownerOf(q.id, kind) }
@@ -31,38 +32,40 @@ func owner(q *queueState, kind uint64) uint64 { return ownerOf(q.id, kind) }
 func ownerOf(id QueueID, kind uint64) uint64 { return uint64(id)<<ownBits | kind }
 
 // tick handles what is due, tickMax deadlines at the most, or as many as fill a portion.
-func (v *VHost) tick(s *Stamp, out *Outcome) {
+func (s *step) tick() {
 	dig := false
 	defer func() {
 		if dig { // it is armed again, and would be the first
-			v.exhume()
+			s.exhume()
 		}
 	}()
-	for left := tickMax - v.lookAhead(s, out); left > 0 && !v.isLong(); left-- {
-		d, ok := v.popDue(s.Now)
+	for left := tickMax - s.lookAhead(); left > 0 && !s.isLong(); left-- {
+		d, ok := s.popDue(s.Now)
 		if !ok {
 			return
 		}
 		kind := d.Owner & (1<<ownBits - 1)
 		switch kind {
 		case ownSweep:
-			v.sweep(s, out)
+			if s.sweep(); s.holding.next > 0 {
+				return // it would be the next to be due
+			}
 			continue
 		case ownHanded:
-			v.handedAt = 0
-			v.writeHanded(s, out)
+			s.handedAt = 0
+			s.writeHanded()
 			continue
 		case ownBacklog:
-			v.catchUp(s, out)
+			s.catchUp()
 			continue
 		case ownOngoing:
-			if v.doOngoing(s, out); len(v.ongoing) > 0 {
-				v.armOngoing(s)
+			if s.doOngoing(); len(s.ongoing) > 0 {
+				s.armOngoing()
 				return // it would be the next to be due
 			}
 			continue
 		case ownWide:
-			if v.goOnWide(s, out); v.full() {
+			if s.goOnWide(); s.full() {
 				return // it would be the next to be due
 			}
 			continue
@@ -70,44 +73,44 @@ func (v *VHost) tick(s *Stamp, out *Outcome) {
 			dig = true
 			continue
 		case ownChannel:
-			v.timeOut(s, v.channels[ChannelID(d.Owner>>ownBits)], out)
+			s.timeOut(s.channels[ChannelID(d.Owner>>ownBits)])
 			continue
 		case ownJob:
-			if j := v.jobs.find(JobID(d.Owner >> ownBits)); v.cramped && j != nil {
+			if j := s.jobs.find(JobID(d.Owner >> ownBits)); s.cramped && j != nil {
 				j.next = 0
-				v.wakeJob(j, s.Now+sweepEvery)
+				s.wakeJob(j, s.Now+sweepEvery)
 				continue
 			}
-			left -= v.goOn(s, v.jobs.find(JobID(d.Owner>>ownBits)), out)
+			left -= s.goOn(s.jobs.find(JobID(d.Owner >> ownBits)))
 			continue
 		}
-		q := v.queueOf(QueueID(d.Owner >> ownBits))
+		q := s.queueOf(QueueID(d.Owner >> ownBits))
 		if kind == ownOne {
-			v.near--
+			s.near--
 		}
 		if q == nil {
 			continue
 		}
 		switch kind {
 		case ownMessages:
-			left -= v.fallDue(s, q, queue.Seq(d.Item), d.At, left, out)
+			left -= s.fallDue(q, queue.Seq(d.Item), d.At, left)
 		case ownOne:
 			q.near--
-			v.happen(s, q, queue.Seq(d.Item), d.At, out)
+			s.happen(q, queue.Seq(d.Item), d.At)
 			q.messages.Passed(queue.Seq(d.Item), d.At)
 		case ownHead:
 			q.armed = 0
-			left -= v.expireHeads(s, q, left, out)
+			left -= s.expireHeads(q, left)
 		case ownQueue:
 			q.expires = 0
-			v.lateness.note(LateExpires, s.Now-d.At)
-			v.deleteQueue(s, q, out)
+			s.lateness.note(LateExpires, s.Now-d.At)
+			s.deleteQueue(q)
 		case ownExcess:
 			q.excess = 0
-			v.touch(q, 0)
+			s.markDirty(q, 0)
 		case ownRoom:
 			q.again = 0
-			v.touch(q, 0)
+			s.markDirty(q, 0)
 		}
 	}
 }
@@ -122,20 +125,20 @@ func (v *VHost) popDue(now deadline.Instant) (d deadline.Entry, ok bool) {
 	return v.chunks.PopDue(now)
 }
 
-// lookAhead puts messages into the set of deadlines that will be due soon, of chunks in a queue that has such already, and
-// tells how much work that was: of a crowd that is due at many instants it is known in good time what comes next.
-func (v *VHost) lookAhead(s *Stamp, out *Outcome) (n int) {
-	for v.near > 0 && n < aheadMax && !v.full() {
-		d, ok := v.chunks.Min()
+// lookAhead puts messages into the set of deadlines that will be due soon, of chunks in a queue that has such already,
+// and tells how much work that was: of a crowd that is due at many instants it is known in good time what comes next.
+func (s *step) lookAhead() (n int) {
+	for s.near > 0 && n < aheadMax && !s.full() {
+		d, ok := s.chunks.Min()
 		if !ok || d.At > s.Now+nearHorizon {
 			break
 		}
-		q := v.queueOf(QueueID(d.Owner >> ownBits))
+		q := s.queueOf(QueueID(d.Owner >> ownBits))
 		if q == nil || q.near == 0 {
 			break
 		}
-		v.chunks.PopDue(d.At)
-		n += v.fallDue(s, q, queue.Seq(d.Item), d.At, 0, out)
+		s.chunks.PopDue(d.At)
+		n += s.fallDue(q, queue.Seq(d.Item), d.At, 0)
 	}
 	return n
 }
@@ -143,12 +146,12 @@ func (v *VHost) lookAhead(s *Stamp, out *Outcome) (n int) {
 // fallDue lets go what is due in a chunk at that instant, so that whatever is due leaves in the order of instants; most
 // at the most, and none once the portion is full. The chunk is armed for what comes next. If much of it is due soon, at
 // many instants, its messages are put into the set one by one, so that the chunk is not looked through for each.
-func (v *VHost) fallDue(s *Stamp, q *queueState, chunk queue.Seq, at deadline.Instant, most int, out *Outcome) (n int) {
+func (s *step) fallDue(q *queueState, chunk queue.Seq, at deadline.Instant, most int) (n int) {
 	var soon [queue.ChunkLen]moment
 	k, later, next := 0, 0, deadline.Instant(0) // of those that are soon, how many later than at
 	horizon := max(at, s.Now) + nearHorizon
 	q.messages.Disarm(chunk, func(seq queue.Seq, e *queue.Entry, side *queue.Side) {
-		switch d := v.dueAt(q, e, side); {
+		switch d := s.dueAt(q, e, side); {
 		case d == 0 || len(q.zero) > 0 && slices.Contains(q.zero, seq): // what came in this step: consumers are asked first
 		case d > horizon:
 			next = sooner(next, d)
@@ -163,9 +166,9 @@ func (v *VHost) fallDue(s *Stamp, q *queueState, chunk queue.Seq, at deadline.In
 	if later >= nearLeast || k > 0 && q.near > 0 { // what is in the set already comes in order with the rest
 		first, last := soon[0], soon[0]
 		for _, m := range soon[:k] {
-			if v.deadlines.Add(deadline.Entry{At: m.at, Owner: owner(q, ownOne), Item: uint64(m.seq)}) {
+			if s.deadlines.Add(deadline.Entry{At: m.at, Owner: owner(q, ownOne), Item: uint64(m.seq)}) {
 				q.near++
-				v.near++
+				s.near++
 			}
 			if m.at < first.at {
 				first = m
@@ -175,13 +178,13 @@ func (v *VHost) fallDue(s *Stamp, q *queueState, chunk queue.Seq, at deadline.In
 			}
 		}
 		q.messages.Near(first.at, last.at, last.seq)
-		v.rearm(q, chunk, next)
+		s.rearm(q, chunk, next)
 		return 1 + k/nearWork
 	}
 	i := 0
-	for ; i < k && n < most && !v.isLong(); i++ {
+	for ; i < k && n < most && !s.isLong(); i++ {
 		if soon[i].at <= at {
-			v.happen(s, q, soon[i].seq, at, out)
+			s.happen(q, soon[i].seq, at)
 			n++
 		} else {
 			next = sooner(next, soon[i].at)
@@ -190,7 +193,7 @@ func (v *VHost) fallDue(s *Stamp, q *queueState, chunk queue.Seq, at deadline.In
 	for ; i < k; i++ { // the rest goes with the next tick
 		next = sooner(next, max(soon[i].at, at))
 	}
-	v.rearm(q, chunk, next)
+	s.rearm(q, chunk, next)
 	return max(n, 1)
 }
 
@@ -209,7 +212,7 @@ func sooner(a, b deadline.Instant) deadline.Instant {
 }
 
 // happen does what is due with a message at an instant, if it still is.
-func (v *VHost) happen(s *Stamp, q *queueState, seq queue.Seq, at deadline.Instant, out *Outcome) {
+func (s *step) happen(q *queueState, seq queue.Seq, at deadline.Instant) {
 	e := q.messages.Entry(seq)
 	if e == nil || q.deleted || slices.Contains(q.zero, seq) {
 		return
@@ -223,25 +226,25 @@ func (v *VHost) happen(s *Stamp, q *queueState, seq queue.Seq, at deadline.Insta
 	case q.schedule != nil:
 		switch {
 		case until > at:
-		case v.cramped:
-			v.putOffDue(q, seq, until)
+		case s.cramped:
+			s.putOffDue(q, seq, until)
 		default:
-			v.lateness.note(LateDelay, s.Now-at)
-			v.fire(s, q, seq, out)
+			s.lateness.note(LateDelay, s.Now-at)
+			s.fire(q, seq)
 		}
 	case e.ExpireAt != 0 && e.ExpireAt <= at && (waits || e.State == queue.Ready && !q.settings.ExpiryHead):
-		if v.putsOff(q, Expired) {
-			v.putOffDue(q, seq, e.ExpireAt)
+		if s.putsOff(q, Expired) {
+			s.putOffDue(q, seq, e.ExpireAt)
 			return
 		}
-		v.lateness.note(LateTTL, s.Now-at)
-		v.die(s, q, seq, Expired, 0, out)
+		s.lateness.note(LateTTL, s.Now-at)
+		s.deadLetter(q, seq, Expired, 0)
 		if e := q.messages.Entry(seq); e != nil { // kept in place, it may go on waiting
-			v.schedule(q, seq, e)
+			s.schedule(q, seq, e)
 		}
 	case waits && until <= at:
-		v.lateness.note(LateRetry, s.Now-at)
-		v.resume(s, q, seq, out)
+		s.lateness.note(LateRetry, s.Now-at)
+		s.resume(q, seq)
 	}
 }
 
@@ -255,7 +258,8 @@ func (v *VHost) rearm(q *queueState, chunk queue.Seq, at deadline.Instant) {
 	}
 }
 
-// lookAgain arms the chunk of a message for what is next in it, if it was armed for that message, which is gone or due later.
+// lookAgain arms the chunk of a message for what is next in it, if it was armed for that message, which is gone or due
+// later.
 func (v *VHost) lookAgain(q *queueState, seq queue.Seq, was deadline.Instant) {
 	chunk := seq &^ (queue.ChunkLen - 1)
 	if q.deleted || q.messages.ArmedFor(chunk) != was {
@@ -272,16 +276,16 @@ func (v *VHost) lookAgain(q *queueState, seq queue.Seq, was deadline.Instant) {
 }
 
 // resume makes a message that has waited ready again.
-func (v *VHost) resume(s *Stamp, q *queueState, seq queue.Seq, out *Outcome) {
+func (s *step) resume(q *queueState, seq queue.Seq) {
 	durable := q.messages.Entry(seq).Flags&queue.Persistent != 0
-	v.emit(s, &Fact{Kind: Resumed, Queue: q.id, Seq: seq, Durable: durable}, out)
-	v.touch(q, 0)
+	s.emit(&Fact{Kind: Resumed, Queue: q.id, Seq: seq, Durable: durable})
+	s.markDirty(q, 0)
 }
 
 // expireHeads lets the messages of q go, head by head, where only the head may expire, and tells how many; most at the
 // most, and none once the portion is full.
-func (v *VHost) expireHeads(s *Stamp, q *queueState, most int, out *Outcome) (n int) {
-	for ; n < most && !v.isLong() && !v.putsOff(q, Expired); n++ {
+func (s *step) expireHeads(q *queueState, most int) (n int) {
+	for ; n < most && !s.isLong() && !s.putsOff(q, Expired); n++ {
 		seq, e, ok := q.messages.Head()
 		if !ok || !due(e, s.Now) || !q.settings.ExpiryHead {
 			break
@@ -289,9 +293,9 @@ func (v *VHost) expireHeads(s *Stamp, q *queueState, most int, out *Outcome) (n 
 		if slices.Contains(q.zero, seq) {
 			return n
 		}
-		v.die(s, q, seq, Expired, 0, out)
+		s.deadLetter(q, seq, Expired, 0)
 	}
-	v.arm(q)
+	s.arm(q)
 	return n
 }
 
@@ -308,11 +312,11 @@ func (v *VHost) arm(q *queueState) {
 }
 
 // armExpiry starts the life of an unused queue anew. Source: RabbitMQ ttl#queue-ttl.
-func (v *VHost) armExpiry(s *Stamp, q *queueState) {
-	v.disarmExpiry(q)
+func (s *step) armExpiry(q *queueState) {
+	s.disarmExpiry(q)
 	if q.settings.Expires > 0 && q.consumers.Len() == 0 {
 		q.expires = s.From + deadline.Instant(q.settings.Expires)
-		v.deadlines.Add(deadline.Entry{At: q.expires, Owner: owner(q, ownQueue)})
+		s.deadlines.Add(deadline.Entry{At: q.expires, Owner: owner(q, ownQueue)})
 	}
 }
 
@@ -324,9 +328,9 @@ func (v *VHost) disarmExpiry(q *queueState) {
 }
 
 // used notes a use of q that renews its life: a get, a declare.
-func (v *VHost) used(s *Stamp, q *queueState) {
+func (s *step) used(q *queueState) {
 	if q.expires != 0 {
-		v.armExpiry(s, q)
+		s.armExpiry(q)
 	}
 }
 
@@ -352,41 +356,42 @@ func (v *VHost) disarmHead(q *queueState) {
 }
 
 // enforce makes q obey its length limits, dropping from the head; a message with TTL 0 that nobody took is
-// due already. Source: RabbitMQ maxlength, ttl; reference expiry-and-limits 4, 6.
-func (v *VHost) enforce(s *Stamp, q *queueState, depth int, out *Outcome) {
+// due already. Source: RabbitMQ maxlength, ttl; docs/compat/expiry-and-limits.md#4, #6.
+func (s *step) enforce(q *queueState, depth int) {
 	for _, seq := range q.zero {
 		if e := q.messages.Entry(seq); e != nil && e.State == queue.Ready && due(e, s.Now) && !q.settings.ExpiryHead {
-			v.die(s, q, seq, Expired, depth, out)
+			s.deadLetter(q, seq, Expired, depth)
 		}
 	}
 	q.zero = q.zero[:0]
 	set := q.settings
-	if !set.Overflow.dropsHead() || v.putsOff(q, MaxLen) || q.excess != 0 || v.mutant == MutantKeepExcess || q == v.shelf && v.mutant == MutantShelfGrows {
+	if !set.Overflow.DropsHead() || s.putsOff(q, MaxLen) || q.excess != 0 || s.mutant == MutantKeepExcess || q == s.shelf && s.mutant == MutantShelfGrows {
 		return
 	}
 	for n := 0; q.over(set); n++ {
 		seq, _, ok := q.messages.Head()
 		switch {
-		case q == v.shelf:
-			seq, ok = v.loser()
+		case q == s.shelf:
+			seq, ok = s.loser()
 		case set.Overflow == DropLowest:
 			seq, _, ok = q.messages.LowestHead()
 		}
 		if !ok {
 			return // what is over the limit waits
 		}
-		if q != v.shelf && (n == excessMax || v.work >= v.calmMax || v.moves >= movesMax/2) { // to give up a letter is next to no work
+		// to give up a letter is next to no work
+		if q != s.shelf && (n == excessMax || s.work >= s.calmMax || s.moves >= movesMax/2) {
 			q.excess = s.Now
-			v.deadlines.Add(deadline.Entry{At: q.excess, Owner: owner(q, ownExcess)})
+			s.deadlines.Add(deadline.Entry{At: q.excess, Owner: owner(q, ownExcess)})
 			return
 		}
 		reason := MaxLen
-		if due(q.messages.Entry(seq), s.Now) { // what has expired says so. Source: reference dead-lettering 2
+		if due(q.messages.Entry(seq), s.Now) { // what has expired says so. Source: docs/compat/dead-lettering.md#2
 			reason = Expired
 		}
-		v.die(s, q, seq, reason, depth, out)
+		s.deadLetter(q, seq, reason, depth)
 		if n == 0 {
-			v.work += workOfQueue // its head may lie in a page
+			s.work += workOfQueue // its head may lie in a page
 		}
 	}
 }
@@ -395,27 +400,28 @@ func (q *queueState) over(set *Settings) bool { return q.overWith(set, queue.Gon
 
 // recovered begins the life of queues that are unused after a restart. What was with a consumer when the log
 // ended has come back, which counts as a return where returns are counted: so a message that kills the broker
-// meets its delivery limit. Source: ours, design §2; reference expiry-and-limits 5.
-func (v *VHost) recovered(s *Stamp, out *Outcome) {
-	v.resumeTx(s, out)
-	v.resumeRules(s, out)
-	for _, q := range v.sortedQueues() {
+// meets its delivery limit. Source: ours, docs/compat/differences.md#expiry; docs/compat/expiry-and-limits.md#5.
+func (s *step) recovered() {
+	s.resumeTx()
+	s.resumeRules()
+	s.resumeOrphans()
+	for _, q := range s.sortedQueues() {
 		if q.schedule != nil {
-			v.closeSchedule(s, q.object.Name, out) // a transient exchange is gone
+			s.closeSchedule(q.object.Name) // a transient exchange is gone
 			continue
 		}
-		v.comeBack(s, q, out)
-		v.armExpiry(s, q)
-		v.touch(q, 0)
+		s.requeueAfterRestart(q)
+		s.armExpiry(q)
+		s.markDirty(q, 0)
 	}
-	v.touch(v.shelf, 0)
-	v.resumeWide(s)
-	v.sweepSoon(s)
-	v.resumeJobs(s)
+	s.markDirty(s.shelf, 0)
+	s.resumeWide()
+	s.sweepSoon()
+	s.resumeJobs()
 }
 
-// comeBack returns what a crash left in the hands of consumers.
-func (v *VHost) comeBack(s *Stamp, q *queueState, out *Outcome) {
+// requeueAfterRestart returns what a crash left in the hands of consumers.
+func (s *step) requeueAfterRestart(q *queueState) {
 	var handed []queue.Seq
 	q.messages.EachHanded(func(seq queue.Seq, _ *queue.Entry) bool {
 		handed = append(handed, seq)
@@ -425,17 +431,17 @@ func (v *VHost) comeBack(s *Stamp, q *queueState, out *Outcome) {
 		for _, seq := range handed {
 			e := q.messages.Change(seq)
 			e.Flags &^= queue.Handed
-			v.schedule(q, seq, e)
+			s.schedule(q, seq, e)
 		}
 		return
 	}
 	for _, seq := range handed {
-		if v.full() {
+		if s.full() {
 			q.messages.Change(seq).Flags &^= queue.Handed
 			q.messages.Take(seq) // nobody gets it before it was counted
-			v.later(s, task{queue: q, seq: seq, requeue: true, failed: true})
+			s.later(task{queue: q, seq: seq, requeue: true, failed: true})
 			continue
 		}
-		v.returnOne(s, q, seq, v.mutant != MutantForgetFailure, out)
+		s.returnOne(q, seq, s.mutant != MutantForgetFailure)
 	}
 }

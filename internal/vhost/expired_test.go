@@ -5,6 +5,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 )
 
 // expiredWorld has a hundred messages that expire at once, a live one behind them, and a consumer that has
@@ -31,7 +32,7 @@ func expiredWorld(t *testing.T) *world {
 // stepOf plays one step of a batch of its own, and returns its effects and how many copies were made in it.
 func stepOf(t *testing.T, w *world, c Command) (effects []Effect, made uint64) {
 	t.Helper()
-	before := w.v.Books().Made
+	before := w.v.Reader().Books().Made
 	refused, err := w.step(c)
 	if refused != nil || err != nil {
 		t.Fatal(refused, err)
@@ -39,7 +40,7 @@ func stepOf(t *testing.T, w *world, c Command) (effects []Effect, made uint64) {
 	w.seal()
 	effects = append(effects, w.out.Effects...)
 	w.begin()
-	return effects, w.v.Books().Made - before
+	return effects, w.v.Reader().Books().Made - before
 }
 
 // TestExpiredHeadsLeaveInPortions says that a consumer, or a get, that comes to very many expired messages
@@ -67,7 +68,7 @@ func TestExpiredHeadsLeaveInPortions(t *testing.T) {
 				break
 			}
 		}
-		if q, _ := w.v.Queue("dead"); delivered != 1 || q.Ready != 100 || steps < 5 || w.v.Busy(1) {
+		if q, _ := w.v.Reader().Queue("dead"); delivered != 1 || q.Ready != 100 || steps < 5 || w.v.Busy(1) {
 			t.Errorf("command %d: %d delivered, %d dead letters in %d steps", c.Kind, delivered, q.Ready, steps)
 		}
 		if err := w.audit(); err != nil {
@@ -126,7 +127,7 @@ func TestTimeoutsComeInPortions(t *testing.T) {
 			must(t, w, publishTo("q", amqp.Persistent, "m"))
 		}
 		w.v.BoundSteps(10 * workOfFact)
-		w.now += consumerTimeoutMax
+		w.now += settings.ConsumerTimeoutMax
 		ended, returned := 0, 0
 		for at, due := w.v.Due(); due && at <= w.now; at, due = w.v.Due() {
 			effects, _ := stepOf(t, w, Command{Kind: Tick})
@@ -135,7 +136,7 @@ func TestTimeoutsComeInPortions(t *testing.T) {
 					ended++
 				}
 			}
-			q, _ := w.v.Queue("q")
+			q, _ := w.v.Reader().Queue("q")
 			if q.Ready-returned > 20 {
 				t.Errorf("a step returned %d messages", q.Ready-returned)
 			}

@@ -2,11 +2,12 @@ package vhost
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 )
 
 // asked draws what a queue, a policy or an operator policy asks for, by the names of policies.
@@ -51,121 +52,6 @@ func asArguments(t amqp.Table) amqp.Table {
 	return t
 }
 
-func TestExplainNamesWhoWins(t *testing.T) {
-	// If this fails, explain_queue names a source that does not ask for the value in force, or overlooks one that does.
-	t.Parallel()
-	seed := rand.Uint64()
-	dice := rand.New(rand.NewPCG(seed, 0))
-	won := map[Source]int{}
-	for range 3000 {
-		arguments, user, operator := asArguments(asked(dice, false)), asked(dice, false), asked(dice, true)
-		r := &Rules{policySet{map[string]*policyEntry{}, map[string]*policyEntry{}}, optionsOf(nil)}
-		r.policies.set(Policy{Name: "u", ApplyTo: "all", Definition: user})
-		r.policies.set(Policy{Name: "o", Operator: true, ApplyTo: "all", Definition: operator})
-		s := &Subject{Object: Object{Name: "q", Type: []string{"classic", "quorum"}[dice.IntN(2)], Arguments: arguments}}
-		quorum := s.Type == "quorum"
-		for _, e := range r.Explain(s) {
-			won[e.Source]++
-			_, byArgument := arguments.Get("x-" + e.Name)
-			_, byUser := user.Get(e.Name)
-			_, byOperator := operator.Get(e.Name)
-			// Without those who are not named, the value is the same.
-			var alone Settings
-			switch e.Source {
-			case FromArgument:
-				alone = effective(arguments, nil, nil, quorum, &r.options)
-			case FromPolicy:
-				alone = effective(nil, user, nil, quorum, &r.options)
-			case FromOperator:
-				alone = effective(nil, nil, operator, quorum, &r.options)
-			default:
-				if byArgument || byUser || byOperator {
-					t.Fatalf("seed %d: %s is said to be asked for by nobody\n%v\n%v\n%v", seed, e.Name, arguments, user, operator)
-				}
-				continue
-			}
-			i := slices.IndexFunc(queueSettings, func(x explained) bool { return x.name == e.Name })
-			if got := queueSettings[i].read(&alone, s); !got.Equal(e.Value) {
-				t.Fatalf("seed %d: %s: %v is said to come from the %s, which asks for %v\n%v\n%v\n%v", seed, e.Name, e.Value, e.Source, got, arguments, user, operator)
-			}
-		}
-	}
-	for _, s := range []Source{FromDefault, FromArgument, FromPolicy, FromOperator} {
-		if won[s] == 0 {
-			t.Errorf("seed %d: %s never wins: the test looks at nothing", seed, s)
-		}
-	}
-}
-
-func TestExplainNames(t *testing.T) {
-	// If this fails, a setting that queues have is not told by explain_queue.
-	t.Parallel()
-	for name := range queueArguments {
-		bare := strings.TrimPrefix(name, "x-")
-		known := slices.ContainsFunc(queueSettings, func(x explained) bool { return x.name == bare })
-		if !known && !slices.Contains(emptyArguments, name) && queueArguments[name].only != "stream" && name != "x-queue-type" {
-			t.Errorf("the argument %s is neither explained nor said to be without effect", name)
-		}
-	}
-	for name := range policyKeys {
-		if known := slices.ContainsFunc(queueSettings, func(x explained) bool { return x.name == name }); !known && !inertKeys[name] {
-			t.Errorf("the policy key %s is neither explained nor without effect", name)
-		}
-	}
-}
-
-func TestExplainWhy(t *testing.T) {
-	// If this fails, the reason that explain_queue gives is not the one that counted.
-	t.Parallel()
-	r := &Rules{policySet{map[string]*policyEntry{}, map[string]*policyEntry{}}, optionsOf(amqp.Table{{Name: "delivery-limit", Value: amqp.Int64(7)}})}
-	r.policies.set(Policy{Name: "u", ApplyTo: "queues", Priority: 1, Definition: amqp.Table{
-		{Name: "dead-letter-exchange", Value: amqp.String("b")}, {Name: "message-ttl", Value: amqp.Int64(9)}, {Name: "ha-mode", Value: amqp.String("all")}}})
-	r.policies.set(Policy{Name: "v", ApplyTo: "queues", Pattern: "q", Definition: amqp.Table{{Name: "max-length", Value: amqp.Int64(9)}}})
-	r.policies.set(Policy{Name: "w", ApplyTo: "exchanges", Priority: 9})
-	r.policies.set(Policy{Name: "x", ApplyTo: "all", Pattern: "^x", Priority: 9})
-	s := &Subject{Object: Object{Name: "q", Type: "classic", Arguments: amqp.Table{
-		{Name: "x-dead-letter-exchange", Value: amqp.String("a")}, {Name: "x-mesage-ttl", Value: amqp.Int64(1)}}}}
-	told := map[string]Setting{}
-	for _, e := range r.Explain(s) {
-		told[e.Name] = e
-	}
-	for _, want := range []Setting{
-		{"dead-letter-exchange", amqp.String("a"), FromArgument, "", "the argument overrides policies; policy 'u' sets b"},
-		{"message-ttl", amqp.Int64(9), FromPolicy, "u", "no other source sets it"},
-		{"max-length", amqp.Void(), FromDefault, "", "not set"},
-		{"delivery-limit", amqp.Int64(7), FromOption, "delivery-limit", "set by a virtual host option or the dialect"},
-	} {
-		if got := told[want.Name]; got.Source != want.Source || got.From != want.From || got.Why != want.Why || !got.Value.Equal(want.Value) {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
-	}
-	strict := &Rules{r.policies, optionsOf(amqp.Table{{Name: "dlx-by-argument-only", Value: amqp.Bool(true)}})}
-	bare := &Subject{Object: Object{Name: "q", Type: "classic"}}
-	if e := strict.Explain(bare)[0]; e.Source != FromDefault || e.Why != "the option dlx-by-argument-only is on; policy 'u' sets b" {
-		t.Errorf("%+v", e)
-	}
-	if i := strict.Ignored(bare); len(i) != 2 || i[0].Name != "dead-letter-exchange" || i[0].Why != "the option dlx-by-argument-only is on" {
-		t.Errorf("%+v", i)
-	}
-	var standings []string
-	for _, p := range r.Standings(s) {
-		standings = append(standings, p.Name+": "+p.Why)
-	}
-	if want := []string{
-		"u: in force", "v: matches, but 'u' has a higher priority: 1", "w: does not match: it is for exchanges",
-		"x: does not match: the pattern is not found in the name",
-	}; !slices.Equal(standings, want) {
-		t.Errorf("standings %q", standings)
-	}
-	var ignored []string
-	for _, i := range r.Ignored(s) {
-		ignored = append(ignored, i.Name+": "+i.Why)
-	}
-	if want := []string{"x-mesage-ttl: unknown argument", "ha-mode: no effect on queues"}; !slices.Equal(ignored, want) {
-		t.Errorf("ignored %q", ignored)
-	}
-}
-
 func TestTryForetellsSetPolicy(t *testing.T) {
 	// If this fails, a dry run says something else than what setting or clearing the policy does.
 	t.Parallel()
@@ -200,10 +86,13 @@ func TestTryForetellsSetPolicy(t *testing.T) {
 			ApplyTo: []string{"all", "queues", "classic_queues", "quorum_queues", "exchanges"}[dice.IntN(5)], Priority: dice.Int64N(3)}
 		p.Definition = asked(dice, p.Operator)
 		clear := dice.IntN(3) == 0
-		before := w.v.Subjects()
-		trials, refused := w.v.Rules().Try(p, clear, before)
+		var copied Subjects
+		for w.v.Reader().SubjectsSome(&copied, 1+dice.IntN(10)) {
+		}
+		before := copied.All()
+		runs, refused := w.v.Reader().Rules().DryRun(p, clear, before, func() bool { return true })
 		old := map[string]QueueView{}
-		for _, q := range w.v.Queues() {
+		for _, q := range w.v.Reader().Queues() {
 			old[q.Name] = q
 		}
 		kind := SetPolicy
@@ -226,13 +115,13 @@ func TestTryForetellsSetPolicy(t *testing.T) {
 			continue
 		}
 		tried++
-		foretold := map[string]*Trial{}
-		for i := range trials {
-			if !trials[i].Exchange {
-				foretold[trials[i].Name] = &trials[i]
+		foretold := map[string]*settings.PolicyDryRun{}
+		for i := range runs {
+			if !runs[i].Exchange {
+				foretold[runs[i].Name] = &runs[i]
 			}
 		}
-		for _, q := range w.v.Queues() {
+		for _, q := range w.v.Reader().Queues() {
 			o := old[q.Name]
 			is, was := q.Policy, o.Policy
 			if p.Operator {
@@ -254,17 +143,45 @@ func TestTryForetellsSetPolicy(t *testing.T) {
 		}
 	}
 	if tried == 0 || changed == 0 {
-		t.Errorf("seed %d: %d trials, %d changes: the test looks at nothing", seed, tried, changed)
+		t.Errorf("seed %d: %d runs, %d changes: the test looks at nothing", seed, tried, changed)
 	}
 }
 
 // equalSettings compares what two views of a queue tell of its settings.
 func equalSettings(a, b *QueueView) bool {
-	for i := range queueSettings {
-		read := queueSettings[i].read
-		if !read(&a.Settings, &Subject{Object: a.Object}).Equal(read(&b.Settings, &Subject{Object: b.Object})) {
-			return false
+	x, y := a.Settings, b.Settings
+	x.Counts, y.Counts = false, false // follows from others
+	return reflect.DeepEqual(x, y)
+}
+
+// TestSubjectsInPortions says that a dry run copies very many queues and exchanges in one go, or misses some.
+func TestSubjectsInPortions(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	must(t, w, open("a")...)
+	for i := range 10 {
+		must(t, w, declareWith(string(rune('a'+i))))
+	}
+	for most := 1; most < 20; most++ {
+		var to Subjects
+		for more := true; more; {
+			before := len(to.copied)
+			if more = w.v.Reader().SubjectsSome(&to, most); len(to.copied) != before+1 || len(to.copied[before]) > most {
+				t.Errorf("a portion of %d copied %d", most, len(to.copied[before]))
+			}
+		}
+		names := map[string]bool{}
+		for _, s := range to.All() {
+			names[s.Name] = true
+		}
+		want := 9 // without the default exchange
+		for x := range w.v.topo.Exchanges() {
+			if x.Name != "" {
+				want++
+			}
+		}
+		if want++; len(names) != want || len(to.All()) != want {
+			t.Errorf("in portions of %d: %d of %d subjects, %d names", most, len(to.All()), want, len(names))
 		}
 	}
-	return true
 }

@@ -3,16 +3,17 @@ package vhost
 import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // Stamp is all a decision may know of the world outside the vhost.
 type Stamp struct {
-	Now     deadline.Instant // vhost time, ms since the Unix epoch, rounded down: what is due is tested against it; never steps back
+	// vhost time, ms since the Unix epoch, rounded down: what is due is tested against it; never steps back
+	Now     deadline.Instant
 	From    deadline.Instant // the same moment rounded up: relative deadlines count from it
 	Wall    deadline.Instant // the wall clock: only for instants that clients name, and x-death's time
-	Index   place.Index      // of the batch that these facts will be in
+	Index   storage.Index    // of the batch that these facts will be in
 	Entropy uint64           // fresh bits: generated names
 	Rights  Rights           // of the users of jobs; nil: they may do everything
 }
@@ -102,15 +103,25 @@ const (
 	TxDropped FactKind = 36
 	// TxReached: N, Seq. So many queues more have the message of the transaction's first step.
 	TxReached FactKind = 37
-	// Ruled: Queue, N. What policies and options say is in force on the queues with numbers up to Queue; N is 1 if it is not yet on
-	// those behind. The first, with Queue 0 and N 1, comes before the change: without it a change is in force at once.
+	// Ruled: Queue, N. What policies and options say is in force on the queues with numbers up to Queue; N is 1 if it
+	// is not yet on those behind. The first, with Queue 0 and N 1, comes before the change: without it a change is in
+	// force at once.
 	Ruled FactKind = 38
-	// PutOff: Queue, Seq, Failed. A copy that was to become a dead letter stays, with nobody, until there is room. Never in the log.
+	// Orphaned: N, Object.Name. N is 1: of the auto-delete exchanges that have lost their last binding since this
+	// batch began some are still to be deleted; in checkpoints one by its name, else without a name. 0: none is.
+	Orphaned FactKind = 39
+	// Matched: Queue, or Object.Name of an exchange; Policy.Name, Policy.Operator. This policy is the one that applies to
+	// it; only in checkpoints. One without a name of a policy comes first: it says that what none is named for has none.
+	Matched FactKind = 40
+	// PutOff: Queue, Seq, Failed. A copy that was to become a dead letter stays, with nobody, until there is room.
+	// Never in the log.
 	PutOff FactKind = 255
 )
 
 // forCheckpoints reports whether facts of a kind are in checkpoints alone.
-func (k FactKind) forCheckpoints() bool { return k >= Paged && k <= Used || k == Recalled }
+func (k FactKind) forCheckpoints() bool {
+	return k >= Paged && k <= Used || k == Recalled || k == Matched
+}
 
 // Fact is one thing that is true from now on. Byte slices alias the batch or the command.
 type Fact struct {
@@ -122,7 +133,7 @@ type Fact struct {
 	Seq     queue.Seq
 	N       uint64
 	Entry   queue.Entry
-	History place.Ref
+	History storage.Ref
 	At      deadline.Instant
 	Took    []QueueID
 	Owner   ConnID
@@ -130,8 +141,8 @@ type Fact struct {
 	Object  *Object
 	Policy  *Policy
 	Books   *Books
-	Use     []place.UseRange
-	Index   place.Index
+	Use     []storage.UseRange
+	Index   storage.Index
 }
 
 // Object is an exchange, a queue or a binding as declared.
@@ -148,7 +159,7 @@ type Object struct {
 	Arguments  amqp.Table
 }
 
-// Cause says how a copy ended. Source: ours, design §1.1.
+// Cause says how a copy ended. Source: ours, ARCHITECTURE.md#invariants.
 type Cause uint8
 
 // The causes. The numbers are on disk.
@@ -186,7 +197,7 @@ func (r Reason) withoutDLX() Cause {
 	return [reasons]Cause{0, GoneRejected, GoneExpired, GoneMaxLen, GoneLimit, GoneRejected}[r]
 }
 
-// Books counts copies: Made = sum of Ended + those in queues, always. Source: ours, design §1.1.
+// Books counts copies: Made = sum of Ended + those in queues, always. Source: ours, ARCHITECTURE.md#invariants.
 type Books struct {
 	Made  uint64
 	Ended [causes]uint64

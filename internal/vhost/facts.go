@@ -3,13 +3,13 @@ package vhost
 import (
 	"fmt"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // Facts lists the facts in a batch of a vhost's log, or in a snapshot with index 0, in order.
 // It is for those who look at a log from outside: checks and tools. Byte slices alias batch.
-func Facts(log place.LogID, index place.Index, batch []byte) ([]Fact, error) {
-	r := reader{rest: batch}
+func Facts(log storage.LogID, index storage.Index, batch []byte) ([]Fact, error) {
+	r := decoder{rest: batch}
 	if format := r.byte(); r.err == nil && format != formatVersion {
 		return nil, fmt.Errorf("vhost: batch %d has format %d, this version reads %d", index, format, formatVersion)
 	}

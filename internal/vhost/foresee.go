@@ -2,8 +2,8 @@ package vhost
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // Near counts the messages that are due so soon, at many instants, that each has a deadline of its own.
@@ -18,11 +18,11 @@ func (v *VHost) Front() (d deadline.Entry, ok bool) {
 	return d, ok
 }
 
-// Foresee tells fn where the records lie that near messages will be read from, in the order in which they are due, those
-// alone of which the entries are in memory. It looks at most deadlines from one on, and returns where to go on; more is false
-// at the end, or where a chunk comes whose messages are not near yet and belong between those that follow. Nothing is
-// changed: what is foreseen may still be cancelled, moved, or settled.
-func (v *VHost) Foresee(from deadline.Entry, most int, fn func(place.Ref)) (next deadline.Entry, more bool) {
+// Foresee tells fn where the records lie that near messages will be read from, in the order in which they are due,
+// those alone of which the entries are in memory. It looks at most deadlines from one on, and returns where to go on;
+// more is false at the end, or where a chunk comes whose messages are not near yet and belong between those that
+// follow. Nothing is changed: what is foreseen may still be cancelled, moved, or settled.
+func (v *VHost) Foresee(from deadline.Entry, most int, fn func(storage.Ref)) (next deadline.Entry, more bool) {
 	chunk, some := v.chunks.Min()
 	v.deadlines.Ascend(from, func(d deadline.Entry) bool {
 		if most == 0 || some && d.At >= chunk.At {

@@ -2,12 +2,13 @@ package vhost
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // A grave is a chunk of messages that ended without a look at them: the books know, and what their records count for in
-// the log is given back by ticks. The messages of a deleted queue are remains: the queue as it was, which nobody can name.
+// the log is given back by ticks. The messages of a deleted queue are remains: the queue as it was, which nobody can
+// name.
 // Source: ours, decision 11.
 
 // ended ends the copies of q from a number on.
@@ -33,21 +34,21 @@ func (v *VHost) ended(q *queueState, first queue.Seq, n uint64, cause Cause) {
 }
 
 // endWhole emits Ended for a chunk that was taken off.
-func (v *VHost) endWhole(s *Stamp, q *queueState, first queue.Seq, span uint64, g queue.Grave, cause Cause, out *Outcome) {
-	v.work += workOfEnd
-	durable := g.Persistent > 0 && v.mutant != MutantForgetEnded
+func (s *step) endWhole(q *queueState, first queue.Seq, span uint64, g queue.Grave, cause Cause) {
+	s.work += workOfEnd
+	durable := g.Persistent > 0 && s.mutant != MutantForgetEnded
 	if durable {
-		v.begin(s, out)
-		if !out.ended.extendBy(q.id, first, span, cause) {
-			out.flush()
-			out.ended = run{q.id, cause, first, span}
+		s.begin()
+		if !s.out.ended.extendBy(q.id, first, span, cause) {
+			s.out.flush()
+			s.out.ended = run{q.id, cause, first, span}
 		}
-		v.batch = out.Batch
+		s.batch = s.out.Batch
 	}
-	if out.Trace {
-		out.Facts = append(out.Facts, Fact{Kind: Ended, Queue: q.id, Seq: first, N: span, Cause: cause, Durable: durable})
+	if s.out.Trace {
+		s.out.Facts = append(s.out.Facts, Fact{Kind: Ended, Queue: q.id, Seq: first, N: span, Cause: cause, Durable: durable})
 	}
-	v.inter(g, cause)
+	s.inter(g, cause)
 }
 
 // inter counts the end of what is in a grave.
@@ -131,7 +132,7 @@ func (v *VHost) unearth(g queue.Grave) {
 func (v *VHost) buried(f *Fact) {
 	g, err := v.pool.Rebury(f.Bytes)
 	if err != nil {
-		panic(place.Fault{Err: err})
+		panic(storage.Fault{Err: err})
 	}
 	v.toGrave(g)
 }
@@ -144,7 +145,7 @@ func (v *VHost) paged(f *Fact) {
 	}
 	due, err := q.messages.Restore(f.Seq, f.Bytes)
 	if err != nil {
-		panic(place.Fault{Err: err})
+		panic(storage.Fault{Err: err})
 	}
 	if due != 0 {
 		v.chunks.Add(deadline.Entry{At: due, Owner: owner(q, ownMessages), Item: uint64(f.Seq)})

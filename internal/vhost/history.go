@@ -30,7 +30,7 @@ func (r Reason) String() string {
 	return [reasons]string{"", "rejected", "expired", "maxlen", "delivery_limit", "rejected"}[r]
 }
 
-// in is the word that x-death carries in a dialect. Source: reference dead-lettering 15.
+// in is the word that x-death carries in a dialect. Source: docs/compat/dead-lettering.md#15.
 func (r Reason) in(d Dialect) string {
 	if d&DialectReasons != 0 {
 		switch r {
@@ -82,8 +82,8 @@ type Resent struct {
 	CameBack bool   // it has died since
 }
 
-// again is what the letter carries on when it is sent back once more, by a job or, with 0, by none. Times does not wrap: a client may
-// have told a large one, and a letter without times has no job that knows it again.
+// again is what the letter carries on when it is sent back once more, by a job or, with 0, by none. Times does not
+// wrap: a client may have told a large one, and a letter without times has no job that knows it again.
 func (x Resent) again(job JobID) Resent {
 	return Resent{Times: max(x.Times+1, x.Times), Job: job}
 }
@@ -140,10 +140,14 @@ func (h *History) firstDeath() *Death {
 // cycles reports whether a dead letter that died for reason would come to queue again without ever having
 // been rejected since it was there. Source: RabbitMQ dlx#routing (automatic cycles).
 func (h *History) cycles(queue string, reason Reason) bool {
-	if reason.rejected() {
-		return false
-	}
-	for _, d := range h.Deaths {
+	return !reason.rejected() && Cycles(h.Deaths, queue)
+}
+
+// Cycles reports whether a message that has died so, the newest first, was in a queue without having been rejected
+// since.
+func Cycles(deaths []Death, queue string) bool {
+	for i := range deaths {
+		d := &deaths[i]
 		if d.Reason.rejected() {
 			return false
 		}
@@ -209,8 +213,8 @@ func (h *History) automatic() int {
 //
 //	exchange keys share first last [times job flags] [at] count { reason queue count time exchange keys [expiration] }*
 //
-// The reason of first has bit 7 set if CC is hidden, that of last if it was sent back by hand and how follows, and bit 6 if
-// the time of the last death does; that of a death has bit 7 set if an expiration follows.
+// The reason of first has bit 7 set if CC is hidden, that of last if it was sent back by hand and how follows, and bit
+// 6 if the time of the last death does; that of a death has bit 7 set if an expiration follows.
 func appendHistory(b []byte, h *History) []byte {
 	b = appendText(b, h.Exchange)
 	b = appendTexts(b, h.Keys)
@@ -255,8 +259,8 @@ func appendHistory(b []byte, h *History) []byte {
 	return b
 }
 
-// reasonMarked is the bit of a reason that says something more: of the first, that CC is hidden; of the last, that how it
-// was sent back follows; of a death, that an expiration does.
+// reasonMarked is the bit of a reason that says something more: of the first, that CC is hidden; of the last, that how
+// it was sent back follows; of a death, that an expiration does.
 const reasonMarked = 0x80
 
 // reasonTimed is the bit of the last reason that says that the time of that death follows.
@@ -264,12 +268,12 @@ const reasonTimed = 0x40
 
 var errHistory = errors.New("vhost: history is malformed")
 
-func parseHistory(p []byte) (History, error) { return readHistory(&reader{rest: p}) }
+func parseHistory(p []byte) (History, error) { return readHistory(&decoder{rest: p}) }
 
 // HistoryOf reads what Remembered holds, for those who look at the log from outside.
-func HistoryOf(remembered []byte) (History, error) { return readHistory(&reader{rest: remembered}) }
+func HistoryOf(remembered []byte) (History, error) { return readHistory(&decoder{rest: remembered}) }
 
-func readHistory(r *reader) (History, error) {
+func readHistory(r *decoder) (History, error) {
 	h := History{Exchange: r.text(), Keys: r.texts(), Share: uint32(r.uint())}
 	for _, o := range [2]*Origin{&h.First, &h.Last} {
 		o.Reason, o.Queue, o.Exchange = Reason(r.byte()), r.text(), r.text()
@@ -301,14 +305,14 @@ func readHistory(r *reader) (History, error) {
 	return h, r.err
 }
 
-func readResent(r *reader) Resent {
+func readResent(r *decoder) Resent {
 	x := Resent{Times: uint32(r.uint()), Job: JobID(r.uint())}
 	flags := r.byte()
 	x.Restored, x.CameBack = flags&1 != 0, flags&2 != 0
 	return x
 }
 
-// origins are the headers that a headers exchange can match. Source: reference dead-lettering 3.
+// origins are the headers that a headers exchange can match. Source: docs/compat/dead-lettering.md#3.
 func (h *History) origins(d Dialect) amqp.Table {
 	return amqp.Table{
 		{Name: "x-first-death-reason", Value: amqp.String(h.First.Reason.in(d))},

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
@@ -14,7 +14,7 @@ import (
 // takes the letters that wait for it, in order. A sweep: all held letters of the vhost in turn, when the topology or
 // a policy has changed, after a restart, and now and then. What is held survives; who waits for whom is connected
 // state, which the first sweep finds.
-// Source: ours, design §5; reference dead-lettering 12.
+// Source: ours, decision 8; docs/compat/dead-lettering.md#12.
 
 // heldLetter is what is known of a held letter beside its history.
 type heldLetter struct {
@@ -66,8 +66,8 @@ func (h *holding) all() []letterAt {
 	return append(slices.Clone(h.letters[:h.kept]), h.letters[h.next:]...) // between them are old places
 }
 
-// withhold makes a dead message a held letter, or notes what has changed about one.
-func (v *VHost) withhold(s *Stamp, q *queueState, seq queue.Seq, m *message, p passage, out *Outcome) {
+// holdLetter makes a dead message a held letter, or notes what has changed about one.
+func (s *step) holdLetter(q *queueState, seq queue.Seq, m *message, p passage) {
 	e := q.messages.Entry(seq)
 	f := Fact{
 		Kind: Held, Queue: q.id, Seq: seq, Durable: e.Flags&queue.Persistent != 0, Cause: p.missing, Took: p.took,
@@ -75,18 +75,18 @@ func (v *VHost) withhold(s *Stamp, q *queueState, seq queue.Seq, m *message, p p
 	if e.State == queue.Held {
 		f.History = q.messages.Side(seq).History
 	} else {
-		f.History = v.historyOf(s, m, f.Durable, out)
+		f.History = s.historyOf(m, f.Durable)
 		q.counters().Held++
 	}
-	v.emit(s, &f, out)
-	v.touch(q, 0)
+	s.emit(&f)
+	s.markDirty(q, 0)
 	if p.missing == Moved {
-		v.goesOnTo(s, q, seq)
+		s.goesOnTo(q, seq)
 		return
 	}
-	v.await(q, seq, p.full)
-	if v.holding.at == 0 && v.holding.next == 0 {
-		v.armSweep(s, s.From+sweepFirst)
+	s.await(q, seq, p.full)
+	if s.holding.at == 0 && s.holding.next == 0 {
+		s.armSweep(s.From + sweepFirst)
 	}
 }
 
@@ -138,32 +138,32 @@ func (v *VHost) noteHeld(q *queueState, s queue.Seq, cause Cause, took []QueueID
 }
 
 // retry tries a held letter again: with only, just for that target.
-func (v *VHost) retry(s *Stamp, q *queueState, seq queue.Seq, only QueueID, depth int, out *Outcome) {
+func (s *step) retry(q *queueState, seq queue.Seq, only QueueID, depth int) {
 	was := q.held[seq]
 	if only != 0 && was.cause == Moved {
 		return // it comes there by itself
 	}
-	m := v.recall(q, seq)
-	p := v.hop(s, q, &m, attempt{
-		depth: depth, holds: was.cause != Moved || q.settings.AtLeastOnce, parts: true, turn: v.firstOfWide(q, seq),
+	m := s.loadMessage(q, seq)
+	p := s.routeDeadLetter(q, &m, attempt{
+		depth: depth, holds: was.cause != Moved || q.settings.AtLeastOnce, parts: true, turn: s.firstOfWide(q, seq),
 		again: true, had: was.took, only: only,
-	}, out)
+	})
 	if p.missing != 0 && p.missing != Moved {
 		q.counters().Retried[waitKind(p.missing)]++
 	}
 	switch {
 	case p.missing == 0:
-		v.leaves(q, &p, int64(s.Now-was.since))
-		v.end(s, q, seq, p.end(), out)
-		v.touch(q, depth)
-		v.holding.pause = sweepEvery
+		s.leaves(q, &p, int64(s.Now-was.since))
+		s.end(q, seq, p.end())
+		s.markDirty(q, depth)
+		s.holding.pause = sweepEvery
 	case p.missing != was.cause || len(p.took) != len(was.took):
-		v.withhold(s, q, seq, &m, p, out)
+		s.holdLetter(q, seq, &m, p)
 	default:
-		v.await(q, seq, p.full)
+		s.await(q, seq, p.full)
 	}
 	if x, held := q.held[seq]; held && only == 0 {
-		x.tried = v.wayOf(q).number
+		x.tried = s.wayOf(q).number
 		q.held[seq] = x
 	}
 }
@@ -178,8 +178,9 @@ func (v *VHost) wayOf(q *queueState) *wayOut {
 	x := v.topo.Exchange(w.dlx)
 	switch {
 	case x == nil:
-	case set.hasDLRK:
-		w.ids, w.known = v.topo.Route(x, &topology.Message{Key: []byte(w.dlrk)}, nil)
+	case set.HasDLRK:
+		r := v.routeOf(x, &topology.Message{Key: []byte(w.dlrk)}, nil)
+		w.ids, w.known = r.Queues, r.ByKeys
 	case w.dlx != "" && x.Alternate == "" && !x.Delayed:
 		w.known = !v.topo.HasBindingsFrom(w.dlx)
 	}
@@ -188,15 +189,15 @@ func (v *VHost) wayOf(q *queueState) *wayOut {
 
 // stuck reports whether a letter need not be read to be known to stay held, and notes why. A target that has no room is
 // believed only if the letter was tried since its way was made: it may be one to which it would come in a cycle.
-func (v *VHost) stuck(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, out *Outcome) bool {
-	x, w := q.held[seq], v.wayOf(q)
+func (s *step) stuck(q *queueState, seq queue.Seq, e *queue.Entry) bool {
+	x, w := q.held[seq], s.wayOf(q)
 	p := passage{took: x.took, missing: LostExchange}
 	switch {
 	case x.cause == Moved: // it goes on by itself
 		return true
 	case (x.cause == LostCycle || x.cause == LostHops) && x.tried == w.number: // its history says so, and does not change
 		return true
-	case !q.settings.hasDLX || v.topo.Exchange(w.dlx) == nil:
+	case !q.settings.HasDLX || s.topo.Exchange(w.dlx) == nil:
 	case !w.known:
 		return false
 	case len(w.ids) == 0:
@@ -209,8 +210,8 @@ func (v *VHost) stuck(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, ou
 			if slices.Contains(x.took, id) {
 				continue
 			}
-			t := v.queues[id]
-			if !t.refusesBytes(e.BodyBytes, true) || t.settings.passesOn() {
+			t := s.queues[id]
+			if !t.refusesBytes(e.BodyBytes, true) || t.settings.PassesOn() {
 				return false
 			}
 			p.full = append(p.full, id)
@@ -220,47 +221,47 @@ func (v *VHost) stuck(s *Stamp, q *queueState, seq queue.Seq, e *queue.Entry, ou
 		}
 	}
 	if p.missing == x.cause {
-		v.await(q, seq, p.full)
+		s.await(q, seq, p.full)
 		return true
 	}
-	v.withhold(s, q, seq, nil, p, out)
+	s.holdLetter(q, seq, nil, p)
 	return true
 }
 
-// admit lets letters into t that waited for room in it, in order, a portion at a time. One that is too large for the
-// room that there is lets smaller ones pass.
-func (v *VHost) admit(s *Stamp, t *queueState, depth int, out *Outcome) {
-	all := v.holding.blocked[t.id]
-	delete(v.holding.blocked, t.id)
+// retryBlocked lets letters into t that waited for room in it, in order, a portion at a time. One that is too large for
+// the room that there is lets smaller ones pass.
+func (s *step) retryBlocked(t *queueState, depth int) {
+	all := s.holding.blocked[t.id]
+	delete(s.holding.blocked, t.id)
 	n := 0
 	var large []letterAt
-	for ; n < len(all) && n < admitMax && v.moves < movesMax && !t.refusesBytes(0, true); n++ {
-		q, e := v.heldAt(all[n])
+	for ; n < len(all) && n < retryBlockedMax && s.moves < movesMax && !t.refusesBytes(0, true); n++ {
+		q, e := s.heldAt(all[n])
 		switch {
 		case e == nil:
 		case t.refusesBytes(e.BodyBytes, true):
 			large = append(large, all[n])
 		default:
-			v.retry(s, q, all[n].seq, t.id, depth, out)
+			s.retry(q, all[n].seq, t.id, depth)
 		}
 	}
-	more := n < len(all) && (len(large) < n || v.moves >= movesMax) // and it is worth while
+	more := n < len(all) && (len(large) < n || s.moves >= movesMax) // and it is worth while
 	first := n - len(large)
 	copy(all[first:], large) // back to the front, where letters have gone: the others are too many to be moved
-	if all = append(all[first:], v.holding.blocked[t.id]...); len(all) == 0 {
+	if all = append(all[first:], s.holding.blocked[t.id]...); len(all) == 0 {
 		return
 	}
-	v.holding.blocked[t.id] = all
+	s.holding.blocked[t.id] = all
 	if more && !t.refusesBytes(0, true) {
-		v.lookLater(s, t)
+		s.lookLater(t)
 	}
 }
 
 // lookLater has the next tick look at a queue.
-func (v *VHost) lookLater(s *Stamp, q *queueState) {
+func (s *step) lookLater(q *queueState) {
 	if q.again == 0 {
 		q.again = s.Now
-		v.deadlines.Add(deadline.Entry{At: q.again, Owner: owner(q, ownRoom)})
+		s.deadlines.Add(deadline.Entry{At: q.again, Owner: owner(q, ownRoom)})
 	}
 }
 
@@ -277,68 +278,68 @@ func (v *VHost) heldAt(at letterAt) (*queueState, *queue.Entry) {
 }
 
 // rerouted is told, at the end of each step, to have letters tried again if the topology has changed.
-func (v *VHost) rerouted(s *Stamp) {
-	if len(v.holding.letters) > 0 && v.holding.swept != v.topo.Version() && v.mutant != MutantForgetRetry {
-		v.holding.swept = v.topo.Version()
-		v.sweepSoon(s)
+func (s *step) rerouted() {
+	if len(s.holding.letters) > 0 && s.holding.swept != s.topo.Version() && s.mutant != MutantForgetRetry {
+		s.holding.swept = s.topo.Version()
+		s.sweepSoon()
 	}
 }
 
 // sweepSoon has all letters tried again, as soon as sweeps may.
-func (v *VHost) sweepSoon(s *Stamp) {
-	h := &v.holding
+func (s *step) sweepSoon() {
+	h := &s.holding
 	switch {
 	case len(h.letters) == 0:
 	case h.next > 0:
 		h.again = true
 	default:
-		v.armSweep(s, max(s.Now, h.notBefore))
+		s.armSweep(max(s.Now, h.notBefore))
 	}
 }
 
-func (v *VHost) armSweep(s *Stamp, at deadline.Instant) {
-	h := &v.holding
+func (s *step) armSweep(at deadline.Instant) {
+	h := &s.holding
 	if h.at != 0 && h.at <= at {
 		return
 	}
 	if h.at != 0 {
-		v.deadlines.Remove(deadline.Entry{At: h.at, Owner: ownSweep})
+		s.deadlines.Remove(deadline.Entry{At: h.at, Owner: ownSweep})
 	}
 	h.at = at
-	v.deadlines.Add(deadline.Entry{At: at, Owner: ownSweep})
+	s.deadlines.Add(deadline.Entry{At: at, Owner: ownSweep})
 }
 
 // sweep tries a portion of the held letters, and arms the next.
-func (v *VHost) sweep(s *Stamp, out *Outcome) {
-	h := &v.holding
+func (s *step) sweep() {
+	h := &s.holding
 	h.at = 0
-	if v.cramped {
-		v.armSweep(s, s.Now+sweepEvery)
+	if s.cramped {
+		s.armSweep(s.Now + sweepEvery)
 		return
 	}
 	if h.next == 0 {
 		clear(h.blocked)
 		h.kept, h.again, h.reads = 0, false, 0
-		h.swept = v.topo.Version()
+		h.swept = s.topo.Version()
 	}
-	reads, batch := 0, place.Index(0)
-	for n := 0; n < sweepMax && reads < readsMax && h.next < len(h.letters) && !v.full(); n++ {
+	reads, batch := 0, storage.Index(0)
+	for n := 0; n < sweepMax && reads < readsMax && h.next < len(h.letters) && !s.full(); n++ {
 		at := h.letters[h.next]
 		h.next++
-		if q, e := v.heldAt(at); e != nil && !v.stuck(s, q, at.seq, e, out) {
+		if q, e := s.heldAt(at); e != nil && !s.stuck(q, at.seq, e) {
 			if e.Flags&queue.Volatile == 0 && e.Index != batch {
 				reads, batch = reads+1, e.Index
 			}
-			v.retry(s, q, at.seq, 0, 0, out)
+			s.retry(q, at.seq, 0, 0)
 		}
-		if _, e := v.heldAt(at); e != nil {
+		if _, e := s.heldAt(at); e != nil {
 			h.letters[h.kept] = at
 			h.kept++
 		}
 	}
 	h.reads += reads
 	if h.next < len(h.letters) {
-		v.armSweep(s, s.Now)
+		s.armSweep(s.Now)
 		return
 	}
 	h.letters = slices.Delete(h.letters, h.kept, len(h.letters))
@@ -348,43 +349,11 @@ func (v *VHost) sweep(s *Stamp, out *Outcome) {
 	case len(h.letters) == 0:
 		h.pause = sweepEvery
 	case h.again:
-		v.armSweep(s, h.notBefore)
+		s.armSweep(h.notBefore)
 	default:
 		h.pause = min(max(2*h.pause, sweepEvery), sweepRarest)
-		v.armSweep(s, max(h.notBefore, s.From+deadline.Instant(h.pause)))
+		s.armSweep(max(h.notBefore, s.From+deadline.Instant(h.pause)))
 	}
-}
-
-// HeldLetter is a held letter as lists show it.
-type HeldLetter struct {
-	ID      uint64 // of the message in its queue
-	Cause   Cause
-	History History // the newest death is why it is a letter
-	Took    []string
-	Size    uint32
-	Ref     place.Ref
-}
-
-// HeldLetters lists the held letters of a queue with an ID greater than after, in queue order, most at the most. Each
-// costs a read of its history; beside that the held letters of the queue are looked through once.
-func (v *VHost) HeldLetters(name string, after uint64, most int) []HeldLetter {
-	q := v.queueNamed(name)
-	if q == nil {
-		return nil
-	}
-	var all []HeldLetter
-	for _, seq := range q.heldFrom(queue.Seq(after), most) {
-		e := q.messages.Entry(seq)
-		h := v.historyAt(q.messages.Side(seq).History)
-		x := HeldLetter{ID: uint64(seq) + 1, Cause: q.held[seq].cause, History: h, Size: e.Size, Ref: e.Ref(v.log)}
-		for _, id := range q.held[seq].took {
-			if t := v.queues[id]; t != nil {
-				x.Took = append(x.Took, t.object.Name)
-			}
-		}
-		all = append(all, x)
-	}
-	return all
 }
 
 // heldFrom lists the first held letters from seq on, in order, most at the most: sorting all of a million would take

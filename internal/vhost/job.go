@@ -5,8 +5,8 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/queue"
-	"github.com/bartleby-mq/bartleby/internal/sift"
 )
 
 // Rights tell what the users of jobs may do now. A job is decided by them and not by those of when it began. They are not
@@ -23,7 +23,7 @@ type JobID uint64
 
 // A Job sends letters back, or discards them: many, one after the other, at its pace. It is durable state: what it has
 // done is in the log together with the letters that it moved, so that a restart goes on where it was, and no letter goes
-// twice. Source: ours, design §5, decision 16.
+// twice. Source: ours, decision 16.
 type Job struct {
 	ID JobID
 	Order
@@ -33,12 +33,12 @@ type Job struct {
 // An Order is what a job is to do.
 type Order struct {
 	User     string
-	Discard  bool     // letters go to the shelf, or are gone if they are there
-	Source   Where    // a queue or the shelf
-	IDs      []uint64 // these, at most OrderIDsMax; else
-	Filter   string   // those that it lets through, as sift reads it
-	Max      uint64   // at most so many; 0: no limit
-	Newest   bool     // the newest first
+	Discard  bool        // letters go to the shelf, or are gone if they are there
+	Source   Where       // a queue or the shelf
+	IDs      []MessageID // these, at most OrderIDsMax; else
+	Filter   string      // those that it lets through, as package filter reads it
+	Max      uint64      // at most so many; 0: no limit
+	Newest   bool        // the newest first
 	Way      Way
 	Keys     bool   // of WayElsewhere: with their own keys
 	Exchange string // of WayElsewhere
@@ -177,29 +177,12 @@ const (
 // job is a Job with what is not in the log.
 type job struct {
 	Job
-	filter *sift.Filter
+	filter *filter.Filter
 	since  deadline.Instant // vhost time: from then on the rate counts, 0: not begun
 	sent   uint64           // Moved at that time
 	next   deadline.Instant // in the set of deadlines, 0: it is not
 	back   uint64           // of CameBack: not in the log yet
 	greedy bool             // a fault, see MutantJobGreedy
-}
-
-// Redrives lists the jobs, the newest first.
-func (v *VHost) Redrives() []Job {
-	all := make([]Job, 0, len(v.jobs.all))
-	for i := len(v.jobs.all) - 1; i >= 0; i-- {
-		all = append(all, v.jobs.all[i].shown())
-	}
-	return all
-}
-
-// RedriveJob shows one job.
-func (v *VHost) RedriveJob(id JobID) (Job, bool) {
-	if j := v.jobs.find(id); j != nil {
-		return j.shown(), true
-	}
-	return Job{}, false
 }
 
 // owner is whose deadline j.next is.
@@ -243,19 +226,19 @@ func (x *jobs) open(user string) (all, own int) {
 func (o *Order) check() *amqp.Error {
 	switch {
 	case o.Source.Lost == (o.Source.Queue != ""):
-		return amqp.PreconditionFailed("a redrive takes letters from a queue or from the lost letters")
+		return amqp.PreconditionFailed("a redrive needs a queue or the lost letters as its source")
 	case o.Way >= ways || o.Way == WayOn && !o.Source.Lost:
-		return amqp.PreconditionFailed("a redrive has no such target")
+		return amqp.PreconditionFailed("a redrive has no valid target")
 	case len(o.IDs) > OrderIDsMax:
-		return amqp.PreconditionFailed("%d letters are more than the %d that an order names one by one: use a filter", len(o.IDs), OrderIDsMax)
+		return amqp.PreconditionFailed("%d ids exceed the limit of %d: use a filter", len(o.IDs), OrderIDsMax)
 	case o.Rate > rateMax:
-		return amqp.PreconditionFailed("a rate of %d is more than %d letters per second", o.Rate, rateMax)
+		return amqp.PreconditionFailed("a rate of %d exceeds the limit of %d messages per second", o.Rate, rateMax)
 	case o.Watch > watchMax:
-		return amqp.PreconditionFailed("%d ms are more than the day that a redrive may watch", o.Watch)
+		return amqp.PreconditionFailed("%d ms exceed the maximum watch time of one day", o.Watch)
 	case o.StopPercent > 100:
-		return amqp.PreconditionFailed("%d is no percentage", o.StopPercent)
+		return amqp.PreconditionFailed("%d is not a percentage", o.StopPercent)
 	case len(o.Filter) > orderTextMax:
-		return amqp.PreconditionFailed("a filter of %d bytes is longer than %d", len(o.Filter), orderTextMax)
+		return amqp.PreconditionFailed("a filter has %d bytes: the maximum is %d", len(o.Filter), orderTextMax)
 	}
 	return nil
 }
@@ -272,7 +255,7 @@ func appendOrder(b []byte, o *Order) []byte {
 	return appendNumbers(b, o.IDs)
 }
 
-func readOrder(r *reader) (o Order) {
+func readOrder(r *decoder) (o Order) {
 	one, two := r.byte(), r.byte()
 	o.Discard, o.Source.Lost, o.Newest, o.Keys, o.Ramp = one&1 != 0, one&2 != 0, one&4 != 0, one&8 != 0, one&16 != 0
 	o.StopNoConsumer, o.StripDeaths, o.DropExpiration = two&1 != 0, two&2 != 0, two&4 != 0
@@ -298,7 +281,7 @@ func appendProgress(b []byte, p *Progress) []byte {
 	return appendNumbers(b, p.Bounds)
 }
 
-func readProgress(r *reader) (p Progress) {
+func readProgress(r *decoder) (p Progress) {
 	p.State, p.Finished = JobState(r.byte()), r.byte() != 0
 	p.Note = r.text()
 	var begun, ended, until uint64
@@ -319,7 +302,7 @@ func appendNumbers(b []byte, all []uint64) []byte {
 	return b
 }
 
-func readNumbers(r *reader) (all []uint64) {
+func readNumbers(r *decoder) (all []uint64) {
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
 		all = append(all, r.uint())
 	}
@@ -328,18 +311,18 @@ func readNumbers(r *reader) (all []uint64) {
 
 // begun folds the beginning of a job.
 func (v *VHost) begun(f *Fact) {
-	r := reader{rest: f.Bytes}
+	r := decoder{rest: f.Bytes}
 	j := &job{Job: Job{ID: JobID(f.N), Order: readOrder(&r)}}
 	j.Progress = readProgress(&r)
 	j.greedy = v.mutant == MutantJobGreedy
-	j.filter, _ = sift.Parse(j.Filter, int64(j.Begun)) // it was read before it was accepted
+	j.filter, _ = filter.Parse(j.Filter, int64(j.Begun)) // it was read before it was accepted
 	v.jobs.last = max(v.jobs.last, j.ID)
 	v.jobs.all = append(v.jobs.all, j)
 }
 
 // JobOf reads what JobBegun and JobProgressed tell, for those who look at the log from outside; a JobProgressed has no order.
 func JobOf(f *Fact) Job {
-	r := reader{rest: f.Bytes}
+	r := decoder{rest: f.Bytes}
 	j := Job{ID: JobID(f.N)}
 	if f.Kind == JobBegun {
 		j.Order = readOrder(&r)
@@ -351,7 +334,7 @@ func JobOf(f *Fact) Job {
 // progressed folds how far a job has come.
 func (v *VHost) progressed(f *Fact) {
 	if j := v.jobs.find(JobID(f.N)); j != nil {
-		r := reader{rest: f.Bytes}
+		r := decoder{rest: f.Bytes}
 		bounds := j.Bounds
 		j.Progress = readProgress(&r)
 		j.Bounds = bounds

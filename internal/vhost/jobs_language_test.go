@@ -87,7 +87,7 @@ func (l *line) edit(c *Command) error {
 
 // showJobs prints the jobs, the oldest first.
 func (sc *scenario) showJobs() {
-	all := sc.world.v.Redrives()
+	all := sc.world.v.Reader().Redrives()
 	for i := range all {
 		j := &all[len(all)-1-i]
 		fmt.Fprintf(&sc.out, "job %d %s looked=%d moved=%d back=%d of=%d", j.ID, j.State, j.Looked, j.Moved, j.CameBack, j.Total)
@@ -105,7 +105,7 @@ func (sc *scenario) showJobs() {
 
 // jobFact renders a fact about a job.
 func jobFact(f *Fact) string {
-	r := reader{rest: f.Bytes}
+	r := decoder{rest: f.Bytes}
 	switch f.Kind {
 	case JobBegun:
 		o := readOrder(&r)

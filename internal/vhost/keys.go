@@ -7,18 +7,20 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/settings"
+	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
 // KeyHeader names a scheduled message for its publisher: a later one with the same key, in the same exchange, takes its
-// place, and commands find it by that. A key costs some two hundred bytes of memory while its message waits; without one
-// a scheduled message costs none.
+// place, and commands find it by that. A key costs some two hundred bytes of memory while its message waits; without
+// one a scheduled message costs none.
 const KeyHeader = "x-schedule-key"
 
 // scheduleKeyMax is the longest key, in bytes.
 const scheduleKeyMax = 255
 
-// keys finds messages by a hash of their keys. It is folded state. Two keys with one hash are told apart by the messages
-// themselves; the older of two such is no longer found.
+// keys finds messages by a hash of their keys. It is folded state. Two keys with one hash are told apart by the
+// messages themselves; the older of two such is no longer found.
 type keys struct {
 	messages map[uint64]queue.Seq
 	hashes   map[queue.Seq]uint64
@@ -79,7 +81,7 @@ func keyOf(headers []byte) (string, *amqp.Error) {
 	case bad != nil || !ok:
 		return "", nil
 	case a.Kind != amqp.KindString || a.Str == "" || len(a.Str) > scheduleKeyMax:
-		return "", amqp.PreconditionFailed("invalid %s '%s': a string of 1 to %d bytes is wanted", KeyHeader, show(a), scheduleKeyMax)
+		return "", amqp.PreconditionFailed("invalid %s '%s': it must be a string of 1 to %d bytes", KeyHeader, settings.Show(a), scheduleKeyMax)
 	}
 	return a.Str, nil
 }
@@ -92,25 +94,26 @@ func (v *VHost) keyed(q *queueState, key string) (seq queue.Seq, ok bool) {
 	if seq, ok = q.schedule.keys.messages[hashOf(key)]; !ok || q.messages.Entry(seq) == nil { // a repair may have given it up
 		return 0, false
 	}
-	m := v.recall(q, seq)
+	m := v.loadMessage(q, seq)
 	found, err := keyOf(m.scan().Headers)
 	return seq, err == nil && found == key
 }
 
-// overtake cancels what waits under the key of m, which is due now, where it passes: m takes its place.
-func (v *VHost) overtake(s *Stamp, m *message, out *Outcome) (any bool) {
-	for _, x := range v.topo.Passed() {
-		q := v.schedules[x.Name]
-		if old, waits := v.keyed(q, m.name); waits {
-			v.cancelOne(s, q, old, out)
+// overtake cancels what waits under the key of m, which is due now, in the delayed exchanges that it passes: m takes
+// its place.
+func (s *step) overtake(m *message, passed []*topology.Exchange) (any bool) {
+	for _, x := range passed {
+		q := s.schedules[x.Name]
+		if old, waits := s.keyed(q, m.name); waits {
+			s.cancelOne(q, old)
 			any = true
 		}
 	}
 	return any
 }
 
-// underKey finds the message that a key means: what waits under it, or else the last that did; outcome is what has become of
-// that. Of the keys under which nothing waits the 16,384 that were used first since the last are remembered.
+// underKey finds the message that a key means: what waits under it, or else the last that did; outcome is what has
+// become of that. Of the keys under which nothing waits the 16,384 that were used first since the last are remembered.
 func (v *VHost) underKey(q *queueState, key string) (seq queue.Seq, outcome string) {
 	seq, waits := v.keyed(q, key)
 	if waits {
@@ -127,13 +130,21 @@ func (v *VHost) underKey(q *queueState, key string) (seq queue.Seq, outcome stri
 }
 
 // giveKey gives the newest message of a schedule its key. What had that key is cancelled.
-func (v *VHost) giveKey(s *Stamp, q *queueState, seq queue.Seq, key string, out *Outcome) {
-	old, taken := v.keyed(q, key)
-	v.emit(s, &Fact{Kind: Keyed, Durable: true, Queue: q.id, Seq: seq, N: hashOf(key)}, out)
+func (s *step) giveKey(q *queueState, seq queue.Seq, key string) {
+	old, taken := s.keyed(q, key)
+	s.emit(&Fact{Kind: Keyed, Durable: true, Queue: q.id, Seq: seq, N: hashOf(key)})
 	if taken {
-		v.cancelOne(s, q, old, out)
+		s.cancelOne(q, old)
 	}
 }
 
 // sorted lists messages that have keys.
 func (k *keys) sorted() []queue.Seq { return slices.Sorted(maps.Keys(k.hashes)) }
+
+// mix spreads bits. Source: splitmix64.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -45,10 +45,9 @@ type (
 //	policy NAME PATTERN [apply=KIND] [priority=N] [operator] KEY=VALUE…     clear-policy NAME [operator]
 //
 // ARGUMENT is one of ttl dlx dlrk max max-bytes overflow expires priorities limit mode retry retry-min
-// retry-max timeout type single strategy, or a full name beginning with x-. PROPERTY is expiration, priority, user, reply-to, cc, bcc, or h.NAME for a header, or "all".
-// Values are integers, true, false, or text; text in quotes is text for sure; K:V is V with the wire type K,
-// of an array: texts with commas between them. Any verb
-// takes nowait.
+// retry-max timeout type single strategy, or a full name beginning with x-. PROPERTY is expiration, priority, user,
+// reply-to, cc, bcc, or h.NAME for a header, or "all". Values are integers, true, false, or text; text in quotes is
+// text for sure; K:V is V with the wire type K, of an array: texts with commas between them. Any verb takes nowait.
 type line struct {
 	channel  string
 	verb     string

@@ -34,6 +34,3 @@ func (l *Lateness) note(k LateKind, late deadline.Instant) {
 	l.Buckets[k][i]++
 	l.Sum[k] += max(int64(late), 0)
 }
-
-// Lateness tells how punctual the vhost has been.
-func (v *VHost) Lateness() Lateness { return v.lateness }

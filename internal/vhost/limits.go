@@ -10,44 +10,54 @@ const (
 	sharedMax = 16
 	// gravesPerTick is how many chunks that were taken off in whole a tick looks through.
 	gravesPerTick = 64
-	// tickMax is how many deadlines one Tick handles, so that publishers and consumers are served between: what they ask for
-	// waits for two or three of these. aheadMax is how much of that a look ahead may take. Source: bench/README.md, time.
+	// tickMax is how many deadlines one Tick handles, so that publishers and consumers are served between: what they
+	// ask for waits for two or three of these. aheadMax is how much of that a look ahead may take. Source:
+	// bench/README.md, time.
 	tickMax  = 128
 	aheadMax = 32
-	// nearHorizon is how far ahead, in ms, messages of a chunk are put into the set of deadlines one by one, if nearLeast of
-	// them at least are due by then, later than the first; nearWork are as much work as letting one go.
+	// nearHorizon is how far ahead, in ms, messages of a chunk are put into the set of deadlines one by one, if
+	// nearLeast of them at least are due by then, later than the first; nearWork are as much work as letting one go.
 	nearHorizon = 250
 	nearLeast   = 8
 	nearWork    = 32
 	// excessMax is how many messages of one queue a single command drops for its length; the rest follows
 	// tick by tick, at once.
 	excessMax = 4096
-	// stepBytesMax is how much one step may do of what can be done in portions, in bytes of facts and of records: bodies that
-	// move from memory into the log can be large, and a batch is written whole.
+	// stepBytesMax is how much one step may do of what can be done in portions, in bytes of facts and of records:
+	// bodies that move from memory into the log can be large, and a batch is written whole.
 	stepBytesMax = 4 << 20
-	// These are what is done beside storing records counts for, in bytes: stepBytesMax are 5 to 10 ms of any of it. A fact is
-	// what makes, moves or returns a copy; an end of one alone is less. A chunk is 256 messages that are ended without a look
-	// at them; a read is one of a batch that may lie on the disk; a queue is what is deleted, or looked at because a consumer
-	// left it. Each of very many queues that a letter is for is found anew for each portion of them. A point is what routing
-	// counts comparisons in.
+	// These are what is done beside storing records counts for, in bytes: stepBytesMax are 5 to 10 ms of any of it. A
+	// fact is what makes, moves or returns a copy; an end of one alone is less. A chunk is 256 messages that are ended
+	// without a look at them; a read is one of a batch that may lie on the disk; a queue is what is deleted, or looked
+	// at because a consumer left it. Each of very many queues that a letter is for is found anew for each portion of
+	// them. A point is what routing counts its work in. A match is one part of a pattern for one octet of a name.
 	workOfFact  = 512
 	workOfRoute = 32
 	workOfRule  = 1 << 10
 	workOfPoint = 6
+	workOfMatch = 8
 	workOfEnd   = 64
 	workOfChunk = 1 << 10
 	workOfRead  = 8 << 10
 	workOfQueue = 2 << 10
+	// A binding that goes is looked up in the lists of both its ends, and what is behind it there is moved.
+	workOfBinding = 256
+	movedPerByte  = 4
+	// A look is one at a consumer that has no room; a wake is of one whose channel or connection has room again, with
+	// its queue. If the channel has more than wakeMany, all consumers of their queues are looked at.
+	workOfLook = 32
+	workOfWake = 128
+	wakeMany   = 64
 	// rulingMax is how many changes of policies that are not in force on all queues are told apart.
 	rulingMax = 16
-	// stepWorkMax is how much the letters that move on at once may make in a step, in bytes, and hopsKeptMax how many of
-	// those that may not are kept on the shelf.
+	// stepWorkMax is how much the letters that move on at once may make in a step, in bytes, and hopsKeptMax how many
+	// of those that may not are kept on the shelf.
 	stepWorkMax = 64 << 20
 	hopsKeptMax = 64
 	// recentBytesMax bounds a recent history likewise.
 	recentBytesMax = 64 << 20
-	// readsMax is how many batches a tick reads to try held letters again, and readsPerPause by how many reads the pause
-	// to the next sweep grows by a second: a read may take a few ms.
+	// readsMax is how many batches a tick reads to try held letters again, and readsPerPause by how many reads the
+	// pause to the next sweep grows by a second: a read may take a few ms.
 	readsMax      = 16
 	readsPerPause = 250
 	// hopsMax is how many queues a dead letter may run through at one moment. Real chains are short; a ring of
@@ -58,14 +68,12 @@ const (
 	// over its limit goes on with the next tick from half of it. First moves do not count: a settlement of many may end
 	// any number of deliveries.
 	movesMax = 1 << 14
-	// lettersMax is how many letters one message, if its keys are short, may become between two rejections, where each hop goes to
-	// several queues that pass it on by themselves: without it, n full queues whose dead-letter exchange leads to
-	// all of them would make n! of one message.
+	// lettersMax is how many letters one message, if its keys are short, may become between two rejections, where each
+	// hop goes to several queues that pass it on by themselves: without it, n full queues whose dead-letter exchange
+	// leads to all of them would make n! of one message.
 	lettersMax = 1 << 14
 	// lossesMax is how many losses are kept for a log that does not look.
 	lossesMax = 64
-	// ttlMax is the longest TTL and queue expiry, in ms: ten years. Source: RabbitMQ ttl.
-	ttlMax = 315_360_000_000
 	// volatileChunkBytes is the size of a piece of memory for transient records: few pieces, no copying when
 	// they fill, and little is pinned by one long-lived message.
 	volatileChunkBytes = 256 << 10
@@ -77,49 +85,37 @@ const (
 	historyBytesMax = 256 << 10
 	// clientDeathsMax is how many entries of a publisher's x-death are read, where they are.
 	clientDeathsMax = 64
-	// admitMax is how many letters a queue with room again takes at once; the rest follows tick by tick.
-	admitMax = 256
+	// retryBlockedMax is how many letters a queue with room again takes at once; the rest follows tick by tick.
+	retryBlockedMax = 256
 	// sweepMax is how many held letters one tick tries again.
 	sweepMax = 4096
 	// sweepFirst, sweepEvery and sweepRarest are the ms until held letters are tried again although nothing has
-	// changed: at first, then twice as long each time. Source: reference dead-lettering 12.
+	// changed: at first, then twice as long each time. Source: docs/compat/dead-lettering.md#12.
 	sweepFirst  = 1000
 	sweepEvery  = 1000
 	sweepRarest = 60_000
 	// sweepsPerMilli is how many letters may be tried per ms of pause, so that a topology that changes all the time
 	// leaves time for other things. A letter that need not be read takes about 0.3 µs.
 	sweepsPerMilli = 200
-	// handedDelay is for how long a handing over may stay out of the log, ms. Source: ours, design §2.
+	// handedDelay is for how long a handing over may stay out of the log, ms. Source: ours, docs/durability.md.
 	handedDelay = 100
 	// recentMax bounds a recent history, whatever its length is declared as: a binding is given all of it at once.
 	recentMax = 4096
 	// lateMax bounds how many taken back deliveries of a channel are remembered, should it settle them late.
 	lateMax = 1 << 16
-	// quorumPriorityMax is the highest priority of a quorum queue that sets none, quorumPriority that of a message
-	// without the property. Source: RabbitMQ 4.3 quorum-queues.
-	quorumPriorityMax = 31
-	quorumPriority    = 4
-	// shelfBytesMax and shelfAgeMax (ms) bound the lost letters of a vhost that sets no options. Source: ours, design §1.4.
-	shelfBytesMax = 64 << 20
-	shelfAgeMax   = 7 * 24 * 3_600_000
+	// quorumPriority is the priority of a message without the property in a quorum queue that sets no greatest one.
+	// Source: RabbitMQ 4.3 quorum-queues.
+	quorumPriority = 4
 	// shelfSlack is by how many bytes a step may exceed the shelf's bound before it ends.
 	shelfSlack = 16 << 20
-	// consumerTimeoutMax is for how long a delivery may be unsettled where nobody says otherwise, ms.
-	// Source: RabbitMQ consumers#acknowledgement-timeout.
-	consumerTimeoutMax = 1_800_000
-	// apsaraReturnsMax and apsaraHopsMax are ApsaraMQ's limits. Source: reference dead-lettering 15.
-	apsaraReturnsMax = 16
-	apsaraHopsMax    = 16
-	// quorumDeliveryLimit is the delivery limit of a quorum queue that sets none. Source: RabbitMQ 4.0 quorum-queues.
-	quorumDeliveryLimit = 20
-	// txBytesMax bounds what a transaction holds, which is in memory; txCommandBytes is the share of a command beside its
-	// content, txTagBytes that of a delivery that a command settles.
+	// txBytesMax bounds what a transaction holds, which is in memory; txCommandBytes is the share of a command beside
+	// its content, txTagBytes that of a delivery that a command settles.
 	txBytesMax     = 64 << 20
 	txCommandBytes = 256
 	txTagBytes     = 16
-	// replyBytesMax is how much may be on its way to a connection that takes direct replies, in bytes. When the replies to all
-	// connections take repliesBytesMax, each connection has an equal share of that; replyManyBytes is from where on a
-	// connection counts as one that shares.
+	// replyBytesMax is how much may be on its way to a connection that takes direct replies, in bytes. When the replies
+	// to all connections take repliesBytesMax, each connection has an equal share of that; replyManyBytes is from where
+	// on a connection counts as one that shares.
 	replyBytesMax   = 16 << 20
 	repliesBytesMax = 32 << 20
 	replyManyBytes  = 1 << 20
@@ -128,13 +124,9 @@ const (
 	// copyKeysMax is how many routing keys CC, and BCC, may have: a record counts them in two octets, and each is
 	// routed by itself. A frame of the usual size has room for half as many.
 	copyKeysMax = 1<<16 - 1
-	// patternBytesMax bounds a policy's pattern. Source: RabbitMQ policies.
-	patternBytesMax = 1024
-	// patternSizeMax bounds what a pattern becomes, see regex.Check: every queue is matched with every pattern.
-	patternSizeMax = 2000
-	// tableBytesMax bounds the arguments of a queue, exchange, binding or consumer, the definition of a policy, and options, as
-	// AMQP encodes them: a frame of the usual size. tableValuesMax bounds their values, nested ones included: a value takes a
-	// hundred bytes of memory, and as little as one in a frame.
+	// tableBytesMax bounds the arguments of a queue, exchange, binding or consumer, the definition of a policy, and
+	// options, as AMQP encodes them: a frame of the usual size. tableValuesMax bounds their values, nested ones
+	// included: a value takes a hundred bytes of memory, and as little as one in a frame.
 	tableBytesMax  = 128 << 10
 	tableValuesMax = 4096
 	// tablesExtraMax bounds what all these tables of a virtual host take together, of those that take more than

@@ -101,6 +101,9 @@ const (
 	// MutantForgetRuled does not log on which queues a change of policies is in force.
 	MutantForgetRuled Mutant = "forget-ruled"
 
+	// MutantForgetMatched forgets in a restart which policies apply to queues.
+	MutantForgetMatched Mutant = "forget-matched"
+
 	// Faults of the queues.
 
 	// MutantForgetGone is queue.MutantForgetGone.

@@ -3,7 +3,6 @@ package vhost
 import (
 	"encoding/binary"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
@@ -18,6 +17,7 @@ type Outcome struct {
 	Effects []Effect // what the doors shall do
 	Trace   bool     // keep Facts
 
+	step   step  // memory of the present one
 	urgent bool  // somebody waits for the batch
 	ended  run   // copies ended in a row, not encoded yet
 	handed []run // lazy
@@ -91,22 +91,10 @@ func (o *Outcome) flush() {
 	o.Batch = binary.AppendUvarint(o.Batch, r.n)
 }
 
-// store appends record bytes as a fact of their own, and names them.
-func (o *Outcome) store(s *Stamp, log place.LogID, kind FactKind, size int, fill func([]byte) []byte) place.Ref {
-	o.flush()
-	o.Batch = append(o.Batch, byte(kind))
-	o.Batch = binary.BigEndian.AppendUint32(o.Batch, uint32(size))
-	at := len(o.Batch)
-	o.Batch = fill(o.Batch)
-	size = len(o.Batch) - at
-	binary.BigEndian.PutUint32(o.Batch[at-4:], uint32(size))
-	return place.Ref{Log: log, Index: s.Index, Offset: uint32(at), Size: uint32(size)}
-}
-
 // effect appends e and remembers whether it waits for the batch to be.
-func (o *Outcome) effect(e Effect, current place.Index) {
-	if e.After >= current {
-		o.urgent = true
+func (s *step) effect(e Effect) {
+	if e.After >= s.Index {
+		s.out.urgent = true
 	}
-	o.Effects = append(o.Effects, e)
+	s.out.Effects = append(s.out.Effects, e)
 }

@@ -4,39 +4,39 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // memoryPages keeps pages in memory.
 type memoryPages struct {
-	last  place.Index
-	pages map[place.Ref][]byte
+	last  storage.Index
+	pages map[storage.Ref][]byte
 }
 
-func newPages() *memoryPages { return &memoryPages{pages: map[place.Ref][]byte{}} }
+func newPages() *memoryPages { return &memoryPages{pages: map[storage.Ref][]byte{}} }
 
-// Put implements place.Pages.
-func (p *memoryPages) Put(b []byte, transient bool) place.Ref {
+// Put implements storage.Pages.
+func (p *memoryPages) Put(b []byte, transient bool) storage.Ref {
 	p.last++
-	r := place.Ref{Log: testLog.Pages(), Index: p.last, Size: uint32(len(b))}
+	r := storage.Ref{Log: testLog.Pages(), Index: p.last, Size: uint32(len(b))}
 	if transient {
-		r.Log = place.Volatile.Pages()
+		r.Log = storage.Volatile.Pages()
 	}
 	p.pages[r] = slices.Clone(b)
 	return r
 }
 
-// Get implements place.Pages.
-func (p *memoryPages) Get(r place.Ref) []byte {
+// Get implements storage.Pages.
+func (p *memoryPages) Get(r storage.Ref) []byte {
 	b, ok := p.pages[r]
 	if !ok {
-		panic(place.Fault{Err: fmt.Errorf("no page %+v", r)})
+		panic(storage.Fault{Err: fmt.Errorf("no page %+v", r)})
 	}
 	return b
 }
 
-// Drop implements place.Pages.
-func (p *memoryPages) Drop(r place.Ref) { delete(p.pages, r) }
+// Drop implements storage.Pages.
+func (p *memoryPages) Drop(r storage.Ref) { delete(p.pages, r) }
 
 // snapshot takes a whole checkpoint at once.
 func (v *VHost) snapshot() []byte {

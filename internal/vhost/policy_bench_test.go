@@ -7,8 +7,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
-// BenchmarkSetPolicy is how long others wait while a policy for ten queues of fifty thousand is set or taken away, beside
-// twenty others.
+// BenchmarkSetPolicy is how long others wait while a policy for ten queues of fifty thousand is set or taken away,
+// beside twenty others.
 func BenchmarkSetPolicy(b *testing.B) {
 	const queues, others = 50_000, 20
 	_, do := benchWorld(b)

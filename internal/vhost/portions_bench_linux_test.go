@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 )
 
 // cpuTime is how long this thread has used a processor: other programs do not count.
@@ -21,8 +22,8 @@ func cpuTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// A stepMeter plays one case in the bare machine. It keeps the longest step and the largest batch, and lets ticks follow
-// until nothing is due.
+// A stepMeter plays one case in the bare machine. It keeps the longest step and the largest batch, and lets ticks
+// follow until nothing is due.
 type stepMeter struct {
 	w       *world
 	steps   int
@@ -60,8 +61,8 @@ func (m *stepMeter) ticks(b *testing.B) {
 	}
 }
 
-// BenchmarkLongSteps is how long others wait, and how large a batch grows, when a single command concerns very much. Run it
-// with -benchtime=1x.
+// BenchmarkLongSteps is how long others wait, and how large a batch grows, when a single command concerns very much.
+// Run it with -benchtime=1x.
 func BenchmarkLongSteps(b *testing.B) {
 	type commands []Command
 	persistent := amqp.AppendProperties(nil, &amqp.Properties{Has: amqp.FlagDeliveryMode, DeliveryMode: amqp.Persistent})
@@ -298,6 +299,19 @@ func BenchmarkLongSteps(b *testing.B) {
 			fill(do, "q0", 1)
 			return commands{{Kind: Ack, Tag: 1}}
 		}},
+		{"ack/consumers=100000/1000", true, func(w *world, do func(Command)) []Command {
+			do(queueOf("q"))
+			do(Command{Kind: Qos, Definition: &Definition{Prefetch: 1}})
+			for i := range 100_000 {
+				do(Command{Kind: Consume, Definition: &Definition{Name: "q", ConsumerTag: fmt.Sprint("c", i)}})
+			}
+			fill(do, "q", 102_000)
+			all := commands{}
+			for i := range 1000 {
+				all = append(all, Command{Kind: Ack, Tag: uint64(i + 1)})
+			}
+			return all
+		}},
 		{"consume/5000000/window=1MiB", false, func(w *world, do func(Command)) []Command {
 			do(queueOf("q"))
 			fill(do, "q", 5_000_000)
@@ -314,7 +328,7 @@ func BenchmarkLongSteps(b *testing.B) {
 		}},
 		{"timeout/unacked=500000", false, func(w *world, do func(Command)) []Command {
 			unacked(do, queueOf("q"), to("", "q"), 500_000)
-			w.now += consumerTimeoutMax
+			w.now += settings.ConsumerTimeoutMax
 			return commands{{Kind: Tick}}
 		}},
 		{"ack/500000", false, func(w *world, do func(Command)) []Command {
@@ -365,6 +379,25 @@ func BenchmarkLongSteps(b *testing.B) {
 				do(Command{Kind: BindQueue, Definition: &Definition{Name: fmt.Sprint("q", i), Source: "amq.topic", RoutingKey: fmt.Sprint("a.", i)}})
 			}
 			return commands{{Kind: Disconnect, Conn: 1}}
+		}},
+		{"orphans/chain=50000", true, func(w *world, do func(Command)) []Command {
+			do(queueOf("q"))
+			for i := range 50_000 {
+				do(Command{Kind: DeclareExchange, Definition: &Definition{Name: fmt.Sprint("x", i), Type: "fanout", Durable: true, AutoDelete: true}})
+				if i > 0 {
+					do(Command{Kind: BindExchange, Definition: &Definition{Name: fmt.Sprint("x", i-1), Source: fmt.Sprint("x", i)}})
+				}
+			}
+			do(Command{Kind: BindQueue, Definition: &Definition{Name: "q", Source: "x0"}})
+			return commands{{Kind: DeleteQueue, Definition: &Definition{Name: "q"}}}
+		}},
+		{"orphans/star=50000", true, func(w *world, do func(Command)) []Command {
+			do(Command{Kind: DeclareExchange, Definition: &Definition{Name: "x", Type: "fanout", Durable: true}})
+			for i := range 50_000 {
+				do(Command{Kind: DeclareExchange, Definition: &Definition{Name: fmt.Sprint("x", i), Type: "fanout", Durable: true, AutoDelete: true}})
+				do(Command{Kind: BindExchange, Definition: &Definition{Name: "x", Source: fmt.Sprint("x", i)}})
+			}
+			return commands{{Kind: DeleteExchange, Definition: &Definition{Name: "x"}}}
 		}},
 		{"policy/queues=100000", true, func(w *world, do func(Command)) []Command {
 			for i := range 100_000 {

@@ -8,6 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 )
 
 // seconds shows an instant as the time since the scenario began.
@@ -112,7 +113,7 @@ func (sc *scenario) fact(f *Fact) string {
 	case Configured:
 		s = "options"
 		for _, o := range f.Object.Arguments {
-			s += fmt.Sprintf(" %s=%s", o.Name, show(o.Value))
+			s += fmt.Sprintf(" %s=%s", o.Name, settings.Show(o.Value))
 		}
 	case Ended:
 		s = "ended " + sc.copyName(f.Queue, f.Seq)

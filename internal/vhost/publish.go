@@ -7,9 +7,10 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/queue"
-	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/settings"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
@@ -23,10 +24,10 @@ type message struct {
 	priority    uint8
 	ttl         int64 // from the expiration property, -1 if none; a letter has none
 
-	delay    int64            // ms for which a delayed exchange keeps it
-	nonsense *amqp.Error      // what the publisher is told if there is one, and that cannot be read
-	name     string           // its key where it waits, "" if none
-	until    deadline.Instant // queues deliver it no sooner
+	delay          int64            // ms for which a delayed exchange keeps it
+	malformedDelay *amqp.Error      // what the publisher is told if there is one, and that cannot be read
+	name           string           // its key where it waits, "" if none
+	until          deadline.Instant // queues deliver it no sooner
 
 	history *History // of a letter
 
@@ -34,137 +35,85 @@ type message struct {
 	scanned    bool
 
 	// Where the record and the history lie, as far as they were stored: durable first.
-	record, recordVolatile  place.Ref
-	letter, historyVolatile place.Ref
+	record, recordVolatile  storage.Ref
+	letter, historyVolatile storage.Ref
 	borrowed                bool // record is one of a transient copy, which was in the log before
 }
 
-// publish decides basic.publish. Every check comes before the first change.
-// Source: AMQP basic.publish; reference amqp-surface 11.
-func (v *VHost) publish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+// A publication is a message that a channel publishes, and where it goes.
+type publication struct {
+	message
+	ch      *channel
+	scan    amqp.PropertyScan // of the properties as they came
+	known   bool              // the channel knows the way of its exchange and key
+	way     topology.Route    // zero if the channel knows it
+	targets []*queueState
+	from    *flow
+}
+
+// publish decides basic.publish.
+// Source: AMQP basic.publish; docs/compat/amqp-surface.md#11.
+func (s *step) publish(ch *channel, c *Command) *amqp.Error {
+	_, err := s.publishFrom(storage.Ref{}, ch, c)
+	return err
+}
+
+// publishFrom is publish for a message whose record may be in the log already; record is zero if it is not. Every
+// refusal comes before the first change: admit changes, and refuses nothing. full reports that a queue, or a delayed
+// exchange, had no room.
+func (s *step) publishFrom(record storage.Ref, ch *channel, c *Command) (full bool, _ *amqp.Error) {
+	p := publication{ch: ch}
+	p.record = record
+	if err := p.parse(c); err != nil {
+		return false, err
+	}
+	p.known = ch.route.valid && ch.route.version == s.topo.Version() &&
+		bytes.Equal(ch.route.key, c.Key) && bytes.Equal(ch.route.exchange, c.Exchange)
+	if !p.known && string(c.Exchange) == ControlExchange {
+		return false, s.control(ch, c, &p.scan)
+	}
+	if !p.known || p.scan.Headers != nil || p.scan.Expiration != nil || p.scan.ReplyTo != nil || p.scan.UserID != nil {
+		if err := s.checkPublish(&p); err != nil {
+			return false, err
+		}
+	}
+	if err := s.routePublish(&p); err != nil {
+		if err == p.malformedDelay {
+			s.traffic.Scheduled.Invalid++
+		}
+		return false, err
+	}
+	return s.admit(c, &p), nil
+}
+
+// parse reads the fixed part of the properties.
+func (p *publication) parse(c *Command) *amqp.Error {
 	if c.Immediate {
 		return amqp.NotImplemented("immediate=true")
 	}
-	var scan amqp.PropertyScan
-	if err := scan.Scan(c.Properties); err != nil {
+	if err := p.scan.Scan(c.Properties); err != nil {
 		return malformed(err)
 	}
-	m := message{
-		content: content{exchange: c.Exchange, key: c.Key, properties: c.Properties, body: c.Body},
-		record:  v.staged, // zero but in a transaction that is committed in portions
-		ttl:     -1, persistent: scan.Persistent(), priority: scan.Priority, prioritized: scan.Flags&amqp.FlagPriority != 0,
-	}
-	hit := ch.route.valid && ch.route.version == v.topo.Version() && bytes.Equal(ch.route.key, c.Key) && bytes.Equal(ch.route.exchange, c.Exchange)
-	if !hit && string(c.Exchange) == ControlExchange {
-		return v.control(s, ch, c, &scan, out)
-	}
-	if scan.Headers != nil || scan.Expiration != nil || scan.ReplyTo != nil || scan.UserID != nil || !hit {
-		if err := v.checkPublish(s, ch, c, &scan, &m); err != nil {
-			return err
-		}
-	}
-	var targets []*queueState
-	from := ch.route.flow
-	var kept []ScheduledID // what waits of it
-	full := false          // one that has no room
-	replaced := false      // what waited under its key was cancelled for it
-	if hit && m.content.cc == nil && m.content.bcc == nil {
-		targets = ch.route.targets
-	} else {
-		from = v.flowOf(c.Exchange)
-		var err *amqp.Error
-		if targets, err = v.routePublish(s, ch, c, &scan, &m, from); err != nil {
-			return err
-		}
-		keepers := v.topo.Keepers()
-		if len(keepers) > 0 && m.nonsense != nil {
-			v.traffic.Scheduled.Invalid++
-			return m.nonsense
-		}
-		v.keepRecent(s, &m, out)
-		if m.name != "" && len(keepers) == 0 {
-			replaced = v.overtake(s, &m, out)
-		}
-		if len(keepers) > 0 {
-			kept, full = v.postpone(s, keepers, &m, out)
-			for i := 0; c.AskIDs && i < len(kept); i++ {
-				e := Effect{Kind: Answered, Command: Publish, Channel: ch.id, Tag: kept[i].Number, Name: kept[i].String(), After: s.Index}
-				out.effect(e, s.Index)
-			}
-		}
-	}
-	if ch.confirms {
-		ch.published++
-	}
-	v.received(ch, c, from, targets, len(kept))
-	if len(targets) == 0 && kept == nil && !full && !replaced {
-		v.publishToNone(s, ch, c, &m, from, out)
-		return nil
-	}
-	if v.spreads(ch, targets) {
-		settle := published{from: from, tag: ch.published, resent: m.resent, full: full, durable: kept != nil || replaced}
-		v.spreadPublish(s, ch, targets, &m, settle, out)
-		return nil
-	}
-	refused, durable := v.deliverTo(s, targets, &m, 0, out)
-	if m.resent {
-		v.republished(s, targets)
-	}
-	v.publishedTo(s, ch, from, ch.published, refused || full, durable || kept != nil || replaced, out)
+	p.content = content{exchange: c.Exchange, key: c.Key, properties: c.Properties, body: c.Body}
+	p.ttl, p.persistent = -1, p.scan.Persistent()
+	p.priority, p.prioritized = p.scan.Priority, p.scan.Flags&amqp.FlagPriority != 0
 	return nil
 }
 
-// published is what is known of a message when it has been routed.
-type published struct {
-	from    *flow
-	tag     uint64 // of its confirm
-	resent  bool
-	full    bool // a delayed exchange had no room
-	durable bool // something of it is in the log
-}
-
-// spreadPublish is the rest of publish for a message that goes to very many queues.
-func (v *VHost) spreadPublish(s *Stamp, ch *channel, targets []*queueState, m *message, x published, out *Outcome) {
-	all := slices.Clone(targets)
-	v.spread(s, ch, targets, m, out, func(s *Stamp, refused, durable bool, out *Outcome) {
-		if x.resent {
-			v.republished(s, all)
-		}
-		v.publishedTo(s, ch, x.from, x.tag, refused || x.full, durable || x.durable, out)
-	})
-}
-
-// publishedTo answers for a message that all its queues have, or have refused.
-func (v *VHost) publishedTo(s *Stamp, ch *channel, from *flow, tag uint64, refused, durable bool, out *Outcome) {
-	v.refused = v.refused || refused
-	if !ch.confirms {
-		return
-	}
-	e := Effect{Kind: Confirm, Channel: ch.id, Tag: tag}
-	if refused {
-		e.Kind = Refuse
-	} else {
-		v.confirmed(from)
-		if durable && v.mutant != MutantConfirmAtOnce {
-			e.After = v.newest(out)
-		}
-	}
-	out.effect(e, s.Index)
-}
-
 // checkPublish makes the checks that most messages of a channel need no more than once, and reads what is
-// rarely there. Source: reference amqp-surface 11, 15.
-func (v *VHost) checkPublish(s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, m *message) *amqp.Error {
-	if err := v.checkExchange(c.Exchange); err != nil {
+// rarely there. Source: docs/compat/amqp-surface.md#11, docs/compat/amqp-surface.md#15.
+func (s *step) checkPublish(p *publication) *amqp.Error {
+	scan, m := &p.scan, &p.message
+	if err := s.checkExchange(m.content.exchange); err != nil {
 		return err
 	}
-	properties, err := ch.withReplyTo(scan, m.content.properties)
+	properties, err := p.ch.withReplyTo(scan, m.content.properties)
 	if err != nil {
 		return err
 	}
 	m.content.properties = properties
 	if scan.Expiration != nil {
-		ttl, err := parseExpiration(string(scan.Expiration))
+		ttl, err := settings.ParseExpiration(string(scan.Expiration))
 		if err != nil {
 			return err
 		}
@@ -174,14 +123,133 @@ func (v *VHost) checkPublish(s *Stamp, ch *channel, c *Command, scan *amqp.Prope
 		if err := m.senderSelected(scan.Headers); err != nil {
 			return err
 		}
-		if err := m.askTime(s, scan.Headers); err != nil {
+		if err := m.askTime(&s.Stamp, scan.Headers); err != nil {
 			return err
 		}
-		if m.told = sift.TellsOfFailure(scan.Headers); m.told {
+		if m.told = filter.TellsOfFailure(scan.Headers); m.told {
 			_, m.resent, _ = amqp.LookupField(scan.Headers, "x-redrive-count")
 		}
 	}
-	return ch.checkUser(scan)
+	return p.ch.checkUser(scan)
+}
+
+// routePublish finds where a message goes, and refuses one that cannot be routed.
+func (s *step) routePublish(p *publication) *amqp.Error {
+	if r := &p.ch.route; p.known && p.content.cc == nil && p.content.bcc == nil {
+		p.targets, p.from = r.targets, r.flow
+		return nil
+	}
+	return s.findWay(p)
+}
+
+// findWay asks the topology where a message goes, and has the channel remember the answer if it depends on keys alone.
+// The targets are lent until it is asked again.
+func (s *step) findWay(p *publication) *amqp.Error {
+	c := &p.content
+	more := append(c.cc[:len(c.cc):len(c.cc)], c.bcc...)
+	p.way = s.routeOf(s.topo.Exchange(string(c.exchange)), &topology.Message{
+		Key: c.key, More: more, Properties: c.properties, Headers: p.scan.Headers, Early: p.early(), Entropy: s.chance(),
+	}, s.route[:0])
+	switch {
+	case p.way.TooMuch:
+		return amqp.PreconditionFailed("message to exchange '%s' in vhost '%s' must be compared with too many bindings", c.exchange, s.name)
+	case len(p.way.Delayed) > 0 && p.malformedDelay != nil:
+		return p.malformedDelay
+	}
+	p.from, s.route = s.flowOf(c.exchange), p.way.Queues
+	s.targets = s.targets[:0]
+	for _, id := range p.way.Queues {
+		s.targets = append(s.targets, s.queues[id])
+	}
+	p.targets = s.targets
+	if p.way.ByKeys && len(more) == 0 {
+		r := &p.ch.route
+		r.version, r.valid = s.topo.Version(), true
+		r.exchange, r.key = append(r.exchange[:0], c.exchange...), append(r.key[:0], c.key...)
+		r.targets, r.flow = append(r.targets[:0], p.targets...), p.from
+	}
+	return nil
+}
+
+// admit lets a message in that nothing refuses, and answers for it: now, or behind the last portion if it goes to very
+// many queues. full is as for publishFrom.
+func (s *step) admit(c *Command, p *publication) (full bool) {
+	ch, x := p.ch, published{from: p.from}
+	kept, full, replaced := s.delay(c, p)
+	if ch.confirms {
+		ch.published++
+	}
+	s.received(ch, c, p.from, p.targets, len(kept))
+	x.tag, x.full, x.durable = ch.published, full, kept != nil || replaced
+	switch {
+	case len(p.targets) == 0 && !x.full && !x.durable:
+		s.publishToNone(ch, c, &p.message, p.from)
+	case s.spreads(ch, p.targets):
+		x.resent = p.resent
+		s.spreadPublish(ch, p.targets, &p.message, x)
+	default:
+		refused, durable := s.deliverTo(p.targets, &p.message, 0)
+		if p.resent {
+			s.republished(p.targets)
+		}
+		x.full, x.durable = x.full || refused, x.durable || durable
+		s.confirm(ch, x)
+		return x.full
+	}
+	return false
+}
+
+// delay does what exchanges on the way do that keep messages: those that keep what they see, and delayed ones. kept is
+// what waits of the message; full: one has no room for it; replaced: it is due, and what waited under its key was
+// cancelled for it.
+func (s *step) delay(c *Command, p *publication) (kept []ScheduledID, full, replaced bool) {
+	s.keepRecent(&p.message, p.way.Recent)
+	if len(p.way.Delayed) == 0 {
+		return nil, false, p.name != "" && s.overtake(&p.message, p.way.Passed)
+	}
+	kept, full = s.postpone(p.way.Delayed, &p.message)
+	for i := 0; c.AskIDs && i < len(kept); i++ {
+		s.effect(Effect{Kind: Answered, Command: Publish, Channel: p.ch.id, Tag: kept[i].Number, Name: kept[i].String(), After: s.Index})
+	}
+	return kept, full, false
+}
+
+// published is what the answer to a publish depends on.
+type published struct {
+	from    *flow
+	tag     uint64 // of its confirm
+	resent  bool
+	full    bool // a queue, or a delayed exchange, had no room
+	durable bool // something of it is in the log
+}
+
+// spreadPublish delivers a message that goes to very many queues, and confirms it behind the last.
+func (s *step) spreadPublish(ch *channel, targets []*queueState, m *message, x published) {
+	all := slices.Clone(targets)
+	s.spread(ch, targets, m, func(s *step, refused, durable bool) {
+		if x.resent {
+			s.republished(all)
+		}
+		x.full, x.durable = x.full || refused, x.durable || durable
+		s.confirm(ch, x)
+	})
+}
+
+// confirm answers for a message that all its queues have, or have refused.
+func (s *step) confirm(ch *channel, x published) {
+	if !ch.confirms {
+		return
+	}
+	e := Effect{Kind: Confirm, Channel: ch.id, Tag: x.tag}
+	if x.full {
+		e.Kind = Refuse
+	} else {
+		s.confirmed(x.from)
+		if x.durable && s.mutant != MutantConfirmAtOnce {
+			e.After = s.newest()
+		}
+	}
+	s.effect(e)
 }
 
 // checkExchange refuses an exchange to which clients cannot publish.
@@ -207,7 +275,7 @@ func (v *VHost) announce(c *Command) *amqp.Error {
 	return v.checkExchange(c.Exchange)
 }
 
-// checkUser refuses a message that says that somebody else sends it. Source: reference amqp-surface 15.
+// checkUser refuses a message that says that somebody else sends it. Source: docs/compat/amqp-surface.md#15.
 func (ch *channel) checkUser(scan *amqp.PropertyScan) *amqp.Error {
 	if scan.UserID != nil && ch.conn.user != "" && string(scan.UserID) != ch.conn.user {
 		return amqp.PreconditionFailed("user_id property set to '%s' but authenticated user was '%s'", scan.UserID, ch.conn.user)
@@ -268,77 +336,52 @@ func (m *message) senderSelected(headers []byte) *amqp.Error {
 	return nil
 }
 
-// routePublish asks the topology, and remembers the answer for the channel if it depends on keys alone.
-func (v *VHost) routePublish(
-	s *Stamp, ch *channel, c *Command, scan *amqp.PropertyScan, m *message, from *flow,
-) ([]*queueState, *amqp.Error) {
-	more := append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...)
-	ids, byKeys := v.routeOf(v.topo.Exchange(string(c.Exchange)), &topology.Message{
-		Key: c.Key, More: more, Properties: m.content.properties, Headers: scan.Headers, Early: m.early(), Entropy: v.chance(s),
-	}, v.route[:0])
-	if v.topo.TooMuch() {
-		return nil, amqp.PreconditionFailed("message to exchange '%s' in vhost '%s' compares with too many bindings", c.Exchange, v.name)
-	}
-	v.route = ids
-	v.targets = v.targets[:0]
-	for _, id := range ids {
-		v.targets = append(v.targets, v.queues[id])
-	}
-	if byKeys && len(more) == 0 {
-		r := &ch.route
-		r.version, r.valid = v.topo.Version(), true
-		r.exchange, r.key = append(r.exchange[:0], c.Exchange...), append(r.key[:0], c.Key...)
-		r.targets, r.flow = append(r.targets[:0], v.targets...), from
-	}
-	return v.targets, nil
-}
-
 // chance is fresh bits for routing, other ones for each message of a command.
-func (v *VHost) chance(s *Stamp) uint64 {
-	v.chances++
-	return s.Entropy + v.chances<<32
+func (s *step) chance() uint64 {
+	s.chances++
+	return s.Entropy + s.chances<<32
 }
 
 // publishToNone confirms a message that no queue takes: it is a direct reply, or it goes nowhere, and back to
 // its publisher if it is mandatory. Source: AMQP basic.return; RabbitMQ confirms, direct-reply-to.
-func (v *VHost) publishToNone(s *Stamp, ch *channel, c *Command, m *message, from *flow, out *Outcome) {
-	after := place.Index(0)
+func (s *step) publishToNone(ch *channel, c *Command, m *message, from *flow) {
+	after := storage.Index(0)
 	switch {
-	case v.deliverReply(s, c, m, 0, out):
-		v.traffic.Routed++
+	case s.deliverReply(c, m, 0):
+		s.traffic.Routed++
 	case c.Mandatory:
-		v.nowhereTo(from, true)
-		after = v.newest(out)
+		s.nowhereTo(from, true)
+		after = s.newest()
 		record := appendRecord(nil, &m.content)
-		out.effect(Effect{Kind: SendBack, Channel: ch.id, After: after, Message: Delivered{Record: record}}, s.Index)
+		s.effect(Effect{Kind: SendBack, Channel: ch.id, After: after, Message: Delivered{Record: record}})
 	default:
-		v.nowhereTo(from, false)
+		s.nowhereTo(from, false)
 	}
 	if ch.confirms {
-		v.confirmed(from)
-		out.effect(Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published, After: after}, s.Index)
+		s.confirmed(from)
+		s.effect(Effect{Kind: Confirm, Channel: ch.id, Tag: ch.published, After: after})
 	}
 }
 
 // deliverTo enqueues m wherever there is room. A queue that refuses may make it a dead letter at once.
 // refused: at least one queue had no room. durable: a copy is in the log.
-func (v *VHost) deliverTo(s *Stamp, targets []*queueState, m *message, depth int, out *Outcome) (refused, durable bool) {
+func (s *step) deliverTo(targets []*queueState, m *message, depth int) (refused, durable bool) {
 	for i := range targets {
 		q := targets[i]
 		if q.refuses(m) {
 			refused = true
-			v.dieAtTheDoor(s, q, m, depth, out)
+			s.deadLetterOnReject(q, m, depth)
 			continue
 		}
-		if v.enqueue(s, q, m, out) {
+		if s.enqueue(q, m) {
 			durable = true
 		}
-		v.touch(q, depth)
+		s.markDirty(q, depth)
 	}
 	return refused, durable
 }
 
-// refuses reports whether q's limit keeps m out. Source: reference expiry-and-limits 6, reject-publish.
+// refuses reports whether q's limit keeps m out. Source: docs/compat/expiry-and-limits.md#6, reject-publish.
 func (q *queueState) refuses(m *message) bool {
 	return q.refusesBytes(uint32(len(m.content.body)), m.history != nil)
 }
@@ -348,21 +391,21 @@ func (q *queueState) refusesBytes(body uint32, letter bool) bool {
 	return q.refusesMore(1, int64(body), letter)
 }
 
-// refusesMore is refuses for the last of n messages, with so many octets of bodies together. A quorum queue always has room for a
-// dead letter. Source: reference dead-lettering 11.
+// refusesMore is refuses for the last of n messages, with so many octets of bodies together. A quorum queue always has
+// room for a dead letter. Source: docs/compat/dead-lettering.md#11.
 func (q *queueState) refusesMore(n, octets int64, letter bool) bool {
-	return !q.settings.Overflow.dropsHead() && !(q.quorum && letter) && q.overWith(q.settings, queue.Held, n, octets)
+	return !q.settings.Overflow.DropsHead() && !(q.quorum && letter) && q.overWith(q.settings, queue.Held, n, octets)
 }
 
-// overWith reports whether q has more than it may with n messages more, of so many octets of bodies together; held is as for
-// counted.
+// overWith reports whether q has more than it may with n messages more, of so many octets of bodies together; held is
+// as for counted.
 func (q *queueState) overWith(set *Settings, held queue.State, n, octets int64) bool {
 	return set.MaxLength >= 0 && int64(q.counted(held))+n > set.MaxLength ||
 		set.MaxLengthBytes >= 0 && q.countedBytes(held)+octets > set.MaxLengthBytes
 }
 
 // counted is how many messages a limit looks at: what is ready or waiting, and, where the others do not have to go
-// for them, the held dead letters. Source: reference expiry-and-limits 6; ours, decision 8.
+// for them, the held dead letters. Source: docs/compat/expiry-and-limits.md#6; ours, decision 8.
 func (q *queueState) counted(held queue.State) int {
 	m := q.messages
 	return m.Ready() + m.Count(queue.Waiting) + m.Count(held)
@@ -375,29 +418,29 @@ func (q *queueState) countedBytes(held queue.State) int64 {
 }
 
 // enqueue makes a copy of m in q and reports whether it is in the log.
-func (v *VHost) enqueue(s *Stamp, q *queueState, m *message, out *Outcome) (durable bool) {
+func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 	durable = q.object.Durable && (m.persistent || q.quorum)
 	priority := q.priorityOf(m)
 	f := Fact{Kind: Enqueued, Durable: durable, Queue: q.id, Seq: q.messages.Next(priority)}
-	ref := v.recordOf(s, m, durable, out)
+	ref := s.recordOf(m, durable)
 	f.Entry = queue.Entry{
 		Index: ref.Index, Offset: ref.Offset, Size: ref.Size,
-		BodyBytes: uint32(len(m.content.body)), Priority: priority, ExpireAt: v.deadlineOf(s, q, m),
+		BodyBytes: uint32(len(m.content.body)), Priority: priority, ExpireAt: s.deadlineOf(q, m),
 	}
-	v.flag(s, q, &f.Entry, ref, durable, m.told)
+	s.flag(q, &f.Entry, ref, durable, m.told)
 	if m.until > s.From {
 		f.At = m.until
 	}
 	if m.history != nil {
 		f.Entry.Flags |= queue.Letter
-		f.History = v.historyOf(s, m, durable, out)
+		f.History = s.historyOf(m, durable)
 		q.counters().Letters++
 	}
 	if f.Entry.ExpireAt != 0 && f.Entry.ExpireAt <= s.From {
 		f.Entry.ExpireAt = s.Now // TTL 0: good for this step only
 		q.zero = append(q.zero, f.Seq)
 	}
-	v.emit(s, &f, out)
+	s.emit(&f)
 	q.counters().Published++
 	if durable {
 		q.counters().Written++
@@ -406,7 +449,7 @@ func (v *VHost) enqueue(s *Stamp, q *queueState, m *message, out *Outcome) (dura
 }
 
 // flag sets what the flags of a new entry of q say of its record, which is at ref.
-func (v *VHost) flag(s *Stamp, q *queueState, e *queue.Entry, ref place.Ref, durable, told bool) {
+func (s *step) flag(q *queueState, e *queue.Entry, ref storage.Ref, durable, told bool) {
 	if told {
 		e.Flags |= queue.Told
 	}
@@ -414,7 +457,7 @@ func (v *VHost) flag(s *Stamp, q *queueState, e *queue.Entry, ref place.Ref, dur
 		e.Flags |= queue.Persistent
 	}
 	switch {
-	case ref.Log == place.Volatile:
+	case ref.Log == storage.Volatile:
 		e.Flags |= queue.Volatile
 	case ref.Index != s.Index:
 		e.Flags |= queue.Moved
@@ -422,7 +465,7 @@ func (v *VHost) flag(s *Stamp, q *queueState, e *queue.Entry, ref place.Ref, dur
 	}
 }
 
-// priorityOf is m's priority in q. Source: reference expiry-and-limits 9, quorum queues.
+// priorityOf is m's priority in q. Source: docs/compat/expiry-and-limits.md#9, quorum queues.
 func (q *queueState) priorityOf(m *message) uint8 {
 	if q.ranked && !m.prioritized {
 		return quorumPriority
@@ -430,11 +473,11 @@ func (q *queueState) priorityOf(m *message) uint8 {
 	return m.priority
 }
 
-// deadlineOf is the instant at which m expires in q: the lesser of both TTLs counts, from now or from when it may be delivered. What was a dead letter
-// too often has none, and none at all where queues' TTLs are not for dead letters.
-// Source: RabbitMQ ttl; reference dead-lettering 15.
-func (v *VHost) deadlineOf(s *Stamp, q *queueState, m *message) deadline.Instant {
-	if h := m.history; h != nil && (!v.options.TTLInDLQ || v.options.HopsMax > 0 && h.total() >= v.options.HopsMax) {
+// deadlineOf is the instant at which m expires in q: the lesser of both TTLs counts, from now or from when it may be
+// delivered. What was a dead letter too often has none, and none at all where queues' TTLs are not for dead letters.
+// Source: RabbitMQ ttl; docs/compat/dead-lettering.md#15.
+func (s *step) deadlineOf(q *queueState, m *message) deadline.Instant {
+	if h := m.history; h != nil && (!s.options.TTLInDLQ || s.options.HopsMax > 0 && h.total() >= s.options.HopsMax) {
 		return 0
 	}
 	ttl := q.settings.TTL
@@ -447,10 +490,10 @@ func (v *VHost) deadlineOf(s *Stamp, q *queueState, m *message) deadline.Instant
 	return max(s.From, m.until) + deadline.Instant(ttl)
 }
 
-// recordOf names m's record where a copy can refer to it, storing it first if need be. A durable copy takes no record of an
-// older batch that only transient copies refer to: the log may have given it back where those are not known.
-func (v *VHost) recordOf(s *Stamp, m *message, durable bool, out *Outcome) place.Ref {
-	borrowed := m.borrowed && m.record.Index != s.Index && v.mutant != MutantBorrowRecord
+// recordOf names m's record where a copy can refer to it, storing it first if need be. A durable copy takes no record
+// of an older batch that only transient copies refer to: the log may have given it back where those are not known.
+func (s *step) recordOf(m *message, durable bool) storage.Ref {
+	borrowed := m.borrowed && m.record.Index != s.Index && s.mutant != MutantBorrowRecord
 	if !m.record.IsZero() && !(durable && borrowed) {
 		return m.record
 	}
@@ -459,7 +502,7 @@ func (v *VHost) recordOf(s *Stamp, m *message, durable bool, out *Outcome) place
 	}
 	c := &m.content
 	size := 1 + 2 + len(c.exchange) + len(c.key) + 4 + len(c.properties) + len(c.body)
-	ref := v.store(s, Stored, durable, size, func(b []byte) []byte { return appendRecord(b, c) }, out)
+	ref := s.store(Stored, durable, size, func(b []byte) []byte { return appendRecord(b, c) })
 	if durable {
 		m.record = ref
 	} else {
@@ -468,7 +511,7 @@ func (v *VHost) recordOf(s *Stamp, m *message, durable bool, out *Outcome) place
 	return ref
 }
 
-func (v *VHost) historyOf(s *Stamp, m *message, durable bool, out *Outcome) place.Ref {
+func (s *step) historyOf(m *message, durable bool) storage.Ref {
 	if !m.letter.IsZero() {
 		return m.letter
 	}
@@ -476,7 +519,7 @@ func (v *VHost) historyOf(s *Stamp, m *message, durable bool, out *Outcome) plac
 		return m.historyVolatile
 	}
 	b := appendHistory(nil, m.history)
-	ref := v.store(s, Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) }, out)
+	ref := s.store(Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) })
 	if durable {
 		m.letter = ref
 	} else {

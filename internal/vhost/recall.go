@@ -19,8 +19,8 @@ const (
 	outcomeUnknown     = "unknown"       // there is none, or it is too long ago
 )
 
-// recallMax is how many cancellations a schedule remembers, and how many keys; doubtsMax of how many chunks of 256 messages it
-// remembers that one in them was cancelled, when it has forgotten which.
+// recallMax is how many cancellations a schedule remembers, and how many keys; doubtsMax of how many chunks of 256
+// messages it remembers that one in them was cancelled, when it has forgotten which.
 const (
 	recallMax = 16384
 	doubtsMax = 65536
@@ -119,7 +119,7 @@ func (v *VHost) recalled(f *Fact) {
 	if q == nil || q.schedule == nil {
 		return
 	}
-	r := reader{rest: f.Bytes}
+	r := decoder{rest: f.Bytes}
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
 		q.schedule.note(queue.Seq(r.uint()))
 	}

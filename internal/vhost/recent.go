@@ -4,8 +4,8 @@ import (
 	"sort"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
@@ -26,30 +26,30 @@ type recentList struct {
 
 type recentMessage struct {
 	n               uint64 // order of arrival
-	record, history place.Ref
+	record, history storage.Ref
 	durable         bool
 }
 
-// keepRecent notes m with the exchanges that the last Route came by and that keep what they see.
-func (v *VHost) keepRecent(s *Stamp, m *message, out *Outcome) {
-	for _, x := range v.topo.Recent() {
+// keepRecent notes m with exchanges on its way that keep what they see.
+func (s *step) keepRecent(m *message, exchanges []*topology.Exchange) {
+	for _, x := range exchanges {
 		if m.isNotToKeep() {
 			return
 		}
 		durable := x.Durable && m.persistent
 		f := Fact{Kind: Noted, Durable: durable, Object: &Object{Name: x.Name}}
-		f.Entry = entryAt(v.recordOf(s, m, durable, out))
+		f.Entry = entryAt(s.recordOf(m, durable))
 		if m.history != nil {
-			f.History = v.historyOf(s, m, durable, out)
+			f.History = s.historyOf(m, durable)
 		}
-		v.emit(s, &f, out)
+		s.emit(&f)
 	}
 }
 
 // entryAt is an entry that says no more than where its record lies.
-func entryAt(r place.Ref) queue.Entry {
+func entryAt(r storage.Ref) queue.Entry {
 	e := queue.Entry{Index: r.Index, Offset: r.Offset, Size: r.Size}
-	if r.Log == place.Volatile {
+	if r.Log == storage.Volatile {
 		e.Flags = queue.Volatile
 	}
 	return e
@@ -93,6 +93,8 @@ func (v *VHost) noted(f *Fact) {
 	}
 }
 
+func (r *recent) empty() bool { return len(r.durable.messages)+len(r.volatile.messages) == 0 }
+
 func (v *VHost) forget(m recentMessage, durable bool) {
 	v.release(m.record, durable)
 	v.release(m.history, durable)
@@ -125,8 +127,8 @@ func (r *recent) messages(most int64) []recentMessage {
 	return all[max(0, int64(len(all))-most):]
 }
 
-// A gift is what a new binding is given of what its source has kept: to the queue, or through the exchange that it leads to.
-// What the source does not keep any more when its turn comes is not given.
+// A gift is what a new binding is given of what its source has kept: to the queue, or through the exchange that it
+// leads to. What the source does not keep any more when its turn comes is not given.
 type gift struct {
 	binding *Object
 	list    []recentMessage
@@ -145,25 +147,25 @@ func (v *VHost) giftsFor(b *Object) *gift {
 }
 
 // give gives a portion of g, and reports whether there is more.
-func (v *VHost) give(s *Stamp, g *gift, out *Outcome) (more bool) {
+func (s *step) give(g *gift) (more bool) {
 	for ; len(g.list) > 0; g.list, g.targets = g.list[1:], nil {
-		if v.full() {
+		if s.full() {
 			return true
 		}
 		k := g.list[0]
-		if r := v.recents[g.binding.Source]; r == nil || !r.has(k.n) || !v.topo.Bound(bindingOf(g.binding)) {
+		if r := s.recents[g.binding.Source]; r == nil || !r.has(k.n) || !s.topo.Bound(bindingOf(g.binding)) {
 			continue
 		}
-		m := v.readBack(k.record, k.history, k.durable)
+		m := s.readBack(k.record, k.history, k.durable)
 		if g.targets == nil {
-			g.targets, g.next = v.targetsOfGift(s, g.binding, &m), 0
+			g.targets, g.next = s.targetsOfGift(g.binding, &m), 0
 		}
 		for ; g.next < len(g.targets); g.next++ {
-			if v.full() {
+			if s.full() {
 				return true
 			}
-			if q := v.queues[g.targets[g.next]]; q != nil {
-				v.deliverTo(s, []*queueState{q}, &m, 0, out)
+			if q := s.queues[g.targets[g.next]]; q != nil {
+				s.deliverTo([]*queueState{q}, &m, 0)
 			}
 		}
 	}
@@ -171,12 +173,12 @@ func (v *VHost) give(s *Stamp, g *gift, out *Outcome) (more bool) {
 }
 
 // targetsOfGift is where a message that was kept goes by a new binding.
-func (v *VHost) targetsOfGift(s *Stamp, b *Object, m *message) []QueueID {
+func (s *step) targetsOfGift(b *Object, m *message) []QueueID {
 	if !b.ToExchange {
-		id, _ := v.topo.Queue(b.Name)
+		id, _ := s.topo.Queue(b.Name)
 		return []QueueID{id}
 	}
-	return v.routeKept(s, v.topo.Exchange(b.Name), m)
+	return s.routeKept(s.topo.Exchange(b.Name), m)
 }
 
 // has reports whether a message is still kept.
@@ -188,14 +190,13 @@ func (l *recentList) has(n uint64) bool {
 }
 
 // routeKept asks the topology where a message that was kept goes from x.
-func (v *VHost) routeKept(s *Stamp, x *topology.Exchange, m *message) []QueueID {
+func (s *step) routeKept(x *topology.Exchange, m *message) []QueueID {
 	if m.history != nil {
-		return v.routeLetter(s, x, m)
+		return s.routeLetter(x, m).Queues
 	}
 	scan := m.scan()
-	ids, _ := v.routeOf(x, &topology.Message{
+	return s.routeOf(x, &topology.Message{
 		Key: m.content.key, More: append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...),
-		Properties: m.content.properties, Headers: scan.Headers, Entropy: v.chance(s),
-	}, nil)
-	return ids
+		Properties: m.content.properties, Headers: scan.Headers, Entropy: s.chance(),
+	}, nil).Queues
 }

@@ -3,8 +3,8 @@ package vhost
 import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/queue"
-	"github.com/bartleby-mq/bartleby/internal/sift"
 )
 
 // A JobChange is what ChangeRedrive does to a job.
@@ -28,23 +28,23 @@ const (
 )
 
 // beginRedrive decides BeginRedrive: the job begins with the next tick. Done.Count is its number.
-func (v *VHost) beginRedrive(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+func (s *step) beginRedrive(ch *channel, c *Command) *amqp.Error {
 	o := *c.Order
 	if err := o.check(); err != nil {
 		return err
 	}
-	if _, err := sift.Parse(o.Filter, int64(s.Wall)); err != nil {
+	if _, err := filter.Parse(o.Filter, int64(s.Wall)); err != nil {
 		return amqp.PreconditionFailed("filter: %v", err)
 	}
-	q := v.whereabouts(o.Source)
+	q := s.whereabouts(o.Source)
 	if q == nil {
-		return amqp.NotFound("no queue '%s' in vhost '%s'", o.Source.Queue, v.name)
+		return amqp.NotFound("no queue '%s' in vhost '%s'", o.Source.Queue, s.name)
 	}
-	switch all, own := v.jobs.open(o.User); {
+	switch all, own := s.jobs.open(o.User); {
 	case all >= jobsOpenMax:
-		return amqp.ResourceError("%d redrives have not ended yet", jobsOpenMax)
+		return amqp.ResourceError("%d redrives are unfinished: wait until one ends", jobsOpenMax)
 	case own >= jobsUserMax:
-		return amqp.ResourceError("%d redrives of user '%s' have not ended yet", jobsUserMax, o.User)
+		return amqp.ResourceError("%d redrives of user '%s' are unfinished: wait until one ends", jobsUserMax, o.User)
 	}
 	switch {
 	case o.Discard:
@@ -57,12 +57,12 @@ func (v *VHost) beginRedrive(s *Stamp, ch *channel, c *Command, out *Outcome) *a
 		p.bound(q.messages, o.Newest)
 		p.Total = uint64(q.messages.Ready())
 	}
-	for len(v.jobs.all) >= jobsMax && v.forgetOldest(s, out) {
+	for len(s.jobs.all) >= jobsMax && s.forgetOldest() {
 	}
-	id := v.jobs.last + 1
-	v.emit(s, &Fact{Kind: JobBegun, Durable: true, N: uint64(id), Bytes: appendProgress(appendOrder(nil, &o), &p)}, out)
-	v.wakeJob(v.jobs.find(id), s.Now)
-	v.done(ch, c, out, Effect{Count: uint64(id)})
+	id := s.jobs.last + 1
+	s.emit(&Fact{Kind: JobBegun, Durable: true, N: uint64(id), Bytes: appendProgress(appendOrder(nil, &o), &p)})
+	s.wakeJob(s.jobs.find(id), s.Now)
+	s.done(ch, c, Effect{Count: uint64(id)})
 	return nil
 }
 
@@ -77,10 +77,10 @@ func (p *Progress) bound(m *queue.Messages, newest bool) {
 }
 
 // forgetOldest makes room for a job.
-func (v *VHost) forgetOldest(s *Stamp, out *Outcome) bool {
-	for _, j := range v.jobs.all {
+func (s *step) forgetOldest() bool {
+	for _, j := range s.jobs.all {
 		if j.State.ended() {
-			v.emit(s, &Fact{Kind: JobForgotten, Durable: true, N: uint64(j.ID)}, out)
+			s.emit(&Fact{Kind: JobForgotten, Durable: true, N: uint64(j.ID)})
 			return true
 		}
 	}
@@ -88,11 +88,11 @@ func (v *VHost) forgetOldest(s *Stamp, out *Outcome) bool {
 }
 
 // changeRedrive decides ChangeRedrive.
-func (v *VHost) changeRedrive(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+func (s *step) changeRedrive(ch *channel, c *Command) *amqp.Error {
 	x := c.JobChange
-	j := v.jobs.find(x.Job)
+	j := s.jobs.find(x.Job)
 	if j == nil {
-		return amqp.NotFound("no redrive %d in vhost '%s'", x.Job, v.name)
+		return amqp.NotFound("no redrive %d in vhost '%s'", x.Job, s.name)
 	}
 	if j.State.ended() != (x.Action == JobForget) {
 		return amqp.PreconditionFailed("redrive %d is %s", j.ID, j.State)
@@ -116,32 +116,32 @@ func (v *VHost) changeRedrive(s *Stamp, ch *channel, c *Command, out *Outcome) *
 		p.State, p.Note, p.Ended = JobCancelled, x.Note, s.Wall
 	case JobRate:
 		if x.Rate > rateMax {
-			return amqp.PreconditionFailed("a rate of %d is more than %d letters per second", x.Rate, rateMax)
+			return amqp.PreconditionFailed("a rate of %d exceeds the limit of %d messages per second", x.Rate, rateMax)
 		}
 		p.Rate, j.since = x.Rate, 0
 	case JobForget:
-		v.emit(s, &Fact{Kind: JobForgotten, Durable: true, N: uint64(j.ID)}, out)
-		v.done(ch, c, out, Effect{Count: uint64(j.ID)})
+		s.emit(&Fact{Kind: JobForgotten, Durable: true, N: uint64(j.ID)})
+		s.done(ch, c, Effect{Count: uint64(j.ID)})
 		return nil
 	default:
 		return amqp.NotImplemented("change %d of a redrive", x.Action)
 	}
-	v.progress(s, j, &p, out)
-	v.wakeJob(j, s.Now)
-	v.done(ch, c, out, Effect{Count: uint64(j.ID)})
+	s.progress(j, &p)
+	s.wakeJob(j, s.Now)
+	s.done(ch, c, Effect{Count: uint64(j.ID)})
 	return nil
 }
 
 // progress emits how far a job has come.
-func (v *VHost) progress(s *Stamp, j *job, p *Progress, out *Outcome) {
+func (s *step) progress(j *job, p *Progress) {
 	p.CameBack += j.back
 	j.back = 0
 	if p.State.ended() && !j.State.ended() {
-		v.traffic.Redrives.Took.note(int64(p.Ended) - int64(p.Begun))
+		s.traffic.Redrives.Took.note(int64(p.Ended) - int64(p.Begun))
 	}
 	bounds := p.Bounds
 	p.Bounds = nil
-	v.emit(s, &Fact{Kind: JobProgressed, Durable: true, N: uint64(j.ID), Bytes: appendProgress(nil, p)}, out)
+	s.emit(&Fact{Kind: JobProgressed, Durable: true, N: uint64(j.ID), Bytes: appendProgress(nil, p)})
 	p.Bounds = bounds
 }
 
@@ -158,10 +158,10 @@ func (v *VHost) wakeJob(j *job, at deadline.Instant) {
 }
 
 // resumeJobs lets go on what a restart has interrupted.
-func (v *VHost) resumeJobs(s *Stamp) {
-	for _, j := range v.jobs.all {
+func (s *step) resumeJobs() {
+	for _, j := range s.jobs.all {
 		if j.State.active() {
-			v.wakeJob(j, s.Now)
+			s.wakeJob(j, s.Now)
 		}
 	}
 }
@@ -175,42 +175,42 @@ func (x *Resent) away() JobID {
 }
 
 // comesBack counts a letter that was sent back by a job, 0 for none, and has died again.
-func (v *VHost) comesBack(s *Stamp, by JobID) {
-	if j := v.jobs.find(by); j != nil && v.mutant != MutantForgetBack {
+func (s *step) comesBack(by JobID) {
+	if j := s.jobs.find(by); j != nil && s.mutant != MutantForgetBack {
 		j.back++
-		v.traffic.Redrives.CameBack++
-		if source := v.whereabouts(j.Source); source != nil {
+		s.traffic.Redrives.CameBack++
+		if source := s.whereabouts(j.Source); source != nil {
 			source.counters().CameBack++
 		}
-		v.wakeJob(j, s.From+backDelay)
+		s.wakeJob(j, s.From+backDelay)
 	}
 }
 
 // endsBack is comesBack for a letter that dies where there is no dead-letter exchange.
-func (v *VHost) endsBack(s *Stamp, q *queueState, seq queue.Seq) {
-	if len(v.jobs.all) == 0 || q.messages.Entry(seq).Flags&queue.Letter == 0 {
+func (s *step) endsBack(q *queueState, seq queue.Seq) {
+	if len(s.jobs.all) == 0 || q.messages.Entry(seq).Flags&queue.Letter == 0 {
 		return
 	}
-	h := v.historyAt(q.messages.Side(seq).History)
-	v.comesBack(s, h.Resent.away())
+	h := s.historyAt(q.messages.Side(seq).History)
+	s.comesBack(h.Resent.away())
 }
 
-// republished counts a letter that was sent back before, and that a client has published anew where failures go: into queues from
-// which jobs send. Which job had sent it is not in its headers: the newest one from there is taken.
-func (v *VHost) republished(s *Stamp, targets []*queueState) {
+// republished counts a letter that was sent back before, and that a client has published anew where failures go: into
+// queues from which jobs send. Which job had sent it is not in its headers: the newest one from there is taken.
+func (s *step) republished(targets []*queueState) {
 	for _, q := range targets {
 		var by JobID
-		for _, j := range v.jobs.all {
-			if v.whereabouts(j.Source) == q && j.Moved > 0 {
+		for _, j := range s.jobs.all {
+			if s.whereabouts(j.Source) == q && j.Moved > 0 {
 				by = max(by, j.ID)
 			}
 		}
-		v.comesBack(s, by)
+		s.comesBack(by)
 	}
 }
 
 // goOn does the next portion of a job, and tells how much work that was, counted as deadlines.
-func (v *VHost) goOn(s *Stamp, j *job, out *Outcome) (n int) {
+func (s *step) goOn(j *job) (n int) {
 	if j == nil {
 		return 1
 	}
@@ -219,22 +219,22 @@ func (v *VHost) goOn(s *Stamp, j *job, out *Outcome) (n int) {
 	switch {
 	case !p.State.active():
 		if j.back > 0 {
-			v.progress(s, j, &p, out)
+			s.progress(j, &p)
 		}
 		return 1
-	case v.tooManyBack(j, &p):
+	case s.tooManyBack(j, &p):
 		p.State, p.Note = JobStopped, "came_back"
-		v.progress(s, j, &p, out)
+		s.progress(j, &p)
 		return 1
 	case p.State == JobWatching && s.Now < p.Until:
 		if j.back > 0 {
-			v.progress(s, j, &p, out)
+			s.progress(j, &p)
 		}
-		v.wakeJob(j, p.Until)
+		s.wakeJob(j, p.Until)
 		return 1
 	case p.State == JobWatching && p.Finished:
 		p.State, p.Ended = JobDone, s.Wall
-		v.progress(s, j, &p, out)
+		s.progress(j, &p)
 		return 1
 	case p.State == JobWatching:
 		p.State, j.since = JobRunning, 0
@@ -242,10 +242,11 @@ func (v *VHost) goOn(s *Stamp, j *job, out *Outcome) (n int) {
 			p.Quota = 0
 		}
 	}
-	return v.portion(s, j, &p, out)
+	return s.portion(j, &p)
 }
 
-// tooManyBack reports whether more letters died again than may, of those that were sent lately, since somebody let the job go on.
+// tooManyBack reports whether more letters died again than may, of those that were sent lately, since somebody let the
+// job go on.
 func (v *VHost) tooManyBack(j *job, p *Progress) bool {
 	sent, back := p.Moved-p.BaseSent, p.CameBack+j.back-p.BaseBack
 	return j.StopPercent > 0 && back*100 > j.StopPercent*max(sent, j.Sample(p))
@@ -260,32 +261,32 @@ func (o *Order) Sample(p *Progress) uint64 {
 }
 
 // portion moves some letters of a running job.
-func (v *VHost) portion(s *Stamp, j *job, p *Progress, out *Outcome) int {
-	if v.denied(s, j) {
+func (s *step) portion(j *job, p *Progress) int {
+	if s.denied(j) {
 		p.State, p.Note = JobStopped, noteAccess
-		v.progress(s, j, p, out)
+		s.progress(j, p)
 		return 1
 	}
-	source := v.whereabouts(j.Source)
+	source := s.whereabouts(j.Source)
 	if source == nil {
 		p.State, p.Note, p.Ended = JobFailed, WhyQueue.String(), s.Wall
-		v.progress(s, j, p, out)
+		s.progress(j, p)
 		return 1
 	}
-	may := v.allowance(s, j, p)
+	may := s.allowance(j, p)
 	looked, moved, heavy := p.Looked, p.Moved, 0
 	goOn := func() bool {
-		return p.Moved-moved < may && !v.full() && p.State == JobRunning && heavy <= jobBytesMax && p.Looked-looked < jobLooksMax
+		return p.Moved-moved < may && !s.full() && p.State == JobRunning && heavy <= jobBytesMax && p.Looked-looked < jobLooksMax
 	}
 	for more := true; more && goOn(); {
-		some := v.candidates(source, j, p, min(int(may-(p.Moved-moved))+jobSpare, jobLooksMax-int(p.Looked-looked)))
+		some := s.candidates(source, j, p, min(int(may-(p.Moved-moved))+jobSpare, jobLooksMax-int(p.Looked-looked)))
 		more = len(some) > 0
 		for _, seq := range some {
 			if !goOn() {
 				break
 			}
 			heavy += j.weight(source, seq)
-			if v.tryOne(s, j, p, source, seq, out); p.State == JobRunning {
+			if s.tryOne(j, p, source, seq); p.State == JobRunning {
 				p.pass(j, seq)
 			}
 		}
@@ -294,7 +295,7 @@ func (v *VHost) portion(s *Stamp, j *job, p *Progress, out *Outcome) int {
 		p.BaseSent, p.BaseBack = p.MidSent, p.MidBack
 		p.MidSent, p.MidBack = p.Moved, p.CameBack+j.back
 	}
-	p.Finished = p.Finished || !v.more(source, j, p)
+	p.Finished = p.Finished || !s.more(source, j, p)
 	if j.Max > 0 && p.Moved >= j.Max {
 		p.Finished = true
 	}
@@ -304,13 +305,13 @@ func (v *VHost) portion(s *Stamp, j *job, p *Progress, out *Outcome) int {
 			p.State, p.Ended = JobDone, s.Wall
 		}
 	}
-	v.progress(s, j, p, out)
-	v.touch(source, 0)
+	s.progress(j, p)
+	s.markDirty(source, 0)
 	switch {
 	case p.State == JobWatching:
-		v.wakeJob(j, p.Until)
+		s.wakeJob(j, p.Until)
 	case p.State == JobRunning:
-		v.wakeJob(j, v.nextPortion(s, j, p))
+		s.wakeJob(j, s.nextPortion(j, p))
 	}
 	return 1 + int(p.Moved-moved)/2 + int(p.Looked-looked)/8
 }
@@ -319,12 +320,12 @@ func (v *VHost) portion(s *Stamp, j *job, p *Progress, out *Outcome) int {
 const noteAccess = "access"
 
 // denied reports whether the user of a job may not have it any more.
-func (v *VHost) denied(s *Stamp, j *job) bool {
-	return s.Rights != nil && s.Rights.Order(&j.Order) != nil && v.mutant != MutantJobUnasked
+func (s *step) denied(j *job) bool {
+	return s.Rights != nil && s.Rights.Order(&j.Order) != nil && s.mutant != MutantJobUnasked
 }
 
 // allowance is how many letters a job may move now.
-func (v *VHost) allowance(s *Stamp, j *job, p *Progress) uint64 {
+func (s *step) allowance(j *job, p *Progress) uint64 {
 	may := uint64(jobMovesMax)
 	if j.Max > 0 {
 		may = min(may, j.Max-min(j.Max, p.Moved))
@@ -332,7 +333,7 @@ func (v *VHost) allowance(s *Stamp, j *job, p *Progress) uint64 {
 	if p.Quota > 0 {
 		may = min(may, p.Quota-min(p.Quota, p.Moved))
 	}
-	if p.Rate == 0 || v.mutant == MutantJobHurry {
+	if p.Rate == 0 || s.mutant == MutantJobHurry {
 		return may
 	}
 	if j.since == 0 {
@@ -348,7 +349,7 @@ func (v *VHost) allowance(s *Stamp, j *job, p *Progress) uint64 {
 }
 
 // nextPortion is when a running job goes on.
-func (v *VHost) nextPortion(s *Stamp, j *job, p *Progress) deadline.Instant {
+func (s *step) nextPortion(j *job, p *Progress) deadline.Instant {
 	if p.Rate == 0 {
 		return s.Now
 	}
@@ -367,7 +368,7 @@ func (v *VHost) candidates(source *queueState, j *job, p *Progress, most int) (f
 			if len(found) == most {
 				break
 			}
-			found = append(found, queue.Seq(id-1)) // 0 is none
+			found = append(found, seqOf(id))
 		}
 		return found
 	}
@@ -382,7 +383,7 @@ func (v *VHost) candidates(source *queueState, j *job, p *Progress, most int) (f
 func (p *Progress) pass(j *job, seq queue.Seq) {
 	p.Looked++
 	if p.Cursor++; j.IDs == nil {
-		p.Cursor = uint64(seq) + 1
+		p.Cursor = idOf(seq)
 	}
 }
 
@@ -399,8 +400,8 @@ func (v *VHost) more(source *queueState, j *job, p *Progress) (more bool) {
 }
 
 // tryOne moves one letter, if it is one of those that the job is about.
-func (v *VHost) tryOne(s *Stamp, j *job, p *Progress, source *queueState, seq queue.Seq, out *Outcome) {
-	x, why := v.chosen(s.Rights, j, source, seq)
+func (s *step) tryOne(j *job, p *Progress, source *queueState, seq queue.Seq) {
+	x, why := s.chosen(s.Rights, j, source, seq)
 	switch {
 	case why != 0:
 		p.Refused[why]++
@@ -408,21 +409,21 @@ func (v *VHost) tryOne(s *Stamp, j *job, p *Progress, source *queueState, seq qu
 	case x == nil:
 		return
 	case j.Discard:
-		v.discardOne(s, source, seq, out)
+		s.discardOne(source, seq)
 		p.Moved++
 		return
 	}
-	m := v.recall(source, seq)
-	w, why := v.wayBack(s, &j.Order, source, seq, &m)
+	m := s.loadMessage(source, seq)
+	w, why := s.redriveRoute(&j.Order, source, seq, &m)
 	switch {
 	case why != 0:
 		p.Refused[why]++
-		v.traffic.Redrives.Refused++
+		s.traffic.Redrives.Refused++
 		source.counters().RedrivesRefused++
 	case j.StopNoConsumer && !w.served():
 		p.State, p.Note = JobStopped, "no_consumer"
 	default:
-		v.sendBack(s, &j.Order, j.ID, w, source, seq, &m, false, out)
+		s.redriveOne(&j.Order, j.ID, w, source, seq, &m, false)
 		p.Moved++
 	}
 }
@@ -445,7 +446,7 @@ func (v *VHost) chosen(rights Rights, j *job, source *queueState, seq queue.Seq)
 		return nil, 0 // it has come back
 	}
 	if j.IDs == nil && j.Filter != "" {
-		if m := x.Sift(j.filter.Needs()); !j.filter.Match(&m) {
+		if m := x.ForFilter(j.filter.Needs()); !j.filter.Match(&m) {
 			return nil, 0
 		}
 	}
@@ -463,7 +464,7 @@ func (v *VHost) chosen(rights Rights, j *job, source *queueState, seq queue.Seq)
 
 // weight is about how many octets a filter looks through to know of a message.
 func (j *job) weight(source *queueState, seq queue.Seq) int {
-	if j.IDs != nil || j.filter == nil || j.filter.Needs()&(sift.Properties|sift.Body) == 0 {
+	if j.IDs != nil || j.filter == nil || j.filter.Needs()&(filter.Properties|filter.Body) == 0 {
 		return 0
 	}
 	if e := source.messages.Entry(seq); e != nil {

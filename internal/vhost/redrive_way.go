@@ -5,9 +5,10 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/queue"
-	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/settings"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
@@ -24,10 +25,9 @@ func (w *wayTo) served() bool {
 	return len(w.targets) == 0 || slices.ContainsFunc(w.targets, func(q *queueState) bool { return q.consumers.Len() > 0 })
 }
 
-// wayBack finds where an order sends a letter of a queue or the shelf, or why it stays. It changes nothing but what is known
-// of m.
-func (v *VHost) wayBack(s *Stamp, o *Order, source *queueState, seq queue.Seq, m *message) (w wayTo, why Why) {
-	v.topo.ForgetWay()
+// redriveRoute finds where an order sends a letter of a queue or the shelf, or why it stays. It changes nothing but what is
+// known of m.
+func (s *step) redriveRoute(o *Order, source *queueState, seq queue.Seq, m *message) (w wayTo, why Why) {
 	h := m.past()
 	switch o.Way {
 	case WayQueue:
@@ -38,7 +38,7 @@ func (v *VHost) wayBack(s *Stamp, o *Order, source *queueState, seq queue.Seq, m
 		if f, told := m.failure(); name == "" && told {
 			name = f.Queue
 		}
-		q := v.queueNamed(name)
+		q := s.queueNamed(name)
 		if q == nil {
 			return w, WhyQueue
 		}
@@ -50,9 +50,9 @@ func (v *VHost) wayBack(s *Stamp, o *Order, source *queueState, seq queue.Seq, m
 	case WayOn:
 		letter := *m
 		letter.history = &h
-		targets, cause := v.wayOn(s, seq, &letter, false)
-		w = wayTo{exchange: letter.history.Exchange, keys: letter.history.Keys, targets: targets, keepers: v.topo.Keepers()}
-		m.delay, m.nonsense = letter.delay, letter.nonsense
+		targets, keepers, cause := s.wayOn(seq, &letter, false)
+		w = wayTo{exchange: letter.history.Exchange, keys: letter.history.Keys, targets: targets, keepers: keepers}
+		m.delay, m.malformedDelay = letter.delay, letter.malformedDelay
 		if cause != 0 {
 			return w, whyOf(cause)
 		}
@@ -61,7 +61,7 @@ func (v *VHost) wayBack(s *Stamp, o *Order, source *queueState, seq queue.Seq, m
 		if o.Keys {
 			w.keys = m.content.keys()
 		}
-		why = v.routeBack(s, m, h, &w)
+		why = s.routeBack(m, h, &w)
 	default:
 		w.exchange, w.keys = string(m.content.exchange), m.content.keys()
 		if f, told := m.failure(); told {
@@ -69,28 +69,29 @@ func (v *VHost) wayBack(s *Stamp, o *Order, source *queueState, seq queue.Seq, m
 				w.exchange, w.keys = exchange, []string{key}
 			}
 		}
-		why = v.routeBack(s, m, h, &w)
+		why = s.routeBack(m, h, &w)
 	}
 	if why == 0 {
-		why = v.roomAt(m, &w)
+		why = s.roomAt(m, &w)
 	}
 	return w, why
 }
 
 // routeBack asks the topology where w leads.
-func (v *VHost) routeBack(s *Stamp, m *message, h History, w *wayTo) Why {
-	x := v.topo.Exchange(w.exchange)
+func (s *step) routeBack(m *message, h History, w *wayTo) Why {
+	x := s.topo.Exchange(w.exchange)
 	if x == nil {
 		return WhyExchange
 	}
 	letter := *m
 	h.Exchange, h.Keys = w.exchange, w.keys
 	letter.history = &h
-	for _, id := range v.routeLetter(s, x, &letter) {
-		w.targets = append(w.targets, v.queues[id])
+	route := s.routeLetter(x, &letter)
+	for _, id := range route.Queues {
+		w.targets = append(w.targets, s.queues[id])
 	}
-	w.keepers = v.topo.Keepers()
-	m.delay, m.nonsense = letter.delay, letter.nonsense
+	w.keepers = route.Delayed
+	m.delay, m.malformedDelay = letter.delay, letter.malformedDelay
 	if w.targets == nil && len(w.keepers) == 0 {
 		return WhyRoute
 	}
@@ -99,7 +100,7 @@ func (v *VHost) routeBack(s *Stamp, m *message, h History, w *wayTo) Why {
 
 // roomAt reports why a letter cannot go where w leads: all of it goes, or nothing.
 func (v *VHost) roomAt(m *message, w *wayTo) Why {
-	if len(w.keepers) > 0 && (m.nonsense != nil || slices.ContainsFunc(w.keepers, func(x *topology.Exchange) bool { return v.isFull(x, m) })) {
+	if len(w.keepers) > 0 && (m.malformedDelay != nil || slices.ContainsFunc(w.keepers, func(x *topology.Exchange) bool { return v.isFull(x, m) })) {
 		return WhyRefused
 	}
 	if slices.ContainsFunc(w.targets, func(q *queueState) bool { return q.refuses(m) }) {
@@ -118,12 +119,13 @@ func whyOf(c Cause) Why {
 	return WhyRoute
 }
 
-// failure is what the headers tell of a message that a client has published where failures go: it was somewhere else before.
-func (m *message) failure() (f sift.Failure, told bool) {
+// failure is what the headers tell of a message that a client has published where failures go: it was somewhere else
+// before.
+func (m *message) failure() (f filter.Failure, told bool) {
 	if m.scan().Headers == nil {
 		return f, false
 	}
-	return sift.FailureOf(m.content.properties)
+	return filter.FailureOf(m.content.properties)
 }
 
 // past is the history of a message, which it may not have had before.
@@ -146,11 +148,11 @@ func (h *History) firstQueue() string {
 	return h.First.Queue
 }
 
-// sendBack moves a letter: it ends where it is, and is in its targets, in the same batch. The properties that it was
+// redriveOne moves a letter: it ends where it is, and is in its targets, in the same batch. The properties that it was
 // published with are its own again. What is kept stays where it is, too.
-func (v *VHost) sendBack(s *Stamp, o *Order, job JobID, w wayTo, source *queueState, seq queue.Seq, m *message, keep bool, out *Outcome) {
+func (s *step) redriveOne(o *Order, job JobID, w wayTo, source *queueState, seq queue.Seq, m *message, keep bool) {
 	h := m.past()
-	restore := !o.DropExpiration && m.scan().Expiration != nil && (job == 0 || o.worksAgain(&h))
+	restore := !o.DropExpiration && m.scan().Expiration != nil && (job == 0 || o.returnsToWork(&h))
 	h.Exchange, h.Keys, h.HideCC, h.Share = w.exchange, w.keys, false, lettersMax
 	h.Resent = h.Resent.again(job)
 	if o.StripDeaths {
@@ -158,78 +160,57 @@ func (v *VHost) sendBack(s *Stamp, o *Order, job JobID, w wayTo, source *queueSt
 	}
 	if restore {
 		h.Resent.Restored = true
-		m.wishes(s)
+		m.applyExpiration(&s.Stamp)
 	}
-	m.history, m.letter, m.historyVolatile = &h, place.Ref{}, place.Ref{}
+	m.history, m.letter, m.historyVolatile = &h, storage.Ref{}, storage.Ref{}
 	if len(w.keepers) > 0 {
-		v.postpone(s, w.keepers, m, out)
+		s.postpone(w.keepers, m)
 	}
 	for _, q := range w.targets {
-		v.enqueue(s, q, m, out)
-		v.touch(q, 0)
+		s.enqueue(q, m)
+		s.markDirty(q, 0)
 	}
-	v.traffic.Redrives.Moved++
-	if !keep && v.mutant != MutantSendTwice {
+	s.traffic.Redrives.Moved++
+	if !keep && s.mutant != MutantSendTwice {
 		source.counters().Redriven++
-		v.end(s, source, seq, Redriven, out)
+		s.end(source, seq, Redriven)
 	}
 }
 
-// worksAgain reports whether an order sends a message to where it is worked on, as it was published, and not from one place of dead
-// letters to another, where its expiration would end it.
-func (o *Order) worksAgain(h *History) bool {
+// returnsToWork reports whether an order sends a message to where it is worked on, as it was published, and not from one
+// deliverDeadLetter of dead letters to another, where its expiration would end it.
+func (o *Order) returnsToWork(h *History) bool {
 	return len(h.Deaths) == 0 || o.Way == WayOrigin || o.Way == WayQueue && (o.Queue == "" || o.Queue == h.firstQueue())
 }
 
-// discardOne puts a message on the shelf, from which it may be taken back to its queue, or ends it for good if it is there or
-// there is no shelf.
-func (v *VHost) discardOne(s *Stamp, source *queueState, seq queue.Seq, out *Outcome) {
-	v.traffic.Redrives.Discarded++
-	if source == v.shelf {
-		v.end(s, source, seq, GonePurged, out)
+// discardOne puts a message on the shelf, from which it may be taken back to its queue, or ends it for good if it is
+// there or there is no shelf.
+func (s *step) discardOne(source *queueState, seq queue.Seq) {
+	s.traffic.Redrives.Discarded++
+	if source == s.shelf {
+		s.end(source, seq, GonePurged)
 		return
 	}
 	source.counters().Discarded++
-	if v.options.LostLettersMaxBytes == 0 {
-		v.end(s, source, seq, Discarded, out)
+	if s.options.LostLettersMaxBytes == 0 {
+		s.end(source, seq, Discarded)
 		return
 	}
-	m := v.recall(source, seq)
+	m := s.loadMessage(source, seq)
 	h := m.past()
-	m.history, m.letter, m.historyVolatile = &h, place.Ref{}, place.Ref{}
-	v.putOnShelf(s, &m, Discarded, source.object.Name, out)
-	v.end(s, source, seq, Moved, out)
+	m.history, m.letter, m.historyVolatile = &h, storage.Ref{}, storage.Ref{}
+	s.putOnShelf(&m, Discarded, source.object.Name)
+	s.end(source, seq, Moved)
 }
 
 // An Edit names a message that is published anew, with other properties and another body, and where it goes.
 type Edit struct {
 	Source        Where
-	ID            uint64
+	ID            MessageID
 	Keep          bool // the original stays where it is
 	Way           Way  // but WayOn
 	Queue         string
 	Exchange, Key string
-}
-
-// An EditTrial is what an Edit would do.
-type EditTrial struct {
-	Why      Why      // the original stays; 0: it goes
-	Exchange string   // where the message is published
-	Keys     []string // with which: its own, CC, and BCC, those that the original had among them
-	Queues   []string
-}
-
-// TryResend tells what a Resend would do now. It changes nothing.
-func (v *VHost) TryResend(c *Command, wall int64) (t EditTrial, err *amqp.Error) {
-	e, err := v.edited(&Stamp{Wall: Instant(wall), Now: v.logged, From: v.logged}, c)
-	if err != nil {
-		return t, err
-	}
-	t = EditTrial{Why: e.why, Exchange: e.exchange, Keys: e.keys}
-	for _, q := range e.targets {
-		t.Queues = append(t.Queues, q.object.Name)
-	}
-	return t, nil
 }
 
 // An editedMessage is what an Edit makes of a message, and where that goes.
@@ -242,28 +223,28 @@ type editedMessage struct {
 }
 
 // edited makes the message that a Resend asks for, and changes nothing. It is checked as a publish is.
-func (v *VHost) edited(s *Stamp, c *Command) (e editedMessage, err *amqp.Error) {
+func (s *step) edited(c *Command) (e editedMessage, err *amqp.Error) {
 	x := c.Edit
 	e.order = Order{Source: x.Source, Way: x.Way, Queue: x.Queue, Exchange: x.Exchange, Key: x.Key}
-	if e.source = v.whereabouts(x.Source); e.source == nil {
-		return e, amqp.NotFound("no queue '%s' in vhost '%s'", x.Source.Queue, v.name)
+	if e.source = s.whereabouts(x.Source); e.source == nil {
+		return e, amqp.NotFound("no queue '%s' in vhost '%s'", x.Source.Queue, s.name)
 	}
 	var scan amqp.PropertyScan
 	if err := scan.Scan(c.Properties); err != nil {
 		return e, malformed(err)
 	}
 	if scan.Expiration != nil { // which it has again when it is sent
-		if _, err := parseExpiration(string(scan.Expiration)); err != nil {
+		if _, err := settings.ParseExpiration(string(scan.Expiration)); err != nil {
 			return e, err
 		}
 	}
-	seq := queue.Seq(x.ID - 1)
+	seq := seqOf(x.ID)
 	there := e.source.messages.Entry(seq)
 	if x.ID == 0 || there == nil {
 		e.why = WhyUnknown
 		return e, nil
 	}
-	old := v.recall(e.source, seq)
+	old := s.loadMessage(e.source, seq)
 	h := old.past()
 	e.message = message{
 		content: content{exchange: old.content.exchange, key: old.content.key, bcc: old.content.bcc, properties: c.Properties, body: c.Body},
@@ -277,7 +258,7 @@ func (v *VHost) edited(s *Stamp, c *Command) (e editedMessage, err *amqp.Error) 
 			return e, err
 		}
 	}
-	if e.wayTo, e.why = v.wayBack(s, &e.order, e.source, seq, &e.message); there.State != queue.Ready {
+	if e.wayTo, e.why = s.redriveRoute(&e.order, e.source, seq, &e.message); there.State != queue.Ready {
 		e.why = WhyBusy
 	}
 	if x.Way == WayElsewhere { // it is a new message, published there with that key
@@ -287,20 +268,20 @@ func (v *VHost) edited(s *Stamp, c *Command) (e editedMessage, err *amqp.Error) 
 }
 
 // resend decides Resend. Its history goes on with the message.
-func (v *VHost) resend(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+func (s *step) resend(ch *channel, c *Command) *amqp.Error {
 	x := c.Edit
-	e, err := v.edited(s, c)
+	e, err := s.edited(c)
 	if err != nil {
 		return err
 	}
 	tell := func(kind EffectKind, name string) {
-		out.effect(Effect{Kind: kind, Command: Resend, Channel: ch.id, Tag: x.ID, Name: name, After: v.newest(out)}, s.Index)
+		s.effect(Effect{Kind: kind, Command: Resend, Channel: ch.id, Tag: x.ID, Name: name, After: s.newest()})
 	}
 	outcome := e.why.String()
 	if e.why == 0 {
 		outcome = Redriven.String()
-		v.sendBack(s, &e.order, 0, e.wayTo, e.source, queue.Seq(x.ID-1), &e.message, x.Keep, out)
-		v.touch(e.source, 0)
+		s.redriveOne(&e.order, 0, e.wayTo, e.source, seqOf(x.ID), &e.message, x.Keep)
+		s.markDirty(e.source, 0)
 	}
 	tell(Answered, outcome)
 	if e.why == 0 {
@@ -308,6 +289,6 @@ func (v *VHost) resend(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Er
 			tell(Went, q.object.Name)
 		}
 	}
-	v.done(ch, c, out, Effect{})
+	s.done(ch, c, Effect{})
 	return nil
 }

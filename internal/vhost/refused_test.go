@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 )
 
 func TestMessagesThatCompareWithTooMuch(t *testing.T) {
-	// Broken if a message that is too much to route were lost without a word, or left anything behind, or if a dead letter
-	// that cannot be routed for it were not kept.
+	// Broken if a message that is too much to route were lost without a word, or left anything behind, or if a dead
+	// letter that cannot be routed for it were not kept.
 	t.Parallel()
 	w := newWorld()
 	w.out.Trace = false
@@ -25,17 +26,17 @@ func TestMessagesThatCompareWithTooMuch(t *testing.T) {
 	c := publishTo("q", 2, "m")
 	c.Properties = properties(2, amqp.Table{{Name: "CC", Value: cc}})
 	must(t, w, c) // by the default exchange, which compares nothing; then it dies
-	q, _ := w.v.Queue("q")
+	q, _ := w.v.Reader().Queue("q")
 	if q.Stats.Lost[LostRoute] != 1 || w.v.shelf.messages.Ready() != 1 {
 		t.Errorf("lost %v, %d on the shelf", q.Stats.Lost, w.v.shelf.messages.Ready())
 	}
-	before := w.v.Books()
+	before := w.v.Reader().Books()
 	c.Exchange = []byte("amq.direct")
 	refused, err := w.step(c)
 	if err != nil || refused == nil || refused.Code != amqp.CodePreconditionFailed {
 		t.Errorf("refused with %v, %v", refused, err)
 	}
-	if b := w.v.Books(); b != before {
+	if b := w.v.Reader().Books(); b != before {
 		t.Errorf("books %+v, before %+v", b, before)
 	}
 	if err := w.audit(); err != nil {
@@ -76,7 +77,8 @@ func TestKeysOfAMessageAreBounded(t *testing.T) {
 }
 
 func TestJobsAreBounded(t *testing.T) {
-	// Broken if a user could begin any number of jobs, each of which takes memory and work, or take the places of all others.
+	// Broken if a user could begin any number of jobs, each of which takes memory and work, or take the places of all
+	// others.
 	t.Parallel()
 	w := newWorld()
 	must(t, w, open("a")...)
@@ -95,11 +97,11 @@ func TestJobsAreBounded(t *testing.T) {
 	for range jobsUserMax {
 		must(t, w, beginAs("greedy"))
 	}
-	refuses("greedy", "12 redrives of user 'greedy' have not ended yet")
+	refuses("greedy", "12 redrives of user 'greedy' are unfinished: wait until one ends")
 	for range jobsOpenMax - jobsUserMax {
 		must(t, w, beginAs("modest"))
 	}
-	refuses("other", "16 redrives have not ended yet")
+	refuses("other", "16 redrives are unfinished: wait until one ends")
 }
 
 func TestLostLettersAreBounded(t *testing.T) {
@@ -110,7 +112,7 @@ func TestLostLettersAreBounded(t *testing.T) {
 	must(t, w, open("a")...)
 	must(t, w, declareWith("q", argumentOf("x-max-length", 0), textOf("x-dead-letter-exchange", "gone")))
 	c := publishTo("q", 2, "")
-	c.Body = make([]byte, shelfBytesMax/4)
+	c.Body = make([]byte, settings.LostLettersBytesMax/4)
 	for range 10 {
 		must(t, w, c)
 		w.seal()
@@ -134,7 +136,7 @@ func TestShelfIsShared(t *testing.T) {
 		must(t, w, declareWith(name, argumentOf("x-max-length", 0), textOf("x-dead-letter-exchange", "gone")))
 	}
 	lost := func() (quiet, loud int) {
-		w.v.LostLetters(0, func(x LostLetter) bool {
+		w.v.Reader().LostLetters(0, func(x LostLetter) bool {
 			if x.History.Last.Queue == "quiet" {
 				quiet++
 			} else {
@@ -150,11 +152,11 @@ func TestShelfIsShared(t *testing.T) {
 		must(t, w, c)
 	}
 	for range 10 {
-		letter("quiet", shelfBytesMax/40)
+		letter("quiet", settings.LostLettersBytesMax/40)
 	}
 	flood := func() {
 		for range 20 {
-			letter("loud", shelfBytesMax/10)
+			letter("loud", settings.LostLettersBytesMax/10)
 		}
 		if quiet, loud := lost(); quiet != 10 || loud < 5 {
 			t.Errorf("%d letters are left of the quiet queue, %d of the loud one", quiet, loud)
@@ -170,7 +172,7 @@ func TestShelfIsShared(t *testing.T) {
 	must(t, w, open("a")...)
 	flood()
 	for range 40 { // until the quiet one has the most
-		letter("quiet", shelfBytesMax/40)
+		letter("quiet", settings.LostLettersBytesMax/40)
 	}
 	if quiet, loud := lost(); quiet > 20 || loud < 4 {
 		t.Errorf("%d letters of the queue that was quiet, %d of the other", quiet, loud)

@@ -16,9 +16,9 @@ type rendered struct {
 // appendDeathHeaders appends the fields that an encoded history stands for, sorted by name, as they are in a
 // field table: x-death, x-death-total, x-first-death-* and x-last-death-*. It goes from bytes to bytes, since every
 // delivery of a dead letter passes here. The exchange and key of the last hop alias p.
-// Source: RabbitMQ dlx#effects; reference dead-lettering 5, 6, 15.
+// Source: RabbitMQ dlx#effects; docs/compat/dead-lettering.md#5, #6, #15.
 func appendDeathHeaders(b, p []byte, d Dialect) (_ []byte, x rendered, err error) {
-	r := reader{rest: p}
+	r := decoder{rest: p}
 	x.exchange = r.bytes()
 	for n, i := r.uint(), uint64(0); i < n && r.err == nil; i++ {
 		if k := r.bytes(); i == 0 {
@@ -80,11 +80,11 @@ type death struct {
 	count                       uint64
 	time                        int64
 	queue, exchange, expiration []byte
-	keys                        reader // at their number
+	keys                        decoder // at their number
 	expires                     bool
 }
 
-func readDeath(r *reader) death {
+func readDeath(r *decoder) death {
 	marked := r.byte()
 	d := death{reason: Reason(marked &^ reasonMarked), expires: marked&reasonMarked != 0}
 	d.queue, d.count, d.time = r.bytes(), r.uint(), r.int()
@@ -99,7 +99,8 @@ func readDeath(r *reader) death {
 }
 
 // The order of an entry's fields, by initials: RabbitMQ 4.x's; that of up to 3.12 for the first entry that a message
-// gets; and the one for arrays that it has handled again, which is alphabetical. Source: reference dead-lettering 5.
+// gets; and the one for arrays that it has handled again, which is alphabetical. Source:
+// docs/compat/dead-lettering.md#5.
 const (
 	fieldOrder       = "ocrqtek"
 	fieldOrder3      = "crqteko"
@@ -107,7 +108,7 @@ const (
 )
 
 // appendDeath appends one entry of x-death, and returns its count.
-func appendDeath(b []byte, r *reader, dialect Dialect, several bool) ([]byte, uint64) {
+func appendDeath(b []byte, r *decoder, dialect Dialect, several bool) ([]byte, uint64) {
 	d := readDeath(r)
 	order := fieldOrder
 	if dialect&Dialect3 != 0 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // DirectReply is the name that a client consumes from, and gives as reply-to, to get answers without a queue.
@@ -24,21 +24,21 @@ type replies struct {
 	name string // under which the channel is reached
 }
 
-// declareReplies decides queue.declare, passive or not, of a name of direct replies: the well-known name always exists, the
-// name of a channel while that channel consumes. Flags and arguments do not count.
-// Source: RabbitMQ direct-reply-to; reference amqp-surface 15.
-func (v *VHost) declareReplies(ch *channel, c *Command, out *Outcome) *amqp.Error {
+// declareReplies decides queue.declare, passive or not, of a name of direct replies: the well-known name always exists,
+// the name of a channel while that channel consumes. Flags and arguments do not count.
+// Source: RabbitMQ direct-reply-to; docs/compat/amqp-surface.md#15.
+func (s *step) declareReplies(ch *channel, c *Command) *amqp.Error {
 	name := c.Definition.Name
-	if name != DirectReply && v.repliers[name] == nil {
-		return v.noQueue(name)
+	if name != DirectReply && s.repliers[name] == nil {
+		return s.noQueue(name)
 	}
 	ch.lastQueue = name
-	v.done(ch, c, out, Effect{Name: name, Consumers: 1})
+	s.done(ch, c, Effect{Name: name, Consumers: 1})
 	return nil
 }
 
-// consumeReplies decides basic.consume of DirectReply. Source: reference amqp-surface 15.
-func (v *VHost) consumeReplies(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+// consumeReplies decides basic.consume of DirectReply. Source: docs/compat/amqp-surface.md#15.
+func (s *step) consumeReplies(ch *channel, c *Command) *amqp.Error {
 	d := c.Definition
 	switch {
 	case !d.NoAck:
@@ -46,13 +46,13 @@ func (v *VHost) consumeReplies(s *Stamp, ch *channel, c *Command, out *Outcome) 
 	case ch.replies != nil:
 		return amqp.PreconditionFailed("reply consumer already set")
 	}
-	tag, err := consumerTag(s, ch, d.ConsumerTag)
+	tag, err := consumerTag(&s.Stamp, ch, d.ConsumerTag)
 	if err != nil {
 		return err
 	}
 	ch.replies = &replies{tag: tag, name: fmt.Sprintf("%s.%s.%d", DirectReply, generated(s.Entropy, s.Index), ch.id)}
-	v.repliers[ch.replies.name] = ch
-	v.done(ch, c, out, Effect{Name: tag})
+	s.repliers[ch.replies.name] = ch
+	s.done(ch, c, Effect{Name: tag})
 	return nil
 }
 
@@ -96,34 +96,35 @@ func (ch *channel) withReplyTo(scan *amqp.PropertyScan, properties []byte) ([]by
 
 // deliverReply hands a message to the channel that its key names, past all queues, and reports whether there is
 // one that takes it. It leaves no fact; what it tells may depend on some, which are safe with batch after.
-// A reply has no queue to wait in. A client that reads too slowly loses those for which there is no room: a replier that waited
-// for it would keep others waiting. Source: RabbitMQ direct-reply-to, at most once; the bound is ours.
-func (v *VHost) deliverReply(s *Stamp, c *Command, m *message, after place.Index, out *Outcome) bool {
+// A reply has no queue to wait in. A client that reads too slowly loses those for which there is no room: a replier
+// that waited for it would keep others waiting. Source: RabbitMQ direct-reply-to, at most once; the bound is ours.
+func (s *step) deliverReply(c *Command, m *message, after storage.Index) bool {
 	if len(c.Exchange) > 0 || !bytes.HasPrefix(c.Key, []byte(DirectReply+".")) {
 		return false
 	}
-	to := v.repliers[string(c.Key)]
+	to := s.repliers[string(c.Key)]
 	if to == nil {
 		return false
 	}
-	if n := to.conn; !v.hasRoomForReply(n) {
-		v.traffic.RepliesDropped++
-		v.note(Loss{Reader: n.name})
+	if n := to.conn; !s.hasRoomForReply(n) {
+		s.traffic.RepliesDropped++
+		s.note(Loss{Reader: n.name})
 		return false
 	}
 	record := appendRecord(nil, &m.content)
 	size := uint32(len(record))
 	to.conn.window.Used += WindowCost(size)
-	v.setReplied(to.conn, to.conn.replied+WindowCost(size))
-	out.effect(Effect{
+	s.setReplied(to.conn, to.conn.replied+WindowCost(size))
+	s.effect(Effect{
 		Kind: Deliver, Channel: to.id, ConsumerTag: to.replies.tag, Tag: to.unacked.tag(), After: after,
-		Message: Delivered{Record: record, Ref: place.Ref{Size: size}},
-	}, s.Index)
+		Message: Delivered{Record: record, Ref: storage.Ref{Size: size}},
+	})
 	return true
 }
 
-// hasRoomForReply reports whether a connection takes one more direct reply. Replies come in crowds: a connection may have more
-// of them on their way than its window. When all connections together have too many, those that have most lose theirs first.
+// hasRoomForReply reports whether a connection takes one more direct reply. Replies come in crowds: a connection may
+// have more of them on their way than its window. When all connections together have too many, those that have most
+// lose theirs first.
 func (v *VHost) hasRoomForReply(n *conn) bool {
 	if n.window.Open() {
 		return true
@@ -142,8 +143,8 @@ func (v *VHost) setReplied(n *conn, bytes int64) {
 	}
 }
 
-// granted reduces what a connection has on its way to used bytes, direct replies by their share: nobody says what of it has
-// been read.
+// granted reduces what a connection has on its way to used bytes, direct replies by their share: nobody says what of it
+// has been read.
 func (v *VHost) granted(n *conn, used int64) {
 	if n.replied > 0 {
 		v.setReplied(n, n.replied*used/n.window.Used)

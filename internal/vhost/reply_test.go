@@ -2,8 +2,9 @@ package vhost
 
 import "testing"
 
-// TestDirectRepliesAreBounded says that direct replies to a client that does not read take any amount of memory; that a client
-// which reads loses replies that came in a crowd, or those of another; or that nobody learns of what was dropped.
+// TestDirectRepliesAreBounded says that direct replies to a client that does not read take any amount of memory; that a
+// client which reads loses replies that came in a crowd, or those of another; or that nobody learns of what was
+// dropped.
 func TestDirectRepliesAreBounded(t *testing.T) {
 	t.Parallel()
 	const window, clients = 2 << 20, 6
@@ -48,7 +49,7 @@ func TestDirectRepliesAreBounded(t *testing.T) {
 	if held < replyBytesMax || held > replyBytesMax+2*body {
 		t.Errorf("%d replies of %d bytes are on their way to a client that does not read", came, held)
 	}
-	if traffic := w.v.Traffic(); traffic.RepliesDropped != uint64(500-came) {
+	if traffic := w.v.Reader().Traffic(); traffic.RepliesDropped != uint64(500-came) {
 		t.Errorf("%d are counted", traffic.RepliesDropped)
 	}
 	if losses := w.v.TakeLosses(); len(losses) == 0 || losses[0] != (Loss{Reader: "requester"}) {

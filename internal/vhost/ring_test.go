@@ -44,15 +44,15 @@ func TestRingOfQueuesEnds(t *testing.T) {
 				w.now = max(w.now, at)
 				must(t, w, Command{Kind: Tick})
 				if steps++; steps > 3*n {
-					t.Fatalf("no end: books %+v", w.v.Books())
+					t.Fatalf("no end: books %+v", w.v.Reader().Books())
 				}
 			}
 			held := 0
 			for _, q := range w.v.queues {
 				held += q.heldBy[LostHops]
 			}
-			if lost := w.v.Shelf().ByCause[LostHops]; lost+uint64(held) != 1 || (held == 1) != (name == "held") {
-				t.Errorf("of one letter %d are held for their hops, %d lost by them: books %+v", held, lost, w.v.Books())
+			if lost := w.v.Reader().Shelf().ByCause[LostHops]; lost+uint64(held) != 1 || (held == 1) != (name == "held") {
+				t.Errorf("of one letter %d are held for their hops, %d lost by them: books %+v", held, lost, w.v.Reader().Books())
 			}
 			written := 0
 			for _, b := range w.log.batches {
@@ -65,8 +65,8 @@ func TestRingOfQueuesEnds(t *testing.T) {
 	}
 }
 
-// TestHeldTooFarGoesOn says that a letter of a long chain, held because it went through too many queues at one moment, stays
-// where it is though nothing else keeps it.
+// TestHeldTooFarGoesOn says that a letter of a long chain, held because it went through too many queues at one moment,
+// stays where it is though nothing else keeps it.
 func TestHeldTooFarGoesOn(t *testing.T) {
 	t.Parallel()
 	const n = hopsMax + 20
@@ -80,12 +80,12 @@ func TestHeldTooFarGoesOn(t *testing.T) {
 	must(t, w, publishTo("q0", amqp.Persistent, "m"))
 	at := w.v.queueNamed(fmt.Sprint("q", hopsMax))
 	if at.heldBy[LostHops] != 1 {
-		t.Fatalf("after %d hops at one moment %v are held, books %+v", hopsMax, at.heldBy, w.v.Books())
+		t.Fatalf("after %d hops at one moment %v are held, books %+v", hopsMax, at.heldBy, w.v.Reader().Books())
 	}
 	w.now += sweepFirst
 	must(t, w, Command{Kind: Tick})
 	if last := w.v.queueNamed(fmt.Sprint("q", n)); last.messages.Ready() != 1 {
-		t.Errorf("the letter did not go on: books %+v", w.v.Books())
+		t.Errorf("the letter did not go on: books %+v", w.v.Reader().Books())
 	}
 	if err := w.audit(); err != nil {
 		t.Error(err)

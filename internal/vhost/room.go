@@ -19,34 +19,34 @@ type lateChunk struct {
 }
 
 // setRoom decides SetRoom.
-func (v *VHost) setRoom(s *Stamp, room bool) {
-	if v.cramped = !room; v.cramped {
+func (s *step) setRoom(room bool) {
+	if s.cramped = !room; s.cramped {
 		return
 	}
-	off, late := v.off, v.late
-	v.off, v.late, v.isLate = nil, nil, nil
+	off, late := s.off, s.late
+	s.off, s.late, s.isLate = nil, nil, nil
 	for _, t := range off {
 		t.queue.off--
-		v.later(s, t)
+		s.later(t)
 	}
 	for _, c := range late {
-		if q := v.queueOf(c.queue); q != nil {
+		if q := s.queueOf(c.queue); q != nil {
 			if at := q.messages.ArmedFor(c.chunk); at != 0 {
-				v.armed(q, c.chunk, 0, at)
+				s.armed(q, c.chunk, 0, at)
 			}
 		}
 	}
-	for _, q := range v.sortedQueues() {
-		v.touch(q, 0)
+	for _, q := range s.sortedQueues() {
+		s.markDirty(q, 0)
 	}
-	v.armWide(s)
-	v.sweepSoon(s)
-	v.resumeJobs(s)
+	s.armWide()
+	s.sweepSoon()
+	s.resumeJobs()
 }
 
 // goesOn reports whether a message of q that dies for reason goes elsewhere.
 func (v *VHost) goesOn(q *queueState, reason Reason) bool {
-	return q != v.shelf && (q.settings.hasDLX || reason == DeliveryLimit && v.options.LostLettersMaxBytes != 0)
+	return q != v.shelf && (q.settings.HasDLX || reason == DeliveryLimit && v.options.LostLettersMaxBytes != 0)
 }
 
 // putsOff reports whether a message of q that dies for reason has to stay until there is room.
@@ -54,31 +54,31 @@ func (v *VHost) putsOff(q *queueState, reason Reason) bool {
 	return v.cramped && v.mutant != MutantMoveCramped && v.goesOn(q, reason)
 }
 
-// suspend keeps a copy that was to die, or to return, until there is room. One that has expired at the head of its queue
-// is out of the way of others as if it had been handed over, and comes back then.
-func (v *VHost) suspend(s *Stamp, q *queueState, seq queue.Seq, t task, out *Outcome) {
+// suspend keeps a copy that was to die, or to return, until there is room. One that has expired at the head of its
+// queue is out of the way of others as if it had been handed over, and comes back then.
+func (s *step) suspend(q *queueState, seq queue.Seq, t task) {
 	e := q.messages.Entry(seq)
 	ready := e.State == queue.Ready
 	if ready && e.Flags&queue.Handed == 0 {
 		t.requeue = true
 	}
-	v.work += workOfEnd
+	s.work += workOfEnd
 	t.queue, t.seq = q, seq
-	v.off = append(v.off, t)
+	s.off = append(s.off, t)
 	q.off++
-	if out.Trace {
-		out.Facts = append(out.Facts, Fact{Kind: PutOff, Queue: q.id, Seq: seq, Failed: t.failed})
+	if s.out.Trace {
+		s.out.Facts = append(s.out.Facts, Fact{Kind: PutOff, Queue: q.id, Seq: seq, Failed: t.failed})
 	}
 	switch {
 	case ready && e.Flags&queue.Handed == 0:
-		v.hand(s, q, seq, e, out)
+		s.hand(q, seq, e)
 	case ready: // a crash found it handed over
 		q.messages.Take(seq)
 	}
 }
 
-// putOffDue leaves what is due in the chunk of a message until there is room. The chunk is armed for it, which a checkpoint
-// knows, but not in the set.
+// putOffDue leaves what is due in the chunk of a message until there is room. The chunk is armed for it, which a
+// checkpoint knows, but not in the set.
 func (v *VHost) putOffDue(q *queueState, seq queue.Seq, due deadline.Instant) {
 	c := lateChunk{q.id, seq &^ (queue.ChunkLen - 1)}
 	if was, earlier := q.messages.Rearm(c.chunk, due); earlier && was != 0 {
@@ -95,23 +95,23 @@ func (v *VHost) putOffDue(q *queueState, seq queue.Seq, due deadline.Instant) {
 }
 
 // purgeOff ends the copies of q that were put off, and tells how many there were.
-func (v *VHost) purgeOff(s *Stamp, q *queueState, out *Outcome) (n uint64) {
+func (s *step) purgeOff(q *queueState) (n uint64) {
 	if q.off == 0 {
 		return 0
 	}
-	kept := v.off[:0]
-	for _, t := range v.off {
+	kept := s.off[:0]
+	for _, t := range s.off {
 		if t.queue != q {
 			kept = append(kept, t)
 			continue
 		}
 		if e := q.messages.Entry(t.seq); e != nil && e.State == queue.Unacked {
-			v.end(s, q, t.seq, GonePurged, out)
+			s.end(q, t.seq, GonePurged)
 			n++
 		}
 	}
-	clear(v.off[len(kept):])
-	v.off, q.off = kept, 0
+	clear(s.off[len(kept):])
+	s.off, q.off = kept, 0
 	return n
 }
 
@@ -138,17 +138,22 @@ func (v *VHost) noRoomFor(ch *channel, c *Command) *amqp.Error {
 	if !grows {
 		return nil
 	}
-	full := amqp.PreconditionFailed("the disk is full: no room for this in vhost '%s' until messages are acknowledged, purged or deleted", v.name)
+	full := amqp.PreconditionFailed("the disk is full: no space for this in vhost '%s' until messages are acknowledged, purged or deleted", v.name)
 	full.Later = true
 	return full
 }
 
-// Grows reports whether a command may make the log hold more, however little is left to be consumed: a publish, the commit
-// of one, or the announcement of one, whose body would be waited with.
+// Grows reports whether a command may make the log hold more, however little is left to be consumed: a publish, the
+// commit of one, the announcement of one, whose body would be waited with, or a new binding that is given messages of
+// a recent history.
 func (v *VHost) Grows(c *Command) bool {
 	switch c.Kind {
 	case Publish, Announce:
 		return true
+	case BindQueue, BindExchange:
+		if r := v.recents[c.Definition.Source]; r != nil && !r.empty() {
+			return v.adds(c)
+		}
 	case CommitTx:
 		if ch := v.channels[c.Channel]; ch != nil && ch.tx != nil {
 			for i := range ch.tx.held {

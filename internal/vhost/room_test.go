@@ -6,7 +6,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
-// TestPutOffIsCounted says that operators do not see how many messages wait for room on the disk.
+// TestPutOffIsCounted says that operators do not see how many messages wait for disk space.
 func TestPutOffIsCounted(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -29,7 +29,7 @@ func TestPutOffIsCounted(t *testing.T) {
 	}
 	do(Command{Kind: Consume, Definition: &Definition{Name: "work"}})
 	for tag := uint64(1); tag <= n; tag++ {
-		if got := w.v.Storage().PutOff; got != int(tag-1) {
+		if got := w.v.Reader().Storage().PutOff; got != int(tag-1) {
 			t.Errorf("before message %d is rejected %d are put off", tag, got)
 		}
 		do(Command{Kind: SetRoom, Room: false})
@@ -39,7 +39,41 @@ func TestPutOffIsCounted(t *testing.T) {
 	for range 4 {
 		do(Command{Kind: Tick})
 	}
-	if q := w.v.queueNamed("dead"); w.v.Storage().PutOff != 0 || q.messages.Len() != n {
-		t.Errorf("there is room: %d are put off, %d are dead letters", w.v.Storage().PutOff, q.messages.Len())
+	if q := w.v.queueNamed("dead"); w.v.Reader().Storage().PutOff != 0 || q.messages.Len() != n {
+		t.Errorf("there is room: %d are put off, %d are dead letters", w.v.Reader().Storage().PutOff, q.messages.Len())
+	}
+}
+
+// TestBindingsThatGrowQueues says that a binding fills a queue from a recent history while publishers wait, or that a
+// binding which brings no message waits with them.
+func TestBindingsThatGrowQueues(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	must(t, w, open("a")...)
+	exchange := func(name string) Command {
+		return Command{Kind: DeclareExchange, Channel: 1, Definition: &Definition{Name: name, Type: "x-recent-history", Durable: true}}
+	}
+	bind := func(kind CommandKind, source, to string) Command {
+		return Command{Kind: kind, Conn: 1, Channel: 1, Definition: &Definition{Source: source, Name: to}}
+	}
+	must(t, w, declareWith("bound"), declareWith("new"), exchange("full"), exchange("empty"), bind(BindQueue, "full", "bound"))
+	c := publishTo("", amqp.Persistent, "m")
+	c.Exchange = []byte("full")
+	must(t, w, c)
+	for _, c := range []struct {
+		command Command
+		want    bool
+	}{
+		{bind(BindQueue, "full", "new"), true},
+		{bind(BindExchange, "full", "amq.fanout"), true},
+		{bind(BindQueue, "full", "bound"), false}, // is there already
+		{bind(BindQueue, "empty", "new"), false},
+		{bind(BindQueue, "amq.fanout", "new"), false},
+		{bind(BindQueue, "unknown", "new"), false},
+		{bind(UnbindQueue, "full", "bound"), false},
+	} {
+		if got := w.v.Grows(&c.command); got != c.want {
+			t.Errorf("command %d from %q to %q: grows %v", c.command.Kind, c.command.Definition.Source, c.command.Definition.Name, got)
+		}
 	}
 }

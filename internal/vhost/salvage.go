@@ -7,21 +7,21 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
-// A Salvage makes of a log that the disk has damaged what can be made of it: it folds what there is, notes what there is
-// not, and leads to a vhost that refers to nothing lost. It is for a check and a repair; a sound log leaves no Lack.
+// A Salvage makes of a log that the disk has damaged what can be made of it: it folds what there is, notes what there
+// is not, and leads to a vhost that refers to nothing lost. It is for a check and a repair; a sound log leaves no Lack.
 //
 //	Checkpoint ─▶ Batch, Missing, in the order of the log ─▶ Search, the same, if Wants ─▶ Examine ─▶ Marks, or Rebuild
 //
 // What is in doubt stays: a message whose end is lost is there again.
 type Salvage struct {
 	v    *VHost
-	read func(place.Ref) ([]byte, error)
+	read func(storage.Ref) ([]byte, error)
 
-	at      place.Index          // that the checkpoint covers
+	at      storage.Index        // that the checkpoint covers
 	names   map[QueueID]string   // of all queues that there ever were
 	hurt    bool                 // facts are missing: others may make no sense
 	unsound bool                 // what is folded may not be what was written
@@ -47,7 +47,7 @@ type (
 
 // NewSalvage begins with an empty vhost. Read returns the bytes of a record or a page, which may be lent until its next
 // call, or says why there are none.
-func NewSalvage(name string, log place.LogID, read func(place.Ref) ([]byte, error)) *Salvage {
+func NewSalvage(name string, log storage.LogID, read func(storage.Ref) ([]byte, error)) *Salvage {
 	s := &Salvage{
 		read: read, names: map[QueueID]string{}, since: map[laneOf]bool{}, missing: map[QueueID][]seqRun{},
 		drop: map[copyAt]bool{}, plain: map[copyAt]bool{},
@@ -63,22 +63,22 @@ type (
 	salvagePages   struct{ *Salvage }
 )
 
-// Record implements place.Records.
-func (s salvageRecords) Record(r place.Ref) []byte { return s.mustRead(r) }
+// Record implements storage.Records.
+func (s salvageRecords) Record(r storage.Ref) []byte { return s.mustRead(r) }
 
-// Put implements place.Pages: there is no room.
-func (salvagePages) Put([]byte, bool) place.Ref { return place.Ref{} }
+// Put implements storage.Pages: there is no room.
+func (salvagePages) Put([]byte, bool) storage.Ref { return storage.Ref{} }
 
-// Get implements place.Pages.
-func (s salvagePages) Get(r place.Ref) []byte { return s.mustRead(r) }
+// Get implements storage.Pages.
+func (s salvagePages) Get(r storage.Ref) []byte { return s.mustRead(r) }
 
-// Drop implements place.Pages.
-func (salvagePages) Drop(place.Ref) {}
+// Drop implements storage.Pages.
+func (salvagePages) Drop(storage.Ref) {}
 
-func (s *Salvage) mustRead(r place.Ref) []byte {
+func (s *Salvage) mustRead(r storage.Ref) []byte {
 	p, err := s.read(r)
 	if err != nil {
-		panic(place.Fault{Err: err})
+		panic(storage.Fault{Err: err})
 	}
 	return p
 }
@@ -98,11 +98,12 @@ func (s *Salvage) lose(l Lack) {
 	s.lack(l)
 }
 
-// Checkpoint folds a checkpoint, which covers batches up to at. One that is not sound is taken as far as it can be parsed.
-func (s *Salvage) Checkpoint(at place.Index, state []byte, sound bool) error {
+// Checkpoint folds a checkpoint, which covers batches up to at. One that is not sound is taken as far as it can be
+// parsed.
+func (s *Salvage) Checkpoint(at storage.Index, state []byte, sound bool) error {
 	s.at, s.unsound = at, !sound
 	if !sound {
-		s.lose(Lack{Kind: LackFacts, Why: "the checkpoint is damaged: what it says was taken as far as it could be read, and may be wrong"})
+		s.lose(Lack{Kind: LackFacts, Why: "the checkpoint is damaged: its readable part was used, and may be wrong"})
 	}
 	err := s.eachFact(0, state, nil, s.take)
 	s.unsound = false
@@ -110,26 +111,26 @@ func (s *Salvage) Checkpoint(at place.Index, state []byte, sound bool) error {
 }
 
 // Missing notes batches of which nothing can be read.
-func (s *Salvage) Missing(first, last place.Index, why string) {
+func (s *Salvage) Missing(first, last storage.Index, why string) {
 	s.lose(Lack{Kind: LackFacts, Index: first, Last: last, Why: why})
 }
 
 // Batch folds a batch; lost says which bytes of it stand as zeros: from, and before what. An error says that a later
 // version wrote it.
-func (s *Salvage) Batch(index place.Index, data []byte, lost [][2]int) error {
+func (s *Salvage) Batch(index storage.Index, data []byte, lost [][2]int) error {
 	return s.eachFact(index, data, lost, s.take)
 }
 
 // errUnknownFormat says that nothing can be said of the data.
 var errUnknownFormat = errors.New("unknown format")
 
-// eachFact calls fn for each fact of a batch that can be read. Where a record is damaged, whoever refers to it will find
-// out; behind any other damage no fact can be found.
-func (s *Salvage) eachFact(index place.Index, data []byte, lost [][2]int, fn func(*Fact)) error {
+// eachFact calls fn for each fact of a batch that can be read. Where a record is damaged, whoever refers to it will
+// find out; behind any other damage no fact can be found.
+func (s *Salvage) eachFact(index storage.Index, data []byte, lost [][2]int, fn func(*Fact)) error {
 	if len(data) == 0 {
 		return nil
 	}
-	r := reader{rest: data}
+	r := decoder{rest: data}
 	damaged := func(from, to int) bool {
 		return slices.ContainsFunc(lost, func(h [2]int) bool { return from < h[1] && h[0] < to })
 	}
@@ -184,7 +185,7 @@ func (s *Salvage) apply(f *Fact) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
-		case place.Fault:
+		case storage.Fault:
 			err = p.Err
 		default:
 			if !s.unsound {
@@ -210,7 +211,7 @@ func (s *Salvage) senseless(f *Fact) string {
 			n := len(s.v.queues)
 			s.v.dropQueue(old)
 			if n == len(s.v.queues) {
-				return fmt.Sprintf("queue %q is there already", f.Object.Name)
+				return fmt.Sprintf("queue %q already exists", f.Object.Name)
 			}
 		}
 	}

@@ -6,12 +6,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
-// examinedAtOnce is how many copies are examined at a time, in the order in which their records lie in the log: queues that
-// were filled together would have all of it read once for each.
+// examinedAtOnce is how many copies are examined at a time, in the order in which their records lie in the log: queues
+// that were filled together would have all of it read once for each.
 const examinedAtOnce = 1 << 20
 
 // examined is a copy to be examined.
@@ -19,7 +19,7 @@ type examined struct {
 	queue    *queueState
 	seq      queue.Seq
 	entry    queue.Entry
-	history  place.Ref
+	history  storage.Ref
 	position uint64
 }
 
@@ -28,7 +28,7 @@ func (s *Salvage) Examine() {
 	s.tellMissing()
 	s.tellWanted()
 	var refs, bytes int64
-	count := func(r place.Ref) {
+	count := func(r storage.Ref) {
 		if !r.IsZero() {
 			refs, bytes = refs+1, bytes+int64(r.Size)
 		}
@@ -36,7 +36,7 @@ func (s *Salvage) Examine() {
 	var portion []examined
 	add := func(x examined) {
 		if x.entry.Flags&queue.Letter == 0 {
-			x.history = place.Ref{}
+			x.history = storage.Ref{}
 		}
 		if x.position > 0 {
 			count(x.entry.Ref(s.v.log))
@@ -86,21 +86,22 @@ func (s *Salvage) Examine() {
 	}
 }
 
-// examine reads the records of copies and, of dead letters, their histories. What is lost is told in the order of copies.
+// examine reads the records of copies and, of dead letters, their histories. What is lost is told in the order of
+// copies.
 func (s *Salvage) examine(all []examined) {
 	order := make([]int, len(all))
 	for i := range order {
 		order[i] = i
 	}
 	letters := slices.DeleteFunc(slices.Clone(order), func(i int) bool { return all[i].history.IsZero() })
-	inLog := func(of func(x *examined) place.Ref) func(a, b int) int {
+	inLog := func(of func(x *examined) storage.Ref) func(a, b int) int {
 		return func(a, b int) int {
 			r, o := of(&all[a]), of(&all[b])
 			return cmp.Or(cmp.Compare(r.Index, o.Index), cmp.Compare(r.Offset, o.Offset))
 		}
 	}
-	record := func(x *examined) place.Ref { return x.entry.Ref(s.v.log) }
-	slices.SortFunc(letters, inLog(func(x *examined) place.Ref { return x.history }))
+	record := func(x *examined) storage.Ref { return x.entry.Ref(s.v.log) }
+	slices.SortFunc(letters, inLog(func(x *examined) storage.Ref { return x.history }))
 	slices.SortFunc(order, inLog(record))
 	lost := map[int]Lack{}
 	for _, i := range letters {
@@ -172,7 +173,7 @@ func (s *Salvage) withoutHistory(x *examined, err error) Lack {
 }
 
 // address reads where a message was published, if its record begins with bytes that can be read.
-func (s *Salvage) address(r place.Ref) (exchange, key string) {
+func (s *Salvage) address(r storage.Ref) (exchange, key string) {
 	const least = 1 + 1 + 255 + 1 + 255
 	r.Size = min(r.Size, least)
 	for ; r.Size > 0; r.Size /= 2 {
@@ -191,7 +192,7 @@ func (s *Salvage) address(r place.Ref) (exchange, key string) {
 }
 
 // examineRecents reads what exchanges keep, and lets go of what is lost.
-func (s *Salvage) examineRecents(count func(place.Ref)) {
+func (s *Salvage) examineRecents(count func(storage.Ref)) {
 	for x := range s.v.topo.Exchanges() {
 		r := s.v.recents[x.Name]
 		if r == nil {

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // LackKind says what is lost.
@@ -40,15 +40,15 @@ const (
 // Lack is something that is lost.
 type Lack struct {
 	Kind        LackKind
-	Index, Last place.Index // batches
-	Queue       string      // or exchange
-	Lost        bool        // about a lost letter: Queue is empty
+	Index, Last storage.Index // batches
+	Queue       string        // or exchange
+	Lost        bool          // about a lost letter: Queue is empty
 	Priority    uint8
 	Number      uint64 // of the first message in its queue and priority, from 0
 	Count       uint64 // messages
 	Found       uint64
 	Position    uint64 // of a message in its queue, from 1, counted before anything is left out; 0: unknown
-	Ref         place.Ref
+	Ref         storage.Ref
 	BodyBytes   uint32
 	Exchange    string // to which it was published, if that is known
 	RoutingKey  string
@@ -92,10 +92,11 @@ func (s *Salvage) makeUp(id QueueID) {
 	const lanes = 255 // nobody knows which priorities it had
 	o := Object{Name: name, Type: "classic", Durable: true, Arguments: amqp.Table{{Name: "x-max-priority", Value: amqp.Int32(lanes)}}}
 	s.take(&Fact{Kind: QueueDeclared, Durable: true, Queue: id, Object: &o})
-	s.lack(Lack{Kind: LackQueue, Queue: name, Why: "its name and its arguments are lost, and its bindings"})
+	s.lack(Lack{Kind: LackQueue, Queue: name, Why: "its name, arguments and bindings are lost"})
 }
 
-// passOver notes, for the first fact that tells of it since facts were missed, that numbers of a lane before end were used.
+// passOver notes, for the first fact that tells of it since facts were missed, that numbers of a lane before end were
+// used.
 func (s *Salvage) passOver(f *Fact, end queue.Seq) {
 	q := s.v.queueOf(f.Queue)
 	lane := laneOf{f.Queue, f.Seq.Lane()}
@@ -147,7 +148,7 @@ func (s *Salvage) tellMissing() {
 	for _, id := range ids {
 		runs := s.missing[id]
 		slices.SortFunc(runs, func(a, b seqRun) int { return cmp.Compare(a.first, b.first) })
-		const why = "they came by what is lost of the log; one that came out of another queue is there still"
+		const why = "the lost part of the log added them; a message that moved from another queue is still there"
 		for _, r := range runs {
 			s.lack(Lack{
 				Kind: LackCopies, Queue: s.names[id], Lost: id == shelfID, Priority: r.first.Lane(), Number: r.first.Number(), Count: uint64(r.end - r.first), Why: why,

@@ -5,25 +5,25 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // Marks returns what a sound vhost refers to in some spans of its log and of the log of its pages, in order.
-func (s *Salvage) Marks(spans []place.Span) []place.Ref {
+func (s *Salvage) Marks(spans []storage.Span) []storage.Ref {
 	s.v.Mark(spans)
 	for s.v.MarkSome(1 << 16) {
 	}
 	return s.v.Marked()
 }
 
-// Rebuild returns a vhost with all that can be had, and with nothing else: its checkpoint at that batch, the last, is to take
-// the place of the damaged log. What it does not have any more is counted as Damaged.
-func (s *Salvage) Rebuild(at place.Index, pages place.Pages) (*VHost, error) {
+// Rebuild returns a vhost with all that can be had, and with nothing else: its checkpoint at that batch, the last, is
+// to take the place of the damaged log. What it does not have any more is counted as Damaged.
+func (s *Salvage) Rebuild(at storage.Index, pages storage.Pages) (*VHost, error) {
 	n := New(s.v.name, s.v.log, salvageRecords{s}, pages)
-	var ranges []place.UseRange
+	var ranges []storage.UseRange
 	for _, r := range s.v.use.Ranges() {
-		ranges = append(ranges, place.UseRange{First: r.First})
+		ranges = append(ranges, storage.UseRange{First: r.First})
 	}
 	if len(ranges) > 0 {
 		n.use.Restore(ranges, at)
@@ -95,7 +95,7 @@ func (s *Salvage) moveInto(n *VHost, q *queueState) {
 func (s *Salvage) make(n *VHost, f Fact, failed uint64, held *Fact) {
 	if s.plain[copyAt{f.Queue, f.Seq}] {
 		f.Entry.Flags &^= queue.Letter
-		f.History, held = place.Ref{}, nil
+		f.History, held = storage.Ref{}, nil
 	}
 	f.Entry.State = queue.Ready
 	n.apply(&f)

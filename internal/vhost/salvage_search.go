@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // lostChunk is a page of a queue that cannot be read: its messages can be found again where they were made, if that is
@@ -30,7 +30,7 @@ type foundCopy struct {
 func (s *Salvage) Wants() bool { return len(s.wanted) > 0 }
 
 // Search looks in a batch, each that there is in the order of the log, for the messages of pages that cannot be read.
-func (s *Salvage) Search(index place.Index, data []byte, lost [][2]int) error {
+func (s *Salvage) Search(index storage.Index, data []byte, lost [][2]int) error {
 	lacks, hurt := s.lacks, s.hurt // what is lost was told when it was folded
 	err := s.eachFact(index, data, lost, func(f *Fact) {
 		for _, c := range s.wanted {

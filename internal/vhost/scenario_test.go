@@ -14,7 +14,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scenario files expect")
@@ -295,7 +295,7 @@ func (sc *scenario) end(title string) {
 // show prints what is in the queues, and the books.
 func (sc *scenario) show() {
 	v := sc.world.v
-	for _, q := range v.Queues() {
+	for _, q := range v.Reader().Queues() {
 		fmt.Fprintf(&sc.out, "%s ready=%d unacked=%d consumers=%d", q.Name, q.Ready, q.Unacked, q.Consumers)
 		if q.Waiting > 0 {
 			fmt.Fprintf(&sc.out, " waiting=%d", q.Waiting)
@@ -315,7 +315,7 @@ func (sc *scenario) show() {
 		sc.out.WriteString("\n")
 	}
 	sc.showSchedules()
-	v.LostLetters(0, func(l LostLetter) bool {
+	v.Reader().LostLetters(0, func(l LostLetter) bool {
 		fmt.Fprintf(&sc.out, "lost %d %s", l.ID, l.Cause)
 		if len(l.History.Deaths) > 0 {
 			fmt.Fprintf(&sc.out, " of %s", l.History.Deaths[0].Queue)
@@ -326,7 +326,7 @@ func (sc *scenario) show() {
 		fmt.Fprintf(&sc.out, " to %s:%s\n", l.History.Exchange, strings.Join(l.History.Keys, ","))
 		return true
 	})
-	books := v.Books()
+	books := v.Reader().Books()
 	sc.showJobs()
 	fmt.Fprintf(&sc.out, "books made=%d", books.Made)
 	for c, n := range books.Ended {
@@ -339,14 +339,14 @@ func (sc *scenario) show() {
 
 // showSchedules prints what waits in delayed exchanges, in the order in which it fires.
 func (sc *scenario) showSchedules() {
-	for _, x := range sc.world.v.Schedules() {
+	for _, x := range sc.world.v.Reader().Schedules() {
 		fmt.Fprintf(&sc.out, "schedule %d of %s messages=%d bytes=%d", x.ID, x.Exchange, x.Messages, x.Bytes)
 		if x.Orphan {
 			sc.out.WriteString(" orphan")
 		}
 		sc.out.WriteString("\n")
-		l := sc.world.v.ListScheduled(x.Exchange, ScheduledMessage{}, math.MaxInt64, x.Messages)
-		sc.world.v.ListSome(l, math.MaxInt)
+		l := sc.world.v.Reader().ListScheduled(x.Exchange, ScheduledMessage{}, math.MaxInt64, x.Messages)
+		sc.world.v.Reader().ListSome(l, math.MaxInt)
 		for _, m := range l.Messages() {
 			fmt.Fprintf(&sc.out, "  %s at %s\n", m.ID, seconds(m.At))
 		}
@@ -356,7 +356,7 @@ func (sc *scenario) showSchedules() {
 // testRecords is a machine's records where there are none.
 type testRecords struct{}
 
-func (testRecords) Record(place.Ref) []byte { return nil }
+func (testRecords) Record(storage.Ref) []byte { return nil }
 
 // properties encodes what most tests publish with.
 func properties(mode uint8, headers amqp.Table) []byte {

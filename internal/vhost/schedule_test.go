@@ -73,8 +73,8 @@ func (w *world) about(t *testing.T, kind CommandKind, first, n uint64) map[uint6
 	return answers
 }
 
-// TestCancellationsAreRemembered says that a cancellation is forgotten too soon, or that what is forgotten is told wrongly;
-// that a restart knows less; or that schedules remember without bound.
+// TestCancellationsAreRemembered says that a cancellation is forgotten too soon, or that what is forgotten is told
+// wrongly; that a restart knows less; or that schedules remember without bound.
 func TestCancellationsAreRemembered(t *testing.T) {
 	t.Parallel()
 	const more = 3 * SelectionMax
@@ -148,7 +148,7 @@ func TestOneInstantInOrder(t *testing.T) {
 		w.seal()
 		w.begin()
 	}
-	if q, _ := w.v.Queue("q"); next != n || q.Ready != n || ticks < 2 {
+	if q, _ := w.v.Reader().Queue("q"); next != n || q.Ready != n || ticks < 2 {
 		t.Errorf("%d of %d fired in %d ticks, %d came", next, n, ticks, q.Ready)
 	}
 	w.end(t)

@@ -5,7 +5,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
-// tags finds which deliveries a settlement names: from first to last. Source: reference amqp-surface 12.
+// tags finds which deliveries a settlement names: from first to last. Source: docs/compat/amqp-surface.md#12.
 func (ch *channel) tags(c *Command) (first, last uint64, err *amqp.Error) {
 	u := &ch.unacked
 	switch {
@@ -25,34 +25,34 @@ func (ch *channel) tags(c *Command) (first, last uint64, err *amqp.Error) {
 }
 
 // settleAll decides basic.ack, basic.nack and basic.reject, in the order of delivery.
-// Source: AMQP basic.ack, basic.reject; RabbitMQ nack; reference dead-lettering 10.
-func (v *VHost) settleAll(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+// Source: AMQP basic.ack, basic.reject; RabbitMQ nack; docs/compat/dead-lettering.md#10.
+func (s *step) settleAll(ch *channel, c *Command) *amqp.Error {
 	first, last, err := ch.tags(c)
 	if err != nil {
 		return err
 	}
-	if v.settleSome(s, ch, &first, last, c, out) {
-		v.settleRest(s, ch, first, last, &Command{Kind: c.Kind, Requeue: c.Requeue})
+	if s.settleSome(ch, &first, last, c) {
+		s.settleRest(ch, first, last, &Command{Kind: c.Kind, Requeue: c.Requeue})
 	}
 	return nil
 }
 
 // settleSome settles a portion of the deliveries from first to last, and reports whether there are more: from first on.
-func (v *VHost) settleSome(s *Stamp, ch *channel, first *uint64, last uint64, c *Command, out *Outcome) (more bool) {
+func (s *step) settleSome(ch *channel, first *uint64, last uint64, c *Command) (more bool) {
 	for d := ch.unacked.from(*first); d != nil && d.tag <= last; d = ch.unacked.from(*first) {
-		if v.full() {
+		if s.full() {
 			return true
 		}
 		*first = d.tag + 1
-		v.settle(s, ch, d.tag, c, out)
+		s.settle(ch, d.tag, c)
 	}
 	return false
 }
 
 // settleRest leaves what settleSome has left to ticks.
-func (v *VHost) settleRest(s *Stamp, ch *channel, first, last uint64, c *Command) {
-	v.leaveRest(s, ongoing{conn: ch.conn, portion: func(s Stamp, out *Outcome) bool {
-		return v.settleSome(&s, ch, &first, last, c, out)
+func (s *step) settleRest(ch *channel, first, last uint64, c *Command) {
+	s.leaveRest(ongoing{conn: ch.conn, portion: func(s *step) bool {
+		return s.settleSome(ch, &first, last, c)
 	}})
 }
 
@@ -65,7 +65,7 @@ func (v *VHost) reasonOf(c *Command) Reason {
 }
 
 // settle ends one delivery, if it is outstanding: it is acked, returns, or dies.
-func (v *VHost) settle(s *Stamp, ch *channel, tag uint64, c *Command, out *Outcome) {
+func (s *step) settle(ch *channel, tag uint64, c *Command) {
 	x := ch.unacked.at(tag)
 	if x == nil {
 		return
@@ -73,32 +73,33 @@ func (v *VHost) settle(s *Stamp, ch *channel, tag uint64, c *Command, out *Outco
 	d := *x
 	switch {
 	case c.Kind != Ack && c.Requeue:
-		v.giveBack(s, ch, tag, d, c.Kind == Reject, out)
+		s.giveBack(ch, tag, d, c.Kind == Reject)
 		return
 	case d.queue.deleted:
 	case c.Kind == Ack:
-		v.acked(d.queue, d.seq)
-		v.end(s, d.queue, d.seq, Acked, out)
+		s.acked(d.queue, d.seq)
+		s.end(d.queue, d.seq, Acked)
 	default:
-		v.die(s, d.queue, d.seq, v.reasonOf(c), 0, out)
+		s.deadLetter(d.queue, d.seq, s.reasonOf(c), 0)
 	}
-	v.settled(ch, tag, d)
+	s.settled(ch, tag, d)
 }
 
-// recover decides basic.recover. What the channel has settled in its open transaction is not outstanding any more, and stays
-// for the commit. Source: AMQP basic.recover; RabbitMQ specification notes; rabbitmq-server 3.10.
-func (v *VHost) recover(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+// recover decides basic.recover. What the channel has settled in its open transaction is not outstanding any more, and
+// stays for the commit. Source: AMQP basic.recover; RabbitMQ specification notes; rabbitmq-server 3.10.
+func (s *step) recover(ch *channel, c *Command) *amqp.Error {
 	if !c.Requeue {
 		return amqp.NotImplemented("requeue=false")
 	}
-	answer, last := Command{Kind: Recover, NoWait: c.NoWait}, ch.unacked.last // what is handed over in between is no part of it
-	v.inPortions(s, ongoing{conn: ch.conn, portion: func(s Stamp, out *Outcome) bool {
-		if v.giveBackSome(&s, ch, last, false, out) {
+	// what is handed over in between is no part of it
+	answer, last := Command{Kind: Recover, NoWait: c.NoWait}, ch.unacked.last
+	s.inPortions(ongoing{conn: ch.conn, portion: func(s *step) bool {
+		if s.giveBackSome(ch, last, false) {
 			return true
 		}
-		v.done(ch, &answer, out, Effect{})
+		s.done(ch, &answer, Effect{})
 		return false
-	}}, out)
+	}})
 	return nil
 }
 
@@ -106,62 +107,62 @@ func (v *VHost) recover(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.E
 func (v *VHost) settled(ch *channel, tag uint64, d delivery) {
 	ch.unacked.remove(tag)
 	if d.consumer == nil {
-		v.touch(d.queue, 0)
+		v.markDirty(d.queue, 0)
 		return
 	}
 	d.consumer.Own.Used--
 	blocked := !ch.shared.Open()
 	ch.shared.Used--
 	if v.mutant != MutantForgetWake {
-		d.queue.consumers.Wake()
+		d.queue.consumers.Settled(d.consumer)
 	}
 	if blocked && ch.shared.Open() {
 		v.wake(ch) // before this queue is looked at: it may be the turn of another
 	}
-	v.touch(d.queue, 0)
+	v.markDirty(d.queue, 0)
 }
 
 // giveBack returns a message unsettled to its queue. failed says that this counts as a failed delivery.
-// Source: reference expiry-and-limits 8, quorum-and-retry 2.
-func (v *VHost) giveBack(s *Stamp, ch *channel, tag uint64, d delivery, failed bool, out *Outcome) {
-	v.settled(ch, tag, d)
+// Source: docs/compat/expiry-and-limits.md#8, docs/compat/quorum-and-retry.md#2.
+func (s *step) giveBack(ch *channel, tag uint64, d delivery, failed bool) {
+	s.settled(ch, tag, d)
 	if !d.queue.deleted {
-		v.returnOne(s, d.queue, d.seq, failed, out)
+		s.returnOne(d.queue, d.seq, failed)
 	}
 }
 
-// giveBackSome returns a portion of what is unacked on a channel up to a tag, but what its open transaction settles, and reports
-// whether there is more.
-func (v *VHost) giveBackSome(s *Stamp, ch *channel, last uint64, failed bool, out *Outcome) (more bool) {
+// giveBackSome returns a portion of what is unacked on a channel up to a tag, but what its open transaction settles,
+// and reports whether there is more.
+func (s *step) giveBackSome(ch *channel, last uint64, failed bool) (more bool) {
 	next := uint64(0)
 	for d := ch.unacked.from(next); d != nil && d.tag <= last; d = ch.unacked.from(next) {
 		next = d.tag + 1
-		if ch.tx.settles(d.tag) && v.mutant != MutantRecoverSettled {
+		if ch.tx.settles(d.tag) && s.mutant != MutantRecoverSettled {
 			continue
 		}
-		if v.full() {
+		if s.full() {
 			return true
 		}
-		v.giveBack(s, ch, d.tag, *d, failed && (d.due == 0 || d.due > ch.timedOut), out)
+		s.giveBack(ch, d.tag, *d, failed && (d.due == 0 || d.due > ch.timedOut))
 	}
 	return false
 }
 
 // returnOne puts a message back where it was: it is ready again, or waits if its retry is delayed; or it dies, if it
-// has come back too often or too late. Source: reference dead-lettering 2, quorum-and-retry 1 and 6.
-func (v *VHost) returnOne(s *Stamp, q *queueState, seq queue.Seq, failed bool, out *Outcome) {
+// has come back too often or too late. Source: docs/compat/dead-lettering.md#2, docs/compat/quorum-and-retry.md#1 and #6.
+func (s *step) returnOne(q *queueState, seq queue.Seq, failed bool) {
 	e, set := q.messages.Entry(seq), q.settings
 	side := q.messages.Side(seq)
 	side.Return(failed)
 	count := q.count(side)
-	over := set.DeliveryLimit >= 0 && int64(count) > set.DeliveryLimit || set.exhausted(count)
-	if v.mutant == MutantShortWait {
+	over := set.DeliveryLimit >= 0 && int64(count) > set.DeliveryLimit || set.Exhausted(count)
+	if s.mutant == MutantShortWait {
 		count = 1
 	}
-	at := set.retryAt(s.From, failed, count, s.Entropy^uint64(seq))
+	at := set.RetryAt(s.From, failed, count, s.Entropy^uint64(seq))
 	late := due(e, s.Now) && (!set.ExpiryHead || at != 0) // what waits does not come to the head
-	if over && v.putsOff(q, DeliveryLimit) || late && v.putsOff(q, Expired) {
-		v.suspend(s, q, seq, task{requeue: true, failed: failed}, out)
+	if over && s.putsOff(q, DeliveryLimit) || late && s.putsOff(q, Expired) {
+		s.suspend(q, seq, task{requeue: true, failed: failed})
 		return
 	}
 	f := Fact{Kind: Returned, Queue: q.id, Seq: seq, Failed: failed, Durable: e.Flags&queue.Persistent != 0}
@@ -173,16 +174,16 @@ func (v *VHost) returnOne(s *Stamp, q *queueState, seq queue.Seq, failed bool, o
 			q.counters().Waits++
 		}
 	}
-	v.emit(s, &f, out)
+	s.emit(&f)
 	switch {
 	case over:
-		v.die(s, q, seq, DeliveryLimit, 0, out)
+		s.deadLetter(q, seq, DeliveryLimit, 0)
 	case late:
-		v.die(s, q, seq, Expired, 0, out)
+		s.deadLetter(q, seq, Expired, 0)
 	}
 }
 
-// count is how often a message came back, as the queue counts. Source: reference quorum-and-retry 2.
+// count is how often a message came back, as the queue counts. Source: docs/compat/quorum-and-retry.md#2.
 func (q *queueState) count(side queue.Side) uint32 {
 	if q.settings.CountFailed {
 		return side.Failed

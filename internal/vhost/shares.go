@@ -10,12 +10,12 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
-// shares tell from which queues the letters on the shelf are. When the shelf is full, the queue that has the most bytes there
-// loses its oldest letter: a flood from one queue pushes out its own letters, and not those of others. Of two queues with as
-// much, the one with the older letter loses. Source: ours, decision 7.
+// shares tell from which queues the letters on the shelf are. When the shelf is full, the queue that has the most bytes
+// there loses its oldest letter: a flood from one queue pushes out its own letters, and not those of others. Of two
+// queues with as much, the one with the older letter loses. Source: ours, decision 7.
 //
-// The origin of a letter is a number, made of the queue's name; it is in the log where other copies have their returns. Two
-// queues whose numbers are the same share. Letters of earlier versions, and those that never died, have the origin 0.
+// The origin of a letter is a number, made of the queue's name; it is in the log where other copies have their returns.
+// Two queues whose numbers are the same share. Letters of earlier versions, and those that never died, have the origin 0.
 type shares struct {
 	byOrigin map[uint32]*share
 	heap     shareHeap // the first loses next

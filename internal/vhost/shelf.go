@@ -5,8 +5,8 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
@@ -16,7 +16,7 @@ import (
 //
 //	slip = history cause at target
 //
-// Source: ours, design §1.4.
+// Source: ours, decision 7.
 const shelfID QueueID = 0
 
 // slip is what the shelf knows of a letter.
@@ -40,7 +40,7 @@ func appendSlip(b []byte, x slip) []byte {
 }
 
 func parseSlip(p []byte) (History, slip, error) {
-	r := reader{rest: p}
+	r := decoder{rest: p}
 	h, err := readHistory(&r)
 	x := slip{cause: Cause(r.byte()), at: deadline.Instant(r.int()), target: r.text()}
 	if err == nil {
@@ -50,41 +50,41 @@ func parseSlip(p []byte) (History, slip, error) {
 }
 
 // shelve puts a copy of m, a letter of from that found no place, on the shelf, and reports whether there is one.
-func (v *VHost) shelve(s *Stamp, from *queueState, m *message, cause Cause, target string, out *Outcome) bool {
-	kept := v.options.LostLettersMaxBytes > 0
-	v.lose(from, cause, kept)
+func (s *step) shelve(from *queueState, m *message, cause Cause, target string) bool {
+	kept := s.options.LostLettersMaxBytes > 0
+	s.lose(from, cause, kept)
 	if kept {
-		v.putOnShelf(s, m, cause, target, out)
+		s.putOnShelf(m, cause, target)
 	}
 	return kept
 }
 
 // putOnShelf makes a copy of m on the shelf, which there is.
-func (v *VHost) putOnShelf(s *Stamp, m *message, cause Cause, target string, out *Outcome) {
-	if v.mutant == MutantWrongCause {
+func (s *step) putOnShelf(m *message, cause Cause, target string) {
+	if s.mutant == MutantWrongCause {
 		cause = LostRoute
 	}
 	durable := m.persistent || !m.record.IsZero()
-	ref := v.recordOf(s, m, durable, out)
-	if ref.Log == place.Volatile {
-		ref = v.volatile.alone(v.volatile.read(ref))
-		if out.Trace {
-			out.Facts = append(out.Facts, Fact{Kind: Stored, Bytes: v.record(ref)})
+	ref := s.recordOf(m, durable)
+	if ref.Log == storage.Volatile {
+		ref = s.volatile.alone(s.volatile.read(ref))
+		if s.out.Trace {
+			s.out.Facts = append(s.out.Facts, Fact{Kind: Stored, Bytes: s.record(ref)})
 		}
 	}
 	b := appendSlip(appendHistory(nil, m.history), slip{cause, s.Wall, target})
-	f := Fact{Kind: Enqueued, Durable: durable, Queue: shelfID, Seq: v.shelf.messages.Next(0), N: uint64(m.origin(cause, target))}
-	f.History = v.store(s, Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) }, out)
+	f := Fact{Kind: Enqueued, Durable: durable, Queue: shelfID, Seq: s.shelf.messages.Next(0), N: uint64(m.origin(cause, target))}
+	f.History = s.store(Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) })
 	f.Entry = queue.Entry{
 		Index: ref.Index, Offset: ref.Offset, Size: ref.Size, BodyBytes: ref.Size + uint32(len(b)), Priority: uint8(cause),
-		ExpireAt: s.From + deadline.Instant(v.options.LostLettersMaxAge), Flags: queue.Letter,
+		ExpireAt: s.From + deadline.Instant(s.options.LostLettersMaxAge), Flags: queue.Letter,
 	}
-	v.flag(s, v.shelf, &f.Entry, ref, durable, m.told)
-	v.emit(s, &f, out)
-	v.touch(v.shelf, 0)
-	for v.shelf.messages.Bytes(queue.Ready) > v.options.LostLettersMaxBytes+shelfSlack { // many may come in one step
-		loser, _ := v.loser()
-		v.evict(s, loser, out)
+	s.flag(s.shelf, &f.Entry, ref, durable, m.told)
+	s.emit(&f)
+	s.markDirty(s.shelf, 0)
+	for s.shelf.messages.Bytes(queue.Ready) > s.options.LostLettersMaxBytes+shelfSlack { // many may come in one step
+		loser, _ := s.loser()
+		s.evict(loser)
 	}
 }
 
@@ -98,15 +98,15 @@ func (v *VHost) loser() (seq queue.Seq, ok bool) {
 }
 
 // evict ends a letter that the shelf has no room or no time for any more.
-func (v *VHost) evict(s *Stamp, seq queue.Seq, out *Outcome) {
-	v.note(Loss{Cause: GoneShelf})
-	v.end(s, v.shelf, seq, GoneShelf, out)
-	v.touch(v.shelf, 0)
+func (s *step) evict(seq queue.Seq) {
+	s.note(Loss{Cause: GoneShelf})
+	s.end(s.shelf, seq, GoneShelf)
+	s.markDirty(s.shelf, 0)
 }
 
 // A Selection names letters on the shelf, and where they shall go; or messages that wait, and when.
 type Selection struct {
-	IDs []uint64 // at most SelectionMax
+	IDs []MessageID // at most SelectionMax
 	// Exchange and RoutingKey are where Republish sends the letters, if Elsewhere, with their own keys if KeepKeys; else
 	// each goes where it was going.
 	Elsewhere, KeepKeys  bool
@@ -120,41 +120,41 @@ type Selection struct {
 const SelectionMax = 1000
 
 // republish decides Republish: each letter leaves the shelf for all queues that its exchange routes it to, or stays
-// and the answer says why. Source: ours, design §5.
-func (v *VHost) republish(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
-	return v.eachSelected(s, ch, c, out, func(seq queue.Seq) string { return v.sendOn(s, seq, c.Selection, out) })
+// and the answer says why. Source: ours, decision 7.
+func (s *step) republish(ch *channel, c *Command) *amqp.Error {
+	return s.eachSelected(ch, c, func(seq queue.Seq) string { return s.sendOn(seq, c.Selection) })
 }
 
 // discard decides Discard: letters leave the shelf for good.
-func (v *VHost) discard(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
-	return v.eachSelected(s, ch, c, out, func(seq queue.Seq) string {
-		v.end(s, v.shelf, seq, GonePurged, out)
+func (s *step) discard(ch *channel, c *Command) *amqp.Error {
+	return s.eachSelected(ch, c, func(seq queue.Seq) string {
+		s.end(s.shelf, seq, GonePurged)
 		return "discarded"
 	})
 }
 
 // eachSelected does something to each letter that c names, and answers for each.
-func (v *VHost) eachSelected(s *Stamp, ch *channel, c *Command, out *Outcome, do func(queue.Seq) string) *amqp.Error {
+func (s *step) eachSelected(ch *channel, c *Command, do func(queue.Seq) string) *amqp.Error {
 	if len(c.Selection.IDs) > SelectionMax {
-		return amqp.PreconditionFailed("%d letters are more than the %d that one command takes", len(c.Selection.IDs), SelectionMax)
+		return amqp.PreconditionFailed("%d lost letters exceed the limit of %d per command", len(c.Selection.IDs), SelectionMax)
 	}
 	n := uint64(0)
 	for _, id := range c.Selection.IDs {
 		outcome := "unknown"
-		if seq, ok := v.onShelf(id); ok {
+		if seq, ok := s.onShelf(id); ok {
 			outcome = do(seq)
 			n++
 		}
-		out.effect(Effect{Kind: Answered, Command: c.Kind, Channel: ch.id, Tag: id, Name: outcome, After: v.newest(out)}, s.Index)
+		s.effect(Effect{Kind: Answered, Command: c.Kind, Channel: ch.id, Tag: id, Name: outcome, After: s.newest()})
 	}
-	v.touch(v.shelf, 0)
-	v.done(ch, c, out, Effect{Count: n})
+	s.markDirty(s.shelf, 0)
+	s.done(ch, c, Effect{Count: n})
 	return nil
 }
 
 // sendOn publishes one letter of the shelf, and says what came of it.
-func (v *VHost) sendOn(s *Stamp, seq queue.Seq, to *Selection, out *Outcome) string {
-	m := v.recall(v.shelf, seq)
+func (s *step) sendOn(seq queue.Seq, to *Selection) string {
+	m := s.loadMessage(s.shelf, seq)
 	h := *m.history
 	if to.Elsewhere {
 		h.Exchange = to.Exchange
@@ -163,13 +163,12 @@ func (v *VHost) sendOn(s *Stamp, seq queue.Seq, to *Selection, out *Outcome) str
 		}
 	}
 	h.Resent = h.Resent.again(0)
-	m.history, m.letter, m.historyVolatile = &h, place.Ref{}, place.Ref{}
-	targets, why := v.wayOn(s, seq, &m, to.Elsewhere)
-	keepers := v.topo.Keepers()
+	m.history, m.letter, m.historyVolatile = &h, storage.Ref{}, storage.Ref{}
+	targets, keepers, why := s.wayOn(seq, &m, to.Elsewhere)
 	switch {
 	case why != 0:
 		return why.String()
-	case len(keepers) > 0 && m.nonsense != nil:
+	case len(keepers) > 0 && m.malformedDelay != nil:
 		return LostRefused.String()
 	}
 	for _, q := range targets {
@@ -178,7 +177,7 @@ func (v *VHost) sendOn(s *Stamp, seq queue.Seq, to *Selection, out *Outcome) str
 		}
 	}
 	if len(keepers) > 0 {
-		if kept, _ := v.postpone(s, keepers, &m, out); kept == nil && targets == nil {
+		if kept, _ := s.postpone(keepers, &m); kept == nil && targets == nil {
 			return LostRefused.String()
 		}
 	}
@@ -186,11 +185,11 @@ func (v *VHost) sendOn(s *Stamp, seq queue.Seq, to *Selection, out *Outcome) str
 		m.history = nil
 	}
 	for _, q := range targets {
-		v.enqueue(s, q, &m, out)
-		v.touch(q, 0)
+		s.enqueue(q, &m)
+		s.markDirty(q, 0)
 	}
-	if v.mutant != MutantRedriveCopy {
-		v.end(s, v.shelf, seq, Redriven, out)
+	if s.mutant != MutantRedriveCopy {
+		s.end(s.shelf, seq, Redriven)
 	}
 	return Redriven.String()
 }
@@ -198,122 +197,75 @@ func (v *VHost) sendOn(s *Stamp, seq queue.Seq, to *Selection, out *Outcome) str
 // wayOn finds where a letter of the shelf goes. The copy that one queue did not get goes to that queue alone: the others
 // that its exchange leads to have theirs. Another one goes through the dead-letter exchange that its queue has now, and
 // if it has none, or is gone, through the one that it had: what was misspelt may have been mended since.
-func (v *VHost) wayOn(s *Stamp, seq queue.Seq, m *message, elsewhere bool) (targets []*queueState, why Cause) {
-	v.topo.ForgetWay()
-	if target := v.lostLetter(seq).Target; target != "" && !elsewhere {
-		q := v.queueNamed(target)
+func (s *step) wayOn(
+	seq queue.Seq, m *message, elsewhere bool,
+) (targets []*queueState, keepers []*topology.Exchange, why Cause) {
+	if target := s.lostLetter(seq).Target; target != "" && !elsewhere {
+		q := s.queueNamed(target)
 		if q == nil {
-			return nil, LostRoute
+			return nil, nil, LostRoute
 		}
-		return []*queueState{q}, 0
+		return []*queueState{q}, nil, 0
 	}
-	if q := v.queueNamed(m.history.Last.Queue); !elsewhere && q != nil && q.settings.hasDLX {
-		q.settings.address(m.history)
+	if q := s.queueNamed(m.history.Last.Queue); !elsewhere && q != nil && q.settings.HasDLX {
+		m.history.address(q.settings)
 	}
-	x := v.topo.Exchange(m.history.Exchange)
+	x := s.topo.Exchange(m.history.Exchange)
 	if x == nil {
-		return nil, LostExchange
+		return nil, nil, LostExchange
 	}
-	for _, id := range v.routeLetter(s, x, m) {
-		targets = append(targets, v.queues[id])
+	route := s.routeLetter(x, m)
+	for _, id := range route.Queues {
+		targets = append(targets, s.queues[id])
 	}
-	if targets == nil && len(v.topo.Keepers()) == 0 {
-		return nil, LostRoute
+	if targets == nil && len(route.Delayed) == 0 {
+		return nil, nil, LostRoute
 	}
-	return targets, 0
+	return targets, route.Delayed, 0
 }
 
 // routeLetter asks the topology where a letter goes from x, by its history's keys.
-func (v *VHost) routeLetter(s *Stamp, x *topology.Exchange, m *message) []QueueID {
+func (s *step) routeLetter(x *topology.Exchange, m *message) topology.Route {
 	h := m.history
 	headers := m.scan().Headers
 	if headers != nil {
-		m.delay, m.nonsense = delayOf(headers)
+		m.delay, m.malformedDelay = delayOf(headers)
 	}
 	t := topology.Message{
-		Key: []byte(h.Keys[0]), Properties: m.content.properties, Headers: headers, Extra: h.origins(v.options.Dialect), Early: m.early(), Entropy: v.luck(s, m),
+		Key: []byte(h.Keys[0]), Properties: m.content.properties, Headers: headers, Extra: h.origins(s.options.Dialect), Early: m.early(), Entropy: s.entropyOf(m),
 	}
 	for _, k := range h.Keys[1:] {
 		t.More = append(t.More, []byte(k))
 	}
-	ids, _ := v.routeOf(x, &t, nil)
-	return ids
+	return s.routeOf(x, &t, nil)
 }
 
 // onShelf finds a letter by its ID: IDs begin with 1.
-func (v *VHost) onShelf(id uint64) (queue.Seq, bool) {
-	seq := queue.Seq(id - 1)
+func (v *VHost) onShelf(id MessageID) (queue.Seq, bool) {
+	seq := seqOf(id)
 	return seq, id > 0 && v.shelf.messages.Entry(seq) != nil
 }
 
-// luck is the bits by which exchanges choose for a letter. They are the same each time that the letter is tried, so that
+// entropyOf is the bits by which exchanges choose for a letter. They are the same each time that the letter is tried, so that
 // a retry does not find another queue by chance.
-func (v *VHost) luck(s *Stamp, m *message) uint64 {
+func (s *step) entropyOf(m *message) uint64 {
 	r := m.record
 	if r.IsZero() {
 		r = m.recordVolatile
 	}
 	if r.IsZero() {
-		return v.chance(s)
+		return s.chance()
 	}
 	return uint64(r.Index)<<32 ^ uint64(r.Offset)<<8 ^ uint64(m.history.total())
 }
 
 // LostLetter is a letter on the shelf as lists show it.
 type LostLetter struct {
-	ID         uint64
+	ID         MessageID
 	Cause      Cause
 	At         deadline.Instant // wall clock
 	Target     string           // the queue that refused it, would have had it again or gave it up, or ""
 	History    History          // Deaths is never empty; Exchange and Keys say where it was going
 	Size       uint32           // of the record, bytes
 	Persistent bool
-}
-
-// Shelf counts what is on the shelf.
-type Shelf struct {
-	Messages int
-	Bytes    int64
-	ByCause  [causes]uint64
-	Evicted  uint64 // since the vhost was opened
-}
-
-// Shelf counts the lost letters.
-func (v *VHost) Shelf() Shelf {
-	m := v.shelf.messages
-	return Shelf{Messages: m.Ready(), Bytes: m.Bytes(queue.Ready), ByCause: v.shelved, Evicted: v.books.Ended[GoneShelf]}
-}
-
-// LostLetters visits the letters on the shelf with an ID greater than after, oldest first, until visit returns
-// false. Each costs a read of its slip.
-func (v *VHost) LostLetters(after uint64, visit func(LostLetter) bool) {
-	v.shelf.messages.Each(queue.Seq(after), func(seq queue.Seq, _ *queue.Entry) bool { return visit(v.lostLetter(seq)) })
-}
-
-// LostLetter shows one letter with its content, which is a copy.
-func (v *VHost) LostLetter(id uint64) (LostLetter, View, bool) {
-	seq, ok := v.onShelf(id)
-	if !ok {
-		return LostLetter{}, View{}, false
-	}
-	d := v.delivered(v.shelf, seq, v.shelf.messages.Entry(seq))
-	d.Record = append([]byte(nil), v.record(d.Ref)...)
-	d.History = append([]byte(nil), v.record(d.HistoryRef)...)
-	view, err := d.View()
-	if err != nil {
-		panic(err) // our own bytes
-	}
-	return v.lostLetter(seq), view, true
-}
-
-func (v *VHost) lostLetter(seq queue.Seq) LostLetter {
-	e := v.shelf.messages.Entry(seq)
-	h, x, err := parseSlip(v.record(v.shelf.messages.Side(seq).History))
-	if err != nil {
-		panic(err) // our own bytes, under a checksum
-	}
-	return LostLetter{
-		ID: uint64(seq) + 1, Cause: x.cause, At: x.at, Target: x.target, History: h, Size: e.Size,
-		Persistent: e.Flags&queue.Persistent != 0,
-	}
 }

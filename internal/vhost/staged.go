@@ -6,9 +6,10 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/queue"
-	"github.com/bartleby-mq/bartleby/internal/sift"
+	"github.com/bartleby-mq/bartleby/internal/settings"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
@@ -33,7 +34,7 @@ type txStep struct {
 	command *Command // nil after a restart
 	tags    []uint64 // likewise
 
-	record  place.Ref   // of a publish; zero if a restart forgets it
+	record  storage.Ref // of a publish; zero if a restart forgets it
 	targets []QueueID   // the queues that it goes to, if they are named: see spread
 	kind    CommandKind // of a settlement, 0: it is a publish
 	flag    bool        // requeue
@@ -60,58 +61,56 @@ func stepsOf(held []heldCommand) (steps []txStep) {
 }
 
 // commitInPortions stages a transaction of so many bytes, commits and applies it.
-func (v *VHost) commitInPortions(s *Stamp, ch *channel, c *Command, held []heldCommand, size int, out *Outcome) {
+func (s *step) commitInPortions(ch *channel, c *Command, held []heldCommand, size int) {
 	answer, steps := Command{Kind: CommitTx, NoWait: c.NoWait}, stepsOf(held)
-	x := &stagedTx{id: v.nextTx()}
+	x := &stagedTx{id: s.nextTx()}
 	staged, copies, committed, refused := 0, 0, false, false
-	v.inPortions(s, ongoing{conn: ch.conn, commits: size, portion: func(s Stamp, out *Outcome) bool {
+	s.inPortions(ongoing{conn: ch.conn, commits: size, portion: func(s *step) bool {
 		for ; staged < len(steps); staged++ {
-			if v.full() {
+			if s.full() {
 				return true
 			}
-			n, err := v.stage(&s, ch, x.id, &steps[staged], out)
+			n, err := s.stage(ch, x.id, &steps[staged])
 			if copies += n; err == nil && copies > txCopiesMax {
 				err = tooManyCopies()
 			}
 			if err != nil {
-				v.emit(&s, &Fact{Kind: TxDropped, Durable: true, N: x.id}, out)
-				v.closeFor(&s, ch, CommitTx, err, out)
+				s.emit(&Fact{Kind: TxDropped, Durable: true, N: x.id})
+				s.closeFor(ch, CommitTx, err)
 				return false
 			}
 		}
 		if !committed {
 			committed = true
-			v.emit(&s, &Fact{Kind: TxCommitted, Durable: true, N: x.id}, out)
+			s.emit(&Fact{Kind: TxCommitted, Durable: true, N: x.id})
 		}
-		v.refused = false
 		n := 0
-		for ; n < len(steps) && !v.full(); n++ {
-			v.applyStep(&s, ch, &steps[n], out)
+		for ; n < len(steps) && !s.full(); n++ {
+			refused = s.applyStep(ch, &steps[n]) || refused
 		}
-		refused = refused || v.refused
-		if steps = steps[n:]; v.mutant != MutantForgetApplied || len(steps) == 0 {
-			v.emit(&s, &Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)}, out)
+		if steps = steps[n:]; s.mutant != MutantForgetApplied || len(steps) == 0 {
+			s.emit(&Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})
 		}
 		switch {
 		case len(steps) > 0:
 			staged = len(steps) // all of them are
 			return true
 		case refused:
-			v.closeFor(&s, ch, CommitTx, partialCommit(), out)
+			s.closeFor(ch, CommitTx, partialCommit())
 		default:
-			v.done(ch, &answer, out, Effect{})
+			s.done(ch, &answer, Effect{})
 		}
 		return false
-	}}, out)
+	}})
 }
 
 // closeFor closes a channel for a command that was found wrong late.
-func (v *VHost) closeFor(s *Stamp, ch *channel, k CommandKind, err *amqp.Error, out *Outcome) {
-	if v.channels[ch.id] == nil {
+func (s *step) closeFor(ch *channel, k CommandKind, err *amqp.Error) {
+	if s.channels[ch.id] == nil {
 		return // it has gone meanwhile
 	}
-	out.effect(Effect{Kind: Closed, Command: k, Channel: ch.id, Err: err, After: v.newest(out)}, s.Index)
-	v.closeChannel(s, ch, out)
+	s.effect(Effect{Kind: Closed, Command: k, Channel: ch.id, Err: err, After: s.newest()})
+	s.closeChannel(ch)
 }
 
 // nextTx is the number of a transaction that is staged: none that is has it.
@@ -123,35 +122,31 @@ func (v *VHost) nextTx() uint64 {
 }
 
 // stage writes a step of a transaction into the log, and tells how many copies it would make now.
-func (v *VHost) stage(s *Stamp, ch *channel, id uint64, step *txStep, out *Outcome) (copies int, err *amqp.Error) {
+func (s *step) stage(ch *channel, id uint64, step *txStep) (copies int, err *amqp.Error) {
 	if step.kind != 0 {
-		v.collectRuns(ch, step)
-	} else if copies, err = v.stagePublish(s, ch, step, out); err != nil {
+		s.collectRuns(ch, step)
+	} else if copies, err = s.stagePublish(ch, step); err != nil {
 		return 0, err
 	}
-	v.emit(s, &Fact{Kind: TxStaged, Durable: true, N: id, Bytes: appendStep(nil, step)}, out)
+	s.emit(&Fact{Kind: TxStaged, Durable: true, N: id, Bytes: appendStep(nil, step)})
 	return copies, nil
 }
 
 // stagePublish stores the message of a step, unless a restart forgets it.
-func (v *VHost) stagePublish(s *Stamp, ch *channel, step *txStep, out *Outcome) (copies int, err *amqp.Error) {
-	copies, err = v.copies(s, ch, []heldCommand{{command: *step.command}}, txCopiesMax)
-	v.work += copies * workOfEnd
-	if x := v.topo.Exchange(string(step.command.Exchange)); err != nil || x == nil || x.Internal {
-		return copies, err
+func (s *step) stagePublish(ch *channel, step *txStep) (copies int, err *amqp.Error) {
+	defer func(drawn uint64) { s.chances = drawn }(s.chances) // as in copies
+	p, err := s.targetsOf(ch, step.command)
+	if err != nil {
+		return 0, err
 	}
-	var scan amqp.PropertyScan
-	if scan.Scan(step.command.Properties) != nil {
+	copies = p.copies()
+	s.work += copies * workOfEnd
+	x := s.topo.Exchange(string(step.command.Exchange))
+	if x == nil || x.Internal {
 		return copies, nil
 	}
-	m := message{content: content{
-		exchange: step.command.Exchange, key: step.command.Key, properties: step.command.Properties, body: step.command.Body,
-	}}
-	if scan.Headers != nil && m.senderSelected(scan.Headers) != nil {
-		return copies, nil
-	}
-	if scan.Persistent() || slices.ContainsFunc(v.targets, func(q *queueState) bool { return q.quorum }) {
-		step.record = v.recordOf(s, &m, true, out)
+	if p.persistent || slices.ContainsFunc(p.targets, func(q *queueState) bool { return q.quorum }) {
+		step.record = s.recordOf(&p.message, true)
 	}
 	return copies, nil
 }
@@ -169,110 +164,106 @@ func (v *VHost) collectRuns(ch *channel, step *txStep) {
 	}
 }
 
-// applyStep does what a step of a committed transaction asks for.
-func (v *VHost) applyStep(s *Stamp, ch *channel, step *txStep, out *Outcome) {
-	switch {
-	case step.kind == 0:
-		v.staged = step.record
-		v.publishHeld(s, ch, step.command, out)
-		v.staged = place.Ref{}
-	default:
-		for _, tag := range step.tags {
-			v.settle(s, ch, tag, step.command, out)
-		}
+// applyStep does what a step of a committed transaction asks for. full reports that a queue had no room.
+func (s *step) applyStep(ch *channel, step *txStep) (full bool) {
+	if step.kind == 0 {
+		return s.publishHeld(step.record, ch, step.command)
 	}
+	for _, tag := range step.tags {
+		s.settle(ch, tag, step.command)
+	}
+	return false
 }
 
 // resumeTx drops the transactions that were not committed when the log ended, and applies those that were.
-func (v *VHost) resumeTx(s *Stamp, out *Outcome) {
-	for _, x := range slices.Clone(v.txs) {
+func (s *step) resumeTx() {
+	for _, x := range slices.Clone(s.txs) {
 		if !x.committed {
-			v.emit(s, &Fact{Kind: TxDropped, Durable: true, N: x.id}, out)
+			s.emit(&Fact{Kind: TxDropped, Durable: true, N: x.id})
 			continue
 		}
 		x.resumed = true
 		for i := range x.steps {
-			v.eachOf(&x.steps[i], func(q *queueState, seq queue.Seq, e *queue.Entry) {
+			s.eachOf(&x.steps[i], func(q *queueState, seq queue.Seq, e *queue.Entry) {
 				if e.State == queue.Ready {
 					q.messages.Change(seq).Flags &^= queue.Handed
 					q.messages.Take(seq) // nobody gets it before it is settled
 				}
 			})
 		}
-		v.inPortions(s, ongoing{conn: &conn{}, portion: func(s Stamp, out *Outcome) bool {
+		s.inPortions(ongoing{conn: &conn{}, portion: func(s *step) bool {
 			if len(x.steps) > 0 && x.steps[0].targets != nil {
-				return v.resumeSpread(&s, x.id, &x.steps[0], out)
+				return s.resumeSpread(x.id, &x.steps[0])
 			}
 			n := 0
-			for ; n < len(x.steps) && !v.full(); n++ {
-				v.resumeStep(&s, &x.steps[n], out)
+			for ; n < len(x.steps) && !s.full(); n++ {
+				s.resumeStep(&x.steps[n])
 			}
 			more := n < len(x.steps)
-			v.emit(&s, &Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)}, out)
+			s.emit(&Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})
 			return more
-		}}, out)
+		}})
 	}
 }
 
 // resumeStep is applyStep after a restart.
-func (v *VHost) resumeStep(s *Stamp, step *txStep, out *Outcome) {
+func (s *step) resumeStep(step *txStep) {
 	if step.kind == 0 {
 		if !step.record.IsZero() {
-			v.publishStaged(s, step.record, out)
+			s.publishStaged(step.record)
 		}
 		return
 	}
-	v.eachOf(step, func(q *queueState, seq queue.Seq, e *queue.Entry) {
+	s.eachOf(step, func(q *queueState, seq queue.Seq, e *queue.Entry) {
 		switch {
 		case e.State != queue.Unacked:
 		case step.kind == Ack:
-			v.acked(q, seq)
-			v.end(s, q, seq, Acked, out)
+			s.acked(q, seq)
+			s.end(q, seq, Acked)
 		case step.flag:
-			v.returnOne(s, q, seq, step.kind == Reject, out)
+			s.returnOne(q, seq, step.kind == Reject)
 		default:
-			v.die(s, q, seq, v.reasonOf(&Command{Kind: step.kind}), 0, out)
+			s.deadLetter(q, seq, s.reasonOf(&Command{Kind: step.kind}), 0)
 		}
-		v.touch(q, 0)
+		s.markDirty(q, 0)
 	})
 }
 
 // publishStaged publishes a message of a transaction that lies in the log.
-func (v *VHost) publishStaged(s *Stamp, record place.Ref, out *Outcome) {
-	m := v.readBack(record, place.Ref{}, true)
+func (s *step) publishStaged(record storage.Ref) {
+	m := s.readBack(record, storage.Ref{}, true)
 	scan := m.scan()
 	if scan.Expiration != nil {
-		m.ttl, _ = parseExpiration(string(scan.Expiration)) // it was read before it was staged
+		m.ttl, _ = settings.ParseExpiration(string(scan.Expiration)) // it was read before it was staged
 	}
 	if scan.Headers != nil {
-		if m.askTime(s, scan.Headers) != nil {
+		if m.askTime(&s.Stamp, scan.Headers) != nil {
 			return
 		}
-		m.told = sift.TellsOfFailure(scan.Headers)
+		m.told = filter.TellsOfFailure(scan.Headers)
 	}
-	x := v.topo.Exchange(string(m.content.exchange))
+	x := s.topo.Exchange(string(m.content.exchange))
 	if x == nil || x.Internal {
 		return
 	}
 	var targets []*queueState
-	ids, _ := v.routeOf(x, &topology.Message{
+	route := s.routeOf(x, &topology.Message{
 		Key: m.content.key, More: append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...),
-		Properties: m.content.properties, Headers: scan.Headers, Early: m.early(), Entropy: v.chance(s),
+		Properties: m.content.properties, Headers: scan.Headers, Early: m.early(), Entropy: s.chance(),
 	}, nil)
-	for _, id := range ids {
-		if q := v.queues[id]; m.persistent || q.quorum {
+	for _, id := range route.Queues {
+		if q := s.queues[id]; m.persistent || q.quorum {
 			targets = append(targets, q)
 		}
 	}
-	keepers := v.topo.Keepers()
-	if len(keepers) > 0 && m.nonsense != nil {
+	if len(route.Delayed) > 0 && m.malformedDelay != nil {
 		return
 	}
-	v.keepRecent(s, &m, out)
-	if len(keepers) > 0 {
-		v.postpone(s, keepers, &m, out)
+	s.keepRecent(&m, route.Recent)
+	if len(route.Delayed) > 0 {
+		s.postpone(route.Delayed, &m)
 	}
-	v.deliverTo(s, targets, &m, 0, out)
+	s.deliverTo(targets, &m, 0)
 }
 
 // eachOf calls fn for each durable message that a step settles and that is there.
@@ -306,7 +297,7 @@ func (v *VHost) txStaged(f *Fact) {
 		x = &stagedTx{id: f.N}
 		v.txs = append(v.txs, x)
 	}
-	r := reader{rest: f.Bytes}
+	r := decoder{rest: f.Bytes}
 	step := readStep(&r, v.log)
 	v.retain(step.record, true)
 	v.numbers(step.targets, true)
@@ -357,8 +348,8 @@ func (v *VHost) appendTxs(b []byte) []byte {
 	return b
 }
 
-// A step as bytes: what(1: 0 publish, 4 publish to named queues, else the settlement: 1 ack, 2 nack, 3 reject), then the ref of the
-// record, with 4 count, queue × count; or requeue(1), count, (queue, seq, n) × count.
+// A step as bytes: what(1: 0 publish, 4 publish to named queues, else the settlement: 1 ack, 2 nack, 3 reject), then
+// the ref of the record, with 4 count, queue × count; or requeue(1), count, (queue, seq, n) × count.
 func appendStep(b []byte, x *txStep) []byte {
 	if x.targets != nil {
 		b = appendRef(append(b, txSpread), x.record)
@@ -386,11 +377,11 @@ const txSpread = 4 // beside those of txKinds
 
 var txKinds = map[CommandKind]byte{0: 0, Ack: 1, Nack: 2, Reject: 3}
 
-func readStep(r *reader, log place.LogID) (x txStep) {
+func readStep(r *decoder, log storage.LogID) (x txStep) {
 	what := r.byte()
 	if what == 0 {
 		if x.record = parseRef(r, log); x.record.Size == 0 {
-			x.record = place.Ref{}
+			x.record = storage.Ref{}
 		}
 		return x
 	}
@@ -412,11 +403,11 @@ func readStep(r *reader, log place.LogID) (x txStep) {
 
 // checkStep reports what is wrong with a step that was read.
 func checkStep(p []byte) error {
-	r := reader{rest: p}
+	r := decoder{rest: p}
 	if what := r.byte(); what > txSpread {
 		return fmt.Errorf("unknown step %d of a transaction", what)
 	}
-	r = reader{rest: p}
+	r = decoder{rest: p}
 	readStep(&r, 0)
 	return r.err
 }

@@ -15,7 +15,7 @@ func (w *world) bodies() string {
 	var all []string
 	for _, q := range w.v.sortedQueues() {
 		q.messages.Each(0, func(s queue.Seq, _ *queue.Entry) bool {
-			m := w.v.recall(q, s)
+			m := w.v.loadMessage(q, s)
 			all = append(all, fmt.Sprintf("%s/%s", q.object.Name, m.content.body))
 			return true
 		})
@@ -114,8 +114,8 @@ func wideSpread(t *testing.T, m Mutant) (w *world, first int, before string) {
 		w.seal()
 		w.begin()
 	}
-	if w.v.Books().Made != 40 {
-		t.Fatalf("%d copies", w.v.Books().Made)
+	if w.v.Reader().Books().Made != 40 {
+		t.Fatalf("%d copies", w.v.Reader().Books().Made)
 	}
 	must(t, w, Command{Kind: Disconnect, Conn: 1}) // its queues are not there after a restart
 	if err := w.ticks(); err != nil {
@@ -124,8 +124,8 @@ func wideSpread(t *testing.T, m Mutant) (w *world, first int, before string) {
 	return w, first, ""
 }
 
-// TestWideSpreadsAreWhole says that a crash in the middle of a publish to very many queues leaves some of them without the
-// message, or with two.
+// TestWideSpreadsAreWhole says that a crash in the middle of a publish to very many queues leaves some of them without
+// the message, or with two.
 func TestWideSpreadsAreWhole(t *testing.T) {
 	t.Parallel()
 	if err := crashAnywhere(t, wideSpread, ""); err != nil {
@@ -136,8 +136,8 @@ func TestWideSpreadsAreWhole(t *testing.T) {
 	}
 }
 
-// crashAnywhere restarts a machine behind each batch of a command in portions, and reports the first state that is neither as
-// before it nor as after it.
+// crashAnywhere restarts a machine behind each batch of a command in portions, and reports the first state that is
+// neither as before it nor as after it.
 func crashAnywhere(t *testing.T, play func(*testing.T, Mutant) (*world, int, string), m Mutant) error {
 	whole, first, before := play(t, m)
 	after := whole.bodies()
@@ -171,8 +171,8 @@ func crashAnywhere(t *testing.T, play func(*testing.T, Mutant) (*world, int, str
 	return nil
 }
 
-// TestLargeCommitsAreWhole says that a crash in the middle of a commit in portions leaves a part of the transaction, makes
-// something twice, or forgets the whole of it although the log says that it is committed.
+// TestLargeCommitsAreWhole says that a crash in the middle of a commit in portions leaves a part of the transaction,
+// makes something twice, or forgets the whole of it although the log says that it is committed.
 func TestLargeCommitsAreWhole(t *testing.T) {
 	t.Parallel()
 	if err := crashAnywhere(t, largeCommit, ""); err != nil {
@@ -223,7 +223,7 @@ func TestLargeCommitsAreAnswered(t *testing.T) {
 	if !closed || w.v.channels[1] != nil {
 		t.Error("the channel is not closed")
 	}
-	if q, _ := w.v.Queue("full"); q.Ready != 1 {
+	if q, _ := w.v.Reader().Queue("full"); q.Ready != 1 {
 		t.Errorf("%d messages in a queue of one", q.Ready)
 	}
 	if err := w.audit(); err != nil {
@@ -231,8 +231,8 @@ func TestLargeCommitsAreAnswered(t *testing.T) {
 	}
 }
 
-// TestTransactionsHoldManySettlements says that a settlement of many in a transaction costs a map entry for each, names a
-// delivery that is named already, or one that was made since.
+// TestTransactionsHoldManySettlements says that a settlement of many in a transaction costs a map entry for each, names
+// a delivery that is named already, or one that was made since.
 func TestTransactionsHoldManySettlements(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -251,8 +251,8 @@ func TestTransactionsHoldManySettlements(t *testing.T) {
 	c := publishTo("q", amqp.Persistent, "m")
 	c.Channel = 1
 	must(t, w, c, Command{Kind: CommitTx, Channel: 1}, Command{Kind: CommitTx, Channel: 1})
-	if q, _ := w.v.Queue("q"); q.Unacked != 1 || w.v.Books().Ended[Acked] != 11 || w.v.Books().Ended[GoneRejected] != 89 {
-		t.Errorf("%d are unacked, %+v", q.Unacked, w.v.Books())
+	if q, _ := w.v.Reader().Queue("q"); q.Unacked != 1 || w.v.Reader().Books().Ended[Acked] != 11 || w.v.Reader().Books().Ended[GoneRejected] != 89 {
+		t.Errorf("%d are unacked, %+v", q.Unacked, w.v.Reader().Books())
 	}
 	refused, err := w.step(Command{Kind: Ack, Channel: 1, Tag: 50})
 	if refused == nil || err != nil {
@@ -260,8 +260,8 @@ func TestTransactionsHoldManySettlements(t *testing.T) {
 	}
 }
 
-// TestSpreadsNameNoNewQueues says that a queue which is declared after a restart gets a message that was on its way to a transient
-// one of before: it has the same number.
+// TestSpreadsNameNoNewQueues says that a queue which is declared after a restart gets a message that was on its way to
+// a transient one of before: it has the same number.
 func TestSpreadsNameNoNewQueues(t *testing.T) {
 	t.Parallel()
 	for _, m := range []Mutant{"", MutantReuseNumber} {

@@ -5,15 +5,33 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
+// A step is one command that is being decided: the machine, the stamp to decide by, and the outcome so far.
+// What decides is a method of step. What folds is a method of VHost, and cannot read the stamp.
+type step struct {
+	*VHost
+	Stamp
+	out *Outcome
+}
+
+// newStep begins a step. Its memory is in out: nothing is allocated, and what folds does not find it.
+func (v *VHost) newStep(st Stamp, out *Outcome) *step {
+	v.index, v.batch, v.moves, v.work, v.compared, v.hops, v.orphans.made = st.Index, out.Batch, 0, 0, 0, 0, 0
+	out.step = step{v, st, out}
+	return &out.step
+}
+
+// try returns a step for questions: what would be decided. It has no outcome, and emits nothing.
+func (v *VHost) try(st Stamp) *step { return &step{VHost: v, Stamp: st} }
+
 // Step decides one command: it emits facts, folds each at once, and lists the effects. A refusal, always an
 // *amqp.Error, leaves no trace: nothing has changed, and out is as it was. The caller then passes it on with
 // Refuse, or answers itself.
-func (v *VHost) Step(s Stamp, c Command, out *Outcome) error {
-	v.index, v.batch, v.moves, v.work, v.compared, v.hops = s.Index, out.Batch, 0, 0, 0, 0
-	if err := v.decide(&s, &c, out); err != nil {
+func (v *VHost) Step(st Stamp, c Command, out *Outcome) error {
+	s := v.newStep(st, out)
+	if err := s.decide(&c); err != nil {
 		return err
 	}
-	v.calm(&s, out)
+	s.drainDirty()
 	return nil
 }
 
@@ -21,77 +39,77 @@ func (v *VHost) Step(s Stamp, c Command, out *Outcome) error {
 func (v *VHost) Work() int { return v.work + v.compared }
 
 // routeOf asks the topology where a message goes from x, and counts the work.
-func (v *VHost) routeOf(x *topology.Exchange, m *topology.Message, to []QueueID) (ids []QueueID, byKeys bool) {
-	ids, byKeys = v.topo.Route(x, m, to)
-	v.compared += v.topo.Work()*workOfPoint + (len(ids)-len(to))*workOfRoute
-	return ids, byKeys
+func (v *VHost) routeOf(x *topology.Exchange, m *topology.Message, to []QueueID) topology.Route {
+	r := v.topo.Route(x, m, to)
+	v.compared += r.Work*workOfPoint + (len(r.Queues)-len(to))*workOfRoute
+	return r
 }
 
 // Refuse closes the channel of a refused command: the client is told, its consumers go, what it held returns.
-func (v *VHost) Refuse(s Stamp, c Command, err *amqp.Error, out *Outcome) {
-	v.index, v.batch, v.moves, v.work, v.compared, v.hops = s.Index, out.Batch, 0, 0, 0, 0
+func (v *VHost) Refuse(st Stamp, c Command, err *amqp.Error, out *Outcome) {
+	s := v.newStep(st, out)
 	ch := v.channelOf(&c)
 	if ch == nil {
 		return
 	}
-	out.effect(Effect{Kind: Closed, Command: c.Kind, Channel: ch.id, Err: err, After: v.newest(out)}, v.index)
-	v.closeChannel(&s, ch, out)
-	v.calm(&s, out)
+	s.effect(Effect{Kind: Closed, Command: c.Kind, Channel: ch.id, Err: err, After: s.newest()})
+	s.closeChannel(ch)
+	s.drainDirty()
 }
 
 // decide is the switch over commands, and nothing else.
-func (v *VHost) decide(s *Stamp, c *Command, out *Outcome) error {
+func (s *step) decide(c *Command) error {
 	if c.Definition != nil || c.Policy != nil {
-		if err := v.checkTable(c); err != nil {
+		if err := s.checkTable(c); err != nil {
 			return err
 		}
 	}
 	switch c.Kind {
 	case Connect:
-		v.connect(c)
+		s.connect(c)
 		return nil
 	case Disconnect:
-		v.disconnect(s, c, out)
+		s.disconnect(c)
 		return nil
 	case Grant:
-		v.grant(c)
+		s.grant(c)
 		return nil
 	case OpenChannel:
-		v.openChannel(c, out)
+		s.openChannel(c)
 		return nil
 	case SetRoom:
-		v.setRoom(s, c.Room)
+		s.setRoom(c.Room)
 		return nil
 	case Tick:
-		v.tick(s, out)
+		s.tick()
 		return nil
 	case Recovered:
-		v.recovered(s, out)
+		s.recovered()
 		return nil
 	case SetPolicy:
-		return refusal(v.setPolicy(s, c, out))
+		return refusal(s.setPolicy(c))
 	case ClearPolicy:
-		return refusal(v.clearPolicy(s, c, out))
+		return refusal(s.clearPolicy(c))
 	case SetOptions:
-		return refusal(v.setOptions(s, c, out))
+		return refusal(s.setOptions(c))
 	}
-	ch := v.channelOf(c)
+	ch := s.channelOf(c)
 	if ch == nil {
 		return nil
 	}
 	if ch.conn.ongoing > 0 {
-		v.finishOngoing(s, ch.conn, out)
-		if ch = v.channelOf(c); ch == nil {
+		s.finishOngoing(ch.conn)
+		if ch = s.channelOf(c); ch == nil {
 			return nil
 		}
 	}
-	return refusal(v.decideOn(s, ch, c, out))
+	return refusal(s.decideOn(ch, c))
 }
 
 // decideOn is the switch over what needs an open channel.
-func (v *VHost) decideOn(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
-	if v.cramped {
-		if err := v.noRoomFor(ch, c); err != nil {
+func (s *step) decideOn(ch *channel, c *Command) *amqp.Error {
+	if s.cramped {
+		if err := s.noRoomFor(ch, c); err != nil {
 			return err
 		}
 	}
@@ -99,66 +117,66 @@ func (v *VHost) decideOn(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 	case Publish, Ack, Nack, Reject:
 		switch {
 		case ch.tx != nil:
-			return v.hold(s, ch, c)
+			return s.bufferInTx(ch, c)
 		case c.Kind == Publish:
-			return v.publish(s, ch, c, out)
+			return s.publish(ch, c)
 		}
-		return v.settleAll(s, ch, c, out)
+		return s.settleAll(ch, c)
 	case Announce:
-		return v.announce(c)
+		return s.announce(c)
 	case Recover:
-		return v.recover(s, ch, c, out)
+		return s.recover(ch, c)
 	case Get:
-		return v.get(s, ch, c, out)
+		return s.get(ch, c)
 	case Consume:
-		return v.consume(s, ch, c, out)
+		return s.consume(ch, c)
 	case Cancel:
-		return v.cancel(s, ch, c, out)
+		return s.cancel(ch, c)
 	case Qos:
-		return v.qos(ch, c, out)
+		return s.qos(ch, c)
 	case SelectConfirms:
-		return v.selectConfirms(ch, c, out)
+		return s.selectConfirms(ch, c)
 	case SelectTx:
-		return v.selectTx(ch, c, out)
+		return s.selectTx(ch, c)
 	case CommitTx:
-		return v.commitTx(s, ch, c, out)
+		return s.commitTx(ch, c)
 	case RollbackTx:
-		return v.rollbackTx(ch, c, out)
+		return s.rollbackTx(ch, c)
 	case CloseChannel:
 		answer := Command{Kind: CloseChannel, NoWait: c.NoWait}
-		v.endChannel(s, ch, out, func(out *Outcome) { v.done(ch, &answer, out, Effect{}) })
+		s.endChannel(ch, func(s *step) { s.done(ch, &answer, Effect{}) })
 	case DeclareExchange:
-		return v.declareExchange(s, ch, c, out)
+		return s.declareExchange(ch, c)
 	case DeleteExchange:
-		return v.removeExchange(s, ch, c, out)
+		return s.removeExchange(ch, c)
 	case BindExchange, BindQueue:
-		return v.bind(s, ch, c, out)
+		return s.bind(ch, c)
 	case UnbindExchange, UnbindQueue:
-		return v.unbind(s, ch, c, out)
+		return s.unbind(ch, c)
 	case DeclareQueue:
-		return v.declareQueue(s, ch, c, out)
+		return s.declareQueue(ch, c)
 	case DeleteQueue:
-		return v.removeQueue(s, ch, c, out)
+		return s.removeQueue(ch, c)
 	case PurgeQueue:
-		return v.purge(s, ch, c, out)
+		return s.purge(ch, c)
 	case Republish:
-		return v.republish(s, ch, c, out)
+		return s.republish(ch, c)
 	case Discard:
-		return v.discard(s, ch, c, out)
+		return s.discard(ch, c)
 	case Unschedule:
-		return v.unschedule(s, ch, c, out)
+		return s.unschedule(ch, c)
 	case Reschedule:
-		return v.reschedule(s, ch, c, out)
+		return s.reschedule(ch, c)
 	case FireNow:
-		return v.fireNow(s, ch, c, out)
+		return s.fireNow(ch, c)
 	case PurgeSchedule:
-		return v.purgeSchedule(s, ch, c, out)
+		return s.purgeSchedule(ch, c)
 	case BeginRedrive:
-		return v.beginRedrive(s, ch, c, out)
+		return s.beginRedrive(ch, c)
 	case ChangeRedrive:
-		return v.changeRedrive(s, ch, c, out)
+		return s.changeRedrive(ch, c)
 	case Resend:
-		return v.resend(s, ch, c, out)
+		return s.resend(ch, c)
 	default:
 		return amqp.NotImplemented("command %d", c.Kind)
 	}
@@ -173,28 +191,29 @@ func refusal(err *amqp.Error) error {
 	return err
 }
 
-// calm looks at every queue that the command has touched until none has anything left to do: messages go to
+// drainDirty looks at every queue that the command has touched until none has anything left to do: messages go to
 // consumers, what is over a limit leaves, and where dead letters arrive it begins again.
-func (v *VHost) calm(s *Stamp, out *Outcome) {
-	v.calming, v.calmMax = true, v.work+v.stepMax
-	for i := 0; i < len(v.dirty); i++ {
-		d := v.dirty[i]
+func (s *step) drainDirty() {
+	s.calming, s.calmMax = true, s.work+s.stepMax
+	for i := 0; i < len(s.dirty); i++ {
+		d := s.dirty[i]
 		d.queue.dirty = false
 		if d.queue.deleted {
 			continue
 		}
-		v.dispatch(s, d.queue, d.depth, out)
-		v.enforce(s, d.queue, d.depth, out)
-		if !v.cramped && len(v.holding.letters) > 0 && len(v.holding.blocked[d.queue.id]) > 0 {
-			v.admit(s, d.queue, d.depth, out)
+		s.dispatch(d.queue, d.depth)
+		s.work += d.queue.consumers.Vain() * workOfLook
+		s.enforce(d.queue, d.depth)
+		if !s.cramped && len(s.holding.letters) > 0 && len(s.holding.blocked[d.queue.id]) > 0 {
+			s.retryBlocked(d.queue, d.depth)
 		}
-		v.arm(d.queue)
+		s.arm(d.queue)
 	}
-	v.calming = false
-	v.rerouted(s)
-	clear(v.dirty)
-	v.dirty = v.dirty[:0]
-	v.batch = nil
-	v.volatile.sweep()
-	v.trim()
+	s.calming = false
+	s.rerouted()
+	clear(s.dirty)
+	s.dirty = s.dirty[:0]
+	s.batch = nil
+	s.volatile.sweep()
+	s.trim()
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 )
 
 // table is the table that a command leaves in the virtual host for as long as what it makes is there; nil if it leaves none.
@@ -26,13 +26,13 @@ func (v *VHost) checkTable(c *Command) *amqp.Error {
 	octets, values := t.Size()
 	switch {
 	case octets > tableBytesMax:
-		return amqp.PreconditionFailed("the arguments have %d bytes as AMQP encodes them, at most %d are allowed", octets, tableBytesMax)
+		return amqp.PreconditionFailed("the arguments have %d bytes in AMQP's encoding: the maximum is %d", octets, tableBytesMax)
 	case values > tableValuesMax:
-		return amqp.PreconditionFailed("the arguments have %d values, at most %d are allowed", values, tableValuesMax)
+		return amqp.PreconditionFailed("the arguments have %d values: the maximum is %d", values, tableValuesMax)
 	}
 	if extra := extraOf(t); extra > 0 && v.extra+extra > tablesExtraMax && v.adds(c) {
-		return amqp.PreconditionFailed("large arguments take %d bytes of memory in vhost '%s', at most %d are allowed: use smaller ones, "+
-			"or delete what has large ones", v.extra, v.name, tablesExtraMax)
+		return amqp.PreconditionFailed("large arguments use %d bytes of memory in vhost '%s', the maximum is %d: use smaller ones, "+
+			"or delete objects with large ones", v.extra, v.name, tablesExtraMax)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func (v *VHost) adds(c *Command) bool {
 		o, err := ch.binding(c)
 		return err == nil && !v.topo.Bound(bindingOf(o))
 	case SetPolicy:
-		return extraOf(c.Policy.Definition) > v.policies.of(c.Policy.Operator)[c.Policy.Name].extra()
+		return extraOf(c.Policy.Definition) > extraOfPolicy(v.policies.Of(c.Policy.Operator)[c.Policy.Name])
 	}
 	return c.Kind == Consume
 }
@@ -67,23 +67,8 @@ func extraOf(t amqp.Table) int64 {
 	return max(0, int64(octets+values*tableValueBytes-tableFreeBytes))
 }
 
-// extra is what the definition of a policy takes; p may be nil.
-func (p *policyEntry) extra() int64 {
-	if p == nil {
-		return 0
-	}
-	return extraOf(p.Definition)
-}
-
-// unbound counts the tables of bindings that are gone no more.
-func (v *VHost) unbound(gone topology.Removed) {
-	for i := range gone.Bindings {
-		v.extra -= extraOf(gone.Bindings[i].Arguments)
-	}
-}
-
-// LargeTables is about how many bytes of memory large arguments and definitions take, and how many they may.
-func (v *VHost) LargeTables() (bytes, most int64) { return v.extra, tablesExtraMax }
+// extraOfPolicy is what the definition of a policy takes; p may be nil.
+func extraOfPolicy(p *settings.PolicyEntry) int64 { return extraOf(p.Table()) }
 
 // checkTables compares what tables take with what is known of that.
 func (v *VHost) checkTables() error {
@@ -98,8 +83,8 @@ func (v *VHost) checkTables() error {
 		extra += extraOf(b.Arguments)
 	}
 	for _, operator := range [2]bool{false, true} {
-		for _, p := range v.policies.of(operator) {
-			extra += p.extra()
+		for _, p := range v.policies.Of(operator) {
+			extra += extraOfPolicy(p)
 		}
 	}
 	for _, ch := range v.channels {

@@ -30,7 +30,7 @@ func TestLargeTablesAreBoundedTogether(t *testing.T) {
 	}
 	checked := func(what string, taken bool) {
 		t.Helper()
-		if bytes, _ := w.v.LargeTables(); (bytes > 0) != taken {
+		if bytes, _ := w.v.Reader().LargeTables(); (bytes > 0) != taken {
 			t.Errorf("%s: %d bytes are counted", what, bytes)
 		}
 		if err := w.v.Check(); err != nil {
@@ -64,13 +64,13 @@ func TestLargeTablesAreBoundedTogether(t *testing.T) {
 			break
 		}
 	}
-	if bytes, most := w.v.LargeTables(); bytes > most || most-bytes > 128<<10 || n > 530 {
+	if bytes, most := w.v.Reader().LargeTables(); bytes > most || most-bytes > 128<<10 || n > 530 {
 		t.Errorf("%d queues take %d bytes of %d", n, bytes, most)
 	}
 	for _, k := range kinds {
 		must(t, w, reopen) // a refusal has closed it
 		if refused, err := w.step(k.add); err != nil || refused == nil || refused.Code != amqp.CodePreconditionFailed ||
-			!strings.Contains(refused.Text, "large arguments take") {
+			!strings.Contains(refused.Text, "large arguments use") {
 			t.Errorf("%s: %v, %v", k.what, refused, err)
 		}
 	}

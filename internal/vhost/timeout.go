@@ -6,18 +6,19 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 )
 
 // settleBy is the instant at which a delivery of q that is handed over now is taken back, 0 if never. x is nil for a
-// get. Source: RabbitMQ consumers#acknowledgement-timeout; reference quorum-and-retry 7.
-func (v *VHost) settleBy(s *Stamp, ch *channel, q *queueState, x *queue.Consumer) deadline.Instant {
+// get. Source: RabbitMQ consumers#acknowledgement-timeout; docs/compat/quorum-and-retry.md#7.
+func (s *step) settleBy(ch *channel, q *queueState, x *queue.Consumer) deadline.Instant {
 	timeout := timeoutOf(q, x)
-	if timeout == 0 || v.mutant == MutantForgetTimeout {
+	if timeout == 0 || s.mutant == MutantForgetTimeout {
 		return 0
 	}
-	at := s.From + deadline.Instant(min(timeout, ttlMax))
+	at := s.From + deadline.Instant(min(timeout, settings.TTLMax))
 	if ch.timeoutAt == 0 || at < ch.timeoutAt {
-		v.armTimeout(ch, at)
+		s.armTimeout(ch, at)
 	}
 	return at
 }
@@ -45,7 +46,7 @@ func (v *VHost) forgetTimeout(ch *channel) {
 
 // timeOut takes back what was not settled in time. The consumer that held it is cancelled; a client that does not
 // know of such a thing, or took the message by a get, loses its channel.
-func (v *VHost) timeOut(s *Stamp, ch *channel, out *Outcome) {
+func (s *step) timeOut(ch *channel) {
 	if ch == nil {
 		return
 	}
@@ -56,7 +57,7 @@ func (v *VHost) timeOut(s *Stamp, ch *channel, out *Outcome) {
 	for i := ch.unacked.head; i < len(ch.unacked.list) && !more; i++ {
 		switch d := &ch.unacked.list[i]; {
 		case d.queue == nil || d.due == 0 || d.queue.deleted:
-		case d.due <= s.Now && len(late) == v.reach():
+		case d.due <= s.Now && len(late) == s.reach():
 			more, next = true, s.Now // the rest goes with the next tick
 		case d.due <= s.Now:
 			late = append(late, *d)
@@ -66,22 +67,22 @@ func (v *VHost) timeOut(s *Stamp, ch *channel, out *Outcome) {
 	}
 	if i := slices.IndexFunc(late, func(d delivery) bool { return d.consumer == nil || !ch.conn.cancelNotify }); i >= 0 {
 		for _, d := range late { // a timeout is no failure, the end of the channel is one for the others
-			v.giveBack(s, ch, d.tag, d, false, out)
+			s.giveBack(ch, d.tag, d, false)
 		}
 		ch.timedOut = s.Now // where there are more, the end of the channel takes them back
 		err := amqp.PreconditionFailed("delivery acknowledgement on channel %d timed out. Timeout value used: %d ms. This timeout value can be configured, see consumers doc guide to learn more",
 			ch.number, timeoutOf(late[i].queue, late[i].consumer))
-		out.effect(Effect{Kind: Closed, Channel: ch.id, Err: err, After: v.newest(out)}, v.index)
-		v.closeChannel(s, ch, out)
+		s.effect(Effect{Kind: Closed, Channel: ch.id, Err: err, After: s.newest()})
+		s.closeChannel(ch)
 		return
 	}
 	if next != 0 {
-		v.armTimeout(ch, next)
+		s.armTimeout(ch, next)
 	}
 	for _, d := range late {
-		v.expel(s, ch, d.consumer, out)
-		v.giveBack(s, ch, d.tag, d, false, out)
-		if v.mutant != MutantRefuseLate {
+		s.expel(ch, d.consumer)
+		s.giveBack(ch, d.tag, d, false)
+		if s.mutant != MutantRefuseLate {
 			ch.late = append(ch.late, d.tag)
 		}
 	}
@@ -90,16 +91,16 @@ func (v *VHost) timeOut(s *Stamp, ch *channel, out *Outcome) {
 }
 
 // expel cancels a consumer that takes too long, once.
-func (v *VHost) expel(s *Stamp, ch *channel, x *queue.Consumer, out *Outcome) {
+func (s *step) expel(ch *channel, x *queue.Consumer) {
 	if !ch.detach(x) {
 		return
 	}
-	v.extra -= extraOf(x.Arguments)
-	out.effect(Effect{Kind: Cancelled, Channel: ch.id, ConsumerTag: x.Tag, After: v.newest(out)}, s.Index)
-	if q := v.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
+	s.extra -= extraOf(x.Arguments)
+	s.effect(Effect{Kind: Cancelled, Channel: ch.id, ConsumerTag: x.Tag, After: s.newest()})
+	if q := s.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
 		q.counters().TimedOut++
-		v.touch(q, 0)
-		v.consumerLeft(s, q, out)
+		s.markDirty(q, 0)
+		s.consumerLeft(q)
 	}
 }
 

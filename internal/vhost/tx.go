@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // transaction holds what a transactional channel asked for since its last commit.
@@ -24,39 +25,39 @@ type heldCommand struct {
 	tags    []uint64
 }
 
-// selectTx decides tx.select. Source: AMQP tx.select; reference amqp-surface 14.
-func (v *VHost) selectTx(ch *channel, c *Command, out *Outcome) *amqp.Error {
+// selectTx decides tx.select. Source: AMQP tx.select; docs/compat/amqp-surface.md#14.
+func (s *step) selectTx(ch *channel, c *Command) *amqp.Error {
 	if ch.confirms {
 		return amqp.PreconditionFailed("cannot switch from confirm to tx mode")
 	}
 	if ch.tx == nil {
 		ch.tx = newTransaction()
 	}
-	v.done(ch, c, out, Effect{})
+	s.done(ch, c, Effect{})
 	return nil
 }
 
-func (v *VHost) selectConfirms(ch *channel, c *Command, out *Outcome) *amqp.Error {
+func (s *step) selectConfirms(ch *channel, c *Command) *amqp.Error {
 	if ch.tx != nil {
 		return amqp.PreconditionFailed("cannot switch from tx to confirm mode")
 	}
 	ch.confirms = true
-	v.done(ch, c, out, Effect{})
+	s.done(ch, c, Effect{})
 	return nil
 }
 
-// settles reports whether tx, which may be nil, holds a settlement of an outstanding delivery. What is delivered later has a
-// greater tag.
+// settles reports whether tx, which may be nil, holds a settlement of an outstanding delivery. What is delivered later
+// has a greater tag.
 func (tx *transaction) settles(tag uint64) bool {
 	return tx != nil && (tag <= tx.through || tx.settled[tag])
 }
 
-// hold keeps a publish or a settlement until commit. What is wrong with it is refused now.
-func (v *VHost) hold(s *Stamp, ch *channel, c *Command) *amqp.Error {
+// bufferInTx keeps a publish or a settlement until commit. What is wrong with it is refused now.
+func (s *step) bufferInTx(ch *channel, c *Command) *amqp.Error {
 	tx := ch.tx
 	h := heldCommand{command: *c}
 	if c.Kind == Publish {
-		properties, err := v.checkHeld(s, ch, c)
+		properties, err := s.checkHeld(ch, c)
 		if err != nil {
 			return err
 		}
@@ -91,7 +92,7 @@ func (v *VHost) hold(s *Stamp, ch *channel, c *Command) *amqp.Error {
 		return amqp.PreconditionFailed("transaction is larger than %d bytes", txBytesMax)
 	}
 	tx.bytes += n
-	v.uncommitted.add(ch.conn.id, n)
+	s.uncommitted.add(ch.conn.id, n)
 	tx.held = append(tx.held, h)
 	return nil
 }
@@ -115,8 +116,8 @@ func (u *uncommitted) add(c ConnID, n int) {
 // Uncommitted is how many bytes all transactions hold that are not committed yet.
 func (v *VHost) Uncommitted() int64 { return v.uncommitted.total }
 
-// UncommittedOf is how many of them are a connection's. What it has committed in portions counts until the last one, also
-// when the connection has ended.
+// UncommittedOf is how many of them are a connection's. What it has committed in portions counts until the last one,
+// also when the connection has ended.
 func (v *VHost) UncommittedOf(c ConnID) int64 { return v.uncommitted.of[c] }
 
 // endTx forgets what ch holds since its last commit.
@@ -127,8 +128,8 @@ func (v *VHost) endTx(ch *channel) {
 	}
 }
 
-// checkUncommitted compares the count of what transactions hold with the transactions. What is being committed in portions
-// has left its channel.
+// checkUncommitted compares the count of what transactions hold with the transactions. What is being committed in
+// portions has left its channel.
 func (v *VHost) checkUncommitted() error {
 	var total int64
 	held := map[ConnID]int64{}
@@ -153,77 +154,77 @@ func (v *VHost) checkUncommitted() error {
 
 // checkHeld makes the checks that a publish in a transaction must pass at once. It returns the properties, with
 // the channel's name for direct replies in them.
-func (v *VHost) checkHeld(s *Stamp, ch *channel, c *Command) ([]byte, *amqp.Error) {
-	if c.Immediate {
-		return nil, amqp.NotImplemented("immediate=true")
-	}
-	var scan amqp.PropertyScan
-	if err := scan.Scan(c.Properties); err != nil {
-		return nil, malformed(err)
-	}
-	m := message{content: content{properties: c.Properties}}
-	if string(c.Exchange) == ControlExchange {
-		if _, _, err := v.requestOf(s, c, &scan); err != nil {
-			return nil, err
-		}
-		return ch.withReplyTo(&scan, c.Properties)
-	}
-	if err := v.checkPublish(s, ch, c, &scan, &m); err != nil {
+func (s *step) checkHeld(ch *channel, c *Command) ([]byte, *amqp.Error) {
+	p := publication{ch: ch}
+	if err := p.parse(c); err != nil {
 		return nil, err
 	}
-	return ch.withReplyTo(&scan, c.Properties)
+	if string(c.Exchange) == ControlExchange {
+		if _, _, err := s.requestOf(c, &p.scan); err != nil {
+			return nil, err
+		}
+	} else if err := s.checkPublish(&p); err != nil {
+		return nil, err
+	}
+	return ch.withReplyTo(&p.scan, c.Properties)
 }
 
-// copies counts, up to most, the copies that the publishes of a transaction would make now. An error is what one of them is
-// refused with.
-func (v *VHost) copies(s *Stamp, ch *channel, held []heldCommand, most int) (n int, err *amqp.Error) {
-	defer func(drawn uint64) { v.chances = drawn }(v.chances) // what is left to chance falls the same way again
+// copies counts, up to most, the copies that the publishes of a transaction would make now. An error is what one of
+// them is refused with.
+func (s *step) copies(ch *channel, held []heldCommand, most int) (n int, err *amqp.Error) {
+	defer func(drawn uint64) { s.chances = drawn }(s.chances) // what is left to chance falls the same way again
 	for i := 0; i < len(held) && n <= most; i++ {
 		c := &held[i].command
-		if c.Kind == Publish && string(c.Exchange) == ControlExchange {
-			m := message{content: content{properties: c.Properties}}
-			if _, _, err := v.requestOf(s, c, m.scan()); err != nil {
-				return n, err // its exchange was there when it was held
-			}
-		}
-		x := v.topo.Exchange(string(c.Exchange))
-		if c.Kind != Publish || x == nil {
+		if c.Kind != Publish {
 			continue
 		}
-		m := message{content: content{exchange: c.Exchange, key: c.Key, properties: c.Properties}}
-		scan := m.scan()
-		if scan.Headers != nil {
-			if err := m.senderSelected(scan.Headers); err != nil {
-				panic(err) // checked when it was held
-			}
-			if err := m.askTime(s, scan.Headers); err != nil {
-				return n, err // it was near enough when it was held
-			}
-		}
-		targets, err := v.routePublish(s, ch, c, scan, &m, v.flowOf(c.Exchange))
+		p, err := s.targetsOf(ch, c)
 		if err != nil {
 			return n, err
 		}
-		n += len(targets)
-		if keepers := v.topo.Keepers(); len(keepers) > 0 && m.nonsense != nil {
-			return n, m.nonsense
-		}
-		n += len(v.topo.Keepers())
+		n += p.copies()
 	}
 	return n, nil
 }
 
-// commitTx decides tx.commit: everything held happens, in order, or nothing: in one batch, or as a stagedTx if that is too much
-// for a step. What would make too many copies does not happen at all.
-func (v *VHost) commitTx(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.Error {
+// targetsOf finds where a publish goes that was checked when it was held: nowhere if its exchange is gone.
+func (s *step) targetsOf(ch *channel, c *Command) (p publication, err *amqp.Error) {
+	p = publication{ch: ch}
+	if err := p.parse(c); err != nil {
+		panic(err) // checked when it was held
+	}
+	if string(c.Exchange) == ControlExchange {
+		_, _, err = s.requestOf(c, &p.scan) // its exchange was there when it was held
+		return p, err
+	}
+	if s.topo.Exchange(string(c.Exchange)) == nil {
+		return p, nil
+	}
+	if p.scan.Headers != nil {
+		if err := p.senderSelected(p.scan.Headers); err != nil {
+			panic(err) // checked when it was held
+		}
+		if err := p.askTime(&s.Stamp, p.scan.Headers); err != nil {
+			return p, err // it was near enough when it was held
+		}
+	}
+	return p, s.findWay(&p)
+}
+
+// copies is how many copies a publication makes.
+func (p *publication) copies() int { return len(p.way.Queues) + len(p.way.Delayed) }
+
+// commitTx decides tx.commit: everything held happens, in order, or nothing: in one batch, or as a stagedTx if that is
+// too much for a step. What would make too many copies does not happen at all.
+func (s *step) commitTx(ch *channel, c *Command) *amqp.Error {
 	if ch.tx == nil {
 		return amqp.PreconditionFailed("channel is not transactional")
 	}
 	held, size := ch.tx.held, ch.tx.bytes
-	small := v.stepMax / workOfFact
+	small := s.stepMax / workOfFact
 	n, err := 0, (*amqp.Error)(nil)
-	if len(held) <= small && size <= v.stepMax {
-		if n, err = v.copies(s, ch, held, small); err != nil {
+	if len(held) <= small && size <= s.stepMax {
+		if n, err = s.copies(ch, held, small); err != nil {
 			return err
 		}
 		for i := range held {
@@ -234,26 +235,26 @@ func (v *VHost) commitTx(s *Stamp, ch *channel, c *Command, out *Outcome) *amqp.
 	}
 	ch.tx = newTransaction()
 	if n > small {
-		v.commitInPortions(s, ch, c, held, size, out)
+		s.commitInPortions(ch, c, held, size)
 		return nil
 	}
-	v.uncommitted.add(ch.conn.id, -size)
-	v.refused = false
+	s.uncommitted.add(ch.conn.id, -size)
+	full := false
 	for i := range held {
 		h := &held[i]
 		if h.command.Kind == Publish {
-			v.publishHeld(s, ch, &h.command, out)
+			full = s.publishHeld(storage.Ref{}, ch, &h.command) || full
 			continue
 		}
 		for _, tag := range h.tags {
-			v.settle(s, ch, tag, &h.command, out)
+			s.settle(ch, tag, &h.command)
 		}
 	}
-	if v.refused { // what was taken stays. Source: rabbitmq-server 3.10 and 4.0
-		v.closeFor(s, ch, CommitTx, partialCommit(), out)
+	if full { // what was taken stays. Source: rabbitmq-server 3.10 and 4.0
+		s.closeFor(ch, CommitTx, partialCommit())
 		return nil
 	}
-	v.done(ch, c, out, Effect{})
+	s.done(ch, c, Effect{})
 	return nil
 }
 
@@ -263,28 +264,31 @@ func tooManyCopies() *amqp.Error {
 	return amqp.PreconditionFailed("transaction makes more than %d copies of messages", txCopiesMax)
 }
 
-// publishHeld publishes a message of a transaction. It was checked when it was held: what is wrong with it since goes nowhere.
-func (v *VHost) publishHeld(s *Stamp, ch *channel, c *Command, out *Outcome) {
-	if x := v.topo.Exchange(string(c.Exchange)); (x == nil || x.Internal) && string(c.Exchange) != ControlExchange {
+// publishHeld publishes a message of a transaction. It was checked when it was held: what is wrong with it since goes
+// nowhere. record and full are as for publishFrom.
+func (s *step) publishHeld(record storage.Ref, ch *channel, c *Command) (full bool) {
+	if x := s.topo.Exchange(string(c.Exchange)); (x == nil || x.Internal) && string(c.Exchange) != ControlExchange {
 		m := message{content: content{exchange: c.Exchange, key: c.Key, properties: c.Properties, body: c.Body}}
 		gone := &flow{} // deleted since, or made again as another
-		v.received(ch, c, gone, nil, 0)
-		v.publishToNone(s, ch, c, &m, gone, out)
-		return
+		s.received(ch, c, gone, nil, 0)
+		s.publishToNone(ch, c, &m, gone)
+		return false
 	}
-	if err := v.publish(s, ch, c, out); err != nil {
-		v.traffic.Received++
-		v.traffic.Dropped++
+	full, err := s.publishFrom(record, ch, c)
+	if err != nil {
+		s.traffic.Received++
+		s.traffic.Dropped++
 	}
+	return full
 }
 
 // rollbackTx decides tx.rollback: publishes are dropped, settlements undone.
-func (v *VHost) rollbackTx(ch *channel, c *Command, out *Outcome) *amqp.Error {
+func (s *step) rollbackTx(ch *channel, c *Command) *amqp.Error {
 	if ch.tx == nil {
 		return amqp.PreconditionFailed("channel is not transactional")
 	}
-	v.endTx(ch)
+	s.endTx(ch)
 	ch.tx = newTransaction()
-	v.done(ch, c, out, Effect{})
+	s.done(ch, c, Effect{})
 	return nil
 }

@@ -3,25 +3,27 @@ package vhost
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"weak"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/settings"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
 // VHost is one virtual host. See the package comment.
 type VHost struct {
 	name    string
-	log     place.LogID
-	records place.Records
+	log     storage.LogID
+	records storage.Records
 
 	// Folded by Apply.
 	topo        *topology.Topology
+	exchanges   []*topology.Exchange // in the order of their declaration; some may be deleted
+	ruledBy     map[string]string    // the policies that apply to exchanges, by exchange
 	queues      map[QueueID]*queueState
 	queueMax    QueueID                // the greatest ever given
 	queueLogged QueueID                // the greatest that the log has, of a queue that may be gone
@@ -34,12 +36,16 @@ type VHost struct {
 	options     Options
 	optionTable amqp.Table  // as set
 	shared      []*Settings // that queues have, the newest first: what the next queue has is mostly among them
-	policies    policySet
-	ruleChanges uint64 // of policies and options
-	ruling      ruling // a change of them that is in force on some queues
+	policies    settings.Policies
+	ruleChanges uint64       // of policies and options
+	unresolved  bool         // a checkpoint is folded: what is in force follows from all of its policies,
+	allMatched  bool         // which it names where they apply
+	interrupt   func() error // asked while facts are folded; nil: nobody interrupts
+	ruling      ruling       // a change of them that is in force on some queues
+	orphans     orphans
 	volatile    volatileStore
-	use         place.Use // of the log: records that persistent copies refer to,
-	borrowed    place.Use // and those that other copies do, which a restart forgets
+	use         storage.Use // of the log: records that persistent copies refer to,
+	borrowed    storage.Use // and those that other copies do, which a restart forgets
 	pool        *queue.Pool
 	graves      []queue.Grave      // what was taken off in whole, and has records that are not given back
 	remains     []*queue.Messages  // of queues that are deleted: likewise, of whole queues
@@ -50,7 +56,8 @@ type VHost struct {
 	logged      deadline.Instant   // time of the newest batch folded or made
 	repoliced   []repoliced        // by the last change of policies or options, until that is in force
 
-	// deadlines and chunks follow from the folded state: messages and queues that expire, what waits, and work left over.
+	// deadlines and chunks follow from the folded state: messages and queues that expire, what waits, and work left
+	// over.
 	deadlines deadline.Set
 	near      int          // messages that are in it by themselves
 	chunks    deadline.Set // of messages, each with the earliest deadline of those that are not
@@ -99,20 +106,18 @@ type VHost struct {
 	route    []QueueID
 	dueRoute []QueueID
 	targets  []*queueState
-	work     int         // about how many bytes this step has made,
-	stepMax  int         // and may make
-	compared int         // what routing of this step counts for beside that, in bytes, too
-	calmMax  int         // how many it may have made before queues that are over their limits have to wait
-	readAt   place.Index // the batch that a record was read from last
-	calming  bool        // the command is decided, and what it left undone is done
-	moves    int         // copies that dead letters have become since then
-	hops     int         // letters lost in this step because there were too many of those
-	losses   []Loss      // that nobody has taken
-	chances  uint64      // drawn so far
-	staged   place.Ref   // where the message that is published lies already
-	refused  bool        // a queue had no room for a publish since commitTx began
-	batch    []byte      // the batch in the making, where the newest records lie
-	index    place.Index
+	work     int           // about how many bytes this step has made,
+	stepMax  int           // and may make
+	compared int           // what routing of this step counts for beside that, in bytes, too
+	calmMax  int           // how many it may have made before queues that are over their limits have to wait
+	readAt   storage.Index // the batch that a record was read from last
+	calming  bool          // the command is decided, and what it left undone is done
+	moves    int           // copies that dead letters have become since then
+	hops     int           // letters lost in this step because there were too many of those
+	losses   []Loss        // that nobody has taken
+	chances  uint64        // drawn so far
+	batch    []byte        // the batch in the making, where the newest records lie
+	index    storage.Index
 
 	mutant Mutant // empty but in tests of the checkers
 }
@@ -133,8 +138,8 @@ type queueState struct {
 	near      int              // its messages that are in the set by themselves
 	armed     deadline.Instant // where only the head may expire: its deadline in the set, 0 if none
 	expires   deadline.Instant // deadline in the set for the queue itself, 0 if none
-	lastMoved place.Index      // newest batch that moved a message here
-	answered  place.Index      // newest batch that an answer here tells of, 0: none does
+	lastMoved storage.Index    // newest batch that moved a message here
+	answered  storage.Index    // newest batch that an answer here tells of, 0: none does
 	consumed  bool             // had a consumer: auto-delete may strike
 	zero      []queue.Seq      // enqueued with TTL 0 in this step: handed over in it, or expired
 	dirty     bool
@@ -156,24 +161,14 @@ type dirtyQueue struct {
 	depth int // hops that led here within this step
 }
 
-// policySet is the policies of both kinds, by name, with their compiled patterns.
-type policySet struct {
-	user, operator map[string]*policyEntry
-}
-
-type policyEntry struct {
-	Policy
-	pattern *regexp.Regexp
-}
-
 // New returns an empty vhost, as it is before anything was folded, with the predeclared exchanges. log is
 // its logical log; records finds what was stored there, and pages keeps what is cold.
-func New(name string, log place.LogID, records place.Records, pages place.Pages) *VHost {
+func New(name string, log storage.LogID, records storage.Records, pages storage.Pages) *VHost {
 	v := &VHost{
 		name: name, log: log, records: records,
-		topo:   topology.New(),
+		topo: topology.New(), ruledBy: map[string]string{},
 		queues: map[QueueID]*queueState{}, schedules: map[string]*queueState{},
-		policies: policySet{map[string]*policyEntry{}, map[string]*policyEntry{}},
+		policies: settings.NewPolicies(),
 		conns:    map[ConnID]*conn{},
 		channels: map[ChannelID]*channel{},
 		repliers: map[string]*channel{}, uncommitted: uncommitted{of: map[ConnID]int64{}},
@@ -181,26 +176,17 @@ func New(name string, log place.LogID, records place.Records, pages place.Pages)
 		stepMax: stepBytesMax,
 	}
 	v.pool = queue.NewPool(pages, log, hotEntriesMax, v.disarmed)
-	v.shelf, v.options = newShelf(v.pool), optionsOf(nil)
+	v.shelf, v.options = newShelf(v.pool), settings.OptionsOf(nil)
 	v.shelf.settings.MaxLengthBytes = v.options.LostLettersMaxBytes
 	v.recents = map[string]*recent{}
 	v.holding.blocked = map[QueueID][]letterAt{}
 	v.volatile = newVolatileStore(pages)
+	v.exchanges = append(v.exchanges, v.topo.Exchange(""))
 	for _, x := range topology.Predeclared() {
-		v.topo.Declare(x)
+		v.addExchange(x)
 	}
 	return v
 }
-
-// Name is the vhost's name.
-func (v *VHost) Name() string { return v.name }
-
-// Books counts all copies: those of persistent messages in durable queues since the log began, the others since
-// the vhost was opened.
-func (v *VHost) Books() Books { return v.books }
-
-// DurableBooks counts the copies that the log knows.
-func (v *VHost) DurableBooks() Books { return v.durable }
 
 // Logged is the time of the newest batch: vhost time never goes below it.
 func (v *VHost) Logged() deadline.Instant { return v.logged }
@@ -221,9 +207,9 @@ func (v *VHost) trim() {
 }
 
 // record returns the bytes that r names; they are lent until the next command.
-func (v *VHost) record(r place.Ref) []byte {
+func (v *VHost) record(r storage.Ref) []byte {
 	switch {
-	case r.Log == place.Volatile:
+	case r.Log == storage.Volatile:
 		return v.volatile.read(r)
 	case r.Index == v.index && int(r.Offset+r.Size) <= len(v.batch):
 		return v.batch[r.Offset : r.Offset+r.Size]
@@ -232,10 +218,10 @@ func (v *VHost) record(r place.Ref) []byte {
 }
 
 // retain counts a reference to a record or a history, by a copy that is in the log or not.
-func (v *VHost) retain(r place.Ref, durable bool) {
+func (v *VHost) retain(r storage.Ref, durable bool) {
 	switch {
 	case r.IsZero():
-	case r.Log == place.Volatile:
+	case r.Log == storage.Volatile:
 		v.volatile.retain(r.Index)
 	default:
 		v.usedBy(durable).Retain(r)
@@ -245,10 +231,10 @@ func (v *VHost) retain(r place.Ref, durable bool) {
 	}
 }
 
-func (v *VHost) release(r place.Ref, durable bool) {
+func (v *VHost) release(r storage.Ref, durable bool) {
 	switch {
 	case r.IsZero():
-	case r.Log == place.Volatile:
+	case r.Log == storage.Volatile:
 		v.volatile.release(r.Index)
 	default:
 		v.usedBy(durable).Release(r)
@@ -256,7 +242,7 @@ func (v *VHost) release(r place.Ref, durable bool) {
 }
 
 // releaseCopy takes back what a copy refers to: its record, and its history if it is a letter.
-func (v *VHost) releaseCopy(e *queue.Entry, history place.Ref) {
+func (v *VHost) releaseCopy(e *queue.Entry, history storage.Ref) {
 	durable := e.Flags&queue.Persistent != 0
 	v.release(e.Ref(v.log), durable)
 	if e.Flags&queue.Letter != 0 {
@@ -264,7 +250,7 @@ func (v *VHost) releaseCopy(e *queue.Entry, history place.Ref) {
 	}
 }
 
-func (v *VHost) usedBy(durable bool) *place.Use {
+func (v *VHost) usedBy(durable bool) *storage.Use {
 	if durable {
 		return &v.use
 	}
@@ -282,8 +268,8 @@ func (v *VHost) queueNamed(name string) *queueState {
 	return nil
 }
 
-// touch puts q on the list of queues to be looked at before the step ends.
-func (v *VHost) touch(q *queueState, depth int) {
+// markDirty puts q on the list of queues to be looked at before the step ends.
+func (v *VHost) markDirty(q *queueState, depth int) {
 	if !q.dirty {
 		q.dirty = true
 		v.dirty = append(v.dirty, dirtyQueue{q, depth})
@@ -349,3 +335,6 @@ func (v *VHost) checkDue(q *queueState) error {
 	})
 	return err
 }
+
+// Topology lends the exchanges and bindings for reading.
+func (v *VHost) Topology() *topology.Topology { return v.topo }

@@ -1,37 +1,37 @@
 package vhost
 
-import "github.com/bartleby-mq/bartleby/internal/place"
+import "github.com/bartleby-mq/bartleby/internal/storage"
 
 // volatileStore holds the records of transient messages: in memory, and, of long backlogs, in pages that a restart
 // forgets. A chunk is forgotten when no copy refers to it; its bytes are never written again, so effects that still
-// hold them stay good.
+// bufferInTx them stay good.
 type volatileStore struct {
-	pages  place.Pages
-	chunks map[place.Index]*volatileChunk
+	pages  storage.Pages
+	chunks map[storage.Index]*volatileChunk
 	open   *volatileChunk
-	last   place.Index
+	last   storage.Index
 	idle   []*volatileChunk // closed before anything referred to them: looked at when the step ends
 
-	bytesMax int           // that may be in memory, of closed chunks
-	bytes    int           // in memory, of closed chunks
-	closed   []place.Index // in the order of their making, from oldest on; some may be gone
+	bytesMax int             // that may be in memory, of closed chunks
+	bytes    int             // in memory, of closed chunks
+	closed   []storage.Index // in the order of their making, from oldest on; some may be gone
 	oldest   int
 	spilled  int // chunks
 }
 
 type volatileChunk struct {
-	index place.Index
+	index storage.Index
 	bytes []byte
-	page  place.Ref // where the bytes are if they are not in memory
-	refs  int       // copies and histories that lie in it
+	page  storage.Ref // where the bytes are if they are not in memory
+	refs  int         // copies and histories that lie in it
 }
 
-func newVolatileStore(pages place.Pages) volatileStore {
-	return volatileStore{pages: pages, bytesMax: volatileBytesMax, chunks: map[place.Index]*volatileChunk{}}
+func newVolatileStore(pages storage.Pages) volatileStore {
+	return volatileStore{pages: pages, bytesMax: volatileBytesMax, chunks: map[storage.Index]*volatileChunk{}}
 }
 
 // store appends what fill writes, about size bytes, and names it.
-func (v *volatileStore) store(size int, fill func([]byte) []byte) place.Ref {
+func (v *volatileStore) store(size int, fill func([]byte) []byte) storage.Ref {
 	c := v.open
 	if c == nil || len(c.bytes)+size > cap(c.bytes) {
 		v.close()
@@ -42,17 +42,17 @@ func (v *volatileStore) store(size int, fill func([]byte) []byte) place.Ref {
 	}
 	at := len(c.bytes)
 	c.bytes = fill(c.bytes)
-	return place.Ref{Index: c.index, Offset: uint32(at), Size: uint32(len(c.bytes) - at)}
+	return storage.Ref{Index: c.index, Offset: uint32(at), Size: uint32(len(c.bytes) - at)}
 }
 
 // alone stores a copy of a record in a chunk of its own: what stays for long must not hold what it came with.
-func (v *volatileStore) alone(record []byte) place.Ref {
+func (v *volatileStore) alone(record []byte) storage.Ref {
 	v.last++
 	c := &volatileChunk{index: v.last, bytes: append([]byte(nil), record...)}
 	v.chunks[c.index] = c
 	v.idle = append(v.idle, c) // until something refers to it
 	v.ended(c)
-	return place.Ref{Index: c.index, Size: uint32(len(record))}
+	return storage.Ref{Index: c.index, Size: uint32(len(record))}
 }
 
 // close ends the open chunk: no record will be added to it.
@@ -121,14 +121,14 @@ func (v *volatileStore) forget(c *volatileChunk) {
 	v.pages.Drop(c.page)
 }
 
-func (v *volatileStore) chunk(i place.Index) *volatileChunk {
+func (v *volatileStore) chunk(i storage.Index) *volatileChunk {
 	if v.open != nil && v.open.index == i {
 		return v.open
 	}
 	return v.chunks[i]
 }
 
-func (v *volatileStore) read(r place.Ref) []byte {
+func (v *volatileStore) read(r storage.Ref) []byte {
 	c := v.chunk(r.Index)
 	b := c.bytes
 	if !c.page.IsZero() {
@@ -137,9 +137,9 @@ func (v *volatileStore) read(r place.Ref) []byte {
 	return b[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
 }
 
-func (v *volatileStore) retain(i place.Index) { v.chunk(i).refs++ }
+func (v *volatileStore) retain(i storage.Index) { v.chunk(i).refs++ }
 
-func (v *volatileStore) release(i place.Index) {
+func (v *volatileStore) release(i storage.Index) {
 	c := v.chunk(i)
 	c.refs--
 	if c.refs == 0 && c != v.open {

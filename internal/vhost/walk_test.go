@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // walk makes lines of the scenario language at random.
@@ -157,10 +157,10 @@ func (w *walk) later() string {
 	}
 	s := w.channel() + w.one("unschedule", "fire", fmt.Sprintf("reschedule at=%dms", int(w.world.now-epoch)+w.dice.IntN(900)-100))
 	var ids []QueueID
-	for _, x := range w.world.v.Schedules() {
+	for _, x := range w.world.v.Reader().Schedules() {
 		ids = append(ids, x.ID)
 	}
-	for _, q := range w.world.v.Queues() {
+	for _, q := range w.world.v.Reader().Queues() {
 		if q.Waiting > 0 {
 			ids = append(ids, q.ID)
 		}
@@ -304,7 +304,7 @@ func (w *world) laws() error {
 	v := w.v
 	v.exhumeAll()
 	deadlines := 0
-	refs := map[place.Index]int{}
+	refs := map[storage.Index]int{}
 	for _, q := range append(v.sortedQueues(), v.shelf) {
 		var err error
 		q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {
@@ -317,7 +317,7 @@ func (w *world) laws() error {
 			if e.Flags&queue.Volatile != 0 {
 				refs[e.Index]++
 			}
-			if h := q.messages.Side(s).History; !h.IsZero() && h.Log == place.Volatile {
+			if h := q.messages.Side(s).History; !h.IsZero() && h.Log == storage.Volatile {
 				refs[h.Index]++
 			}
 			return err == nil
@@ -335,11 +335,11 @@ func (w *world) laws() error {
 				deadlines++
 			}
 		}
-		q.consumers.Wake()
+		q.consumers.WakeAll()
 		if q.messages.Ready() > 0 && q.consumers.Next() != nil && q.again == 0 {
 			return fmt.Errorf("queue %q has %d ready messages and a consumer with room", q.object.Name, q.messages.Ready())
 		}
-		if q.settings.Overflow.dropsHead() && q.messages.Ready() > 0 && q.over(q.settings) && q.excess == 0 {
+		if q.settings.Overflow.DropsHead() && q.messages.Ready() > 0 && q.over(q.settings) && q.excess == 0 {
 			return fmt.Errorf("queue %q is over its limit: %d ready", q.object.Name, q.messages.Ready())
 		}
 	}
@@ -374,8 +374,8 @@ func (w *world) laws() error {
 	}
 	for _, r := range v.recents {
 		for _, m := range r.messages(recentMax) {
-			for _, ref := range [2]place.Ref{m.record, m.history} {
-				if !ref.IsZero() && ref.Log == place.Volatile {
+			for _, ref := range [2]storage.Ref{m.record, m.history} {
+				if !ref.IsZero() && ref.Log == storage.Volatile {
 					refs[ref.Index]++
 				}
 			}

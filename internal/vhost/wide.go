@@ -18,11 +18,11 @@ import (
 // Source: ours, decisions 8 and 18.
 
 // goesOnTo notes a letter that is on its way to very many queues.
-func (v *VHost) goesOnTo(s *Stamp, q *queueState, seq queue.Seq) {
-	if !v.firstOfWide(q, seq) {
-		v.wide = append(v.wide, letterAt{q.id, seq})
+func (s *step) goesOnTo(q *queueState, seq queue.Seq) {
+	if !s.firstOfWide(q, seq) {
+		s.wide = append(s.wide, letterAt{q.id, seq})
 	}
-	v.armWide(s)
+	s.armWide()
 }
 
 // firstOfWide reports whether it is the turn of a letter.
@@ -31,30 +31,30 @@ func (v *VHost) firstOfWide(q *queueState, seq queue.Seq) bool {
 }
 
 // armWide has the next tick go on, if there is room for letters to move.
-func (v *VHost) armWide(s *Stamp) {
-	if v.wideAt == 0 && len(v.wide) > 0 && !v.cramped {
-		v.wideAt = s.Now
-		v.deadlines.Add(deadline.Entry{At: s.Now, Owner: ownWide})
+func (s *step) armWide() {
+	if s.wideAt == 0 && len(s.wide) > 0 && !s.cramped {
+		s.wideAt = s.Now
+		s.deadlines.Add(deadline.Entry{At: s.Now, Owner: ownWide})
 	}
 }
 
 // goOnWide puts the first letter into a portion of its queues, and those behind it while the step has room.
-func (v *VHost) goOnWide(s *Stamp, out *Outcome) {
-	v.wideAt = 0
-	for len(v.wide) > 0 && !v.cramped && !v.full() {
-		at := v.wide[0]
-		if q := v.onItsWay(at); q != nil {
-			v.retry(s, q, at.seq, 0, 0, out)
-			if v.onItsWay(at) != nil {
+func (s *step) goOnWide() {
+	s.wideAt = 0
+	for len(s.wide) > 0 && !s.cramped && !s.full() {
+		at := s.wide[0]
+		if q := s.onItsWay(at); q != nil {
+			s.retry(q, at.seq, 0, 0)
+			if s.onItsWay(at) != nil {
 				continue
 			}
 		}
-		v.wide[0] = letterAt{}
-		if v.wide = v.wide[1:]; len(v.wide) == 0 {
-			v.wide = nil
+		s.wide[0] = letterAt{}
+		if s.wide = s.wide[1:]; len(s.wide) == 0 {
+			s.wide = nil
 		}
 	}
-	v.armWide(s)
+	s.armWide()
 }
 
 // onItsWay finds the queue of a letter, if it still goes to others.
@@ -67,13 +67,13 @@ func (v *VHost) onItsWay(at letterAt) *queueState {
 }
 
 // resumeWide goes on after a restart.
-func (v *VHost) resumeWide(s *Stamp) {
-	for _, at := range v.holding.all() {
-		if v.onItsWay(at) != nil {
-			v.wide = append(v.wide, at)
+func (s *step) resumeWide() {
+	for _, at := range s.holding.all() {
+		if s.onItsWay(at) != nil {
+			s.wide = append(s.wide, at)
 		}
 	}
-	v.armWide(s)
+	s.armWide()
 }
 
 // membership tells which queues are in a list.

@@ -32,18 +32,18 @@ func wideLetters(t *testing.T, m Mutant, arguments ...amqp.Field) (w *world, fir
 	w.stepMax = 3 * workOfFact
 	c := Command{Kind: Reject, Channel: 1, Tag: 1}
 	for n := 0; ; n++ {
-		made := w.v.Books().Made
+		made := w.v.Reader().Books().Made
 		if err := w.batch(c); err != nil {
 			t.Fatal(err)
 		}
-		if made = w.v.Books().Made - made; made > 4 {
+		if made = w.v.Reader().Books().Made - made; made > 4 {
 			t.Errorf("a step made %d copies", made)
 		}
 		if c = (Command{Kind: Tick}); n == 3 {
 			c = Command{Kind: Reject, Channel: 1, Tag: 2}
 		}
-		q, _ := w.v.Queue("source")
-		if letters := w.v.Books().Made - 2; m == "" && (letters < 80 || q.Held+q.Unacked > 0) && letters > 0 && q.Held+q.Unacked+int(letters)/40 != 2 {
+		q, _ := w.v.Reader().Queue("source")
+		if letters := w.v.Reader().Books().Made - 2; m == "" && (letters < 80 || q.Held+q.Unacked > 0) && letters > 0 && q.Held+q.Unacked+int(letters)/40 != 2 {
 			t.Errorf("%d copies are made, %d held", letters, q.Held)
 		}
 		if m == "" {
@@ -61,7 +61,7 @@ func wideLetters(t *testing.T, m Mutant, arguments ...amqp.Field) (w *world, fir
 	for _, q := range w.v.sortedQueues() {
 		var order []string
 		q.messages.Each(0, func(s queue.Seq, _ *queue.Entry) bool {
-			m := w.v.recall(q, s)
+			m := w.v.loadMessage(q, s)
 			order = append(order, string(m.content.body))
 			return true
 		})
@@ -150,8 +150,8 @@ func TestWideLettersOfFullQueues(t *testing.T) {
 		if err := w.ticks(); err != nil {
 			t.Fatal(err)
 		}
-		q, _ := w.v.Queue("source")
-		lost, held := w.v.Shelf().Messages, q.Held
+		q, _ := w.v.Reader().Queue("source")
+		lost, held := w.v.Reader().Shelf().Messages, q.Held
 		if atLeastOnce && (held != 1 || lost != 0) || !atLeastOnce && (held != 0 || lost != 3) {
 			t.Errorf("at least once: %t, %d held, %d lost", atLeastOnce, held, lost)
 		}

@@ -8,20 +8,20 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
-	"github.com/bartleby-mq/bartleby/internal/place"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // testLog is the log of every machine in these tests; epoch is when their clocks begin.
 const (
-	testLog = place.LogID(7)
+	testLog = storage.LogID(7)
 	epoch   = deadline.Instant(1_000_000_000_000)
 )
 
 // batchLog keeps the batches of one log; batch i is at i-1.
 type batchLog struct{ batches [][]byte }
 
-// Record implements place.Records.
-func (l *batchLog) Record(r place.Ref) []byte {
+// Record implements storage.Records.
+func (l *batchLog) Record(r storage.Ref) []byte {
 	b := l.batches[r.Index-1]
 	return b[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
 }
@@ -34,11 +34,11 @@ type world struct {
 	now     deadline.Instant
 	entropy uint64
 	pages   *memoryPages
-	hot     bool        // messages stay in memory
-	stepMax int         // how much a step does, 0: as usual
-	saving  place.Index // batch of the checkpoint in the making
-	taken   bool        // the log has the outcome's batch
-	mutant  Mutant      // of machines made from now on
+	hot     bool          // messages stay in memory
+	stepMax int           // how much a step does, 0: as usual
+	saving  storage.Index // batch of the checkpoint in the making
+	taken   bool          // the log has the outcome's batch
+	mutant  Mutant        // of machines made from now on
 }
 
 func newWorld() *world {
@@ -61,7 +61,7 @@ func (w *world) fresh() *VHost {
 	return v
 }
 
-func (w *world) next() place.Index { return place.Index(len(w.log.batches) + 1) }
+func (w *world) next() storage.Index { return storage.Index(len(w.log.batches) + 1) }
 
 func (w *world) stamp() Stamp {
 	w.entropy++
@@ -77,7 +77,7 @@ func (w *world) step(c Command) (refused *amqp.Error, err error) {
 	}
 	s := w.stamp()
 	facts, effects, batch := len(w.out.Facts), len(w.out.Effects), len(w.out.Batch)
-	before := w.v.Books()
+	before := w.v.Reader().Books()
 	failed := w.v.Step(s, c, &w.out)
 	if failed == nil {
 		return nil, nil
@@ -85,7 +85,7 @@ func (w *world) step(c Command) (refused *amqp.Error, err error) {
 	if !errors.As(failed, &refused) {
 		return nil, fmt.Errorf("a refusal that is no *amqp.Error: %w", failed)
 	}
-	if len(w.out.Facts) != facts || len(w.out.Effects) != effects || len(w.out.Batch) != batch || w.v.Books() != before {
+	if len(w.out.Facts) != facts || len(w.out.Effects) != effects || len(w.out.Batch) != batch || w.v.Reader().Books() != before {
 		return nil, fmt.Errorf("the refused command %d left a trace", c.Kind)
 	}
 	w.v.Refuse(s, c, refused, &w.out)
@@ -140,21 +140,22 @@ func (w *world) restart(snapshot []byte) error {
 
 func (w *world) foldAll(v *VHost) error {
 	for i, b := range w.log.batches {
-		if err := v.Fold(place.Index(i+1), b); err != nil {
+		if err := v.Fold(storage.Index(i+1), b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkNamed reports the first fact in the log that names what whoever folds the log may have given back: a record or a history
-// of an older batch that no durable copy refers to by then, or the number of a queue that another queue gets later.
+// checkNamed reports the first fact in the log that names what whoever folds the log may have given back: a record or a
+// history of an older batch that no durable copy refers to by then, or the number of a queue that another queue gets
+// later.
 func (w *world) checkNamed() error {
 	v := New("/", testLog, w.log, newPages())
 	v.CountBy(1) // each batch by itself
 	numbers := map[QueueID]int{}
 	for i, b := range w.log.batches {
-		index := place.Index(i + 1)
+		index := storage.Index(i + 1)
 		facts, err := Facts(testLog, index, b)
 		if err != nil {
 			return err
@@ -167,15 +168,15 @@ func (w *world) checkNamed() error {
 			for _, id := range f.Took {
 				numbers[id] = i + 1
 			}
-			var refs []place.Ref
+			var refs []storage.Ref
 			switch f.Kind {
 			case Enqueued, Noted:
-				refs = []place.Ref{f.Entry.Ref(testLog), f.History}
+				refs = []storage.Ref{f.Entry.Ref(testLog), f.History}
 			case Held:
-				refs = []place.Ref{f.History}
+				refs = []storage.Ref{f.History}
 			}
 			for _, r := range refs {
-				if !r.IsZero() && r.Index != index && place.Bytes(v.use.Ranges(), r.Index, r.Index) == 0 {
+				if !r.IsZero() && r.Index != index && storage.Bytes(v.use.Ranges(), r.Index, r.Index) == 0 {
 					return fmt.Errorf("batch %d, fact %d of kind %d names %v, which nothing durable refers to", index, k, f.Kind, r)
 				}
 			}
@@ -202,8 +203,8 @@ func (w *world) audit() error {
 	if err := replayed.Check(); err != nil {
 		return fmt.Errorf("after a replay: %w", err)
 	}
-	if replayed.Books() != w.v.DurableBooks() {
-		return fmt.Errorf("replay counts %+v, live %+v", replayed.Books(), w.v.DurableBooks())
+	if replayed.Reader().Books() != w.v.Reader().DurableBooks() {
+		return fmt.Errorf("replay counts %+v, live %+v", replayed.Reader().Books(), w.v.Reader().DurableBooks())
 	}
 	if err := replayed.checkUse(); err != nil {
 		return fmt.Errorf("after a replay: %w", err)
@@ -221,8 +222,8 @@ func (w *world) audit() error {
 	if got := restored.Projection(); !bytes.Equal(got, want) {
 		return fmt.Errorf("snapshot differs from live:\n%s", difference(got, want))
 	}
-	if restored.Books() != w.v.DurableBooks() {
-		return fmt.Errorf("snapshot counts %+v, live %+v", restored.Books(), w.v.DurableBooks())
+	if restored.Reader().Books() != w.v.Reader().DurableBooks() {
+		return fmt.Errorf("snapshot counts %+v, live %+v", restored.Reader().Books(), w.v.Reader().DurableBooks())
 	}
 	return restored.Check()
 }
@@ -250,8 +251,8 @@ func (w *world) checkpoint(dice *rand.Rand) error {
 		if got, want := restored.Projection(), v.Projection(); !bytes.Equal(got, want) {
 			return fmt.Errorf("a checkpoint of batch %d and the rest differ from live:\n%s", w.saving, difference(got, want))
 		}
-		if restored.Books() != v.DurableBooks() {
-			return fmt.Errorf("a checkpoint and the rest count %+v, live %+v", restored.Books(), v.DurableBooks())
+		if restored.Reader().Books() != v.Reader().DurableBooks() {
+			return fmt.Errorf("a checkpoint and the rest count %+v, live %+v", restored.Reader().Books(), v.Reader().DurableBooks())
 		}
 		if err := restored.checkUse(); err != nil {
 			return fmt.Errorf("a checkpoint and the rest: %w", err)
@@ -272,7 +273,7 @@ func (v *VHost) exhumeAll() {
 // checkUse compares how much of the log is in use with what copies refer to, counted the slow way.
 func (v *VHost) checkUse() error {
 	n, bytes := int64(0), int64(0)
-	count := func(refs ...place.Ref) {
+	count := func(refs ...storage.Ref) {
 		for _, r := range refs {
 			if !r.IsZero() && r.Log == testLog {
 				n++

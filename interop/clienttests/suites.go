@@ -8,8 +8,8 @@ type suite struct {
 	about string
 	short bool // part of `make test`; the others run only when they are named, or all of them
 
-	// get fetches the package and builds its tests, with bash in the directory of the suite. It runs again when the text
-	// changes. It is the only step with a network.
+	// get fetches the package and builds its tests, with bash in the directory of the suite. It runs again when the
+	// text changes. It is the only step with a network.
 	get string
 	// run runs the tests, with bash in the same directory, and writes to the file results. AMQP_URL, MANAGEMENT_URL
 	// and CTL, the command that behaves as rabbitmqctl, name the broker.

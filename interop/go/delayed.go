@@ -12,7 +12,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// delayedExchange declares a delayed exchange that routes by this type, with a queue behind it, and consumes that queue.
+// delayedExchange declares a delayed exchange that routes by this type, with a queue behind it, and consumes that
+// queue.
 func (s *session) delayedExchange(kind, key string) (exchange string, letters *inbox, err error) {
 	exchange = s.prefix + "delayed"
 	if err := s.channel.ExchangeDelete(exchange, false, false); err != nil {
@@ -55,7 +56,8 @@ func delayedPlugin(*session) error {
 	return err
 }
 
-// Broken if a message was not kept for its delay, whatever the type of the number, or waited for one with a longer delay.
+// Broken if a message was not kept for its delay, whatever the type of the number, or waited for one with a longer
+// delay.
 func delayedMessages(s *session) error {
 	exchange, letters, err := s.delayedExchange(amqp.ExchangeTopic, "order.#")
 	if err != nil {

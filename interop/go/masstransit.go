@@ -9,11 +9,12 @@ import (
 )
 
 // What MassTransit declares for a receive endpoint: a fanout exchange for the type of a message, bound to a fanout
-// exchange of the endpoint, bound to the queue of that name. Messages that fail, and those no consumer knows, the client
-// moves itself: it publishes them to NAME_error or NAME_skipped with headers about the fault, and acknowledges them.
+// exchange of the endpoint, bound to the queue of that name. Messages that fail, and those no consumer knows, the
+// client moves itself: it publishes them to NAME_error or NAME_skipped with headers about the fault, and acknowledges
+// them.
 //
-// For delayed redelivery, and for what is scheduled, it publishes to NAME_delay, an exchange of the type x-delayed-message
-// to which that of the endpoint is bound.
+// For delayed redelivery, and for what is scheduled, it publishes to NAME_delay, an exchange of the type
+// x-delayed-message to which that of the endpoint is bound.
 
 const (
 	masstransitMessage  = "Interop.Contracts:SubmitOrder"

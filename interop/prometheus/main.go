@@ -1,9 +1,9 @@
-// Command prometheus has a real Prometheus, unmodified, scrape a broker: what promtool says of each page of metrics, of the alerts
-// that are shipped and of their tests; what Prometheus makes of two scrapes, of all queries of the dashboards that are shipped, and of
-// the joins and bucket bounds that RabbitMQ's own dashboards rely on.
+// Command prometheus has a real Prometheus, unmodified, scrape a broker: what promtool says of each page of metrics, of
+// the alerts that are shipped and of their tests; what Prometheus makes of two scrapes, of all queries of the
+// dashboards that are shipped, and of the joins and bucket bounds that RabbitMQ's own dashboards rely on.
 //
-// The broker is the one that AMQP_URL and METRICS_URL name, PROMETHEUS_BIN is where prometheus and promtool are. It prints a line per
-// check and ends with "N passed, N failed", and with a status other than 0 if one failed.
+// The broker is the one that AMQP_URL and METRICS_URL name, PROMETHEUS_BIN is where prometheus and promtool are. It
+// prints a line per check and ends with "N passed, N failed", and with a status other than 0 if one failed.
 package main
 
 import (

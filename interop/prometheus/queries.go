@@ -77,7 +77,8 @@ func (s *session) want(ctx context.Context, queries map[string]float64) error {
 	return nil
 }
 
-// published asks what RabbitMQ's dashboards and rules do: joins with one identity, bounds of buckets as they are written.
+// published asks what RabbitMQ's dashboards and rules do: joins with one identity, bounds of buckets as they are
+// written.
 func (s *session) published(ctx context.Context) error {
 	const join = ` * on(instance, job) group_left(rabbitmq_cluster, rabbitmq_node) rabbitmq_identity_info{rabbitmq_cluster=~".+", namespace="test", rabbitmq_endpoint="aggregated"}`
 	sizes := `rabbitmq_message_size_bytes_bucket{protocol="amqp091",le="%s"}`

@@ -23,7 +23,8 @@ type scraper struct {
 	command *exec.Cmd
 }
 
-// start has Prometheus scrape the totals and, as a job of its own, single objects, every second; on return it has scraped both.
+// start has Prometheus scrape the totals and, as a job of its own, single objects, every second; on return it has
+// scraped both.
 func start(ctx context.Context, s *session, directory string) (*scraper, error) {
 	target, err := url.Parse(s.metrics)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package kubernetes checks the example in bartleby.yaml: every field is one that Kubernetes knows, what refers to something
-// finds it, and the broker, configured as there, answers the probes. It is a module of its own, so that Kubernetes' types
-// are nobody else's.
+// Package kubernetes checks the example in bartleby.yaml: every field is one that Kubernetes knows, what refers to
+// something finds it, and the broker, configured as there, answers the probes. It is a module of its own, so that
+// Kubernetes' types are nobody else's.
 //
 //	go test -C packaging/kubernetes ./... -args -binary ../../build/bartleby
 package kubernetes
@@ -134,7 +134,8 @@ func TestReferences(t *testing.T) {
 }
 
 func TestProbes(t *testing.T) {
-	// If this fails, Kubernetes never calls the pod ready, or kills it though it is well, or the user of the secret cannot log in.
+	// If this fails, Kubernetes never calls the pod ready, or kills it though it is well, or the user of the secret
+	// cannot log in.
 	t.Parallel()
 	if *binary == "" {
 		t.Skip("needs -binary")

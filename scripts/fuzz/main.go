@@ -2,10 +2,10 @@
 //
 //	fuzz [-time 1m] [-parallel N] [TARGET...]
 //
-// It finds the targets itself: a new one needs no entry anywhere. Each runs for the given time, from its seeds and from what
-// earlier runs found interesting, which go keeps in its build cache. A target that fails is named, with what it printed; go
-// writes the input to testdata/fuzz/TARGET beside the test, where every later `go test` tries it. The last line is
-// "N passed, N failed", of targets. The exit code is 0 if none failed.
+// It finds the targets itself: a new one needs no entry anywhere. Each runs for the given time, from its seeds and from
+// what earlier runs found interesting, which go keeps in its build cache. A target that fails is named, with what it
+// printed; go writes the input to testdata/fuzz/TARGET beside the test, where every later `go test` tries it. The last
+// line is "N passed, N failed", of targets. The exit code is 0 if none failed.
 //
 // It is started in the repository's root; `make fuzz TIME=1m` does so.
 package main

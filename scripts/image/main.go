@@ -3,8 +3,8 @@
 //	image -binary build/bartleby -architecture amd64 -version v1 -time 1767225600 -out build/bartleby-image.tar
 //
 // The tar file is an OCI image layout, as podman, skopeo, crane and containerd take it, and has the list beside it that
-// `docker load` reads. The same input gives the same bytes. rootfs.go says what is in the image and how it runs, layout.go
-// is the format.
+// `docker load` reads. The same input gives the same bytes. rootfs.go says what is in the image and how it runs,
+// layout.go is the format.
 package main
 
 import (

@@ -60,8 +60,8 @@ func tools(program []byte) []entry {
 	return entries
 }
 
-// settings returns how a container of the image runs. Data is in the directory that RabbitMQ's image keeps it in, so that
-// a volume there is enough; it is not tied to the name of the host.
+// settings returns how a container of the image runs. Data is in the directory that RabbitMQ's image keeps it in, so
+// that a volume there is enough; it is not tied to the name of the host.
 func settings(r release) containerConfig {
 	return containerConfig{
 		User: fmt.Sprint(userID),

@@ -21,7 +21,8 @@ type process struct {
 	cmd *exec.Cmd
 }
 
-// prepare makes a command that gets SIGTERM, its children too, when ctx ends, and SIGKILL after grace. It reads nothing.
+// prepare makes a command that gets SIGTERM, its children too, when ctx ends, and SIGKILL after grace. It reads
+// nothing.
 func prepare(ctx context.Context, env []string, args ...string) process {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), env...)

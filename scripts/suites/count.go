@@ -33,7 +33,8 @@ func (t *tally) fail(name, output string) {
 // progress, all that is worth keeping to log. It does not see the exit code; see settle.
 type counter func(name string, stdout io.Reader, progress, log io.Writer) tally
 
-// settle adds what only the exit code tells: a command that failed without a failure in its output, or that ran nothing.
+// settle adds what only the exit code tells: a command that failed without a failure in its output, or that ran
+// nothing.
 func (t *tally) settle(name string, exit error, tail string) {
 	if t.whole && exit != nil {
 		t.passed = 0

@@ -30,7 +30,7 @@ type step struct {
 const binary = "build/bartleby"
 
 // concurrent lists the packages in which goroutines meet; the race detector runs on these.
-var concurrent = []string{".", "./bartlebytest", "./internal/engine", "./internal/amqpserver", "./internal/management"}
+var concurrent = []string{".", "./bartlebytest", "./internal/engine", "./internal/amqpserver", "./internal/management/..."}
 
 // suites returns the table, in the order of running: what fails fastest comes first. The settings come from the
 // environment, under the names that the Makefile gives them.
@@ -43,11 +43,13 @@ func suites() []suite {
 	mutants := strings.Fields(cmp.Or(os.Getenv("MUTANTS"), "go run ./internal/sim/mutants"))
 	return []suite{
 		{
-			name: "lint", about: "gofmt, go vet, staticcheck", limit: 5 * time.Minute,
+			name: "lint", about: "gofmt, go vet, staticcheck, go mod tidy; prettier and types for JavaScript", limit: 5 * time.Minute,
 			steps: []step{
 				silent("gofmt", "-l", "."),
 				silent("go", "vet", "./..."),
 				silent("go", "tool", "staticcheck", "./..."),
+				silent("go", "mod", "tidy", "-diff"),
+				command("node", "browser/check.js"),
 			},
 		},
 		{
@@ -63,24 +65,24 @@ func suites() []suite {
 			}},
 		},
 		{
-			name: "sim", about: "seeded simulation with a crash at any disk call", limit: 6 * time.Minute,
-			steps: []step{goTest("-run=TestSeeds|TestFullDisks", "./internal/sim", "-args", "-seeds="+seeds, "-full=400")},
+			name: "sim", about: "seeded simulation with crashes at any disk call", limit: 6 * time.Minute,
+			steps: []step{goTest("-run=TestSeeds|TestFullDisks|TestPortions", "./internal/sim", "-args", "-seeds="+seeds, "-full=400", "-portions=150")},
 		},
 		{
-			name: "mutants", about: "planted faults, each of which a checker must catch", limit: 6 * time.Minute,
+			name: "mutants", about: "injected faults, each of which a checker must detect", limit: 6 * time.Minute,
 			steps: []step{command(mutants...)},
 		},
 		{
-			name: "conformance", about: "AMQP cases against the real binary", limit: 5 * time.Minute,
+			name: "conformance", about: "AMQP cases with the real binary", limit: 5 * time.Minute,
 			binary: true, broker: startBartleby,
 			steps: []step{conformance()},
 		},
 		{
-			name: "kill", about: "kill -9 of the real binary under load, and full disks", limit: 8 * time.Minute, binary: true, skips: true,
-			steps: []step{goTest("-run=Kill|FullDiskTrials", "./violence/...", "-args", "-rounds=10")},
+			name: "kill", about: "kill -9 of the real binary under load, full disks, attacks on its memory", limit: 8 * time.Minute, binary: true, skips: true,
+			steps: []step{goTest("-run=Kill|FullDiskTrials|MemoryAttacks", "./crashtest/...", "-args", "-rounds=10")},
 		},
 		{
-			name: "packages", about: "Debian packages, container image, Kubernetes: made, installed, started, removed",
+			name: "packages", about: "Debian packages, container image, Kubernetes: build, install, start, remove",
 			limit: 5 * time.Minute, binary: true,
 			steps: []step{
 				goTest("./packaging", "-args", "-make"),
@@ -99,16 +101,16 @@ func suites() []suite {
 			steps: []step{command("node", "browser/run.js", binary)},
 		},
 		{
-			name: "interop-suites", about: "the tests that clients' authors publish with their packages, all of them",
+			name: "interop-suites", about: "all test suites in the packages of clients",
 			long: true, binary: true, limit: 2 * time.Hour,
 			steps: []step{command("go", "run", "./interop/clienttests", "-binary", binary)},
 		},
 		{
-			name: "soak", about: "the simulation for as long as SOAK says", long: true,
+			name: "soak", about: "the simulation for the time SOAK", long: true,
 			steps: []step{goTest("-run=TestSeeds", "-timeout=0", "./internal/sim", "-args", "-soak="+soak)},
 		},
 		{
-			name: "fullsim", about: "the simulation with disks that are full most of the time: DISKS of them", long: true,
+			name: "fullsim", about: "DISKS simulations with disks that are full most of the time", long: true,
 			steps: []step{goTest("-run=TestFullDisks", "-timeout=0", "./internal/sim", "-args", "-full="+disks)},
 		},
 		{
@@ -116,12 +118,12 @@ func suites() []suite {
 			steps: []step{command("go", "run", "./scripts/fuzz", "-time", each)},
 		},
 		{
-			name: "violence", about: "all that can be done to a real process", long: true, binary: true, skips: true, limit: 2 * time.Hour,
-			steps: []step{goTest("-timeout=0", "./violence/...", "-args", "-rounds=50")},
+			name: "crashtest", about: "all crash tests with a real process", long: true, binary: true, skips: true, limit: 2 * time.Hour,
+			steps: []step{goTest("-timeout=0", "./crashtest/...", "-args", "-rounds=50")},
 		},
 		{
-			name: "fulldisk", about: "random trials of small disks that others fill: TRIALS of them", long: true, binary: true, limit: 3 * time.Hour,
-			steps: []step{goTest("-timeout=0", "-run=FullDiskTrials", "./violence/...", "-args", "-rounds=1", "-trials="+trials, "-binary=../"+binary)},
+			name: "fulldisk", about: "TRIALS random tests with small disks that other programs fill", long: true, binary: true, limit: 3 * time.Hour,
+			steps: []step{goTest("-timeout=0", "-run=FullDiskTrials", "./crashtest/...", "-args", "-rounds=1", "-trials="+trials, "-binary=../"+binary)},
 		},
 		{
 			name: "conformance-rabbitmq", about: "the AMQP cases against Debian's rabbitmq-server", long: true,

@@ -129,7 +129,8 @@ func TestNothingIsPutOff(t *testing.T) {
 }
 
 func TestNoMachineIsNamed(t *testing.T) {
-	// If this fails, a file works, or makes sense, on one machine only: a clone elsewhere has neither its paths nor its mirrors.
+	// If this fails, a file works, or makes sense, on one machine only: a clone elsewhere has neither its paths nor its
+	// mirrors.
 	t.Parallel()
 	words := []string{
 		"/wo" + "rk/", "/tmp/" + "brief", "/ro" + "ot/",

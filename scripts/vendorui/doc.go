@@ -1,6 +1,6 @@
 // Vendorui brings the modules of others that the web console needs into the repository.
 //
-//	vendorui [DIRECTORY]     internal/management/ui/vendor, seen from the repository's root
+//	vendorui [DIRECTORY]     internal/management/console/ui/vendor, seen from the repository's root
 //
 // VENDOR.json in that directory says which: name, version, licence and the integrity of the package's archive, and
 // which of its files are kept under which name. The archives come from `npm pack`; one whose integrity differs is

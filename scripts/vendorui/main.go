@@ -19,7 +19,7 @@ import (
 )
 
 // usual is where the console has its modules.
-const usual = "internal/management/ui/vendor"
+const usual = "internal/management/console/ui/vendor"
 
 // list is the file that says what is kept.
 const list = "VENDOR.json"

@@ -1,0 +1,123 @@
+package api
+
+// A Topology answers GET /api/x/topology/{vhost}?root=&depth=&limit=: exchanges, queues and the ways between them. With
+// root, the ID or the name of a node, those that are no more than depth ways from it; with format=mermaid or format=dot
+// as text.
+type Topology struct {
+	VHost     string `json:"vhost"`
+	Root      string `json:"root,omitempty"`
+	Exchanges int    `json:"exchanges"` // that there are, shown or not
+	Queues    int    `json:"queues"`
+	Bindings  int    `json:"bindings"`
+	// there are more nodes or ways than were asked for, or than are shown at once
+	Partial  bool               `json:"partial"`
+	Nodes    List[TopologyNode] `json:"nodes"` // exchanges first, then queues, each by name
+	Edges    List[TopologyEdge] `json:"edges"`
+	Findings List[Finding]      `json:"findings"` // about the nodes that are shown
+}
+
+// A TopologyNode is an exchange or a queue.
+type TopologyNode struct {
+	ID         string `json:"id"`      // e:NAME or q:NAME
+	Kind       string `json:"kind"`    // exchange, queue
+	Name       string `json:"name"`    // of the default exchange ""
+	Type       string `json:"type"`    // direct, topic, x-delayed-message, …; classic, quorum; "" if it is missing
+	Missing    bool   `json:"missing"` // something names it, and there is none
+	Durable    bool   `json:"durable"`
+	AutoDelete bool   `json:"auto_delete"`
+	Internal   bool   `json:"internal"`
+	Exclusive  bool   `json:"exclusive"`
+	Hidden     int    `json:"hidden"`   // ways from or to it that are not shown
+	Severity   string `json:"severity"` // of the worst finding about it, "" if there is none
+
+	Scheduled int64          `json:"scheduled"`       // messages that wait in a delayed exchange
+	Queue     *TopologyQueue `json:"queue,omitempty"` // of a queue
+}
+
+// A TopologyQueue is what the topology shows of a queue.
+type TopologyQueue struct {
+	Ready     int64  `json:"ready"`
+	Unacked   int64  `json:"unacked"`
+	Waiting   int64  `json:"waiting"`
+	Held      int64  `json:"held"`
+	Bytes     int64  `json:"bytes"`
+	Consumers int    `json:"consumers"`
+	State     string `json:"state"`   // empty, flowing (it has consumers), resting, full
+	Letters   bool   `json:"letters"` // dead letters of queues come here
+	Loop      bool   `json:"loop"`    // they may come back here
+
+	DeadLetterExchange   *string `json:"dead_letter_exchange"`
+	DeadLetterRoutingKey *string `json:"dead_letter_routing_key"` // null: letters keep their own
+	Strategy             string  `json:"strategy"`                // at-most-once, at-least-once
+	MessageTTL           *int64  `json:"message_ttl"`             // ms
+	Expires              *int64  `json:"expires"`                 // ms
+	MaxLength            *int64  `json:"max_length"`
+	MaxLengthBytes       *int64  `json:"max_length_bytes"`
+	Overflow             string  `json:"overflow"`
+	DeliveryLimit        *int64  `json:"delivery_limit"`
+	Policy               string  `json:"policy"`
+	OperatorPolicy       string  `json:"operator_policy"`
+}
+
+// A TopologyEdge is a way from one node to another; parallel bindings are one.
+type TopologyEdge struct {
+	From string `json:"from"` // IDs of nodes
+	To   string `json:"to"`
+	// binding, dead_letter, alternate, delayed (a binding of a delayed exchange)
+	Kind      string       `json:"kind"`
+	Keys      List[string] `json:"keys"`      // of bindings, the first ones; the key of dead letters
+	OwnKeys   bool         `json:"own_keys"`  // dead letters keep their keys
+	Count     int          `json:"count"`     // of parallel bindings
+	Arguments Arguments    `json:"arguments"` // of the first binding
+	Implicit  bool         `json:"implicit"`  // of the default exchange, by name
+	Loop      bool         `json:"loop"`      // it is on a way on which dead letters may come back
+}
+
+// A Lint answers GET /api/x/lint and GET /api/x/lint/{vhost}: what will lose, delay or circulate messages, the worst
+// first.
+type Lint struct {
+	Errors   int           `json:"errors"`
+	Warnings int           `json:"warnings"`
+	Notes    int           `json:"notes"`
+	Partial  bool          `json:"partial"` // there are more findings than are listed, which the counts tell
+	Findings List[Finding] `json:"findings"`
+}
+
+// Paths answers GET /api/x/paths/{vhost}/{queue}: where a message of a queue goes, whatever happens to it.
+type Paths struct {
+	VHost    string          `json:"vhost"`
+	Queue    string          `json:"queue"`
+	Paths    List[EventPath] `json:"paths"`
+	Findings List[Finding]   `json:"findings"` // about the queues and exchanges on the way
+}
+
+// An EventPath is what follows on one event.
+type EventPath struct {
+	// reject, expire, overflow, delivery_limit, consumer_timeout, crash, target_missing
+	Event   string         `json:"event"`
+	Happens bool           `json:"happens"` // it can, as the queue is set
+	Code    string         `json:"code"`    // a word for when it does
+	When    string         `json:"when"`    // in English; Params let a console say it in another language
+	Params  Object[string] `json:"params"`
+	Steps   List[PathStep] `json:"steps"`
+}
+
+// A PathStep is one thing that happens to a message or a copy of it.
+type PathStep struct {
+	Number    int            `json:"number"`    // from 1
+	After     int            `json:"after"`     // the step that it follows, 0: the event
+	Queue     string         `json:"queue"`     // where the message is
+	Reason    string         `json:"reason"`    // why it leaves: rejected, expired, maxlen, delivery_limit; "" if it stays
+	Exchange  *string        `json:"exchange"`  // through which it goes, "" being the default one; null: none
+	Keys      List[string]   `json:"keys"`      // with these; those known beforehand
+	OwnKeys   bool           `json:"own_keys"`  // with those that it has
+	Queues    List[string]   `json:"queues"`    // into these
+	Sure      bool           `json:"sure"`      // false: it depends on the message, or on what it meets
+	Code      string         `json:"code"`      // a word for what happens, see docs
+	Guarantee string         `json:"guarantee"` // kept, moved, held, shelf, lost, refused: what becomes of it, see docs
+	Loop      bool           `json:"loop"`      // it comes to a queue that it was in
+	DeadEnd   bool           `json:"dead_end"`  // nothing takes it on from here
+	Full      List[string]   `json:"full"`      // of Queues, those that have no room now
+	Text      string         `json:"text"`      // in English
+	Params    Object[string] `json:"params"`
+}

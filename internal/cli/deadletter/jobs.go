@@ -1,0 +1,137 @@
+package deadletter
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/cli/command"
+	"github.com/bartleby-mq/bartleby/internal/cli/output"
+)
+
+// waitForJob waits for the end of a job, and tells how it goes.
+func waitForJob(c *command.Call, id int64) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for last := ""; ; {
+		var j api.Redrive
+		if err := c.Client.Get(c.Ctx, &j, "x", "redrives", c.VHost(), strconv.FormatInt(id, 10)); err != nil {
+			return noJob(c, err, strconv.FormatInt(id, 10))
+		}
+		told := fmt.Sprintf("%s: %d of %d checked, %d moved, %d died again", j.State, j.Looked, j.Total, j.Moved, j.CameBack)
+		if told != last && !c.Quiet() {
+			fmt.Fprintln(c.Stderr, told)
+			last = told
+		}
+		switch j.State {
+		case "done":
+			n := strconv.FormatInt(j.Moved, 10)
+			return c.Done(n+" messages were moved", output.Cell(n))
+		case "paused", "stopped", "cancelled", "failed":
+			return command.Failf(command.ExitData, "Job %d is %s (%s): %d messages were moved, %d died again", j.ID, j.State, j.Why, j.Moved, j.CameBack)
+		}
+		select {
+		case <-c.Ctx.Done():
+			return c.Ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// noJob says that there is no such job, if that is why the broker refused.
+func noJob(c *command.Call, err error, id string) error {
+	if command.Status(err) == http.StatusNotFound && command.Status(c.Client.Get(c.Ctx, nil, "vhosts", c.VHost())) != http.StatusNotFound {
+		return command.Failf(command.ExitData, "Job %s does not exist in virtual host '%s'", id, c.VHost())
+	}
+	return notFound(c, err)
+}
+
+func listRedrives(c *command.Call) error {
+	columns, err := c.Choose(command.Same(redriveColumns), "id action source filter state why moved came_back total begun")
+	if err != nil {
+		return err
+	}
+	for i := range columns {
+		if slices.Contains([]string{"source", "target", "options", "refused"}, columns[i].Name) {
+			columns[i].As = c.ForPeople(command.AsJSON)
+		}
+	}
+	c.Banner("Listing redrives of vhost %s ...", c.VHost())
+	rows, err := c.VhostRows("x", "redrives", c.VHost())
+	if err != nil {
+		return err
+	}
+	return c.Show(columns, rows)
+}
+
+func showRedrive(c *command.Call) error {
+	id := c.Args[0]
+	var raw json.RawMessage
+	if err := c.Client.Get(c.Ctx, &raw, "x", "redrives", c.VHost(), id); err != nil {
+		return noJob(c, err, id)
+	}
+	if c.Options.On("wait") {
+		n, err := strconv.ParseInt(id, 10, 64)
+		if err != nil {
+			return c.Invalid(fmt.Sprintf("'%s' is not a job id", id))
+		}
+		return waitForJob(c, n)
+	}
+	return showJob(c, raw)
+}
+
+// showJob shows one job, a line for each of its values.
+func showJob(c *command.Call, raw json.RawMessage) error {
+	if strings.HasPrefix(c.Formatter(), "json") {
+		return c.ShowRaw(raw)
+	}
+	var shown command.Row
+	if err := json.Unmarshal(raw, &shown); err != nil {
+		return err
+	}
+	for _, name := range strings.Fields(redriveColumns) {
+		fmt.Fprintln(c.Stdout, strings.TrimSpace(name+": "+output.Text(shown[name])))
+	}
+	return nil
+}
+
+// changeRedrive does something to a job.
+func changeRedrive(verb string) func(*command.Call) error {
+	return func(c *command.Call) error {
+		id := c.Args[0]
+		c.Banner("Changing redrive %s of vhost '%s': %s ...", id, c.VHost(), verb)
+		if err := c.Client.Post(c.Ctx, nil, nil, "x", "redrives", c.VHost(), id, verb); err != nil {
+			return noJob(c, err, id)
+		}
+		return c.Done("", nil)
+	}
+}
+
+func rateRedrive(c *command.Call) error {
+	id := c.Args[0]
+	n, err := strconv.ParseInt(c.Args[1], 10, 64)
+	if err != nil || n < 0 {
+		return c.Invalid(fmt.Sprintf("'%s' is not a number of messages per second", c.Args[1]))
+	}
+	rate := api.Integer(n)
+	c.Banner("Setting the rate of redrive %s of vhost '%s' to %d ...", id, c.VHost(), n)
+	_, err = c.Client.Do(c.Ctx, http.MethodPatch, api.Path("x", "redrives", c.VHost(), id), api.PatchRedrive{Rate: &rate}, nil)
+	if err != nil {
+		return noJob(c, err, id)
+	}
+	return c.Done("", nil)
+}
+
+func forgetRedrive(c *command.Call) error {
+	id := c.Args[0]
+	c.Banner("Deleting redrive %s of vhost '%s' ...", id, c.VHost())
+	if err := c.Client.Delete(c.Ctx, "x", "redrives", c.VHost(), id); err != nil {
+		return noJob(c, err, id)
+	}
+	return c.Done("", nil)
+}

@@ -1,0 +1,84 @@
+package deadletter
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/cli/command"
+)
+
+// patience is how long a command may take that reads all dead letters, unless --timeout says otherwise.
+const patience = 24 * time.Hour
+
+const (
+	dlqColumns     = "name messages bytes consumers arrivals oldest_seconds"
+	deathColumns   = "queue total rejected expired maxlen delivery_limit"
+	groupColumns   = "value count first last note filter"
+	messageColumns = "id vhost place queue state exchange routing_keys redelivered returns persistent size due expires cause target at message_id deaths first_death last_death redrives redrive properties payload payload_encoding"
+	redriveColumns = "id user action source ids filter max target options state why begun ended looked moved refused came_back total rate eta_ms"
+)
+
+func listDLQs(c *command.Call) error {
+	columns, err := c.Choose(command.Same(dlqColumns), dlqColumns)
+	if err != nil {
+		return err
+	}
+	c.Banner("Listing queues of vhost %s that receive dead letters ...", c.VHost())
+	var sum struct{ Queues []command.Row }
+	err = c.Client.Get(c.Ctx, &sum, "x", "letters", c.VHost(), "summary")
+	if err != nil {
+		return notFound(c, err)
+	}
+	return c.Show(columns, sum.Queues)
+}
+
+// listDeaths lists the queues in which most died, and last what died elsewhere, if anything did.
+func listDeaths(c *command.Call) error {
+	columns, err := c.Choose(deathsBy(), deathColumns)
+	if err != nil {
+		return err
+	}
+	of := c.Options.Or("range", "1h")
+	c.Banner("Listing queues of vhost %s in which messages died, within %s ...", c.VHost(), of)
+	var sum struct {
+		Recent struct {
+			Sources []command.Row
+			Others  uint64
+		}
+	}
+	path := api.Path("x", "letters", c.VHost(), "summary") + "?" + url.Values{"range": {of}}.Encode()
+	if _, err := c.Client.Do(c.Ctx, http.MethodGet, path, nil, &sum); err != nil {
+		return notFound(c, err)
+	}
+	if n := sum.Recent.Others; n > 0 {
+		fmt.Fprintf(c.Stderr, "%d more died in other or deleted queues\n", n)
+	}
+	return c.Show(columns, sum.Recent.Sources)
+}
+
+// deathsBy are deathColumns; reasons are within died.
+func deathsBy() []command.Column {
+	known := command.Same(deathColumns)
+	for i := range known[2:] {
+		known[2+i].Path = "died." + known[2+i].Name
+	}
+	return known
+}
+
+// notFound says what of an address does not exist, if that is why the broker refused, or why else.
+func notFound(c *command.Call, err error) error {
+	switch command.Status(err) {
+	case http.StatusNotFound:
+		if kind := command.ReasonOf(err); strings.HasSuffix(kind, "_not_found") {
+			return command.Failf(command.ExitData, "%s", strings.ReplaceAll(kind, "_", " "))
+		}
+		return c.NoVHost(c.VHost())
+	case http.StatusBadRequest, http.StatusConflict:
+		return command.Failf(command.ExitData, "%s", command.ReasonOf(err))
+	}
+	return err
+}

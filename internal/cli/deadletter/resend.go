@@ -1,0 +1,71 @@
+package deadletter
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/cli/command"
+	"github.com/bartleby-mq/bartleby/internal/cli/output"
+)
+
+// resend publishes a message anew.
+func resend(c *command.Call) error {
+	queue, rest, err := source(c)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 {
+		return c.TooFew()
+	}
+	post := api.PostResend{Keep: api.Flag(c.Options.On("keep")), DryRun: api.Flag(c.Options.On("dry-run"))}
+	if exchange, ok := c.Options.Get("exchange"); ok {
+		post.Exchange = &exchange
+	}
+	if key, ok := c.Options.Get("routing-key"); ok {
+		post.RoutingKey = &key
+	}
+	if file, ok := c.Options.Get("payload"); ok {
+		payload, err := readFile(c, file)
+		if err != nil {
+			return err
+		}
+		text := string(payload)
+		if !utf8.Valid(payload) {
+			text, post.PayloadEncoding = base64.StdEncoding.EncodeToString(payload), "base64"
+		}
+		post.Payload = &text
+	}
+	if file, ok := c.Options.Get("properties"); ok {
+		text, err := readFile(c, file)
+		if err != nil {
+			return err
+		}
+		post.Properties = &api.Arguments{}
+		if err := api.Decode(text, post.Properties); err != nil {
+			return command.Failf(command.ExitData, "the properties are not a JSON object: %v", err)
+		}
+	}
+	c.Banner("Resending message %s of %s in vhost '%s' ...", rest[0], sourceName(c, queue), c.VHost())
+	var answer api.Resent
+	path := append(messagesAt(c, queue), rest[0], "resend")
+	if err := c.Client.Post(c.Ctx, post, &answer, path...); err != nil {
+		if command.Status(err) == http.StatusNotFound && !strings.HasSuffix(command.ReasonOf(err), "_not_found") {
+			return command.Failf(command.ExitData, "Message %s does not exist there", rest[0])
+		}
+		return notFound(c, err)
+	}
+	if post.DryRun {
+		told := "The message would not be sent: " + answer.Outcome
+		if len(answer.Queues) > 0 {
+			told = "The message would go to " + strings.Join(answer.Queues, ", ")
+		}
+		return c.Done(told, output.StringCell(answer.Outcome))
+	}
+	if len(answer.Queues) > 0 {
+		return c.Done("The message went to "+strings.Join(answer.Queues, ", "), nil)
+	}
+	return c.Done("", nil)
+}

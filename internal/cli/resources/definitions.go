@@ -1,0 +1,82 @@
+package resources
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/cli/command"
+	"github.com/bartleby-mq/bartleby/internal/cli/jsonfile"
+)
+
+// definitionsPatience is as long as an import may take, unless --timeout says otherwise.
+const definitionsPatience = 10 * time.Minute
+
+func definitionsHelp() string {
+	return `The file has the format of RabbitMQ. It contains password hashes: keep it secret. Only its owner can read it.
+An import creates or replaces the objects in the file and deletes nothing.`
+}
+
+// jsonOnly refuses Erlang's own format.
+func jsonOnly(c *command.Call) error {
+	if format := c.Options.Or("format", "json"); format != "json" {
+		return c.Invalid(fmt.Sprintf("unsupported format '%s': definitions are JSON", format))
+	}
+	return nil
+}
+
+func exportDefinitions(c *command.Call) error {
+	if err := jsonOnly(c); err != nil {
+		return err
+	}
+	path := c.Args[0]
+	if path != "-" {
+		c.Banner("Exporting definitions in JSON to a file at \"%s\" ...", path)
+	}
+	var definitions json.RawMessage
+	if err := c.Client.Get(c.Ctx, &definitions, "definitions"); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, definitions, "", "  "); err != nil {
+		return err
+	}
+	b.WriteByte('\n')
+	if path == "-" {
+		_, err := c.Stdout.Write(b.Bytes())
+		return err
+	}
+	if err := jsonfile.Replace(path, b.Bytes()); err != nil {
+		return command.Failf(command.ExitData, "cannot write the definitions: %v", err)
+	}
+	return c.Done("", nil)
+}
+
+func importDefinitions(c *command.Call) error {
+	if err := jsonOnly(c); err != nil {
+		return err
+	}
+	var contents []byte
+	var err error
+	if len(c.Args) == 0 || c.Args[0] == "-" {
+		c.Banner("Importing definitions in JSON from standard input ...")
+		contents, err = io.ReadAll(c.Stdin)
+	} else {
+		c.Banner("Importing definitions in JSON from a file at \"%s\" ...", c.Args[0])
+		contents, err = os.ReadFile(c.Args[0])
+	}
+	if err != nil {
+		return command.Failf(command.ExitData, "cannot read the definitions: %v", err)
+	}
+	contents = bytes.TrimSpace(bytes.TrimPrefix(contents, []byte("\ufeff")))
+	if !jsonfile.IsObject(string(contents)) {
+		return command.Failf(command.ExitData, "the definitions are not a JSON object%s", jsonfile.Fault(contents))
+	}
+	if err := c.Client.Post(c.Ctx, json.RawMessage(contents), nil, "definitions"); err != nil {
+		return command.RefusedValue(err)
+	}
+	return c.Done("", nil)
+}

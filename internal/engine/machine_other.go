@@ -1,9 +1,0 @@
-//go:build !linux
-
-package engine
-
-func residentBytes() int64 { return 0 }
-
-func memoryMax() int64 { return 0 }
-
-func diskBytes(string) (free, size int64) { return -1, 0 }

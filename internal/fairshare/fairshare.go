@@ -1,0 +1,154 @@
+// Package fairshare shares a processor between questions and messages. Who answers a question that takes long (a
+// search, a walk through a queue) takes a turn, works in slices, and rests in between: while messages flow all turns
+// together have a fixed share of one processor, and no message waits for more than a slice. While none flow nobody
+// rests.
+//
+// The share is divided fairly between users: the next slice is for the user who had least, and for the one of his turns
+// that waits longest. Who asks much waits for himself. How many turns a user has at once is bounded.
+//
+// It promises nothing about single slices: they are as long as its users make them. It knows nothing of what they do.
+package fairshare
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+const (
+	// share: while messages flow, one part in share of one processor is worked.
+	share = 5
+	// slice is how long is worked between two rests, about, and restLeast how long these are: shorter ones come to no
+	// rest, for timers are late.
+	slice     = 250 * time.Microsecond
+	restLeast = time.Millisecond
+	// saved is what is kept of work that was not done: so much is worked without a rest that is longer than restLeast.
+	// owedMost is how much is owed at the most, by one slice or by all: nobody pays for what took long but was no work.
+	saved    = 4 * time.Millisecond
+	owedMost = 20 * time.Millisecond
+	// flowing is from how many commands a second on messages flow, asked every lookEvery at the most.
+	flowing   = 1000
+	lookEvery = 50 * time.Millisecond
+	// patience is how many times as long as its budget of work an answer may take.
+	patience = 3
+	// awayMost is how many turns of a user may be away besides those that hold a place.
+	awayMost = 32
+)
+
+// Places is how many turns a user has at once.
+const Places = 32
+
+// ErrPlaces says that a user has as many turns as there are places. It holds until one of them ends.
+var ErrPlaces = errors.New("too many requests of one user are running")
+
+// A Share is what turns have together. Any goroutine may use it.
+type Share struct {
+	commands func() uint64
+
+	mu struct {
+		sync.Mutex
+		left   time.Duration // may be worked at once; below 0: is owed
+		leftAt time.Time     // then
+		from   time.Time     // the next slice begins no sooner
+		seen   uint64        // commands,
+		seenAt time.Time     // then
+		flows  bool
+		users  map[string]*user // that have turns
+		had    time.Duration    // by the user who was let on last
+		wake   *time.Timer      // calls letOn; nil: nobody has waited yet
+	}
+}
+
+// A user is whose turns have one part of the share.
+type user struct {
+	places, away int
+	had          time.Duration // work; of who had no turns until now, no less than others had
+	waiting      []*Turn       // in order
+}
+
+// New returns a share for a broker: commands counts what its clients have asked of it, ever.
+func New(commands func() uint64) *Share {
+	s := &Share{commands: commands}
+	s.mu.users = map[string]*user{}
+	return s
+}
+
+// Flows reports whether messages flow.
+func (s *Share) Flows() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flows(time.Now())
+}
+
+func (s *Share) flows(now time.Time) bool {
+	since := now.Sub(s.mu.seenAt)
+	if since >= lookEvery {
+		seen := s.commands()
+		s.mu.flows = float64(seen-s.mu.seen) >= flowing*since.Seconds() && !s.mu.seenAt.IsZero()
+		s.mu.seen, s.mu.seenAt = seen, now
+	}
+	return s.mu.flows
+}
+
+// charge notes what a turn has worked.
+func (s *Share) charge(t *Turn, d time.Duration, now time.Time) {
+	d = min(d, owedMost) - t.ahead
+	t.ahead = 0
+	s.earn(now)
+	s.mu.left = min(max(s.mu.left-d, -owedMost), saved)
+	t.user.had += d
+}
+
+// earn adds to what is left what time has brought.
+func (s *Share) earn(now time.Time) {
+	s.mu.left = min(s.mu.left+now.Sub(s.mu.leftAt)/share, saved)
+	s.mu.leftAt = now
+	if !s.flows(now) {
+		s.mu.left = saved
+	}
+}
+
+// letOn has those go on whose time it is, one after the other, and sees to it that the others are thought of. A slice
+// is charged when it begins, so that no two begin for what one may work.
+func (s *Share) letOn(now time.Time) {
+	s.earn(now)
+	for {
+		u := s.next()
+		if u == nil {
+			return
+		}
+		if d := max(-s.mu.left*share, s.mu.from.Sub(now)); d > 0 {
+			s.wakeIn(min(d, lookEvery)) // messages may cease to flow
+			return
+		}
+		t := u.waiting[0]
+		u.waiting = u.waiting[1:]
+		s.mu.had, s.mu.left, u.had, t.ahead = u.had, s.mu.left-slice, u.had+slice, slice
+		if !s.mu.flows { // all who waited go on, but not all at once
+			s.mu.left, s.mu.from = saved, now.Add(slice)
+		}
+		close(t.goes)
+	}
+}
+
+// next is the user whose turn it is; nil: nobody waits.
+func (s *Share) next() (least *user) {
+	for _, u := range s.mu.users {
+		if len(u.waiting) > 0 && (least == nil || u.had < least.had) {
+			least = u
+		}
+	}
+	return least
+}
+
+func (s *Share) wakeIn(d time.Duration) {
+	if s.mu.wake != nil {
+		s.mu.wake.Reset(d)
+		return
+	}
+	s.mu.wake = time.AfterFunc(d, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.letOn(time.Now())
+	})
+}

@@ -1,0 +1,204 @@
+package fairshare
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// A Turn is the work on one answer. It is one goroutine's. A nil Turn, and one that has ended, never rests.
+type Turn struct {
+	share *Share
+	user  *user
+	name  string        // the user's
+	since time.Time     // the slice began
+	done  time.Duration // in slices before
+	ends  time.Time     // the first budget that does; zero: none was begun
+	over  bool
+
+	// The share's.
+	ahead time.Duration // of the slice that began: is charged
+	goes  chan struct{} // closed when it may go on
+}
+
+type key struct{}
+
+// Begin begins a turn of a user, as soon as it is his. The context that it returns carries it, for From. The error is
+// ErrPlaces, or that of the context; then no turn has begun.
+func (s *Share) Begin(ctx context.Context, name string) (context.Context, *Turn, error) {
+	t, err := s.enter(name)
+	if err != nil {
+		return ctx, nil, err
+	}
+	if err := t.wait(ctx); err != nil {
+		t.End()
+		return ctx, nil, err
+	}
+	return context.WithValue(ctx, key{}, t), t, nil
+}
+
+func (s *Share) enter(name string) (*Turn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := s.mu.users[name]
+	if u == nil {
+		u = &user{had: s.mu.had}
+		s.mu.users[name] = u
+	}
+	if u.places >= Places {
+		return nil, ErrPlaces
+	}
+	u.places++
+	return &Turn{share: s, user: u, name: name, since: time.Now()}, nil
+}
+
+// From is the turn that a context carries; nil: none, whoever works does so without a rest.
+func From(ctx context.Context) *Turn {
+	t, _ := ctx.Value(key{}).(*Turn)
+	return t
+}
+
+// Rest is called now and then, with nothing locked. It rests if enough was done since the last time. The error is that
+// of the context.
+func (t *Turn) Rest(ctx context.Context) error {
+	if t == nil || t.over {
+		return ctx.Err()
+	}
+	d := time.Since(t.since)
+	if d < slice {
+		return ctx.Err()
+	}
+	t.done += d
+	t.share.mu.Lock()
+	now := time.Now()
+	t.share.charge(t, d, now)
+	if t.share.mu.flows {
+		t.share.mu.from = now.Add(restLeast)
+	}
+	t.share.mu.Unlock()
+	return t.wait(ctx)
+}
+
+// End ends a turn: what it owes is for the next ones to wait for. More than once is no harm.
+func (t *Turn) End() {
+	if t == nil || t.over {
+		return
+	}
+	t.over = true
+	s := t.share
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	s.charge(t, now.Sub(t.since), now)
+	s.letOn(now)
+	t.user.places--
+	if t.user.places+t.user.away == 0 {
+		delete(s.mu.users, t.name)
+	}
+}
+
+// wait ends with the beginning of a slice: when the turn may go on, when a budget of it ends, or with the context.
+func (t *Turn) wait(ctx context.Context) error {
+	defer func() { t.since = time.Now() }()
+	s, now := t.share, time.Now()
+	s.mu.Lock()
+	if s.earn(now); !s.mu.flows {
+		s.mu.Unlock()
+		return ctx.Err()
+	}
+	if len(t.user.waiting) == 0 { // who comes back has not saved what others worked meanwhile
+		t.user.had = max(t.user.had, s.mu.had-owedMost)
+	}
+	t.goes = make(chan struct{})
+	t.user.waiting = append(t.user.waiting, t)
+	s.letOn(now)
+	s.mu.Unlock()
+
+	var ends <-chan time.Time
+	if left := t.ends.Sub(now); left > 0 {
+		timer := time.NewTimer(left)
+		defer timer.Stop()
+		ends = timer.C
+	}
+	select {
+	case <-t.goes:
+		return ctx.Err()
+	case <-ends:
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.user.waiting = slices.DeleteFunc(t.user.waiting, func(x *Turn) bool { return x == t })
+	return ctx.Err()
+}
+
+// Away runs what waits for the one who asked, to read an answer or to send more of the question. Meanwhile the turn
+// holds no place, unless many of the user's are away; and it is not work but for a slice.
+func (t *Turn) Away(fn func() error) error {
+	if t == nil || t.over {
+		return fn()
+	}
+	s := t.share
+	s.mu.Lock()
+	goes := t.user.away < awayMost
+	if goes {
+		t.user.away++
+		t.user.places--
+	}
+	s.mu.Unlock()
+	defer func() {
+		if goes {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			t.user.away--
+			t.user.places++
+		}
+	}()
+	return t.Idle(fn)
+}
+
+// Idle runs what waits for something else than its turn: it is not work but for a slice.
+func (t *Turn) Idle(fn func() error) error {
+	if t != nil {
+		began := time.Now()
+		defer func() { t.since = t.since.Add(max(time.Since(began)-slice, 0)) }()
+	}
+	return fn()
+}
+
+// Slice is how long to work between two rests where that has to be said beforehand: unhurried, or less while messages
+// flow.
+func (t *Turn) Slice(unhurried time.Duration) time.Duration {
+	if t == nil || t.over || !t.share.Flows() {
+		return unhurried
+	}
+	return min(slice, unhurried)
+}
+
+// A Budget is how long an answer may take: so much work, and patience times as much time with the rests.
+type Budget struct {
+	turn *Turn
+	done time.Duration // by the turn, when the budget began
+	work time.Duration
+	ends time.Time
+}
+
+// Budget begins a budget of work. That of a nil Turn counts all time.
+func (t *Turn) Budget(work time.Duration) Budget {
+	now := time.Now()
+	if t == nil {
+		return Budget{ends: now.Add(work)}
+	}
+	b := Budget{turn: t, done: t.worked(), work: work, ends: now.Add(patience * work)}
+	if t.ends.Before(now) || b.ends.Before(t.ends) {
+		t.ends = b.ends
+	}
+	return b
+}
+
+func (t *Turn) worked() time.Duration { return t.done + time.Since(t.since) }
+
+// Spent reports whether nothing is left.
+func (b *Budget) Spent() bool {
+	return time.Now().After(b.ends) || b.turn != nil && b.turn.worked()-b.done > b.work
+}

@@ -1,0 +1,86 @@
+// Fields of forms: each with a label, a hint and what is wrong with it, tied together for those who do not see.
+import { html, useId } from './html.js';
+import { t } from './i18n.js';
+
+// Field puts a label, a hint and an error around a control, which children(attributes) makes.
+export function Field({ label, hint, error, children, className = '' }) {
+  const id = useId();
+  const about = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
+  const attributes = { id, 'aria-describedby': about || undefined, 'aria-invalid': error ? 'true' : undefined };
+  return html`<div class=${`field ${className} ${error ? 'wrong' : ''}`}>
+    <label for=${id}>${label}</label>
+    ${children(attributes)}
+    ${hint && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
+    ${error && html`<p class="error" id=${`${id}-error`} role="alert">${error}</p>`}
+  </div>`;
+}
+
+// TextField: onInput is given the text. list is what to suggest.
+export function TextField({ label, hint, error, value, onInput, list, className, ...rest }) {
+  const suggestions = useId();
+  return html`<${Field} ...${{ label, hint, error, className }}>${(a) => html`
+    <input type="text" ...${a} value=${value ?? ''} onInput=${(e) => onInput(e.target.value)} list=${list ? suggestions : undefined} spellcheck="false" ...${rest} />
+    ${list && html`<datalist id=${suggestions}>${list.map((x) => html`<option value=${x} />`)}</datalist>`}`}
+  </${Field}>`;
+}
+
+// NumberField: onInput is given a number, or null for nothing.
+export function NumberField({ label, hint, error, value, onInput, unit, className, ...rest }) {
+  return html`<${Field} ...${{ label, hint, error, className }}>${(a) => html`<span class="with-unit">
+    <input type="number" inputmode="numeric" ...${a} value=${value ?? ''} onInput=${(e) => onInput(e.target.value === '' ? null : Number(e.target.value))} ...${rest} />
+    ${unit && html`<span class="unit">${unit}</span>`}</span>`}
+  </${Field}>`;
+}
+
+export function TextArea({ label, hint, error, value, onInput, className, ...rest }) {
+  return html`<${Field} ...${{ label, hint, error, className }}>${(a) => html`
+    <textarea ...${a} value=${value ?? ''} onInput=${(e) => onInput(e.target.value)} spellcheck="false" rows="8" ...${rest}></textarea>`}
+  </${Field}>`;
+}
+
+// Select: options are [value, text] or values.
+export function Select({ label, hint, error, value, onInput, options, className, ...rest }) {
+  return html`<${Field} ...${{ label, hint, error, className }}>${(a) => html`
+    <select ...${a} value=${value} onChange=${(e) => onInput(e.target.value)} ...${rest}>
+      ${options.map((o) => (Array.isArray(o) ? o : [o, o])).map(([v, text]) => html`<option value=${v} selected=${v === value}>${text}</option>`)}
+    </select>`}
+  </${Field}>`;
+}
+
+export function Check({ label, hint, value, onInput, ...rest }) {
+  const id = useId();
+  return html`<div class="check">
+    <input type="checkbox" id=${id} checked=${!!value} onChange=${(e) => onInput(e.target.checked)} aria-describedby=${hint ? `${id}-hint` : undefined} ...${rest} />
+    <label for=${id}>${label}</label>
+    ${hint && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
+  </div>`;
+}
+
+// Radios: options are [value, text, hint].
+export function Radios({ label, value, onInput, options }) {
+  const name = useId();
+  return html`<fieldset class="radios"><legend>${label}</legend>
+    ${options.map(
+      ([v, text, hint]) => html`<div class="check" key=${v}>
+      <input type="radio" name=${name} id=${name + v} checked=${v === value} onChange=${() => onInput(v)} aria-describedby=${hint ? `${name}${v}-hint` : undefined} />
+      <label for=${name + v}>${text}</label>
+      ${hint && html`<p class="hint" id=${`${name}${v}-hint`}>${hint}</p>`}
+    </div>`,
+    )}
+  </fieldset>`;
+}
+
+const lengths = { ms: 1, s: 1e3, min: 6e4, h: 36e5, d: 864e5 };
+
+// Duration: value in ms, or null.
+export function Duration({ label, hint, error, value, onInput, ...rest }) {
+  const unit = value ? ['d', 'h', 'min', 's'].find((u) => value % lengths[u] === 0) || 'ms' : 'min';
+  const change = (n, u) => onInput(n === null ? null : Math.round(n * lengths[u]));
+  return html`<${Field} ...${{ label, hint, error }}>${(a) => html`<span class="with-unit">
+    <input type="number" min="0" step="any" inputmode="decimal" ...${a} value=${value === null || value === undefined ? '' : value / lengths[unit]}
+      onInput=${(e) => change(e.target.value === '' ? null : Number(e.target.value), unit)} ...${rest} />
+    <select aria-label=${t('form.unit')} value=${unit} onChange=${(e) => value && change(value / lengths[unit], e.target.value)}>
+      ${Object.keys(lengths).map((u) => html`<option value=${u} selected=${u === unit}>${t(`form.unit_${u}`)}</option>`)}
+    </select></span>`}
+  </${Field}>`;
+}

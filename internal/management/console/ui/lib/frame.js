@@ -1,0 +1,254 @@
+// The frame around every page: navigation, virtual host, live or paused, alarms, language, theme, user; shortcuts that hold
+// everywhere; and the page that the address asks for.
+import { html, signal, useEffect, useRef, useState, useErrorBoundary } from './html.js';
+import { t, lang, languages, chooseLanguage, short, span } from './i18n.js';
+import { route, find, href, go } from './router.js';
+import { user, logOut, may } from './session.js';
+import { theme, themes, nextTheme, density, shortcutsOn } from './theme.js';
+import { paused, stream, running, heard, now, topic, useTopic } from './live.js';
+import { reachable } from './api.js';
+import { vhost, vhosts, chooseVHost, loadVHosts } from './vhosts.js';
+import { Icon } from './icon.js';
+import { Layers, open, Dialog, attempt } from './layers.js';
+import { Failure, Loading, Outdated } from './states.js';
+import { renewed } from './renewal.js';
+import { icon } from './place.js';
+import { shortcuts, useShortcuts } from './keys.js';
+import { Palette } from './palette.js';
+import { Check } from './form.js';
+import { copy } from './code.js';
+import { pref } from './store.js';
+
+const folded = pref('folded', false);
+const seenDeaths = signal(null);
+
+// actions and lookUp are what the palette offers besides pages and names; loggedIn says that the login page was there before.
+export function Frame({ pages, actions, lookUp, loggedIn }) {
+  const found = find(pages, route.value.path);
+  const [shownNav, showNav] = useState(false);
+  useTopic('alarms', 'jobs', 'letters');
+  useEffect(() => {
+    loadVHosts().catch(() => {});
+  }, [user.value?.name]);
+  useEffect(() => showNav(false), [route.value.path]);
+  const first = useRef(!loggedIn);
+  useEffect(() => {
+    // What had the focus may be gone with its page: then the keyboard goes on from where the new page begins.
+    if (!first.current && document.activeElement === document.body)
+      document.getElementById('main')?.focus({ preventScroll: true });
+    first.current = false;
+  }, [route.value.path]);
+  useEffect(() => {
+    document.title = found ? `${t(found.page.title)} – Bartleby` : 'Bartleby';
+  }, [found?.page, lang()]);
+  const palette = () => open(Palette, { pages, lookUp, actions: [...actions, ...everywhere()] });
+  const jumps = Object.fromEntries(
+    pages.filter((p) => p.nav?.key && may(p.needs)).map((p) => [`g ${p.nav.key}`, [p.title, () => go(p.path)]]),
+  );
+  useShortcuts(
+    {
+      'Ctrl+k': ['keys.palette', palette],
+      '?': ['keys.help', () => open(Help)],
+      p: ['keys.pause', togglePause],
+      t: ['keys.theme', nextTheme],
+      c: [
+        'keys.copy_link',
+        () => {
+          copy(location.href);
+        },
+      ],
+      ...jumps,
+    },
+    [pages, user.value?.name],
+  );
+  return html`<a class="skip" href="#main" onClick=${(e) => {
+    e.preventDefault();
+    document.getElementById('main')?.focus();
+  }}>${t('frame.skip')}</a>
+    <div class=${`frame ${folded.value ? 'folded' : ''}`}>
+      <${Top} palette=${palette} shownNav=${shownNav} showNav=${showNav} />
+      <nav id="nav" class=${`rail ${shownNav ? 'shown' : ''}`} aria-label=${t('frame.navigation')}>
+        <${Rail} pages=${pages} current=${found?.page} />
+      </nav>
+      <main id="main" tabindex="-1">
+        <${Stale} />
+        ${found ? html`<${Page} key=${found.page.path + JSON.stringify(found.params)} page=${found.page} params=${found.params} />` : html`<h1>${t('frame.no_page')}</h1><p>${t('frame.no_page_text')}</p>`}
+      </main>
+    </div>
+    <${Layers} />`;
+}
+
+function Rail({ pages, current }) {
+  const groups = ['see', 'flow', 'rules', 'admin'];
+  const inNav = (g) =>
+    pages.filter((p) => p.nav && p.nav.group === g && may(p.needs)).sort((a, b) => a.nav.order - b.nav.order);
+  const section = current?.nav ? current.path : current?.under;
+  return html`${groups.map(
+    (g) =>
+      inNav(g).length > 0 &&
+      html`<div class="rail-group" key=${g}>
+      <h2 id=${`nav-${g}`}>${t(`nav.${g}`)}</h2>
+      <ul aria-labelledby=${`nav-${g}`}>${inNav(g).map(
+        (p) => html`<li key=${p.path}>
+        <a href=${href(p.path, { vhost: vhost.value })} aria-current=${p.path === section ? 'page' : undefined} title=${folded.value ? t(p.title) : undefined}>
+          <${Icon} name=${p.nav.icon} /><span>${t(p.title)}</span>
+          <${Badge} path=${p.path} /></a></li>`,
+      )}</ul>
+    </div>`,
+  )}
+    <button type="button" class="plain fold" aria-pressed=${folded.value} onClick=${() => {
+      folded.value = !folded.value;
+    }}><${Icon} name=${folded.value ? 'right' : 'left'} /><span>${t('frame.fold')}</span></button>`;
+}
+
+const count = (of) => Object.values(of).reduce((n, x) => n + (typeof x === 'object' ? count(x) : x), 0);
+
+// everywhere is what the frame itself can do: {title, also, run}; titles are keys, or texts; also are words that find it as well.
+function everywhere() {
+  return [
+    ...Object.entries(languages)
+      .filter(([l]) => l !== lang())
+      .map(([l, name]) => ({
+        text: name,
+        also: languageWords[l],
+        kind: 'frame.language',
+        run: () => attempt(() => chooseLanguage(l)),
+      })),
+    ...themes
+      .filter((name) => name !== theme.value)
+      .map((name) => ({
+        text: t('frame.theme', { name: t(`theme.${name}`) }),
+        run: () => {
+          theme.value = name;
+        },
+      })),
+    { title: 'keys.pause', run: togglePause },
+    { title: 'keys.copy_link', run: () => copy(location.href) },
+    { title: 'keys.help', run: () => open(Help) },
+    { title: 'frame.settings', run: () => open(Settings) },
+    { title: 'frame.log_out', run: () => attempt(logOut) },
+  ];
+}
+const languageWords = { en: 'english language 英文 英语', 'zh-CN': 'chinese language zhongwen 中文 汉语' };
+
+// Badge shows beside a page's name what is new there: jobs that run, letters that died since the page was seen.
+function Badge({ path }) {
+  if (path === '/jobs') {
+    const n = Object.values(topic('jobs').value.data || {})
+      .flat()
+      .filter((j) => j.state === 'running' || j.state === 'watching').length;
+    return n > 0 ? html`<b class="badge calm">${n}<span class="hidden"> ${t('jobs.going_on', { n })}</span></b>` : null;
+  }
+  if (path !== '/letters') return null;
+  const data = topic('letters').value.data;
+  if (!data) return null;
+  const died = data.reduce((n, v) => n + count(v.died), 0);
+  const looking = route.value.path.startsWith('/letters');
+  if (looking || seenDeaths.peek() === null || seenDeaths.peek() > died) seenDeaths.value = died;
+  const n = died - seenDeaths.peek();
+  return n > 0 ? html`<b class="badge">${short(n)}<span class="hidden"> ${t('letters.fresh', { n })}</span></b>` : null;
+}
+
+function togglePause() {
+  paused.value = !paused.value;
+}
+
+function Top({ palette, shownNav, showNav }) {
+  return html`<header class="top">
+    <button type="button" class="plain burger" aria-expanded=${shownNav} aria-controls="nav" aria-label=${t('frame.navigation')} onClick=${() => showNav(!shownNav)}><${Icon} name="menu" /></button>
+    <a class="brand" href=${href('/')}><img src=${icon} alt="" width="26" height="26" /><span>Bartleby</span></a>
+    <label class="vhost"><span class="hidden">${t('frame.vhost')}</span>
+      <select value=${vhost.value} onChange=${(e) => chooseVHost(e.target.value)}>
+        <option value="" selected=${vhost.value === ''}>${t('frame.all_vhosts')}</option>
+        ${vhosts.value.map((v) => html`<option value=${v} selected=${v === vhost.value}>${v}</option>`)}
+      </select></label>
+    <button type="button" class="find" onClick=${palette}><${Icon} name="search" /><span>${t('frame.find')}</span><kbd>Ctrl K</kbd></button>
+    <span class="grow"></span>
+    <${Alarms} />
+    <button type="button" class=${`live ${running.value ? 'on' : ''}`} aria-pressed=${!paused.value} onClick=${togglePause} title=${t('keys.pause')}>
+      <i aria-hidden="true"></i><span>${paused.value ? t('frame.paused') : stream.value === 'failed' ? t('frame.polling') : t('frame.live')}</span></button>
+    <details class="menu end"><summary title=${t('frame.language')}><span class="hidden">${t('frame.language')} </span>${lang() === 'zh-CN' ? '中' : 'EN'}</summary>
+      <div>${Object.entries(languages).map(([l, name]) => html`<button type="button" lang=${l} aria-pressed=${l === lang()} onClick=${(e) => speak(e, l)}>${name}</button>`)}</div></details>
+    <button type="button" class="plain" aria-label=${t('frame.theme', { name: t(`theme.${theme.value}`) })} title=${t('frame.theme', { name: t(`theme.${theme.value}`) })} onClick=${nextTheme}><${Icon} name="sun" /></button>
+    <details class="menu end"><summary aria-label=${t('frame.user', { name: user.value.name })}><${Icon} name="user" /></summary>
+      <div><p><b>${user.value.name}</b><br /><small>${user.value.tags.join(', ') || '–'}</small></p>
+        <button type="button" onClick=${() => open(Settings)}>${t('frame.settings')}</button>
+        <button type="button" onClick=${() => open(Help)}>${t('keys.help')}</button>
+        <button type="button" onClick=${() => attempt(logOut)}>${t('frame.log_out')}</button></div></details>
+  </header>`;
+}
+
+// speak changes the language; the keyboard stays at the button that chooses it.
+function speak(e, language) {
+  const menu = e.target.closest('details');
+  menu.open = false;
+  menu.querySelector('summary').focus();
+  attempt(() => chooseLanguage(language));
+}
+
+function Alarms() {
+  const raised = topic('alarms').value.data || [];
+  if (!raised.length) return null;
+  return html`<a class="alarm" href=${href('/node')} role="status"><${Icon} name="warning" /> ${t('frame.alarms', { n: raised.length, which: raised.map((a) => a.resource).join(', ') })}</a>`;
+}
+
+// Stale says so while nothing is heard of the broker.
+function Stale() {
+  if (reachable.value) return null;
+  return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('frame.disconnected', { since: span(Math.max(0, Math.max(now.value, heard.value) - heard.value)) })}</p>`;
+}
+
+const modules = new Map();
+
+// Page loads the module of a page, once, and shows it.
+function Page({ page, params }) {
+  const [loaded, set] = useState(modules.get(page));
+  const [failed, fail] = useState(null);
+  const [broken, mend] = useErrorBoundary((error) => console.error(error));
+  useEffect(() => {
+    if (loaded) return;
+    page.load().then(
+      (m) => {
+        modules.set(page, m);
+        set(m);
+      },
+      async (error) => (await renewed()) || fail(error),
+    );
+  }, []);
+  if (page.needs && !may(page.needs))
+    return html`<h1>${t(page.title)}</h1><section class="empty"><h2>${t('frame.no_right')}</h2><p>${t('frame.needs_tag', { tag: page.needs })}</p></section>`;
+  if (failed) return html`<h1>${t(page.title)}</h1><${Outdated} />`;
+  if (broken) return html`<h1>${t(page.title)}</h1><${Failure} error=${broken} retry=${mend} />`;
+  if (!loaded) return html`<h1>${t(page.title)}</h1><${Loading} />`;
+  const Render = loaded.render;
+  return html`<${Render} params=${params} query=${route.value.query} />`;
+}
+
+// Help lists the shortcuts that hold now.
+function Help({ close }) {
+  const unique = [...new Map(shortcuts.value.map((b) => [b.keys, b])).values()];
+  return html`<${Dialog} title=${t('keys.help')} close=${close}>
+    <table class="keys"><caption class="hidden">${t('keys.help')}</caption><thead><tr><th scope="col">${t('keys.key')}</th><th scope="col">${t('keys.does')}</th></tr></thead>
+      <tbody>${unique.map((b) => html`<tr><td>${b.keys.split(' ').map((k) => html`<kbd>${k}</kbd> `)}</td><td>${t(b.title)}</td></tr>`)}</tbody></table>
+    <${Check} label=${t('keys.on')} value=${shortcutsOn.value} onInput=${(v) => {
+      shortcutsOn.value = v;
+    }} />
+  </${Dialog}>`;
+}
+
+function Settings({ close }) {
+  return html`<${Dialog} title=${t('frame.settings')} close=${close}>
+    <fieldset class="radios"><legend>${t('frame.theme_title')}</legend>${themes.map(
+      (name) =>
+        html`<div class="check"><input type="radio" name="theme" id=${`theme-${name}`} checked=${theme.value === name} onChange=${() => {
+          theme.value = name;
+        }} /><label for=${`theme-${name}`}>${t(`theme.${name}`)}</label></div>`,
+    )}</fieldset>
+    <${Check} label=${t('frame.dense')} value=${density.value === 'dense'} onInput=${(v) => {
+      density.value = v ? 'dense' : 'normal';
+    }} />
+    <${Check} label=${t('keys.on')} value=${shortcutsOn.value} onInput=${(v) => {
+      shortcutsOn.value = v;
+    }} />
+  </${Dialog}>`;
+}

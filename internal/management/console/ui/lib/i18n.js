@@ -1,0 +1,126 @@
+// The console's languages: t('key', {params}) in the language that was chosen, and numbers, sizes and times as it
+// writes them. Components that call t are rendered again when the language changes.
+import { signal } from './html.js';
+import { parse, format, number } from './message.js';
+import { dictionary, language, languages, words as first } from './ahead.js';
+import { pref } from './store.js';
+
+export { languages };
+
+const chosen = pref('lang', '');
+const words = signal({ lang: 'en', of: new Map() });
+
+export const lang = () => words.value.lang;
+
+// chooseLanguage loads a language and remembers it.
+export async function chooseLanguage(name) {
+  speak(name, await dictionary(name));
+  chosen.value = name;
+}
+
+// startLanguage takes the words that were asked for ahead.
+export async function startLanguage() {
+  speak(language, await first.catch(() => dictionary(language)));
+}
+
+function speak(name, all) {
+  words.value = { lang: name, of: new Map(Object.entries(all)), parsed: new Map() };
+  document.documentElement.lang = name === 'en-XA' ? 'en' : name;
+}
+
+// t is the message of a key; the key itself where there is none, which a test does not let happen.
+export function t(key, params) {
+  const w = words.value;
+  const text = w.of.get(key);
+  if (text === undefined) return key;
+  let parts = w.parsed.get(key);
+  if (!parts) {
+    parts = parse(text);
+    w.parsed.set(key, parts);
+  }
+  const out = format(parts, params, w.lang === 'en-XA' ? 'en' : w.lang);
+  return w.lang === 'en-XA' ? `⟦${out}⟧` : out;
+}
+
+// has tells whether there is a message of that key: for words that come from the broker.
+export const has = (key) => words.value.of.has(key);
+
+// word is a word that the broker uses, translated if there is a message for it, else as it is.
+export const word = (group, name) => (has(`${group}.${name}`) ? t(`${group}.${name}`) : name);
+
+const formats = new Map();
+function intl(kind, options) {
+  const l = lang() === 'en-XA' ? 'en' : lang();
+  const key = l + kind + JSON.stringify(options);
+  if (!formats.has(key)) formats.set(key, new Intl[kind](l, options));
+  return formats.get(key);
+}
+
+export const num = (n) => (n === null || n === undefined ? '–' : number(lang() === 'en-XA' ? 'en' : lang(), n));
+
+// short is a number in a few characters: 12.3K.
+export const short = (n) => intl('NumberFormat', { notation: 'compact', maximumFractionDigits: 1 }).format(n);
+export const percent = (share) => intl('NumberFormat', { style: 'percent', maximumFractionDigits: 1 }).format(share);
+export const rate = (n) => t('unit.per_second', { n: n < 10 ? Math.round(n * 10) / 10 : Math.round(n) });
+
+// size is a number of bytes.
+export function size(bytes) {
+  if (bytes === null || bytes === undefined) return '–';
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let i = 0;
+  while (bytes >= 1000 && i < units.length - 1) {
+    bytes /= 1000;
+    i++;
+  }
+  return `${intl('NumberFormat', { maximumFractionDigits: i ? 1 : 0 }).format(bytes)} ${units[i]}`;
+}
+
+// span is a length of time in ms, in its two largest units: 2 h 5 min.
+export function span(ms) {
+  if (ms === null || ms === undefined) return '–';
+  if (ms < 0) return '−' + span(-ms);
+  if (ms < 1000) return unit(Math.round(ms), 'millisecond');
+  /** @type {[string, number][]} */
+  const steps = [
+    ['day', 864e5],
+    ['hour', 36e5],
+    ['minute', 6e4],
+    ['second', 1e3],
+  ];
+  const out = [];
+  for (const [name, length] of steps) {
+    const n = Math.floor(ms / length);
+    if (n > 0 || out.length) out.push(n ? unit(n, name) : '');
+    ms -= n * length;
+    if (out.length === 2) break;
+  }
+  return out.filter(Boolean).join(' ');
+}
+const unit = (n, name) => intl('NumberFormat', { style: 'unit', unit: name, unitDisplay: 'narrow' }).format(n);
+
+export const dateTime = (at) =>
+  intl('DateTimeFormat', { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(at));
+export const utc = (at) => new Date(at).toISOString().replace('T', ' ').replace('Z', ' UTC');
+export const day = (at) => intl('DateTimeFormat', { dateStyle: 'full' }).format(new Date(at));
+export const clock = (at) => intl('DateTimeFormat', { timeStyle: 'medium' }).format(new Date(at));
+export const hourMinute = (at) => intl('DateTimeFormat', { timeStyle: 'short' }).format(new Date(at));
+export const month = (at) => intl('DateTimeFormat', { year: 'numeric', month: 'long' }).format(new Date(at));
+export const weekday = (at) => intl('DateTimeFormat', { weekday: 'short' }).format(new Date(at));
+
+// ago is an instant as seen from another: 3 minutes ago, in 2 hours.
+export function ago(at, now) {
+  let s = (new Date(at).getTime() - now) / 1000;
+  /** @type {[string, number][]} */
+  const steps = [
+    ['year', 31557600],
+    ['month', 2629800],
+    ['day', 86400],
+    ['hour', 3600],
+    ['minute', 60],
+  ];
+  for (const [name, length] of steps) {
+    if (Math.abs(s) >= length)
+      return intl('RelativeTimeFormat', { numeric: 'auto', style: 'narrow' }).format(Math.trunc(s / length), name);
+  }
+  return intl('RelativeTimeFormat', { numeric: 'auto', style: 'narrow' }).format(Math.trunc(s), 'second');
+}

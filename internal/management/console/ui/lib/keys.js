@@ -1,0 +1,64 @@
+// Keyboard shortcuts: one key, a chord such as Ctrl+K, or two keys after another such as 'g o'. They are off inside fields, and
+// the user may switch all single keys off.
+import { signal, useEffect } from './html.js';
+import { shortcutsOn } from './theme.js';
+
+// A binding is {keys, title, run}; the last one bound to a key wins, so that a dialog's go before the page's.
+const bindings = signal([]);
+let pending = '';
+let pendingUntil = 0;
+
+export const shortcuts = bindings;
+
+// useShortcuts binds keys while a component is shown: {'g o': ['key.of.title', run]}. Deps as of useEffect.
+export function useShortcuts(of, deps = []) {
+  useEffect(() => {
+    const mine = Object.entries(of)
+      .filter(([, v]) => v)
+      .map(([keys, [title, run]]) => ({ keys, title, run }));
+    bindings.value = [...bindings.peek(), ...mine];
+    return () => {
+      bindings.value = bindings.peek().filter((b) => !mine.includes(b));
+    };
+  }, deps);
+}
+
+// within is what an event happened in that matches a selector.
+const within = (e, selector) => (e.target instanceof Element ? e.target.closest(selector) : null);
+
+const inField = (el) =>
+  el?.closest?.('input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]');
+
+function nameOf(e) {
+  const key = e.key;
+  return (
+    (e.ctrlKey || e.metaKey ? 'Ctrl+' : '') +
+    (e.altKey ? 'Alt+' : '') +
+    (e.shiftKey && /^[A-Za-z]$/.test(key) ? 'Shift+' : '') +
+    (/^[A-Za-z]$/.test(key) ? key.toLowerCase() : key)
+  );
+}
+
+export function startKeys() {
+  addEventListener('keydown', (e) => {
+    if (e.defaultPrevented || e.isComposing) return;
+    const name = nameOf(e);
+    const chord = e.ctrlKey || e.metaKey;
+    if (!chord && (!shortcutsOn.value || inField(e.target))) return;
+    const inDialog = within(e, 'dialog');
+    const sequence = Date.now() < pendingUntil ? `${pending} ${name}` : '';
+    const found =
+      bindings.peek().findLast((b) => b.keys === sequence) || bindings.peek().findLast((b) => b.keys === name);
+    pending = '';
+    pendingUntil = 0;
+    if (found && !(inDialog && !found.inDialog && !chord)) {
+      if (name === 'Enter' && within(e, 'a, button, summary')) return;
+      if (found.run(e) !== false) e.preventDefault();
+      return;
+    }
+    if (!chord && bindings.peek().some((b) => b.keys.startsWith(name + ' '))) {
+      pending = name;
+      pendingUntil = Date.now() + 1200;
+    }
+  });
+}

@@ -1,0 +1,118 @@
+// What lies over the page: dialogs and short messages.
+import { html, signal, useEffect, useRef, useId, useState } from './html.js';
+import { t } from './i18n.js';
+import { Icon } from './icon.js';
+import { TextField } from './form.js';
+import { route, visits } from './router.js';
+
+const shown = signal([]);
+let last = 0;
+
+// open puts a component over the page, which is given {close}; it returns a promise of what close was given.
+export function open(Component, props = {}) {
+  return new Promise((resolve) => {
+    const id = ++last;
+    const close = (value) => {
+      shown.value = shown.peek().filter((x) => x.id !== id);
+      resolve(value);
+    };
+    shown.value = [...shown.peek(), { id, Component, props: { ...props, close } }];
+  });
+}
+
+// Dialog is a modal dialog: Esc and the cross close it, and the focus goes back to where it was.
+export function Dialog({ title, close, children, actions, wide, className = '' }) {
+  const ref = useRef();
+  const id = useId();
+  useEffect(() => {
+    const before = /** @type {HTMLElement} */ (document.activeElement);
+    const el = ref.current;
+    el.showModal();
+    el.querySelector('[autofocus]')?.focus();
+    return () => {
+      if (el.open) el.close();
+      const to = before && before !== document.body && before.isConnected ? before : document.getElementById('main');
+      to?.focus({ preventScroll: true });
+    };
+  }, []);
+  return html`<dialog ref=${ref} class=${`dialog ${wide ? 'wide' : ''} ${className}`} aria-labelledby=${id}
+    onCancel=${(e) => {
+      e.preventDefault();
+      close();
+    }}>
+    <header><h2 id=${id}>${title}</h2>
+      <button type="button" class="plain" onClick=${() => close()} aria-label=${t('frame.close')}><${Icon} name="cross" /></button></header>
+    <div class="dialog-body">${children}</div>
+    ${actions && html`<footer>${actions}</footer>`}
+  </dialog>`;
+}
+
+function Confirm({ close, title, text, action, danger, typed, children }) {
+  const [said, say] = useState('');
+  const ready = !typed || said === String(typed);
+  return html`<${Dialog} title=${title} close=${() => close(false)} actions=${html`
+    <button type="button" onClick=${() => close(false)}>${t('frame.cancel')}</button>
+    <button type="submit" form="confirm" class=${danger ? 'danger' : 'primary'} disabled=${!ready}>${action}</button>`}>
+    <form id="confirm" onSubmit=${(e) => {
+      e.preventDefault();
+      if (ready) close(true);
+    }}>
+      <p>${text}</p>${children}
+      ${typed && html`<${TextField} label=${t('frame.type_to_confirm', { what: typed })} value=${said} onInput=${say} autofocus autocomplete="off" />`}
+    </form>
+  </${Dialog}>`;
+}
+
+// confirm asks before something is done: {title, text, action, danger, typed}. What is typed has to be typed in.
+export const confirm = (props) => open(Confirm, props);
+
+const toasts = signal([]);
+
+// toast says something short: what was done, or why not. Kinds: good, bad, note.
+export function toast(text, kind = 'good', action) {
+  const id = ++last;
+  toasts.value = [...toasts.peek(), { id, text, kind, action }].slice(-4);
+  if (kind !== 'bad') setTimeout(() => drop(id), 6000);
+}
+const drop = (id) => {
+  toasts.value = toasts.peek().filter((x) => x.id !== id);
+};
+
+// attempt does something and says how it went; it returns whether it went well.
+export async function attempt(what, done) {
+  try {
+    const answer = await what();
+    if (done) toast(typeof done === 'function' ? done(answer) : done);
+    return true;
+  } catch (error) {
+    if (error.name !== 'AbortError') toast(reasonOf(error), 'bad');
+    return false;
+  }
+}
+
+// reasonOf is a refusal in words.
+export function reasonOf(error) {
+  if (error.status === 0) return t('frame.unreachable');
+  return error.reason || error.message || String(error);
+}
+
+export function Layers() {
+  const { path } = route.value;
+  useEffect(() => () => shown.peek().forEach((x) => x.props.close()), [path, visits.value]);
+  return html`${shown.value.map(({ id, Component, props }) => html`<${Component} key=${id} ...${props} />`)}
+    <div class="toasts" role="status" aria-live="polite">
+      ${toasts.value.map(
+        ({ id, text, kind, action }) => html`<div key=${id} class=${`toast ${kind}`}>
+        <${Icon} name=${kind === 'bad' ? 'warning' : 'check'} /><span>${text}</span>
+        ${
+          action &&
+          html`<button type="button" onClick=${() => {
+            drop(id);
+            action.run();
+          }}>${action.title}</button>`
+        }
+        <button type="button" class="plain" onClick=${() => drop(id)} aria-label=${t('frame.close')}><${Icon} name="cross" /></button>
+      </div>`,
+      )}
+    </div>`;
+}

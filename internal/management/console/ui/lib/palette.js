@@ -1,0 +1,113 @@
+// The command palette: pages, things by name, letters by message id, and what can be done from anywhere.
+import { html, useState, useEffect, useRef, useId } from './html.js';
+import { t } from './i18n.js';
+import { api } from './api.js';
+import { go, to } from './router.js';
+import { Dialog } from './layers.js';
+import { oneVHost } from './vhosts.js';
+import { may } from './session.js';
+
+// Palette offers pages, actions as {title or text, also, kind, needs, run}, and what lookUp(text, signal) finds besides names.
+export function Palette({ close, pages, actions, lookUp: ofPages }) {
+  const [text, setText] = useState('');
+  const [found, setFound] = useState([]);
+  const [at, setAt] = useState(0);
+  const id = useId();
+  const input = useRef();
+  useEffect(() => {
+    if (text.length < 2 && !/\d/.test(text)) {
+      setFound([]);
+      return undefined;
+    }
+    const abort = new AbortController();
+    const timer = setTimeout(
+      () =>
+        Promise.all([ofPages(text, abort.signal), lookUp(text, abort.signal)]).then(
+          (all) => setFound(all.flat()),
+          () => {},
+        ),
+      150,
+    );
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [text]);
+  const words = text.toLowerCase().split(/\s+/);
+  const fits = ({ title, also = '' }) => words.every((w) => title.toLowerCase().includes(w) || also.includes(w));
+  const all = [
+    ...pages
+      .filter((p) => p.nav && may(p.needs))
+      .map((p) => ({ kind: t('palette.page'), title: t(p.title), run: () => go(p.path) }))
+      .filter(fits),
+    ...actions
+      .filter((a) => may(a.needs))
+      .map((a) => ({ kind: t(a.kind || 'palette.action'), title: a.text || t(a.title), also: a.also, run: a.run }))
+      .filter(fits),
+    ...found,
+    ...(text
+      ? [
+          {
+            kind: t('palette.search'),
+            title: t('palette.letters_with', { text }),
+            run: () => go('/letters', { filter: text, vhost: oneVHost.value }),
+          },
+          {
+            kind: t('palette.search'),
+            title: t('palette.message_id', { text }),
+            run: () =>
+              go('/letters', { filter: `id:${/\s/.test(text) ? JSON.stringify(text) : text}`, vhost: oneVHost.value }),
+          },
+        ]
+      : []),
+  ];
+  const chosen = Math.min(at, all.length - 1);
+  useEffect(() => document.getElementById(`${id}-${chosen}`)?.scrollIntoView({ block: 'nearest' }), [chosen]);
+  const run = (x) => {
+    close();
+    x?.run();
+  };
+  const key = (e) => {
+    if (e.key === 'ArrowDown') setAt(Math.min(all.length - 1, chosen + 1));
+    else if (e.key === 'ArrowUp') setAt(Math.max(0, chosen - 1));
+    else if (e.key === 'Enter') run(all[chosen]);
+    else return;
+    e.preventDefault();
+  };
+  return html`<${Dialog} title=${t('palette.title')} close=${close} className="palette">
+    <input type="text" autofocus ref=${input} role="combobox" aria-expanded="true" aria-controls=${id} aria-activedescendant=${all.length ? `${id}-${chosen}` : undefined}
+      aria-label=${t('palette.what')} placeholder=${t('palette.what')} value=${text} onInput=${(e) => {
+        setText(e.target.value);
+        setAt(0);
+      }} onKeyDown=${key} autocomplete="off" spellcheck="false" />
+    <ul role="listbox" id=${id} aria-label=${t('palette.title')}>
+      ${all.map((x, i) => html`<li role="option" id=${`${id}-${i}`} aria-selected=${i === chosen} onClick=${() => run(x)} onMouseMove=${() => setAt(i)}><span>${x.title}</span><small>${x.kind}</small></li>`)}
+    </ul>
+  </${Dialog}>`;
+}
+
+async function lookUp(text, abort) {
+  const one = async (list, kind, make, all) => {
+    const got = await api
+      .get(list, { page: 1, page_size: 6, name: text, columns: 'name,vhost', disable_stats: 'true' }, { signal: abort })
+      .catch(() => []);
+    const items = all
+      ? got.filter?.((x) => x.name.toLowerCase().includes(text.toLowerCase())).slice(0, 6) || []
+      : got.items || [];
+    return items
+      .filter((x) => x.name)
+      .map((x) => ({
+        kind: `${kind}${x.vhost && x.vhost !== '/' ? ` · ${x.vhost}` : ''}`,
+        title: x.name,
+        run: () => go(make(x)),
+      }));
+  };
+  const lists = [
+    one('queues', t('palette.queue'), (x) => to`/queues/${x.vhost}/${x.name}`),
+    one('exchanges', t('palette.exchange'), (x) => to`/exchanges/${x.vhost}/${x.name}`),
+    one('connections', t('palette.connection'), () => '/connections'),
+    one('policies', t('palette.policy'), () => '/policies', true),
+  ];
+  if (may('administrator')) lists.push(one('users', t('palette.user'), (x) => to`/users/${x.name}`, true));
+  return (await Promise.all(lists)).flat();
+}

@@ -1,0 +1,89 @@
+// The address is the state: path and query of the page that is shown. Links work as links; clicks are taken over.
+import { signal, computed } from './html.js';
+import { prefix } from './place.js';
+import { matchPath } from './paths.js';
+
+const here = signal(read());
+
+function read() {
+  const query = Object.fromEntries(new URLSearchParams(location.search));
+  return { path: location.pathname.slice(prefix.length) || '/', query };
+}
+
+// route is {path, query}; the path as the address has it, escaped.
+export const route = computed(() => here.value);
+
+// href is the address of a page: href('/queues', {name: 'a'}). What is empty is left out.
+export function href(path, query) {
+  const q = new URLSearchParams();
+  for (const [k, v] of Object.entries(query || {})) {
+    if (v !== undefined && v !== null && v !== '' && v !== false) q.set(k, v);
+  }
+  const text = q.toString();
+  return prefix + path + (text ? '?' + text : '');
+}
+
+// to escapes what is put into a path: to`/queues/${vhost}/${name}`.
+export const to = (strings, ...values) => strings.reduce((all, s, i) => all + encodeURIComponent(values[i - 1]) + s);
+
+// go shows a page.
+export function go(path, query, { replace = false } = {}) {
+  show(href(path, query), replace);
+}
+
+// from is the address of the page that led to this one, '' if there was none.
+export const from = () => history.state?.from || '';
+
+// back shows that page again, or else the one that is named. A page that stands for its predecessor, as the next letter does for
+// the one before it, is shown by beside: it leads back to where that came from.
+export const back = (path, query) => show(from() || href(path, query), false);
+export const beside = (path) => show(href(path), false, from());
+
+// setQuery changes parts of the query; null and '' take one away. It replaces the address unless push is said: what is
+// typed into a filter is not a page to come back to.
+export function setQuery(patch, { push = false } = {}) {
+  const query = { ...here.value.query, ...patch };
+  show(href(here.value.path, query), !push);
+}
+
+function show(address, replace, origin = replace ? from() : location.pathname + location.search) {
+  history[replace ? 'replaceState' : 'pushState']({ from: origin }, '', address);
+  if (!replace) visits.value++;
+  here.value = read();
+}
+
+// visits counts the pages that were shown one after the other: another query is another page, unless it replaced the one before.
+export const visits = signal(0);
+
+export function startRouter() {
+  addEventListener('popstate', () => {
+    visits.value++;
+    here.value = read();
+  });
+  document.addEventListener('click', (e) => {
+    if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
+    const a = e.target instanceof Element && /** @type {HTMLAnchorElement} */ (e.target.closest('a[href]'));
+    if (!a || a.target || a.hasAttribute('download') || a.origin !== location.origin) return;
+    const below = a.pathname.slice(prefix.length);
+    if (
+      !a.pathname.startsWith(prefix + '/') ||
+      below.startsWith('/api/') ||
+      below.startsWith('/assets/') ||
+      below.startsWith('/metrics')
+    )
+      return;
+    if (a.hash && a.pathname === location.pathname) return;
+    e.preventDefault();
+    show(a.pathname + a.search, false);
+    scrollTo(0, 0);
+  });
+}
+
+// find is the first of pages whose path fits, with the names in it: {page, params}.
+export function find(pages, path) {
+  for (const page of pages) {
+    const params = matchPath(page.path, path);
+    if (params) return { page, params };
+  }
+  return null;
+}

@@ -1,0 +1,253 @@
+// The table: order, filter and pages of a source (list.js), columns to choose, rows to select and to walk with the
+// keyboard, export. Of more than 200 rows only those in view are drawn.
+import { html, useState, useRef, useEffect, useMemo, useLayoutEffect } from './html.js';
+import { t, num } from './i18n.js';
+import { Icon } from './icon.js';
+import { Failure, Loading } from './states.js';
+import { useShortcuts } from './keys.js';
+import { pref } from './store.js';
+import { between, csv, view } from './order.js';
+import { save } from './save.js';
+
+const drawnMax = 200;
+
+// Table shows a source. Columns are {key, title, render(row), value(row), sort, align, off}: sort is false, or what the API calls it;
+// value is for order and export; off hides it until it is chosen. keyOf names a row; selection is a useState of a Set of
+// such names; onOpen is Enter and a click beside links. empty is shown when there is nothing at all. actions(rows) are buttons.
+export function Table({
+  id,
+  caption,
+  source,
+  columns,
+  keyOf = (row) => row.name,
+  selection,
+  onOpen,
+  empty,
+  actions,
+  filter = true,
+  more,
+  className = '',
+}) {
+  const chosen = pref(`columns.${id}`, null);
+  const shown = useMemo(
+    () => columns.filter((c) => (chosen.value ? chosen.value.includes(c.key) : !c.off) || c.always),
+    [columns, chosen.value],
+  );
+  const [active, setActive] = useState(0);
+  const rows = source.rows;
+  const keys = useMemo(() => rows.map(keyOf), [rows]);
+  const anchor = useRef(null);
+  const filterBox = useRef();
+  const box = useRef();
+  const drawn = useView(box, rows.length);
+  const at = Math.min(active, Math.max(0, rows.length - 1));
+
+  const select = (key, range) => {
+    if (!selection) return;
+    const [now, set] = selection;
+    const next = new Set(now);
+    if (range && anchor.current !== null) {
+      between(keys, anchor.current, key).forEach((k) => next.add(k));
+    } else if (next.has(key)) {
+      next.delete(key);
+    } else {
+      next.add(key);
+    }
+    anchor.current = key;
+    set(next);
+  };
+  const move = (by) => {
+    if (!rows.length) return;
+    const to = Math.max(0, Math.min(rows.length - 1, at + by));
+    setActive(to);
+    drawn.reveal(to);
+    requestAnimationFrame(() => box.current?.querySelector(`tr[data-index="${to}"]`)?.focus());
+  };
+  useShortcuts(
+    {
+      j: ['keys.next_row', () => move(1)],
+      k: ['keys.previous_row', () => move(-1)],
+      x: selection && ['keys.select_row', () => rows[at] !== undefined && select(keys[at])],
+      'Shift+x': selection && ['keys.select_range', () => rows[at] !== undefined && select(keys[at], true)],
+      Enter: onOpen && [
+        'keys.open_row',
+        (e) => (e.target.closest('tr[data-index]') && rows[at] !== undefined ? onOpen(rows[at]) : false),
+      ],
+      '/': filter && ['keys.filter', () => filterBox.current?.focus()],
+    },
+    [rows, at, selection?.[0], !!onOpen],
+  );
+
+  if (source.error && !source.known) return html`<${Failure} error=${source.error} retry=${source.refresh} />`;
+  if (!source.known) return html`<${Loading} />`;
+  if (source.total === 0 && !source.text && empty && !more?.partial) return empty;
+  const all = selection && rows.length > 0 && keys.every((k) => selection[0].has(k));
+  return html`<div class=${`table-frame ${className}`}>
+    <${Tools} ...${{ id, caption, source, columns, shown, chosen, selection, filter, filterBox, actions, keys, more }} />
+    <div class="table-box" ref=${box} tabindex="0" role="region" aria-label=${caption} onScroll=${drawn.onScroll}>
+      <table aria-rowcount=${rows.length + 1}>
+        <caption class="hidden">${caption}</caption>
+        <thead><tr>
+          ${
+            selection &&
+            html`<th scope="col" class="select"><input type="checkbox" checked=${all} aria-label=${t('table.select_all')}
+            onChange=${() => selection[1](all ? new Set() : new Set(keys))} /></th>`
+          }
+          ${shown.map((c) => html`<${Head} key=${c.key} column=${c} source=${source} />`)}
+        </tr></thead>
+        <tbody>
+          ${drawn.before > 0 && html`<tr class="spacer" aria-hidden="true"><td style=${{ height: drawn.before + 'px' }}></td></tr>`}
+          ${rows.slice(drawn.first, drawn.last).map((row, i) => {
+            const index = drawn.first + i;
+            const key = keys[index];
+            const picked = selection?.[0].has(key);
+            return html`<tr key=${key} data-index=${index} aria-rowindex=${index + 2} aria-selected=${selection ? !!picked : undefined} tabindex=${index === at ? 0 : -1}
+              class=${onOpen ? 'opens' : ''} onFocus=${() => setActive(index)}
+              onKeyDown=${(e) => {
+                if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
+                  e.preventDefault();
+                  move(e.key === 'ArrowDown' ? 1 : -1);
+                }
+              }}
+              onClick=${(e) => {
+                if (onOpen && !e.target.closest('a, button, input, label, summary') && getSelection().isCollapsed)
+                  onOpen(row);
+              }}>
+              ${
+                selection &&
+                html`<td class="select"><input type="checkbox" checked=${!!picked} aria-label=${t('table.select', { what: key })}
+                onClick=${(e) => {
+                  e.preventDefault();
+                  setTimeout(() => select(key, e.shiftKey));
+                }} /></td>`
+              }
+              ${shown.map((c) => html`<td key=${c.key} class=${c.align === 'end' ? 'end' : ''}>${cell(c, row)}</td>`)}
+            </tr>`;
+          })}
+          ${drawn.after > 0 && html`<tr class="spacer" aria-hidden="true"><td style=${{ height: drawn.after + 'px' }}></td></tr>`}
+        </tbody>
+      </table>
+      ${rows.length === 0 && html`<p class="none">${t('table.none')}</p>`}
+    </div>
+    <${Pages} source=${source} more=${more} />
+  </div>`;
+}
+
+function cell(c, row) {
+  if (c.render) return c.render(row);
+  const v = c.value ? c.value(row) : row[c.key];
+  return typeof v === 'number' ? num(v) : v;
+}
+
+function Head({ column: c, source }) {
+  const by = c.sort === undefined ? c.key : c.sort;
+  const sorted = by && source.sort === by;
+  const direction = sorted ? (source.reverse ? 'descending' : 'ascending') : undefined;
+  if (!by || !source.change)
+    return html`<th scope="col" class=${c.align === 'end' ? 'end' : ''} title=${c.hint}>${c.title}</th>`;
+  return html`<th scope="col" aria-sort=${direction} class=${c.align === 'end' ? 'end' : ''} title=${c.hint}>
+    <button type="button" onClick=${() => source.change({ sort: by, reverse: sorted ? !source.reverse : c.align === 'end' })}>${c.title}<span class="arrow" aria-hidden="true">${sorted ? (source.reverse ? '▾' : '▴') : ''}</span></button>
+  </th>`;
+}
+
+function Tools({ id, caption, source, columns, shown, chosen, selection, filter, filterBox, actions, keys, more }) {
+  const count = selection?.[0].size || 0;
+  const picked = () => source.rows.filter((_, i) => selection?.[0].has(keys[i]));
+  const values = (row) => shown.map((c) => (c.value ? c.value(row) : row[c.key]));
+  const rows = () => (count ? picked() : source.rows);
+  return html`<div class="table-tools">
+    ${
+      filter &&
+      source.change &&
+      html`<label class="search"><${Icon} name="search" /><span class="hidden">${t('table.filter')}</span>
+      <input type="search" ref=${filterBox} value=${source.text} placeholder=${t('table.filter')} onInput=${(e) => source.change({ text: e.target.value })}
+        onKeyDown=${(e) => {
+          if (e.key === 'Escape') e.target.blur();
+        }} /></label>
+      <label class="check small"><input type="checkbox" checked=${source.regex} onChange=${(e) => source.change({ regex: e.target.checked })} /> ${t('table.regex')}</label>`
+    }
+    <span class="count" aria-live="polite">${count ? t('table.selected', { n: count }) : more?.next ? t('table.so_far', { n: source.total }) : source.text ? t('table.filtered', { n: source.filtered, total: source.total }) : t('table.rows', { n: source.total })}</span>
+    ${count > 0 && html`<button type="button" class="plain" onClick=${() => selection[1](new Set())}>${t('table.select_none')}</button>`}
+    <span class="grow"></span>
+    ${actions?.(count ? picked() : [])}
+    <details class="menu"><summary aria-label=${t('table.columns')} title=${t('table.columns')}><${Icon} name="columns" /></summary>
+      <fieldset><legend>${t('table.columns')}</legend>
+        ${columns.map(
+          (
+            c,
+          ) => html`<label class="check" key=${c.key}><input type="checkbox" disabled=${c.always} checked=${shown.includes(c)}
+          onChange=${() => {
+            chosen.value = columns.filter((x) => (x === c ? !shown.includes(c) : shown.includes(x))).map((x) => x.key);
+          }} /> ${c.title || c.key}</label>`,
+        )}
+        <button type="button" onClick=${() => {
+          chosen.value = null;
+        }}>${t('table.usual_columns')}</button>
+      </fieldset></details>
+    <details class="menu"><summary aria-label=${t('table.export')} title=${t('table.export')}><${Icon} name="download" /></summary>
+      <div><button type="button" onClick=${() =>
+        save(
+          `${id}.csv`,
+          csv(
+            shown.map((c) => c.title || c.key),
+            rows().map(values),
+          ),
+          'text/csv',
+        )}>${t('table.export_csv')}</button>
+        <button type="button" onClick=${() => save(`${id}.json`, JSON.stringify(rows(), null, 2), 'application/json')}>${t('table.export_json')}</button></div></details>
+  </div>`;
+}
+
+function Pages({ source, more }) {
+  if (more) {
+    if (!more.next) return null;
+    return html`<div class="pages"><button type="button" onClick=${more.load} disabled=${more.busy}>${t('table.more')}</button></div>`;
+  }
+  if (source.pages <= 1 && source.filtered <= 50) return null;
+  if (!source.server) return null;
+  const { page, pages, size, change } = source;
+  return html`<nav class="pages" aria-label=${t('table.pages')}>
+    <button type="button" disabled=${page <= 1} onClick=${() => change({ page: page - 1 })} aria-label=${t('table.previous')}><${Icon} name="left" /></button>
+    <label>${t('table.page')} <input type="number" min="1" max=${pages} value=${page} onChange=${(e) => change({ page: Math.max(1, Math.min(pages, Number(e.target.value) || 1)) })} /></label>
+    <span>${t('table.of', { pages })}</span>
+    <button type="button" disabled=${page >= pages} onClick=${() => change({ page: page + 1 })} aria-label=${t('table.next')}><${Icon} name="right" /></button>
+    <label>${t('table.per_page')} <select value=${String(size)} onChange=${(e) => change({ size: Number(e.target.value) })}>
+      ${[25, 50, 100, 200, 500].map((n) => html`<option value=${n} selected=${n === size}>${n}</option>`)}</select></label>
+  </nav>`;
+}
+
+// useView says which rows are drawn.
+function useView(box, count) {
+  const [, again] = useState(0);
+  const state = useRef({ top: 0, height: 800, row: 37 });
+  const s = state.current;
+  useLayoutEffect(() => {
+    const row = box.current?.querySelector('tbody tr[data-index]');
+    if (row && row.offsetHeight && Math.abs(row.offsetHeight - s.row) > 1) s.row = row.offsetHeight;
+    if (box.current) s.height = box.current.clientHeight || 800;
+  });
+  useEffect(() => {
+    if (box.current && count > drawnMax) again((n) => n + 1);
+  }, [count > drawnMax]);
+  const whole = { first: 0, last: count, before: 0, after: 0 };
+  const now = count > drawnMax ? view(count, s.row, s.top, s.height) : whole;
+  return {
+    ...now,
+    onScroll: (e) => {
+      if (count <= drawnMax) return;
+      s.top = e.target.scrollTop;
+      s.height = e.target.clientHeight;
+      const next = view(count, s.row, s.top, s.height, 5);
+      if (next.first < now.first || next.last > now.last) again((n) => n + 1);
+    },
+    reveal: (index) => {
+      const el = box.current;
+      if (!el || count <= drawnMax) return;
+      const y = index * s.row;
+      if (y < el.scrollTop) el.scrollTop = y;
+      if (y > el.scrollTop + el.clientHeight - 2 * s.row) el.scrollTop = y - el.clientHeight + 3 * s.row;
+      s.top = el.scrollTop;
+      again((n) => n + 1);
+    },
+  };
+}

@@ -1,0 +1,73 @@
+// Definitions: export, and import with what it would do before it is done.
+import { html, useState } from '../../lib/html.js';
+import { t, num, has } from '../../lib/i18n.js';
+import { api, path, ask } from '../../lib/api.js';
+import { attempt, reasonOf } from '../../lib/layers.js';
+import { Icon } from '../../lib/icon.js';
+import { Field, Select } from '../../lib/form.js';
+import { save } from '../../lib/save.js';
+import { vhosts, loadVHosts } from '../../lib/vhosts.js';
+import { compare, readDocument } from './definitions-diff.js';
+
+const at = (vhost) => (vhost ? path`definitions/${vhost}` : 'definitions');
+const kindName = (kind) => (has(`defined.${kind}`) ? t(`defined.${kind}`) : kind);
+
+export function render() {
+  const [vhost, setVHost] = useState('');
+  const [doc, take] = useState(null);
+  const [said, say] = useState(null);
+  const choices = [['', t('definitions.whole')], ...vhosts.value.map((v) => [v, v])];
+  const read = async (file) => {
+    say(null);
+    take(null);
+    if (!file) return;
+    const got = readDocument(await file.text());
+    if (!got.document) {
+      say({ text: got.error ? t('definitions.no_json', { error: got.error }) : t('definitions.no_definitions') });
+      return;
+    }
+    await attempt(async () => {
+      const now = await api.get('definitions');
+      take({ name: file.name, document: got.document, kinds: compare(now, got.document, vhost || undefined) });
+    });
+  };
+  const bring = async () => {
+    try {
+      await api.post(at(vhost), doc.document);
+      say({ good: true, text: t('definitions.done', { name: doc.name }) });
+      take(null);
+      loadVHosts().catch(() => {});
+    } catch (error) {
+      say({ text: reasonOf(error) });
+    }
+  };
+  return html`<h1>${t('definitions.title')}</h1><p>${t('definitions.about')}</p>
+    <div class="form"><${Select} label=${t('definitions.of')} value=${vhost} onInput=${(v) => {
+      setVHost(v);
+      take(null);
+    }} options=${choices} /></div>
+    <div class="grid">
+      <section class="card"><h2>${t('definitions.export')}</h2><p class="hint">${t('definitions.export_hint')}</p>
+        <p class="buttons"><button type="button" onClick=${() =>
+          attempt(async () => {
+            const { data } = await ask('GET', at(vhost));
+            save(
+              `definitions${vhost ? `-${vhost.replace(/[^\w-]+/g, '_')}` : ''}.json`,
+              JSON.stringify(data, null, 2),
+              'application/json',
+            );
+          })}><${Icon} name="download" /> ${t('definitions.download')}</button></p></section>
+      <section class="card"><h2>${t('definitions.import')}</h2><p class="hint">${t('definitions.import_hint')}</p>
+        <${Field} label=${t('definitions.file')}>${(a) => html`<input type="file" accept=".json,application/json" ...${a} onChange=${(e) => read(e.target.files[0])} />`}</${Field}></section>
+    </div>
+    ${said && html`<section class=${`banner ${said.good ? 'good' : 'bad'}`} role="status"><${Icon} name=${said.good ? 'check' : 'warning'} /> <pre class="break said">${said.text}</pre></section>`}
+    ${
+      doc &&
+      html`<section class="card"><h2>${t('definitions.would', { name: doc.name })}</h2>
+      <div class="table-box small" tabindex="0" role="region" aria-label=${t('definitions.would', { name: doc.name })}><table class="plain-table"><caption class="hidden">${t('definitions.would', { name: doc.name })}</caption><thead><tr><th scope="col">${t('definitions.kind')}</th><th scope="col" class="end">${t('definitions.made')}</th><th scope="col" class="end">${t('definitions.changed')}</th><th scope="col" class="end">${t('definitions.kept')}</th><th scope="col" class="end">${t('definitions.same')}</th></tr></thead>
+        <tbody>${doc.kinds.map((k) => html`<tr key=${k.kind}><th scope="row">${kindName(k.kind)}</th>${['made', 'changed', 'kept', 'same'].map((w) => html`<td class="end">${num(k[w].length)}</td>`)}</tr>`)}</tbody></table></div>
+      ${['changed', 'kept', 'made'].map((w) => doc.kinds.some((k) => k[w].length) && html`<details key=${w} open=${w !== 'made'}><summary>${t(`definitions.list_${w}`, { n: doc.kinds.reduce((n, k) => n + k[w].length, 0) })}</summary><ul>${doc.kinds.flatMap((k) => k[w].slice(0, 200).map((name) => html`<li class="break" key=${k.kind + name}>${kindName(k.kind)}: ${name}</li>`))}</ul></details>`)}
+      <p class="hint">${t('definitions.whole_or_not')}</p>
+      <p class="buttons"><button type="button" class="primary" onClick=${bring}>${t('definitions.do')}</button><button type="button" onClick=${() => take(null)}>${t('frame.cancel')}</button></p></section>`
+    }`;
+}

@@ -1,0 +1,102 @@
+// Pieces that the pages about the broker share.
+import { html } from '../../lib/html.js';
+import { t, num, rate, size, span, has } from '../../lib/i18n.js';
+import { href, route, to } from '../../lib/router.js';
+import { badgesOf } from './settings.js';
+
+// exchangeName is how an exchange is called in paths: the default one has no name of its own.
+export const exchangeName = (name) => name || 'amq.default';
+
+// breakable lets a long name go on in the next line where its parts end.
+export const breakable = (name) =>
+  name.split(/(?<=[._:/-])/).flatMap((part, i) => (i ? [html`<wbr />`, part] : [part]));
+
+export function QueueLink({ vhost, name }) {
+  return html`<a class="name-cell" href=${href(to`/queues/${vhost}/${name}`)}>${breakable(name)}</a>`;
+}
+
+export function ExchangeLink({ vhost, name }) {
+  return html`<a class="break" href=${href(to`/exchanges/${vhost}/${exchangeName(name)}`)}>${name || t('exchange.default')}</a>`;
+}
+
+// Tabs are links that change one part of the query. tabs are [id, title, count].
+export function Tabs({ tabs, at, label, name = 'tab' }) {
+  const { path, query } = route.value;
+  return html`<nav class="tabs" aria-label=${label}>${tabs.filter(Boolean).map(
+    ([id, title, count], i) => html`
+    <a key=${id} href=${href(path, { ...query, [name]: i === 0 ? '' : id, page: '', sort: '', desc: '', name: '' })} aria-current=${id === at ? 'page' : undefined}>${title}${count ? html` <small>${num(count)}</small>` : ''}</a>`,
+  )}</nav>`;
+}
+
+// written is a value of a setting as people read it.
+export function written(value, kind) {
+  if (value === null || value === undefined) return '–';
+  if (kind === 'span') return value < 0 ? '–' : span(value);
+  if (kind === 'size') return size(value);
+  if (typeof value === 'number') return num(value);
+  if (typeof value === 'string') return value === '' ? t('setting.empty') : value;
+  return JSON.stringify(value);
+}
+
+const kinds = {
+  'message-ttl': 'span',
+  expires: 'span',
+  'consumer-timeout': 'span',
+  'delayed-retry-min': 'span',
+  'delayed-retry-max': 'span',
+  'max-length-bytes': 'size',
+};
+
+// writtenOf is the value of the setting of that name as people read it.
+export const writtenOf = (name, value) => written(value, kinds[name]);
+
+// settingName is a setting's name in words.
+export const settingName = (name) => (has(`setting.${name}`) ? t(`setting.${name}`) : name);
+
+// Badges are what is in force on a queue: solid if it was declared so, dashed if a policy says so.
+export function Badges({ queue }) {
+  return html`<span class="badges">${badgesOf(queue).map((b) => {
+    const value = b.kind ? `: ${written(b.value, b.kind)}` : '';
+    const text = `${settingName(b.name)}${value} (${t(`from.${b.from}`)})`;
+    return html`<abbr key=${b.code} class=${`tag ${b.from === 'policy' ? 'outline' : ''}`} title=${text}>${b.code}<span class="hidden"> ${text}</span></abbr>`;
+  })}
+  ${queue.policy && html`<span class="tag outline" title=${t('queue.policy', { name: queue.policy })}>${queue.policy}</span>`}
+  ${queue.operator_policy && html`<span class="tag outline" title=${t('queue.operator_policy', { name: queue.operator_policy })}>${queue.operator_policy}</span>`}</span>`;
+}
+
+// rateOf is a rate of message_stats, '' if nothing of the kind has ever happened.
+export const rateOf = (row, name) => row.message_stats?.[`${name}_details`]?.rate;
+export function Rate({ of, name }) {
+  const r = rateOf(of, name);
+  return r === undefined ? html`<span class="faint">–</span>` : rate(r);
+}
+
+// Stat is one figure with what it is.
+export function Stat({ value, title, bad, to: at }) {
+  const inside = html`<b>${value}</b><span>${title}</span>`;
+  return at
+    ? html`<a class=${`stat ${bad ? 'bad' : ''}`} href=${at}>${inside}</a>`
+    : html`<div class=${`stat ${bad ? 'bad' : ''}`}>${inside}</div>`;
+}
+
+// YesNo is a flag in words.
+export const yesNo = (v) => (v ? t('frame_words.yes') : t('frame_words.no'));
+
+// Args are arguments of something, one line each.
+export function Args({ of }) {
+  const all = Object.entries(of || {});
+  if (!all.length) return html`<span class="faint">–</span>`;
+  return html`<ul class="args">${all.map(([k, v]) => html`<li key=${k}><code>${k}</code> <span class="break">${typeof v === 'string' ? v : JSON.stringify(v)}</span></li>`)}</ul>`;
+}
+
+// parseObject reads JSON that has to be an object: {value} or {error}.
+export function parseObject(text) {
+  if (!text.trim()) return { value: {} };
+  try {
+    const value = JSON.parse(text);
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) return { error: t('form_words.object') };
+    return { value };
+  } catch (error) {
+    return { error: error.message };
+  }
+}

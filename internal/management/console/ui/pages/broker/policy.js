@@ -1,0 +1,160 @@
+// The editor of a policy: a form and its JSON side by side, what it would change, and the same as commands and files of other tools.
+import { html, useEffect, useState } from '../../lib/html.js';
+import { t } from '../../lib/i18n.js';
+import { api, path } from '../../lib/api.js';
+import { useData } from '../../lib/live.js';
+import { go, href } from '../../lib/router.js';
+import { attempt } from '../../lib/layers.js';
+import { Duration, NumberField, Select, TextArea, TextField } from '../../lib/form.js';
+import { Codes } from '../../lib/code.js';
+import { Failure, Loading } from '../../lib/states.js';
+import { oneVHost, vhosts } from '../../lib/vhosts.js';
+import { settingName } from './parts.js';
+import { fields, operatorKeys, policyTexts, readDefinition } from './policy-text.js';
+import { lookAround } from './rights.js';
+import { Trial, useTrial } from './policy-trial.js';
+import { removePolicy } from './policies.js';
+
+const presets = {
+  retry: { 'delayed-retry-type': 'all', 'delayed-retry-min': 1000, 'delayed-retry-max': 60000 },
+  letters: { 'dead-letter-exchange': 'dlx' },
+};
+
+export function render({ query }) {
+  const operator = query.operator === '1';
+  const vhost = query.vhost || oneVHost.value;
+  const kind = operator ? 'operator-policies' : 'policies';
+  const got = useData(
+    (signal) => (query.policy ? api.get(`${kind}/${path`${vhost}/${query.policy}`}`, {}, { signal }) : null),
+    [kind, vhost, query.policy],
+    { every: 0 },
+  );
+  const title = query.policy
+    ? t('policies.edit', { name: query.policy })
+    : operator
+      ? t('policies.create_operator')
+      : t('policies.create');
+  return html`<p class="crumbs"><a href=${href('/policies', { vhost, tab: operator ? 'operator' : '' })}>${t('policies.title')}</a></p><h1>${title}</h1>
+    ${got.data !== undefined ? html`<${Editor} key=${`${vhost} ${query.policy || ''}`} operator=${operator} vhost=${vhost} known=${got.data} query=${query} />` : got.error ? html`<${Failure} error=${got.error} retry=${got.refresh} />` : html`<${Loading} />`}`;
+}
+
+function begin(known, query, vhost) {
+  if (known)
+    return {
+      vhost,
+      name: known.name,
+      pattern: known.pattern,
+      applyTo: known['apply-to'],
+      priority: known.priority,
+      definition: known.definition,
+    };
+  return {
+    vhost,
+    name: '',
+    pattern: query.pattern || '',
+    applyTo: 'queues',
+    priority: 0,
+    definition: presets[query.preset] || {},
+  };
+}
+
+function Editor({ operator, vhost, known, query }) {
+  const [f, set] = useState(() => begin(known, query, vhost));
+  const [text, setText] = useState(() => JSON.stringify(begin(known, query, vhost).definition, null, 2));
+  const read = readDefinition(text);
+  const put = (name) => (v) => set({ ...f, [name]: v });
+  const setKey = (key) => (v) => {
+    const definition = { ...f.definition };
+    if (v === null || v === '') delete definition[key];
+    else definition[key] = v;
+    set({ ...f, definition });
+    setText(JSON.stringify(definition, null, 2));
+  };
+  const type = (raw) => {
+    setText(raw);
+    const now = readDefinition(raw);
+    if (now.value) set({ ...f, definition: now.value });
+  };
+  const trial = useTrial({ ...f, operator, definition: read.value });
+  const exchanges = useData(
+    (signal) => api.get(path`exchanges/${f.vhost}`, { columns: 'name', disable_stats: true }, { signal }),
+    [f.vhost],
+    { every: 0 },
+  );
+  const [left, leave] = useState(false);
+  useEffect(() => {
+    if (left) go('/policies', { vhost: f.vhost, tab: operator ? 'operator' : '' });
+  }, [left]);
+  const ready = f.name && f.pattern && read.value && Object.keys(read.value).length > 0;
+  const kind = operator ? 'operator-policies' : 'policies';
+  const submit = async (e) => {
+    e.preventDefault();
+    if (
+      ready &&
+      (await attempt(
+        () =>
+          api.put(`${kind}/${path`${f.vhost}/${f.name}`}`, {
+            pattern: f.pattern,
+            definition: read.value,
+            priority: f.priority ?? 0,
+            'apply-to': f.applyTo,
+          }),
+        t('policies.saved', { name: f.name }),
+      ))
+    )
+      leave(true);
+  };
+  const forExchanges = f.applyTo === 'exchanges';
+  const shown = fields.filter(([key, , target]) =>
+    operator ? operatorKeys.includes(key) : f.applyTo === 'all' || (target === 'exchanges') === forExchanges,
+  );
+  const kinds = ['queues', 'classic_queues', 'quorum_queues', ...(operator ? [] : ['exchanges', 'all'])];
+  return html`<div class="split">
+    <form class="card" onSubmit=${submit}>
+      <div class="form">
+        <${TextField} label=${t('queues.name')} value=${f.name} readonly=${!!known} onInput=${put('name')} required autofocus=${!known} />
+        <${Select} label=${t('queues.vhost')} value=${f.vhost} disabled=${!!known} onInput=${put('vhost')} options=${vhosts.value.includes(f.vhost) ? vhosts.value : [f.vhost]} />
+        <${TextField} label=${t('policies.pattern')} value=${f.pattern} onInput=${put('pattern')} required hint=${lookAround(f.pattern) ? t('policies.re2') : t('policies.pattern_hint')} />
+        <${Select} label=${t('policies.apply_to')} value=${f.applyTo} onInput=${put('applyTo')} options=${kinds.map((k) => [k, t(`apply_to.${k}`)])} />
+        <${NumberField} label=${t('policies.priority')} hint=${t('policies.priority_hint')} value=${f.priority} onInput=${put('priority')} />
+      </div>
+      <h2>${t('policies.definition')}</h2>
+      ${
+        !operator &&
+        !known &&
+        html`<p class="buttons">${Object.keys(presets).map(
+          (p) =>
+            html`<button type="button" class="small" key=${p} onClick=${() => {
+              const d = { ...f.definition, ...presets[p] };
+              set({ ...f, definition: d });
+              setText(JSON.stringify(d, null, 2));
+            }}>${t(`preset.${p}`)}</button>`,
+        )}</p>`
+      }
+      <div class="form">${shown.map(([key, how]) => html`<${Setting} key=${key} name=${key} how=${how} value=${f.definition[key]} onInput=${setKey(key)} exchanges=${exchanges.data || []} />`)}
+        <${TextArea} className="whole mono" label=${t('policies.json')} hint=${t('policies.json_hint')} error=${read.value ? undefined : read.error || t('form_words.object')} value=${text} onInput=${type} rows="8" /></div>
+      <p class="buttons"><button type="submit" class="primary" disabled=${!ready}>${t('policies.save')}</button>
+        ${known && html`<button type="button" onClick=${() => removePolicy({ vhost, name: known.name }, operator).then(leave)}>${t('queues.delete')}</button>`}</p>
+    </form>
+    <div class="stack">
+      <section class="card"><h2>${t('trial.title')}</h2><${Trial} vhost=${f.vhost} of=${trial} /></section>
+      <section class="card"><h2>${t('policies.elsewhere')}</h2><${Codes} label=${t('policies.elsewhere')} of=${named(policyTexts({ ...f, operator, priority: f.priority ?? 0, name: f.name || 'policy', definition: read.value || {} }))} /></section>
+    </div></div>`;
+}
+
+const named = ({ linux, windows, curl, terraform, kubernetes }) => ({
+  'Linux, macOS': linux,
+  Windows: windows,
+  curl,
+  Terraform: terraform,
+  Kubernetes: kubernetes,
+});
+
+function Setting({ name, how, value, onInput, exchanges }) {
+  const label = settingName(name);
+  if (how === 'ms') return html`<${Duration} label=${label} value=${value ?? null} onInput=${onInput} />`;
+  if (how === 'number') return html`<${NumberField} label=${label} value=${value ?? null} onInput=${onInput} />`;
+  if (Array.isArray(how))
+    return html`<${Select} label=${label} value=${value ?? ''} onInput=${onInput} options=${[['', t('policies.unset')], ...how]} />`;
+  return html`<${TextField} label=${label} value=${value ?? ''} onInput=${onInput} placeholder=${value === '' ? t('setting.empty') : undefined} list=${/exchange/.test(name) ? exchanges.map((e) => e.name).filter(Boolean) : undefined} />`;
+}

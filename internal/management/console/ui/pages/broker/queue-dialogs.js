@@ -1,0 +1,239 @@
+// What is done to a queue or an exchange in a dialog: publish, get, purge, delete, bind.
+import { html, useState } from '../../lib/html.js';
+import { t, num } from '../../lib/i18n.js';
+import { api, path } from '../../lib/api.js';
+import { Dialog, attempt, confirm, open, toast, reasonOf } from '../../lib/layers.js';
+import { TextField, TextArea, NumberField, Select, Check } from '../../lib/form.js';
+import { Code } from '../../lib/code.js';
+import { exchangeName, parseObject } from './parts.js';
+
+// publishTo opens the dialog that publishes to an exchange; routingKey is where it begins.
+export const publishTo = (props) => open(Publish, props);
+
+function Publish({ close, vhost, exchange, routingKey = '', fixed }) {
+  const [f, set] = useState({
+    exchange,
+    key: routingKey,
+    payload: '',
+    encoding: 'string',
+    headers: '',
+    properties: '',
+    persistent: true,
+    type: '',
+    id: '',
+    expiration: null,
+    delay: null,
+    priority: null,
+  });
+  const [said, say] = useState(null);
+  const put = (name) => (v) => set({ ...f, [name]: v });
+  const headers = parseObject(f.headers);
+  const more = parseObject(f.properties);
+  const submit = async (e) => {
+    e.preventDefault();
+    if (headers.error || more.error) return;
+    const properties = { ...more.value, delivery_mode: f.persistent ? 2 : 1 };
+    const table = { ...headers.value };
+    if (f.delay !== null) table['x-delay'] = f.delay;
+    if (Object.keys(table).length) properties.headers = table;
+    if (f.type) properties.content_type = f.type;
+    if (f.id) properties.message_id = f.id;
+    if (f.expiration !== null) properties.expiration = String(f.expiration);
+    if (f.priority !== null) properties.priority = f.priority;
+    try {
+      const answer = await api.post(path`exchanges/${vhost}/${exchangeName(f.exchange)}/publish`, {
+        properties,
+        routing_key: f.key,
+        payload: f.payload,
+        payload_encoding: f.encoding,
+      });
+      say(
+        answer.scheduled?.length
+          ? { good: true, text: t('publish.scheduled', { ids: answer.scheduled.join(', ') }) }
+          : answer.routed
+            ? { good: true, text: t('publish.routed') }
+            : { text: t('publish.not_routed') },
+      );
+    } catch (error) {
+      say({ text: reasonOf(error) });
+    }
+  };
+  return html`<${Dialog} title=${t('publish.title')} close=${close} wide actions=${html`
+    <button type="button" onClick=${() => close()}>${t('frame.close')}</button><button type="submit" form="publish" class="primary">${t('publish.do')}</button>`}>
+    <form id="publish" class="form" onSubmit=${submit}>
+      <${TextField} label=${t('publish.exchange')} value=${f.exchange} onInput=${put('exchange')} hint=${f.exchange === '' ? t('publish.default_hint') : undefined} readonly=${fixed} />
+      <${TextField} label=${t('publish.key')} value=${f.key} onInput=${put('key')} autofocus />
+      <${TextField} label=${t('publish.content_type')} value=${f.type} onInput=${put('type')} list=${['application/json', 'text/plain', 'application/octet-stream']} />
+      <${TextField} label=${t('publish.message_id')} value=${f.id} onInput=${put('id')} />
+      <${NumberField} label=${t('publish.expiration')} unit=${t('form.unit_ms')} min="0" value=${f.expiration} onInput=${put('expiration')} />
+      <${NumberField} label=${t('publish.delay')} unit=${t('form.unit_ms')} min="0" hint=${t('publish.delay_hint')} value=${f.delay} onInput=${put('delay')} />
+      <${NumberField} label=${t('publish.priority')} min="0" max="255" value=${f.priority} onInput=${put('priority')} />
+      <${Select} label=${t('publish.encoding')} value=${f.encoding} onInput=${put('encoding')} options=${[
+        ['string', t('publish.encoding_string')],
+        ['base64', t('publish.encoding_base64')],
+      ]} />
+      <${Check} label=${t('publish.persistent')} value=${f.persistent} onInput=${put('persistent')} />
+      <${TextArea} className="whole" label=${t('publish.payload')} value=${f.payload} onInput=${put('payload')} rows="6" />
+      <${TextArea} label=${t('publish.headers')} hint=${t('publish.headers_hint')} error=${headers.error} value=${f.headers} onInput=${put('headers')} rows="3" />
+      <${TextArea} label=${t('publish.properties')} hint=${t('publish.properties_hint')} error=${more.error} value=${f.properties} onInput=${put('properties')} rows="3" />
+    </form>
+    ${said && html`<p class=${`banner ${said.good ? 'good' : 'bad'}`} role="status">${said.text}</p>`}
+  </${Dialog}>`;
+}
+
+// getFrom opens the dialog that takes messages as a client would.
+export const getFrom = (props) => open(Get, props);
+
+function Get({ close, vhost, name }) {
+  const [f, set] = useState({ count: 1, ackmode: 'ack_requeue_true' });
+  const [got, show] = useState(null);
+  const submit = async (e) => {
+    e.preventDefault();
+    try {
+      show(
+        await api.post(path`queues/${vhost}/${name}/get`, {
+          count: f.count || 1,
+          ackmode: f.ackmode,
+          encoding: 'auto',
+          truncate: 50000,
+        }),
+      );
+    } catch (error) {
+      toast(reasonOf(error), 'bad');
+    }
+  };
+  const modes = ['ack_requeue_true', 'ack_requeue_false', 'reject_requeue_true', 'reject_requeue_false'];
+  return html`<${Dialog} title=${t('get.title', { name })} close=${close} wide actions=${html`
+    <button type="button" onClick=${() => close()}>${t('frame.close')}</button><button type="submit" form="get" class="primary">${t('get.do')}</button>`}>
+    <p class="banner warn">${t('get.warning')}</p>
+    <form id="get" class="form" onSubmit=${submit}>
+      <${NumberField} label=${t('get.count')} min="1" max="1000" value=${f.count} onInput=${(count) => set({ ...f, count })} />
+      <${Select} label=${t('get.mode')} value=${f.ackmode} onInput=${(ackmode) => set({ ...f, ackmode })} options=${modes.map((m) => [m, t(`get.${m}`)])} />
+    </form>
+    <div role="status">${got && html`<p>${t('get.got', { n: got.length })}</p>`}</div>
+    ${got?.map(
+      (m, i) => html`<section class="card" key=${i}>
+      <dl class="pairs"><dt>${t('publish.exchange')}</dt><dd>${m.exchange || t('exchange.default')}</dd><dt>${t('publish.key')}</dt><dd>${m.routing_key}</dd><dt>${t('get.redelivered')}</dt><dd>${m.redelivered ? t('frame_words.yes') : t('frame_words.no')}</dd><dt>${t('get.left')}</dt><dd>${num(m.message_count)}</dd></dl>
+      <${Code} text=${JSON.stringify(m.properties, null, 2)} label=${t('publish.properties')} /><${Code} text=${m.payload} label=${t('publish.payload')} />
+    </section>`,
+    )}
+  </${Dialog}>`;
+}
+
+// purge asks, and empties queues.
+export async function purge(queues) {
+  const n = queues.reduce((sum, q) => sum + (q.messages_ready || 0), 0);
+  const sure = await confirm({
+    title: t('queues.purge_title', { n: queues.length }),
+    text: t('queues.purge_text', { n, queues: names(queues) }),
+    action: t('queues.purge'),
+    danger: true,
+    typed: n > 1000 ? String(n) : undefined,
+  });
+  return (
+    sure &&
+    each(
+      queues,
+      (q) => api.delete(path`queues/${q.vhost}/${q.name}/contents`),
+      (k) => t('queues.purged', { n: k }),
+    )
+  );
+}
+
+// remove asks, and deletes queues.
+export async function remove(queues) {
+  const n = queues.reduce((sum, q) => sum + (q.messages || 0), 0);
+  const used = queues.filter((q) => q.consumers > 0).length;
+  const sure = await confirm({
+    title: t('queues.delete_title', { n: queues.length }),
+    text: t('queues.delete_text', { n, queues: names(queues), used }),
+    action: t('queues.delete'),
+    danger: true,
+    typed: n > 1000 ? String(n) : undefined,
+  });
+  return (
+    sure &&
+    each(
+      queues,
+      (q) => api.delete(path`queues/${q.vhost}/${q.name}`),
+      (k) => t('queues.deleted', { n: k }),
+    )
+  );
+}
+
+const names = (queues) =>
+  queues
+    .slice(0, 5)
+    .map((q) => q.name)
+    .join(', ') + (queues.length > 5 ? ', …' : '');
+
+async function each(all, run, done) {
+  let k = 0;
+  const ok = await attempt(async () => {
+    for (const one of all) {
+      await run(one);
+      k++;
+    }
+  });
+  if (k) toast(done(k));
+  return ok;
+}
+
+// bind opens the dialog for a binding: source and target {type, name}, either of them given.
+export const bind = (props) => open(Bind, props);
+
+function Bind({ close, vhost, source, target, delayed }) {
+  const [f, set] = useState({
+    source: source ?? '',
+    type: target?.type || 'queue',
+    name: target?.name || '',
+    key: '',
+    args: '',
+  });
+  const args = parseObject(f.args);
+  const submit = async (e) => {
+    e.preventDefault();
+    if (args.error) return;
+    const kind = f.type === 'queue' ? 'q' : 'e';
+    const done = await attempt(
+      () =>
+        api.post(path`bindings/${vhost}/e/${exchangeName(f.source)}/${kind}/${f.name}`, {
+          routing_key: f.key,
+          arguments: args.value,
+        }),
+      t('bind.done'),
+    );
+    if (done) close(true);
+  };
+  return html`<${Dialog} title=${t('bind.title')} close=${() => close(false)} actions=${html`
+    <button type="button" onClick=${() => close(false)}>${t('frame.cancel')}</button><button type="submit" form="bind" class="primary">${t('bind.do')}</button>`}>
+    <form id="bind" class="form" onSubmit=${submit}>
+      <${TextField} label=${t('bind.from')} value=${f.source} readonly=${source !== undefined} autofocus=${source === undefined} onInput=${(v) => set({ ...f, source: v })} required />
+      <${Select} label=${t('bind.kind')} value=${f.type} disabled=${!!target} onInput=${(v) => set({ ...f, type: v })} options=${[
+        ['queue', t('bind.queue')],
+        ['exchange', t('bind.exchange')],
+      ]} />
+      <${TextField} label=${t('bind.to')} value=${f.name} readonly=${!!target} autofocus=${!target} onInput=${(v) => set({ ...f, name: v })} required />
+      <${TextField} label=${t('publish.key')} hint=${delayed ? undefined : t('bind.key_hint')} value=${f.key} onInput=${(v) => set({ ...f, key: v })} />
+      <${TextArea} className="whole" label=${t('bind.arguments')} hint=${t('bind.arguments_hint')} error=${args.error} value=${f.args} onInput=${(v) => set({ ...f, args: v })} rows="3" />
+    </form>
+  </${Dialog}>`;
+}
+
+// unbind asks, and takes a binding away.
+export async function unbind(b) {
+  const kind = b.destination_type === 'queue' ? 'q' : 'e';
+  const sure = await confirm({
+    title: t('bind.remove_title'),
+    text: t('bind.remove_text', { from: b.source, to: b.destination, key: b.routing_key }),
+    action: t('bind.remove'),
+    danger: true,
+  });
+  return (
+    sure &&
+    attempt(
+      () => api.delete(path`bindings/${b.vhost}/e/${b.source}/${kind}/${b.destination}/${b.properties_key}`),
+      t('bind.removed'),
+    )
+  );
+}

@@ -1,0 +1,97 @@
+// The messages of a queue, looked at without a change; what died elsewhere can be sent back from here.
+import { html, useState } from '../../lib/html.js';
+import { t, size, word } from '../../lib/i18n.js';
+import { go, setQuery, route } from '../../lib/router.js';
+import { Table } from '../../lib/table.js';
+import { Empty } from '../../lib/states.js';
+import { Ago } from '../../lib/time.js';
+import { Icon } from '../../lib/icon.js';
+import { attempt } from '../../lib/layers.js';
+import { Select } from '../../lib/form.js';
+import { base, keyOf, page } from '../office/letters.js';
+import { IndexState, exceptionColumn, useLetters } from '../office/letters-table.js';
+import { faultOf } from '../office/words.js';
+import { FilterBox } from '../office/filter-box.js';
+import { beginRedrive } from '../office/redrive.js';
+import { scopesOf } from '../office/scopes.js';
+
+const columns = (messages) => [
+  {
+    key: 'id',
+    title: t('message.id'),
+    sort: false,
+    always: true,
+    render: (m) => html`<a class="mono" href=${page(m)}>${m.id}</a>`,
+  },
+  { key: 'state', title: t('message.state'), sort: false, value: (m) => word('state', m.state) },
+  { key: 'exchange', title: t('publish.exchange'), sort: false, value: (m) => m.exchange || t('exchange.default') },
+  {
+    key: 'routing_keys',
+    title: t('publish.key'),
+    sort: false,
+    value: (m) => m.routing_keys.join(', '),
+    render: (m) => html`<code class="break">${m.routing_keys.join(', ')}</code>`,
+  },
+  { key: 'message_id', title: t('publish.message_id'), sort: false },
+  {
+    key: 'died',
+    title: t('message.died'),
+    sort: false,
+    value: (m) =>
+      m.deaths.map((d) => `${word('reason', d.reason)} × ${d.count} (${d.queue})`).join(', ') ||
+      (m.republished ? word('reason', 'republished') : ''),
+  },
+  exceptionColumn(messages),
+  { key: 'returns', title: t('waiting.returns'), sort: false, align: 'end' },
+  {
+    key: 'expires',
+    title: t('message.expires'),
+    sort: false,
+    render: (m) => html`<${Ago} at=${m.expires} />`,
+    off: true,
+  },
+  { key: 'size', title: t('queues.bytes'), sort: false, align: 'end', render: (m) => size(m.size) },
+];
+
+export function Messages({ vhost, name, count }) {
+  const { filter = '', order = 'oldest' } = route.value.query;
+  const selection = useState(new Set());
+  const letters = useLetters(base(vhost, name), { filter, order }, { hold: selection[0].size > 0 });
+  const chosen = letters.items.filter((l) => selection[0].has(keyOf(l)));
+  const begin = (action) =>
+    attempt(async () => {
+      const jobs = await beginRedrive(
+        vhost,
+        chosen.length ? scopesOf(chosen) : [{ source: { queue: name }, filter, count: filter ? undefined : count }],
+        action,
+      );
+      if (jobs) selection[1](new Set());
+      letters.refresh();
+    });
+  const source = {
+    rows: letters.items,
+    total: letters.items.length,
+    filtered: letters.items.length,
+    page: 1,
+    pages: 1,
+    text: '',
+    known: letters.known,
+    error: letters.error?.status === 400 ? null : letters.error,
+    refresh: letters.refresh,
+  };
+  return html`<${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} known=${{}} error="" />
+    <div class="buttons"><${Select} label=${t('message.order')} value=${order} onInput=${(v) => setQuery({ order: v === 'oldest' ? '' : v })} options=${[
+      ['oldest', t('message.oldest')],
+      ['newest', t('message.newest')],
+    ]} />
+      <button type="button" onClick=${letters.refresh}>${t('message.again')}</button></div>
+    ${letters.error?.status === 400 && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${faultOf(letters.error)}</p>`}
+    <${IndexState} of=${letters} />
+    <${Table} id="queue-messages" caption=${t('queue.messages')} source=${source} columns=${columns(letters.items)} keyOf=${keyOf} selection=${selection} filter=${false} onOpen=${(m) => go(page(m))}
+      more=${{ next: letters.next, load: letters.load, busy: letters.busy, partial: letters.partial }}
+      actions=${() =>
+        letters.items.length > 0 &&
+        html`<button type="button" onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</button>
+        <button type="button" onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</button>`}
+      empty=${!filter && html`<${Empty} title=${t('message.none')} text=${t('message.none_text')} />`} />`;
+}

@@ -1,0 +1,93 @@
+// The first tab of a queue's page: figures, what is in force and why, and where its messages go.
+import { html, useRef, useState } from '../../lib/html.js';
+import { t, num, size, span, word } from '../../lib/i18n.js';
+import { api, path } from '../../lib/api.js';
+import { useData } from '../../lib/live.js';
+import { href } from '../../lib/router.js';
+import { Shown } from '../../lib/states.js';
+import { Chart } from '../../lib/chart.js';
+import { Ago } from '../../lib/time.js';
+import { Check } from '../../lib/form.js';
+import { Args, Badges, Stat, rateOf, settingName, writtenOf } from './parts.js';
+import { Findings, Paths } from './follow.js';
+import { Way } from './graph-view.js';
+import { remembered } from './readings.js';
+import { said } from './said.js';
+
+const most = 360;
+const depth = ['messages_ready', 'messages_unacknowledged', 'messages_delayed'];
+const speeds = ['publish', 'deliver_get', 'ack', 'redeliver'];
+
+// useReadings keeps what was read of a queue since the page was opened, and begins with what the broker remembers.
+function useReadings(q, at) {
+  const kept = useRef({ at: 0, all: [] });
+  const k = kept.current;
+  if (q && at !== k.at) {
+    if (k.at === 0) k.all = remembered(q, depth, speeds);
+    k.at = at;
+    k.all = [...k.all, { at, depth: depth.map((n) => q[n] ?? 0), rates: speeds.map((n) => rateOf(q, n) ?? 0) }].slice(
+      -most,
+    );
+  }
+  return k.all;
+}
+
+function Settings({ of }) {
+  const [all, showAll] = useState(false);
+  const rows = of.settings.filter((s) => all || s.source !== 'default');
+  return html`<section class="card"><header><h2>${t('queue.settings')}</h2><span class="grow"></span><${Check} label=${t('queue.defaults_too')} value=${all} onInput=${showAll} /></header>
+    ${
+      rows.length === 0
+        ? html`<p>${t('queue.all_default')}</p>`
+        : html`<div class="table-box small" tabindex="0" role="region" aria-label=${t('queue.settings')}><table class="plain-table"><caption class="hidden">${t('queue.settings')}</caption>
+      <thead><tr><th scope="col">${t('queue.setting')}</th><th scope="col">${t('queue.value')}</th><th scope="col">${t('queue.origin')}</th><th scope="col">${t('queue.why')}</th></tr></thead>
+      <tbody>${rows.map(
+        (
+          s,
+        ) => html`<tr key=${s.name}><td class="cap" title=${s.name}>${settingName(s.name)}</td><td class="break">${writtenOf(s.name, s.value)}</td>
+        <td><span class=${`tag ${/policy/.test(s.source) ? 'outline' : ''}`}>${word('origin', s.source.replaceAll(' ', '_'))}${s.from ? ` ${s.from}` : ''}</span></td><td class="hint">${said(s.why, t)}</td></tr>`,
+      )}</tbody></table></div>`
+    }
+    ${of.ignored.length > 0 && html`<h3>${t('queue.ignored')}</h3><ul>${of.ignored.map((s) => html`<li key=${s.name}><code>${s.name}</code> <span>${said(s.why, t)}</span></li>`)}</ul>`}
+    ${of.warnings.length > 0 && html`<ul>${of.warnings.map((w) => html`<li class="banner warn" key=${w}>${said(w, t)}</li>`)}</ul>`}
+  </section>`;
+}
+
+export function Summary({ vhost, name, queue: q, at }) {
+  const readings = useReadings(q, at);
+  const explained = useData(
+    (signal) => api.get(path`x/explain/queues/${vhost}/${name}`, {}, { signal }),
+    [vhost, name],
+    { every: 15000 },
+  );
+  const paths = useData((signal) => api.get(path`x/paths/${vhost}/${name}`, {}, { signal }), [vhost, name], {
+    every: 15000,
+  });
+  const times = readings.map((r) => r.at);
+  return html`<div class="cards">
+      <${Stat} value=${num(q.messages_ready)} title=${t('queues.ready')} />
+      <${Stat} value=${num(q.messages_unacknowledged)} title=${t('queues.unacked')} />
+      <${Stat} value=${num(q.messages_delayed)} title=${t('queues.waiting')} />
+      <${Stat} value=${num(q.messages_dlx)} title=${t('queues.held')} bad=${q.messages_dlx > 0} />
+      <${Stat} value=${num(q.consumers)} title=${t('queues.consumers')} bad=${q.consumers === 0 && q.messages_ready > 0} />
+      <${Stat} value=${size(q.message_bytes)} title=${t('queues.bytes')} />
+    </div>
+    <div class="grid">
+      <section class="card"><${Chart} title=${t('queue.chart_depth')} times=${times} stacked series=${[t('queues.ready'), t('queues.unacked'), t('queues.waiting')].map((label, i) => ({ label, values: readings.map((r) => r.depth[i]) }))} /></section>
+      <section class="card"><${Chart} title=${t('queue.chart_rates')} times=${times} series=${[t('queues.in'), t('queues.out'), t('queues.acked'), t('queues.redelivered')].map((label, i) => ({ label, values: readings.map((r) => r.rates[i]) }))} /></section>
+    </div>
+    <section class="card"><h2>${t('queue.about')}</h2><dl class="pairs">
+      <dt>${t('queues.type')}</dt><dd>${q.type}</dd>
+      <dt>${t('queues.features')}</dt><dd><${Badges} queue=${q} /></dd>
+      <dt>${t('queue.arguments')}</dt><dd><${Args} of=${q.arguments} /></dd>
+      ${q.head_message_timestamp && html`<dt>${t('queue.head')}</dt><dd><${Ago} at=${q.head_message_timestamp * 1000} /></dd>`}
+      ${q.idle_since && html`<dt>${t('queue.idle')}</dt><dd><${Ago} at=${q.idle_since} /></dd>`}
+      <dt class="cap">${t('setting.delivery-limit')}</dt><dd>${q.delivery_limit === 'unlimited' ? t('queue.unlimited') : num(q.delivery_limit)}</dd>
+      ${q.delayed_retry && html`<dt class="cap">${t('setting.delayed-retry-type')}</dt><dd>${q.delayed_retry}</dd>`}
+      ${q.next_delayed_at && html`<dt>${t('queue.next_retry')}</dt><dd>${span(q.next_delayed_at - Date.now())}</dd>`}
+      ${q.owner_pid_details && html`<dt>${t('queue.owner')}</dt><dd>${q.owner_pid_details.name}</dd>`}
+    </dl></section>
+    <${Shown} of=${explained}>${(d) => html`<${Settings} of=${d} />`}</${Shown}>
+    <section class="card"><header><h2>${t('paths.title')}</h2><span class="grow"></span><a href=${href('/topology', { vhost, root: `q:${name}` })}>${t('paths.graph')}</a></header>
+      <${Shown} of=${paths}>${(d) => html`<${Findings} of=${d.findings} /><${Way} vhost=${vhost} root=${`q:${name}`} /><${Paths} of=${d} />`}</${Shown}></section>`;
+}

@@ -1,0 +1,188 @@
+// The other tabs of a queue's page: who consumes, what is bound, what waits, what is held.
+import { html, useState } from '../../lib/html.js';
+import { t, num, size, span, word } from '../../lib/i18n.js';
+import { api, path } from '../../lib/api.js';
+import { useData } from '../../lib/live.js';
+import { href } from '../../lib/router.js';
+import { useRows } from '../../lib/list.js';
+import { Table } from '../../lib/table.js';
+import { Empty } from '../../lib/states.js';
+import { Ago } from '../../lib/time.js';
+import { attempt } from '../../lib/layers.js';
+import { may } from '../../lib/session.js';
+import { Args, ExchangeLink, yesNo } from './parts.js';
+import { bind, unbind } from './queue-dialogs.js';
+import { bindCode } from './declare.js';
+
+const consumerColumns = () => [
+  {
+    key: 'consumer_tag',
+    title: t('consumers.tag'),
+    always: true,
+    render: (c) => html`<span class="break">${c.consumer_tag}</span>`,
+  },
+  {
+    key: 'channel',
+    title: t('consumers.channel'),
+    value: (c) => c.channel_details.name,
+    render: (c) =>
+      html`<a class="break" href=${href('/channels', { name: c.channel_details.name })}>${c.channel_details.name}</a>`,
+  },
+  { key: 'user', title: t('consumers.user'), value: (c) => c.channel_details.user },
+  { key: 'ack_required', title: t('consumers.ack'), value: (c) => yesNo(c.ack_required) },
+  { key: 'prefetch_count', title: t('consumers.prefetch'), align: 'end' },
+  { key: 'exclusive', title: t('consumers.exclusive'), value: (c) => yesNo(c.exclusive) },
+  { key: 'activity_status', title: t('consumers.status'), value: (c) => word('activity', c.activity_status) },
+  {
+    key: 'consumer_timeout',
+    title: t('setting.consumer-timeout'),
+    align: 'end',
+    off: true,
+    value: (c) => c.consumer_timeout,
+    render: (c) => span(c.consumer_timeout),
+  },
+  {
+    key: 'arguments',
+    title: t('queue.arguments'),
+    off: true,
+    value: (c) => JSON.stringify(c.arguments),
+    render: (c) => html`<${Args} of=${c.arguments} />`,
+  },
+];
+
+export function Consumers({ queue: q }) {
+  const source = useRows({ data: q.consumer_details || [], loading: false, error: null }, consumerColumns(), {
+    prefix: 'c.',
+  });
+  return html`<${Table} id="queue-consumers" caption=${t('consumers.title')} source=${source} columns=${consumerColumns()} keyOf=${(c) => `${c.consumer_tag} ${c.channel_details.name}`}
+    empty=${html`<${Empty} title=${t('consumers.none')} text=${t('consumers.none_text')} code=${{
+      java: `channel.basicQos(20);\nchannel.basicConsume(${JSON.stringify(q.name)}, false, deliver, cancel);`,
+      python: `channel.basic_qos(prefetch_count=20)\nchannel.basic_consume(${JSON.stringify(q.name)}, on_message)\nchannel.start_consuming()`,
+      node: `await channel.prefetch(20);\nawait channel.consume(${JSON.stringify(q.name)}, onMessage);`,
+      go: `channel.Qos(20, 0, false)\ndeliveries, err := channel.Consume(${JSON.stringify(q.name)}, "", false, false, false, false, nil)`,
+      dotnet: `await channel.BasicQosAsync(0, 20, false);\nawait channel.BasicConsumeAsync(${JSON.stringify(q.name)}, autoAck: false, consumer);`,
+    }} />`} />`;
+}
+
+const bindingColumns = (gone) => [
+  {
+    key: 'source',
+    title: t('bind.from'),
+    always: true,
+    render: (b) => html`<${ExchangeLink} vhost=${b.vhost} name=${b.source} />`,
+  },
+  { key: 'routing_key', title: t('publish.key'), render: (b) => html`<code class="break">${b.routing_key}</code>` },
+  {
+    key: 'arguments',
+    title: t('bind.arguments'),
+    value: (b) => JSON.stringify(b.arguments),
+    render: (b) => html`<${Args} of=${b.arguments} />`,
+  },
+  {
+    key: 'do',
+    title: t('bind.remove'),
+    sort: false,
+    value: () => '',
+    render: (b) =>
+      b.source === ''
+        ? html`<span class="faint">${t('bind.implicit')}</span>`
+        : html`<button type="button" class="small" onClick=${() => unbind(b).then(gone)}>${t('bind.remove')}</button>`,
+  },
+];
+
+export function Bindings({ vhost, name }) {
+  const got = useData((signal) => api.get(path`queues/${vhost}/${name}/bindings`, {}, { signal }), [vhost, name]);
+  const columns = bindingColumns((done) => done && got.refresh());
+  const source = useRows(got, columns, { prefix: 'b.' });
+  const add = () => bind({ vhost, target: { type: 'queue', name } }).then((done) => done && got.refresh());
+  return html`<${Table} id="queue-bindings" caption=${t('bind.list')} source=${source} columns=${columns} keyOf=${(b) => `${b.source} ${b.properties_key}`}
+      actions=${() => html`<button type="button" onClick=${add}>${t('bind.title')}</button>`} />
+    ${source.total === 1 && html`<${Empty} title=${t('bind.only_default')} text=${t('bind.only_default_text', { name })} code=${bindCode({ queue: name, exchange: 'amq.topic', key: `${name}.#` })} />`}`;
+}
+
+// usePortions reads a list in portions: load(after) returns {items, next}.
+function usePortions(load, deps) {
+  const [more, set] = useState({ key: '', items: [], next: null });
+  const key = JSON.stringify(deps);
+  const first = useData((signal) => load(undefined, signal), deps);
+  const mine = more.key === key && more.base === first.data ? more : { items: [], next: first.data?.next };
+  const items = [...(first.data?.items || []), ...mine.items];
+  const next = mine.next;
+  const go = () =>
+    attempt(async () => {
+      const got = await load(next);
+      set({ key, base: first.data, items: [...mine.items, ...got.items], next: got.next });
+    });
+  return {
+    source: {
+      rows: items,
+      total: items.length,
+      filtered: items.length,
+      page: 1,
+      pages: 1,
+      text: '',
+      known: first.data !== undefined,
+      error: first.error,
+      refresh: first.refresh,
+    },
+    more: { next, load: go },
+    refresh: first.refresh,
+  };
+}
+
+const waitingColumns = () => [
+  { key: 'due', title: t('waiting.due'), sort: false, always: true, render: (m) => html`<${Ago} at=${m.due} />` },
+  {
+    key: 'why',
+    title: t('waiting.why'),
+    sort: false,
+    value: (m) => word('waiting_why', (m.why || '').replaceAll('-', '_')),
+  },
+  { key: 'returns', title: t('waiting.returns'), sort: false, align: 'end' },
+  { key: 'exchange', title: t('publish.exchange'), sort: false },
+  { key: 'routing_key', title: t('publish.key'), sort: false },
+  { key: 'message_id', title: t('publish.message_id'), sort: false },
+  { key: 'payload_bytes', title: t('queues.bytes'), sort: false, align: 'end', render: (m) => size(m.payload_bytes) },
+];
+
+export function WaitingList({ vhost, name }) {
+  const picked = useState(new Set());
+  const list = usePortions(
+    (after, signal) => api.get(path`x/waiting/${vhost}/${name}`, { limit: 100, after }, { signal }),
+    [vhost, name],
+  );
+  const retry = async (body) => {
+    const done = await attempt(
+      () => api.post(path`x/waiting/${vhost}/${name}/retry`, body),
+      (a) => t('waiting.retried', { n: a.count }),
+    );
+    if (done) {
+      picked[1](new Set());
+      list.refresh();
+    }
+  };
+  return html`<${Table} id="queue-waiting" caption=${t('waiting.title')} source=${list.source} columns=${waitingColumns()} keyOf=${(m) => m.id} selection=${picked} filter=${false} more=${list.more}
+    actions=${(rows) => html`<button type="button" disabled=${list.source.total === 0} onClick=${() => retry(rows.length ? { ids: rows.map((m) => m.id) } : { all: true })}>${rows.length ? t('waiting.retry_some', { n: rows.length }) : t('waiting.retry_all')}</button>`}
+    empty=${html`<${Empty} title=${t('waiting.none')} text=${t('waiting.none_text')} cli=${`bartleby ctl set_policy backoff '^${name}$' '{"delayed-retry-type":"all","delayed-retry-min":1000,"delayed-retry-max":60000}' --apply-to queues`} docs="retries-and-limits.md">
+      ${may('policymaker') && html`<p><a class="button" href=${href('/policies/edit', { vhost, pattern: `^${name}$`, preset: 'retry' })}>${t('waiting.make_policy')}</a></p>`}</${Empty}>`} />`;
+}
+
+const heldColumns = () => [
+  { key: 'cause', title: t('held.cause'), sort: false, always: true, value: (m) => word('cause', m.cause) },
+  { key: 'reason', title: t('held.reason'), sort: false, value: (m) => word('reason', m.reason) },
+  { key: 'since', title: t('held.since'), sort: false, render: (m) => html`<${Ago} at=${m.since} />` },
+  { key: 'exchange', title: t('publish.exchange'), sort: false },
+  { key: 'routing_keys', title: t('publish.key'), sort: false, value: (m) => m.routing_keys.join(', ') },
+  { key: 'took', title: t('held.took'), sort: false, value: (m) => m.took.join(', ') },
+  { key: 'size', title: t('queues.bytes'), sort: false, align: 'end', render: (m) => size(m.size) },
+];
+
+export function HeldList({ vhost, name }) {
+  const list = usePortions(
+    (after, signal) => api.get(path`x/held/${vhost}/${name}`, { limit: 100, after }, { signal }),
+    [vhost, name],
+  );
+  return html`<${Table} id="queue-held" caption=${t('held.title')} source=${list.source} columns=${heldColumns()} keyOf=${(m) => m.id} filter=${false} more=${list.more}
+    empty=${html`<${Empty} title=${t('held.none')} text=${t('held.none_text')} docs="dead-letters.md" />`} />
+    ${list.source.total > 0 && html`<p class="hint">${t('held.about', { n: num(list.source.total) })}</p>`}`;
+}

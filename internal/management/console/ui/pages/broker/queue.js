@@ -1,0 +1,64 @@
+// One queue.
+import { html } from '../../lib/html.js';
+import { t } from '../../lib/i18n.js';
+import { api, path } from '../../lib/api.js';
+import { useData } from '../../lib/live.js';
+import { go, href } from '../../lib/router.js';
+import { Shown } from '../../lib/states.js';
+import { Icon } from '../../lib/icon.js';
+import { may } from '../../lib/session.js';
+import { Tabs } from './parts.js';
+import { Summary } from './queue-summary.js';
+import { Bindings, Consumers, HeldList, WaitingList } from './queue-tabs.js';
+import { getFrom, publishTo, purge, remove } from './queue-dialogs.js';
+import { Messages } from './queue-messages.js';
+import { QueueHistory, QueueLetters } from './queue-past.js';
+import { Trends } from './queue-trends.js';
+
+export function render({ params: { vhost, name }, query }) {
+  const got = useData(
+    (signal) =>
+      api.get(
+        path`queues/${vhost}/${name}`,
+        { lengths_age: 60, lengths_incr: 5, msg_rates_age: 60, msg_rates_incr: 5 },
+        { signal },
+      ),
+    [vhost, name],
+    { on: ['queues'] },
+  );
+  const tab = query.tab || 'summary';
+  const q = got.data;
+  return html`<p class="crumbs"><a href=${href('/queues', { vhost })}>${t('queues.title')}</a> <span aria-hidden="true">›</span> ${vhost}</p>
+    <div class="page-head"><h1>${name}</h1>
+      ${
+        q &&
+        html`<span class="buttons">
+        <button type="button" onClick=${() => publishTo({ vhost, exchange: '', routingKey: name, fixed: true }).then(got.refresh)}>${t('publish.do')}</button>
+        <button type="button" onClick=${() => getFrom({ vhost, name }).then(got.refresh)}>${t('get.do')}</button>
+        ${may('policymaker') && html`<a class="button" href=${href('/policies/edit', { vhost, pattern: `^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$` })}>${t('queue.policy_for')}</a>`}
+        <button type="button" onClick=${() => purge([q]).then(got.refresh)}>${t('queues.purge')}</button>
+        <button type="button" onClick=${() => remove([q]).then((done) => done && go('/queues', { vhost }))}><${Icon} name="discard" /> ${t('queues.delete')}</button>
+      </span>`
+      }</div>
+    <${Shown} of=${got}>${(d) => html`
+      <${Tabs} label=${t('queue.tabs')} at=${tab} tabs=${[
+        ['summary', t('queue.summary')],
+        ['messages', t('queue.messages'), d.messages],
+        ['consumers', t('queues.consumers'), d.consumers],
+        ['bindings', t('queue.bindings')],
+        ['waiting', t('queues.waiting'), d.messages_delayed],
+        ['held', t('queues.held'), d.messages_dlx],
+        ['trends', t('queue.trends')],
+        ['letters', t('letters.title')],
+        ['history', t('queue.history')],
+      ]} />
+      ${tab === 'summary' && html`<${Summary} vhost=${vhost} name=${name} queue=${d} at=${got.at} />`}
+      ${tab === 'trends' && html`<${Trends} vhost=${vhost} name=${name} query=${query} />`}
+      ${tab === 'messages' && html`<${Messages} vhost=${vhost} name=${name} count=${d.messages} />`}
+      ${tab === 'consumers' && html`<${Consumers} queue=${d} />`}
+      ${tab === 'bindings' && html`<${Bindings} vhost=${vhost} name=${name} />`}
+      ${tab === 'waiting' && html`<${WaitingList} vhost=${vhost} name=${name} />`}
+      ${tab === 'held' && html`<${HeldList} vhost=${vhost} name=${name} />`}
+      ${tab === 'letters' && html`<${QueueLetters} vhost=${vhost} name=${name} />`}
+      ${tab === 'history' && html`<${QueueHistory} vhost=${vhost} name=${name} />`}`}</${Shown}>`;
+}

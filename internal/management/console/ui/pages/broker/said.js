@@ -1,0 +1,61 @@
+// Sentences that the broker says in English, of settings and policies, found again in the dictionaries. Pure.
+
+// Each is what the broker writes, with {names}, and its key.
+/** @type {[RegExp, string][]} */
+const sentences = [
+  ['not set', 'said.nobody'],
+  ['no other source sets it', 'said.only'],
+  ['set by a virtual host option or the dialect', 'said.option'],
+  ['the option dlx-by-argument-only is on', 'said.argument_only'],
+  ['the smaller value applies', 'said.smaller'],
+  ['the larger value applies', 'said.larger'],
+  ['the argument overrides policies', 'said.argument_first'],
+  ['policies override the argument', 'said.policy_first'],
+  ['the operator policy overrides the argument, which overrides the policy', 'said.operator_first'],
+  ['the smaller value applies, and a negative value means no limit', 'said.smaller_limit'],
+  ['the smaller value applies, and 0 means no timeout', 'said.smaller_timeout'],
+  ['the larger policy value applies, or the argument if it is smaller', 'said.retry_min'],
+  ['{asked}, which a quorum queue treats as {value}', 'said.quorum_takes'],
+  ['the argument sets {value}', 'said.argument_asks'],
+  ["policy '{name}' sets {value}", 'said.policy_asks'],
+  ["operator policy '{name}' sets {value}", 'said.operator_asks'],
+  ['unknown argument', 'said.unknown'],
+  ['accepted for compatibility with RabbitMQ, no effect', 'said.accepted'],
+  ['no effect on queues', 'said.no_effect'],
+  ["exchange '{name}' does not exist: dead letters of the queue become lost letters", 'said.no_exchange'],
+  [
+    "policy '{name}' matches queue '{queue}', which receives its dead letters: messages that die there return there; change the pattern to exclude it",
+    'said.own_letters',
+  ],
+  ["queue '{queue}' exceeds its limit by {n} messages: they are dropped from its head immediately", 'said.too_many'],
+  ['and {n} more warnings like the last one', 'said.more'],
+].map(([text, key]) => [
+  new RegExp(`^${text.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{(\w+)\}/g, '(?<$1>.*)')}$`, 's'),
+  key,
+]);
+
+// find is the key and the params of a sentence, null if it is none of these.
+export function find(text) {
+  for (const [pattern, key] of sentences) {
+    const m = pattern.exec(text);
+    if (m) return { key, params: { ...m.groups } };
+  }
+  return null;
+}
+
+// parts cuts what stands for itself out of a text: 'a; b, c' is [a, b, c].
+export const parts = (text) =>
+  find(text)
+    ? [text]
+    : text.split('; ').flatMap((x) => (find(x) ? [x] : x.split(/, (?=the argument sets |policy '|operator policy ')/)));
+
+// said is a text in another language: translate(key, params) gives the words. What is not known stays as it is.
+export function said(text, translate) {
+  const all = parts(text).map((x) => {
+    const f = find(x);
+    if (!f) return x;
+    if (f.params.asked) f.params.asked = said(f.params.asked, translate);
+    return translate(f.key, f.params);
+  });
+  return all.join('; ');
+}

@@ -1,0 +1,108 @@
+// Jobs: what sends letters back or discards them, now and before.
+import { html, useState } from '../lib/html.js';
+import { t, num, rate, word } from '../lib/i18n.js';
+import { api, path } from '../lib/api.js';
+import { go, href, to } from '../lib/router.js';
+import { useData } from '../lib/live.js';
+import { useRows } from '../lib/list.js';
+import { Table } from '../lib/table.js';
+import { Empty } from '../lib/states.js';
+import { Progress } from '../lib/chart.js';
+import { Ago } from '../lib/time.js';
+import { attempt, confirm } from '../lib/layers.js';
+import { vhost, vhosts } from '../lib/vhosts.js';
+import { Job, JobState, backTo, foundFor, going, jobAt, sourceOf, targetOf, usePaces, whyOf } from './office/job.js';
+import { share } from './office/pace.js';
+
+async function everyJob(abort) {
+  const names = vhost.value ? [vhost.value] : vhosts.value;
+  const lists = await Promise.all(
+    names.map((v) =>
+      api.get(`x/redrives/${path`${v}`}`, {}, { signal: abort }).catch((e) => {
+        if (names.length > 1 && e.noRight) return [];
+        throw e;
+      }),
+    ),
+  );
+  return lists.flat().sort((a, b) => Date.parse(b.begun) - Date.parse(a.begun));
+}
+
+const columns = (pace) => [
+  {
+    key: 'id',
+    title: t('jobs.job'),
+    always: true,
+    value: (j) => j.id,
+    render: (j) => html`<a href=${href(to`/jobs/${j.vhost}/${j.id}`)}>${word('action', j.action)} ${j.id}</a>`,
+  },
+  { key: 'vhost', title: t('frame.vhost'), off: true },
+  { key: 'source', title: t('jobs.from'), value: sourceOf },
+  { key: 'target', title: t('jobs.to'), value: targetOf },
+  { key: 'state', title: t('letters.state'), value: (j) => j.state, render: (j) => html`<${JobState} job=${j} />` },
+  {
+    key: 'why',
+    title: t('jobs.why'),
+    value: whyOf,
+    render: (j) => html`<span class="faint">${whyOf(j) || '–'}</span>`,
+  },
+  {
+    key: 'progress',
+    title: t('jobs.progress'),
+    sort: false,
+    render: (j) => html`<${Progress} done=${share(j, foundFor(j))} total=${1} label=${t('jobs.progress')} />`,
+  },
+  { key: 'moved', title: t('jobs.moved'), align: 'end', value: (j) => j.moved },
+  {
+    key: 'came_back',
+    title: t('jobs.came_back'),
+    align: 'end',
+    value: (j) => j.came_back,
+    render: (j) =>
+      j.came_back ? html`<a href=${backTo(j)} title=${t('jobs.show_back')}>${num(j.came_back)}</a>` : '0',
+  },
+  {
+    key: 'refused',
+    title: t('jobs.refused'),
+    align: 'end',
+    value: (j) => Object.values(j.refused).reduce((a, b) => a + b, 0),
+  },
+  {
+    key: 'rate',
+    title: t('jobs.rate'),
+    align: 'end',
+    value: (j) => pace(j) ?? 0,
+    render: (j) => (pace(j) === null ? '–' : rate(pace(j))),
+  },
+  { key: 'user', title: t('jobs.by'), value: (j) => j.user },
+  {
+    key: 'begun',
+    title: t('jobs.begun'),
+    value: (j) => Date.parse(j.begun),
+    render: (j) => html`<${Ago} at=${j.begun} />`,
+  },
+];
+
+function List() {
+  const got = useData(everyJob, [vhost.value, vhosts.value], { on: ['jobs'], every: 2000 });
+  const shown = columns(usePaces());
+  const source = useRows(got, shown, { usual: { sort: 'begun', reverse: true } });
+  const running = (got.data || []).filter((j) => j.state === 'running' || j.state === 'watching');
+  return html`<div class="page-head"><h1>${t('jobs.title')}</h1><p role="status" class="faint">${t('jobs.going_on', { n: running.length })}</p></div>
+    <${Table} id="jobs" caption=${t('jobs.title')} source=${source} columns=${shown} keyOf=${(j) => `${j.vhost} ${j.id}`} onOpen=${(j) => go(to`/jobs/${j.vhost}/${j.id}`)}
+      empty=${html`<${Empty} title=${t('jobs.empty')} text=${t('jobs.empty_text')} cli="bartleby ctl redrive --help" docs="office.md" />`} />
+    <p class="faint">${t('jobs.total', { n: num((got.data || []).length) })}</p>`;
+}
+
+function One({ params }) {
+  const [job, setJob] = useState(null);
+  const drop = async () => {
+    if (await confirm({ title: t('jobs.forget_title'), text: t('jobs.forget_text'), action: t('jobs.forget') })) {
+      if (await attempt(() => api.delete(jobAt(params.vhost, params.id)), t('jobs.forgotten'))) go('/jobs');
+    }
+  };
+  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${href('/jobs')}>${t('jobs.title')}</a></nav>
+    <div class="page-head"><h1>${t('jobs.one', { id: params.id })}</h1>${job && !going(job) && html`<button type="button" onClick=${drop}>${t('jobs.forget')}</button>`}</div>
+    <${Job} vhost=${params.vhost} id=${params.id} detail onJob=${setJob} />`;
+}
+
+export const render = ({ params }) => (params.id ? html`<${One} params=${params} />` : html`<${List} />`);

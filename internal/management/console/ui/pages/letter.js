@@ -1,0 +1,41 @@
+// One letter on a page of its own.
+import { html } from '../lib/html.js';
+import { t } from '../lib/i18n.js';
+import { back, beside, from, href, to } from '../lib/router.js';
+import { oneVHost } from '../lib/vhosts.js';
+import { Icon } from '../lib/icon.js';
+import { useShortcuts } from '../lib/keys.js';
+import { Viewer, useNeighbours } from './office/viewer.js';
+import { page } from './office/letters.js';
+import { beginRedrive } from './office/redrive.js';
+import { scopesOf } from './office/scopes.js';
+import { edit } from './office/resend.js';
+
+export function render({ params }) {
+  const lost = params.queue === undefined;
+  const id = { vhost: params.vhost, place: lost ? 'lost' : 'queue', queue: params.queue || '', id: params.id };
+  const step = useNeighbours(id, (l) => beside(page(l)));
+  const list = [lost ? '/lost' : '/letters', { vhost: params.vhost === oneVHost.value ? '' : params.vhost }];
+  const up = from().startsWith(href(list[0]) + '?') ? from() : href(...list); // with the filter and the groups one came from
+  useShortcuts({ Escape: ['keys.back', () => back(...list)] }, [params.id]);
+  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${up}>${lost ? t('lost.title') : t('letters.title')}</a> <span aria-hidden="true">/</span>
+      ${lost ? null : html`<a href=${href(to`/queues/${params.vhost}/${params.queue}`)}>${params.queue}</a>`}</nav>
+    <${Viewer} id=${id}>${(l, refresh) => html`<${Head} letter=${l} refresh=${refresh} step=${step} list=${list} />`}</${Viewer}>`;
+}
+
+function Head({ letter: l, refresh, step, list }) {
+  const gone = (done) => done && back(...list);
+  const redrive = () => beginRedrive(l.vhost, scopesOf([l])).then(gone);
+  const discard = () => beginRedrive(l.vhost, scopesOf([l]), 'discard').then(gone);
+  const resend = () => edit(l).then((original) => (original === 'kept' ? refresh() : gone(original)));
+  useShortcuts(
+    { r: ['keys.redrive', redrive], e: ['keys.edit', resend], Delete: l.place !== 'lost' && ['keys.discard', discard] },
+    [l.id],
+  );
+  return html`<div class="page-head"><h1>${t('viewer.title', { id: l.message_id || l.id })}</h1><div class="buttons">
+    <button type="button" class="plain" onClick=${() => step('newest')} aria-label=${t('keys.previous_letter')} title=${t('keys.previous_letter')}><${Icon} name="left" /></button>
+    <button type="button" class="plain" onClick=${() => step('oldest')} aria-label=${t('keys.next_letter')} title=${t('keys.next_letter')}><${Icon} name="right" /></button>
+    <button type="button" class="primary" onClick=${redrive}><${Icon} name="redrive" /> ${t('redrive.one')}</button>
+    <button type="button" onClick=${resend} disabled=${l.payload === undefined}><${Icon} name="edit" /> ${t('resend.one')}</button>
+    ${l.place !== 'lost' && html`<button type="button" onClick=${discard}><${Icon} name="discard" /> ${t('redrive.discard')}</button>`}</div></div>`;
+}

@@ -1,0 +1,253 @@
+// Dead letters: how many, why, from where; in groups or one by one; and what to do about them.
+import { html, useState } from '../lib/html.js';
+import { t, num, percent, span, word } from '../lib/i18n.js';
+import { address, api, path } from '../lib/api.js';
+import { route, setQuery, href, go, to } from '../lib/router.js';
+import { useData } from '../lib/live.js';
+import { useRows } from '../lib/list.js';
+import { Table } from '../lib/table.js';
+import { Empty } from '../lib/states.js';
+import { Sparkline } from '../lib/chart.js';
+import { Ago } from '../lib/time.js';
+import { Icon } from '../lib/icon.js';
+import { TextArea, TextField } from '../lib/form.js';
+import { Dialog, attempt, open } from '../lib/layers.js';
+import { useShortcuts } from '../lib/keys.js';
+import { OneVHost, oneVHost } from '../lib/vhosts.js';
+import { keyOf, page } from './office/letters.js';
+import { IndexState, LettersTable, useCompleted, useLetters } from './office/letters-table.js';
+import { FilterBox } from './office/filter-box.js';
+import { beginRedrive, scopesByFilter } from './office/redrive.js';
+import { scopesOf } from './office/scopes.js';
+import { and, split } from './office/filter.js';
+import { Reason, faultOf } from './office/words.js';
+import { importLetters } from './office/import.js';
+import { deadLetterSamples } from './office/samples.js';
+
+const groupings = ['reason', 'source', 'queue', 'exchange', 'key', 'cause', 'exception'];
+
+export function render() {
+  const v = oneVHost.value;
+  const q = route.value.query;
+  const filter = q.filter || '';
+  const by = q.by || 'reason';
+  const view = q.view || (filter ? 'list' : 'groups');
+  const summary = useData((abort) => api.get(`x/letters/${path`${v}`}/summary`, {}, { signal: abort }), [v], {
+    on: ['letters'],
+  });
+  const known = {
+    queue: summary.data?.queues.map((x) => x.name) || [],
+    reason: ['rejected', 'expired', 'maxlen', 'delivery_limit', 'republished'],
+  };
+  const waiting = summary.data?.waiting;
+  const change = (f) => setQuery({ filter: f, view: view === 'groups' && !q.view ? 'groups' : q.view });
+  return html`<div class="page-head"><h1>${t('letters.title')}</h1><${OneVHost} /><button type="button" onClick=${() => importLetters(v).then((done) => done && summary.refresh())}>${t('import.open')}</button><a class="button" href=${href('/lost', { vhost: v })}>${t('lost.title')}${summary.data ? ` · ${num(summary.data.lost.messages)}` : ''}</a></div>
+    <${Cards} of=${summary} />
+    <${FilterBox} filter=${filter} change=${change} known=${known} error="" />
+    <div class="tabs" role="tablist" aria-label=${t('letters.view')}>
+      ${['groups', 'list', 'queues'].map((name) => html`<button type="button" role="tab" aria-selected=${name === view} onClick=${() => setQuery({ view: name }, { push: true })}>${t(`letters.as_${name}`)}</button>`)}</div>
+    ${view === 'groups' ? html`<${Groups} vhost=${v} by=${by} filter=${filter} waiting=${waiting} />` : view === 'queues' ? html`<${Queues} vhost=${v} summary=${summary} />` : html`<${List} vhost=${v} filter=${filter} waiting=${waiting} />`}`;
+}
+
+function Cards({ of }) {
+  const s = of.data;
+  if (!s) return null;
+  const died = Object.values(s.died).reduce((a, b) => a + b, 0);
+  return html`<div class="cards">
+    <div class="stat"><b>${num(died)}</b><span>${t('letters.card_died')}</span></div>
+    <div class="stat"><b>${num(s.waiting)}</b><span>${t('letters.card_waiting')}</span></div>
+    <div class=${`stat ${s.no_dlx ? 'bad' : ''}`}><b>${num(s.no_dlx)}</b><span>${t('letters.card_dropped')}</span></div>
+    <a class=${`stat ${s.lost.messages ? 'bad' : ''}`} href=${href('/lost', { vhost: s.vhost })}><b>${num(s.lost.messages)}</b><span>${t('letters.card_lost')}</span></a>
+    <div class="stat"><b>${s.oldest_seconds === null ? '–' : span(s.oldest_seconds * 1000)}</b><span>${t('letters.card_oldest')}</span></div>
+    <div class="stat"><b>${num(s.redriven)}</b><span>${t('letters.card_redriven')}</span></div>
+    <div class=${`stat ${s.came_back ? 'bad' : ''}`}><b>${num(s.came_back)}</b><span>${t('letters.card_came_back')}</span></div>
+  </div>`;
+}
+
+// nothing is shown where no letter is; waiting messages of dead-letter queues may be others all the same.
+const nothing = (filter, waiting) =>
+  filter
+    ? html`<${Empty} title=${t('letters.none_found')} text=${t('letters.none_found_text')} docs="filters.md" />`
+    : waiting > 0
+      ? html`<${Empty} title=${t('letters.empty')} text=${t('letters.empty_waiting', { n: waiting })} docs="dead-letters.md"><p><button type="button" onClick=${() => setQuery({ view: 'queues' }, { push: true })}>${t('letters.as_queues')}</button></p></${Empty}>`
+      : html`<${Empty} title=${t('letters.empty')} text=${t('letters.empty_text')} code=${deadLetterSamples} cli="bartleby ctl set_policy dlx '^orders$' '{\"dead-letter-exchange\":\"dlx\"}' --apply-to queues" docs="dead-letters.md"><p><a class="button" href=${href('/queues/new')}>${t('letters.create_pair')}</a></p></${Empty}>`;
+
+function Groups({ vhost, by, filter, waiting }) {
+  const [header, setHeader] = useState(by.startsWith('header:') ? by.slice(7) : '');
+  const got = useData(
+    (abort) => api.get(`x/letters/${path`${vhost}`}/groups`, { by, filter, limit: 200 }, { signal: abort }),
+    [vhost, by, filter],
+    { on: ['letters'] },
+  );
+  const groups = got.data;
+  const whole = Math.max(1, (groups?.total || 0) + (groups?.without || 0));
+  useCompleted(got, `${vhost} ${by} ${filter}`);
+  const rows = { ...got, data: groups?.groups };
+  const redrive = async (group, action) => {
+    await attempt(async () => beginRedrive(vhost, await scopesByFilter(vhost, group.filter), action));
+  };
+  const columns = [
+    {
+      key: 'value',
+      title: t(by.startsWith('header:') ? 'letters.by_header' : `letters.by_${by}`),
+      always: true,
+      value: (g) => g.value,
+      render: (g) =>
+        html`<a class="break" href=${href('/letters', { vhost, filter: g.filter, view: 'list' })}>${label(by, g.value)}</a>`,
+    },
+    { key: 'count', title: t('letters.count'), align: 'end' },
+    {
+      key: 'share',
+      title: t('letters.share'),
+      align: 'end',
+      off: innerWidth < 1100,
+      value: (g) => g.count / whole,
+      render: (g) => percent(g.count / whole),
+    },
+    {
+      key: 'spark',
+      title: t('letters.over_time'),
+      sort: false,
+      render: (g) => html`<${Sparkline} values=${g.spark} label=${t('letters.over_time')} bars />`,
+    },
+    {
+      key: 'first',
+      title: t('letters.first'),
+      value: (g) => Date.parse(g.first),
+      render: (g) => html`<${Ago} at=${g.first} />`,
+    },
+    {
+      key: 'last',
+      title: t('letters.last'),
+      value: (g) => Date.parse(g.last),
+      render: (g) => html`<${Ago} at=${g.last} />`,
+    },
+    {
+      key: 'note',
+      title: t('letters.note'),
+      value: (g) => g.note,
+      render: (g) =>
+        html`<button type="button" class="plain note" onClick=${() => open(Note, { vhost, by, group: g }).then(got.refresh)} title=${t('letters.note_of', { group: named(by, g.value) })}><span class="hidden">${t('letters.note_of', { group: named(by, g.value) })}: </span>${g.note ? html`<span class="break">${g.note}</span>` : html`<${Icon} name="note" />`}</button>`,
+    },
+    {
+      key: 'do',
+      title: t('letters.do'),
+      sort: false,
+      render: (g) => html`<span class="buttons nowrap">
+      ${g.sample && html`<a class="button small" href=${page(g.sample)}>${t('letters.example')}</a>`}
+      <button type="button" class="small" onClick=${() => redrive(g, 'redrive')} aria-label=${t('letters.redrive_group', { group: named(by, g.value) })} title=${t('redrive.short')}><${Icon} name="redrive" /></button>
+      <button type="button" class="small plain" onClick=${() => redrive(g, 'discard')} aria-label=${t('letters.discard_group', { group: named(by, g.value) })} title=${t('redrive.discard')}><${Icon} name="discard" /></button></span>`,
+    },
+  ];
+  const source = useRows(rows, columns, { prefix: 'g', usual: { sort: 'count', reverse: true } });
+  return html`<div class="form group-by">
+      <label class="buttons">${t('letters.group_by')} <select value=${by.startsWith('header:') ? 'header' : by} onChange=${(
+        e,
+      ) => {
+        if (e.target.value === 'header') setQuery({ by: `header:${header || 'x-exception-message'}` });
+        else setQuery({ by: e.target.value });
+      }}>
+        ${groupings.map((g) => html`<option value=${g} selected=${g === by}>${t(`letters.by_${g}`)}</option>`)}<option value="header" selected=${by.startsWith('header:')}>${t('letters.by_header')}</option></select></label>
+      ${
+        by.startsWith('header:') &&
+        html`<form onSubmit=${(e) => {
+          e.preventDefault();
+          if (header) setQuery({ by: `header:${header}` });
+        }}><${TextField} label=${t('letters.header_name')} value=${header} onInput=${setHeader} onChange=${() => header && setQuery({ by: `header:${header}` })}
+        list=${['x-exception-message', 'x-exception-stacktrace', 'x-original-exchange', 'exception-fqcn', 'type', 'x-first-death-reason', 'NServiceBus.ExceptionInfo.Message', 'MT-Fault-Message']} /></form>`
+      }
+    </div>
+    <${IndexState} of=${{ known: !!groups, index: groups?.index, partial: groups?.partial, scanned: groups?.scanned }} />
+    ${got.error && groups && html`<p class="banner bad" role="alert">${faultOf(got.error)}</p>`}
+    <${Table} id="groups" caption=${t('letters.as_groups')} source=${source} columns=${columns} keyOf=${(g) => g.filter || g.value} onOpen=${(g) => go('/letters', { vhost, filter: g.filter, view: 'list' })} filter=${false} empty=${groups?.without > 0 ? html`<${Empty} title=${t('letters.none_with')} />` : nothing(filter, waiting)}
+      actions=${() => html`<button type="button" class="primary" onClick=${() => redrive({ filter }, 'redrive')}><${Icon} name="redrive" /> ${filter ? t('redrive.found') : t('redrive.all')}</button>`} />
+    ${groups?.without > 0 && html`<p><a href=${href('/letters', { vhost, filter: groups.without_filter, view: 'list' })}>${t('letters.without', { n: groups.without })}</a></p>`}
+    ${groups && groups.others > 0 && html`<p class="faint">${t('letters.others', { n: groups.others })}</p>`}`;
+}
+
+const label = (by, value) => (by === 'reason' ? html`<${Reason} reason=${value} />` : named(by, value));
+
+function named(by, value) {
+  if (by === 'reason') return word('reason', value);
+  if (by === 'cause') return word('cause', value);
+  if (value === '') return by === 'exchange' ? t('viewer.default_exchange') : t('letters.none');
+  return value;
+}
+
+function Note({ close, vhost, by, group }) {
+  const [text, setText] = useState(group.note);
+  const save = async (e) => {
+    e.preventDefault();
+    if (
+      await attempt(() => api.put(`x/notes/${path`${vhost}/${by}/${group.value}`}`, { text }), t('letters.note_kept'))
+    )
+      close();
+  };
+  return html`<${Dialog} title=${t('letters.note')} close=${close} actions=${html`<button type="button" onClick=${() => close()}>${t('frame.cancel')}</button><button type="submit" form="note" class="primary">${t('letters.keep_note')}</button>`}>
+    <form id="note" onSubmit=${save}><p class="break"><b>${named(by, group.value)}</b></p><${TextArea} label=${t('letters.note')} hint=${t('letters.note_hint')} value=${text} onInput=${setText} rows="4" autofocus /></form></${Dialog}>`;
+}
+
+function List({ vhost, filter, waiting }) {
+  const order = route.value.query.order || 'newest';
+  const selection = useState(new Set());
+  const letters = useLetters(`x/letters/${path`${vhost}`}`, { filter, order }, { hold: selection[0].size > 0 });
+  const chosen = letters.items.filter((l) => selection[0].has(keyOf(l)));
+  const done = (jobs) => {
+    if (jobs) selection[1](new Set());
+    letters.refresh();
+  };
+  const begin = (action) =>
+    attempt(async () =>
+      done(await beginRedrive(vhost, chosen.length ? scopesOf(chosen) : await scopesByFilter(vhost, filter), action)),
+    );
+  const goes = split(filter).some((x) => x.field === 'state' && !x.not && x.value === 'scheduled'); // by itself, when it is due
+  useShortcuts(
+    {
+      r: !goes && ['keys.redrive', () => begin('redrive')],
+      Delete: chosen.length > 0 && ['keys.discard', () => begin('discard')],
+    },
+    [chosen.length, filter, vhost],
+  );
+  if (letters.error?.status === 400)
+    return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${faultOf(letters.error)}</p>`;
+  return html`<${LettersTable} letters=${letters} selection=${selection} empty=${nothing(filter, waiting)} actions=${() => html`
+      <label class="buttons small">${t('letters.order')} <select value=${order} onChange=${(e) => setQuery({ order: e.target.value === 'newest' ? '' : e.target.value })}><option value="newest" selected=${order === 'newest'}>${t('redrive.newest')}</option><option value="oldest" selected=${order === 'oldest'}>${t('redrive.oldest')}</option></select></label>
+      ${
+        !goes &&
+        html`<button type="button" class="primary" onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</button>
+      <button type="button" onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</button>`
+      }
+      <a class="button" download href=${address(`x/letters/${path`${vhost}`}/export`, { filter })} title=${t('letters.export_hint')}><${Icon} name="download" /> ${t('letters.export')}</a>`} />`;
+}
+
+function Queues({ vhost, summary }) {
+  const columns = [
+    {
+      key: 'name',
+      title: t('letters.place'),
+      always: true,
+      render: (x) => html`<a class="break" href=${href(to`/queues/${vhost}/${x.name}`)}>${x.name}</a>`,
+    },
+    { key: 'messages', title: t('letters.count'), align: 'end' },
+    { key: 'consumers', title: t('letters.consumers'), align: 'end' },
+    { key: 'arrivals', title: t('letters.arrivals'), align: 'end' },
+    {
+      key: 'oldest_seconds',
+      title: t('letters.oldest'),
+      align: 'end',
+      render: (x) => (x.oldest_seconds === null ? '–' : span(x.oldest_seconds * 1000)),
+    },
+    {
+      key: 'do',
+      title: t('letters.do'),
+      sort: false,
+      render: (x) =>
+        html`<button type="button" class="small" disabled=${x.messages === 0} onClick=${() => beginRedrive(vhost, [{ source: { queue: x.name }, filter: '', count: x.messages }])} aria-label=${t('letters.redrive_group', { group: x.name })}><${Icon} name="redrive" /> ${t('redrive.short')}</button>`,
+    },
+  ];
+  const source = useRows({ ...summary, data: summary.data?.queues }, columns, {
+    prefix: 'd',
+    usual: { sort: 'messages', reverse: true },
+  });
+  return html`<${Table} id="dlqs" caption=${t('letters.as_queues')} source=${source} columns=${columns} onOpen=${(x) => go('/letters', { vhost, filter: and('', `queue:${JSON.stringify(x.name)}`), view: 'list' })} empty=${nothing('')} />`;
+}

@@ -1,0 +1,84 @@
+// The lost letters: dead letters that found no place, and those that were discarded.
+import { html, useState } from '../lib/html.js';
+import { t, num, size, word } from '../lib/i18n.js';
+import { api } from '../lib/api.js';
+import { route, setQuery } from '../lib/router.js';
+import { useData } from '../lib/live.js';
+import { Empty } from '../lib/states.js';
+import { Icon } from '../lib/icon.js';
+import { useShortcuts } from '../lib/keys.js';
+import { confirm, attempt } from '../lib/layers.js';
+import { path } from '../lib/api.js';
+import { may } from '../lib/session.js';
+import { OneVHost, oneVHost } from '../lib/vhosts.js';
+import { base, keyOf } from './office/letters.js';
+import { LettersTable, useLetters } from './office/letters-table.js';
+import { faultOf } from './office/words.js';
+import { FilterBox } from './office/filter-box.js';
+import { beginRedrive } from './office/redrive.js';
+import { scopesOf } from './office/scopes.js';
+
+export function render() {
+  const v = oneVHost.value;
+  const filter = route.value.query.filter || '';
+  const selection = useState(new Set());
+  const shelf = useData(
+    async (abort) => (await api.get('x/lost-letters', {}, { signal: abort })).find((s) => s.vhost === v),
+    [v],
+    { on: ['letters'] },
+  );
+  const letters = useLetters(base(v, '', true), { filter, order: 'newest' }, { hold: selection[0].size > 0 });
+  const chosen = letters.items.filter((l) => selection[0].has(keyOf(l)));
+  const scopes = () =>
+    chosen.length
+      ? scopesOf(chosen)
+      : [{ source: { lost: true }, filter, count: filter ? undefined : shelf.data?.messages }];
+  const done = () => {
+    selection[1](new Set());
+    letters.refresh();
+  };
+  const redrive = () => beginRedrive(v, scopes()).then(done);
+  const erase = async () => {
+    if (
+      await confirm({
+        title: t('lost.erase_title', { n: chosen.length }),
+        text: t('lost.erase_text'),
+        action: t('lost.erase'),
+        danger: true,
+        typed: chosen.length > 1000 ? chosen.length : '',
+      })
+    ) {
+      await attempt(
+        async () => {
+          for (const l of chosen) await api.delete(`x/lost-letters/${path`${v}/${l.id}`}`);
+        },
+        t('lost.erased', { n: chosen.length }),
+      );
+      done();
+    }
+  };
+  useShortcuts({ r: ['keys.redrive', redrive], Delete: chosen.length > 0 && ['keys.discard', erase] }, [
+    chosen.length,
+    filter,
+    v,
+  ]);
+  const s = shelf.data;
+  return html`<div class="page-head"><h1>${t('lost.title')}</h1><${OneVHost} /></div><p class="faint">${t('lost.about')}</p>
+    ${
+      s &&
+      html`<div class="cards"><div class="stat"><b>${num(s.messages)}</b><span>${t('lost.kept')}</span></div><div class="stat"><b>${size(s.bytes)}</b><span>${t('lost.bytes')}</span></div>
+      <div class=${`stat ${s.evicted ? 'bad' : ''}`}><b>${num(s.evicted)}</b><span>${t('lost.evicted')}</span></div>
+      ${Object.entries(s.by_cause).map(
+        ([cause, n]) =>
+          html`<a class="stat" href="#" onClick=${(e) => {
+            e.preventDefault();
+            setQuery({ filter: `cause:${cause}` }, { push: true });
+          }}><b>${num(n)}</b><span>${word('cause', cause)}</span></a>`,
+      )}</div>`
+    }
+    <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${letters.error?.status === 400 ? faultOf(letters.error) : ''} />
+    <${LettersTable} id="lost" caption=${t('lost.title')} letters=${letters} selection=${selection}
+      actions=${() => html`<button type="button" class="primary" onClick=${redrive}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : t('redrive.all')}</button>
+        ${chosen.length > 0 && may('policymaker') && html`<button type="button" class="danger" onClick=${erase}>${t('lost.erase')}</button>`}`}
+      empty=${html`<${Empty} title=${filter ? t('letters.none_found') : t('lost.empty')} text=${filter ? t('letters.none_found_text') : t('lost.empty_text')} cli=${filter ? '' : 'bartleby ctl list_lost_letters'} docs="dead-letters.md" />`} />`;
+}

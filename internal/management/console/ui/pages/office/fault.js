@@ -1,0 +1,40 @@
+// What is wrong with a filter, as the broker says it, taken apart so that it can be said in other languages. Pure.
+
+// Each kind with the words that the broker has for it; the groups in it are the parameters a, b, c.
+/** @type {[string, RegExp][]} */
+const kinds = [
+  ['minus', /^nothing follows the minus/],
+  ['value', /^the value is missing/],
+  ['backslash', /^nothing follows the backslash/],
+  ['hex', /^two hexadecimal digits/],
+  ['quotes', /^the quotes are not closed/],
+  ['header', /^the header name is missing/],
+  ['joined', /^terms are combined with AND/],
+  ['no_order', /^(\S+) is text and cannot be compared/],
+  ['quoted_number', /^(\S+) is compared with numbers/],
+  ['direction', /^older or younger\? Write age:>(.+) or age:</],
+  ['word', /^(\S+) has no value "(.*)"$/s],
+  ['field', /^there is no field "(.*)"; quote text/s],
+  ['bytes', /^(\d+) bytes.*at most (\d+) are allowed/],
+  ['too_many', /^more than (\d+) /],
+];
+
+/** @typedef {{kind: string, term: string, position: number, known: string[], a?: string, b?: string, text?: string}} Fault */
+
+// read takes a refusal apart: {kind, a, b, term, position, known}; kind is other, with the words in text, for what it does not know,
+// and null is what it is no refusal of a filter.
+/** @returns {Fault | null} */
+export function read(reason) {
+  if (!reason?.startsWith('filter: ')) return null;
+  const at = /^filter: (.*?) at character (\d+): (.*)$/s.exec(reason);
+  const rest = at ? at[3] : reason.slice('filter: '.length);
+  const place = { term: at?.[1] ?? '', position: at ? Number(at[2]) : 0 };
+  const listed = /^(.*); known: ([^"]*)$/s.exec(rest);
+  const text = listed ? listed[1] : rest;
+  const known = listed ? listed[2].split(', ') : [];
+  for (const [kind, words] of kinds) {
+    const m = words.exec(text);
+    if (m) return { kind, a: m[1] ?? '', b: m[2] ?? '', ...place, known };
+  }
+  return { kind: 'other', text, ...place, known };
+}

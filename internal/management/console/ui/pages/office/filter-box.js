@@ -1,0 +1,99 @@
+// The field for filters: terms as chips, suggestions while typing, saved searches.
+import { html, useEffect, useId, useRef, useState } from '../../lib/html.js';
+import { t } from '../../lib/i18n.js';
+import { Icon } from '../../lib/icon.js';
+import { pref } from '../../lib/store.js';
+import { useShortcuts } from '../../lib/keys.js';
+import { and, split, suggest, without } from './filter.js';
+
+const saved = pref('filters', []);
+
+// FilterBox shows filter; change is given another one. known are names to suggest, by field; example is one, in words.
+export function FilterBox({ filter, change, known, error, example = t('filter.placeholder') }) {
+  const [text, setText] = useState('');
+  const [offers, setOffers] = useState([]);
+  const [at, setAt] = useState(-1);
+  const input = useRef();
+  const id = useId();
+  const chips = split(filter);
+  useShortcuts({ '/': ['keys.filter', () => input.current.focus()] });
+  useEffect(() => setAt(-1), [text]);
+  const offer = (value, cursor) =>
+    setOffers(document.activeElement === input.current ? suggest(value, cursor, known) : []);
+  const take = (o) => {
+    const next = text.slice(0, o.start) + o.term + text.slice(o.end);
+    if (/[:.]$/.test(o.term)) {
+      setText(next);
+      requestAnimationFrame(() => offer(next, next.length));
+    } else {
+      setText('');
+      setOffers([]);
+      change(split(next).reduce((f, x) => and(f, x.text), filter));
+    }
+    input.current.focus();
+  };
+  const commit = () => {
+    setOffers([]);
+    if (!text.trim()) return;
+    change(split(text).reduce((f, x) => and(f, x.text), filter));
+    setText('');
+  };
+  const key = (e) => {
+    if (e.isComposing) return;
+    if (e.key === 'ArrowDown' && offers.length) setAt((at + 1) % offers.length);
+    else if (e.key === 'ArrowUp' && offers.length) setAt((at + offers.length - 1) % offers.length);
+    else if (e.key === 'Enter') at >= 0 ? take(offers[at]) : commit();
+    else if (e.key === 'Tab' && at >= 0) take(offers[at]);
+    else if (e.key === 'Escape') offers.length ? setOffers([]) : e.target.blur();
+    else if (e.key === 'Backspace' && !text && chips.length) {
+      setText(chips.at(-1).text);
+      change(without(filter, chips.length - 1));
+    } else return;
+    e.preventDefault();
+  };
+  return html`<div class="filter-box">
+    <div class=${`filter-field ${error ? 'wrong' : ''}`}>
+      <${Icon} name="filter" />
+      ${chips.map(
+        (c, i) => html`<span class=${`chip ${c.not ? 'not' : ''}`} key=${c.text}>
+        <span>${c.not && html`<b>${t('filter.not')} </b>`}${c.field && html`<b>${c.field}</b> `}${c.value}</span>
+        <button type="button" class="plain" aria-label=${t('filter.remove', { term: c.text })} onClick=${() => change(without(filter, i))}><${Icon} name="cross" /></button></span>`,
+      )}
+      <input type="text" ref=${input} role="combobox" aria-label=${t('filter.label')} aria-expanded=${offers.length > 0} aria-controls=${id} aria-autocomplete="list"
+        aria-activedescendant=${at >= 0 ? `${id}-${at}` : undefined} aria-invalid=${error ? 'true' : undefined} placeholder=${chips.length ? '' : example} value=${text} spellcheck="false" autocomplete="off"
+        onInput=${(e) => {
+          setText(e.target.value);
+          offer(e.target.value, e.target.selectionStart);
+        }} onKeyDown=${key} onFocus=${() => offer(text, text.length)}
+        onBlur=${() => setTimeout(() => setOffers([]), 150)} />
+      ${filter && html`<button type="button" class="plain" onClick=${() => change('')} aria-label=${t('filter.clear')} title=${t('filter.clear')}><${Icon} name="cross" /></button>`}
+      <${Saved} filter=${filter} change=${change} />
+    </div>
+    <ul role="listbox" id=${id} class="offers" aria-label=${t('filter.suggestions')} hidden=${offers.length === 0}>
+      ${offers.map(
+        (o, i) =>
+          html`<li role="option" id=${`${id}-${i}`} aria-selected=${i === at} onMouseDown=${(e) => {
+            e.preventDefault();
+            take(o);
+          }}><code>${o.term}</code></li>`,
+      )}
+    </ul>
+    ${error && html`<p class="error" role="alert">${error}</p>`}
+  </div>`;
+}
+
+function Saved({ filter, change }) {
+  return html`<details class="menu"><summary aria-label=${t('filter.saved')} title=${t('filter.saved')}><${Icon} name="note" /></summary>
+    <div>${saved.value.length === 0 && html`<p class="faint">${t('filter.none_saved')}</p>`}
+      ${saved.value.map(
+        (
+          f,
+        ) => html`<span class="buttons" key=${f}><button type="button" onClick=${() => change(f)}><code>${f}</code></button>
+        <button type="button" class="plain" aria-label=${t('filter.forget', { filter: f })} onClick=${() => {
+          saved.value = saved.value.filter((x) => x !== f);
+        }}><${Icon} name="cross" /></button></span>`,
+      )}
+      <button type="button" disabled=${!filter || saved.value.includes(filter)} onClick=${() => {
+        saved.value = [...saved.value, filter].slice(-30);
+      }}>${t('filter.save')}</button></div></details>`;
+}

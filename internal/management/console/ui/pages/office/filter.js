@@ -1,0 +1,108 @@
+// The filter language as a field shows it: its terms as chips, and what may come next. What a filter means the broker decides.
+// Pure.
+
+// split cuts a filter into its terms: {text, start, end, not, field, value}; field is '' for words.
+export function split(text) {
+  const terms = [];
+  let at = 0;
+  while (at < text.length) {
+    if (/\s/.test(text[at])) {
+      at++;
+      continue;
+    }
+    const start = at;
+    let quoted = false;
+    for (; at < text.length && (quoted || !/\s/.test(text[at])); at++) {
+      if (text[at] === '\\') at++;
+      else if (text[at] === '"') quoted = !quoted;
+    }
+    at = Math.min(at, text.length);
+    terms.push({ ...read(text.slice(start, at)), start, end: at });
+  }
+  return terms;
+}
+
+function read(text) {
+  const not = text.length > 1 && text[0] === '-';
+  const rest = not ? text.slice(1) : text;
+  const m = /^([A-Za-z][\w-]*(?:\.[^\s:<>="]+)?)(:|[<>]=?)(.*)$/s.exec(rest);
+  if (!m) return { text, not, field: '', value: rest };
+  return { text, not, field: m[1], value: m[2] === ':' ? m[3] : m[2] + m[3] };
+}
+
+// without takes a term away.
+export const without = (text, index) =>
+  split(text)
+    .filter((_, i) => i !== index)
+    .map((x) => x.text)
+    .join(' ');
+
+// quote writes a value so that it is meant to the letter.
+export function quote(value) {
+  if (value !== '' && /^[\p{L}\p{N}_.@/+-]+$/u.test(value) && value[0] !== '-') return value;
+  return '"' + value.replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n').replace(/\r/g, '\\r').replace(/\t/g, '\\t') + '"';
+}
+
+// and adds a term to a filter, unless it is there.
+export function and(text, term) {
+  if (!term) return text.trim();
+  return split(text).some((x) => x.text === term) ? text.trim() : `${text.trim()} ${term}`.trim();
+}
+
+// fields are what may be asked for, each with the values that there are, or an example of one.
+/** @type {[string, string[]][]} */
+export const fields = [
+  ['reason', ['rejected', 'expired', 'maxlen', 'delivery_limit', 'republished']],
+  ['queue', []],
+  ['source', []],
+  ['exchange', []],
+  ['key', ['order.#']],
+  ['age', ['>1h', '<10m', '1h..1d']],
+  ['time', ['today', 'yesterday']],
+  ['count', ['>3']],
+  ['redrives', ['0', '>0']],
+  ['came-back', ['>0']],
+  ['state', ['ready', 'unacked', 'waiting', 'held', 'lost', 'scheduled']],
+  ['cause', ['no_exchange', 'no_route', 'cycle', 'refused', 'hops', 'delivery_limit', 'discarded']],
+  ['size', ['>10kB']],
+  ['id', []],
+  ['message-id', []],
+  ['correlation-id', []],
+  ['type', []],
+  ['exception', ['*Timeout*']],
+  ['header.', []],
+  ['body.$.', []],
+  ['first-reason', ['rejected', 'expired', 'maxlen', 'delivery_limit']],
+  ['last-queue', []],
+  ['user', []],
+  ['app', []],
+  ['content-type', []],
+];
+
+// suggest lists what the term at the cursor may become: {term, start, end}. known are names by field: {queue: [...]}.
+export function suggest(text, cursor, known = {}) {
+  const here = split(text).find((x) => x.start <= cursor && cursor <= x.end) || {
+    text: '',
+    start: cursor,
+    end: cursor,
+    not: false,
+  };
+  const typed = text.slice(here.start, cursor);
+  const not = typed.startsWith('-') ? '-' : '';
+  const plain = typed.slice(not.length).toLowerCase();
+  const at = plain.indexOf(':');
+  const make = (term) => ({ term: not + term, start: here.start, end: here.end });
+  if (at < 0) {
+    return fields
+      .filter(([name]) => name.startsWith(plain))
+      .slice(0, 10)
+      .map(([name]) => make(name.endsWith('.') ? name : name + ':'));
+  }
+  const name = plain.slice(0, at);
+  const value = plain.slice(at + 1).replace(/^"/, '');
+  const of = known[name] || fields.find(([f]) => f === name)?.[1] || [];
+  return of
+    .filter((v) => v.toLowerCase().includes(value) && v.toLowerCase() !== value)
+    .slice(0, 10)
+    .map((v) => make(`${name}:${known[name] ? quote(v) : v}`));
+}

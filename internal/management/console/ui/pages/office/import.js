@@ -1,0 +1,60 @@
+// Bring back what was exported: lines of JSON, into a queue or to where each was published first.
+import { html, useEffect, useState } from '../../lib/html.js';
+import { t } from '../../lib/i18n.js';
+import { ask, api, path } from '../../lib/api.js';
+import { Dialog, open, reasonOf } from '../../lib/layers.js';
+import { Check, Field, Radios, TextField } from '../../lib/form.js';
+
+export const importLetters = (vhost) => open(Import, { vhost });
+
+function Import({ close, vhost }) {
+  const [file, setFile] = useState(null);
+  const [where, setWhere] = useState('queue');
+  const [queue, setQueue] = useState('');
+  const [once, setOnce] = useState(true);
+  const [queues, setQueues] = useState([]);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState('');
+  const [result, setResult] = useState(null);
+  useEffect(() => {
+    api.get(`queues/${path`${vhost}`}`, { page: 1, page_size: 100, columns: 'name', disable_stats: 'true' }).then(
+      (q) => setQueues(q.items.map((x) => x.name)),
+      () => {},
+    );
+  }, [vhost]);
+  const submit = async (e) => {
+    e.preventDefault();
+    setBusy(true);
+    setError('');
+    try {
+      const query = where === 'queue' ? { queue, once: once || '' } : { origin: 'true' };
+      setResult(
+        (
+          await ask('POST', `x/letters/${path`${vhost}`}/import`, {
+            query,
+            body: await file.text(),
+            headers: { 'Content-Type': 'application/x-ndjson' },
+          })
+        ).data,
+      );
+    } catch (x) {
+      setError(reasonOf(x));
+    }
+    setBusy(false);
+  };
+  return html`<${Dialog} title=${t('import.title')} close=${() => close(!!result)} actions=${html`<button type="button" onClick=${() => close(!!result)}>${result ? t('frame.close') : t('frame.cancel')}</button>
+      ${!result && html`<button type="submit" form="import" class="primary" disabled=${!file || busy}>${t('import.begin')}</button>`}`}>
+    ${error && html`<p class="banner bad" role="alert">${error}</p>`}
+    ${
+      result
+        ? html`<p role="status">${t('import.done', { n: result.imported, read: result.read })} ${result.skipped > 0 && t('import.skipped', { n: result.skipped })} ${result.unrouted > 0 && t('import.unrouted', { n: result.unrouted })} ${result.refused > 0 && t('import.refused', { n: result.refused })}</p>
+      ${result.failed > 0 && html`<p class="banner bad">${t('import.failed', { n: result.failed })} ${(result.wrong || []).map((w) => `${w.line}: ${w.reason ?? ''}`).join('; ')}</p>`}`
+        : html`<form id="import" onSubmit=${submit}><${Field} label=${t('import.file')} hint=${t('import.file_hint')}>${(a) => html`<input type="file" accept=".ndjson,.jsonl,.json" required ...${a} onChange=${(e) => setFile(e.target.files[0] || null)} />`}</${Field}>
+        <${Radios} label=${t('redrive.where')} value=${where} onInput=${setWhere} options=${[
+          ['queue', t('import.to_queue')],
+          ['origin', t('redrive.to_origin')],
+        ]} />
+        ${where === 'queue' && html`<${TextField} label=${t('redrive.queue')} value=${queue} onInput=${setQueue} list=${queues} required /><${Check} label=${t('import.once')} hint=${t('import.once_hint')} value=${once} onInput=${setOnce} />`}</form>`
+    }
+  </${Dialog}>`;
+}

@@ -1,0 +1,199 @@
+// A list of letters in portions: of one queue, of the lost letters, or of everything that died in a virtual host.
+import { html, useEffect, useRef, useState } from '../../lib/html.js';
+import { t, num, size, dateTime } from '../../lib/i18n.js';
+import { go } from '../../lib/router.js';
+import { running, topic, useData } from '../../lib/live.js';
+import { Table } from '../../lib/table.js';
+import { Ago } from '../../lib/time.js';
+import { Icon } from '../../lib/icon.js';
+import { reasonOf as reasonText, toast } from '../../lib/layers.js';
+import { useShortcuts } from '../../lib/keys.js';
+import { exceptionOf, keyOf, page, placeOf, readSome, reasonOf, sourceOf, withHeaders } from './letters.js';
+import { total } from './timeline.js';
+import { Reason, State } from './words.js';
+
+const portion = 100;
+
+// useLetters reads a list: path of the API, query (filter, order). It is read again when something died, but not while it is held: then
+// somebody selects or reads on.
+export function useLetters(list, query, { hold = false } = {}) {
+  const key = JSON.stringify([list, query]);
+  const [read, setRead] = useState(null); // {key, items, next, partial}: what was read on, from the first portion
+  const [busy, setBusy] = useState(false);
+  const more = read?.key === key ? read : null;
+  const still = hold || !!more;
+  const first = useData((abort) => withHeaders((q) => readSome(list, q, portion, abort), query), [list, query], {
+    every: 0,
+    on: still ? [] : ['letters'],
+  });
+  useCompleted(still ? { data: null } : first, key);
+  const latest = useRef(key);
+  latest.current = key;
+  const now = more || first.data;
+  const load = async () => {
+    setBusy(true);
+    try {
+      const got = await withHeaders((q) => readSome(list, q, portion), { ...query, after: now.next });
+      if (latest.current === key) setRead({ ...now, ...got, key, items: [...now.items, ...got.items] });
+    } catch (error) {
+      toast(reasonText(error), 'bad');
+    }
+    setBusy(false);
+  };
+  const refresh = () => {
+    setRead(null);
+    return first.refresh();
+  };
+  const died = deathsSoFar();
+  const since = useRef({ at: 0, died: null });
+  if (since.current.at !== first.at || since.current.died === null) since.current = { at: first.at, died };
+  const fresh = still && died !== null && since.current.died !== null ? Math.max(0, died - since.current.died) : 0;
+  return {
+    items: now?.items || [],
+    known: first.data !== undefined,
+    error: first.error,
+    loading: first.loading,
+    next: now?.next,
+    busy,
+    load,
+    refresh,
+    at: first.at,
+    fresh,
+    index: now?.index,
+    scanned: now?.scanned,
+    partial: now?.partial,
+  };
+}
+
+// exceptionColumn is there where any row has one.
+export const exceptionColumn = (letters) => ({
+  key: 'exception',
+  title: t('letters.exception'),
+  sort: false,
+  off: !letters.some((l) => exceptionOf(l)),
+  value: exceptionOf,
+  render: (l) => html`<span class="mono exception-line" title=${exceptionOf(l)}>${exceptionOf(l)}</span>`,
+});
+
+const columns = (letters) => [
+  {
+    key: 'reason',
+    title: t('letters.reason'),
+    sort: false,
+    always: true,
+    value: reasonOf,
+    render: (l) =>
+      html`<a class="bare" href=${page(l)}><${Reason} reason=${reasonOf(l) || l.cause} count=${total(l)} /></a>`,
+  },
+  {
+    key: 'source',
+    title: t('letters.source'),
+    sort: false,
+    value: sourceOf,
+    render: (l) => html`<span class="break">${sourceOf(l) || '–'}</span>`,
+  },
+  {
+    key: 'place',
+    title: t('letters.place'),
+    sort: false,
+    value: placeOf,
+    render: (l) => html`<span class="break">${placeOf(l)}</span>`,
+  },
+  {
+    key: 'state',
+    title: t('letters.state'),
+    sort: false,
+    value: (l) => l.state,
+    render: (l) => html`<${State} state=${l.state} />`,
+  },
+  {
+    key: 'key',
+    title: t('letters.key'),
+    sort: false,
+    value: (l) => l.routing_keys.join(' '),
+    render: (l) => html`<span class="mono break">${l.routing_keys.join(', ')}</span>`,
+  },
+  { key: 'exchange', title: t('letters.exchange'), sort: false, off: true, value: (l) => l.exchange },
+  exceptionColumn(letters),
+  {
+    key: 'message_id',
+    title: t('letters.message_id'),
+    sort: false,
+    value: (l) => l.message_id,
+    render: (l) => html`<span class="mono break">${l.message_id}</span>`,
+  },
+  { key: 'at', title: t('letters.died'), sort: false, value: (l) => l.at, render: (l) => html`<${Ago} at=${l.at} />` },
+  { key: 'deaths', title: t('letters.deaths'), sort: false, align: 'end', off: true, value: total },
+  {
+    key: 'redrives',
+    title: t('letters.redrives'),
+    sort: false,
+    align: 'end',
+    off: innerWidth < 1400,
+    value: (l) => l.redrives,
+  },
+  {
+    key: 'size',
+    title: t('letters.size'),
+    sort: false,
+    align: 'end',
+    off: innerWidth < 1250,
+    value: (l) => l.size,
+    render: (l) => size(l.size),
+  },
+];
+
+// LettersTable shows what useLetters read.
+export function LettersTable({ id = 'letters', letters, selection, actions, empty, caption }) {
+  const source = {
+    rows: letters.items,
+    total: letters.items.length,
+    filtered: letters.items.length,
+    page: 1,
+    pages: 1,
+    text: '',
+    known: letters.known,
+    error: letters.error,
+    refresh: letters.refresh,
+  };
+  useShortcuts({ n: letters.fresh > 0 && ['keys.load_new', letters.refresh] }, [letters.fresh]);
+  return html`<${IndexState} of=${letters} />
+    ${letters.fresh > 0 && html`<p class="banner" role="status">${t('letters.fresh', { n: letters.fresh })} <button type="button" onClick=${letters.refresh}>${t('keys.load_new')}</button></p>`}
+    <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns(letters.items)} keyOf=${keyOf} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
+      actions=${actions} empty=${empty} more=${{ next: letters.next, busy: letters.busy, load: letters.load, partial: letters.partial }} />`;
+}
+
+// useCompleted asks again twice after a list was read or something died: the index is a moment behind what happens.
+export function useCompleted(got, key) {
+  const { version } = topic('letters').value;
+  const latest = useRef();
+  latest.current = got;
+  useEffect(() => {
+    const timers = [1200, 3000].map((ms) =>
+      setTimeout(() => latest.current.data?.index && running.value && latest.current.refresh(), ms),
+    );
+    return () => timers.forEach(clearTimeout);
+  }, [version, key]);
+}
+
+// IndexState says what an answer may lack.
+export function IndexState({ of }) {
+  if (!of.known) return null;
+  return html`${of.index && of.index.behind > 0 && html`<p class="hint">${t('letters.index_behind', { n: of.index.behind, until: dateTime(of.index.complete_until) })}</p>`}
+    ${
+      of.partial &&
+      html`<p class="banner warn" role="status"><${Icon} name="warning" /> ${t('letters.partial', { n: num(of.scanned) })}
+      ${of.next && html`<button type="button" onClick=${of.load} disabled=${of.busy}>${t('letters.go_on')}</button>`}</p>`
+    }`;
+}
+
+// deathsSoFar counts what died, according to the last event.
+function deathsSoFar() {
+  const all = topic('letters').value.data;
+  if (!all) return null;
+  let n = 0;
+  for (const v of all) {
+    for (const fates of Object.values(v.died)) for (const k of Object.values(fates)) n += k;
+  }
+  return n;
+}

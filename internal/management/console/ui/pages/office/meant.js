@@ -1,0 +1,22 @@
+// What a redrive means before it begins: how many letters, and which of them would come to where they are. Pure. Scopes are as in
+// redrive.js, trials what dry runs of them answered, in the same order, or null before there were any.
+
+// meant is how many letters that is: {n, partial, known}. It is partial where there may be more, and not known where a filter is all that
+// is there to say it.
+export function meant(scopes, trials) {
+  if (!trials)
+    return {
+      n: scopes.reduce((n, s) => n + (s.count || 0), 0),
+      partial: false,
+      known: scopes.every((s) => s.count !== undefined),
+    };
+  const unsure = trials.map((x) => x.partial && x.found === null); // a job looks at all, a trial does not
+  const n = trials.reduce(
+    (sum, x, i) => sum + (x.partial ? (x.found ?? Math.max(x.matches, scopes[i].count || 0)) : x.matches),
+    0,
+  );
+  return { n, partial: unsure.includes(true), known: !unsure.some((u, i) => u && scopes[i].count === undefined) };
+}
+
+// intoSame is how many letters would come to the very queue where they are.
+export const intoSame = (scope, trial) => (scope.source.queue && trial.queues?.[scope.source.queue]) || 0;

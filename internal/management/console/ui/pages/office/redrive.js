@@ -1,0 +1,231 @@
+// The dialogs that begin jobs: send letters back, or discard them. First what would be done, then it is done.
+import { html, useEffect, useRef, useState } from '../../lib/html.js';
+import { t } from '../../lib/i18n.js';
+import { address, api, path } from '../../lib/api.js';
+import { prefix } from '../../lib/place.js';
+import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
+import { Check, Duration, NumberField, Radios, Select, TextField } from '../../lib/form.js';
+import { Icon } from '../../lib/icon.js';
+import { Code } from '../../lib/code.js';
+import { Job, noteFound } from './job.js';
+import { NameField } from './names.js';
+import { split } from './filter.js';
+import { intoSame, meant } from './meant.js';
+import { atOnce, lettersOf, sorted } from './scopes.js';
+import { Trials, placeOf } from './trial.js';
+
+const placesMost = 500; // that are asked for
+
+// scopesByFilter asks where the letters are that a filter finds. Those in queues that are no dead-letter queues were sent back and wait
+// for their consumers, or their queue is one no more: they are left out for now, unless the filter names queues.
+export async function scopesByFilter(vhost, filter) {
+  const groups = (by, term) =>
+    api.get(`x/letters/${path`${vhost}`}/groups`, { by, filter: `${filter} ${term}`.trim(), limit: placesMost });
+  const some = (by, term) => groups(by, term).catch(() => ({ groups: [], total: 0 })); // who may not see them has none
+  const named = split(filter).some((x) => (x.field === 'queue' || x.field === 'dlq') && !x.not);
+  const [targets, places, lost, held, scheduled] = await Promise.all([
+    named ? null : placesOfLetters(vhost),
+    groups('queue', '-state:scheduled -state:held'),
+    some('cause', 'state:lost'),
+    some('queue', 'state:held'),
+    some('queue', 'state:scheduled'),
+  ]);
+  return sorted({ filter, places, targets, lost: all(lost), held: all(held), scheduled: all(scheduled) });
+}
+
+const all = (groups) => groups.total + (groups.without || 0);
+
+// placesOfLetters are the queues where dead letters of others come to, and those where consumers publish what they cannot handle.
+async function placesOfLetters(vhost) {
+  const [summary, anew] = await Promise.all([
+    api.get(`x/letters/${path`${vhost}`}/summary`),
+    api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'queue', filter: 'reason:republished', limit: placesMost }),
+  ]);
+  return [...summary.queues.map((q) => q.name), ...anew.groups.map((g) => g.value)];
+}
+
+// beginRedrive opens the dialog for scopes of a virtual host; action is redrive or discard.
+export const beginRedrive = (vhost, scopes, action = 'redrive') => open(Begin, { vhost, scopes, action });
+
+function bodyOf(scope, action, target, options, max, dry) {
+  const body = { source: scope.source, action, options, dry_run: dry };
+  if (scope.ids) body.ids = scope.ids;
+  else body.filter = scope.filter || '';
+  if (max) body.max = max;
+  if (action === 'redrive') body.target = target;
+  return body;
+}
+
+function Begin({ close, vhost, scopes: offered, action }) {
+  const [also, setAlso] = useState(false); // those in queues that are no dead-letter queues
+  const scopes = atOnce(offered, also);
+  const lost = scopes.length > 0 && scopes.every((s) => s.source.lost);
+  const [target, setTarget] = useState({ to: 'origin' });
+  const [options, setOptions] = useState({
+    rate: 0,
+    order: 'oldest',
+    canary: 0,
+    watch_ms: 10000,
+    ramp: false,
+    stop_percent: 0,
+    stop_no_consumer: false,
+    strip_deaths: false,
+    drop_expiration: false,
+  });
+  const [max, setMax] = useState(null);
+  const [trials, setTrials] = useState(null);
+  const [jobs, setJobs] = useState(null);
+  const [over, setOver] = useState([]); // jobs that have ended, or stopped by themselves
+  const [error, setError] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [typed, setTyped] = useState('');
+  const [allTheSame, setAllTheSame] = useState(false); // though letters would come to where they are
+  const results = useRef();
+  const progress = useRef();
+  useEffect(() => {
+    if (jobs) progress.current?.focus();
+  }, [jobs]);
+  useEffect(() => {
+    if (trials) results.current?.scrollIntoView({ block: 'nearest' });
+  }, [trials]);
+  const set = (patch) => {
+    setOptions({ ...options, ...patch });
+    setTrials(null);
+  };
+  const ask = async (dry) => {
+    if (busy || scopes.length === 0) return;
+    setBusy(true);
+    if (dry) setAllTheSame(false);
+    setError('');
+    const answers = [];
+    try {
+      for (const s of scopes) {
+        answers.push(await api.post(`x/redrives/${path`${vhost}`}`, bodyOf(s, action, target, options, max, dry)));
+        if (!dry) noteFound(answers.at(-1), trials[answers.length - 1]);
+      }
+      if (dry) setTrials(answers);
+      else {
+        setJobs(answers);
+        toast(action === 'discard' ? t('redrive.discard_begun') : t('redrive.begun', { n: answers.length }));
+      }
+    } catch (e) {
+      setError(reasonOf(e));
+      if (!dry && answers.length > 0) setJobs(answers); // these have begun
+    }
+    setBusy(false);
+  };
+  useEffect(() => {
+    if (action === 'discard') ask(true);
+  }, [also]);
+  const { n: count, partial, known } = meant(scopes, trials);
+  const same = action === 'redrive' && trials !== null && trials.some((x, i) => intoSame(scopes[i], x) > 0);
+  const mustType = action === 'discard' && (count > 1000 || partial);
+  const title =
+    action === 'discard'
+      ? known
+        ? t('redrive.discard_title', { n: count })
+        : t('redrive.discard_found')
+      : known
+        ? t('redrive.title', { n: count })
+        : t('redrive.title_found');
+  if (jobs) {
+    return html`<${Dialog} title=${t('redrive.progress')} close=${() => close(jobs)} wide actions=${html`<button type="button" onClick=${() => close(jobs)}>${jobs.every((j) => over.includes(j.id)) ? t('redrive.close') : t('redrive.in_background')}</button>`}>
+      <div class="stack" tabindex="-1" ref=${progress} role="group" aria-label=${t('redrive.progress')}>
+        ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('redrive.only_begun', { n: jobs.length, all: scopes.length })} ${error}</p>`}
+        ${jobs.map((j) => html`<${Job} key=${j.id} vhost=${vhost} id=${j.id} onEnd=${(id) => setOver((all) => (all.includes(id) ? all : [...all, id]))} />`)}</div></${Dialog}>`;
+  }
+  const out = offered.out;
+  if (offered.length === 0 && !out?.elsewhere.length)
+    return html`<${Dialog} title=${title} close=${() => close()} actions=${html`<button type="button" onClick=${() => close()}>${t('redrive.close')}</button>`}><p>${t(out?.held || out?.scheduled ? 'redrive.none_can' : 'redrive.none_there')}</p><${LeftOut} out=${out} /></${Dialog}>`;
+  const ready = trials && (count > 0 || partial) && (!same || allTheSame) && (!mustType || typed === String(count));
+  return html`<${Dialog} title=${title} close=${() => close()} wide actions=${html`
+      <button type="button" onClick=${() => close()}>${t('frame.cancel')}</button>
+      <button type="button" class=${trials ? '' : 'primary'} aria-disabled=${busy} disabled=${scopes.length === 0} onClick=${() => ask(true)}>${t('redrive.try')}</button>
+      <button type="button" class=${action === 'discard' ? 'danger' : trials ? 'primary' : ''} disabled=${busy || !ready} onClick=${() => ask(false)}>${action === 'discard' ? t('redrive.discard') : t('redrive.begin')}</button>`}>
+    <ul class="tags">${scopes.map((s) => html`<li class="tag">${placeOf(s)} · ${s.ids ? t('redrive.chosen', { n: s.ids.length }) : s.filter ? html`<code>${s.filter}</code>` : t('redrive.everything')}</li>`)}</ul>
+    <${LeftOut} out=${out} also=${also} busy=${busy} change=${(on) => {
+      setAlso(on);
+      setTrials(null);
+      setTyped('');
+    }} />
+    ${scopes.rest && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.rest', { n: scopes.length, places: scopes.rest.places + scopes.length })}</p>`}
+    ${
+      action === 'discard'
+        ? html`${scopes.some((s) => !s.source.lost) && html`<p>${t('redrive.discard_text')}</p>`}${scopes.some((s) => s.source.lost) && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.discard_lost_text')}</p>`}`
+        : html`<${Target} vhost=${vhost} target=${target} lost=${lost} change=${(x) => {
+            setTarget(x);
+            setTrials(null);
+          }} />
+      <${Options} options=${options} set=${set} max=${max} setMax=${setMax} />`
+    }
+    ${action === 'discard' && html`<p class="buttons">${scopes.filter((s) => !s.ids).map((s) => html`<a class="button" download key=${placeOf(s)} href=${address(`x/letters/${path`${vhost}`}/export`, { filter: s.filter, queue: s.source.queue, lost: s.source.lost ? 'true' : '' })}><${Icon} name="download" /> ${t('redrive.export_first', { place: placeOf(s) })}</a>`)}</p>`}
+    ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${error}</p>`}
+    <div aria-live="polite" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} vhost=${vhost} scopes=${scopes} trials=${trials} action=${action} />`}${same && html`<${Check} label=${t('redrive.all_the_same')} value=${allTheSame} onInput=${setAllTheSame} />`}</div>
+    ${mustType && trials && html`<${TextField} label=${t('frame.type_to_confirm', { what: count })} value=${typed} onInput=${setTyped} autocomplete="off" />`}
+    <details><summary>${t('redrive.as_command')}</summary><${Code} text=${commandOf(vhost, scopes, action, target, options, max)} /></details>
+  </${Dialog}>`;
+}
+
+// LeftOut says what is not taken, and why; what is merely elsewhere may be taken, too.
+function LeftOut({ out, also, busy, change }) {
+  if (!out) return null;
+  const elsewhere = lettersOf(out.elsewhere);
+  const which = [
+    [out.held, 'redrive.out_held'],
+    [out.scheduled, 'redrive.out_scheduled'],
+    [also ? 0 : elsewhere, 'redrive.out_elsewhere'],
+  ].filter(([n]) => n > 0);
+  return html`${which.length > 0 && html`<p class="banner" role="status">${t('redrive.left_out', { n: which.reduce((sum, [n]) => sum + n, 0), which: which.map(([n, key]) => t(key, { n })).join(t('frame.comma')) })}</p>`}
+    ${elsewhere > 0 && html`<${Check} label=${t('redrive.also', { n: elsewhere })} hint=${t('redrive.also_hint', { places: out.elsewhere.slice(0, 5).map(placeOf).join(t('frame.comma')) + (out.elsewhere.length > 5 ? ' …' : '') })} value=${also} onInput=${change} disabled=${busy} />`}`;
+}
+
+function Target({ vhost, target, lost, change }) {
+  const direct = target.to === 'elsewhere' && target.exchange === '';
+  const chosen = direct ? 'direct' : target.to;
+  return html`<${Radios} label=${t('redrive.where')} value=${chosen} onInput=${(v) => change(v === 'direct' ? { to: 'elsewhere', exchange: '', routing_key: '' } : v === 'elsewhere' ? { to: v, exchange: 'amq.direct' } : { to: v })} options=${[
+    ...(lost ? [['on', t('redrive.to_on'), t('redrive.to_on_hint')]] : []),
+    ['origin', t('redrive.to_origin'), t('redrive.to_origin_hint')],
+    ['queue', t('redrive.to_queue'), t('redrive.to_queue_hint')],
+    ['direct', t('redrive.to_other_queue')],
+    ['elsewhere', t('redrive.to_exchange')],
+  ]} />
+    ${direct && html`<${NameField} vhost=${vhost} of="queues" label=${t('redrive.queue')} value=${target.routing_key} onInput=${(v) => change({ ...target, routing_key: v })} required />`}
+    ${
+      chosen === 'elsewhere' &&
+      html`<div class="form"><${NameField} vhost=${vhost} of="exchanges" label=${t('letters.exchange')} value=${target.exchange} onInput=${(v) => change({ ...target, exchange: v || 'amq.direct' })} required />
+      <${TextField} label=${t('letters.key')} hint=${t('redrive.own_keys')} value=${target.routing_key || ''} onInput=${(v) => change({ ...target, routing_key: v === '' ? undefined : v })} /></div>`
+    }`;
+}
+
+function Options({ options: o, set, max, setMax }) {
+  return html`<div class="form">
+      <${NumberField} label=${t('redrive.rate')} hint=${t('redrive.rate_hint')} unit=${t('redrive.per_second')} min="0" value=${o.rate || null} onInput=${(v) => set({ rate: v || 0 })} />
+      <${NumberField} label=${t('redrive.max')} hint=${t('redrive.max_hint')} min="0" value=${max} onInput=${setMax} />
+      <${Select} label=${t('redrive.order')} value=${o.order} onInput=${(v) => set({ order: v })} options=${[
+        ['oldest', t('redrive.oldest')],
+        ['newest', t('redrive.newest')],
+      ]} />
+    </div>
+    <fieldset class="card"><legend>${t('redrive.caution')}</legend><div class="form">
+      <${NumberField} label=${t('redrive.canary')} hint=${t('redrive.canary_hint')} min="0" value=${o.canary || null} onInput=${(v) => set({ canary: v || 0, stop_percent: v && !o.stop_percent ? usualStop : o.stop_percent })} />
+      <${Duration} label=${t('redrive.watch')} value=${o.watch_ms} onInput=${(v) => set({ watch_ms: v || 0 })} />
+      <${NumberField} label=${t('redrive.stop_share')} hint=${t('redrive.stop_share_hint')} unit="%" min="0" max="100" value=${o.stop_percent || null} onInput=${(v) => set({ stop_percent: v || 0 })} /></div>
+      <${Check} label=${t('redrive.ramp')} hint=${t('redrive.ramp_hint')} value=${o.ramp} onInput=${(v) => set({ ramp: v, canary: v && !o.canary ? 10 : o.canary, stop_percent: v && !o.stop_percent ? usualStop : o.stop_percent })} />
+      <${Check} label=${t('redrive.stop_no_consumer')} value=${o.stop_no_consumer} onInput=${(v) => set({ stop_no_consumer: v })} /></fieldset>
+    <details><summary>${t('redrive.message')}</summary>
+      <${Check} label=${t('redrive.drop_expiration')} hint=${t('redrive.drop_expiration_hint')} value=${o.drop_expiration} onInput=${(v) => set({ drop_expiration: v })} />
+      <${Check} label=${t('redrive.strip_deaths')} hint=${t('redrive.strip_deaths_hint')} value=${o.strip_deaths} onInput=${(v) => set({ strip_deaths: v })} /></details>`;
+}
+
+// usualStop is the share that stops a job with a canary, in percent, unless another is chosen: a canary is there to be heeded.
+const usualStop = 20;
+
+function commandOf(vhost, scopes, action, target, options, max) {
+  const place = location.origin + prefix;
+  return scopes
+    .map(
+      (s) =>
+        `curl -u USER ${place}/api/x/redrives/${encodeURIComponent(vhost)} -H 'content-type: application/json' -d '${JSON.stringify(bodyOf(s, action, target, options, max, false)).replaceAll("'", "'\\''")}'`,
+    )
+    .join('\n');
+}

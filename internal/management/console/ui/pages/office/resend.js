@@ -1,0 +1,143 @@
+// Edit a message and send it again: what may be changed, what changed, then it takes the place of the original or stands beside it.
+import { html, useEffect, useRef, useState } from '../../lib/html.js';
+import { t, word } from '../../lib/i18n.js';
+import { api } from '../../lib/api.js';
+import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
+import { Check, TextArea, TextField } from '../../lib/form.js';
+import { Icon } from '../../lib/icon.js';
+import { at } from './letters.js';
+import { diff } from './diff.js';
+import { originOf } from './timeline.js';
+import { isJSON, jsonOf } from './payload.js';
+
+// locked are the headers that tell where a message comes from: they stay.
+const locked = /^x-(death|first-death-|last-death-|redrive-|edited-from)/;
+
+// It returns a promise of kept or moved, which is what became of the original, or '' if nothing was sent.
+export const edit = (letter) => open(Edit, { letter });
+
+// pretty shows what a person edits.
+const pretty = (v) => JSON.stringify(v, null, 2);
+
+function Edit({ close, letter: l }) {
+  const binary = l.payload_encoding === 'base64';
+  const headers = Object.entries(l.properties?.headers || {});
+  const origin = originOf(l);
+  const before = {
+    payload: l.payload ?? '',
+    exchange: origin.exchange,
+    key: origin.keys[0] ?? '',
+    properties: pretty(Object.fromEntries(Object.entries(l.properties || {}).filter(([k]) => k !== 'headers'))),
+    headers: pretty(Object.fromEntries(headers.filter(([k]) => !locked.test(k)))),
+  };
+  const [now, setNow] = useState(before);
+  const [keep, setKeep] = useState(false);
+  const [review, setReview] = useState(null); // what the broker says to it: {outcome, queues}
+  const [error, setError] = useState('');
+  const [busy, setBusy] = useState(false);
+  const reviewed = useRef();
+  useEffect(() => {
+    if (review) reviewed.current?.focus();
+  }, [review]);
+  const set = (k) => (v) => setNow({ ...now, [k]: v });
+  const wrong = { properties: notObject(now.properties), headers: notObject(now.headers) };
+  const warn = !binary && isJSON(before.payload) && !isJSON(now.payload) ? t('resend.no_json') : '';
+  const bad = wrong.properties || wrong.headers;
+  const changed = Object.keys(before).some((k) => before[k] !== now[k]);
+  const send = async (dry) => {
+    setBusy(true);
+    setError('');
+    // An exchange or key that is given replaces all its keys, CC among them: what is not changed is left out.
+    const body = { keep, dry_run: dry };
+    if (now.exchange !== before.exchange || now.key !== before.key)
+      Object.assign(body, { exchange: now.exchange, routing_key: now.key });
+    if (now.payload !== before.payload)
+      Object.assign(body, { payload: now.payload, payload_encoding: binary ? 'base64' : 'string' });
+    if (now.properties !== before.properties || now.headers !== before.headers) {
+      body.properties = {
+        ...JSON.parse(now.properties),
+        headers: { ...JSON.parse(now.headers), ...Object.fromEntries(headers.filter(([k]) => locked.test(k))) },
+      };
+    }
+    try {
+      const answer = await api.post(`${at(l)}/resend`, body);
+      if (!dry) {
+        const queues = review.queues.join(', ');
+        toast(
+          html`<span>${keep ? t('resend.sent_kept') : t('resend.sent')}</span> ${queues && html`<span>${t('resend.reached', { queues })}</span>`}`,
+        );
+        close(keep ? 'kept' : 'moved');
+        return;
+      }
+      setReview(answer);
+    } catch (e) {
+      setError(reasonOf(e));
+    }
+    setBusy(false);
+  };
+  return html`<${Dialog} title=${t('resend.title')} close=${() => close('')} wide actions=${html`
+      ${review && html`<button type="button" onClick=${() => setReview(null)}>${t('resend.back')}</button>`}
+      <button type="button" onClick=${() => close('')}>${t('frame.cancel')}</button>
+      ${review ? html`<button type="button" class="primary" disabled=${busy || review.outcome !== 'redriven'} onClick=${() => send(false)}>${t('resend.send')}</button>` : html`<button type="button" class="primary" disabled=${busy || bad || l.truncated} onClick=${() => send(true)}>${t('resend.review')}</button>`}`}>
+    ${error && html`<p class="banner bad" role="alert">${error}</p>`}
+    ${l.truncated && html`<p class="banner warn">${t('resend.truncated')}</p>`}
+    ${
+      review
+        ? html`<div class="stack" tabindex="-1" ref=${reviewed} role="group" aria-label=${t('resend.review')}><${Whereto} letter=${l} answer=${review} exchange=${now.exchange} routingKey=${now.key} keep=${keep} />${warn && html`<p class="banner warn" role="alert"><${Icon} name="warning" /> ${warn}</p>`}<${Review} before=${before} now=${now} changed=${changed} /></div>`
+        : html`
+      <div class="form"><${TextField} label=${t('letters.exchange')} hint=${t('resend.exchange_hint')} value=${now.exchange} onInput=${set('exchange')} /><${TextField} label=${t('letters.key')} value=${now.key} onInput=${set('key')} /></div>
+      <${TextArea} label=${binary ? t('resend.body_base64') : t('viewer.body')} error=${warn} value=${now.payload} onInput=${set('payload')} rows="12" autofocus />
+      ${jsonOf(now.payload) !== undefined && html`<p><button type="button" class="small" onClick=${() => set('payload')(pretty(jsonOf(now.payload)))}>${t('resend.tidy')}</button></p>`}
+      <${TextArea} label=${t('viewer.properties')} error=${wrong.properties} value=${now.properties} onInput=${set('properties')} rows="5" />
+      <${TextArea} label=${t('viewer.headers')} hint=${t('resend.locked', {
+        which:
+          headers
+            .map(([k]) => k)
+            .filter((k) => locked.test(k))
+            .join(', ') || '–',
+      })} error=${wrong.headers} value=${now.headers} onInput=${set('headers')} rows="5" />
+      <${Check} label=${t('resend.keep')} hint=${t('resend.keep_hint')} value=${keep} onInput=${setKeep} />`
+    }
+  </${Dialog}>`;
+}
+
+function notObject(text) {
+  try {
+    const v = JSON.parse(text);
+    return v && typeof v === 'object' && !Array.isArray(v) ? '' : t('resend.no_object');
+  } catch (e) {
+    return t('resend.bad_json', { reason: e.message });
+  }
+}
+
+// Whereto says which queues the message reaches, and what becomes of the original.
+function Whereto({ letter: l, answer, exchange, routingKey, keep }) {
+  const by = [exchange || t('viewer.default_exchange'), routingKey].filter(Boolean).join(' → ');
+  if (answer.outcome !== 'redriven')
+    return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('resend.would_stay', { by, why: word('refused', answer.outcome) })}</p>`;
+  return html`<p class="banner" role="status">${answer.queues.length > 0 && t('resend.reaches', { by, queues: answer.queues.join(', ') })} ${keep ? t('resend.original_stays') : t('resend.original_goes')}</p>
+    ${l.place === 'queue' && answer.queues.includes(l.queue) && html`<p class="banner warn"><${Icon} name="warning" /> ${t('resend.into_same', { queue: l.queue })}</p>`}`;
+}
+
+function Review({ before, now, changed }) {
+  const titles = {
+    exchange: t('letters.exchange'),
+    key: t('letters.key'),
+    payload: t('viewer.body'),
+    properties: t('viewer.properties'),
+    headers: t('viewer.headers'),
+  };
+  if (!changed) return html`<p class="banner">${t('resend.unchanged')}</p>`;
+  return html`${Object.entries(titles)
+    .filter(([k]) => before[k] !== now[k])
+    .map(
+      ([k, title]) => html`<section key=${k}><h3>${title}</h3>
+    <div class="diff" tabindex="0" role="region" aria-label=${t('resend.diff_of', { what: title })}>${folded(diff(before[k], now[k])).map((x) => html`<div class=${`line ${x.kind}`}><span class="sign">${x.kind === 'gone' ? '−' : x.kind === 'new' ? '+' : ' '}</span><span class="hidden">${x.kind === 'gone' ? t('resend.gone') : x.kind === 'new' ? t('resend.new') : ''}</span><code>${x.text}</code></div>`)}</div></section>`,
+    )}`;
+}
+
+// folded leaves out what is the same and far from a change.
+function folded(lines) {
+  const near = (i) => lines.slice(Math.max(0, i - 3), i + 4).some((x) => x.kind !== 'same');
+  return lines.flatMap((x, i) => (near(i) ? [x] : i === 0 || near(i - 1) ? [{ kind: 'fold', text: '…' }] : []));
+}

@@ -1,0 +1,82 @@
+// What is done with scheduled messages: sent now, moved, called off. Each is {vhost, exchange, id, due_ms}.
+import { html, useState } from '../../lib/html.js';
+import { span, t } from '../../lib/i18n.js';
+import { api, path } from '../../lib/api.js';
+import { Dialog, attempt, confirm, open } from '../../lib/layers.js';
+import { Duration, Field, Radios } from '../../lib/form.js';
+
+// scheduleKey is the name that a message waits under.
+export const scheduleKey = (x) => x.properties?.headers?.['x-schedule-key'] ?? '';
+
+// originOf is the header that made it wait, which the broker turns negative.
+export function originOf(x) {
+  const delay = x.properties?.headers?.['x-delay'];
+  return delay === undefined ? '' : `x-delay ${span(Math.abs(Number(delay)))}`;
+}
+
+// each calls an action for the messages of each exchange, a thousand at a time.
+async function each(rows, action, body) {
+  const by = rows.reduce(
+    (m, x) => m.set(`${x.vhost}\u0000${x.exchange}`, [...(m.get(`${x.vhost}\u0000${x.exchange}`) || []), x]),
+    new Map(),
+  );
+  let changed = 0;
+  for (const of of by.values()) {
+    for (let i = 0; i < of.length; i += 1000) {
+      const got = await api.post(`x/scheduled/${path`${of[0].vhost}/${of[0].exchange}`}/${action}`, {
+        ids: of.slice(i, i + 1000).map((x) => x.id),
+        ...body,
+      });
+      changed += got.count;
+    }
+  }
+  return changed;
+}
+
+// act sends messages now, or calls them off, if the user wants that; it tells whether it was done.
+export async function act(action, rows) {
+  if (
+    !(await confirm({
+      title: t(`schedule.${action}_title`, { n: rows.length }),
+      text: t(`schedule.${action}_text`),
+      action: t(`schedule.${action}`),
+      danger: action === 'cancel',
+    }))
+  )
+    return false;
+  return attempt(
+    () => each(rows, action),
+    (n) => t(`schedule.${action}_done`, { n }),
+  );
+}
+
+// move asks to when, and gives messages another instant; it tells whether it was done.
+export const move = (rows) => open(Move, { rows });
+
+function Move({ close, rows }) {
+  const [how, setHow] = useState('at');
+  const local = (ms) => new Date(ms - new Date(ms).getTimezoneOffset() * 60000).toISOString().slice(0, 19);
+  const [at, setAt] = useState(local(rows[0].due_ms));
+  const [ms, setMS] = useState(6e5);
+  const submit = async (e) => {
+    e.preventDefault();
+    const body = how === 'at' ? { at: new Date(at).toISOString() } : { in: ms };
+    if (
+      await attempt(
+        () => each(rows, 'reschedule', body),
+        (n) => t('schedule.move_done', { n }),
+      )
+    )
+      close(true);
+  };
+  return html`<${Dialog} title=${t('schedule.move_title', { n: rows.length })} close=${() => close(false)} actions=${html`<button type="button" onClick=${() => close(false)}>${t('frame.cancel')}</button><button type="submit" form="move" class="primary">${t('schedule.move')}</button>`}>
+    <form id="move" onSubmit=${submit}><${Radios} label=${t('schedule.move_how')} value=${how} onInput=${setHow} options=${[
+      ['at', t('schedule.at')],
+      ['in', t('schedule.from_now')],
+    ]} />
+      ${
+        how === 'at'
+          ? html`<${Field} label=${t('schedule.at')} hint=${t('schedule.zone', { zone: Intl.DateTimeFormat().resolvedOptions().timeZone })}>${(a) => html`<input type="datetime-local" step="1" required ...${a} value=${at} onInput=${(e) => setAt(e.target.value)} />`}</${Field}>`
+          : html`<${Duration} label=${t('schedule.from_now')} value=${ms} onInput=${setMS} required />`
+      }</form></${Dialog}>`;
+}

@@ -1,0 +1,83 @@
+// The way of a dead letter, oldest stop first, out of what x-death tells. Pure.
+
+// stops are {kind: publish, exchange, keys, queue}, then for each death {kind: death, queue, reason, count, time (ms), exchange, keys,
+// expiration, elapsed (ms since the stop before), first, last}, then {kind: redrive, times, job, back} if it was sent back, then
+// {kind: now, place, queue, state}. x-death has the newest
+// death first and keeps of each queue and reason the time of the first. What a consumer published anew instead has no deaths but
+// {kind: republish, time}, after the redrives before it; where its headers do not name its first publish the exchange of that is null,
+// and queue is where it failed.
+export function stops(letter) {
+  const deaths = [...(letter.deaths || [])].reverse();
+  /** @type {any[]} */
+  const out = [];
+  const origin = deaths[0];
+  const anew = letter.republished;
+  if (anew) out.push({ kind: 'publish', ...firstOf(anew), queue: anew.queue });
+  else
+    out.push({
+      kind: 'publish',
+      exchange: origin ? origin.exchange : letter.exchange,
+      keys: origin ? origin['routing-keys'] || [] : letter.routing_keys || [],
+      queue: '',
+    });
+  /** @type {number | null} */
+  let before = null;
+  deaths.forEach((d, i) => {
+    const time = d.time ? d.time * 1000 : null;
+    out.push({
+      kind: 'death',
+      queue: d.queue,
+      reason: d.reason,
+      count: d.count || 1,
+      time,
+      exchange: d.exchange,
+      keys: d['routing-keys'] || [],
+      expiration: d['original-expiration'] ?? null,
+      elapsed: time !== null && before !== null ? time - before : null,
+      first: is(letter.first_death, d) || (!letter.first_death && i === 0),
+      last: is(letter.last_death, d) || (!letter.last_death && i === deaths.length - 1),
+    });
+    before = time ?? before;
+  });
+  const at = letter.at ? Date.parse(letter.at) : null;
+  if (letter.redrives > 0)
+    out.push({ kind: 'redrive', times: letter.redrives, job: letter.redrive ?? null, back: !!letter.came_back });
+  if (anew) out.push({ kind: 'republish', time: letter.place === 'lost' ? null : at });
+  const since = anew && letter.place !== 'lost' ? null : at;
+  out.push({
+    kind: 'now',
+    place: letter.place,
+    queue: letter.queue,
+    state: letter.state,
+    exchange: letter.exchange,
+    keys: letter.routing_keys || [],
+    time: since,
+    elapsed: since !== null && before !== null ? since - before : null,
+  });
+  return out;
+}
+
+const is = (named, d) => !!named && named.queue === d.queue && named.reason === d.reason;
+
+// firstOf is the first publish as the headers of a letter name it that a consumer published anew. An exchange without a name is the
+// default one, unless nothing is named.
+const firstOf = (anew) =>
+  anew.exchange || anew.routing_key
+    ? { exchange: anew.exchange, keys: anew.routing_key ? [anew.routing_key] : [] }
+    : { exchange: null, keys: [] };
+
+// originOf is where a letter goes if it is sent back: {exchange, keys} of its first publish, or the queue where it failed if nothing else
+// is known of it.
+export function originOf(letter) {
+  const anew = letter.republished;
+  if (anew?.exchange || anew?.routing_key) return firstOf(anew);
+  if (anew?.queue) return { exchange: '', keys: [anew.queue] };
+  const first = (letter.deaths || []).at(-1);
+  return {
+    exchange: letter.first_death?.exchange ?? first?.exchange ?? letter.exchange,
+    keys: first?.['routing-keys'] || letter.routing_keys || [],
+  };
+}
+
+// total is how often the letter died in all.
+export const total = (letter) => (letter.deaths || []).reduce((n, d) => n + (d.count || 1), 0);

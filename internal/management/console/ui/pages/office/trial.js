@@ -1,0 +1,57 @@
+// What dry runs of jobs say: how many letters would go where, how many would stay and why, and of some each by itself.
+import { html } from '../../lib/html.js';
+import { t, num, word } from '../../lib/i18n.js';
+import { href } from '../../lib/router.js';
+import { Icon } from '../../lib/icon.js';
+import { page } from './letters.js';
+import { intoSame } from './meant.js';
+
+// placeOf is where the letters of a scope are.
+export const placeOf = (s) => (s.source.lost ? t('letters.shelf') : s.source.queue);
+
+export function Trials({ vhost, scopes, trials, action }) {
+  return trials.map((x, i) => html`<${Trial} key=${i} ...${{ vhost, action, trial: x, scope: scopes[i] }} />`);
+}
+
+function Trial({ vhost, scope, trial: x, action }) {
+  const discard = action === 'discard';
+  const same = discard ? 0 : intoSame(scope, x);
+  const stay = Object.entries(x.refused);
+  const goes = Object.entries(x.queues).sort(([, a], [, b]) => b - a);
+  const text = !x.partial
+    ? discard
+      ? 'redrive.would_discard'
+      : 'redrive.would_move'
+    : x.found !== null
+      ? 'redrive.found_tried'
+      : discard
+        ? 'redrive.least_discard'
+        : 'redrive.least_move';
+  return html`<section class="card"><h3>${t('redrive.trial', { place: placeOf(scope) })}</h3>
+    <p>${t(text, { n: x.matches, looked: x.looked, found: x.found ?? 0 })} ${x.index && html`<span class="tag outline">${t('redrive.by_index')}</span>`}</p>
+    ${discard && !x.fits && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.does_not_fit')}</p>`}
+    ${Object.entries(x.pushed_out ?? {}).map(([queue, n]) => html`<p class="banner warn" key=${`out ${queue}`}><${Icon} name="warning" /> ${t('redrive.pushes_out', { queue, n })}</p>`)}
+    ${same > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.into_same', { n: same, queue: scope.source.queue })}</p>`}
+    ${stay.length > 0 && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('redrive.would_refuse', { which: stay.map(([why, n]) => `${word('refused', why)} ${num(n)}`).join(', ') })}</p>`}
+    ${x.matches === 0 && !x.partial && html`<p class="banner">${t('redrive.nothing')}</p>`}
+    ${
+      !discard &&
+      goes.length + stay.length > 0 &&
+      html`<table><caption class="hidden">${t('redrive.routes')}</caption><thead><tr><th scope="col">${t('redrive.into')}</th><th scope="col" class="end">${t('redrive.letters')}</th></tr></thead>
+      <tbody>${goes.map(([q, n]) => html`<tr key=${q}><td class="break">${q}</td><td class="end">${num(n)}</td></tr>`)}
+        ${stay.map(([why, n]) => html`<tr key=${`stay ${why}`}><td><span class="tag bad">${t('redrive.stays')}</span> ${word('refused', why)}</td><td class="end">${num(n)}</td></tr>`)}</tbody></table>`
+    }
+    ${x.sample.length > 0 && html`<details><summary>${t('redrive.samples', { n: x.sample.length })}</summary><${Samples} ...${{ vhost, scope, discard, all: x.sample }} /></details>`}</section>`;
+}
+
+function Samples({ vhost, scope, all, discard }) {
+  const lost = !!scope.source.lost;
+  const at = (id) => href(page({ vhost, place: lost ? 'lost' : 'queue', queue: scope.source.queue || '', id }));
+  return html`<table><caption class="hidden">${t('redrive.samples', { n: all.length })}</caption><thead><tr><th scope="col">${t('redrive.letter')}</th><th scope="col">${t('redrive.into')}</th></tr></thead>
+    <tbody>${all.map(
+      (
+        x,
+      ) => html`<tr key=${x.id}><td><a href=${at(x.id)} target="_blank" rel="noopener">${t('viewer.title', { id: x.id })}</a></td>
+      <td class="break">${x.refused ? html`<span class="tag bad">${t('redrive.stays')}</span> ${word('refused', x.refused)}` : discard ? t('letters.shelf') : x.queues.length > 0 ? x.queues.join(', ') : t('redrive.sample_delayed')}</td></tr>`,
+    )}</tbody></table>`;
+}

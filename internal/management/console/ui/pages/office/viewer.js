@@ -1,0 +1,311 @@
+// One message: its way here, what it is, what it says. For any place: a queue, the lost letters.
+import { html, useState } from '../../lib/html.js';
+import { t, num, size, span, word } from '../../lib/i18n.js';
+import { api, address } from '../../lib/api.js';
+import { go, href, to } from '../../lib/router.js';
+import { useData } from '../../lib/live.js';
+import { Shown } from '../../lib/states.js';
+import { Code, CopyButton } from '../../lib/code.js';
+import { Ago, When } from '../../lib/time.js';
+import { Icon } from '../../lib/icon.js';
+import { useShortcuts } from '../../lib/keys.js';
+import { at, fetchLetter, placeOf, reasonOf, sourceOf } from './letters.js';
+import { bytesOf, hex, jsonOf, kindsOf } from './payload.js';
+import { accountOf } from './exception.js';
+import { quote, split } from './filter.js';
+import { originOf, stops, total } from './timeline.js';
+import { JSONTree } from './json.js';
+import { Reason, State } from './words.js';
+import { writtenOf } from '../broker/parts.js';
+
+// usualBytes is how much of a payload is shown unasked.
+export const usualBytes = 65536;
+
+// Viewer shows the letter that id names: {vhost, place, queue, id}. children(letter, refresh) are what can be done with it.
+export function Viewer({ id, children }) {
+  const [whole, setWhole] = useState(false);
+  const got = useData(
+    (abort) => fetchLetter(id, { payload: 'true', truncate: whole ? '' : usualBytes }, abort),
+    [at(id), whole],
+    { every: 0 },
+  );
+  return html`${got.data === undefined && html`<h1>${t('viewer.title', { id: id.id })}</h1>`}<${Shown} of=${got}>${(
+    l,
+  ) => html`
+    ${children?.(l, got.refresh)}
+    <div class="viewer">
+      <section class="card" aria-labelledby="way"><h2 id="way">${t('viewer.way')}</h2><${Timeline} letter=${l} /></section>
+      <div class="viewer-body"><${Why} letter=${l} /><${Body} letter=${l} whole=${() => setWhole(true)} /><${Next} letter=${l} /></div>
+      <div class="viewer-side"><${Facts} letter=${l} /><${Properties} letter=${l} /><${Headers} letter=${l} /><${Related} letter=${l} /></div>
+    </div>`}</${Shown}>`;
+}
+
+// Timeline is the way of a letter, the oldest stop first.
+export function Timeline({ letter }) {
+  const all = stops(letter);
+  return html`${letter.deaths.length === 0 && !letter.republished && !accountOf(letter.properties?.headers).text && html`<p class="faint">${t('viewer.never_died')}</p>`}
+    <ol class="timeline">${all.map(
+      (s, i) => html`<li key=${i} class=${`stop ${s.kind}`}>
+      ${s.elapsed !== null && s.elapsed !== undefined && html`<span class="elapsed">${t('viewer.after', { time: span(s.elapsed) })}</span>`}
+      ${s.kind === 'publish' && html`<div>${(s.exchange !== null || !s.queue) && html`<b>${t('viewer.published')}</b>`} ${s.exchange !== null && html`<${Route} exchange=${s.exchange} keys=${s.keys} />`} ${s.queue && html`<span>${t('viewer.failed_in')} <b class="break">${s.queue}</b></span>`}</div>`}
+      ${s.kind === 'republish' && html`<div><span class="stop-line"><${Reason} reason="republished" /></span> <small class="faint">${t('viewer.by_consumer')} ${s.time && html`· <${When} at=${s.time} />`}</small></div>`}
+      ${
+        s.kind === 'death' &&
+        html`<div><span class="stop-line"><${Reason} reason=${s.reason} count=${s.count} /> ${t('viewer.in')} <b class="break">${s.queue}</b>
+          ${s.first && html`<span class="tag outline">${t('viewer.first_death')}</span>`} ${s.last && html`<span class="tag outline">${t('viewer.last_death')}</span>`}</span>
+        <small class="faint">${t('viewer.came_by')} <${Route} exchange=${s.exchange} keys=${s.keys} />
+          ${s.time && html` · ${s.count > 1 ? t('viewer.first_time') : ''} <${When} at=${s.time} />`}${s.expiration !== null && html` · ${t('viewer.had_ttl', { time: span(Number(s.expiration)) })}`}</small></div>`
+      }
+      ${s.kind === 'redrive' && html`<${Redriven} letter=${letter} stop=${s} />`}
+      ${
+        s.kind === 'now' &&
+        html`<div><b>${t('viewer.now')}</b> ${s.place === 'lost' ? html`<span>${t('viewer.on_shelf', { cause: word('cause', letter.cause || '') })}${letter.target && html` <b>${letter.target}</b>`}</span>` : html`<span>${t('viewer.in')} <a href=${href(to`/queues/${letter.vhost}/${s.queue}`)}>${s.queue}</a> <${State} state=${s.state} /></span>`}
+        ${s.time && html`<small class="faint"><${Ago} at=${s.time} /></small>`}</div>`
+      }
+    </li>`,
+    )}</ol>`;
+}
+
+// Redriven says how often the letter was sent back, by which job last and when, and whether it died again.
+function Redriven({ letter: l, stop: s }) {
+  const got = useData(
+    (abort) => api.get(`x/redrives/${encodeURIComponent(l.vhost)}/${s.job}`, {}, { signal: abort }).catch(() => null),
+    [l.vhost, s.job],
+    { every: 0, enabled: s.job !== null },
+  );
+  const j = got.data; // null: it is forgotten, or not for these eyes
+  return html`<div><span class="stop-line"><b>${t(s.job === null ? 'viewer.sent_back_by_hand' : 'viewer.sent_back', { n: s.times })}</b>
+      ${s.job !== null && html`<a href=${href(to`/jobs/${l.vhost}/${s.job}`)}>${t('jobs.one', { id: s.job })}</a>`}
+      ${s.back && html`<span class="tag bad">${t('viewer.died_again')}</span>`}</span>
+    ${j && html`<small class="faint">${t('jobs.begun')} <${When} at=${j.begun} />${j.ended && html` · ${t('jobs.ended')} <${When} at=${j.ended} />`}</small>`}
+    ${s.back && l.at && html`<small class="faint">${t('viewer.died_again_at')} <${When} at=${l.at} /></small>`}</div>`;
+}
+
+function Route({ exchange, keys }) {
+  return html`<span class="mono break">${exchange === '' ? t('viewer.default_exchange') : exchange}${keys.length > 0 && html` → ${keys.join(', ')}`}</span>`;
+}
+
+// Body shows a payload; whole asks for all of it, and download is false where there is no address of it alone.
+export function Body({ letter: l, whole, download = true }) {
+  const kinds = kindsOf(l);
+  const [chosen, choose] = useState('');
+  const kind = kinds.includes(chosen) ? chosen : kinds[0];
+  const find = (path, value) =>
+    go('/letters', {
+      vhost: l.vhost,
+      filter: `body.${/^[\w$.[\]-]+$/.test(path) ? path : quote(path)}:${quote(String(value))}`,
+    });
+  return html`<section class="card" aria-labelledby="body"><header><h2 id="body">${t('viewer.body')}</h2>
+      <span class="faint">${size(l.size)}</span><span class="grow"></span>
+      ${
+        kinds.length > 0 &&
+        html`<div role="group" aria-label=${t('viewer.show_as')} class="buttons">${kinds.map((k) => html`<button type="button" class="small" aria-pressed=${k === kind} onClick=${() => choose(k)}>${t(`viewer.as_${k}`)}</button>`)}</div>
+        <${CopyButton} text=${() => l.payload} />${download && html`<a class="button" download href=${address(`${at(l)}/payload`)}><${Icon} name="download" /> ${t('viewer.download')}</a>`}`
+      }</header>
+    ${kinds.length === 0 && html`<p class="banner">${t('viewer.no_payload_right')}</p>`}
+    ${l.truncated && html`<p class="banner warn" role="status">${t('viewer.truncated', { shown: size(bytesOf(l.payload, l.payload_encoding).length), whole: size(l.size) })} <button type="button" onClick=${whole}>${t('viewer.load_whole')}</button></p>`}
+    ${l.payload === '' && html`<p class="faint">${t('viewer.empty_body')}</p>`}
+    ${kind && l.payload !== '' && html`<${Payload} letter=${l} kind=${kind} find=${find} />`}
+  </section>`;
+}
+
+function Payload({ letter: l, kind, find }) {
+  if (kind === 'tree') return html`<${JSONTree} value=${jsonOf(l.payload)} onPath=${find} />`;
+  const text =
+    kind === 'pretty'
+      ? JSON.stringify(jsonOf(l.payload), null, 2)
+      : kind === 'hex'
+        ? hex(bytesOf(l.payload, l.payload_encoding))
+        : l.payload;
+  return html`<${Code} text=${text} label=${`${t('viewer.body')}: ${t(`viewer.as_${kind}`)}`} />`;
+}
+
+// Why says which setting led the letter here, as the queue of its last death has it now, and where it would go now.
+function Why({ letter: l }) {
+  const last = l.last_death || l.deaths[0];
+  const queue = last?.queue;
+  const got = useData(
+    (abort) =>
+      api
+        .get(`x/explain/queues/${encodeURIComponent(l.vhost)}/${encodeURIComponent(queue)}`, {}, { signal: abort })
+        .catch((e) => ({ refused: e })),
+    [l.vhost, queue],
+    { every: 0, enabled: !!queue },
+  );
+  if (!queue) return l.republished || accountOf(l.properties?.headers).text ? html`<${Told} letter=${l} />` : null;
+  const names =
+    { expired: /ttl|expir/, maxlen: /max-length|overflow/, delivery_limit: /delivery-limit/, rejected: /dead-letter/ }[
+      reasonOf(l)
+    ] || /dead-letter/;
+  const settings = (got.data?.settings || []).filter((s) => /dead-letter/.test(s.name) || names.test(s.name));
+  return html`<section class="card" aria-labelledby="why"><h2 id="why">${t('viewer.why')}</h2>
+    <${Exception} letter=${l} />
+    <p>${t('viewer.why_text', { queue, why: word('reason_text', reasonOf(l)) })}</p>
+    ${got.data?.refused ? html`<p class="faint">${t('viewer.queue_gone', { queue })}</p>` : html`<dl class="pairs">${settings.map((s) => html`<dt class="mono">${s.name}</dt><dd><b>${writtenOf(s.name, s.value)}</b> <span class="faint">${[word('source', s.source), s.from].filter(Boolean).join(' · ')}</span></dd>`)}</dl>`}
+    <p class="buttons"><a class="button" href=${href(to`/queues/${l.vhost}/${queue}`)}>${t('viewer.to_queue', { queue })}</a></p></section>`;
+}
+
+// Told is what the headers say of a message of whose death the broker knows nothing: why a consumer published it anew, and where it was.
+// Of one that was sent back or discarded since then the headers are all there is.
+function Told({ letter: l }) {
+  const { exchange, routing_key: key, queue } = l.republished || {};
+  return html`<section class="card" aria-labelledby="why"><h2 id="why">${l.republished ? t('viewer.why') : t('letters.exception')}</h2>
+    <${Exception} letter=${l} />
+    ${l.republished && html`<p>${t('viewer.republished')}</p>`}
+    <dl class="pairs">${queue && html`<dt>${t('viewer.failed_in')}</dt><dd><a class="break" href=${href(to`/queues/${l.vhost}/${queue}`)}>${queue}</a></dd>`}
+      ${(exchange || key) && html`<dt>${t('viewer.published')}</dt><dd><${Route} exchange=${exchange} keys=${key ? [key] : []} /></dd>`}</dl></section>`;
+}
+
+// Exception is what its headers, or else the broker, tell of the exception, and the way to the letters that died of the same.
+function Exception({ letter: l }) {
+  const one = `${l.place === 'lost' ? 'state:lost' : `queue:${quote(l.queue)}`} id:${l.id}`;
+  const got = useData(
+    (abort) =>
+      api
+        .get(
+          `x/letters/${encodeURIComponent(l.vhost)}/groups`,
+          { by: 'exception', filter: one, limit: 1 },
+          { signal: abort },
+        )
+        .catch(() => ({ groups: [] })),
+    [at(l)],
+    { every: 0 },
+  );
+  const group = got.data?.groups.find((g) => g.value !== '');
+  const { text, stack } = accountOf(l.properties?.headers);
+  const said = text || group?.value || '';
+  if (!said) return null;
+  const same = group && split(group.filter).find((x) => x.field === 'exception' || x.field === 'fingerprint');
+  return html`<p class="exception"><b>${t('letters.exception')}:</b> <span class="mono">${said}</span></p>
+    ${stack && html`<details><summary>${t('viewer.stack')}</summary><${Code} text=${stack} label=${t('viewer.stack')} /></details>`}
+    ${same && html`<p class="buttons"><a class="button" href=${href('/letters', { vhost: l.vhost, filter: same.text, view: 'list' })}><${Icon} name="filter" /> ${t('viewer.same_exception')}</a></p>`}`;
+}
+
+// Next says where the letter would go if it were sent back now.
+function Next({ letter: l }) {
+  const source = l.place === 'lost' ? { lost: true } : { queue: l.queue };
+  const got = useData(
+    (abort) =>
+      api.post(
+        `x/redrives/${encodeURIComponent(l.vhost)}`,
+        { source, ids: [l.id], target: { to: 'origin' }, dry_run: true },
+        { signal: abort },
+      ),
+    [at(l)],
+    { every: 0, enabled: l.deaths.length > 0 || !!l.republished },
+  );
+  const x = got.data;
+  if (!x && !got.error) return null;
+  const refused = x && Object.keys(x.refused);
+  const origin = originOf(l);
+  return html`<section class="card" aria-labelledby="next"><h2 id="next">${t('viewer.next')}</h2>
+    ${
+      got.error
+        ? html`<p class="faint">${got.error.reason}</p>`
+        : html`<p>${t('viewer.next_text')} <${Route} exchange=${origin.exchange} keys=${origin.keys} /></p>
+      ${Object.keys(x.queues).length > 0 && html`<p class="tags">${Object.keys(x.queues).map((q) => html`<a class="tag good" href=${href(to`/queues/${l.vhost}/${q}`)}>${q}</a>`)}</p>`}
+      ${l.place === 'queue' && x.queues[l.queue] > 0 && html`<p class="banner">${t('viewer.next_same')}</p>`}
+      ${refused.length > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${refused.map((why) => word('refused', why)).join(', ')}</p>`}`
+    }</section>`;
+}
+
+function Facts({ letter: l }) {
+  return html`<section class="card" aria-labelledby="facts"><h2 id="facts">${t('viewer.facts')}</h2><dl class="pairs">
+    <dt>${t('letters.place')}</dt><dd>${placeOf(l)} <${State} state=${l.state} /></dd>
+    <dt>${t('letters.id')}</dt><dd class="mono">${l.id}</dd>
+    <dt>${t('letters.deaths')}</dt><dd>${num(total(l))}</dd>
+    <dt>${t('letters.returns')}</dt><dd>${num(l.returns)} ${l.redelivered && html`<span class="tag">${t('viewer.redelivered')}</span>`}</dd>
+    <dt>${t('letters.redrives')}</dt><dd>${num(l.redrives)} ${l.redrive !== null && html`<a href=${href(to`/jobs/${l.vhost}/${l.redrive}`)}>${t('jobs.one', { id: l.redrive })}</a>`}</dd>
+    ${l.due && html`<dt>${t('viewer.due')}</dt><dd><${When} at=${l.due} /></dd>`}
+    ${l.expires && html`<dt>${t('viewer.expires')}</dt><dd><${When} at=${l.expires} /></dd>`}
+    ${l.cause && html`<dt>${t('letters.cause')}</dt><dd>${word('cause', l.cause)}</dd>`}
+  </dl></section>`;
+}
+
+// meaning is a property in words, where its value alone says little.
+function meaning(name, value) {
+  if (name === 'expiration') return span(Number(value));
+  if (name === 'delivery_mode') return Number(value) === 2 ? t('viewer.persistent') : t('viewer.transient');
+  if (name === 'timestamp') return html`<${When} at=${Number(value) * 1000} />`;
+  return null;
+}
+
+export function Properties({ letter: l }) {
+  const of = Object.entries(l.properties || {}).filter(([k]) => k !== 'headers');
+  return html`<section class="card" aria-labelledby="properties"><h2 id="properties">${t('viewer.properties')}</h2>
+    ${of.length === 0 ? html`<p class="faint">${t('viewer.none')}</p>` : html`<dl class="pairs">${of.map(([k, v]) => html`<dt class="mono">${k}</dt><dd>${meaning(k, v) ? html`${meaning(k, v)} <small class="faint mono">${String(v)}</small>` : html`<span class="mono">${typeof v === 'object' ? JSON.stringify(v) : String(v)}</span>`}</dd>`)}</dl>`}</section>`;
+}
+
+// aboutHeader is a part of a header in words: x-death tells times in seconds.
+const aboutHeader = (name, value) =>
+  name === 'time' && typeof value === 'number' && value > 1e9 ? html`<${When} at=${value * 1000} />` : null;
+
+const typeOf = (v) =>
+  v === null
+    ? 'void'
+    : Array.isArray(v)
+      ? 'array'
+      : typeof v === 'object'
+        ? 'table'
+        : typeof v === 'number'
+          ? Number.isInteger(v)
+            ? 'integer'
+            : 'double'
+          : typeof v;
+
+// wide is what a value takes for itself below its name.
+const wide = (k, v) => ((v !== null && typeof v === 'object') || k.length + String(v).length > 50 ? 'whole' : '');
+
+export function Headers({ letter: l }) {
+  const of = Object.entries(l.properties?.headers || {});
+  return html`<section class="card" aria-labelledby="headers"><h2 id="headers">${t('viewer.headers')}</h2>
+    ${
+      of.length === 0
+        ? html`<p class="faint">${t('viewer.none')}</p>`
+        : html`<dl class="pairs headers">${of.map(
+            ([
+              k,
+              v,
+            ]) => html`<dt class=${`mono ${wide(k, v)}`}>${k} <small class="faint">${typeOf(v)}</small></dt><dd class=${`mono ${wide(k, v)}`}>${v !== null && typeof v === 'object' ? html`<${JSONTree} value=${v} about=${aboutHeader} />` : html`<span class="pre">${String(v)}</span>`}
+      ${(v === null || typeof v !== 'object') && html`<a class="find-same" href=${href('/letters', { vhost: l.vhost, filter: `header.${/^[\w.-]+$/.test(k) ? k : quote(k)}:${quote(String(v))}` })} aria-label=${t('viewer.find_same', { path: k })} title=${t('viewer.find_same', { path: k })}><${Icon} name="filter" /></a>`}</dd>`,
+          )}</dl>`
+    }</section>`;
+}
+
+function Related({ letter: l }) {
+  const p = l.properties || {};
+  const links = [
+    p.correlation_id && [t('viewer.same_correlation'), `correlation-id:${quote(p.correlation_id)}`],
+    l.message_id && [t('viewer.same_message'), `message-id:${quote(l.message_id)}`],
+    sourceOf(l) && [t('viewer.same_source', { queue: sourceOf(l) }), `source:${quote(sourceOf(l))}`],
+  ].filter(Boolean);
+  if (!links.length) return null;
+  return html`<section class="card" aria-labelledby="related"><h2 id="related">${t('viewer.related')}</h2><ul>${links.map(([text, filter]) => html`<li><a href=${href('/letters', { vhost: l.vhost, filter })}>${text}</a></li>`)}</ul></section>`;
+}
+
+// useNeighbours binds [ and ] to the letters before and after one in its place.
+export function useNeighbours(id, show) {
+  const list = at(id).replace(/\/[^/]*$/, '');
+  const step = async (order) => {
+    const got = await api.get(list, { order, after: id.id, limit: 1 }).catch(() => ({ items: [] }));
+    if (got.items[0]) show(got.items[0]);
+  };
+  useShortcuts(
+    {
+      '[': [
+        'keys.previous_letter',
+        () => {
+          step('newest');
+        },
+      ],
+      ']': [
+        'keys.next_letter',
+        () => {
+          step('oldest');
+        },
+      ],
+    },
+    [at(id)],
+  );
+  return step;
+}

@@ -1,0 +1,191 @@
+// The schedule: what waits for its instant, on a calendar and as a list; to call off, to move, to send early.
+import { html, useState } from '../lib/html.js';
+import { t, clock, day, month, num, size, span, weekday } from '../lib/i18n.js';
+import { api, path } from '../lib/api.js';
+import { go, href, route, setQuery, to } from '../lib/router.js';
+import { now, useData } from '../lib/live.js';
+import { Table } from '../lib/table.js';
+import { Empty, Shown } from '../lib/states.js';
+import { When } from '../lib/time.js';
+import { Icon } from '../lib/icon.js';
+import { vhost } from '../lib/vhosts.js';
+import { count, grid, heat, range, step } from './office/calendar.js';
+import { countDue, useDue } from './office/due.js';
+import { faultOf } from './office/words.js';
+import { FilterBox } from './office/filter-box.js';
+import { act, move, originOf, scheduleKey } from './office/schedule-actions.js';
+import { delayedSamples } from './office/samples.js';
+
+export function render() {
+  const q = route.value.query;
+  const view = ['month', 'day', 'hour'].includes(q.view) ? q.view : 'month';
+  const at = Number(q.at) || Date.now();
+  const schedules = useData((abort) => api.get('x/scheduled', {}, { signal: abort }), [], {
+    on: ['overview'],
+    every: 5000,
+  });
+  const all = (schedules.data || []).filter((s) => !vhost.value || s.vhost === vhost.value);
+  return html`<h1>${t('schedule.title')}</h1>
+    <${Shown} of=${schedules}>${() =>
+      all.length === 0
+        ? html`<${Empty} title=${t('schedule.empty')} text=${t('schedule.empty_text')} code=${delayedSamples} cli="bartleby ctl scheduled count" docs="scheduled-messages.md" />`
+        : html`<${Exchanges} all=${all} chosen=${q.exchange || ''} /><${Waiting} all=${all.filter((s) => !q.exchange || s.exchange === q.exchange)} chosen=${q.exchange || ''} view=${view} at=${at} slot=${Number(q.slot) || 0} filter=${q.filter || ''} />`}</${Shown}>`;
+}
+
+function Exchanges({ all, chosen }) {
+  return html`<div class="cards fill">${all.map(
+    (
+      s,
+    ) => html`<a class=${`stat ${s.orphan ? 'bad' : ''}`} key=${s.vhost + s.exchange} href="#" aria-current=${s.exchange === chosen ? 'true' : undefined} onClick=${(
+      e,
+    ) => {
+      e.preventDefault();
+      setQuery({ exchange: s.exchange === chosen ? '' : s.exchange });
+    }}>
+      <b>${num(s.messages)}</b><span class="break">${s.exchange}${s.vhost !== '/' && html` <small>${s.vhost}</small>`}</span>
+      <span> · ${s.next_due_ms ? t('schedule.next', { time: span(Math.max(0, s.next_due_ms - Math.max(now.value, Date.now() - 5000))) }) : '–'}</span>
+      ${s.orphan && html`<span class="tag bad">${t('schedule.orphan')}</span>`}</a>`,
+  )}</div>`;
+}
+
+// pathsOf are those of the API that count what waits: in everything, in a virtual host, or in the exchanges of a name.
+const pathsOf = (all, chosen) =>
+  chosen
+    ? all.map((s) => `x/scheduled/${path`${s.vhost}/${s.exchange}`}`)
+    : [vhost.value ? `x/scheduled/${path`${vhost.value}`}` : 'x/scheduled'];
+
+function Waiting({ all, chosen, view, at, slot, filter }) {
+  const selection = useState(new Set());
+  const cells = grid(view, at);
+  const { from, until } = range(cells);
+  const paths = pathsOf(all, chosen);
+  const key = JSON.stringify([from, until, paths]);
+  const got = useData(async (abort) => ({ ...(await countDue(paths, cells, abort)), key }), [key], { every: 5000 });
+  const counted = got.data?.key === key ? got.data : null; // not that of the view before
+  const part = view === 'hour' && cells.find((c) => c.from === slot);
+  const list = useDue(
+    counted ? counted.exchanges : null,
+    part ? { from: part.from, until: part.until, filter } : { from, until, filter },
+    { hold: selection[0].size > 0 },
+  );
+  const done = (changed) => {
+    if (!changed) return;
+    selection[1](new Set());
+    got.refresh();
+    list.refresh();
+  };
+  const wrong = list.error?.status === 400 ? faultOf(list.error) : '';
+  return html`${counted?.overdue > 0 && html`<p class="banner bad" role="status"><${Icon} name="warning" /> ${t('schedule.overdue', { n: counted.overdue })}</p>`}
+    <section class="card" aria-labelledby="calendar"><header><h2 id="calendar" aria-live="polite">${view === 'month' ? month(at) : view === 'day' ? day(at) : `${day(at)} ${clock(from)} – ${clock(until)}`}</h2>
+      ${counted && html`<span class="faint">${t('schedule.sum', { n: counted.messages })}</span>`}<span class="grow"></span>
+      <span class="buttons"><button type="button" onClick=${() => setQuery({ at: step(view, at, -1), slot: '' })} aria-label=${t('schedule.earlier')}><${Icon} name="left" /></button><button type="button" onClick=${() => setQuery({ at: '', slot: '' })}>${t('schedule.today')}</button><button type="button" onClick=${() => setQuery({ at: step(view, at, 1), slot: '' })} aria-label=${t('schedule.later')}><${Icon} name="right" /></button>
+      ${['month', 'day', 'hour'].map((v) => html`<button type="button" class="small" aria-pressed=${v === view} onClick=${() => setQuery({ view: v === 'month' ? '' : v, slot: '' }, { push: true })}>${t(`schedule.view_${v}`)}</button>`)}</span></header>
+      ${got.error && html`<p class="banner bad" role="alert">${faultOf(got.error)}</p>`}
+      <${Heat} view=${view} cells=${cells} counts=${count(cells, counted?.due || [])} slot=${part ? slot : 0} /></section>
+    <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${wrong} example=${t('schedule.filter_example')} />
+    ${list.unread.length > 0 && html`<p class="hint">${t('schedule.unread', { names: list.unread.join(', ') })}</p>`}
+    ${filter && html`<p class="hint">${t('schedule.filter_hint')}</p>`}
+    ${!wrong && html`<${List} list=${list} selection=${selection} done=${done} filter=${filter} />`}`;
+}
+
+const holdsNow = (c) => Date.now() >= c.from && Date.now() < c.until;
+
+// Heat is the cells with what is due in each. A day or an hour opens; five minutes of an hour are chosen for the list.
+function Heat({ view, cells, counts, slot }) {
+  const most = Math.max(...counts, 1);
+  const pick = (c) =>
+    view === 'hour'
+      ? setQuery({ slot: c.from === slot ? '' : c.from })
+      : setQuery({ view: { month: 'day', day: 'hour' }[view], at: c.from }, { push: true });
+  const text = (c) =>
+    view === 'month' ? String(new Date(c.from).getDate()) : clock(c.from).replace(/:00(?=\D*$)/, '');
+  const say = (c, n) =>
+    t('schedule.cell', { when: view === 'month' ? day(c.from) : `${clock(c.from)} – ${clock(c.until)}`, n });
+  return html`<div class=${`heat ${view}`} role="group" aria-label=${t('schedule.calendar')}>
+    ${view === 'month' && cells.slice(0, 7).map((c) => html`<span class="heat-head" aria-hidden="true">${weekday(c.from)}</span>`)}
+    ${cells.map(
+      (
+        c,
+        i,
+      ) => html`<button type="button" key=${c.from} class=${`cell heat-${heat(counts[i], most)} ${c.outside ? 'outside' : ''} ${holdsNow(c) ? 'today' : ''}`} 
+      aria-pressed=${view === 'hour' ? c.from === slot : undefined} onClick=${() => pick(c)} disabled=${c.outside}><span aria-hidden="true">${text(c)}</span>${counts[i] > 0 && html`<b aria-hidden="true">${num(counts[i])}</b>`}<span class="hidden">${say(c, counts[i])}</span></button>`,
+    )}</div>`;
+}
+
+const keyOf = (x) => `${x.vhost} ${x.exchange} ${x.id}`;
+
+const page = (x) => to`/schedule/${x.vhost}/${x.exchange}/${x.id}`;
+
+function List({ list, selection, done, filter }) {
+  const until = (x) => x.due_ms - Math.max(now.value, Date.now() - 5000);
+  const columns = [
+    {
+      key: 'due',
+      title: t('schedule.due'),
+      always: true,
+      sort: false,
+      value: (x) => x.due,
+      render: (x) => html`<a class="bare" href=${href(page(x))}><${When} at=${x.due_ms} /></a>`,
+    },
+    {
+      key: 'in',
+      title: t('schedule.in'),
+      sort: false,
+      align: 'end',
+      value: until,
+      render: (x) =>
+        until(x) < 0 ? html`<b class="reason">${t('schedule.late', { time: span(-until(x)) })}</b>` : span(until(x)),
+    },
+    {
+      key: 'exchange',
+      title: t('letters.exchange'),
+      sort: false,
+      render: (x) => html`<span class="break">${x.exchange}</span>`,
+    },
+    {
+      key: 'routing_key',
+      title: t('letters.key'),
+      sort: false,
+      render: (x) => html`<span class="mono break">${x.routing_key}</span>`,
+    },
+    {
+      key: 'message_id',
+      title: t('letters.message_id'),
+      sort: false,
+      value: (x) => x.message_id || '',
+      render: (x) => html`<span class="mono break">${x.message_id || ''}</span>`,
+    },
+    { key: 'id', title: t('letters.id'), sort: false, off: true },
+    { key: 'key', title: t('scheduled.key'), sort: false, off: true, value: scheduleKey },
+    { key: 'payload_bytes', title: t('letters.size'), sort: false, align: 'end', render: (x) => size(x.payload_bytes) },
+    { key: 'origin', title: t('schedule.origin'), sort: false, off: true, value: originOf },
+    {
+      key: 'do',
+      title: t('letters.do'),
+      sort: false,
+      value: () => '',
+      render: (
+        x,
+      ) => html`<span class="buttons nowrap"><button type="button" class="small" onClick=${() => act('fire', [x]).then(done)}>${t('schedule.fire')}</button>
+      <button type="button" class="small" onClick=${() => move([x]).then(done)}>${t('schedule.move')}</button><button type="button" class="small" onClick=${() => act('cancel', [x]).then(done)}>${t('schedule.cancel')}</button></span>`,
+    },
+  ];
+  const source = {
+    rows: list.rows,
+    total: list.rows.length,
+    filtered: list.rows.length,
+    page: 1,
+    pages: 1,
+    text: '',
+    known: list.known,
+    error: list.error,
+    refresh: list.refresh,
+  };
+  return html`${list.partial && html`<p class="banner warn" role="status"><${Icon} name="warning" /> ${t('schedule.partial')} <button type="button" onClick=${list.load} disabled=${list.busy}>${t('letters.go_on')}</button></p>`}
+    <${Table} id="schedule" caption=${t('schedule.list')} source=${source} columns=${columns} keyOf=${keyOf} selection=${selection} filter=${false} onOpen=${(x) => go(page(x))}
+      empty=${html`<p class="banner">${t(filter ? 'schedule.none_found' : 'schedule.none_here')}</p>`} more=${{ next: list.more, busy: list.busy, load: list.load, partial: list.partial }}
+      actions=${(rows) =>
+        rows.length > 0 &&
+        html`<button type="button" onClick=${() => act('fire', rows).then(done)}>${t('schedule.fire')}</button><button type="button" onClick=${() => move(rows).then(done)}>${t('schedule.move')}</button>
+      <button type="button" class="danger" onClick=${() => act('cancel', rows).then(done)}>${t('schedule.cancel')}</button>`} />`;
+}

@@ -1,0 +1,364 @@
+// What the pages about the broker compute.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { find, said } from '../pages/broker/said.js';
+import { deedOf, plainObject } from '../pages/broker/deed.js';
+import { argumentsOf, badgesOf, effective, filters, inequivalent, nameTrouble } from '../pages/broker/settings.js';
+import { declareCode } from '../pages/broker/declare.js';
+import { follow, headersFit, topicFits } from '../pages/broker/routing.js';
+import { allows, judge, lookAround, password, topicJudge, trouble } from '../pages/broker/rights.js';
+import { connected, curve, deadEnd, labelOf, layout, shorten, tree } from '../pages/broker/graph.js';
+import { compare, readDocument } from '../pages/broker/definitions-diff.js';
+import { remembered } from '../pages/broker/readings.js';
+import * as dagre from '../vendor/dagre.mjs';
+import { policyTexts, readDefinition } from '../pages/broker/policy-text.js';
+
+const queue = (more) => ({
+  name: 'q',
+  vhost: '/',
+  type: 'classic',
+  durable: true,
+  auto_delete: false,
+  arguments: {},
+  effective_policy_definition: {},
+  consumers: 0,
+  ...more,
+});
+
+test('a badge tells whether an argument or a policy is in force', () => {
+  const q = queue({
+    arguments: { 'x-message-ttl': 60000, 'x-max-length': 10, 'x-dead-letter-exchange': 'a', 'x-foo': 1 },
+    effective_policy_definition: { 'message-ttl': 1000, 'max-length': 20, 'dead-letter-exchange': 'b', expires: 5 },
+  });
+  const by = Object.fromEntries(badgesOf(q).map((b) => [b.code, [b.value, b.from]]));
+  assert.deepEqual(by.TTL, [1000, 'policy'], 'the smaller value applies');
+  assert.deepEqual(by.Lim, [10, 'argument']);
+  assert.deepEqual(by.DLX, ['a', 'argument'], 'the argument wins');
+  assert.deepEqual(by.Exp, [5, 'policy']);
+  assert.deepEqual(by.Args, ['x-foo=1', 'argument']);
+  assert.equal(by.SAC, undefined);
+  assert.deepEqual(
+    effective(
+      queue({ arguments: { 'x-delivery-limit': -1 }, effective_policy_definition: { 'delivery-limit': 5 } }),
+      'delivery-limit',
+    ),
+    { value: 5, from: 'policy' },
+  );
+});
+
+test('saved filters', () => {
+  assert.ok(filters.ttl(queue({ arguments: { 'x-message-ttl': 1 } })));
+  assert.ok(
+    !filters.ttl(
+      queue({ arguments: { 'x-message-ttl': 1 }, effective_policy_definition: { 'dead-letter-exchange': '' } }),
+    ),
+  );
+  assert.ok(filters.dlq(queue(), new Set(['/\nq'])));
+});
+
+test('fields become arguments', () => {
+  assert.deepEqual(argumentsOf({ type: 'classic', dlx: null, dlk: 'ignored', more: {} }), {});
+  assert.deepEqual(
+    argumentsOf({
+      type: 'quorum',
+      dlx: '',
+      dlk: 'dead',
+      ttl: 0,
+      maxLength: 5,
+      overflow: 'reject-publish',
+      deliveryLimit: -1,
+      more: { a: 1 },
+    }),
+    {
+      'x-queue-type': 'quorum',
+      'x-dead-letter-exchange': '',
+      'x-dead-letter-routing-key': 'dead',
+      'x-message-ttl': 0,
+      'x-max-length': 5,
+      'x-delivery-limit': -1,
+      'x-overflow': 'reject-publish',
+      a: 1,
+    },
+  );
+});
+
+test('names of queues', () => {
+  assert.equal(nameTrouble('orders/1'), '');
+  assert.equal(nameTrouble('amq.x'), 'name.amq');
+  assert.equal(nameTrouble('死'.repeat(86)), 'name.long');
+  assert.equal(nameTrouble('a b', true), 'name.strict');
+});
+
+test('a declaration is compared with what is there', () => {
+  const q = queue({ arguments: { 'x-message-ttl': 1 } });
+  assert.deepEqual(
+    inequivalent(q, {
+      durable: true,
+      auto_delete: false,
+      arguments: { 'x-message-ttl': 1, 'x-queue-type': 'classic' },
+    }),
+    [],
+  );
+  assert.deepEqual(
+    inequivalent(q, { durable: true, auto_delete: true, arguments: {} }).map((d) => d.name),
+    ['auto_delete', 'x-message-ttl'],
+  );
+});
+
+test('code that declares', () => {
+  const code = declareCode({
+    vhost: '/',
+    name: "it's",
+    durable: true,
+    auto_delete: false,
+    arguments: { 'x-message-ttl': 5000000000, 'x-overflow': 'reject-publish' },
+  });
+  assert.match(code.java, /arguments\.put\("x-message-ttl", 5000000000L\);/);
+  assert.match(code.python, /durable=True/);
+  assert.match(code.node, /'it\\'s'/);
+  assert.match(code.go, /int64\(5000000000\)/);
+  assert.match(code.curl, /queues\/%2F\/it'\\''s'/);
+});
+
+test('topic patterns', () => {
+  for (const [pattern, key, want] of [
+    ['#', '', true],
+    ['a.*', 'a.b', true],
+    ['a.*', 'a', false],
+    ['a.#', 'a', true],
+    ['#.b.#', 'a.b.c.d', true],
+    ['*', '', true],
+    ['a.#.c', 'a.b', false],
+  ]) {
+    assert.equal(topicFits(pattern, key), want, `${pattern} ${key}`);
+  }
+});
+
+test('headers', () => {
+  assert.ok(headersFit({ 'x-match': 'any', a: 1, b: 2 }, { b: 2 }));
+  assert.ok(!headersFit({ a: 1, b: 2 }, { b: 2 }));
+  assert.ok(!headersFit({ a: '1' }, { a: 1 }), 'types differ');
+  assert.ok(headersFit({ 'x-match': 'all-with-x', 'x-a': 1 }, { 'x-a': 1 }));
+});
+
+test('a message is followed through exchanges, alternates and circles', () => {
+  const at = {
+    exchanges: [
+      { name: '', type: 'direct' },
+      { name: 'a', type: 'topic', arguments: { 'alternate-exchange': 'alt' } },
+      { name: 'b', type: 'fanout', arguments: {} },
+      { name: 'alt', type: 'fanout', arguments: {} },
+    ],
+    bindings: [
+      { source: 'a', destination: 'b', destination_type: 'exchange', routing_key: 'x.#' },
+      { source: 'b', destination: 'q', destination_type: 'queue', routing_key: '' },
+      { source: 'b', destination: 'a', destination_type: 'exchange', routing_key: '' },
+      { source: 'alt', destination: 'rest', destination_type: 'queue', routing_key: '' },
+    ],
+    queues: new Set(['q', 'rest']),
+  };
+  assert.deepEqual(follow(at, 'a', 'x.y').queues, [{ name: 'q', sure: true }]);
+  assert.deepEqual(follow(at, 'a', 'z').queues, [{ name: 'rest', sure: true }]);
+  assert.deepEqual(follow(at, '', 'q').queues, [{ name: 'q', sure: true }]);
+  assert.equal(follow(at, 'gone', 'q').steps[0].missing, true);
+});
+
+test('rights', () => {
+  const p = { configure: '^app', write: '^dlx$', read: '' };
+  assert.deepEqual(
+    judge(p, 'declare_dlx', 'app.q', 'dlx').map((x) => x.ok),
+    [true, false, true],
+  );
+  assert.ok(!judge(undefined, 'publish', '', 'x')[0].ok);
+  assert.ok(allows('^amq\\.default$', ''));
+  assert.ok(!allows('(', 'a') && trouble('(') && lookAround('(?!a)') && !lookAround('(?:a)'));
+  assert.ok(topicJudge([], 'e', 'write', 'k').ok);
+  assert.ok(!topicJudge([{ exchange: 'e', write: '^a', read: '' }], 'e', 'write', 'k').ok);
+  assert.match(
+    password((b) => b.map((_, i) => i * 7), 30),
+    /^[\w]{30}$/,
+  );
+});
+
+test('a policy as text for other tools', () => {
+  const all = policyTexts({
+    vhost: '/',
+    name: 'dead letters',
+    pattern: "^(?!dlq)it's$",
+    definition: { 'dead-letter-exchange': 'dlx', 'message-ttl': 5 },
+    priority: 3,
+    applyTo: 'queues',
+  });
+  assert.equal(
+    all.windows,
+    'rabbitmqctl.bat set_policy "dead letters" "^(?!dlq)it\'s$" "{\\"dead-letter-exchange\\":\\"dlx\\",\\"message-ttl\\":5}" --vhost "/" --priority 3 --apply-to queues',
+  );
+  assert.match(all.linux, /'\^\(\?!dlq\)it'\\''s\$'/);
+  assert.match(all.terraform, /resource "rabbitmq_policy" "dead_letters"/);
+  assert.match(all.kubernetes, /name: dead-letters\nspec:/);
+  assert.deepEqual(readDefinition('{"a":1}'), { value: { a: 1 } });
+  assert.equal(readDefinition('[]').error, '');
+  assert.ok(readDefinition('{').error);
+});
+
+const graph = {
+  vhost: '/',
+  root: '',
+  nodes: [
+    { id: 'e:x', kind: 'exchange', name: 'x', type: 'direct' },
+    { id: 'e:amq.fanout', kind: 'exchange', name: 'amq.fanout', type: 'fanout' },
+    {
+      id: 'q:a',
+      kind: 'queue',
+      name: 'a',
+      type: 'classic',
+      queue: { letters: true, consumers: 0, dead_letter_exchange: 'x' },
+    },
+    {
+      id: 'q:b',
+      kind: 'queue',
+      name: 'b',
+      type: 'classic',
+      queue: { letters: true, consumers: 0, dead_letter_exchange: null },
+    },
+  ],
+  edges: [
+    { from: 'e:x', to: 'q:a', kind: 'binding', keys: ['k'], count: 1 },
+    { from: 'e:x', to: 'q:b', kind: 'binding', keys: ['1', '2', '3'], count: 5 },
+    { from: 'q:a', to: 'e:x', kind: 'dead_letter', keys: [], own_keys: true, count: 1 },
+  ],
+};
+
+test('the drawing has every node and edge, and no two nodes in one place', () => {
+  const seen = connected(graph);
+  assert.deepEqual(
+    seen.nodes.map((n) => n.id),
+    ['e:x', 'q:a', 'q:b'],
+  );
+  const placed = layout(dagre, seen, { ownKeys: 'own', defaultExchange: 'default' });
+  assert.equal(placed.nodes.length, 3);
+  assert.equal(placed.edges.length, 3);
+  assert.equal(new Set(placed.nodes.map((n) => `${n.x} ${n.y}`)).size, 3);
+  assert.match(curve(placed.edges[0].points), /^M[\d.]+ [\d.]+Q?.*L[\d.]+ [\d.]+$/);
+  assert.equal(labelOf(graph.edges[1], 'own'), '1, 2, …');
+  assert.equal(labelOf(graph.edges[2], 'own'), 'own');
+  assert.ok(deadEnd(graph.nodes[3]) && !deadEnd(graph.nodes[2]));
+  assert.equal([...shorten('x'.repeat(40))].length, 26);
+});
+
+test('the list tells every node once, and where a circle closes', () => {
+  const roots = tree(connected(graph));
+  const told = [];
+  const walk = (b) => {
+    told.push(`${b.node.id}${b.again ? ' again' : ''}`);
+    b.children.forEach(walk);
+  };
+  roots.forEach(walk);
+  assert.deepEqual(told, ['e:x', 'q:a', 'e:x again', 'q:b']);
+});
+
+test('what the broker remembers becomes readings', () => {
+  const details = (...all) => ({ samples: all.map(([timestamp, sample]) => ({ timestamp, sample })) });
+  const q = {
+    messages_ready_details: details([2000, 7], [1000, 5]),
+    message_stats: { publish_details: details([2000, 30], [1000, 20]) },
+  };
+  assert.deepEqual(remembered(q, ['messages_ready'], ['publish', 'ack']), [
+    { at: 1000, depth: [5], rates: [0, 0] },
+    { at: 2000, depth: [7], rates: [10, 0] },
+  ]);
+  assert.deepEqual(remembered({}, ['messages_ready'], []), []);
+});
+
+test('an import is compared with what is there', () => {
+  const now = {
+    queues: [{ vhost: '/', name: 'a', durable: true, arguments: {} }],
+    policies: [{ vhost: '/', name: 'p', pattern: 'x', definition: { 'max-length': 1 }, priority: 0 }],
+    users: [],
+  };
+  const kinds = compare(now, {
+    queues: [
+      { vhost: '/', name: 'a', durable: false, arguments: {} },
+      { vhost: '/', name: 'b' },
+    ],
+    policies: [{ vhost: '/', name: 'p', priority: 0, pattern: 'x', definition: { 'max-length': 1 } }],
+    bindings: [],
+  });
+  assert.deepEqual(
+    kinds.map((k) => [k.kind, k.made, k.changed, k.same, k.kept]),
+    [
+      ['policies', [], [], ['/ · p'], []],
+      ['queues', ['/ · b'], [], [], ['/ · a']],
+    ],
+  );
+  assert.deepEqual(
+    compare(now, { policies: [{ name: 'p', pattern: 'y' }] }, '/')[0].changed,
+    ['/ · p'],
+    'a document of one virtual host names none',
+  );
+  assert.equal(readDocument('{"a":1}').error, '');
+  assert.ok(readDocument('{"users":[]}').document && readDocument('{').error);
+});
+
+test('a record of the audit log is read: what was done, to what, and where that is shown', () => {
+  const job = deedOf({
+    action: 'POST',
+    object: '/api/x/redrives/%2F',
+    status: 202,
+    detail: { id: 7, action: 'discard', source: { queue: 'a/b' }, ids: 0, filter: 'reason:expired', total: 109 },
+  });
+  assert.deepEqual(job, {
+    verb: 'discard',
+    what: '',
+    name: 'a/b',
+    vhost: '/',
+    parts: ['reason:expired', { key: 'did.of_letters', n: 109 }],
+    to: ['jobs', '/', 7],
+  });
+  assert.deepEqual(deedOf({ action: 'DELETE', object: '/api/queues/shop/orders?if-empty=true', status: 204 }), {
+    verb: 'delete',
+    what: 'queue',
+    name: 'orders',
+    vhost: 'shop',
+    parts: [],
+    to: undefined,
+  });
+  assert.equal(deedOf({ action: 'PUT', object: '/api/queues/shop/orders', status: 201 }).verb, 'create');
+  assert.equal(deedOf({ action: 'POST', object: '/api/x/redrives/%2F/3/pause', status: 204 }).verb, 'pause');
+  assert.equal(deedOf({ action: 'POST', object: '/api/never/heard/of', status: 204 }), null);
+  assert.equal(plainObject('/api/policies/%2F/a%20b'), 'policies/%2F/a b');
+});
+
+test('every verb and thing of the audit log has its words', () => {
+  const words = JSON.parse(readFileSync(new URL('../i18n/en/deeds.json', import.meta.url), 'utf8'));
+  const text = readFileSync(new URL('../pages/broker/deed.js', import.meta.url), 'utf8');
+  for (const [, verb, what] of text.matchAll(/^ {2}\[\s*'[A-Z ]+',\s*'[^']+',\s*'(\w*)',\s*'(\w*)'/gm)) {
+    if (verb) assert.ok(`did.${verb}` in words, verb);
+    if (what) assert.ok(`did_to.${what}` in words, what);
+  }
+});
+
+test('what the broker says of settings is found in the dictionaries, and says the same in English', () => {
+  const words = JSON.parse(readFileSync(new URL('../i18n/en/said.json', import.meta.url), 'utf8'));
+  const say = (key, params) => words[key].replace(/\{(\w+)\}/g, (_, name) => params[name]);
+  const settings = readFileSync(new URL('../../../../settings/table.go', import.meta.url), 'utf8');
+  const rules = [...settings.matchAll(/(?:rule\{|smaller = )"([^"]+)"/g)].map((m) => m[1]);
+  assert.ok(rules.length > 6, 'the pattern finds nothing');
+  for (const rule of rules) assert.ok(find(rule), rule);
+  for (const text of [
+    'no other source sets it',
+    "the smaller value applies; the argument sets 5, operator policy 'a, b' sets 7",
+    "policy 'p' sets drop-head, which a quorum queue treats as reject-publish",
+    "policy 'p' matches queue 'q', which receives its dead letters: messages that die there return there; change the pattern to exclude it",
+    'and 3 more warnings like the last one',
+  ]) {
+    assert.equal(
+      said(text, (key, params) => `<${say(key, params)}>`)
+        .replace(/[<>]/g, '')
+        .replaceAll('; operator', ', operator'),
+      text,
+    );
+  }
+  assert.equal(said('something else', say), 'something else');
+});

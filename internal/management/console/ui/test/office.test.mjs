@@ -1,0 +1,387 @@
+// What the office's pages compute: filters as chips, the way of a letter, what an edit changed, the calendar, payloads.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { and, quote, split, suggest, without } from '../pages/office/filter.js';
+import { originOf, stops, total } from '../pages/office/timeline.js';
+import { accountOf } from '../pages/office/exception.js';
+import { intoSame, meant } from '../pages/office/meant.js';
+import { diff } from '../pages/office/diff.js';
+import { bytesOf, hex, jsonOf, kindsOf } from '../pages/office/payload.js';
+import { bucket, count, grid, heat, range, step } from '../pages/office/calendar.js';
+
+const terms = (text) => split(text).map((x) => [x.not, x.field, x.value]);
+import { expected, judged, left, note, share } from '../pages/office/pace.js';
+import { atOnce, scopesOf, sorted } from '../pages/office/scopes.js';
+import { read } from '../pages/office/fault.js';
+
+test('a filter is cut into its terms', () => {
+  assert.deepEqual(terms('reason:expired -queue:orders.* age:>1h count>3 "card declined" timeout'), [
+    [false, 'reason', 'expired'],
+    [true, 'queue', 'orders.*'],
+    [false, 'age', '>1h'],
+    [false, 'count', '>3'],
+    [false, '', '"card declined"'],
+    [false, '', 'timeout'],
+  ]);
+  assert.deepEqual(terms('header.url:"http://x y" body.$.order.id:42'), [
+    [false, 'header.url', '"http://x y"'],
+    [false, 'body.$.order.id', '42'],
+  ]);
+  assert.deepEqual(terms('a\\ b "open'), [
+    [false, '', 'a\\ b'],
+    [false, '', '"open'],
+  ]);
+  assert.deepEqual(terms(' - '), [[false, '', '-']]);
+  assert.equal(without('a "b c" -d', 1), 'a -d');
+  assert.equal(and('a', 'b:c'), 'a b:c');
+  assert.equal(and('a b:c', 'b:c'), 'a b:c');
+  assert.equal(and('', 'x'), 'x');
+});
+
+test('values are quoted where they would mean something else', () => {
+  assert.equal(quote('orders.dlq'), 'orders.dlq');
+  assert.equal(quote('a b'), '"a b"');
+  assert.equal(quote('*'), '"*"');
+  assert.equal(quote('say "hi"\\'), '"say \\"hi\\"\\\\"');
+  assert.equal(quote(''), '""');
+  assert.equal(quote('-x'), '"-x"');
+  assert.deepEqual(terms('queue:' + quote('a b\n"c'))[0], [false, 'queue', '"a b\\n\\"c"']);
+});
+
+test('what may come next is suggested', () => {
+  assert.deepEqual(
+    suggest('rea', 3).map((x) => x.term),
+    ['reason:'],
+  );
+  assert.deepEqual(
+    suggest('x reason:ex', 11).map((x) => x.term),
+    ['reason:expired'],
+  );
+  assert.deepEqual(
+    suggest('-queue:or', 9, { queue: ['orders', 'my orders', 'mail'] }).map((x) => x.term),
+    ['-queue:orders', '-queue:"my orders"'],
+  );
+  const [first] = suggest('a re b', 4);
+  assert.deepEqual([first.term, first.start, first.end], ['reason:', 2, 4]);
+});
+
+const death = (queue, reason, time, count = 1, more = {}) => ({
+  queue,
+  reason,
+  time,
+  count,
+  exchange: 'x-' + queue,
+  'routing-keys': ['k'],
+  ...more,
+});
+
+test('the way of a letter, oldest stop first', () => {
+  const letter = {
+    place: 'queue',
+    queue: 'dlq',
+    state: 'ready',
+    exchange: 'dlx',
+    routing_keys: ['dead'],
+    at: '2023-11-14T22:15:00Z',
+    deaths: [
+      death('work', 'rejected', 1700000040, 3),
+      death('retry', 'expired', 1700000010, 2, { 'original-expiration': '5000' }),
+      death('orders', 'maxlen', 1700000000),
+    ],
+    first_death: { queue: 'orders', reason: 'maxlen', exchange: 'shop' },
+    last_death: { queue: 'work', reason: 'rejected', exchange: '' },
+  };
+  const way = stops(letter);
+  assert.deepEqual(
+    way.map((s) => s.kind),
+    ['publish', 'death', 'death', 'death', 'now'],
+  );
+  assert.deepEqual([way[0].exchange, way[0].keys], ['x-orders', ['k']]);
+  assert.deepEqual(
+    way.slice(1, 4).map((s) => [s.queue, s.count, s.elapsed, s.first, s.last]),
+    [
+      ['orders', 1, null, true, false],
+      ['retry', 2, 10000, false, false],
+      ['work', 3, 30000, false, true],
+    ],
+  );
+  assert.equal(way[2].expiration, '5000');
+  assert.equal(way[4].elapsed, Date.parse(letter.at) - 1700000040000);
+  assert.equal(total(letter), 6);
+  const fresh = stops({
+    place: 'lost',
+    queue: '',
+    state: 'lost',
+    exchange: 'e',
+    routing_keys: ['a'],
+    at: null,
+    deaths: [],
+  });
+  assert.deepEqual(
+    fresh.map((s) => s.kind),
+    ['publish', 'now'],
+  );
+  assert.equal(fresh[0].exchange, 'e');
+});
+
+test('a letter that a consumer published anew: from where its headers say, and back to there', () => {
+  const at = '2023-11-14T22:15:00Z';
+  const told = (of) => ({ exchange: '', routing_key: '', queue: '', ...of });
+  const anew = (republished, more = {}) => ({
+    place: 'queue',
+    queue: 'orders.dlq',
+    state: 'ready',
+    exchange: 'shop.dlx',
+    routing_keys: ['orders.dead'],
+    at,
+    deaths: [],
+    redrives: 0,
+    republished: told(republished),
+    ...more,
+  });
+  const spring = anew({ exchange: 'shop', routing_key: 'order.new' });
+  const way = stops(spring);
+  assert.deepEqual(
+    way.map((s) => s.kind),
+    ['publish', 'republish', 'now'],
+  );
+  assert.deepEqual([way[0].exchange, way[0].keys], ['shop', ['order.new']]);
+  assert.deepEqual([way[1].time, way[2].time, way[2].elapsed], [Date.parse(at), null, null], 'it is told of once');
+  assert.deepEqual(originOf(spring), { exchange: 'shop', keys: ['order.new'] });
+  assert.deepEqual(originOf(anew({ routing_key: 'orders' })), { exchange: '', keys: ['orders'] });
+  assert.deepEqual(originOf(anew({ exchange: 'shop' })), { exchange: 'shop', keys: [] });
+  const bus = anew({ queue: 'sales' });
+  assert.deepEqual([stops(bus)[0].exchange, stops(bus)[0].queue], [null, 'sales']);
+  assert.deepEqual(originOf(bus), { exchange: '', keys: ['sales'] });
+  assert.deepEqual(
+    stops(anew({ exchange: 'shop' }, { at: null, redrives: 2 })).map((s) => s.kind),
+    ['publish', 'redrive', 'republish', 'now'],
+  );
+  assert.deepEqual(
+    originOf(anew({})),
+    { exchange: 'shop.dlx', keys: ['orders.dead'] },
+    'nothing is told: it goes as it came',
+  );
+  const shelved = stops(anew({ exchange: 'shop' }, { place: 'lost', queue: '' }));
+  assert.deepEqual(
+    shelved.map((s) => [s.kind, s.time ?? null]),
+    [
+      ['publish', null],
+      ['republish', null],
+      ['now', Date.parse(at)],
+    ],
+    'of a lost letter the time is that of its loss',
+  );
+  const dead = {
+    exchange: 'dlx',
+    routing_keys: ['dead'],
+    deaths: [death('work', 'rejected', 2), death('orders', 'maxlen', 1)],
+    first_death: { queue: 'orders', reason: 'maxlen', exchange: 'shop' },
+  };
+  assert.deepEqual(originOf(dead), { exchange: 'shop', keys: ['k'] });
+});
+
+test('an exception has its class where the trace alone has it', () => {
+  const trace = 'com.example.PriceMissing: no price\n\tat a.B';
+  assert.equal(
+    accountOf({ 'x-exception-message': 'no price', 'x-exception-stacktrace': trace }).text,
+    'com.example.PriceMissing: no price',
+  );
+  assert.equal(
+    accountOf({ 'x-exception-message': 'no', 'x-exception-stacktrace': 'Outer: why\nCaused by: Inner: no' }).text,
+    'no',
+  );
+  assert.equal(
+    accountOf({ 'x-exception-message': 'no price', 'x-exception-type': 'T', 'x-exception-stacktrace': trace }).text,
+    'T: no price',
+  );
+  assert.equal(accountOf({}).text, '');
+});
+
+test('how many letters a redrive means, and which would come to where they are', () => {
+  const of = (more) => [{ source: { queue: 'orders.dlq' }, ...more }];
+  const trial = (more) => [
+    { matches: 1000, looked: 5000, partial: false, found: null, queues: { orders: 1000 }, ...more },
+  ];
+  assert.deepEqual(meant(of({ count: 25000 }), null), { n: 25000, partial: false, known: true });
+  assert.equal(meant(of({ filter: 'a' }), null).known, false, 'a filter finds what it finds');
+  assert.deepEqual(meant(of({ filter: 'a' }), trial()), { n: 1000, partial: false, known: true });
+  assert.deepEqual(meant(of({ filter: 'a' }), trial({ partial: true, found: 1200 })), {
+    n: 1200,
+    partial: false,
+    known: true,
+  });
+  assert.deepEqual(meant(of({ filter: 'a' }), trial({ partial: true })), { n: 1000, partial: true, known: false });
+  assert.deepEqual(meant(of({ count: 25000 }), trial({ partial: true })), { n: 25000, partial: true, known: true });
+  assert.equal(intoSame(of()[0], trial()[0]), 0);
+  assert.equal(intoSame(of()[0], trial({ queues: { orders: 1, 'orders.dlq': 7 } })[0]), 7);
+  assert.equal(intoSame({ source: { lost: true } }, trial({ queues: { undefined: 3 } })[0]), 0);
+});
+
+test('what an edit changed', () => {
+  const of = (a, b) => diff(a, b).map((x) => ({ same: ' ', gone: '-', new: '+' })[x.kind] + x.text);
+  assert.deepEqual(of('a\nb\nc', 'a\nx\nc'), [' a', '-b', '+x', ' c']);
+  assert.deepEqual(of('a', 'a'), [' a']);
+  assert.deepEqual(of('a\nb', 'a\nb\nc'), [' a', ' b', '+c']);
+  assert.deepEqual(of('a\na', 'a'), [' a', '-a']);
+  const long = Array.from({ length: 5000 }, (_, i) => 'x' + i).join('\n');
+  assert.equal(diff(long, long.replaceAll('x', 'y')).length, 10000);
+});
+
+test('payloads', () => {
+  assert.deepEqual([...bytesOf('AAEC/w==', 'base64')], [0, 1, 2, 255]);
+  assert.equal(new TextDecoder().decode(bytesOf('é', 'string')), 'é');
+  assert.deepEqual(jsonOf('{"a":[1]}'), { a: [1] });
+  assert.equal(jsonOf('hello'), undefined);
+  assert.equal(jsonOf('{"id":12345678901234567890}'), undefined, 'a browser would round it');
+  assert.deepEqual(jsonOf('{"id":"12345678901234567890"}'), { id: '12345678901234567890' });
+  assert.equal(hex(bytesOf('Az\n', 'string')), '00000000  41 7a 0a                                           Az·');
+  assert.deepEqual(kindsOf({ payload: '{}', payload_encoding: 'string' }), ['tree', 'pretty', 'raw', 'hex']);
+  assert.deepEqual(kindsOf({ payload: 'AA==', payload_encoding: 'base64' }), ['hex', 'base64']);
+  assert.deepEqual(kindsOf({}), []);
+});
+
+test('the calendar', () => {
+  const at = new Date(2026, 10, 21, 15, 30).getTime();
+  const days = grid('month', at);
+  assert.equal(days.length % 7, 0);
+  assert.equal(days.filter((d) => !d.outside).length, 30);
+  assert.equal(new Date(days[0].from).getDay(), 1, 'weeks begin on Monday');
+  assert.deepEqual(range(days), { from: new Date(2026, 10, 1).getTime(), until: new Date(2026, 11, 1).getTime() });
+  assert.ok([23, 24, 25].includes(grid('day', at).length));
+  assert.equal(grid('hour', at).length, 12);
+  assert.equal(step('month', new Date(2026, 11, 31).getTime(), 1), new Date(2027, 0, 1).getTime());
+  const hour = grid('hour', at);
+  assert.deepEqual(
+    count(
+      hour,
+      [at - 36e5, at, at + 1, at + 36e5].map((from_ms) => ({ from_ms, messages: 3 })),
+    ).filter(Boolean),
+    [6],
+  );
+  assert.equal(bucket(hour), 3e5);
+  const lengths = (...of) =>
+    of.map((h, i, all) => ({
+      from: all.slice(0, i).reduce((a, b) => a + b, 0) * 36e5,
+      until: all.slice(0, i + 1).reduce((a, b) => a + b, 0) * 36e5,
+    }));
+  assert.equal(bucket(lengths(24, 24)), 864e5);
+  const changes = lengths(24, 23, 24, 24.5);
+  assert.equal(bucket(changes), 18e5, 'a month in which the clocks change is counted by what all its days are made of');
+  assert.deepEqual(
+    count(
+      changes,
+      [0, 23.5, 24, 46.5, 47, 71, 95].map((h) => ({ from_ms: h * 36e5, messages: 1 })),
+    ),
+    [2, 2, 1, 2],
+  );
+  assert.deepEqual([heat(0, 100), heat(1, 100), heat(100, 100), heat(1, 1)], [0, 1, 4, 2]);
+});
+
+test('a job tells how fast it sends, not how fast it looks', () => {
+  const job = (patch) => ({
+    state: 'running',
+    filter: 'header.tenant:acme',
+    max: 0,
+    total: 99_999,
+    looked: 0,
+    moved: 0,
+    refused: {},
+    ...patch,
+  });
+  const samples = [];
+  const first = job({ looked: 10_000, moved: 100 });
+  assert.equal(note(samples, first, 1000), null);
+  assert.equal(note(samples, first, 1500), null, 'one answer counts once');
+  const second = job({ looked: 20_000, moved: 200 });
+  assert.equal(note(samples, second, 2000), 100);
+  assert.equal(left(second, 100, 999), 7990);
+  assert.deepEqual(expected(second, 999), { n: 999, about: false, most: false });
+  assert.deepEqual(expected(second), { n: 1000, about: true, most: false });
+  assert.deepEqual(expected(job({ filter: '', max: 50 })), { n: 50, about: false, most: false });
+  assert.equal(note(samples, job({ state: 'paused' }), 3000), null);
+  assert.equal(samples.length, 0);
+});
+
+test('a job with a limit is as far as it has sent', () => {
+  const j = {
+    state: 'running',
+    filter: 'a',
+    max: 300,
+    total: 24029,
+    looked: 2000,
+    moved: 20,
+    refused: {},
+    options: {},
+  };
+  assert.deepEqual(expected(j), { n: 300, about: false, most: true });
+  assert.deepEqual(expected(j, 120), { n: 120, about: false, most: false });
+  assert.equal(share({ ...j, moved: 300, looked: 4300 }), 1);
+  assert.equal(share({ ...j, moved: 60 }, 1000), 0.2);
+  assert.equal(left(j, 10), null);
+  assert.deepEqual(judged({ moved: 240, options: { canary: 10 } }), { least: 100, most: 200 });
+  assert.deepEqual(judged({ moved: 30, options: {} }), { least: 30, most: 30 });
+});
+
+test('what is taken, and what is left out and why', () => {
+  const groups = [
+    ['dlq', 7],
+    ['was.dlq', 4],
+    ['other', 9],
+  ].map(([value, count]) => ({ value, count }));
+  const answer = {
+    filter: 'a',
+    places: { groups, others: 0 },
+    targets: ['dlq', 'other'],
+    lost: 8,
+    held: 3,
+    scheduled: 5,
+  };
+  const scopes = sorted(answer);
+  assert.deepEqual(
+    scopes.map((s) => [s.source.queue || 'lost', s.count]),
+    [
+      ['other', 9],
+      ['lost', 8],
+      ['dlq', 7],
+    ],
+  );
+  assert.deepEqual(
+    [scopes.out.held, scopes.out.scheduled, scopes.out.elsewhere.map((s) => s.source.queue)],
+    [3, 5, ['was.dlq']],
+  );
+  assert.deepEqual(
+    atOnce(scopes, true).map((s) => s.count),
+    [9, 8, 7, 4],
+  );
+  assert.deepEqual(
+    sorted({ ...answer, targets: null, lost: 0 }).map((s) => s.count),
+    [9, 7, 4],
+  );
+  const many = sorted({
+    ...answer,
+    places: { groups: Array.from({ length: 20 }, (_, i) => ({ value: `q${i}`, count: i })), others: 2 },
+    targets: null,
+  });
+  assert.deepEqual([atOnce(many, false).length, atOnce(many, false).rest.places], [16, 7]);
+  const chosen = scopesOf([
+    { place: 'queue', queue: 'q', state: 'held', id: '1' },
+    { place: 'scheduled', queue: 'd', state: 'scheduled', id: '2' },
+  ]);
+  assert.deepEqual([chosen.length, chosen.out.held, chosen.out.scheduled], [0, 1, 1]);
+});
+
+test('what is wrong with a filter is taken apart', () => {
+  const field = read(
+    'filter: resaon:x at character 4: there is no field "resaon"; quote text that contains a colon; known: reason',
+  );
+  assert.deepEqual(
+    [field.kind, field.a, field.term, field.position, field.known],
+    ['field', 'resaon', 'resaon:x', 4, ['reason']],
+  );
+  const value = read('filter: reason:x at character 1: reason has no value "x"; known: rejected, expired');
+  assert.deepEqual([value.kind, value.a, value.b, value.known], ['word', 'reason', 'x', ['rejected', 'expired']]);
+  assert.deepEqual([read('filter: more than 64 terms').kind, read('filter: more than 64 terms').a], ['too_many', '64']);
+  assert.equal(read('filter: x at character 1: something new').text, 'something new');
+  assert.equal(read('no queue'), null);
+});

@@ -1,0 +1,105 @@
+// The parts of the console that only compute.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { parse, format } from '../lib/message.js';
+import { matchPath } from '../lib/paths.js';
+import { order, matches, csv, between, view } from '../lib/order.js';
+import { asks, perSecond, rangeOf, sampled, together } from '../lib/samples.js';
+
+const say = (text, params, lang = 'en') => format(parse(text), params, lang);
+
+test('messages', () => {
+  assert.equal(say('{n, plural, =0 {none} one {# letter} other {# letters}}', { n: 0 }), 'none');
+  assert.equal(say('{n, plural, one {# letter} other {# letters}}', { n: 1 }), '1 letter');
+  assert.equal(
+    say('{n, plural, one {# letter} other {# letters}} in {place}', { n: 1234, place: 'q' }),
+    '1,234 letters in q',
+  );
+  assert.equal(say('{n, plural, other {# 封死信}}', { n: 1 }, 'zh-CN'), '1 封死信');
+  assert.equal(say('{x, select, a {A} other {{y}!}}', { x: 'b', y: 'Y' }), 'Y!');
+  assert.equal(say('{n, number}', { n: 12345.678 }), '12,345.68');
+  assert.throws(() => parse('{a'));
+  assert.throws(() => parse('{a, plural, one {x}}'));
+});
+
+test('paths', () => {
+  assert.deepEqual(matchPath('/queues/:vhost/:name', '/queues/%2F/a%2Fb'), { vhost: '/', name: 'a/b' });
+  assert.deepEqual(matchPath('/', '/'), {});
+  assert.deepEqual(matchPath('/queues', '/queues/'), {});
+  assert.equal(matchPath('/queues/:vhost', '/queues'), null);
+  assert.equal(matchPath('/queues/:vhost', '/queues/%'), null);
+});
+
+test('order and filter', () => {
+  const rows = [{ a: 10 }, { a: 9 }, { a: null }, { a: 100 }];
+  assert.deepEqual(
+    order(rows, (r) => r.a, false).map((r) => r.a),
+    [9, 10, 100, null],
+  );
+  assert.deepEqual(
+    order(rows, (r) => r.a, true).map((r) => r.a),
+    [100, 10, 9, null],
+  );
+  assert.deepEqual(
+    order(['q10', 'q9', 'Q1'], (x) => x, false),
+    ['Q1', 'q9', 'q10'],
+  );
+  assert.ok(matches('Orders.DLQ', 'dlq', false));
+  assert.ok(matches('orders.dlq', '^ord.*q$', true));
+  assert.ok(!matches('orders', '(', true));
+});
+
+test('csv', () => {
+  assert.equal(
+    csv(
+      ['a', 'b'],
+      [
+        ['x,y', 'say "hi"'],
+        ['=1+1', -5],
+        [null, { k: 1 }],
+      ],
+    ),
+    'a,b\r\n"x,y","say ""hi"""\r\n\'=1+1,-5\r\n,"{""k"":1}"\r\n',
+  );
+});
+
+test('ranges', () => {
+  assert.deepEqual(between(['a', 'b', 'c', 'd'], 'd', 'b'), ['b', 'c', 'd']);
+  assert.deepEqual(between(['a', 'b'], 'gone', 'b'), ['b']);
+  assert.deepEqual(view(10000, 30, 3000, 600, 5), { first: 95, last: 125, before: 2850, after: 296250 });
+  assert.deepEqual(view(3, 30, 900, 600, 5), { first: 3, last: 3, before: 90, after: 0 });
+});
+
+test('what the broker remembers becomes lines', () => {
+  const details = (...samples) => ({ samples: samples.map(([timestamp, sample]) => ({ timestamp, sample })) });
+  const of = { publish_details: details([3000, 40], [2000, 20], [1000, 30]), ack_details: { rate: 0 } };
+  assert.deepEqual(
+    sampled(
+      of,
+      [
+        ['publish_details', 'in'],
+        ['ack_details', 'acked'],
+      ],
+      perSecond,
+    ),
+    { times: [1000, 2000, 3000], series: [{ label: 'in', values: [null, 0, 20] }] },
+  );
+  assert.deepEqual(sampled(of, [['publish_details', 'in']]).series[0].values, [30, 20, 40]);
+  assert.deepEqual(sampled(of, [['publish_details', 'in']], undefined, 2000), {
+    times: [2000, 3000],
+    series: [{ label: 'in', values: [20, 40] }],
+  });
+  assert.equal(sampled(undefined, [['publish_details', 'in']]), null);
+  assert.deepEqual(asks('10m', 'lengths'), { lengths_age: 600, lengths_incr: 10 });
+  assert.equal(rangeOf({ range: 'toString' }, '1h'), '1h');
+  assert.equal(rangeOf({ range: '8h' }, '1h'), '8h');
+  const two = [
+    { times: [1, 2], by_step: { rejected: [5, 6] } },
+    { times: [2], by_step: { rejected: [1], expired: [2] } },
+  ];
+  assert.deepEqual(together(two, ['rejected', 'expired']), {
+    times: [1, 2],
+    died: { rejected: [5, 7], expired: [0, 2] },
+  });
+  assert.deepEqual(together([], ['rejected']), { times: [], died: { rejected: [] } });
+});

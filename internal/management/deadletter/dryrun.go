@@ -1,0 +1,174 @@
+package deadletter
+
+import (
+	"slices"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
+	"github.com/bartleby-mq/bartleby/internal/fairshare"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
+	"github.com/bartleby-mq/bartleby/internal/search"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// A dryRunner computes the effect of a job, within the limits of one request.
+type dryRunner struct {
+	index       *search.Index
+	r           *web.Request
+	order       *vhost.Order
+	wall        int64
+	budget      fairshare.Budget
+	lost        vhost.Shelf
+	roomForLost int64 // for lost letters
+
+	machine authz.Machine // of the look under way
+}
+
+// A tried is the result of a dry run.
+type tried struct {
+	vhost.RedriveDryRun
+	partial bool
+	listing *search.Listing // nil: without the index
+	whole   bool            // the listing has all messages that the source has
+}
+
+// dryRun computes what a job would do.
+func (s *API) dryRun(r *web.Request, o *vhost.Order) (*api.RedriveTrial, error) {
+	d := &dryRunner{index: s.index, r: r, order: o, wall: r.Engine.Now().UnixMilli(), budget: r.Turn.Budget(dryRunTimeout)}
+	t, err := d.scan(dryRunFew)
+	if err == nil && t.partial {
+		t, err = d.further(t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	shown := &api.RedriveTrial{
+		Looked: int64(t.Looked), Matches: int64(t.Matches), Partial: t.partial, Refused: showRefused(func(w vhost.Why) uint64 { return t.Refused[w] }),
+		Queues: api.Object[int64]{}, Pushed: api.Object[int64]{}, Fits: !o.Discard || o.Source.Lost || d.lost.Bytes+t.Bytes <= d.roomForLost,
+	}
+	if l := t.listing; l != nil {
+		shown.Index = showIndex(&l.State)
+		if l.Sure && t.whole && r.Caller.AllLetters(r.PathValue("vhost"), o) {
+			shown.Found = &l.Matches
+		}
+	}
+	for name, n := range t.Queues {
+		shown.Queues[name] = int64(n)
+	}
+	for name, n := range t.PushedOut {
+		shown.Pushed[name] = int64(n)
+	}
+	for _, x := range t.Sample {
+		shown.Sample = append(shown.Sample, showSample(&x))
+	}
+	return shown, nil
+}
+
+// further tries an order whose source is large: by the index if that can tell, else message by message. Of two that
+// have not come to an end the one is taken that found more.
+func (d *dryRunner) further(few *tried) (*tried, error) {
+	byIndex, err := d.listed()
+	if err != nil || byIndex != nil && !byIndex.partial {
+		return byIndex, err
+	}
+	t, err := d.scan(dryRunMax)
+	if err != nil || byIndex == nil || !t.partial || t.Matches >= byIndex.Matches {
+		return t, err
+	}
+	return byIndex, nil
+}
+
+// begin makes the dry run check the caller's rights as of the request's arrival.
+func (d *dryRunner) begin(t *tried) *tried {
+	t.Rights = d
+	return t
+}
+
+// Order implements vhost.Rights.
+func (d *dryRunner) Order(*vhost.Order) error { return nil }
+
+// Letter implements vhost.Rights.
+func (d *dryRunner) Letter(o *vhost.Order, x *vhost.Seen) (sees, may bool) {
+	return d.r.Caller.Letter(d.machine, d.r.PathValue("vhost"), o, x)
+}
+
+// scan reads messages as the job would, up to most. It does not use the index.
+func (d *dryRunner) scan(most uint64) (*tried, error) {
+	t, cursor := d.begin(&tried{partial: true}), uint64(0)
+	for t.partial && t.Looked < most && !d.budget.Spent() {
+		err := d.look(func(v vhost.Reader) (refused *amqp.Error) {
+			cursor, t.partial, refused = v.DryRunRedrive(d.order, d.wall, cursor, dryRunPortion, &t.RedriveDryRun)
+			return refused
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// listed reads the dead letters that match by the index; nil if the index cannot be used. The result is complete only if
+// the index has as many dead letters as the source has messages: a job by filter also takes messages that never died.
+func (d *dryRunner) listed() (*tried, error) {
+	if d.order.IDs != nil || d.order.Filter == "" {
+		return nil, nil
+	}
+	f, err := d.r.ParseFilter(d.order.Filter)
+	if err != nil {
+		return nil, err
+	}
+	l, err := d.index.List(d.r.Context(), d.r.PathValue("vhost"), d.order.Source, f, dryRunMax)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	if d.order.Newest {
+		slices.Reverse(l.IDs)
+	}
+	t := d.begin(&tried{listing: l})
+	left := l.IDs
+	wants := func() bool { return len(left) > 0 && (d.order.Max == 0 || t.Matches < d.order.Max) }
+	for first := true; first || wants() && !d.budget.Spent(); first = false {
+		err := d.look(func(v vhost.Reader) *amqp.Error {
+			n, refused := v.DryRunRedriveOf(d.order, d.wall, left[:min(dryRunPortion, len(left))], &t.RedriveDryRun)
+			left = left[n:]
+			return refused
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	t.whole = l.Known >= int64(t.There) && l.State.Behind == 0 && !l.Partial
+	t.partial = wants() || (!t.whole || int64(len(l.IDs)) < l.Matches) && (d.order.Max == 0 || t.Matches < d.order.Max)
+	return t, nil
+}
+
+// look runs fn on the virtual host, then yields to others for a while.
+func (d *dryRunner) look(fn func(vhost.Reader) *amqp.Error) error {
+	var refused *amqp.Error
+	var took time.Duration
+	err := d.r.Look(d.r.PathValue("vhost"), func(v vhost.Reader) {
+		began := time.Now()
+		defer func() { took = time.Since(began) }()
+		d.machine = v
+		refused = fn(v)
+		options, _ := v.Options()
+		d.lost, d.roomForLost = v.Shelf(), options.LostLettersMaxBytes
+	})
+	if err == nil && refused != nil {
+		err = web.AsBadRequest(refused)
+	}
+	if err == nil {
+		err = d.r.Rest(took)
+	}
+	return err
+}
+
+func showSample(x *vhost.RedriveSample) api.RedriveSample {
+	shown := api.RedriveSample{ID: formatID(x.ID), Queues: x.Queues}
+	if x.Why != 0 {
+		shown.Refused = x.Why.String()
+	}
+	return shown
+}

@@ -1,0 +1,174 @@
+package deadletter
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
+	"github.com/bartleby-mq/bartleby/internal/management/message"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// formatID is the number of a message as it is shown: it is wider than what JavaScript takes for a number.
+func formatID(id uint64) string { return strconv.FormatUint(id, 10) }
+
+// A renderer shows messages as JSON.
+type renderer struct {
+	host    string
+	ahead   int64 // ms, of the virtual host's time
+	dialect vhost.Dialect
+	whole   bool // with properties and payload
+	base64  bool
+	offset  int // of the payload, where what is shown begins
+	limit   int // bytes of the payload, negative: all
+}
+
+// newRenderer reads the parameters that say how messages are shown; with whole it shows properties and payloads, which
+// need a right.
+func newRenderer(r *web.Request, host string, whole bool) (*renderer, error) {
+	query := r.URL.Query()
+	s := &renderer{host: host, ahead: r.Ahead(host), whole: whole, limit: -1}
+	switch encoding := query.Get("encoding"); encoding {
+	case "", "auto":
+	case "base64":
+		s.base64 = true
+	default:
+		return nil, web.BadRequest("encoding must be auto or base64, not '%s'", encoding)
+	}
+	for name, to := range map[string]*int{"truncate": &s.limit, "offset": &s.offset} {
+		if err := bytesIn(query, name, to); err != nil {
+			return nil, err
+		}
+	}
+	if whole {
+		if err := r.Caller.NeedWith(authz.Payload); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// bytesIn reads a number of bytes, if it is given.
+func bytesIn(query url.Values, name string, to *int) error {
+	text := query.Get(name)
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return web.BadRequest("%s must be a number of bytes, not '%s'", name, text)
+	}
+	*to = n
+	return nil
+}
+
+// render renders a message, inside the virtual host's loop. Nothing of what is lent stays in it.
+func (s *renderer) render(x *vhost.Seen) (api.Letter, error) {
+	l := api.Letter{
+		ID: formatID(x.ID), VHost: s.host, Place: sourceQueue, Queue: x.Queue, State: x.StateName(),
+		Redelivered: x.Redelivered, Returns: int64(x.Returns), Persistent: x.Persistent, Size: x.BodyBytes(),
+		Due: s.instant(x.Scheduled || x.StateName() == "waiting", int64(x.Until)), Expires: s.instant(x.ExpireAt != 0, int64(x.ExpireAt)),
+	}
+	content := x.Content()
+	l.Exchange, l.RoutingKeys = string(content.Exchange), api.List[string]{string(content.RoutingKey)}
+	if h := x.History(); h != nil {
+		s.history(&l, h)
+	} else if x.Told {
+		f := x.Failure()
+		l.Republished, l.Redrives = &api.Failure{Exchange: f.Exchange, RoutingKey: f.Key, Queue: f.Queue}, f.Redrives
+		if f.At != 0 {
+			at := web.FormatMS(f.At)
+			l.At = &at
+		}
+	}
+	if x.Lost {
+		at := web.FormatMS(int64(x.At))
+		l.Place, l.Queue, l.Target, l.At = sourceLost, "", message.OrNil(x.Target), &at
+	}
+	if x.Scheduled {
+		l.Place, l.ID = sourceScheduled, x.ScheduledID().String()
+	}
+	if x.Cause != 0 {
+		l.Cause = message.OrNil(x.Cause.String())
+	}
+	p, err := amqp.ParseProperties(content.Properties)
+	if err != nil {
+		return l, err
+	}
+	l.MessageID = p.MessageID
+	if s.whole {
+		l.Properties = message.Editable(&p)
+		payload, encoding, cut := s.payload(content.Body)
+		l.Payload, l.PayloadEncoding, l.Truncated = &payload, encoding, cut
+	}
+	return l, nil
+}
+
+func (s *renderer) instant(there bool, ms int64) *string {
+	if !there {
+		return nil
+	}
+	shown := web.FormatMS(ms - s.ahead)
+	return &shown
+}
+
+// history renders the deaths of a message.
+func (s *renderer) history(l *api.Letter, h *vhost.History) {
+	l.Exchange, l.RoutingKeys = h.Exchange, h.Keys
+	l.Deaths = showDeaths(h, s.dialect)
+	l.First, l.Last = s.origin(&h.First), s.origin(&h.Last)
+	l.Redrives = int64(h.Resent.Times)
+	if job := int64(h.Resent.Job); job != 0 {
+		l.Redrive, l.CameBack = &job, h.Resent.CameBack
+	}
+	if len(h.Deaths) > 0 {
+		at := h.At
+		if at == 0 {
+			at = h.Deaths[0].Time * 1000
+		}
+		shown := web.FormatMS(at)
+		l.At = &shown
+	}
+}
+
+func (s *renderer) origin(o *vhost.Origin) *api.DeathOrigin {
+	if o.Reason == 0 {
+		return nil
+	}
+	return &api.DeathOrigin{Reason: o.Reason.Word(s.dialect), Queue: o.Queue, Exchange: o.Exchange}
+}
+
+// payload renders a body, or a part of it, which ends with a whole character if it is text. Cut reports whether it is a
+// part.
+func (s *renderer) payload(body []byte) (text, encoding string, cut bool) {
+	part := body[min(s.offset, len(body)):]
+	if s.limit >= 0 && len(part) > s.limit {
+		part = part[:s.limit]
+		if !s.base64 {
+			part = wholeRunes(part)
+		}
+	}
+	cut = len(part) < len(body)
+	if s.base64 || !utf8.Valid(part) {
+		return base64.StdEncoding.EncodeToString(part), "base64", cut
+	}
+	return string(part), "string", cut
+}
+
+// wholeRunes leaves out the beginning of a character at the end of text.
+func wholeRunes(b []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if c := b[len(b)-n]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-n:]) {
+				return b[:len(b)-n]
+			}
+			break
+		}
+	}
+	return b
+}

@@ -1,0 +1,109 @@
+package deadletter
+
+import (
+	"context"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
+	"github.com/bartleby-mq/bartleby/internal/management/stats"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+func (s *API) summaryEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{
+			Pattern: "GET x/letters", Tag: authz.Management, Serve: s.getSummaries, Slow: true, Scope: web.AllNodes,
+			Summary: "Summary of dead letters by virtual host, and deaths in range=1m, 10m, 1h, 8h or 24h",
+			Out:     api.List[api.LettersSummary]{},
+		},
+		{
+			Pattern: "GET x/letters/{vhost}/summary", Tag: authz.Management, Serve: s.getSummary, Slow: true, Scope: web.Leader,
+			Summary: "Summary of dead letters of a virtual host, and deaths in a range", Out: api.LettersSummary{},
+		},
+	}
+}
+
+// getSummaries summarizes the dead letters of each virtual host.
+func (s *API) getSummaries(r *web.Request) (web.Answer, error) {
+	of, err := stats.DeathRangeOf(r.URL.Query())
+	if err != nil {
+		return web.Answer{}, err
+	}
+	var all []api.LettersSummary
+	for _, h := range r.VisibleVHosts() {
+		if r.IsDown(h.Name) {
+			continue
+		}
+		sum, err := summaryOf(r.Context(), s.reader, h, of)
+		if err != nil {
+			return web.Answer{}, err
+		}
+		all = append(all, sum)
+	}
+	return web.List(r, all, func(s *api.LettersSummary) string { return s.VHost })
+}
+
+func (s *API) getSummary(r *web.Request) (web.Answer, error) {
+	h, of, err := deathsAsked(r)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	sum, err := summaryOf(r.Context(), s.reader, h, of)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return web.OK(sum)
+}
+
+// summaryOf reads a virtual host as metrics do.
+func summaryOf(ctx context.Context, s *stats.Reader, h *access.VHost, of stats.DeathRange) (api.LettersSummary, error) {
+	f := &stats.VHost{Name: h.Name, Types: stats.ByType{}}
+	if err := s.Read(ctx, h, f, stats.Detail{Queues: true}, s.Clocks()[h.Name]); err != nil {
+		return api.LettersSummary{}, err
+	}
+	n := f.Types.Sum()
+	sum := api.LettersSummary{
+		VHost: h.Name, Died: api.Object[uint64]{}, Letters: n.Letters, Waiting: int64(f.DeadLetters.Messages), Bytes: f.DeadLetters.Bytes,
+		Held: int64(f.Total.Held), Lost: showLostTotals(h.Name, &f.Lost, f.Books.Ended[vhost.GoneShelf]),
+		Redriven: f.Traffic.Redrives.Moved, CameBack: f.Traffic.Redrives.CameBack, Refused: f.Traffic.Redrives.Refused,
+		Discarded: f.Traffic.Redrives.Discarded, Jobs: f.Jobs,
+	}
+	for _, d := range stats.Deaths {
+		for _, strategy := range stats.Strategies {
+			sum.Died[d.Word] += stats.Died(&n, strategy, d.Reasons)
+		}
+		for _, reason := range d.Reasons {
+			sum.NoDLX += f.Traffic.Fates[reason][vhost.FateNoDLX]
+		}
+	}
+	sum.Recent = s.RecentDeaths(h, of, stats.FiguresOfAll(&n, &f.Traffic), f.Rows)
+	sum.OldestSec = secondsIf(f.DeadLetters.Oldest)
+	for i := range f.Rows {
+		if q := &f.Rows[i]; q.Target {
+			sum.Queues = append(sum.Queues, api.LetterQueue{
+				Name: q.Name, Messages: int64(stats.Depth(&q.QueueSample)), Bytes: int64(stats.DepthBytes(&q.QueueSample)), Consumers: q.Consumers,
+				Arrivals: q.Stats.Letters, OldestSec: secondsIf(q.Oldest),
+			})
+		}
+	}
+	return sum, nil
+}
+
+func secondsIf(age float64) *float64 {
+	if age < 0 {
+		return nil
+	}
+	return &age
+}
+
+func showLostTotals(name string, s *vhost.Shelf, evicted uint64) api.Shelf {
+	shown := api.Shelf{VHost: name, Messages: s.Messages, Bytes: s.Bytes, ByCause: api.Object[uint64]{}, Evicted: evicted}
+	for _, c := range vhost.LossCauses() {
+		if n := s.ByCause[c]; n > 0 {
+			shown.ByCause[c.String()] = n
+		}
+	}
+	return shown
+}

@@ -1,0 +1,37 @@
+package metrics
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/engine/resource"
+	"github.com/bartleby-mq/bartleby/internal/management/stats"
+)
+
+// resourceMetrics shows alarms over memory, disk and the log in our words. Source: ours.
+func (s *scrape) resourceMetrics(x *exposition, m *resource.Status) {
+	x.family("bartleby_alarm", gauge, "Is 1 while a resource alarm blocks publishers")
+	for a := range resource.EveryAlarm.Each() {
+		add(x, "bartleby_alarm", stats.BoolInt(m.Alarms.Has(a)), "resource", a.String())
+	}
+	x.family("bartleby_alarms_raised_total", counter, "Total number of alarms raised")
+	for a := range resource.EveryAlarm.Each() {
+		add(x, "bartleby_alarms_raised_total", m.Raised[a], "resource", a.String())
+	}
+	one(x, "bartleby_storage_waiting", gauge, "Is 1 while the disk is full and no message can be confirmed", stats.BoolInt(s.server.Engine.Waiting() != nil))
+	blocked := 0
+	for i := range s.live {
+		if s.live[i].State == "blocked" {
+			blocked++
+		}
+	}
+	one(x, "bartleby_connections_blocked", gauge, "Publishing connections blocked by an alarm", blocked)
+	doors := s.server.from.Roster.Doors()
+	one(x, "bartleby_unfinished_message_bytes", gauge, "Memory used by incomplete messages", doors.UnfinishedBytes)
+	one(x, "bartleby_unfinished_message_waiting", gauge, "Connections waiting for memory for incomplete messages", doors.UnfinishedWaiting)
+	one(x, "bartleby_unfinished_message_ended_total", counter,
+		"Connections closed because of a stalled message or frame, or the memory limit of incomplete messages", doors.UnfinishedEnded)
+	held := s.server.Engine.Uncommitted()
+	one(x, "bartleby_uncommitted_transaction_bytes", gauge, "Memory used by uncommitted transactions", held.Bytes)
+	one(x, "bartleby_uncommitted_transaction_refused_total", counter,
+		"Connections closed because of the memory limit of uncommitted transactions", held.Refused)
+	one(x, "bartleby_send_timeouts_total", counter, "Connections closed because the client did not read", doors.SendTimeouts)
+	one(x, "bartleby_memory_available_bytes", gauge, "Memory available to the process, limited by the machine and its control groups", m.MemoryMax)
+}

@@ -1,0 +1,261 @@
+package resources
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
+)
+
+func permissionEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{
+			Pattern: "GET vhosts/{vhost}/permissions", Tag: authz.Administrator, Serve: getVHostPermissions,
+			Summary: "Permissions in a virtual host", Out: api.List[api.Permission]{},
+		},
+		{
+			Pattern: "GET vhosts/{vhost}/topic-permissions", Tag: authz.Administrator, Serve: getVHostTopicPermissions,
+			Summary: "Topic permissions in a virtual host", Out: api.List[api.TopicPermission]{},
+		},
+		{
+			Pattern: "GET users/{user}/permissions", Tag: authz.Administrator, Serve: getUserPermissions,
+			Summary: "Permissions of a user", Out: api.List[api.Permission]{},
+		},
+		{
+			Pattern: "GET users/{user}/topic-permissions", Tag: authz.Administrator, Serve: getUserTopicPermissions,
+			Summary: "Topic permissions of a user", Out: api.List[api.TopicPermission]{},
+		},
+		{
+			Pattern: "GET permissions", Tag: authz.Administrator, Serve: getPermissions,
+			Summary: "All permissions", Out: api.List[api.Permission]{},
+		},
+		{
+			Pattern: "GET permissions/{vhost}/{user}", Tag: authz.Administrator, Serve: getPermission,
+			Summary: "Permissions of a user in a virtual host", Out: api.Permission{},
+		},
+		{
+			Pattern: "PUT permissions/{vhost}/{user}", Tag: authz.Administrator, Serve: putPermission, Audit: web.AuditAccess,
+			Summary: "Sets the permissions of a user: three regular expressions", In: api.PutPermission{},
+		},
+		{
+			Pattern: "DELETE permissions/{vhost}/{user}", Tag: authz.Administrator, Serve: deletePermission, Audit: web.AuditAccess,
+			Summary: "Removes the permissions of a user in a virtual host",
+		},
+		{
+			Pattern: "GET topic-permissions", Tag: authz.Administrator, Serve: getTopicPermissions,
+			Summary: "All topic permissions", Out: api.List[api.TopicPermission]{},
+		},
+		{
+			Pattern: "GET topic-permissions/{vhost}/{user}", Tag: authz.Administrator, Serve: getTopicPermission,
+			Summary: "Topic permissions of a user in a virtual host", Out: api.List[api.TopicPermission]{},
+		},
+		{
+			Pattern: "PUT topic-permissions/{vhost}/{user}", Tag: authz.Administrator, Serve: putTopicPermission, Audit: web.AuditAccess,
+			Summary: "Sets the topic permissions of a user for an exchange", In: api.PutTopicPermission{},
+		},
+		{
+			Pattern: "DELETE topic-permissions/{vhost}/{user}", Tag: authz.Administrator, Serve: deleteTopicPermission, Audit: web.AuditAccess,
+			Summary: "Clears all topic permissions of a user in a virtual host",
+		},
+		{
+			Pattern: "DELETE topic-permissions/{vhost}/{user}/{exchange}", Tag: authz.Administrator, Serve: deleteTopicPermission, Audit: web.AuditAccess,
+			Summary: "Clears the topic permissions of a user for an exchange",
+		},
+	}
+}
+
+func ShowPermission(p *access.Permission) api.Permission {
+	return api.Permission{User: p.User, VHost: p.VHost, Configure: p.Configure, Write: p.Write, Read: p.Read}
+}
+
+func ShowTopicPermission(p *access.TopicPermission) api.TopicPermission {
+	return api.TopicPermission{User: p.User, VHost: p.VHost, Exchange: shownTopicExchange(p.Exchange), Write: p.Write, Read: p.Read}
+}
+
+func listPermissions(r *web.Request, wanted func(*access.Permission) bool) (web.Answer, error) {
+	var all []api.Permission
+	for _, p := range r.View.Permissions() {
+		if wanted(p) {
+			all = append(all, ShowPermission(p))
+		}
+	}
+	return web.List(r, all, func(p *api.Permission) string { return p.User })
+}
+
+func listTopicPermissions(r *web.Request, wanted func(*access.TopicPermission) bool) (web.Answer, error) {
+	var all []api.TopicPermission
+	for _, p := range r.View.TopicPermissions() {
+		if wanted(p) {
+			all = append(all, ShowTopicPermission(p))
+		}
+	}
+	return web.List(r, all, func(p *api.TopicPermission) string { return p.User })
+}
+
+func getPermissions(r *web.Request) (web.Answer, error) {
+	return listPermissions(r, func(*access.Permission) bool { return true })
+}
+
+func getTopicPermissions(r *web.Request) (web.Answer, error) {
+	return listTopicPermissions(r, func(*access.TopicPermission) bool { return true })
+}
+
+func getVHostPermissions(r *web.Request) (web.Answer, error) {
+	if _, err := r.VHost(r.PathValue("vhost")); err != nil {
+		return web.Answer{}, err
+	}
+	return listPermissions(r, func(p *access.Permission) bool { return p.VHost == r.PathValue("vhost") })
+}
+
+func getVHostTopicPermissions(r *web.Request) (web.Answer, error) {
+	if _, err := r.VHost(r.PathValue("vhost")); err != nil {
+		return web.Answer{}, err
+	}
+	return listTopicPermissions(r, func(p *access.TopicPermission) bool { return p.VHost == r.PathValue("vhost") })
+}
+
+func getUserPermissions(r *web.Request) (web.Answer, error) {
+	if _, found := r.View.User(r.PathValue("user")); !found {
+		return web.Answer{}, web.ErrNotFound
+	}
+	return listPermissions(r, func(p *access.Permission) bool { return p.User == r.PathValue("user") })
+}
+
+func getUserTopicPermissions(r *web.Request) (web.Answer, error) {
+	if _, found := r.View.User(r.PathValue("user")); !found {
+		return web.Answer{}, web.ErrNotFound
+	}
+	return listTopicPermissions(r, func(p *access.TopicPermission) bool { return p.User == r.PathValue("user") })
+}
+
+// grantee makes sure that the virtual host and the user of a path exist.
+func grantee(r *web.Request) (vhost, user string, err error) {
+	vhost, user = r.PathValue("vhost"), r.PathValue("user")
+	_, hasVHost := r.View.VHost(vhost)
+	if _, hasUser := r.View.User(user); !hasVHost || !hasUser {
+		return "", "", web.ErrNotFound
+	}
+	return vhost, user, nil
+}
+
+func getPermission(r *web.Request) (web.Answer, error) {
+	for _, p := range r.View.Permissions() {
+		if p.VHost == r.PathValue("vhost") && p.User == r.PathValue("user") {
+			return web.OK(ShowPermission(p))
+		}
+	}
+	return web.Answer{}, web.ErrNotFound
+}
+
+func putPermission(r *web.Request) (web.Answer, error) {
+	var body api.PutPermission
+	if err := r.Read(&body); err != nil {
+		return web.Answer{}, err
+	}
+	err := web.NeedKeys(web.Needed("configure", body.Configure != nil), web.Needed("write", body.Write != nil), web.Needed("read", body.Read != nil))
+	if err != nil {
+		return web.Answer{}, err
+	}
+	if _, _, err := grantee(r); err != nil {
+		return web.Answer{}, web.BadRequest("vhost_or_user_not_found")
+	}
+	created, err := r.Change(access.Command{
+		Kind: access.SetPermission, VHost: r.PathValue("vhost"), User: r.PathValue("user"),
+		Configure: *body.Configure, Write: *body.Write, Read: *body.Read,
+	})
+	if err != nil {
+		return web.Answer{}, web.AsBadRequest(err)
+	}
+	return web.PutAnswer(created)
+}
+
+func deletePermission(r *web.Request) (web.Answer, error) {
+	if _, err := getPermission(r); err != nil {
+		return web.Answer{}, err
+	}
+	if _, err := r.Change(access.Command{Kind: access.ClearPermission, VHost: r.PathValue("vhost"), User: r.PathValue("user")}); err != nil {
+		return web.Answer{}, err
+	}
+	return web.NoContent()
+}
+
+// getTopicPermission answers with a list: one for each exchange.
+func getTopicPermission(r *web.Request) (web.Answer, error) {
+	vhost, user, err := grantee(r)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	var all []api.TopicPermission
+	for _, p := range r.View.TopicPermissions() {
+		if p.VHost == vhost && p.User == user {
+			all = append(all, ShowTopicPermission(p))
+		}
+	}
+	if all == nil {
+		return web.Answer{}, web.ErrNotFound
+	}
+	return web.ListAll(r, all)
+}
+
+func putTopicPermission(r *web.Request) (web.Answer, error) {
+	var body api.PutTopicPermission
+	if err := r.Read(&body); err != nil {
+		return web.Answer{}, err
+	}
+	err := web.NeedKeys(web.Needed("exchange", body.Exchange != nil), web.Needed("write", body.Write != nil), web.Needed("read", body.Read != nil))
+	if err != nil {
+		return web.Answer{}, err
+	}
+	if _, _, err := grantee(r); err != nil {
+		return web.Answer{}, web.BadRequest("vhost_or_user_not_found")
+	}
+	created, err := r.Change(access.Command{
+		Kind: access.SetTopicPermission, VHost: r.PathValue("vhost"), User: r.PathValue("user"), Exchange: TopicExchange(*body.Exchange),
+		Write: *body.Write, Read: *body.Read,
+	})
+	if err != nil {
+		return web.Answer{}, web.AsBadRequest(err)
+	}
+	return web.PutAnswer(created)
+}
+
+// TopicExchange is the name under which the default exchange's topic permission is kept: RabbitMQ's clients send an
+// empty one for it.
+func TopicExchange(name string) string {
+	if name == "" {
+		return access.DefaultExchange
+	}
+	return name
+}
+
+// shownTopicExchange is the name under which it is shown: the empty one again.
+func shownTopicExchange(name string) string {
+	if name == access.DefaultExchange {
+		return ""
+	}
+	return name
+}
+
+// deleteTopicPermission clears those of one exchange, if the path names one, or of all. Whoever has some, of whatever
+// exchange, is answered alike. Source: RabbitMQ management API, topic-permissions.
+func deleteTopicPermission(r *web.Request) (web.Answer, error) {
+	vhost, user, err := grantee(r)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	c := access.Command{Kind: access.ClearTopicPermission, VHost: vhost, User: user}
+	if r.Has("exchange") {
+		c.Exchange = TopicExchange(r.PathValue("exchange"))
+	}
+	exists := false
+	for _, p := range r.View.TopicPermissions() {
+		exists = exists || p.VHost == vhost && p.User == user
+	}
+	if !exists {
+		return web.Answer{}, web.ErrNotFound
+	}
+	if _, err := r.Change(c); err != nil {
+		return web.Answer{}, err
+	}
+	return web.NoContent()
+}

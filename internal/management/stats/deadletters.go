@@ -1,0 +1,186 @@
+package stats
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// headsMax bounds of how many queues it is told how old their oldest letter is, and headsPortion how many are looked at
+// before others are served: each may cost a read of the disk.
+const headsMax, headsPortion = 4096, 32
+
+// deadLetterQueues is where dead letters of a virtual host go: read queue by queue, then looked at.
+type deadLetterQueues struct {
+	targets map[vhost.QueueID]bool
+	queues  []targetQueue // all queues: which are targets is known in the end
+}
+
+// targetQueue is what is shown of a queue if it is a target.
+type targetQueue struct {
+	id        vhost.QueueID
+	consumers int32
+	ready     bool
+	messages  int64
+	bytes     int64
+}
+
+// DeadLetters are the figures of the queues that dead letters come to.
+type DeadLetters struct {
+	Queues          int
+	Messages, Bytes int64
+	Oldest          float64 // seconds, of the dead letters at the heads; -1 if there is none
+	WithoutConsumer int     // targets with messages that nobody consumes
+}
+
+func (m *deadLetterQueues) add(q *vhost.QueueSample) {
+	m.queues = append(m.queues, targetQueue{
+		q.ID, int32(q.Consumers), q.Ready > 0, int64(q.Ready) + int64(q.Unacked) + int64(q.Waiting) + int64(q.Held),
+		q.ReadyBytes + q.UnackedBytes + q.WaitingBytes + q.HeldBytes,
+	})
+	for _, id := range q.Letters.Targets {
+		if m.targets == nil {
+			m.targets = map[vhost.QueueID]bool{}
+		}
+		m.targets[id] = true
+	}
+}
+
+// full lists the targets in which something is ready.
+func (m *deadLetterQueues) full() (ids []vhost.QueueID) {
+	for i := range m.queues {
+		if q := &m.queues[i]; q.ready && m.targets[q.id] {
+			ids = append(ids, q.id)
+		}
+	}
+	return ids
+}
+
+func (m *deadLetterQueues) figures(ages map[vhost.QueueID]float64) DeadLetters {
+	f := DeadLetters{Queues: len(m.targets), Oldest: -1}
+	for i := range m.queues {
+		q := &m.queues[i]
+		if !m.targets[q.id] {
+			continue
+		}
+		f.Messages += q.messages
+		f.Bytes += q.bytes
+		if q.consumers == 0 && q.messages > 0 {
+			f.WithoutConsumer++
+		}
+		if age, known := ages[q.id]; known {
+			f.Oldest = max(f.Oldest, age)
+		}
+	}
+	return f
+}
+
+// remember keeps the totals of a virtual host, and returns f.
+func (s *Reader) remember(log uint32, f *VHost) *VHost {
+	last := *f
+	last.Rows, last.Flows, last.Bindings, last.ExchangeRows, last.Channels, last.Waiting = nil, nil, nil, nil, nil, nil
+	last.Types = maps.Clone(f.Types)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.last[log] = last
+	return f
+}
+
+// recall returns the totals of a virtual host at the last scrape, nil if there was none. They are the caller's.
+func (s *Reader) recall(log uint32) *VHost {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, ok := s.mu.last[log]
+	if !ok {
+		return nil
+	}
+	last.Types = maps.Clone(last.Types)
+	return &last
+}
+
+// Forget forgets the virtual hosts that are not among those.
+func (s *Reader) Forget(live []*access.VHost) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for log := range s.mu.last {
+		if !slices.ContainsFunc(live, func(h *access.VHost) bool { return h.LogID == log }) {
+			delete(s.mu.last, log)
+			delete(s.mu.lints, log)
+		}
+	}
+}
+
+// headKey names a queue for as long as the broker runs.
+type headKey struct {
+	log   uint32
+	queue vhost.QueueID
+}
+
+// A head is the dead letter at the head of a queue at the last query.
+type head struct {
+	seq  uint64
+	died int64 // seconds since the Unix epoch
+	used time.Time
+}
+
+// ages returns, for queues that may have dead letters, the seconds since the one at the head died.
+func (s *Reader) ages(ctx context.Context, h *access.VHost, ids []vhost.QueueID) (map[vhost.QueueID]float64, error) {
+	ages := map[vhost.QueueID]float64{}
+	now := s.Engine.Now()
+	for portion := range slices.Chunk(ids[:min(len(ids), headsMax)], headsPortion) {
+		known := s.known(h.LogID, portion)
+		fresh := make([]head, len(portion))
+		err := web.Look(ctx, s.Engine, h.Name, func(v vhost.Reader) {
+			for i, id := range portion {
+				if seq, died, ok := v.OldestLetter(id, known[i].seq); ok && seq == known[i].seq {
+					fresh[i] = known[i]
+				} else if ok {
+					fresh[i] = head{seq: seq, died: died}
+				}
+			}
+		})
+		if err != nil {
+			return ages, err
+		}
+		s.note(h.LogID, portion, fresh)
+		for i, id := range portion {
+			if fresh[i].seq != 0 {
+				ages[id] = max(float64(now.UnixMilli())/1000-float64(fresh[i].died), 0)
+			}
+		}
+	}
+	return ages, nil
+}
+
+func (s *Reader) known(log uint32, ids []vhost.QueueID) []head {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := make([]head, len(ids))
+	for i, id := range ids {
+		known[i] = s.mu.heads[headKey{log, id}]
+	}
+	return known
+}
+
+// note remembers heads, and forgets those of queues without dead letters for a while.
+func (s *Reader) note(log uint32, ids []vhost.QueueID, heads []head) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for i, id := range ids {
+		heads[i].used = now
+		s.mu.heads[headKey{log, id}] = heads[i]
+	}
+	if len(s.mu.heads) > 2*headsMax {
+		for k, h := range s.mu.heads {
+			if now.Sub(h.used) > time.Hour {
+				delete(s.mu.heads, k)
+			}
+		}
+	}
+}

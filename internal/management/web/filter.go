@@ -1,0 +1,50 @@
+package web
+
+import (
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/filter"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
+
+// ParseFilter reads the text of a filter, which the caller may ask.
+func (r *Request) ParseFilter(text string) (*filter.Filter, error) {
+	f, err := filter.Parse(text, r.Engine.Now().UnixMilli())
+	if err != nil {
+		return nil, BadRequest("%v", err)
+	}
+	return f, r.Caller.Filter(f)
+}
+
+// Rest lets others have a virtual host for twice as long as it was looked at, and longer while messages flow.
+func (r *Request) Rest(took time.Duration) error {
+	if r.Share.Flows() {
+		return r.Turn.Rest(r.Context())
+	}
+	pause := time.NewTimer(2 * took)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		return nil
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
+}
+
+// Passes asks a filter, and reads of a message no more than it takes to know.
+func Passes(f *filter.Filter, x *vhost.Seen) bool {
+	needs := f.Needs()
+	m := x.ForFilter(0)
+	if f.Refuses(&m, 0) {
+		return false
+	}
+	if needs&^filter.Deaths != 0 && needs&filter.Deaths != 0 && x.Letter {
+		if m = x.ForFilter(filter.Deaths); f.Refuses(&m, filter.Deaths) {
+			return false
+		}
+	}
+	if needs != 0 {
+		m = x.ForFilter(needs)
+	}
+	return f.Match(&m)
+}

@@ -1,0 +1,166 @@
+package settings
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
+
+// Options are the choices that hold for a whole vhost. Source: ours, docs/compat/differences.md#dialects; docs/compat/dead-lettering.md#15.
+type Options struct {
+	LostLettersMaxBytes int64 // on the shelf, records and slips; 0: there is no shelf
+	LostLettersMaxAge   int64 // ms
+	ConsumerTimeout     int64 // ms that a delivery may stay unsettled where no queue or consumer says otherwise, 0: for ever
+
+	Sync Sync // when publishers and consumers are told that something is safe
+
+	Dialect Dialect // how deaths are told
+
+	DeliveryLimit     int64 // of queues that set none, -1: what their type says
+	HopsMax           int64 // deaths after which a message has no TTL any more, 0: it always has
+	TTLInLoops        bool  // what comes round in a cycle of deaths is lost; else it stays where it is, without TTL
+	TTLInDLQ          bool  // a queue's TTL holds for dead letters too
+	DLXByArgumentOnly bool  // policies name no dead-letter exchange or key
+	StrictNames       bool  // queue names have letters, digits and -_.#/@ only
+	ClientDeathsCount bool  // an x-death header of a publisher is the message's history
+	KeyTakesCC        bool  // a dead-letter key takes the CC header away
+}
+
+// Sync says what "safe" means: what has to be so before a confirm, or anything else that depends on what was decided, is
+// let go. Source: ours, docs/durability.md.
+type Sync uint8
+
+const (
+	// SyncDefault leaves it to the broker.
+	SyncDefault Sync = iota
+	// SyncAlways: it is on the disk, and survives a loss of power.
+	SyncAlways
+	// SyncInterval: it was handed to the system, and is on the disk a little later.
+	SyncInterval
+	// SyncNever: it was handed to the system, which brings it to the disk in its own time.
+	SyncNever
+)
+
+// syncNames are the values of the option, in the order of the constants.
+var syncNames = []string{"default", "always", "interval", "never"}
+
+func (s Sync) String() string { return syncNames[s] }
+
+// ParseSync reads a name; ok reports whether it is one.
+func ParseSync(name string) (s Sync, ok bool) {
+	i := slices.Index(syncNames, name)
+	return Sync(max(i, 0)), i >= 0
+}
+
+// Dialect says how the deaths of a message are told to consumers, as flags. Zero is RabbitMQ 4.x.
+type Dialect uint8
+
+const (
+	// Dialect3 is that of RabbitMQ up to 3.12: no x-last-death-*, fields in its order.
+	Dialect3 Dialect = 1 << iota
+	// DialectTotal adds x-death-total. Source: ApsaraMQ.
+	DialectTotal
+	// DialectReasons tells nack from reject, and words the limit as ApsaraMQ does.
+	DialectReasons
+)
+
+// choice is one entry of the table that SetOptions changes.
+type choice struct {
+	name  string
+	check func(amqp.Value) string // "" if the value is good
+	what  string
+	set   func(*Options, amqp.Value)
+}
+
+func Whole(a amqp.Value) int64 {
+	n, _ := a.Integer()
+	return n
+}
+
+func truth(a amqp.Value) bool {
+	b, _ := a.Bool()
+	return b
+}
+
+func (d *Dialect) put(flag Dialect, on bool) {
+	if *d &^= flag; on {
+		*d |= flag
+	}
+}
+
+// choices lists what can be chosen. "dialect" comes first: the others refine it.
+var choices = []choice{
+	{"dialect", word("invalid", "rabbitmq-4", "rabbitmq-3", "apsaramq"), "dialect: rabbitmq-4, rabbitmq-3 or apsaramq", speak},
+	{"lost-letters-max-bytes", NotNegative, "number of bytes", func(o *Options, a amqp.Value) { o.LostLettersMaxBytes = Whole(a) }},
+	{"lost-letters-max-age", duration(1), "number of milliseconds", func(o *Options, a amqp.Value) { o.LostLettersMaxAge = Whole(a) }},
+	{"consumer-timeout", duration(0), "number of milliseconds", func(o *Options, a amqp.Value) { o.ConsumerTimeout = Whole(a) }},
+	{"sync", word("invalid", syncNames...), "sync mode: default, always, interval or never", func(o *Options, a amqp.Value) { o.Sync, _ = ParseSync(a.Str) }},
+	{"death-total", boolean, "boolean, true or false", func(o *Options, a amqp.Value) { o.Dialect.put(DialectTotal, truth(a)) }},
+	{"reject-reasons", boolean, "boolean, true or false", func(o *Options, a amqp.Value) { o.Dialect.put(DialectReasons, truth(a)) }},
+	{"delivery-limit", within(-1, math.MaxInt64), "delivery limit", func(o *Options, a amqp.Value) { o.DeliveryLimit = Whole(a) }},
+	{"hops-max", NotNegative, "number of deaths", func(o *Options, a amqp.Value) { o.HopsMax = Whole(a) }},
+	{"ttl-in-loops", boolean, "boolean, true or false", func(o *Options, a amqp.Value) { o.TTLInLoops = truth(a) }},
+	{"ttl-in-dlq", boolean, "boolean, true or false", func(o *Options, a amqp.Value) { o.TTLInDLQ = truth(a) }},
+	{"dlx-by-argument-only", boolean, "boolean, true or false", func(o *Options, a amqp.Value) { o.DLXByArgumentOnly = truth(a) }},
+	{"strict-names", boolean, "boolean, true or false", func(o *Options, a amqp.Value) { o.StrictNames = truth(a) }},
+}
+
+// speak sets what a dialect says of everything. Source: docs/compat/dead-lettering.md#4 to #8, #15.
+func speak(o *Options, a amqp.Value) {
+	switch a.Str {
+	case "rabbitmq-3":
+		o.Dialect |= Dialect3
+		o.ClientDeathsCount, o.KeyTakesCC = true, true
+	case "apsaramq":
+		o.Dialect |= DialectTotal | DialectReasons
+		o.DeliveryLimit, o.HopsMax = apsaraReturnsMax, apsaraHopsMax
+		o.TTLInLoops, o.TTLInDLQ = false, false
+		o.DLXByArgumentOnly, o.StrictNames = true, true
+	}
+}
+
+// WithOptions returns a table of options with others set over it; Void takes one away.
+func WithOptions(table, others amqp.Table) (amqp.Table, *amqp.Error) {
+	table = slices.Clone(table)
+	for _, f := range others {
+		i := slices.IndexFunc(choices, func(o choice) bool { return o.name == f.Name })
+		switch {
+		case i < 0:
+			return nil, amqp.PreconditionFailed("'%s' is not an option of a virtual host", f.Name)
+		case f.Value.Kind != amqp.KindVoid && choices[i].check(f.Value) != "":
+			return nil, amqp.PreconditionFailed("%s is not a valid value of the option '%s': it is a %s", Show(f.Value), f.Name,
+				choices[i].what)
+		}
+		table = slices.DeleteFunc(table, func(o amqp.Field) bool { return o.Name == f.Name })
+		if f.Value.Kind != amqp.KindVoid {
+			table = append(table, f)
+		}
+	}
+	slices.SortFunc(table, func(a, b amqp.Field) int { return strings.Compare(a.Name, b.Name) })
+	return table, nil
+}
+
+// OptionsOf reads a table that was checked.
+func OptionsOf(t amqp.Table) Options {
+	o := Options{
+		LostLettersMaxBytes: LostLettersBytesMax, LostLettersMaxAge: LostLettersAgeMax, ConsumerTimeout: ConsumerTimeoutMax,
+		DeliveryLimit: -1, TTLInLoops: true, TTLInDLQ: true,
+	}
+	for i := range choices {
+		if a, ok := t.Get(choices[i].name); ok {
+			choices[i].set(&o, a)
+		}
+	}
+	return o
+}
+
+// OptionNames lists what SetOptions takes.
+func OptionNames() []string {
+	names := make([]string, len(choices))
+	for i := range choices {
+		names[i] = choices[i].name
+	}
+	return names
+}

@@ -1,0 +1,479 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+)
+
+// A setting is what one argument of a queue, or one key of a policy, sets. The table of settings is all that is known
+// of them: what they are called, what values they take, who wins where several set them, and what a queue does with
+// them.
+//
+// A new setting is a row, its field in Settings, its use, its test and its line in the docs.
+type setting struct {
+	name     string // in policies; the argument has x- before it
+	argument string // where that is not so
+	by       scope
+	only     string // the type of queue that knows the argument; "": all do
+
+	check  func(amqp.Value) string // what is wrong with a value, as refusals of an argument say it; "" is nothing
+	policy func(amqp.Value) string // likewise in a policy, if policies are stricter
+	what   string                  // "… is not a valid <what>", in a policy
+
+	wins rule
+	set  func(*Settings, amqp.Value)          // nil: no queue runs with it
+	read func(*Settings, *Subject) amqp.Value // what a queue runs with; Void is none
+	// option is the option of a virtual host that sets a default.
+	option string
+	// inert says that it does nothing to a queue: it is for exchanges, for streams, or for what this broker does
+	// otherwise.
+	inert bool
+}
+
+// A scope is who may set something.
+type scope uint8
+
+const (
+	byArgument scope = 1 << iota
+	byPolicy
+	byOperator // too, beside policies
+
+	byAll = byArgument | byPolicy | byOperator
+)
+
+// table is all settings, those that queues run with first, in the order in which they are explained.
+// Source: docs/compat/expiry-and-limits.md, docs/compat/dead-lettering.md#13,
+// docs/compat/policies-and-permissions.md#4, #5.
+var table = []setting{
+	{
+		name: "dead-letter-exchange", by: byArgument | byPolicy, check: ShortText, what: "dead letter exchange name",
+		wins: argumentWins,
+		set:  func(s *Settings, a amqp.Value) { s.DeadLetterExchange, s.HasDLX = a.Str, true },
+		read: wordIf((*Settings).DLX),
+	}, {
+		name: "dead-letter-routing-key", by: byArgument | byPolicy, check: ShortText, what: "dead letter routing key",
+		wins: argumentWins,
+		set:  func(s *Settings, a amqp.Value) { s.DeadLetterRoutingKey, s.HasDLRK = a.Str, true },
+		read: wordIf((*Settings).DLRK),
+	}, {
+		name: "dead-letter-strategy", by: byArgument | byPolicy, what: "dead letter strategy", wins: argumentWins,
+		check: word("invalid_dlx_strategy", "at-most-once", "at-least-once"),
+		set:   func(s *Settings, a amqp.Value) { s.AtLeastOnce = a.Str == "at-least-once" },
+		read:  wordOf(func(s *Settings) string { return either(s.AtLeastOnce, "at-least-once", "at-most-once") }),
+	}, {
+		name: "message-ttl", by: byAll, check: duration(0), what: "message TTL", wins: smallerWins,
+		set:  func(s *Settings, a amqp.Value) { s.TTL = Whole(a) },
+		read: numberFrom(0, func(s *Settings) int64 { return s.TTL }),
+	}, {
+		name: "expires", by: byAll, check: duration(1), what: "queue expiry", wins: smallerWins,
+		set:  func(s *Settings, a amqp.Value) { s.Expires = Whole(a) },
+		read: numberFrom(0, func(s *Settings) int64 { return s.Expires }),
+	}, {
+		name: "max-length", by: byAll, check: NotNegative, what: "maximum length", wins: smallerWins,
+		set:  func(s *Settings, a amqp.Value) { s.MaxLength = Whole(a) },
+		read: numberFrom(0, func(s *Settings) int64 { return s.MaxLength }),
+	}, {
+		name: "max-length-bytes", by: byAll, check: NotNegative, what: "maximum length in bytes", wins: smallerWins,
+		set:  func(s *Settings, a amqp.Value) { s.MaxLengthBytes = Whole(a) },
+		read: numberFrom(0, func(s *Settings) int64 { return s.MaxLengthBytes }),
+	}, {
+		name: "overflow", by: byAll, what: "overflow value", wins: operatorWins,
+		check: word("invalid_overflow", "drop-head", "reject-publish", "reject-publish-dlx", "drop-lowest"),
+		set:   func(s *Settings, a amqp.Value) { s.Overflow = overflows[a.Str] },
+		read:  wordOf(func(s *Settings) string { return s.Overflow.String() }),
+	}, {
+		name: "max-priority", by: byArgument, check: priorityRange, wins: argumentWins,
+		read: func(_ *Settings, s *Subject) amqp.Value { return amqp.Int64(int64(PriorityMax(s.Type, s.Arguments))) },
+	}, {
+		name: "delivery-limit", by: byAll, check: integer, what: "delivery limit", wins: limitWins,
+		option: "delivery-limit",
+		set:    func(s *Settings, a amqp.Value) { s.DeliveryLimit = max(Whole(a), -1) },
+		read:   numberFrom(0, func(s *Settings) int64 { return s.DeliveryLimit }),
+	}, {
+		name: "delivery-count-mode", by: byArgument | byPolicy, what: "delivery count mode", wins: argumentWins,
+		check: word("invalid_delivery_count_mode", "all", "failed"),
+		set:   func(s *Settings, a amqp.Value) { s.CountFailed, s.Counts = a.Str == "failed", true },
+		read:  wordOf(func(s *Settings) string { return either(s.CountFailed, "failed", "all") }),
+	}, {
+		name: "delayed-retry-type", by: byAll,
+		what: "delayed retry type. Must be one of: all, failed, returned, disabled", wins: policyWins,
+		check: word("invalid_delayed_retry_type", "disabled", "all", "failed", "returned"),
+		set:   func(s *Settings, a amqp.Value) { s.RetryType = retryTypes[a.Str] },
+		read:  wordOf(func(s *Settings) string { return s.RetryType.String() }),
+	}, {
+		name: "delayed-retry-min", by: byAll, check: positive,
+		what: "delayed retry minimum delay. Must be a positive integer", wins: retryMinWins,
+		set:  func(s *Settings, a amqp.Value) { s.RetryMin = Whole(a) },
+		read: numberFrom(1, func(s *Settings) int64 { return s.RetryMin }),
+	}, {
+		name: "delayed-retry-max", by: byAll, check: positive,
+		what: "delayed retry maximum delay. Must be a positive integer", wins: smallerWins,
+		set:  func(s *Settings, a amqp.Value) { s.RetryMax = Whole(a) },
+		read: numberFrom(1, func(s *Settings) int64 { return s.RetryMax }),
+	}, {
+		name: "delayed-retry-backoff", by: byAll,
+		what: "delayed retry backoff. Must be one of: linear, fixed, exponential", wins: policyWins,
+		check: word("invalid_delayed_retry_backoff", "linear", "fixed", "exponential"),
+		set:   func(s *Settings, a amqp.Value) { s.RetryBackoff = backoffs[a.Str] },
+		read:  wordOf(func(s *Settings) string { return s.RetryBackoff.String() }),
+	}, {
+		name: "delayed-retry-steps", by: byAll, check: steps, what: "list of delayed retry steps, such as 10m,30m,1h",
+		wins: policyWins,
+		set:  func(s *Settings, a amqp.Value) { s.RetrySteps, _ = parseSteps(a.Str) },
+		read: wordIf(retrySteps),
+	}, {
+		name: "delayed-retry-jitter", by: byAll, check: percent, what: "delayed retry jitter. Must be a percentage",
+		wins: smallerOfPolicyWins,
+		set:  func(s *Settings, a amqp.Value) { s.RetryJitter = Whole(a) },
+		read: numberFrom(0, func(s *Settings) int64 { return s.RetryJitter }),
+	}, {
+		name: "delayed-retry-attempts", by: byAll, check: positive, wins: smallerOfPolicyWins,
+		what: "number of delayed retry attempts. Must be a positive integer",
+		set:  func(s *Settings, a amqp.Value) { s.RetryAttempts = Whole(a) },
+		read: numberFrom(1, func(s *Settings) int64 { return s.RetryAttempts }),
+	}, {
+		name: "consumer-timeout", by: byArgument | byPolicy, check: NotNegative, what: "consumer timeout",
+		wins: timeoutWins, option: "consumer-timeout",
+		set:  func(s *Settings, a amqp.Value) { s.ConsumerTimeout = Whole(a) },
+		read: numberFrom(0, func(s *Settings) int64 { return s.ConsumerTimeout }),
+	}, {
+		name: "single-active-consumer", by: byArgument, check: boolean, wins: argumentWins,
+		set:  func(s *Settings, a amqp.Value) { s.SingleActive = truth(a) },
+		read: func(s *Settings, _ *Subject) amqp.Value { return amqp.Bool(s.SingleActive) },
+	}, {
+		name: "expiry", by: byPolicy, check: word("invalid_expiry", "exact", "head"), what: "expiry: exact or head",
+		wins: policyWins,
+		set:  func(s *Settings, a amqp.Value) { s.ExpiryHead = a.Str == "head" },
+		read: wordOf(func(s *Settings) string { return either(s.ExpiryHead, "head", "exact") }),
+	}, {
+		name: "cycle", by: byPolicy, check: word("invalid_cycle", "shelf", "keep"),
+		what: "treatment of cycles: shelf or keep", wins: policyWins, option: "ttl-in-loops",
+		set:  func(s *Settings, a amqp.Value) { s.CycleKeep = a.Str == "keep" },
+		read: wordOf(func(s *Settings) string { return either(s.CycleKeep, "keep", "shelf") }),
+	},
+
+	{name: "queue-type", by: byArgument, check: text},
+
+	{
+		name: "consumer-disconnected-timeout", by: byArgument | byPolicy, check: NotNegative,
+		what: "consumer disconnected timeout", inert: true,
+	},
+	{
+		name: "queue-mode", by: byArgument | byPolicy, only: "classic", check: queueMode, what: "queue-mode value",
+		inert: true,
+	},
+	{
+		name: "queue-version", by: byAll, only: "classic", check: queueVersion, what: "queue-version value",
+		inert: true,
+	},
+	{
+		name: "queue-leader-locator", by: byArgument | byPolicy, check: leaderLocator,
+		what: "queue leader locator value", inert: true,
+	},
+	{
+		name: "queue-master-locator", by: byArgument | byPolicy, only: "classic", check: text,
+		what: "queue master locator value", inert: true,
+		policy: word("invalid_queue_master_locator", "min-masters", "client-local", "random"),
+	},
+	{
+		name: "max-in-memory-length", by: byAll, only: "quorum", check: NotNegative, what: "maximum memory in bytes",
+		wins: smallerWins, inert: true,
+	},
+	{
+		name: "max-in-memory-bytes", by: byAll, only: "quorum", check: NotNegative, what: "maximum memory in bytes",
+		wins: smallerWins, inert: true,
+	},
+	{name: "quorum-initial-group-size", by: byArgument, only: "quorum", check: positive, inert: true},
+	{
+		name: "target-group-size", argument: "x-quorum-target-group-size", by: byAll, only: "quorum", check: positive,
+		what: "qq target count value", wins: largerWins, inert: true,
+	},
+	{
+		name: "max-age", by: byArgument | byPolicy, only: "stream", check: text, policy: age, what: "max age",
+		inert: true,
+	},
+	{
+		name: "stream-max-segment-size-bytes", by: byArgument | byPolicy, only: "stream", check: NotNegative,
+		policy: positive,
+		what:   "stream max segment size value", inert: true,
+	},
+	{
+		name: "stream-filter-size-bytes", by: byArgument | byPolicy, only: "stream", check: NotNegative,
+		policy: within(16, 255),
+		what:   "stream filter size value", inert: true,
+	},
+	{
+		name: "initial-cluster-size", by: byArgument | byPolicy, only: "stream", check: NotNegative, policy: positive,
+		what: "initial cluster size", inert: true,
+	},
+	{name: "alternate-exchange", by: byPolicy, check: ShortText, what: "alternate exchange name", inert: true},
+	{name: "ha-mode", by: byPolicy, check: text, what: "ha-mode", inert: true},
+	{name: "ha-params", by: byPolicy, check: anything, what: "ha-params", inert: true},
+	{name: "ha-sync-mode", by: byPolicy, check: text, what: "ha-sync-mode", inert: true},
+	{name: "ha-promote-on-shutdown", by: byPolicy, check: text, what: "ha-promote-on-shutdown", inert: true},
+	{name: "ha-promote-on-failure", by: byPolicy, check: text, what: "ha-promote-on-failure", inert: true},
+}
+
+// explained are the settings that queues run with.
+var explained = table[:slices.IndexFunc(table, func(x setting) bool { return x.read == nil })]
+
+// settingOfKey and settingOfArgument find settings by the names that policies and declarations have for them.
+var settingOfKey, settingOfArgument = func() (keys, arguments map[string]*setting) {
+	keys, arguments = map[string]*setting{}, map[string]*setting{}
+	for i := range table {
+		x := &table[i]
+		if x.argument == "" {
+			x.argument = "x-" + x.name
+		}
+		if x.policy == nil {
+			x.policy = x.check
+		}
+		if x.by&byPolicy != 0 {
+			keys[x.name] = x
+		}
+		if x.by&byArgument != 0 {
+			arguments[x.argument] = x
+		}
+	}
+	return keys, arguments
+}()
+
+// IsQueueArgument reports whether queues know an argument, if only for RabbitMQ's sake.
+func IsQueueArgument(name string) bool { return settingOfArgument[name] != nil }
+
+// ArgumentsOf lists the arguments that queues of a type know, by name.
+func ArgumentsOf(kind string) (names []string) {
+	for name, x := range settingOfArgument {
+		if x.only == "" || x.only == kind {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// aboutLetters reports whether a setting is one of those that the option dlx-by-argument-only takes from policies.
+func aboutLetters(name string) bool { return strings.HasPrefix(name, "dead-letter-") }
+
+// A rule says which of an argument, a policy and an operator policy wins. The values that it chooses from may be Void.
+// Source: docs/compat/policies-and-permissions.md#5, #6.
+type rule struct {
+	text     string
+	order    [3]Source // of those that ask for the value in force, the one that is named
+	policies func(user, operator amqp.Value) amqp.Value
+	// all has the policies merged, and the operator's apart.
+	all func(argument, merged, operator amqp.Value) amqp.Value
+}
+
+var (
+	argumentFirst = [3]Source{FromArgument, FromOperator, FromPolicy}
+	policyFirst   = [3]Source{FromOperator, FromPolicy, FromArgument}
+	operatorFirst = [3]Source{FromOperator, FromArgument, FromPolicy}
+)
+
+const smaller = "the smaller value applies"
+
+var (
+	argumentWins = rule{"the argument overrides policies", argumentFirst, operatorOver, argumentOver}
+	policyWins   = rule{"policies override the argument", policyFirst, operatorOver,
+		func(argument, merged, _ amqp.Value) amqp.Value { return firstOf(merged, argument) }}
+	operatorWins = rule{"the operator policy overrides the argument, which overrides the policy",
+		operatorFirst, operatorOver,
+		func(argument, merged, operator amqp.Value) amqp.Value { return firstOf(operator, argument, merged) }}
+	smallerWins         = rule{smaller, argumentFirst, lesser, argumentAnd(lesser)}
+	smallerOfPolicyWins = rule{smaller, argumentFirst, operatorOver, argumentAnd(lesser)} // the operator's policy first
+	largerWins          = rule{"the larger value applies", argumentFirst, larger, argumentAnd(larger)}
+	retryMinWins        = rule{"the larger policy value applies, or the argument if it is smaller",
+		argumentFirst, larger, argumentAnd(lesser)}
+	limitWins = rule{"the smaller value applies, and a negative value means no limit",
+		argumentFirst, lesserLimit, argumentAnd(lesserLimit)}
+	timeoutWins = rule{"the smaller value applies, and 0 means no timeout",
+		argumentFirst, operatorOver, argumentAnd(lesserTimeout)}
+)
+
+func operatorOver(user, operator amqp.Value) amqp.Value { return firstOf(operator, user) }
+
+func argumentOver(argument, merged, _ amqp.Value) amqp.Value { return firstOf(argument, merged) }
+
+func argumentAnd(choose func(a, b amqp.Value) amqp.Value) func(argument, merged, operator amqp.Value) amqp.Value {
+	return func(argument, merged, _ amqp.Value) amqp.Value { return choose(argument, merged) }
+}
+
+// firstOf is the first value that is there.
+func firstOf(all ...amqp.Value) amqp.Value {
+	for _, a := range all {
+		if !isVoid(a) {
+			return a
+		}
+	}
+	return amqp.Void()
+}
+
+// lesser is the smaller of two numbers, larger the larger one.
+func lesser(a, b amqp.Value) amqp.Value { return ofTwo(a, b, func(n, m int64) bool { return m < n }) }
+
+func larger(a, b amqp.Value) amqp.Value { return ofTwo(a, b, func(n, m int64) bool { return m > n }) }
+
+// lesserLimit is the smaller of two limits: one that is negative gives way.
+// Source: docs/compat/quorum-and-retry.md#1.
+func lesserLimit(a, b amqp.Value) amqp.Value {
+	return ofTwo(a, b, func(n, m int64) bool { return m < n && m >= 0 || n < 0 })
+}
+
+// lesserTimeout is the smaller of two timeouts: 0, which is none, gives way.
+func lesserTimeout(a, b amqp.Value) amqp.Value {
+	return ofTwo(a, b, func(n, m int64) bool { return m < n && m > 0 || n == 0 })
+}
+
+// ofTwo is b if a is no number, or if it is to be preferred to a; else a.
+func ofTwo(a, b amqp.Value, second func(n, m int64) bool) amqp.Value {
+	n, okA := a.Integer()
+	m, okB := b.Integer()
+	switch {
+	case !okA && !okB:
+		return amqp.Void()
+	case !okB:
+		return a
+	case !okA || second(n, m):
+		return b
+	}
+	return a
+}
+
+func isVoid(a amqp.Value) bool { return a.Kind == 0 || a.Kind == amqp.KindVoid }
+
+// Effective merges a queue's arguments with its policies' definitions.
+// Source: docs/compat/policies-and-permissions.md#6; for overflow docs/compat/differences.md#policies.
+func Effective(arguments, user, operator amqp.Table, quorum bool, o *Options) Settings {
+	s := Settings{
+		TTL: -1, Expires: -1, MaxLength: -1, MaxLengthBytes: -1, DeliveryLimit: -1, CycleKeep: !o.TTLInLoops,
+		ConsumerTimeout: o.ConsumerTimeout,
+	}
+	switch {
+	case o.DeliveryLimit >= 0:
+		s.DeliveryLimit = o.DeliveryLimit
+	case quorum:
+		s.DeliveryLimit = quorumDeliveryLimit
+	}
+	for i := range explained {
+		x := &explained[i]
+		if x.set == nil {
+			continue
+		}
+		var a, p, q amqp.Value
+		if x.by&byArgument != 0 {
+			a, _ = arguments.Get(x.argument)
+		}
+		if !o.DLXByArgumentOnly || !aboutLetters(x.name) {
+			p, _ = user.Get(x.name)
+			q, _ = operator.Get(x.name)
+		}
+		if a = x.wins.all(a, x.wins.policies(p, q), q); !isVoid(a) {
+			x.set(&s, a)
+		}
+	}
+	s.Counts = s.Counts || quorum || s.DeliveryLimit >= 0 || s.RetryType != RetryDisabled
+	if quorum && s.Overflow == RejectPublishDLX {
+		s.Overflow = DropHead
+	}
+	return s
+}
+
+// MergePolicies merges a user's and an operator's policy, key by key.
+// Source: docs/compat/policies-and-permissions.md#5.
+func MergePolicies(user, operator amqp.Table) amqp.Table {
+	if len(operator) == 0 {
+		return user
+	}
+	merged := slices.Clone(user)
+	for _, f := range operator {
+		i := slices.IndexFunc(merged, func(o amqp.Field) bool { return o.Name == f.Name })
+		if i < 0 {
+			merged = append(merged, f)
+			continue
+		}
+		if x := settingOfKey[f.Name]; x != nil && x.wins.policies != nil {
+			f.Value = x.wins.policies(merged[i].Value, f.Value)
+		}
+		merged[i] = f
+	}
+	return merged
+}
+
+// Inert lists the keys of a queue's policies that do nothing to it. A policy with such a key applies all the same.
+// Source: docs/compat/policies-and-permissions.md#3.
+func (o *Options) Inert(definition amqp.Table) (names []string) {
+	for _, f := range definition {
+		if x := settingOfKey[f.Name]; x != nil && x.inert || o.DLXByArgumentOnly && aboutLetters(f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// How settings are read.
+
+func numberFrom(least int64, read func(*Settings) int64) func(*Settings, *Subject) amqp.Value {
+	return func(e *Settings, _ *Subject) amqp.Value {
+		if n := read(e); n >= least {
+			return amqp.Int64(n)
+		}
+		return amqp.Void()
+	}
+}
+
+func wordOf(read func(*Settings) string) func(*Settings, *Subject) amqp.Value {
+	return func(e *Settings, _ *Subject) amqp.Value { return amqp.String(read(e)) }
+}
+
+func wordIf(read func(*Settings) (string, bool)) func(*Settings, *Subject) amqp.Value {
+	return func(e *Settings, _ *Subject) amqp.Value {
+		if s, ok := read(e); ok {
+			return amqp.String(s)
+		}
+		return amqp.Void()
+	}
+}
+
+func either(on bool, yes, no string) string {
+	if on {
+		return yes
+	}
+	return no
+}
+
+// What values may be, beside those of settings.go.
+
+func anything(amqp.Value) string { return "" }
+
+var leaderLocator = word("invalid_queue_locator_arg", "client-local", "balanced", "random", "least-leaders")
+
+// within checks for a number in a range. Only policies have such, which say it in words of their own.
+func within(least, most int64) func(amqp.Value) string {
+	return func(a amqp.Value) string {
+		if n, ok := a.Integer(); !ok || n < least || n > most {
+			return fmt.Sprintf("not within %d and %d", least, most)
+		}
+		return ""
+	}
+}
+
+// age checks for a number with one of RabbitMQ's units of age.
+func age(a amqp.Value) string {
+	if detail := text(a); detail != "" {
+		return detail
+	}
+	n := len(a.Str) - 1
+	if n < 1 || !strings.Contains("YMDhms", a.Str[n:]) {
+		return "invalid_max_age"
+	}
+	if _, err := strconv.ParseUint(a.Str[:n], 10, 31); err != nil {
+		return "invalid_max_age"
+	}
+	return ""
+}

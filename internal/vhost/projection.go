@@ -1,0 +1,76 @@
+package vhost
+
+import (
+	"encoding/binary"
+	"math"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// Projection is the durable state for comparison: the shortest list of facts that leads to it, without what only lazy
+// facts tell.
+func (v *VHost) Projection() []byte { return v.contents(false) }
+
+// Contents is the durable state with what only lazy facts tell, for those who look at it from outside.
+func (v *VHost) Contents() []byte { return v.contents(true) }
+
+func (v *VHost) contents(lazy bool) []byte {
+	b := append([]byte(nil), formatVersion)
+	b = v.appendJobs(binary.AppendUvarint(b, uint64(v.logged)))
+	b = v.newDefinitions().append(b, math.MaxInt)
+	for _, q := range append(v.sortedQueues(), v.shelf) {
+		if q.object.Durable {
+			b = v.appendMessages(b, q, lazy)
+		}
+	}
+	b = v.appendTxs(b)
+	return appendFact(b, &Fact{Kind: Counted, Books: &v.durable}, 0)
+}
+
+func (v *VHost) appendMessages(b []byte, q *queueState, lazy bool) []byte {
+	q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {
+		if e.Flags&queue.Persistent == 0 {
+			return true
+		}
+		side := q.messages.Side(s)
+		f := Fact{Kind: Enqueued, Queue: q.id, Seq: s, Entry: *e, History: side.History, N: uint64(side.Acquired)}
+		if e.State == queue.Unacked {
+			f.Entry.Flags |= queue.Redelivered | queue.Handed
+		}
+		if !lazy {
+			f.Entry.Flags &^= queue.Redelivered | queue.Handed
+		}
+		if e.State == queue.Waiting {
+			f.At = side.Until
+		}
+		b = appendFact(b, &f, 0)
+		if side.Failed > 0 {
+			b = appendFact(b, &Fact{Kind: Tallied, Queue: q.id, Seq: s, N: uint64(side.Failed)}, 0)
+		}
+		if e.State == queue.Held {
+			x := q.held[s]
+			b = appendFact(b, &Fact{Kind: Held, Queue: q.id, Seq: s, Cause: x.cause, History: side.History, Took: x.took}, 0)
+		}
+		return true
+	})
+	q.messages.Skipped(func(next queue.Seq) {
+		b = appendFact(b, &Fact{Kind: Skipped, Queue: q.id, Seq: next}, 0)
+	})
+	return b
+}
+
+// durableBinding reports whether both ends of a binding survive a restart. Source: docs/compat/amqp-surface.md#8.
+func (v *VHost) durableBinding(o *Object) bool {
+	if x := v.topo.Exchange(o.Source); x == nil || !x.Durable {
+		return false
+	}
+	if o.ToExchange {
+		x := v.topo.Exchange(o.Name)
+		return x != nil && x.Durable
+	}
+	q := v.queueNamed(o.Name)
+	return q != nil && q.object.Durable
+}
+
+func isPredeclared(name string) bool { return strings.HasPrefix(name, "amq.") }

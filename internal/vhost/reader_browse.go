@@ -1,0 +1,285 @@
+package vhost
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/filter"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+)
+
+// Seen is a message as somebody sees it who changes nothing: no order, flag or counter. It is good during the visit.
+// What costs a read of the log (History, Content) is read when it is asked for, once.
+type Seen struct {
+	// names it in its queue, or among the lost letters; greater than that of older ones of its priority
+	ID          MessageID
+	Queue       string // "" of a lost letter; of a scheduled one the exchange
+	Lost        bool
+	Scheduled   bool
+	State       queue.State
+	Letter      bool // it has a history
+	Told        bool // its headers tell of a failure: a client has published it where failures go
+	Persistent  bool
+	Redelivered bool
+	Priority    uint8
+	Returns     uint32           // deliveries that came back
+	ExpireAt    deadline.Instant // vhost time, 0: never
+	Until       deadline.Instant // vhost time, of one that waits
+	Size        uint32           // of the record, bytes
+	Cause       Cause            // of one that is lost or held
+	At          deadline.Instant // wall clock: since when a lost letter is there
+	Target      string           // of a lost letter
+
+	vhost   *VHost
+	in      *queueState
+	seq     queue.Seq
+	entry   queue.Entry
+	side    queue.Side
+	history *History
+	view    View
+	viewed  bool
+}
+
+// A Glance is where to look, from which message on, and in which direction.
+type Glance struct {
+	Where
+	After  MessageID // the ID behind which to begin; 0: the oldest, or the newest
+	Newest bool      // backwards
+	Looks  int       // messages to be looked at, at the most
+}
+
+// Browse visits messages of a queue, of the shelf or of a schedule, whatever their state, until visit says no or as
+// many as may be were looked at. Next is what After has to be to go on, 0 at the end. ok is false if there is no such
+// queue.
+func (r Reader) Browse(g Glance, visit func(*Seen) bool) (next MessageID, ok bool) {
+	q := r.v.whereabouts(g.Where)
+	if q == nil {
+		return 0, false
+	}
+	looks := max(g.Looks, 1)
+	last := MessageID(0)
+	each := func(seq queue.Seq, e *queue.Entry) bool {
+		if looks == 0 {
+			next = last
+			return false
+		}
+		looks--
+		last = idOf(seq)
+		x := r.v.seen(q, seq, e)
+		if !visit(&x) {
+			next = last
+			return false
+		}
+		return true
+	}
+	switch {
+	case !g.Newest:
+		q.messages.Each(seqOf(g.After)+1, each)
+	case g.After > 0:
+		q.messages.EachBack(seqOf(g.After), each)
+	default:
+		ends := q.messages.Ends()
+		q.messages.EachBack(ends[len(ends)-1], each)
+	}
+	return next, true
+}
+
+// Find shows one message. ok is false if it is not there.
+func (r Reader) Find(w Where, id MessageID) (x Seen, ok bool) {
+	q := r.v.whereabouts(w)
+	if q == nil || id == 0 {
+		return x, false
+	}
+	seq := seqOf(id)
+	e := q.messages.Entry(seq)
+	if e == nil {
+		return x, false
+	}
+	return r.v.seen(q, seq, e), true
+}
+
+func (v *VHost) whereabouts(w Where) *queueState {
+	switch {
+	case w.Lost:
+		return v.shelf
+	case w.Schedule != "":
+		return v.schedules[w.Schedule]
+	}
+	return v.queueNamed(w.Queue)
+}
+
+func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
+	x := Seen{
+		ID: idOf(seq), Queue: q.object.Name, Lost: q == v.shelf, State: e.State, Letter: e.Flags&queue.Letter != 0,
+		Told: e.Flags&queue.Told != 0, Persistent: e.Flags&queue.Persistent != 0, Redelivered: e.Flags&queue.Redelivered != 0, Priority: e.Priority,
+		ExpireAt: e.ExpireAt, Size: e.Size, vhost: v, in: q, seq: seq, entry: *e, Scheduled: q.schedule != nil,
+	}
+	switch {
+	case x.Lost:
+		x.Cause = Cause(e.Priority)
+	case e.State == queue.Held:
+		x.Cause = q.held[seq].cause
+	}
+	if x.Lost || x.Letter || e.State == queue.Waiting || q.settings.Counts {
+		x.side = q.messages.Side(seq)
+		x.Until = x.side.Until
+		if !x.Lost {
+			x.Returns = x.side.Acquired
+		}
+	}
+	return x
+}
+
+// Where is the place of a message.
+func (x *Seen) Where() Where {
+	switch {
+	case x.Lost:
+		return Where{Lost: true}
+	case x.Scheduled:
+		return Where{Schedule: x.Queue}
+	}
+	return Where{Queue: x.Queue}
+}
+
+// ScheduledID names a message that waits, as commands about those do.
+func (x *Seen) ScheduledID() ScheduledID { return ScheduledID{x.in.id, uint64(x.seq)} }
+
+// History is what became of a letter, nil of a message that is none. It is the caller's.
+func (x *Seen) History() *History {
+	if x.history != nil || !x.Letter {
+		return x.history
+	}
+	p := x.vhost.record(x.side.History)
+	var h History
+	var err error
+	if x.Lost {
+		var s slip
+		h, s, err = parseSlip(p)
+		x.At, x.Target = s.at, s.target
+	} else {
+		h, err = parseHistory(p)
+	}
+	if err != nil {
+		panic(err) // our own bytes, under a checksum
+	}
+	x.history = &h
+	return x.history
+}
+
+// Content is the message as a consumer would get it. It is lent.
+func (x *Seen) Content() View {
+	if !x.viewed {
+		d := Delivered{Ref: x.entry.Ref(x.vhost.log), Dialect: x.vhost.options.Dialect}
+		d.Record = x.vhost.record(d.Ref)
+		if x.Letter {
+			d.HistoryRef = x.side.History
+			d.History = x.vhost.record(d.HistoryRef)
+		}
+		if x.in.settings.Counts {
+			d.Acquired, d.Count = x.side.Acquired, x.in.count(x.side)
+		}
+		view, err := d.View()
+		if err != nil {
+			panic(err) // our own bytes, under a checksum
+		}
+		x.view, x.viewed = view, true
+	}
+	return x.view
+}
+
+// ForFilter returns what a filter with those needs reads of the message.
+func (x *Seen) ForFilter(needs filter.Need) filter.Message {
+	m := filter.Message{
+		ID: x.ID, Queue: x.Queue, State: x.StateName(), Size: x.BodyBytes(),
+	}
+	if x.Cause != 0 {
+		m.Cause = x.Cause.String()
+	}
+	if h := x.historyIf(needs&filter.Deaths != 0); h != nil {
+		m.Reason, m.LastQueue = h.Last.Reason.String(), h.Last.Queue
+		m.FirstReason, m.Source = h.First.Reason.String(), h.First.Queue
+		m.Exchange, m.Keys = h.Exchange, h.Keys
+		if d := h.firstDeath(); d != nil {
+			m.Exchange, m.Keys, m.Source = d.Exchange, d.Keys, d.Queue
+			if m.At = h.At; m.At == 0 {
+				m.At = h.Deaths[0].Time * 1000
+			}
+		}
+		m.Count, m.Redrives = h.total(), int64(h.Resent.Times)
+		if h.Resent.CameBack {
+			m.CameBack = int64(h.Resent.Job)
+		}
+		if x.Lost {
+			m.At = int64(x.At)
+		}
+	}
+	if needs&(filter.Properties|filter.Body) != 0 || needs != 0 && !x.Letter {
+		content := x.Content()
+		if !x.Letter {
+			m.Exchange, m.Keys = string(content.Exchange), []string{string(content.RoutingKey)}
+		}
+		if x.Told && !x.Letter && needs&filter.Deaths != 0 {
+			x.siftFailure(&m)
+		}
+		m.Properties, m.Body = content.Properties, content.Body
+	}
+	return m
+}
+
+// siftFailure tells a filter where a message came from that a client has published where failures go.
+func (x *Seen) siftFailure(m *filter.Message) {
+	f := x.Failure()
+	m.Reason, m.FirstReason = filter.Republished, filter.Republished
+	m.Source, m.At, m.Redrives = f.Queue, f.At, f.Redrives
+	if exchange, key, ok := f.Back(); ok {
+		m.Exchange, m.Keys = exchange, []string{key}
+	}
+}
+
+// BodyBytes is the size of the payload. Of a lost letter the entry counts all that is kept of it.
+func (x *Seen) BodyBytes() int64 {
+	if x.Lost {
+		return int64(len(x.Content().Body))
+	}
+	return int64(x.entry.BodyBytes)
+}
+
+// Failure is what the headers of a message tell that is Told.
+func (x *Seen) Failure() filter.Failure {
+	f, _ := filter.FailureOf(x.Content().Properties)
+	return f
+}
+
+// historyIf is History if it is asked for, or known anyway.
+func (x *Seen) historyIf(asked bool) *History {
+	if asked {
+		return x.History()
+	}
+	return x.history
+}
+
+// StateName is the state as lists show it.
+func (x *Seen) StateName() string {
+	switch {
+	case x.Lost:
+		return "lost"
+	case x.Scheduled:
+		return "scheduled"
+	case x.State == queue.Unacked:
+		return "unacked"
+	case x.State == queue.Waiting:
+		return "waiting"
+	case x.State == queue.Held:
+		return "held"
+	}
+	return "ready"
+}
+
+// A MessageID names a message in its queue, or among the lost letters: no other there ever has it. It is greater than
+// those of older messages of the same priority. Zero names none, and in lists comes before the first. It is a plain
+// number, as in JSON, in search indexes and in the log; what turns it into a place in a queue is here alone.
+type MessageID = uint64
+
+// idOf is the ID of the message at a place.
+func idOf(seq queue.Seq) MessageID { return MessageID(seq) + 1 }
+
+// seqOf is the place of a message. That of 0 is never taken, and comes before the first.
+func seqOf(id MessageID) queue.Seq { return queue.Seq(id - 1) }

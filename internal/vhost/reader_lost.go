@@ -1,0 +1,158 @@
+package vhost
+
+import (
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/storage"
+)
+
+// LossCauses are why a dead letter finds no place, in the order in which lists show them.
+func LossCauses() []Cause {
+	return []Cause{LostExchange, LostRoute, LostCycle, LostRefused, LostHops, GoneLimit, Discarded}
+}
+
+// Word is the reason as x-death tells it in a dialect.
+func (r Reason) Word(d Dialect) string { return r.in(d) }
+
+// NewestLostLetter is the greatest ID that a letter on the shelf ever had, 0 if there was none.
+func (r Reader) NewestLostLetter() MessageID { return idOf(r.v.shelf.messages.Next(0) - 1) }
+
+// LostIDs lists the letters on the shelf with IDs greater than after and at most last, oldest first: those of one
+// cause or, if it is 0, all; at most most of them, found among the first scan. Next is what to go on after, 0 at the
+// end. It reads no record.
+func (r Reader) LostIDs(after, last MessageID, cause Cause, most, scan int) (ids []MessageID, next MessageID) {
+	r.v.shelf.messages.Each(seqOf(after)+1, func(seq queue.Seq, e *queue.Entry) bool {
+		id := idOf(seq)
+		switch {
+		case id > last:
+			return false
+		case len(ids) >= most || scan <= 0:
+			next = id - 1
+			return false
+		}
+		scan--
+		if cause == 0 || Cause(e.Priority) == cause {
+			ids = append(ids, id)
+		}
+		return true
+	})
+	return ids, next
+}
+
+// Delays tells when the first and the last message that waits in a queue will be ready again. It looks through the
+// first scan messages: ok is false if they were not all that wait, or none waits.
+func (r Reader) Delays(name string, scan int) (next, last deadline.Instant, ok bool) {
+	q := r.v.queueNamed(name)
+	if q == nil {
+		return 0, 0, false
+	}
+	waiting := q.messages.Count(queue.Waiting)
+	if waiting == 0 {
+		return 0, 0, false
+	}
+	q.messages.Each(0, func(seq queue.Seq, e *queue.Entry) bool {
+		if scan--; scan < 0 {
+			return false
+		}
+		if e.State != queue.Waiting {
+			return true
+		}
+		waiting--
+		until := q.messages.Side(seq).Until
+		if next == 0 || until < next {
+			next = until
+		}
+		last = max(last, until)
+		return waiting > 0
+	})
+	return next, last, waiting == 0
+}
+
+// LostKeys tells with which keys a letter on the shelf goes on, nil if there is none.
+func (r Reader) LostKeys(id MessageID) []string {
+	seq, ok := r.v.onShelf(id)
+	if !ok {
+		return nil
+	}
+	return r.v.lostLetter(seq).History.Keys
+}
+
+// Shelf counts what is on the shelf.
+type Shelf struct {
+	Messages int
+	Bytes    int64
+	ByCause  [causes]uint64
+	Evicted  uint64 // since the vhost was opened
+}
+
+// Shelf counts the lost letters.
+func (r Reader) Shelf() Shelf {
+	m := r.v.shelf.messages
+	return Shelf{Messages: m.Ready(), Bytes: m.Bytes(queue.Ready), ByCause: r.v.shelved, Evicted: r.v.books.Ended[GoneShelf]}
+}
+
+// LostLetters visits the letters on the shelf with an ID greater than after, oldest first, until visit returns
+// false. Each costs a read of its slip.
+func (r Reader) LostLetters(after MessageID, visit func(LostLetter) bool) {
+	r.v.shelf.messages.Each(seqOf(after)+1, func(seq queue.Seq, _ *queue.Entry) bool { return visit(r.v.lostLetter(seq)) })
+}
+
+// LostLetter shows one letter with its content, which is a copy.
+func (r Reader) LostLetter(id MessageID) (LostLetter, View, bool) {
+	seq, ok := r.v.onShelf(id)
+	if !ok {
+		return LostLetter{}, View{}, false
+	}
+	d := r.v.delivered(r.v.shelf, seq, r.v.shelf.messages.Entry(seq))
+	d.Record = append([]byte(nil), r.v.record(d.Ref)...)
+	d.History = append([]byte(nil), r.v.record(d.HistoryRef)...)
+	view, err := d.View()
+	if err != nil {
+		panic(err) // our own bytes
+	}
+	return r.v.lostLetter(seq), view, true
+}
+
+func (v *VHost) lostLetter(seq queue.Seq) LostLetter {
+	e := v.shelf.messages.Entry(seq)
+	h, x, err := parseSlip(v.record(v.shelf.messages.Side(seq).History))
+	if err != nil {
+		panic(err) // our own bytes, under a checksum
+	}
+	return LostLetter{
+		ID: idOf(seq), Cause: x.cause, At: x.at, Target: x.target, History: h, Size: e.Size,
+		Persistent: e.Flags&queue.Persistent != 0,
+	}
+}
+
+// HeldLetter is a held letter as lists show it.
+type HeldLetter struct {
+	ID      MessageID // of the message in its queue
+	Cause   Cause
+	History History // the newest death is why it is a letter
+	Took    []string
+	Size    uint32
+	Ref     storage.Ref
+}
+
+// HeldLetters lists the held letters of a queue with an ID greater than after, in queue order, most at the most. Each
+// costs a read of its history; beside that the held letters of the queue are looked through once.
+func (r Reader) HeldLetters(name string, after MessageID, most int) []HeldLetter {
+	q := r.v.queueNamed(name)
+	if q == nil {
+		return nil
+	}
+	var all []HeldLetter
+	for _, seq := range q.heldFrom(seqOf(after)+1, most) {
+		e := q.messages.Entry(seq)
+		h := r.v.historyAt(q.messages.Side(seq).History)
+		x := HeldLetter{ID: idOf(seq), Cause: q.held[seq].cause, History: h, Size: e.Size, Ref: e.Ref(r.v.log)}
+		for _, id := range q.held[seq].took {
+			if t := r.v.queues[id]; t != nil {
+				x.Took = append(x.Took, t.object.Name)
+			}
+		}
+		all = append(all, x)
+	}
+	return all
+}

@@ -1,0 +1,297 @@
+package vhost
+
+import (
+	"math"
+	"slices"
+	"weak"
+
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/topology"
+)
+
+// QueueSample is a queue as metrics see it: what Samples can tell without reading anything.
+type QueueSample struct {
+	ID                       QueueID
+	Name                     string
+	Type                     string
+	Durable                  bool
+	AutoDelete, Exclusive    bool
+	Policy, OperatorPolicy   string
+	Ready, Unacked           int
+	Waiting, Held            int
+	ReadyBytes, UnackedBytes int64
+	WaitingBytes, HeldBytes  int64
+	Consumers                int
+	HeldBy                   [len(RetriedFor)]int // Held by why, in the order of RetriedFor
+	NextRetry                Instant              // none of Waiting is ready before; 0: nothing waits
+	Letters                  LetterWay
+	Counted                  bool        // false: Stats are all 0
+	Stats                    *QueueStats // never nil; shared, and changed by the vhost: copy what is kept
+}
+
+// LetterWay is where the dead letters of a queue go, as far as that can be known before they die.
+type LetterWay struct {
+	Kind    WayKind
+	Targets []QueueID // shared: do not change them
+}
+
+// WayKind is whether dead letters have a way.
+type WayKind uint8
+
+// The kinds.
+const (
+	WayNone    WayKind = iota // no dead-letter exchange is set
+	WayOpen                   // it leads to the targets, or depends on the messages
+	WayMissing                // the dead-letter exchange does not exist
+	WayUnbound                // it leads to no queue
+)
+
+// A Sampling visits all queues in portions, between which the vhost serves others. A queue that is declared or deleted
+// meanwhile may be visited or not; what it has counted is in Gone if it was not visited before it was deleted.
+type Sampling struct {
+	begun   bool
+	gone    map[string]QueueStats
+	none    QueueStats // of queues that have counted nothing
+	after   QueueID
+	version uint64               // of the topology, for
+	ways    map[string][]QueueID // where an exchange leads, whatever the key
+}
+
+// Sample visits up to most queues more, in the order of their numbers, and reports whether there may be others. A
+// sample is lent until visit returns.
+func (r Reader) Sample(to *Sampling, most int, visit func(*QueueSample)) (more bool) {
+	if !to.begun {
+		r.v.beginSampling(to)
+	}
+	if to.ways == nil || to.version != r.v.topo.Version() {
+		to.version, to.ways = r.v.topo.Version(), map[string][]QueueID{}
+	}
+	var x QueueSample
+	for _, q := range r.v.after(to.after) {
+		if q.deleted || q.schedule != nil {
+			continue
+		}
+		if most--; most < 0 {
+			return true
+		}
+		to.after = q.id
+		r.sample(q, to, &x)
+		visit(&x)
+	}
+	to.after = math.MaxUint32
+	r.v.endSampling(to)
+	return false
+}
+
+// after lists the queues with greater numbers; some may be deleted.
+func (v *VHost) after(id QueueID) []*queueState {
+	i, _ := slices.BinarySearchFunc(v.ordered, id+1, func(o *queueState, id QueueID) int { return int(int64(o.id) - int64(id)) })
+	return v.ordered[i:]
+}
+
+// QueueChanges tells the greatest number that a queue was ever given, and how many queues were deleted since the vhost
+// was opened: the queues are the same as long as both are.
+func (r Reader) QueueChanges() (newest QueueID, deleted uint64) { return r.v.queueMax, r.v.dropped }
+
+// QueuesAfter visits up to most of the queues whose numbers are greater, in the order of numbers, and reports whether
+// there may be others.
+func (r Reader) QueuesAfter(id QueueID, most int, visit func(id QueueID, name string)) (more bool) {
+	for _, q := range r.v.after(id) {
+		if q.deleted || q.schedule != nil {
+			continue
+		}
+		if most--; most < 0 {
+			return true
+		}
+		visit(q.id, q.object.Name)
+	}
+	return false
+}
+
+// Gone sums up what queues had counted, by type, that are no more and were not visited: with the samples it is what all
+// queues have counted, and never less than what a sampling before had found. It is complete when all queues were
+// visited. The map is the sampling's.
+func (s *Sampling) Gone() map[string]QueueStats { return s.gone }
+
+// beginSampling has a sampling told of queues that are deleted before it ends. Those that nobody goes on with are
+// forgotten.
+func (v *VHost) beginSampling(s *Sampling) {
+	s.begun, s.gone = true, map[string]QueueStats{}
+	for kind, n := range v.gone {
+		s.gone[kind] = *n
+	}
+	v.samplings = slices.DeleteFunc(v.samplings, func(p weak.Pointer[Sampling]) bool { return p.Value() == nil })
+	v.samplings = append(v.samplings, weak.Make(s))
+}
+
+// endSampling forgets a sampling.
+func (v *VHost) endSampling(s *Sampling) {
+	v.samplings = slices.DeleteFunc(v.samplings, func(p weak.Pointer[Sampling]) bool { return p.Value() == s })
+}
+
+// missedBy notes what a queue has counted that is being deleted with those samplings that have not visited it.
+func (v *VHost) missedBy(q *queueState) {
+	for _, p := range v.samplings {
+		if s := p.Value(); s != nil && s.after < q.id && q.stats != nil {
+			n := s.gone[q.object.Type]
+			n.Add(q.stats)
+			s.gone[q.object.Type] = n
+		}
+	}
+}
+
+func (r Reader) sample(q *queueState, to *Sampling, x *QueueSample) {
+	m := q.messages
+	*x = QueueSample{
+		ID: q.id, Name: q.object.Name, Type: q.object.Type, Durable: q.object.Durable,
+		AutoDelete: q.object.AutoDelete, Exclusive: q.object.Exclusive, Policy: q.policy, OperatorPolicy: q.operator,
+		Ready: m.Ready(), Unacked: m.Unacked(), Waiting: m.Count(queue.Waiting), Held: m.Count(queue.Held),
+		ReadyBytes: m.Bytes(queue.Ready), UnackedBytes: m.Bytes(queue.Unacked),
+		WaitingBytes: m.Bytes(queue.Waiting), HeldBytes: m.Bytes(queue.Held),
+		Consumers: q.consumers.Len(), Letters: r.letterWay(q, to), Stats: &to.none,
+	}
+	if q.stats != nil {
+		x.Counted, x.Stats = true, q.stats
+	}
+	for i, c := range RetriedFor {
+		x.HeldBy[i] = q.heldBy[c]
+	}
+	if x.Waiting > 0 {
+		x.NextRetry = m.NextDue()
+	}
+}
+
+// letterWay finds where q's dead letters go. Where keys of messages decide, all queues that the exchange may lead to
+// are targets.
+func (r Reader) letterWay(q *queueState, to *Sampling) LetterWay {
+	set := q.settings
+	if !set.HasDLX {
+		return LetterWay{}
+	}
+	x := r.v.topo.Exchange(set.DeadLetterExchange)
+	if x == nil {
+		return LetterWay{Kind: WayMissing}
+	}
+	var targets []QueueID
+	switch {
+	case set.HasDLRK:
+		targets = r.v.topo.Route(x, &topology.Message{Key: []byte(set.DeadLetterRoutingKey)}, nil).Queues
+	case set.DeadLetterExchange == "":
+		return LetterWay{Kind: WayOpen} // back to where they were published, if that was by name
+	default:
+		known := false
+		if targets, known = to.ways[set.DeadLetterExchange]; !known {
+			targets = r.leadsTo(set.DeadLetterExchange)
+			to.ways[set.DeadLetterExchange] = targets
+		}
+	}
+	if len(targets) == 0 {
+		return LetterWay{Kind: WayUnbound}
+	}
+	return LetterWay{WayOpen, targets}
+}
+
+// leadsTo lists the queues that an exchange may route a message to.
+func (r Reader) leadsTo(exchange string) (queues []QueueID) {
+	seen := map[string]bool{exchange: true}
+	reached := map[QueueID]bool{}
+	visit := func(name string, all *[]string) {
+		if !seen[name] && r.v.topo.Exchange(name) != nil {
+			seen[name] = true
+			*all = append(*all, name)
+		}
+	}
+	all := []string{exchange}
+	for i := 0; i < len(all); i++ {
+		for b := range r.v.topo.BindingsFrom(all[i]) {
+			if !b.ToQueue {
+				visit(b.Destination, &all)
+			} else if id, ok := r.v.topo.Queue(b.Destination); ok && !reached[id] {
+				reached[id] = true
+				queues = append(queues, id)
+			}
+		}
+		if x := r.v.topo.Exchange(all[i]); x.Alternate != "" {
+			visit(x.Alternate, &all)
+		}
+	}
+	return queues
+}
+
+// oldestWithin is how many messages from the head of a queue on are looked at for one that has died.
+const oldestWithin = 256
+
+// OldestLetter tells when the dead letter next to the head of a queue died, in seconds since the Unix epoch: the first
+// time, if it died there of the same reason again. It is read unless it is the one that is known; ok is false if there
+// is none among the first messages: of what clients published there it is not known without reading it.
+func (r Reader) OldestLetter(id QueueID, known MessageID) (oldest MessageID, died int64, ok bool) {
+	q := r.v.queues[id]
+	if q == nil {
+		return 0, 0, false
+	}
+	s, _, ok := q.messages.Head()
+	if !ok {
+		return 0, 0, false
+	}
+	looked := 0
+	ok = false
+	q.messages.Each(s, func(at queue.Seq, e *queue.Entry) bool {
+		s, ok = at, e.State == queue.Ready && e.Flags&queue.Letter != 0
+		looked++
+		return !ok && looked < oldestWithin
+	})
+	if !ok {
+		return 0, 0, false
+	}
+	if idOf(s) == known {
+		return known, 0, true
+	}
+	h := r.v.historyAt(q.messages.Side(s).History)
+	if len(h.Deaths) == 0 {
+		return 0, 0, false
+	}
+	return idOf(s), h.Deaths[0].Time, true
+}
+
+// DelayedSample is what waits in a delayed exchange, as metrics see it.
+type DelayedSample struct {
+	Exchange string
+	Messages int
+	Bytes    int64 // of bodies
+	Orphan   bool  // the exchange is gone
+}
+
+// Delayed visits what waits in delayed exchanges, in no order: cheaper than Schedules.
+func (r Reader) Delayed(visit func(DelayedSample)) {
+	for name, q := range r.v.schedules {
+		x := r.v.topo.Exchange(name)
+		visit(DelayedSample{name, q.waiting(), q.messages.Bytes(queue.Waiting), x == nil || !x.Delayed})
+	}
+}
+
+// overdueChunks bounds how many chunks of messages Overdue looks at.
+const overdueChunks = 64
+
+// Overdue counts the messages in delayed exchanges that are due at an instant and have not gone on: none, but while
+// there are more than a tick takes. Of many it counts the first.
+func (r Reader) Overdue(now Instant) (n int) {
+	for _, q := range r.v.schedules {
+		left := overdueChunks
+		q.messages.Due(0, 0, func(chunk queue.Seq, at Instant) bool {
+			if left--; at >= now || left < 0 {
+				return false
+			}
+			q.messages.Look(chunk, func(_ queue.Seq, e *queue.Entry, side *queue.Side) {
+				if e.State == queue.Waiting && side.Until < now {
+					n++
+				}
+			})
+			return true
+		})
+	}
+	return n
+}
+
+// Armed counts the deadlines that are set: chunks of messages that expire or wait, queues that expire, and other work
+// to come.
+func (r Reader) Armed() int { return r.v.deadlines.Len() }

@@ -115,8 +115,10 @@ func (v *VHost) readBack(record, history storage.Ref, durable bool) message {
 			v.work += workOfRead
 		}
 	}
+	data := v.record(record)
+	v.work += max(len(data)-workOfRead, 0)
 	var err error
-	if m.content, err = parseRecord(v.record(record)); err != nil {
+	if m.content, err = parseRecord(data); err != nil {
 		panic(err) // our own bytes, under a checksum
 	}
 	scan := m.scan()

@@ -39,7 +39,7 @@ func (s *step) tick() {
 			s.exhume()
 		}
 	}()
-	for left := tickMax - s.lookAhead(); left > 0 && !s.isLong(); left-- {
+	for left := tickMax - s.lookAhead(); left > 0 && !s.full(); left-- {
 		d, ok := s.popDue(s.Now)
 		if !ok {
 			return
@@ -182,7 +182,7 @@ func (s *step) fallDue(q *queueState, chunk queue.Seq, at deadline.Instant, most
 		return 1 + k/nearWork
 	}
 	i := 0
-	for ; i < k && n < most && !s.isLong(); i++ {
+	for ; i < k && n < most && !s.full(); i++ {
 		if soon[i].at <= at {
 			s.happen(q, soon[i].seq, at)
 			n++
@@ -285,7 +285,7 @@ func (s *step) resume(q *queueState, seq queue.Seq) {
 // expireHeads lets the messages of q go, head by head, where only the head may expire, and tells how many; most at the
 // most, and none once the portion is full.
 func (s *step) expireHeads(q *queueState, most int) (n int) {
-	for ; n < most && !s.isLong() && !s.putsOff(q, Expired); n++ {
+	for ; n < most && !s.full() && !s.putsOff(q, Expired); n++ {
 		seq, e, ok := q.messages.Head()
 		if !ok || !due(e, s.Now) || !q.settings.ExpiryHead {
 			break

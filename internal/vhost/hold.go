@@ -235,7 +235,7 @@ func (s *step) retryBlocked(t *queueState, depth int) {
 	delete(s.holding.blocked, t.id)
 	n := 0
 	var large []letterAt
-	for ; n < len(all) && n < retryBlockedMax && s.moves < movesMax && !t.refusesBytes(0, true); n++ {
+	for ; n < len(all) && n < retryBlockedMax && s.moves < movesMax && s.work < s.calmMax && !t.refusesBytes(0, true); n++ {
 		q, e := s.heldAt(all[n])
 		switch {
 		case e == nil:
@@ -245,7 +245,7 @@ func (s *step) retryBlocked(t *queueState, depth int) {
 			s.retry(q, all[n].seq, t.id, depth)
 		}
 	}
-	more := n < len(all) && (len(large) < n || s.moves >= movesMax) // and it is worth while
+	more := n < len(all) && (len(large) < n || s.moves >= movesMax || s.work >= s.calmMax) // and it is worth while
 	first := n - len(large)
 	copy(all[first:], large) // back to the front, where letters have gone: the others are too many to be moved
 	if all = append(all[first:], s.holding.blocked[t.id]...); len(all) == 0 {

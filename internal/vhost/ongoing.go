@@ -36,9 +36,6 @@ func (v *VHost) BoundSteps(work int) { v.stepMax = work }
 // full reports whether the step has done as much as one portion holds.
 func (v *VHost) full() bool { return v.work >= v.stepMax }
 
-// isLong reports whether a step of which each piece is routed by itself has done as much as one portion holds.
-func (v *VHost) isLong() bool { return v.full() || v.compared >= v.stepMax }
-
 // inPortions does the first portion of something, unless more of that connection is ongoing, and leaves the rest to
 // ticks.
 func (s *step) inPortions(x ongoing) {

@@ -88,9 +88,10 @@ func (r Reader) dryRunAll(j *job, source *queueState, all []queue.Seq, wall int6
 	st := Stamp{Wall: Instant(wall), Now: r.v.logged, From: r.v.logged}
 	defer r.keepDraws()()
 	heavy := 0
+	r.v.work = 0 // no step is under way
 	t.There = source.messages.Len()
 	for i, seq := range all {
-		if !t.wants(&j.Order) || heavy > jobBytesMax {
+		if !t.wants(&j.Order) || heavy > jobBytesMax || r.v.full() {
 			return all[:i]
 		}
 		heavy += j.weight(source, seq)

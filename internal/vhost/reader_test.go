@@ -110,7 +110,7 @@ func imageOf(v *VHost) []byte {
 func changed(a, b *VHost) string {
 	x, y := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
 	for i := range x.NumField() {
-		if slices.Contains([]string{"work", "compared", "readAt"}, x.Type().Field(i).Name) {
+		if slices.Contains([]string{"work", "readAt"}, x.Type().Field(i).Name) {
 			continue
 		}
 		switch x.Field(i).Kind() {

@@ -29,7 +29,8 @@ type stagedTx struct {
 	steps     []txStep
 }
 
-// txStep is what one portion applies at the least: a publish, or the settlement of up to txStepTags deliveries.
+// txStep is a publish, or the settlement of up to txStepTags deliveries. One portion applies at the least one of them, or
+// a part of one that rejects: what has died of it is not there any more when it is applied once more after a restart.
 type txStep struct {
 	command *Command // nil after a restart
 	tags    []uint64 // likewise
@@ -41,8 +42,9 @@ type txStep struct {
 	runs    []run       // the durable messages that it settles
 }
 
-// txStepTags is how many deliveries a step of a transaction settles.
-const txStepTags = 1024
+// txStepTags is how many deliveries a step of a transaction settles; txStepReturns if they return to their queues, where
+// each may die of its delivery limit.
+const txStepTags, txStepReturns = 1024, 32
 
 // stepsOf divides what a transaction holds.
 func stepsOf(held []heldCommand) (steps []txStep) {
@@ -53,7 +55,11 @@ func stepsOf(held []heldCommand) (steps []txStep) {
 			steps = append(steps, txStep{command: &h.command})
 			continue
 		}
-		for tags := range slices.Chunk(h.tags, txStepTags) {
+		most := txStepTags
+		if h.command.Kind != Ack && h.command.Requeue {
+			most = txStepReturns
+		}
+		for tags := range slices.Chunk(h.tags, most) {
 			steps = append(steps, txStep{command: &h.command, tags: tags, kind: h.command.Kind, flag: h.command.Requeue})
 		}
 	}
@@ -86,7 +92,10 @@ func (s *step) commitInPortions(ch *channel, c *Command, held []heldCommand, siz
 		}
 		n := 0
 		for ; n < len(steps) && !s.full(); n++ {
-			refused = s.applyStep(ch, &steps[n]) || refused
+			full, done := s.applyStep(ch, &steps[n])
+			if refused = refused || full; !done {
+				break
+			}
 		}
 		if steps = steps[n:]; s.mutant != MutantForgetApplied || len(steps) == 0 {
 			s.emit(&Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})
@@ -164,16 +173,24 @@ func (v *VHost) collectRuns(ch *channel, step *txStep) {
 	}
 }
 
-// applyStep does what a step of a committed transaction asks for. full reports that a queue had no room.
-func (s *step) applyStep(ch *channel, step *txStep) (full bool) {
+// applyStep does what a step of a committed transaction asks for. refused reports that a queue had no room; without done
+// the rest is left to the next portion.
+func (s *step) applyStep(ch *channel, step *txStep) (refused, done bool) {
 	if step.kind == 0 {
-		return s.publishHeld(step.record, ch, step.command)
+		return s.publishHeld(step.record, ch, step.command), true
 	}
-	for _, tag := range step.tags {
-		s.settle(ch, tag, step.command)
+	for len(step.tags) > 0 {
+		if s.full() && step.rejects() {
+			return false, false
+		}
+		s.settle(ch, step.tags[0], step.command)
+		step.tags = step.tags[1:]
 	}
-	return false
+	return false, true
 }
+
+// rejects reports whether a step lets messages die.
+func (x *txStep) rejects() bool { return x.kind != 0 && x.kind != Ack && !x.flag }
 
 // resumeTx drops the transactions that were not committed when the log ended, and applies those that were.
 func (s *step) resumeTx() {
@@ -197,7 +214,9 @@ func (s *step) resumeTx() {
 			}
 			n := 0
 			for ; n < len(x.steps) && !s.full(); n++ {
-				s.resumeStep(&x.steps[n])
+				if !s.resumeStep(&x.steps[n]) {
+					break
+				}
 			}
 			more := n < len(x.steps)
 			s.emit(&Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})
@@ -207,16 +226,19 @@ func (s *step) resumeTx() {
 }
 
 // resumeStep is applyStep after a restart.
-func (s *step) resumeStep(step *txStep) {
+func (s *step) resumeStep(step *txStep) (done bool) {
 	if step.kind == 0 {
 		if !step.record.IsZero() {
 			s.publishStaged(step.record)
 		}
-		return
+		return true
 	}
+	done = true
 	s.eachOf(step, func(q *queueState, seq queue.Seq, e *queue.Entry) {
 		switch {
-		case e.State != queue.Unacked:
+		case e.State != queue.Unacked, !done:
+		case step.rejects() && s.full():
+			done = false
 		case step.kind == Ack:
 			s.acked(q, seq)
 			s.end(q, seq, Acked)
@@ -227,6 +249,7 @@ func (s *step) resumeStep(step *txStep) {
 		}
 		s.markDirty(q, 0)
 	})
+	return done
 }
 
 // publishStaged publishes a message of a transaction that lies in the log.

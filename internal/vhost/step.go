@@ -15,7 +15,7 @@ type step struct {
 
 // newStep begins a step. Its memory is in out: nothing is allocated, and what folds does not find it.
 func (v *VHost) newStep(st Stamp, out *Outcome) *step {
-	v.index, v.batch, v.moves, v.work, v.compared, v.hops, v.orphans.made = st.Index, out.Batch, 0, 0, 0, 0, 0
+	v.index, v.batch, v.moves, v.work, v.hops, v.orphans.made = st.Index, out.Batch, 0, 0, 0, 0
 	out.step = step{v, st, out}
 	return &out.step
 }
@@ -36,12 +36,12 @@ func (v *VHost) Step(st Stamp, c Command, out *Outcome) error {
 }
 
 // Work is what the last step counts for, in bytes of facts: see stepBytesMax. The same steps count the same.
-func (v *VHost) Work() int { return v.work + v.compared }
+func (v *VHost) Work() int { return v.work }
 
 // routeOf asks the topology where a message goes from x, and counts the work.
 func (v *VHost) routeOf(x *topology.Exchange, m *topology.Message, to []QueueID) topology.Route {
 	r := v.topo.Route(x, m, to)
-	v.compared += r.Work*workOfPoint + (len(r.Queues)-len(to))*workOfRoute
+	v.work += r.Work*workOfPoint + (len(r.Queues)-len(to))*workOfRoute
 	return r
 }
 

@@ -25,6 +25,18 @@ type heldCommand struct {
 	tags    []uint64
 }
 
+// txLetterWeight is for how many copies a delivery counts that a transaction rejects: each dies by itself, and nobody
+// knows before how far its letter has to be routed.
+const txLetterWeight = 1 << 10
+
+// weight is for how many copies a delivery counts that h settles.
+func (h *heldCommand) weight() int {
+	if h.command.Kind == Ack || h.command.Requeue {
+		return 1
+	}
+	return txLetterWeight
+}
+
 // selectTx decides tx.select. Source: AMQP tx.select; docs/compat/amqp-surface.md#14.
 func (s *step) selectTx(ch *channel, c *Command) *amqp.Error {
 	if ch.confirms {
@@ -169,11 +181,14 @@ func (s *step) checkHeld(ch *channel, c *Command) ([]byte, *amqp.Error) {
 	return ch.withReplyTo(&p.scan, c.Properties)
 }
 
-// copies counts, up to most, the copies that the publishes of a transaction would make now. An error is what one of
-// them is refused with.
+// copies counts the copies that the publishes of a transaction would make now, until they are more than most or to count
+// them has filled the step: then it returns more than most. An error is what one of them is refused with.
 func (s *step) copies(ch *channel, held []heldCommand, most int) (n int, err *amqp.Error) {
 	defer func(drawn uint64) { s.chances = drawn }(s.chances) // what is left to chance falls the same way again
 	for i := 0; i < len(held) && n <= most; i++ {
+		if s.full() {
+			return most + 1, nil
+		}
 		c := &held[i].command
 		if c.Kind != Publish {
 			continue
@@ -228,7 +243,7 @@ func (s *step) commitTx(ch *channel, c *Command) *amqp.Error {
 			return err
 		}
 		for i := range held {
-			n += len(held[i].tags)
+			n += len(held[i].tags) * held[i].weight()
 		}
 	} else {
 		n = small + 1

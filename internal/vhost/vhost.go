@@ -108,7 +108,6 @@ type VHost struct {
 	targets  []*queueState
 	work     int           // about how many bytes this step has made,
 	stepMax  int           // and may make
-	compared int           // what routing of this step counts for beside that, in bytes, too
 	calmMax  int           // how many it may have made before queues that are over their limits have to wait
 	readAt   storage.Index // the batch that a record was read from last
 	calming  bool          // the command is decided, and what it left undone is done

@@ -37,8 +37,13 @@ func (r *runner) stepBatch(p *request) {
 		p.drop()
 		return
 	}
-	if n := s.returned.Swap(0); n > 0 {
-		r.decide(s, &vhost.Command{Kind: vhost.Grant, Conn: s.conn, Window: n})
+	if s.account == nil {
+		r.rota.enter(s)
+	}
+	if over := r.rota.isOver(s.account); !over {
+		r.grant(s)
+	} else if !s.queued {
+		r.rota.add(s)
 	}
 	if p.ends() {
 		if s.queued {
@@ -48,7 +53,7 @@ func (r *runner) stepBatch(p *request) {
 		}
 	}
 	switch {
-	case len(s.waiting) == 0:
+	case len(s.waiting) == 0 && !s.queued:
 		if r.stepRequest(p) {
 			return
 		}
@@ -63,6 +68,13 @@ func (r *runner) stepBatch(p *request) {
 	}
 	if s.queued {
 		r.noteBehind(s)
+	}
+}
+
+// grant gives a session the window that its frontend has given back.
+func (r *runner) grant(s *Session) {
+	if n := s.returned.Swap(0); n > 0 {
+		r.decide(s, &vhost.Command{Kind: vhost.Grant, Conn: s.conn, Window: n})
 	}
 }
 
@@ -102,7 +114,12 @@ func (r *runner) resume() {
 	busy := r.busy
 	r.busy = nil
 	for _, s := range busy {
-		if s.busy = false; !s.closed && !s.queued {
+		s.busy = false
+		switch {
+		case s.closed, s.queued:
+		case r.rota.isOver(s.account):
+			r.rota.add(s)
+		default:
 			r.goOn(s)
 		}
 	}
@@ -133,7 +150,7 @@ func (r *runner) stepCommands(p *request) bool {
 			break
 		}
 		if !ends && r.rota.isSpent(p.session) {
-			r.queueUp(p.session)
+			r.rota.add(p.session)
 			return false
 		}
 		c := &p.batch.Commands[p.next]

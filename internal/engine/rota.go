@@ -7,11 +7,11 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// The connections of a vhost take turns by the work that they make, so that nobody waits long for what
-// somebody else has sent at once. A session that has used up its share waits in a queue, with what it has sent
-// and is not decided. What comes of other sessions goes first; each round of the runner goes on with one session
-// of the queue, for one share. Ticks take turns with the queue as a whole. The commands of one session keep
-// their order.
+// The connections of a vhost take turns by the work that they make, so that nobody waits long for what somebody else has
+// sent at once. A session that has used up its share waits in a queue, with what it has sent and is not decided, and so
+// do the sessions of a user who has used up the user's share. What comes of other sessions goes first; each round of the
+// runner goes on with some sessions of the queue, for one share each. Users take turns there, and then the sessions of
+// each. Ticks take turns with the queue as a whole. The commands of one session keep their order.
 //
 // Work is reckoned, not measured: the same commands take the same turns. 512 KiB of it are about 1 ms.
 const (
@@ -20,6 +20,13 @@ const (
 	roundWork  = 4 << 20
 	shareMost  = 512 << 10
 	shareLeast = 32 << 10
+	// usersWork is what all users together may make in a round of what has just come, each with as many sessions as they
+	// like: a share is the least that one command makes, and that may be far more than the share of a session. The share
+	// of one user is a part of it, but not less than userLeast.
+	usersWork = 2 * roundWork
+	userLeast = 512 << 10
+	// turnsWork is after how much work a round goes on with no more sessions of the queue.
+	turnsWork = 1 << 20
 	// commandWork is what a command counts for beside the facts and effects that it leads to; definedWork is
 	// one that names something and may have arguments.
 	commandWork = 256
@@ -32,22 +39,122 @@ const (
 
 // rota is whose turn it is.
 type rota struct {
-	queue []*Session // that have used up their share, in order
-	pass  uint64     // counts how often all of the queue have had their turn
-	left  int        // of the queue, those whose turn in this pass is still to come
-	share int        // of a session in a pass
-	owed  int        // work of the last tick that sessions have not matched yet
+	accounts map[string]*account // of the users who have sessions, by name
+	waiting  []*account          // that have sessions in the queue, in order
+	queued   int                 // sessions in the queue
+	rounds   uint64
+	made     int    // work of all sessions in this round
+	pass     uint64 // counts how often all of the queue have had their turn
+	left     int    // of the queue, those whose turn in this pass is still to come
+	share    int    // of a session in a pass
+	owed     int    // work of the last tick that sessions have not matched yet
 
 	behind atomic.Pointer[Session] // one of the queue; nil: nobody waits
 }
 
+// account is what a user has of the rota.
+type account struct {
+	user     string
+	sessions int    // that have the account
+	made     int    // work that is not made up for by a share in each round,
+	round    uint64 // as of this one
+
+	fresh, rest []*Session // in the queue: those that have made no work lately, and the others
+	restNext    bool       // the next turn is one of the rest
+}
+
 // begin begins a round in which so many requests have come.
 func (o *rota) begin(requests int) {
+	o.rounds++
+	o.made = 0
 	if o.left == 0 {
 		o.pass++
-		o.left = len(o.queue)
+		o.left = o.queued
 	}
-	o.share = min(max(roundWork/max(len(o.queue)+requests, 1), shareLeast), shareMost)
+	o.share = min(max(roundWork/max(o.queued+requests, 1), shareLeast), shareMost)
+}
+
+// enter gives a session the account of its user.
+func (o *rota) enter(s *Session) {
+	a := o.accounts[s.info.User]
+	if a == nil {
+		a = &account{user: s.info.User, round: o.rounds}
+		if o.accounts == nil {
+			o.accounts = map[string]*account{}
+		}
+		o.accounts[a.user] = a
+	}
+	a.sessions++
+	s.account = a
+}
+
+// leave takes the account of a session that has ended.
+func (o *rota) leave(s *Session) {
+	if a := s.account; a != nil {
+		s.account = nil
+		if a.sessions--; a.sessions == 0 {
+			delete(o.accounts, a.user)
+		}
+	}
+}
+
+// isOver reports whether a user has used up a share of this round.
+func (o *rota) isOver(a *account) bool {
+	share := max(usersWork/max(len(o.accounts), 1), userLeast)
+	if rounds := o.rounds - a.round; rounds > 0 {
+		a.round = o.rounds
+		a.made -= int(min(rounds, uint64(a.made/share+1))) * share
+		a.made = max(a.made, 0)
+	}
+	return a.made >= share
+}
+
+// add puts a session into the queue.
+func (o *rota) add(s *Session) {
+	a := s.account
+	if len(a.fresh)+len(a.rest) == 0 {
+		o.waiting = append(o.waiting, a)
+	}
+	if o.makeUp(s); s.spent == 0 {
+		a.fresh = append(a.fresh, s)
+	} else {
+		a.rest = append(a.rest, s)
+	}
+	s.queued = true
+	o.queued++
+}
+
+// next takes the session out of the queue whose turn it is: of the first user who has not used up a share, or of the
+// first one.
+func (o *rota) next() *Session {
+	i := max(slices.IndexFunc(o.waiting, func(a *account) bool { return !o.isOver(a) }), 0)
+	a := o.waiting[i]
+	o.waiting = slices.Delete(o.waiting, i, i+1)
+	from := a.list()
+	s := (*from)[0]
+	*from = slices.Delete(*from, 0, 1)
+	a.restNext = !a.restNext
+	if len(a.fresh)+len(a.rest) > 0 {
+		o.waiting = append(o.waiting, a)
+	}
+	s.queued = false
+	o.queued--
+	o.left--
+	return s
+}
+
+// end forgets everybody: the vhost has stopped.
+func (o *rota) end() {
+	o.accounts, o.waiting, o.queued, o.left = nil, nil, 0, 0
+	o.behind.Store(nil)
+}
+
+// list is where the next turn of an account that waits is taken from.
+func (a *account) list() *[]*Session {
+	if len(a.fresh) == 0 || a.restNext && len(a.rest) > 0 {
+		return &a.rest
+	}
+	return &a.fresh
 }
 
 // charge notes work of a session. Each pass makes up for one share of it: who has sent one very large command
@@ -55,6 +162,8 @@ func (o *rota) begin(requests int) {
 func (o *rota) charge(s *Session, work int) {
 	o.makeUp(s)
 	s.spent += work
+	s.account.made += work
+	o.made += work
 	o.owed -= work
 	if s.endsWithin > 0 {
 		if s.endsWithin -= work; s.endsWithin <= 0 {
@@ -78,7 +187,7 @@ func (o *rota) isSpent(s *Session) bool {
 }
 
 // mayTick reports whether it is the ticks' turn.
-func (o *rota) mayTick() bool { return o.owed <= 0 || len(o.queue) == 0 }
+func (o *rota) mayTick() bool { return o.owed <= 0 || o.queued == 0 }
 
 // ticked notes the work of a tick.
 func (o *rota) ticked(work int) { o.owed = work }
@@ -91,28 +200,20 @@ func workOf(c *vhost.Command) int {
 	return commandWork
 }
 
-// queueUp has a session wait for its next turn.
-func (r *runner) queueUp(s *Session) {
-	s.queued = true
+// nextTurns goes on with the first sessions of the queue.
+func (r *runner) nextTurns() {
 	o := &r.rota
-	o.queue = append(o.queue, s)
-}
-
-// nextTurn goes on with the first session of the queue.
-func (r *runner) nextTurn() {
-	o := &r.rota
-	if o.left > 0 {
-		s := o.queue[0]
-		o.queue = slices.Delete(o.queue, 0, 1)
-		o.left--
-		if s.queued = false; !s.closed {
+	for before := o.made; o.left > 0 && o.made-before < turnsWork; {
+		s := o.next()
+		if !s.closed {
+			r.grant(s)
 			r.goOn(s)
 		}
 		if s.queued {
 			r.noteBehind(s)
 		}
 	}
-	if len(o.queue) == 0 {
+	if o.queued == 0 {
 		o.behind.Store(nil)
 	}
 }

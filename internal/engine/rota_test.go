@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -99,6 +100,66 @@ func TestSessionsTakeTurns(t *testing.T) {
 	}
 }
 
+// bindCompares declares an exchange "compares" that leads to the queue "work", after very much work for each message.
+func bindCompares(b *client) {
+	x := vhost.Definition{Name: "compares", Type: "headers"}
+	b.post(vhost.Command{Kind: vhost.DeclareExchange, Definition: &x})
+	arguments := amqp.Table{{Name: "x-match", Value: amqp.String("any")}}
+	for i := range 4 {
+		arguments = append(arguments, amqp.Field{Name: fmt.Sprint("h", i), Value: amqp.String("no")})
+	}
+	for i := range 1000 {
+		own := append(slices.Clone(arguments), amqp.Field{Name: fmt.Sprint("own", i), Value: amqp.String("no")})
+		to := vhost.Definition{Name: "work", Source: "compares", Arguments: own}
+		b.post(vhost.Command{Kind: vhost.BindQueue, NoWait: true, Definition: &to})
+	}
+	arguments = amqp.Table{{Name: "x-match", Value: amqp.String("all")}}
+	all := vhost.Definition{Name: "work", Source: "compares", Arguments: arguments}
+	b.post(vhost.Command{Kind: vhost.BindQueue, NoWait: true, Definition: &all})
+}
+
+// TestUsersTakeTurns says that a user can hold up all others with one costly message on each of many connections, or
+// with the ends of many connections.
+func TestUsersTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := start(t, newDisk())
+		defer stop(t, e)
+		change(t, e, access.Command{Kind: access.PutUser, User: "u"},
+			access.Command{Kind: access.SetPermission, User: "u", VHost: "/", Configure: ".*", Write: ".*", Read: ".*"})
+		one := attach(t, e, "")
+		one.post(declare("work"))
+		bindCompares(one)
+		const sessions = 100
+		var heavy []*client
+		for range sessions {
+			heavy = append(heavy, attach(t, e, "u"))
+		}
+		release := hold(t, e)
+		for i, c := range heavy {
+			m := publish("", fmt.Sprint("heavy ", i))
+			m.Exchange = []byte("compares")
+			c.post(m)
+		}
+		one.post(publish("work", "one"))
+		release()
+		synctest.Wait()
+		all := bodies(t, e, "work")
+		if len(all) != sessions+1 {
+			t.Fatalf("%d messages", len(all))
+		}
+		if at := slices.Index(all, "one"); at > 20 {
+			t.Errorf("%d costly messages went first", at)
+		}
+		var ends []chan error
+		for _, c := range heavy {
+			ends = append(ends, c.session.leave())
+		}
+		for _, ended := range ends {
+			<-ended
+		}
+	})
+}
+
 // TestLastWordsOfASession says that an honest publisher which closes its socket at once loses what it has sent, or
 // that what is very much work is all done for a session that has gone.
 func TestLastWordsOfASession(t *testing.T) {
@@ -119,20 +180,7 @@ func TestLastWordsOfASession(t *testing.T) {
 			t.Errorf("%d messages of 8000", n)
 		}
 		a = attach(t, e, "")
-		x := vhost.Definition{Name: "compares", Type: "headers"}
-		b.post(vhost.Command{Kind: vhost.DeclareExchange, Definition: &x})
-		arguments := amqp.Table{{Name: "x-match", Value: amqp.String("any")}}
-		for i := range 20 {
-			arguments = append(arguments, amqp.Field{Name: fmt.Sprint("h", i), Value: amqp.String("no")})
-		}
-		for i := range 1000 {
-			own := append(slices.Clone(arguments), amqp.Field{Name: fmt.Sprint("own", i), Value: amqp.String("no")})
-			to := vhost.Definition{Name: "work", Source: "compares", Arguments: own}
-			b.post(vhost.Command{Kind: vhost.BindQueue, NoWait: true, Definition: &to})
-		}
-		arguments = amqp.Table{{Name: "x-match", Value: amqp.String("all")}}
-		all := vhost.Definition{Name: "work", Source: "compares", Arguments: arguments}
-		b.post(vhost.Command{Kind: vhost.BindQueue, NoWait: true, Definition: &all})
+		bindCompares(b)
 		release = hold(t, e)
 		var heavy []vhost.Command
 		for k := range 1000 {

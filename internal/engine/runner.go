@@ -120,7 +120,7 @@ func (r *runner) release() {
 		now, _, _ := r.time.read()
 		r.timerAt = now + 1
 	}
-	sooner := ok && at < r.timerAt || !r.tended && r.cache.Busy() || len(r.rota.queue) > 0
+	sooner := ok && at < r.timerAt || !r.tended && r.cache.Busy() || r.rota.queued > 0
 	r.turn.pass()
 	if sooner || r.pending() {
 		r.kick()
@@ -245,7 +245,7 @@ func (r *runner) run(rounds int) {
 		r.mu.spare = inbox[:0]
 		r.mu.Unlock()
 		r.flushDoors()
-		rests := len(inbox) == 0 && !ticked && len(r.rota.queue) == 0 && storage.Index(r.safeTo.Load()) <= r.safe
+		rests := len(inbox) == 0 && !ticked && r.rota.queued == 0 && storage.Index(r.safeTo.Load()) <= r.safe
 		if rests || r.turn.awaited() {
 			return
 		}
@@ -275,7 +275,7 @@ func (r *runner) step(inbox []request) (ticked bool) {
 		r.answer(p)
 		r.begin()
 	}
-	r.nextTurn()
+	r.nextTurns()
 	if at, ok := r.vhost.Due(); ok && r.rota.mayTick() && r.mayWrite() {
 		if s := r.stamp(); at <= s.Now {
 			ticked = true
@@ -420,8 +420,8 @@ func (r *runner) abandon() {
 	r.dropUncommitted()
 	clear(r.sessions)
 	clear(r.outboxes)
-	r.held, r.last, r.rota.queue, r.rota.left = nil, nil, nil, 0
-	r.rota.behind.Store(nil)
+	r.held, r.last = nil, nil
+	r.rota.end()
 	r.cache.Close()
 	r.mu.Lock()
 	inbox := slices.Concat(r.parked, r.stalled, r.mu.inbox)

@@ -39,7 +39,8 @@ type Session struct {
 	channels   map[vhost.ChannelID]struct{} // that have outboxes
 	busy       bool                         // is resumed when its command is done that ticks go on with
 	waiting    []request                    // for that, for its turn, or until the window has room: the first from its next command on
-	queued     bool                         // waits for its turn: see rota
+	account    *account                     // of its user: see rota
+	queued     bool                         // waits for its turn
 	pass       uint64                       // of the rota, in which spent was reckoned,
 	spent      int                          // the work that it has made and not yet made up for
 	endsWithin int                          // work after which it ends, whatever waits; 0: it does not end yet
@@ -119,6 +120,7 @@ func (r *runner) detach(s *Session) {
 // shut makes l one that nobody listens to, and takes it off the counts.
 func (r *runner) shut(s *Session) {
 	s.closed = true
+	r.rota.leave(s)
 	if s.blocked {
 		s.blocked = false
 		r.blocked--

@@ -56,6 +56,7 @@ func openWith(t testing.TB, clock engine.Clock) *door {
 			return []Listener{{Protocol: "amqp", Address: "127.0.0.1", Port: 5672}, {Protocol: "http", Address: "::", Port: 15672}}
 		},
 	})
+	s.sampler.Stop() // tests take readings at instants of theirs
 	t.Cleanup(func() {
 		s.Close()
 		if err := e.Close(); err != nil {

@@ -17,8 +17,10 @@ import (
 type Sampler struct {
 	engine  *engine.Engine
 	roster  Roster
-	ctx     context.Context // ends the run
+	ctx     context.Context // of readings
 	cancel  context.CancelFunc
+	quit    func() // ends Run
+	ended   <-chan struct{}
 	stopped chan struct{}
 
 	mu struct {
@@ -46,6 +48,8 @@ func (l *ledger) forgotten() bool { return l != nil && !l.begun }
 // NewSampler takes the first reading.
 func NewSampler(e *engine.Engine, roster Roster) *Sampler {
 	s := &Sampler{engine: e, roster: roster, stopped: make(chan struct{})}
+	ended := make(chan struct{})
+	s.ended, s.quit = ended, sync.OnceFunc(func() { close(ended) })
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.mu.ledgers = map[uint32]*ledger{}
 	s.Read(time.Now())
@@ -59,7 +63,7 @@ func (s *Sampler) Run() {
 	defer ticker.Stop()
 	for {
 		select {
-		case <-s.ctx.Done():
+		case <-s.ended:
 			return
 		case now := <-ticker.C:
 			s.Read(now)
@@ -67,10 +71,16 @@ func (s *Sampler) Run() {
 	}
 }
 
-// Close ends run and waits for its end.
+// Stop ends Run and waits for its end. Read still works.
+func (s *Sampler) Stop() {
+	s.quit()
+	<-s.stopped
+}
+
+// Close ends Run, and what Read waits for.
 func (s *Sampler) Close() {
 	s.cancel()
-	<-s.stopped
+	s.Stop()
 }
 
 // Read takes one reading of everything; a virtual host that is down keeps its last.

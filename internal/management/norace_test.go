@@ -1,0 +1,5 @@
+//go:build !race
+
+package management
+
+const raceDetector = false

@@ -48,11 +48,16 @@ type LostLetters struct {
 
 // A LostLetterContent of GET /api/x/lost-letters/{vhost}/{id} is a lost letter as a consumer would get it.
 type LostLetterContent struct {
+	LostLetterHead
+	Payload         string `json:"payload"`
+	PayloadEncoding string `json:"payload_encoding"` // string or base64
+}
+
+// A LostLetterHead is what comes before the payload.
+type LostLetterHead struct {
 	LostLetter
-	PayloadBytes    int       `json:"payload_bytes"` // of the whole payload, shown or not
-	Properties      Arguments `json:"properties"`
-	Payload         string    `json:"payload"`
-	PayloadEncoding string    `json:"payload_encoding"` // string or base64
+	PayloadBytes int       `json:"payload_bytes"` // of the whole payload, shown or not
+	Properties   Arguments `json:"properties"`
 }
 
 // PostRepublish is the body of POST /api/x/lost-letters/{vhost}/republish: IDs, or All, perhaps of one Cause. With

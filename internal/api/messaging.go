@@ -192,14 +192,19 @@ type PostGet struct {
 
 // A Message taken by PostGet.
 type Message struct {
-	PayloadBytes    int       `json:"payload_bytes"` // of the whole payload, shown or not
-	Redelivered     bool      `json:"redelivered"`
-	Exchange        string    `json:"exchange"`
-	RoutingKey      string    `json:"routing_key"`
-	MessageCount    int64     `json:"message_count"` // ready ones left behind it
-	Properties      Arguments `json:"properties"`
-	Payload         string    `json:"payload"`
-	PayloadEncoding string    `json:"payload_encoding"` // string or base64
+	MessageHead
+	Payload         string `json:"payload"`
+	PayloadEncoding string `json:"payload_encoding"` // string or base64
+}
+
+// A MessageHead is what comes before the payload.
+type MessageHead struct {
+	PayloadBytes int       `json:"payload_bytes"` // of the whole payload, shown or not
+	Redelivered  bool      `json:"redelivered"`
+	Exchange     string    `json:"exchange"`
+	RoutingKey   string    `json:"routing_key"`
+	MessageCount int64     `json:"message_count"` // ready ones left behind it
+	Properties   Arguments `json:"properties"`
 }
 
 // A Page is what a list becomes when the query names a page.

@@ -87,7 +87,7 @@ func (r *runner) park(p *request) {
 		c := &p.batch.Commands[i]
 		box := r.outboxOf(c.Channel)
 		switch {
-		case box == nil || !box.parked && !r.vhost.Grows(c) && (c.Kind != vhost.Get || r.vhost.WindowOpen(s.conn)):
+		case box == nil || !box.parked && !r.vhost.Grows(c) && !r.mustHaveWindow(s, c):
 			r.stepCommand(s, c)
 			c.Kind = 0
 		default:

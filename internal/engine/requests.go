@@ -154,13 +154,18 @@ func (r *runner) stepCommands(p *request) bool {
 			return false
 		}
 		c := &p.batch.Commands[p.next]
-		if c.Kind == vhost.Get && !r.vhost.WindowOpen(p.session.conn) {
+		if r.mustHaveWindow(p.session, c) {
 			return false
 		}
 		r.stepCommand(p.session, c)
 	}
 	r.end(p)
 	return true
+}
+
+// mustHaveWindow reports whether a command waits until the session's window has room.
+func (r *runner) mustHaveWindow(s *Session, c *vhost.Command) bool {
+	return c.Kind == vhost.Get && !c.Definition.IfFits && !r.vhost.WindowOpen(s.conn)
 }
 
 // end is the end of a batch.

@@ -314,8 +314,13 @@ func (c *collector) Stopped(err *amqp.Error) {
 // Do runs commands in a vhost on a channel of their own, with the rights of a principal.
 // It returns their effects when all is safe. A refusal is an *amqp.Error.
 func (e *Engine) Do(ctx context.Context, vhostName string, who authz.Principal, commands ...vhost.Command) ([]vhost.Effect, error) {
+	return e.DoWithin(ctx, vhostName, who, 1<<40, commands...)
+}
+
+// DoWithin is Do with a window: gets that are to fit into it take no more.
+func (e *Engine) DoWithin(ctx context.Context, vhostName string, who authz.Principal, window int64, commands ...vhost.Command) ([]vhost.Effect, error) {
 	c := &collector{done: make(chan struct{})}
-	s := &Session{engine: e, frontend: c, info: ConnInfo{Principal: who, Name: "engine", VHost: vhostName, Window: 1 << 40}}
+	s := &Session{engine: e, frontend: c, info: ConnInfo{Principal: who, Name: "engine", VHost: vhostName, Window: window}}
 	if err := e.attach(ctx, s); err != nil {
 		return nil, err
 	}

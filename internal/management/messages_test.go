@@ -1,7 +1,11 @@
 package management
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +15,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/management/stats"
+	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -244,3 +249,125 @@ func TestRates(t *testing.T) {
 		t.Errorf("overview after the queue is gone: %+v %+v", o.MessageStats, o.QueueTotals)
 	}
 }
+
+// withLargeAmongSmall fills queue q with so many large messages and small ones behind them.
+func (d *door) withLargeAmongSmall(large, size, small int) {
+	d.t.Helper()
+	d.want(201, "PUT", "/api/queues/%2F/q", `{"durable":true}`)
+	for range large {
+		d.publish("amq.default", "q", strings.Repeat("x", size))
+	}
+	for range small {
+		d.publish("amq.default", "q", "s")
+	}
+}
+
+func TestGetTakesWhatFitsByRealSizes(t *testing.T) {
+	// If this fails, a few large messages among many small ones are all taken into memory at once by one get, or a get
+	// loses what does not fit.
+	t.Parallel()
+	const large, size, small = 10, 4 << 20, 3000
+	d := open(t)
+	d.withLargeAmongSmall(large, size, small)
+	for _, ackMode := range []string{"ack_requeue_true", "ack_requeue_false"} {
+		all, bytes := d.take("q", `{"count":10000,"ackmode":"`+ackMode+`","encoding":"auto"}`), 0
+		for _, m := range all {
+			bytes += m.PayloadBytes
+		}
+		if bytes > 32<<20 || len(all) < 7 {
+			t.Errorf("%s: %d bytes in %d messages were taken at once", ackMode, bytes, len(all))
+		}
+	}
+	rest := d.take("q", `{"count":10000,"ackmode":"ack_requeue_false","encoding":"auto"}`)
+	if len(rest) != large+small-7 || rest[0].PayloadBytes != size || rest[len(rest)-1].MessageCount != 0 {
+		t.Errorf("%d messages are left for the next get", len(rest))
+	}
+}
+
+func TestGetsAreCountedBeforeMessagesAreTaken(t *testing.T) {
+	// If this fails, a get takes memory that there is no room for, or answers 503 about messages that it has removed.
+	t.Parallel()
+	d := open(t)
+	d.withLargeAmongSmall(1, 4<<20, 200)
+	d.server.Memory.Total, d.server.Memory.Each, d.server.Memory.Patience = 5<<20, 5<<20, time.Nanosecond
+	other := web.Account{Budget: &d.server.Memory, User: "guest"}
+	if err := other.Take(t.Context(), 2<<20); err != nil {
+		t.Fatal(err)
+	}
+	d.refused(503, "service_unavailable", "all memory", "POST", "/api/queues/%2F/q/get", `{"count":1,"ackmode":"ack_requeue_false","encoding":"auto"}`)
+	other.End()
+	for _, n := range []int{1, 200} { // one by one: a message that is larger than the budget, or as much as there is
+		all := d.take("q", fmt.Sprintf(`{"count":%d,"ackmode":"ack_requeue_false","encoding":"auto"}`, n))
+		if len(all) != n {
+			t.Errorf("%d messages, not %d", len(all), n)
+		}
+	}
+	if taken, _ := d.server.Memory.Usage(); taken != 0 {
+		t.Errorf("%d bytes are counted when nothing is asked for", taken)
+	}
+}
+
+func TestGetsCountTheHistoriesOfDeadLetters(t *testing.T) {
+	// If this fails, small messages that have died often are read without bound.
+	t.Parallel()
+	d := open(t)
+	key := strings.Repeat("k", 250)
+	d.queueWith("work", `"x-dead-letter-exchange":"","x-dead-letter-routing-key":"dead"`)
+	d.queueWith("dead", "")
+	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish",
+		`{"routing_key":"work","payload":"x","payload_encoding":"string","properties":{"headers":{"CC":["`+strings.Repeat(key+`","`+key, 100)+`"]}}}`)
+	d.take("work", `{"count":1,"ackmode":"reject_requeue_false","encoding":"auto"}`)
+	counted := int64(0)
+	if err := d.engine.Query(t.Context(), "/", func(v vhost.Reader) { _, counted, _ = v.GetsAhead("dead", 10, 1<<30) }); err != nil {
+		t.Fatal(err)
+	}
+	if counted < 2*100*250 { // its header, and its keys among its deaths
+		t.Errorf("%d bytes are counted for a message and its history", counted)
+	}
+}
+
+func TestPayloadsAreEncodedInPieces(t *testing.T) {
+	// If this fails, the JSON of a payload takes many times its size, or differs from what an encoder makes of it. It is
+	// not parallel: it counts what the process allocates.
+	const size = 8 << 20
+	d := open(t)
+	d.want(201, "PUT", "/api/queues/%2F/q", "")
+	for _, payload := range []string{strings.Repeat("\x01", size/4), strings.Repeat("a\u2028\u00e9\"<", size/16), strings.Repeat("\xff\x00", size/4), "", "\u00e9"} {
+		effects, err := d.engine.Do(t.Context(), "/", authz.Principal{User: "guest"}, vhost.Command{
+			Kind: vhost.Publish, Key: []byte("q"), Properties: amqp.AppendProperties(nil, &amqp.Properties{}), Body: []byte(payload)})
+		if err != nil {
+			t.Fatal(effects, err)
+		}
+		for _, encoding := range []string{"auto", "base64"} {
+			w := &forgetfulClient{}
+			took := allocated(func() {
+				r := httptest.NewRequest("POST", "/api/queues/%2F/q/get", strings.NewReader(`{"count":1,"ackmode":"ack_requeue_true","encoding":"`+encoding+`"}`))
+				r.RemoteAddr = d.from
+				r.SetBasicAuth("guest", "guest")
+				d.server.ServeHTTP(w, r)
+			})
+			if most := int64(4*len(payload) + 2<<20); took > most {
+				t.Errorf("a payload of %d bytes takes %d in %s", len(payload), took, encoding)
+			}
+		}
+		got := d.take("q", `{"count":1,"ackmode":"ack_requeue_true","encoding":"base64"}`)
+		if text, err := base64.StdEncoding.DecodeString(got[0].Payload); err != nil || string(text) != payload {
+			t.Errorf("%d bytes come back as %d, %v", len(payload), len(text), err)
+		}
+		if got := d.take("q", `{"count":1,"ackmode":"ack_requeue_false","encoding":"auto"}`); got[0].PayloadEncoding == "string" && got[0].Payload != payload {
+			t.Errorf("%d bytes come back as %d", len(payload), len(got[0].Payload))
+		}
+	}
+}
+
+// A forgetfulClient is a client that keeps nothing.
+type forgetfulClient struct{ header http.Header }
+
+func (w *forgetfulClient) Header() http.Header {
+	if w.header == nil {
+		w.header = http.Header{}
+	}
+	return w.header
+}
+func (w *forgetfulClient) WriteHeader(int)             {}
+func (w *forgetfulClient) Write(p []byte) (int, error) { return len(p), nil }

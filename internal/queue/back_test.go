@@ -42,3 +42,42 @@ func TestEachBack(t *testing.T) {
 		}
 	}
 }
+
+// If it failed, a look at what gets would take next would count other messages than those, or read more of a queue than
+// it may.
+func TestEachReadyIsInTheOrderOfDelivery(t *testing.T) {
+	t.Parallel()
+	for _, budget := range []int{1 << 20, 300} { // all in memory; nearly all in pages
+		pool := NewPool(&memoryPages{}, testLog, budget, ignoreDisarmed)
+		m := NewMessages(pool, 1, true, 2)
+		for i := range 3000 {
+			m.Push(m.Next(uint8(i%3)), Entry{BodyBytes: uint32(i), Flags: Persistent})
+		}
+		var taken []Seq
+		for range 700 {
+			s, _, _ := m.Head()
+			m.Take(s)
+			taken = append(taken, s)
+		}
+		for i := 0; i < len(taken); i += 5 {
+			m.Return(taken[i])
+		}
+		pool.Trim(1)
+		var seen []Seq
+		m.EachReady(1000, func(s Seq, _ *Entry) bool { seen = append(seen, s); return true })
+		few := 0
+		m.EachReady(2, func(Seq, *Entry) bool { few++; return true })
+		if few == 0 || few > 2*chunkLen {
+			t.Errorf("two chunks have %d entries", few)
+		}
+		if len(seen) != m.Ready() {
+			t.Errorf("%d of %d ready entries were visited", len(seen), m.Ready())
+		}
+		for i, s := range seen {
+			if head, _, _ := m.Head(); head != s {
+				t.Fatalf("the %d. is %d, but %d is delivered", i, s, head)
+			}
+			m.Take(s)
+		}
+	}
+}

@@ -12,6 +12,9 @@ type Limit struct{ Max, Used int64 }
 // Open reports whether one more may be taken.
 func (l *Limit) Open() bool { return l.Max == 0 || l.Used < l.Max }
 
+// Fits reports whether so much more may be taken.
+func (l *Limit) Fits(n int64) bool { return l.Max == 0 || l.Used+n <= l.Max }
+
 // Consumer is one subscription. Its fields are set by the vhost before Add and do not change, but Own.Used.
 // Source: AMQP basic.consume, basic.qos; RabbitMQ consumers, consumer-priority.
 type Consumer struct {

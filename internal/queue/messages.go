@@ -264,6 +264,25 @@ func (m *Messages) EachHanded(fn func(Seq, *Entry) bool) {
 	})
 }
 
+// EachReady calls fn for ready entries in the order in which they are delivered, until fn returns false or it has looked
+// at so many chunks. fn only looks. What is cold stays so.
+func (m *Messages) EachReady(chunks int, fn func(Seq, *Entry) bool) {
+	for i := len(m.lanes) - 1; i >= 0; i-- {
+		for _, s := range m.lanes[i].slots {
+			if s.ready == 0 {
+				continue
+			}
+			if chunks == 0 {
+				return
+			}
+			chunks--
+			if !m.eachIn(s, 0, func(at Seq, e *Entry) bool { return e.State != Ready || fn(at, e) }) {
+				return
+			}
+		}
+	}
+}
+
 func (m *Messages) each(s Seq, which func(*slot) bool, fn func(Seq, *Entry) bool) {
 	for i := s.lane(); i < len(m.lanes); i++ {
 		l := m.lanes[i]

@@ -62,7 +62,7 @@ const (
 	Cancel
 	// Publish: Exchange, Key, Properties, Body, Mandatory, Immediate. Source: AMQP basic.publish.
 	Publish
-	// Get: Definition.Name, NoAck. Source: AMQP basic.get.
+	// Get: Definition.Name, NoAck, IfFits. Source: AMQP basic.get; IfFits is ours.
 	Get
 	// Ack: Tag, Multiple. Source: AMQP basic.ack.
 	Ack
@@ -177,6 +177,7 @@ type Definition struct {
 	IfUnused     bool
 	IfEmpty      bool
 	NoAck        bool
+	IfFits       bool // of a get: a message stays for which the connection's window has no room, as if there were none
 	Global       bool
 	CancelNotify bool
 	PrefetchSize uint32

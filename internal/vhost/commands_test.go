@@ -16,7 +16,7 @@ func (l *line) command(conn ConnID, channel ChannelID) (c Command, err error) {
 	d := &Definition{
 		Name: l.operand(0), Durable: !l.has("transient"), Exclusive: l.has("exclusive"), AutoDelete: l.has("auto-delete"),
 		Passive: l.has("passive"), Internal: l.has("internal"), IfUnused: l.has("if-unused"), IfEmpty: l.has("if-empty"),
-		NoAck: l.has("noack"), Global: l.has("global"),
+		NoAck: l.has("noack"), IfFits: l.has("fits"), Global: l.has("global"),
 	}
 	c.Definition = d
 	kinds := map[string]CommandKind{

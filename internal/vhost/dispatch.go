@@ -105,17 +105,17 @@ func (s *step) get(ch *channel, c *Command) *amqp.Error {
 		return amqp.ResourceLocked("cannot obtain access to locked queue '%s' in vhost '%s'. basic.get operations are not supported by quorum queues with single active consumer", q.object.Name, s.name)
 	}
 	s.used(q)
-	noAck := c.Definition.NoAck
-	if s.getHead(ch, q, noAck) {
+	how := c.Definition
+	if s.getHead(ch, q, how) {
 		s.leaveRest(ongoing{conn: ch.conn, portion: func(s *step) bool {
-			return s.channels[ch.id] != nil && s.getHead(ch, q, noAck)
+			return s.channels[ch.id] != nil && s.getHead(ch, q, how)
 		}})
 	}
 	return nil
 }
 
 // getHead answers a get, and reports whether it cannot yet: very many messages have expired at the head.
-func (s *step) getHead(ch *channel, q *queueState, noAck bool) (more bool) {
+func (s *step) getHead(ch *channel, q *queueState, how *Definition) (more bool) {
 	s.markDirty(q, 0)
 	for {
 		seq, e, ok := q.messages.Head()
@@ -131,14 +131,21 @@ func (s *step) getHead(ch *channel, q *queueState, noAck bool) (more bool) {
 			s.deadLetter(q, seq, Expired, 0)
 			continue
 		}
+		if how.IfFits {
+			if !ch.conn.window.Fits(q.getCost(seq, e)) {
+				s.effect(Effect{Kind: DeliverNone, Command: Get, Channel: ch.id, After: s.newest()})
+				return false
+			}
+			ch.conn.window.Used += q.getCost(seq, e) - WindowCost(e.Size)
+		}
 		ch.conn.window.Used += WindowCost(e.Size)
 		tag := ch.unacked.tag()
 		s.effect(Effect{
 			Kind: DeliverGot, Command: Get, Channel: ch.id, Tag: tag, Redelivered: e.Flags&queue.Redelivered != 0,
 			Count: uint64(q.messages.Ready() - 1), After: max(s.newest(), s.safeAfter(q, e)), Message: s.delivered(q, seq, e),
 		})
-		q.counters().fetched(e, noAck)
-		if noAck {
+		q.counters().fetched(e, how.NoAck)
+		if how.NoAck {
 			s.end(q, seq, Acked)
 			return false
 		}
@@ -146,6 +153,15 @@ func (s *step) getHead(ch *channel, q *queueState, noAck bool) (more bool) {
 		ch.unacked.add(tag, delivery{queue: q, seq: seq, due: s.settleBy(ch, q, nil)})
 		return false
 	}
+}
+
+// getCost is what a get that has to fit takes from the window: all that is read for it, also the history of a letter.
+func (q *queueState) getCost(seq queue.Seq, e *queue.Entry) int64 {
+	cost := WindowCost(e.Size)
+	if e.Flags&queue.Letter != 0 {
+		cost += int64(q.messages.Side(seq).History.Size)
+	}
+	return cost
 }
 
 // consume decides basic.consume. Source: AMQP basic.consume; docs/compat/amqp-surface.md#13.

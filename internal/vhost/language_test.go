@@ -31,7 +31,7 @@ type (
 //	bind SOURCE -> QUEUE [key=KEY] [ARGUMENT]…         and unbind; link and unlink for two exchanges
 //	publish [EXCHANGE:]KEY "body" [transient] [mandatory] [immediate] [PROPERTY]…
 //	consume QUEUE TAG [noack] [exclusive] [x-priority=N]       cancel TAG
-//	get QUEUE [noack]                       qos N [global] [size=N]
+//	get QUEUE [noack] [fits]                qos N [global] [size=N]
 //	ack TAG [multiple]    nack TAG [multiple] [requeue]    reject TAG [requeue]    recover [requeue]
 //	confirm    tx    commit    rollback    close    disconnect b    written b BYTES
 //	republish ID… [to=EXCHANGE:KEY]         discard ID…
@@ -100,7 +100,7 @@ func parseLine(s string) (*line, error) {
 
 var isFlag = map[string]bool{
 	"transient": true, "exclusive": true, "auto-delete": true, "passive": true, "if-unused": true, "if-empty": true,
-	"internal": true, "mandatory": true, "immediate": true, "noack": true, "global": true, "multiple": true,
+	"internal": true, "mandatory": true, "immediate": true, "noack": true, "fits": true, "global": true, "multiple": true,
 	"requeue": true, "nowait": true, "operator": true, "notify": true, "all": true, "single": true,
 	"discard": true, "newest": true, "ramp": true, "stop-no-consumer": true, "strip": true, "drop-expiration": true, "keep": true,
 }

@@ -20,6 +20,9 @@ const (
 	nearHorizon = 250
 	nearLeast   = 8
 	nearWork    = 32
+	// getsAheadChunks is how many chunks one look at what gets would take looks at: enough for the 10,000 messages of
+	// one request, unless few messages of each chunk are ready.
+	getsAheadChunks = 64
 	// excessMax is how many messages of one queue a single command drops for its length; the rest follows
 	// tick by tick, at once.
 	excessMax = 4096

@@ -142,6 +142,17 @@ func (x *Seen) Where() Where {
 // ScheduledID names a message that waits, as commands about those do.
 func (x *Seen) ScheduledID() ScheduledID { return ScheduledID{x.in.id, uint64(x.seq)} }
 
+// Bytes is the size of all that is kept of the message: of its record, and of its history.
+func (x *Seen) Bytes() int64 { return int64(x.Size) + x.HistoryBytes() }
+
+// HistoryBytes is the size of the history, 0 if there is none.
+func (x *Seen) HistoryBytes() int64 {
+	if !x.Letter {
+		return 0
+	}
+	return int64(x.side.History.Size)
+}
+
 // History is what became of a letter, nil of a message that is none. It is the caller's.
 func (x *Seen) History() *History {
 	if x.history != nil || !x.Letter {

@@ -73,6 +73,29 @@ func (r Reader) Queue(name string) (QueueView, bool) {
 	return r.view(q), true
 }
 
+// GetsAhead tells of the messages that up to most gets would take from a queue how many fit into so many bytes, at
+// least one, and how many bytes those take from the window of a connection that gets what fits. ok is false if there is
+// no such queue. It looks at few parts of the queue; what it has not seen counts as what it has.
+func (r Reader) GetsAhead(name string, most int, within int64) (messages int, bytes int64, ok bool) {
+	q := r.v.queueNamed(name)
+	if q == nil {
+		return 0, 0, false
+	}
+	full := false
+	q.messages.EachReady(getsAheadChunks, func(seq queue.Seq, e *queue.Entry) bool {
+		cost := q.getCost(seq, e)
+		if full = messages == most || messages > 0 && bytes+cost > within; !full {
+			messages, bytes = messages+1, bytes+cost
+		}
+		return !full
+	})
+	if rest := min(most, q.messages.Ready()) - messages; !full && messages > 0 && rest > 0 {
+		more := min(int64(rest), (within-bytes)/(bytes/int64(messages)))
+		messages, bytes = messages+int(more), bytes+more*(bytes/int64(messages))
+	}
+	return messages, bytes, true
+}
+
 func (r Reader) view(q *queueState) QueueView {
 	view := QueueView{
 		Object: q.object, ID: q.id,

@@ -109,14 +109,14 @@ type Instant = deadline.Instant
 type ScheduledMessage struct {
 	ID       ScheduledID
 	At       deadline.Instant // vhost time
-	Size     uint32           // of its record, bytes
+	Size     uint32           // of its record and its history, bytes
 	Body     uint32           // bytes
 	Returns  uint32           // of a message that waits in a queue
 	Failures uint32           // of these
 }
 
 func scheduledMessage(id ScheduledID, e *queue.Entry, side *queue.Side) ScheduledMessage {
-	return ScheduledMessage{ID: id, At: side.Until, Size: e.Size, Body: e.BodyBytes, Returns: side.Acquired, Failures: side.Failed}
+	return ScheduledMessage{ID: id, At: side.Until, Size: e.Size + side.History.Size, Body: e.BodyBytes, Returns: side.Acquired, Failures: side.Failed}
 }
 
 // dueBefore reports whether m fires before o.

@@ -191,6 +191,18 @@ func getLostLetter(r *web.Request) (web.Answer, error) {
 	var view vhost.View
 	var dialect vhost.Dialect
 	var found bool
+	size := int64(0)
+	err = r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
+		if x, there := v.Find(vhost.Where{Lost: true}, id); there {
+			size = x.Bytes()
+		}
+	})
+	if err != nil {
+		return web.Answer{}, err
+	}
+	if err := r.TakeLarge(size); err != nil { // a lost letter does not change
+		return web.Answer{}, err
+	}
 	err = r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
 		o, _ := v.Options()
 		dialect = o.Dialect
@@ -209,11 +221,10 @@ func getLostLetter(r *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	shown := api.LostLetterContent{
+	shown := api.LostLetterHead{
 		LostLetter: showLostLetter(&letter, dialect), PayloadBytes: len(view.Body), Properties: message.ShowProperties(&properties),
 	}
-	shown.Payload, shown.PayloadEncoding = how.Payload(view.Body)
-	return web.OK(shown)
+	return r.StreamedRow(how.Row(shown, view.Body))
 }
 
 // getHeldLetters lists a portion of the dead letters that a queue holds.

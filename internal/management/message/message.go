@@ -232,15 +232,18 @@ func (t *Rendering) SetEncoding(encoding string, truncate *api.Integer) error {
 	return nil
 }
 
-// Payload renders a body, or the beginning of it.
-func (t *Rendering) Payload(body []byte) (text, encoding string) {
+// Part is what is shown of a body.
+func (t *Rendering) Part(body []byte) []byte {
 	if t.Truncate >= 0 && len(body) > t.Truncate {
-		body = body[:t.Truncate]
+		return body[:t.Truncate]
 	}
-	if t.base64 || !utf8.Valid(body) {
-		return base64.StdEncoding.EncodeToString(body), "base64"
-	}
-	return string(body), "string"
+	return body
+}
+
+// Row is a row with a body, or the beginning of it.
+func (t *Rendering) Row(row any, body []byte) *web.PayloadRow {
+	body = t.Part(body)
+	return &web.PayloadRow{Row: row, Payload: body, Base64: t.base64 || !utf8.Valid(body)}
 }
 
 // OrNil is a string for JSON that is null where there is none.
@@ -270,20 +273,18 @@ func ReadRendering(query url.Values) (*Rendering, error) {
 }
 
 // Show renders a message that was taken.
-func (t *Rendering) Show(e *vhost.Effect) (api.Message, error) {
+func (t *Rendering) Show(e *vhost.Effect) (*web.PayloadRow, error) {
 	view, err := e.Message.View()
 	if err != nil {
-		return api.Message{}, err
+		return nil, err
 	}
 	p, err := amqp.ParseProperties(view.Properties)
 	if err != nil {
-		return api.Message{}, err
+		return nil, err
 	}
-	m := api.Message{
+	return t.Row(api.MessageHead{
 		PayloadBytes: len(view.Body), Redelivered: e.Redelivered,
 		Exchange: string(view.Exchange), RoutingKey: string(view.RoutingKey), MessageCount: int64(e.Count),
 		Properties: ShowProperties(&p),
-	}
-	m.Payload, m.PayloadEncoding = t.Payload(view.Body)
-	return m, nil
+	}, view.Body), nil
 }

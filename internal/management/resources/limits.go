@@ -8,6 +8,8 @@ const (
 	namesPortion = 10_000
 	// getMax bounds the messages that one request takes from a queue, all of which are in memory at once.
 	getMax = 10_000
-	// getBytesMax is about how many bytes of bodies it takes from one queue: as JSON they are up to six times as many.
+	// getBytesMax is how many bytes of messages it takes from one queue, unless the first message has more. getTries is
+	// how often it looks again if others have taken what it counted on.
 	getBytesMax = 32 << 20
+	getTries    = 3
 )

@@ -57,7 +57,10 @@ func publish(r *web.Request) (web.Answer, error) {
 	return web.OK(published)
 }
 
-func readTaking(r *web.Request) (*message.Rendering, error) {
+// taking is what a request takes from a queue.
+type taking struct{ message.Rendering }
+
+func readTaking(r *web.Request) (*taking, error) {
 	var body api.PostGet
 	if err := r.Read(&body); err != nil {
 		return nil, err
@@ -69,7 +72,7 @@ func readTaking(r *web.Request) (*message.Rendering, error) {
 	if *body.Count < 0 {
 		return nil, web.BadRequest("count must not be negative")
 	}
-	t := &message.Rendering{Count: int(min(*body.Count, getMax)), Truncate: -1}
+	t := &taking{message.Rendering{Count: int(min(*body.Count, getMax)), Truncate: -1}}
 	switch *body.AckMode {
 	case "ack_requeue_false":
 		t.NoAck = true
@@ -96,44 +99,63 @@ func takeMessages(r *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	ready, found, payloads := 0, false, int64(0)
-	err = r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
-		q, any := v.Queue(r.PathValue("queue"))
-		ready, found = q.Ready, any
-		if q.ReadyBytes > getBytesMax { // fewer than asked for, at least one: the answer is made in memory
-			ready = max(int(getBytesMax/(q.ReadyBytes/int64(q.Ready)+1)), 1)
+	got, err := t.take(r)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return r.Streamed(func(row func(any) error) error {
+		for i := range got {
+			if got[i].Kind != vhost.DeliverGot {
+				continue
+			}
+			shown, err := t.Show(&got[i])
+			if err == nil {
+				err = row(shown)
+			}
+			if err != nil {
+				return err
+			}
+			got[i] = vhost.Effect{}
 		}
-		payloads = q.ReadyBytes / int64(max(q.Ready, 1)) * int64(min(t.Count, ready))
+		return nil
 	})
-	if err != nil {
-		return web.Answer{}, err
-	}
-	if !found {
-		return web.Answer{}, web.NotFound("queue")
-	}
-	// as they are, and as text; what JSON makes of that is counted with the answer
-	if err := r.Take(2 * payloads); err != nil {
-		return web.Answer{}, err
-	}
-	get := vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: r.PathValue("queue"), NoAck: t.NoAck}}
-	commands := slices.Repeat([]vhost.Command{get}, max(min(t.Count, ready), min(t.Count, 1)))
-	if t.Settle != nil && len(commands) > 0 {
-		commands = append(commands, *t.Settle)
-	}
-	effects, err := r.Do(r.PathValue("vhost"), commands...)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	var all api.List[api.Message]
-	for i := range effects {
-		if effects[i].Kind != vhost.DeliverGot {
-			continue
+}
+
+// take takes the messages that a request asks for, as far as getBytesMax reaches, at least one. What they take of memory
+// is counted before they are read, by their sizes; if others take messages meanwhile, so that the next one is larger,
+// it is counted again.
+func (t *taking) take(r *web.Request) (got []vhost.Effect, err error) {
+	get := vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: r.PathValue("queue"), NoAck: t.NoAck, IfFits: true}}
+	before := r.Account.Taken
+	for range getTries {
+		count, bytes, found := 0, int64(0), false
+		err := r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
+			count, bytes, found = v.GetsAhead(r.PathValue("queue"), t.Count, getBytesMax)
+		})
+		if err == nil && !found {
+			err = web.NotFound("queue")
 		}
-		m, err := t.Show(&effects[i])
 		if err != nil {
-			return web.Answer{}, err
+			return nil, err
 		}
-		all = append(all, m)
+		commands := max(count, min(t.Count, 1)) // an empty queue is asked, too: it may say that this is not allowed
+		r.Account.GiveBack(before)
+		// what is asked and what comes, as lists that have grown; and what of the answer is made at a time
+		err = r.Reserve(bytes + 3*web.ItemsBytes[vhost.Command](commands) + 2*web.ItemsBytes[vhost.Effect](commands) + 2*web.StreamBytes)
+		if err != nil {
+			return nil, err
+		}
+		asked := slices.Repeat([]vhost.Command{get}, commands)
+		if t.Settle != nil && commands > 0 {
+			asked = append(asked, *t.Settle)
+		}
+		got, err = r.DoWithin(max(bytes, 1), r.PathValue("vhost"), asked...)
+		if err != nil {
+			return nil, err
+		}
+		if count == 0 || slices.ContainsFunc(got, func(e vhost.Effect) bool { return e.Kind == vhost.DeliverGot }) {
+			break
+		}
 	}
-	return web.OK(all)
+	return got, nil
 }

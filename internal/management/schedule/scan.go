@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -22,8 +21,9 @@ type scanner struct {
 	bare    bool                   // contents are not looked at
 	after   vhost.ScheduledMessage // the last message that was passed
 	found   []vhost.ScheduledMessage
-	ended   bool // there is nothing behind found
-	more    bool // there may be others behind after
+	ended   bool  // there is nothing behind found
+	more    bool  // there may be others behind after
+	kept    int64 // bytes of messages that whoever visits them keeps, which stay counted
 }
 
 func passThrough(r *web.Request, w *holder, f *waitingFilter, after vhost.ScheduledMessage) *scanner {
@@ -44,7 +44,9 @@ func passThrough(r *web.Request, w *holder, f *waitingFilter, after vhost.Schedu
 // each visits up to most messages that the filter lets through, until visit says no; that one comes next. After most,
 // and when it has passed scan messages, there may be more.
 func (p *scanner) each(most, scan int, visit func(*waiting) bool) error {
+	before := p.request.Account.Taken
 	for n := 0; ; {
+		p.request.Account.GiveBack(before + p.kept)
 		switch {
 		case len(p.found) == 0 && p.ended:
 			p.more = false
@@ -67,6 +69,11 @@ func (p *scanner) each(most, scan int, visit func(*waiting) bool) error {
 		}
 		for i := range batch {
 			x := &batch[i]
+			if x.waits && !p.bare {
+				if err := x.parse(); err != nil {
+					return err
+				}
+			}
 			if x.waits && p.filter.lets(x) {
 				if n == most || !visit(x) {
 					return nil
@@ -109,10 +116,20 @@ func (p *scanner) read() (batch []waiting, err error) {
 		}
 		return batch, nil
 	}
+	bytes, count := int64(0), 0
+	for _, m := range p.found[:min(readsMax, len(p.found))] {
+		if count > 0 && bytes+int64(m.Size) > readBytesMax {
+			break
+		}
+		bytes, count = bytes+int64(m.Size), count+1
+	}
+	if err := p.request.TakeLarge(bytes); err != nil {
+		return nil, err
+	}
 	err = p.request.Look(p.holder.vhost, func(v vhost.Reader) {
-		bytes, began := 0, time.Now()
-		for i, m := range p.found[:min(readsMax, len(p.found))] {
-			if bytes += int(m.Size); i > 0 && (bytes > readBytesMax || time.Since(began) > readPatience) {
+		began := time.Now()
+		for i, m := range p.found[:count] {
+			if i > 0 && time.Since(began) > readPatience {
 				break
 			}
 			x := waiting{ScheduledMessage: m}
@@ -124,11 +141,6 @@ func (p *scanner) read() (batch []waiting, err error) {
 			batch = append(batch, x)
 		}
 	})
-	for i := range batch {
-		if x := &batch[i]; x.waits && err == nil {
-			x.properties, err = amqp.ParseProperties(x.view.Properties)
-		}
-	}
 	return batch, err
 }
 

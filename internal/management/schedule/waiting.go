@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"bytes"
 	"net/url"
 	"strconv"
 
@@ -109,6 +110,26 @@ type waiting struct {
 	properties amqp.Properties
 }
 
+// toShow is a copy of what is shown of the message: the rest of a large payload does not stay in memory, nor do the
+// properties as values, which may take many times their size.
+func (x *waiting) toShow(how *message.Rendering) waiting {
+	kept := waiting{ScheduledMessage: x.ScheduledMessage, view: vhost.View{
+		Exchange: bytes.Clone(x.view.Exchange), RoutingKey: bytes.Clone(x.view.RoutingKey), Properties: bytes.Clone(x.view.Properties),
+	}}
+	if how != nil {
+		kept.view.Body = bytes.Clone(how.Part(x.view.Body))
+	}
+	return kept
+}
+
+// bytes is how many bytes of the message are in memory.
+func (x *waiting) bytes() int64 { return int64(len(x.view.Properties) + len(x.view.Body)) }
+
+func (x *waiting) parse() (err error) {
+	x.properties, err = amqp.ParseProperties(x.view.Properties)
+	return err
+}
+
 // getScheduled lists a portion of what waits in a delayed exchange, or counts by when it is due.
 func getScheduled(r *web.Request) (web.Answer, error) {
 	if c, asked, err := countOfQuery(r); err != nil {
@@ -168,25 +189,30 @@ func listWaiting(r *web.Request, w *holder) (web.Answer, error) {
 		}
 	}
 	p := passThrough(r, w, f, after)
-	var page api.WaitingPage
-	bytes := 0
+	var shown []waiting
 	err = p.each(limit, readsMax*web.LooksMax, func(x *waiting) bool {
-		shown := showWaiting(r, w, x, how)
-		bytes += len(x.view.Properties)
-		if shown.Payload != nil {
-			bytes += len(*shown.Payload)
-		}
-		if bytes > web.PageBytesMax && len(page.Items) > 0 {
+		kept := x.toShow(how)
+		if p.kept+kept.bytes() > web.PageBytesMax && len(shown) > 0 {
 			return false
 		}
-		page.Items = append(page.Items, shown)
+		shown, p.kept = append(shown, kept), p.kept+kept.bytes()
 		return true
 	})
 	if err != nil {
 		return web.Answer{}, err
 	}
-	page.Next = p.next()
-	return web.Answer{Status: 200, Body: page, Paged: true}, nil
+	return r.StreamedPage(api.WaitingPage{Next: p.next()}, func(row func(any) error) error {
+		for i := range shown {
+			if err := shown[i].parse(); err != nil {
+				return err
+			}
+			if err := row(showWaiting(r, w, &shown[i], how)); err != nil {
+				return err
+			}
+			shown[i] = waiting{}
+		}
+		return nil
+	})
 }
 
 func limitOf(query url.Values) (int, error) {
@@ -201,13 +227,22 @@ func limitOf(query url.Values) (int, error) {
 	return limit, nil
 }
 
-// showWaiting renders a message; how may be nil: without the payload.
-func showWaiting(r *web.Request, w *holder, x *waiting, how *message.Rendering) api.Waiting {
+// showWaiting is a row with a message; how may be nil: without the payload.
+func showWaiting(r *web.Request, w *holder, x *waiting, how *message.Rendering) any {
+	shown := headOf(r, w, x)
+	if how == nil {
+		return shown
+	}
+	return how.Row(shown, x.view.Body)
+}
+
+// headOf renders a message without its payload.
+func headOf(r *web.Request, w *holder, x *waiting) api.Waiting {
 	due := int64(x.At) - w.ahead
 	shown := api.Waiting{
 		ID: x.ID.String(), Due: web.FormatMS(due), DueMS: due, InMS: due - r.Engine.Now().UnixMilli(),
 		Exchange: w.exchange, RoutingKey: string(x.view.RoutingKey), MessageID: message.OrNil(x.properties.MessageID),
-		PayloadBytes: len(x.view.Body),
+		PayloadBytes: int(x.Body),
 	}
 	if r.Caller.MayWith(authz.Payload) {
 		shown.Properties = message.Editable(&x.properties)
@@ -218,10 +253,6 @@ func showWaiting(r *web.Request, w *holder, x *waiting, how *message.Rendering) 
 			shown.Why = "retry"
 		}
 		shown.Returns, shown.Failures = &x.Returns, &x.Failures
-	}
-	if how != nil {
-		payload, encoding := how.Payload(x.view.Body)
-		shown.Payload, shown.PayloadEncoding = &payload, encoding
 	}
 	return shown
 }
@@ -251,6 +282,18 @@ func showNamed(r *web.Request, find finder) (web.Answer, error) {
 	var outcome string
 	var queues api.List[string]
 	var why vhost.Why
+	size := int64(0)
+	err = r.Look(w.vhost, func(v vhost.Reader) {
+		if seen, there := v.Find(w.where(), id.Number+1); there {
+			size = seen.Bytes()
+		}
+	})
+	if err != nil {
+		return web.Answer{}, err
+	}
+	if err := r.TakeLarge(size); err != nil { // it stays as it is as long as it waits
+		return web.Answer{}, err
+	}
 	err = r.Look(w.vhost, func(v vhost.Reader) {
 		x.ScheduledMessage, _, x.view, outcome = v.ScheduledAt(id)
 		queues, why = v.WhereTo(id)
@@ -261,15 +304,15 @@ func showNamed(r *web.Request, find finder) (web.Answer, error) {
 	if outcome != "" {
 		return web.Answer{}, gone(id, outcome)
 	}
-	if x.properties, err = amqp.ParseProperties(x.view.Properties); err != nil {
+	if err := x.parse(); err != nil {
 		return web.Answer{}, err
 	}
-	shown := showWaiting(r, w, &x, how)
+	shown := headOf(r, w, &x)
 	shown.Queues = &queues
 	if why != 0 {
 		shown.Refused = why.String()
 	}
-	return web.OK(shown)
+	return r.StreamedRow(how.Row(shown, x.view.Body))
 }
 
 // A finder finds the message of a delayed exchange that a path names; errNotFound if it names none. It may have ceased

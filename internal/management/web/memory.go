@@ -28,16 +28,28 @@ var ErrNoMemory = errors.New("the running requests use all memory for requests")
 
 // An Account is what one request has taken. Its methods are for one goroutine.
 type Account struct {
-	Budget *MemoryBudget
-	User   string
-	Taken  int64
+	Budget   *MemoryBudget
+	User     string
+	Taken    int64
+	reserved int64 // of that, what Take may still draw on
+}
+
+// Reserve counts n bytes that later calls of Take draw on: what must not fail then cannot for lack of memory.
+func (a *Account) Reserve(ctx context.Context, n int64) error {
+	if err := a.Take(ctx, n); err != nil {
+		return err
+	}
+	a.reserved += n
+	return nil
 }
 
 // Take counts n bytes, when there is room for them. A request whose user, and everybody else, has taken nothing besides
 // may take anything: what it brings is bounded by its route, and what it is answered has to be answered to somebody. So
 // two that wait for one another do not wait for ever, and a large list can be had.
 func (a *Account) Take(ctx context.Context, n int64) error {
-	if n <= 0 {
+	drawn := min(max(n, 0), a.reserved)
+	if n -= drawn; n <= 0 {
+		a.reserved -= drawn
 		return nil
 	}
 	b := a.Budget
@@ -46,6 +58,7 @@ func (a *Account) Take(ctx context.Context, n int64) error {
 		freed, ok := b.admit(a, n)
 		if ok {
 			a.Taken += n
+			a.reserved -= drawn
 			return nil
 		}
 		if ends == nil {
@@ -110,7 +123,7 @@ func (a *Account) GiveBack(beyond int64) {
 	if b.mu.users[a.User] -= back; b.mu.users[a.User] == 0 {
 		delete(b.mu.users, a.User)
 	}
-	a.Taken = beyond
+	a.Taken, a.reserved = beyond, 0
 	if b.mu.freed != nil {
 		close(b.mu.freed)
 		b.mu.freed = nil

@@ -176,6 +176,12 @@ func (r *Request) Take(bytes int64) error {
 	return r.Account.Take(r.Context(), bytes)
 }
 
+// Reserve counts memory that the request takes later, see Account.Reserve.
+func (r *Request) Reserve(bytes int64) error {
+	r.Account.Budget, r.Account.User = &r.Memory, r.Caller.Name()
+	return r.Account.Reserve(r.Context(), bytes)
+}
+
 // TakeLarge is take, for what may be small and is not counted then.
 func (r *Request) TakeLarge(bytes int64) error {
 	if bytes < LargeAnswer {
@@ -259,6 +265,14 @@ func (r *Request) late(name string, err error) error {
 // Do runs commands in a virtual host with the caller's permissions.
 func (r *Request) Do(name string, commands ...vhost.Command) ([]vhost.Effect, error) {
 	return r.DoAs(r.Caller.Principal(), name, commands...)
+}
+
+// DoWithin is Do with a window, see engine.DoWithin.
+func (r *Request) DoWithin(window int64, name string, commands ...vhost.Command) ([]vhost.Effect, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), commandPatience)
+	defer cancel()
+	effects, err := r.Engine.DoWithin(ctx, name, r.Caller.Principal(), window, commands...)
+	return effects, r.late(name, err)
 }
 
 // DoAs runs commands with the rights of a principal.

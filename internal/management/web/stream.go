@@ -3,12 +3,14 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"reflect"
 	"time"
+	"unicode/utf8"
 )
 
 // A Stream writes a long answer while the answer is made: rows are read in small portions, encoded, and sent
@@ -48,6 +50,41 @@ func (r *Request) Streamed(each func(row func(any) error) error) (Answer, error)
 	}}, nil
 }
 
+// StreamedPage answers with an object, page, whose first member is items: rows are what each passes on.
+func (r *Request) StreamedPage(page any, each func(row func(any) error) error) (Answer, error) {
+	text, err := Encode(page)
+	if err != nil {
+		return Answer{}, err
+	}
+	rest, ok := bytes.CutPrefix(text, []byte(noItems))
+	if !ok {
+		panic("management: a page does not begin with its items, which are none")
+	}
+	columns := r.columns()
+	return Answer{Status: http.StatusOK, Stream: func(l *Stream) error {
+		l.columns = columns
+		if err := l.Text(noItems[:len(noItems)-2]); err != nil {
+			return err
+		}
+		if err := l.List(each); err != nil {
+			return err
+		}
+		_, err := l.Write(rest)
+		return err
+	}}, nil
+}
+
+const noItems = `{"items":[]`
+
+// StreamedRow answers with one row.
+func (r *Request) StreamedRow(row any) (Answer, error) {
+	columns := r.columns()
+	return Answer{Status: http.StatusOK, Stream: func(l *Stream) error {
+		l.columns, l.first = columns, true
+		return l.add(row)
+	}}, nil
+}
+
 func NewStream(r *Request, a *Answer) *Stream {
 	l := &Stream{request: r, answer: a}
 	l.json = json.NewEncoder(&l.row)
@@ -67,9 +104,21 @@ func (l *Stream) List(each func(row func(any) error) error) error {
 	return l.Text("]")
 }
 
+// A PayloadRow is a row that ends with the payload of a message, which is encoded piece by piece: the JSON of a whole
+// one takes many times its size.
+type PayloadRow struct {
+	Row     any // an object without payload and payload_encoding
+	Payload []byte
+	Base64  bool // else it is text
+}
+
 // add writes a row.
 func (l *Stream) add(v any) error {
 	l.row.Reset()
+	long, _ := v.(*PayloadRow)
+	if long != nil {
+		v = long.Row
+	}
 	if err := l.json.Encode(v); err != nil {
 		return err
 	}
@@ -90,8 +139,77 @@ func (l *Stream) add(v any) error {
 		}
 	}
 	l.first = false
+	if long != nil {
+		return l.addPayload(bytes.TrimSuffix(text, []byte("}")), long)
+	}
 	_, err := l.Write(text)
 	return err
+}
+
+// addPayload writes a row that lacks its closing brace, its payload, and the brace.
+func (l *Stream) addPayload(row []byte, p *PayloadRow) error {
+	_, err := l.Write(row)
+	comma := len(row) > 1
+	member := func(name string, value func() error) {
+		wanted := l.columns == nil
+		if !wanted {
+			wanted, _ = descendColumns(l.columns, []byte(`"`+name+`"`))
+		}
+		if err != nil || !wanted {
+			return
+		}
+		if comma {
+			name = `,"` + name
+		} else {
+			name = `"` + name
+		}
+		comma = true
+		if err = l.Text(name + `":"`); err == nil {
+			err = value()
+		}
+		if err == nil {
+			err = l.Text(`"`)
+		}
+	}
+	if p.Base64 {
+		member("payload", func() error { return l.base64(p.Payload) })
+		member("payload_encoding", func() error { return l.Text("base64") })
+	} else {
+		member("payload", func() error { return l.text(p.Payload) })
+		member("payload_encoding", func() error { return l.Text("string") })
+	}
+	if err != nil {
+		return err
+	}
+	return l.Text("}")
+}
+
+func (l *Stream) base64(b []byte) error {
+	w := base64.NewEncoder(base64.StdEncoding, l)
+	if _, err := w.Write(b); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// text writes valid UTF-8 as the inside of a string.
+func (l *Stream) text(b []byte) error {
+	for len(b) > 0 {
+		n := min(len(b), textPiece)
+		for n < len(b) && !utf8.RuneStart(b[n]) {
+			n++
+		}
+		l.row.Reset()
+		if err := l.json.Encode(string(b[:n])); err != nil {
+			return err
+		}
+		quoted := bytes.TrimSuffix(l.row.Bytes(), []byte("\n"))
+		if _, err := l.Write(quoted[1 : len(quoted)-1]); err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
 }
 
 // Text writes JSON as it is.

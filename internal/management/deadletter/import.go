@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -47,7 +46,7 @@ type intake struct {
 	exchange string
 	key      *string           // nil: their own
 	there    map[string]target // exchanges that were asked for
-	has      map[string]bool   // imported messages that the queue already has, by their origin; nil: once=true was not given
+	has      *marks            // imported messages that the queue already has; nil: once=true was not given
 	commands []vhost.Command
 	bytes    int
 	result   api.Imported
@@ -73,6 +72,8 @@ func importMessages(r *web.Request) (web.Answer, error) {
 	lines := bufio.NewReaderSize(&slowBody{r.Writer, r.Body}, 1<<16)
 	for {
 		r.Account.GiveBack(before)
+		in.has.makeRoom()
+		before = r.Account.Taken
 		line, err := readLine(r, lines)
 		if len(bytes.TrimSpace(line)) > 0 {
 			in.result.Read++
@@ -138,9 +139,9 @@ func readLine(r *web.Request, from *bufio.Reader) (line []byte, err error) {
 }
 
 // intake reads the query.
-func readIntake(r *web.Request) (*intake, error) {
+func readIntake(r *web.Request) (in *intake, err error) {
 	query := r.URL.Query()
-	in := &intake{request: r, origin: r.Flag("origin")}
+	in = &intake{request: r, origin: r.Flag("origin")}
 	ways := 0
 	for _, given := range []bool{in.origin, query.Has("queue"), query.Has("exchange")} {
 		if given {
@@ -177,7 +178,8 @@ func readIntake(r *web.Request) (*intake, error) {
 			if err := r.Caller.NeedRead(r.PathValue("vhost"), name); err != nil {
 				return nil, err
 			}
-			return in, in.lookWhatIsThere(name)
+			in.has, err = readMarks(r, name)
+			return in, err
 		}
 	case !in.origin:
 		in.exchange = web.ExchangeName(query.Get("exchange"))
@@ -187,29 +189,6 @@ func readIntake(r *web.Request) (*intake, error) {
 		return in, r.Caller.NeedWrite(r.PathValue("vhost"), in.exchange)
 	}
 	return in, nil
-}
-
-// lookWhatIsThere finds the imported messages that are still in a queue.
-func (in *intake) lookWhatIsThere(name string) error {
-	in.has = map[string]bool{}
-	f, err := in.request.ParseFilter("")
-	if err != nil {
-		return err
-	}
-	if err := in.request.TakeTurn(); err != nil {
-		return err
-	}
-	defer func() { in.request.Turn.End() }()
-	w := walkThrough(in.request, &messageSource{host: in.request.PathValue("vhost"), Where: vhost.Where{Queue: name}}, f, 0, false)
-	w.budget, w.most = in.request.Turn.Budget(time.Hour), math.MaxInt
-	return w.each(func(_ vhost.Reader, x *vhost.Seen) bool {
-		if p, err := amqp.ParseProperties(x.Content().Properties); err == nil {
-			if v, there := p.Headers.Get(importedFrom); there {
-				in.has[v.Str] = true
-			}
-		}
-		return true
-	})
 }
 
 func (in *intake) wrong(err error) {
@@ -240,6 +219,9 @@ func (in *intake) line(text []byte) error {
 			return errors.New("the payload is not base64")
 		}
 	}
+	if err := r.TakeLarge(2 * int64(len(body))); err != nil { // here, and in what comes back if nothing takes it
+		return err
+	}
 	p, err := importedProperties(&l)
 	if err != nil {
 		return err
@@ -254,18 +236,18 @@ func (in *intake) line(text []byte) error {
 		return err
 	}
 	if l.ID != "" {
-		from, err := markOf(&l, p, body)
+		from, err := originOf(&l, p, body)
 		if err != nil {
 			return err
 		}
-		if in.has[from] {
+		if in.has.isThere(from) {
 			in.result.Skipped++
 			return nil
 		}
 		p.Has |= amqp.FlagHeaders
 		p.Headers = append(withoutHeader(p.Headers, importedFrom), amqp.Field{Name: importedFrom, Value: amqp.String(from)})
-		if in.has != nil {
-			in.has[from] = true
+		if err := in.has.put(from); err != nil {
+			return err
 		}
 	}
 	exchange, key := in.target(&l)
@@ -285,8 +267,8 @@ func (in *intake) line(text []byte) error {
 	return nil
 }
 
-// markOf identifies an exported message: its source, its number there, and a digest of the parts that do not change.
-func markOf(l *api.Exported, p *amqp.Properties, body []byte) (string, error) {
+// originOf identifies an exported message: its source, its number there, and a digest of the parts that do not change.
+func originOf(l *api.Exported, p *amqp.Properties, body []byte) (string, error) {
 	own := *p
 	own.Has, own.Headers = own.Has&^amqp.FlagHeaders, nil
 	for _, f := range p.Headers {
@@ -301,8 +283,7 @@ func markOf(l *api.Exported, p *amqp.Properties, body []byte) (string, error) {
 	if l.At != nil {
 		content = append(content, *l.At...)
 	}
-	content = append(amqp.AppendProperties(content, &own), body...)
-	return l.VHost + "/" + l.Place + "/" + l.Queue + "/" + l.ID + "#" + digest(content), nil
+	return l.VHost + "/" + l.Place + "/" + l.Queue + "/" + l.ID + "#" + digest(amqp.AppendProperties(content, &own), body), nil
 }
 
 // needExchange refuses a line whose exchange does not accept messages from clients: such a publish would close the

@@ -30,6 +30,8 @@ const (
 	exportPortion, carriedBytes, exportSearchMax = 1 << 20, 512, 200
 	// linePiece is how many bytes of a line of an export are sent at once.
 	linePiece = 64 << 10
+	// markBytes is what a mark takes in a map, as it grows; marksPortion is how many are counted at once.
+	markBytes, marksPortion = 40, 4096
 	// lineBytesMax bounds a line of an import, and importBytes is about what is published at once.
 	lineBytesMax, importBytes = 32 << 20, 4 << 20
 )

@@ -122,9 +122,12 @@ type edit struct {
 	Properties bool   `json:"properties"` // were given
 }
 
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:8])
+func digest(parts ...[]byte) string {
+	h := sha256.New()
+	for _, b := range parts {
+		_, _ = h.Write(b) // a hash takes everything
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // reference is how other messages name the one that the path names.

@@ -3,6 +3,7 @@ package vhost_test
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -228,7 +229,8 @@ func whereabouts(v vhost.Reader) map[string]int {
 	for _, q := range v.Queues() {
 		n[q.Name] += q.Ready
 		n["held"] += q.Held
-		for _, x := range v.HeldLetters(q.Name, 0, q.Held) {
+		held, _ := v.HeldLetters(q.Name, 0, q.Held, math.MaxInt64)
+		for _, x := range held {
 			if x.Cause == vhost.LostCycle {
 				n["held:cycle"]++
 			}

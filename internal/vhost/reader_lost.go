@@ -135,18 +135,28 @@ type HeldLetter struct {
 	Ref     storage.Ref
 }
 
-// HeldLetters lists the held letters of a queue with an ID greater than after, in queue order, most at the most. Each
-// costs a read of its history; beside that the held letters of the queue are looked through once.
-func (r Reader) HeldLetters(name string, after MessageID, most int) []HeldLetter {
+// HeldLetters lists the held letters of a queue with an ID greater than after, in queue order: most at the most, and as
+// many as their histories and the names of queues fit into so many bytes, at least one. More reports whether there are
+// others behind them. Each costs a read of its history; beside that the held letters of the queue are looked through
+// once.
+func (r Reader) HeldLetters(name string, after MessageID, most int, bytes int64) (all []HeldLetter, more bool) {
 	q := r.v.queueNamed(name)
 	if q == nil {
-		return nil
+		return nil, false
 	}
-	var all []HeldLetter
-	for _, seq := range q.heldFrom(seqOf(after)+1, most) {
+	for _, seq := range q.heldFrom(seqOf(after)+1, most+1) {
+		history := q.messages.Side(seq).History
+		bytes -= int64(history.Size)
+		for _, id := range q.held[seq].took {
+			if t := r.v.queues[id]; t != nil {
+				bytes -= int64(len(t.object.Name))
+			}
+		}
+		if len(all) == most || len(all) > 0 && bytes < 0 {
+			return all, true
+		}
 		e := q.messages.Entry(seq)
-		h := r.v.historyAt(q.messages.Side(seq).History)
-		x := HeldLetter{ID: idOf(seq), Cause: q.held[seq].cause, History: h, Size: e.Size, Ref: e.Ref(r.v.log)}
+		x := HeldLetter{ID: idOf(seq), Cause: q.held[seq].cause, History: r.v.historyAt(history), Size: e.Size, Ref: e.Ref(r.v.log)}
 		for _, id := range q.held[seq].took {
 			if t := r.v.queues[id]; t != nil {
 				x.Took = append(x.Took, t.object.Name)
@@ -154,5 +164,5 @@ func (r Reader) HeldLetters(name string, after MessageID, most int) []HeldLetter
 		}
 		all = append(all, x)
 	}
-	return all
+	return all, false
 }

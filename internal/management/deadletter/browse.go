@@ -61,21 +61,17 @@ func browse(r *web.Request, s *messageSource) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	var page api.Letters
+	found, err := newPage(r, how)
+	if err != nil {
+		return web.Answer{}, err
+	}
 	var unread error
-	bytes := 0
 	w := walkThrough(r, s, f, p.after, newest)
 	err = w.each(func(v vhost.Reader, x *vhost.Seen) bool {
 		o, _ := v.Options()
 		how.dialect = o.Dialect
-		l, err := how.render(x)
-		if err != nil {
-			unread = err
-			return false
-		}
-		page.Items = append(page.Items, l)
-		bytes += how.weight(&l)
-		return len(page.Items) < p.limit && bytes < web.PageBytesMax
+		unread = found.add(x)
+		return unread == nil && len(found.items) < p.limit && !found.full()
 	})
 	if err == nil {
 		err = unread
@@ -83,12 +79,12 @@ func browse(r *web.Request, s *messageSource) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	page.Scanned = w.scanned
+	shown := &api.Letters{Scanned: w.scanned}
 	if !w.ended {
 		next := strconv.FormatUint(w.from.After, 10)
-		page.Next, page.Partial = &next, len(page.Items) < p.limit && bytes < web.PageBytesMax
+		shown.Next, shown.Partial = &next, len(found.items) < p.limit && !found.full()
 	}
-	return web.Answer{Status: http.StatusOK, Body: page, Paged: true}, nil
+	return found.answer(shown)
 }
 
 // newestFirst reads the parameter order.
@@ -101,18 +97,6 @@ func newestFirst(query url.Values, usual bool) (bool, error) {
 	default:
 		return false, web.BadRequest("order must be oldest or newest, not '%s'", order)
 	}
-}
-
-// weight estimates the bytes of an answer that a message takes.
-func (s *renderer) weight(l *api.Letter) int {
-	n := 200 * len(l.Deaths)
-	if l.Payload != nil {
-		n += len(*l.Payload)
-	}
-	for i := range l.Properties {
-		n += 50 + len(l.Properties[i].Value.Str) + 100*len(l.Properties[i].Value.Table)
-	}
-	return n
 }
 
 // found runs fn on the message that the path names, inside the virtual host's loop. The answer is to have a copy of it.
@@ -134,7 +118,7 @@ func foundWithin(r *web.Request, s *messageSource, take func(bytes int64) error,
 			if !ok {
 				failed = web.ErrNotFound
 			} else if failed = r.Caller.NeedMessage(s.host, s.Where, &x); failed == nil {
-				if size = int64(x.Size); size <= counted {
+				if size = x.Bytes() + historyCost*x.HistoryBytes(); size <= counted {
 					failed = fn(v, &x)
 				}
 			}
@@ -161,17 +145,21 @@ func showMessage(r *web.Request, s *messageSource) (web.Answer, error) {
 	if err := bytesIn(r.URL.Query(), "limit", &how.limit); err != nil {
 		return web.Answer{}, err
 	}
-	var l api.Letter
-	err = found(r, s, func(v vhost.Reader, x *vhost.Seen) (err error) {
+	var c carried
+	err = found(r, s, func(v vhost.Reader, x *vhost.Seen) error {
 		o, _ := v.Options()
 		how.dialect = o.Dialect
-		l, err = how.render(x)
-		return err
+		c = how.carry(x, how.whole)
+		return how.copy(&c, x)
 	})
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return web.OK(l)
+	row, err := how.row(&c)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return r.StreamedRow(row)
 }
 
 // downloadPayload sends the payload as a file, so that no browser shows it as a page of this origin.

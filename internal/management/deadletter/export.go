@@ -30,14 +30,6 @@ func (s *API) exportEndpoints() []web.Endpoint {
 
 const linesType = "application/x-ndjson"
 
-// A carried is a message for an export: a copy, or, if it does not fit into the portion, where it is.
-type carried struct {
-	message          api.Letter
-	properties, body []byte
-
-	source *messageSource // nil of a copy
-}
-
 // An exporter writes messages, one line each. It copies them inside the virtual host's loop and writes them outside.
 type exporter struct {
 	index   *search.Index
@@ -74,7 +66,7 @@ func (s *API) exportMessages(r *web.Request) (web.Answer, error) {
 	if err := r.Take(4 * exportPortion); err != nil {
 		return web.Answer{}, err
 	}
-	e := &exporter{index: s.index, request: r, how: &renderer{host: r.PathValue("vhost"), ahead: r.Ahead(r.PathValue("vhost"))}}
+	e := &exporter{index: s.index, request: r, how: &renderer{host: r.PathValue("vhost"), ahead: r.Ahead(r.PathValue("vhost")), limit: -1}}
 	if r.Method == http.MethodHead {
 		return web.Answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {linesType}}}, nil
 	}
@@ -181,21 +173,16 @@ func (e *exporter) all(f *filter.Filter, newest bool) error {
 
 // take copies a message, inside the virtual host's loop. What does not fit into the portion is copied when its line is
 // written.
-func (e *exporter) take(x *vhost.Seen) error {
-	if e.bytes+int(x.Size) > exportPortion {
-		source := &messageSource{host: e.how.host, Where: x.Where(), id: formatID(x.ID)}
-		e.taken, e.bytes = append(e.taken, carried{source: source}), e.bytes+carriedBytes
-		return nil
+func (e *exporter) take(x *vhost.Seen) (err error) {
+	c := e.how.carry(x, true)
+	if e.bytes+int(c.cost) <= exportPortion {
+		err = e.how.copy(&c, x)
+		e.bytes += int(c.cost)
+	} else {
+		e.bytes += carriedBytes
 	}
-	c, err := e.copied(x)
-	e.taken, e.bytes = append(e.taken, c), e.bytes+len(c.properties)+len(c.body)+carriedBytes
+	e.taken = append(e.taken, c)
 	return err
-}
-
-func (e *exporter) copied(x *vhost.Seen) (carried, error) {
-	l, err := e.how.render(x)
-	content := x.Content()
-	return carried{message: l, properties: bytes.Clone(content.Properties), body: bytes.Clone(content.Body)}, err
 }
 
 func (e *exporter) begin() {
@@ -233,13 +220,11 @@ func (e *exporter) write() error {
 
 // writeOne sends one message, unless it has gone since it was found.
 func (e *exporter) writeOne(c *carried) error {
-	if c.source != nil {
+	if !c.here {
 		before := e.request.Account.Taken
 		defer func() { e.request.Account.GiveBack(before) }()
-		err := foundWithin(e.request, c.source, e.request.Take, func(_ vhost.Reader, x *vhost.Seen) (err error) {
-			*c, err = e.copied(x)
-			return err
-		})
+		source := &messageSource{host: e.how.host, Where: c.at, id: formatID(c.id)}
+		err := foundWithin(e.request, source, e.request.Take, func(_ vhost.Reader, x *vhost.Seen) error { return e.how.copy(c, x) })
 		if errors.Is(err, web.ErrNotFound) {
 			return nil
 		}

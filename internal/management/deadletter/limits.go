@@ -25,6 +25,11 @@ const (
 	dryRunTimeout                       = 2 * time.Second
 	// rateSpan is the time over which the rate of a job is measured, ratesMax the number of jobs with a measured rate.
 	rateSpan, ratesMax = time.Second, 1000
+	// pagePortion is about how many bytes of messages one look copies for a page; so many are counted before, and
+	// headsPortion for a page without payloads. historyCost is how many times its size a history takes once it is
+	// decoded.
+	pagePortion, headsPortion = 1 << 20, 256 << 10
+	historyCost               = 4
 	// exportPortion is about how many bytes of messages are copied before they are sent, carriedBytes what one takes
 	// besides its content, and exportSearchMax how many a search returns at once.
 	exportPortion, carriedBytes, exportSearchMax = 1 << 20, 512, 200

@@ -129,15 +129,28 @@ func getLostLetters(r *web.Request) (web.Answer, error) {
 		return web.Answer{}, err
 	}
 	var page api.LostLetters
+	before, kept := r.Account.Taken, int64(0)
 	for range web.LooksMax {
+		r.Account.GiveBack(before + kept)
+		if err := r.Take(pagePortion); err != nil {
+			return web.Answer{}, err
+		}
 		var letters []vhost.LostLetter
 		var dialect vhost.Dialect
+		room := int64(pagePortion)
 		err := r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
 			o, _ := v.Options()
 			dialect = o.Dialect
 			var ids []uint64
 			ids, p.after = v.LostIDs(p.after, math.MaxUint64, cause, p.limit-len(page.Items), web.ScanMax)
 			for _, id := range ids {
+				if x, there := v.Find(vhost.Where{Lost: true}, id); there {
+					room -= historyCost * x.HistoryBytes()
+				}
+				if len(letters) > 0 && room < 0 {
+					p.after = id - 1
+					break
+				}
 				v.LostLetters(id-1, func(l vhost.LostLetter) bool {
 					letters = append(letters, l)
 					return false
@@ -152,7 +165,8 @@ func getLostLetters(r *web.Request) (web.Answer, error) {
 				page.Items = append(page.Items, showLostLetter(&letters[i], dialect))
 			}
 		}
-		if p.after == 0 || len(page.Items) == p.limit {
+		kept += pagePortion - max(room, 0)
+		if p.after == 0 || len(page.Items) == p.limit || kept >= web.PageBytesMax {
 			break
 		}
 	}
@@ -239,15 +253,18 @@ func getHeldLetters(r *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
+	if err := r.Take(pagePortion); err != nil {
+		return web.Answer{}, err
+	}
 	var page api.HeldLetters
 	err = r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
 		o, _ := v.Options()
-		letters := v.HeldLetters(r.PathValue("queue"), p.after, p.limit+1)
-		for i := range letters[:min(p.limit, len(letters))] {
+		letters, more := v.HeldLetters(r.PathValue("queue"), p.after, p.limit, pagePortion/historyCost)
+		for i := range letters {
 			page.Items = append(page.Items, showHeldLetter(&letters[i], o.Dialect))
 		}
-		if len(letters) > p.limit {
-			page.Next = &page.Items[p.limit-1].ID
+		if more {
+			page.Next = &page.Items[len(page.Items)-1].ID
 		}
 	})
 	if err != nil {

@@ -3,7 +3,6 @@ package deadletter
 import (
 	"cmp"
 	"errors"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -58,30 +57,24 @@ func (s *API) searchDeadLetters(r *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	var page api.Letters
+	page, err := newPage(r, how)
+	if err != nil {
+		return web.Answer{}, err
+	}
 	var unread error
 	q := search.Query{VHost: r.PathValue("vhost"), Filter: f, After: query.Get("after"), Limit: limit, May: seeAt(r, r.PathValue("vhost"))}
 	if !newest {
 		q.Order = search.Oldest
 	}
-	bytes := 0
 	a, err := s.index.Search(r.Context(), q, func(x *vhost.Seen, _ *filter.Message) {
-		shown := *how
-		shown.whole = how.whole && bytes < web.PageBytesMax
-		l, err := shown.render(x)
-		if err != nil {
-			unread = err
-			return
+		if unread == nil {
+			unread = page.add(x)
 		}
-		l.Truncated = l.Truncated || how.whole && !shown.whole
-		page.Items = append(page.Items, l)
-		bytes += shown.weight(&l)
 	})
 	if err := refusedSearch(err, unread); err != nil {
 		return web.Answer{}, err
 	}
-	page.Next, page.Scanned, page.Partial, page.Index = message.OrNil(a.Next), a.Scanned, a.Partial, showIndex(a.Index)
-	return web.Answer{Status: http.StatusOK, Body: page, Paged: true}, nil
+	return page.answer(&api.Letters{Next: message.OrNil(a.Next), Scanned: a.Scanned, Partial: a.Partial, Index: showIndex(a.Index)})
 }
 
 // refusedSearch is the refusal of a search, or of what it found.
@@ -171,18 +164,26 @@ func (s *API) samples(r *web.Request, groups []search.Group) (map[search.Ref]*ap
 	for i := range groups[:min(samplesShown, len(groups))] {
 		refs = append(refs, groups[i].Sample)
 	}
-	shown := map[search.Ref]*api.Letter{}
+	page, err := newPage(r, how)
+	if err != nil {
+		return nil, err
+	}
 	var unread error
 	err = s.index.Show(r.Context(), r.PathValue("vhost"), refs, 0, func(x *vhost.Seen, _ *filter.Message) {
-		l, err := how.render(x)
-		if err != nil {
-			unread = err
-			return
+		if unread == nil && !page.full() { // their groups are shown without one
+			unread = page.add(x)
 		}
-		shown[search.Ref{Where: x.Where(), ID: x.ID}] = &l
 	})
 	if err == nil {
 		err = unread
+	}
+	if err == nil {
+		err = page.fill()
+	}
+	shown := map[search.Ref]*api.Letter{}
+	for i := range page.items {
+		c := &page.items[i]
+		shown[search.Ref{Where: c.at, ID: c.id}] = &c.message
 	}
 	return shown, err
 }

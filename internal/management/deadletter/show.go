@@ -1,7 +1,6 @@
 package deadletter
 
 import (
-	"encoding/base64"
 	"net/url"
 	"strconv"
 	"unicode/utf8"
@@ -67,7 +66,8 @@ func bytesIn(query url.Values, name string, to *int) error {
 	return nil
 }
 
-// render renders a message, inside the virtual host's loop. Nothing of what is lent stays in it.
+// render renders a message without its properties and its payload, inside the virtual host's loop. Nothing of what is
+// lent stays in it.
 func (s *renderer) render(x *vhost.Seen) (api.Letter, error) {
 	l := api.Letter{
 		ID: formatID(x.ID), VHost: s.host, Place: sourceQueue, Queue: x.Queue, State: x.StateName(),
@@ -101,11 +101,6 @@ func (s *renderer) render(x *vhost.Seen) (api.Letter, error) {
 		return l, err
 	}
 	l.MessageID = p.MessageID
-	if s.whole {
-		l.Properties = message.Editable(&p)
-		payload, encoding, cut := s.payload(content.Body)
-		l.Payload, l.PayloadEncoding, l.Truncated = &payload, encoding, cut
-	}
 	return l, nil
 }
 
@@ -143,9 +138,8 @@ func (s *renderer) origin(o *vhost.Origin) *api.DeathOrigin {
 	return &api.DeathOrigin{Reason: o.Reason.Word(s.dialect), Queue: o.Queue, Exchange: o.Exchange}
 }
 
-// payload renders a body, or a part of it, which ends with a whole character if it is text. Cut reports whether it is a
-// part.
-func (s *renderer) payload(body []byte) (text, encoding string, cut bool) {
+// part is what is shown of a body, which ends with a whole character if it is text.
+func (s *renderer) part(body []byte) []byte {
 	part := body[min(s.offset, len(body)):]
 	if s.limit >= 0 && len(part) > s.limit {
 		part = part[:s.limit]
@@ -153,11 +147,16 @@ func (s *renderer) payload(body []byte) (text, encoding string, cut bool) {
 			part = wholeRunes(part)
 		}
 	}
-	cut = len(part) < len(body)
-	if s.base64 || !utf8.Valid(part) {
-		return base64.StdEncoding.EncodeToString(part), "base64", cut
+	return part
+}
+
+// shown is about how many bytes are shown of a body of that size.
+func (s *renderer) shown(body int64) int64 {
+	part := max(body-int64(s.offset), 0)
+	if s.limit >= 0 {
+		part = min(part, int64(s.limit))
 	}
-	return string(part), "string", cut
+	return part
 }
 
 // wholeRunes leaves out the beginning of a character at the end of text.

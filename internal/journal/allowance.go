@@ -105,7 +105,7 @@ func (j *Journal) keepStray(name string) (kept bool, err error) {
 func (j *Journal) withRoom(name string, a *allowance, least int, write func(name string, room int64) error) (took bool, err error) {
 	err = write(name, 0)
 	allowed := int64(0)
-	if errors.Is(err, vfs.ErrNoSpace) && a.size > 0 && j.o.Mutant != MutantIdleSpare {
+	if errors.Is(err, vfs.ErrNoSpace) && a.size > 0 {
 		allowed, a.size = a.size, 0
 		if again := j.onDisk(func() error { return j.fs.Rename(j.path(a.name), j.path(name)) }); again != nil {
 			return false, again
@@ -115,7 +115,7 @@ func (j *Journal) withRoom(name string, a *allowance, least int, write func(name
 	for first := true; errors.Is(err, vfs.ErrNoSpace); first = false {
 		j.stopFilling()
 		i := slices.IndexFunc(j.spares, func(s spare) bool { return !s.named && !j.isLeased(s.name()) })
-		if i < 0 || len(j.spares) <= least || j.o.Mutant == MutantIdleSpare {
+		if i < 0 || len(j.spares) <= least {
 			if first && allowed > 0 && j.onDisk(func() error { return j.fs.Rename(j.path(name), j.path(a.name)) }) == nil {
 				a.size = allowed // it stays what it was
 			}

@@ -88,20 +88,6 @@ func TestACopyIsTheJournalAtOneMoment(t *testing.T) {
 	}
 }
 
-func TestCopiesOfWhatChangesAreCaught(t *testing.T) {
-	t.Parallel()
-	// The test before this one could not fail.
-	o := small()
-	o.Mutant = MutantIgnoreLease
-	for seed := range uint64(50) {
-		if err := copyBeside(seed, o); err != nil {
-			t.Logf("seed %d: %v", seed, err)
-			return
-		}
-	}
-	t.Error("files are written again while they are copied, and nothing comes of it")
-}
-
 // someJournal has several segments, one of them rewritten, two logs and their checkpoints.
 func someJournal(t *testing.T) (fs *vfs.Mem, j *Journal, last storage.Index) {
 	fs = vfs.NewMem(1)

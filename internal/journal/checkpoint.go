@@ -101,7 +101,7 @@ func (j *Journal) Checkpoint(log storage.LogID, at storage.Index, state []byte) 
 		least = 1
 	}
 	took, err := j.withRoom(c.name(), &j.checkpointRoom, least, write)
-	if errors.Is(err, ErrNoSpace) && len(j.ahead) > j.needed && j.o.Mutant != MutantIdleSpare {
+	if errors.Is(err, ErrNoSpace) && len(j.ahead) > j.needed {
 		if err = j.unname(); err == nil {
 			took, err = j.withRoom(c.name(), &j.checkpointRoom, 0, write)
 		}
@@ -158,7 +158,7 @@ func (j *Journal) fillOf(state, room int64) int64 {
 func (j *Journal) moveBack(l *logState, old checkpoint, state []byte) {
 	c, room := l.checkpoint, roundUp(old.size, vfs.BlockBytes)
 	if room >= min(c.size, roundUp(j.largestCheckpoint, vfs.BlockBytes)) || l.used > room ||
-		j.o.ReserveBytes < 0 || j.isLeased(old.name()) || j.o.Mutant == MutantSmallAllowance {
+		j.o.ReserveBytes < 0 || j.isLeased(old.name()) {
 		j.keepRoom(old)
 		return
 	}

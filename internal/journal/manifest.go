@@ -224,7 +224,7 @@ func (j *Journal) writeFile(name string, parts ...[]byte) error {
 	if err == nil && old {
 		err = f.Truncate(off)
 	}
-	if err == nil && !(j.o.Mutant == MutantEarlyCheckpoint && name != manifestTemp) {
+	if err == nil {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())

@@ -466,10 +466,8 @@ func (j *Journal) reopen() error {
 	if last == nil || last.damaged || last.room(1, 1) < groupHeaderBytes {
 		return nil
 	}
-	if j.o.Mutant != MutantKeepBehind {
-		if err := j.clearFrom(last, last.end); err != nil {
-			return fmt.Errorf("%s: %w", last.name(), err)
-		}
+	if err := j.clearFrom(last, last.end); err != nil {
+		return fmt.Errorf("%s: %w", last.name(), err)
 	}
 	last.safe = last.end
 	j.open = last

@@ -35,8 +35,6 @@ type Options struct {
 	InFlight int64
 	// OpenFiles is how many files are open at a time, about: closed segments are opened when they are read. Zero: 256.
 	OpenFiles int
-	// Mutant plants a known fault. For tests that prove that a checker can fail; empty everywhere else.
-	Mutant Mutant
 }
 
 func (o *Options) fill() error {
@@ -63,47 +61,3 @@ func (o *Options) fill() error {
 func (o *Options) reserve() int {
 	return int(max(0, (o.ReserveBytes+o.SegmentBytes-1)/o.SegmentBytes))
 }
-
-// Mutant names a fault planted on purpose. Each stands at exactly one place in the code, marked by its name.
-type Mutant string
-
-const (
-	// MutantSkipSync reports everything safe without syncing the disk.
-	MutantSkipSync Mutant = "skip-sync"
-	// MutantTrustAfterFailedSync goes on after a failed sync as if it had succeeded.
-	MutantTrustAfterFailedSync Mutant = "trust-after-failed-sync"
-	// MutantReclaimTooSoon gives back segments without asking for checkpoints or live records.
-	MutantReclaimTooSoon Mutant = "reclaim-too-soon"
-	// MutantRollUnsynced goes on in the next segment before all of the one before is safe.
-	MutantRollUnsynced Mutant = "roll-unsynced"
-	// MutantOldNonce gives recycled segments the nonce they had before.
-	MutantOldNonce Mutant = "old-nonce"
-	// MutantKeepTail takes valid groups behind the first bad byte of an unfinished tail for written.
-	MutantKeepTail Mutant = "keep-tail"
-	// MutantEarlyCheckpoint names a checkpoint before it is synced.
-	MutantEarlyCheckpoint Mutant = "early-checkpoint"
-	// MutantAdoptUnsynced puts a rewritten segment in the place of others before it is synced.
-	MutantAdoptUnsynced Mutant = "adopt-unsynced"
-	// MutantLosePiece leaves one live piece out of a rewritten segment.
-	MutantLosePiece Mutant = "lose-piece"
-	// MutantRewriteUncovered rewrites segments that no checkpoint covers.
-	MutantRewriteUncovered Mutant = "rewrite-uncovered"
-	// MutantIgnoreLease removes files, and writes them again, while they are being copied.
-	MutantIgnoreLease Mutant = "ignore-lease"
-	// MutantCutDamage takes damage below what was safe for an unfinished tail.
-	MutantCutDamage Mutant = "cut-damage"
-	// MutantReadDamaged reads what a checksum refutes.
-	MutantReadDamaged Mutant = "read-damaged"
-	// MutantIdleSpare lets neither a checkpoint nor a manifest take the place of a spare segment.
-	MutantIdleSpare Mutant = "idle-spare"
-	// MutantOneReserve lets every use but Growing take all there is.
-	MutantOneReserve Mutant = "one-reserve"
-	// MutantUnsureGain rewrites on a full disk what may give nothing back.
-	MutantUnsureGain Mutant = "unsure-gain"
-	// MutantSmallAllowance leaves the allowance as small as the checkpoint before that of a small log.
-	MutantSmallAllowance Mutant = "small-allowance"
-	// MutantUnsafeName counts a file for the reserve before its name is safe.
-	MutantUnsafeName Mutant = "unsafe-name"
-	// MutantKeepBehind goes on in the segment written last without clearing what a cut left behind its end.
-	MutantKeepBehind Mutant = "keep-behind"
-)

@@ -75,10 +75,6 @@ func (j *Journal) ReadBy(hint *Hint, buf []byte, r storage.Ref) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	if j.o.Mutant == MutantReadDamaged {
-		data, _, err := sp.seg.dataWithHoles(hint.e)
-		return data[min(int(at), len(data)):min(int(at+r.Size), len(data))], err
-	}
 	return sp.seg.data(buf, hint.e, r, int(at), int(r.Size))
 }
 

@@ -53,9 +53,6 @@ func (j *Journal) oneByOne() iter.Seq[*segment] {
 
 // dead reports whether nothing in s is needed.
 func (j *Journal) dead(s *segment, live Live) bool {
-	if j.o.Mutant == MutantReclaimTooSoon {
-		return true
-	}
 	if !j.covered(s) {
 		return false
 	}

@@ -29,7 +29,6 @@ type Range struct {
 // Keep and Step touch nothing but the victims, which stay as they are, and a file that nothing names yet: they may run
 // beside writing, syncing and reading. A crash before Adopt leaves a file that Open removes.
 type Rewriting struct {
-	mutant  Mutant
 	limit   int64      // for the size of the new segment, unless there is but one victim
 	victims []*segment // sparsest first
 	left    []*segment // victims that are left as they are
@@ -78,7 +77,7 @@ func (j *Journal) Sparse(live Live, share float64) (*Rewriting, error) {
 	for _, s := range victims {
 		s.victim = true
 	}
-	w := &Rewriting{mutant: j.o.Mutant, limit: j.o.SegmentBytes, victims: victims, sources: j.sources(victims), urgent: urgent, took: out.took}
+	w := &Rewriting{limit: j.o.SegmentBytes, victims: victims, sources: j.sources(victims), urgent: urgent, took: out.took}
 	w.out = &segment{id: j.nextID, file: out.number, f: out.f, rewritten: true}
 	w.out.nonce = mix(j.o.Entropy + w.out.id)
 	j.nextID++
@@ -202,9 +201,6 @@ func (w *Rewriting) begin() {
 		}
 	}
 	w.refs = pieces
-	if w.mutant == MutantLosePiece && len(w.refs) > 0 {
-		w.refs = w.refs[:len(w.refs)-1]
-	}
 	for {
 		size := w.measure()
 		if size > w.limit && len(w.victims) > 1 {
@@ -273,9 +269,7 @@ func (w *Rewriting) finish() error {
 		return err
 	}
 	w.written += s.size - s.end
-	if w.mutant != MutantAdoptUnsynced {
-		err = w.makeSafe()
-	}
+	err = w.makeSafe()
 	s.latest = nil
 	for _, sp := range s.spans {
 		sp.entries, sp.indexes = nil, nil

@@ -17,9 +17,6 @@ const aheadMost = 2
 func (j *Journal) name(n int64) error {
 	sp := j.takeSpare(n)
 	s := &segment{id: j.nextID, file: sp.file, nonce: mix(j.o.Entropy + j.nextID), size: sp.size, end: segmentHeaderBytes}
-	if j.o.Mutant == MutantOldNonce && sp.nonce != 0 {
-		s.nonce = sp.nonce
-	}
 	s.seed, s.bare = seedOf(s.nonce), sp.bare()
 	j.nextID++
 	if err := j.onDisk(func() error { return j.begin(s) }); err != nil {
@@ -104,7 +101,7 @@ func (j *Journal) closeOut() error {
 	s := j.full[0]
 	var t tableAt
 	err := j.onDisk(func() (err error) {
-		if t, err = s.writeTable(); err == nil && j.o.Mutant != MutantSkipSync {
+		if t, err = s.writeTable(); err == nil {
 			err = s.f.Sync()
 		}
 		return err

@@ -42,13 +42,8 @@ func (j *Journal) scan(s *segment, r *Report) error {
 			}
 			limit, searched = max(limit, safe), true
 		}
-		if s.end >= limit || j.o.Mutant == MutantCutDamage {
-			next, err := j.cutTail(s, &sc, r)
-			if err != nil || next == 0 {
-				return err
-			}
-			s.end = next
-			continue
+		if s.end >= limit {
+			return j.cutTail(s, &sc, r)
 		}
 		if err := j.skip(s, &sc, limit); err != nil {
 			return err
@@ -120,23 +115,20 @@ func (j *Journal) skip(s *segment, sc *scanner, limit int64) error {
 
 func (j *Journal) swallow(n uint64) { j.swallowed += n }
 
-// cutTail ends s where it is, and reports what lies behind. MutantKeepTail answers where to go on instead.
-func (j *Journal) cutTail(s *segment, sc *scanner, r *Report) (next int64, err error) {
+// cutTail ends s where it is, and reports what lies behind.
+func (j *Journal) cutTail(s *segment, sc *scanner, r *Report) error {
 	behind := sc.last // end of the last group header known
 	if sc.header {
 		behind = max(behind, s.end+sc.g.size)
 	} else if ours, err := sc.ours(s.end); err != nil {
-		return 0, err
+		return err
 	} else if ours {
 		behind = max(behind, s.end+sectorBytes)
 	}
 	if behind > s.end {
 		r.Cut = &Cut{File: s.name(), Offset: s.end, Bytes: min(behind, s.size) - s.end}
 	}
-	if j.o.Mutant == MutantKeepTail {
-		return sc.next(s.end + sectorBytes)
-	}
-	return 0, nil
+	return nil
 }
 
 // scanner reads groups of a segment.

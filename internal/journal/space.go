@@ -41,12 +41,10 @@ func (j *Journal) keep(use Use) int {
 	if j.lacksAllowance() {
 		least++
 	}
-	switch {
-	case use == Committed:
+	switch use {
+	case Committed:
 		return least
-	case j.o.Mutant == MutantOneReserve:
-		return 0
-	case use == Moving:
+	case Moving:
 		return least + 2*step
 	}
 	return least + step
@@ -353,7 +351,7 @@ func (j *Journal) makeSpare(size int64) error {
 	j.unsyncedNames = j.unsyncedNames || made
 	switch {
 	case err == nil:
-		j.roomRefused, j.unsyncedNames = false, j.o.Mutant == MutantUnsafeName
+		j.roomRefused, j.unsyncedNames = false, false
 		j.spares = append(j.spares, sp)
 	case made:
 		j.discard(sp.name())
@@ -368,7 +366,7 @@ func (j *Journal) allocate(f vfs.File, size int64) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err == nil && j.o.Mutant != MutantUnsafeName {
+	if err = errors.Join(err, f.Close()); err == nil {
 		err = j.fs.SyncDir(j.o.Dir)
 	}
 	return err

@@ -23,7 +23,7 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, out outF
 	}
 	var sparse, small []candidate
 	for s := range j.oneByOne() {
-		if s.table.at == 0 || s.damaged || s.distrusted || j.o.Mutant != MutantRewriteUncovered && !j.covered(s) {
+		if s.table.at == 0 || s.damaged || s.distrusted || !j.covered(s) {
 			continue
 		}
 		n := int64(0)
@@ -74,7 +74,7 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, out outF
 		if most = capacity(j.o.SegmentBytes); len(victims) < 2 || need > most {
 			choose()
 		}
-		if (len(victims) < 2 || need > most) && j.o.Mutant != MutantUnsureGain {
+		if len(victims) < 2 || need > most {
 			return nil, out, false, nil
 		}
 		out, err = j.spareOut(need)
@@ -147,7 +147,7 @@ func (j *Journal) spareOut(need int64) (out outFile, err error) {
 		return slices.IndexFunc(j.spares, func(s spare) bool { return s.size >= need })
 	}
 	i := find()
-	if i < 0 && len(j.ahead) > j.needed && j.o.Mutant != MutantIdleSpare {
+	if i < 0 && len(j.ahead) > j.needed {
 		if err := j.unname(); err != nil {
 			return out, err
 		}

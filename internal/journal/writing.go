@@ -59,10 +59,8 @@ func (w *writing) plan() (work func() error) {
 			return w.append(putting, n, size)
 		}
 		// whoever finds a group in the next may trust this one to be whole
-		if len(j.dirty) > 0 && j.o.Mutant != MutantRollUnsynced {
-			if work := w.makeSafe(); work != nil {
-				return work
-			}
+		if len(j.dirty) > 0 {
+			return w.makeSafe()
 		}
 		j.roll()
 	}
@@ -70,9 +68,7 @@ func (w *writing) plan() (work func() error) {
 		return w.append(marking, 0, groupHeaderBytes)
 	}
 	if w.sync {
-		if work := w.makeSafe(); work != nil {
-			return work
-		}
+		return w.makeSafe()
 	}
 	return w.over()
 }
@@ -85,14 +81,10 @@ func (w *writing) append(as diskStep, n int, size int64) (work func() error) {
 	return w.put
 }
 
-// makeSafe plans a sync of the open segment; nil: it needs none.
+// makeSafe plans a sync of the open segment.
 func (w *writing) makeSafe() (work func() error) {
-	if w.doing = syncing; w.j.o.Mutant != MutantSkipSync {
-		return w.syncOpen
-	}
-	w.task.worked = nil
-	_ = w.commit()
-	return nil
+	w.doing = syncing
+	return w.syncOpen
 }
 
 // commit takes note of what the disk has done.
@@ -110,7 +102,7 @@ func (w *writing) commit() error {
 			w.mark, w.marks, w.sync = false, true, true
 		}
 	case syncing:
-		if err != nil && j.o.Mutant != MutantTrustAfterFailedSync {
+		if err != nil {
 			return j.tear(err)
 		}
 		j.synced()

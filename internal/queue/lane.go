@@ -153,13 +153,6 @@ func (l *lane) head() (uint64, *Entry) {
 	if l.ready == 0 {
 		return 0, nil
 	}
-	if l.queue.requeueLast {
-		if n := l.nextReady(l.cursor); n < l.next {
-			l.cursor = n
-			c, i := l.at(n)
-			return n, &c.entries[i]
-		}
-	}
 	for len(l.returned) > 0 {
 		if c, i := l.at(l.returned[0]); c != nil && c.entries[i].State == Ready {
 			return l.returned[0], &c.entries[i]

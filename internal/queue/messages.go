@@ -15,8 +15,6 @@ type Messages struct {
 	persistent  int    // copies that are in the log
 	epoch       uint32 // of the pool when the queue was saved last
 	stands      uint64 // how often a chunk was put among those that are due
-
-	requeueLast bool // a fault, see PlantRequeueLast
 }
 
 // NewMessages returns an empty queue with priorities 0 to priorityMax. ID is the vhost's; a checkpoint has what is in a

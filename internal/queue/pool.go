@@ -31,8 +31,6 @@ type Pool struct {
 	epoch   uint32  // raised by each Freeze
 	saving  *Saving // nil: no checkpoint is in the making
 	storing *Saving // one of which all is saved, and that does not count yet
-
-	mutant Mutant // empty but in tests of the checkers
 }
 
 // freeMax bounds the chunks that are kept for the next use.
@@ -62,7 +60,7 @@ func (p *Pool) Hot() int { return p.entries }
 
 // warm makes the chunk of s hot, if it is not, and saves s first if a checkpoint is being taken that needs it as it is.
 func (p *Pool) warm(s *slot) *chunk {
-	if s.epoch != p.epoch && p.mutant != MutantChangeUnsaved {
+	if s.epoch != p.epoch {
 		p.save(s)
 	}
 	c := s.hot
@@ -239,7 +237,7 @@ func (p *Pool) chill(c *chunk) bool {
 		return true
 	}
 	s.count(c)
-	if c.dirty && p.mutant != MutantStalePage || s.page.IsZero() {
+	if c.dirty || s.page.IsZero() {
 		if !p.write(s, c) {
 			return false
 		}

@@ -139,9 +139,6 @@ func (p *Pool) save(s *slot) {
 		}
 		page, gone = s.page, nil
 	}
-	if p.mutant == MutantForgetGone {
-		gone = nil
-	}
 	b := appendSlot(p.saving.buf[:0], s, page, gone)
 	p.saving.buf = b
 	p.saving.slot(s.lane.queue, s.first(), b)

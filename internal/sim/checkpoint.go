@@ -13,7 +13,6 @@ import (
 // frozen is a state on its way into a checkpoint, and the room that is given back behind it. While it is on its way,
 // the machine goes on.
 type frozen struct {
-	mutant     Mutant
 	at         storage.Index
 	projection []byte // of the machine at that moment; nil: nobody looks
 	use        vhost.Use
@@ -92,22 +91,17 @@ func (w *world) freeze() {
 	if w.vhost.Ruling() && !w.chance(8) { // the engine waits, but not for ever
 		return
 	}
-	z := &frozen{mutant: w.o.Mutant, at: w.next - 1}
+	z := &frozen{at: w.next - 1}
 	if w.chance(3) { // it is looked at
 		w.look(func() { z.projection = w.vhost.Projection() })
 	}
-	if w.o.Mutant != MutantLateFreeze {
-		w.vhost.Freeze(z.at)
-	}
+	w.vhost.Freeze(z.at)
 	z.use = w.vhost.Use()
 	w.frozen = z
 }
 
 // save saves a portion of the state; the machine has gone on since the last one.
 func (w *world) save(z *frozen) error {
-	if !w.vhost.Saving() { // MutantLateFreeze
-		w.vhost.Freeze(z.at)
-	}
 	if w.vhost.Save(1 + w.dice.IntN(4)) {
 		return nil
 	}
@@ -134,7 +128,7 @@ func (w *world) checkSaved(z *frozen) {
 
 // store makes the checkpoint count: the pages that it names, and the batches that it covers, are safe before.
 func (w *world) store(z *frozen) error {
-	if (w.o.Mutant != MutantEarlyRoot || z.at > w.safe) && (!w.settle() || w.frozen != z) {
+	if !w.settle() || w.frozen != z {
 		return nil
 	}
 	if w.markSafe(); w.frozen != z {
@@ -174,7 +168,7 @@ func (w *world) reclaim(z *frozen) error {
 
 // live tells how many bytes of some batches are referred to. Of the neighbor's, its checkpoint has all.
 func (z *frozen) live(log storage.LogID, first, last storage.Index) int64 {
-	if log.Owner() != logID || log == pagesLog && z.mutant == MutantForgetPages {
+	if log.Owner() != logID {
 		return 0
 	}
 	return z.use.Bytes(log, first, last)
@@ -220,7 +214,7 @@ func (w *world) sparse(z *frozen) error {
 
 // mark finds a portion of what is live there.
 func (w *world) mark(z *frozen) error {
-	if w.vhost.MarkSome(1+w.dice.IntN(8)) && w.o.Mutant != MutantMarkHalf {
+	if w.vhost.MarkSome(1 + w.dice.IntN(8)) {
 		return nil
 	}
 	z.rewriting.Keep(w.vhost.Marked())
@@ -246,7 +240,7 @@ func (w *world) copy(z *frozen) error {
 
 // adopt puts the new segment in the place of the sparse ones, once all is safe that has ended meanwhile.
 func (w *world) adopt(z *frozen) error {
-	if w.o.Mutant != MutantAdoptEarly && (!w.settle() || w.frozen != z) {
+	if !w.settle() || w.frozen != z {
 		return nil
 	}
 	var n int

@@ -129,7 +129,6 @@ func (w *world) resolve(x *waiting) bool {
 	if m.Record == nil && m.Ref.IsZero() {
 		return true
 	}
-	w.serving = true
 	err := unwound(func() {
 		if m.Record == nil {
 			m.Record = w.Record(m.Ref)
@@ -138,7 +137,6 @@ func (w *world) resolve(x *waiting) bool {
 			m.History = w.Record(m.HistoryRef)
 		}
 	})
-	w.serving = false
 	if err != nil {
 		if !w.planned(err) && !w.spoilt(err) {
 			w.violate(Readable, "message %d: %v", x.message, err)
@@ -207,7 +205,7 @@ func (w *world) release() {
 }
 
 func (w *world) releaseChannel(ch *channel) {
-	for len(ch.waiting) > 0 && (ch.waiting[0].effect.After <= w.safe || w.o.Mutant == MutantReleaseEarly) {
+	for len(ch.waiting) > 0 && ch.waiting[0].effect.After <= w.safe {
 		x := ch.waiting[0]
 		ch.waiting = ch.waiting[1:]
 		w.show(ch, &x)

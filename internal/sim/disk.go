@@ -133,7 +133,6 @@ func (w *world) atRest() {
 func (w *world) journalOptions() journal.Options {
 	return journal.Options{
 		Entropy: w.o.Seed<<16 + w.opened, SegmentBytes: segmentBytes, ReserveBytes: w.reserve, InFlight: inFlight,
-		Mutant: w.o.Journal,
 	}
 }
 
@@ -142,7 +141,7 @@ func (w *world) open() {
 	for w.violation == nil {
 		w.opened++
 		j, r, err := journal.Open(w.faulty, w.journalOptions())
-		if r.Cut != nil && w.o.Mutant != MutantHushCut {
+		if r.Cut != nil {
 			w.cut = r.Cut // the next start may not tell again, if this one fails on its way
 		}
 		switch {
@@ -187,7 +186,6 @@ func (w *world) load() {
 	w.pages.reopen()
 	v := vhost.New(vhostName, logID, w, &w.pages)
 	v.CountBy(segmentBytes / 64) // as the engine does
-	v.Plant(w.o.VHost)
 	v.KeepHot(w.hot())
 	if w.o.Portions > 0 {
 		v.BoundSteps(w.o.Portions)

@@ -21,7 +21,7 @@
 // there when it is due (schedule.go, fire.go); what clients were told of it has to stay true (commanded.go).
 //
 // Every check has a name (Checker); a failure is a Violation that carries the name and the seed. The same seed
-// gives the same history, to the bit. The package's mutants plant faults and demand that the check of that name,
+// gives the same history, to the bit. Package mutants plants faults and demands that the check of that name,
 // and no other, is the one to notice.
 //
 // Begin reading at Run.

@@ -180,7 +180,7 @@ func (w *world) write() bool {
 			return false
 		}
 	}
-	if before := w.result.Recoveries; !w.besides && w.o.Mutant != MutantSpendReserve && (w.tight || w.full || w.journal.Stats().Spares < 2) {
+	if before := w.result.Recoveries; !w.besides && (w.tight || w.full || w.journal.Stats().Spares < 2) {
 		w.prepare()
 		return w.violation == nil && w.result.Recoveries == before
 	}

@@ -200,6 +200,6 @@ func (w *world) prepare() {
 	case err != nil:
 		w.survive(err)
 	case !more && make:
-		w.full = w.full && w.o.Mutant == MutantStayFull
+		w.full = false
 	}
 }

@@ -20,7 +20,7 @@ func (w *world) room() journal.Use {
 // makeReserve completes the reserve when a broker starts, before anything is decided. The error is the end of the
 // broker.
 func (w *world) makeReserve() error {
-	for w.o.Mutant != MutantLateReserve && w.journal.LacksReserve() {
+	for w.journal.LacksReserve() {
 		if _, err := w.journal.Prepare(true); errors.Is(err, vfs.ErrCrashed) {
 			return err
 		} else if err != nil {
@@ -36,7 +36,7 @@ func (w *world) makeReserve() error {
 func (w *world) keepReserve() bool {
 	j := w.journal
 	switch {
-	case w.full || !j.LacksReserve() || w.o.Mutant == MutantLateReserve:
+	case w.full || !j.LacksReserve():
 		return true
 	case w.besides:
 		return j.Room() <= journal.Moving

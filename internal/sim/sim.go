@@ -16,7 +16,7 @@ import (
 // longer.
 const stepsDefault, stepsLong, longEvery = 600, 2400, 50
 
-// Options says what to simulate. The zero value is seed 0 without planted faults.
+// Options says what to simulate. The zero value is seed 0 without faults of the disk.
 type Options struct {
 	Seed  uint64
 	Steps int // 0: a usual run
@@ -30,10 +30,6 @@ type Options struct {
 	// Fault, if it is set, is the only one there is, at call At of the disk, of whatever kind; else they are drawn.
 	Fault Fault
 	At    int
-	// Journal and VHost plant a fault below, Mutant one here.
-	Journal journal.Mutant
-	VHost   vhost.Mutant
-	Mutant  Mutant
 	// Trace, if there is one, is told what happens, a line at a time.
 	Trace func(line string)
 }
@@ -124,7 +120,6 @@ type world struct {
 	pages      pages
 	torn       bool         // a step of the machine was cut short by a failed read: it is not to be looked at any more
 	frozen     *frozen      // a checkpoint in the making
-	serving    bool         // a client's message is being read
 	keeping    bool         // house is being kept
 	besides    bool         // and something is done beside that
 	unfinished bool         // a command is, and nothing is done beside it

@@ -78,12 +78,7 @@ func (v *VHost) apply(f *Fact) {
 		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.withheld(q, s, e, f) })
 	case Kept:
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) {
-			e := q.messages.Change(s)
-			e.ExpireAt = 0
-			if v.mutant == MutantKeepAWhile {
-				e.ExpireAt = v.logged + 1000
-				v.schedule(q, s, e)
-			}
+			q.messages.Change(s).ExpireAt = 0
 		})
 	case Tallied:
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) {
@@ -243,20 +238,14 @@ func (v *VHost) armed(q *queueState, chunk queue.Seq, was, at deadline.Instant) 
 func (v *VHost) dueAt(q *queueState, e *queue.Entry, side *queue.Side) deadline.Instant {
 	switch e.State {
 	case queue.Ready:
-		if !q.settings.ExpiryHead && v.mutant != MutantForgetExpiry {
+		if !q.settings.ExpiryHead {
 			return e.ExpireAt
 		}
 	case queue.Waiting:
-		until := side.Until
-		switch {
-		case v.mutant == MutantForgetResume:
-			return e.ExpireAt
-		case v.mutant == MutantFireEarly && q.schedule != nil:
-			return until - 20
-		case e.ExpireAt != 0 && e.ExpireAt < until:
+		if e.ExpireAt != 0 && e.ExpireAt < side.Until {
 			return e.ExpireAt
 		}
-		return until
+		return side.Until
 	}
 	return 0
 }
@@ -271,9 +260,6 @@ func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
 	q.messages.Touch()
 	e := q.messages.Entry(s)
 	v.books.Ended[cause]++
-	if v.mutant == MutantDoubleCount {
-		v.books.Ended[cause]++
-	}
 	durable := e.Flags&queue.Persistent != 0
 	if durable {
 		v.durable.Ended[cause]++
@@ -300,7 +286,7 @@ func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
 
 // returned makes a copy ready again, or lets it wait. In a replay it never left: what is not logged is who held it.
 func (v *VHost) returned(q *queueState, s queue.Seq, f *Fact) {
-	if q.settings.Counts && v.mutant != MutantForgetReturn {
+	if q.settings.Counts {
 		side := q.messages.Side(s)
 		side.Return(f.Failed)
 		q.messages.SetSide(s, side)
@@ -324,9 +310,6 @@ func (v *VHost) addQueue(f *Fact) {
 	}
 	if _, asks := q.object.Arguments.Get("x-max-priority"); q.quorum && !asks {
 		q.ranked = true
-	}
-	if v.mutant == MutantRequeueLast {
-		q.messages.PlantRequeueLast()
 	}
 	v.queues[q.id] = q
 	v.extra += extraOf(q.object.Arguments)
@@ -352,12 +335,8 @@ func (v *VHost) number(id QueueID, logged bool) {
 
 // numbers notes that a fact names queues, which may be transient: no other gets their numbers, after a restart neither.
 func (v *VHost) numbers(list []QueueID, logged bool) {
-	given := v.queueMax
 	for _, id := range list {
 		v.number(id, logged)
-	}
-	if v.mutant == MutantReuseNumber {
-		v.queueMax = given
 	}
 }
 

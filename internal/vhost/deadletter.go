@@ -278,7 +278,7 @@ func (s *step) deliverDeadLetter(from *queueState, m *message, ids []QueueID, a 
 	has := membership(a.had)
 	p.placed = p.placed || a.wide && len(a.had) > 0
 	tried := 0
-	for i, id := range ids {
+	for _, id := range ids {
 		if has(id) {
 			continue
 		}
@@ -292,8 +292,6 @@ func (s *step) deliverDeadLetter(from *queueState, m *message, ids []QueueID, a 
 			return
 		case a.only != 0 && a.only != id:
 			p.missing = LostRefused // or whatever it is that others wait for: it was said when they were tried
-		case s.mutant == MutantLoseMove && i == len(ids)-1:
-			p.placed = true
 		case !q.refuses(m):
 			s.enqueue(q, m)
 			s.markDirty(q, a.depth+1)
@@ -301,7 +299,7 @@ func (s *step) deliverDeadLetter(from *queueState, m *message, ids []QueueID, a 
 				s.moves++
 			}
 			p.placed = true
-			if (a.holds || a.wide) && s.mutant != MutantForgetTook {
+			if a.holds || a.wide {
 				p.took = append(p.took, id)
 			}
 		case q.settings.PassesOn():
@@ -327,7 +325,7 @@ func (s *step) deliverDeadLetter(from *queueState, m *message, ids []QueueID, a 
 	}
 	switch {
 	case len(cycles) == 0:
-	case !a.holds || s.mutant == MutantShelveCycle:
+	case !a.holds:
 		for _, q := range cycles {
 			s.lay(from, m, LostCycle, q.object.Name, p)
 		}
@@ -405,10 +403,7 @@ func (s *step) recordDeath(from *queueState, m *message, reason Reason) (back Jo
 		old.unite()
 	}
 	m.letter, m.historyVolatile = storage.Ref{}, storage.Ref{}
-	h := old
-	if s.mutant != MutantForgetDeath || m.history == nil {
-		h = old.died(d)
-	}
+	h := old.died(d)
 	h.At = int64(s.Wall)
 	if told { // the first death is the publisher's to tell
 		h.First = Origin{}

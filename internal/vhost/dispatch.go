@@ -54,10 +54,8 @@ func (s *step) handTo(q *queueState, seq queue.Seq, e *queue.Entry, x *queue.Con
 		s.end(q, seq, Acked)
 		return
 	}
-	if s.mutant != MutantIgnorePrefetch {
-		x.Own.Used++
-		x.Shared.Used++
-	}
+	x.Own.Used++
+	x.Shared.Used++
 	s.hand(q, seq, e)
 	ch.unacked.add(tag, delivery{queue: q, consumer: x, seq: seq, due: s.settleBy(ch, q, x)})
 }
@@ -205,9 +203,6 @@ func (s *step) consume(ch *channel, c *Command) *amqp.Error {
 		Shared: &ch.shared, Window: &ch.conn.window, Arguments: d.Arguments, Timeout: timeout,
 	}
 	x.Own.Max = ch.prefetch
-	if d.NoAck && s.mutant == MutantFreeNoAck {
-		x.Shared = &queue.Limit{}
-	}
 	ch.attach(x)
 	s.extra += extraOf(x.Arguments)
 	q.consumers.Add(x)

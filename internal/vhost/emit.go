@@ -39,7 +39,7 @@ func (s *step) begin() {
 // end emits Ended for one copy. Copies that end in a row are one fact in the log.
 func (s *step) end(q *queueState, seq queue.Seq, cause Cause) {
 	s.work += workOfEnd
-	durable := q.messages.Entry(seq).Flags&queue.Persistent != 0 && s.mutant != MutantForgetEnded
+	durable := q.messages.Entry(seq).Flags&queue.Persistent != 0
 	if durable {
 		s.begin()
 		if !s.out.ended.extend(q.id, seq, cause) {

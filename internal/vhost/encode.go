@@ -297,9 +297,7 @@ func (v *VHost) fold(index storage.Index, batch []byte) error {
 		if f.Queue != 0 && !f.Kind.defines() {
 			v.resolve()
 		}
-		if !v.mutant.forgets(f.Kind) {
-			v.apply(&f)
-		}
+		v.apply(&f)
 	}
 	v.forgetOrphans()
 	v.trim()

@@ -365,7 +365,7 @@ func (s *step) enforce(q *queueState, depth int) {
 	}
 	q.zero = q.zero[:0]
 	set := q.settings
-	if !set.Overflow.DropsHead() || s.putsOff(q, MaxLen) || q.excess != 0 || s.mutant == MutantKeepExcess || q == s.shelf && s.mutant == MutantShelfGrows {
+	if !set.Overflow.DropsHead() || s.putsOff(q, MaxLen) || q.excess != 0 {
 		return
 	}
 	for n := 0; q.over(set); n++ {
@@ -442,6 +442,6 @@ func (s *step) requeueAfterRestart(q *queueState) {
 			s.later(task{queue: q, seq: seq, requeue: true, failed: true})
 			continue
 		}
-		s.returnOne(q, seq, s.mutant != MutantForgetFailure)
+		s.returnOne(q, seq, true)
 	}
 }

@@ -36,7 +36,7 @@ func (v *VHost) ended(q *queueState, first queue.Seq, n uint64, cause Cause) {
 // endWhole emits Ended for a chunk that was taken off.
 func (s *step) endWhole(q *queueState, first queue.Seq, span uint64, g queue.Grave, cause Cause) {
 	s.work += workOfEnd
-	durable := g.Persistent > 0 && s.mutant != MutantForgetEnded
+	durable := g.Persistent > 0
 	if durable {
 		s.begin()
 		if !s.out.ended.extendBy(q.id, first, span, cause) {

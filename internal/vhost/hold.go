@@ -279,7 +279,7 @@ func (v *VHost) heldAt(at letterAt) (*queueState, *queue.Entry) {
 
 // rerouted is told, at the end of each step, to have letters tried again if the topology has changed.
 func (s *step) rerouted() {
-	if len(s.holding.letters) > 0 && s.holding.swept != s.topo.Version() && s.mutant != MutantForgetRetry {
+	if len(s.holding.letters) > 0 && s.holding.swept != s.topo.Version() {
 		s.holding.swept = s.topo.Version()
 		s.sweepSoon()
 	}

@@ -182,7 +182,6 @@ type job struct {
 	sent   uint64           // Moved at that time
 	next   deadline.Instant // in the set of deadlines, 0: it is not
 	back   uint64           // of CameBack: not in the log yet
-	greedy bool             // a fault, see MutantJobGreedy
 }
 
 // owner is whose deadline j.next is.
@@ -314,7 +313,6 @@ func (v *VHost) begun(f *Fact) {
 	r := decoder{rest: f.Bytes}
 	j := &job{Job: Job{ID: JobID(f.N), Order: readOrder(&r)}}
 	j.Progress = readProgress(&r)
-	j.greedy = v.mutant == MutantJobGreedy
 	j.filter, _ = filter.Parse(j.Filter, int64(j.Begun)) // it was read before it was accepted
 	v.jobs.last = max(v.jobs.last, j.ID)
 	v.jobs.all = append(v.jobs.all, j)
@@ -375,7 +373,7 @@ func (j *job) each(source *queueState, p *Progress, fn func(queue.Seq) bool) {
 		}
 		more := true
 		visit := func(seq queue.Seq, _ *queue.Entry) bool {
-			if seq.Priority() != lane || uint64(seq) >= p.Bounds[lane] && !j.greedy {
+			if seq.Priority() != lane || uint64(seq) >= p.Bounds[lane] {
 				return false
 			}
 			more = fn(seq)

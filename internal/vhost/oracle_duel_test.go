@@ -49,13 +49,12 @@ type duel struct {
 	said         []oracle.Answer
 }
 
-func newDuel(m Mutant, seen *coverage) *duel {
+func newDuel(seen *coverage) *duel {
 	d := &duel{
 		world: newWorld(), seen: seen,
 		names: map[QueueID]string{shelfID: ""}, arrived: map[QueueID]int{}, arrivals: map[QueueID]map[queue.Seq]int{},
 	}
 	d.oracle = oracle.New(d)
-	d.world.v.Plant(m)
 	d.oracle.Now = int64(epoch)
 	if _, err := d.world.step(Command{Kind: Connect, Conn: 1, Window: 1 << 40, Definition: &Definition{Name: "c", CancelNotify: true}}); err != nil {
 		panic(err)

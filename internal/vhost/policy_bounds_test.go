@@ -168,9 +168,4 @@ func TestCheckpointsSayWhichPoliciesApply(t *testing.T) {
 			t.Errorf("%s: the checkpoint leads to another state", name)
 		}
 	}
-	again := New("/", w.v.log, w.v.records, nil)
-	again.mutant = MutantForgetMatched
-	if err := again.Fold(0, w.v.Contents()); err != nil || bytes.Equal(again.Projection(), w.v.Projection()) {
-		t.Error("nobody notices that a start forgets which policies apply")
-	}
 }

@@ -245,7 +245,7 @@ func (s *step) confirm(ch *channel, x published) {
 		e.Kind = Refuse
 	} else {
 		s.confirmed(x.from)
-		if x.durable && s.mutant != MutantConfirmAtOnce {
+		if x.durable {
 			e.After = s.newest()
 		}
 	}
@@ -493,7 +493,7 @@ func (s *step) deadlineOf(q *queueState, m *message) deadline.Instant {
 // recordOf names m's record where a copy can refer to it, storing it first if need be. A durable copy takes no record
 // of an older batch that only transient copies refer to: the log may have given it back where those are not known.
 func (s *step) recordOf(m *message, durable bool) storage.Ref {
-	borrowed := m.borrowed && m.record.Index != s.Index && s.mutant != MutantBorrowRecord
+	borrowed := m.borrowed && m.record.Index != s.Index
 	if !m.record.IsZero() && !(durable && borrowed) {
 		return m.record
 	}

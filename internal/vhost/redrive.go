@@ -176,7 +176,7 @@ func (x *Resent) away() JobID {
 
 // comesBack counts a letter that was sent back by a job, 0 for none, and has died again.
 func (s *step) comesBack(by JobID) {
-	if j := s.jobs.find(by); j != nil && s.mutant != MutantForgetBack {
+	if j := s.jobs.find(by); j != nil {
 		j.back++
 		s.traffic.Redrives.CameBack++
 		if source := s.whereabouts(j.Source); source != nil {
@@ -321,7 +321,7 @@ const noteAccess = "access"
 
 // denied reports whether the user of a job may not have it any more.
 func (s *step) denied(j *job) bool {
-	return s.Rights != nil && s.Rights.Order(&j.Order) != nil && s.mutant != MutantJobUnasked
+	return s.Rights != nil && s.Rights.Order(&j.Order) != nil
 }
 
 // allowance is how many letters a job may move now.
@@ -333,7 +333,7 @@ func (s *step) allowance(j *job, p *Progress) uint64 {
 	if p.Quota > 0 {
 		may = min(may, p.Quota-min(p.Quota, p.Moved))
 	}
-	if p.Rate == 0 || s.mutant == MutantJobHurry {
+	if p.Rate == 0 {
 		return may
 	}
 	if j.since == 0 {
@@ -450,7 +450,7 @@ func (v *VHost) chosen(rights Rights, j *job, source *queueState, seq queue.Seq)
 			return nil, 0
 		}
 	}
-	if rights == nil || v.mutant == MutantJobAnyLetter {
+	if rights == nil {
 		return &x, 0
 	}
 	switch sees, may := rights.Letter(&j.Order, &x); {

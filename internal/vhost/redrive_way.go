@@ -171,7 +171,7 @@ func (s *step) redriveOne(o *Order, job JobID, w wayTo, source *queueState, seq 
 		s.markDirty(q, 0)
 	}
 	s.traffic.Redrives.Moved++
-	if !keep && s.mutant != MutantSendTwice {
+	if !keep {
 		source.counters().Redriven++
 		s.end(source, seq, Redriven)
 	}

@@ -51,7 +51,7 @@ func (v *VHost) goesOn(q *queueState, reason Reason) bool {
 
 // putsOff reports whether a message of q that dies for reason has to stay until there is room.
 func (v *VHost) putsOff(q *queueState, reason Reason) bool {
-	return v.cramped && v.mutant != MutantMoveCramped && v.goesOn(q, reason)
+	return v.cramped && v.goesOn(q, reason)
 }
 
 // suspend keeps a copy that was to die, or to return, until there is room. One that has expired at the head of its

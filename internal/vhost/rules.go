@@ -114,11 +114,7 @@ func (s *step) rule(k CommandKind) (more bool) {
 		if n > 0 {
 			f.Queue = rest[n-1].id
 		}
-		if s.mutant != MutantForgetRuled || f.N == 0 {
-			s.emit(&f)
-		} else {
-			s.apply(&f)
-		}
+		s.emit(&f)
 		s.work += n * workOfRule
 		s.inForce(k)
 	}
@@ -245,7 +241,7 @@ func (v *VHost) matched(f *Fact) {
 		v.allMatched = true
 	case f.Queue == 0:
 		v.ruledBy[f.Object.Name] = f.Policy.Name
-	case q == nil || v.mutant == MutantForgetMatched:
+	case q == nil:
 	case f.Policy.Operator:
 		q.operator = f.Policy.Name
 	default:

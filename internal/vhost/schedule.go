@@ -149,9 +149,7 @@ func (s *step) fire(q *queueState, seq queue.Seq) {
 	} else {
 		s.traffic.Scheduled.Lost++
 	}
-	if s.mutant != MutantFireTwice {
-		s.end(q, seq, cause)
-	}
+	s.end(q, seq, cause)
 	s.closeSchedule(q.object.Name)
 }
 
@@ -262,9 +260,7 @@ func (s *step) unschedule(ch *channel, c *Command) *amqp.Error {
 		if q.schedule == nil {
 			return outcomeUnknown // a retry is the queue's: it is purged, or rejected
 		}
-		if s.mutant != MutantForgetCancel {
-			s.cancelOne(q, seq)
-		}
+		s.cancelOne(q, seq)
 		s.closeSchedule(q.object.Name)
 		return outcomeCancelled
 	})

@@ -113,9 +113,7 @@ func (v *VHost) settled(ch *channel, tag uint64, d delivery) {
 	d.consumer.Own.Used--
 	blocked := !ch.shared.Open()
 	ch.shared.Used--
-	if v.mutant != MutantForgetWake {
-		d.queue.consumers.Settled(d.consumer)
-	}
+	d.queue.consumers.Settled(d.consumer)
 	if blocked && ch.shared.Open() {
 		v.wake(ch) // before this queue is looked at: it may be the turn of another
 	}
@@ -137,7 +135,7 @@ func (s *step) giveBackSome(ch *channel, last uint64, failed bool) (more bool) {
 	next := uint64(0)
 	for d := ch.unacked.from(next); d != nil && d.tag <= last; d = ch.unacked.from(next) {
 		next = d.tag + 1
-		if ch.tx.settles(d.tag) && s.mutant != MutantRecoverSettled {
+		if ch.tx.settles(d.tag) {
 			continue
 		}
 		if s.full() {
@@ -156,9 +154,6 @@ func (s *step) returnOne(q *queueState, seq queue.Seq, failed bool) {
 	side.Return(failed)
 	count := q.count(side)
 	over := set.DeliveryLimit >= 0 && int64(count) > set.DeliveryLimit || set.Exhausted(count)
-	if s.mutant == MutantShortWait {
-		count = 1
-	}
 	at := set.RetryAt(s.From, failed, count, s.Entropy^uint64(seq))
 	late := due(e, s.Now) && (!set.ExpiryHead || at != 0) // what waits does not come to the head
 	if over && s.putsOff(q, DeliveryLimit) || late && s.putsOff(q, Expired) {

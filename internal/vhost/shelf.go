@@ -61,9 +61,6 @@ func (s *step) shelve(from *queueState, m *message, cause Cause, target string) 
 
 // putOnShelf makes a copy of m on the shelf, which there is.
 func (s *step) putOnShelf(m *message, cause Cause, target string) {
-	if s.mutant == MutantWrongCause {
-		cause = LostRoute
-	}
 	durable := m.persistent || !m.record.IsZero()
 	ref := s.recordOf(m, durable)
 	if ref.Log == storage.Volatile {
@@ -90,10 +87,6 @@ func (s *step) putOnShelf(m *message, cause Cause, target string) {
 
 // loser is the letter that goes when the shelf is full.
 func (v *VHost) loser() (seq queue.Seq, ok bool) {
-	if v.mutant == MutantShelfUnfair {
-		seq, _, ok = v.shelf.messages.Head()
-		return seq, ok
-	}
 	return v.shares.loser()
 }
 
@@ -188,9 +181,7 @@ func (s *step) sendOn(seq queue.Seq, to *Selection) string {
 		s.enqueue(q, &m)
 		s.markDirty(q, 0)
 	}
-	if s.mutant != MutantRedriveCopy {
-		s.end(s.shelf, seq, Redriven)
-	}
+	s.end(s.shelf, seq, Redriven)
 	return Redriven.String()
 }
 

@@ -52,7 +52,7 @@ func (s *step) spread(ch *channel, targets []*queueState, m *message, then func(
 			}
 		}
 		rest = rest[n:]
-		if id != 0 && (s.mutant != MutantForgetApplied || len(rest) == 0) {
+		if id != 0 {
 			s.reached(id, n, len(rest))
 		}
 		if len(rest) > 0 {

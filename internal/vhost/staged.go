@@ -97,9 +97,8 @@ func (s *step) commitInPortions(ch *channel, c *Command, held []heldCommand, siz
 				break
 			}
 		}
-		if steps = steps[n:]; s.mutant != MutantForgetApplied || len(steps) == 0 {
-			s.emit(&Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})
-		}
+		steps = steps[n:]
+		s.emit(&Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})
 		switch {
 		case len(steps) > 0:
 			staged = len(steps) // all of them are

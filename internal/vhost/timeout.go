@@ -13,7 +13,7 @@ import (
 // get. Source: RabbitMQ consumers#acknowledgement-timeout; docs/compat/quorum-and-retry.md#7.
 func (s *step) settleBy(ch *channel, q *queueState, x *queue.Consumer) deadline.Instant {
 	timeout := timeoutOf(q, x)
-	if timeout == 0 || s.mutant == MutantForgetTimeout {
+	if timeout == 0 {
 		return 0
 	}
 	at := s.From + deadline.Instant(min(timeout, settings.TTLMax))
@@ -82,9 +82,7 @@ func (s *step) timeOut(ch *channel) {
 	for _, d := range late {
 		s.expel(ch, d.consumer)
 		s.giveBack(ch, d.tag, d, false)
-		if s.mutant != MutantRefuseLate {
-			ch.late = append(ch.late, d.tag)
-		}
+		ch.late = append(ch.late, d.tag)
 	}
 	slices.Sort(ch.late)
 	ch.late = slices.Delete(ch.late, 0, max(0, len(ch.late)-lateMax))

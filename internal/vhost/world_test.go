@@ -38,7 +38,6 @@ type world struct {
 	stepMax int           // how much a step does, 0: as usual
 	saving  storage.Index // batch of the checkpoint in the making
 	taken   bool          // the log has the outcome's batch
-	mutant  Mutant        // of machines made from now on
 }
 
 func newWorld() *world {
@@ -51,7 +50,6 @@ func newWorld() *world {
 // fresh returns a machine for the world's log.
 func (w *world) fresh() *VHost {
 	v := New("/", testLog, w.log, w.pages)
-	v.Plant(w.mutant)
 	if !w.hot {
 		v.KeepHot(1, 1)
 	}

@@ -1,0 +1,451 @@
+package main
+
+import "github.com/bartleby-mq/bartleby/internal/sim"
+
+const (
+	vhostDir = "internal/vhost/"
+	vhostPkg = "internal/vhost"
+)
+
+// oracle is the test that compares a virtual host with the oracle of its rules.
+func oracle() check { return test(vhostPkg, "TestOracle", "replay: go test") }
+
+// walks is the test that walks at random, and looks at the books of a virtual host and at what a restart makes of it.
+func walks() check { return test(vhostPkg, "TestRandomWalk", "VHOST_SEED") }
+
+// faultsOfVHost returns the faults in what decides.
+func faultsOfVHost() []fault {
+	return []fault{
+		{ // forgets it in a restart, of queues
+			name: "vhost: forget which policies apply",
+			edits: []edit{{
+				file:    vhostDir + "rules.go",
+				at:      `	case q == nil:`,
+				instead: `	case q == nil || v.planted(FAULT):`,
+			}},
+			checks: []check{
+				by(sim.Replay),
+				test(vhostPkg, "TestCheckpointsSayWhichPoliciesApply", "the checkpoint leads to another state"),
+			},
+		},
+		{ // while there is no room for that
+			name:   "full disk: let letters move all the same",
+			edits:  []edit{{file: vhostDir + "room.go", at: `return v.cramped`, after: ` && !v.planted(FAULT)`}},
+			checks: []check{in(sim.Options{FullDisk: true}, sim.Drains)},
+		},
+		{
+			name:   "vhost: confirm depends on nothing",
+			edits:  []edit{{file: vhostDir + "publish.go", at: `if x.durable`, after: ` && !s.planted(FAULT)`}},
+			checks: []check{by(sim.Release)},
+		},
+		{ // ends a dead letter without making the copy in its last target
+			name: "vhost: lose a move's second half",
+			edits: []edit{{
+				file: vhostDir + "deadletter.go",
+				at: `		case !q.refuses(m):
+			s.enqueue(q, m)
+			s.markDirty(q, a.depth+1)
+			if s.calming {`,
+				before: `		case s.planted(FAULT) && id == ids[len(ids)-1]:
+			p.placed = true
+`,
+			}},
+			checks: []check{by(sim.Moves), oracle()},
+		},
+		{ // keeps the deadlines of single messages out of the set
+			name: "vhost: forget an expiry",
+			edits: []edit{{
+				file: vhostDir + "apply.go",
+				at: `	case queue.Ready:
+		if !q.settings.ExpiryHead`,
+				after: ` && !v.planted(FAULT)`,
+			}},
+			checks: []check{by(sim.Expiry), oracle(), walks()},
+		},
+		{
+			name: "vhost: count an end twice",
+			edits: []edit{{
+				file:  vhostDir + "apply.go",
+				at:    `v.books.Ended[cause]++`,
+				after: `; if v.planted(FAULT) { v.books.Ended[cause]++ }`,
+			}},
+			checks: []check{by(sim.Books), oracle(), walks()},
+		},
+		{
+			name: "vhost: forget to log an end",
+			edits: []edit{
+				{
+					file:  vhostDir + "emit.go",
+					at:    `durable := q.messages.Entry(seq).Flags&queue.Persistent != 0`,
+					after: ` && !s.planted(FAULT)`,
+				},
+				{file: vhostDir + "grave.go", at: `durable := g.Persistent > 0`, after: ` && !s.planted(FAULT)`},
+			},
+			checks: []check{by(sim.Replay), walks()},
+		},
+		{ // that has room again
+			name: "vhost: forget to wake a consumer",
+			edits: []edit{{
+				file:   vhostDir + "settle.go",
+				at:     `d.queue.consumers.Settled(d.consumer)`,
+				before: `if !v.planted(FAULT) { `,
+				after:  ` }`,
+			}},
+			checks: []check{by(sim.Served), oracle()},
+		},
+		{ // sends a letter on with the history that it had
+			name: "vhost: forget a death",
+			edits: []edit{{
+				file:  vhostDir + "deadletter.go",
+				at:    `h := old.died(d)`,
+				after: `; if s.planted(FAULT) && m.history != nil { h = old }`,
+			}},
+			checks: []check{by(sim.Deaths), oracle()},
+		},
+		{ // lets queues grow beyond their length
+			name: "vhost: keep what is too much",
+			edits: []edit{{
+				file:  vhostDir + "expire.go",
+				at:    `if !set.Overflow.DropsHead() || s.putsOff(q, MaxLen)`,
+				after: ` || s.planted(FAULT)`,
+			}},
+			checks: []check{by(sim.Limits), oracle()},
+		},
+		{ // hands over without taking credit
+			name: "vhost: ignore the prefetch",
+			edits: []edit{{file: vhostDir + "dispatch.go", at: `	x.Own.Used++
+	x.Shared.Used++`, before: `	if !s.planted(FAULT) {
+`, after: `
+	}`}},
+			checks: []check{by(sim.Prefetch), oracle(), walks()},
+		},
+		{ // of their channel, when it is used up
+			name: "vhost: let consumers without acks pass the prefetch",
+			edits: []edit{{
+				file:   vhostDir + "dispatch.go",
+				at:     `ch.attach(x)`,
+				before: `if d.NoAck && s.planted(FAULT) { x.Shared = &queue.Limit{} }; `,
+			}},
+			checks: []check{by(sim.Prefetch)},
+		},
+		{ // returns with basic.recover what the channel has settled in its transaction
+			name: "vhost: recover what a transaction has settled",
+			edits: []edit{{
+				file:  vhostDir + "settle.go",
+				at:    `if ch.tx.settles(d.tag)`,
+				after: ` && !s.planted(FAULT)`,
+			}},
+			checks: []check{by(sim.Answers)},
+		},
+		{ // does not log it
+			name: "portions: forget how far a committed transaction has come",
+			edits: []edit{
+				{file: vhostDir + "spread.go", at: `if id != 0 {
+			s.reached`, instead: `if id != 0 && (!s.planted(FAULT) || len(rest) == 0) {
+			s.reached`},
+				{file: vhostDir + "staged.go", at: `		steps = steps[n:]
+		s.emit(&Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})`,
+					instead: `		if steps = steps[n:]; !s.planted(FAULT) || len(steps) == 0 {
+			s.emit(&Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})
+		}`},
+			},
+			checks: []check{
+				in(sim.Options{Portions: 200}, sim.Readable),
+				test(vhostPkg, "TestWideSpreadsAreWhole", "restarted behind batch"),
+				test(vhostPkg, "TestLargeCommitsAreWhole", "restarted behind batch"),
+			},
+		},
+		{ // does not log on which queues a change of policies is in force
+			name: "portions: forget how far a change of policies has come",
+			edits: []edit{{file: vhostDir + "rules.go", at: `		s.emit(&f)
+		s.work += n * workOfRule`, instead: `		if s.planted(FAULT) && f.N != 0 {
+			s.apply(&f)
+		} else {
+			s.emit(&f)
+		}
+		s.work += n * workOfRule`}},
+			checks: []check{test(vhostPkg, "TestPoliciesForManyQueuesComeInPortions", "behind batch")},
+		},
+		{ // holds a letter without noting which targets have it
+			name: "vhost: forget who has a held letter",
+			edits: []edit{{
+				file: vhostDir + "deadletter.go",
+				at: `			p.placed = true
+			if a.holds || a.wide {`,
+				instead: `			p.placed = true
+			if (a.holds || a.wide) && !s.planted(FAULT) {`,
+			}},
+			checks: []check{
+				by(sim.Held),
+				in(sim.Options{Portions: 200}, sim.Moves), // those who have a letter for very many queues
+				oracle(), test(vhostPkg, "TestWideLettersComeOnce", "it does not end"),
+			},
+		},
+		{ // after a restart, that of a transient queue
+			name: "vhost: give a number again that a held letter names",
+			edits: []edit{{
+				file: vhostDir + "apply.go",
+				at: `	for _, id := range list {
+		v.number(id, logged)
+	}`,
+				before: `	given := v.queueMax
+`, after: `
+	if v.planted(FAULT) {
+		v.queueMax = given
+	}`,
+			}},
+			checks: []check{by(sim.Held), test(vhostPkg, "TestSpreadsNameNoNewQueues", "new0/wide")},
+		},
+		{ // makes durable copies of it
+			name: "vhost: refer to what only transient copies keep",
+			edits: []edit{{
+				file:  vhostDir + "publish.go",
+				at:    `borrowed := m.borrowed && m.record.Index != s.Index`,
+				after: ` && !s.planted(FAULT)`,
+			}},
+			checks: []check{by(sim.Replay)},
+		},
+		{ // though its queue holds letters
+			name: "vhost: shelve a letter of a cycle instead of holding it",
+			edits: []edit{{
+				file:    vhostDir + "deadletter.go",
+				at:      `	case !a.holds:`,
+				instead: `	case !a.holds || s.planted(FAULT):`,
+			}},
+			checks: []check{by(sim.Held)},
+		},
+		{ // leaves them to the clock when the topology changes
+			name: "vhost: forget to try held letters again",
+			edits: []edit{{
+				file:  vhostDir + "hold.go",
+				at:    `s.holding.swept != s.topo.Version()`,
+				after: ` && !s.planted(FAULT)`,
+			}},
+			checks: []check{by(sim.Held), oracle()},
+		},
+		{
+			name:   "vhost: forget in a restart what is held",
+			edits:  forgets("Held"),
+			checks: []check{by(sim.Held)},
+		},
+		{
+			name: "vhost: let the oldest letter go, whosever it is",
+			edits: []edit{{file: vhostDir + "shelf.go", at: `return v.shares.loser()`, before: `if v.planted(FAULT) {
+		seq, _, ok = v.shelf.messages.Head()
+		return seq, ok
+	}
+	`}},
+			checks: []check{by(sim.Shelf)},
+		},
+		{ // beyond its bytes
+			name: "vhost: let the shelf grow",
+			edits: []edit{{
+				file:    vhostDir + "expire.go",
+				at:      ` || q.excess != 0 {`,
+				instead: ` || q.excess != 0 || q == s.shelf && s.planted(FAULT) {`,
+			}},
+			checks: []check{by(sim.Shelf), oracle()},
+		},
+		{ // says of every lost letter that its exchange led nowhere
+			name: "vhost: shelve for a wrong cause",
+			edits: []edit{{
+				file:  vhostDir + "shelf.go",
+				at:    `func (s *step) putOnShelf(m *message, cause Cause, target string) {`,
+				after: ` if s.planted(FAULT) { cause = LostRoute }; `,
+			}},
+			checks: []check{by(sim.Shelf), oracle()},
+		},
+		{ // and leaves it there, too
+			name: "vhost: send a copy on from the shelf",
+			edits: []edit{{
+				file:   vhostDir + "shelf.go",
+				at:     `s.end(s.shelf, seq, Redriven)`,
+				before: `if !s.planted(FAULT) { `,
+				after:  ` }`,
+			}},
+			checks: []check{by(sim.Shelf), oracle()},
+		},
+		{
+			name:   "vhost: leave what a job sent back where it was",
+			edits:  []edit{{file: vhostDir + "redrive_way.go", at: `if !keep`, after: ` && !s.planted(FAULT)`}},
+			checks: []check{by(sim.Redrive)},
+		},
+		{
+			name: "vhost: let a job go as fast as it can",
+			edits: []edit{{file: vhostDir + "redrive.go", at: `	if p.Rate == 0 {
+		return may`, instead: `	if p.Rate == 0 || s.planted(FAULT) {
+		return may`}},
+			checks: []check{by(sim.Redrive)},
+		},
+		{ // after it began
+			name: "vhost: let a job take what came later",
+			edits: []edit{
+				{file: vhostDir + "job.go", at: `type job struct {`, after: `
+	greedy bool`},
+				{
+					file: vhostDir + "job.go",
+					at:   `	j.filter, _ = filter.Parse(j.Filter, int64(j.Begun))`,
+					before: `	j.greedy = v.planted(FAULT)
+`},
+				{file: vhostDir + "job.go", at: `uint64(seq) >= p.Bounds[lane]`, after: ` && !j.greedy`},
+			},
+			checks: []check{by(sim.Redrive)},
+		},
+		{ // that its user had when it began
+			name: "vhost: let a job go on without the right to it",
+			edits: []edit{{
+				file:  vhostDir + "redrive.go",
+				at:    `s.Rights.Order(&j.Order) != nil`,
+				after: ` && !s.planted(FAULT)`,
+			}},
+			checks: []check{by(sim.Redrive)},
+		},
+		{
+			name:   "vhost: let a job take what its user may not",
+			edits:  []edit{{file: vhostDir + "redrive.go", at: `if rights == nil`, after: ` || v.planted(FAULT)`}},
+			checks: []check{by(sim.Redrive)},
+		},
+		{ // does not count it
+			name: "vhost: forget what came back",
+			edits: []edit{{
+				file:  vhostDir + "redrive.go",
+				at:    `if j := s.jobs.find(by); j != nil`,
+				after: ` && !s.planted(FAULT)`,
+			}},
+			checks: []check{by(sim.Redrive)},
+		},
+		{
+			name: "vhost: let wait for ever",
+			edits: []edit{{
+				file: vhostDir + "apply.go",
+				at: `	case queue.Waiting:
+`,
+				after: `		if v.planted(FAULT) {
+			return e.ExpireAt
+		}
+`,
+			}},
+			checks: []check{by(sim.Waiting), oracle()},
+		},
+		{ // each time as the first time
+			name: "vhost: let wait too short",
+			edits: []edit{{
+				file:   vhostDir + "settle.go",
+				at:     `at := set.RetryAt(`,
+				before: `if s.planted(FAULT) { count = 1 }; `,
+			}},
+			checks: []check{by(sim.Waiting), oracle()},
+		},
+		{
+			name:   "vhost: forget to count a return",
+			edits:  []edit{{file: vhostDir + "apply.go", at: `if q.settings.Counts`, after: ` && !v.planted(FAULT)`}},
+			checks: []check{by(sim.Counts), oracle()},
+		},
+		{ // of those who had messages
+			name: "vhost: forget that a crash is a failure",
+			edits: []edit{{
+				file:    vhostDir + "expire.go",
+				at:      `s.returnOne(q, seq, true)`,
+				instead: `s.returnOne(q, seq, !s.planted(FAULT))`,
+			}},
+			checks: []check{by(sim.Counts)},
+		},
+		{ // every delivery
+			name:   "vhost: let hold for ever",
+			edits:  []edit{{file: vhostDir + "timeout.go", at: `if timeout == 0`, after: ` || s.planted(FAULT)`}},
+			checks: []check{by(sim.Timeout), oracle()},
+		},
+		{ // of what was taken back
+			name: "vhost: refuse a late settlement",
+			edits: []edit{{
+				file:   vhostDir + "timeout.go",
+				at:     `ch.late = append(ch.late, d.tag)`,
+				before: `if !s.planted(FAULT) { `,
+				after:  ` }`,
+			}},
+			checks: []check{by(sim.Timeout), oracle()},
+		},
+		{ // and not for ever
+			name: "vhost: keep for a second",
+			edits: []edit{{
+				file: vhostDir + "apply.go",
+				at:   `q.messages.Change(s).ExpireAt = 0`,
+				after: `
+			if v.planted(FAULT) {
+				e := q.messages.Change(s)
+				e.ExpireAt = v.logged + 1000
+				v.schedule(q, s, e)
+			}`,
+			}},
+			checks: []check{by(sim.Kept), oracle()},
+		},
+		{ // leaves a scheduled message where it is
+			name: "vhost: fire twice",
+			edits: []edit{{
+				file: vhostDir + "schedule.go",
+				at: `	s.end(q, seq, cause)
+	s.closeSchedule(q.object.Name)`,
+				instead: `	if !s.planted(FAULT) { s.end(q, seq, cause) }
+	s.closeSchedule(q.object.Name)`,
+			}},
+			checks: []check{by(sim.Schedule)},
+		},
+		{ // before they are due
+			name: "vhost: fire early",
+			edits: []edit{{
+				file: vhostDir + "apply.go",
+				at:   `		if e.ExpireAt != 0 && e.ExpireAt < side.Until {`,
+				before: `		if v.planted(FAULT) && q.schedule != nil {
+			return side.Until - 20
+		}
+`,
+			}},
+			checks: []check{by(sim.Schedule)},
+		},
+		{ // says that a scheduled message is cancelled, and leaves it
+			name: "vhost: forget to cancel",
+			edits: []edit{{
+				file: vhostDir + "schedule.go",
+				at: `		s.cancelOne(q, seq)
+		s.closeSchedule(q.object.Name)
+		return outcomeCancelled`,
+				before: `		if s.planted(FAULT) {
+			s.closeSchedule(q.object.Name)
+			return outcomeCancelled
+		}
+`,
+			}},
+			checks: []check{by(sim.Schedule)},
+		},
+		{
+			name:   "vhost: forget in a restart what was moved",
+			edits:  forgets("Deferred"),
+			checks: []check{by(sim.Schedule)},
+		},
+		{
+			name:   "vhost: forget in a restart what was cancelled",
+			edits:  forgets("Recalled"),
+			checks: []check{by(sim.Schedule)},
+		},
+		{
+			name:   "vhost: forget the options in a restart",
+			edits:  forgets("Configured"),
+			checks: []check{by(sim.Configured)},
+		},
+		{
+			name:   "vhost: forget in a restart what ended in whole chunks",
+			edits:  forgets("Buried"),
+			checks: []check{walks()},
+		},
+	}
+}
+
+// forgets leaves facts of a kind out when a log is read.
+func forgets(kind string) []edit {
+	return []edit{{
+		file: vhostDir + "encode.go",
+		at:   `		v.apply(&f)`,
+		before: `		if v.planted(FAULT) && f.Kind == ` + kind + ` { continue }
+`,
+	}}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/sim"
+)
+
+// hunt says how faults are looked for.
+type hunt struct {
+	seeds   uint64
+	verbose bool
+	built   string // the directory of what was built with faults
+}
+
+// testLimit ends a test that goes on for ever with a fault: then it has not noticed it.
+const testLimit = 3 * time.Minute
+
+// run has a check look for a fault.
+func (h *hunt) run(name string, c *check) (line string, caught bool) {
+	if c.pkg != "" {
+		return h.fail(name, c)
+	}
+	return h.simulate(name, c)
+}
+
+// simulate lives lives with the fault in it until the checker notices.
+func (h *hunt) simulate(name string, c *check) (line string, caught bool) {
+	others := map[sim.Checker]int{}
+	for seed := range h.seeds {
+		o := c.options
+		o.Seed += seed
+		plant(&o, name)
+		_, err := sim.Run(o)
+		var v *sim.Violation
+		if !errors.As(err, &v) {
+			continue
+		}
+		if v.Checker == c.checker {
+			line = fmt.Sprintf("caught    %-58s by %s, seed %d", name, v.Checker, o.Seed)
+			if h.verbose {
+				line += ", step " + fmt.Sprint(v.Step) + ": " + v.What
+			}
+			return line, true
+		}
+		others[v.Checker]++
+	}
+	line = fmt.Sprintf("SURVIVED  %-58s %s noticed nothing in %d seeds; others did: %v", name, c.checker, h.seeds, others)
+	return line, false
+}
+
+// fail runs the test with the fault in everything that it makes: it must fail for the reason that is expected.
+func (h *hunt) fail(name string, c *check) (line string, caught bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), testLimit)
+	defer cancel()
+	run := exec.CommandContext(ctx, testOf(h.built, c.pkg), "-test.run", "^"+c.test+"$")
+	run.Dir = c.pkg
+	run.Env = append(os.Environ(), variable+"="+name, "GOMAXPROCS=1")
+	out, err := run.CombinedOutput()
+	_, said, failed := strings.Cut(string(out), "--- FAIL: "+c.test+" ")
+	if !failed || ctx.Err() != nil || !strings.Contains(said, c.says) {
+		return fmt.Sprintf("SURVIVED  %-58s %s did not fail with %q: %v", name, c.test, c.says, err), false
+	}
+	line = fmt.Sprintf("caught    %-58s by %s", name, c.test)
+	if h.verbose {
+		line += ": " + said
+	}
+	return line, true
+}

@@ -325,16 +325,38 @@ func (r *Request) VHost(name string) (*access.VHost, error) {
 	return h, nil
 }
 
-// Enter makes sure that the caller may do something in a virtual host. Who wants to make something in none is told
-// which of the names leads nowhere. Source: RabbitMQ management API.
+// Enter makes sure that the caller may do something in a virtual host.
 func (r *Request) Enter(name string) error {
 	if _, err := r.VHost(name); err != nil {
-		if r.Method == http.MethodPut || r.Method == http.MethodPost {
-			return NotFound("vhost")
-		}
-		return err
+		return r.noVHost()
 	}
 	return r.Caller.NeedEnter(name)
+}
+
+// AfterDeletion is the refusal of a request that met the deletion of the virtual host that its path names: what it would
+// be a moment later. A mistake of the request stays what it is, and so do errors of all other requests.
+func (r *Request) AfterDeletion(err error) error {
+	var refused *api.Error
+	var denied *authz.Denied
+	mistake := errors.As(err, &refused) && refused.Status < http.StatusInternalServerError
+	if mistake || errors.As(err, &denied) || !r.Has("vhost") {
+		return err
+	}
+	before, was := r.View.VHost(r.PathValue("vhost"))
+	now, is := r.Engine.Access().VHost(r.PathValue("vhost"))
+	if !was || is && now.LogID == before.LogID {
+		return err
+	}
+	return r.noVHost()
+}
+
+// noVHost says that there is no such virtual host. Who wants to make something in none is told which of the names leads
+// nowhere. Source: RabbitMQ management API.
+func (r *Request) noVHost() error {
+	if r.Method == http.MethodPut || r.Method == http.MethodPost {
+		return NotFound("vhost")
+	}
+	return ErrNotFound
 }
 
 // IsDown reports whether a virtual host has stopped: lists pass over it.

@@ -104,8 +104,14 @@ func TestWhatADiskHasNoRoomForIsAskedAgain(t *testing.T) {
 		d.refused(503, "service_unavailable", "the disk is full: no space", "PUT", path, body)
 	}
 	d.refused(503, "service_unavailable", "the disk is full: no space", "POST", "/api/bindings/%2F/e/amq.fanout/q/there", "{}")
+	const definitions = `{"queues":[{"name":"q","vhost":"/","durable":true,"arguments":{}}]}`
+	for _, path := range []string{"/api/definitions", "/api/definitions/%2F"} {
+		d.refused(503, "service_unavailable", "repeat it: virtual host '/': ", "POST", path, definitions)
+		d.refused(503, "service_unavailable", "the disk is full: no space", "POST", path, definitions)
+	}
 	d.want(204, "PUT", "/api/queues/%2F/there", `{"durable":true}`) // what is there takes no more
 	d.want(204, "DELETE", "/api/queues/%2F/there", "")
 	room(true)
-	d.want(201, "PUT", "/api/queues/%2F/q", `{"durable":true}`)
+	d.want(204, "POST", "/api/definitions", definitions)
+	d.want(204, "PUT", "/api/queues/%2F/q", `{"durable":true}`)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/access"
@@ -110,9 +111,21 @@ func (m *importer) finish(ctx context.Context, d *definitions, commands []access
 		err = errors.Join(err, ended)
 	}
 	if err != nil {
-		return fmt.Errorf("the import was not completed; repeat it: %w", plainFault(err))
+		return incomplete(err)
 	}
 	return nil
+}
+
+// incomplete is the error of an import that was not completed. What the disk has no room for, or what waits for it, can
+// be repeated later.
+func incomplete(err error) error {
+	const reason = "the import was not completed; repeat it: "
+	if refused := new(amqp.Error); errors.As(err, &refused) && refused.Later {
+		return &api.Error{
+			Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: reason + plainFault(err).Error(),
+		}
+	}
+	return fmt.Errorf(reason+"%w", plainFault(err))
 }
 
 // refusedBy reports whether an error is the answer of a machine, not the end of the broker.

@@ -156,7 +156,9 @@ func (r Reader) HeldLetters(name string, after MessageID, most int, bytes int64)
 			return all, true
 		}
 		e := q.messages.Entry(seq)
-		x := HeldLetter{ID: idOf(seq), Cause: q.held[seq].cause, History: r.v.historyAt(history), Size: e.Size, Ref: e.Ref(r.v.log)}
+		x := HeldLetter{
+			ID: idOf(seq), Cause: q.held[seq].cause, History: r.v.historyAt(history), Size: e.Size, Ref: e.Ref(r.v.log),
+		}
 		for _, id := range q.held[seq].took {
 			if t := r.v.queues[id]; t != nil {
 				x.Took = append(x.Took, t.object.Name)

@@ -20,6 +20,7 @@ type dryRunner struct {
 	order       *vhost.Order
 	wall        int64
 	budget      fairshare.Budget
+	portion     func(*tried) error // tries the next messages of the source
 	lost        vhost.Shelf
 	roomForLost int64 // for lost letters
 
@@ -30,6 +31,7 @@ type dryRunner struct {
 type tried struct {
 	vhost.RedriveDryRun
 	partial bool
+	cursor  uint64          // where it goes on
 	listing *search.Listing // nil: without the index
 	whole   bool            // the listing has all messages that the source has
 }
@@ -37,7 +39,9 @@ type tried struct {
 // dryRun computes what a job would do.
 func (s *API) dryRun(r *web.Request, o *vhost.Order) (*api.RedriveTrial, error) {
 	d := &dryRunner{index: s.index, r: r, order: o, wall: r.Engine.Now().UnixMilli(), budget: r.Turn.Budget(dryRunTimeout)}
-	t, err := d.scan(dryRunFew)
+	d.portion = d.tryPortion
+	t := d.begin(&tried{partial: true})
+	err := d.scan(t, dryRunFew)
 	if err == nil && t.partial {
 		t, err = d.further(t)
 	}
@@ -66,16 +70,16 @@ func (s *API) dryRun(r *web.Request, o *vhost.Order) (*api.RedriveTrial, error) 
 	return shown, nil
 }
 
-// further tries an order whose source is large: by the index if that can tell, else message by message. Of two that
-// have not come to an end the one is taken that found more.
+// further goes on with an order whose source is large: by the index if that can tell, else message by message. Of two
+// that have not come to an end the one is taken that found more.
 func (d *dryRunner) further(few *tried) (*tried, error) {
 	byIndex, err := d.listed()
 	if err != nil || byIndex != nil && !byIndex.partial {
 		return byIndex, err
 	}
-	t, err := d.scan(dryRunMax)
-	if err != nil || byIndex == nil || !t.partial || t.Matches >= byIndex.Matches {
-		return t, err
+	err = d.scan(few, dryRunMax)
+	if err != nil || byIndex == nil || !few.partial || few.Matches >= byIndex.Matches {
+		return few, err
 	}
 	return byIndex, nil
 }
@@ -94,19 +98,22 @@ func (d *dryRunner) Letter(o *vhost.Order, x *vhost.Seen) (sees, may bool) {
 	return d.r.Caller.Letter(d.machine, d.r.PathValue("vhost"), o, x)
 }
 
-// scan reads messages as the job would, up to most. It does not use the index.
-func (d *dryRunner) scan(most uint64) (*tried, error) {
-	t, cursor := d.begin(&tried{partial: true}), uint64(0)
-	for t.partial && t.Looked < most && !d.budget.Spent() {
-		err := d.look(func(v vhost.Reader) (refused *amqp.Error) {
-			cursor, t.partial, refused = v.DryRunRedrive(d.order, d.wall, cursor, dryRunPortion, &t.RedriveDryRun)
-			return refused
-		})
-		if err != nil {
-			return nil, err
+// scan goes on with reading messages as the job would, until it has looked at so many or the budget is spent; it reads
+// one portion in any case. It does not use the index.
+func (d *dryRunner) scan(t *tried, most uint64) error {
+	for first := true; t.partial && t.Looked < most && (first || !d.budget.Spent()); first = false {
+		if err := d.portion(t); err != nil {
+			return err
 		}
 	}
-	return t, nil
+	return nil
+}
+
+func (d *dryRunner) tryPortion(t *tried) error {
+	return d.look(func(v vhost.Reader) (refused *amqp.Error) {
+		t.cursor, t.partial, refused = v.DryRunRedrive(d.order, d.wall, t.cursor, dryRunPortion, &t.RedriveDryRun)
+		return refused
+	})
 }
 
 // listed reads the dead letters that match by the index; nil if the index cannot be used. The result is complete only if

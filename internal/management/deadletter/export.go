@@ -66,7 +66,7 @@ func (s *API) exportMessages(r *web.Request) (web.Answer, error) {
 	if err := r.Take(4 * exportPortion); err != nil {
 		return web.Answer{}, err
 	}
-	e := &exporter{index: s.index, request: r, how: &renderer{host: r.PathValue("vhost"), ahead: r.Ahead(r.PathValue("vhost")), limit: -1}}
+	e := &exporter{index: s.index, request: r, how: wholeRenderer(r, r.PathValue("vhost"))}
 	if r.Method == http.MethodHead {
 		return web.Answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {linesType}}}, nil
 	}
@@ -224,7 +224,9 @@ func (e *exporter) writeOne(c *carried) error {
 		before := e.request.Account.Taken
 		defer func() { e.request.Account.GiveBack(before) }()
 		source := &messageSource{host: e.how.host, Where: c.at, id: formatID(c.id)}
-		err := foundWithin(e.request, source, e.request.Take, func(_ vhost.Reader, x *vhost.Seen) error { return e.how.copy(c, x) })
+		err := foundWithin(e.request, source, e.request.Take, func(_ vhost.Reader, x *vhost.Seen) error {
+			return e.how.copy(c, x)
+		})
 		if errors.Is(err, web.ErrNotFound) {
 			return nil
 		}

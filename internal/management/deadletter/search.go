@@ -74,7 +74,9 @@ func (s *API) searchDeadLetters(r *web.Request) (web.Answer, error) {
 	if err := refusedSearch(err, unread); err != nil {
 		return web.Answer{}, err
 	}
-	return page.answer(&api.Letters{Next: message.OrNil(a.Next), Scanned: a.Scanned, Partial: a.Partial, Index: showIndex(a.Index)})
+	return page.answer(&api.Letters{
+		Next: message.OrNil(a.Next), Scanned: a.Scanned, Partial: a.Partial, Index: showIndex(a.Index),
+	})
 }
 
 // refusedSearch is the refusal of a search, or of what it found.

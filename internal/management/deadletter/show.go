@@ -31,7 +31,8 @@ type renderer struct {
 // need a right.
 func newRenderer(r *web.Request, host string, whole bool) (*renderer, error) {
 	query := r.URL.Query()
-	s := &renderer{host: host, ahead: r.Ahead(host), whole: whole, limit: -1}
+	s := wholeRenderer(r, host)
+	s.whole = whole
 	switch encoding := query.Get("encoding"); encoding {
 	case "", "auto":
 	case "base64":
@@ -50,6 +51,11 @@ func newRenderer(r *web.Request, host string, whole bool) (*renderer, error) {
 		}
 	}
 	return s, nil
+}
+
+// wholeRenderer shows all of each payload.
+func wholeRenderer(r *web.Request, host string) *renderer {
+	return &renderer{host: host, ahead: r.Ahead(host), limit: -1}
 }
 
 // bytesIn reads a number of bytes, if it is given.

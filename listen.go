@@ -239,6 +239,7 @@ func (r roster) Doors() stats.Doors {
 	u := r.Server.Unfinished()
 	return stats.Doors{
 		UnfinishedBytes: u.Bytes, UnfinishedWaiting: u.Waiting, UnfinishedEnded: u.Ended, SendTimeouts: r.Server.SendTimeouts(),
+		IdleFramePauses: r.Server.IdleFramePauses(),
 	}
 }
 

@@ -42,6 +42,7 @@ type conn struct {
 
 	session Session // nil until attached; set before the first Submit
 	input   input
+	idle    idleFrames
 	outbox  outbox
 
 	tellsLogin   bool                // the client wants to be told of a failed login

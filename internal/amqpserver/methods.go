@@ -55,6 +55,7 @@ func (c *conn) rareMethod(ch *channel, m wire.Method) error {
 		if !m.Active {
 			return amqp.NotImplemented("active=false").WithMethod(ids(m.ID()))
 		}
+		c.idle.n += framesOfReply
 		c.outbox.put(wire.AppendMethod(nil, ch.number, &wire.ChannelFlowOk{Active: true}), 0)
 	case *wire.AccessRequest: // of AMQP 0-8; some old clients still ask
 		c.outbox.put(wire.AppendMethod(nil, ch.number, &wire.AccessRequestOk{Ticket: 1}), 0)

@@ -26,6 +26,7 @@ func (c *conn) run() error {
 			err = c.keepPartial()
 		}
 		if l := c.input.take(); l != nil {
+			c.idle.madeUp(len(l.Commands))
 			c.post(l)
 		}
 		if errors.Is(err, errClosedByClient) {
@@ -34,6 +35,7 @@ func (c *conn) run() error {
 		if err != nil {
 			return err
 		}
+		c.restFromIdleFrames()
 		if err := c.read(); err != nil {
 			return err
 		}
@@ -64,6 +66,7 @@ func (c *conn) frames() error {
 		if err != nil || !ok {
 			return err
 		}
+		c.idle.n++
 		switch err := c.frame(f); {
 		case err == errNoRoom:
 			c.input.uncut(f)
@@ -119,6 +122,7 @@ func (c *conn) updateSecret() error {
 	if !c.server.engine.Access().HasAccess(user, vhost) {
 		return access.RefuseVHost(vhost, user).WithMethod(ids(wire.IDConnectionUpdateSecret))
 	}
+	c.idle.n += framesOfReply
 	c.outbox.put(wire.AppendMethod(nil, 0, &wire.ConnectionUpdateSecretOk{}), 0)
 	return nil
 }

@@ -73,6 +73,13 @@ func (s *Server) live() []*conn {
 	return slices.SortedFunc(maps.Values(s.mu.conns), func(a, b *conn) int { return cmp.Compare(a.id, b.id) })
 }
 
+// openConnections is how many connections there are.
+func (s *Server) openConnections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.mu.conns)
+}
+
 func (c *conn) picture() Connection {
 	c.mu.Lock()
 	p := c.mu.about

@@ -28,6 +28,7 @@ type Server struct {
 	unfinished      unfinished
 	unfinishedEnded atomic.Uint64 // connections
 	sendTimeouts    atomic.Uint64 // likewise
+	idlePauses      atomic.Uint64 // of readers, for frames that led to nothing
 
 	closing chan struct{}  // closed by Close
 	room    chan struct{}  // holds one for each accepted connection; nil without a limit

@@ -25,6 +25,7 @@ type Doors struct {
 	UnfinishedWaiting int    // connections that wait for room for such
 	UnfinishedEnded   uint64 // connections that ended because a message or a frame did not come on, or found no room
 	SendTimeouts      uint64 // connections that ended because their clients did not read
+	IdleFramePauses   uint64 // pauses in reading from clients that sent too many frames which led to nothing
 }
 
 // A Connection is a picture of a live connection.

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"compress/gzip"
 	"encoding/json"
 	"net/http"
 	"reflect"
@@ -20,12 +21,23 @@ func (s *Server) openAPIEndpoints() []web.Endpoint {
 
 // getOpenAPI answers with a description of this API that programs read. Whoever writes a client needs no login for it.
 // Source: ours; OpenAPI 3.1.
-func (s *Server) getOpenAPI(r *web.Request) (web.Answer, error) {
-	text, err := web.Encode(s.document())
+func (s *Server) getOpenAPI(*web.Request) (web.Answer, error) {
+	text, err := s.openAPI()
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return web.Answer{Status: http.StatusOK, Text: text}, nil
+	return web.Answer{Status: http.StatusOK, Text: text.plain, Zipped: text.zipped}, nil
+}
+
+// openAPIText is the document as it is sent. It is made once: anybody may ask for it, as often as they like.
+type openAPIText struct{ plain, zipped []byte }
+
+func (s *Server) makeOpenAPI() (openAPIText, error) {
+	text, err := web.Encode(s.document())
+	if err != nil {
+		return openAPIText{}, err
+	}
+	return openAPIText{text, web.Compress(text, gzip.BestCompression)}, nil
 }
 
 // document describes the endpoints.

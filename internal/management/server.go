@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -39,6 +40,8 @@ type Server struct {
 	console     *console.Console
 	sessions    sessions
 	streams     streams
+	openAPI     func() (openAPIText, error)
+	strangers   chan struct{} // holds one for each request under way that needs no login
 }
 
 // New returns a server that is ready to serve. It reads the broker's counters now and then until it is closed.
@@ -52,6 +55,8 @@ func New(o Options) *Server {
 		auditor: newAuditor(o.Engine), origins: o.CORS.protection(),
 	}
 	common.Audit = s.note
+	s.openAPI = sync.OnceValues(s.makeOpenAPI)
+	s.strangers = make(chan struct{}, strangersAtOnce)
 	s.reader = stats.NewReader(common, s.sampler)
 	s.metrics = metrics.New(o.Metrics, metrics.Sources{
 		Shared: common, Product: o.Product, Version: o.Version, Started: s.started, Roster: o.Roster, Index: o.Index,

@@ -182,3 +182,32 @@ func TestWhoReadsNothingHoldsNoPlace(t *testing.T) {
 		}
 	}
 }
+
+func TestStrangersAreServedOneAtATime(t *testing.T) {
+	// If this fails, somebody without a login keeps all processor cores busy with requests that need none, or keeps
+	// those who log in waiting.
+	t.Parallel()
+	d := open(t)
+	for len(d.server.strangers) < strangersAtOnce {
+		d.server.strangers <- struct{}{}
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for _, path := range []string{"/api/version", "/api/x/openapi.json", "/api/x/session", "/api/health/checks/is-in-service"} {
+		w := httptest.NewRecorder()
+		d.server.ServeHTTP(w, httptest.NewRequest("GET", path, nil).WithContext(gone))
+		if w.Code == http.StatusOK {
+			t.Errorf("%s was served beside another", path)
+		}
+	}
+	d.want(http.StatusOK, "GET", "/api/whoami", "")
+	<-d.server.strangers
+	zipped := d.send("GET", "/api/x/openapi.json", "", "Accept-Encoding", "gzip").Body.Bytes()
+	if again := d.send("GET", "/api/x/openapi.json", "", "Accept-Encoding", "gzip").Body.Bytes(); string(zipped) != string(again) || len(zipped) == 0 {
+		t.Errorf("the document has %d bytes, then %d", len(zipped), len(again))
+	}
+	before := allocated(func() {})
+	if n := allocated(func() { d.send("GET", "/api/x/openapi.json", "", "Accept-Encoding", "gzip") }) - before; n > 1<<20 {
+		t.Errorf("to send the document allocates %d bytes: it is made each time", n)
+	}
+}

@@ -19,10 +19,30 @@ func (s *Server) wrapped(e *web.Endpoint) web.Handler {
 	if e.Media == "" {
 		serve = asJSON(serve)
 	}
-	if e.Tag != authz.Anybody {
-		serve = s.signedIn(e.Tag, serve)
+	switch {
+	case e.Tag != authz.Anybody:
+		return s.signedIn(e.Tag, serve)
+	case e.Changes():
+		return serve // it reads a body, which may be slow to come
 	}
-	return serve
+	return s.amongStrangers(serve)
+}
+
+// strangersAtOnce is how many requests that need no login, and change nothing, are served at a time: they are short, and
+// whoever sends very many of them leaves the other processor cores to users.
+const strangersAtOnce = 1
+
+// amongStrangers serves clients without a login, in the order in which their requests came.
+func (s *Server) amongStrangers(serve web.Handler) web.Handler {
+	return func(r *web.Request) (web.Answer, error) {
+		select {
+		case s.strangers <- struct{}{}:
+		case <-r.Context().Done():
+			return web.Answer{}, r.Context().Err()
+		}
+		defer func() { <-s.strangers }()
+		return serve(r)
+	}
 }
 
 // signedIn serves users with a tag.

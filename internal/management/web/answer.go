@@ -17,6 +17,7 @@ type Answer struct {
 	Status int
 	Body   any                 // nil: none, or it is in text
 	Text   []byte              // JSON, of the columns that were asked for
+	Zipped []byte              // text as gzip has it, if that is known
 	Stream func(*Stream) error // writes JSON while it makes it; then body and text are nil
 	Sent   bool                // already
 	Header http.Header
@@ -66,7 +67,11 @@ func Send(w http.ResponseWriter, r *Request, a Answer) {
 	setHeader(w, &a)
 	if len(text) >= gzipBytesMin && AcceptsGzip(r.Header.Values("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
-		text = Compress(text, gzip.BestSpeed) // a long list is worth the network's time but not the client's
+		if a.Zipped != nil {
+			text = a.Zipped
+		} else {
+			text = Compress(text, gzip.BestSpeed) // a long list is worth the network's time but not the client's
+		}
 	}
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	r.Ready()

@@ -12,14 +12,14 @@ import (
 // as it likes, or a busy publisher has to wait.
 func TestFramesThatLeadToNothingAreLimited(t *testing.T) {
 	t.Parallel()
-	publish := publishing(1, "q", "x")
+	publish, flow := publishing(1, "q", "x"), wire.AppendMethod(nil, 1, &wire.ChannelFlow{Active: true})
 	const n = 5 * framesOfOne
 	for what, c := range map[string]struct {
 		frames      []byte
 		least, most time.Duration
 	}{
 		"heartbeats": {bytes.Repeat(wire.AppendHeartbeat(nil), n), 3 * framesWindow, 6 * framesWindow},
-		"flow":       {bytes.Repeat(wire.AppendMethod(nil, 1, &wire.ChannelFlow{Active: true}), n/framesOfReply), 3 * framesWindow, 6 * framesWindow},
+		"flow":       {bytes.Repeat(flow, n/framesOfReply), 3 * framesWindow, 6 * framesWindow},
 		"publishes":  {bytes.Repeat(publish, n), 0, 0},
 	} {
 		inBubble(t, nil, func(b *bed) {

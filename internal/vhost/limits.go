@@ -31,9 +31,10 @@ const (
 	stepBytesMax = 4 << 20
 	// These are what is done beside storing records counts for, in bytes: stepBytesMax are 5 to 10 ms of any of it. A
 	// fact is what makes, moves or returns a copy; an end of one alone is less. A chunk is 256 messages that are ended
-	// without a look at them; a read is one of a batch that may lie on the disk, and what a record has beyond that counts by itself; a queue is what is deleted, or looked
-	// at because a consumer left it. Each of very many queues that a letter is for is found anew for each portion of
-	// them. A point is what routing counts its work in. A match is one part of a pattern for one octet of a name.
+	// without a look at them; a read is one of a batch that may lie on the disk, and a record that is larger than that
+	// counts for its size; a queue is what is deleted, or looked at because a consumer left it. Each of very many queues
+	// that a letter is for is found anew for each portion of them. A point is what routing counts its work in. A match
+	// is one part of a pattern for one octet of a name.
 	workOfFact  = 512
 	workOfRoute = 32
 	workOfRule  = 1 << 10

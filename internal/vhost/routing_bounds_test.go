@@ -11,9 +11,11 @@ import (
 // the queue "last".
 func costlyExchange(t *testing.T, w *world) {
 	t.Helper()
-	must(t, w, Command{Kind: DeclareExchange, Channel: 1, Definition: &Definition{Name: "costly", Type: "headers", Durable: true}})
+	costly := Definition{Name: "costly", Type: "headers", Durable: true}
+	must(t, w, Command{Kind: DeclareExchange, Channel: 1, Definition: &costly})
 	bind := func(arguments amqp.Table) {
-		must(t, w, Command{Kind: BindQueue, Channel: 1, Definition: &Definition{Name: "last", Source: "costly", Arguments: arguments}})
+		binding := Definition{Name: "last", Source: "costly", Arguments: arguments}
+		must(t, w, Command{Kind: BindQueue, Channel: 1, Definition: &binding})
 	}
 	for i := range 200 {
 		arguments := amqp.Table{textOf("x-match", "any"), textOf("own", fmt.Sprint(i))}
@@ -45,6 +47,10 @@ func TestStepsAreBoundedByTheRoutingOfTheirMessages(t *testing.T) {
 		m.Exchange = []byte("costly")
 		publishes = append(publishes, m)
 	}
+	tx, commit := Command{Kind: SelectTx, Channel: 1}, Command{Kind: CommitTx, Channel: 1}
+	another := Command{Kind: BindQueue, Channel: 1, Definition: &Definition{
+		Name: "q", Source: "costly", Arguments: amqp.Table{textOf("a", "b")},
+	}}
 	large := string(make([]byte, 256<<10))
 	for _, c := range []struct {
 		what      string
@@ -56,15 +62,14 @@ func TestStepsAreBoundedByTheRoutingOfTheirMessages(t *testing.T) {
 		last      int   // messages that come into last
 	}{
 		{"reject of many", toCostly, "m", []Command{consume}, reject, 0, n},
-		{"commit of rejects", toCostly, "m", []Command{{Kind: SelectTx, Channel: 1}, consume, reject}, Command{Kind: CommitTx, Channel: 1}, 0, n},
+		{"commit of rejects", toCostly, "m", []Command{tx, consume, reject}, commit, 0, n},
 		{"expiry", append(toCostly, argumentOf("x-message-ttl", 1000)), "m", nil, Command{Kind: Tick}, 1000, n},
 		{"return beyond the delivery limit", append(quorum, argumentOf("x-delivery-limit", 0)), "m",
 			[]Command{consume}, Command{Kind: Nack, Channel: 1, Multiple: true, Requeue: true}, 0, n},
 		{"close of a channel", append(quorum, argumentOf("x-delivery-limit", 0)), "m",
 			[]Command{consume}, Command{Kind: Disconnect, Conn: 1}, 0, n},
-		{"commit of publishes", nil, "m", append([]Command{{Kind: SelectTx, Channel: 1}}, publishes...), Command{Kind: CommitTx, Channel: 1}, 0, n},
-		{"held letters that are tried again", held, "m", []Command{fill, consume, reject, {Kind: Tick}},
-			Command{Kind: BindQueue, Channel: 1, Definition: &Definition{Name: "q", Source: "costly", Arguments: amqp.Table{textOf("a", "b")}}}, 5000, 0},
+		{"commit of publishes", nil, "m", append([]Command{tx}, publishes...), commit, 0, n},
+		{"held letters that are tried again", held, "m", []Command{fill, consume, reject, {Kind: Tick}}, another, 5000, 0},
 		{"redrive of large messages", nil, large, nil, Command{Kind: BeginRedrive, Channel: 1, Order: &toLast}, 0, n},
 		{"redrive", nil, "m", nil, Command{Kind: BeginRedrive, Channel: 1, Order: &order}, 0, n},
 		{"a length limit", toCostly, "m", nil, Command{Kind: SetPolicy, Channel: 1, Policy: &Policy{

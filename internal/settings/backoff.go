@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 )
 
@@ -20,10 +19,10 @@ const (
 	Exponential                // the least, doubled n-1 times
 )
 
-var backoffs = map[string]Backoff{"linear": Linear, "fixed": Fixed, "exponential": Exponential}
+// backoffNames are the backoffs in arguments, in the order of the constants.
+var backoffNames = []string{"linear", "fixed", "exponential"}
 
-// String is the backoff's name in arguments.
-func (b Backoff) String() string { return [...]string{"linear", "fixed", "exponential"}[b] }
+func (b Backoff) String() string { return backoffNames[b] }
 
 const (
 	retryStepsMax  = 64
@@ -43,26 +42,6 @@ func parseSteps(text string) (ms []int64, ok bool) {
 		ms = append(ms, n*unit)
 	}
 	return ms, true
-}
-
-func steps(a amqp.Value) string {
-	if detail := text(a); detail != "" {
-		return detail
-	}
-	if _, ok := parseSteps(a.Str); !ok {
-		return "invalid_delayed_retry_steps"
-	}
-	return ""
-}
-
-func percent(a amqp.Value) string {
-	if detail := NotNegative(a); detail != "" {
-		return detail
-	}
-	if n := Whole(a); n > retryJitterMax {
-		return "{max_value_exceeded," + strconv.FormatInt(n, 10) + "}"
-	}
-	return ""
 }
 
 // Exhausted reports whether a message has come back more often than it may wait.

@@ -96,7 +96,7 @@ func TestNonsenseLadders(t *testing.T) {
 		if err := (&Policy{Name: "p", Pattern: ".", ApplyTo: "queues", Definition: amqp.Table{f}}).Check(); err == nil {
 			t.Errorf("policy %s = %v is accepted", f.Name, f.Value)
 		}
-		if settingOfArgument["x-"+f.Name].check(f.Value) == "" {
+		if settingOfArgument["x-"+f.Name].takes.check(f.Value) == "" {
 			t.Errorf("argument x-%s = %v is accepted", f.Name, f.Value)
 		}
 	}

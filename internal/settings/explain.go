@@ -43,11 +43,6 @@ type Ignored struct {
 	Why    string
 }
 
-// String is the name of the overflow behaviour in arguments.
-func (o Overflow) String() string {
-	return [...]string{"drop-head", "reject-publish", "reject-publish-dlx", "drop-lowest"}[o]
-}
-
 // retrySteps writes the steps as arguments do.
 func retrySteps(e *Settings) (string, bool) {
 	steps := make([]string, len(e.RetrySteps))

@@ -101,7 +101,7 @@ func TestExplainNames(t *testing.T) {
 	t.Parallel()
 	for i := range table {
 		x := &table[i]
-		if told := x.read != nil; told == x.inert && x.name != "queue-type" {
+		if told := x.read != nil; told == (x.inert || x.exchanges) && x.name != "queue-type" {
 			t.Errorf("%s: told by explain %v, without effect %v", x.name, told, x.inert)
 		}
 		if (x.what != "") != (x.by&byPolicy != 0) {

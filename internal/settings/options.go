@@ -69,7 +69,7 @@ const (
 // choice is one entry of the table that SetOptions changes.
 type choice struct {
 	name  string
-	check func(amqp.Value) string // "" if the value is good
+	takes values
 	what  string
 	set   func(*Options, amqp.Value)
 }
@@ -92,19 +92,19 @@ func (d *Dialect) put(flag Dialect, on bool) {
 
 // choices lists what can be chosen. "dialect" comes first: the others refine it.
 var choices = []choice{
-	{"dialect", word("invalid", "rabbitmq-4", "rabbitmq-3", "apsaramq"), "dialect: rabbitmq-4, rabbitmq-3 or apsaramq", speak},
-	{"lost-letters-max-bytes", NotNegative, "number of bytes", func(o *Options, a amqp.Value) { o.LostLettersMaxBytes = Whole(a) }},
+	{"dialect", oneOf("invalid", "rabbitmq-4", "rabbitmq-3", "apsaramq"), "dialect: rabbitmq-4, rabbitmq-3 or apsaramq", speak},
+	{"lost-letters-max-bytes", size(0), "number of bytes", func(o *Options, a amqp.Value) { o.LostLettersMaxBytes = Whole(a) }},
 	{"lost-letters-max-age", duration(1), "number of milliseconds", func(o *Options, a amqp.Value) { o.LostLettersMaxAge = Whole(a) }},
 	{"consumer-timeout", duration(0), "number of milliseconds", func(o *Options, a amqp.Value) { o.ConsumerTimeout = Whole(a) }},
-	{"sync", word("invalid", syncNames...), "sync mode: default, always, interval or never", func(o *Options, a amqp.Value) { o.Sync, _ = ParseSync(a.Str) }},
-	{"death-total", boolean, "boolean, true or false", func(o *Options, a amqp.Value) { o.Dialect.put(DialectTotal, truth(a)) }},
-	{"reject-reasons", boolean, "boolean, true or false", func(o *Options, a amqp.Value) { o.Dialect.put(DialectReasons, truth(a)) }},
+	{"sync", oneOf("invalid", syncNames...), "sync mode: default, always, interval or never", func(o *Options, a amqp.Value) { o.Sync, _ = ParseSync(a.Str) }},
+	{"death-total", flag, "boolean, true or false", func(o *Options, a amqp.Value) { o.Dialect.put(DialectTotal, truth(a)) }},
+	{"reject-reasons", flag, "boolean, true or false", func(o *Options, a amqp.Value) { o.Dialect.put(DialectReasons, truth(a)) }},
 	{"delivery-limit", within(-1, math.MaxInt64), "delivery limit", func(o *Options, a amqp.Value) { o.DeliveryLimit = Whole(a) }},
-	{"hops-max", NotNegative, "number of deaths", func(o *Options, a amqp.Value) { o.HopsMax = Whole(a) }},
-	{"ttl-in-loops", boolean, "boolean, true or false", func(o *Options, a amqp.Value) { o.TTLInLoops = truth(a) }},
-	{"ttl-in-dlq", boolean, "boolean, true or false", func(o *Options, a amqp.Value) { o.TTLInDLQ = truth(a) }},
-	{"dlx-by-argument-only", boolean, "boolean, true or false", func(o *Options, a amqp.Value) { o.DLXByArgumentOnly = truth(a) }},
-	{"strict-names", boolean, "boolean, true or false", func(o *Options, a amqp.Value) { o.StrictNames = truth(a) }},
+	{"hops-max", whole(0), "number of deaths", func(o *Options, a amqp.Value) { o.HopsMax = Whole(a) }},
+	{"ttl-in-loops", flag, "boolean, true or false", func(o *Options, a amqp.Value) { o.TTLInLoops = truth(a) }},
+	{"ttl-in-dlq", flag, "boolean, true or false", func(o *Options, a amqp.Value) { o.TTLInDLQ = truth(a) }},
+	{"dlx-by-argument-only", flag, "boolean, true or false", func(o *Options, a amqp.Value) { o.DLXByArgumentOnly = truth(a) }},
+	{"strict-names", flag, "boolean, true or false", func(o *Options, a amqp.Value) { o.StrictNames = truth(a) }},
 }
 
 // speak sets what a dialect says of everything. Source: docs/compat/dead-lettering.md#4 to #8, #15.
@@ -129,7 +129,7 @@ func WithOptions(table, others amqp.Table) (amqp.Table, *amqp.Error) {
 		switch {
 		case i < 0:
 			return nil, amqp.PreconditionFailed("'%s' is not an option of a virtual host", f.Name)
-		case f.Value.Kind != amqp.KindVoid && choices[i].check(f.Value) != "":
+		case f.Value.Kind != amqp.KindVoid && choices[i].takes.check(f.Value) != "":
 			return nil, amqp.PreconditionFailed("%s is not a valid value of the option '%s': it is a %s", Show(f.Value), f.Name,
 				choices[i].what)
 		}

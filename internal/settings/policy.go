@@ -44,7 +44,7 @@ func (p *Policy) Check() *amqp.Error {
 		switch {
 		case key == nil || p.Operator && key.by&byOperator == 0:
 			unknown = append(unknown, fmt.Sprintf("{<<\"%s\">>,%s}", f.Name, erlang(f.Value)))
-		case key.policy(f.Value) != "":
+		case key.policy.check(f.Value) != "":
 			return invalid("%s is not a valid %s", erlang(f.Value), key.what)
 		}
 	}

@@ -2,8 +2,6 @@ package settings
 
 import (
 	"fmt"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,9 +19,10 @@ const (
 	DropLowest // drops the oldest message of the lowest priority. Source: ours, docs/compat/expiry-and-limits.md#6
 )
 
-var overflows = map[string]Overflow{
-	"drop-head": DropHead, "reject-publish": RejectPublish, "reject-publish-dlx": RejectPublishDLX, "drop-lowest": DropLowest,
-}
+// overflowNames are the behaviours in arguments, in the order of the constants.
+var overflowNames = []string{"drop-head", "reject-publish", "reject-publish-dlx", "drop-lowest"}
+
+func (o Overflow) String() string { return overflowNames[o] }
 
 // DropsHead reports whether a full queue takes what comes, and drops what it has.
 func (o Overflow) DropsHead() bool { return o == DropHead || o == DropLowest }
@@ -40,14 +39,10 @@ const (
 	RetryReturned // the others
 )
 
-var retryTypes = map[string]RetryType{
-	"disabled": RetryDisabled, "all": RetryAll, "failed": RetryFailed, "returned": RetryReturned,
-}
+// retryTypeNames are the types in arguments, in the order of the constants.
+var retryTypeNames = []string{"disabled", "all", "failed", "returned"}
 
-// String is the type's name in arguments.
-func (t RetryType) String() string {
-	return [...]string{"disabled", "all", "failed", "returned"}[t]
-}
+func (t RetryType) String() string { return retryTypeNames[t] }
 
 // Settings are the effective arguments that a queue runs with: arguments merged with policies. Numbers are
 // -1 where there is none.
@@ -107,119 +102,6 @@ func Show(a amqp.Value) string {
 	return a.TypeName()
 }
 
-func ExpectedInteger(a amqp.Value) string {
-	return fmt.Sprintf("\"expected integer, got %s\"", a.TypeName())
-}
-
-func integer(a amqp.Value) string {
-	if _, ok := a.Integer(); !ok {
-		return ExpectedInteger(a)
-	}
-	return ""
-}
-
-func NotNegative(a amqp.Value) string {
-	n, ok := a.Integer()
-	switch {
-	case !ok:
-		return ExpectedInteger(a)
-	case n < 0:
-		return fmt.Sprintf("{value_negative,%d}", n)
-	}
-	return ""
-}
-
-func duration(least int64) func(amqp.Value) string {
-	return func(a amqp.Value) string {
-		if detail := NotNegative(a); detail != "" {
-			return detail
-		}
-		switch n, _ := a.Integer(); {
-		case n < least:
-			return "{value_zero,0}"
-		case n > TTLMax:
-			return fmt.Sprintf("{value_too_large,%d}", n)
-		}
-		return ""
-	}
-}
-
-func priorityRange(a amqp.Value) string {
-	if detail := NotNegative(a); detail != "" {
-		return detail
-	}
-	if n, _ := a.Integer(); n > math.MaxUint8 {
-		return fmt.Sprintf("{max_value_exceeded,%d}", n)
-	}
-	return ""
-}
-
-func text(a amqp.Value) string {
-	if a.Kind != amqp.KindString {
-		return fmt.Sprintf("{unacceptable_type,%s}", a.TypeName())
-	}
-	return ""
-}
-
-// ShortText is a text that a message can carry as the name of its exchange, or as its routing key: more would be cut
-// off there.
-func ShortText(a amqp.Value) string {
-	if detail := text(a); detail != "" || len(a.Str) <= amqp.ShortStringMax {
-		return detail
-	}
-	return fmt.Sprintf("{value_too_long,%d}", len(a.Str))
-}
-
-func boolean(a amqp.Value) string {
-	if a.Kind != amqp.KindBool {
-		return fmt.Sprintf("{unacceptable_type,%s}", a.TypeName())
-	}
-	return ""
-}
-
-// word checks for one of some words; invalid is the detail of a refusal.
-func word(invalid string, words ...string) func(amqp.Value) string {
-	return func(a amqp.Value) string {
-		if detail := text(a); detail != "" {
-			return detail
-		}
-		if !slices.Contains(words, a.Str) {
-			return invalid
-		}
-		return ""
-	}
-}
-
-func queueMode(a amqp.Value) string {
-	if detail := text(a); detail != "" {
-		return detail
-	}
-	if a.Str != "default" && a.Str != "lazy" {
-		return fmt.Sprintf("\"unsupported queue mode '%s'\"", a.Str)
-	}
-	return ""
-}
-
-func queueVersion(a amqp.Value) string {
-	if detail := integer(a); detail != "" {
-		return detail
-	}
-	if n := Whole(a); n != 1 && n != 2 {
-		return fmt.Sprintf("\"unsupported queue version '%d'\"", n)
-	}
-	return ""
-}
-
-func positive(a amqp.Value) string {
-	if detail := NotNegative(a); detail != "" {
-		return detail
-	}
-	if n, _ := a.Integer(); n == 0 {
-		return "{value_zero,0}"
-	}
-	return ""
-}
-
 func InvalidArgument(name, queue, vhost, detail string) *amqp.Error {
 	return amqp.PreconditionFailed("invalid arg '%s' for queue '%s' in vhost '%s': %s", name, queue, vhost, detail)
 }
@@ -238,7 +120,7 @@ func CheckArguments(vhost, queue, kind string, arguments amqp.Table) *amqp.Error
 		if rule.only != "" && rule.only != kind {
 			return amqp.PreconditionFailed("invalid arg '%s' for queue '%s' in vhost '%s' of queue type rabbit_%s_queue", f.Name, queue, vhost, kind)
 		}
-		if detail := rule.check(f.Value); detail != "" {
+		if detail := rule.takes.check(f.Value); detail != "" {
 			return InvalidArgument(f.Name, queue, vhost, detail)
 		}
 	}

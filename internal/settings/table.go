@@ -1,9 +1,8 @@
 package settings
 
 import (
-	"fmt"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -11,26 +10,27 @@ import (
 
 // A setting is what one argument of a queue, or one key of a policy, sets. The table of settings is all that is known
 // of them: what they are called, what values they take, who wins where several set them, and what a queue does with
-// them.
+// them. Forms and completion read it as All.
 //
-// A new setting is a row, its field in Settings, its use, its test and its line in the docs.
+// A new setting is a row, its field in Settings, its use, its test, its line in the docs and its words in the console.
 type setting struct {
 	name     string // in policies; the argument has x- before it
 	argument string // where that is not so
 	by       scope
 	only     string // the type of queue that knows the argument; "": all do
 
-	check  func(amqp.Value) string // what is wrong with a value, as refusals of an argument say it; "" is nothing
-	policy func(amqp.Value) string // likewise in a policy, if policies are stricter
-	what   string                  // "… is not a valid <what>", in a policy
+	takes  values
+	policy values // what a policy takes, if policies are stricter
+	what   string // "… is not a valid <what>", in a policy
 
 	wins rule
 	set  func(*Settings, amqp.Value)          // nil: no queue runs with it
 	read func(*Settings, *Subject) amqp.Value // what a queue runs with; Void is none
 	// option is the option of a virtual host that sets a default.
 	option string
-	// inert says that it does nothing to a queue: it is for exchanges, for streams, or for what this broker does
-	// otherwise.
+	// exchanges says that it is for exchanges alone.
+	exchanges bool
+	// inert says that it does nothing: it is for streams, or for what this broker does otherwise.
 	inert bool
 }
 
@@ -50,172 +50,172 @@ const (
 // docs/compat/policies-and-permissions.md#4, #5.
 var table = []setting{
 	{
-		name: "dead-letter-exchange", by: byArgument | byPolicy, check: ShortText, what: "dead letter exchange name",
+		name: "dead-letter-exchange", by: byArgument | byPolicy, takes: shortText, what: "dead letter exchange name",
 		wins: argumentWins,
 		set:  func(s *Settings, a amqp.Value) { s.DeadLetterExchange, s.HasDLX = a.Str, true },
 		read: wordIf((*Settings).DLX),
 	}, {
-		name: "dead-letter-routing-key", by: byArgument | byPolicy, check: ShortText, what: "dead letter routing key",
+		name: "dead-letter-routing-key", by: byArgument | byPolicy, takes: shortText, what: "dead letter routing key",
 		wins: argumentWins,
 		set:  func(s *Settings, a amqp.Value) { s.DeadLetterRoutingKey, s.HasDLRK = a.Str, true },
 		read: wordIf((*Settings).DLRK),
 	}, {
 		name: "dead-letter-strategy", by: byArgument | byPolicy, what: "dead letter strategy", wins: argumentWins,
-		check: word("invalid_dlx_strategy", "at-most-once", "at-least-once"),
+		takes: oneOf("invalid_dlx_strategy", "at-most-once", "at-least-once"),
 		set:   func(s *Settings, a amqp.Value) { s.AtLeastOnce = a.Str == "at-least-once" },
 		read:  wordOf(func(s *Settings) string { return either(s.AtLeastOnce, "at-least-once", "at-most-once") }),
 	}, {
-		name: "message-ttl", by: byAll, check: duration(0), what: "message TTL", wins: smallerWins,
+		name: "message-ttl", by: byAll, takes: duration(0), what: "message TTL", wins: smallerWins,
 		set:  func(s *Settings, a amqp.Value) { s.TTL = Whole(a) },
 		read: numberFrom(0, func(s *Settings) int64 { return s.TTL }),
 	}, {
-		name: "expires", by: byAll, check: duration(1), what: "queue expiry", wins: smallerWins,
+		name: "expires", by: byAll, takes: duration(1), what: "queue expiry", wins: smallerWins,
 		set:  func(s *Settings, a amqp.Value) { s.Expires = Whole(a) },
 		read: numberFrom(0, func(s *Settings) int64 { return s.Expires }),
 	}, {
-		name: "max-length", by: byAll, check: NotNegative, what: "maximum length", wins: smallerWins,
+		name: "max-length", by: byAll, takes: whole(0), what: "maximum length", wins: smallerWins,
 		set:  func(s *Settings, a amqp.Value) { s.MaxLength = Whole(a) },
 		read: numberFrom(0, func(s *Settings) int64 { return s.MaxLength }),
 	}, {
-		name: "max-length-bytes", by: byAll, check: NotNegative, what: "maximum length in bytes", wins: smallerWins,
+		name: "max-length-bytes", by: byAll, takes: size(0), what: "maximum length in bytes", wins: smallerWins,
 		set:  func(s *Settings, a amqp.Value) { s.MaxLengthBytes = Whole(a) },
 		read: numberFrom(0, func(s *Settings) int64 { return s.MaxLengthBytes }),
 	}, {
 		name: "overflow", by: byAll, what: "overflow value", wins: operatorWins,
-		check: word("invalid_overflow", "drop-head", "reject-publish", "reject-publish-dlx", "drop-lowest"),
-		set:   func(s *Settings, a amqp.Value) { s.Overflow = overflows[a.Str] },
+		takes: oneOf("invalid_overflow", overflowNames...),
+		set:   func(s *Settings, a amqp.Value) { s.Overflow = Overflow(indexOf(overflowNames, a.Str)) },
 		read:  wordOf(func(s *Settings) string { return s.Overflow.String() }),
 	}, {
-		name: "max-priority", by: byArgument, check: priorityRange, wins: argumentWins,
+		name: "max-priority", by: byArgument, takes: numbers(Number, 0, math.MaxUint8), wins: argumentWins,
 		read: func(_ *Settings, s *Subject) amqp.Value { return amqp.Int64(int64(PriorityMax(s.Type, s.Arguments))) },
 	}, {
-		name: "delivery-limit", by: byAll, check: integer, what: "delivery limit", wins: limitWins,
+		name: "delivery-limit", by: byAll, takes: whole(math.MinInt64), what: "delivery limit", wins: limitWins,
 		option: "delivery-limit",
 		set:    func(s *Settings, a amqp.Value) { s.DeliveryLimit = max(Whole(a), -1) },
 		read:   numberFrom(0, func(s *Settings) int64 { return s.DeliveryLimit }),
 	}, {
 		name: "delivery-count-mode", by: byArgument | byPolicy, what: "delivery count mode", wins: argumentWins,
-		check: word("invalid_delivery_count_mode", "all", "failed"),
+		takes: oneOf("invalid_delivery_count_mode", "all", "failed"),
 		set:   func(s *Settings, a amqp.Value) { s.CountFailed, s.Counts = a.Str == "failed", true },
 		read:  wordOf(func(s *Settings) string { return either(s.CountFailed, "failed", "all") }),
 	}, {
 		name: "delayed-retry-type", by: byAll,
 		what: "delayed retry type. Must be one of: all, failed, returned, disabled", wins: policyWins,
-		check: word("invalid_delayed_retry_type", "disabled", "all", "failed", "returned"),
-		set:   func(s *Settings, a amqp.Value) { s.RetryType = retryTypes[a.Str] },
+		takes: oneOf("invalid_delayed_retry_type", retryTypeNames...),
+		set:   func(s *Settings, a amqp.Value) { s.RetryType = RetryType(indexOf(retryTypeNames, a.Str)) },
 		read:  wordOf(func(s *Settings) string { return s.RetryType.String() }),
 	}, {
-		name: "delayed-retry-min", by: byAll, check: positive,
+		name: "delayed-retry-min", by: byAll, takes: span(1),
 		what: "delayed retry minimum delay. Must be a positive integer", wins: retryMinWins,
 		set:  func(s *Settings, a amqp.Value) { s.RetryMin = Whole(a) },
 		read: numberFrom(1, func(s *Settings) int64 { return s.RetryMin }),
 	}, {
-		name: "delayed-retry-max", by: byAll, check: positive,
+		name: "delayed-retry-max", by: byAll, takes: span(1),
 		what: "delayed retry maximum delay. Must be a positive integer", wins: smallerWins,
 		set:  func(s *Settings, a amqp.Value) { s.RetryMax = Whole(a) },
 		read: numberFrom(1, func(s *Settings) int64 { return s.RetryMax }),
 	}, {
 		name: "delayed-retry-backoff", by: byAll,
 		what: "delayed retry backoff. Must be one of: linear, fixed, exponential", wins: policyWins,
-		check: word("invalid_delayed_retry_backoff", "linear", "fixed", "exponential"),
-		set:   func(s *Settings, a amqp.Value) { s.RetryBackoff = backoffs[a.Str] },
+		takes: oneOf("invalid_delayed_retry_backoff", backoffNames...),
+		set:   func(s *Settings, a amqp.Value) { s.RetryBackoff = Backoff(indexOf(backoffNames, a.Str)) },
 		read:  wordOf(func(s *Settings) string { return s.RetryBackoff.String() }),
 	}, {
-		name: "delayed-retry-steps", by: byAll, check: steps, what: "list of delayed retry steps, such as 10m,30m,1h",
+		name: "delayed-retry-steps", by: byAll, takes: steps, what: "list of delayed retry steps, such as 10m,30m,1h",
 		wins: policyWins,
 		set:  func(s *Settings, a amqp.Value) { s.RetrySteps, _ = parseSteps(a.Str) },
 		read: wordIf(retrySteps),
 	}, {
-		name: "delayed-retry-jitter", by: byAll, check: percent, what: "delayed retry jitter. Must be a percentage",
+		name: "delayed-retry-jitter", by: byAll, takes: numbers(Percentage, 0, retryJitterMax),
+		what: "delayed retry jitter. Must be a percentage",
 		wins: smallerOfPolicyWins,
 		set:  func(s *Settings, a amqp.Value) { s.RetryJitter = Whole(a) },
 		read: numberFrom(0, func(s *Settings) int64 { return s.RetryJitter }),
 	}, {
-		name: "delayed-retry-attempts", by: byAll, check: positive, wins: smallerOfPolicyWins,
+		name: "delayed-retry-attempts", by: byAll, takes: whole(1), wins: smallerOfPolicyWins,
 		what: "number of delayed retry attempts. Must be a positive integer",
 		set:  func(s *Settings, a amqp.Value) { s.RetryAttempts = Whole(a) },
 		read: numberFrom(1, func(s *Settings) int64 { return s.RetryAttempts }),
 	}, {
-		name: "consumer-timeout", by: byArgument | byPolicy, check: NotNegative, what: "consumer timeout",
+		name: "consumer-timeout", by: byArgument | byPolicy, takes: span(0), what: "consumer timeout",
 		wins: timeoutWins, option: "consumer-timeout",
 		set:  func(s *Settings, a amqp.Value) { s.ConsumerTimeout = Whole(a) },
 		read: numberFrom(0, func(s *Settings) int64 { return s.ConsumerTimeout }),
 	}, {
-		name: "single-active-consumer", by: byArgument, check: boolean, wins: argumentWins,
+		name: "single-active-consumer", by: byArgument, takes: flag, wins: argumentWins,
 		set:  func(s *Settings, a amqp.Value) { s.SingleActive = truth(a) },
 		read: func(s *Settings, _ *Subject) amqp.Value { return amqp.Bool(s.SingleActive) },
 	}, {
-		name: "expiry", by: byPolicy, check: word("invalid_expiry", "exact", "head"), what: "expiry: exact or head",
+		name: "expiry", by: byPolicy, takes: oneOf("invalid_expiry", "exact", "head"), what: "expiry: exact or head",
 		wins: policyWins,
 		set:  func(s *Settings, a amqp.Value) { s.ExpiryHead = a.Str == "head" },
 		read: wordOf(func(s *Settings) string { return either(s.ExpiryHead, "head", "exact") }),
 	}, {
-		name: "cycle", by: byPolicy, check: word("invalid_cycle", "shelf", "keep"),
+		name: "cycle", by: byPolicy, takes: oneOf("invalid_cycle", "shelf", "keep"),
 		what: "treatment of cycles: shelf or keep", wins: policyWins, option: "ttl-in-loops",
 		set:  func(s *Settings, a amqp.Value) { s.CycleKeep = a.Str == "keep" },
 		read: wordOf(func(s *Settings) string { return either(s.CycleKeep, "keep", "shelf") }),
 	},
 
-	{name: "queue-type", by: byArgument, check: text},
+	{name: "queue-type", by: byArgument, takes: anyText},
 
 	{
-		name: "consumer-disconnected-timeout", by: byArgument | byPolicy, check: NotNegative,
+		name: "consumer-disconnected-timeout", by: byArgument | byPolicy, takes: span(0),
 		what: "consumer disconnected timeout", inert: true,
 	},
 	{
-		name: "queue-mode", by: byArgument | byPolicy, only: "classic", check: queueMode, what: "queue-mode value",
+		name: "queue-mode", by: byArgument | byPolicy, only: "classic", takes: queueMode, what: "queue-mode value",
 		inert: true,
 	},
 	{
-		name: "queue-version", by: byAll, only: "classic", check: queueVersion, what: "queue-version value",
+		name: "queue-version", by: byAll, only: "classic", takes: queueVersion, what: "queue-version value",
 		inert: true,
 	},
 	{
-		name: "queue-leader-locator", by: byArgument | byPolicy, check: leaderLocator,
+		name: "queue-leader-locator", by: byArgument | byPolicy, takes: leaderLocator,
 		what: "queue leader locator value", inert: true,
 	},
 	{
-		name: "queue-master-locator", by: byArgument | byPolicy, only: "classic", check: text,
+		name: "queue-master-locator", by: byArgument | byPolicy, only: "classic", takes: anyText,
 		what: "queue master locator value", inert: true,
-		policy: word("invalid_queue_master_locator", "min-masters", "client-local", "random"),
+		policy: oneOf("invalid_queue_master_locator", "min-masters", "client-local", "random"),
 	},
 	{
-		name: "max-in-memory-length", by: byAll, only: "quorum", check: NotNegative, what: "maximum memory in bytes",
+		name: "max-in-memory-length", by: byAll, only: "quorum", takes: whole(0), what: "maximum memory in bytes",
 		wins: smallerWins, inert: true,
 	},
 	{
-		name: "max-in-memory-bytes", by: byAll, only: "quorum", check: NotNegative, what: "maximum memory in bytes",
+		name: "max-in-memory-bytes", by: byAll, only: "quorum", takes: size(0), what: "maximum memory in bytes",
 		wins: smallerWins, inert: true,
 	},
-	{name: "quorum-initial-group-size", by: byArgument, only: "quorum", check: positive, inert: true},
+	{name: "quorum-initial-group-size", by: byArgument, only: "quorum", takes: whole(1), inert: true},
 	{
-		name: "target-group-size", argument: "x-quorum-target-group-size", by: byAll, only: "quorum", check: positive,
+		name: "target-group-size", argument: "x-quorum-target-group-size", by: byAll, only: "quorum", takes: whole(1),
 		what: "qq target count value", wins: largerWins, inert: true,
 	},
 	{
-		name: "max-age", by: byArgument | byPolicy, only: "stream", check: text, policy: age, what: "max age",
-		inert: true,
+		name: "max-age", by: byArgument | byPolicy, only: "stream", takes: anyText, what: "max age",
+		policy: values{kind: Text, check: age}, inert: true,
 	},
 	{
-		name: "stream-max-segment-size-bytes", by: byArgument | byPolicy, only: "stream", check: NotNegative,
-		policy: positive,
-		what:   "stream max segment size value", inert: true,
+		name: "stream-max-segment-size-bytes", by: byArgument | byPolicy, only: "stream", takes: size(0),
+		policy: size(1), what: "stream max segment size value", inert: true,
 	},
 	{
-		name: "stream-filter-size-bytes", by: byArgument | byPolicy, only: "stream", check: NotNegative,
+		name: "stream-filter-size-bytes", by: byArgument | byPolicy, only: "stream", takes: size(0),
 		policy: within(16, 255),
 		what:   "stream filter size value", inert: true,
 	},
 	{
-		name: "initial-cluster-size", by: byArgument | byPolicy, only: "stream", check: NotNegative, policy: positive,
+		name: "initial-cluster-size", by: byArgument | byPolicy, only: "stream", takes: whole(0), policy: whole(1),
 		what: "initial cluster size", inert: true,
 	},
-	{name: "alternate-exchange", by: byPolicy, check: ShortText, what: "alternate exchange name", inert: true},
-	{name: "ha-mode", by: byPolicy, check: text, what: "ha-mode", inert: true},
-	{name: "ha-params", by: byPolicy, check: anything, what: "ha-params", inert: true},
-	{name: "ha-sync-mode", by: byPolicy, check: text, what: "ha-sync-mode", inert: true},
-	{name: "ha-promote-on-shutdown", by: byPolicy, check: text, what: "ha-promote-on-shutdown", inert: true},
-	{name: "ha-promote-on-failure", by: byPolicy, check: text, what: "ha-promote-on-failure", inert: true},
+	{name: "alternate-exchange", by: byPolicy, takes: shortText, what: "alternate exchange name", exchanges: true},
+	{name: "ha-mode", by: byPolicy, takes: anyText, what: "ha-mode", inert: true},
+	{name: "ha-params", by: byPolicy, takes: values{kind: Any, check: anything}, what: "ha-params", inert: true},
+	{name: "ha-sync-mode", by: byPolicy, takes: anyText, what: "ha-sync-mode", inert: true},
+	{name: "ha-promote-on-shutdown", by: byPolicy, takes: anyText, what: "ha-promote-on-shutdown", inert: true},
+	{name: "ha-promote-on-failure", by: byPolicy, takes: anyText, what: "ha-promote-on-failure", inert: true},
 }
 
 // explained are the settings that queues run with.
@@ -229,8 +229,8 @@ var settingOfKey, settingOfArgument = func() (keys, arguments map[string]*settin
 		if x.argument == "" {
 			x.argument = "x-" + x.name
 		}
-		if x.policy == nil {
-			x.policy = x.check
+		if x.policy.check == nil {
+			x.policy = x.takes
 		}
 		if x.by&byPolicy != 0 {
 			keys[x.name] = x
@@ -263,6 +263,8 @@ func aboutLetters(name string) bool { return strings.HasPrefix(name, "dead-lette
 // Source: docs/compat/policies-and-permissions.md#5, #6.
 type rule struct {
 	text     string
+	wins     string    // as Description.Wins
+	none     string    // as Description.None
 	order    [3]Source // of those that ask for the value in force, the one that is named
 	policies func(user, operator amqp.Value) amqp.Value
 	// all has the policies merged, and the operator's apart.
@@ -278,20 +280,20 @@ var (
 const smaller = "the smaller value applies"
 
 var (
-	argumentWins = rule{"the argument overrides policies", argumentFirst, operatorOver, argumentOver}
-	policyWins   = rule{"policies override the argument", policyFirst, operatorOver,
+	argumentWins = rule{"the argument overrides policies", "argument", "", argumentFirst, operatorOver, argumentOver}
+	policyWins   = rule{"policies override the argument", "policy", "", policyFirst, operatorOver,
 		func(argument, merged, _ amqp.Value) amqp.Value { return firstOf(merged, argument) }}
-	operatorWins = rule{"the operator policy overrides the argument, which overrides the policy",
+	operatorWins = rule{"the operator policy overrides the argument, which overrides the policy", "operator policy", "",
 		operatorFirst, operatorOver,
 		func(argument, merged, operator amqp.Value) amqp.Value { return firstOf(operator, argument, merged) }}
-	smallerWins         = rule{smaller, argumentFirst, lesser, argumentAnd(lesser)}
-	smallerOfPolicyWins = rule{smaller, argumentFirst, operatorOver, argumentAnd(lesser)} // the operator's policy first
-	largerWins          = rule{"the larger value applies", argumentFirst, larger, argumentAnd(larger)}
-	retryMinWins        = rule{"the larger policy value applies, or the argument if it is smaller",
+	smallerWins         = rule{smaller, "smaller", "", argumentFirst, lesser, argumentAnd(lesser)}
+	smallerOfPolicyWins = rule{smaller, "smaller", "", argumentFirst, operatorOver, argumentAnd(lesser)} // operator first
+	largerWins          = rule{"the larger value applies", "larger", "", argumentFirst, larger, argumentAnd(larger)}
+	retryMinWins        = rule{"the larger policy value applies, or the argument if it is smaller", "smaller", "",
 		argumentFirst, larger, argumentAnd(lesser)}
-	limitWins = rule{"the smaller value applies, and a negative value means no limit",
+	limitWins = rule{"the smaller value applies, and a negative value means no limit", "smaller", "negative",
 		argumentFirst, lesserLimit, argumentAnd(lesserLimit)}
-	timeoutWins = rule{"the smaller value applies, and 0 means no timeout",
+	timeoutWins = rule{"the smaller value applies, and 0 means no timeout", "smaller", "zero",
 		argumentFirst, operatorOver, argumentAnd(lesserTimeout)}
 )
 
@@ -408,7 +410,7 @@ func MergePolicies(user, operator amqp.Table) amqp.Table {
 // Source: docs/compat/policies-and-permissions.md#3.
 func (o *Options) Inert(definition amqp.Table) (names []string) {
 	for _, f := range definition {
-		if x := settingOfKey[f.Name]; x != nil && x.inert || o.DLXByArgumentOnly && aboutLetters(f.Name) {
+		if x := settingOfKey[f.Name]; x != nil && (x.inert || x.exchanges) || o.DLXByArgumentOnly && aboutLetters(f.Name) {
 			names = append(names, f.Name)
 		}
 	}
@@ -445,35 +447,4 @@ func either(on bool, yes, no string) string {
 		return yes
 	}
 	return no
-}
-
-// What values may be, beside those of settings.go.
-
-func anything(amqp.Value) string { return "" }
-
-var leaderLocator = word("invalid_queue_locator_arg", "client-local", "balanced", "random", "least-leaders")
-
-// within checks for a number in a range. Only policies have such, which say it in words of their own.
-func within(least, most int64) func(amqp.Value) string {
-	return func(a amqp.Value) string {
-		if n, ok := a.Integer(); !ok || n < least || n > most {
-			return fmt.Sprintf("not within %d and %d", least, most)
-		}
-		return ""
-	}
-}
-
-// age checks for a number with one of RabbitMQ's units of age.
-func age(a amqp.Value) string {
-	if detail := text(a); detail != "" {
-		return detail
-	}
-	n := len(a.Str) - 1
-	if n < 1 || !strings.Contains("YMDhms", a.Str[n:]) {
-		return "invalid_max_age"
-	}
-	if _, err := strconv.ParseUint(a.Str[:n], 10, 31); err != nil {
-		return "invalid_max_age"
-	}
-	return ""
 }

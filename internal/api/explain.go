@@ -30,6 +30,28 @@ type ExplainedSetting struct {
 	Why    string          `json:"why"`
 }
 
+// A SettingDescription says what a setting is: GET /api/x/settings lists all. Source: ours.
+type SettingDescription struct {
+	Name     string       `json:"name"`               // in policies
+	Argument string       `json:"argument,omitempty"` // of a declaration; absent: arguments do not set it
+	SetBy    List[string] `json:"set_by"`             // of argument, policy, operator policy
+	// QueueType is the type of queue that knows the argument; absent: all do.
+	QueueType string `json:"queue_type,omitempty"`
+	AppliesTo string `json:"applies_to"` // queues or exchanges
+	// Kind is text, number, bytes, duration (ms), durations (such as 10m,30m,1h), percentage, boolean, choice or any.
+	Kind    string       `json:"kind"`
+	Min     *int64       `json:"min,omitempty"`
+	Max     *int64       `json:"max,omitempty"`
+	Choices List[string] `json:"choices"` // of a choice, the default first
+	// Wins says which value is effective if a queue has an argument and a policy: argument, policy, operator policy,
+	// smaller or larger.
+	Wins    string `json:"wins,omitempty"`
+	NoLimit string `json:"no_limit,omitempty"` // the number that means no limit: negative or zero
+	Rule    string `json:"rule,omitempty"`     // the same as wins, in a sentence
+	Option  string `json:"option,omitempty"`   // the option of a virtual host that sets a default
+	Inert   bool   `json:"inert"`              // accepted for compatibility, no effect
+}
+
 // An ExplainedPolicy says how a policy stands to an object.
 type ExplainedPolicy struct {
 	Policy

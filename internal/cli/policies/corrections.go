@@ -9,6 +9,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/cli/command"
 	"github.com/bartleby-mq/bartleby/internal/cli/jsonfile"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 )
 
 // definitionHint says why a definition is no JSON, if that can be told, and what to type instead.
@@ -115,17 +116,26 @@ func policyCommand(c *command.Call, name, pattern, definition string) string {
 }
 
 // policyKeys are those that a definition may hold; only for hints, the broker decides.
-const policyKeys = "alternate-exchange consumer-timeout cycle dead-letter-exchange dead-letter-routing-key dead-letter-strategy " +
-	"delayed-retry-attempts delayed-retry-backoff delayed-retry-jitter delayed-retry-max delayed-retry-min delayed-retry-steps " +
-	"delayed-retry-type delivery-limit expires expiry max-length max-length-bytes " +
-	"message-ttl overflow queue-leader-locator"
+func policyKeys(by settings.Source) (keys []string) {
+	for _, d := range settings.All() {
+		if slices.Contains(d.By, by) {
+			keys = append(keys, d.Name)
+		}
+	}
+	return keys
+}
 
 // keyHint proposes a key for each that is nearly one.
-func keyHint(definition api.Arguments) string {
+func keyHint(c *command.Call, definition api.Arguments) string {
+	by := settings.FromPolicy
+	if Segment(c) == "operator-policies" {
+		by = settings.FromOperator
+	}
 	var b strings.Builder
+	keys := policyKeys(by)
 	for _, f := range definition {
 		best, bestKey := 4, "" // further away than this is no help
-		for _, key := range strings.Fields(policyKeys) {
+		for _, key := range keys {
 			if n := command.Distance(strings.TrimPrefix(f.Name, "x-"), key); n < best {
 				best, bestKey = n, key
 			}

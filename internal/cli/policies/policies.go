@@ -83,7 +83,8 @@ func refusedPolicy(c *command.Call, err error, definition api.Arguments) error {
 	case http.StatusNotFound:
 		return c.NoVHost(c.VHost())
 	case http.StatusBadRequest:
-		return command.Failf(command.ExitUnavailable, "%s%s%s", command.ReasonOf(err), keyHint(definition), patternHint(command.ReasonOf(err)))
+		return command.Failf(command.ExitUnavailable, "%s%s%s",
+			command.ReasonOf(err), keyHint(c, definition), patternHint(command.ReasonOf(err)))
 	}
 	return err
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// The connections of a vhost take turns by the work that they make, so that nobody waits long for what somebody else has
-// sent at once. A session that has used up its share waits in a queue, with what it has sent and is not decided, and so
-// do the sessions of a user who has used up the user's share. What comes of other sessions goes first; each round of the
-// runner goes on with some sessions of the queue, for one share each. Users take turns there, and then the sessions of
-// each. Ticks take turns with the queue as a whole. The commands of one session keep their order.
+// The connections of a vhost take turns by the work that they make, so that nobody waits long for what
+// somebody else has sent at once. A session that has used up its share waits in a queue, with what it has sent
+// and is not decided, and so do the sessions of a user who has used up the user's share. What comes of other
+// sessions goes first; each round of the runner continues with some sessions of the queue, for one share each.
+// Users take turns there, and then the sessions of each. Ticks take turns with the queue as a whole. The
+// commands of one session keep their order.
 //
 // Work is reckoned, not measured: the same commands take the same turns. 512 KiB of it are about 1 ms.
 const (
@@ -20,9 +21,9 @@ const (
 	roundWork  = 4 << 20
 	shareMost  = 512 << 10
 	shareLeast = 32 << 10
-	// usersWork is what all users together may make in a round of what has just come, each with as many sessions as they
-	// like: a share is the least that one command makes, and that may be far more than the share of a session. The share
-	// of one user is a part of it, but not less than userLeast.
+	// usersWork is what all users together may make in a round of what has just come, each with as many
+	// sessions as they like: one command is always decided, and may be far more than the share of a session.
+	// The share of one user is a part of it, but not less than userLeast.
 	usersWork = 2 * roundWork
 	userLeast = 512 << 10
 	// turnsWork is after how much work a round goes on with no more sessions of the queue.

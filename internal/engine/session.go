@@ -318,9 +318,12 @@ func (e *Engine) Do(ctx context.Context, vhostName string, who authz.Principal, 
 }
 
 // DoWithin is Do with a window: gets that are to fit into it take no more.
-func (e *Engine) DoWithin(ctx context.Context, vhostName string, who authz.Principal, window int64, commands ...vhost.Command) ([]vhost.Effect, error) {
+func (e *Engine) DoWithin(
+	ctx context.Context, vhostName string, who authz.Principal, window int64, commands ...vhost.Command,
+) ([]vhost.Effect, error) {
 	c := &collector{done: make(chan struct{})}
-	s := &Session{engine: e, frontend: c, info: ConnInfo{Principal: who, Name: "engine", VHost: vhostName, Window: window}}
+	info := ConnInfo{Principal: who, Name: "engine", VHost: vhostName, Window: window}
+	s := &Session{engine: e, frontend: c, info: info}
 	if err := e.attach(ctx, s); err != nil {
 		return nil, err
 	}

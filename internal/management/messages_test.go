@@ -327,8 +327,8 @@ func TestGetsCountTheHistoriesOfDeadLetters(t *testing.T) {
 }
 
 func TestPayloadsAreEncodedInPieces(t *testing.T) {
-	// If this fails, the JSON of a payload takes many times its size, or differs from what an encoder makes of it. It is
-	// not parallel: it counts what the process allocates.
+	// If this fails, the JSON of a payload takes many times its size, or differs from what an encoder
+	// makes of it. It is not parallel: it counts what the process allocates.
 	const size = 8 << 20
 	d := open(t)
 	d.want(201, "PUT", "/api/queues/%2F/q", "")

@@ -94,8 +94,8 @@ func (w *measuredClient) Write(p []byte) (int, error) {
 }
 
 func TestMessagesAreCountedBeforeTheyAreCopied(t *testing.T) {
-	// If this fails, what is shown of messages is not counted, or is copied before it is: many requests at once take all
-	// memory.
+	// If this fails, what is shown of messages is not counted, or is copied before it is: many requests
+	// at once take all memory.
 	t.Parallel()
 	const n, size = 4, 1 << 20
 	d := withLargeLetters(t, n, strings.Repeat("x", size), amqp.Properties{})

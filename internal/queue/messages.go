@@ -262,8 +262,8 @@ func (m *Messages) EachHanded(fn func(Seq, *Entry) bool) {
 	})
 }
 
-// EachReady calls fn for ready entries in the order in which they are delivered, until fn returns false or it has looked
-// at so many chunks. fn only looks. What is cold stays so.
+// EachReady calls fn for ready entries in the order in which they are delivered, until fn returns false
+// or it has looked at so many chunks. fn only looks. What is cold stays so.
 func (m *Messages) EachReady(chunks int, fn func(Seq, *Entry) bool) {
 	for i := len(m.lanes) - 1; i >= 0; i-- {
 		for _, s := range m.lanes[i].slots {

@@ -116,7 +116,9 @@ type ScheduledMessage struct {
 }
 
 func scheduledMessage(id ScheduledID, e *queue.Entry, side *queue.Side) ScheduledMessage {
-	return ScheduledMessage{ID: id, At: side.Until, Size: e.Size + side.History.Size, Body: e.BodyBytes, Returns: side.Acquired, Failures: side.Failed}
+	return ScheduledMessage{
+		ID: id, At: side.Until, Size: e.Size + side.History.Size, Body: e.BodyBytes, Returns: side.Acquired, Failures: side.Failed,
+	}
 }
 
 // dueBefore reports whether m fires before o.

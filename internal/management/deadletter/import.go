@@ -283,7 +283,8 @@ func originOf(l *api.Exported, p *amqp.Properties, body []byte) (string, error) 
 	if l.At != nil {
 		content = append(content, *l.At...)
 	}
-	return l.VHost + "/" + l.Place + "/" + l.Queue + "/" + l.ID + "#" + digest(amqp.AppendProperties(content, &own), body), nil
+	sum := digest(amqp.AppendProperties(content, &own), body)
+	return l.VHost + "/" + l.Place + "/" + l.Queue + "/" + l.ID + "#" + sum, nil
 }
 
 // needExchange refuses a line whose exchange does not accept messages from clients: such a publish would close the

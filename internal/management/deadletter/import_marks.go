@@ -71,7 +71,8 @@ func (m *marks) makeRoom() {
 	}
 	n := min(marksPortion, m.most-len(m.has))
 	if n <= 0 {
-		m.full = web.BadRequest("queue '%s' has %d imported messages, the limit of 'once': import into another queue, or without 'once'", m.queue, m.most)
+		m.full = web.BadRequest("queue '%s' has %d imported messages, the limit of 'once': "+
+			"import into another queue, or without 'once'", m.queue, m.most)
 	} else if m.full = m.request.Take(int64(n) * markBytes); m.full == nil {
 		m.room = n
 	}

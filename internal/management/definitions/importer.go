@@ -121,9 +121,9 @@ func (m *importer) finish(ctx context.Context, d *definitions, commands []access
 func incomplete(err error) error {
 	const reason = "the import was not completed; repeat it: "
 	if refused := new(amqp.Error); errors.As(err, &refused) && refused.Later {
-		return &api.Error{
-			Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: reason + plainFault(err).Error(),
-		}
+		later := &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable"}
+		later.Reason = reason + plainFault(err).Error()
+		return later
 	}
 	return fmt.Errorf(reason+"%w", plainFault(err))
 }

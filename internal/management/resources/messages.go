@@ -121,11 +121,11 @@ func takeMessages(r *web.Request) (web.Answer, error) {
 	})
 }
 
-// take takes the messages that a request asks for, as far as getBytesMax reaches, at least one. What they take of memory
-// is counted before they are read, by their sizes; if others take messages meanwhile, so that the next one is larger,
-// it is counted again.
+// take takes the messages that a request asks for, as far as getBytesMax reaches, at least one. The
+// memory that they take is counted before they are read, by their sizes; if others take messages
+// meanwhile, so that the next one is larger, it is counted again.
 func (t *taking) take(r *web.Request) (got []vhost.Effect, err error) {
-	get := vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: r.PathValue("queue"), NoAck: t.NoAck, IfFits: true}}
+	how := &vhost.Definition{Name: r.PathValue("queue"), NoAck: t.NoAck, IfFits: true}
 	before := r.Account.Taken
 	for range getTries {
 		count, bytes, found := 0, int64(0), false
@@ -140,12 +140,11 @@ func (t *taking) take(r *web.Request) (got []vhost.Effect, err error) {
 		}
 		commands := max(count, min(t.Count, 1)) // an empty queue is asked, too: it may say that this is not allowed
 		r.Account.GiveBack(before)
-		// what is asked and what comes, as lists that have grown; and what of the answer is made at a time
-		err = r.Reserve(bytes + 3*web.ItemsBytes[vhost.Command](commands) + 2*web.ItemsBytes[vhost.Effect](commands) + 2*web.StreamBytes)
-		if err != nil {
+		lists := 3*web.ItemsBytes[vhost.Command](commands) + 2*web.ItemsBytes[vhost.Effect](commands) // they grow
+		if err := r.Reserve(bytes + lists + 2*web.StreamBytes); err != nil {
 			return nil, err
 		}
-		asked := slices.Repeat([]vhost.Command{get}, commands)
+		asked := slices.Repeat([]vhost.Command{{Kind: vhost.Get, Definition: how}}, commands)
 		if t.Settle != nil && commands > 0 {
 			asked = append(asked, *t.Settle)
 		}

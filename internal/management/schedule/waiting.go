@@ -114,7 +114,8 @@ type waiting struct {
 // properties as values, which may take many times their size.
 func (x *waiting) toShow(how *message.Rendering) waiting {
 	kept := waiting{ScheduledMessage: x.ScheduledMessage, view: vhost.View{
-		Exchange: bytes.Clone(x.view.Exchange), RoutingKey: bytes.Clone(x.view.RoutingKey), Properties: bytes.Clone(x.view.Properties),
+		Exchange: bytes.Clone(x.view.Exchange), RoutingKey: bytes.Clone(x.view.RoutingKey),
+		Properties: bytes.Clone(x.view.Properties),
 	}}
 	if how != nil {
 		kept.view.Body = bytes.Clone(how.Part(x.view.Body))

@@ -333,8 +333,9 @@ func (r *Request) Enter(name string) error {
 	return r.Caller.NeedEnter(name)
 }
 
-// AfterDeletion is the refusal of a request that met the deletion of the virtual host that its path names: what it would
-// be a moment later. A mistake of the request stays what it is, and so do errors of all other requests.
+// AfterDeletion is the refusal of a request that met the deletion of the virtual host that its path
+// names: what it would be a moment later. A mistake of the request stays what it is, and so do errors
+// of all other requests.
 func (r *Request) AfterDeletion(err error) error {
 	var refused *api.Error
 	var denied *authz.Denied

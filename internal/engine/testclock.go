@@ -51,8 +51,10 @@ func (c *TestClock) moveTo(wall int64) {
 }
 
 // Advance moves a test clock by d. On return everything that became due on the way has happened, each thing at its own
-// instant and before anything that was due later, is safe, and was given to the frontends of its consumers. Of two that
-// advance at once one waits for the other. If ctx ends first, the clock stands somewhere on the way.
+// instant and before anything that was due later, is safe, and was given to the frontends of its consumers. Held dead
+// letters are tried again when something else happens, and at the end: not each minute, which would be half a million
+// times a year. Of two that advance at once one waits for the other. If ctx ends first, the clock stands somewhere on
+// the way.
 func (e *Engine) Advance(ctx context.Context, d time.Duration) error {
 	c, ok := e.clock.(*TestClock)
 	if !ok {
@@ -83,11 +85,11 @@ func (e *Engine) Advance(ctx context.Context, d time.Duration) error {
 	return e.settle(ctx)
 }
 
-// nextDue is the earliest instant, ns, at which a vhost has something to do.
+// nextDue is the earliest instant, ns, at which a vhost has something to do, but for trying held letters again.
 func (e *Engine) nextDue() (at int64, due bool) {
 	for _, r := range e.allRunners() {
 		r.own()
-		i, ok := r.vhost.Due()
+		i, ok := r.vhost.NextChange()
 		r.release()
 		if t := int64(i) * nsPerMilli; ok && (!due || t < at) {
 			at, due = t, true

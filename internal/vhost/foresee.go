@@ -18,6 +18,23 @@ func (v *VHost) Front() (d deadline.Entry, ok bool) {
 	return d, ok
 }
 
+// NextChange is Due without the repeated attempts to deliver held letters: as long as nothing else happens,
+// they find what the attempt before found. One attempt after all of that does as much as all of them.
+func (v *VHost) NextChange() (at deadline.Instant, ok bool) {
+	chunk, ok := v.chunks.Min()
+	at = chunk.At
+	v.deadlines.Ascend(deadline.Entry{}, func(d deadline.Entry) bool {
+		if d.Owner == ownSweep {
+			return true // there is one at the most
+		}
+		if !ok || d.At < at {
+			at, ok = d.At, true
+		}
+		return false
+	})
+	return at, ok
+}
+
 // Foresee tells fn where the records lie that near messages will be read from, in the order in which they are due,
 // those alone of which the entries are in memory. It looks at most deadlines from one on, and returns where to go on;
 // more is false at the end, or where a chunk comes whose messages are not near yet and belong between those that

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -25,7 +26,7 @@ const (
 // lacksAllowance reports whether the next manifest, or the next checkpoint, may need more than its allowance.
 func (j *Journal) lacksAllowance() bool {
 	return j.manifestRoom.size < j.manifestBytes+manifestSegment ||
-		j.checkpointRoom.size < roundUp(j.largestCheckpoint, vfs.BlockBytes)
+		j.checkpointRoom.size < segment.RoundUp(j.largestCheckpoint, vfs.BlockBytes)
 }
 
 // lacksRoom tells which allowance is missing, or too small, and what size it should have; nil: none.
@@ -34,9 +35,9 @@ func (j *Journal) lacksRoom() (a *allowance, size int64) {
 	switch {
 	case j.o.ReserveBytes < 0 || j.roomRefused:
 	case j.manifestRoom.size < j.manifestBytes+vfs.BlockBytes:
-		return &j.manifestRoom, roundUp(2*j.manifestBytes+allowanceBytes, vfs.BlockBytes)
+		return &j.manifestRoom, segment.RoundUp(2*j.manifestBytes+allowanceBytes, vfs.BlockBytes)
 	case j.checkpointRoom.size < largest+max(largest/4, vfs.BlockBytes):
-		return &j.checkpointRoom, roundUp(2*largest+allowanceBytes, vfs.BlockBytes)
+		return &j.checkpointRoom, segment.RoundUp(2*largest+allowanceBytes, vfs.BlockBytes)
 	}
 	return nil, 0
 }
@@ -76,7 +77,7 @@ func (j *Journal) findAllowances(names []string) error {
 		if err = errors.Join(err, f.Close()); err != nil {
 			return err
 		}
-		a.size = roundUp(size, vfs.BlockBytes)
+		a.size = segment.RoundUp(size, vfs.BlockBytes)
 	}
 	return nil
 }
@@ -147,7 +148,7 @@ func (j *Journal) inPlaceOf(sp spare, name string) error {
 // no allowance, or a smaller one: that goes. What was written in the place of a spare must not be given up for less: on
 // a full disk the next one would take a spare again.
 func (j *Journal) keepRoom(old checkpoint) {
-	a, size := &j.checkpointRoom, roundUp(old.size, vfs.BlockBytes)
+	a, size := &j.checkpointRoom, segment.RoundUp(old.size, vfs.BlockBytes)
 	if a.size < size && j.o.ReserveBytes >= 0 && !j.isLeased(old.name()) &&
 		j.onDisk(func() error { return j.fs.Rename(j.path(old.name()), j.path(a.name)) }) == nil {
 		a.size = size

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
@@ -18,7 +19,7 @@ type checkpoint struct {
 	crc  uint32 // of all of it
 }
 
-func (c checkpoint) name() string { return fileName(c.file, "checkpoint") }
+func (c checkpoint) name() string { return segment.FileName(c.file, "checkpoint") }
 
 // A checkpoint's file ends with a label, which says what the manifest says: only a repair without a manifest reads it.
 // On a full disk zeros between the state and the label fill it up, so that the file keeps its blocks.
@@ -38,14 +39,14 @@ const (
 func newCheckpoint(log storage.LogID, at storage.Index, file uint64, state []byte, fill int64) (c checkpoint, behind []byte) {
 	behind = make([]byte, fill+labelBytes)
 	label := behind[fill:]
-	crc := checksum(0, state)
+	crc := segment.Checksum(0, state)
 	le.PutUint32(label[4:], uint32(log))
 	le.PutUint64(label[8:], uint64(at))
 	le.PutUint64(label[16:], uint64(len(state)))
 	le.PutUint32(label[24:], crc)
 	le.PutUint32(label[28:], labelMagic)
-	le.PutUint32(label[0:], checksum(0, label[4:]))
-	return checkpoint{file: file, at: at, size: int64(len(state)) + fill + labelBytes, crc: checksum(crc, behind)}, behind
+	le.PutUint32(label[0:], segment.Checksum(0, label[4:]))
+	return checkpoint{file: file, at: at, size: int64(len(state)) + fill + labelBytes, crc: segment.Checksum(crc, behind)}, behind
 }
 
 // cutLabel parts what is in the file of a checkpoint into the state and what its label says of it; ok is false if there
@@ -58,14 +59,15 @@ func cutLabel(p []byte) (state []byte, log storage.LogID, c checkpoint, ok bool)
 	label := p[n:]
 	state = p[:le.Uint64(label[16:])]
 	c = checkpoint{
-		at: storage.Index(le.Uint64(label[8:])), size: int64(len(p)), crc: checksum(le.Uint32(label[24:]), p[len(state):]),
+		at: storage.Index(le.Uint64(label[8:])), size: int64(len(p)), crc: segment.Checksum(le.Uint32(label[24:]), p[len(state):]),
 	}
 	return state, storage.LogID(le.Uint32(label[4:])), c, true
 }
 
 // isLabel reports whether p is the label behind a state in a file with so many bytes before it.
 func isLabel(p []byte, before int) bool {
-	return le.Uint32(p[28:]) == labelMagic && le.Uint32(p) == checksum(0, p[4:]) && le.Uint64(p[16:]) <= uint64(before)
+	return le.Uint32(p[28:]) == labelMagic && le.Uint32(p) == segment.Checksum(0, p[4:]) &&
+		le.Uint64(p[16:]) <= uint64(before)
 }
 
 // Checkpoint writes the state that a log's batches up to at have led to, syncs it and names it in the manifest, all
@@ -148,7 +150,7 @@ func (j *Journal) Checkpoint(log storage.LogID, at storage.Index, state []byte) 
 // one, of this log or another, may be twice as large.
 func (j *Journal) fillOf(state, room int64) int64 {
 	largest := max(state, j.largestCheckpoint)
-	return max(0, min(room, roundUp(2*largest+allowanceBytes, vfs.BlockBytes))-state-labelBytes)
+	return max(0, min(room, segment.RoundUp(2*largest+allowanceBytes, vfs.BlockBytes))-state-labelBytes)
 }
 
 // moveBack gives the allowance back that the newest checkpoint of l has taken, if the one before is too small to be the
@@ -156,8 +158,8 @@ func (j *Journal) fillOf(state, room int64) int64 {
 // checkpoint of one log would leave an allowance that is too small for the large one of another, which would take a
 // spare each time. What fails leaves the checkpoint where it is.
 func (j *Journal) moveBack(l *logState, old checkpoint, state []byte) {
-	c, room := l.checkpoint, roundUp(old.size, vfs.BlockBytes)
-	if room >= min(c.size, roundUp(j.largestCheckpoint, vfs.BlockBytes)) || l.used > room ||
+	c, room := l.checkpoint, segment.RoundUp(old.size, vfs.BlockBytes)
+	if room >= min(c.size, segment.RoundUp(j.largestCheckpoint, vfs.BlockBytes)) || l.used > room ||
 		j.o.ReserveBytes < 0 || j.isLeased(old.name()) {
 		j.keepRoom(old)
 		return
@@ -198,7 +200,7 @@ func (j *Journal) LoadCheckpoint(log storage.LogID) (at storage.Index, state []b
 	if err != nil {
 		return 0, nil, err
 	}
-	if int64(len(state)) != l.checkpoint.size || checksum(0, state) != l.checkpoint.crc {
+	if int64(len(state)) != l.checkpoint.size || segment.Checksum(0, state) != l.checkpoint.crc {
 		return 0, nil, &Fault{Log: log, File: l.checkpoint.name(), What: "checksum mismatch in the checkpoint"}
 	}
 	state, _, _, _ = cutLabel(state)

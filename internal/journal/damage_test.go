@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
@@ -32,12 +33,12 @@ func threeGroups(t *testing.T) (fs *vfs.Mem, name string, at [4]int64) {
 	for i, logs := range [][]storage.LogID{{1, 2}, {2}, {1}} {
 		write(t, j, 700, logs...)
 		if i == 0 {
-			at[0] = segmentHeaderBytes
+			at[0] = segment.HeaderBytes
 		}
 		must(t, j.Sync())
-		at[i+1] = j.open.end
+		at[i+1] = j.open.End
 	}
-	name = j.path(j.open.name())
+	name = j.path(j.open.Name())
 	fs.Crash()
 	return fs, name, at
 }
@@ -45,7 +46,7 @@ func threeGroups(t *testing.T) (fs *vfs.Mem, name string, at [4]int64) {
 func TestDamageBelowTheSafePositionIsAFault(t *testing.T) {
 	t.Parallel()
 	// A broken disk would pass for a crash, and confirmed messages vanish without a word.
-	const header, body = 20, groupHeaderBytes + batchHeaderBytes + 300
+	const header, body = 20, segment.GroupHeaderBytes + segment.BatchHeaderBytes + 300
 	for _, c := range []struct {
 		what  string
 		off   func(at [4]int64) int64
@@ -54,7 +55,7 @@ func TestDamageBelowTheSafePositionIsAFault(t *testing.T) {
 		more  bool // there may have been other logs
 	}{
 		{"data of a batch", func(at [4]int64) int64 { return at[0] + body }, []storage.LogID{1}, "checksum mismatch", false},
-		{"header of a batch", func(at [4]int64) int64 { return at[1] + groupHeaderBytes + 5 }, []storage.LogID{2}, "checksum mismatch", true},
+		{"header of a batch", func(at [4]int64) int64 { return at[1] + segment.GroupHeaderBytes + 5 }, []storage.LogID{2}, "checksum mismatch", true},
 		{"header of the first group", func(at [4]int64) int64 { return at[0] + header }, []storage.LogID{1, 2}, "batches 1 to 1 are missing", false},
 		{"header of the last safe group", func(at [4]int64) int64 { return at[1] + header }, []storage.LogID{2}, "checksum mismatch", true},
 	} {
@@ -91,7 +92,7 @@ func TestDamageAboveTheSafePositionIsCut(t *testing.T) {
 	t.Parallel()
 	// The broker would refuse to start after a power cut, or keep what may be half of a write.
 	fs, name, at := threeGroups(t)
-	flip(t, fs, name, at[2]+groupHeaderBytes+batchHeaderBytes+10)
+	flip(t, fs, name, at[2]+segment.GroupHeaderBytes+segment.BatchHeaderBytes+10)
 	j, r, err := Open(fs, small())
 	must(t, err)
 	if len(r.Faults) > 0 || r.Cut == nil || j.path(r.Cut.File) != name || r.Cut.Offset != at[2] || r.Cut.Bytes < 700 || r.Cut.Bytes > at[3]-at[2] {
@@ -120,14 +121,14 @@ func TestAPauseAndACleanStopLeaveNothingToCut(t *testing.T) {
 			j := mustOpen(t, fs, small())
 			write(t, j, 700, 1, 2)
 			must(t, j.Sync())
-			name := j.path(j.open.name())
+			name := j.path(j.open.Name())
 			if how == "pause" {
 				must(t, j.MarkSafe())
 				fs.Crash()
 			} else {
 				must(t, j.Close())
 			}
-			flip(t, fs, name, segmentHeaderBytes+groupHeaderBytes+batchHeaderBytes+10)
+			flip(t, fs, name, segment.HeaderBytes+segment.GroupHeaderBytes+segment.BatchHeaderBytes+10)
 			j, r, err := Open(fs, small())
 			must(t, err)
 			var fault *Fault
@@ -153,7 +154,8 @@ func TestDamageInAClosedSegmentIsFoundWhenRead(t *testing.T) {
 		write(t, j, 20_000, 1)
 	}
 	must(t, j.Close())
-	faulty.Flip("journal/00000001.segment", segmentHeaderBytes+groupHeaderBytes+batchHeaderBytes+9000, 1)
+	at := int64(segment.HeaderBytes + segment.GroupHeaderBytes + segment.BatchHeaderBytes + 9000)
+	faulty.Flip("journal/00000001.segment", at, 1)
 	j = mustOpen(t, faulty, small())
 	var fault *Fault
 	if _, err := j.ReadBatch(nil, 1, 1); !errors.As(err, &fault) || fault.Log != 1 || fault.File != "00000001.segment" {
@@ -187,7 +189,7 @@ func TestADamagedTableIsLearntAnew(t *testing.T) {
 	for len(j.segments) < 3 {
 		write(t, j, 5000, 1, 2)
 	}
-	last, table, name := j.Next(1)-1, j.segments[0].table.at, j.path(j.segments[0].name())
+	last, table, name := j.Next(1)-1, j.segments[0].Table.At, j.path(j.segments[0].Name())
 	must(t, j.Close())
 	flip(t, fs, name, table+40)
 	j = mustOpen(t, fs, small())

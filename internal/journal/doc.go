@@ -34,6 +34,6 @@
 //
 // Begin reading at Open (open.go, scan.go), then Write and Sync (write.go), then how segments follow each other
 // (roll.go), Reserve and Prepare (space.go) and Reclaim (reclaim.go), then Rewriting (rewrite.go, copy.go) and what it
-// leaves (partial.go). Look, Verify and Mend (look.go, verify.go, repair.go) are for a check and a repair.
+// leaves (segment/partial.go). Look, Verify and Mend (look.go, verify.go, repair.go) are for a check and a repair.
 // docs/format/journal.md draws every byte.
 package journal

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 )
 
 var (
@@ -20,8 +20,6 @@ var (
 	ErrLooking = errors.New("journal: open for reading only")
 	// ErrClosed reports a call after Close.
 	ErrClosed = errors.New("journal: closed")
-	// ErrGone reports a batch that the journal does not hold: never written, cut, reclaimed or of a dropped log.
-	ErrGone = errors.New("journal: no such batch")
 	// ErrDropped reports a write to a log that was dropped.
 	ErrDropped = errors.New("journal: log was dropped")
 	// ErrOrder reports a batch whose index is not the next of its log. Nothing was written.
@@ -32,24 +30,23 @@ var (
 	ErrUnsafe = errors.New("journal: the batches of the checkpoint are not safe yet")
 	// ErrNoCheckpoint reports that a log has none.
 	ErrNoCheckpoint = errors.New("journal: log has no checkpoint")
-	// ErrDamaged is what errors are besides that say that files are damaged or missing: Look tells more, Mend may help.
-	ErrDamaged = errors.New("journal: damaged")
 )
 
-// Fault is damage to what was known safe: bytes of a log that the disk has lost. It stops that log; the others go on.
-type Fault struct {
-	Log    storage.LogID
-	File   string // in the journal's directory
-	Offset int64  // in the file, of the first bad byte known
-	What   string // in words, without names
-}
+// What the files of the log report is reported by the journal as it is.
+type (
+	// Fault is damage to what was known safe: bytes of a log that the disk has lost. It stops that log; the
+	// others go on.
+	Fault = segment.Fault
+	// A Hole is bytes of a batch's data that are lost: zeros stand there.
+	Hole = segment.Hole
+)
 
-func (f *Fault) Error() string {
-	return fmt.Sprintf("journal: log %d: %s, offset %d: %s", f.Log, f.File, f.Offset, f.What)
-}
-
-// Is makes a Fault ErrDamaged.
-func (f *Fault) Is(target error) bool { return target == ErrDamaged }
+var (
+	// ErrGone reports a batch that the journal does not hold: never written, cut, reclaimed or of a dropped log.
+	ErrGone = segment.ErrGone
+	// ErrDamaged is what errors are besides that say that files are damaged or missing: Look tells more, Mend may help.
+	ErrDamaged = segment.ErrDamaged
+)
 
 // damagedError is ErrDamaged, in the words of another error.
 type damagedError struct{ error }

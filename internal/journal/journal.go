@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
@@ -38,14 +39,14 @@ type tables struct {
 	patient *patient // of a journal that is only looked at
 	rebuilt bool     // without a manifest
 
-	segments []*segment // in order of their ids
-	open     *segment   // of segments, being written; nil before the first group after Open and Recover
-	full     []*segment // of segments, written to the end or left so by a crash, and without a table yet
-	ahead    []*segment // next to be written, in this order: the manifest names them, and nothing is in them
-	needed   int        // of these, that the Write underway goes on in
-	spares   []spare    // ready for use
-	filling  *filling   // a spare, apart from the others; nil: none
-	removed  int        // files of segments that were given back and not kept, since bare ones were named
+	segments []*segmentState // in order of their ids
+	open     *segmentState   // of segments, being written; nil before the first group after Open and Recover
+	full     []*segmentState // of segments, written to the end or left so by a crash, and without a table yet
+	ahead    []*segmentState // next to be written, in this order: the manifest names them, and nothing is in them
+	needed   int             // of these, that the Write underway goes on in
+	spares   []spare         // ready for use
+	filling  *filling        // a spare, apart from the others; nil: none
+	removed  int             // files of segments that were given back and not kept, since bare ones were named
 	logs     map[storage.LogID]*logState
 	dropped  map[storage.LogID]bool
 	nextID   uint64
@@ -64,17 +65,17 @@ type tables struct {
 
 	writing writing // the task that writes
 
-	dirty         []*logState    // with batches written since the last sync
-	failed        error          // of ErrFailed
-	torn          bool           // a group could not be written or synced
-	damage        *Fault         // the last damage that Open found below what was safe; of no log
-	damagedAt     position       // of it
-	swallowed     uint64         // batches that damage made unreadable; the most there is if nobody knows
-	explained     uint64         // of these, batches that are known to be missing from logs
-	unended       []*segment     // being written, or next, when the run before ended
-	garbage       []string       // files to be removed: nothing names them
-	leased        map[string]int // files that are being copied, and how often: neither removed nor written again
-	unsyncedNames bool           // files were created since the last SyncDir
+	dirty         []*logState     // with batches written since the last sync
+	failed        error           // of ErrFailed
+	torn          bool            // a group could not be written or synced
+	damage        *Fault          // the last damage that Open found below what was safe; of no log
+	damagedAt     position        // of it
+	swallowed     uint64          // batches that damage made unreadable; the most there is if nobody knows
+	explained     uint64          // of these, batches that are known to be missing from logs
+	unended       []*segmentState // being written, or next, when the run before ended
+	garbage       []string        // files to be removed: nothing names them
+	leased        map[string]int  // files that are being copied, and how often: neither removed nor written again
+	unsyncedNames bool            // files were created since the last SyncDir
 
 	buf []byte // of what is being written; aligned
 }
@@ -139,10 +140,10 @@ func (j *Journal) Logs() []LogStat {
 			continue // only asked for
 		}
 		s := LogStat{Log: id, Next: l.next, Safe: l.safe, Checkpoint: l.checkpoint.at, Fault: l.fault, Doubted: l.doubted}
-		var segments []*segment
+		var segments []*segment.File
 		for _, sp := range l.spans {
-			if !slices.Contains(segments, sp.seg) {
-				segments = append(segments, sp.seg)
+			if !slices.Contains(segments, sp.Seg) {
+				segments = append(segments, sp.Seg)
 			}
 		}
 		s.Segments = len(segments)
@@ -178,17 +179,17 @@ type Written struct {
 func (j *Journal) Stats() Stats {
 	s := Stats{Segments: len(j.segments), Spares: len(j.ahead) + len(j.spares), Dropped: len(j.dropped), Written: j.written}
 	for _, seg := range j.segments {
-		s.SegmentBytes += seg.size
-		if seg.rewritten {
+		s.SegmentBytes += seg.Size
+		if seg.Rewritten {
 			s.Rewritten++
-			s.RewrittenBytes += seg.size
+			s.RewrittenBytes += seg.Size
 		}
 	}
 	for _, sp := range j.spares {
 		s.SpareBytes += sp.size
 	}
 	for _, seg := range j.ahead {
-		s.SpareBytes += seg.size
+		s.SpareBytes += seg.Size
 	}
 	if m := j.filling; m != nil {
 		s.Spares++
@@ -196,7 +197,7 @@ func (j *Journal) Stats() Stats {
 	}
 	s.CheckpointBytes = j.checkpointBytes
 	if j.open != nil {
-		s.Unsafe = j.open.end - max(j.open.safe, segmentHeaderBytes)
+		s.Unsafe = j.open.End - max(j.open.safe, segment.HeaderBytes)
 	}
 	return s
 }
@@ -222,12 +223,12 @@ func (j *Journal) release() error {
 	j.stopFilling()
 	if w := j.rewriting; w != nil {
 		j.rewriting = nil
-		errs = append(errs, w.out.f.Close())
+		errs = append(errs, w.out.Disk.Close())
 	}
 	for _, s := range slices.Concat(j.segments, j.ahead) {
-		if s.f != nil {
-			errs = append(errs, s.f.Close())
-			s.f = nil
+		if s.Disk != nil {
+			errs = append(errs, s.Disk.Close())
+			s.Disk = nil
 		}
 	}
 	if j.lock != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
@@ -116,7 +117,7 @@ func has(t testing.TB, j *Journal, log storage.LogID, first, last storage.Index,
 func TestWrittenBatchesAreReadBack(t *testing.T) {
 	t.Parallel()
 	// If this failed, the journal would not be one.
-	for _, n := range []int{0, 1, 100, chunkBytes - 1, chunkBytes, chunkBytes + 1, 3*chunkBytes + 17, 70 << 10, 3 << 20} {
+	for _, n := range []int{0, 1, 100, segment.ChunkBytes - 1, segment.ChunkBytes, segment.ChunkBytes + 1, 3*segment.ChunkBytes + 17, 70 << 10, 3 << 20} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			fs := vfs.NewMem(1)

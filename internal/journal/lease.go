@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -39,11 +40,11 @@ type LeasedFile struct {
 	Size int64  // bytes
 
 	fs    vfs.FS
-	head  []byte   // what the copy begins with, instead of what the file does
-	until int64    // how far the file is copied; zeros follow
-	s     *segment // as it is in the copy; nil of another file
-	crc   uint32   // of a checkpoint
-	whole bool     // a damaged segment: as it is, without a look at it
+	head  []byte        // what the copy begins with, instead of what the file does
+	until int64         // how far the file is copied; zeros follow
+	s     *segmentState // as it is in the copy; nil of another file
+	crc   uint32        // of a checkpoint
+	whole bool          // a damaged segment: as it is, without a look at it
 }
 
 // Lease begins a copy. Everything that is safe is in it; call Sync before to have everything that was written. Faults
@@ -61,7 +62,7 @@ func (j *Journal) Lease() (*Lease, error) {
 		}
 		if f.s != nil {
 			shown.segments = append(shown.segments, f.s)
-			l.add(s.name(), f)
+			l.add(s.Name(), f)
 		}
 	}
 	for _, of := range j.checkpoints() {
@@ -89,30 +90,33 @@ func (l *Lease) add(name string, f LeasedFile) {
 
 // leaseSegment says what of a segment is copied: no more than what is safe, with room for the table that it may still
 // have to get. The zero value if that is nothing. What is damaged is copied whole, for Open to find the same.
-func (j *Journal) leaseSegment(s *segment) (LeasedFile, error) {
-	c := &segment{id: s.id, file: s.file, nonce: s.nonce, seed: s.seed, size: s.size, end: s.end, table: s.table, rewritten: s.rewritten}
-	f := LeasedFile{Name: j.path(s.name()), fs: j.fs, s: c}
+func (j *Journal) leaseSegment(s *segmentState) (LeasedFile, error) {
+	c := &segmentState{File: segment.File{
+		ID: s.ID, Number: s.Number, Nonce: s.Nonce, Seed: s.Seed, Size: s.Size,
+		End: s.End, Table: s.Table, Rewritten: s.Rewritten,
+	}}
+	f := LeasedFile{Name: j.path(s.Name()), fs: j.fs, s: c}
 	if s.damaged {
-		size, err := s.f.Size()
-		f.Size, f.until, f.whole = min(size, s.size), min(size, s.size), true
+		size, err := s.Disk.Size()
+		f.Size, f.until, f.whole = min(size, s.Size), min(size, s.Size), true
 		return f, err
 	}
 	if s == j.open {
-		c.end = s.safe
+		c.End = s.safe
 	}
 	switch {
-	case c.end <= segmentHeaderBytes:
+	case c.End <= segment.HeaderBytes:
 		return LeasedFile{}, nil
-	case c.table.at != 0:
-		c.size = c.table.at + c.shape().bytes(int(c.table.spans), c.table.entries)
-		f.until = c.size
+	case c.Table.At != 0:
+		c.Size = c.Table.At + c.Shape().Bytes(int(c.Table.Spans), c.Table.Entries)
+		f.until = c.Size
 	default:
-		c.size = min(s.size, c.end+markBytes+s.shape().bytes(len(s.spans), s.batches))
-		f.until = c.end
+		c.Size = min(s.Size, c.End+segment.MarkBytes+s.Shape().Bytes(len(s.Spans), s.Batches))
+		f.until = c.End
 	}
-	f.Size = c.size
-	f.head = make([]byte, segmentHeaderBytes)
-	putSegmentHeader(f.head, c)
+	f.Size = c.Size
+	f.head = make([]byte, segment.HeaderBytes)
+	segment.PutHeader(f.head, &c.File)
 	return f, nil
 }
 
@@ -164,7 +168,7 @@ func (f *LeasedFile) Copy(w io.Writer, buf []byte, pace func(n int) error) (dama
 				return nil, fmt.Errorf("journal: %s: %w", f.Name, err)
 			}
 		}
-		crc = checksum(crc, p)
+		crc = segment.Checksum(crc, p)
 		if _, err := w.Write(p); err != nil {
 			return nil, err
 		}
@@ -178,43 +182,43 @@ func (f *LeasedFile) Copy(w io.Writer, buf []byte, pace func(n int) error) (dama
 
 // verify reads a segment: its groups, then its table.
 func (f *LeasedFile) verify(source vfs.File, buf []byte, pace func(n int) error) (damage, err error) {
-	s := *f.s
-	s.f = source
+	s := f.s.File
+	s.Disk = source
 	fault := func(at int64, what string) error { return &Fault{File: f.Name, Offset: at, What: what} }
-	sc := scanner{s: &s, buf: buf}
+	sc := segment.Scanner{File: &s, Buf: buf}
 	paced := int64(0)
-	for at := int64(segmentHeaderBytes); at < s.end; at += roundUp(sc.g.size, sectorBytes) {
+	for at := int64(segment.HeaderBytes); at < s.End; at += segment.RoundUp(sc.Group.Size, segment.SectorBytes) {
 		if at >= paced {
 			if err := pace(0); err != nil {
 				return nil, err
 			}
 			paced = at + int64(len(buf))
 		}
-		if err := sc.group(at); err != nil {
+		if err := sc.Read(at); err != nil {
 			return nil, err
 		}
-		if !sc.whole {
+		if !sc.Whole {
 			return fault(at, "checksum mismatch before the last safe position"), nil
 		}
 	}
-	if s.table.at == 0 {
+	if s.Table.At == 0 {
 		return nil, nil
 	}
-	h := s.shape()
-	p := make([]byte, h.directory(int(s.table.spans), s.table.entries))
-	if _, err := source.ReadAt(p, s.table.at); err != nil {
+	h := s.Shape()
+	p := make([]byte, h.Directory(int(s.Table.Spans), s.Table.Entries))
+	if _, err := source.ReadAt(p, s.Table.At); err != nil {
 		return nil, err
 	}
-	if le.Uint32(p) != checksum(s.seed, p[4:]) {
-		return fault(s.table.at, errTable.Error()), nil
+	if le.Uint32(p) != segment.Checksum(s.Seed, p[4:]) {
+		return fault(s.Table.At, segment.ErrTable.Error()), nil
 	}
-	for at := s.table.at + int64(len(p)); at < s.size; at += pageBytes {
-		p, err := sc.window(at, pageBytes)
+	for at := s.Table.At + int64(len(p)); at < s.Size; at += segment.PageBytes {
+		p, err := sc.Window(at, segment.PageBytes)
 		if err != nil {
 			return nil, err
 		}
-		if len(p) < pageBytes || le.Uint32(p) != checksum(s.seed, p[4:]) {
-			return fault(at, errTable.Error()), nil
+		if len(p) < segment.PageBytes || le.Uint32(p) != segment.Checksum(s.Seed, p[4:]) {
+			return fault(at, segment.ErrTable.Error()), nil
 		}
 	}
 	return nil, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
@@ -63,13 +64,13 @@ func (j *Journal) look(seen *Sight) error {
 		return err
 	}
 	for _, n := range names { // Mend makes none that is there: an earlier one may have been cut off
-		if number, ok := fileNumber(n); ok {
+		if number, ok := segment.FileNumber(n); ok {
 			j.nextFile = max(j.nextFile, number+1)
 		}
 	}
 	for _, s := range j.segments {
 		if err := j.lookAtTable(s, seen); err != nil {
-			return fmt.Errorf("%s: %w", s.name(), err)
+			return fmt.Errorf("%s: %w", s.Name(), err)
 		}
 	}
 	if err := j.loadLogs(&seen.Report); err != nil || !seen.Rebuilt {
@@ -115,27 +116,28 @@ func (j *Journal) lookAtManifest(seen *Sight) error {
 
 // lookAtTable reads all of a segment's table. One that is damaged is forgotten: what it says can be learnt from the
 // groups.
-func (j *Journal) lookAtTable(s *segment, seen *Sight) (err error) {
-	if s.f, err = j.fs.Open(j.path(s.name())); err != nil || s.table.at == 0 {
+func (j *Journal) lookAtTable(s *segmentState, seen *Sight) (err error) {
+	if s.Disk, err = j.fs.Open(j.path(s.Name())); err != nil || s.Table.At == 0 {
 		return err
 	}
-	h := s.shape()
-	directory := h.directory(int(s.table.spans), s.table.entries)
-	if s.table.entries > uint64(s.size) || directory > s.size { // it was found out of nothing
-		s.table = tableAt{}
+	h := s.Shape()
+	directory := h.Directory(int(s.Table.Spans), s.Table.Entries)
+	if s.Table.Entries > uint64(s.Size) || directory > s.Size { // it was found out of nothing
+		s.Table = segment.TableAt{}
 		return nil
 	}
-	p := make([]byte, h.bytes(int(s.table.spans), s.table.entries))
-	n, err := s.f.ReadAt(p, s.table.at)
+	p := make([]byte, h.Bytes(int(s.Table.Spans), s.Table.Entries))
+	n, err := s.Disk.ReadAt(p, s.Table.At)
 	if err != nil && err != io.EOF {
 		return err
 	}
 	bad := int64(-1)
-	if int64(n) < directory || le.Uint32(p) != checksum(s.seed, p[4:directory]) {
+	if int64(n) < directory || le.Uint32(p) != segment.Checksum(s.Seed, p[4:directory]) {
 		bad = 0
 	}
-	for at := directory; bad < 0 && at < int64(len(p)); at += pageBytes {
-		if at+pageBytes > int64(n) || le.Uint32(p[at:]) != checksum(s.seed, p[at+4:at+pageBytes]) {
+	for at := directory; bad < 0 && at < int64(len(p)); at += segment.PageBytes {
+		end := at + segment.PageBytes
+		if end > int64(n) || le.Uint32(p[at:]) != segment.Checksum(s.Seed, p[at+4:end]) {
 			bad = at
 		}
 	}
@@ -143,14 +145,12 @@ func (j *Journal) lookAtTable(s *segment, seen *Sight) (err error) {
 		return nil
 	}
 	seen.Damage = append(seen.Damage, Damage{
-		Part: InTable, File: s.name(), Offset: s.table.at + bad, Bytes: int64(len(p)) - bad, What: errTable.Error(),
+		Part: InTable, File: s.Name(), Offset: s.Table.At + bad, Bytes: int64(len(p)) - bad,
+		What: segment.ErrTable.Error(),
 	})
-	s.table = tableAt{}
+	s.Table = segment.TableAt{}
 	return nil
 }
-
-// A Hole is bytes of a batch's data that are lost, from From to before To: zeros stand there.
-type Hole struct{ From, To int }
 
 // ReadHoles returns the data of a batch with what is lost of it. Errors: ErrGone, also for a batch of which only pieces
 // were kept, a *Fault if nothing of it can be read, or what the disk said. It is for a journal that Look has opened.
@@ -159,40 +159,14 @@ func (j *Journal) ReadHoles(log storage.LogID, index storage.Index) (data []byte
 	if err != nil {
 		return nil, nil, err
 	}
-	if sp.seg.rewritten {
+	if sp.Seg.Rewritten {
 		return nil, nil, fmt.Errorf("%w: log %d, index %d is only partly stored", ErrGone, log, index)
 	}
-	if data, holes, err = sp.seg.dataWithHoles(e); err != nil {
+	if data, holes, err = sp.Seg.DataWithHoles(e); err != nil {
 		return nil, nil, err
 	}
-	if len(data) > 0 && len(holes) == 1 && holes[0] == (Hole{0, len(data)}) {
-		return nil, nil, sp.seg.fault(log, int64(e.pos), fmt.Sprintf("batch %d is damaged", index))
-	}
-	return data, holes, nil
-}
-
-// dataWithHoles reads the data of the batch at e, zeros where it is damaged.
-func (s *segment) dataWithHoles(e entry) (data []byte, holes []Hole, err error) {
-	raw := make([]byte, batchBytes(int(e.size))-batchHeaderBytes)
-	n, err := s.f.ReadAt(raw, int64(e.pos)+batchHeaderBytes)
-	if err != nil && err != io.EOF {
-		return nil, nil, s.readError(err)
-	}
-	data = make([]byte, 0, e.size)
-	for at := 0; len(data) < int(e.size); {
-		k := min(int(e.size)-len(data), chunkBytes)
-		from := len(data)
-		if at+k+checksumBytes <= n && le.Uint32(raw[at+k:]) == checksum(s.seed, raw[at:at+k]) {
-			data = append(data, raw[at:at+k]...)
-		} else {
-			data = append(data, make([]byte, k)...)
-			if last := len(holes) - 1; last >= 0 && holes[last].To == from {
-				holes[last].To += k
-			} else {
-				holes = append(holes, Hole{from, from + k})
-			}
-		}
-		at += k + checksumBytes
+	if len(data) > 0 && len(holes) == 1 && holes[0] == (Hole{From: 0, To: len(data)}) {
+		return nil, nil, sp.Seg.Fault(log, int64(e.Pos), fmt.Sprintf("batch %d is damaged", index))
 	}
 	return data, holes, nil
 }
@@ -218,8 +192,8 @@ func (j *Journal) DamagedCheckpoint(log storage.LogID) (at storage.Index, state 
 func (j *Journal) First(log storage.LogID) storage.Index {
 	if l := j.logs[log]; l != nil {
 		for _, sp := range l.spans {
-			if !sp.seg.rewritten {
-				return sp.first
+			if !sp.Seg.Rewritten {
+				return sp.First
 			}
 		}
 	}
@@ -239,9 +213,9 @@ type SegmentStat struct {
 func (j *Journal) Segments() []SegmentStat {
 	var all []SegmentStat
 	for _, s := range j.segments {
-		st := SegmentStat{File: s.name(), Bytes: s.size, Used: s.end, Batches: s.batches, Rewritten: s.rewritten}
-		for _, sp := range s.spans {
-			st.Holds = append(st.Holds, Range{sp.log, sp.first, sp.last()})
+		st := SegmentStat{File: s.Name(), Bytes: s.Size, Used: s.End, Batches: s.Batches, Rewritten: s.Rewritten}
+		for _, sp := range s.Spans {
+			st.Holds = append(st.Holds, Range{sp.Log, sp.First, sp.Last()})
 		}
 		all = append(all, st)
 	}

@@ -1,10 +1,12 @@
 package journal
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
@@ -34,7 +36,7 @@ const (
 )
 
 // encodeManifest renders the journal's present state, with more segments ahead if so asked.
-func (j *Journal) encodeManifest(more ...*segment) []byte {
+func (j *Journal) encodeManifest(more ...*segmentState) []byte {
 	checkpoints := j.checkpoints()
 	for _, l := range j.pageLogs() { // named without a file, so that no index is used twice
 		l.reached = max(l.reached, l.safe)
@@ -50,15 +52,15 @@ func (j *Journal) encodeManifest(more ...*segment) []byte {
 	p := make([]byte, manifestHeaderBytes, manifestHeaderBytes+manifestSegment*len(segments)+manifestSpare*len(spares)+
 		manifestCheckpoint*len(checkpoints)+manifestDropped*len(dropped))
 	for i, s := range segments {
-		end := s.end
+		end := s.End
 		if s == j.open || i >= len(j.segments) {
 			end = 0
 		}
-		for _, n := range [...]uint64{s.id, s.file, s.nonce, uint64(s.size), uint64(end), uint64(s.table.at), s.table.entries} {
+		for _, n := range [...]uint64{s.ID, s.Number, s.Nonce, uint64(s.Size), uint64(end), uint64(s.Table.At), s.Table.Entries} {
 			p = le.AppendUint64(p, n)
 		}
-		p = le.AppendUint32(p, s.table.spans)
-		p = le.AppendUint32(p, s.flags())
+		p = le.AppendUint32(p, s.Table.Spans)
+		p = le.AppendUint32(p, s.Flags())
 	}
 	for _, s := range spares {
 		p = le.AppendUint64(p, s.file)
@@ -77,7 +79,7 @@ func (j *Journal) encodeManifest(more ...*segment) []byte {
 		p = le.AppendUint32(p, 0)
 	}
 	copy(p, manifestMagic)
-	le.PutUint32(p[8:], formatNumber)
+	le.PutUint32(p[8:], segment.FormatNumber)
 	le.PutUint64(p[16:], uint64(len(p)))
 	le.PutUint64(p[24:], j.nextID)
 	le.PutUint64(p[32:], j.nextFile)
@@ -85,19 +87,12 @@ func (j *Journal) encodeManifest(more ...*segment) []byte {
 	le.PutUint32(p[44:], uint32(len(spares)))
 	le.PutUint32(p[48:], uint32(len(checkpoints)))
 	le.PutUint32(p[52:], uint32(len(dropped)))
-	le.PutUint32(p[12:], checksum(0, p[16:]))
+	le.PutUint32(p[12:], segment.Checksum(0, p[16:]))
 	return p
 }
 
-// flagRewritten marks a rewritten segment in the manifest.
-const flagRewritten = 1
-
-func (s *segment) flags() uint32 {
-	if s.rewritten {
-		return flagRewritten
-	}
-	return 0
-}
+// le is how numbers lie on the disk.
+var le = binary.LittleEndian
 
 // errFormat begins what is said of a format that this version does not know.
 var errFormat = errors.New("format")
@@ -107,10 +102,11 @@ func (j *Journal) decodeManifest(p []byte) error {
 	if len(p) < 16 || string(p[:8]) != manifestMagic {
 		return errors.New("not the manifest of a Bartleby journal")
 	}
-	if n := le.Uint32(p[8:]); n < formatOldest || n > formatNumber {
-		return fmt.Errorf("%w %d: this version of Bartleby reads formats %d to %d", errFormat, n, formatOldest, formatNumber)
+	if n := le.Uint32(p[8:]); n < segment.FormatOldest || n > segment.FormatNumber {
+		return fmt.Errorf("%w %d: this version of Bartleby reads formats %d to %d", errFormat, n, segment.FormatOldest, segment.FormatNumber)
 	}
-	if len(p) < manifestHeaderBytes || le.Uint64(p[16:]) != uint64(len(p)) || le.Uint32(p[12:]) != checksum(0, p[16:]) {
+	if len(p) < manifestHeaderBytes || le.Uint64(p[16:]) != uint64(len(p)) ||
+		le.Uint32(p[12:]) != segment.Checksum(0, p[16:]) {
 		return errors.New("checksum mismatch")
 	}
 	j.nextID, j.nextFile = le.Uint64(p[24:]), le.Uint64(p[32:])
@@ -121,11 +117,11 @@ func (j *Journal) decodeManifest(p []byte) error {
 	}
 	p = p[manifestHeaderBytes:]
 	for range segments {
-		s := &segment{
-			id: le.Uint64(p), file: le.Uint64(p[8:]), nonce: le.Uint64(p[16:]), size: int64(le.Uint64(p[24:])), end: int64(le.Uint64(p[32:])),
-			table: tableAt{at: int64(le.Uint64(p[40:])), entries: le.Uint64(p[48:]), spans: le.Uint32(p[56:])},
-		}
-		s.seed, s.rewritten = seedOf(s.nonce), le.Uint32(p[60:])&flagRewritten != 0
+		s := &segmentState{File: segment.File{
+			ID: le.Uint64(p), Number: le.Uint64(p[8:]), Nonce: le.Uint64(p[16:]), Size: int64(le.Uint64(p[24:])), End: int64(le.Uint64(p[32:])),
+			Table: segment.TableAt{At: int64(le.Uint64(p[40:])), Entries: le.Uint64(p[48:]), Spans: le.Uint32(p[56:])},
+		}}
+		s.Seed, s.Rewritten = segment.SeedOf(s.Nonce), le.Uint32(p[60:])&segment.FlagRewritten != 0
 		j.segments = append(j.segments, s)
 		p = p[manifestSegment:]
 	}
@@ -155,7 +151,7 @@ func (j *Journal) decodeManifest(p []byte) error {
 //
 // Groups that are written meanwhile change nothing that it says: the next segments are named as being written already,
 // and of one that fills up the next manifest gives the end.
-func (j *Journal) writeManifest(more ...*segment) error {
+func (j *Journal) writeManifest(more ...*segmentState) error {
 	if j.unsyncedNames { // a manifest must not be found where a file that it names is not
 		if err := j.onDisk(func() error { return j.fs.SyncDir(j.o.Dir) }); err != nil {
 			return j.fail(err)
@@ -174,7 +170,7 @@ func (j *Journal) writeManifest(more ...*segment) error {
 	}
 	// The blocks of the one before are the next one's if the allowance is missing, or smaller: this one has taken it, or
 	// one that failed.
-	room, kept := roundUp(j.manifestBytes, vfs.BlockBytes), false
+	room, kept := segment.RoundUp(j.manifestBytes, vfs.BlockBytes), false
 	if err == nil {
 		keep := j.manifestRoom.size < room && (took || j.o.ReserveBytes >= 0)
 		err = j.onDisk(func() error {

@@ -542,7 +542,7 @@ func TestWriteRefusesBeforeItWrites(t *testing.T) {
 	// A mistake of the engine would tear a hole into a log.
 	j := mustOpen(t, vfs.NewMem(1), small())
 	write(t, j, 10, 1, 2)
-	end := j.open.end
+	end := j.open.End
 	for what, group := range map[string][]Batch{
 		"gap":      {{1, 2, nil}, {2, 3, nil}},
 		"again":    {{2, 2, nil}, {1, 1, nil}},
@@ -554,7 +554,7 @@ func TestWriteRefusesBeforeItWrites(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if j.open.end != end || j.Next(1) != 2 || j.Next(3) != 1 || len(j.Logs()) != 2 {
+	if j.open.End != end || j.Next(1) != 2 || j.Next(3) != 1 || len(j.Logs()) != 2 {
 		t.Errorf("a refused group left a trace: %+v", j.Logs())
 	}
 	if err := j.Write([]Batch{{1, 2, nil}, {2, 2, nil}, {1, 3, nil}}); err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -16,14 +17,14 @@ import (
 
 // misnamed finds the segments that are in other files than those that the manifest names, and the numbers of those
 // files.
-func (j *Journal) misnamed() (map[*segment]uint64, error) {
-	var absent []*segment
+func (j *Journal) misnamed() (map[*segmentState]uint64, error) {
+	var absent []*segmentState
 	for _, s := range j.segments {
-		h, err := j.headerOf(s.file)
+		h, err := j.headerOf(s.Number)
 		if err != nil && !errors.Is(err, vfs.ErrNotExist) {
 			return nil, err
 		}
-		if !h.names(s) {
+		if !h.Names(&s.File) {
 			absent = append(absent, s)
 		}
 	}
@@ -34,9 +35,9 @@ func (j *Journal) misnamed() (map[*segment]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := map[*segment]uint64{}
+	found := map[*segmentState]uint64{}
 	for _, name := range names {
-		number, ok := fileNumber(name)
+		number, ok := segment.FileNumber(name)
 		if !ok || !strings.HasSuffix(name, ".segment") {
 			continue
 		}
@@ -44,7 +45,7 @@ func (j *Journal) misnamed() (map[*segment]uint64, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i := slices.IndexFunc(absent, h.names); i >= 0 {
+		if i := slices.IndexFunc(absent, func(s *segmentState) bool { return h.Names(&s.File) }); i >= 0 {
 			found[absent[i]] = number
 		}
 	}
@@ -52,25 +53,22 @@ func (j *Journal) misnamed() (map[*segment]uint64, error) {
 }
 
 // headerOf reads the header of a segment's file; nil if it is damaged.
-func (j *Journal) headerOf(number uint64) (*segmentHeader, error) {
-	f, err := j.fs.Open(j.path(fileName(number, "segment")))
+func (j *Journal) headerOf(number uint64) (*segment.Header, error) {
+	f, err := j.fs.Open(j.path(segment.FileName(number, "segment")))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() // only read
-	return j.readHeader(f)
+	return segment.ReadHeader(f)
 }
-
-// names reports whether h is the header of s.
-func (h *segmentHeader) names(s *segment) bool { return h != nil && h.id == s.id && h.nonce == s.nonce }
 
 // inOrder lists misnamed segments by their ids.
-func inOrder(found map[*segment]uint64) []*segment {
-	return slices.SortedFunc(maps.Keys(found), func(a, b *segment) int { return cmp.Compare(a.id, b.id) })
+func inOrder(found map[*segmentState]uint64) []*segmentState {
+	return slices.SortedFunc(maps.Keys(found), func(a, b *segmentState) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-func misnamedText(s *segment, file uint64) string {
-	return fmt.Sprintf("segment %d is in %s but belongs in %s: files were renamed", s.id, fileName(file, "segment"), s.name())
+func misnamedText(s *segmentState, file uint64) string {
+	return fmt.Sprintf("segment %d is in %s but belongs in %s: files were renamed", s.ID, segment.FileName(file, "segment"), s.Name())
 }
 
 // checkNames refuses a journal of which files were renamed, before anything in it is changed.
@@ -96,7 +94,7 @@ func (j *Journal) lookAtNames(seen *Sight) error {
 		seen.Damage = append(seen.Damage, Damage{Part: InManifest, File: manifestName, What: misnamedText(s, found[s])})
 	}
 	for s, file := range found {
-		s.file = file
+		s.Number = file
 		j.spares = slices.DeleteFunc(j.spares, func(x spare) bool { return x.file == file })
 	}
 	return nil

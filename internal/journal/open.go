@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -101,7 +102,7 @@ func (j *Journal) loadLogs(r *Report) error {
 		l := j.logs[id]
 		l.safe = max(l.checkpoint.at, l.reached)
 		if n := len(l.spans); n > 0 {
-			l.safe = max(l.safe, l.spans[n-1].last())
+			l.safe = max(l.safe, l.spans[n-1].Last())
 		}
 		l.next = l.safe + 1
 		if l.fault != nil {
@@ -153,7 +154,7 @@ func (j *Journal) sweep() error {
 	}
 	if slices.ContainsFunc(j.checkpoints(), func(l *logState) bool { return !slices.Contains(names, l.checkpoint.name()) }) {
 		for _, n := range unnamed { // what stays keeps its name
-			if number, ok := fileNumber(n); ok {
+			if number, ok := segment.FileNumber(n); ok {
 				j.nextFile = max(j.nextFile, number+1)
 			}
 		}
@@ -182,7 +183,7 @@ func (j *Journal) sweep() error {
 // keepSpare makes a spare of a segment file that the manifest does not name: it was made since. Of room that is given
 // up other processes may be quicker to make use.
 func (j *Journal) keepSpare(name string) (kept bool, err error) {
-	number, ok := fileNumber(name)
+	number, ok := segment.FileNumber(name)
 	_, most, _ := j.stocked()
 	if !ok || !strings.HasSuffix(name, ".segment") || j.o.ReserveBytes < 0 || j.ready() >= most {
 		return false, nil
@@ -225,7 +226,7 @@ func (j *Journal) unnamed() (strays []string, err error) {
 	j.spares = slices.DeleteFunc(j.spares, func(s spare) bool { return !slices.Contains(names, s.name()) })
 	named := map[string]bool{}
 	for _, s := range j.segments {
-		named[s.name()] = true
+		named[s.Name()] = true
 	}
 	for _, s := range j.spares {
 		named[s.name()] = true
@@ -246,11 +247,11 @@ func (j *Journal) unnamed() (strays []string, err error) {
 // the checkpoints, where nobody counts them.
 func (j *Journal) loadSegments(rewritten bool, r *Report) error {
 	for _, s := range j.segments {
-		if s.rewritten != rewritten {
+		if s.Rewritten != rewritten {
 			continue
 		}
 		if err := j.loadSegment(s, r); err != nil {
-			return fmt.Errorf("%s: %w", s.name(), err)
+			return fmt.Errorf("%s: %w", s.Name(), err)
 		}
 		if rewritten {
 			j.insert(s)
@@ -260,85 +261,85 @@ func (j *Journal) loadSegments(rewritten bool, r *Report) error {
 }
 
 // loadSegment learns what batches s holds: from its table, or by reading all of it.
-func (j *Journal) loadSegment(s *segment, r *Report) (err error) {
-	if s.f == nil {
-		if s.f, err = j.fs.Open(j.path(s.name())); err != nil {
+func (j *Journal) loadSegment(s *segmentState, r *Report) (err error) {
+	if s.Disk == nil {
+		if s.Disk, err = j.fs.Open(j.path(s.Name())); err != nil {
 			return err
 		}
 	}
-	if s.table.at != 0 {
-		err := s.readDirectory()
+	if s.Table.At != 0 {
+		err := s.ReadDirectory()
 		if err == nil {
-			for _, sp := range s.spans {
-				if !s.rewritten {
+			for _, sp := range s.Spans {
+				if !s.Rewritten {
 					j.join(sp, 0)
 				}
 			}
 			return nil
 		}
-		if !errors.Is(err, errTable) {
+		if !errors.Is(err, segment.ErrTable) {
 			return err
 		}
-		s.table, s.spans, s.batches = tableAt{}, nil, 0 // what it said can be learnt from the groups
+		s.Table, s.Spans, s.Batches = segment.TableAt{}, nil, 0 // what it said can be learnt from the groups
 	}
 	return j.scan(s, r)
 }
 
 // join adds a span to its log, and notes a fault if batches are missing before it.
-func (j *Journal) join(sp *span, at int64) {
-	if j.dropped[sp.log] {
+func (j *Journal) join(sp *segment.Span, at int64) {
+	if j.dropped[sp.Log] {
 		return
 	}
-	l := j.log(sp.log)
-	if sp.log.IsPages() {
+	l := j.log(sp.Log)
+	if sp.Log.IsPages() {
 		j.joinPages(l, sp, at)
 		return
 	}
 	expected, gap := l.checkpoint.at+1, false
 	if n := len(l.spans); n > 0 {
 		before := l.spans[n-1]
-		expected = before.last() + 1
-		gap = sp.first < expected || before.seg == sp.seg // a segment is reclaimed whole: in one, nothing goes missing
+		expected = before.Last() + 1
+		gap = sp.First < expected || before.Seg == sp.Seg // a segment is reclaimed whole: in one, nothing goes missing
 		if !gap {
 			expected = max(expected, l.checkpoint.at+1)
 		}
 	}
-	if gap || sp.first > expected {
-		if sp.first > expected {
-			j.explained += uint64(sp.first - expected)
+	if gap || sp.First > expected {
+		if sp.First > expected {
+			j.explained += uint64(sp.First - expected)
 		}
-		what := fmt.Sprintf("batches %d to %d are missing", expected, sp.first-1)
-		if sp.first < expected {
-			what = fmt.Sprintf("batch %d follows batch %d", sp.first, expected-1)
+		what := fmt.Sprintf("batches %d to %d are missing", expected, sp.First-1)
+		if sp.First < expected {
+			what = fmt.Sprintf("batch %d follows batch %d", sp.First, expected-1)
 		}
-		j.blame(l, sp.seg, at, what)
+		j.blame(l, sp.Seg, at, what)
 	}
 	l.spans = append(l.spans, sp)
 }
 
 // joinPages adds a span to a log of pages, of which segments are given back one by one: who misses a page finds out
 // when he reads it.
-func (j *Journal) joinPages(l *logState, sp *span, at int64) {
+func (j *Journal) joinPages(l *logState, sp *segment.Span, at int64) {
 	if n := len(l.spans); n > 0 {
 		switch before := l.spans[n-1]; {
-		case sp.first <= before.last():
-			j.blame(l, sp.seg, at, fmt.Sprintf("batch %d follows batch %d", sp.first, before.last()))
-		case before.seg == sp.seg:
-			j.explained += uint64(sp.first - before.last() - 1)
+		case sp.First <= before.Last():
+			j.blame(l, sp.Seg, at, fmt.Sprintf("batch %d follows batch %d", sp.First, before.Last()))
+		case before.Seg == sp.Seg:
+			j.explained += uint64(sp.First - before.Last() - 1)
 		}
 	}
 	l.spans = append(l.spans, sp)
 }
 
 // blame notes a fault of l; the first one counts. Known damage is named rather than the place where it shows.
-func (j *Journal) blame(l *logState, s *segment, at int64, what string) {
+func (j *Journal) blame(l *logState, s *segment.File, at int64, what string) {
 	if l.fault != nil {
 		return
 	}
 	if j.damage != nil {
 		l.fault = &Fault{Log: l.id, File: j.damage.File, Offset: j.damage.Offset, What: what}
 	} else {
-		l.fault = s.fault(l.id, at, what)
+		l.fault = s.Fault(l.id, at, what)
 	}
 }
 
@@ -354,7 +355,7 @@ func (j *Journal) suspect(r *Report) {
 	for _, id := range slices.Sorted(maps.Keys(j.logs)) {
 		l := j.logs[id]
 		n := len(l.spans)
-		if n > 0 && l.spans[n-1].endsBehind(j.damagedAt) {
+		if n > 0 && endsBehind(l.spans[n-1], j.damagedAt) {
 			continue
 		}
 		if !id.IsPages() {
@@ -363,7 +364,7 @@ func (j *Journal) suspect(r *Report) {
 			continue
 		}
 		if n > 0 {
-			l.reached = max(l.reached, l.spans[n-1].last())
+			l.reached = max(l.reached, l.spans[n-1].Last())
 		}
 		l.reached += pagesSkipped
 	}
@@ -379,33 +380,33 @@ type position struct {
 }
 
 // endsBehind reports whether the last batch of s is behind p.
-func (s *span) endsBehind(p position) bool {
-	if s.seg.id != p.segment {
-		return s.seg.id > p.segment
+func endsBehind(s *segment.Span, p position) bool {
+	if s.Seg.ID != p.segment {
+		return s.Seg.ID > p.segment
 	}
-	return int64(s.entries[len(s.entries)-1].pos) > p.at
+	return int64(s.Entries[len(s.Entries)-1].Pos) > p.at
 }
 
 // findEnds looks at the segments of which the manifest gives no end: they were being written, or named ahead, when the
 // run before ended. A group in one of them tells where the one before it ended, and that all of that was safe.
 func (j *Journal) findEnds() (err error) {
-	var before *segment
+	var before *segmentState
 	for _, s := range j.segments {
-		if s.end != 0 {
+		if s.End != 0 {
 			continue
 		}
 		j.unended = append(j.unended, s)
-		if s.f, err = j.fs.Open(j.path(s.name())); err != nil {
-			return fmt.Errorf("%s: %w", s.name(), err)
+		if s.Disk, err = j.fs.Open(j.path(s.Name())); err != nil {
+			return fmt.Errorf("%s: %w", s.Name(), err)
 		}
 		if before != nil && !j.rebuilt {
-			sc := scanner{s: s, buf: j.buf}
-			at, err := sc.next(segmentHeaderBytes)
+			sc := segment.Scanner{File: &s.File, Buf: j.buf}
+			at, err := sc.Next(segment.HeaderBytes)
 			if err != nil {
-				return fmt.Errorf("%s: %w", s.name(), err)
+				return fmt.Errorf("%s: %w", s.Name(), err)
 			}
 			if at != 0 {
-				before.end = sc.head.prior
+				before.End = sc.Head.Prior
 			}
 		}
 		before = s
@@ -417,17 +418,17 @@ func (j *Journal) findEnds() (err error) {
 // they end. Those in which there is nothing become spares again. All others that have no table will get one.
 func (j *Journal) settleUnended() error {
 	for _, s := range j.unended {
-		if err := s.f.Sync(); err != nil {
-			return fmt.Errorf("%s: %w", s.name(), err)
+		if err := s.Disk.Sync(); err != nil {
+			return fmt.Errorf("%s: %w", s.Name(), err)
 		}
-		if len(s.spans) > 0 || s.damaged {
+		if len(s.Spans) > 0 || s.damaged {
 			continue
 		}
-		if err := s.f.Close(); err != nil {
+		if err := s.Disk.Close(); err != nil {
 			return err
 		}
-		j.segments = slices.DeleteFunc(j.segments, func(of *segment) bool { return of == s })
-		if s.size == j.o.SegmentBytes {
+		j.segments = slices.DeleteFunc(j.segments, func(of *segmentState) bool { return of == s })
+		if s.Size == j.o.SegmentBytes {
 			j.spares = append(j.spares, s.spare())
 		}
 	}
@@ -435,7 +436,7 @@ func (j *Journal) settleUnended() error {
 		return err
 	}
 	for _, s := range j.segments {
-		if s.table.at == 0 && !s.damaged && s != j.open {
+		if s.Table.At == 0 && !s.damaged && s != j.open {
 			j.full = append(j.full, s)
 		}
 	}
@@ -457,32 +458,32 @@ func (j *Journal) reopen() error {
 	if len(j.unended) == 0 || j.o.ReserveBytes < 0 || j.ready() >= j.keep(Growing) {
 		return nil
 	}
-	var last *segment
+	var last *segmentState
 	for _, s := range j.unended {
-		if len(s.spans) > 0 || s.damaged {
+		if len(s.Spans) > 0 || s.damaged {
 			last = s
 		}
 	}
-	if last == nil || last.damaged || last.room(1, 1) < groupHeaderBytes {
+	if last == nil || last.damaged || last.Room(1, 1) < segment.GroupHeaderBytes {
 		return nil
 	}
-	if err := j.clearFrom(last, last.end); err != nil {
-		return fmt.Errorf("%s: %w", last.name(), err)
+	if err := j.clearFrom(last, last.End); err != nil {
+		return fmt.Errorf("%s: %w", last.Name(), err)
 	}
-	last.safe = last.end
+	last.safe = last.End
 	j.open = last
 	return nil
 }
 
 // clearFrom fills the file of s with zeros from position at on, and syncs it.
-func (j *Journal) clearFrom(s *segment, at int64) error {
+func (j *Journal) clearFrom(s *segmentState, at int64) error {
 	clear(j.buf)
-	for at < s.size {
-		n, err := s.f.WriteAt(j.buf[:min(int64(len(j.buf)), s.size-at)], at)
+	for at < s.Size {
+		n, err := s.Disk.WriteAt(j.buf[:min(int64(len(j.buf)), s.Size-at)], at)
 		if err != nil {
 			return err
 		}
 		at += int64(n)
 	}
-	return s.f.Sync()
+	return s.Disk.Sync()
 }

@@ -3,6 +3,7 @@ package journal
 import (
 	"fmt"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -47,7 +48,7 @@ func (o *Options) fill() error {
 	if o.SegmentBytes < segmentBytesMin || o.SegmentBytes > BatchBytesMax {
 		return fmt.Errorf("journal: segment size of %d bytes: it must be from %d to %d", o.SegmentBytes, segmentBytesMin, BatchBytesMax)
 	}
-	o.SegmentBytes = roundUp(o.SegmentBytes, vfs.BlockBytes)
+	o.SegmentBytes = segment.RoundUp(o.SegmentBytes, vfs.BlockBytes)
 	if o.OpenFiles == 0 {
 		o.OpenFiles = openFilesDefault
 	}

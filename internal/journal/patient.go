@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -52,7 +53,7 @@ func (f *patientFile) ReadAt(p []byte, off int64) (int, error) {
 	}
 	clear(p)
 	for n = 0; n < len(p); {
-		k := min(len(p)-n, sectorBytes-int((off+int64(n))%sectorBytes))
+		k := min(len(p)-n, segment.SectorBytes-int((off+int64(n))%segment.SectorBytes))
 		got, err := f.File.ReadAt(p[n:n+k], off+int64(n))
 		if err == io.EOF {
 			return n + got, err

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
@@ -16,21 +17,21 @@ func (j *Journal) ReadBatch(buf []byte, log storage.LogID, index storage.Index) 
 	if err != nil {
 		return nil, err
 	}
-	if sp.seg.rewritten {
+	if sp.Seg.Rewritten {
 		return nil, fmt.Errorf("%w: log %d, index %d is only partly stored", ErrGone, log, index)
 	}
-	n := int(batchBytes(int(e.size)))
+	n := int(segment.BatchBytes(int(e.Size)))
 	raw := slices.Grow(buf[:0], n)[:n]
-	if _, err := sp.seg.f.ReadAt(raw, int64(e.pos)); err != nil {
-		return nil, sp.seg.readError(err)
+	if _, err := sp.Seg.Disk.ReadAt(raw, int64(e.Pos)); err != nil {
+		return nil, sp.Seg.ReadError(err)
 	}
-	var h batchHeader
-	if !h.parse(raw, sp.seg.seed) || h != (batchHeader{log: log, index: index, size: e.size}) {
-		return nil, sp.seg.fault(log, int64(e.pos), fmt.Sprintf("batch %d is damaged", index))
+	var h segment.BatchHeader
+	if !h.Parse(raw, sp.Seg.Seed) || h != (segment.BatchHeader{Log: log, Index: index, Size: e.Size}) {
+		return nil, sp.Seg.Fault(log, int64(e.Pos), fmt.Sprintf("batch %d is damaged", index))
 	}
-	data, bad := unchunk(raw[batchHeaderBytes:], int(e.size), sp.seg.seed)
+	data, bad := segment.Unchunk(raw[segment.BatchHeaderBytes:], int(e.Size), sp.Seg.Seed)
 	if bad >= 0 {
-		return nil, sp.seg.fault(log, int64(e.pos)+batchHeaderBytes+int64(bad), fmt.Sprintf("batch %d is damaged", index))
+		return nil, sp.Seg.Fault(log, int64(e.Pos)+segment.BatchHeaderBytes+int64(bad), fmt.Sprintf("batch %d is damaged", index))
 	}
 	copy(raw, data)
 	return raw[:len(data)], nil
@@ -50,9 +51,9 @@ func (j *Journal) ReadAt(p []byte, r storage.Ref) (int, error) {
 // A Hint remembers where a batch was found, so that finding it again costs no look into a table. One reader at a time
 // has it. It is never wrong: a batch that has moved, or is gone, is looked up anew.
 type Hint struct {
-	sp    *span
+	sp    *segment.Span
 	index storage.Index
-	e     entry
+	e     segment.Entry
 }
 
 // Read returns the bytes that r names, in buf if that is large enough: ReadBytes tells. Otherwise it is like ReadAt.
@@ -71,40 +72,26 @@ func (j *Journal) ReadBy(hint *Hint, buf []byte, r storage.Ref) ([]byte, error) 
 		}
 		*hint = Hint{sp, r.Index, e}
 	}
-	at, err := sp.seg.piece(hint.e, r)
+	at, err := sp.Seg.Piece(hint.e, r)
 	if err != nil {
 		return nil, err
 	}
-	return sp.seg.data(buf, hint.e, r, int(at), int(r.Size))
+	return sp.Seg.Data(buf, hint.e, r, int(at), int(r.Size))
 }
 
 // ReadBytes is the room that Read needs for r, but where a segment was rewritten.
 func ReadBytes(r storage.Ref) int {
-	first, last := int(r.Offset)/chunkBytes, (int(r.Offset)+int(r.Size)+chunkBytes-1)/chunkBytes
-	return (last - first) * (chunkBytes + checksumBytes)
-}
-
-// unchunk verifies chunks with size bytes of data and moves the data together at the start of raw. Bad is the offset of
-// the first damaged chunk, -1 if there is none.
-func unchunk(raw []byte, size int, seed uint32) (data []byte, bad int) {
-	for from, to := 0, 0; to < size; {
-		n := min(size-to, chunkBytes)
-		if le.Uint32(raw[from+n:]) != checksum(seed, raw[from:from+n]) {
-			return nil, from
-		}
-		copy(raw[to:], raw[from:from+n])
-		from, to = from+n+checksumBytes, to+n
-	}
-	return raw[:size], -1
+	first, last := int(r.Offset)/segment.ChunkBytes, (int(r.Offset)+int(r.Size)+segment.ChunkBytes-1)/segment.ChunkBytes
+	return (last - first) * (segment.ChunkBytes + segment.ChecksumBytes)
 }
 
 // locate finds a batch.
-func (j *Journal) locate(log storage.LogID, index storage.Index) (*span, entry, error) {
+func (j *Journal) locate(log storage.LogID, index storage.Index) (*segment.Span, segment.Entry, error) {
 	sp, err := j.spanOf(log, index)
 	if err != nil {
-		return nil, entry{}, err
+		return nil, segment.Entry{}, err
 	}
-	e, ok, err := sp.lookup(index)
+	e, ok, err := sp.Lookup(index)
 	if err == nil && !ok {
 		err = j.gone(log, index)
 	}
@@ -112,7 +99,7 @@ func (j *Journal) locate(log storage.LogID, index storage.Index) (*span, entry, 
 }
 
 // spanOf finds the span that holds a batch.
-func (j *Journal) spanOf(log storage.LogID, index storage.Index) (*span, error) {
+func (j *Journal) spanOf(log storage.LogID, index storage.Index) (*segment.Span, error) {
 	if l := j.logs[log]; l != nil {
 		if sp := l.find(index); sp != nil {
 			return sp, nil
@@ -122,9 +109,9 @@ func (j *Journal) spanOf(log storage.LogID, index storage.Index) (*span, error) 
 }
 
 // spanFrom finds the span that holds a batch or, if that was not kept, the first one behind it.
-func (j *Journal) spanFrom(log storage.LogID, index storage.Index) (*span, error) {
+func (j *Journal) spanFrom(log storage.LogID, index storage.Index) (*segment.Span, error) {
 	if l := j.logs[log]; l != nil {
-		i, _ := slices.BinarySearchFunc(l.spans, index, func(s *span, at storage.Index) int { return cmp.Compare(s.last(), at) })
+		i, _ := slices.BinarySearchFunc(l.spans, index, func(s *segment.Span, at storage.Index) int { return cmp.Compare(s.Last(), at) })
 		if i < len(l.spans) {
 			return l.spans[i], nil
 		}
@@ -139,12 +126,6 @@ func (j *Journal) gone(log storage.LogID, index storage.Index) error {
 	}
 	return fmt.Errorf("%w: log %d, index %d", ErrGone, log, index)
 }
-
-func (s *segment) fault(log storage.LogID, at int64, what string) *Fault {
-	return &Fault{Log: log, File: s.name(), Offset: at, What: what}
-}
-
-func (s *segment) readError(err error) error { return fmt.Errorf("journal: %s: %w", s.name(), err) }
 
 // Replay hands over the batches of log after its newest checkpoint, in order; each is lent until fn returns. It stops
 // at the first error of fn. A log with a fault is refused before its first batch.

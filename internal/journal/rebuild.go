@@ -5,35 +5,10 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 )
-
-// segmentHeader is what a segment's file says of itself.
-type segmentHeader struct {
-	id, nonce uint64
-	size      int64
-	rewritten bool
-}
-
-// readHeader reads the header of a segment; nil if there is none, or it is damaged.
-func (j *Journal) readHeader(f io.ReaderAt) (*segmentHeader, error) {
-	p := make([]byte, 40)
-	if n, err := f.ReadAt(p, 0); err != nil && !isEnd(err) {
-		return nil, err
-	} else if n < len(p) || le.Uint32(p) != segmentMagic {
-		return nil, nil
-	}
-	h := &segmentHeader{
-		nonce: le.Uint64(p[16:]), id: le.Uint64(p[24:]), size: int64(le.Uint64(p[32:])), rewritten: le.Uint32(p[12:])&flagRewritten != 0,
-	}
-	if n := le.Uint32(p[8:]); le.Uint32(p[4:]) != checksum(seedOf(h.nonce), p[8:40]) || n < formatOldest || n > formatNumber {
-		return nil, nil
-	}
-	return h, nil
-}
-
-func isEnd(err error) bool { return err == io.EOF }
 
 // rebuild makes up for a manifest that cannot be read: what segments there are, in which order, and whose the
 // checkpoints are, the files say themselves. What they do not say: which segments were spares again (what is in them is
@@ -46,7 +21,7 @@ func (j *Journal) rebuild(seen *Sight) error {
 	}
 	j.rebuilt, j.pagesFrom = true, pagesSkipped
 	for _, name := range names {
-		number, ok := fileNumber(name)
+		number, ok := segment.FileNumber(name)
 		switch {
 		case ok && strings.HasSuffix(name, ".segment"):
 			err = j.findSegment(number, seen)
@@ -61,22 +36,15 @@ func (j *Journal) rebuild(seen *Sight) error {
 	return j.dropSuperseded()
 }
 
-// fileNumber is the number in the name of a segment or a checkpoint.
-func fileNumber(name string) (number uint64, ok bool) {
-	base, _, _ := strings.Cut(name, ".")
-	number, err := strconv.ParseUint(base, 10, 64)
-	return number, err == nil
-}
-
 // findSegment takes a file for the segment that its header says it is.
 func (j *Journal) findSegment(number uint64, seen *Sight) error {
-	s := &segment{file: number}
-	f, err := j.fs.Open(j.path(s.name()))
+	s := &segmentState{File: segment.File{Number: number}}
+	f, err := j.fs.Open(j.path(s.Name()))
 	if err != nil {
 		return err
 	}
 	defer f.Close() // only read
-	h, err := j.readHeader(f)
+	h, err := segment.ReadHeader(f)
 	if err != nil {
 		return err
 	}
@@ -84,16 +52,16 @@ func (j *Journal) findSegment(number uint64, seen *Sight) error {
 		blank, err := j.isBlank(f)
 		if err == nil && !blank {
 			seen.Damage = append(seen.Damage, Damage{
-				Part: InFile, File: s.name(), Bytes: 40, What: "the header of the segment is damaged: without a manifest it cannot be read",
+				Part: InFile, File: s.Name(), Bytes: 40, What: "the header of the segment is damaged: without a manifest it cannot be read",
 			})
 			j.swallow(1 << 32)
-			j.damage, j.damagedAt = s.fault(0, 0, "the header of the segment is damaged"), position{segment: math.MaxUint64}
+			j.damage, j.damagedAt = s.Fault(0, 0, "the header of the segment is damaged"), position{segment: math.MaxUint64}
 		}
 		return err // a spare, if it is blank
 	}
-	s.id, s.nonce, s.size, s.rewritten = h.id, h.nonce, h.size, h.rewritten
-	s.seed = seedOf(s.nonce)
-	j.nextID = max(j.nextID, s.id+1)
+	s.ID, s.Nonce, s.Size, s.Rewritten = h.ID, h.Nonce, h.Size, h.Rewritten
+	s.Seed = segment.SeedOf(s.Nonce)
+	j.nextID = max(j.nextID, s.ID+1)
 	j.segments = append(j.segments, s)
 	return nil
 }
@@ -102,7 +70,7 @@ func (j *Journal) findSegment(number uint64, seen *Sight) error {
 func (j *Journal) isBlank(f io.ReaderAt) (bool, error) {
 	for at := int64(0); ; {
 		n, err := f.ReadAt(j.buf, at)
-		if err != nil && !isEnd(err) {
+		if err != nil && err != io.EOF {
 			return false, err
 		}
 		if slices.ContainsFunc(j.buf[:n], func(b byte) bool { return b != 0 }) {
@@ -139,19 +107,21 @@ func (j *Journal) findCheckpoint(number uint64, seen *Sight) error {
 // finished, and of files that say to be the same segment all but the last.
 func (j *Journal) dropSuperseded() error {
 	all := slices.Clone(j.segments)
-	all = slices.DeleteFunc(all, func(s *segment) bool {
-		return slices.ContainsFunc(j.segments, func(o *segment) bool { return o.id == s.id && o.file > s.file })
+	all = slices.DeleteFunc(all, func(s *segmentState) bool {
+		return slices.ContainsFunc(j.segments, func(o *segmentState) bool {
+			return o.ID == s.ID && o.Number > s.Number
+		})
 	})
-	outlines := map[*segment][]Range{}
-	var kept []*segment
+	outlines := map[*segmentState][]Range{}
+	var kept []*segmentState
 	for _, s := range all {
 		ranges, whole, err := j.outline(s)
 		if err != nil {
 			return err
 		}
 		outlines[s] = ranges
-		if s.rewritten {
-			shares := func(o *segment) bool { return shareBatches(outlines[o], ranges) }
+		if s.Rewritten {
+			shares := func(o *segmentState) bool { return shareBatches(outlines[o], ranges) }
 			if !whole && slices.ContainsFunc(kept, shares) {
 				continue // its victims are there
 			}
@@ -165,41 +135,41 @@ func (j *Journal) dropSuperseded() error {
 
 // findPriors finds the ends that a segment tells of the one before it: of its neighbour, where no other was between.
 func (j *Journal) findPriors() error {
-	var before *segment
+	var before *segmentState
 	next := uint64(0) // id, if no segment is missing
 	for _, s := range j.segments {
-		if s.rewritten {
-			if s.id == next {
+		if s.Rewritten {
+			if s.ID == next {
 				next++
 			}
 			continue
 		}
-		if before != nil && s.id == next {
+		if before != nil && s.ID == next {
 			prior, err := j.prior(s)
 			if err != nil {
 				return err
 			}
-			before.end = prior
+			before.End = prior
 		}
-		before, next = s, s.id+1
+		before, next = s, s.ID+1
 	}
 	return nil
 }
 
 // prior is what the first group of s says of where the segment before it ended; 0: nothing.
-func (j *Journal) prior(s *segment) (int64, error) {
-	f, err := j.fs.Open(j.path(s.name()))
+func (j *Journal) prior(s *segmentState) (int64, error) {
+	f, err := j.fs.Open(j.path(s.Name()))
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close() // only read
-	p := make([]byte, groupHeaderBytes)
-	if _, err := f.ReadAt(p, segmentHeaderBytes); err != nil && !isEnd(err) {
+	p := make([]byte, segment.GroupHeaderBytes)
+	if _, err := f.ReadAt(p, segment.HeaderBytes); err != nil && err != io.EOF {
 		return 0, err
 	}
-	var g groupHeader
-	g.parse(p, s.seed, segmentHeaderBytes)
-	return g.prior, nil
+	var g segment.GroupHeader
+	g.Parse(p, s.Seed, segment.HeaderBytes)
+	return g.Prior, nil
 }
 
 // shareBatches reports whether there are batches in both.
@@ -211,21 +181,23 @@ func shareBatches(a, b []Range) bool {
 
 // outline tells which batches a segment has, as ranges, and, of a rewritten one, whether it is complete: its table is
 // the last that is written.
-func (j *Journal) outline(s *segment) (ranges []Range, whole bool, err error) {
-	f, err := j.fs.Open(j.path(s.name()))
+func (j *Journal) outline(s *segmentState) (ranges []Range, whole bool, err error) {
+	f, err := j.fs.Open(j.path(s.Name()))
 	if err != nil {
 		return nil, false, err
 	}
 	defer f.Close() // only read
-	o := &segment{id: s.id, file: s.file, nonce: s.nonce, seed: s.seed, size: s.size, rewritten: s.rewritten, f: f}
-	sc := scanner{s: o, buf: j.buf}
-	at := int64(segmentHeaderBytes)
-	for at < o.size {
-		if err := sc.group(at); err != nil {
+	o := &segment.File{
+		ID: s.ID, Number: s.Number, Nonce: s.Nonce, Seed: s.Seed, Size: s.Size, Rewritten: s.Rewritten, Disk: f,
+	}
+	sc := segment.Scanner{File: o, Buf: j.buf}
+	at := int64(segment.HeaderBytes)
+	for at < o.Size {
+		if err := sc.Read(at); err != nil {
 			return nil, false, err
 		}
-		if !sc.header {
-			if next, err := sc.next(at + sectorBytes); err != nil {
+		if !sc.Header {
+			if next, err := sc.Next(at + segment.SectorBytes); err != nil {
 				return nil, false, err
 			} else if next != 0 {
 				at = next
@@ -233,25 +205,25 @@ func (j *Journal) outline(s *segment) (ranges []Range, whole bool, err error) {
 			}
 			break
 		}
-		for _, b := range sc.found {
-			e := entry{pos: uint32(b.pos), size: b.h.size}
-			if s.rewritten {
-				o.addPartial(b.h.log, b.h.index, e, b.h.flags&flagBegins != 0)
+		for _, b := range sc.Found {
+			e := segment.Entry{Pos: uint32(b.Pos), Size: b.Header.Size}
+			if s.Rewritten {
+				o.AddPartial(b.Header.Log, b.Header.Index, e, b.Header.Flags&segment.FlagBegins != 0)
 			} else {
-				o.add(b.h.log, b.h.index, e)
+				o.Add(b.Header.Log, b.Header.Index, e)
 			}
 		}
-		at += roundUp(sc.g.size, sectorBytes)
+		at += segment.RoundUp(sc.Group.Size, segment.SectorBytes)
 	}
-	for _, sp := range o.spans {
-		ranges = append(ranges, Range{sp.log, sp.first, sp.last()})
+	for _, sp := range o.Spans {
+		ranges = append(ranges, Range{sp.Log, sp.First, sp.Last()})
 	}
 	slices.SortFunc(ranges, func(a, b Range) int { return cmp.Or(cmp.Compare(a.Log, b.Log), cmp.Compare(a.First, b.First)) })
-	if s.rewritten {
-		t := segment{f: f, seed: s.seed, size: s.size, rewritten: true, table: tableAt{at: at, spans: uint32(len(o.spans)), entries: o.batches}}
-		whole = at < o.size && t.readDirectory() == nil
+	if s.Rewritten {
+		t := segment.File{Disk: f, Seed: s.Seed, Size: s.Size, Rewritten: true, Table: segment.TableAt{At: at, Spans: uint32(len(o.Spans)), Entries: o.Batches}}
+		whole = at < o.Size && t.ReadDirectory() == nil
 		if whole {
-			s.end, s.table = at, t.table
+			s.End, s.Table = at, t.Table
 		}
 	}
 	return ranges, whole, nil

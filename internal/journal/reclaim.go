@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
@@ -22,7 +23,7 @@ func (j *Journal) Reclaim(live Live) (removed int, err error) {
 	if j.failed != nil {
 		return 0, j.failed
 	}
-	var free []*segment
+	var free []*segmentState
 	for s := range j.oneByOne() {
 		if s != j.open && !s.victim && j.dead(s, live) {
 			free = append(free, s)
@@ -38,8 +39,8 @@ func (j *Journal) Reclaim(live Live) (removed int, err error) {
 }
 
 // oneByOne goes through the segments there are now, and lets others in between, for asking about many takes long.
-func (j *Journal) oneByOne() iter.Seq[*segment] {
-	return func(yield func(*segment) bool) {
+func (j *Journal) oneByOne() iter.Seq[*segmentState] {
+	return func(yield func(*segmentState) bool) {
 		for i, s := range slices.Clone(j.segments) {
 			if i%16 == 15 {
 				_ = j.onDisk(func() error { return nil })
@@ -52,12 +53,12 @@ func (j *Journal) oneByOne() iter.Seq[*segment] {
 }
 
 // dead reports whether nothing in s is needed.
-func (j *Journal) dead(s *segment, live Live) bool {
+func (j *Journal) dead(s *segmentState, live Live) bool {
 	if !j.covered(s) {
 		return false
 	}
-	for _, sp := range s.spans {
-		if !j.dropped[sp.log] && live(sp.log, sp.first, sp.last()) != 0 {
+	for _, sp := range s.Spans {
+		if !j.dropped[sp.Log] && live(sp.Log, sp.First, sp.Last()) != 0 {
 			return false
 		}
 	}
@@ -66,15 +67,15 @@ func (j *Journal) dead(s *segment, live Live) bool {
 
 // covered reports whether a restart does without the batches in s, but for records that are live. What is left of
 // damaged segments is evidence as long as a log has a fault; of a rewritten one nobody knows what is missing.
-func (j *Journal) covered(s *segment) bool {
-	if s.damaged && (s.rewritten || j.faulty()) {
+func (j *Journal) covered(s *segmentState) bool {
+	if s.damaged && (s.Rewritten || j.faulty()) {
 		return false
 	}
-	for _, sp := range s.spans {
-		if j.dropped[sp.log] {
+	for _, sp := range s.Spans {
+		if j.dropped[sp.Log] {
 			continue
 		}
-		if l := j.logs[sp.log]; l.fault != nil || !sp.log.IsPages() && l.checkpoint.at < sp.last() {
+		if l := j.logs[sp.Log]; l.fault != nil || !sp.Log.IsPages() && l.checkpoint.at < sp.Last() {
 			return false
 		}
 	}
@@ -93,18 +94,20 @@ func (j *Journal) faulty() bool {
 
 // free takes segments out of the journal, and puts one that is new in their place, if there is one. The manifest says
 // so before any file of theirs is touched.
-func (j *Journal) free(free []*segment, instead *segment) error {
-	j.segments = slices.DeleteFunc(slices.Clone(j.segments), func(s *segment) bool { return slices.Contains(free, s) })
+func (j *Journal) free(free []*segmentState, instead *segmentState) error {
+	j.segments = slices.DeleteFunc(slices.Clone(j.segments), func(s *segmentState) bool {
+		return slices.Contains(free, s)
+	})
 	if instead != nil {
 		j.segments = append(j.segments, instead)
 	}
 	sortSegments(j.segments)
 	_, kept, _ := j.stocked()
 	room := kept - j.ready()
-	var gone []*segment
+	var gone []*segmentState
 	var bare []spare // in the place of which others stay: these were written
 	for _, s := range free {
-		keeps := s.size == j.o.SegmentBytes && !s.distrusted && !j.isLeased(s.name())
+		keeps := s.Size == j.o.SegmentBytes && !s.distrusted && !j.isLeased(s.Name())
 		switch i := j.toFill(); {
 		case keeps && room > 0:
 			room--
@@ -115,24 +118,24 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 			gone = append(gone, s)
 			continue
 		}
-		j.spares = append(j.spares, spare{file: s.file, size: s.size, nonce: s.nonce, named: true})
+		j.spares = append(j.spares, spare{file: s.Number, size: s.Size, nonce: s.Nonce, named: true})
 	}
 	err := j.writeManifest()
 	if errors.Is(err, ErrNoSpace) { // no room for it: nothing has changed
-		j.segments = slices.DeleteFunc(j.segments, func(s *segment) bool { return s == instead })
+		j.segments = slices.DeleteFunc(j.segments, func(s *segmentState) bool { return s == instead })
 		j.segments = append(j.segments, free...)
 		sortSegments(j.segments)
 		j.spares = slices.DeleteFunc(j.spares, func(sp spare) bool {
-			return slices.ContainsFunc(free, func(s *segment) bool { return s.file == sp.file })
+			return slices.ContainsFunc(free, func(s *segmentState) bool { return s.Number == sp.file })
 		})
 		j.spares = append(j.spares, bare...)
 		return err
 	}
-	j.full = slices.DeleteFunc(j.full, func(s *segment) bool { return slices.Contains(free, s) })
+	j.full = slices.DeleteFunc(j.full, func(s *segmentState) bool { return slices.Contains(free, s) })
 	for _, s := range free {
-		for _, sp := range s.spans {
-			if l := j.logs[sp.log]; l != nil {
-				l.spans = slices.DeleteFunc(l.spans, func(of *span) bool { return of.seg == s })
+		for _, sp := range s.Spans {
+			if l := j.logs[sp.Log]; l != nil {
+				l.spans = slices.DeleteFunc(l.spans, func(of *segment.Span) bool { return of.Seg == &s.File })
 			}
 		}
 	}
@@ -144,10 +147,10 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 	}
 	j.forgetDropped()
 	for _, s := range free {
-		s.f.Close() // read only by now: nothing can be lost by it
+		s.Disk.Close() // read only by now: nothing can be lost by it
 	}
 	for _, s := range gone {
-		j.discard(s.name())
+		j.discard(s.Name())
 	}
 	for _, s := range bare {
 		j.discard(s.name())
@@ -162,8 +165,8 @@ func (j *Journal) free(free []*segment, instead *segment) error {
 const removedMost = 4
 
 // sortSegments puts them into the order of their ids.
-func sortSegments(segments []*segment) {
-	slices.SortFunc(segments, func(a, b *segment) int { return cmp.Compare(a.id, b.id) })
+func sortSegments(segments []*segmentState) {
+	slices.SortFunc(segments, func(a, b *segmentState) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // discard removes a file that the manifest no longer names. One that stays is tried again with the next, at the latest
@@ -197,8 +200,8 @@ func (j *Journal) removeGarbage() {
 // forgetDropped forgets the dropped logs of which no segment holds a batch; the next manifest does.
 func (j *Journal) forgetDropped() {
 	for log := range j.dropped {
-		if !slices.ContainsFunc(j.segments, func(s *segment) bool {
-			return slices.ContainsFunc(s.spans, func(sp *span) bool { return sp.log == log })
+		if !slices.ContainsFunc(j.segments, func(s *segmentState) bool {
+			return slices.ContainsFunc(s.Spans, func(sp *segment.Span) bool { return sp.Log == log })
 		}) {
 			delete(j.dropped, log)
 		}

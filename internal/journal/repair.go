@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
@@ -51,8 +52,8 @@ func (j *Journal) Mend(m Mend) error {
 
 func (j *Journal) mend(m *Mend) error {
 	for _, s := range j.unended {
-		if err := s.f.Sync(); err != nil {
-			return fmt.Errorf("journal: %s: %w", s.name(), err)
+		if err := s.Disk.Sync(); err != nil {
+			return fmt.Errorf("journal: %s: %w", s.Name(), err)
 		}
 	}
 	gone := map[string]bool{}
@@ -73,21 +74,21 @@ func (j *Journal) mend(m *Mend) error {
 			return err
 		}
 	}
-	var segments []*segment
+	var segments []*segmentState
 	for _, s := range j.segments {
 		switch {
-		case gone[s.name()]:
+		case gone[s.Name()]:
 			instead, err := j.instead(s, m.Keep)
 			if err != nil {
 				return err
 			}
 			segments = append(segments, instead...)
-		case len(s.spans) > 0:
+		case len(s.Spans) > 0:
 			segments = append(segments, s)
-		case s.size == j.o.SegmentBytes:
+		case s.Size == j.o.SegmentBytes:
 			j.spares = append(j.spares, s.spare())
 		default:
-			gone[s.name()] = true
+			gone[s.Name()] = true
 		}
 	}
 	pages, err := j.newPages(m.Pages)
@@ -126,18 +127,18 @@ func (j *Journal) replaceState(st State, gone map[string]bool) error {
 
 // instead makes the segments that take the place of a damaged one: the batches behind their log's checkpoint, whole,
 // under its own id, and of all others what is to be kept.
-func (j *Journal) instead(s *segment, keep []storage.Ref) ([]*segment, error) {
-	var all []*segment
-	out := j.plainSegment(s.id)
-	for _, sp := range s.spans {
-		l := j.logs[sp.log]
-		if l == nil || sp.log.IsPages() || s.rewritten {
+func (j *Journal) instead(s *segmentState, keep []storage.Ref) ([]*segmentState, error) {
+	var all []*segmentState
+	out := j.plainSegment(s.ID)
+	for _, sp := range s.Spans {
+		l := j.logs[sp.Log]
+		if l == nil || sp.Log.IsPages() || s.Rewritten {
 			continue
 		}
-		for i := max(sp.first, l.checkpoint.at+1); i <= sp.last(); i++ {
+		for i := max(sp.First, l.checkpoint.at+1); i <= sp.Last(); i++ {
 			data, err := j.wholeBatch(sp, i)
 			if err == nil {
-				err = out.add(Batch{Log: sp.log, Index: i, Data: data})
+				err = out.add(Batch{Log: sp.Log, Index: i, Data: data})
 			}
 			if err != nil {
 				return nil, errors.Join(err, out.giveUp())
@@ -159,24 +160,22 @@ func (j *Journal) instead(s *segment, keep []storage.Ref) ([]*segment, error) {
 }
 
 // wholeBatch reads a batch of which nothing is lost but perhaps its header.
-func (j *Journal) wholeBatch(sp *span, index storage.Index) ([]byte, error) {
-	e, ok, err := sp.lookup(index)
+func (j *Journal) wholeBatch(sp *segment.Span, index storage.Index) ([]byte, error) {
+	e, ok, err := sp.Lookup(index)
 	if err != nil {
 		return nil, err
 	}
-	data, holes, err := sp.seg.dataWithHoles(e)
+	data, holes, err := sp.Seg.DataWithHoles(e)
 	if err == nil && (!ok || len(holes) > 0) {
-		err = sp.seg.fault(sp.log, int64(e.pos), fmt.Sprintf("batch %d is needed but damaged", index))
+		err = sp.Seg.Fault(sp.Log, int64(e.Pos), fmt.Sprintf("batch %d is needed but damaged", index))
 	}
 	return data, err
 }
 
 // kept copies records that are to be kept from a damaged segment to a rewritten one, nil if there are none: what
 // Rewriting does, of one victim that need not be sparse.
-func (j *Journal) kept(s *segment, keep []storage.Ref) (*segment, error) {
-	s.victim = true
-	w := &Rewriting{victims: []*segment{s}, sources: j.sources([]*segment{s})}
-	s.victim = false
+func (j *Journal) kept(s *segmentState, keep []storage.Ref) (*segmentState, error) {
+	w := &Rewriting{victims: []*segmentState{s}, sources: j.sources([]*segmentState{s})}
 	w.number()
 	covered := slices.DeleteFunc(slices.Clone(keep), func(r storage.Ref) bool {
 		l := j.logs[r.Log]
@@ -186,37 +185,39 @@ func (j *Journal) kept(s *segment, keep []storage.Ref) (*segment, error) {
 	if len(w.refs) == 0 {
 		return nil, nil
 	}
-	w.out = &segment{id: j.nextID, file: j.nextFile, rewritten: true, nonce: mix(j.o.Entropy + j.nextID)}
+	w.out = &segmentState{File: segment.File{
+		ID: j.nextID, Number: j.nextFile, Rewritten: true, Nonce: mix(j.o.Entropy + j.nextID),
+	}}
 	j.nextID++
 	j.nextFile++
 	var err error
-	if w.out.f, err = j.create(w.out); err != nil {
+	if w.out.Disk, err = j.create(w.out); err != nil {
 		return nil, err
 	}
-	w.out.size = w.measure()
+	w.out.Size = w.measure()
 	w.copier = newCopier(w)
 	w.copier.gap = -1 // what lies between may be damaged
 	for done := false; !done; {
 		if done, err = w.Step(bufferBytes); err != nil {
-			return nil, errors.Join(err, w.out.f.Close())
+			return nil, errors.Join(err, w.out.Disk.Close())
 		}
 	}
 	return w.out, nil
 }
 
 // create makes the file of a new segment.
-func (j *Journal) create(s *segment) (vfs.File, error) {
-	j.patient.made = append(j.patient.made, s.name())
-	f, err := j.fs.Create(j.path(s.name()))
+func (j *Journal) create(s *segmentState) (vfs.File, error) {
+	j.patient.made = append(j.patient.made, s.Name())
+	f, err := j.fs.Create(j.path(s.Name()))
 	return f, noSpace(err)
 }
 
 // newPages writes batches of logs of pages.
-func (j *Journal) newPages(pages []Batch) (all []*segment, err error) {
+func (j *Journal) newPages(pages []Batch) (all []*segmentState, err error) {
 	for len(pages) > 0 {
 		out := j.plainSegment(j.nextID)
 		j.nextID++
-		for len(pages) > 0 && out.size+batchBytes(len(pages[0].Data)) < j.o.SegmentBytes || out.batches == 0 {
+		for len(pages) > 0 && out.size+segment.BatchBytes(len(pages[0].Data)) < j.o.SegmentBytes || out.batches == 0 {
 			l := j.log(pages[0].Log)
 			l.reached = max(l.reached, pages[0].Index)
 			if err := out.add(pages[0]); err != nil {
@@ -236,7 +237,7 @@ func (j *Journal) newPages(pages []Batch) (all []*segment, err error) {
 // plainSegment writes a closed segment that is not rewritten, group by group; without batches it leaves no file.
 type plainSegment struct {
 	j       *Journal
-	s       *segment
+	s       *segmentState
 	group   []Batch
 	bytes   int64 // of group
 	size    int64 // of all
@@ -244,21 +245,21 @@ type plainSegment struct {
 }
 
 func (j *Journal) plainSegment(id uint64) *plainSegment {
-	s := &segment{id: id, file: j.nextFile, end: segmentHeaderBytes}
-	s.nonce = mix(j.o.Entropy + mix(id+s.file))
-	s.seed = seedOf(s.nonce)
+	s := &segmentState{File: segment.File{ID: id, Number: j.nextFile, End: segment.HeaderBytes}}
+	s.Nonce = mix(j.o.Entropy + mix(id+s.Number))
+	s.Seed = segment.SeedOf(s.Nonce)
 	j.nextFile++
-	return &plainSegment{j: j, s: s, bytes: groupHeaderBytes, size: segmentHeaderBytes}
+	return &plainSegment{j: j, s: s, bytes: segment.GroupHeaderBytes, size: segment.HeaderBytes}
 }
 
 // add appends a batch, whose data is kept until the group is written.
 func (p *plainSegment) add(b Batch) (err error) {
-	if p.s.f == nil {
-		if p.s.f, err = p.j.create(p.s); err != nil {
+	if p.s.Disk == nil {
+		if p.s.Disk, err = p.j.create(p.s); err != nil {
 			return err
 		}
 	}
-	n := batchBytes(len(b.Data))
+	n := segment.BatchBytes(len(b.Data))
 	if len(p.group) > 0 && p.bytes+n > groupBytes {
 		if err := p.flush(); err != nil {
 			return err
@@ -270,42 +271,42 @@ func (p *plainSegment) add(b Batch) (err error) {
 
 func (p *plainSegment) flush() error {
 	s := p.s
-	h := groupHeader{at: s.end, size: p.bytes, before: s.batches, count: uint32(len(p.group))}
+	h := segment.GroupHeader{At: s.End, Size: p.bytes, Before: s.Batches, Count: uint32(len(p.group))}
 	if err := p.j.put(s, h, p.group); err != nil {
 		return noSpace(err)
 	}
-	pos := s.end + groupHeaderBytes
+	pos := s.End + segment.GroupHeaderBytes
 	for i := range p.group {
 		b := &p.group[i]
-		s.add(b.Log, b.Index, entry{pos: uint32(pos), size: uint32(len(b.Data))})
-		pos += batchBytes(len(b.Data))
+		s.Add(b.Log, b.Index, segment.Entry{Pos: uint32(pos), Size: uint32(len(b.Data))})
+		pos += segment.BatchBytes(len(b.Data))
 	}
-	s.end += roundUp(p.bytes, sectorBytes)
-	p.group, p.bytes = nil, groupHeaderBytes
+	s.End += segment.RoundUp(p.bytes, segment.SectorBytes)
+	p.group, p.bytes = nil, segment.GroupHeaderBytes
 	return nil
 }
 
 // finish writes what is left, the table and the header, and makes the segment safe; nil if there is nothing in it.
-func (p *plainSegment) finish() (*segment, error) {
+func (p *plainSegment) finish() (*segmentState, error) {
 	s := p.s
-	if s.f == nil {
+	if s.Disk == nil {
 		return nil, nil
 	}
 	err := p.flush()
 	if err == nil {
-		s.table, err = s.writeTable()
+		s.Table, err = s.WriteTable()
 	}
 	if err == nil {
-		s.size = roundUp(s.table.at+s.tableBytes(), vfs.BlockBytes)
-		err = s.f.Truncate(s.size)
+		s.Size = segment.RoundUp(s.Table.At+s.TableBytes(), vfs.BlockBytes)
+		err = s.Disk.Truncate(s.Size)
 	}
 	if err == nil {
-		header := vfs.Aligned(segmentHeaderBytes)
-		putSegmentHeader(header, s)
-		_, err = s.f.WriteAt(header, 0)
+		header := vfs.Aligned(segment.HeaderBytes)
+		segment.PutHeader(header, &s.File)
+		_, err = s.Disk.WriteAt(header, 0)
 	}
 	if err == nil {
-		err = s.f.Sync()
+		err = s.Disk.Sync()
 	}
 	if err != nil {
 		return nil, errors.Join(noSpace(err), p.giveUp())
@@ -315,8 +316,8 @@ func (p *plainSegment) finish() (*segment, error) {
 
 // giveUp closes the file, which nothing names.
 func (p *plainSegment) giveUp() error {
-	if p.s.f == nil {
+	if p.s.Disk == nil {
 		return nil
 	}
-	return p.s.f.Close()
+	return p.s.Disk.Close()
 }

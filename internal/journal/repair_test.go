@@ -5,6 +5,7 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
@@ -146,24 +147,24 @@ func TestRewrittenSegmentsAreMendedAndFound(t *testing.T) {
 				w.Keep(live)
 				_, err = w.Step(1)
 				must(t, err)
-				must(t, w.out.f.Sync())
+				must(t, w.out.Disk.Sync())
 			} else if n := rewrite(t, j, 0.9, live...); n < 2 {
 				t.Fatalf("%d segments were given back", n)
 			}
 			kept := live
 			var name string
-			var e entry
+			var e segment.Entry
 			if how == "damaged" {
 				sp, found, err := j.locate(1, live[0].Index)
 				must(t, err)
-				name, e, kept = sp.seg.name(), found, live[1:]
+				name, e, kept = sp.Seg.Name(), found, live[1:]
 			}
 			write(t, j, 10, 1, 2)
 			last := j.Next(1) - 1
 			must(t, j.Sync())
 			must(t, j.release())
 			if how == "damaged" {
-				flip(t, fs, j.path(name), int64(e.pos)+batchHeaderBytes+300)
+				flip(t, fs, j.path(name), int64(e.Pos)+segment.BatchHeaderBytes+300)
 			} else {
 				must(t, fs.Remove("journal/manifest"))
 			}

@@ -135,7 +135,7 @@ func TestARewritingTakesASpareBack(t *testing.T) {
 		t.Fatal("nothing is sparse")
 	}
 	if w.took.size == 0 {
-		must(t, w.out.f.Truncate(0))
+		must(t, w.out.Disk.Truncate(0))
 		fs.Budget(0)
 		w.Keep(live)
 		if _, err := w.Step(1); !errors.Is(err, ErrNoSpace) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
@@ -29,13 +30,13 @@ type Range struct {
 // Keep and Step touch nothing but the victims, which stay as they are, and a file that nothing names yet: they may run
 // beside writing, syncing and reading. A crash before Adopt leaves a file that Open removes.
 type Rewriting struct {
-	limit   int64      // for the size of the new segment, unless there is but one victim
-	victims []*segment // sparsest first
-	left    []*segment // victims that are left as they are
-	refused []*segment // of these, because they cannot be read, or gave nothing back
-	sources []source   // the victims' spans, by log and first
+	limit   int64           // for the size of the new segment, unless there is but one victim
+	victims []*segmentState // sparsest first
+	left    []*segmentState // victims that are left as they are
+	refused []*segmentState // of these, because they cannot be read, or gave nothing back
+	sources []source        // the victims' spans, by log and first
 	refs    []storage.Ref
-	out     *segment
+	out     *segmentState
 	copier  *copier // nil until all refs are known
 	done    bool
 	broken  error // of writing; final
@@ -52,7 +53,7 @@ func (w *Rewriting) Victims() int { return len(w.victims) }
 
 // source is a span of a victim.
 type source struct {
-	*span
+	*segment.Span
 	apart bool // batches of another segment are between it and the one before
 	run   int  // sources with the same number become one span
 }
@@ -78,8 +79,8 @@ func (j *Journal) Sparse(live Live, share float64) (*Rewriting, error) {
 		s.victim = true
 	}
 	w := &Rewriting{limit: j.o.SegmentBytes, victims: victims, sources: j.sources(victims), urgent: urgent, took: out.took}
-	w.out = &segment{id: j.nextID, file: out.number, f: out.f, rewritten: true}
-	w.out.nonce = mix(j.o.Entropy + w.out.id)
+	w.out = &segmentState{File: segment.File{ID: j.nextID, Number: out.number, Disk: out.f, Rewritten: true}}
+	w.out.Nonce = mix(j.o.Entropy + w.out.ID)
 	j.nextID++
 	w.number()
 	j.rewriting = w
@@ -91,7 +92,7 @@ func (w *Rewriting) number() {
 	run := 0
 	for i := range w.sources {
 		s := &w.sources[i]
-		if i == 0 || s.apart || s.log != w.sources[i-1].log {
+		if i == 0 || s.apart || s.Log != w.sources[i-1].Log {
 			run++
 		}
 		s.run = run
@@ -103,9 +104,9 @@ func (w *Rewriting) Ranges() []Range {
 	var ranges []Range
 	for i, s := range w.sources {
 		if i == 0 || s.run != w.sources[i-1].run {
-			ranges = append(ranges, Range{Log: s.log, First: s.first})
+			ranges = append(ranges, Range{Log: s.Log, First: s.First})
 		}
-		ranges[len(ranges)-1].Last = s.last()
+		ranges[len(ranges)-1].Last = s.Last()
 	}
 	return ranges
 }
@@ -114,11 +115,11 @@ func (w *Rewriting) Ranges() []Range {
 func (w *Rewriting) source(from int, log storage.LogID, index storage.Index) (i int, found bool) {
 	i, found = slices.BinarySearchFunc(w.sources[from:], index, func(s source, index storage.Index) int {
 		switch {
-		case s.log != log:
-			return cmp.Compare(s.log, log)
-		case s.last() < index:
+		case s.Log != log:
+			return cmp.Compare(s.Log, log)
+		case s.Last() < index:
 			return -1
-		case s.first > index:
+		case s.First > index:
 			return 1
 		}
 		return 0
@@ -209,14 +210,14 @@ func (w *Rewriting) begin() {
 		}
 		before := int64(0)
 		for _, s := range w.victims {
-			before += s.size
+			before += s.Size
 		}
 		if size > before-before/16 && len(w.victims) > 0 { // they are not as sparse as they were said to be
 			w.refused = append(w.refused, w.victims...)
 			w.leave(w.victims...)
 			continue
 		}
-		w.out.size = size
+		w.out.Size = size
 		break
 	}
 	w.copier = newCopier(w)
@@ -224,28 +225,33 @@ func (w *Rewriting) begin() {
 
 // measure is the size of the new segment, from its header to the end of its table.
 func (w *Rewriting) measure() int64 {
-	end, spans, batches := int64(segmentHeaderBytes), 0, uint64(0)
+	end, spans, batches := int64(segment.HeaderBytes), 0, uint64(0)
 	for c := (cursor{w: w}); ; {
 		g := c.group()
 		if g.count == 0 {
-			return end + rewrittenShape.bytes(spans, batches)
+			return end + segment.RewrittenShape.Bytes(spans, batches)
 		}
-		end += roundUp(g.size, sectorBytes)
+		end += segment.RoundUp(g.size, segment.SectorBytes)
 		spans += g.spans
 		batches += uint64(g.count)
 	}
 }
 
+// victim returns the victim that a span is of.
+func (w *Rewriting) victim(f *segment.File) *segmentState {
+	return w.victims[slices.IndexFunc(w.victims, func(s *segmentState) bool { return &s.File == f })]
+}
+
 // leave takes victims out of the rewriting.
-func (w *Rewriting) leave(victims ...*segment) {
-	of := func(s *segment) bool { return slices.Contains(victims, s) }
+func (w *Rewriting) leave(victims ...*segmentState) {
+	of := func(s *segmentState) bool { return slices.Contains(victims, s) }
 	left := false
 	var sources []source
 	for i, s := range w.sources {
-		if i > 0 && s.log != w.sources[i-1].log {
+		if i > 0 && s.Log != w.sources[i-1].Log {
 			left = false
 		}
-		if of(s.seg) {
+		if slices.ContainsFunc(victims, func(v *segmentState) bool { return &v.File == s.Seg }) {
 			left = true
 			continue
 		}
@@ -261,40 +267,40 @@ func (w *Rewriting) leave(victims ...*segment) {
 // finish writes the table and makes the segment safe.
 func (w *Rewriting) finish() error {
 	s := w.out
-	if s.batches == 0 {
+	if s.Batches == 0 {
 		return nil
 	}
 	var err error
-	if s.table, err = s.writeTable(); err != nil {
+	if s.Table, err = s.WriteTable(); err != nil {
 		return err
 	}
-	w.written += s.size - s.end
+	w.written += s.Size - s.End
 	err = w.makeSafe()
-	s.latest = nil
-	for _, sp := range s.spans {
-		sp.entries, sp.indexes = nil, nil
+	s.Latest = nil
+	for _, sp := range s.Spans {
+		sp.Entries, sp.Indexes = nil, nil
 	}
 	return err
 }
 
 // makeSafe cuts off what the file has beyond the new segment, and syncs it.
 func (w *Rewriting) makeSafe() error {
-	size, err := w.out.f.Size()
-	if err == nil && size > w.out.size {
-		err = w.out.f.Truncate(w.out.size)
+	size, err := w.out.Disk.Size()
+	if err == nil && size > w.out.Size {
+		err = w.out.Disk.Truncate(w.out.Size)
 	}
 	if err != nil {
 		return err
 	}
-	return w.out.f.Sync()
+	return w.out.Disk.Sync()
 }
 
 // unreadable says why a victim is left alone.
-func (w *Rewriting) unreadable(s *segment, err error) error {
+func (w *Rewriting) unreadable(s *segmentState, err error) error {
 	w.refused = append(w.refused, s)
 	var fault *Fault
 	if errors.As(err, &fault) {
 		return err
 	}
-	return fmt.Errorf("journal: compacting %s: %w", s.name(), err)
+	return fmt.Errorf("journal: compacting %s: %w", s.Name(), err)
 }

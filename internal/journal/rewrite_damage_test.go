@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
@@ -44,8 +45,8 @@ func TestADamagedVictimIsLeftAlone(t *testing.T) {
 	bad := live[0]
 	sp, e, err := j.locate(bad.Log, bad.Index)
 	must(t, err)
-	name := sp.seg.name()
-	fs.Flip(j.path(name), int64(e.pos)+batchHeaderBytes+1200, 4)
+	name := sp.Seg.Name()
+	fs.Flip(j.path(name), int64(e.Pos)+segment.BatchHeaderBytes+1200, 4)
 	w, err := j.Sparse(liveOf(live), 0.9)
 	must(t, err)
 	w.Keep(live)
@@ -58,8 +59,8 @@ func TestADamagedVictimIsLeftAlone(t *testing.T) {
 			must(t, err)
 		}
 	}
-	if len(faults) != 1 || faults[0].Log != bad.Log || faults[0].File != name || faults[0].Offset < int64(e.pos) {
-		t.Fatalf("faults %+v; want one of log %d in %s, behind %d", faults, bad.Log, name, e.pos)
+	if len(faults) != 1 || faults[0].Log != bad.Log || faults[0].File != name || faults[0].Offset < int64(e.Pos) {
+		t.Fatalf("faults %+v; want one of log %d in %s, behind %d", faults, bad.Log, name, e.Pos)
 	}
 	n, err := j.Adopt(w)
 	if err != nil || n == 0 {
@@ -89,17 +90,21 @@ func TestDamageInARewrittenSegment(t *testing.T) {
 	const sound, lost, broken = "sound", "lost", "broken"
 	for _, c := range []struct {
 		what  string
-		flips func(s *segment, e entry) []int64
+		flips func(s *segment.File, e segment.Entry) []int64
 		first string // what becomes of the first record
 		rest  string // and of the others
 	}{
-		{"a piece", func(_ *segment, e entry) []int64 { return []int64{int64(e.pos) + batchHeaderBytes + 300} }, broken, sound},
-		{"the list of pieces", func(_ *segment, e entry) []int64 { return []int64{int64(e.pos) + batchHeaderBytes + 1} }, broken, sound},
-		{"a page of the table", func(s *segment, _ entry) []int64 { return []int64{s.size - 100} }, broken, broken},
-		{"the directory", func(s *segment, _ entry) []int64 { return []int64{s.table.at + 12} }, sound, sound},
-		{"the directory and a batch's header", func(s *segment, e entry) []int64 { return []int64{s.table.at + 12, int64(e.pos) + 2} }, lost, lost},
-		{"the directory and a piece", func(s *segment, e entry) []int64 {
-			return []int64{s.table.at + 12, int64(e.pos) + batchHeaderBytes + 300}
+		{"a piece", func(_ *segment.File, e segment.Entry) []int64 {
+			return []int64{int64(e.Pos) + segment.BatchHeaderBytes + 300}
+		}, broken, sound},
+		{"the list of pieces", func(_ *segment.File, e segment.Entry) []int64 {
+			return []int64{int64(e.Pos) + segment.BatchHeaderBytes + 1}
+		}, broken, sound},
+		{"a page of the table", func(s *segment.File, _ segment.Entry) []int64 { return []int64{s.Size - 100} }, broken, broken},
+		{"the directory", func(s *segment.File, _ segment.Entry) []int64 { return []int64{s.Table.At + 12} }, sound, sound},
+		{"the directory and a batch's header", func(s *segment.File, e segment.Entry) []int64 { return []int64{s.Table.At + 12, int64(e.Pos) + 2} }, lost, lost},
+		{"the directory and a piece", func(s *segment.File, e segment.Entry) []int64 {
+			return []int64{s.Table.At + 12, int64(e.Pos) + segment.BatchHeaderBytes + 300}
 		}, broken, sound},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -111,9 +116,9 @@ func TestDamageInARewrittenSegment(t *testing.T) {
 			}
 			sp, e, err := j.locate(1, live[0].Index)
 			must(t, err)
-			name := sp.seg.name()
+			name := sp.Seg.Name()
 			must(t, j.Close())
-			for _, off := range c.flips(sp.seg, e) {
+			for _, off := range c.flips(sp.Seg, e) {
 				flip(t, fs, j.path(name), off)
 			}
 			for range 2 {
@@ -159,7 +164,7 @@ func TestALostPageIsNeverAnotherPage(t *testing.T) {
 			write(t, j, 700, 1)
 			var at []int64
 			for i := range 2 {
-				at = append(at, j.open.end)
+				at = append(at, j.open.End)
 				if i >= c.at {
 					write(t, j, 700, pages)
 				}
@@ -169,7 +174,7 @@ func TestALostPageIsNeverAnotherPage(t *testing.T) {
 			write(t, j, 700, 1)
 			must(t, j.Sync())
 			must(t, j.MarkSafe())
-			name := j.path(j.open.name())
+			name := j.path(j.open.Name())
 			fs.Crash()
 			flip(t, fs, name, at[1]+20)
 			if c.at == 0 {
@@ -258,7 +263,7 @@ func TestARewritingThatIsGivenUpLeavesNoTrace(t *testing.T) {
 				w.Keep(live)
 			}
 			if how == "no space" { // more is live than was said
-				must(t, w.out.f.Truncate(0))
+				must(t, w.out.Disk.Truncate(0))
 				fs.Budget(0)
 			}
 			if _, err := j.Adopt(w); err == nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
@@ -67,7 +68,7 @@ func TestLivePiecesSurviveRewriting(t *testing.T) {
 	j := mustOpen(t, fs, small())
 	logs := []storage.LogID{1, 2, 3, storage.LogID(1).Pages()}
 	var live []storage.Ref
-	sizes := []int{1, 100, 3000, chunkBytes, 20_000, 100_000, 600_000}
+	sizes := []int{1, 100, 3000, segment.ChunkBytes, 20_000, 100_000, 600_000}
 	for round := range 60 {
 		var group []Batch
 		for _, log := range logs {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -16,18 +17,20 @@ const aheadMost = 2
 // header is synced, then the manifest names it. ErrNoSpace: nothing has changed.
 func (j *Journal) name(n int64) error {
 	sp := j.takeSpare(n)
-	s := &segment{id: j.nextID, file: sp.file, nonce: mix(j.o.Entropy + j.nextID), size: sp.size, end: segmentHeaderBytes}
-	s.seed, s.bare = seedOf(s.nonce), sp.bare()
+	s := &segmentState{File: segment.File{
+		ID: j.nextID, Number: sp.file, Nonce: mix(j.o.Entropy + j.nextID), Size: sp.size, End: segment.HeaderBytes,
+	}}
+	s.Seed, s.bare = segment.SeedOf(s.Nonce), sp.bare()
 	j.nextID++
 	if err := j.onDisk(func() error { return j.begin(s) }); err != nil {
-		if s.f != nil {
-			s.f.Close()
+		if s.Disk != nil {
+			s.Disk.Close()
 		}
 		j.spares = append(j.spares, sp) // to be tried again after the others: on a full disk there may not be another
 		return noSpace(err)
 	}
 	if err := j.writeManifest(s); err != nil {
-		s.f.Close()
+		s.Disk.Close()
 		sp.named = true
 		j.spares = append(j.spares, sp)
 		return err
@@ -40,16 +43,16 @@ func (j *Journal) name(n int64) error {
 }
 
 // begin opens the file of s and writes its header.
-func (j *Journal) begin(s *segment) (err error) {
-	if s.f, err = j.fs.Open(j.path(s.name())); err != nil {
+func (j *Journal) begin(s *segmentState) (err error) {
+	if s.Disk, err = j.fs.Open(j.path(s.Name())); err != nil {
 		return err
 	}
-	header := vfs.Aligned(segmentHeaderBytes)
-	putSegmentHeader(header, s)
-	if _, err = s.f.WriteAt(header, 0); err != nil {
+	header := vfs.Aligned(segment.HeaderBytes)
+	segment.PutHeader(header, &s.File)
+	if _, err = s.Disk.WriteAt(header, 0); err != nil {
 		return err
 	}
-	return s.f.Sync()
+	return s.Disk.Sync()
 }
 
 // unname makes the segments ahead spares again, but for those that a Write underway goes on in: something larger has to
@@ -63,7 +66,7 @@ func (j *Journal) unname() error {
 		return err
 	}
 	for _, s := range ahead {
-		s.f.Close()
+		s.Disk.Close()
 		sp := s.spare()
 		sp.named = false // that manifest is on the disk
 		j.spares = append(j.spares, sp)
@@ -72,8 +75,8 @@ func (j *Journal) unname() error {
 }
 
 // spare is the file of s, in which nothing counts.
-func (s *segment) spare() spare {
-	sp := spare{file: s.file, size: s.size, nonce: s.nonce, named: true}
+func (s *segmentState) spare() spare {
+	sp := spare{file: s.Number, size: s.Size, nonce: s.Nonce, named: true}
 	if s.bare {
 		sp.nonce = 0
 	}
@@ -85,9 +88,9 @@ func (j *Journal) roll() {
 	next := j.ahead[0]
 	j.needed = max(j.needed-1, 0)
 	if s := j.open; s != nil {
-		s.latest = nil
+		s.Latest = nil
 		j.full = append(j.full, s)
-		next.prior = s.end
+		next.prior = s.End
 	}
 	j.ahead = slices.Delete(j.ahead, 0, 1)
 	j.segments = append(j.segments, next)
@@ -99,22 +102,22 @@ func (j *Journal) roll() {
 // safe, and known from its groups.
 func (j *Journal) closeOut() error {
 	s := j.full[0]
-	var t tableAt
+	var t segment.TableAt
 	err := j.onDisk(func() (err error) {
-		if t, err = s.writeTable(); err == nil {
-			err = s.f.Sync()
+		if t, err = s.WriteTable(); err == nil {
+			err = s.Disk.Sync()
 		}
 		return err
 	})
-	j.full = slices.DeleteFunc(j.full, func(f *segment) bool { return f == s })
+	j.full = slices.DeleteFunc(j.full, func(f *segmentState) bool { return f == s })
 	if err != nil {
 		s.distrusted = true
-		return fmt.Errorf("journal: table of %s: %w", s.name(), err)
+		return fmt.Errorf("journal: table of %s: %w", s.Name(), err)
 	}
-	j.written.Tables += s.shape().bytes(int(t.spans), t.entries)
-	s.table = t
-	for _, sp := range s.spans {
-		sp.entries, sp.indexes = nil, nil
+	j.written.Tables += s.Shape().Bytes(int(t.Spans), t.Entries)
+	s.Table = t
+	for _, sp := range s.Spans {
+		sp.Entries, sp.Indexes = nil, nil
 	}
 	return nil
 }
@@ -133,7 +136,7 @@ func (j *Journal) closeAll() error {
 		}
 	}
 	for _, s := range j.ahead {
-		s.f.Close()
+		s.Disk.Close()
 		j.spares = append(j.spares, s.spare())
 	}
 	j.ahead = nil

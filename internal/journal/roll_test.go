@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
@@ -26,9 +27,9 @@ func twoUnended(t *testing.T) (fs *vfs.Mem, first string, lastGroup int64) {
 		return nil
 	})
 	write(t, j, 20_000, 1, 2)
-	first = j.path(j.open.name())
+	first = j.path(j.open.Name())
 	must(t, j.Sync())
-	lastGroup = j.open.end
+	lastGroup = j.open.End
 	write(t, j, 10_000, 2)
 	must(t, j.Sync())
 	write(t, j, 30_000, 1)
@@ -65,7 +66,7 @@ func TestTheEndOfAFullSegmentIsNoTail(t *testing.T) {
 	t.Parallel()
 	// What the disk lost of the end of a segment, when another was begun already, would pass for an unfinished tail:
 	// the newest batches of a log would vanish without a word.
-	for what, off := range map[string]int64{"header of the group": 20, "header of the batch": groupHeaderBytes + 5, "data": groupHeaderBytes + batchHeaderBytes + 5000} {
+	for what, off := range map[string]int64{"header of the group": 20, "header of the batch": segment.GroupHeaderBytes + 5, "data": segment.GroupHeaderBytes + segment.BatchHeaderBytes + 5000} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			fs, name, at := twoUnended(t)
@@ -106,7 +107,7 @@ func TestAFileCutShortIsDamage(t *testing.T) {
 			must(t, j.Sync())
 			write(t, j, 10_000, 1)
 			must(t, j.Sync())
-			name, safe := j.path(j.open.name()), j.open.safe
+			name, safe := j.path(j.open.Name()), j.open.safe
 			cut := func() {
 				f, err := fs.Open(name)
 				must(t, err)
@@ -157,7 +158,7 @@ func TestAFullSegmentWithoutATableIsClosed(t *testing.T) {
 		}
 		must(t, j.Sync())
 		broken := errors.New("broken")
-		full := j.path(j.full[0].name())
+		full := j.path(j.full[0].Name())
 		faulty.Before(func(c vfs.Call) error {
 			if c.Op == op && c.Name == full {
 				return broken

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -112,7 +113,7 @@ func (j *Journal) Room() Use {
 	}
 	// What is left of the open segment is for draining, too, but for what may be on its way and the pages of a
 	// checkpoint.
-	if j.open == nil && j.ready() > 0 || j.open != nil && j.open.room(1, 1) >= j.o.InFlight+j.o.SegmentBytes/4 {
+	if j.open == nil && j.ready() > 0 || j.open != nil && j.open.Room(1, 1) >= j.o.InFlight+j.o.SegmentBytes/4 {
 		return Draining
 	}
 	return Committed
@@ -130,7 +131,7 @@ type spare struct {
 // filledNonce is for spares that were filled with zeros.
 const filledNonce = 1
 
-func (s spare) name() string { return fileName(s.file, "segment") }
+func (s spare) name() string { return segment.FileName(s.file, "segment") }
 
 // bare reports whether s is only allocated. This is quick, so it is how the reserve is made. But the file system notes
 // each first write to such a file, so traffic takes others first.
@@ -145,12 +146,13 @@ type filling struct {
 
 // capacity is how many bytes of batches, overheads included, a segment file of that size takes.
 func capacity(size int64) int64 {
-	return size - segmentHeaderBytes - groupHeaderBytes - markBytes - tableBytes(1, 1) - pageBytes
+	return size - segment.HeaderBytes - segment.GroupHeaderBytes - segment.MarkBytes -
+		segment.PlainTableBytes(1, 1) - segment.PageBytes
 }
 
 // fits reports whether n more bytes of batches go into the open segment, however many batches they are.
 func (j *Journal) fits(n int64) bool {
-	return j.open != nil && groupHeaderBytes+n+pageBytes <= j.open.room(1, 1)
+	return j.open != nil && segment.GroupHeaderBytes+n+segment.PageBytes <= j.open.Room(1, 1)
 }
 
 // Reserve makes sure that the next n bytes can be written without meeting the end of the disk: the sum over all batches
@@ -166,7 +168,7 @@ func (j *Journal) Reserve(n int, use Use) error {
 		return j.failed
 	}
 	keep := j.keep(use)
-	need := int64(n) + int64(n)/(chunkBytes/8) // checksums of the chunks of large batches, and some
+	need := int64(n) + int64(n)/(segment.ChunkBytes/8) // checksums of the chunks of large batches, and some
 	for !j.enough(need, keep, use) {
 		if err := j.makeRoom(need, keep, use); err != nil {
 			return err
@@ -216,7 +218,7 @@ func (j *Journal) enough(n int64, keep int, use Use) bool {
 }
 
 // takesNext reports whether the next segment takes n bytes.
-func (j *Journal) takesNext(n int64) bool { return len(j.ahead) > 0 && capacity(j.ahead[0].size) >= n }
+func (j *Journal) takesNext(n int64) bool { return len(j.ahead) > 0 && capacity(j.ahead[0].Size) >= n }
 
 // ready counts the segments that wait to be written, ahead or spare. Smaller ones of an Open with other Options count
 // for what they hold.
@@ -230,7 +232,7 @@ func (j *Journal) ready() int {
 		}
 	}
 	for _, s := range j.ahead {
-		count(s.size)
+		count(s.Size)
 	}
 	for _, s := range j.spares {
 		count(s.size)
@@ -251,7 +253,7 @@ func (j *Journal) hasSpare(n int64) bool {
 
 // sizeFor is the size of a segment that takes n bytes of batches.
 func (j *Journal) sizeFor(n int64) int64 {
-	return max(j.o.SegmentBytes, roundUp(n+(j.o.SegmentBytes-capacity(j.o.SegmentBytes)), vfs.BlockBytes))
+	return max(j.o.SegmentBytes, segment.RoundUp(n+(j.o.SegmentBytes-capacity(j.o.SegmentBytes)), vfs.BlockBytes))
 }
 
 // stocked is how many segments that wait to be written are wanted, beyond how many one that is given back is removed,

@@ -116,8 +116,8 @@ func TestReclaimKeepsWhatIsNeeded(t *testing.T) {
 		write(t, j, 3000, 1, 2)
 	}
 	must(t, j.Sync())
-	first := j.segments[0].spans[0].last()
-	second := j.segments[1].spans[0].last()
+	first := j.segments[0].Spans[0].Last()
+	second := j.segments[1].Spans[0].Last()
 	expect := func(want int, live Live) {
 		t.Helper()
 		if n, err := j.Reclaim(live); n != want || err != nil {

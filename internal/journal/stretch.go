@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
@@ -33,20 +34,20 @@ type part struct {
 // placed is where a batch is.
 type placed struct {
 	index storage.Index
-	entry
+	segment.Entry
 }
 
 // ChunkBytes is how much of a batch's data has a checksum of its own; reading less costs as much.
-const ChunkBytes = chunkBytes
+const ChunkBytes = segment.ChunkBytes
 
 // NewStretch makes a stretch with n bytes of memory, enough for at least one chunk.
 func NewStretch(n int) *Stretch {
-	return &Stretch{buf: make([]byte, max(n, batchHeaderBytes+chunkBytes+checksumBytes))}
+	return &Stretch{buf: make([]byte, max(n, segment.BatchHeaderBytes+segment.ChunkBytes+segment.ChecksumBytes))}
 }
 
 // StretchBytes is how much data of one batch a stretch with n bytes of memory takes, a multiple of ChunkBytes.
 func StretchBytes(n int) uint32 {
-	return uint32(n-batchHeaderBytes) / (chunkBytes + checksumBytes) * chunkBytes
+	return uint32(n-segment.BatchHeaderBytes) / (segment.ChunkBytes + segment.ChecksumBytes) * segment.ChunkBytes
 }
 
 // Batches is over how many batches it reaches, those that are gone included; zero: it is empty.
@@ -109,38 +110,38 @@ func (j *Journal) ReadStretch(s *Stretch, log storage.LogID, index storage.Index
 	if err != nil {
 		return err
 	}
-	if index < sp.first { // what is between was not kept
-		s.First, s.Offset = sp.first, 0
+	if index < sp.First { // what is between was not kept
+		s.First, s.Offset = sp.First, 0
 	}
-	if s.partial = sp.seg.rewritten; s.partial {
+	if s.partial = sp.Seg.Rewritten; s.partial {
 		return s.readPartial(sp)
 	}
 	if err := s.neighbours(sp); err != nil {
 		return err
 	}
 	first := s.table[0]
-	if offset = s.Offset; offset%chunkBytes != 0 || offset > 0 && offset >= first.size {
-		return fmt.Errorf("%w: log %d, index %d, offset %d of %d", ErrGone, log, index, offset, first.size)
+	if offset = s.Offset; offset%segment.ChunkBytes != 0 || offset > 0 && offset >= first.Size {
+		return fmt.Errorf("%w: log %d, index %d, offset %d of %d", ErrGone, log, index, offset, first.Size)
 	}
-	const piece = chunkBytes + checksumBytes
-	from := int64(first.pos) // of what is read
+	const piece = segment.ChunkBytes + segment.ChecksumBytes
+	from := int64(first.Pos) // of what is read
 	if offset > 0 {
-		from += batchHeaderBytes + int64(offset/chunkBytes)*piece
+		from += segment.BatchHeaderBytes + int64(offset/segment.ChunkBytes)*piece
 	}
-	end, n := first.end(), 1
-	if room := int64(len(s.buf)-batchHeaderBytes) / piece * piece; end-from > room+batchHeaderBytes {
+	end, n := first.End(), 1
+	if room := int64(len(s.buf)-segment.BatchHeaderBytes) / piece * piece; end-from > room+segment.BatchHeaderBytes {
 		end, s.rest = from+room, true
 		if offset == 0 {
-			end += batchHeaderBytes
+			end += segment.BatchHeaderBytes
 		}
 	}
 	if !s.rest {
 		n, end = s.fits(from)
 	}
 	raw := s.buf[:end-from]
-	if _, err := sp.seg.f.ReadAt(raw, from); err != nil {
+	if _, err := sp.Seg.Disk.ReadAt(raw, from); err != nil {
 		s.rest = false
-		return sp.seg.readError(err)
+		return sp.Seg.ReadError(err)
 	}
 	return s.verify(sp, raw, from, n)
 }
@@ -148,53 +149,51 @@ func (j *Journal) ReadStretch(s *Stretch, log storage.LogID, index storage.Index
 // fits is how many of the batches of table, at least one, are in the memory of s if it is read from a position of the
 // file, and where the last of them ends.
 func (s *Stretch) fits(from int64) (n int, end int64) {
-	for n, end = 1, s.table[0].end(); n < len(s.table) && s.table[n].end()-from <= int64(len(s.buf)); n++ {
-		end = s.table[n].end()
+	for n, end = 1, s.table[0].End(); n < len(s.table) && s.table[n].End()-from <= int64(len(s.buf)); n++ {
+		end = s.table[n].End()
 	}
 	return n, end
 }
 
-// end is where the batch ends in its segment.
-func (e entry) end() int64 { return int64(e.pos) + batchBytes(int(e.size)) }
-
 // neighbours looks up the batch in which s begins, and those behind it, as many as the same page of a table tells.
-func (s *Stretch) neighbours(sp *span) (err error) {
+func (s *Stretch) neighbours(sp *segment.Span) (err error) {
 	s.table = s.table[:0]
-	i := int(s.First - sp.first)
-	if sp.entries != nil {
-		for k, e := range sp.entries[i:min(len(sp.entries), i+entriesPerPage)] {
+	i := int(s.First - sp.First)
+	if sp.Entries != nil {
+		for k, e := range sp.Entries[i:min(len(sp.Entries), i+segment.EntriesPerPage)] {
 			s.table = append(s.table, placed{s.First + storage.Index(k), e})
 		}
 		return nil
 	}
-	q, err := sp.page(s.buf[:pageBytes], s.First)
-	for ; err == nil && len(q) >= entryBytes && i < int(sp.count); q, i = q[entryBytes:], i+1 {
-		s.table = append(s.table, placed{sp.first + storage.Index(i), parseEntry(q)})
+	q, err := sp.Page(s.buf[:segment.PageBytes], s.First)
+	for ; err == nil && len(q) >= segment.EntryBytes && i < int(sp.Count); q, i = q[segment.EntryBytes:], i+1 {
+		s.table = append(s.table, placed{sp.First + storage.Index(i), segment.ParseEntry(q)})
 	}
 	return err
 }
 
 // verify checks the n batches, the first and the last perhaps in part, that were read at position at, and moves their
 // data together.
-func (s *Stretch) verify(sp *span, raw []byte, at int64, n int) error {
+func (s *Stretch) verify(sp *segment.Span, raw []byte, at int64, n int) error {
 	to := 0
 	for k, e := range s.table[:n] {
-		from := int(int64(e.pos) - at)
-		size := int(e.size)
+		from := int(int64(e.Pos) - at)
+		size := int(e.Size)
 		p := part{index: e.index, at: uint32(to)}
 		if k == 0 && s.Offset > 0 { // its header was not read
 			from, size, p.offset = 0, size-int(s.Offset), s.Offset
 		} else {
-			var h batchHeader
-			if !h.parse(raw[from:], sp.seg.seed) || h != (batchHeader{log: s.Log, index: e.index, size: e.size}) {
+			var h segment.BatchHeader
+			want := segment.BatchHeader{Log: s.Log, Index: e.index, Size: e.Size}
+			if !h.Parse(raw[from:], sp.Seg.Seed) || h != want {
 				return s.damaged(sp, at+int64(from), k)
 			}
-			from += batchHeaderBytes
+			from += segment.BatchHeaderBytes
 		}
 		if s.rest { // there is but this one
-			size = (len(raw) - from) / (chunkBytes + checksumBytes) * chunkBytes
+			size = (len(raw) - from) / (segment.ChunkBytes + segment.ChecksumBytes) * segment.ChunkBytes
 		}
-		data, bad := unchunk(raw[from:], size, sp.seg.seed)
+		data, bad := segment.Unchunk(raw[from:], size, sp.Seg.Seed)
 		if bad >= 0 {
 			return s.damaged(sp, at+int64(from+bad), k)
 		}
@@ -207,11 +206,11 @@ func (s *Stretch) verify(sp *span, raw []byte, at int64, n int) error {
 }
 
 // damaged ends the stretch before its k-th batch, in which the segment is damaged at a position.
-func (s *Stretch) damaged(sp *span, at int64, k int) error {
+func (s *Stretch) damaged(sp *segment.Span, at int64, k int) error {
 	s.rest = false
 	if k > 0 {
 		return nil
 	}
 	s.Reset()
-	return sp.seg.fault(s.Log, at, fmt.Sprintf("batch %d is damaged", s.table[0].index))
+	return sp.Seg.Fault(s.Log, at, fmt.Sprintf("batch %d is damaged", s.table[0].index))
 }

@@ -4,47 +4,48 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // readPartial fills s from a rewritten segment.
-func (s *Stretch) readPartial(sp *span) error {
+func (s *Stretch) readPartial(sp *segment.Span) error {
 	if err := s.partials(sp); err != nil {
 		return err
 	}
 	if len(s.table) == 0 {
-		return fmt.Errorf("%w: log %d, nothing from index %d to %d", ErrGone, s.Log, s.First, sp.last())
+		return fmt.Errorf("%w: log %d, nothing from index %d to %d", ErrGone, s.Log, s.First, sp.Last())
 	}
 	first := s.table[0]
 	if first.index != s.First {
 		s.First, s.Offset = first.index, 0
 	}
-	from := int64(first.pos)
-	if first.end()-from > int64(len(s.buf)) {
+	from := int64(first.Pos)
+	if first.End()-from > int64(len(s.buf)) {
 		return s.readPieces(sp, first)
 	}
 	s.Offset = 0 // all of it is read
 	n, end := s.fits(from)
 	raw := s.buf[:end-from]
-	if _, err := sp.seg.f.ReadAt(raw, from); err != nil {
-		return sp.seg.readError(err)
+	if _, err := sp.Seg.Disk.ReadAt(raw, from); err != nil {
+		return sp.Seg.ReadError(err)
 	}
 	to := 0
 	for k, e := range s.table[:n] {
-		at := int(int64(e.pos) - from)
-		var h batchHeader
-		if !h.parse(raw[at:], sp.seg.seed) || h.log != s.Log || h.index != e.index || h.size != e.size || h.flags&flagPartial == 0 {
+		at := int(int64(e.Pos) - from)
+		var h segment.BatchHeader
+		if !h.Parse(raw[at:], sp.Seg.Seed) || h.Log != s.Log || h.Index != e.index || h.Size != e.Size || h.Flags&segment.FlagPartial == 0 {
 			return s.damaged(sp, from+int64(at), k)
 		}
-		at += batchHeaderBytes
-		data, bad := unchunk(raw[at:], int(e.size), sp.seg.seed)
+		at += segment.BatchHeaderBytes
+		data, bad := segment.Unchunk(raw[at:], int(e.Size), sp.Seg.Seed)
 		if bad >= 0 {
 			return s.damaged(sp, from+int64(at+bad), k)
 		}
 		copy(raw[to:], data)
 		s.data = raw[:to+len(data)]
 		if !s.addPieces(e.index, uint32(to)) {
-			return s.damaged(sp, int64(e.pos), k)
+			return s.damaged(sp, int64(e.Pos), k)
 		}
 		to += len(data)
 	}
@@ -53,20 +54,20 @@ func (s *Stretch) readPartial(sp *span) error {
 
 // partials looks up the first batch that the span has from s.First on, and those behind it, as many as the same page of
 // the table tells; none: the span has none.
-func (s *Stretch) partials(sp *span) error {
+func (s *Stretch) partials(sp *segment.Span) error {
 	s.table = s.table[:0]
-	if sp.entries != nil {
-		i, _ := slices.BinarySearch(sp.indexes, s.First)
-		for ; i < len(sp.indexes) && len(s.table) < entriesPerPage; i++ {
-			s.table = append(s.table, placed{sp.indexes[i], sp.entries[i]})
+	if sp.Entries != nil {
+		i, _ := slices.BinarySearch(sp.Indexes, s.First)
+		for ; i < len(sp.Indexes) && len(s.table) < segment.EntriesPerPage; i++ {
+			s.table = append(s.table, placed{sp.Indexes[i], sp.Entries[i]})
 		}
 		return nil
 	}
-	p := s.buf[:pageBytes]
-	n, err := sp.seek(p, s.First)
-	last := (sp.ordinal + uint64(sp.count) - 1) / sp.seg.shape().perPage()
+	p := s.buf[:segment.PageBytes]
+	n, err := sp.Seek(p, s.First)
+	last := (sp.Ordinal + uint64(sp.Count) - 1) / sp.Seg.Shape().PerPage()
 	for err == nil {
-		for index, e := range sp.ofPage(p, n) {
+		for index, e := range sp.OfPage(p, n) {
 			if index >= s.First {
 				s.table = append(s.table, placed{index, e})
 			}
@@ -74,7 +75,7 @@ func (s *Stretch) partials(sp *span) error {
 		if n++; len(s.table) > 0 || n > last {
 			break
 		}
-		err = sp.readPage(p, n)
+		err = sp.ReadPage(p, n)
 	}
 	return err
 }
@@ -83,18 +84,18 @@ func (s *Stretch) partials(sp *span) error {
 // list makes no sense, which a checksum would have told.
 func (s *Stretch) addPieces(index storage.Index, at uint32) bool {
 	list := s.data[at:]
-	if len(list) < partialHeaderBytes {
+	if len(list) < segment.PartialHeaderBytes {
 		return false
 	}
 	count := int(le.Uint32(list))
-	if count > (len(list)-partialHeaderBytes)/pieceBytes {
+	if count > (len(list)-segment.PartialHeaderBytes)/segment.PieceBytes {
 		return false
 	}
 	for i := range count {
-		q := list[partialHeaderBytes+i*pieceBytes:]
+		q := list[segment.PartialHeaderBytes+i*segment.PieceBytes:]
 		from, end := le.Uint32(q[4:]), uint32(len(list))
 		if i+1 < count {
-			end = le.Uint32(q[pieceBytes+4:])
+			end = le.Uint32(q[segment.PieceBytes+4:])
 		}
 		if from > end || end > uint32(len(list)) {
 			return false
@@ -117,23 +118,23 @@ func (s *Stretch) addPart(p part) {
 }
 
 // readPieces fills s from a partial batch that its memory does not take in whole: with the pieces from s.Offset on.
-func (s *Stretch) readPieces(sp *span, e placed) error {
-	l := pieceList{s: sp.seg, e: e.entry, r: storage.Ref{Log: s.Log, Index: e.index, Offset: s.Offset}}
-	count := int(uint32(l.at(0)))
-	i := l.search(count)
+func (s *Stretch) readPieces(sp *segment.Span, e placed) error {
+	l := segment.PieceList{File: sp.Seg, Entry: e.Entry, Ref: storage.Ref{Log: s.Log, Index: e.index, Offset: s.Offset}}
+	count := int(uint32(l.At(0)))
+	i := l.Search(count)
 	if i > 0 { // the one before may reach beyond the offset
 		i--
 	}
 	start, to := uint32(0), uint32(0) // in the data of the partial batch: of what is read, and its end
 	room := StretchBytes(len(s.buf))
-	for ; i < count && l.err == nil; i++ {
-		p := part{index: e.index, offset: uint32(l.at(1 + i)), at: uint32(l.at(1+i) >> 32)}
-		end := e.size
+	for ; i < count && l.Err == nil; i++ {
+		p := part{index: e.index, offset: uint32(l.At(1 + i)), at: uint32(l.At(1+i) >> 32)}
+		end := e.Size
 		if i+1 < count {
-			end = uint32(l.at(2+i) >> 32)
+			end = uint32(l.At(2+i) >> 32)
 		}
-		if p.at > end || end > e.size {
-			return s.damaged(sp, int64(e.pos), 0)
+		if p.at > end || end > e.Size {
+			return s.damaged(sp, int64(e.Pos), 0)
 		}
 		p.size = end - p.at
 		if p.offset < s.Offset {
@@ -144,7 +145,7 @@ func (s *Stretch) readPieces(sp *span, e placed) error {
 			continue
 		}
 		if len(s.parts) == 0 {
-			start = p.at / chunkBytes * chunkBytes
+			start = p.at / segment.ChunkBytes * segment.ChunkBytes
 		}
 		if p.at-start >= room {
 			s.rest = true
@@ -160,12 +161,12 @@ func (s *Stretch) readPieces(sp *span, e placed) error {
 			break
 		}
 	}
-	err := l.err
+	err := l.Err
 	if err == nil && len(s.parts) == 0 {
-		err = l.gone()
+		err = l.Gone()
 	}
 	if err == nil {
-		s.data, err = sp.seg.data(s.buf, e.entry, l.r, int(start), int(to-start))
+		s.data, err = sp.Seg.Data(s.buf, e.Entry, l.Ref, int(start), int(to-start))
 	}
 	if err != nil {
 		s.Reset()

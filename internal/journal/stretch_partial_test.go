@@ -101,11 +101,11 @@ func sparselyWritten(t *testing.T, size int) (j *Journal, live []storage.Ref) {
 	must(t, j.Checkpoint(1, j.Next(1)-1, nil))
 	for rewrite(t, j, 0.9, live...) > 0 {
 	}
-	i := slices.IndexFunc(j.segments, func(s *segment) bool { return s.rewritten })
+	i := slices.IndexFunc(j.segments, func(s *segmentState) bool { return s.Rewritten })
 	if i < 0 {
 		t.Fatalf("batches of %d: nothing was rewritten", size)
 	}
-	spans := j.segments[i].spans
-	live = slices.DeleteFunc(live, func(r storage.Ref) bool { return r.Index > spans[len(spans)-1].last() })
+	spans := j.segments[i].Spans
+	live = slices.DeleteFunc(live, func(r storage.Ref) bool { return r.Index > spans[len(spans)-1].Last() })
 	return j, live
 }

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
@@ -43,7 +45,7 @@ func (j *Journal) Verify(seen *Sight) ([]Damage, error) {
 	v := verifier{j: j, all: slices.Clone(seen.Damage), buf: vfs.Aligned(bufferBytes)}
 	for _, s := range j.segments {
 		if err := v.segment(s); err != nil {
-			return nil, fmt.Errorf("journal: %s: %w", s.name(), err)
+			return nil, fmt.Errorf("journal: %s: %w", s.Name(), err)
 		}
 	}
 	for _, l := range j.checkpoints() {
@@ -81,7 +83,7 @@ func merge(all []Damage) []Damage {
 	for _, d := range all {
 		if n := len(merged); n > 0 && strings.HasSuffix(d.File, ".segment") {
 			last := &merged[n-1]
-			if last.File == d.File && d.Offset <= last.Offset+last.Bytes+sectorBytes && d.Part != InEnd {
+			if last.File == d.File && d.Offset <= last.Offset+last.Bytes+segment.SectorBytes && d.Part != InEnd {
 				last.Bytes = max(last.Bytes, d.Offset+d.Bytes-last.Offset)
 				last.Batches = append(last.Batches, d.Batches...)
 				continue
@@ -116,88 +118,81 @@ type verifier struct {
 	buf []byte
 }
 
-func (v *verifier) note(s *segment, d Damage) {
-	d.File = s.name()
+func (v *verifier) note(s *segmentState, d Damage) {
+	d.File = s.Name()
 	v.all = append(v.all, d)
 }
 
 // segment verifies one segment.
-func (v *verifier) segment(s *segment) error {
-	size, err := s.f.Size()
+func (v *verifier) segment(s *segmentState) error {
+	size, err := s.Disk.Size()
 	if err != nil {
 		return err
 	}
 	var held []Range
-	for _, sp := range s.spans {
-		held = append(held, Range{sp.log, sp.first, sp.last()})
+	for _, sp := range s.Spans {
+		held = append(held, Range{sp.Log, sp.First, sp.Last()})
 	}
-	end := max(s.end, s.table.at+s.tableBytes())
+	end := max(s.End, s.Table.At+s.TableBytes())
 	switch {
-	case v.j.patient.missing[v.j.path(s.name())]:
-		v.note(s, Damage{Part: InFile, Bytes: s.size, What: "the file is missing", Batches: held})
+	case v.j.patient.missing[v.j.path(s.Name())]:
+		v.note(s, Damage{Part: InFile, Bytes: s.Size, What: "the file is missing", Batches: held})
 		return nil
 	case size < end:
-		v.note(s, Damage{Part: InEnd, Offset: size, Bytes: s.size - size, What: fmt.Sprintf("the file is truncated: %d of %d bytes exist", size, s.size)})
+		v.note(s, Damage{Part: InEnd, Offset: size, Bytes: s.Size - size, What: fmt.Sprintf("the file is truncated: %d of %d bytes exist", size, s.Size)})
 	}
 	if err := v.header(s); err != nil {
 		return err
 	}
-	found, err := v.groups(s, min(s.end, size))
+	found, err := v.groups(s, min(s.End, size))
 	if err != nil {
 		return err
 	}
 	return v.unfound(s, found)
 }
 
-// tableBytes is what the table of s takes.
-func (s *segment) tableBytes() int64 {
-	if s.table.at == 0 {
-		return 0
-	}
-	return s.shape().bytes(int(s.table.spans), s.table.entries)
-}
-
 // header verifies the header of a segment.
-func (v *verifier) header(s *segment) error {
-	h, err := v.j.readHeader(s.f)
+func (v *verifier) header(s *segmentState) error {
+	h, err := segment.ReadHeader(s.Disk)
 	if err != nil {
 		return err
 	}
-	if h == nil || h.id != s.id || h.nonce != s.nonce {
+	if h == nil || h.ID != s.ID || h.Nonce != s.Nonce {
 		v.note(s, Damage{Part: InHeader, Bytes: 40, What: "checksum mismatch in the header of the segment"})
 	}
 	return nil
 }
 
 // groups verifies what can be found by reading the groups up to end, and returns where sound batch headers are.
-func (v *verifier) groups(s *segment, end int64) (found map[int64]bool, err error) {
+func (v *verifier) groups(s *segmentState, end int64) (found map[int64]bool, err error) {
 	found = map[int64]bool{}
-	sc := scanner{s: s, buf: v.buf}
-	for at := int64(segmentHeaderBytes); at < end; {
-		if err := sc.group(at); err != nil {
+	sc := segment.Scanner{File: &s.File, Buf: v.buf}
+	for at := int64(segment.HeaderBytes); at < end; {
+		if err := sc.Read(at); err != nil {
 			return nil, err
 		}
-		pos := at + groupHeaderBytes
-		for _, b := range sc.found {
-			found[b.pos] = true
-			pos = b.pos + batchBytes(int(b.h.size))
-			if b.bad != 0 {
-				if err := v.data(s, b.h.log, b.h.index, entry{pos: uint32(b.pos), size: b.h.size}); err != nil {
+		pos := at + segment.GroupHeaderBytes
+		for _, b := range sc.Found {
+			found[b.Pos] = true
+			pos = b.Pos + segment.BatchBytes(int(b.Header.Size))
+			if b.Bad != 0 {
+				e := segment.Entry{Pos: uint32(b.Pos), Size: b.Header.Size}
+				if err := v.data(s, b.Header.Log, b.Header.Index, e); err != nil {
 					return nil, err
 				}
 			}
 		}
-		next := at + roundUp(sc.g.size, sectorBytes)
+		next := at + segment.RoundUp(sc.Group.Size, segment.SectorBytes)
 		switch {
-		case !sc.header:
-			if next, err = sc.next(at + sectorBytes); err != nil {
+		case !sc.Header:
+			if next, err = sc.Next(at + segment.SectorBytes); err != nil {
 				return nil, err
 			}
 			if next == 0 || next > end {
 				next = end
 			}
 			v.note(s, Damage{Part: InGroup, Offset: at, Bytes: next - at, What: "checksum mismatch in the header of a group"})
-		case len(sc.found) < int(sc.g.count):
+		case len(sc.Found) < int(sc.Group.Count):
 			v.note(s, Damage{Part: InBatch, Offset: pos, Bytes: min(next, end) - pos, What: "checksum mismatch in the header of a batch"})
 		}
 		at = next
@@ -206,17 +201,17 @@ func (v *verifier) groups(s *segment, end int64) (found map[int64]bool, err erro
 }
 
 // data notes what is damaged of the data of a batch.
-func (v *verifier) data(s *segment, log storage.LogID, index storage.Index, e entry) error {
-	_, holes, err := s.dataWithHoles(e)
+func (v *verifier) data(s *segmentState, log storage.LogID, index storage.Index, e segment.Entry) error {
+	_, holes, err := s.DataWithHoles(e)
 	if err != nil {
 		return err
 	}
 	for _, h := range holes {
 		at := func(o int) int64 {
-			return int64(e.pos) + batchHeaderBytes + int64(o) + int64(o/chunkBytes)*checksumBytes
+			return int64(e.Pos) + segment.BatchHeaderBytes + int64(o+o/segment.ChunkBytes*segment.ChecksumBytes)
 		}
 		v.note(s, Damage{
-			Part: InData, Offset: at(h.From), Bytes: at(h.To) + checksumBytes - at(h.From), What: "checksum mismatch in the data of a batch",
+			Part: InData, Offset: at(h.From), Bytes: at(h.To) + segment.ChecksumBytes - at(h.From), What: "checksum mismatch in the data of a batch",
 			Batches: []Range{{log, index, index}},
 		})
 	}
@@ -224,62 +219,26 @@ func (v *verifier) data(s *segment, log storage.LogID, index storage.Index, e en
 }
 
 // unfound verifies the batches that the table tells of and that reading the groups did not find.
-func (v *verifier) unfound(s *segment, found map[int64]bool) error {
-	for _, sp := range s.spans {
-		err := sp.each(func(index storage.Index, e entry) error {
-			if found[int64(e.pos)] {
+func (v *verifier) unfound(s *segmentState, found map[int64]bool) error {
+	for _, sp := range s.Spans {
+		err := sp.Each(func(index storage.Index, e segment.Entry) error {
+			if found[int64(e.Pos)] {
 				return nil
 			}
-			p := make([]byte, batchHeaderBytes)
-			if _, err := s.f.ReadAt(p, int64(e.pos)); err != nil && !isEnd(err) {
+			p := make([]byte, segment.BatchHeaderBytes)
+			if _, err := s.Disk.ReadAt(p, int64(e.Pos)); err != nil && err != io.EOF {
 				return err
 			}
-			var h batchHeader
-			if !h.parse(p, s.seed) || h.log != sp.log || h.index != index {
+			var h segment.BatchHeader
+			if !h.Parse(p, s.Seed) || h.Log != sp.Log || h.Index != index {
 				v.note(s, Damage{
-					Part: InBatch, Offset: int64(e.pos), Bytes: batchHeaderBytes, What: "checksum mismatch in the header of a batch",
-					Batches: []Range{{sp.log, index, index}},
+					Part: InBatch, Offset: int64(e.Pos), Bytes: segment.BatchHeaderBytes, What: "checksum mismatch in the header of a batch",
+					Batches: []Range{{sp.Log, index, index}},
 				})
 			}
-			return v.data(s, sp.log, index, e)
+			return v.data(s, sp.Log, index, e)
 		})
 		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// each calls fn for each batch of the span.
-func (s *span) each(fn func(storage.Index, entry) error) error {
-	if s.entries != nil || s.count == 0 {
-		for i, e := range s.entries {
-			index := s.first + storage.Index(i)
-			if s.seg.rewritten {
-				index = s.indexes[i]
-			}
-			if err := fn(index, e); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	h := s.seg.shape()
-	p := make([]byte, pageBytes)
-	for i, read := uint64(0), false; i < uint64(s.count); i++ {
-		n := s.ordinal + i
-		if !read || n%h.perPage() == 0 {
-			if err := s.readPage(p, n/h.perPage()); err != nil {
-				return err
-			}
-			read = true
-		}
-		q := p[pageHeaderBytes+n%h.perPage()*uint64(h.entry):]
-		index := s.first + storage.Index(i)
-		if s.seg.rewritten {
-			index, q = storage.Index(le.Uint64(q)), q[8:]
-		}
-		if err := fn(index, parseEntry(q)); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
@@ -14,34 +15,34 @@ const urgentShare = 0.1
 
 // sparse chooses victims, and makes the file of the new segment, with the room that it needs by what is said to be
 // live. Urgent: there are many more. No victims: none is worth it.
-func (j *Journal) sparse(live Live, share float64) (victims []*segment, out outFile, urgent bool, err error) {
+func (j *Journal) sparse(live Live, share float64) (victims []*segmentState, out outFile, urgent bool, err error) {
 	need := int64(0)
 	type candidate struct {
-		s     *segment
+		s     *segmentState
 		live  int64
 		bytes int64 // in the new segment, about
 	}
 	var sparse, small []candidate
 	for s := range j.oneByOne() {
-		if s.table.at == 0 || s.damaged || s.distrusted || !j.covered(s) {
+		if s.Table.At == 0 || s.damaged || s.distrusted || !j.covered(s) {
 			continue
 		}
 		n := int64(0)
-		for _, sp := range s.spans {
-			if !j.dropped[sp.log] {
-				n += live(sp.log, sp.first, sp.last())
+		for _, sp := range s.Spans {
+			if !j.dropped[sp.Log] {
+				n += live(sp.Log, sp.First, sp.Last())
 			}
 		}
 		switch c := (candidate{s, n, n + n/32}); {
 		case s.refused && n > s.said*3/4: // nothing has changed
-		case float64(n) < share*float64(s.size):
+		case float64(n) < share*float64(s.Size):
 			sparse = append(sparse, c)
-		case s.size <= j.o.SegmentBytes/8:
+		case s.Size <= j.o.SegmentBytes/8:
 			small = append(small, c)
 		}
 	}
 	slices.SortStableFunc(sparse, func(a, b candidate) int {
-		return cmp.Compare(float64(a.bytes)/float64(a.s.size), float64(b.bytes)/float64(b.s.size))
+		return cmp.Compare(float64(a.bytes)/float64(a.s.Size), float64(b.bytes)/float64(b.s.Size))
 	})
 	slices.SortStableFunc(small, func(a, b candidate) int { return cmp.Compare(a.bytes, b.bytes) })
 	if len(sparse) == 0 {
@@ -51,14 +52,14 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, out outF
 	// thousands.
 	all, dead := int64(0), int64(0)
 	for _, s := range j.segments {
-		all += s.size
+		all += s.Size
 	}
 	for _, c := range sparse {
-		dead += c.s.size - c.live
+		dead += c.s.Size - c.live
 	}
 	most := min(max(all/100, j.o.SegmentBytes/4, segmentBytesMin), j.o.SegmentBytes)
 	choose := func() {
-		victims, need = nil, 2*segmentHeaderBytes
+		victims, need = nil, 2*segment.HeaderBytes
 		for i, c := range slices.Concat(sparse, small) {
 			if i > 0 && need+c.bytes > most {
 				break
@@ -93,26 +94,27 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segment, out outF
 }
 
 // sources lists the spans of the victims.
-func (j *Journal) sources(victims []*segment) []source {
+func (j *Journal) sources(victims []*segmentState) []source {
 	var all []source
 	seen := map[storage.LogID]bool{}
 	for _, s := range victims {
-		for _, sp := range s.spans {
-			l := j.logs[sp.log]
-			if l == nil || seen[sp.log] {
+		for _, sp := range s.Spans {
+			l := j.logs[sp.Log]
+			if l == nil || seen[sp.Log] {
 				continue
 			}
-			seen[sp.log] = true
+			seen[sp.Log] = true
 			apart := true
 			for _, sp := range l.spans {
-				if sp.seg.victim {
-					all = append(all, source{span: sp, apart: apart})
+				of := slices.ContainsFunc(victims, func(v *segmentState) bool { return &v.File == sp.Seg })
+				if of {
+					all = append(all, source{Span: sp, apart: apart})
 				}
-				apart = !sp.seg.victim
+				apart = !of
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b source) int { return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.first, b.first)) })
+	slices.SortFunc(all, func(a, b source) int { return cmp.Or(cmp.Compare(a.Log, b.Log), cmp.Compare(a.First, b.First)) })
 	return all
 }
 
@@ -127,7 +129,7 @@ type outFile struct {
 func (j *Journal) newOut() (outFile, error) {
 	out := outFile{number: j.nextFile}
 	j.nextFile++
-	name := fileName(out.number, "segment")
+	name := segment.FileName(out.number, "segment")
 	err := j.onDisk(func() (err error) {
 		out.f, err = j.fs.Create(j.path(name))
 		return err
@@ -185,8 +187,8 @@ func (j *Journal) Adopt(w *Rewriting) (removed int, err error) {
 		j.Abandon(w)
 		return 0, nil
 	}
-	var instead *segment
-	if w.out.batches > 0 {
+	var instead *segmentState
+	if w.out.Batches > 0 {
 		instead, j.unsyncedNames = w.out, true
 	}
 	if err := j.free(w.victims, instead); err != nil {
@@ -227,11 +229,11 @@ func (j *Journal) end(w *Rewriting) {
 // remove takes away the new segment, in which nothing counts. One that was written in the place of a spare is that
 // again.
 func (j *Journal) remove(w *Rewriting) {
-	w.out.f.Close()
+	w.out.Disk.Close()
 	if sp := w.took; sp.size > 0 && j.keepWhole(sp.name(), sp.size) == nil {
 		sp.nonce = filledNonce
 		j.spares = append(j.spares, sp)
 		return
 	}
-	j.discard(w.out.name())
+	j.discard(w.out.Name())
 }

@@ -2,7 +2,8 @@ package journal
 
 import (
 	"fmt"
-	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 )
 
 // Write appends a group: one contiguous write, unless the open segment has no room for all of it. The batches of a log
@@ -82,11 +83,11 @@ func (j *Journal) check(group []Batch) error {
 }
 
 // fit tells how many batches of the group fit into s, and what size the group will have.
-func (s *segment) fit(group []Batch) (n int, size int64) {
-	size = groupHeaderBytes
+func (s *segmentState) fit(group []Batch) (n int, size int64) {
+	size = segment.GroupHeaderBytes
 	for ; n < len(group); n++ {
-		next := size + batchBytes(len(group[n].Data))
-		if next > s.room(n+1, n+1) {
+		next := size + segment.BatchBytes(len(group[n].Data))
+		if next > s.Room(n+1, n+1) {
 			break
 		}
 		size = next
@@ -95,86 +96,35 @@ func (s *segment) fit(group []Batch) (n int, size int64) {
 }
 
 // wrote takes note of a group that is in the open segment.
-func (j *Journal) wrote(h *groupHeader, group []Batch) {
+func (j *Journal) wrote(h *segment.GroupHeader, group []Batch) {
 	s := j.open
-	pos := s.end + groupHeaderBytes
+	pos := s.End + segment.GroupHeaderBytes
 	for i := range group {
 		b := &group[i]
 		l := j.log(b.Log)
-		if sp := s.add(b.Log, b.Index, entry{pos: uint32(pos), size: uint32(len(b.Data))}); sp != nil {
+		if sp := s.Add(b.Log, b.Index, segment.Entry{Pos: uint32(pos), Size: uint32(len(b.Data))}); sp != nil {
 			l.spans = append(l.spans, sp)
 		}
-		pos += batchBytes(len(b.Data))
+		pos += segment.BatchBytes(len(b.Data))
 		l.next = b.Index + 1
 		if !l.dirty {
 			l.dirty = true
 			j.dirty = append(j.dirty, l)
 		}
 	}
-	j.written.Groups += roundUp(h.size, sectorBytes)
-	s.end += roundUp(h.size, sectorBytes)
-	s.marked = h.safe
+	j.written.Groups += segment.RoundUp(h.Size, segment.SectorBytes)
+	s.End += segment.RoundUp(h.Size, segment.SectorBytes)
+	s.marked = h.Safe
 }
 
 // put brings a group to the disk.
-func (j *Journal) put(s *segment, h groupHeader, group []Batch) error {
-	w := writer{s: s, buf: j.buf, at: h.at}
-	h.put(w.next(groupHeaderBytes), s.seed)
+func (j *Journal) put(s *segmentState, h segment.GroupHeader, group []Batch) error {
+	w := segment.Writer{File: &s.File, Buf: j.buf, At: h.At}
+	h.Put(w.Next(segment.GroupHeaderBytes), s.Seed)
 	for i := range group {
-		w.batch(&group[i])
+		w.Batch(group[i].Log, group[i].Index, group[i].Data)
 	}
-	return w.finish()
-}
-
-// writer assembles a group in the journal's buffer; what outgrows it is written in several pieces.
-type writer struct {
-	s   *segment
-	buf []byte // of bufferBytes
-	n   int    // filled
-	at  int64  // in the segment, of buf[0]
-	err error
-}
-
-// next returns the next n bytes of the buffer, at most half of it, to be filled in.
-func (w *writer) next(n int) []byte {
-	if w.n+n > len(w.buf) {
-		w.flush(w.n / sectorBytes * sectorBytes)
-	}
-	p := w.buf[w.n : w.n+n]
-	w.n += n
-	return p
-}
-
-// flush writes the first n bytes, whole sectors, and moves the rest to the front.
-func (w *writer) flush(n int) {
-	if w.err == nil {
-		_, w.err = w.s.f.WriteAt(w.buf[:n], w.at)
-	}
-	copy(w.buf, w.buf[n:w.n])
-	w.n -= n
-	w.at += int64(n)
-}
-
-// batch adds a batch: its header, then chunks with their checksums.
-func (w *writer) batch(b *Batch) {
-	h := batchHeader{log: b.Log, index: b.Index, size: uint32(len(b.Data))}
-	h.put(w.next(batchHeaderBytes), w.s.seed)
-	for data := b.Data; len(data) > 0; {
-		n := min(len(data), chunkBytes)
-		p := w.next(n + checksumBytes)
-		copy(p, data[:n])
-		le.PutUint32(p[n:], checksum(w.s.seed, p[:n]))
-		data = data[n:]
-	}
-}
-
-// finish pads the group to whole sectors and writes what is left of it.
-func (w *writer) finish() error {
-	end := int(roundUp(int64(w.n), sectorBytes))
-	clear(w.buf[w.n:end])
-	w.n = end
-	w.flush(end)
-	return w.err
+	return w.Finish()
 }
 
 // Sync makes safe everything written before. A failure is final: the disk may have dropped what it could not write, and
@@ -191,7 +141,7 @@ func (j *Journal) SyncTask() *Task {
 
 // synced takes note that all of the open segment is safe.
 func (j *Journal) synced() {
-	j.open.safe = j.open.end
+	j.open.safe = j.open.End
 	for _, l := range j.dirty {
 		l.safe, l.dirty = l.next-1, false
 	}
@@ -215,7 +165,7 @@ func (j *Journal) MarkSafeTask() *Task {
 // tear fails the journal for what happened to the open segment.
 func (j *Journal) tear(err error) error {
 	j.torn = true
-	return j.fail(fmt.Errorf("%s: %w", j.open.name(), err))
+	return j.fail(fmt.Errorf("%s: %w", j.open.Name(), err))
 }
 
 // Recover goes on after a failure. If a group could not be written or synced, the batches that were not safe are cut,
@@ -231,7 +181,7 @@ func (j *Journal) Recover() error {
 	j.failed = nil
 	if j.torn {
 		s := j.open
-		j.cut(s, max(s.safe, segmentHeaderBytes))
+		j.cut(s, max(s.safe, segment.HeaderBytes))
 		s.distrusted = true
 		j.open, j.torn = nil, false
 		for _, l := range j.logs {
@@ -243,21 +193,9 @@ func (j *Journal) Recover() error {
 }
 
 // cut forgets the batches of s from position end on.
-func (j *Journal) cut(s *segment, end int64) {
-	s.end = end
-	for _, sp := range s.spans {
-		for len(sp.entries) > 0 && int64(sp.entries[len(sp.entries)-1].pos) >= end {
-			sp.entries = sp.entries[:len(sp.entries)-1]
-			sp.count--
-			s.batches--
-		}
-	}
-	s.spans = dropEmpty(s.spans)
+func (j *Journal) cut(s *segmentState, end int64) {
+	s.Cut(end)
 	for _, l := range j.logs {
-		l.spans = dropEmpty(l.spans)
+		l.spans = segment.DropEmpty(l.spans)
 	}
-}
-
-func dropEmpty(spans []*span) []*span {
-	return slices.DeleteFunc(spans, func(sp *span) bool { return sp.count == 0 })
 }

@@ -1,5 +1,7 @@
 package journal
 
+import "github.com/bartleby-mq/bartleby/internal/journal/segment"
+
 // writing is the task that writes: a group, a sync, or a record of what is safe. There is one at a time, and its memory
 // is used again, for one is made for each group of messages.
 type writing struct {
@@ -11,9 +13,9 @@ type writing struct {
 	mark  bool    // what is safe is still to be recorded
 	marks bool    // the record of that is written
 
-	doing diskStep    // planned last
-	head  groupHeader // of what is put
-	n     int         // batches of the group that are put
+	doing diskStep            // planned last
+	head  segment.GroupHeader // of what is put
+	n     int                 // batches of the group that are put
 
 	put, syncOpen func() error // the work, made once
 }
@@ -33,7 +35,7 @@ func (w *writing) of(j *Journal) {
 	w.j = j
 	w.task.plan = w.plan
 	w.put = func() error { return j.put(j.open, w.head, w.group[:w.n]) }
-	w.syncOpen = func() error { return j.open.f.Sync() }
+	w.syncOpen = func() error { return j.open.Disk.Sync() }
 }
 
 // begin makes w ready for another task, in which there is nothing to be done yet.
@@ -65,7 +67,7 @@ func (w *writing) plan() (work func() error) {
 		j.roll()
 	}
 	if w.mark {
-		return w.append(marking, 0, groupHeaderBytes)
+		return w.append(marking, 0, segment.GroupHeaderBytes)
 	}
 	if w.sync {
 		return w.makeSafe()
@@ -77,7 +79,9 @@ func (w *writing) plan() (work func() error) {
 func (w *writing) append(as diskStep, n int, size int64) (work func() error) {
 	s := w.j.open
 	w.doing, w.n = as, n
-	w.head = groupHeader{at: s.end, size: size, safe: s.safe, before: s.batches, count: uint32(n), prior: s.prior}
+	w.head = segment.GroupHeader{
+		At: s.End, Size: size, Safe: s.safe, Before: s.Batches, Count: uint32(n), Prior: s.prior,
+	}
 	return w.put
 }
 
@@ -107,7 +111,7 @@ func (w *writing) commit() error {
 		}
 		j.synced()
 		if w.sync = false; w.marks {
-			j.open.marked = j.open.end
+			j.open.marked = j.open.End
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ func faultsOfJournal() []fault {
 				},
 				{
 					file:  journalDir + "roll.go",
-					at:    `if t, err = s.writeTable(); err == nil`,
+					at:    `if t, err = s.WriteTable(); err == nil`,
 					after: ` && !j.o.planted(FAULT)`,
 				},
 			},
@@ -40,7 +40,7 @@ func faultsOfJournal() []fault {
 			name: "journal: reclaim too soon",
 			edits: []edit{{
 				file:  journalDir + "reclaim.go",
-				at:    `func (j *Journal) dead(s *segment, live Live) bool {`,
+				at:    `func (j *Journal) dead(s *segmentState, live Live) bool {`,
 				after: ` if j.o.planted(FAULT) { return true }; `,
 			}},
 			checks: []check{by(sim.Readable), crashes()},
@@ -49,8 +49,8 @@ func faultsOfJournal() []fault {
 			name: "journal: old nonce in a recycled segment",
 			edits: []edit{{
 				file:   journalDir + "roll.go",
-				at:     `s.seed, s.bare = seedOf(s.nonce), sp.bare()`,
-				before: `if j.o.planted(FAULT) && sp.nonce != 0 { s.nonce = sp.nonce }; `,
+				at:     `s.Seed, s.bare = segment.SeedOf(s.Nonce), sp.bare()`,
+				before: `if j.o.planted(FAULT) && sp.nonce != 0 { s.Nonce = sp.nonce }; `,
 			}},
 			checks: []check{by(sim.Sound), crashes()},
 		},
@@ -63,11 +63,11 @@ func faultsOfJournal() []fault {
 				if err := j.cutTail(s, &sc, r); err != nil {
 					return err
 				}
-				next, err := sc.next(s.end + sectorBytes)
+				next, err := sc.Next(s.End + segment.SectorBytes)
 				if err != nil || next == 0 {
 					return err
 				}
-				s.end = next
+				s.End = next
 				continue
 			}
 			`,
@@ -123,16 +123,16 @@ func faultsOfJournal() []fault {
 		},
 		{ // takes damage below what was safe for it
 			name:   "journal: take damage for an unfinished tail",
-			edits:  []edit{{file: journalDir + "scan.go", at: `if s.end >= limit`, after: ` || j.o.planted(FAULT)`}},
+			edits:  []edit{{file: journalDir + "scan.go", at: `if s.End >= limit`, after: ` || j.o.planted(FAULT)`}},
 			checks: []check{by(sim.Damage)},
 		},
 		{
 			name: "journal: read what a checksum refutes",
 			edits: []edit{{
 				file: journalDir + "read.go",
-				at:   `return sp.seg.data(buf, hint.e, r, int(at), int(r.Size))`,
+				at:   `return sp.Seg.Data(buf, hint.e, r, int(at), int(r.Size))`,
 				before: `if j.o.planted(FAULT) {
-		data, _, err := sp.seg.dataWithHoles(hint.e)
+		data, _, err := sp.Seg.DataWithHoles(hint.e)
 		return data[min(int(at), len(data)):min(int(at+r.Size), len(data))], err
 	}
 	`,
@@ -227,8 +227,8 @@ func faultsOfJournal() []fault {
 			name: "full disk: go on in front of what a cut left",
 			edits: []edit{{
 				file:    journalDir + "open.go",
-				at:      `if err := j.clearFrom(last, last.end); err != nil {`,
-				instead: `if j.o.planted(FAULT) { } else if err := j.clearFrom(last, last.end); err != nil {`,
+				at:      `if err := j.clearFrom(last, last.End); err != nil {`,
+				instead: `if j.o.planted(FAULT) { } else if err := j.clearFrom(last, last.End); err != nil {`,
 			}},
 			checks: []check{in(sim.Options{FullDisk: true, Outages: true}, sim.Sound)},
 		},

@@ -220,3 +220,23 @@ func TestListsOfHistoriesAreBounded(t *testing.T) {
 		}
 	}
 }
+
+func TestLargeAnswersAreCompressedIfThereIsMemory(t *testing.T) {
+	// If this fails, the compressed copy of a large answer is not counted, or nothing large is compressed.
+	t.Parallel()
+	const size = 1 << 20
+	d := withLargeLetters(t, 1, strings.Repeat("x", size), amqp.Properties{})
+	payload := deadLetters + "/" + read[api.Letters](d, deadLetters).Items[0].ID + "/payload"
+	d.server.Memory.Total, d.server.Memory.Each = 7*size/2, 7*size/2
+	other := web.Account{Budget: &d.server.Memory, User: "other"}
+	for taken, want := range map[int64]string{1: "gzip", 2 * size: ""} {
+		if err := other.Take(t.Context(), taken); err != nil {
+			t.Fatal(err)
+		}
+		w := d.send("GET", payload, "", "Accept-Encoding", "gzip")
+		if got := w.Header().Get("Content-Encoding"); w.Code != 200 || got != want || want == "" && w.Body.Len() != size {
+			t.Errorf("%d: %d bytes in encoding %q, not %q, while others have %d", w.Code, w.Body.Len(), got, want, taken)
+		}
+		other.End()
+	}
+}

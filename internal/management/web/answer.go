@@ -65,7 +65,7 @@ func Send(w http.ResponseWriter, r *Request, a Answer) {
 		}
 	}
 	setHeader(w, &a)
-	if len(text) >= gzipBytesMin && AcceptsGzip(r.Header.Values("Accept-Encoding")) {
+	if len(text) >= gzipBytesMin && AcceptsGzip(r.Header.Values("Accept-Encoding")) && r.mayCompress(len(text)) {
 		h.Set("Content-Encoding", "gzip")
 		if a.Zipped != nil {
 			text = a.Zipped

@@ -209,6 +209,11 @@ func (r *Request) TakeAnswer(bytes int64) error {
 	return err
 }
 
+// mayCompress reports whether there is memory for another copy of an answer of that size, and counts it.
+func (r *Request) mayCompress(bytes int) bool {
+	return bytes < LargeAnswer || r.Account.tries(int64(bytes))
+}
+
 // A key of a request body that must be there.
 type key struct {
 	name  string

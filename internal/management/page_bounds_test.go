@@ -69,7 +69,8 @@ func TestPagesTakeAboutWhatTheyShow(t *testing.T) {
 	headers := amqp.Table{{Name: "nothing", Value: amqp.Value{Kind: amqp.KindArray, Array: make([]amqp.Value, 2000)}}}
 	d := withLargeLetters(t, n, strings.Repeat("\x01", size), amqp.Properties{Has: amqp.FlagHeaders, Headers: headers})
 	for _, path := range []string{
-		deadLetters + "?payload=true", deadLetters + "?payload=true&encoding=base64", searchAll, scheduledLater + "?payload=true",
+		deadLetters + "?payload=true", deadLetters + "?payload=true&encoding=base64",
+		searchAll, scheduledLater + "?payload=true",
 	} {
 		d.ask(&forgetfulClient{}, path) // what is read from the disk stays in the cache
 		took := allocated(func() { d.ask(&forgetfulClient{}, path) })
@@ -189,7 +190,8 @@ func TestListsOfHistoriesAreBounded(t *testing.T) {
 	}
 	d := open(t)
 	d.queueWith("nowhere", `"x-dead-letter-exchange":"none"`)
-	p := amqp.Properties{Has: amqp.FlagHeaders, Headers: amqp.Table{{Name: "CC", Value: amqp.Value{Kind: amqp.KindArray, Array: keys}}}}
+	cc := amqp.Value{Kind: amqp.KindArray, Array: keys}
+	p := amqp.Properties{Has: amqp.FlagHeaders, Headers: amqp.Table{{Name: "CC", Value: cc}}}
 	for range n {
 		if _, err := d.engine.Do(t.Context(), "/", authz.Broker(), vhost.Command{
 			Kind: vhost.Publish, Key: []byte("nowhere"), Properties: amqp.AppendProperties(nil, &p)}); err != nil {
@@ -212,7 +214,9 @@ func TestListsOfHistoriesAreBounded(t *testing.T) {
 	if seen != n {
 		t.Errorf("%d of %d lost letters are listed", seen, n)
 	}
-	for _, path := range []string{"/api/x/lost-letters/%2F/messages", "/api/x/letters/%2F", "/api/x/letters/%2F/groups"} {
+	for _, path := range []string{
+		"/api/x/lost-letters/%2F/messages", "/api/x/letters/%2F", "/api/x/letters/%2F/groups",
+	} {
 		counted := int64(0)
 		d.ask(&measuredClient{measure: func() { counted, _ = d.server.Memory.Usage() }}, path)
 		if least := int64(200 << 10); counted < least {

@@ -21,7 +21,8 @@ func TestDryRunsSayHowFarTheyCame(t *testing.T) {
 		t.Fatalf("%+v, %v", few, err)
 	}
 	got, err := d.further(few)
-	if err != nil || got.Looked != 2*dryRunPortion || got.Matches != 2 || got.cursor != 2*dryRunPortion || !got.partial {
+	const two = 2 * dryRunPortion
+	if err != nil || got.Looked != two || got.Matches != 2 || got.cursor != two || !got.partial {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

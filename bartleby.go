@@ -52,47 +52,47 @@ type Config struct {
 	AMQP, Management, Prometheus            string
 	AMQPS, ManagementHTTPS, PrometheusHTTPS string
 	TLS, ManagementTLS, PrometheusTLS       TLS
-	// ProxyProtocol says that AMQP clients come through a load balancer that tells their addresses in this protocol, and
-	// that nobody else can reach the listeners.
+	// ProxyProtocol says that AMQP clients come through a load balancer that tells their addresses in this protocol,
+	// and that nobody else can reach the listeners.
 	ProxyProtocol bool
-	// Clients is what AMQP clients get and may; nil: DefaultClients. Web is the same for the management API, Metrics for
-	// Prometheus.
+	// Clients is what AMQP clients get and may; nil: DefaultClients. Web is the same for the management API, Metrics
+	// for Prometheus.
 	Clients *Clients
 	Web     Web
 	Metrics Metrics
 	// First is what an empty broker begins with; nil: virtual host "/", and guest, who may do everything there.
 	First *First
-	// Passwords says how passwords that are set from now on are kept, and which are refused; those of First are taken as they
-	// are.
+	// Passwords says how passwords that are set from now on are kept, and which are refused; those of First are taken
+	// as they are.
 	Passwords Passwords
 	// LoginFailures is how often one user may fail to log in from one address before it has to wait between attempts;
 	// zero: 20, negative: without limit.
 	LoginFailures int
 	// Uncommitted bounds what transactions hold in memory until they are committed.
 	Uncommitted Budget
-	// QueueType is the type of queues that are declared without one, in virtual hosts that say nothing else: classic (or
-	// empty), quorum.
+	// QueueType is the type of queues that are declared without one, in virtual hosts that say nothing else: classic
+	// (or empty), quorum.
 	QueueType string
 	// NewVHosts says what virtual hosts begin with.
 	NewVHosts NewVHosts
 	// NodeName and ClusterName are what clients and tools are told; empty: rabbit@ and the machine's name, for both.
 	NodeName, ClusterName string
-	// ProductName and ProductVersion are what tools are told that this is; empty: Bartleby, and Version. The tags are told them
-	// of the cluster and the node. Source: RabbitMQ product.name, cluster_tags, node_tags.
+	// ProductName and ProductVersion are what tools are told that this is; empty: Bartleby, and Version. The tags are
+	// told them of the cluster and the node. Source: RabbitMQ product.name, cluster_tags, node_tags.
 	ProductName, ProductVersion string
 	ClusterTags, NodeTags       map[string]string
 	// Shown tells tools how the broker was configured; nil: they are not told.
 	Shown *Shown
-	// SegmentBytes is the size of a file of the log, from 64 KiB to 1 GiB; zero: 64 MiB, less on a disk of less than 8 GB. Files
-	// that are there keep theirs.
+	// SegmentBytes is the size of a file of the log, from 64 KiB to 1 GiB; zero: 64 MiB, less on a disk of less than 8
+	// GB. Files that are there keep theirs.
 	SegmentBytes int64
-	// ReserveBytes is the room kept free in advance, so that a full disk can be drained; zero: 256 MiB, less on a disk of less
-	// than 4 GB; negative: none.
+	// ReserveBytes is the room kept free in advance, so that a full disk can be drained; zero: 256 MiB, less on a disk
+	// of less than 4 GB; negative: none.
 	ReserveBytes int64
-	// SparseShare and RewriteRatio are the trade between space and writing: segments of which more than that share is live
-	// are not rewritten, and while there is traffic so many bytes are rewritten for each that it appends. Zero: 0.87 and
-	// 0.7. MessagesInMemory is of how many waiting messages each virtual host keeps the entries in memory; zero: 524,288.
-	// docs/storage.md says more.
+	// SparseShare and RewriteRatio are the trade between space and writing: segments of which more than that share is
+	// live are not rewritten, and while there is traffic so many bytes are rewritten for each that it appends. Zero:
+	// 0.87 and 0.7. MessagesInMemory is of how many waiting messages each virtual host keeps the entries in memory;
+	// zero: 524,288. docs/storage.md says more.
 	SparseShare, RewriteRatio float64
 	MessagesInMemory          int
 	// Sync says when the log is synced where a virtual host chooses nothing else: "always" (or empty), "interval" or
@@ -106,12 +106,13 @@ type Config struct {
 	// environment sets GOMEMLIMIT.
 	Alone bool
 	// LoadDefinitions names a file, or a directory of *.json files, of definitions that are imported before anybody can
-	// connect. A node that is new then gets no default virtual host and user. With SkipUnchangedDefinitions they are not
-	// imported again while they stay the same. Source: RabbitMQ load_definitions, definitions.skip_if_unchanged.
+	// connect. A node that is new then gets no default virtual host and user. With SkipUnchangedDefinitions they are
+	// not imported again while they stay the same. Source: RabbitMQ load_definitions, definitions.skip_if_unchanged.
 	LoadDefinitions          string
 	SkipUnchangedDefinitions bool
-	// NoIndex says that letters are not indexed, so that each search looks at them all. IndexBytes is what the index may take
-	// on the disk; zero: 1 GiB, or a sixteenth of a smaller disk. It is in the directory index of Data; without Data there is none. docs/search.md says more.
+	// NoIndex says that letters are not indexed, so that each search looks at them all. IndexBytes is what the index
+	// may take on the disk; zero: 1 GiB, or a sixteenth of a smaller disk. It is in the directory index of Data;
+	// without Data there is none. docs/search.md says more.
 	NoIndex    bool
 	IndexBytes int64
 	// TestClock makes time stand still until Advance moves it.
@@ -222,8 +223,8 @@ func (b *Broker) nameCluster() error {
 	return nil
 }
 
-// lookAtUsers tells of what nobody expects who configures users: that one is made only in the beginning, and that there may
-// be nobody to administer the broker. Source: docs/compat/configuration.md#7.
+// lookAtUsers tells of what nobody expects who configures users: that one is made only in the beginning, and that there
+// may be nobody to administer the broker. Source: docs/compat/configuration.md#7.
 func (b *Broker) lookAtUsers() {
 	view := b.engine.Access()
 	if first := b.config.First; first != nil && first.User != "" && b.config.LoadDefinitions == "" {
@@ -309,10 +310,10 @@ func (b *Broker) Advance(d time.Duration) error { return b.engine.Advance(contex
 // a new file too. Connections have been closed; what was confirmed is on the disk. Close it, and start another.
 func (b *Broker) Failed() <-chan error { return b.engine.Failed() }
 
-// Close ends the broker: connections are closed with 320, what is under way is written, the data is released. It lasts no
-// longer than ctx and two seconds, whatever clients and the disk do: connections and requests that have not ended after half
-// of that time are cut; what then cannot be written was not confirmed, and is lost; and if the disk does not answer at all, an
-// error says so, and the data stays locked until the process ends.
+// Close ends the broker: connections are closed with 320, what is under way is written, the data is released. It lasts
+// no longer than ctx and two seconds, whatever clients and the disk do: connections and requests that have not ended
+// after half of that time are cut; what then cannot be written was not confirmed, and is lost; and if the disk does not
+// answer at all, an error says so, and the data stays locked until the process ends.
 func (b *Broker) Close(ctx context.Context) error {
 	b.engine.EndWaiting()
 	errs := b.closeDoors(ctx)

@@ -110,7 +110,8 @@ var house = []room{
 
 	{path: "internal/engine", floor: runtime, column: between, imports: []string{"*"}, never: []string{"net"}},
 
-	// search looks at the machine through a seam that the engine fills: it keeps an index of its own, off the way of messages.
+	// search looks at the machine through a seam that the engine fills: it keeps an index of its own, off the way of
+	// messages.
 	{path: "internal/search", floor: runtime, column: between, never: []string{"net"},
 		imports: []string{"internal/vhost", "internal/queue", "internal/access", "internal/filter", "internal/amqp", "internal/fairshare"}},
 
@@ -214,7 +215,8 @@ func TestHouseStands(t *testing.T) {
 				t.Errorf("%s may import %s, which is not in the table", r.path, name)
 				continue
 			}
-			// Neighbours may lean on each other on the ground floor, at the top and within one door; the compiler forbids circles.
+			// Neighbours may lean on each other on the ground floor, at the top and within one door; the compiler
+			// forbids circles.
 			door := false
 			for _, parent := range []string{"internal/management", "internal/cli", "internal/journal"} {
 				door = door || within(r.path, parent) && within(to.path, parent)

@@ -129,8 +129,8 @@ func (b *Broker) openListeners(protocol, addresses string, options *TLS, serve f
 	return nil
 }
 
-// suspendListeners closes the ports of AMQP, or opens them again, until the broker stops. An error leaves what could be done
-// done. Source: RabbitMQ rabbitmqctl suspend_listeners, resume_listeners.
+// suspendListeners closes the ports of AMQP, or opens them again, until the broker stops. An error leaves what could be
+// done done. Source: RabbitMQ rabbitmqctl suspend_listeners, resume_listeners.
 func (b *Broker) suspendListeners(on bool) error {
 	var errs []error
 	for _, d := range b.opened {

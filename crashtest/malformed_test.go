@@ -79,7 +79,8 @@ func waysToAttack() []assault {
 	}
 }
 
-// If this fails, a client that sends arbitrary bytes can stop the broker, make it leak memory, or disturb other clients.
+// If this fails, a client that sends arbitrary bytes can stop the broker, make it leak memory, or disturb other
+// clients.
 func TestMalformed(t *testing.T) {
 	random := dice(t)
 	b := start(t, t.TempDir())

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestMemoryAttacks says that halves of messages, large arguments or answers that nobody reads take more memory than the
-// watermark allows. TestHalfSentMessages has more kinds of halves, and bench/crowd.sh larger crowds.
+// TestMemoryAttacks says that halves of messages, large arguments or answers that nobody reads take more memory than
+// the watermark allows. TestHalfSentMessages has more kinds of halves, and bench/crowd.sh larger crowds.
 func TestMemoryAttacks(t *testing.T) {
 	b := start(t, t.TempDir(), "--vm_memory_high_watermark.absolute="+halvesWatermark)
 	ch := b.channel()

@@ -20,7 +20,8 @@ import (
 // times is how often each request is sent: the mean is shown.
 const times = 5
 
-// The goals: memory for each idle queue, and what may be resident at the watermark of crowd.sh while clients do not read.
+// The goals: memory for each idle queue, and what may be resident at the watermark of crowd.sh while clients do not
+// read.
 const (
 	queueBytesMax = 3 << 10
 	residentMax   = 640 << 20

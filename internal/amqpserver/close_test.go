@@ -97,8 +97,8 @@ func TestServerCloseIsCutShort(t *testing.T) {
 	})
 }
 
-// If it failed, sockets whose readers are slow would be closed one after the other, and a broker with many of them would
-// not stop in time.
+// If it failed, sockets whose readers are slow would be closed one after the other, and a broker with many of them
+// would not stop in time.
 func TestServerCutsAllAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(b *bed) {

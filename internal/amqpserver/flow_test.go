@@ -185,8 +185,8 @@ func TestClientsThatNeverReadShareABound(t *testing.T) {
 	})
 }
 
-// If it failed, a user who may do nothing could fill the memory with small methods, each of which takes 25 times as much
-// decoded as on the wire; or frames that come in one read would be lost or change places.
+// If it failed, a user who may do nothing could fill the memory with small methods, each of which takes 25 times as
+// much decoded as on the wire; or frames that come in one read would be lost or change places.
 func TestDecodedCommandsAreBounded(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(b *bed) {

@@ -13,8 +13,8 @@ const (
 	framesOfAll  = 512 << 10
 	framesLeast  = 512
 	framesWindow = 100 * time.Millisecond
-	// framesOfReply is for how many a method counts that the reader answers by itself, framesOfCommand how many a command
-	// makes up for: a publish is three.
+	// framesOfReply is for how many a method counts that the reader answers by itself, framesOfCommand how many a
+	// command makes up for: a publish is three.
 	framesOfReply   = 64
 	framesOfCommand = 4
 )

@@ -59,7 +59,8 @@ func (c *conn) awaitTaken() error {
 // isTaken reports whether awaitTaken is over.
 func (c *conn) isTaken() bool { return c.leaving.Load() && c.underWay.Load() == 0 }
 
-// frames turns all that has arrived into commands, up to a frame for which there is no room yet, or as many as a batch has.
+// frames turns all that has arrived into commands, up to a frame for which there is no room yet, or as many as a batch
+// has.
 func (c *conn) frames() error {
 	for {
 		f, ok, err := c.input.frame()
@@ -256,7 +257,8 @@ func (c *conn) freed() {
 	}
 }
 
-// read waits for the next octets, unless there are some that are not cut yet, once there is room for what they lead to. It keeps the heartbeats going meanwhile.
+// read waits for the next octets, unless there are some that are not cut yet, once there is room for what they lead to.
+// It keeps the heartbeats going meanwhile.
 func (c *conn) read() error {
 	paused := false
 	for ; c.mustPause(); paused = true {
@@ -322,8 +324,8 @@ func (c *conn) mustPause() bool {
 	return (tooMany || c.outbox.isFull()) && !c.outbox.isOver() && !c.leaving.Load()
 }
 
-// pause waits until what the reader waits for may have changed, but not longer than that, unless it is zero. The client is
-// not to blame for a silence that we do not listen to.
+// pause waits until what the reader waits for may have changed, but not longer than that, unless it is zero. The client
+// is not to blame for a silence that we do not listen to.
 func (c *conn) pause(most time.Duration) {
 	c.excused = true
 	c.paused.Store(true)

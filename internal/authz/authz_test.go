@@ -73,7 +73,7 @@ func (m *machine) Topology() topology.View             { return m.topo.View() }
 func (m *machine) LastDeclared(vhost.ChannelID) string { return "last" }
 func (m *machine) LostKeys(uint64) []string            { return []string{"a.b"} }
 func (m *machine) RedriveJob(id vhost.JobID) (vhost.Job, bool) {
-	return vhost.Job{ID: id, Order: vhost.Order{User: "some", Source: vhost.Where{Queue: "dead"}, Way: vhost.WayQueue}}, id == 1
+	return vhost.Job{ID: id, JobSpec: vhost.JobSpec{User: "some", Source: vhost.Where{Queue: "dead"}, Target: vhost.TargetQueue}}, id == 1
 }
 
 func (m *machine) ScheduleName(id vhost.QueueID) (string, bool) {
@@ -93,7 +93,7 @@ func TestNobodyMayDoAnything(t *testing.T) {
 		c := &vhost.Command{
 			Kind: vhost.CommandKind(i + 1), Exchange: []byte("x"),
 			Definition: &vhost.Definition{Name: "n", Source: "s", Type: "direct"}, Policy: &vhost.Policy{},
-			Selection: &vhost.Selection{Scheduled: []vhost.ScheduledID{{Schedule: 1}}}, Order: &vhost.Order{Source: vhost.Where{Queue: "q"}},
+			Selection: &vhost.Selection{Scheduled: []vhost.ScheduledID{{Schedule: 1}}}, JobSpec: &vhost.JobSpec{Source: vhost.Where{Queue: "q"}},
 			JobChange: &vhost.JobChange{Job: 1}, Edit: &vhost.Edit{Source: vhost.Where{Queue: "q"}},
 		}
 		if err := nobody.Command(m, "/", c); (err == nil) != slices.Contains(free, name) {

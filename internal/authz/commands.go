@@ -62,7 +62,7 @@ var rules = [...]rule{
 	vhost.Reschedule:    changeScheduled,
 	vhost.FireNow:       changeScheduled,
 	vhost.PurgeSchedule: func(q *question) *amqp.Error { return q.exchange(access.Write, q.c.Definition.Name) },
-	vhost.BeginRedrive:  func(q *question) *amqp.Error { return q.plain(q.BeginJob(q.m, q.vhost, q.c.Order)) },
+	vhost.BeginRedrive:  func(q *question) *amqp.Error { return q.plain(q.BeginJob(q.m, q.vhost, q.c.JobSpec)) },
 	vhost.ChangeRedrive: changeRedrive,
 	vhost.Resend:        func(q *question) *amqp.Error { return q.plain(q.Resend(q.vhost, q.c.Edit.Source)) },
 }

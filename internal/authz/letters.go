@@ -124,7 +124,7 @@ func (r *Rights) SeeJob(host string, j *vhost.Job) bool {
 // BeginJob decides about a job, as far as that does not depend on single letters, for which Letter decides. Letters are
 // taken from a queue; to discard them asks for the rights of a purge and of a deletion. Lost letters are for
 // policymakers.
-func (r *Rights) BeginJob(m Machine, host string, o *vhost.Order) error {
+func (r *Rights) BeginJob(m Machine, host string, o *vhost.JobSpec) error {
 	right := Redrive
 	if o.Discard {
 		right = Discard
@@ -143,11 +143,11 @@ func (r *Rights) BeginJob(m Machine, host string, o *vhost.Order) error {
 	switch {
 	case o.Discard:
 		return nil
-	case o.Way == vhost.WayQueue:
+	case o.Target == vhost.TargetQueue:
 		return r.Publish(m, host, "", o.Queue)
-	case o.Way == vhost.WayElsewhere && o.Keys:
+	case o.Target == vhost.TargetExchange && o.Keys:
 		return r.NeedWrite(host, o.Exchange)
-	case o.Way == vhost.WayElsewhere:
+	case o.Target == vhost.TargetExchange:
 		return r.Publish(m, host, o.Exchange, o.Key)
 	}
 	return nil
@@ -159,14 +159,14 @@ func (r *Rights) ChangeJob(m Machine, host string, j *vhost.Job, action vhost.Jo
 		return err
 	}
 	if action == vhost.JobResume || action == vhost.JobRate {
-		return r.BeginJob(m, host, &j.Order)
+		return r.BeginJob(m, host, &j.JobSpec)
 	}
 	return nil
 }
 
 // AllLetters reports whether the principal may have all letters taken that an order means, also those to come. If not,
 // it depends on each: see Letter.
-func (r *Rights) AllLetters(host string, o *vhost.Order) bool {
+func (r *Rights) AllLetters(host string, o *vhost.JobSpec) bool {
 	if o.Source.Lost && !r.readsAll(host) {
 		return false
 	}
@@ -176,12 +176,12 @@ func (r *Rights) AllLetters(host string, o *vhost.Order) bool {
 // routesSurely reports whether where an order sends letters does not depend on the letters, or asks for no right. Where
 // a lost letter was going, and to the queue in which it died, it may go, as every dead letter may; of a single target
 // BeginJob has decided.
-func routesSurely(o *vhost.Order) bool {
-	return o.Discard || o.Way == vhost.WayOn || o.Way == vhost.WayQueue || o.Way == vhost.WayElsewhere && !o.Keys
+func routesSurely(o *vhost.JobSpec) bool {
+	return o.Discard || o.Target == vhost.TargetOnward || o.Target == vhost.TargetQueue || o.Target == vhost.TargetExchange && !o.Keys
 }
 
 // Letter decides whether a job may take one letter: the principal sees it, and may publish where it goes.
-func (r *Rights) Letter(m Machine, host string, o *vhost.Order, x *vhost.Seen) (sees, may bool) {
+func (r *Rights) Letter(m Machine, host string, o *vhost.JobSpec, x *vhost.Seen) (sees, may bool) {
 	switch {
 	case r.who.Local:
 		return true, true
@@ -192,7 +192,7 @@ func (r *Rights) Letter(m Machine, host string, o *vhost.Order, x *vhost.Seen) (
 	}
 	letter := x.ForFilter(filter.Deaths)
 	exchange := letter.Exchange
-	if o.Way == vhost.WayElsewhere {
+	if o.Target == vhost.TargetExchange {
 		exchange = o.Exchange
 	}
 	return true, r.Publish(m, host, exchange, letter.Keys...) == nil
@@ -206,13 +206,13 @@ type Jobs struct {
 }
 
 // Order implements vhost.Rights.
-func (j *Jobs) Order(o *vhost.Order) error {
+func (j *Jobs) Job(o *vhost.JobSpec) error {
 	r := j.Of(Named(o.User))
 	return r.BeginJob(j.Machine, j.VHost, o)
 }
 
 // Letter implements vhost.Rights.
-func (j *Jobs) Letter(o *vhost.Order, x *vhost.Seen) (sees, may bool) {
+func (j *Jobs) Letter(o *vhost.JobSpec, x *vhost.Seen) (sees, may bool) {
 	r := j.Of(Named(o.User))
 	return r.Letter(j.Machine, j.VHost, o, x)
 }

@@ -22,8 +22,8 @@ const (
 	// openPlacesMin and openPlacesMax bound how many vhosts are opened at a time: one per processor, but each has its
 	// checkpoint in memory meanwhile.
 	openPlacesMin, openPlacesMax = 2, 8
-	// openTurn is how long a vhost that is being opened keeps another from beginning: a few that take minutes do not keep
-	// all others closed.
+	// openTurn is how long a vhost that is being opened keeps another from beginning: a few that take minutes do not
+	// keep all others closed.
 	openTurn = time.Second
 )
 

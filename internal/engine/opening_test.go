@@ -123,8 +123,8 @@ func TestCloseWhileVHostsOpen(t *testing.T) {
 	})
 }
 
-// If this fails, a virtual host that is deleted while it is being opened is there again when that ends, in place of a new
-// one of its name, too; or it cannot be deleted before.
+// If this fails, a virtual host that is deleted while it is being opened is there again when that ends, in place of a
+// new one of its name, too; or it cannot be deleted before.
 func TestVHostsThatAreDeletedWhileTheyOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, s := slowVHosts(t, 2)

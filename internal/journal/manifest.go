@@ -168,8 +168,8 @@ func (j *Journal) writeManifest(more ...*segmentState) error {
 	if errors.Is(err, ErrNoSpace) {
 		return err
 	}
-	// The blocks of the one before are the next one's if the allowance is missing, or smaller: this one has taken it, or
-	// one that failed.
+	// The blocks of the one before are the next one's if the allowance is missing, or smaller: this one has taken it,
+	// or one that failed.
 	room, kept := segment.RoundUp(j.manifestBytes, vfs.BlockBytes), false
 	if err == nil {
 		keep := j.manifestRoom.size < room && (took || j.o.ReserveBytes >= 0)

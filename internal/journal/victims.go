@@ -138,8 +138,8 @@ func (j *Journal) newOut() (outFile, error) {
 	return out, noSpace(err)
 }
 
-// spareOut takes a spare of at least need bytes, but not the one that a manifest may need. Where there is none, what is named
-// ahead becomes spares again: on a disk that stays full that may be all there is.
+// spareOut takes a spare of at least need bytes, but not the one that a manifest may need. Where there is none, what is
+// named ahead becomes spares again: on a disk that stays full that may be all there is.
 func (j *Journal) spareOut(need int64) (out outFile, err error) {
 	j.stopFilling()
 	find := func() int {

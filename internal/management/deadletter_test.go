@@ -14,8 +14,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
 
-// withDeadLetters fills a new broker: n messages that came to exchange orders with key new were rejected in queue work, and are
-// in queue dead. They have the header n, from 0 on, and the header tenant, acme and other by turns.
+// withDeadLetters fills a new broker: n messages that came to exchange orders with key new were rejected in queue work,
+// and are in queue dead. They have the header n, from 0 on, and the header tenant, acme and other by turns.
 func withDeadLetters(t *testing.T, n int) *door {
 	t.Helper()
 	d := open(t)

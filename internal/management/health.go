@@ -180,8 +180,8 @@ func checkVHosts(r *web.Request) (web.Answer, error) {
 	return web.OK(api.Health{Status: passed})
 }
 
-// checkStorage fails if a virtual host is down and not just being opened, or has stopped for damage since the broker started, even if it is up
-// again: it stops whenever what is damaged is wanted. Source: ours.
+// checkStorage fails if a virtual host is down and not just being opened, or has stopped for damage since the broker
+// started, even if it is up again: it stops whenever what is damaged is wanted. Source: ours.
 func checkStorage(r *web.Request) (web.Answer, error) {
 	var hurt []string
 	var reason string

@@ -76,7 +76,8 @@ type Listener struct {
 	Address  string // IP address
 	Port     int
 	TLS      bool
-	// Certificate is the file of its certificate, and CertificateExpires when that is no longer valid; zero without TLS.
+	// Certificate is the file of its certificate, and CertificateExpires when that is no longer valid; zero without
+	// TLS.
 	Certificate        string
 	CertificateExpires time.Time
 }

@@ -98,8 +98,8 @@ func TestTopology(t *testing.T) {
 }
 
 func TestCopiesOfVHostsAreFew(t *testing.T) {
-	// If this fails, requests that analyze a large virtual host take gigabytes together, before they wait for their turn
-	// or although memory is short; or a dry run copies it in one go, and nobody else is served meanwhile.
+	// If this fails, requests that analyze a large virtual host take gigabytes together, before they wait for their
+	// turn or although memory is short; or a dry run copies it in one go, and nobody else is served meanwhile.
 	t.Parallel()
 	d := open(t)
 	d.declare(web.AlarmCopyMax + 1)

@@ -8,8 +8,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
 
-// wrapped is the handler of an endpoint behind what its declaration asks for: sign-in, the media type, a turn, the audit
-// log.
+// wrapped is the handler of an endpoint behind what its declaration asks for: sign-in, the media type, a turn, the
+// audit log.
 func (s *Server) wrapped(e *web.Endpoint) web.Handler {
 	serve := s.audited(e, e.Serve)
 	serve = s.sameOrigin(serve)
@@ -28,8 +28,8 @@ func (s *Server) wrapped(e *web.Endpoint) web.Handler {
 	return s.amongStrangers(serve)
 }
 
-// strangersAtOnce is how many requests that need no login, and change nothing, are served at a time: they are short, and
-// whoever sends very many of them leaves the other processor cores to users.
+// strangersAtOnce is how many requests that need no login, and change nothing, are served at a time: they are short,
+// and whoever sends very many of them leaves the other processor cores to users.
 const strangersAtOnce = 1
 
 // amongStrangers serves clients without a login, in the order in which their requests came.
@@ -86,8 +86,8 @@ func (s *Server) sameOrigin(serve web.Handler) web.Handler {
 	}
 }
 
-// audited writes to the audit log what an endpoint changed, before the request is answered, also if it failed half-way. A
-// refusal has changed nothing.
+// audited writes to the audit log what an endpoint changed, before the request is answered, also if it failed half-way.
+// A refusal has changed nothing.
 func (s *Server) audited(e *web.Endpoint, serve web.Handler) web.Handler {
 	switch {
 	case e.Audit == web.AuditBefore:

@@ -4,9 +4,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
-// Grave is a chunk whose messages were all ended without a look at them: what their records count for has yet to
+// PendingFree is a chunk whose messages were all ended without a look at them: what their records count for has yet to
 // be given back. Source: ours, decision 11.
-type Grave struct {
+type PendingFree struct {
 	Page       storage.Ref // zero if the chunk is in memory
 	Live       int
 	Persistent int
@@ -17,12 +17,12 @@ type Grave struct {
 // Clear walks the numbers from s on, n of them. A chunk that lies wholly in them and holds ready messages alone is
 // taken off at once and given to whole, with its first number, how many it spans and what was in it; each entry of
 // the other chunks is given to one, which may remove it.
-func (m *Messages) Clear(s Seq, n uint64, whole func(first Seq, span uint64, g Grave), one func(Seq, *Entry)) {
+func (m *Messages) Clear(s Seq, n uint64, whole func(first Seq, span uint64, g PendingFree), one func(Seq, *Entry)) {
 	m.ClearSome(s, n, func() bool { return true }, whole, one)
 }
 
 // ClearSome is Clear for as long as goOn says so, asked before each chunk; next is where to go on if there is more.
-func (m *Messages) ClearSome(s Seq, n uint64, goOn func() bool, whole func(first Seq, span uint64, g Grave), one func(Seq, *Entry)) (next Seq, more bool) {
+func (m *Messages) ClearSome(s Seq, n uint64, goOn func() bool, whole func(first Seq, span uint64, g PendingFree), one func(Seq, *Entry)) (next Seq, more bool) {
 	if s.lane() >= len(m.lanes) {
 		return 0, false
 	}
@@ -86,18 +86,18 @@ func (m *Messages) Lanes(fn func(Seq)) {
 }
 
 // bury takes a chunk of ready messages off.
-func (m *Messages) bury(s *slot) Grave {
+func (m *Messages) bury(s *slot) PendingFree {
 	if s.epoch != m.pool.epoch {
 		m.pool.save(s)
 	}
-	g := Grave{hot: s.hot}
+	g := PendingFree{hot: s.hot}
 	if s.hot != nil {
 		s.count(s.hot)
 		m.pool.release(s.hot)
 		m.pool.forget(s)
 	} else {
 		g.Page, g.gone = s.page, s.gone()
-		s.page = storage.Ref{} // the grave has it
+		s.page = storage.Ref{} // the chunk pending free has it
 	}
 	g.Live, g.Persistent = int(s.live), int(s.persistent)
 	m.counts[Ready] -= int(s.live)
@@ -114,8 +114,8 @@ func (m *Messages) bury(s *slot) Grave {
 	return g
 }
 
-// Exhume calls fn for each message of a grave, and gives its page up.
-func (p *Pool) Exhume(g Grave, fn func(*Entry, Side)) {
+// Exhume calls fn for each message of a chunk pending free, and gives its page up.
+func (p *Pool) Exhume(g PendingFree, fn func(*Entry, Side)) {
 	c := g.hot
 	if c == nil {
 		c = p.take(true)
@@ -166,10 +166,10 @@ func (m *Messages) Dig(n int, fn func(*Entry, Side)) (more bool) {
 }
 
 // IsDurable reports whether the page outlives a restart.
-func (g Grave) IsDurable() bool { return g.hot == nil && g.Page.Log.Owner() != storage.Volatile }
+func (g PendingFree) IsDurable() bool { return g.hot == nil && g.Page.Log.Owner() != storage.Volatile }
 
 // Save appends what Rebury wants; false if the page is not durable.
-func (g Grave) Save(b []byte) ([]byte, bool) {
+func (g PendingFree) Save(b []byte) ([]byte, bool) {
 	if !g.IsDurable() {
 		return b, false
 	}
@@ -177,12 +177,12 @@ func (g Grave) Save(b []byte) ([]byte, bool) {
 	return appendSlot(b, &s, g.Page, g.gone), true
 }
 
-// Rebury returns a grave as it was saved.
-func (p *Pool) Rebury(saved []byte) (Grave, error) {
+// Rebury returns a chunk pending free as it was saved.
+func (p *Pool) Rebury(saved []byte) (PendingFree, error) {
 	var s slot
 	if _, ok := s.parse(saved, p.log.Pages()); !ok {
-		return Grave{}, errPage
+		return PendingFree{}, errPage
 	}
 	p.retain(s.page)
-	return Grave{Page: s.page, Live: int(s.live), Persistent: int(s.live), gone: s.gone()}, nil
+	return PendingFree{Page: s.page, Live: int(s.live), Persistent: int(s.live), gone: s.gone()}, nil
 }

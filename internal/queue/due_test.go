@@ -83,7 +83,7 @@ func TestDueAgainstArmed(t *testing.T) {
 		}
 		for _, m := range queues {
 			m.Lanes(func(first Seq) {
-				m.Clear(first, 1<<50, func(Seq, uint64, Grave) {}, func(s Seq, _ *Entry) { m.Remove(s) })
+				m.Clear(first, 1<<50, func(Seq, uint64, PendingFree) {}, func(s Seq, _ *Entry) { m.Remove(s) })
 			})
 		}
 		if n := pool.due.Len(); n != 0 {

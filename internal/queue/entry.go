@@ -49,8 +49,8 @@ const (
 	Handed
 	// Letter marks a dead letter: its Side names its history.
 	Letter
-	// Told marks a message whose headers tell of a failure: a client has published it where failures go.
-	Told
+	// ReportsFailure marks a message whose headers tell of a failure: a client has published it where failures go.
+	ReportsFailure
 )
 
 // Entry is one copy of a message. It holds no pointer, so that the garbage collector never walks messages.

@@ -159,7 +159,7 @@ func (m *model) clear(q *Messages, dice *rand.Rand) {
 	e := m.entries[dice.IntN(len(m.entries))]
 	n := uint64(dice.IntN(4 * chunkLen))
 	var gone []Seq
-	q.Clear(e.seq, n, func(first Seq, span uint64, g Grave) {
+	q.Clear(e.seq, n, func(first Seq, span uint64, g PendingFree) {
 		live := 0
 		q.pool.Exhume(g, func(*Entry, Side) { live++ })
 		for i := range span {

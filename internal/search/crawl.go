@@ -317,7 +317,7 @@ func (c *crawler) places(k *known) error {
 		err := c.look(c.ctx, k.name, func(v vhost.Reader) {
 			if first {
 				first = false
-				s := v.Shelf()
+				s := v.LostStore()
 				some = append(some, placeSample{placeName{Where: vhost.Where{Lost: true}}, s.Messages, v.NewestLostLetter(), 0})
 			}
 			more = v.Sample(&to, samplesOnce, func(q *vhost.QueueSample) {

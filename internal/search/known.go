@@ -257,7 +257,7 @@ func (k *known) lose(n uint16, from *store) error {
 	return nil
 }
 
-// giveUp has the letters that are left of a segment read anew.
+// releaseAll has the letters that are left of a segment read anew.
 func (k *known) giveUp(s *segment) {
 	k.segments = slices.DeleteFunc(k.segments, func(x *segment) bool { return x == s })
 	k.dropping = append(k.dropping, s.number)

@@ -9,8 +9,8 @@ import (
 )
 
 func TestDescriptionsSayWhatIsChecked(t *testing.T) {
-	// If this fails, a form offers a value that the broker refuses, or does not offer one that it takes, or shows another
-	// default than the one in force.
+	// If this fails, a form offers a value that the broker refuses, or does not offer one that it takes, or shows
+	// another default than the one in force.
 	t.Parallel()
 	o := OptionsOf(nil)
 	untouched := Effective(nil, nil, nil, false, &o)

@@ -3,7 +3,8 @@ package settings
 const (
 	// TTLMax is the longest TTL and queue expiry, in ms: ten years. Source: RabbitMQ ttl.
 	TTLMax = 315_360_000_000
-	// LostLettersBytesMax and LostLettersAgeMax (ms) bound the lost letters of a vhost that sets no options. Source: ours, decision 7.
+	// LostLettersBytesMax and LostLettersAgeMax (ms) bound the lost letters of a vhost that sets no options. Source:
+	// ours, decision 7.
 	LostLettersBytesMax = 64 << 20
 	LostLettersAgeMax   = 7 * 24 * 3_600_000
 	// ConsumerTimeoutMax is for how long a delivery may be unsettled where nobody says otherwise, ms.

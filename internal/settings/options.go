@@ -8,7 +8,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
-// Options are the choices that hold for a whole vhost. Source: ours, docs/compat/differences.md#dialects; docs/compat/dead-lettering.md#15.
+// Options are the choices that hold for a whole vhost. Source: ours, docs/compat/differences.md#dialects;
+// docs/compat/dead-lettering.md#15.
 type Options struct {
 	LostLettersMaxBytes int64 // on the shelf, records and slips; 0: there is no shelf
 	LostLettersMaxAge   int64 // ms
@@ -28,8 +29,8 @@ type Options struct {
 	KeyTakesCC        bool  // a dead-letter key takes the CC header away
 }
 
-// Sync says what "safe" means: what has to be so before a confirm, or anything else that depends on what was decided, is
-// let go. Source: ours, docs/durability.md.
+// Sync says what "safe" means: what has to be so before a confirm, or anything else that depends on what was decided,
+// is let go. Source: ours, docs/durability.md.
 type Sync uint8
 
 const (

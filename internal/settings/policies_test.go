@@ -74,8 +74,8 @@ func TestPoliciesOfBeforeTheBound(t *testing.T) {
 }
 
 func TestMatchTakesTheMostImportantPolicy(t *testing.T) {
-	// If this fails, another policy is in force than RabbitMQ's rule says, or names are matched with policies that cannot
-	// be in force any more.
+	// If this fails, another policy is in force than RabbitMQ's rule says, or names are matched with policies that
+	// cannot be in force any more.
 	t.Parallel()
 	ps := NewPolicies()
 	set := func(name, pattern string, priority int64) {

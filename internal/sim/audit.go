@@ -341,7 +341,7 @@ func (w *world) remember(st *step, at storage.Ref) {
 	}
 	c := content{deaths: deathsOf(view.Properties), sum: maphash.Bytes(sumSeed, st.remembered)}
 	if h, err := vhost.HistoryOf(st.remembered); err == nil {
-		c.resent, c.first = h.Resent, h.First.Queue
+		c.resent, c.first = h.Redrive, h.First.Queue
 	}
 	w.contents[at] = c
 }

@@ -46,7 +46,7 @@ const (
 	Limits Checker = "limits"
 	// Held: a letter is held while a target lacks it, comes to none twice, survives, and leaves when nothing blocks it.
 	Held Checker = "held"
-	// Shelf: what found no place is there, as what it is, within the bounds; the oldest goes; it is sent on once.
+	// LostStore: what found no place is there, as what it is, within the bounds; the oldest goes; it is sent on once.
 	Shelf Checker = "shelf"
 	// Waiting: what came back waits until its instant, no shorter and no longer, over restarts too.
 	Waiting Checker = "waiting"

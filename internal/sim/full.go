@@ -9,8 +9,8 @@ import (
 // inFlight is how many bytes may be on their way to the journal.
 const inFlight = segmentBytes / 2
 
-// outagesMost is how often the power goes in a full life. Where somebody takes all room at once, each start may cost a part of
-// the reserve: see begunAgain.
+// outagesMost is how often the power goes in a full life. Where somebody takes all room at once, each start may cost a
+// part of the reserve: see begunAgain.
 const outagesMost = 6
 
 // segmentsLeast is what is left of a log from which everything was taken: one that is open, one that was before the

@@ -192,7 +192,7 @@ func (w *world) describeFact(b *strings.Builder, f *vhost.Fact) {
 	if f.Books != nil {
 		fmt.Fprintf(b, " made=%d acked=%d moved=%d ended=%d", f.Books.Made, f.Books.Ended[vhost.Acked], f.Books.Ended[vhost.Moved], f.Books.Total())
 	}
-	if f.Kind == vhost.Recalled {
+	if f.Kind == vhost.Cancellations {
 		fmt.Fprintf(b, " recalled=%x", f.Bytes)
 	}
 	if f.Kind == vhost.Enqueued {

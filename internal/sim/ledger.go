@@ -24,7 +24,7 @@ type ledger struct {
 	lastJob vhost.JobID
 }
 
-// shelfID is the number of the shelf among the queues.
+// lostID is the number of the shelf among the queues.
 const shelfID = vhost.QueueID(0)
 
 // line is a queue, or the shelf.
@@ -49,10 +49,10 @@ type entry struct {
 	ref         storage.Ref
 	history     storage.Ref
 	deaths      []death
-	resent      vhost.Resent // of a letter
-	first       string       // where it died first
-	origin      uint32       // of a letter on the shelf: whose it is
-	way         way          // of its last hop
+	resent      vhost.RedriveMark // of a letter
+	first       string            // where it died first
+	origin      uint32            // of a letter on the shelf: whose it is
+	way         way               // of its last hop
 	durable     bool
 	letter      bool
 	state       queue.State

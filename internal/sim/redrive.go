@@ -27,8 +27,8 @@ const clerk = "clerk"
 // rights are those of the users of jobs.
 type rights struct{ w *world }
 
-// Order implements vhost.Rights.
-func (r rights) Order(o *vhost.Order) error {
+// JobSpec implements vhost.Rights.
+func (r rights) Job(o *vhost.JobSpec) error {
 	if o.User == clerk && r.w.revoked {
 		return errors.New("revoked")
 	}
@@ -36,7 +36,9 @@ func (r rights) Order(o *vhost.Order) error {
 }
 
 // Letter implements vhost.Rights.
-func (r rights) Letter(o *vhost.Order, x *vhost.Seen) (sees, may bool) { return clerkMay(o.User, x.ID) }
+func (r rights) Letter(o *vhost.JobSpec, x *vhost.Seen) (sees, may bool) {
+	return clerkMay(o.User, x.ID)
+}
 
 // clerkMay tells which letters a user sees and may take.
 func clerkMay(user string, id uint64) (sees, may bool) {
@@ -61,7 +63,7 @@ func (w *world) redrive() vhost.Command {
 	case 2:
 		return w.resend(source)
 	}
-	o := &vhost.Order{
+	o := &vhost.JobSpec{
 		User: "somebody", Source: source, Discard: w.chance(4), Newest: w.chance(4), Rate: w.rate(), Ramp: w.chance(2),
 		StopNoConsumer: w.chance(8), StripDeaths: w.chance(6), DropExpiration: w.chance(4), Keys: w.chance(3),
 	}
@@ -83,16 +85,16 @@ func (w *world) redrive() vhost.Command {
 	if w.chance(4) {
 		o.Filter = []string{"reason:rejected", "-reason:expired", "count:>1"}[w.dice.IntN(3)]
 	}
-	w.aim(&o.Way, &o.Queue, &o.Exchange, &o.Key)
+	w.aim(&o.Target, &o.Queue, &o.Exchange, &o.Key)
 	if source.Lost && w.chance(2) {
-		o.Way = vhost.WayOn
+		o.Target = vhost.TargetOnward
 	}
 	if w.chance(5) {
 		for range 1 + w.dice.IntN(4) {
 			o.IDs = append(o.IDs, w.idIn(source))
 		}
 	}
-	return vhost.Command{Kind: vhost.BeginRedrive, Order: o}
+	return vhost.Command{Kind: vhost.BeginRedrive, JobSpec: o}
 }
 
 // resend draws a message that is sent anew: as it is, since a message is known by its body.
@@ -107,16 +109,16 @@ func (w *world) resend(source vhost.Where) vhost.Command {
 	return vhost.Command{Kind: vhost.Resend, Edit: x, Properties: m.properties(nil), Body: m.body}
 }
 
-func (w *world) aim(to *vhost.Way, name, exchange, key *string) {
+func (w *world) aim(to *vhost.Target, name, exchange, key *string) {
 	switch w.dice.IntN(5) {
 	case 0:
-		*to = vhost.WayQueue
+		*to = vhost.TargetQueue
 	case 1:
-		*to, *name = vhost.WayQueue, w.queueName()
+		*to, *name = vhost.TargetQueue, w.queueName()
 	case 2:
-		*to, *exchange, *key = vhost.WayElsewhere, w.exchangeName(), w.key()
+		*to, *exchange, *key = vhost.TargetExchange, w.exchangeName(), w.key()
 	case 3:
-		*to, *key = vhost.WayElsewhere, w.queueName()
+		*to, *key = vhost.TargetExchange, w.queueName()
 	}
 }
 
@@ -199,7 +201,7 @@ func (w *world) sendsBack(st *step, e *entry) {
 // jobBegun notes a job.
 func (w *world) jobBegun(st *step, f *vhost.Fact) {
 	j := vhost.JobOf(f)
-	if o := st.command.Order; st.command.Kind != vhost.BeginRedrive || o.Source != j.Source || o.Way != j.Way || o.Filter != j.Filter {
+	if o := st.command.JobSpec; st.command.Kind != vhost.BeginRedrive || o.Source != j.Source || o.Target != j.Target || o.Filter != j.Filter {
 		w.violate(Redrive, "job %d has begun by command %d, and is another one than asked for", j.ID, st.command.Kind)
 	}
 	if w.live.jobs[j.ID] != nil || j.ID <= w.live.lastJob {
@@ -291,7 +293,7 @@ func (w *world) checkSent(st *step, j *job, x *sent) {
 		return
 	}
 	for _, l := range x.came {
-		again := len(e.deaths) == 0 || j.Way == vhost.WayOrigin || j.Way == vhost.WayQueue && e.homeOf(j.Queue).target == e.homeOf("").target
+		again := len(e.deaths) == 0 || j.Target == vhost.TargetOrigin || j.Target == vhost.TargetQueue && e.homeOf(j.Queue).target == e.homeOf("").target
 		restored := again && !j.DropExpiration && w.messages[e.message].ttl >= 0
 		if r := l.resent; r.Job != j.ID || r.Times != e.resent.Times+1 || r.CameBack || r.Restored != restored {
 			w.violate(Redrive, "message %d, sent by job %d, says of itself: %+v", e.message, j.ID, r)
@@ -314,13 +316,13 @@ func (w *world) checkDiscarded(j *job, x *sent) {
 	}
 }
 
-// wayOf is where a job sends a letter; unknown if it has neither keys nor target.
+// letterRouteOf is where a job sends a letter; unknown if it has neither keys nor target.
 func (j *job) wayOf(w *world, st *step, e *entry) way {
 	m := w.messages[e.message]
-	switch j.Way {
-	case vhost.WayQueue:
+	switch j.Target {
+	case vhost.TargetQueue:
 		return e.homeOf(j.Queue)
-	case vhost.WayElsewhere:
+	case vhost.TargetExchange:
 		if j.Keys {
 			if w.contents[e.ref].edited {
 				return way{}
@@ -328,7 +330,7 @@ func (j *job) wayOf(w *world, st *step, e *entry) way {
 			return way{exchange: j.Exchange, keys: m.keys}
 		}
 		return way{exchange: j.Exchange, keys: []string{j.Key}}
-	case vhost.WayOn:
+	case vhost.TargetOnward:
 		return w.wayOn(st, e)
 	}
 	if w.contents[e.ref].edited {
@@ -426,9 +428,9 @@ func (w *world) resentNow(st *step) {
 		to = way{}
 	}
 	switch x.Way {
-	case vhost.WayQueue:
+	case vhost.TargetQueue:
 		to = e.homeOf(x.Queue)
-	case vhost.WayElsewhere:
+	case vhost.TargetExchange:
 		to = way{exchange: x.Exchange, keys: []string{x.Key}}
 	}
 	w.checkWhither(st, &st.sent[0], to, "hand")

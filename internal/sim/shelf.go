@@ -157,7 +157,7 @@ func (w *world) redriven(st *step, e *entry) {
 	}
 }
 
-// wayOn is where a letter of the shelf is sent.
+// onward is where a letter of the shelf is sent.
 func (w *world) wayOn(st *step, e *entry) way {
 	if s := st.command.Selection; s != nil && s.Elsewhere {
 		return way{exchange: s.Exchange, keys: []string{s.RoutingKey}}
@@ -241,7 +241,7 @@ func (w *world) checkStayed(st *step, e *entry, why string) {
 
 // checkShelf compares what the shelf says of itself with the ledger, and with its bounds.
 func (w *world) checkShelf(excess bool) {
-	got, q := w.vhost.Reader().Shelf(), w.live.shelf
+	got, q := w.vhost.Reader().LostStore(), w.live.shelf
 	if got.Messages != len(q.copies) || got.Bytes != q.bytes[queue.Ready] || got.Evicted != w.live.evicted {
 		w.violate(Shelf, "the shelf counts %d letters, %d bytes, %d evicted; expected %d, %d, %d",
 			got.Messages, got.Bytes, got.Evicted, len(q.copies), q.bytes[queue.Ready], w.live.evicted)

@@ -184,13 +184,13 @@ type sealed struct {
 
 // content is what the log holds at a ref, as it was when it was made.
 type content struct {
-	message uint64       // of a record
-	deaths  []death      // of a history
-	resent  vhost.Resent // likewise
-	first   string       // likewise: where it died first
-	delayed bool         // of a record: its header says that it was kept until it was due
-	edited  bool         // of a record: it was published anew, elsewhere
-	sum     uint64       // of the bytes
+	message uint64            // of a record
+	deaths  []death           // of a history
+	resent  vhost.RedriveMark // likewise
+	first   string            // likewise: where it died first
+	delayed bool              // of a record: its header says that it was kept until it was due
+	edited  bool              // of a record: it was published anew, elsewhere
+	sum     uint64            // of the bytes
 }
 
 // sumSeed makes sums of bytes, which are compared within one process only.

@@ -75,7 +75,7 @@ func (v *VHost) apply(f *Fact) {
 	case Resumed:
 		v.eachIn(f, v.resumed)
 	case Held:
-		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.withheld(q, s, e, f) })
+		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.foldHeld(q, s, e, f) })
 	case Kept:
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) {
 			q.messages.Change(s).ExpireAt = 0
@@ -92,16 +92,16 @@ func (v *VHost) apply(f *Fact) {
 		v.configured(f.Object.Arguments)
 	case Paged:
 		v.paged(f)
-	case Buried:
-		v.buried(f)
-	case Withheld:
+	case PendingFree:
+		v.foldPendingFree(f)
+	case HeldNoted:
 		if q := v.queueOf(f.Queue); q != nil {
 			v.noteHeld(q, f.Seq, f.Cause, f.Took, true)
 		}
 	case Deferred:
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) { v.deferred(q, s, f.At) })
-	case Recalled:
-		v.recalled(f)
+	case Cancellations:
+		v.foldCancellations(f)
 	case Keyed:
 		if q := v.queues[f.Queue]; q != nil && q.schedule != nil {
 			q.schedule.keys.set(f.N, f.Seq)
@@ -135,10 +135,10 @@ func (v *VHost) apply(f *Fact) {
 	}
 }
 
-// queueOf finds a queue, or the shelf.
+// queueOf finds a queue, or the lost store.
 func (v *VHost) queueOf(id QueueID) *queueState {
-	if id == shelfID {
-		return v.shelf
+	if id == lostID {
+		return v.lost
 	}
 	return v.queues[id]
 }
@@ -167,8 +167,8 @@ func (v *VHost) eachIn(f *Fact, fn func(*queueState, queue.Seq, *queue.Entry)) {
 // enqueued makes a copy.
 func (v *VHost) enqueued(q *queueState, f *Fact) {
 	v.books.Made++
-	if q == v.shelf {
-		v.shelved[Cause(f.Entry.Priority)]++
+	if q == v.lost {
+		v.lostBy[Cause(f.Entry.Priority)]++
 		v.shares.add(uint32(f.N), f.Seq, f.Entry.BodyBytes)
 	}
 	if f.Entry.Flags&queue.Persistent != 0 {
@@ -181,7 +181,7 @@ func (v *VHost) enqueued(q *queueState, f *Fact) {
 		v.retain(f.History, durable)
 		q.messages.SetSide(f.Seq, queue.Side{History: f.History})
 	}
-	if f.N > 0 { // on the shelf, its origin; else from a snapshot: returns so far
+	if f.N > 0 { // in the lost store, its origin; else from a snapshot: returns so far
 		side := q.messages.Side(f.Seq)
 		side.Acquired = uint32(f.N)
 		q.messages.SetSide(f.Seq, side)
@@ -265,16 +265,16 @@ func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
 		v.durable.Ended[cause]++
 	}
 	var side queue.Side
-	if e.Flags&queue.Letter != 0 || q == v.shelf {
+	if e.Flags&queue.Letter != 0 || q == v.lost {
 		side = q.messages.Side(s)
 	}
 	history := side.History
 	v.releaseCopy(e, history)
 	switch {
 	case q.schedule != nil:
-		v.went(q, s, cause)
-	case q == v.shelf:
-		v.shelved[Cause(e.Priority)]--
+		v.noteOutcome(q, s, cause)
+	case q == v.lost:
+		v.lostBy[Cause(e.Priority)]--
 		v.shares.remove(side.Acquired, s, e.BodyBytes)
 	case e.State == queue.Held:
 		v.heldChanges(q, s)
@@ -367,7 +367,7 @@ func (v *VHost) dropQueue(id QueueID) {
 	if q == nil {
 		return
 	}
-	v.abandon(q)
+	v.endDeleted(q)
 	v.disarm(q)
 	q.deleted = true
 	v.dropped++

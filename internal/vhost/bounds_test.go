@@ -29,7 +29,7 @@ func TestHopsAreBounded(t *testing.T) {
 			textOf("x-dead-letter-exchange", ""), textOf("x-dead-letter-routing-key", fmt.Sprint("q", i+1))))
 	}
 	must(t, w, publishTo("q0", amqp.Persistent, "m"))
-	if b := w.v.Reader().Books(); b.Made != hopsMax+2 || b.Ended[Moved] != hopsMax+1 || w.v.Reader().Shelf().ByCause[LostHops] != 1 {
+	if b := w.v.Reader().Books(); b.Made != hopsMax+2 || b.Ended[Moved] != hopsMax+1 || w.v.Reader().LostStore().ByCause[LostHops] != 1 {
 		t.Errorf("books %+v", b)
 	}
 	if err := w.audit(); err != nil {
@@ -242,7 +242,7 @@ func TestLettersThatMultiplyOverTicksHaveAnEnd(t *testing.T) {
 		if at, due := w.v.Due(); !due || at > w.now {
 			break
 		}
-		if b := w.v.Reader().Books(); b.Made > 2*n*lettersMax { // half of them on the shelf
+		if b := w.v.Reader().Books(); b.Made > 2*n*lettersMax { // half of them in the lost store
 			t.Fatalf("no end: books %+v", b)
 		}
 		must(t, w, Command{Kind: Tick})
@@ -335,7 +335,7 @@ func TestManyComeBackAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	catchUp()
-	if got := w.v.Reader().Shelf(); got.Messages+int(got.Evicted) != n {
+	if got := w.v.Reader().LostStore(); got.Messages+int(got.Evicted) != n {
 		t.Errorf("%d of %d letters are lost: %+v", got.Messages, n, w.v.Reader().Books())
 	}
 	if err := w.audit(); err != nil {
@@ -350,7 +350,7 @@ func TestDeletedQueuesAreDugInPortions(t *testing.T) {
 	w := newWorld()
 	w.out.Trace = false
 	must(t, w, open("a")...)
-	const chunks = 5*gravesPerTick + 1
+	const chunks = 5*freedPerTick + 1
 	must(t, w, declareWith("deleted"), declareWith("purged"), declareWith("short", argumentOf("x-message-ttl", 1)))
 	for range chunks * queue.ChunkLen {
 		must(t, w, publishTo("deleted", amqp.Persistent, "m"), publishTo("purged", 1, "m"))
@@ -362,16 +362,16 @@ func TestDeletedQueuesAreDugInPortions(t *testing.T) {
 		t.Fatalf("books %+v", b)
 	}
 	left := func() (n int) {
-		for _, m := range w.v.remains {
+		for _, m := range w.v.deletedMessages {
 			n += m.Chunks()
 		}
-		return n + len(w.v.graves)
+		return n + len(w.v.pendingFree)
 	}
 	w.now += 1
 	for ticks := 0; left() > 0; ticks++ {
 		before := left()
 		must(t, w, Command{Kind: Tick})
-		if n := before - left(); n < 1 || n > gravesPerTick+1 {
+		if n := before - left(); n < 1 || n > freedPerTick+1 {
 			t.Fatalf("tick %d went through %d chunks", ticks, n)
 		}
 		if q, _ := w.v.Reader().Queue("short"); q.Ready > 0 {

@@ -17,7 +17,7 @@ type checkpoint struct {
 	bytes   []byte
 	queues  []*queueState // to be visited
 	defined *definitions
-	graves  []queue.Grave
+	graves  []queue.PendingFree
 	letters []letterAt              // held at that moment, transient ones too
 	was     map[letterAt]heldLetter // what has changed since of those
 	deleted map[QueueID]*queueState // queues with held letters that were deleted since
@@ -30,23 +30,23 @@ type checkpoint struct {
 // FreezeLater reports whether Freeze should wait a little: there are chunks that were taken off in whole of which a
 // restart would not know what they hold, or what is left of deleted queues. It looks through up to n of them.
 func (v *VHost) FreezeLater(n int) (later bool) {
-	kept := v.graves[:0]
-	for i, g := range v.graves {
+	kept := v.pendingFree[:0]
+	for i, g := range v.pendingFree {
 		if n == 0 {
-			kept = append(kept, v.graves[i:]...)
+			kept = append(kept, v.pendingFree[i:]...)
 			later = true
 			break
 		}
 		if g.Persistent > 0 && !g.IsDurable() {
 			n--
-			v.unearth(g)
+			v.freeChunk(g)
 		} else {
 			kept = append(kept, g)
 		}
 	}
-	clear(v.graves[len(kept):])
-	v.graves = kept
-	return v.digRemains(n) || later
+	clear(v.pendingFree[len(kept):])
+	v.pendingFree = kept
+	return v.freeDeleted(n) || later
 }
 
 // Freeze begins a checkpoint of the durable state as it is now: all batches so far, the one in the making included.
@@ -56,12 +56,12 @@ func (v *VHost) Freeze(newest storage.Index) {
 	v.endRuling()
 	for v.FreezeLater(math.MaxInt) {
 	}
-	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest, graves: slices.Clone(v.graves)}
+	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest, graves: slices.Clone(v.pendingFree)}
 	c.letters, c.was, c.deleted = v.holding.all(), map[letterAt]heldLetter{}, map[QueueID]*queueState{}
 	c.txs = v.appendOrphans(v.appendTxs(nil))
 	c.begin = v.appendJobs(binary.AppendUvarint([]byte{formatVersion}, uint64(v.logged)))
 	c.defined = v.newDefinitions()
-	c.queues = append(v.sortedQueues(), v.shelf)
+	c.queues = append(v.sortedQueues(), v.lost)
 	v.saving = c
 	c.saving = v.pool.Freeze(func(m *queue.Messages) { v.saveQueue(c, m) }, func(m *queue.Messages, first queue.Seq, saved []byte) {
 		c.bytes = appendFact(c.bytes, &Fact{Kind: Paged, Queue: QueueID(m.ID()), Seq: first, Bytes: saved}, 0)
@@ -86,7 +86,7 @@ func (v *VHost) heldChanges(q *queueState, s queue.Seq) {
 	}
 }
 
-// saveLetters saves what is known of some held letters and graves, and returns what is left of n.
+// saveLetters saves what is known of some held letters and chunks pending free, and returns what is left of n.
 func (v *VHost) saveLetters(c *checkpoint, n int) int {
 	for ; n > 0 && len(c.letters) > 0; n-- {
 		at := c.letters[0]
@@ -100,12 +100,12 @@ func (v *VHost) saveLetters(c *checkpoint, n int) int {
 			x = q.held[at.seq]
 		}
 		if x.durable {
-			c.bytes = appendFact(c.bytes, &Fact{Kind: Withheld, Queue: at.queue, Seq: at.seq, Cause: x.cause, Took: x.took}, 0)
+			c.bytes = appendFact(c.bytes, &Fact{Kind: HeldNoted, Queue: at.queue, Seq: at.seq, Cause: x.cause, Took: x.took}, 0)
 		}
 	}
 	for ; n > 0 && len(c.graves) > 0; n-- {
 		if saved, ok := c.graves[0].Save(nil); ok {
-			c.bytes = appendFact(c.bytes, &Fact{Kind: Buried, Bytes: saved}, 0)
+			c.bytes = appendFact(c.bytes, &Fact{Kind: PendingFree, Bytes: saved}, 0)
 		}
 		c.graves = c.graves[1:]
 	}
@@ -180,11 +180,11 @@ func (u *Use) Bytes(log storage.LogID, first, last storage.Index) int64 {
 
 // Mark begins to find every record and page in those spans that is in use. Source: ours, decision 10.
 func (v *VHost) Mark(spans []storage.Span) {
-	queues := []*queue.Messages{v.shelf.messages}
+	queues := []*queue.Messages{v.lost.messages}
 	for _, q := range v.sortedQueues() {
 		queues = append(queues, q.messages)
 	}
-	queues = append(queues, v.remains...)
+	queues = append(queues, v.deletedMessages...)
 	v.marker = v.pool.NewMarker(spans, queues)
 	for _, r := range v.recents {
 		for _, m := range append(slices.Clone(r.durable.messages), r.volatile.messages...) {
@@ -204,7 +204,7 @@ func (v *VHost) MarkSome(n int) (more bool) { return v.marker.Some(n) }
 
 // Marked ends the mark, and returns what was found, in no order and some of it twice.
 func (v *VHost) Marked() []storage.Ref {
-	for _, g := range v.graves {
+	for _, g := range v.pendingFree {
 		v.marker.Note(g.Page)
 	}
 	refs := v.marker.Refs()

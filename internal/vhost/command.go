@@ -155,7 +155,7 @@ type Command struct {
 	Definition *Definition
 	Policy     *Policy
 	Selection  *Selection
-	Order      *Order
+	JobSpec    *JobSpec
 	JobChange  *JobChange
 	Edit       *Edit
 }

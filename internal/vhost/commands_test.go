@@ -85,7 +85,7 @@ func (l *line) command(conn ConnID, channel ChannelID) (c Command, err error) {
 	case Unschedule, Reschedule, FireNow:
 		c.Selection, err = l.scheduled()
 	case BeginRedrive:
-		c.Order, err = l.order()
+		c.JobSpec, err = l.order()
 	case ChangeRedrive:
 		c.JobChange, err = l.jobChange()
 	case Resend:

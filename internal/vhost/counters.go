@@ -84,7 +84,7 @@ func (p *passage) fate() Fate {
 	case p.stays:
 		return FateKept
 	}
-	switch p.laid {
+	switch p.stored {
 	case LostExchange:
 		return FateMissing
 	case LostRoute:

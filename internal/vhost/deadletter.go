@@ -9,11 +9,11 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
-// deadLetter ends a copy for reason: it moves through the queue's dead-letter exchange, in this same batch; what its targets
-// do not take is held or on the shelf. Without a dead-letter exchange it is gone, unless it came back too often.
-// Source: RabbitMQ dlx; docs/compat/dead-lettering.md#1, #11, #12.
+// deadLetter ends a copy for reason: it moves through the queue's dead-letter exchange, in this same batch; what its
+// targets do not take is held or in the lost store. Without a dead-letter exchange it is gone, unless it came back too
+// often. Source: RabbitMQ dlx; docs/compat/dead-lettering.md#1, #11, #12.
 func (s *step) deadLetter(q *queueState, seq queue.Seq, reason Reason, depth int) {
-	if q == s.shelf {
+	if q == s.lost {
 		s.evict(seq)
 		return
 	}
@@ -24,7 +24,7 @@ func (s *step) deadLetter(q *queueState, seq queue.Seq, reason Reason, depth int
 	s.markDirty(q, depth)
 	q.counters().Died[s.strategyOf(q)][reason]++
 	if !q.settings.HasDLX && (reason != DeliveryLimit || s.options.LostLettersMaxBytes == 0) {
-		s.endsBack(q, seq)
+		s.countDiedAgainAtEnd(q, seq)
 		s.traffic.Fates[reason][FateNoDLX]++
 		if reason == DeliveryLimit {
 			s.lose(q, GoneLimit, false)
@@ -36,16 +36,16 @@ func (s *step) deadLetter(q *queueState, seq queue.Seq, reason Reason, depth int
 	back := s.recordDeath(q, &m, reason)
 	s.traffic.Hops.note(len(m.history.Deaths))
 	if !q.settings.HasDLX {
-		s.comesBack(back)
+		s.countDiedAgain(back)
 		s.traffic.Fates[reason][FateNoDLX]++
-		s.shelve(q, &m, GoneLimit, q.object.Name)
+		s.storeLost(q, &m, GoneLimit, q.object.Name)
 		s.end(q, seq, Moved)
 		return
 	}
 	p := s.routeDeadLetter(q, &m, attempt{depth: depth, parts: true, holds: q.settings.AtLeastOnce, keeps: q.settings.CycleKeep && reason == Expired})
 	s.traffic.Fates[reason][p.fate()]++
 	if !p.stays {
-		s.comesBack(back)
+		s.countDiedAgain(back)
 	}
 	switch {
 	case p.missing != 0:
@@ -70,7 +70,7 @@ func (v *VHost) leaves(q *queueState, p *passage, ms int64) {
 		strategy = AtLeastOnce
 		q.counters().Confirmed++
 	}
-	if p.laid == 0 {
+	if p.stored == 0 {
 		v.traffic.Placing[strategy].note(ms)
 	}
 }
@@ -83,7 +83,7 @@ func (s *step) deadLetterOnReject(q *queueState, m *message, depth int) passage 
 	}
 	q.counters().Died[min(s.strategyOf(q), AtMostOnce)][MaxLen]++ // it is never held
 	letter := *m
-	s.comesBack(s.recordDeath(q, &letter, MaxLen))
+	s.countDiedAgain(s.recordDeath(q, &letter, MaxLen))
 	s.traffic.Hops.note(len(letter.history.Deaths))
 	p := s.routeDeadLetter(q, &letter, attempt{depth: depth})
 	s.traffic.Fates[MaxLen][p.fate()]++
@@ -98,7 +98,7 @@ func (v *VHost) loadMessage(q *queueState, seq queue.Seq) message {
 		history = q.messages.Side(seq).History
 	}
 	m := v.readBack(e.Ref(v.log), history, e.Flags&queue.Persistent != 0)
-	m.told = e.Flags&queue.Told != 0
+	m.reportsFailure = e.Flags&queue.ReportsFailure != 0
 	return m
 }
 
@@ -169,9 +169,9 @@ type passage struct {
 	full    []QueueID // those that have no room; only if the queue holds it for them
 	missing Cause     // why it is held, 0 if it is not
 	stays   bool      // it stays in place
-	placed  bool      // a queue or the shelf has it
+	placed  bool      // a queue or the lost store has it
 	lost    Cause     // why a copy of it is nowhere, 0 if none is
-	laid    Cause     // why a copy of it is on the shelf, or nowhere; 0 if none is
+	stored  Cause     // why a copy of it is in the lost store, or nowhere; 0 if none is
 }
 
 // end is how the copy in its queue ends.
@@ -182,9 +182,9 @@ func (p *passage) end() Cause {
 	return p.lost
 }
 
-// routeDeadLetter publishes m, whose history has its newest death, to the dead-letter exchange of from, the queue that it died in.
-// The copy in from, if there is one, is still there: what becomes of it is the caller's.
-// Source: RabbitMQ dlx#routing, dlx#effects; docs/compat/dead-lettering.md#3 to #12.
+// routeDeadLetter publishes m, whose history has its newest death, to the dead-letter exchange of from, the queue that
+// it died in. The copy in from, if there is one, is still there: what becomes of it is the caller's. Source: RabbitMQ
+// dlx#routing, dlx#effects; docs/compat/dead-lettering.md#3 to #12.
 func (s *step) routeDeadLetter(from *queueState, m *message, a attempt) passage {
 	p := passage{took: slices.Clone(a.had)}
 	h := *m.history
@@ -244,7 +244,7 @@ func (s *step) putOff(from *queueState, m *message, keepers []*topology.Exchange
 		switch q := s.schedules[x.Name]; {
 		case q != nil && slices.Contains(a.had, q.id):
 		case m.malformedDelay != nil:
-			s.lay(from, m, LostRefused, "", p)
+			s.storeOrLose(from, m, LostRefused, "", p)
 			if a.holds || a.wide {
 				p.took = append(p.took, s.scheduleOf(x.Name).id) // it will not be tried again
 			}
@@ -266,12 +266,12 @@ func (s *step) putOff(from *queueState, m *message, keepers []*topology.Exchange
 	case full && a.holds:
 		p.missing = LostRefused
 	case full:
-		s.lay(from, m, LostRefused, "", p)
+		s.storeOrLose(from, m, LostRefused, "", p)
 	}
 }
 
-// deliverDeadLetter puts a letter into the queues that its exchange leads to, or into a portion of very many: then it is on its way
-// to the others, see wide.go.
+// deliverDeadLetter puts a letter into the queues that its exchange leads to, or into a portion of very many: then it
+// is on its way to the others, see wide.go.
 func (s *step) deliverDeadLetter(from *queueState, m *message, ids []QueueID, a attempt, p *passage) {
 	reason := m.history.Last.Reason
 	var cycles []*queueState
@@ -295,7 +295,7 @@ func (s *step) deliverDeadLetter(from *queueState, m *message, ids []QueueID, a 
 		case !q.refuses(m):
 			s.enqueue(q, m)
 			s.markDirty(q, a.depth+1)
-			if s.calming {
+			if s.draining {
 				s.moves++
 			}
 			p.placed = true
@@ -312,7 +312,7 @@ func (s *step) deliverDeadLetter(from *queueState, m *message, ids []QueueID, a 
 			p.full, p.missing = append(p.full, id), LostRefused
 			continue // each portion looks at it again
 		default:
-			s.lay(from, m, LostRefused, q.object.Name, p)
+			s.storeOrLose(from, m, LostRefused, q.object.Name, p)
 			if a.wide {
 				p.took = append(p.took, id)
 			}
@@ -327,7 +327,7 @@ func (s *step) deliverDeadLetter(from *queueState, m *message, ids []QueueID, a 
 	case len(cycles) == 0:
 	case !a.holds:
 		for _, q := range cycles {
-			s.lay(from, m, LostCycle, q.object.Name, p)
+			s.storeOrLose(from, m, LostCycle, q.object.Name, p)
 		}
 	case p.missing == 0: // what waits for room says so
 		p.missing = LostCycle
@@ -340,7 +340,7 @@ func (s *step) tooFar(from *queueState, m *message, a attempt, p *passage) {
 		p.missing = LostHops
 		return
 	}
-	s.lay(from, m, LostHops, "", p)
+	s.storeOrLose(from, m, LostHops, "", p)
 }
 
 // nowhere is what becomes of a letter that leads to no queue now: it is held, or a lost letter. If some targets have
@@ -351,13 +351,13 @@ func (s *step) nowhere(from *queueState, m *message, c Cause, a attempt, p *pass
 	case a.holds:
 		p.missing = c
 	default:
-		s.lay(from, m, c, "", p)
+		s.storeOrLose(from, m, c, "", p)
 	}
 }
 
-// lay puts a letter on the shelf, if there is one.
-func (s *step) lay(from *queueState, m *message, c Cause, target string, p *passage) {
-	p.laid = c
+// storeOrLose puts a letter in the lost store, if there is one.
+func (s *step) storeOrLose(from *queueState, m *message, c Cause, target string, p *passage) {
+	p.stored = c
 	if c == LostHops {
 		if s.hops++; s.hops > hopsKeptMax { // letters that multiply are all alike
 			s.lose(from, c, false)
@@ -365,29 +365,29 @@ func (s *step) lay(from *queueState, m *message, c Cause, target string, p *pass
 			return
 		}
 	}
-	if s.shelve(from, m, c, target) {
+	if s.storeLost(from, m, c, target) {
 		p.placed = true
 	} else {
 		p.lost = c
 	}
 }
 
-// recordDeath puts m's newest death into its history: it died in from. back is the job that had sent it there, if it has not
-// died since.
+// recordDeath puts m's newest death into its history: it died in from. back is the job that had sent it there, if it
+// has not died since.
 func (s *step) recordDeath(from *queueState, m *message, reason Reason) (back JobID) {
 	d := Death{Queue: from.object.Name, Reason: reason, Count: 1, Time: int64(s.Wall) / 1000}
 	old, told := History{}, false
 	if m.history != nil {
 		old = *m.history
 		d.Exchange, d.Keys = old.Exchange, old.Keys
-		if old.Resent.Restored {
+		if old.Redrive.Restored {
 			if e := m.scan().Expiration; e != nil {
 				d.HadTTL, d.Expiration = true, string(e)
 			}
-			old.Resent.Restored = false
+			old.Redrive.Restored = false
 		}
-		back = old.Resent.away()
-		old.Resent.CameBack = true
+		back = old.Redrive.sentBy()
+		old.Redrive.CameBack = true
 	} else {
 		scan := m.scan()
 		d.Exchange, d.Keys = string(m.content.exchange), m.content.publicKeys()
@@ -412,15 +412,15 @@ func (s *step) recordDeath(from *queueState, m *message, reason Reason) (back Jo
 	return back
 }
 
-// lose counts a dead letter that found no place; kept says that the shelf has it.
+// lose counts a dead letter that found no place; kept says that the lost store has it.
 func (v *VHost) lose(from *queueState, c Cause, kept bool) {
 	from.counters().Lost[c]++
 	v.note(Loss{Queue: from.object.Name, Cause: c, Kept: kept})
 }
 
-// A Loss is a dead letter of Queue that found no place. Kept says that the shelf has it. With the cause GoneShelf it
-// is a letter that the shelf gave up. With a Reader it is none: a direct reply that found no room on its way to the
-// connection of that name.
+// A Loss is a dead letter of Queue that found no place. Kept says that the lost store has it. With the cause GoneShelf
+// it is a letter that the lost store gave up. With a Reader it is none: a direct reply that found no room on its way to
+// the connection of that name.
 type Loss struct {
 	Queue  string
 	Cause  Cause

@@ -256,8 +256,8 @@ func (s *step) deleteQueue(q *queueState) {
 	s.deleteOrphansLater()
 }
 
-// deleteQuietly deletes q, with its bindings and messages. Its orphans and consumers stay. Nothing becomes a dead letter.
-// Source: docs/compat/dead-lettering.md#1.
+// deleteQuietly deletes q, with its bindings and messages. Its orphans and consumers stay. Nothing becomes a dead
+// letter. Source: docs/compat/dead-lettering.md#1.
 func (s *step) deleteQuietly(q *queueState) {
 	s.traffic.QueuesDeleted++
 	s.emit(&Fact{Kind: QueueDeleted, Durable: q.object.Durable, Queue: q.id})
@@ -327,7 +327,7 @@ func (s *step) purgeInPortions(ch *channel, q *queueState, then func(s *step, n 
 
 // purgeSome ends a portion of a lane from one number on and below another, and tells where there is more.
 func (s *step) purgeSome(q *queueState, from, end queue.Seq) (next queue.Seq, more bool) {
-	return q.messages.ClearSome(from, uint64(end-from), func() bool { return !s.full() }, func(first queue.Seq, span uint64, g queue.Grave) {
+	return q.messages.ClearSome(from, uint64(end-from), func() bool { return !s.full() }, func(first queue.Seq, span uint64, g queue.PendingFree) {
 		s.work += workOfChunk
 		s.endWhole(q, first, span, g, GonePurged)
 	}, func(at queue.Seq, e *queue.Entry) {

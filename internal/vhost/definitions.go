@@ -23,7 +23,7 @@ func (v *VHost) newDefinitions() *definitions {
 
 // defines reports whether a fact changes what a walk meets.
 func (k FactKind) defines() bool {
-	return k <= PolicyCleared || k == Configured || k == Noted || k == Recalled || k == Keyed || k == Matched
+	return k <= PolicyCleared || k == Configured || k == Noted || k == Cancellations || k == Keyed || k == Matched
 }
 
 // append adds the facts of about n definitions more, and begins with none: that lists them.
@@ -63,7 +63,7 @@ func (d *definitions) append(b []byte, n int) []byte {
 				b = appendMatched(b, q.id, "", true, q.operator)
 			}
 			if x := q.schedule; x != nil && x.remembers() {
-				b = appendFact(b, &Fact{Kind: Recalled, Queue: q.id, Seq: x.below, Bytes: x.save()}, 0)
+				b = appendFact(b, &Fact{Kind: Cancellations, Queue: q.id, Seq: x.below, Bytes: x.save()}, 0)
 			}
 			if x := q.schedule; x != nil {
 				for _, seq := range x.keys.sorted() {

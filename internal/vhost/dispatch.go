@@ -23,7 +23,7 @@ func (s *step) dispatch(q *queueState, depth int) {
 			return
 		}
 		if due(e, s.Now) && !slices.Contains(q.zero, seq) {
-			if s.work >= s.calmMax {
+			if s.work >= s.drainMax {
 				s.lookLater(q)
 				return
 			}

@@ -89,13 +89,13 @@ func appendFact(b []byte, f *Fact, index storage.Index) []byte {
 	case Skipped:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))
-	case Paged, Recalled:
+	case Paged, Cancellations:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))
 		b = appendText(b, f.Bytes)
-	case Buried:
+	case PendingFree:
 		b = appendText(b, f.Bytes)
-	case Withheld:
+	case HeldNoted:
 		b = appendHeld(b, f)
 	case Used:
 		b = appendUse(b, f)
@@ -183,7 +183,7 @@ func appendEnqueued(b []byte, f *Fact, index storage.Index) []byte {
 	if f.At != 0 {
 		flags |= entryWaiting
 	}
-	if e.Flags&queue.Told != 0 {
+	if e.Flags&queue.ReportsFailure != 0 {
 		flags |= entryTold
 	}
 	b = append(b, flags, e.Priority)
@@ -338,7 +338,7 @@ func (v *VHost) plausible(f *Fact) error {
 		if q != nil && !q.messages.Fits(f.Seq) {
 			return fmt.Errorf("queue %d cannot have message %d", f.Queue, f.Seq)
 		}
-		if q != nil && q == v.shelf && Cause(f.Entry.Priority) >= causes { // there it stands in the place of the priority
+		if q != nil && q == v.lost && Cause(f.Entry.Priority) >= causes { // there it stands in the place of the priority
 			return fmt.Errorf("unknown cause %d", f.Entry.Priority)
 		}
 	}
@@ -381,13 +381,13 @@ func parseFact(r *decoder, log storage.LogID, index storage.Index) (Fact, error)
 		f.Queue, f.Seq, f.At = QueueID(r.uint()), queue.Seq(r.uint()), deadline.Instant(r.uint())
 	case Keyed:
 		f.Queue, f.Seq, f.N = QueueID(r.uint()), queue.Seq(r.uint()), r.fixed()
-	case Paged, Recalled:
+	case Paged, Cancellations:
 		f.Queue, f.Seq, f.Bytes = QueueID(r.uint()), queue.Seq(r.uint()), r.bytes()
-	case Buried:
+	case PendingFree:
 		f.Bytes = r.bytes()
 	case Used:
 		parseUse(r, &f)
-	case Held, Withheld:
+	case Held, HeldNoted:
 		parseHeld(r, &f, log)
 		if f.Cause >= causes {
 			return f, fmt.Errorf("unknown cause %d", f.Cause)
@@ -484,7 +484,7 @@ func parseEnqueued(r *decoder, f *Fact, log storage.LogID, index storage.Index) 
 		e.Flags |= queue.Handed
 	}
 	if flags&entryTold != 0 {
-		e.Flags |= queue.Told
+		e.Flags |= queue.ReportsFailure
 	}
 	if flags&entryLetter != 0 {
 		e.Flags |= queue.Letter

@@ -9,11 +9,11 @@ import (
 
 // What an entry of the deadline set belongs to: the queue's number above, one of these below.
 const (
-	ownMessages = iota // those of a chunk that are due then; Item is its first Seq
-	ownHead            // the message at the head, where only that may expire
-	ownQueue           // the queue itself, unused
-	ownExcess          // work left over: more messages than the limit
-	ownGraves          // work left over: what was taken off in whole; of no queue
+	ownMessages    = iota // those of a chunk that are due then; Item is its first Seq
+	ownHead               // the message at the head, where only that may expire
+	ownQueue              // the queue itself, unused
+	ownExcess             // work left over: more messages than the limit
+	ownPendingFree        // work left over: what was taken off in whole; of no queue
 	// work left over: letters that wait for room in the queue, or messages at its head that have expired
 	ownRoom
 	ownSweep   // all held letters; of no queue
@@ -36,7 +36,7 @@ func (s *step) tick() {
 	dig := false
 	defer func() {
 		if dig { // it is armed again, and would be the first
-			s.exhume()
+			s.freeSome()
 		}
 	}()
 	for left := tickMax - s.lookAhead(); left > 0 && !s.full(); left-- {
@@ -65,11 +65,11 @@ func (s *step) tick() {
 			}
 			continue
 		case ownWide:
-			if s.goOnWide(); s.full() {
+			if s.continueWide(); s.full() {
 				return // it would be the next to be due
 			}
 			continue
-		case ownGraves:
+		case ownPendingFree:
 			dig = true
 			continue
 		case ownChannel:
@@ -81,7 +81,7 @@ func (s *step) tick() {
 				s.wakeJob(j, s.Now+sweepEvery)
 				continue
 			}
-			left -= s.goOn(s.jobs.find(JobID(d.Owner >> ownBits)))
+			left -= s.runJob(s.jobs.find(JobID(d.Owner >> ownBits)))
 			continue
 		}
 		q := s.queueOf(QueueID(d.Owner >> ownBits))
@@ -96,7 +96,7 @@ func (s *step) tick() {
 			left -= s.fallDue(q, queue.Seq(d.Item), d.At, left)
 		case ownOne:
 			q.near--
-			s.happen(q, queue.Seq(d.Item), d.At)
+			s.handleDue(q, queue.Seq(d.Item), d.At)
 			q.messages.Passed(queue.Seq(d.Item), d.At)
 		case ownHead:
 			q.armed = 0
@@ -184,7 +184,7 @@ func (s *step) fallDue(q *queueState, chunk queue.Seq, at deadline.Instant, most
 	i := 0
 	for ; i < k && n < most && !s.full(); i++ {
 		if soon[i].at <= at {
-			s.happen(q, soon[i].seq, at)
+			s.handleDue(q, soon[i].seq, at)
 			n++
 		} else {
 			next = sooner(next, soon[i].at)
@@ -211,8 +211,8 @@ func sooner(a, b deadline.Instant) deadline.Instant {
 	return a
 }
 
-// happen does what is due with a message at an instant, if it still is.
-func (s *step) happen(q *queueState, seq queue.Seq, at deadline.Instant) {
+// handleDue does what is due with a message at an instant, if it still is.
+func (s *step) handleDue(q *queueState, seq queue.Seq, at deadline.Instant) {
 	e := q.messages.Entry(seq)
 	if e == nil || q.deleted || slices.Contains(q.zero, seq) {
 		return
@@ -371,7 +371,7 @@ func (s *step) enforce(q *queueState, depth int) {
 	for n := 0; q.over(set); n++ {
 		seq, _, ok := q.messages.Head()
 		switch {
-		case q == s.shelf:
+		case q == s.lost:
 			seq, ok = s.loser()
 		case set.Overflow == DropLowest:
 			seq, _, ok = q.messages.LowestHead()
@@ -380,7 +380,7 @@ func (s *step) enforce(q *queueState, depth int) {
 			return // what is over the limit waits
 		}
 		// to give up a letter is next to no work
-		if q != s.shelf && (n == excessMax || s.work >= s.calmMax || s.moves >= movesMax/2) {
+		if q != s.lost && (n == excessMax || s.work >= s.drainMax || s.moves >= movesMax/2) {
 			q.excess = s.Now
 			s.deadlines.Add(deadline.Entry{At: q.excess, Owner: owner(q, ownExcess)})
 			return
@@ -414,7 +414,7 @@ func (s *step) recovered() {
 		s.armExpiry(q)
 		s.markDirty(q, 0)
 	}
-	s.markDirty(s.shelf, 0)
+	s.markDirty(s.lost, 0)
 	s.resumeWide()
 	s.sweepSoon()
 	s.resumeJobs()

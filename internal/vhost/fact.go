@@ -75,19 +75,19 @@ const (
 	Noted FactKind = 22
 	// Paged: Queue, Seq, Bytes. A chunk of messages as queue.Restore wants it; only in checkpoints.
 	Paged FactKind = 23
-	// Buried: Bytes. A chunk that was taken off, as queue.Rebury wants it; only in checkpoints.
-	Buried FactKind = 24
-	// Withheld: Queue, Seq, Cause, Took. What is known of a held letter beside its page; only in checkpoints.
-	Withheld FactKind = 25
+	// PendingFree: Bytes. A chunk that was taken off, as queue.Rebury wants it; only in checkpoints.
+	PendingFree FactKind = 24
+	// HeldNoted: Queue, Seq, Cause, Took. What is known of a held letter beside its page; only in checkpoints.
+	HeldNoted FactKind = 25
 	// Used: Use, Index. Which bytes of the log up to a batch are referred to; only in checkpoints.
 	Used FactKind = 26
 	// Deferred: Queue, Seq, At. What waits waits until another instant.
 	Deferred FactKind = 27
-	// Recalled: Queue, Seq, Bytes. What a schedule remembers of cancellations; only in checkpoints.
-	Recalled FactKind = 28
+	// Cancellations: Queue, Seq, Bytes. What a schedule remembers of cancellations; only in checkpoints.
+	Cancellations FactKind = 28
 	// Keyed: Queue, Seq, N. A scheduled message has a key with that hash.
 	Keyed FactKind = 29
-	// JobBegun: N, Bytes. A job with that number, as appendOrder and appendProgress have it.
+	// JobBegun: N, Bytes. A job with that number, as appendJobSpec and appendProgress have it.
 	JobBegun FactKind = 30
 	// JobProgressed: N, Bytes. How far a job has come, as appendProgress has it, without bounds.
 	JobProgressed FactKind = 31
@@ -110,8 +110,9 @@ const (
 	// Orphaned: N, Object.Name. N is 1: of the auto-delete exchanges that have lost their last binding since this
 	// batch began some are still to be deleted; in checkpoints one by its name, else without a name. 0: none is.
 	Orphaned FactKind = 39
-	// Matched: Queue, or Object.Name of an exchange; Policy.Name, Policy.Operator. This policy is the one that applies to
-	// it; only in checkpoints. One without a name of a policy comes first: it says that what none is named for has none.
+	// Matched: Queue, or Object.Name of an exchange; Policy.Name, Policy.Operator. This policy is the one that applies
+	// to it; only in checkpoints. One without a name of a policy comes first: it says that what none is named for has
+	// none.
 	Matched FactKind = 40
 	// PutOff: Queue, Seq, Failed. A copy that was to become a dead letter stays, with nobody, until there is room.
 	// Never in the log.
@@ -120,7 +121,7 @@ const (
 
 // forCheckpoints reports whether facts of a kind are in checkpoints alone.
 func (k FactKind) forCheckpoints() bool {
-	return k >= Paged && k <= Used || k == Recalled || k == Matched
+	return k >= Paged && k <= Used || k == Cancellations || k == Matched
 }
 
 // Fact is one thing that is true from now on. Byte slices alias the batch or the command.
@@ -177,7 +178,7 @@ const (
 	LostCycle    Cause = 11 // a dead letter that would come to the same queue again without a rejection
 	LostRefused  Cause = 12 // a dead letter that its target had no room for
 	LostHops     Cause = 13 // a dead letter that went through too many queues at one moment, or multiplied too often
-	GoneShelf    Cause = 14 // a lost letter that the shelf had no room or time for any more
+	GoneShelf    Cause = 14 // a lost letter that the lost store had no room or time for any more
 	Redriven     Cause = 15 // a lost letter that was sent on
 	Damaged      Cause = 16 // the disk has lost it: a repair has given it up
 	Fired        Cause = 17 // a scheduled message that came due and went on into queues

@@ -69,12 +69,12 @@ func goldenFacts() []Fact {
 		{Kind: Stored, Bytes: goldenRecord()},
 		{Kind: Remembered, Bytes: goldenHistory()},
 		{Kind: Paged, Queue: 300, Seq: 256, Bytes: []byte("slot")},
-		{Kind: Buried, Bytes: []byte("slot")},
-		{Kind: Withheld, Queue: 300, Seq: 11, Cause: LostRefused, History: storage.Ref{Log: testLog},
+		{Kind: PendingFree, Bytes: []byte("slot")},
+		{Kind: HeldNoted, Queue: 300, Seq: 11, Cause: LostRefused, History: storage.Ref{Log: testLog},
 			Took: []QueueID{1, 300}},
 		{Kind: Used, Index: 9, Use: []storage.UseRange{{First: 3, Refs: 2, Bytes: 500}, {First: 8, Refs: 1, Bytes: 40}}},
-		{Kind: Recalled, Queue: 300, Seq: 256, Bytes: goldenCancellations()},
-		{Kind: JobBegun, N: 7, Bytes: appendProgress(appendOrder(nil, goldenOrder()), goldenProgress())},
+		{Kind: Cancellations, Queue: 300, Seq: 256, Bytes: goldenCancellations()},
+		{Kind: JobBegun, N: 7, Bytes: appendProgress(appendJobSpec(nil, goldenOrder()), goldenProgress())},
 		{Kind: JobProgressed, N: 7, Bytes: appendProgress(nil, goldenProgress())},
 		{Kind: JobForgotten, N: 7},
 		staged(3, txStep{record: storage.Ref{Log: testLog, Index: 8, Offset: 7, Size: 6}}),
@@ -93,9 +93,9 @@ func goldenFacts() []Fact {
 
 func staged(n uint64, x txStep) Fact { return Fact{Kind: TxStaged, N: n, Bytes: appendStep(nil, &x)} }
 
-func goldenOrder() *Order {
-	return &Order{
-		Source: Where{Queue: "work.dead"}, User: "u", Filter: "reason = 'rejected'", Way: WayQueue, Queue: "work",
+func goldenOrder() *JobSpec {
+	return &JobSpec{
+		Source: Where{Queue: "work.dead"}, User: "u", Filter: "reason = 'rejected'", Target: TargetQueue, Queue: "work",
 		Exchange: "x", Key: "k", Newest: true, Ramp: true, StripDeaths: true, Max: 1000, Rate: 300, Canary: 10, Watch: 5000,
 		StopPercent: 50, IDs: []MessageID{1, 300},
 	}
@@ -288,10 +288,10 @@ func TestDamagedBatches(t *testing.T) {
 // If this fails, a letter whose publisher told of four thousand million redrives is taken by the same job again and
 // again.
 func TestLettersSentBackVeryOften(t *testing.T) {
-	h := History{Resent: Resent{Times: math.MaxUint32}.again(7)}
+	h := History{Redrive: RedriveMark{Times: math.MaxUint32}.again(7)}
 	read, err := parseHistory(appendHistory(nil, &h))
-	if err != nil || read.Resent != (Resent{Times: math.MaxUint32, Job: 7}) {
-		t.Errorf("it was read back as %+v, %v", read.Resent, err)
+	if err != nil || read.Redrive != (RedriveMark{Times: math.MaxUint32, Job: 7}) {
+		t.Errorf("it was read back as %+v, %v", read.Redrive, err)
 	}
 }
 

@@ -63,19 +63,19 @@ type Death struct {
 // History is what became of a dead letter: where the last hop published it, and how it died before. It is
 // written once per hop, beside the record, and rendered as headers at the door.
 type History struct {
-	Exchange string   // of the last hop: a dead-letter exchange
-	Keys     []string // of the last hop; the first is the routing key that a consumer sees
-	Deaths   []Death  // newest first
-	First    Origin   // of the first death
-	Last     Origin   // of the newest
-	At       int64    // of the newest, ms since the Unix epoch; 0: nobody has noted it
-	Share    uint32   // how many letters this one may still become, where exchanges multiply them
-	HideCC   bool     // consumers do not see the CC header any more
-	Resent   Resent   // how it was sent back
+	Exchange string      // of the last hop: a dead-letter exchange
+	Keys     []string    // of the last hop; the first is the routing key that a consumer sees
+	Deaths   []Death     // newest first
+	First    Origin      // of the first death
+	Last     Origin      // of the newest
+	At       int64       // of the newest, ms since the Unix epoch; 0: nobody has noted it
+	Share    uint32      // how many letters this one may still become, where exchanges multiply them
+	HideCC   bool        // consumers do not see the CC header any more
+	Redrive  RedriveMark // how it was sent back
 }
 
-// Resent is what a letter that was sent back by hand carries on.
-type Resent struct {
+// RedriveMark is what a letter that was sent back by hand carries on.
+type RedriveMark struct {
 	Times    uint32 // how often
 	Job      JobID  // that did it last, 0: none did
 	Restored bool   // it has its publisher's expiration again, until it dies again
@@ -84,8 +84,8 @@ type Resent struct {
 
 // again is what the letter carries on when it is sent back once more, by a job or, with 0, by none. Times does not
 // wrap: a client may have told a large one, and a letter without times has no job that knows it again.
-func (x Resent) again(job JobID) Resent {
-	return Resent{Times: max(x.Times+1, x.Times), Job: job}
+func (x RedriveMark) again(job JobID) RedriveMark {
+	return RedriveMark{Times: max(x.Times+1, x.Times), Job: job}
 }
 
 // Origin is what x-first-death-* and x-last-death-* tell.
@@ -221,7 +221,7 @@ func appendHistory(b []byte, h *History) []byte {
 	b = binary.AppendUvarint(b, uint64(h.Share))
 	for i, o := range [2]Origin{h.First, h.Last} {
 		reason := byte(o.Reason)
-		if i == 0 && h.HideCC || i == 1 && h.Resent.Times > 0 {
+		if i == 0 && h.HideCC || i == 1 && h.Redrive.Times > 0 {
 			reason |= reasonMarked
 		}
 		if i == 1 && h.At != 0 {
@@ -231,7 +231,7 @@ func appendHistory(b []byte, h *History) []byte {
 		b = appendText(b, o.Queue)
 		b = appendText(b, o.Exchange)
 	}
-	if x := &h.Resent; x.Times > 0 {
+	if x := &h.Redrive; x.Times > 0 {
 		b = binary.AppendUvarint(b, uint64(x.Times))
 		b = binary.AppendUvarint(b, uint64(x.Job))
 		b = append(b, bits(x.Restored, x.CameBack))
@@ -282,7 +282,7 @@ func readHistory(r *decoder) (History, error) {
 	marked := h.Last.Reason
 	h.Last.Reason &^= reasonMarked | reasonTimed
 	if marked&reasonMarked != 0 {
-		if h.Resent = readResent(r); h.Resent.Times == 0 {
+		if h.Redrive = readResent(r); h.Redrive.Times == 0 {
 			return h, errHistory
 		}
 	}
@@ -305,8 +305,8 @@ func readHistory(r *decoder) (History, error) {
 	return h, r.err
 }
 
-func readResent(r *decoder) Resent {
-	x := Resent{Times: uint32(r.uint()), Job: JobID(r.uint())}
+func readResent(r *decoder) RedriveMark {
+	x := RedriveMark{Times: uint32(r.uint()), Job: JobID(r.uint())}
 	flags := r.byte()
 	x.Restored, x.CameBack = flags&1 != 0, flags&2 != 0
 	return x

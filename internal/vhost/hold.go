@@ -27,9 +27,9 @@ type heldLetter struct {
 	durable bool
 }
 
-// wayOut is where all letters of a queue lead, as far as that can be known without looking at them: by the queue's
+// letterRoute is where all letters of a queue lead, as far as that can be known without looking at them: by the queue's
 // dead-letter routing key, or because its exchange leads nowhere.
-type wayOut struct {
+type letterRoute struct {
 	number    uint32 // another one each time that it may have changed
 	version   uint64 // of the topology
 	dlx, dlrk string
@@ -97,8 +97,8 @@ func (v *VHost) await(q *queueState, seq queue.Seq, full []QueueID) {
 	}
 }
 
-// withheld folds Held.
-func (v *VHost) withheld(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
+// foldHeld folds Held.
+func (v *VHost) foldHeld(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
 	q.messages.Touch()
 	side := q.messages.Side(s)
 	durable := e.Flags&queue.Persistent != 0
@@ -163,18 +163,18 @@ func (s *step) retry(q *queueState, seq queue.Seq, only QueueID, depth int) {
 		s.await(q, seq, p.full)
 	}
 	if x, held := q.held[seq]; held && only == 0 {
-		x.tried = s.wayOf(q).number
+		x.tried = s.letterRouteOf(q).number
 		q.held[seq] = x
 	}
 }
 
-// wayOf returns where q's letters lead.
-func (v *VHost) wayOf(q *queueState) *wayOut {
-	w, set := &q.way, q.settings
+// letterRouteOf returns where q's letters lead.
+func (v *VHost) letterRouteOf(q *queueState) *letterRoute {
+	w, set := &q.letterRoute, q.settings
 	if w.number > 0 && w.version == v.topo.Version() && w.dlx == set.DeadLetterExchange && w.dlrk == set.DeadLetterRoutingKey {
 		return w
 	}
-	*w = wayOut{number: w.number + 1, version: v.topo.Version(), dlx: set.DeadLetterExchange, dlrk: set.DeadLetterRoutingKey}
+	*w = letterRoute{number: w.number + 1, version: v.topo.Version(), dlx: set.DeadLetterExchange, dlrk: set.DeadLetterRoutingKey}
 	x := v.topo.Exchange(w.dlx)
 	switch {
 	case x == nil:
@@ -190,7 +190,7 @@ func (v *VHost) wayOf(q *queueState) *wayOut {
 // stuck reports whether a letter need not be read to be known to stay held, and notes why. A target that has no room is
 // believed only if the letter was tried since its way was made: it may be one to which it would come in a cycle.
 func (s *step) stuck(q *queueState, seq queue.Seq, e *queue.Entry) bool {
-	x, w := q.held[seq], s.wayOf(q)
+	x, w := q.held[seq], s.letterRouteOf(q)
 	p := passage{took: x.took, missing: LostExchange}
 	switch {
 	case x.cause == Moved: // it goes on by itself
@@ -235,7 +235,7 @@ func (s *step) retryBlocked(t *queueState, depth int) {
 	delete(s.holding.blocked, t.id)
 	n := 0
 	var large []letterAt
-	for ; n < len(all) && n < retryBlockedMax && s.moves < movesMax && s.work < s.calmMax && !t.refusesBytes(0, true); n++ {
+	for ; n < len(all) && n < retryBlockedMax && s.moves < movesMax && s.work < s.drainMax && !t.refusesBytes(0, true); n++ {
 		q, e := s.heldAt(all[n])
 		switch {
 		case e == nil:
@@ -245,7 +245,7 @@ func (s *step) retryBlocked(t *queueState, depth int) {
 			s.retry(q, all[n].seq, t.id, depth)
 		}
 	}
-	more := n < len(all) && (len(large) < n || s.moves >= movesMax || s.work >= s.calmMax) // and it is worth while
+	more := n < len(all) && (len(large) < n || s.moves >= movesMax || s.work >= s.drainMax) // and it is worth while
 	first := n - len(large)
 	copy(all[first:], large) // back to the front, where letters have gone: the others are too many to be moved
 	if all = append(all[first:], s.holding.blocked[t.id]...); len(all) == 0 {

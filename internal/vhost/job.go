@@ -9,41 +9,41 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
-// Rights tell what the users of jobs may do now. A job is decided by them and not by those of when it began. They are not
-// in the log: what was decided is.
+// Rights tell what the users of jobs may do now. A job is decided by them and not by those of when it began. They are
+// not in the log: what was decided is.
 type Rights interface {
-	// Order is why the user of an order may not have it carried out, nil if the user may.
-	Order(o *Order) error
+	// Job is why the user of a job may not have it carried out, nil if the user may.
+	Job(o *JobSpec) error
 	// Letter tells whether the user of an order sees a message of its source, and may have it taken.
-	Letter(o *Order, x *Seen) (sees, may bool)
+	Letter(o *JobSpec, x *Seen) (sees, may bool)
 }
 
 // JobID numbers the jobs of a virtual host, from 1. 0 is none.
 type JobID uint64
 
 // A Job sends letters back, or discards them: many, one after the other, at its pace. It is durable state: what it has
-// done is in the log together with the letters that it moved, so that a restart goes on where it was, and no letter goes
-// twice. Source: ours, decision 16.
+// done is in the log together with the letters that it moved, so that a restart goes on where it was, and no letter
+// goes twice. Source: ours, decision 16.
 type Job struct {
 	ID JobID
-	Order
+	JobSpec
 	Progress
 }
 
-// An Order is what a job is to do.
-type Order struct {
+// A JobSpec is what a job is to do.
+type JobSpec struct {
 	User     string
-	Discard  bool        // letters go to the shelf, or are gone if they are there
-	Source   Where       // a queue or the shelf
-	IDs      []MessageID // these, at most OrderIDsMax; else
+	Discard  bool        // letters go to the lost store, or are gone if they are there
+	Source   Where       // a queue or the lost store
+	IDs      []MessageID // these, at most JobIDsMax; else
 	Filter   string      // those that it lets through, as package filter reads it
 	Max      uint64      // at most so many; 0: no limit
 	Newest   bool        // the newest first
-	Way      Way
-	Keys     bool   // of WayElsewhere: with their own keys
-	Exchange string // of WayElsewhere
-	Key      string // of WayElsewhere
-	Queue    string // of WayQueue: this one for all of them; "": each to the queue of its first death
+	Target   Target
+	Keys     bool   // of TargetExchange: with their own keys
+	Exchange string // of TargetExchange
+	Key      string // of TargetExchange
+	Queue    string // of TargetQueue: this one for all of them; "": each to the queue of its first death
 
 	Rate           uint64 // letters per second, 0: as fast as may be
 	Canary         uint64 // so many first, 0: none
@@ -62,16 +62,16 @@ type Where struct {
 	Schedule string
 }
 
-// A Way is where a letter is sent.
-type Way uint8
+// A Target is where a letter is sent.
+type Target uint8
 
-// The ways. WayOn is for lost letters alone: where they were going.
+// The targets. TargetOnward is for lost letters alone: where they were going.
 const (
-	WayOrigin    Way = iota // the exchange and keys that it was published with first
-	WayQueue                // the queue in which it died first
-	WayElsewhere            // an exchange that the order names
-	WayOn
-	ways
+	TargetOrigin   Target = iota // the exchange and keys that it was published with first
+	TargetQueue                  // the queue in which it died first
+	TargetExchange               // an exchange that the job names
+	TargetOnward
+	targetKinds
 )
 
 // JobState is how a job stands.
@@ -103,32 +103,32 @@ func (s JobState) active() bool { return s == JobRunning || s == JobWatching }
 // ended reports whether it never will.
 func (s JobState) ended() bool { return s >= JobDone }
 
-// Why a letter stays where it is.
-type Why uint8
+// SkipReason is why a job leaves a letter where it is.
+type SkipReason uint8
 
 // The reasons.
 const (
-	WhyExchange Why = iota + 1 // the exchange is not there
-	WhyRoute                   // it leads to no queue
-	WhyRefused                 // a queue has no room
-	WhyQueue                   // the queue is not there
-	WhyUnknown                 // there is no such letter
-	WhyBusy                    // a consumer has it, it waits, or it is held
-	WhyAccess                  // the user of the job may not see it, or not publish it where it would go
-	whys
+	SkipNoExchange SkipReason = iota + 1 // the exchange is not there
+	SkipNoRoute                          // it leads to no queue
+	SkipRefused                          // a queue has no room
+	SkipNoQueue                          // the queue is not there
+	SkipUnknown                          // there is no such letter
+	SkipBusy                             // a consumer has it, it waits, or it is held
+	SkipAccess                           // the user of the job may not see it, or not publish it where it would go
+	skipReasons
 )
 
 // String names the reason as lists show it.
-func (w Why) String() string {
-	if w >= whys {
+func (w SkipReason) String() string {
+	if w >= skipReasons {
 		return "unknown"
 	}
-	return [whys]string{"", "no_exchange", "no_route", "refused", "no_queue", "unknown", "busy", "access"}[w]
+	return [skipReasons]string{"", "no_exchange", "no_route", "refused", "no_queue", "unknown", "busy", "access"}[w]
 }
 
-// Whys lists the reasons.
-func Whys() []Why {
-	return []Why{WhyExchange, WhyRoute, WhyRefused, WhyQueue, WhyUnknown, WhyBusy, WhyAccess}
+// SkipReasons lists the reasons.
+func SkipReasons() []SkipReason {
+	return []SkipReason{SkipNoExchange, SkipNoRoute, SkipRefused, SkipNoQueue, SkipUnknown, SkipBusy, SkipAccess}
 }
 
 // Progress is how far a job has come.
@@ -142,7 +142,7 @@ type Progress struct {
 	Total    uint64           // messages that were there when it began, or IDs
 	Looked   uint64
 	Moved    uint64
-	Refused  [whys]uint64
+	Refused  [skipReasons]uint64
 	CameBack uint64
 	Rate     uint64           // letters per second now, 0: as fast as may be
 	Quota    uint64           // of Moved, after which it watches; 0: there is none
@@ -154,24 +154,24 @@ type Progress struct {
 	MidBack  uint64           // CameBack at that time
 }
 
-// OrderIDsMax bounds the letters that an order names one by one.
-const OrderIDsMax = 10_000
+// JobIDsMax bounds the letters that a job names one by one.
+const JobIDsMax = 10_000
 
 const (
-	jobsMax      = 100       // that are remembered, the oldest ended ones go
-	jobsOpenMax  = 16        // that have not ended
-	jobsUserMax  = 12        // of them of one user, so that others always find a place
-	jobLooksMax  = 512       // messages that a portion looks at
-	jobBytesMax  = 256 << 10 // octets of messages that a filter looks through in a portion, but for the last one
-	jobMovesMax  = 256       // and moves
-	jobSpare     = 16        // messages that are listed together, beyond those that may be moved: of most filters let through not all
-	jobStretch   = 100       // letters, or the canary if that is more: what came back is counted over one or two such stretches
-	jobPace      = 10        // ms between portions where there is a rate
-	backDelay    = 100       // ms until it is in the log that a letter came back
-	watchUsual   = 10_000
-	watchMax     = 86_400_000
-	rateMax      = 1_000_000
-	orderTextMax = 4 << 10
+	jobsMax     = 100       // that are remembered, the oldest ended ones go
+	jobsOpenMax = 16        // that have not ended
+	jobsUserMax = 12        // of them of one user, so that others always find a place
+	jobLooksMax = 512       // messages that a portion looks at
+	jobBytesMax = 256 << 10 // octets of messages that a filter looks through in a portion, but for the last one
+	jobMovesMax = 256       // and moves
+	jobSpare    = 16        // messages that are listed together, beyond those that may be moved: of most filters let through not all
+	jobStretch  = 100       // letters, or the canary if that is more: what came back is counted over one or two such stretches
+	jobPace     = 10        // ms between portions where there is a rate
+	backDelay   = 100       // ms until it is in the log that a letter came back
+	watchUsual  = 10_000
+	watchMax    = 86_400_000
+	rateMax     = 1_000_000
+	jobTextMax  = 4 << 10
 )
 
 // job is a Job with what is not in the log.
@@ -222,29 +222,30 @@ func (x *jobs) open(user string) (all, own int) {
 }
 
 // check refuses an order that makes no sense.
-func (o *Order) check() *amqp.Error {
+func (o *JobSpec) check() *amqp.Error {
 	switch {
 	case o.Source.Lost == (o.Source.Queue != ""):
 		return amqp.PreconditionFailed("a redrive needs a queue or the lost letters as its source")
-	case o.Way >= ways || o.Way == WayOn && !o.Source.Lost:
+	case o.Target >= targetKinds || o.Target == TargetOnward && !o.Source.Lost:
 		return amqp.PreconditionFailed("a redrive has no valid target")
-	case len(o.IDs) > OrderIDsMax:
-		return amqp.PreconditionFailed("%d ids exceed the limit of %d: use a filter", len(o.IDs), OrderIDsMax)
+	case len(o.IDs) > JobIDsMax:
+		return amqp.PreconditionFailed("%d ids exceed the limit of %d: use a filter", len(o.IDs), JobIDsMax)
 	case o.Rate > rateMax:
 		return amqp.PreconditionFailed("a rate of %d exceeds the limit of %d messages per second", o.Rate, rateMax)
 	case o.Watch > watchMax:
 		return amqp.PreconditionFailed("%d ms exceed the maximum watch time of one day", o.Watch)
 	case o.StopPercent > 100:
 		return amqp.PreconditionFailed("%d is not a percentage", o.StopPercent)
-	case len(o.Filter) > orderTextMax:
-		return amqp.PreconditionFailed("a filter has %d bytes: the maximum is %d", len(o.Filter), orderTextMax)
+	case len(o.Filter) > jobTextMax:
+		return amqp.PreconditionFailed("a filter has %d bytes: the maximum is %d", len(o.Filter), jobTextMax)
 	}
 	return nil
 }
 
-// An order as bytes: flags(1) flags(1) way(1), texts, numbers, IDs. Strings have their length before them, numbers are uvarints.
-func appendOrder(b []byte, o *Order) []byte {
-	b = append(b, bits(o.Discard, o.Source.Lost, o.Newest, o.Keys, o.Ramp), bits(o.StopNoConsumer, o.StripDeaths, o.DropExpiration), byte(o.Way))
+// An order as bytes: flags(1) flags(1) way(1), texts, numbers, IDs. Strings have their length before them, numbers are
+// uvarints.
+func appendJobSpec(b []byte, o *JobSpec) []byte {
+	b = append(b, bits(o.Discard, o.Source.Lost, o.Newest, o.Keys, o.Ramp), bits(o.StopNoConsumer, o.StripDeaths, o.DropExpiration), byte(o.Target))
 	for _, text := range []string{o.User, o.Source.Queue, o.Filter, o.Exchange, o.Key, o.Queue} {
 		b = appendText(b, text)
 	}
@@ -254,11 +255,11 @@ func appendOrder(b []byte, o *Order) []byte {
 	return appendNumbers(b, o.IDs)
 }
 
-func readOrder(r *decoder) (o Order) {
+func readJobSpec(r *decoder) (o JobSpec) {
 	one, two := r.byte(), r.byte()
 	o.Discard, o.Source.Lost, o.Newest, o.Keys, o.Ramp = one&1 != 0, one&2 != 0, one&4 != 0, one&8 != 0, one&16 != 0
 	o.StopNoConsumer, o.StripDeaths, o.DropExpiration = two&1 != 0, two&2 != 0, two&4 != 0
-	o.Way = Way(r.byte())
+	o.Target = Target(r.byte())
 	for _, to := range []*string{&o.User, &o.Source.Queue, &o.Filter, &o.Exchange, &o.Key, &o.Queue} {
 		*to = r.text()
 	}
@@ -311,19 +312,20 @@ func readNumbers(r *decoder) (all []uint64) {
 // begun folds the beginning of a job.
 func (v *VHost) begun(f *Fact) {
 	r := decoder{rest: f.Bytes}
-	j := &job{Job: Job{ID: JobID(f.N), Order: readOrder(&r)}}
+	j := &job{Job: Job{ID: JobID(f.N), JobSpec: readJobSpec(&r)}}
 	j.Progress = readProgress(&r)
 	j.filter, _ = filter.Parse(j.Filter, int64(j.Begun)) // it was read before it was accepted
 	v.jobs.last = max(v.jobs.last, j.ID)
 	v.jobs.all = append(v.jobs.all, j)
 }
 
-// JobOf reads what JobBegun and JobProgressed tell, for those who look at the log from outside; a JobProgressed has no order.
+// JobOf reads what JobBegun and JobProgressed tell, for those who look at the log from outside; a JobProgressed has no
+// order.
 func JobOf(f *Fact) Job {
 	r := decoder{rest: f.Bytes}
 	j := Job{ID: JobID(f.N)}
 	if f.Kind == JobBegun {
-		j.Order = readOrder(&r)
+		j.JobSpec = readJobSpec(&r)
 	}
 	j.Progress = readProgress(&r)
 	return j
@@ -359,7 +361,7 @@ func (v *VHost) appendJobs(b []byte) []byte {
 		b = appendFact(b, &Fact{Kind: JobForgotten, N: uint64(v.jobs.last)}, 0)
 	}
 	for _, j := range v.jobs.all {
-		b = appendFact(b, &Fact{Kind: JobBegun, N: uint64(j.ID), Bytes: appendProgress(appendOrder(nil, &j.Order), &j.Progress)}, 0)
+		b = appendFact(b, &Fact{Kind: JobBegun, N: uint64(j.ID), Bytes: appendProgress(appendJobSpec(nil, &j.JobSpec), &j.Progress)}, 0)
 	}
 	return b
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // ways are the words for where letters go; EXCHANGE:KEY is elsewhere, EXCHANGE: with their own keys.
-var wayWords = map[string]Way{"origin": WayOrigin, "queue": WayQueue, "on": WayOn}
+var wayWords = map[string]Target{"origin": TargetOrigin, "queue": TargetQueue, "on": TargetOnward}
 
 // where reads QUEUE, or lost.
 func where(name string) Where {
@@ -18,26 +18,26 @@ func where(name string) Where {
 }
 
 // way reads the option way, and to-queue.
-func (l *line) way() (w Way, queue, exchange, key string, own bool, err error) {
+func (l *line) way() (w Target, queue, exchange, key string, own bool, err error) {
 	queue = l.text("to-queue")
 	text, has := l.option("way")
 	w, known := wayWords[text]
 	switch {
 	case queue != "":
-		w = WayQueue
+		w = TargetQueue
 	case has && !known:
 		var elsewhere bool
 		if exchange, key, elsewhere = strings.Cut(text, ":"); !elsewhere {
 			return w, "", "", "", false, fmt.Errorf("%q is no way", text)
 		}
-		w, own = WayElsewhere, key == ""
+		w, own = TargetExchange, key == ""
 	}
 	return w, queue, exchange, key, own, nil
 }
 
 // order reads what a job is to do.
-func (l *line) order() (o *Order, err error) {
-	o = &Order{
+func (l *line) order() (o *JobSpec, err error) {
+	o = &JobSpec{
 		Source: where(l.operand(0)), Discard: l.has("discard"), Newest: l.has("newest"), Ramp: l.has("ramp"), Filter: l.text("filter"),
 		StopNoConsumer: l.has("stop-no-consumer"), StripDeaths: l.has("strip"), DropExpiration: l.has("drop-expiration"),
 		Max: uint64(l.number("most")), Rate: uint64(l.number("rate")), Canary: uint64(l.number("canary")),
@@ -52,7 +52,7 @@ func (l *line) order() (o *Order, err error) {
 			o.IDs = append(o.IDs, id)
 		}
 	}
-	o.Way, o.Queue, o.Exchange, o.Key, o.Keys, err = l.way()
+	o.Target, o.Queue, o.Exchange, o.Key, o.Keys, err = l.way()
 	return o, err
 }
 
@@ -94,7 +94,7 @@ func (sc *scenario) showJobs() {
 		if j.Note != "" {
 			fmt.Fprintf(&sc.out, " note=%s", j.Note)
 		}
-		for _, w := range Whys() {
+		for _, w := range SkipReasons() {
 			if n := j.Refused[w]; n > 0 {
 				fmt.Fprintf(&sc.out, " %s=%d", w, n)
 			}
@@ -108,7 +108,7 @@ func jobFact(f *Fact) string {
 	r := decoder{rest: f.Bytes}
 	switch f.Kind {
 	case JobBegun:
-		o := readOrder(&r)
+		o := readJobSpec(&r)
 		return fmt.Sprintf("job %d begun by %s", f.N, o.User)
 	case JobForgotten:
 		return fmt.Sprintf("job %d forgotten", f.N)

@@ -8,8 +8,8 @@ const (
 	volatileBytesMax = 24 << 20
 	// sharedMax is how many different settings are looked through for some that a queue can share.
 	sharedMax = 16
-	// gravesPerTick is how many chunks that were taken off in whole a tick looks through.
-	gravesPerTick = 64
+	// freedPerTick is how many chunks that were taken off in whole a tick looks through.
+	freedPerTick = 64
 	// tickMax is how many deadlines one Tick handles, so that publishers and consumers are served between: what they
 	// ask for waits for two or three of these. aheadMax is how much of that a look ahead may take. Source:
 	// bench/README.md, time.
@@ -32,9 +32,9 @@ const (
 	// These are what is done beside storing records counts for, in bytes: stepBytesMax are 5 to 10 ms of any of it. A
 	// fact is what makes, moves or returns a copy; an end of one alone is less. A chunk is 256 messages that are ended
 	// without a look at them; a read is one of a batch that may lie on the disk, and a record that is larger than that
-	// counts for its size; a queue is what is deleted, or looked at because a consumer left it. Each of very many queues
-	// that a letter is for is found anew for each portion of them. A point is what routing counts its work in. A match
-	// is one part of a pattern for one octet of a name.
+	// counts for its size; a queue is what is deleted, or looked at because a consumer left it. Each of very many
+	// queues that a letter is for is found anew for each portion of them. A point is what routing counts its work in. A
+	// match is one part of a pattern for one octet of a name.
 	workOfFact  = 512
 	workOfRoute = 32
 	workOfRule  = 1 << 10
@@ -55,7 +55,7 @@ const (
 	// rulingMax is how many changes of policies that are not in force on all queues are told apart.
 	rulingMax = 16
 	// stepWorkMax is how much the letters that move on at once may make in a step, in bytes, and hopsKeptMax how many
-	// of those that may not are kept on the shelf.
+	// of those that may not are kept in the lost store.
 	stepWorkMax = 64 << 20
 	hopsKeptMax = 64
 	// recentBytesMax bounds a recent history likewise.
@@ -110,8 +110,8 @@ const (
 	// quorumPriority is the priority of a message without the property in a quorum queue that sets no greatest one.
 	// Source: RabbitMQ 4.3 quorum-queues.
 	quorumPriority = 4
-	// shelfSlack is by how many bytes a step may exceed the shelf's bound before it ends.
-	shelfSlack = 16 << 20
+	// lostSlack is by how many bytes a step may exceed the lost store's bound before it ends.
+	lostSlack = 16 << 20
 	// txBytesMax bounds what a transaction holds, which is in memory; txCommandBytes is the share of a command beside
 	// its content, txTagBytes that of a delivery that a command settles.
 	txBytesMax     = 64 << 20

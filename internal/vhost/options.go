@@ -16,7 +16,7 @@ func (s *step) setOptions(c *Command) *amqp.Error {
 		return err
 	}
 	s.changeRules(c, &Fact{Kind: Configured, Durable: true, Object: &Object{Arguments: table}})
-	s.markDirty(s.shelf, 0)
+	s.markDirty(s.lost, 0)
 	return nil
 }
 
@@ -27,21 +27,22 @@ func (v *VHost) configured(table amqp.Table) {
 	if by := v.options.LostLettersMaxAge - before; by != 0 {
 		v.age(by)
 	}
-	v.shelf.settings.MaxLengthBytes = v.options.LostLettersMaxBytes
+	v.lost.settings.MaxLengthBytes = v.options.LostLettersMaxBytes
 	v.rulesChanged(func(x *subject) bool { return !x.exchange })
 }
 
 // age moves the deadlines of all lost letters, whose life has become longer by so many ms.
 func (v *VHost) age(by int64) {
-	v.shelf.messages.Each(0, func(at queue.Seq, _ *queue.Entry) bool {
-		e := v.shelf.messages.Change(at)
+	v.lost.messages.Each(0, func(at queue.Seq, _ *queue.Entry) bool {
+		e := v.lost.messages.Change(at)
 		e.ExpireAt = max(e.ExpireAt+deadline.Instant(by), 1)
-		v.schedule(v.shelf, at, e)
+		v.schedule(v.lost, at, e)
 		return true
 	})
 }
 
-// strictName reports whether a queue may have that name where names are strict. Source: docs/compat/dead-lettering.md#15.
+// strictName reports whether a queue may have that name where names are strict. Source:
+// docs/compat/dead-lettering.md#15.
 func strictName(name string) bool {
 	return len(name) > 0 && strings.IndexFunc(name, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_.#/@", r))

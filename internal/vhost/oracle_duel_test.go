@@ -52,7 +52,7 @@ type duel struct {
 func newDuel(seen *coverage) *duel {
 	d := &duel{
 		world: newWorld(), seen: seen,
-		names: map[QueueID]string{shelfID: ""}, arrived: map[QueueID]int{}, arrivals: map[QueueID]map[queue.Seq]int{},
+		names: map[QueueID]string{lostID: ""}, arrived: map[QueueID]int{}, arrivals: map[QueueID]map[queue.Seq]int{},
 	}
 	d.oracle = oracle.New(d)
 	d.oracle.Now = int64(epoch)
@@ -187,7 +187,7 @@ func (d *duel) follow(own int) {
 			}
 			d.arrived[f.Queue]++
 			d.arrivals[f.Queue][f.Seq] = d.arrived[f.Queue]
-			if f.Queue != shelfID && f.Entry.Flags&queue.Letter != 0 {
+			if f.Queue != lostID && f.Entry.Flags&queue.Letter != 0 {
 				d.letters[oracle.CopyID{Queue: d.names[f.Queue], Arrival: d.arrived[f.Queue]}] = d.letter(f)
 			}
 		}

@@ -47,7 +47,7 @@ func (d *duel) state() *oracle.State {
 		}
 	}
 	slices.SortFunc(s.Queues, func(a, b oracle.QueueState) int { return strings.Compare(a.Name, b.Name) })
-	s.Shelf = d.copies(v.shelf)
+	s.Shelf = d.copies(v.lost)
 	return s
 }
 
@@ -99,13 +99,13 @@ func (d *duel) letter(f *Fact) string {
 	return string(c.body) + " " + d.history(d.world.v.queues[f.Queue], f.History, nil).String()
 }
 
-// history reads a letter's history; for one on the shelf, why it is there too.
+// history reads a letter's history; for one in the lost store, why it is there too.
 func (d *duel) history(q *queueState, at storage.Ref, x *oracle.CopyState) *oracle.History {
 	var h History
 	var err error
-	if q == d.world.v.shelf {
-		var s slip
-		h, s, err = parseSlip(d.record(at))
+	if q == d.world.v.lost {
+		var s lostInfo
+		h, s, err = parseLostInfo(d.record(at))
 		x.Cause = s.cause.String()
 		if x.Origin = h.Last.Queue; originOf(h.Last.Queue) != uint32(x.Acquired) {
 			x.Origin = "somebody else"

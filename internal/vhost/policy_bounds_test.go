@@ -21,8 +21,8 @@ func costlyPolicy(i int) Command {
 	}}
 }
 
-// TestPatternsOfPoliciesAreBounded says that a virtual host takes any number of policies, by whichever door, or that the
-// log of one that has more cannot be folded any more.
+// TestPatternsOfPoliciesAreBounded says that a virtual host takes any number of policies, by whichever door, or that
+// the log of one that has more cannot be folded any more.
 func TestPatternsOfPoliciesAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld()

@@ -18,7 +18,7 @@ func seconds(i deadline.Instant) string { return fmt.Sprintf("%.3fs", float64(i-
 func (sc *scenario) copyName(q QueueID, s queue.Seq) string {
 	lane, n := uint64(s)>>56, uint64(s)&(1<<56-1)+1
 	name := sc.queues[q]
-	if q == shelfID {
+	if q == lostID {
 		name = "shelf"
 	}
 	if strings.HasPrefix(name, "schedule of ") {
@@ -73,7 +73,7 @@ func (sc *scenario) fact(f *Fact) string {
 		}
 	case Enqueued:
 		s = "enqueued " + sc.copyName(f.Queue, f.Seq)
-		if f.Queue == shelfID {
+		if f.Queue == lostID {
 			s += " " + Cause(f.Entry.Priority).String()
 		}
 		if f.Entry.ExpireAt != 0 {

@@ -19,7 +19,7 @@ func (v *VHost) contents(lazy bool) []byte {
 	b := append([]byte(nil), formatVersion)
 	b = v.appendJobs(binary.AppendUvarint(b, uint64(v.logged)))
 	b = v.newDefinitions().append(b, math.MaxInt)
-	for _, q := range append(v.sortedQueues(), v.shelf) {
+	for _, q := range append(v.sortedQueues(), v.lost) {
 		if q.object.Durable {
 			b = v.appendMessages(b, q, lazy)
 		}

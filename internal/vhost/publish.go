@@ -16,13 +16,13 @@ import (
 
 // message is a message on its way into queues: published, or a dead letter.
 type message struct {
-	content     content
-	persistent  bool
-	told        bool // its headers tell of a failure,
-	resent      bool // and that it was sent back before
-	prioritized bool // it has the priority property
-	priority    uint8
-	ttl         int64 // from the expiration property, -1 if none; a letter has none
+	content        content
+	persistent     bool
+	reportsFailure bool // its headers tell of a failure,
+	resent         bool // and that it was sent back before
+	prioritized    bool // it has the priority property
+	priority       uint8
+	ttl            int64 // from the expiration property, -1 if none; a letter has none
 
 	delay          int64            // ms for which a delayed exchange keeps it
 	malformedDelay *amqp.Error      // what the publisher is told if there is one, and that cannot be read
@@ -126,7 +126,7 @@ func (s *step) checkPublish(p *publication) *amqp.Error {
 		if err := m.askTime(&s.Stamp, scan.Headers); err != nil {
 			return err
 		}
-		if m.told = filter.TellsOfFailure(scan.Headers); m.told {
+		if m.reportsFailure = filter.TellsOfFailure(scan.Headers); m.reportsFailure {
 			_, m.resent, _ = amqp.LookupField(scan.Headers, "x-redrive-count")
 		}
 	}
@@ -148,7 +148,7 @@ func (s *step) findWay(p *publication) *amqp.Error {
 	c := &p.content
 	more := append(c.cc[:len(c.cc):len(c.cc)], c.bcc...)
 	p.way = s.routeOf(s.topo.Exchange(string(c.exchange)), &topology.Message{
-		Key: c.key, More: more, Properties: c.properties, Headers: p.scan.Headers, Early: p.early(), Entropy: s.chance(),
+		Key: c.key, More: more, Properties: c.properties, Headers: p.scan.Headers, Early: p.early(), Entropy: s.draw(),
 	}, s.route[:0])
 	switch {
 	case p.way.TooMuch:
@@ -336,10 +336,10 @@ func (m *message) senderSelected(headers []byte) *amqp.Error {
 	return nil
 }
 
-// chance is fresh bits for routing, other ones for each message of a command.
-func (s *step) chance() uint64 {
-	s.chances++
-	return s.Entropy + s.chances<<32
+// draw is fresh bits for routing, other ones for each message of a command.
+func (s *step) draw() uint64 {
+	s.draws++
+	return s.Entropy + s.draws<<32
 }
 
 // publishToNone confirms a message that no queue takes: it is a direct reply, or it goes nowhere, and back to
@@ -427,7 +427,7 @@ func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 		Index: ref.Index, Offset: ref.Offset, Size: ref.Size,
 		BodyBytes: uint32(len(m.content.body)), Priority: priority, ExpireAt: s.deadlineOf(q, m),
 	}
-	s.flag(q, &f.Entry, ref, durable, m.told)
+	s.flag(q, &f.Entry, ref, durable, m.reportsFailure)
 	if m.until > s.From {
 		f.At = m.until
 	}
@@ -451,7 +451,7 @@ func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 // flag sets what the flags of a new entry of q say of its record, which is at ref.
 func (s *step) flag(q *queueState, e *queue.Entry, ref storage.Ref, durable, told bool) {
 	if told {
-		e.Flags |= queue.Told
+		e.Flags |= queue.ReportsFailure
 	}
 	if durable {
 		e.Flags |= queue.Persistent

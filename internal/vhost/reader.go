@@ -15,11 +15,11 @@ type Reader struct{ v *VHost }
 // Reader is the machine for reading.
 func (v *VHost) Reader() Reader { return Reader{v} }
 
-// keepDraws returns a function that sets back how often the machine has drawn: after a question that routes messages, what
-// is left to chance falls as if nobody had asked.
+// keepDraws returns a function that sets back how often the machine has drawn: after a question that routes messages,
+// what is left to chance falls as if nobody had asked.
 func (r Reader) keepDraws() (setBack func()) {
-	v, drawn := r.v, r.v.chances
-	return func() { v.chances = drawn }
+	v, drawn := r.v, r.v.draws
+	return func() { v.draws = drawn }
 }
 
 // Topology shows the exchanges and bindings.

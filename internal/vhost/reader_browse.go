@@ -46,9 +46,9 @@ type Glance struct {
 	Looks  int       // messages to be looked at, at the most
 }
 
-// Browse visits messages of a queue, of the shelf or of a schedule, whatever their state, until visit says no or as
-// many as may be were looked at. Next is what After has to be to go on, 0 at the end. ok is false if there is no such
-// queue.
+// Browse visits messages of a queue, of the lost store or of a schedule, whatever their state, until visit says no or
+// as many as may be were looked at. Next is what After has to be to go on, 0 at the end. ok is false if there is no
+// such queue.
 func (r Reader) Browse(g Glance, visit func(*Seen) bool) (next MessageID, ok bool) {
 	q := r.v.whereabouts(g.Where)
 	if q == nil {
@@ -99,7 +99,7 @@ func (r Reader) Find(w Where, id MessageID) (x Seen, ok bool) {
 func (v *VHost) whereabouts(w Where) *queueState {
 	switch {
 	case w.Lost:
-		return v.shelf
+		return v.lost
 	case w.Schedule != "":
 		return v.schedules[w.Schedule]
 	}
@@ -108,8 +108,8 @@ func (v *VHost) whereabouts(w Where) *queueState {
 
 func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
 	x := Seen{
-		ID: idOf(seq), Queue: q.object.Name, Lost: q == v.shelf, State: e.State, Letter: e.Flags&queue.Letter != 0,
-		Told: e.Flags&queue.Told != 0, Persistent: e.Flags&queue.Persistent != 0, Redelivered: e.Flags&queue.Redelivered != 0, Priority: e.Priority,
+		ID: idOf(seq), Queue: q.object.Name, Lost: q == v.lost, State: e.State, Letter: e.Flags&queue.Letter != 0,
+		Told: e.Flags&queue.ReportsFailure != 0, Persistent: e.Flags&queue.Persistent != 0, Redelivered: e.Flags&queue.Redelivered != 0, Priority: e.Priority,
 		ExpireAt: e.ExpireAt, Size: e.Size, vhost: v, in: q, seq: seq, entry: *e, Scheduled: q.schedule != nil,
 	}
 	switch {
@@ -162,8 +162,8 @@ func (x *Seen) History() *History {
 	var h History
 	var err error
 	if x.Lost {
-		var s slip
-		h, s, err = parseSlip(p)
+		var s lostInfo
+		h, s, err = parseLostInfo(p)
 		x.At, x.Target = s.at, s.target
 	} else {
 		h, err = parseHistory(p)
@@ -214,9 +214,9 @@ func (x *Seen) ForFilter(needs filter.Need) filter.Message {
 				m.At = h.Deaths[0].Time * 1000
 			}
 		}
-		m.Count, m.Redrives = h.total(), int64(h.Resent.Times)
-		if h.Resent.CameBack {
-			m.CameBack = int64(h.Resent.Job)
+		m.Count, m.Redrives = h.total(), int64(h.Redrive.Times)
+		if h.Redrive.CameBack {
+			m.CameBack = int64(h.Redrive.Job)
 		}
 		if x.Lost {
 			m.At = int64(x.At)

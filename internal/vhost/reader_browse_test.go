@@ -68,7 +68,8 @@ const browsedQueue = `
 	advance 1ms
 `
 
-// If it failed, a look into a queue would miss messages, show them out of order or in another state than they are, or change them.
+// If it failed, a look into a queue would miss messages, show them out of order or in another state than they are, or
+// change them.
 func TestBrowse(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -117,7 +118,7 @@ func TestFind(t *testing.T) {
 func TestTryRedrive(t *testing.T) {
 	t.Parallel()
 	_, v := browsed(t, browsedQueue, Where{Queue: "dead"}, false, "")
-	try := func(o Order) (RedriveDryRun, error) {
+	try := func(o JobSpec) (RedriveDryRun, error) {
 		o.Source.Queue = "dead"
 		var total RedriveDryRun
 		before := v.Contents()
@@ -138,26 +139,26 @@ func TestTryRedrive(t *testing.T) {
 		}
 		return total, nil
 	}
-	got, err := try(Order{})
+	got, err := try(JobSpec{})
 	if err != nil || got.Matches != 2 || got.Queues["work"] != 2 || len(got.Sample) != 2 || got.Looked != 3 {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := try(Order{Way: WayElsewhere, Exchange: "x"}); err != nil || got.Refused[WhyExchange] != 2 {
+	if got, err := try(JobSpec{Target: TargetExchange, Exchange: "x"}); err != nil || got.Refused[SkipNoExchange] != 2 {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := try(Order{IDs: []uint64{1, 4, 9}}); err != nil || got.Matches != 1 || got.Refused[WhyBusy] != 1 || got.Refused[WhyUnknown] != 1 {
+	if got, err := try(JobSpec{IDs: []uint64{1, 4, 9}}); err != nil || got.Matches != 1 || got.Refused[SkipBusy] != 1 || got.Refused[SkipUnknown] != 1 {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := try(Order{Way: WayQueue, Queue: "one"}); err != nil || got.Queues["one"] != 1 || got.Refused[WhyRefused] != 1 || len(got.PushedOut) > 0 {
+	if got, err := try(JobSpec{Target: TargetQueue, Queue: "one"}); err != nil || got.Queues["one"] != 1 || got.Refused[SkipRefused] != 1 || len(got.PushedOut) > 0 {
 		t.Errorf("into a queue with room for one: %+v, %v", got, err)
 	}
-	if got, err := try(Order{Way: WayQueue, Queue: "last"}); err != nil || got.Queues["last"] != 2 || got.PushedOut["last"] != 1 {
+	if got, err := try(JobSpec{Target: TargetQueue, Queue: "last"}); err != nil || got.Queues["last"] != 2 || got.PushedOut["last"] != 1 {
 		t.Errorf("into a queue that drops the second oldest: %+v, %v", got, err)
 	}
-	if _, err := try(Order{Filter: "age:yesterday"}); err == nil {
+	if _, err := try(JobSpec{Filter: "age:yesterday"}); err == nil {
 		t.Error("a filter that cannot be read was tried")
 	}
-	if _, err := try(Order{Way: WayOn}); err == nil {
+	if _, err := try(JobSpec{Target: TargetOnward}); err == nil {
 		t.Error("letters of a queue were to go on")
 	}
 }

@@ -11,7 +11,7 @@ import (
 // A RedriveDryRun is what an order would do to the letters that were looked at.
 type RedriveDryRun struct {
 	Looked, Matches uint64
-	Refused         [whys]uint64
+	Refused         [skipReasons]uint64
 	Queues          map[string]uint64 // how many would go into each
 	PushedOut       map[string]uint64 // in how many cases another message would have to go for them, likewise
 	Bytes           int64             // of the records that match
@@ -24,17 +24,17 @@ type RedriveDryRun struct {
 
 // A RedriveSample says where one letter would go.
 type RedriveSample struct {
-	ID     MessageID
-	Queues []string
-	Why    Why // it would stay; 0: it would not
+	ID      MessageID
+	Queues  []string
+	Skipped SkipReason // it would stay; 0: it would not
 }
 
 // samplesMax bounds a RedriveDryRun's samples.
 const samplesMax = 20
 
-// DryRunRedrive looks at messages as a job of that order would, up to so many from the cursor on, and adds what would become of
-// them to t. It changes nothing. Next is the cursor to go on with, more tells whether there is anything left.
-func (r Reader) DryRunRedrive(o *Order, wall int64, cursor uint64, looks int, t *RedriveDryRun) (next uint64, more bool, err *amqp.Error) {
+// DryRunRedrive looks at messages as a job of that order would, up to so many from the cursor on, and adds what would
+// become of them to t. It changes nothing. Next is the cursor to go on with, more tells whether there is anything left.
+func (r Reader) DryRunRedrive(o *JobSpec, wall int64, cursor uint64, looks int, t *RedriveDryRun) (next uint64, more bool, err *amqp.Error) {
 	source, j, err := r.dryRunOf(o, wall)
 	if err != nil {
 		return 0, false, err
@@ -52,10 +52,10 @@ func (r Reader) DryRunRedrive(o *Order, wall int64, cursor uint64, looks int, t 
 	return p.Cursor, r.v.more(source, j, p) && t.wants(o), nil
 }
 
-// DryRunRedriveOf is DryRunRedrive for messages that a search has found for the filter of an order, in the order in which the job
-// would come to them. Those that are gone meanwhile, or that the filter does not match, count as looked at. It returns how many
-// of them were; the caller goes on with the others.
-func (r Reader) DryRunRedriveOf(o *Order, wall int64, ids []uint64, t *RedriveDryRun) (looked int, err *amqp.Error) {
+// DryRunRedriveOf is DryRunRedrive for messages that a search has found for the filter of an order, in the order in
+// which the job would come to them. Those that are gone meanwhile, or that the filter does not match, count as looked
+// at. It returns how many of them were; the caller goes on with the others.
+func (r Reader) DryRunRedriveOf(o *JobSpec, wall int64, ids []uint64, t *RedriveDryRun) (looked int, err *amqp.Error) {
 	source, j, err := r.dryRunOf(o, wall)
 	if err != nil {
 		return 0, err
@@ -68,7 +68,7 @@ func (r Reader) DryRunRedriveOf(o *Order, wall int64, ids []uint64, t *RedriveDr
 }
 
 // dryRunOf is a job that is only tried, and where it takes letters.
-func (r Reader) dryRunOf(o *Order, wall int64) (*queueState, *job, *amqp.Error) {
+func (r Reader) dryRunOf(o *JobSpec, wall int64) (*queueState, *job, *amqp.Error) {
 	if err := o.check(); err != nil {
 		return nil, nil, err
 	}
@@ -80,10 +80,11 @@ func (r Reader) dryRunOf(o *Order, wall int64) (*queueState, *job, *amqp.Error) 
 	if err != nil {
 		return nil, nil, amqp.PreconditionFailed("filter: %v", err)
 	}
-	return source, &job{Job: Job{Order: *o}, filter: filter}, nil
+	return source, &job{Job: Job{JobSpec: *o}, filter: filter}, nil
 }
 
-// dryRunAll tries messages, until the dry run has what it wants or they are too heavy for one look, and returns those that it has tried.
+// dryRunAll tries messages, until the dry run has what it wants or they are too heavy for one look, and returns those
+// that it has tried.
 func (r Reader) dryRunAll(j *job, source *queueState, all []queue.Seq, wall int64, t *RedriveDryRun) []queue.Seq {
 	st := Stamp{Wall: Instant(wall), Now: r.v.logged, From: r.v.logged}
 	defer r.keepDraws()()
@@ -91,7 +92,7 @@ func (r Reader) dryRunAll(j *job, source *queueState, all []queue.Seq, wall int6
 	r.v.work = 0 // no step is under way
 	t.There = source.messages.Len()
 	for i, seq := range all {
-		if !t.wants(&j.Order) || heavy > jobBytesMax || r.v.full() {
+		if !t.wants(&j.JobSpec) || heavy > jobBytesMax || r.v.full() {
 			return all[:i]
 		}
 		heavy += j.weight(source, seq)
@@ -102,13 +103,13 @@ func (r Reader) dryRunAll(j *job, source *queueState, all []queue.Seq, wall int6
 }
 
 // wants reports whether an order would take another letter.
-func (t *RedriveDryRun) wants(o *Order) bool { return o.Max == 0 || t.Matches < o.Max }
+func (t *RedriveDryRun) wants(o *JobSpec) bool { return o.Max == 0 || t.Matches < o.Max }
 
 func (r Reader) dryRunOne(st Stamp, j *job, source *queueState, seq queue.Seq, t *RedriveDryRun) {
 	x, why := r.v.chosen(t.Rights, j, source, seq)
 	switch {
 	case why != 0:
-		t.note(RedriveSample{ID: idOf(seq), Why: why})
+		t.note(RedriveSample{ID: idOf(seq), Skipped: why})
 		return
 	case x == nil:
 		return
@@ -118,11 +119,11 @@ func (r Reader) dryRunOne(st Stamp, j *job, source *queueState, seq queue.Seq, t
 	sample := RedriveSample{ID: x.ID}
 	if !j.Discard {
 		m := r.v.loadMessage(source, seq)
-		w, why := r.v.try(st).redriveRoute(&j.Order, source, seq, &m)
+		w, why := r.v.try(st).redriveRoute(&j.JobSpec, source, seq, &m)
 		if why == 0 && slices.ContainsFunc(w.targets, func(q *queueState) bool { return q != source && t.refuses(q, &m) }) {
-			why = WhyRefused
+			why = SkipRefused
 		}
-		if sample.Why = why; why == 0 {
+		if sample.Skipped = why; why == 0 {
 			for _, q := range w.targets {
 				sample.Queues = append(sample.Queues, q.object.Name)
 				t.put(q, &m)
@@ -132,7 +133,8 @@ func (r Reader) dryRunOne(st Stamp, j *job, source *queueState, seq queue.Seq, t
 	t.note(sample)
 }
 
-// with is how much would come into a queue with a message, and with what goes there before it: messages, and octets of bodies.
+// with is how much would come into a queue with a message, and with what goes there before it: messages, and octets of
+// bodies.
 func (t *RedriveDryRun) with(q *queueState, m *message) (n, octets int64) {
 	name := q.object.Name
 	return int64(t.Queues[name]) + 1, t.bodies[name] + int64(len(m.content.body))
@@ -161,8 +163,8 @@ func (t *RedriveDryRun) put(q *queueState, m *message) {
 }
 
 func (t *RedriveDryRun) note(x RedriveSample) {
-	if x.Why != 0 {
-		t.Refused[x.Why]++
+	if x.Skipped != 0 {
+		t.Refused[x.Skipped]++
 	}
 	if t.Queues == nil {
 		t.Queues = map[string]uint64{}
@@ -177,9 +179,9 @@ func (t *RedriveDryRun) note(x RedriveSample) {
 
 // A ResendDryRun is what an Edit would do.
 type ResendDryRun struct {
-	Why      Why      // the original stays; 0: it goes
-	Exchange string   // where the message is published
-	Keys     []string // with which: its own, CC, and BCC, those that the original had among them
+	Skipped  SkipReason // the original stays; 0: it goes
+	Exchange string     // where the message is published
+	Keys     []string   // with which: its own, CC, and BCC, those that the original had among them
 	Queues   []string
 }
 
@@ -190,7 +192,7 @@ func (r Reader) DryRunResend(c *Command, wall int64) (t ResendDryRun, err *amqp.
 	if err != nil {
 		return t, err
 	}
-	t = ResendDryRun{Why: e.why, Exchange: e.exchange, Keys: e.keys}
+	t = ResendDryRun{Skipped: e.skipped, Exchange: e.exchange, Keys: e.keys}
 	for _, q := range e.targets {
 		t.Queues = append(t.Queues, q.object.Name)
 	}

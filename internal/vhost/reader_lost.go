@@ -14,14 +14,14 @@ func LossCauses() []Cause {
 // Word is the reason as x-death tells it in a dialect.
 func (r Reason) Word(d Dialect) string { return r.in(d) }
 
-// NewestLostLetter is the greatest ID that a letter on the shelf ever had, 0 if there was none.
-func (r Reader) NewestLostLetter() MessageID { return idOf(r.v.shelf.messages.Next(0) - 1) }
+// NewestLostLetter is the greatest ID that a letter in the lost store ever had, 0 if there was none.
+func (r Reader) NewestLostLetter() MessageID { return idOf(r.v.lost.messages.Next(0) - 1) }
 
-// LostIDs lists the letters on the shelf with IDs greater than after and at most last, oldest first: those of one
+// LostIDs lists the letters in the lost store with IDs greater than after and at most last, oldest first: those of one
 // cause or, if it is 0, all; at most most of them, found among the first scan. Next is what to go on after, 0 at the
 // end. It reads no record.
 func (r Reader) LostIDs(after, last MessageID, cause Cause, most, scan int) (ids []MessageID, next MessageID) {
-	r.v.shelf.messages.Each(seqOf(after)+1, func(seq queue.Seq, e *queue.Entry) bool {
+	r.v.lost.messages.Each(seqOf(after)+1, func(seq queue.Seq, e *queue.Entry) bool {
 		id := idOf(seq)
 		switch {
 		case id > last:
@@ -68,16 +68,16 @@ func (r Reader) Delays(name string, scan int) (next, last deadline.Instant, ok b
 	return next, last, waiting == 0
 }
 
-// LostKeys tells with which keys a letter on the shelf goes on, nil if there is none.
+// LostKeys tells with which keys a letter in the lost store goes on, nil if there is none.
 func (r Reader) LostKeys(id MessageID) []string {
-	seq, ok := r.v.onShelf(id)
+	seq, ok := r.v.lostSeq(id)
 	if !ok {
 		return nil
 	}
 	return r.v.lostLetter(seq).History.Keys
 }
 
-// Shelf counts what is on the shelf.
+// LostStore counts what is in the lost store.
 type Shelf struct {
 	Messages int
 	Bytes    int64
@@ -85,25 +85,25 @@ type Shelf struct {
 	Evicted  uint64 // since the vhost was opened
 }
 
-// Shelf counts the lost letters.
-func (r Reader) Shelf() Shelf {
-	m := r.v.shelf.messages
-	return Shelf{Messages: m.Ready(), Bytes: m.Bytes(queue.Ready), ByCause: r.v.shelved, Evicted: r.v.books.Ended[GoneShelf]}
+// LostStore counts the lost letters.
+func (r Reader) LostStore() Shelf {
+	m := r.v.lost.messages
+	return Shelf{Messages: m.Ready(), Bytes: m.Bytes(queue.Ready), ByCause: r.v.lostBy, Evicted: r.v.books.Ended[GoneShelf]}
 }
 
-// LostLetters visits the letters on the shelf with an ID greater than after, oldest first, until visit returns
-// false. Each costs a read of its slip.
+// LostLetters visits the letters in the lost store with an ID greater than after, oldest first, until visit returns
+// false. Each costs a read of its info.
 func (r Reader) LostLetters(after MessageID, visit func(LostLetter) bool) {
-	r.v.shelf.messages.Each(seqOf(after)+1, func(seq queue.Seq, _ *queue.Entry) bool { return visit(r.v.lostLetter(seq)) })
+	r.v.lost.messages.Each(seqOf(after)+1, func(seq queue.Seq, _ *queue.Entry) bool { return visit(r.v.lostLetter(seq)) })
 }
 
 // LostLetter shows one letter with its content, which is a copy.
 func (r Reader) LostLetter(id MessageID) (LostLetter, View, bool) {
-	seq, ok := r.v.onShelf(id)
+	seq, ok := r.v.lostSeq(id)
 	if !ok {
 		return LostLetter{}, View{}, false
 	}
-	d := r.v.delivered(r.v.shelf, seq, r.v.shelf.messages.Entry(seq))
+	d := r.v.delivered(r.v.lost, seq, r.v.lost.messages.Entry(seq))
 	d.Record = append([]byte(nil), r.v.record(d.Ref)...)
 	d.History = append([]byte(nil), r.v.record(d.HistoryRef)...)
 	view, err := d.View()
@@ -114,8 +114,8 @@ func (r Reader) LostLetter(id MessageID) (LostLetter, View, bool) {
 }
 
 func (v *VHost) lostLetter(seq queue.Seq) LostLetter {
-	e := v.shelf.messages.Entry(seq)
-	h, x, err := parseSlip(v.record(v.shelf.messages.Side(seq).History))
+	e := v.lost.messages.Entry(seq)
+	h, x, err := parseLostInfo(v.record(v.lost.messages.Side(seq).History))
 	if err != nil {
 		panic(err) // our own bytes, under a checksum
 	}

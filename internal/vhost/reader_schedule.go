@@ -266,16 +266,16 @@ func (r Reader) ScheduledAt(id ScheduledID) (m ScheduledMessage, where string, c
 }
 
 // WhereTo tells to which queues a message that waits in a delayed exchange would go if it were due now, by name, and if
-// there is none, why: WhyExchange or WhyRoute. An exchange that chooses among queues may choose others then. Nothing is
-// changed.
-func (r Reader) WhereTo(id ScheduledID) (queues []string, why Why) {
+// there is none, why: SkipNoExchange or SkipNoRoute. An exchange that chooses among queues may choose others then.
+// Nothing is changed.
+func (r Reader) WhereTo(id ScheduledID) (queues []string, why SkipReason) {
 	q, seq, _ := r.v.waits(id)
 	if q == nil || q.schedule == nil {
-		return nil, WhyUnknown
+		return nil, SkipUnknown
 	}
 	x := r.v.topo.Exchange(q.object.Name)
 	if x == nil {
-		return nil, WhyExchange
+		return nil, SkipNoExchange
 	}
 	defer r.keepDraws()()
 	m := r.v.loadMessage(q, seq)
@@ -289,7 +289,7 @@ func (r Reader) WhereTo(id ScheduledID) (queues []string, why Why) {
 		queues = append(queues, r.v.queues[to].object.Name)
 	}
 	if len(queues) == 0 {
-		return nil, WhyRoute
+		return nil, SkipNoRoute
 	}
 	slices.Sort(queues)
 	return queues, 0

@@ -13,7 +13,7 @@ type Storage struct {
 // Storage tells where messages are: those of queues, and lost letters.
 func (r Reader) Storage() Storage {
 	s := Storage{Hot: r.v.pool.HotMessages(), PutOff: len(r.v.off)}
-	all := r.v.shelf.messages.Len()
+	all := r.v.lost.messages.Len()
 	for _, q := range r.v.queues {
 		all += q.messages.Len()
 	}

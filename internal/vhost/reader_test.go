@@ -39,9 +39,9 @@ func TestLostIDs(t *testing.T) {
 	v := New("/", 1, nil, newPages())
 	causes := []Cause{LostRoute, LostCycle, LostRoute, LostRoute, LostCycle}
 	for _, c := range causes {
-		v.shelf.messages.Push(v.shelf.messages.Next(0), queue.Entry{Priority: uint8(c)})
+		v.lost.messages.Push(v.lost.messages.Next(0), queue.Entry{Priority: uint8(c)})
 	}
-	v.shelf.messages.Remove(2)
+	v.lost.messages.Remove(2)
 	for _, c := range []struct {
 		after, last uint64
 		cause       Cause
@@ -105,8 +105,8 @@ func imageOf(v *VHost) []byte {
 	return fmt.Appendf(v.Contents(), "\n%v %v %v %+v %+v %+v %+v", due, v.logged, r.Books(), r.Queues(), r.Channels(), r.Schedules(), r.Redrives())
 }
 
-// changed names a field in which two images of a machine differ: in a number, or in how much a map has. What the machine
-// keeps only to be quick, and a step's own count of its work, may change.
+// changed names a field in which two images of a machine differ: in a number, or in how much a map has. What the
+// machine keeps only to be quick, and a step's own count of its work, may change.
 func changed(a, b *VHost) string {
 	x, y := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
 	for i := range x.NumField() {
@@ -131,7 +131,7 @@ func changed(a, b *VHost) string {
 func askAll(t *testing.T, r Reader, queue string) (asked []string) {
 	t.Helper()
 	where := Where{Queue: queue}
-	order := Order{User: "guest", Source: where, Way: WayQueue}
+	order := JobSpec{User: "guest", Source: where, Target: TargetQueue}
 	edit := Command{Kind: Resend, Edit: &Edit{Source: where, ID: 1}, Properties: properties(2, nil), Body: []byte("edited")}
 	special := []any{
 		where, Glance{Where: where, Looks: 50}, &order, &edit, &RedriveDryRun{}, &Sampling{}, &Snapshotter{}, &Subjects{},

@@ -197,6 +197,6 @@ func (s *step) routeKept(x *topology.Exchange, m *message) []QueueID {
 	scan := m.scan()
 	return s.routeOf(x, &topology.Message{
 		Key: m.content.key, More: append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...),
-		Properties: m.content.properties, Headers: scan.Headers, Entropy: s.chance(),
+		Properties: m.content.properties, Headers: scan.Headers, Entropy: s.draw(),
 	}, nil).Queues
 }

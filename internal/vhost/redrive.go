@@ -29,7 +29,7 @@ const (
 
 // beginRedrive decides BeginRedrive: the job begins with the next tick. Done.Count is its number.
 func (s *step) beginRedrive(ch *channel, c *Command) *amqp.Error {
-	o := *c.Order
+	o := *c.JobSpec
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (s *step) beginRedrive(ch *channel, c *Command) *amqp.Error {
 	for len(s.jobs.all) >= jobsMax && s.forgetOldest() {
 	}
 	id := s.jobs.last + 1
-	s.emit(&Fact{Kind: JobBegun, Durable: true, N: uint64(id), Bytes: appendProgress(appendOrder(nil, &o), &p)})
+	s.emit(&Fact{Kind: JobBegun, Durable: true, N: uint64(id), Bytes: appendProgress(appendJobSpec(nil, &o), &p)})
 	s.wakeJob(s.jobs.find(id), s.Now)
 	s.done(ch, c, Effect{Count: uint64(id)})
 	return nil
@@ -166,16 +166,16 @@ func (s *step) resumeJobs() {
 	}
 }
 
-// away is the job that sent a letter, 0 if none did or it has died since.
-func (x *Resent) away() JobID {
+// sentBy is the job that sent a letter, 0 if none did or it has died since.
+func (x *RedriveMark) sentBy() JobID {
 	if x.CameBack {
 		return 0
 	}
 	return x.Job
 }
 
-// comesBack counts a letter that was sent back by a job, 0 for none, and has died again.
-func (s *step) comesBack(by JobID) {
+// countDiedAgain counts a letter that was sent back by a job, 0 for none, and has died again.
+func (s *step) countDiedAgain(by JobID) {
 	if j := s.jobs.find(by); j != nil {
 		j.back++
 		s.traffic.Redrives.CameBack++
@@ -186,13 +186,13 @@ func (s *step) comesBack(by JobID) {
 	}
 }
 
-// endsBack is comesBack for a letter that dies where there is no dead-letter exchange.
-func (s *step) endsBack(q *queueState, seq queue.Seq) {
+// countDiedAgainAtEnd is countDiedAgain for a letter that dies where there is no dead-letter exchange.
+func (s *step) countDiedAgainAtEnd(q *queueState, seq queue.Seq) {
 	if len(s.jobs.all) == 0 || q.messages.Entry(seq).Flags&queue.Letter == 0 {
 		return
 	}
 	h := s.historyAt(q.messages.Side(seq).History)
-	s.comesBack(h.Resent.away())
+	s.countDiedAgain(h.Redrive.sentBy())
 }
 
 // republished counts a letter that was sent back before, and that a client has published anew where failures go: into
@@ -205,12 +205,12 @@ func (s *step) republished(targets []*queueState) {
 				by = max(by, j.ID)
 			}
 		}
-		s.comesBack(by)
+		s.countDiedAgain(by)
 	}
 }
 
-// goOn does the next portion of a job, and tells how much work that was, counted as deadlines.
-func (s *step) goOn(j *job) (n int) {
+// runJob does the next portion of a job, and tells how much work that was, counted as deadlines.
+func (s *step) runJob(j *job) (n int) {
 	if j == nil {
 		return 1
 	}
@@ -222,7 +222,7 @@ func (s *step) goOn(j *job) (n int) {
 			s.progress(j, &p)
 		}
 		return 1
-	case s.tooManyBack(j, &p):
+	case s.tooManyDiedAgain(j, &p):
 		p.State, p.Note = JobStopped, "came_back"
 		s.progress(j, &p)
 		return 1
@@ -245,15 +245,15 @@ func (s *step) goOn(j *job) (n int) {
 	return s.portion(j, &p)
 }
 
-// tooManyBack reports whether more letters died again than may, of those that were sent lately, since somebody let the
-// job go on.
-func (v *VHost) tooManyBack(j *job, p *Progress) bool {
+// tooManyDiedAgain reports whether more letters died again than may, of those that were sent lately, since somebody let
+// the job go on.
+func (v *VHost) tooManyDiedAgain(j *job, p *Progress) bool {
 	sent, back := p.Moved-p.BaseSent, p.CameBack+j.back-p.BaseBack
 	return j.StopPercent > 0 && back*100 > j.StopPercent*max(sent, j.Sample(p))
 }
 
 // Sample is of how many letters at least the share is taken that came back: a single one that fails first is none.
-func (o *Order) Sample(p *Progress) uint64 {
+func (o *JobSpec) Sample(p *Progress) uint64 {
 	if o.Canary > 0 {
 		return o.Canary
 	}
@@ -269,7 +269,7 @@ func (s *step) portion(j *job, p *Progress) int {
 	}
 	source := s.whereabouts(j.Source)
 	if source == nil {
-		p.State, p.Note, p.Ended = JobFailed, WhyQueue.String(), s.Wall
+		p.State, p.Note, p.Ended = JobFailed, SkipNoQueue.String(), s.Wall
 		s.progress(j, p)
 		return 1
 	}
@@ -321,7 +321,7 @@ const noteAccess = "access"
 
 // denied reports whether the user of a job may not have it any more.
 func (s *step) denied(j *job) bool {
-	return s.Rights != nil && s.Rights.Order(&j.Order) != nil
+	return s.Rights != nil && s.Rights.Job(&j.JobSpec) != nil
 }
 
 // allowance is how many letters a job may move now.
@@ -414,7 +414,7 @@ func (s *step) tryOne(j *job, p *Progress, source *queueState, seq queue.Seq) {
 		return
 	}
 	m := s.loadMessage(source, seq)
-	w, why := s.redriveRoute(&j.Order, source, seq, &m)
+	w, why := s.redriveRoute(&j.JobSpec, source, seq, &m)
 	switch {
 	case why != 0:
 		p.Refused[why]++
@@ -423,26 +423,26 @@ func (s *step) tryOne(j *job, p *Progress, source *queueState, seq queue.Seq) {
 	case j.StopNoConsumer && !w.served():
 		p.State, p.Note = JobStopped, "no_consumer"
 	default:
-		s.redriveOne(&j.Order, j.ID, w, source, seq, &m, false)
+		s.redriveOne(&j.JobSpec, j.ID, w, source, seq, &m, false)
 		p.Moved++
 	}
 }
 
 // chosen shows a message that a job is about, nil if it is not, and why it stays if it was named, or seen.
-func (v *VHost) chosen(rights Rights, j *job, source *queueState, seq queue.Seq) (*Seen, Why) {
+func (v *VHost) chosen(rights Rights, j *job, source *queueState, seq queue.Seq) (*Seen, SkipReason) {
 	e := source.messages.Entry(seq)
 	switch {
 	case e == nil && j.IDs != nil:
-		return nil, WhyUnknown
+		return nil, SkipUnknown
 	case e == nil:
 		return nil, 0
 	case e.State != queue.Ready && j.IDs != nil:
-		return nil, WhyBusy
+		return nil, SkipBusy
 	case e.State != queue.Ready:
 		return nil, 0
 	}
 	x := v.seen(source, seq, e)
-	if h := x.History(); h != nil && h.Resent.Job == j.ID && j.ID != 0 {
+	if h := x.History(); h != nil && h.Redrive.Job == j.ID && j.ID != 0 {
 		return nil, 0 // it has come back
 	}
 	if j.IDs == nil && j.Filter != "" {
@@ -453,11 +453,11 @@ func (v *VHost) chosen(rights Rights, j *job, source *queueState, seq queue.Seq)
 	if rights == nil {
 		return &x, 0
 	}
-	switch sees, may := rights.Letter(&j.Order, &x); {
+	switch sees, may := rights.Letter(&j.JobSpec, &x); {
 	case may:
 		return &x, 0
 	case sees || j.IDs != nil:
-		return nil, WhyAccess
+		return nil, SkipAccess
 	}
 	return nil, 0
 }

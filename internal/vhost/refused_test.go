@@ -27,8 +27,8 @@ func TestMessagesThatCompareWithTooMuch(t *testing.T) {
 	c.Properties = properties(2, amqp.Table{{Name: "CC", Value: cc}})
 	must(t, w, c) // by the default exchange, which compares nothing; then it dies
 	q, _ := w.v.Reader().Queue("q")
-	if q.Stats.Lost[LostRoute] != 1 || w.v.shelf.messages.Ready() != 1 {
-		t.Errorf("lost %v, %d on the shelf", q.Stats.Lost, w.v.shelf.messages.Ready())
+	if q.Stats.Lost[LostRoute] != 1 || w.v.lost.messages.Ready() != 1 {
+		t.Errorf("lost %v, %d on the shelf", q.Stats.Lost, w.v.lost.messages.Ready())
 	}
 	before := w.v.Reader().Books()
 	c.Exchange = []byte("amq.direct")
@@ -84,7 +84,7 @@ func TestJobsAreBounded(t *testing.T) {
 	must(t, w, open("a")...)
 	must(t, w, declareWith("q"))
 	beginAs := func(user string) Command {
-		return Command{Kind: BeginRedrive, Channel: 1, Order: &Order{User: user, Source: Where{Queue: "q"}}}
+		return Command{Kind: BeginRedrive, Channel: 1, JobSpec: &JobSpec{User: user, Source: Where{Queue: "q"}}}
 	}
 	refuses := func(user, why string) {
 		t.Helper()
@@ -118,7 +118,7 @@ func TestLostLettersAreBounded(t *testing.T) {
 		w.seal()
 		w.begin()
 	}
-	if n := w.v.shelf.messages.Ready(); n != 3 { // a letter is a little larger than its body
+	if n := w.v.lost.messages.Ready(); n != 3 { // a letter is a little larger than its body
 		t.Errorf("%d letters on the shelf", n)
 	}
 	if err := w.audit(); err != nil {

@@ -10,7 +10,7 @@ import (
 type rendered struct {
 	exchange, key []byte // of the last hop
 	hideCC        bool
-	resent        Resent
+	resent        RedriveMark
 }
 
 // appendDeathHeaders appends the fields that an encoded history stands for, sorted by name, as they are in a

@@ -51,7 +51,7 @@ func TestRingOfQueuesEnds(t *testing.T) {
 			for _, q := range w.v.queues {
 				held += q.heldBy[LostHops]
 			}
-			if lost := w.v.Reader().Shelf().ByCause[LostHops]; lost+uint64(held) != 1 || (held == 1) != (name == "held") {
+			if lost := w.v.Reader().LostStore().ByCause[LostHops]; lost+uint64(held) != 1 || (held == 1) != (name == "held") {
 				t.Errorf("of one letter %d are held for their hops, %d lost by them: books %+v", held, lost, w.v.Reader().Books())
 			}
 			written := 0

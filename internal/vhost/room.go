@@ -46,7 +46,7 @@ func (s *step) setRoom(room bool) {
 
 // goesOn reports whether a message of q that dies for reason goes elsewhere.
 func (v *VHost) goesOn(q *queueState, reason Reason) bool {
-	return q != v.shelf && (q.settings.HasDLX || reason == DeliveryLimit && v.options.LostLettersMaxBytes != 0)
+	return q != v.lost && (q.settings.HasDLX || reason == DeliveryLimit && v.options.LostLettersMaxBytes != 0)
 }
 
 // putsOff reports whether a message of q that dies for reason has to stay until there is room.

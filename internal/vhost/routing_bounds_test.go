@@ -34,13 +34,13 @@ func TestStepsAreBoundedByTheRoutingOfTheirMessages(t *testing.T) {
 	consume := Command{Kind: Consume, Channel: 1, Definition: &Definition{Name: "q", ConsumerTag: "c"}}
 	reject := Command{Kind: Nack, Channel: 1, Multiple: true}
 	toCostly := []amqp.Field{textOf("x-dead-letter-exchange", "costly")}
-	order := Order{User: "u", Source: Where{Queue: "q"}, Way: WayElsewhere, Exchange: "costly"}
+	order := JobSpec{User: "u", Source: Where{Queue: "q"}, Target: TargetExchange, Exchange: "costly"}
 	const n = 100
 	quorum := append(toCostly, textOf("x-queue-type", "quorum"))
 	held := append(quorum, textOf("x-dead-letter-strategy", "at-least-once"), textOf("x-overflow", "reject-publish"))
 	fill := Command{Kind: SetPolicy, Channel: 1, Policy: &Policy{Name: "full", Pattern: "^last$", Definition: amqp.Table{
 		argumentOf("max-length", 0), textOf("overflow", "reject-publish")}}}
-	toLast := Order{User: "u", Source: Where{Queue: "q"}, Way: WayQueue, Queue: "last"}
+	toLast := JobSpec{User: "u", Source: Where{Queue: "q"}, Target: TargetQueue, Queue: "last"}
 	var publishes []Command
 	for range n {
 		m := publishTo("", amqp.Persistent, "m")
@@ -70,8 +70,8 @@ func TestStepsAreBoundedByTheRoutingOfTheirMessages(t *testing.T) {
 			[]Command{consume}, Command{Kind: Disconnect, Conn: 1}, 0, n},
 		{"commit of publishes", nil, "m", append([]Command{tx}, publishes...), commit, 0, n},
 		{"held letters that are tried again", held, "m", []Command{fill, consume, reject, {Kind: Tick}}, another, 5000, 0},
-		{"redrive of large messages", nil, large, nil, Command{Kind: BeginRedrive, Channel: 1, Order: &toLast}, 0, n},
-		{"redrive", nil, "m", nil, Command{Kind: BeginRedrive, Channel: 1, Order: &order}, 0, n},
+		{"redrive of large messages", nil, large, nil, Command{Kind: BeginRedrive, Channel: 1, JobSpec: &toLast}, 0, n},
+		{"redrive", nil, "m", nil, Command{Kind: BeginRedrive, Channel: 1, JobSpec: &order}, 0, n},
 		{"a length limit", toCostly, "m", nil, Command{Kind: SetPolicy, Channel: 1, Policy: &Policy{
 			Name: "p", Pattern: "^q$", Definition: amqp.Table{argumentOf("max-length", 0)}}}, 0, n},
 	} {

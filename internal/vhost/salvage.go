@@ -203,7 +203,7 @@ func (s *Salvage) senseless(f *Fact) string {
 	switch f.Kind {
 	case Stored, Remembered:
 		return ""
-	case Paged, Buried:
+	case Paged, PendingFree:
 		return s.unreadable(f)
 	case QueueDeclared:
 		s.names[f.Queue] = f.Object.Name
@@ -234,7 +234,7 @@ func (s *Salvage) unreadable(f *Fact) string {
 	switch {
 	case err == nil:
 		return ""
-	case f.Kind == Buried:
+	case f.Kind == PendingFree:
 		s.lack(Lack{Kind: LackGrave, Ref: c.Page, Why: err.Error()})
 	default:
 		s.wanted = append(s.wanted, &lostChunk{queue: f.Queue, first: f.Seq, saved: c, why: err.Error(), found: map[queue.Seq]*foundCopy{}, ended: map[queue.Seq]bool{}})

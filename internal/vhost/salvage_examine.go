@@ -47,7 +47,7 @@ func (s *Salvage) Examine() {
 			portion = portion[:0]
 		}
 	}
-	for _, q := range append(s.v.sortedQueues(), s.v.shelf) {
+	for _, q := range append(s.v.sortedQueues(), s.v.lost) {
 		position := uint64(0)
 		q.messages.Each(0, func(seq queue.Seq, e *queue.Entry) bool {
 			position++
@@ -69,11 +69,11 @@ func (s *Salvage) Examine() {
 			count(x.steps[i].record)
 		}
 	}
-	for _, g := range s.v.graves {
-		s.v.unearth(g)
+	for _, g := range s.v.pendingFree {
+		s.v.freeChunk(g)
 	}
-	s.v.graves = nil
-	for s.v.digRemains(math.MaxInt) {
+	s.v.pendingFree = nil
+	for s.v.freeDeleted(math.MaxInt) {
 	}
 	if len(s.lacks) > 0 {
 		return // all is counted anew
@@ -134,8 +134,8 @@ func (s *Salvage) historyOf(x *examined) (History, error) {
 	if err != nil {
 		return History{}, err
 	}
-	if x.queue == s.v.shelf {
-		h, _, err := parseSlip(p)
+	if x.queue == s.v.lost {
+		h, _, err := parseLostInfo(p)
 		return h, err
 	}
 	return parseHistory(p)
@@ -144,7 +144,7 @@ func (s *Salvage) historyOf(x *examined) (History, error) {
 // lackOf says which copy is concerned, and what is known of it.
 func (s *Salvage) lackOf(x *examined, kind LackKind, err error) Lack {
 	l := Lack{
-		Kind: kind, Queue: x.queue.object.Name, Lost: x.queue == s.v.shelf, Priority: x.seq.Lane(), Number: x.seq.Number(), Count: 1,
+		Kind: kind, Queue: x.queue.object.Name, Lost: x.queue == s.v.lost, Priority: x.seq.Lane(), Number: x.seq.Number(), Count: 1,
 		Position: x.position, Ref: x.entry.Ref(s.v.log), BodyBytes: x.entry.BodyBytes, Why: err.Error(),
 	}
 	l.Exchange, l.RoutingKey = s.address(l.Ref)
@@ -161,9 +161,9 @@ func (s *Salvage) withoutRecord(x *examined, err error) Lack {
 	return s.lackOf(x, LackRecord, err)
 }
 
-// withoutHistory: a letter in a queue is a message all the same, one on the shelf is nothing.
+// withoutHistory: a letter in a queue is a message all the same, one in the lost store is nothing.
 func (s *Salvage) withoutHistory(x *examined, err error) Lack {
-	if x.queue == s.v.shelf {
+	if x.queue == s.v.lost {
 		return s.withoutRecord(x, fmt.Errorf("why it is there: %w", err))
 	}
 	s.plain[copyAt{x.queue.id, x.seq}] = true

@@ -151,7 +151,7 @@ func (s *Salvage) tellMissing() {
 		const why = "the lost part of the log added them; a message that moved from another queue is still there"
 		for _, r := range runs {
 			s.lack(Lack{
-				Kind: LackCopies, Queue: s.names[id], Lost: id == shelfID, Priority: r.first.Lane(), Number: r.first.Number(), Count: uint64(r.end - r.first), Why: why,
+				Kind: LackCopies, Queue: s.names[id], Lost: id == lostID, Priority: r.first.Lane(), Number: r.first.Number(), Count: uint64(r.end - r.first), Why: why,
 			})
 		}
 	}

@@ -32,8 +32,8 @@ func (s *Salvage) Rebuild(at storage.Index, pages storage.Pages) (*VHost, error)
 	if err := n.Fold(0, s.v.newDefinitions().append(b, math.MaxInt)); err != nil {
 		return nil, err
 	}
-	for _, q := range append(s.v.sortedQueues(), s.v.shelf) {
-		if q == s.v.shelf || q.object.Durable {
+	for _, q := range append(s.v.sortedQueues(), s.v.lost) {
+		if q == s.v.lost || q.object.Durable {
 			s.moveInto(n, q)
 		}
 	}

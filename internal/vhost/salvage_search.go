@@ -119,7 +119,7 @@ func (s *Salvage) tellWanted() {
 			}
 		}
 		l := Lack{
-			Kind: LackPage, Queue: s.names[c.queue], Lost: c.queue == shelfID, Priority: c.first.Lane(), Number: c.first.Number(),
+			Kind: LackPage, Queue: s.names[c.queue], Lost: c.queue == lostID, Priority: c.first.Lane(), Number: c.first.Number(),
 			Ref: c.saved.Page, Found: uint64(len(c.found)), Why: c.why,
 		}
 		if gone := len(c.found) + len(c.ended); c.saved.Live > gone {

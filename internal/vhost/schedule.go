@@ -59,7 +59,7 @@ func (s *step) postpone(keepers []*topology.Exchange, m *message) (kept []Schedu
 		f := Fact{Kind: Enqueued, Durable: true, Queue: q.id, Seq: q.messages.Next(0), At: s.From + deadline.Instant(m.delay)}
 		ref := s.recordOf(&later, true)
 		f.Entry = queue.Entry{Index: ref.Index, Offset: ref.Offset, Size: ref.Size, BodyBytes: uint32(len(m.content.body))}
-		s.flag(q, &f.Entry, ref, true, m.told)
+		s.flag(q, &f.Entry, ref, true, m.reportsFailure)
 		if later.history != nil {
 			f.Entry.Flags |= queue.Letter
 			f.History = s.historyOf(&later, true)
@@ -124,17 +124,17 @@ func (s *step) closeSchedule(exchange string) {
 // Source: docs/compat/delayed-exchange.md#3, #6, #8.
 func (s *step) fire(q *queueState, seq queue.Seq) {
 	m := s.loadMessage(q, seq)
-	if m.history == nil || m.history.Resent.Restored {
+	if m.history == nil || m.history.Redrive.Restored {
 		m.applyExpiration(&s.Stamp)
 	}
 	p := passage{}
 	if x := s.topo.Exchange(q.object.Name); x == nil {
-		s.layDue(q, &m, LostExchange, "", &p)
+		s.storeDue(q, &m, LostExchange, "", &p)
 	} else {
 		route := s.routeDue(x, &m)
 		s.keepRecent(&m, route.Recent)
 		if len(route.Queues) == 0 {
-			s.layDue(q, &m, LostRoute, "", &p)
+			s.storeDue(q, &m, LostRoute, "", &p)
 		}
 		for _, id := range route.Queues {
 			s.arrive(q, s.queues[id], &m, &p)
@@ -144,7 +144,7 @@ func (s *step) fire(q *queueState, seq queue.Seq) {
 	if !p.placed && p.lost != 0 {
 		cause = p.lost
 	}
-	if p.placed && p.laid == 0 {
+	if p.placed && p.stored == 0 {
 		s.traffic.Scheduled.Released++
 	} else {
 		s.traffic.Scheduled.Lost++
@@ -159,7 +159,7 @@ func (s *step) routeDue(x *topology.Exchange, m *message) topology.Route {
 	if m.history != nil {
 		return s.routeLetter(x, m)
 	}
-	return s.routeBy(x, m, s.chance())
+	return s.routeBy(x, m, s.draw())
 }
 
 // routeBy is routeDue for a message that never died, with the bits by which exchanges choose.
@@ -173,8 +173,8 @@ func (v *VHost) routeBy(x *topology.Exchange, m *message, entropy uint64) topolo
 	return route
 }
 
-// layDue puts a message that came due and finds no place on the shelf, as a letter without deaths.
-func (s *step) layDue(from *queueState, m *message, cause Cause, target string, p *passage) {
+// storeDue puts a message that came due and finds no place in the lost store, as a letter without deaths.
+func (s *step) storeDue(from *queueState, m *message, cause Cause, target string, p *passage) {
 	letter := *m
 	h := History{Keys: m.content.keys(), Share: lettersMax}
 	if m.history != nil {
@@ -182,14 +182,14 @@ func (s *step) layDue(from *queueState, m *message, cause Cause, target string, 
 	}
 	h.Exchange = from.object.Name // where it was going: other exchanges on its way have passed it on
 	letter.history, letter.letter, letter.historyVolatile = &h, storage.Ref{}, storage.Ref{}
-	s.lay(from, &letter, cause, target, p)
+	s.storeOrLose(from, &letter, cause, target, p)
 }
 
 // arrive puts what was fired into one of its targets.
 func (s *step) arrive(from, to *queueState, m *message, p *passage) {
 	switch {
 	case m.history != nil && m.history.cycles(to.object.Name, m.history.Last.Reason):
-		s.layDue(from, m, LostCycle, to.object.Name, p)
+		s.storeDue(from, m, LostCycle, to.object.Name, p)
 	case !to.refuses(m):
 		s.enqueue(to, m)
 		s.markDirty(to, 0)
@@ -198,7 +198,7 @@ func (s *step) arrive(from, to *queueState, m *message, p *passage) {
 		beyond := s.deadLetterOnReject(to, m, 1)
 		p.placed, p.lost = p.placed || beyond.placed, max(p.lost, beyond.lost)
 	default:
-		s.layDue(from, m, LostRefused, to.object.Name, p)
+		s.storeDue(from, m, LostRefused, to.object.Name, p)
 	}
 }
 

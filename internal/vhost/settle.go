@@ -147,7 +147,8 @@ func (s *step) giveBackSome(ch *channel, last uint64, failed bool) (more bool) {
 }
 
 // returnOne puts a message back where it was: it is ready again, or waits if its retry is delayed; or it dies, if it
-// has come back too often or too late. Source: docs/compat/dead-lettering.md#2, docs/compat/quorum-and-retry.md#1 and #6.
+// has come back too often or too late. Source: docs/compat/dead-lettering.md#2, docs/compat/quorum-and-retry.md#1 and
+// #6.
 func (s *step) returnOne(q *queueState, seq queue.Seq, failed bool) {
 	e, set := q.messages.Entry(seq), q.settings
 	side := q.messages.Side(seq)

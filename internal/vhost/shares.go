@@ -10,18 +10,19 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
-// shares tell from which queues the letters on the shelf are. When the shelf is full, the queue that has the most bytes
+// shares say from which queues the letters in the lost store are. When it is full, the queue that has the most bytes
 // there loses its oldest letter: a flood from one queue pushes out its own letters, and not those of others. Of two
 // queues with as much, the one with the older letter loses. Source: ours, decision 7.
 //
 // The origin of a letter is a number, made of the queue's name; it is in the log where other copies have their returns.
-// Two queues whose numbers are the same share. Letters of earlier versions, and those that never died, have the origin 0.
+// Two queues whose numbers are the same share. Letters of earlier versions, and those that never died, have the origin
+// 0.
 type shares struct {
 	byOrigin map[uint32]*share
 	heap     shareHeap // the first loses next
 }
 
-// share is what one origin has on the shelf.
+// share is what one origin has in the lost store.
 type share struct {
 	origin  uint32
 	bytes   int64
@@ -49,7 +50,7 @@ func (m *message) origin(cause Cause, target string) uint32 {
 	return originOf(m.history.Last.Queue)
 }
 
-// loser is the letter that goes when the shelf is full; ok is false if it is empty.
+// loser is the letter that goes when the lost store is full; ok is false if it is empty.
 func (x *shares) loser() (seq queue.Seq, ok bool) {
 	if len(x.heap) == 0 {
 		return 0, false
@@ -92,7 +93,7 @@ func (x *shares) remove(origin uint32, seq queue.Seq, size uint32) {
 	heap.Fix(&x.heap, s.at)
 }
 
-// check compares the shares with what is on the shelf.
+// check compares the shares with what is in the lost store.
 func (x *shares) check(shelf *queue.Messages) error {
 	var all shares
 	shelf.Each(0, func(seq queue.Seq, e *queue.Entry) bool {

@@ -29,8 +29,9 @@ type stagedTx struct {
 	steps     []txStep
 }
 
-// txStep is a publish, or the settlement of up to txStepTags deliveries. One portion applies at the least one of them, or
-// a part of one that rejects: what has died of it is not there any more when it is applied once more after a restart.
+// txStep is a publish, or the settlement of up to txStepTags deliveries. One portion applies at the least one of them,
+// or a part of one that rejects: what has died of it is not there any more when it is applied once more after a
+// restart.
 type txStep struct {
 	command *Command // nil after a restart
 	tags    []uint64 // likewise
@@ -42,8 +43,8 @@ type txStep struct {
 	runs    []run       // the durable messages that it settles
 }
 
-// txStepTags is how many deliveries a step of a transaction settles; txStepReturns if they return to their queues, where
-// each may die of its delivery limit.
+// txStepTags is how many deliveries a step of a transaction settles; txStepReturns if they return to their queues,
+// where each may die of its delivery limit.
 const txStepTags, txStepReturns = 1024, 32
 
 // stepsOf divides what a transaction holds.
@@ -142,7 +143,7 @@ func (s *step) stage(ch *channel, id uint64, step *txStep) (copies int, err *amq
 
 // stagePublish stores the message of a step, unless a restart forgets it.
 func (s *step) stagePublish(ch *channel, step *txStep) (copies int, err *amqp.Error) {
-	defer func(drawn uint64) { s.chances = drawn }(s.chances) // as in copies
+	defer func(drawn uint64) { s.draws = drawn }(s.draws) // as in copies
 	p, err := s.targetsOf(ch, step.command)
 	if err != nil {
 		return 0, err
@@ -172,8 +173,8 @@ func (v *VHost) collectRuns(ch *channel, step *txStep) {
 	}
 }
 
-// applyStep does what a step of a committed transaction asks for. refused reports that a queue had no room; without done
-// the rest is left to the next portion.
+// applyStep does what a step of a committed transaction asks for. refused reports that a queue had no room; without
+// done the rest is left to the next portion.
 func (s *step) applyStep(ch *channel, step *txStep) (refused, done bool) {
 	if step.kind == 0 {
 		return s.publishHeld(step.record, ch, step.command), true
@@ -262,7 +263,7 @@ func (s *step) publishStaged(record storage.Ref) {
 		if m.askTime(&s.Stamp, scan.Headers) != nil {
 			return
 		}
-		m.told = filter.TellsOfFailure(scan.Headers)
+		m.reportsFailure = filter.TellsOfFailure(scan.Headers)
 	}
 	x := s.topo.Exchange(string(m.content.exchange))
 	if x == nil || x.Internal {
@@ -271,7 +272,7 @@ func (s *step) publishStaged(record storage.Ref) {
 	var targets []*queueState
 	route := s.routeOf(x, &topology.Message{
 		Key: m.content.key, More: append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...),
-		Properties: m.content.properties, Headers: scan.Headers, Early: m.early(), Entropy: s.chance(),
+		Properties: m.content.properties, Headers: scan.Headers, Early: m.early(), Entropy: s.draw(),
 	}, nil)
 	for _, id := range route.Queues {
 		if q := s.queues[id]; m.persistent || q.quorum {

@@ -194,7 +194,7 @@ func refusal(err *amqp.Error) error {
 // drainDirty looks at every queue that the command has touched until none has anything left to do: messages go to
 // consumers, what is over a limit leaves, and where dead letters arrive it begins again.
 func (s *step) drainDirty() {
-	s.calming, s.calmMax = true, s.work+s.stepMax
+	s.draining, s.drainMax = true, s.work+s.stepMax
 	for i := 0; i < len(s.dirty); i++ {
 		d := s.dirty[i]
 		d.queue.dirty = false
@@ -209,7 +209,7 @@ func (s *step) drainDirty() {
 		}
 		s.arm(d.queue)
 	}
-	s.calming = false
+	s.draining = false
 	s.rerouted()
 	clear(s.dirty)
 	s.dirty = s.dirty[:0]

@@ -7,7 +7,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/settings"
 )
 
-// table is the table that a command leaves in the virtual host for as long as what it makes is there; nil if it leaves none.
+// table is the table that a command leaves in the virtual host for as long as what it makes is there; nil if it leaves
+// none.
 func (c *Command) table() amqp.Table {
 	switch c.Kind {
 	case DeclareExchange, DeclareQueue, BindExchange, BindQueue, Consume, SetOptions:
@@ -19,8 +20,8 @@ func (c *Command) table() amqp.Table {
 }
 
 // checkTable refuses a table that is larger than a frame of the usual size could carry, or that has so many values that
-// it would take far more memory than it had in its frame, and one for which large tables leave no room. The rule is here
-// because AMQP, HTTP and imports share it.
+// it would take far more memory than it had in its frame, and one for which large tables leave no room. The rule is
+// here because AMQP, HTTP and imports share it.
 func (v *VHost) checkTable(c *Command) *amqp.Error {
 	t := c.table()
 	octets, values := t.Size()

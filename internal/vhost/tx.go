@@ -181,10 +181,10 @@ func (s *step) checkHeld(ch *channel, c *Command) ([]byte, *amqp.Error) {
 	return ch.withReplyTo(&p.scan, c.Properties)
 }
 
-// copies counts the copies that the publishes of a transaction would make now, until they are more than most or to count
-// them has filled the step: then it returns more than most. An error is what one of them is refused with.
+// copies counts the copies that the publishes of a transaction would make now, until they are more than most or to
+// count them has filled the step: then it returns more than most. An error is what one of them is refused with.
 func (s *step) copies(ch *channel, held []heldCommand, most int) (n int, err *amqp.Error) {
-	defer func(drawn uint64) { s.chances = drawn }(s.chances) // what is left to chance falls the same way again
+	defer func(drawn uint64) { s.draws = drawn }(s.draws) // what is left to chance falls the same way again
 	for i := 0; i < len(held) && n <= most; i++ {
 		if s.full() {
 			return most + 1, nil

@@ -21,40 +21,40 @@ type VHost struct {
 	records storage.Records
 
 	// Folded by Apply.
-	topo        *topology.Topology
-	exchanges   []*topology.Exchange // in the order of their declaration; some may be deleted
-	ruledBy     map[string]string    // the policies that apply to exchanges, by exchange
-	queues      map[QueueID]*queueState
-	queueMax    QueueID                // the greatest ever given
-	queueLogged QueueID                // the greatest that the log has, of a queue that may be gone
-	ordered     []*queueState          // queues by number; some may be deleted
-	dropped     uint64                 // queues deleted since the vhost was opened
-	schedules   map[string]*queueState // of delayed exchanges, by name; they are among the queues
-	shelf       *queueState
-	shelved     [causes]uint64 // letters on the shelf
-	shares      shares         // likewise, by the queues that they are from
-	options     Options
-	optionTable amqp.Table  // as set
-	shared      []*Settings // that queues have, the newest first: what the next queue has is mostly among them
-	policies    settings.Policies
-	ruleChanges uint64       // of policies and options
-	unresolved  bool         // a checkpoint is folded: what is in force follows from all of its policies,
-	allMatched  bool         // which it names where they apply
-	interrupt   func() error // asked while facts are folded; nil: nobody interrupts
-	ruling      ruling       // a change of them that is in force on some queues
-	orphans     orphans
-	volatile    volatileStore
-	use         storage.Use // of the log: records that persistent copies refer to,
-	borrowed    storage.Use // and those that other copies do, which a restart forgets
-	pool        *queue.Pool
-	graves      []queue.Grave      // what was taken off in whole, and has records that are not given back
-	remains     []*queue.Messages  // of queues that are deleted: likewise, of whole queues
-	burying     bool               // in the set: graves and remains are looked after
-	recents     map[string]*recent // by exchange
-	books       Books              // all copies since the vhost was opened, and the durable ones before
-	durable     Books              // persistent copies in durable queues
-	logged      deadline.Instant   // time of the newest batch folded or made
-	repoliced   []repoliced        // by the last change of policies or options, until that is in force
+	topo            *topology.Topology
+	exchanges       []*topology.Exchange // in the order of their declaration; some may be deleted
+	ruledBy         map[string]string    // the policies that apply to exchanges, by exchange
+	queues          map[QueueID]*queueState
+	queueMax        QueueID                // the greatest ever given
+	queueLogged     QueueID                // the greatest that the log has, of a queue that may be gone
+	ordered         []*queueState          // queues by number; some may be deleted
+	dropped         uint64                 // queues deleted since the vhost was opened
+	schedules       map[string]*queueState // of delayed exchanges, by name; they are among the queues
+	lost            *queueState
+	lostBy          [causes]uint64 // letters in the lost store
+	shares          shares         // likewise, by the queues that they are from
+	options         Options
+	optionTable     amqp.Table  // as set
+	shared          []*Settings // that queues have, the newest first: what the next queue has is mostly among them
+	policies        settings.Policies
+	ruleChanges     uint64       // of policies and options
+	unresolved      bool         // a checkpoint is folded: what is in force follows from all of its policies,
+	allMatched      bool         // which it names where they apply
+	interrupt       func() error // asked while facts are folded; nil: nobody interrupts
+	ruling          ruling       // a change of them that is in force on some queues
+	orphans         orphans
+	volatile        volatileStore
+	use             storage.Use // of the log: records that persistent copies refer to,
+	borrowed        storage.Use // and those that other copies do, which a restart forgets
+	pool            *queue.Pool
+	pendingFree     []queue.PendingFree // what was taken off in whole, and has records that are not given back
+	deletedMessages []*queue.Messages   // of queues that are deleted: likewise, of whole queues
+	freeing         bool                // in the set: what is pending free are looked after
+	recents         map[string]*recent  // by exchange
+	books           Books               // all copies since the vhost was opened, and the durable ones before
+	durable         Books               // persistent copies in durable queues
+	logged          deadline.Instant    // time of the newest batch folded or made
+	repoliced       []repoliced         // by the last change of policies or options, until that is in force
 
 	// deadlines and chunks follow from the folded state: messages and queues that expire, what waits, and work left
 	// over.
@@ -108,13 +108,13 @@ type VHost struct {
 	targets  []*queueState
 	work     int           // about how many bytes this step has made,
 	stepMax  int           // and may make
-	calmMax  int           // how many it may have made before queues that are over their limits have to wait
+	drainMax int           // how many it may have made before queues that are over their limits have to wait
 	readAt   storage.Index // the batch that a record was read from last
-	calming  bool          // the command is decided, and what it left undone is done
+	draining bool          // the command is decided, and what it left undone is done
 	moves    int           // copies that dead letters have become since then
 	hops     int           // letters lost in this step because there were too many of those
 	losses   []Loss        // that nobody has taken
-	chances  uint64        // drawn so far
+	draws    uint64        // drawn so far
 	batch    []byte        // the batch in the making, where the newest records lie
 	index    storage.Index
 }
@@ -132,25 +132,25 @@ type queueState struct {
 	policy    string    // names, "" if none
 	operator  string
 
-	near      int              // its messages that are in the set by themselves
-	armed     deadline.Instant // where only the head may expire: its deadline in the set, 0 if none
-	expires   deadline.Instant // deadline in the set for the queue itself, 0 if none
-	lastMoved storage.Index    // newest batch that moved a message here
-	answered  storage.Index    // newest batch that an answer here tells of, 0: none does
-	consumed  bool             // had a consumer: auto-delete may strike
-	zero      []queue.Seq      // enqueued with TTL 0 in this step: handed over in it, or expired
-	dirty     bool
-	off       int              // of VHost.off
-	excess    deadline.Instant // in the set: over its limit, what is left goes with the next tick; 0: it is not
-	again     deadline.Instant // in the set: the next tick looks at it, 0: it need not
-	deleted   bool
-	leaving   bool // it is about to be deleted: its name is free
-	held      map[queue.Seq]heldLetter
-	heldBy    [causes]int // held letters
-	way       wayOut      // of them
-	stats     *QueueStats // nil: it has counted nothing
-	inflows   []*inflow
-	schedule  *schedule // nil: it is not one
+	near        int              // its messages that are in the set by themselves
+	armed       deadline.Instant // where only the head may expire: its deadline in the set, 0 if none
+	expires     deadline.Instant // deadline in the set for the queue itself, 0 if none
+	lastMoved   storage.Index    // newest batch that moved a message here
+	answered    storage.Index    // newest batch that an answer here tells of, 0: none does
+	consumed    bool             // had a consumer: auto-delete may strike
+	zero        []queue.Seq      // enqueued with TTL 0 in this step: handed over in it, or expired
+	dirty       bool
+	off         int              // of VHost.off
+	excess      deadline.Instant // in the set: over its limit, what is left goes with the next tick; 0: it is not
+	again       deadline.Instant // in the set: the next tick looks at it, 0: it need not
+	deleted     bool
+	leaving     bool // it is about to be deleted: its name is free
+	held        map[queue.Seq]heldLetter
+	heldBy      [causes]int // held letters
+	letterRoute letterRoute // of them
+	stats       *QueueStats // nil: it has counted nothing
+	inflows     []*inflow
+	schedule    *schedule // nil: it is not one
 }
 
 type dirtyQueue struct {
@@ -173,8 +173,8 @@ func New(name string, log storage.LogID, records storage.Records, pages storage.
 		stepMax: stepBytesMax,
 	}
 	v.pool = queue.NewPool(pages, log, hotEntriesMax, v.disarmed)
-	v.shelf, v.options = newShelf(v.pool), settings.OptionsOf(nil)
-	v.shelf.settings.MaxLengthBytes = v.options.LostLettersMaxBytes
+	v.lost, v.options = newLostStore(v.pool), settings.OptionsOf(nil)
+	v.lost.settings.MaxLengthBytes = v.options.LostLettersMaxBytes
 	v.recents = map[string]*recent{}
 	v.holding.blocked = map[QueueID][]letterAt{}
 	v.volatile = newVolatileStore(pages)
@@ -276,7 +276,7 @@ func (v *VHost) markDirty(q *queueState, depth int) {
 // Check reports the first invariant that does not hold. Source: the package comment.
 func (v *VHost) Check() error {
 	var held uint64
-	for _, q := range append(v.sortedQueues(), v.shelf) {
+	for _, q := range append(v.sortedQueues(), v.lost) {
 		if err := q.check(); err != nil {
 			return fmt.Errorf("vhost: queue %q: %w", q.object.Name, err)
 		}
@@ -290,7 +290,7 @@ func (v *VHost) Check() error {
 	if v.books.Made != v.books.Total()+held {
 		return fmt.Errorf("vhost: books: made %d, ended %d, in queues %d", v.books.Made, v.books.Total(), held)
 	}
-	if err := v.shares.check(v.shelf.messages); err != nil {
+	if err := v.shares.check(v.lost.messages); err != nil {
 		return err
 	}
 	if err := v.checkReplies(); err != nil {

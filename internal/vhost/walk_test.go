@@ -286,7 +286,7 @@ func (w *world) laws() error {
 	v.exhumeAll()
 	deadlines := 0
 	refs := map[storage.Index]int{}
-	for _, q := range append(v.sortedQueues(), v.shelf) {
+	for _, q := range append(v.sortedQueues(), v.lost) {
 		var err error
 		q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {
 			switch {
@@ -331,7 +331,7 @@ func (w *world) laws() error {
 	if v.handedAt != 0 {
 		deadlines++
 	}
-	if v.burying {
+	if v.freeing {
 		deadlines++
 	}
 	if v.backlogNext < len(v.backlog) {

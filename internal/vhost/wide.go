@@ -38,8 +38,8 @@ func (s *step) armWide() {
 	}
 }
 
-// goOnWide puts the first letter into a portion of its queues, and those behind it while the step has room.
-func (s *step) goOnWide() {
+// continueWide puts the first letter into a portion of its queues, and those behind it while the step has room.
+func (s *step) continueWide() {
 	s.wideAt = 0
 	for len(s.wide) > 0 && !s.cramped && !s.full() {
 		at := s.wide[0]

@@ -141,7 +141,7 @@ func TestWideLettersOfFullQueues(t *testing.T) {
 			t.Fatal(err)
 		}
 		q, _ := w.v.Reader().Queue("source")
-		lost, held := w.v.Reader().Shelf().Messages, q.Held
+		lost, held := w.v.Reader().LostStore().Messages, q.Held
 		if atLeastOnce && (held != 1 || lost != 0) || !atLeastOnce && (held != 0 || lost != 3) {
 			t.Errorf("at least once: %t, %d held, %d lost", atLeastOnce, held, lost)
 		}

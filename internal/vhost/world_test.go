@@ -262,9 +262,9 @@ func (w *world) checkpoint(dice *rand.Rand) error {
 
 // exhumeAll gives back at once what ticks would.
 func (v *VHost) exhumeAll() {
-	for len(v.graves)+len(v.remains) > 0 {
-		v.deadlines.Remove(deadline.Entry{At: 1, Owner: ownGraves})
-		v.exhume()
+	for len(v.pendingFree)+len(v.deletedMessages) > 0 {
+		v.deadlines.Remove(deadline.Entry{At: 1, Owner: ownPendingFree})
+		v.freeSome()
 	}
 }
 
@@ -279,7 +279,7 @@ func (v *VHost) checkUse() error {
 			}
 		}
 	}
-	for _, q := range append(v.sortedQueues(), v.shelf) {
+	for _, q := range append(v.sortedQueues(), v.lost) {
 		q.messages.Each(0, func(s queueSeq, e *queueEntry) bool {
 			count(e.Ref(testLog), q.messages.Side(s).History)
 			return true

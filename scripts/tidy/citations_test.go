@@ -24,7 +24,8 @@ var (
 	anchor    = regexp.MustCompile(`<a id="([^"]+)"></a>`)
 	linkText  = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
-	// outside matches citations of notes that are not in the repository. Public documents are named: RabbitMQ dlx, RFC 7617.
+	// outside matches citations of notes that are not in the repository. Public documents are named: RabbitMQ dlx, RFC
+	// 7617.
 	outside = regexp.MustCompile(`(?:Source:|;|,)[\s/#]+(?:the )?(?:reference[\s/#]+[a-z-]+(?:[\s/#]+\d|[.;])|design,?[\s/#]+§? ?\d)` +
 		`|\b(?:design|house|style|cluster)\.md\b|'New broker'`)
 )

@@ -150,8 +150,8 @@ func (c *coldCache) touch(s *stretch, n int) {
 	}
 }
 
-// assemble is for a record, of assembleMax bytes at the most, of which a stretch holds the beginning. Each piece that it
-// consists of takes room for all that is left of it.
+// assemble is for a record, of assembleMax bytes at the most, of which a stretch holds the beginning. Each piece that
+// it consists of takes room for all that is left of it.
 func (c *coldCache) assemble(beginning []byte, r storage.Ref) ([]byte, error) {
 	p := c.room(int(r.Size))
 	p = append(p, beginning...)

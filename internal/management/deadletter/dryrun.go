@@ -17,7 +17,7 @@ import (
 type dryRunner struct {
 	index       *search.Index
 	r           *web.Request
-	order       *vhost.Order
+	order       *vhost.JobSpec
 	wall        int64
 	budget      fairshare.Budget
 	portion     func(*tried) error // tries the next messages of the source
@@ -37,7 +37,7 @@ type tried struct {
 }
 
 // dryRun computes what a job would do.
-func (s *API) dryRun(r *web.Request, o *vhost.Order) (*api.RedriveTrial, error) {
+func (s *API) dryRun(r *web.Request, o *vhost.JobSpec) (*api.RedriveTrial, error) {
 	d := &dryRunner{index: s.index, r: r, order: o, wall: r.Engine.Now().UnixMilli(), budget: r.Turn.Budget(dryRunTimeout)}
 	d.portion = d.tryPortion
 	t := d.begin(&tried{partial: true})
@@ -49,7 +49,7 @@ func (s *API) dryRun(r *web.Request, o *vhost.Order) (*api.RedriveTrial, error) 
 		return nil, err
 	}
 	shown := &api.RedriveTrial{
-		Looked: int64(t.Looked), Matches: int64(t.Matches), Partial: t.partial, Refused: showRefused(func(w vhost.Why) uint64 { return t.Refused[w] }),
+		Looked: int64(t.Looked), Matches: int64(t.Matches), Partial: t.partial, Refused: showRefused(func(w vhost.SkipReason) uint64 { return t.Refused[w] }),
 		Queues: api.Object[int64]{}, Pushed: api.Object[int64]{}, Fits: !o.Discard || o.Source.Lost || d.lost.Bytes+t.Bytes <= d.roomForLost,
 	}
 	if l := t.listing; l != nil {
@@ -90,11 +90,11 @@ func (d *dryRunner) begin(t *tried) *tried {
 	return t
 }
 
-// Order implements vhost.Rights.
-func (d *dryRunner) Order(*vhost.Order) error { return nil }
+// JobSpec implements vhost.Rights.
+func (d *dryRunner) Job(*vhost.JobSpec) error { return nil }
 
 // Letter implements vhost.Rights.
-func (d *dryRunner) Letter(o *vhost.Order, x *vhost.Seen) (sees, may bool) {
+func (d *dryRunner) Letter(o *vhost.JobSpec, x *vhost.Seen) (sees, may bool) {
 	return d.r.Caller.Letter(d.machine, d.r.PathValue("vhost"), o, x)
 }
 
@@ -116,8 +116,9 @@ func (d *dryRunner) tryPortion(t *tried) error {
 	})
 }
 
-// listed reads the dead letters that match by the index; nil if the index cannot be used. The result is complete only if
-// the index has as many dead letters as the source has messages: a job by filter also takes messages that never died.
+// listed reads the dead letters that match by the index; nil if the index cannot be used. The result is complete only
+// if the index has as many dead letters as the source has messages: a job by filter also takes messages that never
+// died.
 func (d *dryRunner) listed() (*tried, error) {
 	if d.order.IDs != nil || d.order.Filter == "" {
 		return nil, nil
@@ -161,7 +162,7 @@ func (d *dryRunner) look(fn func(vhost.Reader) *amqp.Error) error {
 		d.machine = v
 		refused = fn(v)
 		options, _ := v.Options()
-		d.lost, d.roomForLost = v.Shelf(), options.LostLettersMaxBytes
+		d.lost, d.roomForLost = v.LostStore(), options.LostLettersMaxBytes
 	})
 	if err == nil && refused != nil {
 		err = web.AsBadRequest(refused)
@@ -174,8 +175,8 @@ func (d *dryRunner) look(fn func(vhost.Reader) *amqp.Error) error {
 
 func showSample(x *vhost.RedriveSample) api.RedriveSample {
 	shown := api.RedriveSample{ID: formatID(x.ID), Queues: x.Queues}
-	if x.Why != 0 {
-		shown.Refused = x.Why.String()
+	if x.Skipped != 0 {
+		shown.Refused = x.Skipped.String()
 	}
 	return shown
 }

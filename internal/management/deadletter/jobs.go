@@ -56,13 +56,13 @@ const (
 func (s *API) showRedrive(r *web.Request, host string, j *vhost.Job) api.Redrive {
 	shown := api.Redrive{
 		ID: int64(j.ID), VHost: host, User: j.User, Action: actionRedrive, Source: api.RedriveSource{Queue: j.Source.Queue, Lost: api.Flag(j.Source.Lost)},
-		IDs: len(j.IDs), Filter: j.Filter, Max: int64(j.Max), Target: showTarget(&j.Order), State: j.State.String(), Why: j.Note,
+		IDs: len(j.IDs), Filter: j.Filter, Max: int64(j.Max), Target: showTarget(&j.JobSpec), State: j.State.String(), Why: j.Note,
 		Options: api.RedriveOptions{
 			Rate: api.Integer(j.Progress.Rate), Order: oldestFirst, Canary: api.Integer(j.Canary), WatchMS: api.Integer(j.Watch), Ramp: api.Flag(j.Ramp),
 			StopShare: api.Integer(j.StopPercent), StopNoConsumer: api.Flag(j.StopNoConsumer), StripDeaths: api.Flag(j.StripDeaths),
 			DropExpiration: api.Flag(j.DropExpiration),
 		},
-		Begun: web.FormatMS(int64(j.Begun)), Looked: int64(j.Looked), Moved: int64(j.Moved), Refused: showRefused(func(w vhost.Why) uint64 { return j.Refused[w] }),
+		Begun: web.FormatMS(int64(j.Begun)), Looked: int64(j.Looked), Moved: int64(j.Moved), Refused: showRefused(func(w vhost.SkipReason) uint64 { return j.Refused[w] }),
 		CameBack: int64(j.CameBack), Total: int64(j.Total),
 	}
 	if j.Discard {
@@ -85,13 +85,13 @@ func (s *API) showRedrive(r *web.Request, host string, j *vhost.Job) api.Redrive
 	return shown
 }
 
-func showTarget(o *vhost.Order) api.RedriveTarget {
-	switch o.Way {
-	case vhost.WayQueue:
+func showTarget(o *vhost.JobSpec) api.RedriveTarget {
+	switch o.Target {
+	case vhost.TargetQueue:
 		return api.RedriveTarget{To: toQueueOf, Queue: o.Queue}
-	case vhost.WayOn:
+	case vhost.TargetOnward:
 		return api.RedriveTarget{To: on}
-	case vhost.WayElsewhere:
+	case vhost.TargetExchange:
 		to := api.RedriveTarget{To: toElsewhere, Exchange: &o.Exchange}
 		if !o.Keys {
 			to.RoutingKey = &o.Key
@@ -102,9 +102,9 @@ func showTarget(o *vhost.Order) api.RedriveTarget {
 }
 
 // showRefused counts the messages that were not redriven, by reason.
-func showRefused(count func(vhost.Why) uint64) api.Object[int64] {
+func showRefused(count func(vhost.SkipReason) uint64) api.Object[int64] {
 	shown := api.Object[int64]{}
-	for _, w := range vhost.Whys() {
+	for _, w := range vhost.SkipReasons() {
 		if n := count(w); n > 0 {
 			shown[w.String()] = int64(n)
 		}

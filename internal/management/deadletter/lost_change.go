@@ -87,8 +87,8 @@ func (d *lostChange) note(id uint64, outcome string) {
 	}
 }
 
-// all changes the current lost letters, of one cause or all. A message that becomes a lost letter again meanwhile is not
-// changed.
+// all changes the current lost letters, of one cause or all. A message that becomes a lost letter again meanwhile is
+// not changed.
 func (d *lostChange) all(cause vhost.Cause) error {
 	r := d.request
 	var last uint64
@@ -109,8 +109,8 @@ func (d *lostChange) all(cause vhost.Cause) error {
 	}
 }
 
-// republishLostLetters publishes lost letters again, each to all queues that its exchange routes to, or to none. Another
-// target needs permission to publish there.
+// republishLostLetters publishes lost letters again, each to all queues that its exchange routes to, or to none.
+// Another target needs permission to publish there.
 func republishLostLetters(r *web.Request) (web.Answer, error) {
 	if err := r.Enter(r.PathValue("vhost")); err != nil {
 		return web.Answer{}, err

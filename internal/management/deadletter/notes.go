@@ -72,8 +72,8 @@ func noteOn(r *web.Request, vhost, by, value string) string {
 // queueGroups are the groupings whose groups are named by queues.
 var queueGroups = []string{"source", "queue", "last-queue"}
 
-// mayNote refuses a note on a group if the caller may not write it: with strict rights, names of groups reveal payloads;
-// a note on a queue needs permission to read the queue.
+// mayNote refuses a note on a group if the caller may not write it: with strict rights, names of groups reveal
+// payloads; a note on a queue needs permission to read the queue.
 func mayNote(r *web.Request, host, by, value string) error {
 	g, err := groupingBy(r, by)
 	if err != nil || !slices.Contains(queueGroups, g.String()) {

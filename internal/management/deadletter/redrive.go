@@ -54,8 +54,8 @@ func (s *API) postRedrive(r *web.Request) (web.Answer, error) {
 }
 
 // begin starts the job, and shows it.
-func (s *API) begin(r *web.Request, o *vhost.Order) (web.Answer, error) {
-	effects, err := r.Do(r.PathValue("vhost"), vhost.Command{Kind: vhost.BeginRedrive, Order: o})
+func (s *API) begin(r *web.Request, o *vhost.JobSpec) (web.Answer, error) {
+	effects, err := r.Do(r.PathValue("vhost"), vhost.Command{Kind: vhost.BeginRedrive, JobSpec: o})
 	if err != nil {
 		return web.Answer{}, web.AsBadRequest(err)
 	}
@@ -96,9 +96,9 @@ type begun struct {
 	Total   int64              `json:"total"`
 }
 
-// readOrder reads the body.
-func readOrder(r *web.Request, body *api.PostRedrive) (*vhost.Order, error) {
-	o := &vhost.Order{
+// readJobSpec reads the body.
+func readOrder(r *web.Request, body *api.PostRedrive) (*vhost.JobSpec, error) {
+	o := &vhost.JobSpec{
 		User: r.Caller.Name(), Source: vhost.Where{Queue: body.Source.Queue, Lost: bool(body.Source.Lost)}, Filter: body.Filter,
 		Ramp: bool(body.Options.Ramp), StopNoConsumer: bool(body.Options.StopNoConsumer),
 		StripDeaths: bool(body.Options.StripDeaths), DropExpiration: bool(body.Options.DropExpiration),
@@ -165,8 +165,8 @@ func readIDs(ids []api.LetterID) ([]uint64, error) {
 	if len(ids) == 0 {
 		return nil, web.BadRequest("'ids' must not be empty")
 	}
-	if len(ids) > vhost.OrderIDsMax {
-		return nil, web.BadRequest("%d ids exceed the limit of %d: use a filter", len(ids), vhost.OrderIDsMax)
+	if len(ids) > vhost.JobIDsMax {
+		return nil, web.BadRequest("%d ids exceed the limit of %d: use a filter", len(ids), vhost.JobIDsMax)
 	}
 	numbers := make([]uint64, len(ids))
 	for i, text := range ids {
@@ -180,7 +180,7 @@ func readIDs(ids []api.LetterID) ([]uint64, error) {
 }
 
 // readTarget reads the target of a job.
-func readTarget(r *web.Request, o *vhost.Order, to *api.RedriveTarget) error {
+func readTarget(r *web.Request, o *vhost.JobSpec, to *api.RedriveTarget) error {
 	where := to.To
 	switch {
 	case where == "" && o.Source.Lost:
@@ -194,11 +194,11 @@ func readTarget(r *web.Request, o *vhost.Order, to *api.RedriveTarget) error {
 	switch where {
 	case toOrigin:
 	case on:
-		if o.Way = vhost.WayOn; !o.Source.Lost {
+		if o.Target = vhost.TargetOnward; !o.Source.Lost {
 			return web.BadRequest("the target 'on' is for lost letters only")
 		}
 	case toQueueOf:
-		o.Way, o.Queue = vhost.WayQueue, to.Queue
+		o.Target, o.Queue = vhost.TargetQueue, to.Queue
 		return needTarget(r, to.Queue, func(v vhost.Reader) bool { _, found := v.Topology().Queue(to.Queue); return found }, "queue")
 	case toElsewhere:
 		return elsewhere(r, o, to)
@@ -208,11 +208,11 @@ func readTarget(r *web.Request, o *vhost.Order, to *api.RedriveTarget) error {
 	return nil
 }
 
-func elsewhere(r *web.Request, o *vhost.Order, to *api.RedriveTarget) error {
+func elsewhere(r *web.Request, o *vhost.JobSpec, to *api.RedriveTarget) error {
 	if err := web.NeedKeys(web.Needed("exchange", to.Exchange != nil)); err != nil {
 		return err
 	}
-	o.Way, o.Exchange, o.Keys = vhost.WayElsewhere, web.ExchangeName(*to.Exchange), to.RoutingKey == nil
+	o.Target, o.Exchange, o.Keys = vhost.TargetExchange, web.ExchangeName(*to.Exchange), to.RoutingKey == nil
 	if to.RoutingKey != nil {
 		o.Key = *to.RoutingKey
 		if err := message.CheckRoutingKey(o.Key); err != nil {

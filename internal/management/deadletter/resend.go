@@ -75,7 +75,7 @@ func resend(r *web.Request, s *messageSource) (web.Answer, error) {
 	if err := editTarget(r, e, &old, &body); err != nil {
 		return web.Answer{}, err
 	}
-	if e.Way == vhost.WayElsewhere && old.restored { // where it may be put aside, and would end it
+	if e.Way == vhost.TargetExchange && old.restored { // where it may be put aside, and would end it
 		old.properties.Has, old.properties.Expiration, old.restored = old.properties.Has&^amqp.FlagExpiration, "", false
 	}
 	p, payload, err := edited(r, &old, &body, s)
@@ -162,7 +162,7 @@ func editTarget(r *web.Request, e *vhost.Edit, old *original, body *api.PostRese
 	if body.Exchange == nil && body.RoutingKey == nil {
 		return nil
 	}
-	e.Way, e.Exchange = vhost.WayElsewhere, old.exchange
+	e.Way, e.Exchange = vhost.TargetExchange, old.exchange
 	if body.Exchange != nil {
 		e.Exchange = web.ExchangeName(*body.Exchange)
 	}
@@ -261,12 +261,12 @@ func tryResend(r *web.Request, c *vhost.Command) (resent api.Resent, err error) 
 		return resent, err
 	case refused != nil:
 		return resent, web.AsBadRequest(refused)
-	case t.Why == vhost.WhyUnknown: // it has gone meanwhile
+	case t.Skipped == vhost.SkipUnknown: // it has gone meanwhile
 		return resent, web.ErrNotFound
 	}
 	resent.Outcome, resent.Queues = vhost.Redriven.String(), t.Queues
-	if t.Why != 0 {
-		resent.Outcome = t.Why.String()
+	if t.Skipped != 0 {
+		resent.Outcome = t.Skipped.String()
 	}
 	return resent, r.Allowed(r.PathValue("vhost"), func(m authz.Machine) error { return r.Caller.Publish(m, r.PathValue("vhost"), t.Exchange, t.Keys...) })
 }

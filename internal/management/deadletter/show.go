@@ -123,9 +123,9 @@ func (s *renderer) history(l *api.Letter, h *vhost.History) {
 	l.Exchange, l.RoutingKeys = h.Exchange, h.Keys
 	l.Deaths = showDeaths(h, s.dialect)
 	l.First, l.Last = s.origin(&h.First), s.origin(&h.Last)
-	l.Redrives = int64(h.Resent.Times)
-	if job := int64(h.Resent.Job); job != 0 {
-		l.Redrive, l.CameBack = &job, h.Resent.CameBack
+	l.Redrives = int64(h.Redrive.Times)
+	if job := int64(h.Redrive.Job); job != 0 {
+		l.Redrive, l.CameBack = &job, h.Redrive.CameBack
 	}
 	if len(h.Deaths) > 0 {
 		at := h.At

@@ -39,7 +39,8 @@ func inQueue(serve func(*web.Request, *messageSource) (web.Answer, error)) web.H
 	}
 }
 
-// amongLost is a handler of a path below the lost letters of a virtual host. It checks the right to see them one by one.
+// amongLost is a handler of a path below the lost letters of a virtual host. It checks the right to see them one by
+// one.
 func amongLost(serve func(*web.Request, *messageSource) (web.Answer, error)) web.Handler {
 	return func(r *web.Request) (web.Answer, error) {
 		if err := r.Enter(r.PathValue("vhost")); err != nil {

@@ -26,8 +26,8 @@ type nameEntry struct {
 	id   vhost.QueueID
 }
 
-// nameLists are the newest rolls. To sort a hundred thousand names for each page that somebody looks at takes too long: a
-// roll is made from the one before it and from what was declared and deleted since.
+// nameLists are the newest rolls. To sort a hundred thousand names for each page that somebody looks at takes too long:
+// a roll is made from the one before it and from what was declared and deleted since.
 type nameLists struct {
 	mu    sync.Mutex
 	all   map[uint32]*nameList     // by the vhost's LogID

@@ -282,7 +282,7 @@ func showNamed(r *web.Request, find finder) (web.Answer, error) {
 	var x waiting
 	var outcome string
 	var queues api.List[string]
-	var why vhost.Why
+	var why vhost.SkipReason
 	size := int64(0)
 	err = r.Look(w.vhost, func(v vhost.Reader) {
 		if seen, there := v.Find(w.where(), id.Number+1); there {

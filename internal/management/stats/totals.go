@@ -61,7 +61,7 @@ func (s *Reader) SumOver(ctx context.Context, h *access.VHost, w Spans) Totals {
 		for range v.Topology().Exchanges() {
 			t.Exchanges++
 		}
-		t.Traffic, t.Books, t.Lost = v.Traffic(), v.Books(), v.Shelf()
+		t.Traffic, t.Books, t.Lost = v.Traffic(), v.Books(), v.LostStore()
 	})
 	if err == nil {
 		var gone ByType

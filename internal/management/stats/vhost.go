@@ -127,7 +127,7 @@ func (s *Reader) Read(ctx context.Context, h *access.VHost, f *VHost, d Detail, 
 	var ruled [2]uint64
 	err := web.Look(ctx, s.Engine, h.Name, func(v vhost.Reader) {
 		f.Up, ruled = true, v.ConfigVersion()
-		f.Traffic, f.Books, f.Lost = v.Traffic(), v.Books(), v.Shelf()
+		f.Traffic, f.Books, f.Lost = v.Traffic(), v.Books(), v.LostStore()
 		f.Jobs, f.JobsRate = jobStates(v), jobsRate(v)
 		f.Time = punctualityOf(v, now)
 		f.LargeTables, _ = v.LargeTables()

@@ -45,7 +45,7 @@ func faultsOfVHost() []fault {
 				at: `		case !q.refuses(m):
 			s.enqueue(q, m)
 			s.markDirty(q, a.depth+1)
-			if s.calming {`,
+			if s.draining {`,
 				before: `		case s.planted(FAULT) && id == ids[len(ids)-1]:
 			p.placed = true
 `,
@@ -79,7 +79,7 @@ func faultsOfVHost() []fault {
 					at:    `durable := q.messages.Entry(seq).Flags&queue.Persistent != 0`,
 					after: ` && !s.planted(FAULT)`,
 				},
-				{file: vhostDir + "grave.go", at: `durable := g.Persistent > 0`, after: ` && !s.planted(FAULT)`},
+				{file: vhostDir + "pending_free.go", at: `durable := g.Persistent > 0`, after: ` && !s.planted(FAULT)`},
 			},
 			checks: []check{by(sim.Replay), walks()},
 		},
@@ -230,8 +230,8 @@ func faultsOfVHost() []fault {
 		},
 		{
 			name: "vhost: let the oldest letter go, whosever it is",
-			edits: []edit{{file: vhostDir + "shelf.go", at: `return v.shares.loser()`, before: `if v.planted(FAULT) {
-		seq, _, ok = v.shelf.messages.Head()
+			edits: []edit{{file: vhostDir + "lost_store.go", at: `return v.shares.loser()`, before: `if v.planted(FAULT) {
+		seq, _, ok = v.lost.messages.Head()
 		return seq, ok
 	}
 	`}},
@@ -242,15 +242,15 @@ func faultsOfVHost() []fault {
 			edits: []edit{{
 				file:    vhostDir + "expire.go",
 				at:      ` || q.excess != 0 {`,
-				instead: ` || q.excess != 0 || q == s.shelf && s.planted(FAULT) {`,
+				instead: ` || q.excess != 0 || q == s.lost && s.planted(FAULT) {`,
 			}},
 			checks: []check{by(sim.Shelf), oracle()},
 		},
 		{ // says of every lost letter that its exchange led nowhere
 			name: "vhost: shelve for a wrong cause",
 			edits: []edit{{
-				file:  vhostDir + "shelf.go",
-				at:    `func (s *step) putOnShelf(m *message, cause Cause, target string) {`,
+				file:  vhostDir + "lost_store.go",
+				at:    `func (s *step) putInLost(m *message, cause Cause, target string) {`,
 				after: ` if s.planted(FAULT) { cause = LostRoute }; `,
 			}},
 			checks: []check{by(sim.Shelf), oracle()},
@@ -258,8 +258,8 @@ func faultsOfVHost() []fault {
 		{ // and leaves it there, too
 			name: "vhost: send a copy on from the shelf",
 			edits: []edit{{
-				file:   vhostDir + "shelf.go",
-				at:     `s.end(s.shelf, seq, Redriven)`,
+				file:   vhostDir + "lost_store.go",
+				at:     `s.end(s.lost, seq, Redriven)`,
 				before: `if !s.planted(FAULT) { `,
 				after:  ` }`,
 			}},
@@ -267,7 +267,7 @@ func faultsOfVHost() []fault {
 		},
 		{
 			name:   "vhost: leave what a job sent back where it was",
-			edits:  []edit{{file: vhostDir + "redrive_way.go", at: `if !keep`, after: ` && !s.planted(FAULT)`}},
+			edits:  []edit{{file: vhostDir + "redrive_route.go", at: `if !keep`, after: ` && !s.planted(FAULT)`}},
 			checks: []check{by(sim.Redrive)},
 		},
 		{
@@ -295,7 +295,7 @@ func faultsOfVHost() []fault {
 			name: "vhost: let a job go on without the right to it",
 			edits: []edit{{
 				file:  vhostDir + "redrive.go",
-				at:    `s.Rights.Order(&j.Order) != nil`,
+				at:    `s.Rights.Job(&j.JobSpec) != nil`,
 				after: ` && !s.planted(FAULT)`,
 			}},
 			checks: []check{by(sim.Redrive)},
@@ -424,7 +424,7 @@ func faultsOfVHost() []fault {
 		},
 		{
 			name:   "vhost: forget in a restart what was cancelled",
-			edits:  forgets("Recalled"),
+			edits:  forgets("Cancellations"),
 			checks: []check{by(sim.Schedule)},
 		},
 		{
@@ -434,7 +434,7 @@ func faultsOfVHost() []fault {
 		},
 		{
 			name:   "vhost: forget in a restart what ended in whole chunks",
-			edits:  forgets("Buried"),
+			edits:  forgets("PendingFree"),
 			checks: []check{walks()},
 		},
 	}

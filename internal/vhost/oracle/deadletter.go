@@ -52,7 +52,8 @@ type Death struct {
 	Expiration string // "" if the message had none
 }
 
-// die ends a copy: it is a dead letter, or just gone. Source: RabbitMQ dlx; docs/compat/dead-lettering.md#1, #3, #9, #12.
+// die ends a copy: it is a dead letter, or just gone. Source: RabbitMQ dlx; docs/compat/dead-lettering.md#1, #3, #9,
+// #12.
 func (v *VHost) die(q *queue, c *Copy, why Reason) {
 	m := v.bury(q, c.message, why)
 	if !q.settings.hasDLX {
@@ -173,7 +174,8 @@ func (h *hop) end() string {
 	return h.lost
 }
 
-// send publishes a letter to the dead-letter exchange of its queue. Source: docs/compat/dead-lettering.md#3, #4, #9, #11, #12.
+// send publishes a letter to the dead-letter exchange of its queue. Source: docs/compat/dead-lettering.md#3, #4, #9,
+// #11, #12.
 func (v *VHost) send(h *hop) {
 	m := v.onItsWay(h.from, h.letter)
 	targets := v.targets(h.from, m)

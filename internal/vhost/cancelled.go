@@ -71,15 +71,16 @@ func (x *schedule) doubt(chunk uint64) {
 	}
 }
 
-// went tells a schedule how a message ended. Nothing is remembered of one that fired, or was lost when it was due.
-func (v *VHost) went(q *queueState, seq queue.Seq, cause Cause) {
+// noteOutcome tells a schedule how a message ended. Nothing is remembered of one that fired, or was lost when it was
+// due.
+func (v *VHost) noteOutcome(q *queueState, seq queue.Seq, cause Cause) {
 	x := q.schedule
 	gone := cause == GonePurged || cause == GoneDeleted || cause == Damaged
 	if !gone && cause != Unscheduled && !x.keys.has(seq) {
 		return
 	}
 	if v.saving != nil {
-		v.beforeChange(Recalled)
+		v.beforeChange(Cancellations)
 	}
 	x.keys.drop(seq)
 	switch {
@@ -113,8 +114,8 @@ func (x *schedule) remembers() bool {
 	return x.below > 0 || len(x.order)+len(x.doubts)+len(x.keys.order) > 0
 }
 
-// recalled folds what save made.
-func (v *VHost) recalled(f *Fact) {
+// foldCancellations folds what save made.
+func (v *VHost) foldCancellations(f *Fact) {
 	q := v.queues[f.Queue]
 	if q == nil || q.schedule == nil {
 		return

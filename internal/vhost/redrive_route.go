@@ -12,8 +12,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
-// A wayTo is where one letter goes.
-type wayTo struct {
+// A destination is where one letter goes.
+type destination struct {
 	exchange string
 	keys     []string
 	targets  []*queueState
@@ -21,16 +21,16 @@ type wayTo struct {
 }
 
 // served reports whether somebody consumes where the letter goes.
-func (w *wayTo) served() bool {
+func (w *destination) served() bool {
 	return len(w.targets) == 0 || slices.ContainsFunc(w.targets, func(q *queueState) bool { return q.consumers.Len() > 0 })
 }
 
-// redriveRoute finds where an order sends a letter of a queue or the shelf, or why it stays. It changes nothing but what is
-// known of m.
-func (s *step) redriveRoute(o *Order, source *queueState, seq queue.Seq, m *message) (w wayTo, why Why) {
+// redriveRoute finds where a job sends a letter of a queue or the lost store, or why it stays. It changes nothing but
+// what is known of m.
+func (s *step) redriveRoute(o *JobSpec, source *queueState, seq queue.Seq, m *message) (w destination, why SkipReason) {
 	h := m.past()
-	switch o.Way {
-	case WayQueue:
+	switch o.Target {
+	case TargetQueue:
 		name := o.Queue
 		if name == "" {
 			name = h.firstQueue()
@@ -40,23 +40,23 @@ func (s *step) redriveRoute(o *Order, source *queueState, seq queue.Seq, m *mess
 		}
 		q := s.queueNamed(name)
 		if q == nil {
-			return w, WhyQueue
+			return w, SkipNoQueue
 		}
-		w = wayTo{keys: []string{name}, targets: []*queueState{q}}
+		w = destination{keys: []string{name}, targets: []*queueState{q}}
 		if q.refuses(m) {
-			return w, WhyRefused
+			return w, SkipRefused
 		}
 		return w, 0
-	case WayOn:
+	case TargetOnward:
 		letter := *m
 		letter.history = &h
-		targets, keepers, cause := s.wayOn(seq, &letter, false)
-		w = wayTo{exchange: letter.history.Exchange, keys: letter.history.Keys, targets: targets, keepers: keepers}
+		targets, keepers, cause := s.onward(seq, &letter, false)
+		w = destination{exchange: letter.history.Exchange, keys: letter.history.Keys, targets: targets, keepers: keepers}
 		m.delay, m.malformedDelay = letter.delay, letter.malformedDelay
 		if cause != 0 {
-			return w, whyOf(cause)
+			return w, skipReasonOf(cause)
 		}
-	case WayElsewhere:
+	case TargetExchange:
 		w.exchange, w.keys = o.Exchange, []string{o.Key}
 		if o.Keys {
 			w.keys = m.content.keys()
@@ -78,10 +78,10 @@ func (s *step) redriveRoute(o *Order, source *queueState, seq queue.Seq, m *mess
 }
 
 // routeBack asks the topology where w leads.
-func (s *step) routeBack(m *message, h History, w *wayTo) Why {
+func (s *step) routeBack(m *message, h History, w *destination) SkipReason {
 	x := s.topo.Exchange(w.exchange)
 	if x == nil {
-		return WhyExchange
+		return SkipNoExchange
 	}
 	letter := *m
 	h.Exchange, h.Keys = w.exchange, w.keys
@@ -93,30 +93,30 @@ func (s *step) routeBack(m *message, h History, w *wayTo) Why {
 	w.keepers = route.Delayed
 	m.delay, m.malformedDelay = letter.delay, letter.malformedDelay
 	if w.targets == nil && len(w.keepers) == 0 {
-		return WhyRoute
+		return SkipNoRoute
 	}
 	return 0
 }
 
 // roomAt reports why a letter cannot go where w leads: all of it goes, or nothing.
-func (v *VHost) roomAt(m *message, w *wayTo) Why {
+func (v *VHost) roomAt(m *message, w *destination) SkipReason {
 	if len(w.keepers) > 0 && (m.malformedDelay != nil || slices.ContainsFunc(w.keepers, func(x *topology.Exchange) bool { return v.isFull(x, m) })) {
-		return WhyRefused
+		return SkipRefused
 	}
 	if slices.ContainsFunc(w.targets, func(q *queueState) bool { return q.refuses(m) }) {
-		return WhyRefused
+		return SkipRefused
 	}
 	return 0
 }
 
-func whyOf(c Cause) Why {
+func skipReasonOf(c Cause) SkipReason {
 	switch c {
 	case LostExchange:
-		return WhyExchange
+		return SkipNoExchange
 	case LostRefused:
-		return WhyRefused
+		return SkipRefused
 	}
-	return WhyRoute
+	return SkipNoRoute
 }
 
 // failure is what the headers tell of a message that a client has published where failures go: it was somewhere else
@@ -135,7 +135,7 @@ func (m *message) past() History {
 	}
 	h := History{Exchange: string(m.content.exchange), Keys: m.content.keys(), Share: lettersMax}
 	if f, told := m.failure(); told {
-		h.Resent.Times = uint32(min(max(f.Redrives, 0), math.MaxUint32-1))
+		h.Redrive.Times = uint32(min(max(f.Redrives, 0), math.MaxUint32-1))
 	}
 	return h
 }
@@ -150,16 +150,16 @@ func (h *History) firstQueue() string {
 
 // redriveOne moves a letter: it ends where it is, and is in its targets, in the same batch. The properties that it was
 // published with are its own again. What is kept stays where it is, too.
-func (s *step) redriveOne(o *Order, job JobID, w wayTo, source *queueState, seq queue.Seq, m *message, keep bool) {
+func (s *step) redriveOne(o *JobSpec, job JobID, w destination, source *queueState, seq queue.Seq, m *message, keep bool) {
 	h := m.past()
 	restore := !o.DropExpiration && m.scan().Expiration != nil && (job == 0 || o.returnsToWork(&h))
 	h.Exchange, h.Keys, h.HideCC, h.Share = w.exchange, w.keys, false, lettersMax
-	h.Resent = h.Resent.again(job)
+	h.Redrive = h.Redrive.again(job)
 	if o.StripDeaths {
 		h.Deaths, h.First, h.Last = nil, Origin{}, Origin{}
 	}
 	if restore {
-		h.Resent.Restored = true
+		h.Redrive.Restored = true
 		m.applyExpiration(&s.Stamp)
 	}
 	m.history, m.letter, m.historyVolatile = &h, storage.Ref{}, storage.Ref{}
@@ -177,17 +177,17 @@ func (s *step) redriveOne(o *Order, job JobID, w wayTo, source *queueState, seq 
 	}
 }
 
-// returnsToWork reports whether an order sends a message to where it is worked on, as it was published, and not from one
-// deliverDeadLetter of dead letters to another, where its expiration would end it.
-func (o *Order) returnsToWork(h *History) bool {
-	return len(h.Deaths) == 0 || o.Way == WayOrigin || o.Way == WayQueue && (o.Queue == "" || o.Queue == h.firstQueue())
+// returnsToWork reports whether an order sends a message to where it is worked on, as it was published, and not from
+// one deliverDeadLetter of dead letters to another, where its expiration would end it.
+func (o *JobSpec) returnsToWork(h *History) bool {
+	return len(h.Deaths) == 0 || o.Target == TargetOrigin || o.Target == TargetQueue && (o.Queue == "" || o.Queue == h.firstQueue())
 }
 
-// discardOne puts a message on the shelf, from which it may be taken back to its queue, or ends it for good if it is
-// there or there is no shelf.
+// discardOne puts a message in the lost store, from which it may be taken back to its queue, or ends it for good if it
+// is there or nothing is kept there.
 func (s *step) discardOne(source *queueState, seq queue.Seq) {
 	s.traffic.Redrives.Discarded++
-	if source == s.shelf {
+	if source == s.lost {
 		s.end(source, seq, GonePurged)
 		return
 	}
@@ -199,7 +199,7 @@ func (s *step) discardOne(source *queueState, seq queue.Seq) {
 	m := s.loadMessage(source, seq)
 	h := m.past()
 	m.history, m.letter, m.historyVolatile = &h, storage.Ref{}, storage.Ref{}
-	s.putOnShelf(&m, Discarded, source.object.Name)
+	s.putInLost(&m, Discarded, source.object.Name)
 	s.end(source, seq, Moved)
 }
 
@@ -207,8 +207,8 @@ func (s *step) discardOne(source *queueState, seq queue.Seq) {
 type Edit struct {
 	Source        Where
 	ID            MessageID
-	Keep          bool // the original stays where it is
-	Way           Way  // but WayOn
+	Keep          bool   // the original stays where it is
+	Way           Target // but TargetOnward
 	Queue         string
 	Exchange, Key string
 }
@@ -216,16 +216,16 @@ type Edit struct {
 // An editedMessage is what an Edit makes of a message, and where that goes.
 type editedMessage struct {
 	message
-	wayTo
-	why    Why // it goes nowhere
-	source *queueState
-	order  Order
+	destination
+	skipped SkipReason // it goes nowhere
+	source  *queueState
+	order   JobSpec
 }
 
 // edited makes the message that a Resend asks for, and changes nothing. It is checked as a publish is.
 func (s *step) edited(c *Command) (e editedMessage, err *amqp.Error) {
 	x := c.Edit
-	e.order = Order{Source: x.Source, Way: x.Way, Queue: x.Queue, Exchange: x.Exchange, Key: x.Key}
+	e.order = JobSpec{Source: x.Source, Target: x.Way, Queue: x.Queue, Exchange: x.Exchange, Key: x.Key}
 	if e.source = s.whereabouts(x.Source); e.source == nil {
 		return e, amqp.NotFound("no queue '%s' in vhost '%s'", x.Source.Queue, s.name)
 	}
@@ -241,7 +241,7 @@ func (s *step) edited(c *Command) (e editedMessage, err *amqp.Error) {
 	seq := seqOf(x.ID)
 	there := e.source.messages.Entry(seq)
 	if x.ID == 0 || there == nil {
-		e.why = WhyUnknown
+		e.skipped = SkipUnknown
 		return e, nil
 	}
 	old := s.loadMessage(e.source, seq)
@@ -258,10 +258,10 @@ func (s *step) edited(c *Command) (e editedMessage, err *amqp.Error) {
 			return e, err
 		}
 	}
-	if e.wayTo, e.why = s.redriveRoute(&e.order, e.source, seq, &e.message); there.State != queue.Ready {
-		e.why = WhyBusy
+	if e.destination, e.skipped = s.redriveRoute(&e.order, e.source, seq, &e.message); there.State != queue.Ready {
+		e.skipped = SkipBusy
 	}
-	if x.Way == WayElsewhere { // it is a new message, published there with that key
+	if x.Way == TargetExchange { // it is a new message, published there with that key
 		e.content.exchange, e.content.key, e.content.cc, e.content.bcc = []byte(x.Exchange), []byte(x.Key), nil, nil
 	}
 	return e, nil
@@ -277,14 +277,14 @@ func (s *step) resend(ch *channel, c *Command) *amqp.Error {
 	tell := func(kind EffectKind, name string) {
 		s.effect(Effect{Kind: kind, Command: Resend, Channel: ch.id, Tag: x.ID, Name: name, After: s.newest()})
 	}
-	outcome := e.why.String()
-	if e.why == 0 {
+	outcome := e.skipped.String()
+	if e.skipped == 0 {
 		outcome = Redriven.String()
-		s.redriveOne(&e.order, 0, e.wayTo, e.source, seqOf(x.ID), &e.message, x.Keep)
+		s.redriveOne(&e.order, 0, e.destination, e.source, seqOf(x.ID), &e.message, x.Keep)
 		s.markDirty(e.source, 0)
 	}
 	tell(Answered, outcome)
-	if e.why == 0 {
+	if e.skipped == 0 {
 		for _, q := range e.targets {
 			tell(Went, q.object.Name)
 		}

@@ -10,57 +10,58 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
-// The shelf keeps the vhost's lost letters: dead letters that RabbitMQ would drop without a trace. It is the queue
-// with number 0, which has no name and no consumers. Beside its record a letter on it has a slip: its history,
+// The lost store keeps the vhost's lost letters: dead letters that RabbitMQ would drop without a trace. It is the queue
+// with number 0, which has no name and no consumers. Beside its record a letter in it has its info: its history,
 // and after that why it is there, since when, and for which queue it was.
 //
-//	slip = history cause at target
+//	info = history cause at target
 //
 // Source: ours, decision 7.
-const shelfID QueueID = 0
+const lostID QueueID = 0
 
-// slip is what the shelf knows of a letter.
-type slip struct {
+// lostInfo is what the lost store knows of a letter.
+type lostInfo struct {
 	cause  Cause
 	at     deadline.Instant
 	target string // the queue that refused it, would have had it again, or gave it up; "" for other causes
 }
 
-func newShelf(pool *queue.Pool) *queueState {
+func newLostStore(pool *queue.Pool) *queueState {
 	return &queueState{
-		object: Object{Durable: true, Type: "classic"}, messages: queue.NewMessages(pool, uint32(shelfID), true, 0),
+		object: Object{Durable: true, Type: "classic"}, messages: queue.NewMessages(pool, uint32(lostID), true, 0),
 		settings: &Settings{TTL: -1, Expires: -1, MaxLength: -1, DeliveryLimit: -1},
 	}
 }
 
-func appendSlip(b []byte, x slip) []byte {
+func appendLostInfo(b []byte, x lostInfo) []byte {
 	b = append(b, byte(x.cause))
 	b = binary.AppendVarint(b, int64(x.at))
 	return appendText(b, x.target)
 }
 
-func parseSlip(p []byte) (History, slip, error) {
+func parseLostInfo(p []byte) (History, lostInfo, error) {
 	r := decoder{rest: p}
 	h, err := readHistory(&r)
-	x := slip{cause: Cause(r.byte()), at: deadline.Instant(r.int()), target: r.text()}
+	x := lostInfo{cause: Cause(r.byte()), at: deadline.Instant(r.int()), target: r.text()}
 	if err == nil {
 		err = r.err
 	}
 	return h, x, err
 }
 
-// shelve puts a copy of m, a letter of from that found no place, on the shelf, and reports whether there is one.
-func (s *step) shelve(from *queueState, m *message, cause Cause, target string) bool {
+// storeLost puts a copy of m, a letter of from that found no place, in the lost store, and reports whether there is
+// one.
+func (s *step) storeLost(from *queueState, m *message, cause Cause, target string) bool {
 	kept := s.options.LostLettersMaxBytes > 0
 	s.lose(from, cause, kept)
 	if kept {
-		s.putOnShelf(m, cause, target)
+		s.putInLost(m, cause, target)
 	}
 	return kept
 }
 
-// putOnShelf makes a copy of m on the shelf, which there is.
-func (s *step) putOnShelf(m *message, cause Cause, target string) {
+// putInLost makes a copy of m in the lost store, which there is.
+func (s *step) putInLost(m *message, cause Cause, target string) {
 	durable := m.persistent || !m.record.IsZero()
 	ref := s.recordOf(m, durable)
 	if ref.Log == storage.Volatile {
@@ -69,39 +70,39 @@ func (s *step) putOnShelf(m *message, cause Cause, target string) {
 			s.out.Facts = append(s.out.Facts, Fact{Kind: Stored, Bytes: s.record(ref)})
 		}
 	}
-	b := appendSlip(appendHistory(nil, m.history), slip{cause, s.Wall, target})
-	f := Fact{Kind: Enqueued, Durable: durable, Queue: shelfID, Seq: s.shelf.messages.Next(0), N: uint64(m.origin(cause, target))}
+	b := appendLostInfo(appendHistory(nil, m.history), lostInfo{cause, s.Wall, target})
+	f := Fact{Kind: Enqueued, Durable: durable, Queue: lostID, Seq: s.lost.messages.Next(0), N: uint64(m.origin(cause, target))}
 	f.History = s.store(Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) })
 	f.Entry = queue.Entry{
 		Index: ref.Index, Offset: ref.Offset, Size: ref.Size, BodyBytes: ref.Size + uint32(len(b)), Priority: uint8(cause),
 		ExpireAt: s.From + deadline.Instant(s.options.LostLettersMaxAge), Flags: queue.Letter,
 	}
-	s.flag(s.shelf, &f.Entry, ref, durable, m.told)
+	s.flag(s.lost, &f.Entry, ref, durable, m.reportsFailure)
 	s.emit(&f)
-	s.markDirty(s.shelf, 0)
-	for s.shelf.messages.Bytes(queue.Ready) > s.options.LostLettersMaxBytes+shelfSlack { // many may come in one step
+	s.markDirty(s.lost, 0)
+	for s.lost.messages.Bytes(queue.Ready) > s.options.LostLettersMaxBytes+lostSlack { // many may come in one step
 		loser, _ := s.loser()
 		s.evict(loser)
 	}
 }
 
-// loser is the letter that goes when the shelf is full.
+// loser is the letter that goes when the lost store is full.
 func (v *VHost) loser() (seq queue.Seq, ok bool) {
 	return v.shares.loser()
 }
 
-// evict ends a letter that the shelf has no room or no time for any more.
+// evict ends a letter that the lost store has no room or no time for any more.
 func (s *step) evict(seq queue.Seq) {
 	s.note(Loss{Cause: GoneShelf})
-	s.end(s.shelf, seq, GoneShelf)
-	s.markDirty(s.shelf, 0)
+	s.end(s.lost, seq, GoneShelf)
+	s.markDirty(s.lost, 0)
 }
 
-// A Selection names letters on the shelf, and where they shall go; or messages that wait, and when.
+// A Selection names letters in the lost store, and where they shall go; or messages that wait, and when.
 type Selection struct {
 	IDs []MessageID // at most SelectionMax
-	// Exchange and RoutingKey are where Republish sends the letters, if Elsewhere, with their own keys if KeepKeys; else
-	// each goes where it was going.
+	// Exchange and RoutingKey are where Republish sends the letters, if Elsewhere, with their own keys if KeepKeys;
+	// else each goes where it was going.
 	Elsewhere, KeepKeys  bool
 	Exchange, RoutingKey string
 
@@ -112,16 +113,16 @@ type Selection struct {
 // SelectionMax bounds a Selection, so that a command stays short.
 const SelectionMax = 1000
 
-// republish decides Republish: each letter leaves the shelf for all queues that its exchange routes it to, or stays
-// and the answer says why. Source: ours, decision 7.
+// republish decides Republish: each letter leaves the lost store for all queues that its exchange routes it to, or
+// stays and the answer says why. Source: ours, decision 7.
 func (s *step) republish(ch *channel, c *Command) *amqp.Error {
 	return s.eachSelected(ch, c, func(seq queue.Seq) string { return s.sendOn(seq, c.Selection) })
 }
 
-// discard decides Discard: letters leave the shelf for good.
+// discard decides Discard: letters leave the lost store for good.
 func (s *step) discard(ch *channel, c *Command) *amqp.Error {
 	return s.eachSelected(ch, c, func(seq queue.Seq) string {
-		s.end(s.shelf, seq, GonePurged)
+		s.end(s.lost, seq, GonePurged)
 		return "discarded"
 	})
 }
@@ -134,20 +135,20 @@ func (s *step) eachSelected(ch *channel, c *Command, do func(queue.Seq) string) 
 	n := uint64(0)
 	for _, id := range c.Selection.IDs {
 		outcome := "unknown"
-		if seq, ok := s.onShelf(id); ok {
+		if seq, ok := s.lostSeq(id); ok {
 			outcome = do(seq)
 			n++
 		}
 		s.effect(Effect{Kind: Answered, Command: c.Kind, Channel: ch.id, Tag: id, Name: outcome, After: s.newest()})
 	}
-	s.markDirty(s.shelf, 0)
+	s.markDirty(s.lost, 0)
 	s.done(ch, c, Effect{Count: n})
 	return nil
 }
 
-// sendOn publishes one letter of the shelf, and says what came of it.
+// sendOn publishes one letter of the lost store, and says what came of it.
 func (s *step) sendOn(seq queue.Seq, to *Selection) string {
-	m := s.loadMessage(s.shelf, seq)
+	m := s.loadMessage(s.lost, seq)
 	h := *m.history
 	if to.Elsewhere {
 		h.Exchange = to.Exchange
@@ -155,9 +156,9 @@ func (s *step) sendOn(seq queue.Seq, to *Selection) string {
 			h.Keys = []string{to.RoutingKey}
 		}
 	}
-	h.Resent = h.Resent.again(0)
+	h.Redrive = h.Redrive.again(0)
 	m.history, m.letter, m.historyVolatile = &h, storage.Ref{}, storage.Ref{}
-	targets, keepers, why := s.wayOn(seq, &m, to.Elsewhere)
+	targets, keepers, why := s.onward(seq, &m, to.Elsewhere)
 	switch {
 	case why != 0:
 		return why.String()
@@ -181,14 +182,14 @@ func (s *step) sendOn(seq queue.Seq, to *Selection) string {
 		s.enqueue(q, &m)
 		s.markDirty(q, 0)
 	}
-	s.end(s.shelf, seq, Redriven)
+	s.end(s.lost, seq, Redriven)
 	return Redriven.String()
 }
 
-// wayOn finds where a letter of the shelf goes. The copy that one queue did not get goes to that queue alone: the others
-// that its exchange leads to have theirs. Another one goes through the dead-letter exchange that its queue has now, and
-// if it has none, or is gone, through the one that it had: what was misspelt may have been mended since.
-func (s *step) wayOn(
+// onward finds where a letter of the lost store goes. The copy that one queue did not get goes to that queue alone: the
+// others that its exchange leads to have theirs. Another one goes through the dead-letter exchange that its queue has
+// now, and if it has none, or is gone, through the one that it had: what was misspelt may have been mended since.
+func (s *step) onward(
 	seq queue.Seq, m *message, elsewhere bool,
 ) (targets []*queueState, keepers []*topology.Exchange, why Cause) {
 	if target := s.lostLetter(seq).Target; target != "" && !elsewhere {
@@ -231,26 +232,26 @@ func (s *step) routeLetter(x *topology.Exchange, m *message) topology.Route {
 	return s.routeOf(x, &t, nil)
 }
 
-// onShelf finds a letter by its ID: IDs begin with 1.
-func (v *VHost) onShelf(id MessageID) (queue.Seq, bool) {
+// lostSeq finds a letter by its ID: IDs begin with 1.
+func (v *VHost) lostSeq(id MessageID) (queue.Seq, bool) {
 	seq := seqOf(id)
-	return seq, id > 0 && v.shelf.messages.Entry(seq) != nil
+	return seq, id > 0 && v.lost.messages.Entry(seq) != nil
 }
 
-// entropyOf is the bits by which exchanges choose for a letter. They are the same each time that the letter is tried, so that
-// a retry does not find another queue by chance.
+// entropyOf is the bits by which exchanges choose for a letter. They are the same each time that the letter is tried,
+// so that a retry does not find another queue by chance.
 func (s *step) entropyOf(m *message) uint64 {
 	r := m.record
 	if r.IsZero() {
 		r = m.recordVolatile
 	}
 	if r.IsZero() {
-		return s.chance()
+		return s.draw()
 	}
 	return uint64(r.Index)<<32 ^ uint64(r.Offset)<<8 ^ uint64(m.history.total())
 }
 
-// LostLetter is a letter on the shelf as lists show it.
+// LostLetter is a letter in the lost store as lists show it.
 type LostLetter struct {
 	ID         MessageID
 	Cause      Cause

@@ -154,7 +154,8 @@ var house = []room{
 	{path: "internal/cli/command", floor: frontends, column: decides, imports: []string{"internal/api", "internal/cli/output"}},
 	// The packages with commands know what commands share, and not each other.
 	{path: "internal/cli/resources", floor: frontends, column: decides, imports: command},
-	{path: "internal/cli/policies", floor: frontends, column: decides, imports: append([]string{"internal/settings"}, command...)},
+	{path: "internal/cli/policies", floor: frontends, column: decides,
+		imports: append([]string{"internal/settings"}, command...)}, // settings: which keys a policy may have
 	{path: "internal/cli/deadletter", floor: frontends, column: decides, imports: command},
 	{path: "internal/cli/schedule", floor: frontends, column: decides, imports: command},
 	{path: "internal/cli/node", floor: frontends, column: decides, imports: append([]string{"internal/cli/resources"}, command...)}, // resources: stop_app closes connections

@@ -49,6 +49,89 @@ world.test(
   },
 );
 
+world.test(
+  'the form of a policy has the settings that the broker has: the usual ones, and the others folded',
+  async (c) => {
+    await c.open('/policies/edit');
+    await c.field('queues.name').fill('backoff');
+    await c.field('policies.pattern').fill('^backoff$');
+    await c.field('setting.delayed-retry-type').selectOption('all');
+    const steps = c.field('setting.delayed-retry-steps');
+    assert.equal(await steps.isVisible(), false, 'few policies have it');
+    await c.page.getByText(c.say('policies.more'), { exact: true }).click();
+    await steps.fill('1m,5m');
+    await c.field('setting.delayed-retry-jitter').fill('10');
+    await c.field('setting.delayed-retry-attempts').fill('3');
+    await c.field('setting.cycle').selectOption('keep');
+    await c.page.evaluate(() => scrollTo(0, 0)); // no field is half below the bar
+    await c.accessible();
+    await c.picture('policies-edit-more.en', { fullPage: true });
+    await c.button('policies.save').click();
+    await c.page.getByRole('link', { name: 'backoff', exact: true }).waitFor();
+    const definition = {
+      'delayed-retry-type': 'all',
+      'delayed-retry-steps': '1m,5m',
+      'delayed-retry-jitter': 10,
+      'delayed-retry-attempts': 3,
+      cycle: 'keep',
+    };
+    assert.deepEqual((await c.broker.get('policies/%2F/backoff')).definition, definition);
+    await c.open('/policies/edit?vhost=/&policy=backoff');
+    assert.equal(await steps.inputValue(), '1m,5m', 'what is set is not folded');
+    await c.page.getByLabel(c.say('policies.apply_to'), { exact: true }).selectOption('exchanges');
+    await c.field('setting.alternate-exchange').waitFor();
+    assert.equal(await steps.count(), 0, 'exchanges have no retry');
+    await c.open('/policies/edit?operator=1');
+    await c.page.getByText(c.say('policies.more'), { exact: true }).click();
+    await c.field('setting.delayed-retry-attempts').waitFor();
+    assert.equal(await c.field('setting.cycle').count(), 0, 'operators do not set it');
+    assert.equal(await c.field('setting.dead-letter-exchange').count(), 0);
+  },
+);
+
+world.test('if the broker does not say which settings there are, a form shows the error and asks again', async (c) => {
+  c.expect(/500/);
+  await c.page.route('**/api/x/settings', (r) =>
+    r.fulfill({ status: 500, json: { error: 'x', reason: 'no settings' } }),
+  );
+  await c.open('/policies/edit');
+  await c.page.getByText('no settings').waitFor();
+  assert.equal(await c.field('policies.pattern').count(), 0);
+  await c.page.unroute('**/api/x/settings');
+  await c.button('frame.retry').click();
+  await c.field('policies.pattern').waitFor();
+  await c.field('setting.message-ttl').waitFor();
+});
+
+world.test('a queue is created with settings of every part of the form', async (c) => {
+  await c.open('/queues/new');
+  await c.field('queues.name').fill('every.part');
+  await c.page.getByRole('radio', { name: c.say('create.letters_exchange'), exact: true }).check();
+  await c.field('setting.dead-letter-exchange').fill('dlx');
+  await c.field('setting.dead-letter-strategy').selectOption('at-least-once');
+  await c.field('setting.message-ttl').fill('2');
+  await c.field('setting.max-length').fill('7');
+  await c.field('setting.overflow').selectOption('reject-publish');
+  await c.field('setting.delayed-retry-type').selectOption('failed');
+  await c.field('setting.delayed-retry-steps').fill('1s,2s');
+  await c.field('setting.delivery-count-mode').selectOption('failed');
+  await c.field('setting.single-active-consumer').check();
+  await c.accessible();
+  await c.button('create.do').click();
+  await c.page.getByRole('heading', { level: 1, name: 'every.part' }).waitFor();
+  assert.deepEqual((await c.broker.get('queues/%2F/every.part')).arguments, {
+    'x-dead-letter-exchange': 'dlx',
+    'x-dead-letter-strategy': 'at-least-once',
+    'x-message-ttl': 120000,
+    'x-max-length': 7,
+    'x-overflow': 'reject-publish',
+    'x-delayed-retry-type': 'failed',
+    'x-delayed-retry-steps': '1s,2s',
+    'x-delivery-count-mode': 'failed',
+    'x-single-active-consumer': true,
+  });
+});
+
 world.test('the graph marks a loop, and so does the list beside it', async (c) => {
   await c.open('/topology');
   const graph = c.page

@@ -29,7 +29,8 @@ func TestSettingsAreDescribed(t *testing.T) {
 	if s := of("delayed-retry-jitter"); s.Kind != "percentage" || *s.Min != 0 || *s.Max != 100 {
 		t.Errorf("%+v", s)
 	}
-	if s := of("alternate-exchange"); s.Argument != "" || s.AppliesTo != "exchanges" || s.Inert || s.SetBy[0] != "policy" {
+	s := of("alternate-exchange")
+	if s.Argument != "" || s.AppliesTo != "exchanges" || s.Inert || s.SetBy[0] != "policy" {
 		t.Errorf("%+v", s)
 	}
 	if s := of("overflow"); s.Choices[0] != "drop-head" || s.Wins != "operator policy" {

@@ -10,7 +10,7 @@ import (
 
 func TestDescriptionsSayWhatIsChecked(t *testing.T) {
 	// If this fails, a form offers a value that the broker refuses, or does not offer one that it takes, or shows
-	// another default than the one in force.
+	// another default than the effective one.
 	t.Parallel()
 	o := OptionsOf(nil)
 	untouched := Effective(nil, nil, nil, false, &o)
@@ -57,7 +57,7 @@ func TestDescriptionsSayWhatIsChecked(t *testing.T) {
 }
 
 func TestDescriptionsSayWhoWins(t *testing.T) {
-	// If this fails, the console shows another source of a setting than the one in force.
+	// If this fails, the console shows another source of a setting than the effective one.
 	t.Parallel()
 	number := func(a amqp.Value, d *Description) float64 {
 		n, _ := a.Integer()
@@ -74,7 +74,7 @@ func TestDescriptionsSayWhoWins(t *testing.T) {
 			}
 			continue
 		}
-		// winner reads the description: is it the argument that is in force?
+		// winner reads the description: is the argument effective?
 		winner := func(argument, merged, operator amqp.Value) amqp.Value {
 			first := false
 			switch d.Wins {
@@ -110,7 +110,7 @@ func TestDescriptionsSayWhoWins(t *testing.T) {
 					}
 					got := winner(argument, merged, operator)
 					if want := x.wins.all(argument, merged, operator); !got.Equal(want) {
-						t.Errorf("%s: of %s, %s and %s %s is in force, described is %s",
+						t.Errorf("%s: of %s, %s and %s %s is effective, described is %s",
 							d.Name, Show(argument), Show(policy), Show(operator), Show(want), Show(got))
 					}
 				}

@@ -287,9 +287,10 @@ var (
 		operatorFirst, operatorOver,
 		func(argument, merged, operator amqp.Value) amqp.Value { return firstOf(operator, argument, merged) }}
 	smallerWins         = rule{smaller, "smaller", "", argumentFirst, lesser, argumentAnd(lesser)}
-	smallerOfPolicyWins = rule{smaller, "smaller", "", argumentFirst, operatorOver, argumentAnd(lesser)} // operator first
-	largerWins          = rule{"the larger value applies", "larger", "", argumentFirst, larger, argumentAnd(larger)}
-	retryMinWins        = rule{"the larger policy value applies, or the argument if it is smaller", "smaller", "",
+	smallerOfPolicyWins = rule{smaller, "smaller", "", // of the policies, the operator's
+		argumentFirst, operatorOver, argumentAnd(lesser)}
+	largerWins   = rule{"the larger value applies", "larger", "", argumentFirst, larger, argumentAnd(larger)}
+	retryMinWins = rule{"the larger policy value applies, or the argument if it is smaller", "smaller", "",
 		argumentFirst, larger, argumentAnd(lesser)}
 	limitWins = rule{"the smaller value applies, and a negative value means no limit", "smaller", "negative",
 		argumentFirst, lesserLimit, argumentAnd(lesserLimit)}
@@ -410,7 +411,8 @@ func MergePolicies(user, operator amqp.Table) amqp.Table {
 // Source: docs/compat/policies-and-permissions.md#3.
 func (o *Options) Inert(definition amqp.Table) (names []string) {
 	for _, f := range definition {
-		if x := settingOfKey[f.Name]; x != nil && (x.inert || x.exchanges) || o.DLXByArgumentOnly && aboutLetters(f.Name) {
+		x := settingOfKey[f.Name]
+		if x != nil && (x.inert || x.exchanges) || o.DLXByArgumentOnly && aboutLetters(f.Name) {
 			names = append(names, f.Name)
 		}
 	}

@@ -93,7 +93,7 @@ func TestConsoleScripts(t *testing.T) {
 		t.Fatalf("%d tests: %v", len(tests), err)
 	}
 	run := exec.Command(node, append([]string{"--test"}, tests...)...)
-	run.Env = append(os.Environ(), "NODE_OPTIONS=")
+	run.Env = append(os.Environ(), "NODE_OPTIONS=", "BARTLEBY_SETTINGS="+writeSettings(t))
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

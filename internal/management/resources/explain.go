@@ -16,7 +16,8 @@ func explainEndpoints() []web.Endpoint {
 	return []web.Endpoint{
 		{
 			Pattern: "GET x/settings", Tag: authz.Management, Serve: getSettings,
-			Summary: "All settings of queues: who may set them, their values, and which value is effective", Out: api.List[api.SettingDescription]{},
+			Summary: "All settings of queues: who may set them, their values, and which value is effective",
+			Out:     api.List[api.SettingDescription]{},
 		},
 		{
 			Pattern: "GET x/explain/queues/{vhost}/{queue}", Tag: authz.Management, Serve: explainQueue, Scope: web.Leader,

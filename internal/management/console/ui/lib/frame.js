@@ -6,7 +6,7 @@ import { route, find, href, go } from './router.js';
 import { user, logOut, may } from './session.js';
 import { theme, themes, nextTheme, density, shortcutsOn } from './theme.js';
 import { paused, stream, running, heard, now, topic, useTopic } from './live.js';
-import { reachable } from './api.js';
+import { Refusal, reachable } from './api.js';
 import { vhost, vhosts, chooseVHost, loadVHosts } from './vhosts.js';
 import { Icon } from './icon.js';
 import { Layers, open, Dialog, attempt } from './layers.js';
@@ -206,7 +206,7 @@ function Page({ page, params }) {
   const [failed, fail] = useState(null);
   const [broken, mend] = useErrorBoundary((error) => console.error(error));
   useEffect(() => {
-    if (loaded) return;
+    if (loaded || failed) return;
     page.load().then(
       (m) => {
         modules.set(page, m);
@@ -214,9 +214,11 @@ function Page({ page, params }) {
       },
       async (error) => (await renewed()) || fail(error),
     );
-  }, []);
+  }, [failed]);
   if (page.needs && !may(page.needs))
     return html`<h1>${t(page.title)}</h1><section class="empty"><h2>${t('frame.no_right')}</h2><p>${t('frame.needs_tag', { tag: page.needs })}</p></section>`;
+  if (failed instanceof Refusal)
+    return html`<h1>${t(page.title)}</h1><${Failure} error=${failed} retry=${() => fail(null)} />`;
   if (failed) return html`<h1>${t(page.title)}</h1><${Outdated} />`;
   if (broken) return html`<h1>${t(page.title)}</h1><${Failure} error=${broken} retry=${mend} />`;
   if (!loaded) return html`<h1>${t(page.title)}</h1><${Loading} />`;

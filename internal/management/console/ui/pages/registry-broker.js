@@ -1,13 +1,25 @@
 // Pages about the broker: queues, exchanges, clients, rules, users, the node.
+import { knowing } from './knowing.js';
+
 export const broker = [
   {
     path: '/queues',
     title: 'queues.title',
     nav: { group: 'flow', order: 1, icon: 'queues', key: 'q' },
-    load: () => import('./broker/queues.js'),
+    load: knowing(() => import('./broker/queues.js')),
   },
-  { path: '/queues/new', title: 'create.title', under: '/queues', load: () => import('./broker/queue-new.js') },
-  { path: '/queues/:vhost/:name', title: 'queue.title', under: '/queues', load: () => import('./broker/queue.js') },
+  {
+    path: '/queues/new',
+    title: 'create.title',
+    under: '/queues',
+    load: knowing(() => import('./broker/queue-new.js')),
+  },
+  {
+    path: '/queues/:vhost/:name',
+    title: 'queue.title',
+    under: '/queues',
+    load: knowing(() => import('./broker/queue.js')),
+  },
   {
     path: '/exchanges',
     title: 'exchanges.title',
@@ -55,7 +67,7 @@ export const broker = [
     title: 'policies.title',
     under: '/policies',
     needs: 'policymaker',
-    load: () => import('./broker/policy.js'),
+    load: knowing(() => import('./broker/policy.js')),
   },
   {
     path: '/lint',

@@ -1,5 +1,7 @@
 // Pages about messages: what died, what was lost, what waits, and what is done about it.
-const letter = () => import('./letter.js');
+import { knowing } from './knowing.js';
+
+const letter = knowing(() => import('./letter.js'));
 const jobs = () => import('./jobs.js');
 
 export const office = [
@@ -35,6 +37,6 @@ export const office = [
     path: '/schedule/:vhost/:exchange/:id',
     title: 'scheduled.one',
     under: '/schedule',
-    load: () => import('./scheduled.js'),
+    load: knowing(() => import('./scheduled.js')),
   },
 ];

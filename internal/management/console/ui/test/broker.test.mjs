@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { find, said } from '../pages/broker/said.js';
 import { deedOf, plainObject } from '../pages/broker/deed.js';
-import { argumentsOf, badgesOf, effective, filters, inequivalent, nameTrouble } from '../pages/broker/settings.js';
-import { declareCode } from '../pages/broker/declare.js';
+import { declareCode, nameTrouble } from '../pages/broker/declare.js';
 import { follow, headersFit, topicFits } from '../pages/broker/routing.js';
 import { allows, judge, lookAround, password, topicJudge, trouble } from '../pages/broker/rights.js';
 import { connected, curve, deadEnd, labelOf, layout, shorten, tree } from '../pages/broker/graph.js';
@@ -14,96 +13,11 @@ import { remembered } from '../pages/broker/readings.js';
 import * as dagre from '../vendor/dagre.mjs';
 import { policyTexts, readDefinition } from '../pages/broker/policy-text.js';
 
-const queue = (more) => ({
-  name: 'q',
-  vhost: '/',
-  type: 'classic',
-  durable: true,
-  auto_delete: false,
-  arguments: {},
-  effective_policy_definition: {},
-  consumers: 0,
-  ...more,
-});
-
-test('a badge tells whether an argument or a policy is in force', () => {
-  const q = queue({
-    arguments: { 'x-message-ttl': 60000, 'x-max-length': 10, 'x-dead-letter-exchange': 'a', 'x-foo': 1 },
-    effective_policy_definition: { 'message-ttl': 1000, 'max-length': 20, 'dead-letter-exchange': 'b', expires: 5 },
-  });
-  const by = Object.fromEntries(badgesOf(q).map((b) => [b.code, [b.value, b.from]]));
-  assert.deepEqual(by.TTL, [1000, 'policy'], 'the smaller value applies');
-  assert.deepEqual(by.Lim, [10, 'argument']);
-  assert.deepEqual(by.DLX, ['a', 'argument'], 'the argument wins');
-  assert.deepEqual(by.Exp, [5, 'policy']);
-  assert.deepEqual(by.Args, ['x-foo=1', 'argument']);
-  assert.equal(by.SAC, undefined);
-  assert.deepEqual(
-    effective(
-      queue({ arguments: { 'x-delivery-limit': -1 }, effective_policy_definition: { 'delivery-limit': 5 } }),
-      'delivery-limit',
-    ),
-    { value: 5, from: 'policy' },
-  );
-});
-
-test('saved filters', () => {
-  assert.ok(filters.ttl(queue({ arguments: { 'x-message-ttl': 1 } })));
-  assert.ok(
-    !filters.ttl(
-      queue({ arguments: { 'x-message-ttl': 1 }, effective_policy_definition: { 'dead-letter-exchange': '' } }),
-    ),
-  );
-  assert.ok(filters.dlq(queue(), new Set(['/\nq'])));
-});
-
-test('fields become arguments', () => {
-  assert.deepEqual(argumentsOf({ type: 'classic', dlx: null, dlk: 'ignored', more: {} }), {});
-  assert.deepEqual(
-    argumentsOf({
-      type: 'quorum',
-      dlx: '',
-      dlk: 'dead',
-      ttl: 0,
-      maxLength: 5,
-      overflow: 'reject-publish',
-      deliveryLimit: -1,
-      more: { a: 1 },
-    }),
-    {
-      'x-queue-type': 'quorum',
-      'x-dead-letter-exchange': '',
-      'x-dead-letter-routing-key': 'dead',
-      'x-message-ttl': 0,
-      'x-max-length': 5,
-      'x-delivery-limit': -1,
-      'x-overflow': 'reject-publish',
-      a: 1,
-    },
-  );
-});
-
 test('names of queues', () => {
   assert.equal(nameTrouble('orders/1'), '');
   assert.equal(nameTrouble('amq.x'), 'name.amq');
   assert.equal(nameTrouble('死'.repeat(86)), 'name.long');
   assert.equal(nameTrouble('a b', true), 'name.strict');
-});
-
-test('a declaration is compared with what is there', () => {
-  const q = queue({ arguments: { 'x-message-ttl': 1 } });
-  assert.deepEqual(
-    inequivalent(q, {
-      durable: true,
-      auto_delete: false,
-      arguments: { 'x-message-ttl': 1, 'x-queue-type': 'classic' },
-    }),
-    [],
-  );
-  assert.deepEqual(
-    inequivalent(q, { durable: true, auto_delete: true, arguments: {} }).map((d) => d.name),
-    ['auto_delete', 'x-message-ttl'],
-  );
 });
 
 test('code that declares', () => {

@@ -63,3 +63,13 @@ export function bindCode({ queue, exchange, key }) {
     dotnet: `await channel.QueueBindAsync(${q}, ${e}, ${k});`,
   };
 }
+
+// nameTrouble says what is wrong with a queue's name, as the key of a message; '' if nothing is. strict: only what ApsaraMQ takes.
+export function nameTrouble(name, strict) {
+  if (!name) return 'name.empty';
+  if (new TextEncoder().encode(name).length > 255) return 'name.long';
+  if (name.startsWith('amq.')) return 'name.amq';
+  if (/[\r\n]/.test(name)) return 'name.line';
+  if (strict && !/^[\w\-.#/@]+$/.test(name)) return 'name.strict';
+  return '';
+}

@@ -1,8 +1,7 @@
 // Pieces that the pages about the broker share.
 import { html } from '../../lib/html.js';
-import { t, num, rate, size, span, has } from '../../lib/i18n.js';
+import { t, num, rate } from '../../lib/i18n.js';
 import { href, route, to } from '../../lib/router.js';
-import { badgesOf } from './settings.js';
 
 // exchangeName is how an exchange is called in paths: the default one has no name of its own.
 export const exchangeName = (name) => name || 'amq.default';
@@ -26,42 +25,6 @@ export function Tabs({ tabs, at, label, name = 'tab' }) {
     ([id, title, count], i) => html`
     <a key=${id} href=${href(path, { ...query, [name]: i === 0 ? '' : id, page: '', sort: '', desc: '', name: '' })} aria-current=${id === at ? 'page' : undefined}>${title}${count ? html` <small>${num(count)}</small>` : ''}</a>`,
   )}</nav>`;
-}
-
-// written is a value of a setting as people read it.
-export function written(value, kind) {
-  if (value === null || value === undefined) return '–';
-  if (kind === 'span') return value < 0 ? '–' : span(value);
-  if (kind === 'size') return size(value);
-  if (typeof value === 'number') return num(value);
-  if (typeof value === 'string') return value === '' ? t('setting.empty') : value;
-  return JSON.stringify(value);
-}
-
-const kinds = {
-  'message-ttl': 'span',
-  expires: 'span',
-  'consumer-timeout': 'span',
-  'delayed-retry-min': 'span',
-  'delayed-retry-max': 'span',
-  'max-length-bytes': 'size',
-};
-
-// writtenOf is the value of the setting of that name as people read it.
-export const writtenOf = (name, value) => written(value, kinds[name]);
-
-// settingName is a setting's name in words.
-export const settingName = (name) => (has(`setting.${name}`) ? t(`setting.${name}`) : name);
-
-// Badges are what is in force on a queue: solid if it was declared so, dashed if a policy says so.
-export function Badges({ queue }) {
-  return html`<span class="badges">${badgesOf(queue).map((b) => {
-    const value = b.kind ? `: ${written(b.value, b.kind)}` : '';
-    const text = `${settingName(b.name)}${value} (${t(`from.${b.from}`)})`;
-    return html`<abbr key=${b.code} class=${`tag ${b.from === 'policy' ? 'outline' : ''}`} title=${text}>${b.code}<span class="hidden"> ${text}</span></abbr>`;
-  })}
-  ${queue.policy && html`<span class="tag outline" title=${t('queue.policy', { name: queue.policy })}>${queue.policy}</span>`}
-  ${queue.operator_policy && html`<span class="tag outline" title=${t('queue.operator_policy', { name: queue.operator_policy })}>${queue.operator_policy}</span>`}</span>`;
 }
 
 // rateOf is a rate of message_stats, '' if nothing of the kind has ever happened.

@@ -63,28 +63,6 @@ export function policyTexts({ vhost, name, pattern, definition, priority, applyT
   };
 }
 
-// The keys that the form has a field for: name, kind, and what they hold for. Others stay in the JSON beside it.
-/** @type {[string, string | string[], string][]} */
-export const fields = [
-  ['dead-letter-exchange', 'text', 'queues'],
-  ['dead-letter-routing-key', 'text', 'queues'],
-  ['dead-letter-strategy', ['at-most-once', 'at-least-once'], 'queues'],
-  ['message-ttl', 'ms', 'queues'],
-  ['expires', 'ms', 'queues'],
-  ['max-length', 'number', 'queues'],
-  ['max-length-bytes', 'number', 'queues'],
-  ['overflow', ['drop-head', 'reject-publish', 'reject-publish-dlx', 'drop-lowest'], 'queues'],
-  ['delivery-limit', 'number', 'queues'],
-  ['delayed-retry-type', ['disabled', 'all', 'failed', 'returned'], 'queues'],
-  ['delayed-retry-min', 'ms', 'queues'],
-  ['delayed-retry-max', 'ms', 'queues'],
-  ['consumer-timeout', 'ms', 'queues'],
-  ['alternate-exchange', 'text', 'exchanges'],
-];
-
-// operatorKeys are what an operator policy may set.
-export const operatorKeys = ['message-ttl', 'expires', 'max-length', 'max-length-bytes', 'delivery-limit', 'overflow'];
-
 // readDefinition reads the JSON of a definition: {value} or {error}, the error a message of JSON.parse or ''.
 export function readDefinition(text) {
   try {

@@ -4,7 +4,8 @@ import { t, num } from '../../lib/i18n.js';
 import { ask, path } from '../../lib/api.js';
 import { Icon } from '../../lib/icon.js';
 import { reasonOf } from '../../lib/layers.js';
-import { ExchangeLink, QueueLink, settingName, writtenOf } from './parts.js';
+import { ExchangeLink, QueueLink } from './parts.js';
+import { settingName, writtenOf } from './setting-parts.js';
 import { said } from './said.js';
 
 const shownMax = 100;

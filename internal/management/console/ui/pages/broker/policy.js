@@ -5,12 +5,14 @@ import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { go, href } from '../../lib/router.js';
 import { attempt } from '../../lib/layers.js';
-import { Duration, NumberField, Select, TextArea, TextField } from '../../lib/form.js';
+import { NumberField, Select, TextArea, TextField } from '../../lib/form.js';
 import { Codes } from '../../lib/code.js';
 import { Failure, Loading } from '../../lib/states.js';
 import { oneVHost, vhosts } from '../../lib/vhosts.js';
-import { settingName } from './parts.js';
-import { fields, operatorKeys, policyTexts, readDefinition } from './policy-text.js';
+import { SettingField } from './setting-parts.js';
+import { fieldsOf } from './known.js';
+import { usual } from './settings.js';
+import { policyTexts, readDefinition } from './policy-text.js';
 import { lookAround } from './rights.js';
 import { Trial, useTrial } from './policy-trial.js';
 import { removePolicy } from './policies.js';
@@ -105,9 +107,15 @@ function Editor({ operator, vhost, known, query }) {
       leave(true);
   };
   const forExchanges = f.applyTo === 'exchanges';
-  const shown = fields.filter(([key, , target]) =>
-    operator ? operatorKeys.includes(key) : f.applyTo === 'all' || (target === 'exchanges') === forExchanges,
+  const fields = fieldsOf(
+    operator ? 'operator policy' : 'policy',
+    (s) => f.applyTo === 'all' || (s.applies_to === 'exchanges') === forExchanges,
   );
+  const more = fields.filter((s) => !usual.includes(s.name));
+  const [opened] = useState(() => more.some((s) => s.name in f.definition));
+  const suggested = (exchanges.data || []).map((e) => e.name).filter(Boolean);
+  const fieldOf = ({ name }) =>
+    html`<${SettingField} key=${name} name=${name} value=${f.definition[name]} onInput=${setKey(name)} exchanges=${suggested} />`;
   const kinds = ['queues', 'classic_queues', 'quorum_queues', ...(operator ? [] : ['exchanges', 'all'])];
   return html`<div class="split">
     <form class="card" onSubmit=${submit}>
@@ -131,7 +139,9 @@ function Editor({ operator, vhost, known, query }) {
             }}>${t(`preset.${p}`)}</button>`,
         )}</p>`
       }
-      <div class="form">${shown.map(([key, how]) => html`<${Setting} key=${key} name=${key} how=${how} value=${f.definition[key]} onInput=${setKey(key)} exchanges=${exchanges.data || []} />`)}
+      <div class="form">${fields.filter((s) => usual.includes(s.name)).map(fieldOf)}</div>
+      ${more.length > 0 && html`<details open=${opened}><summary>${t('policies.more')}</summary><div class="form">${more.map(fieldOf)}</div></details>`}
+      <div class="form">
         <${TextArea} className="whole mono" label=${t('policies.json')} hint=${t('policies.json_hint')} error=${read.value ? undefined : read.error || t('form_words.object')} value=${text} onInput=${type} rows="8" /></div>
       <p class="buttons"><button type="submit" class="primary" disabled=${!ready}>${t('policies.save')}</button>
         ${known && html`<button type="button" onClick=${() => removePolicy({ vhost, name: known.name }, operator).then(leave)}>${t('queues.delete')}</button>`}</p>
@@ -149,12 +159,3 @@ const named = ({ linux, windows, curl, terraform, kubernetes }) => ({
   Terraform: terraform,
   Kubernetes: kubernetes,
 });
-
-function Setting({ name, how, value, onInput, exchanges }) {
-  const label = settingName(name);
-  if (how === 'ms') return html`<${Duration} label=${label} value=${value ?? null} onInput=${onInput} />`;
-  if (how === 'number') return html`<${NumberField} label=${label} value=${value ?? null} onInput=${onInput} />`;
-  if (Array.isArray(how))
-    return html`<${Select} label=${label} value=${value ?? ''} onInput=${onInput} options=${[['', t('policies.unset')], ...how]} />`;
-  return html`<${TextField} label=${label} value=${value ?? ''} onInput=${onInput} placeholder=${value === '' ? t('setting.empty') : undefined} list=${/exchange/.test(name) ? exchanges.map((e) => e.name).filter(Boolean) : undefined} />`;
-}

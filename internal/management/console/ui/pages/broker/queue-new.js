@@ -5,12 +5,20 @@ import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { go, href, to } from '../../lib/router.js';
 import { attempt } from '../../lib/layers.js';
-import { Check, Duration, NumberField, Radios, Select, TextArea, TextField } from '../../lib/form.js';
+import { Check, Radios, Select, TextArea, TextField } from '../../lib/form.js';
 import { Code, Codes } from '../../lib/code.js';
 import { oneVHost, vhosts } from '../../lib/vhosts.js';
-import { QueueLink, exchangeName, parseObject, written } from './parts.js';
-import { argumentsOf, inequivalent, nameTrouble } from './settings.js';
-import { declareCode } from './declare.js';
+import { QueueLink, exchangeName, parseObject } from './parts.js';
+import { SettingField, written } from './setting-parts.js';
+import { fieldsOf } from './known.js';
+import { argumentsOf, inequivalent } from './settings.js';
+import { declareCode, nameTrouble } from './declare.js';
+
+// placed are the settings that have a place of their own in the form. Those of dead letters and retries have one by their
+// names, and the others come last.
+const placed = ['queue-type', 'message-ttl', 'max-length', 'max-length-bytes', 'overflow', 'delivery-limit', 'expires'];
+const isRetry = (s) => s.name.startsWith('delayed-retry-') && s.name !== 'delayed-retry-type';
+const isOther = (s) => !placed.includes(s.name) && !/^(dead-letter|delayed-retry)-/.test(s.name);
 
 const begin = (query) => ({
   name: query.name || '',
@@ -18,22 +26,7 @@ const begin = (query) => ({
   auto_delete: false,
   type: 'classic',
   letters: 'none',
-  dlx: '',
-  dlk: '',
-  strategy: '',
-  ttl: null,
-  expires: null,
-  maxLength: null,
-  maxBytes: null,
-  overflow: '',
-  deliveryLimit: null,
-  priority: null,
-  single: false,
-  retryType: '',
-  retryMin: null,
-  retryMax: null,
-  retryBackoff: '',
-  retryAttempts: null,
+  settings: {}, // by name
   more: '',
 });
 
@@ -41,6 +34,10 @@ export function render({ query }) {
   const [vhost, setVHost] = useState(query.vhost || oneVHost.value);
   const [f, set] = useState(() => begin(query));
   const put = (name) => (v) => set({ ...f, [name]: v });
+  const fieldOf = (name, more = {}) =>
+    html`<${SettingField} key=${name} name=${name} defaults value=${f.settings[name]} onInput=${(v) => set({ ...f, settings: { ...f.settings, [name]: v } })} ...${more} />`;
+  const fields = fieldsOf('argument', (s) => !s.queue_type || s.queue_type === f.type);
+  const [dlx, dlk] = ['dead-letter-exchange', 'dead-letter-routing-key'];
   const options = useData((signal) => api.get(path`x/options/${vhost}`, { effective: true }, { signal }), [vhost], {
     every: 0,
   });
@@ -51,24 +48,29 @@ export function render({ query }) {
   );
   const there = useThere(vhost, f.name);
   const more = parseObject(f.more);
+  const isSet = (name) => (f.settings[name] ?? null) !== null;
   const own = f.letters === 'own';
-  const dlx = own ? `${f.name}.dlx` : f.letters === 'exchange' ? f.dlx : f.letters === 'queue' ? '' : null;
+  const exchange = { none: null, own: `${f.name}.dlx`, exchange: f.settings[dlx] || '', queue: '' }[f.letters];
   const asked = {
     vhost,
     name: f.name,
     durable: f.type === 'quorum' || f.durable,
     auto_delete: f.auto_delete,
-    arguments: argumentsOf({ ...f, dlx, dlk: own ? f.name : f.dlk, more: more.value || {} }),
+    arguments: argumentsOf({
+      type: f.type,
+      settings: { ...f.settings, [dlx]: exchange, [dlk]: own ? f.name : f.settings[dlk] },
+      more: more.value || {},
+    }),
   };
   const trouble = nameTrouble(f.name, options.data?.['strict-names']);
-  const missing = f.letters === 'exchange' && exchanges.data && !exchanges.data.some((e) => e.name === f.dlx);
+  const missing = f.letters === 'exchange' && exchanges.data && !exchanges.data.some((e) => e.name === exchange);
   const clash = there ? inequivalent(there, asked) : [];
   const ready =
     !trouble &&
     !more.error &&
     clash.length === 0 &&
-    !(f.letters === 'exchange' && !f.dlx) &&
-    !(f.letters === 'queue' && !f.dlk);
+    !(f.letters === 'exchange' && !exchange) &&
+    !(f.letters === 'queue' && !f.settings[dlk]);
   const submit = async (e) => {
     e.preventDefault();
     if (!ready) return;
@@ -117,57 +119,27 @@ export function render({ query }) {
         ${
           f.letters === 'exchange' &&
           html`<div class="form">
-          <${TextField} label=${t('setting.dead-letter-exchange')} value=${f.dlx} onInput=${put('dlx')} required list=${(exchanges.data || []).filter((e) => e.name && !e.internal).map((e) => e.name)} hint=${missing && f.dlx ? t('create.no_exchange') : undefined} />
-          <${TextField} label=${t('setting.dead-letter-routing-key')} value=${f.dlk} onInput=${put('dlk')} hint=${t('create.dlk_hint')} /></div>`
+          ${fieldOf(dlx, { required: true, exchanges: (exchanges.data || []).filter((e) => e.name && !e.internal).map((e) => e.name), hint: missing && exchange ? t('create.no_exchange') : undefined })}
+          ${fieldOf(dlk, { hint: t('create.dlk_hint') })}</div>`
         }
-        ${f.letters === 'queue' && html`<${TextField} label=${t('create.to_queue')} value=${f.dlk} onInput=${put('dlk')} required />`}
-        ${
-          f.letters !== 'none' &&
-          html`<${Select} label=${t('setting.dead-letter-strategy')} value=${f.strategy} onInput=${put('strategy')} options=${[
-            ['', t('create.strategy_usual')],
-            ['at-least-once', t('create.at_least_once')],
-          ]} />`
-        }
+        ${f.letters === 'queue' && fieldOf(dlk, { label: t('create.to_queue'), required: true })}
+        ${f.letters !== 'none' && fieldOf('dead-letter-strategy')}
         <h2>${t('create.limits')}</h2>
         <div class="form">
-          <${Duration} label=${t('setting.message-ttl')} hint=${f.ttl !== null && dlx === null ? t('create.ttl_lost') : undefined} value=${f.ttl} onInput=${put('ttl')} />
-          <${NumberField} label=${t('setting.max-length')} min="0" value=${f.maxLength} onInput=${put('maxLength')} />
-          <${NumberField} label=${t('setting.max-length-bytes')} min="0" unit=${t('create.bytes')} value=${f.maxBytes} onInput=${put('maxBytes')} />
-          ${
-            (f.maxLength || f.maxBytes) &&
-            html`<${Select} label=${t('setting.overflow')} value=${f.overflow} onInput=${put('overflow')} options=${[
-              ['', t('create.drop_head')],
-              ['reject-publish', t('create.reject_publish')],
-              ['reject-publish-dlx', t('create.reject_publish_dlx')],
-              ['drop-lowest', t('create.drop_lowest')],
-            ]} />`
-          }
-          <${NumberField} label=${t('setting.delivery-limit')} min="-1" hint=${t('create.delivery_hint')} value=${f.deliveryLimit} onInput=${put('deliveryLimit')} />
-          <${Duration} label=${t('setting.expires')} value=${f.expires} onInput=${put('expires')} />
+          ${fieldOf('message-ttl', { hint: isSet('message-ttl') && exchange === null ? t('create.ttl_lost') : undefined })}
+          ${fieldOf('max-length')}
+          ${fieldOf('max-length-bytes')}
+          ${(isSet('max-length') || isSet('max-length-bytes')) && fieldOf('overflow')}
+          ${fieldOf('delivery-limit', { hint: t('create.delivery_hint') })}
+          ${fieldOf('expires')}
         </div>
         <h2>${t('create.retry')}</h2>
         <div class="form">
-          <${Select} label=${t('setting.delayed-retry-type')} value=${f.retryType} onInput=${put('retryType')} options=${[
-            ['', t('create.retry_none')],
-            ['all', t('create.retry_all')],
-            ['failed', t('create.retry_failed')],
-            ['returned', t('create.retry_returned')],
-          ]} />
-          ${
-            f.retryType &&
-            html`<${Duration} label=${t('setting.delayed-retry-min')} value=${f.retryMin} onInput=${put('retryMin')} />
-            <${Duration} label=${t('setting.delayed-retry-max')} value=${f.retryMax} onInput=${put('retryMax')} />
-            <${Select} label=${t('setting.delayed-retry-backoff')} value=${f.retryBackoff} onInput=${put('retryBackoff')} options=${[
-              ['', t('create.linear')],
-              ['exponential', t('create.exponential')],
-              ['fixed', t('create.fixed')],
-            ]} />
-            <${NumberField} label=${t('setting.delayed-retry-attempts')} min="1" value=${f.retryAttempts} onInput=${put('retryAttempts')} />`
-          }
+          ${fieldOf('delayed-retry-type')}
+          ${isSet('delayed-retry-type') && fields.filter(isRetry).map((s) => fieldOf(s.name))}
         </div>
         <h2>${t('create.more')}</h2>
-        <div class="form"><${NumberField} label=${t('setting.max-priority')} min="1" max="255" value=${f.priority} onInput=${put('priority')} />
-          <${Check} label=${t('setting.single-active-consumer')} value=${f.single} onInput=${put('single')} />
+        <div class="form">${fields.filter(isOther).map((s) => fieldOf(s.name))}
           <${TextArea} className="whole" rows="3" label=${t('setting.arguments')} hint=${t('publish.headers_hint')} error=${more.error} value=${f.more} onInput=${put('more')} /></div>
         <p class="buttons"><button type="submit" class="primary" disabled=${!ready}>${t('create.do')}</button></p>
       </div>

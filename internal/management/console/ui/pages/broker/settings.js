@@ -1,52 +1,77 @@
-// What is in force on a queue, in the few letters of badges. Pure.
+// The effective settings of a queue, and the few letters of its badges. Pure.
+import { fieldsOf, setting } from './known.js';
 
-// smaller are the settings of which the smaller value applies if both an argument and a policy have it.
-const smaller = ['message-ttl', 'expires', 'max-length', 'max-length-bytes', 'delivery-limit'];
-
-// The badges in their order: what they show, its kind, and how its value is written: span (ms), size (bytes), number, text, '' not at all.
-const codes = [
-  ['Exp', 'expires', 'span'],
-  ['TTL', 'message-ttl', 'span'],
-  ['Lim', 'max-length', 'number'],
-  ['LimB', 'max-length-bytes', 'size'],
-  ['Ovfl', 'overflow', 'text'],
-  ['DLX', 'dead-letter-exchange', 'text'],
-  ['DLK', 'dead-letter-routing-key', 'text'],
-  ['DLS', 'dead-letter-strategy', 'text'],
-  ['DL', 'delivery-limit', 'number'],
-  ['Retry', 'delayed-retry-type', 'text'],
-  ['Pri', 'max-priority', 'number'],
-  ['SAC', 'single-active-consumer', ''],
+// The badges in their order, and what they show.
+export const codes = [
+  ['Exp', 'expires'],
+  ['TTL', 'message-ttl'],
+  ['Lim', 'max-length'],
+  ['LimB', 'max-length-bytes'],
+  ['Ovfl', 'overflow'],
+  ['DLX', 'dead-letter-exchange'],
+  ['DLK', 'dead-letter-routing-key'],
+  ['DLS', 'dead-letter-strategy'],
+  ['DL', 'delivery-limit'],
+  ['Retry', 'delayed-retry-type'],
+  ['Pri', 'max-priority'],
+  ['SAC', 'single-active-consumer'],
 ];
-const shown = new Set([...codes.map(([, name]) => name), 'queue-type', 'queue-version', 'queue-mode']);
+// silent are the arguments that need no badge.
+export const silent = ['queue-type', 'queue-version', 'queue-mode'];
+// usual are the settings that most policies have. Forms show them first.
+export const usual = [
+  'dead-letter-exchange',
+  'dead-letter-routing-key',
+  'message-ttl',
+  'expires',
+  'max-length',
+  'max-length-bytes',
+  'overflow',
+  'delivery-limit',
+  'delayed-retry-type',
+  'delayed-retry-min',
+  'delayed-retry-max',
+  'alternate-exchange',
+];
 
 // effective is the value of a setting and where it comes from, argument or policy; null if neither has it.
 export function effective(q, name) {
-  const argument = q.arguments?.['x-' + name];
-  const policy = q.effective_policy_definition?.[name];
+  const s = setting(name);
+  const argument = s.argument && q.arguments?.[s.argument];
+  const policy = s.set_by.includes('policy') ? q.effective_policy_definition?.[name] : undefined;
   if (argument === undefined && policy === undefined) return null;
-  const first = name === 'delayed-retry-type' ? 'policy' : 'argument';
-  let from = argument === undefined ? 'policy' : policy === undefined ? 'argument' : first;
-  if (argument !== undefined && policy !== undefined && smaller.includes(name)) {
-    const unlimited = (n) => (n < 0 ? Infinity : n);
-    from = unlimited(policy) < unlimited(argument) ? 'policy' : 'argument';
-  }
+  const from = argument === undefined ? 'policy' : policy === undefined ? 'argument' : winner(s, argument, policy, q);
   return { value: from === 'policy' ? policy : argument, from };
 }
 
-// badgesOf lists the badges of a queue of the API: {code, name, value, kind, from}; from is queue, argument or policy.
+// winner tells which of two values is effective. The policy is the user's merged with the operator's: that it is the
+// operator's is certain only if there is no other.
+function winner(s, argument, policy, q) {
+  const limit = (n) => ((s.no_limit === 'negative' && n < 0) || (s.no_limit === 'zero' && n === 0) ? Infinity : n);
+  const ofPolicy = {
+    policy: true,
+    'operator policy': !!q.operator_policy && !q.policy,
+    smaller: limit(policy) < limit(argument),
+    larger: limit(policy) > limit(argument),
+  };
+  return ofPolicy[s.wins] ? 'policy' : 'argument';
+}
+
+// badgesOf lists the badges of a queue of the API: {code, name, value, kind, from}; from is queue, argument or policy;
+// kind is the setting's, '' if there is no value to show.
 export function badgesOf(q) {
   /** @type {{code: string, name: string, kind: string, from: string, value?: any}[]} */
   const all = [];
   if (q.durable) all.push({ code: 'D', name: 'durable', kind: '', from: 'queue' });
   if (q.auto_delete) all.push({ code: 'AD', name: 'auto-delete', kind: '', from: 'queue' });
   if (q.exclusive) all.push({ code: 'Excl', name: 'exclusive', kind: '', from: 'queue' });
-  for (const [code, name, kind] of codes) {
+  for (const [code, name] of codes) {
     const e = effective(q, name);
     if (e && e.value !== false && !(name === 'delayed-retry-type' && e.value === 'disabled'))
-      all.push({ code, name, kind, ...e });
+      all.push({ code, name, kind: setting(name).kind, ...e });
   }
-  const more = Object.keys(q.arguments || {}).filter((k) => !shown.has(k.replace(/^x-/, '')));
+  const told = new Set([...codes.map(([, name]) => name), ...silent].map((name) => setting(name).argument));
+  const more = Object.keys(q.arguments || {}).filter((k) => !told.has(k));
   if (more.length)
     all.push({
       code: 'Args',
@@ -69,43 +94,24 @@ export const filters = {
   },
 };
 
-// Fields of the page that creates a queue become the arguments of its declaration.
-export function argumentsOf(f) {
-  const all = {};
-  if (f.type && f.type !== 'classic') all['x-queue-type'] = f.type;
-  if (f.dlx !== null && f.dlx !== undefined) all['x-dead-letter-exchange'] = f.dlx;
-  if (f.dlx !== null && f.dlx !== undefined && f.dlk) all['x-dead-letter-routing-key'] = f.dlk;
-  if (f.strategy) all['x-dead-letter-strategy'] = f.strategy;
-  const numbers = {
-    ttl: 'x-message-ttl',
-    expires: 'x-expires',
-    maxLength: 'x-max-length',
-    maxBytes: 'x-max-length-bytes',
-    deliveryLimit: 'x-delivery-limit',
-    priority: 'x-max-priority',
-  };
-  for (const [field, name] of Object.entries(numbers))
-    if (f[field] !== null && f[field] !== undefined) all[name] = f[field];
-  if (f.overflow && (f.maxLength || f.maxBytes)) all['x-overflow'] = f.overflow;
-  if (f.single) all['x-single-active-consumer'] = true;
-  if (f.retryType) {
-    all['x-delayed-retry-type'] = f.retryType;
-    if (f.retryMin) all['x-delayed-retry-min'] = f.retryMin;
-    if (f.retryMax) all['x-delayed-retry-max'] = f.retryMax;
-    if (f.retryBackoff) all['x-delayed-retry-backoff'] = f.retryBackoff;
-    if (f.retryAttempts) all['x-delayed-retry-attempts'] = f.retryAttempts;
-  }
-  return { ...all, ...f.more };
-}
+// dependent are settings that mean nothing without others.
+const dependent = [
+  { names: /^dead-letter-/, on: ['dead-letter-exchange'] },
+  { names: /^delayed-retry-/, on: ['delayed-retry-type'] },
+  { names: /^overflow$/, on: ['max-length', 'max-length-bytes'] },
+];
+const isSet = (v) => v !== null && v !== undefined && v !== false;
 
-// nameTrouble says what is wrong with a queue's name, as the key of a message; '' if nothing is. strict: only what ApsaraMQ takes.
-export function nameTrouble(name, strict) {
-  if (!name) return 'name.empty';
-  if (new TextEncoder().encode(name).length > 255) return 'name.long';
-  if (name.startsWith('amq.')) return 'name.amq';
-  if (/[\r\n]/.test(name)) return 'name.line';
-  if (strict && !/^[\w\-.#/@]+$/.test(name)) return 'name.strict';
-  return '';
+// argumentsOf are the arguments of a declaration: the values of settings by name, and more arguments.
+export function argumentsOf({ type, settings, more }) {
+  const all = {};
+  if (type && type !== 'classic') all[setting('queue-type').argument] = type;
+  for (const s of fieldsOf('argument')) {
+    const needs = dependent.filter((d) => d.names.test(s.name));
+    const useful = needs.every((d) => d.on.some((other) => isSet(settings[other])));
+    if (useful && isSet(settings[s.name])) all[s.argument] = settings[s.name];
+  }
+  return { ...all, ...more };
 }
 
 // inequivalent lists what a declaration asks for and the queue that is there has not: {name, has, asked}.

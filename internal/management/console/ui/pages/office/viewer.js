@@ -16,7 +16,7 @@ import { quote, split } from './filter.js';
 import { originOf, stops, total } from './timeline.js';
 import { JSONTree } from './json.js';
 import { Reason, State } from './words.js';
-import { writtenOf } from '../broker/parts.js';
+import { writtenOf } from '../broker/setting-parts.js';
 
 // usualBytes is how much of a payload is shown unasked.
 export const usualBytes = 65536;

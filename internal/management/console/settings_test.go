@@ -1,0 +1,112 @@
+package console
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/management/resources"
+	"github.com/bartleby-mq/bartleby/internal/settings"
+)
+
+// A contest is an argument and a policy that set the same, and which of them is effective.
+type contest struct {
+	Name     string          `json:"name"`
+	Argument json.RawMessage `json:"argument"`
+	Policy   json.RawMessage `json:"policy"`
+	Operator bool            `json:"operator"` // the policy is an operator's
+	From     string          `json:"from"`
+}
+
+// writeSettings writes what the broker knows of settings to a file, for the tests of the console.
+func writeSettings(t *testing.T) (file string) {
+	t.Helper()
+	var cases []contest
+	for _, d := range settings.All() {
+		if !d.Inert && slices.Contains(d.By, settings.FromArgument) && slices.Contains(d.By, settings.FromPolicy) {
+			cases = append(cases, contests(t, &d)...)
+		}
+	}
+	text, err := json.Marshal(map[string]any{"settings": resources.Settings(), "cases": cases})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), "settings.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// contests asks the table of settings who wins, with values of every kind. Ties are left out.
+func contests(t *testing.T, d *settings.Description) (all []contest) {
+	t.Helper()
+	options := settings.OptionsOf(nil)
+	run := func(argument, policy, operator amqp.Value) settings.Settings {
+		table := func(name string, a amqp.Value) amqp.Table {
+			if a.Kind == amqp.KindVoid {
+				return nil
+			}
+			return amqp.Table{{Name: name, Value: a}}
+		}
+		user, limit := table(d.Name, policy), table(d.Name, operator)
+		return settings.Effective(table(d.Argument, argument), user, limit, false, &options)
+	}
+	void := amqp.Void()
+	values := samples(d)
+	for _, a := range values {
+		for _, p := range values {
+			for _, operator := range []bool{false, true} {
+				user, limit := p, void
+				if operator {
+					user, limit = void, p
+				}
+				if operator && !slices.Contains(d.By, settings.FromOperator) {
+					continue
+				}
+				alone, other, both := run(a, void, void), run(void, user, limit), run(a, user, limit)
+				c := contest{Name: d.Name, Argument: api.RawValue(a), Policy: api.RawValue(p), Operator: operator}
+				switch {
+				case reflect.DeepEqual(alone, other):
+					continue
+				case reflect.DeepEqual(both, alone):
+					c.From = "argument"
+				case reflect.DeepEqual(both, other):
+					c.From = "policy"
+				default:
+					t.Errorf("%s: neither %s nor %s is effective", d.Name, settings.Show(a), settings.Show(p))
+				}
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// samples are a few values that a setting takes.
+func samples(d *settings.Description) (all []amqp.Value) {
+	switch d.Kind {
+	case settings.Choice:
+		for _, word := range d.Choices {
+			all = append(all, amqp.String(word))
+		}
+	case settings.Durations:
+		all = []amqp.Value{amqp.String("1s,2s"), amqp.String("3s")}
+	case settings.Number, settings.Bytes, settings.Duration, settings.Percentage:
+		for _, n := range []int64{-1, 0, 3, 9} {
+			if d.Min <= n && n <= d.Max {
+				all = append(all, amqp.Int64(n))
+			}
+		}
+	case settings.Boolean:
+		all = []amqp.Value{amqp.Bool(false), amqp.Bool(true)}
+	default:
+		all = []amqp.Value{amqp.String("a"), amqp.String("b")}
+	}
+	return all
+}

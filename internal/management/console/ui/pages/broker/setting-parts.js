@@ -1,0 +1,59 @@
+// Settings as people read them, and the fields that ask for them.
+import { html } from '../../lib/html.js';
+import { t, has, num, percent, size, span } from '../../lib/i18n.js';
+import { Check, Duration, NumberField, Select, TextField } from '../../lib/form.js';
+import { setting } from './known.js';
+import { badgesOf } from './settings.js';
+
+// settingName is a setting's name in words, choiceName one of its values.
+export const settingName = (name) => (has(`setting.${name}`) ? t(`setting.${name}`) : name);
+const choiceName = (name, value) => (has(`choice.${name}.${value}`) ? t(`choice.${name}.${value}`) : value);
+
+// written is a value of a kind of setting as people read it.
+export function written(value, kind) {
+  if (value === null || value === undefined) return '–';
+  if (kind === 'duration') return value < 0 ? '–' : span(value);
+  if (kind === 'durations') return value.replace(/(\d+)ms/g, (_, ms) => span(Number(ms)));
+  if (kind === 'bytes') return size(value);
+  if (kind === 'percentage') return percent(value / 100);
+  if (typeof value === 'number') return num(value);
+  if (typeof value === 'string') return value === '' ? t('setting.empty') : value;
+  return JSON.stringify(value);
+}
+
+// writtenOf is the value of the setting of that name as people read it.
+export const writtenOf = (name, value) => written(value, setting(name)?.kind);
+
+// Badges are what is in force on a queue: solid if it was declared so, dashed if a policy says so.
+export function Badges({ queue }) {
+  return html`<span class="badges">${badgesOf(queue).map((b) => {
+    const value = b.kind && b.kind !== 'boolean' ? `: ${written(b.value, b.kind)}` : '';
+    const text = `${settingName(b.name)}${value} (${t(`from.${b.from}`)})`;
+    return html`<abbr key=${b.code} class=${`tag ${b.from === 'policy' ? 'outline' : ''}`} title=${text}>${b.code}<span class="hidden"> ${text}</span></abbr>`;
+  })}
+  ${queue.policy && html`<span class="tag outline" title=${t('queue.policy', { name: queue.policy })}>${queue.policy}</span>`}
+  ${queue.operator_policy && html`<span class="tag outline" title=${t('queue.operator_policy', { name: queue.operator_policy })}>${queue.operator_policy}</span>`}</span>`;
+}
+
+// SettingField asks for the value of a setting; null is none. The first choice of a setting is its default: with
+// defaults, it stands for none. exchanges are names to suggest.
+export function SettingField({ name, value, onInput, defaults = false, exchanges = [], ...rest }) {
+  const { kind, min, max, choices } = setting(name);
+  const label = settingName(name);
+  const put = (v) => onInput(v === '' || v === false ? null : v);
+  const field = { label, onInput: put, ...rest };
+  const number = { ...field, value: value ?? null, min, max };
+  if (kind === 'duration') return html`<${Duration} ...${field} value=${value ?? null} />`;
+  if (kind === 'number') return html`<${NumberField} ...${number} />`;
+  if (kind === 'bytes') return html`<${NumberField} ...${number} unit=${t('create.bytes')} />`;
+  if (kind === 'percentage') return html`<${NumberField} ...${number} unit="%" />`;
+  if (kind === 'boolean') return html`<${Check} ...${field} value=${value} />`;
+  if (kind === 'choice') {
+    const none = defaults ? choiceName(name, choices[0]) : t('policies.unset');
+    const others = choices.slice(defaults ? 1 : 0).map((c) => [c, choiceName(name, c)]);
+    return html`<${Select} ...${field} value=${value ?? ''} options=${[['', none], ...others]} />`;
+  }
+  const example = kind === 'durations' ? '10m,30m,1h' : value === '' ? t('setting.empty') : undefined;
+  const list = /exchange/.test(name) ? exchanges : undefined;
+  return html`<${TextField} ...${field} value=${value ?? ''} placeholder=${example} list=${list} />`;
+}

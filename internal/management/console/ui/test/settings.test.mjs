@@ -1,0 +1,185 @@
+// Settings as the broker describes them. TestConsoleScripts writes them to the file BARTLEBY_SETTINGS: {settings, cases}.
+// A case is an argument, a policy, and which of them is effective.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { fieldsOf, know, setting } from '../pages/broker/known.js';
+import {
+  argumentsOf,
+  badgesOf,
+  codes,
+  effective,
+  filters,
+  inequivalent,
+  silent,
+  usual,
+} from '../pages/broker/settings.js';
+
+const file = process.env.BARTLEBY_SETTINGS;
+const told = file ? JSON.parse(readFileSync(file, 'utf8')) : { settings: [], cases: [] };
+know(told.settings);
+const check = (name, run) => test(name, { skip: !file && 'run by go test ./internal/management/console' }, run);
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const words = (lang) =>
+  Object.assign(
+    {},
+    ...readdirSync(`${root}/i18n/${lang}`).map((name) =>
+      JSON.parse(readFileSync(`${root}/i18n/${lang}/${name}`, 'utf8')),
+    ),
+  );
+
+const queue = (more) => ({
+  name: 'q',
+  vhost: '/',
+  type: 'classic',
+  durable: true,
+  auto_delete: false,
+  arguments: {},
+  effective_policy_definition: {},
+  consumers: 0,
+  ...more,
+});
+
+check('each setting that has an effect has a label in both languages, and so has each choice', () => {
+  for (const lang of ['en', 'zh-CN']) {
+    const known = words(lang);
+    const missing = told.settings
+      .filter((s) => !s.inert)
+      .flatMap((s) => [`setting.${s.name}`, ...s.choices.map((c) => `choice.${s.name}.${c}`)])
+      .filter((key) => !(key in known));
+    assert.deepEqual(missing, [], `labels that ${lang} lacks`);
+  }
+});
+
+check('no label and no badge is of a setting that there is not', () => {
+  const own = ['empty', 'durable', 'auto-delete', 'exclusive', 'arguments']; // of the queue itself
+  const labelled = Object.keys(words('en')).flatMap((key) => /^(?:setting|choice)\.([\w-]+)/.exec(key)?.[1] ?? []);
+  for (const name of [...codes.map(([, n]) => n), ...silent, ...usual, ...labelled.filter((n) => !own.includes(n))])
+    assert.ok(setting(name), `there is no setting ${name}`);
+});
+
+check('forms have a field for each setting that has an effect, and none for the others', () => {
+  const names = (by) => fieldsOf(by).map((s) => s.name);
+  for (const s of told.settings)
+    for (const by of s.set_by) assert.equal(names(by).includes(s.name), !s.inert, `${s.name}, set by ${by}`);
+  assert.ok(names('policy').includes('delivery-count-mode') && !names('operator policy').includes('cycle'));
+  assert.ok(!names('argument').includes('alternate-exchange'));
+});
+
+check('of an argument and a policy, the console takes the one that the broker takes', () => {
+  assert.ok(told.cases.length > 100, 'the broker has few cases');
+  for (const { name, argument, policy, operator, from } of told.cases) {
+    const of = {
+      arguments: { [setting(name).argument]: argument },
+      effective_policy_definition: { [name]: policy },
+      policy: operator ? null : 'p',
+      operator_policy: operator ? 'o' : null,
+    };
+    assert.equal(effective(queue(of), name).from, from, JSON.stringify(of));
+  }
+});
+
+check('a page whose modules need the settings is loaded with them', () => {
+  const closure = (path, found = new Set()) => {
+    if (found.has(path) || !existsSync(path)) return found;
+    found.add(path);
+    for (const [, to] of readFileSync(path, 'utf8').matchAll(/\bfrom '(\.[^']+)'/g))
+      closure(normalize(join(dirname(path), to)), found);
+    return found;
+  };
+  const known = join(root, 'pages/broker/known.js');
+  const pages = [];
+  for (const name of ['registry-broker.js', 'registry-office.js'])
+    for (const [, knowing, path] of readFileSync(join(root, 'pages', name), 'utf8').matchAll(
+      /(knowing\()?\(\) => import\('([^']+)'\)/g,
+    )) {
+      pages.push(path);
+      assert.equal(!!knowing, closure(join(root, 'pages', path)).has(known), `${path} needs the settings`);
+    }
+  assert.ok(pages.length > 20, 'the pattern finds nothing');
+});
+
+check('a badge tells whether an argument or a policy is in force', () => {
+  const q = queue({
+    arguments: { 'x-message-ttl': 60000, 'x-max-length': 10, 'x-dead-letter-exchange': 'a', 'x-foo': 1 },
+    effective_policy_definition: { 'message-ttl': 1000, 'max-length': 20, 'dead-letter-exchange': 'b', expires: 5 },
+  });
+  const by = Object.fromEntries(badgesOf(q).map((b) => [b.code, [b.value, b.from]]));
+  assert.deepEqual(by.TTL, [1000, 'policy'], 'the smaller value applies');
+  assert.deepEqual(by.Lim, [10, 'argument']);
+  assert.deepEqual(by.DLX, ['a', 'argument'], 'the argument wins');
+  assert.deepEqual(by.Exp, [5, 'policy']);
+  assert.deepEqual(by.Args, ['x-foo=1', 'argument']);
+  assert.equal(by.SAC, undefined);
+  assert.deepEqual(
+    effective(
+      queue({ arguments: { 'x-delivery-limit': -1 }, effective_policy_definition: { 'delivery-limit': 5 } }),
+      'delivery-limit',
+    ),
+    { value: 5, from: 'policy' },
+  );
+});
+
+check('saved filters', () => {
+  assert.ok(filters.ttl(queue({ arguments: { 'x-message-ttl': 1 } })));
+  assert.ok(
+    !filters.ttl(
+      queue({ arguments: { 'x-message-ttl': 1 }, effective_policy_definition: { 'dead-letter-exchange': '' } }),
+    ),
+  );
+  assert.ok(filters.dlq(queue(), new Set(['/\nq'])));
+});
+
+check('settings become arguments, without those that mean nothing alone', () => {
+  const alone = { 'dead-letter-routing-key': 'ignored', overflow: 'reject-publish', 'delayed-retry-min': 5 };
+  assert.deepEqual(argumentsOf({ type: 'classic', settings: alone, more: {} }), {});
+  assert.deepEqual(
+    argumentsOf({
+      type: 'quorum',
+      settings: {
+        'dead-letter-exchange': '',
+        'dead-letter-routing-key': 'dead',
+        'message-ttl': 0,
+        'max-length': 5,
+        'max-length-bytes': null,
+        overflow: 'reject-publish',
+        'delivery-limit': -1,
+        'single-active-consumer': false,
+        'delayed-retry-type': 'all',
+        'delayed-retry-steps': '1m,5m',
+      },
+      more: { a: 1 },
+    }),
+    {
+      'x-queue-type': 'quorum',
+      'x-dead-letter-exchange': '',
+      'x-dead-letter-routing-key': 'dead',
+      'x-message-ttl': 0,
+      'x-max-length': 5,
+      'x-delivery-limit': -1,
+      'x-overflow': 'reject-publish',
+      'x-delayed-retry-type': 'all',
+      'x-delayed-retry-steps': '1m,5m',
+      a: 1,
+    },
+  );
+});
+
+check('a declaration is compared with what is there', () => {
+  const q = queue({ arguments: { 'x-message-ttl': 1 } });
+  assert.deepEqual(
+    inequivalent(q, {
+      durable: true,
+      auto_delete: false,
+      arguments: { 'x-message-ttl': 1, 'x-queue-type': 'classic' },
+    }),
+    [],
+  );
+  assert.deepEqual(
+    inequivalent(q, { durable: true, auto_delete: true, arguments: {} }).map((d) => d.name),
+    ['auto_delete', 'x-message-ttl'],
+  );
+});

@@ -1,6 +1,7 @@
 package vhost
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
@@ -25,10 +26,12 @@ func (v *VHost) apply(f *Fact) {
 			v.addExchange(exchangeOf(f.Object))
 		}
 	case ExchangeDeleted:
-		if x := v.topo.Exchange(f.Object.Name); x != nil && x.Name != "" {
-			v.extra -= extraOf(x.Arguments)
-		}
+		x := v.topo.Exchange(f.Object.Name)
 		v.unbound(v.topo.DeleteExchange(f.Object.Name))
+		if x != nil && !v.isThere(x) {
+			v.extra -= extraOf(x.Arguments)
+			x.Arguments = nil // it stays in v.exchanges for a while
+		}
 		delete(v.ruledBy, f.Object.Name)
 		v.forgetRecent(f.Object.Name)
 		v.forgetFlow(f.Object.Name)
@@ -340,12 +343,15 @@ func (v *VHost) numbers(list []QueueID, logged bool) {
 	}
 }
 
+// byNumber compares a queue with a number.
+func byNumber(q *queueState, id QueueID) int { return cmp.Compare(q.id, id) }
+
 // order puts a queue where its number is; the newest has the greatest, but where a log was mended.
 func (v *VHost) order(q *queueState) {
 	if len(v.ordered) > 64 && len(v.ordered) > 2*len(v.queues) {
 		v.ordered = slices.DeleteFunc(v.ordered, func(q *queueState) bool { return q.deleted })
 	}
-	i, _ := slices.BinarySearchFunc(v.ordered, q.id, func(o *queueState, id QueueID) int { return int(int64(o.id) - int64(id)) })
+	i, _ := slices.BinarySearchFunc(v.ordered, q.id, byNumber)
 	v.ordered = slices.Insert(v.ordered, i, q)
 }
 
@@ -370,6 +376,9 @@ func (v *VHost) dropQueue(id QueueID) {
 	v.endDeleted(q)
 	v.disarm(q)
 	q.deleted = true
+	if i, found := slices.BinarySearchFunc(v.ordered, id, byNumber); found {
+		v.ordered[i] = &queueState{id: id, deleted: true} // keeps the place, and nothing of what the queue had
+	}
 	v.dropped++
 	v.extra -= extraOf(q.object.Arguments)
 	if delete(v.queues, id); q.schedule != nil {

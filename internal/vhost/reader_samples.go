@@ -85,7 +85,7 @@ func (r Reader) Sample(to *Sampling, most int, visit func(*QueueSample)) (more b
 
 // after lists the queues with greater numbers; some may be deleted.
 func (v *VHost) after(id QueueID) []*queueState {
-	i, _ := slices.BinarySearchFunc(v.ordered, id+1, func(o *queueState, id QueueID) int { return int(int64(o.id) - int64(id)) })
+	i, _ := slices.BinarySearchFunc(v.ordered, id+1, byNumber)
 	return v.ordered[i:]
 }
 

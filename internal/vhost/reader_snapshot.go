@@ -91,7 +91,7 @@ func (r Reader) SnapshotSome(to *Snapshotter, most int) (more bool) {
 
 // copyQueues copies queues, and tells how many more things may be copied.
 func (r Reader) copyQueues(to *Snapshotter, most int) (more bool, left int) {
-	first, _ := slices.BinarySearchFunc(r.v.ordered, to.after+1, func(o *queueState, id QueueID) int { return int(int64(o.id) - int64(id)) })
+	first, _ := slices.BinarySearchFunc(r.v.ordered, to.after+1, byNumber)
 	portion := make([]SnapshotQueue, 0, min(most, len(r.v.ordered)-first))
 	defer func() { to.queues = append(to.queues, portion) }()
 	for _, q := range r.v.ordered[first:] {

@@ -1,7 +1,6 @@
 package vhost
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/topology"
@@ -138,7 +137,7 @@ func (s *step) ruleExchanges() (more bool) {
 
 // behind lists the queues with greater numbers.
 func (v *VHost) behind(id QueueID) []*queueState {
-	i, found := slices.BinarySearchFunc(v.ordered, id, func(q *queueState, id QueueID) int { return cmp.Compare(q.id, id) })
+	i, found := slices.BinarySearchFunc(v.ordered, id, byNumber)
 	if found {
 		i++
 	}
@@ -274,7 +273,7 @@ func (v *VHost) resolve() {
 			v.putInForceOn(x)
 		}
 		for _, q := range v.ordered {
-			if q.schedule == nil {
+			if q.schedule == nil && !q.deleted {
 				v.putInForce(q)
 			}
 		}

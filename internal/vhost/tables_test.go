@@ -82,3 +82,39 @@ func TestLargeTablesAreBoundedTogether(t *testing.T) {
 		t.Errorf("after a restart %d bytes are counted, not %d: %v", again.extra, before, err)
 	}
 }
+
+func TestDeletedObjectsLeaveTheirTables(t *testing.T) {
+	// If this fails, somebody who declares and deletes queues or exchanges beside many others fills the memory with
+	// arguments that count for nothing.
+	t.Parallel()
+	large := amqp.Table{textOf("note", strings.Repeat("x", 127<<10))}
+	w := newWorld()
+	must(t, w, open("a")...)
+	const others, times = 200, 100
+	declareExchange := func(name string, arguments amqp.Table) Command {
+		d := &Definition{Name: name, Type: "fanout", Arguments: arguments}
+		return Command{Kind: DeclareExchange, Channel: 1, Definition: d}
+	}
+	gone := &Definition{Name: "large"}
+	for n := range others {
+		must(t, w, declareWith(fmt.Sprint("q", n)), declareExchange(fmt.Sprint("x", n), nil))
+	}
+	for range times {
+		must(t, w, declareWith("large", large...), Command{Kind: DeleteQueue, Channel: 1, Definition: gone})
+		must(t, w, declareExchange("large", large), Command{Kind: DeleteExchange, Channel: 1, Definition: gone})
+	}
+	kept := 0
+	for _, q := range w.v.ordered {
+		if q.deleted && (q.object.Arguments != nil || q.messages != nil || q.settings != nil) {
+			kept++
+		}
+	}
+	for _, x := range w.v.exchanges {
+		if !w.v.isThere(x) && x.Arguments != nil {
+			kept++
+		}
+	}
+	if kept > 0 {
+		t.Errorf("%d of %d deleted objects have arguments", kept, 2*times)
+	}
+}

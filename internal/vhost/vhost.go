@@ -27,7 +27,7 @@ type VHost struct {
 	queues          map[QueueID]*queueState
 	queueMax        QueueID                // the greatest ever given
 	queueLogged     QueueID                // the greatest that the log has, of a queue that may be gone
-	ordered         []*queueState          // queues by number; some may be deleted
+	ordered         []*queueState          // queues by number; a deleted one keeps its place only
 	dropped         uint64                 // queues deleted since the vhost was opened
 	schedules       map[string]*queueState // of delayed exchanges, by name; they are among the queues
 	lost            *queueState
